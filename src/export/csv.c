@@ -100,7 +100,7 @@ static const char *verdict_on(const struct verdicts *verdicts, const char *id, c
 	const char *word = "";
 
 	for (size_t i = 0; i < verdicts->count; i++) {
-		const struct check *check = &verdicts->checks[i];
+		const struct verdict_check *check = &verdicts->checks[i];
 
 		if (strcmp(check->case_id, id) != 0 || rank[check->verdict] <= worst ||
 		    (metric && *check->metric && strcmp(check->metric, metric) != 0))

@@ -120,14 +120,14 @@ static void add_completeness(struct tests *tests, const struct result *r)
 }
 
 /* A skip that the limit does not allow is not passed, and a warning that --strict does not accept neither. */
-static enum outcome outcome_of(const struct check *check)
+static enum outcome outcome_of(const struct verdict_check *check)
 {
 	if (check->accepted)
 		return check_is_judged(check) ? PASSED : SKIPPED;
 	return check->verdict == VERDICT_FAIL || check->verdict == VERDICT_WARN ? FAILED : BROKEN;
 }
 
-static char *check_name(const struct check *check)
+static char *check_name(const struct verdict_check *check)
 {
 	static const char *const words[] = { "at least", "at most", "like identical devices", "like good cards of its model",
 					    "" };
@@ -138,7 +138,7 @@ static char *check_name(const struct check *check)
 			 words[check->comparison]);
 }
 
-static char *check_body(const struct check *check)
+static char *check_body(const struct verdict_check *check)
 {
 	const struct {
 		const char *name, *text;
@@ -154,7 +154,7 @@ static char *check_body(const struct check *check)
 	return text_detach(&body);
 }
 
-static void add_check(struct tests *tests, const struct check *check)
+static void add_check(struct tests *tests, const struct verdict_check *check)
 {
 	struct test *test = add(tests, "limits", check_name(check), outcome_of(check));
 	char *numbers = check_numbers(check);

@@ -99,7 +99,7 @@ static void add_checks(struct page *page, const struct verdicts *verdicts)
 		    "verdict | limit | case | numbers | reason | at");
 	for (size_t o = 0; o < ARRAY_SIZE(order); o++)
 		for (size_t i = 0; i < verdicts->count; i++) {
-			const struct check *check = &verdicts->checks[i];
+			const struct verdict_check *check = &verdicts->checks[i];
 			struct text row = TEXT_EMPTY;
 			char *numbers;
 

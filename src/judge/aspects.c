@@ -128,7 +128,7 @@ static void add_look(const struct judge_input *input, const struct device_info *
 		     enum aspect aspect, enum verdict verdict, char *reason,
 		     struct verdicts *verdicts)
 {
-	struct check *check = judging_finding(verdicts, &input->results[0], NULL, d->id, aspect,
+	struct verdict_check *check = judging_finding(verdicts, &input->results[0], NULL, d->id, aspect,
 					      verdict, false, reason);
 
 	check->accepted = verdict == VERDICT_PASS;
@@ -206,7 +206,7 @@ static bool graver(enum verdict a, enum verdict b)
 	return rank[a] > rank[b];
 }
 
-static void take_check(struct aspect_judgement *k, const struct check *c)
+static void take_check(struct aspect_judgement *k, const struct verdict_check *c)
 {
 	k->checks++;
 	k->passed += c->verdict == VERDICT_PASS;

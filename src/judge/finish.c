@@ -89,7 +89,7 @@ static bool is_missing(const struct verdicts *v)
 	return false;
 }
 
-static bool is_unknown_population(const struct check *check)
+static bool is_unknown_population(const struct verdict_check *check)
 {
 	return check->comparison == LIKE_POPULATION && check->verdict == VERDICT_SKIP;
 }
@@ -147,7 +147,7 @@ static size_t count_judged(const struct verdicts *v)
 	size_t judged = 0;
 
 	for (size_t i = 0; i < v->count; i++) {
-		const struct check *c = &v->checks[i];
+		const struct verdict_check *c = &v->checks[i];
 
 		judged += c->comparison != NO_COMPARISON && c->verdict != VERDICT_SKIP &&
 			  c->verdict != VERDICT_ERROR;
@@ -158,7 +158,7 @@ static size_t count_judged(const struct verdicts *v)
 static bool is_open(const struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++) {
-		const struct check *c = &v->checks[i];
+		const struct verdict_check *c = &v->checks[i];
 
 		if (!c->accepted && (c->verdict == VERDICT_SKIP || c->verdict == VERDICT_ERROR ||
 				     c->verdict == VERDICT_INCONCLUSIVE))

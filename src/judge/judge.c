@@ -19,11 +19,11 @@ static void set_text(char **target, const char *text)
 	*target = xstrdup(text ? text : "");
 }
 
-struct check *judging_add(const struct judging *j, size_t i, enum check_kind comparison)
+struct verdict_check *judging_add(const struct judging *j, size_t i, enum check_kind comparison)
 {
 	const struct subject *s = j->subjects[i];
 	const struct observation *o = &j->observations[i];
-	struct check *check = verdicts_add(j->verdicts);
+	struct verdict_check *check = verdicts_add(j->verdicts);
 
 	set_text(&check->limit, j->limit->name);
 	check_set_case(check, s->first);
@@ -46,7 +46,7 @@ struct check *judging_add(const struct judging *j, size_t i, enum check_kind com
 	return check;
 }
 
-void check_decide(struct check *check, const struct limit *limit, enum verdict verdict,
+void check_decide(struct verdict_check *check, const struct limit *limit, enum verdict verdict,
 		  const char *reason)
 {
 	if (verdict == VERDICT_FAIL && limit->severity == LIMIT_WARNS && !check->wrong)
@@ -60,14 +60,14 @@ void check_decide(struct check *check, const struct limit *limit, enum verdict v
 }
 
 /* (value - bound) / bound, so that > 0 is good. */
-static double margin_of(const struct check *check, bool higher_is_better)
+static double margin_of(const struct verdict_check *check, bool higher_is_better)
 {
 	double margin = check->bound > 0 ? check->value / check->bound - 1 : NAN;
 
 	return higher_is_better ? margin : -margin;
 }
 
-enum verdict judge_bound(const struct check *check, const struct observation *o, double bound_half)
+enum verdict judge_bound(const struct verdict_check *check, const struct observation *o, double bound_half)
 {
 	double half = root_sum_square(o->estimate.half, bound_half);
 	double low = check->value * exp(-half), high = check->value * exp(half);
@@ -82,7 +82,7 @@ enum verdict judge_bound(const struct check *check, const struct observation *o,
 }
 
 /* Puts what is known about a figure before what the limit itself says of its origin. */
-static void add_origin(struct check *check, char *origin)
+static void add_origin(struct verdict_check *check, char *origin)
 {
 	char *both =
 		xasprintf("%s%s%s", origin, *check->bound_origin ? "; " : "", check->bound_origin);
@@ -115,7 +115,7 @@ static const char *figure_of(const char *spec, const struct subject *s, const ch
 }
 
 /* False: there is no figure; `reason` says why (owned by the caller). */
-static bool resolve_spec(const struct bound *bound, const struct subject *s, struct check *check,
+static bool resolve_spec(const struct bound *bound, const struct subject *s, struct verdict_check *check,
 			 char **reason)
 {
 	char text[48], *words;
@@ -137,7 +137,7 @@ static bool resolve_spec(const struct bound *bound, const struct subject *s, str
 }
 
 static bool resolve_baseline(const struct judging *j, const struct bound *bound,
-			     const struct subject *s, struct check *check, double *half,
+			     const struct subject *s, struct verdict_check *check, double *half,
 			     char **reason)
 {
 	const struct subject *before =
@@ -168,7 +168,7 @@ static bool resolve_baseline(const struct judging *j, const struct bound *bound,
 }
 
 static bool resolve(const struct judging *j, const struct bound *bound, const struct subject *s,
-		    struct check *check, double *half, char **reason)
+		    struct verdict_check *check, double *half, char **reason)
 {
 	if (bound->kind == BOUND_SPEC)
 		return resolve_spec(bound, s, check, reason);
@@ -195,7 +195,7 @@ static char *circumstances(const struct subject *s, const char *metric)
 }
 
 /* An exact metric is decided by its worst launch. */
-static void take_worst_launch(struct check *check, const struct observation *o,
+static void take_worst_launch(struct verdict_check *check, const struct observation *o,
 			      enum check_kind comparison)
 {
 	check->value = worst_value(o->values, o->count,
@@ -203,7 +203,7 @@ static void take_worst_launch(struct check *check, const struct observation *o,
 	check->low = check->high = check->value;
 }
 
-void judging_say_spread(struct check *check, const struct observation *o, const struct limit *limit)
+void judging_say_spread(struct verdict_check *check, const struct observation *o, const struct limit *limit)
 {
 	char *both;
 
@@ -219,7 +219,7 @@ void judging_say_spread(struct check *check, const struct observation *o, const 
 static void judge_value(const struct judging *j, size_t i, const struct bound *bound,
 			enum check_kind comparison)
 {
-	struct check *check = judging_add(j, i, comparison);
+	struct verdict_check *check = judging_add(j, i, comparison);
 	const struct observation *o = &j->observations[i];
 	char *reason = NULL;
 	double half = 0;
@@ -264,9 +264,9 @@ static char *bounds_of(const struct limit *limit)
 }
 
 /* A finding about the limit as a whole. */
-static struct check *add_plain(const struct limit *limit, struct verdicts *verdicts)
+static struct verdict_check *add_plain(const struct limit *limit, struct verdicts *verdicts)
 {
-	struct check *check = verdicts_add(verdicts);
+	struct verdict_check *check = verdicts_add(verdicts);
 
 	free(check->bound_text);
 	check->bound_text = bounds_of(limit);
@@ -302,7 +302,7 @@ static size_t different_devices(const struct judging *j)
 static void judge_coverage(const struct judging *j)
 {
 	size_t found = different_devices(j);
-	struct check *check;
+	struct verdict_check *check;
 	char *reason;
 
 	if (!j->count) {
@@ -406,7 +406,7 @@ bool judge_same_machine(const struct result *a, const struct result *b)
 	return true;
 }
 
-static bool may_change(const struct check *check)
+static bool may_change(const struct verdict_check *check)
 {
 	if (check->wrong || check->final || check->comparison == NO_COMPARISON)
 		return false;
@@ -417,7 +417,7 @@ static bool may_change(const struct check *check)
 bool judge_wants_more(const struct verdicts *verdicts, const char *case_id, const char *point)
 {
 	for (size_t i = 0; i < verdicts->count; i++) {
-		const struct check *check = &verdicts->checks[i];
+		const struct verdict_check *check = &verdicts->checks[i];
 
 		if (!may_change(check))
 			continue;

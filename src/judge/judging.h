@@ -25,17 +25,17 @@ void judging_select(struct judging *j);
 bool subjects_alike(const struct subject *a, const struct subject *b);
 
 /* A check of `limit` on a case, with everything but bound and verdict filled in. */
-struct check *judging_add(const struct judging *j, size_t i, enum check_kind comparison);
+struct verdict_check *judging_add(const struct judging *j, size_t i, enum check_kind comparison);
 
 /* Sets verdict and acceptance; `reason` (may be NULL) is copied. */
-void check_decide(struct check *check, const struct limit *limit, enum verdict verdict,
+void check_decide(struct verdict_check *check, const struct limit *limit, enum verdict verdict,
 		  const char *reason);
 
 /* The value's verdict against check->bound, whose own half width on the log scale is `bound_half`. */
-enum verdict judge_bound(const struct check *check, const struct observation *o, double bound_half);
+enum verdict judge_bound(const struct verdict_check *check, const struct observation *o, double bound_half);
 
 /* Adds to the reason that the launches scatter by more than the limit takes for granted, where they do. */
-void judging_say_spread(struct check *check, const struct observation *o, const struct limit *limit);
+void judging_say_spread(struct verdict_check *check, const struct observation *o, const struct limit *limit);
 
 /* outliers.c */
 void judge_identical(const struct judging *j);
@@ -63,7 +63,7 @@ void judging_set(char **text, const char *value);
  * A check without a limit, about a case (NULL: the run) and `device` (NULL: the case's first, if there is a case).
  * Takes over `reason`. A WARN is accepted where the caller sets so.
  */
-struct check *judging_finding(struct verdicts *verdicts, const struct result *result,
+struct verdict_check *judging_finding(struct verdicts *verdicts, const struct result *result,
 			      const struct case_result *c, const char *device, enum aspect aspect,
 			      enum verdict verdict, bool wrong, char *reason);
 

@@ -127,7 +127,7 @@ static void judge_value(const struct limit *limit, const struct bound *bound,
 			enum check_kind comparison, double value, const char *worst,
 			struct verdicts *verdicts)
 {
-	struct check *check = verdicts_add(verdicts);
+	struct verdict_check *check = verdicts_add(verdicts);
 	bool fits = comparison == AT_LEAST ? value >= bound->factor : value <= bound->factor;
 
 	judging_set(&check->limit, limit->name);

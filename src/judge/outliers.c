@@ -86,9 +86,9 @@ static double median_of_others(const struct group *g, const double *values, size
 	return median;
 }
 
-static struct check *add_check(const struct judging *j, size_t i)
+static struct verdict_check *add_check(const struct judging *j, size_t i)
 {
-	struct check *check = judging_add(j, i, LIKE_IDENTICAL);
+	struct verdict_check *check = judging_add(j, i, LIKE_IDENTICAL);
 
 	free(check->bound_text);
 	free(check->place);
@@ -135,7 +135,7 @@ static enum verdict verdict_of(const struct group *g, const struct standing *s)
 }
 
 /* True if another check finds the case slow; some good cards warn as well. */
-static bool is_slow_by(const struct check *check, const char *case_id)
+static bool is_slow_by(const struct verdict_check *check, const char *case_id)
 {
 	bool warns = check->comparison == LIKE_POPULATION && check->verdict == VERDICT_WARN;
 
@@ -147,7 +147,7 @@ static bool is_slow_by(const struct check *check, const char *case_id)
 static void add_which(struct text *out, const struct verdicts *v, const char *case_id)
 {
 	for (size_t i = 0; i < v->count; i++) {
-		const struct check *check = &v->checks[i];
+		const struct verdict_check *check = &v->checks[i];
 
 		if (!is_slow_by(check, case_id))
 			continue;
@@ -190,7 +190,7 @@ static void judge_member(const struct group *g, size_t member)
 	enum verdict verdict = judge_doubt(j->input, j->subjects[g->members[member]], found);
 	double margin = verdict == VERDICT_WARN ? j->limit->outlier_margin_warn : j->limit->outlier_margin;
 	double allowed = fmax(-log(1 - margin), scatter(g));
-	struct check *check = add_check(j, g->members[member]);
+	struct verdict_check *check = add_check(j, g->members[member]);
 	char *reason = words_of(g, &s, verdict, verdict != found, check->case_id);
 
 	if (verdict == VERDICT_WARN) {
@@ -228,7 +228,7 @@ void judge_identical(const struct judging *j)
 		const struct observation *o = &j->observations[i];
 
 		if (o->verdict != VERDICT_PASS) {
-			struct check *check = add_check(j, i);
+			struct verdict_check *check = add_check(j, i);
 
 			check->wrong = o->verdict == VERDICT_FAIL;
 			check_decide(check, j->limit, o->verdict, o->reason);

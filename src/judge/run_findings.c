@@ -18,7 +18,7 @@ void judging_set(char **text, const char *value)
 	*text = xstrdup(value ? value : "");
 }
 
-static void set_device(struct check *check, const struct result *result, const char *id)
+static void set_device(struct verdict_check *check, const struct result *result, const char *id)
 {
 	const struct device_info *device = result_device(result, id);
 
@@ -29,11 +29,11 @@ static void set_device(struct check *check, const struct result *result, const c
 	}
 }
 
-struct check *judging_finding(struct verdicts *verdicts, const struct result *result,
+struct verdict_check *judging_finding(struct verdicts *verdicts, const struct result *result,
 			      const struct case_result *c, const char *device, enum aspect aspect,
 			      enum verdict verdict, bool wrong, char *reason)
 {
-	struct check *check = verdicts_add(verdicts);
+	struct verdict_check *check = verdicts_add(verdicts);
 
 	judging_set(&check->limit, "run");
 	if (c)
@@ -95,7 +95,7 @@ static void judge_lost(const struct result *result, const struct case_result *c,
 	for (size_t i = 0; i < c->lost_count; i++) {
 		const struct lost_worker *lost = &c->lost[i];
 		struct text devices = TEXT_EMPTY;
-		struct check *check = judging_finding(verdicts, result, NULL,
+		struct verdict_check *check = judging_finding(verdicts, result, NULL,
 			lost->device_count ? lost->devices[0] : NULL, ASPECT_NONE, VERDICT_ERROR, false,
 			xasprintf("a worker process was lost, which cost no case: %s",
 				  lost->reason));

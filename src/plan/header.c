@@ -44,7 +44,7 @@ static const struct suite *find_suite(const struct document *d, const char *name
 	return NULL;
 }
 
-static void unknown_suite(struct document *d, struct place place, const char *header,
+static void unknown_suite(struct document *d, struct ini_place place, const char *header,
 			  const char *name)
 {
 	const char *names[64];
@@ -61,7 +61,7 @@ static void unknown_suite(struct document *d, struct place place, const char *he
 	text_release(&list);
 }
 
-static void unknown_kind(struct document *d, struct place place, const char *header,
+static void unknown_kind(struct document *d, struct ini_place place, const char *header,
 			 const char *kind)
 {
 	const char *near = text_nearest(kind, section_kinds);
@@ -86,7 +86,7 @@ static bool label_fits(const char *label)
 	return true;
 }
 
-static bool suite_fits(struct document *d, struct place place, const char *header, char **words,
+static bool suite_fits(struct document *d, struct ini_place place, const char *header, char **words,
 		       size_t count)
 {
 	d->suite_maybe = true;
@@ -106,7 +106,7 @@ static bool suite_fits(struct document *d, struct place place, const char *heade
 	return false;
 }
 
-static bool limit_fits(struct document *d, struct place place, const char *header, char **words,
+static bool limit_fits(struct document *d, struct ini_place place, const char *header, char **words,
 		       size_t count)
 {
 	if (count == 1)
@@ -123,7 +123,7 @@ static bool limit_fits(struct document *d, struct place place, const char *heade
 	return false;
 }
 
-static bool words_fit(struct document *d, struct place place, const char *header, char **words,
+static bool words_fit(struct document *d, struct ini_place place, const char *header, char **words,
 		      size_t count)
 {
 	if (count == 0)
@@ -142,7 +142,7 @@ static bool words_fit(struct document *d, struct place place, const char *header
 	return false;
 }
 
-bool header_parse(struct document *d, struct place place, const char *header, char **kind,
+bool header_parse(struct document *d, struct ini_place place, const char *header, char **kind,
 		  char **name, char **label)
 {
 	char *words[3] = { NULL, NULL, NULL };

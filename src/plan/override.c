@@ -34,13 +34,13 @@ static char *header_of(const struct document *d, const char *section)
 }
 
 static void set_in(struct document_section *section, const char *key, const char *value,
-		   struct place place)
+		   struct ini_place place)
 {
 	section_add_entry(section, key, xstrdup(value), false, place);
 }
 
 /* A suite's name alone means all its variants. */
-static void apply(struct document *d, struct place place, const char *kind, const char *name,
+static void apply(struct document *d, struct ini_place place, const char *kind, const char *name,
 		  const char *label, const char *key, const char *value)
 {
 	struct document_section *section;
@@ -90,7 +90,7 @@ static char *trimmed(char *s)
 	return s + strspn(s, " \t");
 }
 
-static void override_section(struct document *d, struct place place, char *left, const char *value)
+static void override_section(struct document *d, struct ini_place place, char *left, const char *value)
 {
 	char *key, *kind, *name, *label, *header;
 
@@ -111,7 +111,7 @@ static void override_section(struct document *d, struct place place, char *left,
 void document_override(struct document *d, const char *text)
 {
 	struct error err = ERROR_NONE;
-	struct place place = { 0, 0 };
+	struct ini_place place = { 0, 0 };
 	const char *equals = strchr(text, '=');
 	char *shown = xasprintf("--set %.200s%s", text, strlen(text) > 200 ? "..." : "");
 	char *value;

@@ -140,7 +140,7 @@ static void bad_value(struct resolving *r, const struct section *section, const 
 }
 
 static void missing_value(struct resolving *r, const struct section *section, const struct key *key,
-			  struct place place)
+			  struct ini_place place)
 {
 	char *title = header_text(section->kind, section->name, section->label);
 
@@ -161,7 +161,7 @@ static void parse_fallback(struct values *values, const struct key *key, bool un
 
 /* Fills one setting; leaves `setting->count` 0 when there is no valid value (reported). */
 static void resolve_key(struct resolving *r, const struct section *section,
-			const struct document_section *own, struct place place,
+			const struct document_section *own, struct ini_place place,
 			const struct key *key, struct setting *setting)
 {
 	const struct entry *entry = section_entry(own, key->name);
@@ -191,7 +191,7 @@ static void resolve_section(struct resolving *r, struct section *out, const char
 	const struct suite *suite =
 		strcmp(kind, "suite") == 0 ? schema_suite(r->schema, own->name) : NULL;
 	struct key_walk walk = schema_keys(r->schema, kind, suite);
-	struct place place = own ? own->place : (struct place){ 0, 0 };
+	struct ini_place place = own ? own->place : (struct ini_place){ 0, 0 };
 	const struct key *key;
 	size_t capacity = 0;
 
@@ -225,13 +225,13 @@ static void nothing_to_do(struct resolving *r)
 	struct text list = TEXT_EMPTY;
 
 	if (r->schema->limits_only) {
-		document_problem(r->document, (struct place){ 0, 0 },
+		document_problem(r->document, (struct ini_place){ 0, 0 },
 				 "no [limit NAME] section: nothing to judge by");
 		return;
 	}
 	for (const struct suite *const *s = r->schema->suites; *s; s++)
 		text_addf(&list, "%s%s", list.length ? ", " : "", (*s)->name);
-	document_problem(r->document, (struct place){ 0, 0 },
+	document_problem(r->document, (struct ini_place){ 0, 0 },
 			 "no [suite NAME] section: nothing to run; suites: %s",
 			 list.data ? list.data : "none");
 	text_release(&list);

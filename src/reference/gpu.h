@@ -69,7 +69,7 @@ struct gpu {
 	size_t published_count, published_capacity;
 };
 
-struct source {
+struct gpu_source {
 	char *id, *title, *where, *kind;
 };
 
@@ -79,14 +79,14 @@ void gpu_release(struct gpu *gpu);
 
 /* All shipped models, oldest architecture first: read once, kept until the program ends. */
 const struct gpu *gpus_all(size_t *count);
-const struct source *gpus_sources(size_t *count);
+const struct gpu_source *gpus_sources(size_t *count);
 /* True if the file describes sources instead of a GPU. */
 bool gpus_is_sources(const struct embedded_file *file);
 
 /* NULL: there is none. */
 const struct gpu *gpus_by_id(const char *id);
 const struct gpu *gpus_by_device(const char *device_name);
-const struct source *gpus_source(const char *id);
+const struct gpu_source *gpus_source(const char *id);
 
 const struct sheet_entry *gpu_entry(const struct gpu *gpu, const char *key);
 /* A figure of the sheet; NaN when it has none. */

@@ -15,7 +15,7 @@
 static struct {
 	struct gpu *gpus;
 	size_t count, capacity;
-	struct source *sources;
+	struct gpu_source *sources;
 	size_t source_count, source_capacity;
 } all;
 
@@ -39,14 +39,14 @@ static void on_source(void *context, size_t line, const char *name)
 	ARRAY_GROW(all.sources, all.source_count, all.source_capacity);
 	if (strncmp(name, "source ", strlen("source ")) == 0)
 		name += strlen("source ");
-	all.sources[all.source_count++] = (struct source){
+	all.sources[all.source_count++] = (struct gpu_source){
 		.id = xstrdup(name), .title = xstrdup(""), .where = xstrdup(""), .kind = xstrdup("")
 	};
 }
 
 static void on_source_entry(void *context, size_t line, const char *key, const char *value)
 {
-	struct source *s = all.source_count ? &all.sources[all.source_count - 1] : NULL;
+	struct gpu_source *s = all.source_count ? &all.sources[all.source_count - 1] : NULL;
 	char **member = !s                          ? NULL
 			: strcmp(key, "title") == 0 ? &s->title
 			: strcmp(key, "where") == 0 ? &s->where
@@ -108,7 +108,7 @@ const struct gpu *gpus_all(size_t *count)
 	return all.gpus;
 }
 
-const struct source *gpus_sources(size_t *count)
+const struct gpu_source *gpus_sources(size_t *count)
 {
 	read_once();
 	*count = all.source_count;
@@ -124,7 +124,7 @@ const struct gpu *gpus_by_id(const char *id)
 	return NULL;
 }
 
-const struct source *gpus_source(const char *id)
+const struct gpu_source *gpus_source(const char *id)
 {
 	read_once();
 	for (size_t i = 0; i < all.source_count; i++)

@@ -232,7 +232,7 @@ static enum status read_file(struct population *p, const char *path, struct erro
 {
 	/* "./quick" is a file, "quick" a config that is compiled in. */
 	char *file = xasprintf("%s%s", strchr(path, '/') ? "" : "./", path);
-	struct source source;
+	struct ini_source source;
 	enum status status = source_open(&source, file, NULL, err);
 
 	if (status == STATUS_OK)

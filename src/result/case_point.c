@@ -89,7 +89,7 @@ static size_t point_length(const char *id)
 	return at ? (size_t)(at - id) : strlen(id);
 }
 
-void check_derive_point(struct check *check)
+void check_derive_point(struct verdict_check *check)
 {
 	free(check->suite);
 	free(check->point);

@@ -10,13 +10,13 @@
 #include "base/units.h"
 #include "result/result.h"
 
-struct check *verdicts_add(struct verdicts *v)
+struct verdict_check *verdicts_add(struct verdicts *v)
 {
-	struct check *check;
+	struct verdict_check *check;
 
 	ARRAY_GROW(v->checks, v->count, v->capacity);
 	check = &v->checks[v->count++];
-	*check = (struct check){ .limit = xstrdup(""),
+	*check = (struct verdict_check){ .limit = xstrdup(""),
 				 .case_id = xstrdup(""),
 				 .suite = xstrdup(""),
 				 .point = xstrdup(""),
@@ -51,7 +51,7 @@ static void device_release(struct device_judgement *device)
 void verdicts_release(struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++) {
-		struct check *c = &v->checks[i];
+		struct verdict_check *c = &v->checks[i];
 		char *texts[] = { c->limit, c->case_id,      c->suite,  c->point, c->devices,
 				  c->model, c->uuid,         c->metric, c->unit,  c->bound_text,
 				  c->place, c->bound_origin, c->reason };
@@ -69,7 +69,7 @@ void verdicts_release(struct verdicts *v)
 	memset(v, 0, sizeof(*v));
 }
 
-void check_set_case(struct check *check, const struct case_result *c)
+void check_set_case(struct verdict_check *check, const struct case_result *c)
 {
 	free(check->case_id);
 	free(check->suite);
@@ -79,7 +79,7 @@ void check_set_case(struct check *check, const struct case_result *c)
 	check->point = case_point(c);
 }
 
-bool check_is_of_node(const struct check *check)
+bool check_is_of_node(const struct verdict_check *check)
 {
 	return *check->case_id && strcmp(check->case_id, check->point) == 0;
 }
@@ -123,13 +123,13 @@ bool aspect_is_missing(const struct aspect_judgement *aspect)
 	return aspect->promised && !aspect->judged;
 }
 
-bool check_is_judged(const struct check *c)
+bool check_is_judged(const struct verdict_check *c)
 {
 	return c->verdict == VERDICT_PASS || c->verdict == VERDICT_WARN ||
 	       c->verdict == VERDICT_FAIL;
 }
 
-bool check_concerns(const struct check *check, const char *device)
+bool check_concerns(const struct verdict_check *check, const char *device)
 {
 	size_t length = strlen(device);
 
@@ -173,13 +173,13 @@ int verdicts_exit_code(const struct verdicts *v)
 	return v->overall == VERDICT_INCONCLUSIVE ? 4 : 0;
 }
 
-bool check_counts(const struct check *c)
+bool check_counts(const struct verdict_check *c)
 {
 	return strcmp(c->unit, "1") == 0 && c->value == floor(c->value) &&
 	       c->bound == floor(c->bound);
 }
 
-static char *shown(const struct check *c, double value, char *out, size_t size)
+static char *shown(const struct verdict_check *c, double value, char *out, size_t size)
 {
 	if (!check_counts(c))
 		return units_format(value, c->unit, out, size);
@@ -187,7 +187,7 @@ static char *shown(const struct check *c, double value, char *out, size_t size)
 	return out;
 }
 
-char *check_numbers(const struct check *c)
+char *check_numbers(const struct verdict_check *c)
 {
 	static const char *const words[] = {
 		[AT_LEAST] = "at least", [AT_MOST] = "at most", [LIKE_IDENTICAL] = "identical devices allow",

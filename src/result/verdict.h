@@ -36,7 +36,7 @@ enum check_kind {
 };
 
 /* One limit applied to one case. */
-struct check {
+struct verdict_check {
 	enum verdict verdict;
 	/* PASS, WARN, SKIP where the limit allows it, INCONCLUSIVE where no more than a warning is at stake. */
 	bool accepted;
@@ -82,7 +82,7 @@ struct device_judgement {
 struct verdicts {
 	char *limits;      /* where they come from, for people: "h200", "nightly.ini" */
 	char *limits_text; /* the limits themselves, as INI */
-	struct check *checks; /* in the order of the limits, then of the cases */
+	struct verdict_check *checks; /* in the order of the limits, then of the cases */
 	size_t count, capacity;
 	struct device_judgement *devices;
 	size_t device_count, device_capacity;
@@ -95,7 +95,7 @@ struct verdicts {
 };
 
 /* Appends an empty check whose strings are ""; valid until the next call. */
-struct check *verdicts_add(struct verdicts *verdicts);
+struct verdict_check *verdicts_add(struct verdicts *verdicts);
 void verdicts_release(struct verdicts *verdicts);
 
 /* Appends a device without aspects; and an aspect to one. Both valid until the next call. */
@@ -107,24 +107,24 @@ const struct aspect_judgement *device_aspect(const struct device_judgement *devi
 /* Promised, and nothing judged it. */
 bool aspect_is_missing(const struct aspect_judgement *aspect);
 /* A number was held against a bound, or a look found the device in order or not: PASS, WARN or FAIL. */
-bool check_is_judged(const struct check *check);
+bool check_is_judged(const struct verdict_check *check);
 /* Sets case_id, suite and point. */
-void check_set_case(struct check *check, const struct case_result *c);
+void check_set_case(struct verdict_check *check, const struct case_result *c);
 /* The suite and point of a check of a document that has none, of its case_id (case_point.c). */
-void check_derive_point(struct check *check);
+void check_derive_point(struct verdict_check *check);
 /* True if a check is about all devices of the node that have a point, by one figure. */
-bool check_is_of_node(const struct check *check);
+bool check_is_of_node(const struct verdict_check *check);
 /* True if a check is about this device, alone or with others. */
-bool check_concerns(const struct check *check, const char *device);
+bool check_concerns(const struct verdict_check *check, const char *device);
 
 /* The process's exit code (cli/command.h): 0 accepted, 1 failed, 4 inconclusive or incomplete, 5 wrong. */
 int verdicts_exit_code(const struct verdicts *verdicts);
 
 /* True if value and bound are whole numbers without a unit: "7" devices, not "7.000". */
-bool check_counts(const struct check *check);
+bool check_counts(const struct verdict_check *check);
 
 /* "device(s) X" that a check blames, and its numbers, in words: "12.4 GB/s, at least 53.57 GB/s: 76.9 % below". */
-char *check_numbers(const struct check *check);
+char *check_numbers(const struct verdict_check *check);
 
 /* Recounts `counts` and `wrong` from the checks. */
 void verdicts_count(struct verdicts *verdicts);

@@ -14,29 +14,29 @@ const char *verdict_name(enum verdict verdict)
 	return verdict_words[verdict];
 }
 
-#define TEXT(name_, member) { .name = name_, .codec = &codec_string, FIELD_AT(check, member) }
-#define REAL(member) { .name = #member, .codec = &codec_real, FIELD_AT(check, member) }
-#define COUNT(member) { .name = #member, .codec = &codec_uint64, FIELD_AT(check, member) }
+#define TEXT(name_, member) { .name = name_, .codec = &codec_string, FIELD_AT(verdict_check, member) }
+#define REAL(member) { .name = #member, .codec = &codec_real, FIELD_AT(verdict_check, member) }
+#define COUNT(member) { .name = #member, .codec = &codec_uint64, FIELD_AT(verdict_check, member) }
 
 static const struct field check_fields[] = {
-	{ .name = "verdict", .codec = &codec_enum, FIELD_AT(check, verdict), .words = verdict_words },
-	{ .name = "accepted", .codec = &codec_bool, FIELD_AT(check, accepted) },
-	{ .name = "wrong_result", .codec = &codec_bool, FIELD_AT(check, wrong) },
-	{ .name = "aspect", .codec = &codec_enum, FIELD_AT(check, aspect), .words = aspect_words },
+	{ .name = "verdict", .codec = &codec_enum, FIELD_AT(verdict_check, verdict), .words = verdict_words },
+	{ .name = "accepted", .codec = &codec_bool, FIELD_AT(verdict_check, accepted) },
+	{ .name = "wrong_result", .codec = &codec_bool, FIELD_AT(verdict_check, wrong) },
+	{ .name = "aspect", .codec = &codec_enum, FIELD_AT(verdict_check, aspect), .words = aspect_words },
 	TEXT("limit", limit),
 	TEXT("case", case_id),
-	{ .name = "suite", .codec = &codec_string, FIELD_AT(check, suite), .optional = true },
+	{ .name = "suite", .codec = &codec_string, FIELD_AT(verdict_check, suite), .optional = true },
 	/* After "case" and "suite": where it is absent, both are derived of "case". */
-	{ .name = "point", .codec = &codec_check_point, FIELD_AT(check, point), .optional = true },
+	{ .name = "point", .codec = &codec_check_point, FIELD_AT(verdict_check, point), .optional = true },
 	TEXT("devices", devices),
 	TEXT("model", model),
 	TEXT("uuid", uuid),
-	{ .name = "metric", .codec = &codec_string, FIELD_AT(check, metric), .names = NAME_METRIC },
+	{ .name = "metric", .codec = &codec_string, FIELD_AT(verdict_check, metric), .names = NAME_METRIC },
 	TEXT("unit", unit),
 	REAL(value),
 	REAL(low),
 	REAL(high),
-	{ .name = "comparison", .codec = &codec_enum, FIELD_AT(check, comparison),
+	{ .name = "comparison", .codec = &codec_enum, FIELD_AT(verdict_check, comparison),
 	  .words = comparison_words, .names = NAME_COMPARISON },
 	REAL(bound),
 	REAL(margin),

@@ -29,7 +29,7 @@ struct session {
 	const size_t *cases;
 	size_t case_count;
 	struct worker_outcome *outcome;
-	struct team team;
+	struct worker_team team;
 	struct text input; /* what came up the pipe and is no whole line yet */
 	bool in_flight, ready;
 	double waited;     /* for the next message that counts */

@@ -276,7 +276,7 @@ static enum status open_ranks(struct links *l, struct error *err)
 {
 	struct burn *b = l->b;
 	struct burn_state *state = b->run->suite_state;
-	const struct session *session;
+	const struct collective_session *session;
 	struct collective *c = &l->sums;
 
 	if (b->world->size == 1)

@@ -201,7 +201,7 @@ enum status collective_run(struct run *run, struct error *err)
 {
 	struct collective c;
 	struct timed timed = { .c = &c };
-	const struct session *session = session_find(run->suite_state, run->devices[0], run->world,
+	const struct collective_session *session = session_find(run->suite_state, run->devices[0], run->world,
 						     transport_of(run->c), err);
 	enum status status;
 

@@ -24,11 +24,11 @@
 
 struct session {
 	struct run *run;
-	struct team team;
+	struct rank_team team;
 	struct trainer trainer;
 	/* Rank 0 of several also trains alone: what the split is compared with. */
 	struct world alone;
-	struct team solo; /* borrows the team's streams */
+	struct rank_team solo; /* borrows the team's streams */
 	struct setup single_setup;
 	struct trainer single;
 	bool has_single; /* the same on every rank */
@@ -339,7 +339,7 @@ static void note_segments(struct session *s)
 
 static void note_transport(struct session *s)
 {
-	const struct team *team = &s->team;
+	const struct rank_team *team = &s->team;
 	bool edges = (team->previous || team->next) && team->edges != team->transport;
 
 	if (!team->all || team->transport == TRANSPORT_AUTO)

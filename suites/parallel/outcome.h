@@ -24,7 +24,7 @@ struct outcome {
 	uint64_t communicator_bytes[SETUP_MAX_RANKS];
 	struct timeline_totals timeline; /* of one recorded step */
 	bool has_timeline;
-	struct check reference, against_single;
+	struct verify_check reference, against_single;
 	struct setup small; /* what the reference followed */
 	bool reference_is_full, compared_with_single;
 	double first_loss, last_loss;

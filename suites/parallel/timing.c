@@ -8,7 +8,7 @@
 struct steps {
 	struct trainer *trainer;
 	unsigned parts;
-	struct recorded recorded; /* where steps are launched as graphs */
+	struct verify_recorded recorded; /* where steps are launched as graphs */
 };
 
 static enum status launch_steps(void *state, unsigned batch, struct error *err)

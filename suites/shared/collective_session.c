@@ -14,7 +14,7 @@
  * worlds as well.
  */
 struct sessions {
-	struct session *list;
+	struct collective_session *list;
 	size_t count, capacity;
 };
 
@@ -25,7 +25,7 @@ struct sessions *sessions_open(void)
 
 static void close_one(struct sessions *all, size_t index)
 {
-	struct session *s = &all->list[index];
+	struct collective_session *s = &all->list[index];
 
 	backend_communicator_close(s->communicator);
 	backend_stream_destroy(s->stream);
@@ -55,11 +55,11 @@ static void make_room(struct sessions *all, const struct world *world)
 		close_one(all, oldest);
 }
 
-const struct session *session_find(struct sessions *all, struct device *device, struct world *world,
+const struct collective_session *session_find(struct sessions *all, struct device *device, struct world *world,
 				   enum transport transport, struct error *err)
 {
 	const struct communicator_options options = { .transport = transport };
-	struct session *s;
+	struct collective_session *s;
 	enum status status;
 
 	for (size_t i = 0; i < all->count; i++)
@@ -68,7 +68,7 @@ const struct session *session_find(struct sessions *all, struct device *device, 
 	make_room(all, world);
 	ARRAY_GROW(all->list, all->count, all->capacity);
 	s = &all->list[all->count++];
-	*s = (struct session){ .world = world->id, .asked = transport };
+	*s = (struct collective_session){ .world = world->id, .asked = transport };
 	status = world_agree(world, backend_stream_create(device, false, &s->stream, err), err);
 	if (status == STATUS_OK)
 		status = join_world(device, world, &options, &s->communicator, err);

@@ -8,7 +8,7 @@
 #include "device/backend.h"
 #include "measure/processes/world.h"
 
-struct session {
+struct collective_session {
 	struct stream *stream;
 	struct communicator *communicator;
 	uint64_t world; /* its id */
@@ -26,7 +26,7 @@ void sessions_close(struct sessions *sessions);
  * The session of this world over the transport, opened by the first call; NULL on failure. Every rank of the world calls
  * it; when it fails on one it fails on all. Valid until the next call.
  */
-const struct session *session_find(struct sessions *sessions, struct device *device,
+const struct collective_session *session_find(struct sessions *sessions, struct device *device,
 				   struct world *world, enum transport transport,
 				   struct error *err);
 

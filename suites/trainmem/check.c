@@ -9,7 +9,7 @@
 #include "suites/parallel/verify/compare.h"
 
 struct gradients {
-	struct team *team;
+	struct rank_team *team;
 	const struct network *network;
 };
 
@@ -31,13 +31,13 @@ static enum status read_gradients(void *context, uint64_t first, uint64_t count,
 	return err->status;
 }
 
-static enum status compare(struct trainer *trainer, struct training *training, struct check *check,
+static enum status compare(struct trainer *trainer, struct training *training, struct verify_check *check,
 			   struct error *err)
 {
 	struct gradients expected = { trainer->team, &trainer->network };
 	struct gradients found = { &training->team, &training->network };
 	struct tolerance tolerance = verify_tolerance(trainer->setup);
-	struct difference difference;
+	struct verify_difference difference;
 	double expected_loss, loss;
 
 	if (trainer_loss(trainer, &expected_loss, err) != STATUS_OK ||
@@ -65,7 +65,7 @@ static enum status record_outputs(struct trainer *trainer, struct error *err)
 }
 
 static enum status step_both(struct trainer *trainer, struct training *training,
-			     struct check *check, struct error *err)
+			     struct verify_check *check, struct error *err)
 {
 	const struct network *n = &trainer->network;
 
@@ -84,10 +84,10 @@ static enum status step_both(struct trainer *trainer, struct training *training,
 	return compare(trainer, training, check, err);
 }
 
-static enum status check_against_trainer(struct team *team, const struct setup *whole,
+static enum status check_against_trainer(struct rank_team *team, const struct setup *whole,
 					 const struct setup *small,
 					 const struct training_options *options,
-					 struct check *check, struct error *err)
+					 struct verify_check *check, struct error *err)
 {
 	struct training_options own = *options;
 	struct trainer trainer = { 0 };
@@ -107,12 +107,12 @@ static enum status check_against_trainer(struct team *team, const struct setup *
 
 enum status check_step(struct device *device, const struct setup *setup,
 		       const struct training_options *options, double flops, struct setup *small,
-		       struct check *check, struct error *err)
+		       struct verify_check *check, struct error *err)
 {
 	struct world alone = { .size = 1 };
 	struct setup whole;
-	struct check reference = { 0 };
-	struct team team;
+	struct verify_check reference = { 0 };
+	struct rank_team team;
 
 	setup_shrink(setup, flops, small);
 	/* Everything at once and kept: what the step below must not differ from. */

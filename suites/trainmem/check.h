@@ -12,6 +12,6 @@
  */
 enum status check_step(struct device *device, const struct setup *setup,
 		       const struct training_options *options, double flops, struct setup *small,
-		       struct check *check, struct error *err);
+		       struct verify_check *check, struct error *err);
 
 #endif

@@ -180,7 +180,7 @@ static enum status measure_account(struct run *run, const struct setup *setup,
 static enum status verify(struct run *run, const struct setup *setup,
 			  const struct trainmem_options *options, struct error *err)
 {
-	struct check check = { .gradient_error = NAN };
+	struct verify_check check = { .gradient_error = NAN };
 	struct setup small;
 	char method[200];
 

@@ -28,7 +28,7 @@ struct training {
 	struct setup setup; /* of one device, mode `single` */
 	struct training_options options;
 	struct segments segments;
-	struct team team; /* the streams; no device: nothing is carried out */
+	struct rank_team team; /* the streams; no device: nothing is carried out */
 	struct world alone;
 	struct heap heap;
 	struct arena_source source;

@@ -105,7 +105,7 @@ static const char *end_name(const struct lane_end *end)
 
 static enum status check_lane(struct transfer *t, size_t i, bool before, struct error *err)
 {
-	struct lane *lane = &t->lanes[i];
+	struct transfer_lane *lane = &t->lanes[i];
 	const struct lane_plan *plan = &lane->plan;
 	enum status status = before ? lane_verify(lane, err) : lane_check(lane, err);
 

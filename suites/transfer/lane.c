@@ -18,14 +18,14 @@ uint64_t lane_footprint(size_t bytes, size_t slots)
 	return (uint64_t)stride_of(bytes) * slots;
 }
 
-static enum status poison(struct lane *lane, struct error *err)
+static enum status poison(struct transfer_lane *lane, struct error *err)
 {
 	lane->copies = 0;
 	return buffer_poison(&lane->to, lane->at_to, err);
 }
 
 /* One stream for each device that takes part. */
-static enum status open_streams(struct lane *lane, struct error *err)
+static enum status open_streams(struct transfer_lane *lane, struct error *err)
 {
 	struct device *issuer = lane->plan.issuer;
 	struct device *ends[2] = { lane->plan.from.device, lane->plan.to.device };
@@ -42,7 +42,7 @@ static enum status open_streams(struct lane *lane, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status alloc_end(struct lane *lane, const struct lane_end *end, struct buffer *buffer,
+static enum status alloc_end(struct transfer_lane *lane, const struct lane_end *end, struct buffer *buffer,
 			     struct error *err)
 {
 	uint64_t footprint = lane_footprint(lane->plan.bytes, lane->plan.slots);
@@ -52,7 +52,7 @@ static enum status alloc_end(struct lane *lane, const struct lane_end *end, stru
 			 allocator_on_device(end->allocator) ? &none : &lane->node, err);
 }
 
-static enum status alloc_record(struct lane *lane, struct error *err)
+static enum status alloc_record(struct transfer_lane *lane, struct error *err)
 {
 	int none;
 
@@ -62,7 +62,7 @@ static enum status alloc_record(struct lane *lane, struct error *err)
 			 BUFFER_CHECK_BYTES, &none, err);
 }
 
-enum status lane_open(struct lane *lane, const struct lane_plan *plan, struct error *err)
+enum status lane_open(struct transfer_lane *lane, const struct lane_plan *plan, struct error *err)
 {
 	memset(lane, 0, sizeof(*lane));
 	lane->plan = *plan;
@@ -77,7 +77,7 @@ enum status lane_open(struct lane *lane, const struct lane_plan *plan, struct er
 	return poison(lane, err);
 }
 
-void lane_close(struct lane *lane)
+void lane_close(struct transfer_lane *lane)
 {
 	struct stream *streams[3] = { lane->stream, lane->at_from, lane->at_to };
 
@@ -93,21 +93,21 @@ void lane_close(struct lane *lane)
 	memset(lane, 0, sizeof(*lane));
 }
 
-void lane_join(struct lane *lane, struct lane *reverse)
+void lane_join(struct transfer_lane *lane, struct transfer_lane *reverse)
 {
 	lane->reverse = reverse;
 	reverse->led = true;
 }
 
-static char *block_at(const struct buffer *buffer, const struct lane *lane, uint64_t slot)
+static char *block_at(const struct buffer *buffer, const struct transfer_lane *lane, uint64_t slot)
 {
 	return (char *)buffer->memory + slot * lane->stride;
 }
 
-static enum status launch_copies(struct lane *lane, uint64_t slot, uint64_t count,
+static enum status launch_copies(struct transfer_lane *lane, uint64_t slot, uint64_t count,
 				 struct error *err)
 {
-	struct lane *reverse = lane->reverse;
+	struct transfer_lane *reverse = lane->reverse;
 	struct copy_arguments a = { .to = block_at(&lane->to, lane, slot),
 				    .from = block_at(&lane->from, lane, slot),
 				    .bytes = lane->plan.bytes,
@@ -120,7 +120,7 @@ static enum status launch_copies(struct lane *lane, uint64_t slot, uint64_t coun
 	return backend_launch(lane->stream, "copy", &a, err);
 }
 
-static enum status copy_block(struct lane *lane, uint64_t slot, struct error *err)
+static enum status copy_block(struct transfer_lane *lane, uint64_t slot, struct error *err)
 {
 	struct copy_arguments a = { .to = block_at(&lane->to, lane, slot),
 				    .from = block_at(&lane->from, lane, slot),
@@ -134,7 +134,7 @@ static enum status copy_block(struct lane *lane, uint64_t slot, struct error *er
 	return backend_copy(lane->stream, a.to, a.from, a.bytes, err);
 }
 
-enum status lane_copy(struct lane *lane, uint64_t count, struct error *err)
+enum status lane_copy(struct transfer_lane *lane, uint64_t count, struct error *err)
 {
 	enum status status = STATUS_OK;
 	uint64_t first = lane->copies;
@@ -152,7 +152,7 @@ enum status lane_copy(struct lane *lane, uint64_t count, struct error *err)
 	return status;
 }
 
-enum status lane_check(struct lane *lane, struct error *err)
+enum status lane_check(struct transfer_lane *lane, struct error *err)
 {
 	uint64_t slots = lane->plan.slots, seed = lane->plan.seed;
 	uint64_t blocks = lane->copies < slots ? lane->copies : slots;
@@ -168,7 +168,7 @@ enum status lane_check(struct lane *lane, struct error *err)
 	return status;
 }
 
-enum status lane_verify(struct lane *lane, struct error *err)
+enum status lane_verify(struct transfer_lane *lane, struct error *err)
 {
 	if (lane_copy(lane, lane->plan.slots, err) != STATUS_OK ||
 	    lane_check(lane, err) != STATUS_OK)

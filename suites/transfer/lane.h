@@ -25,7 +25,7 @@ struct lane_plan {
 	uint64_t seed;
 };
 
-struct lane {
+struct transfer_lane {
 	struct lane_plan plan;
 	struct stream *stream;          /* the issuer's */
 	struct stream *at_from, *at_to; /* of the ends' devices, for filling and checking */
@@ -33,7 +33,7 @@ struct lane {
 	struct buffer record; /* for checks by the device; none where the CPU checks */
 	int node; /* NUMA node of the host memory; -1: no choice, or no host memory */
 	size_t stride;
-	struct lane *reverse; /* whose copies this lane's kernel carries out as well; NULL: none */
+	struct transfer_lane *reverse; /* whose copies this lane's kernel carries out as well; NULL: none */
 	bool led;          /* it is a reverse lane: lane_copy() leaves its copies to the other */
 	uint64_t copies;   /* since the target was last poisoned */
 };
@@ -45,20 +45,20 @@ uint64_t lane_footprint(size_t bytes, size_t slots);
  * Allocates, fills the source and poisons the target; memory comes from the pool (pool.h). A
  * failed lane must be closed as well.
  */
-enum status lane_open(struct lane *lane, const struct lane_plan *plan, struct error *err);
-void lane_close(struct lane *lane);
+enum status lane_open(struct transfer_lane *lane, const struct lane_plan *plan, struct error *err);
+void lane_close(struct transfer_lane *lane);
 
 /*
  * Has one kernel move both lanes' bytes, back and forth in step; `lane` leads. Both copy by kernel, as
  * many bytes, issued by the same device.
  */
-void lane_join(struct lane *lane, struct lane *reverse);
+void lane_join(struct transfer_lane *lane, struct transfer_lane *reverse);
 
 /* Enqueues `count` copies. */
-enum status lane_copy(struct lane *lane, uint64_t count, struct error *err);
+enum status lane_copy(struct transfer_lane *lane, uint64_t count, struct error *err);
 /* Waits for the copies and compares every byte that was copied since the target was poisoned. */
-enum status lane_check(struct lane *lane, struct error *err);
+enum status lane_check(struct transfer_lane *lane, struct error *err);
 /* Copies every block once, checks it, and poisons the target for what comes next. */
-enum status lane_verify(struct lane *lane, struct error *err);
+enum status lane_verify(struct transfer_lane *lane, struct error *err);
 
 #endif

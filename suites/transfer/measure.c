@@ -12,7 +12,7 @@ static enum status launch_lane(void *state, unsigned batch, struct error *err)
 
 static enum status launch_and_wait(void *state, unsigned batch, struct error *err)
 {
-	struct lane *lane = state;
+	struct transfer_lane *lane = state;
 
 	if (lane_copy(lane, batch, err) != STATUS_OK)
 		return err->status;
@@ -47,7 +47,7 @@ enum status transfer_sample(struct transfer *t, size_t i, const char *name, stru
 /* The first lane by itself. */
 static void plan_one(struct transfer *t, const char *name)
 {
-	struct lane *lane = &t->lanes[0];
+	struct transfer_lane *lane = &t->lanes[0];
 	bool blocks = t->info->host && t->memory == ALLOCATOR_PAGEABLE;
 
 	add_timing(t, name,
@@ -60,7 +60,7 @@ static void plan_one(struct transfer *t, const char *name)
 }
 
 /* The others have twice the work, so that they end later. */
-static uint64_t busy_copies(const struct contest *c, const struct lane *other, uint64_t batch)
+static uint64_t busy_copies(const struct contest *c, const struct transfer_lane *other, uint64_t batch)
 {
 	uint64_t bytes = 2 * batch * c->t->lanes[c->timed].plan.bytes;
 
@@ -71,12 +71,12 @@ static uint64_t busy_copies(const struct contest *c, const struct lane *other, u
 static enum status launch_contest(void *state, unsigned batch, struct error *err)
 {
 	struct contest *c = state;
-	struct lane *timed = &c->t->lanes[c->timed];
+	struct transfer_lane *timed = &c->t->lanes[c->timed];
 
 	if (backend_event_record(c->start, timed->stream, err) != STATUS_OK)
 		return err->status;
 	for (size_t i = 0; i < c->t->lane_count; i++) {
-		struct lane *other = &c->t->lanes[i];
+		struct transfer_lane *other = &c->t->lanes[i];
 
 		if (i == c->timed)
 			continue;
@@ -102,7 +102,7 @@ enum status transfer_plan_contest(struct transfer *t, size_t timed, const char *
 				  struct error *err)
 {
 	struct contest *c = &t->contests[t->timing_count];
-	const struct lane *other = &t->lanes[t->lane_count - 1 - (timed == t->lane_count - 1)];
+	const struct transfer_lane *other = &t->lanes[t->lane_count - 1 - (timed == t->lane_count - 1)];
 
 	*c = (struct contest){ .t = t, .timed = timed };
 	if (backend_event_create(t->lanes[timed].stream->device, &c->start, err) != STATUS_OK)
@@ -238,7 +238,7 @@ static void record_together(struct transfer *t, const struct series *time)
 
 static void record_pairs(struct transfer *t)
 {
-	const struct lane *lane = &t->lanes[0];
+	const struct transfer_lane *lane = &t->lanes[0];
 	double kept;
 
 	record_together(t, transfer_series(t, 1));

@@ -61,7 +61,7 @@ struct transfer {
 	bool rotates; /* every lane has its turn (rotation.c): all are of `bytes` */
 	size_t bytes, slots;
 	struct route routes[ROUTES_MAX];
-	struct lane lanes[ROUTES_MAX];
+	struct transfer_lane lanes[ROUTES_MAX];
 	size_t lane_count;
 	struct stream *streams[ROUTES_MAX]; /* the lanes' */
 	struct timing timings[TIMINGS_MAX];

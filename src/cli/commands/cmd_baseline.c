@@ -52,7 +52,7 @@ static int list(const struct baseline_arguments *a)
 	struct error err = ERROR_NONE;
 	struct store *history;
 	struct baseline_list found;
-	struct table table = TABLE_EMPTY;
+	struct output_table table = TABLE_EMPTY;
 
 	if (a->count)
 		return command_usage(&command_baseline, "what is '%.60s' for? list takes no name",
@@ -78,7 +78,7 @@ static int list(const struct baseline_arguments *a)
 	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
 }
 
-static void print_result(struct table *table, const struct result *r)
+static void print_result(struct output_table *table, const struct result *r)
 {
 	char cases[24];
 
@@ -94,7 +94,7 @@ static int show(const struct baseline_arguments *a)
 	struct error err = ERROR_NONE;
 	struct store *history;
 	struct result *results = NULL;
-	struct table table = TABLE_EMPTY;
+	struct output_table table = TABLE_EMPTY;
 	size_t count = 0;
 
 	if (a->count != 1)

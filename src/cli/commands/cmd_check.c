@@ -73,7 +73,7 @@ static void name_machine(const char *path, struct verdicts *verdicts, size_t fro
 		d->device = named;
 	}
 	for (size_t i = from; i < verdicts->count; i++) {
-		struct check *check = &verdicts->checks[i];
+		struct verdict_check *check = &verdicts->checks[i];
 		char *reason;
 
 		if (*check->uuid || check->verdict == VERDICT_PASS)

@@ -96,7 +96,7 @@ static size_t count_gpus(const struct probe *probe)
 static void print_for_people(const struct answer *answer, const struct probe *probe)
 {
 	size_t gpus = count_gpus(probe);
-	struct table table = TABLE_EMPTY;
+	struct output_table table = TABLE_EMPTY;
 
 	for (size_t i = 0; i < answer->count; i++) {
 		const struct answer_line *line = &answer->lines[i];

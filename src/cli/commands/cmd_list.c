@@ -35,7 +35,7 @@ static struct json_writer start_json(void)
 }
 
 /* Prints one of the two and releases both. */
-static void finish(bool json, struct json_writer *w, struct table *table)
+static void finish(bool json, struct json_writer *w, struct output_table *table)
 {
 	char *text;
 
@@ -51,7 +51,7 @@ static void finish(bool json, struct json_writer *w, struct table *table)
 
 static void devices_table(const struct probe *probe)
 {
-	struct table table = TABLE_EMPTY;
+	struct output_table table = TABLE_EMPTY;
 	bool host = false;
 
 	ROW(&table, "DEVICE", "MEMORY", "CAPABILITY", "PCI", "NAME");
@@ -122,7 +122,7 @@ static void suite_json(struct json_writer *w, const struct suite *suite)
 static int list_suites(bool json)
 {
 	struct json_writer w = start_json();
-	struct table table = TABLE_EMPTY;
+	struct output_table table = TABLE_EMPTY;
 
 	ROW(&table, "SUITE", "WHAT IT MEASURES");
 	for (const struct suite *const *s = suites; *s; s++) {
@@ -157,7 +157,7 @@ static void metric_json(struct json_writer *w, const char *suite, const struct m
 }
 
 static void add_metrics(const char *suite, const struct metric *metrics, bool json,
-			struct json_writer *w, struct table *table)
+			struct json_writer *w, struct output_table *table)
 {
 	for (const struct metric *m = metrics; m->name; m++) {
 		if (json)
@@ -170,7 +170,7 @@ static void add_metrics(const char *suite, const struct metric *metrics, bool js
 static int list_metrics(bool json)
 {
 	struct json_writer w = start_json();
-	struct table table = TABLE_EMPTY;
+	struct output_table table = TABLE_EMPTY;
 
 	ROW(&table, "METRIC", "UNIT", "BETTER", "DEFINITION");
 	for (const struct suite *const *s = suites; *s; s++)
@@ -195,7 +195,7 @@ static char *config_summary(const struct embedded_file *file)
 static int list_configs(bool json)
 {
 	struct json_writer w = start_json();
-	struct table table = TABLE_EMPTY;
+	struct output_table table = TABLE_EMPTY;
 
 	ROW(&table, "CONFIG", "WHAT IT IS FOR");
 	for (const struct embedded_file *file = embedded_configs; file->name; file++) {

@@ -125,7 +125,7 @@ static char *describe_kinds(const struct population_sample *s, const char *unit)
 	return text_detach(&out);
 }
 
-static void add_row(struct table *table, const struct population *p,
+static void add_row(struct output_table *table, const struct population *p,
 		    const struct population_figure *f, const char *model)
 {
 	struct population_sample s =
@@ -166,7 +166,7 @@ static bool is_first_of_model(const struct population *p, const struct populatio
 
 static int show(const struct population_arguments *a)
 {
-	struct table table = TABLE_EMPTY;
+	struct output_table table = TABLE_EMPTY;
 	struct population p;
 
 	if (a->count > 1)

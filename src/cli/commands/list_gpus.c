@@ -59,7 +59,7 @@ static void write_published(struct json_writer *w, const struct gpu *gpu)
 static void write_sources(struct json_writer *w)
 {
 	size_t count;
-	const struct source *sources = gpus_sources(&count);
+	const struct gpu_source *sources = gpus_sources(&count);
 
 	writer_key(w, "sources");
 	writer_open(w, '{');
@@ -118,7 +118,7 @@ static void print_table(const struct gpu *gpus, size_t count)
 {
 	static const char *const head[] = { "GPU",  "ARCHITECTURE", "CAPABILITY", "MEMORY AT",
 					    "FP32", "FP16 TENSOR",  "PUBLISHED",  "NAME" };
-	struct table table = TABLE_EMPTY;
+	struct output_table table = TABLE_EMPTY;
 
 	table_row(&table, head, sizeof(head) / sizeof(head[0]));
 	for (size_t i = 0; i < count; i++) {

@@ -57,7 +57,7 @@ void anonymise_verdicts(const struct anonymise_option *option, struct verdicts *
 	for (size_t i = 0; a && i < ARRAY_SIZE(own); i++)
 		anonymise_member(a, own[i]);
 	for (size_t i = 0; a && i < verdicts->count; i++) {
-		struct check *check = &verdicts->checks[i];
+		struct verdict_check *check = &verdicts->checks[i];
 		char **texts[] = { &check->limit, &check->place, &check->reason,
 				   &check->bound_origin };
 

@@ -16,7 +16,7 @@
 
 static void print_differences(const struct comparison *c)
 {
-	struct table table = TABLE_EMPTY;
+	struct output_table table = TABLE_EMPTY;
 
 	if (!c->difference_count)
 		return;
@@ -121,7 +121,7 @@ static struct columns columns_of(const struct comparison *c, bool all)
 	return columns;
 }
 
-static void add_heading(struct table *table, const struct columns *columns)
+static void add_heading(struct output_table *table, const struct columns *columns)
 {
 	const char *cells[TABLE_MAX_COLUMNS] = { "", "CASE", "B/A, > 1 WORSE" };
 	size_t n = 3;
@@ -137,7 +137,7 @@ static void add_heading(struct table *table, const struct columns *columns)
 	table_row(table, cells, n);
 }
 
-static void add_row(struct table *table, const struct comparison *c, size_t i,
+static void add_row(struct output_table *table, const struct comparison *c, size_t i,
 		    const struct columns *columns)
 {
 	const struct comparison_row *row = &c->rows[i];
@@ -168,7 +168,7 @@ static void add_row(struct table *table, const struct comparison *c, size_t i,
 static void print_rows(const struct comparison *c, bool all)
 {
 	struct columns columns = columns_of(c, all);
-	struct table table = TABLE_EMPTY;
+	struct output_table table = TABLE_EMPTY;
 
 	add_heading(&table, &columns);
 	for (size_t i = 0; i < c->count; i++)

@@ -84,7 +84,7 @@ static void print_detail(char *text)
 	free(text);
 }
 
-static void print_check(const struct check *c)
+static void print_check(const struct verdict_check *c)
 {
 	char *numbers = check_numbers(c), *head;
 
@@ -125,10 +125,10 @@ static void print_all_of(const struct verdicts *v, enum verdict verdict, bool un
 }
 
 /* The first failed check at or after `from` that a single device causes; NULL: there is none. */
-static const struct check *blaming(const struct verdicts *v, size_t from, const char *device)
+static const struct verdict_check *blaming(const struct verdicts *v, size_t from, const char *device)
 {
 	for (size_t i = from; i < v->count; i++) {
-		const struct check *c = &v->checks[i];
+		const struct verdict_check *c = &v->checks[i];
 
 		if (c->verdict == VERDICT_FAIL && *c->devices && !strchr(c->devices, ',') &&
 		    (!device || strcmp(c->devices, device) == 0))
@@ -138,10 +138,10 @@ static const struct check *blaming(const struct verdicts *v, size_t from, const 
 }
 
 /* "fake:3 FAKE-3: WRONG RESULTS, fails pcie, products" */
-static void print_device(const struct verdicts *v, const struct check *first)
+static void print_device(const struct verdicts *v, const struct verdict_check *first)
 {
 	const char *separator = ": ", *last = "";
-	const struct check *c;
+	const struct verdict_check *c;
 	bool wrong = false, fails = false;
 
 	printf("%s%s%s", first->devices, *first->uuid ? " " : "", first->uuid);
@@ -166,7 +166,7 @@ static void print_device(const struct verdicts *v, const struct check *first)
 /* Which one is it? Each device that something is wrong with, in one line. */
 static void print_devices(const struct verdicts *v)
 {
-	const struct check *c = blaming(v, 0, NULL);
+	const struct verdict_check *c = blaming(v, 0, NULL);
 
 	for (; c; c = blaming(v, (size_t)(c - v->checks) + 1, NULL))
 		if (blaming(v, 0, c->devices) == c)

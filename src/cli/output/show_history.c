@@ -16,7 +16,7 @@ void note_text(struct text *out, const struct history_note *n)
 
 static void show_nights(const struct history_nights *nights)
 {
-	struct table table = TABLE_EMPTY;
+	struct output_table table = TABLE_EMPTY;
 
 	table_row(&table,
 		  (const char *[]){ "STARTED", "RUN", "HOST", "STATE", "VERDICT", "LABEL" }, 6);
@@ -51,7 +51,7 @@ static void show_notes(const struct history_notes *notes, int64_t series)
 
 static void show_series(void *context, const struct history_series *s)
 {
-	struct table table = TABLE_EMPTY;
+	struct output_table table = TABLE_EMPTY;
 	struct showing *showing = context;
 
 	showing->shown++;

@@ -21,7 +21,7 @@ static char *one_line(const char *s)
 	return copy;
 }
 
-void table_row(struct table *table, const char *const *cells, size_t columns)
+void table_row(struct output_table *table, const char *const *cells, size_t columns)
 {
 	ARRAY_GROW(table->rows, table->count, table->capacity);
 	for (size_t i = 0; i < columns; i++)
@@ -30,13 +30,13 @@ void table_row(struct table *table, const char *const *cells, size_t columns)
 	table->count++;
 }
 
-void table_release(struct table *table)
+void table_release(struct output_table *table)
 {
 	for (size_t row = 0; row < table->count; row++)
 		for (size_t i = 0; i < table->columns; i++)
 			free(table->rows[row][i]);
 	free(table->rows);
-	*table = (struct table)TABLE_EMPTY;
+	*table = (struct output_table)TABLE_EMPTY;
 }
 
 size_t terminal_columns(FILE *out)
@@ -85,7 +85,7 @@ static void print_last(const char *s, size_t indent, size_t width, FILE *out)
 	}
 }
 
-void table_print(const struct table *table, FILE *out)
+void table_print(const struct output_table *table, FILE *out)
 {
 	size_t widths[TABLE_MAX_COLUMNS] = { 0 };
 	size_t indent = 0, columns = terminal_columns(out), last;

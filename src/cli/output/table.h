@@ -2,7 +2,7 @@
  * Aligned text tables for people. Columns are as wide as their widest cell; on a terminal the last one is folded at word
  * breaks to fit, elsewhere (a file, grep) a row is a line.
  *
- *	struct table table = TABLE_EMPTY;
+ *	struct output_table table = TABLE_EMPTY;
  *	table_row(&table, (const char *[]){ "NAME", "SUMMARY" }, 2);
  *	table_print(&table, stdout);
  *	table_release(&table);
@@ -16,7 +16,7 @@
 
 #define TABLE_MAX_COLUMNS 8
 
-struct table {
+struct output_table {
 	char *(*rows)[TABLE_MAX_COLUMNS];
 	size_t count, capacity, columns;
 };
@@ -24,9 +24,9 @@ struct table {
 #define TABLE_EMPTY { NULL, 0, 0, 0 }
 
 /* Adds a row of `columns` cells (copied); every row has the same number. */
-void table_row(struct table *table, const char *const *cells, size_t columns);
-void table_print(const struct table *table, FILE *out);
-void table_release(struct table *table);
+void table_row(struct output_table *table, const char *const *cells, size_t columns);
+void table_print(const struct output_table *table, FILE *out);
+void table_release(struct output_table *table);
 
 /* Columns of the terminal that `out` is; no limit (SIZE_MAX) where it is none. */
 size_t terminal_columns(FILE *out);

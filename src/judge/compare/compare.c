@@ -273,7 +273,7 @@ static void find_faults(const struct comparison_input *input, struct comparison 
 
 	judge_run(&judged, &verdicts);
 	for (size_t i = 0; i < verdicts.count; i++) {
-		const struct check *check = &verdicts.checks[i];
+		const struct verdict_check *check = &verdicts.checks[i];
 
 		if (!check->wrong)
 			continue;

@@ -38,7 +38,7 @@ static const char **cards_of_node(const struct result *result)
 }
 
 /* Fills a check but for the case that it is about; `subject`: of a device, else NULL. */
-static void decide(const struct judging *j, struct check *check, const struct standing *s,
+static void decide(const struct judging *j, struct verdict_check *check, const struct standing *s,
 		   const struct subject *subject)
 {
 	char *bound_text = xasprintf("population = %s", j->limit->population_text);
@@ -131,7 +131,7 @@ static void judge_node_of(struct comparing *c, size_t first)
 	const struct judging *j = c->j;
 	double half, deficit;
 	struct standing node;
-	struct check *check;
+	struct verdict_check *check;
 	size_t count;
 	char *devices = members_of(c, first, &count, &half);
 
@@ -180,7 +180,7 @@ void judge_population(const struct judging *j)
 
 void judge_population_unknown(const char *limits, struct verdicts *verdicts)
 {
-	struct check *check;
+	struct verdict_check *check;
 
 	if (!*limits)
 		return;

@@ -14,7 +14,7 @@
 #define STEADY_LAUNCHES 3
 
 /* The first check that rejects. */
-static const struct check *rejecting(const struct verdicts *v)
+static const struct verdict_check *rejecting(const struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++)
 		if (v->checks[i].wrong || v->checks[i].verdict == VERDICT_FAIL)
@@ -28,7 +28,7 @@ static enum status refuse_bad_cards(const struct result *results, size_t count, 
 	static const struct population empty;
 	struct text errors = TEXT_EMPTY;
 	struct verdicts verdicts = { 0 };
-	const struct check *bad;
+	const struct verdict_check *bad;
 	struct limits limits;
 
 	if (limits_of_model(&limits, results[0].devices[0].name, &errors) == STATUS_OK) {

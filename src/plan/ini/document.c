@@ -78,7 +78,7 @@ struct document_section *document_find(const struct document *d, const char *kin
 
 struct document_section *document_add_section(struct document *d, const char *kind,
 					      const char *name, const char *label,
-					      struct place place)
+					      struct ini_place place)
 {
 	ARRAY_GROW(d->sections, d->section_count, d->section_capacity);
 	d->sections[d->section_count] = (struct document_section){
@@ -99,7 +99,7 @@ struct entry *section_entry(const struct document_section *section, const char *
 }
 
 void section_add_entry(struct document_section *section, const char *key, char *value, bool broken,
-		       struct place place)
+		       struct ini_place place)
 {
 	struct entry *entry = section_entry(section, key);
 
@@ -115,7 +115,7 @@ void section_add_entry(struct document_section *section, const char *key, char *
 }
 
 /* Once per document; none for what a program wrote. */
-static void add_note(struct document *d, struct place place, const char *note)
+static void add_note(struct document *d, struct ini_place place, const char *note)
 {
 	if (d->written || (d->notes.data && strstr(d->notes.data, note)))
 		return;
@@ -125,7 +125,7 @@ static void add_note(struct document *d, struct place place, const char *note)
 	text_add(&d->notes, note);
 }
 
-const char *document_key(struct document *d, const char *kind, const char *key, struct place place)
+const char *document_key(struct document *d, const char *kind, const char *key, struct ini_place place)
 {
 	const char *current =
 		current_name(NAME_KEY, strcmp(kind, "defaults") == 0 ? "suite" : kind, key);
@@ -140,7 +140,7 @@ const char *document_key(struct document *d, const char *kind, const char *key, 
 }
 
 bool document_retired_key(struct document *d, const char *suite, const char *key,
-			  struct place place)
+			  struct ini_place place)
 {
 	char *note;
 
@@ -157,7 +157,7 @@ bool document_is_full(const struct document *d)
 	return d->problem_count >= DOCUMENT_MOST_PROBLEMS;
 }
 
-void document_problem(struct document *d, struct place place, const char *format, ...)
+void document_problem(struct document *d, struct ini_place place, const char *format, ...)
 {
 	struct problem problem = { .place = place, .sequence = d->problem_count };
 	va_list ap;
@@ -203,7 +203,7 @@ void document_problems(struct document *d, struct text *out)
 			  d->problem_count - MAX_PROBLEMS_SHOWN + d->uncounted_problems);
 }
 
-char *document_place(const struct document *d, struct place place)
+char *document_place(const struct document *d, struct ini_place place)
 {
 	const struct document_file *file = &d->files[place.file];
 

@@ -18,7 +18,7 @@
 struct suite;
 
 /* A location: an index into document->files and a line (0: the file as a whole). */
-struct place {
+struct ini_place {
 	size_t file;
 	size_t line;
 };
@@ -28,26 +28,26 @@ struct document_file {
 	bool embedded;
 	bool command_line; /* a --set */
 	bool included;
-	struct place parent;    /* location of the include */
+	struct ini_place parent;    /* location of the include */
 	uint64_t device, inode; /* 0 for text that is no file */
 };
 
 struct entry {
 	char *key, *value;
-	struct place place;
+	struct ini_place place;
 	bool broken; /* reported already: no value, no further complaint */
 };
 
 struct document_section {
 	char *kind, *name, *label; /* see struct section */
-	struct place place;
+	struct ini_place place;
 	struct entry *entries;
 	size_t count, capacity;
 	bool full; /* further keys are dropped; reported */
 };
 
 struct problem {
-	struct place place;
+	struct ini_place place;
 	size_t sequence;
 	char *message;
 };
@@ -89,31 +89,31 @@ struct document_section *document_find(const struct document *d, const char *kin
 struct entry *section_entry(const struct document_section *section, const char *key);
 struct document_section *document_add_section(struct document *d, const char *kind,
 					      const char *name, const char *label,
-					      struct place place);
+					      struct ini_place place);
 /*
  * The current name of a key, which a file of an earlier version may give by a former one: then with a note. `kind` is that
  * of the section.
  */
-const char *document_key(struct document *d, const char *kind, const char *key, struct place place);
+const char *document_key(struct document *d, const char *kind, const char *key, struct ini_place place);
 /* True for a key that `suite` (NULL: any suite) had in an earlier version and that has no effect any more: then with a note. */
 bool document_retired_key(struct document *d, const char *suite, const char *key,
-			  struct place place);
+			  struct ini_place place);
 /* Takes `value` over. An entry of another file is replaced. */
 void section_add_entry(struct document_section *section, const char *key, char *value, bool broken,
-		       struct place place);
+		       struct ini_place place);
 size_t document_add_file(struct document *d, const char *name);
 /* A copy of a file's name, with '?' for what a line of UTF-8 text cannot hold. */
 char *document_printable(const char *name);
 
 /* Messages of any length; a problem with the place as a whole has line 0. */
-void document_problem(struct document *d, struct place place, const char *format, ...)
+void document_problem(struct document *d, struct ini_place place, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* True if further problems are only counted, so that callers can skip building their messages. */
 bool document_is_full(const struct document *d);
 /* Every problem as "file:line: message\n", sorted. */
 void document_problems(struct document *d, struct text *out);
 /* "nightly.ini:12", "--set": for messages and origins; the caller frees it. */
-char *document_place(const struct document *d, struct place place);
+char *document_place(const struct document *d, struct ini_place place);
 
 extern const char *const section_kinds[]; /* "run", ...; NULL-terminated */
 
@@ -121,7 +121,7 @@ extern const char *const section_kinds[]; /* "run", ...; NULL-terminated */
  * The three parts of a header, checked against what exists (header.c). False: a problem was
  * reported. `header` is "suite transfer label"; the caller frees the parts.
  */
-bool header_parse(struct document *d, struct place place, const char *header, char **kind,
+bool header_parse(struct document *d, struct ini_place place, const char *header, char **kind,
 		  char **name, char **label);
 /* "[suite transfer label]"; the caller frees it. */
 char *header_text(const char *kind, const char *name, const char *label);

@@ -12,18 +12,18 @@
 
 struct reading {
 	struct document *document;
-	const struct source *source;
+	const struct ini_source *source;
 	size_t file;
 	size_t depth;
 	size_t section; /* index in document->sections, SIZE_MAX before the first */
 	bool skip;      /* the header was wrong: its entries are not looked at */
 };
 
-static void read_source(struct document *d, const struct source *source, size_t file, size_t depth);
+static void read_source(struct document *d, const struct ini_source *source, size_t file, size_t depth);
 
-static struct place here(const struct reading *r, size_t line)
+static struct ini_place here(const struct reading *r, size_t line)
 {
-	return (struct place){ r->file, line };
+	return (struct ini_place){ r->file, line };
 }
 
 static void on_problem(void *context, size_t line, const char *message)
@@ -89,7 +89,7 @@ static void add_chain(const struct document *d, size_t file, struct text *out)
 	text_add(out, d->files[file].name);
 }
 
-static bool same_file(const struct document_file *file, const struct source *source)
+static bool same_file(const struct document_file *file, const struct ini_source *source)
 {
 	if (file->inode || source->inode)
 		return file->inode == source->inode && file->device == source->device;
@@ -97,7 +97,7 @@ static bool same_file(const struct document_file *file, const struct source *sou
 }
 
 /* False: including `source` from `r` would never end, or is too much; reported. */
-static bool include_fits(struct reading *r, size_t line, const struct source *source)
+static bool include_fits(struct reading *r, size_t line, const struct ini_source *source)
 {
 	struct document *d = r->document;
 	struct text chain = TEXT_EMPTY;
@@ -126,7 +126,7 @@ static bool include_fits(struct reading *r, size_t line, const struct source *so
 static void include(struct reading *r, size_t line, const char *name)
 {
 	struct error err = ERROR_NONE;
-	struct source source;
+	struct ini_source source;
 	size_t file;
 
 	if (!*name || r->document->written) {
@@ -248,7 +248,7 @@ static void on_entry(void *context, size_t line, const char *key, const char *va
 	free(replaced);
 }
 
-static void read_source(struct document *d, const struct source *source, size_t file, size_t depth)
+static void read_source(struct document *d, const struct ini_source *source, size_t file, size_t depth)
 {
 	struct reading r = {
 		.document = d,
@@ -273,12 +273,12 @@ static void read_source(struct document *d, const struct source *source, size_t 
 void document_read(struct document *d, const char *name)
 {
 	struct error err = ERROR_NONE;
-	struct source source;
+	struct ini_source source;
 
 	if (source_open(&source, name, NULL, &err) == STATUS_OK) {
 		read_source(d, &source, document_add_file(d, source.name), 0);
 	} else {
-		document_problem(d, (struct place){ document_add_file(d, source.name), 0 }, "%s",
+		document_problem(d, (struct ini_place){ document_add_file(d, source.name), 0 }, "%s",
 				 err.message);
 		d->suite_maybe = true;
 	}
@@ -287,7 +287,7 @@ void document_read(struct document *d, const char *name)
 
 void document_read_text(struct document *d, const char *name, const char *text, size_t length)
 {
-	struct source source = { .name = xstrdup(name), .data = NULL, .length = length };
+	struct ini_source source = { .name = xstrdup(name), .data = NULL, .length = length };
 
 	/* A terminated copy, as source_open() makes; memory functions want no NULL. */
 	source.data = xmalloc(length + 1);

@@ -15,7 +15,7 @@
 
 #define LIMITS "limits/"
 
-static const struct embedded_file *find_embedded(const char *name, const struct source *includer)
+static const struct embedded_file *find_embedded(const char *name, const struct ini_source *includer)
 {
 	const struct embedded_file *file;
 	bool limits = includer && text_starts_with(name, LIMITS);
@@ -28,7 +28,7 @@ static const struct embedded_file *find_embedded(const char *name, const struct 
 	return file;
 }
 
-static char *path_of(const char *name, const struct source *includer)
+static char *path_of(const char *name, const struct ini_source *includer)
 {
 	const char *slash = includer && !includer->embedded ? strrchr(includer->name, '/') : NULL;
 
@@ -51,7 +51,7 @@ static enum status not_there(const char *name, struct error *err)
 	return STATUS_USAGE;
 }
 
-static enum status read_all(struct source *source, int fd, struct error *err)
+static enum status read_all(struct ini_source *source, int fd, struct error *err)
 {
 	struct text bytes = TEXT_EMPTY;
 	enum status status = input_read(fd, "config", SOURCE_MAX_BYTES, &bytes, err);
@@ -63,13 +63,13 @@ static enum status read_all(struct source *source, int fd, struct error *err)
 	return status;
 }
 
-static enum status read_standard_input(struct source *source, struct error *err)
+static enum status read_standard_input(struct ini_source *source, struct error *err)
 {
 	source->name = xstrdup("standard input");
 	return read_all(source, STDIN_FILENO, err);
 }
 
-static enum status open_file(struct source *source, const char *name, struct error *err)
+static enum status open_file(struct ini_source *source, const char *name, struct error *err)
 {
 	struct stat about = { 0 };
 	enum status status;
@@ -88,7 +88,7 @@ static enum status open_file(struct source *source, const char *name, struct err
 	return status;
 }
 
-enum status source_open(struct source *source, const char *name, const struct source *includer,
+enum status source_open(struct ini_source *source, const char *name, const struct ini_source *includer,
 			struct error *err)
 {
 	const struct embedded_file *embedded = find_embedded(name, includer);
@@ -108,7 +108,7 @@ enum status source_open(struct source *source, const char *name, const struct so
 	return STATUS_OK;
 }
 
-void source_close(struct source *source)
+void source_close(struct ini_source *source)
 {
 	free(source->name);
 	free(source->data);

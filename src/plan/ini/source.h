@@ -11,7 +11,7 @@
 /* Largest config file, in bytes: anything longer is some other file. */
 #define SOURCE_MAX_BYTES (4 << 20)
 
-struct source {
+struct ini_source {
 	char *name; /* as messages show it */
 	char *data;
 	size_t length;
@@ -26,8 +26,8 @@ struct source {
  * limits: "limits/generic". `source->name` is
  * set on errors too; messages do not repeat it.
  */
-enum status source_open(struct source *source, const char *name, const struct source *includer,
+enum status source_open(struct ini_source *source, const char *name, const struct ini_source *includer,
 			struct error *err);
-void source_close(struct source *source);
+void source_close(struct ini_source *source);
 
 #endif

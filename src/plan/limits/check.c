@@ -9,7 +9,7 @@
 #include "plan/resolve.h"
 
 /* The location of a setting's entry. */
-static struct place place_of(const struct document *d, const struct section *section,
+static struct ini_place place_of(const struct document *d, const struct section *section,
 			     const char *key)
 {
 	const struct document_section *own =
@@ -18,7 +18,7 @@ static struct place place_of(const struct document *d, const struct section *sec
 
 	if (!entry && section->suite)
 		entry = section_entry(document_find(d, "defaults", "", ""), key);
-	return entry ? entry->place : own ? own->place : (struct place){ 0, 0 };
+	return entry ? entry->place : own ? own->place : (struct ini_place){ 0, 0 };
 }
 
 static bool is_word(const char *s)

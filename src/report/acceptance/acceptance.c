@@ -47,13 +47,13 @@ static void set_answer(const struct acceptance *a, struct tree *page)
 	tree_flag(page, "inconclusive", strcmp(verdicts_word(v), "INCONCLUSIVE") == 0);
 }
 
-static bool is_bad(const struct check *c)
+static bool is_bad(const struct verdict_check *c)
 {
 	return !c->accepted && c->verdict != VERDICT_PASS;
 }
 
 /* The worst of a device: what failed before what could not be judged, wrong results first, then by margin. */
-static bool worse(const struct check *a, const struct check *b)
+static bool worse(const struct verdict_check *a, const struct verdict_check *b)
 {
 	static const int rank[VERDICT_COUNT] = { [VERDICT_FAIL] = 5,
 						 [VERDICT_ERROR] = 4,
@@ -68,13 +68,13 @@ static bool worse(const struct check *a, const struct check *b)
 	return isfinite(a->margin) && (!isfinite(b->margin) || a->margin < b->margin);
 }
 
-static const struct check *worst_of(const struct verdicts *v, const char *device, size_t *count)
+static const struct verdict_check *worst_of(const struct verdicts *v, const char *device, size_t *count)
 {
-	const struct check *worst = NULL;
+	const struct verdict_check *worst = NULL;
 
 	*count = 0;
 	for (size_t i = 0; i < v->count; i++) {
-		const struct check *c = &v->checks[i];
+		const struct verdict_check *c = &v->checks[i];
 
 		if (!is_bad(c) || (*device ? !check_concerns(c, device) : *c->devices != '\0'))
 			continue;
@@ -89,7 +89,7 @@ static void blame(const struct acceptance *a, const struct device_info *d, struc
 {
 	const char *device = d ? d->id : "";
 	size_t count;
-	const struct check *c = worst_of(a->result->judgement, device, &count);
+	const struct verdict_check *c = worst_of(a->result->judgement, device, &count);
 	struct tree *item;
 	char *numbers;
 

@@ -16,7 +16,7 @@
 #define MOST_GOOD 4
 
 struct subject {
-	const struct check *check;
+	const struct verdict_check *check;
 	size_t order;
 	bool bad;
 };
@@ -83,7 +83,7 @@ static void add_device(const struct view *view, struct chart_series *rows, struc
 	free(devices);
 }
 
-static void add_limit_row(struct chart_series *rows, const struct check *c)
+static void add_limit_row(struct chart_series *rows, const struct verdict_check *c)
 {
 	struct chart_point *point;
 
@@ -96,7 +96,7 @@ static void add_limit_row(struct chart_series *rows, const struct check *c)
 	point->p50 = c->bound;
 }
 
-static char *finding_of(const struct check *c)
+static char *finding_of(const struct verdict_check *c)
 {
 	char *numbers = check_numbers(c), *out;
 
@@ -115,7 +115,7 @@ static bool has_point(const struct case_result *c, const char *point)
 	return same;
 }
 
-static void draw(const struct acceptance *a, const struct check *c, struct tree *charts)
+static void draw(const struct acceptance *a, const struct verdict_check *c, struct tree *charts)
 {
 	const struct view view = { .results = a->result, .count = 1 };
 	struct owned owned = { 0 };
@@ -154,7 +154,7 @@ static void draw(const struct acceptance *a, const struct check *c, struct tree 
 }
 
 /* One chart serves all devices of a case. */
-static bool drawn(const struct subject *subjects, size_t count, const struct check *c)
+static bool drawn(const struct subject *subjects, size_t count, const struct verdict_check *c)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(subjects[i].check->metric, c->metric) == 0 &&
@@ -171,7 +171,7 @@ void acceptance_charts(const struct acceptance *a, struct tree *page)
 	size_t count = 0, bad = 0, good = 0;
 
 	for (size_t i = 0; i < v->count; i++) {
-		const struct check *c = &v->checks[i];
+		const struct verdict_check *c = &v->checks[i];
 
 		if (*c->case_id && *c->metric && c->verdict != VERDICT_SKIP)
 			subjects[count++] =

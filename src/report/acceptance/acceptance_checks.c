@@ -14,7 +14,7 @@
 #define MOST_ROWS 400 /* of one table: the rest is counted */
 
 struct row {
-	const struct check *check;
+	const struct verdict_check *check;
 	size_t order;
 };
 
@@ -32,7 +32,7 @@ static int by_margin(const void *a, const void *b)
 	return (p->order > q->order) - (p->order < q->order);
 }
 
-static char *check_quantity(const struct check *c, double value, char *out, size_t size)
+static char *check_quantity(const struct verdict_check *c, double value, char *out, size_t size)
 {
 	if (!check_counts(c))
 		return format_quantity(value, c->unit, out, size);
@@ -40,7 +40,7 @@ static char *check_quantity(const struct check *c, double value, char *out, size
 	return out;
 }
 
-static void set_numbers(struct tree *row, const struct check *c)
+static void set_numbers(struct tree *row, const struct verdict_check *c)
 {
 	char text[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE];
 
@@ -69,7 +69,7 @@ static void set_numbers(struct tree *row, const struct check *c)
 		tree_text(row, "n", "");
 }
 
-static void set_origin(struct tree *row, const struct check *c)
+static void set_origin(struct tree *row, const struct verdict_check *c)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -82,7 +82,7 @@ static void set_origin(struct tree *row, const struct check *c)
 	text_release(&out);
 }
 
-static void add_row(const struct acceptance *a, struct tree *rows, const struct check *c)
+static void add_row(const struct acceptance *a, struct tree *rows, const struct verdict_check *c)
 {
 	const struct view view = { .results = a->result, .count = 1 };
 	struct tree *row = tree_item(rows);
@@ -139,11 +139,11 @@ void acceptance_checks(const struct acceptance *a, struct tree *page)
 
 /* Checks of one limit with one bound text. */
 struct limit_row {
-	const struct check *first, *tightest;
+	const struct verdict_check *first, *tightest;
 	size_t counts[VERDICT_COUNT], total;
 };
 
-static struct limit_row *row_of(struct limit_row *rows, size_t *count, const struct check *c)
+static struct limit_row *row_of(struct limit_row *rows, size_t *count, const struct verdict_check *c)
 {
 	for (size_t i = 0; i < *count; i++)
 		if (strcmp(rows[i].first->limit, c->limit) == 0 &&
@@ -187,7 +187,7 @@ void acceptance_limits(const struct acceptance *a, struct tree *page)
 	size_t count = 0;
 
 	for (size_t i = 0; i < v->count; i++) {
-		const struct check *c = &v->checks[i];
+		const struct verdict_check *c = &v->checks[i];
 		struct limit_row *row;
 
 		if (strcmp(c->limit, "run") == 0)

@@ -27,7 +27,7 @@ static struct cell cell_of(const struct acceptance *a, const char *device, const
 	struct cell cell = { .checks = 0 };
 
 	for (size_t i = 0; i < a->result->judgement->count; i++) {
-		const struct check *c = &a->result->judgement->checks[i];
+		const struct verdict_check *c = &a->result->judgement->checks[i];
 
 		if (!check_concerns(c, device) ||
 		    (suite ? strcmp(c->suite, suite) != 0 : *c->case_id != '\0'))

@@ -25,7 +25,7 @@ static enum status add_reference(const struct view *view, const struct report_op
 		options->reference ? options->reference : report_setting(&view->results[0], "reference");
 	const char *baseline =
 		options->baseline ? options->baseline : report_setting(&view->results[0], "baseline");
-	struct reference reference;
+	struct report_reference reference;
 	enum status status = STATUS_OK;
 
 	tree_flag(page, "has_reference", *gpus || options->baseline);

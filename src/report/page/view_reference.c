@@ -34,7 +34,7 @@ static const struct {
 	{ "power", "Power", true },
 };
 
-static void show_sheet_cell(const struct reference *r, size_t row, size_t card, struct tree *cells)
+static void show_sheet_cell(const struct report_reference *r, size_t row, size_t card, struct tree *cells)
 {
 	const struct gpu *gpu = r->cards[card].gpu, *base = r->cards[r->baseline].gpu;
 	const struct sheet_entry *entry = gpu ? gpu_entry(gpu, sheet_rows[row].key) : NULL;
@@ -59,7 +59,7 @@ static void show_sheet_cell(const struct reference *r, size_t row, size_t card, 
 	tree_text(cell, "ratio", isfinite(ratio) ? format_ratio(ratio, text, sizeof(text)) : "");
 }
 
-static void show_sheets(const struct reference *r, struct tree *page)
+static void show_sheets(const struct report_reference *r, struct tree *page)
 {
 	struct tree *rows = tree_list(page, "sheet_rows");
 
@@ -84,7 +84,7 @@ static char *value_words(const struct reference_row *row, const struct reference
 /* GeForce cards boost 7 % beyond their data sheet. What is far above was another card, or never left a cache. */
 #define MOST_OF_PEAK 1.25
 
-static void show_value(const struct reference *r, const struct reference_row *row, size_t card,
+static void show_value(const struct report_reference *r, const struct reference_row *row, size_t card,
 		       enum provenance kind, struct tree *figures)
 {
 	const struct reference_value *value = &row->cells[card][kind];
@@ -130,7 +130,7 @@ static bool card_has(const struct reference_row *rows, size_t count, size_t card
 	return false;
 }
 
-static void show_card(const struct reference *r, const struct reference_row *rows, size_t count,
+static void show_card(const struct report_reference *r, const struct reference_row *rows, size_t count,
 		      size_t card, struct tree *list)
 {
 	struct tree *map = tree_item(list), *cells, *figures = NULL;
@@ -157,7 +157,7 @@ static void show_column(const struct reference_row *row, struct tree *columns)
 	tree_text(map, "arrow", row->quantity->better == BETTER_LOWER ? "↓" : "↑");
 }
 
-static void show_group(const struct reference *r, const struct reference_row *rows, size_t count,
+static void show_group(const struct report_reference *r, const struct reference_row *rows, size_t count,
 		       struct tree *groups)
 {
 	struct tree *map = tree_item(groups), *columns, *cards;
@@ -179,7 +179,7 @@ static void show_group(const struct reference *r, const struct reference_row *ro
 	text_release(&unmeasured);
 }
 
-static void show_groups(const struct reference *r, struct tree *page)
+static void show_groups(const struct report_reference *r, struct tree *page)
 {
 	struct tree *groups = tree_list(page, "reference_groups");
 	size_t count;
@@ -194,7 +194,7 @@ static void show_groups(const struct reference *r, struct tree *page)
 }
 
 /* One method of FP16 arithmetic: its value and the ratio to FP32. */
-static void show_half(const struct reference *r, const char *quantity, size_t card, double fp32,
+static void show_half(const struct report_reference *r, const char *quantity, size_t card, double fp32,
 		      struct tree *cells)
 {
 	const struct reference_row *row = reference_row(r, quantity);
@@ -214,7 +214,7 @@ static void show_half(const struct reference *r, const char *quantity, size_t ca
 	tree_text(cell, "ratio", isfinite(ratio) ? format_ratio(ratio, text, sizeof(text)) : "");
 }
 
-static void show_halves(const struct reference *r, struct tree *page)
+static void show_halves(const struct report_reference *r, struct tree *page)
 {
 	static const char *const quantities_[] = { "gemm_fp16_storage", "gemm_fp16",
 						   "gemm_fp16_tensor" };
@@ -237,7 +237,7 @@ static void show_halves(const struct reference *r, struct tree *page)
 	}
 }
 
-static bool cited(const struct reference *r, const char *source)
+static bool cited(const struct report_reference *r, const char *source)
 {
 	for (size_t i = 0; i < r->card_count; i++) {
 		const struct gpu *gpu = r->cards[i].gpu;
@@ -249,7 +249,7 @@ static bool cited(const struct reference *r, const char *source)
 	return false;
 }
 
-static void show_published(const struct reference *r, struct tree *page)
+static void show_published(const struct report_reference *r, struct tree *page)
 {
 	struct tree *rows = tree_list(page, "published");
 	size_t total = 0;
@@ -279,10 +279,10 @@ static void show_published(const struct reference *r, struct tree *page)
 	tree_textf(page, "published_count", "%zu", total);
 }
 
-static void show_sources(const struct reference *r, struct tree *page)
+static void show_sources(const struct report_reference *r, struct tree *page)
 {
 	size_t count;
-	const struct source *sources = gpus_sources(&count);
+	const struct gpu_source *sources = gpus_sources(&count);
 	struct tree *rows = tree_list(page, "sources");
 
 	for (size_t i = 0; i < count; i++) {
@@ -298,7 +298,7 @@ static void show_sources(const struct reference *r, struct tree *page)
 	}
 }
 
-static void show_columns(const struct reference *r, struct tree *page)
+static void show_columns(const struct report_reference *r, struct tree *page)
 {
 	struct tree *columns = tree_list(page, "cards");
 	struct text measured = TEXT_EMPTY;
@@ -320,7 +320,7 @@ static void show_columns(const struct reference *r, struct tree *page)
 	text_release(&measured);
 }
 
-void view_reference(const struct reference *r, struct tree *page)
+void view_reference(const struct report_reference *r, struct tree *page)
 {
 	show_columns(r, page);
 	show_sheets(r, page);

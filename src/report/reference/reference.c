@@ -24,7 +24,7 @@ const char *provenance_name(enum provenance provenance)
 	return names[provenance];
 }
 
-static struct reference_card *add_card(struct reference *r, const struct gpu *gpu,
+static struct reference_card *add_card(struct report_reference *r, const struct gpu *gpu,
 				       const char *label)
 {
 	ARRAY_GROW(r->cards, r->card_count, r->card_capacity);
@@ -33,7 +33,7 @@ static struct reference_card *add_card(struct reference *r, const struct gpu *gp
 	return &r->cards[r->card_count++];
 }
 
-static struct reference_card *card_of(struct reference *r, const struct device_info *info)
+static struct reference_card *card_of(struct report_reference *r, const struct device_info *info)
 {
 	const struct gpu *gpu = gpus_by_device(info->name);
 	char label[64];
@@ -181,7 +181,7 @@ static bool is_measured(const struct view *view, const struct gpu *gpu)
 }
 
 /* Those asked for and those measured, oldest architecture first; then unknown devices. */
-static void add_cards(struct reference *r, const char *list, const char *baseline)
+static void add_cards(struct report_reference *r, const char *list, const char *baseline)
 {
 	size_t count;
 	const struct gpu *gpus = gpus_all(&count);
@@ -208,7 +208,7 @@ static void add_cards(struct reference *r, const char *list, const char *baselin
 			r->baseline = i;
 }
 
-static struct reference_row *row_for(struct reference *r, const struct quantity *quantity,
+static struct reference_row *row_for(struct report_reference *r, const struct quantity *quantity,
 				     const char *workload, int devices)
 {
 	struct reference_row *row;
@@ -237,7 +237,7 @@ static void keep_best(struct reference_value *cell, enum better better,
 		*cell = value;
 }
 
-static void add_published(struct reference *r)
+static void add_published(struct report_reference *r)
 {
 	for (size_t i = 0; i < r->card_count; i++) {
 		const struct gpu *gpu = r->cards[i].gpu;
@@ -262,7 +262,7 @@ static enum provenance provenance_of(const struct result *result)
 	return MEASURED;
 }
 
-static void add_case(struct reference *r, size_t run, const struct case_result *c)
+static void add_case(struct report_reference *r, size_t run, const struct case_result *c)
 {
 	const struct view_source *source = &r->view->sources[view_source_of(r->view, run, c)];
 	const struct reference_card *card = source->info ? card_of(r, source->info) : NULL;
@@ -295,10 +295,10 @@ static int row_order(const void *a, const void *b)
 	return by_workload ? by_workload : p->devices - q->devices;
 }
 
-enum status reference_collect(struct reference *r, const struct view *view, const char *gpus,
+enum status reference_collect(struct report_reference *r, const struct view *view, const char *gpus,
 			      const char *baseline, struct error *err)
 {
-	*r = (struct reference){ .view = view };
+	*r = (struct report_reference){ .view = view };
 	if (reference_check(gpus, baseline, err) != STATUS_OK)
 		return err->status;
 	add_cards(r, gpus, baseline);
@@ -312,7 +312,7 @@ enum status reference_collect(struct reference *r, const struct view *view, cons
 	return STATUS_OK;
 }
 
-void reference_release(struct reference *r)
+void reference_release(struct report_reference *r)
 {
 	for (size_t i = 0; i < r->card_count; i++)
 		free(r->cards[i].label);
@@ -320,10 +320,10 @@ void reference_release(struct reference *r)
 		free(r->rows[i].cells);
 	free(r->cards);
 	free(r->rows);
-	*r = (struct reference){ 0 };
+	*r = (struct report_reference){ 0 };
 }
 
-const struct reference_row *reference_row(const struct reference *r, const char *quantity)
+const struct reference_row *reference_row(const struct report_reference *r, const char *quantity)
 {
 	for (size_t i = 0; i < r->row_count; i++)
 		if (strcmp(r->rows[i].quantity->name, quantity) == 0 && r->rows[i].devices == 1 &&
@@ -344,7 +344,7 @@ const struct reference_value *reference_best(const struct reference_row *row, si
 	return NULL;
 }
 
-double reference_peak(const struct reference *r, const struct reference_row *row, size_t card)
+double reference_peak(const struct report_reference *r, const struct reference_row *row, size_t card)
 {
 	const struct sheet_entry *entry;
 

@@ -33,7 +33,7 @@ struct reference_row {
 	struct reference_value (*cells)[PROVENANCES]; /* by card */
 };
 
-struct reference {
+struct report_reference {
 	const struct view *view;
 	struct reference_card *cards;
 	size_t card_count, card_capacity;
@@ -45,27 +45,27 @@ struct reference {
 /* True if reference_collect() knows them. */
 enum status reference_check(const char *gpus, const char *baseline, struct error *err);
 /* `gpus`: "all" or ids and architectures ("k80, volta"); `baseline`: an id, or "" for the oldest. Unknown ids are errors. */
-enum status reference_collect(struct reference *r, const struct view *view, const char *gpus,
+enum status reference_collect(struct report_reference *r, const struct view *view, const char *gpus,
 			      const char *baseline, struct error *err);
-void reference_release(struct reference *r);
+void reference_release(struct report_reference *r);
 
 /* Row of a quantity on one device without a workload; NULL: no value. */
-const struct reference_row *reference_row(const struct reference *r, const char *quantity);
+const struct reference_row *reference_row(const struct report_reference *r, const char *quantity);
 /* The value shown in a cell, and its kind; NULL: not measured. */
 const struct reference_value *reference_best(const struct reference_row *row, size_t card,
 					     enum provenance *provenance);
 /* The upper bound from the data sheet; NaN: not known. */
-double reference_peak(const struct reference *r, const struct reference_row *row, size_t card);
+double reference_peak(const struct report_reference *r, const struct reference_row *row, size_t card);
 /* How many times as good as the baseline; NaN: either is missing. */
 double reference_ratio(const struct reference_row *row, size_t baseline, double value);
 
 const char *provenance_mark(enum provenance provenance); /* "●", "◐", "○" */
 const char *provenance_name(enum provenance provenance);
 
-void reference_charts(const struct reference *r, struct tree *charts);
+void reference_charts(const struct report_reference *r, struct tree *charts);
 /* The largest batches that fit, by card. */
-void reference_memory(const struct reference *r, struct tree *page);
+void reference_memory(const struct report_reference *r, struct tree *page);
 /* Fills everything that section_reference.mustache shows. */
-void view_reference(const struct reference *r, struct tree *page);
+void view_reference(const struct report_reference *r, struct tree *page);
 
 #endif

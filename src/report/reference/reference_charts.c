@@ -10,7 +10,7 @@
 
 #define LEAST_BARS 3
 
-static void bar(struct chart_series *series, const struct reference *r,
+static void bar(struct chart_series *series, const struct report_reference *r,
 		const struct reference_row *row, size_t card, enum provenance kind)
 {
 	const struct reference_value *value = &row->cells[card][kind];
@@ -55,7 +55,7 @@ static void start(struct chart *chart, const struct tree *charts, char *title, c
 	chart->note = xstrdup("");
 }
 
-static void draw_row(const struct reference *r, const struct reference_row *row,
+static void draw_row(const struct report_reference *r, const struct reference_row *row,
 		     struct tree *charts)
 {
 	bool peak = row->quantity->peak[0] != NULL;
@@ -94,7 +94,7 @@ static double sheet_figure(const struct gpu *gpu, const char *key)
 }
 
 /* How data sheets grew from generation to generation. */
-static void draw_growth(const struct reference *r, const char *key, const char *title,
+static void draw_growth(const struct report_reference *r, const char *key, const char *title,
 			struct tree *charts)
 {
 	const struct gpu *base = r->cards[r->baseline].gpu;
@@ -159,7 +159,7 @@ static void roof(struct chart *chart, const char *label, const char *kind, doubl
 }
 
 /* The value gpuproof measured on a card; 0: none. */
-static double measured_value(const struct reference *r, const char *quantity, size_t card)
+static double measured_value(const struct report_reference *r, const char *quantity, size_t card)
 {
 	const struct reference_row *row = reference_row(r, quantity);
 
@@ -168,7 +168,7 @@ static double measured_value(const struct reference *r, const char *quantity, si
 }
 
 /* The first of its architecture, the baseline and those measured: the others are close to one of them. */
-static bool on_roofline(const struct reference *r, size_t card)
+static bool on_roofline(const struct report_reference *r, size_t card)
 {
 	const struct gpu *gpu = r->cards[card].gpu;
 
@@ -183,7 +183,7 @@ static bool on_roofline(const struct reference *r, size_t card)
 	return true;
 }
 
-static void draw_roofline(const struct reference *r, struct tree *charts)
+static void draw_roofline(const struct report_reference *r, struct tree *charts)
 {
 	struct chart chart;
 	bool solid = false;
@@ -219,7 +219,7 @@ static void draw_roofline(const struct reference *r, struct tree *charts)
 	chart_release(&chart);
 }
 
-void reference_charts(const struct reference *r, struct tree *charts)
+void reference_charts(const struct report_reference *r, struct tree *charts)
 {
 	draw_growth(r, "memory_bandwidth", "Memory bandwidth", charts);
 	draw_growth(r, "fp32", "FP32", charts);

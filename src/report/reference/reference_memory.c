@@ -27,7 +27,7 @@ struct holder {
 };
 
 struct batches {
-	const struct reference *r;
+	const struct report_reference *r;
 	struct holder *holders;
 	size_t holder_count, holder_capacity;
 	char **columns; /* precisions, for people */
@@ -207,7 +207,7 @@ static void show_row(const struct batches *b, const struct holder *h, struct tre
 	}
 }
 
-void reference_memory(const struct reference *r, struct tree *page)
+void reference_memory(const struct report_reference *r, struct tree *page)
 {
 	struct tree *columns = tree_list(page, "memory_columns"),
 		    *rows = tree_list(page, "memory_rows");

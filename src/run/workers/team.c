@@ -25,7 +25,7 @@ const struct plan_case *team_larger(const struct plan_case *a, const struct plan
 	return worker_processes(b) > worker_processes(a) ? b : a;
 }
 
-static void add_reason(struct team *team, const char *reason)
+static void add_reason(struct worker_team *team, const char *reason)
 {
 	char words[400];
 	size_t used;
@@ -39,7 +39,7 @@ static void add_reason(struct team *team, const char *reason)
 			 words);
 }
 
-static void name_ranks(struct team *team, const struct plan *plan, const struct plan_case *c)
+static void name_ranks(struct worker_team *team, const struct plan *plan, const struct plan_case *c)
 {
 	for (int rank = 0; rank < team->size; rank++) {
 		char *name = team->names[rank];
@@ -52,7 +52,7 @@ static void name_ranks(struct team *team, const struct plan *plan, const struct 
 	}
 }
 
-static enum status start_rank(struct team *team, int rank, struct assignment *assignment,
+static enum status start_rank(struct worker_team *team, int rank, struct assignment *assignment,
 			      struct error *err)
 {
 	pid_t pid = child_fork(team->log, err);
@@ -74,7 +74,7 @@ static enum status start_rank(struct team *team, int rank, struct assignment *as
 }
 
 /* One world per distinct rank count; all ranks use the largest to stay in step. */
-static enum status create_worlds(struct team *team, const struct plan *plan, const size_t *cases,
+static enum status create_worlds(struct worker_team *team, const struct plan *plan, const size_t *cases,
 				 size_t case_count, struct error *err)
 {
 	enum status status = world_create(&team->worlds[team->size], team->size, err);
@@ -88,7 +88,7 @@ static enum status create_worlds(struct team *team, const struct plan *plan, con
 	return status;
 }
 
-bool team_pending_failure(const struct team *team, struct error *said)
+bool team_pending_failure(const struct worker_team *team, struct error *said)
 {
 	for (int size = 2; size <= team->size; size++)
 		if (team->worlds[size].size && world_pending_failure(&team->worlds[size], said))
@@ -96,7 +96,7 @@ bool team_pending_failure(const struct team *team, struct error *said)
 	return false;
 }
 
-enum status team_start(struct team *team, const struct plan *plan, struct control *control,
+enum status team_start(struct worker_team *team, const struct plan *plan, struct control *control,
 		       double run_began, const size_t *cases, size_t case_count, int log,
 		       struct error *err)
 {
@@ -108,7 +108,7 @@ enum status team_start(struct team *team, const struct plan *plan, struct contro
 	enum status status;
 	int ends[2];
 
-	*team = (struct team){ .control = control, .pipe = -1, .log = log, .first_failed_rank = -1 };
+	*team = (struct worker_team){ .control = control, .pipe = -1, .log = log, .first_failed_rank = -1 };
 	for (size_t i = 1; i < case_count; i++)
 		largest = team_larger(largest, &plan->cases[cases[i]]);
 	team->size = worker_processes(largest);
@@ -128,7 +128,7 @@ enum status team_start(struct team *team, const struct plan *plan, struct contro
 	return status;
 }
 
-static void rank_ended(struct team *team, int rank, int wait_status)
+static void rank_ended(struct worker_team *team, int rank, int wait_status)
 {
 	char ending[128], reason[256];
 
@@ -146,7 +146,7 @@ static void rank_ended(struct team *team, int rank, int wait_status)
 	team_kill(team, reason);
 }
 
-int team_reap(struct team *team)
+int team_reap(struct worker_team *team)
 {
 	for (int rank = 0; rank < team->size; rank++) {
 		int wait_status;
@@ -177,7 +177,7 @@ static double process_cpu_seconds(pid_t pid)
 	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
 }
 
-double team_cpu_seconds(const struct team *team)
+double team_cpu_seconds(const struct worker_team *team)
 {
 	double sum = 0;
 
@@ -187,7 +187,7 @@ double team_cpu_seconds(const struct team *team)
 	return sum;
 }
 
-void team_kill(struct team *team, const char *reason)
+void team_kill(struct worker_team *team, const char *reason)
 {
 	if (reason)
 		add_reason(team, reason);
@@ -199,7 +199,7 @@ void team_kill(struct team *team, const char *reason)
 			kill(team->pids[rank], SIGKILL);
 }
 
-void team_release(struct team *team)
+void team_release(struct worker_team *team)
 {
 	if (team->pipe >= 0)
 		close(team->pipe);

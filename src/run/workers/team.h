@@ -7,7 +7,7 @@
 
 #include "run/workers/worker.h"
 
-struct team {
+struct worker_team {
 	struct control *control;
 	struct world worlds[PLAN_MAX_CASE_DEVICES + 1]; /* see struct assignment */
 	pid_t pids[PLAN_MAX_CASE_DEVICES];     /* 0: gone */
@@ -30,26 +30,26 @@ bool team_serves(const struct plan_case *a, const struct plan_case *b);
 const struct plan_case *team_larger(const struct plan_case *a, const struct plan_case *b);
 
 /* Starts the ranks for `cases`, which one team serves: as many as the largest of them needs. */
-enum status team_start(struct team *team, const struct plan *plan, struct control *control,
+enum status team_start(struct worker_team *team, const struct plan *plan, struct control *control,
 		       double run_began, const size_t *cases, size_t case_count, int log,
 		       struct error *err);
 
 /* world_pending_failure() of any of its worlds. */
-bool team_pending_failure(const struct team *team, struct error *said);
+bool team_pending_failure(const struct worker_team *team, struct error *said);
 
 /* Notices ranks that have ended; when one did not end well, kills the others. Returns how many are alive. */
-int team_reap(struct team *team);
+int team_reap(struct worker_team *team);
 
 /*
  * CPU time that the ranks that are alive have taken so far, all threads; 0 where the system does
  * not report it.
  */
-double team_cpu_seconds(const struct team *team);
+double team_cpu_seconds(const struct worker_team *team);
 
 /* Kills all ranks; `reason` (NULL: none) is kept unless there is one already. */
-void team_kill(struct team *team, const char *reason);
+void team_kill(struct worker_team *team, const char *reason);
 
 /* Gives up on ranks that even SIGKILL does not end, and releases everything. */
-void team_release(struct team *team);
+void team_release(struct worker_team *team);
 
 #endif

@@ -28,7 +28,7 @@ static double parameter(const struct setup *setup, enum setup_tensor tensor, siz
 	return value_round(master, setup->precision);
 }
 
-static void fill_layer(struct reference *ref, size_t l)
+static void fill_layer(struct mlp_reference *ref, size_t l)
 {
 	const struct model_layer *layer = &ref->model.layer[l];
 
@@ -39,9 +39,9 @@ static void fill_layer(struct reference *ref, size_t l)
 		ref->parameters[layer->bias + i] = parameter(ref->setup, TENSOR_BIASES, l, i);
 }
 
-void reference_open(struct reference *ref, const struct setup *setup)
+void reference_open(struct mlp_reference *ref, const struct setup *setup)
 {
-	*ref = (struct reference){ .setup = setup };
+	*ref = (struct mlp_reference){ .setup = setup };
 	model_init(&ref->model, setup);
 	ref->parameters = xcalloc(ref->model.elements, sizeof(double));
 	ref->gradients = xcalloc(ref->model.elements, sizeof(double));
@@ -57,14 +57,14 @@ void reference_open(struct reference *ref, const struct setup *setup)
 		ref->labels[r] = setup_label(setup, r);
 }
 
-void reference_close(struct reference *ref)
+void reference_close(struct mlp_reference *ref)
 {
 	free(ref->parameters);
 	free(ref->gradients);
 	for (size_t l = 0; l <= SETUP_MAX_LAYERS; l++)
 		free(ref->activations[l]);
 	free(ref->labels);
-	*ref = (struct reference){ 0 };
+	*ref = (struct mlp_reference){ 0 };
 }
 
 /* Four partial sums: the compiler may not reorder a single one. */
@@ -105,7 +105,7 @@ static void cut_row(double *y, uint64_t width, const unsigned char *mask, struct
 	}
 }
 
-static void forward_row(struct reference *ref, size_t l, uint64_t row, const unsigned char *mask,
+static void forward_row(struct mlp_reference *ref, size_t l, uint64_t row, const unsigned char *mask,
 			struct squares *squares)
 {
 	const struct model_layer *layer = &ref->model.layer[l];
@@ -119,7 +119,7 @@ static void forward_row(struct reference *ref, size_t l, uint64_t row, const uns
 		cut_row(y, layer->out, mask ? mask + row * layer->out : NULL, squares);
 }
 
-static void forward_layer(struct reference *ref, size_t l, const unsigned char *mask)
+static void forward_layer(struct mlp_reference *ref, size_t l, const unsigned char *mask)
 {
 	uint64_t rows = ref->setup->batch;
 	struct squares *squares = xcalloc(rows, sizeof(*squares)), sum = { 0, 0 };
@@ -137,7 +137,7 @@ static void forward_layer(struct reference *ref, size_t l, const unsigned char *
 }
 
 /* Replaces the logits of one row by their gradient and returns the row's loss. */
-static double loss_row(struct reference *ref, uint64_t row)
+static double loss_row(struct mlp_reference *ref, uint64_t row)
 {
 	uint64_t classes = ref->setup->widths[ref->setup->layers];
 	double *z = ref->activations[ref->setup->layers] + row * classes;
@@ -154,7 +154,7 @@ static double loss_row(struct reference *ref, uint64_t row)
 	return loss;
 }
 
-static void gradient_of_output(struct reference *ref, size_t l, uint64_t o, const double *dz)
+static void gradient_of_output(struct mlp_reference *ref, size_t l, uint64_t o, const double *dz)
 {
 	const struct model_layer *layer = &ref->model.layer[l];
 	double *dw = ref->gradients + layer->weight + o * layer->in;
@@ -172,7 +172,7 @@ static void gradient_of_output(struct reference *ref, size_t l, uint64_t o, cons
 }
 
 /* dx of one row: the gradient of the input of layer l, cut where the ReLU before it was. */
-static void gradient_of_input(struct reference *ref, size_t l, uint64_t row, const double *dz,
+static void gradient_of_input(struct mlp_reference *ref, size_t l, uint64_t row, const double *dz,
 			      double *dx, const unsigned char *mask)
 {
 	const struct model_layer *layer = &ref->model.layer[l];
@@ -186,7 +186,7 @@ static void gradient_of_input(struct reference *ref, size_t l, uint64_t row, con
 			dx[row * layer->in + i] = 0;
 }
 
-static void backward(struct reference *ref, const unsigned char *const *masks)
+static void backward(struct mlp_reference *ref, const unsigned char *const *masks)
 {
 	const struct setup *s = ref->setup;
 	double *dz = ref->activations[s->layers], *owned = NULL;
@@ -207,7 +207,7 @@ static void backward(struct reference *ref, const unsigned char *const *masks)
 	}
 }
 
-void reference_step(struct reference *ref, const unsigned char *const *masks)
+void reference_step(struct mlp_reference *ref, const unsigned char *const *masks)
 {
 	const struct setup *s = ref->setup;
 	double loss = 0;

@@ -8,7 +8,7 @@
 
 #include "suites/mlp/model.h"
 
-struct reference {
+struct mlp_reference {
 	const struct setup *setup;
 	struct model model;
 	double *parameters, *gradients; /* in the model's flat order; gaps are 0 */
@@ -24,8 +24,8 @@ struct reference {
 };
 
 /* Parameters, input and labels as the setup's seed gives them, rounded as the setup stores them. */
-void reference_open(struct reference *reference, const struct setup *setup);
-void reference_close(struct reference *reference);
+void reference_open(struct mlp_reference *reference, const struct setup *setup);
+void reference_close(struct mlp_reference *reference);
 
 /*
  * Loss and gradients. masks[l] (batch x widths[l] bytes) says which outputs of layer l - 1 the run
@@ -34,6 +34,6 @@ void reference_close(struct reference *reference);
  * for itself. Forward: a unit that was let through counts as it is, even if it is slightly negative
  * here. What masks hide shows in mask_error: a run whose units are all cut would agree with itself.
  */
-void reference_step(struct reference *reference, const unsigned char *const *masks);
+void reference_step(struct mlp_reference *reference, const unsigned char *const *masks);
 
 #endif

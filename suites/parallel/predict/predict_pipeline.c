@@ -30,7 +30,7 @@ static void stage_open(struct schedule_stage *stage, struct finish *finish, cons
 	struct rank_partition partition;
 	double rows;
 
-	work_open(&w, s, grid_rank(s, (struct place){ .stage = index }), curves);
+	work_open(&w, s, grid_rank(s, (struct grid_place){ .stage = index }), curves);
 	partition = w.partition;
 	rows = (double)w.rows;
 	stage->dgrad_first = s->mode->dgrad_first && partition.first > 0;

@@ -17,7 +17,7 @@ static void share_of(const struct setup *setup, int stage, struct rank_partition
 {
 	struct parameter_shard shard;
 
-	parameter_shard_of(setup, grid_rank(setup, (struct place){ .stage = stage }), partition, rows,
+	parameter_shard_of(setup, grid_rank(setup, (struct grid_place){ .stage = stage }), partition, rows,
 			   &shard);
 }
 

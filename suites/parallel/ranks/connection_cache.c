@@ -70,7 +70,7 @@ void connection_cache_close(struct connection_cache *cache)
 	free(cache);
 }
 
-static struct cached_comm *find_comm(struct connection_cache *cache, const struct team *team,
+static struct cached_comm *find_comm(struct connection_cache *cache, const struct rank_team *team,
 				     enum transport asked)
 {
 	for (size_t i = 0; i < cache->count; i++)
@@ -85,7 +85,7 @@ static struct cached_comm *find_comm(struct connection_cache *cache, const struc
  * A rank may have put its own aside, in a case of fewer ranks that failed: then all close theirs. Ranks of a small
  * world are in larger ones as well, and closing may wait for the other ranks: so the order stays that of the cases.
  */
-static void take_comm(struct connection_cache *cache, struct team *team, enum transport asked)
+static void take_comm(struct connection_cache *cache, struct rank_team *team, enum transport asked)
 {
 	struct cached_comm *comm = find_comm(cache, team, asked);
 	bool mine = comm && !comm->aside;
@@ -101,13 +101,13 @@ static void take_comm(struct connection_cache *cache, struct team *team, enum tr
 	forget_comm(cache, comm);
 }
 
-enum status cached_team_open(struct connection_cache *cache, struct team *team,
+enum status cached_team_open(struct connection_cache *cache, struct rank_team *team,
 			     struct device *device, struct world *world, enum transport transport,
 			     int multiprocessors, struct error *err)
 {
 	if (cache->device != device)
 		connection_cache_clear(cache);
-	*team = (struct team){ .device = device,
+	*team = (struct rank_team){ .device = device,
 			       .world = world,
 			       .multiprocessors = multiprocessors,
 			       .gemm_cache = cache->gemm_cache };
@@ -124,7 +124,7 @@ enum status cached_team_open(struct connection_cache *cache, struct team *team,
 }
 
 /* The team's communicator is no longer the team's. Neighbours may share it. */
-static void take_from(struct team *team)
+static void take_from(struct rank_team *team)
 {
 	struct communicator **edges[] = { &team->previous_gradients, &team->next_gradients,
 					  &team->previous, &team->next };
@@ -135,7 +135,7 @@ static void take_from(struct team *team)
 	team->all = NULL;
 }
 
-void cache_team(struct connection_cache *cache, struct team *team)
+void cache_team(struct connection_cache *cache, struct rank_team *team)
 {
 	/* Ranks of a small world may have kept more than those that are only in a large one. */
 	if (team->all && world_sum(team->world, cache->count < KEPT_MOST) == team->world->size) {
@@ -154,7 +154,7 @@ void cache_team(struct connection_cache *cache, struct team *team)
 	team_close(team);
 }
 
-void cache_evict_team(struct connection_cache *cache, struct team *team, const struct world *world)
+void cache_evict_team(struct connection_cache *cache, struct rank_team *team, const struct world *world)
 {
 	team_close(team);
 	close_streams(cache);

@@ -7,16 +7,16 @@ struct grid grid_of(const struct setup *setup)
 	return setup->grid.data > 0 ? setup->grid : (struct grid){ 1, 1, setup->ranks };
 }
 
-struct place grid_place(const struct setup *setup, int rank)
+struct grid_place grid_place(const struct setup *setup, int rank)
 {
 	struct grid g = grid_of(setup);
 
-	return (struct place){ .part = rank % g.tensor,
+	return (struct grid_place){ .part = rank % g.tensor,
 			       .stage = rank / g.tensor % g.pipeline,
 			       .data = rank / g.tensor / g.pipeline };
 }
 
-int grid_rank(const struct setup *setup, struct place place)
+int grid_rank(const struct setup *setup, struct grid_place place)
 {
 	struct grid g = grid_of(setup);
 

@@ -7,14 +7,14 @@
 
 #include "suites/mlp/setup.h"
 
-struct place {
+struct grid_place {
 	int data, stage, part;
 };
 
 /* The setup's grid; of a layer split, which has none: one pipeline of all ranks. */
 struct grid grid_of(const struct setup *setup);
-struct place grid_place(const struct setup *setup, int rank);
-int grid_rank(const struct setup *setup, struct place place);
+struct grid_place grid_place(const struct setup *setup, int rank);
+int grid_rank(const struct setup *setup, struct grid_place place);
 
 /* "2x2x2": data x tensor x pipeline. False: it is no such text. */
 bool grid_parse(const char *text, struct grid *out);

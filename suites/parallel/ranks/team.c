@@ -8,22 +8,22 @@
 #define PIECE_BYTES (UINT64_C(64) << 20)
 #define SCRATCH_BYTES (DIFFERENCE_PARTS * sizeof(struct difference_part))
 
-enum status team_open(struct team *team, struct device *device, struct world *world,
+enum status team_open(struct rank_team *team, struct device *device, struct world *world,
 		      struct error *err)
 {
 	return team_open_over(team, device, world, TRANSPORT_AUTO, 0, err);
 }
 
-enum status team_open_over(struct team *team, struct device *device, struct world *world,
+enum status team_open_over(struct rank_team *team, struct device *device, struct world *world,
 			   enum transport transport, int multiprocessors, struct error *err)
 {
-	*team = (struct team){ .device = device,
+	*team = (struct rank_team){ .device = device,
 			       .world = world,
 			       .multiprocessors = multiprocessors };
 	return team_open_rest(team, transport, err);
 }
 
-enum status team_open_rest(struct team *team, enum transport transport, struct error *err)
+enum status team_open_rest(struct rank_team *team, enum transport transport, struct error *err)
 {
 	struct world *world = team->world;
 	enum status status = STATUS_OK;
@@ -38,7 +38,7 @@ enum status team_open_rest(struct team *team, enum transport transport, struct e
 	return team_open_world(team, transport, err);
 }
 
-static void close_scratch(struct team *team)
+static void close_scratch(struct rank_team *team)
 {
 	struct error ignored = ERROR_NONE;
 
@@ -48,7 +48,7 @@ static void close_scratch(struct team *team)
 	team->scratch = NULL;
 }
 
-static void close_communicators(struct team *team)
+static void close_communicators(struct rank_team *team)
 {
 	team_close_edges(team);
 	backend_communicator_close(team->tensor);
@@ -57,7 +57,7 @@ static void close_communicators(struct team *team)
 	team->tensor = team->data = team->all = NULL;
 }
 
-void team_abandon(struct team *team)
+void team_abandon(struct rank_team *team)
 {
 	struct communicator *each[] = { team->all,
 					team->previous,
@@ -73,22 +73,22 @@ void team_abandon(struct team *team)
 	close_communicators(team);
 }
 
-void team_close(struct team *team)
+void team_close(struct rank_team *team)
 {
 	close_scratch(team);
 	close_communicators(team);
 	for (int i = 0; i < STREAM_COUNT; i++)
 		backend_stream_destroy(team->streams[i]);
 	free(team->gemm_cache);
-	*team = (struct team){ 0 };
+	*team = (struct rank_team){ 0 };
 }
 
-enum status team_phase(struct team *team, const char *name, struct error *err)
+enum status team_phase(struct rank_team *team, const char *name, struct error *err)
 {
 	return phases_next(team->phases, team->world, name, err);
 }
 
-enum status team_synchronize(struct team *team, struct error *err)
+enum status team_synchronize(struct rank_team *team, struct error *err)
 {
 	for (int i = 0; i < STREAM_COUNT; i++)
 		if (backend_stream_synchronize(team->streams[i], err) != STATUS_OK)
@@ -96,7 +96,7 @@ enum status team_synchronize(struct team *team, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status move_piece(struct team *team, int source, const void *from, void *to,
+static enum status move_piece(struct rank_team *team, int source, const void *from, void *to,
 			      uint64_t bytes, struct error *err)
 {
 	struct stream *stream = team->streams[STREAM_COMPUTE];
@@ -108,7 +108,7 @@ static enum status move_piece(struct team *team, int source, const void *from, v
 	return backend_receive(team->all, stream, to, bytes, source, err);
 }
 
-enum status team_collect(struct team *team, int source, const void *from, void *to, uint64_t bytes,
+enum status team_collect(struct rank_team *team, int source, const void *from, void *to, uint64_t bytes,
 			 struct error *err)
 {
 	if (team->world->rank != source && team->world->rank != 0)
@@ -123,7 +123,7 @@ enum status team_collect(struct team *team, int source, const void *from, void *
 	return backend_stream_synchronize(team->streams[STREAM_COMPUTE], err);
 }
 
-enum status team_fetch(struct team *team, void *to, const void *from, uint64_t bytes,
+enum status team_fetch(struct rank_team *team, void *to, const void *from, uint64_t bytes,
 		       struct error *err)
 {
 	if (backend_copy(team->streams[STREAM_COMPUTE], to, from, bytes, err) != STATUS_OK)
@@ -131,14 +131,14 @@ enum status team_fetch(struct team *team, void *to, const void *from, uint64_t b
 	return backend_stream_synchronize(team->streams[STREAM_COMPUTE], err);
 }
 
-static enum status open_scratch(struct team *team, struct error *err)
+static enum status open_scratch(struct rank_team *team, struct error *err)
 {
 	return team->scratch ? STATUS_OK
 			     : backend_memory_alloc(team->device, ALLOCATOR_DEVICE, SCRATCH_BYTES,
 						    NULL, &team->scratch, err);
 }
 
-enum status team_checksum(struct team *team, const void *memory, uint64_t bytes, uint64_t *sum,
+enum status team_checksum(struct rank_team *team, const void *memory, uint64_t bytes, uint64_t *sum,
 			  struct error *err)
 {
 	struct stream *stream = team->streams[STREAM_COMPUTE];
@@ -153,7 +153,7 @@ enum status team_checksum(struct team *team, const void *memory, uint64_t bytes,
 	return team_fetch(team, sum, team->scratch, sizeof(*sum), err);
 }
 
-enum status team_difference(struct team *team, struct difference_arguments *a,
+enum status team_difference(struct rank_team *team, struct difference_arguments *a,
 			    struct difference_part *sum, struct error *err)
 {
 	struct difference_part *parts;

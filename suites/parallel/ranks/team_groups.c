@@ -16,7 +16,7 @@ static uint64_t free_memory(struct device *device)
 	return free_bytes;
 }
 
-enum status team_open_world(struct team *team, enum transport transport, struct error *err)
+enum status team_open_world(struct rank_team *team, enum transport transport, struct error *err)
 {
 	uint64_t before = free_memory(team->device), after;
 	const struct communicator_options options = { .transport = transport,
@@ -31,7 +31,7 @@ enum status team_open_world(struct team *team, enum transport transport, struct 
 	return STATUS_OK;
 }
 
-enum status team_open_group(struct team *team, const struct team_group *group,
+enum status team_open_group(struct rank_team *team, const struct team_group *group,
 			    struct communicator **out, struct error *err)
 {
 	struct communicator_id id = { { 0 } }, ids[SETUP_MAX_RANKS];
@@ -62,12 +62,12 @@ enum status team_open_group(struct team *team, const struct team_group *group,
 	return join_agree(team->world, status, *out, err);
 }
 
-enum status team_open_grid(struct team *team, const struct setup *setup, struct error *err)
+enum status team_open_grid(struct rank_team *team, const struct setup *setup, struct error *err)
 {
 	bool limited = setup->collective_multiprocessors >= 0;
 	struct grid grid = grid_of(setup);
-	struct place place = grid_place(setup, team->world->rank);
-	struct place first_part = { .data = place.data, .stage = place.stage },
+	struct grid_place place = grid_place(setup, team->world->rank);
+	struct grid_place first_part = { .data = place.data, .stage = place.stage },
 		     first_replica = { .stage = place.stage, .part = place.part };
 	struct team_group parts = { .id = grid_rank(setup, first_part),
 				    .index = place.part,
@@ -88,7 +88,7 @@ enum status team_open_grid(struct team *team, const struct setup *setup, struct 
 }
 
 /* Two ranks are neighbours already: their edge is the communicator of all. */
-static bool pair_up(struct team *team, const struct setup *setup)
+static bool pair_up(struct rank_team *team, const struct setup *setup)
 {
 	if (grid_of(setup).pipeline != 2 || team->world->size != 2 ||
 	    team->edges != team->transport)
@@ -101,12 +101,12 @@ static bool pair_up(struct team *team, const struct setup *setup)
 }
 
 /* The edges between stages low and low + 1, of all low that are even, or odd. */
-static enum status open_pairs(struct team *team, const struct setup *setup, int odd,
+static enum status open_pairs(struct rank_team *team, const struct setup *setup, int odd,
 			      struct communicator **up, struct communicator **down,
 			      struct error *err)
 {
 	int stages = grid_of(setup).pipeline;
-	struct place place = grid_place(setup, team->world->rank), low = place;
+	struct grid_place place = grid_place(setup, team->world->rank), low = place;
 	bool is_low = place.stage % 2 == odd;
 	bool there = is_low ? place.stage + 1 < stages : place.stage > 0;
 	struct team_group pair = { .index = is_low ? 0 : 1,
@@ -125,7 +125,7 @@ static enum status open_pairs(struct team *team, const struct setup *setup, int 
 	return status;
 }
 
-static enum status open_all_pairs(struct team *team, const struct setup *setup,
+static enum status open_all_pairs(struct rank_team *team, const struct setup *setup,
 				  struct communicator **up, struct communicator **down,
 				  struct error *err)
 {
@@ -136,15 +136,15 @@ static enum status open_all_pairs(struct team *team, const struct setup *setup,
 }
 
 /* Bits of this rank's device and those of the previous and the next stage. */
-static uint64_t neighbours(struct team *team, const struct setup *setup)
+static uint64_t neighbours(struct rank_team *team, const struct setup *setup)
 {
-	struct place mine = grid_place(setup, team->world->rank);
+	struct grid_place mine = grid_place(setup, team->world->rank);
 	int index = team->device->info.index, all[SETUP_MAX_RANKS];
 	uint64_t devices = 0;
 
 	world_gather(team->world, &index, all, sizeof(index));
 	for (int stage = mine.stage - 1; stage <= mine.stage + 1; stage++) {
-		struct place other = { .data = mine.data, .stage = stage, .part = mine.part };
+		struct grid_place other = { .data = mine.data, .stage = stage, .part = mine.part };
 
 		if (stage >= 0 && stage < grid_of(setup).pipeline)
 			devices |= UINT64_C(1) << (all[grid_rank(setup, other)] & 63);
@@ -152,7 +152,7 @@ static uint64_t neighbours(struct team *team, const struct setup *setup)
 	return devices;
 }
 
-static enum transport edges_transport(struct team *team, const struct setup *setup)
+static enum transport edges_transport(struct rank_team *team, const struct setup *setup)
 {
 	struct error ignored = ERROR_NONE;
 	uint64_t devices = neighbours(team, setup);
@@ -165,7 +165,7 @@ static enum transport edges_transport(struct team *team, const struct setup *set
 								       : team->transport;
 }
 
-static enum status open_edges(struct team *team, const struct setup *setup, bool bidirectional,
+static enum status open_edges(struct rank_team *team, const struct setup *setup, bool bidirectional,
 			      struct error *err)
 {
 	bool open = team->previous || team->next,
@@ -185,7 +185,7 @@ static enum status open_edges(struct team *team, const struct setup *setup, bool
 	return STATUS_OK;
 }
 
-enum status team_open_edges(struct team *team, const struct setup *setup, bool bidirectional,
+enum status team_open_edges(struct rank_team *team, const struct setup *setup, bool bidirectional,
 			    struct error *err)
 {
 	enum status status;
@@ -204,7 +204,7 @@ enum status team_open_edges(struct team *team, const struct setup *setup, bool b
 	return open_edges(team, setup, bidirectional, err);
 }
 
-static void close_edge(const struct team *team, struct communicator **back,
+static void close_edge(const struct rank_team *team, struct communicator **back,
 		       struct communicator **edge)
 {
 	if (*back != *edge)
@@ -214,13 +214,13 @@ static void close_edge(const struct team *team, struct communicator **back,
 	*back = *edge = NULL;
 }
 
-void team_close_edges(struct team *team)
+void team_close_edges(struct rank_team *team)
 {
 	close_edge(team, &team->previous_gradients, &team->previous);
 	close_edge(team, &team->next_gradients, &team->next);
 }
 
-uint64_t team_commands(const struct team *team)
+uint64_t team_commands(const struct rank_team *team)
 {
 	const struct communicator *each[] = {
 		team->all,

@@ -52,7 +52,7 @@ static enum status tune(struct trainer *t, struct error *err)
 	return STATUS_OK;
 }
 
-enum status trainer_open(struct trainer *t, const struct setup *setup, struct team *team,
+enum status trainer_open(struct trainer *t, const struct setup *setup, struct rank_team *team,
 			 struct error *err)
 {
 	struct world *world = team->world;

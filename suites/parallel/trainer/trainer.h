@@ -11,7 +11,7 @@ struct timeline;
 struct trainer {
 	const struct setup *setup;
 	const struct mode *mode;
-	struct team *team;
+	struct rank_team *team;
 	struct arena arena;
 	struct network network;
 	void *state; /* the mode's own */
@@ -28,7 +28,7 @@ struct trainer {
  * collective, because loading a kernel or allocating while another rank's collective spins can
  * dead-lock; then fills in fresh data. Whatever the outcome, trainer_close() releases it.
  */
-enum status trainer_open(struct trainer *trainer, const struct setup *setup, struct team *team,
+enum status trainer_open(struct trainer *trainer, const struct setup *setup, struct rank_team *team,
 			 struct error *err);
 void trainer_close(struct trainer *trainer);
 

@@ -202,7 +202,7 @@ enum status collect(struct collection *c, struct error *err)
 
 void collection_release(struct collection *c)
 {
-	const struct team *team;
+	const struct rank_team *team;
 
 	if (!c->trainer)
 		return;

@@ -70,7 +70,7 @@ struct comparison {
 	gradient_squares *squares;
 	void *context;
 	struct difference_part all;
-	struct difference *out;
+	struct verify_difference *out;
 };
 
 static enum status compare_tensor(struct comparison *c, uint64_t first, uint64_t count,
@@ -94,12 +94,12 @@ static enum status compare_tensor(struct comparison *c, uint64_t first, uint64_t
 }
 
 enum status compare_tensors(const struct model *model, gradient_squares *squares, void *context,
-			    struct difference *out, struct error *err)
+			    struct verify_difference *out, struct error *err)
 {
 	struct comparison c = { .squares = squares, .context = context, .out = out };
 	enum status status = STATUS_OK;
 
-	*out = (struct difference){ 0 };
+	*out = (struct verify_difference){ 0 };
 	for (size_t l = 0; l < model->layers && status == STATUS_OK; l++) {
 		const struct model_layer *layer = &model->layer[l];
 
@@ -113,7 +113,7 @@ enum status compare_tensors(const struct model *model, gradient_squares *squares
 
 enum status compare_gradients(const struct model *model, gradient_source *run, void *run_context,
 			      gradient_source *expected, void *expected_context,
-			      struct difference *out, struct error *err)
+			      struct verify_difference *out, struct error *err)
 {
 	struct sources sources = {
 		.run = run,
@@ -130,8 +130,8 @@ enum status compare_gradients(const struct model *model, gradient_source *run, v
 	return status;
 }
 
-enum status compare_judge(const struct difference *d, double loss, double expected_loss,
-			  const struct tolerance *tolerance, const char *than, struct check *check,
+enum status compare_judge(const struct verify_difference *d, double loss, double expected_loss,
+			  const struct tolerance *tolerance, const char *than, struct verify_check *check,
 			  struct error *err)
 {
 	check->gradient_error = d->overall;

@@ -4,7 +4,7 @@
 
 #include "suites/parallel/verify/verify.h"
 
-struct difference {
+struct verify_difference {
 	double overall; /* over all parameters */
 	double worst;   /* of one tensor */
 	size_t worst_layer;
@@ -24,19 +24,19 @@ typedef enum status gradient_squares(void *context, uint64_t first, uint64_t cou
 
 /* For any two flat arrays of the model's gradients. */
 enum status compare_tensors(const struct model *model, gradient_squares *squares, void *context,
-			    struct difference *out, struct error *err);
+			    struct verify_difference *out, struct error *err);
 
 /* The same on the host. */
 enum status compare_gradients(const struct model *model, gradient_source *run, void *run_context,
 			      gradient_source *expected, void *expected_context,
-			      struct difference *out, struct error *err);
+			      struct verify_difference *out, struct error *err);
 
 /*
  * STATUS_MISMATCH with a sentence that says what differs from `than`, and by how much. NaN is a
  * difference.
  */
-enum status compare_judge(const struct difference *difference, double loss, double expected_loss,
-			  const struct tolerance *tolerance, const char *than, struct check *check,
+enum status compare_judge(const struct verify_difference *difference, double loss, double expected_loss,
+			  const struct tolerance *tolerance, const char *than, struct verify_check *check,
 			  struct error *err);
 
 #endif

@@ -5,14 +5,14 @@
 #include "suites/parallel/verify/verify.h"
 
 /* A graph that was begun is ended, also when what it was to record has failed. */
-enum status recorded_open(struct recorded *r, struct trainer *t, unsigned parts, struct error *err)
+enum status recorded_open(struct verify_recorded *r, struct trainer *t, unsigned parts, struct error *err)
 {
 	struct stream *compute = t->team->streams[STREAM_COMPUTE];
 	uint64_t updates = t->network.updates;
 	struct error ignored = ERROR_NONE;
 	enum status status, ended;
 
-	*r = (struct recorded){ .trainer = t, .parts = parts };
+	*r = (struct verify_recorded){ .trainer = t, .parts = parts };
 	if (backend_graph_begin(compute, err) != STATUS_OK)
 		return err->status;
 	status = t->mode->enqueue(t, parts, err);
@@ -24,7 +24,7 @@ enum status recorded_open(struct recorded *r, struct trainer *t, unsigned parts,
 	return status == STATUS_OK ? ended : status;
 }
 
-enum status recorded_launch(struct recorded *r, unsigned steps, struct error *err)
+enum status recorded_launch(struct verify_recorded *r, unsigned steps, struct error *err)
 {
 	struct trainer *t = r->trainer;
 
@@ -37,10 +37,10 @@ enum status recorded_launch(struct recorded *r, unsigned steps, struct error *er
 	return STATUS_OK;
 }
 
-void recorded_close(struct recorded *r)
+void recorded_close(struct verify_recorded *r)
 {
 	backend_graph_destroy(r->graph);
-	*r = (struct recorded){ 0 };
+	*r = (struct verify_recorded){ 0 };
 }
 
 struct trace {
@@ -71,7 +71,7 @@ static enum status steps_by_calls(struct trainer *t, unsigned steps, struct trac
 static enum status steps_by_graph(struct trainer *t, unsigned steps, struct trace *out,
 				  struct error *err)
 {
-	struct recorded r = { 0 };
+	struct verify_recorded r = { 0 };
 	struct world *world = t->team->world;
 	enum status status = trainer_reset(t, err);
 

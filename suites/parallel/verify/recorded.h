@@ -7,7 +7,7 @@
 
 #include "suites/parallel/trainer/trainer.h"
 
-struct recorded {
+struct verify_recorded {
 	struct trainer *trainer;
 	unsigned parts;
 	struct graph *graph;
@@ -17,11 +17,11 @@ struct recorded {
  * Records one step's `parts` (enum step_part) without executing it; every layer must be tuned and every kernel loaded
  * before. STATUS_UNSUPPORTED where the backend or the transport cannot. Not collective: a rank may be alone.
  */
-enum status recorded_open(struct recorded *recorded, struct trainer *trainer, unsigned parts,
+enum status recorded_open(struct verify_recorded *recorded, struct trainer *trainer, unsigned parts,
 			  struct error *err);
 /* Enqueues `steps` steps. */
-enum status recorded_launch(struct recorded *recorded, unsigned steps, struct error *err);
-void recorded_close(struct recorded *recorded);
+enum status recorded_launch(struct verify_recorded *recorded, unsigned steps, struct error *err);
+void recorded_close(struct verify_recorded *recorded);
 
 /*
  * Some steps by calls, from the beginning, and as many as graphs: the parameters and the loss must be the same to the

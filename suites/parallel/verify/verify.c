@@ -62,7 +62,7 @@ struct tolerance verify_tolerance(const struct setup *setup)
 
 /* Gradients in device memory of this rank. */
 struct device_gradients {
-	struct team *team;
+	struct rank_team *team;
 	const void *memory;
 	const struct setup *setup;
 	double scale; /* of the loss they are gradients of */
@@ -89,7 +89,7 @@ static enum status from_device(void *context, uint64_t first, uint64_t count, do
 static enum status from_reference(void *context, uint64_t first, uint64_t count, double *out,
 				  struct error *err)
 {
-	const struct reference *reference = context;
+	const struct mlp_reference *reference = context;
 
 	(void)err;
 	for (uint64_t i = 0; i < count; i++)
@@ -117,8 +117,8 @@ static enum status fetch_mask(struct trainer *t, const void *activations, uint64
 }
 
 /* The reference uses the ReLU masks of the run, so wrong masks are found only here. */
-static enum status judge_masks(const struct reference *reference, const struct tolerance *tolerance,
-			       struct check *check, struct error *err)
+static enum status judge_masks(const struct mlp_reference *reference, const struct tolerance *tolerance,
+			       struct verify_check *check, struct error *err)
 {
 	check->mask_error = reference->mask_error;
 	if (reference->mask_error <= tolerance->masks)
@@ -130,13 +130,13 @@ static enum status judge_masks(const struct reference *reference, const struct t
 }
 
 static enum status compare_with_reference(struct trainer *t, const struct collection *c,
-					  double loss, struct check *check, struct error *err)
+					  double loss, struct verify_check *check, struct error *err)
 {
 	struct tolerance tolerance = verify_tolerance(t->setup);
 	struct device_gradients gradients = { t->team, c->gradients, t->setup, 1 };
 	unsigned char *masks[SETUP_MAX_LAYERS + 1] = { 0 };
-	struct reference reference;
-	struct difference difference;
+	struct mlp_reference reference;
+	struct verify_difference difference;
 	enum status status = STATUS_OK;
 
 	if (scaler_scale(t, &gradients.scale, err) != STATUS_OK)
@@ -172,7 +172,7 @@ static enum status step_and_collect(struct trainer *t, struct collection *c, dou
 	return collect(c, err);
 }
 
-enum status verify_reference(const struct setup *setup, struct team *team, struct check *check,
+enum status verify_reference(const struct setup *setup, struct rank_team *team, struct verify_check *check,
 			     struct error *err)
 {
 	struct collection collection = { 0 };
@@ -245,13 +245,13 @@ static enum status squares_on_device(void *context, uint64_t first, uint64_t cou
 }
 
 static enum status compare_with_single(struct trainer *t, struct trainer *single,
-				       const struct collection *c, double loss, struct check *check,
+				       const struct collection *c, double loss, struct verify_check *check,
 				       struct error *err)
 {
 	struct tolerance tolerance = verify_tolerance(t->setup);
 	struct pair pair = { { t->team, c->gradients, t->setup, 1 },
 			     { t->team, single->network.gradients, single->setup, 1 } };
-	struct difference difference;
+	struct verify_difference difference;
 	double expected_loss;
 
 	if (step_with_masks(single, c, err) != STATUS_OK ||
@@ -265,7 +265,7 @@ static enum status compare_with_single(struct trainer *t, struct trainer *single
 			     err);
 }
 
-enum status verify_against_single(struct trainer *t, struct trainer *single, struct check *check,
+enum status verify_against_single(struct trainer *t, struct trainer *single, struct verify_check *check,
 				  struct error *err)
 {
 	struct collection collection = { 0 };
@@ -346,7 +346,7 @@ static enum status checksum(struct trainer *t, uint64_t own, struct sums *sums, 
 /* The first rank that must have the same as `rank`: all of it, or what every part of a layer has. */
 static int replica_of(const struct trainer *t, int rank, bool shared)
 {
-	struct place place = grid_place(t->setup, rank);
+	struct grid_place place = grid_place(t->setup, rank);
 
 	if (!t->mode->gridded)
 		return 0;

@@ -18,7 +18,7 @@ struct tolerance {
 };
 struct tolerance verify_tolerance(const struct setup *setup);
 
-struct check {
+struct verify_check {
 	double gradient_error, loss_error;
 	double mask_error; /* of the reference; 0 in comparisons with one device, which masks its forward by itself */
 	double loss;
@@ -29,7 +29,7 @@ struct check {
  * masks: loss and gradients, then two optimizer updates, then that replicas are equal. After a failure the team has no
  * connections any more: team_abandon().
  */
-enum status verify_reference(const struct setup *setup, struct team *team, struct check *check,
+enum status verify_reference(const struct setup *setup, struct rank_team *team, struct verify_check *check,
 			     struct error *err);
 
 /*
@@ -38,7 +38,7 @@ enum status verify_reference(const struct setup *setup, struct team *team, struc
  * connections any more.
  */
 enum status verify_against_single(struct trainer *trainer, struct trainer *single,
-				  struct check *check, struct error *err);
+				  struct verify_check *check, struct error *err);
 
 /*
  * In a replicated mode every rank's parameters and reduced gradients must be rank 0's bit for bit.

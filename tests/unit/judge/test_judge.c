@@ -1280,7 +1280,7 @@ static void bytes_that_are_lost_need_no_second_look(void **state)
 }
 
 /* Judges devices whose launches are `scatter` times these apart, in percent, by a minimum; the first one's check. */
-static struct check judge_scattered(size_t devices, double first, double others, struct verdicts *v)
+static struct verdict_check judge_scattered(size_t devices, double first, double others, struct verdicts *v)
 {
 	static const double apart[5] = { -1.2, 0.9, 0.1, -0.6, 1.3 };
 	struct result r[5];
@@ -1299,7 +1299,7 @@ static struct check judge_scattered(size_t devices, double first, double others,
 /* 0.5 % is taken for granted, until launches show more: their own, or those of all identical devices. */
 static void the_spread_of_launches_is_learnt_and_said(void **state)
 {
-	struct check quiet, alone, all, one;
+	struct verdict_check quiet, alone, all, one;
 	struct verdicts v[4];
 
 	(void)state;

@@ -523,7 +523,7 @@ static void lower(const struct limits *limits, const struct limit *limit, struct
 	scale(m, 2.0 / 3);
 	judge_all(limits, r, &v);
 	for (size_t k = 0; k < v.count; k++) {
-		const struct check *check = &v.checks[k];
+		const struct verdict_check *check = &v.checks[k];
 
 		if (check->verdict != VERDICT_FAIL)
 			continue;

@@ -60,7 +60,7 @@ static enum status run_recorded(struct device *device, struct world *world, void
 {
 	const struct setup *setup = context;
 	struct trainer trainer = { 0 };
-	struct team team;
+	struct rank_team team;
 	enum status status = team_open(&team, device, world, err);
 
 	if (status == STATUS_OK)
@@ -161,9 +161,9 @@ static enum status run_against_single(struct device *device, struct world *world
 	const struct setup *setup = context;
 	struct setup alone_setup = *setup;
 	struct world alone = { .rank = 0, .size = 1 };
-	struct team team, solo;
+	struct rank_team team, solo;
 	struct trainer t = { 0 }, single = { 0 };
-	struct check check = { 0 };
+	struct verify_check check = { 0 };
 	enum status status = team_open(&team, device, world, err);
 
 	solo = team;

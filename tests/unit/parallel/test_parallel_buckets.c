@@ -188,7 +188,7 @@ static enum status run_tried(struct device *device, struct world *world, void *c
 {
 	const struct setup *setup = context;
 	struct trainer t = { 0 };
-	struct team team;
+	struct rank_team team;
 	uint64_t sum;
 	int narrow;
 	enum status status = team_open(&team, device, world, err);

@@ -46,7 +46,7 @@ static enum status run_counted(struct device *device, struct world *world, void 
 {
 	const struct expected *e = context;
 	struct trainer t = { 0 };
-	struct team team;
+	struct rank_team team;
 	size_t overwritten = 0;
 	uint64_t all = 0;
 

@@ -62,8 +62,8 @@ static enum status run_edges(struct device *device, struct world *world, void *c
 			     struct error *err)
 {
 	static struct backend able;
-	struct check check = { 0 };
-	struct team team;
+	struct verify_check check = { 0 };
+	struct rank_team team;
 	enum status status;
 
 	edges = context;

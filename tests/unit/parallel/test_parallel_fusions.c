@@ -38,10 +38,10 @@ static bool settled_as_expected(const struct network *n, const struct fusion_cas
 	return true;
 }
 
-static enum status train(struct team *team, const struct fusion_case *c, struct error *err)
+static enum status train(struct rank_team *team, const struct fusion_case *c, struct error *err)
 {
 	struct trainer t = { 0 };
-	struct check check = { 0 };
+	struct verify_check check = { 0 };
 	enum status status = trainer_open(&t, &c->setup, team, err);
 
 	if (status == STATUS_OK && !settled_as_expected(&t.network, c))
@@ -58,7 +58,7 @@ static enum status run_refused(struct device *device, struct world *world, void 
 			       struct error *err)
 {
 	static struct backend refusing;
-	struct team team;
+	struct rank_team team;
 	enum status status;
 
 	asked = context;

@@ -148,7 +148,7 @@ static enum status run_memory(struct device *device, struct world *world, void *
 			      struct error *err)
 {
 	struct trainer t = { 0 };
-	struct team team;
+	struct rank_team team;
 	uint64_t *bytes = context;
 	enum status status = team_open(&team, device, world, err);
 	static struct setup setup;

@@ -152,7 +152,7 @@ static void a_model_that_one_device_cannot_hold_is_measured(void **state)
 	assert_ranks(run_ranks(2, run_limited, &wanted), 2, STATUS_OK, "limited memory");
 }
 
-static enum status workspace_of(struct team *team, enum precision precision, uint64_t *bytes,
+static enum status workspace_of(struct rank_team *team, enum precision precision, uint64_t *bytes,
 				struct error *err)
 {
 	struct setup setup = tiny("single", 1, precision);
@@ -170,7 +170,7 @@ static enum status run_one_after_the_other(struct device *device, struct world *
 					   struct error *err)
 {
 	uint64_t before = 0, between = 0, after = 0;
-	struct team team;
+	struct rank_team team;
 
 	(void)context;
 	if (team_open(&team, device, world, err) == STATUS_OK &&

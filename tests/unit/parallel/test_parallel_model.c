@@ -34,7 +34,7 @@ static struct setup setup_of(size_t layers, const uint64_t *widths, uint64_t bat
 	return s;
 }
 
-static double loss_with(struct reference *ref, uint64_t i, double value)
+static double loss_with(struct mlp_reference *ref, uint64_t i, double value)
 {
 	double kept = ref->parameters[i], loss;
 
@@ -50,7 +50,7 @@ static void reference_gradients_are_derivatives(void **state)
 	static const uint64_t widths[] = { 7, 11, 9, 5 };
 	const double h = 1e-6;
 	struct setup setup = setup_of(3, widths, 6);
-	struct reference ref;
+	struct mlp_reference ref;
 	double *gradients, largest = 0;
 
 	(void)state;
@@ -78,7 +78,7 @@ static void reference_loss_starts_near_a_guess(void **state)
 {
 	static const uint64_t widths[] = { 32, 64, 64, 10 };
 	struct setup setup = setup_of(3, widths, 64);
-	struct reference ref;
+	struct mlp_reference ref;
 
 	(void)state;
 	reference_open(&ref, &setup);
@@ -94,7 +94,7 @@ static void reference_obeys_masks(void **state)
 	struct setup setup = setup_of(2, widths, 5);
 	unsigned char closed[5 * 8] = { 0 };
 	const unsigned char *masks[3] = { NULL, closed, NULL };
-	struct reference ref;
+	struct mlp_reference ref;
 
 	(void)state;
 	reference_open(&ref, &setup);

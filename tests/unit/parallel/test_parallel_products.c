@@ -124,7 +124,7 @@ static enum status run_kept(struct device *device, struct world *world, void *co
 	static struct backend choosy;
 	size_t first_asked = 0, asked_by_now[4];
 	struct stream *compute = NULL;
-	struct check check;
+	struct verify_check check;
 
 	sound = device->backend;
 	choosy = *sound;
@@ -134,7 +134,7 @@ static enum status run_kept(struct device *device, struct world *world, void *co
 	asked_count = used_searched = 0;
 	for (size_t i = 0; i < 4; i++) {
 		struct setup own = *setup;
-		struct team team;
+		struct rank_team team;
 
 		/* The third asks for a longer search, the last finds nothing that was kept. */
 		own.search_seconds *= i == 2 ? 2 : 1;
@@ -186,8 +186,8 @@ static enum status one_case(struct connection_cache *cache, struct device *devic
 			    struct world *world, bool fails, struct error *err)
 {
 	struct setup setup = tiny("ddp", world->size, PRECISION_FP32);
-	struct check check;
-	struct team team;
+	struct verify_check check;
+	struct rank_team team;
 
 	setup.batch = 60;
 	if (cached_team_open(cache, &team, device, world, TRANSPORT_AUTO, 0, err) != STATUS_OK ||

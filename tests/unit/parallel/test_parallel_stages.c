@@ -45,7 +45,7 @@ static enum status run_order(struct device *device, struct world *world, void *c
 	static struct backend noting;
 	const struct order *order = context;
 	struct trainer t = { 0 };
-	struct team team;
+	struct rank_team team;
 	enum status status;
 
 	sound = device->backend;
@@ -135,7 +135,7 @@ static enum status run_memory(struct device *device, struct world *world, void *
 	uint64_t one = s->batch / s->microbatches * s->widths[1] * precision_bytes(s->precision);
 	uint64_t expected = (world->rank == 0 ? m->first : m->last) * one, all = 0, planned;
 	struct trainer t = { 0 };
-	struct team team;
+	struct rank_team team;
 	enum status status = team_open(&team, device, world, err);
 
 	if (status == STATUS_OK)

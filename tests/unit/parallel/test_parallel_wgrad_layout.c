@@ -28,7 +28,7 @@ static enum status run_apart(struct device *device, struct world *world, void *c
 	const struct layouts_case *c = context;
 	struct setup setup = c->setup;
 	struct trainer t = { 0 };
-	struct team team;
+	struct rank_team team;
 	uint64_t sum = 0;
 	enum status status = team_open(&team, device, world, err);
 

@@ -78,7 +78,7 @@ static void published_values_have_sources_and_obey_physics(void **state)
 static void every_source_is_complete_and_cited(void **state)
 {
 	size_t count, gpu_count;
-	const struct source *sources = gpus_sources(&count);
+	const struct gpu_source *sources = gpus_sources(&count);
 	const struct gpu *gpus = gpus_all(&gpu_count);
 
 	(void)state;

@@ -71,9 +71,9 @@ static void after(struct result *r, enum severity severity, const char *subject,
 }
 
 /* The one finding of the run; fails when there is none, or another. */
-static const struct check *only_finding(const struct verdicts *v)
+static const struct verdict_check *only_finding(const struct verdicts *v)
 {
-	const struct check *found = NULL;
+	const struct verdict_check *found = NULL;
 
 	for (size_t i = 0; i < v->count; i++) {
 		if (strcmp(v->checks[i].limit, "run") != 0)
@@ -108,7 +108,7 @@ static void what_is_found_counts(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const struct check *c;
+		const struct verdict_check *c;
 		struct verdicts v;
 		struct result r;
 
@@ -173,7 +173,7 @@ static void links_count_under_load(void **state)
 }
 
 /* The check of the limit, not what was found without one. */
-static const struct check *of_limit(const struct verdicts *v)
+static const struct verdict_check *of_limit(const struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++)
 		if (strcmp(v->checks[i].limit, "run") != 0)
@@ -391,7 +391,7 @@ static void a_soak_blames_its_gpu(void **state)
 	read_data(&r, "burn_h200_planted.json");
 	judge_by("metric = burn.wrong\nmax = 0\n", &r, &v);
 	for (size_t i = 0; i < v.count; i++) {
-		const struct check *c = &v.checks[i];
+		const struct verdict_check *c = &v.checks[i];
 
 		if (strcmp(c->limit, "run") != 0 || !c->wrong)
 			continue;

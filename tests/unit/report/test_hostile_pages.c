@@ -54,7 +54,7 @@ static void poison(struct result *r, const char *with)
 static void add_checks(struct verdicts *verdicts, const char *with)
 {
 	for (int verdict = 0; verdict < VERDICT_COUNT; verdict++) {
-		struct check *c = verdicts_add(verdicts);
+		struct verdict_check *c = verdicts_add(verdicts);
 		char **texts[] = { &c->limit,        &c->case_id, &c->devices, &c->model,
 				   &c->uuid,         &c->metric,  &c->unit,    &c->bound_text,
 				   &c->bound_origin, &c->place,   &c->reason };

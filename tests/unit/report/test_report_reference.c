@@ -40,7 +40,7 @@ static void stream_result(struct result *result, const char *device, bool import
 struct rig {
 	struct result results[2];
 	struct view view;
-	struct reference reference;
+	struct report_reference reference;
 };
 
 static void rig_open(struct rig *rig, const char *first, const char *second, const char *gpus,
@@ -63,7 +63,7 @@ static void rig_close(struct rig *rig)
 	result_release(&rig->results[1]);
 }
 
-static size_t card_named(const struct reference *r, const char *label)
+static size_t card_named(const struct report_reference *r, const char *label)
 {
 	for (size_t i = 0; i < r->card_count; i++)
 		if (strcmp(r->cards[i].label, label) == 0)
@@ -130,7 +130,7 @@ static void ratios_are_to_the_baseline(void **state)
 static void unknown_gpus_are_refused(void **state)
 {
 	struct error err = ERROR_NONE;
-	struct reference reference;
+	struct report_reference reference;
 	struct result result;
 	struct view view;
 

@@ -47,7 +47,7 @@ static void first_check_is(const char *comparison, const char *metric)
 	struct error err = ERROR_NONE;
 	struct verdicts verdicts = { 0 };
 	struct result result;
-	struct check *check;
+	struct verdict_check *check;
 	char *json, *at, *changed;
 
 	sample_result(&result);

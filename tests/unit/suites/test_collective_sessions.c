@@ -9,7 +9,7 @@ static struct world worlds[RANKS_MAX + 1];
 static enum status use(struct sessions *sessions, struct device *device, struct world *world,
 		       enum transport transport, struct communicator **out, struct error *err)
 {
-	const struct session *s = session_find(sessions, device, world, transport, err);
+	const struct collective_session *s = session_find(sessions, device, world, transport, err);
 
 	if (!s)
 		return err->status;

@@ -231,7 +231,7 @@ static enum status check_way(struct device *device, struct world *world, void *c
 {
 	const struct way *way = context;
 	struct setup s = tiny("single", 1, PRECISION_FP32), small;
-	struct check check;
+	struct verify_check check;
 
 	(void)world;
 	setup_set_training(&s, way->training);

@@ -499,7 +499,7 @@ static void test_borrowed_host_memory_is_the_hosts(void **state)
 				  .seed = 1 };
 	struct error err = ERROR_NONE;
 	struct buffer lent;
-	struct lane lane;
+	struct transfer_lane lane;
 	void *memory;
 	int node;
 

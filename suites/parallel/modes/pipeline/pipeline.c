@@ -37,7 +37,7 @@ static enum status open_local(struct trainer *t, struct pipeline *p, struct erro
 enum status pipeline_open(struct trainer *t, pipeline_warmup *warmup, struct error *err)
 {
 	struct pipeline *p = t->state = xcalloc(1, sizeof(*p));
-	struct team *team = t->team;
+	struct rank_team *team = t->team;
 	/* Forwards and backwards alternate on some edge unless every stage warms up with all. */
 	bool alternate = warmup != pipeline_warmup_all;
 

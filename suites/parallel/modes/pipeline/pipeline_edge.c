@@ -72,7 +72,7 @@ void edge_close(struct edge *edge)
 	slots_close(&edge->backward.sent);
 }
 
-enum status edge_send(const struct edge *edge, const struct lane *lane, struct trainer *t,
+enum status edge_send(const struct edge *edge, const struct edge_lane *lane, struct trainer *t,
 		      struct event *computed, uint64_t turn, const void *from, unsigned parts,
 		      struct error *err)
 {
@@ -91,7 +91,7 @@ enum status edge_send(const struct edge *edge, const struct lane *lane, struct t
 	return backend_event_record(slots_event(&lane->sent, turn), stream, err);
 }
 
-enum status edge_receive(const struct edge *edge, const struct lane *lane, struct trainer *t,
+enum status edge_receive(const struct edge *edge, const struct edge_lane *lane, struct trainer *t,
 			 const struct slots *used, uint64_t turn, void *to, unsigned parts,
 			 struct error *err)
 {
@@ -109,7 +109,7 @@ enum status edge_receive(const struct edge *edge, const struct lane *lane, struc
 	return backend_stream_wait(t->team->streams[STREAM_COMPUTE], lane->moved, err);
 }
 
-enum status edge_wait_sent(const struct lane *lane, struct trainer *t, uint64_t turn,
+enum status edge_wait_sent(const struct edge_lane *lane, struct trainer *t, uint64_t turn,
 			   struct error *err)
 {
 	if (!lane->communicator)
@@ -118,7 +118,7 @@ enum status edge_wait_sent(const struct lane *lane, struct trainer *t, uint64_t 
 				   err);
 }
 
-static enum status join_lane(const struct lane *lane, struct trainer *t, struct error *err)
+static enum status join_lane(const struct edge_lane *lane, struct trainer *t, struct error *err)
 {
 	if (!lane->communicator)
 		return STATUS_OK;

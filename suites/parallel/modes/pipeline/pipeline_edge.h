@@ -19,7 +19,7 @@ struct slots {
 };
 
 /* One direction of an edge. */
-struct lane {
+struct edge_lane {
 	struct communicator *communicator; /* the team's; NULL at the ends of the pipeline */
 	enum team_stream stream;
 	struct event *moved; /* the last transfer */
@@ -27,7 +27,7 @@ struct lane {
 };
 
 struct edge {
-	struct lane forward, backward;
+	struct edge_lane forward, backward;
 	int peer;        /* rank of the neighbour in the communicators */
 	size_t boundary; /* activations[boundary] cross it */
 	void *gradients; /* edge_gradient_slots() of a micro-batch */
@@ -55,15 +55,15 @@ enum status edge_open(struct edge *edge, struct trainer *t, struct error *err);
 void edge_close(struct edge *edge);
 
 /* Sends what the compute stream has just written, from the slot of turn `turn`; `computed` is recorded after it. */
-enum status edge_send(const struct edge *edge, const struct lane *lane, struct trainer *t,
+enum status edge_send(const struct edge *edge, const struct edge_lane *lane, struct trainer *t,
 		      struct event *computed, uint64_t turn, const void *from, unsigned parts,
 		      struct error *err);
 /* Receives into the slot of turn `turn` as soon as what was there has been used; the compute stream waits for it. */
-enum status edge_receive(const struct edge *edge, const struct lane *lane, struct trainer *t,
+enum status edge_receive(const struct edge *edge, const struct edge_lane *lane, struct trainer *t,
 			 const struct slots *used, uint64_t turn, void *to, unsigned parts,
 			 struct error *err);
 /* Waits until the data that the compute stream is about to overwrite have been sent. */
-enum status edge_wait_sent(const struct lane *lane, struct trainer *t, uint64_t turn,
+enum status edge_wait_sent(const struct edge_lane *lane, struct trainer *t, uint64_t turn,
 			   struct error *err);
 /* The compute stream continues after the last transfers. */
 enum status edge_join(const struct edge *edge, struct trainer *t, struct error *err);

@@ -72,7 +72,7 @@ void pipeline_partition(const struct setup *setup, int rank, pipeline_warmup *wa
 		    struct rank_partition *partition, uint64_t *step_rows)
 {
 	struct grid grid = grid_of(setup);
-	struct place place = grid_place(setup, rank);
+	struct grid_place place = grid_place(setup, rank);
 	uint64_t all = setup->batch / (uint64_t)grid.data, rows = all / setup->microbatches;
 	uint64_t kept =
 		pipeline_in_flight(warmup, grid.pipeline, place.stage, setup->microbatches);
