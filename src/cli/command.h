@@ -34,7 +34,7 @@ struct text;
 struct command {
 	const char *name;
 	const char *summary;  /* one line for `help` */
-	const char *forms[8]; /* "run CONFIG [OPTIONS]", at most 7; "gpuproof" is put before each */
+	const char *forms[12]; /* "run CONFIG [OPTIONS]", at most 11; "gpuproof" is put before each */
 	const char *about;    /* paragraphs */
 	const struct option_row *options; /* a table (cli/options.h) */
 	const char *notes;                /* as `about` */

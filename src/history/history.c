@@ -161,6 +161,29 @@ enum status history_add(struct store *store, const struct result *result, enum h
 	return err->status;
 }
 
+enum status history_tally(struct store *store, const struct store_night *night, const char *name,
+			  struct history_tally *tally, struct error *err)
+{
+	enum history_added added = HISTORY_PRESENT;
+
+	if (night)
+		history_add_night(store, night, &added, err);
+	if (err->status == STATUS_USAGE) {
+		tally->refused++;
+		error_prefix(err, "%s", name);
+		if (tally->complain)
+			tally->complain(err);
+		error_clear(err);
+		return STATUS_OK;
+	}
+	if (err->status != STATUS_OK)
+		return error_prefix(err, "%s", name);
+	tally->added += added == HISTORY_ADDED;
+	tally->replaced += added == HISTORY_REPLACED;
+	tally->present += added == HISTORY_PRESENT;
+	return STATUS_OK;
+}
+
 /* A note of a day without a night would be shown nowhere that one looks for it. */
 static enum status check_day(struct store *store, int64_t day, struct error *err)
 {

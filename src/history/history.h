@@ -32,6 +32,20 @@ enum status night_of_result(const struct result *result, struct store_night *out
 enum status history_add(struct store *store, const struct result *result, enum history_added *added,
 			struct error *err);
 
+/* What became of many nights. */
+struct history_tally {
+	size_t added, replaced, present, refused;
+	void (*complain)(const struct error *refusal); /* for each that is refused; NULL: not told */
+};
+
+/*
+ * history_add_night() for one of many, in a transaction that the caller holds: a refusal is counted and told, with `name`
+ * before its message, and is no error. Also when `err` is STATUS_USAGE on entry, which is the refusal of a night that could not
+ * be read (`night` NULL).
+ */
+enum status history_tally(struct store *store, const struct store_night *night, const char *name,
+			  struct history_tally *tally, struct error *err);
+
 void history_nights_release(struct history_nights *nights);
 void history_notes_release(struct history_notes *notes);
 

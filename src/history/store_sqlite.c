@@ -47,7 +47,10 @@ static const char places[] =
 	" machine TEXT NOT NULL, model TEXT NOT NULL, serial TEXT NOT NULL, slot TEXT NOT NULL,"
 	" PRIMARY KEY (night, id)) WITHOUT ROWID;";
 
-const char *const store_migrations[] = { tables, baselines_and_notes, verdicts, places, NULL };
+/* Nights are read one by one, as exports and merges do. */
+static const char by_night[] = "CREATE INDEX point_night ON point (night);";
+
+const char *const store_migrations[] = { tables, baselines_and_notes, verdicts, places, by_night, NULL };
 
 struct store {
 	struct db *db;

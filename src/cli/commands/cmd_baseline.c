@@ -38,7 +38,7 @@ static int save(const struct baseline_arguments *a)
 	for (int i = 1; i < a->count && err.status == STATUS_OK; i++)
 		result_list_add_launch(&results, a->operands[i], &err);
 	if (err.status == STATUS_OK &&
-	    store_open(&history, a->db, STORE_CREATE, &err) == STATUS_OK &&
+	    history_file_open(&history, a->db, STORE_CREATE, &err) == STATUS_OK &&
 	    baseline_save(history, a->operands[0], results.items, results.count, a->replace,
 			  &err) == STATUS_OK)
 		fprintf(stderr, "gpuproof: baseline:%s is now in %s\n", a->operands[0], a->db);
@@ -57,7 +57,7 @@ static int list(const struct baseline_arguments *a)
 	if (a->count)
 		return command_usage(&command_baseline, "what is '%.60s' for? list takes no name",
 				     a->operands[0]);
-	if (store_open(&history, a->db, STORE_READ, &err) != STATUS_OK)
+	if (history_file_open(&history, a->db, STORE_READ, &err) != STATUS_OK)
 		return command_fail(&err);
 	if (store_baselines(history, &found, &err) == STATUS_OK) {
 		table_row(&table, (const char *[]){ "NAME", "RESULTS", "SAVED" }, 3);
@@ -99,7 +99,7 @@ static int show(const struct baseline_arguments *a)
 
 	if (a->count != 1)
 		return command_usage(&command_baseline, "show NAME");
-	if (store_open(&history, a->db, STORE_READ, &err) == STATUS_OK &&
+	if (history_file_open(&history, a->db, STORE_READ, &err) == STATUS_OK &&
 	    baseline_load(history, a->operands[0], &results, &count, &err) == STATUS_OK) {
 		table_row(&table,
 			  (const char *[]){ "RUN", "STARTED", "LABEL", "STATE", "CASES", "DEVICE" },
@@ -123,7 +123,7 @@ static int delete (const struct baseline_arguments *a)
 
 	if (a->count != 1)
 		return command_usage(&command_baseline, "delete NAME");
-	if (store_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK)
+	if (history_file_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK)
 		baseline_delete(history, a->operands[0], &err);
 	store_close(history);
 	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/input/history_file.h"
 #include "cli/input/result_list.h"
 #include "cli/options.h"
 #include "cli/output/print_comparison.h"
@@ -139,7 +140,7 @@ static int compare_run(int argc, char **argv)
 	int code = parse_arguments(&arguments, argc, argv);
 
 	if (code == EXIT_ACCEPTED && arguments.db &&
-	    store_open(&history, arguments.db, STORE_READ, &err) != STATUS_OK)
+	    history_file_open(&history, arguments.db, STORE_READ, &err) != STATUS_OK)
 		code = command_fail(&err);
 	if (code == EXIT_ACCEPTED)
 		code = compare_and_print(&arguments, history);

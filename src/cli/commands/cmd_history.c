@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/output/print_trend.h"
 #include "cli/output/show_history.h"
+#include "history/exchange.h"
 #include "report/template/template.h"
 #include "report/trend/trend_page.h"
 
@@ -27,6 +28,8 @@ struct history_arguments {
 	bool acknowledge;
 	int64_t before, keep;  /* -1: not given */
 	int64_t nights;
+	bool spool;
+	struct result_paths paths; /* of the results to add */
 	const char **operands; /* after the action */
 	int count;
 };
@@ -39,35 +42,180 @@ static int finish(const struct error *err)
 	return err->status == STATUS_OK ? EXIT_ACCEPTED : command_fail(err);
 }
 
+/* Nights of many results are added a few hundred at a time: writers wait for each other while a transaction is open. */
+#define NIGHTS_AT_ONCE 256
+#define MOST_TOLD 40 /* results by name; of more only how many */
+
+static void complain(const struct error *refusal)
+{
+	fprintf(stderr, "gpuproof: %s\n", refusal->message);
+}
+
+/* Nights that were read and wait for their transaction. */
+struct batch {
+	struct store_night nights[NIGHTS_AT_ONCE];
+	char *paths[NIGHTS_AT_ONCE];
+	size_t count;
+};
+
+static void tell(const struct history_arguments *a, const char *path, const struct history_tally *before,
+		 const struct history_tally *after)
+{
+	if (a->paths.count > MOST_TOLD || after->refused > before->refused)
+		return;
+	fprintf(stderr, "gpuproof: %s is %s%s%s%s\n", path, after->present > before->present ? "in " : "now in ",
+		a->db, a->spool ? ".spool" : "",
+		after->present > before->present     ? " already"
+		: after->replaced > before->replaced ? ", in place of an earlier version of its run"
+						     : "");
+}
+
+static enum status add_night(struct history_arguments *a, struct store *store, const struct store_night *night,
+			     const char *path, struct history_tally *tally, struct error *err)
+{
+	const struct history_tally before = *tally;
+
+	if (!a->spool)
+		history_tally(store, night, path, tally, err);
+	else if (spool_drop(a->db, night, err) == STATUS_OK)
+		tally->added++;
+	if (err->status == STATUS_OK)
+		tell(a, path, &before, tally);
+	return err->status;
+}
+
+static enum status flush(struct history_arguments *a, struct store *store, struct batch *batch,
+			 struct history_tally *tally, struct error *err)
+{
+	bool open = store && err->status == STATUS_OK && store_begin(store, err) == STATUS_OK;
+
+	for (size_t i = 0; i < batch->count; i++) {
+		if (err->status == STATUS_OK)
+			add_night(a, store, &batch->nights[i], batch->paths[i], tally, err);
+		store_night_release(&batch->nights[i]);
+		free(batch->paths[i]);
+	}
+	batch->count = 0;
+	return open ? store_end(store, true, err) : err->status;
+}
+
+/* Of several results one that cannot be read does not keep the others out. */
+static enum status add_path(struct history_arguments *a, struct store *store, const char *path,
+			    struct batch *batch, struct history_tally *tally, struct error *err)
+{
+	struct result_list results = { 0 };
+
+	result_list_add(&results, path, err);
+	for (size_t i = 0; i < results.count && err->status == STATUS_OK; i++) {
+		struct store_night *night = &batch->nights[batch->count];
+
+		if (night_of_result(&results.items[i], night, err) != STATUS_OK) {
+			error_prefix(err, "%s", results.paths[i]);
+			break;
+		}
+		batch->paths[batch->count++] = xstrdup(results.paths[i]);
+		if (batch->count == NIGHTS_AT_ONCE)
+			flush(a, store, batch, tally, err);
+	}
+	result_list_release(&results);
+	if (a->paths.count > 1 && err->status == STATUS_USAGE) {
+		tally->refused++;
+		complain(err);
+		error_clear(err);
+	}
+	return err->status;
+}
+
+static int tell_tally(const struct history_arguments *a, const struct history_tally *t, bool several)
+{
+	if (several)
+		fprintf(stderr, "gpuproof: %s%s: %zu added, %zu replaced, %zu there already, %zu refused\n", a->db,
+			a->spool ? ".spool" : "", t->added, t->replaced, t->present, t->refused);
+	return t->refused ? EXIT_USAGE : EXIT_ACCEPTED;
+}
+
 static int add(struct history_arguments *a)
 {
-	static const char *const words[] = {
-		[HISTORY_PRESENT] = "gpuproof: %s is in %s already\n",
-		[HISTORY_ADDED] = "gpuproof: %s is now in %s\n",
-		[HISTORY_REPLACED] =
-			"gpuproof: %s is now in %s, in place of an earlier version of its run\n"
-	};
-	struct result_list results = { 0 };
+	struct history_tally tally = { .complain = complain };
 	struct error err = ERROR_NONE;
-	struct store *history = NULL;
+	struct store *store = NULL;
+	struct batch *batch;
 
 	if (!a->count)
 		return command_usage(&command_history, "add RESULT...");
 	for (int i = 0; i < a->count && err.status == STATUS_OK; i++)
-		result_list_add(&results, a->operands[i], &err);
-	if (err.status == STATUS_OK)
-		store_open(&history, a->db, STORE_CREATE, &err);
-	for (size_t i = 0; i < results.count && err.status == STATUS_OK; i++) {
-		enum history_added added;
+		result_paths_add(&a->paths, a->operands[i], &err);
+	if (err.status == STATUS_OK && !a->spool)
+		history_file_open(&store, a->db, STORE_CREATE, &err);
+	batch = xcalloc(1, sizeof(*batch));
+	for (size_t i = 0; i < a->paths.count && err.status == STATUS_OK; i++)
+		add_path(a, store, a->paths.items[i], batch, &tally, &err);
+	flush(a, store, batch, &tally, &err);
+	store_close(store);
+	free(batch);
+	return err.status == STATUS_OK ? tell_tally(a, &tally, a->paths.count > 1) : command_fail(&err);
+}
 
-		if (history_add(history, &results.items[i], &added, &err) != STATUS_OK)
-			error_prefix(&err, "%s", results.paths[i]);
-		else
-			fprintf(stderr, words[added], results.paths[i], a->db);
-	}
-	store_close(history);
-	result_list_release(&results);
+static int export_nights(struct history_arguments *a)
+{
+	const char *output = a->page.output && !report_on_stdout(&a->page) ? a->page.output : NULL;
+	struct error err = ERROR_NONE;
+	struct store *store = NULL;
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	if (file_refuse_input(output, a->db, &err) == STATUS_OK &&
+	    history_file_open(&store, a->db, STORE_READ, &err) == STATUS_OK)
+		history_export(store, out, &err);
+	store_close(store);
+	fclose(out);
+	if (err.status == STATUS_OK)
+		file_write(output ? output : "/dev/stdout", text, length, &err);
+	free(text);
 	return finish(&err);
+}
+
+static enum status take_one(struct store *store, const char *path, bool merge, struct history_tally *tally,
+			    struct error *err)
+{
+	struct store *from;
+
+	if (!merge)
+		return history_import(store, path, tally, err);
+	if (history_file_open(&from, path, STORE_READ, err) == STATUS_OK)
+		history_merge(store, from, path, tally, err);
+	store_close(from);
+	return err->status;
+}
+
+/* Nights of exports, or of other histories. */
+static int take(struct history_arguments *a, bool merge)
+{
+	struct history_tally tally = { .complain = complain };
+	struct error err = ERROR_NONE;
+	struct store *store = NULL;
+
+	if (!a->count)
+		return command_usage(&command_history, merge ? "merge HISTORY..." : "import FILE...");
+	for (int i = 0; i < a->count && err.status == STATUS_OK; i++)
+		file_refuse_input(a->db, a->operands[i], &err);
+	if (err.status == STATUS_OK)
+		history_file_open(&store, a->db, STORE_CREATE, &err);
+	for (int i = 0; i < a->count && err.status == STATUS_OK; i++)
+		take_one(store, a->operands[i], merge, &tally, &err);
+	store_close(store);
+	return err.status == STATUS_OK ? tell_tally(a, &tally, true) : command_fail(&err);
+}
+
+static int import_nights(struct history_arguments *a)
+{
+	return take(a, false);
+}
+
+static int merge(struct history_arguments *a)
+{
+	return take(a, true);
 }
 
 /* A filter that matches no series must not be answered with "quiet". */
@@ -88,7 +236,7 @@ static int show(struct history_arguments *a)
 	struct store *history;
 	size_t shown = 0;
 
-	if (store_open(&history, a->db, STORE_READ, &err) != STATUS_OK)
+	if (history_file_open(&history, a->db, STORE_READ, &err) != STATUS_OK)
 		return command_fail(&err);
 	if (show_history(history, &a->trend.filter, &shown, &err) == STATUS_OK)
 		refuse_no_match(&a->trend.filter, shown, &err);
@@ -110,7 +258,7 @@ static int trend(struct history_arguments *a)
 	struct store *history;
 	struct trend_summary summary = { 0 };
 
-	if (store_open(&history, a->db, STORE_READ, &err) == STATUS_OK)
+	if (history_file_open(&history, a->db, STORE_READ, &err) == STATUS_OK)
 		print_trend(history, &a->trend, &summary, &err);
 	store_close(history);
 	refuse_no_match(&a->trend.filter, summary.series, &err);
@@ -130,7 +278,7 @@ static int page(struct history_arguments *a)
 		a->page.output = "trend.html";
 	if (file_refuse_input(a->page.output, a->db, &err) == STATUS_OK &&
 	    template_refuse_output(a->page.template_dir, a->page.output, &err) == STATUS_OK &&
-	    store_open(&history, a->db, STORE_READ, &err) == STATUS_OK)
+	    history_file_open(&history, a->db, STORE_READ, &err) == STATUS_OK)
 		report_trend_write(history, &a->trend.filter, &a->page, &summary, &err);
 	store_close(history);
 	refuse_no_match(&a->trend.filter, summary.series, &err);
@@ -151,7 +299,7 @@ static int annotate(struct history_arguments *a)
 		return command_usage(&command_history, "annotate DATE TEXT");
 	if (!history_day(a->operands[0], &day))
 		error_set(&err, STATUS_USAGE, "'%.40s' is no date like 2026-11-20", a->operands[0]);
-	else if (store_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK)
+	else if (history_file_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK)
 		history_annotate(history, day, a->trend.filter.series, a->acknowledge,
 				 a->operands[1], &err);
 	store_close(history);
@@ -177,7 +325,7 @@ static int prune(struct history_arguments *a)
 
 	if ((a->before < 0) == (a->keep < 0))
 		return command_usage(&command_history, "prune --before DATE or --keep DAYS");
-	if (store_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK &&
+	if (history_file_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK &&
 	    store_nights(history, &nights, &err) == STATUS_OK && nights.count) {
 		if (a->keep >= 0)
 			a->before = last_day(&nights) - a->keep + 1;
@@ -216,13 +364,15 @@ static const struct option_row rows[] = {
 		  "WARNING, too" },
 	{ .name = "acknowledge", FLAG_AT(history_arguments, acknowledge),
 	  .help = "the note explains a change up to five days away: it is no longer new" },
+	{ .name = "spool", FLAG_AT(history_arguments, spool),
+	  .help = "add: leave the nights in FILE.spool, one file each, without a lock; the next reader takes them in" },
 	{ .name = "before", .type = OPTION_CALL, OPTION_AT(history_arguments, before),
 	  .take = take_day, .value = "DATE", .help = "prune: the nights before this day" },
 	{ .name = "keep", COUNT_AT(history_arguments, keep), .value = "DAYS",
 	  .help = "prune: all nights but those of the last DAYS days" },
 	{ .name = "json", FLAG_AT(history_arguments, trend.json), .help = "the trend as JSON" },
 	{ .name = "output", .letter = 'o', TEXT_AT(history_arguments, page.output), .value = "FILE",
-	  .help = "report: the page (default: trend.html); -: standard output" },
+	  .help = "report: the page (default: trend.html); export: the file; -: standard output" },
 	PAGE_OPTIONS(history_arguments, page),
 	{ 0 },
 };
@@ -233,7 +383,9 @@ static const struct {
 	bool takes_operands;
 } actions[] = { { "add", add, true },      { "show", show, false },
 		{ "trend", trend, false },  { "report", page, false },
-		{ "annotate", annotate, true }, { "prune", prune, false } };
+		{ "annotate", annotate, true }, { "prune", prune, false },
+		{ "export", export_nights, false }, { "import", import_nights, true },
+		{ "merge", merge, true } };
 
 static int act(const struct options *o, struct history_arguments *a)
 {
@@ -250,7 +402,7 @@ static int act(const struct options *o, struct history_arguments *a)
 					     a->operands[0], actions[i].name);
 		return actions[i].run(a);
 	}
-	return command_usage(&command_history, "add, show, trend, report, annotate or prune?");
+	return command_usage(&command_history, "add, show, trend, report, annotate, prune, export, import or merge?");
 }
 
 static void words(struct text *out)
@@ -268,19 +420,23 @@ static int history_run(int argc, char **argv)
 	if (code == EXIT_ACCEPTED)
 		code = act(&o, &a);
 	options_end(&o);
+	result_paths_release(&a.paths);
 	return code;
 }
 
 const struct command command_history = {
 	.name = "history",
 	.summary = "keep every night's figures and see what changed",
-	.forms = { "history add RESULT...      adding the same run twice has no effect; a resumed one "
-		   "replaces its first part",
+	.forms = { "history add RESULT...      or folders of results; adding the same run twice has no effect; a "
+		   "resumed one replaces its first part",
 		   "history trend              what changed, is new, was missed",
 		   "history report [-o FILE]   the same as an HTML page",
 		   "history show               the nights; with --case, --metric or --series the values",
 		   "history annotate DATE TEXT [--acknowledge]",
-		   "history prune --before DATE | --keep DAYS" },
+		   "history prune --before DATE | --keep DAYS",
+		   "history export [-o FILE]   all nights and notes as lines of JSON",
+		   "history import FILE...     adds the nights of exports",
+		   "history merge HISTORY...   adds the nights of other histories" },
 	.about = "A series is a metric of a case on a device; it starts anew when hardware, driver "
 		"or config "
 		"change.\n"

@@ -3,6 +3,7 @@
 #define GPUPROOF_CLI_INPUT_HISTORY_FILE_H
 
 #include "cli/options.h"
+#include "history/store.h"
 
 /* The row of --db for the table of a command whose arguments are struct ARGUMENTS, with `const char *db` in it. */
 #define HISTORY_OPTION(ARGUMENTS)                                                                  \
@@ -13,5 +14,11 @@
 	}
 
 const char *history_file(const char *option); /* NULL: the option was not given */
+
+/*
+ * Opens a history, and takes in the nights of its spool where it may be written; standard error says how many, and which were
+ * refused.
+ */
+enum status history_file_open(struct store **out, const char *path, enum store_mode mode, struct error *err);
 
 #endif

@@ -1,5 +1,6 @@
 #include "cli/input/result_list.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -49,7 +50,7 @@ static enum status add_baseline(struct result_list *list, const char *name, stru
 	struct result *results = NULL;
 	size_t count = 0;
 
-	if (store_open(&history, history_file(NULL), STORE_READ, err) == STATUS_OK)
+	if (history_file_open(&history, history_file(NULL), STORE_READ, err) == STATUS_OK)
 		baseline_load(history, name, &results, &count, err);
 	store_close(history);
 	for (size_t i = 0; i < count; i++) {
@@ -117,6 +118,78 @@ enum status result_list_refuse_output(const struct result_list *list, const char
 		status = file_refuse_input(output, path, err);
 	}
 	return status;
+}
+
+static bool is_folder(const char *path)
+{
+	struct stat about;
+
+	return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+static bool is_run(const char *folder)
+{
+	char *file = file_of(folder);
+	bool is = access(file, F_OK) == 0 || killed_before_a_result(folder);
+
+	free(file);
+	return is;
+}
+
+static void append_path(struct result_paths *paths, const char *path)
+{
+	ARRAY_GROW(paths->items, paths->count, paths->capacity);
+	paths->items[paths->count++] = xstrdup(path);
+}
+
+static int is_visible(const struct dirent *entry)
+{
+	return *entry->d_name != '.';
+}
+
+/* Links to folders may lead in circles. */
+#define DEEPEST_FOLDER 16
+
+static enum status search(struct result_paths *paths, const char *folder, int depth, struct error *err)
+{
+	struct dirent **entries = NULL;
+	int count = scandir(folder, &entries, is_visible, alphasort);
+
+	if (count < 0)
+		return error_errno(err, "%s", folder);
+	for (int i = 0; i < count; i++) {
+		char *path = xasprintf("%s/%s", folder, entries[i]->d_name);
+
+		if (is_folder(path) && is_run(path))
+			append_path(paths, path);
+		else if (is_folder(path) && depth < DEEPEST_FOLDER && err->status == STATUS_OK)
+			search(paths, path, depth + 1, err);
+		else if (!is_folder(path) && text_ends_with(path, ".json"))
+			append_path(paths, path);
+		free(path);
+		free(entries[i]);
+	}
+	free(entries);
+	return err->status;
+}
+
+enum status result_paths_add(struct result_paths *paths, const char *path, struct error *err)
+{
+	size_t before = paths->count;
+
+	if (text_starts_with(path, BASELINE_PREFIX) || !is_folder(path) || is_run(path))
+		append_path(paths, path);
+	else if (search(paths, path, 0, err) == STATUS_OK && paths->count == before)
+		error_set(err, STATUS_USAGE, "%s: there is no result in this folder (a run's folder, or *.json)", path);
+	return err->status;
+}
+
+void result_paths_release(struct result_paths *paths)
+{
+	for (size_t i = 0; i < paths->count; i++)
+		free(paths->items[i]);
+	free(paths->items);
+	memset(paths, 0, sizeof(*paths));
 }
 
 void result_list_release(struct result_list *list)

@@ -25,4 +25,17 @@ enum status result_list_refuse_output(const struct result_list *list, const char
 				      struct error *err);
 void result_list_release(struct result_list *list);
 
+/* Where results are, in order. */
+struct result_paths {
+	char **items;
+	size_t count, capacity;
+};
+
+/*
+ * Appends the path of a result; of a folder that no run wrote, those of the results in it and in its folders, by name: *.json
+ * files and folders of runs. A folder without any is STATUS_USAGE.
+ */
+enum status result_paths_add(struct result_paths *paths, const char *path, struct error *err);
+void result_paths_release(struct result_paths *paths);
+
 #endif
