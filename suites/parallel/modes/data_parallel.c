@@ -33,7 +33,7 @@ const char *accumulation_refusal(const struct setup *setup, uint64_t rows)
 
 enum status forward_part(struct trainer *t, uint64_t part, struct error *err)
 {
-	struct stream *stream = t->team->streams[STREAM_COMPUTE];
+	struct stream *stream = trainer_stream(t);
 	struct network *n = &t->network;
 	uint64_t rows = n->partition.rows / setup_accumulate(t->setup), row = part * rows;
 
@@ -50,8 +50,7 @@ enum status backward_part(struct trainer *t, uint64_t part, struct error *err)
 	uint64_t rows = n->partition.rows / setup_accumulate(t->setup);
 
 	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, part);
-	network_backward_all(n, t->team->streams[STREAM_COMPUTE], part * rows, rows, NULL, NULL,
-			     part > 0, err);
+	network_backward_all(n, trainer_stream(t), part * rows, rows, NULL, NULL, part > 0, err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
 }
@@ -133,7 +132,7 @@ static enum status backward_weights(struct trainer *t, const struct backward *b,
 				    const void *dy, unsigned parts, size_t *bucket,
 				    struct error *err)
 {
-	struct stream *stream = t->team->streams[STREAM_COMPUTE];
+	struct stream *stream = trainer_stream(t);
 	struct network *n = &t->network;
 	uint64_t all = n->local.layer[l].out;
 
@@ -156,7 +155,7 @@ static enum status backward_weights(struct trainer *t, const struct backward *b,
 enum status backward_buckets(struct trainer *t, const struct backward *b, unsigned parts,
 			     struct error *err)
 {
-	struct stream *stream = t->team->streams[STREAM_COMPUTE];
+	struct stream *stream = trainer_stream(t);
 	struct network *n = &t->network;
 	void *dy = network_activation(n, t->setup->layers, b->row);
 	bool computes = parts & STEP_COMPUTE;

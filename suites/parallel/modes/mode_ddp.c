@@ -66,7 +66,7 @@ static void ddp_close(struct trainer *t)
 
 static enum status reduce_bucket(struct trainer *t, size_t i, struct error *err)
 {
-	struct stream *compute = t->team->streams[STREAM_COMPUTE],
+	struct stream *compute = trainer_stream(t),
 		      *communicate = t->team->streams[STREAM_PREVIOUS];
 	struct ddp *ddp = t->state;
 	const struct bucket *bucket = &ddp->buckets[i];
@@ -86,9 +86,9 @@ static enum status wait_reduced(struct trainer *t, size_t bucket, unsigned parts
 {
 	const struct ddp *ddp = t->state;
 
-	return parts & STEP_COMMUNICATE ? backend_stream_wait(t->team->streams[STREAM_COMPUTE],
-							      ddp->reduced[bucket], err)
-					: STATUS_OK;
+	return parts & STEP_COMMUNICATE
+		       ? backend_stream_wait(trainer_stream(t), ddp->reduced[bucket], err)
+		       : STATUS_OK;
 }
 
 static enum status update_bucket(struct trainer *t, size_t i, unsigned parts, struct error *err)
@@ -100,8 +100,7 @@ static enum status update_bucket(struct trainer *t, size_t i, unsigned parts, st
 		return err->status;
 	t->network.update_blocks = i + 1 < ddp->count ? ddp->blocks : 0;
 	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, i);
-	network_update_range(&t->network, t->team->streams[STREAM_COMPUTE], bucket->first,
-			     bucket->count, err);
+	network_update_range(&t->network, trainer_stream(t), bucket->first, bucket->count, err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
 }
@@ -112,7 +111,7 @@ static enum status update_buckets(struct trainer *t, unsigned parts, struct erro
 	struct ddp *ddp = t->state;
 
 	if (parts & STEP_UPDATE &&
-	    network_update_begin(&t->network, t->team->streams[STREAM_COMPUTE], err) != STATUS_OK)
+	    network_update_begin(&t->network, trainer_stream(t), err) != STATUS_OK)
 		return err->status;
 	for (size_t i = 0; i < ddp->count; i++)
 		if (update_bucket(t, i, parts, err) != STATUS_OK)

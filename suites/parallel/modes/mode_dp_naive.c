@@ -80,24 +80,19 @@ static void dp_naive_close(struct trainer *t)
 	free(t->state);
 }
 
-static struct stream *stream_of(const struct trainer *t)
-{
-	return t->team->streams[STREAM_COMPUTE];
-}
-
 /* The server has the batch; the others have NaN until it sends them their part. */
 static enum status dp_naive_reset(struct trainer *t, struct error *err)
 {
 	const struct server *s = t->state;
 	struct network *n = &t->network;
 
-	if (backend_memory_set(stream_of(t), n->activations[0], 0xff, bytes_of(t, 0, n->partition.rows),
-			       err) != STATUS_OK)
+	if (backend_memory_set(trainer_stream(t), n->activations[0], 0xff,
+			       bytes_of(t, 0, n->partition.rows), err) != STATUS_OK)
 		return err->status;
-	if (serves(t) &&
-	    network_fill_input(n, stream_of(t), s->input, 0, t->setup->batch, err) != STATUS_OK)
+	if (serves(t) && network_fill_input(n, trainer_stream(t), s->input, 0, t->setup->batch,
+					    err) != STATUS_OK)
 		return err->status;
-	return backend_stream_synchronize(stream_of(t), err);
+	return backend_stream_synchronize(trainer_stream(t), err);
 }
 
 /* Rows of activations[l] between `whole`, on the server, and every rank's `part`. */
@@ -112,18 +107,18 @@ static enum status exchange(struct trainer *t, size_t l, void *whole, void *part
 	for (int rank = 1; rank < t->setup->ranks && serves(t); rank++) {
 		char *rows = (char *)whole + (uint64_t)rank * bytes;
 
-		if ((scatter ? backend_send(all, stream_of(t), rows, bytes, rank, err)
-			     : backend_receive(all, stream_of(t), rows, bytes, rank, err)) !=
+		if ((scatter ? backend_send(all, trainer_stream(t), rows, bytes, rank, err)
+			     : backend_receive(all, trainer_stream(t), rows, bytes, rank, err)) !=
 		    STATUS_OK)
 			break;
 	}
 	if (!serves(t) && err->status == STATUS_OK)
-		scatter ? backend_receive(all, stream_of(t), part, bytes, 0, err)
-			: backend_send(all, stream_of(t), part, bytes, 0, err);
+		scatter ? backend_receive(all, trainer_stream(t), part, bytes, 0, err)
+			: backend_send(all, trainer_stream(t), part, bytes, 0, err);
 	if (backend_group_end(all, err) != STATUS_OK || err->status != STATUS_OK || !serves(t))
 		return err->status;
-	return backend_copy(stream_of(t), scatter ? part : whole, scatter ? whole : part, bytes,
-			    err);
+	return backend_copy(trainer_stream(t), scatter ? part : whole, scatter ? whole : part,
+			    bytes, err);
 }
 
 static enum status send_out(struct trainer *t, struct error *err)
@@ -131,7 +126,7 @@ static enum status send_out(struct trainer *t, struct error *err)
 	const struct server *s = t->state;
 	struct network *n = &t->network;
 
-	if (backend_broadcast(t->team->all, stream_of(t), n->weights,
+	if (backend_broadcast(t->team->all, trainer_stream(t), n->weights,
 			      n->shard.weights * precision_bytes(t->setup->precision), 0,
 			      err) != STATUS_OK)
 		return err->status;
@@ -151,7 +146,7 @@ static enum status loss(struct trainer *t, unsigned parts, struct error *err)
 	if (gathers && exchange(t, last, logits, mine, false, err) != STATUS_OK)
 		return err->status;
 	if (parts & STEP_COMPUTE && network_has_loss(n) &&
-	    network_loss_of(n, stream_of(t), logits, 0, n->partition.loss_rows, scale, err) !=
+	    network_loss_of(n, trainer_stream(t), logits, 0, n->partition.loss_rows, scale, err) !=
 		    STATUS_OK)
 		return err->status;
 	return gathers ? exchange(t, last, logits, mine, true, err) : STATUS_OK;
@@ -174,16 +169,15 @@ static enum status dp_naive_enqueue(struct trainer *t, unsigned parts, struct er
 	if (parts & STEP_COMMUNICATE)
 		SPANNED(SPAN_BROADCAST, send_out(t, err));
 	if (parts & STEP_COMPUTE)
-		SPANNED(SPAN_FORWARD, network_forward_all(n, stream_of(t), 0, rows, err));
+		SPANNED(SPAN_FORWARD, network_forward_all(n, trainer_stream(t), 0, rows, err));
 	SPANNED(t->setup->loss_on_server ? SPAN_EXCHANGE : SPAN_LOSS, loss(t, parts, err));
 	if (parts & STEP_COMPUTE)
-		SPANNED(SPAN_BACKWARD, network_backward_all(n, stream_of(t), 0, rows, NULL, NULL,
-							    false, err));
+		SPANNED(SPAN_BACKWARD, network_backward_all(n, trainer_stream(t), 0, rows, NULL,
+							    NULL, false, err));
 	if (parts & STEP_COMMUNICATE)
-		SPANNED(SPAN_REDUCE,
-			backend_reduce(t->team->all, stream_of(t), n->gradients, n->gradients,
-				       n->local.elements, setup_storage(t->setup), REDUCE_SUM, 0,
-				       err));
+		SPANNED(SPAN_REDUCE, backend_reduce(t->team->all, trainer_stream(t), n->gradients,
+						    n->gradients, n->local.elements,
+						    setup_storage(t->setup), REDUCE_SUM, 0, err));
 	return trainer_update(t, parts, err);
 }
 

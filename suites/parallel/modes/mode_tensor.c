@@ -61,11 +61,6 @@ static void tensor_partition(const struct setup *setup, int rank, struct rank_pa
 	*step_rows = setup->batch;
 }
 
-static struct stream *compute_stream(const struct trainer *t)
-{
-	return t->team->streams[STREAM_COMPUTE];
-}
-
 static enum status open_local(struct trainer *t, struct tensor *s, struct error *err)
 {
 	s->chunks = t->setup->chunks < t->setup->batch ? t->setup->chunks : t->setup->batch;
@@ -118,7 +113,7 @@ static enum status sum_up(struct trainer *t, uint64_t chunk, void *summands, uin
 
 	if (!(parts & STEP_COMMUNICATE))
 		return STATUS_OK;
-	if (backend_event_record(s->ready, compute_stream(t), err) != STATUS_OK ||
+	if (backend_event_record(s->ready, trainer_stream(t), err) != STATUS_OK ||
 	    backend_stream_wait(communicate, s->ready, err) != STATUS_OK)
 		return err->status;
 	timeline_begin(t, STREAM_PREVIOUS, SPAN_ALL_REDUCE, chunk);
@@ -135,7 +130,7 @@ static enum status wait_summed(struct trainer *t, uint64_t chunk, unsigned parts
 	const struct tensor *s = t->state;
 
 	return parts & STEP_COMMUNICATE
-		       ? backend_stream_wait(compute_stream(t), s->summed[chunk], err)
+		       ? backend_stream_wait(trainer_stream(t), s->summed[chunk], err)
 		       : STATUS_OK;
 }
 
@@ -147,7 +142,7 @@ static enum status finish_pair(struct trainer *t, size_t second, uint64_t chunk,
 
 	if (wait_summed(t, chunk, parts, err) != STATUS_OK)
 		return err->status;
-	return parts & STEP_COMPUTE ? network_activate(&t->network, compute_stream(t), second,
+	return parts & STEP_COMPUTE ? network_activate(&t->network, trainer_stream(t), second,
 						       rows.first, rows.count, err)
 				    : STATUS_OK;
 }
@@ -155,7 +150,7 @@ static enum status finish_pair(struct trainer *t, size_t second, uint64_t chunk,
 static enum status forward_pair(struct trainer *t, size_t first, uint64_t chunk, unsigned parts,
 				struct error *err)
 {
-	struct stream *stream = compute_stream(t);
+	struct stream *stream = trainer_stream(t);
 	struct network *n = &t->network;
 	struct rows rows = chunk_rows(t, chunk);
 
@@ -189,9 +184,9 @@ static enum status forward(struct trainer *t, unsigned parts, struct error *err)
 		return STATUS_OK;
 	timeline_begin(t, STREAM_COMPUTE, SPAN_LOSS, 0);
 	if (pairs_layers(t->setup) <= last &&
-	    network_forward(n, compute_stream(t), last, 0, rows, err) != STATUS_OK)
+	    network_forward(n, trainer_stream(t), last, 0, rows, err) != STATUS_OK)
 		return err->status;
-	network_loss(n, compute_stream(t), 0, rows, trainer_gradient_scale(t, rows), err);
+	network_loss(n, trainer_stream(t), 0, rows, trainer_gradient_scale(t, rows), err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
 }
@@ -200,7 +195,7 @@ static enum status forward(struct trainer *t, unsigned parts, struct error *err)
 static enum status input_gradients(struct trainer *t, size_t first, struct rows rows, void *dy,
 				   void *dx, struct error *err)
 {
-	struct stream *stream = compute_stream(t);
+	struct stream *stream = trainer_stream(t);
 	const struct tensor *s = t->state;
 	struct network *n = &t->network;
 	void *to = network_row(n, first + 2, dy, rows.first),
@@ -224,7 +219,7 @@ static enum status place_bias_sum(struct trainer *t, size_t l, struct error *err
 
 	if (!n->bias_sums[l])
 		return STATUS_OK;
-	return backend_copy(compute_stream(t), network_bias(n, l, n->layer_gradients[l]),
+	return backend_copy(trainer_stream(t), network_bias(n, l, n->layer_gradients[l]),
 			    n->bias_sums[l],
 			    n->local.layer[l].out * precision_bytes(t->setup->precision), err);
 }
@@ -258,10 +253,10 @@ static enum status backward_pair(struct trainer *t, size_t first, void *dy, void
 	if (!(parts & STEP_COMPUTE))
 		return STATUS_OK;
 	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, s->chunks);
-	if (network_weight_gradient(n, compute_stream(t), first + 1, 0, all, dy, false, err) !=
+	if (network_weight_gradient(n, trainer_stream(t), first + 1, 0, all, dy, false, err) !=
 	    STATUS_OK)
 		return err->status;
-	if (network_weight_gradient(n, compute_stream(t), first, 0, all,
+	if (network_weight_gradient(n, trainer_stream(t), first, 0, all,
 				    pairs_part(n, &s->pairs, first), false, err) != STATUS_OK ||
 	    place_bias_sum(t, first + 1, err) != STATUS_OK ||
 	    place_bias_sum(t, first, err) != STATUS_OK)
@@ -283,7 +278,7 @@ static enum status backward(struct trainer *t, unsigned parts, struct error *err
 		void *dx = n->transient[turn++ % 2];
 
 		if (parts & STEP_COMPUTE &&
-		    network_backward(n, compute_stream(t), last, 0, t->setup->batch, dy, dx, false,
+		    network_backward(n, trainer_stream(t), last, 0, t->setup->batch, dy, dx, false,
 				     err) != STATUS_OK)
 			return err->status;
 		dy = dx;

@@ -119,11 +119,6 @@ static void zero_close(struct trainer *t)
 	free(z);
 }
 
-static struct stream *compute_stream(const struct trainer *t)
-{
-	return t->team->streams[STREAM_COMPUTE];
-}
-
 static struct stream *communication_stream(const struct trainer *t)
 {
 	return t->team->streams[STREAM_PREVIOUS];
@@ -134,7 +129,7 @@ static enum status hand_over(struct trainer *t, struct error *err)
 {
 	struct zero *z = t->state;
 
-	if (backend_event_record(z->ready, compute_stream(t), err) != STATUS_OK)
+	if (backend_event_record(z->ready, trainer_stream(t), err) != STATUS_OK)
 		return err->status;
 	return backend_stream_wait(communication_stream(t), z->ready, err);
 }
@@ -142,7 +137,7 @@ static enum status hand_over(struct trainer *t, struct error *err)
 /* The parameters of a layer may still be in flight from the step before. */
 static enum status forward(struct trainer *t, uint64_t row, uint64_t rows, struct error *err)
 {
-	struct stream *stream = compute_stream(t);
+	struct stream *stream = trainer_stream(t);
 	struct zero *z = t->state;
 	struct network *n = &t->network;
 	size_t bucket = row == 0 ? z->count : 0;
@@ -186,7 +181,7 @@ static enum status wait_buffer(struct trainer *t, size_t bucket, struct error *e
 	struct zero *z = t->state;
 
 	return z->buffers[0] && bucket >= BUFFERS
-		       ? backend_stream_wait(compute_stream(t), z->reduced[bucket - BUFFERS], err)
+		       ? backend_stream_wait(trainer_stream(t), z->reduced[bucket - BUFFERS], err)
 		       : STATUS_OK;
 }
 
@@ -215,7 +210,7 @@ static enum status decide(struct trainer *t, unsigned parts, struct error *err)
 	struct zero *z = t->state;
 
 	for (size_t i = 0; i < z->count && t->setup->dynamic_scale && parts & STEP_COMMUNICATE; i++)
-		if (backend_stream_wait(compute_stream(t), z->reduced[i], err) != STATUS_OK)
+		if (backend_stream_wait(trainer_stream(t), z->reduced[i], err) != STATUS_OK)
 			return err->status;
 	return scaler_decide(t, parts, err);
 }
@@ -228,16 +223,16 @@ static enum status update(struct trainer *t, unsigned parts, struct error *err)
 
 	if (parts & STEP_UPDATE) {
 		if (decide(t, parts, err) != STATUS_OK ||
-		    network_update_begin(n, compute_stream(t), err) != STATUS_OK)
+		    network_update_begin(n, trainer_stream(t), err) != STATUS_OK)
 			return err->status;
 	}
 	for (size_t i = z->count; i-- > 0;) {
 		if (parts & STEP_COMMUNICATE &&
-		    backend_stream_wait(compute_stream(t), z->reduced[i], err) != STATUS_OK)
+		    backend_stream_wait(trainer_stream(t), z->reduced[i], err) != STATUS_OK)
 			return err->status;
 		timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, i);
 		if (parts & STEP_UPDATE &&
-		    network_update_shard_range(n, compute_stream(t), i, err) != STATUS_OK)
+		    network_update_shard_range(n, trainer_stream(t), i, err) != STATUS_OK)
 			return err->status;
 		timeline_end(t, STREAM_COMPUTE);
 		if (parts & STEP_GATHER && gather_bucket(t, i, err) != STATUS_OK)

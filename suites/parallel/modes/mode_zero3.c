@@ -128,11 +128,6 @@ static void zero3_close(struct trainer *t)
 	free(z);
 }
 
-static struct stream *compute_stream(const struct trainer *t)
-{
-	return t->team->streams[STREAM_COMPUTE];
-}
-
 static struct stream *communication_stream(const struct trainer *t)
 {
 	return t->team->streams[STREAM_PREVIOUS];
@@ -181,7 +176,7 @@ static enum status reduce(struct trainer *t, size_t l, struct error *err)
 
 static enum status forward_layer(struct trainer *t, size_t l, unsigned parts, struct error *err)
 {
-	struct stream *stream = compute_stream(t);
+	struct stream *stream = trainer_stream(t);
 	struct zero3 *z = t->state;
 
 	if (parts & STEP_COMMUNICATE && l + 1 < t->setup->layers &&
@@ -206,7 +201,7 @@ static enum status forward(struct trainer *t, unsigned parts, struct error *err)
 	for (size_t l = 0; l < t->setup->layers; l++)
 		if (forward_layer(t, l, parts, err) != STATUS_OK)
 			return err->status;
-	return parts & STEP_COMPUTE ? network_loss(&t->network, compute_stream(t), 0, rows,
+	return parts & STEP_COMPUTE ? network_loss(&t->network, trainer_stream(t), 0, rows,
 						   trainer_gradient_scale(t, rows), err)
 				    : STATUS_OK;
 }
@@ -215,7 +210,7 @@ static enum status forward(struct trainer *t, unsigned parts, struct error *err)
 static enum status backward_layer(struct trainer *t, size_t l, void *dy, void *dx, unsigned parts,
 				  struct error *err)
 {
-	struct stream *stream = compute_stream(t);
+	struct stream *stream = trainer_stream(t);
 	struct zero3 *z = t->state;
 
 	if (backend_stream_wait(stream, z->gathered[l % BUFFERS], err) != STATUS_OK ||
@@ -257,7 +252,7 @@ static enum status backward(struct trainer *t, unsigned parts, struct error *err
 static enum status update(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct zero3 *z = t->state;
-	struct stream *stream = compute_stream(t);
+	struct stream *stream = trainer_stream(t);
 
 	if (scaler_decide(t, parts, err) != STATUS_OK ||
 	    network_update_begin(&t->network, stream, err) != STATUS_OK)
@@ -278,7 +273,7 @@ static enum status zero3_enqueue(struct trainer *t, unsigned parts, struct error
 	if (forward(t, parts, err) != STATUS_OK || backward(t, parts, err) != STATUS_OK)
 		return err->status;
 	for (int b = 0; b < BUFFERS; b++)
-		if (backend_stream_wait(compute_stream(t), z->reduced[b], err) != STATUS_OK)
+		if (backend_stream_wait(trainer_stream(t), z->reduced[b], err) != STATUS_OK)
 			return err->status;
 	return parts & STEP_UPDATE ? update(t, parts, err) : STATUS_OK;
 }

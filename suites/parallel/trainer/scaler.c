@@ -5,11 +5,6 @@
 /* From the largest scale to the least. */
 #define SETTLE_MOST 32
 
-static struct stream *stream_of(const struct trainer *t)
-{
-	return t->team->streams[STREAM_COMPUTE];
-}
-
 static enum status fetch(struct trainer *t, struct loss_scale *out, struct error *err)
 {
 	return team_fetch(t->team, out, t->network.loss_scale, sizeof(*out), err);
@@ -28,10 +23,10 @@ enum status scaler_reset(struct trainer *t, struct error *err)
 	else
 		t->scale_interval = SCALER_INTERVAL;
 	t->scale_known = true;
-	if (backend_copy(stream_of(t), t->network.loss_scale, &fresh, sizeof(fresh), err) !=
+	if (backend_copy(trainer_stream(t), t->network.loss_scale, &fresh, sizeof(fresh), err) !=
 	    STATUS_OK)
 		return err->status;
-	return backend_stream_synchronize(stream_of(t), err);
+	return backend_stream_synchronize(trainer_stream(t), err);
 }
 
 /* If every rank updates the same gradients, every rank finds the same overflow in them. */
@@ -60,15 +55,15 @@ enum status scaler_decide(struct trainer *t, unsigned parts, struct error *err)
 			.state = n->loss_scale,
 		};
 
-		if (backend_launch(stream_of(t), "loss_scale_check", &check, err) != STATUS_OK)
+		if (backend_launch(trainer_stream(t), "loss_scale_check", &check, err) != STATUS_OK)
 			return err->status;
 	}
 	if (parts & STEP_COMMUNICATE && !finds_alone(t) &&
-	    backend_all_reduce(t->team->all, stream_of(t), &n->loss_scale->found,
+	    backend_all_reduce(t->team->all, trainer_stream(t), &n->loss_scale->found,
 			       &n->loss_scale->found, 1, PRECISION_FP32, REDUCE_MAX,
 			       err) != STATUS_OK)
 		return err->status;
-	return backend_launch(stream_of(t), "loss_scale_decide", &decide, err);
+	return backend_launch(trainer_stream(t), "loss_scale_decide", &decide, err);
 }
 
 enum status scaler_settle(struct trainer *t, struct error *err)

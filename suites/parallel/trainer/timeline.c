@@ -105,7 +105,7 @@ static void line_release(struct timeline *line)
 
 static enum status set_base(struct trainer *t, struct timeline *line, struct error *err)
 {
-	struct stream *compute = t->team->streams[STREAM_COMPUTE];
+	struct stream *compute = trainer_stream(t);
 
 	if (trainer_align(t, err) != STATUS_OK)
 		return err->status;
@@ -121,7 +121,7 @@ static enum status set_base(struct trainer *t, struct timeline *line, struct err
 static enum status enqueue(struct trainer *t, struct timeline *line, struct error *err)
 {
 	struct world *world = t->team->world;
-	struct stream *compute = t->team->streams[STREAM_COMPUTE];
+	struct stream *compute = trainer_stream(t);
 	bool gated = world_max(world, t->mode->commands(t)) <= GATED_COMMANDS;
 	enum status status = STATUS_OK;
 

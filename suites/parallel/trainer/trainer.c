@@ -5,12 +5,6 @@
 #include "suites/parallel/trainer/scaler.h"
 #include "suites/parallel/trainer/timeline.h"
 
-static enum status allocate(struct trainer *t, struct error *err)
-{
-	return network_open(&t->network, t->setup, t->team->device, &t->arena, t->team->world->rank,
-			    err);
-}
-
 /* The host's streams keep what products of 16 bits have needed: others do without it. */
 static bool uses_workspace(const struct trainer *t)
 {
@@ -60,7 +54,9 @@ enum status trainer_open(struct trainer *t, const struct setup *setup, struct ra
 	*t = (struct trainer){ .setup = setup, .mode = setup->mode, .team = team };
 	arena_init(&t->arena, team->device);
 	if (team_phase(team, "memory", err) != STATUS_OK ||
-	    world_agree(world, allocate(t, err), err) != STATUS_OK ||
+	    world_agree(world,
+			network_open(&t->network, setup, team->device, &t->arena, world->rank, err),
+			err) != STATUS_OK ||
 	    team_phase(team, "more communicators", err) != STATUS_OK ||
 	    (t->mode->open && t->mode->open(t, err) != STATUS_OK) ||
 	    team_phase(team, "data", err) != STATUS_OK || trainer_reset(t, err) != STATUS_OK ||
@@ -92,7 +88,7 @@ void trainer_close(struct trainer *t)
 
 enum status trainer_reset(struct trainer *t, struct error *err)
 {
-	enum status status = network_reset(&t->network, t->team->streams[STREAM_COMPUTE], err);
+	enum status status = network_reset(&t->network, trainer_stream(t), err);
 
 	if (status == STATUS_OK)
 		status = scaler_reset(t, err);
@@ -124,15 +120,14 @@ enum status trainer_align(struct trainer *t, struct error *err)
 
 	if (!t->team->all)
 		return STATUS_OK;
-	return backend_all_reduce(t->team->all, t->team->streams[STREAM_COMPUTE], scratch, scratch, 1,
+	return backend_all_reduce(t->team->all, trainer_stream(t), scratch, scratch, 1,
 				  PRECISION_FP32, REDUCE_SUM, err);
 }
 
 enum status trainer_loss(struct trainer *t, double *loss, struct error *err)
 {
 	double sum;
-	enum status status =
-		network_loss_sum(&t->network, t->team->streams[STREAM_COMPUTE], &sum, err);
+	enum status status = network_loss_sum(&t->network, trainer_stream(t), &sum, err);
 
 	*loss = world_sum(t->team->world, sum) / (double)t->setup->batch;
 	return world_agree(t->team->world, status, err);
@@ -145,7 +140,7 @@ enum status trainer_update(struct trainer *t, unsigned parts, struct error *err)
 	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
 	if (scaler_decide(t, parts, err) != STATUS_OK)
 		return err->status;
-	network_update(&t->network, t->team->streams[STREAM_COMPUTE], err);
+	network_update(&t->network, trainer_stream(t), err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
 }

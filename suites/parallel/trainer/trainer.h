@@ -23,6 +23,12 @@ struct trainer {
 	uint64_t scale_interval; /* good steps before a dynamic loss scale doubles; 0: never */
 };
 
+/* The compute stream. */
+static inline struct stream *trainer_stream(const struct trainer *trainer)
+{
+	return trainer->team->streams[STREAM_COMPUTE];
+}
+
 /*
  * Collective. Allocates everything and runs every kernel and product once before the first
  * collective, because loading a kernel or allocating while another rank's collective spins can

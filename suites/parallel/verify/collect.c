@@ -91,7 +91,7 @@ static enum status collect_rows(struct collection *c, int rank, const void *from
 				struct error *err)
 {
 	struct trainer *t = c->trainer;
-	struct stream *stream = t->team->streams[STREAM_COMPUTE];
+	struct stream *stream = trainer_stream(t);
 	size_t bytes = precision_bytes(t->setup->precision);
 
 	if (columns == stride)

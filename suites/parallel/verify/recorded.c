@@ -7,7 +7,7 @@
 /* A graph that was begun is ended, also when what it was to record has failed. */
 enum status recorded_open(struct verify_recorded *r, struct trainer *t, unsigned parts, struct error *err)
 {
-	struct stream *compute = t->team->streams[STREAM_COMPUTE];
+	struct stream *compute = trainer_stream(t);
 	uint64_t updates = t->network.updates;
 	struct error ignored = ERROR_NONE;
 	enum status status, ended;
@@ -29,8 +29,7 @@ enum status recorded_launch(struct verify_recorded *r, unsigned steps, struct er
 	struct trainer *t = r->trainer;
 
 	for (unsigned i = 0; i < steps; i++) {
-		if (backend_graph_launch(r->graph, t->team->streams[STREAM_COMPUTE], err) !=
-		    STATUS_OK)
+		if (backend_graph_launch(r->graph, trainer_stream(t), err) != STATUS_OK)
 			return err->status;
 		t->network.updates += (r->parts & STEP_UPDATE) != 0;
 	}

@@ -86,7 +86,7 @@ void pipeline_tuned(struct trainer *t)
 static enum status compute_forward(struct trainer *t, uint64_t row, unsigned parts,
 				   struct error *err)
 {
-	struct stream *stream = t->team->streams[STREAM_COMPUTE];
+	struct stream *stream = trainer_stream(t);
 	struct network *n = &t->network;
 	uint64_t rows = edge_rows(t);
 
@@ -160,7 +160,7 @@ static enum status backward_apart(struct trainer *t, const struct micro *m, stru
 static enum status backward_micro(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct pipeline *p = t->state;
-	struct stream *compute = t->team->streams[STREAM_COMPUTE];
+	struct stream *compute = trainer_stream(t);
 	uint64_t turn = p->backwards++, rows = edge_rows(t);
 	uint64_t index = p->first_last ? t->setup->microbatches - 1 - turn : turn;
 	const struct micro m = { .turn = turn,
@@ -192,7 +192,7 @@ static enum status fork_edges(struct trainer *t, struct error *err)
 {
 	struct pipeline *p = t->state;
 
-	if (backend_event_record(p->begun, t->team->streams[STREAM_COMPUTE], err) != STATUS_OK)
+	if (backend_event_record(p->begun, trainer_stream(t), err) != STATUS_OK)
 		return err->status;
 	for (int i = STREAM_COMPUTE + 1; i < STREAM_COUNT; i++)
 		if (backend_stream_wait(t->team->streams[i], p->begun, err) != STATUS_OK)

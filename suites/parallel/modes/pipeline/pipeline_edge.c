@@ -80,7 +80,7 @@ enum status edge_send(const struct edge *edge, const struct edge_lane *lane, str
 
 	if (!lane->communicator || !(parts & STEP_COMMUNICATE))
 		return STATUS_OK;
-	if (backend_event_record(computed, t->team->streams[STREAM_COMPUTE], err) != STATUS_OK ||
+	if (backend_event_record(computed, trainer_stream(t), err) != STATUS_OK ||
 	    backend_stream_wait(stream, computed, err) != STATUS_OK)
 		return err->status;
 	timeline_begin(t, lane->stream, SPAN_SEND, turn);
@@ -106,7 +106,7 @@ enum status edge_receive(const struct edge *edge, const struct edge_lane *lane, 
 	timeline_end(t, lane->stream);
 	if (err->status != STATUS_OK || backend_event_record(lane->moved, stream, err) != STATUS_OK)
 		return err->status;
-	return backend_stream_wait(t->team->streams[STREAM_COMPUTE], lane->moved, err);
+	return backend_stream_wait(trainer_stream(t), lane->moved, err);
 }
 
 enum status edge_wait_sent(const struct edge_lane *lane, struct trainer *t, uint64_t turn,
@@ -114,8 +114,7 @@ enum status edge_wait_sent(const struct edge_lane *lane, struct trainer *t, uint
 {
 	if (!lane->communicator)
 		return STATUS_OK;
-	return backend_stream_wait(t->team->streams[STREAM_COMPUTE], slots_event(&lane->sent, turn),
-				   err);
+	return backend_stream_wait(trainer_stream(t), slots_event(&lane->sent, turn), err);
 }
 
 static enum status join_lane(const struct edge_lane *lane, struct trainer *t, struct error *err)
@@ -124,7 +123,7 @@ static enum status join_lane(const struct edge_lane *lane, struct trainer *t, st
 		return STATUS_OK;
 	if (backend_event_record(lane->moved, t->team->streams[lane->stream], err) != STATUS_OK)
 		return err->status;
-	return backend_stream_wait(t->team->streams[STREAM_COMPUTE], lane->moved, err);
+	return backend_stream_wait(trainer_stream(t), lane->moved, err);
 }
 
 enum status edge_join(const struct edge *edge, struct trainer *t, struct error *err)

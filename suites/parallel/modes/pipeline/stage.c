@@ -3,11 +3,6 @@
 #include "suites/mlp/backward_schedule.h"
 #include "suites/parallel/trainer/timeline.h"
 
-static struct stream *compute_stream(const struct trainer *t)
-{
-	return t->team->streams[STREAM_COMPUTE];
-}
-
 static enum layer_split split_of(const struct trainer *t, size_t l)
 {
 	return setup_layer_split(t->setup, l, t->network.partition.parts);
@@ -20,7 +15,7 @@ static enum status add_parts(struct trainer *t, void *summands, uint64_t rows, u
 	if (!(parts & STEP_COMMUNICATE))
 		return STATUS_OK;
 	timeline_begin(t, STREAM_COMPUTE, SPAN_ALL_REDUCE, 0);
-	backend_all_reduce(t->team->tensor, compute_stream(t), summands, summands, rows * columns,
+	backend_all_reduce(t->team->tensor, trainer_stream(t), summands, summands, rows * columns,
 			   setup_storage(t->setup), REDUCE_SUM, err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
@@ -29,7 +24,7 @@ static enum status add_parts(struct trainer *t, void *summands, uint64_t rows, u
 static enum status forward_layer(struct trainer *t, size_t l, uint64_t row, uint64_t rows,
 				 unsigned parts, struct error *err)
 {
-	struct stream *stream = compute_stream(t);
+	struct stream *stream = trainer_stream(t);
 	struct network *n = &t->network;
 	bool computes = parts & STEP_COMPUTE;
 
@@ -67,7 +62,7 @@ static void *gradient_of(const struct trainer *t, const struct micro *m, size_t 
 static enum status input_gradient(struct trainer *t, const struct micro *m, size_t l,
 				  struct error *err)
 {
-	struct stream *stream = compute_stream(t);
+	struct stream *stream = trainer_stream(t);
 	struct network *n = &t->network;
 	void *dy = gradient_of(t, m, l + 1), *dx = gradient_of(t, m, l);
 	bool computes = m->parts & STEP_COMPUTE;
@@ -106,7 +101,7 @@ static enum status add_replicas(struct trainer *t, size_t l, unsigned parts, str
 
 	if (!t->team->data || !(parts & STEP_COMMUNICATE))
 		return STATUS_OK;
-	if (backend_event_record(t->layer_done, compute_stream(t), err) != STATUS_OK ||
+	if (backend_event_record(t->layer_done, trainer_stream(t), err) != STATUS_OK ||
 	    backend_stream_wait(stream, t->layer_done, err) != STATUS_OK)
 		return err->status;
 	timeline_begin(t, STREAM_DATA, SPAN_ALL_REDUCE, l);
@@ -123,7 +118,7 @@ enum status stage_weight_gradients(struct trainer *t, const struct micro *m, siz
 
 	for (size_t l = last; l-- > first;) {
 		if (m->parts & STEP_COMPUTE &&
-		    network_weight_gradient(&t->network, compute_stream(t), l, m->row, m->rows,
+		    network_weight_gradient(&t->network, trainer_stream(t), l, m->row, m->rows,
 					    gradient_of(t, m, l + 1), m->turn > 0,
 					    err) != STATUS_OK)
 			return err->status;
@@ -139,5 +134,5 @@ enum status stage_finish(struct trainer *t, unsigned parts, struct error *err)
 		return STATUS_OK;
 	if (backend_event_record(t->layer_done, t->team->streams[STREAM_DATA], err) != STATUS_OK)
 		return err->status;
-	return backend_stream_wait(compute_stream(t), t->layer_done, err);
+	return backend_stream_wait(trainer_stream(t), t->layer_done, err);
 }
