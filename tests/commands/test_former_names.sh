@@ -88,4 +88,21 @@ printf '[limit a]\nmetric = transfer.bandwidth\nsisters = 2\n' >wrong.ini
 "$program" config validate wrong.ini >out 2>err
 [ $? -eq 2 ] || fail "a wrong value under a former name: accepted"
 grep -qF "wrong.ini:3: [limit a] outlier_margin = 2: '2' has no unit" err || fail "a wrong value: another message"
+# A history of an earlier version: each renamed metric's series continues under its current name.
+sed -n 's/.*NAME_METRIC, "", "\([^"]*\)", "\([^"]*\)".*/\1 \2/p' "$data/../../src/base/former_names.c" >metrics
+[ -s metrics ] || fail "no renamed metric is listed"
+while read -r former current; do
+	rm -f old.db
+	"$program" history add "$data/quick_h200.json" --db old.db >out 2>err || fail "history add: exit code $?"
+	python3 - "$former" <<'PY' || fail "the history cannot be changed"
+import sqlite3, sys
+db = sqlite3.connect("old.db")
+series = db.execute("SELECT min(id) FROM series WHERE headline = 1").fetchone()
+db.execute("UPDATE series SET metric = ? WHERE id = ?", (sys.argv[1], series[0]))
+db.execute("PRAGMA user_version = 4")
+db.commit()
+PY
+	"$program" history trend --db old.db --all --metric "$current" >out 2>err
+	grep -q "no series" out err && fail "$former: its series did not continue as $current"
+done <metrics
 exit $failed
