@@ -14,6 +14,7 @@ printf '#include "base/text.h"\n#include "report/view/view.h"\n#include "device/
 printf '#include <stdio.h>\n#include "plan/config.h"\n#include <ini.h>\n' >"$tree"/src/plan/config.c
 printf '# include <cuda_runtime_api.h>\n#include "cli/gone.h"\n' >"$tree"/src/cli/main.c
 touch "$tree"/src/plan/shim.cpp "$tree"/src/new/new.c
+touch "$tree"/suites/{a..y}.txt "$tree"/kernels/{a..z}.txt
 cat >"$tree"/expected <<'END'
 src/cli/main.c:1: <cuda_runtime_api.h> may be included in src/device/cuda kernels only
 src/cli/main.c:2: there is no "cli/gone.h" (paths start at src/ or at the top)
@@ -21,6 +22,7 @@ src/new/new.c: no rule for this folder in ci/check-layers
 src/plan/config.c:1: a file includes its own header first
 src/plan/shim.cpp: C++ is for src/report's template shim only
 src/report/chart/chart.c:3: src/report/chart must not include src/device/backend.h
+kernels: has 26 files, which is more than 25: divide it by subject
 END
 if "$top/ci/check-layers" "$tree" >"$tree"/found; then
 	echo "ci/check-layers accepts a broken tree"

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "report/chart/fit.h"
 #include "report/view/format.h"
-#include "result/fit.h"
 
 static bool fit_series(const struct chart_series *series, struct fit *fit)
 {

@@ -2,8 +2,8 @@
  * The model of a transfer: time = alpha + size / beta. alpha is what an empty one would take, beta the
  * bandwidth that large ones approach (Hockney, Parallel Computing 20(3), 1994).
  */
-#ifndef GPUPROOF_RESULT_FIT_H
-#define GPUPROOF_RESULT_FIT_H
+#ifndef GPUPROOF_REPORT_CHART_FIT_H
+#define GPUPROOF_REPORT_CHART_FIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "kernels/generator.h"
-#include "result/fit.h"
+#include "report/chart/fit.h"
 
 #define ALPHA 6e-6
 #define BETA 350e9

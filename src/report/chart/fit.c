@@ -1,4 +1,4 @@
-#include "result/fit.h"
+#include "report/chart/fit.h"
 
 #include <math.h>
 #include <stdlib.h>
