@@ -11,7 +11,7 @@
  * dQ and (dK, dV) come from two kernels, each of which owns what it writes: there are no atomic additions, so results
  * repeat bit for bit on one device model, at the price of two products more than the least (seven instead of five).
  *
- * A tensor is batch x sequence x heads x head_size: element (b, s, h, d) lies at (b * sequence + s) * ld + h * head_size
+ * A tensor is batch x sequence x heads x head_size: element (b, s, h, d) is at (b * sequence + s) * ld + h * head_size
  * + d, so that Q, K and V may be parts of one product's result (ld = 3 * heads * head_size). Precisions: FP32, FP16 and
  * BF16; TF32 is computed as FP32. Sums, softmax and `lse` are FP32. P and dS are rounded to FP16 or BF16 before they are
  * multiplied by tensor cores.

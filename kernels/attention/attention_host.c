@@ -15,7 +15,7 @@
 #define TILE 64
 #define HEAD ATTENTION_HEAD_MAX
 
-/* What a thread works with. */
+/* Working memory of a thread. */
 struct workspace {
 	float rows[TILE * HEAD], other_rows[TILE * HEAD];     /* of the tile that is owned */
 	float near[TILE * HEAD], other_near[TILE * HEAD];     /* of the tile that is passed */

@@ -116,7 +116,7 @@ static __device__ __forceinline__ void forward_mma(const attention_problem &p)
 		multiply_rows<T, HEAD>(o, packed, v);
 	}
 	store_output<T>(p, at, row, o, most, sum);
-	/* What pads lse up to whole tiles of 128. */
+	/* Padding of lse up to whole tiles of 128. */
 	if (at.tile == p.tiles - 1 && p.tiles % 2 && threadIdx.x < MMA_TILE)
 		p.lse[at.row_values + first + MMA_TILE + threadIdx.x] = INFINITY;
 }

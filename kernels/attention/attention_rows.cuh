@@ -87,7 +87,7 @@ static __device__ __forceinline__ void hide_keys(float (&s)[COUNT], int row, int
 
 /*
  * One step of the online softmax over a tile's columns: s becomes exp(scale * (s - maximum)), not yet divided by the sum;
- * `most` and `sum` (of this thread's columns) go on, and what was added up before is to be multiplied by `rescale`.
+ * Updates `most` and `sum` (of this thread's columns); the sums so far are to be multiplied by `rescale`.
  * base2: scale * log2(e).
  */
 template <int COUNT>

@@ -126,7 +126,7 @@ static __global__ void __launch_bounds__(SIMT_THREADS) attention_forward_simt(at
 	if (c == 0)
 		p.lse[at.row_values + row] =
 			row < (int)p.shape.sequence ? most * p.shape.scale + logf(sum) : INFINITY;
-	/* What pads lse up to whole tiles of 128. */
+	/* Padding of lse up to whole tiles of 128. */
 	for (int i = (at.tile + 1) * SIMT_TILE + threadIdx.x;
 	     at.tile == p.tiles - 1 &&
 	     i < (int)((p.shape.sequence + ATTENTION_TILE - 1) / ATTENTION_TILE * ATTENTION_TILE);

@@ -32,7 +32,7 @@ enum status night_of_result(const struct result *result, struct store_night *out
 enum status history_add(struct store *store, const struct result *result, enum history_added *added,
 			struct error *err);
 
-/* What became of many nights. */
+/* Outcome of adding many nights. */
 struct history_tally {
 	size_t added, replaced, present, refused;
 	void (*complain)(const struct error *refusal); /* for each that is refused; NULL: not told */

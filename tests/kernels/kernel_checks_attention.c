@@ -220,7 +220,7 @@ static void check_gradients(struct bench *bench, struct attention_data *x, unsig
 		}
 }
 
-/* What lies between the tensors' parts is not touched. */
+/* Memory between the tensors' parts is not touched. */
 static void check_gaps(struct bench *bench, const struct tensor *t, uint64_t ld, size_t used,
 		       const char *what)
 {

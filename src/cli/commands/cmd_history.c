@@ -99,7 +99,7 @@ static enum status flush(struct history_arguments *a, struct store *store, struc
 	return open ? store_end(store, true, err) : err->status;
 }
 
-/* Of several results one that cannot be read does not keep the others out. */
+/* One result that cannot be read does not keep the others out. */
 static enum status add_path(struct history_arguments *a, struct store *store, const char *path,
 			    struct batch *batch, struct history_tally *tally, struct error *err)
 {

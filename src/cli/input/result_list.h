@@ -25,7 +25,7 @@ enum status result_list_refuse_output(const struct result_list *list, const char
 				      struct error *err);
 void result_list_release(struct result_list *list);
 
-/* Where results are, in order. */
+/* Paths of results, in order. */
 struct result_paths {
 	char **items;
 	size_t count, capacity;
