@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #define SECONDS_PER_DAY 86400
 
@@ -45,6 +46,57 @@ void history_nights_release(struct history_nights *nights)
 	}
 	free(nights->items);
 	memset(nights, 0, sizeof(*nights));
+}
+
+void history_places_release(struct history_places *places)
+{
+	for (size_t i = 0; i < places->count; i++) {
+		struct history_place *p = &places->items[i];
+		char *texts[] = { p->machine, p->host, p->device, p->slot, p->serial, p->host_before };
+
+		for (size_t k = 0; k < ARRAY_SIZE(texts); k++)
+			free(texts[k]);
+	}
+	free(places->items);
+	memset(places, 0, sizeof(*places));
+}
+
+static int by_machine(const void *machine, const void *place)
+{
+	return strcmp(machine, ((const struct history_place *)place)->machine);
+}
+
+const struct history_place *history_place(const struct history_places *places, const char *machine)
+{
+	const struct history_place *p = places->count ? bsearch(machine, places->items, places->count,
+								sizeof(*places->items), by_machine)
+						      : NULL;
+
+	return p && strcmp(p->machine, p->host) != 0 ? p : NULL;
+}
+
+char *history_machine_words(const struct history_places *places, const char *machine)
+{
+	const struct history_place *p = history_place(places, machine);
+	struct text out = TEXT_EMPTY;
+
+	text_add(&out, machine);
+	if (p) {
+		const char *const words[][2] = { { "", p->host },
+						 { "", p->device },
+						 { "", p->slot },
+						 { "serial ", p->serial },
+						 { "before in ", p->host_before } };
+		const char *between = ": ";
+
+		for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+			if (!*words[i][1])
+				continue;
+			text_addf(&out, "%s%s%s", between, words[i][0], words[i][1]);
+			between = ", ";
+		}
+	}
+	return text_detach(&out);
 }
 
 void history_notes_release(struct history_notes *notes)

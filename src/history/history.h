@@ -46,6 +46,12 @@ struct history_tally {
 enum status history_tally(struct store *store, const struct store_night *night, const char *name,
 			  struct history_tally *tally, struct error *err);
 
+void history_places_release(struct history_places *places);
+/* NULL: no night of this version has the machine. A CPU's machine is its host, which may have several devices: NULL as well. */
+const struct history_place *history_place(const struct history_places *places, const char *machine);
+/* "GPU-5f..: node7, cuda:3, 00000000:19:00.0, serial 1653, before in node5"; the machine where no more is known. malloc'ed. */
+char *history_machine_words(const struct history_places *places, const char *machine);
+
 void history_nights_release(struct history_nights *nights);
 void history_notes_release(struct history_notes *notes);
 

@@ -93,6 +93,19 @@ struct history_nights {
 
 enum status store_nights(struct store *store, struct history_nights *out, struct error *err);
 
+/* The place of a machine in its last night. */
+struct history_place {
+	char *machine, *host, *device, *slot, *serial; /* device: "cuda:0"; "" where unknown */
+	char *host_before; /* the last one that was another; "": it was always there */
+};
+
+struct history_places {
+	struct history_place *items; /* by machine */
+	size_t count, capacity;
+};
+
+enum status store_places(struct store *store, struct history_places *out, struct error *err);
+
 struct history_point {
 	int64_t night, day, epoch;
 	double value, low, high; /* value NaN: the case did not run or failed */

@@ -372,6 +372,46 @@ enum status store_nights(struct store *s, struct history_nights *out, struct err
 	return db_end(q);
 }
 
+/* A later night of the same machine. */
+static void move_place(struct history_place *p, struct db_query *q)
+{
+	if (strcmp(p->host, db_string(q, 1)) != 0) {
+		free(p->host_before);
+		p->host_before = p->host;
+		p->host = text_of(q, 1);
+	}
+	free(p->device);
+	free(p->slot);
+	free(p->serial);
+	p->device = text_of(q, 2);
+	p->slot = text_of(q, 3);
+	p->serial = text_of(q, 4);
+}
+
+enum status store_places(struct store *s, struct history_places *out, struct error *err)
+{
+	struct db_query *q = db_select(s->db, err,
+				       "SELECT d.machine, n.host, d.id, d.slot, d.serial FROM device d"
+				       " JOIN night n ON n.id = d.night ORDER BY d.machine, n.started, n.id, d.id",
+				       "");
+
+	memset(out, 0, sizeof(*out));
+	while (db_next(q)) {
+		if (out->count && strcmp(out->items[out->count - 1].machine, db_string(q, 0)) == 0) {
+			move_place(&out->items[out->count - 1], q);
+			continue;
+		}
+		ARRAY_GROW(out->items, out->count, out->capacity);
+		out->items[out->count++] = (struct history_place){ .machine = text_of(q, 0),
+								   .host = text_of(q, 1),
+								   .device = text_of(q, 2),
+								   .slot = text_of(q, 3),
+								   .serial = text_of(q, 4),
+								   .host_before = xstrdup("") };
+	}
+	return db_end(q);
+}
+
 static void series_release(struct history_series *s)
 {
 	char *texts[] = { s->metric, s->case_id, s->section, s->point, s->model, s->machine, s->unit };

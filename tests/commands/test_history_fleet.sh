@@ -54,6 +54,22 @@ cp fleet/node1/00.json mixed/c.json
 expect 2 'mixed.db: 2 added, 0 replaced, 0 there already, 1 refused' history add mixed --db mixed.db
 grep -qF 'mixed/b.json' err || complain "add: the refused file is not named"
 
+# A GPU is named with its host, slot and serial number, also one that moved.
+expect 0 'GPU-2-0: node2, cuda:0, ' history trend --all --db whole.db
+grep -qF 'serial S20' out || complain "trend: no serial number"
+expect 0 'GPU-2-0: node2, cuda:0, ' history show --case @cuda --db whole.db
+expect 0 '' history report --db whole.db -o whole.html
+grep -qF 'GPU-2-0: node2, cuda:0, ' whole.html || complain "report: no host of a GPU"
+sed 's/"GPU-2-0"/"GPU-1-0"/; s/"00020000"/"ff"/; s/2026-03-01T/2026-03-20T/' fleet/node2/00.json >moved.json
+cp whole.db moved.db
+expect 0 '' history add moved.json --db moved.db
+expect 0 'GPU-1-0: node2, cuda:0, ' history trend --all --db moved.db
+grep -qF 'before in node1' out || complain "trend: does not say that a GPU was in another host"
+"$program" history trend --all --json --db moved.db >moved.trend
+python3 -c 'import json
+s = [s for s in json.load(open("moved.trend"))["series"] if s["machine"] == "GPU-1-0"]
+assert s and all((x["host"], x["host_before"]) == ("node2", "node1") for x in s), s' || complain "trend --json: not the hosts"
+
 # Shards of the nodes, merged in another order, are the one history.
 expect 0 '' history annotate 2026-03-05 'new riser' --acknowledge --db whole.db
 for node in 3 1 0 2; do

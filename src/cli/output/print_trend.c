@@ -19,6 +19,7 @@ struct printing {
 	const struct trend_options *options;
 	struct trend_summary *summary;
 	struct history_notes notes;
+	struct history_places places;
 	struct trend_prior prior;
 	struct json_writer json;
 	struct text rows; /* of text output: printed after the status line */
@@ -67,12 +68,14 @@ static void notes_text(struct printing *p, const struct history_series *s)
 static void series_text(struct printing *p, const struct history_series *s, const struct trend *t)
 {
 	const struct history_point *before, *after;
-	char median[48], date[16];
+	char median[48], date[16], *machine;
 
 	text_addf(&p->rows, "%4" PRId64 "  %s %s", s->id, s->case_id, s->metric);
 	if (*s->model)
 		text_addf(&p->rows, ", %s", s->model);
-	text_addf(&p->rows, " (%s)\n", s->machine);
+	machine = history_machine_words(&p->places, s->machine);
+	text_addf(&p->rows, " (%s)\n", machine);
+	free(machine);
 	text_addf(&p->rows, "    %zu night%s, median %s, %zu missed%s\n", t->count,
 		  t->count == 1 ? "" : "s",
 		  units_format(t->median, s->unit, median, sizeof(median)), t->missed,
@@ -132,6 +135,16 @@ static void change_json(struct printing *p, const struct trend_change *c)
 	writer_close(w, '}');
 }
 
+static void place_json(struct printing *p, const char *machine)
+{
+	const struct history_place *place = history_place(&p->places, machine);
+
+	writer_text_member(&p->json, "host", place ? place->host : "");
+	writer_text_member(&p->json, "host_before", place ? place->host_before : "");
+	writer_text_member(&p->json, "slot", place ? place->slot : "");
+	writer_text_member(&p->json, "serial", place ? place->serial : "");
+}
+
 static void series_json(struct printing *p, const struct history_series *s, const struct trend *t)
 {
 	struct json_writer *w = &p->json;
@@ -143,6 +156,7 @@ static void series_json(struct printing *p, const struct history_series *s, cons
 	writer_text_member(w, "unit", s->unit);
 	writer_text_member(w, "model", s->model);
 	writer_text_member(w, "machine", s->machine);
+	place_json(p, s->machine);
 	writer_count_member(w, "nights", t->count);
 	writer_count_member(w, "missed", t->missed);
 	writer_real_member(w, "median", t->median);
@@ -320,6 +334,7 @@ enum status print_trend(struct store *history, const struct trend_options *optio
 	memset(summary, 0, sizeof(*summary));
 	if (store_notes(history, &p.notes, err) == STATUS_OK &&
 	    store_nights(history, &nights, err) == STATUS_OK &&
+	    store_places(history, &p.places, err) == STATUS_OK &&
 	    trend_prior_learn(&p.prior, history, &options->filter, err) == STATUS_OK) {
 		missed_count = history_missed(&nights, missed);
 		writer_open(&p.json, '{');
@@ -338,6 +353,7 @@ enum status print_trend(struct store *history, const struct trend_options *optio
 	text_release(&p.rows);
 	trend_prior_release(&p.prior);
 	history_notes_release(&p.notes);
+	history_places_release(&p.places);
 	history_nights_release(&nights);
 	return err->status;
 }

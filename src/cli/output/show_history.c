@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/units.h"
 #include "cli/output/table.h"
@@ -34,6 +35,7 @@ static void show_nights(const struct history_nights *nights)
 
 struct showing {
 	struct history_notes notes;
+	struct history_places places;
 	size_t shown; /* series */
 };
 
@@ -53,10 +55,11 @@ static void show_series(void *context, const struct history_series *s)
 {
 	struct output_table table = TABLE_EMPTY;
 	struct showing *showing = context;
+	char *machine = history_machine_words(&showing->places, s->machine);
 
 	showing->shown++;
-	printf("series %" PRId64 ": %s %s, %s (%s)\n", s->id, s->case_id, s->metric, s->model,
-	       s->machine);
+	printf("series %" PRId64 ": %s %s, %s (%s)\n", s->id, s->case_id, s->metric, s->model, machine);
+	free(machine);
 	table_row(&table, (const char *[]){ "NIGHT", "VALUE", "95 % INTERVAL", "EPOCH" }, 4);
 	for (size_t i = 0; i < s->count; i++) {
 		const struct history_point *p = &s->points[i];
@@ -100,7 +103,8 @@ enum status show_history(struct store *history, const struct history_filter *f, 
 {
 	struct showing showing = { 0 };
 
-	if (store_notes(history, &showing.notes, err) == STATUS_OK) {
+	if (store_notes(history, &showing.notes, err) == STATUS_OK &&
+	    store_places(history, &showing.places, err) == STATUS_OK) {
 		if (f->metric || f->case_id || f->series)
 			store_each_series(history, f, show_series, &showing, err);
 		else
@@ -108,5 +112,6 @@ enum status show_history(struct store *history, const struct history_filter *f, 
 	}
 	*shown = showing.shown;
 	history_notes_release(&showing.notes);
+	history_places_release(&showing.places);
 	return err->status;
 }

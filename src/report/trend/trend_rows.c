@@ -8,6 +8,7 @@
 #include "report/view/view.h"
 
 struct collecting {
+	struct history_places places;
 	const struct history_notes *notes;
 	struct trend_rows *rows;
 	struct trend_prior prior;
@@ -83,7 +84,7 @@ static void add_row(struct collecting *c, const struct history_series *s, const 
 				   .metric = xstrdup(view_string(s->metric)),
 				   .case_id = xstrdup(view_string(s->case_id)),
 				   .model = xstrdup(view_string(s->model)),
-				   .machine = xstrdup(view_string(s->machine)),
+				   .machine = history_machine_words(&c->places, view_string(s->machine)),
 				   .unit = xstrdup(view_string(s->unit)),
 				   .better = s->better,
 				   .median = t->median,
@@ -172,11 +173,13 @@ enum status trend_rows_collect(struct store *history, const struct history_filte
 		if (out->last - out->first >= TREND_NIGHTS)
 			out->first = out->last - TREND_NIGHTS + 1;
 	}
-	if (trend_prior_learn(&c.prior, history, filter, err) == STATUS_OK)
+	if (store_places(history, &c.places, err) == STATUS_OK &&
+	    trend_prior_learn(&c.prior, history, filter, err) == STATUS_OK)
 		store_each_series(history, filter, visit, &c, err);
 	out->looked_at = c.prior.series;
 	out->odds_limit = trend_prior_limit(&c.prior);
 	trend_prior_release(&c.prior);
+	history_places_release(&c.places);
 	if (out->count)
 		qsort(out->items, out->count, sizeof(*out->items), by_weight);
 	return err->status;
