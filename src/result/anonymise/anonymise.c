@@ -154,14 +154,14 @@ char *anonymise_text(const struct anonymiser *a, const char *text)
 	return text_detach(&out);
 }
 
-/* Words of the document itself, which no name may take apart. */
+/* Words of the document itself and rows of the program's tables, which no name may take apart. */
 static bool ours(const char *member)
 {
 	static const char *const members[] = {
 		"format",     "status",         "better",          "stop",    "unit",
 		"suite",      "series",         "capabilities",    "backend", "module",
 		"parameters", "parameter_text", "parameter_units", "state",   "key",
-		"verdict",    "comparison",     "aspect"
+		"verdict",    "comparison",     "aspect",          "presentation"
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)

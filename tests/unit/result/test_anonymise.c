@@ -319,6 +319,30 @@ static char *label_with(const char *key_file)
 	return label;
 }
 
+/* The rows of suites are the program's: what looks like a path or a host in them is none. */
+static void rows_of_pages_stay(void **state)
+{
+	static const struct metric metrics[] = {
+		{ "collective.busbw", "B/s", BETTER_HIGHER, 1, "2(n-1)/n for all_reduce; (n-1)/n for stream" },
+		{ 0 }
+	};
+	const struct presentation rows = { .suite = "collective", .metrics = metrics };
+	struct error err = ERROR_NONE;
+	struct anonymiser *a;
+	struct result r;
+
+	(void)state;
+	telling_result(&r);
+	add_fact(&r, "hostname", "stream");
+	result_present(&r, &rows);
+	assert_int_equal(anonymiser_new(&a, NULL, &err), STATUS_OK);
+	anonymiser_learn_result(a, &r);
+	assert_int_equal(anonymise_result(a, &r, &err), STATUS_OK);
+	assert_string_equal(result_presentation(&r, "collective")->metrics[0].help, metrics[0].help);
+	anonymiser_free(a);
+	result_release(&r);
+}
+
 static void key_decides(void **state)
 {
 	char path[] = "/tmp/gpuproof_key.XXXXXX";
@@ -416,6 +440,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(none_survives), cmocka_unit_test(what_tells_by_its_form_goes),
 		cmocka_unit_test(what_only_looks_alike_stays),
+		cmocka_unit_test(rows_of_pages_stay),
 		cmocka_unit_test(hostile_text_ends_soon),
 		cmocka_unit_test(abbreviated_uuids_are_the_same_device),
 		cmocka_unit_test(labels_of_digits_go),   cmocka_unit_test(measurements_stay),
