@@ -198,7 +198,9 @@ static const struct word_row words[] = {
 	{ 0 },
 };
 
-static const struct role_row roles[] = { { "direction", ROLE_ARROW, "p2p" }, { 0 },
+static const struct role_row roles[] = {
+	{ "direction", ROLE_ARROW, "p2p" },
+	{ 0 },
 };
 
 const struct suite suite_transfer = {

@@ -29,6 +29,7 @@ static const char *const role_words[] = {
 	[ROLE_BATCH_PER_DEVICE] = "batch_per_device",
 	[ROLE_WIDTH] = "width",
 	[ROLE_PRECISION] = "precision",
+	[ROLE_SHEET_RATE] = "sheet_rate",
 	[ROLE_LAYERS] = "layers",
 	[ROLE_DEPTH] = "depth",
 	[ROLE_UNUSUAL] = "unusual",
@@ -151,6 +152,7 @@ static const struct field role_rows[] = {
 	NAMED(role_row, name),
 	{ .name = "role", .codec = &codec_role, FIELD_AT(role_row, role) },
 	WORD(role_row, value),
+	WORD(role_row, sheet_key),
 	{ 0 }
 };
 

@@ -90,6 +90,7 @@ enum role {
 	ROLE_BATCH_PER_DEVICE, /* with this value the batch is that of one device */
 	ROLE_WIDTH,
 	ROLE_PRECISION,
+	ROLE_SHEET_RATE, /* with this value the data sheet's rate is that of `sheet_key`; several rows */
 	/* Settings of the case's section: */
 	ROLE_LAYERS,
 	ROLE_DEPTH,
@@ -113,6 +114,7 @@ struct role_row {
 	const char *name; /* of the metric, parameter or setting */
 	enum role role;   /* ROLE_COUNT: another program's, passed over */
 	const char *value;
+	const char *sheet_key; /* "fp16_tensor" (configs/gpus); ROLE_SHEET_RATE alone */
 };
 
 struct presentation {

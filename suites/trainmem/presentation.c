@@ -87,10 +87,10 @@ const struct word_row trainmem_words[] = {
 };
 
 const struct role_row trainmem_roles[] = {
-	{ "trainmem.memory", ROLE_STEP_MEMORY, NULL },
-	{ "trainmem.balance_batch", ROLE_BALANCE_BATCH, NULL },
-	{ "trainmem.largest_batch", ROLE_LARGEST_BATCH, NULL },
-	{ "study", ROLE_STUDY, NULL },
+	{ "trainmem.memory", ROLE_STEP_MEMORY },
+	{ "trainmem.balance_batch", ROLE_BALANCE_BATCH },
+	{ "trainmem.largest_batch", ROLE_LARGEST_BATCH },
+	{ "study", ROLE_STUDY },
 	{ "study", ROLE_LARGEST_BATCH_STUDY, "largest_batch" },
 	{ "study", ROLE_PLAIN, "step" },
 	{ "segments", ROLE_PLAIN, "0" },
@@ -98,12 +98,12 @@ const struct role_row trainmem_roles[] = {
 	{ "activation", ROLE_PLAIN, "in_place" },
 	{ "offload", ROLE_PLAIN, "none" },
 	{ "allocator", ROLE_PLAIN, "arena" },
-	{ "batch", ROLE_BATCH, NULL },
-	{ "precision", ROLE_PRECISION, NULL },
-	{ "optimizer", ROLE_OPTIMIZER, NULL },
+	{ "batch", ROLE_BATCH },
+	{ "precision", ROLE_PRECISION },
+	{ "optimizer", ROLE_OPTIMIZER },
 	{ "memory_limit", ROLE_MEMORY_LIMIT, "none" },
-	{ "width", ROLE_WIDTH, NULL },
-	{ "layers", ROLE_LAYERS, NULL },
-	{ "depth", ROLE_DEPTH, NULL },
+	{ "width", ROLE_WIDTH },
+	{ "layers", ROLE_LAYERS },
+	{ "depth", ROLE_DEPTH },
 	{ 0 },
 };

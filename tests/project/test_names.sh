@@ -7,7 +7,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree"/src/{report/view,judge} "$tree"/suites/shared
+mkdir -p "$tree"/src/{report/view,judge,history,export,cli} "$tree"/suites/shared
 echo 'SUITE(transfer)' >"$tree"/suites/suites.def
 printf '\t{ .name = "directions",\n\t  .parameter = "direction",\n' >"$tree"/suites/transfer.c
 cat >"$tree"/src/report/view/view.c <<'END'
@@ -25,7 +25,9 @@ void view(void)
 }
 END
 printf 'const char *a = "a \\"quoted\\" word", *b = "directions";\n' >"$tree"/src/judge/judge.h
+echo 'const char *a = "direction", *b = "transfer";' >"$tree"/src/cli/main.c
 cat >"$tree"/expected <<'END'
+src/cli/main.c:1: "transfer" is a suite
 src/judge/judge.h:1: "directions" is a key of a suite
 src/report/view/view.c:10: "transfer.bandwidth" is a metric
 src/report/view/view.c:4: "transfer" is a suite

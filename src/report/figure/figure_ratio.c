@@ -74,7 +74,9 @@ char *figure_ratio(const struct figure *f, const struct case_selection *selectio
 	struct extent ratios = EXTENT_EMPTY;
 	char low[FORMAT_SIZE], high[FORMAT_SIZE], metric[FORMAT_SIZE], of[FORMAT_SIZE],
 		to[FORMAT_SIZE];
-	size_t pairs = compare[0] ? pair_ratios(selection, compare, &ratios) : 0;
+	size_t pairs = compare[0] && compare[1] && compare[2]
+			       ? pair_ratios(selection, compare, &ratios)
+			       : 0;
 
 	if (!pairs)
 		return NULL;

@@ -16,20 +16,17 @@
 /* The data-sheet key of the GEMM rate in this precision; NULL: it has no name for it. */
 static const char *sheet_key(const struct strategy *strategy)
 {
-	static const char *const keys[][2] = {
-		{ "tf32", "tf32_tensor" },
-		{ "fp16_mixed", "fp16_tensor" },
-		{ "fp16_storage", "fp16_tensor" },
-		{ "bf16_mixed", "bf16_tensor" },
-		{ "fp32", "fp32" },
-		{ "fp64", "fp64_tensor" },
-	};
-	const struct case_parameter *p =
-		view_role_parameter(strategy->view, strategy->c, ROLE_PRECISION);
+	const struct case_result *c = strategy->c;
+	const struct presentation shown = view_presentation(strategy->view, view_string(c->suite));
 
-	for (size_t i = 0; p && i < ARRAY_SIZE(keys); i++)
-		if (strcmp(view_string(p->text), keys[i][0]) == 0)
-			return keys[i][1];
+	for (const struct role_row *row = NULL;
+	     (row = presentation_role(&shown, ROLE_SHEET_RATE, row));) {
+		const struct case_parameter *p = case_parameter(c, row->name);
+
+		if (p && row->value && row->sheet_key && spec_key_find(row->sheet_key) &&
+		    strcmp(view_string(p->text), row->value) == 0)
+			return row->sheet_key;
+	}
 	return NULL;
 }
 

@@ -251,6 +251,41 @@ static void rows_from_files_are_checked(void **state)
 	free(json);
 }
 
+/* Rows that are half there draw what they can: a comparison without its values, parts without a name, a chart of no metric. */
+static void half_rows_do_no_harm(void **state)
+{
+	static const struct figure_row odd[] = {
+		{ .metric = "knitting.tightness", .kind = "bars", .compare = { "shape" } },
+		{ .metric = "knitting.tightness", .kind = "stacked", .overlap = { "shape" } },
+		{ .metric = "knitting.tightness",
+		  .kind = "heatmap",
+		  .together = { "shape" },
+		  .only = { "shape" } },
+		{ .metric = "knitting.tightness", .kind = "strip", .axis = "shape" },
+		{ .metric = "knitting.tightness",
+		  .kind = "lines",
+		  .axis = "shape",
+		  .facets = { "shape" } },
+		{ .metric = "knitting.unravelled", .kind = "lines" },
+		{ 0 },
+	};
+	static const struct word_row starless[] = { { "shape", "*", "no star" }, { 0 } };
+	static const struct role_row roles[] = { { "shape", ROLE_ARROW },
+						 { "shape", ROLE_SHEET_RATE },
+						 { 0 } };
+	const struct presentation own = { "knitting", metrics, odd, NULL, starless, roles };
+	struct result r = { 0 };
+	char *page;
+
+	(void)state;
+	result_present(&r, &own);
+	add_metric(add_case(&r, "knitting", "sock"), "knitting.tightness", 3, true);
+	add_metric(add_case(&r, "knitting", "hat"), "knitting.tightness", 1.5, true);
+	page = page_of(&r);
+	assert_has(page, "<strong>Tightness of the knot</strong>");
+	free(page);
+}
+
 /* Names that changed after the result was written are the current ones in its rows too, as they are in its cases. */
 static void former_names_are_replaced(void **state)
 {
@@ -276,6 +311,7 @@ int main(void)
 		cmocka_unit_test(carried_rows_come_before_built_in_ones),
 		cmocka_unit_test(rows_from_files_are_checked),
 		cmocka_unit_test(former_names_are_replaced),
+		cmocka_unit_test(half_rows_do_no_harm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
