@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "kernels/attention/attention.h"
+#include "kernels/convolution/convolution.h"
 #include "kernels/memory/fill.h"
 
 #define BATCHES 7
@@ -145,7 +146,55 @@ static enum status rate_attention(struct check_context *context, struct error *e
 	return STATUS_OK;
 }
 
+static enum status time_convolution(struct check_context *context,
+				    const struct convolution_shape *s, struct error *err)
+{
+	uint64_t pixels = (uint64_t)s->batch * s->height * s->width,
+		 out = convolution_out_pixels(s) * s->filters;
+	void *x, *y, *w, *scratch;
+	double forward, data, weights, operations = convolution_operations(s);
+
+	STEP(random_elements(context, s->precision, pixels * s->channels, &x, err));
+	STEP(random_elements(context, s->precision, out, &y, err));
+	STEP(random_elements(context, s->precision, convolution_weights(s), &w, err));
+	STEP(random_elements(context, s->precision, convolution_scratch_bytes(s) / 2, &scratch,
+			     err));
+	STEP(time_kernel(context->stream, "convolution_forward",
+			 &(struct convolution_forward_arguments){ *s, x, w, y }, &forward, err));
+	STEP(time_kernel(context->stream, "convolution_weight_gradient",
+			 &(struct convolution_weight_gradient_arguments){ *s, x, y, w, scratch, 0 },
+			 &weights, err));
+	STEP(random_elements(context, s->precision, convolution_weights(s), &w, err));
+	STEP(time_kernel(context->stream, "convolution_data_gradient",
+			 &(struct convolution_data_gradient_arguments){ *s, y, w, x }, &data, err));
+	printf("rate convolution %s %ux%u, %u x %u x %u x %u to %u%s, stride %u: forward %.3f ms, "
+	       "%.0f "
+	       "TFLOP/s; data %.3f ms, %.0f; weights %.3f ms, %.0f\n",
+	       precision_name(s->precision), s->kernel_height, s->kernel_width, s->batch, s->height,
+	       s->width, s->channels, s->filters, s->depthwise ? ", depthwise" : "", s->stride,
+	       1e3 * forward, operations / forward / 1e12, 1e3 * data, operations / data / 1e12,
+	       1e3 * weights, operations / weights / 1e12);
+	return STATUS_OK;
+}
+
+/* 3 x 3 with 256 channels in FP16, as in ResNets. */
+static enum status rate_convolution(struct check_context *context, struct error *err)
+{
+	static const struct convolution_shape shapes[] = {
+		{ PRECISION_FP16, 128, 14, 14, 256, 256, 3, 3, 1, 1, 0 },
+		{ PRECISION_FP16, 64, 28, 28, 256, 256, 3, 3, 1, 1, 0 },
+		{ PRECISION_FP16, 32, 56, 56, 256, 256, 3, 3, 1, 1, 0 },
+		{ PRECISION_FP16, 64, 28, 28, 256, 256, 3, 3, 2, 1, 0 },
+		{ PRECISION_FP16, 64, 28, 28, 256, 256, 3, 3, 1, 1, 1 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
+		STEP(time_convolution(context, &shapes[i], err));
+	return STATUS_OK;
+}
+
 const struct check rate_checks[] = {
 	{ "rate_attention", rate_attention },
+	{ "rate_convolution", rate_convolution },
 	{ 0 },
 };

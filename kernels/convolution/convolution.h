@@ -1,0 +1,115 @@
+/*
+ * 2-D convolution and its gradients as implicit matrix products (no patches in memory), and pooling. Images are batch x
+ * height x width x channels; weights filters x kernel_height x kernel_width x channels, and without the last for a
+ * depthwise convolution, where filter c reads channel c alone. Precisions: FP32 (TF32 is computed as FP32), FP16, BF16;
+ * sums are FP32. Every sum has a fixed order.
+ */
+#ifndef GPUPROOF_KERNELS_CONVOLUTION_CONVOLUTION_H
+#define GPUPROOF_KERNELS_CONVOLUTION_CONVOLUTION_H
+
+#include "kernels/kernel.h"
+
+struct convolution_shape {
+	enum precision precision;
+	unsigned batch, height, width, channels;
+	unsigned filters; /* depthwise: as many as channels */
+	unsigned kernel_height, kernel_width;
+	unsigned stride, padding; /* in both directions */
+	int depthwise;
+};
+
+static inline unsigned convolution_out_height(const struct convolution_shape *s)
+{
+	return (s->height + 2 * s->padding - s->kernel_height) / s->stride + 1;
+}
+static inline unsigned convolution_out_width(const struct convolution_shape *s)
+{
+	return (s->width + 2 * s->padding - s->kernel_width) / s->stride + 1;
+}
+static inline uint64_t convolution_out_pixels(const struct convolution_shape *s)
+{
+	return (uint64_t)s->batch * convolution_out_height(s) * convolution_out_width(s);
+}
+/* Channels that a filter reads. */
+static inline unsigned convolution_depth(const struct convolution_shape *s)
+{
+	return s->depthwise ? 1 : s->channels;
+}
+static inline uint64_t convolution_weights(const struct convolution_shape *s)
+{
+	return (uint64_t)s->filters * s->kernel_height * s->kernel_width * convolution_depth(s);
+}
+/* Floating-point operations of each of the three passes. */
+static inline double convolution_operations(const struct convolution_shape *s)
+{
+	return 2.0 * (double)convolution_out_pixels(s) * (double)convolution_weights(s);
+}
+
+/* "convolution_forward": y = x * w (a correlation, as in all of machine learning). */
+struct convolution_forward_arguments {
+	struct convolution_shape shape;
+	const void *x, *w;
+	void *y;
+};
+
+/* "convolution_data_gradient": dx from dy and w. */
+struct convolution_data_gradient_arguments {
+	struct convolution_shape shape;
+	const void *dy, *w;
+	void *dx;
+};
+
+/*
+ * "convolution_weight_gradient": dw = keep * dw + gradient from x and dy. The sum over the pixels is cut into
+ * convolution_parts(), which are added up in FP32 in `scratch`, convolution_scratch_bytes().
+ */
+struct convolution_weight_gradient_arguments {
+	struct convolution_shape shape;
+	const void *x, *dy;
+	void *dw;
+	float *scratch;
+	float keep;
+};
+
+/* As many as make some 128 blocks of 128 filters x 256 channels. */
+static inline unsigned convolution_parts(const struct convolution_shape *s)
+{
+	uint64_t tiles = (uint64_t)s->kernel_height * s->kernel_width * ((s->filters + 127) / 128) *
+			 ((convolution_depth(s) + 255) / 256);
+
+	return tiles >= 128 ? 1 : tiles <= 4 ? 32 : (unsigned)(128 / tiles);
+}
+static inline uint64_t convolution_scratch_bytes(const struct convolution_shape *s)
+{
+	return convolution_parts(s) * convolution_weights(s) * sizeof(float);
+}
+
+/* STATUS_OK when the kernels are written for this shape. */
+static inline enum status convolution_check(const struct convolution_shape *s, struct error *err)
+{
+	if (s->precision == PRECISION_FP64 || s->precision >= PRECISION_COUNT)
+		return error_set(err, STATUS_UNSUPPORTED, "convolution is not written for %s",
+				 precision_name(s->precision));
+	if (s->stride == 0 || s->kernel_height == 0 || s->kernel_width == 0 ||
+	    s->kernel_height > s->height + 2 * s->padding ||
+	    s->kernel_width > s->width + 2 * s->padding)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "convolution: kernel %u x %u, stride %u on an image of %u x %u "
+				 "with padding %u; "
+				 "allowed: a stride of at least 1, and kernels of 1 x 1 up to the "
+				 "padded image",
+				 s->kernel_height, s->kernel_width, s->stride, s->height, s->width,
+				 s->padding);
+	if (s->depthwise && s->filters != s->channels)
+		return error_set(
+			err, STATUS_UNSUPPORTED,
+			"convolution: depthwise with %u filters; allowed: as many as channels, %u",
+			s->filters, s->channels);
+	if (convolution_weights(s) > INT32_MAX || convolution_out_pixels(s) > INT32_MAX ||
+	    (uint64_t)s->batch * s->height * s->width > INT32_MAX)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "convolution: more than 2^31 weights or pixels");
+	return STATUS_OK;
+}
+
+#endif

@@ -1,0 +1,316 @@
+/*
+ * Convolution by the tensor cores of compute capability 9.0 (wgmma), for machine code sm_90a alone.
+ *
+ * A tile's pixels are a box of an image: width x height x images. The copy engine brings the box that a tap reads, 64
+ * channels of it, moved by the tap, with zeros for the padding, so that no patches are ever made; a stride is one of the
+ * copy engine as well. A line in shared memory is a pixel's 64 channels.
+ *
+ *	forward:  128 pixels x COLUMNS filters,  k: taps x channels; both operands run along k
+ *	data:     128 pixels x COLUMNS channels, k: taps x filters; of dy, the weights across
+ *	weights:  128 filters x COLUMNS channels of a tap, k: pixels, 64 at a time; both across
+ *
+ * As in the matrix product a block makes tile after tile; one thread copies, STAGES ahead, and two groups of four warps
+ * multiply, each half of the tile's rows.
+ */
+#ifndef GPUPROOF_KERNELS_CONVOLUTION_WGMMA_CUH
+#define GPUPROOF_KERNELS_CONVOLUTION_WGMMA_CUH
+
+#include "kernels/convolution/convolution_wgmma.h"
+
+#include "kernels/convolution/convolution_problem.cuh"
+#include "kernels/gemm/copy_engine.cuh"
+#include "kernels/gemm/wgmma.cuh"
+
+#define CONVOLUTION_THREADS 384
+#define CONVOLUTION_STAGES 4
+#define CONVOLUTION_ROWS 128
+#define CONVOLUTION_LINE 64 /* elements */
+/* 64 lines: what one group multiplies of the left operand, and one copy of an operand that is read across its lines. */
+#define CONVOLUTION_BLOCK_BYTES (CONVOLUTION_LINE * 64 * 2)
+#define CONVOLUTION_LEFT_BYTES (CONVOLUTION_ROWS * CONVOLUTION_LINE * 2)
+#define CONVOLUTION_STAGE_BYTES(columns) (CONVOLUTION_LEFT_BYTES + (columns)*CONVOLUTION_LINE * 2)
+#define CONVOLUTION_SHARED_BYTES(columns)                                                          \
+	(CONVOLUTION_STAGES * CONVOLUTION_STAGE_BYTES(columns) + 1024)
+
+/* Boxes of pixels, and how many of them cover the images. */
+struct pixel_boxes {
+	int width, height, images;
+	int across, down, deep;
+};
+
+struct convolution_tiles {
+	convolution_problem problem;
+	pixel_boxes boxes; /* of the pixels that the pass writes, weights: that it sums over */
+	int pixel_width, pixel_height;
+	int column_tiles;      /* filters or channels */
+	int row_tiles;         /* boxes; weights: filters */
+	int inner;             /* channels or filters that are summed over, in steps of 64 */
+	int parts, part_steps; /* weights: parts of the sum, and steps of each */
+	int tiles;
+};
+
+struct convolution_maps {
+	CUtensorMap left, right;
+};
+
+/* First pixel of a box. */
+struct box_place {
+	int w, h, n;
+
+	__device__ __forceinline__ box_place(const pixel_boxes &b, int box)
+	{
+		w = box % b.across * b.width;
+		h = box / b.across % b.down * b.height;
+		n = box / b.across / b.down * b.images;
+	}
+};
+
+/* A tile of the result. Columns first, then taps and parts, then rows. */
+struct tile_place {
+	int column, row, tap, part;
+
+	__device__ __forceinline__ tile_place(const convolution_tiles &t, int tile, int taps)
+	{
+		column = tile % t.column_tiles;
+		tile /= t.column_tiles;
+		tap = tile % taps;
+		tile /= taps;
+		part = tile % t.parts;
+		row = tile / t.parts;
+	}
+};
+
+template <enum convolution_pass PASS>
+static __device__ __forceinline__ int steps_of(const convolution_tiles &t, const tile_place &at)
+{
+	const convolution_shape &s = t.problem.shape;
+	int boxes = t.boxes.across * t.boxes.down * t.boxes.deep, first = at.part * t.part_steps;
+
+	if (PASS != PASS_WEIGHTS)
+		return (int)(s.kernel_height * s.kernel_width) * t.inner;
+	return boxes - first < t.part_steps ? (boxes > first ? boxes - first : 0) : t.part_steps;
+}
+
+/* Tiles are made for each tap in the pass that computes weights alone. */
+template <enum convolution_pass PASS>
+static __device__ __forceinline__ int tile_taps(const convolution_tiles &t)
+{
+	return PASS == PASS_WEIGHTS
+		       ? (int)(t.problem.shape.kernel_height * t.problem.shape.kernel_width)
+		       : 1;
+}
+
+template <enum convolution_pass PASS, int COLUMNS>
+static __device__ __forceinline__ void copy_step(const convolution_tiles &t,
+						 const convolution_maps &maps, const tile_place &at,
+						 int step, char *left, uint64_t *full)
+{
+	const convolution_shape &s = t.problem.shape;
+	char *right = left + CONVOLUTION_LEFT_BYTES;
+	int width = s.kernel_width, stride = s.stride, padding = s.padding;
+
+	if (PASS == PASS_WEIGHTS) {
+		box_place box(t.boxes, at.part * t.part_steps + step);
+
+		for (int i = 0; i < CONVOLUTION_ROWS / CONVOLUTION_LINE; i++)
+			tensor_copy(left + i * CONVOLUTION_BLOCK_BYTES, &maps.left,
+				    at.row * CONVOLUTION_ROWS + i * CONVOLUTION_LINE, box.w, box.h,
+				    box.n, full);
+		for (int i = 0; i < COLUMNS / CONVOLUTION_LINE; i++)
+			tensor_copy(right + i * CONVOLUTION_BLOCK_BYTES, &maps.right,
+				    at.column * COLUMNS + i * CONVOLUTION_LINE,
+				    box.w * stride + at.tap % width - padding,
+				    box.h * stride + at.tap / width - padding, box.n, full);
+		return;
+	}
+	box_place box(t.boxes, at.row);
+	int tap = step / t.inner, inner = step % t.inner * CONVOLUTION_LINE;
+
+	if (PASS == PASS_FORWARD) {
+		tensor_copy(left, &maps.left, inner, box.w * stride + tap % width - padding,
+			    box.h * stride + tap / width - padding, box.n, full);
+		tensor_copy(right, &maps.right, inner, tap, at.column * COLUMNS, full);
+		return;
+	}
+	tensor_copy(left, &maps.left, inner, box.w + padding - tap % width,
+		    box.h + padding - tap / width, box.n, full);
+	for (int i = 0; i < COLUMNS / CONVOLUTION_LINE; i++)
+		tensor_copy(right + i * CONVOLUTION_BLOCK_BYTES, &maps.right,
+			    at.column * COLUMNS + i * CONVOLUTION_LINE, tap, inner, full);
+}
+
+template <enum convolution_pass PASS, int COLUMNS>
+static __device__ __forceinline__ void
+convolution_produce(const convolution_tiles &t, const convolution_maps &maps, char *stages,
+		    uint64_t *full, uint64_t *empty)
+{
+	ring<CONVOLUTION_STAGES> r;
+
+	for (int tile = blockIdx.x; tile < t.tiles; tile += gridDim.x) {
+		tile_place at(t, tile, tile_taps<PASS>(t));
+		int steps = steps_of<PASS>(t, at);
+
+		for (int step = 0; step < steps; step++) {
+			barrier_wait(&empty[r.stage], r.phase ^ 1);
+			barrier_expect(&full[r.stage], CONVOLUTION_STAGE_BYTES(COLUMNS));
+			copy_step<PASS, COLUMNS>(t, maps, at, step,
+						 stages +
+							 r.stage * CONVOLUTION_STAGE_BYTES(COLUMNS),
+						 &full[r.stage]);
+			r.advance();
+		}
+	}
+}
+
+/* 64 deep: along a line 16 elements are 32 bytes, across lines 16 of them are 2,048. */
+template <typename T, enum convolution_pass PASS, int COUNT>
+static __device__ __forceinline__ void multiply_step(float (&d)[COUNT], const char *left,
+						     const char *right, bool keep)
+{
+	uint64_t a = operand_descriptor(left, 16, 1024),
+		 b = operand_descriptor(right, PASS == PASS_FORWARD ? 16 : CONVOLUTION_BLOCK_BYTES,
+					1024);
+
+#pragma unroll
+	for (int i = 0; i < CONVOLUTION_LINE / 16; i++) {
+		if (PASS == PASS_FORWARD)
+			multiply_kk(T(), d, a + (i * 32 >> 4), b + (i * 32 >> 4), keep || i > 0);
+		else if (PASS == PASS_DATA)
+			multiply_km(T(), d, a + (i * 32 >> 4), b + (i * 2048 >> 4), keep || i > 0);
+		else
+			multiply_mm(T(), d, a + (i * 2048 >> 4), b + (i * 2048 >> 4),
+				    keep || i > 0);
+	}
+}
+
+static __device__ __forceinline__ unsigned stored_pair(half, float x, float y)
+{
+	half2 pair = __floats2half2_rn(x, y);
+
+	return *reinterpret_cast<unsigned *>(&pair);
+}
+static __device__ __forceinline__ unsigned stored_pair(__nv_bfloat16, float x, float y)
+{
+	__nv_bfloat162 pair = __floats2bfloat162_rn(x, y);
+
+	return *reinterpret_cast<unsigned *>(&pair);
+}
+
+/* Sums of a thread: for each 8 columns two neighbours of row lane / 4 and two of the row 8 after it. */
+template <typename T, enum convolution_pass PASS, int COLUMNS>
+static __device__ __forceinline__ void store_tile(const convolution_tiles &t, const tile_place &at,
+						  const float (&d)[COLUMNS / 2])
+{
+	const convolution_shape &s = t.problem.shape;
+	int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
+	int columns = PASS == PASS_FORWARD ? s.filters : s.channels;
+	int taps = s.kernel_height * s.kernel_width;
+
+#pragma unroll
+	for (int h = 0; h < 2; h++) {
+		int row = group * 64 + threadIdx.x % 128 / 32 * 16 + lane / 4 + h * 8;
+		int column = at.column * COLUMNS + lane % 4 * 2;
+		T *line;
+		float *sums;
+
+		if (PASS == PASS_WEIGHTS) {
+			row += at.row * CONVOLUTION_ROWS;
+			sums = t.problem.parts +
+			       (((int64_t)at.part * s.filters + row) * taps + at.tap) * s.channels;
+			if (row >= (int)s.filters)
+				continue;
+		} else {
+			box_place box(t.boxes, at.row);
+			int w = box.w + row % t.boxes.width,
+			    y = box.h + row / t.boxes.width % t.boxes.height,
+			    n = box.n + row / t.boxes.width / t.boxes.height;
+
+			line = (T *)t.problem.out +
+			       (((int64_t)n * t.pixel_height + y) * t.pixel_width + w) * columns;
+			if (w >= t.pixel_width || y >= t.pixel_height || n >= (int)s.batch)
+				continue;
+		}
+#pragma unroll
+		for (int i = 0; i < COLUMNS / 8; i++) {
+			float x = d[4 * i + 2 * h], z = d[4 * i + 2 * h + 1];
+
+			if (column + i * 8 >= columns)
+				continue;
+			if (PASS == PASS_WEIGHTS)
+				*reinterpret_cast<float2 *>(sums + column + i * 8) =
+					make_float2(x, z);
+			else
+				*reinterpret_cast<unsigned *>(line + column + i * 8) =
+					stored_pair(T(), x, z);
+		}
+	}
+}
+
+template <typename T, enum convolution_pass PASS, int COLUMNS>
+static __device__ __forceinline__ void convolution_consume(const convolution_tiles &t, char *stages,
+							   uint64_t *full, uint64_t *empty)
+{
+	int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
+	ring<CONVOLUTION_STAGES> r;
+	float d[COLUMNS / 2];
+
+	for (int tile = blockIdx.x; tile < t.tiles; tile += gridDim.x) {
+		tile_place at(t, tile, tile_taps<PASS>(t));
+		int steps = steps_of<PASS>(t, at), last = 0;
+
+		for (int step = 0; step < steps; step++) {
+			const char *left = stages + r.stage * CONVOLUTION_STAGE_BYTES(COLUMNS);
+
+			barrier_wait(&full[r.stage], r.phase);
+			wgmma_begin();
+			multiply_step<T, PASS>(d, left + group * CONVOLUTION_BLOCK_BYTES,
+					       left + CONVOLUTION_LEFT_BYTES, step > 0);
+			wgmma_commit();
+			wgmma_wait<1>();
+			if (step > 0 && lane == 0)
+				barrier_arrive(&empty[last]);
+			last = r.stage;
+			r.advance();
+		}
+		wgmma_wait<0>();
+		sums_ready(d);
+		if (steps > 0 && lane == 0)
+			barrier_arrive(&empty[last]);
+		if (steps == 0) /* a part without pixels */
+#pragma unroll
+			for (int i = 0; i < COLUMNS / 2; i++)
+				d[i] = 0;
+		store_tile<T, PASS, COLUMNS>(t, at, d);
+	}
+}
+
+template <typename T, enum convolution_pass PASS, int COLUMNS>
+static __global__ void __launch_bounds__(CONVOLUTION_THREADS, 1)
+	convolution_wgmma(const __grid_constant__ convolution_tiles t,
+			  const __grid_constant__ convolution_maps maps)
+{
+	extern __shared__ char convolution_memory[];
+	__shared__ uint64_t full[CONVOLUTION_STAGES], empty[CONVOLUTION_STAGES];
+	/* The swizzle counts lines from multiples of 1,024 bytes. */
+	char *stages =
+		convolution_memory + (1024 - shared_address(convolution_memory) % 1024) % 1024;
+
+	if (threadIdx.x == 0) {
+		for (int i = 0; i < CONVOLUTION_STAGES; i++) {
+			barrier_init(&full[i], 1);
+			barrier_init(&empty[i], 8); /* each warp that multiplies */
+		}
+		barriers_publish();
+	}
+	__syncthreads();
+	if (threadIdx.x < 128) {
+		asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+		if (threadIdx.x == 0)
+			convolution_produce<PASS, COLUMNS>(t, maps, stages, full, empty);
+	} else {
+		asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+		convolution_consume<T, PASS, COLUMNS>(t, stages, full, empty);
+	}
+}
+
+#endif

@@ -1,0 +1,207 @@
+/* Convolutions and their gradients against their definition in double. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "kernel_checks.h"
+#include "kernels/convolution/convolution.h"
+
+/* batch, height, width, channels, filters, kernel, stride, padding, depthwise */
+#define SHAPE(n, h, w, c, f, r, s, t, p, d)                                                        \
+	{                                                                                          \
+		PRECISION_FP32, n, h, w, c, f, r, s, t, p, d                                       \
+	}
+static const struct convolution_shape shapes[] = {
+	SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 0, 0),      SHAPE(2, 5, 7, 3, 5, 3, 3, 1, 1, 0),
+	SHAPE(1, 9, 6, 5, 2, 2, 3, 2, 0, 0),      SHAPE(3, 6, 6, 8, 16, 3, 3, 1, 1, 0),
+	SHAPE(2, 11, 13, 24, 8, 3, 3, 2, 1, 0),   SHAPE(2, 7, 6, 72, 136, 3, 3, 1, 1, 0),
+	SHAPE(2, 8, 12, 136, 72, 1, 1, 1, 0, 0),  SHAPE(2, 7, 7, 64, 264, 3, 1, 2, 1, 0),
+	SHAPE(1, 9, 10, 264, 64, 3, 3, 1, 1, 0), SHAPE(5, 12, 10, 16, 24, 5, 5, 1, 2, 0),
+	SHAPE(2, 9, 9, 16, 16, 7, 7, 2, 3, 0),    SHAPE(2, 8, 8, 6, 6, 3, 3, 3, 1, 0),
+	SHAPE(2, 7, 9, 5, 5, 3, 3, 1, 1, 1),      SHAPE(2, 11, 8, 40, 40, 5, 3, 2, 2, 1),
+};
+
+/* What is compared: the tensors as double, and for each result its magnitude, the sum of absolute terms. */
+struct convolution_data {
+	struct convolution_shape shape;
+	struct tensor x, w, y, dy, dx, dw;
+	double *x_was, *w_was, *dy_was;
+	double *y_sum, *dx_sum, *dw_sum, *y_magnitude, *dx_magnitude, *dw_magnitude;
+};
+
+static double *decoded(const struct tensor *t)
+{
+	double *values = xcalloc(t->count, sizeof(*values));
+
+	for (size_t i = 0; i < t->count; i++)
+		values[i] = tensor_was(t, i);
+	return values;
+}
+
+static void add_term(double *sum, double *magnitude, size_t at, double term)
+{
+	sum[at] += term;
+	magnitude[at] += fabs(term);
+}
+
+/* All three passes visit the same triples of an input, a weight and an output. */
+static void add_pixel(struct convolution_data *d, size_t out, size_t in, unsigned tap)
+{
+	const struct convolution_shape *s = &d->shape;
+	unsigned depth = convolution_depth(s), taps = s->kernel_height * s->kernel_width;
+
+	for (unsigned f = 0; f < s->filters; f++)
+		for (unsigned c = 0; c < depth; c++) {
+			size_t y = out * s->filters + f,
+			       x = in * s->channels + (s->depthwise ? f : c),
+			       w = ((size_t)f * taps + tap) * depth + c;
+
+			add_term(d->y_sum, d->y_magnitude, y, d->x_was[x] * d->w_was[w]);
+			add_term(d->dx_sum, d->dx_magnitude, x, d->dy_was[y] * d->w_was[w]);
+			add_term(d->dw_sum, d->dw_magnitude, w, d->dy_was[y] * d->x_was[x]);
+		}
+}
+
+static void make_reference(struct convolution_data *d)
+{
+	const struct convolution_shape *s = &d->shape;
+	unsigned height = convolution_out_height(s), width = convolution_out_width(s);
+
+	for (size_t out = 0; out < convolution_out_pixels(s); out++)
+		for (unsigned tap = 0; tap < s->kernel_height * s->kernel_width; tap++) {
+			long h = (long)(out / width % height * s->stride + tap / s->kernel_width) -
+				 (long)s->padding,
+			     w = (long)(out % width * s->stride + tap % s->kernel_width) -
+				 (long)s->padding;
+
+			if (h >= 0 && w >= 0 && h < (long)s->height && w < (long)s->width)
+				add_pixel(d, out,
+					  (out / width / height * s->height + (size_t)h) *
+							  s->width +
+						  (size_t)w,
+					  tap);
+		}
+}
+
+static void check_all(struct bench *b, const char *what, const struct tensor *t, const double *sum,
+		      const double *magnitude, double terms, double keep)
+{
+	for (size_t i = 0; i < t->count && bench_ok(b); i++) {
+		double expected = sum[i] + (keep != 0 ? keep * tensor_was(t, i) : 0);
+
+		compare(b->err, what, t->precision, i, tensor_now(t, i), expected,
+			(terms + 8) * 0x1p-24 * (magnitude[i] + fabs(expected)) +
+				1.01 * element_rounding(t->precision, expected));
+	}
+}
+
+static void run_passes(struct bench *b, struct convolution_data *d, float keep)
+{
+	const struct convolution_shape *s = &d->shape;
+
+	bench_launch(b, "convolution_forward",
+		     &(struct convolution_forward_arguments){ *s, d->x.device, d->w.device,
+							      d->y.device });
+	bench_launch(b, "convolution_data_gradient",
+		     &(struct convolution_data_gradient_arguments){ *s, d->dy.device, d->w.device,
+								    d->dx.device });
+	bench_launch(b, "convolution_weight_gradient",
+		     &(struct convolution_weight_gradient_arguments){
+			     *s, d->x.device, d->dy.device, d->dw.device,
+			     bench_upload(b, NULL, convolution_scratch_bytes(s)), keep });
+	tensor_fetch(b, &d->y, "convolution_forward");
+	tensor_fetch(b, &d->dx, "convolution_data_gradient");
+	tensor_fetch(b, &d->dw, "convolution_weight_gradient");
+}
+
+static void check_shape(struct bench *b, const struct convolution_shape *s, float keep)
+{
+	size_t in = (size_t)s->batch * s->height * s->width * s->channels,
+	       out = convolution_out_pixels(s) * s->filters, weights = convolution_weights(s);
+	double taps = (double)s->kernel_height * s->kernel_width;
+	struct convolution_data d = { .shape = *s };
+
+	tensor_make(b, &d.x, s->precision, in, 61, 1);
+	tensor_make(b, &d.w, s->precision, weights, 62, 1);
+	tensor_make(b, &d.y, s->precision, out, 63, 1);
+	tensor_make(b, &d.dy, s->precision, out, 64, 1);
+	tensor_make(b, &d.dx, s->precision, in, 65, 1);
+	tensor_make(b, &d.dw, s->precision, weights, 66, 1);
+	d.x_was = decoded(&d.x);
+	d.w_was = decoded(&d.w);
+	d.dy_was = decoded(&d.dy);
+	d.y_sum = xcalloc(2 * (in + out + weights), sizeof(double));
+	d.dx_sum = d.y_sum + out;
+	d.dw_sum = d.dx_sum + in;
+	d.y_magnitude = d.dw_sum + weights;
+	d.dx_magnitude = d.y_magnitude + out;
+	d.dw_magnitude = d.dx_magnitude + in;
+	run_passes(b, &d, keep);
+	make_reference(&d);
+	check_all(b, "convolution_forward", &d.y, d.y_sum, d.y_magnitude,
+		  taps * convolution_depth(s), 0);
+	check_all(b, "convolution_data_gradient", &d.dx, d.dx_sum, d.dx_magnitude,
+		  taps * s->filters, 0);
+	check_all(b, "convolution_weight_gradient", &d.dw, d.dw_sum, d.dw_magnitude,
+		  (double)convolution_out_pixels(s), (double)keep);
+	tensor_free(&d.x);
+	tensor_free(&d.w);
+	tensor_free(&d.y);
+	tensor_free(&d.dy);
+	tensor_free(&d.dx);
+	tensor_free(&d.dw);
+	free(d.x_was);
+	free(d.w_was);
+	free(d.dy_was);
+	free(d.y_sum);
+}
+
+enum status check_convolution(struct device *device, struct error *err)
+{
+	static const enum precision precisions[] = { PRECISION_FP32, PRECISION_FP16,
+						     PRECISION_BF16 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(shapes) * ARRAY_SIZE(precisions); i++) {
+		struct convolution_shape s = shapes[i / ARRAY_SIZE(precisions)];
+		struct bench b;
+
+		s.precision = precisions[i % ARRAY_SIZE(precisions)];
+		bench_open(&b, device, err);
+		check_shape(&b, &s, i % 2 ? 0.5f : 0);
+		if (err->status != STATUS_OK)
+			error_prefix(
+				err,
+				"%u x %u x %u x %u to %u, kernel %u x %u, stride %u, padding %u%s",
+				s.batch, s.height, s.width, s.channels, s.filters, s.kernel_height,
+				s.kernel_width, s.stride, s.padding,
+				s.depthwise ? ", depthwise" : "");
+		if (bench_close(&b) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+/* Shapes that make no sense are refused. */
+enum status check_convolution_refuses(struct device *device, struct error *err)
+{
+	static const struct convolution_shape wrong[] = {
+		SHAPE(1, 4, 4, 8, 8, 7, 7, 1, 1, 0),  /* kernel beyond the padded image */
+		SHAPE(1, 4, 4, 8, 8, 3, 3, 0, 1, 0),  /* no stride */
+		SHAPE(1, 4, 4, 8, 16, 3, 3, 1, 1, 1), /* depthwise with more filters */
+		{ PRECISION_FP64, 1, 4, 4, 8, 8, 3, 3, 1, 1, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		struct error refusal = ERROR_NONE;
+		struct bench b;
+
+		bench_open(&b, device, &refusal);
+		bench_launch(&b, "convolution_forward",
+			     &(struct convolution_forward_arguments){ .shape = wrong[i] });
+		bench_close(&b);
+		if (refusal.status != STATUS_UNSUPPORTED)
+			return error_set(err, STATUS_MISMATCH, "shape %zu: status %d, \"%s\"", i,
+					 (int)refusal.status, refusal.message);
+	}
+	return STATUS_OK;
+}
