@@ -42,7 +42,7 @@ static __device__ __forceinline__ float dot(const simt_tile<HEAD> &a, int r,
 {
 	float sum = 0;
 
-#pragma unroll 8
+#pragma unroll 4 /* more of it spills registers */
 	for (int d = 0; d < HEAD; d++)
 		sum = fmaf(a.at[r][d], b.at[c][d], sum);
 	return sum;
