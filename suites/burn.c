@@ -190,26 +190,21 @@ static enum status plan_slice(struct plan *plan, struct plan_case *point, size_t
 {
 	const struct device_info *info = &plan->devices[first];
 	enum burn_load load = burn_load_of(point);
-	size_t set[PLAN_MAX_CASE_DEVICES], count = 0;
+	size_t count = plan_backend_devices(plan, first);
 	char reason[96] = "";
 
-	for (size_t i = first; i < plan->device_count && count < PLAN_MAX_CASE_DEVICES; i++)
-		if (strcmp(plan->devices[i].backend, info->backend) == 0)
-			set[count++] = i;
 	if (!(info->capabilities & precision_capability(precision_of(load))))
 		snprintf(reason, sizeof(reason), "%s has no %s", info->id,
 			 precision_name(precision_of(load)));
 	else if (load == BURN_LINKS && count > 1 &&
 		 !(info->capabilities & DEVICE_HAS_COLLECTIVES))
 		snprintf(reason, sizeof(reason), "%s has no collectives", info->id);
-	if (reason[0])
-		return plan_add_skipped(plan, point, set, count, reason, err);
 	point->device_bytes = bytes_of(point, load, info, (int)count);
 	point->host_bytes = load == BURN_LINKS
 				    ? count * (uint64_t)section_integer(point->section, "link_size")
 				    : 0;
 	point->setup_seconds = least_seconds(point, load, info);
-	return plan_add(plan, point, set, count, err);
+	return plan_add_ranks(plan, point, first, (int)count, *reason ? reason : NULL, err);
 }
 
 /* All slices come with the first load, so that the loads take turns: a device is tried hot, and cold, by each. */

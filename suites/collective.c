@@ -61,7 +61,7 @@ static const struct key keys[] = {
 	  .list = true,
 	  .fallback = "2, 4, 8",
 	  .min = 1,
-	  .max = PLAN_MAX_CASE_DEVICES,
+	  .max = NODE_DEVICES_MOST,
 	  .help = "how many ranks, at least two: a single rank has no peer" },
 	{ .name = "sizes",
 	  .type = KEY_SIZE,
@@ -111,32 +111,27 @@ static double setup_seconds(const struct device_info *info, uint64_t bytes, int 
 	return 0.02 * ranks + 6 * (double)bytes / rate;
 }
 
-/* The first n devices of one backend, `first` being the backend's first. */
+/* On the first n devices of one backend, `first` being the backend's first. */
 static enum status plan_on(struct plan *plan, struct plan_case *point, size_t first,
 			   const struct operation *operation, bool in_place,
 			   enum precision precision, struct error *err)
 {
 	const struct device_info *info = &plan->devices[first];
 	int ranks = (int)case_integer(point, "devices");
-	size_t set[PLAN_MAX_CASE_DEVICES], count = 0, part, bytes;
+	size_t part, bytes;
 	char reason[128] = "";
 
-	for (size_t i = first; i < plan->device_count && count < (size_t)ranks; i++)
-		if (strcmp(plan->devices[i].backend, info->backend) == 0)
-			set[count++] = i;
 	bytes = collective_bytes(operation, (size_t)case_integer(point, "sizes"), ranks, &part);
-	if (count < (size_t)ranks)
-		plan_too_few(ranks, info->backend, count, reason, sizeof(reason));
+	if (plan_backend_devices(plan, first) < (size_t)ranks)
+		; /* the reason that comes first */
 	else if (!(info->capabilities & DEVICE_HAS_COLLECTIVES))
 		snprintf(reason, sizeof(reason), "%s has no collectives", info->id);
 	else if (operation->reduces && !(info->capabilities & precision_capability(precision)))
 		snprintf(reason, sizeof(reason), "%s has no %s", info->id,
 			 precision_name(precision));
-	if (reason[0])
-		return plan_add_skipped(plan, point, set, count, reason, err);
 	point->device_bytes = collective_footprint(operation, in_place, bytes, ranks);
 	point->setup_seconds = setup_seconds(info, point->device_bytes, ranks);
-	return plan_add(plan, point, set, count, err);
+	return plan_add_ranks(plan, point, first, ranks, *reason ? reason : NULL, err);
 }
 
 static enum status collective_expand(struct plan *plan, struct plan_case *point, struct error *err)

@@ -252,33 +252,27 @@ static const char *refusal_of(const struct setup *setup)
 	return setup->mode->refusal(setup);
 }
 
-/* The first n devices of one backend, `first` being the backend's first. */
+/* On the first n devices of one backend, `first` being the backend's first. */
 static enum status plan_on(struct plan *plan, struct plan_case *point, const struct setup *setup,
 			   size_t first, struct error *err)
 {
 	const struct device_info *info = &plan->devices[first];
 	const char *reason = refusal_of(setup);
-	size_t set[PLAN_MAX_CASE_DEVICES], count = 0;
-	char text[160];
+	char text[160] = "";
 
-	for (size_t i = first; i < plan->device_count && count < (size_t)setup->ranks; i++)
-		if (strcmp(plan->devices[i].backend, info->backend) == 0)
-			set[count++] = i;
-	if (!reason && count < (size_t)setup->ranks) {
-		reason = plan_too_few(setup->ranks, info->backend, count, text, sizeof(text));
-	} else if (!reason && !(info->capabilities & precision_capability(setup->precision))) {
-		snprintf(text, sizeof(text), "%s has no %s", info->id,
-			 setup_training_name(setup));
-		reason = text;
-	} else if (!reason && setup->ranks > 1 && !(info->capabilities & DEVICE_HAS_COLLECTIVES)) {
-		snprintf(text, sizeof(text), "%s has no collectives", info->id);
-		reason = text;
+	if (!reason && plan_backend_devices(plan, first) >= (size_t)setup->ranks) {
+		if (!(info->capabilities & precision_capability(setup->precision)))
+			snprintf(text, sizeof(text), "%s has no %s", info->id,
+				 setup_training_name(setup));
+		else if (setup->ranks > 1 && !(info->capabilities & DEVICE_HAS_COLLECTIVES))
+			snprintf(text, sizeof(text), "%s has no collectives", info->id);
+		reason = *text ? text : NULL;
 	}
-	if (reason)
-		return plan_add_skipped(plan, point, set, count, reason, err);
-	point->device_bytes = footprint(setup);
-	point->setup_seconds = setup_seconds(setup, point->section, info);
-	return plan_add(plan, point, set, count, err);
+	if (!reason) {
+		point->device_bytes = footprint(setup);
+		point->setup_seconds = setup_seconds(setup, point->section, info);
+	}
+	return plan_add_ranks(plan, point, first, setup->ranks, reason, err);
 }
 
 static enum status parallel_expand(struct plan *plan, struct plan_case *point, struct error *err)

@@ -31,7 +31,7 @@
 #include "device/telemetry.h"
 
 /* Changes with every change of this header that a loaded module would notice. */
-#define BACKEND_ABI 17
+#define BACKEND_ABI 18
 
 /* Every backend's device, stream, event, communicator and graph start with these fields. */
 struct device {
@@ -230,7 +230,6 @@ struct backend {
  * program (backends/), in ../lib/gpuproof/backends, or in $GPUPROOF_BACKENDS. Only workers call
  * these.
  */
-#define BACKEND_CHOICES 64
 struct device_choice {
 	const struct backend *backend;
 	int index;
@@ -241,8 +240,8 @@ struct backend_list {
 	const struct backend *backends[8];
 	size_t count;
 	/* Module of one backend (cuda13, cuda11) chosen for each device, with the reason. */
-	struct device_choice choices[BACKEND_CHOICES];
-	size_t choice_count;
+	struct device_choice *choices;
+	size_t choice_count, choice_capacity;
 	char missing[8][320]; /* "cuda13: <why it could not be opened>" */
 	size_t missing_count;
 };

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "device/device_set.h"
+
 enum device_capability {
 	DEVICE_HAS_FP64 = 1 << 0,
 	DEVICE_HAS_FP32 = 1 << 1,
@@ -28,6 +30,7 @@ struct device_info {
 	char id[32];       /* "cuda:0", "host:1" */
 	char backend[16];  /* "cuda", "host" */
 	char module[16];   /* "cuda13", "cuda11", "built-in" */
+	int node;          /* of the run, 0 the first; set by who opens it, backends know none */
 	int index;         /* within the backend */
 	char name[128];
 	char uuid[64];
@@ -45,7 +48,7 @@ struct device_info {
 	int ecc;           /* 1 on, 0 off, -1 unknown or none */
 	int numa_node;     /* -1 unknown */
 	unsigned capabilities; /* enum device_capability */
-	uint64_t peer_mask;    /* bit i: can read and write the memory of device i of this backend */
+	struct device_bits peers; /* devices of this backend whose memory it can read and write */
 	int nvlink_count;      /* active links, 0 none or unknown */
 };
 
@@ -53,6 +56,11 @@ struct device_info {
 static inline bool device_is_of(const struct device_info *info, const char *backend)
 {
 	return strcmp(info->backend, backend) == 0 || strcmp(info->module, backend) == 0;
+}
+
+static inline struct device_address device_address(const struct device_info *info)
+{
+	return (struct device_address){ info->node, info->index };
 }
 
 static inline bool device_is_host(const struct device_info *info)

@@ -131,12 +131,12 @@ static bool ask(const struct backend *backend, int index, bool chosen_already,
 /* The first module, in the order of the list, that has code for the device; else the first of all, which will say why not. */
 static void choose_for(struct backend_list *list, size_t first, int index)
 {
-	struct device_choice *choice = &list->choices[list->choice_count];
+	struct device_choice *choice;
 	const char *name = list->backends[first]->name;
 	bool chosen = false;
 
-	if (list->choice_count == BACKEND_CHOICES)
-		return;
+	ARRAY_GROW(list->choices, list->choice_count, list->choice_capacity);
+	choice = &list->choices[list->choice_count];
 	*choice = (struct device_choice){ .backend = list->backends[first],
 					  .index = index,
 					  .severity = SEVERITY_WARNING };
@@ -230,4 +230,7 @@ void backends_close(struct backend_list *list)
 {
 	while (list->count > 0)
 		list->backends[--list->count]->close();
+	free(list->choices);
+	list->choices = NULL;
+	list->choice_count = list->choice_capacity = 0;
 }

@@ -2,6 +2,7 @@
  * The keys of [run], [report], [limit] and every [suite]; a suite's own are in the suite's file, the sampling
  * keys in measure/.
  */
+#include "device/device_set.h"
 #include "plan/schema.h"
 
 /* Architectures that module cuda11 has code for. */
@@ -18,7 +19,7 @@ const struct key run_keys[] = {
 		  "modules of cuda: cuda13, cuda11" },
 	{ .name = "devices", .type = KEY_TEXT, .list = true, .fallback = "all",
 	  .help = "all, or indices (0, 1) or ids (cuda:0, host:1)" },
-	{ .name = "host_devices", .type = KEY_INTEGER, .fallback = "1", .min = 1, .max = 64,
+	{ .name = "host_devices", .type = KEY_INTEGER, .fallback = "1", .min = 1, .max = NODE_DEVICES_MOST,
 	  .help = "devices of the host backend, each an equal share of the cores" },
 	{ .name = "suites", .type = KEY_TEXT, .list = true, .fallback = "all",
 	  .help = "all, or those of the config's suites that run" },

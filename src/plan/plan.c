@@ -15,6 +15,7 @@ static void case_release(struct plan_case *c)
 	free(c->id);
 	free(c->point);
 	free(c->parameters);
+	free(c->devices);
 	free(c->skip_reason);
 }
 
@@ -97,15 +98,13 @@ static enum status add(struct plan *plan, const struct plan_case *point, const s
 		c.setup_seconds = PLAN_SETUP_SECONDS;
 	if (!is_wanted(plan, point, devices, device_count))
 		return STATUS_OK;
-	if (device_count > PLAN_MAX_CASE_DEVICES)
-		return error_set(err, STATUS_INTERNAL, "%s: a case on %zu devices; the limit is %d",
-				 point->id, device_count, PLAN_MAX_CASE_DEVICES);
 	if (plan->case_count == PLAN_MAX_CASES)
 		return error_set(err, STATUS_USAGE,
 				 "the plan has more than %d cases: shorten the lists of %s",
 				 PLAN_MAX_CASES, point->suite->name);
 	c.index = plan->case_count;
 	c.device_count = device_count;
+	c.devices = xcalloc(device_count, sizeof(*c.devices));
 	for (size_t i = 0; i < device_count; i++)
 		c.devices[i] = devices[i];
 	/* Only the parameters that suite->expand() kept, which may be fewer than point->id names. */
@@ -291,4 +290,31 @@ bool plan_first_of_backend(const struct plan *plan, size_t index)
 		if (strcmp(plan->devices[i].backend, plan->devices[index].backend) == 0)
 			return false;
 	return true;
+}
+
+size_t plan_backend_devices(const struct plan *plan, size_t first)
+{
+	size_t count = 0;
+
+	for (size_t i = first; i < plan->device_count; i++)
+		count += strcmp(plan->devices[i].backend, plan->devices[first].backend) == 0;
+	return count;
+}
+
+enum status plan_add_ranks(struct plan *plan, const struct plan_case *point, size_t first,
+			   int ranks, const char *reason, struct error *err)
+{
+	const char *backend = plan->devices[first].backend;
+	size_t *set = xcalloc(plan->device_count, sizeof(*set)), count = 0;
+	enum status status;
+	char text[128];
+
+	for (size_t i = first; i < plan->device_count && count < (size_t)ranks; i++)
+		if (strcmp(plan->devices[i].backend, backend) == 0)
+			set[count++] = i;
+	if (!reason && count < (size_t)ranks)
+		reason = plan_too_few(ranks, backend, count, text, sizeof(text));
+	status = add(plan, point, set, count, reason, err);
+	free(set);
+	return status;
 }

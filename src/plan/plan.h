@@ -17,7 +17,6 @@
 #include "device/device_info.h"
 #include "plan/config.h"
 
-#define PLAN_MAX_CASE_DEVICES 16
 /* Most cases of one plan: beyond it a sweep is a mistake. */
 #define PLAN_MAX_CASES 100000
 /* setup_seconds of a case whose suite estimates none: allocations, a verification, a first launch. */
@@ -37,7 +36,7 @@ struct plan_case {
 	char *point;                  /* the id without devices */
 	struct parameter *parameters; /* one per axis, in axis order */
 	size_t parameter_count;
-	size_t devices[PLAN_MAX_CASE_DEVICES]; /* indices into plan->devices */
+	size_t *devices; /* indices into plan->devices; owned */
 	size_t device_count;
 	/* Estimated cost; suite->expand() fills these before plan_add(), or leaves them 0. */
 	uint64_t device_bytes; /* largest need on any one device; 0: unknown, so that nothing is skipped for it */
@@ -84,6 +83,14 @@ enum status plan_add(struct plan *plan, const struct plan_case *point, const siz
 bool plan_first_of_backend(const struct plan *plan, size_t index);
 /* plan_add() on each device by itself. */
 enum status plan_add_each(struct plan *plan, const struct plan_case *point, struct error *err);
+/* How many devices the backend of device `first`, its first one, has. */
+size_t plan_backend_devices(const struct plan *plan, size_t first);
+/*
+ * Adds `point` on the first `ranks` devices of the backend whose first device is `first`; as skipped for `reason` (NULL:
+ * none), or because there are fewer.
+ */
+enum status plan_add_ranks(struct plan *plan, const struct plan_case *point, size_t first,
+			   int ranks, const char *reason, struct error *err);
 /* Why a case of several devices is skipped: "needs 4 devices, cuda has 2"; of the host also how to have more. */
 char *plan_too_few(int needed, const char *backend, size_t has, char *out, size_t size);
 /* Like plan_add(), for a case that is known and asked for but impossible here: becomes SKIPPED. */

@@ -41,7 +41,7 @@ const struct field device_info_fields[] = {
 	DEVICE(ecc, codec_tristate),
 	DEVICE(numa_node, codec_int, .unknown = UNKNOWN_NEGATIVE),
 	DEVICE(capabilities, codec_flags, .words = capability_words),
-	{ .name = "peers", .codec = &codec_bits, FIELD_AT(device_info, peer_mask) },
+	{ .name = "peers", .codec = &codec_bits, FIELD_AT(device_info, peers) },
 	DEVICE(nvlink_count, codec_int),
 	{ 0 }
 };

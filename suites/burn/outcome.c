@@ -124,7 +124,7 @@ static enum status tell_wrong(struct run *run, const struct burn_tally *all, str
 	struct world *world = run->world;
 	struct {
 		char id[32], uuid[64];
-	} own, names[PLAN_MAX_CASE_DEVICES];
+	} own, *names = xcalloc((size_t)world->size, sizeof(*names));
 	enum status status = STATUS_OK;
 
 	memset(&own, 0, sizeof(own));
@@ -150,13 +150,14 @@ static enum status tell_wrong(struct run *run, const struct burn_tally *all, str
 		status = error_set(err, STATUS_MISMATCH, "%.1000s", text.data);
 	}
 	text_release(&text);
+	free(names);
 	return status;
 }
 
 enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err)
 {
-	struct burn_tally all[PLAN_MAX_CASE_DEVICES];
 	struct world *world = b->world;
+	struct burn_tally *all = xcalloc((size_t)world->size, sizeof(*all));
 	const struct series *time;
 	int slowest;
 
@@ -168,5 +169,6 @@ enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err
 	record_verified(b->run, all, world->size);
 	tell_wrong(b->run, all, watch, err);
 	watch_gather(world, watch, b->run->result);
+	free(all);
 	return err->status;
 }

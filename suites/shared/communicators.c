@@ -1,5 +1,9 @@
 #include "suites/shared/communicators.h"
 
+#include <stdlib.h>
+
+#include "base/memory.h"
+
 enum status join_agree(struct world *world, enum status mine, struct communicator *opened,
 		       struct error *err)
 {
@@ -28,17 +32,24 @@ static enum status join_over(struct device *device, struct world *world,
 	return join_agree(world, status, *out, err);
 }
 
-/* Bits of all ranks' devices. */
-static uint64_t devices_of(struct device *device, struct world *world)
+struct device_address *join_addresses(struct device *device, struct world *world)
 {
-	int mine = device->info.index, all[64];
-	uint64_t devices = 0;
+	struct device_address mine = device_address(&device->info),
+			      *all = xcalloc((size_t)world->size, sizeof(*all));
 
-	if (world->size > 64)
-		return 0;
 	world_gather(world, &mine, all, sizeof(mine));
+	return all;
+}
+
+/* The devices of all ranks. */
+static struct device_set devices_of(struct device *device, struct world *world)
+{
+	struct device_address *all = join_addresses(device, world);
+	struct device_set devices = { 0 };
+
 	for (int rank = 0; rank < world->size; rank++)
-		devices |= UINT64_C(1) << (all[rank] & 63);
+		device_set_add(&devices, all[rank]);
+	free(all);
 	return devices;
 }
 
@@ -46,9 +57,10 @@ static enum status try_over(struct device *device, struct world *world,
 			    const struct communicator_options *options, struct communicator **out,
 			    struct error *err)
 {
-	uint64_t devices = devices_of(device, world);
-	enum status status = backend_transport_usable(device, options->transport, devices, err);
+	struct device_set devices = devices_of(device, world);
+	enum status status = backend_transport_usable(device, options->transport, &devices, err);
 
+	device_set_release(&devices);
 	if (world_agree(world, status, err) != STATUS_OK)
 		return err->status;
 	status = join_over(device, world, options, out, err);

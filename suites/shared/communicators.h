@@ -16,6 +16,9 @@ enum status join_world(struct device *device, struct world *world,
 		       const struct communicator_options *options, struct communicator **out,
 		       struct error *err);
 
+/* Devices by rank; collective. The caller frees them. */
+struct device_address *join_addresses(struct device *device, struct world *world);
+
 /*
  * STATUS_OK if all ranks of `world` have opened theirs, or had none to open; collective. If one has
  * not, those of the others are marked as abandoned, so that closing them does not wait.

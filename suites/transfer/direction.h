@@ -72,7 +72,9 @@ struct direction_info {
 const struct direction_info *direction_info(enum direction direction);
 
 #define ROUTE_HOST (-1)
-#define ROUTES_MAX (2 * PLAN_MAX_CASE_DEVICES)
+/* The most devices that copy at the same time. */
+#define TRANSFER_DEVICES_MOST 64
+#define ROUTES_MAX (2 * TRANSFER_DEVICES_MOST)
 
 /* One stream of copies; numbers are positions in the case's list of devices. */
 struct route {

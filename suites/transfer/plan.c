@@ -9,9 +9,6 @@
 /* Copies that only keep the other links busy need not be larger: smaller buffers are sooner ready. */
 #define BUSY_BYTES (64u << 20)
 
-/* Devices of one backend: bits of device_info.peer_mask. */
-#define DEVICES_MAX 64
-
 static const struct value *find_axis(const struct plan_case *c, const char *axis)
 {
 	for (size_t i = 0; i < c->parameter_count; i++)
@@ -91,7 +88,7 @@ static void estimate(struct plan_case *point, enum direction direction, size_t d
 	const struct direction_info *d = direction_info(direction);
 	size_t bytes = (size_t)case_integer(point, "sizes");
 	size_t slots = transfer_slots(direction, transfer_cold(point), bytes, info);
-	uint64_t device_bytes[PLAN_MAX_CASE_DEVICES] = { 0 };
+	uint64_t device_bytes[TRANSFER_DEVICES_MOST] = { 0 };
 	struct route routes[ROUTES_MAX];
 	size_t count = direction_routes(direction, device_count, routes);
 
@@ -113,7 +110,7 @@ static void estimate(struct plan_case *point, enum direction direction, size_t d
 
 static bool reaches(const struct device_info *a, const struct device_info *b)
 {
-	return a->peer_mask >> b->index & 1;
+	return a->node == b->node && device_bits_has(&a->peers, b->index);
 }
 
 /* NULL, or why the devices of a case cannot do it with direct access. */
@@ -147,6 +144,11 @@ static enum status place(struct plan *plan, struct plan_case *point, const size_
 	char buffer[128];
 	const char *reason = NULL;
 
+	if (count > TRANSFER_DEVICES_MOST) {
+		snprintf(buffer, sizeof(buffer), "%zu devices; at most %d copy at the same time",
+			 count, TRANSFER_DEVICES_MOST);
+		return plan_add_skipped(plan, point, devices, count, buffer, err);
+	}
 	if (direct)
 		reason = unreachable(plan, direction, devices, count, buffer, sizeof(buffer));
 	estimate(point, direction, count, &plan->devices[devices[0]]);
@@ -171,9 +173,9 @@ static bool same_backend(const struct plan *plan, size_t i, size_t j)
 static enum status place_all(struct plan *plan, struct plan_case *point, size_t first,
 			     struct error *err)
 {
-	size_t devices[PLAN_MAX_CASE_DEVICES] = { first }, count = 1;
+	size_t devices[NODE_DEVICES_MOST] = { first }, count = 1;
 
-	for (size_t j = 0; j < plan->device_count && count < PLAN_MAX_CASE_DEVICES; j++)
+	for (size_t j = 0; j < plan->device_count && count < NODE_DEVICES_MOST; j++)
 		if (j != first && same_backend(plan, first, j))
 			devices[count++] = j;
 	return count > 1 ? place(plan, point, devices, count, err) : STATUS_OK;
@@ -205,7 +207,7 @@ static size_t devices_of_backend(const struct plan *plan, size_t first, size_t *
 {
 	size_t count = 0;
 
-	for (size_t i = first; i < plan->device_count && count < DEVICES_MAX; i++)
+	for (size_t i = first; i < plan->device_count && count < NODE_DEVICES_MOST; i++)
 		if (same_backend(plan, first, i))
 			all[count++] = i;
 	return count;
@@ -240,10 +242,8 @@ static size_t pair_up(const size_t *all, size_t count, size_t round, size_t *pai
 static enum status place_rounds(struct plan *plan, struct plan_case *point, size_t first,
 				struct error *err)
 {
-	size_t all[DEVICES_MAX], pairs[DEVICES_MAX], count = devices_of_backend(plan, first, all);
+	size_t all[NODE_DEVICES_MOST], pairs[NODE_DEVICES_MOST], count = devices_of_backend(plan, first, all);
 
-	if (count > PLAN_MAX_CASE_DEVICES)
-		count = PLAN_MAX_CASE_DEVICES;
 	for (size_t round = 0; count >= 4 && round < rounds_of(count); round++) {
 		size_t used = pair_up(all, count, round, pairs);
 
@@ -275,7 +275,7 @@ static enum status place_pairs(struct plan *plan, struct plan_case *point, size_
 {
 	enum placing placing =
 		direction_info((enum direction)case_integer(point, "directions"))->placing;
-	size_t all[DEVICES_MAX], pairs[DEVICES_MAX], count = devices_of_backend(plan, first, all);
+	size_t all[NODE_DEVICES_MOST], pairs[NODE_DEVICES_MOST], count = devices_of_backend(plan, first, all);
 
 	for (size_t round = 0; count >= 2 && round < rounds_of(count); round++) {
 		size_t used = pair_up(all, count, round, pairs);

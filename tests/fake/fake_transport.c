@@ -6,13 +6,12 @@
 #include "device/ranks/relay.h"
 #include "fake_device.h"
 
-enum status fake_transport_usable(struct device *device, enum transport transport, uint64_t devices,
-				  struct error *err)
+enum status fake_transport_usable(struct device *device, enum transport transport,
+				  const struct device_set *devices, struct error *err)
 {
 	const struct device_info *info = &device->info;
 	int capability = info->capability_major * 10 + info->capability_minor;
 
-	(void)devices;
 	CALL("transport_usable");
 	if (transport == TRANSPORT_SHARED_MEMORY)
 		return error_set(err, STATUS_UNSUPPORTED,
@@ -21,7 +20,7 @@ enum status fake_transport_usable(struct device *device, enum transport transpor
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "NCCL 2.28 has no code for compute capability %d.%d",
 				 info->capability_major, info->capability_minor);
-	return STATUS_OK;
+	return transport_reaches(device, transport, devices, err);
 }
 
 static enum status fake_push(struct communicator *communicator, struct stream *stream, int peer,
@@ -60,7 +59,7 @@ enum status fake_communicator_open(struct device *device,
 	enum status status = STATUS_OK;
 
 	if (options->transport != TRANSPORT_AUTO)
-		status = fake_transport_usable(device, options->transport, 0, err);
+		status = fake_transport_usable(device, options->transport, NULL, err);
 	CALL("communicator_open");
 	if (status == STATUS_OK)
 		status = HOST->communicator_open(device, &direct, id, rank, size, out, err);

@@ -46,6 +46,8 @@ static enum status join(struct rank *r, struct error *err)
 
 static enum status rank_open(struct rank *r, struct error *err)
 {
+	struct device_set devices = { 0 };
+	enum status status;
 	void *values;
 
 	STEP(backend_stream_create(r->device, false, &r->stream, err));
@@ -54,9 +56,11 @@ static enum status rank_open(struct rank *r, struct error *err)
 	STEP(backend_memory_alloc(r->device, ALLOCATOR_PINNED, COUNT * sizeof(float), NULL, &values,
 				  err));
 	r->values = values;
-	STEP(backend_transport_usable(r->device, r->transport, (UINT64_C(1) << r->devices) - 1,
-				      err));
-	return join(r, err);
+	for (int i = 0; i < r->devices; i++)
+		device_set_add(&devices, (struct device_address){ 0, i });
+	status = backend_transport_usable(r->device, r->transport, &devices, err);
+	device_set_release(&devices);
+	return status == STATUS_OK ? join(r, err) : status;
 }
 
 /* Small integers, so that every order of summation gives the same float. */

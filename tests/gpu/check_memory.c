@@ -248,7 +248,7 @@ static enum status peers(struct check_context *context, struct error *err)
 		if (peer == context->device)
 			continue;
 		STEP(peer_copy(context, peer, false, err));
-		if (!(context->device->info.peer_mask >> i & 1))
+		if (!(device_bits_has(&context->device->info.peers, i)))
 			continue;
 		STEP(peer_copy(context, peer, true, err));
 		STEP(backend_peer_access(context->device, peer, false, err));

@@ -71,7 +71,7 @@ static void print_device(const struct device_info *d)
 	       (double)d->memory_free_bytes / 0x1p30, (double)d->l2_bytes / 0x1p20,
 	       d->clock_hz / 1e6, d->memory_clock_hz / 1e6, d->memory_bus_bits, d->pcie_generation,
 	       d->pcie_width, d->pcie_generation_max, d->pcie_width_max, d->ecc, d->numa_node,
-	       d->capabilities, (unsigned long long)d->peer_mask, d->nvlink_count);
+	       d->capabilities, (unsigned long long)d->peers.words[0], d->nvlink_count);
 }
 
 static int report_timed(const struct check_context *context, const char *name, double start,

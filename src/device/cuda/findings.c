@@ -260,7 +260,7 @@ static void check_peers(struct findings *list, const struct device_info *info)
 		    strcmp(other.name, info->name) != 0)
 			continue;
 		others++;
-		reached += info->peer_mask >> i & 1;
+		reached += device_bits_has(&info->peers, i);
 	}
 	if (others)
 		add(list, reached == others ? SEVERITY_OK : SEVERITY_NOTE, "peers", info->id,

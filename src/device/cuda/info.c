@@ -61,11 +61,11 @@ static int numa_node(const char *pci)
 	return node;
 }
 
-static uint64_t peer_mask(int index)
+static struct device_bits peers_of(int index)
 {
-	uint64_t mask = 0;
+	struct device_bits peers = { { 0 } };
 
-	for (int peer = 0; peer < cuda_device_count() && peer < 64; peer++) {
+	for (int peer = 0; peer < cuda_device_count(); peer++) {
 		int can = 0;
 
 		if (peer == index)
@@ -73,9 +73,9 @@ static uint64_t peer_mask(int index)
 		if (cudaDeviceCanAccessPeer(&can, index, peer) != cudaSuccess)
 			cudaGetLastError();
 		else if (can)
-			mask |= UINT64_C(1) << peer;
+			device_bits_add(&peers, peer);
 	}
-	return mask;
+	return peers;
 }
 
 /* An emulated device before Pascal has no pools: there what does without them is tried. */
@@ -175,7 +175,7 @@ static void ask_runtime(struct device_info *info, const struct cudaDeviceProp *p
 	info->ecc = attribute(index, cudaDevAttrEccEnabled, -1);
 	info->numa_node = numa_node(info->pci);
 	info->capabilities = capabilities(info);
-	info->peer_mask = peer_mask(index);
+	info->peers = peers_of(index);
 }
 
 enum status cuda_device_info(int index, struct device_info *out, struct error *err)

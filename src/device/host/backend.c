@@ -45,8 +45,9 @@ enum status host_device_info(int index, struct device_info *out, struct error *e
 		.capabilities = DEVICE_HAS_FP64 | DEVICE_HAS_FP32 | DEVICE_HAS_FP16 |
 				DEVICE_HAS_BF16 | DEVICE_HAS_COLLECTIVES |
 				DEVICE_SHARES_HOST_MEMORY | DEVICE_IS_HOST,
-		.peer_mask = count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX,
 	};
+	for (int peer = 0; peer < count; peer++)
+		device_bits_add(&out->peers, peer);
 	snprintf(out->id, sizeof(out->id), "host:%d", index);
 	snprintf(out->name, sizeof(out->name), "%s", cpu_partition_cpu_name());
 	return STATUS_OK;

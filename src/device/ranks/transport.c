@@ -4,11 +4,27 @@
 #include "device/ranks/shared_memory.h"
 
 const char *const transport_names[] = {
-#define X(symbol, name, description) name,
+#define X(symbol, name, within_node, description) name,
 	TRANSPORTS(X)
 #undef X
 		NULL,
 };
+
+static const bool within_node[TRANSPORT_COUNT] = {
+#define X(symbol, name, within_node, description) within_node,
+	TRANSPORTS(X)
+#undef X
+};
+
+enum status transport_reaches(const struct device *device, enum transport transport,
+			      const struct device_set *devices, struct error *err)
+{
+	if (!within_node[transport] || !devices || device_set_on_node(devices, device->info.node))
+		return STATUS_OK;
+	return error_set(err, STATUS_UNSUPPORTED,
+			 "transport %s: within one node only; %s works with devices of others",
+			 transport_names[transport], device->info.id);
+}
 
 enum status transport_id(struct device *device, enum transport transport,
 			 struct communicator_id *out, struct error *err)

@@ -14,16 +14,16 @@
 
 #include "base/error.h"
 
-/* TRANSPORTS(X): X(symbol, name in INI and reports, description), in the order in which `auto` tries them */
+/* TRANSPORTS(X): X(symbol, name in INI and reports, only within a node, description), in the order in which `auto` tries them */
 #define TRANSPORTS(X)                                                                              \
-	X(AUTO, "auto", "the first of the following that all ranks can use")                       \
-	X(NCCL, "nccl", "NVIDIA's library")                                                        \
-	X(SHARED_MEMORY, "shared_memory", "devices of the host: through memory they share")        \
-	X(PEER_COPY, "peer_copy", "copies into the other device's memory")                         \
-	X(HOST_COPY, "host_copy", "copies to the host and from there")
+	X(AUTO, "auto", false, "the first of the following that all ranks can use")                       \
+	X(NCCL, "nccl", false, "NVIDIA's library")                                                        \
+	X(SHARED_MEMORY, "shared_memory", true, "devices of the host: through memory they share")        \
+	X(PEER_COPY, "peer_copy", true, "copies into the other device's memory")                         \
+	X(HOST_COPY, "host_copy", true, "copies to the host and from there")
 
 enum transport {
-#define X(symbol, name, description) TRANSPORT_##symbol,
+#define X(symbol, name, within_node, description) TRANSPORT_##symbol,
 	TRANSPORTS(X)
 #undef X
 		TRANSPORT_COUNT
@@ -33,7 +33,15 @@ enum transport {
 extern const char *const transport_names[];
 
 struct device;
+struct device_set;
 struct communicator_id;
+
+/*
+ * STATUS_UNSUPPORTED where the transport connects devices of one node only and `devices` are on several. For
+ * transport_usable() of the backends; NULL: the devices are not known yet.
+ */
+enum status transport_reaches(const struct device *device, enum transport transport,
+			      const struct device_set *devices, struct error *err);
 
 /* An id for communicator_open(); one rank makes it, all of the communicator need it. */
 enum status transport_id(struct device *device, enum transport transport,

@@ -253,12 +253,12 @@ static enum status flags_read(const json_t *json, const struct field *f, void *b
 
 static void bits_write(struct json_writer *w, const struct field *f, const void *base)
 {
-	uint64_t bits = CONST_MEMBER(uint64_t, base, f);
+	const uint64_t *words = &CONST_MEMBER(uint64_t, base, f);
 
 	writer_open_inline(w, '[');
-	for (int i = 0; i < 64; i++)
-		if (bits >> i & 1)
-			writer_signed(w, i);
+	for (size_t i = 0; i < 8 * f->size; i++)
+		if (words[i / 64] >> i % 64 & 1)
+			writer_signed(w, (int64_t)i);
 	writer_close(w, ']');
 }
 
@@ -272,11 +272,12 @@ static enum status bits_read(const json_t *json, const struct field *f, void *ba
 	for (size_t i = 0; i < json_array_size(json); i++) {
 		struct json_path here = { path, NULL, i };
 		int64_t bit;
-		enum status status = integer_read(json_array_get(json, i), &element, 0, 63, &bit, &here, err);
+		enum status status = integer_read(json_array_get(json, i), &element, 0,
+						  8 * (int64_t)f->size - 1, &bit, &here, err);
 
 		if (status != STATUS_OK)
 			return status;
-		MEMBER(uint64_t, base, f) |= (uint64_t)1 << bit;
+		(&MEMBER(uint64_t, base, f))[bit / 64] |= UINT64_C(1) << bit % 64;
 	}
 	return STATUS_OK;
 }

@@ -83,7 +83,7 @@ extern const struct codec codec_mark;     /* bool that is left out where it is f
 extern const struct codec codec_tristate; /* int: 1 true, 0 false, -1 null */
 extern const struct codec codec_enum;     /* an enum, by `words` */
 extern const struct codec codec_flags;    /* unsigned, as an array of `words` */
-extern const struct codec codec_bits;     /* uint64_t, as an array of bit numbers */
+extern const struct codec codec_bits;     /* uint64_t or several, as an array of bit numbers */
 extern const struct codec codec_object;   /* a nested struct, or (offset 0) members of the same one, grouped */
 extern const struct codec codec_pointer;  /* struct *, an object; NULL: left out; element_size: of the struct */
 extern const struct codec codec_array;    /* struct *, an array of objects */

@@ -28,6 +28,7 @@ void attempt_begin(struct attempt *a, const struct plan *plan, const struct plan
 	phases_begin(&a->phases, "opening the device");
 	if (c->section)
 		a->rules = sampling_from(c->section);
+	a->devices = xcalloc(c->device_count + 1, sizeof(struct device *));
 	describe_case(plan, c, &a->result);
 	a->run = (struct run){ .c = c,
 			       .devices = a->devices,
@@ -42,6 +43,7 @@ void attempt_begin(struct attempt *a, const struct plan *plan, const struct plan
 void attempt_release(struct attempt *a)
 {
 	case_result_release(&a->result);
+	free(a->devices);
 }
 
 static enum status check_memory(const struct run *run, struct error *err)

@@ -8,7 +8,7 @@
 struct attempt {
 	struct run run;
 	struct sampling rules;
-	struct device *devices[PLAN_MAX_CASE_DEVICES]; /* run.devices */
+	struct device **devices; /* run.devices; owned */
 	struct case_result result;
 	enum status status; /* the outcome so far ... */
 	struct error err;   /* ... and its reason */

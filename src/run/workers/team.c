@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "measure/processes/child.h"
 #include "plan/suite.h"
 
@@ -42,12 +44,12 @@ static void add_reason(struct worker_team *team, const char *reason)
 static void name_ranks(struct worker_team *team, const struct plan *plan, const struct plan_case *c)
 {
 	for (int rank = 0; rank < team->size; rank++) {
-		char *name = team->names[rank];
+		char *name = team->ranks[rank].name;
 
 		if (team->size == 1)
-			snprintf(name, sizeof(team->names[0]), "worker");
+			snprintf(name, sizeof(team->ranks[rank].name), "worker");
 		else
-			snprintf(name, sizeof(team->names[0]), "rank %d (%s)", rank,
+			snprintf(name, sizeof(team->ranks[rank].name), "rank %d (%s)", rank,
 				 plan->devices[c->devices[rank]].id);
 	}
 }
@@ -59,7 +61,7 @@ static enum status start_rank(struct worker_team *team, int rank, struct assignm
 
 	if (pid == 0) {
 		close(team->pipe);
-		memcpy(assignment->worlds, team->worlds, sizeof(team->worlds));
+		assignment->worlds = team->worlds;
 		for (int size = 1; size <= team->size; size++)
 			assignment->worlds[size].rank = rank;
 		assignment->size = team->size;
@@ -68,7 +70,7 @@ static enum status start_rank(struct worker_team *team, int rank, struct assignm
 	}
 	if (pid < 0)
 		return err->status;
-	team->pids[rank] = pid;
+	team->ranks[rank].pid = pid;
 	team->alive++;
 	return STATUS_OK;
 }
@@ -112,6 +114,8 @@ enum status team_start(struct worker_team *team, const struct plan *plan, struct
 	for (size_t i = 1; i < case_count; i++)
 		largest = team_larger(largest, &plan->cases[cases[i]]);
 	team->size = worker_processes(largest);
+	team->worlds = xcalloc((size_t)team->size + 1, sizeof(*team->worlds));
+	team->ranks = xcalloc((size_t)team->size, sizeof(*team->ranks));
 	name_ranks(team, plan, largest);
 	control_mark_log(control, lseek(log, 0, SEEK_END));
 	status = create_worlds(team, plan, cases, case_count, err);
@@ -132,12 +136,12 @@ static void rank_ended(struct worker_team *team, int rank, int wait_status)
 {
 	char ending[128], reason[256];
 
-	team->pids[rank] = 0;
+	team->ranks[rank].pid = 0;
 	team->alive--;
 	if (team->killed ||
 	    (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == WORKER_FINISHED))
 		return;
-	snprintf(reason, sizeof(reason), "%s %s%s", team->names[rank],
+	snprintf(reason, sizeof(reason), "%s %s%s", team->ranks[rank].name,
 		 child_ending(wait_status, ending, sizeof(ending)),
 		 WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL
 			 ? ", by hand or by the kernel for want of memory"
@@ -151,8 +155,8 @@ int team_reap(struct worker_team *team)
 	for (int rank = 0; rank < team->size; rank++) {
 		int wait_status;
 
-		if (team->pids[rank] > 0 &&
-		    waitpid(team->pids[rank], &wait_status, WNOHANG) == team->pids[rank])
+		if (team->ranks[rank].pid > 0 &&
+		    waitpid(team->ranks[rank].pid, &wait_status, WNOHANG) == team->ranks[rank].pid)
 			rank_ended(team, rank, wait_status);
 	}
 	return team->alive;
@@ -182,8 +186,8 @@ double team_cpu_seconds(const struct worker_team *team)
 	double sum = 0;
 
 	for (int rank = 0; rank < team->size; rank++)
-		if (team->pids[rank] > 0)
-			sum += process_cpu_seconds(team->pids[rank]);
+		if (team->ranks[rank].pid > 0)
+			sum += process_cpu_seconds(team->ranks[rank].pid);
 	return sum;
 }
 
@@ -195,8 +199,8 @@ void team_kill(struct worker_team *team, const char *reason)
 		team->killed_at = clock_seconds();
 	team->killed = true;
 	for (int rank = 0; rank < team->size; rank++)
-		if (team->pids[rank] > 0)
-			kill(team->pids[rank], SIGKILL);
+		if (team->ranks[rank].pid > 0)
+			kill(team->ranks[rank].pid, SIGKILL);
 }
 
 void team_release(struct worker_team *team)
@@ -206,4 +210,9 @@ void team_release(struct worker_team *team)
 	team->pipe = -1;
 	for (int size = 1; size <= team->size; size++)
 		world_release(&team->worlds[size]);
+	free(team->worlds);
+	free(team->ranks);
+	team->worlds = NULL;
+	team->ranks = NULL;
+	team->size = 0;
 }

@@ -7,11 +7,15 @@
 
 #include "run/workers/worker.h"
 
+struct team_rank {
+	pid_t pid;     /* 0: gone */
+	char name[64]; /* "worker", "rank 1 (cuda:1)" */
+};
+
 struct worker_team {
 	struct control *control;
-	struct world worlds[PLAN_MAX_CASE_DEVICES + 1]; /* see struct assignment */
-	pid_t pids[PLAN_MAX_CASE_DEVICES];     /* 0: gone */
-	char names[PLAN_MAX_CASE_DEVICES][64]; /* "worker", "rank 1 (cuda:1)" */
+	struct world *worlds; /* size + 1; see struct assignment */
+	struct team_rank *ranks;
 	int size, alive;
 	int first_failed_rank; /* the rank that ended badly first; -1: none, or they were killed */
 	int pipe; /* read end, non-blocking */

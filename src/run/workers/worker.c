@@ -13,6 +13,9 @@
 #include "run/workers/message.h"
 #include "run/workers/run_settings.h"
 
+/* The most cases of a concurrent group. */
+#define GROUP_MOST 64
+
 struct worker {
 	const struct assignment *a;
 	struct world world; /* all ranks */
@@ -100,6 +103,7 @@ static enum status open_device(struct worker *w, size_t index, struct error *err
 		w->devices[index] = NULL;
 		return error_prefix(err, "%s", info->id);
 	}
+	w->devices[index]->info.node = info->node;
 	return STATUS_OK;
 }
 
@@ -142,7 +146,7 @@ static enum status open_all(struct worker *w, struct attempt *attempts, size_t c
 
 static void carry_out_open(struct worker *w, struct attempt *attempts, size_t count)
 {
-	struct attempt *prepared[PLAN_MAX_CASE_DEVICES];
+	struct attempt **prepared = xcalloc(count, sizeof(struct attempt *));
 	size_t ready = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -153,6 +157,7 @@ static void carry_out_open(struct worker *w, struct attempt *attempts, size_t co
 	for (size_t i = 0; i < ready; i++)
 		attempt_finish(prepared[i], &w->links[first_device(w, &prepared[i]->run)],
 			       &w->poll);
+	free(prepared);
 }
 
 static void send_result(struct worker *w, struct attempt *a, bool first, size_t parts)
@@ -244,7 +249,7 @@ static size_t next_group(const struct worker *w, size_t first, const struct plan
 	group[0] = &a->plan->cases[a->cases[first]];
 	if (!group[0]->suite->groups_with || w->world.size > 1 || control_groups_banned(a->control))
 		return 1;
-	for (size_t i = first + 1; i < a->case_count && count < PLAN_MAX_CASE_DEVICES; i++) {
+	for (size_t i = first + 1; i < a->case_count && count < GROUP_MOST; i++) {
 		const struct plan_case *other = &a->plan->cases[a->cases[i]];
 
 		if (!may_group(w, group, count, other))
@@ -315,7 +320,7 @@ void worker_run(const struct assignment *assignment)
 	free(names);
 	/* Also after the last case: ranks that had no part in it must know how it ended. */
 	for (size_t i = 0, count; go_on(&w, &last) && i < assignment->case_count; i += count) {
-		const struct plan_case *group[PLAN_MAX_CASE_DEVICES];
+		const struct plan_case *group[GROUP_MOST];
 
 		change_suite(&w, plan->cases[assignment->cases[i]].suite);
 		count = next_group(&w, i, group);

@@ -22,7 +22,7 @@ struct assignment {
 	 * By size n: the first n ranks, with `rank` set. All ranks step from case to case in the
 	 * largest; a case with fewer devices runs on the first ranks while the others wait.
 	 */
-	struct world worlds[PLAN_MAX_CASE_DEVICES + 1];
+	struct world *worlds;
 	int size; /* ranks there are */
 	int pipe;      /* where rank 0 sends messages */
 };

@@ -1,6 +1,8 @@
 /* Connections between some of the ranks: groups, and neighbours in a pipeline. */
 #include "suites/parallel/ranks/team.h"
 
+#include <stdlib.h>
+
 #include "device/ranks/relay.h"
 #include "suites/shared/communicators.h"
 
@@ -135,32 +137,33 @@ static enum status open_all_pairs(struct rank_team *team, const struct setup *se
 	return open_pairs(team, setup, 1, up, down, err);
 }
 
-/* Bits of this rank's device and those of the previous and the next stage. */
-static uint64_t neighbours(struct rank_team *team, const struct setup *setup)
+/* This rank's device and those of the previous and the next stage. */
+static struct device_set neighbours(struct rank_team *team, const struct setup *setup)
 {
 	struct grid_place mine = grid_place(setup, team->world->rank);
-	int index = team->device->info.index, all[SETUP_MAX_RANKS];
-	uint64_t devices = 0;
+	struct device_address *all = join_addresses(team->device, team->world);
+	struct device_set devices = { 0 };
 
-	world_gather(team->world, &index, all, sizeof(index));
 	for (int stage = mine.stage - 1; stage <= mine.stage + 1; stage++) {
 		struct grid_place other = { .data = mine.data, .stage = stage, .part = mine.part };
 
 		if (stage >= 0 && stage < grid_of(setup).pipeline)
-			devices |= UINT64_C(1) << (all[grid_rank(setup, other)] & 63);
+			device_set_add(&devices, all[grid_rank(setup, other)]);
 	}
+	free(all);
 	return devices;
 }
 
 static enum transport edges_transport(struct rank_team *team, const struct setup *setup)
 {
 	struct error ignored = ERROR_NONE;
-	uint64_t devices = neighbours(team, setup);
+	struct device_set devices = neighbours(team, setup);
 	enum status status = STATUS_UNSUPPORTED;
 
 	if (setup->transport != TRANSPORT_AUTO || !team->device->backend->transport_usable)
-		return team->transport;
-	status = backend_transport_usable(team->device, TRANSPORT_PEER_COPY, devices, &ignored);
+		return device_set_release(&devices), team->transport;
+	status = backend_transport_usable(team->device, TRANSPORT_PEER_COPY, &devices, &ignored);
+	device_set_release(&devices);
 	return world_agree(team->world, status, &ignored) == STATUS_OK ? TRANSPORT_PEER_COPY
 								       : team->transport;
 }

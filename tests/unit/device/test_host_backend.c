@@ -488,7 +488,7 @@ static void the_cpu_is_cut_into_as_many_devices_as_asked(void **state)
 		OK(list.backends[0]->device_info(i, &info, err));
 		assert_int_equal(info.index, i);
 		assert_true(info.multiprocessors >= 1);
-		assert_int_equal(info.peer_mask, 7);
+		assert_int_equal(info.peers.words[0], 7);
 		memory = info.memory_bytes;
 	}
 	assert_int_equal(list.backends[0]->device_info(3, &info, &failure), STATUS_USAGE);

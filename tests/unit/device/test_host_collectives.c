@@ -448,6 +448,33 @@ static void copies_between_ranks_do_the_same(void **state)
 	transport = TRANSPORT_AUTO;
 }
 
+/* A node has no access to the memory of another. */
+static void several_nodes(struct rank *r)
+{
+	static const enum transport within[] = { TRANSPORT_SHARED_MEMORY, TRANSPORT_HOST_COPY };
+	struct device_set devices = { 0 };
+
+	device_set_add(&devices, (struct device_address){ 0, 0 });
+	device_set_add(&devices, (struct device_address){ 0, 1 });
+	for (size_t i = 0; i < ARRAY_SIZE(within); i++) {
+		struct error err = ERROR_NONE;
+
+		NEED(r, backend_transport_usable(r->device, within[i], &devices, &err) == STATUS_OK,
+		     "%s", err.message);
+	}
+	device_set_add(&devices, (struct device_address){ 1, 0 });
+	for (size_t i = 0; i < ARRAY_SIZE(within); i++) {
+		struct error err = ERROR_NONE;
+
+		NEED(r,
+		     backend_transport_usable(r->device, within[i], &devices, &err) ==
+				     STATUS_UNSUPPORTED &&
+			     strstr(err.message, "within one node only"),
+		     "%s", err.message);
+	}
+	device_set_release(&devices);
+}
+
 static void no_library(struct rank *r)
 {
 	static const enum transport refused[] = { TRANSPORT_NCCL, TRANSPORT_PEER_COPY };
@@ -457,7 +484,7 @@ static void no_library(struct rank *r)
 		struct error err = ERROR_NONE;
 
 		NEED(r,
-		     backend_transport_usable(r->device, refused[i], 1, &err) ==
+		     backend_transport_usable(r->device, refused[i], NULL, &err) ==
 				     STATUS_UNSUPPORTED &&
 			     strstr(err.message, transport_names[refused[i]]) &&
 			     strstr(err.message, "is no GPU"),
@@ -472,6 +499,7 @@ static void no_library(struct rank *r)
 static void transports_of_gpus_are_refused(void **state)
 {
 	(void)state;
+	run_ranks(1, several_nodes, false);
 	run_ranks(1, no_library, false);
 }
 

@@ -59,7 +59,7 @@ static void describe_device(const struct gpu *gpu, int index, struct device_info
 	d->nvlink_count = (int)fact(gpu, "nvlink_links", 0);
 	d->ecc = -1;
 	d->numa_node = -1;
-	d->peer_mask = (1u << MANY) - 1;
+	d->peers.words[0] = (1u << MANY) - 1;
 }
 
 /* What `acceptance` plans for `count` of them, as a result whose figures are all a quarter above what is asked. */

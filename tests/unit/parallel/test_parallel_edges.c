@@ -4,6 +4,8 @@
  */
 #include "parallel_setups.h"
 
+#include <stdlib.h>
+
 #include "base/memory.h"
 
 enum ability { ALL_CAN, ONE_CANNOT, ONE_IS_REFUSED };
@@ -19,15 +21,15 @@ static const struct backend *sound;
 static int rank, opened, closed; /* of copies */
 
 /* The host's copies pass for those between GPUs. */
-static enum status may_copy(struct device *device, enum transport transport, uint64_t devices,
-			    struct error *err)
+static enum status may_copy(struct device *device, enum transport transport,
+			    const struct device_set *devices, struct error *err)
 {
 	if (transport != TRANSPORT_PEER_COPY)
 		return sound->transport_usable(device, transport, devices, err);
 	/* Ranks 0, 1 and 2 are in a row. */
-	if (devices != (rank == 0 ? 3U : rank == 1 ? 7U : 6U))
-		return error_set(err, STATUS_INTERNAL, "rank %d has neighbours %#x", rank,
-				 (unsigned)devices);
+	for (int i = 0; i < 3; i++)
+		if (device_set_has(devices, (struct device_address){ 0, i }) != (abs(i - rank) <= 1))
+			return error_set(err, STATUS_INTERNAL, "rank %d: neighbour %d", rank, i);
 	return edges->ability == ONE_CANNOT && rank == 1
 		       ? error_set(err, STATUS_UNSUPPORTED, "no access")
 		       : STATUS_OK;

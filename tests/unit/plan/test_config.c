@@ -558,15 +558,15 @@ static void quick_plans_its_suites(void **state)
 						"matmul",   "peak",   "collective", "parallel", "trainmem" };
 	static const struct device_info gpus[] = {
 		{ .id = "cuda:0", .backend = "cuda", .index = 0, .memory_bytes = 1ull << 37,
-		  .capabilities = ~(unsigned)DEVICE_IS_HOST, .peer_mask = 3 },
+		  .capabilities = ~(unsigned)DEVICE_IS_HOST, .peers = { { 3 } } },
 		{ .id = "cuda:1", .backend = "cuda", .index = 1, .memory_bytes = 1ull << 37,
-		  .capabilities = ~(unsigned)DEVICE_IS_HOST, .peer_mask = 3 },
+		  .capabilities = ~(unsigned)DEVICE_IS_HOST, .peers = { { 3 } } },
 	};
 	static const struct device_info cpus[] = {
 		{ .id = "host:0", .backend = "host", .index = 0, .memory_bytes = 1ull << 31,
-		  .capabilities = ~0u, .peer_mask = 3 },
+		  .capabilities = ~0u, .peers = { { 3 } } },
 		{ .id = "host:1", .backend = "host", .index = 1, .memory_bytes = 1ull << 31,
-		  .capabilities = ~0u, .peer_mask = 3 },
+		  .capabilities = ~0u, .peers = { { 3 } } },
 	};
 	const struct device_info *const machines[] = { gpus, cpus };
 

@@ -133,13 +133,6 @@ static enum status expand_twice(struct plan *plan, struct plan_case *point, stru
 	return plan_add_each(plan, point, err);
 }
 
-static enum status expand_wide(struct plan *plan, struct plan_case *point, struct error *err)
-{
-	static const size_t devices[PLAN_MAX_CASE_DEVICES + 1];
-
-	return plan_add(plan, point, devices, PLAN_MAX_CASE_DEVICES + 1, err);
-}
-
 static enum status expand_fails(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	if (plan->case_count == 1)
@@ -204,9 +197,6 @@ static void suites_may_drop_points_but_not_double_them(void **state)
 	free(text);
 	text = ids_expanded(expand_twice);
 	assert_string_equal(text, "INTERNAL: the case copy/down/16KiB@cuda:0 is in the plan twice");
-	free(text);
-	text = ids_expanded(expand_wide);
-	assert_string_equal(text, "INTERNAL: copy/up/1KiB: a case on 17 devices; the limit is 16");
 	free(text);
 	text = ids_expanded(expand_fails);
 	assert_string_equal(text, "USAGE: copy/up/4KiB: not today");

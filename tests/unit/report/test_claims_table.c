@@ -416,7 +416,7 @@ static void plan_claims(struct plan *plan, struct config *config, int gpus)
 	for (int i = 0; i < gpus; i++) {
 		devices[i] = (struct device_info){ .backend = "cuda",
 						   .index = i,
-						   .peer_mask = (1u << gpus) - 1,
+						   .peers = { { (1u << gpus) - 1 } },
 						   .capabilities = ~(DEVICE_SHARES_HOST_MEMORY | DEVICE_IS_HOST) };
 		snprintf(devices[i].id, sizeof(devices[i].id), "cuda:%d", i);
 	}

@@ -251,7 +251,8 @@ static void numbers_survive_to_the_last_bit(void **state)
 	assert_memory_equal(a->samples, b->samples, a->count * sizeof(*a->samples));
 	assert_true(isnan(b->statistics.p99));
 	assert_true(second.seed == INT64_MIN);
-	assert_true(second.devices[0].peer_mask == (UINT64_C(1) << 63 | 2));
+	assert_true(second.devices[0].peers.words[0] == (UINT64_C(1) << 63 | 2));
+	assert_true(device_bits_has(&second.devices[0].peers, 64));
 	assert_int_equal(second.devices[0].ecc, -1);
 	assert_int_equal(second.cases[0].before.throttle_reasons, INT64_C(1) << 40);
 	assert_int_equal(second.cases[0].after.throttle_reasons, -1);
@@ -443,7 +444,8 @@ static void errors_name_the_place(void **state)
 		  "cases[0].parameters.dir?ection?: expected a number or a string" },
 		{ "\"values\": [0.0011", "\"values\": [{}",
 		  "cases[0].samples.transfer.time.values[0]: expected a number" },
-		{ "\"peers\": [1, 63]", "\"peers\": [64]", "devices[0].peers[0]: 64 is out of range" },
+		{ "\"peers\": [1, 63, 64]", "\"peers\": [1024]",
+		  "devices[0].peers[0]: 1024 is out of range" },
 		{ "\"batch\": 8", "\"batch\": 4294967296",
 		  "cases[0].samples.transfer.time.batch: 4294967296 is out of range" },
 		{ "\"before\": {", "\"before\": 1, \"x\": {", "cases[0].telemetry.before: expected an object" },

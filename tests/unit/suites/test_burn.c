@@ -428,8 +428,8 @@ static enum status record_on_living(struct event *event, struct stream *stream, 
 	return spy.sound->event_record(event, stream, err);
 }
 
-static enum status copies_only(struct device *device, enum transport transport, uint64_t devices,
-			       struct error *err)
+static enum status copies_only(struct device *device, enum transport transport,
+			       const struct device_set *devices, struct error *err)
 {
 	if (transport != TRANSPORT_HOST_COPY)
 		return error_set(err, STATUS_UNSUPPORTED, "not here");

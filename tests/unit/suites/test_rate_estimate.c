@@ -15,7 +15,7 @@
 	{ .id = "cuda:" #n, .backend = "cuda", .index = n, .capability_major = 9,                  \
 	  .multiprocessors = 132, .memory_bytes = 150109880320, .clock_hz = 1.98e9,                \
 	  .memory_clock_hz = 3.201e9, .memory_bus_bits = 6016, .capabilities = ~0u & ~DEVICE_IS_HOST, \
-	  .peer_mask = 0xf }
+	  .peers = { { 0xf } } }
 
 static const struct device_info node[] = { H200(0), H200(1), H200(2), H200(3) };
 

@@ -139,7 +139,7 @@ static void test_transfer_plans_what_makes_sense(void **state)
 	struct fixture *f = *state;
 	struct device_info infos[2] = { f->infos[0], f->infos[1] };
 
-	infos[0].peer_mask = 0; /* host:0 cannot reach host:1, the other way works */
+	infos[0].peers.words[0] = 0; /* host:0 cannot reach host:1, the other way works */
 	plan_from(f, "[suite transfer]\nmemories = pinned, pageable\nsizes = 1KiB\n", infos, 2);
 	assert_non_null(case_of(f, "transfer/h2d/pinned/1KiB@host:0"));
 	assert_non_null(case_of(f, "transfer/d2h/pageable/1KiB@host:1"));
@@ -165,7 +165,7 @@ static void test_transfer_needs_access_both_ways_at_once(void **state)
 	struct fixture *f = *state;
 	struct device_info infos[2] = { f->infos[0], f->infos[1] };
 
-	infos[1].peer_mask = 0;
+	infos[1].peers.words[0] = 0;
 	plan_from(f, "[suite transfer]\ndirections = p2p_both\naccess = on\nsizes = 1KiB\n", infos,
 		  2);
 	assert_string_equal(f->plan.cases[0].skip_reason,

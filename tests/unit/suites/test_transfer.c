@@ -215,7 +215,7 @@ static void test_routes(void **state)
 	assert_route(ALL_TO_HOST_BOTH, 4, 1, ROUTE_HOST, 0, 0);
 	assert_int_equal(direction_routes(ALL_TO_ONE_READ, 8, routes), 7);
 	assert_int_equal(direction_routes(HOST_TO_ALL, 8, routes), 8);
-	assert_int_equal(direction_routes(BOTH_ALL, PLAN_MAX_CASE_DEVICES, routes), ROUTES_MAX);
+	assert_int_equal(direction_routes(BOTH_ALL, TRANSFER_DEVICES_MOST, routes), ROUTES_MAX);
 	assert_int_equal(direction_routes(LATENCY_HOST, 1, routes), 1);
 	/* Every name has a meaning. */
 	for (int d = 0; d < DIRECTION_COUNT; d++)
@@ -231,7 +231,7 @@ static void assert_rounds(struct fixture *f, size_t count, size_t rounds, size_t
 	for (size_t i = 0; i < count; i++) {
 		infos[i] = f->infos[0];
 		infos[i].index = (int)i;
-		infos[i].peer_mask = 0xff;
+		infos[i].peers.words[0] = 0xff;
 		snprintf(infos[i].id, sizeof(infos[i].id), "host:%zu", i);
 	}
 	plan_from(f, "[suite transfer]\ndirections = p2p_pairs\nsizes = 4KiB\n", infos, count);

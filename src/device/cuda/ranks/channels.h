@@ -8,7 +8,7 @@
 
 #include "device/backend.h"
 
-enum status channels_usable(struct device *device, enum transport transport, uint64_t devices,
+enum status channels_usable(struct device *device, enum transport transport, const struct device_set *devices,
 			    struct error *err);
 /* Every rank of the communicator calls it at the same time; STATUS_UNSUPPORTED where the driver refuses on one. */
 enum status channels_open(struct device *device, enum transport transport,

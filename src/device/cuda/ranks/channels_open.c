@@ -36,21 +36,24 @@ static int attribute(const struct device *device, enum cudaDeviceAttr which)
 	return value;
 }
 
-enum status channels_usable(struct device *device, enum transport transport, uint64_t devices,
+enum status channels_usable(struct device *device, enum transport transport, const struct device_set *devices,
 			    struct error *err)
 {
-	uint64_t others = devices & ~(UINT64_C(1) << device->info.index),
-		 far = others & ~device->info.peer_mask;
-
+	if (transport_reaches(device, transport, devices, err) != STATUS_OK)
+		return err->status;
 	if (!attribute(device, cudaDevAttrCanMapHostMemory) ||
 	    !attribute(device, cudaDevAttrHostRegisterSupported))
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "transport %s: %s cannot map memory of the host",
 				 transport_names[transport], device->info.id);
-	if (transport == TRANSPORT_PEER_COPY && far)
-		return error_set(err, STATUS_UNSUPPORTED,
-				 "transport peer_copy: %s has no access to the memory of cuda:%d",
-				 device->info.id, __builtin_ctzll(far));
+	for (size_t i = 0; i < devices->count && transport == TRANSPORT_PEER_COPY; i++) {
+		int peer = devices->items[i].index;
+
+		if (peer != device->info.index && !device_bits_has(&device->info.peers, peer))
+			return error_set(err, STATUS_UNSUPPORTED,
+					 "transport peer_copy: %s has no access to the memory of cuda:%d",
+					 device->info.id, peer);
+	}
 	return STATUS_OK;
 }
 

@@ -165,8 +165,8 @@ static enum status open_nccl(struct device *device, int multiprocessors,
 	return STATUS_OK;
 }
 
-enum status cuda_transport_usable(struct device *device, enum transport transport, uint64_t devices,
-				  struct error *err)
+enum status cuda_transport_usable(struct device *device, enum transport transport,
+				  const struct device_set *devices, struct error *err)
 {
 	if (transport == TRANSPORT_NCCL)
 		return nccl_serves(device_capability_number(&device->info), err);

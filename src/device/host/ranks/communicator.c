@@ -134,7 +134,7 @@ enum status host_communicator_open(struct device *device,
 	struct host_communicator *c;
 	enum status status;
 
-	if (!direct && host_transport_usable(device, options->transport, 0, err) != STATUS_OK)
+	if (!direct && host_transport_usable(device, options->transport, NULL, err) != STATUS_OK)
 		return err->status;
 
 	if (size < 1 || size > COMMUNICATOR_RANKS || rank < 0 || rank >= size ||

@@ -71,12 +71,11 @@ static enum status host_pull(struct communicator *communicator, struct stream *s
 
 const struct transport_ops host_transport_ops = { .push = host_push, .pull = host_pull, .pull_reduce = host_pull_reduce };
 
-enum status host_transport_usable(struct device *device, enum transport transport, uint64_t devices,
-				  struct error *err)
+enum status host_transport_usable(struct device *device, enum transport transport,
+				  const struct device_set *devices, struct error *err)
 {
-	(void)devices;
 	if (transport == TRANSPORT_SHARED_MEMORY || transport == TRANSPORT_HOST_COPY)
-		return STATUS_OK;
+		return transport_reaches(device, transport, devices, err);
 	return error_set(err, STATUS_UNSUPPORTED, "transport %s: %s is no GPU",
 			 transport_names[transport], device->info.id);
 }
