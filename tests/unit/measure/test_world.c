@@ -1,4 +1,7 @@
-/* Ranks: forked processes that exchange data through `world`; the same with threads, so that ThreadSanitizer sees it. */
+/*
+ * Ranks: forked processes that exchange data through `world`, and threads, so that ThreadSanitizer sees it; over shared
+ * memory and over TCP alike.
+ */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,17 +11,46 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <netinet/in.h>
+#include <arpa/inet.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "measure/processes/world.h"
+#include "measure/processes/world_tcp.h"
 
 #define MAX_RANKS 8
 
 typedef bool rank_fn(struct world *world);
+
+static enum status create_over_tcp(struct world *world, int size, struct error *err)
+{
+	const struct world_tcp_options options = { 0 };
+
+	return world_tcp_create(world, size, &options, NULL, err);
+}
+
+/* Which implementation is tried. */
+static enum status (*create)(struct world *world, int size, struct error *err);
+
+static int over_shared_memory(void **state)
+{
+	(void)state;
+	create = world_create;
+	return 0;
+}
+
+static int over_tcp(void **state)
+{
+	(void)state;
+	create = create_over_tcp;
+	return 0;
+}
 
 struct rank {
 	struct world world;
@@ -32,7 +64,7 @@ static bool in_processes(int size, rank_fn *run)
 	struct world world;
 	bool good = true;
 
-	assert_int_equal(world_create(&world, size, &err), STATUS_OK);
+	assert_int_equal(create(&world, size, &err), STATUS_OK);
 	fflush(NULL);
 	for (int rank = 0; rank < size; rank++) {
 		pid_t pid = fork();
@@ -70,7 +102,7 @@ static bool in_threads(int size, rank_fn *run)
 	struct world world;
 	bool good = true;
 
-	assert_int_equal(world_create(&world, size, &err), STATUS_OK);
+	assert_int_equal(create(&world, size, &err), STATUS_OK);
 	for (int rank = 0; rank < size; rank++) {
 		ranks[rank] = (struct rank){ .world = world, .run = run };
 		ranks[rank].world.rank = rank;
@@ -105,11 +137,11 @@ static bool exchanges(struct world *world)
 {
 	uint64_t all[MAX_RANKS];
 
-	for (int round = 0; round < 300; round++) {
+	for (int round = 0; round < 150; round++) {
 		int root = round % world->size;
 		uint64_t mine = token(world->rank, round), sent = mine;
 
-		if (round % 50 == world->rank)
+		if (round % 25 == world->rank)
 			usleep(500);
 		world_gather(world, &mine, all, sizeof(mine));
 		for (int i = 0; i < world->size; i++)
@@ -289,7 +321,7 @@ static void each_world_has_its_own_id(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(world_create(&worlds[i], i < 2 ? 2 : 1, &err), STATUS_OK);
+		assert_int_equal(create(&worlds[i], i < 2 ? 2 : 1, &err), STATUS_OK);
 	assert_true(worlds[0].id && worlds[1].id && worlds[0].id != worlds[1].id);
 	assert_true(worlds[2].id == 0);
 	for (int i = 0; i < 3; i++)
@@ -302,22 +334,208 @@ static void sizes_below_one_are_refused(void **state)
 	struct world world;
 
 	(void)state;
-	assert_int_equal(world_create(&world, 0, &err), STATUS_INTERNAL);
+	assert_int_equal(create(&world, 0, &err), STATUS_INTERNAL);
+}
+
+/* Processes of a world over TCP; `run` reports by its exit code, the parent sees what is pending. */
+static bool tcp_processes(int size, const struct world_tcp_options *options, rank_fn *run,
+			  const char *pending)
+{
+	struct error err = ERROR_NONE, said = ERROR_NONE;
+	struct world world;
+	pid_t pids[MAX_RANKS];
+	bool good = true;
+
+	assert_int_equal(world_tcp_create(&world, size, options, NULL, &err), STATUS_OK);
+	fflush(NULL);
+	for (int rank = 0; rank < size; rank++) {
+		pids[rank] = fork();
+		assert_true(pids[rank] >= 0);
+		if (pids[rank] == 0) {
+			world.rank = rank;
+			alarm(60);
+			_exit(run(&world) ? 0 : 1);
+		}
+	}
+	for (int rank = 0; rank < size; rank++) {
+		int status;
+
+		assert_int_equal(waitpid(pids[rank], &status, 0), pids[rank]);
+		good = good && status == 0;
+	}
+	if (pending) {
+		assert_true(world_pending_failure(&world, &said));
+		if (!strstr(said.message, pending))
+			fail_msg("%s", said.message);
+	}
+	world_release(&world);
+	return good;
+}
+
+static bool ends_with(struct world *world, const char *start, const char *end)
+{
+	struct error err = ERROR_NONE;
+	bool good = world_agree(world, STATUS_OK, &err) != STATUS_OK &&
+		    strncmp(err.message, start, strlen(start)) == 0 && strstr(err.message, end);
+
+	if (!good)
+		fprintf(stderr, "rank %d: %s\n", world->rank, err.message);
+	return good;
+}
+
+static bool rank_2_dies(struct world *world)
+{
+	world_barrier(world);
+	if (world->rank == 2)
+		_exit(0);
+	return ends_with(world, "rank 2 (127.0.0.1:", "closed the connection");
+}
+
+static void a_dead_rank_is_named(void **state)
+{
+	const struct world_tcp_options options = { 0 };
+
+	(void)state;
+	assert_true(tcp_processes(4, &options, rank_2_dies, "rank 2 (127.0.0.1:"));
+}
+
+static bool rank_1_is_silent(struct world *world)
+{
+	world_barrier(world);
+	if (world->rank == 1)
+		return sleep(10), true;
+	return ends_with(world, "rank 1 (127.0.0.1:", "has not answered for 3 s");
+}
+
+static void a_silent_rank_is_named(void **state)
+{
+	const struct world_tcp_options options = { .silent_seconds = 3 };
+
+	(void)state;
+	assert_true(tcp_processes(3, &options, rank_1_is_silent, "has not answered"));
+}
+
+static bool rank_1_never_comes(struct world *world)
+{
+	if (world->rank == 1)
+		return true;
+	return ends_with(world, "rank 1", "has not connected within 3 s");
+}
+
+static void a_rank_that_never_connects_is_named(void **state)
+{
+	const struct world_tcp_options options = { .join_seconds = 3 };
+
+	(void)state;
+	assert_true(tcp_processes(3, &options, rank_1_never_comes, "has not connected"));
+}
+
+static bool rank_1_leaves(struct world *world)
+{
+	world_barrier(world);
+	if (world->rank == 1)
+		return world_leave(world), true;
+	return ends_with(world, "rank 1", "has ended, and others wait for it");
+}
+
+static bool all_leave(struct world *world)
+{
+	world_barrier(world);
+	world_leave(world);
+	return true;
+}
+
+static void leaving_is_no_failure_unless_a_rank_waits(void **state)
+{
+	const struct world_tcp_options options = { 0 };
+
+	(void)state;
+	assert_true(tcp_processes(3, &options, rank_1_leaves, "has ended"));
+	assert_true(tcp_processes(3, &options, all_leave, NULL));
+}
+
+static void *first_rank(void *context)
+{
+	struct world *world = context;
+	struct error err = ERROR_NONE;
+
+	return world_agree(world, STATUS_OK, &err) == STATUS_OK ? world : NULL;
+}
+
+static void send_junk(const struct world_tcp_address *address)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)address->port) };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	inet_pton(AF_INET, address->host, &to.sin_addr);
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	assert_true(send(fd, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 36, MSG_NOSIGNAL) > 0);
+	close(fd);
+}
+
+static void strangers_get_nothing_and_disturb_nothing(void **state)
+{
+	const struct world_tcp_options options = { 0 };
+	struct world_tcp_address address, wrong;
+	struct error err = ERROR_NONE;
+	struct world first, thief, second;
+	pthread_t thread;
+	void *good;
+
+	(void)state;
+	assert_int_equal(world_tcp_create(&first, 2, &options, &address, &err), STATUS_OK);
+	assert_int_equal(pthread_create(&thread, NULL, first_rank, &first), 0);
+	wrong = address;
+	wrong.token[WORLD_TOKEN_BYTES - 1] ^= 1;
+	assert_int_equal(world_tcp_attach(&thief, 2, &options, &wrong, &err), STATUS_OK);
+	thief.rank = 1;
+	assert_int_not_equal(world_agree(&thief, STATUS_OK, &err), STATUS_OK);
+	error_clear(&err);
+	send_junk(&address);
+	assert_int_equal(world_tcp_attach(&second, 2, &options, &address, &err), STATUS_OK);
+	assert_true(second.id == first.id);
+	second.rank = 1;
+	assert_int_equal(world_agree(&second, STATUS_OK, &err), STATUS_OK);
+	pthread_join(thread, &good);
+	assert_non_null(good);
+	world_release(&thief);
+	world_release(&second);
+	world_release(&first);
+}
+
+static void an_unknown_interface_is_refused(void **state)
+{
+	const struct world_tcp_options options = { .interface = "none9" };
+	struct error err = ERROR_NONE;
+	struct world world;
+
+	(void)state;
+	assert_int_equal(world_tcp_create(&world, 2, &options, NULL, &err), STATUS_USAGE);
+	assert_non_null(strstr(err.message, "there is no interface none9"));
+	assert_non_null(strstr(err.message, "lo"));
 }
 
 int main(void)
 {
+#define BOTH(name)                                                                                 \
+	cmocka_unit_test_setup(name, over_shared_memory), cmocka_unit_test_setup(name, over_tcp)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gather_and_broadcast),
-		cmocka_unit_test(a_slot_holds_the_largest_message),
-		cmocka_unit_test(max_and_sum_in_rank_order),
-		cmocka_unit_test(agreeing_on_success),
-		cmocka_unit_test(all_ranks_get_one_answer),
-		cmocka_unit_test(ranks_out_of_step_abort),
-		cmocka_unit_test(a_stop_ends_the_waiting_ranks),
-		cmocka_unit_test(a_rank_of_an_ended_world_exits),
-		cmocka_unit_test(each_world_has_its_own_id),
-		cmocka_unit_test(sizes_below_one_are_refused),
+		BOTH(gather_and_broadcast),
+		BOTH(a_slot_holds_the_largest_message),
+		BOTH(max_and_sum_in_rank_order),
+		BOTH(agreeing_on_success),
+		BOTH(all_ranks_get_one_answer),
+		BOTH(ranks_out_of_step_abort),
+		BOTH(a_stop_ends_the_waiting_ranks),
+		BOTH(a_rank_of_an_ended_world_exits),
+		BOTH(each_world_has_its_own_id),
+		BOTH(sizes_below_one_are_refused),
+		cmocka_unit_test(a_dead_rank_is_named),
+		cmocka_unit_test(a_silent_rank_is_named),
+		cmocka_unit_test(a_rank_that_never_connects_is_named),
+		cmocka_unit_test(leaving_is_no_failure_unless_a_rank_waits),
+		cmocka_unit_test(strangers_get_nothing_and_disturb_nothing),
+		cmocka_unit_test(an_unknown_interface_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,59 @@
+/* Frames between the ranks and the hub of a world over TCP (world_tcp.h), and what both ends share. */
+#ifndef GPUPROOF_MEASURE_PROCESSES_WORLD_WIRE_H
+#define GPUPROOF_MEASURE_PROCESSES_WORLD_WIRE_H
+
+#include "measure/processes/world_ops.h"
+#include "measure/processes/world_tcp.h"
+
+enum frame_kind {
+	FRAME_HELLO = 1, /* rank to hub: token, and in `operation` and `root` its rank and the size */
+	FRAME_SLOT,      /* rank to hub: its part of an exchange; hub to rank: one of each rank, in order */
+	FRAME_FAILURE,   /* rank to hub: publish_failure(); `operation`: the status, data: the message */
+	FRAME_CLEAR,     /* rank to hub: clear_failure() */
+	FRAME_STOP,      /* rank to hub: stop(); as FRAME_FAILURE */
+	FRAME_LEAVE,     /* rank to hub: leave() */
+	FRAME_ENDED      /* hub to rank: the world has ended; as FRAME_FAILURE */
+};
+
+/* Little-endian on the wire, and followed by `bytes` of data, at most WORLD_MAX_BYTES. */
+struct frame {
+	uint32_t kind;
+	int32_t operation, root;
+	uint32_t bytes;
+};
+
+/* Failure and stop of one node, in memory that its processes share. */
+struct world_notice {
+	_Atomic int pending; /* 1: a failure is; -1: it is being written */
+	struct error said;
+	_Atomic int stopped; /* in the same way */
+	struct error reason;
+};
+
+/* Sets *flag and *to once; false: it was set before. */
+bool notice_set(_Atomic int *flag, struct error *to, const struct error *said);
+/* True, and *said, if the flag is set. */
+bool notice_read(const _Atomic int *flag, const struct error *from, struct error *said);
+
+struct hub {
+	int listener, size;
+	unsigned char token[WORLD_TOKEN_BYTES];
+	double join_seconds, silent_seconds;
+	struct world_notice *notice;
+	_Atomic bool quit; /* set by the process that carries it: close everything */
+};
+
+/* The thread of the hub; `context` is a struct hub that outlives it. */
+void *hub_run(void *context);
+
+/* Options of every connection: no delay, keep-alive that notices a dead machine within half a minute. */
+void wire_prepare(int fd);
+/* Sends it all within `seconds`. False: errno says why. */
+bool wire_send(int fd, const void *bytes, size_t count, double seconds);
+bool wire_send_frame(int fd, const struct frame *frame, const void *data, double seconds);
+/* Converts to the wire's byte order, or from it. */
+struct frame wire_order(struct frame frame);
+/* A frame with an error in it. `data` points into *said. */
+struct frame wire_error(enum frame_kind kind, const struct error *said);
+
+#endif
