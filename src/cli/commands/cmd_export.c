@@ -72,8 +72,7 @@ static int take_operands(struct export_arguments *a, const struct options *o, st
 	if (o->operand_count != 2)
 		return command_usage(&command_export, "which RESULT?");
 	if (result_list_add_launch(&a->results, o->operands[1], err) != STATUS_OK ||
-	    refuse_inputs(a, err) != STATUS_OK ||
-	    anonymise_lists(&a->anonymise, &a->results, &a->baseline, err) != STATUS_OK)
+	    refuse_inputs(a, err) != STATUS_OK)
 		return command_fail(err);
 	return EXIT_ACCEPTED;
 }
@@ -112,12 +111,9 @@ static enum status judge_anew(const struct export_arguments *a, struct result *r
 		return STATUS_USAGE;
 	}
 	input.population = &population;
-	if (a->limits)
-		anonymise_learn_limits(&a->anonymise, &limits);
 	if (limits.count) {
 		judge(&input, &verdicts);
 		verdicts_finish(&verdicts);
-		anonymise_verdicts(&a->anonymise, &verdicts);
 		result_judge(result, &verdicts);
 	}
 	population_release(&population);
@@ -152,13 +148,19 @@ static int publish(const struct export_arguments *a, const struct text *out)
 	return EXIT_ACCEPTED;
 }
 
-static int export_result(const struct export_arguments *a)
+static int export_result(struct export_arguments *a)
 {
+	struct error err = ERROR_NONE;
 	const struct export_input input = { .result = a->results.items };
 	struct text out = TEXT_EMPTY;
 	int code = EXIT_USAGE;
 
-	if (judge_result(a) == STATUS_OK) {
+	/* The judgement quotes names of limits and cases: it is anonymised with its result. */
+	if (judge_result(a) != STATUS_OK) {
+		;
+	} else if (anonymise_list(&a->anonymise, &a->results, &err) != STATUS_OK) {
+		code = command_fail(&err);
+	} else {
 		a->format->exporter->write(&input, &out);
 		code = publish(a, &out);
 	}

@@ -68,7 +68,7 @@ static int write_report(const struct options *o, struct report_arguments *a)
 	if (status == STATUS_OK)
 		status = refuse_inputs(a, &results, &err);
 	if (status == STATUS_OK)
-		status = anonymise_lists(&a->anonymise, &results, NULL, &err);
+		status = anonymise_list(&a->anonymise, &results, &err);
 	if (status == STATUS_OK)
 		status = report_write(results.items, results.count, &a->options, &err);
 	result_list_release(&results);

@@ -6,9 +6,7 @@
 
 #include "cli/input/result_list.h"
 #include "cli/options.h"
-#include "judge/limits.h"
 #include "result/anonymise/anonymise.h"
-#include "result/verdict.h"
 
 struct anonymise_option {
 	bool wanted;
@@ -20,20 +18,18 @@ struct anonymise_option {
 #define ANONYMISE_OPTIONS(ARGUMENTS)                                                               \
 	{ .name = "anonymise",                                                                     \
 	  FLAG_AT(ARGUMENTS, anonymise.wanted),                                                    \
-	  .help = "hosts, UUIDs, serials, PCI and network addresses, paths, labels, and the names " \
-		  "of own configs and limits become words like host-1f6c0b22d9e4" },               \
+	  .help = "hosts, UUIDs, serials, PCI addresses, labels, titles, and the names of own "    \
+		  "configs and limits become words like host-1f6c0b22d9e4; messages that quote "   \
+		  "another program or hold a path, an address or a user are left out" },           \
 	{                                                                                          \
 		.name = "anonymise-key", TEXT_AT(ARGUMENTS, anonymise.key_file), .value = "FILE",  \
 		.help = "the same words every time, for those who hold the file (16 bytes or "     \
 			"more); without it the key is random and thrown away"                      \
 	}
 
-/* Makes the anonymiser and rewrites both lists (`b` may be NULL). */
-enum status anonymise_lists(struct anonymise_option *option, struct result_list *a,
-			    struct result_list *b, struct error *err);
-/* The names in limits that come from a file of their own. */
-void anonymise_learn_limits(const struct anonymise_option *option, const struct limits *limits);
-void anonymise_verdicts(const struct anonymise_option *option, struct verdicts *verdicts);
+/* Makes the anonymiser and rewrites the results, with their judgements. */
+enum status anonymise_list(struct anonymise_option *option, struct result_list *results,
+			   struct error *err);
 void anonymise_option_release(struct anonymise_option *option);
 
 #endif

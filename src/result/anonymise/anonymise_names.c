@@ -1,276 +1,253 @@
-/* Collects the identifying names in a result. */
-#include "result/anonymise/anonymise_parts.h"
-
-#include <stdbool.h>
+/* Names of configs, sections, limits and cases: those that come with the program stay. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/embedded.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "result/verdict.h"
+#include "result/anonymise/anonymise_parts.h"
 
-struct learning {
-	struct anonymiser *anonymiser;
-	char *vocabulary; /* of the program, as far as it is in the result */
-};
-
-static const char *const free_texts[] = { "label", "title", "origin" };
-
-bool anonymise_is_free_text(const char *key)
+static bool is_in(const char *const *words, const char *word)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(free_texts); i++)
-		if (strcmp(key, free_texts[i]) == 0)
+	for (; *words; words++)
+		if (strcmp(*words, word) == 0)
 			return true;
 	return false;
 }
 
-bool anonymise_is_number(const char *text)
+/* True if a line of a shipped config or of shipped limits begins with `begin` and ends with `end`. */
+static bool shipped_line(const char *begin, const char *end)
 {
-	return text && *text && !text[strspn(text, "0123456789.")];
-}
+	const struct embedded_file *const tables[] = { embedded_configs, embedded_limits };
+	const size_t length = strlen(begin), tail = strlen(end);
 
-/* Conditions hold names as well: they are no vocabulary. */
-static bool is_free_text(const char *key)
-{
-	return key && (anonymise_is_free_text(key) || strcmp(key, "where") == 0);
-}
+	for (size_t t = 0; t < ARRAY_SIZE(tables); t++)
+		for (const struct embedded_file *f = tables[t]; f->name; f++)
+			for (const char *line = (const char *)f->data; *line;) {
+				size_t n = strcspn(line, "\n");
 
-/* "label = 4711" -> "label = label-1f6c0b22d9e4" */
-static void add_config_line(struct text *out, const struct anonymiser *a, const char *line)
-{
-	const char *equals = strstr(line, " = ");
-	char *key = equals ? xstrndup(line, (size_t)(equals - line)) : NULL;
-
-	if (key && anonymise_is_free_text(key) && anonymise_is_number(equals + 3)) {
-		char *word = pseudonym(a, "label", equals + 3, strlen(equals + 3));
-
-		text_addf(out, "%s = %s", key, word);
-		free(word);
-	} else {
-		text_add(out, line);
-	}
-	free(key);
-}
-
-char *anonymise_config_numbers(const struct anonymiser *a, const char *text)
-{
-	struct text out = TEXT_EMPTY;
-
-	for (const char *at = text; *at;) {
-		size_t length = strcspn(at, "\n");
-		char *line = xstrndup(at, length);
-
-		add_config_line(&out, a, line);
-		free(line);
-		at += length;
-		if (*at)
-			text_add_char(&out, *at++);
-	}
-	return text_detach(&out);
-}
-
-static void add_words(struct text *out, const char *a, const char *b)
-{
-	text_addf(out, "%s\n%s\n", a ? a : "", b ? b : "");
-}
-
-/*
- * Names of suites, metrics, parameters and keys, and their values. A user's name that is part of one of them identifies nothing, and replacing it would break the document.
- */
-static char *vocabulary_of(const struct result *r)
-{
-	struct text out = TEXT_EMPTY;
-
-	text_add(&out, "gpuproof run default true false yes no all host cuda fake limit suite "
-		       "report label title");
-	for (size_t i = 0; i < r->case_count; i++) {
-		const struct case_result *c = &r->cases[i];
-
-		add_words(&out, c->suite, c->device);
-		for (size_t j = 0; j < c->parameter_count; j++)
-			add_words(&out, c->parameters[j].name, c->parameters[j].text);
-		for (size_t j = 0; j < c->metric_count; j++)
-			add_words(&out, c->metrics[j].name, c->metrics[j].unit);
-	}
-	for (size_t i = 0; i < r->setting_count; i++)
-		add_words(&out, r->settings[i].key,
-			  is_free_text(r->settings[i].key) ? NULL : r->settings[i].value);
-	return text_detach(&out);
-}
-
-/* Serial numbers of GPUs consist only of digits; no other number in a text is as long. */
-#define SERIAL_DIGITS 8
-
-static bool common(const struct learning *l, const char *name)
-{
-	if (strspn(name, "0123456789") >= SERIAL_DIGITS && !name[strspn(name, "0123456789")])
-		return false;
-	return strstr(l->vocabulary, name) || !name[strspn(name, "0123456789.")];
-}
-
-static void learn(const struct learning *l, const char *kind, const char *name)
-{
-	if (name && !common(l, name))
-		anonymiser_learn(l->anonymiser, kind, name);
-}
-
-/* "nightly.ini:12" -> "nightly.ini"; NULL: no place in a file. The caller frees it. */
-static char *file_of(const char *origin)
-{
-	const char *colon = strrchr(origin, ':');
-
-	if (!colon || !colon[1] || colon[1 + strspn(colon + 1, "0123456789")])
-		return NULL;
-	return xstrndup(origin, (size_t)(colon - origin));
-}
-
-/* Adds the last part of a path as well: messages may quote it alone. */
-static void learn_file(const struct learning *l, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
-	size_t length = strlen(base);
-
-	if (!slash && anonymise_shipped(path))
-		return;
-	learn(l, "file", path);
-	learn(l, "file", base);
-	if (length > 4 && text_ends_with(base, ".ini") && !anonymise_shipped(base)) {
-		char *stem = xstrndup(base, length - 4);
-
-		learn(l, "file", stem);
-		free(stem);
-	}
-}
-
-/* "small" of "suite trainmem small"; NULL: a section without a label, or none of a suite. */
-static const char *label_in(const char *section)
-{
-	const char *suite = section && text_starts_with(section, "suite ") ? section + 6 : NULL;
-	const char *label = suite ? strchr(suite, ' ') : NULL;
-
-	return label ? label + 1 : NULL;
-}
-
-/* The label of a section that a shipped config has: a config that includes it may add keys of its own. */
-static bool is_shipped_label(const struct result *r, const char *label)
-{
-	for (size_t i = 0; i < r->setting_count; i++) {
-		const struct result_setting *s = &r->settings[i];
-		const char *own = label_in(s->section);
-		bool same = own && s->origin && strcmp(own, label) == 0;
-		char *file = same ? file_of(s->origin) : NULL;
-		bool shipped = file && anonymise_shipped(file);
-
-		free(file);
-		if (shipped)
-			return true;
-	}
+				if (n >= length + tail && memcmp(line, begin, length) == 0 &&
+				    memcmp(line + n - tail, end, tail) == 0)
+					return true;
+				line += n + (line[n] == '\n');
+			}
 	return false;
 }
 
-static void learn_label(const struct learning *l, const struct result *r, const char *label)
+/* "quick", "quick.ini", "limits/h200.ini" */
+static bool shipped_file(const char *name)
 {
-	if (label && !is_shipped_label(r, label))
-		learn(l, "label", label);
-}
+	const bool limits = text_starts_with(name, "limits/");
+	const char *base = limits ? name + strlen("limits/") : name;
+	char *file = xasprintf("%s%s", base, text_ends_with(base, ".ini") ? "" : ".ini");
+	bool found = embedded_find(embedded_limits, file) ||
+		     (!limits && embedded_find(embedded_configs, file));
 
-static void learn_setting(const struct learning *l, const struct result *r,
-			  const struct result_setting *s)
-{
-	const char *second = s->section ? strchr(s->section, ' ') : NULL;
-	char *file = s->origin ? file_of(s->origin) : NULL;
-
-	/* The text of a shipped config is no secret. */
-	if (!file || !anonymise_shipped(file)) {
-		if (is_free_text(s->key) && strcmp(s->key, "where") != 0)
-			learn(l, s->key, s->value);
-		if (second && text_starts_with(s->section, "limit "))
-			learn(l, "limit", second + 1);
-		else
-			learn_label(l, r, label_in(s->section));
-	}
-	if (file)
-		learn_file(l, file);
 	free(file);
+	return found;
 }
 
-static void learn_fact(const struct learning *l, const struct fact *fact)
+char *anonymise_label(struct anonymiser *a, const char *label)
 {
-	if (!fact->name || !fact->value)
-		return;
-	if (strcmp(fact->name, "hostname") == 0) {
-		const char *domain = strchr(fact->value, '.');
-		char *first = xstrndup(fact->value, strcspn(fact->value, "."));
+	char *end = xasprintf(" %s]", label);
+	bool shipped = !*label || shipped_line("[suite ", end);
 
-		learn(l, "host", fact->value);
-		learn(l, "host", first);
+	free(end);
+	return shipped ? xstrdup(label) : anonymise_name(a, "label", label);
+}
+
+char *anonymise_limit(struct anonymiser *a, const char *limit)
+{
+	char *header = xasprintf("[limit %s]", limit);
+	bool shipped = !*limit || strcmp(limit, "run") == 0 || shipped_line(header, "");
+
+	free(header);
+	return shipped ? xstrdup(limit) : anonymise_name(a, "limit", limit);
+}
+
+char *anonymise_file(struct anonymiser *a, const char *name)
+{
+	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+	char *stem;
+
+	if (!*name || shipped_file(name))
+		return xstrdup(name);
+	/* Messages may quote the last part alone, with its suffix or without. */
+	stem = text_ends_with(base, ".ini") ? xstrndup(base, strlen(base) - 4) : xstrdup(base);
+	if (!shipped_file(base)) {
+		anonymiser_learn(a, "file", base);
+		anonymiser_learn(a, "file", stem);
+	}
+	free(stem);
+	return anonymise_name(a, "file", name);
+}
+
+char *anonymise_place(struct anonymiser *a, const char *place)
+{
+	const char *colon = strrchr(place, ':');
+	char *file, *word, *out;
+
+	if (!*place || text_starts_with(place, "--") || strcmp(place, "default") == 0)
+		return xstrdup(place);
+	if (!colon || !colon[1] || colon[1 + strspn(colon + 1, "0123456789")])
+		return anonymise_file(a, place);
+	file = xstrndup(place, (size_t)(colon - place));
+	word = anonymise_file(a, file);
+	out = xasprintf("%s%s", word, colon);
+	free(file);
+	free(word);
+	return out;
+}
+
+char *anonymise_section(struct anonymiser *a, const char *section)
+{
+	const char *label = text_starts_with(section, "suite ") ? strchr(section + 6, ' ') : NULL;
+	bool limit = text_starts_with(section, "limit ");
+	const char *name = limit ? section + 6 : label ? label + 1 : NULL;
+	char *word, *out;
+
+	if (!name)
+		return xstrdup(section);
+	word = limit ? anonymise_limit(a, name) : anonymise_label(a, name);
+	out = xasprintf("%.*s%s", (int)(name - section), section, word);
+	free(word);
+	return out;
+}
+
+/* "label:big, size:64MiB": the labels. */
+static char *anonymise_where(struct anonymiser *a, const char *where)
+{
+	struct text out = TEXT_EMPTY;
+
+	while (*where) {
+		size_t n = strcspn(where, ":|,"), end = n;
+		static const char label[] = "label";
+		size_t name = n;
+
+		while (name && where[name - 1] == ' ')
+			name--;
+		text_add_bytes(&out, where, n);
+		if (where[n] == ':' && name >= strlen(label) &&
+		    memcmp(where + name - strlen(label), label, strlen(label)) == 0) {
+			do {
+				char *word, *trimmed;
+
+				text_add_char(&out, where[end++]);
+				n = strcspn(where + end, "|,");
+				trimmed = text_trimmed(where + end, n);
+				word = anonymise_label(a, trimmed);
+				text_add(&out, word);
+				free(word);
+				free(trimmed);
+				end += n;
+			} while (where[end] == '|');
+		} else if (where[n]) {
+			text_add_char(&out, where[end++]);
+		}
+		where += end;
+	}
+	return text_detach(&out);
+}
+
+char *anonymise_setting(struct anonymiser *a, const char *key, const char *value)
+{
+	char *line = xasprintf("%s = %s", key, value);
+	bool shipped = shipped_line(line, "");
+	char *known, *word;
+
+	free(line);
+	if (!*value || shipped)
+		return xstrdup(value);
+	if (is_in(anonymise_named_keys, key))
+		return anonymise_name(a, key, value);
+	known = strcmp(key, "where") == 0 ? anonymise_where(a, value) : xstrdup(value);
+	if (!anonymise_tells(a, known, false))
+		return known;
+	free(known);
+	word = anonymise_name(a, "value", value);
+	return word;
+}
+
+/* "[limit tight]" or "label = big"; anything else, a comment as well, is left out. */
+static void add_ini_line(struct anonymiser *a, const char *line, struct text *out)
+{
+	size_t length = strlen(line);
+	const char *equals = strchr(line, '=');
+
+	if (*line == '[' && line[length - 1] == ']') {
+		char *header = xstrndup(line + 1, length - 2),
+		     *section = anonymise_section(a, header);
+
+		text_addf(out, "[%s]\n", section);
+		free(section);
+		free(header);
+	} else if (equals && !strchr(";#", *line)) {
+		char *key = text_trimmed(line, (size_t)(equals - line));
+		char *value = text_trimmed(equals + 1, strlen(equals + 1));
+		char *word = anonymise_setting(a, key, value);
+
+		text_addf(out, "%s =%s%s\n", key, *word ? " " : "", word);
+		free(word);
+		free(value);
+		free(key);
+	} else if (!length) {
+		text_add_char(out, '\n');
+	}
+}
+
+char *anonymise_ini(struct anonymiser *a, const char *text)
+{
+	struct text out = TEXT_EMPTY;
+
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+		char *line = text_trimmed(text, n);
+
+		add_ini_line(a, line, &out);
+		free(line);
+		text += n + (text[n] == '\n');
+	}
+	return text_detach(&out);
+}
+
+/* "transfer:big/h2d/64MiB@cuda:0" */
+char *anonymise_case(struct anonymiser *a, const char *id)
+{
+	size_t suite = strcspn(id, ":/@");
+	size_t length = id[suite] == ':' ? strcspn(id + suite + 1, "/@") : 0;
+	char *label = xstrndup(id + suite + (length > 0), length);
+	char *word = anonymise_label(a, label);
+	char *out = xasprintf("%.*s%s%s", (int)(suite + (length > 0)), id, word,
+			      id + suite + (length > 0) + length);
+
+	free(word);
+	free(label);
+	return out;
+}
+
+char *anonymise_fact(struct anonymiser *a, const char *name, const char *value)
+{
+	const char *domain = strchr(value, '.');
+	char *known;
+
+	if (strcmp(name, "hostname") == 0) {
+		char *first = xstrndup(value, strcspn(value, "."));
+
+		anonymiser_learn(a, "host", first);
 		/* The domain of "frodo.example.org" is shared with other hosts; ".local" identifies nothing. */
 		if (domain && strchr(domain + 1, '.'))
-			learn(l, "domain", domain + 1);
+			anonymiser_learn(a, "domain", domain + 1);
 		free(first);
-	} else if (strcasestr(fact->name, "serial")) {
-		learn(l, "serial", fact->value);
+		return anonymise_name(a, "host", value);
 	}
-}
-
-/* "[limit NAME]" and "origin = TEXT" of limits as they are written into a judgement. */
-static void learn_limit_line(const struct learning *l, const char *line, size_t length)
-{
-	static const char limit[] = "[limit ", origin[] = "origin = ";
-	char *text = xstrndup(line, length);
-
-	if (text_starts_with(text, limit) && text_ends_with(text, "]")) {
-		text[length - 1] = '\0';
-		learn(l, "limit", text + strlen(limit));
-	} else if (text_starts_with(text, origin)) {
-		learn(l, "origin", text + strlen(origin));
-	}
-	free(text);
-}
-
-/* Limits may come from a file that the config does not know. */
-static void learn_judgement(const struct learning *l, const struct verdicts *v)
-{
-	if (!v || !v->limits || anonymise_shipped(v->limits))
-		return;
-	learn_file(l, v->limits);
-	for (const char *line = v->limits_text; line && *line;) {
-		size_t length = strcspn(line, "\n");
-
-		learn_limit_line(l, line, length);
-		line += length + (line[length] == '\n');
-	}
-	for (size_t i = 0; i < v->count; i++) {
-		char *file = v->checks[i].place ? file_of(v->checks[i].place) : NULL;
-
-		if (file)
-			learn_file(l, file);
-		free(file);
-	}
-}
-
-void anonymiser_learn_result(struct anonymiser *a, const struct result *r)
-{
-	const struct learning l = { a, vocabulary_of(r) };
-
-	learn(&l, "run", r->run_id);
-	learn(&l, "label", r->label);
-	for (size_t i = 0; i < r->environment_count; i++)
-		learn_fact(&l, &r->environment[i]);
-	for (size_t i = 0; i < r->device_count; i++) {
-		learn(&l, "uuid", r->devices[i].uuid);
-		learn(&l, "serial", r->devices[i].serial);
-		learn(&l, "pci", r->devices[i].pci);
-	}
-	if (r->config_name)
-		learn_file(&l, r->config_name);
-	for (size_t i = 0; i < r->setting_count; i++)
-		learn_setting(&l, r, &r->settings[i]);
-	for (size_t i = 0; i < r->case_count; i++)
-		if (!r->config_name || !anonymise_shipped(r->config_name))
-			learn_label(&l, r, r->cases[i].label);
-	learn_judgement(&l, r->judgement);
-	free(l.vocabulary);
+	if (strcasestr(name, "serial"))
+		return anonymise_name(a, "serial", value);
+	if (!is_in(anonymise_facts, name) && !text_starts_with(name, "env "))
+		return NULL;
+	known = anonymise_known(a, value);
+	if (!anonymise_tells(a, known, true))
+		return known;
+	free(known);
+	return xstrdup(ANONYMISE_LEFT_OUT);
 }

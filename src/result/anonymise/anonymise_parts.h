@@ -1,4 +1,4 @@
-/* Declarations shared by the parts of the anonymiser. Private to them. */
+/* Declarations shared by the parts of the anonymiser. Private to them and to their test. */
 #ifndef GPUPROOF_RESULT_ANONYMISE_ANONYMISE_PARTS_H
 #define GPUPROOF_RESULT_ANONYMISE_ANONYMISE_PARTS_H
 
@@ -6,31 +6,52 @@
 
 #include "result/anonymise/anonymise.h"
 
-/* "host-1f6c0b22d9e4" for some bytes. The caller frees it. */
-char *pseudonym(const struct anonymiser *anonymiser, const char *kind, const char *bytes,
-		size_t length);
+enum treatment {
+	TREAT_DROP,    /* becomes "" */
+	TREAT_KEEP,    /* words of the program, of a data sheet or of a driver, and times */
+	TREAT_NAME,    /* becomes a word of `kind` */
+	TREAT_TEXT,    /* sentences: anonymise_text() */
+	TREAT_REASON,  /* TREAT_TEXT; TREAT_QUOTED of a case or a check in ERROR */
+	TREAT_QUOTED,  /* of other programs: left out, also where another text quotes it */
+	TREAT_LABEL,   /* of a suite's section: kept if a shipped config has it */
+	TREAT_CASE,    /* id of a case: its label as TREAT_LABEL */
+	TREAT_LIMIT,   /* name of a limit: kept if a shipped file has it */
+	TREAT_FILE,    /* name of a config or of limits: kept if it is that of a shipped one */
+	TREAT_PLACE,   /* "nightly.ini:12", "--set", "default" */
+	TREAT_SECTION, /* "suite transfer big" */
+	TREAT_VALUE,   /* of a setting, by its key: anonymise_setting() */
+	TREAT_INI,     /* lines of an INI file: sections and settings; all else is left out */
+	TREAT_FACT     /* of the environment, by its name: anonymise_fact() */
+};
 
-/* "quick", "quick.ini", "limits/h200.ini": shipped with the program, so it identifies nothing. */
-bool anonymise_shipped(const char *name);
+struct anonymise_rule {
+	const char *path; /* "cases[].reason", "cases[].metrics.*.unit": * is any key; TREAT_KEEP: with all that is in it */
+	enum treatment treatment;
+	const char *kind; /* TREAT_NAME */
+};
+extern const struct anonymise_rule anonymise_rules[]; /* ends with { 0 } */
 
-/* "nightly.ini:12" where a shipped config is meant. */
-bool anonymise_shipped_place(const char *origin);
+/* Facts of the environment that tell nothing, and keys whose values users think up; NULL-terminated. */
+extern const char *const anonymise_facts[];
+extern const char *const anonymise_named_keys[];
 
-/* Keys whose values users think up: labels, titles, origins. */
-bool anonymise_is_free_text(const char *key);
-/* "4711", "10.1.2.3": a name of digits and dots, which cannot be distinguished from a number inside other text. */
-bool anonymise_is_number(const char *text);
-/* `text`, a config, with such numbers replaced where its keys say that they are names. The caller frees it. */
-char *anonymise_config_numbers(const struct anonymiser *anonymiser, const char *text);
+/* "host-1f6c0b22d9e4"; the name is learned. The caller frees it, and all the following. */
+char *anonymise_name(struct anonymiser *anonymiser, const char *kind, const char *name);
+char *anonymise_label(struct anonymiser *anonymiser, const char *label);
+char *anonymise_limit(struct anonymiser *anonymiser, const char *limit);
+char *anonymise_file(struct anonymiser *anonymiser, const char *name);
+char *anonymise_place(struct anonymiser *anonymiser, const char *place);
+char *anonymise_section(struct anonymiser *anonymiser, const char *section);
+char *anonymise_setting(struct anonymiser *anonymiser, const char *key, const char *value);
+char *anonymise_ini(struct anonymiser *anonymiser, const char *text);
+char *anonymise_quoted(struct anonymiser *anonymiser, const char *text);
+char *anonymise_case(struct anonymiser *anonymiser, const char *id);
+/* NULL: the fact is left out. */
+char *anonymise_fact(struct anonymiser *anonymiser, const char *name, const char *value);
 
-bool anonymise_in_word(char c);
-/*
- * The length and kind of identifying text, recognised by its form, at `at` within `text`: UUIDs, PCI, IP and hardware
- * addresses, servers of file systems, paths. 0: nothing.
- */
-size_t anonymise_identifier(const char *text, const char *at, const char **kind);
-
-/* The command line of a run: options, numbers, devices and shipped names stay. The caller frees it. */
-char *anonymise_command(const struct anonymiser *anonymiser, const char *command);
+/* True if something in the text has the form of a path, an address, a UUID or a user's name; versions: "12.8.4.1" is none. */
+bool anonymise_tells(const struct anonymiser *anonymiser, const char *text, bool versions);
+/* The text with the learned names replaced. */
+char *anonymise_known(const struct anonymiser *anonymiser, const char *text);
 
 #endif

@@ -2,7 +2,7 @@
  * Structs as JSON objects: one row per member drives writing, reading and the error messages.
  *
  * Adding a member: one row with `.optional = true` in the table of its struct (result_fields.c, device_json.c), and the
- * same name in result.schema.json under `properties`, not under `required`. Results of earlier versions lack it and
+ * same name in result.schema.json under `properties`, not under `required`; of a string, a row in anonymise_rules.c. Results of earlier versions lack it and
  * must stay readable: it then reads as unknown or empty (codec.absent). A table ends with { 0 }. Adding a kind of
  * member: one const struct codec.
  *
