@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/former_names.h"
 #include "base/memory.h"
@@ -84,7 +85,8 @@ enum status store_open(struct store **out, const char *path, enum store_mode mod
 	*out = NULL;
 	if (db_open(&db, path, modes[mode], STORE_APPLICATION, store_migrations, err) != STATUS_OK)
 		return err->status;
-	if (mode != STORE_READ && rename_metrics(db, err) != STATUS_OK) {
+	/* Of a file that cannot be written to, series are read under the current names, but filters know the stored ones. */
+	if ((mode != STORE_READ || access(path, W_OK) == 0) && rename_metrics(db, err) != STATUS_OK) {
 		db_close(db);
 		return err->status;
 	}
