@@ -71,7 +71,7 @@ static bool encode_dy(CUtensorMap *map, const convolution_problem &p, const pixe
 	return encode_images(map, p, p.gradient, p.out_height, p.out_width, p.shape.filters, b, 1);
 }
 
-/* Of one tap, 64 channels of `filters` filters. */
+/* One tap, 64 channels of `filters` filters. */
 static bool encode_weights(CUtensorMap *map, const convolution_problem &p, unsigned filters)
 {
 	const convolution_shape &s = p.shape;

@@ -14,7 +14,7 @@ static float value_at(const void *tensor, const struct pooling_shape *s, uint64_
 	return (float)stored_value(tensor, s->precision, at);
 }
 
-/* Where the greatest pixel of a window is first. */
+/* Index of the first greatest pixel of a window. */
 static uint64_t greatest(const struct pooling_shape *s, const void *x, unsigned n,
 			 struct pooling_range h, struct pooling_range w, unsigned c)
 {
