@@ -85,7 +85,7 @@ enum status store_open(struct store **out, const char *path, enum store_mode mod
 	*out = NULL;
 	if (db_open(&db, path, modes[mode], STORE_APPLICATION, store_migrations, err) != STATUS_OK)
 		return err->status;
-	/* Of a file that cannot be written to, series are read under the current names, but filters know the stored ones. */
+	/* In a read-only file series are read under the current names, but filters know the stored ones. */
 	if ((mode != STORE_READ || access(path, W_OK) == 0) && rename_metrics(db, err) != STATUS_OK) {
 		db_close(db);
 		return err->status;
