@@ -6,7 +6,8 @@
  * ("transfer.bandwidth") or of a case's parameter ("direction").
  *
  *	static const struct figure_row figures[] = {
- *		{ .metric = "launch.time", .kind = "lines", .axis = "nodes", .facets = { "operation" } },
+ *		{ .metric = "launch.time", .kind = "lines", .axis = "nodes",
+ *		  .facets = { "operation" } },
  *		{ 0 }
  *	};
  *
