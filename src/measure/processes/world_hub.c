@@ -384,5 +384,6 @@ void *hub_run(void *context)
 	tidy(&s);
 	free(s.connections);
 	free(s.members);
+	atomic_store(&hub->done, true);
 	return NULL;
 }

@@ -180,6 +180,8 @@ static enum status join(struct world *world, struct error *err)
 			return end_rank(r, STATUS_INTERNAL, "rank 0 is on the node that listens", err);
 		if (thread_start(&t->thread, hub_run, &t->hub) != 0)
 			return end_rank(r, STATUS_NO_MEMORY, "the hub's thread cannot be started", err);
+		/* A rank exits without waiting for it. */
+		pthread_detach(t->thread);
 		t->hub_started = true;
 	}
 	for (int set = 0; set < 2; set++)
@@ -332,8 +334,8 @@ static void tcp_release(struct world *world)
 		free(t->ranks[rank].sets[1]);
 	}
 	atomic_store(&t->hub.quit, true);
-	if (t->hub_started)
-		pthread_join(t->thread, NULL);
+	while (t->hub_started && !atomic_load(&t->hub.done))
+		clock_sleep(1e-3);
 	if (t->hub.listener >= 0)
 		close(t->hub.listener);
 	munmap(t->hub.notice, sizeof(*t->hub.notice));

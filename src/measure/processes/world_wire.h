@@ -41,6 +41,7 @@ struct hub {
 	double join_seconds, silent_seconds;
 	struct world_notice *notice;
 	_Atomic bool quit; /* set by the process that carries it: close everything */
+	_Atomic bool done; /* set by the hub as the last it does */
 };
 
 /* The thread of the hub; `context` is a struct hub that outlives it. */
