@@ -48,13 +48,16 @@ extern "C" enum status kernel_cuda_checksum(struct stream *stream, const void *a
 
 	if (a->bytes == 0)
 		return STATUS_OK;
-	checksum<<<blocks < most ? blocks : most, THREADS, 0, cuda_stream_handle(stream)>>>(
-		(const unsigned char *)a->memory, a->bytes, (uintptr_t)a->memory % 8 == 0,
-		(unsigned long long *)a->out);
+	checksum < <<blocks<most ? blocks : most, THREADS, 0, cuda_stream_handle(stream)>>>(
+			   (const unsigned char *)a->memory, a->bytes,
+			   (uintptr_t)a->memory % 8 == 0, (unsigned long long *)a->out);
 	return cuda_check_launch("checksum", err);
 }
 
-/* Each part by one block, whose threads add up in a fixed order: the same numbers have the same sum. */
+/*
+ * Each part by one block, whose threads add up in a fixed order: the same numbers have the same
+ * sum.
+ */
 template <typename T> static __global__ void difference(struct difference_arguments a)
 {
 	__shared__ struct difference_part sums[THREADS];

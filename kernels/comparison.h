@@ -8,8 +8,9 @@
 #include "kernels/kernel.h"
 
 /*
- * The amount that word `index` adds to a checksum. For each index every value adds something else (odd factors and shifted xors can
- * be turned back), so a single changed word always changes the sum, and so nearly always do several.
+ * The amount that word `index` adds to a checksum. For each index every value adds something else
+ * (odd factors and shifted xors can be turned back), so a single changed word always changes the
+ * sum, and so nearly always do several.
  */
 GENERATOR_FN uint64_t checksum_word(uint64_t word, uint64_t index)
 {
@@ -21,8 +22,9 @@ GENERATOR_FN uint64_t checksum_word(uint64_t word, uint64_t index)
 }
 
 /*
- * "checksum": adds to *out, modulo 2^64, checksum_word() of every 8-byte word of `memory`, the last one filled up with
- * zeros. The same bytes have the same sum on every device, however they are aligned.
+ * "checksum": adds to *out, modulo 2^64, checksum_word() of every 8-byte word of `memory`, the last
+ * one filled up with zeros. The same bytes have the same sum on every device, however they are
+ * aligned.
  */
 struct checksum_arguments {
 	const void *memory;
@@ -38,8 +40,8 @@ struct difference_part {
 };
 
 /*
- * "difference": the sums over i < count of (x[i] / x_scale - y[i] / y_scale)^2 and of (y[i] / y_scale)^2, in double, as
- * DIFFERENCE_PARTS parts, all of which are written.
+ * "difference": the sums over i < count of (x[i] / x_scale - y[i] / y_scale)^2 and of (y[i] /
+ * y_scale)^2, in double, as DIFFERENCE_PARTS parts, all of which are written.
  */
 struct difference_arguments {
 	const void *x, *y;

@@ -31,7 +31,8 @@ static void checksum_slice(void *context, unsigned part, uint64_t begin, uint64_
 static enum status checksum_run(struct stream *stream, const void *arguments, struct error *err)
 {
 	struct checksum_work work = { .a = arguments };
-	unsigned parts = host_parallel(stream, (work.a->bytes + 7) / 8, GRAIN, checksum_slice, &work);
+	unsigned parts =
+		host_parallel(stream, (work.a->bytes + 7) / 8, GRAIN, checksum_slice, &work);
 
 	(void)err;
 	for (unsigned i = 0; i < parts && work.a->bytes > 0; i++)

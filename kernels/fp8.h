@@ -1,6 +1,7 @@
 /*
- * Numbers of one byte, for host and device: E4M3 (4 bits of exponent, 3 of fraction, no infinity) and fixed point
- * in units of 1/128. Rounding is to nearest, ties to even; what is beyond the range becomes its end.
+ * Numbers of one byte, for host and device: E4M3 (4 bits of exponent, 3 of fraction, no infinity)
+ * and fixed point in units of 1/128. Rounding is to nearest, ties to even; what is beyond the range
+ * becomes its end.
  */
 #ifndef GPUPROOF_KERNELS_FP8_H
 #define GPUPROOF_KERNELS_FP8_H

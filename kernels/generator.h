@@ -3,7 +3,8 @@
  * so any rank, device or thread makes any slice without communication, and a checker needs no
  * copy of the data. Compiles for host and device.
  *
- * The mixer is splitmix64's finaliser (Steele, Lea, Flood, OOPSLA 2014) over seed + index * golden ratio.
+ * The mixer is splitmix64's finaliser (Steele, Lea, Flood, OOPSLA 2014) over seed + index * golden
+ * ratio.
  */
 #ifndef GPUPROOF_KERNELS_GENERATOR_H
 #define GPUPROOF_KERNELS_GENERATOR_H

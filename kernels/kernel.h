@@ -10,7 +10,8 @@
  *
  * A _host.c file uses host_threads(stream) threads (kernels/launch/host_kernel.h).
  *
- * All shapes are row-major, all counts are elements, all pointers are memory of the stream's device.
+ * All shapes are row-major, all counts are elements, all pointers are memory of the stream's
+ * device.
  */
 #ifndef GPUPROOF_KERNELS_KERNEL_H
 #define GPUPROOF_KERNELS_KERNEL_H

@@ -95,8 +95,8 @@ extern "C" enum status kernel_cuda_check_reduction(struct stream *stream, const 
 		return STATUS_OK;
 	if (blocks > most) /* enough to fill the device */
 		blocks = most;
-#define CHECK(T)                                                                                   \
-	check_sums<T><<<blocks, THREADS, 0, handle>>>(a);                                          \
+#define CHECK(T)                                          \
+	check_sums<T><<<blocks, THREADS, 0, handle>>>(a); \
 	report_sum<T><<<1, 1, 0, handle>>>(a)
 	FOR_STORAGE(a.precision, CHECK)
 #undef CHECK

@@ -14,8 +14,9 @@ struct reduction_mismatch {
 
 /*
  * "check_reduction": element i must be the sum, in double, of element first + i of each rank's
- * data: FILL of `precision` with seed, seed + 1, ... seed + ranks - 1 (kernels/memory/fill.h), rounded as it
- * is stored. It may be off by `tolerance` times the sum of the magnitudes (Higham, Accuracy and
+ * data: FILL of `precision` with seed, seed + 1, ... seed + ranks - 1 (kernels/memory/fill.h),
+ * rounded as it is stored. It may be off by `tolerance` times the sum of the magnitudes (Higham,
+ * Accuracy and
  * Stability of Numerical Algorithms, 4.2: (n - 1) units of rounding in any order of summation).
  * `out` must have been set to { 0, UINT64_MAX, 0, 0, 0 } before.
  */

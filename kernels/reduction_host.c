@@ -37,9 +37,9 @@ static double expected_sum(const struct check_reduction_arguments *a, uint64_t i
 
 	*magnitude = 0;
 	for (int rank = 0; rank < a->ranks; rank++) {
-		double x = stored(
-			a->scale * (double)generator_uniform(a->seed + (uint64_t)rank, index),
-			a->precision);
+		double x = stored(a->scale * (double)generator_uniform(a->seed + (uint64_t)rank,
+								       index),
+				  a->precision);
 
 		sum += x;
 		*magnitude += fabs(x);

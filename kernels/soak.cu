@@ -11,8 +11,8 @@ struct seen {
 	struct wrong_word first;
 };
 
-static __device__ void look(struct seen *f, uint64_t offset, uint64_t address,
-			    uint64_t expected, uint64_t got)
+static __device__ void look(struct seen *f, uint64_t offset, uint64_t address, uint64_t expected,
+			    uint64_t got)
 {
 	if (got == expected)
 		return;
@@ -34,8 +34,7 @@ static __device__ void report(const struct seen *f, struct wrong_words *out)
 		count = 0;
 	__syncthreads();
 	if (f->count) {
-		unsigned long long slot =
-			atomicAdd((unsigned long long *)&out->recorded, 1ull);
+		unsigned long long slot = atomicAdd((unsigned long long *)&out->recorded, 1ull);
 
 		if (slot < WRONG_WORDS)
 			out->words[slot] = f->first;
@@ -75,8 +74,8 @@ static __global__ void soak_memory(ulonglong2 *memory, uint64_t pairs, uint64_t 
 		report(&found, out);
 }
 
-static __global__ void soak_compare(ulonglong2 *memory, const ulonglong2 *reference,
-				    uint64_t pairs, struct wrong_words *out)
+static __global__ void soak_compare(ulonglong2 *memory, const ulonglong2 *reference, uint64_t pairs,
+				    struct wrong_words *out)
 {
 	uint64_t stride = (uint64_t)gridDim.x * THREADS;
 	struct seen found = {};

@@ -1,7 +1,8 @@
 /*
  * Looking for wrong bits in memory that was written and in products that must repeat.
  *
- * Both kernels add what they find to a struct wrong_words, which was zero before the first of them; offsets are bytes.
+ * Both kernels add what they find to a struct wrong_words, which was zero before the first of them;
+ * offsets are bytes.
  */
 #ifndef GPUPROOF_KERNELS_SOAK_H
 #define GPUPROOF_KERNELS_SOAK_H
@@ -54,9 +55,10 @@ GENERATOR_FN uint64_t pattern_word(struct pattern p, uint64_t index, uint64_t ad
 }
 
 /*
- * "soak_memory": in one sweep over `words` 8-byte words (an even number, `memory` 16-byte aligned) compares each with
- * `expected` (if `check`) and then writes `next` (if `write`), from the lowest to the highest address or `descending`:
- * the moving inversions of memory tests. `first` is the index of the first word; offsets count from index 0.
+ * "soak_memory": in one sweep over `words` 8-byte words (an even number, `memory` 16-byte aligned)
+ * compares each with `expected` (if `check`) and then writes `next` (if `write`), from the lowest
+ * to the highest address or `descending`: the moving inversions of memory tests. `first` is the
+ * index of the first word; offsets count from index 0.
  */
 struct soak_memory_arguments {
 	void *memory;
@@ -67,8 +69,8 @@ struct soak_memory_arguments {
 };
 
 /*
- * "soak_compare": compares `bytes` (a multiple of 16) of `memory` with `reference`, bit by bit, and writes all ones
- * (NaN) over `memory`: a product that is not computed again is then found.
+ * "soak_compare": compares `bytes` (a multiple of 16) of `memory` with `reference`, bit by bit, and
+ * writes all ones (NaN) over `memory`: a product that is not computed again is then found.
  */
 struct soak_compare_arguments {
 	void *memory;

@@ -18,9 +18,8 @@ static void look(struct wrong_words *found, uint64_t offset, const uint64_t *at,
 	uint64_t got = *at;
 
 	if (found->recorded < WRONG_WORDS)
-		found->words[found->recorded++] = (struct wrong_word){
-			offset, (uint64_t)(uintptr_t)at, expected, got
-		};
+		found->words[found->recorded++] =
+			(struct wrong_word){ offset, (uint64_t)(uintptr_t)at, expected, got };
 	found->count++;
 	found->flipped |= got ^ expected;
 }
@@ -36,8 +35,7 @@ static void merge(struct wrong_words *out, const struct wrong_words *parts, unsi
 	}
 }
 
-static void sweep_word(const struct soak_memory_arguments *a, uint64_t i,
-		       struct wrong_words *found)
+static void sweep_word(const struct soak_memory_arguments *a, uint64_t i, struct wrong_words *found)
 {
 	uint64_t *at = (uint64_t *)a->memory + i;
 	uint64_t index = a->first + i, address = (uint64_t)(uintptr_t)at;

@@ -154,8 +154,8 @@ static __device__ __forceinline__ void store_pack(T *p, const M *in, uint64_t i,
 }
 
 /*
- * The same in two steps, for kernels that read several tensors: a thread waits for what it converts, so it asks for
- * everything first. p + i allows one access.
+ * The same in two steps, for kernels that read several tensors: a thread waits for what it
+ * converts, so it asks for everything first. p + i allows one access.
  */
 template <int V, typename T>
 static __device__ __forceinline__ pack<T, V> fetch_pack(const T *p, uint64_t i)
@@ -187,7 +187,9 @@ static inline unsigned grid_for(uint64_t items, unsigned threads)
 	return blocks < 1 ? 1 : blocks > 0x7FFFFFFF ? 0x7FFFFFFF : (unsigned)blocks;
 }
 
-/* Threads side by side for rows of `columns` in packs of V: a warp, or less when rows are narrow. */
+/*
+ * Threads side by side for rows of `columns` in packs of V: a warp, or less when rows are narrow.
+ */
 static inline unsigned lanes_for(uint64_t columns, unsigned V)
 {
 	unsigned lanes = 32;
@@ -198,40 +200,40 @@ static inline unsigned lanes_for(uint64_t columns, unsigned V)
 }
 
 /* Calls expression(T) for the storage type T of `precision`; false when there is none. */
-#define FOR_STORAGE(precision, CALL)                                                               \
-	switch (precision) {                                                                       \
-	case PRECISION_FP64:                                                                       \
-		CALL(double);                                                                      \
-		break;                                                                             \
-	case PRECISION_FP32:                                                                       \
-	case PRECISION_TF32:                                                                       \
-		CALL(float);                                                                       \
-		break;                                                                             \
-	case PRECISION_FP16:                                                                       \
-		CALL(half);                                                                        \
-		break;                                                                             \
-	case PRECISION_BF16:                                                                       \
-		CALL(bfloat16);                                                                    \
-		break;                                                                             \
-	default:                                                                                   \
-		break;                                                                             \
+#define FOR_STORAGE(precision, CALL) \
+	switch (precision) {         \
+	case PRECISION_FP64:         \
+		CALL(double);        \
+		break;               \
+	case PRECISION_FP32:         \
+	case PRECISION_TF32:         \
+		CALL(float);         \
+		break;               \
+	case PRECISION_FP16:         \
+		CALL(half);          \
+		break;               \
+	case PRECISION_BF16:         \
+		CALL(bfloat16);      \
+		break;               \
+	default:                     \
+		break;               \
 	}
 
 /* The same for kernels that are not written for FP64. */
-#define FOR_STORED_FLOATS(precision, CALL)                                                         \
-	switch (precision) {                                                                       \
-	case PRECISION_FP32:                                                                       \
-	case PRECISION_TF32:                                                                       \
-		CALL(float);                                                                       \
-		break;                                                                             \
-	case PRECISION_FP16:                                                                       \
-		CALL(half);                                                                        \
-		break;                                                                             \
-	case PRECISION_BF16:                                                                       \
-		CALL(bfloat16);                                                                    \
-		break;                                                                             \
-	default:                                                                                   \
-		break;                                                                             \
+#define FOR_STORED_FLOATS(precision, CALL) \
+	switch (precision) {               \
+	case PRECISION_FP32:               \
+	case PRECISION_TF32:               \
+		CALL(float);               \
+		break;                     \
+	case PRECISION_FP16:               \
+		CALL(half);                \
+		break;                     \
+	case PRECISION_BF16:               \
+		CALL(bfloat16);            \
+		break;                     \
+	default:                           \
+		break;                     \
 	}
 
 #endif

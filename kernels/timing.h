@@ -14,7 +14,10 @@ struct empty_arguments {
 	uint64_t *counter; /* one more after each launch; NULL: none */
 };
 
-/* "flush_cache": writes `bytes` of scratch memory, so that nothing else is left in the last-level cache. */
+/*
+ * "flush_cache": writes `bytes` of scratch memory, so that nothing else is left in the last-level
+ * cache.
+ */
 struct flush_cache_arguments {
 	void *scratch;
 	uint64_t bytes;

@@ -1,6 +1,6 @@
 /*
- * Cost of allocating and freeing memory, of failing at it, and of starting a process: one operation a
- * file, suites/alloc/alloc.h names them.
+ * Cost of allocating and freeing memory, of failing at it, and of starting a process: one operation
+ * a file, suites/alloc/alloc.h names them.
  */
 #include "suites/alloc/alloc.h"
 
@@ -71,16 +71,16 @@ static const struct key keys[] = {
 	  .fallback = "once, copy, double, map",
 	  .choices = growths,
 	  .parameter = "growth",
-	  .help = "grow: all at once, or step by step: copy to a larger block, to one of twice "
-		  "the size, or map memory into reserved addresses (vmm)" },
+	  .help = "grow: all at once, or step by step: copy to a larger block, to one of twice the "
+		  "size, or map memory into reserved addresses (vmm)" },
 	{ .name = "scenarios",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "checkerboard, alternating",
 	  .choices = scenarios,
 	  .parameter = "scenario",
-	  .help = "fragment: every other block freed, or training steps with batches of "
-		  "different size" },
+	  .help = "fragment: every other block freed, or training steps with batches of different "
+		  "size" },
 	{ .name = "loadings",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -117,18 +117,17 @@ static const char *const axes[] = { "allocators", "operations", "states",  "fill
 				    "loadings",   "sizes",      NULL };
 
 /* Metrics of one step of the staircase. */
-#define START(what, help_time, help_memory)                                                        \
-	{ "alloc.start_time_" what, "s", BETTER_LOWER, 0, help_time },                             \
-		{ "alloc.start_memory_" what, "B", BETTER_LOWER, 0, help_memory },                 \
-	{                                                                                          \
-		"alloc.start_resident_" what, "B", BETTER_LOWER, 0,                                \
-			"the same in host memory of the process"                                   \
+#define START(what, help_time, help_memory)                                        \
+	{ "alloc.start_time_" what, "s", BETTER_LOWER, 0, help_time },             \
+		{ "alloc.start_memory_" what, "B", BETTER_LOWER, 0, help_memory }, \
+	{                                                                          \
+		"alloc.start_resident_" what, "B", BETTER_LOWER, 0,                \
+			"the same in host memory of the process"                   \
 	}
 
 static const struct metric metrics[] = {
 	{ "alloc.latency", "s", BETTER_LOWER, 1,
-	  "one call that allocates or frees; ordinary and registered host memory is touched in "
-	  "it",
+	  "one call that allocates or frees; ordinary and registered host memory is touched in it",
 	  METRIC_HOST },
 	{ "alloc.latency_p95", "s", BETTER_LOWER, 0, "19 of 20 calls are faster", METRIC_HOST },
 	{ "alloc.latency_p99", "s", BETTER_LOWER, 0,
@@ -252,15 +251,16 @@ static const struct table_row tables[] = {
 	{ 0 },
 };
 
-static const struct word_row words[] = { ALLOCATOR_WORDS,
-					 { "fill", "*", "card * full" },
-					 { "growth", "once", "all at once" },
-					 { "growth", "copy", "by copying" },
-					 { "growth", "double", "by copying, doubled" },
-					 { "growth", "map", "by mapping" },
-					 { "loading", "lazy", "lazy loading" },
-					 { "loading", "eager", "eager loading" },
-					 { 0 },
+static const struct word_row words[] = {
+	ALLOCATOR_WORDS,
+	{ "fill", "*", "card * full" },
+	{ "growth", "once", "all at once" },
+	{ "growth", "copy", "by copying" },
+	{ "growth", "double", "by copying, doubled" },
+	{ "growth", "map", "by mapping" },
+	{ "loading", "lazy", "lazy loading" },
+	{ "loading", "eager", "eager loading" },
+	{ 0 },
 };
 
 static enum status alloc_run(struct run *run, struct error *err)

@@ -34,8 +34,8 @@ static const struct key keys[] = {
 	  .fallback = "fp32, fp16, fp64, memory, links",
 	  .choices = loads,
 	  .parameter = "load",
-	  .help = "fp32, fp16, fp64: matrix products; memory: patterns over the free memory; links: "
-		  "transfers and collectives during products" },
+	  .help = "fp32, fp16, fp64: matrix products; memory: patterns over the free memory; "
+		  "links: transfers and collectives during products" },
 	{ .name = "duration",
 	  .type = KEY_DURATION,
 	  .fallback = "10min",
@@ -83,8 +83,8 @@ static const struct key keys[] = {
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1e6,
-	  .help = "wrong bits that are planted on each device in each slice, to see that they are found: "
-		  "the case is then FAILED" },
+	  .help = "wrong bits that are planted on each device in each slice, to see that they are "
+		  "found: the case is then FAILED" },
 	{ 0 },
 };
 
@@ -120,13 +120,14 @@ enum burn_load burn_load_of(const struct plan_case *c)
 
 static enum precision precision_of(enum burn_load load)
 {
-	return load == BURN_FP16 ? PRECISION_FP16 :
-	       load == BURN_FP64 ? PRECISION_FP64 : PRECISION_FP32;
+	return load == BURN_FP16   ? PRECISION_FP16
+	       : load == BURN_FP64 ? PRECISION_FP64
+				   : PRECISION_FP32;
 }
 
 /*
- * The number of a slice as a parameter, which no INI key has. Values are borrowed by the plan, so they live as long as
- * the program.
+ * The number of a slice as a parameter, which no INI key has. Values are borrowed by the plan, so
+ * they live as long as the program.
  */
 static const struct key slice_key = { .name = "slice", .type = KEY_INTEGER };
 
@@ -196,8 +197,7 @@ static enum status plan_slice(struct plan *plan, struct plan_case *point, size_t
 	if (!(info->capabilities & precision_capability(precision_of(load))))
 		snprintf(reason, sizeof(reason), "%s has no %s", info->id,
 			 precision_name(precision_of(load)));
-	else if (load == BURN_LINKS && count > 1 &&
-		 !(info->capabilities & DEVICE_HAS_COLLECTIVES))
+	else if (load == BURN_LINKS && count > 1 && !(info->capabilities & DEVICE_HAS_COLLECTIVES))
 		snprintf(reason, sizeof(reason), "%s has no collectives", info->id);
 	point->device_bytes = bytes_of(point, load, info, (int)count);
 	point->host_bytes = load == BURN_LINKS
@@ -207,7 +207,10 @@ static enum status plan_slice(struct plan *plan, struct plan_case *point, size_t
 	return plan_add_ranks(plan, point, first, (int)count, *reason ? reason : NULL, err);
 }
 
-/* All slices come with the first load, so that the loads take turns: a device is tried hot, and cold, by each. */
+/*
+ * All slices come with the first load, so that the loads take turns: a device is tried hot, and
+ * cold, by each.
+ */
 static enum status burn_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	const struct setting *all = section_setting(point->section, "loads");
@@ -219,8 +222,8 @@ static enum status burn_expand(struct plan *plan, struct plan_case *point, struc
 	if (point->parameters[0].value != all->values)
 		return STATUS_OK;
 	if (section_integer(point->section, "size") % 16)
-		return error_set(err, STATUS_USAGE, "[suite burn] size = %" PRId64
-				 ": must be a multiple of 16",
+		return error_set(err, STATUS_USAGE,
+				 "[suite burn] size = %" PRId64 ": must be a multiple of 16",
 				 section_integer(point->section, "size"));
 	if (slices > SLICES_MOST)
 		return error_set(err, STATUS_USAGE,
@@ -289,8 +292,8 @@ static enum status burn_run(struct run *run, struct error *err)
 	size_t readings, throttled;
 	enum status status;
 
-	b.recorder = watch_begin(b.device, section_real(section, "reading"),
-				    interval_seconds(section));
+	b.recorder =
+		watch_begin(b.device, section_real(section, "reading"), interval_seconds(section));
 	burn_hand_over(&b, true);
 	telemetry_window_begin(run->telemetry);
 	b.deadline = clock_seconds() + run->c->fixed_seconds;
@@ -338,7 +341,7 @@ static const struct aspect_row aspects[] = {
 	{ "burn.traffic", NULL, NULL, ASPECT_LINK },
 	{ "burn.wrong", NULL, NULL, ASPECT_CORRECTNESS },
 	{ "burn.found", NULL, NULL, ASPECT_CORRECTNESS },
-	{ 0 }
+	{ 0 },
 };
 
 const struct suite suite_burn = {

@@ -1,7 +1,7 @@
 /*
- * Collectives between devices, one rank each. The operations of a sample run in one stream, enqueued
- * before the ranks start together; a sample lasts as long as on the slowest rank. Verified on every
- * rank before and after timing.
+ * Collectives between devices, one rank each. The operations of a sample run in one stream,
+ * enqueued before the ranks start together; a sample lasts as long as on the slowest rank. Verified
+ * on every rank before and after timing.
  *
  * Times and bandwidths mean what nccl-tests' mean: the size is that of the whole tensor, of which a
  * rank has one part in all_gather, reduce_scatter and all_to_all.
@@ -54,8 +54,8 @@ static const struct key keys[] = {
 	  .list = true,
 	  .fallback = "auto",
 	  .choices = transport_names,
-	  .help = "between devices: nccl, peer_copy, host_copy; host: shared_memory; auto: first of "
-		  "them" },
+	  .help = "between devices: nccl, peer_copy, host_copy; host: shared_memory; auto: first "
+		  "of them" },
 	{ .name = "devices",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -74,9 +74,12 @@ static const struct key keys[] = {
 	{ 0 },
 };
 
-/* Devices first: cases of the same ranks follow one another, and share their processes and communicator. */
-static const char *const axes[] = { "devices", "transport", "operations", "precisions", "placement",
-				    "launch",  "sizes",     NULL };
+/*
+ * Devices first: cases of the same ranks follow one another, and share their processes and
+ * communicator.
+ */
+static const char *const axes[] = { "devices",   "transport", "operations", "precisions",
+				    "placement", "launch",    "sizes",      NULL };
 
 static const struct metric metrics[] = {
 	{ "collective.busbw", "B/s", BETTER_HIGHER, 1,
@@ -98,12 +101,15 @@ static const struct figure_row figures[] = {
 	  .logarithmic = true,
 	  .fitted = true,
 	  .facets = { "operation" } },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct word_row words[] = { PRECISION_WORDS, TRANSPORT_WORDS, { 0 } };
 
-/* Filling and checking, roughly. Opening the communicator takes the first case most of a second, and counts on all. */
+/*
+ * Filling and checking, roughly. Opening the communicator takes the first case most of a second,
+ * and counts on all.
+ */
 static double setup_seconds(const struct device_info *info, uint64_t bytes, int ranks)
 {
 	double rate = device_is_host(info) ? 0.8e9 / ranks : 100e9;
@@ -164,7 +170,7 @@ static enum status collective_expand(struct plan *plan, struct plan_case *point,
 static const struct aspect_row aspects[] = {
 	{ "collective.busbw", NULL, NULL, ASPECT_LINK },
 	{ "collective.algbw", NULL, NULL, ASPECT_LINK },
-	{ 0 }
+	{ 0 },
 };
 
 static void *open_state(void)

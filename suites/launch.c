@@ -1,6 +1,6 @@
 /*
- * Cost of making a device do something: launching, waiting, graphs, callbacks. Calls of the host are on the
- * host's clock; what the device takes between two kernels is on its own.
+ * Cost of making a device do something: launching, waiting, graphs, callbacks. Calls of the host
+ * are on the host's clock; what the device takes between two kernels is on its own.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -42,9 +42,8 @@ static const struct key keys[] = {
 	  .parameter = "operation",
 	  .help = "latency: launch and wait; enqueue: launch alone; throughput: many, then wait; "
 		  "back_to_back: on the device; record: the same, an event after each; handover: "
-		  "two "
-		  "streams in turns, each waits for the other's; graph; event, stream_sync: wait; "
-		  "callback" },
+		  "two streams in turns, each waits for the other's; graph; event, stream_sync: "
+		  "wait; callback" },
 	{ .name = "nodes",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -61,8 +60,8 @@ static const struct metric metrics[] = {
 	{ "launch.time", "s", BETTER_LOWER, 1,
 	  "one operation; of graph: launching all its kernels and waiting for them", METRIC_HOST },
 	{ "launch.time_p95", "s", BETTER_LOWER, 0, "19 of 20 are faster", METRIC_HOST },
-	{ "launch.time_p99", "s", BETTER_LOWER, 0,
-	  "99 of 100 are faster; from 100 samples or more", METRIC_HOST },
+	{ "launch.time_p99", "s", BETTER_LOWER, 0, "99 of 100 are faster; from 100 samples or more",
+	  METRIC_HOST },
 	{ "launch.first", "s", BETTER_LOWER, 0, "the first of the case", METRIC_HOST },
 	{ "launch.time_per_kernel", "s", BETTER_LOWER, 0, "of a graph: its time over its kernels",
 	  METRIC_HOST },
@@ -293,11 +292,10 @@ static enum status verify_handover(struct launcher *l, struct error *err)
 	    backend_stream_synchronize(l->streams[1], err) != STATUS_OK)
 		return err->status;
 	if (clock_seconds() - start < 0.99 * spin.seconds)
-		return error_set(
-			err, STATUS_MISMATCH,
-			"the other stream went on after %.3g ms; the kernel that it waits for "
-			"takes %.3g ms",
-			1e3 * (clock_seconds() - start), 1e3 * spin.seconds);
+		return error_set(err, STATUS_MISMATCH,
+				 "the other stream went on after %.3g ms; the kernel that it waits "
+				 "for takes %.3g ms",
+				 1e3 * (clock_seconds() - start), 1e3 * spin.seconds);
 	return verify_launches(l, err);
 }
 

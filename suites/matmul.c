@@ -43,8 +43,7 @@ static const struct key keys[] = {
 	  .choices = implementations,
 	  .parameter = "implementation",
 	  .help = "blas: the library as it comes (cublasGemmEx, OpenBLAS); lt: cuBLASLt's fastest "
-		  "by "
-		  "search; own kernels: simt (fp32), half2 (fp16_acc16), tensor (fp16, bf16)" },
+		  "by search; own kernels: simt (fp32), half2 (fp16_acc16), tensor (fp16, bf16)" },
 	{ .name = "transposes",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -67,8 +66,7 @@ static const struct key keys[] = {
 	  .max = 32768,
 	  .parameter = "scale",
 	  .help = "operands are uniform in [-scale, scale): shows where FP16 overflows and where "
-		  "it "
-		  "loses digits; other than 1 for up to 1024 x 1024 x 1024" },
+		  "it loses digits; other than 1 for up to 1024 x 1024 x 1024" },
 	{ .name = "search_time",
 	  .type = KEY_DURATION,
 	  .fallback = "1s",
@@ -91,7 +89,8 @@ static const struct metric metrics[] = {
 	  METRIC_EXACT },
 	{ "matmul.subnormal", "1", BETTER_NONE, 0,
 	  "with a scale other than 1: share of the operands that are stored as subnormal numbers "
-	  "or zero, with digits lost", METRIC_EXACT },
+	  "or zero, with digits lost",
+	  METRIC_EXACT },
 	{ "matmul.candidates", "1", BETTER_NONE, 0,
 	  "implementation lt: algorithms that were timed to find the fastest" },
 	{ "matmul.search_gain", "1", BETTER_HIGHER, 0,
@@ -102,15 +101,17 @@ static const struct metric metrics[] = {
 	  "for this product" },
 	{ "matmul.error", "1", BETTER_LOWER, 0,
 	  "relative Frobenius norm of the error against a double-precision product of the operands "
-	  "as stored", METRIC_EXACT },
+	  "as stored",
+	  METRIC_EXACT },
 	{ "matmul.error_total", "1", BETTER_LOWER, 0,
 	  "the same against the operands before they were rounded from FP32: what a lower "
-	  "precision costs in all", METRIC_EXACT },
+	  "precision costs in all",
+	  METRIC_EXACT },
 	{ 0 },
 };
 
 /* FP16 against FP32, below each chart. */
-#define BY_PRECISION                                                                               \
+#define BY_PRECISION \
 	.kind = "bars", .bars = { "precision" }, .compare = { "precision", "fp16", "fp32" }
 
 static const struct figure_row figures[] = {
@@ -120,13 +121,14 @@ static const struct figure_row figures[] = {
 	{ 0 },
 };
 
-static const struct word_row words[] = { PRECISION_WORDS,
-					 { "implementation", "blas", "BLAS" },
-					 { "implementation", "lt", "cuBLASLt by search" },
-					 { "implementation", "simt", "own kernel, ordinary units" },
-					 { "implementation", "half2", "own kernel, pairs" },
-					 { "implementation", "tensor", "own kernel, tensor cores" },
-					 { 0 },
+static const struct word_row words[] = {
+	PRECISION_WORDS,
+	{ "implementation", "blas", "BLAS" },
+	{ "implementation", "lt", "cuBLASLt by search" },
+	{ "implementation", "simt", "own kernel, ordinary units" },
+	{ "implementation", "half2", "own kernel, pairs" },
+	{ "implementation", "tensor", "own kernel, tensor cores" },
+	{ 0 },
 };
 
 static enum status launch_products(void *state, unsigned batch, struct error *err)
@@ -207,9 +209,8 @@ static void record_error(struct run *run, const struct operands *o)
 		"every element against a double-precision product, before and after timing";
 	const char *sums = "eight signed sums of every row against a double-precision product, "
 			   "before and after timing";
-	const char *range =
-		"every element against a double-precision product, infinite where that is "
-		"beyond the format's range, before and after timing";
+	const char *range = "every element against a double-precision product, infinite where that "
+			    "is beyond the format's range, before and after timing";
 	bool scaled = o->problem.scale != 1;
 
 	if (scaled) {
@@ -315,7 +316,7 @@ static const struct aspect_row aspects[] = {
 	{ "matmul.throughput", NULL, NULL, ASPECT_PRODUCTS },
 	{ "matmul.error", NULL, NULL, ASPECT_CORRECTNESS },
 	{ "matmul.error_total", NULL, NULL, ASPECT_CORRECTNESS },
-	{ 0 }
+	{ 0 },
 };
 
 const struct suite suite_matmul = {

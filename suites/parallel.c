@@ -1,7 +1,7 @@
 /*
  * One training step of a multilayer perceptron, split over devices by every strategy that
- * suites/parallel/modes/mode_*.c describes. A split is timed only after it was found to compute what one
- * device computes.
+ * suites/parallel/modes/mode_*.c describes. A split is timed only after it was found to compute
+ * what one device computes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -123,23 +123,21 @@ static const struct key keys[] = {
 	  .type = KEY_TEXT,
 	  .fallback = "none",
 	  .help = "activations that backward computes again: none, sqrt or segments:4; layer: each "
-		  "by itself, which saves "
-		  "nothing" },
+		  "by itself, which saves nothing" },
 	{ .name = "search_time",
 	  .type = KEY_DURATION,
 	  .fallback = "100ms",
 	  .min = 0,
 	  .max = 60,
 	  .help = "per product: looking for the fastest algorithm, from 500ms on under load "
-		  "without rest, as "
-		  "in steps; 0: the library's choice" },
+		  "without rest, as in steps; 0: the library's choice" },
 	{ .name = "collective_multiprocessors",
 	  .type = KEY_INTEGER,
 	  .fallback = "-1",
 	  .min = -1,
 	  .max = 1024,
-	  .help = "held by collectives at most, left free by concurrent products; 0: no limit; -1: by "
-		  "mode" },
+	  .help = "held by collectives at most, left free by concurrent products; 0: no limit; -1: "
+		  "by mode" },
 	{ .name = "transport",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -191,8 +189,9 @@ static const struct key keys[] = {
 	  .max = 1e15,
 	  .help = "largest step that the reference follows; above it a smaller model is verified" },
 	/*
-	 * A sample's first step begins on devices that were idle, and its end waits for all streams: some 60 us on two H200s.
-	 * So a sample has more short steps than other suites would put into it.
+	 * A sample's first step begins on devices that were idle, and its end waits for all
+	 * streams: some 60 us on two H200s. So a sample has more short steps than other suites
+	 * would put into it.
 	 */
 	{ .name = "sample_time",
 	  .type = KEY_DURATION,
@@ -200,24 +199,25 @@ static const struct key keys[] = {
 	  .min = 1e-6,
 	  .max = 10,
 	  .help = "least duration of one sample; short steps are batched to reach it, and those of "
-		  "zero1 and "
-		  "zero2, whose end overlaps the next step, by four, or as many as a queue "
-		  "holds" },
+		  "zero1 and zero2, whose end overlaps the next step, by four, or as many as a "
+		  "queue holds" },
 	{ .name = "iterations",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1e6,
 	  .help = "samples of each series; 0: the stop rule decides" },
-	{ 0 }
+	{ 0 },
 };
 
-static const char *const axes[] = { "precision",    "batch",  "modes", "devices",
-				    "microbatches", "bucket", "hybrid", "batch_mode",
-				    "width",        "transport",
-				    "launch",       "overlap", NULL };
+static const char *const axes[] = { "precision", "batch",   "modes",      "devices", "microbatches",
+				    "bucket",    "hybrid",  "batch_mode", "width",   "transport",
+				    "launch",    "overlap", NULL };
 
-/* In addition to samples: starting ranks, the reference, the search, the first steps; several ranks measure two more series. */
+/*
+ * In addition to samples: starting ranks, the reference, the search, the first steps; several ranks
+ * measure two more series.
+ */
 static double setup_seconds(const struct setup *setup, const struct section *section,
 			    const struct device_info *info)
 {
@@ -227,7 +227,10 @@ static double setup_seconds(const struct setup *setup, const struct section *sec
 	double step = setup_flops(setup) / estimate_flops(info, setup->precision) / setup->ranks;
 	double reference = fmin(setup_flops(setup), section_real(section, "verify_flops")) / 2e9;
 	double search = (setup->ranks > 1 ? 12 : 5) * section_real(section, "search_time");
-	/* Steps under a power limit scatter, so they mostly use up max_time; short ones share a sample. */
+	/*
+	 * Steps under a power limit scatter, so they mostly use up max_time; short ones share a
+	 * sample.
+	 */
 	double enough = samples * fmax(4 * step, section_real(section, "sample_time"));
 	double series = fmax(samples * step, fmin(enough, section_real(section, "max_time")));
 
@@ -281,7 +284,10 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 
 	if (setup_from_case(&setup, point, err) != STATUS_OK)
 		return err->status;
-	/* Not a refusal: the sweep's product has these combinations, the config did not ask for them. */
+	/*
+	 * Not a refusal: the sweep's product has these combinations, the config did not ask for
+	 * them.
+	 */
 	if ((setup.mode == mode_find("single")) != (setup.ranks == 1))
 		return STATUS_OK;
 	if (!setup.mode->microbatched && !plan_drop_axis(point, "microbatches"))
@@ -312,7 +318,8 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 	    setup.grid.data * setup.grid.tensor * setup.grid.pipeline != setup.ranks)
 		return STATUS_OK;
 	for (size_t i = 0; i < plan->device_count; i++)
-		if (plan_first_of_backend(plan, i) && plan_on(plan, point, &setup, i, err) != STATUS_OK)
+		if (plan_first_of_backend(plan, i) &&
+		    plan_on(plan, point, &setup, i, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -383,8 +390,9 @@ static void note_slowed(struct run *run, double share)
 {
 	if (share >= SLOWED_SHARE_TOLD)
 		run_note(run,
-			 "Of the predicted time %.0f %% is what products and collectives take longer side by side, by "
-			 "factors found on eight H200s over NCCL: the run does not measure them.",
+			 "Of the predicted time %.0f %% is what products and collectives take "
+			 "longer side by side, by factors found on eight H200s over NCCL: the run "
+			 "does not measure them.",
 			 fmax(1, 100 * share));
 }
 

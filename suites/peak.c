@@ -1,6 +1,7 @@
 /*
- * Maximum rate of calculation of a device, by kernels that do nothing else, and the roofline between that and its memory:
- * the same operation a few times on each number read, then ever more often. Every result is known to the last bit.
+ * Maximum rate of calculation of a device, by kernels that do nothing else, and the roofline
+ * between that and its memory: the same operation a few times on each number read, then ever more
+ * often. Every result is known to the last bit.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -31,9 +32,8 @@ static const struct key keys[] = {
 	  .choices = units,
 	  .parameter = "unit",
 	  .help = "fma: multiply-adds in registers (fp64, fp32, fp16 in pairs); tensor: tensor "
-		  "cores (tf32, "
-		  "fp16, bf16, fp8, int8); roofline: multiply-adds on numbers from memory (fp64, "
-		  "fp32)" },
+		  "cores (tf32, fp16, bf16, fp8, int8); roofline: multiply-adds on numbers from "
+		  "memory (fp64, fp32)" },
 	{ .name = "precisions",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -70,11 +70,12 @@ static const struct metric metrics[] = {
 	{ 0 },
 };
 
-static const struct word_row words[] = { PRECISION_WORDS,
-					 { "unit", "fma", "multiply-add units" },
-					 { "unit", "tensor", "tensor cores" },
-					 { "unit", "roofline", "numbers from memory" },
-					 { 0 },
+static const struct word_row words[] = {
+	PRECISION_WORDS,
+	{ "unit", "fma", "multiply-add units" },
+	{ "unit", "tensor", "tensor cores" },
+	{ "unit", "roofline", "numbers from memory" },
+	{ 0 },
 };
 
 /* Precisions in the order of the words of `precisions`; fp16 in registers is FP16 throughout. */
@@ -82,7 +83,10 @@ static const enum precision precision_of[] = { PRECISION_FP64, PRECISION_FP32, P
 					       PRECISION_TF32, PRECISION_BF16, PRECISION_FP8,
 					       PRECISION_INT8 };
 
-/* Lanes of a multiprocessor and of a core, and operations of each chain: some tenths of a millisecond. */
+/*
+ * Lanes of a multiprocessor and of a core, and operations of each chain: some tenths of a
+ * millisecond.
+ */
 #define GPU_LANES 2048
 #define CPU_LANES 256
 #define FMA_STEPS 8192
@@ -138,16 +142,21 @@ static const char *obstacle(enum unit unit, enum precision precision,
 	return reason;
 }
 
-/* The launches that a case has at least, and what all numbers take to the CPU, twice: many steps are no hang. */
+/*
+ * The launches that a case has at least, and what all numbers take to the CPU, twice: many steps
+ * are no hang.
+ */
 static double roofline_seconds(const struct plan_case *c, enum precision precision,
 			       const struct device_info *info)
 {
 	double size = (double)section_integer(c->section, "size");
 	double launches = (double)section_integer(c->section, "min_samples") +
 			  (double)section_integer(c->section, "warmup") + 4;
-	double work = 2 * (double)case_integer(c, "steps") * size / (double)precision_bytes(precision);
+	double work =
+		2 * (double)case_integer(c, "steps") * size / (double)precision_bytes(precision);
 
-	return launches * (work / estimate_flops(info, precision) + 2 * size / estimate_memory_rate(info)) +
+	return launches * (work / estimate_flops(info, precision) +
+			   2 * size / estimate_memory_rate(info)) +
 	       2 * size / PACE_HOST_COPY;
 }
 
@@ -164,8 +173,7 @@ static enum status peak_expand(struct plan *plan, struct plan_case *point, struc
 	for (size_t i = 0; i < plan->device_count; i++) {
 		const struct device_info *info = &plan->devices[i];
 		char text[128];
-		const char *reason =
-			obstacle(unit, precision, info, text, sizeof(text));
+		const char *reason = obstacle(unit, precision, info, text, sizeof(text));
 
 		point->setup_seconds =
 			0.05 + (unit == ROOFLINE ? roofline_seconds(point, precision, info) : 0);
@@ -375,8 +383,7 @@ static enum status peak_run(struct run *run, struct error *err)
 	record(run, &w, time);
 	snprintf(method, sizeof(method),
 		 "%" PRIu64 " of %" PRIu64
-		 " results against the CPU's, to the last bit, before and "
-		 "after timing",
+		 " results against the CPU's, to the last bit, before and after timing",
 		 w.unit == ROOFLINE ? looked_at(&w) : w.count, w.count);
 	run_verified(run, method, NAN, NAN);
 out:
@@ -387,7 +394,7 @@ out:
 static const struct aspect_row aspects[] = {
 	{ "peak.throughput", NULL, NULL, ASPECT_PRODUCTS },
 	{ "peak.bandwidth", NULL, NULL, ASPECT_MEMORY },
-	{ 0 }
+	{ 0 },
 };
 
 const struct suite suite_peak = {

@@ -26,8 +26,7 @@ static const struct key keys[] = {
 	  .choices = names,
 	  .parameter = "check",
 	  .help = "clock: a kernel of known duration; empty: a sample of nothing; slowdown, "
-		  "corruption: planted and "
-		  "found; telemetry: watching changes nothing" },
+		  "corruption: planted and found; telemetry: watching changes nothing" },
 	{ .name = "duration",
 	  .type = KEY_DURATION,
 	  .fallback = "1ms",

@@ -1,9 +1,10 @@
 /*
- * Device memory: how fast a device reads and writes it, in the operations of the STREAM benchmark and in those that
- * bound them. Bytes are counted as BabelStream does: each array that an operation reads or writes, once.
+ * Device memory: how fast a device reads and writes it, in the operations of the STREAM benchmark
+ * and in those that bound them. Bytes are counted as BabelStream does: each array that an operation
+ * reads or writes, once.
  *
- * Kernels have variants (accesses in flight, block size, caching); which one is best differs between devices and
- * sizes, so each case tries them shortly and takes the fastest for its samples.
+ * Kernels have variants (accesses in flight, block size, caching); which one is best differs
+ * between devices and sizes, so each case tries them shortly and takes the fastest for its samples.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -115,7 +116,8 @@ static double setup_seconds(const struct device_info *info, enum stream_operatio
 	double passes = operation == STREAM_RANDOM || operation == STREAM_STRIDED ? 30 : 15;
 	double reference = stream_shapes[operation].out ? 0 : (double)bytes / 8e9;
 
-	return 0.02 + reference + passes * counted_bytes(operation, bytes) / estimate_memory_rate(info);
+	return 0.02 + reference +
+	       passes * counted_bytes(operation, bytes) / estimate_memory_rate(info);
 }
 
 static enum status stream_expand(struct plan *plan, struct plan_case *point, struct error *err)
@@ -253,12 +255,11 @@ static enum status measure(struct stream_case *c, struct error *err)
 		run_verified(c->run, "against the exact sum, before and after timing", error,
 			     stream_dot_tolerance(stream_elements(c)));
 	else
-		run_verified(
-			c->run,
-			c->out.memory
-				? "every element against the generator, before and after timing"
-				: "against the generator's sum, before and after timing",
-			NAN, NAN);
+		run_verified(c->run,
+			     c->out.memory ? "every element against the generator, before and "
+					     "after timing"
+					   : "against the generator's sum, before and after timing",
+			     NAN, NAN);
 	return STATUS_OK;
 }
 
@@ -276,7 +277,7 @@ static enum status stream_run(struct run *run, struct error *err)
 
 static const struct aspect_row aspects[] = {
 	{ "stream.bandwidth", NULL, NULL, ASPECT_MEMORY },
-	{ 0 }
+	{ 0 },
 };
 
 const struct suite suite_stream = {

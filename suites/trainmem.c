@@ -21,7 +21,10 @@ static const char *const losses[] = { "device", "host", NULL };
 static const char *const offloads[] = { "none", "host", NULL };
 static const char *const limiters[] = { "allocator", "filler", NULL };
 
-/* A process of a search, or of a step's memory account, is killed after this and four times what its steps should take. */
+/*
+ * A process of a search, or of a step's memory account, is killed after this and four times what
+ * its steps should take.
+ */
 #define PROCESS_SECONDS 60
 /* Largest gap between what fits and what does not, relative. */
 #define SEARCH_TOLERANCE 0.01
@@ -41,15 +44,13 @@ static const struct key keys[] = {
 	  .choices = studies,
 	  .parameter = "study",
 	  .help = "step; the largest batch or width that fits; fragmentation by alternating "
-		  "batches "
-		  "and by a checkerboard" },
+		  "batches and by a checkerboard" },
 	{ .name = "precision",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "fp32",
 	  .choices = training_names,
-	  .help = "mixed: 16-bit weights, gradients, activations and FP32 masters; storage: "
-		  "none "
+	  .help = "mixed: 16-bit weights, gradients, activations and FP32 masters; storage: none "
 		  "masters" },
 	{ .name = "batch",
 	  .type = KEY_INTEGER,
@@ -143,12 +144,12 @@ static const struct key keys[] = {
 	  .min = 1,
 	  .max = 1e15,
 	  .help = "largest step that the reference follows; above it a smaller model is verified" },
-	{ 0 }
+	{ 0 },
 };
 
-static const char *const axes[] = { "studies",    "precision", "batch",        "optimizer",
-				    "allocator",  "segments",  "accumulate",   "activation",
-				    "offload",    "losses",    "memory_limit", NULL };
+static const char *const axes[] = { "studies",   "precision", "batch",        "optimizer",
+				    "allocator", "segments",  "accumulate",   "activation",
+				    "offload",   "losses",    "memory_limit", NULL };
 
 /* 0: the device's own. */
 static enum status read_limit(const struct plan_case *c, uint64_t *bytes, struct error *err)
@@ -241,8 +242,7 @@ static void unname_usual(struct plan_case *point)
 {
 	static const char *const usual[][2] = {
 		{ "optimizer", "adam" },      { "segments", "0" },   { "accumulate", "1" },
-		{ "activation", "in_place" }, { "offload", "none" },
-		{ "losses", "device" },
+		{ "activation", "in_place" }, { "offload", "none" }, { "losses", "device" },
 	};
 
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
@@ -257,7 +257,8 @@ static void unname_usual(struct plan_case *point)
 static double setup_seconds(const struct setup *setup, const struct plan_case *point,
 			    enum study study, const struct device_info *info)
 {
-	double reference = 3 * fmin(setup_flops(setup), section_real(point->section, "verify_flops")) / 2e9;
+	double reference =
+		3 * fmin(setup_flops(setup), section_real(point->section, "verify_flops")) / 2e9;
 	bool host = device_is_host(info);
 	double process = host ? 0.1 : 0.6;
 
@@ -265,7 +266,8 @@ static double setup_seconds(const struct setup *setup, const struct plan_case *p
 		return 0.05;
 	if (study == STUDY_BATCH || study == STUDY_WIDTH)
 		return 3 * process + (double)info->memory_bytes / (host ? 20e9 : 100e9);
-	return 0.1 + reference + process + 20 * setup_flops(setup) / estimate_flops(info, setup->precision);
+	return 0.1 + reference + process +
+	       20 * setup_flops(setup) / estimate_flops(info, setup->precision);
 }
 
 static const char *refusal_of(const struct setup *setup, const struct trainmem_options *o,
@@ -279,8 +281,10 @@ static const char *refusal_of(const struct setup *setup, const struct trainmem_o
 		return "outputs are either offloaded or computed again";
 	if (setup->batch % setup_accumulate(setup))
 		return "the batch does not divide by the parts that accumulate";
-	if (study == STUDY_ALTERNATING && setup->batch % (ALTERNATION_PARTS * setup_accumulate(setup)))
-		return "eighths of the batch, which alternate, do not divide by the parts that accumulate";
+	if (study == STUDY_ALTERNATING &&
+	    setup->batch % (ALTERNATION_PARTS * setup_accumulate(setup)))
+		return "eighths of the batch, which alternate, do not divide by the parts that "
+		       "accumulate";
 	return NULL;
 }
 
@@ -294,7 +298,8 @@ static const char *limit_refusal(const struct plan_case *point, const struct dev
 	    section_integer(point->section, "limit_by") != LIMIT_BY_FILLER ||
 	    !(info->capabilities & DEVICE_SHARES_HOST_MEMORY))
 		return NULL;
-	return "the host's memory cannot be filled up: limit_by = allocator emulates a smaller card";
+	return "the host's memory cannot be filled up: limit_by = allocator emulates a smaller "
+	       "card";
 }
 
 /* On each device, with what a step there takes. */
@@ -307,16 +312,17 @@ static enum status plan_each(struct plan *plan, struct plan_case *point, const s
 
 	training_plan(setup, &o->training, &need);
 	training_plan(&all, &plain, &kept);
-	point->device_bytes = need.reserved_peak > kept.reserved_peak ? need.reserved_peak
-								     : kept.reserved_peak;
+	point->device_bytes =
+		need.reserved_peak > kept.reserved_peak ? need.reserved_peak : kept.reserved_peak;
 	if (study == STUDY_CHECKERBOARD)
 		point->device_bytes = fragment_bytes(FRAGMENT_PIECE_BYTES);
 	if (study == STUDY_BATCH || study == STUDY_WIDTH)
 		point->device_bytes = 0;
 	for (size_t i = 0; i < plan->device_count; i++) {
-		const char *reason = study == STUDY_CHECKERBOARD && o->training.policy != POLICY_ASYNC
-					     ? NULL
-					     : refusal_of(setup, o, study, &plan->devices[i]);
+		const char *reason =
+			study == STUDY_CHECKERBOARD && o->training.policy != POLICY_ASYNC
+				? NULL
+				: refusal_of(setup, o, study, &plan->devices[i]);
 
 		reason = reason ? reason : limit_refusal(point, &plan->devices[i]);
 
@@ -375,8 +381,10 @@ static enum status run_search(struct run *run, const struct setup *setup,
 	if (search_largest(run, setup, &options, &search, err) != STATUS_OK)
 		return err->status;
 	outcome_record_search(run, &search);
-	run_verified(run, "every trial's loss fell in two steps; after a failure memory was "
-			  "allocated, filled by a kernel and every byte checked", NAN, NAN);
+	run_verified(run,
+		     "every trial's loss fell in two steps; after a failure memory was allocated, "
+		     "filled by a kernel and every byte checked",
+		     NAN, NAN);
 	return STATUS_OK;
 }
 
@@ -389,7 +397,8 @@ static enum status run_checkerboard(struct run *run, const struct trainmem_optio
 				  err) != STATUS_OK)
 		return err->status;
 	outcome_record_fragments(run, &f);
-	run_verified(run, "both ends of the pieces that stay keep their data while more is asked for",
+	run_verified(run,
+		     "both ends of the pieces that stay keep their data while more is asked for",
 		     (double)NAN, (double)NAN);
 	return STATUS_OK;
 }
@@ -419,7 +428,7 @@ static enum status trainmem_run(struct run *run, struct error *err)
 
 static const struct aspect_row aspects[] = {
 	{ "trainmem.gradient_error", NULL, NULL, ASPECT_CORRECTNESS },
-	{ 0 }
+	{ 0 },
 };
 
 const struct suite suite_trainmem = {

@@ -32,12 +32,11 @@ static const struct key keys[] = {
 	  .parameter = "direction",
 	  .help = "h2d: host to device; d2h: back; both at once; local: within a device; p2p: "
 		  "written to another device; p2p_read: read from it; p2p_both, p2p_read_both; "
-		  "h2d_all, d2h_all, both_all: every device at once; host_to_all, all_to_host, "
-		  "and with _both: one device while all others are busy; all_to_one_write, "
+		  "h2d_all, d2h_all, both_all: every device at once; host_to_all, all_to_host, and "
+		  "with _both: one device while all others are busy; all_to_one_write, "
 		  "all_to_one_read, one_to_all_write, one_to_all_read: the first named one reads "
 		  "or writes the memory of the other; latency_host, latency_p2p, latency_local; "
-		  "p2p_pairs: "
-		  "all devices in pairs at once, round by round" },
+		  "p2p_pairs: all devices in pairs at once, round by round" },
 	{ .name = "engines",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -52,23 +51,23 @@ static const struct key keys[] = {
 	  .fallback = "pinned, pageable",
 	  .choices = memories,
 	  .parameter = "memory",
-	  .help = "host memory of the directions that have any (pageable, whose copies block: "
-		  "h2d and d2h by ce only)" },
+	  .help = "host memory of the directions that have any (pageable, whose copies block: h2d "
+		  "and d2h by ce only)" },
 	{ .name = "access",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "on, off",
 	  .choices = accesses,
-	  .help = "direct peer access between two devices; off: the driver goes through the "
-		  "host (pairs by ce only)" },
+	  .help = "direct peer access between two devices; off: the driver goes through the host "
+		  "(pairs by ce only)" },
 	{ .name = "states",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "warm",
 	  .choices = states,
 	  .parameter = "state",
-	  .help = "warm: the same block again and again; cold: blocks by turns, so that none is "
-		  "in a cache of host or device (local: always)" },
+	  .help = "warm: the same block again and again; cold: blocks by turns, so that none is in "
+		  "a cache of host or device (local: always)" },
 	{ .name = "sizes",
 	  .type = KEY_SIZE,
 	  .list = true,
@@ -88,22 +87,27 @@ static const char *const axes[] = { "directions", "engines", "memories", "access
 
 static const struct metric metrics[] = {
 	{ "transfer.bandwidth", "B/s", BETTER_HIGHER, 1,
-	  "bytes copied per second; each byte counts once, within "
-	  "a device as well; bidirectional, and where all copy at once: the sum; host_to_all and "
-	  "all_to_host: of the one device", PAGEABLE },
+	  "bytes copied per second; each byte counts once, within a device as well; bidirectional, "
+	  "and where all copy at once: the sum; host_to_all and all_to_host: of the one device",
+	  PAGEABLE },
 	{ "transfer.latency", "s", BETTER_LOWER, 1,
-	  "one load that depends on the one before it, over a random path through the memory", PAGEABLE },
-	{ "transfer.time", "s", BETTER_LOWER, 0, "one copy; where all copy at once: of all", PAGEABLE },
+	  "one load that depends on the one before it, over a random path through the memory",
+	  PAGEABLE },
+	{ "transfer.time", "s", BETTER_LOWER, 0, "one copy; where all copy at once: of all",
+	  PAGEABLE },
 	{ "transfer.first", "s", BETTER_LOWER, 0,
 	  "the first timed copy by itself, before any warm-up", METRIC_HOST, PAGEABLE },
 	{ "transfer.bandwidth_each", "B/s", BETTER_HIGHER, 0,
 	  "one copy's part where all copy at once", PAGEABLE },
 	{ "transfer.concurrent_share", "1", BETTER_HIGHER, 0,
-	  "what the slowest of the pairs that copy at once has, over what the first has alone", PAGEABLE, .percent = true },
+	  "what the slowest of the pairs that copy at once has, over what the first has alone",
+	  PAGEABLE, .percent = true },
 	{ "transfer.bandwidth_h2d", "B/s", BETTER_HIGHER, 0,
-	  "host to device while the other direction is busy", PAGEABLE, .title = "bandwidth from host to device" },
+	  "host to device while the other direction is busy", PAGEABLE,
+	  .title = "bandwidth from host to device" },
 	{ "transfer.bandwidth_d2h", "B/s", BETTER_HIGHER, 0,
-	  "device to host while the other direction is busy", PAGEABLE, .title = "bandwidth from device to host" },
+	  "device to host while the other direction is busy", PAGEABLE,
+	  .title = "bandwidth from device to host" },
 	{ "transfer.bandwidth_forward", "B/s", BETTER_HIGHER, 0,
 	  "first to second device while the other direction is busy", PAGEABLE },
 	{ "transfer.bandwidth_backward", "B/s", BETTER_HIGHER, 0,
@@ -148,7 +152,7 @@ static const struct aspect_row aspects[] = {
 	{ "transfer.bandwidth", NULL, NULL, ASPECT_LINK },
 	{ "transfer.latency", "direction", "local", ASPECT_MEMORY },
 	{ "transfer.latency", NULL, NULL, ASPECT_LINK },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct figure_row figures[] = {
@@ -183,7 +187,8 @@ static const struct word_row words[] = {
 	{ "direction", "host_to_all", "host to one of all busy devices" },
 	{ "direction", "all_to_host", "one of all busy devices to the host" },
 	{ "direction", "host_to_all_both", "host to one of all devices busy in both directions" },
-	{ "direction", "all_to_host_both", "one of all devices busy in both directions to the host" },
+	{ "direction", "all_to_host_both",
+	  "one of all devices busy in both directions to the host" },
 	{ "direction", "all_to_one_write", "all devices write to one" },
 	{ "direction", "all_to_one_read", "all devices read from one" },
 	{ "direction", "one_to_all_write", "one device writes to all" },

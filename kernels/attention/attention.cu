@@ -1,4 +1,7 @@
-/* Fused attention: see attention.h. Compute capability 9.0 has a code of its own (attention_wgmma.cu). */
+/*
+ * Fused attention: see attention.h. Compute capability 9.0 has a code of its own
+ * (attention_wgmma.cu).
+ */
 #include "kernels/attention/attention.h"
 
 #include "kernels/attention/attention_mma.cuh"
@@ -74,8 +77,9 @@ static void launch_delta(const attention_backward_arguments *a, cudaStream_t str
 	uint64_t values = attention_row_values(&a->shape);
 	unsigned blocks = (unsigned)((values * 32 + DELTA_THREADS - 1) / DELTA_THREADS);
 
-	attention_delta<T><<<blocks, DELTA_THREADS, 0, stream>>>(
-		attention_problem_of(a, MMA_TILE), attention_padded(a->shape.sequence), values);
+	attention_delta<T>
+		<<<blocks, DELTA_THREADS, 0, stream>>>(attention_problem_of(a, MMA_TILE),
+						       attention_padded(a->shape.sequence), values);
 }
 
 static bool is_empty(const struct attention_shape *s)

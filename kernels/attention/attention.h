@@ -3,18 +3,21 @@
  *
  *	S = scale Q K^T;  causal: S[i][j] = -inf for j > i;  P = softmax of each row of S;  O = P V
  *
- * by tiles with an online softmax, so that memory is linear in the sequence: Dao et al., FlashAttention (2022),
- * algorithm 1, and Dao, FlashAttention-2 (2023), algorithms 1 and 2. Backward computes S and P again from Q, K and `lse`:
+ * by tiles with an online softmax, so that memory is linear in the sequence: Dao et al.,
+ * FlashAttention (2022), algorithm 1, and Dao, FlashAttention-2 (2023), algorithms 1 and 2.
+ * Backward computes S and P again from Q, K and `lse`:
  *
- *	delta[i] = sum of dO[i] O[i];  dV = P^T dO;  dS = P (dO V^T - delta);  dQ = scale dS K;  dK = scale dS^T Q
+ *	delta[i] = sum of dO[i] O[i];  dV = P^T dO;  dS = P (dO V^T - delta);
+ *	dQ = scale dS K;  dK = scale dS^T Q
  *
- * dQ and (dK, dV) come from two kernels, each of which owns what it writes: there are no atomic additions, so results
- * repeat bit for bit on one device model, at the price of two products more than the least (seven instead of five).
+ * dQ and (dK, dV) come from two kernels, each of which owns what it writes: there are no atomic
+ * additions, so results repeat bit for bit on one device model, at the price of two products more
+ * than the least (seven instead of five).
  *
- * A tensor is batch x sequence x heads x head_size: element (b, s, h, d) is at (b * sequence + s) * ld + h * head_size
- * + d, so that Q, K and V may be parts of one product's result (ld = 3 * heads * head_size). Precisions: FP32, FP16 and
- * BF16; TF32 is computed as FP32. Sums, softmax and `lse` are FP32. P and dS are rounded to FP16 or BF16 before they are
- * multiplied by tensor cores.
+ * A tensor is batch x sequence x heads x head_size: element (b, s, h, d) is at (b * sequence + s) *
+ * ld + h * head_size + d, so that Q, K and V may be parts of one product's result (ld = 3 * heads *
+ * head_size). Precisions: FP32, FP16 and BF16; TF32 is computed as FP32. Sums, softmax and `lse`
+ * are FP32. P and dS are rounded to FP16 or BF16 before they are multiplied by tensor cores.
  *
  * head_size is a multiple of 8, at most ATTENTION_HEAD_MAX; others are STATUS_UNSUPPORTED.
  */
@@ -29,16 +32,16 @@
 struct attention_shape {
 	enum precision precision;
 	unsigned batch, heads, sequence, head_size;
-	uint64_t
-		ld_qkv; /* of q, k, v and their gradients: elements from one position to the next */
-	uint64_t ld_o;  /* of o and do */
-	float scale;    /* usually 1 / sqrt(head_size) */
+	/* of q, k, v and their gradients: elements from one position to the next */
+	uint64_t ld_qkv;
+	uint64_t ld_o; /* of o and do */
+	float scale;   /* usually 1 / sqrt(head_size) */
 	int causal;
 };
 
 /*
- * Values of `lse` and of `delta` for one batch and head: the sequence, rounded up to whole tiles. Forward fills the rest
- * of `lse` with infinity, backward that of `delta` with 0.
+ * Values of `lse` and of `delta` for one batch and head: the sequence, rounded up to whole tiles.
+ * Forward fills the rest of `lse` with infinity, backward that of `delta` with 0.
  */
 #define ATTENTION_TILE 128
 static inline uint64_t attention_padded(unsigned sequence)
@@ -51,8 +54,8 @@ static inline uint64_t attention_row_values(const struct attention_shape *s)
 }
 
 /*
- * Floating-point operations of the products, as published figures count them: forward two products of
- * sequence x sequence x head_size, backward five; causal: half of them.
+ * Floating-point operations of the products, as published figures count them: forward two products
+ * of sequence x sequence x head_size, backward five; causal: half of them.
  */
 static inline double attention_operations(const struct attention_shape *s, int products)
 {
@@ -68,7 +71,10 @@ struct attention_forward_arguments {
 	float *lse;
 };
 
-/* From the forward's tensors and `d_o`, the gradient of o. `delta`: attention_row_values() floats of scratch. */
+/*
+ * From the forward's tensors and `d_o`, the gradient of o. `delta`: attention_row_values() floats
+ * of scratch.
+ */
 struct attention_backward_arguments {
 	struct attention_shape shape;
 	const void *q, *k, *v, *o, *d_o;

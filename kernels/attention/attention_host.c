@@ -1,6 +1,6 @@
 /*
- * Attention on the CPU, by the same tiles as the GPU's: K, V and the gradients of 64 positions at a time in FP32, products
- * as loops that go along lines, so that the compiler makes vectors of them.
+ * Attention on the CPU, by the same tiles as the GPU's: K, V and the gradients of 64 positions at a
+ * time in FP32, products as loops that go along lines, so that the compiler makes vectors of them.
  */
 #include "kernels/attention/attention.h"
 

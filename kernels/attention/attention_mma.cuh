@@ -1,7 +1,8 @@
 /*
- * Attention by the tensor cores of compute capability 7.5 and newer (mma.sync). A block of four warps takes 64 rows, 16 by
- * each warp, and goes over tiles of 64; a tile of K or V arrives while the other one is multiplied. Several blocks share a
- * multiprocessor. Heads of other sizes than HEAD are filled up with zeros.
+ * Attention by the tensor cores of compute capability 7.5 and newer (mma.sync). A block of four
+ * warps takes 64 rows, 16 by each warp, and goes over tiles of 64; a tile of K or V arrives while
+ * the other one is multiplied. Several blocks share a multiprocessor. Heads of other sizes than
+ * HEAD are filled up with zeros.
  */
 #ifndef GPUPROOF_KERNELS_ATTENTION_MMA_KERNELS_CUH
 #define GPUPROOF_KERNELS_ATTENTION_MMA_KERNELS_CUH
@@ -15,7 +16,9 @@
 /* Bytes of `tiles` tiles in shared memory. */
 #define MMA_SHARED_BYTES(head, tiles) ((tiles)*MMA_TILE * (head)*2)
 
-/* 64 positions from `row` on of this head; zeros after the sequence and after the head's elements. */
+/*
+ * 64 positions from `row` on of this head; zeros after the sequence and after the head's elements.
+ */
 template <typename T, int HEAD>
 static __device__ __forceinline__ void fetch_tile(T *to, const attention_problem &p,
 						  const attention_place &at, const void *tensor,
@@ -236,12 +239,12 @@ template <> struct mma_since<half> {
 };
 
 /* Empty and never launched without such tensor cores. */
-#define MMA_KERNEL(name, body)                                                                     \
-	template <typename T, int HEAD>                                                            \
-	static __global__ void __launch_bounds__(MMA_THREADS, 2) name(const attention_problem p)   \
-	{                                                                                          \
-		if constexpr (CODE_CAPABILITY >= mma_since<T>::capability)                         \
-			body<T, HEAD>(p);                                                          \
+#define MMA_KERNEL(name, body)                                                                   \
+	template <typename T, int HEAD>                                                          \
+	static __global__ void __launch_bounds__(MMA_THREADS, 2) name(const attention_problem p) \
+	{                                                                                        \
+		if constexpr (CODE_CAPABILITY >= mma_since<T>::capability)                       \
+			body<T, HEAD>(p);                                                        \
 	}
 MMA_KERNEL(attention_forward_mma, forward_mma)
 MMA_KERNEL(attention_keys_mma, keys_mma)

@@ -1,4 +1,6 @@
-/* A call of attention as the kernels see it, for a grid of blocks that take one tile of rows each. */
+/*
+ * A call of attention as the kernels see it, for a grid of blocks that take one tile of rows each.
+ */
 #ifndef GPUPROOF_KERNELS_ATTENTION_PROBLEM_CUH
 #define GPUPROOF_KERNELS_ATTENTION_PROBLEM_CUH
 
@@ -10,10 +12,14 @@ struct attention_problem {
 	void *out, *dq, *dk, *dv;
 	float *lse, *delta;
 	int tiles; /* of rows, for each batch and head */
-	int heads_near; /* heads whose blocks run together, so that they find each other's K and V in the cache */
+	/* heads whose blocks run together, so that they find each other's K and V in the cache */
+	int heads_near;
 };
 
-/* Blocks near each other in time read no more than this of K and V: half of the smallest last-level cache with tensor cores. */
+/*
+ * Blocks near each other in time read no more than this of K and V: half of the smallest last-level
+ * cache with tensor cores.
+ */
 #define ATTENTION_NEAR_BYTES (16 << 20)
 
 static inline void attention_tile_rows(attention_problem *p, unsigned rows)

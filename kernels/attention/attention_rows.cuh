@@ -1,8 +1,8 @@
 /*
- * The part of attention between products, for sums as the tensor cores leave them: a warp has 16 rows, and a thread of
- * it, for each 8 columns, two neighbouring ones of row lane / 4 and of row lane / 4 + 8: s[4 i + 2 half + e] is column
- * 8 i + lane % 4 * 2 + e. Packed in pairs the same values are the left operand of the next product, 16 columns in four
- * registers.
+ * The part of attention between products, for sums as the tensor cores leave them: a warp has 16
+ * rows, and a thread of it, for each 8 columns, two neighbouring ones of row lane / 4 and of row
+ * lane / 4 + 8: s[4 i + 2 half + e] is column 8 i + lane % 4 * 2 + e. Packed in pairs the same
+ * values are the left operand of the next product, 16 columns in four registers.
  */
 #ifndef GPUPROOF_KERNELS_ATTENTION_ROWS_CUH
 #define GPUPROOF_KERNELS_ATTENTION_ROWS_CUH
@@ -16,7 +16,10 @@
 
 #define LOG2_E 1.4426950408889634f
 
-/* Which tile of which batch and head a block takes. Tiles count down when the last ones are the longest. */
+/*
+ * Which tile of which batch and head a block takes. Tiles count down when the last ones are the
+ * longest.
+ */
 struct attention_place {
 	int tile, batch, head;
 	int64_t row_values; /* where this head's values of lse and delta begin */
@@ -86,8 +89,9 @@ static __device__ __forceinline__ void hide_keys(float (&s)[COUNT], int row, int
 }
 
 /*
- * One step of the online softmax over a tile's columns: s becomes exp(scale * (s - maximum)), not yet divided by the sum;
- * Updates `most` and `sum` (of this thread's columns); the sums so far are to be multiplied by `rescale`.
+ * One step of the online softmax over a tile's columns: s becomes exp(scale * (s - maximum)), not
+ * yet divided by the sum; Updates `most` and `sum` (of this thread's columns); the sums so far are
+ * to be multiplied by `rescale`.
  * base2: scale * log2(e).
  */
 template <int COUNT>

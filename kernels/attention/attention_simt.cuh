@@ -1,7 +1,7 @@
 /*
- * Attention by ordinary multiply-adds, for FP32 and for devices without tensor cores: a block of 256 threads takes 16
- * rows and goes over tiles of 16, thread (r, c) makes element (r, c) of S, and elements c, c + 16, ... of a row of the
- * output. Nothing is rounded between the products.
+ * Attention by ordinary multiply-adds, for FP32 and for devices without tensor cores: a block of
+ * 256 threads takes 16 rows and goes over tiles of 16, thread (r, c) makes element (r, c) of S, and
+ * elements c, c + 16, ... of a row of the output. Nothing is rounded between the products.
  */
 #ifndef GPUPROOF_KERNELS_ATTENTION_SIMT_CUH
 #define GPUPROOF_KERNELS_ATTENTION_SIMT_CUH

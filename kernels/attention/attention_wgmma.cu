@@ -76,11 +76,11 @@ static enum status backward(struct stream *stream, const attention_problem &p, s
 	return cuda_check_path("attention_backward", "WGMMA", err);
 }
 
-#define FOR_TYPE_AND_HEAD(call)                                                                    \
-	(p.shape.precision == PRECISION_FP16                                                       \
-		 ? (p.shape.head_size == 64 ? call<half, 64>(stream, p, err)                       \
-					    : call<half, 128>(stream, p, err))                     \
-		 : (p.shape.head_size == 64 ? call<__nv_bfloat16, 64>(stream, p, err)              \
+#define FOR_TYPE_AND_HEAD(call)                                                       \
+	(p.shape.precision == PRECISION_FP16                                          \
+		 ? (p.shape.head_size == 64 ? call<half, 64>(stream, p, err)          \
+					    : call<half, 128>(stream, p, err))        \
+		 : (p.shape.head_size == 64 ? call<__nv_bfloat16, 64>(stream, p, err) \
 					    : call<__nv_bfloat16, 128>(stream, p, err)))
 
 extern "C" enum status attention_wgmma_forward(struct stream *stream,

@@ -1,10 +1,11 @@
 /*
- * Attention by the tensor cores of compute capability 9.0 (wgmma), for machine code sm_90a alone. In each kernel one
- * thread copies tiles into shared memory with the copy engine, STAGES ahead, and two groups of four warps compute, each
- * with 64 rows of the block's 128.
+ * Attention by the tensor cores of compute capability 9.0 (wgmma), for machine code sm_90a alone.
+ * In each kernel one thread copies tiles into shared memory with the copy engine, STAGES ahead, and
+ * two groups of four warps compute, each with 64 rows of the block's 128.
  *
- * A tile in shared memory is HEAD / 64 blocks of lines of 64 elements. Read along its lines it is an operand whose k is
- * the head's elements (Q K^T), read across them one whose k is its rows (P V): no tile is ever transposed.
+ * A tile in shared memory is HEAD / 64 blocks of lines of 64 elements. Read along its lines it is
+ * an operand whose k is the head's elements (Q K^T), read across them one whose k is its rows (P
+ * V): no tile is ever transposed.
  */
 #ifndef GPUPROOF_KERNELS_ATTENTION_WGMMA_CUH
 #define GPUPROOF_KERNELS_ATTENTION_WGMMA_CUH
@@ -128,8 +129,8 @@ forward_produce(const attention_maps &maps, const attention_place &at, char *mem
 }
 
 /*
- * The last tile of keys first, the only one that has hidden ones. While the softmax of one tile is computed, the tensor
- * cores multiply the probabilities of the one before.
+ * The last tile of keys first, the only one that has hidden ones. While the softmax of one tile is
+ * computed, the tensor cores multiply the probabilities of the one before.
  */
 template <typename T, int HEAD>
 static __device__ __forceinline__ void
@@ -226,8 +227,9 @@ static __global__ void __launch_bounds__(ATTENTION_THREADS, 1)
 }
 
 /*
- * dK and dV of 128 keys, over tiles of 64 queries. Rows are keys: S^T = K Q^T and dP^T = V dO^T, so that P^T and dS^T are
- * left operands as they are. A stage holds Q, dO, lse and delta of its queries.
+ * dK and dV of 128 keys, over tiles of 64 queries. Rows are keys: S^T = K Q^T and dP^T = V dO^T, so
+ * that P^T and dS^T are left operands as they are. A stage holds Q, dO, lse and delta of its
+ * queries.
  */
 #define BACKWARD_TILE 64
 #define KEYS_STAGES 3

@@ -8,7 +8,10 @@
 extern "C" {
 #endif
 
-/* True for FP16 and BF16, heads of 64 and 128 elements; addresses and lines in multiples of 16 bytes are up to the caller. */
+/*
+ * True for FP16 and BF16, heads of 64 and 128 elements; addresses and lines in multiples of 16
+ * bytes are up to the caller.
+ */
 bool attention_wgmma_takes(const struct attention_shape *shape);
 enum status attention_wgmma_forward(struct stream *stream,
 				    const struct attention_forward_arguments *a, struct error *err);

@@ -1,10 +1,10 @@
 /*
- * A warp's products of 16-bit elements by mma.sync, since compute capability 7.5 (BF16: 8.0): 16 rows, 8 columns, 16 deep,
- * with operands loaded from tiles in shared memory (ldmatrix). Registers of an operand and sums are laid out as wgmma has
- * them.
+ * A warp's products of 16-bit elements by mma.sync, since compute capability 7.5 (BF16: 8.0): 16
+ * rows, 8 columns, 16 deep, with operands loaded from tiles in shared memory (ldmatrix). Registers
+ * of an operand and sums are laid out as wgmma has them.
  *
- * A tile has lines of WIDTH elements, a multiple of 64; the pieces of 8 of a line are exchanged by its number, so that 8
- * lines' pieces of one column lie in different banks.
+ * A tile has lines of WIDTH elements, a multiple of 64; the pieces of 8 of a line are exchanged by
+ * its number, so that 8 lines' pieces of one column lie in different banks.
  */
 #ifndef GPUPROOF_KERNELS_ATTENTION_MMA_CUH
 #define GPUPROOF_KERNELS_ATTENTION_MMA_CUH
@@ -57,11 +57,11 @@ static __device__ __forceinline__ void load_matrices(unsigned *r, const void *pi
 	unsigned address = (unsigned)__cvta_generic_to_shared(piece);
 
 	if (TRANSPOSED)
-		asm volatile(
-			"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-			: "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-			: "r"(address)
-			: "memory");
+		asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, "
+			     "[%4];"
+			     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+			     : "r"(address)
+			     : "memory");
 	else
 		asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
 			     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -76,8 +76,8 @@ static __device__ __forceinline__ void load_left(unsigned *r, const T *tile, int
 {
 	int lane = threadIdx.x % 32;
 
-	load_matrices<false>(
-		r, tile_piece<const T, WIDTH>(tile, line + lane % 16, depth / 8 + lane / 16));
+	load_matrices<false>(r, tile_piece<const T, WIDTH>(tile, line + lane % 16,
+							   depth / 8 + lane / 16));
 }
 
 /* Two right operands: columns are 16 lines from `line` on, k are 16 elements from `depth` on. */
@@ -98,8 +98,8 @@ static __device__ __forceinline__ void load_right_columns(unsigned *r, const T *
 {
 	int lane = threadIdx.x % 32;
 
-	load_matrices<true>(
-		r, tile_piece<const T, WIDTH>(tile, line + lane % 16, column / 8 + lane / 16));
+	load_matrices<true>(r, tile_piece<const T, WIDTH>(tile, line + lane % 16,
+							  column / 8 + lane / 16));
 }
 
 #endif

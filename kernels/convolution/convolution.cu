@@ -1,4 +1,7 @@
-/* Convolutions: see convolution.h. Compute capability 9.0 has a code of its own (convolution_wgmma.cu). */
+/*
+ * Convolutions: see convolution.h. Compute capability 9.0 has a code of its own
+ * (convolution_wgmma.cu).
+ */
 #include "kernels/convolution/convolution.h"
 
 #include "kernels/convolution/convolution_simt.cuh"
@@ -139,8 +142,8 @@ extern "C" enum status kernel_cuda_convolution_weight_gradient(struct stream *st
 		FOR_STORED_FLOATS(a->shape.precision, CALL)
 #undef CALL
 	}
-#define CALL(T)                                                                                    \
-	convolution_join<T><<<grid_for(weights, SIMT_THREADS), SIMT_THREADS, 0, handle>>>(         \
+#define CALL(T)                                                                            \
+	convolution_join<T><<<grid_for(weights, SIMT_THREADS), SIMT_THREADS, 0, handle>>>( \
 		p, weights, (int)convolution_parts(&a->shape), a->keep)
 	FOR_STORED_FLOATS(a->shape.precision, CALL)
 #undef CALL

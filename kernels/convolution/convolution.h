@@ -1,8 +1,9 @@
 /*
- * 2-D convolution and its gradients as implicit matrix products (no patches in memory), and pooling. Images are batch x
- * height x width x channels; weights filters x kernel_height x kernel_width x channels, and without the last for a
- * depthwise convolution, where filter c reads channel c alone. Precisions: FP32 (TF32 is computed as FP32), FP16, BF16;
- * sums are FP32. Every sum has a fixed order.
+ * 2-D convolution and its gradients as implicit matrix products (no patches in memory), and
+ * pooling. Images are batch x height x width x channels; weights filters x kernel_height x
+ * kernel_width x channels, and without the last for a depthwise convolution, where filter c reads
+ * channel c alone. Precisions: FP32 (TF32 is computed as FP32), FP16, BF16; sums are FP32. Every
+ * sum has a fixed order.
  */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_CONVOLUTION_H
 #define GPUPROOF_KERNELS_CONVOLUTION_CONVOLUTION_H
@@ -60,8 +61,9 @@ struct convolution_data_gradient_arguments {
 };
 
 /*
- * "convolution_weight_gradient": dw = keep * dw + gradient from x and dy. The sum over the pixels is cut into
- * convolution_parts(), which are added up in FP32 in `scratch`, convolution_scratch_bytes().
+ * "convolution_weight_gradient": dw = keep * dw + gradient from x and dy. The sum over the pixels
+ * is cut into convolution_parts(), which are added up in FP32 in `scratch`,
+ * convolution_scratch_bytes().
  */
 struct convolution_weight_gradient_arguments {
 	struct convolution_shape shape;
@@ -95,16 +97,15 @@ static inline enum status convolution_check(const struct convolution_shape *s, s
 	    s->kernel_width > s->width + 2 * s->padding)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "convolution: kernel %u x %u, stride %u on an image of %u x %u "
-				 "with padding %u; "
-				 "allowed: a stride of at least 1, and kernels of 1 x 1 up to the "
-				 "padded image",
+				 "with padding %u; allowed: a stride of at least 1, and kernels of "
+				 "1 x 1 up to the padded image",
 				 s->kernel_height, s->kernel_width, s->stride, s->height, s->width,
 				 s->padding);
 	if (s->depthwise && s->filters != s->channels)
-		return error_set(
-			err, STATUS_UNSUPPORTED,
-			"convolution: depthwise with %u filters; allowed: as many as channels, %u",
-			s->filters, s->channels);
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "convolution: depthwise with %u filters; allowed: as many as "
+				 "channels, %u",
+				 s->filters, s->channels);
 	if (convolution_weights(s) > INT32_MAX || convolution_out_pixels(s) > INT32_MAX ||
 	    (uint64_t)s->batch * s->height * s->width > INT32_MAX)
 		return error_set(err, STATUS_UNSUPPORTED,

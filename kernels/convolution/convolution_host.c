@@ -1,4 +1,7 @@
-/* Convolutions on the CPU: a slice of output lines for each thread, loops along channels or filters. */
+/*
+ * Convolutions on the CPU: a slice of output lines for each thread, loops along channels or
+ * filters.
+ */
 #include "kernels/convolution/convolution.h"
 
 #include <stdlib.h>
@@ -19,8 +22,8 @@ static const float *open_tensor(const void *tensor, enum precision precision, ui
 /* One pass, with its inputs and weights as FP32. */
 struct pass {
 	struct convolution_shape shape;
-	const float *images, *gradients,
-		*weights; /* weights of the forward pass: taps x channels x filters */
+	/* weights of the forward pass: taps x channels x filters */
+	const float *images, *gradients, *weights;
 	void *out;
 	float keep;
 };
@@ -215,9 +218,10 @@ static void filter_gradient(const struct pass *a, float *sum, unsigned f)
 		float dy = a->gradients[i * c->filters + f];
 
 		for (unsigned t = 0; t < taps; t++) {
-			const float *x = pixel_of(
-				a, (unsigned)(i / width / height), (unsigned)(i / width % height),
-				(unsigned)(i % width), t / c->kernel_width, t % c->kernel_width);
+			const float *x =
+				pixel_of(a, (unsigned)(i / width / height),
+					 (unsigned)(i / width % height), (unsigned)(i % width),
+					 t / c->kernel_width, t % c->kernel_width);
 
 			if (x)
 				add_scaled(sum + (uint64_t)t * depth, x + (c->depthwise ? f : 0),

@@ -1,7 +1,7 @@
 /*
- * Convolution by ordinary multiply-adds, any shape: each pass is a product C[m][n] = sum over k of A(m, k) B(k, n), whose
- * elements are gathered from the tensors; a block makes 64 x 64 of C, 16 deep at a time, a thread 4 x 4. Depthwise
- * convolutions sum directly.
+ * Convolution by ordinary multiply-adds, any shape: each pass is a product C[m][n] = sum over k of
+ * A(m, k) B(k, n), whose elements are gathered from the tensors; a block makes 64 x 64 of C, 16
+ * deep at a time, a thread 4 x 4. Depthwise convolutions sum directly.
  */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_SIMT_CUH
 #define GPUPROOF_KERNELS_CONVOLUTION_SIMT_CUH
@@ -51,11 +51,11 @@ static __device__ __forceinline__ float gradient_value(const convolution_problem
 	if (h < 0 || w < 0 || h % stride || w % stride || h / stride >= p.out_height ||
 	    w / stride >= p.out_width)
 		return 0;
-	return element<T>(
-		p.gradient,
-		(((int64_t)(rest / (int)p.shape.height) * p.out_height + h / stride) * p.out_width +
-		 w / stride) * p.shape.filters +
-			f);
+	return element<T>(p.gradient,
+			  (((int64_t)(rest / (int)p.shape.height) * p.out_height + h / stride) *
+				   p.out_width +
+			   w / stride) * p.shape.filters +
+				  f);
 }
 
 /* A(m, k) and B(k, n). */

@@ -16,7 +16,10 @@ static int ceiling(int count, int size)
 	return (count + size - 1) / size;
 }
 
-/* The boxes of `pixels` (a power of two) that cover the images with the fewest, the widest of these. */
+/*
+ * The boxes of `pixels` (a power of two) that cover the images with the fewest, the widest of
+ * these.
+ */
 static pixel_boxes choose_boxes(int width, int height, int images, int pixels)
 {
 	pixel_boxes best = {};

@@ -1,16 +1,17 @@
 /*
  * Convolution by the tensor cores of compute capability 9.0 (wgmma), for machine code sm_90a alone.
  *
- * A tile's pixels are a box of an image: width x height x images. The copy engine brings the box that a tap reads, 64
- * channels of it, moved by the tap, with zeros for the padding, so that no patches are ever made; a stride is one of the
- * copy engine as well. A line in shared memory is a pixel's 64 channels.
+ * A tile's pixels are a box of an image: width x height x images. The copy engine brings the box
+ * that a tap reads, 64 channels of it, moved by the tap, with zeros for the padding, so that no
+ * patches are ever made; a stride is one of the copy engine as well. A line in shared memory is a
+ * pixel's 64 channels.
  *
  *	forward:  128 pixels x COLUMNS filters,  k: taps x channels; both operands run along k
  *	data:     128 pixels x COLUMNS channels, k: taps x filters; of dy, the weights across
  *	weights:  128 filters x COLUMNS channels of a tap, k: pixels, 64 at a time; both across
  *
- * As in the matrix product a block makes tile after tile; one thread copies, STAGES ahead, and two groups of four warps
- * multiply, each half of the tile's rows.
+ * As in the matrix product a block makes tile after tile; one thread copies, STAGES ahead, and two
+ * groups of four warps multiply, each half of the tile's rows.
  */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_WGMMA_CUH
 #define GPUPROOF_KERNELS_CONVOLUTION_WGMMA_CUH
@@ -25,11 +26,14 @@
 #define CONVOLUTION_STAGES 4
 #define CONVOLUTION_ROWS 128
 #define CONVOLUTION_LINE 64 /* elements */
-/* 64 lines: what one group multiplies of the left operand, and one copy of an operand that is read across its lines. */
+/*
+ * 64 lines: what one group multiplies of the left operand, and one copy of an operand that is read
+ * across its lines.
+ */
 #define CONVOLUTION_BLOCK_BYTES (CONVOLUTION_LINE * 64 * 2)
 #define CONVOLUTION_LEFT_BYTES (CONVOLUTION_ROWS * CONVOLUTION_LINE * 2)
 #define CONVOLUTION_STAGE_BYTES(columns) (CONVOLUTION_LEFT_BYTES + (columns)*CONVOLUTION_LINE * 2)
-#define CONVOLUTION_SHARED_BYTES(columns)                                                          \
+#define CONVOLUTION_SHARED_BYTES(columns) \
 	(CONVOLUTION_STAGES * CONVOLUTION_STAGE_BYTES(columns) + 1024)
 
 /* Boxes of pixels, and how many of them cover the images. */
@@ -196,7 +200,10 @@ static __device__ __forceinline__ unsigned stored_pair(__nv_bfloat16, float x, f
 	return *reinterpret_cast<unsigned *>(&pair);
 }
 
-/* Sums of a thread: for each 8 columns two neighbours of row lane / 4 and two of the row 8 after it. */
+/*
+ * Sums of a thread: for each 8 columns two neighbours of row lane / 4 and two of the row 8 after
+ * it.
+ */
 template <typename T, enum convolution_pass PASS, int COLUMNS>
 static __device__ __forceinline__ void store_tile(const convolution_tiles &t, const tile_place &at,
 						  const float (&d)[COLUMNS / 2])

@@ -88,9 +88,9 @@ static __global__ void pooling_backward(pooling_backward_arguments a, int height
 			for (int q = across.first; q < across.end; q++) {
 				pooling_range h = pooling_window(&s, p, s.height),
 					      w = pooling_window(&s, q, s.width);
-				float dy = value_at<T>(
-					a.dy,
-					(((int64_t)n * height + p) * width + q) * s.channels + c);
+				float dy = value_at<T>(a.dy, (((int64_t)n * height + p) * width +
+							      q) * s.channels +
+								     c);
 
 				if (s.average)
 					sum += dy / ((h.end - h.first) * (w.end - w.first));
@@ -113,9 +113,9 @@ extern "C" enum status kernel_cuda_pooling_forward(struct stream *stream, const 
 	count = pooling_out_elements(&a->shape);
 	if (count == 0)
 		return STATUS_OK;
-#define CALL(T)                                                                                    \
-	pooling_forward<T><<<grid_for(count, THREADS), THREADS, 0, handle>>>(                      \
-		*a, (int)pooling_out(&a->shape, a->shape.height),                                  \
+#define CALL(T)                                                               \
+	pooling_forward<T><<<grid_for(count, THREADS), THREADS, 0, handle>>>( \
+		*a, (int)pooling_out(&a->shape, a->shape.height),             \
 		(int)pooling_out(&a->shape, a->shape.width), count)
 	FOR_STORED_FLOATS(a->shape.precision, CALL)
 #undef CALL
@@ -134,9 +134,9 @@ extern "C" enum status kernel_cuda_pooling_backward(struct stream *stream, const
 	count = pooling_in_elements(&a->shape);
 	if (count == 0)
 		return STATUS_OK;
-#define CALL(T)                                                                                    \
-	pooling_backward<T><<<grid_for(count, THREADS), THREADS, 0, handle>>>(                     \
-		*a, (int)pooling_out(&a->shape, a->shape.height),                                  \
+#define CALL(T)                                                                \
+	pooling_backward<T><<<grid_for(count, THREADS), THREADS, 0, handle>>>( \
+		*a, (int)pooling_out(&a->shape, a->shape.height),              \
 		(int)pooling_out(&a->shape, a->shape.width), count)
 	FOR_STORED_FLOATS(a->shape.precision, CALL)
 #undef CALL

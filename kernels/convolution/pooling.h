@@ -1,7 +1,8 @@
 /*
- * Pooling of images, batch x height x width x channels: "pooling_forward" and "pooling_backward". A window that reaches
- * into the padding has the pixels of the image alone: the average is of those. Precisions: FP32 (and TF32), FP16, BF16;
- * sums are FP32, in a fixed order. The padding is less than the window.
+ * Pooling of images, batch x height x width x channels: "pooling_forward" and "pooling_backward". A
+ * window that reaches into the padding has the pixels of the image alone: the average is of those.
+ * Precisions: FP32 (and TF32), FP16, BF16; sums are FP32, in a fixed order. The padding is less
+ * than the window.
  */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_POOLING_H
 #define GPUPROOF_KERNELS_CONVOLUTION_POOLING_H
@@ -52,9 +53,8 @@ static inline enum status pooling_check(const struct pooling_shape *s, struct er
 	    s->window > s->height + 2 * s->padding || s->window > s->width + 2 * s->padding)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "pooling: window %u, stride %u, padding %u on an image of %u x "
-				 "%u; allowed: a "
-				 "stride of at least 1, a padding below the window, a window up to "
-				 "the padded image",
+				 "%u; allowed: a stride of at least 1, a padding below the window, "
+				 "a window up to the padded image",
 				 s->window, s->stride, s->padding, s->height, s->width);
 	return STATUS_OK;
 }

@@ -1,4 +1,7 @@
-/* Copies from global to shared memory that run on by themselves, since compute capability 8.0; plain ones before. */
+/*
+ * Copies from global to shared memory that run on by themselves, since compute capability 8.0;
+ * plain ones before.
+ */
 #ifndef GPUPROOF_KERNELS_ASYNC_COPY_CUH
 #define GPUPROOF_KERNELS_ASYNC_COPY_CUH
 

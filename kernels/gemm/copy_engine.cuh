@@ -49,7 +49,10 @@ static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned 
 		     : "memory");
 }
 
-/* A box of a matrix whose first element is (x, y); what lies outside of the matrix arrives as zeros. */
+/*
+ * A box of a matrix whose first element is (x, y); what lies outside of the matrix arrives as
+ * zeros.
+ */
 static __device__ __forceinline__ void tensor_copy(void *to, const CUtensorMap *map, int x, int y,
 						   uint64_t *barrier)
 {
@@ -81,8 +84,8 @@ static __device__ __forceinline__ void tensor_copy(void *to, const CUtensorMap *
 static __device__ __forceinline__ void plain_copy(void *to, const void *from, unsigned bytes,
 						  uint64_t *barrier)
 {
-	asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
-		     "[%0], [%1], %3, [%2];" ::"r"(shared_address(to)),
+	asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], "
+		     "[%1], %3, [%2];" ::"r"(shared_address(to)),
 		     "l"(from), "r"(shared_address(barrier)), "r"(bytes)
 		     : "memory");
 }
@@ -102,9 +105,10 @@ template <int STAGES> struct ring {
 };
 
 /*
- * Describes a tensor of 16-bit elements for copies of boxes in lines of 64 elements (128 bytes, 128-byte swizzle):
- * `rank` sizes, the innermost first; strides in bytes of all but the innermost; `steps` between the elements of a box
- * (NULL: 1). False when the driver lacks the function or refuses.
+ * Describes a tensor of 16-bit elements for copies of boxes in lines of 64 elements (128 bytes,
+ * 128-byte swizzle): `rank` sizes, the innermost first; strides in bytes of all but the innermost;
+ * `steps` between the elements of a box (NULL: 1). False when the driver lacks the function or
+ * refuses.
  */
 static inline bool tensor_map(CUtensorMap *map, CUtensorMapDataType type, const void *memory,
 			      unsigned rank, const cuuint64_t *sizes, const cuuint64_t *strides,

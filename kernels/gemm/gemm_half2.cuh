@@ -1,6 +1,7 @@
 /*
- * C = alpha A B + beta C in column-major FP16 by multiply-adds of pairs, with sums in FP16. The tiles, their order and
- * their places are those of gemm_simt.cuh; a pair is two neighbours in m, and a piece of B is eight elements of k.
+ * C = alpha A B + beta C in column-major FP16 by multiply-adds of pairs, with sums in FP16. The
+ * tiles, their order and their places are those of gemm_simt.cuh; a pair is two neighbours in m,
+ * and a piece of B is eight elements of k.
  */
 #ifndef GPUPROOF_KERNELS_GEMM_HALF2_CUH
 #define GPUPROOF_KERNELS_GEMM_HALF2_CUH
@@ -142,7 +143,10 @@ half2_store(const half2_problem &p, int row, int column,
 	}
 }
 
-/* Warps: four in m (each 64 wide: four lanes by 16), two in n (each 64: eight lanes by eight columns). */
+/*
+ * Warps: four in m (each 64 wide: four lanes by 16), two in n (each 64: eight lanes by eight
+ * columns).
+ */
 template <bool WIDE>
 static __global__ void __launch_bounds__(HALF2_THREADS) gemm_half2(half2_problem p)
 {

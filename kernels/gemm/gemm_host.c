@@ -1,6 +1,6 @@
 /*
- * The CPU's counterpart of gemm_simt: C = alpha A B + beta C in FP32 by plain loops. A panel of A stays in the
- * first-level cache while a stretch of columns of C goes over it.
+ * The CPU's counterpart of gemm_simt: C = alpha A B + beta C in FP32 by plain loops. A panel of A
+ * stays in the first-level cache while a stretch of columns of C goes over it.
  */
 #include "kernels/gemm/gemm.h"
 
@@ -10,7 +10,9 @@
 #define DEPTH 64
 #define COLUMNS 4
 
-/* `rows` of COLUMNS columns of C += A B, `depth` deep; the compiler makes vectors along the rows. */
+/*
+ * `rows` of COLUMNS columns of C += A B, `depth` deep; the compiler makes vectors along the rows.
+ */
 HOST_VECTORISED
 static void multiply_panel(const struct gemm *g, const float *a, const float *b, float *c,
 			   int64_t rows, int64_t columns, int64_t depth)

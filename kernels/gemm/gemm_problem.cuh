@@ -19,20 +19,10 @@ template <typename T> struct gemm_problem {
 /* For a GEMM that gemm_kernel_check() has accepted. */
 template <typename T> static gemm_problem<T> gemm_problem_of(const struct gemm *g)
 {
-	gemm_problem<T> p = { (const T *)g->a,
-			      (const T *)g->b,
-			      (T *)g->c,
-			      (int)g->m,
-			      (int)g->n,
-			      (int)g->k,
-			      g->lda,
-			      g->ldb,
-			      g->ldc,
-			      g->stride_a,
-			      g->stride_b,
-			      g->stride_c,
-			      (float)g->alpha,
-			      (float)g->beta };
+	gemm_problem<T> p = { (const T *)g->a, (const T *)g->b, (T *)g->c,   (int)g->m,
+			      (int)g->n,       (int)g->k,       g->lda,      g->ldb,
+			      g->ldc,          g->stride_a,     g->stride_b, g->stride_c,
+			      (float)g->alpha, (float)g->beta };
 
 	return p;
 }

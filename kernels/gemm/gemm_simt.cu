@@ -5,10 +5,11 @@
 #include "kernels/launch/cuda_kernel.h"
 
 /*
- * Tiles for devices that copy asynchronously and have much shared memory, for too few of those to fill a device once, and
- * for older devices. On an H200 at 8192^3, where cuBLAS has 50.9 to 51.3 TFLOP/s, the large ones without bounds have 50.2
- * to 50.5, those that read each element of A anew 48.0, sixteen rows by eight columns a thread 47.7, and these with
- * bounds 43.9; two blocks of half the tile 50.0.
+ * Tiles for devices that copy asynchronously and have much shared memory, for too few of those to
+ * fill a device once, and for older devices. On an H200 at 8192^3, where cuBLAS has 50.9 to 51.3
+ * TFLOP/s, the large ones without bounds have 50.2 to 50.5, those that read each element of A anew
+ * 48.0, sixteen rows by eight columns a thread 47.7, and these with bounds 43.9; two blocks of half
+ * the tile 50.0.
  */
 typedef simt_shape<256, 128, 16, 8, 16, 8, 3> large_tiles;
 typedef simt_shape<128, 128, 16, 8, 8, 4, 3, 2> small_tiles;
@@ -20,8 +21,9 @@ static void launch_shape(const struct gemm *g, cudaStream_t stream)
 	if (S::SHARED_BYTES > 48 << 10)
 		cudaFuncSetAttribute(gemm_simt<S, WIDE, WHOLE>,
 				     cudaFuncAttributeMaxDynamicSharedMemorySize, S::SHARED_BYTES);
-	gemm_simt<S, WIDE, WHOLE><<<gemm_grid(g, S::BM, S::BN), S::THREADS, S::SHARED_BYTES, stream>>>(
-		gemm_problem_of<float>(g));
+	gemm_simt<S, WIDE, WHOLE>
+		<<<gemm_grid(g, S::BM, S::BN), S::THREADS, S::SHARED_BYTES, stream>>>(
+			gemm_problem_of<float>(g));
 }
 
 /* True if no tile extends beyond the matrices. */

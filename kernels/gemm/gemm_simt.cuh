@@ -26,7 +26,10 @@ struct simt_shape {
 	static const int LINE = BN + 4;
 	static const int STAGE_FLOATS = BK * (BM + LINE);
 	static const int SHARED_BYTES = STAGES * STAGE_FLOATS * 4;
-	/* Pieces of a tile that a thread copies, and how far in k (A) or in columns (B) the next one is. */
+	/*
+	 * Pieces of a tile that a thread copies, and how far in k (A) or in columns (B) the next
+	 * one is.
+	 */
 	static const int A_PIECES = BK * BM / 4 / THREADS, A_STEP = THREADS / (BM / 4);
 	static const int B_PIECES = BK * BN / THREADS, B_STEP = THREADS / BK;
 };
@@ -156,9 +159,10 @@ static __device__ __forceinline__ void simt_store(const simt_problem &p, int row
 			float *c = p.c + n * p.ldc + m;
 
 			if (wide && p.beta == 0 && m < p.m) {
-				*reinterpret_cast<float4 *>(c) = make_float4(
-					p.alpha * sums[i][j], p.alpha * sums[i + 1][j],
-					p.alpha * sums[i + 2][j], p.alpha * sums[i + 3][j]);
+				*reinterpret_cast<float4 *>(c) =
+					make_float4(p.alpha * sums[i][j], p.alpha * sums[i + 1][j],
+						    p.alpha * sums[i + 2][j],
+						    p.alpha * sums[i + 3][j]);
 				continue;
 			}
 #pragma unroll
@@ -185,7 +189,11 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) gemm_simt(simt_p
 
 #if CODE_CAPABILITY && !CODE_HAS_ASYNC_COPY
 	if (S::STAGES > 2)
-		return; /* never launched there: its stages would only be waited for; saves minutes of compiling */
+		/*
+		 * never launched there: its stages would only be waited for; saves minutes of
+		 * compiling
+		 */
+		return;
 #endif
 	tile_of_block(blockIdx.x, (p.m + S::BM - 1) / S::BM, (p.n + S::BN - 1) / S::BN, &row,
 		      &column);

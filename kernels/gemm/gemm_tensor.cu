@@ -1,4 +1,7 @@
-/* Products by the tensor cores: see gemm.h. Compute capability 9.0 has a code of its own (gemm_wgmma.cu). */
+/*
+ * Products by the tensor cores: see gemm.h. Compute capability 9.0 has a code of its own
+ * (gemm_wgmma.cu).
+ */
 #include "kernels/gemm/gemm.h"
 
 #include <cuda_bf16.h>

@@ -130,8 +130,9 @@ static __device__ __forceinline__ void wgmma_consume(const wgmma_problem &p, cha
 		tile_of_block(tile, rows, columns, &row, &column);
 		for (int step = 0; step < steps; step++) {
 			char *a = stages + r.stage * WGMMA_STAGE_BYTES;
-			uint64_t left = operand_descriptor(
-				a + WGMMA_A_BYTES + group * WGMMA_BLOCK_BYTES, 16, 1024);
+			uint64_t left =
+				operand_descriptor(a + WGMMA_A_BYTES + group * WGMMA_BLOCK_BYTES,
+						   16, 1024);
 			uint64_t right = operand_descriptor(a, WGMMA_BLOCK_BYTES, 1024);
 
 			barrier_wait(&full[r.stage], r.phase);
@@ -139,8 +140,8 @@ static __device__ __forceinline__ void wgmma_consume(const wgmma_problem &p, cha
 #pragma unroll
 			/* 16 elements of k: 32 bytes along a line of B, 16 lines of A. */
 			for (int i = 0; i < WGMMA_TILE_K / 16; i++)
-				multiply_km(T(), d, left + i * (32 >> 4), right + i * (16 * 128 >> 4),
-					 step > 0 || i > 0);
+				multiply_km(T(), d, left + i * (32 >> 4),
+					    right + i * (16 * 128 >> 4), step > 0 || i > 0);
 			wgmma_commit();
 			wgmma_wait<1>();
 			if (step > 0 && lane == 0)

@@ -1,9 +1,10 @@
 /*
- * C = alpha A B + beta C in column-major FP16 or BF16 with FP32 sums by the tensor cores, in the words that every
- * compute capability from 7.0 on understands (16 x 16 x 16 fragments).
+ * C = alpha A B + beta C in column-major FP16 or BF16 with FP32 sums by the tensor cores, in the
+ * words that every compute capability from 7.0 on understands (16 x 16 x 16 fragments).
  *
- * A block makes a 128 x 128 tile of C, 32 deep at a time, two stages ahead of each other; each of eight warps has
- * 64 x 32 of it. Lines in shared memory are a little longer than they need be, so that they start in other banks.
+ * A block makes a 128 x 128 tile of C, 32 deep at a time, two stages ahead of each other; each of
+ * eight warps has 64 x 32 of it. Lines in shared memory are a little longer than they need be, so
+ * that they start in other banks.
  */
 #ifndef GPUPROOF_KERNELS_GEMM_WMMA_CUH
 #define GPUPROOF_KERNELS_GEMM_WMMA_CUH

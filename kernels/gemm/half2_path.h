@@ -4,7 +4,10 @@
 
 #include "device/device_info.h"
 
-/* CUDA C++ Programming Guide, throughput of native arithmetic instructions: 16-bit over 32-bit floating point. */
+/*
+ * CUDA C++ Programming Guide, throughput of native arithmetic instructions: 16-bit over 32-bit
+ * floating point.
+ */
 static inline const char *half2_path(const struct device_info *info)
 {
 	switch (info->capability_major * 10 + info->capability_minor) {

@@ -1,6 +1,6 @@
 /*
- * Which tile of C a block makes: the blocks that run together make a patch of C that is about as high as wide, so
- * that they share what they read of A and B in the last-level cache.
+ * Which tile of C a block makes: the blocks that run together make a patch of C that is about as
+ * high as wide, so that they share what they read of A and B in the last-level cache.
  */
 #ifndef GPUPROOF_KERNELS_TILE_ORDER_CUH
 #define GPUPROOF_KERNELS_TILE_ORDER_CUH

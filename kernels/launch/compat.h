@@ -1,17 +1,22 @@
 /*
- * Differences between CUDA toolkits 11.8 to 13 and between the architectures that code is compiled for, and nothing
- * else: no other file tests a version or __CUDA_ARCH__ (ci/check-layers). What a device can do is asked at run time.
- * If a toolkit dropped a field of cudaDeviceProp (13: the clocks), the files ask cudaDeviceGetAttribute, which all have.
+ * Differences between CUDA toolkits 11.8 to 13 and between the architectures that code is compiled
+ * for, and nothing
+ * else: no other file tests a version or __CUDA_ARCH__ (ci/check-layers). What a device can do is
+ * asked at run time. If a toolkit dropped a field of cudaDeviceProp (13: the clocks), the files ask
+ * cudaDeviceGetAttribute, which all have.
  *
- * Adding a code path of a kernel for some architectures: cuda_check_path() (cuda_kernel.h) in its launcher, and a row in
- * tests/gpu/coverage.c.
+ * Adding a code path of a kernel for some architectures: cuda_check_path() (cuda_kernel.h) in its
+ * launcher, and a row in tests/gpu/coverage.c.
  */
 #ifndef GPUPROOF_KERNELS_LAUNCH_COMPAT_H
 #define GPUPROOF_KERNELS_LAUNCH_COMPAT_H
 
 #include <cuda_runtime_api.h>
 
-/* The oldest driver on which a program of this toolkit starts (NVIDIA's table of minor-version compatibility). */
+/*
+ * The oldest driver on which a program of this toolkit starts (NVIDIA's table of minor-version
+ * compatibility).
+ */
 #if CUDART_VERSION >= 13000
 #define CUDA_MIN_DRIVER 580
 #elif CUDART_VERSION >= 12000

@@ -1,6 +1,6 @@
 /*
- * The part of the CUDA backend that a .cu file may use: the stream to launch on, and how to report a
- * launch that failed.
+ * The part of the CUDA backend that a .cu file may use: the stream to launch on, and how to report
+ * a launch that failed.
  *
  *	extern "C" enum status kernel_cuda_scale(struct stream *stream, const void *arguments,
  *						 struct error *err)

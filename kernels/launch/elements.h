@@ -41,8 +41,8 @@ static inline uint64_t elements_block(uint64_t first, uint64_t end)
 }
 
 /* A loop over the blocks of [begin, end): `first` and `count` of each are declared by it. */
-#define FOR_BLOCKS(first, count, begin, end)                                                       \
-	for (uint64_t first = (begin), count;                                                      \
+#define FOR_BLOCKS(first, count, begin, end)  \
+	for (uint64_t first = (begin), count; \
 	     first < (end) && (count = elements_block(first, end), true); first += count)
 
 #endif

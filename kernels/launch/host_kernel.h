@@ -37,13 +37,13 @@ unsigned host_parallel(struct stream *stream, uint64_t count, uint64_t grain, ho
 		       void *context);
 
 /* Defines kernel_host_<op>: puts <op>_run with a copy of its arguments in the stream's queue. */
-#define HOST_KERNEL(op)                                                                            \
-	_Static_assert(sizeof(struct op##_arguments) <= OPERATION_BYTES, "arguments too large");   \
-	enum status kernel_host_##op(struct stream *stream, const void *arguments,                 \
-				     struct error *err)                                            \
-	{                                                                                          \
-		return stream_enqueue(stream, op##_run, arguments, sizeof(struct op##_arguments),  \
-				      err);                                                        \
+#define HOST_KERNEL(op)                                                                           \
+	_Static_assert(sizeof(struct op##_arguments) <= OPERATION_BYTES, "arguments too large");  \
+	enum status kernel_host_##op(struct stream *stream, const void *arguments,                \
+				     struct error *err)                                           \
+	{                                                                                         \
+		return stream_enqueue(stream, op##_run, arguments, sizeof(struct op##_arguments), \
+				      err);                                                       \
 	}
 
 /* kernels.def: what is for this backend alone, or not for it. */

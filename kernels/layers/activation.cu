@@ -76,8 +76,8 @@ extern "C" enum status kernel_cuda_activation_forward(struct stream *stream, con
 	return cuda_check_launch("activation_forward", err);
 }
 
-#define FOR_PACKS(i, count)                                                                        \
-	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < (count);         \
+#define FOR_PACKS(i, count)                                                                \
+	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < (count); \
 	     i += (uint64_t)gridDim.x * THREADS * V)
 
 template <typename T>
@@ -108,9 +108,9 @@ extern "C" enum status kernel_cuda_activation_backward(struct stream *stream, co
 		return err->status;
 	if (a->count == 0)
 		return STATUS_OK;
-#define CALL(T)                                                                                    \
-	activation_backward<T>                                                                     \
-		<<<grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>(            \
+#define CALL(T)                                                                         \
+	activation_backward<T>                                                          \
+		<<<grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>( \
 			*a, packs_aligned(a->x, a->dy, a->dx))
 	FOR_STORED_FLOATS(a->precision, CALL)
 #undef CALL
@@ -144,8 +144,8 @@ extern "C" enum status kernel_cuda_residual_add(struct stream *stream, const voi
 		return err->status;
 	if (a->count == 0)
 		return STATUS_OK;
-#define CALL(T)                                                                                    \
-	residual_add<T><<<grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>(     \
+#define CALL(T)                                                                                \
+	residual_add<T><<<grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>( \
 		*a, packs_aligned(a->a, a->b, a->y))
 	FOR_STORED_FLOATS(a->precision, CALL)
 #undef CALL

@@ -1,7 +1,7 @@
 /*
- * Embeddings: see layers.h. The gradient's additions have the order of the ids' places: the places are first sorted by id,
- * each to where those of smaller ids end plus the number of the same id before it; then a block adds up the lines of one
- * row of the table.
+ * Embeddings: see layers.h. The gradient's additions have the order of the ids' places: the places
+ * are first sorted by id, each to where those of smaller ids end plus the number of the same id
+ * before it; then a block adds up the lines of one row of the table.
  */
 #include "kernels/launch/cuda_kernel.h"
 #include "kernels/layers/layers.h"
@@ -141,8 +141,9 @@ extern "C" enum status kernel_cuda_embedding_scatter_add(struct stream *stream,
 		return STATUS_OK;
 	cudaMemsetAsync(firsts, 0, (a->rows + 1) * sizeof(*firsts), handle);
 	if (a->count > 0)
-		count_ids<<<grid_for(a->count, SORT_THREADS), SORT_THREADS, 0, handle>>>(
-			a->ids, a->count, firsts);
+		count_ids<<<grid_for(a->count, SORT_THREADS), SORT_THREADS, 0, handle>>>(a->ids,
+											 a->count,
+											 firsts);
 	scan_counts<<<1, SCAN_THREADS, 0, handle>>>(firsts, a->rows);
 	if (a->count > 0)
 		sort_places<<<grid_for(a->count, SORT_THREADS), SORT_THREADS, 0, handle>>>(

@@ -1,4 +1,7 @@
-/* Layer normalization: see layers.h. A block takes a row; what it reads twice comes from the cache the second time. */
+/*
+ * Layer normalization: see layers.h. A block takes a row; what it reads twice comes from the cache
+ * the second time.
+ */
 #include "kernels/launch/cuda_kernel.h"
 #include "kernels/layers/layers.h"
 #include "kernels/storage.cuh"

@@ -1,7 +1,8 @@
 /*
- * Layers between the products of a network: layer normalization, activations, residual additions, embeddings. Tensors are
- * row-major and stored in `precision`: FP32 (and TF32), FP16, BF16; arithmetic and sums are FP32 (on the host sums are
- * FP64). Every sum has a fixed order: results repeat bit for bit on one device model.
+ * Layers between the products of a network: layer normalization, activations, residual additions,
+ * embeddings. Tensors are row-major and stored in `precision`: FP32 (and TF32), FP16, BF16;
+ * arithmetic and sums are FP32 (on the host sums are FP64). Every sum has a fixed order: results
+ * repeat bit for bit on one device model.
  */
 #ifndef GPUPROOF_KERNELS_LAYERS_LAYERS_H
 #define GPUPROOF_KERNELS_LAYERS_LAYERS_H
@@ -19,9 +20,9 @@ static inline enum status layer_check(const char *kernel, enum precision precisi
 }
 
 /*
- * "layer_norm_forward" (Ba et al. 2016): for each row of x, mean and the biased variance, then
- * y = (x - mean) * rstd * gamma + beta, rstd = 1 / sqrt(variance + epsilon). mean and rstd: a value for each row, for
- * backward. y may be x where backward is not wanted.
+ * "layer_norm_forward" (Ba et al. 2016): for each row of x, mean and the biased variance, then y =
+ * (x - mean) * rstd * gamma + beta, rstd = 1 / sqrt(variance + epsilon). mean and rstd: a value for
+ * each row, for backward. y may be x where backward is not wanted.
  */
 struct layer_norm_forward_arguments {
 	const void *x, *gamma, *beta;
@@ -53,12 +54,15 @@ static inline uint64_t layer_norm_scratch_bytes(uint64_t columns)
 	return 2 * LAYER_NORM_PARTS * columns * sizeof(float);
 }
 
-/* GELU (Hendrycks and Gimpel 2016): x times the normal distribution function, by erf or by the paper's tanh formula. */
+/*
+ * GELU (Hendrycks and Gimpel 2016): x times the normal distribution function, by erf or by the
+ * paper's tanh formula.
+ */
 enum activation { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_GELU_ERF, ACTIVATION_GELU_TANH };
 
 /*
- * "activation_forward": x[r][c] += bias[c], in place (bias NULL: x stays); y = f(x). y may be x where backward does not
- * want x; ReLU's backward takes y for x.
+ * "activation_forward": x[r][c] += bias[c], in place (bias NULL: x stays); y = f(x). y may be x
+ * where backward does not want x; ReLU's backward takes y for x.
  */
 struct activation_forward_arguments {
 	void *x;
@@ -69,7 +73,10 @@ struct activation_forward_arguments {
 	uint64_t rows, columns;
 };
 
-/* "activation_backward": dx = dy * f'(x), with what forward left in x; dx may be dy. The bias' gradient: output_gradient. */
+/*
+ * "activation_backward": dx = dy * f'(x), with what forward left in x; dx may be dy. The bias'
+ * gradient: output_gradient.
+ */
 struct activation_backward_arguments {
 	const void *x, *dy;
 	void *dx;
@@ -87,8 +94,8 @@ struct residual_add_arguments {
 };
 
 /*
- * "embedding_gather": y[i] = table[ids[i]] + position[i % positions], rows of `columns` (position NULL: without).
- * ids[i] is below the table's rows.
+ * "embedding_gather": y[i] = table[ids[i]] + position[i % positions], rows of `columns` (position
+ * NULL: without). ids[i] is below the table's rows.
  */
 struct embedding_gather_arguments {
 	const void *table, *position;
@@ -99,8 +106,9 @@ struct embedding_gather_arguments {
 };
 
 /*
- * "embedding_scatter_add": dtable[v] = keep * dtable[v] + sum over i with ids[i] = v of dy[i], in the order of i. Also
- * the rows that no id names are written. `scratch`: embedding_scratch_bytes() of device memory.
+ * "embedding_scatter_add": dtable[v] = keep * dtable[v] + sum over i with ids[i] = v of dy[i], in
+ * the order of i. Also the rows that no id names are written. `scratch`: embedding_scratch_bytes()
+ * of device memory.
  */
 struct embedding_scatter_add_arguments {
 	const void *dy;

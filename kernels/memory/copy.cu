@@ -1,7 +1,8 @@
 /*
- * Copying by a kernel: see copy.h. On an H200 the better half of 31 variants (threads, blocks, requests in flight,
- * cache hints, bulk copies through shared memory) came within a few per cent of each other on every link; few
- * blocks, and both ends by one warp, were far slower. That 128-byte packets are the limit is a guess, not measured.
+ * Copying by a kernel: see copy.h. On an H200 the better half of 31 variants (threads, blocks,
+ * requests in flight, cache hints, bulk copies through shared memory) came within a few per cent of
+ * each other on every link; few blocks, and both ends by one warp, were far slower. That 128-byte
+ * packets are the limit is a guess, not measured.
  */
 #include "kernels/memory/copy.h"
 
@@ -101,8 +102,8 @@ static void launch_both(const struct copy_arguments *a, unsigned most, cudaStrea
 			copy_both_by_threads<<<most, THREADS, 0, stream>>>(to, from, back_to,
 									   back_from, a->bytes);
 		else
-			copy_both_by_warps<<<grid_for(a->bytes, THREADS * 8), THREADS, 0,
-					     stream>>>(to, from, back_to, back_from, a->bytes);
+			copy_both_by_warps<<<grid_for(a->bytes, THREADS * 8), THREADS, 0, stream>>>(
+				to, from, back_to, back_from, a->bytes);
 	}
 }
 
@@ -122,8 +123,8 @@ extern "C" enum status kernel_cuda_copy(struct stream *stream, const void *argum
 	if (a->back_to)
 		launch_both(a, blocks < most ? (unsigned)blocks : most, handle);
 	else
-		copy<<<blocks < most ? (unsigned)blocks : most, THREADS, 0, handle>>>(
-			(char *)a->to, (const char *)a->from, a->bytes, a->count,
-			a->method != COPY_STRIDED);
+		copy < <<blocks<most ? (unsigned)blocks : most, THREADS, 0, handle>>>(
+			       (char *)a->to, (const char *)a->from, a->bytes, a->count,
+			       a->method != COPY_STRIDED);
 	return cuda_check_launch("copy", err);
 }

@@ -190,8 +190,9 @@ extern "C" enum status kernel_cuda_check_fill(struct stream *stream, const void 
 				 "check_fill: first must be a multiple of 8 bytes");
 	if (a->bytes == 0)
 		return STATUS_OK;
-	check_fill<<<(unsigned)blocks, THREADS, 0, handle>>>(
-		memory, a->bytes, a->first / 8, a->seed, packs_aligned(memory), a->out);
+	check_fill<<<(unsigned)blocks, THREADS, 0, handle>>>(memory, a->bytes, a->first / 8,
+							     a->seed, packs_aligned(memory),
+							     a->out);
 	check_fill_report<<<1, 1, 0, handle>>>(memory, a->bytes, a->first / 8, a->seed, a->out);
 	return cuda_check_launch("check_fill", err);
 }

@@ -7,7 +7,10 @@
 enum fill_kind {
 	FILL_BITS, /* raw bytes: byte i is byte i%8 (little-endian) of generator_bits(seed, i/8) */
 	/* scale * generator_uniform(seed, first + i), rounded to nearest, ties to even */
-	FILL_FP64, FILL_FP32, FILL_FP16, FILL_BF16,
+	FILL_FP64,
+	FILL_FP32,
+	FILL_FP16,
+	FILL_BF16,
 	FILL_FP8,   /* E4M3; what is beyond 448 becomes 448 */
 	FILL_FIXED8 /* in units of 1/128; what is beyond the range becomes its end */
 };
@@ -23,14 +26,15 @@ struct fill_arguments {
 
 /* Result of "check_fill"; in memory of the device, or pinned memory the device can write. */
 struct fill_mismatch {
-	uint64_t count;    /* wrong 8-byte words (the last may be partial), saturating */
-	uint64_t index;    /* byte offset of the first wrong word; valid when count > 0 */
+	uint64_t count;         /* wrong 8-byte words (the last may be partial), saturating */
+	uint64_t index;         /* byte offset of the first wrong word; valid when count > 0 */
 	uint64_t expected, got; /* of that word */
 };
 
 /*
- * "check_fill": compares `bytes` bytes at `memory` with FILL_BITS data of `seed` from byte offset `first`.
- * `out` must have been set to { 0, UINT64_MAX, 0, 0 } before. Deterministic: always the lowest index.
+ * "check_fill": compares `bytes` bytes at `memory` with FILL_BITS data of `seed` from byte offset
+ * `first`. `out` must have been set to { 0, UINT64_MAX, 0, 0 } before. Deterministic: always the
+ * lowest index.
  */
 struct check_fill_arguments {
 	const void *memory;

@@ -47,20 +47,22 @@ static void fill_bits_slice(void *context, unsigned part, uint64_t begin, uint64
 }
 
 /* One loop for each storage type: `store` turns the exact product, a double, into an element. */
-#define FILL_LOOP(name, type, store)                                                               \
-	HOST_VECTORISED                                                                            \
-	static void fill_##name(type *to, uint64_t first, uint64_t count, uint64_t seed,           \
-				double scale)                                                      \
-	{                                                                                          \
-		for (uint64_t i = 0; i < count; i++)                                               \
-			to[i] = store(scale * (double)generator_uniform(seed, first + i));         \
+#define FILL_LOOP(name, type, store)                                                       \
+	HOST_VECTORISED                                                                    \
+	static void fill_##name(type *to, uint64_t first, uint64_t count, uint64_t seed,   \
+				double scale)                                              \
+	{                                                                                  \
+		for (uint64_t i = 0; i < count; i++)                                       \
+			to[i] = store(scale * (double)generator_uniform(seed, first + i)); \
 	}
 FILL_LOOP(fp64, double, (double))
 FILL_LOOP(fp32, float, (float))
 FILL_LOOP(fp16, uint16_t, half_from_double)
 FILL_LOOP(bf16, uint16_t, bf16_from_double)
 
-/* Through FP32 rounded to odd, which leaves the second rounding what one of the double would find. */
+/*
+ * Through FP32 rounded to odd, which leaves the second rounding what one of the double would find.
+ */
 static inline uint8_t fp8_from_double(double value)
 {
 	return fp8_from_float(half_round_to_odd(value));

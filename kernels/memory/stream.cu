@@ -326,11 +326,13 @@ template <int U> static void launch_write(const struct launch *l)
 	unsigned blocks = blocks_for(l, stretches(l, U));
 
 	if (a->variant.streaming)
-		write_words<U, true><<<blocks, a->variant.threads, 0, l->stream>>>(
-			(ulonglong2 *)a->out, a->seed, l->packs);
+		write_words<U, true>
+			<<<blocks, a->variant.threads, 0, l->stream>>>((ulonglong2 *)a->out,
+								       a->seed, l->packs);
 	else
-		write_words<U, false><<<blocks, a->variant.threads, 0, l->stream>>>(
-			(ulonglong2 *)a->out, a->seed, l->packs);
+		write_words<U, false>
+			<<<blocks, a->variant.threads, 0, l->stream>>>((ulonglong2 *)a->out,
+								       a->seed, l->packs);
 }
 
 /* Independent accesses of a thread for one block's worth of work. */
@@ -344,11 +346,13 @@ static void launch_scattered(const struct launch *l)
 	unsigned blocks = sum_blocks(l, grid_for(items, a->variant.threads * SCATTERED));
 
 	if (a->operation == STREAM_RANDOM)
-		gather<<<blocks, a->variant.threads, 0, l->stream>>>(
-			a->sum, (const uint64_t *)a->x, a->bytes / 8, a->accesses, a->seed);
+		gather<<<blocks, a->variant.threads, 0, l->stream>>>(a->sum, (const uint64_t *)a->x,
+								     a->bytes / 8, a->accesses,
+								     a->seed);
 	else
-		strided<<<blocks, a->variant.threads, 0, l->stream>>>(
-			a->sum, (const uint64_t *)a->x, items, stride);
+		strided<<<blocks, a->variant.threads, 0, l->stream>>>(a->sum,
+								      (const uint64_t *)a->x, items,
+								      stride);
 }
 
 extern "C" enum status kernel_cuda_stream(struct stream *stream, const void *arguments,

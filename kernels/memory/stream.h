@@ -1,7 +1,8 @@
 /*
- * Kernels that only move through memory. Arrays are `bytes` long, a multiple of 16, and 16-byte aligned. Numbers in
- * [-1, 1) with 24 bits (FILL_FP64, FILL_FP32) and STREAM_SCALAR, a power of two, make every result exact up to one
- * rounding, so that there is one right answer for each element however a device contracts its arithmetic.
+ * Kernels that only move through memory. Arrays are `bytes` long, a multiple of 16, and 16-byte
+ * aligned. Numbers in [-1, 1) with 24 bits (FILL_FP64, FILL_FP32) and STREAM_SCALAR, a power of
+ * two, make every result exact up to one rounding, so that there is one right answer for each
+ * element however a device contracts its arithmetic.
  */
 #ifndef GPUPROOF_KERNELS_MEMORY_STREAM_H
 #define GPUPROOF_KERNELS_MEMORY_STREAM_H
@@ -11,15 +12,20 @@
 #include "kernels/memory/fill.h"
 
 enum stream_operation {
-	STREAM_COPY,    /* out = x */
-	STREAM_MUL,     /* out = s x */
-	STREAM_ADD,     /* out = x + y */
-	STREAM_TRIAD,   /* out = x + s y */
-	STREAM_DOT,     /* sum of x y, in double */
-	STREAM_READ,    /* sum of all 8-byte words of x, modulo 2^64 */
-	STREAM_WRITE,   /* word i of out = seed + i STREAM_STEP */
-	STREAM_STRIDED, /* sum of all words of x, `stride` bytes apart, in as many passes as there are words in a stride */
-	STREAM_RANDOM   /* sum of `accesses` words of x, number i the word stream_random(seed, i, words) */
+	STREAM_COPY,  /* out = x */
+	STREAM_MUL,   /* out = s x */
+	STREAM_ADD,   /* out = x + y */
+	STREAM_TRIAD, /* out = x + s y */
+	STREAM_DOT,   /* sum of x y, in double */
+	STREAM_READ,  /* sum of all 8-byte words of x, modulo 2^64 */
+	STREAM_WRITE, /* word i of out = seed + i STREAM_STEP */
+	/*
+	 * sum of all words of x, `stride` bytes apart, in as many passes as there are words in a
+	 * stride
+	 */
+	STREAM_STRIDED,
+	/* sum of `accesses` words of x, number i the word stream_random(seed, i, words) */
+	STREAM_RANDOM
 };
 
 #define STREAM_SCALAR 0.5
@@ -27,10 +33,13 @@ enum stream_operation {
 
 /* Variant of the kernel for a device; the best one is found by autotuning. */
 struct stream_variant {
-	unsigned short unroll;       /* 16-byte accesses that a thread has in flight per array: 1, 2, 4, 8 */
-	unsigned short threads;      /* of a block, a multiple of 32, at most 1024 */
-	unsigned short blocks;       /* per multiprocessor, each taking several stretches; 0: a block for every stretch */
-	unsigned short streaming;    /* 1: accesses that don't stay in caches; host: stores past them */
+	/* 16-byte accesses that a thread has in flight per array: 1, 2, 4, 8 */
+	unsigned short unroll;
+	unsigned short threads; /* of a block, a multiple of 32, at most 1024 */
+	/* per multiprocessor, each taking several stretches; 0: a block for every stretch */
+	unsigned short blocks;
+	/* 1: accesses that don't stay in caches; host: stores past them */
+	unsigned short streaming;
 };
 
 /* Most blocks of a sum. */
@@ -58,9 +67,9 @@ struct stream_arguments {
 };
 
 /*
- * "check_stream": compares every element of `out` with what `operation` makes of generated data with the seeds given
- * (x FILL_FP64 or FILL_FP32 of seeds[0], y of seeds[1], scale 1; STREAM_WRITE: seeds[0]), without looking at x and y.
- * `found` as for check_fill, with the elements' bits.
+ * "check_stream": compares every element of `out` with what `operation` makes of generated data
+ * with the seeds given (x FILL_FP64 or FILL_FP32 of seeds[0], y of seeds[1], scale 1; STREAM_WRITE:
+ * seeds[0]), without looking at x and y. `found` as for check_fill, with the elements' bits.
  */
 struct check_stream_arguments {
 	enum stream_operation operation; /* not a sum */

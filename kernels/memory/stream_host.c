@@ -13,8 +13,8 @@ typedef float pack_fp32 __attribute__((vector_size(PACK)));
 typedef uint64_t pack_words __attribute__((vector_size(PACK)));
 
 /*
- * Stores past the caches save reading what is overwritten, where a processor has them. What is stored must be
- * visible to other threads at the end of a slice.
+ * Stores past the caches save reading what is overwritten, where a processor has them. What is
+ * stored must be visible to other threads at the end of a slice.
  */
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -25,25 +25,28 @@ typedef uint64_t pack_words __attribute__((vector_size(PACK)));
 #define STREAM_FENCE() ((void)0)
 #endif
 
-/* name(out, x, y, n): plain loops over n packs that leave the rest to the compiler, and ones with streaming stores. */
-#define ELEMENTWISE(name, type, expression)                                                        \
-	VECTORISED                                                                                 \
-	static void name##_##type(type *restrict out, const type *restrict x,                      \
-				  const type *restrict y, uint64_t packs)                          \
-	{                                                                                          \
-		(void)y;                                                                           \
-		for (uint64_t i = 0; i < packs * (PACK / sizeof(type)); i++)                       \
-			out[i] = expression(type);                                                 \
-	}                                                                                          \
-	VECTORISED                                                                                 \
-	static void name##_##type##_streaming(pack_of_##type *restrict out,                        \
-					      const pack_of_##type *restrict x,                    \
-					      const pack_of_##type *restrict y, uint64_t packs)    \
-	{                                                                                          \
-		(void)y;                                                                           \
-		for (uint64_t i = 0; i < packs; i++)                                               \
-			STREAM_PACK(&out[i], expression(type));                                    \
-		STREAM_FENCE();                                                                    \
+/*
+ * name(out, x, y, n): plain loops over n packs that leave the rest to the compiler, and ones with
+ * streaming stores.
+ */
+#define ELEMENTWISE(name, type, expression)                                                     \
+	VECTORISED                                                                              \
+	static void name##_##type(type *restrict out, const type *restrict x,                   \
+				  const type *restrict y, uint64_t packs)                       \
+	{                                                                                       \
+		(void)y;                                                                        \
+		for (uint64_t i = 0; i < packs * (PACK / sizeof(type)); i++)                    \
+			out[i] = expression(type);                                              \
+	}                                                                                       \
+	VECTORISED                                                                              \
+	static void name##_##type##_streaming(pack_of_##type *restrict out,                     \
+					      const pack_of_##type *restrict x,                 \
+					      const pack_of_##type *restrict y, uint64_t packs) \
+	{                                                                                       \
+		(void)y;                                                                        \
+		for (uint64_t i = 0; i < packs; i++)                                            \
+			STREAM_PACK(&out[i], expression(type));                                 \
+		STREAM_FENCE();                                                                 \
 	}
 #define pack_of_double pack_fp64
 #define pack_of_float pack_fp32
@@ -81,21 +84,21 @@ static void write_words_streaming(pack_words *out, uint64_t first, uint64_t pack
 /* Sums in as many lanes as the widest registers hold twice. */
 #define LANES 16
 
-#define DOT(type)                                                                                  \
-	VECTORISED                                                                                 \
-	static double dot_##type(const type *restrict x, const type *restrict y, uint64_t count)   \
-	{                                                                                          \
-		double lanes[LANES] = { 0 }, sum = 0;                                              \
-		uint64_t i = 0;                                                                    \
-                                                                                                   \
-		for (; i + LANES <= count; i += LANES)                                             \
-			for (int k = 0; k < LANES; k++)                                            \
-				lanes[k] += (double)x[i + k] * (double)y[i + k];                   \
-		for (; i < count; i++)                                                             \
-			sum += (double)x[i] * (double)y[i];                                        \
-		for (int k = 0; k < LANES; k++)                                                    \
-			sum += lanes[k];                                                           \
-		return sum;                                                                        \
+#define DOT(type)                                                                                \
+	VECTORISED                                                                               \
+	static double dot_##type(const type *restrict x, const type *restrict y, uint64_t count) \
+	{                                                                                        \
+		double lanes[LANES] = { 0 }, sum = 0;                                            \
+		uint64_t i = 0;                                                                  \
+                                                                                                 \
+		for (; i + LANES <= count; i += LANES)                                           \
+			for (int k = 0; k < LANES; k++)                                          \
+				lanes[k] += (double)x[i + k] * (double)y[i + k];                 \
+		for (; i < count; i++)                                                           \
+			sum += (double)x[i] * (double)y[i];                                      \
+		for (int k = 0; k < LANES; k++)                                                  \
+			sum += lanes[k];                                                         \
+		return sum;                                                                      \
 	}
 DOT(double)
 DOT(float)
@@ -132,23 +135,23 @@ static uint64_t read_random(const struct stream_arguments *a, uint64_t begin, ui
 }
 
 #define AT(pointer, type, pack) ((type *)(pointer) + (pack) * (PACK / sizeof(type)))
-#define CALL(name, type)                                                                           \
-	do {                                                                                       \
-		if (a->variant.streaming)                                                          \
-			name##_##type##_streaming((void *)AT(a->out, type, begin),                 \
-						  (const void *)AT(a->x, const type, begin),       \
-						  (const void *)AT(a->y, const type, begin),       \
-						  end - begin);                                    \
-		else                                                                               \
-			name##_##type(AT(a->out, type, begin), AT(a->x, const type, begin),        \
-				      AT(a->y, const type, begin), end - begin);                   \
+#define CALL(name, type)                                                                     \
+	do {                                                                                 \
+		if (a->variant.streaming)                                                    \
+			name##_##type##_streaming((void *)AT(a->out, type, begin),           \
+						  (const void *)AT(a->x, const type, begin), \
+						  (const void *)AT(a->y, const type, begin), \
+						  end - begin);                              \
+		else                                                                         \
+			name##_##type(AT(a->out, type, begin), AT(a->x, const type, begin),  \
+				      AT(a->y, const type, begin), end - begin);             \
 	} while (0)
-#define CALL_NUMBERS(name)                                                                         \
-	do {                                                                                       \
-		if (a->precision == PRECISION_FP32)                                                \
-			CALL(name, float);                                                         \
-		else                                                                               \
-			CALL(name, double);                                                        \
+#define CALL_NUMBERS(name)                          \
+	do {                                        \
+		if (a->precision == PRECISION_FP32) \
+			CALL(name, float);          \
+		else                                \
+			CALL(name, double);         \
 	} while (0)
 
 static void array_slice(void *context, unsigned part, uint64_t begin, uint64_t end)

@@ -53,7 +53,8 @@ static __device__ __forceinline__ uint64_t peak_bits(half2 x)
 	return *reinterpret_cast<unsigned *>(&x);
 }
 
-template <typename T> static __global__ void __launch_bounds__(THREADS) peak_fma(uint64_t steps, uint64_t *out)
+template <typename T>
+static __global__ void __launch_bounds__(THREADS) peak_fma(uint64_t steps, uint64_t *out)
 {
 	uint64_t lane = (uint64_t)blockIdx.x * THREADS + threadIdx.x, bits = 0;
 	T x[PEAK_CHAINS];
@@ -72,14 +73,17 @@ template <typename T> static __global__ void __launch_bounds__(THREADS) peak_fma
 	out[lane] = bits;
 }
 
-extern "C" enum status kernel_cuda_peak_fma(struct stream *stream, const void *arguments, struct error *err)
+extern "C" enum status kernel_cuda_peak_fma(struct stream *stream, const void *arguments,
+					    struct error *err)
 {
 	const struct peak_fma_arguments *a = (const struct peak_fma_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
 	unsigned blocks = (unsigned)(a->lanes / THREADS);
 
-	if (a->precision == PRECISION_FP16_ACC16 && !(stream->device->info.capabilities & DEVICE_HAS_FP16_ACC16))
-		return error_set(err, STATUS_UNSUPPORTED, "%s does not calculate with FP16", stream->device->info.id);
+	if (a->precision == PRECISION_FP16_ACC16 &&
+	    !(stream->device->info.capabilities & DEVICE_HAS_FP16_ACC16))
+		return error_set(err, STATUS_UNSUPPORTED, "%s does not calculate with FP16",
+				 stream->device->info.id);
 	if (a->precision == PRECISION_FP16_ACC16) {
 		peak_fma<half2><<<blocks, THREADS, 0, handle>>>(a->steps, a->out);
 		return cuda_check_path("peak_fma", half2_path(&stream->device->info), err);
@@ -93,7 +97,8 @@ extern "C" enum status kernel_cuda_peak_fma(struct stream *stream, const void *a
 
 /* 16 bytes per thread at a time, two of them in flight. */
 template <typename T, int V>
-static __global__ void __launch_bounds__(THREADS) peak_stream(const T *in, T *out, uint64_t count, unsigned steps)
+static __global__ void __launch_bounds__(THREADS)
+	peak_stream(const T *in, T *out, uint64_t count, unsigned steps)
 {
 	struct alignas(16) piece {
 		T v[V];
@@ -102,7 +107,8 @@ static __global__ void __launch_bounds__(THREADS) peak_stream(const T *in, T *ou
 	piece *to = (piece *)out;
 	uint64_t pieces = count / V, stride = (uint64_t)gridDim.x * THREADS;
 
-	for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < pieces; i += 2 * stride) {
+	for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < pieces;
+	     i += 2 * stride) {
 		bool second = i + stride < pieces;
 		piece x = from[i], y = second ? from[i + stride] : x;
 
@@ -120,17 +126,20 @@ static __global__ void __launch_bounds__(THREADS) peak_stream(const T *in, T *ou
 	}
 }
 
-extern "C" enum status kernel_cuda_peak_stream(struct stream *stream, const void *arguments, struct error *err)
+extern "C" enum status kernel_cuda_peak_stream(struct stream *stream, const void *arguments,
+					       struct error *err)
 {
 	const struct peak_stream_arguments *a = (const struct peak_stream_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
 	unsigned blocks = (unsigned)cuda_stream_multiprocessors(stream) * 16;
 
 	if (a->precision == PRECISION_FP64)
-		peak_stream<double, 2><<<blocks, THREADS, 0, handle>>>((const double *)a->in, (double *)a->out,
-								       a->count, (unsigned)a->steps);
+		peak_stream<double, 2><<<blocks, THREADS, 0, handle>>>((const double *)a->in,
+								       (double *)a->out, a->count,
+								       (unsigned)a->steps);
 	else
-		peak_stream<float, 4><<<blocks, THREADS, 0, handle>>>((const float *)a->in, (float *)a->out, a->count,
+		peak_stream<float, 4><<<blocks, THREADS, 0, handle>>>((const float *)a->in,
+								      (float *)a->out, a->count,
 								      (unsigned)a->steps);
 	return cuda_check_launch("peak_stream", err);
 }

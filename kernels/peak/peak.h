@@ -1,6 +1,6 @@
 /*
- * Kernels that calculate as fast as a device can, and whose results are known to the last bit, so that none of the
- * work can be left out.
+ * Kernels that calculate as fast as a device can, and whose results are known to the last bit, so
+ * that none of the work can be left out.
  */
 #ifndef GPUPROOF_KERNELS_PEAK_PEAK_H
 #define GPUPROOF_KERNELS_PEAK_PEAK_H
@@ -9,8 +9,8 @@
 #include "kernels/kernel.h"
 
 /*
- * One operation of all: x = x * x + PEAK_SHIFT, rounded once. It neither settles nor grows (the logistic map), so that
- * the multipliers see other digits each time, as they do in real work.
+ * One operation of all: x = x * x + PEAK_SHIFT, rounded once. It neither settles nor grows (the
+ * logistic map), so that the multipliers see other digits each time, as they do in real work.
  */
 #define PEAK_SHIFT (-1.875f)
 /* Chains of a lane, which do not wait for each other; starts repeat after PEAK_PERIOD lanes. */
@@ -19,8 +19,9 @@
 #define PEAK_SEED UINT64_C(0x7065616b)
 
 /*
- * "peak_fma": `lanes` lanes of PEAK_CHAINS chains of `steps` operations, in FP64, FP32 or FP16_ACC16 (pairs: twice the
- * chains). out[lane] is the exclusive or of the bits that the chains end with, a pair's first half in the low bits.
+ * "peak_fma": `lanes` lanes of PEAK_CHAINS chains of `steps` operations, in FP64, FP32 or
+ * FP16_ACC16 (pairs: twice the chains). out[lane] is the exclusive or of the bits that the chains
+ * end with, a pair's first half in the low bits.
  */
 struct peak_fma_arguments {
 	enum precision precision;
@@ -29,7 +30,10 @@ struct peak_fma_arguments {
 	uint64_t *out;
 };
 
-/* "peak_stream": out[i] is what `steps` operations make of in[i], in FP64 or FP32. Multiples of 512 bytes. */
+/*
+ * "peak_stream": out[i] is what `steps` operations make of in[i], in FP64 or FP32. Multiples of 512
+ * bytes.
+ */
 struct peak_stream_arguments {
 	enum precision precision;
 	const void *in;
@@ -39,9 +43,9 @@ struct peak_stream_arguments {
 };
 
 /*
- * "peak_tensor": `groups` groups of threads multiply the same small whole numbers again and again, and add up: TF32,
- * FP16, BF16, FP8 or INT8. out[group] is the sum of all elements of what it ends with. The shape of a step depends on
- * the device: peak_tensor_shape().
+ * "peak_tensor": `groups` groups of threads multiply the same small whole numbers again and again,
+ * and add up: TF32, FP16, BF16, FP8 or INT8. out[group] is the sum of all elements of what it ends
+ * with. The shape of a step depends on the device: peak_tensor_shape().
  */
 struct peak_tensor_arguments {
 	enum precision precision;
@@ -74,7 +78,10 @@ GENERATOR_FN int peak_element(int side, int line, int k)
 	       7;
 }
 
-/* True for 9.0 with a module that has no WGMMA code, without which its tensor cores do not reach their rate. */
+/*
+ * True for 9.0 with a module that has no WGMMA code, without which its tensor cores do not reach
+ * their rate.
+ */
 static inline bool peak_lacks_wgmma(const struct device_info *info)
 {
 	return info->capability_major == 9 && info->capability_minor == 0 &&
@@ -82,8 +89,9 @@ static inline bool peak_lacks_wgmma(const struct device_info *info)
 }
 
 /*
- * The tensor cores of compute capability 9.0 take larger shapes, and reach their rate with these alone. m = 0: the device
- * has no tensor cores for this precision, or the module has no code that brings them to their rate.
+ * The tensor cores of compute capability 9.0 take larger shapes, and reach their rate with these
+ * alone. m = 0: the device has no tensor cores for this precision, or the module has no code that
+ * brings them to their rate.
  */
 static inline struct peak_tensor_shape peak_tensor_shape(const struct device_info *info,
 							 enum precision precision)

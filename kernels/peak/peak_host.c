@@ -1,4 +1,7 @@
-/* The CPU's counterpart of peak.cu: eight vectors of chains at a time, each operation a fused multiply-add. */
+/*
+ * The CPU's counterpart of peak.cu: eight vectors of chains at a time, each operation a fused
+ * multiply-add.
+ */
 #include "kernels/peak/peak.h"
 
 #include <string.h>
@@ -9,27 +12,27 @@
 #define LANES_FP32 (128 / PEAK_CHAINS)
 #define LANES_FP64 (64 / PEAK_CHAINS)
 
-#define CHAINS(type, lanes, fused)                                                                 \
-	HOST_VECTORISED                                                                            \
-	static void chains_##type(uint64_t first, uint64_t steps, uint64_t *out)                   \
-	{                                                                                          \
-		type x[lanes * PEAK_CHAINS];                                                       \
-                                                                                                   \
-		for (int i = 0; i < lanes * PEAK_CHAINS; i++)                                      \
-			x[i] = peak_start(first + (uint64_t)i / PEAK_CHAINS,                       \
-					  (uint64_t)i % PEAK_CHAINS, PEAK_CHAINS);                 \
-		for (uint64_t step = 0; step < steps; step++)                                      \
-			for (int i = 0; i < lanes * PEAK_CHAINS; i++)                              \
-				x[i] = fused(x[i], x[i], (type)PEAK_SHIFT);                        \
-		for (int i = 0; i < lanes; i++) {                                                  \
-			out[i] = 0;                                                                \
-			for (int c = 0; c < PEAK_CHAINS; c++) {                                    \
-				uint64_t bits = 0;                                                 \
-                                                                                                   \
-				memcpy(&bits, &x[i * PEAK_CHAINS + c], sizeof(type));              \
-				out[i] ^= bits;                                                    \
-			}                                                                          \
-		}                                                                                  \
+#define CHAINS(type, lanes, fused)                                                    \
+	HOST_VECTORISED                                                               \
+	static void chains_##type(uint64_t first, uint64_t steps, uint64_t *out)      \
+	{                                                                             \
+		type x[lanes * PEAK_CHAINS];                                          \
+                                                                                      \
+		for (int i = 0; i < lanes * PEAK_CHAINS; i++)                         \
+			x[i] = peak_start(first + (uint64_t)i / PEAK_CHAINS,          \
+					  (uint64_t)i % PEAK_CHAINS, PEAK_CHAINS);    \
+		for (uint64_t step = 0; step < steps; step++)                         \
+			for (int i = 0; i < lanes * PEAK_CHAINS; i++)                 \
+				x[i] = fused(x[i], x[i], (type)PEAK_SHIFT);           \
+		for (int i = 0; i < lanes; i++) {                                     \
+			out[i] = 0;                                                   \
+			for (int c = 0; c < PEAK_CHAINS; c++) {                       \
+				uint64_t bits = 0;                                    \
+                                                                                      \
+				memcpy(&bits, &x[i * PEAK_CHAINS + c], sizeof(type)); \
+				out[i] ^= bits;                                       \
+			}                                                             \
+		}                                                                     \
 	}
 CHAINS(float, LANES_FP32, __builtin_fmaf)
 CHAINS(double, LANES_FP64, __builtin_fma)
@@ -72,19 +75,19 @@ enum status kernel_host_peak_fma(struct stream *stream, const void *arguments, s
 #define BLOCK_FP32 128
 #define BLOCK_FP64 64
 
-#define STREAM(type, block, fused)                                                                 \
-	HOST_VECTORISED                                                                            \
-	static void stream_##type(type *to, const type *from, uint64_t steps)                      \
-	{                                                                                          \
-		type x[block];                                                                     \
-                                                                                                   \
-		for (int i = 0; i < block; i++)                                                    \
-			x[i] = from[i];                                                            \
-		for (uint64_t step = 0; step < steps; step++)                                      \
-			for (int i = 0; i < block; i++)                                            \
-				x[i] = fused(x[i], x[i], (type)PEAK_SHIFT);                        \
-		for (int i = 0; i < block; i++)                                                    \
-			to[i] = x[i];                                                              \
+#define STREAM(type, block, fused)                                            \
+	HOST_VECTORISED                                                       \
+	static void stream_##type(type *to, const type *from, uint64_t steps) \
+	{                                                                     \
+		type x[block];                                                \
+                                                                              \
+		for (int i = 0; i < block; i++)                               \
+			x[i] = from[i];                                       \
+		for (uint64_t step = 0; step < steps; step++)                 \
+			for (int i = 0; i < block; i++)                       \
+				x[i] = fused(x[i], x[i], (type)PEAK_SHIFT);   \
+		for (int i = 0; i < block; i++)                               \
+			to[i] = x[i];                                         \
 	}
 STREAM(float, BLOCK_FP32, __builtin_fmaf)
 STREAM(double, BLOCK_FP64, __builtin_fma)
@@ -109,8 +112,8 @@ static enum status peak_stream_run(struct stream *stream, const void *arguments,
 	struct peak_stream_arguments a = *(const struct peak_stream_arguments *)arguments;
 
 	(void)err;
-	host_parallel(stream, a.count / (a.precision == PRECISION_FP32 ? BLOCK_FP32 : BLOCK_FP64), 16,
-		      stream_slice, &a);
+	host_parallel(stream, a.count / (a.precision == PRECISION_FP32 ? BLOCK_FP32 : BLOCK_FP64),
+		      16, stream_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(peak_stream)

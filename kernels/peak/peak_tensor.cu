@@ -1,4 +1,7 @@
-/* Tensor cores at their rate: see peak.h. Compute capability 9.0 has a code of its own (peak_wgmma.cu). */
+/*
+ * Tensor cores at their rate: see peak.h. Compute capability 9.0 has a code of its own
+ * (peak_wgmma.cu).
+ */
 #include "kernels/peak/peak.h"
 
 #include <cuda_bf16.h>
@@ -61,8 +64,8 @@ template <typename T> static __device__ __forceinline__ void peak_warp(uint64_t 
 		int matrix = i / (16 * F::depth), line = i / F::depth % 16, k = i % F::depth;
 		int side = matrix >= LEFTS;
 
-		numbers[matrix][i % (16 * F::depth)] = (typename F::element)(float)peak_element(
-			side, (side ? matrix - LEFTS : matrix) * 16 + line, k);
+		numbers[matrix][i % (16 * F::depth)] = (typename F::element)(
+			float)peak_element(side, (side ? matrix - LEFTS : matrix) * 16 + line, k);
 	}
 	__syncthreads();
 	for (int i = 0; i < LEFTS; i++)
@@ -91,7 +94,8 @@ template <typename T> static __device__ __forceinline__ void peak_warp(uint64_t 
 #endif
 
 /* Empty and never launched without such tensor cores. */
-template <typename T> static __global__ void __launch_bounds__(THREADS) peak_tensor(uint64_t steps, int64_t *out)
+template <typename T>
+static __global__ void __launch_bounds__(THREADS) peak_tensor(uint64_t steps, int64_t *out)
 {
 #if CODE_HAS_TENSOR_CORES
 	if constexpr (CODE_CAPABILITY >= peak_fragments<T>::since)
@@ -99,7 +103,8 @@ template <typename T> static __global__ void __launch_bounds__(THREADS) peak_ten
 #endif
 }
 
-extern "C" enum status kernel_cuda_peak_tensor(struct stream *stream, const void *arguments, struct error *err)
+extern "C" enum status kernel_cuda_peak_tensor(struct stream *stream, const void *arguments,
+					       struct error *err)
 {
 	const struct peak_tensor_arguments *a = (const struct peak_tensor_arguments *)arguments;
 	struct peak_tensor_shape shape = peak_tensor_shape(&stream->device->info, a->precision);
@@ -107,7 +112,8 @@ extern "C" enum status kernel_cuda_peak_tensor(struct stream *stream, const void
 	cudaStream_t handle = cuda_stream_handle(stream);
 
 	if (shape.m == 0)
-		return error_set(err, STATUS_UNSUPPORTED, "%s has no tensor cores for this precision",
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "%s has no tensor cores for this precision",
 				 stream->device->info.id);
 	if (CUDA_HAS_WGMMA && shape.m == 64)
 		return peak_wgmma_launch(stream, a, err);

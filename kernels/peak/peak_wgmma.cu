@@ -15,17 +15,18 @@
 #define RIGHT_LINES 256
 
 /* d += left right, 32 bytes deep, both along k; keep = 0: d = left right. */
-#define PEAK_WGMMA(name, sum, type, shape, kinds, flags)                                                             \
-	struct name {                                                                                                \
-		typedef sum sum_type;                                                                                \
-		static __device__ __forceinline__ void multiply(sum d[128], uint64_t left, uint64_t right, int keep) \
-		{                                                                                                    \
-			asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, %130, 0;\n"                            \
-				     "wgmma.mma_async.sync.aligned.m64n256" shape "." kinds " {" WGMMA_REGISTERS       \
-				     "}, %128, %129, keep" flags ";\n}"                                               \
-				     : WGMMA_SUMS(type, d)                                                           \
-				     : "l"(left), "l"(right), "r"(keep));                                            \
-		}                                                                                                    \
+#define PEAK_WGMMA(name, sum, type, shape, kinds, flags)                                     \
+	struct name {                                                                        \
+		typedef sum sum_type;                                                        \
+		static __device__ __forceinline__ void multiply(sum d[128], uint64_t left,   \
+								uint64_t right, int keep)    \
+		{                                                                            \
+			asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, %130, 0;\n"     \
+				     "wgmma.mma_async.sync.aligned.m64n256" shape "." kinds  \
+				     " {" WGMMA_REGISTERS "}, %128, %129, keep" flags ";\n}" \
+				     : WGMMA_SUMS(type, d)                                   \
+				     : "l"(left), "l"(right), "r"(keep));                    \
+		}                                                                            \
 	};
 PEAK_WGMMA(peak_fp16, float, "+f", "k16", "f32.f16.f16", ", 1, 1, 0, 0")
 PEAK_WGMMA(peak_bf16, float, "+f", "k16", "f32.bf16.bf16", ", 1, 1, 0, 0")
@@ -54,8 +55,12 @@ static __device__ __forceinline__ void peak_put(signed char *to, int x)
 	*to = (signed char)x;
 }
 
-/* Lines of 128 bytes whose pieces of 16 are swapped by the line's number, as the tensor cores read them. */
-template <typename T> static __device__ __forceinline__ void peak_fill(char *to, int side, int lines)
+/*
+ * Lines of 128 bytes whose pieces of 16 are swapped by the line's number, as the tensor cores read
+ * them.
+ */
+template <typename T>
+static __device__ __forceinline__ void peak_fill(char *to, int side, int lines)
 {
 	const int depth = LINE / sizeof(T);
 
@@ -68,7 +73,8 @@ template <typename T> static __device__ __forceinline__ void peak_fill(char *to,
 }
 
 template <typename T, typename W>
-static __global__ void __launch_bounds__(THREADS, 1) peak_wgmma(unsigned steps, int adds_up, int64_t *out)
+static __global__ void __launch_bounds__(THREADS, 1)
+	peak_wgmma(unsigned steps, int adds_up, int64_t *out)
 {
 	__shared__ __align__(1024) char left[LEFT_LINES * LINE], right[RIGHT_LINES * LINE];
 	__shared__ double totals[THREADS / 32];
@@ -111,22 +117,27 @@ static __global__ void __launch_bounds__(THREADS, 1) peak_wgmma(unsigned steps, 
 	}
 }
 
-extern "C" enum status peak_wgmma_launch(struct stream *stream, const struct peak_tensor_arguments *a,
-					 struct error *err)
+extern "C" enum status peak_wgmma_launch(struct stream *stream,
+					 const struct peak_tensor_arguments *a, struct error *err)
 {
 	struct peak_tensor_shape shape = peak_tensor_shape(&stream->device->info, a->precision);
 	cudaStream_t handle = cuda_stream_handle(stream);
 	unsigned blocks = (unsigned)(a->groups / 2), steps = (unsigned)a->steps;
 
 	if (a->precision == PRECISION_FP16)
-		peak_wgmma<half, peak_fp16><<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out);
+		peak_wgmma<half, peak_fp16>
+			<<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out);
 	else if (a->precision == PRECISION_BF16)
-		peak_wgmma<__nv_bfloat16, peak_bf16><<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out);
+		peak_wgmma<__nv_bfloat16, peak_bf16>
+			<<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out);
 	else if (a->precision == PRECISION_TF32)
-		peak_wgmma<float, peak_tf32><<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out);
+		peak_wgmma<float, peak_tf32>
+			<<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out);
 	else if (a->precision == PRECISION_FP8)
-		peak_wgmma<unsigned char, peak_fp8><<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out);
+		peak_wgmma<unsigned char, peak_fp8>
+			<<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out);
 	else
-		peak_wgmma<signed char, peak_int8><<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out);
+		peak_wgmma<signed char, peak_int8>
+			<<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out);
 	return cuda_check_path("peak_tensor", "WGMMA", err);
 }

@@ -8,6 +8,7 @@
 extern "C"
 #endif
 	enum status
-	peak_wgmma_launch(struct stream *stream, const struct peak_tensor_arguments *arguments, struct error *err);
+	peak_wgmma_launch(struct stream *stream, const struct peak_tensor_arguments *arguments,
+			  struct error *err);
 
 #endif

@@ -91,8 +91,8 @@ extern "C" enum status kernel_cuda_scale(struct stream *stream, const void *argu
 
 	if (a->count == 0)
 		return STATUS_OK;
-#define CALL(T)                                                                                    \
-	scale<T><<<grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>(            \
+#define CALL(T)                                                                         \
+	scale<T><<<grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>( \
 		(T *)a->x, a->count, a->factor, packs_aligned(a->x))
 	FOR_STORAGE(a->precision, CALL)
 #undef CALL
@@ -134,8 +134,9 @@ static void launch_bias_relu_packs(const struct bias_relu_arguments *a, cudaStre
 	uint64_t row_blocks = (a->rows + height - 1) / height;
 	dim3 grid(grid_for(a->columns, lanes * V), row_blocks > most ? most : (unsigned)row_blocks);
 
-	bias_relu<T, V><<<grid, dim3(lanes, height), 0, stream>>>(
-		(T *)a->y, (const T *)a->bias, a->rows, a->columns, a->relu != 0);
+	bias_relu<T, V><<<grid, dim3(lanes, height), 0, stream>>>((T *)a->y, (const T *)a->bias,
+								  a->rows, a->columns,
+								  a->relu != 0);
 }
 
 template <typename T>

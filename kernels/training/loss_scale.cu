@@ -10,8 +10,9 @@
 #define EACH 4
 
 /*
- * The bits of the exponent in a 32-bit word of T, and the lowest of them. Where the exponent is all ones (infinite, NaN)
- * adding the lowest carries into the sign's place: two operations for all elements of a word, without converting them.
+ * The bits of the exponent in a 32-bit word of T, and the lowest of them. Where the exponent is all
+ * ones (infinite, NaN) adding the lowest carries into the sign's place: two operations for all
+ * elements of a word, without converting them.
  */
 template <typename T> struct exponent;
 template <> struct exponent<half> {

@@ -1,7 +1,7 @@
 /*
- * The loss scale that follows the gradients, kept on the device so that a step never waits for the host
- * (Micikevicius et al., ICLR 2018, in PyTorch's shape): halved when a gradient overflowed, whose step is skipped, and
- * doubled after many good steps.
+ * The loss scale that follows the gradients, kept on the device so that a step never waits for the
+ * host (Micikevicius et al., ICLR 2018, in PyTorch's shape): halved when a gradient overflowed,
+ * whose step is skipped, and doubled after many good steps.
  *
  *	backward, with the loss times `scale`; gradients added up over ranks
  *	loss_scale_check  of every array of gradients: sets `found`
@@ -27,7 +27,9 @@ struct loss_scale {
 	uint64_t applied, skipped;      /* steps so far */
 };
 
-/* "loss_scale_check": state->found = 1 where some gradient is not finite; else it stays as it is. */
+/*
+ * "loss_scale_check": state->found = 1 where some gradient is not finite; else it stays as it is.
+ */
 struct loss_scale_check_arguments {
 	const void *gradient;
 	enum precision precision;
@@ -36,8 +38,9 @@ struct loss_scale_check_arguments {
 };
 
 /*
- * "loss_scale_decide": skips the step or counts it, sets `inverse` and the corrections, clears `found`, and sets the
- * scale of the next step: halved, or doubled after `interval` good steps (0: never).
+ * "loss_scale_decide": skips the step or counts it, sets `inverse` and the corrections, clears
+ * `found`, and sets the scale of the next step: halved, or doubled after `interval` good steps (0:
+ * never).
  */
 struct loss_scale_decide_arguments {
 	struct loss_scale *state;

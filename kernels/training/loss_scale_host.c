@@ -15,10 +15,10 @@ static void check_slice(void *context, unsigned part, uint64_t begin, uint64_t e
 	(void)part;
 	FOR_BLOCKS (first, count, begin, end) {
 		const double *doubles = (const double *)a->gradient + first;
-		const float *g = a->precision == PRECISION_FP64
-					 ? NULL
-					 : elements_open(a->gradient, a->precision, first, count,
-							 buffer);
+		const float *g =
+			a->precision == PRECISION_FP64
+				? NULL
+				: elements_open(a->gradient, a->precision, first, count, buffer);
 
 		for (uint64_t i = 0; i < count; i++)
 			bad |= !(g ? isfinite(g[i]) : isfinite(doubles[i]));
@@ -30,8 +30,7 @@ static void check_slice(void *context, unsigned part, uint64_t begin, uint64_t e
 static enum status loss_scale_check_run(struct stream *stream, const void *arguments,
 					struct error *err)
 {
-	struct loss_scale_check_arguments a =
-		*(const struct loss_scale_check_arguments *)arguments;
+	struct loss_scale_check_arguments a = *(const struct loss_scale_check_arguments *)arguments;
 
 	(void)err;
 	host_parallel(stream, a.count, ELEMENTS_GRAIN, check_slice, &a);

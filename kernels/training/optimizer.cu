@@ -93,19 +93,19 @@ static __device__ __forceinline__ void sgd_pack(M *weights, M *velocity, const T
 }
 
 /* CALL(V, i) for whole packs, CALL(1, i) for the elements that are none. */
-#define FOR_PACKS(M, count, aligned, CALL)                                                         \
-	do {                                                                                       \
-		const int V = PACK(M);                                                             \
-		uint64_t stride = (uint64_t)gridDim.x * THREADS * V;                               \
-                                                                                                   \
-		for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < count;   \
-		     i += stride) {                                                                \
-			if (aligned && i + V <= count)                                             \
-				CALL(V, i);                                                        \
-			else                                                                       \
-				_Pragma("unroll 1") for (uint64_t k = i; k < i + V && k < count;   \
-							 k++) CALL(1, k);                          \
-		}                                                                                  \
+#define FOR_PACKS(M, count, aligned, CALL)                                                       \
+	do {                                                                                     \
+		const int V = PACK(M);                                                           \
+		uint64_t stride = (uint64_t)gridDim.x * THREADS * V;                             \
+                                                                                                 \
+		for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < count; \
+		     i += stride) {                                                              \
+			if (aligned && i + V <= count)                                           \
+				CALL(V, i);                                                      \
+			else                                                                     \
+				_Pragma("unroll 1") for (uint64_t k = i; k < i + V && k < count; \
+							 k++) CALL(1, k);                        \
+		}                                                                                \
 	} while (0)
 
 template <typename T, typename M>

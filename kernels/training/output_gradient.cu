@@ -1,7 +1,8 @@
 /*
- * output_gradient: see training.h. A block takes a strip of columns and some of the rows, tile by tile. Where the
- * transposed copy is wanted, what a tile reads along the rows it writes along the columns, through shared memory. Sums
- * are float within a tile and double between tiles, in one fixed order.
+ * output_gradient: see training.h. A block takes a strip of columns and some of the rows, tile by
+ * tile. Where the transposed copy is wanted, what a tile reads along the rows it writes along the
+ * columns, through shared memory. Sums are float within a tile and double between tiles, in one
+ * fixed order.
  */
 #include "kernels/launch/cuda_kernel.h"
 #include "kernels/storage.cuh"
@@ -32,7 +33,10 @@ static struct output_gradient_cut cut_rows(uint64_t rows, unsigned tile)
 	return cut;
 }
 
-/* A tile: LANES threads side by side, with V columns each; GROUPS rows at once, EACH times without waiting. */
+/*
+ * A tile: LANES threads side by side, with V columns each; GROUPS rows at once, EACH times without
+ * waiting.
+ */
 template <int V, bool TRANSPOSES> struct layout {
 	static const int LANES = TRANSPOSES ? TILE / V : WARP;
 	static const int GROUPS = THREADS / LANES;
@@ -55,7 +59,10 @@ static __device__ __forceinline__ void mask_pack(pack<T, V> *gradient, const pac
 	}
 }
 
-/* Rows first, first + GROUPS, ... of those before `end`, EACH of them, masked; zero where there are none. */
+/*
+ * Rows first, first + GROUPS, ... of those before `end`, EACH of them, masked; zero where there are
+ * none.
+ */
 template <typename T, int V, int GROUPS, int EACH>
 static __device__ __forceinline__ void read_rows(pack<T, V> *v, T *dy, const T *y, uint64_t first,
 						 uint64_t end, uint64_t column, uint64_t columns)
@@ -147,8 +154,8 @@ static __device__ __forceinline__ void write_tile(const T (*tile)[TILE + 1], T *
 }
 
 /*
- * The sums of a strip's columns, of which `columns` exist, over the groups of rows: some threads for each column add up
- * a stretch of the groups, then one of them their sums.
+ * The sums of a strip's columns, of which `columns` exist, over the groups of rows: some threads
+ * for each column add up a stretch of the groups, then one of them their sums.
  */
 template <int STRIP, int GROUPS>
 static __device__ __forceinline__ void join_groups(double (*joined)[STRIP], double *out,
@@ -235,9 +242,10 @@ static unsigned launch_pass(const struct output_gradient_arguments *a, cudaStrea
 	struct output_gradient_cut cut = cut_rows(a->rows, L::ROWS);
 	dim3 grid(grid_for(a->columns, L::STRIP), cut.parts);
 
-	output_gradient<T, V, TRANSPOSES><<<grid, THREADS, 0, stream>>>(
-		(T *)a->dy, (const T *)a->y, (T *)a->transposed, a->ld,
-		a->sum ? (double *)a->scratch : nullptr, a->rows, a->columns, cut.rows_per_part);
+	output_gradient<T, V, TRANSPOSES>
+		<<<grid, THREADS, 0, stream>>>((T *)a->dy, (const T *)a->y, (T *)a->transposed,
+					       a->ld, a->sum ? (double *)a->scratch : nullptr,
+					       a->rows, a->columns, cut.rows_per_part);
 	return cut.parts;
 }
 

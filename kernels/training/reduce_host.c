@@ -52,11 +52,11 @@ static enum status softmax_cross_entropy_run(struct stream *stream, const void *
 		a.gradient_scale *= (double)a.loss_scale->scale;
 	for (uint64_t row = 0; row < a.rows; row++) {
 		if (a.labels[row] < 0 || (uint64_t)a.labels[row] >= a.columns)
-			return error_set(
-				err, STATUS_INTERNAL,
-				"softmax_cross_entropy: label %d of row %llu, %llu columns",
-				a.labels[row], (unsigned long long)row,
-				(unsigned long long)a.columns);
+			return error_set(err, STATUS_INTERNAL,
+					 "softmax_cross_entropy: label %d of row %llu, %llu "
+					 "columns",
+					 a.labels[row], (unsigned long long)row,
+					 (unsigned long long)a.columns);
 	}
 	host_parallel(stream, a.rows, 1 + elements_grain_rows(a.columns) / 16, softmax_slice, &a);
 	return STATUS_OK;

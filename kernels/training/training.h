@@ -1,6 +1,7 @@
 /*
- * Elementwise and row-wise kernels of a training step of a multilayer perceptron. Tensors are stored in
- * `precision` (FP32/TF32: float, FP16, BF16, FP64: double); arithmetic is FP32 (FP64 for FP64).
+ * Elementwise and row-wise kernels of a training step of a multilayer perceptron. Tensors are
+ * stored in `precision` (FP32/TF32: float, FP16, BF16, FP64: double); arithmetic is FP32 (FP64 for
+ * FP64).
  * Every reduction has a fixed order: results repeat bit for bit on one device model.
  */
 #ifndef GPUPROOF_KERNELS_TRAINING_TRAINING_H
@@ -25,7 +26,10 @@ struct scale_arguments {
 	double factor;
 };
 
-/* "bias_relu": y[r][c] = relu ? max(0, y[r][c] + bias[c]) : y[r][c] + bias[c], in place. y: rows x columns. */
+/*
+ * "bias_relu": y[r][c] = relu ? max(0, y[r][c] + bias[c]) : y[r][c] + bias[c], in place. y: rows x
+ * columns.
+ */
 struct bias_relu_arguments {
 	void *y;
 	const void *bias;
@@ -35,13 +39,14 @@ struct bias_relu_arguments {
 };
 
 /*
- * "output_gradient": what backward does with the gradient of a layer's output before its products, in
- * one pass over dy (rows x columns):
- *   dy[r][c] = y[r][c] > 0 ? dy[r][c] : 0, in place; y is the output of the forward ReLU (NULL: dy stays);
- *   transposed[c * ld + r] = dy[r][c], for products that read it along the rows (NULL: not wanted);
- *   sum[c] = beta * sum[c] + sum over r of dy[r][c], the bias' gradient (NULL: not wanted), in an order that is always
- *   the same for the same arguments, but may be another with `transposed` than without.
- * `scratch`: output_gradient_scratch_bytes(columns) bytes of device memory when `sum` is wanted.
+ * "output_gradient": what backward does with the gradient of a layer's output before its products,
+ * in one pass over dy (rows x columns):
+ *   dy[r][c] = y[r][c] > 0 ? dy[r][c] : 0, in place; y is the output of the forward ReLU (NULL: dy
+ *   stays); transposed[c * ld + r] = dy[r][c], for products that read it along the rows (NULL: not
+ *   wanted); sum[c] = beta * sum[c] + sum over r of dy[r][c], the bias' gradient (NULL: not
+ *   wanted), in an order that is always the same for the same arguments, but may be another with
+ *   `transposed` than without. `scratch`: output_gradient_scratch_bytes(columns) bytes of device
+ *   memory when `sum` is wanted.
  */
 #define OUTPUT_GRADIENT_PARTS 64
 struct output_gradient_arguments {
@@ -61,9 +66,9 @@ static inline uint64_t output_gradient_scratch_bytes(uint64_t columns)
 }
 
 /*
- * "softmax_cross_entropy": forward and backward in one pass. logits: rows x columns, replaced by their
- * gradient (softmax - onehot) * gradient_scale; row_loss[r] (double) = log(sum exp(logits)) - logit[label],
- * not divided by anything. labels[r] < columns.
+ * "softmax_cross_entropy": forward and backward in one pass. logits: rows x columns, replaced by
+ * their gradient (softmax - onehot) * gradient_scale; row_loss[r] (double) = log(sum exp(logits)) -
+ * logit[label], not divided by anything. labels[r] < columns.
  */
 struct softmax_cross_entropy_arguments {
 	void *logits;
@@ -71,7 +76,7 @@ struct softmax_cross_entropy_arguments {
 	double *row_loss;
 	enum precision precision;
 	uint64_t rows, columns;
-	double gradient_scale; /* loss scale / global batch */
+	double gradient_scale;               /* loss scale / global batch */
 	const struct loss_scale *loss_scale; /* NULL, or: times its `scale` as well */
 };
 
@@ -86,8 +91,8 @@ struct softmax_cross_entropy_arguments {
  * work for. The host ignores it.
  *
  * `loss_scale`, where it is not NULL, says whether this step is skipped, by what the gradient is
- * multiplied in addition to gradient_scale, and Adam's corrections, which then count the steps that were
- * not skipped.
+ * multiplied in addition to gradient_scale, and Adam's corrections, which then count the steps that
+ * were not skipped.
  */
 struct optimizer_sgd_arguments {
 	void *weights;
@@ -106,8 +111,8 @@ struct optimizer_sgd_arguments {
  * m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; w -= rate * (m / c1) / (sqrt(v / c2) + epsilon),
  * c1 = 1 - b1^t and c2 = 1 - b2^t computed by the caller in double. Storage as in optimizer_sgd.
  *
- * `clock`, where it is not NULL, has the corrections instead: for steps that were recorded once (graphs), whose arguments
- * stay what they were.
+ * `clock`, where it is not NULL, has the corrections instead: for steps that were recorded once
+ * (graphs), whose arguments stay what they were.
  */
 struct optimizer_clock; /* device memory */
 struct optimizer_adam_arguments {
@@ -128,8 +133,8 @@ struct optimizer_clock {
 };
 
 /*
- * "optimizer_tick": counts an update; its corrections are pair number `updates` of `corrections`, device memory, counted
- * from 1, and the last pair for all later ones.
+ * "optimizer_tick": counts an update; its corrections are pair number `updates` of `corrections`,
+ * device memory, counted from 1, and the last pair for all later ones.
  */
 struct optimizer_tick_arguments {
 	struct optimizer_clock *clock;

@@ -11,11 +11,13 @@
 #define ROUNDS 3
 /* A candidate this much slower in its first trial does not become the fastest later. */
 #define FINALIST_RATIO 1.15
-/* A slice lasts this long at most, after as long a rest: a sample of a measurement starts rested. */
+/*
+ * A slice lasts this long at most, after as long a rest: a sample of a measurement starts rested.
+ */
 #define SLICE_SECONDS 0.05
 /*
- * Without rest: the length of a turn, the part of it that does not count, and the ratio to the best at which a candidate
- * gives up.
+ * Without rest: the length of a turn, the part of it that does not count, and the ratio to the best
+ * at which a candidate gives up.
  * An H200 takes 40 ms to meet its power limit with another load, and another 30 to settle.
  */
 #define TURN_SECONDS 0.11
@@ -39,7 +41,7 @@ struct tuning {
 
 /* Times one; a candidate that cannot be used stays infinitely slow. */
 static enum status trial(struct tuning *c, size_t candidate, double seconds, double *each,
-			struct error *err)
+			 struct error *err)
 {
 	struct error own = ERROR_NONE;
 	enum status status = c->run(c->context, candidate, seconds, each, &own);
@@ -52,7 +54,8 @@ static enum status trial(struct tuning *c, size_t candidate, double seconds, dou
 }
 
 /* Each once, in the order given; one that stays infinitely slow is not tried again. */
-static enum status load_all(struct tuning *c, double end, struct autotune_result *out, struct error *err)
+static enum status load_all(struct tuning *c, double end, struct autotune_result *out,
+			    struct error *err)
 {
 	for (size_t i = 0; i < c->count && (out->tried == 0 || clock_seconds() < end); i++) {
 		if (trial(c, i, 0, &c->seconds[i], err) != STATUS_OK)
@@ -63,11 +66,11 @@ static enum status load_all(struct tuning *c, double end, struct autotune_result
 }
 
 /*
- * Loading a candidate is a rest of some milliseconds, and a rest changes the clock: so all are loaded before the first trial,
- * and then the device is put to work.
+ * Loading a candidate is a rest of some milliseconds, and a rest changes the clock: so all are
+ * loaded before the first trial, and then the device is put to work.
  */
-static enum status trial_all_under_load(struct tuning *c, double seconds, struct autotune_result *out,
-				   struct error *err)
+static enum status trial_all_under_load(struct tuning *c, double seconds,
+					struct autotune_result *out, struct error *err)
 {
 	double begin = clock_seconds(), ignored;
 	bool warm = false;
@@ -87,7 +90,7 @@ static enum status trial_all_under_load(struct tuning *c, double seconds, struct
 }
 
 static enum status trial_all(struct tuning *c, double seconds, struct autotune_result *out,
-			       struct error *err)
+			     struct error *err)
 {
 	double stop = clock_seconds() + TRIAL_SHARE * seconds;
 
@@ -224,7 +227,8 @@ static size_t finalists_within(double seconds)
 }
 
 /* The order of turns alternates, so that slow drifts affect all candidates alike. */
-static enum status finals_sustained(struct tuning *c, struct autotune_result *out, struct error *err)
+static enum status finals_sustained(struct tuning *c, struct autotune_result *out,
+				    struct error *err)
 {
 	size_t chosen[FINALISTS];
 	size_t count = choose_finalists(c, chosen, finalists_within(c->end - clock_seconds()));
@@ -252,10 +256,10 @@ static enum status finals_sustained(struct tuning *c, struct autotune_result *ou
 }
 
 enum status autotune(size_t count, const struct autotune_rules *rules, autotune_fn *run,
-		       void *context, struct autotune_result *out, struct error *err)
+		     void *context, struct autotune_result *out, struct error *err)
 {
 	struct tuning c = { run, context, count, xcalloc(count ? count : 1, sizeof(double)),
-			     clock_seconds() + rules->seconds };
+			    clock_seconds() + rules->seconds };
 	enum status status;
 
 	*out = (struct autotune_result){ 0 };
@@ -267,8 +271,8 @@ enum status autotune(size_t count, const struct autotune_rules *rules, autotune_
 		status = error_set(err, STATUS_UNSUPPORTED, "none of %zu candidates can be used",
 				   count);
 	if (status == STATUS_OK)
-		status =
-			rules->sustained ? finals_sustained(&c, out, err) : finals_rested(&c, out, err);
+		status = rules->sustained ? finals_sustained(&c, out, err)
+					  : finals_rested(&c, out, err);
 	free(c.seconds);
 	return status;
 }

@@ -67,7 +67,10 @@ char *decimal_text(double value, int shift, char *out, size_t size)
 	int count = 0;
 
 	if (!isfinite(value)) {
-		snprintf(out, size, "%s", isnan(value) ? "-" : value < 0 ? "-infinite" : "infinite");
+		snprintf(out, size, "%s",
+			 isnan(value) ? "-"
+			 : value < 0  ? "-infinite"
+				      : "infinite");
 		return out;
 	}
 	for (int places = 0; places <= 16; places++) {

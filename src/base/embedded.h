@@ -1,6 +1,6 @@
 /*
- * Files compiled into the program (cmake/embed.cmake). Each table ends with a NULL name; `data` is followed
- * by a zero byte that `size` does not count.
+ * Files compiled into the program (cmake/embed.cmake). Each table ends with a NULL name; `data` is
+ * followed by a zero byte that `size` does not count.
  *
  * Adding a config: configs/<name>.ini; its first comment is its line in `gpuproof list configs`.
  */
@@ -16,13 +16,13 @@ struct embedded_file {
 	size_t size;
 };
 
-extern const struct embedded_file embedded_configs[];   /* configs / *.ini */
-extern const struct embedded_file embedded_limits[];    /* configs/limits / *.ini */
-extern const struct embedded_file embedded_claims[];    /* configs/claims / *.ini */
-extern const struct embedded_file embedded_gpus[];      /* configs/gpus / *.ini */
+extern const struct embedded_file embedded_configs[];    /* configs / *.ini */
+extern const struct embedded_file embedded_limits[];     /* configs/limits / *.ini */
+extern const struct embedded_file embedded_claims[];     /* configs/claims / *.ini */
+extern const struct embedded_file embedded_gpus[];       /* configs/gpus / *.ini */
 extern const struct embedded_file embedded_population[]; /* configs/population / *.ini */
-extern const struct embedded_file embedded_templates[]; /* report-templates and its folders */
-extern const struct embedded_file embedded_topics[];    /* docs/topics / *.txt */
+extern const struct embedded_file embedded_templates[];  /* report-templates and its folders */
+extern const struct embedded_file embedded_topics[];     /* docs/topics / *.txt */
 
 /* The file `name` of `table`, NULL when there is none. */
 static inline const struct embedded_file *embedded_find(const struct embedded_file *table,

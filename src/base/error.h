@@ -37,7 +37,10 @@ struct error {
 	char message[1024];
 };
 
-#define ERROR_NONE { STATUS_OK, "" }
+#define ERROR_NONE            \
+	{                     \
+		STATUS_OK, "" \
+	}
 
 /* Sets `err` unless it holds an error already (or is NULL); returns `status`. */
 enum status error_set(struct error *err, enum status status, const char *format, ...)

@@ -109,6 +109,7 @@ enum status file_refuse_input(const char *output, const char *input, struct erro
 	    !S_ISREG(out.st_mode) || out.st_dev != in.st_dev || out.st_ino != in.st_ino)
 		return STATUS_OK;
 	return error_set(err, STATUS_USAGE,
-			 "the output '%.300s' is the file that is read as '%.300s': it must be another one",
+			 "the output '%.300s' is the file that is read as '%.300s': it must be "
+			 "another one",
 			 output, input);
 }

@@ -18,8 +18,9 @@ extern "C" {
 enum status file_write(const char *path, const char *data, size_t length, struct error *err);
 
 /*
- * Refuses `output` where it is the file `input`, by that name or through links: a command must not write over what it reads.
- * NULL for either and files that are not there are no conflict; nor are devices and pipes.
+ * Refuses `output` where it is the file `input`, by that name or through links: a command must not
+ * write over what it reads. NULL for either and files that are not there are no conflict; nor are
+ * devices and pipes.
  */
 enum status file_refuse_input(const char *output, const char *input, struct error *err);
 

@@ -1,6 +1,6 @@
 /*
- * Names of earlier versions that INI files, results, populations and histories may still hold. Readers replace them by
- * the current name, so that nothing else of the program knows them.
+ * Names of earlier versions that INI files, results, populations and histories may still hold.
+ * Readers replace them by the current name, so that nothing else of the program knows them.
  *
  * A retired key is one that has no effect any more and no successor; it is read, ignored and noted.
  *

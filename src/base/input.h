@@ -14,7 +14,10 @@
 extern "C" {
 #endif
 
-/* Opens `path` for input_read(); -1 and errno on failure. Does not wait for the other end of a pipe. */
+/*
+ * Opens `path` for input_read(); -1 and errno on failure. Does not wait for the other end of a
+ * pipe.
+ */
 int input_open(const char *path);
 
 /*

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 void *xmalloc(size_t size);
-void *xcalloc(size_t count, size_t size); /* overflow-checked, zeroed */
+void *xcalloc(size_t count, size_t size);             /* overflow-checked, zeroed */
 void *xrealloc(void *old, size_t count, size_t size); /* overflow-checked */
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);
@@ -27,12 +27,12 @@ char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
  *	ARRAY_GROW(list->items, list->count, list->capacity);
  *	list->items[list->count++] = item;
  */
-#define ARRAY_GROW(items, count, capacity)                                              \
-	do {                                                                            \
-		if ((count) == (capacity)) {                                            \
-			(capacity) = (capacity) ? 2 * (capacity) : 8;                   \
-			(items) = xrealloc((items), (capacity), sizeof(*(items)));      \
-		}                                                                       \
+#define ARRAY_GROW(items, count, capacity)                                         \
+	do {                                                                       \
+		if ((count) == (capacity)) {                                       \
+			(capacity) = (capacity) ? 2 * (capacity) : 8;              \
+			(items) = xrealloc((items), (capacity), sizeof(*(items))); \
+		}                                                                  \
 	} while (0)
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))

@@ -74,8 +74,12 @@ void parallel_for(size_t count, size_t grain, parallel_fn *fn, void *context)
 			.fn = fn, .context = context, .begin = begin, .end = begin + length
 		};
 		begin += length;
-		/* The last range is this thread's; a thread that cannot be had costs time, not the result. */
-		ranges[i].started = i + 1 < threads && thread_start(&ranges[i].thread, run_range, &ranges[i]) == 0;
+		/*
+		 * The last range is this thread's; a thread that cannot be had costs time, not the
+		 * result.
+		 */
+		ranges[i].started = i + 1 < threads &&
+				    thread_start(&ranges[i].thread, run_range, &ranges[i]) == 0;
 	}
 	for (size_t i = 0; i < threads; i++)
 		if (!ranges[i].started)

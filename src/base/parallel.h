@@ -1,4 +1,7 @@
-/* Bookkeeping work (filling, checking, references) spread over vector units and the cores this process may use; single threads. */
+/*
+ * Bookkeeping work (filling, checking, references) spread over vector units and the cores this
+ * process may use; single threads.
+ */
 #ifndef GPUPROOF_BASE_PARALLEL_H
 #define GPUPROOF_BASE_PARALLEL_H
 
@@ -11,8 +14,9 @@ extern "C" {
 #endif
 
 /*
- * VECTORISED, before a function of loops over elements: compiled once for plain x86-64 and once for AVX2 and AVX-512,
- * chosen at start. Not under a sanitizer, whose run-time is not ready when that choice is made.
+ * VECTORISED, before a function of loops over elements: compiled once for plain x86-64 and once for
+ * AVX2 and AVX-512, chosen at start. Not under a sanitizer, whose run-time is not ready when that
+ * choice is made.
  */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
 	!defined(__clang__)
@@ -29,8 +33,9 @@ extern "C" {
 typedef void parallel_fn(void *context, size_t begin, size_t end);
 
 /*
- * The elements that are worth a thread, each of them `operations` simple operations. A thread is started and joined in
- * some ten microseconds on an idle machine, and in a tenth of a second on one with more to do than cores.
+ * The elements that are worth a thread, each of them `operations` simple operations. A thread is
+ * started and joined in some ten microseconds on an idle machine, and in a tenth of a second on one
+ * with more to do than cores.
  */
 size_t parallel_grain(uint64_t operations);
 
@@ -38,8 +43,8 @@ size_t parallel_grain(uint64_t operations);
 void parallel_for(size_t count, size_t grain, parallel_fn *fn, void *context);
 
 /*
- * pthread_create() with all signals blocked in the new thread: they are for the thread that drives the device or
- * conducts the run. Returns 0, or the error's number.
+ * pthread_create() with all signals blocked in the new thread: they are for the thread that drives
+ * the device or conducts the run. Returns 0, or the error's number.
  */
 int thread_start(pthread_t *thread, void *(*run)(void *), void *context);
 

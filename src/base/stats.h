@@ -21,8 +21,8 @@ double median_of_sorted(const double *sorted, size_t n);
 double median_of(const double *values, size_t n);
 
 /*
- * sqrt(a^2 + b^2): the half width of a sum's interval, of numbers far from overflow. hypot() would tie the program to
- * glibc 2.35, where it got a new version.
+ * sqrt(a^2 + b^2): the half width of a sum's interval, of numbers far from overflow. hypot() would
+ * tie the program to glibc 2.35, where it got a new version.
  */
 double root_sum_square(double a, double b);
 

@@ -274,8 +274,8 @@ char *text_trimmed(const char *s, size_t length)
 
 void text_add_shell_word(struct text *text, const char *word)
 {
-	bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-					   "0123456789-_=.,:/@%+") == strlen(word);
+	bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012"
+					   "3456789-_=.,:/@%+") == strlen(word);
 
 	text_add(text, plain ? "" : "'");
 	for (const char *s = word; *s; s++) {

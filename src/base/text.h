@@ -23,7 +23,10 @@ struct text {
 	size_t capacity;
 };
 
-#define TEXT_EMPTY { NULL, 0, 0 }
+#define TEXT_EMPTY         \
+	{                  \
+		NULL, 0, 0 \
+	}
 
 /* FNV-1a, 64 bits: continues `hash`, which begins as TEXT_HASH_START, with the bytes. */
 #define TEXT_HASH_START UINT64_C(0xcbf29ce484222325)
@@ -48,20 +51,26 @@ char *text_trimmed(const char *s, size_t length);
 /* True when the bytes are well-formed UTF-8 (no surrogates, no overlong forms). */
 bool text_is_utf8(const char *bytes, size_t count);
 
-/* Length of the well-formed UTF-8 sequence at `bytes` (`count` >= 1 of them are there), 0 when there is none. */
+/*
+ * Length of the well-formed UTF-8 sequence at `bytes` (`count` >= 1 of them are there), 0 when
+ * there is none.
+ */
 size_t text_utf8_sequence(const char *bytes, size_t count);
 
 /*
- * True if the character of `length` bytes at `bytes` is a control character (newline and tab as well), none at all, or one
- * that would reorder the text around it.
+ * True if the character of `length` bytes at `bytes` is a control character (newline and tab as
+ * well), none at all, or one that would reorder the text around it.
  */
 bool text_is_harmful(const char *bytes, size_t length);
-/* A copy with '?' for each such character but newline and tab: what comes from a file may end on a terminal. malloc'ed. */
+/*
+ * A copy with '?' for each such character but newline and tab: what comes from a file may end on a
+ * terminal. malloc'ed.
+ */
 char *text_harmless(const char *s);
 
 /*
- * Makes UTF-8 of a message in place: a character that "%.60s" cut in two is left out, other bytes that are no text become
- * '?'. Never longer than before.
+ * Makes UTF-8 of a message in place: a character that "%.60s" cut in two is left out, other bytes
+ * that are no text become '?'. Never longer than before.
  */
 void text_mend(char *s);
 
@@ -70,7 +79,10 @@ void text_mend(char *s);
  * or NULL when none is near enough to be a likely misspelling.
  */
 const char *text_nearest(const char *word, const char *const *names);
-/* For a message that `word` is none of `names`: "; did you mean 'a'?", or where none is near "; there are a, b, c". malloc'ed. */
+/*
+ * For a message that `word` is none of `names`: "; did you mean 'a'?", or where none is near ";
+ * there are a, b, c". malloc'ed.
+ */
 char *text_instead(const char *word, const char *const *names);
 
 #ifdef __cplusplus

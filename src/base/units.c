@@ -21,27 +21,26 @@ struct unit {
 };
 
 static const struct unit size_units[] = {
-	{ "B", 1, 0 },      { "KiB", 0x1p10, 0 }, { "MiB", 0x1p20, 0 }, { "GiB", 0x1p30, 0 },
-	{ "TiB", 0x1p40, 0 }, { "kB", 1, 3 },     { "KB", 1, 3 },       { "MB", 1, 6 },
-	{ "GB", 1, 9 },     { "TB", 1, 12 },
+	{ "B", 1, 0 },        { "KiB", 0x1p10, 0 }, { "MiB", 0x1p20, 0 }, { "GiB", 0x1p30, 0 },
+	{ "TiB", 0x1p40, 0 }, { "kB", 1, 3 },       { "KB", 1, 3 },       { "MB", 1, 6 },
+	{ "GB", 1, 9 },       { "TB", 1, 12 },
 };
 
 static const struct unit duration_units[] = {
 	{ "ns", 1, -9 }, { "us", 1, -6 },  { "ms", 1, -3 },
-	{ "s", 1, 0 },	 { "min", 60, 0 }, { "h", 3600, 0 },
+	{ "s", 1, 0 },   { "min", 60, 0 }, { "h", 3600, 0 },
 };
 
 static const struct unit percent_units[] = { { "%", 1, -2 } };
 
 static const struct unit si_prefixes[] = {
-	{ "n", 1e-9, -9 }, { "u", 1e-6, -6 }, { "m", 1e-3, -3 }, { "", 1, 0 },	 { "k", 1e3, 3 },
+	{ "n", 1e-9, -9 }, { "u", 1e-6, -6 }, { "m", 1e-3, -3 }, { "", 1, 0 },      { "k", 1e3, 3 },
 	{ "M", 1e6, 6 },   { "G", 1e9, 9 },   { "T", 1e12, 12 }, { "P", 1e15, 15 },
 };
 
 static const char *const result_units[] = {
-	"1",	    "s",	"B",	 "B/s",	   "FLOP/s",  "FLOP/B",	 "FLOP",
-	"Hz",	    "W",	"°C",	 "degC",   "samples", "samples/s", "ops/s",
-	"items/s",  "images/s", "cycles",
+	"1",  "s",    "B",       "B/s",       "FLOP/s", "FLOP/B",  "FLOP",     "Hz",     "W",
+	"°C", "degC", "samples", "samples/s", "ops/s",  "items/s", "images/s", "cycles",
 };
 
 static void unit_names(const struct unit *units, size_t count, char *out, size_t size)
@@ -61,11 +60,14 @@ static enum status parse_with_units(const char *s, const char *what, const struc
 
 	unit_names(units, count, allowed, sizeof(allowed));
 	if (*s == '-' || *s == '+')
-		return error_set(err, STATUS_USAGE, "'%.60s' has a sign; a %s is a number without sign and a unit (%s)",
+		return error_set(err, STATUS_USAGE,
+				 "'%.60s' has a sign; a %s is a number without sign and a unit "
+				 "(%s)",
 				 s, what, allowed);
 	rest = end = decimal_scan(s);
 	if (!rest)
-		return error_set(err, STATUS_USAGE, "'%.60s' is not a %s: a number and a unit (%s)", s, what, allowed);
+		return error_set(err, STATUS_USAGE, "'%.60s' is not a %s: a number and a unit (%s)",
+				 s, what, allowed);
 	if (!isfinite(decimal_value(s, end, 0)))
 		return error_set(err, STATUS_USAGE, "'%.60s' is too large", s);
 	zero = decimal_value(s, end, 0) == 0;
@@ -76,17 +78,19 @@ static enum status parse_with_units(const char *s, const char *what, const struc
 		return STATUS_OK;
 	}
 	if (!*rest)
-		return error_set(err, STATUS_USAGE, "'%.60s' has no unit; allowed units: %s", s, allowed);
+		return error_set(err, STATUS_USAGE, "'%.60s' has no unit; allowed units: %s", s,
+				 allowed);
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(rest, units[i].name) == 0) {
 			*value = decimal_value(s, end, units[i].shift) * units[i].factor;
-			return isfinite(*value) ? STATUS_OK
-						: error_set(err, STATUS_USAGE,
-							    "'%.60s' is too large", s);
+			return isfinite(*value)
+				       ? STATUS_OK
+				       : error_set(err, STATUS_USAGE, "'%.60s' is too large", s);
 		}
 	}
-	return error_set(err, STATUS_USAGE, "'%.60s' has the unknown unit '%.30s'; allowed units: %s", s,
-			 rest, allowed);
+	return error_set(err, STATUS_USAGE,
+			 "'%.60s' has the unknown unit '%.30s'; allowed units: %s", s, rest,
+			 allowed);
 }
 
 enum status units_parse_size(const char *s, uint64_t *bytes, struct error *err)
@@ -98,7 +102,8 @@ enum status units_parse_size(const char *s, uint64_t *bytes, struct error *err)
 	if (status != STATUS_OK)
 		return status;
 	if (value >= 0x1p62)
-		return error_set(err, STATUS_USAGE, "'%.60s' is too large: the largest size is 4 EiB", s);
+		return error_set(err, STATUS_USAGE,
+				 "'%.60s' is too large: the largest size is 4 EiB", s);
 	if (value != floor(value))
 		return error_set(err, STATUS_USAGE, "'%.60s' is not a whole number of bytes", s);
 	*bytes = (uint64_t)value;
@@ -107,7 +112,8 @@ enum status units_parse_size(const char *s, uint64_t *bytes, struct error *err)
 
 enum status units_parse_duration(const char *s, double *seconds, struct error *err)
 {
-	return parse_with_units(s, "duration", duration_units, ARRAY_SIZE(duration_units), seconds, err);
+	return parse_with_units(s, "duration", duration_units, ARRAY_SIZE(duration_units), seconds,
+				err);
 }
 
 enum status units_parse_percent(const char *s, double *ratio, struct error *err)
@@ -120,7 +126,8 @@ enum status units_parse_quantity(const char *s, const char *unit, double *value,
 	const char *digits = *s == '-' ? s + 1 : s, *end = decimal_scan(digits), *rest = end;
 
 	if (!end || !isfinite(decimal_value(digits, end, 0)))
-		return error_set(err, STATUS_USAGE, "'%.60s' is not a number with the unit %s", s, unit);
+		return error_set(err, STATUS_USAGE, "'%.60s' is not a number with the unit %s", s,
+				 unit);
 	while (*rest == ' ')
 		rest++;
 	for (size_t i = 0; i < ARRAY_SIZE(si_prefixes); i++) {
@@ -132,7 +139,8 @@ enum status units_parse_quantity(const char *s, const char *unit, double *value,
 			return STATUS_OK;
 		}
 	}
-	return error_set(err, STATUS_USAGE, "'%.60s' needs the unit %s, with an SI prefix if wanted", s, unit);
+	return error_set(err, STATUS_USAGE,
+			 "'%.60s' needs the unit %s, with an SI prefix if wanted", s, unit);
 }
 
 enum status units_parse_integer(const char *s, int64_t *value, struct error *err)
@@ -169,8 +177,9 @@ char *units_size(uint64_t bytes, char *out, size_t size)
 {
 	/* Largest unit that divides exactly; binary ones first. */
 	static const struct unit order[] = {
-		{ "TiB", 0x1p40, 0 }, { "GiB", 0x1p30, 0 }, { "MiB", 0x1p20, 0 }, { "KiB", 0x1p10, 0 },
-		{ "TB", 1e12, 0 },    { "GB", 1e9, 0 },     { "MB", 1e6, 0 },
+		{ "TiB", 0x1p40, 0 }, { "GiB", 0x1p30, 0 }, { "MiB", 0x1p20, 0 },
+		{ "KiB", 0x1p10, 0 }, { "TB", 1e12, 0 },    { "GB", 1e9, 0 },
+		{ "MB", 1e6, 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
@@ -187,14 +196,16 @@ char *units_size(uint64_t bytes, char *out, size_t size)
 
 char *units_duration(double seconds, char *out, size_t size)
 {
-	static const struct unit order[] = { { "s", 1, 0 }, { "ms", 1e-3, -3 }, { "us", 1e-6, -6 },
-					     { "ns", 1e-9, -9 } };
+	static const struct unit order[] = {
+		{ "s", 1, 0 }, { "ms", 1e-3, -3 }, { "us", 1e-6, -6 }, { "ns", 1e-9, -9 }
+	};
 	size_t i = 0;
 
 	while (i + 1 < ARRAY_SIZE(order) && seconds != 0 && seconds < order[i].factor)
 		i++;
 	decimal_text(seconds, order[i].shift, out, size);
-	snprintf(out + strlen(out), size - strlen(out), "%s", isfinite(seconds) ? order[i].name : "");
+	snprintf(out + strlen(out), size - strlen(out), "%s",
+		 isfinite(seconds) ? order[i].name : "");
 	return out;
 }
 
@@ -237,7 +248,8 @@ char *units_all(char *out, size_t size)
 /* Units whose numbers people read with an SI prefix. */
 static bool takes_prefix(const char *unit)
 {
-	static const char *const names[] = { "s", "B", "B/s", "FLOP/s", "FLOP", "Hz", "samples/s", "ops/s" };
+	static const char *const names[] = { "s",    "B",  "B/s",       "FLOP/s",
+					     "FLOP", "Hz", "samples/s", "ops/s" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(unit, names[i]) == 0)
@@ -262,7 +274,10 @@ double units_prefix(double value, const char *unit, const char **prefix)
 	return si_prefixes[best].factor;
 }
 
-/* Digits after the point that make `significant` digits in all, after rounding to as many; `value` is finite. */
+/*
+ * Digits after the point that make `significant` digits in all, after rounding to as many; `value`
+ * is finite.
+ */
 static int decimals(double value, int significant)
 {
 	char rounded[32];
@@ -301,13 +316,16 @@ char *units_si(double value, const char *unit, char *out, size_t size)
 	else if (needs_exponent(shown, takes_prefix(unit)))
 		snprintf(out, size, "%.3e%s%s%s", shown, bare ? "" : " ", prefix, bare ? "" : unit);
 	else
-		snprintf(out, size, "%.*f%s%s%s", decimals(shown, 4), shown, bare ? "" : " ", prefix,
-			 bare ? "" : unit);
+		snprintf(out, size, "%.*f%s%s%s", decimals(shown, 4), shown, bare ? "" : " ",
+			 prefix, bare ? "" : unit);
 	text_mend(out); /* a unit from a file may be longer than there is room */
 	return out;
 }
 
-/* "64 MiB", "192 KiB": what was asked for in powers of two comes back so. False: it is no such size. */
+/*
+ * "64 MiB", "192 KiB": what was asked for in powers of two comes back so. False: it is no such
+ * size.
+ */
 static bool binary_size(double value, const char *unit, char *out, size_t size)
 {
 	static const char *const names[] = { "KiB", "MiB", "GiB", "TiB" };

@@ -27,8 +27,7 @@ enum status units_parse_duration(const char *s, double *seconds, struct error *e
 enum status units_parse_percent(const char *s, double *ratio, struct error *err);
 
 /* "47 GB/s" -> 47e9 for unit "B/s"; "1.2 TFLOP/s" for unit "FLOP/s": an SI prefix and the unit. */
-enum status units_parse_quantity(const char *s, const char *unit, double *value,
-				 struct error *err);
+enum status units_parse_quantity(const char *s, const char *unit, double *value, struct error *err);
 
 /* Plain numbers; the whole of `s` must be the number and be finite. */
 enum status units_parse_integer(const char *s, int64_t *value, struct error *err);
@@ -37,13 +36,15 @@ enum status units_parse_real(const char *s, double *value, struct error *err);
 /*
  * For people. `out` is always terminated; returns `out`.
  * units_size: exact where it can be: "64MiB", "1000B", "1GB" (the form ids and the INI use).
- * units_duration, units_percent: exact too, the shortest that units_parse_...() reads as the same double: "1.5ms", "0.1%".
+ * units_duration, units_percent: exact too, the shortest that units_parse_...() reads as the same
+ * double: "1.5ms", "0.1%".
  * units_about: a time that is no measurement, rounded up: "4 s", "3 min", "1.5 h".
  * units_format: 4 significant digits and an SI prefix that suits `value`:
  * (5.545e10, "B/s") -> "55.45 GB/s"; (1.17e-6, "s") -> "1.170 us"; unknown units are appended
  * as they are; ratio "1" has no unit; NaN -> "-". Sizes as people ask for them, up to 15
  * times a power of two, keep their unit: (67108864, "B") -> "64 MiB".
- * units_si: the same with SI prefixes alone: for values on axes that have those, and sizes that a sentence compares.
+ * units_si: the same with SI prefixes alone: for values on axes that have those, and sizes that a
+ * sentence compares.
  */
 char *units_size(uint64_t bytes, char *out, size_t size);
 char *units_duration(double seconds, char *out, size_t size);
@@ -53,8 +54,9 @@ char *units_format(double value, const char *unit, char *out, size_t size);
 char *units_si(double value, const char *unit, char *out, size_t size);
 
 /*
- * The units that results have: of metrics, samples, parameters and quantities over time. A suite with another one adds it
- * in units.c. units_all: all of them, ", " between, for messages; returns `out`.
+ * The units that results have: of metrics, samples, parameters and quantities over time. A suite
+ * with another one adds it in units.c. units_all: all of them, ", " between, for messages; returns
+ * `out`.
  */
 bool units_known(const char *unit);
 char *units_all(char *out, size_t size);

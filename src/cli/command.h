@@ -1,8 +1,9 @@
 /*
  * Commands of the program.
  *
- * Adding a command: one file src/cli/commands/cmd_<name>.c ending in `const struct command command_<name>`, and one line
- * COMMAND(<name>) in src/cli/commands.def. Its options are a table: cli/options.h.
+ * Adding a command: one file src/cli/commands/cmd_<name>.c ending in `const struct command
+ * command_<name>`, and one line COMMAND(<name>) in src/cli/commands.def. Its options are a table:
+ * cli/options.h.
  *
  * run() gets argv with argv[0] the command's name and returns the process's exit code:
  * 0 done and accepted, 1 a gate failed, 2 usage or configuration, 3 the environment cannot do it,
@@ -33,12 +34,15 @@ struct text;
 /* `help` prints forms, about, options and notes, in this order; each but the forms may be NULL. */
 struct command {
 	const char *name;
-	const char *summary;  /* one line for `help` */
-	const char *forms[12]; /* "run CONFIG [OPTIONS]", at most 11; "gpuproof" is put before each */
-	const char *about;    /* paragraphs */
+	const char *summary; /* one line for `help` */
+	/* "run CONFIG [OPTIONS]", at most 11; "gpuproof" is put before each */
+	const char *forms[12];
+	const char *about;                /* paragraphs */
 	const struct option_row *options; /* a table (cli/options.h) */
 	const char *notes;                /* as `about` */
-	/* For completions: words that may follow the name (cli/words.h); NULL: a file, or nothing. */
+	/*
+	 * For completions: words that may follow the name (cli/words.h); NULL: a file, or nothing.
+	 */
 	void (*words)(struct text *out);
 	int (*run)(int argc, char **argv);
 };

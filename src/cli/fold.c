@@ -28,7 +28,9 @@ static struct line line_at(const char *text)
 	return l;
 }
 
-/* "  -o, --output FILE   the page", "  run.jsonl   every case": what continues below is further right. */
+/*
+ * " -o, --output FILE the page", " run.jsonl every case": what continues below is further right.
+ */
 static bool is_row(const struct line *l)
 {
 	return l->gap || l->text[l->indent] == '-';

@@ -1,5 +1,7 @@
 /*
- * Texts for people, folded to a width: what a line explains ("  -o, --output FILE   the page") continues below where it
+ * Texts for people, folded to a width: what a line explains ("  -o, --output FILE   the page")
+ *                                                                                   continues below
+ *                                                                                   where it
  * began, a paragraph is filled anew, and lines that fit stay as they are.
  */
 #ifndef GPUPROOF_CLI_FOLD_H
@@ -8,8 +10,8 @@
 #include "base/text.h"
 
 /*
- * Appends `text`. Lines before the first empty one are forms, which are never joined; later ones are joined with the one
- * before when that was full, and only where something was too long.
+ * Appends `text`. Lines before the first empty one are forms, which are never joined; later ones
+ * are joined with the one before when that was full, and only where something was too long.
  */
 void fold(struct text *out, const char *text, size_t width);
 

@@ -71,9 +71,8 @@ static int unknown_command(const char *name, char **rest)
 	names[n] = NULL;
 	if (*name == '-') {
 		fprintf(stderr,
-			"gpuproof: '%s' is before the command; options come after it: gpuproof "
-			"%s %s; see "
-			"gpuproof help\n",
+			"gpuproof: '%s' is before the command; options come after it: gpuproof %s "
+			"%s; see gpuproof help\n",
 			name, *rest && **rest != '-' ? *rest : "COMMAND", name);
 		return EXIT_USAGE;
 	}
@@ -103,8 +102,9 @@ static bool asks_for_help(int argc, char **argv)
 }
 
 /*
- * The parent process may have closed standard input, output or error. The next file that we open would take its number,
- * and what is printed would go into a journal. In the opposite mode, so that using it is still an error.
+ * The parent process may have closed standard input, output or error. The next file that we open
+ * would take its number, and what is printed would go into a journal. In the opposite mode, so that
+ * using it is still an error.
  */
 static bool hold_standard_streams(void)
 {

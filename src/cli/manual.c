@@ -12,7 +12,10 @@
 
 #define MANUAL_WIDTH 72 /* man indents by 7 */
 
-/* Text as roff: no escape, no line that starts with a request, ASCII quotes and hyphens as they are typed. */
+/*
+ * Text as roff: no escape, no line that starts with a request, ASCII quotes and hyphens as they are
+ * typed.
+ */
 static void add_plain(struct text *out, const char *s, size_t length)
 {
 	bool line_start = true;
@@ -93,24 +96,26 @@ static void add_topic(struct text *out, const struct embedded_file *topic)
 static void add_examples(struct text *out)
 {
 	text_add(out, ".SH EXAMPLES\n");
-	add_verbatim(out, "gpuproof doctor                       what can be measured here\n"
-			  "gpuproof run quick -o quick           a page in seconds: quick/report.html\n"
-			  "gpuproof run acceptance --check       a verdict, by the limits of the GPU model\n"
-			  "gpuproof compare monday tuesday --fail-on regression\n"
-			  "gpuproof history add monday tuesday && gpuproof history trend\n");
+	add_verbatim(out,
+		     "gpuproof doctor                       what can be measured here\n"
+		     "gpuproof run quick -o quick           a page in seconds: quick/report.html\n"
+		     "gpuproof run acceptance --check       a verdict, by the limits of the GPU "
+		     "model\n"
+		     "gpuproof compare monday tuesday --fail-on regression\n"
+		     "gpuproof history add monday tuesday && gpuproof history trend\n");
 	text_add(out, ".SH SEE ALSO\n.BR nvidia\\-smi (1)\n");
 }
 
 void manual_page(struct text *out)
 {
 	text_addf(out, ".TH GPUPROOF 1 \"\" \"gpuproof %s\" \"User Commands\"\n", build_version());
-	text_add(out, ".SH NAME\ngpuproof \\- measure GPUs, judge the numbers, publish them\n"
-		      ".SH SYNOPSIS\n.B gpuproof\n.I COMMAND\n[\\fIARGUMENTS\\fR]\n"
-		      ".SH DESCRIPTION\n"
-		      "gpuproof measures GPUs from an INI file, verifies and judges the numbers "
-		      "and publishes them "
-		      "as HTML.\nWithout a GPU the same suites measure the CPU.\n"
-		      ".SH COMMANDS\n");
+	text_add(out,
+		 ".SH NAME\ngpuproof \\- measure GPUs, judge the numbers, publish them\n"
+		 ".SH SYNOPSIS\n.B gpuproof\n.I COMMAND\n[\\fIARGUMENTS\\fR]\n"
+		 ".SH DESCRIPTION\n"
+		 "gpuproof measures GPUs from an INI file, verifies and judges the numbers and "
+		 "publishes them as HTML.\nWithout a GPU the same suites measure the CPU.\n"
+		 ".SH COMMANDS\n");
 	for (const struct command *const *c = commands; *c; c++)
 		add_command(out, *c);
 	for (const struct embedded_file *topic = embedded_topics; topic->name; topic++)

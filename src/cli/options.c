@@ -71,7 +71,10 @@ static const struct option_row *long_option(struct options *o, const char *argum
 	return unknown(o, argument);
 }
 
-/* `letters`: that of the option, and what follows it: its value, or after a flag more options ("-qo DIR"). */
+/*
+ * `letters`: that of the option, and what follows it: its value, or after a flag more options ("-qo
+ * DIR").
+ */
 static const struct option_row *short_option(struct options *o, const char *letters)
 {
 	const char *rest = letters[1] ? letters + 1 : NULL;
@@ -140,7 +143,10 @@ static enum status store_choice(int *choice, const struct option_row *row, const
 			text_release(&allowed);
 			return STATUS_OK;
 		}
-		text_addf(&allowed, "%s%s", i == 0 ? "" : row->choices[i + 1] ? ", " : " or ",
+		text_addf(&allowed, "%s%s",
+			  i == 0                ? ""
+			  : row->choices[i + 1] ? ", "
+						: " or ",
 			  row->choices[i]);
 	}
 	error_set(err, STATUS_USAGE, "--%s takes %s, not '%.60s'", row->name, allowed.data, value);

@@ -1,6 +1,6 @@
 /*
- * Options of commands. One row in a command's table is everything there is to know about an option: it drives parsing,
- * `help`, the manual page and the completions.
+ * Options of commands. One row in a command's table is everything there is to know about an option:
+ * it drives parsing, `help`, the manual page and the completions.
  *
  *	struct check_arguments { const char *limits; bool strict; };
  *	static const struct option_row rows[] = {
@@ -15,8 +15,9 @@
  *		... o.operands[0 .. o.operand_count - 1] ...
  *	options_end(&o);
  *
- * Long names must be written out (getopt_long() takes any unique prefix, so that a new option can break a script);
- * --name VALUE, --name=VALUE, -o VALUE, -oVALUE and -qoVALUE; "--" ends the options.
+ * Long names must be written out (getopt_long() takes any unique prefix, so that a new option can
+ * break a script); --name VALUE, --name=VALUE, -o VALUE, -oVALUE and -qoVALUE; "--" ends the
+ * options.
  */
 #ifndef GPUPROOF_CLI_OPTIONS_H
 #define GPUPROOF_CLI_OPTIONS_H
@@ -45,20 +46,23 @@ struct option_row {
 	const char *name; /* "output" for --output; the table ends with NULL */
 	char letter;      /* 'o' for -o; 0: none */
 	enum option_type type;
-	size_t at;                  /* the variable, by its place in the command's arguments: ..._AT() */
-	const char *value;          /* what help calls the value; NULL: a flag, or the choices */
-	const char *help;           /* one line, folded where it is printed */
-	const char *fallback;       /* OPTION_TEXT: the value of --name; --name=VALUE has another. NULL: it needs one */
+	/* the variable, by its place in the command's arguments: ..._AT() */
+	size_t at;
+	const char *value; /* what help calls the value; NULL: a flag, or the choices */
+	const char *help;  /* one line, folded where it is printed */
+	/* OPTION_TEXT: the value of --name; --name=VALUE has another. NULL: it needs one */
+	const char *fallback;
 	const char *const *choices; /* OPTION_CHOICE: NULL-terminated */
 	option_take_fn *take;       /* OPTION_CALL */
-	void (*words)(struct text *out); /* words that the value may be (cli/words.h), for completions; NULL: any */
-	bool or_file;                    /* in addition to `words` */
+	/* words that the value may be (cli/words.h), for completions; NULL: any */
+	void (*words)(struct text *out);
+	bool or_file; /* in addition to `words` */
 };
 
 #define OPTION_AT(ARGUMENTS, MEMBER) .at = offsetof(struct ARGUMENTS, MEMBER)
 /* Type and variable of a row; a variable of another type does not compile. */
-#define OPTION_AS(TYPE, C_TYPE, ARGUMENTS, MEMBER)                                                 \
-	.type = (TYPE), .at = offsetof(struct ARGUMENTS, MEMBER) +                                 \
+#define OPTION_AS(TYPE, C_TYPE, ARGUMENTS, MEMBER)                 \
+	.type = (TYPE), .at = offsetof(struct ARGUMENTS, MEMBER) + \
 			      0 * sizeof(_Generic(((struct ARGUMENTS *)0)->MEMBER, C_TYPE : 1))
 #define FLAG_AT(ARGUMENTS, MEMBER) OPTION_AS(OPTION_FLAG, bool, ARGUMENTS, MEMBER)
 #define TEXT_AT(ARGUMENTS, MEMBER) OPTION_AS(OPTION_TEXT, const char *, ARGUMENTS, MEMBER)
@@ -78,8 +82,10 @@ struct options {
 };
 
 /*
- * Stores the options of `command` in `arguments`, the struct that its rows name (NULL: it has no rows), up to one that is
- * wrong: EXIT_ACCEPTED, or what fits that one, with its message printed. Call options_end() in any case.
+ * Stores the options of `command` in `arguments`, the struct that its rows name (NULL: it has no
+ * rows), up to one that is
+ * wrong: EXIT_ACCEPTED, or what fits that one, with its message printed. Call options_end() in any
+ * case.
  */
 int options_parse(struct options *options, const struct command *command, int argc, char **argv,
 		  void *arguments);

@@ -1,6 +1,7 @@
 /*
- * The topics that `gpuproof help TOPIC` explains, in addition to the commands: docs/topics/<topic>.txt, compiled in. The first line is
- * the summary, an empty one follows, then the text, which is folded (base/fold.h).
+ * The topics that `gpuproof help TOPIC` explains, in addition to the commands:
+ * docs/topics/<topic>.txt, compiled in. The first line is the summary, an empty one follows, then
+ * the text, which is folded (base/fold.h).
  *
  * Adding a topic: one file there.
  */

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#define HEAD_WIDTH 25 /* of "  -o, --output FILE"; a longer one moves its explanation to the right */
+#define HEAD_WIDTH \
+	25 /* of "  -o, --output FILE"; a longer one moves its explanation to the right */
 
 void usage_forms(const struct command *command, const char *first, struct text *out)
 {

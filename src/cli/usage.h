@@ -1,11 +1,17 @@
-/* Text of `help`, the manual page and usage errors about a command, from its members and its table of options. */
+/*
+ * Text of `help`, the manual page and usage errors about a command, from its members and its table
+ * of options.
+ */
 #ifndef GPUPROOF_CLI_USAGE_H
 #define GPUPROOF_CLI_USAGE_H
 
 #include "base/text.h"
 #include "cli/options.h"
 
-/* Appends "PREFIX gpuproof FORM" by line: `first` is before the first form, as many blanks before the others. */
+/*
+ * Appends "PREFIX gpuproof FORM" by line: `first` is before the first form, as many blanks before
+ * the others.
+ */
 void usage_forms(const struct command *command, const char *first, struct text *out);
 /* Appends about, options and notes, each after an empty line; not folded. */
 void usage_details(const struct command *command, struct text *out);

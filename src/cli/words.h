@@ -13,7 +13,10 @@ void words_import_formats(struct text *out);
 void words_limits(struct text *out);
 void words_subjects(struct text *out); /* commands and topics */
 
-/* Words that may follow "gpuproof config ACTION": sections for keys, else shipped configs, for write also limits. */
+/*
+ * Words that may follow "gpuproof config ACTION": sections for keys, else shipped configs, for
+ * write also limits.
+ */
 void words_after_config(const char *action, struct text *out);
 /* Allowed values of an option, if that is a short list; else none. */
 void words_of_option(const struct option_row *row, struct text *out);

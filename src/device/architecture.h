@@ -1,6 +1,7 @@
 /*
- * Abilities of NVIDIA's GPUs by their compute capability (major * 10 + minor: 37 is 3.7), and how the library multiplies
- * there. Tables without a GPU: the CUDA backend asks them, and tests replay each architecture with them.
+ * Abilities of NVIDIA's GPUs by their compute capability (major * 10 + minor: 37 is 3.7), and how
+ * the library multiplies there. Tables without a GPU: the CUDA backend asks them, and tests replay
+ * each architecture with them.
  */
 #ifndef GPUPROOF_DEVICE_ARCHITECTURE_H
 #define GPUPROOF_DEVICE_ARCHITECTURE_H
@@ -11,8 +12,8 @@
 unsigned architecture_capabilities(int capability);
 
 /*
- * cublasGemmEx refuses devices before 5.0; there FP16 goes through cublasSgemmEx, which stores FP16 and calculates in
- * FP32, one product at a time.
+ * cublasGemmEx refuses devices before 5.0; there FP16 goes through cublasSgemmEx, which stores FP16
+ * and calculates in FP32, one product at a time.
  */
 bool architecture_stores_half_only(int capability, enum precision precision);
 

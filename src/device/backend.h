@@ -46,7 +46,7 @@ struct event {
 };
 struct communicator_operations;
 struct autotune_rules; /* base/autotune.h */
-struct relay; /* device/ranks/relay.h */
+struct relay;          /* device/ranks/relay.h */
 struct communicator {
 	struct device *device;
 	int rank, size;
@@ -54,8 +54,9 @@ struct communicator {
 	const struct communicator_operations *operations; /* of a relay; NULL: the backend's own */
 	struct relay *relay;
 	/*
-	 * Its ranks do not act together any more: not all came to have it, or to enqueue their part of something. Closing it
-	 * ends what waits for the others in this rank's streams, with any result, and does not wait for them.
+	 * Its ranks do not act together any more: not all came to have it, or to enqueue their part
+	 * of something. Closing it ends what waits for the others in this rank's streams, with any
+	 * result, and does not wait for them.
 	 */
 	bool abandoned;
 };
@@ -69,22 +70,22 @@ struct memory_range {
 };
 
 /* Sources of memory. ALLOCATORS(X): X(enum, name in INI and reports, on device?, description) */
-#define ALLOCATORS(X)                                                                            \
-	X(DEVICE, "device", 1, "device memory (cudaMalloc; host: aligned pages)")                \
-	X(POOL, "pool", 1, "stream-ordered pool that keeps what is freed (cudaMallocAsync)")     \
-	X(POOL_RELEASE, "pool_release", 1, "the same with a release threshold of 0")             \
-	X(VMM, "vmm", 1, "reserved addresses, then memory (cuMemMap; host: mmap, mprotect)")     \
-	X(MANAGED, "managed", 1, "managed memory, never more than is free (cudaMallocManaged)")  \
-	X(PINNED, "pinned", 0, "page-locked host memory (cudaMallocHost)")                       \
-	X(WRITE_COMBINED, "write_combined", 0, "page-locked, write-combined host memory")        \
-	X(REGISTERED, "registered", 0, "host memory page-locked afterwards (cudaHostRegister)")  \
+#define ALLOCATORS(X)                                                                           \
+	X(DEVICE, "device", 1, "device memory (cudaMalloc; host: aligned pages)")               \
+	X(POOL, "pool", 1, "stream-ordered pool that keeps what is freed (cudaMallocAsync)")    \
+	X(POOL_RELEASE, "pool_release", 1, "the same with a release threshold of 0")            \
+	X(VMM, "vmm", 1, "reserved addresses, then memory (cuMemMap; host: mmap, mprotect)")    \
+	X(MANAGED, "managed", 1, "managed memory, never more than is free (cudaMallocManaged)") \
+	X(PINNED, "pinned", 0, "page-locked host memory (cudaMallocHost)")                      \
+	X(WRITE_COMBINED, "write_combined", 0, "page-locked, write-combined host memory")       \
+	X(REGISTERED, "registered", 0, "host memory page-locked afterwards (cudaHostRegister)") \
 	X(PAGEABLE, "pageable", 0, "ordinary host memory, touched (malloc + first touch)")
 
 enum allocator {
 #define X(symbol, name, on_device, description) ALLOCATOR_##symbol,
 	ALLOCATORS(X)
 #undef X
-	ALLOCATOR_COUNT
+		ALLOCATOR_COUNT
 };
 
 enum precision {
@@ -93,9 +94,10 @@ enum precision {
 	PRECISION_TF32, /* FP32 storage, TF32 multiplication, FP32 accumulation */
 	PRECISION_FP16, /* FP16 storage, FP32 accumulation */
 	PRECISION_BF16, /* BF16 storage, FP32 accumulation */
-	PRECISION_COUNT, /* the above are what every kernel knows; matrix products alone know more */
+	/* the above are what every kernel knows; matrix products alone know more */
+	PRECISION_COUNT,
 	PRECISION_FP16_ACC16 = PRECISION_COUNT, /* FP16 storage, FP16 accumulation */
-	PRECISION_FP8,  /* E4M3 operands, FP32 accumulation, FP16 result */
+	PRECISION_FP8,                          /* E4M3 operands, FP32 accumulation, FP16 result */
 	PRECISION_INT8, /* operands n / 128, exact sums: the result is INT32 in units of 2^-14 */
 	PRECISION_GEMM_COUNT
 };
@@ -105,7 +107,10 @@ extern "C" {
 #endif
 /* Bytes of one stored element: 8, 4, 4, 2, 2; of matrix products' operands: 2, 1, 1. */
 size_t precision_bytes(enum precision precision);
-/* Bytes of an element of a product's result, which differ from the operands' for fp8 (2) and int8 (4). */
+/*
+ * Bytes of an element of a product's result, which differ from the operands' for fp8 (2) and int8
+ * (4).
+ */
 size_t precision_result_bytes(enum precision precision);
 /* "fp64", "fp32", "tf32", "fp16", "bf16", "fp16_acc16", "fp8", "int8" */
 const char *precision_name(enum precision precision);
@@ -120,8 +125,8 @@ bool allocator_on_device(enum allocator allocator);
 #endif
 
 /*
- * Epilogue of a product: applied to each element of its result before it is stored, instead of a pass of its own. `bias`: m
- * values stored as C is, one for each row.
+ * Epilogue of a product: applied to each element of its result before it is stored, instead of a
+ * pass of its own. `bias`: m values stored as C is, one for each row.
  */
 enum epilogue {
 	EPILOGUE_NONE,
@@ -160,7 +165,8 @@ struct gemm {
 struct gemm_choice {
 	char text[256];          /* the algorithm in the library's terms */
 	unsigned offered, tried; /* candidates; not all are tried when time is short */
-	double seconds, first_seconds; /* of one product: of the choice, and of the library's own first choice */
+	/* of one product: of the choice, and of the library's own first choice */
+	double seconds, first_seconds;
 	uint64_t workspace_bytes;
 };
 
@@ -176,14 +182,19 @@ struct communicator_id {
  * parts: the driver's monitor counts contexts and libraries, the pool only itself.
  */
 struct memory_view {
-	uint64_t device_used;  /* by all processes on the device, as the driver's monitor (NVML) says */
-	uint64_t runtime_used; /* total less free by the runtime; host: what device_memory() counts */
+	/* by all processes on the device, as the driver's monitor (NVML) says */
+	uint64_t device_used;
+	/* total less free by the runtime; host: what device_memory() counts */
+	uint64_t runtime_used;
 	uint64_t process_used; /* by this process as the monitor says; host: its resident set */
 	uint64_t pool_reserved, pool_used;           /* of ALLOCATOR_POOL, now */
 	uint64_t pool_reserved_high, pool_used_high; /* the most since the device was opened */
 };
 
-/* One kernel launch: asynchronous on `stream`. `arguments` is the kernel's own struct (kernels/<op>.h). */
+/*
+ * One kernel launch: asynchronous on `stream`. `arguments` is the kernel's own struct
+ * (kernels/<op>.h).
+ */
 typedef enum status kernel_fn(struct stream *stream, const void *arguments, struct error *err);
 
 /* Runs on a thread of the backend; must not call the backend. */
@@ -192,8 +203,8 @@ typedef void callback_fn(void *context);
 struct backend_options {
 	int host_devices; /* shares the CPU is cut into; 0: one */
 	/*
-	 * cuda: the compute capability (37 for 3.7) whose code paths are taken on whatever device is there, to try them
-	 * without the card; 0: the device's own.
+	 * cuda: the compute capability (37 for 3.7) whose code paths are taken on whatever device
+	 * is there, to try them without the card; 0: the device's own.
 	 */
 	int emulate_capability;
 };
@@ -205,8 +216,12 @@ struct code_path {
 
 /* Options of communicator_open(); every rank passes the same. */
 struct communicator_options {
-	enum transport transport; /* AUTO: the backend's first; others as transport_usable() allows */
-	/* The most multiprocessors that its collectives occupy, where the transport has such a limit; 0: no limit. */
+	/* AUTO: the backend's first; others as transport_usable() allows */
+	enum transport transport;
+	/*
+	 * The most multiprocessors that its collectives occupy, where the transport has such a
+	 * limit; 0: no limit.
+	 */
 	int multiprocessors;
 };
 
@@ -233,8 +248,9 @@ struct backend {
 struct device_choice {
 	const struct backend *backend;
 	int index;
-	enum severity severity; /* WARNING: none has code for it; NOTE: the driver compiles at first use */
-	char why[320];          /* "cuda11: machine code for 3.7; not cuda13: ..." */
+	/* WARNING: none has code for it; NOTE: the driver compiles at first use */
+	enum severity severity;
+	char why[320]; /* "cuda11: machine code for 3.7; not cuda13: ..." */
 };
 struct backend_list {
 	const struct backend *backends[8];
@@ -246,10 +262,12 @@ struct backend_list {
 	size_t missing_count;
 };
 /*
- * Opens every backend that `only` names ("cuda" or its module "cuda11"; NULL or "auto": all that are there). Of several
- * modules of one backend each device gets the newest that has code for it; a module that gets none is closed again.
+ * Opens every backend that `only` names ("cuda" or its module "cuda11"; NULL or "auto": all that
+ * are there). Of several modules of one backend each device gets the newest that has code for it; a
+ * module that gets none is closed again.
  */
-void backends_open(struct backend_list *list, const char *only, const struct backend_options *options);
+void backends_open(struct backend_list *list, const char *only,
+		   const struct backend_options *options);
 void backends_close(struct backend_list *list);
 /* True if `backend` was chosen for its device `index`. */
 bool backends_chose(const struct backend_list *list, const struct backend *backend, int index);

@@ -1,7 +1,7 @@
 /*
- * How suites call a backend: one inline wrapper per operation of backend.def, named backend_<operation>,
- * that returns STATUS_UNSUPPORTED where the backend has no such operation. Included by
- * device/backend.h only.
+ * How suites call a backend: one inline wrapper per operation of backend.def, named
+ * backend_<operation>, that returns STATUS_UNSUPPORTED where the backend has no such operation.
+ * Included by device/backend.h only.
  */
 #ifndef GPUPROOF_DEVICE_BACKEND_CALLS_H
 #define GPUPROOF_DEVICE_BACKEND_CALLS_H
@@ -11,8 +11,8 @@
 static inline enum status backend_missing(const struct device *device, const char *operation,
 					  struct error *err)
 {
-	return error_set(err, STATUS_UNSUPPORTED, "backend %s has no operation %s", device->backend->name,
-			 operation);
+	return error_set(err, STATUS_UNSUPPORTED, "backend %s has no operation %s",
+			 device->backend->name, operation);
 }
 
 #define OPERATION(owner, name, parameters, arguments)                                              \
@@ -20,24 +20,23 @@ static inline enum status backend_missing(const struct device *device, const cha
 	{                                                                                          \
 		const struct backend *called = (owner)->backend;                                   \
                                                                                                    \
-		return called->name ? called->name arguments                                       \
-				    : backend_missing(owner, #name, err);                          \
+		return called->name ? called->name arguments : backend_missing(owner, #name, err); \
 	}
-#define COLLECTIVE(name, parameters, arguments)                                                    \
-	static inline enum status backend_##name parameters                                        \
-	{                                                                                          \
-		const struct backend *called = communicator->device->backend;                      \
-                                                                                                   \
-		if (communicator->operations)                                                      \
-			return communicator->operations->name arguments;                           \
-		return called->name ? called->name arguments                                       \
-				    : backend_missing(communicator->device, #name, err);           \
+#define COLLECTIVE(name, parameters, arguments)                                          \
+	static inline enum status backend_##name parameters                              \
+	{                                                                                \
+		const struct backend *called = communicator->device->backend;            \
+                                                                                         \
+		if (communicator->operations)                                            \
+			return communicator->operations->name arguments;                 \
+		return called->name ? called->name arguments                             \
+				    : backend_missing(communicator->device, #name, err); \
 	}
-#define DESTRUCTOR(object, name)                                                                   \
-	static inline void backend_##name(struct object *object)                                   \
-	{                                                                                          \
-		if (object)                                                                        \
-			object->device->backend->name(object);                                     \
+#define DESTRUCTOR(object, name)                                 \
+	static inline void backend_##name(struct object *object) \
+	{                                                        \
+		if (object)                                      \
+			object->device->backend->name(object);   \
 	}
 #include "device/backend.def"
 
@@ -55,7 +54,8 @@ static inline enum status backend_launch(struct stream *stream, const char *name
 	kernel_fn *kernel = backend->kernel ? backend->kernel(name) : NULL;
 
 	if (!kernel)
-		return error_set(err, STATUS_UNSUPPORTED, "backend %s has no kernel %s", backend->name, name);
+		return error_set(err, STATUS_UNSUPPORTED, "backend %s has no kernel %s",
+				 backend->name, name);
 	return kernel(stream, arguments, err);
 }
 

@@ -12,44 +12,49 @@ enum device_capability {
 	DEVICE_HAS_FP64 = 1 << 0,
 	DEVICE_HAS_FP32 = 1 << 1,
 	DEVICE_HAS_TF32 = 1 << 2,
-	DEVICE_HAS_FP16 = 1 << 3,  /* GEMM with FP16 operands, FP32 accumulation */
+	DEVICE_HAS_FP16 = 1 << 3, /* GEMM with FP16 operands, FP32 accumulation */
 	DEVICE_HAS_BF16 = 1 << 4,
 	DEVICE_HAS_POOLS = 1 << 5, /* stream-ordered allocation */
 	DEVICE_HAS_COLLECTIVES = 1 << 6,
-	DEVICE_SHARES_HOST_MEMORY = 1 << 7, /* its memory is the operating system's: CPU, integrated GPU */
-	DEVICE_HAS_FP8 = 1 << 8,        /* GEMM with E4M3 operands */
-	DEVICE_HAS_INT8 = 1 << 9,       /* GEMM with INT8 operands */
-	DEVICE_HAS_FP16_ACC16 = 1 << 10, /* GEMM with FP16 operands and FP16 accumulation: arithmetic in FP16 */
-	DEVICE_HAS_WGMMA = 1 << 11, /* 9.0's own tensor instructions, and a module that has code for them */
-	DEVICE_IS_HOST = 1 << 12,   /* the CPU itself, or a partition of its cores */
+	/* its memory is the operating system's: CPU, integrated GPU */
+	DEVICE_SHARES_HOST_MEMORY = 1 << 7,
+	DEVICE_HAS_FP8 = 1 << 8,  /* GEMM with E4M3 operands */
+	DEVICE_HAS_INT8 = 1 << 9, /* GEMM with INT8 operands */
+	/* GEMM with FP16 operands and FP16 accumulation: arithmetic in FP16 */
+	DEVICE_HAS_FP16_ACC16 = 1 << 10,
+	/* 9.0's own tensor instructions, and a module that has code for them */
+	DEVICE_HAS_WGMMA = 1 << 11,
+	DEVICE_IS_HOST = 1 << 12,         /* the CPU itself, or a partition of its cores */
 	DEVICE_HAS_TENSOR_CORES = 1 << 13 /* instructions for products of small matrices */
 };
 
 /* Unknown numbers are 0, unknown text "". */
 struct device_info {
-	char id[32];       /* "cuda:0", "host:1" */
-	char backend[16];  /* "cuda", "host" */
-	char module[16];   /* "cuda13", "cuda11", "built-in" */
-	int node;          /* of the run, 0 the first; set by who opens it, backends know none */
-	int index;         /* within the backend */
+	char id[32];      /* "cuda:0", "host:1" */
+	char backend[16]; /* "cuda", "host" */
+	char module[16];  /* "cuda13", "cuda11", "built-in" */
+	int node;         /* of the run, 0 the first; set by who opens it, backends know none */
+	int index;        /* within the backend */
 	char name[128];
 	char uuid[64];
-	char serial[32];   /* of the board, as it is printed on it */
-	char pci[32];      /* "0000:3b:00.0" */
-	int capability_major, capability_minor; /* compute capability: the emulated one where there is one */
-	char emulated_on[8]; /* the device's own compute capability ("9.0") where another one is emulated, else "" */
+	char serial[32]; /* of the board, as it is printed on it */
+	char pci[32];    /* "0000:3b:00.0" */
+	/* compute capability: the emulated one where there is one */
+	int capability_major, capability_minor;
+	/* the device's own compute capability ("9.0") where another one is emulated, else "" */
+	char emulated_on[8];
 	int multiprocessors; /* host: cores of this share */
 	uint64_t memory_bytes, memory_free_bytes;
 	uint64_t l2_bytes;
 	double clock_hz, memory_clock_hz; /* maximum */
 	int memory_bus_bits;
-	int pcie_generation, pcie_width;  /* current, maximum below */
+	int pcie_generation, pcie_width; /* current, maximum below */
 	int pcie_generation_max, pcie_width_max;
-	int ecc;           /* 1 on, 0 off, -1 unknown or none */
-	int numa_node;     /* -1 unknown */
-	unsigned capabilities; /* enum device_capability */
+	int ecc;                  /* 1 on, 0 off, -1 unknown or none */
+	int numa_node;            /* -1 unknown */
+	unsigned capabilities;    /* enum device_capability */
 	struct device_bits peers; /* devices of this backend whose memory it can read and write */
-	int nvlink_count;      /* active links, 0 none or unknown */
+	int nvlink_count;         /* active links, 0 none or unknown */
 };
 
 /* True if `backend` names the device's backend ("cuda") or its module ("cuda11"). */
@@ -69,8 +74,9 @@ static inline bool device_is_host(const struct device_info *info)
 }
 
 /*
- * Capabilities that follow from the backend and the compute capability. A backend sets them with its own; readers of
- * documents that are older than these bits, and of other tools' files, add them.
+ * Capabilities that follow from the backend and the compute capability. A backend sets them with
+ * its own; readers of documents that are older than these bits, and of other tools' files, add
+ * them.
  */
 static inline unsigned device_implied_capabilities(const struct device_info *info)
 {

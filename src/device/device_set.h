@@ -1,6 +1,6 @@
 /*
- * Devices by their place, in sets of any size: those of the ranks of a communicator, on one node or several. Within a
- * node a device is known by its index in its backend.
+ * Devices by their place, in sets of any size: those of the ranks of a communicator, on one node or
+ * several. Within a node a device is known by its index in its backend.
  */
 #ifndef GPUPROOF_DEVICE_DEVICE_SET_H
 #define GPUPROOF_DEVICE_DEVICE_SET_H

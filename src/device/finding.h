@@ -9,10 +9,10 @@ typedef void fact_fn(void *context, const char *name, const char *value);
 
 /* One piece of software a backend can use, for `doctor`. */
 struct component {
-	char name[32];        /* "cuBLAS" */
+	char name[32]; /* "cuBLAS" */
 	bool present;
 	char version[64];
-	char detail[256];     /* where it was found, or why it is missing and what that costs */
+	char detail[256]; /* where it was found, or why it is missing and what that costs */
 };
 
 /*
@@ -22,8 +22,8 @@ struct component {
 enum severity { SEVERITY_OK, SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR };
 struct finding {
 	enum severity severity;
-	char subject[64];  /* "persistence cuda:0" */
-	char text[320];    /* what was found and, unless OK, what it costs and what to do */
+	char subject[64]; /* "persistence cuda:0" */
+	char text[320];   /* what was found and, unless OK, what it costs and what to do */
 };
 
 #endif

@@ -13,7 +13,10 @@ struct image {
 	bool machine, intermediate;
 };
 
-/* The next word of *at; false at the end. Code for one architecture alone (90a) serves no other and is passed over. */
+/*
+ * The next word of *at; false at the end. Code for one architecture alone (90a) serves no other and
+ * is passed over.
+ */
 static bool next_image(const char **at, struct image *out)
 {
 	for (;;) {
@@ -49,8 +52,8 @@ static enum status refuse(const char *images, int capability, int intermediate, 
 	if (intermediate)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "compute capability %d.%d: there is no machine code for it, and "
-				 "the driver is "
-				 "older than the toolkit, so it cannot compile the code for %d.%d",
+				 "the driver is older than the toolkit, so it cannot compile the "
+				 "code for %d.%d",
 				 capability / 10, capability % 10, intermediate / 10,
 				 intermediate % 10);
 	list_images(images, &list);

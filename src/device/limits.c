@@ -41,8 +41,8 @@ static uint64_t row_of(const char *path, const char *key)
 }
 
 /*
- * This process's folder for `controller` ("" for version 2) below the cgroup mount, which a container may show as
- * its own root: the caller then finds nothing there and goes up.
+ * This process's folder for `controller` ("" for version 2) below the cgroup mount, which a
+ * container may show as its own root: the caller then finds nothing there and goes up.
  */
 static bool cgroup_folder(const char *controller, char *folder, size_t size)
 {
@@ -69,7 +69,8 @@ static bool cgroup_folder(const char *controller, char *folder, size_t size)
 }
 
 /* Calls `look` in the process's folder and every folder above it: each level's limit counts. */
-static void each_level(const char *controller, void (*look)(const char *folder, void *context), void *context)
+static void each_level(const char *controller, void (*look)(const char *folder, void *context),
+		       void *context)
 {
 	char folder[1280];
 	char *slash;
@@ -126,15 +127,17 @@ static void look_memory(const char *folder, void *context)
 		return; /* "max", or not a level with this controller */
 	limit->total = fmin(limit->total, total);
 	if (read_number(folder, limit->usage_file, &used))
-		limit->available = fmin(limit->available,
-				fmax(0, total - used + reclaimable(folder, limit->reclaimable_key)));
+		limit->available =
+			fmin(limit->available,
+			     fmax(0, total - used + reclaimable(folder, limit->reclaimable_key)));
 }
 
 static struct memory_limit memory_limit(void)
 {
-	struct memory_limit v2 = { "memory.max", "memory.current", "inactive_file", INFINITY, INFINITY };
-	struct memory_limit v1 = { "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file",
-				   INFINITY, INFINITY };
+	struct memory_limit v2 = { "memory.max", "memory.current", "inactive_file", INFINITY,
+				   INFINITY };
+	struct memory_limit v1 = { "memory.limit_in_bytes", "memory.usage_in_bytes",
+				   "total_inactive_file", INFINITY, INFINITY };
 
 	each_level("", look_memory, &v2);
 	each_level("memory", look_memory, &v1);
@@ -152,7 +155,8 @@ uint64_t limits_memory_total(void)
 
 uint64_t limits_memory_available(void)
 {
-	double available = (double)row_of("/proc/meminfo", "MemAvailable"), limit = memory_limit().available;
+	double available = (double)row_of("/proc/meminfo", "MemAvailable"),
+	       limit = memory_limit().available;
 
 	return (uint64_t)fmin(available, limit);
 }
@@ -168,7 +172,8 @@ static void look_quota_v2(const char *folder, void *context)
 	double quota, period, *cores = context;
 
 	snprintf(path, sizeof(path), "%s/cpu.max", folder);
-	if (read_line(path, line, sizeof(line)) && sscanf(line, "%lf %lf", &quota, &period) == 2 && period > 0)
+	if (read_line(path, line, sizeof(line)) && sscanf(line, "%lf %lf", &quota, &period) == 2 &&
+	    period > 0)
 		*cores = fmin(*cores, quota / period);
 }
 

@@ -4,7 +4,10 @@
 
 #include <stdint.h>
 
-/* Bytes of memory this process may use and bytes still free for it: the machine's or the cgroup's, the smaller. */
+/*
+ * Bytes of memory this process may use and bytes still free for it: the machine's or the cgroup's,
+ * the smaller.
+ */
 uint64_t limits_memory_total(void);
 uint64_t limits_memory_available(void);
 /* Cores' worth of CPU time the cgroup's quota allows; INFINITY without a quota. */

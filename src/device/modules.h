@@ -12,9 +12,10 @@ struct backend_modules {
 };
 
 /*
- * The modules of $GPUPROOF_BACKENDS, then those of backends/ next to the program or of lib/gpuproof/backends where
- * `cmake --install` puts them: the first of these folders that exists. Returns false with errno when $GPUPROOF_BACKENDS
- * cannot be read; the others are found all the same. The caller releases `modules`.
+ * The modules of $GPUPROOF_BACKENDS, then those of backends/ next to the program or of
+ * lib/gpuproof/backends where `cmake --install` puts them: the first of these folders that exists.
+ * Returns false with errno when $GPUPROOF_BACKENDS cannot be read; the others are found all the
+ * same. The caller releases `modules`.
  */
 bool backend_modules_find(struct backend_modules *modules);
 void backend_modules_release(struct backend_modules *modules);

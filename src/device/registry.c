@@ -128,7 +128,10 @@ static bool ask(const struct backend *backend, int index, bool chosen_already,
 	return drives;
 }
 
-/* The first module, in the order of the list, that has code for the device; else the first of all, which will say why not. */
+/*
+ * The first module, in the order of the list, that has code for the device; else the first of all,
+ * which will say why not.
+ */
 static void choose_for(struct backend_list *list, size_t first, int index)
 {
 	struct device_choice *choice;

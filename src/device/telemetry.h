@@ -8,18 +8,21 @@
 struct telemetry {
 	double sm_clock_hz, memory_clock_hz;
 	double power_watts, temperature_celsius;
-	int64_t throttle_reasons; /* NVML bit mask; 0: none; -1 unknown */
+	int64_t throttle_reasons;               /* NVML bit mask; 0: none; -1 unknown */
 	int64_t ecc_corrected, ecc_uncorrected; /* volatile counts */
 	int64_t pcie_generation, pcie_width, pcie_replays;
-	int64_t nvlink_errors; /* replays, recoveries and CRC errors of all links since the driver was loaded */
-	int64_t xid_errors; /* critical errors that the driver reported (Xid) since this process first asked */
+	/* replays, recoveries and CRC errors of all links since the driver was loaded */
+	int64_t nvlink_errors;
+	/* critical errors that the driver reported (Xid) since this process first asked */
+	int64_t xid_errors;
 };
 
 /*
- * NVML's throttle reasons that take speed away: power cap, hardware slowdown, temperature (by software and by
- * hardware), power brake. Idle and requested clocks do not.
+ * NVML's throttle reasons that take speed away: power cap, hardware slowdown, temperature (by
+ * software and by hardware), power brake. Idle and requested clocks do not.
  */
 #define THROTTLE_SLOWS INT64_C(0xEC)
-#define THROTTLE_POWER_LIMIT INT64_C(0x04) /* of these the software's power cap, which good devices meet as well */
+#define THROTTLE_POWER_LIMIT \
+	INT64_C(0x04) /* of these the software's power cap, which good devices meet as well */
 
 #endif

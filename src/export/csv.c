@@ -42,8 +42,7 @@ static void add_cells(struct text *out, const char *const *cells, size_t count)
 static void add_header(struct text *out, const struct columns *columns, bool judged)
 {
 	text_add(out, "run,run_label,started,host,case,suite,variant,device,devices,model,uuid,"
-		      "status,reason,"
-		      "metric,unit,better,headline,value,low,high,n,noisy,settled");
+		      "status,reason,metric,unit,better,headline,value,low,high,n,noisy,settled");
 	if (judged)
 		text_add(out, ",verdict");
 	for (size_t i = 0; i < columns->count; i++) {
@@ -137,8 +136,8 @@ static void add_row(const struct export_input *input, struct text *out,
 		text_add(out, ",,,,,,,,,");
 	if (input->result->judgement) {
 		text_add_char(out, ',');
-		escape_csv(out,
-			   verdict_on(input->result->judgement, export_string(c->id), m ? m->name : NULL));
+		escape_csv(out, verdict_on(input->result->judgement, export_string(c->id),
+					   m ? m->name : NULL));
 	}
 	add_parameters(out, c, columns);
 }

@@ -1,7 +1,7 @@
 /*
- * Text from outside, made harmless for a format. Common to all: what is not UTF-8, control characters and the marks that
- * turn the direction of writing become U+FFFD; what is longer than `longest` characters is cut, and says so.
- * NULL is "".
+ * Text from outside, made harmless for a format. Common to all: what is not UTF-8, control
+ * characters and the marks that turn the direction of writing become U+FFFD; what is longer than
+ * `longest` characters is cut, and says so. NULL is "".
  */
 #ifndef GPUPROOF_EXPORT_ESCAPE_H
 #define GPUPROOF_EXPORT_ESCAPE_H

@@ -1,8 +1,10 @@
 /*
- * A result, and the verdicts on it where there are any, in other programs' formats. Same input, same bytes. Text from
- * outside (labels, device names, reasons, INI values) stays text, whatever it holds.
+ * A result, and the verdicts on it where there are any, in other programs' formats. Same input,
+ * same bytes. Text from outside (labels, device names, reasons, INI values) stays text, whatever it
+ * holds.
  *
- * Adding a format: one file ending in `const struct exporter export_<symbol>`, and one line in formats.def.
+ * Adding a format: one file ending in `const struct exporter export_<symbol>`, and one line in
+ * formats.def.
  */
 #ifndef GPUPROOF_EXPORT_EXPORT_H
 #define GPUPROOF_EXPORT_EXPORT_H

@@ -1,6 +1,7 @@
 /*
- * Google Benchmark's JSON: each sample is a repetition, their median an aggregate, other metrics counters of it. A case
- * that is not OK is an error; one that timed nothing has no place in this format and is left out.
+ * Google Benchmark's JSON: each sample is a repetition, their median an aggregate, other metrics
+ * counters of it. A case that is not OK is an error; one that timed nothing has no place in this
+ * format and is left out.
  */
 #include <math.h>
 #include <stdlib.h>

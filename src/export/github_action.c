@@ -1,4 +1,7 @@
-/* github-action-benchmark's custom formats. Each file has one direction: bigger or smaller is better. */
+/*
+ * github-action-benchmark's custom formats. Each file has one direction: bigger or smaller is
+ * better.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /*
- * JUnit XML as Jenkins' schema (xunit-plugin, junit-10.xsd) has it: no `file` and no properties of test cases, so the facts
- * are in message and body. A suite per suite of the run, one for the run itself and one for the limits, whose last
- * test is the verdict: skipped where nothing was judged. Names stay the same from run to run, and are unique: Jenkins follows a test by its name.
+ * JUnit XML as Jenkins' schema (xunit-plugin, junit-10.xsd) has it: no `file` and no properties of
+ * test cases, so the facts are in message and body. A suite per suite of the run, one for the run
+ * itself and one for the limits, whose last test is the verdict: skipped where nothing was judged.
+ * Names stay the same from run to run, and are unique: Jenkins follows a test by its name.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -119,7 +120,10 @@ static void add_completeness(struct tests *tests, const struct result *r)
 		   workers ? xasprintf("%zu were lost; they cost no case", workers) : NULL);
 }
 
-/* A skip that the limit does not allow is not passed, and a warning that --strict does not accept neither. */
+/*
+ * A skip that the limit does not allow is not passed, and a warning that --strict does not accept
+ * neither.
+ */
 static enum outcome outcome_of(const struct verdict_check *check)
 {
 	if (check->accepted)
@@ -129,8 +133,8 @@ static enum outcome outcome_of(const struct verdict_check *check)
 
 static char *check_name(const struct verdict_check *check)
 {
-	static const char *const words[] = { "at least", "at most", "like identical devices", "like good cards of its model",
-					    "" };
+	static const char *const words[] = { "at least", "at most", "like identical devices",
+					     "like good cards of its model", "" };
 	const char *subject = *check->case_id ? check->case_id : "the run";
 
 	return xasprintf("[%s] %s%s%s%s%s", check->limit, subject, *check->metric ? " " : "",
@@ -191,10 +195,10 @@ static void add_promises(struct tests *tests, const struct device_judgement *d)
 static void add_verdict(struct tests *tests, const struct verdicts *v)
 {
 	struct test *test = add(tests, "limits", xstrdup("verdict"),
-				!v			       ? SKIPPED
-				: verdicts_accepted(v)	       ? PASSED
+				!v                                   ? SKIPPED
+				: verdicts_accepted(v)               ? PASSED
 				: v->overall == VERDICT_INCONCLUSIVE ? BROKEN
-							       : FAILED);
+								     : FAILED);
 
 	test->type = v ? verdict_name(v->overall) : "not judged";
 	test->message = xstrdup(v ? v->sentence

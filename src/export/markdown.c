@@ -1,4 +1,7 @@
-/* A summary for a pull request, a ticket or a job's page: problems first. Text from outside is put into code spans. */
+/*
+ * A summary for a pull request, a ticket or a job's page: problems first. Text from outside is put
+ * into code spans.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,13 +80,14 @@ static void add_summary(struct page *page, const struct export_input *input)
 	if (r->judgement)
 		text_addf(page->out, "**%s**\n\n", r->judgement->sentence);
 	else
-		text_add(page->out, "**Nothing was judged**: these are figures without a verdict.\n\n");
-	text_addf(
-		page->out,
-		"%zu of %zu cases were run: %zu OK, %zu wrong results, %zu errors, %zu skipped.\n",
-		r->case_count, r->planned > r->case_count ? r->planned : r->case_count,
-		result_count(r, CASE_OK), result_count(r, CASE_FAILED), result_count(r, CASE_ERROR),
-		result_count(r, CASE_SKIPPED));
+		text_add(page->out,
+			 "**Nothing was judged**: these are figures without a verdict.\n\n");
+	text_addf(page->out,
+		  "%zu of %zu cases were run: %zu OK, %zu wrong results, %zu errors, %zu "
+		  "skipped.\n",
+		  r->case_count, r->planned > r->case_count ? r->planned : r->case_count,
+		  result_count(r, CASE_OK), result_count(r, CASE_FAILED),
+		  result_count(r, CASE_ERROR), result_count(r, CASE_SKIPPED));
 }
 
 static void add_checks(struct page *page, const struct verdicts *verdicts)
@@ -131,7 +135,7 @@ static void add_aspects(struct page *page, const struct verdicts *v)
 		for (int a = ASPECT_NONE + 1; a < ASPECT_COUNT; a++) {
 			const struct aspect_judgement *aspect = device_aspect(d, (enum aspect)a);
 
-			word(&row, !aspect ? "–"
+			word(&row, !aspect          ? "–"
 				   : aspect->judged ? verdict_name(aspect->verdict)
 						    : "not judged");
 		}

@@ -1,7 +1,7 @@
 /*
- * Prometheus' text format for node_exporter's textfile collector: base units, no timestamps. The collector refuses a
- * whole file for a duplicate sample or a family that is not contiguous, so samples are sorted by family and
- * repeated ones are dropped.
+ * Prometheus' text format for node_exporter's textfile collector: base units, no timestamps. The
+ * collector refuses a whole file for a duplicate sample or a family that is not contiguous, so
+ * samples are sorted by family and repeated ones are dropped.
  */
 #include <ctype.h>
 #include <math.h>
@@ -179,8 +179,9 @@ static void add_verdicts(struct samples *samples, const struct verdicts *verdict
 			  verdict_name((enum verdict)i), verdicts->counts[i]);
 	add_count(samples, "gpuproof_check_accepted", "1: accepted, 0: not", NULL, NULL,
 		  verdicts_accepted(verdicts));
-	add_count(samples, "gpuproof_check_missing", "promised aspects of devices that were not judged",
-		  NULL, NULL, count_missing(verdicts));
+	add_count(samples, "gpuproof_check_missing",
+		  "promised aspects of devices that were not judged", NULL, NULL,
+		  count_missing(verdicts));
 }
 
 static int by_family(const void *a, const void *b)
@@ -219,8 +220,9 @@ static void write_prometheus(const struct export_input *input, struct text *out)
 
 	add_run(&samples, input->result);
 	add_statuses(&samples, input->result);
-	add_count(&samples, "gpuproof_run_judged", "1: the run was judged by limits, 0: figures alone",
-		  NULL, NULL, input->result->judgement != NULL);
+	add_count(&samples, "gpuproof_run_judged",
+		  "1: the run was judged by limits, 0: figures alone", NULL, NULL,
+		  input->result->judgement != NULL);
 	if (input->result->judgement)
 		add_verdicts(&samples, input->result->judgement);
 	for (size_t i = 0; i < input->result->case_count; i++) {

@@ -121,8 +121,8 @@ static enum status take_document(void *context, const char *document, struct err
 	struct loading *l = context;
 
 	ARRAY_GROW(l->results, l->count, l->capacity);
-	if (result_from_json_without_samples(&l->results[l->count], document, strlen(document), err) ==
-	    STATUS_OK)
+	if (result_from_json_without_samples(&l->results[l->count], document, strlen(document),
+					     err) == STATUS_OK)
 		l->count++;
 	else
 		error_prefix(err, "baseline '%s'", l->name);

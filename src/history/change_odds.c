@@ -10,9 +10,14 @@
 
 #define AROUND 5 /* nights whose median says whether one of them is wild */
 #define SIGMAS_PER_MAD 1.4826
-/* If most nights are equal, their deviation is 0; a night is wild only if it is off by at least this share of a change. */
+/*
+ * If most nights are equal, their deviation is 0; a night is wild only if it is off by at least
+ * this share of a change.
+ */
 #define LEAST_WILD (0.1 * CHANGE_MAGNITUDE)
-/* Figures are not known better than this: keeps the logarithm of a series without any noise finite. */
+/*
+ * Figures are not known better than this: keeps the logarithm of a series without any noise finite.
+ */
 #define RESOLUTION 1e-5
 
 const struct rho_weights rho_weights_flat = { { 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05,
@@ -28,8 +33,8 @@ double change_rho(size_t i)
 struct nights {
 	size_t n;
 	double *x, *rest; /* rest[i]: sum of x from i on */
-	double squares, earlier,
-		products; /* x(t)^2, x(t-1)^2 and x(t) x(t-1), summed over t >= 1 */
+	/* x(t)^2, x(t-1)^2 and x(t) x(t-1), summed over t >= 1 */
+	double squares, earlier, products;
 };
 
 static void draw_in(const double *values, size_t n, double *x)
@@ -77,8 +82,8 @@ static void nights_release(struct nights *s)
 }
 
 /*
- * The regression for one rho: column 0 is the level, column i the step at points[i - 1], the last one the series. Swept
- * (Goodnight 1979) over all but the last it holds M^-1, the sizes and RSS.
+ * The regression for one rho: column 0 is the level, column i the step at points[i - 1], the last
+ * one the series. Swept (Goodnight 1979) over all but the last it holds M^-1, the sizes and RSS.
  */
 struct model {
 	size_t columns; /* of the level and the steps */
@@ -96,7 +101,10 @@ static void set_both(const struct model *m, size_t row, size_t column, double va
 	*cell(m, row, column) = *cell(m, column, row) = value;
 }
 
-/* Sums over the prewhitened series: of its squares, and of its product with a step at `night`, or with the level. */
+/*
+ * Sums over the prewhitened series: of its squares, and of its product with a step at `night`, or
+ * with the level.
+ */
 static double squares(const struct nights *s, double rho)
 {
 	return (1 - rho * rho) * s->x[0] * s->x[0] + s->squares - 2 * rho * s->products +
@@ -180,8 +188,8 @@ struct stage {
 };
 
 /*
- * Contribution of the moment prior for step i: log of its size's mean square afterwards over that before, 1 / ridge. Exact for one
- * step; several are taken as independent.
+ * Contribution of the moment prior for step i: log of its size's mean square afterwards over that
+ * before, 1 / ridge. Exact for one step; several are taken as independent.
  */
 static double moment(const struct model *m, size_t i, double variance)
 {
@@ -233,7 +241,9 @@ static double log_sum(const double *values, const struct rho_weights *weights)
 	return most + log(sum);
 }
 
-/* Writes the cost of removing each change to `odds`; returns the cheapest one. `count` is above 0. */
+/*
+ * Writes the cost of removing each change to `odds`; returns the cheapest one. `count` is above 0.
+ */
 static size_t weakest(const struct stage *stage, size_t count, const struct rho_weights *weights,
 		      double *odds)
 {

@@ -9,10 +9,16 @@
 #include "base/stats.h"
 #include "judge/estimate/difference.h"
 
-/* A change that was reverted is masked by the values after it: this many ends of the right side are tried. */
+/*
+ * A change that was reverted is masked by the values after it: this many ends of the right side are
+ * tried.
+ */
 #define RIGHT_ENDS 8
 
-/* Sums of |x - y| over a growing set, in logarithmic time: Fenwick trees of counts and sums by rank. */
+/*
+ * Sums of |x - y| over a growing set, in logarithmic time: Fenwick trees of counts and sums by
+ * rank.
+ */
 struct ranks {
 	size_t n;
 	size_t *rank; /* of each value, from 1 */
@@ -157,14 +163,20 @@ static double spread(const double *x, size_t n, size_t at, double distance)
 	       drawn_in_squares(x + at, n - at, distance, &mean);
 }
 
-/* The night near `at` that leaves least spread on both sides: the energy distance often prefers an earlier one. */
+/*
+ * The night near `at` that leaves least spread on both sides: the energy distance often prefers an
+ * earlier one.
+ */
 static size_t dated(const double *x, size_t n, size_t at)
 {
 	double distance = outlier_distance(x, at, n - at), least;
 	size_t first = at > 2 * CHANGE_MIN_SEGMENT ? at - CHANGE_MIN_SEGMENT : CHANGE_MIN_SEGMENT;
 	size_t last = at + CHANGE_MIN_SEGMENT, best = at;
 
-	/* Most nights are exactly alike (bytes, counts): drawn in, any date would leave no spread, and rounding choose it. */
+	/*
+	 * Most nights are exactly alike (bytes, counts): drawn in, any date would leave no spread,
+	 * and rounding choose it.
+	 */
 	if (!(distance > 0))
 		distance = INFINITY;
 	least = spread(x, n, at, distance);

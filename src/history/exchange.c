@@ -12,15 +12,15 @@
 
 static const char *const better_words[] = { "higher", "lower", "none", NULL };
 
-#define TEXT(type, name_, member) { .name = (name_), .codec = &codec_string, FIELD_AT(type, member) }
+#define TEXT(type, name_, member)                                               \
+	{                                                                       \
+		.name = (name_), .codec = &codec_string, FIELD_AT(type, member) \
+	}
 
 static const struct field device_fields[] = {
-	TEXT(store_device, "id", id),
-	TEXT(store_device, "machine", machine),
-	TEXT(store_device, "model", model),
-	TEXT(store_device, "serial", serial),
-	TEXT(store_device, "slot", slot),
-	{ 0 },
+	TEXT(store_device, "id", id),       TEXT(store_device, "machine", machine),
+	TEXT(store_device, "model", model), TEXT(store_device, "serial", serial),
+	TEXT(store_device, "slot", slot),   { 0 },
 };
 
 static const struct field figure_fields[] = {
@@ -31,13 +31,19 @@ static const struct field figure_fields[] = {
 	TEXT(store_figure, "model", model),
 	TEXT(store_figure, "machine", machine),
 	TEXT(store_figure, "unit", unit),
-	{ .name = "better", .codec = &codec_enum, FIELD_AT(store_figure, better), .words = better_words },
+	{ .name = "better",
+	  .codec = &codec_enum,
+	  FIELD_AT(store_figure, better),
+	  .words = better_words },
 	{ .name = "headline", .codec = &codec_bool, FIELD_AT(store_figure, headline) },
 	{ .name = "epoch", .codec = &codec_uint64, FIELD_AT(store_figure, epoch) },
 	{ .name = "value", .codec = &codec_real, FIELD_AT(store_figure, value) },
 	{ .name = "low", .codec = &codec_real, FIELD_AT(store_figure, low) },
 	{ .name = "high", .codec = &codec_real, FIELD_AT(store_figure, high) },
-	{ .name = "only_gap", .codec = &codec_mark, FIELD_AT(store_figure, only_gap), .optional = true },
+	{ .name = "only_gap",
+	  .codec = &codec_mark,
+	  FIELD_AT(store_figure, only_gap),
+	  .optional = true },
 	{ 0 },
 };
 
@@ -49,11 +55,18 @@ static const struct field night_fields[] = {
 	TEXT(store_night, "state", state),
 	TEXT(store_night, "verdict", verdict),
 	TEXT(store_night, "facts", facts),
-	{ .name = "devices", .codec = &codec_array, FIELD_COUNTED(store_night, devices, device_count),
+	{ .name = "devices",
+	  .codec = &codec_array,
+	  FIELD_COUNTED(store_night, devices, device_count),
 	  .fields = device_fields },
-	{ .name = "epochs", .codec = &codec_strings, FIELD_COUNTED(store_night, epochs, epoch_count) },
-	{ .name = "figures", .codec = &codec_array, FIELD_COUNTED(store_night, figures, figure_count),
-	  FIELD_CAPACITY(store_night, figure_capacity), .fields = figure_fields },
+	{ .name = "epochs",
+	  .codec = &codec_strings,
+	  FIELD_COUNTED(store_night, epochs, epoch_count) },
+	{ .name = "figures",
+	  .codec = &codec_array,
+	  FIELD_COUNTED(store_night, figures, figure_count),
+	  FIELD_CAPACITY(store_night, figure_capacity),
+	  .fields = figure_fields },
 	{ 0 },
 };
 
@@ -89,7 +102,9 @@ static const struct field header_fields[] = {
 
 static void note_release(struct named_note *n)
 {
-	char *texts[] = { n->text, n->day, n->written, n->case_id, n->metric, n->model, n->machine };
+	char *texts[] = {
+		n->text, n->day, n->written, n->case_id, n->metric, n->model, n->machine
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free(texts[i]);
@@ -114,7 +129,8 @@ static int by_start(const void *a, const void *b)
 typedef enum status night_fn(void *context, const struct store_night *night, struct error *err);
 typedef enum status note_fn(void *context, const struct named_note *note, struct error *err);
 
-static enum status each_night(struct store *store, night_fn *visit, void *context, struct error *err)
+static enum status each_night(struct store *store, night_fn *visit, void *context,
+			      struct error *err)
 {
 	struct history_nights nights;
 
@@ -287,16 +303,20 @@ static enum status take_note(void *context, const struct named_note *n, struct e
 	const struct history_filter filter = {
 		.metric = n->metric, .case_id = n->case_id, .exact = true, .all_metrics = true
 	};
-	struct history_note note = { .acknowledges = n->acknowledges, .text = n->text, .written = n->written };
+	struct history_note note = { .acknowledges = n->acknowledges,
+				     .text = n->text,
+				     .written = n->written };
 	struct finding_series found = { .note = n };
 	struct taking *t = context;
 
 	if (!history_day(n->day, &note.day))
-		return error_set(err, STATUS_USAGE, "day: '%.40s' is no date like 2026-11-20", n->day);
+		return error_set(err, STATUS_USAGE, "day: '%.40s' is no date like 2026-11-20",
+				 n->day);
 	if (*n->case_id)
 		store_each_series(t->store, &filter, find_series, &found, err);
 	note.series = found.id;
-	if (err->status == STATUS_OK && (!*n->case_id || found.id) && !is_there(t->store, &note, err))
+	if (err->status == STATUS_OK && (!*n->case_id || found.id) &&
+	    !is_there(t->store, &note, err))
 		store_add_note(t->store, &note, err);
 	return err->status;
 }
@@ -304,15 +324,17 @@ static enum status take_note(void *context, const struct named_note *n, struct e
 static enum status check_night(struct store_night *night, struct error *err)
 {
 	if (!*night->run_id || !history_day(night->started, &night->day))
-		return error_set(err, STATUS_USAGE, "a night without a run id and a time of its start");
+		return error_set(err, STATUS_USAGE,
+				 "a night without a run id and a time of its start");
 	for (size_t i = 0; i < night->figure_count; i++) {
 		const struct store_figure *f = &night->figures[i];
 
 		if (f->epoch >= night->epoch_count)
-			return error_set(err, STATUS_USAGE, "figures[%zu].epoch: %zu of %zu epochs", i,
-					 f->epoch, night->epoch_count);
+			return error_set(err, STATUS_USAGE, "figures[%zu].epoch: %zu of %zu epochs",
+					 i, f->epoch, night->epoch_count);
 		if (!*f->case_id || (!*f->metric && !f->only_gap))
-			return error_set(err, STATUS_USAGE, "figures[%zu]: a figure without case and metric", i);
+			return error_set(err, STATUS_USAGE,
+					 "figures[%zu]: a figure without case and metric", i);
 	}
 	return STATUS_OK;
 }
@@ -331,8 +353,8 @@ static enum status check_header(const char *line, struct error *err)
 
 	if (fields_parse(line, strlen(line), header_fields, &header, err) == STATUS_OK) {
 		if (strcmp(header.format, EXCHANGE_FORMAT) != 0)
-			error_set(err, STATUS_USAGE, "format: '%.40s' is not \"" EXCHANGE_FORMAT "\"",
-				  header.format);
+			error_set(err, STATUS_USAGE,
+				  "format: '%.40s' is not \"" EXCHANGE_FORMAT "\"", header.format);
 		else if (header.version != EXCHANGE_VERSION)
 			error_set(err, STATUS_USAGE, "version %llu; this gpuproof reads version %d",
 				  (unsigned long long)header.version, EXCHANGE_VERSION);
@@ -374,7 +396,8 @@ static enum status take_lines(struct taking *t, FILE *in, const char *path, stru
 		number++;
 		line[length - ended] = '\0';
 		if (!ended)
-			error_set(err, STATUS_USAGE, "%s:%zu: the file ends within a line", path, number);
+			error_set(err, STATUS_USAGE, "%s:%zu: the file ends within a line", path,
+				  number);
 		else if (take_line(t, line, number, err) != STATUS_OK)
 			error_prefix(err, "%s:%zu", path, number);
 	}
@@ -386,7 +409,8 @@ static enum status take_lines(struct taking *t, FILE *in, const char *path, stru
 	return err->status;
 }
 
-enum status history_import(struct store *store, const char *path, struct history_tally *tally, struct error *err)
+enum status history_import(struct store *store, const char *path, struct history_tally *tally,
+			   struct error *err)
 {
 	struct history_tally before = *tally;
 	struct taking t = { .store = store, .name = path, .tally = tally };

@@ -52,7 +52,9 @@ void history_places_release(struct history_places *places)
 {
 	for (size_t i = 0; i < places->count; i++) {
 		struct history_place *p = &places->items[i];
-		char *texts[] = { p->machine, p->host, p->device, p->slot, p->serial, p->host_before };
+		char *texts[] = {
+			p->machine, p->host, p->device, p->slot, p->serial, p->host_before
+		};
 
 		for (size_t k = 0; k < ARRAY_SIZE(texts); k++)
 			free(texts[k]);
@@ -68,9 +70,10 @@ static int by_machine(const void *machine, const void *place)
 
 const struct history_place *history_place(const struct history_places *places, const char *machine)
 {
-	const struct history_place *p = places->count ? bsearch(machine, places->items, places->count,
-								sizeof(*places->items), by_machine)
-						      : NULL;
+	const struct history_place *p = places->count
+						? bsearch(machine, places->items, places->count,
+							  sizeof(*places->items), by_machine)
+						: NULL;
 
 	return p && strcmp(p->machine, p->host) != 0 ? p : NULL;
 }
@@ -139,7 +142,8 @@ static const struct store_figure **measured(const struct store_night *night, siz
 	return out;
 }
 
-static struct versions compare_versions(const struct store_night *before, const struct store_night *after)
+static struct versions compare_versions(const struct store_night *before,
+					const struct store_night *after)
 {
 	struct versions v = { 0 };
 	const struct store_figure **old = measured(before, &v.old_figures);
@@ -161,26 +165,28 @@ static enum history_added choose(const struct store_night *before, const struct 
 				 struct error *err)
 {
 	const struct versions v = compare_versions(before, after);
-	bool completed = strcmp(before->state, "complete") != 0 && strcmp(after->state, "complete") == 0;
+	bool completed =
+		strcmp(before->state, "complete") != 0 && strcmp(after->state, "complete") == 0;
 
 	if (v.missing)
 		error_set(err, STATUS_USAGE,
 			  "run %.80s is in the history with %zu figures, %zu of which this result "
-			  "lacks: not replaced", after->run_id, v.old_figures, v.missing);
+			  "lacks: not replaced",
+			  after->run_id, v.old_figures, v.missing);
 	else if (v.figures > v.old_figures || completed)
 		return HISTORY_REPLACED;
 	else if (v.changed)
 		error_set(err, STATUS_USAGE,
-			  "run %.80s is in the history, and %zu of its %zu figures have other values "
-			  "there: not replaced; a run of its own has an id of its own", after->run_id,
-			  v.changed, v.old_figures);
+			  "run %.80s is in the history, and %zu of its %zu figures have other "
+			  "values there: not replaced; a run of its own has an id of its own",
+			  after->run_id, v.changed, v.old_figures);
 	else if (*after->verdict && strcmp(before->verdict, after->verdict) != 0)
 		return HISTORY_REPLACED;
 	return HISTORY_PRESENT;
 }
 
-enum status history_add_night(struct store *store, const struct store_night *night, enum history_added *added,
-			      struct error *err)
+enum status history_add_night(struct store *store, const struct store_night *night,
+			      enum history_added *added, struct error *err)
 {
 	struct store_night before = { 0 };
 	int64_t old;
@@ -262,8 +268,8 @@ static enum status check_day(struct store *store, int64_t day, struct error *err
 		history_date(before, early);
 	if (after != INT64_MAX)
 		history_date(after, late);
-	return error_set(err, STATUS_USAGE, "there is no night of %s; the nearest: %s%s%s", date, early,
-			 *early && *late ? " and " : "", late);
+	return error_set(err, STATUS_USAGE, "there is no night of %s; the nearest: %s%s%s", date,
+			 early, *early && *late ? " and " : "", late);
 }
 
 enum status history_annotate(struct store *store, int64_t day, int64_t series, bool acknowledges,

@@ -62,6 +62,7 @@ enum status history_spread(struct store *history, const char *metric, const char
 	struct pooling p = { .machine = machine };
 
 	store_each_series(history, &filter, pool, &p, err);
-	*out = (struct night_spread){ p.freedom ? sqrt(p.squares / (double)p.freedom) : NAN, p.nights };
+	*out = (struct night_spread){ p.freedom ? sqrt(p.squares / (double)p.freedom) : NAN,
+				      p.nights };
 	return err->status;
 }

@@ -121,7 +121,8 @@ static const char *machine_of(const struct store_night *night, const struct devi
 }
 
 /* A figure of the case with unknown values; `m` NULL: of all its metrics. */
-static struct store_figure *add_figure(struct filling *f, const struct metric_value *m, size_t epoch)
+static struct store_figure *add_figure(struct filling *f, const struct metric_value *m,
+				       size_t epoch)
 {
 	struct store_night *out = f->out;
 
@@ -149,8 +150,8 @@ static double finite_or_unknown(double value)
 }
 
 /*
- * A case that measured nothing leaves a gap in the series that it has, and so does an unsettled value, whose metric would
- * be no headline.
+ * A case that measured nothing leaves a gap in the series that it has, and so does an unsettled
+ * value, whose metric would be no headline.
  */
 static void add_case(struct filling *f, const struct device_info **devices)
 {
@@ -158,7 +159,8 @@ static void add_case(struct filling *f, const struct device_info **devices)
 	size_t epoch;
 
 	f->device = result_device(f->result, c->device);
-	f->section = xasprintf("%s%s%s", text_or(c->suite), *text_or(c->label) ? ":" : "", text_or(c->label));
+	f->section = xasprintf("%s%s%s", text_or(c->suite), *text_or(c->label) ? ":" : "",
+			       text_or(c->label));
 	f->point = case_point(c);
 	epoch = find_epoch(f, devices);
 	for (size_t i = 0; i < c->metric_count; i++) {
@@ -202,7 +204,8 @@ enum status night_of_result(const struct result *r, struct store_night *out, str
 	memset(out, 0, sizeof(*out));
 	if (!history_day(r->started, &out->day) || !*text_or(r->run_id)) {
 		free(devices);
-		return error_set(err, STATUS_USAGE, "a result without a run id and a time of its start");
+		return error_set(err, STATUS_USAGE,
+				 "a result without a run id and a time of its start");
 	}
 	out->run_id = xstrdup(r->run_id);
 	out->started = xstrdup(r->started);
@@ -238,7 +241,8 @@ void store_night_release(struct store_night *night)
 		free(night->epochs[i]);
 	for (size_t i = 0; i < night->figure_count; i++) {
 		struct store_figure *f = &night->figures[i];
-		char *words[] = { f->metric, f->case_id, f->section, f->point, f->model, f->machine, f->unit };
+		char *words[] = { f->metric, f->case_id, f->section, f->point,
+				  f->model,  f->machine, f->unit };
 
 		for (size_t k = 0; k < ARRAY_SIZE(words); k++)
 			free(words[k]);

@@ -20,15 +20,16 @@ static char *folder_of(const char *history)
 }
 
 /*
- * The name is the hash of what is in it: the same night dropped twice is one file, and two versions of a run are two, of
- * which neither is lost.
+ * The name is the hash of what is in it: the same night dropped twice is one file, and two versions
+ * of a run are two, of which neither is lost.
  */
 enum status spool_drop(const char *history, const struct store_night *night, struct error *err)
 {
 	char *folder = folder_of(history), *lines = night_to_export(night), *path;
 	size_t length = strlen(lines);
 
-	path = xasprintf("%s/%016" PRIx64 NIGHT_ENDING, folder, text_hash(TEXT_HASH_START, lines, length));
+	path = xasprintf("%s/%016" PRIx64 NIGHT_ENDING, folder,
+			 text_hash(TEXT_HASH_START, lines, length));
 	if (mkdir(folder, 0777) != 0 && errno != EEXIST)
 		error_errno(err, "%s", folder);
 	else
@@ -69,8 +70,8 @@ static void set_aside(const char *path)
 }
 
 /* A file that is gone was taken by another reader. */
-static enum status take_file(struct store *store, const char *path, struct history_tally *tally, bool *refused,
-			     struct error *err)
+static enum status take_file(struct store *store, const char *path, struct history_tally *tally,
+			     bool *refused, struct error *err)
 {
 	size_t before = tally->refused;
 
@@ -89,10 +90,11 @@ static enum status take_file(struct store *store, const char *path, struct histo
 }
 
 /*
- * Files are removed after the transaction that holds their nights: a reader that is killed between both leaves files whose
- * nights the next one finds in the history.
+ * Files are removed after the transaction that holds their nights: a reader that is killed between
+ * both leaves files whose nights the next one finds in the history.
  */
-enum status spool_take(struct store *store, const char *history, struct history_tally *tally, struct error *err)
+enum status spool_take(struct store *store, const char *history, struct history_tally *tally,
+		       struct error *err)
 {
 	char *folder = folder_of(history);
 	struct dirent **entries = NULL;

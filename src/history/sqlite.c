@@ -292,8 +292,8 @@ static enum status migrate(struct db *db, int application, const char *const *mi
 	int64_t version = status == STATUS_OK ? pragma(db, "PRAGMA user_version", err) : 0;
 
 	if (status == STATUS_OK && version < 0)
-		status = error_set(err, STATUS_IO, "%s: the history is damaged (version %d)", db->path,
-				   (int)version);
+		status = error_set(err, STATUS_IO, "%s: the history is damaged (version %d)",
+				   db->path, (int)version);
 	for (; status == STATUS_OK && err->status == STATUS_OK && migrations[version]; version++)
 		status = run_script(db, migrations[version], err);
 	if (status == STATUS_OK) {
@@ -350,8 +350,8 @@ static enum status check_version(struct db *db, enum db_mode mode, int applicati
 		return check_intact(db, err);
 	if (mode == DB_READ && access(db->path, W_OK) != 0)
 		return error_set(err, STATUS_USAGE,
-				 "%s: version %d of a history must be brought to version %d, "
-				 "and cannot be written to",
+				 "%s: version %d of a history must be brought to version %d, and "
+				 "cannot be written to",
 				 db->path, (int)found.version, (int)newest);
 	return migrate(db, application, migrations, err);
 }
@@ -380,7 +380,10 @@ enum status db_open(struct db **out, const char *path, enum db_mode mode, int ap
 	}
 	if (status == STATUS_OK)
 		status = check_version(db, mode, application, migrations, err);
-	/* A file that someone else put into write-ahead mode goes back, as that needs shared memory. */
+	/*
+	 * A file that someone else put into write-ahead mode goes back, as that needs shared
+	 * memory.
+	 */
 	if (status == STATUS_OK && writable)
 		status = db_run(db, err, "PRAGMA journal_mode = DELETE", "");
 	if (status != STATUS_OK) {

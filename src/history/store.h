@@ -1,11 +1,12 @@
 /*
- * The store that keeps a history: what an engine does. store_sqlite.c is the only one; no other file knows its language or
- * its types.
+ * The store that keeps a history: what an engine does. store_sqlite.c is the only one; no other
+ * file knows its language or its types.
  *
- * Verbs read and write whole nights. Rules about them (which version of a run stays, what is a change) are in the files
- * that use them: history.c, baseline.c, trend.c.
+ * Verbs read and write whole nights. Rules about them (which version of a run stays, what is a
+ * change) are in the files that use them: history.c, baseline.c, trend.c.
  *
- * Ownership: `char *` belong to the struct they are in. Text that was read is harmless on a terminal (text_harmless()).
+ * Ownership: `char *` belong to the struct they are in. Text that was read is harmless on a
+ * terminal (text_harmless()).
  */
 #ifndef GPUPROOF_HISTORY_STORE_H
 #define GPUPROOF_HISTORY_STORE_H
@@ -25,13 +26,17 @@ enum store_mode {
 	STORE_CREATE /* is made when there is none */
 };
 
-/* A file of another program, of a newer gpuproof, or damaged is refused; an older one is brought to the newest version. */
-enum status store_open(struct store **out, const char *path, enum store_mode mode, struct error *err);
+/*
+ * A file of another program, of a newer gpuproof, or damaged is refused; an older one is brought to
+ * the newest version.
+ */
+enum status store_open(struct store **out, const char *path, enum store_mode mode,
+		       struct error *err);
 void store_close(struct store *store);
 
 /*
- * A transaction, which waits for other writers; a second one within it can be undone alone. With `keep` false, or after an
- * error in `err`, store_end() undoes it. Returns err->status.
+ * A transaction, which waits for other writers; a second one within it can be undone alone. With
+ * `keep` false, or after an error in `err`, store_end() undoes it. Returns err->status.
  */
 enum status store_begin(struct store *store, struct error *err);
 enum status store_end(struct store *store, bool keep, struct error *err);
@@ -52,7 +57,10 @@ struct store_figure {
 	bool headline;
 	size_t epoch;            /* index into the night's */
 	double value, low, high; /* NaN: the case did not run or failed */
-	/* A gap in a series that is there, of all metrics of the case where `metric` is ""; it begins no series. */
+	/*
+	 * A gap in a series that is there, of all metrics of the case where `metric` is ""; it
+	 * begins no series.
+	 */
 	bool only_gap;
 };
 
@@ -74,15 +82,17 @@ void store_night_release(struct store_night *night);
 
 /* The id of the night of a run; 0: there is none. */
 int64_t store_find_night(struct store *store, const char *run_id, struct error *err);
-enum status store_read_night(struct store *store, int64_t id, struct store_night *out, struct error *err);
+enum status store_read_night(struct store *store, int64_t id, struct store_night *out,
+			     struct error *err);
 /* Its run must not be there. A figure in another unit than its series is STATUS_USAGE. */
-enum status store_add_night(struct store *store, const struct store_night *night, struct error *err);
+enum status store_add_night(struct store *store, const struct store_night *night,
+			    struct error *err);
 enum status store_remove_night(struct store *store, int64_t id, struct error *err);
 /* The facts of a night. The caller frees it; "" when there is no such night. */
 char *store_facts(struct store *store, int64_t night, struct error *err);
 
 struct history_night {
-	int64_t id, day; /* day: since 1970-01-01 */
+	int64_t id, day;                                         /* day: since 1970-01-01 */
 	char *run_id, *started, *host, *label, *state, *verdict; /* as in struct store_night */
 };
 
@@ -123,8 +133,9 @@ struct history_filter {
 	const char *metric, *case_id; /* part of; NULL: all */
 	bool exact;                   /* the whole metric and the whole case */
 	int64_t series;               /* 0: all */
-	bool all_metrics;             /* not only each suite's main figure, as for a metric and a series */
-	size_t nights;                /* of the last n; 0: all */
+	/* not only each suite's main figure, as for a metric and a series */
+	bool all_metrics;
+	size_t nights; /* of the last n; 0: all */
 };
 
 typedef void history_series_fn(void *context, const struct history_series *series);
@@ -164,8 +175,8 @@ struct baseline_list {
 
 enum status store_baselines(struct store *store, struct baseline_list *out, struct error *err);
 /* Appends a document. */
-enum status store_add_document(struct store *store, const char *baseline, size_t position, const char *saved,
-			       const char *document, struct error *err);
+enum status store_add_document(struct store *store, const char *baseline, size_t position,
+			       const char *saved, const char *document, struct error *err);
 typedef enum status store_document_fn(void *context, const char *document, struct error *err);
 /* Calls `visit` for each document in order, until one fails. */
 enum status store_each_document(struct store *store, const char *baseline, store_document_fn *visit,
@@ -173,7 +184,9 @@ enum status store_each_document(struct store *store, const char *baseline, store
 enum status store_remove_baseline(struct store *store, const char *baseline, bool *was_there,
 				  struct error *err);
 
-/* Days that dates of four digits have: 0001-01-01 to 9999-12-31. A night of another day is damage. */
+/*
+ * Days that dates of four digits have: 0001-01-01 to 9999-12-31. A night of another day is damage.
+ */
 #define FIRST_DAY INT64_C(-719162)
 #define LAST_DAY INT64_C(2932896)
 

@@ -17,41 +17,46 @@
 #include "result/anonymise/pseudonym.h"
 #include "result/result.h"
 
-/* Days are counted from 1970-01-01. `better`: enum better. An epoch begins with another hardware, driver or config. */
+/*
+ * Days are counted from 1970-01-01. `better`: enum better. An epoch begins with another hardware,
+ * driver or config.
+ */
 static const char tables[] =
-	"CREATE TABLE night (id INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, started TEXT NOT NULL,"
-	" day INTEGER NOT NULL, host TEXT NOT NULL, label TEXT NOT NULL, state TEXT NOT NULL,"
-	" facts TEXT NOT NULL);"
-	"CREATE INDEX night_day ON night (day);"
-	"CREATE TABLE epoch (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, facts TEXT NOT NULL);"
-	"CREATE TABLE series (id INTEGER PRIMARY KEY, metric TEXT NOT NULL, case_id TEXT NOT NULL,"
-	" model TEXT NOT NULL, machine TEXT NOT NULL, unit TEXT NOT NULL, better INTEGER NOT NULL,"
-	" headline INTEGER NOT NULL, UNIQUE (case_id, metric, model, machine));"
-	"CREATE TABLE point (series INTEGER NOT NULL REFERENCES series,"
-	" night INTEGER NOT NULL REFERENCES night, epoch INTEGER NOT NULL REFERENCES epoch,"
-	" value REAL, low REAL, high REAL, PRIMARY KEY (series, night)) WITHOUT ROWID;";
+	"CREATE TABLE night (id INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, started TEXT NOT "
+	"NULL, day INTEGER NOT NULL, host TEXT NOT NULL, label TEXT NOT NULL, state TEXT NOT NULL, "
+	"facts TEXT NOT NULL);CREATE INDEX night_day ON night (day);CREATE TABLE epoch (id INTEGER "
+	"PRIMARY KEY, hash TEXT NOT NULL UNIQUE, facts TEXT NOT NULL);CREATE TABLE series (id "
+	"INTEGER PRIMARY KEY, metric TEXT NOT NULL, case_id TEXT NOT NULL, model TEXT NOT NULL, "
+	"machine TEXT NOT NULL, unit TEXT NOT NULL, better INTEGER NOT NULL, headline INTEGER NOT "
+	"NULL, UNIQUE (case_id, metric, model, machine));CREATE TABLE point (series INTEGER NOT "
+	"NULL REFERENCES series, night INTEGER NOT NULL REFERENCES night, epoch INTEGER NOT NULL "
+	"REFERENCES epoch, value REAL, low REAL, high REAL, PRIMARY KEY (series, night)) WITHOUT "
+	"ROWID;";
 
 static const char baselines_and_notes[] =
-	"CREATE TABLE note (id INTEGER PRIMARY KEY, day INTEGER NOT NULL, series INTEGER NOT NULL,"
-	" acknowledges INTEGER NOT NULL, text TEXT NOT NULL, written TEXT NOT NULL);"
-	"CREATE TABLE baseline (name TEXT NOT NULL, position INTEGER NOT NULL, saved TEXT NOT NULL,"
-	" document TEXT NOT NULL, PRIMARY KEY (name, position));";
+	"CREATE TABLE note (id INTEGER PRIMARY KEY, day INTEGER NOT NULL, series INTEGER NOT NULL, "
+	"acknowledges INTEGER NOT NULL, text TEXT NOT NULL, written TEXT NOT NULL);CREATE TABLE "
+	"baseline (name TEXT NOT NULL, position INTEGER NOT NULL, saved TEXT NOT NULL, document "
+	"TEXT NOT NULL, PRIMARY KEY (name, position));";
 
-/* The verdict on the run: "ACCEPTED"; empty when nothing was judged, or by a version that did not keep it. */
+/*
+ * The verdict on the run: "ACCEPTED"; empty when nothing was judged, or by a version that did not
+ * keep it.
+ */
 static const char verdicts[] = "ALTER TABLE night ADD COLUMN verdict TEXT NOT NULL DEFAULT '';";
 
 /* Series of earlier versions have no section and point: both are derived of their case. */
 static const char places[] =
-	"ALTER TABLE series ADD COLUMN section TEXT NOT NULL DEFAULT '';"
-	"ALTER TABLE series ADD COLUMN point TEXT NOT NULL DEFAULT '';"
-	"CREATE TABLE device (night INTEGER NOT NULL REFERENCES night, id TEXT NOT NULL,"
-	" machine TEXT NOT NULL, model TEXT NOT NULL, serial TEXT NOT NULL, slot TEXT NOT NULL,"
-	" PRIMARY KEY (night, id)) WITHOUT ROWID;";
+	"ALTER TABLE series ADD COLUMN section TEXT NOT NULL DEFAULT '';ALTER TABLE series ADD "
+	"COLUMN point TEXT NOT NULL DEFAULT '';CREATE TABLE device (night INTEGER NOT NULL "
+	"REFERENCES night, id TEXT NOT NULL, machine TEXT NOT NULL, model TEXT NOT NULL, serial "
+	"TEXT NOT NULL, slot TEXT NOT NULL, PRIMARY KEY (night, id)) WITHOUT ROWID;";
 
 /* Nights are read one by one, as exports and merges do. */
 static const char by_night[] = "CREATE INDEX point_night ON point (night);";
 
-const char *const store_migrations[] = { tables, baselines_and_notes, verdicts, places, by_night, NULL };
+const char *const store_migrations[] = { tables, baselines_and_notes, verdicts, places, by_night,
+					 NULL };
 
 struct store {
 	struct db *db;
@@ -62,31 +67,40 @@ static const char *text_or(const char *s)
 	return s ? s : "";
 }
 
-/* Series of earlier versions get their metrics' current names, unless they have a series already. */
+/*
+ * Series of earlier versions get their metrics' current names, unless they have a series already.
+ */
 static enum status rename_metrics(struct db *db, struct error *err)
 {
-	for (const struct former_name *f = former_names; f->former && err->status == STATUS_OK; f++) {
+	for (const struct former_name *f = former_names; f->former && err->status == STATUS_OK;
+	     f++) {
 		if (f->kind != NAME_METRIC ||
-		    !db_id(db_select(db, err, "SELECT id FROM series WHERE metric = ? LIMIT 1", "s", f->former)))
+		    !db_id(db_select(db, err, "SELECT id FROM series WHERE metric = ? LIMIT 1", "s",
+				     f->former)))
 			continue;
-		db_run(db, err, "UPDATE OR IGNORE series SET metric = ? WHERE metric = ?", "ss", f->current,
-		       f->former);
+		db_run(db, err, "UPDATE OR IGNORE series SET metric = ? WHERE metric = ?", "ss",
+		       f->current, f->former);
 	}
 	return err->status;
 }
 
-enum status store_open(struct store **out, const char *path, enum store_mode mode, struct error *err)
+enum status store_open(struct store **out, const char *path, enum store_mode mode,
+		       struct error *err)
 {
-	static const enum db_mode modes[] = { [STORE_READ] = DB_READ,
-					      [STORE_WRITE] = DB_WRITE,
-					      [STORE_CREATE] = DB_CREATE };
+	static const enum db_mode modes[] = {
+		[STORE_READ] = DB_READ, [STORE_WRITE] = DB_WRITE, [STORE_CREATE] = DB_CREATE
+	};
 	struct db *db;
 
 	*out = NULL;
 	if (db_open(&db, path, modes[mode], STORE_APPLICATION, store_migrations, err) != STATUS_OK)
 		return err->status;
-	/* In a read-only file series are read under the current names, but filters know the stored ones. */
-	if ((mode != STORE_READ || access(path, W_OK) == 0) && rename_metrics(db, err) != STATUS_OK) {
+	/*
+	 * In a read-only file series are read under the current names, but filters know the stored
+	 * ones.
+	 */
+	if ((mode != STORE_READ || access(path, W_OK) == 0) &&
+	    rename_metrics(db, err) != STATUS_OK) {
 		db_close(db);
 		return err->status;
 	}
@@ -134,7 +148,8 @@ static char *metric_of(const struct db_query *q, int column)
 }
 
 /* section and point of a row that has them in these two columns, and the case in the third. */
-static void place_of(const struct db_query *q, int section, int case_id, char **out_section, char **out_point)
+static void place_of(const struct db_query *q, int section, int case_id, char **out_section,
+		     char **out_point)
 {
 	if (*db_string(q, section)) {
 		*out_section = text_of(q, section);
@@ -152,17 +167,17 @@ int64_t store_find_night(struct store *s, const char *run_id, struct error *err)
 static void read_devices(struct store *s, int64_t id, struct store_night *out, struct error *err)
 {
 	struct db_query *q = db_select(s->db, err,
-				       "SELECT id, machine, model, serial, slot FROM device WHERE night = ?"
-				       " ORDER BY id", "i", id);
+				       "SELECT id, machine, model, serial, slot FROM device WHERE "
+				       "night = ? ORDER BY id",
+				       "i", id);
 
 	while (db_next(q)) {
 		out->devices = xrealloc(out->devices, out->device_count + 1, sizeof(*out->devices));
-		out->devices[out->device_count++] =
-			(struct store_device){ .id = text_of(q, 0),
-					       .machine = text_of(q, 1),
-					       .model = text_of(q, 2),
-					       .serial = text_of(q, 3),
-					       .slot = text_of(q, 4) };
+		out->devices[out->device_count++] = (struct store_device){ .id = text_of(q, 0),
+									   .machine = text_of(q, 1),
+									   .model = text_of(q, 2),
+									   .serial = text_of(q, 3),
+									   .slot = text_of(q, 4) };
 	}
 	db_end(q);
 }
@@ -182,12 +197,13 @@ static size_t epoch_index(struct store_night *out, int64_t **ids, int64_t id, co
 
 static void read_figures(struct store *s, int64_t id, struct store_night *out, struct error *err)
 {
-	struct db_query *q = db_select(
-		s->db, err,
-		"SELECT s.metric, s.case_id, s.section, s.point, s.model, s.machine, s.unit, s.better,"
-		" s.headline, p.value, p.low, p.high, e.id, e.facts"
-		" FROM point p JOIN series s ON s.id = p.series JOIN epoch e ON e.id = p.epoch"
-		" WHERE p.night = ? ORDER BY s.case_id, s.metric, s.model, s.machine", "i", id);
+	struct db_query *q = db_select(s->db, err,
+				       "SELECT s.metric, s.case_id, s.section, s.point, s.model, "
+				       "s.machine, s.unit, s.better, s.headline, p.value, p.low, "
+				       "p.high, e.id, e.facts FROM point p JOIN series s ON s.id = "
+				       "p.series JOIN epoch e ON e.id = p.epoch WHERE p.night = ? "
+				       "ORDER BY s.case_id, s.metric, s.model, s.machine",
+				       "i", id);
 	int64_t *ids = NULL;
 
 	while (db_next(q)) {
@@ -205,18 +221,21 @@ static void read_figures(struct store *s, int64_t id, struct store_night *out, s
 					    .value = db_real(q, 9),
 					    .low = db_real(q, 10),
 					    .high = db_real(q, 11),
-					    .epoch = epoch_index(out, &ids, db_integer(q, 12), db_string(q, 13)) };
+					    .epoch = epoch_index(out, &ids, db_integer(q, 12),
+								 db_string(q, 13)) };
 		place_of(q, 2, 1, &f->section, &f->point);
 	}
 	free(ids);
 	db_end(q);
 }
 
-enum status store_read_night(struct store *s, int64_t id, struct store_night *out, struct error *err)
+enum status store_read_night(struct store *s, int64_t id, struct store_night *out,
+			     struct error *err)
 {
 	struct db_query *q = db_select(s->db, err,
-				       "SELECT run, started, day, host, label, state, verdict, facts"
-				       " FROM night WHERE id = ?", "i", id);
+				       "SELECT run, started, day, host, label, state, verdict, "
+				       "facts FROM night WHERE id = ?",
+				       "i", id);
 
 	memset(out, 0, sizeof(*out));
 	if (db_next(q))
@@ -254,7 +273,8 @@ static int64_t add_epoch(struct db *db, const char *facts, struct error *err)
 	char hash[17];
 
 	snprintf(hash, sizeof(hash), "%016" PRIx64, pseudonym_hash(&key, facts, strlen(facts)));
-	db_run(db, err, "INSERT OR IGNORE INTO epoch (hash, facts) VALUES (?, ?)", "ss", hash, facts);
+	db_run(db, err, "INSERT OR IGNORE INTO epoch (hash, facts) VALUES (?, ?)", "ss", hash,
+	       facts);
 	return db_id(db_select(db, err, "SELECT id FROM epoch WHERE hash = ?", "s", hash));
 }
 
@@ -263,14 +283,16 @@ static void refuse_unit(struct adding *a, const struct store_figure *f, const ch
 {
 	error_set(a->err, STATUS_USAGE,
 		  "%.200s: %.80s is in '%.30s', in this history so far in '%.30s': it belongs into "
-		  "another one (--db)", f->case_id, f->metric, f->unit, before);
+		  "another one (--db)",
+		  f->case_id, f->metric, f->unit, before);
 }
 
 static int64_t find_series(struct adding *a, const struct store_figure *f)
 {
 	struct db_query *q = db_select(a->db, a->err,
-				       "SELECT id, unit FROM series WHERE case_id = ? AND metric = ? AND model = ?"
-				       " AND machine = ?", "ssss", f->case_id, f->metric, f->model, f->machine);
+				       "SELECT id, unit FROM series WHERE case_id = ? AND metric = "
+				       "? AND model = ? AND machine = ?",
+				       "ssss", f->case_id, f->metric, f->model, f->machine);
 	int64_t id = db_next(q) ? db_integer(q, 0) : 0;
 
 	if (id && strcmp(db_string(q, 1), f->unit) != 0)
@@ -279,9 +301,10 @@ static int64_t find_series(struct adding *a, const struct store_figure *f)
 	if (id)
 		return id;
 	db_run(a->db, a->err,
-	       "INSERT INTO series (case_id, metric, section, point, model, machine, unit, better, headline)"
-	       " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", "sssssssii", f->case_id, f->metric, f->section, f->point,
-	       f->model, f->machine, f->unit, (int64_t)f->better, (int64_t)f->headline);
+	       "INSERT INTO series (case_id, metric, section, point, model, machine, unit, better, "
+	       "headline) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	       "sssssssii", f->case_id, f->metric, f->section, f->point, f->model, f->machine,
+	       f->unit, (int64_t)f->better, (int64_t)f->headline);
 	return db_last_id(a->db);
 }
 
@@ -291,14 +314,16 @@ static void add_figure(struct adding *a, const struct store_figure *f)
 
 	if (f->only_gap)
 		db_run(a->db, a->err,
-		       "INSERT OR IGNORE INTO point (series, night, epoch, value) SELECT id, ?, ?, NULL FROM series"
-		       " WHERE case_id = ? AND (? = '' OR metric = ?) AND model = ? AND machine = ?", "iisssss",
-		       a->id, epoch, f->case_id, f->metric, f->metric, f->model, f->machine);
+		       "INSERT OR IGNORE INTO point (series, night, epoch, value) SELECT id, ?, ?, "
+		       "NULL FROM series WHERE case_id = ? AND (? = '' OR metric = ?) AND model = "
+		       "? AND machine = ?",
+		       "iisssss", a->id, epoch, f->case_id, f->metric, f->metric, f->model,
+		       f->machine);
 	else
 		db_run(a->db, a->err,
-		       "INSERT OR REPLACE INTO point (series, night, epoch, value, low, high)"
-		       " VALUES (?, ?, ?, ?, ?, ?)", "iiiddd", find_series(a, f), a->id, epoch, f->value, f->low,
-		       f->high);
+		       "INSERT OR REPLACE INTO point (series, night, epoch, value, low, high) "
+		       "VALUES (?, ?, ?, ?, ?, ?)",
+		       "iiiddd", find_series(a, f), a->id, epoch, f->value, f->low, f->high);
 }
 
 static void add_devices(struct adding *a)
@@ -307,9 +332,9 @@ static void add_devices(struct adding *a)
 		const struct store_device *d = &a->night->devices[i];
 
 		db_run(a->db, a->err,
-		       "INSERT OR REPLACE INTO device (night, id, machine, model, serial, slot)"
-		       " VALUES (?, ?, ?, ?, ?, ?)", "isssss", a->id, d->id, d->machine, d->model, d->serial,
-		       d->slot);
+		       "INSERT OR REPLACE INTO device (night, id, machine, model, serial, slot) "
+		       "VALUES (?, ?, ?, ?, ?, ?)",
+		       "isssss", a->id, d->id, d->machine, d->model, d->serial, d->slot);
 	}
 }
 
@@ -320,9 +345,10 @@ enum status store_add_night(struct store *s, const struct store_night *n, struct
 	if (store_begin(s, err) != STATUS_OK)
 		return err->status;
 	db_run(s->db, err,
-	       "INSERT INTO night (run, started, day, host, label, state, facts, verdict)"
-	       " VALUES (?, ?, ?, ?, ?, ?, ?, ?)", "ssisssss", n->run_id, n->started, n->day, n->host, n->label,
-	       n->state, n->facts, n->verdict);
+	       "INSERT INTO night (run, started, day, host, label, state, facts, verdict) VALUES "
+	       "(?, ?, ?, ?, ?, ?, ?, ?)",
+	       "ssisssss", n->run_id, n->started, n->day, n->host, n->label, n->state, n->facts,
+	       n->verdict);
 	a.id = db_last_id(s->db);
 	a.epochs = xcalloc(n->epoch_count + 1, sizeof(*a.epochs));
 	for (size_t i = 0; err->status == STATUS_OK && i < n->epoch_count; i++)
@@ -346,7 +372,8 @@ enum status store_remove_night(struct store *s, int64_t id, struct error *err)
 
 char *store_facts(struct store *s, int64_t night, struct error *err)
 {
-	struct db_query *q = db_select(s->db, err, "SELECT facts FROM night WHERE id = ?", "i", night);
+	struct db_query *q =
+		db_select(s->db, err, "SELECT facts FROM night WHERE id = ?", "i", night);
 	char *facts = text_harmless(db_next(q) ? db_string(q, 0) : "");
 
 	db_end(q);
@@ -356,8 +383,9 @@ char *store_facts(struct store *s, int64_t night, struct error *err)
 enum status store_nights(struct store *s, struct history_nights *out, struct error *err)
 {
 	struct db_query *q = db_select(s->db, err,
-				       "SELECT id, day, run, started, host, label, state, verdict FROM night"
-				       " ORDER BY started, id", "");
+				       "SELECT id, day, run, started, host, label, state, verdict "
+				       "FROM night ORDER BY started, id",
+				       "");
 
 	memset(out, 0, sizeof(*out));
 	while (db_next(q)) {
@@ -392,14 +420,16 @@ static void move_place(struct history_place *p, struct db_query *q)
 
 enum status store_places(struct store *s, struct history_places *out, struct error *err)
 {
-	struct db_query *q = db_select(s->db, err,
-				       "SELECT d.machine, n.host, d.id, d.slot, d.serial FROM device d"
-				       " JOIN night n ON n.id = d.night ORDER BY d.machine, n.started, n.id, d.id",
-				       "");
+	struct db_query *q =
+		db_select(s->db, err,
+			  "SELECT d.machine, n.host, d.id, d.slot, d.serial FROM device d JOIN "
+			  "night n ON n.id = d.night ORDER BY d.machine, n.started, n.id, d.id",
+			  "");
 
 	memset(out, 0, sizeof(*out));
 	while (db_next(q)) {
-		if (out->count && strcmp(out->items[out->count - 1].machine, db_string(q, 0)) == 0) {
+		if (out->count &&
+		    strcmp(out->items[out->count - 1].machine, db_string(q, 0)) == 0) {
 			move_place(&out->items[out->count - 1], q);
 			continue;
 		}
@@ -416,7 +446,9 @@ enum status store_places(struct store *s, struct history_places *out, struct err
 
 static void series_release(struct history_series *s)
 {
-	char *texts[] = { s->metric, s->case_id, s->section, s->point, s->model, s->machine, s->unit };
+	char *texts[] = {
+		s->metric, s->case_id, s->section, s->point, s->model, s->machine, s->unit
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free(texts[i]);
@@ -456,30 +488,29 @@ static int64_t first_day(struct store *s, size_t nights, struct error *err)
 
 	if (!nights)
 		return INT64_MIN;
-	q = db_select(s->db, err, "SELECT day FROM night GROUP BY day ORDER BY day DESC LIMIT 1 OFFSET ?", "i",
+	q = db_select(s->db, err,
+		      "SELECT day FROM night GROUP BY day ORDER BY day DESC LIMIT 1 OFFSET ?", "i",
 		      (int64_t)nights - 1);
 	day = db_next(q) ? day_of(q, 0, "the day") : INT64_MIN;
 	db_end(q);
 	return day;
 }
 
-enum status store_each_series(struct store *s, const struct history_filter *f, history_series_fn *visit,
-			      void *context, struct error *err)
+enum status store_each_series(struct store *s, const struct history_filter *f,
+			      history_series_fn *visit, void *context, struct error *err)
 {
 	struct history_series series = { 0 };
-	struct db_query *q =
-		db_select(s->db, err,
-			  "SELECT s.id, s.metric, s.case_id, s.section, s.point, s.model, s.machine, s.unit,"
-			  " s.better, n.id, n.day, p.epoch, p.value, p.low, p.high"
-			  " FROM series s CROSS JOIN point p ON p.series = s.id"
-			  " CROSS JOIN night n ON n.id = p.night"
-			  " WHERE (s.headline OR ?) AND (? = 0 OR s.id = ?)"
-			  " AND CASE WHEN ? THEN s.metric = ? AND s.case_id = ?"
-			  " ELSE instr(s.metric, ?) AND instr(s.case_id, ?) END"
-			  " AND n.day >= ? ORDER BY s.id, n.started, n.id", "iiiissssi",
-			  (int64_t)(f->all_metrics || f->series || f->metric), f->series, f->series,
-			  (int64_t)f->exact, text_or(f->metric), text_or(f->case_id), text_or(f->metric),
-			  text_or(f->case_id), first_day(s, f->nights, err));
+	struct db_query *q = db_select(
+		s->db, err,
+		"SELECT s.id, s.metric, s.case_id, s.section, s.point, s.model, s.machine, s.unit, "
+		"s.better, n.id, n.day, p.epoch, p.value, p.low, p.high FROM series s CROSS JOIN "
+		"point p ON p.series = s.id CROSS JOIN night n ON n.id = p.night WHERE (s.headline "
+		"OR ?) AND (? = 0 OR s.id = ?) AND CASE WHEN ? THEN s.metric = ? AND s.case_id = ? "
+		"ELSE instr(s.metric, ?) AND instr(s.case_id, ?) END AND n.day >= ? ORDER BY s.id, "
+		"n.started, n.id",
+		"iiiissssi", (int64_t)(f->all_metrics || f->series || f->metric), f->series,
+		f->series, (int64_t)f->exact, text_or(f->metric), text_or(f->case_id),
+		text_or(f->metric), text_or(f->case_id), first_day(s, f->nights, err));
 
 	while (db_next(q)) {
 		if (db_integer(q, 0) != series.id) {
@@ -510,18 +541,20 @@ static char *one_line(const char *text)
 enum status store_notes(struct store *s, struct history_notes *out, struct error *err)
 {
 	struct db_query *q = db_select(s->db, err,
-				       "SELECT id, day, series, acknowledges, text, written FROM note"
-				       " ORDER BY day, id", "");
+				       "SELECT id, day, series, acknowledges, text, written FROM "
+				       "note ORDER BY day, id",
+				       "");
 
 	memset(out, 0, sizeof(*out));
 	while (db_next(q)) {
 		ARRAY_GROW(out->items, out->count, out->capacity);
-		out->items[out->count++] = (struct history_note){ .id = db_integer(q, 0),
-								  .day = day_of(q, 1, "the day of a note"),
-								  .series = db_integer(q, 2),
-								  .acknowledges = db_integer(q, 3) != 0,
-								  .text = one_line(db_string(q, 4)),
-								  .written = text_of(q, 5) };
+		out->items[out->count++] =
+			(struct history_note){ .id = db_integer(q, 0),
+					       .day = day_of(q, 1, "the day of a note"),
+					       .series = db_integer(q, 2),
+					       .acknowledges = db_integer(q, 3) != 0,
+					       .text = one_line(db_string(q, 4)),
+					       .written = text_of(q, 5) };
 	}
 	return db_end(q);
 }
@@ -532,7 +565,8 @@ enum status store_add_note(struct store *s, const struct history_note *n, struct
 	    !db_id(db_select(s->db, err, "SELECT id FROM series WHERE id = ?", "i", n->series)))
 		return error_set(err, STATUS_USAGE, "there is no series %" PRId64, n->series);
 	return db_run(s->db, err,
-		      "INSERT INTO note (day, series, acknowledges, text, written) VALUES (?, ?, ?, ?, ?)",
+		      "INSERT INTO note (day, series, acknowledges, text, written) VALUES (?, ?, "
+		      "?, ?, ?)",
 		      "iiiss", n->day, n->series, (int64_t)n->acknowledges, n->text, n->written);
 }
 
@@ -565,32 +599,37 @@ enum status store_prune(struct store *s, int64_t day, size_t *removed, struct er
 
 enum status store_baselines(struct store *s, struct baseline_list *out, struct error *err)
 {
-	struct db_query *q = db_select(
-		s->db, err, "SELECT name, max(saved), count(*) FROM baseline GROUP BY name ORDER BY name", "");
+	struct db_query *q = db_select(s->db, err,
+				       "SELECT name, max(saved), count(*) FROM baseline GROUP BY "
+				       "name ORDER BY name",
+				       "");
 
 	memset(out, 0, sizeof(*out));
 	while (db_next(q)) {
 		ARRAY_GROW(out->items, out->count, out->capacity);
-		out->items[out->count++] = (struct baseline_info){ .name = xstrdup(db_string(q, 0)),
-								   .saved = xstrdup(db_string(q, 1)),
-								   .results = (size_t)db_integer(q, 2) };
+		out->items[out->count++] =
+			(struct baseline_info){ .name = xstrdup(db_string(q, 0)),
+						.saved = xstrdup(db_string(q, 1)),
+						.results = (size_t)db_integer(q, 2) };
 	}
 	return db_end(q);
 }
 
-enum status store_add_document(struct store *s, const char *baseline, size_t position, const char *saved,
-			       const char *document, struct error *err)
+enum status store_add_document(struct store *s, const char *baseline, size_t position,
+			       const char *saved, const char *document, struct error *err)
 {
-	return db_run(s->db, err, "INSERT INTO baseline (name, position, saved, document) VALUES (?, ?, ?, ?)",
+	return db_run(s->db, err,
+		      "INSERT INTO baseline (name, position, saved, document) VALUES (?, ?, ?, ?)",
 		      "siss", baseline, (int64_t)position, saved, document);
 }
 
 enum status store_each_document(struct store *s, const char *baseline, store_document_fn *visit,
 				void *context, struct error *err)
 {
-	struct db_query *q = db_select(s->db, err,
-				       "SELECT document FROM baseline WHERE name = ? ORDER BY position", "s",
-				       baseline);
+	struct db_query *q =
+		db_select(s->db, err,
+			  "SELECT document FROM baseline WHERE name = ? ORDER BY position", "s",
+			  baseline);
 
 	while (err->status == STATUS_OK && db_next(q))
 		visit(context, db_string(q, 0), err);
@@ -598,7 +637,8 @@ enum status store_each_document(struct store *s, const char *baseline, store_doc
 	return err->status;
 }
 
-enum status store_remove_baseline(struct store *s, const char *baseline, bool *was_there, struct error *err)
+enum status store_remove_baseline(struct store *s, const char *baseline, bool *was_there,
+				  struct error *err)
 {
 	*was_there = false;
 	if (db_run(s->db, err, "DELETE FROM baseline WHERE name = ?", "s", baseline) == STATUS_OK)

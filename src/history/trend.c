@@ -17,7 +17,10 @@ const char *change_state_name(enum change_state state)
 	return names[state];
 }
 
-/* The pace of nightly jobs is a day, of weekly ones a week: the median distance of days that had a night. */
+/*
+ * The pace of nightly jobs is a day, of weekly ones a week: the median distance of days that had a
+ * night.
+ */
 size_t missed_nights(const int64_t *days, size_t count, int64_t *missed, size_t room)
 {
 	double *gaps = xmalloc((count + 1) * sizeof(*gaps));
@@ -169,8 +172,7 @@ static void find_band(struct trend *t, const struct history_series *s, const dou
 	size_t begin = t->change_count ? t->changes[t->change_count - 1].at : 0;
 	size_t recent = t->count - begin < 3 ? t->count - begin : 3,
 	       past = t->count - begin - recent;
-	double median = median_of(logs + begin, past),
-	       half = band_of(logs + begin, past, median);
+	double median = median_of(logs + begin, past), half = band_of(logs + begin, past, median);
 
 	t->median = exp(median_of(logs + begin, t->count - begin));
 	t->low = exp(median - half);
@@ -260,8 +262,8 @@ static size_t split_epochs(const struct history_series *s, struct trend **trends
 
 		t->gaps = isnan(s->points[i].value) ? t->gaps + 1 : 0;
 		/*
-		 * Zero has no logarithm; a quantity that can be zero has no ratio either. A file from elsewhere may hold
-		 * infinity.
+		 * Zero has no logarithm; a quantity that can be zero has no ratio either. A file
+		 * from elsewhere may hold infinity.
 		 */
 		if (s->points[i].value > 0 && isfinite(s->points[i].value))
 			t->points[t->count++] = &s->points[i];

@@ -99,9 +99,10 @@ void fact_differences_release(struct fact_differences *differences)
 
 char *trend_warning_words(size_t beyond, double beyond_by, double band)
 {
-	return xasprintf("WARNING: %zu of the last 3 nights beyond the band (±%.1f %%), the last of "
-			 "them %.1f %% %s the median",
-			 beyond, 100 * band, 100 * fabs(beyond_by), beyond_by < 0 ? "below" : "above");
+	return xasprintf("WARNING: %zu of the last 3 nights beyond the band (±%.1f %%), the last "
+			 "of them %.1f %% %s the median",
+			 beyond, 100 * band, 100 * fabs(beyond_by),
+			 beyond_by < 0 ? "below" : "above");
 }
 
 static bool named_before(const struct history_nights *nights, size_t index)

@@ -1,6 +1,6 @@
 /*
- * News in the trends of a history, for terminal and page: counts, series that start anew, and which facts about
- * the machine differ between two nights.
+ * News in the trends of a history, for terminal and page: counts, series that start anew, and which
+ * facts about the machine differ between two nights.
  */
 #ifndef GPUPROOF_HISTORY_TREND_NEWS_H
 #define GPUPROOF_HISTORY_TREND_NEWS_H
@@ -17,8 +17,8 @@ struct trend_summary {
 bool trend_count(struct trend_summary *summary, const struct trend *trend);
 
 /*
- * The first point of the series' last epoch and the one before it. False when there was no other epoch, the last one is
- * ten nights old, or it was there before.
+ * The first point of the series' last epoch and the one before it. False when there was no other
+ * epoch, the last one is ten nights old, or it was there before.
  */
 bool trend_starts_anew(const struct history_series *series, const struct history_point **before,
 		       const struct history_point **after);
@@ -37,10 +37,16 @@ enum status history_differences(struct store *history, int64_t before, int64_t a
 				struct fact_differences *out, struct error *err);
 void fact_differences_release(struct fact_differences *differences);
 
-/* "WARNING: 2 of the last 3 nights beyond the band, the last by ..."; malloc'ed. For a trend that warns. */
+/*
+ * "WARNING: 2 of the last 3 nights beyond the band, the last by ..."; malloc'ed. For a trend that
+ * warns.
+ */
 char *trend_warning_words(size_t beyond, double beyond_by, double band);
 
-/* The machines: "node1", "node1 and node2", "node1 and 4 others"; "" when no night names one. malloc'ed. */
+/*
+ * The machines: "node1", "node1 and node2", "node1 and 4 others"; "" when no night names one.
+ * malloc'ed.
+ */
 char *history_hosts(const struct history_nights *nights);
 
 #define MOST_MISSED 400 /* that are listed */

@@ -57,8 +57,7 @@ static void start(struct result *result)
 /* The same file gives the same id. */
 static char *identity(const char *text, size_t length)
 {
-	return xasprintf("%016llx",
-			 (unsigned long long)text_hash(TEXT_HASH_START, text, length));
+	return xasprintf("%016llx", (unsigned long long)text_hash(TEXT_HASH_START, text, length));
 }
 
 static void finish(struct import *import)
@@ -68,11 +67,15 @@ static void finish(struct import *import)
 	free(r->run_id);
 	r->run_id = identity(import->text, import->length);
 	free(r->label);
-	r->label = xstrdup(strrchr(import->file, '/') ? strrchr(import->file, '/') + 1 : import->file);
+	r->label =
+		xstrdup(strrchr(import->file, '/') ? strrchr(import->file, '/') + 1 : import->file);
 	r->planned = r->case_count;
 }
 
-/* Human-readable numbers are rounded and do not identify their cases: the error names the option for the others. */
+/*
+ * Human-readable numbers are rounded and do not identify their cases: the error names the option
+ * for the others.
+ */
 static enum status refuse_for_people(struct import *import, const struct import_format *f)
 {
 	struct import_lines lines = import_lines(import);
@@ -80,13 +83,17 @@ static enum status refuse_for_people(struct import *import, const struct import_
 
 	while (f->for_people && status == STATUS_OK && import_next(&lines))
 		if (text_starts_with(lines.line, f->for_people))
-			status = import_error(import, lines.number, "this is what %s prints for people; %s",
-					      f->name, f->instead);
+			status = import_error(import, lines.number,
+					      "this is what %s prints for people; %s", f->name,
+					      f->instead);
 	import_lines_end(&lines);
 	return status;
 }
 
-/* An imported result must be readable. The likely cause of a failure: the output of several runs in one file. */
+/*
+ * An imported result must be readable. The likely cause of a failure: the output of several runs in
+ * one file.
+ */
 static enum status check(struct import *import)
 {
 	struct error own = ERROR_NONE;
@@ -94,7 +101,8 @@ static enum status check(struct import *import)
 	if (result_check(import->result, SAMPLES_REQUIRED, &own) == STATUS_OK)
 		return STATUS_OK;
 	return error_set(import->err, STATUS_USAGE,
-			 "%s: what it holds makes no result (is it the output of several runs?): %s",
+			 "%s: what it holds makes no result (is it the output of several runs?): "
+			 "%s",
 			 import->file, own.message);
 }
 

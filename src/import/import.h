@@ -1,9 +1,11 @@
 /*
- * Output of other tools as result documents: so that owners of machines that cannot run gpuproof any more can bring
- * what they have, and so that gpuproof can be compared with its peers. Metrics and parameters have gpuproof's names;
- * environment "provenance" says "imported: nvbandwidth v0.8", and pages mark every value with it.
+ * Output of other tools as result documents: so that owners of machines that cannot run gpuproof
+ * any more can bring what they have, and so that gpuproof can be compared with its peers. Metrics
+ * and parameters have gpuproof's names; environment "provenance" says "imported: nvbandwidth v0.8",
+ * and pages mark every value with it.
  *
- * Adding a format: import_<name>.c ending in `const struct import_format import_<name>`, and a line in import.def.
+ * Adding a format: import_<name>.c ending in `const struct import_format import_<name>`, and a line
+ * in import.def.
  */
 #ifndef GPUPROOF_IMPORT_IMPORT_H
 #define GPUPROOF_IMPORT_IMPORT_H
@@ -12,7 +14,7 @@
 #include "result/result.h"
 
 #define IMPORT_PROVENANCE "provenance" /* the fact's name */
-#define IMPORT_LEFT_OUT                                                                            \
+#define IMPORT_LEFT_OUT \
 	"not imported" /* the fact that names what has no counterpart here, if anything */
 
 struct import_options {
@@ -25,7 +27,10 @@ struct import;
 struct import_format {
 	const char *name;
 	const char *summary; /* which tool, how to have it write the file */
-	/* How a line of what the tool writes for people begins, and what to do instead of importing that; NULL: unknown. */
+	/*
+	 * How a line of what the tool writes for people begins, and what to do instead of importing
+	 * that; NULL: unknown.
+	 */
 	const char *for_people, *instead;
 	enum status (*read)(struct import *import);
 };

@@ -1,7 +1,7 @@
 /*
- * BabelStream --csv: function, num_times, n_elements, sizeof, max_mbytes_per_sec (or max_mibytes_per_sec), min_runtime,
- * max_runtime, avg_runtime. Its figure is that of the fastest pass. Lines before the table ("Using CUDA device NAME")
- * may be in the file.
+ * BabelStream --csv: function, num_times, n_elements, sizeof, max_mbytes_per_sec (or
+ * max_mibytes_per_sec), min_runtime, max_runtime, avg_runtime. Its figure is that of the fastest
+ * pass. Lines before the table ("Using CUDA device NAME") may be in the file.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,10 +44,10 @@ static enum status read_head(struct import *import, size_t line, char **fields, 
 	else if (strcmp(fields[RATE], "max_mibytes_per_sec") == 0)
 		table->unit = 1 << 20;
 	else
-		return import_error(
-			import, line,
-			"expected max_mbytes_per_sec or max_mibytes_per_sec, not '%.40s'",
-			fields[RATE]);
+		return import_error(import, line,
+				    "expected max_mbytes_per_sec or max_mibytes_per_sec, not "
+				    "'%.40s'",
+				    fields[RATE]);
 	table->began = true;
 	return STATUS_OK;
 }

@@ -1,7 +1,8 @@
 /*
- * Baidu DeepBench's workbooks as CSV, one row per result: GEMM (gpu, precision, M, N, K, A_trans, B_trans, time_ms) and
- * all-reduce (gpu, library_or_algorithm, bytes, n_gpus, time in mean_time_ms). Columns are found by name. A file holds
- * several GPUs; times are means of whole microseconds.
+ * Baidu DeepBench's workbooks as CSV, one row per result: GEMM (gpu, precision, M, N, K, A_trans,
+ * B_trans, time_ms) and all-reduce (gpu, library_or_algorithm, bytes, n_gpus, time in
+ * mean_time_ms). Columns are found by name. A file holds several GPUs; times are means of whole
+ * microseconds.
  */
 #include <math.h>
 #include <stdio.h>
@@ -221,9 +222,9 @@ static enum status read_head(struct import *import, size_t line, char **fields, 
 	}
 	table->began = true;
 	if (table->at[GPU] < 0 || (table->at[K] < 0 && table->at[BYTES] < 0))
-		return import_error(
-			import, line,
-			"expected columns gpu and M, N, K (GEMM) or bytes (all-reduce)");
+		return import_error(import, line,
+				    "expected columns gpu and M, N, K (GEMM) or bytes "
+				    "(all-reduce)");
 	return STATUS_OK;
 }
 

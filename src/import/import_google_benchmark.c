@@ -1,5 +1,6 @@
 /*
- * Google Benchmark --benchmark_format=json. Every benchmark is a case of the suite "benchmark". Repetitions are represented by their median, if the file has it; other aggregates are left out.
+ * Google Benchmark --benchmark_format=json. Every benchmark is a case of the suite "benchmark".
+ * Repetitions are represented by their median, if the file has it; other aggregates are left out.
  */
 #include <math.h>
 #include <stdlib.h>

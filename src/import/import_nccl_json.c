@@ -1,4 +1,7 @@
-/* nccl-tests -J: version 2 of its JSON. Without MPI it lists only the first device, whatever there are. */
+/*
+ * nccl-tests -J: version 2 of its JSON. Without MPI it lists only the first device, whatever there
+ * are.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,9 +90,9 @@ static enum status read_devices(struct import *import, const json_t *json,
 		return import_json_error(import, &config_path, "says not which devices ran");
 	*ranks = (size_t)(threads * gpus) > listed ? (size_t)(threads * gpus) : listed;
 	for (size_t i = 0; i < *ranks; i++)
-		import_device(
-			import, "cuda", (int)i,
-			import_string(json_array_get(devices, i < listed ? i : 0), "device_info"));
+		import_device(import, "cuda", (int)i,
+			      import_string(json_array_get(devices, i < listed ? i : 0),
+					    "device_info"));
 	return STATUS_OK;
 }
 

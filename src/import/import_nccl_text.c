@@ -1,8 +1,9 @@
 /*
- * nccl-tests' table. Lines that start with '#' say which devices ran, the columns and, in newer versions, which collective.
- * Columns differ between versions and collectives; the last eight are always time, algbw, busbw and wrong elements, out of
- * place and in place, and the first three size, count and type. A row that has not as many as the heading was cut: which of
- * them it lost is not known.
+ * nccl-tests' table. Lines that start with '#' say which devices ran, the columns and, in newer
+ * versions, which collective. Columns differ between versions and collectives; the last eight are
+ * always time, algbw, busbw and wrong elements, out of place and in place, and the first three
+ * size, count and type. A row that has not as many as the heading was cut: which of them it lost is
+ * not known.
  */
 #include <math.h>
 #include <stdio.h>
@@ -30,12 +31,15 @@ static void read_rank(struct import *import, const char *line)
 		import_device(import, "cuda", number, name + 2);
 }
 
-/* "#       size         count      type   redop    root     time   algbw   busbw  #wrong     time ..." */
+/*
+ * "# size count type redop root time algbw busbw #wrong time ..."
+ */
 static size_t columns_of(const char *line)
 {
 	char *copy = xstrdup(line + 1), *fields[COLUMNS];
 	size_t count = import_fields(copy, ' ', fields, COLUMNS);
-	bool heading = count > 3 && strcmp(fields[0], "size") == 0 && strcmp(fields[1], "count") == 0;
+	bool heading =
+		count > 3 && strcmp(fields[0], "size") == 0 && strcmp(fields[1], "count") == 0;
 
 	free(copy);
 	return heading ? count : 0;
@@ -50,7 +54,8 @@ static void read_comment(struct import *import, const char *line, struct table *
 	if (columns)
 		table->columns = columns;
 	if (program && !import->options->collective)
-		table->row.collective = nccl_collective(program + strlen("Collective test starting: "));
+		table->row.collective =
+			nccl_collective(program + strlen("Collective test starting: "));
 }
 
 static enum status read_values(struct import *import, size_t line, char **v, struct nccl_row row)
@@ -62,12 +67,14 @@ static enum status read_values(struct import *import, size_t line, char **v, str
 				    v[1], v[2]);
 	if (!(row.time_us > 0) || row.algbw_gbs < 0 || row.busbw_gbs < 0)
 		return import_error(import, line,
-				    "expected a time above 0 and bandwidths not below it, not '%.20s %.20s %.20s'",
+				    "expected a time above 0 and bandwidths not below it, not "
+				    "'%.20s %.20s %.20s'",
 				    v[0], v[1], v[2]);
 	if (!import_real(v[3], &row.wrong))
 		row.wrong = NAN;
 	if (row.wrong < 0)
-		return import_error(import, line, "expected a number of wrong elements, not '%.20s'", v[3]);
+		return import_error(import, line,
+				    "expected a number of wrong elements, not '%.20s'", v[3]);
 	/* Before version 2.11 the column held the largest error, not a count. */
 	if (row.wrong < 1)
 		row.wrong = 0;
@@ -89,9 +96,11 @@ static enum status read_row(struct import *import, size_t line, char *text,
 	if (!import->result->device_count)
 		return import_error(import, line, "no line '# Rank ...' says which devices ran");
 	if (table->columns < 11)
-		return import_error(import, line, "no line '# size count type ...' says what the columns are");
+		return import_error(import, line,
+				    "no line '# size count type ...' says what the columns are");
 	if (count != table->columns)
-		return import_error(import, line, "expected the %zu columns of the heading, not %zu",
+		return import_error(import, line,
+				    "expected the %zu columns of the heading, not %zu",
 				    table->columns, count);
 	if (!import_real(fields[0], &row.bytes) || row.bytes < 0)
 		return import_error(import, line, "expected a size, not '%.40s'", fields[0]);

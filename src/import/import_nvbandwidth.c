@@ -1,8 +1,9 @@
 /*
- * nvbandwidth -j. A test is a matrix of numbers as text, "N/A" where there is none; figures in GB/s. The size of its
- * buffers is not in the file: 512 MiB unless an option sets it.
+ * nvbandwidth -j. A test is a matrix of numbers as text, "N/A" where there is none; figures in
+ * GB/s. The size of its buffers is not in the file: 512 MiB unless an option sets it.
  *
- * The row is the device that issues the copy, of two: docs/nvbandwidth.md. Tests in both directions append three
+ * The row is the device that issues the copy, of two: docs/nvbandwidth.md. Tests in both directions
+ * append three
  * matrices: each direction, then the sum.
  */
 #include <stdio.h>
@@ -17,7 +18,10 @@
 #define GB 1e9
 #define NS 1e-9
 
-/* Which devices a case is on. ROW: the row's and the column's; COLUMN: the column's; FIRST: the column's, then the rest. */
+/*
+ * Which devices a case is on. ROW: the row's and the column's; COLUMN: the column's; FIRST: the
+ * column's, then the rest.
+ */
 enum shape { COLUMN, ROW, ROW_BOTH, FIRST };
 
 static const struct test {
@@ -156,7 +160,10 @@ static enum status read_matrix(struct import *import, const struct test *test, c
 	return STATUS_OK;
 }
 
-/* A test that ended in an error, wrong data for one, has no figure; who judges the result must not take it for a good one. */
+/*
+ * A test that ended in an error, wrong data for one, has no figure; who judges the result must not
+ * take it for a good one.
+ */
 static enum status read_failure(struct import *import, const char *name, const char *status,
 				const struct json_path *path)
 {
@@ -196,7 +203,8 @@ static enum status read_test(struct import *import, const json_t *test_json,
 	if (was_not_tried(json_string_value(status)))
 		return STATUS_OK;
 	if (strcmp(json_string_value(status), "Passed") != 0)
-		return read_failure(import, json_string_value(name), json_string_value(status), path);
+		return read_failure(import, json_string_value(name), json_string_value(status),
+				    path);
 	test = test_named(json_string_value(name), &engine);
 	if (!test) {
 		import_left_out(import, json_string_value(name));

@@ -1,4 +1,7 @@
-/* JSON with the line of every value: jansson reports it only for syntax errors, so it is looked up in the text. */
+/*
+ * JSON with the line of every value: jansson reports it only for syntax errors, so it is looked up
+ * in the text.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -37,7 +37,10 @@ void import_lines_end(struct import_lines *lines)
 	lines->line = NULL;
 }
 
-/* One field of RFC 4180 from *at on, unquoted in place; *at is then after its separator, or NULL at the end. */
+/*
+ * One field of RFC 4180 from *at on, unquoted in place; *at is then after its separator, or NULL at
+ * the end.
+ */
 static char *quoted_field(char **at, char separator)
 {
 	char *start = *at, *to = *at, *p = *at;

@@ -103,8 +103,10 @@ void nccl_add(struct import *import, const struct nccl_row *row)
 	import_bytes(c, "size", row->bytes);
 	if (row->busbw_gbs == 0 || row->algbw_gbs == 0)
 		import_left_out(import, "bandwidths of 0");
-	import_metric(c, "collective.busbw", "B/s", BETTER_HIGHER, above_zero(row->busbw_gbs * 1e9));
-	import_metric(c, "collective.algbw", "B/s", BETTER_HIGHER, above_zero(row->algbw_gbs * 1e9));
+	import_metric(c, "collective.busbw", "B/s", BETTER_HIGHER,
+		      above_zero(row->busbw_gbs * 1e9));
+	import_metric(c, "collective.algbw", "B/s", BETTER_HIGHER,
+		      above_zero(row->algbw_gbs * 1e9));
 	import_metric(c, "collective.time", "s", BETTER_LOWER, row->time_us * 1e-6);
 	import_named(c);
 	if (row->wrong > 0) {

@@ -1,4 +1,7 @@
-/* For the formats: building the result, and reading lines, tables and JSON with places for messages. */
+/*
+ * For the formats: building the result, and reading lines, tables and JSON with places for
+ * messages.
+ */
 #ifndef GPUPROOF_IMPORT_READING_H
 #define GPUPROOF_IMPORT_READING_H
 
@@ -28,14 +31,14 @@ void import_fact(struct import *import, const char *name, const char *value);
 void import_left_out(struct import *import, const char *what);
 
 /*
- * The device with number `index`, added when it is new, and its id ("cuda:0", "host:0"). options->device replaces
- * `name`.
+ * The device with number `index`, added when it is new, and its id ("cuda:0", "host:0").
+ * options->device replaces `name`.
  */
 const char *import_device(struct import *import, const char *backend, int index, const char *name);
 
 /*
- * A case on devices (ids, the first one is the case's): parameters and metrics are added to it, import_named() gives it
- * its id. Valid until the next one.
+ * A case on devices (ids, the first one is the case's): parameters and metrics are added to it,
+ * import_named() gives it its id. Valid until the next one.
  */
 struct case_result *import_case(struct import *import, const char *suite,
 				const char *const *devices, size_t count);
@@ -62,7 +65,10 @@ struct import_lines import_lines(const struct import *import);
 bool import_next(struct import_lines *lines);
 void import_lines_end(struct import_lines *lines);
 
-/* Cuts `line` at separators (',', or ' ' for any white space) into at most `most` fields; quotes hold commas. */
+/*
+ * Cuts `line` at separators (',', or ' ' for any white space) into at most `most` fields; quotes
+ * hold commas.
+ */
 size_t import_fields(char *line, char separator, char **fields, size_t most);
 /* The whole of `text` must be a number. */
 bool import_real(const char *text, double *value);

@@ -1,8 +1,9 @@
 /*
  * Which aspects a run promises for each device, and what became of them.
  *
- * Promised is what [run] promises says; without it, by limits of the user's own, the aspects that they judge on devices that
- * they are about (one with allow_skipped, or that only warns, promises nothing); by shipped limits every aspect whose cases were measured.
+ * Promised is what [run] promises says; without it, by limits of the user's own, the aspects that
+ * they judge on devices that they are about (one with allow_skipped, or that only warns, promises
+ * nothing); by shipped limits every aspect whose cases were measured.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -123,13 +124,16 @@ static unsigned promised(const struct judge_input *input, const struct device_in
 	return measured_aspects(input, d->id);
 }
 
-/* A look belongs to no limit: it is reported once per device, if promised and nothing worse was found. */
+/*
+ * A look belongs to no limit: it is reported once per device, if promised and nothing worse was
+ * found.
+ */
 static void add_look(const struct judge_input *input, const struct device_info *d,
 		     enum aspect aspect, enum verdict verdict, char *reason,
 		     struct verdicts *verdicts)
 {
-	struct verdict_check *check = judging_finding(verdicts, &input->results[0], NULL, d->id, aspect,
-					      verdict, false, reason);
+	struct verdict_check *check = judging_finding(verdicts, &input->results[0], NULL, d->id,
+						      aspect, verdict, false, reason);
 
 	check->accepted = verdict == VERDICT_PASS;
 }
@@ -174,7 +178,10 @@ static struct looks look_at(const struct judge_input *input, const char *device)
 	return looks;
 }
 
-/* Adds looks for verification and sensors where nothing bad was found; otherwise the findings are the looks. */
+/*
+ * Adds looks for verification and sensors where nothing bad was found; otherwise the findings are
+ * the looks.
+ */
 static void add_looks(const struct judge_input *input, const struct device_info *d,
 		      unsigned aspects, size_t from, struct verdicts *verdicts)
 {
@@ -188,11 +195,11 @@ static void add_looks(const struct judge_input *input, const struct device_info 
 			 verdicts);
 	if (aspects >> ASPECT_CONDITION & 1 && looks.sensed &&
 	    !was_looked_at(verdicts, from, d->id, ASPECT_CONDITION))
-		add_look(
-			input, d, ASPECT_CONDITION, VERDICT_PASS,
-			xasprintf("no fault in the readings of sensors and counters with %zu cases",
-				  looks.sensed),
-			verdicts);
+		add_look(input, d, ASPECT_CONDITION, VERDICT_PASS,
+			 xasprintf("no fault in the readings of sensors and counters with %zu "
+				   "cases",
+				   looks.sensed),
+			 verdicts);
 }
 
 static bool graver(enum verdict a, enum verdict b)

@@ -5,7 +5,10 @@
 #include "base/memory.h"
 #include "judge/judging.h"
 
-/* How long to sample changes how sure a figure is, not what it is; lists are in the cases' parameters. */
+/*
+ * How long to sample changes how sure a figure is, not what it is; lists are in the cases'
+ * parameters.
+ */
 static bool decides(const char *key)
 {
 	static const char *const keys[] = { "preheat", "warmup" };
@@ -25,7 +28,10 @@ static const char *setting_of(const struct result *r, const char *section, const
 	return NULL;
 }
 
-/* A setting of the case's suite that is another one there; one that only one of the two knows is no difference. */
+/*
+ * A setting of the case's suite that is another one there; one that only one of the two knows is no
+ * difference.
+ */
 static char *other_setting(const struct result *now, const struct result *before,
 			   const struct case_result *c)
 {
@@ -68,8 +74,8 @@ static char *same_run(const struct judge_input *input)
 			const char *a = input->results[i].run_id, *b = input->baseline[k].run_id;
 
 			if (a && b && *a && strcmp(a, b) == 0)
-				return xasprintf("the baseline is the run that is judged (%s): "
-						 "it could never fail",
+				return xasprintf("the baseline is the run that is judged (%s): it "
+						 "could never fail",
 						 a);
 		}
 	return NULL;

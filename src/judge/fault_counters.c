@@ -1,4 +1,6 @@
-/* Counters of faults (memory errors, Xid, PCIe replays) that moved during a case, or between two. */
+/*
+ * Counters of faults (memory errors, Xid, PCIe replays) that moved during a case, or between two.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -9,8 +11,9 @@
 #include "judge/judging.h"
 
 /*
- * Counters of faults, and what it means when one of them moved during a case. Not NVLink's: it counts corrected
- * replays, of which two healthy H200s had 1 to 19 in most cases of an acceptance run. They are in the telemetry.
+ * Counters of faults, and what it means when one of them moved during a case. Not NVLink's: it
+ * counts corrected replays, of which two healthy H200s had 1 to 19 in most cases of an acceptance
+ * run. They are in the telemetry.
  */
 static const struct {
 	size_t offset;
@@ -31,7 +34,9 @@ static int64_t counter_of(const struct telemetry *telemetry, size_t offset)
 	return *(const int64_t *)(const void *)((const char *)telemetry + offset);
 }
 
-/* Counters of a case's first device that moved between two readings; `when` is "during the case". */
+/*
+ * Counters of a case's first device that moved between two readings; `when` is "during the case".
+ */
 static void judge_readings(const struct result *result, const struct case_result *c,
 			   const struct telemetry *first, const struct telemetry *last,
 			   const char *when, struct verdicts *verdicts)
@@ -80,10 +85,11 @@ static void judge_watches(const struct result *result, const struct case_result 
 				if (strcmp(t->quantities[q].name, names[n]) != 0 ||
 				    !grew(&t->quantities[q], &by))
 					continue;
-				judging_finding(
-					verdicts, result, c, t->device, ASPECT_CONDITION,
-					counters[n].verdict, counters[n].verdict == VERDICT_FAIL,
-					xasprintf("%s during the case: %.0f", counters[n].what, by))
+				judging_finding(verdicts, result, c, t->device, ASPECT_CONDITION,
+						counters[n].verdict,
+						counters[n].verdict == VERDICT_FAIL,
+						xasprintf("%s during the case: %.0f",
+							  counters[n].what, by))
 					->accepted = counters[n].verdict != VERDICT_FAIL;
 			}
 		}
@@ -112,8 +118,9 @@ static const struct case_result *previous(const struct case_result **cases, size
 }
 
 /*
- * Faults counted between two cases of a device: opening a context, filling memory and verifying are work too. Of pooled launches a case's last reading is of the last one, and the next case's first of the first: such
- * readings decrease, and every launch is covered by a case's own two readings.
+ * Faults counted between two cases of a device: opening a context, filling memory and verifying are
+ * work too. Of pooled launches a case's last reading is of the last one, and the next case's first
+ * of the first: such readings decrease, and every launch is covered by a case's own two readings.
  */
 static void judge_gaps(const struct result *result, struct verdicts *verdicts)
 {

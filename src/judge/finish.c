@@ -94,7 +94,10 @@ static bool is_unknown_population(const struct verdict_check *check)
 	return check->comparison == LIKE_POPULATION && check->verdict == VERDICT_SKIP;
 }
 
-/* True if limits ask for a comparison with good cards, and nothing could be compared: a whole node may then be slow. */
+/*
+ * True if limits ask for a comparison with good cards, and nothing could be compared: a whole node
+ * may then be slow.
+ */
 static bool is_without_population(const struct verdicts *v)
 {
 	bool asked = false;
@@ -136,8 +139,7 @@ static char *sentence(const struct verdicts *v, size_t judged)
 	text_add_char(&out, '.');
 	if (judged && v->overall != VERDICT_FAIL && is_without_population(v))
 		text_add(&out, " No good cards are known to compare with: the node as a whole was "
-			       "compared "
-			       "with the data sheet only.");
+			       "compared with the data sheet only.");
 	return text_detach(&out);
 }
 
@@ -176,7 +178,8 @@ void verdicts_finish(struct verdicts *v)
 		v->checks[i].accepted = v->checks[i].verdict == VERDICT_PASS ||
 					is_unknown_population(&v->checks[i]);
 	verdicts_count(v);
-	if (v->wrong || v->counts[VERDICT_FAIL] || (v->strict && v->counts[VERDICT_WARN]) || !v->count)
+	if (v->wrong || v->counts[VERDICT_FAIL] || (v->strict && v->counts[VERDICT_WARN]) ||
+	    !v->count)
 		v->overall = VERDICT_FAIL;
 	else if (!judged || is_open(v))
 		v->overall = VERDICT_INCONCLUSIVE;

@@ -1,9 +1,9 @@
 /*
- * Before and after: what doctor said about the machine, and what changed meanwhile. What it says about the host is shown
- * with the verdict, and not part of it: a busy CPU is no fault of a GPU.
+ * Before and after: what doctor said about the machine, and what changed meanwhile. What it says
+ * about the host is shown with the verdict, and not part of it: a busy CPU is no fault of a GPU.
  *
- * Adding a finding about a machine that counts in acceptance: in the findings of its backend; what must not change during
- * a run, in health_changed().
+ * Adding a finding about a machine that counts in acceptance: in the findings of its backend; what
+ * must not change during a run, in health_changed().
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +23,7 @@ static const char *device_of(const struct result *result, const struct finding *
 /* Devices that the run did not use are ignored. */
 static bool counts(const struct result *result, const struct finding *f)
 {
-	return device_of(result, f) ||
-	       (f->severity == SEVERITY_ERROR && !strchr(f->subject, ':'));
+	return device_of(result, f) || (f->severity == SEVERITY_ERROR && !strchr(f->subject, ':'));
 }
 
 /* Each launch may report the same finding; it is listed once. */
@@ -48,8 +47,8 @@ static void tell(const struct result *result, const struct finding *f, enum verd
 		free(reason);
 		return;
 	}
-	judging_finding(verdicts, result, NULL, device, ASPECT_CONDITION, verdict, false, reason)->accepted =
-		verdict == VERDICT_WARN;
+	judging_finding(verdicts, result, NULL, device, ASPECT_CONDITION, verdict, false, reason)
+		->accepted = verdict == VERDICT_WARN;
 }
 
 static void judge_finding(const struct result *result, const struct finding *f, const char *when,
@@ -75,7 +74,7 @@ bool health_changed(const struct finding *before, const struct finding *after)
 	/* Use changes what is free and how fast links are trained; only these must stay. */
 	static const char *const stay[] = { "ecc ",       "retired pages ", "remapped rows ",
 					    "power cap ", "persistence ",   "nvlink ",
-					    "clocks ",    "peers ",	    "compute mode " };
+					    "clocks ",    "peers ",         "compute mode " };
 
 	for (size_t i = 0; i < ARRAY_SIZE(stay); i++)
 		if (strncmp(before->subject, stay[i], strlen(stay[i])) == 0)
@@ -135,7 +134,8 @@ static void judge_pcie(const struct judge_input *input, const struct device_info
 	if (!generation || !width ||
 	    (generation >= d->pcie_generation_max && width >= d->pcie_width_max))
 		return;
-	judging_finding(verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION, VERDICT_WARN, false,
+	judging_finding(verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION, VERDICT_WARN,
+			false,
 			xasprintf("the PCIe link was never better than generation %d x%d, though "
 				  "device and slot can do generation %d x%d",
 				  generation, width, d->pcie_generation_max, d->pcie_width_max))

@@ -67,7 +67,8 @@ static double margin_of(const struct verdict_check *check, bool higher_is_better
 	return higher_is_better ? margin : -margin;
 }
 
-enum verdict judge_bound(const struct verdict_check *check, const struct observation *o, double bound_half)
+enum verdict judge_bound(const struct verdict_check *check, const struct observation *o,
+			 double bound_half)
 {
 	double half = root_sum_square(o->estimate.half, bound_half);
 	double low = check->value * exp(-half), high = check->value * exp(half);
@@ -92,7 +93,10 @@ static void add_origin(struct verdict_check *check, char *origin)
 	check->bound_origin = both;
 }
 
-/* The figure that `spec` names for the case: NULL where nothing bounds it; `most`: what the metric may reach by it. */
+/*
+ * The figure that `spec` names for the case: NULL where nothing bounds it; `most`: what the metric
+ * may reach by it.
+ */
 static const char *figure_of(const char *spec, const struct subject *s, const char *metric,
 			     double *figure, double *most)
 {
@@ -115,17 +119,18 @@ static const char *figure_of(const char *spec, const struct subject *s, const ch
 }
 
 /* False: there is no figure; `reason` says why (owned by the caller). */
-static bool resolve_spec(const struct bound *bound, const struct subject *s, struct verdict_check *check,
-			 char **reason)
+static bool resolve_spec(const struct bound *bound, const struct subject *s,
+			 struct verdict_check *check, char **reason)
 {
 	char text[48], *words;
 	double figure, most;
 	const char *key = figure_of(bound->spec, s, check->metric, &figure, &most);
 
 	if (!key) {
-		*reason = xasprintf(
-			"neither a data sheet nor the driver says %s of a '%.60s'", bound->spec,
-			s->device ? s->device->name : "device that is not in the result");
+		*reason =
+			xasprintf("neither a data sheet nor the driver says %s of a '%.60s'",
+				  bound->spec,
+				  s->device ? s->device->name : "device that is not in the result");
 		return false;
 	}
 	check->bound = bound->factor * most;
@@ -203,7 +208,8 @@ static void take_worst_launch(struct verdict_check *check, const struct observat
 	check->low = check->high = check->value;
 }
 
-void judging_say_spread(struct verdict_check *check, const struct observation *o, const struct limit *limit)
+void judging_say_spread(struct verdict_check *check, const struct observation *o,
+			const struct limit *limit)
 {
 	char *both;
 
@@ -257,9 +263,11 @@ static char *bounds_of(const struct limit *limit)
 		if (bounds[i])
 			text_addf(&out, "%s%s", out.length ? "; " : "", bounds[i]);
 	if (limit->outlier_text)
-		text_addf(&out, "%soutlier_margin = %s", out.length ? "; " : "", limit->outlier_text);
+		text_addf(&out, "%soutlier_margin = %s", out.length ? "; " : "",
+			  limit->outlier_text);
 	if (limit->population_text)
-		text_addf(&out, "%spopulation = %s", out.length ? "; " : "", limit->population_text);
+		text_addf(&out, "%spopulation = %s", out.length ? "; " : "",
+			  limit->population_text);
 	return text_detach(&out);
 }
 

@@ -16,10 +16,14 @@ struct judging {
 	struct observation *observations; /* of subjects[i] */
 	size_t count;
 	struct verdicts *verdicts;
-	struct text *without_population; /* names of limits that found no good card to compare with */
+	/* names of limits that found no good card to compare with */
+	struct text *without_population;
 };
 
-/* selection.c: fills subjects and observations of `limit`; those of identical devices share their launches' spread. */
+/*
+ * selection.c: fills subjects and observations of `limit`; those of identical devices share their
+ * launches' spread.
+ */
 void judging_select(struct judging *j);
 /* outliers.c: one case on two identical devices. */
 bool subjects_alike(const struct subject *a, const struct subject *b);
@@ -31,22 +35,32 @@ struct verdict_check *judging_add(const struct judging *j, size_t i, enum check_
 void check_decide(struct verdict_check *check, const struct limit *limit, enum verdict verdict,
 		  const char *reason);
 
-/* The value's verdict against check->bound, whose own half width on the log scale is `bound_half`. */
-enum verdict judge_bound(const struct verdict_check *check, const struct observation *o, double bound_half);
+/*
+ * The value's verdict against check->bound, whose own half width on the log scale is `bound_half`.
+ */
+enum verdict judge_bound(const struct verdict_check *check, const struct observation *o,
+			 double bound_half);
 
-/* Adds to the reason that the launches scatter by more than the limit takes for granted, where they do. */
-void judging_say_spread(struct verdict_check *check, const struct observation *o, const struct limit *limit);
+/*
+ * Adds to the reason that the launches scatter by more than the limit takes for granted, where they
+ * do.
+ */
+void judging_say_spread(struct verdict_check *check, const struct observation *o,
+			const struct limit *limit);
 
 /* outliers.c */
 void judge_identical(const struct judging *j);
 
-/* two_clocks.c: whether the power limit set in among the case's samples, which nothing had heated the device before. */
+/*
+ * two_clocks.c: whether the power limit set in among the case's samples, which nothing had heated
+ * the device before.
+ */
 bool judge_saw_two_clocks(const struct judge_input *input, const struct subject *subject);
 /* The verdict on such a case when compared with others: FAIL and WARN become INCONCLUSIVE. */
 enum verdict judge_doubt(const struct judge_input *input, const struct subject *subject,
 			 enum verdict verdict);
-#define DOUBT_WORDS                                                                                \
-	"; its power limit set in among its samples, and when is a matter of chance: measure it "  \
+#define DOUBT_WORDS                                                                               \
+	"; its power limit set in among its samples, and when is a matter of chance: measure it " \
 	"after preheating (preheat = 1s)"
 
 /* population.c */
@@ -54,37 +68,49 @@ void judge_population(const struct judging *j);
 /* Says once that `limits` (may be "") found no good card to compare with. */
 void judge_population_unknown(const char *limits, struct verdicts *verdicts);
 
-/* baseline_fits.c: why the baseline's case may not bound this one, NULL: it may. The caller frees it. */
+/*
+ * baseline_fits.c: why the baseline's case may not bound this one, NULL: it may. The caller frees
+ * it.
+ */
 char *baseline_misfit(const struct judge_input *input, const struct subject *now,
 		      const struct subject *before);
 
 void judging_set(char **text, const char *value);
 /*
- * A check without a limit, about a case (NULL: the run) and `device` (NULL: the case's first, if there is a case).
- * Takes over `reason`. A WARN is accepted where the caller sets so.
+ * A check without a limit, about a case (NULL: the run) and `device` (NULL: the case's first, if
+ * there is a case). Takes over `reason`. A WARN is accepted where the caller sets so.
  */
 struct verdict_check *judging_finding(struct verdicts *verdicts, const struct result *result,
-			      const struct case_result *c, const char *device, enum aspect aspect,
-			      enum verdict verdict, bool wrong, char *reason);
+				      const struct case_result *c, const char *device,
+				      enum aspect aspect, enum verdict verdict, bool wrong,
+				      char *reason);
 
-/* health.c: what was found before and after the run, and PCIe links that stay below what they can. */
+/*
+ * health.c: what was found before and after the run, and PCIe links that stay below what they can.
+ */
 void judge_health(const struct judge_input *input, struct verdicts *verdicts);
 /*
- * The highest PCIe generation and width seen on a device, in any case of any launch (links train down when idle); 0:
- * unknown.
+ * The highest PCIe generation and width seen on a device, in any case of any launch (links train
+ * down when idle); 0: unknown.
  */
 void judge_link(const struct judge_input *input, const struct device_info *device, int *generation,
 		int *width);
 
 /* run_findings.c: wrong results, memory errors, cases that were not run. */
 void judge_run(const struct judge_input *input, struct verdicts *verdicts);
-/* fault_counters.c: memory errors and the like that were counted during cases of `result`, and between them. */
+/*
+ * fault_counters.c: memory errors and the like that were counted during cases of `result`, and
+ * between them.
+ */
 void judge_fault_counters(const struct result *result, struct verdicts *verdicts);
-/* Reports cases that ended in an error or were never verified and that no check of a limit covers; call after the limits. */
+/*
+ * Reports cases that ended in an error or were never verified and that no check of a limit covers;
+ * call after the limits.
+ */
 void judge_errors(const struct judge_input *input, struct verdicts *verdicts);
 /*
- * aspects.c: to be called last for a machine, whose checks begin at `from`: adds what was looked at without a limit, and the
- * aspects of each device.
+ * aspects.c: to be called last for a machine, whose checks begin at `from`: adds what was looked at
+ * without a limit, and the aspects of each device.
  */
 void judge_aspects(const struct judge_input *input, size_t from, struct verdicts *verdicts);
 /* node.c: a limit on a metric of the node as a whole. */

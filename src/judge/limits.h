@@ -32,8 +32,9 @@ enum status limits_of_result(struct limits *limits, const struct result *result,
 enum status limits_of_model(struct limits *limits, const char *device_name, struct text *errors);
 
 /*
- * Limits that make no sense for the cases they would judge: below 1 % of what the device's data sheet promises, or above
- * twice of it. One line per problem ("file:line: message\n"); false when there was one. The cases need no metrics yet.
+ * Limits that make no sense for the cases they would judge: below 1 % of what the device's data
+ * sheet promises, or above twice of it. One line per problem ("file:line: message\n"); false when
+ * there was one. The cases need no metrics yet.
  */
 bool limits_make_sense(const struct limits *limits, const struct result *result,
 		       struct text *errors);

@@ -1,10 +1,11 @@
 /*
  * Compares the identical devices of one node with each other; needs no golden number.
  *
- * A device is compared with the median of the others. It fails when it is worse by more than the limit's margin and, of
- * three or more, by more than `sigmas` robust standard deviations of all of them, beyond the uncertainty of both sides. It
- * passes only within the margin: devices that scatter by more than that are left undecided, however alike. Of two the
- * slower one fails; only a limit or a population can decide if it is too slow or the other one too fast.
+ * A device is compared with the median of the others. It fails when it is worse by more than the
+ * limit's margin and, of three or more, by more than `sigmas` robust standard deviations of all of
+ * them, beyond the uncertainty of both sides. It passes only within the margin: devices that
+ * scatter by more than that are left undecided, however alike. Of two the slower one fails; only a
+ * limit or a population can decide if it is too slow or the other one too fast.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -42,7 +43,10 @@ static double turned_log(const struct judging *j, size_t i)
 	return j->limit->metric->better == BETTER_LOWER ? -value : value;
 }
 
-/* The devices identical to that of subjects[first], itself included; `seen` marks all of them, also those without a value. */
+/*
+ * The devices identical to that of subjects[first], itself included; `seen` marks all of them, also
+ * those without a value.
+ */
 static void collect_group(struct group *g, size_t first, bool *seen)
 {
 	const struct judging *j = g->j;
@@ -123,7 +127,8 @@ static double scatter(const struct group *g)
 
 static enum verdict verdict_of(const struct group *g, const struct standing *s)
 {
-	double margin = -log(1 - g->j->limit->outlier_margin), warn = -log(1 - g->j->limit->outlier_margin_warn);
+	double margin = -log(1 - g->j->limit->outlier_margin),
+	       warn = -log(1 - g->j->limit->outlier_margin_warn);
 
 	if (s->deficit - s->half > fmax(margin, scatter(g)))
 		return VERDICT_FAIL;
@@ -131,7 +136,7 @@ static enum verdict verdict_of(const struct group *g, const struct standing *s)
 		return VERDICT_INCONCLUSIVE;
 	/* Not a number where the limit has no such margin. */
 	return s->deficit - s->half > fmax(warn, scatter(g)) && !isnan(warn) ? VERDICT_WARN
-									    : VERDICT_PASS;
+									     : VERDICT_PASS;
 }
 
 /* True if another check finds the case slow; some good cards warn as well. */
@@ -157,9 +162,8 @@ static void add_which(struct text *out, const struct verdicts *v, const char *ca
 			text_addf(out, ": this one is slow, as [limit %s] says too", check->limit);
 		return;
 	}
-	text_add(out,
-		 ": one of the two is wrong, most likely the slower one; compare each with its "
-		 "limit or population");
+	text_add(out, ": one of the two is wrong, most likely the slower one; compare each with "
+		      "its limit or population");
 }
 
 static char *words_of(const struct group *g, const struct standing *s, enum verdict verdict,
@@ -188,14 +192,16 @@ static void judge_member(const struct group *g, size_t member)
 	struct standing s = standing_of(g, member);
 	enum verdict found = verdict_of(g, &s);
 	enum verdict verdict = judge_doubt(j->input, j->subjects[g->members[member]], found);
-	double margin = verdict == VERDICT_WARN ? j->limit->outlier_margin_warn : j->limit->outlier_margin;
+	double margin =
+		verdict == VERDICT_WARN ? j->limit->outlier_margin_warn : j->limit->outlier_margin;
 	double allowed = fmax(-log(1 - margin), scatter(g));
 	struct verdict_check *check = add_check(j, g->members[member]);
 	char *reason = words_of(g, &s, verdict, verdict != found, check->case_id);
 
 	if (verdict == VERDICT_WARN) {
 		free(check->bound_text);
-		check->bound_text = xasprintf("outlier_margin_warn = %s", j->limit->outlier_warn_text);
+		check->bound_text =
+			xasprintf("outlier_margin_warn = %s", j->limit->outlier_warn_text);
 	}
 	check->bound = exp(lower ? -(s.others - allowed) : s.others - allowed);
 	check->margin = (lower ? -1 : 1) * (check->value / check->bound - 1);

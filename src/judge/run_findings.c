@@ -30,8 +30,9 @@ static void set_device(struct verdict_check *check, const struct result *result,
 }
 
 struct verdict_check *judging_finding(struct verdicts *verdicts, const struct result *result,
-			      const struct case_result *c, const char *device, enum aspect aspect,
-			      enum verdict verdict, bool wrong, char *reason)
+				      const struct case_result *c, const char *device,
+				      enum aspect aspect, enum verdict verdict, bool wrong,
+				      char *reason)
 {
 	struct verdict_check *check = verdicts_add(verdicts);
 
@@ -57,7 +58,7 @@ static void judge_throttling(const struct result *result, const struct case_resu
 		return;
 	words = throttle_words(case_throttle_reasons(c));
 	judging_finding(verdicts, result, c, NULL, ASPECT_CONDITION, VERDICT_WARN, false,
-	    xasprintf("the device was throttled: %s", words))
+			xasprintf("the device was throttled: %s", words))
 		->accepted = true;
 	free(words);
 }
@@ -76,27 +77,33 @@ static void judge_wrong(const struct result *result, const struct case_result *c
 		if (!t->wrong)
 			continue;
 		told = true;
-		judging_finding(verdicts, result, c, t->device, ASPECT_CORRECTNESS, VERDICT_FAIL, true,
-		    xasprintf("%" PRIu64 " wrong word%s, the first: %s", t->wrong,
-			      t->wrong == 1 ? "" : "s", t->wrong_words));
+		judging_finding(verdicts, result, c, t->device, ASPECT_CORRECTNESS, VERDICT_FAIL,
+				true,
+				xasprintf("%" PRIu64 " wrong word%s, the first: %s", t->wrong,
+					  t->wrong == 1 ? "" : "s", t->wrong_words));
 	}
 	if (!told)
 		judging_finding(verdicts, result, c, NULL, ASPECT_CORRECTNESS, VERDICT_FAIL, true,
-		    c->status == CASE_FAILED
-			    ? xstrdup(c->reason)
-			    : xasprintf("its error of %.3g is beyond the tolerance of %.3g",
-					c->verification.error, c->verification.tolerance));
+				c->status == CASE_FAILED ? xstrdup(c->reason)
+							 : xasprintf("its error of %.3g is beyond "
+								     "the tolerance of %.3g",
+								     c->verification.error,
+								     c->verification.tolerance));
 }
 
-/* A process that died between cases, though everything was measured in the end: whether a device did it is not known. */
+/*
+ * A process that died between cases, though everything was measured in the end: whether a device
+ * did it is not known.
+ */
 static void judge_lost(const struct result *result, const struct case_result *c,
 		       struct verdicts *verdicts)
 {
 	for (size_t i = 0; i < c->lost_count; i++) {
 		const struct lost_worker *lost = &c->lost[i];
 		struct text devices = TEXT_EMPTY;
-		struct verdict_check *check = judging_finding(verdicts, result, NULL,
-			lost->device_count ? lost->devices[0] : NULL, ASPECT_NONE, VERDICT_ERROR, false,
+		struct verdict_check *check = judging_finding(
+			verdicts, result, NULL, lost->device_count ? lost->devices[0] : NULL,
+			ASPECT_NONE, VERDICT_ERROR, false,
 			xasprintf("a worker process was lost, which cost no case: %s",
 				  lost->reason));
 
@@ -122,11 +129,13 @@ static void judge_end(const struct result *result, struct verdicts *verdicts)
 
 	if (short_of)
 		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR, false,
-		    xasprintf("the run is %s: %zu of %zu cases were not run", result->state,
-			      result->planned - result->case_count, result->planned));
+				xasprintf("the run is %s: %zu of %zu cases were not run",
+					  result->state, result->planned - result->case_count,
+					  result->planned));
 	else if (result->state && strcmp(result->state, "complete") != 0)
 		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR, false,
-		    xasprintf("the run is %s: it did not reach its end", result->state));
+				xasprintf("the run is %s: it did not reach its end",
+					  result->state));
 }
 
 /* Judging nothing fails, also by a limit on the node that holds. */
@@ -137,8 +146,8 @@ static void judge_nothing(const struct judge_input *input, struct verdicts *verd
 			if (input->results[r].cases[i].status != CASE_SKIPPED)
 				return;
 	if (input->count)
-		judging_finding(verdicts, &input->results[0], NULL, NULL, ASPECT_NONE, VERDICT_FAIL, false,
-				xstrdup("nothing was measured"));
+		judging_finding(verdicts, &input->results[0], NULL, NULL, ASPECT_NONE, VERDICT_FAIL,
+				false, xstrdup("nothing was measured"));
 }
 
 void judge_run(const struct judge_input *input, struct verdicts *verdicts)
@@ -179,7 +188,8 @@ static void judge_unverified(const struct result *result, struct verdicts *verdi
 		count++;
 	}
 	if (count)
-		judging_finding(verdicts, result, first, NULL, ASPECT_CORRECTNESS, VERDICT_ERROR, false,
+		judging_finding(verdicts, result, first, NULL, ASPECT_CORRECTNESS, VERDICT_ERROR,
+				false,
 				xasprintf("the result of this case%s was never verified",
 					  count > 1 ? " and of others" : ""));
 }
@@ -195,8 +205,10 @@ void judge_errors(const struct judge_input *input, struct verdicts *verdicts)
 			const struct case_result *c = &result->cases[i];
 
 			if (c->status == CASE_ERROR && !is_told(verdicts, c->id))
-				judging_finding(verdicts, result, c, NULL, ASPECT_NONE, VERDICT_ERROR, false,
-						xasprintf("the case ended in an error: %s", c->reason));
+				judging_finding(verdicts, result, c, NULL, ASPECT_NONE,
+						VERDICT_ERROR, false,
+						xasprintf("the case ended in an error: %s",
+							  c->reason));
 		}
 	}
 }

@@ -11,7 +11,9 @@ static void refuse_unverified(const struct subject *s, struct observation *o)
 			observation_refuse(o, VERDICT_ERROR, "its result was never verified");
 }
 
-/* Estimates the identical devices of subjects[first] with the spread that all their launches show. */
+/*
+ * Estimates the identical devices of subjects[first] with the spread that all their launches show.
+ */
 static void learn_from_group(const struct judging *j, size_t first, bool *seen)
 {
 	size_t *members = xcalloc(j->count, sizeof(*members)), n = 0;
@@ -51,8 +53,9 @@ void judging_select(struct judging *j)
 		if (!limit_selects(j->limit, s->first, s->device ? s->device->name : ""))
 			continue;
 		j->subjects[j->count] = s;
-		j->observations[j->count] = observe(
-			s, j->limit->metric->name, j->limit->metric->unit, j->limit->launch_spread);
+		j->observations[j->count] =
+			observe(s, j->limit->metric->name, j->limit->metric->unit,
+				j->limit->launch_spread);
 		refuse_unverified(s, &j->observations[j->count++]);
 	}
 	for (size_t i = 0; i < j->count; i++)

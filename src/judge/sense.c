@@ -1,6 +1,6 @@
 /*
- * Limits against data sheets. A limits table that is widely used asks 2333 MB/s of a card of 4.8 TB/s: that gate
- * never fires.
+ * Limits against data sheets. A limits table that is widely used asks 2333 MB/s of a card of 4.8
+ * TB/s: that gate never fires.
  */
 #include <math.h>
 #include <string.h>

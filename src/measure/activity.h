@@ -9,8 +9,8 @@
 #include <stdatomic.h>
 
 struct activity {
-	_Atomic unsigned long
-		steps; /* parts begun and samples taken, warm-up too, since the worker began */
+	/* parts begun and samples taken, warm-up too, since the worker began */
+	_Atomic unsigned long steps;
 	_Atomic unsigned long samples; /* that count, since the case began */
 	char part[32]; /* "set-up", "verification", "samples"; may be read while it is written */
 };

@@ -1,4 +1,6 @@
-/* Which code a case ran where the device's capability decides (struct code_path), for its result. */
+/*
+ * Which code a case ran where the device's capability decides (struct code_path), for its result.
+ */
 #ifndef GPUPROOF_MEASURE_CODE_PATHS_H
 #define GPUPROOF_MEASURE_CODE_PATHS_H
 

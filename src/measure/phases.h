@@ -31,12 +31,15 @@ struct phases {
 
 void phases_begin(struct phases *phases, const char *name);
 
-/* The part that begins now; time of parts of one name adds up. Returns the name of the one that ends. */
+/*
+ * The part that begins now; time of parts of one name adds up. Returns the name of the one that
+ * ends.
+ */
 const char *phases_enter(struct phases *phases, const char *name);
 
 /*
- * The same for a suite's own part, and STATUS_INTERRUPTED where a stop has been asked for. Collective: all ranks of `world`
- * stop or none.
+ * The same for a suite's own part, and STATUS_INTERRUPTED where a stop has been asked for.
+ * Collective: all ranks of `world` stop or none.
  */
 enum status phases_next(struct phases *phases, struct world *world, const char *name,
 			struct error *err);

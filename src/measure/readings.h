@@ -1,6 +1,6 @@
 /*
- * Durations that come several at a time and that another process has timed: what run_sample() cannot
- * take itself.
+ * Durations that come several at a time and that another process has timed: what run_sample()
+ * cannot take itself.
  */
 #ifndef GPUPROOF_MEASURE_READINGS_H
 #define GPUPROOF_MEASURE_READINGS_H
@@ -20,9 +20,10 @@ struct readings {
 #define READINGS_MOST 16
 
 /*
- * Samples into one series a name: the first apart, then at least `least` (or what the rules ask for, the
- * smaller), until the first series' interval is as narrow as the rules want, or their time or number is
- * reached. *out: the series, in the order of the names; owned by the result, valid until the next.
+ * Samples into one series a name: the first apart, then at least `least` (or what the rules ask
+ * for, the smaller), until the first series' interval is as narrow as the rules want, or their time
+ * or number is reached. *out: the series, in the order of the names; owned by the result, valid
+ * until the next.
  */
 enum status run_readings(struct run *run, const struct readings *readings,
 			 const struct series **out, struct error *err);

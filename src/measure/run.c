@@ -85,8 +85,13 @@ static struct metric_value *add_metric(struct run *run, const char *name)
 	ARRAY_GROW(result->metrics, result->metric_count, result->metric_capacity);
 	value = &result->metrics[result->metric_count++];
 	*value = (struct metric_value){
-		.name = xstrdup(metric->name), .unit = xstrdup(metric->unit), .better = metric->better,
-		.headline = metric->headline, .value = NAN, .low = NAN, .high = NAN,
+		.name = xstrdup(metric->name),
+		.unit = xstrdup(metric->unit),
+		.better = metric->better,
+		.headline = metric->headline,
+		.value = NAN,
+		.low = NAN,
+		.high = NAN,
 	};
 	return value;
 }
@@ -175,8 +180,9 @@ void run_verified(struct run *run, const char *method, double error, double tole
 	struct verification *v = &run->result->verification;
 
 	free(v->method);
-	*v = (struct verification){ .done = true, .method = xstrdup(method), .error = error,
-				    .tolerance = tolerance };
+	*v = (struct verification){
+		.done = true, .method = xstrdup(method), .error = error, .tolerance = tolerance
+	};
 }
 
 void run_note(struct run *run, const char *format, ...)

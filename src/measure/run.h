@@ -13,14 +13,15 @@ struct telemetry_window;
 
 struct run {
 	const struct plan_case *c;
-	struct device **devices; /* opened; process-per-device suites: only the rank's own, devices[0] */
+	/* opened; process-per-device suites: only the rank's own, devices[0] */
+	struct device **devices;
 	size_t device_count;
 	struct world *world;
 	void *suite_state;                  /* of suite->open_state() */
 	struct telemetry_window *telemetry; /* watches while run_sample() samples; may be NULL */
-	struct sampler sampler; /* rules, world, stop flag and progress filled in */
-	struct fork_server *fork_server; /* of suites with fresh_processes; NULL elsewhere */
-	struct phases *phases;           /* its time by phase; NULL: not recorded */
+	struct sampler sampler;             /* rules, world, stop flag and progress filled in */
+	struct fork_server *fork_server;    /* of suites with fresh_processes; NULL elsewhere */
+	struct phases *phases;              /* its time by phase; NULL: not recorded */
 	uint64_t seed; /* of this case: derived from [run] seed and the case's id */
 	/* [run] seed itself: for data that several cases must have in common. */
 	uint64_t run_seed;
@@ -38,8 +39,9 @@ enum status run_sample(struct run *run, const struct workload *workload, const c
 		       const struct series **out, struct error *err);
 
 /*
- * The same for `count` cases of a concurrent group (src/plan/suite.h) at the same time: sample_together(). The clock of each is that of the
- * device whose stream its workload times. out[i] and errs[i] belong to runs[i].
+ * The same for `count` cases of a concurrent group (src/plan/suite.h) at the same time:
+ * sample_together(). The clock of each is that of the device whose stream its workload times.
+ * out[i] and errs[i] belong to runs[i].
  */
 enum status run_sample_together(struct run *const *runs, const struct workload *workloads,
 				const char *name, size_t count, const struct series **out,
@@ -47,20 +49,27 @@ enum status run_sample_together(struct run *const *runs, const struct workload *
 
 /*
  * Metrics. `name` must be in the suite's table (aborts otherwise).
- * run_duration: the series' median with its interval. run_rate: amount / median, the interval turned round.
+ * run_duration: the series' median with its interval. run_rate: amount / median, the interval
+ * turned round.
  * run_scaled: factor * median. run_value: a single reading without interval.
  */
 void run_duration(struct run *run, const char *name, const struct series *series);
 void run_rate(struct run *run, const char *name, double amount, const struct series *series);
 void run_scaled(struct run *run, const char *name, double factor, const struct series *series);
 void run_value(struct run *run, const char *name, double value);
-/* The metric, recorded before, is no main figure of this case though the suite's table calls it one. */
+/*
+ * The metric, recorded before, is no main figure of this case though the suite's table calls it
+ * one.
+ */
 void run_aside(struct run *run, const char *name);
-/* One of the series' statistics as it is, without interval: a quantile, the first sample. NaN records nothing. */
+/*
+ * One of the series' statistics as it is, without interval: a quantile, the first sample. NaN
+ * records nothing.
+ */
 void run_statistic(struct run *run, const char *name, double value, const struct series *series);
 /*
- * The sum of metrics recorded before, for directions that are busy at the same time. Its interval is the sum of
- * theirs (wider than 95 %), its n the smallest.
+ * The sum of metrics recorded before, for directions that are busy at the same time. Its interval
+ * is the sum of theirs (wider than 95 %), its n the smallest.
  */
 void run_sum(struct run *run, const char *name, const char *const *parts, size_t count);
 

@@ -1,4 +1,7 @@
-/* Warm-up, batch choice, the samples; when a series ends is stop_rule.c's business, a single sample timer.c's. */
+/*
+ * Warm-up, batch choice, the samples; when a series ends is stop_rule.c's business, a single sample
+ * timer.c's.
+ */
 #include "measure/sampling.h"
 
 #include <math.h>
@@ -58,8 +61,8 @@ static enum status take_first(struct session *s, double *seconds, struct error *
 }
 
 /*
- * `seconds` is what the last sample took, in all ranks the slowest one's: so all take the same number. Ranks look at
- * the stop flag only where they agree about it, a single process here.
+ * `seconds` is what the last sample took, in all ranks the slowest one's: so all take the same
+ * number. Ranks look at the stop flag only where they agree about it, a single process here.
  */
 static enum status preheat(struct session *s, unsigned batch, double seconds, struct error *err)
 {
@@ -79,8 +82,9 @@ static enum status preheat(struct session *s, unsigned batch, double seconds, st
 }
 
 /*
- * The cold first operation, warm-up, and the batch for which a sample lasts sample_seconds. The first guess comes
- * from a batch of one, which a launch dominates when the operation is short: so guess again from larger batches.
+ * The cold first operation, warm-up, and the batch for which a sample lasts sample_seconds. The
+ * first guess comes from a batch of one, which a launch dominates when the operation is short: so
+ * guess again from larger batches.
  */
 static enum status warm_up(struct session *s, struct error *err)
 {
@@ -110,8 +114,9 @@ static enum status warm_up(struct session *s, struct error *err)
 }
 
 /*
- * Ten digits are beyond any clock; a double's seventeen only say how it was divided, and make result files twice as
- * large and as slow to read. Powers of ten up to 22 are exact, so the quotient is the double nearest to the decimal.
+ * Ten digits are beyond any clock; a double's seventeen only say how it was divided, and make
+ * result files twice as large and as slow to read. Powers of ten up to 22 are exact, so the
+ * quotient is the double nearest to the decimal.
  */
 static double ten_digits(double seconds)
 {
@@ -247,7 +252,10 @@ enum status sample(const struct sampler *sampler, const struct workload *workloa
 
 	if (!own.world)
 		own.world = &alone;
-	/* Ranks may have different parts of one operation; they need the same gate and the same batch. */
+	/*
+	 * Ranks may have different parts of one operation; they need the same gate and the same
+	 * batch.
+	 */
 	agreed.commands = (unsigned)world_max(own.world, workload->commands);
 	status = session_open(&s, &own, &agreed, series, err);
 	if (status == STATUS_OK)

@@ -1,5 +1,6 @@
 /*
- * Timing one workload: batch choice, gate, samples, stop rule. The only place where anything is timed.
+ * Timing one workload: batch choice, gate, samples, stop rule. The only place where anything is
+ * timed.
  */
 #ifndef GPUPROOF_MEASURE_SAMPLING_H
 #define GPUPROOF_MEASURE_SAMPLING_H
@@ -15,17 +16,22 @@ struct activity;
 struct world;
 
 enum clock_kind {
-	CLOCK_DEVICE, /* events around the batch on streams[0]; all other streams fork from and join it */
-	CLOCK_HOST    /* the host's monotonic clock around launch(); launch returns when the work is done */
+	/* events around the batch on streams[0]; all other streams fork from and join it */
+	CLOCK_DEVICE,
+	/* the host's monotonic clock around launch(); launch returns when the work is done */
+	CLOCK_HOST
 };
 
 /*
  * One repeatable operation.
- * launch(state, batch): CLOCK_DEVICE: enqueues `batch` operations on the streams and returns; CLOCK_HOST: carries them out.
- * align: CLOCK_DEVICE: enqueues on streams[0] what lets no rank's batch begin before all ranks have come to theirs. Gates
- * are not opened at one moment, and ranks that wait for each other would have that in their samples.
+ * launch(state, batch): CLOCK_DEVICE: enqueues `batch` operations on the streams and returns;
+ * CLOCK_HOST: carries them out.
+ * align: CLOCK_DEVICE: enqueues on streams[0] what lets no rank's batch begin before all ranks have
+ * come to theirs. Gates are not opened at one moment, and ranks that wait for each other would have
+ * that in their samples.
  * prepare/finish: untimed, before and after each sample (finish follows a stream synchronisation).
- * resize: untimed, before the first sample with another batch, for what is made for one batch (a graph).
+ * resize: untimed, before the first sample with another batch, for what is made for one batch (a
+ * graph).
  */
 struct workload {
 	void *state;
@@ -38,19 +44,36 @@ struct workload {
 	struct stream **streams; /* at most 32; of any devices, streams[0] of the sampler's */
 	size_t stream_count;
 	unsigned max_batch; /* 0: no limit; 1: a latency metric, one operation a sample */
-	unsigned min_batch; /* where the end of an operation overlaps with the next: as many as show that; 0: one will do */
-	unsigned commands;  /* what one operation enqueues on its busiest stream (0: 1); keeps a gated batch within the queue */
-	int64_t min_samples; /* more than the rules ask for, e.g. 100 for a p99; 0: the rules'. Given up after 4 max_seconds */
-	bool no_gate; /* launch synchronises (pageable copies, allocation): the gate would dead-lock */
+	/*
+	 * where the end of an operation overlaps with the next: as many as show that; 0: one will
+	 * do
+	 */
+	unsigned min_batch;
+	/*
+	 * what one operation enqueues on its busiest stream (0: 1); keeps a gated batch within the
+	 * queue
+	 */
+	unsigned commands;
+	/*
+	 * more than the rules ask for, e.g. 100 for a p99; 0: the rules'. Given up after 4
+	 * max_seconds
+	 */
+	int64_t min_samples;
+	/* launch synchronises (pageable copies, allocation): the gate would dead-lock */
+	bool no_gate;
 };
 
-/* Between samples, some ten times a second: median so far and relative half width (NaN before there is one). */
+/*
+ * Between samples, some ten times a second: median so far and relative half width (NaN before there
+ * is one).
+ */
 typedef void progress_fn(void *context, size_t samples, double median, double half_width);
 
 struct sampler {
 	const struct sampling *rules;
 	struct device *device;
-	struct world *world; /* ranks sample in step: a sample is the slowest rank's, the stop decision rank 0's */
+	/* ranks sample in step: a sample is the slowest rank's, the stop decision rank 0's */
+	struct world *world;
 	struct activity *activity;         /* updated at each sample; NULL: none */
 	const volatile sig_atomic_t *stop; /* set: finish the sample and stop */
 	progress_fn *progress;
@@ -58,17 +81,18 @@ struct sampler {
 };
 
 /*
- * Samples `workload` into `series` (released by the caller; statistics included). On STATUS_INTERRUPTED, and
- * on any other failure, the samples taken so far are in `series`.
+ * Samples `workload` into `series` (released by the caller; statistics included). On
+ * STATUS_INTERRUPTED, and on any other failure, the samples taken so far are in `series`.
  */
 enum status sample(const struct sampler *sampler, const struct workload *workload,
 		   struct series *series, struct error *err);
 
 /*
- * Samples workloads of different devices at the same time: sample n of all of them starts when the last one is
- * enqueued, and all continue until each has enough. Every one keeps its own batch, clock and series. Within one process:
- * the samplers' worlds are not looked at. errs[i], cleared by the caller, says what went wrong with workload i; on a
- * failure of one (returned) all stop, with what was sampled so far in their series.
+ * Samples workloads of different devices at the same time: sample n of all of them starts when the
+ * last one is enqueued, and all continue until each has enough. Every one keeps its own batch,
+ * clock and series. Within one process: the samplers' worlds are not looked at. errs[i], cleared by
+ * the caller, says what went wrong with workload i; on a failure of one (returned) all stop, with
+ * what was sampled so far in their series.
  */
 enum status sample_together(const struct sampler *samplers, const struct workload *workloads,
 			    struct series *const *series, size_t count, struct error *errs);

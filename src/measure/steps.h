@@ -1,4 +1,6 @@
-/* Steps that are timed one by one, with what each takes of memory: what only the first use shows. */
+/*
+ * Steps that are timed one by one, with what each takes of memory: what only the first use shows.
+ */
 #ifndef GPUPROOF_MEASURE_STEPS_H
 #define GPUPROOF_MEASURE_STEPS_H
 
@@ -27,7 +29,10 @@ struct steps_taken {
 	} steps[STEPS_MOST];
 };
 
-/* Up to the first step that fails, whose status and message it returns. `out` is zero when it begins. */
+/*
+ * Up to the first step that fails, whose status and message it returns. `out` is zero when it
+ * begins.
+ */
 enum status steps_take(const struct steps_work *work, void *state, struct steps_taken *out,
 		       struct error *err);
 

@@ -40,7 +40,9 @@ static bool enough(const struct stop_rule *rule, size_t n, double seconds)
 		seconds - rule->began >= WORKLOAD_PATIENCE * rule->rules->max_seconds);
 }
 
-/* Twice as many samples narrow an interval of independent ones by 0.71; above 0.95 more are no use. */
+/*
+ * Twice as many samples narrow an interval of independent ones by 0.71; above 0.95 more are no use.
+ */
 static bool no_longer_narrows(struct stop_rule *rule, size_t n)
 {
 	bool stable;
@@ -108,7 +110,9 @@ struct stop_decision stop_rule_decide(struct stop_rule *rule, const double *samp
 
 	if (!enough(rule, n, seconds))
 		return decision;
-	/* Sorting after every sample would cost more than many a sample: look again after 5 % more. */
+	/*
+	 * Sorting after every sample would cost more than many a sample: look again after 5 % more.
+	 */
 	if (n >= rule->next_look) {
 		rule->next_look = n + 1 + n / 20;
 		decision.end = interval_ends(rule, samples, n, &decision.reason);

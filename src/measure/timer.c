@@ -12,10 +12,9 @@ static enum status open_events(struct timer *t, struct error *err)
 	if (t->w->clock != CLOCK_DEVICE)
 		return STATUS_OK;
 	if (t->w->stream_count == 0 || t->w->stream_count > TIMER_STREAMS)
-		return error_set(
-			err, STATUS_INTERNAL,
-			"a workload on the device's clock needs 1 to %d streams, not %zu",
-			TIMER_STREAMS, t->w->stream_count);
+		return error_set(err, STATUS_INTERNAL,
+				 "a workload on the device's clock needs 1 to %d streams, not %zu",
+				 TIMER_STREAMS, t->w->stream_count);
 	if (backend_event_create(device, &t->start, err) != STATUS_OK ||
 	    backend_event_create(device, &t->end, err) != STATUS_OK)
 		return err->status;
@@ -30,8 +29,7 @@ enum status timer_open(struct timer *timer, const struct sampler *sampler,
 {
 	*timer = (struct timer){ .sampler = sampler, .w = workload };
 	timer->gated = workload->clock == CLOCK_DEVICE && !workload->no_gate &&
-		       workload->commands <= GATED_COMMANDS &&
-		       sampler->device->backend->gate_close;
+		       workload->commands <= GATED_COMMANDS && sampler->device->backend->gate_close;
 	return world_agree(sampler->world, open_events(timer, err), err);
 }
 
@@ -117,8 +115,7 @@ void timer_release(struct timer *t, struct error *err)
 		return;
 	world_barrier(t->sampler->world);
 	/* Opened even after a failure: a closed gate would hold the stream until its time-out. */
-	if (backend_gate_open(t->w->streams[0], &gate_error) != STATUS_OK &&
-	    t->status == STATUS_OK)
+	if (backend_gate_open(t->w->streams[0], &gate_error) != STATUS_OK && t->status == STATUS_OK)
 		t->status = error_set(err, gate_error.status, "%s", gate_error.message);
 }
 

@@ -1,8 +1,8 @@
 /*
- * One sample: a batch of operations between two events on the device's clock, or between two readings of the host's.
- * On the device's clock the batch is enqueued after a gate, so that the time it takes to enqueue is
- * not in the number; ranks open their gates together. What to sample, how often and when to stop is
- * sampling.c's business.
+ * One sample: a batch of operations between two events on the device's clock, or between two
+ * readings of the host's. On the device's clock the batch is enqueued after a gate, so that the
+ * time it takes to enqueue is not in the number; ranks open their gates together. What to sample,
+ * how often and when to stop is sampling.c's business.
  */
 #ifndef GPUPROOF_MEASURE_TIMER_H
 #define GPUPROOF_MEASURE_TIMER_H
@@ -10,7 +10,10 @@
 #include "measure/sampling.h"
 
 #define TIMER_STREAMS 32
-/* A gated batch must fit the device's queue, or enqueueing blocks on the closed gate: CUDA holds 1,024 commands. */
+/*
+ * A gated batch must fit the device's queue, or enqueueing blocks on the closed gate: CUDA holds
+ * 1,024 commands.
+ */
 #define GATED_COMMANDS 512
 
 struct timer {
@@ -32,10 +35,11 @@ enum status timer_open(struct timer *timer, const struct sampler *sampler,
 void timer_close(struct timer *timer);
 
 /*
- * One sample in three steps, so that samples of several timers can run at the same time: timer_begin() enqueues the
- * batch after the gate (without one it starts at once, and on the host's clock it is carried out),
- * timer_release() opens the gate, timer_end() waits. After a failure of timer_begin() the other two do nothing but
- * tidy up. *seconds: of the whole batch, on the slowest rank.
+ * One sample in three steps, so that samples of several timers can run at the same time:
+ * timer_begin() enqueues the batch after the gate (without one it starts at once, and on the host's
+ * clock it is carried out),
+ * timer_release() opens the gate, timer_end() waits. After a failure of timer_begin() the other two
+ * do nothing but tidy up. *seconds: of the whole batch, on the slowest rank.
  */
 enum status timer_begin(struct timer *timer, unsigned batch, struct error *err);
 void timer_release(struct timer *timer, struct error *err);

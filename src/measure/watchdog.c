@@ -75,7 +75,7 @@ void watchdog_explain(const struct watchdog *w, enum watchdog_verdict verdict, d
 	else
 		snprintf(out, size,
 			 "hung: no result within %s (killed): no sign of life for %s in %s, %lu "
-			 "samples "
-			 "taken%s; if it is only slow, [run] case_limit = %s gives it longer",
+			 "samples taken%s; if it is only slow, [run] case_limit = %s gives it "
+			 "longer",
 			 waited, still, part[0] ? part : "set-up", samples, load, more);
 }

@@ -17,7 +17,10 @@
 #include "base/stats.h"
 #include "result/statistics.h"
 
-/* Each sample lasts 50 to 500 microseconds: long against reading a clock, short against a time slice. */
+/*
+ * Each sample lasts 50 to 500 microseconds: long against reading a clock, short against a time
+ * slice.
+ */
 #define WORK_ROUNDS 50000
 #define CALLS 500
 #define PAGES 64
@@ -32,7 +35,10 @@ static double sample_work(void *state)
 	uint64_t x = *sink | 1;
 	double began = clock_seconds();
 
-	/* Each round needs the one before it, so that no compiler and no wide core can do two at once. */
+	/*
+	 * Each round needs the one before it, so that no compiler and no wide core can do two at
+	 * once.
+	 */
 	for (int i = 0; i < WORK_ROUNDS; i++)
 		x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	*sink = x;
@@ -75,7 +81,10 @@ struct waking {
 	pthread_t thread;
 };
 
-/* Through interruptions by signals: a thread that gave up would leave the other one waiting. False: the other end is closed. */
+/*
+ * Through interruptions by signals: a thread that gave up would leave the other one waiting. False:
+ * the other end is closed.
+ */
 static bool receive_byte(int from, char *byte)
 {
 	ssize_t got;

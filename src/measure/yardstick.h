@@ -1,7 +1,8 @@
 /*
- * The host's yardstick: fixed pieces of work that no GPU has a part in, timed before and after the cases of each launch. Two
- * visits whose host-bound figures differ by as much as these do differ by the state of the host (clocks, neighbours on a
- * shared machine, mitigations), not by what was measured.
+ * The host's yardstick: fixed pieces of work that no GPU has a part in, timed before and after the
+ * cases of each launch. Two visits whose host-bound figures differ by as much as these do differ by
+ * the state of the host (clocks, neighbours on a shared machine, mitigations), not by what was
+ * measured.
  *
  *	host.work        a chain of integer multiplications, in registers
  *	host.call        a system call that does nothing
@@ -26,12 +27,15 @@ struct yardstick {
 };
 
 /*
- * Adds YARDSTICK_SAMPLES samples of each quantity; nothing when there is no room for them. Starts a thread and ends it. What
- * the system refuses (pages, a pipe, a thread) has no samples.
+ * Adds YARDSTICK_SAMPLES samples of each quantity; nothing when there is no room for them. Starts a
+ * thread and ends it. What the system refuses (pages, a pipe, a thread) has no samples.
  */
 void yardstick_take(struct yardstick *yardstick);
 
-/* Medians with their intervals become result->yardstick, in place of what is there; what has no samples is left out. */
+/*
+ * Medians with their intervals become result->yardstick, in place of what is there; what has no
+ * samples is left out.
+ */
 void yardstick_store(const struct yardstick *yardstick, struct result *result);
 
 #endif

@@ -33,7 +33,10 @@ struct section {
 
 struct config {
 	char *name; /* "quick" or the file's path */
-	/* [run], the suites in file order, the limits in file order, [report]; always at least these two. */
+	/*
+	 * [run], the suites in file order, the limits in file order, [report]; always at least
+	 * these two.
+	 */
 	struct section *sections;
 	size_t count;
 };
@@ -48,8 +51,8 @@ struct override {
 
 /*
  * Reads `source`: a path, or the name of an embedded config. On errors returns STATUS_USAGE, with
- * one line per error ("file:line: message\n") in `errors`, and `config` is empty. On success `errors` has only notes, one line
- * per key that was given by a former name.
+ * one line per error ("file:line: message\n") in `errors`, and `config` is empty. On success
+ * `errors` has only notes, one line per key that was given by a former name.
  */
 enum status config_load(struct config *config, const char *source, const struct override *overrides,
 			size_t override_count, struct text *errors);
@@ -58,8 +61,8 @@ enum status config_parse(struct config *config, const char *name, const char *te
 			 const struct override *overrides, size_t override_count,
 			 struct text *errors);
 /*
- * The effective config of a run, as config_write() put it into its result. A result may come from an untrusted source: what would read
- * the environment or a file here ($NAME, include) is an error.
+ * The effective config of a run, as config_write() put it into its result. A result may come from
+ * an untrusted source: what would read the environment or a file here ($NAME, include) is an error.
  */
 enum status config_parse_written(struct config *config, const char *name, const char *text,
 				 size_t length, struct text *errors);

@@ -40,8 +40,8 @@ void plan_estimate(const struct plan *plan, struct plan_case *c)
 {
 	double given = section_real(config_section(plan->config, "run", ""), "case_limit");
 	double derived = LIMIT_MULTIPLE * (c->setup_seconds + most_seconds(c->section) +
-					    section_real(c->section, "settle_time") +
-					    section_real(c->section, "preheat"));
+					   section_real(c->section, "settle_time") +
+					   section_real(c->section, "preheat"));
 
 	double lasts = c->fixed_seconds > 0 ? c->fixed_seconds : sampling_seconds(c->section);
 

@@ -7,7 +7,10 @@
 /* Fills estimate_seconds and limit_seconds from setup_seconds, sampling keys and case_limit. */
 void plan_estimate(const struct plan *plan, struct plan_case *c);
 
-/* Why `c` does not fit into the memory of its devices, or the host memory that the process may use (malloc'ed), or NULL. */
+/*
+ * Why `c` does not fit into the memory of its devices, or the host memory that the process may use
+ * (malloc'ed), or NULL.
+ */
 char *plan_memory_reason(const struct plan *plan, const struct plan_case *c);
 
 #endif

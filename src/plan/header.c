@@ -97,10 +97,10 @@ static bool suite_fits(struct document *d, struct ini_place place, const char *h
 	else if (count > 3)
 		document_problem(d, place, "[%s] has more than a suite and a label", header);
 	else if (count == 3 && !label_fits(words[2]))
-		document_problem(
-			d, place,
-			"[%s]: the label '%s' may hold letters, digits, '_', '-' and '.' only",
-			header, words[2]);
+		document_problem(d, place,
+				 "[%s]: the label '%s' may hold letters, digits, '_', '-' and '.' "
+				 "only",
+				 header, words[2]);
 	else
 		return true;
 	return false;
@@ -114,10 +114,10 @@ static bool limit_fits(struct document *d, struct ini_place place, const char *h
 	else if (count > 2)
 		document_problem(d, place, "[%s] has more than a name", header);
 	else if (!label_fits(words[1]))
-		document_problem(
-			d, place,
-			"[%s]: the name '%s' may hold letters, digits, '_', '-' and '.' only",
-			header, words[1]);
+		document_problem(d, place,
+				 "[%s]: the name '%s' may hold letters, digits, '_', '-' and '.' "
+				 "only",
+				 header, words[1]);
 	else
 		return true;
 	return false;

@@ -26,8 +26,8 @@
 
 enum key_type {
 	KEY_TEXT,
-	KEY_CHOICE,   /* one of `choices` */
-	KEY_BOOL,     /* yes, no, on, off, true, false -> integer 1 or 0 */
+	KEY_CHOICE, /* one of `choices` */
+	KEY_BOOL,   /* yes, no, on, off, true, false -> integer 1 or 0 */
 	KEY_INTEGER,
 	KEY_REAL,
 	KEY_SIZE,     /* bytes, unit required -> integer */
@@ -37,8 +37,8 @@ enum key_type {
 };
 
 /*
- * A list key of kind KEY_INTEGER, KEY_SIZE or KEY_SHAPE (cubes) also takes ranges: "1..8", "1..9 +2",
- * "1KiB..1GiB *4". The values of a list that is an axis of the suite must differ.
+ * A list key of kind KEY_INTEGER, KEY_SIZE or KEY_SHAPE (cubes) also takes ranges: "1..8", "1..9
+ * +2", "1KiB..1GiB *4". The values of a list that is an axis of the suite must differ.
  */
 struct key {
 	const char *name;
@@ -48,9 +48,13 @@ struct key {
 	double min, max;      /* allowed range in base units; both 0: any non-negative value */
 	const char *const *choices; /* KEY_CHOICE: allowed words, NULL-terminated */
 	const char *help;           /* one line for `config keys` */
-	/* KEY_TEXT: what else is asked of a value that is not empty; the error says what is allowed. NULL: nothing. */
+	/*
+	 * KEY_TEXT: what else is asked of a value that is not empty; the error says what is
+	 * allowed. NULL: nothing.
+	 */
 	enum status (*check)(const char *text, struct error *err);
-	const char *parameter;      /* an axis' name in results: "size" for `sizes`; NULL: as `name` */
+	/* an axis' name in results: "size" for `sizes`; NULL: as `name` */
+	const char *parameter;
 };
 
 /* The name under which the key's value appears in results. */

@@ -90,7 +90,8 @@ static char *trimmed(char *s)
 	return s + strspn(s, " \t");
 }
 
-static void override_section(struct document *d, struct ini_place place, char *left, const char *value)
+static void override_section(struct document *d, struct ini_place place, char *left,
+			     const char *value)
 {
 	char *key, *kind, *name, *label, *header;
 
@@ -100,7 +101,8 @@ static void override_section(struct document *d, struct ini_place place, char *l
 	}
 	header = header_of(d, trimmed(left));
 	if (header_parse(d, place, header, &kind, &name, &label)) {
-		apply(d, place, kind, name, label, document_key(d, kind, trimmed(key), place), value);
+		apply(d, place, kind, name, label, document_key(d, kind, trimmed(key), place),
+		      value);
 		free(kind);
 		free(name);
 		free(label);

@@ -63,7 +63,9 @@ static bool same_model(const struct device_info *a, const struct device_info *b)
 	       strcmp(a->module, b->module) == 0 && a->memory_bytes == b->memory_bytes;
 }
 
-/* For [suite ...] identical_devices = one: only the first of several identical devices is measured. */
+/*
+ * For [suite ...] identical_devices = one: only the first of several identical devices is measured.
+ */
 static bool is_first_of_model(const struct plan *plan, size_t device)
 {
 	for (size_t i = 0; i < device; i++)
@@ -78,7 +80,8 @@ static bool is_wanted(const struct plan *plan, const struct plan_case *point, co
 {
 	const char *backend = section_text(point->section, "backend");
 
-	if (device_count == 1 && strcmp(section_text(point->section, "identical_devices"), "one") == 0 &&
+	if (device_count == 1 &&
+	    strcmp(section_text(point->section, "identical_devices"), "one") == 0 &&
 	    !is_first_of_model(plan, devices[0]))
 		return false;
 	if (strcmp(backend, "any") == 0)
@@ -107,7 +110,9 @@ static enum status add(struct plan *plan, const struct plan_case *point, const s
 	c.devices = xcalloc(device_count, sizeof(*c.devices));
 	for (size_t i = 0; i < device_count; i++)
 		c.devices[i] = devices[i];
-	/* Only the parameters that suite->expand() kept, which may be fewer than point->id names. */
+	/*
+	 * Only the parameters that suite->expand() kept, which may be fewer than point->id names.
+	 */
 	c.point = point_id(point);
 	c.id = case_id(plan, &c);
 	c.parameters = xcalloc(c.parameter_count, sizeof(*c.parameters));

@@ -19,7 +19,9 @@
 
 /* Most cases of one plan: beyond it a sweep is a mistake. */
 #define PLAN_MAX_CASES 100000
-/* setup_seconds of a case whose suite estimates none: allocations, a verification, a first launch. */
+/*
+ * setup_seconds of a case whose suite estimates none: allocations, a verification, a first launch.
+ */
 #define PLAN_SETUP_SECONDS 0.1
 
 struct parameter {
@@ -32,17 +34,20 @@ struct plan_case {
 	size_t index; /* in the plan */
 	const struct suite *suite;
 	const struct section *section; /* this variant's settings that are not axes */
-	char *id; /* "transfer/h2d/pinned/64MiB@cuda:0"; unique and stable from run to run */
-	char *point;                  /* the id without devices */
+	char *id;    /* "transfer/h2d/pinned/64MiB@cuda:0"; unique and stable from run to run */
+	char *point; /* the id without devices */
 	struct parameter *parameters; /* one per axis, in axis order */
 	size_t parameter_count;
 	size_t *devices; /* indices into plan->devices; owned */
 	size_t device_count;
 	/* Estimated cost; suite->expand() fills these before plan_add(), or leaves them 0. */
-	uint64_t device_bytes; /* largest need on any one device; 0: unknown, so that nothing is skipped for it */
-	uint64_t host_bytes;   /* likewise */
-	double setup_seconds;  /* estimate of everything that is not sampling; 0: PLAN_SETUP_SECONDS */
-	double fixed_seconds; /* how long the case lasts by its config, instead of sampling; 0: it samples */
+	/* largest need on any one device; 0: unknown, so that nothing is skipped for it */
+	uint64_t device_bytes;
+	uint64_t host_bytes; /* likewise */
+	/* estimate of everything that is not sampling; 0: PLAN_SETUP_SECONDS */
+	double setup_seconds;
+	/* how long the case lasts by its config, instead of sampling; 0: it samples */
+	double fixed_seconds;
 	/* Derived by the plan from the above and the sampling keys. */
 	double estimate_seconds;
 	double limit_seconds; /* the watchdog kills the case after this */
@@ -60,8 +65,8 @@ struct plan {
 
 /*
  * The devices that [run] backend and devices select, in the order of `devices` (a copy that the
- * caller frees). "auto": the GPUs, else the host; a list may name devices of several backends by id.
- * An unknown device is STATUS_USAGE naming those that exist, a backend without a device
+ * caller frees). "auto": the GPUs, else the host; a list may name devices of several backends by
+ * id. An unknown device is STATUS_USAGE naming those that exist, a backend without a device
  * STATUS_UNSUPPORTED.
  */
 enum status plan_select_devices(const struct config *config, const struct device_info *devices,
@@ -79,19 +84,25 @@ void plan_release(struct plan *plan);
  */
 enum status plan_add(struct plan *plan, const struct plan_case *point, const size_t *devices,
 		     size_t device_count, struct error *err);
-/* True if no earlier device has the backend of device `index`: sets of devices are made once for each backend. */
+/*
+ * True if no earlier device has the backend of device `index`: sets of devices are made once for
+ * each backend.
+ */
 bool plan_first_of_backend(const struct plan *plan, size_t index);
 /* plan_add() on each device by itself. */
 enum status plan_add_each(struct plan *plan, const struct plan_case *point, struct error *err);
 /* How many devices the backend of device `first`, its first one, has. */
 size_t plan_backend_devices(const struct plan *plan, size_t first);
 /*
- * Adds `point` on the first `ranks` devices of the backend whose first device is `first`; as skipped for `reason` (NULL:
- * none), or because there are fewer.
+ * Adds `point` on the first `ranks` devices of the backend whose first device is `first`; as
+ * skipped for `reason` (NULL: none), or because there are fewer.
  */
 enum status plan_add_ranks(struct plan *plan, const struct plan_case *point, size_t first,
 			   int ranks, const char *reason, struct error *err);
-/* Why a case of several devices is skipped: "needs 4 devices, cuda has 2"; of the host also how to have more. */
+/*
+ * Why a case of several devices is skipped: "needs 4 devices, cuda has 2"; of the host also how to
+ * have more.
+ */
 char *plan_too_few(int needed, const char *backend, size_t has, char *out, size_t size);
 /* Like plan_add(), for a case that is known and asked for but impossible here: becomes SKIPPED. */
 enum status plan_add_skipped(struct plan *plan, const struct plan_case *point,
@@ -99,19 +110,21 @@ enum status plan_add_skipped(struct plan *plan, const struct plan_case *point,
 			     struct error *err);
 
 /*
- * For suite->expand(): takes the axis (named by its key) out of `point`, where it means nothing to the other
- * parameters: it is then neither in the id nor in the result. True for the axis' first value only, so that the
- * combination is planned once:
+ * For suite->expand(): takes the axis (named by its key) out of `point`, where it means nothing to
+ * the other
+ * parameters: it is then neither in the id nor in the result. True for the axis' first value only,
+ * so that the combination is planned once:
  *	if (!plan_drop_axis(point, "access"))
  *		return STATUS_OK;
- * The plan therefore makes `point->parameters` anew for each point, and the id from what is left in plan_add().
+ * The plan therefore makes `point->parameters` anew for each point, and the id from what is left in
+ * plan_add().
  */
 bool plan_drop_axis(struct plan_case *point, const char *axis);
 
 /*
- * For suite->expand(): leaves the axis out of the id, not out of the result, where its value is `usual`. So a suite
- * that gains an axis keeps the ids of the cases it had. Other numbers are in the id with the parameter's name,
- * since their position does not identify them.
+ * For suite->expand(): leaves the axis out of the id, not out of the result, where its value is
+ * `usual`. So a suite that gains an axis keeps the ids of the cases it had. Other numbers are in
+ * the id with the parameter's name, since their position does not identify them.
  */
 void plan_unname_usual(struct plan_case *point, const char *axis, const char *usual);
 

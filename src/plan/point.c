@@ -31,6 +31,7 @@ void plan_unname_usual(struct plan_case *point, const char *axis, const char *us
 			continue;
 		p->unnamed = strcmp(p->value->text, usual) == 0;
 		p->labelled = (p->key->type != KEY_CHOICE && p->key->type != KEY_TEXT) ||
-			      strcmp(p->value->text, "on") == 0 || strcmp(p->value->text, "off") == 0;
+			      strcmp(p->value->text, "on") == 0 ||
+			      strcmp(p->value->text, "off") == 0;
 	}
 }

@@ -17,7 +17,7 @@ struct resolving {
 		const struct entry *entry;
 		char *title, *why; /* of the first section */
 		size_t others;
-	} *bad;
+	} * bad;
 	size_t bad_count, bad_capacity;
 };
 
@@ -96,7 +96,8 @@ static void check_defaults(struct resolving *r)
 }
 
 /* Other sections find the same wrong with it, and say it no more. */
-static void bad_default(struct resolving *r, const struct entry *entry, char *title, const char *why)
+static void bad_default(struct resolving *r, const struct entry *entry, char *title,
+			const char *why)
 {
 	for (size_t i = 0; i < r->bad_count; i++)
 		if (r->bad[i].entry == entry && strcmp(r->bad[i].why, why) == 0) {
@@ -105,7 +106,8 @@ static void bad_default(struct resolving *r, const struct entry *entry, char *ti
 			return;
 		}
 	ARRAY_GROW(r->bad, r->bad_count, r->bad_capacity);
-	r->bad[r->bad_count++] = (struct bad_default){ .entry = entry, .title = title, .why = xstrdup(why) };
+	r->bad[r->bad_count++] =
+		(struct bad_default){ .entry = entry, .title = title, .why = xstrdup(why) };
 }
 
 static void report_bad_defaults(struct resolving *r)
@@ -115,10 +117,12 @@ static void report_bad_defaults(struct resolving *r)
 		char more[64] = "";
 
 		if (b->others)
-			snprintf(more, sizeof(more), " and %zu more section%s", b->others, b->others == 1 ? "" : "s");
-		document_problem(r->document, b->entry->place, "[defaults] %s = %.60s%s, as used by %s%s: %s",
-				 b->entry->key, b->entry->value, strlen(b->entry->value) > 60 ? "..." : "", b->title,
-				 more, b->why);
+			snprintf(more, sizeof(more), " and %zu more section%s", b->others,
+				 b->others == 1 ? "" : "s");
+		document_problem(r->document, b->entry->place,
+				 "[defaults] %s = %.60s%s, as used by %s%s: %s", b->entry->key,
+				 b->entry->value, strlen(b->entry->value) > 60 ? "..." : "",
+				 b->title, more, b->why);
 		free(b->title);
 		free(b->why);
 	}
@@ -134,8 +138,8 @@ static void bad_value(struct resolving *r, const struct section *section, const 
 		bad_default(r, entry, title, err->message);
 		return;
 	}
-	document_problem(r->document, entry->place, "%s %s = %.60s%s: %s", title, key->name, entry->value,
-			 strlen(entry->value) > 60 ? "..." : "", err->message);
+	document_problem(r->document, entry->place, "%s %s = %.60s%s: %s", title, key->name,
+			 entry->value, strlen(entry->value) > 60 ? "..." : "", err->message);
 	free(title);
 }
 

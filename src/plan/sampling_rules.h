@@ -10,12 +10,13 @@ struct section;
 
 struct sampling {
 	int64_t min_samples, max_samples;
-	double target;       /* half width of the 95 % interval over the median, a ratio */
-	double max_seconds;  /* of sampling per series */
+	double target;         /* half width of the 95 % interval over the median, a ratio */
+	double max_seconds;    /* of sampling per series */
 	double settle_seconds; /* beyond max_seconds, of a series whose level still drifts */
 	double sample_seconds; /* a sample lasts at least this long (batch choice) */
-	int64_t warmup; /* untimed samples before the first one that counts */
-	double preheat_seconds; /* then this much untimed work, until clocks reach what a power limit sustains */
+	int64_t warmup;        /* untimed samples before the first one that counts */
+	/* then this much untimed work, until clocks reach what a power limit sustains */
+	double preheat_seconds;
 };
 extern const struct key sampling_keys[];
 struct sampling sampling_from(const struct section *section);

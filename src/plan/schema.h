@@ -21,14 +21,16 @@ extern const struct schema schema_limits; /* the same for a file of limits */
 
 /* keys.c; each ends with { 0 }. */
 extern const struct key run_keys[];
-extern const struct key report_keys[]; /* report/page/settings.c, which knows what a page can show */
+/* report/page/settings.c, which knows what a page can show */
+extern const struct key report_keys[];
 extern const struct key limit_keys[];
 extern const struct key
 	suite_keys[]; /* of every [suite], in addition to its own and the sampling keys */
 
 /* Walks the keys of a section in the order in which they are shown. */
 struct key_walk {
-	const struct key *tables[3]; /* NULL: none; a key of a later one that an earlier one names as well is left out */
+	/* NULL: none; a key of a later one that an earlier one names as well is left out */
+	const struct key *tables[3];
 	size_t table, at;
 };
 /* `suite`: for kind "suite", else NULL. */

@@ -42,7 +42,10 @@ struct run;
 enum suite_processes {
 	/* One worker process runs all cases; a case may open several devices in it. */
 	SUITE_ONE_PROCESS,
-	/* One process (rank) per device of the case; run->world joins them, run->devices holds the rank's own. */
+	/*
+	 * One process (rank) per device of the case; run->world joins them, run->devices holds the
+	 * rank's own.
+	 */
 	SUITE_PROCESS_PER_DEVICE
 };
 
@@ -50,56 +53,64 @@ struct suite {
 	const char *name;
 	const char *summary; /* one line for `list suites` and the report */
 	/*
-	 * Ends with { 0 }; NULL: none. The sampling keys (plan/sampling_rules.h) come on top; one that is here as well has
-	 * this default.
+	 * Ends with { 0 }; NULL: none. The sampling keys (plan/sampling_rules.h) come on top; one
+	 * that is here as well has this default.
 	 */
 	const struct key *keys;
-	const char *const *axes; /* list keys that span the sweep, in id order; NULL-terminated; NULL: none */
+	/* list keys that span the sweep, in id order; NULL-terminated; NULL: none */
+	const char *const *axes;
 	const struct metric *metrics; /* ends with { 0 } */
-	/* How pages show its cases (result/presentation.h). Each list ends with { 0 }; NULL: none. */
+	/*
+	 * How pages show its cases (result/presentation.h). Each list ends with { 0 }; NULL: none.
+	 */
 	const struct figure_row *figures; /* NULL: headline metrics over size */
 	const struct table_row *tables;
 	const struct word_row *words;
 	const struct role_row *roles;
-	const struct aspect_row *aspects; /* what acceptance looks at; ends with { 0 }; NULL: none of it */
+	/* what acceptance looks at; ends with { 0 }; NULL: none of it */
+	const struct aspect_row *aspects;
 	enum suite_processes processes;
 	bool fresh_processes; /* run->fork_server starts processes that have not touched a device */
 
 	/*
-	 * Places one point of the sweep: plan_add() / plan_add_each() / plan_add_skipped(), or nothing for a
-	 * combination that makes no sense. May change the copy `point` (memory, setup estimate).
+	 * Places one point of the sweep: plan_add() / plan_add_each() / plan_add_skipped(), or
+	 * nothing for a combination that makes no sense. May change the copy `point` (memory, setup
+	 * estimate).
 	 * NULL: each point on each device.
 	 */
 	enum status (*expand)(struct plan *plan, struct plan_case *point, struct error *err);
 
 	/*
-	 * Carries out one case. STATUS_UNSUPPORTED and STATUS_INTERRUPTED become SKIPPED, STATUS_MISMATCH FAILED, any
-	 * other failure ERROR, each with err->message as its reason; metrics recorded before are kept.
+	 * Carries out one case. STATUS_UNSUPPORTED and STATUS_INTERRUPTED become SKIPPED,
+	 * STATUS_MISMATCH FAILED, any other failure ERROR, each with err->message as its reason;
+	 * metrics recorded before are kept.
 	 */
 	enum status (*run)(struct run *run, struct error *err);
 
 	/*
-	 * Concurrent groups: consecutive cases of one section that run at the same time or share what they need.
-	 * groups_with() returns true if `other` may join the `count` cases of `group` (both NULL: never), `state` being
-	 * that of open_state();
-	 * run_group() carries them out, errs[i] being what run() would have said of runs[i]. Every case keeps its
-	 * own metrics, samples and verification. A group that ends with a broken device, a crash or a hang is
-	 * carried out again case by case, so it costs none of them.
+	 * Concurrent groups: consecutive cases of one section that run at the same time or share
+	 * what they need. groups_with() returns true if `other` may join the `count` cases of
+	 * `group` (both NULL: never), `state` being that of open_state();
+	 * run_group() carries them out, errs[i] being what run() would have said of runs[i]. Every
+	 * case keeps its own metrics, samples and verification. A group that ends with a broken
+	 * device, a crash or a hang is carried out again case by case, so it costs none of them.
 	 */
 	bool (*groups_with)(const void *state, const struct plan_case *const *group, size_t count,
 			    const struct plan_case *other);
 	void (*run_group)(struct run *const *runs, size_t count, struct error *errs);
 
 	/*
-	 * Completes a finished case with metrics that need other cases: run_value() through `run`, which has no device. In
-	 * the conductor, when all cases have run, for each that is OK; `all` has them. NULL: nothing.
+	 * Completes a finished case with metrics that need other cases: run_value() through `run`,
+	 * which has no device. In the conductor, when all cases have run, for each that is OK;
+	 * `all` has them. NULL: nothing.
 	 */
 	void (*derive)(struct run *run, const struct result *all);
 
 	/*
-	 * State kept from case to case of one process, such as connections: run->suite_state. The worker opens it before
-	 * the suite's first case, and closes it, while devices are still open, before another suite's cases or the end;
-	 * closing takes back what cases have switched. NULL: the suite keeps nothing, and the state is NULL.
+	 * State kept from case to case of one process, such as connections: run->suite_state. The
+	 * worker opens it before the suite's first case, and closes it, while devices are still
+	 * open, before another suite's cases or the end; closing takes back what cases have
+	 * switched. NULL: the suite keeps nothing, and the state is NULL.
 	 */
 	void *(*open_state)(void);
 	void (*close_state)(void *state);

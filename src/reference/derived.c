@@ -5,9 +5,10 @@
 #include "base/memory.h"
 
 /*
- * FLOP (int8: operations) of one multiprocessor in one clock, a multiply-add being two, dense. Sources: CUDA C++ Programming
- * Guide, "Arithmetic Instructions" (native throughput by compute capability); tensor cores by NVIDIA's white papers on
- * Volta, Turing, Ampere (GA100 and GA102), Ada, Hopper and Blackwell. 0: not known, or the chip has none.
+ * FLOP (int8: operations) of one multiprocessor in one clock, a multiply-add being two, dense.
+ * Sources: CUDA C++ Programming Guide, "Arithmetic Instructions" (native throughput by compute
+ * capability); tensor cores by NVIDIA's white papers on Volta, Turing, Ampere (GA100 and GA102),
+ * Ada, Hopper and Blackwell. 0: not known, or the chip has none.
  */
 struct rate {
 	int capability;
@@ -83,7 +84,10 @@ static bool arithmetic(const struct device_info *device, const char *key, double
 	return *value > 0;
 }
 
-/* GT/s x lanes x line coding / 8, one direction. Generations 1 and 2 send 10 bits per byte, later ones 130 per 128. */
+/*
+ * GT/s x lanes x line coding / 8, one direction. Generations 1 and 2 send 10 bits per byte, later
+ * ones 130 per 128.
+ */
 static bool pcie(const struct device_info *device, const char *key, double *value,
 		 struct text *words)
 {
@@ -123,7 +127,10 @@ static bool memory(const struct device_info *device, const char *key, double *va
 	return *value > 0;
 }
 
-/* One link, one direction; by the white papers of Pascal, Volta, Ampere (GA100, GA102), Hopper and Blackwell. */
+/*
+ * One link, one direction; by the white papers of Pascal, Volta, Ampere (GA100, GA102), Hopper and
+ * Blackwell.
+ */
 static bool nvlink(const struct device_info *device, const char *key, double *value,
 		   struct text *words)
 {

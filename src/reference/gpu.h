@@ -2,11 +2,12 @@
  * Published knowledge about GPU models: data sheets and figures that others measured.
  * configs/gpus/NAME.ini, compiled in; NAME is also that of the model's limits (configs/limits).
  *
- *	[gpu]
- *	name = H200 SXM 141GB            ; for people
- *	label = H200                     ; for people in a hurry: a column's head
- *	match = NVIDIA H200 | H200 SXM*  ; device names, as the driver has them; * at the end: anything follows
- *	source = where the data sheet's figures come from
+ *      [gpu]
+ *      name = H200 SXM 141GB            ; for people
+ *      label = H200                     ; for people in a hurry: a column's head
+ *      match = NVIDIA H200 | H200 SXM*  ; device names, as the driver has them; * at the end:
+ *                                       anything follows
+ *      source = where the data sheet's figures come from
  *
  *	[read]                           ; read in a public source
  *	memory_bandwidth = 4800 GB/s
@@ -24,10 +25,11 @@
  *	source = DB                      ; configs/gpus/sources.ini: [source DB] title, where, kind
  *	above_peak = boost               ; allows a value above the data sheet, and says why
  *
- * Keys of data sheets: figures that limits may refer to (plan/limits/spec_keys.h), counts and words (sheet.h).
- * Every function takes figures in SI base units.
+ * Keys of data sheets: figures that limits may refer to (plan/limits/spec_keys.h), counts and words
+ * (sheet.h). Every function takes figures in SI base units.
  *
- * Adding a GPU model or a published figure: one file, or one section, there; its source in configs/gpus/sources.ini.
+ * Adding a GPU model or a published figure: one file, or one section, there; its source in
+ * configs/gpus/sources.ini.
  */
 #ifndef GPUPROOF_REFERENCE_GPU_H
 #define GPUPROOF_REFERENCE_GPU_H

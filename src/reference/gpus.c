@@ -1,4 +1,6 @@
-/* The shipped models and sources, read once. A file that is broken is a bug: tests read every one. */
+/*
+ * The shipped models and sources, read once. A file that is broken is a bug: tests read every one.
+ */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,10 +1,13 @@
 /*
- * Populations: values of good cards of a GPU model, measured with this program. Only they reveal a fault that all devices of a node share.
+ * Populations: values of good cards of a GPU model, measured with this program. Only they reveal a
+ * fault that all devices of a node share.
  *
- * configs/population/NAME.ini (compiled in), and a site's own file, which `gpuproof population add` writes:
+ * configs/population/NAME.ini (compiled in), and a site's own file, which `gpuproof population add`
+ * writes:
  *
- *	[population]
- *	shipped = no                  ; in a site's own file: the cards that come with the program do not count
+ *      [population]
+ *      shipped = no                  ; in a site's own file: the cards that come with the program
+ *                                    do not count
  *
  *	[card GPU-8f1c2d3e-...]       ; its UUID, or a pseudonym of it
  *	model = NVIDIA H200           ; as the driver has it
@@ -31,11 +34,11 @@
  *	spread = 0.3 %                ; standard deviation within a kind
  *	origin = where the numbers come from
  *
- * Units are "B/s" and "FLOP/s": rates, of which more is better. Nothing is compared across models, cases or preheating.
- * Ownership: `char *` belong to their struct.
+ * Units are "B/s" and "FLOP/s": rates, of which more is better. Nothing is compared across models,
+ * cases or preheating. Ownership: `char *` belong to their struct.
  *
- * Adding good cards: by `gpuproof population add` from results of cards that are known to be good, and to be different
- * cards.
+ * Adding good cards: by `gpuproof population add` from results of cards that are known to be good,
+ * and to be different cards.
  */
 #ifndef GPUPROOF_REFERENCE_POPULATION_H
 #define GPUPROOF_REFERENCE_POPULATION_H
@@ -80,17 +83,23 @@ struct population_figure {
 struct population {
 	struct population_card *cards;
 	size_t card_count, card_capacity;
-	size_t *slots; /* cards by the hash of their ids: index + 1, 0: free */
+	size_t *slots;     /* cards by the hash of their ids: index + 1, 0: free */
 	size_t slot_count; /* 0 or a power of two */
 	struct population_figure *figures;
 	size_t figure_count, figure_capacity;
 	bool without_shipped; /* the own file says so */
 };
 
-/* Adds the text of one file, whose messages begin with `name`:LINE. A card that is there already, from another file, is replaced. */
+/*
+ * Adds the text of one file, whose messages begin with `name`:LINE. A card that is there already,
+ * from another file, is replaced.
+ */
 enum status population_read(struct population *p, const char *name, const char *text, size_t length,
 			    bool shipped, struct error *err);
-/* The shipped cards (unless the own file says shipped = no), and those of the file `own`; NULL: there is none. */
+/*
+ * The shipped cards (unless the own file says shipped = no), and those of the file `own`; NULL:
+ * there is none.
+ */
 enum status population_load(struct population *p, const char *own, struct error *err);
 /* A site's own file alone, to add to it. A file that is not there yet is empty. */
 enum status population_load_own(struct population *p, const char *path, struct error *err);
@@ -112,8 +121,9 @@ struct population_value *population_append_value(struct population_figure *figur
 /* `cards`: as in struct population_value; replaces the value that they have. */
 void population_set_value(struct population_figure *figure, const char *cards, double value);
 /*
- * True if a text from a result can be written as one value and is read back unchanged: one line of at most 180
- * bytes without control characters, nothing that would begin a comment, no blanks around it.
+ * True if a text from a result can be written as one value and is read back unchanged: one line of
+ * at most 180 bytes without control characters, nothing that would begin a comment, no blanks
+ * around it.
  */
 bool population_text_fits(const char *text);
 /* A card's name: that, without blanks and + = : [ ], and at most 44 bytes. */
@@ -123,16 +133,20 @@ char *population_to_text(const struct population *p);
 
 /* Values of one figure on one model. */
 struct population_sample {
-	double *values; /* ascending; a kind's are spread around its centre as normal quantiles are */
+	/* ascending; a kind's are spread around its centre as normal quantiles are */
+	double *values;
 	size_t count;
-	size_t cards;      /* different ones */
-	size_t of_kinds;   /* number of cards known only by their kind */
-	size_t own;        /* number of cards from the site's own file */
+	size_t cards;             /* different ones */
+	size_t of_kinds;          /* number of cards known only by their kind */
+	size_t own;               /* number of cards from the site's own file */
 	char first[16], last[16]; /* days of the measurements; "" */
 	char driver[64];          /* the one, or "several drivers"; "" */
 };
 
-/* `without`: ids of cards that must not be their own yardstick, NULL-terminated. count 0: nothing is known. */
+/*
+ * `without`: ids of cards that must not be their own yardstick, NULL-terminated. count 0: nothing
+ * is known.
+ */
 struct population_sample population_sample(const struct population *p, const char *model,
 					   const char *point, const char *preheat,
 					   const char *metric, const char *const *without);

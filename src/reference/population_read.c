@@ -223,8 +223,8 @@ static void check_figure(struct reading *r)
 	qsort(sorted, f->count, sizeof(*sorted), by_cards);
 	for (size_t k = 1; k < f->count; k++)
 		if (*sorted[k]->cards && strcmp(sorted[k - 1]->cards, sorted[k]->cards) == 0)
-			complain(r, sorted[k]->line,
-				 "%.100s is repeated: a card counts once", sorted[k]->cards);
+			complain(r, sorted[k]->line, "%.100s is repeated: a card counts once",
+				 sorted[k]->cards);
 	free(sorted);
 }
 
@@ -361,7 +361,8 @@ static void on_heading(struct reading *r, size_t line, const char *key, const ch
 	else if (member && strcmp(key, "measured") == 0 && !is_day(value))
 		complain(r, line, "measured = %.60s: a day like 2026-11-20", value);
 	else if (member)
-		take(member, member == &r->heading.metric ? current_name(NAME_METRIC, "", value) : value);
+		take(member,
+		     member == &r->heading.metric ? current_name(NAME_METRIC, "", value) : value);
 	else if (r->section == SECTION_FIGURE)
 		add_value(r, line, key, value);
 	else if (strcmp(key, "spread") != 0)

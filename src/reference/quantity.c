@@ -12,61 +12,61 @@
 #define LATENCY "Latency"
 #define TRAINING "Training"
 
-#define PEAK(key)                                                                                  \
-	{                                                                                          \
-		key, NULL                                                                          \
+#define PEAK(key)         \
+	{                 \
+		key, NULL \
 	}
-#define LINK                                                                                       \
-	{                                                                                          \
-		"nvlink_bandwidth", "pcie_bandwidth"                                               \
+#define LINK                                         \
+	{                                            \
+		"nvlink_bandwidth", "pcie_bandwidth" \
 	}
-#define NOTHING                                                                                    \
-	{                                                                                          \
-		NULL, NULL                                                                         \
+#define NOTHING            \
+	{                  \
+		NULL, NULL \
 	}
 
 /* One pass over arrays, BabelStream's count of bytes. */
-#define STREAM(name_, title_, operation_)                                                          \
-	{                                                                                          \
-		.name = name_, .unit = "B/s", .better = BETTER_HIGHER, .title = title_,            \
-		.group = MEMORY, .peak = PEAK("memory_bandwidth"), .peak_factor = 1,               \
-		.metric = "stream.bandwidth", .parameters = {                                      \
-			{ "operation", operation_ },                                               \
-			{ "precision", "fp64" }                                                    \
-		}                                                                                  \
+#define STREAM(name_, title_, operation_)                                               \
+	{                                                                               \
+		.name = name_, .unit = "B/s", .better = BETTER_HIGHER, .title = title_, \
+		.group = MEMORY, .peak = PEAK("memory_bandwidth"), .peak_factor = 1,    \
+		.metric = "stream.bandwidth", .parameters = {                           \
+			{ "operation", operation_ },                                    \
+			{ "precision", "fp64" }                                         \
+		}                                                                       \
 	}
-#define GEMM(name_, title_, peak_, precision_, from_, to_)                                         \
-	{                                                                                          \
-		.name = name_, .unit = "FLOP/s", .better = BETTER_HIGHER, .title = title_,         \
-		.group = ARITHMETIC, .peak = peak_, .peak_factor = 1,                              \
-		.metric = precision_ ? "matmul.throughput" : NULL,                                 \
-		.parameters = { { "precision", precision_ } }, .capability_from = from_,           \
-		.capability_to = to_                                                               \
+#define GEMM(name_, title_, peak_, precision_, from_, to_)                                 \
+	{                                                                                  \
+		.name = name_, .unit = "FLOP/s", .better = BETTER_HIGHER, .title = title_, \
+		.group = ARITHMETIC, .peak = peak_, .peak_factor = 1,                      \
+		.metric = precision_ ? "matmul.throughput" : NULL,                         \
+		.parameters = { { "precision", precision_ } }, .capability_from = from_,   \
+		.capability_to = to_                                                       \
 	}
-#define HOST_LINK(name_, title_, direction_)                                                       \
-	{                                                                                          \
-		.name = name_, .unit = "B/s", .better = BETTER_HIGHER, .title = title_,            \
-		.group = LINKS, .peak = PEAK("pcie_bandwidth"), .peak_factor = 1,                  \
-		.metric = "transfer.bandwidth", .parameters = {                                    \
-			{ "direction", direction_ },                                               \
-			{ "memory", "pinned" }                                                     \
-		}                                                                                  \
+#define HOST_LINK(name_, title_, direction_)                                            \
+	{                                                                               \
+		.name = name_, .unit = "B/s", .better = BETTER_HIGHER, .title = title_, \
+		.group = LINKS, .peak = PEAK("pcie_bandwidth"), .peak_factor = 1,       \
+		.metric = "transfer.bandwidth", .parameters = {                         \
+			{ "direction", direction_ },                                    \
+			{ "memory", "pinned" }                                          \
+		}                                                                       \
 	}
-#define PEER(name_, title_, direction_, factor_)                                                   \
-	{                                                                                          \
-		.name = name_, .unit = "B/s", .better = BETTER_HIGHER, .title = title_,            \
-		.group = LINKS, .peak = LINK, .peak_factor = factor_,                              \
-		.metric = "transfer.bandwidth", .parameters = {                                    \
-			{ "direction", direction_ },                                               \
-			{ "access", "on" }                                                         \
-		}                                                                                  \
+#define PEER(name_, title_, direction_, factor_)                                        \
+	{                                                                               \
+		.name = name_, .unit = "B/s", .better = BETTER_HIGHER, .title = title_, \
+		.group = LINKS, .peak = LINK, .peak_factor = factor_,                   \
+		.metric = "transfer.bandwidth", .parameters = {                         \
+			{ "direction", direction_ },                                    \
+			{ "access", "on" }                                              \
+		}                                                                       \
 	}
-#define LAUNCH(name_, title_, operation_)                                                          \
-	{                                                                                          \
-		.name = name_, .unit = "s", .better = BETTER_LOWER, .title = title_,               \
-		.group = LATENCY, .metric = "launch.time", .parameters = {                         \
-			{ "operation", operation_ }                                                \
-		}                                                                                  \
+#define LAUNCH(name_, title_, operation_)                                            \
+	{                                                                            \
+		.name = name_, .unit = "s", .better = BETTER_LOWER, .title = title_, \
+		.group = LATENCY, .metric = "launch.time", .parameters = {           \
+			{ "operation", operation_ }                                  \
+		}                                                                    \
 	}
 /* No metric of this program: known only from publications. */
 #define PUBLISHED(name_, unit_, better_, title_, group_)                                           \
@@ -119,7 +119,8 @@ const struct quantity quantities[] = {
 	GEMM("gemm_tf32", "TF32 GEMM", PEAK("tf32_tensor"), "tf32", 80, 0),
 	GEMM("gemm_fp16_storage", "FP16 storage, FP32 arithmetic", PEAK("fp32"), "fp16", 0, 69),
 	GEMM("gemm_fp16_tensor", "FP16 GEMM, tensor cores", PEAK("fp16_tensor"), "fp16", 70, 0),
-	GEMM("gemm_fp16", "FP16 arithmetic without tensor cores", PEAK("fp16"), "fp16_acc16", 53, 69),
+	GEMM("gemm_fp16", "FP16 arithmetic without tensor cores", PEAK("fp16"), "fp16_acc16", 53,
+	     69),
 	GEMM("gemm_bf16", "BF16 GEMM, tensor cores", PEAK("bf16_tensor"), "bf16", 80, 0),
 	GEMM("gemm_fp8", "FP8 GEMM, tensor cores", PEAK("fp8_tensor"), "fp8", 89, 0),
 	{ .name = "gemm_int8",
@@ -159,7 +160,7 @@ const struct quantity quantities[] = {
 		  LATENCY),
 	PUBLISHED("training_rate", "images/s", BETTER_HIGHER, "Training", TRAINING),
 	PUBLISHED("training_step", "s", BETTER_LOWER, "Training step", TRAINING),
-	{ 0 }
+	{ 0 },
 };
 
 const struct quantity *quantity_find(const char *name)

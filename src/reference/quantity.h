@@ -1,6 +1,7 @@
 /*
- * Quantities that others publish and gpuproof measures: what bounds each on a data sheet, and which of gpuproof's
- * metrics with which parameters is the same thing. Used for published values, for percent of peak and for comparisons.
+ * Quantities that others publish and gpuproof measures: what bounds each on a data sheet, and which
+ * of gpuproof's metrics with which parameters is the same thing. Used for published values, for
+ * percent of peak and for comparisons.
  *
  * Adding one: a row in quantity.c. Of several rows that fit a case the first counts.
  */
@@ -16,8 +17,8 @@ struct quantity {
 	enum better better;
 	const char *title; /* for people */
 	const char *group; /* heading in comparisons */
-	const char *
-		peak[2]; /* keys of data sheets: the first that is there; NULL: nothing bounds it */
+	/* keys of data sheets: the first that is there; NULL: nothing bounds it */
+	const char *peak[2];
 	double peak_factor; /* how many times the peak it may reach */
 	/* The same in gpuproof; NULL: it does not measure this. */
 	const char *metric;

@@ -52,7 +52,7 @@ static const struct sheet_key keys[] = {
 	{ "last_driver", NULL, "" },
 	{ "variant", NULL, "" },
 	{ "note", NULL, "" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct sheet_key *sheet_key_find(const char *name, struct sheet_key *found)

@@ -1,5 +1,6 @@
 /*
- * Keys of data sheets in addition to the figures that limits may refer to (plan/limits/spec_keys.h).
+ * Keys of data sheets in addition to the figures that limits may refer to
+ * (plan/limits/spec_keys.h).
  *
  * Adding one: a row in sheet.c.
  */

@@ -13,19 +13,23 @@
 #include "result/result.h"
 
 struct report_options {
-	const char *output;       /* path of the HTML file; written atomically. "-": standard output */
+	/* path of the HTML file; written atomically. "-": standard output */
+	const char *output;
 	const char *template_dir; /* templates that override the embedded ones, or NULL */
 	const char *title;        /* NULL: from the result */
 	/*
-	 * Ids of GPUs (gpuproof list gpus) to compare with, or "all", and which one is 1x. NULL: what
-	 * the first result's [report] section says; "": none.
+	 * Ids of GPUs (gpuproof list gpus) to compare with, or "all", and which one is 1x. NULL:
+	 * what the first result's [report] section says; "": none.
 	 */
 	const char *reference, *baseline;
-	/* Memory limits for which the best strategy is named (report/strategies/strategies_limit.h); NULL: as [report] says. */
+	/*
+	 * Memory limits for which the best strategy is named
+	 * (report/strategies/strategies_limit.h); NULL: as [report] says.
+	 */
 	const char *memory_limits;
 	/*
-	 * The section of claims (report/claims/claims_read.h): "" the shipped ones, else those of this file. NULL: what the
-	 * first result's [report] says.
+	 * The section of claims (report/claims/claims_read.h): "" the shipped ones, else those of
+	 * this file. NULL: what the first result's [report] says.
 	 */
 	const char *claims;
 	/*
@@ -34,7 +38,10 @@ struct report_options {
 	 * page can still be moved alone.
 	 */
 	bool separate_css;
-	/* A link to the acceptance page of the same result (report/acceptance/acceptance.h); NULL: there is none. */
+	/*
+	 * A link to the acceptance page of the same result (report/acceptance/acceptance.h); NULL:
+	 * there is none.
+	 */
 	const char *acceptance_page;
 };
 
@@ -47,8 +54,8 @@ enum status report_render(const struct result *results, size_t count,
 			  const struct report_options *options, struct text *html,
 			  struct error *err);
 /*
- * Writes the embedded templates into `directory`. Files there that say something else were edited: STATUS_USAGE, and nothing
- * is written, unless `force`.
+ * Writes the embedded templates into `directory`. Files there that say something else were edited:
+ * STATUS_USAGE, and nothing is written, unless `force`.
  */
 enum status report_dump_templates(const char *directory, bool force, struct error *err);
 

@@ -1,8 +1,10 @@
 /*
- * The aspects of a device that acceptance examines. Each check is about one of these aspects, and a run may promise some of them
- * ([run] promises): a promised aspect that nothing judged leaves the verdict open (judge/aspects.c).
+ * The aspects of a device that acceptance examines. Each check is about one of these aspects, and a
+ * run may promise some of them ([run] promises): a promised aspect that nothing judged leaves the
+ * verdict open (judge/aspects.c).
  *
- * The aspect of a metric is given in its suite's file, as `const struct aspect_row` rows (src/plan/suite.h):
+ * The aspect of a metric is given in its suite's file, as `const struct aspect_row` rows
+ * (src/plan/suite.h):
  *
  *	static const struct aspect_row transfer_kinds[] = {
  *		{ "transfer.bandwidth", "direction", "local", ASPECT_MEMORY },

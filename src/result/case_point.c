@@ -1,8 +1,8 @@
 /*
  * The point of a case: what it measured, without the devices it measured it on.
  *
- * Ids are for people and as keys. A case carries its axes and devices as fields, and this file alone derives them from
- * an id, for documents that were written before the fields existed.
+ * Ids are for people and as keys. A case carries its axes and devices as fields, and this file
+ * alone derives them from an id, for documents that were written before the fields existed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +103,10 @@ void series_point_of_id(const char *id, char **section, char **point)
 	*point = xstrndup(id, point_length(id));
 }
 
-/* True if [piece, piece + length) is how an id writes this parameter: "arena" or, labelled, "accumulate=16". */
+/*
+ * True if [piece, piece + length) is how an id writes this parameter: "arena" or, labelled,
+ * "accumulate=16".
+ */
 static bool is_piece(const struct case_parameter *p, const char *piece, size_t length,
 		     bool *labelled)
 {
@@ -120,8 +123,9 @@ static bool is_piece(const struct case_parameter *p, const char *piece, size_t l
 }
 
 /*
- * The axes that [begin, end) names, in the order of the parameters. From the end: where several parameters may be "none", an
- * id names the last ones. False: pieces are left that are no parameters.
+ * The axes that [begin, end) names, in the order of the parameters. From the end: where several
+ * parameters may be "none", an id names the last ones. False: pieces are left that are no
+ * parameters.
  */
 static bool match_pieces(struct case_result *c, const char *begin, const char *end)
 {

@@ -6,12 +6,17 @@
 #include "result/result_fields.h"
 
 /* By bit of enum device_capability. */
-static const char *const capability_words[] = { "fp64", "fp32", "tf32", "fp16", "bf16", "pools",
-						"collectives", "shares_host_memory", "fp8", "int8",
-						"fp16_acc16", "wgmma", "host", "tensor_cores", NULL };
+static const char *const capability_words[] = {
+	"fp64", "fp32",         "tf32",        "fp16",
+	"bf16", "pools",        "collectives", "shares_host_memory",
+	"fp8",  "int8",         "fp16_acc16",  "wgmma",
+	"host", "tensor_cores", NULL
+};
 
-#define DEVICE(member, codec_, ...) \
-	{ .name = #member, .codec = &codec_, FIELD_AT(device_info, member), __VA_ARGS__ }
+#define DEVICE(member, codec_, ...)                                                           \
+	{                                                                                     \
+		.name = #member, .codec = &codec_, FIELD_AT(device_info, member), __VA_ARGS__ \
+	}
 /* Zero means unknown: null. */
 #define DEVICE_NUMBER(member, codec_) DEVICE(member, codec_, .unknown = UNKNOWN_ZERO)
 
@@ -43,13 +48,13 @@ const struct field device_info_fields[] = {
 	DEVICE(capabilities, codec_flags, .words = capability_words),
 	{ .name = "peers", .codec = &codec_bits, FIELD_AT(device_info, peers) },
 	DEVICE(nvlink_count, codec_int),
-	{ 0 }
+	{ 0 },
 };
 
 static const struct field fact_fields[] = {
 	{ .name = "name", .codec = &codec_string, FIELD_AT(fact, name) },
 	{ .name = "value", .codec = &codec_string, FIELD_AT(fact, value) },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct field component_fields[] = {
@@ -57,21 +62,24 @@ static const struct field component_fields[] = {
 	{ .name = "present", .codec = &codec_bool, FIELD_AT(component, present) },
 	{ .name = "version", .codec = &codec_chars, FIELD_AT(component, version) },
 	{ .name = "detail", .codec = &codec_chars, FIELD_AT(component, detail) },
-	{ 0 }
+	{ 0 },
 };
 
 static const char *const severity_words[] = { "ok", "note", "warning", "error", NULL };
 
 const struct field finding_fields[] = {
-	{ .name = "severity", .codec = &codec_enum, FIELD_AT(finding, severity), .words = severity_words },
+	{ .name = "severity",
+	  .codec = &codec_enum,
+	  FIELD_AT(finding, severity),
+	  .words = severity_words },
 	{ .name = "subject", .codec = &codec_chars, FIELD_AT(finding, subject) },
 	{ .name = "text", .codec = &codec_chars, FIELD_AT(finding, text) },
-	{ 0 }
+	{ 0 },
 };
 
 /* Reads a struct that owns no memory. */
-static enum status parse_flat(const char *text, size_t length, const struct field *fields, void *base,
-			      size_t size, struct error *err)
+static enum status parse_flat(const char *text, size_t length, const struct field *fields,
+			      void *base, size_t size, struct error *err)
 {
 	enum status status;
 

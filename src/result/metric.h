@@ -1,4 +1,7 @@
-/* A metric: a named quantity with unit and direction; a row of its suite's table (src/plan/suite.h). */
+/*
+ * A metric: a named quantity with unit and direction; a row of its suite's table
+ * (src/plan/suite.h).
+ */
 #ifndef GPUPROOF_RESULT_METRIC_H
 #define GPUPROOF_RESULT_METRIC_H
 
@@ -10,19 +13,22 @@ enum better { BETTER_HIGHER, BETTER_LOWER, BETTER_NONE };
 enum metric_kind {
 	METRIC_TIMED, /* rates and times of a device; by unit: B/s a bandwidth, FLOP/s a product */
 	METRIC_HOST,  /* a time that the CPU and the operating system decide */
-	METRIC_EXACT, /* counted or computed, not timed: no launch changes it, the worst one counts */
-	METRIC_OTHER /* timed, but neither one memory's or link's bandwidth nor a product: of several devices */
+	/* counted or computed, not timed: no launch changes it, the worst one counts */
+	METRIC_EXACT,
+	/* timed, but neither one memory's or link's bandwidth nor a product: of several devices */
+	METRIC_OTHER
 };
 
 struct metric {
 	const char *name; /* "transfer.bandwidth": suite.metric */
 	const char *unit; /* SI base: "B/s", "s", "FLOP/s", "B", "1" (a ratio) */
 	enum better better;
-	int headline; /* 1: the suite's main figure, shown first and charted */
+	int headline;     /* 1: the suite's main figure, shown first and charted */
 	const char *help; /* one line: its definition */
-	enum metric_kind kind; /* left out: METRIC_TIMED; what is in bytes and was not timed is exact anyhow */
-	const char *
-		title; /* "bus bandwidth"; NULL: the name's part after the suite, with spaces for underscores */
+	/* left out: METRIC_TIMED; what is in bytes and was not timed is exact anyhow */
+	enum metric_kind kind;
+	/* "bus bandwidth"; NULL: the name's part after the suite, with spaces for underscores */
+	const char *title;
 	bool percent; /* a part of one, which pages show in percent */
 	/* A parameter and the value of it with which the metric is METRIC_HOST; NULL: none. */
 	const char *host_parameter, *host_value;

@@ -14,8 +14,8 @@ size_t result_not_run(const struct result *result);
 bool result_is_incomplete(const struct result *result);
 
 /*
- * The exit code (cli/command.h) of the result: the more severe of how the run ended and of its judgement: 5 a wrong
- * result, 1 not accepted, 4 incomplete or inconclusive, 0.
+ * The exit code (cli/command.h) of the result: the more severe of how the run ended and of its
+ * judgement: 5 a wrong result, 1 not accepted, 4 incomplete or inconclusive, 0.
  */
 int result_exit_code(const struct result *result);
 

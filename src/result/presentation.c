@@ -108,7 +108,7 @@ static const struct field metric_rows[] = {
 	WORD(metric, title),
 	MARK(metric, percent),
 	WORD(metric, help),
-	{ 0 }
+	{ 0 },
 };
 
 static const struct field figure_rows[] = {
@@ -153,7 +153,7 @@ static const struct field role_rows[] = {
 	{ .name = "role", .codec = &codec_role, FIELD_AT(role_row, role) },
 	WORD(role_row, value),
 	WORD(role_row, sheet_key),
-	{ 0 }
+	{ 0 },
 };
 
 const struct field presentation_fields[] = {

@@ -1,9 +1,10 @@
 /*
- * How pages show a suite's cases, as data: the rows that a suite's file declares (src/plan/suite.h) and that a result
- * carries, once for each suite. src/report draws from these rows alone and knows no suite, no metric and no parameter by name.
+ * How pages show a suite's cases, as data: the rows that a suite's file declares (src/plan/suite.h)
+ * and that a result carries, once for each suite. src/report draws from these rows alone and knows
+ * no suite, no metric and no parameter by name.
  *
- * Each list ends with a row whose first member is NULL; a list that is NULL has no rows. A name may be that of a metric
- * ("transfer.bandwidth") or of a case's parameter ("direction").
+ * Each list ends with a row whose first member is NULL; a list that is NULL has no rows. A name may
+ * be that of a metric ("transfer.bandwidth") or of a case's parameter ("direction").
  *
  *	static const struct figure_row figures[] = {
  *		{ .metric = "launch.time", .kind = "lines", .axis = "nodes",
@@ -11,7 +12,8 @@
  *		{ 0 }
  *	};
  *
- * Adding a chart or a table: a row in the suite's file. Adding a kind of chart: src/report/chart/chart.h.
+ * Adding a chart or a table: a row in the suite's file. Adding a kind of chart:
+ * src/report/chart/chart.h.
  */
 #ifndef GPUPROOF_RESULT_PRESENTATION_H
 #define GPUPROOF_RESULT_PRESENTATION_H
@@ -20,33 +22,41 @@
 
 #include "result/metric.h"
 
-/* A chart. Without any, a suite's headline metrics are drawn as lines over size, or as bars where nothing is an axis. */
+/*
+ * A chart. Without any, a suite's headline metrics are drawn as lines over size, or as bars where
+ * nothing is an axis.
+ */
 struct figure_row {
 	const char *metric;
-	const char *
-		kind; /* "lines", "bars", "stacked" (bars in parts), "heatmap" (pairs of devices), "strip" (samples) */
+	/*
+	 * "lines", "bars", "stacked" (bars in parts), "heatmap" (pairs of devices), "strip"
+	 * (samples)
+	 */
+	const char *kind;
 	bool logarithmic; /* the metric's axis, where it helps */
 	double reference; /* where bars start; 0: at zero */
-	const char *
-		axis; /* parameter along x; NULL: a size that varies, else a number with enough values */
+	/* parameter along x; NULL: a size that varies, else a number with enough values */
+	const char *axis;
 	const char *facets[6]; /* one chart for each value of these parameters */
-	const char *
-		of; /* in the title: what is in the chart, where `only` leaves something out; NULL: all */
-	const char *only
-		[12]; /* a parameter and its values: cases with another one are not in the chart */
-	const char *bars
-		[6]; /* parameters that name a bar, the first its colour; others head groups. None: all name it */
-	const char
-		*compare[4]; /* parameter, value, base value: their ratio is told below the chart */
-	bool fitted;         /* times over sizes, with the latency and bandwidth that they fit */
-	const char *parts;   /* stacked: metrics whose names begin so add up to the metric */
-	const char *overlap
-		[4]; /* stacked: a part that another one contains, that other part, and the note that says so */
-	const char *
-		means; /* bars: the metric in words, where its title does not say it; NULL: it does */
+	/* in the title: what is in the chart, where `only` leaves something out; NULL: all */
+	const char *of;
+	/* a parameter and its values: cases with another one are not in the chart */
+	const char *only[12];
+	/*
+	 * parameters that name a bar, the first its colour; others head groups. None: all name it
+	 */
+	const char *bars[6];
+	/* parameter, value, base value: their ratio is told below the chart */
+	const char *compare[4];
+	bool fitted;       /* times over sizes, with the latency and bandwidth that they fit */
+	const char *parts; /* stacked: metrics whose names begin so add up to the metric */
+	/* stacked: a part that another one contains, that other part, and the note that says so */
+	const char *overlap[4];
+	/* bars: the metric in words, where its title does not say it; NULL: it does */
+	const char *means;
 	const char *ideal; /* bars: parameter whose number is the best possible value; NULL: none */
-	const char *together
-		[8]; /* heatmap: a parameter and its values for which a pair's two directions are one figure */
+	/* heatmap: a parameter and its values for which a pair's two directions are one figure */
+	const char *together[8];
 };
 
 /* A table: a row for each case that has the first column's metric. */
@@ -64,12 +74,18 @@ struct word_row {
 	const char *words;
 };
 
-/* Metrics, parameters and settings that a section of the page looks for; `value` where the comment names one. */
+/*
+ * Metrics, parameters and settings that a section of the page looks for; `value` where the comment
+ * names one.
+ */
 enum role {
 	/* Devices of a case with this value are a source and a destination: "cuda:0 → cuda:1". */
 	ROLE_ARROW,
 
-	/* Strategies: one training step split over devices in several ways (report/strategies/). Metrics: */
+	/*
+	 * Strategies: one training step split over devices in several ways (report/strategies/).
+	 * Metrics:
+	 */
 	ROLE_STEP_TIME, /* its presence makes a case a strategy */
 	ROLE_STRATEGY_MEMORY,
 	ROLE_SINGLE_TIME, /* the same step on one device */
@@ -91,7 +107,8 @@ enum role {
 	ROLE_BATCH_PER_DEVICE, /* with this value the batch is that of one device */
 	ROLE_WIDTH,
 	ROLE_PRECISION,
-	ROLE_SHEET_RATE, /* with this value the data sheet's rate is that of `sheet_key`; several rows */
+	/* with this value the data sheet's rate is that of `sheet_key`; several rows */
+	ROLE_SHEET_RATE,
 	/* Settings of the case's section: */
 	ROLE_LAYERS,
 	ROLE_DEPTH,
@@ -120,8 +137,8 @@ struct role_row {
 
 struct presentation {
 	const char *suite;
-	const struct metric
-		*metrics; /* a result has their name, unit, better, title, percent and help */
+	/* a result has their name, unit, better, title, percent and help */
+	const struct metric *metrics;
 	const struct figure_row *figures;
 	const struct table_row *tables;
 	const struct word_row *words;
@@ -138,7 +155,10 @@ struct result;
 
 /* Adds a copy to the result, unless it has one of that suite. */
 void result_present(struct result *result, const struct presentation *p);
-/* The suite's rows in the result; NULL: it carries none (an earlier program's result, or an imported one). */
+/*
+ * The suite's rows in the result; NULL: it carries none (an earlier program's result, or an
+ * imported one).
+ */
 const struct presentation *result_presentation(const struct result *result, const char *suite);
 /* Frees what was read or copied: not for rows of a suite's file. */
 void presentation_release(struct presentation *p);

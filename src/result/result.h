@@ -1,13 +1,13 @@
 /*
  * The result document: everything one run found out. The only thing that crosses from measuring to
- * judging and reporting. result_write() / result_read() (result_json.c) are its one file format; the
- * schema is src/result/result.schema.json, next to this. Quantities are in SI base units, numbers are numbers;
- * NaN means "unknown" and is null in JSON.
+ * judging and reporting. result_write() / result_read() (result_json.c) are its one file format;
+ * the schema is src/result/result.schema.json, next to this. Quantities are in SI base units,
+ * numbers are numbers; NaN means "unknown" and is null in JSON.
  *
- * RESULT_VERSION stays while documents of earlier programs still mean what they say. Members that are added are optional
- * (json_fields.h): older documents lack them and are read, older programs ignore them. A member that goes, changes its
- * meaning or gets another word needs a new version, and a reader of the old one. tests/data keeps results of every
- * version, and the tests read them.
+ * RESULT_VERSION stays while documents of earlier programs still mean what they say. Members that
+ * are added are optional (json_fields.h): older documents lack them and are read, older programs
+ * ignore them. A member that goes, changes its meaning or gets another word needs a new version,
+ * and a reader of the old one. tests/data keeps results of every version, and the tests read them.
  *
  * Ownership: `char *` and arrays belong to the struct they are in.
  */
@@ -33,38 +33,43 @@ struct verdicts; /* result/verdict.h */
 enum case_status { CASE_OK, CASE_SKIPPED, CASE_FAILED, CASE_ERROR };
 const char *case_status_name(enum case_status status); /* "OK", "SKIPPED", "FAILED", "ERROR" */
 
-enum stop_reason { /* in the result: "converged", "stable", "max_samples", ... */
-	STOP_CONVERGED,   /* the interval is narrower than the target */
-	STOP_STABLE,      /* more samples no longer narrow it */
-	STOP_MAX_SAMPLES,
-	STOP_MAX_TIME,
-	STOP_INTERRUPTED
+enum stop_reason {                 /* in the result: "converged", "stable", "max_samples", ... */
+		   STOP_CONVERGED, /* the interval is narrower than the target */
+		   STOP_STABLE,    /* more samples no longer narrow it */
+		   STOP_MAX_SAMPLES,
+		   STOP_MAX_TIME,
+		   STOP_INTERRUPTED
 };
 
 /* Summary of one series of samples (result/statistics.h computes it). Quantiles are type 7. */
 struct statistics {
 	size_t n;
 	double min, p5, q1, median, q3, p95, p99, max; /* p99: NaN unless n >= 100 and batch 1 */
-	double low, high;      /* 95 % interval of the median; NaN when n_eff < 6 */
-	double mad;            /* 1.4826 * median absolute deviation, floored (measurement noise) */
-	double relative_iqr;   /* (q3 - q1) / median */
+	double low, high;    /* 95 % interval of the median; NaN when n_eff < 6 */
+	double mad;          /* 1.4826 * median absolute deviation, floored (measurement noise) */
+	double relative_iqr; /* (q3 - q1) / median */
 	double autocorrelation; /* lag 1 */
-	double drift;          /* median of the last third over that of the first, minus 1 */
+	double drift;           /* median of the last third over that of the first, minus 1 */
 	bool noisy;
-	char noise[96];        /* "", or why: "MAD 3.1 %, drift 2 %" */
+	char noise[96]; /* "", or why: "MAD 3.1 %, drift 2 %" */
 };
 
-/* Raw samples of one timed quantity, one value per sample and per operation (batch divided out), to ten digits. */
+/*
+ * Raw samples of one timed quantity, one value per sample and per operation (batch divided out), to
+ * ten digits.
+ */
 struct series {
-	char *name;   /* "transfer.time" */
+	char *name;    /* "transfer.time" */
 	char unit[16]; /* "s" */
 	double *samples;
 	size_t count, capacity;
 	unsigned batch; /* operations per sample */
-	double first; /* the first sample ever, apart: cold effect; NaN when there was none */
+	double first;   /* the first sample ever, apart: cold effect; NaN when there was none */
 	enum stop_reason stop;
-	size_t warmup;  /* samples before these that were dropped because the level had not settled */
-	bool unsettled; /* the level still changed when its time was over: no figure of a steady state */
+	/* samples before these that were dropped because the level had not settled */
+	size_t warmup;
+	/* the level still changed when its time was over: no figure of a steady state */
+	bool unsettled;
 	struct statistics statistics;
 };
 
@@ -77,8 +82,8 @@ struct metric_value {
 	size_t n;     /* number of samples; 1: a single reading */
 	char *series; /* the series it was derived from; "" */
 	/*
-	 * One value per launch when there were several (judge/estimate/pool.h): value, low and high are then about all of them, n and
-	 * series about the first. Empty for a single launch.
+	 * One value per launch when there were several (judge/estimate/pool.h): value, low and high
+	 * are then about all of them, n and series about the first. Empty for a single launch.
 	 */
 	double *launches;
 	size_t launch_count;
@@ -86,7 +91,7 @@ struct metric_value {
 
 struct verification {
 	bool done;
-	char *method; /* "every byte against the generator", ... */
+	char *method;            /* "every byte against the generator", ... */
 	double error, tolerance; /* NaN when exact */
 };
 
@@ -95,16 +100,20 @@ struct telemetry_span {
 	double min, median, max;
 };
 
-/* The condition of the case's first device while its samples were taken (measure/telemetry/telemetry_window.h). */
+/*
+ * The condition of the case's first device while its samples were taken
+ * (measure/telemetry/telemetry_window.h).
+ */
 struct telemetry_during {
-	size_t readings;   /* 0: none were taken, and all else but the differences is unknown */
-	double interval;   /* seconds between two; NaN: unknown */
+	size_t readings; /* 0: none were taken, and all else but the differences is unknown */
+	double interval; /* seconds between two; NaN: unknown */
 	struct telemetry_span sm_clock_hz, memory_clock_hz, power_watts, temperature_celsius;
 	int64_t throttle_reasons; /* of all readings, ORed; -1 unknown */
-	size_t throttled;  /* readings with a reason that takes speed away (THROTTLE_SLOWS) */
+	size_t throttled; /* readings with a reason that takes speed away (THROTTLE_SLOWS) */
 	int64_t ecc_corrected, ecc_uncorrected, pcie_replays; /* from before to after; -1 unknown */
 	/*
-	 * Since the latest reading of the device, which may be several cases ago: readings take tens of milliseconds, so only one case every few seconds has one. -1: none in this case.
+	 * Since the latest reading of the device, which may be several cases ago: readings take
+	 * tens of milliseconds, so only one case every few seconds has one. -1: none in this case.
 	 */
 	int64_t nvlink_errors;
 };
@@ -118,8 +127,8 @@ struct timeline_row {
 };
 
 /*
- * One quantity over time, in equal intervals. Readings have all three (NaN: none in that interval); what only counts
- * up, or is a mask of bits, has `highest` alone: the last or all of the interval.
+ * One quantity over time, in equal intervals. Readings have all three (NaN: none in that interval);
+ * what only counts up, or is a mask of bits, has `highest` alone: the last or all of the interval.
  */
 struct time_quantity {
 	char *name, *unit; /* "power_watts", "W" */
@@ -127,7 +136,10 @@ struct time_quantity {
 	size_t lowest_count, mean_count, highest_count;
 };
 
-/* The condition of one device of a case that lasts (measure/telemetry/watch.h), and what was found wrong on it. */
+/*
+ * The condition of one device of a case that lasts (measure/telemetry/watch.h), and what was found
+ * wrong on it.
+ */
 struct watch {
 	char *device, *uuid;
 	double interval; /* seconds */
@@ -145,8 +157,9 @@ struct case_phase {
 };
 
 /*
- * A worker process that ended badly with no case in flight, or with several: what was left of those is done again, one by
- * one, so that it costs no case. The case says so that was carried out next, or the run's last one.
+ * A worker process that ended badly with no case in flight, or with several: what was left of those
+ * is done again, one by one, so that it costs no case. The case says so that was carried out next,
+ * or the run's last one.
  */
 struct lost_worker {
 	char *reason;   /* "rank 1 (cuda:1) killed by signal 11 (Segmentation fault)" */
@@ -154,7 +167,10 @@ struct lost_worker {
 	size_t device_count;
 };
 
-/* The name of the parameter that says how much a case moves or how large its operands are, in every suite that has one. */
+/*
+ * The name of the parameter that says how much a case moves or how large its operands are, in every
+ * suite that has one.
+ */
 #define PARAMETER_SIZE "size"
 
 struct case_parameter {
@@ -165,14 +181,14 @@ struct case_parameter {
 
 /* One axis of the sweep that distinguishes a case from the others of its section. */
 struct case_axis {
-	char *name,
-		*value; /* "size", "64MiB"; an empty name: ids of another program, whose axes are unknown */
+	/* "size", "64MiB"; an empty name: ids of another program, whose axes are unknown */
+	char *name, *value;
 	bool labelled; /* the id writes "size=64MiB" */
 };
 
 /*
- * The id is a key and a heading: suite, label, point and devices say what it is made of. Nothing but case_point.c takes ids
- * apart.
+ * The id is a key and a heading: suite, label, point and devices say what it is made of. Nothing
+ * but case_point.c takes ids apart.
  */
 struct case_result {
 	char *suite, *label, *id;
@@ -196,7 +212,7 @@ struct case_result {
 	struct telemetry_during during;
 	struct watch *watches; /* one per device; of few suites */
 	size_t watch_count, watch_capacity;
-	char *notes; /* anything a reader must know about this case; "" */
+	char *notes;  /* anything a reader must know about this case; "" */
 	char **paths; /* which code ran where there was a choice: "gemm_tensor: WMMA"; of rank 0 */
 	size_t path_count;
 	struct case_phase *phases; /* of rank 0; none: the suite names none */
@@ -217,29 +233,36 @@ struct result_setting {
 struct result {
 	int version;
 	char *gpuproof_version;
-	char *run_id;      /* random hex, one per run */
-	char *label;       /* [run] label */
+	char *run_id;             /* random hex, one per run */
+	char *label;              /* [run] label */
 	char *started, *finished; /* ISO 8601, UTC */
 	double seconds;
-	char *state; /* "complete", "interrupted", "incomplete" (the conductor died) */
+	char *state;   /* "complete", "interrupted", "incomplete" (the conductor died) */
 	char *command; /* how to repeat it */
 	int64_t seed;
-	size_t planned; /* cases the plan had; more than case_count when the run did not get to all */
-	bool samples_left_out; /* a copy for a page or a baseline: series have their statistics only */
+	/* cases the plan had; more than case_count when the run did not get to all */
+	size_t planned;
+	/* a copy for a page or a baseline: series have their statistics only */
+	bool samples_left_out;
 	char *config_name, *config_text; /* effective INI */
 	struct result_setting *settings;
 	size_t setting_count;
-	struct presentation *
-		presentations; /* how pages show each suite's cases; none: older or imported result */
+	/* how pages show each suite's cases; none: older or imported result */
+	struct presentation *presentations;
 	size_t presentation_count, presentation_capacity;
 	struct fact *environment; /* by allow-list: cpu, os, driver, cuda runtime, nccl, ... */
 	size_t environment_count;
-	/* The host's times for fixed pieces of work, before and after the cases (measure/yardstick.h); none: older result. */
+	/*
+	 * The host's times for fixed pieces of work, before and after the cases
+	 * (measure/yardstick.h); none: older result.
+	 */
 	struct metric_value *yardstick;
 	size_t yardstick_count, yardstick_capacity;
 	struct device_info *devices;
 	size_t device_count;
-	/* Findings of doctor before and after an acceptance run; in other runs only lost devices. */
+	/*
+	 * Findings of doctor before and after an acceptance run; in other runs only lost devices.
+	 */
 	struct finding *preflight, *postflight;
 	size_t preflight_count, postflight_count;
 	struct case_result *cases;
@@ -247,7 +270,9 @@ struct result {
 	struct verdicts *judgement; /* what it was judged to be; owned; NULL: nothing was judged */
 };
 
-/* Subject of an error in preflight: a device that the run was to have is there, but cannot be used. */
+/*
+ * Subject of an error in preflight: a device that the run was to have is there, but cannot be used.
+ */
 #define FINDING_LOST "devices"
 
 void result_release(struct result *result);
@@ -259,8 +284,8 @@ void metric_value_release(struct metric_value *metric);
 size_t result_lost_devices(const struct result *result);
 void case_result_release(struct case_result *c);
 /*
- * An empty case: zero, with telemetry and verification unknown. NULL strings are allowed and written as "";
- * after reading no string is NULL.
+ * An empty case: zero, with telemetry and verification unknown. NULL strings are allowed and
+ * written as ""; after reading no string is NULL.
  */
 void case_result_init(struct case_result *c);
 /* Appends `text` to the notes. */
@@ -275,13 +300,22 @@ struct series *case_result_add_times(struct case_result *result, const char *nam
 void watch_release(struct watch *watch);
 void telemetry_unknown(struct telemetry *telemetry);
 void telemetry_during_unknown(struct telemetry_during *during);
-/* The reasons that took speed away while the case ran or right after it, as far as known: some of THROTTLE_SLOWS. */
+/*
+ * The reasons that took speed away while the case ran or right after it, as far as known: some of
+ * THROTTLE_SLOWS.
+ */
 int64_t case_throttle_reasons(const struct case_result *c);
-/* "software power cap, thermal (hardware)": what slowed a device down, of NVML's mask; the caller frees it. */
+/*
+ * "software power cap, thermal (hardware)": what slowed a device down, of NVML's mask; the caller
+ * frees it.
+ */
 char *throttle_words(int64_t reasons);
 /* The same in the words of a page: "power cap, temperature, by hardware". */
 char *throttle_page_words(int64_t reasons);
-/* True if one of the reasons is a fault of cooling or power supply, which a software power cap is not. */
+/*
+ * True if one of the reasons is a fault of cooling or power supply, which a software power cap is
+ * not.
+ */
 bool throttle_is_fault(int64_t reasons);
 /* Appends an empty case whose fields the caller fills; valid until the next call. */
 struct case_result *result_add_case(struct result *result);
@@ -306,46 +340,61 @@ bool case_names_parameter(const struct case_result *c, const char *name);
 /* Appends an axis to the point. */
 void case_add_axis(struct case_result *c, const char *name, const char *value, bool labelled);
 void case_release_point(struct case_result *c);
-/* Replaces the point by that of the id: for documents without points. The case has suite, label and parameters. */
+/*
+ * Replaces the point by that of the id: for documents without points. The case has suite, label and
+ * parameters.
+ */
 void case_derive_point(struct case_result *c);
-/* The same for a series of a history, which has the id alone: "transfer:label" and case_point(); malloc'ed. */
+/*
+ * The same for a series of a history, which has the id alone: "transfer:label" and case_point();
+ * malloc'ed.
+ */
 void series_point_of_id(const char *id, char **section, char **point);
 const struct metric_value *case_metric(const struct case_result *c, const char *name);
 const struct series *case_series(const struct case_result *c, const char *name);
 /*
- * True if a metric is of no steady state: its series is unsettled; a timed metric of several series (it has an interval but
- * names none) is so when one of the case's is.
+ * True if a metric is of no steady state: its series is unsettled; a timed metric of several series
+ * (it has an interval but names none) is so when one of the case's is.
  */
 bool case_is_unsettled(const struct case_result *c, const struct metric_value *metric);
 const struct case_parameter *case_parameter(const struct case_result *c, const char *name);
 
 /*
- * JSON. Names of metrics, series, parameters and facts are the keys of JSON objects: each must be unique within its
- * case (of repeated ones the last is written). Text that is not UTF-8 is written with U+FFFD in its place.
- * Every reader zeroes its target first, and leaves it empty on failure.
+ * JSON. Names of metrics, series, parameters and facts are the keys of JSON objects: each must be
+ * unique within its case (of repeated ones the last is written). Text that is not UTF-8 is written
+ * with U+FFFD in its place. Every reader zeroes its target first, and leaves it empty on failure.
  */
 
 /*
- * Reads a result; errors name the file and the JSON path. Unknown members are ignored, a newer version refused, and so is
- * what makes no sense as a whole (result_check.h).
+ * Reads a result; errors name the file and the JSON path. Unknown members are ignored, a newer
+ * version refused, and so is what makes no sense as a whole (result_check.h).
  */
 enum status result_read(struct result *result, const char *path, struct error *err);
 /* The same from text. */
 enum status result_from_json(struct result *result, const char *text, size_t length,
 			     struct error *err);
-/* The same of a document whose samples were left out and that may not say so: a baseline of an earlier version. */
+/*
+ * The same of a document whose samples were left out and that may not say so: a baseline of an
+ * earlier version.
+ */
 enum status result_from_json_without_samples(struct result *result, const char *text, size_t length,
 					     struct error *err);
-/* Writes atomically: temporary file, fsync, rename; on failure the old file stays. Same result, same bytes. */
+/*
+ * Writes atomically: temporary file, fsync, rename; on failure the old file stays. Same result,
+ * same bytes.
+ */
 enum status result_write(const struct result *result, const char *path, struct error *err);
-/* The document as text (malloc'ed). Holds no '<', so it can be embedded in a page's <script> as it is. */
+/*
+ * The document as text (malloc'ed). Holds no '<', so it can be embedded in a page's <script> as it
+ * is.
+ */
 char *result_to_json(const struct result *result);
 /* The same without line breaks, a tenth shorter: for pages. */
 char *result_to_json_line(const struct result *result);
 
 /*
- * One finished case as one line of JSON without line breaks, and back (journal and worker pipe). Whether it makes sense
- * is for the caller to ask: case_result_check().
+ * One finished case as one line of JSON without line breaks, and back (journal and worker pipe).
+ * Whether it makes sense is for the caller to ask: case_result_check().
  */
 char *case_result_to_json(const struct case_result *c);
 enum status case_result_from_json(struct case_result *c, const char *text, size_t length,

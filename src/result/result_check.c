@@ -27,7 +27,10 @@ static int by_id(const void *a, const void *b)
 	return order ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/* `ids` in the order of the document; sorts them. `list` is the member whose elements have them as `member`. */
+/*
+ * `ids` in the order of the document; sorts them. `list` is the member whose elements have them as
+ * `member`.
+ */
 static enum status check_ids(struct id *ids, size_t count, const char *list, const char *member,
 			     struct error *err)
 {
@@ -40,15 +43,16 @@ static enum status check_ids(struct id *ids, size_t count, const char *list, con
 	if (count)
 		qsort(ids, count, sizeof(*ids), by_id);
 	for (size_t i = 1; i < count; i++)
-		if (strcmp(ids[i - 1].id, ids[i].id) == 0 && (!second || ids[i].index < second->index)) {
+		if (strcmp(ids[i - 1].id, ids[i].id) == 0 &&
+		    (!second || ids[i].index < second->index)) {
 			second = &ids[i];
 			first = &ids[i - 1];
 		}
 	if (!second)
 		return STATUS_OK;
 	return json_path_error(MEMBER(ELEMENT(&top, second->index), member), err,
-			       "'%.200s' is repeated; first in %s[%zu]", second->id,
-			       list, first->index);
+			       "'%.200s' is repeated; first in %s[%zu]", second->id, list,
+			       first->index);
 }
 
 static enum status check_device_ids(const struct result *r, struct error *err)
@@ -81,8 +85,9 @@ static enum status check_unit(const char *unit, const struct json_path *path, st
 
 	if (units_known(unit))
 		return STATUS_OK;
-	return json_path_error(MEMBER(path, "unit"), err, "'%.60s' is no unit that results have; they have %s",
-			       unit, units_all(known, sizeof(known)));
+	return json_path_error(MEMBER(path, "unit"), err,
+			       "'%.60s' is no unit that results have; they have %s", unit,
+			       units_all(known, sizeof(known)));
 }
 
 /* `low` <= `value` <= `high` as far as they are known (not NaN); `what` names the value. */
@@ -95,9 +100,11 @@ static enum status check_interval(double low, double value, double high, const c
 		return json_path_error(MEMBER(path, isfinite(low) ? "low" : "high"), err,
 				       "an interval without a %s", what);
 	if (low > value + slack)
-		return json_path_error(MEMBER(path, "low"), err, "%g is above the %s, %g", low, what, value);
+		return json_path_error(MEMBER(path, "low"), err, "%g is above the %s, %g", low,
+				       what, value);
 	if (high < value - slack)
-		return json_path_error(MEMBER(path, "high"), err, "%g is below the %s, %g", high, what, value);
+		return json_path_error(MEMBER(path, "high"), err, "%g is below the %s, %g", high,
+				       what, value);
 	return STATUS_OK;
 }
 
@@ -108,13 +115,14 @@ static enum status check_n(const struct metric_value *m, const struct case_resul
 	const struct series *series = *m->series ? case_series(c, m->series) : NULL;
 
 	if (*m->series && !series)
-		return json_path_error(MEMBER(path, "series"), err, "the case has no samples '%.100s'",
-				       m->series);
+		return json_path_error(MEMBER(path, "series"), err,
+				       "the case has no samples '%.100s'", m->series);
 	if (series && series->statistics.n != m->n)
-		return json_path_error(MEMBER(path, "n"), err, "%zu, but '%.100s' has %zu samples", m->n,
-				       m->series, series->statistics.n);
+		return json_path_error(MEMBER(path, "n"), err, "%zu, but '%.100s' has %zu samples",
+				       m->n, m->series, series->statistics.n);
 	if (m->n == 0 && !isnan(m->value))
-		return json_path_error(MEMBER(path, "n"), err, "0: a value rests on a sample at least");
+		return json_path_error(MEMBER(path, "n"), err,
+				       "0: a value rests on a sample at least");
 	return STATUS_OK;
 }
 
@@ -125,8 +133,7 @@ static enum status check_metric(const struct metric_value *m, const struct case_
 
 	if (!*m->name)
 		return json_path_error(metrics, err, "a name is empty");
-	if (check_unit(m->unit, &here, err) != STATUS_OK ||
-	    check_n(m, c, &here, err) != STATUS_OK)
+	if (check_unit(m->unit, &here, err) != STATUS_OK || check_n(m, c, &here, err) != STATUS_OK)
 		return STATUS_USAGE;
 	return check_interval(m->low, m->value, m->high, "value", &here, err);
 }
@@ -138,7 +145,8 @@ static enum status check_samples(const struct series *s, const struct json_path 
 
 	for (size_t i = 0; i < s->count; i++)
 		if (!isfinite(s->samples[i]))
-			return json_path_error(ELEMENT(&values, i), err, "a sample is a finite number");
+			return json_path_error(ELEMENT(&values, i), err,
+					       "a sample is a finite number");
 	return STATUS_OK;
 }
 
@@ -151,10 +159,11 @@ static enum status check_series(const struct series *s, enum samples_wanted samp
 	if (!*s->name)
 		return json_path_error(all, err, "a name is empty");
 	if (s->count != s->statistics.n && (s->count || samples == SAMPLES_REQUIRED))
-		return json_path_error(MEMBER(&statistics, "n"), err, "%zu, but there are %zu samples",
-				       s->statistics.n, s->count);
+		return json_path_error(MEMBER(&statistics, "n"), err,
+				       "%zu, but there are %zu samples", s->statistics.n, s->count);
 	if (!s->batch && s->count)
-		return json_path_error(MEMBER(&here, "batch"), err, "0: a sample is one operation at least");
+		return json_path_error(MEMBER(&here, "batch"), err,
+				       "0: a sample is one operation at least");
 	if (check_unit(s->unit, &here, err) != STATUS_OK ||
 	    check_samples(s, &here, err) != STATUS_OK)
 		return STATUS_USAGE;
@@ -172,7 +181,9 @@ static enum status check_quantity(const struct time_quantity *q, const struct js
 
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		if (counts[i] && length && counts[i] != length)
-			return json_path_error(&here, err, "lowest, mean and highest have %zu, %zu and %zu numbers",
+			return json_path_error(&here, err,
+					       "lowest, mean and highest have %zu, %zu and %zu "
+					       "numbers",
 					       counts[0], counts[1], counts[2]);
 		length = counts[i] ? counts[i] : length;
 	}
@@ -189,7 +200,8 @@ static enum status check_watches(const struct case_result *c, const struct json_
 		const struct json_path quantities = { &watch, "quantities", 0 };
 
 		for (size_t j = 0; j < c->watches[i].quantity_count; j++)
-			if (check_quantity(&c->watches[i].quantities[j], &quantities, err) != STATUS_OK)
+			if (check_quantity(&c->watches[i].quantities[j], &quantities, err) !=
+			    STATUS_OK)
 				return STATUS_USAGE;
 	}
 	return STATUS_OK;
@@ -203,7 +215,8 @@ static enum status check_timeline(const struct case_result *c, const struct json
 	for (size_t i = 0; i < c->timeline_count; i++)
 		if (c->timeline[i].span_count % 3)
 			return json_path_error(MEMBER(ELEMENT(&rows, i), "spans"), err,
-					       "%zu numbers: a span has three", c->timeline[i].span_count);
+					       "%zu numbers: a span has three",
+					       c->timeline[i].span_count);
 	return STATUS_OK;
 }
 
@@ -219,13 +232,14 @@ static enum status check_case_devices(const struct case_result *c, const struct 
 	if (!c->device_count)
 		return json_path_error(&devices, err, "a case has a device at least");
 	if (strcmp(c->device, c->devices[0]) != 0)
-		return json_path_error(MEMBER(path, "device"), err, "'%.60s' is not the first of its devices, '%.60s'",
+		return json_path_error(MEMBER(path, "device"), err,
+				       "'%.60s' is not the first of its devices, '%.60s'",
 				       c->device, c->devices[0]);
 	for (size_t i = 0; i < c->device_count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(c->devices[i], c->devices[j]) == 0)
-				return json_path_error(ELEMENT(&devices, i), err, "'%.60s' is repeated",
-						       c->devices[i]);
+				return json_path_error(ELEMENT(&devices, i), err,
+						       "'%.60s' is repeated", c->devices[i]);
 	return STATUS_OK;
 }
 
@@ -271,7 +285,8 @@ static enum status check_known_devices(const struct result *r, const struct case
 	for (size_t i = 0; i < c->device_count; i++)
 		if (!result_device(r, c->devices[i]))
 			return json_path_error(ELEMENT(&devices, i), err,
-					       "'%.60s' is none of the result's devices", c->devices[i]);
+					       "'%.60s' is none of the result's devices",
+					       c->devices[i]);
 	return STATUS_OK;
 }
 
@@ -280,14 +295,17 @@ static enum status check_planned(const struct result *r, struct error *err)
 	const struct json_path run = { NULL, "run", 0 };
 
 	if (!r->planned)
-		return json_path_error(MEMBER(&run, "planned"), err, "0: a run has a case at least");
+		return json_path_error(MEMBER(&run, "planned"), err,
+				       "0: a run has a case at least");
 	if (r->case_count > r->planned)
 		return json_path_error(MEMBER(&run, "planned"), err, "%zu, but there are %zu cases",
 				       r->planned, r->case_count);
 	return STATUS_OK;
 }
 
-/* The check or device (its path in the document) that contradicts an accepted verdict; NULL: none. */
+/*
+ * The check or device (its path in the document) that contradicts an accepted verdict; NULL: none.
+ */
 static enum status check_accepted(const struct verdicts *v, const struct json_path *judgement,
 				  struct error *err)
 {
@@ -295,13 +313,15 @@ static enum status check_accepted(const struct verdicts *v, const struct json_pa
 
 	for (size_t i = 0; i < v->count; i++)
 		if (!v->checks[i].accepted)
-			return json_path_error(verdict, err, "%s, although checks[%zu] is not accepted",
+			return json_path_error(verdict, err,
+					       "%s, although checks[%zu] is not accepted",
 					       verdict_name(v->overall), i);
 	for (size_t d = 0; d < v->device_count; d++)
 		for (size_t i = 0; i < v->devices[d].aspect_count; i++)
 			if (aspect_is_missing(&v->devices[d].aspects[i]))
 				return json_path_error(verdict, err,
-						       "%s, although devices[%zu].aspects[%zu] was not judged",
+						       "%s, although devices[%zu].aspects[%zu] was "
+						       "not judged",
 						       verdict_name(v->overall), d, i);
 	return STATUS_OK;
 }

@@ -5,8 +5,8 @@
 #include "result/verdict.h"
 
 static const char *const case_status_words[] = { "OK", "SKIPPED", "FAILED", "ERROR", NULL };
-static const char *const stop_words[] = { "converged", "stable", "max_samples", "max_time",
-					  "interrupted", NULL };
+static const char *const stop_words[] = { "converged", "stable",      "max_samples",
+					  "max_time",  "interrupted", NULL };
 const char *const better_words[] = { "higher", "lower", "none", NULL };
 
 const char *case_status_name(enum case_status status)
@@ -14,7 +14,10 @@ const char *case_status_name(enum case_status status)
 	return case_status_words[status];
 }
 
-#define STATISTIC(member) { .name = #member, .codec = &codec_real, FIELD_AT(statistics, member) }
+#define STATISTIC(member)                                                           \
+	{                                                                           \
+		.name = #member, .codec = &codec_real, FIELD_AT(statistics, member) \
+	}
 
 static const struct field statistics_fields[] = {
 	{ .name = "n", .codec = &codec_uint64, FIELD_AT(statistics, n) },
@@ -34,7 +37,7 @@ static const struct field statistics_fields[] = {
 	STATISTIC(drift),
 	{ .name = "noisy", .codec = &codec_bool, FIELD_AT(statistics, noisy) },
 	{ .name = "noise", .codec = &codec_chars, FIELD_AT(statistics, noise) },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct field series_fields[] = {
@@ -43,26 +46,38 @@ static const struct field series_fields[] = {
 	{ .name = "first", .codec = &codec_real, FIELD_AT(series, first) },
 	{ .name = "stop", .codec = &codec_enum, FIELD_AT(series, stop), .words = stop_words },
 	{ .name = "warmup", .codec = &codec_uint64, FIELD_AT(series, warmup), .optional = true },
-	{ .name = "unsettled", .codec = &codec_bool, FIELD_AT(series, unsettled), .optional = true },
-	{ .name = "values", .codec = &codec_reals, FIELD_COUNTED(series, samples, count),
+	{ .name = "unsettled",
+	  .codec = &codec_bool,
+	  FIELD_AT(series, unsettled),
+	  .optional = true },
+	{ .name = "values",
+	  .codec = &codec_reals,
+	  FIELD_COUNTED(series, samples, count),
 	  FIELD_CAPACITY(series, capacity) },
-	{ .name = "statistics", .codec = &codec_object, FIELD_AT(series, statistics),
+	{ .name = "statistics",
+	  .codec = &codec_object,
+	  FIELD_AT(series, statistics),
 	  .fields = statistics_fields },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct field metric_fields[] = {
 	{ .name = "value", .codec = &codec_real, FIELD_AT(metric_value, value) },
 	{ .name = "unit", .codec = &codec_string, FIELD_AT(metric_value, unit) },
-	{ .name = "better", .codec = &codec_enum, FIELD_AT(metric_value, better), .words = better_words },
+	{ .name = "better",
+	  .codec = &codec_enum,
+	  FIELD_AT(metric_value, better),
+	  .words = better_words },
 	{ .name = "headline", .codec = &codec_bool, FIELD_AT(metric_value, headline) },
 	{ .name = "low", .codec = &codec_real, FIELD_AT(metric_value, low) },
 	{ .name = "high", .codec = &codec_real, FIELD_AT(metric_value, high) },
 	{ .name = "n", .codec = &codec_uint64, FIELD_AT(metric_value, n) },
 	{ .name = "series", .codec = &codec_string, FIELD_AT(metric_value, series) },
-	{ .name = "launches", .codec = &codec_reals,
-	  FIELD_COUNTED(metric_value, launches, launch_count), .optional = true },
-	{ 0 }
+	{ .name = "launches",
+	  .codec = &codec_reals,
+	  FIELD_COUNTED(metric_value, launches, launch_count),
+	  .optional = true },
+	{ 0 },
 };
 
 static const struct field timeline_fields[] = {
@@ -70,7 +85,7 @@ static const struct field timeline_fields[] = {
 	{ .name = "stream", .codec = &codec_string, FIELD_AT(timeline_row, stream) },
 	{ .name = "operation", .codec = &codec_string, FIELD_AT(timeline_row, operation) },
 	{ .name = "spans", .codec = &codec_reals, FIELD_COUNTED(timeline_row, spans, span_count) },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct field verification_fields[] = {
@@ -78,11 +93,14 @@ static const struct field verification_fields[] = {
 	{ .name = "method", .codec = &codec_string, FIELD_AT(verification, method) },
 	{ .name = "error", .codec = &codec_real, FIELD_AT(verification, error) },
 	{ .name = "tolerance", .codec = &codec_real, FIELD_AT(verification, tolerance) },
-	{ 0 }
+	{ 0 },
 };
 
-#define READING(member, codec_) { .name = #member, .codec = &codec_, FIELD_AT(telemetry, member), \
-	.unknown = UNKNOWN_NEGATIVE }
+#define READING(member, codec_)                                                 \
+	{                                                                       \
+		.name = #member, .codec = &codec_, FIELD_AT(telemetry, member), \
+		.unknown = UNKNOWN_NEGATIVE                                     \
+	}
 
 static const struct field telemetry_fields[] = {
 	READING(sm_clock_hz, codec_real),
@@ -96,22 +114,31 @@ static const struct field telemetry_fields[] = {
 	READING(pcie_width, codec_int64),
 	READING(pcie_replays, codec_int64),
 	READING(nvlink_errors, codec_int64),
-	{ .name = "xid_errors", .codec = &codec_int64, FIELD_AT(telemetry, xid_errors),
-	  .unknown = UNKNOWN_NEGATIVE, .optional = true },
-	{ 0 }
+	{ .name = "xid_errors",
+	  .codec = &codec_int64,
+	  FIELD_AT(telemetry, xid_errors),
+	  .unknown = UNKNOWN_NEGATIVE,
+	  .optional = true },
+	{ 0 },
 };
 
 static const struct field span_fields[] = {
 	{ .name = "min", .codec = &codec_real, FIELD_AT(telemetry_span, min) },
 	{ .name = "median", .codec = &codec_real, FIELD_AT(telemetry_span, median) },
 	{ .name = "max", .codec = &codec_real, FIELD_AT(telemetry_span, max) },
-	{ 0 }
+	{ 0 },
 };
 
-#define SPAN(member) { .name = #member, .codec = &codec_object, FIELD_AT(telemetry_during, member), \
-	.fields = span_fields }
-#define DIFFERENCE(member) { .name = #member, .codec = &codec_int64, \
-	FIELD_AT(telemetry_during, member), .unknown = UNKNOWN_NEGATIVE }
+#define SPAN(member)                                                                         \
+	{                                                                                    \
+		.name = #member, .codec = &codec_object, FIELD_AT(telemetry_during, member), \
+		.fields = span_fields                                                        \
+	}
+#define DIFFERENCE(member)                                                                  \
+	{                                                                                   \
+		.name = #member, .codec = &codec_int64, FIELD_AT(telemetry_during, member), \
+		.unknown = UNKNOWN_NEGATIVE                                                 \
+	}
 
 static const struct field telemetry_during_fields[] = {
 	{ .name = "readings", .codec = &codec_uint64, FIELD_AT(telemetry_during, readings) },
@@ -126,18 +153,21 @@ static const struct field telemetry_during_fields[] = {
 	DIFFERENCE(ecc_uncorrected),
 	DIFFERENCE(pcie_replays),
 	DIFFERENCE(nvlink_errors),
-	{ 0 }
+	{ 0 },
 };
 
-#define OVER_TIME(member) { .name = #member, .codec = &codec_reals, \
-	FIELD_COUNTED(time_quantity, member, member##_count), .optional = true }
+#define OVER_TIME(member)                                                              \
+	{                                                                              \
+		.name = #member, .codec = &codec_reals,                                \
+		FIELD_COUNTED(time_quantity, member, member##_count), .optional = true \
+	}
 
 static const struct field time_quantity_fields[] = {
 	{ .name = "unit", .codec = &codec_string, FIELD_AT(time_quantity, unit) },
 	OVER_TIME(lowest),
 	OVER_TIME(mean),
 	OVER_TIME(highest),
-	{ 0 }
+	{ 0 },
 };
 
 static const struct field watch_fields[] = {
@@ -146,41 +176,59 @@ static const struct field watch_fields[] = {
 	{ .name = "readings", .codec = &codec_uint64, FIELD_AT(watch, readings) },
 	{ .name = "wrong", .codec = &codec_uint64, FIELD_AT(watch, wrong) },
 	{ .name = "wrong_words", .codec = &codec_string, FIELD_AT(watch, wrong_words) },
-	{ .name = "quantities", .codec = &codec_map,
+	{ .name = "quantities",
+	  .codec = &codec_map,
 	  FIELD_COUNTED(watch, quantities, quantity_count),
-	  FIELD_CAPACITY(watch, quantity_capacity), FIELD_KEY(time_quantity, name),
+	  FIELD_CAPACITY(watch, quantity_capacity),
+	  FIELD_KEY(time_quantity, name),
 	  .fields = time_quantity_fields },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct field case_telemetry_fields[] = {
-	{ .name = "before", .codec = &codec_object, FIELD_AT(case_result, before), .fields = telemetry_fields },
-	{ .name = "after", .codec = &codec_object, FIELD_AT(case_result, after), .fields = telemetry_fields },
-	{ .name = "during", .codec = &codec_object, FIELD_AT(case_result, during),
+	{ .name = "before",
+	  .codec = &codec_object,
+	  FIELD_AT(case_result, before),
+	  .fields = telemetry_fields },
+	{ .name = "after",
+	  .codec = &codec_object,
+	  FIELD_AT(case_result, after),
+	  .fields = telemetry_fields },
+	{ .name = "during",
+	  .codec = &codec_object,
+	  FIELD_AT(case_result, during),
 	  .fields = telemetry_during_fields },
-	{ 0 }
+	{ 0 },
 };
 
-#define PARAMETERS(name_, codec_) { .name = name_, .codec = &codec_, \
-	FIELD_COUNTED(case_result, parameters, parameter_count) }
+#define PARAMETERS(name_, codec_)                                       \
+	{                                                               \
+		.name = name_, .codec = &codec_,                        \
+		FIELD_COUNTED(case_result, parameters, parameter_count) \
+	}
 
 static const struct field phase_fields[] = {
 	{ .name = "name", .codec = &codec_string, FIELD_AT(case_phase, name) },
 	{ .name = "seconds", .codec = &codec_real, FIELD_AT(case_phase, seconds) },
-	{ 0 }
+	{ 0 },
 };
 
 const struct field lost_worker_fields[] = {
 	{ .name = "reason", .codec = &codec_string, FIELD_AT(lost_worker, reason) },
-	{ .name = "devices", .codec = &codec_strings, FIELD_COUNTED(lost_worker, devices, device_count) },
-	{ 0 }
+	{ .name = "devices",
+	  .codec = &codec_strings,
+	  FIELD_COUNTED(lost_worker, devices, device_count) },
+	{ 0 },
 };
 
 static const struct field axis_fields[] = {
 	{ .name = "axis", .codec = &codec_string, FIELD_AT(case_axis, name) },
 	{ .name = "value", .codec = &codec_string, FIELD_AT(case_axis, value) },
-	{ .name = "labelled", .codec = &codec_mark, FIELD_AT(case_axis, labelled), .optional = true },
-	{ 0 }
+	{ .name = "labelled",
+	  .codec = &codec_mark,
+	  FIELD_AT(case_axis, labelled),
+	  .optional = true },
+	{ 0 },
 };
 
 const struct field case_fields[] = {
@@ -188,45 +236,83 @@ const struct field case_fields[] = {
 	{ .name = "label", .codec = &codec_string, FIELD_AT(case_result, label) },
 	{ .name = "id", .codec = &codec_string, FIELD_AT(case_result, id) },
 	{ .name = "device", .codec = &codec_string, FIELD_AT(case_result, device) },
-	{ .name = "devices", .codec = &codec_strings, FIELD_COUNTED(case_result, devices, device_count) },
+	{ .name = "devices",
+	  .codec = &codec_strings,
+	  FIELD_COUNTED(case_result, devices, device_count) },
 	PARAMETERS("parameters", codec_parameters),
 	/* After "parameters", which makes the entries that these two complete. */
 	PARAMETERS("parameter_text", codec_parameter_text),
 	PARAMETERS("parameter_units", codec_parameter_units),
 	/* After all that it is derived from where it is absent. */
-	{ .name = "point", .codec = &codec_point, FIELD_COUNTED(case_result, point, point_count),
-	  .optional = true, .one_line = true, .fields = axis_fields },
-	{ .name = "status", .codec = &codec_enum, FIELD_AT(case_result, status), .words = case_status_words },
+	{ .name = "point",
+	  .codec = &codec_point,
+	  FIELD_COUNTED(case_result, point, point_count),
+	  .optional = true,
+	  .one_line = true,
+	  .fields = axis_fields },
+	{ .name = "status",
+	  .codec = &codec_enum,
+	  FIELD_AT(case_result, status),
+	  .words = case_status_words },
 	{ .name = "reason", .codec = &codec_string, FIELD_AT(case_result, reason) },
-	{ .name = "metrics", .codec = &codec_map, FIELD_COUNTED(case_result, metrics, metric_count),
-	  FIELD_CAPACITY(case_result, metric_capacity), FIELD_KEY(metric_value, name), .fields = metric_fields,
+	{ .name = "metrics",
+	  .codec = &codec_map,
+	  FIELD_COUNTED(case_result, metrics, metric_count),
+	  FIELD_CAPACITY(case_result, metric_capacity),
+	  FIELD_KEY(metric_value, name),
+	  .fields = metric_fields,
 	  .names = NAME_METRIC },
-	{ .name = "samples", .codec = &codec_map, FIELD_COUNTED(case_result, series, series_count),
-	  FIELD_CAPACITY(case_result, series_capacity), FIELD_KEY(series, name), .fields = series_fields },
-	{ .name = "timeline", .codec = &codec_array, FIELD_COUNTED(case_result, timeline, timeline_count),
-	  .optional = true, .one_line = true, .fields = timeline_fields },
-	{ .name = "verification", .codec = &codec_object, FIELD_AT(case_result, verification),
-	  .one_line = true, .fields = verification_fields },
+	{ .name = "samples",
+	  .codec = &codec_map,
+	  FIELD_COUNTED(case_result, series, series_count),
+	  FIELD_CAPACITY(case_result, series_capacity),
+	  FIELD_KEY(series, name),
+	  .fields = series_fields },
+	{ .name = "timeline",
+	  .codec = &codec_array,
+	  FIELD_COUNTED(case_result, timeline, timeline_count),
+	  .optional = true,
+	  .one_line = true,
+	  .fields = timeline_fields },
+	{ .name = "verification",
+	  .codec = &codec_object,
+	  FIELD_AT(case_result, verification),
+	  .one_line = true,
+	  .fields = verification_fields },
 	{ .name = "telemetry", .codec = &codec_object, .fields = case_telemetry_fields },
-	{ .name = "watches", .codec = &codec_map, FIELD_COUNTED(case_result, watches, watch_count),
-	  FIELD_CAPACITY(case_result, watch_capacity), FIELD_KEY(watch, device),
-	  .fields = watch_fields, .optional = true },
-	{ .name = "notes", .codec = &codec_string, FIELD_AT(case_result, notes) },
-	{ .name = "paths", .codec = &codec_strings, FIELD_COUNTED(case_result, paths, path_count),
+	{ .name = "watches",
+	  .codec = &codec_map,
+	  FIELD_COUNTED(case_result, watches, watch_count),
+	  FIELD_CAPACITY(case_result, watch_capacity),
+	  FIELD_KEY(watch, device),
+	  .fields = watch_fields,
 	  .optional = true },
-	{ .name = "phases", .codec = &codec_array, FIELD_COUNTED(case_result, phases, phase_count),
-	  .optional = true, .one_line = true, .fields = phase_fields },
-	{ .name = "lost_workers", .codec = &codec_array, FIELD_COUNTED(case_result, lost, lost_count),
-	  FIELD_CAPACITY(case_result, lost_capacity), .optional = true, .one_line = true,
+	{ .name = "notes", .codec = &codec_string, FIELD_AT(case_result, notes) },
+	{ .name = "paths",
+	  .codec = &codec_strings,
+	  FIELD_COUNTED(case_result, paths, path_count),
+	  .optional = true },
+	{ .name = "phases",
+	  .codec = &codec_array,
+	  FIELD_COUNTED(case_result, phases, phase_count),
+	  .optional = true,
+	  .one_line = true,
+	  .fields = phase_fields },
+	{ .name = "lost_workers",
+	  .codec = &codec_array,
+	  FIELD_COUNTED(case_result, lost, lost_count),
+	  FIELD_CAPACITY(case_result, lost_capacity),
+	  .optional = true,
+	  .one_line = true,
 	  .fields = lost_worker_fields },
 	{ .name = "started", .codec = &codec_real, FIELD_AT(case_result, started_seconds) },
 	{ .name = "seconds", .codec = &codec_real, FIELD_AT(case_result, seconds) },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct field gpuproof_fields[] = {
 	{ .name = "version", .codec = &codec_string, FIELD_AT(result, gpuproof_version) },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct field run_fields[] = {
@@ -239,9 +325,11 @@ static const struct field run_fields[] = {
 	{ .name = "command", .codec = &codec_string, FIELD_AT(result, command) },
 	{ .name = "seed", .codec = &codec_int64, FIELD_AT(result, seed) },
 	{ .name = "planned", .codec = &codec_uint64, FIELD_AT(result, planned) },
-	{ .name = "samples_left_out", .codec = &codec_bool, FIELD_AT(result, samples_left_out),
+	{ .name = "samples_left_out",
+	  .codec = &codec_bool,
+	  FIELD_AT(result, samples_left_out),
 	  .optional = true },
-	{ 0 }
+	{ 0 },
 };
 
 /* An environment is an object: name -> value. */
@@ -254,15 +342,18 @@ static const struct field setting_fields[] = {
 	{ .name = "key", .codec = &codec_string, FIELD_AT(result_setting, key) },
 	{ .name = "value", .codec = &codec_string, FIELD_AT(result_setting, value) },
 	{ .name = "origin", .codec = &codec_string, FIELD_AT(result_setting, origin) },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct field config_fields[] = {
 	{ .name = "name", .codec = &codec_string, FIELD_AT(result, config_name) },
 	{ .name = "text", .codec = &codec_string, FIELD_AT(result, config_text) },
-	{ .name = "settings", .codec = &codec_array, FIELD_COUNTED(result, settings, setting_count),
-	  .one_line = true, .fields = setting_fields },
-	{ 0 }
+	{ .name = "settings",
+	  .codec = &codec_array,
+	  FIELD_COUNTED(result, settings, setting_count),
+	  .one_line = true,
+	  .fields = setting_fields },
+	{ 0 },
 };
 
 #define HEADER                                                                             \
@@ -310,10 +401,17 @@ const struct field result_header_fields[] = { HEADER, { 0 } };
 
 const struct field result_fields[] = {
 	HEADER,
-	{ .name = "cases", .codec = &codec_array, FIELD_COUNTED(result, cases, case_count),
-	  FIELD_CAPACITY(result, case_capacity), .fields = case_fields },
+	{ .name = "cases",
+	  .codec = &codec_array,
+	  FIELD_COUNTED(result, cases, case_count),
+	  FIELD_CAPACITY(result, case_capacity),
+	  .fields = case_fields },
 	/* After the cases, which it is about. */
-	{ .name = "judgement", .codec = &codec_pointer, FIELD_AT(result, judgement),
-	  .element_size = sizeof(struct verdicts), .optional = true, .fields = judgement_fields },
-	{ 0 }
+	{ .name = "judgement",
+	  .codec = &codec_pointer,
+	  FIELD_AT(result, judgement),
+	  .element_size = sizeof(struct verdicts),
+	  .optional = true,
+	  .fields = judgement_fields },
+	{ 0 },
 };

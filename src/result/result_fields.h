@@ -10,14 +10,17 @@ extern const struct field case_fields[];          /* struct case_result */
 extern const struct field lost_worker_fields[];   /* struct lost_worker */
 extern const struct field
 	presentation_fields[]; /* struct presentation, but its suite: presentation.c */
-extern const struct field judgement_fields[];     /* struct verdicts: verdict_fields.c */
+extern const struct field judgement_fields[]; /* struct verdicts: verdict_fields.c */
 
-extern const struct field device_info_fields[];   /* device_json.c */
-extern const struct field finding_fields[];       /* device_json.c */
+extern const struct field device_info_fields[]; /* device_json.c */
+extern const struct field finding_fields[];     /* device_json.c */
 
 extern const char *const better_words[]; /* of enum better */
 
-/* struct case_parameter *: {"size": 67108864, "direction": "h2d"} and, for numbers, their text and unit. */
+/*
+ * struct case_parameter *: {"size": 67108864, "direction": "h2d"} and, for numbers, their text and
+ * unit.
+ */
 extern const struct codec codec_parameters;
 extern const struct codec codec_parameter_text;
 extern const struct codec codec_parameter_units;

@@ -12,7 +12,10 @@
 #include "base/text.h"
 #include "result/result.h"
 
-/* Far above any real run (2,000 cases with 1,000 samples each are 40 MB); a tree in memory is 10 times as large. */
+/*
+ * Far above any real run (2,000 cases with 1,000 samples each are 40 MB); a tree in memory is 10
+ * times as large.
+ */
 #define MAX_FILE_BYTES ((size_t)256 << 20)
 
 enum status result_read(struct result *result, const char *path, struct error *err)
@@ -29,7 +32,10 @@ enum status result_read(struct result *result, const char *path, struct error *e
 	return status;
 }
 
-/* Makes the rename last. File systems that cannot sync a directory say so with EINVAL: nothing more to do. */
+/*
+ * Makes the rename last. File systems that cannot sync a directory say so with EINVAL: nothing more
+ * to do.
+ */
 static enum status sync_directory(const char *directory, struct error *err)
 {
 	enum status status = STATUS_OK;

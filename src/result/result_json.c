@@ -9,7 +9,9 @@
 #include "result/result_fields.h"
 #include "result/verdict.h"
 
-/* Levels of the document with one member per line; deeper ones (a metric, a series) are one line. */
+/*
+ * Levels of the document with one member per line; deeper ones (a metric, a series) are one line.
+ */
 #define EXPANDED_LEVELS 4
 
 char *result_to_json(const struct result *result)
@@ -42,13 +44,15 @@ static enum status check_version(const json_t *json, struct error *err)
 	const json_t *version = json_object_get(json, "version");
 
 	if (!format || strcmp(format, RESULT_FORMAT) != 0)
-		return error_set(err, STATUS_USAGE, "this is no gpuproof result: it has no \"format\": \"%s\"",
+		return error_set(err, STATUS_USAGE,
+				 "this is no gpuproof result: it has no \"format\": \"%s\"",
 				 RESULT_FORMAT);
 	if (!json_is_integer(version) || json_integer_value(version) < 1)
 		return error_set(err, STATUS_USAGE, "version: expected a positive integer");
 	if (json_integer_value(version) > RESULT_VERSION)
-		return error_set(err, STATUS_USAGE, "format version %lld comes from a newer gpuproof; "
-				 "this one reads up to version %d",
+		return error_set(err, STATUS_USAGE,
+				 "format version %lld comes from a newer gpuproof; this one reads "
+				 "up to version %d",
 				 (long long)json_integer_value(version), RESULT_VERSION);
 	return STATUS_OK;
 }

@@ -1,4 +1,7 @@
-/* Members of the result document that are no plain struct: parameters, points and the format's name. */
+/*
+ * Members of the result document that are no plain struct: parameters, points and the format's
+ * name.
+ */
 #include "result/result_fields.h"
 
 #include <math.h>
@@ -37,7 +40,8 @@ static enum status parameters_read(const json_t *json, const struct field *f, vo
 
 	if (!json_is_object(json))
 		return json_path_error(path, err, "expected an object");
-	json_object_foreach((json_t *)json, key, value) {
+	json_object_foreach((json_t *)json, key, value)
+	{
 		struct json_path here = { path, key, 0 };
 		struct case_parameter *parameter = field_append(f, base);
 
@@ -108,7 +112,8 @@ static enum status parameter_text_read(const json_t *json, const struct field *f
 
 		if (parameter->text)
 			continue;
-		if (optional_string(json, parameter->name, &parameter->text, path, err) != STATUS_OK)
+		if (optional_string(json, parameter->name, &parameter->text, path, err) !=
+		    STATUS_OK)
 			return STATUS_USAGE;
 	}
 	return STATUS_OK;
@@ -125,7 +130,8 @@ static enum status parameter_units_read(const json_t *json, const struct field *
 	for (size_t i = 0; i < c->parameter_count; i++) {
 		struct case_parameter *parameter = &c->parameters[i];
 
-		if (optional_string(json, parameter->name, &parameter->unit, path, err) != STATUS_OK)
+		if (optional_string(json, parameter->name, &parameter->unit, path, err) !=
+		    STATUS_OK)
 			return STATUS_USAGE;
 	}
 	return STATUS_OK;

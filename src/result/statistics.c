@@ -8,12 +8,20 @@
 #include "base/memory.h"
 #include "base/stats.h"
 
-/* Nominal coverage of an interval for the median; tests/bench/bench_coverage.c measures the actual one. */
+/*
+ * Nominal coverage of an interval for the median; tests/bench/bench_coverage.c measures the actual
+ * one.
+ */
 #define LEVEL 0.95
-/* Below this there is no interval: the extremes of five samples hold their median with 93.75 % only. */
+/*
+ * Below this there is no interval: the extremes of five samples hold their median with 93.75 %
+ * only.
+ */
 #define LEAST_EFFECTIVE 6
 /*
- * Standard errors added to the autocorrelation: chosen so that series that stop because their interval is narrow have a coverage of 95 %, be their samples independent or an AR(1) with a memory of up to 0.5.
+ * Standard errors added to the autocorrelation: chosen so that series that stop because their
+ * interval is narrow have a coverage of 95 %, be their samples independent or an AR(1) with a
+ * memory of up to 0.5.
  */
 #define CORRELATION_CAUTION 0.65
 
@@ -48,10 +56,11 @@ double autocorrelation(const double *values, size_t n)
 }
 
 /*
- * Position in n sorted samples, as a fraction, of the lower end of the median's interval: between the order statistics
- * d and d + 1 whose binomial intervals cover just more and just less than LEVEL, by the interpolation of Hettmansperger and
- * Sheather (Statistics & Probability Letters 4, 1986), which is nearly free of the distribution. NaN for n < 6.
- * Summed in logarithms, so that any n works.
+ * Position in n sorted samples, as a fraction, of the lower end of the median's interval: between
+ * the order statistics d and d + 1 whose binomial intervals cover just more and just less than
+ * LEVEL, by the interpolation of Hettmansperger and Sheather (Statistics & Probability Letters 4,
+ * 1986), which is nearly free of the distribution. NaN for n < 6. Summed in logarithms, so that any
+ * n works.
  */
 static double lower_share(double n)
 {
@@ -76,9 +85,10 @@ static double lower_share(double n)
 }
 
 /*
- * The effective sample size of n samples with the lag-1 autocorrelation r1. An estimated r1 is too low by
- * (1 + 4 r1) / n (Kendall, Biometrika 41, 1954) and known to 1 / sqrt(n): part of that is added, because sampling
- * stops when an interval is narrow, which prefers the series whose r1 came out low. This correction alone never leaves a series without an interval.
+ * The effective sample size of n samples with the lag-1 autocorrelation r1. An estimated r1 is too
+ * low by (1 + 4 r1) / n (Kendall, Biometrika 41, 1954) and known to 1 / sqrt(n): part of that is
+ * added, because sampling stops when an interval is narrow, which prefers the series whose r1 came
+ * out low. This correction alone never leaves a series without an interval.
  */
 static double effective_count(double n, double r1)
 {
@@ -151,7 +161,9 @@ bool drifting_interval(const double *samples, size_t n, double *low, double *hig
 	*low -= half;
 	*high += half;
 	free(steady);
-	/* No duration is below zero: what changed by more than its level is known by no interval. */
+	/*
+	 * No duration is below zero: what changed by more than its level is known by no interval.
+	 */
 	if (there && *low <= 0 && is_positive(samples, n)) {
 		*low = *high = NAN;
 		there = false;

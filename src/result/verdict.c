@@ -17,24 +17,24 @@ struct verdict_check *verdicts_add(struct verdicts *v)
 	ARRAY_GROW(v->checks, v->count, v->capacity);
 	check = &v->checks[v->count++];
 	*check = (struct verdict_check){ .limit = xstrdup(""),
-				 .case_id = xstrdup(""),
-				 .suite = xstrdup(""),
-				 .point = xstrdup(""),
-				 .devices = xstrdup(""),
-				 .model = xstrdup(""),
-				 .uuid = xstrdup(""),
-				 .metric = xstrdup(""),
-				 .unit = xstrdup(""),
-				 .bound_text = xstrdup(""),
-				 .bound_origin = xstrdup(""),
-				 .place = xstrdup(""),
-				 .reason = xstrdup(""),
-				 .comparison = NO_COMPARISON,
-				 .value = NAN,
-				 .low = NAN,
-				 .high = NAN,
-				 .bound = NAN,
-				 .margin = NAN };
+					 .case_id = xstrdup(""),
+					 .suite = xstrdup(""),
+					 .point = xstrdup(""),
+					 .devices = xstrdup(""),
+					 .model = xstrdup(""),
+					 .uuid = xstrdup(""),
+					 .metric = xstrdup(""),
+					 .unit = xstrdup(""),
+					 .bound_text = xstrdup(""),
+					 .bound_origin = xstrdup(""),
+					 .place = xstrdup(""),
+					 .reason = xstrdup(""),
+					 .comparison = NO_COMPARISON,
+					 .value = NAN,
+					 .low = NAN,
+					 .high = NAN,
+					 .bound = NAN,
+					 .margin = NAN };
 	return check;
 }
 
@@ -100,17 +100,18 @@ struct aspect_judgement *device_judgement_add(struct device_judgement *device, e
 {
 	struct aspect_judgement *added;
 
-	device->aspects = xrealloc(device->aspects, device->aspect_count + 1, sizeof(*device->aspects));
+	device->aspects =
+		xrealloc(device->aspects, device->aspect_count + 1, sizeof(*device->aspects));
 	added = &device->aspects[device->aspect_count++];
 	*added = (struct aspect_judgement){ .aspect = aspect,
-					  .verdict = VERDICT_SKIP,
-					  .margin = (double)NAN,
-					  .reason = xstrdup("") };
+					    .verdict = VERDICT_SKIP,
+					    .margin = (double)NAN,
+					    .reason = xstrdup("") };
 	return added;
 }
 
 const struct aspect_judgement *device_aspect(const struct device_judgement *device,
-						 enum aspect aspect)
+					     enum aspect aspect)
 {
 	for (size_t i = 0; i < device->aspect_count; i++)
 		if (device->aspects[i].aspect == aspect)
@@ -189,10 +190,10 @@ static char *shown(const struct verdict_check *c, double value, char *out, size_
 
 char *check_numbers(const struct verdict_check *c)
 {
-	static const char *const words[] = {
-		[AT_LEAST] = "at least", [AT_MOST] = "at most", [LIKE_IDENTICAL] = "identical devices allow",
-		[LIKE_POPULATION] = "good cards allow"
-	};
+	static const char *const words[] = { [AT_LEAST] = "at least",
+					     [AT_MOST] = "at most",
+					     [LIKE_IDENTICAL] = "identical devices allow",
+					     [LIKE_POPULATION] = "good cards allow" };
 	char value[48], low[48], high[48], bound[48];
 	struct text out = TEXT_EMPTY;
 
@@ -207,7 +208,7 @@ char *check_numbers(const struct verdict_check *c)
 	text_addf(&out, ", %s %s", words[c->comparison], shown(c, c->bound, bound, sizeof(bound)));
 	if (isfinite(c->margin))
 		text_addf(&out, ": %.3g %% %s", fabs(100 * c->margin),
-			  c->margin >= 0	 ? "to spare"
+			  c->margin >= 0        ? "to spare"
 			  : c->value < c->bound ? "below it"
 						: "above it");
 	return text_detach(&out);

@@ -1,12 +1,13 @@
 /*
- * The judgement of a run. The judge makes it (judge/judge.h), the result keeps it (member `judgement`),
- * and terminal, pages, exports and exit codes read it from there, so that they cannot disagree.
+ * The judgement of a run. The judge makes it (judge/judge.h), the result keeps it (member
+ * `judgement`), and terminal, pages, exports and exit codes read it from there, so that they cannot
+ * disagree.
  *
- * Ownership: `char *` belong to the struct; verdicts_release() frees everything. Quantities are in the metric's unit (SI
- * base), NaN where there is none.
+ * Ownership: `char *` belong to the struct; verdicts_release() frees everything. Quantities are in
+ * the metric's unit (SI base), NaN where there is none.
  *
- * Adding an output that shows a verdict: it reads result->judgement and decides nothing itself; a line in
- * tests/commands/outputs_agree.py.
+ * Adding an output that shows a verdict: it reads result->judgement and decides nothing itself; a
+ * line in tests/commands/outputs_agree.py.
  */
 #ifndef GPUPROOF_RESULT_VERDICT_H
 #define GPUPROOF_RESULT_VERDICT_H
@@ -22,7 +23,8 @@ enum verdict {
 	VERDICT_FAIL,
 	VERDICT_INCONCLUSIVE, /* the interval holds the limit: more launches may decide */
 	VERDICT_SKIP,         /* not measured, with the reason; never counts as passed */
-	VERDICT_ERROR, /* cannot be judged: missing, NaN, zero, another unit, no figure to compare with */
+	/* cannot be judged: missing, NaN, zero, another unit, no figure to compare with */
+	VERDICT_ERROR,
 	VERDICT_COUNT
 };
 const char *verdict_name(enum verdict verdict); /* "PASS", ... */
@@ -30,24 +32,31 @@ const char *verdict_name(enum verdict verdict); /* "PASS", ... */
 enum check_kind {
 	AT_LEAST,
 	AT_MOST,
-	LIKE_IDENTICAL, /* `bound` is the worst value that identical devices allow */
+	LIKE_IDENTICAL,  /* `bound` is the worst value that identical devices allow */
 	LIKE_POPULATION, /* `bound` is the worst value that good cards of the model allow */
-	NO_COMPARISON /* a finding about the run itself */
+	NO_COMPARISON    /* a finding about the run itself */
 };
 
 /* One limit applied to one case. */
 struct verdict_check {
 	enum verdict verdict;
-	/* PASS, WARN, SKIP where the limit allows it, INCONCLUSIVE where no more than a warning is at stake. */
+	/*
+	 * PASS, WARN, SKIP where the limit allows it, INCONCLUSIVE where no more than a warning is
+	 * at stake.
+	 */
 	bool accepted;
-	bool wrong; /* a wrong numerical result or an uncorrected memory error: outranks everything */
-	bool final; /* further launches decide nothing: none changes it, or no more than a warning is at stake */
+	/* a wrong numerical result or an uncorrected memory error: outranks everything */
+	bool wrong;
+	/*
+	 * further launches decide nothing: none changes it, or no more than a warning is at stake
+	 */
+	bool final;
 	enum aspect aspect;
-	char *limit;        /* [limit NAME]; "run" for what is checked without a limit */
+	char *limit;   /* [limit NAME]; "run" for what is checked without a limit */
 	char *case_id; /* "" when no case matched; the point for a check of all that the node has */
 	char *suite;   /* of the case; "" */
 	char *point;   /* case_point(); "" */
-	char *devices;      /* "cuda:3", "cuda:0,cuda:1" */
+	char *devices; /* "cuda:3", "cuda:0,cuda:1" */
 	char *model, *uuid; /* of the first device; "" when unknown */
 	char *metric, *unit;
 	enum check_kind comparison;
@@ -69,19 +78,20 @@ struct aspect_judgement {
 	/* The worst of its checks that judged something; SKIP: none did, and `reason` says why. */
 	enum verdict verdict;
 	size_t checks, judged, passed; /* judged: PASS, WARN or FAIL */
-	double margin; /* the smallest of those that are numbers; NaN: none */
+	double margin;                 /* the smallest of those that are numbers; NaN: none */
 	char *reason;
 };
 
 struct device_judgement {
 	char *device, *model, *uuid;
-	struct aspect_judgement *aspects; /* those that are promised or have checks, in the order of enum aspect */
+	/* those that are promised or have checks, in the order of enum aspect */
+	struct aspect_judgement *aspects;
 	size_t aspect_count;
 };
 
 struct verdicts {
-	char *limits;      /* where they come from, for people: "h200", "nightly.ini" */
-	char *limits_text; /* the limits themselves, as INI */
+	char *limits;                 /* where they come from, for people: "h200", "nightly.ini" */
+	char *limits_text;            /* the limits themselves, as INI */
 	struct verdict_check *checks; /* in the order of the limits, then of the cases */
 	size_t count, capacity;
 	struct device_judgement *devices;
@@ -103,10 +113,13 @@ struct device_judgement *verdicts_add_device(struct verdicts *verdicts);
 struct aspect_judgement *device_judgement_add(struct device_judgement *device, enum aspect aspect);
 /* NULL: it is neither promised nor judged there. */
 const struct aspect_judgement *device_aspect(const struct device_judgement *device,
-						 enum aspect aspect);
+					     enum aspect aspect);
 /* Promised, and nothing judged it. */
 bool aspect_is_missing(const struct aspect_judgement *aspect);
-/* A number was held against a bound, or a look found the device in order or not: PASS, WARN or FAIL. */
+/*
+ * A number was held against a bound, or a look found the device in order or not: PASS, WARN or
+ * FAIL.
+ */
 bool check_is_judged(const struct verdict_check *check);
 /* Sets case_id, suite and point. */
 void check_set_case(struct verdict_check *check, const struct case_result *c);
@@ -117,13 +130,19 @@ bool check_is_of_node(const struct verdict_check *check);
 /* True if a check is about this device, alone or with others. */
 bool check_concerns(const struct verdict_check *check, const char *device);
 
-/* The process's exit code (cli/command.h): 0 accepted, 1 failed, 4 inconclusive or incomplete, 5 wrong. */
+/*
+ * The process's exit code (cli/command.h): 0 accepted, 1 failed, 4 inconclusive or incomplete, 5
+ * wrong.
+ */
 int verdicts_exit_code(const struct verdicts *verdicts);
 
 /* True if value and bound are whole numbers without a unit: "7" devices, not "7.000". */
 bool check_counts(const struct verdict_check *check);
 
-/* "device(s) X" that a check blames, and its numbers, in words: "12.4 GB/s, at least 53.57 GB/s: 76.9 % below". */
+/*
+ * "device(s) X" that a check blames, and its numbers, in words: "12.4 GB/s, at least 53.57 GB/s:
+ * 76.9 % below".
+ */
 char *check_numbers(const struct verdict_check *check);
 
 /* Recounts `counts` and `wrong` from the checks. */

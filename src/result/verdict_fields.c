@@ -4,40 +4,68 @@
 
 static const char *const verdict_words[] = { "PASS", "WARN",  "FAIL", "INCONCLUSIVE",
 					     "SKIP", "ERROR", NULL };
-static const char *const comparison_words[] = { "at least", "at most", "identical devices",
-						 "population", "", NULL };
-static const char *const aspect_words[] = { "",		 "memory",    "link", "products",
-					  "correctness", "condition", NULL };
+static const char *const comparison_words[] = { "at least",   "at most", "identical devices",
+						"population", "",        NULL };
+static const char *const aspect_words[] = { "",         "memory",      "link",
+					    "products", "correctness", "condition",
+					    NULL };
 
 const char *verdict_name(enum verdict verdict)
 {
 	return verdict_words[verdict];
 }
 
-#define TEXT(name_, member) { .name = name_, .codec = &codec_string, FIELD_AT(verdict_check, member) }
-#define REAL(member) { .name = #member, .codec = &codec_real, FIELD_AT(verdict_check, member) }
-#define COUNT(member) { .name = #member, .codec = &codec_uint64, FIELD_AT(verdict_check, member) }
+#define TEXT(name_, member)                                                            \
+	{                                                                              \
+		.name = name_, .codec = &codec_string, FIELD_AT(verdict_check, member) \
+	}
+#define REAL(member)                                                                   \
+	{                                                                              \
+		.name = #member, .codec = &codec_real, FIELD_AT(verdict_check, member) \
+	}
+#define COUNT(member)                                                                    \
+	{                                                                                \
+		.name = #member, .codec = &codec_uint64, FIELD_AT(verdict_check, member) \
+	}
 
 static const struct field check_fields[] = {
-	{ .name = "verdict", .codec = &codec_enum, FIELD_AT(verdict_check, verdict), .words = verdict_words },
+	{ .name = "verdict",
+	  .codec = &codec_enum,
+	  FIELD_AT(verdict_check, verdict),
+	  .words = verdict_words },
 	{ .name = "accepted", .codec = &codec_bool, FIELD_AT(verdict_check, accepted) },
 	{ .name = "wrong_result", .codec = &codec_bool, FIELD_AT(verdict_check, wrong) },
-	{ .name = "aspect", .codec = &codec_enum, FIELD_AT(verdict_check, aspect), .words = aspect_words },
+	{ .name = "aspect",
+	  .codec = &codec_enum,
+	  FIELD_AT(verdict_check, aspect),
+	  .words = aspect_words },
 	TEXT("limit", limit),
 	TEXT("case", case_id),
-	{ .name = "suite", .codec = &codec_string, FIELD_AT(verdict_check, suite), .optional = true },
+	{ .name = "suite",
+	  .codec = &codec_string,
+	  FIELD_AT(verdict_check, suite),
+	  .optional = true },
 	/* After "case" and "suite": where it is absent, both are derived of "case". */
-	{ .name = "point", .codec = &codec_check_point, FIELD_AT(verdict_check, point), .optional = true },
+	{ .name = "point",
+	  .codec = &codec_check_point,
+	  FIELD_AT(verdict_check, point),
+	  .optional = true },
 	TEXT("devices", devices),
 	TEXT("model", model),
 	TEXT("uuid", uuid),
-	{ .name = "metric", .codec = &codec_string, FIELD_AT(verdict_check, metric), .names = NAME_METRIC },
+	{ .name = "metric",
+	  .codec = &codec_string,
+	  FIELD_AT(verdict_check, metric),
+	  .names = NAME_METRIC },
 	TEXT("unit", unit),
 	REAL(value),
 	REAL(low),
 	REAL(high),
-	{ .name = "comparison", .codec = &codec_enum, FIELD_AT(verdict_check, comparison),
-	  .words = comparison_words, .names = NAME_COMPARISON },
+	{ .name = "comparison",
+	  .codec = &codec_enum,
+	  FIELD_AT(verdict_check, comparison),
+	  .words = comparison_words,
+	  .names = NAME_COMPARISON },
 	REAL(bound),
 	REAL(margin),
 	COUNT(launches),
@@ -46,43 +74,61 @@ static const struct field check_fields[] = {
 	TEXT("origin", bound_origin),
 	TEXT("place", place),
 	TEXT("reason", reason),
-	{ 0 }
+	{ 0 },
 };
 
 static const struct field aspect_fields[] = {
-	{ .name = "aspect", .codec = &codec_enum, FIELD_AT(aspect_judgement, aspect), .words = aspect_words },
+	{ .name = "aspect",
+	  .codec = &codec_enum,
+	  FIELD_AT(aspect_judgement, aspect),
+	  .words = aspect_words },
 	{ .name = "promised", .codec = &codec_bool, FIELD_AT(aspect_judgement, promised) },
-	{ .name = "verdict", .codec = &codec_enum, FIELD_AT(aspect_judgement, verdict),
+	{ .name = "verdict",
+	  .codec = &codec_enum,
+	  FIELD_AT(aspect_judgement, verdict),
 	  .words = verdict_words },
 	{ .name = "checks", .codec = &codec_uint64, FIELD_AT(aspect_judgement, checks) },
 	{ .name = "judged", .codec = &codec_uint64, FIELD_AT(aspect_judgement, judged) },
 	{ .name = "passed", .codec = &codec_uint64, FIELD_AT(aspect_judgement, passed) },
 	{ .name = "margin", .codec = &codec_real, FIELD_AT(aspect_judgement, margin) },
 	{ .name = "reason", .codec = &codec_string, FIELD_AT(aspect_judgement, reason) },
-	{ 0 }
+	{ 0 },
 };
 
 static const struct field device_fields[] = {
 	{ .name = "device", .codec = &codec_string, FIELD_AT(device_judgement, device) },
 	{ .name = "model", .codec = &codec_string, FIELD_AT(device_judgement, model) },
 	{ .name = "uuid", .codec = &codec_string, FIELD_AT(device_judgement, uuid) },
-	{ .name = "aspects", .codec = &codec_array, FIELD_COUNTED(device_judgement, aspects, aspect_count),
-	  .one_line = true, .fields = aspect_fields },
-	{ 0 }
+	{ .name = "aspects",
+	  .codec = &codec_array,
+	  FIELD_COUNTED(device_judgement, aspects, aspect_count),
+	  .one_line = true,
+	  .fields = aspect_fields },
+	{ 0 },
 };
 
 const struct field judgement_fields[] = {
-	{ .name = "verdict", .codec = &codec_enum, FIELD_AT(verdicts, overall), .words = verdict_words },
+	{ .name = "verdict",
+	  .codec = &codec_enum,
+	  FIELD_AT(verdicts, overall),
+	  .words = verdict_words },
 	{ .name = "wrong_result", .codec = &codec_bool, FIELD_AT(verdicts, wrong) },
 	{ .name = "strict", .codec = &codec_bool, FIELD_AT(verdicts, strict) },
 	{ .name = "sentence", .codec = &codec_string, FIELD_AT(verdicts, sentence) },
 	{ .name = "limits", .codec = &codec_string, FIELD_AT(verdicts, limits) },
 	{ .name = "limits_text", .codec = &codec_string, FIELD_AT(verdicts, limits_text) },
-	{ .name = "devices", .codec = &codec_array, FIELD_COUNTED(verdicts, devices, device_count),
-	  FIELD_CAPACITY(verdicts, device_capacity), .fields = device_fields },
-	{ .name = "checks", .codec = &codec_array, FIELD_COUNTED(verdicts, checks, count),
-	  FIELD_CAPACITY(verdicts, capacity), .one_line = true, .fields = check_fields },
-	{ 0 }
+	{ .name = "devices",
+	  .codec = &codec_array,
+	  FIELD_COUNTED(verdicts, devices, device_count),
+	  FIELD_CAPACITY(verdicts, device_capacity),
+	  .fields = device_fields },
+	{ .name = "checks",
+	  .codec = &codec_array,
+	  FIELD_COUNTED(verdicts, checks, count),
+	  FIELD_CAPACITY(verdicts, capacity),
+	  .one_line = true,
+	  .fields = check_fields },
+	{ 0 },
 };
 
 static void write_counts(struct json_writer *w, const struct verdicts *v)

@@ -1,6 +1,6 @@
 /*
- * The run as a whole: which cases are left, who carries them out, what is kept. Processes and pipes are
- * supervise.c's business, the file journal.c's.
+ * The run as a whole: which cases are left, who carries them out, what is kept. Processes and pipes
+ * are supervise.c's business, the file journal.c's.
  */
 #include "run/conductor.h"
 
@@ -25,7 +25,10 @@
 
 #define START_SECONDS 120.0 /* opening eight GPUs without persistence mode takes most of a minute */
 #define LOG_NAME "worker.log"
-/* Workers in a row that may hang before the rest of their suite is given up: each costs a case's whole time limit. */
+/*
+ * Workers in a row that may hang before the rest of their suite is given up: each costs a case's
+ * whole time limit.
+ */
 #define HANGS_IN_A_ROW 8
 
 struct conductor {
@@ -64,7 +67,9 @@ static void stopping(void *context)
 {
 	struct conductor *k = context;
 
-	progress_note(&k->progress, "stopping after this sample, at the latest in %g s; once more to stop at once",
+	progress_note(&k->progress,
+		      "stopping after this sample, at the latest in %g s; once more to stop at "
+		      "once",
 		      SUPERVISE_STOP_SECONDS);
 }
 
@@ -101,8 +106,9 @@ static enum status settle_unrun(struct conductor *k, size_t index, enum case_sta
 }
 
 /*
- * Collects what is left to do and can be done by the team of the first case left, from wherever in the plan it is:
- * starting a team (contexts, communicators) takes longer than many a case. Returns how many there are.
+ * Collects what is left to do and can be done by the team of the first case left, from wherever in
+ * the plan it is: starting a team (contexts, communicators) takes longer than many a case. Returns
+ * how many there are.
  */
 static size_t next_team_cases(const struct conductor *k, size_t *cases)
 {
@@ -152,7 +158,8 @@ static enum status take_loss(struct conductor *k, struct lost_worker *lost, bool
 	if (!lost->reason)
 		return STATUS_OK;
 	fprintf(stderr, "gpuproof: a worker was lost%s: %s\n",
-		repeated ? ", and what it did is done again" : " after its last case", lost->reason);
+		repeated ? ", and what it did is done again" : " after its last case",
+		lost->reason);
 	status = journal_append_lost(&k->journal, lost, err);
 	losses_add(&k->lost, lost);
 	return status;
@@ -160,7 +167,7 @@ static enum status take_loss(struct conductor *k, struct lost_worker *lost, bool
 
 /* Workers one after the other until all `cases` are settled or a stop is asked for. */
 static enum status run_team(struct conductor *k, const size_t *cases, size_t count,
-			     struct error *err)
+			    struct error *err)
 {
 	const struct supervisor supervisor = {
 		.plan = k->plan,

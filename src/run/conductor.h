@@ -1,11 +1,13 @@
 /*
  * Runs a plan: probe, workers, journal, result. The conductor never loads a GPU library.
  *
- * One worker carries out all cases that need one process, of whatever suite; cases that need a process per device
- * share the ranks of all cases on the same devices, or on the first ones of these, while the other ranks wait. Teams follow each other in the order in which the plan first needs
- * them, and a team's cases keep the plan's order. A worker sends JSON lines up a pipe: {"start": index}, {"progress": ...}, {"case": {...}}. Each finished case is appended to
- * DIR/run.jsonl and fsync'ed before it counts. A worker that dies, or hangs past the case's limit and is killed, costs
- * the case in flight: ERROR with the reason; a new worker continues after it.
+ * One worker carries out all cases that need one process, of whatever suite; cases that need a
+ * process per device share the ranks of all cases on the same devices, or on the first ones of
+ * these, while the other ranks wait. Teams follow each other in the order in which the plan first
+ * needs them, and a team's cases keep the plan's order. A worker sends JSON lines up a pipe:
+ * {"start": index}, {"progress": ...}, {"case": {...}}. Each finished case is appended to
+ * DIR/run.jsonl and fsync'ed before it counts. A worker that dies, or hangs past the case's limit
+ * and is killed, costs the case in flight: ERROR with the reason; a new worker continues after it.
  */
 #ifndef GPUPROOF_RUN_CONDUCTOR_H
 #define GPUPROOF_RUN_CONDUCTOR_H
@@ -21,8 +23,9 @@ struct conduct_options {
 	bool resume;           /* continue the run in `directory`: finished cases are kept */
 	bool quiet;
 	const char *command; /* how to repeat the run, for the result */
-	double start_seconds; /* most for a worker to open its devices; 0: long enough for eight GPUs */
-	int *stopped_by;      /* out, may be NULL: the signal that stopped the run, 0: none */
+	/* most for a worker to open its devices; 0: long enough for eight GPUs */
+	double start_seconds;
+	int *stopped_by; /* out, may be NULL: the signal that stopped the run, 0: none */
 };
 
 /* Subject, before the id, of the error about a device that is there, but cannot be described. */
@@ -36,23 +39,27 @@ struct probe {
 	size_t fact_count;
 	struct component *components;
 	size_t component_count;
-	struct finding *
-		findings; /* the backends' own, and SEVERITY_NOTE "backend cuda13" for each that is not there */
+	/* the backends' own, and SEVERITY_NOTE "backend cuda13" for each that is not there */
+	struct finding *findings;
 	size_t finding_count;
 };
 /*
- * In a process of its own, which may crash or hang in a driver: STATUS_DEVICE and STATUS_TIMEOUT say so.
- * `config` NULL: every backend, as the defaults of [run] have it.
+ * In a process of its own, which may crash or hang in a driver: STATUS_DEVICE and STATUS_TIMEOUT
+ * say so. `config` NULL: every backend, as the defaults of [run] have it.
  */
 enum status probe_devices(struct probe *probe, const struct config *config, struct error *err);
 void probe_release(struct probe *probe);
 
-/* The header of the run in `directory` (released by the caller), for the config that --resume continues with. */
+/*
+ * The header of the run in `directory` (released by the caller), for the config that --resume
+ * continues with.
+ */
 enum status conduct_resume_header(const char *directory, struct result *header, struct error *err);
 
 /*
- * Carries out `plan` and fills `result` (also written to DIR/result.json). Returns STATUS_OK when every case was
- * attempted, STATUS_INTERRUPTED after Ctrl-C or SIGTERM (result kept), another status when the run itself could not continue.
+ * Carries out `plan` and fills `result` (also written to DIR/result.json). Returns STATUS_OK when
+ * every case was attempted, STATUS_INTERRUPTED after Ctrl-C or SIGTERM (result kept), another
+ * status when the run itself could not continue.
  */
 enum status conduct(const struct plan *plan, const struct probe *probe,
 		    const struct conduct_options *options, struct result *result,

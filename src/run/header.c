@@ -99,8 +99,8 @@ static void fill_machine(struct result *result, const struct plan *plan, const s
 }
 
 /*
- * With devices = all, devices that failed when they were listed are missing, and a run on the others must not look
- * whole; who named some knows why.
+ * With devices = all, devices that failed when they were listed are missing, and a run on the
+ * others must not look whole; who named some knows why.
  */
 static void fill_lost(struct result *result, const struct config *config, const struct probe *probe)
 {
@@ -111,8 +111,7 @@ static void fill_lost(struct result *result, const struct config *config, const 
 		const struct finding *f = &probe->findings[i];
 		struct finding lost = { .severity = SEVERITY_ERROR, .subject = FINDING_LOST };
 
-		if (f->severity != SEVERITY_ERROR ||
-		    !text_starts_with(f->subject, PROBE_NO_DEVICE))
+		if (f->severity != SEVERITY_ERROR || !text_starts_with(f->subject, PROBE_NO_DEVICE))
 			continue;
 		snprintf(lost.text, sizeof(lost.text), "%s is there, but cannot be used: %.250s",
 			 f->subject + strlen(PROBE_NO_DEVICE), f->text);
@@ -162,6 +161,7 @@ enum status header_same_host(const struct result *then, const struct probe *now,
 	if (tells_itself(then) || !before || !here || strcmp(before, here) == 0)
 		return STATUS_OK;
 	return error_set(err, STATUS_USAGE,
-			 "the run began on the host %.100s, this is %.100s: two CPUs must not share a result",
+			 "the run began on the host %.100s, this is %.100s: two CPUs must not "
+			 "share a result",
 			 before, here);
 }

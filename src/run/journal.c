@@ -17,7 +17,10 @@
 #define MIDDLE "\",\"header\":"
 #define FINGERPRINT_LENGTH 16
 
-/* A hash of the cases' ids: two plans with the same fingerprint have the same cases in the same order. */
+/*
+ * A hash of the cases' ids: two plans with the same fingerprint have the same cases in the same
+ * order.
+ */
 static void fingerprint_of(const struct plan *plan, char out[FINGERPRINT_LENGTH + 1])
 {
 	uint64_t hash = TEXT_HASH_START;
@@ -50,8 +53,8 @@ static enum status make_directories(const char *path, struct error *err)
 }
 
 /*
- * A POSIX lock: forked workers do not inherit it, so a worker that outlives a killed conductor (stuck in a driver)
- * does not block --resume; and F_GETLK returns the process that holds it.
+ * A POSIX lock: forked workers do not inherit it, so a worker that outlives a killed conductor
+ * (stuck in a driver) does not block --resume; and F_GETLK returns the process that holds it.
  */
 static enum status lock(int fd, const char *path, struct error *err)
 {
@@ -76,7 +79,8 @@ static enum status check_file(const struct journal *journal, struct error *err)
 	if (fstat(journal->fd, &about) != 0)
 		return error_errno(err, "%s", journal->path);
 	if (!S_ISREG(about.st_mode))
-		return error_set(err, STATUS_USAGE, "%s is no file, so no journal of gpuproof", journal->path);
+		return error_set(err, STATUS_USAGE, "%s is no file, so no journal of gpuproof",
+				 journal->path);
 	return STATUS_OK;
 }
 
@@ -139,8 +143,8 @@ static bool was_torn(const struct text *content)
 		length--;
 	if (length < known)
 		known = length;
-	return !length || (memcmp(content->data, OPENING, known) == 0 &&
-			   !memchr(content->data, '\n', length));
+	return !length ||
+	       (memcmp(content->data, OPENING, known) == 0 && !memchr(content->data, '\n', length));
 }
 
 static enum status parse_header(const struct text *content, const char *path, struct result *header,
@@ -149,10 +153,10 @@ static enum status parse_header(const struct text *content, const char *path, st
 	size_t before, length = header_line(content, &before);
 
 	if (!length && was_torn(content))
-		return error_set(
-			err, STATUS_USAGE,
-			"%s: the run was ended before its first line was written; start it anew",
-			path);
+		return error_set(err, STATUS_USAGE,
+				 "%s: the run was ended before its first line was written; start "
+				 "it anew",
+				 path);
 	if (!length)
 		return error_set(err, STATUS_USAGE, "%s is no journal of gpuproof", path);
 	if (result_header_from_json(header, content->data + before, length - before - 1, err) !=
@@ -303,11 +307,12 @@ static enum status same_devices(const struct result *header, const struct plan *
 		if (then && now && strcmp(then->id, now->id) == 0 &&
 		    strcmp(then->name, now->name) == 0 && strcmp(then->uuid, now->uuid) == 0)
 			continue;
-		return error_set(
-			err, STATUS_USAGE,
-			"the devices have changed since the run began: then %s %s %s, now %s %s %s",
-			then ? then->id : "none", then ? then->name : "", then ? then->uuid : "",
-			now ? now->id : "none", now ? now->name : "", now ? now->uuid : "");
+		return error_set(err, STATUS_USAGE,
+				 "the devices have changed since the run began: then %s %s %s, now "
+				 "%s %s %s",
+				 then ? then->id : "none", then ? then->name : "",
+				 then ? then->uuid : "", now ? now->id : "none",
+				 now ? now->name : "", now ? now->uuid : "");
 	}
 	return STATUS_OK;
 }
@@ -321,10 +326,10 @@ static enum status same_plan(const struct text *content, const struct result *he
 		return err->status;
 	fingerprint_of(plan, fingerprint);
 	if (memcmp(content->data + strlen(OPENING), fingerprint, FINGERPRINT_LENGTH) != 0)
-		return error_set(
-			err, STATUS_USAGE,
-			"the plan is another one: %zu cases by gpuproof %s then, %zu cases now",
-			header->planned, header->gpuproof_version, plan->case_count);
+		return error_set(err, STATUS_USAGE,
+				 "the plan is another one: %zu cases by gpuproof %s then, %zu "
+				 "cases now",
+				 header->planned, header->gpuproof_version, plan->case_count);
 	return STATUS_OK;
 }
 

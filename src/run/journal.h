@@ -1,10 +1,11 @@
 /*
  * DIR/run.jsonl: what a run has found out so far, safe against being killed at any moment.
  *
- * First line: {"journal":1,"plan":"<fingerprint>","header":{...}}, the result without its cases. Then a line per
- * finished case, as its worker sent it, and per lost worker (message.h). A line counts once it is complete and fsync'ed. A
- * torn last line is cut away when the run is resumed; a damaged line before it is left out, so its case is done again.
- * Lost workers are reported by the next finished case; in journals of earlier versions that case's line has them as well.
+ * First line: {"journal":1,"plan":"<fingerprint>","header":{...}}, the result without its cases.
+ * Then a line per finished case, as its worker sent it, and per lost worker (message.h). A line
+ * counts once it is complete and fsync'ed. A torn last line is cut away when the run is resumed; a
+ * damaged line before it is left out, so its case is done again. Lost workers are reported by the
+ * next finished case; in journals of earlier versions that case's line has them as well.
  */
 #ifndef GPUPROOF_RUN_JOURNAL_H
 #define GPUPROOF_RUN_JOURNAL_H
@@ -28,8 +29,8 @@ struct journal {
 };
 
 /*
- * Starts a run in `directory` (made with its parents when missing). STATUS_USAGE when a run is there already,
- * STATUS_IO naming the process when one is going on there.
+ * Starts a run in `directory` (made with its parents when missing). STATUS_USAGE when a run is
+ * there already, STATUS_IO naming the process when one is going on there.
  */
 enum status journal_create(struct journal *journal, const char *directory,
 			   const struct result *header, const struct plan *plan, struct error *err);
@@ -48,17 +49,19 @@ enum status journal_look(const char *directory, const struct plan *plan, bool *d
 enum status journal_read_header(const char *directory, struct result *header, struct error *err);
 
 /*
- * Opens the run in `directory` to continue it. `header` becomes its header, `cases` (released by the caller, one per
- * case of the plan) its finished cases, done[i] is true for each of these; `lost` (released by the
- * caller) the workers lost after the last of them. STATUS_USAGE when `plan` is another one.
+ * Opens the run in `directory` to continue it. `header` becomes its header, `cases` (released by
+ * the caller, one per case of the plan) its finished cases, done[i] is true for each of these;
+ * `lost` (released by the caller) the workers lost after the last of them. STATUS_USAGE when `plan`
+ * is another one.
  */
 enum status journal_resume(struct journal *journal, const char *directory, const struct plan *plan,
 			   struct result *header, struct case_result *cases, bool *done,
 			   struct losses *lost, struct error *err);
 
 /*
- * Appends a worker's message with a case (MESSAGE_CASE or MESSAGE_PARTIAL, accepted by case_result_check()) byte by byte.
- * It counts when this returns STATUS_OK. On failure what was there before is untouched.
+ * Appends a worker's message with a case (MESSAGE_CASE or MESSAGE_PARTIAL, accepted by
+ * case_result_check()) byte by byte. It counts when this returns STATUS_OK. On failure what was
+ * there before is untouched.
  */
 enum status journal_append_sent(struct journal *journal, const struct message *sent,
 				struct error *err);

@@ -12,7 +12,7 @@ struct losses {
 
 void losses_add(struct losses *losses, struct lost_worker *lost); /* empties `lost` */
 void losses_attach(struct losses *losses,
-		 struct case_result *c); /* moves all of them into the case */
+		   struct case_result *c); /* moves all of them into the case */
 void losses_release(struct losses *losses);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A short-lived child opens the backends and sends what it finds up a pipe, one JSON line each; the conductor itself
- * never touches a GPU library. The last line says that nothing is missing.
+ * A short-lived child opens the backends and sends what it finds up a pipe, one JSON line each; the
+ * conductor itself never touches a GPU library. The last line says that nothing is missing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -170,13 +170,13 @@ static enum status listen_to_child(int pipe, struct text *input, struct error *e
 	}
 }
 
-#define TAKE(kind, array, count, from_json)                                                        \
-	case kind:                                                                                 \
-		probe->array = xrealloc(probe->array, probe->count + 1, sizeof(*probe->array));    \
-		if (from_json(&probe->array[probe->count], line + 1, length - 1, err) !=           \
-		    STATUS_OK)                                                                     \
-			return err->status;                                                        \
-		probe->count++;                                                                    \
+#define TAKE(kind, array, count, from_json)                                                     \
+	case kind:                                                                              \
+		probe->array = xrealloc(probe->array, probe->count + 1, sizeof(*probe->array)); \
+		if (from_json(&probe->array[probe->count], line + 1, length - 1, err) !=        \
+		    STATUS_OK)                                                                  \
+			return err->status;                                                     \
+		probe->count++;                                                                 \
 		return STATUS_OK
 
 static enum status take_line(struct probe *probe, const char *line, size_t length,

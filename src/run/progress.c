@@ -45,7 +45,10 @@ static void put(const struct text *text)
 {
 	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
 
-	/* A terminal stopped with Ctrl-S, or a reader that sleeps, must not hold up the measurement. */
+	/*
+	 * A terminal stopped with Ctrl-S, or a reader that sleeps, must not hold up the
+	 * measurement.
+	 */
 	if (poll(&fd, 1, 0) == 1 && (fd.revents & POLLOUT) &&
 	    !write_all(STDERR_FILENO, text->data, text->length))
 		return; /* no terminal */
@@ -260,7 +263,10 @@ void progress_settled(struct progress *progress, const struct plan_case *c,
 	progress->estimate_left -= c->estimate_seconds;
 	if (result->status == CASE_OK) {
 		progress->estimate_settled += c->estimate_seconds;
-		/* One slow case says little of the others: it counts as some times its estimate at most. */
+		/*
+		 * One slow case says little of the others: it counts as some times its estimate at
+		 * most.
+		 */
 		progress->seconds_settled +=
 			fmin(result->seconds, OUTLIER_TIMES * c->estimate_seconds + 1);
 	}

@@ -20,11 +20,12 @@ struct progress_skipped {
 
 struct progress {
 	bool quiet, terminal;
-	size_t number, total; /* cases settled, cases of the plan */
-	double estimate_begun;  /* what estimate_left was at first */
-	double estimate_left; /* seconds, by the plan */
+	size_t number, total;  /* cases settled, cases of the plan */
+	double estimate_begun; /* what estimate_left was at first */
+	double estimate_left;  /* seconds, by the plan */
 	double estimate_settled,
-		seconds_settled; /* of the cases settled in this process: how good the plan's guess is */
+		/* of the cases settled in this process: how good the plan's guess is */
+		seconds_settled;
 	const struct plan_case *current;
 	double current_began;
 	double median, half_width; /* of the current series; NaN: not yet */
@@ -53,8 +54,8 @@ void progress_line(const struct progress *progress, double now, int columns, str
 void progress_plain(const struct progress *progress, const struct case_result *result,
 		    struct text *out);
 /*
- * "[12/57] SKIPPED 10 cases, the first ID: needs 2 devices" for each reason that no line has yet; `all`: also how many were
- * skipped later for reasons that one has.
+ * "[12/57] SKIPPED 10 cases, the first ID: needs 2 devices" for each reason that no line has yet;
+ * `all`: also how many were skipped later for reasons that one has.
  */
 void progress_skips(struct progress *progress, bool all, struct text *out);
 

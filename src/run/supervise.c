@@ -32,15 +32,15 @@ struct session {
 	struct worker_team team;
 	struct text input; /* what came up the pipe and is no whole line yet */
 	bool in_flight, ready;
-	double waited;     /* for the next message that counts */
-	struct watchdog watchdog; /* of the case in flight, once its devices are open */
+	double waited;                  /* for the next message that counts */
+	struct watchdog watchdog;       /* of the case in flight, once its devices are open */
 	double failure_pending_seconds; /* since a rank has failed and the others have not come */
 	double case_began;
-	bool input_corrupt;      /* nothing that still comes up the pipe can be trusted */
-	bool abandoned; /* the user wants no result any more */
+	bool input_corrupt; /* nothing that still comes up the pipe can be trusted */
+	bool abandoned;     /* the user wants no result any more */
 	bool stop_told;
-	double stopping; /* seconds since then */
-	bool overdue;    /* killed for not having stopped in time */
+	double stopping;   /* seconds since then */
+	bool overdue;      /* killed for not having stopped in time */
 	struct error *err; /* why the run cannot continue */
 };
 
@@ -76,8 +76,8 @@ static void settle(struct session *s, bool partial, struct case_result *c,
 }
 
 /*
- * Makes a case that no reader would accept an error: in the result it would cost all other cases as well. Returns true
- * if it did.
+ * Makes a case that no reader would accept an error: in the result it would cost all other cases as
+ * well. Returns true if it did.
  */
 static bool refuse_nonsense(const struct session *s, struct case_result *c)
 {
@@ -183,14 +183,16 @@ static void listen_to_pipe(struct session *s)
 		broken_line(s, s->input.data, s->input.length);
 }
 
-/* CPU time is a sign of life of devices that are made of the CPU; a process that waits for a GPU spins, too. */
+/*
+ * CPU time is a sign of life of devices that are made of the CPU; a process that waits for a GPU
+ * spins, too.
+ */
 static double lively_cpu_seconds(const struct session *s)
 {
 	const struct plan_case *c = &s->s->plan->cases[case_in_flight(s)];
 
 	for (size_t i = 0; i < c->device_count; i++)
-		if (!(s->s->plan->devices[c->devices[i]].capabilities &
-		      DEVICE_SHARES_HOST_MEMORY))
+		if (!(s->s->plan->devices[c->devices[i]].capabilities & DEVICE_SHARES_HOST_MEMORY))
 			return 0;
 	return team_cpu_seconds(&s->team);
 }
@@ -265,12 +267,16 @@ static void end_pending_failure(struct session *s, double passed)
 {
 	struct error said = ERROR_NONE;
 
-	s->failure_pending_seconds = team_pending_failure(&s->team, &said) ? s->failure_pending_seconds + passed : 0;
+	s->failure_pending_seconds =
+		team_pending_failure(&s->team, &said) ? s->failure_pending_seconds + passed : 0;
 	if (s->failure_pending_seconds > PENDING_FAILURE_SECONDS && !s->team.killed)
 		team_kill(&s->team, said.message);
 }
 
-/* Waits for something to happen. The time that passed counts, but not the time in which we were stopped ourselves. */
+/*
+ * Waits for something to happen. The time that passed counts, but not the time in which we were
+ * stopped ourselves.
+ */
 static void wait_a_tick(struct session *s)
 {
 	struct pollfd fds[] = { { .fd = s->team.pipe, .events = POLLIN },
@@ -306,7 +312,10 @@ static void live(struct session *s)
 	listen_to_pipe(s); /* what it sent before it died counts */
 }
 
-/* The case in flight has died with its worker: by itself, or because it did not stop when it was asked to. */
+/*
+ * The case in flight has died with its worker: by itself, or because it did not stop when it was
+ * asked to.
+ */
 static void record_in_flight_case(struct session *s)
 {
 	const struct plan_case *c = &s->s->plan->cases[case_in_flight(s)];
@@ -351,7 +360,10 @@ static void blame_case(struct session *s, size_t at)
 		blame(s, c->devices[i]);
 }
 
-/* The device of the rank that went first; of one process those of the cases that it had, or was about to begin. */
+/*
+ * The device of the rank that went first; of one process those of the cases that it had, or was
+ * about to begin.
+ */
 static void record_loss(struct session *s)
 {
 	size_t settled = s->outcome->settled, group_size = 1;
@@ -380,9 +392,11 @@ static void record_loss(struct session *s)
 enum status supervise(const struct supervisor *supervisor, const size_t *cases, size_t case_count,
 		      struct worker_outcome *outcome, struct error *err)
 {
-	struct session s = {
-		.s = supervisor, .cases = cases, .case_count = case_count, .outcome = outcome, .err = err
-	};
+	struct session s = { .s = supervisor,
+			     .cases = cases,
+			     .case_count = case_count,
+			     .outcome = outcome,
+			     .err = err };
 	bool told = false; /* by the case that it was lost with */
 
 	*outcome = (struct worker_outcome){ 0 };

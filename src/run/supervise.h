@@ -1,6 +1,6 @@
 /*
- * One worker from start to end: starts it, reads its messages, enforces time limits, records the case in flight when it
- * dies. The caller decides about the cases.
+ * One worker from start to end: starts it, reads its messages, enforces time limits, records the
+ * case in flight when it dies. The caller decides about the cases.
  */
 #ifndef GPUPROOF_RUN_SUPERVISE_H
 #define GPUPROOF_RUN_SUPERVISE_H
@@ -12,8 +12,9 @@
 #include "run/workers/team.h"
 
 /*
- * From a stop to the end of a worker: a sample is taken in less, and set-up looks between its parts. What does not come to
- * its end by then is killed, and its case is interrupted without a result.
+ * From a stop to the end of a worker: a sample is taken in less, and set-up looks between its
+ * parts. What does not come to its end by then is killed, and its case is interrupted without a
+ * result.
  */
 #define SUPERVISE_STOP_SECONDS 5.0
 
@@ -27,8 +28,8 @@ struct supervisor {
 	void (*started)(void *context, size_t index);
 	void (*progressed)(void *context, size_t samples, double median, double half_width);
 	/*
-	 * Takes `c` over. `partial`: it was interrupted. `sent`: the worker's message with `c`, valid during the call; NULL
-	 * if the conductor made `c`. A failure ends the run.
+	 * Takes `c` over. `partial`: it was interrupted. `sent`: the worker's message with `c`,
+	 * valid during the call; NULL if the conductor made `c`. A failure ends the run.
 	 */
 	enum status (*settled)(void *context, size_t index, bool partial, struct case_result *c,
 			       const struct message *sent, struct error *err);
@@ -38,8 +39,8 @@ struct supervisor {
 
 struct worker_outcome {
 	/*
-	 * Cases with a result, the first ones of those given; the one in flight included, unless it died in a concurrent
-	 * group (src/plan/suite.h) and is to be repeated alone.
+	 * Cases with a result, the first ones of those given; the one in flight included, unless it
+	 * died in a concurrent group (src/plan/suite.h) and is to be repeated alone.
 	 */
 	size_t settled;
 	bool hung;        /* it had to be killed for taking too long */
@@ -48,7 +49,9 @@ struct worker_outcome {
 	struct lost_worker lost;
 };
 
-/* A worker for `cases`. STATUS_OK also when it died; a failure means that the run cannot continue. */
+/*
+ * A worker for `cases`. STATUS_OK also when it died; a failure means that the run cannot continue.
+ */
 enum status supervise(const struct supervisor *supervisor, const size_t *cases, size_t case_count,
 		      struct worker_outcome *outcome, struct error *err);
 

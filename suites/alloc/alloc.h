@@ -1,6 +1,7 @@
 /*
- * Declarations that the parts of suite alloc share. Each operation is a function that carries out one case; its axes
- * are in the case (suites/alloc.c has the keys, suites/alloc/plan.c which of them an operation has).
+ * Declarations that the parts of suite alloc share. Each operation is a function that carries out
+ * one case; its axes are in the case (suites/alloc.c has the keys, suites/alloc/plan.c which of
+ * them an operation has).
  */
 #ifndef GPUPROOF_SUITES_ALLOC_ALLOC_H
 #define GPUPROOF_SUITES_ALLOC_ALLOC_H
@@ -45,14 +46,15 @@ enum status alloc_fragment(struct run *run, int kind, struct error *err);
 /* failure.c: one allocation larger than all memory, and allocating until there is none. */
 enum status alloc_failure(struct run *run, int kind, struct error *err);
 enum status alloc_exhaust(struct run *run, int kind, struct error *err);
-#define FAILURE_AFTERWARDS_BYTES                                                                   \
+#define FAILURE_AFTERWARDS_BYTES \
 	((size_t)1 << 20) /* of the block that proves that a device works */
 /* start.c: what a process pays before its first result. */
 enum status alloc_start(struct run *run, struct error *err);
 
 /*
- * Bytes of the device that are free once all is done and nothing is cached: what two readings differ by
- * was taken. STATUS_UNSUPPORTED where the memory is the operating system's, which others use as well.
+ * Bytes of the device that are free once all is done and nothing is cached: what two readings
+ * differ by was taken. STATUS_UNSUPPORTED where the memory is the operating system's, which others
+ * use as well.
  */
 enum status alloc_free_bytes(struct device *device, uint64_t *out, struct error *err);
 

@@ -1,8 +1,8 @@
 /*
- * Threads that allocate and free at the same time. A sample is a batch of pairs (allocate, free) in each
- * of them, from a common start until the last is done. Streams matter to the pools: pair i of thread t
- * uses stream t + i * threads, in turn over all there are, so that one stream is shared by the threads,
- * as many streams as threads give each its own, and more rotate.
+ * Threads that allocate and free at the same time. A sample is a batch of pairs (allocate, free) in
+ * each of them, from a common start until the last is done. Streams matter to the pools: pair i of
+ * thread t uses stream t + i * threads, in turn over all there are, so that one stream is shared by
+ * the threads, as many streams as threads give each its own, and more rotate.
  */
 #include <math.h>
 #include <pthread.h>
@@ -82,8 +82,9 @@ static enum status hold(struct contention *c, size_t thread, struct error *err)
 		    backend_stream_synchronize(stream, err) != STATUS_OK)
 			return err->status;
 		for (int end = 0; end < 2; end++) {
-			m->ends[i][end].sent = generator_bits(
-				c->seed, (thread * CONTEND_HELD + i) * 2 + (size_t)end);
+			m->ends[i][end].sent =
+				generator_bits(c->seed,
+					       (thread * CONTEND_HELD + i) * 2 + (size_t)end);
 			/* Ends of a block of one word are the same place. */
 			if (end && end_of(c, m, i, 1) == end_of(c, m, i, 0))
 				m->ends[i][0].sent = m->ends[i][1].sent;

@@ -1,7 +1,7 @@
 /*
  * Real size of a block: many blocks of one size, by the difference of the free memory of the device
- * or of the resident memory of this process, over their number. What an allocator takes in larger units
- * is shared by as many blocks as it serves.
+ * or of the resident memory of this process, over their number. What an allocator takes in larger
+ * units is shared by as many blocks as it serves.
  */
 #include <math.h>
 #include <stdlib.h>

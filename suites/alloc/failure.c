@@ -123,8 +123,9 @@ static enum status use_memory(struct blocks *b, struct origin *origin, struct er
 }
 
 /*
- * After a failed allocation the device must work as if nothing had happened. Wrong data, and no memory, are a wrong
- * result; a device that fails altogether is an error, after which its process can do nothing more.
+ * After a failed allocation the device must work as if nothing had happened. Wrong data, and no
+ * memory, are a wrong result; a device that fails altogether is an error, after which its process
+ * can do nothing more.
  */
 static enum status still_works(struct blocks *b, struct error *err)
 {
@@ -290,10 +291,10 @@ enum status alloc_exhaust(struct run *run, int kind, struct error *err)
 		exhaust(run, &b, before, &filling, err);
 	empty(&b, &filling);
 	if (err->status == STATUS_OK && recovered(run, &b, before, err) == STATUS_OK)
-		run_verified(
-			run,
-			"kernels right while the memory is full and afterwards; all of it back",
-			NAN, NAN);
+		run_verified(run,
+			     "kernels right while the memory is full and afterwards; all of it "
+			     "back",
+			     NAN, NAN);
 	blocks_close(&b);
 	return err->status;
 }

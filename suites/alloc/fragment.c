@@ -3,10 +3,10 @@
  * free (by a memory filler; a caching allocator by its own limit; memory of the operating system
  * without a limit). Scenarios:
  *   checkerboard  64 blocks that fill the span, every other one freed
- *   alternating   steps of a training run whose batches differ in size, with a small tensor kept now and
- *                 then from between the large ones (a 128th of the span)
- * Then requests: of a block, of two, and of a quarter of the span; and by bisection the largest that
- * fits. external_frag is 1 - largest / all that is free.
+ *   alternating   steps of a training run whose batches differ in size, with a small tensor kept
+ *                 now and then from between the large ones (a 128th of the span)
+ * Then requests: of a block, of two, and of a quarter of the span; and by bisection the largest
+ * that fits. external_frag is 1 - largest / all that is free.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -60,7 +60,8 @@ static enum status checkerboard(struct heap *h, struct error *err)
 }
 
 /*
- * Sizes of the layers' activations in 1/1000 of the span at the largest batch (720 together), and the
+ * Sizes of the layers' activations in 1/1000 of the span at the largest batch (720 together), and
+ * the
  * batches in 1/100 of that: full ones, ragged ones, and a larger one late.
  */
 static const unsigned layers[LAYERS] = { 20, 80, 120, 60, 30, 90, 110, 40, 70, 50, 35, 15 };

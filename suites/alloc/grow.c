@@ -86,7 +86,9 @@ static enum status move_to(struct grower *g, size_t bytes, struct error *err)
 		origin_give(&g->origin, old, before, g->stream, NULL);
 		return err->status;
 	}
-	/* A pool frees in the order of the stream; another allocator must not be ahead of the copy. */
+	/*
+	 * A pool frees in the order of the stream; another allocator must not be ahead of the copy.
+	 */
 	if (g->origin.kind != ALLOCATOR_POOL && g->origin.kind != ALLOCATOR_POOL_RELEASE &&
 	    backend_stream_synchronize(g->stream, err) != STATUS_OK)
 		return err->status;
@@ -138,7 +140,8 @@ static enum status launch(void *state, unsigned batch, struct error *err)
 	struct grower *g = state;
 
 	(void)batch; /* max_batch is 1 */
-	if ((g->method == GROWTH_MAP ? grow_by_mapping(g, err) : grow_by_moving(g, err)) != STATUS_OK)
+	if ((g->method == GROWTH_MAP ? grow_by_mapping(g, err) : grow_by_moving(g, err)) !=
+	    STATUS_OK)
 		return err->status;
 	return backend_stream_synchronize(g->stream, err);
 }
@@ -225,7 +228,8 @@ static enum status check_steps(const struct grower *g, struct error *err)
 
 enum status alloc_grow(struct run *run, int kind, struct error *err)
 {
-	struct grower g = { .run = run, .method = (enum alloc_growth)case_integer(run->c, "growths") };
+	struct grower g = { .run = run,
+			    .method = (enum alloc_growth)case_integer(run->c, "growths") };
 
 	g.final = (size_t)case_integer(run->c, "sizes");
 	g.step = g.final / (size_t)section_setting(run->c->section, "steps")->values[0].integer;

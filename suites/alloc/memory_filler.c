@@ -15,10 +15,10 @@ enum status alloc_free_bytes(struct device *device, uint64_t *out, struct error 
 	uint64_t total;
 
 	if (device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
-		return error_set(
-			err, STATUS_UNSUPPORTED,
-			"the memory of %s is the operating system's: others use it as well",
-			device->info.id);
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "the memory of %s is the operating system's: others use it as "
+				 "well",
+				 device->info.id);
 	if (backend_device_synchronize(device, err) != STATUS_OK)
 		return err->status;
 	return backend_device_memory(device, out, &total, err);

@@ -121,8 +121,7 @@ static const char *impossible(const struct plan_case *point, enum alloc_operatio
 	if (kind == ALLOCATOR_MANAGED &&
 	    (operation == OPERATION_FAIL || operation == OPERATION_EXHAUST))
 		return "managed memory is held below what is free here, so that it cannot run out: "
-		       "more "
-		       "would move to the host";
+		       "more would move to the host";
 	if (operation == OPERATION_EXHAUST && !origin_on_device(kind))
 		return "host memory is not used up: the system would end processes for want of it";
 	(void)point;
@@ -137,8 +136,7 @@ static const char *impossible_on(const struct plan_case *point, enum alloc_opera
 		return NULL;
 	if (operation == OPERATION_EXHAUST)
 		return "its memory is the operating system's and is not used up: the system would "
-		       "end "
-		       "processes for want of it";
+		       "end processes for want of it";
 	if ((operation == OPERATION_ALLOC || operation == OPERATION_FREE) &&
 	    origin_on_device(kind) && case_value(point, "fills")->real > 0)
 		return "its memory is the operating system's and is not filled: others need it";

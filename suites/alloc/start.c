@@ -158,7 +158,8 @@ static enum status first_collective(void *state, struct error *err)
 		return error_set(err, STATUS_UNSUPPORTED, "backend %s has no collectives",
 				 s->backend);
 	if (s->opened->communicator_id(&id, err) != STATUS_OK ||
-	    backend_communicator_open(s->device, &options, &id, 0, 1, &communicator, err) != STATUS_OK ||
+	    backend_communicator_open(s->device, &options, &id, 0, 1, &communicator, err) !=
+		    STATUS_OK ||
 	    filled(s, 7, PRODUCT, &from, err) != STATUS_OK ||
 	    filled(s, 0, PRODUCT, &to, err) != STATUS_OK ||
 	    backend_all_reduce(communicator, s->stream, to, from, PRODUCT, PRECISION_FP32,
@@ -210,16 +211,17 @@ static enum status start_one(void *state, double *seconds, struct error *err)
 	struct steps_taken taken = { 0 };
 	struct error failed = ERROR_NONE;
 	struct fork_server_task task = { .device = &s->run->devices[0]->info,
-				     .run = staircase,
-				     .arguments = &s->arguments,
-				     .arguments_size = sizeof(s->arguments),
-				     .result_size = sizeof(taken),
-				     .seconds = LONGEST_SECONDS,
-				     .nothing_open = true };
+					 .run = staircase,
+					 .arguments = &s->arguments,
+					 .arguments_size = sizeof(s->arguments),
+					 .result_size = sizeof(taken),
+					 .seconds = LONGEST_SECONDS,
+					 .nothing_open = true };
 	enum status status = fork_server_run(s->run->fork_server, &task, &taken, &failed);
 	size_t done = taken.done;
 
-	if (status != STATUS_OK && (status != STATUS_UNSUPPORTED || !s->run->fork_server || done < 3))
+	if (status != STATUS_OK &&
+	    (status != STATUS_UNSUPPORTED || !s->run->fork_server || done < 3))
 		return error_set(err, status, "%s", failed.message);
 	s->missing = failed;
 	s->steps = done;
@@ -296,7 +298,8 @@ enum status alloc_start(struct run *run, struct error *err)
 	s->run = run;
 	s->arguments =
 		(struct starting){ .index = info->index,
-				   .host_devices = fork_server_options(run->fork_server).host_devices,
+				   .host_devices =
+					   fork_server_options(run->fork_server).host_devices,
 				   .eager = loading == EAGER,
 				   .lazy = loading == LAZY };
 	snprintf(s->arguments.backend, sizeof(s->arguments.backend), "%s", info->backend);

@@ -1,6 +1,6 @@
 /*
- * Declarations that the loads of the suite `burn` share: the time that is left, looking for wrong words, planting them, and what one
- * rank has found out so far.
+ * Declarations that the loads of the suite `burn` share: the time that is left, looking for wrong
+ * words, planting them, and what one rank has found out so far.
  *
  * A load runs rounds until burn_go_on() says that the slice is over:
  *
@@ -30,9 +30,9 @@ enum burn_load { BURN_FP32, BURN_FP16, BURN_FP64, BURN_MEMORY, BURN_LINKS, BURN_
 struct burn_tally {
 	uint64_t wrong, flipped; /* 8-byte words; bits that were wrong in any of them */
 	uint64_t planted, planted_found;
-	uint64_t rounds;         /* products, sweeps, rounds of transfers */
+	uint64_t rounds; /* products, sweeps, rounds of transfers */
 	double verified_bytes;
-	double work, seconds;    /* operations or bytes of what was timed, and how long that took */
+	double work, seconds; /* operations or bytes of what was timed, and how long that took */
 	double free_bytes, tested_bytes; /* BURN_MEMORY */
 	double error, tolerance;         /* of products, against double; NaN: none */
 	char first[384];                 /* the first wrong word in words; "" */
@@ -73,7 +73,7 @@ struct burn_state {
 
 /* Description of the compared memory, for messages. */
 struct burn_place {
-	const char *what;    /* "product 812 (fp32)" */
+	const char *what; /* "product 812 (fp32)" */
 	uint64_t bytes;
 };
 
@@ -101,7 +101,9 @@ void burn_note_wrong(struct burn *b, uint64_t words, const char *text);
 bool burn_plant_due(const struct burn *b);
 /* Index of the 8-byte word, of `words`, for the next planted bit. */
 uint64_t burn_plant_word(const struct burn *b, uint64_t words);
-/* Turns a bit of the 8-byte word at `address`, whose offset the kernels report as `offset`. Waits. */
+/*
+ * Turns a bit of the 8-byte word at `address`, whose offset the kernels report as `offset`. Waits.
+ */
 enum status burn_plant(struct burn *b, struct stream *stream, void *address, uint64_t offset,
 		       struct error *err);
 /* A timed batch: a sample of the series, `work` more operations or bytes. */

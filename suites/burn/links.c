@@ -1,6 +1,7 @@
 /*
- * Transfers and collectives while products keep the device busy. Each turn sends fresh random bits to the host and
- * back, and around the ring of ranks, and sums over the ranks; the device compares all of it before the next turn.
+ * Transfers and collectives while products keep the device busy. Each turn sends fresh random bits
+ * to the host and back, and around the ring of ranks, and sums over the ranks; the device compares
+ * all of it before the next turn.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,8 +18,8 @@
 struct links {
 	struct burn *b;
 	struct products products;
-	struct burn_record record; /* of the stream of the transfers */
-	struct communicator *communicator; /* NULL: one rank */
+	struct burn_record record;              /* of the stream of the transfers */
+	struct communicator *communicator;      /* NULL: one rank */
 	struct buffer source, landed, received; /* on the device */
 	struct buffer host;
 	struct collective sums;
@@ -42,8 +43,8 @@ uint64_t burn_links_bytes(const struct section *section, int ranks)
 static struct pattern sent_by(const struct links *l, int rank)
 {
 	return (struct pattern){ .kind = PATTERN_RANDOM,
-				 .value = (l->turn * (uint64_t)l->b->world->size +
-					   (uint64_t)rank + 1) *
+				 .value = (l->turn * (uint64_t)l->b->world->size + (uint64_t)rank +
+					   1) *
 					  UINT64_C(0x9E3779B97F4A7C15) };
 }
 
@@ -185,12 +186,10 @@ static enum status round_of(struct links *l, uint64_t turns, uint64_t count, dou
 			    struct error *err)
 {
 	struct burn *b = l->b;
-	const struct burn_place product = { "product of fp32 during transfers",
-					    l->products.bytes },
-				arrived = { b->world->size > 1
-						    ? "transfer to the host and back, or around "
-						      "the ring of devices"
-						    : "transfer to the host and back",
+	const struct burn_place product = { "product of fp32 during transfers", l->products.bytes },
+				arrived = { b->world->size > 1 ? "transfer to the host and back, "
+								 "or around the ring of devices"
+							       : "transfer to the host and back",
 					    l->bytes };
 
 	if (begin_looking(l, err) != STATUS_OK ||
@@ -206,8 +205,8 @@ static enum status round_of(struct links *l, uint64_t turns, uint64_t count, dou
 	    burn_look_end(b, &b->record, &product, err) != STATUS_OK)
 		return err->status;
 	b->tally.rounds += turns;
-	b->tally.verified_bytes += (double)turns * l->turn_bytes +
-				   (double)count * (double)l->products.bytes;
+	b->tally.verified_bytes +=
+		(double)turns * l->turn_bytes + (double)count * (double)l->products.bytes;
 	return backend_event_elapsed(b->start, b->end, seconds, err);
 }
 

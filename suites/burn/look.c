@@ -123,8 +123,7 @@ static const struct wrong_word *lowest(const struct wrong_words *found)
 }
 
 /* The planted bit must be there, where it is, and no other bit of that word. */
-static enum status claim_planted(struct burn *b, const struct wrong_words *found,
-				 struct error *err)
+static enum status claim_planted(struct burn *b, const struct wrong_words *found, struct error *err)
 {
 	uint64_t count = found->recorded < WRONG_WORDS ? found->recorded : WRONG_WORDS;
 
@@ -141,8 +140,8 @@ static enum status claim_planted(struct burn *b, const struct wrong_words *found
 		}
 	}
 	return error_set(err, STATUS_INTERNAL,
-			 "the bit %u that was planted at byte %" PRIu64
-			 " was not found: %" PRIu64 " wrong words were",
+			 "the bit %u that was planted at byte %" PRIu64 " was not found: %" PRIu64
+			 " wrong words were",
 			 b->planted.bit, b->planted.offset, found->count);
 }
 
@@ -180,7 +179,8 @@ uint64_t burn_plant_word(const struct burn *b, uint64_t words)
 enum status burn_plant(struct burn *b, struct stream *stream, void *address, uint64_t offset,
 		       struct error *err)
 {
-	unsigned bit = (unsigned)(generator_bits(b->seed ^ PLANT_SEED, 2 * b->tally.planted + 1) % 64);
+	unsigned bit =
+		(unsigned)(generator_bits(b->seed ^ PLANT_SEED, 2 * b->tally.planted + 1) % 64);
 	uint64_t word;
 
 	if (backend_copy(stream, &word, address, sizeof(word), err) != STATUS_OK ||

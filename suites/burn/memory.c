@@ -45,7 +45,8 @@ struct tested {
 uint64_t burn_memory_bytes(const struct section *section, const struct device_info *info)
 {
 	uint64_t most = (uint64_t)section_integer(section, "memory_most");
-	uint64_t free_bytes = info->memory_free_bytes ? info->memory_free_bytes : info->memory_bytes;
+	uint64_t free_bytes =
+		info->memory_free_bytes ? info->memory_free_bytes : info->memory_bytes;
 	double share = section_real(section, "memory") * (double)free_bytes;
 
 	return share < (double)most ? (uint64_t)share : most;

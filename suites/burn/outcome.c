@@ -36,8 +36,11 @@ static struct series *share_series(struct run *run, struct world *world, struct 
 
 	ARRAY_GROW(result->series, result->series_count, result->series_capacity);
 	series = &result->series[result->series_count++];
-	*series = (struct series){ .name = xstrdup("burn.time"), .unit = "s", .first = mine->first,
-				   .batch = mine->batch, .stop = STOP_MAX_TIME };
+	*series = (struct series){ .name = xstrdup("burn.time"),
+				   .unit = "s",
+				   .first = mine->first,
+				   .batch = mine->batch,
+				   .stop = STOP_MAX_TIME };
 	world_broadcast(world, owner, &count, sizeof(count));
 	world_broadcast(world, owner, &series->first, sizeof(series->first));
 	world_broadcast(world, owner, &series->batch, sizeof(series->batch));
@@ -56,8 +59,8 @@ static void record_speed(struct run *run, const struct burn_tally *all, int rank
 			 const struct series *time)
 {
 	static const char *const names[BURN_LOADS] = {
-		"burn.throughput", "burn.throughput", "burn.throughput", "burn.bandwidth",
-		"burn.traffic",
+		"burn.throughput", "burn.throughput", "burn.throughput",
+		"burn.bandwidth",  "burn.traffic",
 	};
 	const struct burn_tally *t = &all[slowest];
 	double fastest = 0;
@@ -104,16 +107,15 @@ static void record_verified(struct run *run, const struct burn_tally *all, int r
 		[BURN_FP32] = "every product bit by bit against the first, and that against "
 			      "double-precision sums by the CPU",
 		[BURN_MEMORY] = "every 8-byte word of the tested memory, after every write",
-		[BURN_LINKS] = "every byte that was sent, every sum against double, and every product bit by "
-			       "bit",
+		[BURN_LINKS] = "every byte that was sent, every sum against double, and every "
+			       "product bit by bit",
 	};
 	enum burn_load load = burn_load_of(run->c);
 	double error = (double)NAN;
 
 	for (int r = 0; r < ranks; r++)
 		error = fmax(error, all[r].error);
-	run_verified(run, methods[load < BURN_MEMORY ? BURN_FP32 : load], error,
-		     all[0].tolerance);
+	run_verified(run, methods[load < BURN_MEMORY ? BURN_FP32 : load], error, all[0].tolerance);
 }
 
 /* "cuda:3 GPU-2f...: 2 wrong words; product 12 of fp32, byte ...; cuda:5 ..." */

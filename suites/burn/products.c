@@ -162,8 +162,7 @@ static enum status look_end(struct burn *b, const struct products *p, uint64_t c
 	const struct burn_place place = { what, p->bytes };
 
 	snprintf(what, sizeof(what), "product %" PRIu64 " to %" PRIu64 " of %s",
-		 b->tally.rounds + 1, b->tally.rounds + count,
-		 precision_name(p->gemm.precision));
+		 b->tally.rounds + 1, b->tally.rounds + count, precision_name(p->gemm.precision));
 	if (count == 1)
 		snprintf(what, sizeof(what), "product %" PRIu64 " of %s", b->tally.rounds + 1,
 			 precision_name(p->gemm.precision));

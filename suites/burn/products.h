@@ -1,6 +1,6 @@
 /*
- * Products whose every bit is known: the first is compared with one in double by the CPU (matmul/reference.h) and kept,
- * each later one is compared with it on the device, bit by bit.
+ * Products whose every bit is known: the first is compared with one in double by the CPU
+ * (matmul/reference.h) and kept, each later one is compared with it on the device, bit by bit.
  */
 #ifndef GPUPROOF_BURN_PRODUCTS_H
 #define GPUPROOF_BURN_PRODUCTS_H
@@ -14,7 +14,10 @@ struct products {
 	uint64_t bytes; /* of C */
 };
 
-/* Allocates, multiplies once, verifies. What failed must be closed as well. A wrong first product is STATUS_MISMATCH. */
+/*
+ * Allocates, multiplies once, verifies. What failed must be closed as well. A wrong first product
+ * is STATUS_MISMATCH.
+ */
 enum status products_open(struct products *p, struct burn *b, struct stream *stream,
 			  enum precision precision, struct error *err);
 void products_close(struct products *p);

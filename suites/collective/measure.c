@@ -201,8 +201,9 @@ enum status collective_run(struct run *run, struct error *err)
 {
 	struct collective c;
 	struct timed timed = { .c = &c };
-	const struct collective_session *session = session_find(run->suite_state, run->devices[0], run->world,
-						     transport_of(run->c), err);
+	const struct collective_session *session =
+		session_find(run->suite_state, run->devices[0], run->world, transport_of(run->c),
+			     err);
 	enum status status;
 
 	if (!session)

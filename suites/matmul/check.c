@@ -41,8 +41,8 @@ static void observe_rows(void *context, size_t begin, size_t end)
 			size_t at = row * blocks + (size_t)(column / r->width);
 			double sign = matmul_reference_sign(r, column);
 
-			number_decode(r->problem.precision, o->c, (size_t)(column * r->problem.m) + row,
-			       count, values);
+			number_decode(r->problem.precision, o->c,
+				      (size_t)(column * r->problem.m) + row, count, values);
 			for (size_t i = 0; i < count; i++) {
 				o->sums[at + i * blocks] += sign * values[i];
 				o->squares[at + i * blocks] += values[i] * values[i];
@@ -65,9 +65,10 @@ static double exact_element(const struct matmul_reference *r, int64_t row, int64
 	double sum = 0;
 
 	for (int64_t i = 0; i < p->k; i++)
-		sum += matmul_operand(p, p->seed_a, p->transpose_a ? row * p->k + i : i * p->m + row) *
+		sum += matmul_operand(p, p->seed_a,
+				      p->transpose_a ? row * p->k + i : i * p->m + row) *
 		       matmul_operand(p, p->seed_b,
-			       p->transpose_b ? i * p->n + column : column * p->k + i);
+				      p->transpose_b ? i * p->n + column : column * p->k + i);
 	return sum;
 }
 
@@ -92,8 +93,9 @@ static enum status name_element(const struct matmul_reference *r, const void *c,
 		}
 	}
 	return error_set(err, STATUS_MISMATCH,
-			 "wrong product: C[%" PRId64 "][%" PRId64 "] should be %.9g, is %.9g "
-			 "(%" PRId64 " of %" PRId64 " %s wrong, tolerance %.2g)",
+			 "wrong product: C[%" PRId64 "][%" PRId64
+			 "] should be %.9g, is %.9g (%" PRId64 " of %" PRId64
+			 " %s wrong, tolerance %.2g)",
 			 row, worst, expected, got, wrong, r->problem.m * r->blocks,
 			 r->width == 1 ? "elements" : "partial row sums", r->tolerance);
 }

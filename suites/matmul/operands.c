@@ -71,7 +71,10 @@ static size_t products_of(const struct operands *o)
 	return o->sets * (size_t)o->batch;
 }
 
-/* Results that are copied back at once: every wait for the device costs as much as checking a small one. */
+/*
+ * Results that are copied back at once: every wait for the device costs as much as checking a small
+ * one.
+ */
 static size_t results_of_copy(const struct operands *o)
 {
 	size_t fit = COPY_BYTES / o->strides[OPERAND_C];

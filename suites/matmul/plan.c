@@ -64,11 +64,11 @@ static void estimate(struct plan_case *point, const struct matmul_case *s,
 	operands_counts(shape, counts);
 	point->device_bytes = sets * operands_set_bytes(shape, precision, s->batch) + LIBRARY_BYTES;
 	point->host_bytes = operands_copy_bytes(shape, precision);
-	point->setup_seconds = 0.05 +
-			       calls * matmul_operations(&s->problem, s->batch) /
-				       estimate_flops(info, precision) +
-			       3e-9 * (double)(counts[OPERAND_A] + counts[OPERAND_B] +
-						2 * results * counts[OPERAND_C]);
+	point->setup_seconds =
+		0.05 +
+		calls * matmul_operations(&s->problem, s->batch) / estimate_flops(info, precision) +
+		3e-9 * (double)(counts[OPERAND_A] + counts[OPERAND_B] +
+				2 * results * counts[OPERAND_C]);
 	if (s->problem.scale != 1)
 		point->setup_seconds += matmul_operations(&s->problem, 2) / UNIT_RATE;
 	if (s->implementation == IMPLEMENTATION_LT)

@@ -1,5 +1,6 @@
 /*
- * Which products a sweep of suite matmul means, what each one needs, and why a device cannot carry one out.
+ * Which products a sweep of suite matmul means, what each one needs, and why a device cannot carry
+ * one out.
  */
 #ifndef GPUPROOF_SUITES_MATMUL_PLAN_H
 #define GPUPROOF_SUITES_MATMUL_PLAN_H

@@ -10,7 +10,7 @@ const char *const memory_class_names[MEMORY_CLASS_COUNT] = {
 #define X(symbol, name, help) #name,
 	MEMORY_CLASSES(X)
 #undef X
-	"verification",
+		"verification",
 	"shared",
 };
 

@@ -5,7 +5,8 @@
 bool buffer_alias_possible(const struct network *n)
 {
 	return n->setup->mode->aliases_buffers && setup_accumulate(n->setup) == 1 &&
-	       n->segments.count == 0 && n->partition.first == 0 && n->partition.last == n->setup->layers;
+	       n->segments.count == 0 && n->partition.first == 0 &&
+	       n->partition.last == n->setup->layers;
 }
 
 static bool has_gaps(const struct model_layer *layer)
@@ -68,7 +69,9 @@ static uint64_t run_end(const struct slot *slots, size_t count, size_t i)
 	return end;
 }
 
-/* The first position from `from` on with room for `elements`, in slots of layer `below` and lower. */
+/*
+ * The first position from `from` on with room for `elements`, in slots of layer `below` and lower.
+ */
 static uint64_t place(const struct slot *slots, size_t count, uint64_t from, size_t below,
 		      uint64_t elements)
 {
@@ -82,7 +85,10 @@ static uint64_t place(const struct slot *slots, size_t count, uint64_t from, siz
 	return BUFFER_ALIAS_NONE;
 }
 
-/* Latest outputs first, each at the first position possible: outputs with longer lifetimes come after it. */
+/*
+ * Latest outputs first, each at the first position possible: outputs with longer lifetimes come
+ * after it.
+ */
 void buffer_alias_plan(const struct network *n, uint64_t at[SETUP_MAX_LAYERS + 1])
 {
 	bool whole = n->shard.gradients == n->local.elements;
@@ -199,7 +205,10 @@ enum status pairs_open(struct network *n, struct pair_buffers *p, struct error *
 	return STATUS_OK;
 }
 
-/* Aliased: outputs of the pair, whose masks are read chunk by chunk before, or the last layer's gradients. */
+/*
+ * Aliased: outputs of the pair, whose masks are read chunk by chunk before, or the last layer's
+ * gradients.
+ */
 void *pairs_part(const struct network *n, const struct pair_buffers *p, size_t first)
 {
 	if (!p->part_aliased)
@@ -216,7 +225,10 @@ static bool all_transposed(const struct network *n, size_t parity)
 	return true;
 }
 
-/* Once the gradient of the part is computed, the transposed copy replaces the gradient of the outputs. */
+/*
+ * Once the gradient of the part is computed, the transposed copy replaces the gradient of the
+ * outputs.
+ */
 static bool fits_in_place(const struct network *n)
 {
 	for (size_t first = 0; first < pairs_layers(n->setup); first += 2)

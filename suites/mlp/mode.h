@@ -1,10 +1,10 @@
 /*
  * A mode: one strategy to split a training step over ranks.
  *
- * Adding a mode: `const struct mode mode_<name>` in a file mode_<name>.c, or in that of its family, and a line in
- * modes.c. It says which part of the step each rank computes (partition), what it keeps in addition to the
- * network (open), and enqueues a step from the operations in network.h and the team's
- * communicators.
+ * Adding a mode: `const struct mode mode_<name>` in a file mode_<name>.c, or in that of its family,
+ * and a line in modes.c. It says which part of the step each rank computes (partition), what it
+ * keeps in addition to the network (open), and enqueues a step from the operations in network.h and
+ * the team's communicators.
  */
 #ifndef GPUPROOF_SUITES_MLP_MODE_H
 #define GPUPROOF_SUITES_MLP_MODE_H
@@ -35,11 +35,12 @@ struct mode {
 	bool recomputes;     /* knows setup->segments */
 	bool recordable;     /* a step can be launched as a graph: setup->graph */
 	unsigned overlap;    /* enum overlap */
-	bool dgrad_first; /* a stage sends its dgrad before it computes wgrad: backward_schedule.h */
+	/* a stage sends its dgrad before it computes wgrad: backward_schedule.h */
+	bool dgrad_first;
 	bool aliases_buffers; /* one backward pass per layer: buffer_alias.h */
 	bool runs_on;         /* the end of a step overlaps with the beginning of the next */
-	bool overlaps;       /* knows setup->no_overlap */
-	bool replicated;     /* every rank ends a step with the same parameters, bit for bit */
+	bool overlaps;        /* knows setup->no_overlap */
+	bool replicated;      /* every rank ends a step with the same parameters, bit for bit */
 
 	/* NULL, or why this setup cannot be split so (words for the reader of the report). */
 	const char *(*refusal)(const struct setup *setup);
@@ -47,7 +48,7 @@ struct mode {
 	void (*fit)(struct setup *setup);
 	/* The partition of rank `rank`, and the maximum rows of one backward call. */
 	void (*partition)(const struct setup *setup, int rank, struct rank_partition *partition,
-		      uint64_t *step_rows);
+			  uint64_t *step_rows);
 	/* Parameters that rank `rank` keeps and updates; NULL: all of its partition. */
 	void (*shard)(const struct setup *setup, int rank, struct parameter_shard *shard);
 	/* Bytes of the buffers that open() takes; NULL: none worth counting. */
@@ -58,11 +59,13 @@ struct mode {
 	 */
 	enum status (*open)(struct trainer *trainer, struct error *err);
 	void (*close)(struct trainer *trainer);
-	/* Called after the first step, when every layer is tuned: buffers may move. NULL: nothing. */
+	/*
+	 * Called after the first step, when every layer is tuned: buffers may move. NULL: nothing.
+	 */
 	void (*tuned)(struct trainer *trainer);
 	/*
-	 * Tunes what needs whole steps of all ranks; collective, after everything else is tuned. The data are reset
-	 * afterwards. NULL: nothing.
+	 * Tunes what needs whole steps of all ranks; collective, after everything else is tuned.
+	 * The data are reset afterwards. NULL: nothing.
 	 */
 	enum status (*tune_collective)(struct trainer *trainer, struct error *err);
 	/* Fills its own buffers with fresh data on the compute stream; NULL: there are none. */

@@ -12,7 +12,8 @@ enum layer_split setup_layer_split(const struct setup *setup, size_t layer, int 
 	return layer % 2 ? ROW_PARALLEL : COLUMN_PARALLEL;
 }
 
-uint64_t partition_width(const struct setup *setup, const struct rank_partition *partition, size_t l)
+uint64_t partition_width(const struct setup *setup, const struct rank_partition *partition,
+			 size_t l)
 {
 	/* The output of a column-parallel layer is the input of a row-parallel one. */
 	bool divided =
@@ -21,7 +22,8 @@ uint64_t partition_width(const struct setup *setup, const struct rank_partition 
 	return setup->widths[l] / (uint64_t)(divided ? partition->parts : 1);
 }
 
-void model_init_partition(struct model *model, const struct setup *setup, const struct rank_partition *partition)
+void model_init_partition(struct model *model, const struct setup *setup,
+			  const struct rank_partition *partition)
 {
 	uint64_t multiple = MODEL_ALIGN * (setup->shards ? setup->shards : 1);
 

@@ -31,7 +31,10 @@ struct model {
 struct rank_partition {
 	size_t first, last; /* layers [first, last) */
 	uint64_t row, rows; /* of the global batch */
-	/* Tensor parallelism: rank `part` of `parts` in every layer that setup_layer_split() divides; 0 of 1: whole. */
+	/*
+	 * Tensor parallelism: rank `part` of `parts` in every layer that setup_layer_split()
+	 * divides; 0 of 1: whole.
+	 */
 	int part, parts;
 	/* Rows of activations kept at a time; of the first layer's input when it is received. */
 	uint64_t kept, kept_input;
@@ -54,9 +57,11 @@ void model_init(struct model *model, const struct setup *setup);
  * The part of the model that `partition` has, in its own flat order; other layers are empty. With
  * parts == 1 the order is that of the whole model from model_first(partition->last) on.
  */
-void model_init_partition(struct model *model, const struct setup *setup, const struct rank_partition *partition);
+void model_init_partition(struct model *model, const struct setup *setup,
+			  const struct rank_partition *partition);
 /* Columns of activations[l] that `partition` keeps. */
-uint64_t partition_width(const struct setup *setup, const struct rank_partition *partition, size_t l);
+uint64_t partition_width(const struct setup *setup, const struct rank_partition *partition,
+			 size_t l);
 
 /* The flat range of layers [first, last): contiguous. */
 uint64_t model_first(const struct model *model, size_t last);

@@ -67,11 +67,11 @@ static enum status open_loss(struct network *n, struct error *err)
 {
 	if (!network_has_loss(n))
 		return STATUS_OK;
-	if (arena_alloc(n->arena, MEMORY_INPUT, n->partition.loss_rows * sizeof(*n->labels), &n->labels,
-			err) != STATUS_OK)
+	if (arena_alloc(n->arena, MEMORY_INPUT, n->partition.loss_rows * sizeof(*n->labels),
+			&n->labels, err) != STATUS_OK)
 		return err->status;
-	return arena_alloc(n->arena, MEMORY_ACTIVATIONS, n->partition.loss_rows * sizeof(*n->row_loss),
-			   &n->row_loss, err);
+	return arena_alloc(n->arena, MEMORY_ACTIVATIONS,
+			   n->partition.loss_rows * sizeof(*n->row_loss), &n->row_loss, err);
 }
 
 static uint64_t kept_rows(const struct rank_partition *partition, size_t l)
@@ -83,14 +83,15 @@ static uint64_t kept_rows(const struct rank_partition *partition, size_t l)
 
 static uint64_t activation_bytes(const struct network *n, size_t l)
 {
-	return n->kept[l] * partition_width(n->setup, &n->partition, l) * precision_bytes(n->setup->precision);
+	return n->kept[l] * partition_width(n->setup, &n->partition, l) *
+	       precision_bytes(n->setup->precision);
 }
 
 /* Memory of its own for activations[l]. */
 static enum status open_own(struct network *n, size_t l, struct error *err)
 {
-	return arena_alloc(n->arena, l == 0 ? MEMORY_INPUT : MEMORY_ACTIVATIONS, activation_bytes(n, l),
-			   &n->activations[l], err);
+	return arena_alloc(n->arena, l == 0 ? MEMORY_INPUT : MEMORY_ACTIVATIONS,
+			   activation_bytes(n, l), &n->activations[l], err);
 }
 
 static enum status open_activations(struct network *n, struct error *err)
@@ -128,8 +129,8 @@ static enum status open_scratch(struct network *n, struct error *err)
 	for (size_t l = n->partition.first; l < n->partition.last; l++)
 		if (n->local.layer[l].out > out)
 			out = n->local.layer[l].out;
-	return arena_alloc(n->arena, MEMORY_WORKSPACE, output_gradient_scratch_bytes(out), &n->scratch,
-			   err);
+	return arena_alloc(n->arena, MEMORY_WORKSPACE, output_gradient_scratch_bytes(out),
+			   &n->scratch, err);
 }
 
 static enum status open_transient(struct network *n, struct error *err)
@@ -239,8 +240,8 @@ enum status network_loss_sum(struct network *n, struct stream *stream, double *s
 	if (!network_has_loss(n) || n->partition.part > 0)
 		return STATUS_OK;
 	losses = xcalloc(n->partition.loss_rows, sizeof(*losses));
-	if (backend_copy(stream, losses, n->row_loss, n->partition.loss_rows * sizeof(*losses), err) ==
-		    STATUS_OK &&
+	if (backend_copy(stream, losses, n->row_loss, n->partition.loss_rows * sizeof(*losses),
+			 err) == STATUS_OK &&
 	    backend_stream_synchronize(stream, err) == STATUS_OK)
 		for (uint64_t r = 0; r < n->partition.loss_rows; r++)
 			*sum += losses[r];

@@ -1,7 +1,7 @@
 /*
- * One rank's part of the model in device memory: layers [partition.first, partition.last) for the rows
- * [partition.row, partition.row + partition.rows) of the batch. Every operation is asynchronous on the stream
- * it is given; rows count from the partition's first.
+ * One rank's part of the model in device memory: layers [partition.first, partition.last) for the
+ * rows [partition.row, partition.row + partition.rows) of the batch. Every operation is
+ * asynchronous on the stream it is given; rows count from the partition's first.
  */
 #ifndef GPUPROOF_SUITES_MLP_NETWORK_H
 #define GPUPROOF_SUITES_MLP_NETWORK_H
@@ -21,7 +21,10 @@ struct tuned_gemm {
 /* Buffers for gradients between layers, and between groups of layers: backward_schedule.h. */
 #define NETWORK_MAX_TRANSIENT (SETUP_MAX_LAYERS + 1)
 
-/* Results of GEMM searches on a stream, for all networks that use it; what does not fit is searched again. */
+/*
+ * Results of GEMM searches on a stream, for all networks that use it; what does not fit is searched
+ * again.
+ */
 #define GEMM_CACHE_ENTRIES 128
 struct gemm_cache {
 	struct {
@@ -55,7 +58,9 @@ struct network {
 	void *activations[SETUP_MAX_LAYERS + 1];
 	uint64_t kept[SETUP_MAX_LAYERS + 1];
 	bool overwritten_in_backward[SETUP_MAX_LAYERS + 1]; /* see buffer_alias.h */
-	/* All rows of activations[l] are also copied here as they are computed; NULL: they are not. */
+	/*
+	 * All rows of activations[l] are also copied here as they are computed; NULL: they are not.
+	 */
 	void *record[SETUP_MAX_LAYERS + 1];
 	/*
 	 * Source of the ReLU masks of activations[l] in backward: the activations, or those of
@@ -65,45 +70,54 @@ struct network {
 	int32_t *labels;
 	double *row_loss;
 	/*
-	 * Gradients of activations: two alternating buffers of rows x network_inside(), or more of them
-	 * (backward_schedule.h) unless `alternate_transient`. With aliased buffers, [layers % 2] is also
-	 * activations[layers]: the loss writes the first gradient, that of the logits, in place.
+	 * Gradients of activations: two alternating buffers of rows x network_inside(), or more of
+	 * them (backward_schedule.h) unless `alternate_transient`. With aliased buffers, [layers %
+	 * 2] is also activations[layers]: the loss writes the first gradient, that of the logits,
+	 * in place.
 	 */
 	void *transient[NETWORK_MAX_TRANSIENT];
 	bool alternate_transient;
 	/*
-	 * Layout of each layer's wgrad GEMM, and the transposed output gradients (out x step_rows) that it reads: one
-	 * buffer for all layers; one each for even and odd layers of a tensor-parallel pair, or if
-	 * `alternate_transposed`; one per layer of a group with dgrad first (backward_schedule.h). NULL: unused.
+	 * Layout of each layer's wgrad GEMM, and the transposed output gradients (out x step_rows)
+	 * that it reads: one buffer for all layers; one each for even and odd layers of a
+	 * tensor-parallel pair, or if `alternate_transposed`; one per layer of a group with dgrad
+	 * first (backward_schedule.h). NULL: unused.
 	 */
 	enum wgrad_layout wgrad_layouts[SETUP_MAX_LAYERS];
 	void *transposed[SETUP_MAX_LAYERS];
 	bool alternate_transposed;
 	/*
-	 * Temporary buffer of the layer's bias gradient; NULL: computed in its final place. For modes that still need
-	 * the activations that alias it: they copy it after the last use of these.
+	 * Temporary buffer of the layer's bias gradient; NULL: computed in its final place. For
+	 * modes that still need the activations that alias it: they copy it after the last use of
+	 * these.
 	 */
 	void *bias_sums[SETUP_MAX_LAYERS];
 	enum fusion fusions[SETUP_MAX_LAYERS]; /* of each layer's forward product */
-	/* Set during the tuning step: searches GEMM algorithms, and times wgrad layouts and fused epilogues. */
+	/*
+	 * Set during the tuning step: searches GEMM algorithms, and times wgrad layouts and fused
+	 * epilogues.
+	 */
 	bool tuning;
 	int multiprocessors; /* for GEMMs that overlap with collectives; 0: all */
 	struct tuned_gemm gemms[NETWORK_MAX_GEMMS];
 	size_t gemm_count;
 	struct gemm_cache *gemm_cache; /* of the stream that tunes it; NULL: none */
 	void *scratch;
-	unsigned update_blocks; /* of the optimizer's kernels: see kernels/training/training.h; 0: no limit */
-	bool narrow_updates; /* the mode limits those that overlap with reductions, because that is faster */
-	uint64_t updates; /* optimizer steps so far, with those that were skipped */
+	/* of the optimizer's kernels: see kernels/training/training.h; 0: no limit */
+	unsigned update_blocks;
+	/* the mode limits those that overlap with reductions, because that is faster */
+	bool narrow_updates;
+	uint64_t updates;              /* optimizer steps so far, with those that were skipped */
 	struct loss_scale *loss_scale; /* device memory; NULL unless setup->dynamic_scale */
 	/*
-	 * Counts the updates on the device, in steps that are launched again as they were recorded, and the corrections of
-	 * every one of them; device memory, NULL where updates do not depend on their number or the host counts them.
+	 * Counts the updates on the device, in steps that are launched again as they were recorded,
+	 * and the corrections of every one of them; device memory, NULL where updates do not depend
+	 * on their number or the host counts them.
 	 */
 	struct optimizer_clock *clock;
 	double *corrections;
 	uint64_t correction_count; /* pairs */
-	bool by_host; /* the host's count is used, though there is a clock */
+	bool by_host;              /* the host's count is used, though there is a clock */
 };
 
 /*
@@ -132,8 +146,8 @@ bool network_has_loss(const struct network *network);
 uint64_t network_inside(const struct network *network);
 
 /*
- * Forward of a layer: its GEMM, then bias and ReLU. In two parts for modes that reduce the GEMM's output over ranks
- * first.
+ * Forward of a layer: its GEMM, then bias and ReLU. In two parts for modes that reduce the GEMM's
+ * output over ranks first.
  */
 enum status network_forward_gemm(struct network *network, struct stream *stream, size_t layer,
 				 uint64_t row, uint64_t rows, struct error *err);
@@ -148,10 +162,10 @@ enum status network_loss(struct network *network, struct stream *stream, uint64_
 enum status network_loss_of(struct network *network, struct stream *stream, void *logits,
 			    uint64_t row, uint64_t rows, double gradient_scale, struct error *err);
 /*
- * Backward of a layer for rows [row, row + rows). First its output gradient dy (rows x out): masked in place by the
- * layer's ReLU, summed into the bias gradient, and copied transposed if the wgrad layout needs it. Then wgrad of rows
- * that have been through the first part; `accumulate` adds to the gradients of the parameters instead of overwriting
- * them. Then dgrad, dx (rows x in).
+ * Backward of a layer for rows [row, row + rows). First its output gradient dy (rows x out): masked
+ * in place by the layer's ReLU, summed into the bias gradient, and copied transposed if the wgrad
+ * layout needs it. Then wgrad of rows that have been through the first part; `accumulate` adds to
+ * the gradients of the parameters instead of overwriting them. Then dgrad, dx (rows x in).
  */
 enum status network_output_gradient(struct network *network, struct stream *stream, size_t layer,
 				    uint64_t row, uint64_t rows, void *dy, bool accumulate,
@@ -181,8 +195,8 @@ enum status network_backward(struct network *network, struct stream *stream, siz
 			     uint64_t row, uint64_t rows, void *dy, void *dx, bool accumulate,
 			     struct error *err);
 /*
- * All layers of the partition for these rows: forward, or backward from `dy` (NULL: from the loss) to
- * `dx` (NULL: not wanted).
+ * All layers of the partition for these rows: forward, or backward from `dy` (NULL: from the loss)
+ * to `dx` (NULL: not wanted).
  */
 enum status network_forward_all(struct network *network, struct stream *stream, uint64_t row,
 				uint64_t rows, struct error *err);

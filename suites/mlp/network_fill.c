@@ -205,9 +205,10 @@ enum status network_fill_input(const struct network *n, struct stream *stream, v
 
 static enum status fill_input(struct network *n, struct stream *stream, struct error *err)
 {
-	return n->partition.first == 0 ? network_fill_input(n, stream, n->activations[0], n->partition.row,
-							n->partition.rows, err)
-				   : STATUS_OK;
+	return n->partition.first == 0
+		       ? network_fill_input(n, stream, n->activations[0], n->partition.row,
+					    n->partition.rows, err)
+		       : STATUS_OK;
 }
 
 static enum status fill_labels(struct network *n, struct stream *stream, struct error *err)
@@ -220,7 +221,8 @@ static enum status fill_labels(struct network *n, struct stream *stream, struct 
 	labels = xmalloc(n->partition.loss_rows * sizeof(*labels));
 	for (uint64_t r = 0; r < n->partition.loss_rows; r++)
 		labels[r] = setup_label(n->setup, n->partition.row + r);
-	status = backend_copy(stream, n->labels, labels, n->partition.loss_rows * sizeof(*labels), err);
+	status = backend_copy(stream, n->labels, labels, n->partition.loss_rows * sizeof(*labels),
+			      err);
 	if (status == STATUS_OK)
 		status = backend_stream_synchronize(stream, err);
 	free(labels);

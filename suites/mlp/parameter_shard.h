@@ -1,5 +1,6 @@
 /*
- * Parameter shard of a rank: the parameters of its share that it keeps between steps, and those that its optimizer
+ * Parameter shard of a rank: the parameters of its share that it keeps between steps, and those
+ * that its optimizer
  * updates: all, or a slice of every layer if the ranks shard the optimizer (ZeRO).
  */
 #ifndef GPUPROOF_SUITES_MLP_PARAMETER_SHARD_H
@@ -31,7 +32,10 @@ struct setup;
 void parameter_shard_of(const struct setup *setup, int rank, struct rank_partition *partition,
 			uint64_t *step_rows, struct parameter_shard *shard);
 
-/* False if its ranges contain only alignment gaps, as can be for a tiny layer. `local`: the partition's model. */
+/*
+ * False if its ranges contain only alignment gaps, as can be for a tiny layer. `local`: the
+ * partition's model.
+ */
 bool parameter_shard_has_parameters(const struct parameter_shard *shard, const struct model *local);
 
 /* True if one range has all elements: the optimizer is not sharded. */

@@ -4,8 +4,8 @@
 #include "suites/mlp/parameter_shard.h"
 #include "suites/mlp/stages.h"
 
-void segments_make(struct segments *s, const struct setup *setup, const struct rank_partition *partition,
-		   uint64_t step_rows)
+void segments_make(struct segments *s, const struct setup *setup,
+		   const struct rank_partition *partition, uint64_t step_rows)
 {
 	size_t layers = partition->last - partition->first;
 
@@ -14,12 +14,16 @@ void segments_make(struct segments *s, const struct setup *setup, const struct r
 				.recompute_last = partition->kept > step_rows };
 	if (s->count > layers)
 		s->count = layers;
-	/* A pipeline stage groups its layers by segments even if none is recomputed: backward_schedule.h. */
+	/*
+	 * A pipeline stage groups its layers by segments even if none is recomputed:
+	 * backward_schedule.h.
+	 */
 	if (!setup->mode->microbatched &&
 	    (s->count == layers || (s->count == 1 && !s->recompute_last)))
 		s->count = 0;
 	if (s->count > 0)
-		stages_balance_layers(setup, partition->first, partition->last, s->count, s->bounds);
+		stages_balance_layers(setup, partition->first, partition->last, s->count,
+				      s->bounds);
 }
 
 size_t segments_index(const struct segments *s, size_t layer)
@@ -49,7 +53,8 @@ uint64_t segments_width(const struct segments *s, const struct setup *setup,
 	uint64_t widest = 0;
 
 	for (size_t l = partition->first; l < partition->last && s->count > 0; l++)
-		if (segments_buffer(s, l) == buffer && partition_width(setup, partition, l) > widest)
+		if (segments_buffer(s, l) == buffer &&
+		    partition_width(setup, partition, l) > widest)
 			widest = partition_width(setup, partition, l);
 	return widest;
 }

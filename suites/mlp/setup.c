@@ -100,7 +100,10 @@ double setup_safe_rate(const struct setup *setup)
 	}
 }
 
-/* Parts of a width that the ranks share equally stay so, and tensors that leave no gaps between them. */
+/*
+ * Parts of a width that the ranks share equally stay so, and tensors that leave no gaps between
+ * them.
+ */
 static uint64_t divisible_like(const struct setup *setup, size_t i, uint64_t width)
 {
 	uint64_t ranks = (uint64_t)(setup->grid.tensor > 0 ? setup->grid.tensor : setup->ranks);
@@ -135,9 +138,10 @@ bool setup_shrink(const struct setup *setup, double flops, struct setup *small)
 		for (size_t i = 0; i <= setup->layers; i++) {
 			uint64_t w = small->widths[i], floor = w < SHRINK_WIDTH ? w : SHRINK_WIDTH;
 
-			small->widths[i] = divisible_like(
-				setup, i,
-				at_least((uint64_t)((double)w * sqrt(ratio) * 0.99), floor));
+			small->widths[i] =
+				divisible_like(setup, i,
+					       at_least((uint64_t)((double)w * sqrt(ratio) * 0.99),
+							floor));
 			changed |= small->widths[i] != w;
 		}
 		if (!changed)

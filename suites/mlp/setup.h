@@ -47,32 +47,36 @@ struct setup {
 	uint64_t widths[SETUP_MAX_LAYERS + 1]; /* input first, classes last */
 	uint64_t batch;                        /* of the whole step, over all ranks */
 	bool weak; /* scaling: the batch grows with the ranks, and one device's is a part of it */
-	uint64_t microbatches;                 /* 1 unless the mode cuts the batch */
+	uint64_t microbatches; /* 1 unless the mode cuts the batch */
 	uint64_t accumulate; /* parts of a rank's rows, computed in turn into the same gradients */
 	uint64_t segments;   /* of layers whose activations are recomputed; 0: all are kept */
-	uint64_t bucket_bytes;                 /* of gradients per all-reduce */
-	uint64_t shards; /* equal parts that every layer can be cut into; 0: no need */
+	uint64_t bucket_bytes; /* of gradients per all-reduce */
+	uint64_t shards;       /* equal parts that every layer can be cut into; 0: no need */
 	uint64_t chunks; /* tensor: parts of the batch, one computed while another is summed up */
 	bool no_overlap; /* ddp, tensor: no product runs while ranks communicate */
 	bool loss_on_server; /* dp_naive: the first device computes the loss of all rows */
 	enum precision precision;
 	bool storage_only; /* FP16 weights without FP32 masters: the optimizer rounds them */
 	enum wgrad_layout weight_gradient; /* of every layer; auto: the faster one */
-	enum fusion fusion;         /* of every layer; auto: the faster one */
-	double search_seconds;      /* for the fastest algorithm of each product; 0: no search */
-	/* Multiprocessors that collectives hold at most; 0: no limit; negative: chosen by the mode. */
+	enum fusion fusion;                /* of every layer; auto: the faster one */
+	double search_seconds; /* for the fastest algorithm of each product; 0: no search */
+	/*
+	 * Multiprocessors that collectives hold at most; 0: no limit; negative: chosen by the mode.
+	 */
 	int64_t collective_multiprocessors;
 	enum transport transport; /* between ranks */
-	bool graph;        /* the whole step is recorded, and launched as one */
+	bool graph;               /* the whole step is recorded, and launched as one */
 	enum optimizer optimizer;
 	double rate, momentum, beta1, beta2, epsilon;
-	bool rate_chosen;  /* by us, not by the user: then the loss must fall */
-	double loss_scale; /* 1 except in fp16; of the first step when it is dynamic */
+	bool rate_chosen;   /* by us, not by the user: then the loss must fall */
+	double loss_scale;  /* 1 except in fp16; of the first step when it is dynamic */
 	bool dynamic_scale; /* the device doubles and halves it: loss_scale.h */
 	uint64_t seed;
 };
 
-/* Layers and widths from the key `layers`, a list of widths; an error names the place that set it. */
+/*
+ * Layers and widths from the key `layers`, a list of widths; an error names the place that set it.
+ */
 enum status setup_widths(struct setup *setup, const struct section *section, struct error *err);
 
 /* At least 1. */
@@ -95,8 +99,9 @@ static inline double setup_fixed_scale(const struct setup *setup)
 }
 
 /*
- * Names of how a model is trained, for the INI file: "fp32", "tf32", "fp16_storage" (everything in FP16, products
- * and sums in FP32), "fp16_mixed" and "bf16_mixed" (the same with FP32 master weights), "fp64".
+ * Names of how a model is trained, for the INI file: "fp32", "tf32", "fp16_storage" (everything in
+ * FP16, products and sums in FP32), "fp16_mixed" and "bf16_mixed" (the same with FP32 master
+ * weights), "fp64".
  */
 extern const char *const training_names[];
 void setup_set_training(struct setup *setup, const char *name);
@@ -141,9 +146,10 @@ double setup_safe_rate(const struct setup *setup);
 bool setup_shrink(const struct setup *setup, double flops, struct setup *small);
 
 /*
- * The seed of a model and its batch: of `run_seed`, the widths and the rows of the whole step, and of nothing else. So every
- * split, precision and optimizer begins with the same weights and the same rows, rank r has its rows of the batch that one
- * device has, and first losses can be compared. Before the setup shrinks; suite trainmem has the same.
+ * The seed of a model and its batch: of `run_seed`, the widths and the rows of the whole step, and
+ * of nothing else. So every split, precision and optimizer begins with the same weights and the
+ * same rows, rank r has its rows of the batch that one device has, and first losses can be
+ * compared. Before the setup shrinks; suite trainmem has the same.
  */
 uint64_t setup_data_seed(uint64_t run_seed, const struct setup *setup);
 

@@ -14,8 +14,8 @@ static double work_of(const struct setup *setup, size_t first, size_t last)
 }
 
 /*
- * least[s][l]: the largest stage when layers [first, first + l) are cut into s stages as well as can be; cut: its last
- * bound, counted from the first layer as well.
+ * least[s][l]: the largest stage when layers [first, first + l) are cut into s stages as well as
+ * can be; cut: its last bound, counted from the first layer as well.
  */
 struct table {
 	size_t first;

@@ -47,8 +47,7 @@ static bool same_rules(const struct sampling *a, const struct sampling *b)
 	return a->min_samples == b->min_samples && a->max_samples == b->max_samples &&
 	       a->target == b->target && a->max_seconds == b->max_seconds &&
 	       a->sample_seconds == b->sample_seconds && a->warmup == b->warmup &&
-	       a->preheat_seconds == b->preheat_seconds &&
-	       a->settle_seconds == b->settle_seconds;
+	       a->preheat_seconds == b->preheat_seconds && a->settle_seconds == b->settle_seconds;
 }
 
 static bool same_optimizer(const struct setup *a, const struct setup *b)
@@ -104,7 +103,9 @@ const struct series *baseline_cache_find(const struct baseline_cache *cache, str
 		return NULL;
 	series = case_result_add_times(run->result, name);
 	copy_samples(series, &a->series);
-	run_note(run, "The time on one device is that of %s, which took it on the same device %.0f s before.",
+	run_note(run,
+		 "The time on one device is that of %s, which took it on the same device %.0f s "
+		 "before.",
 		 a->id, clock_seconds() - a->seconds);
 	return series;
 }

@@ -49,7 +49,10 @@ void classes_describe(struct text *out, const uint64_t *bytes)
 		text_add(out, "nothing");
 }
 
-/* "16 MB", or "8 MB, 12 MB, nothing" where ranks differ in what is shown; `stride`: from rank to rank. */
+/*
+ * "16 MB", or "8 MB, 12 MB, nothing" where ranks differ in what is shown; `stride`: from rank to
+ * rank.
+ */
 static void describe_each(struct text *out, const uint64_t *bytes, size_t stride, int ranks)
 {
 	char size[32];
@@ -76,7 +79,8 @@ static bool alike(const uint64_t *bytes, size_t stride, int ranks)
 }
 
 /* The classes add up to more than the memory: by this much. */
-static void describe_shared(struct text *out, const uint64_t (*bytes)[MEMORY_CLASS_COUNT], int ranks)
+static void describe_shared(struct text *out, const uint64_t (*bytes)[MEMORY_CLASS_COUNT],
+			    int ranks)
 {
 	bool same = alike(&bytes[0][MEMORY_SHARED], MEMORY_CLASS_COUNT, ranks);
 

@@ -5,9 +5,9 @@
 #include "suites/mlp/setup.h"
 
 /*
- * Bytes of the rank that needs most: the network, the mode's own buffers, and the transposed copies while wgrad layouts
- * are tuned; later these may alias other buffers (buffer_alias.h). Excludes messages between stages and workspaces of
- * libraries, which are small in comparison.
+ * Bytes of the rank that needs most: the network, the mode's own buffers, and the transposed copies
+ * while wgrad layouts are tuned; later these may alias other buffers (buffer_alias.h). Excludes
+ * messages between stages and workspaces of libraries, which are small in comparison.
  */
 uint64_t footprint(const struct setup *setup);
 

@@ -166,7 +166,9 @@ static enum status check_skipped(struct session *s, uint64_t before, struct erro
 	return world_agree(s->team.world, err->status, err);
 }
 
-/* Steps after which the loss scale fits; while steps are timed it does not grow into an overflow. */
+/*
+ * Steps after which the loss scale fits; while steps are timed it does not grow into an overflow.
+ */
 static enum status settle_scale(struct session *s, uint64_t *skipped, struct error *err)
 {
 	uint64_t applied;
@@ -189,8 +191,10 @@ static enum status verify_graph(struct session *s, struct error *err)
 	if (team_phase(&s->team, "graph", err) != STATUS_OK ||
 	    recorded_verify(&s->trainer, GRAPH_STEPS, err) != STATUS_OK)
 		return err->status;
-	run_note(s->run, "Steps were launched as one graph each; %d of them gave, to the last bit, what "
-			 "as many steps by calls give.", GRAPH_STEPS);
+	run_note(s->run,
+		 "Steps were launched as one graph each; %d of them gave, to the last bit, what as "
+		 "many steps by calls give.",
+		 GRAPH_STEPS);
 	return STATUS_OK;
 }
 
@@ -198,9 +202,9 @@ static enum status time_step(struct session *s, struct error *err)
 {
 	uint64_t sum, skipped;
 
-	if (verify_graph(s, err) != STATUS_OK || team_phase(&s->team, "first loss", err) != STATUS_OK ||
-	    first_loss(s, err) != STATUS_OK ||
-	    team_phase(&s->team, "replicas", err) != STATUS_OK ||
+	if (verify_graph(s, err) != STATUS_OK ||
+	    team_phase(&s->team, "first loss", err) != STATUS_OK ||
+	    first_loss(s, err) != STATUS_OK || team_phase(&s->team, "replicas", err) != STATUS_OK ||
 	    verify_replicas(&s->trainer, &sum, err) != STATUS_OK ||
 	    team_phase(&s->team, "step", err) != STATUS_OK ||
 	    settle_scale(s, &skipped, err) != STATUS_OK ||
@@ -257,8 +261,8 @@ static enum status time_single(struct session *s, struct error *err)
 }
 
 /* Kernels of every rank alone, at the same time; `seconds`: medians, of all ranks. */
-static enum status time_kernels(struct session *s, unsigned parts, const char *name, double *seconds,
-				struct error *err)
+static enum status time_kernels(struct session *s, unsigned parts, const char *name,
+				double *seconds, struct error *err)
 {
 	struct world *world = s->team.world;
 	struct series series;
@@ -284,8 +288,7 @@ static enum status time_parts(struct session *s, struct error *err)
 	    time_kernels(s, STEP_UPDATE, "parallel.update_time", o->update, err) != STATUS_OK)
 		return err->status;
 	if (timing_sample(s->run, &s->trainer, STEP_COMMUNICATE | STEP_GATHER,
-			  "parallel.communication_time",
-			  &o->communication, err) != STATUS_OK)
+			  "parallel.communication_time", &o->communication, err) != STATUS_OK)
 		return err->status;
 	if (s->has_single && leads(s))
 		status = time_single(s, err);
@@ -305,11 +308,12 @@ static void note_choices(struct session *s)
 		fused += n->fusions[l] == FUSION_ON;
 	}
 	run_note(s->run,
-		 "Of the layers of rank 0 (%zu), %zu have products that add the bias themselves, and %zu compute "
-		 "their weights' gradient from a transposed copy.",
+		 "Of the layers of rank 0 (%zu), %zu have products that add the bias themselves, "
+		 "and %zu compute their weights' gradient from a transposed copy.",
 		 n->partition.last - n->partition.first, fused, transposed);
 	if (n->narrow_updates)
-		run_note(s->run, "Updates that run during reductions use fewer multiprocessors: whole steps were faster with them.");
+		run_note(s->run, "Updates that run during reductions use fewer multiprocessors: "
+				 "whole steps were faster with them.");
 	layer_gemms_describe(n, &products);
 	if (products.length)
 		run_note(s->run, "Products: %s than the library's own choice.", products.data);

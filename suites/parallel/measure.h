@@ -19,8 +19,8 @@ struct parallel_state {
 
 struct measure_options {
 	double verify_flops; /* of a step: the most that the reference follows */
-	bool timeline;      /* record when each operation of one step ran */
-	int64_t iterations; /* samples per series; 0: the stop rule decides */
+	bool timeline;       /* record when each operation of one step ran */
+	int64_t iterations;  /* samples per series; 0: the stop rule decides */
 };
 
 /* Collective: every rank of run->world calls it. */

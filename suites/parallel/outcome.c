@@ -22,9 +22,11 @@ const struct metric parallel_metrics[] = {
 	  "case" },
 	{ "parallel.speedup", "1", BETTER_HIGHER, 0,
 	  "time on one device / step time, same global batch", .title = "speed-up" },
-	{ "parallel.efficiency", "1", BETTER_HIGHER, 0, "speed-up / number of devices", .percent = true },
+	{ "parallel.efficiency", "1", BETTER_HIGHER, 0, "speed-up / number of devices",
+	  .percent = true },
 	{ "parallel.weak_efficiency", "1", BETTER_HIGHER, 0,
-	  "weak scaling: time on one device with its part of the batch / step time", .percent = true },
+	  "weak scaling: time on one device with its part of the batch / step time",
+	  .percent = true },
 	{ "parallel.compute_time", "s", BETTER_LOWER, 0,
 	  "the same kernels with all communication left out, slowest device" },
 	{ "parallel.update_time", "s", BETTER_NONE, 0,
@@ -34,65 +36,79 @@ const struct metric parallel_metrics[] = {
 	{ "parallel.exposed_communication", "s", BETTER_LOWER, 0,
 	  "step time less schedule time, at least 0" },
 	{ "parallel.schedule_time", "s", BETTER_NONE, 0,
-	  "the step by its compute times if no message took time: the slowest device's, of a pipeline the "
-	  "schedule carried out with those of each stage" },
+	  "the step by its compute times if no message took time: the slowest device's, of a "
+	  "pipeline the schedule carried out with those of each stage" },
 	{ "parallel.overlap", "1", BETTER_HIGHER, 0,
-	  "part of the communication that overlaps computing: 1 - exposed / communication time", .percent = true },
+	  "part of the communication that overlaps computing: 1 - exposed / communication time",
+	  .percent = true },
 	{ "parallel.idle", "1", BETTER_LOWER, 0,
-	  "part of the step in which a device does not compute, mean over the devices", .percent = true },
+	  "part of the step in which a device does not compute, mean over the devices",
+	  .percent = true },
 	{ "parallel.added_work", "1", BETTER_LOWER, 0,
-	  "compute time of all devices together / time on one device - 1: smaller products, and work "
-	  "that every device does", .percent = true },
+	  "compute time of all devices together / time on one device - 1: smaller products, and "
+	  "work that every device does",
+	  .percent = true },
 	{ "parallel.bubble", "1", BETTER_LOWER, 0,
-	  "part of a recorded step in which a device does not compute, mean over the devices", .percent = true },
+	  "part of a recorded step in which a device does not compute, mean over the devices",
+	  .percent = true },
 	{ "parallel.compute_inflation", "1", BETTER_LOWER, 0,
 	  "computing in a recorded step / the same alone - 1, worst device: what communication at "
-	  "the same time costs it", .percent = true },
+	  "the same time costs it",
+	  .percent = true },
 	{ "parallel.bubble_schedule", "1", BETTER_NONE, 0,
-	  "idle part of a pipeline's schedule, carried out with the times measured of each stage and of messages, "
-	  "mean over the stages", .percent = true },
+	  "idle part of a pipeline's schedule, carried out with the times measured of each stage "
+	  "and of messages, mean over the stages",
+	  .percent = true },
 	{ "parallel.bubble_model", "1", BETTER_NONE, 0,
-	  "for reference, by formula of equal stages and messages that take no time: (p-1)/(m+p-1) for whole "
-	  "backwards, 2(p-1)/(3m+2(p-1)) where the gradient of a stage's input is sent before those of its "
-	  "weights are computed", .percent = true },
+	  "for reference, by formula of equal stages and messages that take no time: (p-1)/(m+p-1) "
+	  "for whole backwards, 2(p-1)/(3m+2(p-1)) where the gradient of a stage's input is sent "
+	  "before those of its weights are computed",
+	  .percent = true },
 	{ "parallel.predicted_time", "s", BETTER_NONE, 0,
 	  "step time by the mode's schedule and what this run measured of products, memory and "
 	  "collectives" },
-	{ "parallel.prediction_error", "1", BETTER_NONE, 0, "predicted / measured step time - 1", .percent = true },
+	{ "parallel.prediction_error", "1", BETTER_NONE, 0, "predicted / measured step time - 1",
+	  .percent = true },
 	{ "parallel.critical_batch", "1", BETTER_NONE, 0,
-	  "rows per device below which DDP cannot hide its all-reduce, from this run's highest rates" },
+	  "rows per device below which DDP cannot hide its all-reduce, from this run's highest "
+	  "rates" },
 	{ "parallel.critical_width", "1", BETTER_NONE, 0,
 	  "width below which a tensor parallel sum takes longer than the products around it" },
 	{ "parallel.mfu", "1", BETTER_HIGHER, 0,
-	  "model FLOP utilisation: operations that the model needs, per device and second / the highest rate "
-	  "of this run's matrix products", .percent = true, .title = "MFU" },
+	  "model FLOP utilisation: operations that the model needs, per device and second / the "
+	  "highest rate of this run's matrix products",
+	  .percent = true, .title = "MFU" },
 	{ "parallel.hfu", "1", BETTER_HIGHER, 0,
-	  "hardware FLOP utilisation: the same with what recomputation adds", .percent = true, .title = "HFU" },
+	  "hardware FLOP utilisation: the same with what recomputation adds", .percent = true,
+	  .title = "HFU" },
 	{ "parallel.wire_bytes", "B", BETTER_NONE, 0,
 	  "bytes that the busiest device sends per step, by formula" },
 	{ "parallel.bus_bandwidth", "B/s", BETTER_HIGHER, 0, "wire bytes / communication time" },
 	{ "parallel.imbalance", "1", BETTER_LOWER, 0,
 	  "memory of the first device / mean of the others" },
 	{ "parallel.memory", "B", BETTER_LOWER, 0,
-	  "tensors and workspaces of a step on the device that needs most; its context and the collectives' "
-	  "library are not in it, as they are not in what other frameworks' allocators count" },
-#define X(symbol, name, help)                                                                      \
+	  "tensors and workspaces of a step on the device that needs most; its context and the "
+	  "collectives' library are not in it, as they are not in what other frameworks' "
+	  "allocators count" },
+#define X(symbol, name, help) \
 	{ "parallel.memory_" #name, "B", BETTER_LOWER, 0, help ", same device" },
 	MEMORY_CLASSES(X)
 #undef X
-	{ "parallel.memory_shared", "B", BETTER_NONE, 0,
-	  "memory that two classes use in turn: outputs where gradients are written later, logits and gradients "
-	  "of activations. It counts in both classes and once in parallel.memory, same device" },
+		{ "parallel.memory_shared", "B", BETTER_NONE, 0,
+		  "memory that two classes use in turn: outputs where gradients are written later, "
+		  "logits and gradients of activations. It counts in both classes and once in "
+		  "parallel.memory, same device" },
 	{ "parallel.gradient_error", "1", BETTER_LOWER, 0,
-	  "relative L2 difference of the gradients from the double-precision reference", METRIC_EXACT },
+	  "relative L2 difference of the gradients from the double-precision reference",
+	  METRIC_EXACT },
 	{ "parallel.skipped_steps", "1", BETTER_LOWER, 0,
 	  "steps before the timed ones that a dynamic loss scale skipped; none that is timed",
 	  METRIC_EXACT },
 	{ "parallel.loss_scale", "1", BETTER_NONE, 0, "the dynamic loss scale of the timed steps" },
 	{ "parallel.loss", "1", BETTER_NONE, 0,
-	  "mean loss over the batch at the first step: every split and precision of a model and batch begins "
-	  "with the same weights and rows" },
-	{ 0 }
+	  "mean loss over the batch at the first step: every split and precision of a model and "
+	  "batch begins with the same weights and rows" },
+	{ 0 },
 };
 
 static void note_memory(struct run *run, const struct outcome *o)
@@ -142,7 +158,8 @@ static void record_idle(struct run *run, const struct outcome *o)
 }
 
 /* The usual formula is printed with it, for comparison: it assumes an ideal machine. */
-static void record_bubble(struct run *run, const struct outcome *o, const struct measured_schedule *schedule)
+static void record_bubble(struct run *run, const struct outcome *o,
+			  const struct measured_schedule *schedule)
 {
 	double formula = o->setup->mode->bubble(o->setup);
 
@@ -151,13 +168,16 @@ static void record_bubble(struct run *run, const struct outcome *o, const struct
 		return;
 	run_value(run, "parallel.bubble_schedule", schedule->idle);
 	run_value(run, "parallel.update_time", slowest_of(o->update, o->setup->ranks));
-	run_note(run, "The schedule idles %.1f %% of the step with these stages and messages; by the formula of equal stages "
-		      "and messages that take no time it is %.1f %%.", 100 * schedule->idle, 100 * formula);
+	run_note(run,
+		 "The schedule idles %.1f %% of the step with these stages and messages; by the "
+		 "formula of equal stages and messages that take no time it is %.1f %%.",
+		 100 * schedule->idle, 100 * formula);
 }
 
 static void record_communication(struct run *run, const struct outcome *o)
 {
-	const struct measured_times times = { .compute = o->compute, .update = o->update,
+	const struct measured_times times = { .compute = o->compute,
+					      .update = o->update,
 					      .communication = o->communication.statistics.median };
 	struct measured_schedule schedule = schedule_measured(o->setup, &times);
 	double exposed = fmax(0, o->step.statistics.median - schedule.seconds);
@@ -167,7 +187,8 @@ static void record_communication(struct run *run, const struct outcome *o)
 	run_value(run, "parallel.schedule_time", schedule.seconds);
 	run_value(run, "parallel.exposed_communication", exposed);
 	if (times.communication > 0)
-		run_value(run, "parallel.overlap", fmin(1, fmax(0, 1 - exposed / times.communication)));
+		run_value(run, "parallel.overlap",
+			  fmin(1, fmax(0, 1 - exposed / times.communication)));
 	record_bubble(run, o, &schedule);
 	run_value(run, "parallel.wire_bytes", o->setup->mode->wire_bytes(o->setup));
 	run_rate(run, "parallel.bus_bandwidth", o->setup->mode->wire_bytes(o->setup),
@@ -187,8 +208,10 @@ static void record_speedup(struct run *run, const struct outcome *o)
 	run_rate(run, "parallel.speedup", single, &o->step);
 	run_rate(run, "parallel.efficiency", single / o->setup->ranks, &o->step);
 	if (single > SPEEDUP_SLACK * o->setup->ranks * o->step.statistics.median)
-		run_note(run, "More than %d times as fast on %d devices: the time of one device is in doubt, or the "
-			      "parts fit caches that the whole does not.", o->setup->ranks, o->setup->ranks);
+		run_note(run,
+			 "More than %d times as fast on %d devices: the time of one device is in "
+			 "doubt, or the parts fit caches that the whole does not.",
+			 o->setup->ranks, o->setup->ranks);
 	for (int rank = 0; rank < o->setup->ranks; rank++)
 		all += o->compute[rank];
 	run_value(run, "parallel.added_work", all / single - 1);
@@ -273,8 +296,10 @@ void outcome_verified(struct run *run, const struct outcome *o)
 	if (o->setup->mode->replicated && o->setup->ranks > 1)
 		text_addf(&t, "; replicas equal bit for bit");
 	if (o->reference.mask_error > 0)
-		run_note(run, "ReLUs decided otherwise than in double precision: %.1e of a layer's sums (relative L2), allowed "
-			      "%.1e.", o->reference.mask_error, verify_tolerance(&o->small).masks);
+		run_note(run,
+			 "ReLUs decided otherwise than in double precision: %.1e of a layer's sums "
+			 "(relative L2), allowed %.1e.",
+			 o->reference.mask_error, verify_tolerance(&o->small).masks);
 	run_verified(run, t.data, error, tolerance);
 	run_value(run, "parallel.gradient_error", o->reference.gradient_error);
 	run_value(run, "parallel.loss", o->first_loss);

@@ -29,7 +29,10 @@ struct outcome {
 	bool reference_is_full, compared_with_single;
 	double first_loss, last_loss;
 	uint64_t updates;
-	/* With a dynamic loss scale: steps that the optimizer made and left out, and the scale at the end. */
+	/*
+	 * With a dynamic loss scale: steps that the optimizer made and left out, and the scale at
+	 * the end.
+	 */
 	uint64_t applied, skipped;
 	double loss_scale;
 };

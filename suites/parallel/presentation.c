@@ -32,7 +32,7 @@ const struct figure_row parallel_figures[] = {
 	  .kind = "stacked",
 	  .parts = "parallel.memory_",
 	  .overlap = { "shared", "activations", MEMORY_SHARED_NOTE } },
-	{ 0 }
+	{ 0 },
 };
 
 const struct word_row parallel_words[] = {

@@ -18,7 +18,10 @@ int64_t setup_case_width(const struct plan_case *c)
 	return 0;
 }
 
-/* The choice on an axis that may have been dropped, because it means nothing here or is the usual one: 0. */
+/*
+ * The choice on an axis that may have been dropped, because it means nothing here or is the usual
+ * one: 0.
+ */
 static int64_t choice_of(const struct plan_case *c, const char *axis)
 {
 	for (size_t i = 0; i < c->parameter_count; i++)
@@ -37,7 +40,8 @@ static enum status read_layers(struct setup *setup, const struct plan_case *c, s
 		for (size_t l = 0; l <= setup->layers; l++)
 			setup->widths[l] = (uint64_t)width;
 		return width > 1 ? STATUS_OK
-				 : error_set(err, STATUS_USAGE, "%s: width: 1, at least 2 are classes",
+				 : error_set(err, STATUS_USAGE,
+					     "%s: width: 1, at least 2 are classes",
 					     section_setting(section, "width")->origin);
 	}
 
@@ -103,8 +107,8 @@ static enum status read_recompute(struct setup *setup, const struct section *sec
 		setup->segments = segments;
 	else
 		return error_set(err, STATUS_USAGE,
-				 "%s: recompute: '%s', allowed are none, layer, sqrt and segments:1 "
-				 "to segments:%d",
+				 "%s: recompute: '%s', allowed are none, layer, sqrt and "
+				 "segments:1 to segments:%d",
 				 section_setting(section, "recompute")->origin, text,
 				 SETUP_MAX_LAYERS);
 	return STATUS_OK;
@@ -120,13 +124,14 @@ static enum status read_grid(struct setup *setup, const struct plan_case *c, str
 
 	if (!grid_parse(text, g))
 		return error_set(err, STATUS_USAGE,
-				 "%s: hybrid: '%s' is no data x tensor x pipeline such as 2x2x2, each "
-				 "at most %d",
+				 "%s: hybrid: '%s' is no data x tensor x pipeline such as 2x2x2, "
+				 "each at most %d",
 				 grids->origin, text, SETUP_MAX_RANKS);
 	for (size_t i = 0; i < devices->count; i++)
 		if (devices->values[i].integer == g->data * g->tensor * g->pipeline)
 			return STATUS_OK;
-	return error_set(err, STATUS_USAGE, "%s: hybrid: %s needs %d devices, which devices does not list",
+	return error_set(err, STATUS_USAGE,
+			 "%s: hybrid: %s needs %d devices, which devices does not list",
 			 grids->origin, text, g->data * g->tensor * g->pipeline);
 }
 

@@ -2,7 +2,9 @@
 
 #include "suites/parallel/verify/recorded.h"
 
-/* The unfinished work after the last step then counts a fourth of what it would for a single step. */
+/*
+ * The unfinished work after the last step then counts a fourth of what it would for a single step.
+ */
 #define STEPS_THAT_RUN_ON 4
 
 struct steps {
@@ -43,8 +45,9 @@ static enum status align_ranks(void *state, struct error *err)
 }
 
 /*
- * Recorded on every rank that is sampled, or on none. A graph with branches takes more of the device's queue than one
- * command, how many is not documented: it counts as what was recorded into it.
+ * Recorded on every rank that is sampled, or on none. A graph with branches takes more of the
+ * device's queue than one command, how many is not documented: it counts as what was recorded into
+ * it.
  */
 static enum status record(struct run *run, struct steps *steps, struct workload *w,
 			  struct error *err)

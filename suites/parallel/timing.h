@@ -7,7 +7,8 @@
 
 /*
  * Samples `parts` of steps as series `name`, in step with the other ranks of run->sampler.world.
- * *out is a copy. STEP_UPDATE alone: of modes whose ranks update all that they hold in one go (trainer_update()).
+ * *out is a copy. STEP_UPDATE alone: of modes whose ranks update all that they hold in one go
+ * (trainer_update()).
  */
 enum status timing_sample(struct run *run, struct trainer *trainer, unsigned parts,
 			  const char *name, struct series *out, struct error *err);

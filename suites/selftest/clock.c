@@ -30,16 +30,17 @@ static enum status wrong_time(const char *clock, double took, double real, doubl
 {
 	char text[2][32];
 
-	return error_set(
-		err, STATUS_MISMATCH,
-		"a kernel of %s took %s by the %s's clock: %.2g %% off, of at most %.2g %%",
-		units_format(real, "s", text[0], sizeof(text[0])),
-		units_format(took, "s", text[1], sizeof(text[1])), clock,
-		100 * fabs(took / real - 1), 100 * tolerance);
+	return error_set(err, STATUS_MISMATCH,
+			 "a kernel of %s took %s by the %s's clock: %.2g %% off, of at most %.2g "
+			 "%%",
+			 units_format(real, "s", text[0], sizeof(text[0])),
+			 units_format(took, "s", text[1], sizeof(text[1])), clock,
+			 100 * fabs(took / real - 1), 100 * tolerance);
 }
 
 /*
- * The kernel times itself; the device's events must agree, and the host cannot see it end early. The fastest sample
+ * The kernel times itself; the device's events must agree, and the host cannot see it end early.
+ * The fastest sample
  * counts: what else runs on a CPU can only make it longer.
  */
 enum status selftest_clock(struct selftest *t, struct error *err)
@@ -99,10 +100,11 @@ enum status selftest_empty(struct selftest *t, struct error *err)
 		return err->status;
 	run_duration(t->run, "selftest.empty_sample", time);
 	if (!(time->statistics.median >= 0 && time->statistics.median <= limit))
-		return error_set(
-			err, STATUS_MISMATCH, "a sample with nothing in it takes %s, more than %s",
-			units_format(time->statistics.median, "s", text[0], sizeof(text[0])),
-			units_format(limit, "s", text[1], sizeof(text[1])));
+		return error_set(err, STATUS_MISMATCH,
+				 "a sample with nothing in it takes %s, more than %s",
+				 units_format(time->statistics.median, "s", text[0],
+					      sizeof(text[0])),
+				 units_format(limit, "s", text[1], sizeof(text[1])));
 	run_verified(t->run, "against the limit", time->statistics.median, limit);
 	return STATUS_OK;
 }

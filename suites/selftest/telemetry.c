@@ -1,4 +1,7 @@
-/* Watching must not change what is watched: launching and waiting, which a thread would disturb first. */
+/*
+ * Watching must not change what is watched: launching and waiting, which a thread would disturb
+ * first.
+ */
 #include <math.h>
 
 #include "base/clock.h"
@@ -61,9 +64,9 @@ enum status selftest_telemetry(struct selftest *t, struct error *err)
 	struct ratio ratio;
 
 	if (!t->run->telemetry)
-		return error_set(
-			err, STATUS_UNSUPPORTED,
-			"nothing watches here: [run] telemetry is 0s, or the backend cannot tell");
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "nothing watches here: [run] telemetry is 0s, or the backend "
+				 "cannot tell");
 	telemetry_window_summary(t->run->telemetry, &during);
 	off.interval = on.interval = during.interval;
 	if (trial_run(&a, &b, &ratio, err) != STATUS_OK)
@@ -76,10 +79,10 @@ enum status selftest_telemetry(struct selftest *t, struct error *err)
 	if (on.readings == 0)
 		return error_set(err, STATUS_MISMATCH, "no reading was taken");
 	if (ratio.low > 1 + limit)
-		return error_set(
-			err, STATUS_MISMATCH,
-			"watching makes launching at least %.2g %% slower, more than %.2g %%",
-			100 * (ratio.low - 1), 100 * limit);
+		return error_set(err, STATUS_MISMATCH,
+				 "watching makes launching at least %.2g %% slower, more than %.2g "
+				 "%%",
+				 100 * (ratio.low - 1), 100 * limit);
 	/* The lower bound is held against the limit: a noisy host is no wrong result. */
 	run_verified(t->run, "with and without, in turn", fmax(0, ratio.low - 1), limit);
 	return STATUS_OK;

@@ -6,7 +6,10 @@
 
 #define REPEATS 5
 #define RATIOS (REPEATS * REPEATS)
-/* U <= 2 has probability 4/252 for 5 against 5: the interval goes from the third ratio to the third but last. */
+/*
+ * U <= 2 has probability 4/252 for 5 against 5: the interval goes from the third ratio to the third
+ * but last.
+ */
 #define LOWEST 2
 
 static struct ratio ratio_of(const double *a, const double *b)

@@ -1,6 +1,6 @@
 /*
- * Is B slower than A? Answered as launches are compared: both are measured five times, in turn, and the ratio of two
- * medians counts as different from 1 when its interval by ranks leaves 1 out.
+ * Is B slower than A? Answered as launches are compared: both are measured five times, in turn, and
+ * the ratio of two medians counts as different from 1 when its interval by ranks leaves 1 out.
  */
 #ifndef GPUPROOF_SUITES_SELFTEST_TRIAL_H
 #define GPUPROOF_SUITES_SELFTEST_TRIAL_H

@@ -249,7 +249,8 @@ enum status buffer_check(const struct buffer *b, struct stream *stream, size_t o
 	enum status status = STATUS_OK;
 
 	if (buffer_check_needs_record(b))
-		status = buffer_alloc(&record, b->device, ALLOCATOR_DEVICE, BUFFER_CHECK_BYTES, err);
+		status =
+			buffer_alloc(&record, b->device, ALLOCATOR_DEVICE, BUFFER_CHECK_BYTES, err);
 	if (status == STATUS_OK)
 		status = buffer_check_by(b, &record, stream, offset, bytes, seed, err);
 	buffer_free(&record);
@@ -282,7 +283,8 @@ static enum status compare_pieces(const struct buffer *b, struct stream *stream,
 		size_t bytes = b->bytes - at < piece->bytes ? b->bytes - at : piece->bytes;
 
 		backend_copy(stream, piece->memory, (const char *)b->memory + at, bytes, err);
-		if (backend_stream_synchronize(stream, err) != STATUS_OK || err->status != STATUS_OK)
+		if (backend_stream_synchronize(stream, err) != STATUS_OK ||
+		    err->status != STATUS_OK)
 			return err->status;
 		compare_bytes(piece->memory, at, bytes, expected, found);
 	}
@@ -310,7 +312,8 @@ enum status buffer_check_byte(const struct buffer *b, struct stream *stream, uns
 	if (found.count == 0)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
-			 "wrong data at byte %zu: expected 0x%02x, got 0x%02x (%zu of %zu bytes wrong)",
+			 "wrong data at byte %zu: expected 0x%02x, got 0x%02x (%zu of %zu bytes "
+			 "wrong)",
 			 found.first, byte, found.got, found.count, b->bytes);
 }
 

@@ -46,8 +46,8 @@ enum status buffer_poison(const struct buffer *buffer, struct stream *stream, st
 enum status buffer_check(const struct buffer *buffer, struct stream *stream, size_t offset,
 			 size_t bytes, uint64_t seed, struct error *err);
 /*
- * The same with BUFFER_CHECK_BYTES of device memory from the caller, for who checks often: `record`, of the buffer's
- * device, is looked at only where buffer_check_needs_record().
+ * The same with BUFFER_CHECK_BYTES of device memory from the caller, for who checks often:
+ * `record`, of the buffer's device, is looked at only where buffer_check_needs_record().
  */
 bool buffer_check_needs_record(const struct buffer *buffer);
 enum status buffer_check_by(const struct buffer *buffer, const struct buffer *record,
@@ -55,8 +55,8 @@ enum status buffer_check_by(const struct buffer *buffer, const struct buffer *re
 			    struct error *err);
 
 /*
- * Compares the whole buffer with one byte, as backend_memory_set() leaves it. Device memory is copied to the host in
- * pieces. STATUS_MISMATCH names the first wrong byte and how many are wrong.
+ * Compares the whole buffer with one byte, as backend_memory_set() leaves it. Device memory is
+ * copied to the host in pieces. STATUS_MISMATCH names the first wrong byte and how many are wrong.
  */
 enum status buffer_check_byte(const struct buffer *buffer, struct stream *stream,
 			      unsigned char byte, struct error *err);

@@ -1,13 +1,14 @@
 /*
- * An allocator of the kind that frameworks put on top of device memory: it takes segments from a source,
- * cuts blocks out of them, and keeps what is freed. The rules are those PyTorch documents: sizes
- * in steps of 512 B; requests up to 1 MiB from segments of 2 MiB, up to 10 MiB from segments of 20 MiB,
- * larger ones from a segment of their own in steps of 2 MiB; the best fit, of equal ones the lowest; free
- * neighbours merge; when nothing fits and the source refuses, segments that are free as a whole are given
- * back first.
+ * An allocator of the kind that frameworks put on top of device memory: it takes segments from a
+ * source, cuts blocks out of them, and keeps what is freed. The rules are those PyTorch documents:
+ * sizes in steps of 512 B; requests up to 1 MiB from segments of 2 MiB, up to 10 MiB from segments
+ * of 20 MiB, larger ones from a segment of their own in steps of 2 MiB; the best fit, of equal ones
+ * the lowest; free neighbours merge; when nothing fits and the source refuses, segments that are
+ * free as a whole are given back first.
  *
- * It never touches the memory: a source may give addresses of none, to find out what would be taken.
- * It may be used by several threads, which wait for each other; one of them at a time is in the source.
+ * It never touches the memory: a source may give addresses of none, to find out what would be
+ * taken. It may be used by several threads, which wait for each other; one of them at a time is in
+ * the source.
  */
 #ifndef GPUPROOF_SUITES_SHARED_CACHING_H
 #define GPUPROOF_SUITES_SHARED_CACHING_H

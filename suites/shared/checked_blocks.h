@@ -1,6 +1,7 @@
 /*
- * Blocks of memory from any allocator that hold a pattern at both ends for as long as they are allocated, and what still
- * fits between them: free memory in pieces is of no use for a request that is larger than the largest piece.
+ * Blocks of memory from any allocator that hold a pattern at both ends for as long as they are
+ * allocated, and what still fits between them: free memory in pieces is of no use for a request
+ * that is larger than the largest piece.
  */
 #ifndef GPUPROOF_SUITES_SHARED_CHECKED_BLOCKS_H
 #define GPUPROOF_SUITES_SHARED_CHECKED_BLOCKS_H
@@ -13,9 +14,10 @@ struct exchange {
 };
 
 /*
- * Writes x->sent to `at`, or reads x->received from there: by copies on the stream, for whose duration `x` must stay,
- * or with memory that is not `on_device` at once, by the CPU. exchange_compare(): STATUS_MISMATCH unless what was
- * received is what was sent. exchange_check() reads, waits and compares.
+ * Writes x->sent to `at`, or reads x->received from there: by copies on the stream, for whose
+ * duration `x` must stay, or with memory that is not `on_device` at once, by the CPU.
+ * exchange_compare(): STATUS_MISMATCH unless what was received is what was sent. exchange_check()
+ * reads, waits and compares.
  */
 enum status exchange_write(struct stream *stream, bool on_device, void *at, struct exchange *x,
 			   struct error *err);
@@ -54,14 +56,18 @@ enum status checked_give(struct checked_blocks *b, struct checked_block *block, 
 
 /* Sets *out if a block of that size can be allocated now; uses and frees it. */
 enum status checked_fits(struct checked_blocks *b, size_t bytes, bool *out, struct error *err);
-/* By bisection: the largest multiple of `step`, at most `most`, that fits; 0 when not even `step` does. */
+/*
+ * By bisection: the largest multiple of `step`, at most `most`, that fits; 0 when not even `step`
+ * does.
+ */
 enum status checked_largest(struct checked_blocks *b, uint64_t step, uint64_t most, uint64_t *out,
 			    struct error *err);
 
 #define CHECKERBOARD_BLOCKS 64
 /*
- * Takes `span` bytes as one block and frees it, so that an allocator that cuts segments has one to cut; then takes them
- * as equal blocks, and frees every other one. `blocks` are zeroed; they are the caller's to free, also after a failure.
+ * Takes `span` bytes as one block and frees it, so that an allocator that cuts segments has one to
+ * cut; then takes them as equal blocks, and frees every other one. `blocks` are zeroed; they are
+ * the caller's to free, also after a failure.
  */
 enum status checkerboard_make(struct checked_blocks *b, uint64_t span,
 			      struct checked_block blocks[CHECKERBOARD_BLOCKS], struct error *err);

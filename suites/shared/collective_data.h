@@ -24,8 +24,8 @@ void collective_close(struct collective *c);
 /* Fills `from`, poisons `to`, waits. In place the rank's own data is all there is. */
 enum status collective_prepare(const struct collective *c, struct error *err);
 /*
- * Waits for what is enqueued, then compares `to` with what it must be on this rank, and `from`, where
- * it is not overwritten, with what it was. Sets c->error.
+ * Waits for what is enqueued, then compares `to` with what it must be on this rank, and `from`,
+ * where it is not overwritten, with what it was. Sets c->error.
  */
 enum status collective_check(struct collective *c, struct error *err);
 

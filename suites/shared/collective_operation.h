@@ -56,7 +56,8 @@ struct collective {
 	struct buffer tensor; /* where `to` is, and in place `from` */
 	struct buffer source; /* where `from` is otherwise */
 	char *from, *to;
-	unsigned copy_commands; /* of one operation, where the transport is made of copies; set by collective_run() */
+	/* of one operation, where the transport is made of copies; set by collective_run() */
+	unsigned copy_commands;
 	double error; /* largest found by collective_check(), relative to its tolerance's base */
 };
 

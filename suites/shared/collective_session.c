@@ -10,8 +10,8 @@
 #define SESSIONS_OF_WORLD 2
 
 /*
- * In the order of the cases, as all ranks have them: closing may wait for the other ranks, some of which are in other
- * worlds as well.
+ * In the order of the cases, as all ranks have them: closing may wait for the other ranks, some of
+ * which are in other worlds as well.
  */
 struct sessions {
 	struct collective_session *list;
@@ -41,7 +41,10 @@ void sessions_close(struct sessions *all)
 	free(all);
 }
 
-/* Closes the oldest of this world, as all of its ranks do now; those of other worlds are not theirs to close. */
+/*
+ * Closes the oldest of this world, as all of its ranks do now; those of other worlds are not theirs
+ * to close.
+ */
 static void make_room(struct sessions *all, const struct world *world)
 {
 	size_t oldest = 0, of_world = 0;
@@ -55,8 +58,9 @@ static void make_room(struct sessions *all, const struct world *world)
 		close_one(all, oldest);
 }
 
-const struct collective_session *session_find(struct sessions *all, struct device *device, struct world *world,
-				   enum transport transport, struct error *err)
+const struct collective_session *session_find(struct sessions *all, struct device *device,
+					      struct world *world, enum transport transport,
+					      struct error *err)
 {
 	const struct communicator_options options = { .transport = transport };
 	struct collective_session *s;

@@ -27,8 +27,8 @@ static enum status join_over(struct device *device, struct world *world,
 	if (world_agree(world, status, err) != STATUS_OK)
 		return err->status;
 	world_broadcast(world, 0, &id, sizeof(id));
-	status = backend_communicator_open(device, options, &id, world->rank, world->size, out,
-					   err);
+	status =
+		backend_communicator_open(device, options, &id, world->rank, world->size, out, err);
 	return join_agree(world, status, *out, err);
 }
 

@@ -1,6 +1,6 @@
 /*
- * How the ranks of a case join a communicator: over the transport that the case asks for, or the first that all of them
- * can use. The communicator says which.
+ * How the ranks of a case join a communicator: over the transport that the case asks for, or the
+ * first that all of them can use. The communicator says which.
  */
 #ifndef GPUPROOF_SUITES_SHARED_COMMUNICATORS_H
 #define GPUPROOF_SUITES_SHARED_COMMUNICATORS_H
@@ -9,8 +9,9 @@
 #include "measure/processes/world.h"
 
 /*
- * One communicator of all ranks; collective. STATUS_UNSUPPORTED with the reason where they cannot use the transport
- * that the options ask for; AUTO: the first of all transports that every rank can use.
+ * One communicator of all ranks; collective. STATUS_UNSUPPORTED with the reason where they cannot
+ * use the transport that the options ask for; AUTO: the first of all transports that every rank can
+ * use.
  */
 enum status join_world(struct device *device, struct world *world,
 		       const struct communicator_options *options, struct communicator **out,

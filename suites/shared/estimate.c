@@ -4,15 +4,18 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Floating-point operations per clock and multiprocessor, by the least compute capability that has them. */
+/*
+ * Floating-point operations per clock and multiprocessor, by the least compute capability that has
+ * them.
+ */
 static const struct per_clock_rates {
 	int capability;
 	double fp64, fp32, tf32, half;
 } rates[] = {
-	{ 120, 4, 256, 256, 512 },     { 100, 128, 256, 4096, 8192 }, { 90, 256, 256, 2048, 4096 },
-	{ 86, 4, 256, 256, 512 },      { 80, 128, 128, 1024, 2048 },  { 75, 4, 128, 128, 512 },
-	{ 70, 64, 128, 128, 1024 },    { 61, 8, 256, 256, 256 },      { 60, 64, 128, 128, 128 },
-	{ 50, 8, 256, 256, 256 },      { 0, 16, 256, 256, 256 },
+	{ 120, 4, 256, 256, 512 },  { 100, 128, 256, 4096, 8192 }, { 90, 256, 256, 2048, 4096 },
+	{ 86, 4, 256, 256, 512 },   { 80, 128, 128, 1024, 2048 },  { 75, 4, 128, 128, 512 },
+	{ 70, 64, 128, 128, 1024 }, { 61, 8, 256, 256, 256 },      { 60, 64, 128, 128, 128 },
+	{ 50, 8, 256, 256, 256 },   { 0, 16, 256, 256, 256 },
 };
 
 /* FLOP/s of one of the host's cores. */

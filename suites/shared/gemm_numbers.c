@@ -29,12 +29,12 @@ void number_round_to_odd(double *values, size_t count)
 		values[i] = half_round_to_odd(values[i]);
 }
 
-#define ROUND(name, load, store)                                                                   \
-	VECTORISED                                                                                 \
-	static void round_##name(double *values, size_t count)                                     \
-	{                                                                                          \
-		for (size_t i = 0; i < count; i++)                                                 \
-			values[i] = load(store((float)values[i]));                                 \
+#define ROUND(name, load, store)                                   \
+	VECTORISED                                                 \
+	static void round_##name(double *values, size_t count)     \
+	{                                                          \
+		for (size_t i = 0; i < count; i++)                 \
+			values[i] = load(store((float)values[i])); \
 	}
 ROUND(fp16, half_to_float, half_from_float)
 ROUND(bf16, bf16_to_float, bf16_from_float)
@@ -76,12 +76,12 @@ void number_round(enum precision precision, double *values, size_t count)
 	}
 }
 
-#define DECODE(name, type, convert)                                                                \
-	VECTORISED                                                                                 \
-	static void decode_##name(double *out, const type *c, size_t count)                        \
-	{                                                                                          \
-		for (size_t i = 0; i < count; i++)                                                 \
-			out[i] = convert(c[i]);                                                    \
+#define DECODE(name, type, convert)                                         \
+	VECTORISED                                                          \
+	static void decode_##name(double *out, const type *c, size_t count) \
+	{                                                                   \
+		for (size_t i = 0; i < count; i++)                          \
+			out[i] = convert(c[i]);                             \
 	}
 DECODE(fp64, double, (double))
 DECODE(fp32, float, (double))

@@ -43,8 +43,8 @@ static const struct {
 };
 
 /*
- * FP16 sums of 65,536 terms and more: a random walk of their roundings comes to 0.15 at 2^20 (0.14 on an H200), and a
- * product of zeros to 1, which must not pass.
+ * FP16 sums of 65,536 terms and more: a random walk of their roundings comes to 0.15 at 2^20 (0.14
+ * on an H200), and a product of zeros to 1, which must not pass.
  */
 #define TOLERANCE_MOST 0.5
 
@@ -68,7 +68,7 @@ double matmul_reference_sign(const struct matmul_reference *r, int64_t column)
 double matmul_operand(const struct matmul_problem *p, uint64_t seed, int64_t index)
 {
 	return number_stored(p->precision,
-			    p->scale * (double)generator_uniform(seed, (uint64_t)index));
+			     p->scale * (double)generator_uniform(seed, (uint64_t)index));
 }
 
 /* One product of a generated matrix, rows x columns, with a matrix of right-hand sides. */

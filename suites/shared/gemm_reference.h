@@ -11,7 +11,8 @@
  * Small products have one column to a block: then nothing is estimated.
  *
  * With a scale other than 1 results may be beyond the range of their format. Each element is then
- * looked at by itself: what is beyond the range must be infinite, with its sign, and all else right.
+ * looked at by itself: what is beyond the range must be infinite, with its sign, and all else
+ * right.
  */
 #ifndef GPUPROOF_SUITES_SHARED_GEMM_REFERENCE_H
 #define GPUPROOF_SUITES_SHARED_GEMM_REFERENCE_H

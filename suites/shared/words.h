@@ -2,30 +2,30 @@
 #ifndef GPUPROOF_SUITES_SHARED_WORDS_H
 #define GPUPROOF_SUITES_SHARED_WORDS_H
 
-#define PRECISION_WORDS                                                                            \
-	{ "precision", "fp64", "FP64" }, { "precision", "fp32", "FP32" },                          \
-		{ "precision", "tf32", "TF32" }, { "precision", "fp16", "FP16" },                  \
-		{ "precision", "bf16", "BF16" }, { "precision", "fp16_storage", "FP16 only" },     \
-		{ "precision", "fp16_mixed", "FP16 mixed" },                                       \
-		{ "precision", "bf16_mixed", "BF16 mixed" },                                       \
-		{ "precision", "fp16_acc16", "FP16, FP16 sums" }, { "precision", "fp8", "FP8" },   \
-	{                                                                                          \
-		"precision", "int8", "INT8"                                                        \
+#define PRECISION_WORDS                                                                          \
+	{ "precision", "fp64", "FP64" }, { "precision", "fp32", "FP32" },                        \
+		{ "precision", "tf32", "TF32" }, { "precision", "fp16", "FP16" },                \
+		{ "precision", "bf16", "BF16" }, { "precision", "fp16_storage", "FP16 only" },   \
+		{ "precision", "fp16_mixed", "FP16 mixed" },                                     \
+		{ "precision", "bf16_mixed", "BF16 mixed" },                                     \
+		{ "precision", "fp16_acc16", "FP16, FP16 sums" }, { "precision", "fp8", "FP8" }, \
+	{                                                                                        \
+		"precision", "int8", "INT8"                                                      \
 	}
 
-#define TRANSPORT_WORDS                                                                            \
-	{ "transport", "nccl", "over NCCL" },                                                      \
-		{ "transport", "shared_memory", "over shared memory" },                            \
-		{ "transport", "peer_copy", "by copies to the other device" },                     \
-	{                                                                                          \
-		"transport", "host_copy", "by copies through the host"                             \
+#define TRANSPORT_WORDS                                                        \
+	{ "transport", "nccl", "over NCCL" },                                  \
+		{ "transport", "shared_memory", "over shared memory" },        \
+		{ "transport", "peer_copy", "by copies to the other device" }, \
+	{                                                                      \
+		"transport", "host_copy", "by copies through the host"         \
 	}
 
-#define ALLOCATOR_WORDS                                                                            \
-	{ "allocator", "pool_release", "pool, threshold 0" },                                      \
-		{ "allocator", "vmm", "virtual memory" },                                          \
-	{                                                                                          \
-		"allocator", "caching", "caching, PyTorch's rules"                                 \
+#define ALLOCATOR_WORDS                                            \
+	{ "allocator", "pool_release", "pool, threshold 0" },      \
+		{ "allocator", "vmm", "virtual memory" },          \
+	{                                                          \
+		"allocator", "caching", "caching, PyTorch's rules" \
 	}
 
 #endif

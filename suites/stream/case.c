@@ -127,7 +127,10 @@ enum status stream_flush_before(void *state, struct error *err)
 	return cache_flush(&((struct stream_case *)state)->flush, err);
 }
 
-/* Every element, in place: what was found travels through the memory of the sum, which is not in use. */
+/*
+ * Every element, in place: what was found travels through the memory of the sum, which is not in
+ * use.
+ */
 static enum status check_elements(struct stream_case *c, struct error *err)
 {
 	struct fill_mismatch found = { 0, UINT64_MAX, 0, 0 };

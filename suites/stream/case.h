@@ -14,7 +14,10 @@ struct stream_shape {
 };
 extern const struct stream_shape stream_shapes[]; /* by enum stream_operation */
 
-/* Random access reads a share of the words: it is slow, and the share is large enough to leave any cache. */
+/*
+ * Random access reads a share of the words: it is slow, and the share is large enough to leave any
+ * cache.
+ */
 #define RANDOM_SHARE 8
 
 struct stream_case {

@@ -1,17 +1,21 @@
 /*
- * Expected sums of kernels/memory/stream.h, from the generator alone, on the CPU: no memory of a device and
- * none of its arithmetic is involved.
+ * Expected sums of kernels/memory/stream.h, from the generator alone, on the CPU: no memory of a
+ * device and none of its arithmetic is involved.
  */
 #ifndef GPUPROOF_SUITES_STREAM_REFERENCE_H
 #define GPUPROOF_SUITES_STREAM_REFERENCE_H
 
 #include <stdint.h>
 
-/* Sum of generator_uniform(seeds[0], i) * generator_uniform(seeds[1], i): exact integers, rounded once at the end. */
+/*
+ * Sum of generator_uniform(seeds[0], i) * generator_uniform(seeds[1], i): exact integers, rounded
+ * once at the end.
+ */
 double stream_dot_reference(const uint64_t seeds[2], uint64_t count);
 /*
- * How far a sum in double may be from it. Each of the roundings is at most half a unit of a partial sum below
- * count / 4; independent ones add up like a random walk. A term left out is three orders of magnitude above.
+ * How far a sum in double may be from it. Each of the roundings is at most half a unit of a partial
+ * sum below count / 4; independent ones add up like a random walk. A term left out is three orders
+ * of magnitude above.
  */
 double stream_dot_tolerance(uint64_t count);
 

@@ -31,8 +31,8 @@ static enum status read_gradients(void *context, uint64_t first, uint64_t count,
 	return err->status;
 }
 
-static enum status compare(struct trainer *trainer, struct training *training, struct verify_check *check,
-			   struct error *err)
+static enum status compare(struct trainer *trainer, struct training *training,
+			   struct verify_check *check, struct error *err)
 {
 	struct gradients expected = { trainer->team, &trainer->network };
 	struct gradients found = { &training->team, &training->network };
@@ -77,7 +77,8 @@ static enum status step_both(struct trainer *trainer, struct training *training,
 	if (training_reset(training, err) != STATUS_OK)
 		return err->status;
 	/* The second step works in memory with the first one's leftovers. */
-	if (training_step(training, err) != STATUS_OK || training_wait(training, err) != STATUS_OK ||
+	if (training_step(training, err) != STATUS_OK ||
+	    training_wait(training, err) != STATUS_OK ||
 	    training_reset(training, err) != STATUS_OK ||
 	    training_step(training, err) != STATUS_OK || training_wait(training, err) != STATUS_OK)
 		return err->status;

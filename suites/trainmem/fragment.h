@@ -9,8 +9,8 @@
 
 struct fragments {
 	uint64_t live_peak, reserved_peak; /* of a training; 0: of a checkerboard */
-	uint64_t free_bytes;   /* in what is reserved, and beyond it up to the limit */
-	uint64_t largest_free; /* the largest request that was granted, or would be */
+	uint64_t free_bytes;               /* in what is reserved, and beyond it up to the limit */
+	uint64_t largest_free;             /* the largest request that was granted, or would be */
 };
 
 #define FRAGMENT_PIECE_BYTES ((uint64_t)32 << 20)

@@ -14,17 +14,17 @@
 #include "suites/trainmem/region.h"
 
 /* POLICIES(X): X(enum, name in INI and reports, description) */
-#define POLICIES(X)                                                                             \
-	X(ARENA, arena, "one allocation for everything, places in it chosen from lifetimes")    \
-	X(MALLOC, malloc, "an allocation of the device for each tensor in each step")           \
-	X(ASYNC, async, "the stream-ordered pool, for each tensor in each step")                \
+#define POLICIES(X)                                                                          \
+	X(ARENA, arena, "one allocation for everything, places in it chosen from lifetimes") \
+	X(MALLOC, malloc, "an allocation of the device for each tensor in each step")        \
+	X(ASYNC, async, "the stream-ordered pool, for each tensor in each step")             \
 	X(CACHING, caching, "blocks kept and cut up as PyTorch's allocator does")
 
 enum policy {
 #define X(symbol, name, help) POLICY_##symbol,
 	POLICIES(X)
 #undef X
-	POLICY_COUNT
+		POLICY_COUNT
 };
 extern const char *const policy_names[]; /* NULL-terminated, in the enum's order */
 
@@ -43,10 +43,10 @@ struct heap {
 	struct device *device; /* NULL: no memory, only addresses */
 	struct stream *stream;
 	enum policy policy;
-	uint64_t limit; /* of what is taken from the device; 0: what it has */
-	struct heap_segment *segments; /* all but caching */
-	struct caching *caching;       /* POLICY_CACHING */
-	uint64_t next_address;         /* without a device */
+	uint64_t limit;                   /* of what is taken from the device; 0: what it has */
+	struct heap_segment *segments;    /* all but caching */
+	struct caching *caching;          /* POLICY_CACHING */
+	uint64_t next_address;            /* without a device */
 	uint64_t reserved, reserved_peak; /* taken from the device */
 	uint64_t pieces;                  /* number of these allocations */
 	/* Counted by what was asked for, not by what rounding made of it. */

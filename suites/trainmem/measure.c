@@ -171,8 +171,7 @@ static enum status measure_account(struct run *run, const struct setup *setup,
 			       saves(setup, &options->training) ? &kept : NULL);
 	if (account.leaked != 0)
 		return error_set(err, STATUS_MISMATCH,
-				 "%lld bytes more are in use after step %d "
-				 "than after step 2",
+				 "%lld bytes more are in use after step %d than after step 2",
 				 (long long)account.leaked, ACCOUNT_STEPS);
 	return STATUS_OK;
 }
@@ -184,8 +183,8 @@ static enum status verify(struct run *run, const struct setup *setup,
 	struct setup small;
 	char method[200];
 
-	check_step(run->devices[0], setup, &options->training, options->verify_flops, &small, &check,
-		   err);
+	check_step(run->devices[0], setup, &options->training, options->verify_flops, &small,
+		   &check, err);
 	/* Also of gradients that are wrong: by how much. */
 	if (isfinite(check.gradient_error))
 		run_value(run, "trainmem.gradient_error", check.gradient_error);
@@ -221,7 +220,8 @@ static enum status launch_cycle(void *state, unsigned batch, struct error *err)
 	struct alternation *a = state;
 
 	for (unsigned i = 0; i < batch * sizeof(eighths); i++) {
-		training_set_batch(a->t, a->batch / ALTERNATION_PARTS * eighths[i % sizeof(eighths)]);
+		training_set_batch(a->t,
+				   a->batch / ALTERNATION_PARTS * eighths[i % sizeof(eighths)]);
 		if (training_step(a->t, err) != STATUS_OK)
 			return err->status;
 	}

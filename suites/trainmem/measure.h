@@ -21,7 +21,9 @@ enum status measure_step(struct run *run, const struct setup *setup,
 enum status measure_alternating(struct run *run, const struct setup *setup,
 				const struct trainmem_options *options, struct error *err);
 
-/* The step that keeps everything it computes, in one allocation: what the others are compared with. */
+/*
+ * The step that keeps everything it computes, in one allocation: what the others are compared with.
+ */
 struct training_options plain_options(void);
 struct setup plain_setup(const struct setup *setup);
 

@@ -35,8 +35,8 @@ static uint64_t since(uint64_t now, uint64_t before)
 }
 
 /*
- * Bytes that this process has taken. `before` was read before it began; other users of the device are counted with it,
- * except by MEMORY_SOURCE_PROCESS.
+ * Bytes that this process has taken. `before` was read before it began; other users of the device
+ * are counted with it, except by MEMORY_SOURCE_PROCESS.
  */
 static uint64_t read_source(enum memory_source source, const struct memory_view *now,
 			    const struct memory_view *before)

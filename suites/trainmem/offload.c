@@ -62,9 +62,9 @@ static enum status copy(struct training *t, size_t l, void *to, const void *from
 
 static enum status wait_for(struct training *t, size_t l, struct error *err)
 {
-	return t->team.device ? backend_stream_wait(t->team.streams[STREAM_COMPUTE], t->moved[l],
-						    err)
-			      : STATUS_OK;
+	return t->team.device
+		       ? backend_stream_wait(t->team.streams[STREAM_COMPUTE], t->moved[l], err)
+		       : STATUS_OK;
 }
 
 enum status offload_start(struct training *t, size_t l, struct error *err)

@@ -12,13 +12,14 @@ const struct metric trainmem_metrics[] = {
 #define X(symbol, name, help) { "trainmem.memory_" #name, "B", BETTER_LOWER, 0, help ", then" },
 	MEMORY_CLASSES(X)
 #undef X
-	{ "trainmem.step_time", "s", BETTER_LOWER, 0, "one training step" },
+		{ "trainmem.step_time", "s", BETTER_LOWER, 0, "one training step" },
 	{ "trainmem.throughput", "samples/s", BETTER_HIGHER, 0, "batch / step time" },
 	{ "trainmem.plain_time", "s", BETTER_NONE, 0,
 	  "the same step keeping everything in one allocation, measured in this case" },
 	{ "trainmem.slowdown", "1", BETTER_LOWER, 0, "step time / plain time" },
 	{ "trainmem.saved", "1", BETTER_HIGHER, 0,
-	  "part of the plain step's memory that this one does without", METRIC_EXACT, .percent = true },
+	  "part of the plain step's memory that this one does without", METRIC_EXACT,
+	  .percent = true },
 	{ "trainmem.activations_saved", "1", BETTER_HIGHER, 0,
 	  "part of the plain step's activations that this one does without, at the peaks",
 	  METRIC_EXACT, .percent = true },
@@ -38,23 +39,26 @@ const struct metric trainmem_metrics[] = {
 	  "the most taken from the device / the most in use", METRIC_EXACT },
 	{ "trainmem.reserved_after", "B", BETTER_LOWER, 0,
 	  "still taken from the device after the step, when all that is cached was given back" },
-	{ "trainmem.allocations", "1", BETTER_LOWER, 0, "requests for memory in one step", METRIC_EXACT },
+	{ "trainmem.allocations", "1", BETTER_LOWER, 0, "requests for memory in one step",
+	  METRIC_EXACT },
 	{ "trainmem.device_calls", "1", BETTER_LOWER, 0,
 	  "calls of the device's allocator in one step, to allocate and to free", METRIC_EXACT },
 	{ "trainmem.context", "B", BETTER_LOWER, 0,
 	  "taken by the process before its first tensor: context, kernels, libraries" },
 	{ "trainmem.context_opened", "B", BETTER_LOWER, 0,
-	  "of it taken by opening the device; the rest are kernels, libraries and their workspaces beyond "
-	  "the one counted" },
+	  "of it taken by opening the device; the rest are kernels, libraries and their workspaces "
+	  "beyond the one counted" },
 	{ "trainmem.process", "B", BETTER_LOWER, 0,
 	  "the process' memory after forward, as the system sees it; the notes name the source" },
 	{ "trainmem.unaccounted", "B", BETTER_LOWER, 0,
-	  "of the process' memory what neither context nor what was taken from the device explains" },
+	  "of the process' memory what neither context nor what was taken from the device "
+	  "explains" },
 	{ "trainmem.unaccounted_bound", "B", BETTER_NONE, 0,
-	  "what rounding explains at most: the driver's unit for each allocation, and one that small ones share" },
+	  "what rounding explains at most: the driver's unit for each allocation, and one that "
+	  "small ones share" },
 	{ "trainmem.accounted", "1", BETTER_HIGHER, 0,
-	  "1 - unaccounted / the process' memory; negative remainders count as well",
-	  METRIC_EXACT, .percent = true },
+	  "1 - unaccounted / the process' memory; negative remainders count as well", METRIC_EXACT,
+	  .percent = true },
 	{ "trainmem.leak", "B", BETTER_LOWER, 0,
 	  "in use after the last step less in use after the second" },
 	{ "trainmem.process_growth", "B", BETTER_LOWER, 0,
@@ -62,21 +66,24 @@ const struct metric trainmem_metrics[] = {
 	{ "trainmem.bytes_per_sample", "B", BETTER_LOWER, 0,
 	  "memory that one more sample in the batch takes" },
 	{ "trainmem.balance_batch", "samples", BETTER_NONE, 0,
-	  "B*: the batch whose input and activations take as much as parameters, gradients, masters and "
-	  "optimizer state together" },
+	  "B*: the batch whose input and activations take as much as parameters, gradients, "
+	  "masters and optimizer state together" },
 	{ "trainmem.gradient_error", "1", BETTER_LOWER, 0,
-	  "relative L2 difference of the gradients from double precision, or from those of a step that keeps "
-	  "everything: the larger", METRIC_EXACT },
+	  "relative L2 difference of the gradients from double precision, or from those of a step "
+	  "that keeps everything: the larger",
+	  METRIC_EXACT },
 	{ "trainmem.loss", "1", BETTER_NONE, 0,
 	  "mean loss over the batch at the first step; parallel.loss of the same model and batch" },
-	{ "trainmem.losses", "B", BETTER_NONE, 0, "losses of all rows of a step, part of the activations" },
+	{ "trainmem.losses", "B", BETTER_NONE, 0,
+	  "losses of all rows of a step, part of the activations" },
 	{ "trainmem.offloaded", "B", BETTER_NONE, 0, "moved to and from the host in one step" },
 	{ "trainmem.host_memory", "B", BETTER_LOWER, 0, "pinned host memory for it" },
 	{ "trainmem.largest_batch", "samples", BETTER_HIGHER, 1, "the largest batch that fits",
 	  METRIC_EXACT },
 	{ "trainmem.largest_width", "1", BETTER_HIGHER, 1, "the widest hidden layers that fit",
 	  METRIC_EXACT },
-	{ "trainmem.largest_parameters", "1", BETTER_HIGHER, 0, "parameters of that model", METRIC_EXACT },
+	{ "trainmem.largest_parameters", "1", BETTER_HIGHER, 0, "parameters of that model",
+	  METRIC_EXACT },
 	{ "trainmem.budget", "B", BETTER_NONE, 0,
 	  "what context, libraries and the reserve leave for tensors" },
 	{ "trainmem.predicted_largest", "1", BETTER_NONE, 0, "batch or width before any trial" },
@@ -84,7 +91,8 @@ const struct metric trainmem_metrics[] = {
 	  "processes started to find it, the one that finds the budget included", METRIC_EXACT },
 	{ "trainmem.refused", "B", BETTER_NONE, 0,
 	  "in the smallest step that does not fit: the request that was refused" },
-	{ "trainmem.refused_reserved", "B", BETTER_NONE, 0, "taken from the device by then, by the memory account" },
+	{ "trainmem.refused_reserved", "B", BETTER_NONE, 0,
+	  "taken from the device by then, by the memory account" },
 	{ "trainmem.refused_phase", "1", BETTER_NONE, 0,
 	  "when it was: 0 at the start, 1 in forward, 2 in backward, 3 in the update" },
 	{ "trainmem.explained", "1", BETTER_NONE, 0,
@@ -94,9 +102,10 @@ const struct metric trainmem_metrics[] = {
 	  "what halving a power of two until it fits would have found" },
 	{ "trainmem.halving_trials", "1", BETTER_NONE, 0, "in this many trials", METRIC_EXACT },
 	{ "trainmem.fragmentation", "1", BETTER_LOWER, 0,
-	  "1 - the largest request that can be granted / all that is free", METRIC_EXACT, .percent = true },
+	  "1 - the largest request that can be granted / all that is free", METRIC_EXACT,
+	  .percent = true },
 	{ "trainmem.largest_request", "B", BETTER_HIGHER, 0, "the largest request granted" },
-	{ 0 }
+	{ 0 },
 };
 
 static double part_saved(uint64_t now, uint64_t plain)
@@ -128,8 +137,7 @@ static void record_slope(struct run *run, const struct setup *setup, const struc
 			       one.class_peak[MEMORY_ACTIVATIONS] - one.class_peak[MEMORY_INPUT]) /
 		      samples;
 	if (activations > 0)
-		run_value(run, "trainmem.balance_batch",
-			  (double)states_of(&a->peak) / activations);
+		run_value(run, "trainmem.balance_batch", (double)states_of(&a->peak) / activations);
 }
 
 static void record_classes(struct run *run, const struct memory_account *a)
@@ -256,7 +264,8 @@ static void record_refusal(struct run *run, const struct search *s)
 	run_value(run, "trainmem.refused_reserved", (double)t->taken);
 	run_value(run, "trainmem.refused_phase", t->phase);
 	if (t->budget)
-		run_value(run, "trainmem.explained", (double)(t->taken + t->refused) / (double)t->budget);
+		run_value(run, "trainmem.explained",
+			  (double)(t->taken + t->refused) / (double)t->budget);
 	classes_describe(&classes, t->in_use);
 	run_note(run, "When %s were refused, in use were: %s.",
 		 units_format((double)t->refused, "B", size, sizeof(size)), classes.data);
@@ -266,7 +275,8 @@ static void record_refusal(struct run *run, const struct search *s)
 static void note_failure(struct run *run, const struct search *s)
 {
 	if (s->fails)
-		run_note(run, "%llu fails in %s: %s. The device works afterwards: memory allocated, "
+		run_note(run,
+			 "%llu fails in %s: %s. The device works afterwards: memory allocated, "
 			 "filled by a kernel and checked.",
 			 (unsigned long long)s->fails, phase_names[s->failed.phase],
 			 s->failed.reason);

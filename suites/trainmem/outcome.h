@@ -16,7 +16,10 @@ extern const struct table_row trainmem_tables[];
 extern const struct word_row trainmem_words[];
 extern const struct role_row trainmem_roles[];
 
-/* `plan`: what was predicted for the step; `plain`: for the step that keeps everything, NULL: this is it. */
+/*
+ * `plan`: what was predicted for the step; `plain`: for the step that keeps everything, NULL: this
+ * is it.
+ */
 void outcome_record_account(struct run *run, const struct setup *setup,
 			    const struct memory_account *account, const struct heap *plan,
 			    const struct heap *plain);

@@ -58,8 +58,8 @@ const struct table_row trainmem_tables[] = {
 	  .without = { "study" },
 	  .note = "Peaks: the most in use in that phase. Balance batch (B*): from there on input "
 		  "and activations take more than parameters, gradients and optimizer state. "
-		  "Process: its memory after forward, as the system sees it. Accounted: the "
-		  "part of it that tensors, workspaces and context explain." },
+		  "Process: its memory after forward, as the system sees it. Accounted: the part "
+		  "of it that tensors, workspaces and context explain." },
 	{ .title = "What needing less memory saves, and what it costs",
 	  .columns = { "trainmem.saved", "trainmem.activations_saved", "trainmem.slowdown",
 		       "trainmem.memory", "trainmem.step_time" },

@@ -19,7 +19,7 @@ struct region_piece {
 
 struct region {
 	uint64_t bytes;
-	uint64_t used;   /* of all pieces handed out */
+	uint64_t used;               /* of all pieces handed out */
 	struct region_piece *pieces; /* in order of their offsets; free neighbours never touch */
 };
 
@@ -32,7 +32,8 @@ void region_init(struct region *region, uint64_t bytes);
 void region_release(struct region *region);
 
 /*
- * The free piece that `bytes` would come from; NULL: there is none. region_take() takes the front of it.
+ * The free piece that `bytes` would come from; NULL: there is none. region_take() takes the front
+ * of it.
  */
 struct region_piece *region_find(const struct region *region, uint64_t bytes, enum region_fit fit);
 void region_take(struct region *region, struct region_piece *piece, uint64_t bytes);

@@ -69,7 +69,10 @@ static uint64_t away_from(uint64_t known, uint64_t predicted, int sign, uint64_t
 			  double tolerance)
 {
 	double distance = fabs((double)known - (double)predicted);
-	/* Upwards a first step that fails ends the search; downwards one that fits should come soon. */
+	/*
+	 * Upwards a first step that fails ends the search; downwards one that fits should come
+	 * soon.
+	 */
 	double first = (sign > 0 ? 1 : 3) * tolerance * (double)known;
 	double next = (double)known + sign * fmax(4 * distance, first);
 	uint64_t value = next > 0 ? rounded(next, step) : 0;
@@ -119,11 +122,12 @@ static enum status one_trial(struct run *run, const struct search_options *o,
 			     struct error *err)
 {
 	struct fork_server_task task = { .device = &run->devices[0]->info,
-				     .run = trial_of_step,
-				     .arguments = request,
-				     .arguments_size = sizeof(*request),
-				     .result_size = sizeof(*trial),
-				     .seconds = limit_of(run, &request->setup, o->process_seconds) };
+					 .run = trial_of_step,
+					 .arguments = request,
+					 .arguments_size = sizeof(*request),
+					 .result_size = sizeof(*trial),
+					 .seconds = limit_of(run, &request->setup,
+							     o->process_seconds) };
 
 	if (backend_memory_view(run->devices[0], &request->before, err) != STATUS_OK)
 		return err->status;
@@ -179,7 +183,8 @@ static enum status nothing_left(const struct search_options *o, uint64_t context
 	units_size(o->capacity, capacity, sizeof(capacity));
 	units_format((double)context, "B", taken, sizeof(taken));
 	units_size(o->reserve, reserve, sizeof(reserve));
-	return error_set(err, too_small(o), "%s leave nothing for tensors: context and libraries take %s%s%s",
+	return error_set(err, too_small(o),
+			 "%s leave nothing for tensors: context and libraries take %s%s%s",
 			 o->capacity ? capacity : "all that is free", taken,
 			 o->limit_by == LIMIT_BY_ALLOCATOR ? ", memory_reserve " : "",
 			 o->limit_by == LIMIT_BY_ALLOCATOR ? reserve : "");
@@ -207,7 +212,8 @@ enum status search_largest(struct run *run, const struct setup *setup,
 	if (!look.budget)
 		return nothing_left(o, look.context, err);
 	s->predicted = predict(setup, o->what, &o->training, look.budget, o->most);
-	while ((next = search_next(s->found, s->fails, s->predicted, step, o->most, o->tolerance)) &&
+	while ((next = search_next(s->found, s->fails, s->predicted, step, o->most,
+				   o->tolerance)) &&
 	       s->trials < SEARCH_TRIALS)
 		if (try_value(run, o, &request, s, next, err) != STATUS_OK)
 			return err->status;

@@ -16,9 +16,9 @@ struct search_options {
 	struct training_options training;
 	uint64_t capacity, reserve;
 	enum limit_by limit_by;
-	double tolerance;        /* largest gap between what fits and what does not, relative */
-	uint64_t most;           /* of the batch or width */
-	double process_seconds;  /* most for one trial */
+	double tolerance;       /* largest gap between what fits and what does not, relative */
+	uint64_t most;          /* of the batch or width */
+	double process_seconds; /* most for one trial */
 };
 
 /* Trials after which a search is given up. */
@@ -26,11 +26,12 @@ struct search_options {
 
 struct search {
 	enum search_for what;
-	struct setup setup;     /* the largest that fits */
-	uint64_t found;         /* its batch or width; 0: none fits */
-	uint64_t predicted;     /* before any trial of it */
-	uint64_t fails;         /* the smallest that does not fit; 0: the end of the search was reached */
-	int trials, failures;   /* processes; the first finds the budget and tries nothing */
+	struct setup setup; /* the largest that fits */
+	uint64_t found;     /* its batch or width; 0: none fits */
+	uint64_t predicted; /* before any trial of it */
+	/* the smallest that does not fit; 0: the end of the search was reached */
+	uint64_t fails;
+	int trials, failures;         /* processes; the first finds the budget and tries nothing */
 	struct trial largest, failed; /* the last that fitted, the last that did not */
 	uint64_t context, budget;
 	double seconds;

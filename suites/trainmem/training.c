@@ -331,7 +331,7 @@ void training_close(struct training *t)
 
 /* Two steps without a device: the second begins with the first one's allocations. */
 static enum status plan_step(const struct setup *setup, const struct training_options *options,
-			    struct heap *need, struct error *err)
+			     struct heap *need, struct error *err)
 {
 	struct training t;
 

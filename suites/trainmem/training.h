@@ -16,11 +16,11 @@
 
 struct training_options {
 	enum policy policy;
-	bool offload;      /* outputs of hidden layers wait for backward in pinned host memory */
-	bool out_of_place; /* the ReLU writes to memory of its own */
-	bool reports;      /* the host fetches every step's losses, and waits for them */
-	uint64_t limit;    /* of what is taken from the device; 0: what it has */
-	uint64_t reserve;  /* POLICY_ARENA: see heap_open() */
+	bool offload;       /* outputs of hidden layers wait for backward in pinned host memory */
+	bool out_of_place;  /* the ReLU writes to memory of its own */
+	bool reports;       /* the host fetches every step's losses, and waits for them */
+	uint64_t limit;     /* of what is taken from the device; 0: what it has */
+	uint64_t reserve;   /* POLICY_ARENA: see heap_open() */
 	uint64_t workspace; /* of the GEMM library, for the memory account */
 };
 
@@ -36,11 +36,14 @@ struct training {
 	struct network network;
 	uint64_t rows; /* computed at a time */
 	/*
-	 * Source of the ReLU masks for activations[l] in backward, all rows of the batch: rounding flips a
-	 * few of them, and each flip is an error far larger than that of the arithmetic. NULL: its own.
+	 * Source of the ReLU masks for activations[l] in backward, all rows of the batch: rounding
+	 * flips a few of them, and each flip is an error far larger than that of the arithmetic.
+	 * NULL: its own.
 	 */
 	const void *imposed[SETUP_MAX_LAYERS + 1];
-	/* Offloading: host copies of activations[l], and when they are made, there again, usable. */
+	/*
+	 * Offloading: host copies of activations[l], and when they are made, there again, usable.
+	 */
 	void *host[SETUP_MAX_LAYERS + 1];
 	struct event *ready[SETUP_MAX_LAYERS + 1], *moved[SETUP_MAX_LAYERS + 1];
 	uint64_t host_bytes, moved_bytes; /* memory of the host; moved per step, both directions */
@@ -54,7 +57,9 @@ enum status training_open(struct training *training, const struct setup *setup,
 			  const struct training_options *options, struct device *device,
 			  struct error *err);
 void training_close(struct training *training);
-/* Gives back all tensors; streams, and what libraries keep for them, stay until training_close(). */
+/*
+ * Gives back all tensors; streams, and what libraries keep for them, stay until training_close().
+ */
 void training_let_go(struct training *training);
 
 /*
@@ -67,8 +72,8 @@ void training_set_batch(struct training *training, uint64_t batch);
 enum status training_reset(struct training *training, struct error *err);
 
 /*
- * One step, asynchronous. On failure heap.phase says where; what was taken is with the heap until it
- * is closed.
+ * One step, asynchronous. On failure heap.phase says where; what was taken is with the heap until
+ * it is closed.
  */
 enum status training_step(struct training *training, struct error *err);
 /* Only forward, nothing kept for backward: inference. */

@@ -51,7 +51,8 @@ static enum status find_budget(struct device *device, const struct trial_request
 
 	if (backend_device_memory(device, free_bytes, &total, err) != STATUS_OK)
 		return err->status;
-	loads = context_setup(&r->setup, r->capacity ? least(r->capacity, *free_bytes) : *free_bytes);
+	loads = context_setup(&r->setup,
+			      r->capacity ? least(r->capacity, *free_bytes) : *free_bytes);
 	if (memory_account_context(device, &loads, &source, &r->before, &t->context, free_bytes,
 				   err) != STATUS_OK)
 		return err->status;
@@ -102,7 +103,8 @@ static enum status not_full(const struct trial *t, uint64_t taken, struct error 
 	char given[32], budget[32];
 
 	return error_set(err, STATUS_UNSUPPORTED,
-			 "the device was filled up but for %s and granted %s: limit_by = allocator emulates a smaller card",
+			 "the device was filled up but for %s and granted %s: limit_by = allocator "
+			 "emulates a smaller card",
 			 units_format((double)t->budget, "B", budget, sizeof(budget)),
 			 units_format((double)taken, "B", given, sizeof(given)));
 }
@@ -156,7 +158,8 @@ static enum status works(struct device *device, uint64_t seed, struct error *err
 	return err->status;
 }
 
-enum status trial_of_step(struct device *device, const void *request, void *result, struct error *err)
+enum status trial_of_step(struct device *device, const void *request, void *result,
+			  struct error *err)
 {
 	const struct trial_request *r = request;
 	struct trial *t = result;

@@ -1,8 +1,8 @@
 /*
- * Direct access between devices outlives a case: the next one sets what it needs, and switching takes longer than many
- * a case. What was switched is known here, so that a pair is switched once and the next suite finds all as it was.
- * Without a switch between them GPUs have few peers at a time (8): a pair that needs one more takes the place of an
- * earlier case's.
+ * Direct access between devices outlives a case: the next one sets what it needs, and switching
+ * takes longer than many a case. What was switched is known here, so that a pair is switched once
+ * and the next suite finds all as it was. Without a switch between them GPUs have few peers at a
+ * time (8): a pair that needs one more takes the place of an earlier case's.
  */
 #ifndef GPUPROOF_SUITES_TRANSFER_ACCESS_H
 #define GPUPROOF_SUITES_TRANSFER_ACCESS_H

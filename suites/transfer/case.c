@@ -1,4 +1,7 @@
-/* One case from its parameters to its outcome; what is timed in between is measure.c's and latency.c's business. */
+/*
+ * One case from its parameters to its outcome; what is timed in between is measure.c's and
+ * latency.c's business.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -56,8 +59,8 @@ static void note_cache(const struct transfer *t)
 			 units_size(cache, size, sizeof(size)));
 	/* Small ones then take what a launch takes, many times what they take by themselves. */
 	if (t->slots > 1 && transfer_by_kernel(t->run->c))
-		run_note(t->run, "Each copy is a launch of its own; of one block all of a sample are "
-				 "one launch.");
+		run_note(t->run, "Each copy is a launch of its own; of one block all of a sample "
+				 "are one launch.");
 }
 
 static struct lane_end end_of(const struct transfer *t, int end, int other)

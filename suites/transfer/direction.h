@@ -2,8 +2,8 @@
  * Meaning of the transfer suite's directions: which devices a case has and which copies run
  * between them.
  *
- * Adding a direction: a value in the enum, a row in direction.c, its words in report/view/format.c and
- * its line in docs/nvbandwidth.md.
+ * Adding a direction: a value in the enum, a row in direction.c, its words in report/view/format.c
+ * and its line in docs/nvbandwidth.md.
  */
 #ifndef GPUPROOF_SUITES_TRANSFER_DIRECTION_H
 #define GPUPROOF_SUITES_TRANSFER_DIRECTION_H
@@ -57,7 +57,8 @@ enum timing_kind {
 	TIME_ONE,     /* there is one route */
 	TIME_IN_TURN, /* each of two routes while the other one is busy; the headline is the sum */
 	TIME_FIRST,   /* the first route while the others are busy */
-	TIME_TOGETHER, /* all routes start together; the headline is all bytes until the last one ends */
+	/* all routes start together; the headline is all bytes until the last one ends */
+	TIME_TOGETHER,
 	TIME_PAIRS, /* the first route alone, then all together */
 	TIME_CHASE  /* no copy: dependent loads */
 };
@@ -82,7 +83,9 @@ struct route {
 	int issuer;   /* whose stream, and whose copy engine or cores */
 };
 
-/* The routes of a case on `devices` devices, the timed one first; their number, at most ROUTES_MAX. */
+/*
+ * The routes of a case on `devices` devices, the timed one first; their number, at most ROUTES_MAX.
+ */
 size_t direction_routes(enum direction direction, size_t devices, struct route *out);
 
 /* True if each route is followed by the one that leads back, by the same issuer. */

@@ -1,11 +1,14 @@
 /*
- * Pairs of devices that copy at the same time, because links between different devices carry their data at the same
- * time: on a switch they do, through a host or a bridge they may not. So each concurrent group is checked:
+ * Pairs of devices that copy at the same time, because links between different devices carry their
+ * data at the same
+ * time: on a switch they do, through a host or a bridge they may not. So each concurrent group is
+ * checked:
  *
  * 1. the first pair of all of a kind is sampled alone: the reference;
  * 2. all pairs of a group are sampled together, each on its own device's clock;
- * 3. a pair that is slower than the reference, or is of another speed altogether, is sampled alone as well. When it is
- *    faster then, that counts, and the group disturbs; else the pair is so by itself.
+ * 3. a pair that is slower than the reference, or is of another speed altogether, is sampled alone
+ *    as well. When it is faster then, that counts, and the group disturbs; else the pair is so by
+ *    itself.
  *
  * Once a group was found to disturb, cases of its kind run one by one.
  */
@@ -103,7 +106,8 @@ struct pair_group {
 	struct error **errs;
 	size_t count;
 	struct kind *kind;
-	size_t alone[TIMINGS_MAX]; /* series of the first pair alone; NOT_ALONE: the reference is an earlier one's */
+	/* series of the first pair alone; NOT_ALONE: the reference is an earlier one's */
+	size_t alone[TIMINGS_MAX];
 };
 
 static const struct series *series_at(const struct transfer *t, size_t index)
@@ -218,9 +222,8 @@ static void add_note(const struct pair_group *c, const struct transfer *t)
 		struct bounds first = c->kind->alone[i];
 
 		if (t->timings[i].apart)
-			apart = fmin(apart, counts.median /
-						    series_at(t, t->timings[i].grouped)
-							    ->statistics.median);
+			apart = fmin(apart, counts.median / series_at(t, t->timings[i].grouped)
+								    ->statistics.median);
 		kept = fmin(kept, first.median / counts.median);
 		slow = slow || slower(t, counts, first);
 	}
@@ -284,8 +287,9 @@ static void measure(struct pair_group *c)
 	c->kind = kind_of(first->run->suite_state, first->run->c);
 	c->kind->known = c->kind->known && c->kind->bytes == first->bytes;
 	for (size_t i = 0; i < first->timing_count && status == STATUS_OK; i++)
-		status = c->count > 1 ? measure_timing(c, i)
-				      : transfer_sample(first, i, first->timings[i].name, c->errs[0]);
+		status = c->count > 1
+				 ? measure_timing(c, i)
+				 : transfer_sample(first, i, first->timings[i].name, c->errs[0]);
 	if (status != STATUS_OK) {
 		fail_all(c, status);
 		return;
@@ -302,7 +306,7 @@ static void run_pairs(struct run *const *runs, size_t count, struct error *errs)
 {
 	struct transfer *all = xcalloc(count, sizeof(*all));
 	struct pair_group c = { .all = xcalloc(count, sizeof(struct transfer *)),
-			     .errs = xcalloc(count, sizeof(struct error *)) };
+				.errs = xcalloc(count, sizeof(struct error *)) };
 
 	/* One whose data are wrong is out; the rest continues. */
 	for (size_t i = 0; i < count; i++) {

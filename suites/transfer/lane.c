@@ -42,8 +42,8 @@ static enum status open_streams(struct transfer_lane *lane, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status alloc_end(struct transfer_lane *lane, const struct lane_end *end, struct buffer *buffer,
-			     struct error *err)
+static enum status alloc_end(struct transfer_lane *lane, const struct lane_end *end,
+			     struct buffer *buffer, struct error *err)
 {
 	uint64_t footprint = lane_footprint(lane->plan.bytes, lane->plan.slots);
 	int none;
@@ -160,11 +160,11 @@ enum status lane_check(struct transfer_lane *lane, struct error *err)
 
 	if (lane->stride == lane->plan.bytes)
 		return status != STATUS_OK ? status
-					   : buffer_check_by(&lane->to, &lane->record, lane->at_to, 0,
-							  blocks * lane->stride, seed, err);
+					   : buffer_check_by(&lane->to, &lane->record, lane->at_to,
+							     0, blocks * lane->stride, seed, err);
 	for (uint64_t i = 0; i < blocks && status == STATUS_OK; i++)
-		status = buffer_check_by(&lane->to, &lane->record, lane->at_to, i * lane->stride, lane->plan.bytes,
-				      seed, err);
+		status = buffer_check_by(&lane->to, &lane->record, lane->at_to, i * lane->stride,
+					 lane->plan.bytes, seed, err);
 	return status;
 }
 

@@ -31,11 +31,12 @@ struct transfer_lane {
 	struct stream *at_from, *at_to; /* of the ends' devices, for filling and checking */
 	struct buffer from, to;
 	struct buffer record; /* for checks by the device; none where the CPU checks */
-	int node; /* NUMA node of the host memory; -1: no choice, or no host memory */
+	int node;             /* NUMA node of the host memory; -1: no choice, or no host memory */
 	size_t stride;
-	struct transfer_lane *reverse; /* whose copies this lane's kernel carries out as well; NULL: none */
-	bool led;          /* it is a reverse lane: lane_copy() leaves its copies to the other */
-	uint64_t copies;   /* since the target was last poisoned */
+	/* whose copies this lane's kernel carries out as well; NULL: none */
+	struct transfer_lane *reverse;
+	bool led;        /* it is a reverse lane: lane_copy() leaves its copies to the other */
+	uint64_t copies; /* since the target was last poisoned */
 };
 
 /* Memory that lane_open() takes at one end. */
@@ -49,8 +50,8 @@ enum status lane_open(struct transfer_lane *lane, const struct lane_plan *plan, 
 void lane_close(struct transfer_lane *lane);
 
 /*
- * Has one kernel move both lanes' bytes, back and forth in step; `lane` leads. Both copy by kernel, as
- * many bytes, issued by the same device.
+ * Has one kernel move both lanes' bytes, back and forth in step; `lane` leads. Both copy by kernel,
+ * as many bytes, issued by the same device.
  */
 void lane_join(struct transfer_lane *lane, struct transfer_lane *reverse);
 

@@ -20,8 +20,9 @@
  */
 #define MOST_NODES (1u << 20)
 /*
- * Steps of one launch, which takes a few microseconds itself. A prime: a launch that does nothing leaves the cursor where it
- * was, and so must no whole number of times round the memory, whose nodes are often a power of two.
+ * Steps of one launch, which takes a few microseconds itself. A prime: a launch that does nothing
+ * leaves the cursor where it was, and so must no whole number of times round the memory, whose
+ * nodes are often a power of two.
  */
 #define HOPS 2053
 /* Each launch is on another multiprocessor: the median should be of many of them. */

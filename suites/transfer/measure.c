@@ -60,7 +60,8 @@ static void plan_one(struct transfer *t, const char *name)
 }
 
 /* The others have twice the work, so that they end later. */
-static uint64_t busy_copies(const struct contest *c, const struct transfer_lane *other, uint64_t batch)
+static uint64_t busy_copies(const struct contest *c, const struct transfer_lane *other,
+			    uint64_t batch)
 {
 	uint64_t bytes = 2 * batch * c->t->lanes[c->timed].plan.bytes;
 
@@ -102,7 +103,8 @@ enum status transfer_plan_contest(struct transfer *t, size_t timed, const char *
 				  struct error *err)
 {
 	struct contest *c = &t->contests[t->timing_count];
-	const struct transfer_lane *other = &t->lanes[t->lane_count - 1 - (timed == t->lane_count - 1)];
+	const struct transfer_lane *other =
+		&t->lanes[t->lane_count - 1 - (timed == t->lane_count - 1)];
 
 	*c = (struct contest){ .t = t, .timed = timed };
 	if (backend_event_create(t->lanes[timed].stream->device, &c->start, err) != STATUS_OK)
@@ -129,10 +131,9 @@ static size_t direction_of(const struct transfer *t, size_t lane)
 
 static enum status plan_in_turn(struct transfer *t, struct error *err)
 {
-	static const char *const names[2][2] = {
-		{ "transfer.time_h2d", "transfer.time_d2h" },
-		{ "transfer.time_forward", "transfer.time_backward" }
-	};
+	static const char *const names[2][2] = { { "transfer.time_h2d", "transfer.time_d2h" },
+						 { "transfer.time_forward",
+						   "transfer.time_backward" } };
 	bool peer = t->info->peer;
 
 	for (size_t i = 0; i < 2; i++)
@@ -222,9 +223,9 @@ static void record_in_turn(struct transfer *t)
 	}
 	run_sum(t->run, "transfer.bandwidth", names[peer], 2);
 	if (fmax(seconds[0], seconds[1]) > 2 * fmin(seconds[0], seconds[1]))
-		run_note(t->run, "One direction is more than twice as fast as the other: the "
-				 "faster one was not busy "
-				 "all the time while the slower one was timed.");
+		run_note(t->run,
+			 "One direction is more than twice as fast as the other: the faster one "
+			 "was not busy all the time while the slower one was timed.");
 }
 
 static void record_together(struct transfer *t, const struct series *time)

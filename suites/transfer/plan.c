@@ -6,7 +6,9 @@
 #include "suites/shared/cache.h"
 #include "suites/transfer/transfer.h"
 
-/* Copies that only keep the other links busy need not be larger: smaller buffers are sooner ready. */
+/*
+ * Copies that only keep the other links busy need not be larger: smaller buffers are sooner ready.
+ */
 #define BUSY_BYTES (64u << 20)
 
 static const struct value *find_axis(const struct plan_case *c, const char *axis)
@@ -242,7 +244,8 @@ static size_t pair_up(const size_t *all, size_t count, size_t round, size_t *pai
 static enum status place_rounds(struct plan *plan, struct plan_case *point, size_t first,
 				struct error *err)
 {
-	size_t all[NODE_DEVICES_MOST], pairs[NODE_DEVICES_MOST], count = devices_of_backend(plan, first, all);
+	size_t all[NODE_DEVICES_MOST], pairs[NODE_DEVICES_MOST],
+		count = devices_of_backend(plan, first, all);
 
 	for (size_t round = 0; count >= 4 && round < rounds_of(count); round++) {
 		size_t used = pair_up(all, count, round, pairs);
@@ -275,7 +278,8 @@ static enum status place_pairs(struct plan *plan, struct plan_case *point, size_
 {
 	enum placing placing =
 		direction_info((enum direction)case_integer(point, "directions"))->placing;
-	size_t all[NODE_DEVICES_MOST], pairs[NODE_DEVICES_MOST], count = devices_of_backend(plan, first, all);
+	size_t all[NODE_DEVICES_MOST], pairs[NODE_DEVICES_MOST],
+		count = devices_of_backend(plan, first, all);
 
 	for (size_t round = 0; count >= 2 && round < rounds_of(count); round++) {
 		size_t used = pair_up(all, count, round, pairs);
@@ -296,7 +300,9 @@ static bool makes_sense(struct plan_case *point, enum direction direction)
 	bool pageable = d->host && strcmp(case_text(point, "memories"), "pageable") == 0;
 	bool off = d->peer && strcmp(case_text(point, "access"), "off") == 0;
 
-	/* Copies of pageable memory block, and kernels reach neither it nor memory without access. */
+	/*
+	 * Copies of pageable memory block, and kernels reach neither it nor memory without access.
+	 */
 	if (pageable && (by_kernel || (direction != H2D && direction != D2H)))
 		return false;
 	if (off && (by_kernel || (d->placing != EACH_PAIR && d->placing != EACH_TWO)))

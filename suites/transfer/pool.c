@@ -23,7 +23,10 @@ struct pool *pool_open(void)
 	return xcalloc(1, sizeof(struct pool));
 }
 
-/* Part of a device's memory that may stay allocated between cases: the next one may need nearly all of it. */
+/*
+ * Part of a device's memory that may stay allocated between cases: the next one may need nearly all
+ * of it.
+ */
 #define DEVICE_SHARE 16
 /* The same of the host's available memory. */
 #define HOST_SHARE 4
@@ -157,8 +160,9 @@ static uint64_t kept_with(const struct pool *pool, const struct block *given)
 	for (size_t i = 0; i < pool->count; i++) {
 		const struct buffer *b = &pool->blocks[i].buffer;
 
-		if (on_device ? allocator_on_device(b->allocator) && b->device == given->buffer.device
-			      : !allocator_on_device(b->allocator))
+		if (on_device
+			    ? allocator_on_device(b->allocator) && b->device == given->buffer.device
+			    : !allocator_on_device(b->allocator))
 			bytes += b->bytes;
 	}
 	return bytes;

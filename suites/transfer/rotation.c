@@ -1,7 +1,8 @@
 /*
- * host_to_all and its kind: one device is timed while all others are busy, and every device is the one once. All these
- * cases have the same copies, so they share them: opened and filled once, verified before the first and after the last
- * of them, timed by turns. Each case answers for the data of its own device.
+ * host_to_all and its kind: one device is timed while all others are busy, and every device is the
+ * one once. All these cases have the same copies, so they share them: opened and filled once,
+ * verified before the first and after the last of them, timed by turns. Each case answers for the
+ * data of its own device.
  */
 #include <stdlib.h>
 
@@ -9,7 +10,10 @@
 #include "device/limits.h"
 #include "suites/transfer/transfer.h"
 
-/* At most this part of the host's free memory for all copies in full size; else each case opens its own. */
+/*
+ * At most this part of the host's free memory for all copies in full size; else each case opens its
+ * own.
+ */
 #define HOST_SHARE 4
 
 static size_t lanes_each(const struct plan_case *c)
@@ -63,8 +67,7 @@ static enum status sample_turn(struct transfer *t, size_t lane, struct error *er
 	return status;
 }
 
-static void carry_out(struct transfer *t, struct run *const *runs, size_t count,
-		      struct error *errs)
+static void carry_out(struct transfer *t, struct run *const *runs, size_t count, struct error *errs)
 {
 	const struct plan_case *first = runs[0]->c;
 	size_t each = lanes_each(first);
@@ -80,8 +83,8 @@ static void carry_out(struct transfer *t, struct run *const *runs, size_t count,
 	for (size_t i = 0; i < count; i++) {
 		t->run = runs[i];
 		if (errs[i].status == STATUS_OK &&
-		    transfer_check_lanes(t, lane_of(t, first, runs[i]->c), each, false,
-					 &errs[i]) == STATUS_OK)
+		    transfer_check_lanes(t, lane_of(t, first, runs[i]->c), each, false, &errs[i]) ==
+			    STATUS_OK)
 			transfer_verified(t);
 	}
 }

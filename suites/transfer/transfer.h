@@ -14,7 +14,10 @@ bool transfer_cold(const struct plan_case *c);      /* no */
 
 /* The largest cache a block could stay in: the device's, or with `host` that of the host. */
 uint64_t transfer_cache(const struct device_info *info, bool host);
-/* Blocks that a case rotates over so that none is in a cache of the device, or with `cold` of the host. */
+/*
+ * Blocks that a case rotates over so that none is in a cache of the device, or with `cold` of the
+ * host.
+ */
 size_t transfer_slots(enum direction direction, bool cold, size_t bytes,
 		      const struct device_info *info);
 /* Bytes of one copy of route `index` of a case with copies of `bytes`. */
@@ -38,7 +41,10 @@ struct timing {
 	const char *name; /* of the series */
 	struct workload workload;
 	size_t series; /* index in the result, once it is sampled */
-	/* group.c: it is slower in a concurrent group, so `series` is of it alone; the index of the other one. */
+	/*
+	 * group.c: it is slower in a concurrent group, so `series` is of it alone; the index of the
+	 * other one.
+	 */
 	bool apart;
 	size_t grouped;
 };
@@ -58,7 +64,7 @@ struct transfer {
 	const struct direction_info *info;
 	enum allocator memory; /* host memory */
 	bool staged;           /* between devices with access off */
-	bool rotates; /* every lane has its turn (rotation.c): all are of `bytes` */
+	bool rotates;          /* every lane has its turn (rotation.c): all are of `bytes` */
 	size_t bytes, slots;
 	struct route routes[ROUTES_MAX];
 	struct transfer_lane lanes[ROUTES_MAX];
@@ -74,15 +80,14 @@ struct transfer {
 enum status transfer_plan_timings(struct transfer *t, struct error *err);
 void transfer_close_timings(struct transfer *t);
 /* Samples one of them by itself, as a series `name`. */
-enum status transfer_sample(struct transfer *t, size_t timing, const char *name,
-			    struct error *err);
+enum status transfer_sample(struct transfer *t, size_t timing, const char *name, struct error *err);
 const struct series *transfer_series(const struct transfer *t, size_t timing);
 /* Records the metrics, once all is sampled. */
 void transfer_record(struct transfer *t);
 
 /*
- * latency.c: the same steps for a case of TIME_CHASE, with its memory and its verification; and the memory it takes at
- * its end of the link. chase_close() closes one that failed to open as well.
+ * latency.c: the same steps for a case of TIME_CHASE, with its memory and its verification; and the
+ * memory it takes at its end of the link. chase_close() closes one that failed to open as well.
  */
 enum status chase_open(struct transfer *t, struct error *err);
 enum status chase_check(struct transfer *t, const char *when, struct error *err);

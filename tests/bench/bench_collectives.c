@@ -1,7 +1,8 @@
 /*
- * The host's two transports: bench_collectives. shared_memory reduces slices of slots that all ranks see,
- * host_copy hands pieces around a ring of ranks (device/ranks/relay.h). Prints the median time of an operation and the
- * CPU time that all ranks together spend in it, each transport in turn in every round.
+ * The host's two transports: bench_collectives. shared_memory reduces slices of slots that all
+ * ranks see, host_copy hands pieces around a ring of ranks (device/ranks/relay.h). Prints the
+ * median time of an operation and the CPU time that all ranks together spend in it, each transport
+ * in turn in every round.
  */
 #include <stdio.h>
 #include <stdlib.h>

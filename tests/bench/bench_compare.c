@@ -1,8 +1,9 @@
 /*
- * How often compare is right: launches of known truth through the program's own intervals, words and probabilities.
- * bench_compare [TRIALS]: (default 4000) a row. Prints coverage of the 95 % interval, changes called where there is none, REGRESSED
- * where the truth is exactly the margin of 1 % (to be at most 2.5 %), power at 2 % and 3 %, SAME where nothing changed; then
- * whole comparisons of 41 figures. Seeded: the same figures every time.
+ * How often compare is right: launches of known truth through the program's own intervals, words
+ * and probabilities. bench_compare [TRIALS]: (default 4000) a row. Prints coverage of the 95 %
+ * interval, changes called where there is none, REGRESSED where the truth is exactly the margin of
+ * 1 % (to be at most 2.5 %), power at 2 % and 3 %, SAME where nothing changed; then whole
+ * comparisons of 41 figures. Seeded: the same figures every time.
  */
 #include <math.h>
 #include <stdint.h>
@@ -178,7 +179,10 @@ static void print_figures(size_t trials)
 		print_row(&settings[i], trials);
 }
 
-/* As on an H100: host-bound figures that scatter and differ by 20 % from visit to visit, all others quiet. */
+/*
+ * As on an H100: host-bound figures that scatter and differ by 20 % from visit to visit, all others
+ * quiet.
+ */
 static struct setting figure_of(size_t row, enum noise noise, bool turns,
 				struct comparison_row *out)
 {
@@ -193,7 +197,10 @@ static struct setting figure_of(size_t row, enum noise noise, bool turns,
 	return s;
 }
 
-/* One comparison of two visits, figure `slow` 3 % slower (ROWS: none is); how many changes for the worse are certain elsewhere. */
+/*
+ * One comparison of two visits, figure `slow` 3 % slower (ROWS: none is); how many changes for the
+ * worse are certain elsewhere.
+ */
 static size_t false_ones(enum noise noise, bool turns, size_t slow, bool *found, bool *named)
 {
 	struct comparison c = { .margin = MARGIN, .count = ROWS };
@@ -229,8 +236,8 @@ static size_t false_ones(enum noise noise, bool turns, size_t slow, bool *found,
 static void print_wholes(bool turns, size_t trials)
 {
 	printf("whole comparisons of %d figures, 5 launches%s: with a false certain REGRESSED | a "
-	       "quiet figure (0.3 %%) 3 %% "
-	       "slower: certain, at least possible | a noisy one (1 %%)\n",
+	       "quiet figure (0.3 %%) 3 %% slower: certain, at least possible | a noisy one (1 "
+	       "%%)\n",
 	       ROWS, turns ? " in turns" : "");
 	for (int noise = 0; noise < NOISES; noise++) {
 		size_t alarms = 0, counts[2][2] = { { 0 } };

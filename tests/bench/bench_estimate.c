@@ -1,6 +1,7 @@
 /*
- * Expected and measured duration of a run, section by section: bench_estimate RESULT.json... So a change of a
- * suite's setup_seconds is judged by runs that are there, without a GPU. Cases of a concurrent group count one by one, as in the plan.
+ * Expected and measured duration of a run, section by section: bench_estimate RESULT.json... So a
+ * change of a suite's setup_seconds is judged by runs that are there, without a GPU. Cases of a
+ * concurrent group count one by one, as in the plan.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /*
- * What the harness itself costs: an empty operation on the host's clock, so that everything measured is ours.
- * Prints the cost inside the timed window (it is in every number) and around it (it is in every run's duration).
+ * What the harness itself costs: an empty operation on the host's clock, so that everything
+ * measured is ours. Prints the cost inside the timed window (it is in every number) and around it
+ * (it is in every run's duration).
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,14 +21,19 @@ static enum status nothing(void *state, unsigned batch, struct error *err)
 
 int main(void)
 {
-	static const struct backend none = { .abi = BACKEND_ABI, .name = "none", .module = "bench" };
+	static const struct backend none = { .abi = BACKEND_ABI,
+					     .name = "none",
+					     .module = "bench" };
 	static const int64_t counts[] = { 10, 100, 1000, 10000 };
 	struct device device = { .backend = &none };
 
 	printf("%8s %22s %22s\n", "samples", "in the window, median", "around it, per sample");
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		const struct sampling rules = { .min_samples = counts[i], .max_samples = counts[i], .target = 1e-9,
-						.max_seconds = 60, .sample_seconds = 1e-9 };
+		const struct sampling rules = { .min_samples = counts[i],
+						.max_samples = counts[i],
+						.target = 1e-9,
+						.max_seconds = 60,
+						.sample_seconds = 1e-9 };
 		struct sampler sampler = { .rules = &rules, .device = &device };
 		struct workload w = { .launch = nothing, .clock = CLOCK_HOST, .max_batch = 1 };
 		struct series series = { 0 };

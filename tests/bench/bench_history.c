@@ -1,6 +1,8 @@
 /*
- * How the trend errs and how fast history is, printed; tests/unit/history/test_change_points.c checks the same in reduced size.
- * usage: bench_history [SERIES [FILE]]      simulated series per row (default 2000); the history of 1,000 nights stays in FILE
+ * How the trend errs and how fast history is, printed; tests/unit/history/test_change_points.c
+ * checks the same in reduced size.
+ * usage: bench_history [SERIES [FILE]]      simulated series per row (default 2000); the history of
+ *                                           1,000 nights stays in FILE
  */
 #include <math.h>
 #include <stdio.h>
@@ -43,8 +45,7 @@ static void errors(struct night_plan plan, size_t rounds)
 		within_10 += step.within_10 / (double)rounds;
 	}
 	printf("%4zu series, %-8s  noise %.1f %%, rho %.1f, %3zu nights: %5.2f %% change in %zu "
-	       "nights, %5.2f %% warn;"
-	       " step of %.0f %% in 6 / 10 nights %5.1f / %5.1f %%\n",
+	       "nights, %5.2f %% warn; step of %.0f %% in 6 / 10 nights %5.1f / %5.1f %%\n",
 	       plan.series, methods[plan.method], 100 * plan.noise, plan.rho, plan.past,
 	       100 * changes, plan.nights, 100 * warnings, 100 * plan.step, 100 * within_6,
 	       100 * within_10);
@@ -198,8 +199,7 @@ static void speed(size_t nights, size_t metrics, const char *kept)
 	qsort(last, LAST, sizeof(last[0]), by_size);
 	stat(path, &about);
 	printf("%zu nights x %zu metrics: the last %d additions took %.0f ms (median, slowest %.0f "
-	       "ms); the page of "
-	       "all series %.2f s (%.1f MB); %.1f MB of history\n",
+	       "ms); the page of all series %.2f s (%.1f MB); %.1f MB of history\n",
 	       nights, metrics, LAST, 1e3 * last[LAST / 2], 1e3 * last[LAST - 1], page,
 	       (double)page_bytes / 1e6, (double)about.st_size / 1e6);
 	if (!kept)

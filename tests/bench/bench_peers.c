@@ -1,11 +1,13 @@
 /*
- * The host backend compared with its peers, in one run and in turns, so that what else runs on the machine disturbs both alike:
+ * The host backend compared with its peers, in one run and in turns, so that what else runs on the
+ * machine disturbs both alike:
  *
  *	triad	the stream kernel against the plain OpenMP loop that BabelStream's is; goal 0.98
  *	gemm	FP32 products against OpenBLAS called directly on as many threads; goal 0.99
  *
- * BABELSTREAM=.../babelstream-omp in the environment adds that program itself. Each figure is the best of its rounds, as
- * BabelStream's is; the ratio's interval is the middle half of the ratios of neighbouring rounds.
+ * BABELSTREAM=.../babelstream-omp in the environment adds that program itself. Each figure is the
+ * best of its rounds, as BabelStream's is; the ratio's interval is the middle half of the ratios of
+ * neighbouring rounds.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -167,7 +169,10 @@ static double babelstream(void)
 	return rate;
 }
 
-/* In turns with ours as well: two runs of it, with as many rounds of ours before, between and after. */
+/*
+ * In turns with ours as well: two runs of it, with as many rounds of ours before, between and
+ * after.
+ */
 static void triad_against_babelstream(void)
 {
 	struct stream_arguments a = { .operation = STREAM_TRIAD,

@@ -1,6 +1,7 @@
 /*
- * Predictions of the suite `parallel` and the measured times, predicted anew from the curves of each result by the rules of
- * this program: bench_predict RESULT.json... So a change of predict*.c is judged by runs that are there, without a GPU.
+ * Predictions of the suite `parallel` and the measured times, predicted anew from the curves of
+ * each result by the rules of this program: bench_predict RESULT.json... So a change of predict*.c
+ * is judged by runs that are there, without a GPU.
  */
 #include <math.h>
 #include <stdio.h>

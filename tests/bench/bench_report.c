@@ -1,4 +1,7 @@
-/* Time and size of the page of a result: bench_report RESULT.json [REPEATS]; without arguments, of a synthetic one. */
+/*
+ * Time and size of the page of a result: bench_report RESULT.json [REPEATS]; without arguments, of
+ * a synthetic one.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,8 +26,11 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	if (argc == 1)
-		sample_report(&result, &(struct sample_options){ .model = "NVIDIA H200", .driver = "580", .devices = 2,
-								 .speed = 1, .repeat = 5 });
+		sample_report(&result, &(struct sample_options){ .model = "NVIDIA H200",
+								 .driver = "580",
+								 .devices = 2,
+								 .speed = 1,
+								 .repeat = 5 });
 	for (int i = 0; i < repeats && i < 64; i++) {
 		struct text page = TEXT_EMPTY;
 		double start = clock_seconds();
@@ -38,7 +44,8 @@ int main(int argc, char **argv)
 		text_release(&page);
 	}
 	printf("%zu cases: %.0f ms (median of %d), %.2f MB\n", result.case_count,
-	       1e3 * median_of(seconds, (size_t)(repeats < 64 ? repeats : 64)), repeats, 1e-6 * (double)bytes);
+	       1e3 * median_of(seconds, (size_t)(repeats < 64 ? repeats : 64)), repeats,
+	       1e-6 * (double)bytes);
 	result_release(&result);
 	return 0;
 }

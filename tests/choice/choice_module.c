@@ -1,6 +1,7 @@
 /*
- * A backend that is only looked at: three devices of compute capability 9.0, 3.7 and 2.0, built twice with the code images
- * of two toolkits (choice13, choice11), so that the choice between modules can be tested without GPUs.
+ * A backend that is only looked at: three devices of compute capability 9.0, 3.7 and 2.0, built
+ * twice with the code images of two toolkits (choice13, choice11), so that the choice between
+ * modules can be tested without GPUs.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 /*
- * The backend `fake`, a module for tests only: the host backend does the work, so every suite runs and verifies on it,
- * but time is scripted (so medians are known) and it fails, crashes or hangs as $GPUPROOF_FAKE says (script.h).
+ * The backend `fake`, a module for tests only: the host backend does the work, so every suite runs
+ * and verifies on it, but time is scripted (so medians are known) and it fails, crashes or hangs as
+ * $GPUPROOF_FAKE says (script.h).
  *
- * Each stream has a clock of its own that operations move: a copy or fill by FAKE_LATENCY + bytes / FAKE_BANDWIDTH, a
- * product by FAKE_LATENCY + flops / FAKE_THROUGHPUT, any kernel by FAKE_LATENCY. Events read it, a wait takes the later
- * of two.
+ * Each stream has a clock of its own that operations move: a copy or fill by FAKE_LATENCY + bytes /
+ * FAKE_BANDWIDTH, a product by FAKE_LATENCY + flops / FAKE_THROUGHPUT, any kernel by FAKE_LATENCY.
+ * Events read it, a wait takes the later of two.
  */
 #include "fake_device.h"
 
@@ -51,7 +52,10 @@ int fake_device_count(void)
 	return script.devices;
 }
 
-/* A GPU's abilities as far as the CPU can stand in for them; before 6.0 without pools, as an emulated device is. */
+/*
+ * A GPU's abilities as far as the CPU can stand in for them; before 6.0 without pools, as an
+ * emulated device is.
+ */
 static void take_capability(struct device_info *out)
 {
 	int capability = emulated ? emulated : script.capability;
@@ -117,8 +121,8 @@ enum status fake_device_synchronize(struct device *device, struct error *err)
 	return status;
 }
 
-enum status fake_device_memory(struct device *device, uint64_t *free_bytes,
-				      uint64_t *total_bytes, struct error *err)
+enum status fake_device_memory(struct device *device, uint64_t *free_bytes, uint64_t *total_bytes,
+			       struct error *err)
 {
 	CALL("device_memory");
 	*total_bytes = script.memory_bytes;
@@ -127,7 +131,7 @@ enum status fake_device_memory(struct device *device, uint64_t *free_bytes,
 }
 
 enum status fake_peer_access(struct device *device, struct device *peer, bool enable,
-				    struct error *err)
+			     struct error *err)
 {
 	(void)device;
 	(void)peer;
@@ -142,22 +146,24 @@ enum status fake_telemetry(struct device *device, struct telemetry *out, struct 
 	return HOST->telemetry(device, out, err);
 }
 
-enum status fake_telemetry_quick(struct device *device, struct telemetry *out,
-					struct error *err)
+enum status fake_telemetry_quick(struct device *device, struct telemetry *out, struct error *err)
 {
 	return HOST->telemetry_quick(device, out,
 				     err); /* another thread: it is no call of the script's */
 }
 
 enum status fake_callback(struct stream *stream, callback_fn *callback, void *context,
-				      struct error *err)
+			  struct error *err)
 {
 	CALL("callback");
 	pass(stream, 0);
 	return HOST->callback(host(stream), callback, context, err);
 }
 
-/* A CPU has no pool and no write-combined memory; here they are there, so that suites' cases for them run. */
+/*
+ * A CPU has no pool and no write-combined memory; here they are there, so that suites' cases for
+ * them run.
+ */
 static enum allocator stand_in(enum allocator allocator)
 {
 	if (allocator == ALLOCATOR_POOL || allocator == ALLOCATOR_POOL_RELEASE ||
@@ -167,7 +173,7 @@ static enum allocator stand_in(enum allocator allocator)
 }
 
 enum status fake_memory_alloc(struct device *device, enum allocator allocator, size_t bytes,
-				     struct stream *stream, void **out, struct error *err)
+			      struct stream *stream, void **out, struct error *err)
 {
 	uint64_t *used = &used_bytes[device->info.index];
 	enum status status;
@@ -191,14 +197,17 @@ enum status fake_memory_trim(struct device *device, struct error *err)
 }
 
 enum status fake_memory_free(struct device *device, enum allocator allocator, void *memory,
-				    size_t bytes, struct stream *stream, struct error *err)
+			     size_t bytes, struct stream *stream, struct error *err)
 {
 	struct error ignored = ERROR_NONE;
 
 	HOST->device_synchronize(device, &ignored); /* as cudaFree() does */
 	if (memory && allocator_on_device(allocator))
 		used_bytes[device->info.index] -= bytes;
-	/* The host's memory is given back even when the call is told to fail: leak checks look at it. */
+	/*
+	 * The host's memory is given back even when the call is told to fail: leak checks look at
+	 * it.
+	 */
 	if (HOST->memory_free(device, stand_in(allocator), memory, bytes, host(stream), err) !=
 	    STATUS_OK)
 		return err->status;
@@ -207,7 +216,7 @@ enum status fake_memory_free(struct device *device, enum allocator allocator, vo
 }
 
 enum status fake_range_reserve(struct device *device, size_t bytes, struct memory_range **out,
-				      struct error *err)
+			       struct error *err)
 {
 	CALL("range_reserve");
 	return HOST->range_reserve(device, bytes, out, err);
@@ -235,8 +244,8 @@ enum status fake_range_release(struct memory_range *range, struct error *err)
 	return STATUS_OK;
 }
 
-enum status fake_stream_create(struct device *device, bool high_priority,
-				      struct stream **out, struct error *err)
+enum status fake_stream_create(struct device *device, bool high_priority, struct stream **out,
+			       struct error *err)
 {
 	struct fake_stream *stream;
 	struct stream *made;
@@ -260,7 +269,10 @@ void fake_stream_destroy(struct stream *stream)
 
 enum status fake_stream_synchronize(struct stream *stream, struct error *err)
 {
-	/* A device that is told to fail still has its threads: they must be done with the memory that is freed next. */
+	/*
+	 * A device that is told to fail still has its threads: they must be done with the memory
+	 * that is freed next.
+	 */
 	enum status status = HOST->stream_synchronize(host(stream), err);
 
 	CALL("stream_synchronize");
@@ -315,7 +327,7 @@ enum status fake_event_synchronize(struct event *event, struct error *err)
 }
 
 enum status fake_event_elapsed(struct event *start, struct event *end, double *seconds,
-				      struct error *err)
+			       struct error *err)
 {
 	double between = ((struct fake_event *)end)->at - ((struct fake_event *)start)->at;
 
@@ -335,7 +347,9 @@ enum status fake_gate_close(struct stream *stream, double timeout_seconds, struc
 
 enum status fake_gate_open(struct stream *stream, struct error *err)
 {
-	/* The host's gate first: a test of a failing call shall not wait for the gate's time-out. */
+	/*
+	 * The host's gate first: a test of a failing call shall not wait for the gate's time-out.
+	 */
 	enum status status = HOST->gate_open(host(stream), err);
 
 	CALL("gate_open");
@@ -343,7 +357,7 @@ enum status fake_gate_open(struct stream *stream, struct error *err)
 }
 
 enum status fake_copy(struct stream *stream, void *to, const void *from, size_t bytes,
-			     struct error *err)
+		      struct error *err)
 {
 	CALL("copy");
 	pass(stream, (double)bytes / FAKE_BANDWIDTH);
@@ -351,25 +365,25 @@ enum status fake_copy(struct stream *stream, void *to, const void *from, size_t 
 }
 
 enum status fake_copy_peer(struct stream *stream, void *to, struct device *to_device,
-				  const void *from, struct device *from_device, size_t bytes,
-				  struct error *err)
+			   const void *from, struct device *from_device, size_t bytes,
+			   struct error *err)
 {
 	CALL("copy_peer");
 	pass(stream, (double)bytes / FAKE_BANDWIDTH);
 	return HOST->copy_peer(host(stream), to, to_device, from, from_device, bytes, err);
 }
 
-enum status fake_copy_rows(struct stream *stream, void *to, size_t to_stride,
-				  const void *from, size_t from_stride, size_t row_bytes,
-				  size_t rows, struct error *err)
+enum status fake_copy_rows(struct stream *stream, void *to, size_t to_stride, const void *from,
+			   size_t from_stride, size_t row_bytes, size_t rows, struct error *err)
 {
 	CALL("copy_rows");
 	pass(stream, (double)(row_bytes * rows) / FAKE_BANDWIDTH);
-	return HOST->copy_rows(host(stream), to, to_stride, from, from_stride, row_bytes, rows, err);
+	return HOST->copy_rows(host(stream), to, to_stride, from, from_stride, row_bytes, rows,
+			       err);
 }
 
 enum status fake_memory_set(struct stream *stream, void *memory, int byte, size_t bytes,
-				   struct error *err)
+			    struct error *err)
 {
 	CALL("memory_set");
 	pass(stream, (double)bytes / FAKE_BANDWIDTH);
@@ -417,13 +431,13 @@ size_t fake_gemm_workspace(struct device *device)
 /* One launcher per kernel: a kernel_fn has no room for a name. */
 #define KERNEL_HOST(op) KERNEL(op)
 #define KERNEL_CUDA(op)
-#define KERNEL(name)                                                                               \
-	static enum status fake_kernel_##name(struct stream *stream, const void *arguments,        \
-					      struct error *err)                                   \
-	{                                                                                          \
-		CALL(#name);                                                                       \
-		pass(stream, 0);                                                                   \
-		return HOST->kernel(#name)(host(stream), arguments, err);                          \
+#define KERNEL(name)                                                                        \
+	static enum status fake_kernel_##name(struct stream *stream, const void *arguments, \
+					      struct error *err)                            \
+	{                                                                                   \
+		CALL(#name);                                                                \
+		pass(stream, 0);                                                            \
+		return HOST->kernel(#name)(host(stream), arguments, err);                   \
 	}
 #include "kernels/kernels.def"
 #undef KERNEL

@@ -25,7 +25,10 @@ static inline struct stream *host(struct stream *stream)
 	return stream ? fake(stream)->host : NULL;
 }
 
-/* Time passes on the stream: the latency of an operation and `seconds` of work, longer on a slow device. */
+/*
+ * Time passes on the stream: the latency of an operation and `seconds` of work, longer on a slow
+ * device.
+ */
 static inline void pass(struct stream *stream, double seconds)
 {
 	const struct script *script = script_now();
@@ -35,13 +38,16 @@ static inline void pass(struct stream *stream, double seconds)
 }
 
 /* Every operation begins so. */
-#define CALL(operation)                                                                            \
-	do {                                                                                       \
-		if (script_call(operation, err) != STATUS_OK)                                      \
-			return err ? err->status : STATUS_DEVICE;                                  \
+#define CALL(operation)                                           \
+	do {                                                      \
+		if (script_call(operation, err) != STATUS_OK)     \
+			return err ? err->status : STATUS_DEVICE; \
 	} while (0)
 
-/* The operations, in the files of this folder; a prototype without a function is of one that the table lacks. */
+/*
+ * The operations, in the files of this folder; a prototype without a function is of one that the
+ * table lacks.
+ */
 #define FUNCTION(result, name, parameters) result fake_##name parameters;
 #include "device/backend.def"
 

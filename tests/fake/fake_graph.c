@@ -1,4 +1,7 @@
-/* Graphs of the fake backend: the host's; a launch takes the time that recording it moved the stream's clock by. */
+/*
+ * Graphs of the fake backend: the host's; a launch takes the time that recording it moved the
+ * stream's clock by.
+ */
 #include "fake_device.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /*
- * Transports of the fake backend: `nccl` is the host's collectives, refused before compute capability 5.0 as by NCCL
- * 2.28; `peer_copy` and `host_copy` are the relay over the host's messages. Time passes with what each rank puts.
+ * Transports of the fake backend: `nccl` is the host's collectives, refused before compute
+ * capability 5.0 as by NCCL 2.28; `peer_copy` and `host_copy` are the relay over the host's
+ * messages. Time passes with what each rank puts.
  */
 #include "device/host/ranks/communicator.h"
 #include "device/ranks/relay.h"
@@ -24,7 +25,7 @@ enum status fake_transport_usable(struct device *device, enum transport transpor
 }
 
 static enum status fake_push(struct communicator *communicator, struct stream *stream, int peer,
-			    const void *from, size_t bytes, struct error *err)
+			     const void *from, size_t bytes, struct error *err)
 {
 	CALL("push");
 	pass(stream, (double)bytes / FAKE_BANDWIDTH);
@@ -39,15 +40,17 @@ static enum status fake_pull(struct communicator *communicator, struct stream *s
 	return host_transport_ops.pull(communicator, host(stream), peer, to, bytes, err);
 }
 
-static enum status fake_pull_reduce(struct communicator *communicator, struct stream *stream, int peer,
-			    const struct relay_sum *sum, struct error *err)
+static enum status fake_pull_reduce(struct communicator *communicator, struct stream *stream,
+				    int peer, const struct relay_sum *sum, struct error *err)
 {
 	CALL("pull_reduce");
 	pass(stream, 0);
 	return host_transport_ops.pull_reduce(communicator, host(stream), peer, sum, err);
 }
 
-static const struct transport_ops ops = { .push = fake_push, .pull = fake_pull, .pull_reduce = fake_pull_reduce };
+static const struct transport_ops ops = { .push = fake_push,
+					  .pull = fake_pull,
+					  .pull_reduce = fake_pull_reduce };
 
 enum status fake_communicator_open(struct device *device,
 				   const struct communicator_options *options,

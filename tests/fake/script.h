@@ -1,21 +1,25 @@
 /*
  * What the fake backend is told to do: $GPUPROOF_FAKE, words separated by spaces.
  *
- *	devices=2          how many there are (1)
- *	capability=3.7     compute capability whose abilities it has (none: those of the host backend)
- *	memory=64MiB       of each device (1GiB); what does not fit is refused. It is then the device's own, as a GPU's
- *	noise=1%           of the scripted clock: readings are uniform within +-1 % (0)
- *	slow=3:5%          device 3 takes 5 % longer for everything (none)
- *	wrong=5            device 5 calculates products whose first bytes are wrong (none)
- *	clock=host         time is that of the host backend, not scripted (clock=scripted)
- *	error@37           the 37th call of this process fails with a device error, and every later one: a sticky error
- *	fail@37            that call alone fails
- *	segfault@copy      the first copy crashes; abort@..., exit@... (code 3), hang@...
- *	segfault@copy:5    the 5th one
- *	rows=FILE          the last device has as many remapped rows as FILE says, one more each time it is asked
- *	once=FILE          misbehave only while FILE does not exist; it is made then
- *	calls=FILE         counts the calls of all processes together, in FILE (struct script_calls): the 37th is that of
- *	                   the whole run, and misbehaves once
+ *      devices=2          how many there are (1)
+ *      capability=3.7     compute capability whose abilities it has (none: those of the host
+ *                         backend)
+ *      memory=64MiB       of each device (1GiB); what does not fit is refused. It is then the
+ *                         device's own, as a GPU's
+ *      noise=1%           of the scripted clock: readings are uniform within +-1 % (0)
+ *      slow=3:5%          device 3 takes 5 % longer for everything (none)
+ *      wrong=5            device 5 calculates products whose first bytes are wrong (none)
+ *      clock=host         time is that of the host backend, not scripted (clock=scripted)
+ *      error@37           the 37th call of this process fails with a device error, and every later
+ *                         one: a sticky error
+ *      fail@37            that call alone fails
+ *      segfault@copy      the first copy crashes; abort@..., exit@... (code 3), hang@...
+ *      segfault@copy:5    the 5th one
+ *      rows=FILE          the last device has as many remapped rows as FILE says, one more each
+ *                         time it is asked
+ *      once=FILE          misbehave only while FILE does not exist; it is made then
+ *      calls=FILE         counts the calls of all processes together, in FILE (struct
+ *                         script_calls): the 37th is that of the whole run, and misbehaves once
  *
  * Operations have the names of backend.h; `open` is the backend's own.
  */
@@ -30,7 +34,10 @@
 /* What is in the file of calls=FILE, which must be there, of this size and zero. */
 struct script_calls {
 	uint64_t count;
-	/* The operation that misbehaved; "" while none has. "unheeded:" before it: the caller took no error, cleaning up. */
+	/*
+	 * The operation that misbehaved; "" while none has. "unheeded:" before it: the caller took
+	 * no error, cleaning up.
+	 */
 	char failed_call[48];
 };
 

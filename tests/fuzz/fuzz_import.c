@@ -1,4 +1,7 @@
-/* Other tools' files; the first byte chooses the format. What is read can be written and read as a result. */
+/*
+ * Other tools' files; the first byte chooses the format. What is read can be written and read as a
+ * result.
+ */
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -18,7 +21,8 @@ static size_t count_formats(void)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct import_options options = { .device = "a GPU", .collective = "all_reduce" };
+	static const struct import_options options = { .device = "a GPU",
+						       .collective = "all_reduce" };
 	struct result result, again;
 	struct error err = ERROR_NONE;
 	char *json;

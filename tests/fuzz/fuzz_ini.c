@@ -14,8 +14,8 @@ static void loads_to_the_same(const struct config *config)
 	struct config again;
 
 	config_write(config, 0, &first);
-	if (config_parse(&again, "again.ini", first.data ? first.data : "", first.length, NULL, 0, &errors) !=
-	    STATUS_OK) {
+	if (config_parse(&again, "again.ini", first.data ? first.data : "", first.length, NULL, 0,
+			 &errors) != STATUS_OK) {
 		fprintf(stderr, "%s\n%s", first.data, errors.data);
 		abort();
 	}
@@ -38,7 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* Other files are not part of the input. */
 	if (memmem(data, size, "include", 7))
 		return 0;
-	if (config_parse(&config, "fuzz.ini", (const char *)data, size, NULL, 0, &errors) == STATUS_OK) {
+	if (config_parse(&config, "fuzz.ini", (const char *)data, size, NULL, 0, &errors) ==
+	    STATUS_OK) {
 		loads_to_the_same(&config);
 		config_release(&config);
 	} else if (!errors.length) {

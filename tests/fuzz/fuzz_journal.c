@@ -22,8 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (whole && message.kind == MESSAGE_LOST &&
 	    lost_worker_from_json(&lost, message.json, message.json_length, &err) == STATUS_OK)
 		lost_worker_release(&lost);
-	if (whole &&
-	    (message.kind == MESSAGE_CASE || message.kind == MESSAGE_PARTIAL) &&
+	if (whole && (message.kind == MESSAGE_CASE || message.kind == MESSAGE_PARTIAL) &&
 	    case_result_from_json(&c, message.json, message.json_length, &err) == STATUS_OK)
 		case_result_release(&c);
 	free(line);

@@ -1,4 +1,7 @@
-/* A page and, after a line "===", a partial "part": what the checks let through, mstch renders without a crash. */
+/*
+ * A page and, after a line "===", a partial "part": what the checks let through, mstch renders
+ * without a crash.
+ */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -30,7 +33,8 @@ static void render(const struct template_text *items, size_t count)
 	struct error err = ERROR_NONE;
 	struct tree *root = data();
 	size_t length;
-	char *page = template_render_text(items[0].text, items[0].length, root, items, count, &length, &err);
+	char *page = template_render_text(items[0].text, items[0].length, root, items, count,
+					  &length, &err);
 
 	if (!page && !err.message[0])
 		abort();
@@ -51,7 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	}
 	for (size_t i = 0; i < 2; i++) {
 		items[i].length = strlen(items[i].text);
-		sound = sound && template_check(items[i].name, items[i].text, items[i].length, &err) == STATUS_OK;
+		sound = sound && template_check(items[i].name, items[i].text, items[i].length,
+						&err) == STATUS_OK;
 	}
 	sound = sound && template_check_partials(&items[0], items, 2, &err) == STATUS_OK;
 	if (sound)

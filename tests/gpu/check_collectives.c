@@ -1,6 +1,6 @@
 /*
- * Collectives: one rank per GPU, each in its own process, over each transport. Copies also between two ranks on the only
- * GPU, which NCCL refuses.
+ * Collectives: one rank per GPU, each in its own process, over each transport. Copies also between
+ * two ranks on the only GPU, which NCCL refuses.
  */
 #include "gpu_check.h"
 
@@ -218,8 +218,8 @@ static enum status recorded(struct rank *r, struct error *err)
 }
 
 /*
- * Integers whose sums, of all ranks and of some of them in any order, are at most 256 for 21 ranks: exact in every
- * precision, BF16 having 8 significant bits.
+ * Integers whose sums, of all ranks and of some of them in any order, are at most 256 for 21 ranks:
+ * exact in every precision, BF16 having 8 significant bits.
  */
 static int small_part(int rank, size_t i)
 {
@@ -335,8 +335,8 @@ static enum status rank_checks(struct rank *r, struct error *err)
 }
 
 /*
- * The last rank does not take part in a sum: the others, whose streams wait for it, let go of the communicator and continue,
- * and another one serves them all.
+ * The last rank does not take part in a sum: the others, whose streams wait for it, let go of the
+ * communicator and continue, and another one serves them all.
  */
 static enum status abandoned(struct rank *r, struct error *err)
 {
@@ -404,10 +404,10 @@ static int run_rank(struct world *world, int devices, const struct transports *t
 	for (size_t i = 0; i < transports->count && failures == 0; i++) {
 		struct error err = ERROR_NONE;
 		char detail[128];
-		enum status status = run_over(opened, world, devices, transports->list[i],
-					      &err);
+		enum status status = run_over(opened, world, devices, transports->list[i], &err);
 
-		snprintf(detail, sizeof(detail), "rank %d of %d over %s: every collective, and one that a rank leaves",
+		snprintf(detail, sizeof(detail),
+			 "rank %d of %d over %s: every collective, and one that a rank leaves",
 			 world->rank, world->size, transport_names[transports->list[i]]);
 		failures += check_report("collectives", device, status,
 					 status == STATUS_OK ? detail : err.message);

@@ -149,7 +149,9 @@ static enum status pool_keeps_and_trims(struct check_context *context, struct er
 	return STATUS_OK;
 }
 
-/* Rows of odd lengths, packed and unpacked again: between them and after them nothing is touched. */
+/*
+ * Rows of odd lengths, packed and unpacked again: between them and after them nothing is touched.
+ */
 static enum status copies_rows(struct check_context *context, struct error *err)
 {
 	const size_t rows = 1009, row = 611, stride = 1027, packed = rows * row;
@@ -162,7 +164,8 @@ static enum status copies_rows(struct check_context *context, struct error *err)
 	STEP(backend_memory_alloc(device, ALLOCATOR_DEVICE, rows * stride, NULL, &to, err));
 	STEP(backend_memory_alloc(device, ALLOCATOR_PAGEABLE, rows * stride, NULL, (void **)&wide,
 				  err));
-	STEP(backend_memory_alloc(device, ALLOCATOR_PAGEABLE, packed, NULL, (void **)&expected, err));
+	STEP(backend_memory_alloc(device, ALLOCATOR_PAGEABLE, packed, NULL, (void **)&expected,
+				  err));
 	STEP(gpu_fill(stream, narrow, packed, 31, err));
 	STEP(backend_memory_set(stream, to, 0xa5, rows * stride, err));
 	STEP(backend_copy_rows(stream, to, stride, narrow, row, row, rows, err));
@@ -173,7 +176,8 @@ static enum status copies_rows(struct check_context *context, struct error *err)
 	STEP(backend_copy_rows(stream, narrow, row, to, stride, row, rows, err));
 	STEP(gpu_expect(stream, narrow, packed, 31, err));
 	for (size_t i = 0; i < rows * stride; i++) {
-		unsigned char byte = i % stride < row ? expected[i / stride * row + i % stride] : 0xa5;
+		unsigned char byte =
+			i % stride < row ? expected[i / stride * row + i % stride] : 0xa5;
 
 		if (wide[i] != byte)
 			return error_set(err, STATUS_MISMATCH, "byte %zu is %02x, expected %02x", i,

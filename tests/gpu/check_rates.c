@@ -1,6 +1,7 @@
 /*
- * Rates of the layers' kernels at the shapes that peers publish, printed and not judged: gpuproof-gpu-check --only rate_.
- * Times are medians of batches between two events, after warm-up of half a second, random operands.
+ * Rates of the layers' kernels at the shapes that peers publish, printed and not judged:
+ * gpuproof-gpu-check --only rate_. Times are medians of batches between two events, after warm-up
+ * of half a second, random operands.
  */
 #include "gpu_check.h"
 
@@ -59,7 +60,9 @@ static enum status time_kernel(struct stream *stream, const char *kernel, const 
 	return STATUS_OK;
 }
 
-/* Device memory with `count` random FP16 or BF16 elements around 0; kept to the end of the process. */
+/*
+ * Device memory with `count` random FP16 or BF16 elements around 0; kept to the end of the process.
+ */
 static enum status random_elements(struct check_context *context, enum precision precision,
 				   uint64_t count, void **memory, struct error *err)
 {
@@ -168,8 +171,7 @@ static enum status time_convolution(struct check_context *context,
 	STEP(time_kernel(context->stream, "convolution_data_gradient",
 			 &(struct convolution_data_gradient_arguments){ *s, y, w, x }, &data, err));
 	printf("rate convolution %s %ux%u, %u x %u x %u x %u to %u%s, stride %u: forward %.3f ms, "
-	       "%.0f "
-	       "TFLOP/s; data %.3f ms, %.0f; weights %.3f ms, %.0f\n",
+	       "%.0f TFLOP/s; data %.3f ms, %.0f; weights %.3f ms, %.0f\n",
 	       precision_name(s->precision), s->kernel_height, s->kernel_width, s->batch, s->height,
 	       s->width, s->channels, s->filters, s->depthwise ? ", depthwise" : "", s->stride,
 	       1e3 * forward, operations / forward / 1e12, 1e3 * data, operations / data / 1e12,

@@ -158,7 +158,10 @@ static enum status gates_are_apart(struct check_context *context, struct error *
 	return STATUS_OK;
 }
 
-/* A graph of a fill, a copy and two kernels does at each launch what was recorded, on another stream as well. */
+/*
+ * A graph of a fill, a copy and two kernels does at each launch what was recorded, on another
+ * stream as well.
+ */
 static enum status graph_repeats(struct check_context *context, struct error *err)
 {
 	struct fill_arguments fill = { .kind = FILL_BITS, .count = BYTES, .seed = 77, .scale = 1 };

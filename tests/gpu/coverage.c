@@ -1,6 +1,6 @@
 /*
- * Which way of which kernel was tried. What each compute capability should take is written down here a second time: the
- * dispatch is right when exactly these ways were launched.
+ * Which way of which kernel was tried. What each compute capability should take is written down
+ * here a second time: the dispatch is right when exactly these ways were launched.
  */
 #include "gpu_check.h"
 

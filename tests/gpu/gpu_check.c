@@ -1,8 +1,9 @@
 /*
  * gpuproof-gpu-check: tries the CUDA backend on every GPU and prints one row per check. Exit 0:
  * all passed, 1: a check failed, 77: there is no GPU (and why). All CUDA calls are made in
- * children: one lists the devices, then one for each GPU checks it concurrently with the others, one checks what
- * takes several GPUs or a quiet driver, and the ranks of the collective check are the last.
+ * children: one lists the devices, then one for each GPU checks it concurrently with the others,
+ * one checks what takes several GPUs or a quiet driver, and the ranks of the collective check are
+ * the last.
  */
 #include "gpu_check.h"
 
@@ -46,7 +47,8 @@ static void print_software(const struct backend *backend)
 	struct component components[16];
 	struct finding findings[64];
 	static const char *const severities[] = { "ok", "note", "warning", "error" };
-	size_t count = backend->components ? backend->components(components, ARRAY_SIZE(components)) : 0;
+	size_t count =
+		backend->components ? backend->components(components, ARRAY_SIZE(components)) : 0;
 
 	printf("module %s\n", backend->module);
 	backend->facts(print_fact, NULL);
@@ -62,16 +64,16 @@ static void print_software(const struct backend *backend)
 
 static void print_device(const struct device_info *d)
 {
-	printf("%s %s %s serial %s, %s capability %d.%d, %d multiprocessors, memory %.1f GiB (free %.1f), L2 "
-	       "%.0f MiB, %.0f MHz, "
-	       "memory %.0f MHz x %d bit, PCIe %d x%d of %d x%d, ECC %d, NUMA %d, capabilities "
-	       "%#x, peers %#llx, NVLinks %d\n",
-	       d->id, d->name, d->uuid, *d->serial ? d->serial : "unknown", d->pci, d->capability_major, d->capability_minor,
-	       d->multiprocessors, (double)d->memory_bytes / 0x1p30,
-	       (double)d->memory_free_bytes / 0x1p30, (double)d->l2_bytes / 0x1p20,
-	       d->clock_hz / 1e6, d->memory_clock_hz / 1e6, d->memory_bus_bits, d->pcie_generation,
-	       d->pcie_width, d->pcie_generation_max, d->pcie_width_max, d->ecc, d->numa_node,
-	       d->capabilities, (unsigned long long)d->peers.words[0], d->nvlink_count);
+	printf("%s %s %s serial %s, %s capability %d.%d, %d multiprocessors, memory %.1f GiB (free "
+	       "%.1f), L2 %.0f MiB, %.0f MHz, memory %.0f MHz x %d bit, PCIe %d x%d of %d x%d, ECC "
+	       "%d, NUMA %d, capabilities %#x, peers %#llx, NVLinks %d\n",
+	       d->id, d->name, d->uuid, *d->serial ? d->serial : "unknown", d->pci,
+	       d->capability_major, d->capability_minor, d->multiprocessors,
+	       (double)d->memory_bytes / 0x1p30, (double)d->memory_free_bytes / 0x1p30,
+	       (double)d->l2_bytes / 0x1p20, d->clock_hz / 1e6, d->memory_clock_hz / 1e6,
+	       d->memory_bus_bits, d->pcie_generation, d->pcie_width, d->pcie_generation_max,
+	       d->pcie_width_max, d->ecc, d->numa_node, d->capabilities,
+	       (unsigned long long)d->peers.words[0], d->nvlink_count);
 }
 
 static int report_timed(const struct check_context *context, const char *name, double start,
@@ -281,8 +283,8 @@ static int check_each(int count)
 
 static int usage(void)
 {
-	fputs("usage: gpuproof-gpu-check [--backend cuda|cuda13|cuda11] [--emulate 3.7] [--only NAME] "
-	      "[--coverage FILE]\n",
+	fputs("usage: gpuproof-gpu-check [--backend cuda|cuda13|cuda11] [--emulate 3.7] [--only "
+	      "NAME] [--coverage FILE]\n",
 	      stderr);
 	return 2;
 }

@@ -14,7 +14,7 @@
 struct check_settings {
 	const char *backend; /* "cuda", or one of its modules */
 	struct backend_options options;
-	const char *only; /* checks whose names hold this; "": all */
+	const char *only;     /* checks whose names hold this; "": all */
 	const char *coverage; /* file for coverage_write(); NULL: none */
 };
 extern struct check_settings settings;
@@ -46,9 +46,10 @@ extern const struct check node_checks[];
 int collective_check(int devices);
 
 /*
- * coverage.c: which way of which kernel was launched in a check that passed. coverage_note() after each check;
- * coverage_write() at the end: lines "kernel <tab> path <tab> right", or why it is not taken on this device. Returns the
- * number of ways that should have been launched and were not, were wrong, or should not have been launched.
+ * coverage.c: which way of which kernel was launched in a check that passed. coverage_note() after
+ * each check; coverage_write() at the end: lines "kernel <tab> path <tab> right", or why it is not
+ * taken on this device. Returns the number of ways that should have been launched and were not,
+ * were wrong, or should not have been launched.
  */
 void coverage_note(struct device *device, bool passed);
 int coverage_write(const struct device_info *info, const char *file);
@@ -57,11 +58,11 @@ int coverage_write(const struct device_info *info, const char *file);
 int check_report(const char *check, const char *device, enum status status, const char *detail);
 
 /* Returns from the calling check when a step fails, leaving memory to the end of the process. */
-#define STEP(call)                                                                                 \
-	do {                                                                                       \
-		enum status step_ = (call);                                                        \
-		if (step_ != STATUS_OK)                                                            \
-			return step_;                                                              \
+#define STEP(call)                          \
+	do {                                \
+		enum status step_ = (call); \
+		if (step_ != STATUS_OK)     \
+			return step_;       \
 	} while (0)
 
 /* FILL_BITS of `seed` into device-writable memory. */

@@ -1,6 +1,7 @@
 /*
- * Attention against the definition in double. Tolerances are bounds of the rounding errors of each step: an element of P
- * has those of its exponent, P and dS those of the stored precision, sums those of FP32.
+ * Attention against the definition in double. Tolerances are bounds of the rounding errors of each
+ * step: an element of P has those of its exponent, P and dS those of the stored precision, sums
+ * those of FP32.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -253,20 +254,20 @@ static void run_both(struct bench *b, struct attention_data *x)
 							    .v = qkv + 2 * part,
 							    .o = x->o.device,
 							    .lse = x->lse_device });
-	bench_launch(
-		b, "attention_backward",
-		&(struct attention_backward_arguments){
-			.shape = *s,
-			.q = qkv,
-			.k = qkv + part,
-			.v = qkv + 2 * part,
-			.o = x->o.device,
-			.d_o = x->d_o.device,
-			.lse = x->lse_device,
-			.dq = gradients,
-			.dk = gradients + part,
-			.dv = gradients + 2 * part,
-			.delta = bench_upload(b, NULL, attention_row_values(s) * sizeof(float)) });
+	bench_launch(b, "attention_backward",
+		     &(struct attention_backward_arguments){
+			     .shape = *s,
+			     .q = qkv,
+			     .k = qkv + part,
+			     .v = qkv + 2 * part,
+			     .o = x->o.device,
+			     .d_o = x->d_o.device,
+			     .lse = x->lse_device,
+			     .dq = gradients,
+			     .dk = gradients + part,
+			     .dv = gradients + 2 * part,
+			     .delta = bench_upload(b, NULL,
+						   attention_row_values(s) * sizeof(float)) });
 	tensor_fetch(b, &x->qkv, "attention");
 	tensor_fetch(b, &x->d_o, "attention");
 	tensor_fetch(b, &x->o, "attention");
@@ -329,7 +330,10 @@ static void check_attention_case(struct bench *b, enum precision precision,
 	free(x.s);
 }
 
-/* Moderate scores, and ones whose exponential overflows FP32 where the largest is not taken away first. */
+/*
+ * Moderate scores, and ones whose exponential overflows FP32 where the largest is not taken away
+ * first.
+ */
 static enum status check_attention_of(struct device *device, enum precision precision,
 				      struct error *err)
 {

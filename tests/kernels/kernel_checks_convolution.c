@@ -7,21 +7,24 @@
 #include "kernels/convolution/convolution.h"
 
 /* batch, height, width, channels, filters, kernel, stride, padding, depthwise */
-#define SHAPE(n, h, w, c, f, r, s, t, p, d)                                                        \
-	{                                                                                          \
-		PRECISION_FP32, n, h, w, c, f, r, s, t, p, d                                       \
+#define SHAPE(n, h, w, c, f, r, s, t, p, d)                  \
+	{                                                    \
+		PRECISION_FP32, n, h, w, c, f, r, s, t, p, d \
 	}
 static const struct convolution_shape shapes[] = {
-	SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 0, 0),      SHAPE(2, 5, 7, 3, 5, 3, 3, 1, 1, 0),
-	SHAPE(1, 9, 6, 5, 2, 2, 3, 2, 0, 0),      SHAPE(3, 6, 6, 8, 16, 3, 3, 1, 1, 0),
-	SHAPE(2, 11, 13, 24, 8, 3, 3, 2, 1, 0),   SHAPE(2, 7, 6, 72, 136, 3, 3, 1, 1, 0),
-	SHAPE(2, 8, 12, 136, 72, 1, 1, 1, 0, 0),  SHAPE(2, 7, 7, 64, 264, 3, 1, 2, 1, 0),
+	SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 0, 0),     SHAPE(2, 5, 7, 3, 5, 3, 3, 1, 1, 0),
+	SHAPE(1, 9, 6, 5, 2, 2, 3, 2, 0, 0),     SHAPE(3, 6, 6, 8, 16, 3, 3, 1, 1, 0),
+	SHAPE(2, 11, 13, 24, 8, 3, 3, 2, 1, 0),  SHAPE(2, 7, 6, 72, 136, 3, 3, 1, 1, 0),
+	SHAPE(2, 8, 12, 136, 72, 1, 1, 1, 0, 0), SHAPE(2, 7, 7, 64, 264, 3, 1, 2, 1, 0),
 	SHAPE(1, 9, 10, 264, 64, 3, 3, 1, 1, 0), SHAPE(5, 12, 10, 16, 24, 5, 5, 1, 2, 0),
-	SHAPE(2, 9, 9, 16, 16, 7, 7, 2, 3, 0),    SHAPE(2, 8, 8, 6, 6, 3, 3, 3, 1, 0),
-	SHAPE(2, 7, 9, 5, 5, 3, 3, 1, 1, 1),      SHAPE(2, 11, 8, 40, 40, 5, 3, 2, 2, 1),
+	SHAPE(2, 9, 9, 16, 16, 7, 7, 2, 3, 0),   SHAPE(2, 8, 8, 6, 6, 3, 3, 3, 1, 0),
+	SHAPE(2, 7, 9, 5, 5, 3, 3, 1, 1, 1),     SHAPE(2, 11, 8, 40, 40, 5, 3, 2, 2, 1),
 };
 
-/* What is compared: the tensors as double, and for each result its magnitude, the sum of absolute terms. */
+/*
+ * What is compared: the tensors as double, and for each result its magnitude, the sum of absolute
+ * terms.
+ */
 struct convolution_data {
 	struct convolution_shape shape;
 	struct tensor x, w, y, dy, dx, dw;
@@ -169,12 +172,12 @@ enum status check_convolution(struct device *device, struct error *err)
 		bench_open(&b, device, err);
 		check_shape(&b, &s, i % 2 ? 0.5f : 0);
 		if (err->status != STATUS_OK)
-			error_prefix(
-				err,
-				"%u x %u x %u x %u to %u, kernel %u x %u, stride %u, padding %u%s",
-				s.batch, s.height, s.width, s.channels, s.filters, s.kernel_height,
-				s.kernel_width, s.stride, s.padding,
-				s.depthwise ? ", depthwise" : "");
+			error_prefix(err,
+				     "%u x %u x %u x %u to %u, kernel %u x %u, stride %u, padding "
+				     "%u%s",
+				     s.batch, s.height, s.width, s.channels, s.filters,
+				     s.kernel_height, s.kernel_width, s.stride, s.padding,
+				     s.depthwise ? ", depthwise" : "");
 		if (bench_close(&b) != STATUS_OK)
 			return err->status;
 	}

@@ -147,9 +147,13 @@ enum status check_fill_bytes(struct device *device, struct error *err)
 		uint8_t *got = xcalloc(count, 1);
 		void *memory = bench_upload(&b, NULL, count);
 
-		bench_launch(&b, "fill", &(struct fill_arguments){ .memory = memory,
-								  .kind = r % 2 ? FILL_FP8 : FILL_FIXED8,
-								  .count = count, .first = first, .seed = r, .scale = scale });
+		bench_launch(&b, "fill",
+			     &(struct fill_arguments){ .memory = memory,
+						       .kind = r % 2 ? FILL_FP8 : FILL_FIXED8,
+						       .count = count,
+						       .first = first,
+						       .seed = r,
+						       .scale = scale });
 		bench_download(&b, got, memory, count);
 		for (size_t i = 0; i < count && bench_ok(&b); i++) {
 			double exact = scale * reference_uniform(r, first + i);
@@ -212,8 +216,7 @@ static void plant(const struct range *r, size_t at, unsigned bit)
 	    found.got != got)
 		error_set(r->b->err, STATUS_MISMATCH,
 			  "check_fill of %zu bytes from %zu, bit %u of byte %zu wrong: found %llu "
-			  "words, first at %llu, "
-			  "%#llx for %#llx",
+			  "words, first at %llu, %#llx for %#llx",
 			  r->bytes, r->first, bit, at, (unsigned long long)found.count,
 			  (unsigned long long)found.index, (unsigned long long)found.got,
 			  (unsigned long long)found.expected);

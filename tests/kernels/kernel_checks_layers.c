@@ -1,4 +1,7 @@
-/* Layer normalization, activations, residual additions and embeddings against their definitions in double. */
+/*
+ * Layer normalization, activations, residual additions and embeddings against their definitions in
+ * double.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,10 +101,10 @@ static void check_layer_norm_rows(struct bench *b, const struct layer_norm *n,
 			compare_now(b, "layer_norm_forward", &n->y, at,
 				    value * gamma + tensor_was(&n->beta, c), unit,
 				    scale * (fabs(gamma) * (1 + fabs(value)) + 1));
-			compare_now(
-				b, "layer_norm_backward's dx", &n->dy, at,
-				m.rstd * (tensor_was(&n->dy, at) * gamma - sum - value * product),
-				unit, scale * m.rstd * (1 + fabs(value)) * 4 * (1 + magnitude));
+			compare_now(b, "layer_norm_backward's dx", &n->dy, at,
+				    m.rstd * (tensor_was(&n->dy, at) * gamma - sum -
+					      value * product),
+				    unit, scale * m.rstd * (1 + fabs(value)) * 4 * (1 + magnitude));
 		}
 	}
 }
@@ -285,9 +288,9 @@ static void check_add_shape(struct bench *b, enum precision precision, const str
 
 	tensor_make(b, &x, precision, count, 41, 1);
 	tensor_make(b, &y, precision, count, 42, 1);
-	bench_launch(
-		b, "residual_add",
-		&(struct residual_add_arguments){ x.device, y.device, y.device, precision, count });
+	bench_launch(b, "residual_add",
+		     &(struct residual_add_arguments){ x.device, y.device, y.device, precision,
+						       count });
 	tensor_fetch(b, &y, "residual_add");
 	for (size_t i = 0; i < count && bench_ok(b); i++) {
 		double sum = tensor_was(&x, i) + tensor_was(&y, i);

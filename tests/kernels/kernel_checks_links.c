@@ -1,4 +1,7 @@
-/* What moves over links: copies that move each byte and no other, and pointers that are all followed. */
+/*
+ * What moves over links: copies that move each byte and no other, and pointers that are all
+ * followed.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,8 +67,8 @@ static void copy_both(struct bench *b, enum copy_method method, size_t bytes)
 		bench_download(b, got, to[i], bytes + 1);
 		if (memcmp(got, data + i * bytes, bytes) != 0 || got[bytes] != 0xee)
 			error_set(b->err, STATUS_MISMATCH,
-				  "copy of %zu bytes in both directions, method %d: direction %d", bytes,
-				  (int)method, i);
+				  "copy of %zu bytes in both directions, method %d: direction %d",
+				  bytes, (int)method, i);
 	}
 	free(got);
 	free(data);

@@ -128,10 +128,9 @@ enum status check_loss_scale_decide(struct device *device, struct error *err)
 static void check_sgd(struct bench *b, enum precision precision, float inverse)
 {
 	struct loss_scale scale = { .inverse = inverse };
-	struct optimizer_sgd_arguments a = { .precision = precision,
-					     .count = 1025,
-					     .rate = 0.5,
-					     .gradient_scale = 1 };
+	struct optimizer_sgd_arguments a = {
+		.precision = precision, .count = 1025, .rate = 0.5, .gradient_scale = 1
+	};
 	struct tensor weights, gradient;
 
 	/* No masters: the weights are where the copy would be. */
@@ -158,9 +157,7 @@ static void check_sgd(struct bench *b, enum precision precision, float inverse)
 
 static void check_adam(struct bench *b, enum precision precision, float inverse)
 {
-	struct loss_scale scale = { .inverse = inverse,
-				    .correction1 = 0.5f,
-				    .correction2 = 0.25f };
+	struct loss_scale scale = { .inverse = inverse, .correction1 = 0.5f, .correction2 = 0.25f };
 	struct optimizer_adam_arguments a = { .precision = precision,
 					      .count = 1025,
 					      .rate = 0.5,
@@ -202,14 +199,14 @@ static void check_softmax(struct bench *b)
 	enum { ROWS = 33, COLUMNS = 10 };
 	struct loss_scale scale = { .scale = 1024 };
 	int32_t labels[ROWS] = { 3 };
-	struct softmax_cross_entropy_arguments a = { .labels = bench_upload(b, labels,
-									   sizeof(labels)),
-						     .row_loss = bench_upload(
-							     b, NULL, ROWS * sizeof(double)),
-						     .precision = PRECISION_FP32,
-						     .rows = ROWS,
-						     .columns = COLUMNS,
-						     .gradient_scale = 1 };
+	struct softmax_cross_entropy_arguments a = {
+		.labels = bench_upload(b, labels, sizeof(labels)),
+		.row_loss = bench_upload(b, NULL, ROWS * sizeof(double)),
+		.precision = PRECISION_FP32,
+		.rows = ROWS,
+		.columns = COLUMNS,
+		.gradient_scale = 1
+	};
 	struct tensor plain, scaled;
 
 	tensor_make(b, &plain, PRECISION_FP32, ROWS * COLUMNS, 1, 1);

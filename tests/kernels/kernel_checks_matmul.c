@@ -1,4 +1,7 @@
-/* Products as the matmul suite makes them: narrow formats, batches and searched algorithms, by its own reference. */
+/*
+ * Products as the matmul suite makes them: narrow formats, batches and searched algorithms, by its
+ * own reference.
+ */
 #include "base/memory.h"
 #include "kernel_checks.h"
 #include "suites/matmul/operands.h"
@@ -36,7 +39,10 @@ static enum status check_variant(struct device *device, const struct variant *v,
 	return err->status;
 }
 
-/* In every precision of [first, end) and transposition; what the device lacks is passed over, but not all. */
+/*
+ * In every precision of [first, end) and transposition; what the device lacks is passed over, but
+ * not all.
+ */
 static enum status check_all(struct device *device, struct variant v, int first, int end,
 			     struct error *err)
 {
@@ -88,8 +94,8 @@ enum status check_gemm_search(struct device *device, struct error *err)
 }
 
 /*
- * Our own kernels where they are fast, in batches and at the edges of their tiles. The large ones, with
- * more tiles than a GPU has multiprocessors, are for GPUs: a CPU has one code for all sizes.
+ * Our own kernels where they are fast, in batches and at the edges of their tiles. The large ones,
+ * with more tiles than a GPU has multiprocessors, are for GPUs: a CPU has one code for all sizes.
  */
 enum status check_gemm_own(struct device *device, struct error *err)
 {

@@ -255,7 +255,10 @@ enum status check_optimizer_adam(struct device *device, struct error *err)
 	return STATUS_OK;
 }
 
-/* output_gradient, softmax and a product, five times each on the same operands: not one bit differs. */
+/*
+ * output_gradient, softmax and a product, five times each on the same operands: not one bit
+ * differs.
+ */
 static void repeat(struct bench *b, enum precision precision, void *results[5])
 {
 	enum { ROWS = 300, COLUMNS = 210 };
@@ -281,11 +284,10 @@ static void repeat(struct bench *b, enum precision precision, void *results[5])
 								  .precision = precision,
 								  .rows = ROWS,
 								  .columns = COLUMNS });
-		bench_launch(
-			b, "softmax_cross_entropy",
-			&(struct softmax_cross_entropy_arguments){
-				logits.device, device_labels, loss, precision, ROWS, COLUMNS, 1,
-				NULL });
+		bench_launch(b, "softmax_cross_entropy",
+			     &(struct softmax_cross_entropy_arguments){
+				     logits.device, device_labels, loss, precision, ROWS, COLUMNS,
+				     1, NULL });
 		bench_gemm(b, &(struct gemm){ .precision = precision,
 					      .transpose_b = true,
 					      .m = COLUMNS,

@@ -1,4 +1,7 @@
-/* Kernels over rows and columns: bias, the pass over outputs' gradients, softmax with cross entropy. */
+/*
+ * Kernels over rows and columns: bias, the pass over outputs' gradients, softmax with cross
+ * entropy.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,7 @@
-/* The sweeps and comparisons of the soak: patterns written out once more, and planted wrong bits that must be found. */
+/*
+ * The sweeps and comparisons of the soak: patterns written out once more, and planted wrong bits
+ * that must be found.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +22,8 @@ static const struct wrong_words nothing;
 
 static void clear_record(struct bench *b, void *out)
 {
-	if (bench_ok(b) && backend_copy(b->stream, out, &nothing, sizeof(nothing), b->err) == STATUS_OK)
+	if (bench_ok(b) &&
+	    backend_copy(b->stream, out, &nothing, sizeof(nothing), b->err) == STATUS_OK)
 		backend_stream_synchronize(b->stream, b->err);
 }
 
@@ -73,12 +77,12 @@ static void expect(struct bench *b, const struct wrong_words *found, uint64_t of
 {
 	const struct wrong_word *w = &found->words[0];
 
-	if (bench_ok(b) &&
-	    (found->count != 1 || found->recorded != 1 || found->flipped != bit ||
-	     w->offset != offset || w->address != (uint64_t)(uintptr_t)address ||
-	     (w->expected ^ w->got) != bit))
+	if (bench_ok(b) && (found->count != 1 || found->recorded != 1 || found->flipped != bit ||
+			    w->offset != offset || w->address != (uint64_t)(uintptr_t)address ||
+			    (w->expected ^ w->got) != bit))
 		error_set(b->err, STATUS_MISMATCH,
-			  "%s: bit %#llx at byte %llu: found %llu words, the first at %llu, bits %#llx",
+			  "%s: bit %#llx at byte %llu: found %llu words, the first at %llu, bits "
+			  "%#llx",
 			  kernel, (unsigned long long)bit, (unsigned long long)offset,
 			  (unsigned long long)found->count, (unsigned long long)w->offset,
 			  (unsigned long long)found->flipped);
@@ -100,7 +104,10 @@ static uint64_t place(uint64_t trial)
 	return trial == 0 ? 0 : trial == 1 ? WORDS - 1 : generator_bits(5, trial) % WORDS;
 }
 
-/* Each pattern is checked by the sweep that writes the next, up and down; one bit is wrong each time. */
+/*
+ * Each pattern is checked by the sweep that writes the next, up and down; one bit is wrong each
+ * time.
+ */
 enum status check_soak_memory(struct device *device, struct error *err)
 {
 	struct wrong_words found, *out;
@@ -160,7 +167,10 @@ static void check_many(struct bench *b, char *memory, const char *reference,
 				  (unsigned long long)found.words[i].got);
 }
 
-/* One bit of a product is wrong: found; and what was compared is overwritten, so nothing is compared twice. */
+/*
+ * One bit of a product is wrong: found; and what was compared is overwritten, so nothing is
+ * compared twice.
+ */
 enum status check_soak_compare(struct device *device, struct error *err)
 {
 	uint64_t *data = xcalloc(WORDS, 8);

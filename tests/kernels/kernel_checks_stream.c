@@ -1,4 +1,6 @@
-/* Kernels that only move through memory, in every variant, against loops over a copy of the data. */
+/*
+ * Kernels that only move through memory, in every variant, against loops over a copy of the data.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,7 +285,10 @@ static void plant(struct bench *b, const struct check_stream_arguments *a, const
 			  (unsigned long long)found.got, (unsigned long long)found.expected);
 }
 
-/* Finds nothing in what the kernel made of generated data, and each element of which one bit is turned. */
+/*
+ * Finds nothing in what the kernel made of generated data, and each element of which one bit is
+ * turned.
+ */
 enum status check_check_stream(struct device *device, struct error *err)
 {
 	static const enum stream_operation operations[] = { STREAM_COPY, STREAM_MUL, STREAM_ADD,
@@ -363,11 +368,11 @@ enum status check_flush_cache(struct device *device, struct error *err)
 
 	bench_open(&b, device, err);
 	memory = bench_upload(&b, NULL, sizeof(got)); /* 0xee throughout */
-	bench_launch(&b, "flush_cache",
-		     &(struct flush_cache_arguments){ memory + MARGIN, BYTES });
+	bench_launch(&b, "flush_cache", &(struct flush_cache_arguments){ memory + MARGIN, BYTES });
 	bench_download(&b, got, memory, sizeof(got));
 	for (int i = 0; i < BYTES + 2 * MARGIN && bench_ok(&b); i++)
 		if ((got[i] != 0xee) != (i >= MARGIN && i < MARGIN + BYTES))
-			error_set(err, STATUS_MISMATCH, "flush_cache: byte %d is %#x", i - MARGIN, got[i]);
+			error_set(err, STATUS_MISMATCH, "flush_cache: byte %d is %#x", i - MARGIN,
+				  got[i]);
 	return bench_close(&b);
 }

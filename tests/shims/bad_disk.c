@@ -1,12 +1,15 @@
 /*
  * LD_PRELOAD for tests: a disk that fails and a clock that jumps.
  *
- *	BAD_DISK="enospc 3 run.jsonl"   the third write to a file whose path holds `run.jsonl` and all later ones fail with
- *	                                ENOSPC; eio: EIO; fsync, close, rename: those calls with EIO; short: the third write
- *	                                does half of what it was asked for; readonly: from the third time on files and
- *	                                folders of such a path cannot be made or opened for writing (EROFS: root may else)
- *	BAD_DISK_MARK=FILE              is made when the first call was made to fail
- *	CLOCK_JUMP="5 -86400"           from the fifth reading on, the wall clock (not the monotonic one) is off by that many seconds
+ *      BAD_DISK="enospc 3 run.jsonl"   the third write to a file whose path holds `run.jsonl` and
+ *                                      all later ones fail with ENOSPC; eio: EIO; fsync, close,
+ *                                      rename: those calls with EIO; short: the third write does
+ *                                      half of what it was asked for; readonly: from the third time
+ *                                      on files and folders of such a path cannot be made or opened
+ *                                      for writing (EROFS: root may else)
+ *      BAD_DISK_MARK=FILE              is made when the first call was made to fail
+ *      CLOCK_JUMP="5 -86400"           from the fifth reading on, the wall clock (not the monotonic
+ *                                      one) is off by that many seconds
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -157,18 +160,18 @@ static bool is_readonly(const char *path)
 	return true;
 }
 
-#define OPEN(name)                                                                                 \
-	int name(const char *path, int flags, ...)                                                 \
-	{                                                                                          \
-		va_list rest;                                                                      \
-		mode_t rights;                                                                     \
-                                                                                                   \
-		va_start(rest, flags);                                                             \
-		rights = flags & O_CREAT ? va_arg(rest, mode_t) : 0;                               \
-		va_end(rest);                                                                      \
-		if ((flags & O_ACCMODE) != O_RDONLY && is_readonly(path))                          \
-			return -1;                                                                 \
-		return NEXT(name)(path, flags, rights);                                            \
+#define OPEN(name)                                                        \
+	int name(const char *path, int flags, ...)                        \
+	{                                                                 \
+		va_list rest;                                             \
+		mode_t rights;                                            \
+                                                                          \
+		va_start(rest, flags);                                    \
+		rights = flags & O_CREAT ? va_arg(rest, mode_t) : 0;      \
+		va_end(rest);                                             \
+		if ((flags & O_ACCMODE) != O_RDONLY && is_readonly(path)) \
+			return -1;                                        \
+		return NEXT(name)(path, flags, rights);                   \
 	}
 OPEN(open)
 OPEN(open64)

@@ -22,7 +22,8 @@ struct baseline_arguments {
 
 static const struct option_row rows[] = {
 	HISTORY_OPTION(baseline_arguments),
-	{ .name = "replace", FLAG_AT(baseline_arguments, replace),
+	{ .name = "replace",
+	  FLAG_AT(baseline_arguments, replace),
 	  .help = "save over a set of the same name" },
 	{ 0 },
 };

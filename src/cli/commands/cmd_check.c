@@ -27,18 +27,30 @@ struct check_arguments {
 
 static const struct option_row rows[] = {
 	LIMITS_OPTION(check_arguments, limits),
-	{ .name = "baseline", .type = OPTION_CALL, OPTION_AT(check_arguments, baseline),
-	  .take = result_list_take, .value = "RESULT",
+	{ .name = "baseline",
+	  .type = OPTION_CALL,
+	  OPTION_AT(check_arguments, baseline),
+	  .take = result_list_take,
+	  .value = "RESULT",
 	  .help = "what `* baseline` refers to; repeatable: launches of it" },
-	{ .name = "strict", FLAG_AT(check_arguments, strict),
+	{ .name = "strict",
+	  FLAG_AT(check_arguments, strict),
 	  .help = "warnings and allowed skips are not accepted" },
-	{ .name = "all", .letter = 'a', FLAG_AT(check_arguments, all),
+	{ .name = "all",
+	  .letter = 'a',
+	  FLAG_AT(check_arguments, all),
 	  .help = "also print the checks that passed" },
-	{ .name = "report", TEXT_AT(check_arguments, report), .value = "FILE",
+	{ .name = "report",
+	  TEXT_AT(check_arguments, report),
+	  .value = "FILE",
 	  .help = "also write the acceptance page: answer, verdicts by device, limits" },
-	{ .name = "output", .letter = 'o', TEXT_AT(check_arguments, output),
-	  .value = "FILE", .help = "also write the result with this judgement: exports and pages show it" },
-	{ .name = "json", FLAG_AT(check_arguments, json),
+	{ .name = "output",
+	  .letter = 'o',
+	  TEXT_AT(check_arguments, output),
+	  .value = "FILE",
+	  .help = "also write the result with this judgement: exports and pages show it" },
+	{ .name = "json",
+	  FLAG_AT(check_arguments, json),
 	  .help = "verdicts as JSON on standard output" },
 	{ 0 },
 };
@@ -59,8 +71,8 @@ static int parse_arguments(struct check_arguments *a, int argc, char **argv)
 }
 
 /*
- * With several machines, a check that did not pass and names no device is printed with its file: "node7/result.json: ..."; so do the
- * devices, which have the same ids on each.
+ * With several machines, a check that did not pass and names no device is printed with its file:
+ * "node7/result.json: ..."; so do the devices, which have the same ids on each.
  */
 static void name_machine(const char *path, struct verdicts *verdicts, size_t from,
 			 size_t from_device)
@@ -102,7 +114,10 @@ static void sort_by_machine(struct result_list *list)
 	}
 }
 
-/* Judges the launches of one machine, which are results[first] and those that follow from the same one. */
+/*
+ * Judges the launches of one machine, which are results[first] and those that follow from the same
+ * one.
+ */
 static enum status judge_machine(struct check_arguments *a, size_t first, size_t count,
 				 struct verdicts *verdicts)
 {
@@ -129,7 +144,8 @@ static void say_anew(const struct check_arguments *a, const struct verdicts *sto
 		     const struct verdicts *now)
 {
 	if (stored && !a->json)
-		fprintf(stderr, "gpuproof: judged anew by %s; the result holds a judgement by %s: %s\n",
+		fprintf(stderr,
+			"gpuproof: judged anew by %s; the result holds a judgement by %s: %s\n",
 			now->limits, stored->limits, stored->sentence);
 }
 
@@ -139,7 +155,8 @@ static enum status judge_all(struct check_arguments *a)
 	enum status status = STATUS_OK;
 
 	sort_by_machine(&a->results);
-	for (size_t first = 0, next; first < a->results.count && status == STATUS_OK; first = next) {
+	for (size_t first = 0, next; first < a->results.count && status == STATUS_OK;
+	     first = next) {
 		for (next = first + 1; next < a->results.count; next++)
 			if (!judge_same_machine(&a->results.items[first], &a->results.items[next]))
 				break;
@@ -218,12 +235,15 @@ static int refuse_outputs(const struct check_arguments *a)
 	struct error err = ERROR_NONE;
 
 	if (to_stdout(a->report) || to_stdout(a->output))
-		return command_usage(&command_check, "%s needs a file: the verdicts go to standard output",
+		return command_usage(&command_check,
+				     "%s needs a file: the verdicts go to standard output",
 				     to_stdout(a->report) ? "--report" : "--output");
 	if (a->report && !one_machine(&a->results))
-		return command_usage(&command_check, "--report is about one machine: these are several");
+		return command_usage(&command_check,
+				     "--report is about one machine: these are several");
 	if (a->output && a->results.count > 1)
-		return command_usage(&command_check, "--output keeps one result: these are several");
+		return command_usage(&command_check,
+				     "--output keeps one result: these are several");
 	if (refuse_inputs(a, a->report, &err) != STATUS_OK ||
 	    refuse_inputs(a, a->output, &err) != STATUS_OK)
 		return command_fail(&err);
@@ -239,8 +259,8 @@ static int check_results(struct check_arguments *a)
 		return code;
 	if (population_open(&a->population, NULL) != STATUS_OK)
 		return EXIT_USAGE;
-	if (!(a->results.count == 1 &&
-	      result_keeps_judgement(&a->results.items[0], a->limits, a->baseline.count, a->strict)) &&
+	if (!(a->results.count == 1 && result_keeps_judgement(&a->results.items[0], a->limits,
+							      a->baseline.count, a->strict)) &&
 	    judge_all(a) != STATUS_OK)
 		return EXIT_USAGE;
 	print_answer(a, a->results.items[0].judgement);
@@ -265,13 +285,15 @@ static int check_run(int argc, char **argv)
 const struct command command_check = {
 	.name = "check",
 	.summary = "judge results by limits: accepted or not",
-	.forms = { "check RESULT... [OPTIONS]        RESULT: a result.json, or the directory of a run" },
-	.about = "Results of the same machine are launches of one measurement and judged together.\n"
-		 "Without --limits: the judgement that a run with --check left in the result; else by "
-		 "the limits of\n"
-		 "the run's own config, else by those shipped for the GPU model. Limits with `population` "
-		 "compare with good\n"
-		 "cards of the model, those that are shipped and yours: gpuproof help good-cards",
+	.forms = { "check RESULT... [OPTIONS]        RESULT: a result.json, or the directory of a "
+		   "run" },
+	.about =
+		"Results of the same machine are launches of one measurement and judged together.\n"
+		"Without --limits: the judgement that a run with --check left in the result; else "
+		"by the limits of\n"
+		"the run's own config, else by those shipped for the GPU model. Limits with "
+		"`population` compare with good\n"
+		"cards of the model, those that are shipped and yours: gpuproof help good-cards",
 	.options = rows,
 	.notes = "Exit code: 0 accepted, 1 a limit was violated, 4 inconclusive or incomplete, 5 a "
 		 "wrong result",

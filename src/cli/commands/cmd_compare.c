@@ -26,25 +26,42 @@ struct compare_arguments {
 enum fail_on { FAIL_ON_NOTHING, FAIL_ON_REGRESSION, FAIL_ON_CERTAIN };
 static const char *const fail_on[] = { "regression", "certain", NULL };
 
+/* clang-format off: rows */
 static const struct option_row rows[] = {
-	{ .name = "margin", PERCENT_AT(compare_arguments, margin),
-	  .value = "1%", .help = "changes within are the same" },
-	{ .name = "fail-on", CHOICE_AT(compare_arguments, fail_on), .choices = fail_on,
+	{ .name = "margin",
+	  PERCENT_AT(compare_arguments, margin),
+	  .value = "1%",
+	  .help = "changes within are the same" },
+	{ .name = "fail-on",
+	  CHOICE_AT(compare_arguments, fail_on),
+	  .choices = fail_on,
 	  .help = "regression: exit code 1 for a regression, 4 when none can be ruled out; "
 		  "certain: 1 for a certain one, 4 when something is not compared; else 0" },
-	{ .name = "launch-spread", PERCENT_AT(compare_arguments, launch_spread),
-	  .value = "0.5%", .help = "taken for granted where there are fewer than four launches" },
-	{ .name = "all-metrics", FLAG_AT(compare_arguments, all_metrics),
+	{ .name = "launch-spread",
+	  PERCENT_AT(compare_arguments, launch_spread),
+	  .value = "0.5%",
+	  .help = "taken for granted where there are fewer than four launches" },
+	{ .name = "all-metrics",
+	  FLAG_AT(compare_arguments, all_metrics),
 	  .help = "not only each suite's main figure" },
-	{ .name = "all", .letter = 'a', FLAG_AT(compare_arguments, all),
+	{ .name = "all",
+	  .letter = 'a',
+	  FLAG_AT(compare_arguments, all),
 	  .help = "print what is the same or inconclusive, too" },
-	{ .name = "db", .letter = 'd', TEXT_AT(compare_arguments, db), .value = "FILE",
+	{ .name = "db",
+	  .letter = 'd',
+	  TEXT_AT(compare_arguments, db),
+	  .value = "FILE",
 	  .help = "a history: its nights say what visits differ by, else assumed by kind" },
 	{ .name = "json", FLAG_AT(compare_arguments, json), .help = "as JSON on standard output" },
 	{ 0 },
 };
+/* clang-format on */
 
-/* Index of the first argument of B: after a "--", else the second operand of two. `argc` when there is no "--". */
+/*
+ * Index of the first argument of B: after a "--", else the second operand of two. `argc` when there
+ * is no "--".
+ */
 static int separator(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
@@ -125,7 +142,8 @@ static int compare_and_print(const struct compare_arguments *c, struct store *hi
 	} else {
 		print_comparison(&comparison, c->all);
 	}
-	code = c->fail_on == FAIL_ON_CERTAIN ? comparison_gate_certain(&comparison) : comparison_gate(&comparison);
+	code = c->fail_on == FAIL_ON_CERTAIN ? comparison_gate_certain(&comparison)
+					     : comparison_gate(&comparison);
 	comparison_release(&comparison);
 	/* Without a gate a comparison is information; a wrong result is not. */
 	return c->fail_on != FAIL_ON_NOTHING || code == EXIT_WRONG_RESULT ? code : EXIT_ACCEPTED;
@@ -161,8 +179,8 @@ const struct command command_compare = {
 		 "interval:\n"
 		 "REGRESSED, IMPROVED, SAME, or INCONCLUSIVE; fewer than four launches: possible "
 		 "at most. Of all\n"
-		 "changes for the worse together at most one comparison in 20 has one that is none; "
-		 "intervals hold\n"
+		 "changes for the worse together at most one comparison in 20 has one that is "
+		 "none; intervals hold\n"
 		 "what visits differ by, and `run --against` measures both sides in one visit.",
 	.options = rows,
 	.run = compare_run,

@@ -37,7 +37,10 @@ static void add_values(struct text *out, const struct option_row *rows, const ch
 	text_add(out, "\t\tesac\n");
 }
 
-/* The functions' part that bash and zsh share: sets the words from the command; `before`: the word before this one. */
+/*
+ * The functions' part that bash and zsh share: sets the words from the command; `before`: the word
+ * before this one.
+ */
 static void add_cases(struct text *out, const char *before)
 {
 	for (const struct command *const *c = commands; *c; c++) {
@@ -79,21 +82,19 @@ static void add_config_cases(struct text *out, const char *action)
 
 static void add_bash(struct text *out)
 {
-	text_add(
-		out,
-		"# Completion of gpuproof for bash: source it, or install it as\n"
-		"# /usr/share/bash-completion/completions/gpuproof\n"
-		"_gpuproof() {\n"
-		"\tlocal word=${COMP_WORDS[COMP_CWORD]} options='' operands='' values='' files=''\n"
-		"\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-		"\t\tmapfile -t COMPREPLY < <(compgen -W '");
+	text_add(out, "# Completion of gpuproof for bash: source it, or install it as\n"
+		      "# /usr/share/bash-completion/completions/gpuproof\n"
+		      "_gpuproof() {\n"
+		      "\tlocal word=${COMP_WORDS[COMP_CWORD]} options='' operands='' values='' "
+		      "files=''\n"
+		      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+		      "\t\tmapfile -t COMPREPLY < <(compgen -W '");
 	add_names(out);
 	text_add(out, "' -- \"$word\")\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n");
 	add_cases(out, "${COMP_WORDS[COMP_CWORD-1]}");
 	text_add(out, "\tesac\n");
-	add_give_values(out,
-		   "mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$word\"; [[ -z $files ]] "
-		   "|| compgen -f -- \"$word\")");
+	add_give_values(out, "mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$word\"; [[ -z "
+			     "$files ]] || compgen -f -- \"$word\")");
 	text_add(out, "\tif [[ $COMP_CWORD -eq 3 && ${COMP_WORDS[1]} == config ]]; then\n");
 	add_config_cases(out, "${COMP_WORDS[2]}");
 	text_add(out, "\telif [[ $COMP_CWORD -gt 2 ]]; then\n\t\toperands=''\n\tfi\n"

@@ -36,17 +36,27 @@ static enum status take_override(void *arguments, const char *name, const char *
 	return err->status;
 }
 
+/* clang-format off: rows */
 static const struct option_row rows[] = {
-	{ .name = "set", .type = OPTION_CALL, .take = take_override, .value = "SECTION.KEY=VALUE",
+	{ .name = "set",
+	  .type = OPTION_CALL,
+	  .take = take_override,
+	  .value = "SECTION.KEY=VALUE",
 	  .help = "overrides the config; repeatable" },
-	{ .name = "origin", FLAG_AT(config_arguments, origin),
+	{ .name = "origin",
+	  FLAG_AT(config_arguments, origin),
 	  .help = "show: also the place that set each key" },
-	{ .name = "output", .letter = 'o', TEXT_AT(config_arguments, output),
-	  .value = "FILE", .help = "write: the file" },
-	{ .name = "force", FLAG_AT(config_arguments, force),
+	{ .name = "output",
+	  .letter = 'o',
+	  TEXT_AT(config_arguments, output),
+	  .value = "FILE",
+	  .help = "write: the file" },
+	{ .name = "force",
+	  FLAG_AT(config_arguments, force),
 	  .help = "write: over a file that is there" },
 	{ 0 },
 };
+/* clang-format on */
 
 /* A file of limits, or the name of shipped ones, is no config: there is nothing to run in it. */
 static bool validate_limits(const char *name)
@@ -324,11 +334,12 @@ const struct command command_config = {
 	.forms = { "config validate CONFIG... [--set SECTION.KEY=VALUE]...",
 		   "config show CONFIG [--origin] [--set SECTION.KEY=VALUE]...",
 		   "config keys [SECTION]...", "config write NAME [-o FILE] [--force]" },
-	.about = "CONFIG is a file, - (standard input) or the name of an embedded config. keys is\n"
-		 "about a suite, run, limit or report, or about all. show prints the effective\n"
-		 "config, with --origin the place that set each key; write puts an embedded config\n"
-		 "the limits of a GPU model (h200, generic) or the claims of a guide (c-memory)\n"
-		 "into a file for editing.",
+	.about =
+		"CONFIG is a file, - (standard input) or the name of an embedded config. keys is\n"
+		"about a suite, run, limit or report, or about all. show prints the effective\n"
+		"config, with --origin the place that set each key; write puts an embedded config\n"
+		"the limits of a GPU model (h200, generic) or the claims of a guide (c-memory)\n"
+		"into a file for editing.",
 	.options = rows,
 	.words = words,
 	.run = config_run,

@@ -30,11 +30,12 @@ struct answer {
 	struct answer_line {
 		const struct check *check;
 		struct finding finding;
-	} *lines;
+	} * lines;
 	size_t count, capacity;
 };
 
-static void add_line(struct answer *answer, const struct check *check, const struct finding *finding)
+static void add_line(struct answer *answer, const struct check *check,
+		     const struct finding *finding)
 {
 	ARRAY_GROW(answer->lines, answer->count, answer->capacity);
 	answer->lines[answer->count++] = (struct answer_line){ check, *finding };
@@ -54,11 +55,11 @@ static void add_device(struct answer *answer, const struct device_info *d)
 		snprintf(memory, sizeof(memory), ", %s",
 			 units_format((double)d->memory_bytes, "B", bytes, sizeof(bytes)));
 	if (d->capability_major)
-		snprintf(capability, sizeof(capability), ", compute capability %d.%d", d->capability_major,
-			 d->capability_minor);
+		snprintf(capability, sizeof(capability), ", compute capability %d.%d",
+			 d->capability_major, d->capability_minor);
 	snprintf(finding.subject, sizeof(finding.subject), "device %s", d->id);
-	snprintf(finding.text, sizeof(finding.text), "%s%s%s, backend %s (%s)", d->name, memory, capability,
-		 d->backend, d->module);
+	snprintf(finding.text, sizeof(finding.text), "%s%s%s, backend %s (%s)", d->name, memory,
+		 capability, d->backend, d->module);
 	add_finding(answer, &finding);
 	device_findings(d, add_finding, answer);
 }
@@ -101,13 +102,16 @@ static void print_for_people(const struct answer *answer, const struct probe *pr
 	for (size_t i = 0; i < answer->count; i++) {
 		const struct answer_line *line = &answer->lines[i];
 
-		table_row(&table, (const char *[]){ line->check->mark, line->check->word, line->finding.subject,
-						    line->finding.text }, 4);
+		table_row(&table,
+			  (const char *[]){ line->check->mark, line->check->word,
+					    line->finding.subject, line->finding.text },
+			  4);
 	}
 	table_print(&table, stdout);
 	table_release(&table);
 	if (gpus)
-		printf("\n%zu GPU%s can be measured: gpuproof run quick\n", gpus, gpus == 1 ? "" : "s");
+		printf("\n%zu GPU%s can be measured: gpuproof run quick\n", gpus,
+		       gpus == 1 ? "" : "s");
 	else if (probe->device_count)
 		puts("\nNo GPU can be measured here, the CPU can: gpuproof run quick");
 	else
@@ -173,7 +177,8 @@ struct doctor_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "json", FLAG_AT(doctor_arguments, json),
+	{ .name = "json",
+	  FLAG_AT(doctor_arguments, json),
 	  .help = "the findings as JSON on standard output" },
 	{ 0 },
 };

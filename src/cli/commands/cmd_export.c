@@ -24,13 +24,20 @@ struct export_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "output", .letter = 'o', TEXT_AT(export_arguments, output),
-	  .value = "FILE", .help = "instead of standard output; written as a whole" },
+	{ .name = "output",
+	  .letter = 'o',
+	  TEXT_AT(export_arguments, output),
+	  .value = "FILE",
+	  .help = "instead of standard output; written as a whole" },
 	LIMITS_OPTION(export_arguments, limits),
-	{ .name = "baseline", .type = OPTION_CALL, OPTION_AT(export_arguments, baseline),
-	  .take = result_list_take, .value = "RESULT",
+	{ .name = "baseline",
+	  .type = OPTION_CALL,
+	  OPTION_AT(export_arguments, baseline),
+	  .take = result_list_take,
+	  .value = "RESULT",
 	  .help = "what `* baseline` refers to; repeatable" },
-	{ .name = "strict", FLAG_AT(export_arguments, strict),
+	{ .name = "strict",
+	  FLAG_AT(export_arguments, strict),
 	  .help = "warnings and allowed skips are not accepted" },
 	ANONYMISE_OPTIONS(export_arguments),
 	{ 0 },
@@ -91,7 +98,10 @@ static int parse_arguments(struct export_arguments *a, int argc, char **argv)
 	return code;
 }
 
-/* By limits that are asked for, or the config's own: an export must not judge by shipped ones what was not judged before. */
+/*
+ * By limits that are asked for, or the config's own: an export must not judge by shipped ones what
+ * was not judged before.
+ */
 static enum status judge_anew(const struct export_arguments *a, struct result *result)
 {
 	struct verdicts verdicts = { .strict = a->strict };
@@ -184,17 +194,18 @@ static int export_run(int argc, char **argv)
 const struct command command_export = {
 	.name = "export",
 	.summary = "write a result in other programs' formats: JUnit, CSV, Prometheus, ...",
-	.forms = { "export FORMAT RESULT [OPTIONS]   RESULT: a result.json, or the directory of a run" },
+	.forms = { "export FORMAT RESULT [OPTIONS]   RESULT: a result.json, or the directory of a "
+		   "run" },
 	.about =
 #define EXPORT(symbol, name, help) "  " name "\n        " help "\n"
 #include "export/formats.def"
 #undef EXPORT
-		 "\n"
-		 "The verdict in it is the one that a run with --check, or check -o, left in the result; "
-		 "with --limits,\n"
-		 "and by limits of the run's own config where there is none, it is judged anew. The exit "
-		 "code does not\n"
-		 "tell it: use `check`.",
+		"\n"
+		"The verdict in it is the one that a run with --check, or check -o, left in the "
+		"result; with --limits,\n"
+		"and by limits of the run's own config where there is none, it is judged anew. The "
+		"exit code does not\n"
+		"tell it: use `check`.",
 	.options = rows,
 	.words = words_export_formats,
 	.run = export_run,

@@ -26,11 +26,11 @@ struct history_arguments {
 	struct report_options page;
 	int fail_on, layout; /* enum fail_on; enum layout */
 	bool acknowledge;
-	int64_t before, keep;  /* -1: not given */
+	int64_t before, keep; /* -1: not given */
 	int64_t nights;
 	bool spool;
 	struct result_paths paths; /* of the results to add */
-	const char **operands; /* after the action */
+	const char **operands;     /* after the action */
 	int count;
 };
 
@@ -42,7 +42,10 @@ static int finish(const struct error *err)
 	return err->status == STATUS_OK ? EXIT_ACCEPTED : command_fail(err);
 }
 
-/* Nights of many results are added a few hundred at a time: writers wait for each other while a transaction is open. */
+/*
+ * Nights of many results are added a few hundred at a time: writers wait for each other while a
+ * transaction is open.
+ */
 #define NIGHTS_AT_ONCE 256
 #define MOST_TOLD 40 /* results by name; of more only how many */
 
@@ -58,20 +61,22 @@ struct batch {
 	size_t count;
 };
 
-static void tell(const struct history_arguments *a, const char *path, const struct history_tally *before,
-		 const struct history_tally *after)
+static void tell(const struct history_arguments *a, const char *path,
+		 const struct history_tally *before, const struct history_tally *after)
 {
 	if (a->paths.count > MOST_TOLD || after->refused > before->refused)
 		return;
-	fprintf(stderr, "gpuproof: %s is %s%s%s%s\n", path, after->present > before->present ? "in " : "now in ",
-		a->db, a->spool ? ".spool" : "",
+	fprintf(stderr, "gpuproof: %s is %s%s%s%s\n", path,
+		after->present > before->present ? "in " : "now in ", a->db,
+		a->spool ? ".spool" : "",
 		after->present > before->present     ? " already"
 		: after->replaced > before->replaced ? ", in place of an earlier version of its run"
 						     : "");
 }
 
-static enum status add_night(struct history_arguments *a, struct store *store, const struct store_night *night,
-			     const char *path, struct history_tally *tally, struct error *err)
+static enum status add_night(struct history_arguments *a, struct store *store,
+			     const struct store_night *night, const char *path,
+			     struct history_tally *tally, struct error *err)
 {
 	const struct history_tally before = *tally;
 
@@ -126,11 +131,14 @@ static enum status add_path(struct history_arguments *a, struct store *store, co
 	return err->status;
 }
 
-static int tell_tally(const struct history_arguments *a, const struct history_tally *t, bool several)
+static int tell_tally(const struct history_arguments *a, const struct history_tally *t,
+		      bool several)
 {
 	if (several)
-		fprintf(stderr, "gpuproof: %s%s: %zu added, %zu replaced, %zu there already, %zu refused\n", a->db,
-			a->spool ? ".spool" : "", t->added, t->replaced, t->present, t->refused);
+		fprintf(stderr,
+			"gpuproof: %s%s: %zu added, %zu replaced, %zu there already, %zu refused\n",
+			a->db, a->spool ? ".spool" : "", t->added, t->replaced, t->present,
+			t->refused);
 	return t->refused ? EXIT_USAGE : EXIT_ACCEPTED;
 }
 
@@ -153,7 +161,8 @@ static int add(struct history_arguments *a)
 	flush(a, store, batch, &tally, &err);
 	store_close(store);
 	free(batch);
-	return err.status == STATUS_OK ? tell_tally(a, &tally, a->paths.count > 1) : command_fail(&err);
+	return err.status == STATUS_OK ? tell_tally(a, &tally, a->paths.count > 1)
+				       : command_fail(&err);
 }
 
 static int export_nights(struct history_arguments *a)
@@ -176,8 +185,8 @@ static int export_nights(struct history_arguments *a)
 	return finish(&err);
 }
 
-static enum status take_one(struct store *store, const char *path, bool merge, struct history_tally *tally,
-			    struct error *err)
+static enum status take_one(struct store *store, const char *path, bool merge,
+			    struct history_tally *tally, struct error *err)
 {
 	struct store *from;
 
@@ -197,7 +206,8 @@ static int take(struct history_arguments *a, bool merge)
 	struct store *store = NULL;
 
 	if (!a->count)
-		return command_usage(&command_history, merge ? "merge HISTORY..." : "import FILE...");
+		return command_usage(&command_history,
+				     merge ? "merge HISTORY..." : "import FILE...");
 	for (int i = 0; i < a->count && err.status == STATUS_OK; i++)
 		file_refuse_input(a->db, a->operands[i], &err);
 	if (err.status == STATUS_OK)
@@ -225,9 +235,10 @@ static void refuse_no_match(const struct history_filter *f, size_t series, struc
 		return;
 	error_set(err, STATUS_USAGE,
 		  "no series is what --case, --metric or --series say%s; gpuproof history trend "
-		  "--all "
-		  "lists them",
-		  f->all_metrics || f->metric || f->series ? "" : " (--all-metrics: not only each suite's main figure)");
+		  "--all lists them",
+		  f->all_metrics || f->metric || f->series
+			  ? ""
+			  : " (--all-metrics: not only each suite's main figure)");
 }
 
 static int show(struct history_arguments *a)
@@ -342,36 +353,62 @@ static enum status take_day(void *day, const char *name, const char *value, stru
 {
 	if (history_day(value, day))
 		return STATUS_OK;
-	return error_set(err, STATUS_USAGE, "--%s: '%.40s' is no date like 2026-11-20", name, value);
+	return error_set(err, STATUS_USAGE, "--%s: '%.40s' is no date like 2026-11-20", name,
+			 value);
 }
 
 static const struct option_row rows[] = {
 	HISTORY_OPTION(history_arguments),
-	{ .name = "case", TEXT_AT(history_arguments, trend.filter.case_id),
-	  .value = "TEXT", .help = "series whose case holds the text" },
-	{ .name = "metric", TEXT_AT(history_arguments, trend.filter.metric),
-	  .value = "TEXT", .help = "series whose metric holds the text" },
-	{ .name = "series", COUNT_AT(history_arguments, trend.filter.series), .value = "N",
+	{ .name = "case",
+	  TEXT_AT(history_arguments, trend.filter.case_id),
+	  .value = "TEXT",
+	  .help = "series whose case holds the text" },
+	{ .name = "metric",
+	  TEXT_AT(history_arguments, trend.filter.metric),
+	  .value = "TEXT",
+	  .help = "series whose metric holds the text" },
+	{ .name = "series",
+	  COUNT_AT(history_arguments, trend.filter.series),
+	  .value = "N",
 	  .help = "one, by the number that trend shows; for annotate: only about this one" },
-	{ .name = "nights", COUNT_AT(history_arguments, nights), .value = "N",
+	{ .name = "nights",
+	  COUNT_AT(history_arguments, nights),
+	  .value = "N",
 	  .help = "look at the last N nights only" },
-	{ .name = "all-metrics", FLAG_AT(history_arguments, trend.filter.all_metrics),
+	{ .name = "all-metrics",
+	  FLAG_AT(history_arguments, trend.filter.all_metrics),
 	  .help = "not only each suite's main figure" },
-	{ .name = "all", .letter = 'a', FLAG_AT(history_arguments, trend.all),
+	{ .name = "all",
+	  .letter = 'a',
+	  FLAG_AT(history_arguments, trend.all),
 	  .help = "also series that did not change" },
-	{ .name = "fail-on", CHOICE_AT(history_arguments, fail_on), .choices = fail_on,
+	{ .name = "fail-on",
+	  CHOICE_AT(history_arguments, fail_on),
+	  .choices = fail_on,
 	  .help = "change: exit code 1 when there is a new change for the worse; warning: for a "
 		  "WARNING, too" },
-	{ .name = "acknowledge", FLAG_AT(history_arguments, acknowledge),
+	{ .name = "acknowledge",
+	  FLAG_AT(history_arguments, acknowledge),
 	  .help = "the note explains a change up to five days away: it is no longer new" },
-	{ .name = "spool", FLAG_AT(history_arguments, spool),
-	  .help = "add: leave the nights in FILE.spool, one file each, without a lock; the next reader takes them in" },
-	{ .name = "before", .type = OPTION_CALL, OPTION_AT(history_arguments, before),
-	  .take = take_day, .value = "DATE", .help = "prune: the nights before this day" },
-	{ .name = "keep", COUNT_AT(history_arguments, keep), .value = "DAYS",
+	{ .name = "spool",
+	  FLAG_AT(history_arguments, spool),
+	  .help = "add: leave the nights in FILE.spool, one file each, without a lock; the next "
+		  "reader takes them in" },
+	{ .name = "before",
+	  .type = OPTION_CALL,
+	  OPTION_AT(history_arguments, before),
+	  .take = take_day,
+	  .value = "DATE",
+	  .help = "prune: the nights before this day" },
+	{ .name = "keep",
+	  COUNT_AT(history_arguments, keep),
+	  .value = "DAYS",
 	  .help = "prune: all nights but those of the last DAYS days" },
 	{ .name = "json", FLAG_AT(history_arguments, trend.json), .help = "the trend as JSON" },
-	{ .name = "output", .letter = 'o', TEXT_AT(history_arguments, page.output), .value = "FILE",
+	{ .name = "output",
+	  .letter = 'o',
+	  TEXT_AT(history_arguments, page.output),
+	  .value = "FILE",
 	  .help = "report: the page (default: trend.html); export: the file; -: standard output" },
 	PAGE_OPTIONS(history_arguments, page),
 	{ 0 },
@@ -381,10 +418,14 @@ static const struct {
 	const char *name;
 	int (*run)(struct history_arguments *a);
 	bool takes_operands;
-} actions[] = { { "add", add, true },      { "show", show, false },
-		{ "trend", trend, false },  { "report", page, false },
-		{ "annotate", annotate, true }, { "prune", prune, false },
-		{ "export", export_nights, false }, { "import", import_nights, true },
+} actions[] = { { "add", add, true },
+		{ "show", show, false },
+		{ "trend", trend, false },
+		{ "report", page, false },
+		{ "annotate", annotate, true },
+		{ "prune", prune, false },
+		{ "export", export_nights, false },
+		{ "import", import_nights, true },
 		{ "merge", merge, true } };
 
 static int act(const struct options *o, struct history_arguments *a)
@@ -402,7 +443,8 @@ static int act(const struct options *o, struct history_arguments *a)
 					     a->operands[0], actions[i].name);
 		return actions[i].run(a);
 	}
-	return command_usage(&command_history, "add, show, trend, report, annotate, prune, export, import or merge?");
+	return command_usage(&command_history,
+			     "add, show, trend, report, annotate, prune, export, import or merge?");
 }
 
 static void words(struct text *out)
@@ -427,19 +469,20 @@ static int history_run(int argc, char **argv)
 const struct command command_history = {
 	.name = "history",
 	.summary = "keep every night's figures and see what changed",
-	.forms = { "history add RESULT...      or folders of results; adding the same run twice has no effect; a "
-		   "resumed one replaces its first part",
+	.forms = { "history add RESULT...      or folders of results; adding the same run twice "
+		   "has no effect; a resumed one replaces its first part",
 		   "history trend              what changed, is new, was missed",
 		   "history report [-o FILE]   the same as an HTML page",
-		   "history show               the nights; with --case, --metric or --series the values",
+		   "history show               the nights; with --case, --metric or --series the "
+		   "values",
 		   "history annotate DATE TEXT [--acknowledge]",
 		   "history prune --before DATE | --keep DAYS",
 		   "history export [-o FILE]   all nights and notes as lines of JSON",
 		   "history import FILE...     adds the nights of exports",
 		   "history merge HISTORY...   adds the nights of other histories" },
-	.about = "A series is a metric of a case on a device; it starts anew when hardware, driver "
-		"or config "
-		"change.\n"
+	.about =
+		"A series is a metric of a case on a device; it starts anew when hardware, driver "
+		"or config change.\n"
 		"A change is confirmed after about five nights (1 % or more, odds over 164 to 1 "
 		"that\n"
 		"it is one, also where nights resemble the ones before; more for over 25 series);\n"

@@ -20,11 +20,18 @@ struct import_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "output", .letter = 'o', TEXT_AT(import_arguments, output),
-	  .value = "RESULT", .help = "the result document (default: result.json)" },
-	{ .name = "device", TEXT_AT(import_arguments, options.device), .value = "NAME",
+	{ .name = "output",
+	  .letter = 'o',
+	  TEXT_AT(import_arguments, output),
+	  .value = "RESULT",
+	  .help = "the result document (default: result.json)" },
+	{ .name = "device",
+	  TEXT_AT(import_arguments, options.device),
+	  .value = "NAME",
 	  .help = "the GPU, as its driver names it, where the file does not say it" },
-	{ .name = "collective", TEXT_AT(import_arguments, options.collective), .value = "NAME",
+	{ .name = "collective",
+	  TEXT_AT(import_arguments, options.collective),
+	  .value = "NAME",
 	  .help = "what nccl-tests measured (all_reduce), where the file does not say it" },
 	{ .name = "list-formats", FLAG_AT(import_arguments, list), .help = "what FORMAT may be" },
 	{ 0 },

@@ -1,6 +1,6 @@
 /*
- * Lists devices, suites, metrics, configs, GPU models. Adding a kind of thing to list: one row in `kinds` and its function, which prints a
- * table for people or, with --json, an array for scripts.
+ * Lists devices, suites, metrics, configs, GPU models. Adding a kind of thing to list: one row in
+ * `kinds` and its function, which prints a table for people or, with --json, an array for scripts.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@
 #include "result/json/json_writer.h"
 #include "run/conductor.h"
 
-#define ROW(table, ...)                                                                            \
-	table_row(table, (const char *[]){ __VA_ARGS__ },                                          \
+#define ROW(table, ...)                                   \
+	table_row(table, (const char *[]){ __VA_ARGS__ }, \
 		  ARRAY_SIZE(((const char *[]){ __VA_ARGS__ })))
 
 extern const struct command command_list;
@@ -70,7 +70,8 @@ static void devices_table(const struct probe *probe)
 	table_print(&table, stdout);
 	/* `run quick` names host:1 as well. */
 	if (host)
-		puts("The CPU is one device here; a config may split it into several ([run] host_devices).");
+		puts("The CPU is one device here; a config may split it into several ([run] "
+		     "host_devices).");
 	table_release(&table);
 }
 
@@ -252,7 +253,8 @@ struct list_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "json", FLAG_AT(list_arguments, json),
+	{ .name = "json",
+	  FLAG_AT(list_arguments, json),
 	  .help = "the list as JSON on standard output" },
 	{ 0 },
 };

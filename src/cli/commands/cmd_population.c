@@ -25,7 +25,10 @@ struct population_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "output", .letter = 'o', TEXT_AT(population_arguments, output), .value = "FILE",
+	{ .name = "output",
+	  .letter = 'o',
+	  TEXT_AT(population_arguments, output),
+	  .value = "FILE",
 	  .help = "your file; without it GPUPROOF_POPULATION, else gpuproof-population.ini" },
 	{ 0 },
 };
@@ -93,8 +96,7 @@ static int add(const struct population_arguments *a)
 	    write_file(&p, path, &err) == STATUS_OK)
 		fprintf(stderr,
 			"gpuproof: %zu card%s added, %zu measured again: %zu values, and %zu left "
-			"out "
-			"that do not repeat or were not verified; %s has %zu card%s\n",
+			"out that do not repeat or were not verified; %s has %zu card%s\n",
 			added.cards, added.cards == 1 ? "" : "s", added.again, added.values,
 			added.unsteady, path, p.card_count, p.card_count == 1 ? "" : "s");
 	population_release(&p);
@@ -217,14 +219,13 @@ static int population_run(int argc, char **argv)
 const struct command command_population = {
 	.name = "population",
 	.summary = "good cards of a model, to compare whole nodes with",
-	.forms = { "population add RESULT... [-o FILE]    the cards of results that you hold for good",
+	.forms = { "population add RESULT... [-o FILE]    the cards of results that you hold for "
+		   "good",
 		   "population show [FILE]           what is known of which model" },
 	.about = "A card counts once, by its UUID: measured again, its newest values count. "
-		 "Results of "
-		 "one config on one\nmachine that are given together are launches. What a limit of "
-		 "the model rejects "
-		 "is refused. `population = 3 %`\nin a [limit] compares with the shipped cards and "
-		 "yours: gpuproof help good-cards",
+		 "Results of one config on one\nmachine that are given together are launches. What "
+		 "a limit of the model rejects is refused. `population = 3 %`\nin a [limit] "
+		 "compares with the shipped cards and yours: gpuproof help good-cards",
 	.options = rows,
 	.words = words,
 	.run = population_run,

@@ -23,32 +23,49 @@ struct report_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "output", .letter = 'o', TEXT_AT(report_arguments, options.output), .value = "FILE",
+	{ .name = "output",
+	  .letter = 'o',
+	  TEXT_AT(report_arguments, options.output),
+	  .value = "FILE",
 	  .help = "the page (default: report.html); -: standard output" },
-	{ .name = "reference", TEXT_AT(report_arguments, options.reference), .value = "GPU,...", .fallback = "all",
-	  .help = "adds published figures and data sheets of these GPUs (gpuproof list gpus), or all" },
-	{ .name = "baseline", TEXT_AT(report_arguments, options.baseline), .value = "GPU",
+	{ .name = "reference",
+	  TEXT_AT(report_arguments, options.reference),
+	  .value = "GPU,...",
+	  .fallback = "all",
+	  .help = "adds published figures and data sheets of these GPUs (gpuproof list gpus), or "
+		  "all" },
+	{ .name = "baseline",
+	  TEXT_AT(report_arguments, options.baseline),
+	  .value = "GPU",
 	  .help = "the one that ratios are to (default: the oldest)" },
-	{ .name = "memory-limits", TEXT_AT(report_arguments, options.memory_limits), .value = "LIMIT,...",
+	{ .name = "memory-limits",
+	  TEXT_AT(report_arguments, options.memory_limits),
+	  .value = "LIMIT,...",
 	  .words = words_gpus,
 	  .help = "names the fastest split of each model for devices of so much memory: sizes "
 		  "(8GiB), or GPUs (gpuproof list gpus)" },
-	{ .name = "claims", TEXT_AT(report_arguments, options.claims), .value = "FILE", .fallback = "",
+	{ .name = "claims",
+	  TEXT_AT(report_arguments, options.claims),
+	  .value = "FILE",
+	  .fallback = "",
 	  .help = "holds what guides claim about memory and several GPUs, or the claims of a FILE "
-		  "(gpuproof help claims), against the RESULTs; some claims need several: other GPU "
-		  "models, versions or machines" },
+		  "(gpuproof help claims), against the RESULTs; some claims need several: other "
+		  "GPU models, versions or machines" },
 	PAGE_OPTIONS(report_arguments, options),
-	{ .name = "dump-templates", TEXT_AT(report_arguments, dump), .value = "DIR",
+	{ .name = "dump-templates",
+	  TEXT_AT(report_arguments, dump),
+	  .value = "DIR",
 	  .help = "write the built-in ones into DIR, to be edited" },
-	{ .name = "force", FLAG_AT(report_arguments, force),
+	{ .name = "force",
+	  FLAG_AT(report_arguments, force),
 	  .help = "also over those in DIR that were edited" },
 	ANONYMISE_OPTIONS(report_arguments),
 	{ 0 },
 };
 
 /* The page must not be written over what it is made of. */
-static enum status refuse_inputs(const struct report_arguments *a, const struct result_list *results,
-				 struct error *err)
+static enum status refuse_inputs(const struct report_arguments *a,
+				 const struct result_list *results, struct error *err)
 {
 	if (file_refuse_input(a->options.output, a->anonymise.key_file, err) != STATUS_OK ||
 	    file_refuse_input(a->options.output, a->options.claims, err) != STATUS_OK ||
@@ -84,7 +101,8 @@ static int act(const struct options *o, struct report_arguments *a)
 	struct error err = ERROR_NONE;
 
 	if (a->force && !a->dump)
-		return command_usage(&command_report, "what is --force for? It goes with --dump-templates");
+		return command_usage(&command_report,
+				     "what is --force for? It goes with --dump-templates");
 	if (a->dump && report_dump_templates(a->dump, a->force, &err) != STATUS_OK)
 		return command_fail(&err);
 	if (a->dump)
@@ -111,7 +129,8 @@ static int report_run(int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "publish results as one HTML page",
-	.forms = { "report RESULT... [OPTIONS]       RESULT: a result.json, or the directory of a run",
+	.forms = { "report RESULT... [OPTIONS]       RESULT: a result.json, or the directory of a "
+		   "run",
 		   "report --dump-templates DIR [--force]" },
 	.about = "One RESULT gives a page about that run, several a comparison with the first as "
 		 "the baseline.",

@@ -57,44 +57,70 @@ static enum status take_run_key(void *arguments, const char *name, const char *v
 #define RUN_KEY(key) .name = key, .type = OPTION_CALL, .take = take_run_key
 
 static const struct option_row rows[] = {
-	{ .name = "output", .letter = 'o', TEXT_AT(run_arguments, output),
-	  .value = "DIR", .help = "where the results go (else gpuproof-results/...)" },
-	{ .name = "resume", TEXT_AT(run_arguments, resume), .value = "DIR",
+	{ .name = "output",
+	  .letter = 'o',
+	  TEXT_AT(run_arguments, output),
+	  .value = "DIR",
+	  .help = "where the results go (else gpuproof-results/...)" },
+	{ .name = "resume",
+	  TEXT_AT(run_arguments, resume),
+	  .value = "DIR",
 	  .help = "continue the run in DIR, which was interrupted" },
-	{ .name = "dry-run", FLAG_AT(run_arguments, dry_run),
+	{ .name = "dry-run",
+	  FLAG_AT(run_arguments, dry_run),
 	  .help = "print the cases, their memory and time; run nothing" },
 	{ RUN_KEY("backend"), .value = "NAME", .words = words_backends,
 	  .help = "as [run] backend: auto, cuda, host, cuda13, cuda11" },
 	{ RUN_KEY("devices"), .value = "LIST",
 	  .help = "as [run] devices: all, or 0,1 or cuda:0,cuda:1" },
-	{ .name = "set", .type = OPTION_CALL, .take = take_override, .value = "SECTION.KEY=VALUE",
-	  .help = "overrides the config; repeatable: run.seed=2, transfer.sizes=4KiB, "
-		  "'suite transfer cpu.sizes=4KiB' for the one labelled cpu" },
+	{ .name = "set",
+	  .type = OPTION_CALL,
+	  .take = take_override,
+	  .value = "SECTION.KEY=VALUE",
+	  .help = "overrides the config; repeatable: run.seed=2, transfer.sizes=4KiB, 'suite "
+		  "transfer cpu.sizes=4KiB' for the one labelled cpu" },
 	{ RUN_KEY("launches"), .value = "N",
 	  .help = "as [run] launches: everything N times, by new processes" },
-	{ .name = "check", FLAG_AT(run_arguments, request.check.wanted),
+	{ .name = "check",
+	  FLAG_AT(run_arguments, request.check.wanted),
 	  .help = "judge afterwards, by the config's limits or the GPU model's; what fails or is "
 		  "inconclusive is measured again" },
-	{ .name = "limits", TEXT_AT(run_arguments, request.check.limits_source),
-	  .value = "FILE", .words = words_limits, .or_file = true,
+	{ .name = "limits",
+	  TEXT_AT(run_arguments, request.check.limits_source),
+	  .value = "FILE",
+	  .words = words_limits,
+	  .or_file = true,
 	  .help = "with --check, as in gpuproof check" },
-	{ .name = "baseline", .type = OPTION_CALL, OPTION_AT(run_arguments, request.check.baseline),
-	  .take = result_list_take, .value = "RESULT", .help = "with --check, as in gpuproof check" },
-	{ .name = "strict", FLAG_AT(run_arguments, request.check.strict),
+	{ .name = "baseline",
+	  .type = OPTION_CALL,
+	  OPTION_AT(run_arguments, request.check.baseline),
+	  .take = result_list_take,
+	  .value = "RESULT",
 	  .help = "with --check, as in gpuproof check" },
-	{ .name = "against", TEXT_AT(run_arguments, request.against), .value = "OTHER",
+	{ .name = "strict",
+	  FLAG_AT(run_arguments, request.check.strict),
+	  .help = "with --check, as in gpuproof check" },
+	{ .name = "against",
+	  TEXT_AT(run_arguments, request.against),
+	  .value = "OTHER",
 	  .help = "a config, or the path of another gpuproof: both in turns into DIR/a and DIR/b, "
 		  "compared" },
 	{ RUN_KEY("seed"), .value = "N", .help = "as [run] seed" },
 	{ RUN_KEY("label"), .value = "TEXT", .help = "as [run] label" },
-	{ .name = "quiet", FLAG_AT(run_arguments, request.quiet), .letter = 'q',
+	{ .name = "quiet",
+	  FLAG_AT(run_arguments, request.quiet),
+	  .letter = 'q',
 	  .help = "errors and the report's path only" },
-	{ .name = "no-report", FLAG_AT(run_arguments, request.no_report),
+	{ .name = "no-report",
+	  FLAG_AT(run_arguments, request.no_report),
 	  .help = "result.json only" },
 	{ 0 },
 };
 
-/* Without slashes at its end. An empty one, of a variable that is not set, would be the root of all files. */
+/*
+ * Without slashes at its end. An empty one, of a variable that is not set, would be the root of all
+ * files.
+ */
 static int take_directory(struct run_arguments *a)
 {
 	const char *given = a->resume ? a->resume : a->output;
@@ -124,14 +150,15 @@ static int refuse_arguments(const struct run_arguments *a, const struct options 
 		return command_usage(&command_run, "one CONFIG at a time, not '%s' as well",
 				     o->operands[1]);
 	if (r->resume && (r->source || r->override_count || a->output || a->dry_run))
-		return command_usage(&command_run,
-				     "--resume continues with the config and the directory of the run");
+		return command_usage(&command_run, "--resume continues with the config and the "
+						   "directory of the run");
 	if (!r->check.wanted &&
 	    (r->check.strict || r->check.limits_source || r->check.baseline.count))
-		return command_usage(&command_run, "--limits, --baseline and --strict go with --check");
-	if (r->against && (r->check.wanted || r->resume))
 		return command_usage(&command_run,
-				     "--against compares: neither --check nor --resume goes with it");
+				     "--limits, --baseline and --strict go with --check");
+	if (r->against && (r->check.wanted || r->resume))
+		return command_usage(&command_run, "--against compares: neither --check nor "
+						   "--resume goes with it");
 	if (!r->resume && !r->source)
 		return command_usage(&command_run,
 				     "which CONFIG? A file, or the name of an embedded one: quick");
@@ -249,15 +276,13 @@ const struct command command_run = {
 	.forms = { "run CONFIG [OPTIONS]       CONFIG: a file, or an embedded config such as quick",
 		   "run --resume DIR [--check ...]   continue a run that was interrupted" },
 	.options = rows,
-	.notes =
-		"The report's path is the last line on standard output, all else than results and "
-		"verdicts goes\n"
-		"to standard error. Ctrl-C ends the run after the sample in flight, and writes the "
-		"report; a\n"
-		"second one ends it at once. Exit code: 0 done, 4 incomplete, 5 a wrong result; "
-		"with "
-		"--check the\n"
-		"verdict's. More: gpuproof help results, gpuproof help exit-codes",
+	.notes = "The report's path is the last line on standard output, all else than results and "
+		 "verdicts goes\n"
+		 "to standard error. Ctrl-C ends the run after the sample in flight, and writes "
+		 "the report; a\n"
+		 "second one ends it at once. Exit code: 0 done, 4 incomplete, 5 a wrong result; "
+		 "with --check the\n"
+		 "verdict's. More: gpuproof help results, gpuproof help exit-codes",
 	.words = words_configs,
 	.run = run_run,
 };

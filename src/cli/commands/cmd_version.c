@@ -15,7 +15,8 @@ struct version_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "json", FLAG_AT(version_arguments, json),
+	{ .name = "json",
+	  FLAG_AT(version_arguments, json),
 	  .help = "version, compiler, oldest glibc, installed backends and file formats as JSON" },
 	{ 0 },
 };

@@ -14,17 +14,20 @@ struct anonymise_option {
 	struct anonymiser *anonymiser; /* NULL: not wanted, nothing below does anything */
 };
 
-/* Rows for the table of a command whose arguments are struct ARGUMENTS, with `struct anonymise_option anonymise` in it. */
-#define ANONYMISE_OPTIONS(ARGUMENTS)                                                               \
-	{ .name = "anonymise",                                                                     \
-	  FLAG_AT(ARGUMENTS, anonymise.wanted),                                                    \
-	  .help = "hosts, UUIDs, serials, PCI addresses, labels, titles, and the names of own "    \
-		  "configs and limits become words like host-1f6c0b22d9e4; messages that quote "   \
-		  "another program or hold a path, an address or a user are left out" },           \
-	{                                                                                          \
-		.name = "anonymise-key", TEXT_AT(ARGUMENTS, anonymise.key_file), .value = "FILE",  \
-		.help = "the same words every time, for those who hold the file (16 bytes or "     \
-			"more); without it the key is random and thrown away"                      \
+/*
+ * Rows for the table of a command whose arguments are struct ARGUMENTS, with `struct
+ * anonymise_option anonymise` in it.
+ */
+#define ANONYMISE_OPTIONS(ARGUMENTS)                                                              \
+	{ .name = "anonymise",                                                                    \
+	  FLAG_AT(ARGUMENTS, anonymise.wanted),                                                   \
+	  .help = "hosts, UUIDs, serials, PCI addresses, labels, titles, and the names of own "   \
+		  "configs and limits become words like host-1f6c0b22d9e4; messages that quote "  \
+		  "another program or hold a path, an address or a user are left out" },          \
+	{                                                                                         \
+		.name = "anonymise-key", TEXT_AT(ARGUMENTS, anonymise.key_file), .value = "FILE", \
+		.help = "the same words every time, for those who hold the file (16 bytes or "    \
+			"more); without it the key is random and thrown away"                     \
 	}
 
 /* Makes the anonymiser and rewrites the results, with their judgements. */

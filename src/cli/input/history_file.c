@@ -24,13 +24,15 @@ static enum status take_spool(struct store *store, const char *path, struct erro
 {
 	struct history_tally tally = { .complain = complain };
 
-	if (spool_take(store, path, &tally, err) == STATUS_OK && tally.added + tally.replaced + tally.refused)
+	if (spool_take(store, path, &tally, err) == STATUS_OK &&
+	    tally.added + tally.replaced + tally.refused)
 		fprintf(stderr, "gpuproof: %s.spool: %zu taken in, %zu refused\n", path,
 			tally.added + tally.replaced, tally.refused);
 	return err->status;
 }
 
-enum status history_file_open(struct store **out, const char *path, enum store_mode mode, struct error *err)
+enum status history_file_open(struct store **out, const char *path, enum store_mode mode,
+			      struct error *err)
 {
 	bool waits = spool_waits(path), there = access(path, F_OK) == 0;
 
@@ -38,7 +40,8 @@ enum status history_file_open(struct store **out, const char *path, enum store_m
 	if (waits && (!there || access(path, W_OK) == 0))
 		mode = there ? STORE_WRITE : STORE_CREATE;
 	else if (waits)
-		fprintf(stderr, "gpuproof: %s.spool: nights wait that this user cannot take in\n", path);
+		fprintf(stderr, "gpuproof: %s.spool: nights wait that this user cannot take in\n",
+			path);
 	if (store_open(out, path, mode, err) != STATUS_OK)
 		return err->status;
 	if (waits && mode != STORE_READ && take_spool(*out, path, err) != STATUS_OK) {

@@ -1,24 +1,30 @@
-/* Path of the history, for the commands that use it: --db, else GPUPROOF_DB, else gpuproof-history.db here. */
+/*
+ * Path of the history, for the commands that use it: --db, else GPUPROOF_DB, else
+ * gpuproof-history.db here.
+ */
 #ifndef GPUPROOF_CLI_INPUT_HISTORY_FILE_H
 #define GPUPROOF_CLI_INPUT_HISTORY_FILE_H
 
 #include "cli/options.h"
 #include "history/store.h"
 
-/* The row of --db for the table of a command whose arguments are struct ARGUMENTS, with `const char *db` in it. */
-#define HISTORY_OPTION(ARGUMENTS)                                                                  \
-	{                                                                                          \
-		.name = "db", .letter = 'd', TEXT_AT(ARGUMENTS, db),                               \
-		.value = "FILE",                                                                   \
-		.help = "the history; without it GPUPROOF_DB, else gpuproof-history.db"            \
+/*
+ * The row of --db for the table of a command whose arguments are struct ARGUMENTS, with `const char
+ * *db` in it.
+ */
+#define HISTORY_OPTION(ARGUMENTS)                                                       \
+	{                                                                               \
+		.name = "db", .letter = 'd', TEXT_AT(ARGUMENTS, db), .value = "FILE",   \
+		.help = "the history; without it GPUPROOF_DB, else gpuproof-history.db" \
 	}
 
 const char *history_file(const char *option); /* NULL: the option was not given */
 
 /*
- * Opens a history, and takes in the nights of its spool where it may be written; standard error says how many, and which were
- * refused.
+ * Opens a history, and takes in the nights of its spool where it may be written; standard error
+ * says how many, and which were refused.
  */
-enum status history_file_open(struct store **out, const char *path, enum store_mode mode, struct error *err);
+enum status history_file_open(struct store **out, const char *path, enum store_mode mode,
+			      struct error *err);
 
 #endif

@@ -5,7 +5,11 @@
 #include "cli/options.h"
 
 enum layout { LAYOUT_DEFAULT, LAYOUT_SINGLE, LAYOUT_DIRECTORY };
-#define LAYOUT_WORDS (const char *const[]){ "single", "dir", NULL }
+#define LAYOUT_WORDS                  \
+	(const char *const[])         \
+	{                             \
+		"single", "dir", NULL \
+	}
 
 /* Rows for a command whose struct ARGUMENTS has the report_options PAGE and `int layout`. */
 #define PAGE_OPTIONS(ARGUMENTS, PAGE)                                                              \
@@ -13,11 +17,12 @@ enum layout { LAYOUT_DEFAULT, LAYOUT_SINGLE, LAYOUT_DIRECTORY };
 	  TEXT_AT(ARGUMENTS, PAGE.title),                                                          \
 	  .value = "TITLE",                                                                        \
 	  .help = "its title" },                                                                   \
-	{ .name = "layout",                                                                        \
-	  CHOICE_AT(ARGUMENTS, layout),                                                            \
-	  .choices = LAYOUT_WORDS,                                                                 \
-	  .help = "dir: also write report.css next to the page and link it, for servers that "      \
-		  "block inline style (Jenkins)" },                                                \
+		{ .name = "layout",                                                                \
+		  CHOICE_AT(ARGUMENTS, layout),                                                    \
+		  .choices = LAYOUT_WORDS,                                                         \
+		  .help = "dir: also write report.css next to the page and link it, for servers "  \
+			  "that "                                                                  \
+			  "block inline style (Jenkins)" },                                        \
 	{                                                                                          \
 		.name = "template-dir", TEXT_AT(ARGUMENTS, PAGE.template_dir), .value = "DIR",     \
 		.help = "Mustache templates and report.css that replace the built-in ones of the " \

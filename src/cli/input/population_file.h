@@ -6,8 +6,8 @@
 
 const char *population_file(const char *option); /* NULL: the option was not given */
 /*
- * The shipped population and the site's own. A file that is named must be there; the one here may be missing. Errors are
- * printed to stderr.
+ * The shipped population and the site's own. A file that is named must be there; the one here may
+ * be missing. Errors are printed to stderr.
  */
 enum status population_open(struct population *p, const char *option);
 

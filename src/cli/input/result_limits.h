@@ -7,24 +7,27 @@
 #include "judge/limits.h"
 #include "result/result.h"
 
-/* The row of --limits for the table of a command; MEMBER: a const char * of its struct ARGUMENTS. */
-#define LIMITS_OPTION(ARGUMENTS, MEMBER)                                                           \
-	{                                                                                          \
-		.name = "limits", .letter = 'l', TEXT_AT(ARGUMENTS, MEMBER),                       \
-		.value = "FILE", .words = words_limits, .or_file = true,                           \
-		.help = "an INI file with [limit NAME] sections, or shipped ones: h200, generic"   \
+/*
+ * The row of --limits for the table of a command; MEMBER: a const char * of its struct ARGUMENTS.
+ */
+#define LIMITS_OPTION(ARGUMENTS, MEMBER)                                                         \
+	{                                                                                        \
+		.name = "limits", .letter = 'l', TEXT_AT(ARGUMENTS, MEMBER), .value = "FILE",    \
+		.words = words_limits, .or_file = true,                                          \
+		.help = "an INI file with [limit NAME] sections, or shipped ones: h200, generic" \
 	}
 
 /*
- * Those of `named` (--limits), or when it is NULL the result's own, or the ones shipped for its model when `shipped` and it
- * has none; count 0: nothing is to be judged. Errors are printed to stderr, and STATUS_USAGE.
+ * Those of `named` (--limits), or when it is NULL the result's own, or the ones shipped for its
+ * model when `shipped` and it has none; count 0: nothing is to be judged. Errors are printed to
+ * stderr, and STATUS_USAGE.
  */
 enum status result_limits(const char *named, const struct result *result, bool shipped,
 			  struct limits *limits);
 
 /*
- * True if the judgement that the result holds is the answer: it has one, and no other limits or baselines are asked for.
- * `strict` makes it strict.
+ * True if the judgement that the result holds is the answer: it has one, and no other limits or
+ * baselines are asked for. `strict` makes it strict.
  */
 bool result_keeps_judgement(struct result *result, const char *limits, size_t baselines,
 			    bool strict);

@@ -150,7 +150,8 @@ static int is_visible(const struct dirent *entry)
 /* Links to folders may lead in circles. */
 #define DEEPEST_FOLDER 16
 
-static enum status search(struct result_paths *paths, const char *folder, int depth, struct error *err)
+static enum status search(struct result_paths *paths, const char *folder, int depth,
+			  struct error *err)
 {
 	struct dirent **entries = NULL;
 	int count = scandir(folder, &entries, is_visible, alphasort);
@@ -180,7 +181,9 @@ enum status result_paths_add(struct result_paths *paths, const char *path, struc
 	if (text_starts_with(path, BASELINE_PREFIX) || !is_folder(path) || is_run(path))
 		append_path(paths, path);
 	else if (search(paths, path, 0, err) == STATUS_OK && paths->count == before)
-		error_set(err, STATUS_USAGE, "%s: there is no result in this folder (a run's folder, or *.json)", path);
+		error_set(err, STATUS_USAGE,
+			  "%s: there is no result in this folder (a run's folder, or *.json)",
+			  path);
 	return err->status;
 }
 

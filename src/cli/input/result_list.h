@@ -11,16 +11,22 @@ struct result_list {
 	size_t count, capacity;
 };
 
-/* A result file, a directory that a run wrote (its result.json), or baseline:NAME, a set from the history. Appends. */
+/*
+ * A result file, a directory that a run wrote (its result.json), or baseline:NAME, a set from the
+ * history. Appends.
+ */
 enum status result_list_add(struct result_list *list, const char *path, struct error *err);
 /*
- * The same for launches of one measurement, which are pooled: a run that is in the list already is refused, for what counts
- * twice looks like two processes that agree to the last bit.
+ * The same for launches of one measurement, which are pooled: a run that is in the list already is
+ * refused, for what counts twice looks like two processes that agree to the last bit.
  */
 enum status result_list_add_launch(struct result_list *list, const char *path, struct error *err);
 /* The same as an option's `take` (cli/options.h). */
 enum status result_list_take(void *list, const char *name, const char *path, struct error *err);
-/* Refuses an output that is the file of one of them, or the history that it is from. NULL: there is no output. */
+/*
+ * Refuses an output that is the file of one of them, or the history that it is from. NULL: there is
+ * no output.
+ */
 enum status result_list_refuse_output(const struct result_list *list, const char *output,
 				      struct error *err);
 void result_list_release(struct result_list *list);
@@ -32,8 +38,8 @@ struct result_paths {
 };
 
 /*
- * Appends the path of a result; of a folder that no run wrote, those of the results in it and in its folders, by name: *.json
- * files and folders of runs. A folder without any is STATUS_USAGE.
+ * Appends the path of a result; of a folder that no run wrote, those of the results in it and in
+ * its folders, by name: *.json files and folders of runs. A folder without any is STATUS_USAGE.
  */
 enum status result_paths_add(struct result_paths *paths, const char *path, struct error *err);
 void result_paths_release(struct result_paths *paths);

@@ -248,8 +248,7 @@ static void print_needed(const struct comparison *c)
 	}
 	if (host)
 		printf("of the inconclusive: %zu are decided by the host, which differs more from "
-		       "visit "
-		       "to visit; run --against measures both in one visit\n",
+		       "visit to visit; run --against measures both in one visit\n",
 		       host);
 	if (hopeless)
 		printf("of the inconclusive: %zu have too few launches to tell%s\n", hopeless,

@@ -3,7 +3,10 @@
 
 #include "judge/compare/compare.h"
 
-/* Differences of the environment first, then the sentence, then the cases; with `all` also those that are the same. */
+/*
+ * Differences of the environment first, then the sentence, then the cases; with `all` also those
+ * that are the same.
+ */
 void print_comparison(const struct comparison *comparison, bool all);
 
 /* Compares two results with the usual margin, and prints it. */

@@ -87,7 +87,8 @@ static void series_text(struct printing *p, const struct history_series *s, cons
 		free(words);
 	}
 	if (t->gaps >= GAPS)
-		text_addf(&p->rows, "    no figure in the last %zu nights: skipped or failed\n", t->gaps);
+		text_addf(&p->rows, "    no figure in the last %zu nights: skipped or failed\n",
+			  t->gaps);
 	for (size_t i = 0; i < t->change_count; i++)
 		change_text(p, s, &t->changes[i]);
 	if (trend_starts_anew(s, &before, &after)) {
@@ -249,8 +250,8 @@ static void quiet_text(const struct trend_summary *s, bool has_rows)
 		       "hardware, driver and config.\n",
 		       TREND_LEAST_NIGHTS);
 	else if (s->young)
-		printf("%zu of %zu series have fewer than %d nights with the same hardware, driver and "
-		       "config: too few to tell.\n",
+		printf("%zu of %zu series have fewer than %d nights with the same hardware, driver "
+		       "and config: too few to tell.\n",
 		       s->young, s->series, TREND_LEAST_NIGHTS);
 	if (!has_rows && s->young < s->series)
 		puts(s->young ? "Nothing changed in the others." : "Nothing changed.");

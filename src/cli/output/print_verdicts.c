@@ -125,7 +125,8 @@ static void print_all_of(const struct verdicts *v, enum verdict verdict, bool un
 }
 
 /* The first failed check at or after `from` that a single device causes; NULL: there is none. */
-static const struct verdict_check *blaming(const struct verdicts *v, size_t from, const char *device)
+static const struct verdict_check *blaming(const struct verdicts *v, size_t from,
+					   const char *device)
 {
 	for (size_t i = from; i < v->count; i++) {
 		const struct verdict_check *c = &v->checks[i];
@@ -222,8 +223,8 @@ static void print_aspects(const struct verdicts *v)
 		printf("  %-*s", (int)width, v->devices[i].device);
 		for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
 			if (in_play(v, (enum aspect)k))
-				printf(" %-12s", aspect_word(device_aspect(&v->devices[i],
-									       (enum aspect)k)));
+				printf(" %-12s",
+				       aspect_word(device_aspect(&v->devices[i], (enum aspect)k)));
 		printf("\n");
 	}
 }
@@ -258,8 +259,8 @@ static void print_missing_at(const struct verdicts *v, size_t device, enum aspec
 /* Why a promised aspect was not judged, and what to do about it. */
 static void print_missing(const struct verdicts *v)
 {
-	bool any = !v->counts[VERDICT_PASS] && !v->counts[VERDICT_FAIL] && !v->counts[VERDICT_WARN] &&
-		   !v->counts[VERDICT_INCONCLUSIVE];
+	bool any = !v->counts[VERDICT_PASS] && !v->counts[VERDICT_FAIL] &&
+		   !v->counts[VERDICT_WARN] && !v->counts[VERDICT_INCONCLUSIVE];
 
 	for (int a = ASPECT_NONE + 1; a < ASPECT_COUNT; a++)
 		for (size_t i = 0; i < v->device_count; i++) {
@@ -271,14 +272,15 @@ static void print_missing(const struct verdicts *v)
 	if (any)
 		printf("To get limits: gpuproof config write generic -o mine.ini, edit it, then\n"
 		       "check RESULT --limits mine.ini; or of a good run of the same model:\n"
-		       "min = 0.97 * baseline, and --baseline RESULT. More: gpuproof help limits\n");
+		       "min = 0.97 * baseline, and --baseline RESULT. More: gpuproof help "
+		       "limits\n");
 }
 
 /* The verdict, in bold and colour on a terminal. */
 static void print_sentence(const struct verdicts *v)
 {
-	const char *on = !coloured()	     ? ""
-			 : verdicts_accepted(v) ? "\033[1;32m"
+	const char *on = !coloured()                              ? ""
+			 : verdicts_accepted(v)                   ? "\033[1;32m"
 			 : v->wrong || v->overall == VERDICT_FAIL ? "\033[1;31m"
 								  : "\033[1;33m";
 

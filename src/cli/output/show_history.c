@@ -19,8 +19,8 @@ static void show_nights(const struct history_nights *nights)
 {
 	struct output_table table = TABLE_EMPTY;
 
-	table_row(&table,
-		  (const char *[]){ "STARTED", "RUN", "HOST", "STATE", "VERDICT", "LABEL" }, 6);
+	table_row(&table, (const char *[]){ "STARTED", "RUN", "HOST", "STATE", "VERDICT", "LABEL" },
+		  6);
 	for (size_t i = 0; i < nights->count; i++) {
 		const struct history_night *n = &nights->items[i];
 
@@ -58,7 +58,8 @@ static void show_series(void *context, const struct history_series *s)
 	char *machine = history_machine_words(&showing->places, s->machine);
 
 	showing->shown++;
-	printf("series %" PRId64 ": %s %s, %s (%s)\n", s->id, s->case_id, s->metric, s->model, machine);
+	printf("series %" PRId64 ": %s %s, %s (%s)\n", s->id, s->case_id, s->metric, s->model,
+	       machine);
 	free(machine);
 	table_row(&table, (const char *[]){ "NIGHT", "VALUE", "95 % INTERVAL", "EPOCH" }, 4);
 	for (size_t i = 0; i < s->count; i++) {

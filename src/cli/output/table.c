@@ -7,8 +7,8 @@
 
 #include "base/memory.h"
 
-#define GAP 2          /* blanks between columns */
-#define NARROWEST 20   /* the last column is never folded to less */
+#define GAP 2        /* blanks between columns */
+#define NARROWEST 20 /* the last column is never folded to less */
 
 /* A row stays one line, whatever its cells hold. */
 static char *one_line(const char *s)

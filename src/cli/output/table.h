@@ -1,6 +1,6 @@
 /*
- * Aligned text tables for people. Columns are as wide as their widest cell; on a terminal the last one is folded at word
- * breaks to fit, elsewhere (a file, grep) a row is a line.
+ * Aligned text tables for people. Columns are as wide as their widest cell; on a terminal the last
+ * one is folded at word breaks to fit, elsewhere (a file, grep) a row is a line.
  *
  *	struct output_table table = TABLE_EMPTY;
  *	table_row(&table, (const char *[]){ "NAME", "SUMMARY" }, 2);
@@ -21,7 +21,10 @@ struct output_table {
 	size_t count, capacity, columns;
 };
 
-#define TABLE_EMPTY { NULL, 0, 0, 0 }
+#define TABLE_EMPTY           \
+	{                     \
+		NULL, 0, 0, 0 \
+	}
 
 /* Adds a row of `columns` cells (copied); every row has the same number. */
 void table_row(struct output_table *table, const char *const *cells, size_t columns);

@@ -33,7 +33,10 @@ static bool is_program(const char *path)
 	       access(path, X_OK) == 0;
 }
 
-/* One launch: the turns are taken here, and a program that took several would leave them where the next are to go. */
+/*
+ * One launch: the turns are taken here, and a program that took several would leave them where the
+ * next are to go.
+ */
 static char **program_arguments(const struct against *against, const char *directory)
 {
 	char **arguments = xcalloc(against->override_count * 2 + 12, sizeof(*arguments));
@@ -98,7 +101,10 @@ static pid_t wait_and_pass_on(pid_t pid, int *status)
 	return got;
 }
 
-/* A case that fails or is skipped there is in its result; only a run without a result of its own is an error here. */
+/*
+ * A case that fails or is skipped there is in its result; only a run without a result of its own is
+ * an error here.
+ */
 static enum status wait_for_program(pid_t pid, const char *name, struct error *err)
 {
 	int status = 0;

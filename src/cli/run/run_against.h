@@ -5,8 +5,8 @@
 #include "run/conductor.h"
 
 struct against {
-	const char *
-		other; /* a config, or a program: another build of gpuproof that runs the same config */
+	/* a config, or a program: another build of gpuproof that runs the same config */
+	const char *other;
 	/* For a program: what A's config is called and what overrides it. */
 	const char *source;
 	const struct override *overrides;
@@ -15,8 +15,8 @@ struct against {
 };
 
 /*
- * Measures A (`plan`) into DIR/a and B into DIR/b, launch by launch, the one that begins changing each time; `a` and `b`
- * become the pooled results (released by the caller).
+ * Measures A (`plan`) into DIR/a and B into DIR/b, launch by launch, the one that begins changing
+ * each time; `a` and `b` become the pooled results (released by the caller).
  */
 enum status run_against(const struct against *against, const struct plan *plan,
 			const struct probe *probe, const struct conduct_options *options,

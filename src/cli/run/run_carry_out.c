@@ -51,8 +51,8 @@ static enum status publish(const struct result *results, size_t count, const str
 	char *path = xasprintf("%s/" REPORT_PAGE, directory);
 	struct report_options options = { .output = path,
 					  .separate_css = true,
-					  .acceptance_page = a->accepted_page ? ACCEPTANCE_PAGE
-									      : NULL };
+					  .acceptance_page =
+						  a->accepted_page ? ACCEPTANCE_PAGE : NULL };
 	enum status status = STATUS_OK;
 
 	if (a->no_report) {
@@ -103,10 +103,11 @@ static enum status add_flight(struct result *result, struct finding *before, siz
 	enum status status;
 
 	/* After the devices that were lost, which every run says. */
-	result->preflight = xrealloc(result->preflight, result->preflight_count + count,
-				     sizeof(*before));
+	result->preflight =
+		xrealloc(result->preflight, result->preflight_count + count, sizeof(*before));
 	if (count)
-		memcpy(result->preflight + result->preflight_count, before, count * sizeof(*before));
+		memcpy(result->preflight + result->preflight_count, before,
+		       count * sizeof(*before));
 	result->preflight_count += count;
 	free(before);
 	health_after_run(&setup->config, ".", result);
@@ -120,8 +121,8 @@ static int judge_run(struct run_request *a, const struct run_setup *setup,
 		     const struct conduct_options *options, struct result *result, int code)
 {
 	struct error err = ERROR_NONE;
-	enum status status = run_check_judge(&a->check, &setup->plan, &setup->probe, options,
-					     result, &err);
+	enum status status =
+		run_check_judge(&a->check, &setup->plan, &setup->probe, options, result, &err);
 
 	if (status == STATUS_OK || status == STATUS_INTERRUPTED)
 		print_verdicts(result->judgement, false);
@@ -176,7 +177,10 @@ static int publish_all(struct run_request *a, const struct result *result, const
 	return code == EXIT_ACCEPTED ? report_code : code;
 }
 
-/* A run without --check accepts nothing; one that is finished may hold the judgement of an earlier call. */
+/*
+ * A run without --check accepts nothing; one that is finished may hold the judgement of an earlier
+ * call.
+ */
 static void say_judgement(const struct result *result, const char *directory)
 {
 	struct text word = TEXT_EMPTY;
@@ -185,7 +189,8 @@ static void say_judgement(const struct result *result, const char *directory)
 	if (result->judgement)
 		printf("%s\n", result->judgement->sentence);
 	else
-		printf("Nothing was judged: these are figures without a verdict; gpuproof check %s gives one.\n",
+		printf("Nothing was judged: these are figures without a verdict; gpuproof check %s "
+		       "gives one.\n",
 		       word.data);
 	text_release(&word);
 }
@@ -195,7 +200,8 @@ static void say_how_to_go_on(const char *directory)
 	struct text word = TEXT_EMPTY;
 
 	text_add_shell_word(&word, directory);
-	fprintf(stderr, "gpuproof: finished cases are kept; continue with: gpuproof run --resume %s\n",
+	fprintf(stderr,
+		"gpuproof: finished cases are kept; continue with: gpuproof run --resume %s\n",
 		word.data);
 	text_release(&word);
 }
@@ -204,7 +210,10 @@ static int measure(struct run_request *a, const struct run_setup *setup,
 		   const struct run_left *left, const struct conduct_options *options)
 {
 	struct result result;
-	/* A finished run is not written again: its result may hold more launches, and the machine's state at that time. */
+	/*
+	 * A finished run is not written again: its result may hold more launches, and the machine's
+	 * state at that time.
+	 */
 	bool finished = a->resume && run_left_nothing(left, options->directory, &result);
 	enum status status = STATUS_OK;
 	int code;
@@ -234,7 +243,10 @@ static int measure(struct run_request *a, const struct run_setup *setup,
 	return code;
 }
 
-/* Its two sides are runs of their own, which cannot be continued: their turns would no longer alternate. */
+/*
+ * Its two sides are runs of their own, which cannot be continued: their turns would no longer
+ * alternate.
+ */
 static enum status vacant_for_both(const char *directory, struct error *err)
 {
 	static const char *const sides[] = { "a", "b" };
@@ -245,9 +257,10 @@ static enum status vacant_for_both(const char *directory, struct error *err)
 		struct error taken = ERROR_NONE;
 
 		if (journal_vacant(path, &taken) != STATUS_OK)
-			status = error_set(err, STATUS_USAGE,
-					   "%s holds a comparison already; choose another directory",
-					   directory);
+			status =
+				error_set(err, STATUS_USAGE,
+					  "%s holds a comparison already; choose another directory",
+					  directory);
 		free(path);
 	}
 	return status;
@@ -275,8 +288,7 @@ static int measure_against(struct run_request *a, const struct run_setup *setup,
 		if (status == STATUS_INTERRUPTED)
 			fprintf(stderr,
 				"gpuproof: the comparison is not finished and cannot be continued; "
-				"what "
-				"was measured is in %s/a and %s/b\n",
+				"what was measured is in %s/a and %s/b\n",
 				options->directory, options->directory);
 	} else {
 		code = graver(result_exit_code(&results[0]), result_exit_code(&results[1]));

@@ -1,4 +1,7 @@
-/* From a plan to a directory with result and report, and to an exit code: what `run` does once all is read. */
+/*
+ * From a plan to a directory with result and report, and to an exit code: what `run` does once all
+ * is read.
+ */
 #ifndef GPUPROOF_CLI_RUN_RUN_CARRY_OUT_H
 #define GPUPROOF_CLI_RUN_RUN_CARRY_OUT_H
 

@@ -113,7 +113,8 @@ static enum status extend(const struct plan *part, const struct probe *probe,
 
 	more.resume = false;
 	if (!options->quiet)
-		fprintf(stderr, "gpuproof: %zu case%s not decided by one launch: %d more launches\n",
+		fprintf(stderr,
+			"gpuproof: %zu case%s not decided by one launch: %d more launches\n",
 			part->case_count, part->case_count == 1 ? " is" : "s are", EXTENSION);
 	for (int i = 0; i < EXTENSION && status == STATUS_OK; i++)
 		status = launches_add(&launches, part, probe, &more,

@@ -16,14 +16,14 @@ struct run_check {
 };
 
 /*
- * Finds the limits, and refuses those that make no sense for the plan's cases. Messages go to stderr; STATUS_USAGE: the
- * run must not begin.
+ * Finds the limits, and refuses those that make no sense for the plan's cases. Messages go to
+ * stderr; STATUS_USAGE: the run must not begin.
  */
 enum status run_check_prepare(struct run_check *check, const struct plan *plan);
 
 /*
- * Judges `result`; what one launch doesn't decide is measured in further launches, pooled and judged again. `result` and
- * DIR/result.json are then about all of them, and hold the judgement.
+ * Judges `result`; what one launch doesn't decide is measured in further launches, pooled and
+ * judged again. `result` and DIR/result.json are then about all of them, and hold the judgement.
  */
 enum status run_check_judge(const struct run_check *check, const struct plan *plan,
 			    const struct probe *probe, const struct conduct_options *options,

@@ -15,7 +15,10 @@ static void add(void *context, const struct finding *finding)
 {
 	struct findings *list = context;
 
-	/* A backend that is not there on a machine that does not have it is no finding about this run. */
+	/*
+	 * A backend that is not there on a machine that does not have it is no finding about this
+	 * run.
+	 */
 	if (strncmp(finding->subject, "backend ", 8) == 0)
 		return;
 	ARRAY_GROW(list->items, list->count, list->capacity);

@@ -8,8 +8,8 @@
 void health_collect(const struct probe *probe, const char *directory, struct finding **out,
 		    size_t *count);
 /*
- * Probes again and fills result->postflight; a device of the run that is no longer there, and a probe that fails, are
- * findings, too.
+ * Probes again and fills result->postflight; a device of the run that is no longer there, and a
+ * probe that fails, are findings, too.
  */
 void health_after_run(const struct config *config, const char *directory, struct result *result);
 

@@ -70,7 +70,10 @@ static void set_state(struct result *result, const char *state)
 	result->state = xstrdup(state);
 }
 
-/* A further launch that was not finished says nothing about the others; the run as a whole then is not finished. */
+/*
+ * A further launch that was not finished says nothing about the others; the run as a whole then is
+ * not finished.
+ */
 static size_t complete_ones(const struct launches *launches, struct result *result)
 {
 	for (size_t i = 1; i < launches->count; i++) {
@@ -97,8 +100,7 @@ enum status launches_pool(struct launches *launches, const char *directory, stru
 	*result = launches->items[0];
 	memset(&launches->items[0], 0, sizeof(launches->items[0]));
 	if (count > 1 || launches->stopped) {
-		pool_launches(result, 1, launches->items + 1,
-			      complete_ones(launches, result) - 1);
+		pool_launches(result, 1, launches->items + 1, complete_ones(launches, result) - 1);
 		path = xasprintf("%s/result.json", directory);
 		status = result_write(result, path, err);
 		free(path);

@@ -17,8 +17,9 @@ char *launch_directory(const char *directory, size_t launch);
 bool launch_begun(const char *directory);
 
 /*
- * Appends one more launch, into the directory of number `launch`. `options` as for the run as a whole; a launch that is
- * there already is continued when they say resume. STATUS_INTERRUPTED, and nothing is begun, when a stop was asked for.
+ * Appends one more launch, into the directory of number `launch`. `options` as for the run as a
+ * whole; a launch that is there already is continued when they say resume. STATUS_INTERRUPTED, and
+ * nothing is begun, when a stop was asked for.
  */
 enum status launches_add(struct launches *launches, const struct plan *plan,
 			 const struct probe *probe, const struct conduct_options *options,
@@ -30,8 +31,8 @@ enum status launches_run(struct launches *launches, const struct plan *plan,
 			 size_t count, struct error *err);
 
 /*
- * Pools all of them into `result` (which takes the first over, so that `launches` is empty afterwards) and, when there were
- * several, writes that as the directory's result.json.
+ * Pools all of them into `result` (which takes the first over, so that `launches` is empty
+ * afterwards) and, when there were several, writes that as the directory's result.json.
  */
 enum status launches_pool(struct launches *launches, const char *directory, struct result *result,
 			  struct error *err);

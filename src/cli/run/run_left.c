@@ -24,8 +24,9 @@ static void count(struct run_left *left, const struct plan *plan, const bool *do
 
 static struct run_left none(const struct plan *plan)
 {
-	return (struct run_left){ .launches = (size_t)section_integer(
-					  config_section(plan->config, "run", ""), "launches") };
+	return (struct run_left){ .launches = (size_t)section_integer(config_section(plan->config,
+										     "run", ""),
+								      "launches") };
 }
 
 enum status run_left_new(struct run_left *left, const struct plan *plan, const char *directory,
@@ -118,7 +119,8 @@ void run_left_announce(const struct run_left *left, const struct plan *plan, con
 		fprintf(stderr, "gpuproof: %zu of the %zu case%s%s are left", left->cases,
 			left->planned, plural(left->planned), several);
 	else
-		fprintf(stderr, "gpuproof: %zu case%s%s", plan->case_count, plural(plan->case_count), several);
+		fprintf(stderr, "gpuproof: %zu case%s%s", plan->case_count,
+			plural(plan->case_count), several);
 	fprintf(stderr, " on %zu device%s, about %s, into %s\n", plan->device_count,
 		plan->device_count == 1 ? "" : "s", time, directory);
 }

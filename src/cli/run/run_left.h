@@ -19,8 +19,8 @@ enum status run_left_of(struct run_left *left, const struct plan *plan, const ch
 			struct error *err);
 
 /*
- * True when nothing is left and the directory's result.json is that of all launches: `result` is it then, which the caller
- * releases.
+ * True when nothing is left and the directory's result.json is that of all launches: `result` is it
+ * then, which the caller releases.
  */
 bool run_left_nothing(const struct run_left *left, const char *directory, struct result *result);
 

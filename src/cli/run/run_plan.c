@@ -36,8 +36,7 @@ void run_print_plan(const struct plan *plan)
 	int width = (int)widest_id(plan);
 	uint64_t device_bytes = 0, host_bytes = 0;
 	double seconds = 0;
-	int64_t launches =
-		section_integer(config_section(plan->config, "run", ""), "launches");
+	int64_t launches = section_integer(config_section(plan->config, "run", ""), "launches");
 	size_t skipped = 0;
 	char device[32], host[32], time[32];
 
@@ -56,7 +55,8 @@ void run_print_plan(const struct plan *plan)
 	}
 	printf("\n%zu case%s (%zu skipped) on %zu device%s: at most %s per device and %s of host "
 	       "memory, about %s",
-	       plan->case_count, plan->case_count == 1 ? "" : "s", skipped, plan->device_count, plan->device_count == 1 ? "" : "s",
+	       plan->case_count, plan->case_count == 1 ? "" : "s", skipped, plan->device_count,
+	       plan->device_count == 1 ? "" : "s",
 	       units_format((double)device_bytes, "B", device, sizeof(device)),
 	       units_format((double)host_bytes, "B", host, sizeof(host)),
 	       units_about(seconds, time, sizeof(time)));

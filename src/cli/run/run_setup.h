@@ -11,8 +11,8 @@ struct run_setup {
 };
 
 /*
- * Reads the config, looks for devices and expands the plan. The config's errors go to stderr, with STATUS_USAGE and an
- * empty `err`. Released by the caller in any case.
+ * Reads the config, looks for devices and expands the plan. The config's errors go to stderr, with
+ * STATUS_USAGE and an empty `err`. Released by the caller in any case.
  */
 enum status run_setup_load(struct run_setup *setup, const char *source,
 			   const struct override *overrides, size_t override_count,

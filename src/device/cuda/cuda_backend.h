@@ -61,8 +61,7 @@ int cuda_emulated_capability(void);
 struct managed *cuda_managed_open(void);
 void cuda_managed_changed(struct device *device);
 enum status cuda_managed_alloc(struct device *device, size_t bytes, void **out, struct error *err);
-enum status cuda_managed_free(struct device *device, void *memory, size_t bytes,
-			      struct error *err);
+enum status cuda_managed_free(struct device *device, void *memory, size_t bytes, struct error *err);
 /* vmm.c */
 enum status cuda_vmm_alloc(struct device *device, size_t bytes, void **out, struct error *err);
 enum status cuda_vmm_free(struct device *device, void *memory, size_t bytes, struct error *err);

@@ -79,9 +79,10 @@ enum status cuda_drives(int index, char *how, size_t size, struct error *err)
 			   "cudaDeviceGetAttribute", err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(
-			cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index),
-			"cudaDeviceGetAttribute", err);
+		status =
+			cuda_check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor,
+							  index),
+				   "cudaDeviceGetAttribute", err);
 	if (status == STATUS_OK)
 		status = cuda_check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion", err);
 	if (status != STATUS_OK)
@@ -112,8 +113,8 @@ static enum status check_code(const struct device_info *info, struct error *err)
 }
 
 /*
- * Creates the context and reads the range of stream priorities. cudaFree(0) is the documented method
- * to make the runtime create it.
+ * Creates the context and reads the range of stream priorities. cudaFree(0) is the documented
+ * method to make the runtime create it.
  */
 static enum status device_start(struct cuda_device *device, struct error *err)
 {
@@ -208,6 +209,7 @@ enum status cuda_peer_access(struct device *device, struct device *peer, bool en
 		cudaGetLastError(); /* as wished already; must not stick to the next launch */
 		return STATUS_OK;
 	}
-	return cuda_check(
-		code, enable ? "cudaDeviceEnablePeerAccess" : "cudaDeviceDisablePeerAccess", err);
+	return cuda_check(code,
+			  enable ? "cudaDeviceEnablePeerAccess" : "cudaDeviceDisablePeerAccess",
+			  err);
 }

@@ -1,4 +1,7 @@
-/* The driver's own calls, opened on first use: virtual memory, and flags in memory that streams wait for: what the runtime does not offer. */
+/*
+ * The driver's own calls, opened on first use: virtual memory, and flags in memory that streams
+ * wait for: what the runtime does not offer.
+ */
 #ifndef GPUPROOF_DEVICE_CUDA_DRIVER_H
 #define GPUPROOF_DEVICE_CUDA_DRIVER_H
 
@@ -15,8 +18,8 @@ struct driver_functions {
 #include "device/cuda/driver.def"
 #undef DRIVER
 	/*
-	 * Second version, which needs no leave of the driver's module; since CUDA 11.7, else NULL. By their symbols: toolkits
-	 * disagree on which version the plain names mean.
+	 * Second version, which needs no leave of the driver's module; since CUDA 11.7, else NULL.
+	 * By their symbols: toolkits disagree on which version the plain names mean.
 	 */
 	CUresult (*cuStreamWaitValue32_v2)(CUstream, CUdeviceptr, cuuint32_t, unsigned);
 	CUresult (*cuStreamWriteValue32_v2)(CUstream, CUdeviceptr, cuuint32_t, unsigned);

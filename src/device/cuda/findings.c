@@ -1,6 +1,7 @@
 /*
- * Findings of doctor, and of an acceptance run before and after, about the GPUs themselves: permissions, persistence mode,
- * compute mode, other processes, memory errors and what was done about them, power cap, clocks, NVLink.
+ * Findings of doctor, and of an acceptance run before and after, about the GPUs themselves:
+ * permissions, persistence mode, compute mode, other processes, memory errors and what was done
+ * about them, power cap, clocks, NVLink.
  */
 #include "device/cuda/cuda_backend.h"
 
@@ -65,8 +66,7 @@ static void check_persistence(struct findings *list, const struct device_info *i
 	else
 		add(list, SEVERITY_NOTE, "persistence", info->id,
 		    "off: the first call after idling starts the device, which takes a second or "
-		    "more; "
-		    "nvidia-smi -pm 1 (root) keeps it up");
+		    "more; nvidia-smi -pm 1 (root) keeps it up");
 }
 
 static void check_compute_mode(struct findings *list, const struct device_info *info)
@@ -167,7 +167,8 @@ static void check_pages(struct findings *list, const struct device_info *info, n
 	bool known = false;
 
 	for (int cause = 0; cause < NVML_RETIRED_CAUSES; cause++) {
-		count = 0; /* asks how many there are: too many for no room at all is an answer, too */
+		/* asks how many there are: too many for no room at all is an answer, too */
+		count = 0;
 		if (!nvml.nvmlDeviceGetRetiredPages)
 			return;
 		switch (nvml.nvmlDeviceGetRetiredPages(device, cause, &count, NULL)) {
@@ -181,8 +182,8 @@ static void check_pages(struct findings *list, const struct device_info *info, n
 		}
 	}
 	if (known)
-		add(list, total ? SEVERITY_WARNING : SEVERITY_OK, "retired pages", info->id,
-		    "%u%s", total, total ? ": memory cells have failed" : "");
+		add(list, total ? SEVERITY_WARNING : SEVERITY_OK, "retired pages", info->id, "%u%s",
+		    total, total ? ": memory cells have failed" : "");
 }
 
 static void check_rows(struct findings *list, const struct device_info *info, nvmlDevice_t device)
@@ -193,12 +194,11 @@ static void check_rows(struct findings *list, const struct device_info *info, nv
 		     &failed))
 		return;
 	add(list,
-	    failed || pending           ? SEVERITY_ERROR
+	    failed || pending          ? SEVERITY_ERROR
 	    : corrected || uncorrected ? SEVERITY_WARNING
 				       : SEVERITY_OK,
 	    "remapped rows", info->id, "%u after uncorrected errors, %u after corrected ones%s%s",
-	    uncorrected, corrected,
-	    pending ? "; another is pending: reset the GPU" : "",
+	    uncorrected, corrected, pending ? "; another is pending: reset the GPU" : "",
 	    failed ? "; a remapping has failed: replace the board" : "");
 }
 
@@ -216,8 +216,7 @@ static void check_power(struct findings *list, const struct device_info *info, n
 		add(list, SEVERITY_OK, "power cap", info->id, "%.0f W", 1e-3 * limit);
 }
 
-static void check_clocks(struct findings *list, const struct device_info *info,
-			 nvmlDevice_t device)
+static void check_clocks(struct findings *list, const struct device_info *info, nvmlDevice_t device)
 {
 	unsigned sm, memory;
 
@@ -227,8 +226,7 @@ static void check_clocks(struct findings *list, const struct device_info *info,
 		    memory);
 }
 
-static void check_nvlink(struct findings *list, const struct device_info *info,
-			 nvmlDevice_t device)
+static void check_nvlink(struct findings *list, const struct device_info *info, nvmlDevice_t device)
 {
 	unsigned links = 0, active = 0;
 	int state;
@@ -243,7 +241,7 @@ static void check_nvlink(struct findings *list, const struct device_info *info,
 	/* None is how a board without a bridge looks; some is how a broken link does. */
 	add(list,
 	    active == links ? SEVERITY_OK
-	    : active	    ? SEVERITY_WARNING
+	    : active        ? SEVERITY_WARNING
 			    : SEVERITY_NOTE,
 	    "nvlink", info->id, "%u of %u links are active", active, links);
 }

@@ -37,9 +37,9 @@ static enum status gate_new(struct gate **out, struct error *err)
 			    "cudaHostAlloc for the gate", err);
 	if (status == STATUS_OK) {
 		gate->words->opened = gate->words->expired = 0;
-		status = cuda_check(
-			cudaHostGetDevicePointer((void **)&gate->device_words, gate->words, 0),
-			"cudaHostGetDevicePointer for the gate", err);
+		status = cuda_check(cudaHostGetDevicePointer((void **)&gate->device_words,
+							     gate->words, 0),
+				    "cudaHostGetDevicePointer for the gate", err);
 	}
 	if (status != STATUS_OK) {
 		cudaFreeHost(gate->words);
@@ -84,12 +84,11 @@ enum status cuda_gate_open(struct stream *stream, struct error *err)
 	if (expired == gate->reported)
 		return STATUS_OK;
 	gate->reported = expired;
-	return error_set(
-		err, STATUS_TIMEOUT,
-		"the gate of a stream of %s opened by itself after %s: enqueueing took longer, "
-		"or a call in between waited for the device",
-		stream->device->info.id,
-		units_format(gate->timeout_seconds, "s", limit, sizeof(limit)));
+	return error_set(err, STATUS_TIMEOUT,
+			 "the gate of a stream of %s opened by itself after %s: enqueueing took "
+			 "longer, or a call in between waited for the device",
+			 stream->device->info.id,
+			 units_format(gate->timeout_seconds, "s", limit, sizeof(limit)));
 }
 
 void cuda_gate_release(struct cuda_stream *stream)

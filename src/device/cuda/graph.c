@@ -21,9 +21,9 @@ enum status cuda_graph_begin(struct stream *stream, struct error *err)
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(
-			cudaStreamBeginCapture(handle_of(stream), cudaStreamCaptureModeRelaxed),
-			"cudaStreamBeginCapture", err);
+		status = cuda_check(cudaStreamBeginCapture(handle_of(stream),
+							   cudaStreamCaptureModeRelaxed),
+				    "cudaStreamBeginCapture", err);
 	return status;
 }
 
@@ -71,9 +71,9 @@ enum status cuda_graph_launch(struct graph *graph, struct stream *stream, struct
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(
-			cudaGraphLaunch(((struct cuda_graph *)graph)->handle, handle_of(stream)),
-			"cudaGraphLaunch", err);
+		status = cuda_check(cudaGraphLaunch(((struct cuda_graph *)graph)->handle,
+						    handle_of(stream)),
+				    "cudaGraphLaunch", err);
 	return status;
 }
 
@@ -87,7 +87,7 @@ void cuda_graph_destroy(struct graph *graph)
 }
 
 enum status cuda_callback(struct stream *stream, callback_fn *callback, void *context,
-			       struct error *err)
+			  struct error *err)
 {
 	enum status status = cuda_use(stream->device, err);
 

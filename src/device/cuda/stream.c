@@ -37,9 +37,10 @@ enum status cuda_stream_create(struct device *device, bool high_priority, struct
 
 	stream->base.device = device;
 	if (status == STATUS_OK)
-		status = cuda_check(cudaStreamCreateWithPriority(
-					    &stream->handle, cudaStreamNonBlocking,
-					    high_priority ? d->priority_high : d->priority_low),
+		status = cuda_check(cudaStreamCreateWithPriority(&stream->handle,
+								 cudaStreamNonBlocking,
+								 high_priority ? d->priority_high
+									       : d->priority_low),
 				    "cudaStreamCreateWithPriority", err);
 	if (status != STATUS_OK) {
 		free(stream);
@@ -82,9 +83,9 @@ enum status cuda_stream_wait(struct stream *stream, struct event *event, struct 
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(
-			cudaStreamWaitEvent(cuda(stream)->handle, cuda_event(event)->handle, 0),
-			"cudaStreamWaitEvent", err);
+		status = cuda_check(cudaStreamWaitEvent(cuda(stream)->handle,
+							cuda_event(event)->handle, 0),
+				    "cudaStreamWaitEvent", err);
 	return status;
 }
 
@@ -154,9 +155,9 @@ enum status cuda_copy(struct stream *stream, void *to, const void *from, size_t 
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check_size(
-			cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cuda(stream)->handle),
-			"cudaMemcpyAsync", bytes, err);
+		status = cuda_check_size(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault,
+							 cuda(stream)->handle),
+					 "cudaMemcpyAsync", bytes, err);
 	return status;
 }
 
@@ -180,11 +181,11 @@ enum status cuda_copy_rows(struct stream *stream, void *to, size_t to_stride, co
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check_size(cudaMemcpy2DAsync(to, to_stride, from, from_stride,
-							   row_bytes, rows,
-							   cudaMemcpyDeviceToDevice,
-							   cuda(stream)->handle),
-					 "cudaMemcpy2DAsync", row_bytes * rows, err);
+		status =
+			cuda_check_size(cudaMemcpy2DAsync(to, to_stride, from, from_stride,
+							  row_bytes, rows, cudaMemcpyDeviceToDevice,
+							  cuda(stream)->handle),
+					"cudaMemcpy2DAsync", row_bytes * rows, err);
 	return status;
 }
 

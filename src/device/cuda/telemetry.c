@@ -46,8 +46,8 @@ static void ask_pcie(nvmlDevice_t device, struct telemetry *out)
 }
 
 /*
- * Replays, recoveries and CRC errors of every active link. Newer generations count some of them elsewhere: what the
- * driver does not know adds nothing, and -1 means that it knows none.
+ * Replays, recoveries and CRC errors of every active link. Newer generations count some of them
+ * elsewhere: what the driver does not know adds nothing, and -1 means that it knows none.
  */
 static int64_t nvlink_errors(nvmlDevice_t device)
 {
@@ -73,8 +73,9 @@ static int64_t nvlink_errors(nvmlDevice_t device)
 }
 
 /*
- * NVML has no counter of Xid errors, only events from when one asks for them: they are counted from the first call for
- * a device on. Where the driver gives no events (some containers, virtual GPUs) the count stays unknown.
+ * NVML has no counter of Xid errors, only events from when one asks for them: they are counted from
+ * the first call for a device on. Where the driver gives no events (some containers, virtual GPUs)
+ * the count stays unknown.
  */
 static int64_t xid_errors(int index, nvmlDevice_t device)
 {
@@ -89,8 +90,8 @@ static int64_t xid_errors(int index, nvmlDevice_t device)
 		return -1;
 	if (!xids[index].asked) {
 		bool there = NVML_OK(nvmlEventSetCreate, &xids[index].set) &&
-			     NVML_OK(nvmlDeviceRegisterEvents, device, NVML_EVENT_XID_CRITICAL_ERROR,
-				     xids[index].set);
+			     NVML_OK(nvmlDeviceRegisterEvents, device,
+				     NVML_EVENT_XID_CRITICAL_ERROR, xids[index].set);
 
 		xids[index].asked = true;
 		xids[index].count = there ? 0 : -1;

@@ -87,8 +87,7 @@ enum status host_peer_access(struct device *device, struct device *peer, bool en
 	if (enable)
 		return STATUS_OK;
 	return error_set(err, STATUS_UNSUPPORTED,
-			 "on the CPU every device reaches all memory: "
-			 "peer access is always on");
+			 "on the CPU every device reaches all memory: peer access is always on");
 }
 
 const struct backend backend_host = {

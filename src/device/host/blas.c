@@ -60,7 +60,10 @@ static bool is_limited(int resource)
 	return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-/* With 2 the kernel promises no more than it has; else it refuses only what is out of all proportion. */
+/*
+ * With 2 the kernel promises no more than it has; else it refuses only what is out of all
+ * proportion.
+ */
 static bool commits_strictly(void)
 {
 	FILE *in = fopen("/proc/sys/vm/overcommit_memory", "re");
@@ -105,8 +108,8 @@ enum status blas_enter(unsigned calls, struct error *err)
 		return STATUS_OK;
 	}
 	error_set(err, STATUS_NO_MEMORY,
-		  "gemm: no room for %u work buffer%s of OpenBLAS, 128 MiB each: %s (ulimit -v, ulimit "
-		  "-d or overcommit_memory = 2)",
+		  "gemm: no room for %u work buffer%s of OpenBLAS, 128 MiB each: %s (ulimit -v, "
+		  "ulimit -d or overcommit_memory = 2)",
 		  all, all == 1 ? "" : "s", strerror(errno));
 	blas_leave(calls, false);
 	return STATUS_NO_MEMORY;

@@ -32,7 +32,9 @@ void host_facts(fact_fn *add, void *context)
 	const struct blas *blas = blas_open(NULL);
 	char value[64];
 
-	/* After affinity, cpusets and quotas; the machine's own are in result/host/environment.c. */
+	/*
+	 * After affinity, cpusets and quotas; the machine's own are in result/host/environment.c.
+	 */
 	snprintf(value, sizeof(value), "%d", cpu_partitions_cores());
 	add(context, "usable cores", value);
 	add(context, "usable memory",
@@ -63,7 +65,8 @@ size_t host_components(struct component *out, size_t capacity)
 			 "%.160s; matrix products on the CPU are skipped", err.message);
 	}
 	hwloc_version(parts[1].version, sizeof(parts[1].version));
-	snprintf(parts[1].detail, sizeof(parts[1].detail), "%d cores for gpuproof", cpu_partitions_cores());
+	snprintf(parts[1].detail, sizeof(parts[1].detail), "%d cores for gpuproof",
+		 cpu_partitions_cores());
 	memcpy(out, parts, count * sizeof(*out));
 	return count;
 }

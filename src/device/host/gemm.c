@@ -13,8 +13,8 @@
 #include "kernels/launch/host_kernel.h"
 
 /*
- * A product with fewer operations for each thread is done sooner by fewer threads. OpenBLAS has kernels without a buffer
- * for products of half as many.
+ * A product with fewer operations for each thread is done sooner by fewer threads. OpenBLAS has
+ * kernels without a buffer for products of half as many.
  */
 #define THREAD_FLOP 4e6
 

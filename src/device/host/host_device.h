@@ -33,8 +33,8 @@ extern const struct backend backend_host;
 #include "device/backend.def"
 
 /*
- * memory.c. `used` and `total` are those of the pool the memory is counted in: STATUS_NO_MEMORY when `bytes` are more
- * than is left, or than the machine has.
+ * memory.c. `used` and `total` are those of the pool the memory is counted in: STATUS_NO_MEMORY
+ * when `bytes` are more than is left, or than the machine has.
  */
 enum status host_check_fits(const char *kind, uint64_t bytes, uint64_t used, uint64_t total,
 			    struct error *err);

@@ -23,7 +23,7 @@
  * here. `used` and `total` are those of the pool the memory is counted in.
  */
 enum status host_check_fits(const char *kind, uint64_t bytes, uint64_t used, uint64_t total,
-			      struct error *err)
+			    struct error *err)
 {
 	char wanted[32], there[32];
 	uint64_t rest = total > used ? total - used : 0;
@@ -43,7 +43,10 @@ enum status host_check_fits(const char *kind, uint64_t bytes, uint64_t used, uin
 /* Below this the ends that fill no huge page weigh. */
 #define HUGE_BYTES (4u << 20)
 
-/* Device memory is written through before it is timed: 4 KiB a page fault would take most of the time of a case. */
+/*
+ * Device memory is written through before it is timed: 4 KiB a page fault would take most of the
+ * time of a case.
+ */
 static void ask_for_huge_pages(void *memory, size_t bytes)
 {
 	if (bytes >= HUGE_BYTES)
@@ -105,10 +108,11 @@ static enum status lock_failed(const char *kind, size_t bytes, int failure, stru
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	/* Free memory was checked before. */
 	if (failure == EPERM || limit.rlim_cur != RLIM_INFINITY)
-		return error_set(
-			err, STATUS_UNSUPPORTED,
-			"%s memory: mlock of %zu bytes: %s: RLIMIT_MEMLOCK (ulimit -l) is %s", kind,
-			bytes, strerror(failure), units_size(limit.rlim_cur, size, sizeof(size)));
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "%s memory: mlock of %zu bytes: %s: RLIMIT_MEMLOCK (ulimit -l) is "
+				 "%s",
+				 kind, bytes, strerror(failure),
+				 units_size(limit.rlim_cur, size, sizeof(size)));
 	return error_set(err, STATUS_NO_MEMORY, "%s memory: mlock of %zu bytes: %s", kind, bytes,
 			 strerror(failure));
 }
@@ -195,8 +199,8 @@ enum status host_memory_alloc(struct device *device, enum allocator allocator, s
 	if (bytes == 0)
 		return STATUS_OK;
 	if (has(allocator)) {
-		status =
-			host_check_fits(allocator_name(allocator), bytes, atomic_load(used), total, err);
+		status = host_check_fits(allocator_name(allocator), bytes, atomic_load(used), total,
+					 err);
 		if (status != STATUS_OK)
 			return status;
 	}
@@ -272,8 +276,8 @@ enum status host_memory_view(struct device *device, struct memory_view *out, str
 
 	(void)err;
 	*out = (struct memory_view){
-		.runtime_used = atomic_load(&host->allocated_bytes) +
-				atomic_load(&host->workspace_bytes),
+		.runtime_used =
+			atomic_load(&host->allocated_bytes) + atomic_load(&host->workspace_bytes),
 		.process_used = resident_bytes(),
 	};
 	return STATUS_OK;

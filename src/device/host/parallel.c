@@ -39,7 +39,8 @@ unsigned host_parallel(struct stream *stream, uint64_t count, uint64_t grain, ho
 		return 1;
 	}
 	if (!s->pool)
-		s->pool = thread_pool_new(host_device(stream->device)->partition, host_threads(stream));
+		s->pool = thread_pool_new(host_device(stream->device)->partition,
+					  host_threads(stream));
 	thread_pool_run(s->pool, parts, run_part, &slices);
 	return parts;
 }

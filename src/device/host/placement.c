@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Loaded once, when it is first asked for on a machine with several nodes: looking at the bus takes a while. */
+/*
+ * Loaded once, when it is first asked for on a machine with several nodes: looking at the bus takes
+ * a while.
+ */
 static struct {
 	hwloc_topology_t topology;
 	hwloc_cpuset_t cpus; /* of the calling thread, from placement_begin() to placement_end() */
@@ -42,8 +45,8 @@ static bool load(void)
 }
 
 /*
- * The parent of the device: the nearest object above it that has memory. Where hwloc does not see the
- * bus, the node that the kernel names.
+ * The parent of the device: the nearest object above it that has memory. Where hwloc does not see
+ * the bus, the node that the kernel names.
  */
 static hwloc_obj_t parent_of(const struct device *device)
 {
@@ -74,7 +77,10 @@ int placement_begin(const struct device *device)
 	if (hwloc_set_membind(machine.topology, parent->nodeset, HWLOC_MEMBIND_BIND,
 			      HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET) != 0)
 		return -1;
-	/* A driver may take memory from where its caller runs. Without any CPU there, memory is all that moves. */
+	/*
+	 * A driver may take memory from where its caller runs. Without any CPU there, memory is all
+	 * that moves.
+	 */
 	if (!hwloc_bitmap_iszero(parent->cpuset))
 		hwloc_set_cpubind(machine.topology, parent->cpuset, HWLOC_CPUBIND_THREAD);
 	return node;

@@ -1,4 +1,7 @@
-/* Ranges of addresses that get their memory piece by piece: pages without access, until they have it. */
+/*
+ * Ranges of addresses that get their memory piece by piece: pages without access, until they have
+ * it.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -77,7 +77,8 @@ enum status stream_enqueue(struct stream *stream, kernel_fn *run, const void *ar
 enum status stream_enqueue_always(struct stream *stream, kernel_fn *run, const void *arguments,
 				  size_t bytes, struct error *err)
 {
-	if (stream_refuse_recording(stream, "what other streams or ranks wait for", err) != STATUS_OK)
+	if (stream_refuse_recording(stream, "what other streams or ranks wait for", err) !=
+	    STATUS_OK)
 		return STATUS_UNSUPPORTED;
 	return enqueue(stream, run, true, arguments, bytes, err);
 }

@@ -25,8 +25,8 @@ struct host_stream {
 	pthread_t thread;
 
 	/* Written by the driving thread. */
-	struct operation *newest,
-		*oldest; /* from the oldest node that may be used again to the last one added */
+	/* from the oldest node that may be used again to the last one added */
+	struct operation *newest, *oldest;
 	uint32_t enqueued_count;
 	uint32_t gates_closed;
 	struct counter enqueued;
@@ -41,7 +41,7 @@ struct host_stream {
 
 	struct counter gates_opened;
 	struct thread_pool *pool; /* made by the first operation that several threads share */
-	void *workspace;   /* of GEMMs that convert; only the stream's thread uses it */
+	void *workspace;          /* of GEMMs that convert; only the stream's thread uses it */
 	size_t workspace_bytes;
 };
 
@@ -61,8 +61,8 @@ enum status stream_enqueue_always(struct stream *stream, kernel_fn *run, const v
 				  size_t bytes, struct error *err);
 
 /*
- * graph.c. STATUS_UNSUPPORTED while the stream records: for what cannot be carried out a second time, before it
- * changes anything.
+ * graph.c. STATUS_UNSUPPORTED while the stream records: for what cannot be carried out a second
+ * time, before it changes anything.
  */
 enum status stream_refuse_recording(struct stream *stream, const char *what, struct error *err);
 void graph_record(struct host_graph *graph, kernel_fn *run, const void *arguments, size_t bytes);

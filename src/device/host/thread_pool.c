@@ -86,7 +86,8 @@ void thread_pool_free(struct thread_pool *pool)
 	free(pool);
 }
 
-void thread_pool_run(struct thread_pool *pool, unsigned parts, thread_pool_part_fn *run, void *context)
+void thread_pool_run(struct thread_pool *pool, unsigned parts, thread_pool_part_fn *run,
+		     void *context)
 {
 	pool->run = run;
 	pool->context = context;

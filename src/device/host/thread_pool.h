@@ -18,6 +18,7 @@ struct thread_pool *thread_pool_new(const struct cpu_partition *partition, unsig
 void thread_pool_free(struct thread_pool *pool); /* NULL is allowed */
 
 /* Calls `run` once for each part, 0 to parts - 1, and returns when all are done. */
-void thread_pool_run(struct thread_pool *pool, unsigned parts, thread_pool_part_fn *run, void *context);
+void thread_pool_run(struct thread_pool *pool, unsigned parts, thread_pool_part_fn *run,
+		     void *context);
 
 #endif

@@ -96,7 +96,7 @@ enum status relay_turn(struct communicator *c, struct stream *stream, struct err
 }
 
 enum status relay_push(struct communicator *c, struct stream *stream, int peer, const void *from,
-		      size_t bytes, struct error *err)
+		       size_t bytes, struct error *err)
 {
 	if (bytes == 0)
 		return STATUS_OK;
@@ -114,7 +114,7 @@ enum status relay_pull(struct communicator *c, struct stream *stream, int peer, 
 }
 
 enum status relay_pull_reduce(struct communicator *c, struct stream *stream, int peer,
-		      const struct relay_sum *sum, struct error *err)
+			      const struct relay_sum *sum, struct error *err)
 {
 	if (sum->count == 0)
 		return STATUS_OK;

@@ -1,7 +1,9 @@
 /*
- * Collectives of a relay. In a ring each rank puts to the next and takes from the one before; the volumes are those of
- * rings: 2(n-1)/n of the tensor per rank in an all-reduce, (n-1)/n where it is gathered or scattered, all of it in a
- * broadcast or reduction, whose chains of ranks work on one piece after another at the same time.
+ * Collectives of a relay. In a ring each rank puts to the next and takes from the one before; the
+ * volumes are those of
+ * rings: 2(n-1)/n of the tensor per rank in an all-reduce, (n-1)/n where it is gathered or
+ * scattered, all of it in a broadcast or reduction, whose chains of ranks work on one piece after
+ * another at the same time.
  */
 #include "device/ranks/relay.h"
 
@@ -82,7 +84,10 @@ static enum status take(const struct ring *r, struct span span, struct error *er
 			  err);
 }
 
-/* Adds this rank's elements; `raw`: what comes has not been added to yet. Averages are sums of n-ths. */
+/*
+ * Adds this rank's elements; `raw`: what comes has not been added to yet. Averages are sums of
+ * n-ths.
+ */
 static enum status add(const struct ring *r, struct span span, void *to, bool raw,
 		       struct error *err)
 {

@@ -23,7 +23,7 @@ enum status shared_memory_name(char *out, size_t size, struct error *err)
 }
 
 enum status shared_memory_map(const char *name, size_t bytes, const char *use, void **out,
-			struct error *err)
+			      struct error *err)
 {
 	char size[32];
 	void *memory;

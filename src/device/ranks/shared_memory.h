@@ -14,11 +14,12 @@
 enum status shared_memory_name(char *out, size_t size, struct error *err);
 
 /*
- * Maps the segment, all zeros when it is new. Its space is claimed now: a full /dev/shm would otherwise kill a rank with
- * SIGBUS in the middle of a copy. `use` says what for, in the message of STATUS_NO_MEMORY.
+ * Maps the segment, all zeros when it is new. Its space is claimed now: a full /dev/shm would
+ * otherwise kill a rank with SIGBUS in the middle of a copy. `use` says what for, in the message of
+ * STATUS_NO_MEMORY.
  */
 enum status shared_memory_map(const char *name, size_t bytes, const char *use, void **out,
-			struct error *err);
+			      struct error *err);
 /* NULL is allowed. */
 void shared_memory_unmap(void *memory, size_t bytes);
 /* Any rank may call this; the first call unlinks. */

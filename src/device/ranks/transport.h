@@ -1,11 +1,13 @@
 /*
  * How the data of collectives and messages gets from one rank's device to another's.
  *
- * `auto` is the first of nccl, shared_memory, peer_copy and host_copy that every rank can use; for messages between
- * stages of a pipeline it is peer_copy rather than nccl where neighbours can (suites/parallel/ranks/team.h).
+ * `auto` is the first of nccl, shared_memory, peer_copy and host_copy that every rank can use; for
+ * messages between stages of a pipeline it is peer_copy rather than nccl where neighbours can
+ * (suites/parallel/ranks/team.h).
  *
- * Adding a transport: a row in TRANSPORTS, whose place is its place in the order of `auto`; transport_usable and
- * communicator_open of the backends. One that only moves pieces gives the operations of relay.h, and has all collectives.
+ * Adding a transport: a row in TRANSPORTS, whose place is its place in the order of `auto`;
+ * transport_usable and communicator_open of the backends. One that only moves pieces gives the
+ * operations of relay.h, and has all collectives.
  */
 #ifndef GPUPROOF_DEVICE_RANKS_TRANSPORT_H
 #define GPUPROOF_DEVICE_RANKS_TRANSPORT_H
@@ -14,12 +16,15 @@
 
 #include "base/error.h"
 
-/* TRANSPORTS(X): X(symbol, name in INI and reports, only within a node, description), in the order in which `auto` tries them */
-#define TRANSPORTS(X)                                                                              \
-	X(AUTO, "auto", false, "the first of the following that all ranks can use")                       \
-	X(NCCL, "nccl", false, "NVIDIA's library")                                                        \
-	X(SHARED_MEMORY, "shared_memory", true, "devices of the host: through memory they share")        \
-	X(PEER_COPY, "peer_copy", true, "copies into the other device's memory")                         \
+/*
+ * TRANSPORTS(X): X(symbol, name in INI and reports, only within a node, description), in the order
+ * in which `auto` tries them
+ */
+#define TRANSPORTS(X)                                                                             \
+	X(AUTO, "auto", false, "the first of the following that all ranks can use")               \
+	X(NCCL, "nccl", false, "NVIDIA's library")                                                \
+	X(SHARED_MEMORY, "shared_memory", true, "devices of the host: through memory they share") \
+	X(PEER_COPY, "peer_copy", true, "copies into the other device's memory")                  \
 	X(HOST_COPY, "host_copy", true, "copies to the host and from there")
 
 enum transport {
@@ -37,8 +42,8 @@ struct device_set;
 struct communicator_id;
 
 /*
- * STATUS_UNSUPPORTED where the transport connects devices of one node only and `devices` are on several. For
- * transport_usable() of the backends; NULL: the devices are not known yet.
+ * STATUS_UNSUPPORTED where the transport connects devices of one node only and `devices` are on
+ * several. For transport_usable() of the backends; NULL: the devices are not known yet.
  */
 enum status transport_reaches(const struct device *device, enum transport transport,
 			      const struct device_set *devices, struct error *err);

@@ -103,7 +103,9 @@ static bool both_zero(const struct observation *a, const struct observation *b,
 	return true;
 }
 
-/* A count that rises from zero is a change although it has no ratio; false if this is no such case. */
+/*
+ * A count that rises from zero is a change although it has no ratio; false if this is no such case.
+ */
 static bool out_of_nothing(const struct observation *a, const struct observation *b,
 			   enum better better, struct comparison_row *row)
 {
@@ -203,8 +205,9 @@ static void add_broken(struct comparison *out, const struct case_result *a,
 }
 
 /*
- * A case without metrics leaves a row when it is broken on either side. One that went well and has no figure of that kind
- * (it finds out whether something works, or how much fits) has nothing to compare, which is not a comparison that is missing.
+ * A case without metrics leaves a row when it is broken on either side. One that went well and has
+ * no figure of that kind (it finds out whether something works, or how much fits) has nothing to
+ * compare, which is not a comparison that is missing.
  */
 static void compare_case(struct comparing *k, const struct subject *a, const struct subject *b)
 {
@@ -265,7 +268,10 @@ static enum status compare_cases(struct comparing *k, struct error *err)
 	return status;
 }
 
-/* Wrong results, memory errors and lost devices of the new side, as `check` finds them without any limit. */
+/*
+ * Wrong results, memory errors and lost devices of the new side, as `check` finds them without any
+ * limit.
+ */
 static void find_faults(const struct comparison_input *input, struct comparison *out)
 {
 	const struct judge_input judged = { .results = input->b, .count = input->b_count };
@@ -278,8 +284,9 @@ static void find_faults(const struct comparison_input *input, struct comparison 
 		if (!check->wrong)
 			continue;
 		ARRAY_GROW(out->faults, out->fault_count, out->fault_capacity);
-		out->faults[out->fault_count++] = xasprintf(
-			"%s%s%s", check->case_id, *check->case_id ? ": " : "", check->reason);
+		out->faults[out->fault_count++] =
+			xasprintf("%s%s%s", check->case_id, *check->case_id ? ": " : "",
+				  check->reason);
 	}
 	verdicts_release(&verdicts);
 }

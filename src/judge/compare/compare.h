@@ -1,15 +1,17 @@
 /*
  * Two measurements of the same cases against each other, each of one or several launches.
  *
- * The ratio is oriented so that above 1 is worse, estimated by Hodges & Lehmann on the logs of the launches' medians, with
- * a 95 % interval of launches and visits (shift.h). With a margin d: REGRESSED when all of it is above 1 + d, IMPROVED when
- * all of it is below 1 - d, SAME when two tests of 5 % find it above 1 - d and below 1 + d (Schuirmann 1987), else
- * INCONCLUSIVE. What no launch changes (kind.h) is compared by its worst launch, without an interval.
+ * The ratio is oriented so that above 1 is worse, estimated by Hodges & Lehmann on the logs of the
+ * launches' medians, with a 95 % interval of launches and visits (shift.h). With a margin d:
+ * REGRESSED when all of it is above 1 + d, IMPROVED when all of it is below 1 - d, SAME when two
+ * tests of 5 % find it above 1 - d and below 1 + d (Schuirmann 1987), else INCONCLUSIVE. What no
+ * launch changes (kind.h) is compared by its worst launch, without an interval.
  *
- * A comparison reads many intervals at once. A change is certain where it holds among all of them: of all changes for the
- * worse together, and of all for the better, at most one comparison in twenty has one that is none (Holm 1979; host-bound
- * figures, which visits differ too much in to be decided, take a tenth of a share: HOST_WEIGHT). Others are "possible", as
- * are those of fewer than four launches a side, and those of figures that the host decides when the host itself was slower.
+ * A comparison reads many intervals at once. A change is certain where it holds among all of them:
+ * of all changes for the worse together, and of all for the better, at most one comparison in
+ * twenty has one that is none (Holm 1979; host-bound figures, which visits differ too much in to be
+ * decided, take a tenth of a share: HOST_WEIGHT). Others are "possible", as are those of fewer than
+ * four launches a side, and those of figures that the host decides when the host itself was slower.
  */
 #ifndef GPUPROOF_JUDGE_COMPARE_COMPARE_H
 #define GPUPROOF_JUDGE_COMPARE_COMPARE_H
@@ -44,13 +46,18 @@ struct comparison_row {
 	double a, b;   /* values of both sides */
 	double ratio, low, high;
 	double at_same_clock; /* the ratio, had both run at the same clock; NaN: clocks unknown */
-	double at_same_host;  /* of figures that the host decides: over the yardstick's; NaN: no yardstick, another kind */
+	/*
+	 * of figures that the host decides: over the yardstick's; NaN: no yardstick, another kind
+	 */
+	double at_same_host;
 	size_t launches_a, launches_b;
 	double launch_spread; /* between launches, both sides */
 	double visit_spread;  /* between visits */
 	size_t visit_nights;  /* of the history it was learnt from; 0: assumed */
-	double probability;   /* that a comparison without any change shows one as clear as this; NaN: no change */
-	size_t launches_needed; /* for an answer, where there is none; 0: no number of them is enough, or unknown */
+	/* that a comparison without any change shows one as clear as this; NaN: no change */
+	double probability;
+	/* for an answer, where there is none; 0: no number of them is enough, or unknown */
+	size_t launches_needed;
 	bool wrong; /* a wrong result on the new side */
 	char *reason;
 };
@@ -74,10 +81,14 @@ struct comparison {
 	size_t fault_count, fault_capacity;
 	struct yardstick_row *yardstick; /* none: a side has none */
 	size_t yardstick_count;
-	double host_ratio; /* of all of them: geometric mean; above 1: B's host was slower; NaN: unknown */
+	/* of all of them: geometric mean; above 1: B's host was slower; NaN: unknown */
+	double host_ratio;
 	char *host_finding; /* a shift common to the figures that the host decides; "" */
-	bool turns;        /* launches were taken in turns: A B B A */
-	/* Lag-1 correlation of launches in a row, of turns of their pairs' differences, over all rows; NaN: too few. */
+	bool turns;         /* launches were taken in turns: A B B A */
+	/*
+	 * Lag-1 correlation of launches in a row, of turns of their pairs' differences, over all
+	 * rows; NaN: too few.
+	 */
 	double resemblance;
 	size_t resemblance_series; /* that it is from */
 	size_t counts[CHANGE_COUNT];
@@ -92,7 +103,8 @@ struct comparison_input {
 	double margin;        /* 0.01 */
 	double launch_spread; /* taken for granted where there are too few launches: 0.005 */
 	bool all_metrics;     /* not only each suite's main figure */
-	bool turns;           /* launch i of A and of B followed each other (compare_taken_in_turns()) */
+	/* launch i of A and of B followed each other (compare_taken_in_turns()) */
+	bool turns;
 	struct store *history; /* for the spread between visits; NULL: assumed by kind */
 };
 
@@ -101,15 +113,21 @@ enum status compare_results(const struct comparison_input *input, struct compari
 			    struct error *err);
 void comparison_release(struct comparison *comparison);
 
-/* True if two results of the same machine with as many launches each overlap in time: `run --against` made them. */
+/*
+ * True if two results of the same machine with as many launches each overlap in time: `run
+ * --against` made them.
+ */
 bool compare_taken_in_turns(const struct result *a, const struct result *b);
 
 /*
- * For --fail-on regression: 5 a wrong result on the new side, 1 a certain regression, 4 when one cannot be ruled out or a
- * case is missing, else 0.
+ * For --fail-on regression: 5 a wrong result on the new side, 1 a certain regression, 4 when one
+ * cannot be ruled out or a case is missing, else 0.
  */
 int comparison_gate(const struct comparison *comparison);
-/* For --fail-on certain: the same, but what is inconclusive or only possible is 0: 4 where something was not compared. */
+/*
+ * For --fail-on certain: the same, but what is inconclusive or only possible is 0: 4 where
+ * something was not compared.
+ */
 int comparison_gate_certain(const struct comparison *comparison);
 
 /* Environments: model, driver, facts, settings, clocks (compare_environment.c). */

@@ -1,4 +1,6 @@
-/* Differences between the environments of two measurements, listed before any number is compared. */
+/*
+ * Differences between the environments of two measurements, listed before any number is compared.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +106,8 @@ static const struct result_setting *setting_of(const struct result *r, const cha
 }
 
 /*
- * Settings that affect the measurement: not page titles, not limits. The number of launches is shown with every ratio, and an interleaved comparison takes one launch per side at a time.
+ * Settings that affect the measurement: not page titles, not limits. The number of launches is
+ * shown with every ratio, and an interleaved comparison takes one launch per side at a time.
  */
 static bool matters(const struct result_setting *s)
 {

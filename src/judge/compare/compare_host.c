@@ -1,6 +1,6 @@
 /*
- * The host's part in a comparison: its yardstick on both sides, and a shift that is common to the figures it decides, which
- * is one finding and not one per figure.
+ * The host's part in a comparison: its yardstick on both sides, and a shift that is common to the
+ * figures it decides, which is one finding and not one per figure.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,11 +13,14 @@
 #include "judge/judge.h"
 
 #define FEWEST_FIGURES 5
-#define COMMON_SHARE                                                                               \
+#define COMMON_SHARE \
 	0.75 /* of the figures that moved in the same direction, by more than the margin */
 #define COMMON_SHIFT 0.05 /* smaller ones are no state of a host */
 
-/* The values of one quantity in all launches of a side, as logs; appended to `out`, which has room. Returns how many. */
+/*
+ * The values of one quantity in all launches of a side, as logs; appended to `out`, which has room.
+ * Returns how many.
+ */
 static size_t yardstick_logs(const struct result *results, size_t count, const char *name,
 			     double *out)
 {
@@ -45,7 +48,10 @@ static size_t most_launches(const struct result *results, size_t count)
 	return n;
 }
 
-/* Medians over launches: one launch that a neighbour disturbed is no state of the host. False: a side lacks it. */
+/*
+ * Medians over launches: one launch that a neighbour disturbed is no state of the host. False: a
+ * side lacks it.
+ */
 static bool compare_quantity(const struct comparison_input *in, const struct metric_value *m,
 			     struct yardstick_row *row)
 {
@@ -121,7 +127,10 @@ static bool is_common(const struct common *common)
 	       fabs(log(common->shift)) > COMMON_SHIFT;
 }
 
-/* True if the yardstick moved in the same direction by a good part of the shift: the host's state differed. */
+/*
+ * True if the yardstick moved in the same direction by a good part of the shift: the host's state
+ * differed.
+ */
 static bool host_explains(const struct comparison *c, double shift)
 {
 	double part = log(c->host_ratio) / log(shift);

@@ -1,6 +1,8 @@
 /*
- * Tests consecutive launches for correlation. A series of four or five has almost no power; all figures of a comparison together do. Measured by von Neumann's ratio (1941): half the mean square of successive differences over the
- * variance, whose expectation follows from the correlation and the length, so that short series are not misleading.
+ * Tests consecutive launches for correlation. A series of four or five has almost no power; all
+ * figures of a comparison together do. Measured by von Neumann's ratio (1941): half the mean square
+ * of successive differences over the variance, whose expectation follows from the correlation and
+ * the length, so that short series are not misleading.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +15,10 @@
 #define HIGHEST 0.95
 #define Z_95 1.6448536269514722
 
-/* Sum of (1 - i/n) rho^i for i = 1..n-1: what correlation adds to the variance of a mean of n, halved. */
+/*
+ * Sum of (1 - i/n) rho^i for i = 1..n-1: what correlation adds to the variance of a mean of n,
+ * halved.
+ */
 static double correlated(double rho, size_t n)
 {
 	double sum = 0, power = 1;
@@ -53,7 +58,10 @@ static void add_series(struct neumann *sum, const double *logs, size_t count)
 	sum->series++;
 }
 
-/* The launches of either side; of turns the differences of their pairs, which is what is averaged then. */
+/*
+ * The launches of either side; of turns the differences of their pairs, which is what is averaged
+ * then.
+ */
 static void add_pair(struct neumann *sum, const struct compared_pair *p, bool turns)
 {
 	double *before = compared_logs(&p->before, p->lower_is_better);
@@ -71,7 +79,10 @@ static void add_pair(struct neumann *sum, const struct compared_pair *p, bool tu
 	free(after);
 }
 
-/* The correlation of which series of n launches have that ratio on average, by bisection: it falls with it. */
+/*
+ * The correlation of which series of n launches have that ratio on average, by bisection: it falls
+ * with it.
+ */
 static double correlation_of(double ratio, size_t n)
 {
 	double low = -HIGHEST, high = HIGHEST;

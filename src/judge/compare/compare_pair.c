@@ -9,7 +9,7 @@
 #include "judge/compare/comparing.h"
 #include "judge/compare/shift.h"
 
-#define FEWEST_NIGHTS                                                                              \
+#define FEWEST_NIGHTS \
 	8 /* that say more of the spread between visits than the kind of figure does */
 
 double *compared_logs(const struct observation *o, bool lower_is_better)
@@ -81,9 +81,10 @@ static void take_shift(const struct comparing *k, const struct shift *s, struct 
 	row->change = change_of_shift(s, margin);
 	row->probability = change_probability(s, margin, row->change);
 	if (row->change == CHANGE_INCONCLUSIVE && s->shown)
-		row->launches_needed = shift_launches_needed(
-			s->spread, resemblance_factor(k->out, row->launches_b),
-			k->input->turns ? 0 : row->visit_spread, margin);
+		row->launches_needed =
+			shift_launches_needed(s->spread,
+					      resemblance_factor(k->out, row->launches_b),
+					      k->input->turns ? 0 : row->visit_spread, margin);
 	if (s->shown)
 		return;
 	row->possible = true;
@@ -123,7 +124,7 @@ static enum status compare_timed(const struct comparing *k, const struct compare
 				  .turns = k->input->turns,
 				  .launch_spread = k->input->launch_spread,
 				  .few_half = root_sum_square(p->before.estimate.half_both,
-						    p->after.estimate.half_both),
+							      p->after.estimate.half_both),
 				  .resemblance = resemblance_factor(k->out, p->after.count),
 				  .visit_freedom = INFINITY };
 	struct shift s = shift_measure(&in);
@@ -141,7 +142,10 @@ static enum status compare_timed(const struct comparing *k, const struct compare
 	return status;
 }
 
-/* From the best of one side against the worst of the other to the reverse: without any spread that is one number. */
+/*
+ * From the best of one side against the worst of the other to the reverse: without any spread that
+ * is one number.
+ */
 static void compare_exact(const struct comparing *k, const struct compared_pair *p,
 			  struct comparison_row *row)
 {

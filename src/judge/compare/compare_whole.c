@@ -1,4 +1,7 @@
-/* A comparison as a whole: which of its changes hold among all rows, what it comes to, its exit code. */
+/*
+ * A comparison as a whole: which of its changes hold among all rows, what it comes to, its exit
+ * code.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,15 +24,19 @@ static int by_clearness(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* True if the row belongs to the family whose error rate is controlled; a row without such a change has no probability. */
+/*
+ * True if the row belongs to the family whose error rate is controlled; a row without such a change
+ * has no probability.
+ */
 static bool is_tested(const struct comparison_row *row)
 {
 	return row->kind != FIGURE_EXACT && row->change != CHANGE_NONE && isfinite(row->ratio);
 }
 
 /*
- * Holm's step-down with weights: the clearest first, each against the error left to those that are not yet certain. Sets
- * `probability` to what it is among all rows, and takes back what is too likely.
+ * Holm's step-down with weights: the clearest first, each against the error left to those that are
+ * not yet certain. Sets `probability` to what it is among all rows, and takes back what is too
+ * likely.
  */
 static void share_error(struct comparison *c, enum change change)
 {

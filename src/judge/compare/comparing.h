@@ -29,12 +29,17 @@ double *compared_logs(const struct observation *o, bool lower_is_better);
 
 /* compare_launches.c: fills out->resemblance. */
 void compare_resemblance(struct comparing *k);
-/* By how much the error of n launches is larger than it looks because of out->resemblance; 1 where that is unknown. */
+/*
+ * By how much the error of n launches is larger than it looks because of out->resemblance; 1 where
+ * that is unknown.
+ */
 double resemblance_factor(const struct comparison *out, size_t n);
 
 /* The word for a shift (shift.h) with a margin: 0.01. */
 enum change change_of_shift(const struct shift *shift, double margin);
-/* P(a change as clear as this) where the truth is at the margin; NaN for a word that is no change. */
+/*
+ * P(a change as clear as this) where the truth is at the margin; NaN for a word that is no change.
+ */
 double change_probability(const struct shift *shift, double margin, enum change change);
 
 /* compare_pair.c: intervals, words and probabilities of all pairs. */
@@ -43,7 +48,9 @@ enum status compare_pairs(struct comparing *k, struct error *err);
 /* compare_host.c: the yardstick, and what is common to all figures that the host decides. */
 void compare_hosts(struct comparing *k);
 
-/* compare_whole.c: which changes are certain among all; counts and the sentence; the order of rows. */
+/*
+ * compare_whole.c: which changes are certain among all; counts and the sentence; the order of rows.
+ */
 void compare_whole(struct comparison *out);
 
 #endif

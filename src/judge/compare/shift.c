@@ -28,8 +28,8 @@ static double squares_of(const double *values, size_t n)
 }
 
 /*
- * A few launches may agree by luck, or all be in one of two states: a variance below what is taken for granted is weighed
- * with it, one above counts as it is.
+ * A few launches may agree by luck, or all be in one of two states: a variance below what is taken
+ * for granted is weighed with it, one above counts as it is.
  */
 static double cautious_variance(double squares, double *freedom, double assumed)
 {
@@ -162,10 +162,13 @@ size_t shift_launches_needed(double spread, double resemblance, double visit_spr
 		double launches =
 			spread * resemblance * sqrt(2 * HODGES_LEHMANN_VARIANCE / (double)n);
 		double visits = M_SQRT2 * visit_spread;
-		double half =
-			root_sum_square(student_quantile(0.95, 2 * (double)n - 2) * launches, Z_95 * visits);
+		double half = root_sum_square(student_quantile(0.95, 2 * (double)n - 2) * launches,
+					      Z_95 * visits);
 
-		/* Both ends are within the margin in 80 %: the estimate leaves it at either of them in 10 %. */
+		/*
+		 * Both ends are within the margin in 80 %: the estimate leaves it at either of them
+		 * in 10 %.
+		 */
 		if (half + Z_90 * root_sum_square(launches, visits) <= margin)
 			return n;
 	}

@@ -60,8 +60,8 @@ double drawn_in_squares(const double *x, size_t n, double distance, double *mean
 }
 
 /*
- * Abramowitz & Stegun 26.7.3 and 26.7.4: a finite sum of powers of the cosine of atan(t / sqrt(freedom)), for odd
- * and for even degrees of freedom.
+ * Abramowitz & Stegun 26.7.3 and 26.7.4: a finite sum of powers of the cosine of atan(t /
+ * sqrt(freedom)), for odd and for even degrees of freedom.
  */
 double student_probability(double t, size_t freedom)
 {

@@ -43,7 +43,9 @@ double student_quantile(double probability, double dof)
 	return x + g1 / dof + g2 / (dof * dof) + g3 / pow(dof, 3) + g4 / pow(dof, 4);
 }
 
-/* Standard deviation between launches: what was taken for granted, weighed against what was seen. */
+/*
+ * Standard deviation between launches: what was taken for granted, weighed against what was seen.
+ */
 static double combined_deviation(const double *values, size_t n, const struct launch_spread *spread,
 				 double *dof)
 {

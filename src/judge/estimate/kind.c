@@ -27,7 +27,10 @@ static double operation_seconds(const struct metric_value *m, const struct case_
 	return series && strcmp(series->unit, "s") == 0 ? series->statistics.median : (double)NAN;
 }
 
-/* True if the CPU decides the metric's time: always, or with this case's parameter ("pageable" memory). */
+/*
+ * True if the CPU decides the metric's time: always, or with this case's parameter ("pageable"
+ * memory).
+ */
 static bool is_host_bound(const struct metric *row, const struct case_result *c)
 {
 	const struct case_parameter *p =

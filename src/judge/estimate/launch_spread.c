@@ -7,14 +7,23 @@
 #include "base/stats.h"
 
 #define Z_95 1.6448536269514722
-/* One of several devices scatters on its own account where fewer than one of a thousand would by chance. */
+/*
+ * One of several devices scatters on its own account where fewer than one of a thousand would by
+ * chance.
+ */
 #define Z_999 3.0902323061678132
 #define FEWEST_FIGURES 3
 #define FEWEST_WITH_REST 4
-/* A median of variances says as much as this share of their mean (normal launches, four degrees of freedom: 0.55). */
+/*
+ * A median of variances says as much as this share of their mean (normal launches, four degrees of
+ * freedom: 0.55).
+ */
 #define MEDIAN_EFFICIENCY 0.5
 
-/* Wilson & Hilferty 1931: the quantile of chi-squared over its mean, within 3 % for one degree of freedom. */
+/*
+ * Wilson & Hilferty 1931: the quantile of chi-squared over its mean, within 3 % for one degree of
+ * freedom.
+ */
 static double chi_squared_ratio(double dof, double z)
 {
 	return pow(1 - 2 / (9 * dof) + z * sqrt(2 / (9 * dof)), 3);
@@ -43,8 +52,7 @@ double log_deviation(const double *values, size_t n)
 /* Deviation without the launch farthest from the median. */
 static double deviation_of_rest(const double *values, size_t n)
 {
-	double *rest = xmalloc(n * sizeof(*rest)), median = log(median_of(values, n)),
-	       deviation;
+	double *rest = xmalloc(n * sizeof(*rest)), median = log(median_of(values, n)), deviation;
 	size_t farthest = 0, count = 0;
 
 	for (size_t i = 1; i < n; i++)

@@ -1,9 +1,10 @@
 /*
  * Repeatability of launches of one figure: assumed until the present launches show a larger spread.
  *
- * One figure's few launches say little about their own spread. Identical devices have it in common, so that of a case on
- * several of them it is learnt from all, robustly: the median of their variances, so that a single device that scatters
- * widely makes the others' figures no less certain.
+ * One figure's few launches say little about their own spread. Identical devices have it in common,
+ * so that of a case on several of them it is learnt from all, robustly: the median of their
+ * variances, so that a single device that scatters widely makes the others' figures no less
+ * certain.
  */
 #ifndef GPUPROOF_JUDGE_ESTIMATE_LAUNCH_SPREAD_H
 #define GPUPROOF_JUDGE_ESTIMATE_LAUNCH_SPREAD_H
@@ -26,15 +27,17 @@ struct launch_spread {
 struct launch_spread launch_spread_assumed(double ratio);
 
 /*
- * Learnt from `n` figures of identical devices, if they refute `assumed` at 95 %: `deviations` of their logs, each of
- * `launches[i]` launches. Of fewer than three figures with two launches: launch_spread_assumed().
+ * Learnt from `n` figures of identical devices, if they refute `assumed` at 95 %: `deviations` of
+ * their logs, each of `launches[i]` launches. Of fewer than three figures with two launches:
+ * launch_spread_assumed().
  */
 struct launch_spread launch_spread_learn(const double *deviations, const size_t *launches, size_t n,
 					 double assumed);
 
 /*
- * True if launches (each > 0) scatter by more than `spread`; false for one launch. A shared spread is refuted by what is
- * left without the launch farthest from the median, which a Hodges-Lehmann estimate outvotes.
+ * True if launches (each > 0) scatter by more than `spread`; false for one launch. A shared spread
+ * is refuted by what is left without the launch farthest from the median, which a Hodges-Lehmann
+ * estimate outvotes.
  */
 bool launch_spread_refuted(const struct launch_spread *spread, const double *values, size_t n);
 

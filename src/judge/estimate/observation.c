@@ -34,8 +34,7 @@ static void add_subject(struct subjects *subjects, const struct result *result,
 
 	ARRAY_GROW(subjects->items, subjects->count, subjects->capacity);
 	s = &subjects->items[subjects->count++];
-	*s = (struct subject){ .first = c,
-			       .device = result_device(result, c->device) };
+	*s = (struct subject){ .first = c, .device = result_device(result, c->device) };
 	add_case(s, c);
 }
 
@@ -88,7 +87,8 @@ struct gathering {
 	size_t count, capacity;
 	double half; /* sum of the longer sides of the samples' intervals */
 	size_t halves;
-	size_t launches, unsettled; /* launches with a figure; those whose level drifted to the end */
+	/* launches with a figure; those whose level drifted to the end */
+	size_t launches, unsettled;
 };
 
 bool case_is_wrong(const struct case_result *c)
@@ -106,7 +106,10 @@ bool case_is_verified(const struct case_result *c)
 
 void observation_refuse(struct observation *o, enum verdict verdict, const char *reason)
 {
-	/* A wrong result outranks an error, that a case that was merely skipped, and that a doubtful one. */
+	/*
+	 * A wrong result outranks an error, that a case that was merely skipped, and that a
+	 * doubtful one.
+	 */
 	static const int rank[VERDICT_COUNT] = { [VERDICT_INCONCLUSIVE] = 1,
 						 [VERDICT_SKIP] = 2,
 						 [VERDICT_ERROR] = 3,
@@ -180,12 +183,12 @@ static void gather_case(struct gathering *g, struct observation *o, const struct
 	const struct metric_value *m;
 
 	if (case_is_wrong(c) || c->status != CASE_OK) {
-		observation_refuse(
-			o,
-			case_is_wrong(c)            ? VERDICT_FAIL
-			: c->status == CASE_SKIPPED ? VERDICT_SKIP
-						    : VERDICT_ERROR,
-			c->status == CASE_OK ? "its error is beyond the tolerance" : c->reason);
+		observation_refuse(o,
+				   case_is_wrong(c)            ? VERDICT_FAIL
+				   : c->status == CASE_SKIPPED ? VERDICT_SKIP
+							       : VERDICT_ERROR,
+				   c->status == CASE_OK ? "its error is beyond the tolerance"
+							: c->reason);
 		return;
 	}
 	m = case_metric(c, metric);
@@ -197,7 +200,10 @@ static void gather_case(struct gathering *g, struct observation *o, const struct
 		observation_refuse(o, VERDICT_ERROR, "the result has no such metric");
 }
 
-/* A level that drifts may end on either side of a bound. Of several launches the settled ones outvote the others. */
+/*
+ * A level that drifts may end on either side of a bound. Of several launches the settled ones
+ * outvote the others.
+ */
 static void refuse_unsettled(const struct gathering *g, struct observation *o)
 {
 	if (2 * g->unsettled > g->launches)
@@ -238,8 +244,9 @@ void observation_estimate(struct observation *o, const struct launch_spread *spr
 	if (o->verdict != VERDICT_PASS && o->verdict != VERDICT_INCONCLUSIVE)
 		return;
 	if (o->exact)
-		o->estimate = (struct estimate){ .value = worst_value(o->values, o->count, o->better),
-						 .launches = o->count };
+		o->estimate =
+			(struct estimate){ .value = worst_value(o->values, o->count, o->better),
+					   .launches = o->count };
 	else if (has_zero(o))
 		o->estimate = estimate_with_zeros(o->values, o->count);
 	else

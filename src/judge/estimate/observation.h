@@ -1,6 +1,6 @@
 /*
- * One metric of one case, estimated from its launches. Launches are results of the same machine and config; a result
- * that holds n launches itself (run --launches) counts as n.
+ * One metric of one case, estimated from its launches. Launches are results of the same machine and
+ * config; a result that holds n launches itself (run --launches) counts as n.
  */
 #ifndef GPUPROOF_JUDGE_ESTIMATE_OBSERVATION_H
 #define GPUPROOF_JUDGE_ESTIMATE_OBSERVATION_H
@@ -33,20 +33,28 @@ const struct subject *subjects_find(const struct subjects *subjects, const char 
 
 /* True if the case itself reports a wrong result: failed, or an error beyond its tolerance. */
 bool case_is_wrong(const struct case_result *c);
-/* True if its result was compared with a reference; otherwise it is never accepted (README, "no number counts"). */
+/*
+ * True if its result was compared with a reference; otherwise it is never accepted (README, "no
+ * number counts").
+ */
 bool case_is_verified(const struct case_result *c);
 
 struct observation {
-	enum verdict
-		verdict; /* VERDICT_PASS: there is a value; else SKIP, ERROR, FAIL (wrong result), INCONCLUSIVE (not settled) */
-	char *reason;    /* why not; owned, "" */
+	/*
+	 * VERDICT_PASS: there is a value; else SKIP, ERROR, FAIL (wrong result), INCONCLUSIVE (not
+	 * settled)
+	 */
+	enum verdict verdict;
+	char *reason; /* why not; owned, "" */
 	struct estimate estimate;
 	double *values; /* one per launch; owned */
 	size_t count;
-	double sample_half; /* of the samples' intervals, mean over the launches; 0: they have none */
+	/* of the samples' intervals, mean over the launches; 0: they have none */
+	double sample_half;
 	size_t samples;
 	bool no_interval; /* too few samples for one, in a single launch */
-	bool exact;       /* metric_is_exact(): the estimate is the worst launch, without an interval */
+	/* metric_is_exact(): the estimate is the worst launch, without an interval */
+	bool exact;
 	enum better better;
 };
 
@@ -56,7 +64,10 @@ struct observation observe(const struct subject *subject, const char *metric, co
 /* Estimates anew, with a spread that was learnt of several devices. */
 void observation_estimate(struct observation *observation, const struct launch_spread *spread);
 void observation_release(struct observation *observation);
-/* Takes the value's verdict away, unless it has a graver one: a wrong result, an error, a skip in this order. */
+/*
+ * Takes the value's verdict away, unless it has a graver one: a wrong result, an error, a skip in
+ * this order.
+ */
 void observation_refuse(struct observation *observation, enum verdict verdict, const char *reason);
 
 #endif

@@ -139,9 +139,12 @@ static void pool_yardstick(struct result *result, const struct result *more)
 	}
 }
 
-/* A series is unsettled when it was so in more than half of the launches, `mine` of which are pooled already. */
-static void vote_on_series(struct series *series, size_t mine, const struct case_result *const *others,
-			   size_t count)
+/*
+ * A series is unsettled when it was so in more than half of the launches, `mine` of which are
+ * pooled already.
+ */
+static void vote_on_series(struct series *series, size_t mine,
+			   const struct case_result *const *others, size_t count)
 {
 	size_t unsettled = series->unsettled ? mine : 0, launches = mine;
 
@@ -159,7 +162,8 @@ static void vote_on_headline(struct case_result *c, struct metric_value *m,
 			     const struct case_result *const *others, size_t count)
 {
 	for (size_t r = 0; r < count; r++) {
-		const struct metric_value *same = others[r] ? case_metric(others[r], m->name) : NULL;
+		const struct metric_value *same =
+			others[r] ? case_metric(others[r], m->name) : NULL;
 
 		m->headline = m->headline || (same && same->headline);
 	}

@@ -11,8 +11,8 @@
 #define MOST_EXACT_U 20000 /* pairs: milliseconds */
 
 /*
- * Coefficients of prod_{i=1..m} (1 - x^(n+i)) / (1 - x^i): how many of the orders of m and n values have U = u.
- * Takes time like m m n. Whole numbers up to MOST_ORDERS, so doubles are exact.
+ * Coefficients of prod_{i=1..m} (1 - x^(n+i)) / (1 - x^i): how many of the orders of m and n values
+ * have U = u. Takes time like m m n. Whole numbers up to MOST_ORDERS, so doubles are exact.
  */
 static double *count_orders(size_t m, size_t n)
 {
@@ -62,7 +62,10 @@ double mann_whitney_probability(size_t m, size_t n, size_t u)
 	return below / all;
 }
 
-/* How many of the sorted differences may be left out at either end; 0: none can, there is no interval. */
+/*
+ * How many of the sorted differences may be left out at either end; 0: none can, there is no
+ * interval.
+ */
 static size_t interval_rank(size_t m, size_t n, double tail)
 {
 	size_t low = 0, high = m * n / 2;

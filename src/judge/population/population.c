@@ -1,8 +1,9 @@
 /*
  * Devices against good cards of their model: finds what all devices of a node have in common.
  *
- * Each is judged by itself (standing.h), and the identical devices of a node together by their median, which finds less. The
- * cards of the node do not count. Limits for which no card is known are named once.
+ * Each is judged by itself (standing.h), and the identical devices of a node together by their
+ * median, which finds less. The cards of the node do not count. Limits for which no card is known
+ * are named once.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -190,8 +191,7 @@ void judge_population_unknown(const char *limits, struct verdicts *verdicts)
 	check->verdict = VERDICT_SKIP;
 	check->accepted = true;
 	free(check->reason);
-	check->reason =
-		xasprintf("no good card is known that measured what these limits are about: "
-			  "%s (gpuproof help good-cards)",
-			  limits);
+	check->reason = xasprintf("no good card is known that measured what these limits are "
+				  "about: %s (gpuproof help good-cards)",
+				  limits);
 }

@@ -39,11 +39,11 @@ static enum status refuse_bad_cards(const struct result *results, size_t count, 
 		      &verdicts);
 		bad = rejecting(&verdicts);
 		if (bad)
-			error_set(
-				err, STATUS_USAGE,
-				"no good cards: [limit %s] fails: %s %s; gpuproof check says more",
-				bad->limit, *bad->case_id ? bad->case_id : bad->metric,
-				bad->reason);
+			error_set(err, STATUS_USAGE,
+				  "no good cards: [limit %s] fails: %s %s; gpuproof check says "
+				  "more",
+				  bad->limit, *bad->case_id ? bad->case_id : bad->metric,
+				  bad->reason);
 		limits_release(&limits);
 	} else {
 		error_set(err, STATUS_INTERNAL, "%s", errors.data ? errors.data : "");
@@ -75,10 +75,9 @@ static enum status refuse(const struct result *results, size_t count, struct err
 					 population_id(d), d->name);
 	}
 	if (!known)
-		return error_set(
-			err, STATUS_USAGE,
-			"no device has a UUID or a serial number: a card counts once, and is "
-			"known by it");
+		return error_set(err, STATUS_USAGE,
+				 "no device has a UUID or a serial number: a card counts once, and "
+				 "is known by it");
 	return refuse_bad_cards(results, count, err);
 }
 
@@ -133,9 +132,9 @@ static void add_metric(struct population *p, const struct result *result, const 
 	if (o.verdict == VERDICT_PASS && is_verified(s) && is_steady(&o, m)) {
 		/* A pair of devices counts once, not once per direction. */
 		if (!key.turned)
-			population_set_value(
-				population_add_figure(p, key.point, key.preheat, m->name, m->unit),
-				key.cards, o.estimate.value);
+			population_set_value(population_add_figure(p, key.point, key.preheat,
+								   m->name, m->unit),
+					     key.cards, o.estimate.value);
 		added->values += !key.turned;
 	} else if (o.verdict != VERDICT_SKIP) {
 		added->unsteady++;

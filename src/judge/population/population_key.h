@@ -9,7 +9,8 @@
 
 struct population_key {
 	const char *model; /* of its devices; borrowed from the result */
-	const char *ids[POPULATION_MOST_DEVICES + 1]; /* of its cards, in alphabetical order; NULL at the end; borrowed */
+	/* of its cards, in alphabetical order; NULL at the end; borrowed */
+	const char *ids[POPULATION_MOST_DEVICES + 1];
 	char *cards;   /* them, joined by '+' */
 	bool turned;   /* the case has its two devices in reverse order */
 	char *point;   /* case_point_without_label() */
@@ -18,7 +19,10 @@ struct population_key {
 
 /* Identifies a card: its UUID, or its serial number if the driver reports no UUID; "": neither. */
 const char *population_id(const struct device_info *device);
-/* False: the case is of more devices, of different models, or of cards without a name; nothing is to be released. */
+/*
+ * False: the case is of more devices, of different models, or of cards without a name; nothing is
+ * to be released.
+ */
 bool population_key_of(const struct result *result, const struct case_result *c,
 		       struct population_key *key);
 /* True if the device was heated before the case's first sample. */

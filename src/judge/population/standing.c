@@ -10,8 +10,9 @@
 #define MEDIAN_VARIANCE 1.5708 /* of a median over that of a mean, normal data: pi / 2 */
 
 /*
- * Student's t that is exceeded as often as a normal deviate of `x`. Abramowitz & Stegun 26.7.5, four terms: within 1 % from
- * 6 degrees of freedom on for x up to 3. Where there are fewer nothing is rejected.
+ * Student's t that is exceeded as often as a normal deviate of `x`. Abramowitz & Stegun 26.7.5,
+ * four terms: within 1 % from 6 degrees of freedom on for x up to 3. Where there are fewer nothing
+ * is rejected.
  */
 static double student_deviate(double x, double dof)
 {
@@ -24,7 +25,10 @@ static double student_deviate(double x, double dof)
 	return x + (g1 + (g2 + (g3 + g4 / dof) / dof) / dof) / dof;
 }
 
-/* `variance`: of what is predicted, in those of a card. Of one card it is not known how cards differ. */
+/*
+ * `variance`: of what is predicted, in those of a card. Of one card it is not known how cards
+ * differ.
+ */
 static double allowed(const struct kinds *kinds, size_t kind, double variance,
 		      const struct limit *limit)
 {

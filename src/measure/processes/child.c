@@ -29,7 +29,9 @@ static void redirect(int output)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 }
 
-/* When memory runs out, the kernel shall end the worker, not the conductor that keeps the results. */
+/*
+ * When memory runs out, the kernel shall end the worker, not the conductor that keeps the results.
+ */
 static void volunteer_for_oom(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);

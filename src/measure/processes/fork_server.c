@@ -44,7 +44,8 @@ struct fork_server {
 	struct backend_options options;
 };
 
-static enum status open_and_run(const struct fork_server *n, const struct request *r, struct error *err)
+static enum status open_and_run(const struct fork_server *n, const struct request *r,
+				struct error *err)
 {
 	struct backend_list list;
 	const struct backend *backend = NULL;
@@ -151,7 +152,7 @@ static enum status start(struct fork_server *n, struct error *err)
 }
 
 struct fork_server *fork_server_open(const char *backends, const struct backend_options *options,
-			     struct error *err)
+				     struct error *err)
 {
 	struct fork_server *n = xcalloc(1, sizeof(*n));
 
@@ -191,8 +192,8 @@ static enum status judge(const struct fork_server *n, const struct fork_server_t
 	if (!reply->started)
 		return error_set(err, STATUS_IO, "no process could be started");
 	if (!reply->in_time)
-		return error_set(err, STATUS_TIMEOUT, "a fresh process took more than %g s (killed)",
-				 task->seconds);
+		return error_set(err, STATUS_TIMEOUT,
+				 "a fresh process took more than %g s (killed)", task->seconds);
 	if (!n->shared->done)
 		return error_set(err, STATUS_DEVICE, "a fresh process %s",
 				 child_ending(reply->wait_status, ending, sizeof(ending)));
@@ -201,8 +202,8 @@ static enum status judge(const struct fork_server *n, const struct fork_server_t
 	return n->shared->err.status;
 }
 
-enum status fork_server_run(struct fork_server *n, const struct fork_server_task *task, void *result,
-			struct error *err)
+enum status fork_server_run(struct fork_server *n, const struct fork_server_task *task,
+			    void *result, struct error *err)
 {
 	struct request request = { .device = *task->device,
 				   .run = task->run,

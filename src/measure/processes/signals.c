@@ -16,7 +16,7 @@ static struct sigaction before_caught[ARRAY_SIZE(caught)], before_ignored[ARRAY_
 static int ends[2] = { -1, -1 };
 static volatile sig_atomic_t stops, last_stop;
 static volatile sig_atomic_t attended, unattended_stops;
-static int depth; /* of signals_begin() */
+static int depth;                  /* of signals_begin() */
 static struct timespec stopped_at; /* the handler's alone, which nothing interrupts */
 
 /* One request to stop may come twice: timeout(1) signals the process and then its whole group. */
@@ -38,8 +38,8 @@ static bool is_echo(int number)
 
 static void answer(int number)
 {
-	static const char note[] =
-		"gpuproof: stopping as soon as what is measured is written; once more to stop at once\n";
+	static const char note[] = "gpuproof: stopping as soon as what is measured is written; "
+				   "once more to stop at once\n";
 
 	unattended_stops = unattended_stops + 1;
 	if (unattended_stops > 1) {

@@ -11,8 +11,9 @@
 #include "base/error.h"
 
 /*
- * Catches SIGINT, SIGTERM, SIGHUP and SIGCHLD and ignores SIGPIPE and SIGXFSZ, until signals_end() puts back what was.
- * They nest: a command of several runs catches them in between as well, so that a stop is never lost.
+ * Catches SIGINT, SIGTERM, SIGHUP and SIGCHLD and ignores SIGPIPE and SIGXFSZ, until signals_end()
+ * puts back what was. They nest: a command of several runs catches them in between as well, so that
+ * a stop is never lost.
  */
 enum status signals_begin(struct error *err);
 void signals_end(void);
@@ -27,12 +28,16 @@ void signals_attend(bool attended);
 int signals_fd(void); /* for poll(); empty it with signals_drain() */
 void signals_drain(void);
 
-int signals_stops(void);     /* how often a stop was asked for since signals_begin(); the same signal within a quarter of a second is one */
+/*
+ * how often a stop was asked for since signals_begin(); the same signal within a quarter of a
+ * second is one
+ */
+int signals_stops(void);
 int signals_last_stop(void); /* SIGINT, SIGTERM, SIGHUP; 0: none */
 
 /*
- * In a forked child: the terminal's Ctrl-C reaches the whole process group, but a worker ends when the conductor
- * says so.
+ * In a forked child: the terminal's Ctrl-C reaches the whole process group, but a worker ends when
+ * the conductor says so.
  */
 void signals_in_child(void);
 

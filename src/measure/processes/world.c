@@ -73,8 +73,8 @@ static enum status try_exchange(struct world *world, enum operation operation, i
 	if (world->ops->exchange(world, &mine, data, set, err) != STATUS_OK)
 		return err->status;
 	for (int i = 0; i < world->size; i++)
-		if ((*set)[i].call.operation != mine.operation ||
-		    (*set)[i].call.bytes != bytes || (*set)[i].call.root != root)
+		if ((*set)[i].call.operation != mine.operation || (*set)[i].call.bytes != bytes ||
+		    (*set)[i].call.root != root)
 			out_of_step(world, i, &mine, &(*set)[i].call);
 	return STATUS_OK;
 }

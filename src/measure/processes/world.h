@@ -1,10 +1,11 @@
 /*
- * The ranks of one case together: one process per device. A world of size 1 does nothing and costs nothing. Every call
- * is collective unless it says otherwise: all ranks make it in the same order.
+ * The ranks of one case together: one process per device. A world of size 1 does nothing and costs
+ * nothing. Every call is collective unless it says otherwise: all ranks make it in the same order.
  *
- * How the ranks reach each other is the implementation's (struct world_ops): shared memory of processes made by fork()
- * before any device call (world_shm.c), or TCP between nodes (world_tcp.h). Shared memory has no deadline: the
- * conductor notices a rank that dies, and kills the others. Over TCP a rank that dies or stays silent ends the world.
+ * How the ranks reach each other is the implementation's (struct world_ops): shared memory of
+ * processes made by fork() before any device call (world_shm.c), or TCP between nodes
+ * (world_tcp.h). Shared memory has no deadline: the conductor notices a rank that dies, and kills
+ * the others. Over TCP a rank that dies or stays silent ends the world.
  */
 #ifndef GPUPROOF_MEASURE_PROCESSES_WORLD_H
 #define GPUPROOF_MEASURE_PROCESSES_WORLD_H
@@ -28,8 +29,9 @@ struct world {
 #define WORLD_MAX_BYTES 4096
 
 /*
- * Before fork(): a world of `size` ranks in shared memory. After fork() each child sets world->rank. The process that
- * made it releases it after the ranks have ended; it may watch it meanwhile.
+ * Before fork(): a world of `size` ranks in shared memory. After fork() each child sets
+ * world->rank. The process that made it releases it after the ranks have ended; it may watch it
+ * meanwhile.
  */
 enum status world_create(struct world *world, int size, struct error *err);
 void world_release(struct world *world);
@@ -52,21 +54,25 @@ double world_sum(struct world *world, double mine); /* in rank order: the same b
 enum status world_agree(struct world *world, enum status mine, struct error *err);
 
 /*
- * For the process that made the world, at any time: true if a rank whose device has failed waits in world_agree() for
- * the others, which may be waiting for it in a collective, without an end; or if a rank was lost. `said` becomes "rank
- * N: <its message>".
+ * For the process that made the world, at any time: true if a rank whose device has failed waits in
+ * world_agree() for the others, which may be waiting for it in a collective, without an end; or if
+ * a rank was lost. `said` becomes "rank N: <its message>".
  */
 bool world_pending_failure(const struct world *world, struct error *said);
 
-/* At any time, by any process that has the world: ends it. Ranks that wait in a call, or make another, fail with `reason`. */
+/*
+ * At any time, by any process that has the world: ends it. Ranks that wait in a call, or make
+ * another, fail with `reason`.
+ */
 void world_stop(struct world *world, const char *reason);
 /* Not collective: this rank makes no further call, and may end without being missed. */
 void world_leave(struct world *world);
 
 /*
- * Takes over when a call other than world_agree() finds that the world has ended. By default the process prints the
- * reason and exits: without its peers a rank can do nothing, and would not know when to stop. If the handler returns,
- * the call does: broadcasts leave data as it is, gathers zeros, numbers are NaN.
+ * Takes over when a call other than world_agree() finds that the world has ended. By default the
+ * process prints the reason and exits: without its peers a rank can do nothing, and would not know
+ * when to stop. If the handler returns, the call does: broadcasts leave data as it is, gathers
+ * zeros, numbers are NaN.
  */
 typedef void world_ended_fn(const struct world *world, const struct error *reason);
 extern world_ended_fn *world_ended;

@@ -1,4 +1,7 @@
-/* The hub of a world over TCP: collects the slots of an exchange, and hands all of them to each rank. */
+/*
+ * The hub of a world over TCP: collects the slots of an exchange, and hands all of them to each
+ * rank.
+ */
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -62,8 +65,8 @@ static void end_by(struct session *s, int rank, const char *what)
 	struct error reason = ERROR_NONE;
 	const struct member *m = &s->members[rank];
 
-	error_set(&reason, STATUS_TIMEOUT, "rank %d%s%s%s %s", rank, m->from[0] ? " (" : "", m->from,
-		  m->from[0] ? ")" : "", what);
+	error_set(&reason, STATUS_TIMEOUT, "rank %d%s%s%s %s", rank, m->from[0] ? " (" : "",
+		  m->from, m->from[0] ? ")" : "", what);
 	end_world(s, &reason);
 }
 
@@ -278,7 +281,8 @@ static void keep_deadlines(struct session *s)
 		struct member *m = &s->members[rank];
 
 		if (!m->joined && now - s->began > s->hub->join_seconds) {
-			snprintf(text, sizeof(text), "has not connected within %g s", s->hub->join_seconds);
+			snprintf(text, sizeof(text), "has not connected within %g s",
+				 s->hub->join_seconds);
 			end_by(s, rank, text);
 		} else if (m->joined && s->arrived && !m->arrived && m->left) {
 			end_by(s, rank, "has ended, and others wait for it");
@@ -328,7 +332,10 @@ static bool is_first(const struct connection *c)
 	return c->rank == 0;
 }
 
-/* Reads what ranks still send until they close: an unread byte would take the reason from them (TCP's reset). */
+/*
+ * Reads what ranks still send until they close: an unread byte would take the reason from them
+ * (TCP's reset).
+ */
 static void linger(struct session *s)
 {
 	double limit = clock_seconds() + 1;
@@ -339,7 +346,9 @@ static void linger(struct session *s)
 		open = false;
 		for (size_t i = 0; i < s->count; i++) {
 			struct connection *c = s->connections[i];
-			ssize_t n = c->fd < 0 || is_first(c) ? 1 : recv(c->fd, ignored, sizeof(ignored), MSG_DONTWAIT);
+			ssize_t n = c->fd < 0 || is_first(c)
+					    ? 1
+					    : recv(c->fd, ignored, sizeof(ignored), MSG_DONTWAIT);
 
 			if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 				drop(s, c);
@@ -349,7 +358,10 @@ static void linger(struct session *s)
 	}
 }
 
-/* Tells all ranks why the world has ended; rank 0 last, whose process carries the hub and may exit then. */
+/*
+ * Tells all ranks why the world has ended; rank 0 last, whose process carries the hub and may exit
+ * then.
+ */
 static void farewell(struct session *s)
 {
 	struct frame frame = wire_error(FRAME_ENDED, &s->reason);

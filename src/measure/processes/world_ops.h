@@ -1,4 +1,7 @@
-/* Operations of an implementation of a world; called by world.c alone, for worlds of two ranks and more. */
+/*
+ * Operations of an implementation of a world; called by world.c alone, for worlds of two ranks and
+ * more.
+ */
 #ifndef GPUPROOF_MEASURE_PROCESSES_WORLD_OPS_H
 #define GPUPROOF_MEASURE_PROCESSES_WORLD_OPS_H
 
@@ -18,11 +21,11 @@ struct world_slot {
 
 struct world_ops {
 	/*
-	 * Collective. Every rank's slot to every rank: *all has world->size of them, valid until the next exchange but
-	 * one. Fails when the world has ended, with the reason.
+	 * Collective. Every rank's slot to every rank: *all has world->size of them, valid until
+	 * the next exchange but one. Fails when the world has ended, with the reason.
 	 */
-	enum status (*exchange)(struct world *world, const struct world_call *call, const void *data,
-				const struct world_slot **all, struct error *err);
+	enum status (*exchange)(struct world *world, const struct world_call *call,
+				const void *data, const struct world_slot **all, struct error *err);
 	/* The failure, its message complete, becomes pending; false: another rank's is. */
 	bool (*publish_failure)(struct world *world, const struct error *said);
 	void (*clear_failure)(struct world *world); /* by the rank that published */

@@ -1,7 +1,7 @@
 /*
- * A world in shared memory. Each rank writes its slot, all meet at a barrier, all read. Slots come in two sets used in
- * turn, so one barrier is enough: a rank overwrites a slot two exchanges later, and the exchange between has shown that
- * all ranks have read it.
+ * A world in shared memory. Each rank writes its slot, all meet at a barrier, all read. Slots come
+ * in two sets used in turn, so one barrier is enough: a rank overwrites a slot two exchanges later,
+ * and the exchange between has shown that all ranks have read it.
  */
 #include <limits.h>
 #include <linux/futex.h>
@@ -33,7 +33,10 @@ struct shared {
 
 static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
 {
-	/* Not FUTEX_PRIVATE: the ranks are processes. An error (EAGAIN, EINTR) only means: look again. */
+	/*
+	 * Not FUTEX_PRIVATE: the ranks are processes. An error (EAGAIN, EINTR) only means: look
+	 * again.
+	 */
 	syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
 }
 

@@ -24,12 +24,15 @@
 #include "measure/processes/world_wire.h"
 
 #define TICK_MS 50
-/* The hub speaks first when a rank is missing; this is for a hub that is itself gone without a word. */
+/*
+ * The hub speaks first when a rank is missing; this is for a hub that is itself gone without a
+ * word.
+ */
 #define PATIENCE_SECONDS 30.0
 
 /* The state of one rank, used by the process or thread that has it. */
 struct rank {
-	int fd; /* -1: not connected */
+	int fd;             /* -1: not connected */
 	struct error ended; /* why it is not connected any more */
 	struct world_slot *sets[2];
 	unsigned turn;
@@ -64,8 +67,9 @@ static enum status find_interface(const char *name, struct sockaddr_storage *out
 	}
 	freeifaddrs(all);
 	if (!found)
-		error_set(err, STATUS_USAGE, "there is no interface %s with an IPv4 address; there are: %s",
-			  name, known.length ? known.data : "none");
+		error_set(err, STATUS_USAGE,
+			  "there is no interface %s with an IPv4 address; there are: %s", name,
+			  known.length ? known.data : "none");
 	text_release(&known);
 	return found ? STATUS_OK : err->status;
 }
@@ -83,12 +87,13 @@ static enum status listen_on(const char *interface, int size, struct tcp *t, str
 		return err->status;
 	loopback->sin_port = 0;
 	t->hub.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (t->hub.listener < 0 || bind(t->hub.listener, (struct sockaddr *)&address, length) != 0 ||
+	if (t->hub.listener < 0 ||
+	    bind(t->hub.listener, (struct sockaddr *)&address, length) != 0 ||
 	    listen(t->hub.listener, size) != 0 ||
 	    getsockname(t->hub.listener, (struct sockaddr *)&address, &length) != 0)
 		return error_errno(err, "listening on %s", interface ? interface : "loopback");
-	getnameinfo((struct sockaddr *)&address, length, t->address.host, sizeof(t->address.host), port,
-		    sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV);
+	getnameinfo((struct sockaddr *)&address, length, t->address.host, sizeof(t->address.host),
+		    port, sizeof(port), NI_NUMERICHOST | NI_NUMERICSERV);
 	t->address.port = atoi(port);
 	return STATUS_OK;
 }
@@ -118,8 +123,8 @@ static enum status end_errno(const struct world *world, const char *what, struct
 
 	if (notice_read(&t->hub.notice->stopped, &t->hub.notice->reason, &reason))
 		return end_rank(own(world), reason.status, reason.message, err);
-	snprintf(text, sizeof(text), "the hub of rank 0 (%s:%d): %s: %s", t->address.host, t->address.port,
-		 what, strerror(errno));
+	snprintf(text, sizeof(text), "the hub of rank 0 (%s:%d): %s: %s", t->address.host,
+		 t->address.port, what, strerror(errno));
 	return end_rank(own(world), STATUS_TIMEOUT, text, err);
 }
 
@@ -177,9 +182,11 @@ static enum status join(struct world *world, struct error *err)
 		return STATUS_OK;
 	if (world->rank == 0) {
 		if (t->hub.listener < 0)
-			return end_rank(r, STATUS_INTERNAL, "rank 0 is on the node that listens", err);
+			return end_rank(r, STATUS_INTERNAL, "rank 0 is on the node that listens",
+					err);
 		if (thread_start(&t->thread, hub_run, &t->hub) != 0)
-			return end_rank(r, STATUS_NO_MEMORY, "the hub's thread cannot be started", err);
+			return end_rank(r, STATUS_NO_MEMORY, "the hub's thread cannot be started",
+					err);
 		/* A rank exits without waiting for it. */
 		pthread_detach(t->thread);
 		t->hub_started = true;
@@ -201,7 +208,10 @@ static enum status wait_stopped(struct world *world, const struct error *reason,
 	return end_rank(own(world), reason->status, reason->message, err);
 }
 
-/* Reads `count` bytes, unless the world is stopped on this node or the hub says nothing until `limit`. */
+/*
+ * Reads `count` bytes, unless the world is stopped on this node or the hub says nothing until
+ * `limit`.
+ */
 static enum status read_all(struct world *world, void *to, size_t count, double limit,
 			    struct error *err)
 {
@@ -244,7 +254,8 @@ static enum status read_slot(struct world *world, struct world_slot *slot, doubl
 		return err->status;
 	f = wire_order(f);
 	if (f.bytes > WORLD_MAX_BYTES || (f.kind != FRAME_SLOT && f.kind != FRAME_ENDED))
-		return end_rank(own(world), STATUS_INTERNAL, "the hub of rank 0 sent nonsense", err);
+		return end_rank(own(world), STATUS_INTERNAL, "the hub of rank 0 sent nonsense",
+				err);
 	if (f.kind == FRAME_SLOT) {
 		slot->call = (struct world_call){ f.operation, f.root, f.bytes };
 		return read_all(world, slot->data, f.bytes, limit, err);
@@ -254,10 +265,11 @@ static enum status read_slot(struct world *world, struct world_slot *slot, doubl
 	return end_rank(own(world), (enum status)f.operation, message, err);
 }
 
-static enum status tcp_exchange(struct world *world, const struct world_call *call, const void *data,
-				const struct world_slot **all, struct error *err)
+static enum status tcp_exchange(struct world *world, const struct world_call *call,
+				const void *data, const struct world_slot **all, struct error *err)
 {
-	const struct frame frame = { FRAME_SLOT, call->operation, call->root, (uint32_t)call->bytes };
+	const struct frame frame = { FRAME_SLOT, call->operation, call->root,
+				     (uint32_t)call->bytes };
 	const struct tcp *t = world->state;
 	struct rank *r = own(world);
 	struct world_slot *set;

@@ -1,12 +1,13 @@
 /*
- * A world over TCP, for ranks on several nodes. The process that has rank 0 carries a hub in a thread, to which all ranks
- * connect, its own too: an exchange is one message from each rank and the messages of all to each. So a world costs one
- * connection a rank, and an exchange two hops.
+ * A world over TCP, for ranks on several nodes. The process that has rank 0 carries a hub in a
+ * thread, to which all ranks connect, its own too: an exchange is one message from each rank and
+ * the messages of all to each. So a world costs one connection a rank, and an exchange two hops.
  *
- * A rank identifies itself by the world's token, 256 random bits, which must reach it by a way that others cannot read
- * (the environment, never the command line). No wait is without an end: a rank that does not connect, closes its
- * connection or stays away from an exchange ends the world, and every other rank is told which one it was. A machine
- * that dies without a word is noticed by TCP's keep-alive.
+ * A rank identifies itself by the world's token, 256 random bits, which must reach it by a way that
+ * others cannot read (the environment, never the command line). No wait is without an end: a rank
+ * that does not connect, closes its connection or stays away from an exchange ends the world, and
+ * every other rank is told which one it was. A machine that dies without a word is noticed by TCP's
+ * keep-alive.
  */
 #ifndef GPUPROOF_MEASURE_PROCESSES_WORLD_TCP_H
 #define GPUPROOF_MEASURE_PROCESSES_WORLD_TCP_H
@@ -30,12 +31,14 @@ struct world_tcp_address {
 };
 
 /*
- * The node of rank 0, before fork(), as world_create(): listens. STATUS_USAGE names the interfaces there are when
- * options->interface is none of them. Fills `address` (NULL: not needed).
+ * The node of rank 0, before fork(), as world_create(): listens. STATUS_USAGE names the interfaces
+ * there are when options->interface is none of them. Fills `address` (NULL: not needed).
  */
 enum status world_tcp_create(struct world *world, int size, const struct world_tcp_options *options,
 			     struct world_tcp_address *address, struct error *err);
-/* The other nodes, before fork(): nothing is connected yet. Each rank connects by its first call. */
+/*
+ * The other nodes, before fork(): nothing is connected yet. Each rank connects by its first call.
+ */
 enum status world_tcp_attach(struct world *world, int size, const struct world_tcp_options *options,
 			     const struct world_tcp_address *address, struct error *err);
 

@@ -36,9 +36,9 @@ void wire_prepare(int fd)
 	static const struct {
 		int level, name, value;
 	} options[] = {
-		{ IPPROTO_TCP, TCP_NODELAY, 1 },    { SOL_SOCKET, SO_KEEPALIVE, 1 },
-		{ IPPROTO_TCP, TCP_KEEPIDLE, 10 },  { IPPROTO_TCP, TCP_KEEPINTVL, 5 },
-		{ IPPROTO_TCP, TCP_KEEPCNT, 4 },    { IPPROTO_TCP, TCP_USER_TIMEOUT, 30000 },
+		{ IPPROTO_TCP, TCP_NODELAY, 1 },   { SOL_SOCKET, SO_KEEPALIVE, 1 },
+		{ IPPROTO_TCP, TCP_KEEPIDLE, 10 }, { IPPROTO_TCP, TCP_KEEPINTVL, 5 },
+		{ IPPROTO_TCP, TCP_KEEPCNT, 4 },   { IPPROTO_TCP, TCP_USER_TIMEOUT, 30000 },
 	};
 
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
@@ -81,7 +81,8 @@ struct frame wire_error(enum frame_kind kind, const struct error *said)
 {
 	return (struct frame){ .kind = kind,
 			       .operation = said->status,
-			       .bytes = (uint32_t)strnlen(said->message, sizeof(said->message) - 1) };
+			       .bytes = (uint32_t)strnlen(said->message,
+							  sizeof(said->message) - 1) };
 }
 
 bool wire_send_frame(int fd, const struct frame *frame, const void *data, double seconds)

@@ -1,4 +1,6 @@
-/* Frames between the ranks and the hub of a world over TCP (world_tcp.h), and what both ends share. */
+/*
+ * Frames between the ranks and the hub of a world over TCP (world_tcp.h), and what both ends share.
+ */
 #ifndef GPUPROOF_MEASURE_PROCESSES_WORLD_WIRE_H
 #define GPUPROOF_MEASURE_PROCESSES_WORLD_WIRE_H
 
@@ -6,13 +8,16 @@
 #include "measure/processes/world_tcp.h"
 
 enum frame_kind {
-	FRAME_HELLO = 1, /* rank to hub: token, and in `operation` and `root` its rank and the size */
-	FRAME_SLOT,      /* rank to hub: its part of an exchange; hub to rank: one of each rank, in order */
-	FRAME_FAILURE,   /* rank to hub: publish_failure(); `operation`: the status, data: the message */
-	FRAME_CLEAR,     /* rank to hub: clear_failure() */
-	FRAME_STOP,      /* rank to hub: stop(); as FRAME_FAILURE */
-	FRAME_LEAVE,     /* rank to hub: leave() */
-	FRAME_ENDED      /* hub to rank: the world has ended; as FRAME_FAILURE */
+	/* rank to hub: token, and in `operation` and `root` its rank and the size */
+	FRAME_HELLO = 1,
+	/* rank to hub: its part of an exchange; hub to rank: one of each rank, in order */
+	FRAME_SLOT,
+	/* rank to hub: publish_failure(); `operation`: the status, data: the message */
+	FRAME_FAILURE,
+	FRAME_CLEAR, /* rank to hub: clear_failure() */
+	FRAME_STOP,  /* rank to hub: stop(); as FRAME_FAILURE */
+	FRAME_LEAVE, /* rank to hub: leave() */
+	FRAME_ENDED  /* hub to rank: the world has ended; as FRAME_FAILURE */
 };
 
 /* Little-endian on the wire, and followed by `bytes` of data, at most WORLD_MAX_BYTES. */
@@ -47,7 +52,10 @@ struct hub {
 /* The thread of the hub; `context` is a struct hub that outlives it. */
 void *hub_run(void *context);
 
-/* Options of every connection: no delay, keep-alive that notices a dead machine within half a minute. */
+/*
+ * Options of every connection: no delay, keep-alive that notices a dead machine within half a
+ * minute.
+ */
 void wire_prepare(int fd);
 /* Sends it all within `seconds`. False: errno says why. */
 bool wire_send(int fd, const void *bytes, size_t count, double seconds);

@@ -1,6 +1,7 @@
 /*
- * A device's condition before and after a case. Counters of links are slow to read (backend.h), so they are read now
- * and then: the readings of all devices together take a few per cent of a worker's time.
+ * A device's condition before and after a case. Counters of links are slow to read (backend.h), so
+ * they are read now and then: the readings of all devices together take a few per cent of a
+ * worker's time.
  */
 #ifndef GPUPROOF_MEASURE_TELEMETRY_CONDITION_H
 #define GPUPROOF_MEASURE_TELEMETRY_CONDITION_H

@@ -1,6 +1,7 @@
 /*
- * A thread that reads a device's condition (backend_telemetry_quick) at an interval while it is switched on, and sleeps
- * otherwise. Every call takes a NULL poller and does nothing, so that its owner need not know whether there is one.
+ * A thread that reads a device's condition (backend_telemetry_quick) at an interval while it is
+ * switched on, and sleeps otherwise. Every call takes a NULL poller and does nothing, so that its
+ * owner need not know whether there is one.
  */
 #ifndef GPUPROOF_MEASURE_TELEMETRY_POLLER_H
 #define GPUPROOF_MEASURE_TELEMETRY_POLLER_H
@@ -14,14 +15,17 @@ struct telemetry_poller;
 struct telemetry_poller_options {
 	double first_seconds;    /* from switching on to the first reading */
 	double interval_seconds; /* from the end of a reading to the next one */
-	/* Takes one reading, on the poller's thread, which holds the poller's lock. Failed readings are not passed on. */
+	/*
+	 * Takes one reading, on the poller's thread, which holds the poller's lock. Failed readings
+	 * are not passed on.
+	 */
 	void (*add)(void *context, const struct telemetry *reading);
 	void *context;
 };
 
 /*
- * Switched off. NULL when the interval is 0, the backend has no quick telemetry, or no thread can be started. The device
- * must stay open until telemetry_poller_close().
+ * Switched off. NULL when the interval is 0, the backend has no quick telemetry, or no thread can
+ * be started. The device must stay open until telemetry_poller_close().
  */
 struct telemetry_poller *telemetry_poller_open(struct device *device,
 					       const struct telemetry_poller_options *options);
@@ -33,8 +37,8 @@ void telemetry_poller_lock(struct telemetry_poller *poller);
 void telemetry_poller_unlock(struct telemetry_poller *poller);
 
 /*
- * Without the lock. A reading in progress is dropped: it belongs to the time before. While the poller is off, `add` is not
- * called, and what it writes needs no lock.
+ * Without the lock. A reading in progress is dropped: it belongs to the time before. While the
+ * poller is off, `add` is not called, and what it writes needs no lock.
  */
 void telemetry_poller_switch(struct telemetry_poller *poller, bool on);
 

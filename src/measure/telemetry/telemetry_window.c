@@ -7,7 +7,10 @@
 #include "base/stats.h"
 #include "measure/telemetry/poller.h"
 
-/* The first reading of a series comes early, so that a short one has one, but not before the device is busy. */
+/*
+ * The first reading of a series comes early, so that a short one has one, but not before the device
+ * is busy.
+ */
 #define FIRST_SHARE 0.25
 
 enum quantity { SM_CLOCK, MEMORY_CLOCK, POWER, TEMPERATURE, QUANTITIES };

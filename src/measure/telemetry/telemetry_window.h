@@ -1,6 +1,7 @@
 /*
- * A device's condition while samples are taken: a thread reads it (backend_telemetry_quick) at an interval. It sleeps
- * outside run_sample(), so that what it saw is what the samples saw, and nothing else is disturbed.
+ * A device's condition while samples are taken: a thread reads it (backend_telemetry_quick) at an
+ * interval. It sleeps outside run_sample(), so that what it saw is what the samples saw, and
+ * nothing else is disturbed.
  */
 #ifndef GPUPROOF_MEASURE_TELEMETRY_TELEMETRY_WINDOW_H
 #define GPUPROOF_MEASURE_TELEMETRY_TELEMETRY_WINDOW_H

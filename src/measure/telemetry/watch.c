@@ -54,7 +54,8 @@ struct interval {
 struct watch_recorder {
 	struct device *device;
 	double interval_seconds, began;
-	struct telemetry_poller *poller; /* NULL: nothing is read; its lock guards everything below */
+	/* NULL: nothing is read; its lock guards everything below */
+	struct telemetry_poller *poller;
 	size_t readings;
 	struct interval *intervals;
 	size_t count, capacity;
@@ -172,7 +173,7 @@ static double *matrix_of(const struct watch_recorder *r)
 							  v->sum[q < READINGS ? q : 0] / n,
 							  v->max[q < READINGS ? q : 0] };
 
-				*at++ = n > 0                          ? values[part]
+				*at++ = n > 0                        ? values[part]
 					: q >= READINGS && part == 2 ? v->last[q]
 								     : (double)NAN;
 			}
@@ -188,7 +189,8 @@ static void fill(struct watch *out, const double *matrix, size_t count)
 
 		if (q != THROTTLED) { /* yes or no: how often is all there is to say */
 			add_values(matrix + 3 * q * count, count, &t.lowest, &t.lowest_count);
-			add_values(matrix + (3 * q + 2) * count, count, &t.highest, &t.highest_count);
+			add_values(matrix + (3 * q + 2) * count, count, &t.highest,
+				   &t.highest_count);
 		}
 		add_values(matrix + (3 * q + 1) * count, count, &t.mean, &t.mean_count);
 		if (!t.lowest_count && !t.mean_count && !t.highest_count)

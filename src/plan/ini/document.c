@@ -125,7 +125,8 @@ static void add_note(struct document *d, struct ini_place place, const char *not
 	text_add(&d->notes, note);
 }
 
-const char *document_key(struct document *d, const char *kind, const char *key, struct ini_place place)
+const char *document_key(struct document *d, const char *kind, const char *key,
+			 struct ini_place place)
 {
 	const char *current =
 		current_name(NAME_KEY, strcmp(kind, "defaults") == 0 ? "suite" : kind, key);

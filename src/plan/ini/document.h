@@ -28,8 +28,8 @@ struct document_file {
 	bool embedded;
 	bool command_line; /* a --set */
 	bool included;
-	struct ini_place parent;    /* location of the include */
-	uint64_t device, inode; /* 0 for text that is no file */
+	struct ini_place parent; /* location of the include */
+	uint64_t device, inode;  /* 0 for text that is no file */
 };
 
 struct entry {
@@ -53,8 +53,8 @@ struct problem {
 };
 
 /*
- * Far beyond what anyone writes by hand, so that the time for what is no config, or a hostile one, does not grow with the
- * square of its size: keys of a section, sections, problems that are kept.
+ * Far beyond what anyone writes by hand, so that the time for what is no config, or a hostile one,
+ * does not grow with the square of its size: keys of a section, sections, problems that are kept.
  */
 #define DOCUMENT_MOST_KEYS 1000
 #define DOCUMENT_MOST_SECTIONS 4000
@@ -69,10 +69,12 @@ struct document {
 	bool full; /* further sections are dropped; reported */
 	struct problem *problems;
 	size_t problem_count, problem_capacity;
-	struct text notes; /* former names of keys, each once: "nightly.ini:3: ...\n" */
+	struct text notes;         /* former names of keys, each once: "nightly.ini:3: ...\n" */
 	size_t uncounted_problems; /* beyond DOCUMENT_MOST_PROBLEMS: only their number is kept */
-	bool written;     /* by config_write(), into a result: reads neither environment nor files */
-	bool suite_maybe; /* something unreadable, a line or a whole file, may have been or had a suite's header */
+	/* by config_write(), into a result: reads neither environment nor files */
+	bool written;
+	/* something unreadable, a line or a whole file, may have been or had a suite's header */
+	bool suite_maybe;
 };
 
 void document_init(struct document *d, const struct suite *const *suites);
@@ -91,11 +93,15 @@ struct document_section *document_add_section(struct document *d, const char *ki
 					      const char *name, const char *label,
 					      struct ini_place place);
 /*
- * The current name of a key, which a file of an earlier version may give by a former one: then with a note. `kind` is that
- * of the section.
+ * The current name of a key, which a file of an earlier version may give by a former one: then with
+ * a note. `kind` is that of the section.
  */
-const char *document_key(struct document *d, const char *kind, const char *key, struct ini_place place);
-/* True for a key that `suite` (NULL: any suite) had in an earlier version and that has no effect any more: then with a note. */
+const char *document_key(struct document *d, const char *kind, const char *key,
+			 struct ini_place place);
+/*
+ * True for a key that `suite` (NULL: any suite) had in an earlier version and that has no effect
+ * any more: then with a note.
+ */
 bool document_retired_key(struct document *d, const char *suite, const char *key,
 			  struct ini_place place);
 /* Takes `value` over. An entry of another file is replaced. */

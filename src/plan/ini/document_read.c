@@ -19,7 +19,8 @@ struct reading {
 	bool skip;      /* the header was wrong: its entries are not looked at */
 };
 
-static void read_source(struct document *d, const struct ini_source *source, size_t file, size_t depth);
+static void read_source(struct document *d, const struct ini_source *source, size_t file,
+			size_t depth);
 
 static struct ini_place here(const struct reading *r, size_t line)
 {
@@ -44,8 +45,7 @@ static struct document_section *enter_section(struct reading *r, size_t line, co
 	if (section && section->place.file == r->file) {
 		char *title = header_text(kind, name, label);
 
-		document_problem(d, here(r, line),
-				 "%s is repeated here; first in line %zu", title,
+		document_problem(d, here(r, line), "%s is repeated here; first in line %zu", title,
 				 section->place.line);
 		free(title);
 	} else if (section) {
@@ -156,7 +156,8 @@ static void before_first_section(struct reading *r, size_t line, const char *key
 		include(r, line, value);
 	else
 		document_problem(r->document, here(r, line),
-				 "'%.60s' is before the first section; only include = FILE may be there",
+				 "'%.60s' is before the first section; only include = FILE may be "
+				 "there",
 				 key);
 }
 
@@ -184,12 +185,11 @@ static bool key_fits(struct reading *r, size_t line, const char *key)
 	if (!*key)
 		document_problem(d, here(r, line), "%s: a key is missing before the '='", title);
 	else if (strcmp(key, "include") == 0)
-		document_problem(d, here(r, line),
-				 "%s: include must be before the first section", title);
+		document_problem(d, here(r, line), "%s: include must be before the first section",
+				 title);
 	else if (first && first->place.file == r->file)
-		document_problem(d, here(r, line),
-				 "%s %.60s is repeated here; first in line %zu", title,
-				 key, first->place.line);
+		document_problem(d, here(r, line), "%s %.60s is repeated here; first in line %zu",
+				 title, key, first->place.line);
 	else if (!first && s->count >= DOCUMENT_MOST_KEYS)
 		section_is_full(r, line, title);
 	else
@@ -234,7 +234,8 @@ static void on_entry(void *context, size_t line, const char *key, const char *va
 	char *replaced;
 
 	if (r->section != SIZE_MAX && !r->skip)
-		key = document_key(r->document, r->document->sections[r->section].kind, key, here(r, line));
+		key = document_key(r->document, r->document->sections[r->section].kind, key,
+				   here(r, line));
 	if (r->skip || (r->section != SIZE_MAX && !key_fits(r, line, key)))
 		return;
 	replaced = replace_variables(r, line, key, value);
@@ -248,7 +249,8 @@ static void on_entry(void *context, size_t line, const char *key, const char *va
 	free(replaced);
 }
 
-static void read_source(struct document *d, const struct ini_source *source, size_t file, size_t depth)
+static void read_source(struct document *d, const struct ini_source *source, size_t file,
+			size_t depth)
 {
 	struct reading r = {
 		.document = d,
@@ -278,8 +280,8 @@ void document_read(struct document *d, const char *name)
 	if (source_open(&source, name, NULL, &err) == STATUS_OK) {
 		read_source(d, &source, document_add_file(d, source.name), 0);
 	} else {
-		document_problem(d, (struct ini_place){ document_add_file(d, source.name), 0 }, "%s",
-				 err.message);
+		document_problem(d, (struct ini_place){ document_add_file(d, source.name), 0 },
+				 "%s", err.message);
 		d->suite_maybe = true;
 	}
 	source_close(&source);

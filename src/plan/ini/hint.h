@@ -12,7 +12,10 @@ struct hint {
 /* `names` ends with NULL. */
 struct hint hint_for(const char *word, const char *const *names);
 
-/* Adds " (did you mean 'quick'?); shipped: full, quick": the files of an embedded table, without their ending. */
+/*
+ * Adds " (did you mean 'quick'?); shipped: full, quick": the files of an embedded table, without
+ * their ending.
+ */
 void hint_files(struct text *out, const char *name, const struct embedded_file *files);
 
 #endif

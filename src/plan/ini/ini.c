@@ -163,8 +163,9 @@ static void classify(struct reader *r, size_t length)
 }
 
 /*
- * In pieces, inih would trim blanks at their ends and drop one that looks like a comment. So in a value that is handed over
- * in pieces such bytes are others, which no line has (bytes_fit), until inih is done.
+ * In pieces, inih would trim blanks at their ends and drop one that looks like a comment. So in a
+ * value that is handed over in pieces such bytes are others, which no line has (bytes_fit), until
+ * inih is done.
  */
 static const char trimmed_bytes[] = " \t;#", stand_ins[] = "\x01\x02\x03\x04";
 

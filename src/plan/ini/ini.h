@@ -7,8 +7,9 @@
  * longer entry is handed to it in pieces, as continuation lines, and put together again, so long
  * lists work.
  *
- * The dialect: `key = value` (or `key: value`), `;` or `#` start a comment line, ` ;` a comment after a value. Indentation means nothing. UTF-8, with or without BOM; LF or CRLF; a last line
- * may lack its end.
+ * The dialect: `key = value` (or `key: value`), `;` or `#` start a comment line, ` ;` a comment
+ * after a value. Indentation means nothing. UTF-8, with or without BOM; LF or CRLF; a last line may
+ * lack its end.
  */
 #ifndef GPUPROOF_PLAN_INI_INI_H
 #define GPUPROOF_PLAN_INI_INI_H

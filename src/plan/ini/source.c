@@ -15,7 +15,8 @@
 
 #define LIMITS "limits/"
 
-static const struct embedded_file *find_embedded(const char *name, const struct ini_source *includer)
+static const struct embedded_file *find_embedded(const char *name,
+						 const struct ini_source *includer)
 {
 	const struct embedded_file *file;
 	bool limits = includer && text_starts_with(name, LIMITS);
@@ -88,8 +89,8 @@ static enum status open_file(struct ini_source *source, const char *name, struct
 	return status;
 }
 
-enum status source_open(struct ini_source *source, const char *name, const struct ini_source *includer,
-			struct error *err)
+enum status source_open(struct ini_source *source, const char *name,
+			const struct ini_source *includer, struct error *err)
 {
 	const struct embedded_file *embedded = find_embedded(name, includer);
 
@@ -101,7 +102,7 @@ enum status source_open(struct ini_source *source, const char *name, const struc
 		return open_file(source, name, err);
 	}
 	source->name = text_starts_with(name, LIMITS) ? xasprintf("%s.ini", name)
-						       : xstrdup(embedded->name);
+						      : xstrdup(embedded->name);
 	source->embedded = true;
 	source->length = embedded->size;
 	source->data = xstrndup((const char *)embedded->data, embedded->size);

@@ -22,12 +22,13 @@ struct ini_source {
 /*
  * `name`: an embedded config ("quick", and "quick.ini" from within another embedded one), else a
  * path, taken relative to the folder of `includer` (NULL: the working directory). A file in the
- * working directory that is called like an embedded config is reached as ./quick. An include may also name shipped
+ * working directory that is called like an embedded config is reached as ./quick. An include may
+ * also name shipped
  * limits: "limits/generic". `source->name` is
  * set on errors too; messages do not repeat it.
  */
-enum status source_open(struct ini_source *source, const char *name, const struct ini_source *includer,
-			struct error *err);
+enum status source_open(struct ini_source *source, const char *name,
+			const struct ini_source *includer, struct error *err);
 void source_close(struct ini_source *source);
 
 #endif

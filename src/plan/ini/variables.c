@@ -28,8 +28,8 @@ static const char *replace_one(const char *p, bool environment, struct text *out
 	}
 	if (!environment) {
 		error_set(err, STATUS_USAGE,
-			  "the config of a result takes nothing from the environment ($$ is a plain "
-			  "dollar)");
+			  "the config of a result takes nothing from the environment ($$ is a "
+			  "plain dollar)");
 		return NULL;
 	}
 	while (is_name(*end))
@@ -69,7 +69,10 @@ static void trim(struct text *t)
 	t->length -= start;
 }
 
-/* Values from the environment or the command line must fit into one INI line of the effective config. */
+/*
+ * Values from the environment or the command line must fit into one INI line of the effective
+ * config.
+ */
 static enum status check_writable(const struct text *t, struct error *err)
 {
 	const char *s = t->data ? t->data : "";
@@ -87,9 +90,9 @@ static enum status check_writable(const struct text *t, struct error *err)
 			return error_set(err, STATUS_USAGE,
 					 "the value holds the control character 0x%02x", *p);
 		if (*p == ';' && (p[-1] == ' ' || p[-1] == '\t'))
-			return error_set(
-				err, STATUS_USAGE,
-				"a value cannot hold a ';' after a blank: that is a comment");
+			return error_set(err, STATUS_USAGE,
+					 "a value cannot hold a ';' after a blank: that is a "
+					 "comment");
 	}
 	return STATUS_OK;
 }

@@ -10,7 +10,7 @@
 
 /* The location of a setting's entry. */
 static struct ini_place place_of(const struct document *d, const struct section *section,
-			     const char *key)
+				 const char *key)
 {
 	const struct document_section *own =
 		document_find(d, section->kind, section->name, section->label);

@@ -130,8 +130,8 @@ static enum status read_condition(struct limit *limit, const char *text, struct 
 		if (strcmp(limit->conditions[i].name, c->name) == 0 &&
 		    limit->conditions[i].test == CONDITION_IS)
 			return error_set(err, STATUS_USAGE,
-					 "'%.60s' is repeated; alternatives: %.60s:a|b",
-					 c->name, c->name);
+					 "'%.60s' is repeated; alternatives: %.60s:a|b", c->name,
+					 c->name);
 	key = find_axis(limit->suite, c->name);
 	if (!key && !is_special(limit->suite, c->name))
 		return unknown_name(limit->suite, c->name, err);

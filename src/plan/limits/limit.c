@@ -20,7 +20,7 @@ const struct metric node_metrics[] = {
 	  "active NVLink links, of the device with the fewest" },
 	{ "node.ecc", "1", BETTER_HIGHER, 0, "share of the devices whose memory has ECC on" },
 	{ "node.driver", "1", BETTER_HIGHER, 0, "the driver's version up to its first dot" },
-	{ 0 }
+	{ 0 },
 };
 
 struct reading {
@@ -149,12 +149,14 @@ static void read_outlier_margins(struct reading *r)
 	struct limit *limit = r->limit;
 
 	limit->outlier_margin = read_margin(r, "outlier_margin", &limit->outlier_text);
-	limit->outlier_margin_warn = read_margin(r, "outlier_margin_warn", &limit->outlier_warn_text);
+	limit->outlier_margin_warn =
+		read_margin(r, "outlier_margin_warn", &limit->outlier_warn_text);
 	if (limit->outlier_text)
 		limit->outlier_place = place_of(r, "outlier_margin");
 	if (limit->outlier_warn_text && !(limit->outlier_margin_warn < limit->outlier_margin))
 		complain(r, "outlier_margin_warn",
-			 "it warns before outlier_margin rejects: give outlier_margin, and this below it");
+			 "it warns before outlier_margin rejects: give outlier_margin, and this "
+			 "below it");
 }
 
 static void read_population(struct reading *r)
@@ -187,7 +189,8 @@ static void check_pair(struct reading *r)
 	const struct bound *min = &r->limit->min, *max = &r->limit->max;
 	char *message;
 
-	if (!min->kind && !max->kind && isnan(r->limit->outlier_margin) && isnan(r->limit->population)) {
+	if (!min->kind && !max->kind && isnan(r->limit->outlier_margin) &&
+	    isnan(r->limit->population)) {
 		complain(r, "", "it bounds nothing: give min, max, outlier_margin or population");
 	} else if (min->kind && max->kind && same_figure(min, max) && min->factor > max->factor) {
 		message = xasprintf("that is above max = %s", max->text);

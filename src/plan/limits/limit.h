@@ -6,23 +6,27 @@
  *	where = direction:h2d|d2h, memory:pinned, size:>=64MiB
  *	min = 0.85 * spec.pcie_bandwidth
  *
- * A bound is a value with unit ("47 GB/s"), a share of a data-sheet figure ("0.85 * spec.memory_bandwidth"; spec.peak is
- * the one that bounds the case, by its precision and the device's architecture) or a share of the baseline ("0.97 * baseline"); `outlier_margin = 2 %` compares the identical devices of one node with each other
- * (`outlier_margin_warn = 1 %` warns before that), `population = 3 %` compares each with good cards of its model. Nothing is
- * evaluated as code.
+ * A bound is a value with unit ("47 GB/s"), a share of a data-sheet figure ("0.85 *
+ * spec.memory_bandwidth"; spec.peak is the one that bounds the case, by its precision and the
+ * device's architecture) or a share of the baseline ("0.97 * baseline"); `outlier_margin = 2 %`
+ * compares the identical devices of one node with each other (`outlier_margin_warn = 1 %` warns
+ * before that), `population = 3 %` compares each with good cards of its model. Nothing is evaluated
+ * as code.
  *
- * `where` narrows the cases: parameters of the suite by their names in results, and the words below. Alternatives
- * are separated by '|', numbers may be bounded with >= and <=.
- *	device:cuda:0   the case uses this device          label:big      the variant [suite NAME big]
- *	model:H200      the name of the case's first device holds this text, from the start of a word on
- *	backend:cuda    the backend of the case's first device
+ * `where` narrows the cases: parameters of the suite by their names in results, and the words
+ * below. Alternatives are separated by '|', numbers may be bounded with >= and <=.
+ *      device:cuda:0   the case uses this device
+ *      label:big       the variant [suite NAME big]
+ *      model:H200      the name of the case's first device holds this text, from the start of a
+ *                      word on
+ *      backend:cuda    the backend of the case's first device
  *
  * Ownership: a limit owns its texts; `metric` and `suite` are the schema's.
  *
- * Adding limits of a GPU model: configs/limits/<name>.ini, named as the model's file in configs/gpus. It includes
- * limits/datasheet and says what differs; each limit says its `origin`. tests/unit/judge/test_limits.c holds them against the
- * config acceptance and published figures. Adding a limit of the node: a row in node_metrics (limit.c), its value in
- * src/judge/node.c.
+ * Adding limits of a GPU model: configs/limits/<name>.ini, named as the model's file in
+ * configs/gpus. It includes limits/datasheet and says what differs; each limit says its `origin`.
+ * tests/unit/judge/test_limits.c holds them against the config acceptance and published figures.
+ * Adding a limit of the node: a row in node_metrics (limit.c), its value in src/judge/node.c.
  */
 #ifndef GPUPROOF_PLAN_LIMITS_LIMIT_H
 #define GPUPROOF_PLAN_LIMITS_LIMIT_H
@@ -63,14 +67,21 @@ struct limit {
 	struct condition *conditions;
 	size_t condition_count;
 	struct bound min, max;
-	double outlier_margin; /* ratio below (or above) the median of the identical devices; NaN: not compared */
+	/* ratio below (or above) the median of the identical devices; NaN: not compared */
+	double outlier_margin;
 	double outlier_margin_warn; /* a smaller one, from which on it is a warning; NaN: none */
 	char *outlier_text, *outlier_warn_text, *outlier_place;
-	double population; /* ratio below what good cards of the model reach (reference/population.h); NaN: not compared */
+	/*
+	 * ratio below what good cards of the model reach (reference/population.h); NaN: not
+	 * compared
+	 */
+	double population;
 	char *population_text, *population_place;
-	double sigmas;        /* both: and this many robust standard deviations of what it is compared with */
-	double launch_spread; /* standard deviation between launches that is taken for granted, a ratio */
-	size_t devices;       /* number of different devices that must be judged; 0: all */
+	/* both: and this many robust standard deviations of what it is compared with */
+	double sigmas;
+	/* standard deviation between launches that is taken for granted, a ratio */
+	double launch_spread;
+	size_t devices; /* number of different devices that must be judged; 0: all */
 	enum limit_severity severity;
 	bool allow_skipped;
 	char *origin; /* where the number comes from, in words */
@@ -87,7 +98,10 @@ void limit_release(struct limit *limit);
 /* Metrics of a node as a whole; ends with { 0 }. */
 extern const struct metric node_metrics[];
 
-/* Parts of limit_read(): bound.c, condition.c. On failure the target holds what limit_release() frees. */
+/*
+ * Parts of limit_read(): bound.c, condition.c. On failure the target holds what limit_release()
+ * frees.
+ */
 enum status bound_read(struct bound *bound, const char *text, const struct metric *metric,
 		       struct error *err);
 enum status conditions_read(struct limit *limit, const char *text, struct error *err);

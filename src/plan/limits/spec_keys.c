@@ -18,7 +18,7 @@ const struct spec_key spec_keys[] = {
 	{ "int8_tensor", "ops/s", "INT8 with tensor cores, dense" },
 	{ "memory", "B", "device memory" },
 	{ "power", "W", "most that the board draws" },
-	{ 0 }
+	{ 0 },
 };
 
 const struct spec_key *spec_key_find(const char *name)

@@ -1,13 +1,16 @@
 /*
- * Data-sheet figures that a limit may refer to as spec.NAME. The figures themselves are in configs/gpus
- * (reference/spec.h).
+ * Data-sheet figures that a limit may refer to as spec.NAME. The figures themselves are in
+ * configs/gpus (reference/spec.h).
  *
  * Adding a figure: one row in spec_keys.c.
  */
 #ifndef GPUPROOF_PLAN_LIMITS_SPEC_KEYS_H
 #define GPUPROOF_PLAN_LIMITS_SPEC_KEYS_H
 
-/* The word in a limit for the one of these figures that bounds the case: reference/quantity.h knows which. */
+/*
+ * The word in a limit for the one of these figures that bounds the case: reference/quantity.h knows
+ * which.
+ */
 #define SPEC_PEAK "peak"
 
 struct spec_key {

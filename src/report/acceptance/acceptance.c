@@ -20,8 +20,8 @@
 static const struct {
 	const char *kind, *symbol;
 } looks[VERDICT_COUNT] = {
-	[VERDICT_PASS] = { "ok", "✓" },	   [VERDICT_WARN] = { "noisy", "~" },
-	[VERDICT_FAIL] = { "failed", "✗" },       [VERDICT_INCONCLUSIVE] = { "error", "?" },
+	[VERDICT_PASS] = { "ok", "✓" },      [VERDICT_WARN] = { "noisy", "~" },
+	[VERDICT_FAIL] = { "failed", "✗" },  [VERDICT_INCONCLUSIVE] = { "error", "?" },
 	[VERDICT_SKIP] = { "skipped", "○" }, [VERDICT_ERROR] = { "error", "!" },
 };
 
@@ -52,7 +52,10 @@ static bool is_bad(const struct verdict_check *c)
 	return !c->accepted && c->verdict != VERDICT_PASS;
 }
 
-/* The worst of a device: what failed before what could not be judged, wrong results first, then by margin. */
+/*
+ * The worst of a device: what failed before what could not be judged, wrong results first, then by
+ * margin.
+ */
 static bool worse(const struct verdict_check *a, const struct verdict_check *b)
 {
 	static const int rank[VERDICT_COUNT] = { [VERDICT_FAIL] = 5,
@@ -68,7 +71,8 @@ static bool worse(const struct verdict_check *a, const struct verdict_check *b)
 	return isfinite(a->margin) && (!isfinite(b->margin) || a->margin < b->margin);
 }
 
-static const struct verdict_check *worst_of(const struct verdicts *v, const char *device, size_t *count)
+static const struct verdict_check *worst_of(const struct verdicts *v, const char *device,
+					    size_t *count)
 {
 	const struct verdict_check *worst = NULL;
 
@@ -188,7 +192,8 @@ static void set_flight(const struct acceptance *a, struct tree *page)
 	}
 	for (size_t i = 0; i < r->postflight_count; i++)
 		if (!same_subject(r->preflight, r->preflight_count, &r->postflight[i]))
-			add_finding(r->postflight[i].severity >= SEVERITY_WARNING ? notable : others,
+			add_finding(r->postflight[i].severity >= SEVERITY_WARNING ? notable
+										  : others,
 				    NULL, &r->postflight[i], true);
 	tree_flag(page, "has_flight", notable->count || others->count);
 	tree_flag(page, "has_notable", notable->count != 0);

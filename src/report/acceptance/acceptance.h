@@ -1,6 +1,6 @@
 /*
- * The acceptance page: whether a machine is accepted, which GPU is to blame and why, as one HTML page that is printed,
- * signed and kept. From a result and the judge's verdicts alone.
+ * The acceptance page: whether a machine is accepted, which GPU is to blame and why, as one HTML
+ * page that is printed, signed and kept. From a result and the judge's verdicts alone.
  */
 #ifndef GPUPROOF_REPORT_ACCEPTANCE_ACCEPTANCE_H
 #define GPUPROOF_REPORT_ACCEPTANCE_ACCEPTANCE_H
@@ -10,7 +10,7 @@
 
 struct acceptance {
 	const struct result *result; /* launches are pooled; with its judgement */
-	const char *run_page; /* a link to the page with all measurements; NULL: none */
+	const char *run_page;        /* a link to the page with all measurements; NULL: none */
 };
 
 /* Appends the page to `html`. Of `options` the title, template_dir and separate_css count. */
@@ -29,7 +29,9 @@ void acceptance_limits(const struct acceptance *a, struct tree *page);
 void acceptance_aspects(const struct acceptance *a, struct tree *page);
 void acceptance_matrix(const struct acceptance *a, struct tree *page);
 void acceptance_charts(const struct acceptance *a, struct tree *page);
-/* "ok", "failed", "error", "noisy", "skipped": the verdict's class in report.css; and its symbol. */
+/*
+ * "ok", "failed", "error", "noisy", "skipped": the verdict's class in report.css; and its symbol.
+ */
 const char *acceptance_kind(enum verdict verdict);
 const char *acceptance_symbol(enum verdict verdict);
 

@@ -1,4 +1,7 @@
-/* A row per device, a column per aspect: what was judged, how it came out, and how little there was to spare. */
+/*
+ * A row per device, a column per aspect: what was judged, how it came out, and how little there was
+ * to spare.
+ */
 #include <math.h>
 
 #include "report/acceptance/acceptance.h"

@@ -1,5 +1,7 @@
 /*
- * Comparison of identical devices: every device's value of one case, a row each with all samples, and the limit. Drawn for failed, undecided and warned checks, the worst first; if all passed, for the limits with the smallest margin.
+ * Comparison of identical devices: every device's value of one case, a row each with all samples,
+ * and the limit. Drawn for failed, undecided and warned checks, the worst first; if all passed, for
+ * the limits with the smallest margin.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +36,10 @@ static int by_need(const void *a, const void *b)
 	return (p->order > q->order) - (p->order < q->order);
 }
 
-/* Samples in the metric's own unit: a rate is an amount over a time, all else in proportion to the time. */
+/*
+ * Samples in the metric's own unit: a rate is an amount over a time, all else in proportion to the
+ * time.
+ */
 static double *in_unit(const struct series *series, const struct metric_value *m)
 {
 	size_t length = strlen(view_string(m->unit));
@@ -89,8 +94,8 @@ static void add_limit_row(struct chart_series *rows, const struct verdict_check 
 
 	if (c->comparison == NO_COMPARISON || !isfinite(c->bound))
 		return;
-	point = chart_point_new(rows, c->comparison == AT_MOST ? "limit (at most)" :
-								 "limit (at least)");
+	point = chart_point_new(rows,
+				c->comparison == AT_MOST ? "limit (at most)" : "limit (at least)");
 	point->samples = &c->bound;
 	point->sample_count = 1;
 	point->p50 = c->bound;
@@ -100,8 +105,8 @@ static char *finding_of(const struct verdict_check *c)
 {
 	char *numbers = check_numbers(c), *out;
 
-	out = xasprintf("%s: %s%s%s.", verdict_name(c->verdict), c->devices,
-			*numbers ? ", " : "", numbers);
+	out = xasprintf("%s: %s%s%s.", verdict_name(c->verdict), c->devices, *numbers ? ", " : "",
+			numbers);
 	free(numbers);
 	return out;
 }
@@ -129,7 +134,8 @@ static void draw(const struct acceptance *a, const struct verdict_check *c, stru
 	chart.id = xasprintf("outliers-%zu", charts->count + 1);
 	chart.title = xasprintf("%s, %s", name, c->point);
 	format_capital(chart.title);
-	chart.shows = xstrdup("Every device and its samples, one tick each; triangle: the median, or the limit.");
+	chart.shows = xstrdup(
+		"Every device and its samples, one tick each; triangle: the median, or the limit.");
 	chart.finding = finding_of(c);
 	chart.y_name = xstrdup(name);
 	chart.y_unit = xstrdup(c->unit);
@@ -174,8 +180,7 @@ void acceptance_charts(const struct acceptance *a, struct tree *page)
 		const struct verdict_check *c = &v->checks[i];
 
 		if (*c->case_id && *c->metric && c->verdict != VERDICT_SKIP)
-			subjects[count++] =
-				(struct subject){ c, i, c->verdict != VERDICT_PASS };
+			subjects[count++] = (struct subject){ c, i, c->verdict != VERDICT_PASS };
 	}
 	if (count)
 		qsort(subjects, count, sizeof(*subjects), by_need);

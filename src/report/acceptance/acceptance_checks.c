@@ -143,7 +143,8 @@ struct limit_row {
 	size_t counts[VERDICT_COUNT], total;
 };
 
-static struct limit_row *row_of(struct limit_row *rows, size_t *count, const struct verdict_check *c)
+static struct limit_row *row_of(struct limit_row *rows, size_t *count,
+				const struct verdict_check *c)
 {
 	for (size_t i = 0; i < *count; i++)
 		if (strcmp(rows[i].first->limit, c->limit) == 0 &&
@@ -194,8 +195,7 @@ void acceptance_limits(const struct acceptance *a, struct tree *page)
 			continue;
 		row = row_of(rows, &count, c);
 		row->counts[c->verdict]++;
-		if (isfinite(c->margin) &&
-		    (!row->tightest || c->margin < row->tightest->margin))
+		if (isfinite(c->margin) && (!row->tightest || c->margin < row->tightest->margin))
 			row->tightest = c;
 	}
 	for (size_t i = 0; i < count; i++)

@@ -53,7 +53,7 @@ static struct cell cell_of(const struct acceptance *a, const char *device, const
 static enum verdict worst_of(const struct cell *cell)
 {
 	static const enum verdict order[] = { VERDICT_FAIL, VERDICT_ERROR, VERDICT_INCONCLUSIVE,
-					      VERDICT_WARN, VERDICT_PASS, VERDICT_SKIP };
+					      VERDICT_WARN, VERDICT_PASS,  VERDICT_SKIP };
 
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
 		if (order[i] == VERDICT_WARN && cell->missing)

@@ -177,7 +177,8 @@ void chart_coordinate(struct tree *map, const char *name, double value)
 	tree_text_owned(map, name, text_detach(&t));
 }
 
-char *chart_value(const struct chart *chart, const struct chart_point *point, char *out, size_t size)
+char *chart_value(const struct chart *chart, const struct chart_point *point, char *out,
+		  size_t size)
 {
 	return point->look == CHART_SOLID ? format_quantity(point->y, chart->y_unit, out, size)
 					  : format_stated(point->y, chart->y_unit, out, size);
@@ -186,7 +187,8 @@ char *chart_value(const struct chart *chart, const struct chart_point *point, ch
 #define TICK_APART 2.0 /* px */
 
 /* Horizontal labels: every n-th is shown, so that no two touch. */
-static bool labels_touch(const struct scale *scale, const struct tick *ticks, size_t count, size_t every)
+static bool labels_touch(const struct scale *scale, const struct tick *ticks, size_t count,
+			 size_t every)
 {
 	double free_from = -HUGE_VAL;
 
@@ -207,7 +209,8 @@ void chart_ticks(struct tree *map, const char *name, const struct scale *scale, 
 	struct tick ticks[SCALE_TICKS];
 	size_t count = scale_ticks(scale, unit, factor, ticks);
 	struct tree *list = tree_list(map, name);
-	bool across = count > 1 && scale_at(scale, ticks[1].value) > scale_at(scale, ticks[0].value);
+	bool across =
+		count > 1 && scale_at(scale, ticks[1].value) > scale_at(scale, ticks[0].value);
 	size_t every = 1;
 
 	while (across && every < count && labels_touch(scale, ticks, count, every))

@@ -3,13 +3,15 @@
  * the templates' escaping; nothing here writes markup (only path data: letters and numbers).
  *
  * One struct serves every kind:
- *	CHART_LINES    a series is a line, a point has x and y;
- *	CHART_BARS     a series is a group of bars under a heading, a point is a bar `text` of length y;
- *	CHART_HEATMAP  a series is a row, a point the cell in column `text`;
- *	CHART_STACKED  a series is a bar, a point a part of it, `text` of length y;
- *	CHART_TIMELINE a series is a row, a point a span `text` from x to y in the colour `style`, named by `label`;
- *	CHART_MAP      a series is a row, a point the cell in column `text`: `label`, and the colour `style`, which `key` names;
- *	CHART_STRIP    a series is a group of rows, a point is a row `text` with its samples.
+ *      CHART_LINES    a series is a line, a point has x and y;
+ *      CHART_BARS     a series is a group of bars under a heading, a point is a bar `text` of
+ *                     length y;
+ *      CHART_HEATMAP  a series is a row, a point the cell in column `text`;
+ *      CHART_STACKED  a series is a bar, a point a part of it, `text` of length y;
+ *      CHART_TIMELINE a series is a row, a point a span `text` from x to y in the colour `style`,
+ *      named by `label`; CHART_MAP a series is a row, a point the cell in column `text`: `label`,
+ *      and the colour `style`, which `key` names; CHART_STRIP a series is a group of rows, a point
+ *      is a row `text` with its samples.
  *
  * Adding a kind: an enum value, draw function and row in chart.c's table, chart_<kind>.mustache, a
  * line in chart.mustache.
@@ -46,7 +48,8 @@ struct chart_point {
 	double p50, p95, p99; /* CHART_STRIP */
 	double ideal;         /* CHART_BARS: a dashed tick; NaN: none */
 	size_t style;         /* CHART_BARS, _TIMELINE, _MAP: colour */
-	char *label; /* CHART_TIMELINE: short name, shown where it fits; CHART_MAP: the cell's words */
+	/* CHART_TIMELINE: short name, shown where it fits; CHART_MAP: the cell's words */
+	char *label;
 	enum chart_look look; /* CHART_BARS */
 };
 
@@ -66,15 +69,19 @@ struct chart {
 	char *x_name, *x_unit, *y_name, *y_unit;
 	enum scale_kind x_scale, y_scale;
 	enum better better;
-	double reference;    /* CHART_BARS: bars start at this value; NaN: at 0 */
-	bool close;          /* CHART_STRIP: the axis spans what is there, and medians alone are marked */
-	bool over_time;      /* CHART_LINES: low and high are the extremes of many readings, not an interval */
-	bool fitted;         /* CHART_LINES of times over sizes: their latency and bandwidth in a table */
-	bool together; /* CHART_HEATMAP: a cell covers both directions at once, not from its row to its column */
+	double reference; /* CHART_BARS: bars start at this value; NaN: at 0 */
+	/* CHART_STRIP: the axis spans what is there, and medians alone are marked */
+	bool close;
+	/* CHART_LINES: low and high are the extremes of many readings, not an interval */
+	bool over_time;
+	/* CHART_LINES of times over sizes: their latency and bandwidth in a table */
+	bool fitted;
+	/* CHART_HEATMAP: a cell covers both directions at once, not from its row to its column */
+	bool together;
 	struct extent range; /* CHART_HEATMAP: spanned by the colours as well: maps compare */
 	char *note;          /* what is left out; "" */
-	const char *const *
-		key; /* CHART_TIMELINE, _MAP: the meaning of each colour, NULL-terminated; borrowed */
+	/* CHART_TIMELINE, _MAP: the meaning of each colour, NULL-terminated; borrowed */
+	const char *const *key;
 	struct chart_series *series;
 	size_t count, capacity;
 };
@@ -129,13 +136,14 @@ void chart_coordinate(struct tree *map, const char *name, double value);
 /* The marker of series `series` at (x, y) as path data. */
 void chart_marker(struct text *path, size_t series, double x, double y);
 /* The point's y with its unit: what was not measured here (its look) as its source states it. */
-char *chart_value(const struct chart *chart, const struct chart_point *point, char *out, size_t size);
+char *chart_value(const struct chart *chart, const struct chart_point *point, char *out,
+		  size_t size);
 /* Ticks as a list of { at, label }. */
 void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit,
 		 double factor);
 /*
- * Coloured squares with their meaning, in rows of three, or of two where names are long. chart_key_item() appends
- * to the list "key"; chart_key_height() is that of `count` items.
+ * Coloured squares with their meaning, in rows of three, or of two where names are long.
+ * chart_key_item() appends to the list "key"; chart_key_height() is that of `count` items.
  */
 size_t chart_key_columns(const char *const *names, size_t count);
 void chart_key_item(struct tree *key, size_t columns, const char *colour, const char *name);

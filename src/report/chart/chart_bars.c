@@ -15,7 +15,7 @@
 #define AXIS 38.0
 #define VALUE_WIDTH 92.0 /* px right of the longest bar, for its value, at least */
 #define VALUE_GAP 5.0
-#define NAME_LONGEST 38  /* characters */
+#define NAME_LONGEST 38 /* characters */
 
 static size_t longest_name(const struct chart *chart)
 {
@@ -48,7 +48,10 @@ static double value_width(const struct chart *chart)
 	return widest;
 }
 
-/* All whiskers are one path, drawn twice: the wider one below, in the colour of paper, parts them from their bars. */
+/*
+ * All whiskers are one path, drawn twice: the wider one below, in the colour of paper, parts them
+ * from their bars.
+ */
 static void add_whisker(const struct scale *scale, const struct chart_point *point, double middle,
 			struct text *path)
 {

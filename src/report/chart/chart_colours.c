@@ -1,9 +1,11 @@
 /*
- * The colours of charts, as they are upon white. report.css gives each a name, by which a dark screen shows another: a
- * colour that is new here needs its row there, or tests/unit/report/test_colours.c fails.
+ * The colours of charts, as they are upon white. report.css gives each a name, by which a dark
+ * screen shows another: a colour that is new here needs its row there, or
+ * tests/unit/report/test_colours.c fails.
  *
- * Adding a colour: its name and two values, light and dark, in report-templates/report.css; one of a chart also here, with a
- * rule for the attribute there. tests/unit/report/test_colours.c has the pairs whose contrast counts.
+ * Adding a colour: its name and two values, light and dark, in report-templates/report.css; one of
+ * a chart also here, with a rule for the attribute there. tests/unit/report/test_colours.c has the
+ * pairs whose contrast counts.
  */
 #include "base/memory.h"
 #include "report/chart/chart.h"
@@ -23,7 +25,10 @@ static const struct chart_style styles[CHART_STYLES] = {
 	{ "#3a8fc4", "1 3", BLACK },  { "#767676", "6 2 1 2 1 2", WHITE },
 };
 
-/* Parts may be more than lines have styles: a colour twice in one bar would be two parts that look alike. */
+/*
+ * Parts may be more than lines have styles: a colour twice in one bar would be two parts that look
+ * alike.
+ */
 static const char *const more_parts[CHART_PARTS - CHART_STYLES] = { "#5a1f10", "#84994f", "#45219e",
 								    "#a78a99" };
 

@@ -102,7 +102,9 @@ void chart_heatmap_draw(const struct chart *chart, struct tree *map)
 	chart_coordinate(map, "left", grid.left);
 	chart_coordinate(map, "name_x", grid.left - 8);
 	tree_text(map, "unit", unit);
-	tree_text(map, "ends", chart->together ? "between the row and the column" : "from the row to the column");
+	tree_text(map, "ends",
+		  chart->together ? "between the row and the column"
+				  : "from the row to the column");
 	tree_text(map, "y_title", chart->y_name);
 	draw_columns(&grid, map, columns, count);
 	draw_rows(chart, &grid, map, columns, count);

@@ -4,7 +4,7 @@
 
 #define ROW 17.0
 #define WIDTH 474.0 /* px, of all columns */
-#define SHORT 22   /* characters that fit into a third of it, and into half */
+#define SHORT 22    /* characters that fit into a third of it, and into half */
 #define LONG 35
 
 size_t chart_key_columns(const char *const *names, size_t count)

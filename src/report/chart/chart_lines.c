@@ -11,11 +11,11 @@
 #define HEIGHT 270.0
 #define TOP 26.0
 #define BOTTOM 232.0
-#define LEFT 50.0  /* at least: where labels of the axis are wide, more */
+#define LEFT 50.0 /* at least: where labels of the axis are wide, more */
 #define LABEL_GAP 8.0
 #define LABEL_HEIGHT 14.0
 #define LABEL_LONGEST 26 /* characters */
-#define DECIMATE_FROM                                                                              \
+#define DECIMATE_FROM \
 	2000 /* points of a line: beyond, the extremes of each pixel column are enough */
 
 struct lines {
@@ -192,9 +192,9 @@ static void draw_labels(const struct lines *l, struct tree *map, struct label *l
 		tree_text_owned(label, "leader", text_detach(&leader));
 		chart_coordinate(label, "x", l->right + 21);
 		chart_coordinate(label, "y", labels[i].y + 4);
-		tree_text_owned(
-			label, "name",
-			format_name(l->chart->series[labels[i].series].name, LABEL_LONGEST));
+		tree_text_owned(label, "name",
+				format_name(l->chart->series[labels[i].series].name,
+					    LABEL_LONGEST));
 	}
 }
 
@@ -231,7 +231,8 @@ static double left_of(const struct lines *l)
 	size_t count = scale_ticks(&l->y, l->chart->y_unit, factor, ticks);
 
 	for (size_t i = 0; i < count; i++)
-		left = fmax(left, LABEL_GAP + CHART_CHARACTER * (double)chart_characters(ticks[i].label));
+		left = fmax(left,
+			    LABEL_GAP + CHART_CHARACTER * (double)chart_characters(ticks[i].label));
 	return left;
 }
 

@@ -22,7 +22,8 @@ static void draw_cell(struct tree *list, const struct chart_point *point, double
 	chart_coordinate(cell, "middle", x + width / 2);
 	chart_coordinate(cell, "text_y", y + CELL / 2 + 4);
 	tree_text(cell, "colour", point ? chart_style(point->style)->colour : "#ffffff");
-	tree_text_owned(cell, "words", format_label(point && point->label ? point->label : "\u2013", longest));
+	tree_text_owned(cell, "words",
+			format_label(point && point->label ? point->label : "\u2013", longest));
 }
 
 void chart_map_draw(const struct chart *chart, struct tree *map)

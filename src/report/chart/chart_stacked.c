@@ -12,7 +12,10 @@
 #define VALUE_WIDTH 92.0
 #define NAME_LONGEST 38
 
-/* If totals differ by more than this factor, the parts of the small ones would be invisible: bars show shares. */
+/*
+ * If totals differ by more than this factor, the parts of the small ones would be invisible: bars
+ * show shares.
+ */
 #define TOTALS_APART 12
 
 struct stack {

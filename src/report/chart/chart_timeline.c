@@ -10,13 +10,16 @@
 #define RIGHT 20.0
 #define NAME_LONGEST 30
 #define NARROWEST 0.8 /* px: seen, however short a span is */
-/* px: from here on an outline separates a span from its neighbours, which would cover a narrower one. */
+/*
+ * px: from here on an outline separates a span from its neighbours, which would cover a narrower
+ * one.
+ */
 #define SEPARATED 2.0
 /* px of a label inside a span: 9 px digits are narrower than other labels. */
 #define LABEL_CHARACTER 5.6
 
-static void draw_span(struct tree *list, const struct scale *scale,
-		      const struct chart_point *point, double y)
+static void draw_span(struct tree *list, const struct scale *scale, const struct chart_point *point,
+		      double y)
 {
 	double from = scale_at(scale, point->x), to = scale_at(scale, point->y);
 	double width = fmax(to - from, NARROWEST);

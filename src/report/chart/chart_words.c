@@ -49,8 +49,7 @@ static void say(struct text *out, const struct chart *chart, const char *what,
 {
 	char value[FORMAT_SIZE];
 
-	text_addf(out, "%s %s, ", what,
-		  chart_value(chart, spot->point, value, sizeof(value)));
+	text_addf(out, "%s %s, ", what, chart_value(chart, spot->point, value, sizeof(value)));
 	say_name(out, chart, spot);
 }
 
@@ -200,8 +199,7 @@ static void cell(struct tree *cells, const struct chart *chart, const struct cha
 	struct tree *c = tree_item(cells);
 	char text[FORMAT_SIZE];
 
-	tree_text(c, "value",
-		  point ? chart_value(chart, point, text, sizeof(text)) : "–");
+	tree_text(c, "value", point ? chart_value(chart, point, text, sizeof(text)) : "–");
 	if (chart->over_time && point && isfinite(point->low)) {
 		char high[FORMAT_SIZE];
 
@@ -256,7 +254,8 @@ static struct column *columns_of(const struct chart *chart, size_t *count)
 static void table_crossed(const struct chart *chart, struct tree *head, struct tree *rows)
 {
 	const char *const first_head[] = { [CHART_LINES] = chart->x_name,
-					   [CHART_HEATMAP] = chart->together ? "between" : "to \\ from",
+					   [CHART_HEATMAP] =
+						   chart->together ? "between" : "to \\ from",
 					   [CHART_STACKED] = "part" };
 	size_t count;
 	struct column *columns = columns_of(chart, &count);

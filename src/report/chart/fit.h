@@ -1,6 +1,6 @@
 /*
- * The model of a transfer: time = alpha + size / beta. alpha is what an empty one would take, beta the
- * bandwidth that large ones approach (Hockney, Parallel Computing 20(3), 1994).
+ * The model of a transfer: time = alpha + size / beta. alpha is what an empty one would take, beta
+ * the bandwidth that large ones approach (Hockney, Parallel Computing 20(3), 1994).
  */
 #ifndef GPUPROOF_REPORT_CHART_FIT_H
 #define GPUPROOF_REPORT_CHART_FIT_H
@@ -17,8 +17,9 @@ struct fit {
 };
 
 /*
- * Least squares of the relative error, so that microseconds count as much as seconds; points far off
- * the line count less (Huber), as where a library changes its protocol. False where there is nothing to
+ * Least squares of the relative error, so that microseconds count as much as seconds; points far
+ * off the line count less (Huber), as where a library changes its protocol. False where there is
+ * nothing to
  * fit: fewer than three finite points with sizes and times above 0, or times that do not grow.
  */
 bool fit_transfer(const double *sizes, const double *seconds, size_t n, struct fit *out);

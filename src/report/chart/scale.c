@@ -162,11 +162,13 @@ static void label_round(double value, const char *unit, char *out, size_t size)
 	char name[12], number[18];
 	double factor = format_unit(value, unit, name, sizeof(name));
 
-	if (!*name && value > 0 && value < 0.01) /* "10⁻⁴" as its neighbours, which need the power */
+	/* "10⁻⁴" as its neighbours, which need the power */
+	if (!*name && value > 0 && value < 0.01)
 		format_power_of_ten(value, number, sizeof(number));
 	else
 		format_short(value, factor, number, sizeof(number));
-	snprintf(out, size, "%s%s%s", number, *name && strcmp(name, "×") != 0 ? "\u00a0" : "", name);
+	snprintf(out, size, "%s%s%s", number, *name && strcmp(name, "×") != 0 ? "\u00a0" : "",
+		 name);
 }
 
 static size_t ticks_log10(const struct scale *scale, const char *unit, struct tick *out)

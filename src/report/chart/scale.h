@@ -12,9 +12,9 @@ enum scale_kind { SCALE_LINEAR, SCALE_LOG10, SCALE_LOG2 };
 struct extent {
 	double min, max; /* NaN while empty */
 };
-#define EXTENT_EMPTY                                                                               \
-	{                                                                                          \
-		NAN, NAN                                                                           \
+#define EXTENT_EMPTY     \
+	{                \
+		NAN, NAN \
 	}
 void extent_add(struct extent *extent, double value); /* NaN and infinities are left out */
 
@@ -25,12 +25,16 @@ struct scale {
 };
 
 /*
- * Ends on round numbers around `extent`. Linear scales include zero unless the extent is on both sides of it.
+ * Ends on round numbers around `extent`. Linear scales include zero unless the extent is on both
+ * sides of it.
  */
 void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent, double from,
 		double to);
 /* The place of `value`; NaN for NaN. */
-/* Turns a linear scale into one that spans what is there, wherever zero is: for values that are nearly the same. */
+/*
+ * Turns a linear scale into one that spans what is there, wherever zero is: for values that are
+ * nearly the same.
+ */
 void scale_fit(struct scale *scale, struct extent extent);
 double scale_at(const struct scale *scale, double value);
 

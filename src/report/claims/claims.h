@@ -1,13 +1,15 @@
 /*
  * Claims that popular guides on GPU memory and multi-GPU training repeat, held against what was
- * measured. Claims are data (claims_read.h): the claim in our own words, where it is made, what the formulas predict, the
- * measurements that decide it, computed from the results' cases, and the range in which the claim holds.
+ * measured. Claims are data (claims_read.h): the claim in our own words, where it is made, what the
+ * formulas predict, the measurements that decide it, computed from the results' cases, and the
+ * range in which the claim holds.
  *
- * The interval decides, not the value: a measurement whose 95 % interval crosses a bound is undecided. A
- * claim of which a measurement is missing is tested in part at most, and the page says which case is
- * missing and what became of it.
+ * The interval decides, not the value: a measurement whose 95 % interval crosses a bound is
+ * undecided. A claim of which a measurement is missing is tested in part at most, and the page says
+ * which case is missing and what became of it.
  *
- * Adding a claim: a section in configs/claims/NAME.ini, and the cases that it looks for in configs/claims.ini.
+ * Adding a claim: a section in configs/claims/NAME.ini, and the cases that it looks for in
+ * configs/claims.ini.
  */
 #ifndef GPUPROOF_REPORT_CLAIMS_CLAIMS_H
 #define GPUPROOF_REPORT_CLAIMS_CLAIMS_H
@@ -19,8 +21,8 @@
 
 /*
  * A metric of the first case with status OK whose label and parameters are as `where` says
- * ("label:small, batch:1024"; "" is any case that has the metric). "model:K80": the name of the case's
- * device contains it; "backend:cuda", "device:cuda:0": its device.
+ * ("label:small, batch:1024"; "" is any case that has the metric). "model:K80": the name of the
+ * case's device contains it; "backend:cuda", "device:cuda:0": its device.
  */
 struct claim_term {
 	const char *metric, *where;
@@ -33,7 +35,8 @@ struct claim_term {
 enum claim_across {
 	CLAIM_ONE_RESULT, /* terms of one device of one result; in every result that has them */
 	CLAIM_MODELS,     /* each term from whichever result has its device model */
-	CLAIM_VERSIONS, /* larger / smaller, of one device model with other versions of driver, CUDA or system */
+	/* larger / smaller, of one device model with other versions of driver, CUDA or system */
+	CLAIM_VERSIONS,
 	CLAIM_MACHINES /* larger / smaller, of machines with different host names */
 };
 
@@ -41,15 +44,17 @@ enum claim_across {
 enum claim_on { CLAIM_ON_ANY, CLAIM_ON_GPU, CLAIM_ON_NVLINK };
 
 /*
- * a, or a / b, or a / b / c; `complement`: one less that. The claim holds from `low` to `high`; without a bound on either
- * side (-HUGE_VAL, HUGE_VAL) the measurement is shown with the others and has no say.
+ * a, or a / b, or a / b / c; `complement`: one less that. The claim holds from `low` to `high`;
+ * without a bound on either side (-HUGE_VAL, HUGE_VAL) the measurement is shown with the others and
+ * has no say.
  */
 struct claim_measure {
 	const char *what; /* "optimizer state / parameters, Adam" */
 	struct claim_term a, b, c;
 	bool complement;
 	bool even_failed; /* `a` counts also of a case that failed: it says how wrong things were */
-	bool where_possible; /* decides where it was measured; a machine that has not the devices for it lacks nothing */
+	/* decides where it was measured; a machine that has not the devices for it lacks nothing */
+	bool where_possible;
 	enum claim_across across;
 	double low, high;
 };
@@ -60,8 +65,8 @@ struct claim {
 	const char *prediction;
 	enum claim_on on;
 	struct claim_measure measures[CLAIM_MEASURES];
-	const char *
-		untestable; /* why this version measures nothing that decides it; then without measures */
+	/* why this version measures nothing that decides it; then without measures */
+	const char *untestable;
 };
 
 enum claim_verdict {
@@ -111,9 +116,10 @@ struct claim_evidence {
 bool claim_is_decisive(const struct claim_measure *measure);
 
 /*
- * Gathers the evidence of each measure from all results, and judges: DEPENDS where readings disagree, else PARTIAL where
- * a measurement with a say is missing, else UNDECIDED where an interval crosses a bound, else what all say.
- * The results must outlive `evidence`, which the caller releases.
+ * Gathers the evidence of each measure from all results, and judges: DEPENDS where readings
+ * disagree, else PARTIAL where a measurement with a say is missing, else UNDECIDED where an
+ * interval crosses a bound, else what all say. The results must outlive `evidence`, which the
+ * caller releases.
  */
 enum claim_verdict claim_judge(const struct result *results, size_t count,
 			       const struct claim *claim,

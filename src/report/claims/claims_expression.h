@@ -1,4 +1,7 @@
-/* Values and bounds of measures, as claims_read.h describes them: "1 - METRIC at POINT / METRIC at POINT". */
+/*
+ * Values and bounds of measures, as claims_read.h describes them: "1 - METRIC at POINT / METRIC at
+ * POINT".
+ */
 #ifndef GPUPROOF_REPORT_CLAIMS_CLAIMS_EXPRESSION_H
 #define GPUPROOF_REPORT_CLAIMS_CLAIMS_EXPRESSION_H
 
@@ -16,7 +19,10 @@ struct claim_points {
 	size_t count, capacity;
 };
 
-/* Sets the terms and `complement` of the measure. Texts that it needs are added to those of the group. */
+/*
+ * Sets the terms and `complement` of the measure. Texts that it needs are added to those of the
+ * group.
+ */
 enum status claim_value_read(struct claim_measure *measure, struct claim_group *group,
 			     const struct schema *schema, const struct claim_points *points,
 			     const char *text, struct error *err);

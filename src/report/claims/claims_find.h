@@ -12,7 +12,8 @@ struct claim_found {
 };
 
 /*
- * The term in the result, on the device with this id (NULL: any) and of a case after `after` (NULL: from the first).
+ * The term in the result, on the device with this id (NULL: any) and of a case after `after` (NULL:
+ * from the first).
  * even_failed: failed cases count as well. An unsettled figure does not count.
  */
 struct claim_found claim_find(const struct result *result, const struct claim_term *term,
@@ -27,7 +28,10 @@ bool claim_is_on(const struct result *result, const char *device, enum claim_on 
 /* True if a case of the measure ended in an error or with a wrong result. (claims_why.c) */
 bool claim_went_wrong(const struct result *results, size_t count,
 		      const struct claim_measure *measure);
-/* Why the measure has no reading, for a reader: the missing case and what became of it. malloc'ed. (claims_why.c) */
+/*
+ * Why the measure has no reading, for a reader: the missing case and what became of it. malloc'ed.
+ * (claims_why.c)
+ */
 char *claim_why_missing(const struct result *results, size_t count, const struct claim *claim,
 			const struct claim_measure *measure);
 

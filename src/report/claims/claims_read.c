@@ -15,7 +15,10 @@
 #include "report/claims/claims_expression.h"
 
 #define FILE_MOST_BYTES ((size_t)1 << 20)
-/* More claims and points than any guide has: the time for a hostile file does not grow with the square of its size. */
+/*
+ * More claims and points than any guide has: the time for a hostile file does not grow with the
+ * square of its size.
+ */
 #define MOST_CLAIMS 500
 
 enum claims_section { SECTION_NONE, SECTION_GUIDE, SECTION_POINTS, SECTION_CLAIM, SECTION_MEASURE };

@@ -14,8 +14,8 @@
 #define TERMS 3
 
 /*
- * Half width of the samples' interval on the log scale. Without one (too few independent samples): from the samples'
- * median to the farther of their extremes.
+ * Half width of the samples' interval on the log scale. Without one (too few independent samples):
+ * from the samples' median to the farther of their extremes.
  */
 static double sample_half(const struct claim_found *f)
 {
@@ -42,26 +42,31 @@ static bool all_positive(const double *values, size_t count)
 #define NORMAL_95 1.96
 
 /*
- * Half width of the two-sided 95 % interval on the log scale: of samples, of what launches differ by and of what visits
- * do (judge/estimate/kind.h). What was counted rather than timed is exact, and a zero has no logarithm.
+ * Half width of the two-sided 95 % interval on the log scale: of samples, of what launches differ
+ * by and of what visits do (judge/estimate/kind.h). What was counted rather than timed is exact,
+ * and a zero has no logarithm.
  */
 static double half_of(const struct claim_found *f)
 {
 	const struct metric_value *m = f->metric;
 	bool several = m->launch_count > 1 && all_positive(m->launches, m->launch_count);
 	struct launch_spread spread = launch_spread_assumed(LAUNCH_SPREAD);
-	double visits =
-		figure_visit_spread(figure_kind_of(m, f->c, result_device(f->result, f->c->device)));
+	double visits = figure_visit_spread(
+		figure_kind_of(m, f->c, result_device(f->result, f->c->device)));
 
 	if (metric_is_exact(m) || !(m->value > 0))
 		return 0;
 	return root_sum_square(NORMAL_95 * visits,
-		     estimate_launches(several ? m->launches : &m->value,
-				       several ? m->launch_count : 1, sample_half(f), &spread)
-			     .half_both);
+			       estimate_launches(several ? m->launches : &m->value,
+						 several ? m->launch_count : 1, sample_half(f),
+						 &spread)
+				       .half_both);
 }
 
-/* The quotient of the terms; errors of independent measurements add up as squares. False: it has no value. */
+/*
+ * The quotient of the terms; errors of independent measurements add up as squares. False: it has no
+ * value.
+ */
 static bool divide(const struct claim_measure *measure, const struct claim_found found[TERMS],
 		   struct claim_reading *out)
 {
@@ -167,7 +172,8 @@ static struct claim_reading ratio_of(const struct claim_reading *a, const struct
 {
 	const struct claim_reading *large = a->value >= b->value ? a : b;
 	const struct claim_reading *small = large == a ? b : a;
-	double half = root_sum_square(log(large->high / large->value), log(small->high / small->value));
+	double half =
+		root_sum_square(log(large->high / large->value), log(small->high / small->value));
 	double value = large->value / small->value;
 
 	return (struct claim_reading){ .value = value,

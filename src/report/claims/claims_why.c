@@ -181,8 +181,7 @@ static const char *absent_pair(enum claim_across across)
 {
 	if (across == CLAIM_VERSIONS)
 		return "it takes two results of one GPU model with different versions of driver, "
-		       "CUDA or "
-		       "system (gpuproof report A B --claims)";
+		       "CUDA or system (gpuproof report A B --claims)";
 	return "it takes results of two machines (gpuproof report A B --claims)";
 }
 

@@ -1,6 +1,6 @@
 /*
- * One chart in the making: shared by figures.c (which charts there are, by the suite's rows: result/presentation.h),
- * figure_fill.c (what is in them) and figure_ratio.c (what they say).
+ * One chart in the making: shared by figures.c (which charts there are, by the suite's rows:
+ * result/presentation.h), figure_fill.c (what is in them) and figure_ratio.c (what they say).
  */
 #ifndef GPUPROOF_REPORT_FIGURE_FIGURE_H
 #define GPUPROOF_REPORT_FIGURE_FIGURE_H
@@ -34,7 +34,10 @@ void name_list_add(const char **names, const char *name);
  */
 void figure_choose_facets(struct figure *f, const struct case_selection *selection, size_t most);
 
-/* Fill the chart with the selected cases; where they hold more than it can show, chart->note says so. */
+/*
+ * Fill the chart with the selected cases; where they hold more than it can show, chart->note says
+ * so.
+ */
 void figure_fill_lines(const struct figure *f, const struct case_selection *selection,
 		       struct chart *chart);
 void figure_fill_bars(const struct figure *f, const struct case_selection *selection,

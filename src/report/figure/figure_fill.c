@@ -244,10 +244,14 @@ void figure_fill_bars(const struct figure *f, const struct case_selection *selec
 	note_left_out(chart, shown, selection->count, "bars");
 }
 
-/* Devices come in the order of a plan that lets disjoint pairs work at once: here they are in that of their numbers. */
+/*
+ * Devices come in the order of a plan that lets disjoint pairs work at once: here they are in that
+ * of their numbers.
+ */
 static int row_order(const void *a, const void *b)
 {
-	return strverscmp(((const struct chart_series *)a)->name, ((const struct chart_series *)b)->name);
+	return strverscmp(((const struct chart_series *)a)->name,
+			  ((const struct chart_series *)b)->name);
 }
 
 void figure_fill_heatmap(const struct figure *f, const struct case_selection *selection,
@@ -328,10 +332,11 @@ static double part_of(const struct figure *f, const struct case_result *c, const
 }
 
 /*
- * The parts of a bar add up to the metric: what one part shares with another (the row's `overlap`) is drawn there, once.
- * True: there was such.
+ * The parts of a bar add up to the metric: what one part shares with another (the row's `overlap`)
+ * is drawn there, once. True: there was such.
  */
-static bool add_parts(const struct figure *f, const struct case_result *c, struct chart_series *series)
+static bool add_parts(const struct figure *f, const struct case_result *c,
+		      struct chart_series *series)
 {
 	const char *within = f->rule->overlap[0], *whole = within ? f->rule->overlap[1] : NULL;
 	double shared = within ? part_of(f, c, within) : 0;

@@ -1,4 +1,7 @@
-/* The effect of a parameter, in a sentence below a chart: FP16 against FP32 over all cases that have both. */
+/*
+ * The effect of a parameter, in a sentence below a chart: FP16 against FP32 over all cases that
+ * have both.
+ */
 #include "report/figure/figure.h"
 
 #include <math.h>

@@ -72,8 +72,8 @@ static char *shows(const struct figure *f, const struct chart *chart)
 		break;
 	case CHART_BARS:
 		/* A meaning that has no direction says what is best itself. */
-		out = xasprintf("%s%s%s%s%s.", f->rule->means ? f->rule->means : chart->y_name, interval,
-				f->rule->ideal ? "; dashed: the ideal" : "",
+		out = xasprintf("%s%s%s%s%s.", f->rule->means ? f->rule->means : chart->y_name,
+				interval, f->rule->ideal ? "; dashed: the ideal" : "",
 				f->rule->means && chart->better == BETTER_NONE ? "" : "; ",
 				f->rule->means && chart->better == BETTER_NONE ? "" : direction);
 		break;

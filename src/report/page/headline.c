@@ -154,7 +154,10 @@ static bool is_common(const struct headline *h, const char *name)
 	return first != NULL;
 }
 
-/* Leaves the axis out of the rows' labels, and what is common if something else is left to name them. */
+/*
+ * Leaves the axis out of the rows' labels, and what is common if something else is left to name
+ * them.
+ */
 static void choose_without(struct headline *h)
 {
 	const struct case_selection *selection = &h->selection;

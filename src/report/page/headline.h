@@ -1,7 +1,10 @@
 /*
  * The headline table before it is drawn: per metric a row for everything that is not a point along
- * an axis, a cell per source. Along an axis, a metric is represented by its best value if higher is better, and by both ends of the axis if lower is better, since the best is just the smallest case.
- * If several sets of devices start at the same device, the worst of them is its cell. Parameters that are equal in all cases are named once; cases that differ only by their section stay separate.
+ * an axis, a cell per source. Along an axis, a metric is represented by its best value if higher is
+ * better, and by both ends of the axis if lower is better, since the best is just the smallest
+ * case. If several sets of devices start at the same device, the worst of them is its cell.
+ * Parameters that are equal in all cases are named once; cases that differ only by their section
+ * stay separate.
  */
 #ifndef GPUPROOF_REPORT_PAGE_HEADLINE_H
 #define GPUPROOF_REPORT_PAGE_HEADLINE_H
@@ -16,7 +19,9 @@
 /* Selected cases that differ only along the axis, and the one or two that represent them. */
 struct headline_group {
 	char *key;
-	/* higher is better: the best, NULL; else the first and the last on the axis (may be NULL) */
+	/*
+	 * higher is better: the best, NULL; else the first and the last on the axis (may be NULL)
+	 */
 	const struct selected_case *figures[HEADLINE_FIGURES];
 };
 
@@ -43,12 +48,18 @@ struct headline {
 	size_t count, capacity;
 };
 
-/* Those of a suite's cases that have the metric; headline_release() frees them, also when there are none. */
+/*
+ * Those of a suite's cases that have the metric; headline_release() frees them, also when there are
+ * none.
+ */
 void headline_collect(struct headline *h, const struct view *view, const char *suite,
 		      const char *metric);
 void headline_release(struct headline *h);
 
-/* The source whose case, in this row, the device of `source` is a further device of; SIZE_MAX: none. */
+/*
+ * The source whose case, in this row, the device of `source` is a further device of; SIZE_MAX:
+ * none.
+ */
 size_t headline_leader(const struct headline *h, const struct headline_row *row, size_t source);
 
 struct quantity;

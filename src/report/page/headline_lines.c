@@ -140,7 +140,10 @@ static bool has_unit(const struct headline *h)
 	return strcmp(view_string(h->selection.items[0].m->unit), "1") != 0;
 }
 
-/* A line per metric with a unit as long as there is room; then more of those that a data sheet says something of. */
+/*
+ * A line per metric with a unit as long as there is room; then more of those that a data sheet says
+ * something of.
+ */
 static void choose(struct lines *l)
 {
 	for (size_t i = 0; i < l->headline_count && l->taken < HEADLINE_LINES; i++) {

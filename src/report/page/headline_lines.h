@@ -1,7 +1,8 @@
 /*
- * A run's main figures as 8 to 15 lines of text, for a terminal: the headline table (headline.h) in brief. A line has one or
- * two devices with the wider half of their intervals, of more the middle and the worst one; and the share of the data sheet
- * where that is known. The best row of each metric first, then those with a share, in the order of the run.
+ * A run's main figures as 8 to 15 lines of text, for a terminal: the headline table (headline.h) in
+ * brief. A line has one or two devices with the wider half of their intervals, of more the middle
+ * and the worst one; and the share of the data sheet where that is known. The best row of each
+ * metric first, then those with a share, in the order of the run.
  */
 #ifndef GPUPROOF_REPORT_PAGE_HEADLINE_LINES_H
 #define GPUPROOF_REPORT_PAGE_HEADLINE_LINES_H
@@ -11,7 +12,10 @@
 
 #define HEADLINE_LINES 15
 
-/* Appends the lines, none wider than 80 characters but for long names of devices; nothing when nothing was measured. */
+/*
+ * Appends the lines, none wider than 80 characters but for long names of devices; nothing when
+ * nothing was measured.
+ */
 void headline_lines(const struct result *result, struct text *out);
 
 #endif

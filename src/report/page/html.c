@@ -21,10 +21,10 @@
 static enum status add_reference(const struct view *view, const struct report_options *options,
 				 struct tree *page, struct error *err)
 {
-	const char *gpus =
-		options->reference ? options->reference : report_setting(&view->results[0], "reference");
-	const char *baseline =
-		options->baseline ? options->baseline : report_setting(&view->results[0], "baseline");
+	const char *gpus = options->reference ? options->reference
+					      : report_setting(&view->results[0], "reference");
+	const char *baseline = options->baseline ? options->baseline
+						 : report_setting(&view->results[0], "baseline");
 	struct report_reference reference;
 	enum status status = STATUS_OK;
 
@@ -62,11 +62,13 @@ enum status report_render(const struct result *results, size_t count,
 
 	if (!count)
 		return error_set(err, STATUS_USAGE, "a report needs at least one result");
-	if (memory_limits_parse(options->memory_limits ? options->memory_limits
-						       : report_setting(&results[0], "memory_limits"),
+	if (memory_limits_parse(options->memory_limits
+					? options->memory_limits
+					: report_setting(&results[0], "memory_limits"),
 				limits, &limit_count, err) != STATUS_OK)
 		return err->status;
-	if (template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err) != STATUS_OK)
+	if (template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err) !=
+	    STATUS_OK)
 		return err->status;
 	if (load_claims(&claims, &results[0], options, err) != STATUS_OK) {
 		free(css);
@@ -78,7 +80,8 @@ enum status report_render(const struct result *results, size_t count,
 	page = view_page(&view, options->title);
 	tree_text_owned(page, "css", css);
 	tree_flag(page, "linked", options->separate_css);
-	tree_text(page, "acceptance_page", options->acceptance_page ? options->acceptance_page : "");
+	tree_text(page, "acceptance_page",
+		  options->acceptance_page ? options->acceptance_page : "");
 	view_claims(&view, &claims, page);
 	claims_release(&claims);
 	status = add_reference(&view, options, page, err);
@@ -112,7 +115,8 @@ static enum status print_page(const struct report_options *options, const struct
 {
 	if (options->separate_css)
 		return error_set(err, STATUS_USAGE,
-				 "a style sheet next to the page needs a directory, which standard output is not");
+				 "a style sheet next to the page needs a directory, which standard "
+				 "output is not");
 	if (fwrite(html->data, 1, html->length, stdout) != html->length || fflush(stdout) != 0)
 		return error_errno(err, "standard output");
 	return STATUS_OK;

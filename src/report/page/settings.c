@@ -43,8 +43,7 @@ const struct key report_keys[] = {
 	  .type = KEY_TEXT,
 	  .fallback = "",
 	  .help = "GPUs whose published figures and data sheets are shown with the measured ones: "
-		  "all, or "
-		  "ids and architectures of `gpuproof list gpus`",
+		  "all, or ids and architectures of `gpuproof list gpus`",
 	  .check = check_reference },
 	{ .name = "claims",
 	  .type = KEY_BOOL,
@@ -54,13 +53,12 @@ const struct key report_keys[] = {
 	  .type = KEY_TEXT,
 	  .fallback = "",
 	  .help = "memory of a device for which the page names the best split of each model: sizes "
-		  "(8GiB) and "
-		  "ids of `gpuproof list gpus`",
+		  "(8GiB) and ids of `gpuproof list gpus`",
 	  .check = check_memory_limits },
 	{ .name = "baseline",
 	  .type = KEY_TEXT,
 	  .fallback = "",
 	  .help = "reference: the GPU that ratios are to; empty: the oldest",
 	  .check = check_baseline },
-	{ 0 }
+	{ 0 },
 };

@@ -1,6 +1,6 @@
 /*
- * The keys of [report], a table as that of a suite (plan/key.h): report_keys, declared in plan/schema.h. What is wrong in
- * their values is so found before anything is measured.
+ * The keys of [report], a table as that of a suite (plan/key.h): report_keys, declared in
+ * plan/schema.h. What is wrong in their values is so found before anything is measured.
  */
 #ifndef GPUPROOF_REPORT_PAGE_SETTINGS_H
 #define GPUPROOF_REPORT_PAGE_SETTINGS_H

@@ -92,7 +92,10 @@ static void add_warmup(const struct case_result *c, struct text *remark)
 				  c->series[i].warmup == 1 ? "sample was" : "samples were");
 }
 
-/* Why there is no number; else what a reader must know, and which code ran where there was a choice. */
+/*
+ * Why there is no number; else what a reader must know, and which code ran where there was a
+ * choice.
+ */
 static void set_remark(struct tree *row, const struct case_result *c)
 {
 	struct text remark = TEXT_EMPTY;

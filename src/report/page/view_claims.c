@@ -1,4 +1,6 @@
-/* The claims: first those that were tested, verdict first, then the others and why they were not. */
+/*
+ * The claims: first those that were tested, verdict first, then the others and why they were not.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -159,7 +159,10 @@ void view_compared_cases(const struct view *view, const char *suite, struct tree
 	matches_release(&matches);
 }
 
-/* Median, lowest and highest ratio of one source over all rows of a suite that both have; a point of that name. */
+/*
+ * Median, lowest and highest ratio of one source over all rows of a suite that both have; a point
+ * of that name.
+ */
 static void ratio_point(const struct matches *matches, size_t source, const char *name,
 			struct chart_series *series)
 {
@@ -241,10 +244,11 @@ void view_ratios(const struct view *view, struct tree *page)
 	}
 	chart.id = xstrdup("chart-ratios");
 	chart.title = xstrdup("Against the baseline");
-	chart.shows = xasprintf("%s%sHow many times as good as %s, per suite: median over all cases that "
-				"both have; whisker: lowest and highest case; above 1 is better.",
-				alone ? view->sources[1].label : "", alone ? ". " : "",
-				view->source_count ? view->sources[0].label : "");
+	chart.shows =
+		xasprintf("%s%sHow many times as good as %s, per suite: median over all cases that "
+			  "both have; whisker: lowest and highest case; above 1 is better.",
+			  alone ? view->sources[1].label : "", alone ? ". " : "",
+			  view->source_count ? view->sources[0].label : "");
 	chart.x_name = xstrdup("");
 	chart.x_unit = xstrdup("");
 	chart.y_name = xstrdup("times as good");

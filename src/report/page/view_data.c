@@ -1,7 +1,7 @@
 /*
  * The results inside the page, so that a report can be compared again: whole while they are small,
- * else without raw samples, else as a summary of each case's metrics, of many results of its main one. The page says
- * which.
+ * else without raw samples, else as a summary of each case's metrics, of many results of its main
+ * one. The page says which.
  */
 #include <math.h>
 #include <stdint.h>
@@ -16,8 +16,8 @@
 enum detail { DETAIL_WHOLE, DETAIL_NO_SAMPLES, DETAIL_SUMMARY, DETAIL_HEADLINES };
 
 /*
- * Bytes of JSON of all results together, about half a page: pages are mailed and kept by the thousand, and one of a
- * dozen GPUs, or of hundreds of cases, shall stay below a megabyte.
+ * Bytes of JSON of all results together, about half a page: pages are mailed and kept by the
+ * thousand, and one of a dozen GPUs, or of hundreds of cases, shall stay below a megabyte.
  */
 static const size_t most_bytes[] = {
 	[DETAIL_WHOLE] = 1 << 19,
@@ -38,8 +38,8 @@ static const char *const notes[] = {
 		"This page holds its result without the raw samples; the result file has them.",
 	[DETAIL_SUMMARY] = "This page holds the medians and intervals of its cases; the rest is in "
 			   "the result file.",
-	[DETAIL_HEADLINES] = "This page holds median and interval of each case's main figure; "
-			     "the rest is in the result files.",
+	[DETAIL_HEADLINES] = "This page holds median and interval of each case's main figure; the "
+			     "rest is in the result files.",
 };
 
 /* A shallow copy whose series have no samples. */

@@ -27,7 +27,9 @@ void view_runs(const struct view *view, struct tree *page)
 		view_text(run, "version", result->gpuproof_version);
 		tree_textf(run, "seed", "%lld", (long long)result->seed);
 		tree_text(run, "duration",
-			  result->seconds > 0 ? format_seconds(result->seconds, seconds, sizeof(seconds)) : "");
+			  result->seconds > 0
+				  ? format_seconds(result->seconds, seconds, sizeof(seconds))
+				  : "");
 		view_run_counts(view, r, run);
 	}
 }
@@ -100,7 +102,10 @@ static bool differs(const struct view *view, value_fn *value, const void *what)
 	return other;
 }
 
-/* Values that are equal in all results become one spanning cell: columns of defaults would hide the differences. */
+/*
+ * Values that are equal in all results become one spanning cell: columns of defaults would hide the
+ * differences.
+ */
 static void value_cells(const struct view *view, value_fn *value, const void *what,
 			struct tree *row)
 {
@@ -117,7 +122,10 @@ static void value_cells(const struct view *view, value_fn *value, const void *wh
 	}
 }
 
-/* The host's yardstick (measure/yardstick.h) as a fact: two visits whose hosts differ explain a lot. */
+/*
+ * The host's yardstick (measure/yardstick.h) as a fact: two visits whose hosts differ explain a
+ * lot.
+ */
 static const char *yardstick_value(const struct result *result, const void *what)
 {
 	static _Thread_local char text[FORMAT_SIZE];
@@ -182,10 +190,10 @@ void view_environment(const struct view *view, struct tree *page)
 	add_yardstick(view, facts);
 	tree_flag(page, "has_facts", facts->count != 0);
 	tree_flag(page, "has_settings", settings->count != 0);
-	tree_text_owned(
-		page, "config_text",
-		format_cut(view->count == 1 ? view_string(view->results[0].config_text) : "",
-			   FORMAT_LONGEST_FILE));
+	tree_text_owned(page, "config_text",
+			format_cut(view->count == 1 ? view_string(view->results[0].config_text)
+						    : "",
+				   FORMAT_LONGEST_FILE));
 }
 
 static void add_difference(const struct view *view, struct tree *list, const char *kind,

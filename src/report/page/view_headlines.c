@@ -16,9 +16,9 @@
 #include "report/view/presented.h"
 #include "report/view/view.h"
 
-#define MOST_ROWS 24 /* per metric: the rest is in the suite's section */
+#define MOST_ROWS 24     /* per metric: the rest is in the suite's section */
 #define LEAST_APART 5e-5 /* of the middle: less reads 0.00 % */
-#define MOST_FULL 3  /* columns in full; more do not fit on a page */
+#define MOST_FULL 3      /* columns in full; more do not fit on a page */
 
 /* In place of a figure whose level still changed: a number there would be read as the device's. */
 #define UNSETTLED "not settled"
@@ -129,8 +129,7 @@ static struct summary summarise(const struct headline *h, const struct headline_
 	for (size_t s = 0; s < sources; s++) {
 		const struct headline_group *group = row->cells[s].group;
 
-		if (group && group->figures[index] &&
-		    isfinite(group->figures[index]->m->value) &&
+		if (group && group->figures[index] && isfinite(group->figures[index]->m->value) &&
 		    !case_is_unsettled(group->figures[index]->c, group->figures[index]->m))
 			selection[sum.count++] = group->figures[index];
 	}
@@ -166,7 +165,9 @@ static void show_apart(const struct headline *h, struct tree *figure, const stru
 					  sizeof(text)));
 }
 
-/* The one cell that a row has when its one case holds several devices; NULL: it is not such a row. */
+/*
+ * The one cell that a row has when its one case holds several devices; NULL: it is not such a row.
+ */
 static const struct headline_cell *joint_cell(const struct headline *h,
 					      const struct headline_row *row)
 {

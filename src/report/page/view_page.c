@@ -64,7 +64,8 @@ static void add_answers(const struct view *view, size_t index, const struct tree
 	}
 }
 
-static void add_suite(const struct view *view, size_t index, struct tree *list, struct tree *all_answers)
+static void add_suite(const struct view *view, size_t index, struct tree *list,
+		      struct tree *all_answers)
 {
 	struct tree *suite = tree_item(list), *charts, *answers;
 

@@ -26,10 +26,10 @@ static void add_problem(const struct view *view, size_t run, const struct case_r
 		  *view_string(c->reason) ? c->reason : "no reason was recorded");
 	view_text(problem, "method", c->verification.done ? c->verification.method : "");
 	if (isfinite(c->verification.error))
-		tree_textf(
-			problem, "error", "error %s, allowed %s",
-			format_scaled(c->verification.error, 1, error, sizeof(error)),
-			format_scaled(c->verification.tolerance, 1, tolerance, sizeof(tolerance)));
+		tree_textf(problem, "error", "error %s, allowed %s",
+			   format_scaled(c->verification.error, 1, error, sizeof(error)),
+			   format_scaled(c->verification.tolerance, 1, tolerance,
+					 sizeof(tolerance)));
 	else
 		tree_text(problem, "error", "");
 	view_text(problem, "notes", c->notes);

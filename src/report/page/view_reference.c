@@ -1,4 +1,7 @@
-/* The comparison with reference GPUs as tables: data sheets, quantities, FP16 against FP32, all values, sources. */
+/*
+ * The comparison with reference GPUs as tables: data sheets, quantities, FP16 against FP32, all
+ * values, sources.
+ */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,7 +37,8 @@ static const struct {
 	{ "power", "Power", true },
 };
 
-static void show_sheet_cell(const struct report_reference *r, size_t row, size_t card, struct tree *cells)
+static void show_sheet_cell(const struct report_reference *r, size_t row, size_t card,
+			    struct tree *cells)
 {
 	const struct gpu *gpu = r->cards[card].gpu, *base = r->cards[r->baseline].gpu;
 	const struct sheet_entry *entry = gpu ? gpu_entry(gpu, sheet_rows[row].key) : NULL;
@@ -45,8 +49,9 @@ static void show_sheet_cell(const struct report_reference *r, size_t row, size_t
 	if (entry && !entry->unit)
 		view_text(cell, "value", entry->text);
 	else if (entry && strcmp(entry->unit, "B") == 0)
-		tree_text(cell, "value", format_spaced(units_size((uint64_t)entry->value, size, sizeof(size)),
-						       text, sizeof(text)));
+		tree_text(cell, "value",
+			  format_spaced(units_size((uint64_t)entry->value, size, sizeof(size)),
+					text, sizeof(text)));
 	else if (entry && strcmp(entry->unit, "1") == 0)
 		tree_textf(cell, "value", "%.10g", entry->value);
 	else
@@ -81,11 +86,14 @@ static char *value_words(const struct reference_row *row, const struct reference
 				: format_stated(value->value, row->quantity->unit, out, size);
 }
 
-/* GeForce cards boost 7 % beyond their data sheet. What is far above was another card, or never left a cache. */
+/*
+ * GeForce cards boost 7 % beyond their data sheet. What is far above was another card, or never
+ * left a cache.
+ */
 #define MOST_OF_PEAK 1.25
 
-static void show_value(const struct report_reference *r, const struct reference_row *row, size_t card,
-		       enum provenance kind, struct tree *figures)
+static void show_value(const struct report_reference *r, const struct reference_row *row,
+		       size_t card, enum provenance kind, struct tree *figures)
 {
 	const struct reference_value *value = &row->cells[card][kind];
 	double peak = reference_peak(r, row, card);
@@ -130,8 +138,8 @@ static bool card_has(const struct reference_row *rows, size_t count, size_t card
 	return false;
 }
 
-static void show_card(const struct report_reference *r, const struct reference_row *rows, size_t count,
-		      size_t card, struct tree *list)
+static void show_card(const struct report_reference *r, const struct reference_row *rows,
+		      size_t count, size_t card, struct tree *list)
 {
 	struct tree *map = tree_item(list), *cells, *figures = NULL;
 
@@ -157,8 +165,8 @@ static void show_column(const struct reference_row *row, struct tree *columns)
 	tree_text(map, "arrow", row->quantity->better == BETTER_LOWER ? "↓" : "↑");
 }
 
-static void show_group(const struct report_reference *r, const struct reference_row *rows, size_t count,
-		       struct tree *groups)
+static void show_group(const struct report_reference *r, const struct reference_row *rows,
+		       size_t count, struct tree *groups)
 {
 	struct tree *map = tree_item(groups), *columns, *cards;
 	struct text unmeasured = TEXT_EMPTY;
@@ -173,7 +181,8 @@ static void show_group(const struct report_reference *r, const struct reference_
 		if (card_has(rows, count, c))
 			show_card(r, rows, count, c, cards);
 		else
-			text_addf(&unmeasured, "%s%s", unmeasured.length ? ", " : "", r->cards[c].label);
+			text_addf(&unmeasured, "%s%s", unmeasured.length ? ", " : "",
+				  r->cards[c].label);
 	}
 	tree_text(map, "unmeasured", unmeasured.data ? unmeasured.data : "");
 	text_release(&unmeasured);
@@ -194,8 +203,8 @@ static void show_groups(const struct report_reference *r, struct tree *page)
 }
 
 /* One method of FP16 arithmetic: its value and the ratio to FP32. */
-static void show_half(const struct report_reference *r, const char *quantity, size_t card, double fp32,
-		      struct tree *cells)
+static void show_half(const struct report_reference *r, const char *quantity, size_t card,
+		      double fp32, struct tree *cells)
 {
 	const struct reference_row *row = reference_row(r, quantity);
 	struct tree *cell = tree_item(cells);
@@ -209,8 +218,7 @@ static void show_half(const struct report_reference *r, const char *quantity, si
 	tree_text(cell, "mark", value ? provenance_mark(kind) : "");
 	tree_text(cell, "kind", value ? provenance_name(kind) : "");
 	tree_text(cell, "value",
-		  value ? value_words(row, value, kind, text, sizeof(text))
-			: "not measured");
+		  value ? value_words(row, value, kind, text, sizeof(text)) : "not measured");
 	tree_text(cell, "ratio", isfinite(ratio) ? format_ratio(ratio, text, sizeof(text)) : "");
 }
 

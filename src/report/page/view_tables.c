@@ -1,6 +1,6 @@
 /*
- * Tables of cases whose metrics belong together and are not points of a curve: a row a case, a column a
- * metric. The suite's rows name them (result/presentation.h).
+ * Tables of cases whose metrics belong together and are not points of a curve: a row a case, a
+ * column a metric. The suite's rows name them (result/presentation.h).
  */
 #include <math.h>
 #include <stdio.h>

@@ -108,7 +108,8 @@ static size_t count_reason(const struct view *view, const char *reason)
 		for (size_t i = 0; i < view->results[r].case_count; i++) {
 			const struct case_result *c = &view->results[r].cases[i];
 
-			n += c->status == CASE_SKIPPED && strcmp(view_string(c->reason), reason) == 0;
+			n += c->status == CASE_SKIPPED &&
+			     strcmp(view_string(c->reason), reason) == 0;
 		}
 	return n;
 }
@@ -244,10 +245,10 @@ void view_verdict(const struct view *view, struct tree *page)
 	set_sentence(view, &n, page);
 	tiles = tree_list(page, "tiles");
 	view_tile(tiles, "failed", format_status_symbol(CASE_FAILED), n.of[CASE_FAILED],
-		 "wrong result");
+		  "wrong result");
 	view_tile(tiles, "error", format_status_symbol(CASE_ERROR), n.of[CASE_ERROR], "error");
 	view_tile(tiles, "skipped", format_status_symbol(CASE_SKIPPED),
-		 n.of[CASE_SKIPPED] + n.unreached, "not run");
+		  n.of[CASE_SKIPPED] + n.unreached, "not run");
 	view_tile(tiles, "noisy", "~", n.noisy, "noisy, of those OK");
 	view_tile(tiles, "ok", format_status_symbol(CASE_OK), n.of[CASE_OK], "OK");
 }

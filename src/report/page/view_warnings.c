@@ -91,8 +91,8 @@ static void warn_telemetry(const struct view *view, const struct seen *seen, siz
 	bool told = false;
 
 	if (seen[s].ecc)
-		warn(list, "%s: %lld uncorrected memory errors (ECC) while the run went on.",
-		     label, (long long)seen[s].ecc);
+		warn(list, "%s: %lld uncorrected memory errors (ECC) while the run went on.", label,
+		     (long long)seen[s].ecc);
 	for (size_t i = 0; i < s && !told; i++)
 		told = seen[i].throttled && seen[i].reasons == seen[s].reasons;
 	if (seen[s].throttled && !told)
@@ -130,7 +130,8 @@ static void warn_host(const struct view *view, struct tree *list)
 	if (count == 1)
 		warn(list, "%s is a CPU: its numbers are the CPU's, not a GPU's.", labels.data);
 	else if (count)
-		warn(list, "%s are a CPU or shares of one: their numbers are the CPU's, not a GPU's.",
+		warn(list,
+		     "%s are a CPU or shares of one: their numbers are the CPU's, not a GPU's.",
 		     labels.data);
 	text_release(&labels);
 }
@@ -163,11 +164,9 @@ static void warn_lost(const struct view *view, struct tree *list)
 				     view->count > 1 ? ": " : "", result->preflight[i].text);
 		for (size_t i = 0; i < result->case_count; i++)
 			for (size_t l = 0; l < result->cases[i].lost_count; l++)
-				warn(list,
-				     "%s%sA worker process was lost, which cost no case: %s.",
+				warn(list, "%s%sA worker process was lost, which cost no case: %s.",
 				     view->count > 1 ? view_letter(r, letter) : "",
-				     view->count > 1 ? ": " : "",
-				     result->cases[i].lost[l].reason);
+				     view->count > 1 ? ": " : "", result->cases[i].lost[l].reason);
 	}
 }
 
@@ -203,18 +202,19 @@ void view_warnings(const struct view *view, struct tree *page)
 	}
 	if (n.unsettled)
 		warn(list,
-		     "%zu of %zu %s not settled: their level still changed when their time was over. Their "
-		     "figures are no headlines, and pass no limit; settle_time or preheat gives them more.",
+		     "%zu of %zu %s not settled: their level still changed when their time was "
+		     "over. Their figures are no headlines, and pass no limit; settle_time or "
+		     "preheat gives them more.",
 		     n.unsettled, n.of[CASE_OK], n.unsettled == 1 ? "cases has" : "cases have");
 	if (n.noisy)
 		warn(list,
 		     "%zu of %zu %s are noisy: their samples scatter or drift more than the limits "
-		     "allow. They are "
-		     "marked with ~.",
+		     "allow. They are marked with ~.",
 		     n.noisy, n.of[CASE_OK], cases(n.of[CASE_OK]));
 	if (n.no_interval)
-		warn(list, "%zu %s no interval: fewer than six independent samples, or a drift beyond what was "
-		     "measured.", n.no_interval,
-		     n.no_interval == 1 ? "case has" : "cases have");
+		warn(list,
+		     "%zu %s no interval: fewer than six independent samples, or a drift beyond "
+		     "what was measured.",
+		     n.no_interval, n.no_interval == 1 ? "case has" : "cases have");
 	free(seen);
 }

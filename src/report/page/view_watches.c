@@ -1,4 +1,7 @@
-/* How devices fared over the minutes of a soak: a curve per device and quantity, its lowest and highest reading around. */
+/*
+ * How devices fared over the minutes of a soak: a curve per device and quantity, its lowest and
+ * highest reading around.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +13,10 @@
 #include "report/view/format.h"
 #include "report/view/view.h"
 
-/* Points of a curve; more could not be distinguished. Intervals are put together, with their extremes. */
+/*
+ * Points of a curve; more could not be distinguished. Intervals are put together, with their
+ * extremes.
+ */
 #define POINTS_MOST 120
 #define LINES_MOST 8
 
@@ -143,7 +149,8 @@ static void add_point(struct chart_series *line, const struct walk *w,
 			n++;
 		}
 		low = fmin(low, value_at(q->lowest, q->lowest_count, i));
-		high = fmax(high, q->lowest_count ? value_at(q->highest, q->highest_count, i) : (double)NAN);
+		high = fmax(high, q->lowest_count ? value_at(q->highest, q->highest_count, i)
+						  : (double)NAN);
 	}
 	start += ((double)from + 0.5 * (double)count) * w->watch->interval;
 	snprintf(text, sizeof(text), "%.0f:%02.0f:%02.0f", floor(start / 3600),
@@ -168,8 +175,8 @@ static void add_gap(struct chart_series *line)
 	point->x = x + 1e-6;
 }
 
-static void add_curves(const struct view *view, const char *suite, const char *name, size_t together,
-		       struct chart *chart)
+static void add_curves(const struct view *view, const char *suite, const char *name,
+		       size_t together, struct chart *chart)
 {
 	struct walk w = { .view = view, .suite = suite };
 
@@ -192,8 +199,8 @@ static double highest_of(const struct chart_series *line, const char **when)
 	double highest = (double)NAN;
 
 	for (size_t i = 0; i < line->count; i++) {
-		double value = isfinite(line->points[i].high) ? line->points[i].high
-							      : line->points[i].y;
+		double value =
+			isfinite(line->points[i].high) ? line->points[i].high : line->points[i].y;
 
 		if (isfinite(value) && !(highest >= value)) {
 			highest = value;
@@ -320,8 +327,8 @@ void view_watches(const struct view *view, const char *suite, struct tree *chart
 
 		if (!r.known || !r.moves)
 			continue;
-		draw_quantity(view, suite, i, &r,
-			      first ? constants(view, suite) : xstrdup(""), charts);
+		draw_quantity(view, suite, i, &r, first ? constants(view, suite) : xstrdup(""),
+			      charts);
 		first = false;
 	}
 }

@@ -64,10 +64,14 @@ static void add_ids(struct text *words, const struct gpu *gpus, size_t count, co
 {
 	for (size_t i = 0; i < count; i++)
 		if (text_starts_with(gpus[i].id, start))
-			text_addf(words, "%s'%s'", words->length ? " or " : "; did you mean ", gpus[i].id);
+			text_addf(words, "%s'%s'", words->length ? " or " : "; did you mean ",
+				  gpus[i].id);
 }
 
-/* The nearest of the families, "v100" of v100-pcie and v100-sxm2; else the nearest id. malloc'ed; NULL: none is near. */
+/*
+ * The nearest of the families, "v100" of v100-pcie and v100-sxm2; else the nearest id. malloc'ed;
+ * NULL: none is near.
+ */
 static char *nearest_start(const char *id, const struct gpu *gpus, size_t count)
 {
 	const char **families = xcalloc(count + 1, sizeof(*families)),
@@ -89,7 +93,10 @@ static char *nearest_start(const char *id, const struct gpu *gpus, size_t count)
 	return start;
 }
 
-/* "v100" is none, but v100-pcie and v100-sxm2 are: what was likely meant, as words for a message. malloc'ed. */
+/*
+ * "v100" is none, but v100-pcie and v100-sxm2 are: what was likely meant, as words for a message.
+ * malloc'ed.
+ */
 static char *likely_ids(const char *id)
 {
 	size_t count;
@@ -190,8 +197,8 @@ static void add_cards(struct report_reference *r, const char *list, const char *
 	for (size_t i = 0; i < count; i++) {
 		bool measured = is_measured(r->view, &gpus[i]);
 
-		if (all || measured || listed(list, gpus[i].id) || architecture_listed(list, &gpus[i]) ||
-		    strcmp(baseline, gpus[i].id) == 0)
+		if (all || measured || listed(list, gpus[i].id) ||
+		    architecture_listed(list, &gpus[i]) || strcmp(baseline, gpus[i].id) == 0)
 			add_card(r, &gpus[i], gpus[i].label)->measured = measured;
 	}
 	for (size_t s = 0; s < r->view->source_count; s++) {
@@ -344,7 +351,8 @@ const struct reference_value *reference_best(const struct reference_row *row, si
 	return NULL;
 }
 
-double reference_peak(const struct report_reference *r, const struct reference_row *row, size_t card)
+double reference_peak(const struct report_reference *r, const struct reference_row *row,
+		      size_t card)
 {
 	const struct sheet_entry *entry;
 

@@ -1,9 +1,10 @@
 /*
- * GPUs side by side: measured here, imported, published by others, and data sheets. These never share a mean: a cell
- * keeps the best of each kind apart, and every value on the page says of which kind it is.
+ * GPUs side by side: measured here, imported, published by others, and data sheets. These never
+ * share a mean: a cell keeps the best of each kind apart, and every value on the page says of which
+ * kind it is.
  *
- * A card is a GPU model (of configs/gpus, or one that was measured and is not known there); a row a quantity, on so
- * many devices, of one workload.
+ * A card is a GPU model (of configs/gpus, or one that was measured and is not known there); a row a
+ * quantity, on so many devices, of one workload.
  */
 #ifndef GPUPROOF_REPORT_REFERENCE_REFERENCE_H
 #define GPUPROOF_REPORT_REFERENCE_REFERENCE_H
@@ -44,7 +45,10 @@ struct report_reference {
 
 /* True if reference_collect() knows them. */
 enum status reference_check(const char *gpus, const char *baseline, struct error *err);
-/* `gpus`: "all" or ids and architectures ("k80, volta"); `baseline`: an id, or "" for the oldest. Unknown ids are errors. */
+/*
+ * `gpus`: "all" or ids and architectures ("k80, volta"); `baseline`: an id, or "" for the oldest.
+ * Unknown ids are errors.
+ */
 enum status reference_collect(struct report_reference *r, const struct view *view, const char *gpus,
 			      const char *baseline, struct error *err);
 void reference_release(struct report_reference *r);
@@ -55,7 +59,8 @@ const struct reference_row *reference_row(const struct report_reference *r, cons
 const struct reference_value *reference_best(const struct reference_row *row, size_t card,
 					     enum provenance *provenance);
 /* The upper bound from the data sheet; NaN: not known. */
-double reference_peak(const struct report_reference *r, const struct reference_row *row, size_t card);
+double reference_peak(const struct report_reference *r, const struct reference_row *row,
+		      size_t card);
 /* How many times as good as the baseline; NaN: either is missing. */
 double reference_ratio(const struct reference_row *row, size_t baseline, double value);
 

@@ -1,4 +1,7 @@
-/* Charts of cards side by side: measured bars solid, published and imported ones hollow, data sheets dashed. */
+/*
+ * Charts of cards side by side: measured bars solid, published and imported ones hollow, data
+ * sheets dashed.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -167,7 +170,10 @@ static double measured_value(const struct report_reference *r, const char *quant
 								 : 0;
 }
 
-/* The first of its architecture, the baseline and those measured: the others are close to one of them. */
+/*
+ * The first of its architecture, the baseline and those measured: the others are close to one of
+ * them.
+ */
 static bool on_roofline(const struct report_reference *r, size_t card)
 {
 	const struct gpu *gpu = r->cards[card].gpu;

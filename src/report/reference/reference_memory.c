@@ -158,8 +158,7 @@ static void show_cards(const struct batches *b, const struct holder *h, struct t
 	if (!emulated)
 		text_add(&cards, name);
 	tree_text(row, "label", cards.length ? cards.data : "another card");
-	tree_text(row, "memory",
-		  emulated ? format_spaced(h->limit, text, sizeof(text)) : "all");
+	tree_text(row, "memory", emulated ? format_spaced(h->limit, text, sizeof(text)) : "all");
 	tree_text(row, "on", name);
 	tree_flag(row, "emulated", emulated);
 	text_release(&cards);
@@ -201,7 +200,8 @@ static void show_row(const struct batches *b, const struct holder *h, struct tre
 		double value = most(b, h, b->columns[i]);
 
 		if (isfinite(value))
-			tree_text(tree_item(cells), "value", format_count(value, text, sizeof(text)));
+			tree_text(tree_item(cells), "value",
+				  format_count(value, text, sizeof(text)));
 		else
 			tree_text(tree_item(cells), "value", "not measured");
 	}

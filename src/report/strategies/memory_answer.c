@@ -1,6 +1,6 @@
 /*
- * The answer of a page about the memory of a training step: what a step needs over its batch, from which batch on activations
- * outweigh the rest, and what another precision saves at each.
+ * The answer of a page about the memory of a training step: what a step needs over its batch, from
+ * which batch on activations outweigh the rest, and what another precision saves at each.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -116,22 +116,23 @@ static void add_need(const struct step *s, size_t count, struct text *out)
 	const struct metric_value *balance = view_role_metric(s->view, s->c, ROLE_BALANCE_BATCH);
 	char bytes[FORMAT_SIZE];
 
-	text_addf(out, "%s%s%s: a step needs %s at batch %.0f", s->model, *s->model ? ", " : "", s->precision,
-		  format_rounded(s->bytes, "B", bytes, sizeof(bytes)), s->batch);
+	text_addf(out, "%s%s%s: a step needs %s at batch %.0f", s->model, *s->model ? ", " : "",
+		  s->precision, format_rounded(s->bytes, "B", bytes, sizeof(bytes)), s->batch);
 	if (count > 1)
-		text_addf(out, " and %s at %.0f", format_rounded(s[count - 1].bytes, "B", bytes, sizeof(bytes)),
+		text_addf(out, " and %s at %.0f",
+			  format_rounded(s[count - 1].bytes, "B", bytes, sizeof(bytes)),
 			  s[count - 1].batch);
 	text_add_char(out, '.');
 	if (balance && isfinite(balance->value))
 		text_addf(out,
-			  " From batch %.0f on (B*) input and activations take more than parameters, gradients and "
-			  "optimizer state together.",
+			  " From batch %.0f on (B*) input and activations take more than "
+			  "parameters, gradients and optimizer state together.",
 			  balance->value);
 }
 
 /* "It needs 1 % less than FP32 at batch 64, 49 % less at 262144." */
-static void add_saving(const struct step *s, size_t count, const struct step *base, size_t base_count,
-		       struct text *out)
+static void add_saving(const struct step *s, size_t count, const struct step *base,
+		       size_t base_count, struct text *out)
 {
 	char percent[FORMAT_SIZE];
 	bool first = true;
@@ -143,9 +144,9 @@ static void add_saving(const struct step *s, size_t count, const struct step *ba
 			if (s[i].batch != base[k].batch || (i && i + 1 < count))
 				continue;
 			format_percent(fabs(less), percent, sizeof(percent));
-			text_addf(out, "%s%s %s%s%s at %s%.0f", first ? " It needs " : ", ", percent,
-				  less >= 0 ? "less" : "more", first ? " than " : "", first ? base->precision : "",
-				  first ? "batch " : "", s[i].batch);
+			text_addf(out, "%s%s %s%s%s at %s%.0f", first ? " It needs " : ", ",
+				  percent, less >= 0 ? "less" : "more", first ? " than " : "",
+				  first ? base->precision : "", first ? "batch " : "", s[i].batch);
 			first = false;
 		}
 	}
@@ -155,7 +156,8 @@ static void add_saving(const struct step *s, size_t count, const struct step *ba
 
 static void answer_of(const struct steps *all, const struct step *like, struct tree *answers)
 {
-	struct step *own = xcalloc(all->count + 1, sizeof(*own)), *base = xcalloc(all->count + 1, sizeof(*base));
+	struct step *own = xcalloc(all->count + 1, sizeof(*own)),
+		    *base = xcalloc(all->count + 1, sizeof(*base));
 	size_t count = series_of(all, like, own), base_count = 0;
 	struct text out = TEXT_EMPTY;
 

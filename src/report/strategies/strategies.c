@@ -55,7 +55,7 @@ static void name_repeated_models(struct strategies *strategies)
 
 		for (size_t k = 0; k < strategies->count && !repeated; k++)
 			repeated = k != i && strcmp(strategies->items[k].model, a->model) == 0 &&
-			       strcmp(strategies->items[k].plain, a->plain) == 0;
+				   strcmp(strategies->items[k].plain, a->plain) == 0;
 		free(a->name);
 		a->name = repeated && *view_section(a->c)
 				  ? xasprintf("%s, section %s", a->plain, view_section(a->c))
@@ -113,7 +113,10 @@ static bool is_common(const struct strategies *strategies, const struct strategy
 	return true;
 }
 
-/* The mode, the words that distinguish the strategy from others of its mode, and the number of devices unless it is equal for all. */
+/*
+ * The mode, the words that distinguish the strategy from others of its mode, and the number of
+ * devices unless it is equal for all.
+ */
 static char *brief_name(const struct strategies *strategies, const struct strategy *s)
 {
 	const struct case_parameter *devices = view_role_parameter(s->view, s->c, ROLE_RANKS);
@@ -237,15 +240,13 @@ void view_split_answer(const struct view *view, const char *suite, struct tree *
 			  : "Speed-up: time of the same step on one device (measured in the same "
 			    "case, with this strategy) / step time. Memory: tensors and workspaces "
 			    "of the device that needs most, without its context and the "
-			    "collectives' library. Computing: "
-			    "the slowest device's kernels with all communication left out. Idle by "
-			    "schedule: what a "
-			    "pipeline's schedule leaves idle with these stages, if messages took "
-			    "no time. Communication exposed: the rest of "
-			    "the step, which nothing hides. Predicted: from what this run measured "
-			    "of products, memory and collectives; "
-			    "+ is slower than measured; \u2013: this run has not measured these in "
-			    "that precision.");
+			    "collectives' library. Computing: the slowest device's kernels with "
+			    "all communication left out. Idle by schedule: what a pipeline's "
+			    "schedule leaves idle with these stages, if messages took no time. "
+			    "Communication exposed: the rest of the step, which nothing hides. "
+			    "Predicted: from what this run measured of products, memory and "
+			    "collectives; + is slower than measured; \u2013: this run has not "
+			    "measured these in that precision.");
 }
 
 void view_split_limits(const struct view *view, const char *suite, struct tree *tables)

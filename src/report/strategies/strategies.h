@@ -17,7 +17,8 @@ struct strategy {
 	char *model;    /* what must be equal for a comparison: run, layers, batch, precision ... */
 	char *plain;    /* the strategy itself: mode, devices, micro-batches ... */
 	char *name;     /* the same, with the section if only that distinguishes it from another */
-	char *brief; /* for charts: without what all strategies of its mode on the page have in common */
+	/* for charts: without what all strategies of its mode on the page have in common */
+	char *brief;
 };
 
 struct strategies {
@@ -27,17 +28,28 @@ struct strategies {
 	size_t count, capacity;
 };
 
-/* Cases of `suite` with a step time and a mode (ROLE_STEP_TIME, ROLE_MODE); none in other suites. */
+/*
+ * Cases of `suite` with a step time and a mode (ROLE_STEP_TIME, ROLE_MODE); none in other suites.
+ */
 void strategies_collect(struct strategies *strategies, const struct view *view, const char *suite);
 /* True if no earlier item is of the same model. */
 bool strategies_is_first(const struct strategies *strategies, size_t index);
 void strategies_release(struct strategies *strategies);
-/* Appends the layers that a case trains, as its section's settings say: "8 layers of 8192"; nothing where they don't. */
+/*
+ * Appends the layers that a case trains, as its section's settings say: "8 layers of 8192"; nothing
+ * where they don't.
+ */
 void strategies_layers(const struct view *view, size_t run, const struct case_result *c,
 		       struct text *out);
-/* The model that a case trains: "8 layers of 8192, TF32, batch 8192", without how it is split. The caller frees it. */
+/*
+ * The model that a case trains: "8 layers of 8192, TF32, batch 8192", without how it is split. The
+ * caller frees it.
+ */
 char *strategies_model(const struct view *view, size_t run, const struct case_result *c);
-/* The parameters that say how a step is split, of the case's suite: all others say what is trained. NULL-terminated. */
+/*
+ * The parameters that say how a step is split, of the case's suite: all others say what is trained.
+ * NULL-terminated.
+ */
 #define STRATEGY_PARAMETERS 16
 void strategies_parameters(const struct view *view, const char *suite,
 			   const char *names[STRATEGY_PARAMETERS]);
@@ -45,19 +57,28 @@ void strategies_parameters(const struct view *view, const char *suite,
 void strategies_add_role(const struct view *view, const char *suite, enum role role,
 			 const char *names[STRATEGY_PARAMETERS]);
 
-/* Names are words, "tensor, 8 devices": the length of the first one, and whether `words` has `word`. */
+/*
+ * Names are words, "tensor, 8 devices": the length of the first one, and whether `words` has
+ * `word`.
+ */
 size_t strategies_word_length(const char *words);
 bool strategies_has_word(const char *words, const char *word, size_t length);
 
 /* A metric of the strategy by its role; NULL, NaN: it has none. */
 const struct metric_value *strategies_metric(const struct strategy *strategy, enum role role);
 double strategies_value(const struct strategy *strategy, enum role role);
-/* True if it is known that `fast` is faster: their intervals, or where one has none their samples, do not overlap. */
+/*
+ * True if it is known that `fast` is faster: their intervals, or where one has none their samples,
+ * do not overlap.
+ */
 bool strategies_apart(const struct strategy *fast, const struct strategy *slow);
 bool strategies_has_interval(const struct strategy *strategy);
 /* "1.80×"; "3.99×, above 2×" where it is more than that many devices can give. */
 char *strategies_speedup_cell(const struct strategy *strategy, char *out, size_t size);
-/* Appends ", 1.80× the speed of one device" and what is doubtful in it; nothing where it was not measured. */
+/*
+ * Appends ", 1.80× the speed of one device" and what is doubtful in it; nothing where it was not
+ * measured.
+ */
 void strategies_speedup_words(const struct strategy *strategy, struct text *out);
 
 /* A chart's first members; `what` is its title. */
@@ -65,12 +86,15 @@ void strategies_chart(const struct strategies *strategies, struct chart *chart,
 		      enum chart_kind kind, const struct tree *charts, char *title);
 
 /*
- * For each model with several measured strategies: a sentence about the best ones, and a table of all, the fastest first.
- * With many models only a table of their fastest strategies.
+ * For each model with several measured strategies: a sentence about the best ones, and a table of
+ * all, the fastest first. With many models only a table of their fastest strategies.
  */
 void strategies_answer(const struct strategies *strategies, struct tree *answers,
 		       struct tree *tables);
-/* Seconds of the step if no message took time: what the schedule leaves of exposed communication. NaN: not measured. */
+/*
+ * Seconds of the step if no message took time: what the schedule leaves of exposed communication.
+ * NaN: not measured.
+ */
 double strategies_scheduled(const struct strategy *strategy);
 /* A bar for each strategy: its step time in parts. */
 void strategies_time(const struct strategies *strategies, struct tree *charts);

@@ -1,4 +1,7 @@
-/* Comparison of two step times, and speed-up: no strategy wins by less than the measurements scatter. */
+/*
+ * Comparison of two step times, and speed-up: no strategy wins by less than the measurements
+ * scatter.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +73,10 @@ char *strategies_speedup_cell(const struct strategy *s, char *out, size_t size)
 	return out;
 }
 
-/* More than n times as fast on n devices: the one device was slow, or there is more than division in it. */
+/*
+ * More than n times as fast on n devices: the one device was slow, or there is more than division
+ * in it.
+ */
 static void add_doubt(const struct strategy *s, struct text *out)
 {
 	const struct metric_value *single = strategies_metric(s, ROLE_SINGLE_TIME);

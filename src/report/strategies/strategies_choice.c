@@ -82,10 +82,9 @@ void strategies_by_memory(const struct strategies *strategies, struct tree *char
 
 	strategies_chart(strategies, &chart, CHART_BARS, charts,
 			 xstrdup("Best split for the memory of a device"));
-	chart.shows =
-		xstrdup("Step time of each split that no other beats in both time and memory; the "
-			"fastest that a device can hold is the last whose memory it has. Lower is "
-			"better.");
+	chart.shows = xstrdup(
+		"Step time of each split that no other beats in both time and memory; the fastest "
+		"that a device can hold is the last whose memory it has. Lower is better.");
 	/* In the order of the models, of each by memory. */
 	for (size_t m = 0; m < strategies->count; m++) {
 		size_t first = 0;

@@ -48,8 +48,7 @@ static enum status parse_one(const char *word, struct memory_limit *limit, struc
 	}
 	return error_set(err, STATUS_USAGE,
 			 "memory limit '%.40s': allowed are sizes such as 8GiB and ids of gpuproof "
-			 "list gpus "
-			 "whose memory is known",
+			 "list gpus whose memory is known",
 			 word);
 }
 
@@ -114,8 +113,7 @@ void strategies_under_limits(const struct strategies *strategies, const struct m
 	table = tree_item(tables);
 	tree_text(table, "title",
 		  "Best split under a memory limit of each device: tensors and workspaces of the "
-		  "device that "
-		  "needs most; its context and the collectives' library come on top");
+		  "device that needs most; its context and the collectives' library come on top");
 	tree_text(table, "note", "");
 	tree_text(table, "first", "Model");
 	tree_text(table, "second", "Limit");

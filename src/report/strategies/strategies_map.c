@@ -90,7 +90,9 @@ static bool same_mode(const struct strategy *a, const struct strategy *b)
 	return strcmp(view_string(mode_of(a)->text), view_string(mode_of(b)->text)) == 0;
 }
 
-/* The fastest and the next of another mode at a place of the map; NULL where nothing was measured. */
+/*
+ * The fastest and the next of another mode at a place of the map; NULL where nothing was measured.
+ */
 static const struct strategy *fastest(const struct map *m, const struct place *place,
 				      const struct strategy *without)
 {
@@ -136,7 +138,8 @@ struct winners {
 	char *names[MODES_MOST + 1]; /* by colour, "" where no mode has it; NULL-terminated */
 	size_t cells[MODES_MOST], all;
 	size_t predicted,
-		predicted_correctly; /* decided places with predictions, and those whose winner they name */
+		/* decided places with predictions, and those whose winner they name */
+		predicted_correctly;
 };
 
 static void winners_open(struct winners *w)
@@ -214,7 +217,10 @@ static void add_cell(const struct map *m, const struct place *place, struct char
 	winners->predicted_correctly += same_mode(predicted, best);
 }
 
-/* A prediction by formula from a strategy of the map; NaN: none. The highest rates of a run are those of all its cases. */
+/*
+ * A prediction by formula from a strategy of the map; NaN: none. The highest rates of a run are
+ * those of all its cases.
+ */
 static double critical(const struct map *m, const char *of, enum role role)
 {
 	for (size_t i = 0; i < m->strategies->count; i++) {
@@ -280,13 +286,12 @@ static void draw_map(const struct map *m, const char *of, struct tree *charts, s
 	struct chart chart;
 
 	winners_open(&winners);
-	strategies_chart(
-		m->strategies, &chart, CHART_MAP, charts,
-		xasprintf("Which split wins on %.0f devices%s%s", m->devices, *of ? ": " : "", of));
+	strategies_chart(m->strategies, &chart, CHART_MAP, charts,
+			 xasprintf("Which split wins on %.0f devices%s%s", m->devices,
+				   *of ? ": " : "", of));
 	chart.shows = xstrdup("The fastest mode for each batch (rows) and width of the layers "
 			      "(columns), one device among them, and by how much it beats the next "
-			      "one; both where their "
-			      "intervals overlap.");
+			      "one; both where their intervals overlap.");
 	free(chart.x_name);
 	chart.x_name = xstrdup("batch \\ width");
 	for (size_t b = 0; b < m->batch_count; b++) {

@@ -1,5 +1,7 @@
 /*
- * The model that a strategy trains, in words: times are compared only for equal models. Sections of a config may train the same model differently, or other models with the same parameters: their settings distinguish them.
+ * The model that a strategy trains, in words: times are compared only for equal models. Sections of
+ * a config may train the same model differently, or other models with the same parameters: their
+ * settings distinguish them.
  */
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * The answer of a page about strategies: which one is fastest, by how much and for what memory, in a sentence for each model;
- * and all of them in a table, best first, with where their time goes.
+ * The answer of a page about strategies: which one is fastest, by how much and for what memory, in
+ * a sentence for each model; and all of them in a table, best first, with where their time goes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -120,7 +120,10 @@ static struct tree *add_table(struct tree *tables, char *title, const char *firs
 	return tree_list(table, "rows");
 }
 
-/* The strategies of one model, the fastest first. What the names of all have in common ("8 devices") is said once. */
+/*
+ * The strategies of one model, the fastest first. What the names of all have in common ("8
+ * devices") is said once.
+ */
 struct group {
 	const struct strategy **items;
 	size_t count;
@@ -257,7 +260,10 @@ static void add_alike_words(const struct group *g, size_t alike, struct text *ou
 		  intervals ? "intervals" : "samples");
 }
 
-/* "M, 8 devices: tensor is fastest, 15.45 ms a step, 4.72x the speed of one device. Next: 1F1B, 8.4 % longer. ..." */
+/*
+ * "M, 8 devices: tensor is fastest, 15.45 ms a step, 4.72x the speed of one device. Next: 1F1B, 8.4
+ * % longer. ..."
+ */
 static char *sentence(const struct group *g)
 {
 	size_t alike = count_alike(g);

@@ -91,9 +91,8 @@ void strategies_time(const struct strategies *strategies, struct tree *charts)
 	strategies_chart(strategies, &chart, CHART_STACKED, charts,
 			 xstrdup("Where the time of a step goes"));
 	chart.shows = xstrdup(
-		"Step time of each split: the slowest device's computing, what the schedule "
-		"leaves idle with these stages, and communication that nothing hides. Lower is "
-		"better.");
+		"Step time of each split: the slowest device's computing, what the schedule leaves "
+		"idle with these stages, and communication that nothing hides. Lower is better.");
 	for (size_t i = 0; i < strategies->count; i++) {
 		const struct strategy *strategy = &strategies->items[i];
 

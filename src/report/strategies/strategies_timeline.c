@@ -12,7 +12,9 @@
 /* Spans of one chart: more would be narrower than a pixel. */
 #define SPANS_MOST 2000
 
-/* As many colours as can be distinguished: operations that never occur in the same step share one. */
+/*
+ * As many colours as can be distinguished: operations that never occur in the same step share one.
+ */
 static const char *const key[] = { "F forward, L loss",
 				   "B backward",
 				   "W weights, U update",
@@ -66,7 +68,10 @@ static void add_spans(struct chart *chart, const struct timeline_row *row, size_
 	}
 }
 
-/* By rank, what computes first. Communication comes last in its row, and so is drawn over the computing that contains it. */
+/*
+ * By rank, what computes first. Communication comes last in its row, and so is drawn over the
+ * computing that contains it.
+ */
 static void add_rows(struct chart *chart, const struct case_result *c, size_t *left)
 {
 	int last = 0;
@@ -139,10 +144,9 @@ static void draw(const struct strategies *strategies, const struct strategy *str
 	strategies_chart(strategies, &chart, CHART_TIMELINE, charts,
 			 xasprintf("Timeline of %s%s%s", strategy->name,
 				   *strategy->model ? ": " : "", strategy->model));
-	chart.shows =
-		xstrdup("One step: when each operation ran, by rank and stream; the number is "
-			"that of the micro-batch, bucket or layer. Recorded apart from the "
-			"timed steps.");
+	chart.shows = xstrdup(
+		"One step: when each operation ran, by rank and stream; the number is that of the "
+		"micro-batch, bucket or layer. Recorded apart from the timed steps.");
 	chart.key = key;
 	add_rows(&chart, strategy->c, &left);
 	if (!left) {

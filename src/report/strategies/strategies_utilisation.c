@@ -88,11 +88,10 @@ void strategies_utilisation(const struct strategies *strategies, struct tree *ch
 	chart.y_name = xstrdup("utilisation");
 	chart.y_unit = xstrdup("1");
 	chart.better = BETTER_HIGHER;
-	chart.shows = xasprintf(
-		"MFU: operations that the model needs / step time / the data sheet's peak of "
-		"all devices, %s each. HFU: the same with what is computed again. Higher is "
-		"better.",
-		peaks);
+	chart.shows = xasprintf("MFU: operations that the model needs / step time / the data "
+				"sheet's peak of all devices, %s each. HFU: the same with what is "
+				"computed again. Higher is better.",
+				peaks);
 	for (size_t i = 0; i < strategies->count && chart.count < BARS_MOST; i++) {
 		const struct strategy *s = &strategies->items[i];
 		double mfu = strategies_value(s, ROLE_FLOPS) / sheet_peak(strategies, s);

@@ -31,7 +31,10 @@ static size_t character(const unsigned char *p, size_t count)
 		return 0; /* U+xFFFE and U+xFFFF */
 	if (n == 3 && p[0] == 0xef && p[1] == 0xb7 && p[2] >= 0x90 && p[2] <= 0xaf)
 		return 0; /* U+FDD0..U+FDEF */
-	/* They turn the direction of what follows: a name could make other text of the page read differently. */
+	/*
+	 * They turn the direction of what follows: a name could make other text of the page read
+	 * differently.
+	 */
 	if (n == 3 && p[0] == 0xe2 && p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae)
 		return 0; /* U+202A..U+202E */
 	if (n == 3 && p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9)
@@ -85,7 +88,8 @@ enum status template_file(const char *name, const char *directory, char **out, s
 
 	/* A link to nothing is there, and cannot be read. */
 	if (path && lstat(path, &about) == 0) {
-		if (input_read_file(path, "template", TEMPLATE_MOST_BYTES, &own, err) != STATUS_OK) {
+		if (input_read_file(path, "template", TEMPLATE_MOST_BYTES, &own, err) !=
+		    STATUS_OK) {
 			text_release(&own);
 			free(path);
 			return err->status;

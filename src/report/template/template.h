@@ -34,13 +34,15 @@ char *template_render_text(const char *text, size_t text_length, const struct tr
 			   size_t *length, struct error *err);
 
 /*
- * Checks that every tag and every section of a template is closed; mstch itself renders half a page without an error. The error names `name` and the line. `err` is clear or NULL.
+ * Checks that every tag and every section of a template is closed; mstch itself renders half a page
+ * without an error. The error names `name` and the line. `err` is clear or NULL.
  */
 enum status template_check(const char *name, const char *text, size_t length, struct error *err);
 
 /*
- * Checks that all partials that `page`, one of `items`, needs are among them, and that none includes itself, also through others: mstch omits missing ones silently and crashes on recursion. The error names template and line. All have passed
- * template_check(); `err` is clear.
+ * Checks that all partials that `page`, one of `items`, needs are among them, and that none
+ * includes itself, also through others: mstch omits missing ones silently and crashes on recursion.
+ * The error names template and line. All have passed template_check(); `err` is clear.
  */
 enum status template_check_partials(const struct template_text *page,
 				    const struct template_text *items, size_t count,
@@ -50,16 +52,16 @@ enum status template_check_partials(const struct template_text *page,
 void template_escape(struct text *out, const char *bytes, size_t count);
 
 /*
- * Renders the page `name` ("run"). Files "<name>.mustache" in `directory` (NULL: none) and in its folders
- * override the embedded ones. A directory without any is an error, since it is a typing mistake; so is a name
- * that two folders have.
+ * Renders the page `name` ("run"). Files "<name>.mustache" in `directory` (NULL: none) and in its
+ * folders override the embedded ones. A directory without any is an error, since it is a typing
+ * mistake; so is a name that two folders have.
  */
 enum status template_render(const char *name, const char *directory, const struct tree *root,
 			    struct text *out, struct error *err);
 
 /*
- * The file `name` ("report.css") from `directory` or else embedded, as malloc'ed text. Larger than TEMPLATE_MOST_BYTES, or
- * a link to nothing, is an error.
+ * The file `name` ("report.css") from `directory` or else embedded, as malloc'ed text. Larger than
+ * TEMPLATE_MOST_BYTES, or a link to nothing, is an error.
  */
 #define TEMPLATE_MOST_BYTES ((size_t)4 << 20)
 enum status template_file(const char *name, const char *directory, char **out, size_t *length,

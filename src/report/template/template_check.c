@@ -22,11 +22,11 @@ static enum status close_section(struct check *check, const struct template_tag 
 				 "template %s:%zu: {{/%.*s}} closes nothing", check->name,
 				 tag->line, (int)tag->length, tag->name);
 	if (last->length != tag->length || memcmp(last->name, tag->name, tag->length) != 0)
-		return error_set(
-			check->err, STATUS_USAGE,
-			"template %s:%zu: {{/%.*s}} where {{/%.*s}} of line %zu is expected",
-			check->name, tag->line, (int)tag->length, tag->name, (int)last->length,
-			last->name, last->line);
+		return error_set(check->err, STATUS_USAGE,
+				 "template %s:%zu: {{/%.*s}} where {{/%.*s}} of line %zu is "
+				 "expected",
+				 check->name, tag->line, (int)tag->length, tag->name,
+				 (int)last->length, last->name, last->line);
 	check->count--;
 	return STATUS_OK;
 }

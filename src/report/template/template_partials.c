@@ -1,4 +1,7 @@
-/* Finds partials that are not there, and those that include themselves: mstch follows them until its stack ends. */
+/*
+ * Finds partials that are not there, and those that include themselves: mstch follows them until
+ * its stack ends.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +38,8 @@ static enum status not_there(const struct walk *walk, size_t from, const struct 
 	for (size_t i = 0; i < walk->count; i++)
 		names[i] = walk->items[i].name;
 	near = text_nearest(name, names);
-	error_set(walk->err, STATUS_USAGE, "template %s.mustache:%zu: there is no template '%.100s'%s%s%s",
+	error_set(walk->err, STATUS_USAGE,
+		  "template %s.mustache:%zu: there is no template '%.100s'%s%s%s",
 		  walk->items[from].name, tag->line, name, near ? "; did you mean '" : "",
 		  near ? near : "", near ? "'?" : "");
 	free(name);
@@ -52,7 +56,8 @@ static enum status is_cycle(const struct walk *walk, size_t from, const struct t
 	for (size_t i = 0; i < walk->depth; i++)
 		text_addf(&chain, "%s -> ", walk->items[walk->chain[i]].name);
 	text_add(&chain, walk->items[again].name);
-	error_set(walk->err, STATUS_USAGE, "template %s.mustache:%zu: templates include each other without an end: %.600s",
+	error_set(walk->err, STATUS_USAGE,
+		  "template %s.mustache:%zu: templates include each other without an end: %.600s",
 		  walk->items[from].name, tag->line, chain.data);
 	text_release(&chain);
 	return walk->err->status;

@@ -1,4 +1,7 @@
-/* The tags of a Mustache template one after the other, with their lines: for what is checked before mstch gets it. */
+/*
+ * The tags of a Mustache template one after the other, with their lines: for what is checked before
+ * mstch gets it.
+ */
 #ifndef GPUPROOF_REPORT_TEMPLATE_TEMPLATE_TAGS_H
 #define GPUPROOF_REPORT_TEMPLATE_TEMPLATE_TAGS_H
 
@@ -8,7 +11,11 @@
 #include "base/error.h"
 
 struct template_tag {
-	char kind; /* '#', '^', '/', '>', '!', '{', '&', or 0: a variable; a change of delimiters is taken in itself */
+	/*
+	 * '#', '^', '/', '>', '!', '{', '&', or 0: a variable; a change of delimiters is taken in
+	 * itself
+	 */
+	char kind;
 	const char *name; /* within the template, without blanks around it */
 	size_t length, line;
 };
@@ -23,7 +30,10 @@ struct template_tags {
 /* `text` ends with a zero and outlives the tags. */
 void template_tags_begin(struct template_tags *tags, const char *template_name, const char *text);
 
-/* The next one; false at the end, or with `err` set where a tag has no end or changes the delimiters to nothing. */
+/*
+ * The next one; false at the end, or with `err` set where a tag has no end or changes the
+ * delimiters to nothing.
+ */
 bool template_tags_next(struct template_tags *tags, struct template_tag *tag, struct error *err);
 
 #endif

@@ -56,16 +56,14 @@ static void sentence(const struct answering *p, const char *news, const char *la
 	if (nothing_known(p))
 		tree_textf(p->tree, "verdict",
 			   "%zu series over %zu %s up to %s: too few to tell. A change can show "
-			   "after %d nights "
-			   "with the same hardware, driver and config.",
+			   "after %d nights with the same hardware, driver and config.",
 			   s->series, p->nights->count, nights, last, TREND_LEAST_NIGHTS);
 	else if (s->young)
-		tree_textf(
-			p->tree, "verdict",
-			"%s, in %zu series over %zu %s up to %s. %zu of %zu series: fewer than %d "
-			"nights, too few to tell.",
-			news, s->series, p->nights->count, nights, last, s->young, s->series,
-			TREND_LEAST_NIGHTS);
+		tree_textf(p->tree, "verdict",
+			   "%s, in %zu series over %zu %s up to %s. %zu of %zu series: fewer than "
+			   "%d nights, too few to tell.",
+			   news, s->series, p->nights->count, nights, last, s->young, s->series,
+			   TREND_LEAST_NIGHTS);
 	else
 		tree_textf(p->tree, "verdict", "%s, in %zu series over %zu %s up to %s.", news,
 			   s->series, p->nights->count, nights, last);

@@ -1,7 +1,8 @@
 /*
- * The nights of one series as geometry for chart_nights.mustache: a dot per night, a step per segment between changes,
- * the band of the last segment, a mark at each change; a line is broken where a night was missed. The y axis is the
- * deviation from the last segment's median, in percent, so that rows compare.
+ * The nights of one series as geometry for chart_nights.mustache: a dot per night, a step per
+ * segment between changes, the band of the last segment, a mark at each change; a line is broken
+ * where a night was missed. The y axis is the deviation from the last segment's median, in percent,
+ * so that rows compare.
  */
 #ifndef GPUPROOF_REPORT_TREND_TREND_CHART_H
 #define GPUPROOF_REPORT_TREND_TREND_CHART_H
@@ -27,11 +28,16 @@ struct trend_drawing {
 	bool axes;                /* false: a sparkline, as wide as a cell */
 };
 
-/* Appends one chart to `list`: "svg_title" and "svg_finding" are the words for those who do not see it. */
+/*
+ * Appends one chart to `list`: "svg_title" and "svg_finding" are the words for those who do not see
+ * it.
+ */
 void trend_chart(const struct trend_drawing *drawing, const char *id, const char *title,
 		 const char *finding, struct tree *list);
 
-/* Which of the days from `first` to `last` had a night, one cell each, for chart_missed.mustache. */
+/*
+ * Which of the days from `first` to `last` had a night, one cell each, for chart_missed.mustache.
+ */
 void trend_missed_strip(const int64_t *missed, size_t missed_count, const int64_t *days,
 			size_t day_count, int64_t first, int64_t last, struct tree *map);
 

@@ -266,7 +266,8 @@ static void method(const struct page *p)
 	char text[FORMAT_SIZE];
 
 	tree_textf(p->tree, "segment", "%d", CHANGE_MIN_SEGMENT);
-	tree_text(p->tree, "odds", format_count(round(exp(p->rows.odds_limit)), text, sizeof(text)));
+	tree_text(p->tree, "odds",
+		  format_count(round(exp(p->rows.odds_limit)), text, sizeof(text)));
 	tree_textf(p->tree, "looked_at", "%zu", p->rows.looked_at);
 	tree_textf(p->tree, "odds_series", "%d", TREND_ODDS_SERIES);
 	tree_text(p->tree, "magnitude", format_percent(CHANGE_MAGNITUDE, text, sizeof(text)));

@@ -1,6 +1,7 @@
 /*
- * The trend page: what a history says changed, night after night, as one HTML page. The news first: new changes for the
- * worse by their size, warnings, improvements; then one row per series with its last nights.
+ * The trend page: what a history says changed, night after night, as one HTML page. The news first:
+ * new changes for the worse by their size, warnings, improvements; then one row per series with its
+ * last nights.
  */
 #ifndef GPUPROOF_REPORT_TREND_TREND_PAGE_H
 #define GPUPROOF_REPORT_TREND_TREND_PAGE_H
@@ -8,7 +9,10 @@
 #include "history/trend_news.h"
 #include "report/report.h"
 
-/* Fills `summary` and appends the page to `html`. Of `options` the title, template_dir and separate_css count. */
+/*
+ * Fills `summary` and appends the page to `html`. Of `options` the title, template_dir and
+ * separate_css count.
+ */
 enum status report_trend_render(struct store *history, const struct history_filter *filter,
 				const struct report_options *options, struct trend_summary *summary,
 				struct text *html, struct error *err);

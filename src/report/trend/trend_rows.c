@@ -79,25 +79,26 @@ static void add_row(struct collecting *c, const struct history_series *s, const 
 
 	ARRAY_GROW(c->rows->items, c->rows->count, c->rows->capacity);
 	row = &c->rows->items[c->rows->count++];
-	*row = (struct trend_row){ .id = s->id,
-				   .turn = turn,
-				   .metric = xstrdup(view_string(s->metric)),
-				   .case_id = xstrdup(view_string(s->case_id)),
-				   .model = xstrdup(view_string(s->model)),
-				   .machine = history_machine_words(&c->places, view_string(s->machine)),
-				   .unit = xstrdup(view_string(s->unit)),
-				   .better = s->better,
-				   .median = t->median,
-				   .low = t->low,
-				   .high = t->high,
-				   .noise =
-					   (t->high - t->low) / (2 * BAND_SIGMAS) / fabs(t->median),
-				   .missed = t->missed,
-				   .warning = t->warning,
-				   .beyond = t->beyond,
-				   .beyond_by = t->beyond_by,
-				   .band = t->band,
-				   .anew = trend_starts_anew(s, &before, &after) };
+	*row = (struct trend_row){
+		.id = s->id,
+		.turn = turn,
+		.metric = xstrdup(view_string(s->metric)),
+		.case_id = xstrdup(view_string(s->case_id)),
+		.model = xstrdup(view_string(s->model)),
+		.machine = history_machine_words(&c->places, view_string(s->machine)),
+		.unit = xstrdup(view_string(s->unit)),
+		.better = s->better,
+		.median = t->median,
+		.low = t->low,
+		.high = t->high,
+		.noise = (t->high - t->low) / (2 * BAND_SIGMAS) / fabs(t->median),
+		.missed = t->missed,
+		.warning = t->warning,
+		.beyond = t->beyond,
+		.beyond_by = t->beyond_by,
+		.band = t->band,
+		.anew = trend_starts_anew(s, &before, &after)
+	};
 	if (row->anew)
 		row->start = (struct trend_change){ .day = after->day,
 						    .night = after->night,

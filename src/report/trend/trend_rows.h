@@ -41,7 +41,7 @@ struct trend_rows {
 	size_t count, capacity;
 	int64_t first, last; /* days that are shown */
 	struct trend_summary summary;
-	size_t looked_at; /* series, by which the limit of the odds grows */
+	size_t looked_at;  /* series, by which the limit of the odds grows */
 	double odds_limit; /* log odds */
 };
 

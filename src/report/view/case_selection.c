@@ -83,7 +83,8 @@ static int by_text(const void *a, const void *b)
 }
 
 /*
- * True if a case without the parameter otherwise equals one that has it: "transport = peer_copy" and the default transport, which no case names.
+ * True if a case without the parameter otherwise equals one that has it: "transport = peer_copy"
+ * and the default transport, which no case names.
  */
 static bool has_implicit_default(const struct case_selection *selection, const char *name)
 {

@@ -19,9 +19,11 @@ struct selected_case {
 /* How a parameter varies over the selected cases that have it. */
 struct varying {
 	const char *name;
-	size_t values; /* distinct values, counting the implicit default as one; at most VARYING_MOST */
-	bool number;              /* every value is a number */
-	bool default_is_implicit; /* some cases omit the parameter and differ from others only in that */
+	/* distinct values, counting the implicit default as one; at most VARYING_MOST */
+	size_t values;
+	bool number; /* every value is a number */
+	/* some cases omit the parameter and differ from others only in that */
+	bool default_is_implicit;
 	const char *unit;
 };
 #define VARYING_MOST 64
@@ -41,10 +43,16 @@ void selection_collect(struct case_selection *selection, const struct view *view
 /* Those of `from` whose key (selection_key() with `names`) equals `key`. */
 void selection_filter(struct case_selection *selection, const struct case_selection *from,
 		      const char *const *names, const char *key);
-/* Those of `from` whose parameter only[0] is one of the values after it; all if there is no only[0]. */
+/*
+ * Those of `from` whose parameter only[0] is one of the values after it; all if there is no
+ * only[0].
+ */
 void selection_only(struct case_selection *selection, const struct case_selection *from,
 		    const char *const *only);
-/* Those of `from` whose case has it for its main figure: "memory" is one of a step, not of a search for a batch. */
+/*
+ * Those of `from` whose case has it for its main figure: "memory" is one of a step, not of a search
+ * for a batch.
+ */
 void selection_main(struct case_selection *selection, const struct case_selection *from);
 void selection_release(struct case_selection *selection);
 
@@ -58,8 +66,8 @@ bool selection_vary(const struct case_selection *selection, const char *name);
 char *selection_key(const struct case_selection *selection, const struct selected_case *selected,
 		    const char *const *names);
 /*
- * The words that distinguish a selected case from the others: its varying parameters that are not in `without`, its devices
- * and its source where they vary. malloc'ed.
+ * The words that distinguish a selected case from the others: its varying parameters that are not
+ * in `without`, its devices and its source where they vary. malloc'ed.
  */
 char *selection_label(const struct case_selection *selection, const struct selected_case *selected,
 		      const char *const *without);

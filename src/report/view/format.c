@@ -100,7 +100,12 @@ char *format_quantity(double value, const char *unit, char *out, size_t size)
 	}
 	if (strcmp(unit, "%") == 0) {
 		/* Three digits: percent are parts of something, which has its own. */
-		snprintf(out, size, "%.*f\u00a0%%", value == 0 ? 0 : fabs(value) < 9.995 ? 2 : fabs(value) < 99.95 ? 1 : 0, value);
+		snprintf(out, size, "%.*f\u00a0%%",
+			 value == 0            ? 0
+			 : fabs(value) < 9.995 ? 2
+			 : fabs(value) < 99.95 ? 1
+					       : 0,
+			 value);
 		return with_minus(out, size);
 	}
 	if (strcmp(unit, "×") == 0)
@@ -261,7 +266,11 @@ char *format_ratio(double ratio, char *out, size_t size)
 		return out;
 	}
 	if (ratio >= 0.1 && ratio < 1e4)
-		snprintf(number, sizeof(number), "%.*f", ratio < 10 ? 2 : ratio < 100 ? 1 : 0, ratio);
+		snprintf(number, sizeof(number), "%.*f",
+			 ratio < 10    ? 2
+			 : ratio < 100 ? 1
+				       : 0,
+			 ratio);
 	else
 		format_scaled(ratio, 1, number, sizeof(number));
 	snprintf(out, size, "%s×", number);
@@ -322,5 +331,6 @@ char *format_name(const char *text, size_t longest)
 		characters += ((unsigned char)*p & 0xc0) != 0x80;
 	if (characters <= longest)
 		return xstrdup(text);
-	return xasprintf("%.*s…%s", (int)cut_at(text, head), text, text + cut_at(text, characters - tail));
+	return xasprintf("%.*s…%s", (int)cut_at(text, head), text,
+			 text + cut_at(text, characters - tail));
 }

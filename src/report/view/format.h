@@ -10,20 +10,26 @@
 
 #include "result/result.h"
 
-#define FORMAT_SIZE 96      /* enough for every function here */
-#define FORMAT_LONGEST 2000 /* characters of a text from outside that a page shows */
+#define FORMAT_SIZE 96             /* enough for every function here */
+#define FORMAT_LONGEST 2000        /* characters of a text from outside that a page shows */
 #define FORMAT_LONGEST_FILE 100000 /* of a file: the effective INI */
 
 /*
- * "55.45 GB/s", "1.170 µs", "1.83×", "12,353,568 samples" where they are whole, "–" for NaN. Like every number of this
- * header with the minus sign of print.
+ * "55.45 GB/s", "1.170 µs", "1.83×", "12,353,568 samples" where they are whole, "–" for NaN. Like
+ * every number of this header with the minus sign of print.
  */
 char *format_quantity(double value, const char *unit, char *out, size_t size);
 /* As a source states it, without trailing zeros: "547.7 GB/s", "5 GB/s". */
 char *format_stated(double value, const char *unit, char *out, size_t size);
-/* A metric's value: counts in whole numbers, a part of one in percent, all else as a quantity. NULL: "–". */
+/*
+ * A metric's value: counts in whole numbers, a part of one in percent, all else as a quantity.
+ * NULL: "–".
+ */
 char *format_value(const struct metric_value *m, bool percent, char *out, size_t size);
-/* The same with three digits, for what is derived and has no interval: "2.76 GB". `unit` is one that takes prefixes. */
+/*
+ * The same with three digits, for what is derived and has no interval: "2.76 GB". `unit` is one
+ * that takes prefixes.
+ */
 char *format_rounded(double value, const char *unit, char *out, size_t size);
 /* `value` in units of `factor` with four significant digits and no unit: a column of numbers. */
 char *format_scaled(double value, double factor, char *out, size_t size);
@@ -50,8 +56,9 @@ char *format_seconds(double seconds, char *out, size_t size);
 /* "64 MiB" of "64MiB": a number and the word after it separated; other text unchanged. */
 char *format_spaced(const char *text, char *out, size_t size);
 /*
- * A parameter's value that its suite has no words for (view/presented.h): "64 MiB", "layer split" of "layer_split",
- * "64×32×64" of "64x32x64", "4 devices"; "" for a parameter that does not apply ("-").
+ * A parameter's value that its suite has no words for (view/presented.h): "64 MiB", "layer split"
+ * of "layer_split", "64×32×64" of "64x32x64", "4 devices"; "" for a parameter that does not apply
+ * ("-").
  */
 char *format_parameter(const struct case_parameter *parameter, char *out, size_t size);
 /* The same of a name: "step time" of "parallel.step_time". */
@@ -72,7 +79,10 @@ const char *format_status_symbol(enum case_status status); /* "✓", "✗", "!",
 char *format_cut(const char *text, size_t longest);
 /* The same for a label in a chart: only "…" shows that it is cut. */
 char *format_label(const char *text, size_t longest);
-/* The same for one of many names, which mostly differ at their ends: "DDP, 2 devices, …, over NCCL". */
+/*
+ * The same for one of many names, which mostly differ at their ends: "DDP, 2 devices, …, over
+ * NCCL".
+ */
 char *format_name(const char *text, size_t longest);
 
 #endif

@@ -21,7 +21,10 @@ struct presentation view_presentation(const struct view *view, const char *suite
 	return known ? suite_presentation(known) : (struct presentation){ .suite = suite };
 }
 
-/* A result that several programs' launches were put together in may lack a metric that this program has. */
+/*
+ * A result that several programs' launches were put together in may lack a metric that this program
+ * has.
+ */
 const struct metric *view_metric(const struct view *view, const char *name)
 {
 	size_t length = strcspn(name, ".");

@@ -1,7 +1,8 @@
 /*
- * Suites' cases in the words that their results carry (result/presentation.h). The only place where src/report meets the
- * built-in suites: results of an earlier program, imported ones and histories carry nothing, and get the rows of the suite
- * of that name in this one. `view` may be NULL: no result, the built-in rows alone.
+ * Suites' cases in the words that their results carry (result/presentation.h). The only place where
+ * src/report meets the built-in suites: results of an earlier program, imported ones and histories
+ * carry nothing, and get the rows of the suite of that name in this one. `view` may be NULL: no
+ * result, the built-in rows alone.
  */
 #ifndef GPUPROOF_REPORT_VIEW_PRESENTED_H
 #define GPUPROOF_REPORT_VIEW_PRESENTED_H
@@ -9,16 +10,25 @@
 #include "report/view/view.h"
 #include "result/presentation.h"
 
-/* As the first result that carries it, else as the suite of that name; empty lists for others. Borrowed. */
+/*
+ * As the first result that carries it, else as the suite of that name; empty lists for others.
+ * Borrowed.
+ */
 struct presentation view_presentation(const struct view *view, const char *suite);
 /* The row of a metric, "suite.metric"; NULL: there is none. */
 const struct metric *view_metric(const struct view *view, const char *name);
 
 /* "bus bandwidth" of "collective.busbw". Fills `out`, as all below, and returns it. */
 char *view_metric_title(const struct view *view, const char *name, char *out, size_t size);
-/* A metric's value: counts in whole numbers, parts of one in percent, all else as a quantity. NULL: "–". */
+/*
+ * A metric's value: counts in whole numbers, parts of one in percent, all else as a quantity. NULL:
+ * "–".
+ */
 char *view_value(const struct view *view, const struct metric_value *m, char *out, size_t size);
-/* A parameter's value in its suite's words ("host to device" of "h2d"), else as format_parameter() has it. */
+/*
+ * A parameter's value in its suite's words ("host to device" of "h2d"), else as format_parameter()
+ * has it.
+ */
 char *view_parameter(const struct view *view, const char *suite, const struct case_parameter *p,
 		     char *out, size_t size);
 

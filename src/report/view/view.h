@@ -133,7 +133,9 @@ void view_ratios(const struct view *view, struct tree *page);
 /* For two results: the outcome of compare (judge/compare/compare.h). */
 void view_changes(const struct view *view, struct tree *page);
 void view_compared_cases(const struct view *view, const char *suite, struct tree *map);
-/* The claims of the set (claims.h) and what the results say of them; an empty set: no such section. */
+/*
+ * The claims of the set (claims.h) and what the results say of them; an empty set: no such section.
+ */
 struct claim_set;
 void view_claims(const struct view *view, const struct claim_set *set, struct tree *page);
 void view_data(const struct view *view, struct tree *page);

@@ -52,7 +52,10 @@ static bool is_in_error(const json_t *object)
 	       (verdict && strcmp(verdict, "ERROR") == 0);
 }
 
-/* NULL: the member is left out. `object` and `name`: of which it is a member; NULL and "" for an element. */
+/*
+ * NULL: the member is left out. `object` and `name`: of which it is a member; NULL and "" for an
+ * element.
+ */
 static char *treated(struct anonymiser *a, const struct anonymise_rule *rule, const json_t *object,
 		     const char *name, const char *text)
 {

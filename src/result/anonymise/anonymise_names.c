@@ -16,7 +16,9 @@ static bool is_in(const char *const *words, const char *word)
 	return false;
 }
 
-/* True if a line of a shipped config or of shipped limits begins with `begin` and ends with `end`. */
+/*
+ * True if a line of a shipped config or of shipped limits begins with `begin` and ends with `end`.
+ */
 static bool shipped_line(const char *begin, const char *end)
 {
 	const struct embedded_file *const tables[] = { embedded_configs, embedded_limits };
@@ -235,7 +237,10 @@ char *anonymise_fact(struct anonymiser *a, const char *name, const char *value)
 		char *first = xstrndup(value, strcspn(value, "."));
 
 		anonymiser_learn(a, "host", first);
-		/* The domain of "frodo.example.org" is shared with other hosts; ".local" identifies nothing. */
+		/*
+		 * The domain of "frodo.example.org" is shared with other hosts; ".local" identifies
+		 * nothing.
+		 */
 		if (domain && strchr(domain + 1, '.'))
 			anonymiser_learn(a, "domain", domain + 1);
 		free(first);

@@ -25,13 +25,20 @@ enum treatment {
 };
 
 struct anonymise_rule {
-	const char *path; /* "cases[].reason", "cases[].metrics.*.unit": * is any key; TREAT_KEEP: with all that is in it */
+	/*
+	 * "cases[].reason", "cases[].metrics.*.unit": * is any key; TREAT_KEEP: with all that is in
+	 * it
+	 */
+	const char *path;
 	enum treatment treatment;
 	const char *kind; /* TREAT_NAME */
 };
 extern const struct anonymise_rule anonymise_rules[]; /* ends with { 0 } */
 
-/* Facts of the environment that tell nothing, and keys whose values users think up; NULL-terminated. */
+/*
+ * Facts of the environment that tell nothing, and keys whose values users think up;
+ * NULL-terminated.
+ */
 extern const char *const anonymise_facts[];
 extern const char *const anonymise_named_keys[];
 
@@ -49,7 +56,10 @@ char *anonymise_case(struct anonymiser *anonymiser, const char *id);
 /* NULL: the fact is left out. */
 char *anonymise_fact(struct anonymiser *anonymiser, const char *name, const char *value);
 
-/* True if something in the text has the form of a path, an address, a UUID or a user's name; versions: "12.8.4.1" is none. */
+/*
+ * True if something in the text has the form of a path, an address, a UUID or a user's name;
+ * versions: "12.8.4.1" is none.
+ */
 bool anonymise_tells(const struct anonymiser *anonymiser, const char *text, bool versions);
 /* The text with the learned names replaced. */
 char *anonymise_known(const struct anonymiser *anonymiser, const char *text);

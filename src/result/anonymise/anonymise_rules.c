@@ -1,6 +1,6 @@
 /*
- * A row for each string of a result. Adding a member to a result: a row here, or it is left out; TREAT_KEEP is for
- * what no user, no administrator and no other program has worded.
+ * A row for each string of a result. Adding a member to a result: a row here, or it is left out;
+ * TREAT_KEEP is for what no user, no administrator and no other program has worded.
  */
 #include "result/anonymise/anonymise_parts.h"
 
@@ -99,7 +99,10 @@ const struct anonymise_rule anonymise_rules[] = {
 	{ NULL, TREAT_DROP, NULL },
 };
 
-/* Values are kept as TREAT_TEXT; "env " stands for all of them. A serial in a name becomes a word, as hostname does. */
+/*
+ * Values are kept as TREAT_TEXT; "env " stands for all of them. A serial in a name becomes a word,
+ * as hostname does.
+ */
 const char *const anonymise_facts[] = { "os",
 					"kernel",
 					"cpu",

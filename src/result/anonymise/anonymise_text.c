@@ -19,7 +19,10 @@
 /* Names in texts: a single letter or digit tells nothing, and would take sentences apart. */
 #define SHORTEST_NAME 2
 
-/* Parts of a text that tell nothing, although they look like a path or a user's name: ids of cases, files of the system. */
+/*
+ * Parts of a text that tell nothing, although they look like a path or a user's name: ids of cases,
+ * files of the system.
+ */
 static const char *const harmless[] = {
 	"[a-z]+(:[[:alnum:]_.-]+)?/[^[:space:]]*@[a-z]+:[0-9]+",
 	"/(dev|proc|sys)(/[[:alnum:]_-]+)*",

@@ -31,14 +31,19 @@ const char *build_compiler(void)
 	return COMPILER ", " BUILD_TYPE;
 }
 
-/* Tables of needed symbol versions of a loaded object (Linux Standard Base, "Symbol Versioning"). */
+/*
+ * Tables of needed symbol versions of a loaded object (Linux Standard Base, "Symbol Versioning").
+ */
 struct version_tables {
 	const char *strings;
 	const ElfW(Verneed) * needed;
 	size_t count;
 };
 
-/* glibc replaces some of the addresses by absolute ones when it loads the object; the others count from its base. */
+/*
+ * glibc replaces some of the addresses by absolute ones when it loads the object; the others count
+ * from its base.
+ */
 static const void *address(ElfW(Addr) base, ElfW(Addr) value)
 {
 	return (const void *)(value < base ? base + value : value);
@@ -68,9 +73,9 @@ static int read_floor(struct dl_phdr_info *object, size_t size, void *context)
 	(void)size;
 	for (int i = 0; i < object->dlpi_phnum; i++)
 		if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			tables = find_tables(
-				object->dlpi_addr,
-				address(object->dlpi_addr, object->dlpi_phdr[i].p_vaddr));
+			tables = find_tables(object->dlpi_addr,
+					     address(object->dlpi_addr,
+						     object->dlpi_phdr[i].p_vaddr));
 	if (!tables.strings || !tables.needed)
 		return 1;
 	for (const ElfW(Verneed) *need = tables.needed; tables.count--;

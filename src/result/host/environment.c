@@ -54,7 +54,7 @@ static void system_facts(const struct facts *facts)
 struct topology {
 	struct core {
 		long package, core;
-	} *cores;
+	} * cores;
 	size_t count, capacity, packages, threads;
 };
 
@@ -82,7 +82,8 @@ static void count_core(struct topology *topology, long package, long core)
 
 static void visit_cpu(void *state, const char *path)
 {
-	count_core(state, number_below(path, "/physical_package_id"), number_below(path, "/core_id"));
+	count_core(state, number_below(path, "/physical_package_id"),
+		   number_below(path, "/core_id"));
 }
 
 static void topology_facts(const struct facts *facts)
@@ -90,14 +91,16 @@ static void topology_facts(const struct facts *facts)
 	struct topology topology = { 0 };
 	cpu_set_t set;
 
-	host_matches(facts->root, "/sys/devices/system/cpu/cpu[0-9]*/topology", visit_cpu, &topology);
+	host_matches(facts->root, "/sys/devices/system/cpu/cpu[0-9]*/topology", visit_cpu,
+		     &topology);
 	add_count(facts, "cpu sockets", topology.packages);
 	add_count(facts, "cpu cores", topology.count);
 	add_count(facts, "cpu threads", topology.threads);
 	free(topology.cores);
 	if (sched_getaffinity(0, sizeof(set), &set) == 0)
 		add_count(facts, "cpu threads usable", (size_t)CPU_COUNT(&set));
-	add_count(facts, "numa nodes", host_matches(facts->root, "/sys/devices/system/node/node[0-9]*", NULL, NULL));
+	add_count(facts, "numa nodes",
+		  host_matches(facts->root, "/sys/devices/system/node/node[0-9]*", NULL, NULL));
 }
 
 /* One word when all CPUs agree, else "mixed". */
@@ -123,7 +126,8 @@ static void governor_fact(const struct facts *facts)
 {
 	struct agreement governor = { 0 };
 
-	host_matches(facts->root, "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor", visit_governor, &governor);
+	host_matches(facts->root, "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor",
+		     visit_governor, &governor);
 	add(facts, "cpu governor", governor.mixed ? "mixed" : governor.word);
 }
 
@@ -144,10 +148,12 @@ static void memory_facts(const struct facts *facts)
 	char value[256], size[32];
 	const char *chosen;
 
-	host_value(facts->root, "/proc/meminfo", "MemTotal", ':', value, sizeof(value)); /* "263996044 kB", of 1024 */
+	/* "263996044 kB", of 1024 */
+	host_value(facts->root, "/proc/meminfo", "MemTotal", ':', value, sizeof(value));
 	if (value[0])
 		add(facts, "memory", units_si(strtod(value, NULL) * 1024, "B", size, sizeof(size)));
-	if (!host_first_line(facts->root, "/sys/kernel/mm/transparent_hugepage/enabled", value, sizeof(value)))
+	if (!host_first_line(facts->root, "/sys/kernel/mm/transparent_hugepage/enabled", value,
+			     sizeof(value)))
 		return;
 	chosen = strchr(value, '['); /* "always [madvise] never" */
 	if (chosen && strchr(chosen, ']')) {
@@ -162,7 +168,8 @@ static void virtual_facts(const struct facts *facts)
 
 	host_value(facts->root, "/proc/cpuinfo", "flags", ':', value, sizeof(value));
 	if (strstr(value, " hypervisor")) {
-		if (!host_first_line(facts->root, "/sys/class/dmi/id/product_name", product, sizeof(product)))
+		if (!host_first_line(facts->root, "/sys/class/dmi/id/product_name", product,
+				     sizeof(product)))
 			snprintf(product, sizeof(product), "yes");
 		add(facts, "hypervisor", product);
 	}
@@ -183,13 +190,35 @@ static void variable_facts(const struct facts *facts)
 {
 	/* Only what changes measurements and can hold no secret, no address and no user's name. */
 	static const char *const names[] = {
-		"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_MODULE_LOADING", "CUDA_LAUNCH_BLOCKING",
-		"CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_FORCE_PTX_JIT", "NVIDIA_TF32_OVERRIDE",
-		"NVIDIA_VISIBLE_DEVICES", "CUBLAS_WORKSPACE_CONFIG", "NCCL_ALGO", "NCCL_PROTO", "NCCL_P2P_LEVEL",
-		"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE", "NCCL_NVLS_ENABLE",
-		"NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS", "NCCL_NTHREADS", "NCCL_BUFFSIZE", "NCCL_CUMEM_ENABLE",
-		"NCCL_NET_GDR_LEVEL", "NCCL_CROSS_NIC", "OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES",
-		"OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "MALLOC_ARENA_MAX",
+		"CUDA_VISIBLE_DEVICES",
+		"CUDA_DEVICE_ORDER",
+		"CUDA_MODULE_LOADING",
+		"CUDA_LAUNCH_BLOCKING",
+		"CUDA_DEVICE_MAX_CONNECTIONS",
+		"CUDA_FORCE_PTX_JIT",
+		"NVIDIA_TF32_OVERRIDE",
+		"NVIDIA_VISIBLE_DEVICES",
+		"CUBLAS_WORKSPACE_CONFIG",
+		"NCCL_ALGO",
+		"NCCL_PROTO",
+		"NCCL_P2P_LEVEL",
+		"NCCL_P2P_DISABLE",
+		"NCCL_SHM_DISABLE",
+		"NCCL_IB_DISABLE",
+		"NCCL_NVLS_ENABLE",
+		"NCCL_MIN_NCHANNELS",
+		"NCCL_MAX_NCHANNELS",
+		"NCCL_NTHREADS",
+		"NCCL_BUFFSIZE",
+		"NCCL_CUMEM_ENABLE",
+		"NCCL_NET_GDR_LEVEL",
+		"NCCL_CROSS_NIC",
+		"OMP_NUM_THREADS",
+		"OMP_PROC_BIND",
+		"OMP_PLACES",
+		"OPENBLAS_NUM_THREADS",
+		"OPENBLAS_CORETYPE",
+		"MALLOC_ARENA_MAX",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

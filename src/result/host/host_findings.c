@@ -14,7 +14,10 @@
 #include "base/units.h"
 #include "result/host/host_files.h"
 
-/* Ranks on one node talk through /dev/shm: NCCL takes some 10 MB per pair. Containers get 64 MB by default. */
+/*
+ * Ranks on one node talk through /dev/shm: NCCL takes some 10 MB per pair. Containers get 64 MB by
+ * default.
+ */
 #define ENOUGH_SHARED_MEMORY 1e9
 /* A result with raw samples has a few MB; the rest is room for the journal and the report. */
 #define ENOUGH_DISK 1e8
@@ -48,7 +51,8 @@ static void visit_pci(void *state, const char *path)
 	size_t *gpus = state;
 	char vendor[16], class[16];
 
-	if (host_first_line(path, "/vendor", vendor, sizeof(vendor)) && strcmp(vendor, "0x10de") == 0 &&
+	if (host_first_line(path, "/vendor", vendor, sizeof(vendor)) &&
+	    strcmp(vendor, "0x10de") == 0 &&
 	    host_first_line(path, "/class", class, sizeof(class)) && strncmp(class, "0x03", 4) == 0)
 		++*gpus;
 }
@@ -62,11 +66,13 @@ static void check_driver(const struct checks *checks)
 	if (host_first_line(checks->root, "/proc/driver/nvidia/version", version, sizeof(version)))
 		say(checks, SEVERITY_OK, "driver", "%s", version);
 	else if (gpus)
-		say(checks, SEVERITY_ERROR, "driver", "%zu NVIDIA GPU%s on the PCI bus, but the kernel module nvidia is "
-		    "not loaded: install the driver, or modprobe nvidia", gpus, gpus == 1 ? " is" : "s are");
+		say(checks, SEVERITY_ERROR, "driver",
+		    "%zu NVIDIA GPU%s on the PCI bus, but the kernel module nvidia is not loaded: "
+		    "install the driver, or modprobe nvidia",
+		    gpus, gpus == 1 ? " is" : "s are");
 	else
-		say(checks, SEVERITY_NOTE, "driver", "no NVIDIA driver and no NVIDIA GPU on the PCI bus: "
-		    "the CPU can be measured");
+		say(checks, SEVERITY_NOTE, "driver",
+		    "no NVIDIA driver and no NVIDIA GPU on the PCI bus: the CPU can be measured");
 }
 
 static void visit_node(void *state, const char *path)
@@ -74,8 +80,9 @@ static void visit_node(void *state, const char *path)
 	const struct checks *checks = state;
 
 	if (access(path, R_OK | W_OK) != 0)
-		say(checks, SEVERITY_ERROR, "permissions", "%s: %s: this user cannot use the GPU (group video "
-		    "or render?)", path, strerror(errno));
+		say(checks, SEVERITY_ERROR, "permissions",
+		    "%s: %s: this user cannot use the GPU (group video or render?)", path,
+		    strerror(errno));
 }
 
 static void check_nodes(const struct checks *checks)
@@ -83,10 +90,12 @@ static void check_nodes(const struct checks *checks)
 	size_t count = host_matches(checks->root, "/dev/nvidia[0-9]*", visit_node, (void *)checks);
 
 	if (!count && host_has(checks->root, "/proc/driver/nvidia/version"))
-		say(checks, SEVERITY_ERROR, "device nodes", "the driver is loaded but there is no /dev/nvidia0: in a "
-		    "container, start it with --gpus all; else run nvidia-modprobe");
+		say(checks, SEVERITY_ERROR, "device nodes",
+		    "the driver is loaded but there is no /dev/nvidia0: in a container, start it "
+		    "with --gpus all; else run nvidia-modprobe");
 	else if (count)
-		say(checks, SEVERITY_OK, "device nodes", "%zu GPU%s in /dev", count, count == 1 ? "" : "s");
+		say(checks, SEVERITY_OK, "device nodes", "%zu GPU%s in /dev", count,
+		    count == 1 ? "" : "s");
 }
 
 static void check_memlock(const struct checks *checks)
@@ -99,8 +108,9 @@ static void check_memlock(const struct checks *checks)
 	if (limit.rlim_cur == RLIM_INFINITY)
 		say(checks, SEVERITY_OK, "locked memory", "unlimited");
 	else
-		say(checks, SEVERITY_NOTE, "locked memory", "limited to %s: no matter for CUDA's pinned memory, but "
-		    "NCCL over InfiniBand needs ulimit -l unlimited",
+		say(checks, SEVERITY_NOTE, "locked memory",
+		    "limited to %s: no matter for CUDA's pinned memory, but NCCL over InfiniBand "
+		    "needs ulimit -l unlimited",
 		    units_size((uint64_t)limit.rlim_cur, size, sizeof(size)));
 }
 
@@ -111,8 +121,8 @@ static double free_bytes(const char *path)
 	return statvfs(path, &fs) == 0 ? (double)fs.f_bavail * (double)fs.f_frsize : -1;
 }
 
-static void check_space(const struct checks *checks, const char *subject, const char *path, double enough,
-			const char *advice)
+static void check_space(const struct checks *checks, const char *subject, const char *path,
+			double enough, const char *advice)
 {
 	double bytes = free_bytes(path);
 	char size[32];
@@ -123,7 +133,8 @@ static void check_space(const struct checks *checks, const char *subject, const 
 		say(checks, SEVERITY_WARNING, subject, "only %s free in %s: %s",
 		    units_format(bytes, "B", size, sizeof(size)), path, advice);
 	else
-		say(checks, SEVERITY_OK, subject, "%s free in %s", units_format(bytes, "B", size, sizeof(size)), path);
+		say(checks, SEVERITY_OK, subject, "%s free in %s",
+		    units_format(bytes, "B", size, sizeof(size)), path);
 }
 
 static void check_memory(const struct checks *checks)
@@ -137,7 +148,8 @@ static void check_memory(const struct checks *checks)
 	bytes = strtod(value, NULL) * 1024;
 	units_format(bytes, "B", size, sizeof(size));
 	if (bytes < ENOUGH_MEMORY)
-		say(checks, SEVERITY_WARNING, "memory", "only %s available: large cases will be skipped", size);
+		say(checks, SEVERITY_WARNING, "memory",
+		    "only %s available: large cases will be skipped", size);
 	else
 		say(checks, SEVERITY_OK, "memory", "%s available", size);
 }
@@ -147,35 +159,46 @@ static void visit_governor(void *state, const char *path)
 	char *slow = state;
 	char word[64];
 
-	/* intel_pstate and amd_pstate call their normal mode powersave: slow to wake up all the same. */
-	if (!slow[0] && host_first_line("", path, word, sizeof(word)) && strcmp(word, "performance") != 0)
+	/*
+	 * intel_pstate and amd_pstate call their normal mode powersave: slow to wake up all the
+	 * same.
+	 */
+	if (!slow[0] && host_first_line("", path, word, sizeof(word)) &&
+	    strcmp(word, "performance") != 0)
 		memcpy(slow, word, sizeof(word));
 }
 
 static void check_governor(const struct checks *checks)
 {
 	char slow[64] = "";
-	size_t count = host_matches(checks->root, "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor",
+	size_t count = host_matches(checks->root,
+				    "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor",
 				    visit_governor, slow);
 
 	if (!count)
 		say(checks, SEVERITY_OK, "cpu governor", "none to set here");
 	else if (slow[0])
-		say(checks, SEVERITY_WARNING, "cpu governor", "%s: latencies and pageable copies vary with the CPU's "
-		    "clock; cpupower frequency-set -g performance (root)", slow);
+		say(checks, SEVERITY_WARNING, "cpu governor",
+		    "%s: latencies and pageable copies vary with the CPU's clock; cpupower "
+		    "frequency-set -g performance (root)",
+		    slow);
 	else
 		say(checks, SEVERITY_OK, "cpu governor", "performance");
 }
 
 static void check_numa(const struct checks *checks)
 {
-	size_t nodes = host_matches(checks->root, "/sys/devices/system/node/node[0-9]*", NULL, NULL);
+	size_t nodes =
+		host_matches(checks->root, "/sys/devices/system/node/node[0-9]*", NULL, NULL);
 	char balancing[8] = "0";
 
-	host_first_line(checks->root, "/proc/sys/kernel/numa_balancing", balancing, sizeof(balancing));
+	host_first_line(checks->root, "/proc/sys/kernel/numa_balancing", balancing,
+			sizeof(balancing));
 	if (nodes > 1 && balancing[0] != '0')
-		say(checks, SEVERITY_NOTE, "numa", "%zu nodes, and the kernel moves pages between them: host memory "
-		    "cases may be noisy; sysctl kernel.numa_balancing=0 (root)", nodes);
+		say(checks, SEVERITY_NOTE, "numa",
+		    "%zu nodes, and the kernel moves pages between them: host memory cases may be "
+		    "noisy; sysctl kernel.numa_balancing=0 (root)",
+		    nodes);
 	else if (nodes)
 		say(checks, SEVERITY_OK, "numa", "%zu node%s", nodes, nodes == 1 ? "" : "s");
 }
@@ -193,8 +216,9 @@ static void check_load(const struct checks *checks)
 	load = strtod(line, NULL);
 	cpus = CPU_COUNT(&set);
 	if (load > 0.5 * cpus)
-		say(checks, SEVERITY_WARNING, "load", "%.1f on %d usable CPUs: other work disturbs what is timed on the "
-		    "host", load, cpus);
+		say(checks, SEVERITY_WARNING, "load",
+		    "%.1f on %d usable CPUs: other work disturbs what is timed on the host", load,
+		    cpus);
 	else
 		say(checks, SEVERITY_OK, "load", "%.1f on %d usable CPUs", load, cpus);
 }
@@ -215,18 +239,23 @@ void host_findings(const char *root, const char *directory, finding_fn *add, voi
 	check_load(&checks);
 }
 
-static void check_link(const struct checks *checks, const struct device_info *d, const char *subject)
+static void check_link(const struct checks *checks, const struct device_info *d,
+		       const char *subject)
 {
 	if (!d->pcie_generation || !d->pcie_width)
 		return;
 	if (d->pcie_width < d->pcie_width_max)
-		say(checks, SEVERITY_WARNING, subject, "x%d of x%d lanes: the card is seated badly or the slot is narrow, and copies are slower for it",
+		say(checks, SEVERITY_WARNING, subject,
+		    "x%d of x%d lanes: the card is seated badly or the slot is narrow, and copies "
+		    "are slower for it",
 		    d->pcie_width, d->pcie_width_max);
 	else if (d->pcie_generation < d->pcie_generation_max)
-		say(checks, SEVERITY_NOTE, subject, "generation %d of %d: links train down when idle; a run records it "
-		    "under load", d->pcie_generation, d->pcie_generation_max);
+		say(checks, SEVERITY_NOTE, subject,
+		    "generation %d of %d: links train down when idle; a run records it under load",
+		    d->pcie_generation, d->pcie_generation_max);
 	else
-		say(checks, SEVERITY_OK, subject, "generation %d, x%d", d->pcie_generation, d->pcie_width);
+		say(checks, SEVERITY_OK, subject, "generation %d, x%d", d->pcie_generation,
+		    d->pcie_width);
 }
 
 void device_findings(const struct device_info *device, finding_fn *add, void *context)
@@ -238,7 +267,8 @@ void device_findings(const struct device_info *device, finding_fn *add, void *co
 	check_link(&checks, device, subject);
 	snprintf(subject, sizeof(subject), "ecc %s", device->id);
 	if (device->ecc == 0)
-		say(&checks, SEVERITY_NOTE, subject, "off: memory errors go unseen; nvidia-smi -e 1 (root, reboot)");
+		say(&checks, SEVERITY_NOTE, subject,
+		    "off: memory errors go unseen; nvidia-smi -e 1 (root, reboot)");
 	else if (device->ecc == 1)
 		say(&checks, SEVERITY_OK, subject, "on");
 	snprintf(subject, sizeof(subject), "numa %s", device->id);

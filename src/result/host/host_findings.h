@@ -1,4 +1,7 @@
-/* The checks of `doctor` on the host: conditions that disturb, slow down or prevent measuring, and remedies. */
+/*
+ * The checks of `doctor` on the host: conditions that disturb, slow down or prevent measuring, and
+ * remedies.
+ */
 #ifndef GPUPROOF_RESULT_HOST_HOST_FINDINGS_H
 #define GPUPROOF_RESULT_HOST_HOST_FINDINGS_H
 
@@ -8,8 +11,8 @@
 typedef void finding_fn(void *context, const struct finding *finding);
 
 /*
- * Calls `add` for each check. `root` is the prefix of /proc, /sys and /dev ("" in production); `directory` is where
- * results would be written.
+ * Calls `add` for each check. `root` is the prefix of /proc, /sys and /dev ("" in production);
+ * `directory` is where results would be written.
  *
  * Adding a check: one function and one line in host_findings().
  */

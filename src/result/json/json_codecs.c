@@ -28,7 +28,8 @@ static enum status string_read(const json_t *json, const struct field *f, void *
 {
 	if (!json_is_string(json))
 		return expected(path, "a string", err);
-	MEMBER(char *, base, f) = text_harmless(current_name(f->names, "", json_string_value(json)));
+	MEMBER(char *, base, f) =
+		text_harmless(current_name(f->names, "", json_string_value(json)));
 	return STATUS_OK;
 }
 
@@ -94,7 +95,8 @@ static enum status real_read(const json_t *json, const struct field *f, void *ba
 /* Integers of every width: written from, and read into, 64 bits between the type's limits. */
 static void integer_write(struct json_writer *w, const struct field *f, int64_t value)
 {
-	if ((f->unknown == UNKNOWN_ZERO && value == 0) || (f->unknown == UNKNOWN_NEGATIVE && value < 0))
+	if ((f->unknown == UNKNOWN_ZERO && value == 0) ||
+	    (f->unknown == UNKNOWN_NEGATIVE && value < 0))
 		writer_nothing(w);
 	else
 		writer_signed(w, value);
@@ -119,24 +121,24 @@ static enum status integer_read(const json_t *json, const struct field *f, int64
 	return STATUS_OK;
 }
 
-#define INTEGER_CODEC(name, type, min, max)                                                           \
-	static void name##_write(struct json_writer *w, const struct field *f, const void *base)      \
-	{                                                                                             \
-		integer_write(w, f, (int64_t)CONST_MEMBER(type, base, f));                            \
-	}                                                                                             \
-	static enum status name##_read(const json_t *json, const struct field *f, void *base,         \
-				       const struct json_path *path, struct error *err)               \
-	{                                                                                             \
-		int64_t value;                                                                        \
-		enum status status = integer_read(json, f, min, max, &value, path, err);              \
-                                                                                                      \
-		MEMBER(type, base, f) = (type)value;                                                  \
-		return status;                                                                        \
-	}                                                                                             \
-	static void name##_absent(const struct field *f, void *base)                                  \
-	{                                                                                             \
-		MEMBER(type, base, f) = (type)integer_unknown(f);                                     \
-	}                                                                                             \
+#define INTEGER_CODEC(name, type, min, max)                                                      \
+	static void name##_write(struct json_writer *w, const struct field *f, const void *base) \
+	{                                                                                        \
+		integer_write(w, f, (int64_t)CONST_MEMBER(type, base, f));                       \
+	}                                                                                        \
+	static enum status name##_read(const json_t *json, const struct field *f, void *base,    \
+				       const struct json_path *path, struct error *err)          \
+	{                                                                                        \
+		int64_t value;                                                                   \
+		enum status status = integer_read(json, f, min, max, &value, path, err);         \
+                                                                                                 \
+		MEMBER(type, base, f) = (type)value;                                             \
+		return status;                                                                   \
+	}                                                                                        \
+	static void name##_absent(const struct field *f, void *base)                             \
+	{                                                                                        \
+		MEMBER(type, base, f) = (type)integer_unknown(f);                                \
+	}                                                                                        \
 	const struct codec codec_##name = { name##_write, name##_read, name##_absent };
 
 INTEGER_CODEC(int, int, INT_MIN, INT_MAX)

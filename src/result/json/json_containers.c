@@ -68,7 +68,8 @@ static enum status array_read(const json_t *json, const struct field *f, void *b
 	for (size_t i = 0; i < json_array_size(json); i++) {
 		struct json_path here = { path, NULL, i };
 		void *element = field_append(f, base);
-		enum status status = fields_read(json_array_get(json, i), f->fields, element, &here, err);
+		enum status status =
+			fields_read(json_array_get(json, i), f->fields, element, &here, err);
 
 		if (status != STATUS_OK)
 			return status;
@@ -134,12 +135,14 @@ static enum status map_read(const json_t *json, const struct field *f, void *bas
 
 	if (!json_is_object(json))
 		return json_path_error(path, err, "expected an object");
-	json_object_foreach((json_t *)json, key, value) {
+	json_object_foreach((json_t *)json, key, value)
+	{
 		struct json_path here = { path, key, 0 };
 		char *element = field_append(f, base);
 		enum status status;
 
-		*(char **)(void *)(element + f->key_offset) = text_harmless(current_name(f->names, "", key));
+		*(char **)(void *)(element + f->key_offset) =
+			text_harmless(current_name(f->names, "", key));
 		status = read_element(value, f, element, &here, err);
 		if (status != STATUS_OK)
 			return status;
@@ -166,7 +169,8 @@ static enum status strings_read(const json_t *json, const struct field *f, void 
 		const char *s = json_string_value(json_array_get(json, i));
 
 		if (!s)
-			return json_path_error(&(struct json_path){ path, NULL, i }, err, "expected a string");
+			return json_path_error(&(struct json_path){ path, NULL, i }, err,
+					       "expected a string");
 		*(char **)field_append(f, base) = text_harmless(s);
 	}
 	return STATUS_OK;
@@ -191,8 +195,10 @@ static enum status reals_read(const json_t *json, const struct field *f, void *b
 		const json_t *item = json_array_get(json, i);
 
 		if (!json_is_number(item) && !json_is_null(item))
-			return json_path_error(&(struct json_path){ path, NULL, i }, err, "expected a number");
-		*(double *)field_append(f, base) = json_is_null(item) ? (double)NAN : json_number_value(item);
+			return json_path_error(&(struct json_path){ path, NULL, i }, err,
+					       "expected a number");
+		*(double *)field_append(f, base) =
+			json_is_null(item) ? (double)NAN : json_number_value(item);
 	}
 	return STATUS_OK;
 }

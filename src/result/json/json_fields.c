@@ -24,7 +24,8 @@ static void add_path(struct text *out, const struct json_path *path)
 		text_add_char(out, (unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p);
 }
 
-enum status json_path_error(const struct json_path *path, struct error *err, const char *format, ...)
+enum status json_path_error(const struct json_path *path, struct error *err, const char *format,
+			    ...)
 {
 	struct text where = TEXT_EMPTY;
 	char message[512];
@@ -50,7 +51,8 @@ static bool is_nothing(const struct field *f, const void *base)
 		return !*(const void *const *)(const void *)((const char *)base + f->offset);
 	if (f->codec == &codec_mark)
 		return !*(const bool *)((const char *)base + f->offset);
-	return f->element_size && *(const size_t *)(const void *)((const char *)base + f->count_offset) == 0;
+	return f->element_size &&
+	       *(const size_t *)(const void *)((const char *)base + f->count_offset) == 0;
 }
 
 void fields_write(struct json_writer *w, const struct field *fields, const void *base)
@@ -124,9 +126,9 @@ void *field_append(const struct field *field, void *base)
 }
 
 /*
- * Memory that a tree may take: five times its text is usual, an array of one-digit numbers takes 25 times, an array of
- * empty arrays 45 times: only a hostile document comes near. jansson has one allocator per process: it is set once, and
- * limits the thread that parses.
+ * Memory that a tree may take: five times its text is usual, an array of one-digit numbers takes 25
+ * times, an array of empty arrays 45 times: only a hostile document comes near. jansson has one
+ * allocator per process: it is set once, and limits the thread that parses.
  */
 #define TREE_PER_BYTE 32
 #define TREE_LEAST ((size_t)1 << 20)
@@ -175,10 +177,11 @@ enum status json_parse(const char *text, size_t length, json_t **out, struct err
 	if (*out)
 		return STATUS_OK;
 	if (budget.exceeded)
-		return error_set(err, STATUS_USAGE, "needs more than %zu MiB of memory: this is no result",
+		return error_set(err, STATUS_USAGE,
+				 "needs more than %zu MiB of memory: this is no result",
 				 tree_limit(length) >> 20);
-	return error_set(err, STATUS_USAGE, "line %d, column %d: %s", json_err.line, json_err.column,
-			 json_err.text);
+	return error_set(err, STATUS_USAGE, "line %d, column %d: %s", json_err.line,
+			 json_err.column, json_err.text);
 }
 
 enum status fields_parse(const char *text, size_t length, const struct field *fields, void *base,

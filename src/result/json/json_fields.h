@@ -1,9 +1,11 @@
 /*
  * Structs as JSON objects: one row per member drives writing, reading and the error messages.
  *
- * Adding a member: one row with `.optional = true` in the table of its struct (result_fields.c, device_json.c), and the
- * same name in result.schema.json under `properties`, not under `required`; of a string, a row in anonymise_rules.c. Results of earlier versions lack it and
- * must stay readable: it then reads as unknown or empty (codec.absent). A table ends with { 0 }. Adding a kind of
+ * Adding a member: one row with `.optional = true` in the table of its struct (result_fields.c,
+ * device_json.c), and the same name in result.schema.json under `properties`, not under `required`;
+ * of a string, a row in anonymise_rules.c. Results of earlier versions lack it and must stay
+ * readable: it then reads as unknown or empty (codec.absent). A table ends with { 0 }. Adding a
+ * kind of
  * member: one const struct codec.
  *
  *	static const struct field fact_fields[] = {
@@ -11,9 +13,9 @@
  *		{ 0 }
  *	};
  *
- * Reading is strict: a member that is not optional must be there, and each must have the right type. Members without
- * a row are ignored: a newer version wrote them. null is allowed for real numbers (NaN) and where the row says how
- * "unknown" is spelled.
+ * Reading is strict: a member that is not optional must be there, and each must have the right
+ * type. Members without a row are ignored: a newer version wrote them. null is allowed for real
+ * numbers (NaN) and where the row says how "unknown" is spelled.
  */
 #ifndef GPUPROOF_RESULT_JSON_JSON_FIELDS_H
 #define GPUPROOF_RESULT_JSON_JSON_FIELDS_H
@@ -26,16 +28,19 @@
 #include "base/former_names.h"
 #include "result/json/json_writer.h"
 
-/* The location of a value in the document, for messages: "cases[3].metrics.x.value". Lives on the reader's stack. */
+/*
+ * The location of a value in the document, for messages: "cases[3].metrics.x.value". Lives on the
+ * reader's stack.
+ */
 struct json_path {
 	const struct json_path *parent; /* NULL at the top */
-	const char *name; /* member, or NULL for an element */
+	const char *name;               /* member, or NULL for an element */
 	size_t index;
 };
 
 /* error_set(STATUS_USAGE, "<path>: <message>"); control characters in names are shown as '?'. */
-enum status json_path_error(const struct json_path *path, struct error *err, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+enum status json_path_error(const struct json_path *path, struct error *err, const char *format,
+			    ...) __attribute__((format(printf, 3, 4)));
 
 /* How a number that is not known is kept in the struct; null in JSON. */
 enum unknown { UNKNOWN_NEVER, UNKNOWN_ZERO, UNKNOWN_NEGATIVE /* -1 */ };
@@ -46,14 +51,22 @@ struct field {
 	size_t offset; /* of the member in its struct */
 	size_t size;   /* sizeof the member */
 	enum unknown unknown;
-	const char *const *words; /* codec_enum, codec_flags: names by value, NULL-terminated */
+	const char *const *words;   /* codec_enum, codec_flags: names by value, NULL-terminated */
 	const struct field *fields; /* of the nested struct or of each element */
 	/* Arrays: the struct's element count, its capacity (0: none) and the element's size. */
 	size_t count_offset, capacity_offset, element_size;
-	bool optional; /* may be missing; empty arrays, NULL structs and marks not set are left out, all else is always written */
+	/*
+	 * may be missing; empty arrays, NULL structs and marks not set are left out, all else is
+	 * always written
+	 */
+	bool optional;
 	bool one_line; /* codec_object: all of it, codec_array: each element, whatever its depth */
-	size_t key_offset; /* codec_map, codec_values: the element's member (char *) that is the key */
-	/* Former names of this kind are replaced: codec_string, _enum, _word, _names, keys of codec_map. */
+	/* codec_map, codec_values: the element's member (char *) that is the key */
+	size_t key_offset;
+	/*
+	 * Former names of this kind are replaced: codec_string, _enum, _word, _names, keys of
+	 * codec_map.
+	 */
 	enum name_kind names;
 };
 
@@ -63,11 +76,15 @@ struct codec {
 	enum status (*read)(const json_t *json, const struct field *field, void *base,
 			    const struct json_path *path, struct error *err);
 	/*
-	 * Makes a zeroed member what an optional one is when it is missing: "" and NaN, and where the row says how "unknown"
-	 * is kept, that. NULL: zero it is (false, no elements, an enum's first word).
+	 * Makes a zeroed member what an optional one is when it is missing: "" and NaN, and where
+	 * the row says how "unknown" is kept, that. NULL: zero it is (false, no elements, an enum's
+	 * first word).
 	 */
 	void (*absent)(const struct field *field, void *base);
-	/* True if an optional member says nothing and is left out. NULL: empty arrays and NULL structs are. */
+	/*
+	 * True if an optional member says nothing and is left out. NULL: empty arrays and NULL
+	 * structs are.
+	 */
 	bool (*nothing)(const struct field *field, const void *base);
 };
 
@@ -84,14 +101,17 @@ extern const struct codec codec_tristate; /* int: 1 true, 0 false, -1 null */
 extern const struct codec codec_enum;     /* an enum, by `words` */
 extern const struct codec codec_flags;    /* unsigned, as an array of `words` */
 extern const struct codec codec_bits;     /* uint64_t or several, as an array of bit numbers */
-extern const struct codec codec_object;   /* a nested struct, or (offset 0) members of the same one, grouped */
-extern const struct codec codec_pointer;  /* struct *, an object; NULL: left out; element_size: of the struct */
-extern const struct codec codec_array;    /* struct *, an array of objects */
-extern const struct codec codec_map;      /* struct *, an object: key -> object of the other members */
+/* a nested struct, or (offset 0) members of the same one, grouped */
+extern const struct codec codec_object;
+/* struct *, an object; NULL: left out; element_size: of the struct */
+extern const struct codec codec_pointer;
+extern const struct codec codec_array; /* struct *, an array of objects */
+/* struct *, an object: key -> object of the other members */
+extern const struct codec codec_map;
 extern const struct codec
 	codec_values; /* struct *, an object: key -> value of the only other member */
-extern const struct codec codec_strings;  /* char **, an array */
-extern const struct codec codec_reals;    /* double *, an array */
+extern const struct codec codec_strings; /* char **, an array */
+extern const struct codec codec_reals;   /* double *, an array */
 /* Rows of tables: an optional member that is NULL or has no rows is left out. */
 extern const struct codec codec_word;  /* const char *, may be NULL */
 extern const struct codec codec_names; /* const char *[n], NULL-terminated, an array */
@@ -101,12 +121,12 @@ extern const struct codec
 #define FIELD_AT(type, member) \
 	.offset = offsetof(struct type, member), .size = sizeof(((struct type *)0)->member)
 /* codec_rows */
-#define FIELD_ROWS(type, member)                                                                   \
+#define FIELD_ROWS(type, member) \
 	FIELD_AT(type, member), .element_size = sizeof(*((struct type *)0)->member)
 /* codec_array, codec_map, codec_values, codec_strings, codec_reals */
-#define FIELD_COUNTED(type, member, count) \
+#define FIELD_COUNTED(type, member, count)                                    \
 	FIELD_AT(type, member), .count_offset = offsetof(struct type, count), \
-	.element_size = sizeof(*((struct type *)0)->member)
+				.element_size = sizeof(*((struct type *)0)->member)
 #define FIELD_CAPACITY(type, capacity) .capacity_offset = offsetof(struct type, capacity)
 #define FIELD_KEY(type, member) .key_offset = offsetof(struct type, member)
 
@@ -124,10 +144,16 @@ void fields_release(const struct field *fields, void *base);
 /* One more zeroed element at the end of the array that `field` describes. */
 void *field_append(const struct field *field, void *base);
 
-/* Makes `text` a JSON tree (freed with json_decref); repeated members, NUL and bad UTF-8 are errors. */
+/*
+ * Makes `text` a JSON tree (freed with json_decref); repeated members, NUL and bad UTF-8 are
+ * errors.
+ */
 enum status json_parse(const char *text, size_t length, json_t **out, struct error *err);
 
-/* A whole struct from text: json_parse and fields_read. `base` must be zeroed; the caller releases it on failure. */
+/*
+ * A whole struct from text: json_parse and fields_read. `base` must be zeroed; the caller releases
+ * it on failure.
+ */
 enum status fields_parse(const char *text, size_t length, const struct field *fields, void *base,
 			 struct error *err);
 /* A struct as one line. */

@@ -1,4 +1,7 @@
-/* Rows of constant tables as JSON: what a row leaves out is NULL or false, and a table ends with an empty row. */
+/*
+ * Rows of constant tables as JSON: what a row leaves out is NULL or false, and a table ends with an
+ * empty row.
+ */
 #include "result/json/json_fields.h"
 
 #include <stdlib.h>

@@ -71,8 +71,9 @@ void writer_close(struct json_writer *w, char bracket)
 
 static void add_escaped(struct text *out, unsigned char c)
 {
-	static const char short_forms[] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n',
-					    ['\f'] = 'f', ['\r'] = 'r' };
+	static const char short_forms[] = {
+		['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f', ['\r'] = 'r'
+	};
 
 	if (c == '"' || c == '\\')
 		text_addf(out, "\\%c", c);

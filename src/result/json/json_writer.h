@@ -1,7 +1,8 @@
 /*
- * Writes JSON text, value by value. Same calls, same bytes, whatever version of jansson reads it back: doubles are
- * written in the shortest form that reads back to the same number, NaN and infinities as null, ill-formed UTF-8 as
- * U+FFFD, and '<' escaped so that the text can be embedded in an HTML <script>.
+ * Writes JSON text, value by value. Same calls, same bytes, whatever version of jansson reads it
+ * back: doubles are written in the shortest form that reads back to the same number, NaN and
+ * infinities as null, ill-formed UTF-8 as U+FFFD, and '<' escaped so that the text can be embedded
+ * in an HTML <script>.
  *
  *	struct json_writer w = { .expand = 4 };
  *	writer_open(&w, '{');
@@ -27,9 +28,10 @@ struct json_writer {
 	bool inside, after_key; /* a value was written at this level; a key waits for its value */
 };
 
-void writer_open(struct json_writer *w, char bracket); /* '{' or '[' */
+void writer_open(struct json_writer *w, char bracket);        /* '{' or '[' */
 void writer_open_inline(struct json_writer *w, char bracket); /* its contents stay on one line */
-void writer_inline_next(struct json_writer *w); /* the contents of what is opened next stay on one line */
+/* the contents of what is opened next stay on one line */
+void writer_inline_next(struct json_writer *w);
 void writer_close(struct json_writer *w, char bracket); /* '}' or ']' */
 void writer_key(struct json_writer *w, const char *name);
 void writer_text(struct json_writer *w, const char *s); /* NULL is "" */

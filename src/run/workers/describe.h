@@ -5,7 +5,10 @@
 #include "plan/plan.h"
 #include "result/result.h"
 
-/* Initialises `result` for the case `c` of `plan`; status OK, nothing measured. Released by case_result_release(). */
+/*
+ * Initialises `result` for the case `c` of `plan`; status OK, nothing measured. Released by
+ * case_result_release().
+ */
 void describe_case(const struct plan *plan, const struct plan_case *c, struct case_result *result);
 
 /* Sets status and reason; the reason is copied, NULL is "". */

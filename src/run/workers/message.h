@@ -1,14 +1,18 @@
 /*
- * Lines that a worker sends up its pipe, and the lines of the journal: one JSON object with one member each.
+ * Lines that a worker sends up its pipe, and the lines of the journal: one JSON object with one
+ * member each.
  *
- *	{"start":12}            begins with case 12 of the plan: opens what it needs
- *	{"ready":12}            devices are open: the case's time limit counts from here
- *	{"progress":{"samples":30,"median":1.2e-05,"half_width":0.004}}
- *	{"case":{...}}          the case in flight is finished
- *	{"partial":{...}}       the same for a case that was interrupted: kept, but done again on --resume
- *	{"lost":{...}}          in the journal only: a worker was lost; the next case reports it, else the last one
+ *      {"start":12}            begins with case 12 of the plan: opens what it needs
+ *      {"ready":12}            devices are open: the case's time limit counts from here
+ *      {"progress":{"samples":30,"median":1.2e-05,"half_width":0.004}}
+ *      {"case":{...}}          the case in flight is finished
+ *      {"partial":{...}}       the same for a case that was interrupted: kept, but done again on
+ *                              --resume
+ *      {"lost":{...}}          in the journal only: a worker was lost; the next case reports it,
+ *                              else the last one
  *
- * These frames are written and read here only, so they are matched as text; what is in a case is the result's business.
+ * These frames are written and read here only, so they are matched as text; what is in a case is
+ * the result's business.
  */
 #ifndef GPUPROOF_RUN_WORKERS_MESSAGE_H
 #define GPUPROOF_RUN_WORKERS_MESSAGE_H
@@ -20,7 +24,14 @@
 #include "base/text.h"
 #include "result/result.h"
 
-enum message_kind { MESSAGE_START, MESSAGE_READY, MESSAGE_PROGRESS, MESSAGE_CASE, MESSAGE_PARTIAL, MESSAGE_LOST };
+enum message_kind {
+	MESSAGE_START,
+	MESSAGE_READY,
+	MESSAGE_PROGRESS,
+	MESSAGE_CASE,
+	MESSAGE_PARTIAL,
+	MESSAGE_LOST
+};
 
 struct message {
 	enum message_kind kind;

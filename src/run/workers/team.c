@@ -15,7 +15,8 @@
 
 bool team_serves(const struct plan_case *a, const struct plan_case *b)
 {
-	int of_a = worker_processes(a), of_b = worker_processes(b), fewer = of_a < of_b ? of_a : of_b;
+	int of_a = worker_processes(a), of_b = worker_processes(b),
+	    fewer = of_a < of_b ? of_a : of_b;
 
 	if (fewer == 1)
 		return of_a == of_b;
@@ -76,8 +77,8 @@ static enum status start_rank(struct worker_team *team, int rank, struct assignm
 }
 
 /* One world per distinct rank count; all ranks use the largest to stay in step. */
-static enum status create_worlds(struct worker_team *team, const struct plan *plan, const size_t *cases,
-				 size_t case_count, struct error *err)
+static enum status create_worlds(struct worker_team *team, const struct plan *plan,
+				 const size_t *cases, size_t case_count, struct error *err)
 {
 	enum status status = world_create(&team->worlds[team->size], team->size, err);
 
@@ -103,14 +104,17 @@ enum status team_start(struct worker_team *team, const struct plan *plan, struct
 		       struct error *err)
 {
 	const struct plan_case *largest = &plan->cases[cases[0]];
-	struct assignment assignment = {
-		.plan = plan, .control = control, .run_began = run_began, .cases = cases,
-		.case_count = case_count
-	};
+	struct assignment assignment = { .plan = plan,
+					 .control = control,
+					 .run_began = run_began,
+					 .cases = cases,
+					 .case_count = case_count };
 	enum status status;
 	int ends[2];
 
-	*team = (struct worker_team){ .control = control, .pipe = -1, .log = log, .first_failed_rank = -1 };
+	*team = (struct worker_team){
+		.control = control, .pipe = -1, .log = log, .first_failed_rank = -1
+	};
 	for (size_t i = 1; i < case_count; i++)
 		largest = team_larger(largest, &plan->cases[cases[i]]);
 	team->size = worker_processes(largest);
@@ -138,8 +142,7 @@ static void rank_ended(struct worker_team *team, int rank, int wait_status)
 
 	team->ranks[rank].pid = 0;
 	team->alive--;
-	if (team->killed ||
-	    (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == WORKER_FINISHED))
+	if (team->killed || (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == WORKER_FINISHED))
 		return;
 	snprintf(reason, sizeof(reason), "%s %s%s", team->ranks[rank].name,
 		 child_ending(wait_status, ending, sizeof(ending)),

@@ -1,4 +1,7 @@
-/* The processes of one worker: one, or a rank for each device of a group of cases. Seen from the conductor. */
+/*
+ * The processes of one worker: one, or a rank for each device of a group of cases. Seen from the
+ * conductor.
+ */
 #ifndef GPUPROOF_RUN_WORKERS_TEAM_H
 #define GPUPROOF_RUN_WORKERS_TEAM_H
 
@@ -18,8 +21,8 @@ struct worker_team {
 	struct team_rank *ranks;
 	int size, alive;
 	int first_failed_rank; /* the rank that ended badly first; -1: none, or they were killed */
-	int pipe; /* read end, non-blocking */
-	int log;  /* what the ranks print */
+	int pipe;              /* read end, non-blocking */
+	int log;               /* what the ranks print */
 	bool killed;
 	double killed_at;
 	char reason[768]; /* "", or why it did not end as it should */
@@ -41,7 +44,10 @@ enum status team_start(struct worker_team *team, const struct plan *plan, struct
 /* world_pending_failure() of any of its worlds. */
 bool team_pending_failure(const struct worker_team *team, struct error *said);
 
-/* Notices ranks that have ended; when one did not end well, kills the others. Returns how many are alive. */
+/*
+ * Notices ranks that have ended; when one did not end well, kills the others. Returns how many are
+ * alive.
+ */
 int team_reap(struct worker_team *team);
 
 /*

@@ -22,7 +22,7 @@ struct worker {
 	struct run_settings settings;
 	struct backend_list backends;
 	struct fork_server *fork_server;
-	struct device **devices; /* by index in the plan; opened when first needed, then kept */
+	struct device **devices;  /* by index in the plan; opened when first needed, then kept */
 	struct link_watch *links; /* by index in the plan */
 	struct link_poll poll;
 	const struct suite *suite; /* of the current case; NULL: none yet */
@@ -125,11 +125,14 @@ static enum status open_devices(struct worker *w, const struct plan_case *c, str
 
 static size_t first_device(const struct worker *w, const struct run *run)
 {
-	return run->c->devices[run->c->suite->processes == SUITE_PROCESS_PER_DEVICE ? w->world.rank
-										     : 0];
+	return run->c
+		->devices[run->c->suite->processes == SUITE_PROCESS_PER_DEVICE ? w->world.rank : 0];
 }
 
-/* Every attempt gets a status: a concurrent group begins with all of its devices open, or not at all. */
+/*
+ * Every attempt gets a status: a concurrent group begins with all of its devices open, or not at
+ * all.
+ */
 static enum status open_all(struct worker *w, struct attempt *attempts, size_t count)
 {
 	enum status status = STATUS_OK;
@@ -137,8 +140,9 @@ static enum status open_all(struct worker *w, struct attempt *attempts, size_t c
 	for (size_t i = 0; i < count && status == STATUS_OK; i++) {
 		struct attempt *a = &attempts[i];
 
-		status = a->status = world_agree(
-			a->run.world, open_devices(w, a->run.c, &a->run, &a->err), &a->err);
+		status = a->status =
+			world_agree(a->run.world, open_devices(w, a->run.c, &a->run, &a->err),
+				    &a->err);
 		a->run.sampler.device = a->run.device_count ? a->run.devices[0] : NULL;
 	}
 	return status;
@@ -152,8 +156,7 @@ static void carry_out_open(struct worker *w, struct attempt *attempts, size_t co
 	for (size_t i = 0; i < count; i++)
 		if (attempt_prepare(&attempts[i]) == STATUS_OK)
 			prepared[ready++] = &attempts[i];
-	attempt_carry_out(prepared, ready,
-			  w->world.rank == 0 ? w->settings.telemetry_seconds : 0);
+	attempt_carry_out(prepared, ready, w->world.rank == 0 ? w->settings.telemetry_seconds : 0);
 	for (size_t i = 0; i < ready; i++)
 		attempt_finish(prepared[i], &w->links[first_device(w, &prepared[i]->run)],
 			       &w->poll);
@@ -188,8 +191,9 @@ static enum status worst_status(const struct attempt *attempts, size_t count)
 }
 
 /*
- * The cases together; with one of them in flight, as the conductor sees it, until all have a result. It gets none when
- * a device broke in a concurrent group or the user interrupts: then cases are repeated, each alone (supervise.c), or later.
+ * The cases together; with one of them in flight, as the conductor sees it, until all have a
+ * result. It gets none when a device broke in a concurrent group or the user interrupts: then cases
+ * are repeated, each alone (supervise.c), or later.
  */
 static enum status carry_out(struct worker *w, const struct plan_case *const *cases, size_t count)
 {
@@ -240,7 +244,10 @@ static bool may_group(const struct worker *w, const struct plan_case *const *gro
 	       group[0]->suite->groups_with(w->suite_state, group, count, other);
 }
 
-/* The cases from the `first` of the assignment on that are carried out together; how many, 1 at least. */
+/*
+ * The cases from the `first` of the assignment on that are carried out together; how many, 1 at
+ * least.
+ */
 static size_t next_group(const struct worker *w, size_t first, const struct plan_case **group)
 {
 	const struct assignment *a = w->a;
@@ -259,7 +266,10 @@ static size_t next_group(const struct worker *w, size_t first, const struct plan
 	return count;
 }
 
-/* Closes what the current suite keeps from case to case before `next` (NULL: none) opens what it keeps. */
+/*
+ * Closes what the current suite keeps from case to case before `next` (NULL: none) opens what it
+ * keeps.
+ */
 static void change_suite(struct worker *w, const struct suite *next)
 {
 	if (w->suite == next)
@@ -290,7 +300,10 @@ static void open_fork_server(struct worker *w, const char *backends)
 		fprintf(stderr, "gpuproof: %s\n", err.message);
 }
 
-/* Rank 0 decides: all ranks must leave the loop at the same case, also those that took no part in the last one. */
+/*
+ * Rank 0 decides: all ranks must leave the loop at the same case, also those that took no part in
+ * the last one.
+ */
 static bool go_on(struct worker *w, enum status *last)
 {
 	struct {
@@ -327,7 +340,9 @@ void worker_run(const struct assignment *assignment)
 		if (w.world.rank < worker_processes(group[0]))
 			last = carry_out(&w, group, count);
 	}
-	/* A device that an error has broken may hang or crash on closing; the process ends anyway. */
+	/*
+	 * A device that an error has broken may hang or crash on closing; the process ends anyway.
+	 */
 	if (!status_loses_device(last)) {
 		change_suite(&w, NULL);
 		for (size_t i = 0; i < plan->device_count; i++)

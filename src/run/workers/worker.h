@@ -1,6 +1,6 @@
 /*
- * A worker from the inside: the process that drives devices. It carries out a run of cases and sends each one up the
- * pipe (message.h); everything that can crash happens here and nowhere else.
+ * A worker from the inside: the process that drives devices. It carries out a run of cases and
+ * sends each one up the pipe (message.h); everything that can crash happens here and nowhere else.
  */
 #ifndef GPUPROOF_RUN_WORKERS_WORKER_H
 #define GPUPROOF_RUN_WORKERS_WORKER_H
@@ -15,7 +15,7 @@
 struct assignment {
 	const struct plan *plan;
 	struct control *control;
-	double run_began; /* host clock */
+	double run_began;    /* host clock */
 	const size_t *cases; /* indices into the plan, in order */
 	size_t case_count;
 	/*
@@ -24,7 +24,7 @@ struct assignment {
 	 */
 	struct world *worlds;
 	int size; /* ranks there are */
-	int pipe;      /* where rank 0 sends messages */
+	int pipe; /* where rank 0 sends messages */
 };
 
 /*

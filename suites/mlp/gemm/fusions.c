@@ -39,7 +39,8 @@ static enum fusion fixed_fusion(const struct network *n, size_t layer)
 	if (n->setup->fusion != FUSION_AUTO)
 		return n->setup->fusion;
 	/* Every rank computes this layer, and all must get the same bits. */
-	if (n->partition.parts > 1 && setup_layer_split(n->setup, layer, n->partition.parts) == SPLIT_NONE)
+	if (n->partition.parts > 1 &&
+	    setup_layer_split(n->setup, layer, n->partition.parts) == SPLIT_NONE)
 		return FUSION_OFF;
 	/* On the CPU the fused epilogue works in cache, at no cost; results are repeatable. */
 	if (n->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)

@@ -18,8 +18,8 @@ enum status network_forward_gemm(struct network *n, struct stream *stream, size_
 static enum status record(struct network *n, struct stream *stream, size_t l, uint64_t row,
 			  uint64_t rows, struct error *err)
 {
-	uint64_t bytes =
-		rows * partition_width(n->setup, &n->partition, l) * precision_bytes(n->setup->precision);
+	uint64_t bytes = rows * partition_width(n->setup, &n->partition, l) *
+			 precision_bytes(n->setup->precision);
 
 	if (!n->record[l])
 		return STATUS_OK;
@@ -152,9 +152,8 @@ enum status network_input_gradient(struct network *n, struct stream *stream, siz
 	return layer_gemm_dgrad(n, stream, l, dy, dx, rows, err);
 }
 
-enum status network_backward_begin(struct network *n, struct stream *stream, size_t l,
-				   uint64_t row, uint64_t rows, void *dy, bool accumulate,
-				   struct error *err)
+enum status network_backward_begin(struct network *n, struct stream *stream, size_t l, uint64_t row,
+				   uint64_t rows, void *dy, bool accumulate, struct error *err)
 {
 	for (size_t r = segments_recompute_from(&n->segments, l); r < l; r++)
 		if (network_forward(n, stream, r, row, rows, err) != STATUS_OK)
@@ -327,6 +326,7 @@ unsigned network_commands(const struct network *n, uint64_t microbatches)
 {
 	unsigned per_layer = n->segments.count > 0 ? 8 : 6;
 
-	return (unsigned)(microbatches * (per_layer * (n->partition.last - n->partition.first) + 1) +
+	return (unsigned)(microbatches *
+				  (per_layer * (n->partition.last - n->partition.first) + 1) +
 			  n->shard.count);
 }

@@ -34,7 +34,10 @@ static struct tuned_gemm *find(struct network *n, const struct gemm *gemm)
 	return NULL;
 }
 
-/* A choice that is not faster than the library's own by more than noise, of a long search, stays the library's. */
+/*
+ * A choice that is not faster than the library's own by more than noise, of a long search, stays
+ * the library's.
+ */
 #define WORTHWHILE 0.97
 #define WORTHWHILE_SUSTAINED 0.99
 
@@ -95,7 +98,8 @@ static struct tuned_gemm *tune(struct network *n, struct stream *stream, const s
 /* True if every rank computes this layer: all must get the same bits, so none tunes it. */
 static bool is_replicated(const struct network *n, size_t l)
 {
-	return n->partition.parts > 1 && setup_layer_split(n->setup, l, n->partition.parts) == SPLIT_NONE;
+	return n->partition.parts > 1 &&
+	       setup_layer_split(n->setup, l, n->partition.parts) == SPLIT_NONE;
 }
 
 static enum status multiply(struct network *n, struct stream *stream, size_t l, struct gemm *gemm,

@@ -1,7 +1,7 @@
 /*
- * The GEMMs of a layer: row-major tensors, column-major GEMMs. `rows` rows from the given addresses; asynchronous on
- * the stream, except in the step that tunes a network: that searches the fastest algorithm of each new GEMM on its own
- * operands.
+ * The GEMMs of a layer: row-major tensors, column-major GEMMs. `rows` rows from the given
+ * addresses; asynchronous on the stream, except in the step that tunes a network: that searches the
+ * fastest algorithm of each new GEMM on its own operands.
  */
 #ifndef GPUPROOF_SUITES_MLP_GEMM_LAYER_GEMM_H
 #define GPUPROOF_SUITES_MLP_GEMM_LAYER_GEMM_H
@@ -18,8 +18,9 @@ enum status layer_gemm_forward_fused(struct network *network, struct stream *str
 enum status layer_gemm_dgrad(struct network *network, struct stream *stream, size_t layer,
 			     const void *dy, void *dx, uint64_t rows, struct error *err);
 /*
- * dW = dY^T X + beta dW with the layer's wgrad layout: reads dY, or its transposed copy in network->transposed (rows
- * from the buffer's first on). Computes only `outputs`, a range of the rows of dW.
+ * dW = dY^T X + beta dW with the layer's wgrad layout: reads dY, or its transposed copy in
+ * network->transposed (rows from the buffer's first on). Computes only `outputs`, a range of the
+ * rows of dW.
  */
 enum status layer_gemm_wgrad(struct network *network, struct stream *stream, size_t layer,
 			     struct outputs outputs, const void *dy, const void *x, uint64_t rows,

@@ -1,6 +1,8 @@
 #include "suites/mlp/gemm/trial.h"
 
-/* Timed runs of each candidate, alternating, after one that loads kernels; the fastest run counts. */
+/*
+ * Timed runs of each candidate, alternating, after one that loads kernels; the fastest run counts.
+ */
 #define RUNS 3
 
 struct clock_pair {
@@ -42,7 +44,7 @@ static enum status time_all(const struct clock_pair *clock, struct stream *strea
 }
 
 enum status trial_select(struct stream *stream, size_t candidates, trial_fn *run, void *context,
-			  size_t *fastest, struct error *err)
+			 size_t *fastest, struct error *err)
 {
 	struct clock_pair clock = { NULL, NULL };
 

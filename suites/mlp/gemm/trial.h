@@ -1,6 +1,6 @@
 /*
- * Times several candidates for the same computation and returns the fastest on this device. Not collective; waits for
- * the stream.
+ * Times several candidates for the same computation and returns the fastest on this device. Not
+ * collective; waits for the stream.
  */
 #ifndef GPUPROOF_SUITES_MLP_GEMM_TRIAL_H
 #define GPUPROOF_SUITES_MLP_GEMM_TRIAL_H
@@ -15,6 +15,6 @@ typedef enum status trial_fn(void *context, struct stream *stream, size_t candid
 
 /* Alternates between at most TRIAL_MAX_CANDIDATES candidates; the first of equal ones wins. */
 enum status trial_select(struct stream *stream, size_t candidates, trial_fn *run, void *context,
-			  size_t *fastest, struct error *err);
+			 size_t *fastest, struct error *err);
 
 #endif

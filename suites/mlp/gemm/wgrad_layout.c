@@ -74,7 +74,8 @@ static enum wgrad_layout fixed_layout(const struct network *n, size_t layer)
 	if (n->setup->weight_gradient != WGRAD_AUTO)
 		return n->setup->weight_gradient;
 	/* Every rank computes this layer, and all must get the same bits. */
-	if (n->partition.parts > 1 && setup_layer_split(n->setup, layer, n->partition.parts) == SPLIT_NONE)
+	if (n->partition.parts > 1 &&
+	    setup_layer_split(n->setup, layer, n->partition.parts) == SPLIT_NONE)
 		return WGRAD_DIRECT;
 	/* The CPU's BLAS copies its operands in any case. */
 	if (n->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
@@ -139,7 +140,8 @@ static void follow(struct network *n, const struct chosen *peer)
 
 void wgrad_layouts_agree(struct network *n, struct world *world)
 {
-	struct chosen mine = { .first = n->partition.first, .row = n->partition.row }, all[SETUP_MAX_RANKS];
+	struct chosen mine = { .first = n->partition.first, .row = n->partition.row },
+		      all[SETUP_MAX_RANKS];
 
 	/* `parts` is equal on all ranks. */
 	if (n->partition.parts == 1)

@@ -87,7 +87,10 @@ static void add_scaled(double *to, double factor, const double *from, uint64_t n
 		to[i] += factor * from[i];
 }
 
-/* Squares of a row's sums: of all, and of those that the mask treats otherwise than their sign says. */
+/*
+ * Squares of a row's sums: of all, and of those that the mask treats otherwise than their sign
+ * says.
+ */
 struct squares {
 	double all, flipped;
 };
@@ -105,8 +108,8 @@ static void cut_row(double *y, uint64_t width, const unsigned char *mask, struct
 	}
 }
 
-static void forward_row(struct mlp_reference *ref, size_t l, uint64_t row, const unsigned char *mask,
-			struct squares *squares)
+static void forward_row(struct mlp_reference *ref, size_t l, uint64_t row,
+			const unsigned char *mask, struct squares *squares)
 {
 	const struct model_layer *layer = &ref->model.layer[l];
 	const double *x = ref->activations[l] + row * layer->in;

@@ -17,8 +17,9 @@ struct mlp_reference {
 	int32_t *labels;
 	double loss; /* mean over the batch */
 	/*
-	 * For the layer where the imposed masks disagree most: the norm of the sums whose ReLU this reference decides
-	 * otherwise, relative to all of that layer's. Roundings flip sums near zero alone. 0 without masks.
+	 * For the layer where the imposed masks disagree most: the norm of the sums whose ReLU this
+	 * reference decides otherwise, relative to all of that layer's. Roundings flip sums near
+	 * zero alone. 0 without masks.
 	 */
 	double mask_error;
 };

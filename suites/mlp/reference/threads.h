@@ -8,7 +8,10 @@
 #define IN_PARALLEL
 #endif
 
-/* This process's later loops use its part of the cores: `ranks` processes work at the same time. 1 at first. */
+/*
+ * This process's later loops use its part of the cores: `ranks` processes work at the same time. 1
+ * at first.
+ */
 void threads_share(int ranks);
 /* Threads of a loop: the cores that this process may run on, or its part of them; 1 at least. */
 int threads_here(void);

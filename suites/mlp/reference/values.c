@@ -6,8 +6,8 @@
 #include "suites/mlp/reference/threads.h"
 
 /*
- * Properties of the 16-bit formats: significant bits, smallest exponent of a normal number, largest finite
- * number.
+ * Properties of the 16-bit formats: significant bits, smallest exponent of a normal number, largest
+ * finite number.
  */
 struct format {
 	int bits, smallest_exponent, exponent_bits;

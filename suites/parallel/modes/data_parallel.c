@@ -14,7 +14,7 @@ const char *data_parallel_refusal(const struct setup *setup)
 }
 
 void data_parallel_partition(const struct setup *setup, int rank, struct rank_partition *partition,
-			 uint64_t *step_rows)
+			     uint64_t *step_rows)
 {
 	uint64_t rows = setup->batch / (uint64_t)setup->ranks;
 
@@ -39,7 +39,8 @@ enum status forward_part(struct trainer *t, uint64_t part, struct error *err)
 
 	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, part);
 	if (network_forward_all(n, stream, row, rows, err) == STATUS_OK)
-		network_loss(n, stream, row, rows, trainer_gradient_scale(t, n->partition.rows), err);
+		network_loss(n, stream, row, rows, trainer_gradient_scale(t, n->partition.rows),
+			     err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
 }
@@ -71,10 +72,9 @@ size_t buckets_make(const struct setup *setup, const struct model *model, struct
 
 		if (l > 0 && count * precision_bytes(setup->precision) < setup->bucket_bytes)
 			continue;
-		out[made++] = (struct bucket){ .layer = l,
-					       .outputs = model->layer[l].out,
-					       .first = first,
-					       .count = count };
+		out[made++] = (struct bucket){
+			.layer = l, .outputs = model->layer[l].out, .first = first, .count = count
+		};
 		first += count;
 	}
 	return made;

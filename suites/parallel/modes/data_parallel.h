@@ -7,7 +7,7 @@
 /* Members of struct mode. */
 const char *data_parallel_refusal(const struct setup *setup);
 void data_parallel_partition(const struct setup *setup, int rank, struct rank_partition *partition,
-			 uint64_t *step_rows);
+			     uint64_t *step_rows);
 /* 0: no bytes, no idle time. */
 double mode_nothing(const struct setup *setup);
 
@@ -17,10 +17,13 @@ const char *accumulation_refusal(const struct setup *setup, uint64_t rows);
 enum status forward_part(struct trainer *trainer, uint64_t part, struct error *err);
 enum status backward_part(struct trainer *trainer, uint64_t part, struct error *err);
 
-/* Gradients that are reduced together: those of neighbouring layers, one range of the flat order. */
+/*
+ * Gradients that are reduced together: those of neighbouring layers, one range of the flat order.
+ */
 struct bucket {
-	size_t layer;          /* the layer whose backward completes it: its lowest */
-	uint64_t outputs;      /* number of that layer's first outputs that complete it: all, unless it was cut */
+	size_t layer; /* the layer whose backward completes it: its lowest */
+	/* number of that layer's first outputs that complete it: all, unless it was cut */
+	uint64_t outputs;
 	uint64_t first, count; /* elements in the flat order */
 };
 
@@ -35,11 +38,11 @@ size_t buckets_make(const struct setup *setup, const struct model *model, struct
 #define BUCKETS_SPLIT_MAX (SETUP_MAX_LAYERS + 2 * (BUCKET_PIECES - 1))
 
 /*
- * Cuts the first and the last of `count` buckets, in place: communication begins with a piece of the first, and when
- * the last arrives only a piece is left to update. The weights of the layer that completes such a bucket are cut by
- * their rows, into at most BUCKET_PIECES pieces of at least bucket_bytes, less what aligns them; what the bucket has
- * of other layers belongs to the first piece, the biases to the last. `buckets` has room for BUCKETS_SPLIT_MAX.
- * Returns their number.
+ * Cuts the first and the last of `count` buckets, in place: communication begins with a piece of
+ * the first, and when the last arrives only a piece is left to update. The weights of the layer
+ * that completes such a bucket are cut by their rows, into at most BUCKET_PIECES pieces of at least
+ * bucket_bytes, less what aligns them; what the bucket has of other layers belongs to the first
+ * piece, the biases to the last. `buckets` has room for BUCKETS_SPLIT_MAX. Returns their number.
  */
 size_t buckets_cut(const struct setup *setup, const struct model *model, struct bucket *buckets,
 		   size_t count);
@@ -48,14 +51,17 @@ size_t buckets_cut(const struct setup *setup, const struct model *model, struct 
 struct backward {
 	uint64_t row, rows;
 	const struct bucket *buckets;
-	/* Before the gradients of bucket number `bucket` are written, its first layer's; NULL: nothing. */
+	/*
+	 * Before the gradients of bucket number `bucket` are written, its first layer's; NULL:
+	 * nothing.
+	 */
 	enum status (*before)(struct trainer *trainer, size_t bucket, struct error *err);
 	/* They are all there; called when `parts` has STEP_COMMUNICATE. NULL: nothing. */
 	enum status (*complete)(struct trainer *trainer, size_t bucket, struct error *err);
 };
 /*
- * From the loss to the first layer. A bucket is complete before the gradient of the layer's input is
- * computed, and that runs concurrently with what complete() enqueues.
+ * From the loss to the first layer. A bucket is complete before the gradient of the layer's input
+ * is computed, and that runs concurrently with what complete() enqueues.
  */
 enum status backward_buckets(struct trainer *trainer, const struct backward *backward,
 			     unsigned parts, struct error *err);

@@ -2,8 +2,9 @@
  * Data parallel: every rank has the whole model and an equal part of the batch. Gradients are
  * averaged over the ranks, in buckets: as soon as backward has filled one, its all-reduce starts on
  * the communication stream, while backward continues. The flat order (model.h) makes a bucket one
- * range. Large buckets at both ends come in pieces: there is no computation left to overlap with. Without overlap all buckets are
- * reduced when backward is over, and updates begin when all reductions are: what overlapping is worth.
+ * range. Large buckets at both ends come in pieces: there is no computation left to overlap with.
+ * Without overlap all buckets are reduced when backward is over, and updates begin when all
+ * reductions are: what overlapping is worth.
  */
 #include <stdlib.h>
 
@@ -22,9 +23,10 @@ struct ddp {
 };
 
 /*
- * An update that takes all of the memory's bandwidth halves the speed of a concurrent reduction. Where the reductions
- * decide how long a step takes, narrower updates make it shorter: 18.1 ms became 17.5 on eight H200s. Where the products do,
- * it takes longer. So whole steps are tried, where an update is long enough to matter.
+ * An update that takes all of the memory's bandwidth halves the speed of a concurrent reduction.
+ * Where the reductions decide how long a step takes, narrower updates make it shorter: 18.1 ms
+ * became 17.5 on eight H200s. Where the products do, it takes longer. So whole steps are tried,
+ * where an update is long enough to matter.
  */
 #define BLOCKS_PER_MULTIPROCESSOR 2
 #define TRIED_ELEMENTS ((uint64_t)16 << 20)
@@ -133,18 +135,21 @@ static enum status reduce_buckets(struct trainer *t, struct error *err)
 static enum status ddp_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct ddp *ddp = t->state;
-	uint64_t last = setup_accumulate(t->setup) - 1, rows = t->network.partition.rows / (last + 1);
+	uint64_t last = setup_accumulate(t->setup) - 1,
+		 rows = t->network.partition.rows / (last + 1);
 	const struct backward backward = { .row = last * rows,
 					   .rows = rows,
 					   .buckets = ddp->buckets,
-					   .complete = t->setup->no_overlap ? NULL : reduce_bucket };
+					   .complete =
+						   t->setup->no_overlap ? NULL : reduce_bucket };
 
 	for (uint64_t i = 0; i <= last && parts & STEP_COMPUTE; i++)
 		if (forward_part(t, i, err) != STATUS_OK ||
 		    (i < last && backward_part(t, i, err) != STATUS_OK))
 			return err->status;
 	if (backward_buckets(t, &backward, parts, err) != STATUS_OK ||
-	    (t->setup->no_overlap && parts & STEP_COMMUNICATE && reduce_buckets(t, err) != STATUS_OK))
+	    (t->setup->no_overlap && parts & STEP_COMMUNICATE &&
+	     reduce_buckets(t, err) != STATUS_OK))
 		return err->status;
 	if (!t->network.loss_scale)
 		return update_buckets(t, parts, err);
@@ -171,11 +176,12 @@ static enum status time_step(struct trainer *t, double *seconds, struct error *e
 static enum status ddp_tune_collective(struct trainer *t, struct error *err)
 {
 	struct ddp *ddp = t->state;
-	unsigned narrow = BLOCKS_PER_MULTIPROCESSOR *
-			  (unsigned)t->team->device->info.multiprocessors;
+	unsigned narrow =
+		BLOCKS_PER_MULTIPROCESSOR * (unsigned)t->team->device->info.multiprocessors;
 	double seconds[2][TRIES + 1];
 
-	if (t->network.loss_scale || t->setup->no_overlap || ddp->count < 2 || t->network.model.elements < TRIED_ELEMENTS ||
+	if (t->network.loss_scale || t->setup->no_overlap || ddp->count < 2 ||
+	    t->network.model.elements < TRIED_ELEMENTS ||
 	    t->team->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY ||
 	    team_phase(t->team, "steps tried", err) != STATUS_OK)
 		return err->status;
@@ -185,10 +191,10 @@ static enum status ddp_tune_collective(struct trainer *t, struct error *err)
 			if (time_step(t, &seconds[variant][i], err) != STATUS_OK)
 				return err->status;
 		}
-	ddp->blocks = median_of(seconds[1] + 1, TRIES) <
-				      WORTHWHILE * median_of(seconds[0] + 1, TRIES)
-			      ? narrow
-			      : 0;
+	ddp->blocks =
+		median_of(seconds[1] + 1, TRIES) < WORTHWHILE * median_of(seconds[0] + 1, TRIES)
+			? narrow
+			: 0;
 	t->network.narrow_updates = ddp->blocks > 0;
 	return STATUS_OK;
 }
@@ -197,7 +203,8 @@ static unsigned ddp_commands(const struct trainer *t)
 {
 	const struct ddp *ddp = t->state;
 
-	return network_commands(&t->network, setup_accumulate(t->setup)) + 5 * (unsigned)ddp->count + 1;
+	return network_commands(&t->network, setup_accumulate(t->setup)) +
+	       5 * (unsigned)ddp->count + 1;
 }
 
 /* A ring: every rank sends 2 (n - 1) / n of the gradients. */

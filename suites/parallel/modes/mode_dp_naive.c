@@ -21,8 +21,8 @@ static bool serves(const struct trainer *t)
 	return t->team->world->rank == 0;
 }
 
-static void dp_naive_partition(const struct setup *setup, int rank, struct rank_partition *partition,
-			   uint64_t *step_rows)
+static void dp_naive_partition(const struct setup *setup, int rank,
+			       struct rank_partition *partition, uint64_t *step_rows)
 {
 	data_parallel_partition(setup, rank, partition, step_rows);
 	if (!setup->loss_on_server)
@@ -49,7 +49,8 @@ static uint64_t bytes_of(const struct trainer *t, size_t l, uint64_t rows)
 /* The server's: all input, and all outputs where it computes the loss. */
 static uint64_t dp_naive_buffers(const struct setup *setup, int rank)
 {
-	uint64_t columns = setup->widths[0] + (setup->loss_on_server ? setup->widths[setup->layers] : 0);
+	uint64_t columns =
+		setup->widths[0] + (setup->loss_on_server ? setup->widths[setup->layers] : 0);
 
 	return rank == 0 ? setup->batch * columns * precision_bytes(setup->precision) : 0;
 }
@@ -153,12 +154,12 @@ static enum status loss(struct trainer *t, unsigned parts, struct error *err)
 }
 
 /* One operation with its span. */
-#define SPANNED(kind, operation)                                                                   \
-	do {                                                                                       \
-		timeline_begin(t, STREAM_COMPUTE, kind, 0);                                        \
-		if ((operation) != STATUS_OK)                                                      \
-			return err->status;                                                        \
-		timeline_end(t, STREAM_COMPUTE);                                                   \
+#define SPANNED(kind, operation)                            \
+	do {                                                \
+		timeline_begin(t, STREAM_COMPUTE, kind, 0); \
+		if ((operation) != STATUS_OK)               \
+			return err->status;                 \
+		timeline_end(t, STREAM_COMPUTE);            \
 	} while (0)
 
 static enum status dp_naive_enqueue(struct trainer *t, unsigned parts, struct error *err)

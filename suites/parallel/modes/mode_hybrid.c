@@ -1,10 +1,12 @@
 /*
- * Data x tensor x pipeline parallelism together: every replica of the model is a 1F1B pipeline, every stage of it is
- * shared by ranks that have parts of its layers, and the replicas add up their gradients.
+ * Data x tensor x pipeline parallelism together: every replica of the model is a 1F1B pipeline,
+ * every stage of it is shared by ranks that have parts of its layers, and the replicas add up their
+ * gradients.
  *
- * A stage may begin between the layers of a pair: then the parts of the activations between them cross the edge, each
- * to the rank with the same part. The sums over parts are on the compute stream, since all that follows needs them;
- * the gradients of the last micro-batch leave layer by layer while the layers before are computed.
+ * A stage may begin between the layers of a pair: then the parts of the activations between them
+ * cross the edge, each to the rank with the same part. The sums over parts are on the compute
+ * stream, since all that follows needs them; the gradients of the last micro-batch leave layer by
+ * layer while the layers before are computed.
  */
 #include <stdlib.h>
 
@@ -13,7 +15,7 @@
 #include "suites/parallel/ranks/grid.h"
 
 static void hybrid_partition(const struct setup *setup, int rank, struct rank_partition *partition,
-			 uint64_t *step_rows)
+			     uint64_t *step_rows)
 {
 	pipeline_partition(setup, rank, pipeline_warmup_plain, partition, step_rows);
 }

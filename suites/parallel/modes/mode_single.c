@@ -9,7 +9,7 @@ static const char *single_refusal(const struct setup *setup)
 }
 
 static void single_partition(const struct setup *setup, int rank, struct rank_partition *partition,
-			 uint64_t *step_rows)
+			     uint64_t *step_rows)
 {
 	(void)rank;
 	*step_rows = setup->batch / setup_accumulate(setup);
@@ -19,8 +19,9 @@ static void single_partition(const struct setup *setup, int rank, struct rank_pa
 }
 
 /*
- * The optimizer comes last. Running each layer's during the products of those below gained nothing on an H200, which is at its power
- * limit then (TF32, 8 layers of 8192 x 8192: 74.2 ms a step in both cases; 78 to 80 on multiprocessors of its own).
+ * The optimizer comes last. Running each layer's during the products of those below gained nothing
+ * on an H200, which is at its power limit then (TF32, 8 layers of 8192 x 8192: 74.2 ms a step in
+ * both cases; 78 to 80 on multiprocessors of its own).
  */
 static enum status single_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {

@@ -5,8 +5,9 @@
  * same holds in the opposite direction. A last layer without partner is computed by every rank.
  *
  * The batch goes through in chunks: while the outputs of one are added up, the next is computed.
- * Going back, gradients of inputs come first and those of parameters, which no other rank waits for, fill
- * the time of the sums. Without overlap the batch is one chunk, and every sum is waited for.
+ * Going back, gradients of inputs come first and those of parameters, which no other rank waits
+ * for, fill the time of the sums. Without overlap the batch is one chunk, and every sum is waited
+ * for.
  */
 #include <stdlib.h>
 
@@ -53,7 +54,7 @@ static const char *tensor_refusal(const struct setup *setup)
 }
 
 static void tensor_partition(const struct setup *setup, int rank, struct rank_partition *partition,
-			 uint64_t *step_rows)
+			     uint64_t *step_rows)
 {
 	*partition = (struct rank_partition){
 		.last = setup->layers, .rows = setup->batch, .part = rank, .parts = setup->ranks

@@ -243,7 +243,8 @@ static enum status update(struct trainer *t, unsigned parts, struct error *err)
 
 static enum status zero_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {
-	uint64_t last = setup_accumulate(t->setup) - 1, rows = t->network.partition.rows / (last + 1);
+	uint64_t last = setup_accumulate(t->setup) - 1,
+		 rows = t->network.partition.rows / (last + 1);
 	const struct zero *z = t->state;
 	const struct backward backward = { .row = last * rows,
 					   .rows = rows,
@@ -305,7 +306,7 @@ static double zero_wire_bytes(const struct setup *setup)
 		.recomputes = true,                                                       \
 		.refusal = data_parallel_refusal,                                         \
 		.fit = zero_fit,                                                          \
-		.partition = data_parallel_partition,                                             \
+		.partition = data_parallel_partition,                                     \
 		.shard = shard_of_rank_##stage_,                                          \
 		.buffers = buffers_##stage_,                                              \
 		.open = open_mode_##stage_,                                               \

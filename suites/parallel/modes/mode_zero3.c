@@ -4,10 +4,11 @@
  * are added up into slices while the next layer's are computed. Two buffers of each take turns:
  * layer l has buffer l modulo 2.
  *
- * A gather that becomes due while a product runs waits for its multiprocessors, and then takes some from the next one: on
- * H200s that is most of what is exposed (26.7 ms a step on four, 20 of them products). Fewer multiprocessors for the
- * library make it worse (16: equal, 8: 34 ms); so do copies through slots (peer_copy: 28.4 ms), whose second copy, within the
- * device, is a kernel as well and waits the same, whatever hint cudaMemcpyBatchAsync is given.
+ * A gather that becomes due while a product runs waits for its multiprocessors, and then takes some
+ * from the next one: on H200s that is most of what is exposed (26.7 ms a step on four, 20 of them
+ * products). Fewer multiprocessors for the library make it worse (16: equal, 8: 34 ms); so do
+ * copies through slots (peer_copy: 28.4 ms), whose second copy, within the device, is a kernel as
+ * well and waits the same, whatever hint cudaMemcpyBatchAsync is given.
  */
 #include <stdlib.h>
 

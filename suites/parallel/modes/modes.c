@@ -3,7 +3,11 @@
 
 #include <string.h>
 
-#define MODES(X) X(single) X(ddp) X(layer_split) X(gpipe) X(1f1b) X(1f1b_eager) X(tensor) X(zero1) X(zero2) X(zero3) X(dp_naive) X(hybrid)
+#define MODES(X)       \
+	X(single)      \
+	X(ddp)         \
+	X(layer_split) \
+	X(gpipe) X(1f1b) X(1f1b_eager) X(tensor) X(zero1) X(zero2) X(zero3) X(dp_naive) X(hybrid)
 
 #define X(name) extern const struct mode mode_##name;
 MODES(X)
@@ -13,14 +17,14 @@ const struct mode *const modes[] = {
 #define X(name) &mode_##name,
 	MODES(X)
 #undef X
-	NULL,
+		NULL,
 };
 
 const char *const mode_names[] = {
 #define X(name) #name,
 	MODES(X)
 #undef X
-	NULL,
+		NULL,
 };
 
 const struct mode *mode_find(const char *name)

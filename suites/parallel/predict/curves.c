@@ -36,8 +36,8 @@ static double least_each(const struct curve *curve)
 }
 
 /*
- * Below the smallest: what that took beyond its size at the highest rate is what any size takes. So a product of
- * milliseconds shrinks with its operations, and one of microseconds hardly at all.
+ * Below the smallest: what that took beyond its size at the highest rate is what any size takes. So
+ * a product of milliseconds shrinks with its operations, and one of microseconds hardly at all.
  */
 static double curve_below(const struct curve *curve, double x)
 {
@@ -134,8 +134,9 @@ static bool is_library(const struct case_result *c)
 }
 
 /*
- * The products of one kind over their operations. `exact` (NULL: none) gets the seconds of the product of this very
- * shape, 0 where it was not measured: slim products take longer than their operations say.
+ * The products of one kind over their operations. `exact` (NULL: none) gets the seconds of the
+ * product of this very shape, 0 where it was not measured: slim products take longer than their
+ * operations say.
  */
 static void products(const struct curves *curves, const char *transposes, const double *wanted,
 		     double *exact, struct curve *out)
@@ -190,7 +191,9 @@ static double element_bytes(const struct curves *c)
 	return strcmp(c->precision, "fp16") == 0 || strcmp(c->precision, "bf16") == 0 ? 2 : 4;
 }
 
-/* Reading its operands and writing its result, at the highest rate that was measured. 0: unknown. */
+/*
+ * Reading its operands and writing its result, at the highest rate that was measured. 0: unknown.
+ */
 static double moving(const struct curves *c, double m, double n, double k)
 {
 	double bytes = (m * k + k * n + m * n) * element_bytes(c);
@@ -201,8 +204,9 @@ static double moving(const struct curves *c, double m, double n, double k)
 }
 
 /*
- * As many operations take what they take at the highest rate, and a rest: of filling the device and emptying it. Memory
- * that moves the operands of a slim product takes longer than the operations, and the rest remains.
+ * As many operations take what they take at the highest rate, and a rest: of filling the device and
+ * emptying it. Memory that moves the operands of a slim product takes longer than the operations,
+ * and the rest remains.
  */
 double curves_product(struct curves *c, const char *transposes, double m, double n, double k)
 {

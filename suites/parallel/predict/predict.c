@@ -35,7 +35,10 @@ static double adding_all(const struct work *w)
 	return seconds;
 }
 
-/* All parts that accumulate but the last one's backward: the first sets the gradients, the others add. */
+/*
+ * All parts that accumulate but the last one's backward: the first sets the gradients, the others
+ * add.
+ */
 static double parts_before(const struct work *w, double rows)
 {
 	double parts = (double)setup_accumulate(w->setup);
@@ -61,8 +64,9 @@ static struct reductions reductions_of(const struct work *w, const char *operati
 }
 
 /*
- * Backward of the last part, from time 0 on: each bucket's reduction may start with what completes it. `in_turn`:
- * buffers of gradients, so that a bucket waits for one before; 0: all have their place.
+ * Backward of the last part, from time 0 on: each bucket's reduction may start with what completes
+ * it. `in_turn`: buffers of gradients, so that a bucket waits for one before; 0: all have their
+ * place.
  */
 static void backward_reduced(const struct work *w, double rows, const char *operation,
 			     const struct bucket *buckets, size_t in_turn, struct reductions *r)
@@ -92,8 +96,8 @@ static void backward_reduced(const struct work *w, double rows, const char *oper
 }
 
 /* One thing after the other: backward, all reductions, all updates. */
-static void reduced_after(const struct work *w, double rows, const struct bucket *buckets, size_t count,
-			   struct reductions *r)
+static void reduced_after(const struct work *w, double rows, const struct bucket *buckets,
+			  size_t count, struct reductions *r)
 {
 	*r = reductions_of(w, "all_reduce");
 	reductions_compute(r, backward_all(w, rows), REDUCTION_DURING_GEMM);
@@ -103,7 +107,10 @@ static void reduced_after(const struct work *w, double rows, const struct bucket
 	reductions_wait(r, count - 1);
 }
 
-/* Each bucket is updated when backward is over and its sum is there; a loss scale waits for all sums. */
+/*
+ * Each bucket is updated when backward is over and its sum is there; a loss scale waits for all
+ * sums.
+ */
 static double predict_ddp(const struct work *w)
 {
 	double rows =
@@ -130,8 +137,9 @@ static double predict_ddp(const struct work *w)
 }
 
 /*
- * Slices are updated and gathered, first layers first, during the forward of the next step, each of whose layers waits
- * for its own; the last step of a sample has no next one. Seconds of one of `steps`.
+ * Slices are updated and gathered, first layers first, during the forward of the next step, each of
+ * whose layers waits for its own; the last step of a sample has no next one. Seconds of one of
+ * `steps`.
  */
 static double predict_zero(const struct work *w)
 {
@@ -169,7 +177,9 @@ static double layer_elements(const struct work *w, size_t l)
 	return (double)(w->model.layer[l].end - w->model.layer[l].weight);
 }
 
-/* Starts to gather a layer's weights, or to scatter the sums of its gradients; returns its number. */
+/*
+ * Starts to gather a layer's weights, or to scatter the sums of its gradients; returns its number.
+ */
 static size_t move_layer(const struct work *w, const char *operation, size_t l,
 			 struct reductions *r)
 {
@@ -178,8 +188,9 @@ static size_t move_layer(const struct work *w, const char *operation, size_t l,
 }
 
 /*
- * Two buffers of weights and two of gradients: what is gathered waits until the layer but one before has been used, a
- * backward until the gradients of the layer two later have left. The stream of communication takes all in turn.
+ * Two buffers of weights and two of gradients: what is gathered waits until the layer but one
+ * before has been used, a backward until the gradients of the layer two later have left. The stream
+ * of communication takes all in turn.
  */
 static double predict_zero3(const struct work *w)
 {
@@ -257,7 +268,10 @@ static double predict_by_mode(const struct setup *setup, unsigned steps, struct 
 	return NAN;
 }
 
-/* fmax(NaN, x) is x, so a missing input must not be hidden: missing inputs are reported in curves->missing. */
+/*
+ * fmax(NaN, x) is x, so a missing input must not be hidden: missing inputs are reported in
+ * curves->missing.
+ */
 double predict_step(const struct setup *setup, unsigned steps, struct curves *curves)
 {
 	double seconds;

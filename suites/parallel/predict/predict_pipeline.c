@@ -12,8 +12,8 @@ struct finish {
 };
 
 /* Sums over the parts of a layer, which all else waits for. */
-static double sums_of(const struct work *w, const struct rank_partition *partition, size_t l, double rows,
-		      bool forward)
+static double sums_of(const struct work *w, const struct rank_partition *partition, size_t l,
+		      double rows, bool forward)
 {
 	enum layer_split split = setup_layer_split(w->setup, l, partition->parts);
 	double columns = (double)(forward ? w->setup->widths[l + 1] : w->setup->widths[l]);
@@ -22,8 +22,8 @@ static double sums_of(const struct work *w, const struct rank_partition *partiti
 	return sums ? work_collective(w, "all_reduce", partition->parts, rows * columns) : 0;
 }
 
-static void stage_open(struct schedule_stage *stage, struct finish *finish, const struct setup *s, int index,
-		       struct curves *curves)
+static void stage_open(struct schedule_stage *stage, struct finish *finish, const struct setup *s,
+		       int index, struct curves *curves)
 {
 	struct grid grid = grid_of(s);
 	struct work w;
@@ -37,21 +37,24 @@ static void stage_open(struct schedule_stage *stage, struct finish *finish, cons
 	for (size_t l = partition.first; l < partition.last; l++) {
 		const struct model_layer *layer = &w.model.layer[l];
 
-		stage->forward += work_forward(&w, l, rows) + sums_of(&w, &partition, l, rows, true);
+		stage->forward +=
+			work_forward(&w, l, rows) + sums_of(&w, &partition, l, rows, true);
 		stage->inputs += work_outputs_back(&w, l, rows) + work_inputs_back(&w, l, rows) +
 				 sums_of(&w, &partition, l, rows, false);
 		stage->weights += work_weights_back(&w, l, rows);
 		stage->adding += work_adding(&w, l);
 		if (grid.data > 1)
 			finish->replicas += work_collective(&w, "all_reduce", grid.data,
-							   (double)(layer->end - layer->weight));
+							    (double)(layer->end - layer->weight));
 	}
 	if (partition.last == s->layers)
 		stage->forward += work_loss(&w, rows);
 	else
 		stage->send =
 			2 * work_stream_wait(&w, "send_recv", 2) +
-			curves_message(curves, rows * (double)partition_width(s, &partition, partition.last) *
+			curves_message(curves, rows *
+						       (double)partition_width(s, &partition,
+									       partition.last) *
 						       (double)precision_bytes(s->precision));
 	/* Events after what is sent, and after the last use of what was received. */
 	stage->forward += partition.last < s->layers ? work_event_record(&w) : 0;
@@ -81,6 +84,7 @@ double predict_pipeline(const struct setup *setup, struct curves *curves)
 	schedule_carry_out(&k);
 	/* NaN stays NaN. */
 	for (int i = 0; i < k.stages; i++)
-		last = end_of(&k.stage[i], &finish[i]) <= last ? last : end_of(&k.stage[i], &finish[i]);
+		last = end_of(&k.stage[i], &finish[i]) <= last ? last
+							       : end_of(&k.stage[i], &finish[i]);
 	return last;
 }

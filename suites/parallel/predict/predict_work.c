@@ -75,7 +75,10 @@ static double recompute_time(const struct work *w, size_t l, double rows)
 	return seconds;
 }
 
-/* One kernel reads them and the outputs and writes those that pass; another joins the parts of their sums. */
+/*
+ * One kernel reads them and the outputs and writes those that pass; another joins the parts of
+ * their sums.
+ */
 double work_outputs_back(const struct work *w, size_t l, double rows)
 {
 	return recompute_time(w, l, rows) +

@@ -13,12 +13,13 @@ struct stage_times {
 	double bytes; /* that the rank sends in messages, in both directions */
 };
 
-static void share_of(const struct setup *setup, int stage, struct rank_partition *partition, uint64_t *rows)
+static void share_of(const struct setup *setup, int stage, struct rank_partition *partition,
+		     uint64_t *rows)
 {
 	struct parameter_shard shard;
 
-	parameter_shard_of(setup, grid_rank(setup, (struct grid_place){ .stage = stage }), partition, rows,
-			   &shard);
+	parameter_shard_of(setup, grid_rank(setup, (struct grid_place){ .stage = stage }),
+			   partition, rows, &shard);
 }
 
 static void read_stage(const struct setup *setup, const struct measured_times *times, int stage,
@@ -39,11 +40,14 @@ static void read_stage(const struct setup *setup, const struct measured_times *t
 		out->width = (double)partition_width(setup, &partition, partition.last);
 	if (partition.first > 0)
 		before = (double)partition_width(setup, &partition, partition.first);
-	out->bytes =
-		(double)(partition.rows * precision_bytes(setup->precision)) * (before + out->width);
+	out->bytes = (double)(partition.rows * precision_bytes(setup->precision)) *
+		     (before + out->width);
 }
 
-/* Forward, gradients of inputs and of weights of one micro-batch, as their operations are to each other. */
+/*
+ * Forward, gradients of inputs and of weights of one micro-batch, as their operations are to each
+ * other.
+ */
 static void share_out(const struct setup *setup, int index, double seconds,
 		      struct schedule_stage *stage)
 {
@@ -69,7 +73,10 @@ static void share_out(const struct setup *setup, int index, double seconds,
 	stage->dgrad_first = setup->mode->dgrad_first && partition.first > 0;
 }
 
-/* Messages alone, the widest edge's of one second: what the communication that was measured is a multiple of. */
+/*
+ * Messages alone, the widest edge's of one second: what the communication that was measured is a
+ * multiple of.
+ */
 static double messages_alone(const struct setup *setup, const struct stage_times *stages,
 			     double widest)
 {

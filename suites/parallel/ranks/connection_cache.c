@@ -6,7 +6,9 @@
 #include "base/memory.h"
 #include "suites/mlp/gemm/layer_gemm.h"
 
-/* Worlds of different sizes, with and without a limit for collectives, over different transports. */
+/*
+ * Worlds of different sizes, with and without a limit for collectives, over different transports.
+ */
 #define KEPT_MOST 16
 
 /* A communicator of all ranks of a world. */
@@ -74,16 +76,16 @@ static struct cached_comm *find_comm(struct connection_cache *cache, const struc
 				     enum transport asked)
 {
 	for (size_t i = 0; i < cache->count; i++)
-		if (cache->comms[i].world == team->world->id &&
-		    cache->comms[i].asked == asked &&
+		if (cache->comms[i].world == team->world->id && cache->comms[i].asked == asked &&
 		    cache->comms[i].multiprocessors == team->multiprocessors)
 			return &cache->comms[i];
 	return NULL;
 }
 
 /*
- * A rank may have put its own aside, in a case of fewer ranks that failed: then all close theirs. Ranks of a small
- * world are in larger ones as well, and closing may wait for the other ranks: so the order stays that of the cases.
+ * A rank may have put its own aside, in a case of fewer ranks that failed: then all close theirs.
+ * Ranks of a small world are in larger ones as well, and closing may wait for the other ranks: so
+ * the order stays that of the cases.
  */
 static void take_comm(struct connection_cache *cache, struct rank_team *team, enum transport asked)
 {
@@ -108,9 +110,9 @@ enum status cached_team_open(struct connection_cache *cache, struct rank_team *t
 	if (cache->device != device)
 		connection_cache_clear(cache);
 	*team = (struct rank_team){ .device = device,
-			       .world = world,
-			       .multiprocessors = multiprocessors,
-			       .gemm_cache = cache->gemm_cache };
+				    .world = world,
+				    .multiprocessors = multiprocessors,
+				    .gemm_cache = cache->gemm_cache };
 	memcpy(team->streams, cache->streams, sizeof(team->streams));
 	memset(cache->streams, 0, sizeof(cache->streams));
 	cache->gemm_cache = NULL;
@@ -154,7 +156,8 @@ void cache_team(struct connection_cache *cache, struct rank_team *team)
 	team_close(team);
 }
 
-void cache_evict_team(struct connection_cache *cache, struct rank_team *team, const struct world *world)
+void cache_evict_team(struct connection_cache *cache, struct rank_team *team,
+		      const struct world *world)
 {
 	team_close(team);
 	close_streams(cache);

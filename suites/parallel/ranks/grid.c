@@ -12,8 +12,8 @@ struct grid_place grid_place(const struct setup *setup, int rank)
 	struct grid g = grid_of(setup);
 
 	return (struct grid_place){ .part = rank % g.tensor,
-			       .stage = rank / g.tensor % g.pipeline,
-			       .data = rank / g.tensor / g.pipeline };
+				    .stage = rank / g.tensor % g.pipeline,
+				    .data = rank / g.tensor / g.pipeline };
 }
 
 int grid_rank(const struct setup *setup, struct grid_place place)

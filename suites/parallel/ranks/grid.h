@@ -1,6 +1,7 @@
 /*
- * Position of a rank in the grid of data, tensor and pipeline parallelism. Parts of a layer are next to each other, since
- * they talk most; then the stages of a pipeline; then whole pipelines, each with its part of the batch.
+ * Position of a rank in the grid of data, tensor and pipeline parallelism. Parts of a layer are
+ * next to each other, since they talk most; then the stages of a pipeline; then whole pipelines,
+ * each with its part of the batch.
  */
 #ifndef GPUPROOF_SUITES_PARALLEL_RANKS_GRID_H
 #define GPUPROOF_SUITES_PARALLEL_RANKS_GRID_H

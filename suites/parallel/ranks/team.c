@@ -18,8 +18,8 @@ enum status team_open_over(struct rank_team *team, struct device *device, struct
 			   enum transport transport, int multiprocessors, struct error *err)
 {
 	*team = (struct rank_team){ .device = device,
-			       .world = world,
-			       .multiprocessors = multiprocessors };
+				    .world = world,
+				    .multiprocessors = multiprocessors };
 	return team_open_rest(team, transport, err);
 }
 
@@ -43,8 +43,8 @@ static void close_scratch(struct rank_team *team)
 	struct error ignored = ERROR_NONE;
 
 	if (team->scratch)
-		backend_memory_free(team->device, ALLOCATOR_DEVICE, team->scratch, SCRATCH_BYTES, NULL,
-				    &ignored);
+		backend_memory_free(team->device, ALLOCATOR_DEVICE, team->scratch, SCRATCH_BYTES,
+				    NULL, &ignored);
 	team->scratch = NULL;
 }
 
@@ -108,8 +108,8 @@ static enum status move_piece(struct rank_team *team, int source, const void *fr
 	return backend_receive(team->all, stream, to, bytes, source, err);
 }
 
-enum status team_collect(struct rank_team *team, int source, const void *from, void *to, uint64_t bytes,
-			 struct error *err)
+enum status team_collect(struct rank_team *team, int source, const void *from, void *to,
+			 uint64_t bytes, struct error *err)
 {
 	if (team->world->rank != source && team->world->rank != 0)
 		return STATUS_OK;

@@ -51,9 +51,9 @@ enum status team_open_group(struct rank_team *team, const struct team_group *gro
 		if (all[rank][0] == group->id && all[rank][1] == 0)
 			id = ids[rank];
 	if (group->id >= 0) {
-		const struct communicator_options options = {
-			.transport = group->transport, .multiprocessors = group->multiprocessors
-		};
+		const struct communicator_options options = { .transport = group->transport,
+							      .multiprocessors =
+								      group->multiprocessors };
 		uint64_t before = free_memory(team->device), after;
 
 		status = backend_communicator_open(team->device, &options, &id, group->index,
@@ -70,7 +70,7 @@ enum status team_open_grid(struct rank_team *team, const struct setup *setup, st
 	struct grid grid = grid_of(setup);
 	struct grid_place place = grid_place(setup, team->world->rank);
 	struct grid_place first_part = { .data = place.data, .stage = place.stage },
-		     first_replica = { .stage = place.stage, .part = place.part };
+			  first_replica = { .stage = place.stage, .part = place.part };
 	struct team_group parts = { .id = grid_rank(setup, first_part),
 				    .index = place.part,
 				    .size = grid.tensor,
@@ -131,8 +131,7 @@ static enum status open_all_pairs(struct rank_team *team, const struct setup *se
 				  struct communicator **up, struct communicator **down,
 				  struct error *err)
 {
-	if (open_pairs(team, setup, 0, up, down, err) != STATUS_OK ||
-	    grid_of(setup).pipeline == 2)
+	if (open_pairs(team, setup, 0, up, down, err) != STATUS_OK || grid_of(setup).pipeline == 2)
 		return err->status;
 	return open_pairs(team, setup, 1, up, down, err);
 }

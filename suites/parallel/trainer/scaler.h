@@ -1,6 +1,6 @@
 /*
- * The loss scale that the device keeps (kernels/training/loss_scale.h) in a step of several ranks: all skip a step, or none.
- * Without setup->dynamic_scale these calls do nothing.
+ * The loss scale that the device keeps (kernels/training/loss_scale.h) in a step of several ranks:
+ * all skip a step, or none. Without setup->dynamic_scale these calls do nothing.
  */
 #ifndef GPUPROOF_SUITES_PARALLEL_TRAINER_SCALER_H
 #define GPUPROOF_SUITES_PARALLEL_TRAINER_SCALER_H
@@ -14,12 +14,14 @@
 enum status scaler_reset(struct trainer *trainer, struct error *err);
 
 /*
- * On the compute stream, after the rank's gradients are complete: looks for an overflow on every rank and
- * decides about this step. The optimizers after it obey.
+ * On the compute stream, after the rank's gradients are complete: looks for an overflow on every
+ * rank and decides about this step. The optimizers after it obey.
  */
 enum status scaler_decide(struct trainer *trainer, unsigned parts, struct error *err);
 
-/* Steps until one is not skipped, so that what follows begins with a scale that fits. Collective. */
+/*
+ * Steps until one is not skipped, so that what follows begins with a scale that fits. Collective.
+ */
 enum status scaler_settle(struct trainer *trainer, struct error *err);
 
 /* The scale of the gradients of a step that is not updated yet. Waits. */

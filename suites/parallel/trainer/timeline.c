@@ -153,7 +153,7 @@ static enum status read_spans(const struct timeline *line, struct timed *out, st
 		    backend_event_elapsed(line->base, r->end, &end, err) != STATUS_OK)
 			return err->status;
 		out[i] = (struct timed){ (float)start, (float)end, (uint16_t)r->stream,
-					(uint16_t)r->kind, (uint32_t)r->index };
+					 (uint16_t)r->kind, (uint32_t)r->index };
 	}
 	return STATUS_OK;
 }
@@ -189,8 +189,8 @@ static void put_spans(struct case_result *c, const struct trainer *t, int rank,
 		      const struct timed *spans, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct timeline_row *row = row_of(c, rank, stream_name(t, spans[i].stream),
-						  kind_names[spans[i].kind]);
+		struct timeline_row *row =
+			row_of(c, rank, stream_name(t, spans[i].stream), kind_names[spans[i].kind]);
 
 		add_number(row, spans[i].index);
 		add_number(row, (double)spans[i].start);

@@ -22,8 +22,8 @@ static void account_workspace(struct trainer *t)
 }
 
 /*
- * One step without communication: loads every kernel and tunes every layer by timing. GEMMs that overlap with
- * collectives are tuned for the multiprocessors that these leave.
+ * One step without communication: loads every kernel and tunes every layer by timing. GEMMs that
+ * overlap with collectives are tuned for the multiprocessors that these leave.
  */
 static enum status tune(struct trainer *t, struct error *err)
 {

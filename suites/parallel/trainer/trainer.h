@@ -14,11 +14,11 @@ struct trainer {
 	struct rank_team *team;
 	struct arena arena;
 	struct network network;
-	void *state; /* the mode's own */
+	void *state;               /* the mode's own */
 	struct timeline *timeline; /* NULL unless this step is recorded: timeline.h */
-	struct event *layer_done; /* hybrid: gradients that may leave, and those that are back */
-	unsigned
-		copy_commands; /* of a step, in addition to the mode's: for transports made of copies */
+	struct event *layer_done;  /* hybrid: gradients that may leave, and those that are back */
+	/* of a step, in addition to the mode's: for transports made of copies */
+	unsigned copy_commands;
 	bool scale_known;        /* a dynamic loss scale was set once */
 	uint64_t scale_interval; /* good steps before a dynamic loss scale doubles; 0: never */
 };
@@ -43,16 +43,16 @@ enum status trainer_reset(struct trainer *trainer, struct error *err);
 /* Carries out `parts` of one step and waits. Collective. */
 enum status trainer_step(struct trainer *trainer, unsigned parts, struct error *err);
 /*
- * Enqueues, between steps, a small sum that no rank's compute stream passes before all ranks have come here. Nothing
- * for one rank alone.
+ * Enqueues, between steps, a small sum that no rank's compute stream passes before all ranks have
+ * come here. Nothing for one rank alone.
  */
 enum status trainer_align(struct trainer *trainer, struct error *err);
 /* The mean loss of the last step over the whole batch, the same on every rank. Collective. */
 enum status trainer_loss(struct trainer *trainer, double *loss, struct error *err);
 
 /*
- * For modes: the optimizer's part of a step, on the compute stream, after all gradients are complete. Nothing
- * without STEP_UPDATE. Who updates span by span calls scaler_decide() first.
+ * For modes: the optimizer's part of a step, on the compute stream, after all gradients are
+ * complete. Nothing without STEP_UPDATE. Who updates span by span calls scaler_decide() first.
  */
 enum status trainer_update(struct trainer *trainer, unsigned parts, struct error *err);
 

@@ -26,7 +26,8 @@ static enum status allocate_record(struct trainer *t, struct collection *c, stru
 		if ((n->kept[l] < n->partition.rows || n->overwritten_in_backward[l] ||
 		     segments_buffer(&n->segments, l) > 0) &&
 		    arena_alloc(&c->arena, MEMORY_VERIFICATION,
-				n->partition.rows * partition_width(t->setup, &n->partition, l) * bytes,
+				n->partition.rows * partition_width(t->setup, &n->partition, l) *
+					bytes,
 				&n->record[l], err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
@@ -101,8 +102,7 @@ static enum status collect_rows(struct collection *c, int rank, const void *from
 	if (!whole)
 		return STATUS_OK;
 	if (backend_copy_rows(stream, network_element(&t->network, whole, at), stride * bytes,
-			      c->staging, columns * bytes, columns * bytes, rows,
-			      err) != STATUS_OK)
+			      c->staging, columns * bytes, columns * bytes, rows, err) != STATUS_OK)
 		return err->status;
 	return backend_stream_synchronize(stream, err);
 }
@@ -117,8 +117,10 @@ static enum status collect_activations(struct collection *c, const struct source
 	const struct trainer *t = c->trainer;
 	const struct network *n = &t->network;
 
-	for (size_t l = s->partition.first + 1; l <= s->partition.last && l < t->setup->layers; l++) {
-		uint64_t width = t->setup->widths[l], mine = partition_width(t->setup, &s->partition, l);
+	for (size_t l = s->partition.first + 1; l <= s->partition.last && l < t->setup->layers;
+	     l++) {
+		uint64_t width = t->setup->widths[l],
+			 mine = partition_width(t->setup, &s->partition, l);
 		uint64_t at = s->partition.row * width + (uint64_t)s->partition.part * mine;
 		const void *from = n->record[l] ? n->record[l] : n->activations[l];
 
@@ -176,7 +178,8 @@ static enum status collect_gradients(struct collection *c, const struct source *
 		const struct shard_range *range = &s->shard.ranges[i];
 
 		if (collect_run(c, s->rank, network_element(n, n->gradients, range->gradients),
-				c->gradients, model_first(&n->model, s->partition.last) + range->flat,
+				c->gradients,
+				model_first(&n->model, s->partition.last) + range->flat,
 				range->count, err) != STATUS_OK)
 			return err->status;
 	}

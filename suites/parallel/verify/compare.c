@@ -131,8 +131,8 @@ enum status compare_gradients(const struct model *model, gradient_source *run, v
 }
 
 enum status compare_judge(const struct verify_difference *d, double loss, double expected_loss,
-			  const struct tolerance *tolerance, const char *than, struct verify_check *check,
-			  struct error *err)
+			  const struct tolerance *tolerance, const char *than,
+			  struct verify_check *check, struct error *err)
 {
 	check->gradient_error = d->overall;
 	check->loss_error = fabs(loss - expected_loss) / fabs(expected_loss);
@@ -144,8 +144,7 @@ enum status compare_judge(const struct verify_difference *d, double loss, double
 	if (!(d->overall <= tolerance->gradient))
 		return error_set(err, STATUS_MISMATCH,
 				 "gradients differ from the %s by %.2e (relative L2), allowed "
-				 "%.2e; worst: %s of "
-				 "layer %zu, %.2e",
+				 "%.2e; worst: %s of layer %zu, %.2e",
 				 than, d->overall, tolerance->gradient,
 				 d->worst_is_bias ? "bias" : "weights", d->worst_layer + 1,
 				 d->worst);

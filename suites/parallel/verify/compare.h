@@ -18,7 +18,10 @@ struct verify_difference {
 typedef enum status gradient_source(void *context, uint64_t first, uint64_t count, double *out,
 				    struct error *err);
 
-/* Sums of the squares of elements [first, first + count): of their difference, and of what is expected. */
+/*
+ * Sums of the squares of elements [first, first + count): of their difference, and of what is
+ * expected.
+ */
 typedef enum status gradient_squares(void *context, uint64_t first, uint64_t count,
 				     struct difference_part *out, struct error *err);
 
@@ -35,8 +38,8 @@ enum status compare_gradients(const struct model *model, gradient_source *run, v
  * STATUS_MISMATCH with a sentence that says what differs from `than`, and by how much. NaN is a
  * difference.
  */
-enum status compare_judge(const struct verify_difference *difference, double loss, double expected_loss,
-			  const struct tolerance *tolerance, const char *than, struct verify_check *check,
-			  struct error *err);
+enum status compare_judge(const struct verify_difference *difference, double loss,
+			  double expected_loss, const struct tolerance *tolerance, const char *than,
+			  struct verify_check *check, struct error *err);
 
 #endif

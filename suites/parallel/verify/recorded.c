@@ -5,7 +5,8 @@
 #include "suites/parallel/verify/verify.h"
 
 /* A graph that was begun is ended, also when what it was to record has failed. */
-enum status recorded_open(struct verify_recorded *r, struct trainer *t, unsigned parts, struct error *err)
+enum status recorded_open(struct verify_recorded *r, struct trainer *t, unsigned parts,
+			  struct error *err)
 {
 	struct stream *compute = trainer_stream(t);
 	uint64_t updates = t->network.updates;

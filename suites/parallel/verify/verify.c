@@ -21,8 +21,9 @@
 #define TOLERANCE_SUM 512.0
 
 /*
- * Roundings flip one ReLU in a thousand (bf16) or fewer, of sums as small as the roundings: measured 0 (fp32), 5e-6 (fp16)
- * and 9e-5 (bf16) of a layer's norm in models of 4 layers, 7e-4 (bf16) in one of 32.
+ * Roundings flip one ReLU in a thousand (bf16) or fewer, of sums as small as the roundings:
+ * measured 0 (fp32), 5e-6 (fp16) and 9e-5 (bf16) of a layer's norm in models of 4 layers, 7e-4
+ * (bf16) in one of 32.
  */
 #define MASKS_SHARE 0.25
 
@@ -117,20 +118,22 @@ static enum status fetch_mask(struct trainer *t, const void *activations, uint64
 }
 
 /* The reference uses the ReLU masks of the run, so wrong masks are found only here. */
-static enum status judge_masks(const struct mlp_reference *reference, const struct tolerance *tolerance,
-			       struct verify_check *check, struct error *err)
+static enum status judge_masks(const struct mlp_reference *reference,
+			       const struct tolerance *tolerance, struct verify_check *check,
+			       struct error *err)
 {
 	check->mask_error = reference->mask_error;
 	if (reference->mask_error <= tolerance->masks)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
-			 "ReLUs cut and pass others than the double-precision reference's: %.2e of a layer's sums "
-			 "(relative L2), allowed %.2e",
+			 "ReLUs cut and pass others than the double-precision reference's: %.2e of "
+			 "a layer's sums (relative L2), allowed %.2e",
 			 reference->mask_error, tolerance->masks);
 }
 
 static enum status compare_with_reference(struct trainer *t, const struct collection *c,
-					  double loss, struct verify_check *check, struct error *err)
+					  double loss, struct verify_check *check,
+					  struct error *err)
 {
 	struct tolerance tolerance = verify_tolerance(t->setup);
 	struct device_gradients gradients = { t->team, c->gradients, t->setup, 1 };
@@ -172,8 +175,8 @@ static enum status step_and_collect(struct trainer *t, struct collection *c, dou
 	return collect(c, err);
 }
 
-enum status verify_reference(const struct setup *setup, struct rank_team *team, struct verify_check *check,
-			     struct error *err)
+enum status verify_reference(const struct setup *setup, struct rank_team *team,
+			     struct verify_check *check, struct error *err)
 {
 	struct collection collection = { 0 };
 	struct trainer t = { 0 };
@@ -245,8 +248,8 @@ static enum status squares_on_device(void *context, uint64_t first, uint64_t cou
 }
 
 static enum status compare_with_single(struct trainer *t, struct trainer *single,
-				       const struct collection *c, double loss, struct verify_check *check,
-				       struct error *err)
+				       const struct collection *c, double loss,
+				       struct verify_check *check, struct error *err)
 {
 	struct tolerance tolerance = verify_tolerance(t->setup);
 	struct pair pair = { { t->team, c->gradients, t->setup, 1 },
@@ -265,8 +268,8 @@ static enum status compare_with_single(struct trainer *t, struct trainer *single
 			     err);
 }
 
-enum status verify_against_single(struct trainer *t, struct trainer *single, struct verify_check *check,
-				  struct error *err)
+enum status verify_against_single(struct trainer *t, struct trainer *single,
+				  struct verify_check *check, struct error *err)
 {
 	struct collection collection = { 0 };
 	double loss;
@@ -281,10 +284,15 @@ enum status verify_against_single(struct trainer *t, struct trainer *single, str
 	return status;
 }
 
-/* Checksums of this rank's parameters and gradients; 0 for what it does not share with the others. */
+/*
+ * Checksums of this rank's parameters and gradients; 0 for what it does not share with the others.
+ */
 struct sums {
 	uint64_t parameters, gradients;
-	/* Replicated tensors of tensor-parallel ranks: biases of row-parallel layers, and whole layers. */
+	/*
+	 * Replicated tensors of tensor-parallel ranks: biases of row-parallel layers, and whole
+	 * layers.
+	 */
 	uint64_t shared_parameters, shared_gradients;
 };
 
@@ -343,7 +351,9 @@ static enum status checksum(struct trainer *t, uint64_t own, struct sums *sums, 
 			     err);
 }
 
-/* The first rank that must have the same as `rank`: all of it, or what every part of a layer has. */
+/*
+ * The first rank that must have the same as `rank`: all of it, or what every part of a layer has.
+ */
 static int replica_of(const struct trainer *t, int rank, bool shared)
 {
 	struct grid_place place = grid_place(t->setup, rank);

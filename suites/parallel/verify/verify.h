@@ -14,28 +14,29 @@ struct tolerance {
 	double gradient; /* over all parameters */
 	double tensor;   /* of each weight matrix and bias by itself */
 	double loss;
-	double masks;    /* reference.h: mask_error */
+	double masks; /* reference.h: mask_error */
 };
 struct tolerance verify_tolerance(const struct setup *setup);
 
 struct verify_check {
 	double gradient_error, loss_error;
-	double mask_error; /* of the reference; 0 in comparisons with one device, which masks its forward by itself */
+	/* of the reference; 0 in comparisons with one device, which masks its forward by itself */
+	double mask_error;
 	double loss;
 };
 
 /*
  * One step of `setup` (already small) against the double-precision reference with the run's ReLU
- * masks: loss and gradients, then two optimizer updates, then that replicas are equal. After a failure the team has no
- * connections any more: team_abandon().
+ * masks: loss and gradients, then two optimizer updates, then that replicas are equal. After a
+ * failure the team has no connections any more: team_abandon().
  */
-enum status verify_reference(const struct setup *setup, struct rank_team *team, struct verify_check *check,
-			     struct error *err);
+enum status verify_reference(const struct setup *setup, struct rank_team *team,
+			     struct verify_check *check, struct error *err);
 
 /*
  * One step of `trainer` against `single` (on rank 0; NULL elsewhere), same data, same ReLU masks,
- * same precision. STATUS_NO_MEMORY when rank 0 has no room for the copies; after any other failure the team has no
- * connections any more.
+ * same precision. STATUS_NO_MEMORY when rank 0 has no room for the copies; after any other failure
+ * the team has no connections any more.
  */
 enum status verify_against_single(struct trainer *trainer, struct trainer *single,
 				  struct verify_check *check, struct error *err);

@@ -87,8 +87,9 @@ struct allowance {
 };
 
 /*
- * Each update rounds the weight once; its own arithmetic is a few roundings of something smaller. FP16: a half-way case may
- * go either way, which is two half units each; and half of its smallest step, below its normal numbers.
+ * Each update rounds the weight once; its own arithmetic is a few roundings of something smaller.
+ * FP16: a half-way case may go either way, which is two half units each; and half of its smallest
+ * step, below its normal numbers.
  */
 static struct allowance allowance_of(const struct setup *s)
 {
@@ -144,8 +145,8 @@ static enum status compare(const struct setup *s, double scale, const struct wei
 		return STATUS_OK;
 	if (!is_updated(&formula, &allowance, scale, w, i))
 		return error_set(err, STATUS_MISMATCH,
-				 "%s: parameter %llu is %.9g after %d updates from %.9g, "
-				 "expected %.9g",
+				 "%s: parameter %llu is %.9g after %d updates from %.9g, expected "
+				 "%.9g",
 				 optimizer_names[s->optimizer], (unsigned long long)i, w->after[i],
 				 UPDATES, w->before[i],
 				 expected_weight(&formula, w->before[i], w->gradients[i] / scale));

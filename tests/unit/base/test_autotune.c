@@ -12,7 +12,10 @@
 
 #define REFUSED -1.0
 
-/* The test has a clock of its own (tests/CMakeLists.txt): time passes as told, however busy the machine is. */
+/*
+ * The test has a clock of its own (tests/CMakeLists.txt): time passes as told, however busy the
+ * machine is.
+ */
 static double now;
 double __wrap_clock_seconds(void);
 void __wrap_clock_sleep(double seconds);
@@ -34,7 +37,9 @@ struct race {
 	size_t broken; /* fails for good; 0: none does */
 };
 
-/* Reports simulated times and spends a little of `seconds`, so that the search's own clock moves. */
+/*
+ * Reports simulated times and spends a little of `seconds`, so that the search's own clock moves.
+ */
 static enum status run(void *context, size_t candidate, double seconds, double *each,
 		       struct error *err)
 {
@@ -85,7 +90,10 @@ static void test_long_stretches_decide(void **state)
 	assert_int_equal(out.best, 2);
 }
 
-/* A device whose clock follows what it does: a candidate that needs more power is slower when it is sustained. */
+/*
+ * A device whose clock follows what it does: a candidate that needs more power is slower when it is
+ * sustained.
+ */
 struct warm_device {
 	size_t last;    /* candidate */
 	double used_to; /* seconds of it, without another */
@@ -111,7 +119,9 @@ static enum status run_warm(void *context, size_t candidate, double seconds, dou
 	return STATUS_OK;
 }
 
-/* Rested, the one wins that is fast at full clock; sustained, the one that the device can keep up. */
+/*
+ * Rested, the one wins that is fast at full clock; sustained, the one that the device can keep up.
+ */
 static void test_the_load_decides(void **state)
 {
 	static const struct autotune_rules rested = { 1, false }, sustained = { 1, true };
@@ -126,7 +136,10 @@ static void test_the_load_decides(void **state)
 	assert_int_equal(autotune(3, &sustained, run_warm, &device, &out, &err), STATUS_OK);
 	assert_int_equal(out.best, 2);
 	assert_true(out.seconds == 1.25 && out.first_seconds == 1.375);
-	/* The slower candidate after a turn is out (loaded, a look, two parts of a turn); but the first is compared to the end. */
+	/*
+	 * The slower candidate after a turn is out (loaded, a look, two parts of a turn); but the
+	 * first is compared to the end.
+	 */
 	assert_int_equal(device.runs[1], 4);
 	assert_true(device.runs[0] >= 7);
 }
@@ -140,8 +153,7 @@ static void test_the_fastest_usable_one_wins_under_load(void **state)
 	struct error err = ERROR_NONE;
 
 	(void)state;
-	assert_int_equal(autotune(ARRAY_SIZE(each), &sustained, run, &race, &out, &err),
-			 STATUS_OK);
+	assert_int_equal(autotune(ARRAY_SIZE(each), &sustained, run, &race, &out, &err), STATUS_OK);
 	assert_int_equal(out.best, 4);
 	assert_int_equal(out.first, 1);
 	assert_int_equal(out.tried, 4);

@@ -1,4 +1,6 @@
-/* file_write(): the old file or the whole new one; and what is no ordinary file stays what it is. */
+/*
+ * file_write(): the old file or the whole new one; and what is no ordinary file stays what it is.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,10 +128,12 @@ static void an_output_is_no_input(void **state)
 		const char *output, *input;
 		bool refused;
 	} rows[] = {
-		{ "file", "file", true },     { "./file", "file", true },   { "link", "file", true },
-		{ "file", "link", true },     { "hard", "file", true },     { "other", "file", false },
-		{ "absent", "file", false },  { "file", "absent", false },  { "absent", "absent", false },
-		{ NULL, "file", false },      { "file", NULL, false },      { "/dev/null", "/dev/null", false },
+		{ "file", "file", true },      { "./file", "file", true },
+		{ "link", "file", true },      { "file", "link", true },
+		{ "hard", "file", true },      { "other", "file", false },
+		{ "absent", "file", false },   { "file", "absent", false },
+		{ "absent", "absent", false }, { NULL, "file", false },
+		{ "file", NULL, false },       { "/dev/null", "/dev/null", false },
 	};
 
 	(void)state;

@@ -16,11 +16,16 @@ static void sizes_need_a_unit(void **state)
 		const char *text;
 		uint64_t bytes;
 	} good[] = {
-		{ "0", 0 }, { "1B", 1 }, { "64MiB", 64u << 20 }, { "1 GB", 1000000000 },
-		{ "1.5KiB", 1536 }, { "0.5GiB", 1u << 29 },
+		{ "0", 0 },
+		{ "1B", 1 },
+		{ "64MiB", 64u << 20 },
+		{ "1 GB", 1000000000 },
+		{ "1.5KiB", 1536 },
+		{ "0.5GiB", 1u << 29 },
 	};
-	static const char *const bad[] = { "64", "1mm", "-1MiB", "+1MiB", "1e9999B", "MiB", "", "1.3B",
-					   "5EiB", "0x10B", "0x10 B", "nanB", "infB", "9999999TiB", "1 MiB x" };
+	static const char *const bad[] = { "64",     "1mm",  "-1MiB", "+1MiB",      "1e9999B",
+					   "MiB",    "",     "1.3B",  "5EiB",       "0x10B",
+					   "0x10 B", "nanB", "infB",  "9999999TiB", "1 MiB x" };
 	uint64_t bytes;
 
 	(void)state;
@@ -109,8 +114,10 @@ static void exact_text_is_the_shortest_that_reads_back(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		assert_string_equal(units_duration(rows[i].value, out, sizeof(out)), rows[i].duration);
-		assert_string_equal(units_percent(rows[i].value, out, sizeof(out)), rows[i].percent);
+		assert_string_equal(units_duration(rows[i].value, out, sizeof(out)),
+				    rows[i].duration);
+		assert_string_equal(units_percent(rows[i].value, out, sizeof(out)),
+				    rows[i].percent);
 	}
 	for (int i = 0; i < 100000; i++) {
 		struct error err = ERROR_NONE;
@@ -120,10 +127,12 @@ static void exact_text_is_the_shortest_that_reads_back(void **state)
 		/* Any mantissa, exponents from 1e-18 to 1e+18. */
 		value = ldexp((double)(seed >> 11), (int)(seed % 120) - 113);
 		assert_int_equal(units_parse_duration(units_duration(value, out, sizeof(out)),
-						      &back, &err), STATUS_OK);
+						      &back, &err),
+				 STATUS_OK);
 		assert_true(back == value);
 		assert_int_equal(units_parse_percent(units_percent(value, out, sizeof(out)), &back,
-						     &err), STATUS_OK);
+						     &err),
+				 STATUS_OK);
 		assert_true(back == value);
 	}
 }
@@ -134,17 +143,23 @@ static void numbers_are_shown_with_four_digits(void **state)
 		double value;
 		const char *unit, *shown;
 	} rows[] = {
-		{ 5.545e10, "B/s", "55.45 GB/s" }, { 1.17e-6, "s", "1.170 us" },
-		{ 0, "s", "0 s" },             { 4.8e12, "B/s", "4.800 TB/s" },
-		{ 0.5, "1", "0.5000" },            { 999.96e6, "B/s", "1.000 GB/s" },
-		{ 1234, "degC", "1234 degC" },     { 65, "s", "65.00 s" },
-		{ -2.5e-3, "s", "-2.500 ms" },     { 1e-9, "1", "1.000e-09" },
+		{ 5.545e10, "B/s", "55.45 GB/s" },
+		{ 1.17e-6, "s", "1.170 us" },
+		{ 0, "s", "0 s" },
+		{ 4.8e12, "B/s", "4.800 TB/s" },
+		{ 0.5, "1", "0.5000" },
+		{ 999.96e6, "B/s", "1.000 GB/s" },
+		{ 1234, "degC", "1234 degC" },
+		{ 65, "s", "65.00 s" },
+		{ -2.5e-3, "s", "-2.500 ms" },
+		{ 1e-9, "1", "1.000e-09" },
 	};
 	char out[64];
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		assert_string_equal(units_format(rows[i].value, rows[i].unit, out, sizeof(out)), rows[i].shown);
+		assert_string_equal(units_format(rows[i].value, rows[i].unit, out, sizeof(out)),
+				    rows[i].shown);
 	assert_string_equal(units_format((double)NAN, "s", out, sizeof(out)), "-");
 	/* Sizes that were asked for keep their unit; whatever else a sum of them is has SI's. */
 	assert_string_equal(units_format(64 << 20, "B", out, sizeof(out)), "64 MiB");
@@ -159,7 +174,8 @@ static void numbers_are_shown_with_four_digits(void **state)
 	assert_string_equal(units_format(64 << 20, "B/s", out, sizeof(out)), "67.11 MB/s");
 	assert_string_equal(units_si(64 << 20, "B", out, sizeof(out)), "67.11 MB");
 	/* A unit of somebody's file that is cut is cut between characters. */
-	assert_string_equal(units_format(1, "\303\251\303\251\303\251", out, 12), "1.000 \303\251\303\251");
+	assert_string_equal(units_format(1, "\303\251\303\251\303\251", out, 12),
+			    "1.000 \303\251\303\251");
 	/* Beyond all prefixes: short, and with its unit. */
 	assert_string_equal(units_format(1e308, "s", out, sizeof(out)), "1.000e+308 s");
 	assert_string_equal(units_format(1e-40, "s", out, sizeof(out)), "1.000e-31 ns");
@@ -177,8 +193,10 @@ static void times_ahead_are_rounded_up(void **state)
 	static const struct {
 		double seconds;
 		const char *text;
-	} rows[] = { { 0, "0 s" },	{ 0.2, "1 s" },	     { 12.01, "13 s" },	 { 99, "99 s" },
-		     { 99.5, "2 min" }, { 241.3, "5 min" },  { 5940, "99 min" }, { 11503, "3.2 h" } };
+	} rows[] = {
+		{ 0, "0 s" },      { 0.2, "1 s" },     { 12.01, "13 s" },  { 99, "99 s" },
+		{ 99.5, "2 min" }, { 241.3, "5 min" }, { 5940, "99 min" }, { 11503, "3.2 h" }
+	};
 	char out[32];
 
 	(void)state;

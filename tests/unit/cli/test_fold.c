@@ -1,4 +1,7 @@
-/* Help is folded to the terminal: explanations hang where they began, paragraphs are filled, what fits stays as it is. */
+/*
+ * Help is folded to the terminal: explanations hang where they began, paragraphs are filled, what
+ * fits stays as it is.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,9 +37,9 @@ static void what_fits_stays_as_it_is(void **state)
 static void explanations_hang(void **state)
 {
 	(void)state;
-	assert_folded(
-		"\n  -o, --output FILE   where all of it goes, and more\n", 40,
-		"\n  -o, --output FILE   where all of it\n                      goes, and more\n");
+	assert_folded("\n  -o, --output FILE   where all of it goes, and more\n", 40,
+		      "\n  -o, --output FILE   where all of it\n                      goes, and "
+		      "more\n");
 	/* Its second line says where; the words of both are filled anew. */
 	assert_folded("\n  --set SECTION.KEY=VALUE   overrides what the config says of a single "
 		      "key, and can be repeated\n"
@@ -61,10 +64,10 @@ static void paragraphs_are_filled(void **state)
 					"is followed by another.\nA line of its own.\n";
 
 	(void)state;
-	assert_folded(
-		long_line, 79,
-		"The first line of this paragraph is as long as the lines of a wide terminal may\n"
-		"be, and so\nis followed by another.\nA line of its own.\n");
+	assert_folded(long_line, 79,
+		      "The first line of this paragraph is as long as the lines of a wide terminal "
+		      "may\n"
+		      "be, and so\nis followed by another.\nA line of its own.\n");
 	assert_folded("\nThe first line of this paragraph is as long as the lines of a wide "
 		      "terminal may be, and so\n"
 		      "is followed by another.\nA line of its own.\n",

@@ -27,11 +27,11 @@
 static struct backend_list backends;
 static struct device *device;
 
-#define OK(call)                                                                                   \
-	do {                                                                                       \
-		struct error err_ = ERROR_NONE, *err = &err_;                                      \
-		if ((call) != STATUS_OK)                                                           \
-			fail_msg("%s: %s: %s", #call, status_name(err_.status), err_.message);     \
+#define OK(call)                                                                               \
+	do {                                                                                   \
+		struct error err_ = ERROR_NONE, *err = &err_;                                  \
+		if ((call) != STATUS_OK)                                                       \
+			fail_msg("%s: %s: %s", #call, status_name(err_.status), err_.message); \
 	} while (0)
 
 static int open_device(void **state)
@@ -549,7 +549,10 @@ static void the_affinity_mask_is_honoured(void **state)
 {
 	(void)state;
 #ifdef __SANITIZE_THREAD__
-	/* The sanitizer's own thread keeps the whole mask, and hwloc reads the union of all threads'. */
+	/*
+	 * The sanitizer's own thread keeps the whole mask, and hwloc reads the union of all
+	 * threads'.
+	 */
 	skip();
 #endif
 	in_child(one_cpu_only, expect_one_core);
@@ -704,7 +707,8 @@ static void unknown_backends_and_broken_modules_are_named(void **state)
 	(void)state;
 	backends_open(&list, "abacus", NULL);
 	assert_int_equal(list.count, 0);
-	assert_true(text_starts_with(list.missing[0], "abacus: there is no backend of this name; found: host"));
+	assert_true(text_starts_with(list.missing[0],
+				     "abacus: there is no backend of this name; found: host"));
 	backends_close(&list);
 	setenv("GPUPROOF_BACKENDS", TESTS_DIR "/backends", 1);
 	backends_open(&list, "host,broken", NULL);

@@ -34,14 +34,14 @@ struct rank {
 };
 
 /* In a rank: ends the process with what went wrong. */
-#define NEED(r, condition, ...)                                                                    \
-	do {                                                                                       \
-		if (!(condition)) {                                                                \
-			fprintf(stderr, "rank %d, line %d: ", (r)->rank, __LINE__);                \
-			fprintf(stderr, __VA_ARGS__);                                              \
-			fprintf(stderr, " (%s)\n", (r)->err.message);                              \
-			_exit(1);                                                                  \
-		}                                                                                  \
+#define NEED(r, condition, ...)                                                     \
+	do {                                                                        \
+		if (!(condition)) {                                                 \
+			fprintf(stderr, "rank %d, line %d: ", (r)->rank, __LINE__); \
+			fprintf(stderr, __VA_ARGS__);                               \
+			fprintf(stderr, " (%s)\n", (r)->err.message);               \
+			_exit(1);                                                   \
+		}                                                                   \
 	} while (0)
 #define OK(r, call) NEED(r, (call) == STATUS_OK, "%s", #call)
 
@@ -136,14 +136,13 @@ static double expected_element(int size, enum precision precision, enum reductio
 }
 
 /*
- * The backend's own add up in FP32 or wider and round once; a relay rounds what it hands on, each time a number no larger
- * than there are ranks.
+ * The backend's own add up in FP32 or wider and round once; a relay rounds what it hands on, each
+ * time a number no larger than there are ranks.
  */
 static double sum_tolerance(const struct rank *r, enum precision precision, double expected)
 {
-	double handed_on = r->communicator->relay
-				   ? (r->size - 1) * element_rounding(precision, r->size)
-				   : 0;
+	double handed_on =
+		r->communicator->relay ? (r->size - 1) * element_rounding(precision, r->size) : 0;
 
 	return 4 * r->size * arithmetic_rounding(precision) +
 	       1.01 * element_rounding(precision, expected) + handed_on;
@@ -190,9 +189,10 @@ static void all_reduces(struct rank *r)
 	for (int precision = 0; precision < PRECISION_COUNT; precision++)
 		for (int reduction = REDUCE_SUM; reduction <= REDUCE_MAX; reduction++)
 			for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
-				check_all_reduce(
-					r, (enum precision)precision, (enum reduction)reduction,
-					counts[i] / (reduction == REDUCE_SUM ? 1 : 3) + 1, i % 2);
+				check_all_reduce(r, (enum precision)precision,
+						 (enum reduction)reduction,
+						 counts[i] / (reduction == REDUCE_SUM ? 1 : 3) + 1,
+						 i % 2);
 }
 
 static void every_rank_has_the_same_sum(void **state)
@@ -577,7 +577,7 @@ static void fail_before(struct rank *r)
 
 	if (r->rank == 0) {
 		struct softmax_cross_entropy_arguments bad = { &x, &label, &loss, PRECISION_FP32,
-							       1,  1,      1, NULL };
+							       1,  1,      1,     NULL };
 
 		OK(r, backend_launch(r->stream, "softmax_cross_entropy", &bad, &r->err));
 	}
@@ -605,8 +605,8 @@ static void join_without_the_last(struct rank *r)
 		return;
 	collective_timeout_seconds = 0.5;
 	NEED(r,
-	     backend_communicator_open(r->device, &options, r->id, r->rank, r->size, &r->communicator,
-				       &r->err) == STATUS_TIMEOUT,
+	     backend_communicator_open(r->device, &options, r->id, r->rank, r->size,
+				       &r->communicator, &r->err) == STATUS_TIMEOUT,
 	     "opened");
 	NEED(r, strstr(r->err.message, "rank 2"), "does not name the rank");
 }

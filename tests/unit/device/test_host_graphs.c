@@ -15,10 +15,10 @@ static struct device *device;
 static struct stream *stream;
 static struct error error, *err = &error;
 
-#define OK(call)                                                                                   \
-	do {                                                                                       \
-		if ((call) != STATUS_OK)                                                           \
-			fail_msg("%s: %s", #call, err->message);                                   \
+#define OK(call)                                                 \
+	do {                                                     \
+		if ((call) != STATUS_OK)                         \
+			fail_msg("%s: %s", #call, err->message); \
 	} while (0)
 
 static int open_all(void **state)
@@ -42,7 +42,10 @@ static int close_all(void **state)
 	return 0;
 }
 
-/* Nothing happens while a graph is recorded; each launch does all of it, with the arguments of the time. */
+/*
+ * Nothing happens while a graph is recorded; each launch does all of it, with the arguments of the
+ * time.
+ */
 static void a_graph_does_at_each_launch_what_was_recorded(void **state)
 {
 	static unsigned char from[5000], to[5000];

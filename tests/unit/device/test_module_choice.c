@@ -13,8 +13,8 @@
 #include "device/images.h"
 
 /* What module cuda11 holds. */
-#define CUDA11                                                                                     \
-	"35-real 37-real 52-real 60-real 61-real 70-real 75-real 80-real 86-real 90-real "         \
+#define CUDA11                                                                             \
+	"35-real 37-real 52-real 60-real 61-real 70-real 75-real 80-real 86-real 90-real " \
 	"35-virtual 90-virtual"
 
 static void each_device_gets_the_nearest_code(void **state)
@@ -71,10 +71,9 @@ static void what_is_missing_is_told(void **state)
 	assert_string_equal(none.message,
 			    "compute capability 3.7: there is no code for it, only for 7.5, 8.0");
 	images_for(CUDA11, 50, false, how, sizeof(how), &old);
-	assert_string_equal(
-		old.message,
-		"compute capability 5.0: there is no machine code for it, and the driver "
-		"is older than the toolkit, so it cannot compile the code for 3.5");
+	assert_string_equal(old.message, "compute capability 5.0: there is no machine code for it, "
+					 "and the driver is older than the toolkit, so it cannot "
+					 "compile the code for 3.5");
 }
 
 static void open_modules(struct backend_list *list, const char *only)
@@ -96,14 +95,12 @@ static void each_device_gets_the_newest_module_that_has_code_for_it(void **state
 		  SEVERITY_OK },
 		{ "choice11",
 		  "not choice13: compute capability 3.7: there is no code for it, only for 7.5, "
-		  "8.0, 9.0; "
-		  "choice11: machine code for 3.7",
+		  "8.0, 9.0; choice11: machine code for 3.7",
 		  SEVERITY_OK },
 		{ "choice13",
 		  "not choice13: compute capability 2.0: there is no code for it, only for 7.5, "
-		  "8.0, 9.0; "
-		  "not choice11: compute capability 2.0: there is no code for it, only for 3.5, "
-		  "3.7, 9.0",
+		  "8.0, 9.0; not choice11: compute capability 2.0: there is no code for it, only "
+		  "for 3.5, 3.7, 9.0",
 		  SEVERITY_WARNING },
 	};
 	struct backend_list list;

@@ -1,4 +1,7 @@
-/* The odds of changes against nights that resemble each other: against the formulas written out, and what a history learns. */
+/*
+ * The odds of changes against nights that resemble each other: against the formulas written out,
+ * and what a history learns.
+ */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -28,7 +31,10 @@ static void wander(double *x, size_t n, double rho, double noise, double step, s
 	}
 }
 
-/* Night t of a prewhitened column: the first by sqrt(1 - rho^2), the others less rho times the night before. */
+/*
+ * Night t of a prewhitened column: the first by sqrt(1 - rho^2), the others less rho times the
+ * night before.
+ */
 static double whitened(const double *column, size_t t, double rho)
 {
 	return t ? column[t] - rho * column[t - 1] : sqrt(1 - rho * rho) * column[0];
@@ -85,10 +91,12 @@ static void odds_are_those_of_the_formula(void **state)
 		wanted = marginal(x, change_rho(r), true) - marginal(x, change_rho(r), false);
 		change_odds_keep(x, NIGHTS, &certain, wanted - 0.001, points, 1, odds);
 		assert_true(fabs(odds[0] - wanted) < 1e-6 * fabs(wanted) + 1e-6);
-		assert_int_equal(
-			change_odds_keep(x, NIGHTS, &certain, wanted - 0.001, points, 1, odds), 1);
-		assert_int_equal(
-			change_odds_keep(x, NIGHTS, &certain, wanted + 0.001, points, 1, odds), 0);
+		assert_int_equal(change_odds_keep(x, NIGHTS, &certain, wanted - 0.001, points, 1,
+						  odds),
+				 1);
+		assert_int_equal(change_odds_keep(x, NIGHTS, &certain, wanted + 0.001, points, 1,
+						  odds),
+				 0);
 	}
 }
 
@@ -165,8 +173,7 @@ static void alike_series_share_what_they_know(void **state)
 	assert_true(fabs(mean_rho(trend_prior_weights(&prior, &s)) - 0.7) < 0.07);
 	s.machine = (char *)"m2";
 	assert_true(mean_rho(trend_prior_weights(&prior, &s)) < 0.07);
-	s = (struct history_series){ .section = (char *)"transfer",
-				     .machine = (char *)"m1" };
+	s = (struct history_series){ .section = (char *)"transfer", .machine = (char *)"m1" };
 	assert_true(mean_rho(trend_prior_weights(&prior, &s)) < 0.07);
 	s.machine = (char *)"m3";
 	assert_ptr_equal(trend_prior_weights(&prior, &s), &rho_weights_flat);
@@ -174,7 +181,10 @@ static void alike_series_share_what_they_know(void **state)
 	trend_prior_release(&prior);
 }
 
-/* Epochs of no, one and two nights, and nights that are exactly alike, are no arithmetic that fails. */
+/*
+ * Epochs of no, one and two nights, and nights that are exactly alike, are no arithmetic that
+ * fails.
+ */
 static void few_and_equal_nights(void **state)
 {
 	struct history_point points[30];

@@ -1,4 +1,7 @@
-/* The trend on simulated nights: what the design promises, with a fixed seed; tests/bench/bench_history.c prints more of it. */
+/*
+ * The trend on simulated nights: what the design promises, with a fixed seed;
+ * tests/bench/bench_history.c prints more of it.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,11 +43,15 @@ static void wandering_series_stay_quiet_and_steps_are_found(void **state)
 {
 	static const struct {
 		double rho, most_false, least_found;
-	} rows[] = { { 0, 0.015, 0.99 }, { 0.3, 0.03, 0.97 }, { 0.5, 0.04, 0.91 }, { 0.8, 0.07, 0.83 } };
+	} rows[] = {
+		{ 0, 0.015, 0.99 }, { 0.3, 0.03, 0.97 }, { 0.5, 0.04, 0.91 }, { 0.8, 0.07, 0.83 }
+	};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct night_plan plan = { .past = 60, .nights = 25, .noise = 0.01, .rho = rows[i].rho };
+		struct night_plan plan = {
+			.past = 60, .nights = 25, .noise = 0.01, .rho = rows[i].rho
+		};
 		double found = 0, wrong = 0;
 
 		plan.series = TREND_ODDS_SERIES;
@@ -59,10 +66,15 @@ static void wandering_series_stay_quiet_and_steps_are_found(void **state)
 	}
 }
 
-/* The proposals alone, as if nights were independent, are wrong about every second series that wanders. */
+/*
+ * The proposals alone, as if nights were independent, are wrong about every second series that
+ * wanders.
+ */
 static void proposals_are_not_enough(void **state)
 {
-	struct night_plan plan = { .series = 100, .past = 60, .nights = 25, .noise = 0.01, .rho = 0.5, .seed = 3 };
+	struct night_plan plan = {
+		.series = 100, .past = 60, .nights = 25, .noise = 0.01, .rho = 0.5, .seed = 3
+	};
 
 	(void)state;
 	plan.method = NIGHTS_PROPOSED;
@@ -81,8 +93,10 @@ static void many_series_raise_the_limit(void **state)
 	assert_true(trend_prior_limit(NULL) == TREND_ODDS);
 	assert_true(trend_prior_limit(&prior) == TREND_ODDS);
 	prior.series = 500;
-	assert_true(fabs(trend_prior_limit(&prior) - TREND_ODDS - TREND_ODDS_GROWTH * log(20)) < 1e-12);
-	out = simulate_quiet(&(struct night_plan){ .series = 500, .past = 60, .nights = 5, .noise = 0.01, .seed = 3 });
+	assert_true(fabs(trend_prior_limit(&prior) - TREND_ODDS - TREND_ODDS_GROWTH * log(20)) <
+		    1e-12);
+	out = simulate_quiet(&(struct night_plan){
+		.series = 500, .past = 60, .nights = 5, .noise = 0.01, .seed = 3 });
 	assert_int_equal(out.alarms, 0);
 }
 
@@ -90,9 +104,11 @@ static void many_series_raise_the_limit(void **state)
 static void young_series_warn_rarely(void **state)
 {
 	(void)state;
-	assert_true(simulate_quiet(&(struct night_plan){
-			    .series = 400, .past = 10, .nights = 25, .noise = 0.01, .seed = 5 })
-			    .warnings <= 0.035);
+	assert_true(
+		simulate_quiet(
+			&(struct night_plan){
+				.series = 400, .past = 10, .nights = 25, .noise = 0.01, .seed = 5 })
+			.warnings <= 0.035);
 }
 
 static void students_t_as_in_tables(void **state)
@@ -129,7 +145,10 @@ static void ranks_of_few_nights_are_exact(void **state)
 	assert_true(fabs(mann_whitney_probability(400, 400, 79999) - 0.5) < 1e-4);
 }
 
-/* One wild night, then two of five: neither is a change; a step next to a wild night is one, and dated rightly. */
+/*
+ * One wild night, then two of five: neither is a change; a step next to a wild night is one, and
+ * dated rightly.
+ */
 static void wild_nights_are_no_change(void **state)
 {
 	double x[60];
@@ -177,9 +196,9 @@ static void places_are_right(void **state)
 	assert_int_equal(points[0], 60);
 	assert_int_equal(points[1], 70);
 	/* Four levels. */
-	assert_int_equal(
-		points_of((double[]){ 100, 96, 92, 99 }, (size_t[]){ 30, 25, 20, 15 }, 4, points),
-		3);
+	assert_int_equal(points_of((double[]){ 100, 96, 92, 99 }, (size_t[]){ 30, 25, 20, 15 }, 4,
+				   points),
+			 3);
 	assert_int_equal(points[2], 75);
 	/* Smaller than what counts; too few nights; nothing at all. */
 	assert_int_equal(points_of((double[]){ 100, 99.5 }, (size_t[]){ 60, 60 }, 2, points), 0);
@@ -211,7 +230,10 @@ static struct trend *trend_with(struct history_series *s, const struct history_n
 	return trends;
 }
 
-/* Bytes and counts repeat exactly, and so do medians of latencies in steps of a clock: any change of them is one. */
+/*
+ * Bytes and counts repeat exactly, and so do medians of latencies in steps of a clock: any change
+ * of them is one.
+ */
 static void exact_values_change(void **state)
 {
 	size_t points[12];
@@ -321,7 +343,9 @@ static void epochs_are_apart(void **state)
 	trends_release(trends, count);
 }
 
-/* Two jobs with configs of their own may fill one history: neither hides what became of the other. */
+/*
+ * Two jobs with configs of their own may fill one history: neither hides what became of the other.
+ */
 static void epochs_that_take_turns_are_both_current(void **state)
 {
 	const struct history_point *before, *after;
@@ -390,7 +414,8 @@ static void missed_nights_are_seen(void **state)
 	assert_int_equal(missed_nights(weekly, 5, missed, 8), 1);
 	assert_int_equal(missed[0], 35);
 	/* A night of a wrong clock, eight thousand years ahead, takes no time. */
-	assert_int_equal(missed_nights((int64_t[]){ 0, 1, 2, LAST_DAY }, 4, missed, 2), LAST_DAY - 3);
+	assert_int_equal(missed_nights((int64_t[]){ 0, 1, 2, LAST_DAY }, 4, missed, 2),
+			 LAST_DAY - 3);
 	assert_int_equal(missed[1], 4);
 	assert_int_equal(missed_nights(daily, 1, missed, 8), 0);
 	assert_int_equal(missed_nights(NULL, 0, missed, 8), 0);

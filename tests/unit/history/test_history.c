@@ -68,14 +68,15 @@ static struct store *opened(enum store_mode mode)
 }
 
 /* A statement on the file, whose types and arguments are those of db_run(). */
-#define CHANGE(sql, ...) \
-	do { \
-		struct error change_error = ERROR_NONE; \
-		struct db *db; \
-		assert_int_equal(db_open(&db, path, DB_WRITE, STORE_APPLICATION, store_migrations, &change_error), \
-				 STATUS_OK); \
-		assert_int_equal(db_run(db, &change_error, sql, __VA_ARGS__), STATUS_OK); \
-		db_close(db); \
+#define CHANGE(sql, ...)                                                                           \
+	do {                                                                                       \
+		struct error change_error = ERROR_NONE;                                            \
+		struct db *db;                                                                     \
+		assert_int_equal(db_open(&db, path, DB_WRITE, STORE_APPLICATION, store_migrations, \
+					 &change_error),                                           \
+				 STATUS_OK);                                                       \
+		assert_int_equal(db_run(db, &change_error, sql, __VA_ARGS__), STATUS_OK);          \
+		db_close(db);                                                                      \
 	} while (0)
 
 static void add(struct store *h, int day, double value, const char *driver,
@@ -274,7 +275,8 @@ static void two_writers_lose_nothing(void **state)
 				if (store_open(&h, path, STORE_CREATE, &err) != STATUS_OK)
 					_exit(1);
 				night(&r, NIGHTS * c + i, 50e9, "1");
-				if (history_add(h, &r, &added, &err) != STATUS_OK || added != HISTORY_ADDED)
+				if (history_add(h, &r, &added, &err) != STATUS_OK ||
+				    added != HISTORY_ADDED)
 					_exit(2);
 				result_release(&r);
 				store_close(h);
@@ -294,7 +296,10 @@ static void two_writers_lose_nothing(void **state)
 	store_close(h);
 }
 
-/* Both find no file; one makes it, and the other must not take the unfinished file for another program's. */
+/*
+ * Both find no file; one makes it, and the other must not take the unfinished file for another
+ * program's.
+ */
 static void two_creators_agree(void **state)
 {
 	enum { ROUNDS = 60, CREATORS = 4 };
@@ -336,14 +341,15 @@ static void older_versions_are_migrated(void **state)
 	struct db *db;
 
 	(void)state;
-	assert_int_equal(db_open(&db, path, DB_CREATE, STORE_APPLICATION, first, &err),
-			 STATUS_OK);
+	assert_int_equal(db_open(&db, path, DB_CREATE, STORE_APPLICATION, first, &err), STATUS_OK);
 	db_run(db, &err,
 	       "INSERT INTO night VALUES (1, 'r', '2026-01-01T00:00:00Z', 20454, 'h', '', '', '')",
 	       "");
 	db_run(db, &err, "INSERT INTO epoch VALUES (1, 'e', '')", "");
-	db_run(db, &err, "INSERT INTO series VALUES (1, 'trainmem.takes', 'trainmem:a/step@cuda:0', 'H200', 'GPU-1',"
-			 " '1', 1, 1)", "");
+	db_run(db, &err,
+	       "INSERT INTO series VALUES (1, 'trainmem.takes', 'trainmem:a/step@cuda:0', 'H200', "
+	       "'GPU-1', '1', 1, 1)",
+	       "");
 	db_run(db, &err, "INSERT INTO point VALUES (1, 1, 1, 5, NULL, NULL)", "");
 	db_close(db);
 	h = opened(STORE_READ);
@@ -359,8 +365,7 @@ static void older_versions_are_migrated(void **state)
 	history_notes_release(&notes);
 	store_close(h);
 	/* The one of tomorrow. */
-	assert_int_equal(db_open(&db, path, DB_READ, STORE_APPLICATION, first, &err),
-			 STATUS_USAGE);
+	assert_int_equal(db_open(&db, path, DB_READ, STORE_APPLICATION, first, &err), STATUS_USAGE);
 	assert_non_null(strstr(err.message, "version 5"));
 }
 
@@ -523,7 +528,10 @@ static void notes_need_a_night(void **state)
 	store_close(h);
 }
 
-/* A series is judged alike whether it is shown alone or with others; all_metrics looks at more of them. */
+/*
+ * A series is judged alike whether it is shown alone or with others; all_metrics looks at more of
+ * them.
+ */
 static void what_is_learnt_is_not_selected(void **state)
 {
 	const struct history_filter filters[] = { { 0 },
@@ -537,9 +545,13 @@ static void what_is_learnt_is_not_selected(void **state)
 
 	(void)state;
 	assert_int_equal(add_version(h, 50e9, 40e9, "complete", &added, &err), STATUS_OK);
-	CHANGE("INSERT INTO series (id, metric, case_id, model, machine, unit, better, headline)"
-	       " SELECT 9, 'other', case_id, model, machine, unit, better, 0 FROM series WHERE id = 1", "");
-	CHANGE("INSERT INTO point SELECT 9, night, epoch, value, low, high FROM point WHERE series = 1", "");
+	CHANGE("INSERT INTO series (id, metric, case_id, model, machine, unit, better, headline) "
+	       "SELECT 9, 'other', case_id, model, machine, unit, better, 0 FROM series WHERE id = "
+	       "1",
+	       "");
+	CHANGE("INSERT INTO point SELECT 9, night, epoch, value, low, high FROM point WHERE series "
+	       "= 1",
+	       "");
 	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
 		struct trend_prior prior;
 
@@ -629,16 +641,22 @@ static void baselines_come_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(nights_make_series),       TEST(failures_are_gaps),
+		TEST(nights_make_series),
+		TEST(failures_are_gaps),
 		TEST(what_has_not_settled_is_a_gap),
 		TEST(resumed_runs_replace_their_first_part),
-		TEST(two_writers_lose_nothing), TEST(two_creators_agree),
+		TEST(two_writers_lose_nothing),
+		TEST(two_creators_agree),
 		TEST(older_versions_are_migrated),
-		TEST(other_files_are_refused),  TEST(missing_is_said),
-		TEST(text_stays_text),          TEST(pruning_keeps_the_rest),
-		TEST(days_out_of_range_are_damage), TEST(notes_need_a_night),
+		TEST(other_files_are_refused),
+		TEST(missing_is_said),
+		TEST(text_stays_text),
+		TEST(pruning_keeps_the_rest),
+		TEST(days_out_of_range_are_damage),
+		TEST(notes_need_a_night),
 		TEST(what_is_learnt_is_not_selected),
-		TEST(spread_between_nights),      TEST(baselines_come_back),
+		TEST(spread_between_nights),
+		TEST(baselines_come_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,7 @@
-/* Other tools' files become results that compare with ours; what is broken is named with file and line. */
+/*
+ * Other tools' files become results that compare with ours; what is broken is named with file and
+ * line.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -232,8 +235,8 @@ static void what_has_no_counterpart_is_named(void **state)
 /* Once, however often it is there. */
 static void functions_of_newer_babelstreams_are_named(void **state)
 {
-	static const char text[] = "function,num_times,n_elements,sizeof,max_mbytes_per_sec,"
-				   "min_runtime,max_runtime,avg_runtime\n"
+	static const char text[] = "function,num_times,n_elements,sizeof,max_mbytes_per_sec,min_"
+				   "runtime,max_runtime,avg_runtime\n"
 				   "Copy,10,100,8,1000,1e-6,1e-6,1e-6\n"
 				   "Nstream,10,100,8,1000,1e-6,1e-6,1e-6\n"
 				   "Stream,10,100,8,1000,1e-6,1e-6,1e-6\n"
@@ -243,9 +246,9 @@ static void functions_of_newer_babelstreams_are_named(void **state)
 	struct result result;
 
 	(void)state;
-	assert_int_equal(
-		import_text(&result, "babelstream", "x.csv", text, strlen(text), &options, &err),
-		STATUS_OK);
+	assert_int_equal(import_text(&result, "babelstream", "x.csv", text, strlen(text), &options,
+				     &err),
+			 STATUS_OK);
 	assert_int_equal(result.case_count, 1);
 	assert_string_equal(fact(&result, IMPORT_LEFT_OUT), "Nstream, Stream");
 	result_release(&result);
@@ -253,10 +256,9 @@ static void functions_of_newer_babelstreams_are_named(void **state)
 
 static void benchmarks_that_failed_are_errors(void **state)
 {
-	static const char text[] =
-		"{\"context\": {}, \"benchmarks\": [{\"name\": \"BM_a\", \"real_time\": 0.0, "
-		"\"time_unit\": \"ns\", \"error_occurred\": true, \"error_message\": \"no "
-		"device\"}]}";
+	static const char text[] = "{\"context\": {}, \"benchmarks\": [{\"name\": \"BM_a\", "
+				   "\"real_time\": 0.0, \"time_unit\": \"ns\", \"error_occurred\": "
+				   "true, \"error_message\": \"no device\"}]}";
 	const struct import_options options = { 0 };
 	struct error err = ERROR_NONE;
 	struct result result;
@@ -274,17 +276,17 @@ static void benchmarks_that_failed_are_errors(void **state)
 
 static void a_device_can_be_named(void **state)
 {
-	static const char text[] = "function,num_times,n_elements,sizeof,max_mbytes_per_sec,"
-				   "min_runtime,max_runtime,avg_runtime\n"
+	static const char text[] = "function,num_times,n_elements,sizeof,max_mbytes_per_sec,min_"
+				   "runtime,max_runtime,avg_runtime\n"
 				   "Copy,10,100,8,1000,1e-6,1e-6,1e-6\n";
 	const struct import_options options = { .device = "Tesla K80" };
 	struct error err = ERROR_NONE;
 	struct result result;
 
 	(void)state;
-	assert_int_equal(
-		import_text(&result, "babelstream", "x.csv", text, strlen(text), &options, &err),
-		STATUS_OK);
+	assert_int_equal(import_text(&result, "babelstream", "x.csv", text, strlen(text), &options,
+				     &err),
+			 STATUS_OK);
 	assert_string_equal(result.devices[0].name, "Tesla K80");
 	assert_int_equal(result.devices[0].capability_major, 3);
 	assert_int_equal(result.devices[0].capability_minor, 7);
@@ -304,7 +306,8 @@ static void rounded_bandwidths_are_left_out(void **state)
 	struct result result;
 
 	(void)state;
-	assert_int_equal(import_text(&result, "nccl-text", "x", text, strlen(text), &options, &err), STATUS_OK);
+	assert_int_equal(import_text(&result, "nccl-text", "x", text, strlen(text), &options, &err),
+			 STATUS_OK);
 	assert_int_equal(result.case_count, 2);
 	assert_null(case_metric(&result.cases[0], "collective.busbw"));
 	assert_true(case_metric(&result.cases[0], "collective.time")->value == 9.5 * 1e-6);
@@ -312,17 +315,20 @@ static void rounded_bandwidths_are_left_out(void **state)
 	result_release(&result);
 }
 
-#define CSV                                                                                        \
-	"function,num_times,n_elements,sizeof,max_mbytes_per_sec,min_runtime,max_runtime,"         \
+#define CSV                                                                                \
+	"function,num_times,n_elements,sizeof,max_mbytes_per_sec,min_runtime,max_runtime," \
 	"avg_runtime\n"
 #define NVB "{\"nvbandwidth\": {\n\"GPU Device list\": [\n\"0: N (1)\"],\n\"testcases\": [\n"
 #define TEST(matrix) "{\"name\": \"device_local_copy\", \"status\": \"Passed\",\n" matrix "}]}}"
 #define START "# Collective test starting: all_reduce_perf\n#  Rank  0 on h device  0 [0x06] N\n"
 #define HEADING "#  size count type redop root time algbw busbw #wrong time algbw busbw #wrong \n"
 #define RANK START HEADING
-#define BENCHMARK(members) "{\"context\": {},\n\"benchmarks\": [{\"name\": \"BM_a\", \"time_unit\": \"ns\",\n" members "}]}"
-#define NCCL(members) \
-	"{\"args\": [\"all_reduce_perf\"], \"config\": {\"devices\": [{}], \"nthreads\": 1, \"ngpus\": 2},\n\"results\": " \
+#define BENCHMARK(members)                                                         \
+	"{\"context\": {},\n\"benchmarks\": [{\"name\": \"BM_a\", \"time_unit\": " \
+	"\"ns\",\n" members "}]}"
+#define NCCL(members)                                                                         \
+	"{\"args\": [\"all_reduce_perf\"], \"config\": {\"devices\": [{}], \"nthreads\": 1, " \
+	"\"ngpus\": 2},\n\"results\": "                                                       \
 	"[{\"type\": \"float\", \"size\": 8, \"in_place\":\n{" members "}}]}"
 
 static void mistakes_name_file_and_line(void **state)
@@ -331,8 +337,7 @@ static void mistakes_name_file_and_line(void **state)
 		const char *format, *text, *message;
 	} rows[] = {
 		{ "nvbandwith", "",
-		  "there is no format 'nvbandwith' to import; did you mean "
-		  "'nvbandwidth'?" },
+		  "there is no format 'nvbandwith' to import; did you mean 'nvbandwidth'?" },
 		{ "excel", "",
 		  "there is no format 'excel' to import; there are nvbandwidth, nccl-json, "
 		  "nccl-text, babelstream, deepbench, google-benchmark" },
@@ -347,8 +352,7 @@ static void mistakes_name_file_and_line(void **state)
 		  "\"N/A\"" },
 		{ "nvbandwidth", NVB TEST("\"bandwidth_matrix\": [[\"1\",\n\n\"2\"]]"),
 		  "x:8: nvbandwidth.testcases[0].bandwidth_matrix[0][1]: there is no such device "
-		  "in "
-		  "the list" },
+		  "in the list" },
 		{ "nvbandwidth", NVB TEST("\"bandwidth_matrix\": [3]"),
 		  "x:6: nvbandwidth.testcases[0].bandwidth_matrix[0]: expected an array" },
 		{ "nvbandwidth", NVB "]}}", "x:1: holds no value that nvbandwidth knows" },
@@ -359,7 +363,8 @@ static void mistakes_name_file_and_line(void **state)
 		{ "babelstream", CSV "Copy,100,1,8,1,1,1\n", "x:2: expected 8 columns, not 7" },
 		{ "babelstream", CSV "Copy,100,1,3,1,1,1,1\n",
 		  "x:2: expected sizeof 4 or 8, not '3'" },
-		{ "nccl-text", RANK "8 2 float\n", "x:4: expected the 13 columns of the heading, not 3" },
+		{ "nccl-text", RANK "8 2 float\n",
+		  "x:4: expected the 13 columns of the heading, not 3" },
 		/* A killed job's last line: which column is missing is not known. */
 		{ "nccl-text", RANK "8 2 float sum -1 9 2 2 0 9 2 2\n",
 		  "x:4: expected the 13 columns of the heading, not 12" },
@@ -371,9 +376,11 @@ static void mistakes_name_file_and_line(void **state)
 		  "x:4: expected a time above 0 and bandwidths not below it, not '9 2 -2'" },
 		{ "nccl-text", RANK "8 2 float sum -1 9 2 2 -1 9 2 2 0\n",
 		  "x:4: expected a number of wrong elements, not '-1'" },
-		{ "nccl-text", RANK "8 2 float sum -1 9 2 2 0 9 2 2 0\n8 2 float sum -1 9 2 2 0 9 2 2 0\n",
-		  "x: what it holds makes no result (is it the output of several runs?): cases[2].id: "
-		  "'collective/1/all_reduce/fp32/out_of_place/8B@cuda:0' is repeated; first in cases[0]" },
+		{ "nccl-text",
+		  RANK "8 2 float sum -1 9 2 2 0 9 2 2 0\n8 2 float sum -1 9 2 2 0 9 2 2 0\n",
+		  "x: what it holds makes no result (is it the output of several runs?): "
+		  "cases[2].id: 'collective/1/all_reduce/fp32/out_of_place/8B@cuda:0' is repeated; "
+		  "first in cases[0]" },
 		{ "nccl-json", NCCL("\"time\": 1, \"alg_bw\": 1,\n\"bus_bw\": -1, \"nwrong\": 0"),
 		  "x:4: results[0].in_place.bus_bw: expected a number of at least 0" },
 		{ "nccl-json", NCCL("\"time\": 0, \"alg_bw\": 1, \"bus_bw\": 1, \"nwrong\": 0"),
@@ -398,8 +405,7 @@ static void mistakes_name_file_and_line(void **state)
 		{ "nccl-json", "{\"args\": [\"all_reduce_perf\"],\n\"results\": []}",
 		  "x:1: 'config' is missing" },
 		{ "deepbench", "a,b\n",
-		  "x:1: expected columns gpu and M, N, K (GEMM) or bytes "
-		  "(all-reduce)" },
+		  "x:1: expected columns gpu and M, N, K (GEMM) or bytes (all-reduce)" },
 		{ "deepbench", "gpu,precision,M,N,K,time_ms\nNV_T4,fp32,1,1,1,slow\n",
 		  "x:2: time_ms: expected a number above 0, not 'slow'" },
 		{ "deepbench", "gpu,precision,M,N,K,time_ms\nNV_X,fp32,1,1,1,1\n",
@@ -411,8 +417,8 @@ static void mistakes_name_file_and_line(void **state)
 		  "\"real_time\": \"x\"}]}",
 		  "x:3: benchmarks[0].real_time: expected a number" },
 		{ "google-benchmark",
-		  "{\"context\": {}, \"benchmarks\": [\n{\"name\": \"a\", "
-		  "\"real_time\": 1, \"time_unit\": \"d\"}]}",
+		  "{\"context\": {}, \"benchmarks\": [\n{\"name\": \"a\", \"real_time\": 1, "
+		  "\"time_unit\": \"d\"}]}",
 		  "x:2: benchmarks[0].time_unit: expected ns, us, ms or s" },
 	};
 	const struct import_options none = { 0 };
@@ -474,10 +480,9 @@ static void a_test_of_nvbandwidth_that_failed_is_an_error(void **state)
 {
 	static const char text[] =
 		"{\"nvbandwidth\": {\"GPU Device list\": [\"0: NVIDIA H200 (0000:3b:00)\"], "
-		"\"testcases\": ["
-		"{\"name\": \"host_to_device_memcpy_ce\", \"status\": \"Error\"}, "
-		"{\"name\": \"device_local_copy\", \"status\": \"Waived\"}, "
-		"{\"name\": \"no_such_test\", \"status\": \"Not Found\"}]}}";
+		"\"testcases\": [{\"name\": \"host_to_device_memcpy_ce\", \"status\": \"Error\"}, "
+		"{\"name\": \"device_local_copy\", \"status\": \"Waived\"}, {\"name\": "
+		"\"no_such_test\", \"status\": \"Not Found\"}]}}";
 	const struct import_options options = { 0 };
 	struct error err = ERROR_NONE;
 	struct result result;

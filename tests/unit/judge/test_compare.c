@@ -173,7 +173,10 @@ static void make_share(struct case_result *c, double value)
 	m->series[0] = '\0';
 }
 
-/* A night whose suites also find out what fits, or that nothing is fragmented, must be able to pass. */
+/*
+ * A night whose suites also find out what fits, or that nothing is fragmented, must be able to
+ * pass.
+ */
 static void what_has_no_main_figure_or_is_zero_on_both_sides_keeps_no_gate_open(void **state)
 {
 	struct result a[5], b[5];
@@ -235,8 +238,8 @@ static void memory_errors_of_the_new_side_are_wrong(void **state)
 	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
 	assert_int_equal(comparison_gate(&c), 5);
 	assert_int_equal(c.fault_count, 1);
-	assert_string_equal(c.faults[0], "transfer/h2d/pinned/512MiB@cuda:0: "
-					 "uncorrected memory errors (ECC) during the case: 1");
+	assert_string_equal(c.faults[0], "transfer/h2d/pinned/512MiB@cuda:0: uncorrected memory "
+					 "errors (ECC) during the case: 1");
 	comparison_release(&c);
 	/* Of the old side it is past. */
 	input.a = b;
@@ -250,7 +253,9 @@ static void memory_errors_of_the_new_side_are_wrong(void **state)
 	}
 }
 
-/* What drifted to the end of its time is no figure; that it is missing is said on whichever side. */
+/*
+ * What drifted to the end of its time is no figure; that it is missing is said on whichever side.
+ */
 static void what_has_not_settled_is_not_compared(void **state)
 {
 	(void)state;
@@ -275,7 +280,8 @@ static void what_has_not_settled_is_not_compared(void **state)
 		assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
 		assert_int_equal(c.count, 1);
 		assert_int_equal(c.rows[0].change, CHANGE_NONE);
-		assert_non_null(strstr(c.rows[0].reason, sides & 2 ? "B: not settled" : "A: not settled"));
+		assert_non_null(
+			strstr(c.rows[0].reason, sides & 2 ? "B: not settled" : "A: not settled"));
 		assert_int_equal(comparison_gate(&c), 4);
 		comparison_release(&c);
 		result_release(&r[0]);
@@ -324,7 +330,10 @@ static void environments_are_compared(void **state)
 						 xstrdup("default") };
 	a.settings[1] = (struct result_setting){ xstrdup("report"), xstrdup("title"), xstrdup("x"),
 						 xstrdup("default") };
-	/* Of a side that another build measured one launch at a time: no difference of what was measured. */
+	/*
+	 * Of a side that another build measured one launch at a time: no difference of what was
+	 * measured.
+	 */
 	a.settings[2] = (struct result_setting){ xstrdup("run"), xstrdup("launches"), xstrdup("5"),
 						 xstrdup("default") };
 	input.a = &a;
@@ -342,7 +351,10 @@ static void environments_are_compared(void **state)
 
 static void signed_ranks_have_their_exact_distribution(void **state)
 {
-	/* Wilcoxon 1945: of five pairs all positive once in 32, of six once in 64; sums of 2 and less of eight: 3/256. */
+	/*
+	 * Wilcoxon 1945: of five pairs all positive once in 32, of six once in 64; sums of 2 and
+	 * less of eight: 3/256.
+	 */
 	static const double five[] = { 1, 2, 3, 4, 5 }, eight[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
 	double shift, low, high;
 
@@ -353,7 +365,10 @@ static void signed_ranks_have_their_exact_distribution(void **state)
 	assert_true(shift_of_pairs(five, 5, 0.05, &shift, &low, &high));
 	assert_float_equal(low, 1, 1e-12);
 	assert_float_equal(high, 5, 1e-12);
-	/* P(W <= 3) = 5/256 is within 2.5 %, P(W <= 4) = 7/256 is not: the fourth smallest mean, of 1, 1.5, 2, 2. */
+	/*
+	 * P(W <= 3) = 5/256 is within 2.5 %, P(W <= 4) = 7/256 is not: the fourth smallest mean, of
+	 * 1, 1.5, 2, 2.
+	 */
 	assert_true(shift_of_pairs(eight, 8, 0.025, &shift, &low, &high));
 	assert_float_equal(low, 2, 1e-12);
 	assert_float_equal(high, 7, 1e-12);
@@ -420,12 +435,17 @@ static void launches_needed_follow_from_both_spreads(void **state)
 	/* A spread that launches can average away, and one of visits that they can't. */
 	assert_int_equal(shift_launches_needed(0.001, 1, 0, 0.01), 4);
 	assert_in_range(shift_launches_needed(0.01, 1, 0, 0.01), 17, 21);
-	assert_true(shift_launches_needed(0.01, 2, 0, 0.01) > 3 * shift_launches_needed(0.01, 1, 0, 0.01));
-	assert_true(shift_launches_needed(0.01, 1, 0.002, 0.01) > shift_launches_needed(0.01, 1, 0, 0.01));
+	assert_true(shift_launches_needed(0.01, 2, 0, 0.01) >
+		    3 * shift_launches_needed(0.01, 1, 0, 0.01));
+	assert_true(shift_launches_needed(0.01, 1, 0.002, 0.01) >
+		    shift_launches_needed(0.01, 1, 0, 0.01));
 	assert_int_equal(shift_launches_needed(0.001, 1, 0.2, 0.01), 0);
 }
 
-/* `count` cases of either side, five launches; those from `first` on are `factor` times as fast in B. */
+/*
+ * `count` cases of either side, five launches; those from `first` on are `factor` times as fast in
+ * B.
+ */
 struct night {
 	struct result a[5], b[5];
 	struct comparison_input input;
@@ -647,7 +667,8 @@ static void launches_that_resemble_each_other_are_told(void **state)
 				double off = (k ? wandering : jumping)[l];
 
 				n.a[l].cases[i].metrics[0].value = 55e9 * (1 + off);
-				n.b[l].cases[i].metrics[0].value = 55e9 * (1 + (i % 2 ? off : -off));
+				n.b[l].cases[i].metrics[0].value =
+					55e9 * (1 + (i % 2 ? off : -off));
 			}
 		night_compare(&n, &c);
 		assert_int_equal(c.resemblance_series, 80);
@@ -797,10 +818,10 @@ static const struct comparison_row *row_of(const struct comparison *c, const cha
 static void a_slower_kernel_is_found_between_real_nights(void **state)
 {
 	static const char *const kernels[] = {
-		"stream/read/1GiB@cuda:0",	 "stream/triad/fp64/1GiB@cuda:0",
+		"stream/read/1GiB@cuda:0",          "stream/triad/fp64/1GiB@cuda:0",
 		"transfer/h2d/pinned/64MiB@cuda:0", "transfer/d2h/pinned/64MiB@cuda:0",
-		"transfer/local/64MiB@cuda:0",	 "matmul/fp32/1024@cuda:0",
-		"matmul/fp32/8192@cuda:0",	 "matmul/tf32/1024@cuda:0",
+		"transfer/local/64MiB@cuda:0",      "matmul/fp32/1024@cuda:0",
+		"matmul/fp32/8192@cuda:0",          "matmul/tf32/1024@cuda:0",
 	};
 	struct result nights[NIGHTS];
 
@@ -833,7 +854,9 @@ static void a_slower_kernel_is_found_between_real_nights(void **state)
 		result_release(&nights[i]);
 }
 
-/* The pair of nights that called this allocation REGRESSED [1.06, 1.86]: visits of a host differ. */
+/*
+ * The pair of nights that called this allocation REGRESSED [1.06, 1.86]: visits of a host differ.
+ */
 static void an_allocation_of_another_visit_is_no_regression(void **state)
 {
 	static const double launches[2][5] = { { 7.88e-3, 7.95e-3, 4.55e-3, 4.77e-3, 4.79e-3 },

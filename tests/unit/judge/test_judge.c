@@ -1,4 +1,7 @@
-/* Verdicts: what is accepted, what is not, and that nothing missing or broken ever counts as passed. */
+/*
+ * Verdicts: what is accepted, what is not, and that nothing missing or broken ever counts as
+ * passed.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -165,7 +168,10 @@ static void a_warning_fails_when_strict(void **state)
 	result_release(&r);
 }
 
-/* All figures are there and good: a process that was lost on the way is said, and nothing is signed. */
+/*
+ * All figures are there and good: a process that was lost on the way is said, and nothing is
+ * signed.
+ */
 static void a_lost_worker_is_not_accepted(void **state)
 {
 	struct lost_worker lost = { .reason = xstrdup("rank 1 (cuda:1) killed by signal 11"),
@@ -193,9 +199,8 @@ static void a_lost_worker_is_not_accepted(void **state)
 	assert_int_equal(v.counts[VERDICT_ERROR], 1);
 	assert_string_equal(v.checks[0].devices, "cuda:1");
 	assert_string_equal(v.checks[0].uuid, "GPU-1");
-	assert_string_equal(v.checks[0].reason,
-			    "a worker process was lost, which cost no case: rank 1 "
-			    "(cuda:1) killed by signal 11");
+	assert_string_equal(v.checks[0].reason, "a worker process was lost, which cost no case: "
+						"rank 1 (cuda:1) killed by signal 11");
 	verdicts_release(&v);
 	result_release(&r);
 	result_release(&more);
@@ -286,10 +291,14 @@ static void unsettle(struct result *r)
 	series->unsettled = true;
 }
 
-/* The end of a series whose level drifts may be on either side of a bound, and it is above or below by chance. */
+/*
+ * The end of a series whose level drifts may be on either side of a bound, and it is above or below
+ * by chance.
+ */
 static void what_has_not_settled_neither_passes_nor_fails(void **state)
 {
-	static const char *const limits[] = { BANDWIDTH "min = 1 GB/s\n", BANDWIDTH "min = 99 GB/s\n" };
+	static const char *const limits[] = { BANDWIDTH "min = 1 GB/s\n",
+					      BANDWIDTH "min = 99 GB/s\n" };
 	struct result r[3];
 	struct verdicts v;
 
@@ -564,7 +573,10 @@ static void the_slow_device_is_named(void **state)
 	verdicts_release(&v);
 }
 
-/* The node has a wrong device: the slower of the two fails, and the reason says that it takes a limit to be sure. */
+/*
+ * The node has a wrong device: the slower of the two fails, and the reason says that it takes a
+ * limit to be sure.
+ */
 static void of_two_the_slower_one_fails(void **state)
 {
 	struct verdicts v;
@@ -576,8 +588,8 @@ static void of_two_the_slower_one_fails(void **state)
 	assert_int_equal(v.counts[VERDICT_PASS], 1);
 	assert_string_equal(v.checks[1].devices, "cuda:1");
 	assert_int_equal(v.checks[1].verdict, VERDICT_FAIL);
-	assert_non_null(strstr(v.checks[1].reason, "5.99 % worse than the other one of two: one of "
-						   "the two is wrong"));
+	assert_non_null(strstr(v.checks[1].reason,
+			       "5.99 % worse than the other one of two: one of the two is wrong"));
 	verdicts_release(&v);
 	/* A limit of its own tells which. */
 	among_identical(0.5, 2, BANDWIDTH "min = 40 GB/s\noutlier_margin = 2 %\n", &v);
@@ -609,7 +621,7 @@ static void a_limit_may_warn_before_it_rejects(void **state)
 		struct verdicts v;
 
 		among_identical(rows[i].slow, rows[i].devices,
-			BANDWIDTH "outlier_margin = 10 %\noutlier_margin_warn = 3 %\n", &v);
+				BANDWIDTH "outlier_margin = 10 %\noutlier_margin_warn = 3 %\n", &v);
 		if (v.checks[1].verdict != rows[i].verdict ||
 		    verdicts_exit_code(&v) != rows[i].exit_code)
 			fail_msg("row %zu: %s, exit code %d: %s", i,
@@ -661,12 +673,11 @@ static void limits_without_sense_are_refused(void **state)
 		const char *limit, *message;
 	} rows[] = {
 		{ "min = 47 GB/s", "" },
-		{ "min = 500 MB/s", "test.ini:3: [limit a] min = 500 MB/s: that is 0.79 % of what "
-				    "a NVIDIA H200 can do (pcie_bandwidth "
-				    "63.02 GB/s), so it would never fire\n" },
+		{ "min = 500 MB/s",
+		  "test.ini:3: [limit a] min = 500 MB/s: that is 0.79 % of what a NVIDIA H200 can "
+		  "do (pcie_bandwidth 63.02 GB/s), so it would never fire\n" },
 		{ "min = 500 GB/s", "test.ini:3: [limit a] min = 500 GB/s: that is 7.93 times what "
-				    "a NVIDIA H200 can do "
-				    "(pcie_bandwidth 63.02 GB/s)\n" },
+				    "a NVIDIA H200 can do (pcie_bandwidth 63.02 GB/s)\n" },
 		{ "max = 500 GB/s", "" },
 		{ "min = 0.001 * spec.pcie_bandwidth", "" },
 	};
@@ -856,7 +867,9 @@ static void launches_become_one_result(void **state)
 	m = &r[0].cases[0].metrics[0];
 	assert_int_equal(m->launch_count, 3);
 	assert_float_equal(m->launches[2], 54e9, 1);
-	/* Walsh averages 50, 52, 52.5, 54, 54.5, 55: on logs a little less than the median's 53.25. */
+	/*
+	 * Walsh averages 50, 52, 52.5, 54, 54.5, 55: on logs a little less than the median's 53.25.
+	 */
 	assert_float_equal(m->value, 53.2e9, 0.1e9);
 	assert_true(m->low < m->value && m->value < m->high);
 	assert_true(r[0].seconds == 6 && r[0].cases[0].seconds == 3);
@@ -993,7 +1006,10 @@ static void named(struct result *r, const char *host)
 	r->environment[0] = (struct fact){ xstrdup("hostname"), xstrdup(host) };
 }
 
-/* The samples of one launch that scatter to one side: what holds the limit is the bound on that side. */
+/*
+ * The samples of one launch that scatter to one side: what holds the limit is the bound on that
+ * side.
+ */
 static void the_longer_side_of_an_interval_decides(void **state)
 {
 	static const struct {
@@ -1077,29 +1093,96 @@ static void the_worst_launch_decides_what_was_counted(void **state)
 		enum verdict verdict;
 		double value;
 	} rows[] = {
-		{ "alloc.lost", "B", "max = 0B", BETTER_LOWER, { 0, 0, 0, 0, 67108864 }, 5,
-		  VERDICT_FAIL, 67108864 },
-		{ "alloc.lost", "B", "max = 0B", BETTER_LOWER, { 0, 0, 0, 0, 0 }, 5, VERDICT_PASS, 0 },
-		{ "alloc.granted", "B", "min = 1GB", BETTER_HIGHER, { 2e9, 2e9, 5e8 }, 3,
-		  VERDICT_FAIL, 5e8 },
+		{ "alloc.lost",
+		  "B",
+		  "max = 0B",
+		  BETTER_LOWER,
+		  { 0, 0, 0, 0, 67108864 },
+		  5,
+		  VERDICT_FAIL,
+		  67108864 },
+		{ "alloc.lost",
+		  "B",
+		  "max = 0B",
+		  BETTER_LOWER,
+		  { 0, 0, 0, 0, 0 },
+		  5,
+		  VERDICT_PASS,
+		  0 },
+		{ "alloc.granted",
+		  "B",
+		  "min = 1GB",
+		  BETTER_HIGHER,
+		  { 2e9, 2e9, 5e8 },
+		  3,
+		  VERDICT_FAIL,
+		  5e8 },
 		/* The bound says which end is the bad one. */
-		{ "alloc.granted", "B", "max = 1GB", BETTER_HIGHER, { 5e8, 5e8, 2e9 }, 3,
-		  VERDICT_FAIL, 2e9 },
-		{ "matmul.error", "1", "max = 0.006", BETTER_LOWER, { 0, 0, 0, .011, .011 }, 5,
-		  VERDICT_FAIL, .011 },
-		{ "matmul.error", "1", "max = 0.006", BETTER_LOWER, { 0, .0059, .0059, .0059 }, 4,
-		  VERDICT_PASS, .0059 },
-		{ "burn.found", "1", "min = 1", BETTER_HIGHER, { 1, 1, 1, 1, 0.99 }, 5,
-		  VERDICT_FAIL, 0.99 },
+		{ "alloc.granted",
+		  "B",
+		  "max = 1GB",
+		  BETTER_HIGHER,
+		  { 5e8, 5e8, 2e9 },
+		  3,
+		  VERDICT_FAIL,
+		  2e9 },
+		{ "matmul.error",
+		  "1",
+		  "max = 0.006",
+		  BETTER_LOWER,
+		  { 0, 0, 0, .011, .011 },
+		  5,
+		  VERDICT_FAIL,
+		  .011 },
+		{ "matmul.error",
+		  "1",
+		  "max = 0.006",
+		  BETTER_LOWER,
+		  { 0, .0059, .0059, .0059 },
+		  4,
+		  VERDICT_PASS,
+		  .0059 },
+		{ "burn.found",
+		  "1",
+		  "min = 1",
+		  BETTER_HIGHER,
+		  { 1, 1, 1, 1, 0.99 },
+		  5,
+		  VERDICT_FAIL,
+		  0.99 },
 		/* Timed by other figures: estimated, and a zero among them leaves it open. */
-		{ "parallel.idle", "1", "max = 0.006", BETTER_LOWER, { 0, .0059, .0059, .0059 }, 4,
-		  VERDICT_INCONCLUSIVE, NAN },
-		{ "parallel.idle", "1", "max = 0.006", BETTER_LOWER, { 0, 0, 0, .011, .011 }, 5,
-		  VERDICT_INCONCLUSIVE, NAN },
-		{ "parallel.idle", "1", "max = 0.006", BETTER_LOWER, { 0, 0, 0, 0, 0 }, 5,
-		  VERDICT_PASS, 0 },
-		{ "parallel.idle", "1", "max = 0.006", BETTER_LOWER, { .03, .03, .03, 0, .03 }, 5,
-		  VERDICT_FAIL, NAN },
+		{ "parallel.idle",
+		  "1",
+		  "max = 0.006",
+		  BETTER_LOWER,
+		  { 0, .0059, .0059, .0059 },
+		  4,
+		  VERDICT_INCONCLUSIVE,
+		  NAN },
+		{ "parallel.idle",
+		  "1",
+		  "max = 0.006",
+		  BETTER_LOWER,
+		  { 0, 0, 0, .011, .011 },
+		  5,
+		  VERDICT_INCONCLUSIVE,
+		  NAN },
+		{ "parallel.idle",
+		  "1",
+		  "max = 0.006",
+		  BETTER_LOWER,
+		  { 0, 0, 0, 0, 0 },
+		  5,
+		  VERDICT_PASS,
+		  0 },
+		{ "parallel.idle",
+		  "1",
+		  "max = 0.006",
+		  BETTER_LOWER,
+		  { .03, .03, .03, 0, .03 },
+		  5,
+		  VERDICT_FAIL,
+		  NAN },
 	};
 
 	(void)state;
@@ -1139,13 +1222,19 @@ static void what_was_not_verified_is_not_accepted(void **state)
 		{ true, NAN, NAN, 0, "" },
 		{ true, 1e-4, 1e-3, 0, "" },
 		{ true, 1, 1e-3, 5, "its error of 1 is beyond the tolerance of 0.001" },
-		/* All results beyond a format's range, as they are to be: looked at, without an error. */
+		/*
+		 * All results beyond a format's range, as they are to be: looked at, without an
+		 * error.
+		 */
 		{ true, NAN, 1e-3, 0, "" },
 		{ false, NAN, NAN, 4, "the result of this case was never verified" },
 	};
 
 	(void)state;
-	/* Whether a limit is about the case or not, in one launch or in the second of two, pooled or not. */
+	/*
+	 * Whether a limit is about the case or not, in one launch or in the second of two, pooled
+	 * or not.
+	 */
 	for (size_t k = 0; k < 6 * ARRAY_SIZE(rows); k++) {
 		size_t i = k / 6, launches = 1 + (k % 3 > 0);
 		const char *where = k / 3 % 2 ? "where = device:cuda:1\n" : "";
@@ -1168,7 +1257,8 @@ static void what_was_not_verified_is_not_accepted(void **state)
 			pool_launches(&r[0], 1, &r[1], 1);
 		judge_by(body, r, k % 3 == 1 ? 2 : 1, NULL, &v);
 		if (verdicts_exit_code(&v) != rows[i].exit_code)
-			fail_msg("row %zu, way %zu: exit code %d", i, k % 6, verdicts_exit_code(&v));
+			fail_msg("row %zu, way %zu: exit code %d", i, k % 6,
+				 verdicts_exit_code(&v));
 		for (size_t c = 0; c < v.count; c++)
 			told = told || strcmp(v.checks[c].reason, rows[i].reason) == 0 ||
 			       strcmp(v.checks[c].reason, "its result was never verified") == 0;
@@ -1211,7 +1301,10 @@ static void errors_between_two_cases_count(void **state)
 	result_release(&r);
 }
 
-/* One slow launch is enough for a first FAIL, and not for a second one; what was counted or is wrong stays. */
+/*
+ * One slow launch is enough for a first FAIL, and not for a second one; what was counted or is
+ * wrong stays.
+ */
 static bool wants_more(const struct verdicts *v, const struct case_result *c)
 {
 	char *point = case_point(c);
@@ -1279,8 +1372,12 @@ static void bytes_that_are_lost_need_no_second_look(void **state)
 	result_release(&r);
 }
 
-/* Judges devices whose launches are `scatter` times these apart, in percent, by a minimum; the first one's check. */
-static struct verdict_check judge_scattered(size_t devices, double first, double others, struct verdicts *v)
+/*
+ * Judges devices whose launches are `scatter` times these apart, in percent, by a minimum; the
+ * first one's check.
+ */
+static struct verdict_check judge_scattered(size_t devices, double first, double others,
+					    struct verdicts *v)
 {
 	static const double apart[5] = { -1.2, 0.9, 0.1, -0.6, 1.3 };
 	struct result r[5];
@@ -1288,7 +1385,8 @@ static struct verdict_check judge_scattered(size_t devices, double first, double
 	for (size_t l = 0; l < 5; l++) {
 		node_init(&r[l], devices, "NVIDIA H200");
 		for (size_t d = 0; d < devices; d++)
-			node_add(&r[l], d, 55e9 * (1 + (d ? others : first) * apart[l] / 100), 0.001);
+			node_add(&r[l], d, 55e9 * (1 + (d ? others : first) * apart[l] / 100),
+				 0.001);
 	}
 	judge_by(BANDWIDTH "min = 54.3 GB/s\n", r, 5, NULL, v);
 	for (size_t l = 0; l < 5; l++)
@@ -1296,7 +1394,10 @@ static struct verdict_check judge_scattered(size_t devices, double first, double
 	return v->checks[0];
 }
 
-/* 0.5 % is taken for granted, until launches show more: their own, or those of all identical devices. */
+/*
+ * 0.5 % is taken for granted, until launches show more: their own, or those of all identical
+ * devices.
+ */
 static void the_spread_of_launches_is_learnt_and_said(void **state)
 {
 	struct verdict_check quiet, alone, all, one;
@@ -1308,7 +1409,10 @@ static void the_spread_of_launches_is_learnt_and_said(void **state)
 	all = judge_scattered(8, 1, 1, &v[2]);
 	one = judge_scattered(8, 0.3, 3, &v[3]);
 	assert_string_equal(quiet.reason, "");
-	/* Five launches of one device: Student's t of four degrees of freedom, 1.03 % x 2.13 / sqrt(5). */
+	/*
+	 * Five launches of one device: Student's t of four degrees of freedom, 1.03 % x 2.13 /
+	 * sqrt(5).
+	 */
 	assert_float_equal(alone.high / alone.value - 1, 0.0098, 2e-4);
 	assert_non_null(strstr(alone.reason, "its launches scatter by 1 %, not by 0.5 %"));
 	/* Eight devices know it better. */

@@ -1,6 +1,7 @@
 /*
- * How often the judge is wrong: simulated nodes and builds, seeded, so that every run gives the same figures.
- * GPUPROOF_SIMULATE=20 makes twenty times as many. Printed figures are the evidence; the asserted ones the promise.
+ * How often the judge is wrong: simulated nodes and builds, seeded, so that every run gives the
+ * same figures. GPUPROOF_SIMULATE=20 makes twenty times as many. Printed figures are the evidence;
+ * the asserted ones the promise.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -147,9 +148,8 @@ static struct rates simulate(double slow, enum noise noise, size_t nodes)
 		rates.undecided += o.undecided / (double)nodes;
 	}
 	limits_release(&limits);
-	print_message("%s noise, %.0f %% slow, %zu nodes: named %.2f %%, another accused %.2f %%, extended "
-		      "%.1f %%, "
-		      "undecided %.2f %%\n",
+	print_message("%s noise, %.0f %% slow, %zu nodes: named %.2f %%, another accused %.2f %%, "
+		      "extended %.1f %%, undecided %.2f %%\n",
 		      noise_names[noise], 100 * slow, nodes, 100 * rates.named, 100 * rates.accused,
 		      100 * rates.extended, 100 * rates.undecided);
 	return rates;
@@ -200,9 +200,9 @@ static void intervals_cover(void **state)
 			held += low <= 0.02 && 0.02 <= high;
 		}
 		share = (double)held / (double)rounds;
-		print_message(
-			"%zu launches a side: the 95 %% interval holds the ratio in %.1f %%\n", n,
-			100 * share);
+		print_message("%zu launches a side: the 95 %% interval holds the ratio in %.1f "
+			      "%%\n",
+			      n, 100 * share);
 		/* Whole ranks make it conservative, the more so the fewer there are. */
 		assert_true(share >= 0.94 && share <= (n < 6 ? 0.985 : 0.97));
 	}

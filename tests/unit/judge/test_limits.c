@@ -1,6 +1,7 @@
 /*
- * The shipped limits: they judge every known GPU in what `acceptance` measures, hold for every published figure, and find
- * each figure of a good node that is a third too low, with the device and the limit.
+ * The shipped limits: they judge every known GPU in what `acceptance` measures, hold for every
+ * published figure, and find each figure of a good node that is a third too low, with the device
+ * and the limit.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +37,10 @@ static double fact(const struct gpu *gpu, const char *key, double otherwise)
 	return isnan(value) ? otherwise : value;
 }
 
-/* What the driver would tell of such a card: by its sheet, and where that is silent something of its time. */
+/*
+ * What the driver would tell of such a card: by its sheet, and where that is silent something of
+ * its time.
+ */
 static void describe_device(const struct gpu *gpu, int index, struct device_info *d)
 {
 	memset(d, 0, sizeof(*d));
@@ -62,7 +66,10 @@ static void describe_device(const struct gpu *gpu, int index, struct device_info
 	d->peers.words[0] = (1u << MANY) - 1;
 }
 
-/* What `acceptance` plans for `count` of them, as a result whose figures are all a quarter above what is asked. */
+/*
+ * What `acceptance` plans for `count` of them, as a result whose figures are all a quarter above
+ * what is asked.
+ */
 static void accepted_node(const struct gpu *gpu, size_t count, struct result *r)
 {
 	struct device_info devices[MANY];
@@ -169,7 +176,7 @@ static size_t passes(const struct verdicts *v, const char *device, const char *m
 }
 
 static void judge_with_population(const struct limits *limits, const struct result *r,
-			 const struct population *population, struct verdicts *v)
+				  const struct population *population, struct verdicts *v)
 {
 	const struct judge_input input = {
 		.results = r, .count = 1, .limits = limits, .population = population
@@ -186,7 +193,10 @@ static void judge_all(const struct limits *limits, const struct result *r, struc
 	judge_with_population(limits, r, NULL, v);
 }
 
-/* By the bounds alone: a made value, or one published under other conditions, is not like those of good cards here. */
+/*
+ * By the bounds alone: a made value, or one published under other conditions, is not like those of
+ * good cards here.
+ */
 static void judge_alone(const struct limits *limits, const struct result *r, struct verdicts *v)
 {
 	static const struct population empty;
@@ -269,8 +279,8 @@ static void an_unknown_gpu_is_judged_by_what_the_driver_tells(void **state)
 	for (size_t i = 0; i < v.count; i++) {
 		assert_true(v.checks[i].verdict == VERDICT_PASS ||
 			    v.checks[i].verdict == VERDICT_SKIP);
-		derived += strstr(v.checks[i].bound_origin, "from the driver: 1215 MHz x 2 x "
-							    "5120 bit") != NULL;
+		derived += strstr(v.checks[i].bound_origin,
+				  "from the driver: 1215 MHz x 2 x 5120 bit") != NULL;
 	}
 	assert_true(derived >= 4);
 	assert_true(passes(&v, "cuda:0", "matmul.throughput") >= 4);
@@ -347,7 +357,10 @@ static void derived_figures_agree_with_data_sheets(void **state)
 	assert_true(compared >= 60);
 }
 
-/* GeForce cards multiply FP16 with sums in FP32 at half rate: 71 TFLOP/s of an RTX 3090, 150 of an A40. */
+/*
+ * GeForce cards multiply FP16 with sums in FP32 at half rate: 71 TFLOP/s of an RTX 3090, 150 of an
+ * A40.
+ */
 static void geforce_has_half_of_the_tensor_rate(void **state)
 {
 	struct device_info d = { .name = "NVIDIA GeForce RTX 3090",
@@ -511,7 +524,10 @@ static void h200s(struct result *r, size_t count)
 	}
 }
 
-/* Lowers what `limit` bounds in case `i` by a third: the limit must reject the case's device, and nothing another one. */
+/*
+ * Lowers what `limit` bounds in case `i` by a third: the limit must reject the case's device, and
+ * nothing another one.
+ */
 static void lower(const struct limits *limits, const struct limit *limit, struct result *r,
 		  size_t i)
 {
@@ -597,7 +613,10 @@ static void lower_all(struct result *r)
 				scale(&r->cases[i].metrics[m], 0.95);
 }
 
-/* Asserts that `count` of the node's checks against good cards are `verdict`; all others must not be of `verdict`. */
+/*
+ * Asserts that `count` of the node's checks against good cards are `verdict`; all others must not
+ * be of `verdict`.
+ */
 static size_t against_population(struct result *r, enum verdict verdict, int *code)
 {
 	struct text errors = TEXT_EMPTY;
@@ -621,7 +640,10 @@ static size_t against_population(struct result *r, enum verdict verdict, int *co
 	return found;
 }
 
-/* 52 good cards are known by their reads: every GPU of the node fails there, and all of them together. */
+/*
+ * 52 good cards are known by their reads: every GPU of the node fails there, and all of them
+ * together.
+ */
 static void a_whole_node_that_is_slow_is_rejected_on_h200s(void **state)
 {
 	struct result r;

@@ -267,7 +267,10 @@ static void eight_cards_reject_and_fewer_warn(void **state)
 	}
 }
 
-/* Two kinds 10 % apart: who is like either passes; who is between them is told, who is below both fails. */
+/*
+ * Two kinds 10 % apart: who is like either passes; who is between them is told, who is below both
+ * fails.
+ */
 static void each_is_held_against_its_kind(void **state)
 {
 	struct population p;
@@ -297,7 +300,8 @@ static void a_good_card_tells_which_of_two_is_slow(void **state)
 
 	(void)state;
 	cards(&p, 1, 0);
-	limits_from(&limits, "metric = transfer.bandwidth\noutlier_margin = 2 %\npopulation = 3 %\n");
+	limits_from(&limits,
+		    "metric = transfer.bandwidth\noutlier_margin = 2 %\npopulation = 3 %\n");
 	node_init(&r, 2, MODEL);
 	node_add(&r, 0, 50e9, 0.0005)->verification.done = true;
 	node_add(&r, 1, 45e9, 0.0005)->verification.done = true;
@@ -324,7 +328,9 @@ static void no_known_card_is_said(void **state)
 	verdicts_release(&v);
 }
 
-/* Share of simulated populations of `n` cards, each `draw`n, that are taken for more than one kind. */
+/*
+ * Share of simulated populations of `n` cards, each `draw`n, that are taken for more than one kind.
+ */
 static double parted(double (*draw)(void), size_t n, size_t second, double distance)
 {
 	const char *factor = getenv("GPUPROOF_SIMULATE");
@@ -363,10 +369,9 @@ static void kinds_are_found_and_not_made_up(void **state)
 			      counts[i], 100 * one, 100 * tails, 100 * skew);
 		assert_true(one <= 0.015 && tails <= 0.02 && skew <= 0.08);
 	}
-	print_message(
-		"36 and 16 of two kinds: found %.1f %% at 6 deviations, %.1f %% at 7, %.1f %% "
-		"at 8\n",
-		100 * six, 100 * seven, 100 * eight);
+	print_message("36 and 16 of two kinds: found %.1f %% at 6 deviations, %.1f %% at 7, %.1f "
+		      "%% at 8\n",
+		      100 * six, 100 * seven, 100 * eight);
 	assert_true(seven >= 0.8 && eight >= 0.97);
 }
 
@@ -409,7 +414,10 @@ static bool wants_more(const struct verdicts *v)
 	return false;
 }
 
-/* A node of good cards that are all `slow`, as `run --check` judges it: how many checks fail, whether nothing is said. */
+/*
+ * A node of good cards that are all `slow`, as `run --check` judges it: how many checks fail,
+ * whether nothing is said.
+ */
 static size_t accept_node(const struct limits *limits, const struct population *p,
 			  double (*draw)(void), double spread, double slow, bool *silent)
 {
@@ -483,12 +491,11 @@ static void good_nodes_pass_and_slow_ones_do_not(void **state)
 				simulate_nodes(student3, counts[n], spread / sqrt(3), 0, 100);
 			struct rates slow = simulate_nodes(normal, counts[n], spread, 0.05, 100);
 
-			print_message(
-				"%zu good cards known that differ by %.1f %%: good nodes rejected "
-				"%.2f %% (t3 %.2f %%); nodes 5 %% slow rejected %.1f %%, accepted "
-				"in silence %.2f %%\n",
-				counts[n], 100 * spread, 100 * good.nodes, 100 * tails.nodes,
-				100 * slow.nodes, 100 * slow.silent);
+			print_message("%zu good cards known that differ by %.1f %%: good nodes "
+				      "rejected %.2f %% (t3 %.2f %%); nodes 5 %% slow rejected "
+				      "%.1f %%, accepted in silence %.2f %%\n",
+				      counts[n], 100 * spread, 100 * good.nodes, 100 * tails.nodes,
+				      100 * slow.nodes, 100 * slow.silent);
 			assert_true(good.nodes <= 0.01);
 			assert_true(slow.silent <= 0.05);
 			assert_true(slow.nodes >= (spread > 0.005 ? 0.9 : 0.99));

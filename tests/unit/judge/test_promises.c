@@ -1,4 +1,7 @@
-/* No acceptance without judgement: each promised aspect is judged on each device, or the verdict is not accepted. */
+/*
+ * No acceptance without judgement: each promised aspect is judged on each device, or the verdict is
+ * not accepted.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -65,9 +68,8 @@ static void a_promised_aspect_without_a_judged_check_leaves_it_open(void **state
 	judge_as(LINK, false, &r, &v);
 	assert_int_equal(v.overall, VERDICT_INCONCLUSIVE);
 	assert_int_equal(verdicts_exit_code(&v), 4);
-	assert_string_equal(v.sentence,
-			    "Not decided: 2 of 2 judged, all passed; not judged: memory "
-			    "of cuda:0, cuda:1.");
+	assert_string_equal(v.sentence, "Not decided: 2 of 2 judged, all passed; not judged: "
+					"memory of cuda:0, cuda:1.");
 	assert_true(aspect_is_missing(aspect_at(&v, 1, ASPECT_MEMORY)));
 	assert_string_equal(aspect_at(&v, 1, ASPECT_MEMORY)->reason, "not measured");
 	assert_int_equal(aspect_at(&v, 1, ASPECT_LINK)->judged, 1);
@@ -108,7 +110,9 @@ static void what_failed_is_rejected_though_more_is_missing(void **state)
 	result_release(&r);
 }
 
-/* A user who limits the link asks for a verdict on links, of every device that the limit is about. */
+/*
+ * A user who limits the link asks for a verdict on links, of every device that the limit is about.
+ */
 static void limits_of_ones_own_promise_what_they_judge(void **state)
 {
 	struct verdicts v;
@@ -167,9 +171,8 @@ static void shipped_limits_promise_what_was_measured(void **state)
 	strcpy(r.cases[0].devices[0], "host:0");
 	judge_as(limit, true, &r, &v);
 	assert_int_equal(verdicts_exit_code(&v), 4);
-	assert_string_equal(v.sentence,
-			    "Not decided: nothing was judged; 1 skipped; not judged: link of "
-			    "host:0.");
+	assert_string_equal(v.sentence, "Not decided: nothing was judged; 1 skipped; not judged: "
+					"link of host:0.");
 	verdicts_release(&v);
 	result_release(&r);
 }

@@ -11,8 +11,8 @@
 #include "kernel_checks.h"
 
 /* What a CPU lacks, and may skip: nothing to choose from, narrow formats, tensor cores. */
-static const char *const lacking[] = { "gemm_search", "gemm_narrow", "gemm_tensor",
-					"gemm_half2", "peak_tensor" };
+static const char *const lacking[] = { "gemm_search", "gemm_narrow", "gemm_tensor", "gemm_half2",
+				       "peak_tensor" };
 
 static bool is_lacking(const char *name)
 {
@@ -34,7 +34,8 @@ static void run_all(int devices)
 	assert_int_equal(list.backends[0]->device_open(devices - 1, &device, &err), STATUS_OK);
 	for (const struct kernel_check *check = kernel_checks; check->name; check++) {
 		error_clear(&err);
-		if (check->run(device, &err) != (is_lacking(check->name) ? STATUS_UNSUPPORTED : STATUS_OK))
+		if (check->run(device, &err) !=
+		    (is_lacking(check->name) ? STATUS_UNSUPPORTED : STATUS_OK))
 			fail_msg("%s: %s: %s", check->name, status_name(err.status), err.message);
 	}
 	list.backends[0]->device_close(device);

@@ -1,4 +1,7 @@
-/* Counters of links are slow to read: what measure/telemetry/condition.h promises about how often and what for. */
+/*
+ * Counters of links are slow to read: what measure/telemetry/condition.h promises about how often
+ * and what for.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,7 +76,8 @@ static void links_are_read_now_and_then(void **state)
 		clock_sleep(READING_SECONDS);
 	result = carry_out(&device, &watch, &poll, 3);
 	assert_int_equal(result.after.nvlink_errors, 13);
-	assert_int_equal(result.during.nvlink_errors, 5); /* those of the case between are not lost */
+	/* those of the case between are not lost */
+	assert_int_equal(result.during.nvlink_errors, 5);
 }
 
 /* Eight devices must not cost eight times as much. */

@@ -68,16 +68,16 @@ static struct device_info host = { .backend = "host",
 				   .module = "built-in",
 				   .capabilities = DEVICE_IS_HOST };
 
-static enum status ask(struct fork_server *n, fork_server_fn *fn, double seconds, struct numbers *out,
-		       struct error *err)
+static enum status ask(struct fork_server *n, fork_server_fn *fn, double seconds,
+		       struct numbers *out, struct error *err)
 {
 	int argument = 21;
 	struct fork_server_task task = { .device = &host,
-				     .run = fn,
-				     .arguments = &argument,
-				     .arguments_size = sizeof(argument),
-				     .result_size = sizeof(*out),
-				     .seconds = seconds };
+					 .run = fn,
+					 .arguments = &argument,
+					 .arguments_size = sizeof(argument),
+					 .result_size = sizeof(*out),
+					 .seconds = seconds };
 
 	*err = (struct error)ERROR_NONE;
 	memset(out, 0, sizeof(*out));

@@ -1,6 +1,6 @@
 /*
- * Sampling against a scripted device: its events read a clock that only the workload moves, so every
- * time, batch and stop decision is known in advance.
+ * Sampling against a scripted device: its events read a clock that only the workload moves, so
+ * every time, batch and stop decision is known in advance.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -58,7 +58,8 @@ static enum status event_synchronize(struct event *event, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status event_elapsed(struct event *start, struct event *end, double *seconds, struct error *err)
+static enum status event_elapsed(struct event *start, struct event *end, double *seconds,
+				 struct error *err)
 {
 	(void)err;
 	*seconds = ((struct fake_event *)end)->at - ((struct fake_event *)start)->at;
@@ -91,10 +92,17 @@ static enum status gate_open(struct stream *stream, struct error *err)
 }
 
 static const struct backend scripted = {
-	.abi = BACKEND_ABI, .name = "scripted", .module = "test",
-	.event_create = event_create, .event_destroy = event_destroy, .event_record = event_record,
-	.event_synchronize = event_synchronize, .event_elapsed = event_elapsed,
-	.stream_wait = stream_wait, .gate_close = gate_close, .gate_open = gate_open,
+	.abi = BACKEND_ABI,
+	.name = "scripted",
+	.module = "test",
+	.event_create = event_create,
+	.event_destroy = event_destroy,
+	.event_record = event_record,
+	.event_synchronize = event_synchronize,
+	.event_elapsed = event_elapsed,
+	.stream_wait = stream_wait,
+	.gate_close = gate_close,
+	.gate_open = gate_open,
 };
 
 static struct device device = { .backend = &scripted };
@@ -175,7 +183,12 @@ static enum status finish(void *state, struct error *err)
 }
 
 static const struct sampling rules = {
-	.min_samples = 10, .max_samples = 400, .target = 0.005, .max_seconds = 5, .sample_seconds = 1e-3, .warmup = 2,
+	.min_samples = 10,
+	.max_samples = 400,
+	.target = 0.005,
+	.max_seconds = 5,
+	.sample_seconds = 1e-3,
+	.warmup = 2,
 };
 
 static enum status run_by(const struct sampling *by, struct script *script, struct workload w,
@@ -194,7 +207,8 @@ static enum status run_by(const struct sampling *by, struct script *script, stru
 	return sample(&sampler, &w, series, err);
 }
 
-static enum status run(struct script *script, struct workload w, struct series *series, struct error *err)
+static enum status run(struct script *script, struct workload w, struct series *series,
+		       struct error *err)
 {
 	return run_by(&rules, script, w, series, err);
 }
@@ -264,7 +278,8 @@ static void waiting_for_other_ranks_is_not_timed(void **state)
 	struct series series;
 
 	(void)state;
-	assert_int_equal(run(&script, (struct workload){ .align = align }, &series, &err), STATUS_OK);
+	assert_int_equal(run(&script, (struct workload){ .align = align }, &series, &err),
+			 STATUS_OK);
 	assert_int_equal(script.aligned, (int)script.launches);
 	assert_true(fabs(series.statistics.median / 10e-6 - 1) < 1e-6);
 	free(series.samples);
@@ -278,16 +293,19 @@ static void operations_that_run_on_are_sampled_together(void **state)
 	struct series series;
 
 	(void)state;
-	assert_int_equal(run(&script, (struct workload){ .min_batch = 4 }, &series, &err), STATUS_OK);
+	assert_int_equal(run(&script, (struct workload){ .min_batch = 4 }, &series, &err),
+			 STATUS_OK);
 	assert_int_equal(series.batch, 4);
 	assert_true(fabs(series.statistics.median - 20e-3) < 1e-9);
 	free(series.samples);
-	assert_int_equal(run(&script, (struct workload){ .min_batch = 4, .commands = 200 }, &series, &err),
+	assert_int_equal(run(&script, (struct workload){ .min_batch = 4, .commands = 200 }, &series,
+			     &err),
 			 STATUS_OK);
 	assert_int_equal(series.batch, 2);
 	free(series.samples);
 	script.seconds = 1e-5;
-	assert_int_equal(run(&script, (struct workload){ .min_batch = 4 }, &series, &err), STATUS_OK);
+	assert_int_equal(run(&script, (struct workload){ .min_batch = 4 }, &series, &err),
+			 STATUS_OK);
 	assert_in_range(series.batch, 99, 101);
 	free(series.samples);
 }
@@ -299,14 +317,17 @@ static void a_gated_batch_fits_the_queue(void **state)
 	struct series series;
 
 	(void)state;
-	assert_int_equal(run(&script, (struct workload){ .commands = 4 }, &series, &err), STATUS_OK);
+	assert_int_equal(run(&script, (struct workload){ .commands = 4 }, &series, &err),
+			 STATUS_OK);
 	assert_int_equal(series.batch, 128);
 	free(series.samples);
-	assert_int_equal(run(&script, (struct workload){ .no_gate = true }, &series, &err), STATUS_OK);
+	assert_int_equal(run(&script, (struct workload){ .no_gate = true }, &series, &err),
+			 STATUS_OK);
 	assert_in_range(series.batch, 19000, 21000);
 	assert_int_equal(gates_closed, 0);
 	free(series.samples);
-	assert_int_equal(run(&script, (struct workload){ .commands = 5000 }, &series, &err), STATUS_OK);
+	assert_int_equal(run(&script, (struct workload){ .commands = 5000 }, &series, &err),
+			 STATUS_OK);
 	assert_int_equal(gates_closed, 0);
 	free(series.samples);
 }
@@ -318,7 +339,8 @@ static void latency_keeps_single_operations_and_its_minimum(void **state)
 	struct series series;
 
 	(void)state;
-	assert_int_equal(run(&script, (struct workload){ .max_batch = 1, .min_samples = 100 }, &series, &err),
+	assert_int_equal(run(&script, (struct workload){ .max_batch = 1, .min_samples = 100 },
+			     &series, &err),
 			 STATUS_OK);
 	assert_int_equal(series.batch, 1);
 	assert_int_equal(series.count, 100);
@@ -396,7 +418,10 @@ static void what_drifts_at_the_end_of_its_time_has_not_settled(void **state)
 	free(series.samples);
 }
 
-/* Of two at the same time only one has to warm up: it alone drops samples, and both continue until it has enough. */
+/*
+ * Of two at the same time only one has to warm up: it alone drops samples, and both continue until
+ * it has enough.
+ */
 static void each_of_several_settles_by_itself(void **state)
 {
 	struct script scripts[] = { { .seconds = 1e-3, .spread = 1e-3, .cold = 40 },
@@ -456,13 +481,16 @@ static void a_wide_spread_takes_more_samples(void **state)
 static void interruption_and_failure_keep_what_was_sampled(void **state)
 {
 	volatile sig_atomic_t stop = 0;
-	struct script interrupted = { .seconds = 1e-3, .spread = 0.03, .stop = &stop, .stop_at = 8 };
+	struct script interrupted = {
+		.seconds = 1e-3, .spread = 0.03, .stop = &stop, .stop_at = 8
+	};
 	struct script failing = { .seconds = 1e-3, .spread = 0.03, .fail_at = 9 };
 	struct error err = ERROR_NONE;
 	struct series series;
 
 	(void)state;
-	assert_int_equal(run(&interrupted, (struct workload){ 0 }, &series, &err), STATUS_INTERRUPTED);
+	assert_int_equal(run(&interrupted, (struct workload){ 0 }, &series, &err),
+			 STATUS_INTERRUPTED);
 	/* One cold and two warm-up launches came first. */
 	assert_int_equal(series.count, 5);
 	assert_int_equal(series.stop, STOP_INTERRUPTED);
@@ -486,7 +514,8 @@ static void a_clock_that_stands_still_ends_too(void **state)
 	struct series series;
 
 	(void)state;
-	assert_int_equal(run(&script, (struct workload){ .no_gate = true }, &series, &err), STATUS_OK);
+	assert_int_equal(run(&script, (struct workload){ .no_gate = true }, &series, &err),
+			 STATUS_OK);
 	assert_int_equal(series.count, 400);
 	assert_true(series.statistics.median == 0);
 	free(series.samples);

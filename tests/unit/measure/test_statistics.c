@@ -38,7 +38,8 @@ static void quantiles_are_of_type_seven(void **state)
 
 static void median_of_even_counts_is_the_mean_of_the_middle_two(void **state)
 {
-	static const double x[] = { 8, 1, 16, 2, 4 }, infinite[] = { INFINITY, 1, INFINITY, INFINITY };
+	static const double x[] = { 8, 1, 16, 2, 4 },
+			    infinite[] = { INFINITY, 1, INFINITY, INFINITY };
 
 	(void)state;
 	assert_true(median_of(x, 5) == 4);
@@ -58,8 +59,9 @@ static void interval_interpolates_the_binomial_ranks(void **state)
 	for (int i = 0; i < 30; i++)
 		x[i] = i + 1;
 	/*
-	 * Ranks 2 and 9 of ten hold the median with 97.85 %, 3 and 8 with 89.06 %: Hettmansperger and Sheather's interval of
-	 * 95 % is between. r1 is so low that no caution makes it positive. n = 30: ranks 10 and 21, 11 and 20.
+	 * Ranks 2 and 9 of ten hold the median with 97.85 %, 3 and 8 with 89.06 %: Hettmansperger
+	 * and Sheather's interval of 95 % is between. r1 is so low that no caution makes it
+	 * positive. n = 30: ranks 10 and 21, 11 and 20.
 	 */
 	assert_true(median_interval(x, 10, -0.9, &low, &high));
 	assert_true(fabs(low - 2.6574) < 1e-3 && fabs(high - 8.3426) < 1e-3);
@@ -109,8 +111,9 @@ static void interval_covers_the_median(void **state)
 }
 
 /*
- * Correlated samples whose level rises by `rise` standard deviations: how many of the series that have no interval as they
- * are have one with the trend, and how many of these hold the level in the middle, 0.
+ * Correlated samples whose level rises by `rise` standard deviations: how many of the series that
+ * have no interval as they are have one with the trend, and how many of these hold the level in the
+ * middle, 0.
  */
 static void count_drifting(int n, double phi, double rise, int *found, int *covered)
 {
@@ -143,9 +146,12 @@ static void count_drifting(int n, double phi, double rise, int *found, int *cove
 
 static void a_drifting_level_is_within_its_interval(void **state)
 {
-	static const struct { int n; double phi, rise; } cases[] = {
-		{ 24, 0, 10 }, { 24, 0.6, 4 }, { 24, 0.8, 4 }, { 24, 0.8, 10 },
-		{ 50, 0.8, 4 }, { 12, 0, 4 },  { 12, 0.6, 4 }, { 100, 0.9, 4 },
+	static const struct {
+		int n;
+		double phi, rise;
+	} cases[] = {
+		{ 24, 0, 10 },  { 24, 0.6, 4 }, { 24, 0.8, 4 }, { 24, 0.8, 10 },
+		{ 50, 0.8, 4 }, { 12, 0, 4 },   { 12, 0.6, 4 }, { 100, 0.9, 4 },
 	};
 
 	(void)state;

@@ -57,7 +57,10 @@ static void take(const struct sampling *rules, double (*level)(size_t), struct o
 	}
 }
 
-/* A link that wakes up, measured on an H100: copies of 64 MiB take 2.6 ms, then 1.8 ms, in the end 1.22 ms. */
+/*
+ * A link that wakes up, measured on an H100: copies of 64 MiB take 2.6 ms, then 1.8 ms, in the end
+ * 1.22 ms.
+ */
 static double waking_link(size_t i)
 {
 	return 1.22e-3 + 1.4e-3 * exp(-(double)i / 15);
@@ -173,7 +176,10 @@ static void steady_noise_is_seldom_taken_for_warm_up(void **state)
 	}
 }
 
-/* tests/bench/bench_coverage.c has the figures: 94.8 to 96.1 %; a memory of 0.8 is beyond what 200 samples can tell. */
+/*
+ * tests/bench/bench_coverage.c has the figures: 94.8 to 96.1 %; a memory of 0.8 is beyond what 200
+ * samples can tell.
+ */
 static void intervals_hold_the_median_whenever_sampling_stops(void **state)
 {
 	(void)state;

@@ -1,4 +1,7 @@
-/* Telemetry while samples are taken: what is read when, what it comes to, and that a noisy series says why. */
+/*
+ * Telemetry while samples are taken: what is read when, what it comes to, and that a noisy series
+ * says why.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +15,10 @@
 #include "measure/run.h"
 #include "measure/telemetry/telemetry_window.h"
 
-/* A device whose readings are scripted: reading n has n MHz, and is throttled from `throttled_from` on. */
+/*
+ * A device whose readings are scripted: reading n has n MHz, and is throttled from `throttled_from`
+ * on.
+ */
 static struct {
 	atomic_int readings;
 	int throttled_from;
@@ -134,7 +140,10 @@ static void idle_is_not_throttled(void **state)
 	assert_int_equal(during.throttle_reasons, 0x1);
 }
 
-/* A reading that is still under way when a series ends belongs to no series, and only close waits for it. */
+/*
+ * A reading that is still under way when a series ends belongs to no series, and only close waits
+ * for it.
+ */
 static void a_slow_reading_holds_up_no_sampling(void **state)
 {
 	struct telemetry_window *w = telemetry_window_open(&device, 1e-3);

@@ -1,4 +1,7 @@
-/* A device watched for a while: honest extremes and means per interval, counters handed over, and what is unknown left out. */
+/*
+ * A device watched for a while: honest extremes and means per interval, counters handed over, and
+ * what is unknown left out.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

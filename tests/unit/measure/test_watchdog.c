@@ -1,4 +1,7 @@
-/* A case that continues is slow, one that shows no sign of life hangs; both say what they were doing. */
+/*
+ * A case that continues is slow, one that shows no sign of life hangs; both say what they were
+ * doing.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

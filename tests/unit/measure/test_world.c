@@ -1,6 +1,6 @@
 /*
- * Ranks: forked processes that exchange data through `world`, and threads, so that ThreadSanitizer sees it; over shared
- * memory and over TCP alike.
+ * Ranks: forked processes that exchange data through `world`, and threads, so that ThreadSanitizer
+ * sees it; over shared memory and over TCP alike.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -132,7 +132,10 @@ static uint64_t token(int rank, int round)
 	return (uint64_t)round * 1000003u + (uint64_t)rank * 7u + 1;
 }
 
-/* Many exchanges in a row, ranks of different speed: no rank ever sees a neighbour's earlier or later data. */
+/*
+ * Many exchanges in a row, ranks of different speed: no rank ever sees a neighbour's earlier or
+ * later data.
+ */
 static bool exchanges(struct world *world)
 {
 	uint64_t all[MAX_RANKS];
@@ -299,7 +302,9 @@ static void a_stop_ends_the_waiting_ranks(void **state)
 	}
 }
 
-/* Whatever a call other than agreement would have answered: without its peers a rank is of no use. */
+/*
+ * Whatever a call other than agreement would have answered: without its peers a rank is of no use.
+ */
 static bool barrier_after_a_stop(struct world *world)
 {
 	if (world->rank == 0)
@@ -337,7 +342,9 @@ static void sizes_below_one_are_refused(void **state)
 	assert_int_equal(create(&world, 0, &err), STATUS_INTERNAL);
 }
 
-/* Processes of a world over TCP; `run` reports by its exit code, the parent sees what is pending. */
+/*
+ * Processes of a world over TCP; `run` reports by its exit code, the parent sees what is pending.
+ */
 static bool tcp_processes(int size, const struct world_tcp_options *options, rank_fn *run,
 			  const char *pending)
 {
@@ -464,7 +471,8 @@ static void *first_rank(void *context)
 
 static void send_junk(const struct world_tcp_address *address)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)address->port) };
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_port = htons((uint16_t)address->port) };
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	inet_pton(AF_INET, address->host, &to.sin_addr);
@@ -517,7 +525,7 @@ static void an_unknown_interface_is_refused(void **state)
 
 int main(void)
 {
-#define BOTH(name)                                                                                 \
+#define BOTH(name) \
 	cmocka_unit_test_setup(name, over_shared_memory), cmocka_unit_test_setup(name, over_tcp)
 	const struct CMUnitTest tests[] = {
 		BOTH(gather_and_broadcast),

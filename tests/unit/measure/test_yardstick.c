@@ -1,4 +1,7 @@
-/* The host's yardstick: what is measured is plausible, and it is in each launch's result, before and after. */
+/*
+ * The host's yardstick: what is measured is plausible, and it is in each launch's result, before
+ * and after.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +34,10 @@ static void each_quantity_is_timed(void **state)
 
 		assert_string_equal(m->name, names[i]);
 		assert_int_equal(m->n, 2 * YARDSTICK_SAMPLES);
-		/* From a tenth of a nanosecond for a multiplication to a millisecond for a thread that waits its turn. */
+		/*
+		 * From a tenth of a nanosecond for a multiplication to a millisecond for a thread
+		 * that waits its turn.
+		 */
 		assert_true(m->value > 1e-10 && m->value < 1e-2);
 		assert_true(isnan(m->low) || (m->low <= m->value && m->value <= m->high));
 	}

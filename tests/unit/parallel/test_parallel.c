@@ -436,12 +436,13 @@ static enum status expect_tensor(const struct trainer *t, struct error *err)
 	    expect_class(t, MEMORY_ACTIVATIONS, activations, err) != STATUS_OK)
 		return err->status;
 	/*
-	 * Gradients of whole inputs (w[2], w[4]): two in turn, one of them where the logits are; and one of a part
-	 * between two layers.
+	 * Gradients of whole inputs (w[2], w[4]): two in turn, one of them where the logits are;
+	 * and one of a part between two layers.
 	 */
 	if (expect_class(t, MEMORY_SHARED, 4 * b * w[5], err) != STATUS_OK)
 		return err->status;
-	return expect_class(t, MEMORY_TRANSIENT, 4 * b * (2 * (w[2] > w[4] ? w[2] : w[4]) + widest), err);
+	return expect_class(t, MEMORY_TRANSIENT, 4 * b * (2 * (w[2] > w[4] ? w[2] : w[4]) + widest),
+			    err);
 }
 
 /* Micro-batches in flight: all, p - s or 2 (p - s) - 1, and an input more where one is received. */
@@ -475,9 +476,9 @@ static enum status expect_input(const struct trainer *t, struct error *err)
 
 static enum status expect_planned_memory(struct trainer *t, struct error *err)
 {
-	enum status status = t->mode->microbatched        ? expect_pipeline(t, err)
+	enum status status = t->mode->microbatched            ? expect_pipeline(t, err)
 			     : t->network.partition.parts > 1 ? expect_tensor(t, err)
-							  : expect_state(t, err);
+							      : expect_state(t, err);
 
 	/* The server of dp_naive has the others' parts as well. */
 	if (status == STATUS_OK && strcmp(t->mode->name, "dp_naive") != 0)
@@ -485,7 +486,9 @@ static enum status expect_planned_memory(struct trainer *t, struct error *err)
 	return status;
 }
 
-/* 24 layers of 48 in 4 segments: 3 activations between them, 5 inside one, in a third of the rows. */
+/*
+ * 24 layers of 48 in 4 segments: 3 activations between them, 5 inside one, in a third of the rows.
+ */
 static enum status expect_segments(struct trainer *t, struct error *err)
 {
 	uint64_t rows = t->setup->batch / t->setup->accumulate;
@@ -520,8 +523,9 @@ static enum status expect_nothing_recomputed(struct trainer *t, struct error *er
 	if (t->network.segments.count == 0 && footprint(t->setup) == footprint(&plain) &&
 	    segments_recompute_flops(t->setup) == 0)
 		return STATUS_OK;
-	return error_set(err, STATUS_MISMATCH, "%zu segments, %llu B instead of %llu", t->network.segments.count,
-			 (unsigned long long)footprint(t->setup), (unsigned long long)footprint(&plain));
+	return error_set(err, STATUS_MISMATCH, "%zu segments, %llu B instead of %llu",
+			 t->network.segments.count, (unsigned long long)footprint(t->setup),
+			 (unsigned long long)footprint(&plain));
 }
 
 static void segments_without_inside_cost_nothing(void **state)
@@ -531,7 +535,8 @@ static void segments_without_inside_cost_nothing(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(segments); i++)
 		for (int ranks = 1; ranks <= 2; ranks++) {
-			struct setup setup = tiny(ranks > 1 ? "ddp" : "single", ranks, PRECISION_FP32);
+			struct setup setup =
+				tiny(ranks > 1 ? "ddp" : "single", ranks, PRECISION_FP32);
 
 			setup.segments = segments[i];
 			assert_ranks(run_trainers(&setup, expect_nothing_recomputed), ranks,

@@ -1,6 +1,6 @@
 /*
- * A rank that cannot enqueue its part of a step: the others, who have theirs in their queues and would wait for it, let go
- * of the connections, end with its reason, and carry out the next case.
+ * A rank that cannot enqueue its part of a step: the others, who have theirs in their queues and
+ * would wait for it, let go of the connections, end with its reason, and carry out the next case.
  */
 #include "base/clock.h"
 #include "base/memory.h"
@@ -27,8 +27,9 @@ static enum status all_reduce(struct communicator *c, struct stream *stream, voi
 			      const void *from, size_t count, enum precision precision,
 			      enum reduction reduction, struct error *err)
 {
-	return refuses(err) ? err->status
-			    : sound->all_reduce(c, stream, to, from, count, precision, reduction, err);
+	return refuses(err)
+		       ? err->status
+		       : sound->all_reduce(c, stream, to, from, count, precision, reduction, err);
 }
 
 static enum status all_gather(struct communicator *c, struct stream *stream, void *to,

@@ -34,7 +34,8 @@ static enum status measure(void *state, struct device *device, struct world *wor
 	if (measure_setup(&run, setup, &options, err) != STATUS_OK)
 		return err->status;
 	out->single = case_series(&out->result, "parallel.single_time");
-	out->told = out->result.notes && strstr(out->result.notes, "The time on one device is that of");
+	out->told =
+		out->result.notes && strstr(out->result.notes, "The time on one device is that of");
 	return STATUS_OK;
 }
 
@@ -67,7 +68,8 @@ static enum status run_pair(struct device *device, struct world *world, void *co
 		return status;
 	if (!a.single || !b.single || a.told || b.told != p->same ||
 	    same_samples(a.single, b.single) != p->same)
-		status = error_set(err, STATUS_INTERNAL, "%s", p->same ? "measured again" : "another model's");
+		status = error_set(err, STATUS_INTERNAL, "%s",
+				   p->same ? "measured again" : "another model's");
 	if (!case_metric(&b.result, "parallel.single_time") ||
 	    case_metric(&b.result, "parallel.single_time")->value != b.single->statistics.median)
 		status = error_set(err, STATUS_INTERNAL, "the metric is not of the samples");

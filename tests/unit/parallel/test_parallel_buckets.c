@@ -1,6 +1,7 @@
 /*
- * Buckets of gradients in pieces: the first and the last one of large layers are reduced and updated piece by piece,
- * which changes neither what is reduced nor the parameters that come of it; small layers stay whole.
+ * Buckets of gradients in pieces: the first and the last one of large layers are reduced and
+ * updated piece by piece, which changes neither what is reduced nor the parameters that come of it;
+ * small layers stay whole.
  */
 #include "parallel_setups.h"
 
@@ -33,7 +34,10 @@ static size_t cut_buckets(const struct setup *s, struct bucket *whole, size_t *c
 	return buckets_cut(s, &model, pieces, *count);
 }
 
-/* In their order, without gap or overlap, aligned; each with what is complete then, and large enough. */
+/*
+ * In their order, without gap or overlap, aligned; each with what is complete then, and large
+ * enough.
+ */
 static void expect_pieces(const struct setup *s, size_t made, const struct bucket *pieces)
 {
 	uint64_t first = 0, outputs = 0;
@@ -182,7 +186,10 @@ static void each_piece_is_reduced_and_then_updated(void **state)
 	assert_ranks(run_trainers(&s, expect_timeline), 2, STATUS_OK, "timeline");
 }
 
-/* As on a device with its own memory: trying whole steps leaves fresh data and a choice that all ranks share. */
+/*
+ * As on a device with its own memory: trying whole steps leaves fresh data and a choice that all
+ * ranks share.
+ */
 static enum status run_tried(struct device *device, struct world *world, void *context,
 			     struct error *err)
 {

@@ -1,7 +1,7 @@
 /*
- * Activations that alias gradients: models without gaps between their tensors alias all that fits and compute what the
- * reference computes, in every mode that aliases buffers, also with transposed copies; models with gaps alias nothing,
- * and the gaps stay zero.
+ * Activations that alias gradients: models without gaps between their tensors alias all that fits
+ * and compute what the reference computes, in every mode that aliases buffers, also with transposed
+ * copies; models with gaps alias nothing, and the gaps stay zero.
  */
 #include "parallel_setups.h"
 #include "suites/mlp/buffer_alias.h"
@@ -36,8 +36,8 @@ static struct setup even(const char *mode, size_t layers, enum precision precisi
 
 struct expected {
 	struct setup setup;
-	uint64_t transient,
-		shared; /* bytes at the rank: of gradients of activations; of two classes in turn */
+	/* bytes at the rank: of gradients of activations; of two classes in turn */
+	uint64_t transient, shared;
 	size_t overwritten; /* of activations that backward overwrites */
 };
 
@@ -96,7 +96,10 @@ static void aliased_buffers_change_no_result(void **state)
 			}
 }
 
-/* Hidden outputs cost nothing, the logits' place is the second transient buffer, copies have none of their own. */
+/*
+ * Hidden outputs cost nothing, the logits' place is the second transient buffer, copies have none
+ * of their own.
+ */
 static void what_fits_costs_nothing(void **state)
 {
 	const uint64_t one = 64 * 128 * 4, half = one / 2;
@@ -106,7 +109,10 @@ static void what_fits_costs_nothing(void **state)
 		{ even("ddp", 5, PRECISION_FP32, WGRAD_TRANSPOSED), 2 * half, 5 * half, 4 },
 		{ even("zero1", 5, PRECISION_FP32, WGRAD_DIRECT), 2 * half, 5 * half, 4 },
 		{ even("zero3", 5, PRECISION_FP32, WGRAD_TRANSPOSED), 2 * half, 5 * half, 4 },
-		/* Of two layers a bucket, the outputs of the upper one must wait for the lower one's gradients. */
+		/*
+		 * Of two layers a bucket, the outputs of the upper one must wait for the lower
+		 * one's gradients.
+		 */
 		{ even("zero2", 5, PRECISION_FP32, WGRAD_DIRECT), 2 * half, 5 * half, 4 },
 	};
 
@@ -115,7 +121,10 @@ static void what_fits_costs_nothing(void **state)
 		expect_counts(&expected[i], expected[i].setup.mode->name);
 }
 
-/* A pair's copies replace its gradients: one whole buffer in addition to the logits' place, and half a one. */
+/*
+ * A pair's copies replace its gradients: one whole buffer in addition to the logits' place, and
+ * half a one.
+ */
 static void tensor_needs_no_more_for_copies(void **state)
 {
 	const uint64_t one = 64 * 128 * 4;
@@ -131,7 +140,10 @@ static void tensor_needs_no_more_for_copies(void **state)
 	}
 }
 
-/* Outputs that reach beyond the matrix where they begin lie over biases, whose gradients are there early. */
+/*
+ * Outputs that reach beyond the matrix where they begin lie over biases, whose gradients are there
+ * early.
+ */
 static void biases_below_outputs_wait(void **state)
 {
 	static const uint64_t batches[] = { 96, 128, 160, 256 };
@@ -149,7 +161,10 @@ static void biases_below_outputs_wait(void **state)
 			}
 }
 
-/* Eight layers as wide as there are rows: where two H200s got wrong gradients of biases and of weights. */
+/*
+ * Eight layers as wide as there are rows: where two H200s got wrong gradients of biases and of
+ * weights.
+ */
 static void a_square_model_in_chunks(void **state)
 {
 	static const enum precision precisions[] = { PRECISION_FP32, PRECISION_FP16 };
@@ -165,11 +180,16 @@ static void a_square_model_in_chunks(void **state)
 		}
 }
 
-/* The more rows, the fewer outputs find room: those that are used longest have memory of their own. */
+/*
+ * The more rows, the fewer outputs find room: those that are used longest have memory of their own.
+ */
 static void what_does_not_fit_has_its_own(void **state)
 {
 	const uint64_t one = 64 * 6 * 128 * 4;
-	/* 384 rows take three layers' gradients: the last outputs lie in those of layers 2, 1 and 0. */
+	/*
+	 * 384 rows take three layers' gradients: the last outputs lie in those of layers 2, 1 and
+	 * 0.
+	 */
 	struct expected e = { even("single", 4, PRECISION_FP32, WGRAD_DIRECT), 2 * one, one + one,
 			      1 };
 
@@ -180,7 +200,10 @@ static void what_does_not_fit_has_its_own(void **state)
 
 static void gaps_and_second_passes_alias_nothing(void **state)
 {
-	/* Only the logits, which are narrower than a gradient between layers, lie where one of these will be. */
+	/*
+	 * Only the logits, which are narrower than a gradient between layers, lie where one of
+	 * these will be.
+	 */
 	struct expected uneven = { tiny("single", 1, PRECISION_FP32), 2 * 64 * 52 * 4, 64 * 10 * 4,
 				   0 };
 	struct expected twice = { even("single", 4, PRECISION_FP32, WGRAD_DIRECT), 2 * 32 * 128 * 4,
@@ -215,10 +238,12 @@ static void rows_at_once(const struct setup *s, int rank, uint64_t *rows, uint64
 }
 
 /*
- * A(B) = e (d_1 + ... + d_L) rows + 8 per loss, of the rank's rows and layers: tensor parallelism cuts the outputs in the
- * middle of pairs, a stage has the input it received, the server of dp_naive gathers the logits.
+ * A(B) = e (d_1 + ... + d_L) rows + 8 per loss, of the rank's rows and layers: tensor parallelism
+ * cuts the outputs in the middle of pairs, a stage has the input it received, the server of
+ * dp_naive gathers the logits.
  */
-static uint64_t activations_of(const struct setup *s, int rank, const struct rank_partition *partition)
+static uint64_t activations_of(const struct setup *s, int rank,
+			       const struct rank_partition *partition)
 {
 	uint64_t rows, received, elements = 0, losses = 8 * s->batch;
 	bool cut = strcmp(s->mode->name, "tensor") == 0,

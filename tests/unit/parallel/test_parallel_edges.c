@@ -1,6 +1,7 @@
 /*
- * What carries messages between the stages of a pipeline: copies into the neighbour's memory where a case leaves the
- * choice and all neighbours can, else what carries everything; also where that shows only when they are opened.
+ * What carries messages between the stages of a pipeline: copies into the neighbour's memory where
+ * a case leaves the choice and all neighbours can, else what carries everything; also where that
+ * shows only when they are opened.
  */
 #include "parallel_setups.h"
 
@@ -28,7 +29,8 @@ static enum status may_copy(struct device *device, enum transport transport,
 		return sound->transport_usable(device, transport, devices, err);
 	/* Ranks 0, 1 and 2 are in a row. */
 	for (int i = 0; i < 3; i++)
-		if (device_set_has(devices, (struct device_address){ 0, i }) != (abs(i - rank) <= 1))
+		if (device_set_has(devices, (struct device_address){ 0, i }) !=
+		    (abs(i - rank) <= 1))
 			return error_set(err, STATUS_INTERNAL, "rank %d: neighbour %d", rank, i);
 	return edges->ability == ONE_CANNOT && rank == 1
 		       ? error_set(err, STATUS_UNSUPPORTED, "no access")

@@ -185,7 +185,10 @@ static enum status gemm_slightly_off(struct stream *stream, const struct gemm *g
 	return sound->gemm(stream, &off, err);
 }
 
-/* A product with a ReLU writes zeros: no unit passes, and a reference with the run's masks computes zeros as well. */
+/*
+ * A product with a ReLU writes zeros: no unit passes, and a reference with the run's masks computes
+ * zeros as well.
+ */
 static enum status gemm_cuts_all(struct stream *stream, const struct gemm *gemm, struct error *err)
 {
 	struct gemm off = *gemm;
@@ -217,8 +220,7 @@ static enum status pass_without_mask(struct stream *stream, const void *argument
 	return sound->kernel("output_gradient")(stream, &pass, err);
 }
 
-static enum status pass_without_sum(struct stream *stream, const void *arguments,
-				    struct error *err)
+static enum status pass_without_sum(struct stream *stream, const void *arguments, struct error *err)
 {
 	struct output_gradient_arguments pass =
 		*(const struct output_gradient_arguments *)arguments;

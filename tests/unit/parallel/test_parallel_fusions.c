@@ -1,6 +1,7 @@
 /*
- * Products that add the bias themselves, on a device where that is a matter of measurement: where the library refuses
- * them, at once or in the middle of the trial, layers are computed the other way, and rightly.
+ * Products that add the bias themselves, on a device where that is a matter of measurement: where
+ * the library refuses them, at once or in the middle of the trial, layers are computed the other
+ * way, and rightly.
  */
 #include "parallel_setups.h"
 
@@ -9,10 +10,11 @@ static unsigned fused_calls; /* of this rank */
 
 struct fusion_case {
 	struct setup setup;
-	unsigned granted;     /* fused products until the library refuses */
-	enum status refusal;  /* what it then says */
-	enum fusion expected; /* of every layer that has a choice; AUTO: of the faster one, whichever that is */
-	bool accelerated;     /* memory of its own: the choice is measured */
+	unsigned granted;    /* fused products until the library refuses */
+	enum status refusal; /* what it then says */
+	/* of every layer that has a choice; AUTO: of the faster one, whichever that is */
+	enum fusion expected;
+	bool accelerated; /* memory of its own: the choice is measured */
 };
 static const struct fusion_case *asked;
 
@@ -26,10 +28,12 @@ static enum status multiply(struct stream *stream, const struct gemm *gemm, stru
 static bool settled_as_expected(const struct network *n, const struct fusion_case *c)
 {
 	for (size_t l = n->partition.first; l < n->partition.last; l++) {
-		bool summand = n->partition.parts > 1 &&
-			       setup_layer_split(n->setup, l, n->partition.parts) != COLUMN_PARALLEL;
+		bool summand =
+			n->partition.parts > 1 &&
+			setup_layer_split(n->setup, l, n->partition.parts) != COLUMN_PARALLEL;
 
-		if (summand) /* its bias comes after the sum, or every rank computes it and none may choose */
+		/* its bias comes after the sum, or every rank computes it and none may choose */
+		if (summand)
 			continue;
 		if (n->fusions[l] == FUSION_AUTO ||
 		    (c->expected != FUSION_AUTO && n->fusions[l] != c->expected))
@@ -82,7 +86,9 @@ static void expect(struct fusion_case c, enum status expected, const char *what)
 	assert_ranks(run_ranks(c.setup.ranks, run_refused, &c), c.setup.ranks, expected, what);
 }
 
-/* None at all; the first, after which others are refused; and as many as one layer's trial wants. */
+/*
+ * None at all; the first, after which others are refused; and as many as one layer's trial wants.
+ */
 static void refused_products_are_computed_the_other_way(void **state)
 {
 	static const char *const names[] = { "single", "ddp", "zero3", "tensor", "1f1b" };

@@ -1,6 +1,6 @@
 /*
- * Data x tensor x pipeline parallelism in every shape, accumulation and recomputation in every mode that knows them:
- * each computes what one device and the double-precision reference compute.
+ * Data x tensor x pipeline parallelism in every shape, accumulation and recomputation in every mode
+ * that knows them: each computes what one device and the double-precision reference compute.
  */
 #include "parallel_setups.h"
 
@@ -143,7 +143,9 @@ static void recomputation_changes_nothing(void **state)
 	}
 }
 
-/* 24 layers of 48 in a stage of 12, 4 micro-batches kept, 4 segments: 3 outputs and 2 shared ones. */
+/*
+ * 24 layers of 48 in a stage of 12, 4 micro-batches kept, 4 segments: 3 outputs and 2 shared ones.
+ */
 static enum status run_memory(struct device *device, struct world *world, void *context,
 			      struct error *err)
 {

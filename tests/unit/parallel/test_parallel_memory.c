@@ -166,8 +166,8 @@ static enum status workspace_of(struct rank_team *team, enum precision precision
 	return status;
 }
 
-static enum status run_one_after_the_other(struct device *device, struct world *world, void *context,
-					   struct error *err)
+static enum status run_one_after_the_other(struct device *device, struct world *world,
+					   void *context, struct error *err)
 {
 	uint64_t before = 0, between = 0, after = 0;
 	struct rank_team team;

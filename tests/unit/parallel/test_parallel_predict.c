@@ -1,6 +1,6 @@
 /*
- * Predictions: curves from a result, and every mode's schedule with fixed rates against the closed forms that are
- * known for it.
+ * Predictions: curves from a result, and every mode's schedule with fixed rates against the closed
+ * forms that are known for it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,10 @@
 static const struct rates compute_only = { .flops = 1e12, .memory = 1e30, .bus = 1e30 };
 static const struct result nothing;
 
-/* `stages` layers of 1024 x 1024, and one before them that costs nothing, whose input needs no gradient. */
+/*
+ * `stages` layers of 1024 x 1024, and one before them that costs nothing, whose input needs no
+ * gradient.
+ */
 static struct setup uniform(const char *mode, int ranks, uint64_t micro)
 {
 	struct setup s = { .mode = mode_find(mode),
@@ -79,7 +82,10 @@ static void curves_interpolate_and_extend(void **state)
 	assert_near(curve_between(&c, 0.001), 0.00001, 1e-12);
 	assert_near(curve_between(&c, 100), 1, 1e-12);
 	assert_near(curve_between(&c, 1000), 10, 1e-12);
-	/* At the highest rate 10 would take 0.001: what the smallest takes beyond that, every size takes. */
+	/*
+	 * At the highest rate 10 would take 0.001: what the smallest takes beyond that, every size
+	 * takes.
+	 */
 	c = (struct curve){ 0 };
 	curve_add(&c, 10, 0.5);
 	curve_add(&c, 10000, 1);
@@ -103,8 +109,8 @@ static void one_device_does_all_products(void **state)
 }
 
 /*
- * In products, when transfers cost nothing: m + p - 1 forwards and as many whole backwards, whatever their order; where
- * gradients of inputs go first, the stages before wait for them alone.
+ * In products, when transfers cost nothing: m + p - 1 forwards and as many whole backwards,
+ * whatever their order; where gradients of inputs go first, the stages before wait for them alone.
  */
 static void pipelines_have_their_bubble(void **state)
 {
@@ -119,14 +125,17 @@ static void pipelines_have_their_bubble(void **state)
 						 compute_only.flops;
 				double products = 3.0 * (double)m + (i < 3 ? 2 : 3) * (p - 1.0);
 
-				assert_near(predicted(&s, &compute_only), product * products, 0.005);
-				assert_near(s.mode->bubble(&s), 1 - 3.0 * (double)m / products, 1e-9);
+				assert_near(predicted(&s, &compute_only), product * products,
+					    0.005);
+				assert_near(s.mode->bubble(&s), 1 - 3.0 * (double)m / products,
+					    1e-9);
 			}
 }
 
 /*
- * With transfers every order pays 2 (p - 1) c, once: also plain 1F1B, where a product of weights' gradients is between
- * sending and what is waited for, and hides both directions as long as they take no longer.
+ * With transfers every order pays 2 (p - 1) c, once: also plain 1F1B, where a product of weights'
+ * gradients is between sending and what is waited for, and hides both directions as long as they
+ * take no longer.
  */
 static void transfers_cost_what_the_order_lets_them(void **state)
 {
@@ -179,7 +188,10 @@ static void data_parallel_hides_what_it_can(void **state)
 	}
 }
 
-/* Each slows the other down while both run, and only then; the second reduction waits for the first. */
+/*
+ * Each slows the other down while both run, and only then; the second reduction waits for the
+ * first.
+ */
 static void reductions_and_products_share_a_device(void **state)
 {
 	struct reductions r = { 0 };
@@ -234,7 +246,10 @@ static void tensor_parallel_divides_products_and_adds_sums(void **state)
 	s.chunks = 1;
 	divided = setup_flops(&s) / 4 / compute_only.flops;
 	assert_near(predicted(&s, &compute_only), divided, 1e-6);
-	/* Two sums forward, which nothing hides; the one going back is hidden, and slows the concurrent products. */
+	/*
+	 * Two sums forward, which nothing hides; the one going back is hidden, and slows the
+	 * concurrent products.
+	 */
 	rates.latency = divided / 100;
 	assert_near(predicted(&s, &rates),
 		    divided *
@@ -295,7 +310,8 @@ static void parts_add_to_what_is_there(void **state)
 	parts.accumulate = 4;
 	for (size_t l = 0; l < once.layers; l++)
 		read += 4 * (double)(once.widths[l] * once.widths[l + 1]) / 1e9;
-	assert_near(predicted(&parts, &memory_only) - predicted(&once, &memory_only), 3 * read, 1e-9);
+	assert_near(predicted(&parts, &memory_only) - predicted(&once, &memory_only), 3 * read,
+		    1e-9);
 	/* A bias that the product adds itself is no pass over its result; elsewhere it is. */
 	parts = once;
 	parts.fusion = FUSION_OFF;
@@ -312,7 +328,8 @@ static void the_fastest_product_counts(void **state)
 	(void)state;
 	for (int lt = 0; lt < 2; lt++) {
 		struct case_result *c = result_add_case(&r);
-		const char *const names[] = { "precision", "implementation", "transpose", "batch", "scale", "size" };
+		const char *const names[] = { "precision", "implementation", "transpose",
+					      "batch",     "scale",          "size" };
 		const char *const texts[] = { "tf32", lt ? "lt" : "blas", "nn", "1", "1", "1024" };
 
 		c->suite = xstrdup("matmul");
@@ -321,8 +338,9 @@ static void the_fastest_product_counts(void **state)
 		c->parameters = xcalloc(6, sizeof(*c->parameters));
 		c->parameter_count = 6;
 		for (size_t i = 0; i < 6; i++)
-			c->parameters[i] = (struct case_parameter){ xstrdup(names[i]), xstrdup(texts[i]),
-								    NAN, xstrdup("1") };
+			c->parameters[i] =
+				(struct case_parameter){ xstrdup(names[i]), xstrdup(texts[i]), NAN,
+							 xstrdup("1") };
 		c->metrics = xcalloc(1, sizeof(*c->metrics));
 		c->metric_count = c->metric_capacity = 1;
 		c->metrics[0] = (struct metric_value){ .name = xstrdup("matmul.throughput"),
@@ -381,7 +399,10 @@ static void add_product(struct result *r, const char *size, const char *precisio
 	add_parameter(c, "scale", "1", 1);
 }
 
-/* b* = (n - 1) / n e F / (2 beta), d* = (n - 1) e F / (2 beta): 1000 and 2000 for 400 TFLOP/s and 400 GB/s. */
+/*
+ * b* = (n - 1) / n e F / (2 beta), d* = (n - 1) e F / (2 beta): 1000 and 2000 for 400 TFLOP/s and
+ * 400 GB/s.
+ */
 static void curves_come_from_this_run(void **state)
 {
 	struct result r = { 0 };
@@ -409,7 +430,8 @@ static void curves_come_from_this_run(void **state)
 	add_parameter(c, "precision", "fp32", NAN);
 	add_parameter(c, "size", "1GB", 1e9);
 	curves_open(&curves, &r, "cuda:0", "tf32");
-	assert_near(curves_product(&curves, "tn", 4096, 4096, 4096), 2 * pow(4096, 3) / 400e12, 1e-9);
+	assert_near(curves_product(&curves, "tn", 4096, 4096, 4096), 2 * pow(4096, 3) / 400e12,
+		    1e-9);
 	/* As many operations, but it was measured itself. */
 	assert_near(curves_product(&curves, "tn", 8192, 1024, 8192), 2 * pow(4096, 3) / 100e12,
 		    1e-9);
@@ -458,10 +480,14 @@ static void add_triad(struct result *r, double bytes, double rate)
 
 static void add_launch(struct result *r, const char *operation, double seconds)
 {
-	add_parameter(add_case(r, "launch", "launch.time", seconds, 1), "operation", operation, NAN);
+	add_parameter(add_case(r, "launch", "launch.time", seconds, 1), "operation", operation,
+		      NAN);
 }
 
-/* A product of milliseconds shrinks with its operations; one of microseconds does not, and its operands take longer than they do. */
+/*
+ * A product of milliseconds shrinks with its operations; one of microseconds does not, and its
+ * operands take longer than they do.
+ */
 static void small_and_slim_products_follow_what_limits_them(void **state)
 {
 	const double latency = 10e-6 - 0x1p28 / 400e12;
@@ -474,7 +500,10 @@ static void small_and_slim_products_follow_what_limits_them(void **state)
 	assert_near(curves_product(&curves, "nn", 4096, 2048, 4096), pow(4096, 3) / 400e12, 1e-9);
 	add_product(&r, "512", "tf32", 0x1p28 / 10e-6);
 	assert_near(curves_product(&curves, "nn", 256, 512, 512), latency + 0x1p27 / 400e12, 1e-9);
-	/* As many operations as 512 x 512 x 512, 17 MB of operands: those of 512 have no part in its time. */
+	/*
+	 * As many operations as 512 x 512 x 512, 17 MB of operands: those of 512 have no part in
+	 * its time.
+	 */
 	add_triad(&r, 1e9, 1e12);
 	assert_near(curves_product(&curves, "nn", 2048, 32, 2048),
 		    latency + 4 * (2048.0 * 2048 + 2 * 32 * 2048) / 1e12, 1e-9);
@@ -596,7 +625,10 @@ static void buffers_in_turn_wait(void **state)
 	assert_true(predicted(&turns, &slow) >= predicted(&own, &slow));
 }
 
-/* What is computed again are forwards: of all layers but the last of each segment, and none of the last segment. */
+/*
+ * What is computed again are forwards: of all layers but the last of each segment, and none of the
+ * last segment.
+ */
 static void recomputation_takes_its_forwards(void **state)
 {
 	static const char *const names[] = { "single", "ddp", "gpipe" };
@@ -605,7 +637,8 @@ static void recomputation_takes_its_forwards(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		int ranks = strcmp(names[i], "single") == 0 ? 1 : 2;
 		struct setup s = uniform(names[i], ranks, 1);
-		double product = 2.0 * (double)s.batch * 1024 * 1024 / compute_only.flops, kept, again;
+		double product = 2.0 * (double)s.batch * 1024 * 1024 / compute_only.flops, kept,
+		       again;
 
 		s.layers = 8;
 		for (size_t l = 0; l <= s.layers; l++)
@@ -613,7 +646,10 @@ static void recomputation_takes_its_forwards(void **state)
 		kept = predicted(&s, &compute_only);
 		s.segments = 4;
 		again = predicted(&s, &compute_only);
-		/* Four segments of two layers, or two in each stage, which go back one after the other. */
+		/*
+		 * Four segments of two layers, or two in each stage, which go back one after the
+		 * other.
+		 */
 		assert_near(again - kept, i < 2 ? 3 * product / ranks : 2 * product, 1e-6);
 	}
 }

@@ -1,4 +1,6 @@
-/* How the products of the suite `parallel` are chosen: fused or not, by search or by the library. */
+/*
+ * How the products of the suite `parallel` are chosen: fused or not, by search or by the library.
+ */
 #include "base/autotune.h"
 #include "closings.h"
 #include "parallel_setups.h"
@@ -159,8 +161,8 @@ static enum status run_kept(struct device *device, struct world *world, void *co
 		return error_set(err, STATUS_INTERNAL, "searched nothing");
 	if (asked_by_now[1] != first_asked || asked_by_now[2] != first_asked ||
 	    asked_by_now[3] != first_asked)
-		return error_set(err, STATUS_INTERNAL, "asked %zu, %zu, %zu, %zu times", first_asked,
-				 asked_by_now[1], asked_by_now[2], asked_by_now[3]);
+		return error_set(err, STATUS_INTERNAL, "asked %zu, %zu, %zu, %zu times",
+				 first_asked, asked_by_now[1], asked_by_now[2], asked_by_now[3]);
 	return STATUS_OK;
 }
 
@@ -206,7 +208,7 @@ static enum status run_in_two_worlds(struct device *device, struct world *world,
 {
 	static const struct {
 		bool of_all, fails;
-	} cases[] = { { true, false },  { false, false }, { false, true }, { false, false },
+	} cases[] = { { true, false }, { false, false }, { false, true },  { false, false },
 		      { true, false }, { true, true },   { false, false }, { true, false } };
 	struct connection_cache *cache = connection_cache_open();
 	struct world pair = *small_world;

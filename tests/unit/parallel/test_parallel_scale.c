@@ -1,6 +1,7 @@
 /*
- * Training in FP16 with the loss scale that the device keeps: every split computes what the reference computes, all
- * ranks skip a step or none does, and a skipped step changes nothing but the scale.
+ * Training in FP16 with the loss scale that the device keeps: every split computes what the
+ * reference computes, all ranks skip a step or none does, and a skipped step changes nothing but
+ * the scale.
  */
 #include "parallel_setups.h"
 

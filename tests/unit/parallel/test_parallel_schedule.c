@@ -1,6 +1,6 @@
 /*
- * The schedule of pipelines with times that a case measured: against what can be worked out by hand, and against the
- * formula where that holds.
+ * The schedule of pipelines with times that a case measured: against what can be worked out by
+ * hand, and against the formula where that holds.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,10 @@
 #include "suites/parallel/modes/modes.h"
 #include "suites/parallel/predict/schedule_measured.h"
 
-/* `ranks` layers of 1024 x 1024 and one of next to nothing before them, whose input needs no gradient. */
+/*
+ * `ranks` layers of 1024 x 1024 and one of next to nothing before them, whose input needs no
+ * gradient.
+ */
 static struct setup uniform(const char *mode, int ranks, uint64_t micro)
 {
 	struct setup s = { .mode = mode_find(mode),
@@ -69,8 +72,8 @@ static void equal_stages_idle_by_the_formula(void **state)
 }
 
 /*
- * Two stages, all forwards before all backwards: (m + 1) (f + b) + 2 c and the update. Messages alone take 2 m c: every one
- * of them, one after the other, there and back.
+ * Two stages, all forwards before all backwards: (m + 1) (f + b) + 2 c and the update. Messages
+ * alone take 2 m c: every one of them, one after the other, there and back.
  */
 static void messages_leave_stages_idle(void **state)
 {
@@ -92,7 +95,10 @@ static void messages_leave_stages_idle(void **state)
 		}
 }
 
-/* 1F1B waits for late messages in every turn: four stages, 12 micro-batches, a message as long as a micro-batch's forward. */
+/*
+ * 1F1B waits for late messages in every turn: four stages, 12 micro-batches, a message as long as a
+ * micro-batch's forward.
+ */
 static void late_messages_cost_1f1b_more_than_the_formula_says(void **state)
 {
 	struct setup plain = uniform("1f1b", 4, 12), eager = uniform("1f1b_eager", 4, 12);
@@ -106,7 +112,10 @@ static void late_messages_cost_1f1b_more_than_the_formula_says(void **state)
 		fail_msg("1F1B idles %g, eager %g", late, early);
 }
 
-/* In turn: forward of both, backward of both; the cheaper first stage's update comes last. The formula says 2 x 20. */
+/*
+ * In turn: forward of both, backward of both; the cheaper first stage's update comes last. The
+ * formula says 2 x 20.
+ */
 static void stages_that_differ_are_added_up(void **state)
 {
 	struct setup s = uniform("layer_split", 2, 1);
@@ -119,7 +128,10 @@ static void stages_that_differ_are_added_up(void **state)
 	assert_near(found.idle, 1 - 12.5 / 23, 1e-9);
 }
 
-/* A stage of a grid takes as long as its slowest rank; of one stage nothing idles. Elsewhere there is no schedule. */
+/*
+ * A stage of a grid takes as long as its slowest rank; of one stage nothing idles. Elsewhere there
+ * is no schedule.
+ */
 static void grids_and_other_modes(void **state)
 {
 	struct setup s = uniform("hybrid", 4, 1), ddp = uniform("ddp", 4, 1);
@@ -129,8 +141,8 @@ static void grids_and_other_modes(void **state)
 	(void)state;
 	s.grid = (struct grid){ 2, 1, 2 };
 	/*
-	 * Ranks 0 and 1 are the stages of the first pipeline, 2 and 3 of the second. The gradients of the last stage's weights
-	 * are computed during the first stage's backward.
+	 * Ranks 0 and 1 are the stages of the first pipeline, 2 and 3 of the second. The gradients
+	 * of the last stage's weights are computed during the first stage's backward.
 	 */
 	assert_near(schedule_measured(&s, &times).seconds, 6 + 7 * 2.0 / 3, 1e-9);
 	s.grid = (struct grid){ 2, 2, 1 };

@@ -1,7 +1,7 @@
 /*
- * Stages that send the gradient of their input before they compute those of their weights: what they enqueue in
- * which order, that it is what one device computes, also with copies and with layers computed again, and the memory
- * that it takes.
+ * Stages that send the gradient of their input before they compute those of their weights: what
+ * they enqueue in which order, that it is what one device computes, also with copies and with
+ * layers computed again, and the memory that it takes.
  */
 #include "parallel_setups.h"
 
@@ -11,7 +11,8 @@
 
 static const struct backend *sound;
 static bool recording;
-static char enqueued[256]; /* 'p' for each product, 's' for each message sent, in the order of the calls */
+/* 'p' for each product, 's' for each message sent, in the order of the calls */
+static char enqueued[256];
 
 static void note(char what)
 {
@@ -84,14 +85,47 @@ static void gradients_of_inputs_leave_first(void **state)
 {
 	(void)state;
 	/* Forward; the products of the inputs' gradients; the message; those of the weights'. */
-	expect_order("1f1b", 0, "ppp" "pppsppp" "ppp" "pppsppp");
-	expect_order("1f1b_eager", 0, "ppp" "pppsppp" "ppp" "pppsppp");
-	expect_order("hybrid", 0, "ppp" "pppsppp" "ppp" "pppsppp");
-	expect_order("gpipe", 0, "ppp" "ppp" "pppsppp" "pppsppp");
-	expect_order("layer_split", 0, "ppp" "ppp" "pppppps" "pppppps");
-	/* One segment: its first two layers are computed again. Three: each is done when the one below begins. */
-	expect_order("gpipe", 1, "ppp" "ppp" "pppppsppp" "pppppsppp");
-	expect_order("gpipe", 5, "ppp" "ppp" "ppppp" "sp" "ppppp" "sp");
+	expect_order("1f1b", 0,
+		     "ppp"
+		     "pppsppp"
+		     "ppp"
+		     "pppsppp");
+	expect_order("1f1b_eager", 0,
+		     "ppp"
+		     "pppsppp"
+		     "ppp"
+		     "pppsppp");
+	expect_order("hybrid", 0,
+		     "ppp"
+		     "pppsppp"
+		     "ppp"
+		     "pppsppp");
+	expect_order("gpipe", 0,
+		     "ppp"
+		     "ppp"
+		     "pppsppp"
+		     "pppsppp");
+	expect_order("layer_split", 0,
+		     "ppp"
+		     "ppp"
+		     "pppppps"
+		     "pppppps");
+	/*
+	 * One segment: its first two layers are computed again. Three: each is done when the one
+	 * below begins.
+	 */
+	expect_order("gpipe", 1,
+		     "ppp"
+		     "ppp"
+		     "pppppsppp"
+		     "pppppsppp");
+	expect_order("gpipe", 5,
+		     "ppp"
+		     "ppp"
+		     "ppppp"
+		     "sp"
+		     "ppppp"
+		     "sp");
 }
 
 static void expect_reference(struct setup *setup, const char *what)
@@ -111,7 +145,8 @@ static void the_order_changes_no_gradient(void **state)
 		for (size_t r = 0; r < ARRAY_SIZE(layouts); r++)
 			for (size_t i = 0; i < ARRAY_SIZE(segments); i++) {
 				struct setup setup = tiny(names[m], 2, PRECISION_FP64);
-				static const uint64_t widths[] = { 24, 52, 33, 44, 27, 40, 21, 36, 10 };
+				static const uint64_t widths[] = { 24, 52, 33, 44, 27,
+								   40, 21, 36, 10 };
 
 				setup.layers = 8;
 				memcpy(setup.widths, widths, sizeof(widths));
@@ -124,7 +159,8 @@ static void the_order_changes_no_gradient(void **state)
 
 struct memory {
 	struct setup setup;
-	uint64_t first, last; /* gradients between layers, and copies, that the first and the last rank keep */
+	/* gradients between layers, and copies, that the first and the last rank keep */
+	uint64_t first, last;
 };
 
 static enum status run_memory(struct device *device, struct world *world, void *context,

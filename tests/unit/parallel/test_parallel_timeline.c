@@ -1,6 +1,6 @@
 /*
- * A recorded step of every split: as many operations as the step has, each where it can be, on every rank; and the
- * figures that are made of them.
+ * A recorded step of every split: as many operations as the step has, each where it can be, on
+ * every rank; and the figures that are made of them.
  */
 #include "parallel_setups.h"
 
@@ -60,7 +60,9 @@ static enum status expect_pipeline(const struct setup *s, const struct case_resu
 	for (int rank = 0; rank < s->ranks; rank++) {
 		size_t neighbours = (size_t)((rank > 0) + (rank + 1 < s->ranks));
 
-		/* The first stage sends nothing back, and a naive split nothing before it is done. */
+		/*
+		 * The first stage sends nothing back, and a naive split nothing before it is done.
+		 */
 		bool apart = rank > 0 && strcmp(s->mode->name, "layer_split") != 0;
 
 		if (spans_of(c, rank, "forward") != s->microbatches ||
@@ -71,7 +73,10 @@ static enum status expect_pipeline(const struct setup *s, const struct case_resu
 		    spans_of(c, rank, "receive") != neighbours * s->microbatches)
 			return wrong(err, "operations are missing", rank);
 	}
-	/* Within a rank: each has its own zero, and a busy machine lets ranks begin milliseconds apart. */
+	/*
+	 * Within a rank: each has its own zero, and a busy machine lets ranks begin milliseconds
+	 * apart.
+	 */
 	for (double m = 0; m < (double)s->microbatches; m++)
 		for (int rank = 0; rank < s->ranks; rank++)
 			if (!(time_of(c, rank, "forward", m, true) <=
@@ -156,8 +161,9 @@ static double side_by_side(const struct case_result *c, int rank)
 				continue;
 			for (size_t x = 0; x < a->span_count; x += 3)
 				for (size_t y = 0; y < b->span_count; y += 3)
-					sum += fmax(0, fmin(a->spans[x + 2], b->spans[y + 2]) -
-							       fmax(a->spans[x + 1], b->spans[y + 1]));
+					sum += fmax(0,
+						    fmin(a->spans[x + 2], b->spans[y + 2]) -
+							    fmax(a->spans[x + 1], b->spans[y + 1]));
 		}
 	}
 	return sum;
@@ -174,8 +180,10 @@ static enum status expect_turns(struct trainer *t, struct error *err)
 	status = timeline_record(&run, t, &totals, err);
 	for (int rank = 0; rank < t->team->world->size && status == STATUS_OK; rank++)
 		if (spans_of(&result, rank, "all_reduce") == 0 || side_by_side(&result, rank) > 0)
-			status = error_set(err, STATUS_INTERNAL, "rank %d: %zu sums, %g s during computing", rank,
-					   spans_of(&result, rank, "all_reduce"), side_by_side(&result, rank));
+			status = error_set(err, STATUS_INTERNAL,
+					   "rank %d: %zu sums, %g s during computing", rank,
+					   spans_of(&result, rank, "all_reduce"),
+					   side_by_side(&result, rank));
 	case_result_release(&result);
 	return status;
 }

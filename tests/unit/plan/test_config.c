@@ -77,8 +77,9 @@ static void values_are_typed(void **state)
 
 static void overrides_win_over_files(void **state)
 {
-	static const char file[] = "[defaults]\nwarmup = 3\n[suite copy]\nsizes = 1KiB\n[suite copy b]\n"
-				   "sizes = 2KiB\n";
+	static const char file[] =
+		"[defaults]\nwarmup = 3\n[suite copy]\nsizes = 1KiB\n[suite copy b]\n"
+		"sizes = 2KiB\n";
 	static const char *const sets[] = { "copy.sizes=4KiB,8KiB", "suite copy b.verify = no",
 					    "run.seed=5",           "defaults.warmup=9",
 					    "copy:b.note=a=b.c",    "report.title=T",
@@ -110,25 +111,25 @@ static void wrong_overrides_are_errors(void **state)
 		{ "copy.sizes=64",
 		  "--set copy.sizes=64: [suite copy] sizes = 64: '64' has no unit; allowed units: "
 		  "B, KiB, MiB, GiB, TiB, kB, KB, MB, GB, TB\n" },
-		{ "run.sede=1", "--set run.sede=1: [run] has no key 'sede' (did you mean 'seed'?); "
-				"keys: backend, devices, "
-				"host_devices, suites, launches, emulate_capability, seed, label, promises, telemetry, case_limit\n" },
+		{ "run.sede=1",
+		  "--set run.sede=1: [run] has no key 'sede' (did you mean 'seed'?); keys: "
+		  "backend, devices, host_devices, suites, launches, emulate_capability, seed, "
+		  "label, promises, telemetry, case_limit\n" },
 		{ "gemm.sizes=64", "--set gemm.sizes=64: the config has no [suite gemm]\n" },
 		{ "copy:x.sizes=1B", "--set copy:x.sizes=1B: the config has no [suite copy x]\n" },
 		{ "cpoy.sizes=1B", "--set cpoy.sizes=1B: [suite cpoy]: there is no suite 'cpoy' "
-				   "(did you mean 'copy'?); "
-				   "suites: copy, gemm, train\n" },
-		{ "rum.seed=1", "--set rum.seed=1: [rum] is not a section (did you mean 'run'?); "
-				"sections: [run], "
-				"[defaults], [suite NAME], [suite NAME label], [limit NAME], [report]\n" },
-		{ "limit a.min=47",
-		  "--set limit a.min=47: [limit a] needs the key metric: what is limited, as in "
-		  "transfer.bandwidth\n" },
+				   "(did you mean 'copy'?); suites: copy, gemm, train\n" },
+		{ "rum.seed=1",
+		  "--set rum.seed=1: [rum] is not a section (did you mean 'run'?); sections: "
+		  "[run], [defaults], [suite NAME], [suite NAME label], [limit NAME], [report]\n" },
+		{ "limit a.min=47", "--set limit a.min=47: [limit a] needs the key metric: what is "
+				    "limited, as in transfer.bandwidth\n" },
 		{ "limit:a.sede=47 GB/s",
-		  "--set limit:a.sede=47 GB/s: [limit a] has no key 'sede'; keys: metric, where, min, max, "
-		  "outlier_margin, outlier_margin_warn, population, sigmas, launch_spread, devices, severity, allow_skipped, origin\n"
-		  "--set limit:a.sede=47 GB/s: [limit a] needs the key metric: what is limited, as in "
-		  "transfer.bandwidth\n" },
+		  "--set limit:a.sede=47 GB/s: [limit a] has no key 'sede'; keys: metric, where, "
+		  "min, max, outlier_margin, outlier_margin_warn, population, sigmas, "
+		  "launch_spread, devices, severity, allow_skipped, origin\n"
+		  "--set limit:a.sede=47 GB/s: [limit a] needs the key metric: what is limited, as "
+		  "in transfer.bandwidth\n" },
 		{ "suite cpoy.sizes=1B",
 		  "--set suite cpoy.sizes=1B: [suite cpoy]: there is no suite 'cpoy' (did you mean "
 		  "'copy'?); suites: copy, gemm, train\n" },
@@ -144,9 +145,8 @@ static void wrong_overrides_are_errors(void **state)
 		  "--set run.label=a?b: the value holds the control character 0x0a\n" },
 		{ "run.label=;x",
 		  "--set run.label=;x: a value cannot start with ';': that is a comment\n" },
-		{ "run.backend=hots",
-		  "--set run.backend=hots: [run] backend = hots: 'hots' is not one of auto, cuda, "
-		  "host (did you mean 'host'?)\n" },
+		{ "run.backend=hots", "--set run.backend=hots: [run] backend = hots: 'hots' is not "
+				      "one of auto, cuda, host (did you mean 'host'?)\n" },
 	};
 
 	(void)state;
@@ -215,10 +215,10 @@ static void no_length_is_cut(void **state)
 			text_add(&value, pattern);
 		while (value.length < length)
 			text_add_char(&value, 'z');
-		text_addf(
-			&file,
-			"[suite copy]\nverify = no\nnote = %s ; a comment, %s\nmax_samples = 77\n",
-			value.data, value.data);
+		text_addf(&file,
+			  "[suite copy]\nverify = no\nnote = %s ; a comment, %s\nmax_samples = "
+			  "77\n",
+			  value.data, value.data);
 		assert_string_equal(parse(&c, file.data, file.length, NULL), "");
 		assert_string_equal(section_text(&c.sections[1], "note"), value.data);
 		assert_int_equal(section_integer(&c.sections[1], "max_samples"), 77);
@@ -244,21 +244,23 @@ static void long_lines_that_are_no_entry_harm_no_other(void **state)
 	for (int i = 0; i < 300; i++)
 		text_add_char(&file, ' ');
 	text_add(&file, "2KiB\n");
-	assert_string_equal(
-		parse(&c, file.data, file.length, NULL),
-		"a.ini:3: [suite copy] has no key 'word'; keys: sizes, directions, verify, note, "
-		"backend, identical_devices, min_samples, max_samples, target, max_time, settle_time, sample_time, "
-		"warmup, preheat\n"
-		"a.ini:4: 'wordwordwordwordwordwordwordwordwordwordwordwordwordwordword' is "
-		"neither a [section] nor key = value\n"
-		"a.ini:5: [suite copy] verify = 5: '5' is not yes or no (or on, off, true, false)\n");
+	assert_string_equal(parse(&c, file.data, file.length, NULL),
+			    "a.ini:3: [suite copy] has no key 'word'; keys: sizes, directions, "
+			    "verify, note, backend, identical_devices, min_samples, max_samples, "
+			    "target, max_time, settle_time, sample_time, warmup, preheat\n"
+			    "a.ini:4: "
+			    "'wordwordwordwordwordwordwordwordwordwordwordwordwordwordword' is "
+			    "neither a [section] nor key = value\n"
+			    "a.ini:5: [suite copy] verify = 5: '5' is not yes or no (or on, off, "
+			    "true, false)\n");
 	text_release(&file);
 }
 
 /* inih gets long lines in pieces, whose ends it trims, and those like a comment it drops. */
 static void long_values_come_whole(void **state)
 {
-	static const char *const units[] = { "#", ".;", "x ", "# ", "x;", "\303\251 ", "a\tb", "=", "[x] ", "#;:=" };
+	static const char *const units[] = { "#",         ".;",   "x ", "# ",   "x;",
+					     "\303\251 ", "a\tb", "=",  "[x] ", "#;:=" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
@@ -271,11 +273,15 @@ static void long_values_come_whole(void **state)
 			text_add_char(&value, 'x');
 			text_addf(&file, "[suite copy]\nnote = %s  ; a comment\n", value.data);
 			assert_string_equal(parse(&c, file.data, file.length, NULL), "");
-			assert_string_equal(section_text(config_section(&c, "suite", "copy"), "note"), value.data);
+			assert_string_equal(section_text(config_section(&c, "suite", "copy"),
+							 "note"),
+					    value.data);
 			config_write(&c, 0, &written);
 			config_release(&c);
 			assert_string_equal(parse(&c, written.data, written.length, NULL), "");
-			assert_string_equal(section_text(config_section(&c, "suite", "copy"), "note"), value.data);
+			assert_string_equal(section_text(config_section(&c, "suite", "copy"),
+							 "note"),
+					    value.data);
 			config_release(&c);
 			text_release(&value);
 			text_release(&file);
@@ -284,7 +290,9 @@ static void long_values_come_whole(void **state)
 	}
 }
 
-/* What is no config by far is told so at once: the time does not grow with the square of its size. */
+/*
+ * What is no config by far is told so at once: the time does not grow with the square of its size.
+ */
 static void masses_of_keys_and_sections_end_soon(void **state)
 {
 	struct text file = TEXT_EMPTY;
@@ -331,8 +339,9 @@ static void section_names_are_not_cut(void **state)
 	for (size_t length = 1; length < 60; length++) {
 		struct text file = TEXT_EMPTY;
 		size_t whole = strlen("suite copy ") + length;
-		char *expected = xasprintf(
-			"a.ini:1: the section name has %zu bytes; the limit is 49\n", whole);
+		char *expected =
+			xasprintf("a.ini:1: the section name has %zu bytes; the limit is 49\n",
+				  whole);
 
 		memset(label, 'x', length);
 		label[length] = '\0';
@@ -410,9 +419,9 @@ static void unreadable_sources_are_errors(void **state)
 			print_message("root reads every file: locked.ini is not tried\n");
 			continue;
 		}
-		assert_int_equal(
-			config_load_with(&c, &test_schema, rows[i].source, NULL, 0, &errors),
-			STATUS_USAGE);
+		assert_int_equal(config_load_with(&c, &test_schema, rows[i].source, NULL, 0,
+						  &errors),
+				 STATUS_USAGE);
 		expected = with_configs(rows[i].error);
 		assert_string_equal(errors.data, expected);
 		free(expected);
@@ -450,7 +459,8 @@ static void damaged_files_never_crash(void **state)
 	static const char valid[] =
 		"[run]\nseed = 7\nlabel = $$x \xc3\xa9\n[defaults]\ntarget = 1 %\n"
 		"[suite copy a]\nsizes = 1KiB..1GiB *4, 5MB\n[suite gemm]\nsizes=1..9 +2,8x8x9\n"
-		"[limit a]\nmetric = copy.bandwidth\nwhere = sizes:>=4KiB, directions:up|down, model:H\n"
+		"[limit a]\nmetric = copy.bandwidth\nwhere = sizes:>=4KiB, directions:up|down, "
+		"model:H\n"
 		"min = 0.8 * spec.pcie_bandwidth\nmax=90 GB/s\noutlier_margin = 2 %\n";
 	static const char bytes[] = "[]=;#:.$,*+x0|%> \n\r\t\0\xff\xc3";
 	unsigned random = 12345;
@@ -535,9 +545,9 @@ static void embedded_configs_are_valid_and_can_be_included(void **state)
 		if (config_load(&config, name, NULL, 0, &errors) != STATUS_OK)
 			fail_msg("%s", errors.data);
 		assert_string_equal(config.name, name);
-		assert_int_equal(
-			config_parse(&including, "a.ini", text, strlen(text), NULL, 0, &errors),
-			STATUS_OK);
+		assert_int_equal(config_parse(&including, "a.ini", text, strlen(text), NULL, 0,
+					      &errors),
+				 STATUS_OK);
 		assert_int_equal(including.count, config.count);
 		assert_string_equal(section_text(&including.sections[0], "label"), "mine");
 		assert_true(text_starts_with(including.sections[1].origin, file->name));
@@ -549,25 +559,47 @@ static void embedded_configs_are_valid_and_can_be_included(void **state)
 }
 
 /*
- * `run quick` says something about each of these suites, on a machine with GPUs and on one without; about ranks
- * with only one device, that they need more. A soak of seconds would be none: burn has a config of its own.
+ * `run quick` says something about each of these suites, on a machine with GPUs and on one without;
+ * about ranks with only one device, that they need more. A soak of seconds would be none: burn has
+ * a config of its own.
  */
 static void quick_plans_its_suites(void **state)
 {
-	static const char *const expected[] = { "selftest", "launch", "alloc",	    "transfer", "stream",
-						"matmul",   "peak",   "collective", "parallel", "trainmem" };
+	static const char *const expected[] = { "selftest", "launch",  "alloc", "transfer",
+						"stream",   "matmul",  "peak",  "collective",
+						"parallel", "trainmem" };
+	/* clang-format off: rows */
 	static const struct device_info gpus[] = {
-		{ .id = "cuda:0", .backend = "cuda", .index = 0, .memory_bytes = 1ull << 37,
-		  .capabilities = ~(unsigned)DEVICE_IS_HOST, .peers = { { 3 } } },
-		{ .id = "cuda:1", .backend = "cuda", .index = 1, .memory_bytes = 1ull << 37,
-		  .capabilities = ~(unsigned)DEVICE_IS_HOST, .peers = { { 3 } } },
+		{ .id = "cuda:0",
+		  .backend = "cuda",
+		  .index = 0,
+		  .memory_bytes = 1ull << 37,
+		  .capabilities = ~(unsigned)DEVICE_IS_HOST,
+		  .peers = { { 3 } } },
+		{ .id = "cuda:1",
+		  .backend = "cuda",
+		  .index = 1,
+		  .memory_bytes = 1ull << 37,
+		  .capabilities = ~(unsigned)DEVICE_IS_HOST,
+		  .peers = { { 3 } } },
 	};
+	/* clang-format on */
+	/* clang-format off: rows */
 	static const struct device_info cpus[] = {
-		{ .id = "host:0", .backend = "host", .index = 0, .memory_bytes = 1ull << 31,
-		  .capabilities = ~0u, .peers = { { 3 } } },
-		{ .id = "host:1", .backend = "host", .index = 1, .memory_bytes = 1ull << 31,
-		  .capabilities = ~0u, .peers = { { 3 } } },
+		{ .id = "host:0",
+		  .backend = "host",
+		  .index = 0,
+		  .memory_bytes = 1ull << 31,
+		  .capabilities = ~0u,
+		  .peers = { { 3 } } },
+		{ .id = "host:1",
+		  .backend = "host",
+		  .index = 1,
+		  .memory_bytes = 1ull << 31,
+		  .capabilities = ~0u,
+		  .peers = { { 3 } } },
 	};
+	/* clang-format on */
 	const struct device_info *const machines[] = { gpus, cpus };
 
 	(void)state;
@@ -578,7 +610,8 @@ static void quick_plans_its_suites(void **state)
 			struct config config;
 			struct plan plan;
 
-			assert_int_equal(config_load(&config, "quick", NULL, 0, &errors), STATUS_OK);
+			assert_int_equal(config_load(&config, "quick", NULL, 0, &errors),
+					 STATUS_OK);
 			if (plan_build(&plan, &config, machines[m], devices, &err) != STATUS_OK)
 				fail_msg("%s", err.message);
 			for (size_t e = 0; e < ARRAY_SIZE(expected); e++) {

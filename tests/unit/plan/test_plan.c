@@ -72,7 +72,8 @@ static void first_axis_is_the_slowest(void **state)
 static void every_device_every_section_in_order(void **state)
 {
 	(void)state;
-	check_ids("[suite gemm]\nsizes = 64, 8x16x32\n[suite copy big]\nsizes = 1.5KiB\ndirections = both\n"
+	check_ids("[suite gemm]\nsizes = 64, 8x16x32\n[suite copy big]\nsizes = 1.5KiB\ndirections "
+		  "= both\n"
 		  "[suite gemm fp16]\nprecisions = fp16\n",
 		  2, 2,
 		  "gemm/fp32/64@host:0\ngemm/fp32/64@host:1\ngemm/fp32/8x16x32@host:0\ngemm/fp32/"
@@ -94,12 +95,12 @@ static void cases_on_several_devices_and_impossible_ones(void **state)
 static void what_does_not_fit_is_skipped_with_both_figures(void **state)
 {
 	(void)state;
-	check_ids(
-		"[suite copy]\nsizes = 1MiB, 2MiB, 2GiB\ndirections = up\n", 0, 2,
-		"copy/up/1MiB@cuda:0\ncopy/up/1MiB@cuda:1\ncopy/up/2MiB@cuda:0\n"
-		"copy/up/2MiB@cuda:1 SKIP needs 2.097 MB of device memory; cuda:1 has 1.049 MB\n"
-		"copy/up/2GiB@cuda:0 SKIP needs 2.147 GB of device memory; cuda:0 has 1.074 GB\n"
-		"copy/up/2GiB@cuda:1 SKIP needs 2.147 GB of device memory; cuda:1 has 1.049 MB\n");
+	check_ids("[suite copy]\nsizes = 1MiB, 2MiB, 2GiB\ndirections = up\n", 0, 2,
+		  "copy/up/1MiB@cuda:0\ncopy/up/1MiB@cuda:1\ncopy/up/2MiB@cuda:0\n"
+		  "copy/up/2MiB@cuda:1 SKIP needs 2.097 MB of device memory; cuda:1 has 1.049 MB\n"
+		  "copy/up/2GiB@cuda:0 SKIP needs 2.147 GB of device memory; cuda:0 has 1.074 GB\n"
+		  "copy/up/2GiB@cuda:1 SKIP needs 2.147 GB of device memory; cuda:1 has 1.049 "
+		  "MB\n");
 	/* Unknown memory refuses nothing. */
 	check_ids("[suite copy]\nsizes = 1TiB\ndirections = up\n", 2, 1, "copy/up/1TiB@host:0\n");
 }
@@ -170,15 +171,18 @@ static char *ids_expanded(enum status (*expand)(struct plan *, struct plan_case 
 	return text_detach(&text);
 }
 
-/* A suite without expand(), or without estimates in it: each point on each device, with a usual setup time. */
+/*
+ * A suite without expand(), or without estimates in it: each point on each device, with a usual
+ * setup time.
+ */
 static void a_suite_may_leave_the_placing_to_the_plan(void **state)
 {
 	char *text = ids_expanded(NULL);
 
 	(void)state;
-	assert_string_equal(text,
-			    "6 cases: copy/up/1KiB@cuda:0, copy/up/4KiB@cuda:0, copy/up/16KiB@cuda:0, "
-			    "copy/down/1KiB@cuda:0, copy/down/4KiB@cuda:0, copy/down/16KiB@cuda:0");
+	assert_string_equal(text, "6 cases: copy/up/1KiB@cuda:0, copy/up/4KiB@cuda:0, "
+				  "copy/up/16KiB@cuda:0, copy/down/1KiB@cuda:0, "
+				  "copy/down/4KiB@cuda:0, copy/down/16KiB@cuda:0");
 	free(text);
 }
 
@@ -202,7 +206,8 @@ static void suites_may_drop_points_but_not_double_them(void **state)
 	assert_string_equal(text, "USAGE: copy/up/4KiB: not today");
 	free(text);
 	text = ids_expanded(expand_host_memory);
-	assert_non_null(strstr(text, "6 cases: needs 1153 PB of host memory; the machine or container has "));
+	assert_non_null(strstr(text, "6 cases: needs 1153 PB of host memory; the machine or "
+				     "container has "));
 	free(text);
 }
 
@@ -211,7 +216,8 @@ static void a_plan_that_never_ends_is_refused(void **state)
 	(void)state;
 	check_ids("[suite gemm]\nsizes = 1..4096\nprecisions = fp64, fp32, fp16\n[suite gemm b]\n"
 		  "sizes = 1..4096\n"
-		  "precisions = fp64, fp32, fp16\n[suite gemm c]\nsizes = 1..4096\nprecisions = fp64, fp32, fp16\n",
+		  "precisions = fp64, fp32, fp16\n[suite gemm c]\nsizes = 1..4096\nprecisions = "
+		  "fp64, fp32, fp16\n",
 		  0, 3, "the plan has more than 100000 cases: shorten the lists of gemm");
 }
 
@@ -271,7 +277,8 @@ static void times_follow_from_the_sampling_keys(void **state)
 	assert_true(fabs(estimate - 12.25) < 1e-9);
 	assert_true(fabs(limit - 20 * 12.25) < 1e-9);
 	/* Nor is a level that takes long to settle. */
-	times("[suite copy]\nsizes = 1KiB\ndirections = up\nsettle_time = 60s\n", &estimate, &limit);
+	times("[suite copy]\nsizes = 1KiB\ndirections = up\nsettle_time = 60s\n", &estimate,
+	      &limit);
 	assert_true(fabs(estimate - (0.25 + 0.022)) < 1e-9);
 	assert_true(limit > 20 * 60);
 	times("[run]\ncase_limit = 5s\n[suite copy]\nsizes = 1KiB\ndirections = up\n", &estimate,
@@ -291,8 +298,9 @@ static void run_suites_chooses(void **state)
 
 static void sections_may_be_for_one_backend(void **state)
 {
-	static const char text[] = "[suite gemm]\nbackend = host\n[suite gemm big]\nbackend = cuda\n"
-				   "sizes = 4096\n[suite train]\nbatch = 8\nbackend = host\n";
+	static const char text[] =
+		"[suite gemm]\nbackend = host\n[suite gemm big]\nbackend = cuda\n"
+		"sizes = 4096\n[suite train]\nbatch = 8\nbackend = host\n";
 
 	(void)state;
 	check_ids(text, 0, 2, "gemm:big/fp32/4096@cuda:0\ngemm:big/fp32/4096@cuda:1\n");
@@ -304,7 +312,8 @@ static void sections_may_be_for_one_backend(void **state)
 /* Other memory, another card: only what is the same in everything is left out. */
 static void one_of_identical_devices_may_do(void **state)
 {
-	static const char text[] = "[suite gemm]\nidentical_devices = one\n[suite train]\nbatch = 8\nidentical_devices = one\n";
+	static const char text[] = "[suite gemm]\nidentical_devices = one\n[suite train]\nbatch = "
+				   "8\nidentical_devices = one\n";
 
 	(void)state;
 	check_ids(text, 0, 4,
@@ -313,7 +322,8 @@ static void one_of_identical_devices_may_do(void **state)
 	check_ids(text, 3, 1,
 		  "gemm/fp32/256@host:1\ntrain/1@host:1\n"
 		  "train/2@host:1 SKIP not that many devices here\n");
-	check_ids("[suite gemm]\nidentical_devices = all\n", 2, 2, "gemm/fp32/256@host:0\ngemm/fp32/256@host:1\n");
+	check_ids("[suite gemm]\nidentical_devices = all\n", 2, 2,
+		  "gemm/fp32/256@host:0\ngemm/fp32/256@host:1\n");
 }
 
 static void devices_are_selected(void **state)

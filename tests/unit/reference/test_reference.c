@@ -1,4 +1,6 @@
-/* Data sheets and published figures: every file can be read, and nothing in it is beyond physics. */
+/*
+ * Data sheets and published figures: every file can be read, and nothing in it is beyond physics.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +36,9 @@ static void every_file_is_valid(void **state)
 	assert_int_equal(count, files);
 }
 
-/* A value above the data sheet is a wrong unit or a wrong card, unless the file says why it can be. */
+/*
+ * A value above the data sheet is a wrong unit or a wrong card, unless the file says why it can be.
+ */
 static const char *physics(const struct gpu *gpu, const struct published *p)
 {
 	const struct sheet_entry *entry;

@@ -1,6 +1,6 @@
 /*
- * Acceptance: what doctor finds before and after a run is part of the verdict, limits on the node are judged, and the
- * page says who is to blame. Golden pages: golden.h.
+ * Acceptance: what doctor finds before and after a run is part of the verdict, limits on the node
+ * are judged, and the page says who is to blame. Golden pages: golden.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -247,8 +247,8 @@ static void assert_holds(const char *html, const char *words)
 
 static void complete_strings(struct result *r)
 {
-	char **texts[] = { &r->gpuproof_version, &r->run_id, &r->label,
-			   &r->started,		 &r->finished, &r->command };
+	char **texts[] = { &r->gpuproof_version, &r->run_id,   &r->label,
+			   &r->started,          &r->finished, &r->command };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		*texts[i] = *texts[i] ? *texts[i] : xstrdup("");
@@ -379,7 +379,10 @@ static void golden_page(void **state)
 	result_release(&r);
 }
 
-/* A real soak of one H200 with planted bits: each slice's wrong words are the GPU's, by its UUID, and outrank all. */
+/*
+ * A real soak of one H200 with planted bits: each slice's wrong words are the GPU's, by its UUID,
+ * and outrank all.
+ */
 static void a_soak_blames_its_gpu(void **state)
 {
 	size_t blamed = 0;

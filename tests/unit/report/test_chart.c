@@ -130,9 +130,9 @@ static char *render(const struct chart *chart)
 
 	chart_draw(chart, tree_list(root, "charts"));
 	/* chart.mustache sees the first chart's members by Mustache's lookup of names. */
-	assert_int_equal(
-		template_render("chart", NULL, root->children[0]->children[0], &page, &err),
-		STATUS_OK);
+	assert_int_equal(template_render("chart", NULL, root->children[0]->children[0], &page,
+					 &err),
+			 STATUS_OK);
 	tree_free(root);
 	return text_detach(&page);
 }
@@ -161,7 +161,8 @@ static void no_data_says_so(void **state)
 		assert_legal(html);
 		assert_null(strstr(html, "<svg"));
 		assert_non_null(strstr(html, "Nothing was measured"));
-		assert_null(strstr(strstr(html, "Nothing was measured") + 1, "Nothing was measured"));
+		assert_null(
+			strstr(strstr(html, "Nothing was measured") + 1, "Nothing was measured"));
 		free(html);
 		chart_release(&chart);
 	}
@@ -332,7 +333,8 @@ static void short_spans_are_seen(void **state)
 	free(chart.y_unit);
 	chart.y_unit = xstrdup("s");
 	add_point(chart_series_named(&chart, "0 compute"), "F0", 0, 5e-3, (double)NAN, (double)NAN);
-	add_point(chart_series_named(&chart, "0 send"), "S0", 5e-3, 5.001e-3, (double)NAN, (double)NAN);
+	add_point(chart_series_named(&chart, "0 send"), "S0", 5e-3, 5.001e-3, (double)NAN,
+		  (double)NAN);
 	html = render(&chart);
 	assert_non_null(strstr(html, "width=\"0.8\" height=\"14\" fill=\"#0072b2\"/>"));
 	assert_non_null(strstr(html, "height=\"14\" fill=\"#0072b2\" stroke=\"#ffffff\""));
@@ -348,8 +350,8 @@ static void equal_values_are_said_once(void **state)
 	(void)state;
 	chart_of(&chart, CHART_BARS);
 	for (int i = 0; i < 3; i++)
-		add_point(chart_series_named(&chart, ""), i ? i > 1 ? "c" : "b" : "a", (double)NAN, 7e9 + i,
-			  (double)NAN, (double)NAN);
+		add_point(chart_series_named(&chart, ""), i ? i > 1 ? "c" : "b" : "a", (double)NAN,
+			  7e9 + i, (double)NAN, (double)NAN);
 	html = render(&chart);
 	assert_non_null(strstr(html, "<desc id=\"c-d\">7.000 GB/s in all 3.</desc>"));
 	free(html);
@@ -370,8 +372,8 @@ static void labels_of_the_axis_stay_inside(void **state)
 	free(chart.y_unit);
 	chart.y_unit = xstrdup("FLOP/s");
 	for (int i = 1; i < 3; i++)
-		add_point(chart_series_named(&chart, "H200"), i > 1 ? "2" : "1", i, i * 5e13, (double)NAN,
-			  (double)NAN);
+		add_point(chart_series_named(&chart, "H200"), i > 1 ? "2" : "1", i, i * 5e13,
+			  (double)NAN, (double)NAN);
 	html = render(&chart);
 	at = strstr(html, label);
 	assert_non_null(at);

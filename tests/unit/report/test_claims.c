@@ -1,6 +1,6 @@
 /*
- * How claims are judged: intervals decide, what is missing is said and never passes, GPU claims need a GPU,
- * and some read several results.
+ * How claims are judged: intervals decide, what is missing is said and never passes, GPU claims
+ * need a GPU, and some read several results.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,9 @@ static void disagreement_outweighs_what_is_missing(void **state)
 	result_release(&result);
 }
 
-/* Eight GPUs decide if there are eight, and no other machine lacks them; but an error there is one. */
+/*
+ * Eight GPUs decide if there are eight, and no other machine lacks them; but an error there is one.
+ */
 static void what_a_machine_cannot_do_is_not_missing(void **state)
 {
 	struct claim claim = two;
@@ -166,7 +168,10 @@ static void samples_without_an_interval_are_not_exact(void **state)
 	result_release(&result);
 }
 
-/* A level that still changed when its time was over is no figure of a steady state: it passes and fails no claim. */
+/*
+ * A level that still changed when its time was over is no figure of a steady state: it passes and
+ * fails no claim.
+ */
 static void what_has_not_settled_is_no_evidence(void **state)
 {
 	struct result result = { 0 };

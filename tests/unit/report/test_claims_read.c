@@ -1,5 +1,6 @@
 /*
- * Files of claims: what is read of them, and what is said of a wrong one: its line, key and value, and what is allowed.
+ * Files of claims: what is read of them, and what is said of a wrong one: its line, key and value,
+ * and what is allowed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,7 @@
 #include "report/claims/claims_read.h"
 
 #define GUIDE "[guide A]\ntitle = T\nabout = S\n"
-#define POINTS                                                                                     \
+#define POINTS \
 	"[points]\nsmall = label:small, sizes:1KiB\nany_of = sizes:1KiB|2KiB\nodd = colour:red\n"
 #define CLAIM "[claim A1]\ntext = t\nsource = s\nprediction = p\n"
 #define MEASURE "[measure A1.1]\nwhat = w\n"
@@ -38,16 +39,16 @@ static void a_file_becomes_claims(void **state)
 	const struct claim_measure *m;
 
 	(void)state;
-	expect_read(
-		&g, GUIDE POINTS CLAIM
-		"devices = nvlink\n" MEASURE
-		"value = 1 - copy.time at small / copy.time\nmin = 5 %\nmax = 0.5\n"
-		"count_failed = yes\n"
-		"[measure A1.2]\nwhat = bytes\nvalue = copy.memory\nmax = 8 GB\noptional = yes\n"
-		"[measure A1.3]\nwhat = shown\nvalue = copy.memory\n"
-		"[measure A1.4]\nwhat = ratio\nvalue = copy.memory\nmin = 1.01\n"
-		"across = versions\n"
-		"[claim A2]\ntext = t\nsource = s\nprediction = p\nuntestable = why\n");
+	expect_read(&g, GUIDE POINTS CLAIM
+		    "devices = nvlink\n" MEASURE
+		    "value = 1 - copy.time at small / copy.time\nmin = 5 %\nmax = 0.5\n"
+		    "count_failed = yes\n"
+		    "[measure A1.2]\nwhat = bytes\nvalue = copy.memory\nmax = 8 GB\noptional = "
+		    "yes\n"
+		    "[measure A1.3]\nwhat = shown\nvalue = copy.memory\n"
+		    "[measure A1.4]\nwhat = ratio\nvalue = copy.memory\nmin = 1.01\n"
+		    "across = versions\n"
+		    "[claim A2]\ntext = t\nsource = s\nprediction = p\nuntestable = why\n");
 	assert_string_equal(g.id, "A");
 	assert_string_equal(g.title, "T");
 	assert_string_equal(g.guide, "S");
@@ -75,7 +76,8 @@ static void a_file_becomes_claims(void **state)
 
 static void former_names_of_metrics_are_read(void **state)
 {
-	static const char text[] = GUIDE CLAIM MEASURE "value = trainmem.refused_reserved\nmax = 1 B\n";
+	static const char text[] =
+		GUIDE CLAIM MEASURE "value = trainmem.refused_reserved\nmax = 1 B\n";
 	struct error err = ERROR_NONE;
 	struct claim_group g;
 
@@ -100,12 +102,10 @@ static void wrong_files_are_refused(void **state)
 		  "f.ini:1: [guide A B]: an id of letters, digits, '_', '-' and '.' is needed" },
 		{ GUIDE "[guide B]\n",
 		  "f.ini:4: a second [guide]: a file holds the claims of one" },
-		{ "[suite copy]\n",
-		  "f.ini:1: [suite copy] is not a section of claims; sections: [guide ID], "
-		  "[points], [claim ID], [measure ID]" },
-		{ "[claims A1]\n",
-		  "f.ini:1: [claims A1] is not a section of claims; sections: [guide ID], "
-		  "[points], [claim ID], [measure ID]" },
+		{ "[suite copy]\n", "f.ini:1: [suite copy] is not a section of claims; sections: "
+				    "[guide ID], [points], [claim ID], [measure ID]" },
+		{ "[claims A1]\n", "f.ini:1: [claims A1] is not a section of claims; sections: "
+				   "[guide ID], [points], [claim ID], [measure ID]" },
 		{ GUIDE "titel = T\n",
 		  "f.ini:4: [guide] has no key 'titel'; did you mean 'title'?" },
 		{ GUIDE "title = U\n", "f.ini:4: [guide] has 'title' a second time" },
@@ -132,12 +132,10 @@ static void wrong_files_are_refused(void **state)
 		  "'copy.time'?); gpuproof list metrics shows all" },
 		{ GUIDE CLAIM MEASURE "value = copy.time / copy.time / copy.time / copy.time\n",
 		  "f.ini:10: value = copy.time / copy.time / copy.time / copy.time: a quotient has "
-		  "3 "
-		  "terms at most" },
+		  "3 terms at most" },
 		{ GUIDE POINTS CLAIM MEASURE "value = copy.time at smal\n",
 		  "f.ini:14: value = copy.time at smal: [points] before this line has no 'smal' "
-		  "(did "
-		  "you mean 'small'?)" },
+		  "(did you mean 'small'?)" },
 		{ GUIDE POINTS CLAIM MEASURE "value = copy.time at any_of\n",
 		  "f.ini:14: value = copy.time at any_of: point any_of = sizes:1KiB|2KiB: 'sizes' "
 		  "takes one value here" },

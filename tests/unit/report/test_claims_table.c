@@ -1,6 +1,7 @@
 /*
- * The claims themselves: each measurement can come out each way, the shipped config plans the cases that they
- * look for, and none is decided by less or by something else than what the guide says. And the page.
+ * The claims themselves: each measurement can come out each way, the shipped config plans the cases
+ * that they look for, and none is decided by less or by something else than what the guide says.
+ * And the page.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +45,10 @@ static const struct claim *claim_named(const char *id)
 	return NULL;
 }
 
-/* A value within, or beyond, the range in which the claim holds: without either the verdict would be known beforehand. */
+/*
+ * A value within, or beyond, the range in which the claim holds: without either the verdict would
+ * be known beforehand.
+ */
 static double selected(const struct claim_measure *m, bool inside)
 {
 	assert_true(m->low <= m->high && (m->low > 0 || isfinite(m->high)));
@@ -56,7 +60,10 @@ static double selected(const struct claim_measure *m, bool inside)
 	return m->low > 0 ? m->low / 2 : m->high * 2 + 1;
 }
 
-/* The cases of one measurement whose value is `value`, in one result or in two that differ in all that counts. */
+/*
+ * The cases of one measurement whose value is `value`, in one result or in two that differ in all
+ * that counts.
+ */
 static void add_measure(struct result results[2], const struct claim_measure *m, double value)
 {
 	if (m->across < CLAIM_VERSIONS) {
@@ -112,7 +119,9 @@ static void every_measurement_comes_out_each_way(void **state)
 	assert_true(measured > 90);
 }
 
-/* Each has a source and either a measurement that decides it or a reason why this version has none. */
+/*
+ * Each has a source and either a measurement that decides it or a reason why this version has none.
+ */
 static void every_claim_is_complete(void **state)
 {
 	(void)state;
@@ -190,7 +199,10 @@ static void judge_case(const char *id, const char *device, const char *backend,
 	result_release(&result);
 }
 
-/* What a CPU does when its memory runs out, and what its process takes, is not what the guides are about. */
+/*
+ * What a CPU does when its memory runs out, and what its process takes, is not what the guides are
+ * about.
+ */
 static void a_cpu_decides_nothing_about_gpus(void **state)
 {
 	static const struct claim_term context = { "trainmem.context",
@@ -417,7 +429,8 @@ static void plan_claims(struct plan *plan, struct config *config, int gpus)
 		devices[i] = (struct device_info){ .backend = "cuda",
 						   .index = i,
 						   .peers = { { (1u << gpus) - 1 } },
-						   .capabilities = ~(DEVICE_SHARES_HOST_MEMORY | DEVICE_IS_HOST) };
+						   .capabilities = ~(DEVICE_SHARES_HOST_MEMORY |
+								     DEVICE_IS_HOST) };
 		snprintf(devices[i].id, sizeof(devices[i].id), "cuda:%d", i);
 	}
 	assert_int_equal(config_load(config, "claims", NULL, 0, &errors), STATUS_OK);

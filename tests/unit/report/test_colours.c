@@ -1,6 +1,7 @@
 /*
- * The colours of the pages upon light and upon dark screens: each has a value for both, what is read keeps its contrast,
- * and no chart has a colour that a dark screen would show as it is. Contrast is that of WCAG 2.2, 1.4.3 and 1.4.11.
+ * The colours of the pages upon light and upon dark screens: each has a value for both, what is
+ * read keeps its contrast, and no chart has a colour that a dark screen would show as it is.
+ * Contrast is that of WCAG 2.2, 1.4.3 and 1.4.11.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -131,7 +132,10 @@ static void assert_contrast(enum screen screen, const char *what, const char *be
 			 least);
 }
 
-/* The rule that stands for an attribute of this colour; NULL when there is none. Its name into `name`. */
+/*
+ * The rule that stands for an attribute of this colour; NULL when there is none. Its name into
+ * `name`.
+ */
 static const char *rule_of(const char *attribute, const char *colour, char name[32])
 {
 	char *selector = xasprintf("\n[%s=\"%s\"] {", attribute, colour);

@@ -38,9 +38,9 @@ static void quantities(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		assert_string_equal(
-			format_quantity(cases[i].value, cases[i].unit, out, sizeof(out)),
-			cases[i].expected);
+		assert_string_equal(format_quantity(cases[i].value, cases[i].unit, out,
+						    sizeof(out)),
+				    cases[i].expected);
 }
 
 /* What a source states has no digits that it does not. */
@@ -50,9 +50,12 @@ static void stated_quantities(void **state)
 		double value;
 		const char *unit, *expected;
 	} cases[] = {
-		{ 5e9, "B/s", "5 GB/s" },	{ 547.7e9, "B/s", "547.7 GB/s" },
-		{ 4.8e12, "B/s", "4.8 TB/s" },	{ 9.5e14, "FLOP/s", "950 TFLOP/s" },
-		{ 1734, "images/s", "1734 images/s" }, { NAN, "s", "–" },
+		{ 5e9, "B/s", "5 GB/s" },
+		{ 547.7e9, "B/s", "547.7 GB/s" },
+		{ 4.8e12, "B/s", "4.8 TB/s" },
+		{ 9.5e14, "FLOP/s", "950 TFLOP/s" },
+		{ 1734, "images/s", "1734 images/s" },
+		{ NAN, "s", "–" },
 	};
 	char out[FORMAT_SIZE];
 
@@ -181,7 +184,8 @@ static void cuts_are_between_characters(void **state)
 	assert_cut(format_label("äöüß", 3), "äö…");
 	assert_cut(format_label("", 3), "");
 	/* Of names the end is kept as well: there they differ. */
-	assert_cut(format_name("DDP, 2 devices, bucket 25 MiB, over NCCL", 21), "DDP, 2 dev… over NCCL");
+	assert_cut(format_name("DDP, 2 devices, bucket 25 MiB, over NCCL", 21),
+		   "DDP, 2 dev… over NCCL");
 	assert_cut(format_name("äöüßäöüß", 5), "äö…üß");
 	assert_cut(format_name("äöü", 3), "äöü");
 }

@@ -1,4 +1,6 @@
-/* The figures at the end of a run: few lines that fit a terminal, with the share of the data sheet. */
+/*
+ * The figures at the end of a run: few lines that fit a terminal, with the share of the data sheet.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /*
- * Names, labels and values from outside reach a page as text and nothing else: the acceptance page, whose verdicts bring
- * more of them, marks that turn the direction of writing, and a megabyte where a name is expected. (The run page, the
+ * Names, labels and values from outside reach a page as text and nothing else: the acceptance page,
+ * whose verdicts bring more of them, marks that turn the direction of writing, and a megabyte where
+ * a name is expected. (The run page, the
  * comparison: test_report.c; exports: export_formats.py; the trend page: test_trend_page.sh.)
  */
 #include <setjmp.h>
@@ -19,8 +20,8 @@
 #include "sample_report.h"
 
 #define RIGHT_TO_LEFT "\xE2\x80\xAE"
-#define EVIL                                                                                       \
-	"<script>alert(1)</script>]]>{{title}}{{{css}}}{{#checks}}\"'><img src=x "                 \
+#define EVIL                                                                       \
+	"<script>alert(1)</script>]]>{{title}}{{{css}}}{{#checks}}\"'><img src=x " \
 	"onerror=alert(1)>\n<!--\x01\xFF" RIGHT_TO_LEFT "&amp;</title></style>"
 
 static void replace(char **s, const char *with)

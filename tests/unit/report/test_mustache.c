@@ -183,7 +183,8 @@ static void broken_templates_are_named(void **state)
 		{ "a\n{{#rows}}{{name}}\n", "template t.mustache:2: {{rows}} is never closed" },
 		{ "{{/rows}}", "template t.mustache:1: {{/rows}} closes nothing" },
 		{ "{{=<% %>=}}\n<%#a%>{{/a}}", "template t.mustache:2: {{a}} is never closed" },
-		{ "a\n{{=}}", "template t.mustache:2: {{=}} is no change of delimiters; one is {{=<% %>=}}" },
+		{ "a\n{{=}}",
+		  "template t.mustache:2: {{=}} is no change of delimiters; one is {{=<% %>=}}" },
 		{ "{{#a}}\n{{^b}}\n{{/a}}",
 		  "template t.mustache:3: {{/a}} where {{/b}} of line 2 is expected" },
 	};
@@ -192,9 +193,9 @@ static void broken_templates_are_named(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct error err = ERROR_NONE;
 
-		assert_int_equal(
-			template_check("t.mustache", cases[i].text, strlen(cases[i].text), &err),
-			STATUS_USAGE);
+		assert_int_equal(template_check("t.mustache", cases[i].text, strlen(cases[i].text),
+						&err),
+				 STATUS_USAGE);
 		assert_string_equal(err.message, cases[i].message);
 	}
 	assert_int_equal(template_check("t", "{{# a }}{{{b}}}{{/a}}{{! } }}", 29, NULL), STATUS_OK);

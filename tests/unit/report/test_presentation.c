@@ -1,4 +1,7 @@
-/* A suite's rows travel in the result, and pages are drawn from them alone: also those of a suite that this program lacks. */
+/*
+ * A suite's rows travel in the result, and pages are drawn from them alone: also those of a suite
+ * that this program lacks.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,22 +85,24 @@ static const struct metric metrics[] = { { "knitting.tightness", "1", BETTER_HIG
 					   "part of the stitches", .title = "dropped stitches",
 					   .percent = true },
 					 { 0 } };
-static const struct figure_row figures[] = { { .metric = "knitting.tightness",
-					       .kind = "bars",
-					       .bars = { "shape" },
-					       .means = "Tension over thickness",
-					       .compare = { "shape", "sock", "hat" } },
-					     { 0 },
+static const struct figure_row figures[] = {
+	{ .metric = "knitting.tightness",
+	  .kind = "bars",
+	  .bars = { "shape" },
+	  .means = "Tension over thickness",
+	  .compare = { "shape", "sock", "hat" } },
+	{ 0 },
 };
-static const struct table_row tables[] = { { .title = "What was dropped",
-					     .columns = { "knitting.dropped",
-							  "knitting.tightness" },
-					     .note = "Stitches fall." },
-					   { 0 },
+static const struct table_row tables[] = {
+	{ .title = "What was dropped",
+	  .columns = { "knitting.dropped", "knitting.tightness" },
+	  .note = "Stitches fall." },
+	{ 0 },
 };
-static const struct word_row words[] = { { "shape", "sock", "a warm sock" },
-					 { "shape", "*", "shape <*>" },
-					 { 0 },
+static const struct word_row words[] = {
+	{ "shape", "sock", "a warm sock" },
+	{ "shape", "*", "shape <*>" },
+	{ 0 },
 };
 static const struct presentation knitting = { .suite = "knitting",
 					      .metrics = metrics,
@@ -146,7 +151,10 @@ static void without_rows_names_are_words(void **state)
 	free(page);
 }
 
-/* What a newcomer does: one more row in a suite's table, and the page has its words, its percent and its table. */
+/*
+ * What a newcomer does: one more row in a suite's table, and the page has its words, its percent
+ * and its table.
+ */
 static void a_metric_needs_only_its_row(void **state)
 {
 	struct presentation selftest = suite_presentation(suite_find("selftest"));
@@ -174,7 +182,10 @@ static void a_metric_needs_only_its_row(void **state)
 	free(page);
 }
 
-/* The suite of that name stands in for results that carry nothing; what a result carries is what counts. */
+/*
+ * The suite of that name stands in for results that carry nothing; what a result carries is what
+ * counts.
+ */
 static void carried_rows_come_before_built_in_ones(void **state)
 {
 	static const struct metric renamed[] = {
@@ -202,7 +213,10 @@ static void carried_rows_come_before_built_in_ones(void **state)
 	result_release(&r);
 }
 
-/* A file may hold anything: too many names, roles and kinds of chart that this program does not know. */
+/*
+ * A file may hold anything: too many names, roles and kinds of chart that this program does not
+ * know.
+ */
 static void rows_from_files_are_checked(void **state)
 {
 	static const struct {
@@ -240,8 +254,8 @@ static void rows_from_files_are_checked(void **state)
 		free(text);
 	}
 	text = xasprintf("%.*s\"presentation\": {\"a\": {\"roles\": [{\"name\": \"x\", \"role\": "
-			 "\"of tomorrow\"}], "
-			 "\"figures\": [{\"metric\": \"a.b\", \"kind\": \"hologram\"}]}}, %s",
+			 "\"of tomorrow\"}], \"figures\": [{\"metric\": \"a.b\", \"kind\": "
+			 "\"hologram\"}]}}, %s",
 			 (int)(at - json), json, at);
 	error_clear(&err);
 	assert_int_equal(result_from_json(&r, text, strlen(text), &err), STATUS_OK);
@@ -251,7 +265,10 @@ static void rows_from_files_are_checked(void **state)
 	free(json);
 }
 
-/* Rows that are half there draw what they can: a comparison without its values, parts without a name, a chart of no metric. */
+/*
+ * Rows that are half there draw what they can: a comparison without its values, parts without a
+ * name, a chart of no metric.
+ */
 static void half_rows_do_no_harm(void **state)
 {
 	static const struct figure_row odd[] = {
@@ -286,12 +303,19 @@ static void half_rows_do_no_harm(void **state)
 	free(page);
 }
 
-/* Names that changed after the result was written are the current ones in its rows too, as they are in its cases. */
+/*
+ * Names that changed after the result was written are the current ones in its rows too, as they are
+ * in its cases.
+ */
 static void former_names_are_replaced(void **state)
 {
-	static const struct metric old[] = { { "transfer.kept", "1", BETTER_HIGHER, 0, "", .title = "kept" }, /* former name */
-					     { 0 } };
-	static const struct table_row table[] = { { .title = "A", .columns = { "transfer.kept" } }, { 0 } }; /* former name */
+	/* former name */
+	static const struct metric old[] = {
+		{ "transfer.kept", "1", BETTER_HIGHER, 0, "", .title = "kept" }, { 0 }
+	};
+	/* former name */
+	static const struct table_row table[] = { { .title = "A", .columns = { "transfer.kept" } },
+						  { 0 } };
 	const struct presentation own = { .suite = "transfer", .metrics = old, .tables = table };
 	struct result r = { 0 };
 

@@ -127,7 +127,10 @@ static void healthy_run_is_not_called_more_than_it_is(void **state)
 	free(html);
 }
 
-/* What did most of nothing is no reason for a green box: why it did not run is in the first sentences. */
+/*
+ * What did most of nothing is no reason for a green box: why it did not run is in the first
+ * sentences.
+ */
 static void a_run_that_mostly_did_not_run_is_not_green(void **state)
 {
 	struct result result;
@@ -156,7 +159,8 @@ static void a_run_that_mostly_did_not_run_is_not_green(void **state)
 static void the_judgement_of_the_result_is_told(void **state)
 {
 	struct verdicts verdicts = { .overall = VERDICT_FAIL,
-				     .sentence = xstrdup("Not accepted: 1 of 2 checks passed; 1 failed."),
+				     .sentence = xstrdup(
+					     "Not accepted: 1 of 2 checks passed; 1 failed."),
 				     .limits = xstrdup("mine.ini"),
 				     .limits_text = xstrdup("") };
 	struct result result;
@@ -177,7 +181,10 @@ static void the_judgement_of_the_result_is_told(void **state)
 	result_release(&result);
 }
 
-/* More columns than a page is wide: all devices are seen at once, with the middle and the worst named. */
+/*
+ * More columns than a page is wide: all devices are seen at once, with the middle and the worst
+ * named.
+ */
 static void many_devices_are_seen_at_once(void **state)
 {
 	struct sample_options eight = two_gpus;
@@ -284,12 +291,14 @@ static void what_no_device_can_do_is_said_once(void **state)
 		c->reason = xasprintf("cuda:%d has no pools, as cuda:1%d has", i, i);
 	}
 	html = page_of(&result, 1);
-	assert_has(html, "<b><bdi>stream</bdi></b>: 1 not run: <bdi>cuda:0 has no pools, as cuda:10 has</bdi>");
+	assert_has(html, "<b><bdi>stream</bdi></b>: 1 not run: <bdi>cuda:0 has no pools, as "
+			 "cuda:10 has</bdi>");
 	free(html);
 	free(result.cases[1].reason);
 	result.cases[1].reason = xstrdup("cuda:1 has no pools, as cuda:10 has");
 	html = page_of(&result, 1);
-	assert_has(html, "<b><bdi>stream</bdi></b>: 2 not run: <bdi>the device has no pools, as cuda:10 has</bdi>");
+	assert_has(html, "<b><bdi>stream</bdi></b>: 2 not run: <bdi>the device has no pools, as "
+			 "cuda:10 has</bdi>");
 	free(html);
 	result_release(&result);
 }
@@ -324,14 +333,16 @@ static void what_is_the_same_is_one_cell(void **state)
 	for (int i = 0; i < 2; i++)
 		sample_report(&results[i], &two_gpus);
 	html = page_of(results, 2);
-	assert_has(html, "<p>Nothing: devices, program, environment and configuration are the same.</p>");
+	assert_has(html,
+		   "<p>Nothing: devices, program, environment and configuration are the same.</p>");
 	assert_has(html, "<th scope=\"row\">seed<td class=\"text\" colspan=\"2\">7<td");
 	free(html);
 	free(results[1].settings[0].value);
 	results[1].settings[0].value = xstrdup("another");
 	html = page_of(results, 2);
 	assert_has(html, "<td class=\"text\">another<td");
-	assert_has(html, "<th scope=\"row\">[run] label<td class=\"text\">lab node 7<td class=\"text\">another");
+	assert_has(html, "<th scope=\"row\">[run] label<td class=\"text\">lab node 7<td "
+			 "class=\"text\">another");
 	assert_null(strstr(html, "<th scope=\"row\">devices"));
 	free(html);
 	for (int i = 0; i < 2; i++)
@@ -350,8 +361,8 @@ static void what_differs_is_said_of_every_run(void **state)
 	for (int i = 0; i < 3; i++)
 		sample_report(&results[i], i < 2 ? &two_gpus : &eight);
 	html = page_of(results, 3);
-	assert_has(html, "<th scope=\"row\">devices<td class=\"text\">2 × NVIDIA H200<td class=\"text\">2 × NVIDIA H200"
-			 "<td class=\"text\">8 × NVIDIA H200\n");
+	assert_has(html, "<th scope=\"row\">devices<td class=\"text\">2 × NVIDIA H200<td "
+			 "class=\"text\">2 × NVIDIA H200<td class=\"text\">8 × NVIDIA H200\n");
 	free(html);
 	for (int i = 0; i < 3; i++)
 		result_release(&results[i]);
@@ -362,7 +373,8 @@ static void set_title(struct result *result, const char *title)
 	result->settings =
 		xrealloc(result->settings, result->setting_count + 1, sizeof(*result->settings));
 	result->settings[result->setting_count++] =
-		(struct result_setting){ xstrdup("report"), xstrdup("title"), xstrdup(title), xstrdup("lab.ini:40") };
+		(struct result_setting){ xstrdup("report"), xstrdup("title"), xstrdup(title),
+					 xstrdup("lab.ini:40") };
 }
 
 /* [report] title is that of the run's page; a comparison is of others as well, and --title wins. */
@@ -483,8 +495,8 @@ static void unknown_suite_gets_chart_and_table(void **state)
 	result_release(&result);
 }
 
-#define EVIL                                                                                       \
-	"<script>alert(1)</script>]]>{{title}}{{{css}}}\"'><img src=x "                            \
+#define EVIL                                                            \
+	"<script>alert(1)</script>]]>{{title}}{{{css}}}\"'><img src=x " \
 	"onerror=alert(1)>\n<!--\xE2\x80\xAE&amp;</title></style>"
 
 static void replace(char **s, const char *with)
@@ -707,7 +719,10 @@ static void golden_pages(void **state)
 	golden_assert_tree(comparison(), "report_compare");
 }
 
-/* Real quick runs on one and on two H200s, and a soak: what is committed stays readable, and its page as it was. */
+/*
+ * Real quick runs on one and on two H200s, and a soak: what is committed stays readable, and its
+ * page as it was.
+ */
 static void golden_pages_of_real_runs(void **state)
 {
 	static const char *const names[] = { "quick_h200", "quick_h200_x2" };

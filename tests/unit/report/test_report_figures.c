@@ -1,4 +1,7 @@
-/* Which charts a suite gets, what they are called, and what is on one line, in one bar, in one cell. */
+/*
+ * Which charts a suite gets, what they are called, and what is on one line, in one bar, in one
+ * cell.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +17,8 @@
 #include "report/report.h"
 
 /* A case on the devices "cuda:FIRST" and, unless it is negative, "cuda:SECOND". */
-static struct case_result *add_case(struct result *r, const char *suite, const char *metric, double value,
-				    int first, int second)
+static struct case_result *add_case(struct result *r, const char *suite, const char *metric,
+				    double value, int first, int second)
 {
 	struct case_result *c = result_add_case(r);
 
@@ -30,13 +33,19 @@ static struct case_result *add_case(struct result *r, const char *suite, const c
 		c->devices[c->device_count++] = xasprintf("cuda:%d", second);
 	c->metrics = xcalloc(1, sizeof(*c->metrics));
 	c->metric_count = c->metric_capacity = 1;
-	c->metrics[0] = (struct metric_value){ .name = xstrdup(metric), .unit = xstrdup("B/s"), .value = value,
-					       .headline = true, .better = BETTER_HIGHER, .low = NAN,
-					       .high = NAN, .n = 1 };
+	c->metrics[0] = (struct metric_value){ .name = xstrdup(metric),
+					       .unit = xstrdup("B/s"),
+					       .value = value,
+					       .headline = true,
+					       .better = BETTER_HIGHER,
+					       .low = NAN,
+					       .high = NAN,
+					       .n = 1 };
 	return c;
 }
 
-static void add_parameter(struct case_result *c, const char *name, const char *text, double number, const char *unit)
+static void add_parameter(struct case_result *c, const char *name, const char *text, double number,
+			  const char *unit)
 {
 	c->parameters = xrealloc(c->parameters, c->parameter_count + 1, sizeof(*c->parameters));
 	c->parameters[c->parameter_count++] =
@@ -78,7 +87,9 @@ static size_t count(const char *text, const char *word)
 	return n;
 }
 
-/* Messages over the transport that a plan takes by itself, and over one that it was told to take. */
+/*
+ * Messages over the transport that a plan takes by itself, and over one that it was told to take.
+ */
 static void what_a_case_does_not_name_is_no_part_of_another_line(void **state)
 {
 	struct result r = { 0 };
@@ -101,7 +112,8 @@ static void what_a_case_does_not_name_is_no_part_of_another_line(void **state)
 	chart = chart_of(html, "Bus bandwidth");
 	assert_int_equal(count(chart, "<th scope=\"col\">default transport</th>"), 1);
 	assert_int_equal(count(chart, "<th scope=\"col\">by copies to the other device</th>"), 1);
-	assert_non_null(strstr(chart, "<th scope=\"row\">1\u00a0MiB<td>7.000 GB/s<td>3.000 GB/s\n"));
+	assert_non_null(
+		strstr(chart, "<th scope=\"row\">1\u00a0MiB<td>7.000 GB/s<td>3.000 GB/s\n"));
 	free(html);
 }
 
@@ -154,7 +166,8 @@ static void few_devices_have_no_map(void **state)
 		if (devices == 3) {
 			char *chart = chart_of(html, "Bandwidth by pair");
 
-			assert_true(strstr(chart, ">cuda:0</text>") < strstr(chart, ">cuda:1</text>"));
+			assert_true(strstr(chart, ">cuda:0</text>") <
+				    strstr(chart, ">cuda:1</text>"));
 			chart = strstr(chart, "text-anchor=\"end\">cuda:");
 			assert_int_equal(strncmp(chart, "text-anchor=\"end\">cuda:0<", 25), 0);
 		}
@@ -175,12 +188,14 @@ static void pairs_without_direction_have_none(void **state)
 				if (both ? from < to : from != to)
 					add_parameter(add_case(&r, "transfer", "transfer.bandwidth",
 							       1e9 * (1 + from + 3 * to), from, to),
-						      "direction", both ? "p2p_both" : "p2p", NAN, "");
+						      "direction", both ? "p2p_both" : "p2p", NAN,
+						      "");
 		html = page_of(&r);
 		chart = chart_of(html, "Bandwidth by pair");
 		assert_int_equal(count(chart, "between the row and the column"), both);
 		assert_int_equal(count(chart, "from the row to the column"), !both);
-		assert_true(strstr(chart, both ? ", cuda:1 and cuda:2; " : ", cuda:1 to cuda:2; ") != NULL);
+		assert_true(strstr(chart, both ? ", cuda:1 and cuda:2; "
+					       : ", cuda:1 to cuda:2; ") != NULL);
 		free(html);
 	}
 }
@@ -195,7 +210,8 @@ static void one_size_makes_bars(void **state)
 	(void)state;
 	for (int d = 0; d < 2; d++) {
 		for (int size = d ? 256 : 64; size <= 256; size *= 2) {
-			struct case_result *c = add_case(&r, "transfer", "transfer.bandwidth", 1e8 * size, 0, -1);
+			struct case_result *c =
+				add_case(&r, "transfer", "transfer.bandwidth", 1e8 * size, 0, -1);
 			char *text = xasprintf("%dMiB", size);
 
 			add_parameter(c, "direction", directions[d], NAN, "");
@@ -220,7 +236,8 @@ static void large_sets_are_named_by_their_first(void **state)
 		char *html;
 
 		for (int first = 0; first < 2; first++) {
-			struct case_result *c = add_case(&r, "transfer", "transfer.bandwidth", 1e9 + first, 0, 1);
+			struct case_result *c =
+				add_case(&r, "transfer", "transfer.bandwidth", 1e9 + first, 0, 1);
 
 			c->devices = xrealloc(c->devices, 6, sizeof(*c->devices));
 			if (!alike && first) {
@@ -250,8 +267,8 @@ static void single_bars_have_no_headings(void **state)
 
 		for (int size = 64; size <= 256; size *= 2) {
 			for (size_t p = 0; p < several; p++) {
-				struct case_result *c =
-					add_case(&r, "matmul", "matmul.throughput", 1e9 * size, 0, -1);
+				struct case_result *c = add_case(&r, "matmul", "matmul.throughput",
+								 1e9 * size, 0, -1);
 				char *text = xasprintf("%dx32x%d", size, size);
 
 				add_parameter(c, "precision", precisions[p], NAN, "");
@@ -277,7 +294,8 @@ static void charts_of_two_kinds_of_memory_have_two_names(void **state)
 	(void)state;
 	for (size_t a = 0; a < 2; a++) {
 		for (int size = 1; size <= 8; size *= 2) {
-			struct case_result *c = add_case(&r, "alloc", "alloc.latency", 1e-6 * size, 0, -1);
+			struct case_result *c =
+				add_case(&r, "alloc", "alloc.latency", 1e-6 * size, 0, -1);
 			char *text = xasprintf("%dMiB", size);
 
 			add_parameter(c, "allocator", allocators[a], NAN, "");
@@ -291,7 +309,10 @@ static void charts_of_two_kinds_of_memory_have_two_names(void **state)
 	free(html);
 }
 
-/* A figure that accompanies another case's main one is no headline: how much memory a search for a batch took is none. */
+/*
+ * A figure that accompanies another case's main one is no headline: how much memory a search for a
+ * batch took is none.
+ */
 static void headlines_are_main_figures(void **state)
 {
 	struct result r = { 0 };
@@ -299,7 +320,8 @@ static void headlines_are_main_figures(void **state)
 	char *html;
 
 	(void)state;
-	add_parameter(add_case(&r, "trainmem", "trainmem.memory", 5e9, 0, -1), "study", "step", NAN, "");
+	add_parameter(add_case(&r, "trainmem", "trainmem.memory", 5e9, 0, -1), "study", "step", NAN,
+		      "");
 	c = add_case(&r, "trainmem", "trainmem.memory", 9e9, 0, -1);
 	add_parameter(c, "study", "search", NAN, "");
 	c->metrics = xrealloc(c->metrics, 2, sizeof(*c->metrics));
@@ -326,8 +348,8 @@ static void answers_come_first(void **state)
 
 	(void)state;
 	for (size_t m = 0; m < 2; m++) {
-		struct case_result *c =
-			add_case(&r, "parallel", "parallel.step_time", 1e-3 * (double)(m + 1), 0, 1);
+		struct case_result *c = add_case(&r, "parallel", "parallel.step_time",
+						 1e-3 * (double)(m + 1), 0, 1);
 
 		c->metrics[0].low = c->metrics[0].high = c->metrics[0].value;
 		add_parameter(c, "mode", modes[m], NAN, "");

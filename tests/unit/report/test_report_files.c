@@ -153,9 +153,9 @@ static void one_result_is_a_page(void **state)
 static void two_results_are_compared(void **state)
 {
 	(void)state;
-	assert_int_equal(
-		gpuproof(NULL, "report a.json b.json -o both.html --title 'Old <and> new'"),
-		EXIT_ACCEPTED);
+	assert_int_equal(gpuproof(NULL,
+				  "report a.json b.json -o both.html --title 'Old <and> new'"),
+			 EXIT_ACCEPTED);
 	assert_page("both.html", "<h1>Old &lt;and&gt; new</h1>", true);
 	assert_page("both.html", "B K80", true);
 	assert_page("both.html", "Against the baseline", true);
@@ -171,7 +171,8 @@ static void claims_are_shown_on_request(void **state)
 			 EXIT_ACCEPTED);
 	assert_page("claims.html", "id=\"claims\"", true);
 	assert_page("claims.html", "V100: no result of one is on this page", true);
-	assert_int_equal(gpuproof(NULL, "report a.json --claims=some -o claims.html"), EXIT_ENVIRONMENT);
+	assert_int_equal(gpuproof(NULL, "report a.json --claims=some -o claims.html"),
+			 EXIT_ENVIRONMENT);
 }
 
 /* A file of a user's replaces the shipped guides; a wrong one is named, with its line. */
@@ -191,7 +192,8 @@ static void claims_of_a_file(void **state)
 
 	(void)state;
 	put("own.ini", own);
-	assert_int_equal(gpuproof(NULL, "report a.json --claims=own.ini -o own.html"), EXIT_ACCEPTED);
+	assert_int_equal(gpuproof(NULL, "report a.json --claims=own.ini -o own.html"),
+			 EXIT_ACCEPTED);
 	assert_page("own.html", "X7. A copy is fast.", true);
 	assert_page("own.html", "Guide OURS, on copies", true);
 	assert_page("own.html", "<b>A1. ", false);
@@ -237,7 +239,8 @@ static void templates_may_be_in_folders(void **state)
 	assert_int_equal(gpuproof(NULL, "report a.json -o same.html --template-dir " TESTS_DIR
 					"/../report-templates && cmp plain.html same.html"),
 			 EXIT_ACCEPTED);
-	shell("rm -rf deep && mkdir -p deep/parts deep/.git && echo '{{#x}}' >deep/.git/run.mustache");
+	shell("rm -rf deep && mkdir -p deep/parts deep/.git && echo '{{#x}}' "
+	      ">deep/.git/run.mustache");
 	put("deep/parts/section_method.mustache", "<p>From a folder, {{title}}.</p>\n");
 	assert_int_equal(gpuproof(NULL, "report a.json -o deep.html --template-dir deep"),
 			 EXIT_ACCEPTED);
@@ -300,16 +303,22 @@ static void templates_that_would_end_badly_are_named(void **state)
 		const char *name, *text, *message;
 	} rows[] = {
 		{ "run.mustache", "\n{{> run}}\n",
-		  "template run.mustache:2: templates include each other without an end: run -> run" },
+		  "template run.mustache:2: templates include each other without an end: run -> "
+		  "run" },
 		{ "section_method.mustache", "{{#a}}{{>section_head}}{{>run}}{{/a}}",
-		  "template section_method.mustache:1: templates include each other without an end: run -> "
-		  "section_method -> run" },
-		{ "run.mustache", "<p>\n{{> section_metod}}", "template run.mustache:2: there is no template "
-		  "'section_metod'; did you mean 'section_method'?" },
-		{ "run.mustache", "{{=<% %>=}}\n<%> nope %>", "template run.mustache:2: there is no template 'nope'" },
-		{ "run.mustache", "\n\n{{=}}", "template run.mustache:3: {{=}} is no change of delimiters" },
-		{ "run.mustache", "{{=<% %>=}}\n<%#open%>", "template run.mustache:2: {{open}} is never closed" },
-		{ "run.mustache", "{{=<%=}}", "template run.mustache:1: {{=<%=}} is no change of delimiters" },
+		  "template section_method.mustache:1: templates include each other without an "
+		  "end: run -> section_method -> run" },
+		{ "run.mustache", "<p>\n{{> section_metod}}",
+		  "template run.mustache:2: there is no template 'section_metod'; did you mean "
+		  "'section_method'?" },
+		{ "run.mustache", "{{=<% %>=}}\n<%> nope %>",
+		  "template run.mustache:2: there is no template 'nope'" },
+		{ "run.mustache", "\n\n{{=}}",
+		  "template run.mustache:3: {{=}} is no change of delimiters" },
+		{ "run.mustache", "{{=<% %>=}}\n<%#open%>",
+		  "template run.mustache:2: {{open}} is never closed" },
+		{ "run.mustache", "{{=<%=}}",
+		  "template run.mustache:1: {{=<%=}} is no change of delimiters" },
 	};
 
 	(void)state;
@@ -331,7 +340,8 @@ static void templates_that_are_no_harm_are_taken(void **state)
 	shell("rm -rf mine && mkdir mine");
 	put("mine/mine.mustache", "{{> mine}}");
 	put("mine/section_method.mustache", "{{! > run }}{{=<% %>=}}<p>ours</p><%! = %>");
-	assert_int_equal(gpuproof(NULL, "report a.json -o comments.html --template-dir mine"), EXIT_ACCEPTED);
+	assert_int_equal(gpuproof(NULL, "report a.json -o comments.html --template-dir mine"),
+			 EXIT_ACCEPTED);
 	assert_page("comments.html", "<p>ours</p>", true);
 }
 
@@ -342,10 +352,12 @@ static void templates_that_cannot_be_read_are_named(void **state)
 		const char *make, *message;
 		int code;
 	} rows[] = {
-		{ "ln -s /dev/zero mine/run.mustache", "mine/run.mustache: larger than 4 MiB: this is no template",
+		{ "ln -s /dev/zero mine/run.mustache",
+		  "mine/run.mustache: larger than 4 MiB: this is no template", EXIT_USAGE },
+		{ "ln -s nowhere mine/run.mustache", "mine/run.mustache: No such file",
+		  EXIT_ENVIRONMENT },
+		{ "mkfifo mine/run.mustache", "mine/run.mustache: is a pipe without a writer",
 		  EXIT_USAGE },
-		{ "ln -s nowhere mine/run.mustache", "mine/run.mustache: No such file", EXIT_ENVIRONMENT },
-		{ "mkfifo mine/run.mustache", "mine/run.mustache: is a pipe without a writer", EXIT_USAGE },
 		{ "mkdir mine/run.mustache", "mine/run.mustache: is a directory", EXIT_USAGE },
 		{ "ln -s nowhere mine/report.css; touch mine/a.mustache",
 		  "mine/report.css: No such file", EXIT_ENVIRONMENT },
@@ -357,7 +369,8 @@ static void templates_that_cannot_be_read_are_named(void **state)
 
 		shell("rm -rf mine && mkdir mine");
 		shell(rows[i].make);
-		assert_int_equal(gpuproof(&out, "report a.json -o never.html --template-dir mine"), rows[i].code);
+		assert_int_equal(gpuproof(&out, "report a.json -o never.html --template-dir mine"),
+				 rows[i].code);
 		if (!strstr(out.data, rows[i].message))
 			fail_msg("'%s' is missing in %s", rows[i].message, out.data);
 		text_release(&out);
@@ -376,8 +389,9 @@ static void edited_templates_are_not_overwritten(void **state)
 	put("edited/run.mustache", "mine\n");
 	shell("rm edited/trend.mustache");
 	assert_int_equal(gpuproof(&out, "report --dump-templates edited"), EXIT_USAGE);
-	assert_non_null(strstr(out.data, "edited holds templates that differ from the built-in ones: run.mustache; "
-			       "nothing is written: choose another directory, or --force overwrites them"));
+	assert_non_null(strstr(out.data, "edited holds templates that differ from the built-in "
+					 "ones: run.mustache; nothing is written: choose another "
+					 "directory, or --force overwrites them"));
 	assert_page("edited/run.mustache", "mine\n", true);
 	assert_false(there("edited/trend.mustache"));
 	assert_int_equal(gpuproof(NULL, "report --dump-templates edited --force"), EXIT_ACCEPTED);

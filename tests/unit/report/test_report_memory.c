@@ -1,4 +1,7 @@
-/* Stacked bars: one for each case, also where a number varies often or two variants have the same parameters. */
+/*
+ * Stacked bars: one for each case, also where a number varies often or two variants have the same
+ * parameters.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,8 +18,12 @@
 
 static void set_metric(struct metric_value *m, const char *name, double value)
 {
-	*m = (struct metric_value){ .name = xstrdup(name), .unit = xstrdup("B"), .value = value,
-				    .low = NAN, .high = NAN, .n = 1 };
+	*m = (struct metric_value){ .name = xstrdup(name),
+				    .unit = xstrdup("B"),
+				    .value = value,
+				    .low = NAN,
+				    .high = NAN,
+				    .n = 1 };
 }
 
 static void add_case(struct result *result, const char *label, int batch, double bytes)
@@ -61,7 +68,9 @@ static void far_totals_are_drawn_as_shares(void **state)
 	}
 }
 
-/* 8 MB of gradients of which 6 are activations' before, and 4 of activations' own: a bar of 12 MB. */
+/*
+ * 8 MB of gradients of which 6 are activations' before, and 4 of activations' own: a bar of 12 MB.
+ */
 static void what_two_classes_use_in_turn_is_drawn_once(void **state)
 {
 	static const struct report_options options = { .reference = "" };
@@ -88,10 +97,15 @@ static void what_two_classes_use_in_turn_is_drawn_once(void **state)
 	result_release(&result);
 }
 
-/* An id leaves usual values out, and so do labels: of two parameters that are "none" the last one was named. */
+/*
+ * An id leaves usual values out, and so do labels: of two parameters that are "none" the last one
+ * was named.
+ */
 static void usual_values_are_no_names(void **state)
 {
-	static const struct { const char *id; bool named[4];
+	static const struct {
+		const char *id;
+		bool named[4];
 	} rows[] = {
 		{ "trainmem/step/arena/none@cuda:0", { true, true, false, true } },
 		{ "trainmem/step/arena/host/8GiB@cuda:0", { true, true, true, true } },
@@ -105,7 +119,8 @@ static void usual_values_are_no_names(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		bool second = strstr(rows[i].id, "8GiB") != NULL;
-		char *values[] = { (char *)"step", (char *)"arena", (char *)(second ? "host" : "none"),
+		char *values[] = { (char *)"step", (char *)"arena",
+				   (char *)(second ? "host" : "none"),
 				   (char *)(second ? "8GiB" : "none") };
 		char *names[] = { (char *)"study", (char *)"allocator", (char *)"offload",
 				  (char *)"memory_limit" };
@@ -147,16 +162,18 @@ static void every_case_has_a_bar_of_its_own(void **state)
 	result_release(&result);
 }
 
-static struct case_result *add_plain(struct result *r, const char *precision, int batch, double bytes,
-				     const char *allocator)
+static struct case_result *add_plain(struct result *r, const char *precision, int batch,
+				     double bytes, const char *allocator)
 {
 	struct case_result *c;
 
 	add_case(r, "", batch, bytes);
 	c = &r->cases[r->case_count - 1];
 	c->parameters = xrealloc(c->parameters, 4, sizeof(*c->parameters));
-	c->parameters[2] = (struct case_parameter){ xstrdup("precision"), xstrdup(precision), NAN, NULL };
-	c->parameters[3] = (struct case_parameter){ xstrdup("allocator"), xstrdup(allocator), NAN, NULL };
+	c->parameters[2] =
+		(struct case_parameter){ xstrdup("precision"), xstrdup(precision), NAN, NULL };
+	c->parameters[3] =
+		(struct case_parameter){ xstrdup("allocator"), xstrdup(allocator), NAN, NULL };
 	c->parameter_count = 4;
 	c->metrics = xrealloc(c->metrics, 4, sizeof(*c->metrics));
 	c->metric_count = c->metric_capacity = 4;
@@ -164,15 +181,20 @@ static struct case_result *add_plain(struct result *r, const char *precision, in
 	return c;
 }
 
-/* What a step needs over its batch, and what half the bytes save at either end; other allocators say nothing about it. */
+/*
+ * What a step needs over its batch, and what half the bytes save at either end; other allocators
+ * say nothing about it.
+ */
 static void the_answer_says_what_a_precision_saves(void **state)
 {
 	static const char *const expected[] = {
-		"FP32: a step needs 100 MB at batch 64 and 6.00 GB at 4096. From batch 4013 on (B*) input and activations take "
-		"more than parameters, gradients and optimizer state together.",
-		"FP16 mixed: a step needs 110 MB at batch 64 and 3.00 GB at 4096. From batch 4013 on (B*) input and activations "
-		"take more than parameters, gradients and optimizer state together. It needs 10\u00a0% more than FP32 at "
-		"batch 64, 50\u00a0% less at 4096.",
+		"FP32: a step needs 100 MB at batch 64 and 6.00 GB at 4096. From batch 4013 on "
+		"(B*) input and activations take more than parameters, gradients and optimizer "
+		"state together.",
+		"FP16 mixed: a step needs 110 MB at batch 64 and 3.00 GB at 4096. From batch 4013 "
+		"on (B*) input and activations take more than parameters, gradients and optimizer "
+		"state together. It needs 10\u00a0% more than FP32 at batch 64, 50\u00a0% less at "
+		"4096.",
 	};
 	struct result r = { 0 };
 	struct tree *answers = tree_new(TREE_LIST);

@@ -16,10 +16,10 @@
 #include "report/reference/reference.h"
 #include "report/report.h"
 
-#define TEXT_OF_STREAM                                                                             \
-	"function,num_times,n_elements,sizeof,max_mbytes_per_sec,min_runtime,max_runtime,"         \
-	"avg_runtime\n"                                                                            \
-	"Triad,100,33554432,8,190000,0.001,0.001,0.001\n"                                          \
+#define TEXT_OF_STREAM                                                                     \
+	"function,num_times,n_elements,sizeof,max_mbytes_per_sec,min_runtime,max_runtime," \
+	"avg_runtime\n"                                                                    \
+	"Triad,100,33554432,8,190000,0.001,0.001,0.001\n"                                  \
 	"Copy,100,33554432,8,180000,0.001,0.001,0.001\n"
 
 /* A result on a device of that name, imported or (without its provenance) measured. */
@@ -145,9 +145,8 @@ static void unknown_gpus_are_refused(void **state)
 	/* A name that several models have names all of them. */
 	error_clear(&err);
 	assert_int_equal(reference_collect(&reference, &view, "all", "v100", &err), STATUS_USAGE);
-	assert_string_equal(err.message,
-			    "there is no reference GPU 'v100'; did you mean 'v100-pcie' or "
-			    "'v100-sxm2'? (gpuproof list gpus)");
+	assert_string_equal(err.message, "there is no reference GPU 'v100'; did you mean "
+					 "'v100-pcie' or 'v100-sxm2'? (gpuproof list gpus)");
 	reference_release(&reference);
 	error_clear(&err);
 	assert_int_equal(reference_collect(&reference, &view, "zzzzzz", "", &err), STATUS_USAGE);
@@ -234,7 +233,10 @@ static void what_no_card_can_do_is_doubted(void **state)
 	result_release(&result);
 }
 
-/* 13 cards, in a megabyte and a third of a second: what sanitizers and a busy machine add is allowed for. */
+/*
+ * 13 cards, in a megabyte and a third of a second: what sanitizers and a busy machine add is
+ * allowed for.
+ */
 static void the_page_is_small_and_fast(void **state)
 {
 	struct timespec before, after;
@@ -300,16 +302,15 @@ static void what_fits_names_the_card_and_where_it_was_measured(void **state)
 		"class=\"number\">100<",
 		/* By what the driver of a K80 shows, which is less than 12 GiB. */
 		"<th scope=\"row\">K80</th><td class=\"number\">11441\u00a0MiB</td><td "
-		"class=\"number\">200</td>"
-		"<td class=\"number\">not measured</td><td><span title=\"measured\">●</span> H200, "
-		"<b>emulated</b>",
+		"class=\"number\">200</td><td class=\"number\">not measured</td><td><span "
+		"title=\"measured\">●</span> H200, <b>emulated</b>",
 		/* Of "16 or 32 GiB" as well; a T4 shows less. */
 		"<th scope=\"row\">P100 PCIe, P100 SXM2, V100 PCIe, V100 SXM2</th><td "
 		"class=\"number\">16160\u00a0MiB<",
 		/* The most over the optimizers. */
 		"<th scope=\"row\">H200</th><td class=\"number\">all</td><td "
-		"class=\"number\">9000</td>"
-		"<td class=\"number\">17,000</td><td><span title=\"measured\">●</span> H200</td>",
+		"class=\"number\">9000</td><td class=\"number\">17,000</td><td><span "
+		"title=\"measured\">●</span> H200</td>",
 	};
 	const char *at;
 

@@ -1,4 +1,7 @@
-/* Which split the page says to take: by memory, by batch and width; and what it says about a recorded step. */
+/*
+ * Which split the page says to take: by memory, by batch and width; and what it says about a
+ * recorded step.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -158,10 +161,8 @@ static void the_answer_names_the_fastest_and_the_smallest(void **state)
 	map = answer_of(&d);
 	assert_string_equal(tree_member(map, "answers")->children[0]->text,
 			    "batch 64, width 512, 2 devices: DDP is fastest, 1.000 ms a step, "
-			    "1.80× the speed of one "
-			    "device. Next: ZeRO-3, 50\u00a0% longer. That needs least memory: 2.00 "
-			    "GB a device instead of "
-			    "8.00 GB.");
+			    "1.80× the speed of one device. Next: ZeRO-3, 50\u00a0% longer. That "
+			    "needs least memory: 2.00 GB a device instead of 8.00 GB.");
 	table = tree_member(map, "answer_tables")->children[0];
 	assert_int_equal(tree_member(table, "rows")->count, 3);
 	assert_string_equal(member(tree_member(table, "rows")->children[2], "name"), "GPipe");
@@ -231,7 +232,10 @@ static void add_single_time(struct case_result *c, double low, double value, dou
 	add_metric(c, "parallel.speedup", value / metric_of(c, "parallel.step_time")->value, "1");
 }
 
-/* Two devices are twice as fast at most: what is more says why it cannot be so, and what is 1 within its interval is no gain. */
+/*
+ * Two devices are twice as fast at most: what is more says why it cannot be so, and what is 1
+ * within its interval is no gain.
+ */
 static void speedups_that_cannot_be_are_doubted(void **state)
 {
 	static const struct {
@@ -242,8 +246,7 @@ static void speedups_that_cannot_be_are_doubted(void **state)
 		  "a step, 1.80× the speed of one device. Next" },
 		{ 1.6e-3, 3.99e-3, 6e-3, "3.99×, above 2×",
 		  "3.99× the speed of one device; 2 devices divide a step by 2 at most: the time "
-		  "of one device, "
-		  "3.990 ms [1.600, 6.000], is in doubt. Next" },
+		  "of one device, 3.990 ms [1.600, 6.000], is in doubt. Next" },
 		{ 3.9e-3, 3.99e-3, 4e-3, "3.99×, above 2×",
 		  "at most: the parts fit caches that the whole does not, or the one device was "
 		  "disturbed. Next" },
@@ -276,7 +279,10 @@ static void speedups_that_cannot_be_are_doubted(void **state)
 	}
 }
 
-/* A winner by less than the intervals is none on the map either, and predictions are not held against it. */
+/*
+ * A winner by less than the intervals is none on the map either, and predictions are not held
+ * against it.
+ */
 static void a_map_says_what_is_not_told_apart(void **state)
 {
 	static const double batches[] = { 64, 8192 }, widths[] = { 512, 4096 };
@@ -298,10 +304,9 @@ static void a_map_says_what_is_not_told_apart(void **state)
 	open_drawn(&d, &r);
 	strategies_crossover(&d.strategies, d.charts, d.answers);
 	map = d.charts->children[0];
-	assert_string_equal(
-		member(map, "finding"),
-		"DDP is fastest in 3 of 4; in 1 of 4 the fastest two are not told apart. "
-		"Predictions name the winner in 3 of 3.");
+	assert_string_equal(member(map, "finding"),
+			    "DDP is fastest in 3 of 4; in 1 of 4 the fastest two are not told "
+			    "apart. Predictions name the winner in 3 of 3.");
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -348,7 +353,10 @@ static void add_setting(struct result *r, const char *section, const char *key, 
 								   xstrdup(value), xstrdup("") };
 }
 
-/* Sections that train the same are compared, whatever they are called; the settings tell what is trained. */
+/*
+ * Sections that train the same are compared, whatever they are called; the settings tell what is
+ * trained.
+ */
 static void sections_of_one_model_are_compared(void **state)
 {
 	static const char *const sections[] = { "suite parallel", "suite parallel grid",
@@ -439,9 +447,9 @@ static void a_step_is_the_sum_of_its_parts(void **state)
 	rows = tree_member(d.charts->children[0], "rows");
 	assert_int_equal(rows->count, 3);
 	for (size_t i = 0; i < 3; i++)
-		assert_string_equal(
-			member(tree_member(rows->children[i], "cells")->children[0], "value"),
-			expected[i]);
+		assert_string_equal(member(tree_member(rows->children[i], "cells")->children[0],
+					   "value"),
+				    expected[i]);
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -480,9 +488,9 @@ static void the_map_names_winners(void **state)
 	(void)state;
 	for (int b = 0; b < 2; b++)
 		for (int w = 0; w < 2; w++) {
-			add_metric(
-				add_split(&r, "ddp", batches[b], widths[w], b ? 1e-3 : 4e-3, 1e9),
-				"parallel.critical_batch", 1131.4, "1");
+			add_metric(add_split(&r, "ddp", batches[b], widths[w], b ? 1e-3 : 4e-3,
+					     1e9),
+				   "parallel.critical_batch", 1131.4, "1");
 			add_metric(add_split(&r, "tensor", batches[b], widths[w], 2e-3, 1e9),
 				   "parallel.critical_width", 262.7, "1");
 		}
@@ -491,15 +499,14 @@ static void the_map_names_winners(void **state)
 	assert_int_equal(d.charts->count, 1);
 	assert_string_equal(member(d.charts->children[0], "finding"),
 			    "tensor is fastest in 2 of 4; DDP is fastest in 2 of 4. From 1130 rows "
-			    "per device on, DDP "
-			    "can hide its all-reduce (b*, by this run's highest rates). From width "
-			    "263 on, a sum of "
-			    "tensor parallelism is shorter than the products around it (d*).");
+			    "per device on, DDP can hide its all-reduce (b*, by this run's highest "
+			    "rates). From width 263 on, a sum of tensor parallelism is shorter "
+			    "than the products around it (d*).");
 	/* The page says it before its figures. */
 	assert_int_equal(d.answers->count, 1);
-	assert_non_null(
-		strstr(d.answers->children[0]->text, "Which split wins on 2 devices, over batch "
-						     "and width: tensor is fastest in 2 of 4;"));
+	assert_non_null(strstr(d.answers->children[0]->text,
+			       "Which split wins on 2 devices, over batch "
+			       "and width: tensor is fastest in 2 of 4;"));
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -519,7 +526,10 @@ static void weak_scaling_is_on_the_map_at_its_whole_batch(void **state)
 
 			add_split(&r, "ddp", b ? 128 : 64, widths[w], 3e-3, 1e9);
 			add_split(&r, "tensor", b ? 128 : 64, widths[w], 4e-3, 1e9);
-			/* 64 of each of two devices: the fastest of all for a batch of 128, none for one of 64. */
+			/*
+			 * 64 of each of two devices: the fastest of all for a batch of 128, none
+			 * for one of 64.
+			 */
 			c = add_split(&r, "zero3", 64, widths[w], b ? 1e-3 : 2e-3, 1e9);
 			free(c->parameters[4].text);
 			c->parameters[4].text = xstrdup("weak");
@@ -549,7 +559,9 @@ static void one_device_competes_and_predictions_are_counted(void **state)
 
 			add_metric(c, "parallel.predicted_time", 2e-3, "s");
 			c = add_split(&r, "single", batches[b], widths[w], b ? 4e-3 : 1e-3, 1e9);
-			/* The one device of the small batch is predicted right at one width of two. */
+			/*
+			 * The one device of the small batch is predicted right at one width of two.
+			 */
 			add_metric(c, "parallel.predicted_time", b || w ? 4e-3 : 1e-3, "s");
 			free(c->parameters[3].text);
 			c->parameters[3].text = xstrdup("1");
@@ -560,10 +572,9 @@ static void one_device_competes_and_predictions_are_counted(void **state)
 	assert_int_equal(d.charts->count, 1);
 	assert_string_equal(member(d.charts->children[0], "title"),
 			    "Which split wins on 2 devices");
-	assert_non_null(
-		strstr(member(d.charts->children[0], "finding"),
-		       "single is fastest in 2 of 4; DDP is fastest in 2 of 4. Predictions name "
-		       "the winner in 3 of 4."));
+	assert_non_null(strstr(member(d.charts->children[0], "finding"),
+			       "single is fastest in 2 of 4; DDP is fastest in 2 of 4. Predictions "
+			       "name the winner in 3 of 4."));
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -621,9 +632,9 @@ static void limits_are_sizes_and_gpus(void **state)
 	}
 	assert_int_equal(memory_limits_parse("", limits, &count, &(struct error){ 0 }), STATUS_OK);
 	assert_int_equal(count, 0);
-	assert_int_equal(
-		memory_limits_parse("gtx1080ti,16160MiB", limits, &count, &(struct error){ 0 }),
-		STATUS_OK);
+	assert_int_equal(memory_limits_parse("gtx1080ti,16160MiB", limits, &count,
+					     &(struct error){ 0 }),
+			 STATUS_OK);
 	assert_int_equal(count, 2);
 	assert_true(limits[0].bytes == 11264.0 * 1048576 && strstr(limits[0].name, "1080 Ti"));
 }
@@ -652,8 +663,7 @@ static void utilisation_is_of_the_data_sheet(void **state)
 	strategies_utilisation(&d.strategies, d.charts);
 	assert_int_equal(d.charts->count, 1);
 	assert_non_null(strstr(member(d.charts->children[0], "shows"),
-			       "495 TFLOP/s (TF32 with tensor cores, dense) "
-			       "each"));
+			       "495 TFLOP/s (TF32 with tensor cores, dense) each"));
 	rows = tree_member(d.charts->children[0], "rows");
 	assert_int_equal(rows->count, 2);
 	assert_non_null(strstr(member(rows->children[0], "name"), "MFU: DDP"));

@@ -1,4 +1,7 @@
-/* --anonymise: none of the originals survives, the same original is the same word everywhere, and what was measured stays. */
+/*
+ * --anonymise: none of the originals survives, the same original is the same word everywhere, and
+ * what was measured stays.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,7 +80,8 @@ static void telling_result(struct result *r)
 	set(&r->config_text,
 	    "[run]\nlabel = customer-a\n[report]\ntitle = contract 77\n[limit acme-limit]\n"
 	    "metric = transfer.bandwidth\nmin = 1 GB/s\norigin = our own measurement\n"
-	    "where = label:variant-x|other, size:>=1MiB\n; asked for by bilbo\nfree text of bilbo\n");
+	    "where = label:variant-x|other, size:>=1MiB\n; asked for by bilbo\nfree text of "
+	    "bilbo\n");
 	add_setting(r, "run", "label", "customer-a", "--label");
 	add_setting(r, "report", "title", "contract 77", "/home/alice/secret.ini:4");
 	add_setting(r, "limit acme-limit", "origin", "our own measurement",
@@ -95,9 +99,9 @@ static void telling_result(struct result *r)
 	set(&c->label, "variant-x");
 	set(&c->id, "transfer:variant-x/h2d/pinned/64MiB@cuda:0");
 	set(&c->notes, "Measured on frodo for customer-a.");
-	set(&c->reason, "frodo: GPU-8f1c2d3e-1111-2222-3333-444455556666 at 3b:00.0 (0000:3b:00.0) "
-			"fell off (1652923098765), see "
-			"\"/home/alice/core\" and ../alice/log: secret.ini:3");
+	set(&c->reason,
+	    "frodo: GPU-8f1c2d3e-1111-2222-3333-444455556666 at 3b:00.0 (0000:3b:00.0) fell off "
+	    "(1652923098765), see \"/home/alice/core\" and ../alice/log: secret.ini:3");
 	assert_true(r->preflight_count > 0);
 	strcpy(r->preflight[0].subject, "driver");
 	strcpy(r->preflight[0].text, "built by strider@rivendell");
@@ -129,7 +133,10 @@ static void none_survives(void **state)
 	result_release(&r);
 }
 
-/* What `text` becomes in a result whose host is Gollum7.corp.moria.example and whose label is "2026.11". */
+/*
+ * What `text` becomes in a result whose host is Gollum7.corp.moria.example and whose label is
+ * "2026.11".
+ */
 static char *anonymised(const char *text)
 {
 	struct error err = ERROR_NONE;
@@ -147,7 +154,9 @@ static char *anonymised(const char *text)
 	return out;
 }
 
-/* Text from elsewhere that tells whose it is by its form, or by what was learned in other letters. */
+/*
+ * Text from elsewhere that tells whose it is by its form, or by what was learned in other letters.
+ */
 static void what_tells_by_its_form_goes(void **state)
 {
 	static const struct {
@@ -200,7 +209,8 @@ static void what_only_looks_alike_stays(void **state)
 		"a GPU-accelerated GPU-0 of the GPU-based kind",
 		"needs 4 devices, cuda has 2",
 		"Rotates over 2 sets of operands: one would stay in the 60MiB cache.",
-		"The time on one device is that of parallel:weak/mlp/fp32/single/1@cuda:0, 3 s before.",
+		"The time on one device is that of parallel:weak/mlp/fp32/single/1@cuda:0, 3 s "
+		"before.",
 		"shared memory: 137.4 GB free in /dev/shm",
 		"/proc/driver/nvidia and /dev/nvidia0",
 		"~5 % noise, ~ 3 s",
@@ -208,7 +218,14 @@ static void what_only_looks_alike_stays(void **state)
 		"sections [suite transfer]: sizes = 1KiB..512MiB *4",
 		"rank 0: hung after 30.00 s",
 		/* Cut at every place where an address might continue. */
-		"at 08", "at 08:", "at 08:00", "at 10.", "at 10.2.3.", "at ~", "at GPU-", "at 0000:3",
+		"at 08",
+		"at 08:",
+		"at 08:00",
+		"at 10.",
+		"at 10.2.3.",
+		"at ~",
+		"at GPU-",
+		"at 0000:3",
 	};
 
 	(void)state;
@@ -223,7 +240,8 @@ static void what_only_looks_alike_stays(void **state)
 /* The time does not grow with the square of a text that keeps looking like something. */
 static void hostile_text_ends_soon(void **state)
 {
-	static const char *const units[] = { ":", "/", "a:", "a.", "a-", "GPU-x ", "'/a ", "~a", "1.", "-I/", "f:", "`/" };
+	static const char *const units[] = { ":",    "/",  "a:", "a.",  "a-", "GPU-x ",
+					     "'/a ", "~a", "1.", "-I/", "f:", "`/" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
@@ -246,8 +264,10 @@ static void labels_of_digits_go(void **state)
 		struct error err = ERROR_NONE;
 		struct anonymiser *a;
 		struct result r;
-		char *config = xasprintf("[run]\nlabel = %s\nseed = 7\n[report]\ntitle = %s\n", labels[i], labels[i]);
-		char *command = xasprintf("gpuproof run t.ini --label %s --seed 7 --label=%s", labels[i], labels[i]);
+		char *config = xasprintf("[run]\nlabel = %s\nseed = 7\n[report]\ntitle = %s\n",
+					 labels[i], labels[i]);
+		char *command = xasprintf("gpuproof run t.ini --label %s --seed 7 --label=%s",
+					  labels[i], labels[i]);
 
 		sample_result(&r);
 		set(&r.label, labels[i]);
@@ -260,7 +280,8 @@ static void labels_of_digits_go(void **state)
 		assert_int_equal(anonymise_result(a, &r, &err), STATUS_OK);
 		assert_true(text_starts_with(r.label, "label-"));
 		free(config);
-		config = xasprintf("[run]\nlabel = %s\nseed = 7\n[report]\ntitle = %s\n", r.label, r.label);
+		config = xasprintf("[run]\nlabel = %s\nseed = 7\n[report]\ntitle = %s\n", r.label,
+				   r.label);
 		assert_string_equal(r.config_text, config);
 		assert_null(strstr(r.command, "label"));
 		assert_string_equal(r.settings[r.setting_count - 2].value, r.label);
@@ -330,8 +351,9 @@ static char *label_with(const char *key_file)
 static void rows_of_pages_stay(void **state)
 {
 	static const struct metric metrics[] = {
-		{ "collective.busbw", "B/s", BETTER_HIGHER, 1, "2(n-1)/n for all_reduce; (n-1)/n for stream" },
-		{ 0 }
+		{ "collective.busbw", "B/s", BETTER_HIGHER, 1,
+		  "2(n-1)/n for all_reduce; (n-1)/n for stream" },
+		{ 0 },
 	};
 	const struct presentation rows = { .suite = "collective", .metrics = metrics };
 	struct error err = ERROR_NONE;
@@ -345,7 +367,8 @@ static void rows_of_pages_stay(void **state)
 	assert_int_equal(anonymiser_new(&a, NULL, &err), STATUS_OK);
 	anonymiser_learn_result(a, &r);
 	assert_int_equal(anonymise_result(a, &r, &err), STATUS_OK);
-	assert_string_equal(result_presentation(&r, "collective")->metrics[0].help, metrics[0].help);
+	assert_string_equal(result_presentation(&r, "collective")->metrics[0].help,
+			    metrics[0].help);
 	anonymiser_free(a);
 	result_release(&r);
 }
@@ -434,18 +457,18 @@ static bool has_rule(const char *path, bool *used)
 static void check_field(const struct field *f, const char *parent, bool *used)
 {
 	static const struct codec *const numbers[] = {
-		&codec_real, &codec_int, &codec_int64, &codec_unsigned, &codec_uint64, &codec_bool,
-		&codec_tristate, &codec_bits, &codec_reals,
+		&codec_real, &codec_int,      &codec_int64, &codec_unsigned, &codec_uint64,
+		&codec_bool, &codec_tristate, &codec_bits,  &codec_reals,
 	};
-	const char *suffix = f->codec == &codec_array || f->codec == &codec_point || f->codec == &codec_strings ||
-					     f->codec == &codec_flags ?
-				     "[]" :
-			     f->codec == &codec_map || f->codec == &codec_values ||
+	const char *suffix = f->codec == &codec_array || f->codec == &codec_point ||
+					     f->codec == &codec_strings || f->codec == &codec_flags
+				     ? "[]"
+			     : f->codec == &codec_map || f->codec == &codec_values ||
 					     f->codec == &codec_parameters ||
 					     f->codec == &codec_parameter_text ||
-					     f->codec == &codec_parameter_units ?
-				     ".*" :
-				     "";
+					     f->codec == &codec_parameter_units
+				     ? ".*"
+				     : "";
 	char *path = xasprintf("%s%s%s%s", parent, *parent ? "." : "", f->name, suffix);
 	bool number = false;
 
@@ -504,9 +527,12 @@ static void every_fact_of_a_host_has_a_rule(void **state)
 static void every_text_key_has_a_rule(void **state)
 {
 	static const char *const grammar[] = {
-		"backend", "devices", "suites", "reference", "memory_limits", "baseline", "metric",
-		"where", "min", "max", "outlier_margin", "outlier_margin_warn", "population",
-		"memory_limit", "hybrid", "recompute", "loss_scale", NULL
+		"backend",    "devices",        "suites",
+		"reference",  "memory_limits",  "baseline",
+		"metric",     "where",          "min",
+		"max",        "outlier_margin", "outlier_margin_warn",
+		"population", "memory_limit",   "hybrid",
+		"recompute",  "loss_scale",     NULL
 	};
 	static const struct key *const tables[] = { run_keys, report_keys, limit_keys, suite_keys };
 
@@ -539,12 +565,15 @@ static void hash_is_siphash(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(none_survives), cmocka_unit_test(what_tells_by_its_form_goes),
+		cmocka_unit_test(none_survives),
+		cmocka_unit_test(what_tells_by_its_form_goes),
 		cmocka_unit_test(what_only_looks_alike_stays),
 		cmocka_unit_test(rows_of_pages_stay),
 		cmocka_unit_test(hostile_text_ends_soon),
-		cmocka_unit_test(labels_of_digits_go),   cmocka_unit_test(measurements_stay),
-		cmocka_unit_test(key_decides),     cmocka_unit_test(own_words_stay),
+		cmocka_unit_test(labels_of_digits_go),
+		cmocka_unit_test(measurements_stay),
+		cmocka_unit_test(key_decides),
+		cmocka_unit_test(own_words_stay),
 		cmocka_unit_test(labels_of_shipped_sections_stay),
 		cmocka_unit_test(every_string_of_a_result_has_a_rule),
 		cmocka_unit_test(every_fact_of_a_host_has_a_rule),

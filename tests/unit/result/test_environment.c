@@ -1,4 +1,6 @@
-/* Facts about the host: what is there is found, what is not is left out, and nothing else gets in. */
+/*
+ * Facts about the host: what is there is found, what is not is left out, and nothing else gets in.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,10 +47,18 @@ static void a_two_socket_machine(void **state)
 	static const struct {
 		const char *name, *value;
 	} rows[] = {
-		{ "os", "Test OS 12 (\"twelve\")" }, { "cpu", "Test CPU @ 2.00GHz" }, { "cpu sockets", "2" },
-		{ "cpu cores", "3" }, { "cpu threads", "4" }, { "numa nodes", "2" }, { "cpu governor", "mixed" },
-		{ "memory", "270.3 GB" }, { "transparent huge pages", "madvise" }, { "hypervisor", "Test VM" },
-		{ "container", "podman" }, { "iommu", "on" },
+		{ "os", "Test OS 12 (\"twelve\")" },
+		{ "cpu", "Test CPU @ 2.00GHz" },
+		{ "cpu sockets", "2" },
+		{ "cpu cores", "3" },
+		{ "cpu threads", "4" },
+		{ "numa nodes", "2" },
+		{ "cpu governor", "mixed" },
+		{ "memory", "270.3 GB" },
+		{ "transparent huge pages", "madvise" },
+		{ "hypervisor", "Test VM" },
+		{ "container", "podman" },
+		{ "iommu", "on" },
 	};
 	struct facts facts = { .count = 0 };
 

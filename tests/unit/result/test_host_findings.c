@@ -23,7 +23,8 @@ static void collect(void *context, const struct finding *finding)
 	findings->items[findings->count++] = *finding;
 }
 
-static void says(const struct findings *findings, const char *subject, enum severity severity, const char *text)
+static void says(const struct findings *findings, const char *subject, enum severity severity,
+		 const char *text)
 {
 	for (size_t i = 0; i < findings->count; i++) {
 		if (strcmp(findings->items[i].subject, subject) != 0)
@@ -81,10 +82,20 @@ static void a_container_without_device_nodes(void **state)
 
 static void devices_with_a_narrow_link(void **state)
 {
-	const struct device_info narrow = { .id = "cuda:0", .pcie_generation = 4, .pcie_generation_max = 5,
-		.pcie_width = 8, .pcie_width_max = 16, .ecc = 0, .numa_node = -1 };
-	const struct device_info idle = { .id = "cuda:1", .pcie_generation = 1, .pcie_generation_max = 5,
-		.pcie_width = 16, .pcie_width_max = 16, .ecc = 1, .numa_node = 1 };
+	const struct device_info narrow = { .id = "cuda:0",
+					    .pcie_generation = 4,
+					    .pcie_generation_max = 5,
+					    .pcie_width = 8,
+					    .pcie_width_max = 16,
+					    .ecc = 0,
+					    .numa_node = -1 };
+	const struct device_info idle = { .id = "cuda:1",
+					  .pcie_generation = 1,
+					  .pcie_generation_max = 5,
+					  .pcie_width = 16,
+					  .pcie_width_max = 16,
+					  .ecc = 1,
+					  .numa_node = 1 };
 	const struct device_info share = { .id = "host:0", .ecc = -1, .numa_node = -1 };
 	struct findings findings = { .count = 0 };
 

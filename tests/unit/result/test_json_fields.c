@@ -40,11 +40,14 @@ static const char *const words[] = { "first", "second", NULL };
 static const struct field inner_fields[] = {
 	{ .name = "text", .codec = &codec_string, FIELD_AT(inner, text) },
 	{ .name = "real", .codec = &codec_real, FIELD_AT(inner, real) },
-	{ 0 }
+	{ 0 },
 };
 
-#define OPTIONAL(member, codec_, ...) \
-	{ .name = #member, .codec = &codec_, FIELD_AT(sample, member), .optional = true, __VA_ARGS__ }
+#define OPTIONAL(member, codec_, ...)                                                          \
+	{                                                                                      \
+		.name = #member, .codec = &codec_, FIELD_AT(sample, member), .optional = true, \
+		__VA_ARGS__                                                                    \
+	}
 
 static const struct field sample_fields[] = {
 	OPTIONAL(string, codec_string),
@@ -60,10 +63,16 @@ static const struct field sample_fields[] = {
 	OPTIONAL(flags, codec_flags, .words = words),
 	OPTIONAL(bits, codec_bits),
 	OPTIONAL(inner, codec_object, .fields = inner_fields),
-	{ .name = "array", .codec = &codec_array, FIELD_COUNTED(sample, array, array_count),
-	  .fields = inner_fields, .optional = true },
-	{ .name = "reals", .codec = &codec_reals, FIELD_COUNTED(sample, reals, real_count), .optional = true },
-	{ 0 }
+	{ .name = "array",
+	  .codec = &codec_array,
+	  FIELD_COUNTED(sample, array, array_count),
+	  .fields = inner_fields,
+	  .optional = true },
+	{ .name = "reals",
+	  .codec = &codec_reals,
+	  FIELD_COUNTED(sample, reals, real_count),
+	  .optional = true },
+	{ 0 },
 };
 
 static void sample_release(struct sample *s)
@@ -115,18 +124,18 @@ static void what_was_missing_is_written_as_unknown(void **state)
 	char *json = fields_line(sample_fields, &s);
 
 	(void)state;
-	assert_string_equal(json, "{\"string\":\"\",\"chars\":\"\",\"real\":null,\"zero_real\":null,"
-			    "\"integer\":0,\"reading\":null,\"size\":null,\"boolean\":false,"
-			    "\"tristate\":null,\"word\":\"first\",\"flags\":[],\"bits\":[],"
-			    "\"inner\":{\"text\":\"\",\"real\":null}}");
+	assert_string_equal(json, "{\"string\":\"\",\"chars\":\"\",\"real\":null,\"zero_real\":"
+				  "null,\"integer\":0,\"reading\":null,\"size\":null,\"boolean\":"
+				  "false,\"tristate\":null,\"word\":\"first\",\"flags\":[],"
+				  "\"bits\":[],\"inner\":{\"text\":\"\",\"real\":null}}");
 	free(json);
 	sample_release(&s);
 }
 
 static void members_of_a_newer_version_are_ignored(void **state)
 {
-	struct sample s = parsed("{\"string\": \"kept\", \"newer\": {\"deep\": [null]}, "
-				 "\"array\": [{\"text\": \"a\", \"real\": 1, \"newer\": true}]}");
+	struct sample s = parsed("{\"string\": \"kept\", \"newer\": {\"deep\": [null]}, \"array\": "
+				 "[{\"text\": \"a\", \"real\": 1, \"newer\": true}]}");
 
 	(void)state;
 	assert_string_equal(s.string, "kept");
@@ -156,7 +165,8 @@ static void optional_members_are_read_strictly(void **state)
 		struct sample s = { 0 };
 		struct error err = ERROR_NONE;
 
-		assert_int_equal(fields_parse(rows[i].json, strlen(rows[i].json), sample_fields, &s, &err),
+		assert_int_equal(fields_parse(rows[i].json, strlen(rows[i].json), sample_fields, &s,
+					      &err),
 				 STATUS_USAGE);
 		assert_string_equal(err.message, rows[i].message);
 		sample_release(&s);

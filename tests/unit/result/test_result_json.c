@@ -1,4 +1,6 @@
-/* The result document: what is written reads back the same, and what is wrong is refused by name. */
+/*
+ * The result document: what is written reads back the same, and what is wrong is refused by name.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +43,10 @@ static void same_result_same_bytes(void **state)
 	free(twice);
 }
 
-/* The first check of the sample's judgement with these words in its place reads as a comparison of concurrent shares. */
+/*
+ * The first check of the sample's judgement with these words in its place reads as a comparison of
+ * concurrent shares.
+ */
 static void first_check_is(const char *comparison, const char *metric)
 {
 	struct error err = ERROR_NONE;
@@ -56,8 +61,10 @@ static void first_check_is(const char *comparison, const char *metric)
 	check->metric = xstrdup(metric);
 	json = fields_line(judgement_fields, result.judgement);
 	at = strstr(json, "at least");
-	changed = xasprintf("%.*s%s%s", (int)(at - json), json, comparison, at + strlen("at least"));
-	assert_int_equal(fields_parse(changed, strlen(changed), judgement_fields, &verdicts, &err), STATUS_OK);
+	changed =
+		xasprintf("%.*s%s%s", (int)(at - json), json, comparison, at + strlen("at least"));
+	assert_int_equal(fields_parse(changed, strlen(changed), judgement_fields, &verdicts, &err),
+			 STATUS_OK);
 	assert_int_equal(verdicts.checks[0].comparison, LIKE_IDENTICAL);
 	assert_string_equal(verdicts.checks[0].metric, "transfer.concurrent_share");
 	verdicts_release(&verdicts);
@@ -306,7 +313,7 @@ static void odd_text_is_made_sound(void **state)
 	/* Control characters travel, and are not read: a terminal would obey them. */
 	assert_non_null(strstr(json, "\\u0001"));
 	assert_string_equal(back.label, "\xEF\xBF\xBD\xEF\xBF\xBD(?? "
-			    "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD <!--");
+					"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD <!--");
 	/* A name that grew is cut between characters. */
 	assert_true(text_is_utf8(back.devices[0].name, strlen(back.devices[0].name)));
 	assert_int_equal(strlen(back.devices[0].name), 126);
@@ -370,7 +377,9 @@ static void what_the_probe_finds_travels(void **state)
 {
 	struct result result;
 	struct device_info device;
-	struct component component = { .name = "cuBLAS", .present = true, .version = "13.1", .detail = "here" };
+	struct component component = {
+		.name = "cuBLAS", .present = true, .version = "13.1", .detail = "here"
+	};
 	struct component component_back;
 	struct finding finding = { SEVERITY_WARNING, "persistence cuda:0", "off" }, finding_back;
 	struct fact fact;
@@ -448,7 +457,8 @@ static void errors_name_the_place(void **state)
 		  "devices[0].peers[0]: 1024 is out of range" },
 		{ "\"batch\": 8", "\"batch\": 4294967296",
 		  "cases[0].samples.transfer.time.batch: 4294967296 is out of range" },
-		{ "\"before\": {", "\"before\": 1, \"x\": {", "cases[0].telemetry.before: expected an object" },
+		{ "\"before\": {", "\"before\": 1, \"x\": {",
+		  "cases[0].telemetry.before: expected an object" },
 	};
 
 	(void)state;
@@ -476,7 +486,8 @@ static void what_makes_no_sense_is_refused(void **state)
 		  "devices[1].id: 'cuda:1' is repeated; first in devices[0]" },
 		{ "transfer/h2d/pinned/64MiB@cuda:0", "", "cases[0].id: is empty" },
 		{ "transfer/h2d/pinned/64MiB@cuda:0", "transfer/d2h/pinned/64MiB@cuda:1",
-		  "cases[1].id: 'transfer/d2h/pinned/64MiB@cuda:1' is repeated; first in cases[0]" },
+		  "cases[1].id: 'transfer/d2h/pinned/64MiB@cuda:1' is repeated; first in "
+		  "cases[0]" },
 		{ "\"suite\": \"transfer\"", "\"suite\": \"\"", "cases[0].suite: is empty" },
 		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": []",
 		  "cases[0].devices: a case has a device at least" },
@@ -487,9 +498,9 @@ static void what_makes_no_sense_is_refused(void **state)
 		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": [\"cuda:0\", \"cuda:7\"]",
 		  "cases[0].devices[1]: 'cuda:7' is none of the result's devices" },
 		{ "\"unit\": \"B/s\"", "\"unit\": \"furlong\"",
-		  "cases[0].metrics.transfer.bandwidth.unit: 'furlong' is no unit that results have; they have "
-		  "1, s, B, B/s, FLOP/s, FLOP/B, FLOP, Hz, W, \302\260C, degC, samples, samples/s, ops/s, items/s, "
-		  "images/s, cycles" },
+		  "cases[0].metrics.transfer.bandwidth.unit: 'furlong' is no unit that results "
+		  "have; they have 1, s, B, B/s, FLOP/s, FLOP/B, FLOP, Hz, W, \302\260C, degC, "
+		  "samples, samples/s, ops/s, items/s, images/s, cycles" },
 		{ "\"size\": \"B\"", "\"size\": \"bytes\"",
 		  "cases[0].parameter_units.size: 'bytes' is no unit that results have" },
 		{ "\"low\": 54000000000", "\"low\": 56000000000",
@@ -498,11 +509,13 @@ static void what_makes_no_sense_is_refused(void **state)
 		  "cases[0].metrics.transfer.bandwidth.high: 5.4e+10 is below the value, 5.5e+10" },
 		{ "\"value\": 55000000000", "\"value\": null",
 		  "cases[0].metrics.transfer.bandwidth.low: an interval without a value" },
-		{ "\"n\": 8", "\"n\": 30", "cases[0].metrics.transfer.bandwidth.n: 30, but 'transfer.time' has 8 samples" },
+		{ "\"n\": 8", "\"n\": 30",
+		  "cases[0].metrics.transfer.bandwidth.n: 30, but 'transfer.time' has 8 samples" },
 		{ "\"n\": 1, ", "\"n\": 0, ",
 		  "cases[0].metrics.transfer.cold.n: 0: a value rests on a sample at least" },
 		{ "\"series\": \"transfer.time\"", "\"series\": \"transfer.tame\"",
-		  "cases[0].metrics.transfer.bandwidth.series: the case has no samples 'transfer.tame'" },
+		  "cases[0].metrics.transfer.bandwidth.series: the case has no samples "
+		  "'transfer.tame'" },
 		{ "\"values\": [0.0011, 0.1, ", "\"values\": [",
 		  "cases[0].samples.transfer.time.statistics.n: 8, but there are 6 samples" },
 		{ "\"values\": [0.0011", "\"values\": [null",
@@ -514,7 +527,8 @@ static void what_makes_no_sense_is_refused(void **state)
 		{ "\"spans\": [0, ", "\"spans\": [",
 		  "cases[0].timeline[0].spans: 5 numbers: a span has three" },
 		{ "\"mean\": [300, ", "\"mean\": [",
-		  "cases[0].watches.cuda:0.quantities.power_watts: lowest, mean and highest have 0, 2 and 3 numbers" },
+		  "cases[0].watches.cuda:0.quantities.power_watts: lowest, mean and highest have "
+		  "0, 2 and 3 numbers" },
 	};
 
 	(void)state;
@@ -534,7 +548,8 @@ static void what_makes_no_sense_is_refused(void **state)
 static void what_makes_sense_is_read(void **state)
 {
 	static const char *const rows[][2] = {
-		{ "\"low\": 54000000000", "\"low\": null" },  /* one side alone: rates of what took no time */
+		/* one side alone: rates of what took no time */
+		{ "\"low\": 54000000000", "\"low\": null" },
 		{ "\"high\": 56000000000", "\"high\": 55000000000" },
 		{ "\"planned\": 3", "\"planned\": 300" },
 		{ "\"state\": \"complete\"", "\"state\": \"interrupted\"" },
@@ -551,7 +566,10 @@ static void what_makes_sense_is_read(void **state)
 	}
 }
 
-/* The copy in a page or a baseline has the statistics of its series, no samples, and says so; baselines of earlier versions do not. */
+/*
+ * The copy in a page or a baseline has the statistics of its series, no samples, and says so;
+ * baselines of earlier versions do not.
+ */
 static void samples_may_be_left_out(void **state)
 {
 	struct error err = ERROR_NONE;
@@ -563,10 +581,12 @@ static void samples_may_be_left_out(void **state)
 	result.cases[0].series[0].count = 0;
 	json = result_to_json(&result);
 	result_release(&result);
-	assert_int_equal(result_from_json_without_samples(&result, json, strlen(json), &err), STATUS_OK);
+	assert_int_equal(result_from_json_without_samples(&result, json, strlen(json), &err),
+			 STATUS_OK);
 	result_release(&result);
 	assert_int_equal(result_from_json(&result, json, strlen(json), &err), STATUS_USAGE);
-	assert_string_equal(err.message, "cases[0].samples.transfer.time.statistics.n: 8, but there are 0 samples");
+	assert_string_equal(err.message, "cases[0].samples.transfer.time.statistics.n: 8, but "
+					 "there are 0 samples");
 	free(json);
 	json = mutated("\"samples_left_out\": false", "\"samples_left_out\": true");
 	reads_back(json, &result);
@@ -619,10 +639,22 @@ static void refused(const char *text, size_t length)
 
 static void hostile_text_is_refused(void **state)
 {
-	static const char *const bad[] = { "", "null", "[]", "{}", "{", "\xEF\xBB\xBF{}", "{\"a\":1e9999}",
-		"{\"version\":99999999999999999999}", "{\"a\":1,\"a\":2}", "{\"a\":\"\\u0000\"}", "{\"a\":\"\\ud800\"}",
-		"{\"a\":\"\xFF\"}", "{} {}", "{\"format\":\"gpuproof-result\"}",
-		"{\"format\":\"gpuproof-result\",\"version\":1}", "{\"format\":[],\"version\":{}}" };
+	static const char *const bad[] = { "",
+					   "null",
+					   "[]",
+					   "{}",
+					   "{",
+					   "\xEF\xBB\xBF{}",
+					   "{\"a\":1e9999}",
+					   "{\"version\":99999999999999999999}",
+					   "{\"a\":1,\"a\":2}",
+					   "{\"a\":\"\\u0000\"}",
+					   "{\"a\":\"\\ud800\"}",
+					   "{\"a\":\"\xFF\"}",
+					   "{} {}",
+					   "{\"format\":\"gpuproof-result\"}",
+					   "{\"format\":\"gpuproof-result\",\"version\":1}",
+					   "{\"format\":[],\"version\":{}}" };
 	char *deep = xmalloc(100000);
 
 	(void)state;
@@ -677,7 +709,10 @@ static void many_short_samples_are_read(void **state)
 	result_release(&back);
 }
 
-/* Every byte of a document replaced by others: an error or a result, never a crash (run with the sanitizers). */
+/*
+ * Every byte of a document replaced by others: an error or a result, never a crash (run with the
+ * sanitizers).
+ */
 static void damaged_text_never_crashes(void **state)
 {
 	static const char replacements[] = "\0{}[]\",:0-n\x80";
@@ -719,7 +754,8 @@ static void capabilities_that_older_results_lack(void **state)
 	strcpy(first.devices[1].backend, "host");
 	json = result_to_json(&first);
 	while ((at = strstr(json, ", \"tensor_cores\"")))
-		memmove(at, at + strlen(", \"tensor_cores\""), strlen(at + strlen(", \"tensor_cores\"")) + 1);
+		memmove(at, at + strlen(", \"tensor_cores\""),
+			strlen(at + strlen(", \"tensor_cores\"")) + 1);
 	assert_null(strstr(json, "tensor_cores"));
 	reads_back(json, &second);
 	assert_true(second.devices[0].capabilities & DEVICE_HAS_TENSOR_CORES);

@@ -31,7 +31,9 @@ static const char *python(void)
 	static const char *const names[] = { "/usr/bin/python3", "python3" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		char *command = xasprintf("%s -c 'from jsonschema import Draft7Validator' 2>/dev/null", names[i]);
+		char *command =
+			xasprintf("%s -c 'from jsonschema import Draft7Validator' 2>/dev/null",
+				  names[i]);
 		int code = system(command);
 
 		free(command);
@@ -56,8 +58,9 @@ int main(void)
 		return 1;
 	sample = xasprintf("%s/sample.json", directory);
 	write_sample(sample);
-	command = xasprintf("%s " TESTS_DIR "/commands/result_schema.py --mutate " SCHEMA " %s $(find " TESTS_DIR
-			    "/data -maxdepth 1 -name '*.json' 2>/dev/null)", interpreter, sample);
+	command = xasprintf("%s " TESTS_DIR "/commands/result_schema.py --mutate " SCHEMA
+			    " %s $(find " TESTS_DIR "/data -maxdepth 1 -name '*.json' 2>/dev/null)",
+			    interpreter, sample);
 	code = system(command);
 	unlink(sample);
 	rmdir(directory);

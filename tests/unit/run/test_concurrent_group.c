@@ -1,7 +1,7 @@
 /*
- * Pairs of devices that copy at the same time (suites/transfer/group.c): what is said of links that carry their data at
- * the same time, of links that do not, of a slow one, and of one whose data arrive wrong. Copies are real; what they take
- * is planted: the spy's events tell the time.
+ * Pairs of devices that copy at the same time (suites/transfer/group.c): what is said of links that
+ * carry their data at the same time, of links that do not, of a slow one, and of one whose data
+ * arrive wrong. Copies are real; what they take is planted: the spy's events tell the time.
  */
 #define FIXTURE_DEVICES 8
 #include "suite_fixture.h"
@@ -15,7 +15,7 @@ static double seconds[FIXTURE_DEVICES];
 /* How much longer it takes for each other one that runs at the same time. */
 static double disturbance;
 static int disturbed_device; /* only this one; -1: all */
-static int corrupt_device; /* what it receives is wrong; -1: none */
+static int corrupt_device;   /* what it receives is wrong; -1: none */
 static int gates, samples_of_gates;
 static bool burst_ended;
 
@@ -42,7 +42,9 @@ static enum status plant_elapsed(struct event *start, struct event *end, double 
 	return status;
 }
 
-/* `from` with a wrong byte. Earlier copies may still read it: what has not changed is not written. */
+/*
+ * `from` with a wrong byte. Earlier copies may still read it: what has not changed is not written.
+ */
 static const void *corrupted(const void *from, size_t bytes)
 {
 	static unsigned char wrong[BYTES];
@@ -87,8 +89,8 @@ static int plant_reset(void **state)
 	return 0;
 }
 
-#define PLAN                                                                                       \
-	"[defaults]\nmin_samples = 6\nmax_samples = 6\nsample_time = 20us\n[suite transfer]\n"        \
+#define PLAN                                                                                   \
+	"[defaults]\nmin_samples = 6\nmax_samples = 6\nsample_time = 20us\n[suite transfer]\n" \
 	"access = on\nsizes = 4KiB\ndirections = "
 
 struct concurrent_group {
@@ -253,8 +255,9 @@ static void links_of_their_own_are_measured_together(void **state)
 		assert_true(c.results[i].verification.done);
 		assert_true(has_series(&c.results[i], "transfer.time"));
 		assert_int_equal(has_series(&c.results[i], "transfer.time_alone"), i == 0);
-		assert_says(&c, i, "Sampled together with 3 other pairs; it has 100.0 % of what host:0 "
-				   "and host:7 have alone.");
+		assert_says(&c, i,
+			    "Sampled together with 3 other pairs; it has 100.0 % of what host:0 "
+			    "and host:7 have alone.");
 	}
 	assert_true(groups(&c));
 	release(f, &c);
@@ -274,8 +277,9 @@ static void a_slow_pair_is_slow_by_itself(void **state)
 		assert_close(bandwidth(&c, i), BYTES / BASELINE_CACHE_SECONDS / (slow ? 2 : 1));
 		assert_int_equal(has_series(&c.results[i], "transfer.time_alone"), slow || i == 0);
 		if (slow)
-			assert_says(&c, i, "it has 50.0 % of what host:0 and host:7 have alone, and no "
-					   "more by itself.");
+			assert_says(&c, i,
+				    "it has 50.0 % of what host:0 and host:7 have alone, and no "
+				    "more by itself.");
 	}
 	assert_true(groups(&c));
 	release(f, &c);
@@ -300,7 +304,8 @@ static void later_rounds_need_no_reference(void **state)
 }
 
 /*
- * The first pair is by a slow way. One that is faster, but would be much faster alone, must not pass for undisturbed.
+ * The first pair is by a slow way. One that is faster, but would be much faster alone, must not
+ * pass for undisturbed.
  */
 static void a_faster_pair_is_checked_against_itself(void **state)
 {
@@ -333,7 +338,8 @@ static void links_that_are_shared_are_measured_one_by_one(void **state)
 		assert_close(bandwidth(&c, i), BYTES / BASELINE_CACHE_SECONDS);
 		assert_true(has_series(&c.results[i], "transfer.time_in_company"));
 		assert_false(has_series(&c.results[i], "transfer.time_alone"));
-		assert_says(&c, i, "Sampled alone: together with 3 other pairs it has 40.0 % of that.");
+		assert_says(&c, i,
+			    "Sampled alone: together with 3 other pairs it has 40.0 % of that.");
 	}
 	assert_false(groups(&c));
 	release(f, &c);
@@ -377,8 +383,8 @@ static void a_corrupt_pair_leaves_the_others(void **state)
 	release(f, &c);
 }
 
-#define ROTATION                                                                                   \
-	"[defaults]\nmin_samples = 3\nmax_samples = 3\nsample_time = 20us\n[suite transfer]\n"        \
+#define ROTATION                                                                               \
+	"[defaults]\nmin_samples = 3\nmax_samples = 3\nsample_time = 20us\n[suite transfer]\n" \
 	"memories = registered\nsizes = 4KiB\ndirections = "
 
 /* The same copies for all: as many buffers as one case has, not once for each. */
@@ -450,9 +456,8 @@ static void only_direct_copies_form_groups(void **state)
 {
 	struct fixture *f = *state;
 
-	plan_from(f,
-		  "[suite transfer]\nsizes = 4KiB, 8KiB\naccess = off\ndirections = p2p\n", f->infos,
-		  FIXTURE_DEVICES);
+	plan_from(f, "[suite transfer]\nsizes = 4KiB, 8KiB\naccess = off\ndirections = p2p\n",
+		  f->infos, FIXTURE_DEVICES);
 	assert_false(may_group(f, 0));
 	plan_done(f);
 	plan_from(f, PLAN "h2d, local\nmemories = pageable", f->infos, FIXTURE_DEVICES);

@@ -138,7 +138,10 @@ static void a_rank_that_dies_takes_its_case_along(void **state)
 	}
 }
 
-/* One rank fails where the other waits for it in a collective: the case says why, long before its time is over. */
+/*
+ * One rank fails where the other waits for it in a collective: the case says why, long before its
+ * time is over.
+ */
 static void a_rank_that_fails_frees_those_who_wait_for_it(void **state)
 {
 	struct rig rig;
@@ -209,7 +212,10 @@ static void a_device_that_never_opens(void **state)
 	unsetenv("GPUPROOF_FAKE");
 }
 
-/* The probe: a driver that crashes, hangs or lies there is an error with a name, not the end of the program. */
+/*
+ * The probe: a driver that crashes, hangs or lies there is an error with a name, not the end of the
+ * program.
+ */
 static void probes_that_fail_say_why(void **state)
 {
 	static const struct {

@@ -1,17 +1,18 @@
 /*
- * What is left of a run when a call of its backend fails: no finished case is lost, every planned case is accounted for,
- * nothing that failed passes, and the exit code says so. Runs tests/faults/quick.ini with the backend `fake`, one planted
- * fault a run, at calls spread over the run.
+ * What is left of a run when a call of its backend fails: no finished case is lost, every planned
+ * case is accounted for, nothing that failed passes, and the exit code says so. Runs
+ * tests/faults/quick.ini with the backend `fake`, one planted fault a run, at calls spread over the
+ * run.
  *
  * usage: test_faults
  *            a few of each kind: the test
  *        test_faults PART DEED CLOCK FIRST STRIDE [LAST]
  *            call FIRST, FIRST + STRIDE, ... to the run's last (ci/fault-sweep)
  *
- * PART: whole, or a suite: that suite and a short one after it, which must run whatever befell the first; parts: each
- * suite so, one after the other. They make the same calls as the whole in a third of the time. DEED: fail (one call),
- * error (that and all later ones of its process), segfault, abort, exit, hang. CLOCK: scripted, or host: the host
- * backend's own.
+ * PART: whole, or a suite: that suite and a short one after it, which must run whatever befell the
+ * first; parts: each suite so, one after the other. They make the same calls as the whole in a
+ * third of the time. DEED: fail (one call), error (that and all later ones of its process),
+ * segfault, abort, exit, hang. CLOCK: scripted, or host: the host backend's own.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -33,12 +34,15 @@
 #define LONGEST_SECONDS 240 /* of a run, on a busy machine */
 
 /*
- * Calls whose failure costs no case: what they tell is unknown then, or there is another way (a transport that cannot be
- * used: the case says which one was), or the case was measured and reported before; and those whose error is not reported
- * ("unheeded:"): they wait before memory is given back.
+ * Calls whose failure costs no case: what they tell is unknown then, or there is another way (a
+ * transport that cannot be
+ * used: the case says which one was), or the case was measured and reported before; and those whose
+ * error is not reported ("unheeded:"): they wait before memory is given back.
  */
-static const char *const harmless[] = { "telemetry",   "device_memory",    "memory_free", "device_synchronize",
-					"peer_access", "transport_usable", NULL };
+static const char *const harmless[] = { "telemetry",   "device_memory",
+					"memory_free", "device_synchronize",
+					"peer_access", "transport_usable",
+					NULL };
 
 struct outcome {
 	int code;             /* of gpuproof; -1: it did not end */
@@ -55,7 +59,7 @@ static unsigned failures, runs;
 
 /* The last section of quick.ini, a short one, is after every other. */
 #define FOLLOWER "peak"
-static const char *const parts[] = { "alloc",  "transfer", "selftest",	 "launch",
+static const char *const parts[] = { "alloc",  "transfer", "selftest",   "launch",
 				     "stream", "matmul",   "collective", "parallel" };
 
 static char *in_folder(const char *name)
@@ -88,10 +92,14 @@ static char *read_text(const char *path)
 	return text;
 }
 
-/* run.ini in the folder: of the sections [suite ...] of quick.ini those of `part` and the follower, or all. */
+/*
+ * run.ini in the folder: of the sections [suite ...] of quick.ini those of `part` and the follower,
+ * or all.
+ */
 static void write_config(const char *part)
 {
-	char *path = in_folder("run.ini"), *text = read_text(TESTS_DIR "/faults/quick.ini"), *at = text;
+	char *path = in_folder("run.ini"), *text = read_text(TESTS_DIR "/faults/quick.ini"),
+	     *at = text;
 	FILE *file = fopen(path, "w");
 	bool wanted = true, found = strcmp(part, "whole") == 0;
 
@@ -126,7 +134,8 @@ static int run_program(const char *output, const char *limit)
 
 		dup2(nothing, STDOUT_FILENO);
 		dup2(nothing, STDERR_FILENO);
-		execl(BUILD_DIR "/gpuproof", "gpuproof", "run", config, "-o", output, "--set", limit, "--no-report", "--quiet", (char *)NULL);
+		execl(BUILD_DIR "/gpuproof", "gpuproof", "run", config, "-o", output, "--set",
+		      limit, "--no-report", "--quiet", (char *)NULL);
 		_exit(127);
 	}
 	free(config);
@@ -213,13 +222,17 @@ static bool is_harmless(const char *operation)
 /* While the devices are listed nothing has begun: the run says so and leaves no result. */
 static void judge_probe(const struct outcome *out, const char *fault)
 {
-	if (strcmp(calls->failed_call, "open") != 0 && strcmp(calls->failed_call, "device_info") != 0)
+	if (strcmp(calls->failed_call, "open") != 0 &&
+	    strcmp(calls->failed_call, "device_info") != 0)
 		complain(fault, "there is no result", "");
 	if (out->code != 3)
 		complain(fault, "exit code", out->code == 0 ? "0" : "other than 3");
 }
 
-/* One device could not be described: all that is asked for of the others is there, and the run says that it is not all. */
+/*
+ * One device could not be described: all that is asked for of the others is there, and the run says
+ * that it is not all.
+ */
 static void judge_lost(const struct outcome *out, const char *fault)
 {
 	const struct result *r = &out->result;
@@ -265,11 +278,13 @@ static void judge_cases(const struct outcome *out, const struct result *sound, c
 		if (!now->reason[0])
 			complain(fault, "no reason", now->id);
 	}
-	/* What fails for good may take the next case with it, when it failed after the end of one. */
+	/*
+	 * What fails for good may take the next case with it, when it failed after the end of one.
+	 */
 	if (changed > (strncmp(fault, "error", 5) == 0 ? 2 : 1))
 		complain(fault, "more cases than one were lost", others);
-	if (changed == 0 && strncmp(fault, "segfault", 8) != 0 && !is_harmless(calls->failed_call) &&
-	    !is_told(r))
+	if (changed == 0 && strncmp(fault, "segfault", 8) != 0 &&
+	    !is_harmless(calls->failed_call) && !is_told(r))
 		complain(fault, "nothing came of it", "");
 	if (out->code != (changed || is_told(r) ? 4 : 0))
 		complain(fault, "the exit code is wrong", "");

@@ -48,8 +48,8 @@ static void the_line_says_where_the_run_is(void **state)
 
 	(void)state;
 	progress_line(&progress, 100.5, 120, &line);
-	assert_string_equal(line.data,
-			    "case 2/3  ETA 11 s  transfer/d2h/pinned/64MiB@cuda:0  time 1.234 ms ±0.3 %");
+	assert_string_equal(line.data, "case 2/3  ETA 11 s  transfer/d2h/pinned/64MiB@cuda:0  time "
+				       "1.234 ms ±0.3 %");
 	text_release(&line);
 }
 
@@ -111,15 +111,16 @@ static void a_finished_case_is_one_line(void **state)
 	result.status = CASE_ERROR;
 	result.reason = reason;
 	progress_plain(&progress, &result, &line);
-	assert_string_equal(
-		line.data,
-		"[12/57] ERROR transfer/h2d/pinned/64MiB@cuda:0: worker exited with code 3\n");
+	assert_string_equal(line.data, "[12/57] ERROR transfer/h2d/pinned/64MiB@cuda:0: worker "
+				       "exited with code 3\n");
 	text_release(&line);
 }
 
 static void settle_skipped(struct progress *progress, const char *id, const char *reason)
 {
-	struct case_result result = { .id = (char *)id, .status = CASE_SKIPPED, .reason = (char *)reason };
+	struct case_result result = { .id = (char *)id,
+				      .status = CASE_SKIPPED,
+				      .reason = (char *)reason };
 
 	progress_settled(progress, &cases[0], &result);
 }
@@ -132,10 +133,12 @@ static void skipped_cases_are_a_line_a_reason(void **state)
 
 	(void)state;
 	for (int i = 0; i < 10; i++)
-		settle_skipped(&progress, i ? "transfer/p2p/b" : "transfer/p2p/a", "needs 2 devices, host has 1");
+		settle_skipped(&progress, i ? "transfer/p2p/b" : "transfer/p2p/a",
+			       "needs 2 devices, host has 1");
 	settle_skipped(&progress, "burn/c", "no kernels");
 	progress_skips(&progress, false, &lines);
-	assert_string_equal(lines.data, "[11/57] SKIPPED 10 cases, the first transfer/p2p/a: needs 2 devices, host has 1\n"
+	assert_string_equal(lines.data, "[11/57] SKIPPED 10 cases, the first transfer/p2p/a: needs "
+					"2 devices, host has 1\n"
 					"[11/57] SKIPPED burn/c: no kernels\n");
 	text_reset(&lines);
 	settle_skipped(&progress, "transfer/p2p/d", "needs 2 devices, host has 1");
@@ -153,19 +156,32 @@ static void a_line_says_what_its_number_is(void **state)
 	static char one[] = "1", name[] = "matmul.error_of_all", of[] = "matmul.time";
 	struct progress progress = { .number = 1, .total = 2 };
 	struct series series = { .name = of, .statistics = { .noisy = true } };
-	struct metric_value metric = { .name = name, .unit = one, .headline = true, .value = 2e-4, .low = NAN,
-				       .high = NAN, .series = of };
-	struct case_result result = { .id = cases[0].id, .status = CASE_OK, .metrics = &metric, .metric_count = 1,
-				      .series = &series, .series_count = 1 };
+	struct metric_value metric = { .name = name,
+				       .unit = one,
+				       .headline = true,
+				       .value = 2e-4,
+				       .low = NAN,
+				       .high = NAN,
+				       .series = of };
+	struct case_result result = { .id = cases[0].id,
+				      .status = CASE_OK,
+				      .metrics = &metric,
+				      .metric_count = 1,
+				      .series = &series,
+				      .series_count = 1 };
 	struct text line = TEXT_EMPTY;
 
 	(void)state;
 	progress_plain(&progress, &result, &line);
-	assert_string_equal(line.data, "[1/2] OK transfer/h2d/pinned/64MiB@cuda:0: error of all 2.000e-04, noisy\n");
+	assert_string_equal(line.data, "[1/2] OK transfer/h2d/pinned/64MiB@cuda:0: error of all "
+				       "2.000e-04, noisy\n");
 	text_release(&line);
 }
 
-/* A case that took a hundred times its estimate, on a loaded machine, does not make an hour of a minute. */
+/*
+ * A case that took a hundred times its estimate, on a loaded machine, does not make an hour of a
+ * minute.
+ */
 static void one_slow_case_is_not_all(void **state)
 {
 	static const bool done[] = { false, false, false };

@@ -1,4 +1,7 @@
-/* A run can be stopped, killed, or run out of disk at any moment; what was finished stays, --resume does the rest. */
+/*
+ * A run can be stopped, killed, or run out of disk at any moment; what was finished stays, --resume
+ * does the rest.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +15,10 @@
 
 #define KILLS 20
 
-/* Starts conduct() in a process of its own, the leader of its group; what it prints goes to DIR/stderr. */
+/*
+ * Starts conduct() in a process of its own, the leader of its group; what it prints goes to
+ * DIR/stderr.
+ */
 static pid_t start(struct rig *rig, bool resume, off_t file_limit)
 {
 	char *path = rig_path(rig, "stderr");
@@ -309,7 +315,10 @@ static void a_lost_worker_is_told_of_once(void **state)
 	rig_end(&rig);
 }
 
-/* The journal has a case byte by byte as its worker sent it, and lost workers only on lines of their own. */
+/*
+ * The journal has a case byte by byte as its worker sent it, and lost workers only on lines of
+ * their own.
+ */
 static void the_journal_has_what_the_worker_sent(void **state)
 {
 	char *journal, *sent, *lost;
@@ -379,7 +388,10 @@ static void rename_host(struct rig *rig)
 	fail_msg("the host has no name");
 }
 
-/* A CPU has no UUID: cases of two hosts must not be mixed. A GPU is known by its own, wherever it is. */
+/*
+ * A CPU has no UUID: cases of two hosts must not be mixed. A GPU is known by its own, wherever it
+ * is.
+ */
 static void another_host_is_refused(void **state)
 {
 	struct rig rig;
@@ -393,7 +405,8 @@ static void another_host_is_refused(void **state)
 		rename_host(&rig);
 		assert_int_equal(rig_conduct(&rig, true), uuid ? STATUS_OK : STATUS_USAGE);
 		if (!uuid) {
-			assert_non_null(strstr(rig.err.message, "cannot be continued: the run began on the host "));
+			assert_non_null(strstr(rig.err.message,
+					       "cannot be continued: the run began on the host "));
 			assert_non_null(strstr(rig.err.message, ", this is another.example: "));
 		}
 		rig_end(&rig);
@@ -421,12 +434,9 @@ static void a_torn_beginning_is_started_anew(void **state)
 		size_t zeros;
 		bool torn;
 	} rows[] = {
-		{ "", 0, true },
-		{ "", 9000, true },
-		{ "{\"jour", 0, true },
-		{ "{\"journal\":1,\"plan\":\"0123", 8000, true },
-		{ "hello\n", 0, false },
-		{ "{\"journal\":1,\"plan\":\"0123\n", 0, false },
+		{ "", 0, true },         { "", 9000, true },
+		{ "{\"jour", 0, true },  { "{\"journal\":1,\"plan\":\"0123", 8000, true },
+		{ "hello\n", 0, false }, { "{\"journal\":1,\"plan\":\"0123\n", 0, false },
 	};
 
 	(void)state;
@@ -437,7 +447,9 @@ static void a_torn_beginning_is_started_anew(void **state)
 		finished_run(&rig, RIG_STEPS "1..2\n", before);
 		write_bytes(&rig, rows[i].start, rows[i].zeros);
 		assert_int_equal(rig_conduct(&rig, true), STATUS_USAGE);
-		assert_non_null(strstr(rig.err.message, rows[i].torn ? "start it anew" : "is no journal of gpuproof"));
+		assert_non_null(strstr(rig.err.message, rows[i].torn
+								? "start it anew"
+								: "is no journal of gpuproof"));
 		assert_int_equal(rig_conduct(&rig, false), rows[i].torn ? STATUS_OK : STATUS_USAGE);
 		if (!rows[i].torn)
 			assert_non_null(strstr(rig.err.message, "is no journal of gpuproof"));
@@ -497,7 +509,10 @@ static void a_directory_holds_one_run(void **state)
 	assert_non_null(strstr(rig.err.message, "holds a run already"));
 	read_nonces(&rig, after);
 	kept_is_unchanged(before, after);
-	/* A file of another program is left alone, a first line torn by a kill is not worth keeping. */
+	/*
+	 * A file of another program is left alone, a first line torn by a kill is not worth
+	 * keeping.
+	 */
 	write_file(&rig, "run.jsonl", "my notes\n");
 	assert_int_equal(rig_conduct(&rig, false), STATUS_USAGE);
 	journal = read_file(&rig, "run.jsonl");

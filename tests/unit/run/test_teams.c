@@ -1,4 +1,7 @@
-/* Who shares a worker, and what it costs when one of them dies: see run/conductor.h and src/plan/suite.h. */
+/*
+ * Who shares a worker, and what it costs when one of them dies: see run/conductor.h and
+ * src/plan/suite.h.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,7 +40,10 @@ static void suites_share_teams(void **state)
 	rig_end(&rig);
 }
 
-/* Starting three processes takes as long as starting two: who needs fewer takes the first ones of them. */
+/*
+ * Starting three processes takes as long as starting two: who needs fewer takes the first ones of
+ * them.
+ */
 static void fewer_ranks_are_the_first_of_more(void **state)
 {
 	static const char text[] =
@@ -59,7 +65,10 @@ static void fewer_ranks_are_the_first_of_more(void **state)
 	rig_end(&rig);
 }
 
-/* Whether ranks that wait are there or not: a rank that dies, hangs or strands another costs its case alone. */
+/*
+ * Whether ranks that wait are there or not: a rank that dies, hangs or strands another costs its
+ * case alone.
+ */
 static void ranks_fail_while_others_wait(void **state)
 {
 	static const char text[] =
@@ -88,8 +97,9 @@ static void ranks_fail_while_others_wait(void **state)
 
 static unsigned releases_after(enum deed deed)
 {
-	static const char text[] = "[run]\nbackend = host\nhost_devices = 3\ncase_limit = 5s\n[suite wide]\n"
-				   "cases = 41\n[suite ranks]\ncases = 11, 12\n";
+	static const char text[] =
+		"[run]\nbackend = host\nhost_devices = 3\ncase_limit = 5s\n[suite wide]\n"
+		"cases = 41\n[suite ranks]\ncases = 11, 12\n";
 	struct rig rig;
 	unsigned count;
 
@@ -107,7 +117,10 @@ static unsigned releases_after(enum deed deed)
 	return count;
 }
 
-/* What ranks keep together they let go of together, also those that had no part in the last case; or none does. */
+/*
+ * What ranks keep together they let go of together, also those that had no part in the last case;
+ * or none does.
+ */
 static void ranks_let_go_together(void **state)
 {
 	(void)state;
@@ -151,7 +164,7 @@ static void a_suite_is_given_up_by_itself(void **state)
 	rig_end(&rig);
 }
 
-#define RIG_PAIRS                                                                                  \
+#define RIG_PAIRS \
 	"[run]\nbackend = host\nhost_devices = 3\ncase_limit = 2s\n[suite pairs]\ncases = "
 
 /* As many as follow each other on devices of their own, and none that does not want to. */

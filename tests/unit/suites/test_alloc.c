@@ -1,12 +1,15 @@
-/* What suite `alloc` promises beyond single calls (test_suites.c), on the host backend: see suite_fixture.h. */
+/*
+ * What suite `alloc` promises beyond single calls (test_suites.c), on the host backend: see
+ * suite_fixture.h.
+ */
 #include "suite_fixture.h"
 
 #include "measure/processes/fork_server.h"
 #include "measure/steps.h"
 #include "suites/shared/caching.h"
 
-#define QUICK                                                                                      \
-	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = 20us\n"      \
+#define QUICK                                                                                 \
+	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = 20us\n" \
 	"warmup = 1\n"
 #define MIB ((uint64_t)1 << 20)
 
@@ -114,7 +117,10 @@ static void test_caching_holds_its_limit_and_gives_back_first(void **state)
 	assert_nothing_open("caching");
 }
 
-/* Of blocks that fit equally well the lowest is taken, whichever was freed last; what is free is counted. */
+/*
+ * Of blocks that fit equally well the lowest is taken, whichever was freed last; what is free is
+ * counted.
+ */
 static void test_caching_prefers_the_lowest_and_counts(void **state)
 {
 	struct fixture *f = *state;
@@ -178,8 +184,8 @@ static void test_caching_never_gives_memory_twice(void **state)
 	assert_nothing_open("caching");
 }
 
-#define FRAGMENT(allocator, scenario)                                                              \
-	QUICK "[suite alloc]\noperations = fragment\nspan = 256MiB\nallocators = " allocator       \
+#define FRAGMENT(allocator, scenario)                                                        \
+	QUICK "[suite alloc]\noperations = fragment\nspan = 256MiB\nallocators = " allocator \
 	      "\nscenarios = " scenario "\n"
 
 /* 64 blocks of 4 MiB in 256 MiB, 32 of them free, and 32 MiB never used: by hand. */
@@ -210,8 +216,9 @@ static void test_a_span_of_less_than_a_segment(void **state)
 	struct error err;
 
 	assert_int_equal(run_only_case(*state,
-				       QUICK "[suite alloc]\noperations = fragment\nspan = "
-					     "4MiB\nallocators = caching\nscenarios = checkerboard\n",
+				       QUICK
+				       "[suite alloc]\noperations = fragment\nspan = "
+				       "4MiB\nallocators = caching\nscenarios = checkerboard\n",
 				       &result, &err),
 			 STATUS_UNSUPPORTED);
 	assert_non_null(strstr(err.message, "the span is too small"));
@@ -236,7 +243,7 @@ static void test_fragments_lose_no_data(void **state)
 	run_mismatch(*state, FRAGMENT("device", "checkerboard"), "does not keep its data");
 }
 
-#define CONTEND(more)                                                                              \
+#define CONTEND(more) \
 	QUICK "[suite alloc]\noperations = contend\nsizes = 64KiB\nthreads = 3\n" more "\n"
 
 static void test_threads_share_an_allocator(void **state)
@@ -279,7 +286,11 @@ static enum status same_free(struct device *device, enum allocator allocator, vo
 static void test_memory_given_twice_is_found(void **state)
 {
 #ifdef __SANITIZE_THREAD__
-	skip(); /* two threads that write the same memory are what it plants, and what ThreadSanitizer reports */
+	/*
+	 * two threads that write the same memory are what it plants, and what ThreadSanitizer
+	 * reports
+	 */
+	skip();
 #endif
 	the_block = xcalloc(1, 64 << 10);
 	spy.table.memory_alloc = same_alloc;
@@ -297,9 +308,9 @@ static void test_a_threads_failure_is_told(void **state)
 
 		spy_reset();
 		spy.fail_at = n;
-		assert_int_equal(
-			run_only_case(*state, CONTEND("allocators = device"), &result, &err),
-			STATUS_DEVICE);
+		assert_int_equal(run_only_case(*state, CONTEND("allocators = device"), &result,
+					       &err),
+				 STATUS_DEVICE);
 		assert_non_null(strstr(err.message, "told to fail"));
 		assert_nothing_open("contend");
 		case_result_release(&result);
@@ -424,7 +435,9 @@ static void test_cost_is_what_is_there(void **state)
 	case_result_release(&result);
 }
 
-/* A device with memory of its own: 1 GiB, of which what the spy has given is used, and `lost` more. */
+/*
+ * A device with memory of its own: 1 GiB, of which what the spy has given is used, and `lost` more.
+ */
 static struct {
 	uint64_t lost;
 } card;
@@ -600,8 +613,10 @@ static int open_all(void **state)
 {
 	struct error err = ERROR_NONE;
 
-	fixture_fork_server = fork_server_open(
-		"host", &(struct backend_options){ .host_devices = FIXTURE_DEVICES }, &err);
+	fixture_fork_server =
+		fork_server_open("host",
+				 &(struct backend_options){ .host_devices = FIXTURE_DEVICES },
+				 &err);
 	if (!fixture_fork_server)
 		fail_msg("%s", err.message);
 	return fixture_open(state);

@@ -113,7 +113,10 @@ static void test_poison_is_no_data(void **state)
 	close_pair(&p);
 }
 
-/* A constant fill, in device memory (copied in pieces, the last one partial) and in memory that the CPU reads. */
+/*
+ * A constant fill, in device memory (copied in pieces, the last one partial) and in memory that the
+ * CPU reads.
+ */
 static void test_one_byte_is_checked(void **state)
 {
 	struct fixture *f = *state;
@@ -126,7 +129,8 @@ static void test_one_byte_is_checked(void **state)
 	for (int i = 0; i < 2; i++) {
 		unsigned char *memory = buffers[i]->memory;
 
-		assert_int_equal(backend_memory_set(p.stream, memory, 0x5a, bytes, &err), STATUS_OK);
+		assert_int_equal(backend_memory_set(p.stream, memory, 0x5a, bytes, &err),
+				 STATUS_OK);
 		assert_int_equal(buffer_check_byte(buffers[i], p.stream, 0x5a, &err), STATUS_OK);
 		memory[bytes - 1] = 0x5b;
 		memory[5000001] = 0;

@@ -1,6 +1,7 @@
 /*
- * The suite `burn` between forked ranks of the host backend: what it plans; that all is well where nothing is wrong;
- * and that every wrong bit is found where it is, whether the suite plants it or a memory or a library that fails.
+ * The suite `burn` between forked ranks of the host backend: what it plans; that all is well where
+ * nothing is wrong; and that every wrong bit is found where it is, whether the suite plants it or a
+ * memory or a library that fails.
  */
 #include "parallel_ranks.h"
 
@@ -15,8 +16,8 @@
 #include "plan/plan.h"
 #include "plan/suite.h"
 
-#define SMALL                                                                                      \
-	"[suite burn]\nsize = 64\nmemory_most = 1MiB\nlink_size = 64KiB\nduration = 100ms\n"       \
+#define SMALL                                                                                \
+	"[suite burn]\nsize = 64\nmemory_most = 1MiB\nlink_size = 64KiB\nduration = 100ms\n" \
 	"reading = 10ms\n"
 
 struct setting_up {
@@ -38,8 +39,8 @@ static enum status try_plan(struct setting_up *s, const char *ini, int devices, 
 		strcpy(infos[i].backend, "host");
 		infos[i].index = i;
 		infos[i].memory_bytes = UINT64_C(1) << 30;
-		infos[i].capabilities = (DEVICE_IS_HOST | DEVICE_HAS_FP64 | DEVICE_HAS_FP32 | DEVICE_HAS_FP16 |
-					 DEVICE_HAS_COLLECTIVES) &
+		infos[i].capabilities = (DEVICE_IS_HOST | DEVICE_HAS_FP64 | DEVICE_HAS_FP32 |
+					 DEVICE_HAS_FP16 | DEVICE_HAS_COLLECTIVES) &
 					~lacks;
 	}
 	if (config_parse(&s->config, "test.ini", ini, strlen(ini), &none, 0, &errors) != STATUS_OK)
@@ -65,12 +66,11 @@ static void plan_done(struct setting_up *s)
 /* Each load lasts as long as the others, no case longer than a slice, and the loads take turns. */
 static void slices_take_turns(void **state)
 {
-	static const char *const ids[] = { "burn/0001/fp32@host:0,host:1",
-					   "burn/0001/memory@host:0,host:1",
-					   "burn/0002/fp32@host:0,host:1",
-					   "burn/0002/memory@host:0,host:1",
-					   "burn/0003/fp32@host:0,host:1",
-					   "burn/0003/memory@host:0,host:1" };
+	static const char *const ids[] = {
+		"burn/0001/fp32@host:0,host:1", "burn/0001/memory@host:0,host:1",
+		"burn/0002/fp32@host:0,host:1", "burn/0002/memory@host:0,host:1",
+		"burn/0003/fp32@host:0,host:1", "burn/0003/memory@host:0,host:1"
+	};
 	struct setting_up s;
 	double total = 0;
 
@@ -133,8 +133,7 @@ static bool faulty(int fault)
 }
 
 /* After each sweep that writes, one bit of what was written turns: as a bad cell does. */
-static enum status forgetful_memory(struct stream *stream, const void *arguments,
-				    struct error *err)
+static enum status forgetful_memory(struct stream *stream, const void *arguments, struct error *err)
 {
 	const struct soak_memory_arguments *a = arguments;
 	enum status status = spy.soak_memory(stream, arguments, err);
@@ -185,8 +184,7 @@ static enum status spied_copy(struct stream *stream, void *to, const void *from,
 {
 	enum status status = spy.sound->copy(stream, to, from, bytes, err);
 
-	if (status != STATUS_OK || bytes != 65536 || !faulty(TRANSFER) ||
-	    ++spy.transfers % 10 != 0)
+	if (status != STATUS_OK || bytes != 65536 || !faulty(TRANSFER) || ++spy.transfers % 10 != 0)
 		return status;
 	status = spy.sound->stream_synchronize(stream, err);
 	((char *)to)[generator_bits(21, spy.turned++) % bytes] ^= 1;
@@ -248,7 +246,7 @@ static double metric(const struct case_result *result, const char *name)
 
 /* Rank 0 has the watches of all. */
 static enum status check_watches(const struct case_result *result, const struct world *world,
-				   struct error *err)
+				 struct error *err)
 {
 	size_t wanted = world->rank == 0 ? (size_t)world->size : 0;
 
@@ -259,8 +257,7 @@ static enum status check_watches(const struct case_result *result, const struct 
 		if (result->watches[i].device[5] != (char)('0' + i) ||
 		    result->watches[i].readings == 0)
 			return error_set(err, STATUS_INTERNAL, "watch %zu: %s, %zu readings", i,
-					 result->watches[i].device,
-					 result->watches[i].readings);
+					 result->watches[i].device, result->watches[i].readings);
 	return STATUS_OK;
 }
 
@@ -313,10 +310,11 @@ static enum status run_planted(struct device *device, struct world *world, void 
 
 		if (status != STATUS_MISMATCH || metric(&result, "burn.planted") != planted ||
 		    metric(&result, "burn.found") != 1 || metric(&result, "burn.wrong") != planted)
-			error_set(err, STATUS_INTERNAL, "%s: %s, %g planted, %g found, %g wrong: %s",
-				  s->plan.cases[i].id, status_name(status),
-				  metric(&result, "burn.planted"), metric(&result, "burn.found"),
-				  metric(&result, "burn.wrong"), own.message);
+			error_set(err, STATUS_INTERNAL,
+				  "%s: %s, %g planted, %g found, %g wrong: %s", s->plan.cases[i].id,
+				  status_name(status), metric(&result, "burn.planted"),
+				  metric(&result, "burn.found"), metric(&result, "burn.wrong"),
+				  own.message);
 		for (int r = 0; r < world->size; r++) {
 			char name[48];
 
@@ -351,7 +349,10 @@ static void every_planted_bit_is_found(void **state)
 	plant("links", 3, 2); /* the ranks wait for each other in every round */
 }
 
-/* As many wrong words as bits were turned without the suite's knowledge, on the device where they were. */
+/*
+ * As many wrong words as bits were turned without the suite's knowledge, on the device where they
+ * were.
+ */
 static enum status run_faulty(struct device *device, struct world *world, void *context,
 			      struct error *err)
 {
@@ -374,8 +375,8 @@ static enum status run_faulty(struct device *device, struct world *world, void *
 	snprintf(name, sizeof(name), "host:%d: ", spy.rank);
 	if (!strstr(own.message, name) || strstr(own.message, spy.rank ? "host:0:" : "host:1:"))
 		error_set(err, STATUS_INTERNAL, "does not name %s alone: %s", name, own.message);
-	if (world->rank == 0 && (result.watches[spy.rank].wrong == 0 ||
-				 result.watches[1 - spy.rank].wrong != 0))
+	if (world->rank == 0 &&
+	    (result.watches[spy.rank].wrong == 0 || result.watches[1 - spy.rank].wrong != 0))
 		error_set(err, STATUS_INTERNAL, "the watches blame another device");
 	case_result_release(&result);
 	return err->status;
@@ -459,8 +460,7 @@ static enum status run_slices(struct device *device, struct world *world, void *
 				   .result = &result };
 
 		case_result_init(&result);
-		run.sampler =
-			(struct sampler){ .rules = &rules, .world = world, .device = device };
+		run.sampler = (struct sampler){ .rules = &rules, .world = world, .device = device };
 		c->suite->run(&run, err);
 		case_result_release(&result);
 	}
@@ -474,7 +474,10 @@ static enum status run_slices(struct device *device, struct world *world, void *
 	return err->status;
 }
 
-/* Without a library ranks exchange by copies, whose order a communicator keeps from stream to stream. */
+/*
+ * Without a library ranks exchange by copies, whose order a communicator keeps from stream to
+ * stream.
+ */
 static void slices_share_a_communicator_and_no_stream(void **state)
 {
 	struct setting_up s;

@@ -15,8 +15,8 @@
 #include "plan/plan.h"
 #include "plan/suite.h"
 
-#define QUICK                                                                                      \
-	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = 20us\n"      \
+#define QUICK                                                                                 \
+	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = 20us\n" \
 	"warmup = 1\n"
 
 extern const struct suite suite_collective;
@@ -38,8 +38,8 @@ static void plan_from(struct setting_up *s, const char *ini, int devices)
 		snprintf(infos[i].id, sizeof(infos[i].id), "host:%d", i);
 		strcpy(infos[i].backend, "host");
 		infos[i].index = i;
-		infos[i].capabilities = DEVICE_IS_HOST | DEVICE_HAS_FP32 | DEVICE_HAS_FP16 | DEVICE_HAS_BF16 |
-					DEVICE_HAS_COLLECTIVES;
+		infos[i].capabilities = DEVICE_IS_HOST | DEVICE_HAS_FP32 | DEVICE_HAS_FP16 |
+					DEVICE_HAS_BF16 | DEVICE_HAS_COLLECTIVES;
 	}
 	if (config_parse(&s->config, "test.ini", ini, strlen(ini), &none, 0, &errors) != STATUS_OK)
 		fail_msg("%s", errors.data);
@@ -84,7 +84,8 @@ static void plans_what_makes_sense(void **state)
 		const struct plan_case *c = &s.plan.cases[i];
 
 		if (case_integer(c, "devices") == 3)
-			assert_string_equal(c->skip_reason, "needs 3 devices, host has 2 (run.host_devices=3 divides the CPU)");
+			assert_string_equal(c->skip_reason, "needs 3 devices, host has 2 "
+							    "(run.host_devices=3 divides the CPU)");
 		else
 			assert_null(c->skip_reason);
 	}
@@ -139,11 +140,11 @@ static enum status spoil(const struct communicator *c, struct stream *stream, vo
 	return spy.sound->copy(stream, where + 7, &wrong, 1, err);
 }
 
-#define SPOILT(operation, parameters, arguments, to, from)                                         \
-	static enum status spoilt_##operation parameters                                           \
-	{                                                                                          \
-		enum status status = spy.sound->operation arguments;                               \
-		return status == STATUS_OK ? spoil(c, stream, to, from, err) : status;             \
+#define SPOILT(operation, parameters, arguments, to, from)                             \
+	static enum status spoilt_##operation parameters                               \
+	{                                                                              \
+		enum status status = spy.sound->operation arguments;                   \
+		return status == STATUS_OK ? spoil(c, stream, to, from, err) : status; \
 	}
 #define C struct communicator *c, struct stream *stream
 #define E struct error *err
@@ -261,7 +262,10 @@ static size_t transports_of(const struct setting_up *s)
 	return section_setting(s->plan.cases[0].section, "transport")->count;
 }
 
-/* Every case of the plan for this many ranks, one after the other with one session for each transport. */
+/*
+ * Every case of the plan for this many ranks, one after the other with one session for each
+ * transport.
+ */
 static enum status run_all(struct device *device, struct world *world, void *context,
 			   struct error *err)
 {
@@ -327,7 +331,8 @@ static void transports_come_out_right(void **state)
 			"precisions = fp32, fp16\ndevices = 2, 3\nsizes = 1000B, 700000B\n",
 		  3);
 	assert_non_null(strstr(s.plan.cases[1].id, "collective/2/all_reduce"));
-	assert_non_null(strstr(s.plan.cases[s.plan.case_count - 1].id, "collective/3/shared_memory"));
+	assert_non_null(
+		strstr(s.plan.cases[s.plan.case_count - 1].id, "collective/3/shared_memory"));
 	for (int ranks = 2; ranks <= 3; ranks++)
 		assert_ranks(run_ranks(ranks, run_all, &s), ranks, STATUS_OK, "all transports");
 	plan_done(&s);

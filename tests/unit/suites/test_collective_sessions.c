@@ -1,4 +1,7 @@
-/* What the ranks of the suite `collective` keep from case to case: opened once, and closed by all ranks together. */
+/*
+ * What the ranks of the suite `collective` keep from case to case: opened once, and closed by all
+ * ranks together.
+ */
 #include "closings.h"
 
 #include "suites/shared/collective_session.h"
@@ -69,7 +72,9 @@ static void sessions_are_closed_by_all_ranks_together(void **state)
 	closings_end();
 }
 
-/* One rank cannot open its end; the others could, and must not wait for it when they close theirs. */
+/*
+ * One rank cannot open its end; the others could, and must not wait for it when they close theirs.
+ */
 static enum status run_half_opened(struct device *device, struct world *world, void *context,
 				   struct error *err)
 {

@@ -1,11 +1,14 @@
 /* What the suite `launch` promises, on the host backend: see suite_fixture.h. */
 #include "suite_fixture.h"
 
-#define QUICK                                                                                      \
-	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = "            \
+#define QUICK                                                                           \
+	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = " \
 	"20us\nwarmup = 1\n"
 
-/* Every operation finishes verified, with times above nothing; those of single operations have tails. */
+/*
+ * Every operation finishes verified, with times above nothing; those of single operations have
+ * tails.
+ */
 static void test_every_case_runs(void **state)
 {
 	struct fixture *f = *state;
@@ -66,8 +69,7 @@ static enum status call_twice(struct stream *stream, callback_fn *callback, void
 {
 	enum status status = spy.real->callback(stream, callback, context, err);
 
-	return status == STATUS_OK ? spy.real->callback(stream, callback, context, err)
-				   : status;
+	return status == STATUS_OK ? spy.real->callback(stream, callback, context, err) : status;
 }
 
 static void expect_mismatch(struct fixture *f, const char *operation, const char *message)
@@ -87,8 +89,9 @@ static void expect_mismatch(struct fixture *f, const char *operation, const char
 
 static void test_lost_launches_are_found(void **state)
 {
-	static const char *const operations[] = { "latency", "enqueue", "throughput",
-						  "back_to_back", "record", "handover", "graph" };
+	static const char *const operations[] = { "latency",      "enqueue", "throughput",
+						  "back_to_back", "record",  "handover",
+						  "graph" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(operations); i++) {
 		spy_reset();
@@ -129,9 +132,9 @@ static void test_missing_operations_skip(void **state)
 
 	spy_reset();
 	spy.table.graph_begin = NULL;
-	assert_int_equal(
-		run_only_case(*state, QUICK "[suite launch]\noperations = graph\n", &result, &err),
-		STATUS_UNSUPPORTED);
+	assert_int_equal(run_only_case(*state, QUICK "[suite launch]\noperations = graph\n",
+				       &result, &err),
+			 STATUS_UNSUPPORTED);
 	assert_non_null(strstr(err.message, "graph_begin"));
 	case_result_release(&result);
 	spy.table.callback = NULL;

@@ -5,8 +5,8 @@
 #include "kernels/half.h"
 #include "suites/shared/gemm_reference.h"
 
-#define QUICK                                                                                      \
-	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = "            \
+#define QUICK                                                                           \
+	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = " \
 	"20us\nwarmup = 1\n[suite matmul]\n"
 
 static double metric_of(const struct case_result *result, const char *name)
@@ -58,9 +58,10 @@ static void test_transposed_and_batched_products_are_right(void **state)
 	static const char *const sizes[] = { "20x30x40", "300x310x320" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(transposes) * ARRAY_SIZE(sizes); i++) {
-		char *ini = xasprintf(
-			QUICK "precisions = fp16\nsizes = %s\ntransposes = %s\nbatch = 3\n",
-			sizes[i % ARRAY_SIZE(sizes)], transposes[i / ARRAY_SIZE(sizes)]);
+		char *ini =
+			xasprintf(QUICK
+				  "precisions = fp16\nsizes = %s\ntransposes = %s\nbatch = 3\n",
+				  sizes[i % ARRAY_SIZE(sizes)], transposes[i / ARRAY_SIZE(sizes)]);
 		struct case_result result;
 		uint64_t elements =
 			i % 2 ? 300 * 320 + 320 * 310 + 300 * 310 : 20 * 40 + 40 * 30 + 20 * 30;
@@ -73,7 +74,10 @@ static void test_transposed_and_batched_products_are_right(void **state)
 	}
 }
 
-/* Waiting for the device once for each of hundreds of small products took longer than all else, on a busy machine minutes. */
+/*
+ * Waiting for the device once for each of hundreds of small products took longer than all else, on
+ * a busy machine minutes.
+ */
 static void test_small_results_come_back_together(void **state)
 {
 	struct fixture *f = *state;
@@ -110,11 +114,11 @@ static void test_wrong_product_of_a_batch(void **state)
 	spy_reset();
 	spy.spoil = SPOIL_ELEMENT;
 	spy.spoil_product = 2;
-	assert_int_equal(
-		run_only_case(*state,
-			      QUICK "precisions = fp32\nsizes = 20\ntransposes = tt\nbatch = 3\n",
-			      &result, &err),
-		STATUS_MISMATCH);
+	assert_int_equal(run_only_case(*state,
+				       QUICK "precisions = fp32\nsizes = 20\ntransposes = "
+					     "tt\nbatch = 3\n",
+				       &result, &err),
+			 STATUS_MISMATCH);
 	assert_non_null(strstr(err.message, "operand set 0, product 0"));
 	case_result_release(&result);
 }
@@ -129,7 +133,10 @@ static struct case_result scaled(struct fixture *f, const char *precision, const
 	return result;
 }
 
-/* Sums of 64 products of numbers below s have a standard deviation of s^2 64^0.5 / 3: FP16 ends at 65,504. */
+/*
+ * Sums of 64 products of numbers below s have a standard deviation of s^2 64^0.5 / 3: FP16 ends at
+ * 65,504.
+ */
 static void test_fp16_overflows_and_loses_digits(void **state)
 {
 	struct case_result small = scaled(*state, "fp16", "1e-4"),
@@ -147,7 +154,10 @@ static void test_fp16_overflows_and_loses_digits(void **state)
 	assert_true(metric_of(&wide, "matmul.nonfinite") == 0);
 	assert_true(metric_of(&small, "matmul.subnormal") > 0.5);
 	assert_true(metric_of(&tiny, "matmul.subnormal") > 0.99);
-	/* Operands of 1e-4 have products of 1e-8, which FP16 stores in steps of 6e-8: nothing is left. */
+	/*
+	 * Operands of 1e-4 have products of 1e-8, which FP16 stores in steps of 6e-8: nothing is
+	 * left.
+	 */
 	assert_true(metric_of(&small, "matmul.error_total") > 0.1);
 	assert_true(metric_of(&usual, "matmul.error_total") < 0.001);
 	case_result_release(&small);
@@ -209,9 +219,12 @@ static void test_range_is_checked(void **state)
 /* However long the sums are, and however roughly they are added up. */
 static void test_zeros_are_no_product(void **state)
 {
-	struct matmul_problem problem = {
-		.precision = PRECISION_FP16_ACC16, .m = 4, .n = 4, .scale = 1, .seed_a = 1, .seed_b = 2
-	};
+	struct matmul_problem problem = { .precision = PRECISION_FP16_ACC16,
+					  .m = 4,
+					  .n = 4,
+					  .scale = 1,
+					  .seed_a = 1,
+					  .seed_b = 2 };
 	uint16_t zeros[16] = { 0 };
 
 	(void)state;
@@ -290,16 +303,19 @@ static void test_host_has_no_search(void **state)
 	struct case_result result;
 	struct error err;
 
-	assert_int_equal(
-		run_only_case(*state, QUICK "precisions = fp32\nsizes = 16\nimplementations = lt\n",
-			      &result, &err),
-		STATUS_UNSUPPORTED);
+	assert_int_equal(run_only_case(*state,
+				       QUICK
+				       "precisions = fp32\nsizes = 16\nimplementations = lt\n",
+				       &result, &err),
+			 STATUS_UNSUPPORTED);
 	assert_string_equal(err.message, "backend host has no operation gemm_search");
 	assert_nothing_open("lt");
 	case_result_release(&result);
 }
 
-/* All 256 numbers there and back, and values between two of them, by another method than fp8.h's. */
+/*
+ * All 256 numbers there and back, and values between two of them, by another method than fp8.h's.
+ */
 static void test_fp8(void **state)
 {
 	double before = 0;

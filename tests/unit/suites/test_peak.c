@@ -3,8 +3,8 @@
 
 #include "suites/peak/expected.h"
 
-#define QUICK                                                                                      \
-	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = "            \
+#define QUICK                                                                           \
+	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = " \
 	"20us\nwarmup = 1\n[suite peak]\nsize = 64KiB\n"
 
 static double metric_of(const struct case_result *result, const char *name)
@@ -16,7 +16,10 @@ static double metric_of(const struct case_result *result, const char *name)
 	return metric->value;
 }
 
-/* Registers are faster than memory, and more work on each number is more throughput at less bandwidth. */
+/*
+ * Registers are faster than memory, and more work on each number is more throughput at less
+ * bandwidth.
+ */
 static void test_the_roofline_rises(void **state)
 {
 	static const char *const inis[] = {
@@ -107,7 +110,10 @@ static void test_many_steps_have_time(void **state)
 	assert_true(limits[0] < limits[1] / 10);
 }
 
-/* The sums of small whole numbers against a product worked out element by element, and that they stay exact. */
+/*
+ * The sums of small whole numbers against a product worked out element by element, and that they
+ * stay exact.
+ */
 static void test_tensor_reference(void **state)
 {
 	static const enum precision precisions[] = { PRECISION_TF32, PRECISION_FP16, PRECISION_BF16,
@@ -138,11 +144,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, fixture_reset)
 	const struct CMUnitTest tests[] = {
-		TEST(test_the_roofline_rises),
-		TEST(test_a_wrong_bit_is_found),
-		TEST(test_plan),
-		TEST(test_many_steps_have_time),
-		TEST(test_tensor_reference),
+		TEST(test_the_roofline_rises),   TEST(test_a_wrong_bit_is_found), TEST(test_plan),
+		TEST(test_many_steps_have_time), TEST(test_tensor_reference),
 	};
 
 	return cmocka_run_group_tests(tests, fixture_open, fixture_close);

@@ -1,4 +1,7 @@
-/* How long the plan expects cases to take, and so when they count as hung: within reason for old cards and new ones. */
+/*
+ * How long the plan expects cases to take, and so when they count as hung: within reason for old
+ * cards and new ones.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,11 +14,15 @@
 #include "plan/plan.h"
 #include "suites/shared/estimate.h"
 
-#define H200(n)                                                                                    \
-	{ .id = "cuda:" #n, .backend = "cuda", .index = n, .capability_major = 9,                  \
-	  .multiprocessors = 132, .memory_bytes = 150109880320, .clock_hz = 1.98e9,                \
-	  .memory_clock_hz = 3.201e9, .memory_bus_bits = 6016, .capabilities = ~0u & ~DEVICE_IS_HOST, \
-	  .peers = { { 0xf } } }
+#define H200(n)                                                                           \
+	{                                                                                 \
+		.id = "cuda:" #n, .backend = "cuda", .index = n, .capability_major = 9,   \
+		.multiprocessors = 132, .memory_bytes = 150109880320, .clock_hz = 1.98e9, \
+		.memory_clock_hz = 3.201e9, .memory_bus_bits = 6016,                      \
+		.capabilities = ~0u & ~DEVICE_IS_HOST, .peers = {                         \
+			{ 0xf }                                                           \
+		}                                                                         \
+	}
 
 static const struct device_info node[] = { H200(0), H200(1), H200(2), H200(3) };
 
@@ -27,16 +34,24 @@ static void assert_near(double value, double published)
 
 static void the_estimate_is_about_half_of_the_data_sheet(void **state)
 {
-	static const struct device_info k80 = { .backend = "cuda", .capability_major = 3,
-						.capability_minor = 7, .multiprocessors = 13,
-						.clock_hz = 875e6, .memory_clock_hz = 2.505e9,
+	static const struct device_info k80 = { .backend = "cuda",
+						.capability_major = 3,
+						.capability_minor = 7,
+						.multiprocessors = 13,
+						.clock_hz = 875e6,
+						.memory_clock_hz = 2.505e9,
 						.memory_bus_bits = 384 };
-	static const struct device_info gtx1080ti = { .backend = "cuda", .capability_major = 6,
-						      .capability_minor = 1, .multiprocessors = 28,
+	static const struct device_info gtx1080ti = { .backend = "cuda",
+						      .capability_major = 6,
+						      .capability_minor = 1,
+						      .multiprocessors = 28,
 						      .clock_hz = 1.582e9 };
-	static const struct device_info v100 = { .backend = "cuda", .capability_major = 7,
-						 .multiprocessors = 80, .clock_hz = 1.53e9,
-						 .memory_clock_hz = 877e6, .memory_bus_bits = 4096 };
+	static const struct device_info v100 = { .backend = "cuda",
+						 .capability_major = 7,
+						 .multiprocessors = 80,
+						 .clock_hz = 1.53e9,
+						 .memory_clock_hz = 877e6,
+						 .memory_bus_bits = 4096 };
 
 	(void)state;
 	assert_near(estimate_flops(&node[0], PRECISION_FP64), 67e12);
@@ -99,16 +114,19 @@ static void check(const struct expected *e)
 
 static void shipped_configs_take_what_is_announced(void **state)
 {
-	static const struct expected runs[] = {
-		{ "quick", 13, 60 }, { "acceptance", 75, 120 }, { "training", 241, 400 }
-	};
+	static const struct expected runs[] = { { "quick", 13, 60 },
+						{ "acceptance", 75, 120 },
+						{ "training", 241, 400 } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++)
 		check(&runs[i]);
 }
 
-/* A product of 8192 rows takes half a minute on a core; the plan said 8 seconds, and killed what was slow as hung. */
+/*
+ * A product of 8192 rows takes half a minute on a core; the plan said 8 seconds, and killed what
+ * was slow as hung.
+ */
 static void a_soak_knows_the_pace_of_a_cpu(void **state)
 {
 	static const struct device_info cpu = { .id = "host:0",
@@ -123,7 +141,8 @@ static void a_soak_knows_the_pace_of_a_cpu(void **state)
 	struct plan plan;
 
 	(void)state;
-	assert_int_equal(config_parse(&config, "soak.ini", text, sizeof(text) - 1, NULL, 0, &errors),
+	assert_int_equal(config_parse(&config, "soak.ini", text, sizeof(text) - 1, NULL, 0,
+				      &errors),
 			 STATUS_OK);
 	assert_int_equal(plan_build(&plan, &config, &cpu, 1, &err), STATUS_OK);
 	for (size_t i = 0; i < plan.case_count; i++) {

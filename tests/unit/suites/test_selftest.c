@@ -1,6 +1,6 @@
 /*
- * What the suite `selftest` promises: it passes on a device that is what it says, and fails on one that is not. Time
- * is scripted here, so that a busy machine changes nothing.
+ * What the suite `selftest` promises: it passes on a device that is what it says, and fails on one
+ * that is not. Time is scripted here, so that a busy machine changes nothing.
  */
 #include "suite_fixture.h"
 
@@ -14,7 +14,9 @@
 
 #define SELFTEST "[defaults]\nmin_samples = 5\nmax_samples = 5\n[suite selftest]\n"
 
-/* Spinning takes no time; the events say what it would have taken, `scale` times, and some noise. */
+/*
+ * Spinning takes no time; the events say what it would have taken, `scale` times, and some noise.
+ */
 static struct {
 	double seconds, scale, noise, empty;
 	uint64_t readings;
@@ -29,8 +31,9 @@ static enum status scripted_spin(struct stream *stream, const void *arguments, s
 }
 
 /*
- * A clock that stands still but for launches, of 1 ms each, and for one reading in each time of watching, which takes
- * `reading_nanoseconds` of the launching thread's time. The linker puts both functions in the place of the real ones.
+ * A clock that stands still but for launches, of 1 ms each, and for one reading in each time of
+ * watching, which takes `reading_nanoseconds` of the launching thread's time. The linker puts both
+ * functions in the place of the real ones.
  */
 static struct {
 	bool on;
@@ -128,7 +131,10 @@ static void test_a_wrong_clock_fails(void **state)
 	expect_failure(*state, "checks = clock\n", "by the host's clock");
 }
 
-/* The real clocks: generous, and the fastest of many, since the machine may be busy, but a factor would be found. */
+/*
+ * The real clocks: generous, and the fastest of many, since the machine may be busy, but a factor
+ * would be found.
+ */
 static void test_the_real_clock_passes(void **state)
 {
 	struct case_result result;
@@ -163,9 +169,9 @@ static void test_a_planted_slowdown_must_be_found(void **state)
 	script.noise = 0.003;
 	assert_true(expect_success(*state, "checks = slowdown\ntrials = 100\n",
 				   "selftest.detected") >= 0.99);
-	assert_float_equal(
-		expect_success(*state, "checks = slowdown\ntrials = 100\n", "selftest.slowdown"),
-		0.01, 0.001);
+	assert_float_equal(expect_success(*state, "checks = slowdown\ntrials = 100\n",
+					  "selftest.slowdown"),
+			   0.01, 0.001);
 	assert_true(expect_success(*state, "checks = slowdown\ntrials = 200\n",
 				   "selftest.false_alarms") < 0.08);
 	script.noise = 0.05;
@@ -174,7 +180,10 @@ static void test_a_planted_slowdown_must_be_found(void **state)
 				   "selftest.detected") == 1);
 }
 
-/* A clock that drifts so that the second of two equal kernels always seems slower would be an alarm each time. */
+/*
+ * A clock that drifts so that the second of two equal kernels always seems slower would be an alarm
+ * each time.
+ */
 static enum status biased_elapsed(struct event *start, struct event *end, double *seconds,
 				  struct error *err)
 {
@@ -328,13 +337,15 @@ static void test_watching_must_not_disturb(void **state)
 			fail_msg("reading %zu: %s", i, err.message);
 		assert_float_equal(case_metric(&result, "selftest.telemetry_effect")->value,
 				   readings[i].effect, 1e-3);
-		/* A passed check's error is within its tolerance, or every verdict would call it wrong. */
+		/*
+		 * A passed check's error is within its tolerance, or every verdict would call it
+		 * wrong.
+		 */
 		if (status == STATUS_OK)
 			assert_true(result.verification.error <= result.verification.tolerance);
 		if (status != STATUS_OK)
-			assert_non_null(strstr(
-				err.message,
-				"watching makes launching at least 2 % slower, more than 1 %"));
+			assert_non_null(strstr(err.message, "watching makes launching at least 2 % "
+							    "slower, more than 1 %"));
 		case_result_release(&result);
 	}
 }

@@ -4,8 +4,8 @@
 #include "kernels/memory/stream.h"
 #include "suites/stream/reference.h"
 
-#define QUICK                                                                                      \
-	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = "            \
+#define QUICK                                                                           \
+	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = " \
 	"20us\nwarmup = 1\n"
 
 static double metric_of(const struct case_result *result, const char *name)
@@ -66,7 +66,10 @@ static void test_every_case_runs(void **state)
 		finished++;
 	}
 	plan_done(f);
-	/* 10 with a precision and four without, strided twice; two sizes, two devices; and the cold ones. */
+	/*
+	 * 10 with a precision and four without, strided twice; two sizes, two devices; and the cold
+	 * ones.
+	 */
 	assert_int_equal(finished, (10 + 5) * 4 + (10 + 4) * 2);
 }
 
@@ -116,7 +119,9 @@ static void expect_mismatch(struct fixture *f, const char *operation, int from_l
 	case_result_release(&result);
 }
 
-/* One wrong element or sum is found, whether the kernel is wrong at once or only while it is timed. */
+/*
+ * One wrong element or sum is found, whether the kernel is wrong at once or only while it is timed.
+ */
 static void test_wrong_results_are_found(void **state)
 {
 	static const char *const operations[] = { "copy", "mul",   "add",     "triad", "dot",
@@ -212,7 +217,10 @@ static void test_odd_sizes_are_skipped(void **state)
 	plan_done(f);
 }
 
-/* The exact dot product, once more in a plain loop over exact terms; and one term left out is far outside. */
+/*
+ * The exact dot product, once more in a plain loop over exact terms; and one term left out is far
+ * outside.
+ */
 static void test_dot_reference(void **state)
 {
 	static const uint64_t seeds[2] = { 3, 4 };

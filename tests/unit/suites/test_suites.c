@@ -5,8 +5,8 @@
 #include "plan/schema.h"
 #include "suites/shared/gemm_reference.h"
 
-#define QUICK                                                                                      \
-	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = "            \
+#define QUICK                                                                           \
+	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = " \
 	"20us\nwarmup = 1\n"
 
 static const char small[] = QUICK "[suite alloc]\nsizes = 4KiB, 1MiB\n"
@@ -358,12 +358,12 @@ static void test_matmul_reference(void **state)
 		}
 	}
 	matmul_reference_init(&reference, &(struct matmul_problem){ .precision = PRECISION_FP32,
-								      .m = shape[0],
-								      .n = shape[1],
-								      .k = shape[2],
-								      .scale = 1,
-								      .seed_a = 1,
-								      .seed_b = 2 });
+								    .m = shape[0],
+								    .n = shape[1],
+								    .k = shape[2],
+								    .scale = 1,
+								    .seed_a = 1,
+								    .seed_b = 2 });
 	assert_true(reference.width > 1); /* large enough for sums */
 	if (matmul_reference_check(&reference, c, &error, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
@@ -490,7 +490,8 @@ static void test_units_of_metrics_are_known(void **state)
 	for (const struct suite *const *s = schema_program.suites; *s; s++)
 		for (const struct metric *m = (*s)->metrics; m->name; m++)
 			if (!units_known(m->unit))
-				fail_msg("%s has the unit %s, which base/units.c does not know", m->name, m->unit);
+				fail_msg("%s has the unit %s, which base/units.c does not know",
+					 m->name, m->unit);
 }
 
 int main(void)

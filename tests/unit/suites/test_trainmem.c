@@ -1,7 +1,8 @@
 /*
  * The suite `trainmem`: pieces of memory never overlap and join again, each allocation policy keeps
  * to its rules and its limit, plans agree with formulas and with what a step then takes, gradients
- * stay right whatever happens to memory, and searches end soon, close, and with a device that works.
+ * stay right whatever happens to memory, and searches end soon, close, and with a device that
+ * works.
  */
 #include "parallel_setups.h"
 
@@ -19,7 +20,9 @@
 
 static void pieces_never_overlap_and_join_again(void **state)
 {
-	struct { uint64_t offset, bytes; } held[40] = { { 0 } };
+	struct {
+		uint64_t offset, bytes;
+	} held[40] = { { 0 } };
 	struct region region;
 	unsigned seed = 7;
 
@@ -43,7 +46,8 @@ static void pieces_never_overlap_and_join_again(void **state)
 		else
 			region_take(&region, piece, bytes);
 		for (size_t k = 0; k < 40; k++)
-			assert_true(!held[k].bytes || held[k].offset + held[k].bytes <= piece->offset ||
+			assert_true(!held[k].bytes ||
+				    held[k].offset + held[k].bytes <= piece->offset ||
 				    piece->offset + piece->bytes <= held[k].offset);
 		held[i].offset = piece->offset;
 		held[i].bytes = piece->bytes;
@@ -73,7 +77,10 @@ static void *take(struct heap *heap, uint64_t bytes)
 	return memory;
 }
 
-/* Small requests share 2 MiB, middle ones 20, large ones are rounded to 2 MiB; what is free is used again. */
+/*
+ * Small requests share 2 MiB, middle ones 20, large ones are rounded to 2 MiB; what is free is used
+ * again.
+ */
 static void caching_keeps_to_its_rules(void **state)
 {
 	struct error err = ERROR_NONE;
@@ -126,8 +133,7 @@ static void books_add_up(void **state)
 	assert_int_equal(heap.live_total, 5 * MIB);
 	/* Gradients come from the other end. */
 	assert_true((char *)c - (char *)a == (ptrdiff_t)(8 * MIB));
-	assert_int_equal(heap_take(&heap, MEMORY_ACTIVATIONS, 6 * MIB, &b, &err),
-			 STATUS_NO_MEMORY);
+	assert_int_equal(heap_take(&heap, MEMORY_ACTIVATIONS, 6 * MIB, &b, &err), STATUS_NO_MEMORY);
 	heap_close(&heap);
 }
 
@@ -159,7 +165,10 @@ static void plans_agree_with_formulas(void **state)
 	assert_int_equal(need.peak.bytes[MEMORY_MASTER], 0);
 	assert_int_equal(need.class_peak[MEMORY_ACTIVATIONS], 1024 * (4 * 3010 + 8));
 	assert_int_equal(need.peak.bytes[MEMORY_INPUT], 1024 * (4 * 1000 + 4));
-	/* At the worst moment both gradients of the middle layer are there, and the last output is not. */
+	/*
+	 * At the worst moment both gradients of the middle layer are there, and the last output is
+	 * not.
+	 */
 	assert_int_equal(need.peak.bytes[MEMORY_TRANSIENT], 1024 * 4 * 3000);
 	assert_int_equal(need.peak.bytes[MEMORY_ACTIVATIONS], 1024 * (4 * 2000 + 8));
 	s = perceptron(1024, "fp16_mixed");
@@ -204,7 +213,9 @@ static struct setup deep(uint64_t segments)
  */
 static void segments_save_what_the_formula_says(void **state)
 {
-	static const struct { uint64_t segments, outputs; } expected[] = {
+	static const struct {
+		uint64_t segments, outputs;
+	} expected[] = {
 		{ 0, 8 }, { 1, 8 }, { 8, 8 }, { 2, 5 }, { 4, 5 },
 	};
 	struct training_options options = { .policy = POLICY_MALLOC };
@@ -299,8 +310,10 @@ static void a_wrong_gradient_is_found(void **state)
 
 static void a_checkerboard_shows_who_can_join(void **state)
 {
-	static const double expected[] = { [POLICY_ARENA] = 0.8, [POLICY_MALLOC] = 0,
-					   [POLICY_ASYNC] = 0, [POLICY_CACHING] = 0.8 };
+	static const double expected[] = { [POLICY_ARENA] = 0.8,
+					   [POLICY_MALLOC] = 0,
+					   [POLICY_ASYNC] = 0,
+					   [POLICY_CACHING] = 0.8 };
 
 	(void)state;
 	for (int policy = 0; policy < POLICY_COUNT; policy++) {
@@ -308,7 +321,8 @@ static void a_checkerboard_shows_who_can_join(void **state)
 		struct fragments f;
 
 		assert_int_equal(fragment_checkerboard(NULL, (enum policy)policy, 32 * MIB, &f,
-						       &err), STATUS_OK);
+						       &err),
+				 STATUS_OK);
 		assert_float_equal(1 - (double)f.largest_free / (double)f.free_bytes,
 				   expected[policy], 1e-9);
 	}
@@ -342,8 +356,10 @@ static void searches_end_soon_and_close(void **state)
 	for (uint64_t truth = 0; truth < 1000000; truth = truth * 3 + 5) {
 		assert_true(trials_for(truth, truth / 8 * 8, 1 << 20, &found) <= 2);
 		assert_true(found <= truth && truth - found < 8 + truth / 100);
-		assert_true(trials_for(truth, (uint64_t)((double)truth * 1.02), 1 << 20, &found) <= 5);
-		assert_true(trials_for(truth, (uint64_t)((double)truth * 0.97), 1 << 20, &found) <= 5);
+		assert_true(trials_for(truth, (uint64_t)((double)truth * 1.02), 1 << 20, &found) <=
+			    5);
+		assert_true(trials_for(truth, (uint64_t)((double)truth * 0.97), 1 << 20, &found) <=
+			    5);
 		trials_for(truth, 0, 1 << 20, &found);
 		trials_for(truth, 1 << 20, 1 << 20, &found);
 	}
@@ -365,11 +381,11 @@ static enum status try_batch(uint64_t batch, enum policy policy, struct trial *t
 					 .capacity = 160 * MIB,
 					 .reserve = 4 * MIB };
 	struct fork_server_task task = { .device = &host,
-				     .run = trial_of_step,
-				     .arguments = &request,
-				     .arguments_size = sizeof(request),
-				     .result_size = sizeof(*trial),
-				     .seconds = 100 };
+					 .run = trial_of_step,
+					 .arguments = &request,
+					 .arguments_size = sizeof(request),
+					 .result_size = sizeof(*trial),
+					 .seconds = 100 };
 
 	return fork_server_run(fork_server, &task, trial, err);
 }

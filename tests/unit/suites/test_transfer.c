@@ -9,13 +9,13 @@
 #include "suites/transfer/lane.h"
 #include "suites/transfer/pool.h"
 
-#define QUICK                                                                                      \
-	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = "            \
+#define QUICK                                                                           \
+	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = " \
 	"20us\nwarmup = 1\n"
-#define EVERY                                                                                      \
-	"directions = h2d, d2h, both, local, p2p, p2p_both, p2p_read, p2p_read_both, h2d_all, "    \
-	"d2h_all, both_all, host_to_all, all_to_host, host_to_all_both, all_to_host_both, "        \
-	"all_to_one_write, all_to_one_read, one_to_all_write, one_to_all_read, latency_host, "     \
+#define EVERY                                                                                   \
+	"directions = h2d, d2h, both, local, p2p, p2p_both, p2p_read, p2p_read_both, h2d_all, " \
+	"d2h_all, both_all, host_to_all, all_to_host, host_to_all_both, all_to_host_both, "     \
+	"all_to_one_write, all_to_one_read, one_to_all_write, one_to_all_read, latency_host, "  \
 	"latency_p2p, latency_local, p2p_pairs\n"
 
 static bool has_case(const struct fixture *f, const char *id)
@@ -141,8 +141,7 @@ static void test_what_stays_in_a_cache_is_said(void **state)
 static void test_the_usual_is_not_in_the_id(void **state)
 {
 	static const char ini[] =
-		"[suite transfer]\nengines = sm, ce\nstates = cold, warm\nsizes = "
-		"4KiB\n";
+		"[suite transfer]\nengines = sm, ce\nstates = cold, warm\nsizes = 4KiB\n";
 
 	assert_true(planned(*state, ini, "transfer/h2d/pinned/4KiB@host:0"));
 	assert_true(planned(*state, ini, "transfer/p2p/on/4KiB@host:0,host:1"));
@@ -347,11 +346,10 @@ static void assert_short_found(struct fixture *f, const char *ini, int launch, c
 
 static void test_short_kernels_are_found(void **state)
 {
-	static const char copy[] =
-		QUICK "[suite transfer]\ndirections = d2h\nengines = sm\nmemories "
-		      "= registered\nsizes = 4KiB\n";
-	static const char chase[] = QUICK "[suite transfer]\ndirections = latency_p2p\nsizes = "
-					  "64KiB\n";
+	static const char copy[] = QUICK "[suite transfer]\ndirections = d2h\nengines = "
+					 "sm\nmemories = registered\nsizes = 4KiB\n";
+	static const char chase[] =
+		QUICK "[suite transfer]\ndirections = latency_p2p\nsizes = 64KiB\n";
 
 	assert_short_found(*state, copy, 1, "corrupt: before timing, host:0 to host");
 	assert_short_found(*state, copy, 2, "corrupt: after timing, host:0 to host");
@@ -372,7 +370,10 @@ static kernel_fn *idle_kernels(const char *name)
 	return strcmp(name, "chase") == 0 ? idle_chase : spy.real->kernel(name);
 }
 
-/* Memory of a power of two has a way of as many nodes: whole rounds of it would end where nothing has begun. */
+/*
+ * Memory of a power of two has a way of as many nodes: whole rounds of it would end where nothing
+ * has begun.
+ */
 static void test_a_way_that_is_not_walked_is_found(void **state)
 {
 	static const char *const sizes[] = { "256B", "4KiB", "64KiB", "256KiB", "1MiB" };
@@ -383,7 +384,8 @@ static void test_a_way_that_is_not_walked_is_found(void **state)
 		struct error err;
 
 		snprintf(ini, sizeof(ini),
-			 QUICK "[suite transfer]\ndirections = latency_local\nsizes = %s\n", sizes[i]);
+			 QUICK "[suite transfer]\ndirections = latency_local\nsizes = %s\n",
+			 sizes[i]);
 		spy_reset();
 		spy.table.kernel = idle_kernels;
 		assert_int_equal(run_only_case(*state, ini, &result, &err), STATUS_MISMATCH);
@@ -413,7 +415,10 @@ static enum status few_peers(struct device *device, struct device *peer, bool en
 	return STATUS_OK;
 }
 
-/* What earlier cases had makes room; what this case has stays, and one too many is not taken for there. */
+/*
+ * What earlier cases had makes room; what this case has stays, and one too many is not taken for
+ * there.
+ */
 static void test_few_peers_at_a_time(void **state)
 {
 	static const struct backend backend = { .name = "few", .peer_access = few_peers };
@@ -448,7 +453,10 @@ static void test_few_peers_at_a_time(void **state)
 		assert_false(peers[i / PEERED][i % PEERED]);
 }
 
-/* Lent memory has one user; what came back is lent again; smaller blocks go when a larger one must be made. */
+/*
+ * Lent memory has one user; what came back is lent again; smaller blocks go when a larger one must
+ * be made.
+ */
 static void test_pool(void **state)
 {
 	struct fixture *f = *state;
@@ -507,9 +515,9 @@ static void test_borrowed_host_memory_is_the_hosts(void **state)
 		capabilities[i] = f->devices[i]->info.capabilities;
 		f->devices[i]->info.capabilities &= ~(unsigned)DEVICE_SHARES_HOST_MEMORY;
 	}
-	assert_int_equal(
-		pool_take(pool, &lent, f->devices[0], ALLOCATOR_PAGEABLE, 4096, &node, &err),
-		STATUS_OK);
+	assert_int_equal(pool_take(pool, &lent, f->devices[0], ALLOCATOR_PAGEABLE, 4096, &node,
+				   &err),
+			 STATUS_OK);
 	memory = lent.memory;
 	pool_give(pool, &lent);
 	assert_int_equal(lane_open(&lane, &plan, &err), STATUS_OK);

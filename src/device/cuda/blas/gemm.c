@@ -1,7 +1,7 @@
 /*
- * Matrix products by what the compute capability has: cublasSgemmEx on FP16 as storage below 5.0, where cublasGemmEx
- * refuses; cublasGemmEx from there on, which uses tensor cores by itself where there are some (7.0). Or by what a search
- * chose.
+ * Matrix products by what the compute capability has: cublasSgemmEx on FP16 as storage below 5.0,
+ * where cublasGemmEx refuses; cublasGemmEx from there on, which uses tensor cores by itself where
+ * there are some (7.0). Or by what a search chose.
  */
 #include "device/cuda/blas/gemm_types.h"
 
@@ -69,13 +69,13 @@ static enum status context_new(struct cuda_stream *stream, struct cublas_context
 								 context->workspace, workspace),
 				    "cublasSetWorkspace", err);
 	/*
-	 * By default cuBLAS may add up the parts of a long sum in the storage format: on an H200 the
-	 * FP16 and BF16 products then miss the bound of FP32 accumulation.
+	 * By default cuBLAS may add up the parts of a long sum in the storage format: on an H200
+	 * the FP16 and BF16 products then miss the bound of FP32 accumulation.
 	 */
 	if (status == STATUS_OK)
-		status = gemm_check(
-			cublas.cublasSetMathMode(context->handle, math_mode(stream->base.device)),
-			"cublasSetMathMode", err);
+		status = gemm_check(cublas.cublasSetMathMode(context->handle,
+							     math_mode(stream->base.device)),
+				    "cublasSetMathMode", err);
 	if (status != STATUS_OK) {
 		cublas_context_free(context);
 		return status;
@@ -95,9 +95,9 @@ static enum status check_request(const struct device *device, const struct gemm 
 	if (gemm_check_device(device, gemm, err) != STATUS_OK)
 		return err->status;
 	if (gemm->precision == PRECISION_FP8)
-		return error_set(
-			err, STATUS_UNSUPPORTED,
-			"cublasGemmEx has no FP8 products; cuBLASLt has (implementation lt)");
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "cublasGemmEx has no FP8 products; cuBLASLt has (implementation "
+				 "lt)");
 	if (!fits_int(gemm->m, gemm->n, gemm->k) || !fits_int(gemm->lda, gemm->ldb, gemm->ldc) ||
 	    gemm->batch > INT_MAX)
 		return error_set(err, STATUS_UNSUPPORTED,
@@ -125,10 +125,11 @@ static cublasStatus_t multiply(cublasHandle_t handle, const struct gemm *g)
 		return cublas.cublasGemmEx(handle, op_a, op_b, m, n, k, &x.alpha, g->a, t->operand,
 					   lda, g->b, t->operand, ldb, &x.beta, g->c, t->result,
 					   ldc, t->compute, CUBLAS_GEMM_DEFAULT);
-	return cublas.cublasGemmStridedBatchedEx(
-		handle, op_a, op_b, m, n, k, &x.alpha, g->a, t->operand, lda, g->stride_a, g->b,
-		t->operand, ldb, g->stride_b, &x.beta, g->c, t->result, ldc, g->stride_c,
-		(int)g->batch, t->compute, CUBLAS_GEMM_DEFAULT);
+	return cublas.cublasGemmStridedBatchedEx(handle, op_a, op_b, m, n, k, &x.alpha, g->a,
+						 t->operand, lda, g->stride_a, g->b, t->operand,
+						 ldb, g->stride_b, &x.beta, g->c, t->result, ldc,
+						 g->stride_c, (int)g->batch, t->compute,
+						 CUBLAS_GEMM_DEFAULT);
 }
 
 /* The products of a batch one by one: there is no batched form. */
@@ -140,11 +141,12 @@ static cublasStatus_t multiply_stored(cublasHandle_t handle, const struct gemm *
 	cublasStatus_t result = CUBLAS_STATUS_SUCCESS;
 
 	for (int64_t i = 0; i < gemm_batch(g) && result == CUBLAS_STATUS_SUCCESS; i++)
-		result = cublas.cublasSgemmEx(
-			handle, transposed(g->transpose_a), transposed(g->transpose_b), (int)g->m,
-			(int)g->n, (int)g->k, &alpha, a + i * g->stride_a * 2, CUDA_R_16F,
-			(int)g->lda, b + i * g->stride_b * 2, CUDA_R_16F, (int)g->ldb, &beta,
-			c + i * g->stride_c * 2, CUDA_R_16F, (int)g->ldc);
+		result = cublas.cublasSgemmEx(handle, transposed(g->transpose_a),
+					      transposed(g->transpose_b), (int)g->m, (int)g->n,
+					      (int)g->k, &alpha, a + i * g->stride_a * 2,
+					      CUDA_R_16F, (int)g->lda, b + i * g->stride_b * 2,
+					      CUDA_R_16F, (int)g->ldb, &beta,
+					      c + i * g->stride_c * 2, CUDA_R_16F, (int)g->ldc);
 	return result;
 }
 

@@ -101,9 +101,10 @@ static bool turn_swizzle(cublasLtMatmulAlgo_t *algorithm)
 	uint32_t supported = 0, value;
 	size_t written;
 
-	if (cublaslt.cublasLtMatmulAlgoCapGetAttribute(
-		    algorithm, CUBLASLT_ALGO_CAP_CTA_SWIZZLING_SUPPORT, &supported,
-		    sizeof(supported), &written) != CUBLAS_STATUS_SUCCESS ||
+	if (cublaslt.cublasLtMatmulAlgoCapGetAttribute(algorithm,
+						       CUBLASLT_ALGO_CAP_CTA_SWIZZLING_SUPPORT,
+						       &supported, sizeof(supported),
+						       &written) != CUBLAS_STATUS_SUCCESS ||
 	    !supported || !read_attribute(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, &value))
 		return false;
 	value = !value;

@@ -13,8 +13,9 @@ void lt_algorithm_describe(const cublasLtMatmulAlgo_t *algorithm, char *out, siz
 #define LT_CLUSTERS 6
 
 /*
- * Makes a variant: with blocks assigned to tiles in the other order (`swizzle`), and with another cluster of blocks (0
- * to LT_CLUSTERS - 1; -1: its own). False where that is nothing else; what is made may be one the library refuses.
+ * Makes a variant: with blocks assigned to tiles in the other order (`swizzle`), and with another
+ * cluster of blocks (0 to LT_CLUSTERS - 1; -1: its own). False where that is nothing else; what is
+ * made may be one the library refuses.
  */
 bool lt_algorithm_vary(cublasLtMatmulAlgo_t *algorithm, bool swizzle, int cluster);
 

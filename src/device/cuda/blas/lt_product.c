@@ -32,10 +32,10 @@ static enum status layout_new(cublasLtMatrixLayout_t *out, cudaDataType_t type, 
 		return STATUS_OK;
 	cublaslt.cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
 						  sizeof(count));
-	return gemm_check(
-		cublaslt.cublasLtMatrixLayoutSetAttribute(
-			*out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)),
-		"cublasLtMatrixLayoutSetAttribute", err);
+	return gemm_check(cublaslt.cublasLtMatrixLayoutSetAttribute(
+				  *out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
+				  sizeof(stride)),
+			  "cublasLtMatrixLayoutSetAttribute", err);
 }
 
 /* The operation carries the address, which differs from layer to layer. */

@@ -1,6 +1,7 @@
 /*
- * Choosing among cuBLASLt's algorithms. Its heuristic orders them by a model; here they, and variants of them, are
- * timed on the operands themselves, and the fastest one multiplies from then on.
+ * Choosing among cuBLASLt's algorithms. Its heuristic orders them by a model; here they, and
+ * variants of them, are timed on the operands themselves, and the fastest one multiplies from then
+ * on.
  */
 #include "device/cuda/blas/lt.h"
 
@@ -22,7 +23,10 @@
 static enum status preference_new(const struct lt_context *context, const struct gemm *g,
 				  cublasLtMatmulPreference_t *out, struct error *err)
 {
-	/* Sums over parts of k are kept in the format of accumulation, as with cublasGemmEx: see context_new() there. */
+	/*
+	 * Sums over parts of k are kept in the format of accumulation, as with cublasGemmEx: see
+	 * context_new() there.
+	 */
 	uint32_t reductions = precision_result_bytes(g->precision) >= 4
 				      ? CUBLASLT_REDUCTION_SCHEME_MASK
 				      : CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
@@ -41,8 +45,9 @@ static enum status preference_new(const struct lt_context *context, const struct
 	for (size_t i = 0; i < ARRAY_SIZE(aligned); i++)
 		cublaslt.cublasLtMatmulPreferenceSetAttribute(*out, aligned[i], &alignments[i],
 							      sizeof(alignments[i]));
-	cublaslt.cublasLtMatmulPreferenceSetAttribute(
-		*out, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &reductions, sizeof(reductions));
+	cublaslt.cublasLtMatmulPreferenceSetAttribute(*out,
+						      CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+						      &reductions, sizeof(reductions));
 	return gemm_check(cublaslt.cublasLtMatmulPreferenceSetAttribute(
 				  *out, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
 				  &context->workspace_bytes, sizeof(context->workspace_bytes)),
@@ -126,7 +131,9 @@ static void add_variants(struct search *s)
 		}
 }
 
-/* The seconds of each of `batch` products. A refused algorithm is one candidate less, not an end. */
+/*
+ * The seconds of each of `batch` products. A refused algorithm is one candidate less, not an end.
+ */
 static enum status time_batch(struct search *s, size_t candidate, unsigned batch, double *each,
 			      struct error *err)
 {

@@ -47,9 +47,9 @@ static enum status alloc_registered(size_t bytes, void **out, struct error *err)
 		return host_no_memory("posix_memalign", bytes, err);
 	}
 	touch(*out, bytes);
-	status = cuda_check_size(
-		cudaHostRegister(*out, whole ? whole : page, cudaHostRegisterPortable),
-		"cudaHostRegister", bytes, err);
+	status = cuda_check_size(cudaHostRegister(*out, whole ? whole : page,
+						  cudaHostRegisterPortable),
+				 "cudaHostRegister", bytes, err);
 	if (status != STATUS_OK) {
 		free(*out);
 		*out = NULL;
@@ -79,8 +79,8 @@ static enum status pools_missing(const struct device *device, struct error *err)
 }
 
 /*
- * Gives back at each synchronisation what is freed by then. It was made by the driving thread's first
- * allocation.
+ * Gives back at each synchronisation what is freed by then. It was made by the driving thread's
+ * first allocation.
  */
 static enum status releasing_pool(struct device *device, cudaMemPool_t *pool, struct error *err)
 {
@@ -149,10 +149,10 @@ enum status cuda_memory_alloc(struct device *device, enum allocator allocator, s
 		return cuda_check_size(cudaHostAlloc(out, bytes, cudaHostAllocPortable),
 				       "cudaHostAlloc", bytes, err);
 	case ALLOCATOR_WRITE_COMBINED:
-		return cuda_check_size(
-			cudaHostAlloc(out, bytes,
-				      cudaHostAllocPortable | cudaHostAllocWriteCombined),
-			"cudaHostAlloc write-combined", bytes, err);
+		return cuda_check_size(cudaHostAlloc(out, bytes,
+						     cudaHostAllocPortable |
+							     cudaHostAllocWriteCombined),
+				       "cudaHostAlloc write-combined", bytes, err);
 	case ALLOCATOR_REGISTERED:
 		return alloc_registered(bytes, out, err);
 	case ALLOCATOR_PAGEABLE:
@@ -218,9 +218,9 @@ enum status cuda_pool_keep(struct device *device, bool keep, struct error *err)
 	enum status status = default_pool(device, &pool, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(
-			cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold),
-			"cudaMemPoolSetAttribute(ReleaseThreshold)", err);
+		status = cuda_check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold,
+							    &threshold),
+				    "cudaMemPoolSetAttribute(ReleaseThreshold)", err);
 	if (status == STATUS_OK && !keep)
 		status = cuda_check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo", err);
 	return status;

@@ -30,9 +30,9 @@ void cuda_managed_changed(struct device *device)
 static enum status check_supported(const struct device *device, struct error *err)
 {
 	int supported = 0;
-	enum status status = cuda_check(
-		cudaDeviceGetAttribute(&supported, cudaDevAttrManagedMemory, device->info.index),
-		"cudaDeviceGetAttribute", err);
+	enum status status = cuda_check(cudaDeviceGetAttribute(&supported, cudaDevAttrManagedMemory,
+							       device->info.index),
+					"cudaDeviceGetAttribute", err);
 
 	if (status == STATUS_OK && !supported)
 		return error_set(err, STATUS_UNSUPPORTED, "%s (%s) has no managed memory",
@@ -41,9 +41,10 @@ static enum status check_supported(const struct device *device, struct error *er
 }
 
 /*
- * Asking the driver at each call would be most of the call. It is asked when what it said last is used
- * up, which is soon, and after any other allocation of device memory (cuda_memory_alloc()). Memory that
- * is not touched yet does not count as used there, so all that this process has is taken off.
+ * Asking the driver at each call would be most of the call. It is asked when what it said last is
+ * used up, which is soon, and after any other allocation of device memory (cuda_memory_alloc()).
+ * Memory that is not touched yet does not count as used there, so all that this process has is
+ * taken off.
  */
 static enum status ask_what_fits(struct cuda_device *cuda, uint64_t used, struct error *err)
 {

@@ -74,5 +74,5 @@ enum status cuda_memory_view(struct device *device, struct memory_view *out, str
 	out->runtime_used = total - free_bytes;
 	ask_monitor(device, out);
 	return device->info.capabilities & DEVICE_HAS_POOLS ? ask_pool(device, out, err)
-							   : STATUS_OK;
+							    : STATUS_OK;
 }

@@ -113,7 +113,9 @@ enum status cuda_vmm_alloc(struct device *device, size_t bytes, void **out, stru
 	return STATUS_OK;
 }
 
-/* Work that still uses the memory must be done, as with cudaFree(), which waits for it by itself. */
+/*
+ * Work that still uses the memory must be done, as with cudaFree(), which waits for it by itself.
+ */
 static enum status settle(const struct device *device, struct error *err)
 {
 	enum status status = cuda_use(device, err);
@@ -190,9 +192,9 @@ enum status cuda_range_release(struct memory_range *base, struct error *err)
 		at += range->pieces[i];
 	}
 	if (status == STATUS_OK)
-		status = driver_check(
-			driver.cuMemAddressFree((CUdeviceptr)(uintptr_t)base->start, base->bytes),
-			"cuMemAddressFree", base->bytes, err);
+		status = driver_check(driver.cuMemAddressFree((CUdeviceptr)(uintptr_t)base->start,
+							      base->bytes),
+				      "cuMemAddressFree", base->bytes, err);
 	free(range->pieces);
 	free(range);
 	return status;

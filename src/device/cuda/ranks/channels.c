@@ -5,8 +5,8 @@
 #include "device/cuda/ranks/semaphores.h"
 
 /*
- * All slots of a rank in its device's memory, of all ranks in the host's; slots of more than so much gain nothing,
- * those of less waste time. Device memory is exported in blocks of 2 MiB.
+ * All slots of a rank in its device's memory, of all ranks in the host's; slots of more than so
+ * much gain nothing, those of less waste time. Device memory is exported in blocks of 2 MiB.
  */
 #define DEVICE_BYTES ((size_t)256 << 20)
 #define DEVICE_SLOT_MOST ((size_t)32 << 20)
@@ -23,7 +23,8 @@ static size_t flags_at(const struct channels *c)
 static size_t slots_at(const struct channels *c)
 {
 	return flags_at(c) +
-	       (channels_size(c) * channels_size(c) * sizeof(struct channel_flags) + 4095) / 4096 * 4096;
+	       (channels_size(c) * channels_size(c) * sizeof(struct channel_flags) + 4095) / 4096 *
+		       4096;
 }
 
 size_t channels_slot_size(const struct channels *c)
@@ -31,8 +32,8 @@ size_t channels_slot_size(const struct channels *c)
 	size_t peers = channels_size(c) - 1, slots = (peers ? peers : 1) * RELAY_SLOTS;
 	size_t unit = channels_over_host(c) ? HOST_SLOT_UNIT : DEVICE_SLOT_UNIT,
 	       most = channels_over_host(c) ? HOST_SLOT_MOST : DEVICE_SLOT_MOST,
-	       bytes = (channels_over_host(c) ? HOST_BYTES / channels_size(c) : DEVICE_BYTES) / slots / unit *
-		       unit;
+	       bytes = (channels_over_host(c) ? HOST_BYTES / channels_size(c) : DEVICE_BYTES) /
+		       slots / unit * unit;
 
 	return bytes < unit ? unit : bytes > most ? most : bytes;
 }
@@ -73,17 +74,18 @@ static size_t place_among(int rank, int others)
 
 static char *slot_of(const struct channels *c, int from, int to, unsigned piece)
 {
-	size_t place = channels_over_host(c) ? (size_t)to * (channels_size(c) - 1) + place_among(to, from)
-				    : place_among(to, from);
-	char *slots = channels_over_host(c)         ? c->segment + slots_at(c)
-		      : to == c->base.rank ? c->slots
-					   : c->peers[to];
+	size_t place = channels_over_host(c)
+			       ? (size_t)to * (channels_size(c) - 1) + place_among(to, from)
+			       : place_among(to, from);
+	char *slots = channels_over_host(c) ? c->segment + slots_at(c)
+		      : to == c->base.rank  ? c->slots
+					    : c->peers[to];
 
 	return slots + (place * RELAY_SLOTS + piece % RELAY_SLOTS) * c->slot_bytes;
 }
 
 static enum status channel_push(struct communicator *communicator, struct stream *stream, int peer,
-			       const void *from, size_t bytes, struct error *err)
+				const void *from, size_t bytes, struct error *err)
 {
 	struct channels *c = channels(communicator);
 	struct channel_flags *flags = flags_of(c, c->base.rank, peer);
@@ -117,8 +119,8 @@ static enum status channel_pull(struct communicator *communicator, struct stream
 	return status;
 }
 
-static enum status channel_pull_reduce(struct communicator *communicator, struct stream *stream, int peer,
-			       const struct relay_sum *sum, struct error *err)
+static enum status channel_pull_reduce(struct communicator *communicator, struct stream *stream,
+				       int peer, const struct relay_sum *sum, struct error *err)
 {
 	struct channels *c = channels(communicator);
 	struct channel_flags *flags = flags_of(c, peer, c->base.rank);
@@ -141,5 +143,5 @@ static enum status channel_pull_reduce(struct communicator *communicator, struct
 }
 
 const struct transport_ops channels_ops = { .push = channel_push,
-					  .pull = channel_pull,
-					  .pull_reduce = channel_pull_reduce };
+					    .pull = channel_pull,
+					    .pull_reduce = channel_pull_reduce };

@@ -1,6 +1,7 @@
 /*
- * Declarations shared by channels.c (pieces through slots) and channels_open.c (how ranks open them). The segment, host memory
- * of all ranks, has a cell of each rank, the flags of each channel and, in host_copy, the slots.
+ * Declarations shared by channels.c (pieces through slots) and channels_open.c (how ranks open
+ * them). The segment, host memory of all ranks, has a cell of each rank, the flags of each channel
+ * and, in host_copy, the slots.
  */
 #ifndef GPUPROOF_DEVICE_CUDA_RANKS_CHANNELS_LAYOUT_H
 #define GPUPROOF_DEVICE_CUDA_RANKS_CHANNELS_LAYOUT_H
@@ -28,7 +29,7 @@ struct channels {
 	char *segment, *device_view; /* the same memory, for the host and for the device */
 	size_t segment_bytes, slot_bytes;
 	bool locked;
-	char *slots;             /* peer_copy: slots for each other rank */
+	char *slots;               /* peer_copy: slots for each other rank */
 	char **peers;              /* peer_copy: the other ranks' slots */
 	char *scratch;             /* a slot */
 	char *landing;             /* host_copy: copy of a slot on the device */

@@ -36,8 +36,8 @@ static int attribute(const struct device *device, enum cudaDeviceAttr which)
 	return value;
 }
 
-enum status channels_usable(struct device *device, enum transport transport, const struct device_set *devices,
-			    struct error *err)
+enum status channels_usable(struct device *device, enum transport transport,
+			    const struct device_set *devices, struct error *err)
 {
 	if (transport_reaches(device, transport, devices, err) != STATUS_OK)
 		return err->status;
@@ -51,7 +51,8 @@ enum status channels_usable(struct device *device, enum transport transport, con
 
 		if (peer != device->info.index && !device_bits_has(&device->info.peers, peer))
 			return error_set(err, STATUS_UNSUPPORTED,
-					 "transport peer_copy: %s has no access to the memory of cuda:%d",
+					 "transport peer_copy: %s has no access to the memory of "
+					 "cuda:%d",
 					 device->info.id, peer);
 	}
 	return STATUS_OK;
@@ -110,7 +111,8 @@ static enum status allocate(struct channels *c, struct error *err)
 	if (status == STATUS_OK)
 		status = device_memory(others * RELAY_SLOTS * c->slot_bytes, &c->slots, err);
 	if (status == STATUS_OK)
-		status = refused(cudaIpcGetMemHandle(&channels_cell(c, c->base.rank)->slots, c->slots),
+		status = refused(cudaIpcGetMemHandle(&channels_cell(c, c->base.rank)->slots,
+						     c->slots),
 				 "cudaIpcGetMemHandle", err);
 	return status;
 }
@@ -119,7 +121,8 @@ static enum status open_peers(struct channels *c, struct error *err)
 {
 	enum status status = STATUS_OK;
 
-	for (int rank = 0; rank < c->base.size && status == STATUS_OK && !channels_over_host(c); rank++)
+	for (int rank = 0; rank < c->base.size && status == STATUS_OK && !channels_over_host(c);
+	     rank++)
 		if (rank != c->base.rank)
 			status = refused(cudaIpcOpenMemHandle((void **)&c->peers[rank],
 							      channels_cell(c, rank)->slots,
@@ -129,12 +132,13 @@ static enum status open_peers(struct channels *c, struct error *err)
 }
 
 /* Says how this rank did, and waits until all have said so; every rank fails when one does. */
-static enum status meet(struct channels *c, enum channel_stage stage, enum status mine, double seconds,
-			struct error *err)
+static enum status meet(struct channels *c, enum channel_stage stage, enum status mine,
+			double seconds, struct error *err)
 {
 	double limit = clock_seconds() + seconds;
 
-	atomic_store(&channels_cell(c, c->base.rank)->stages[stage], mine == STATUS_OK ? DONE : FAILED);
+	atomic_store(&channels_cell(c, c->base.rank)->stages[stage],
+		     mine == STATUS_OK ? DONE : FAILED);
 	for (int rank = 0; rank < c->base.size && mine == STATUS_OK; rank++) {
 		int state;
 
@@ -159,7 +163,9 @@ static enum status prepare_flags(struct channels *c, struct error *err)
 	if (status != STATUS_OK)
 		return status;
 	/* The rank's channel to itself, which is otherwise unused. */
-	status = cuda_semaphores_prepare(stream, &channels_flags(c, c->device_view, c->base.rank, c->base.rank)->written, err);
+	status = cuda_semaphores_prepare(
+		stream, &channels_flags(c, c->device_view, c->base.rank, c->base.rank)->written,
+		err);
 	cuda_stream_destroy(stream);
 	return status;
 }
@@ -180,7 +186,8 @@ static enum status join(struct channels *c, struct error *err)
 			status = prepare_flags(c, err);
 		/* Before they meet: after that no rank fails alone. */
 		if (status == STATUS_OK)
-			status = relay_open(&c->base, &channels_ops, c->slot_bytes, c->scratch, err);
+			status =
+				relay_open(&c->base, &channels_ops, c->slot_bytes, c->scratch, err);
 		status = meet(c, STAGE_OPENED, status, OPEN_SECONDS, err);
 	}
 	return status;
@@ -212,8 +219,8 @@ enum status channels_open(struct device *device, enum transport transport,
 }
 
 /*
- * Memory that others still have open must not be freed, also after a failure, which some learn of after opening it. One
- * that is gone is not waited for long.
+ * Memory that others still have open must not be freed, also after a failure, which some learn of
+ * after opening it. One that is gone is not waited for long.
  */
 static void close_peers(struct channels *c)
 {
@@ -227,8 +234,8 @@ static void close_peers(struct channels *c)
 }
 
 /*
- * Raises every flag that this rank's streams may wait for, far beyond what they wait for. A peer that is still at work may
- * write over it: so again and again, until the device is done.
+ * Raises every flag that this rank's streams may wait for, far beyond what they wait for. A peer
+ * that is still at work may write over it: so again and again, until the device is done.
  */
 static void end_waits(const struct channels *c)
 {
@@ -239,8 +246,10 @@ static void end_waits(const struct channels *c)
 			struct channel_flags *out = channels_flags(c, c->segment, me, peer),
 					     *in = channels_flags(c, c->segment, peer, me);
 
-			__atomic_store_n(&out->taken, c->written[peer] + FAR_AHEAD, __ATOMIC_SEQ_CST);
-			__atomic_store_n(&in->written, c->taken[peer] + FAR_AHEAD, __ATOMIC_SEQ_CST);
+			__atomic_store_n(&out->taken, c->written[peer] + FAR_AHEAD,
+					 __ATOMIC_SEQ_CST);
+			__atomic_store_n(&in->written, c->taken[peer] + FAR_AHEAD,
+					 __ATOMIC_SEQ_CST);
 		}
 		clock_sleep(END_SECONDS);
 	}

@@ -68,10 +68,10 @@ enum status nccl_serves(int capability, struct error *err)
 	if (capability >= 50 || number < 22803)
 		return STATUS_OK;
 	nccl_version(version, sizeof(version));
-	return error_set(
-		err, STATUS_UNSUPPORTED,
-		"NCCL %s has no code for compute capability %d.%d: 2.27 built with CUDA 11 has",
-		version, capability / 10, capability % 10);
+	return error_set(err, STATUS_UNSUPPORTED,
+			 "NCCL %s has no code for compute capability %d.%d: 2.27 built with CUDA "
+			 "11 has",
+			 version, capability / 10, capability % 10);
 }
 
 static const char *result_name(int result)
@@ -148,10 +148,9 @@ static enum status open_nccl(struct device *device, int multiprocessors,
 	if (status != STATUS_OK)
 		return status;
 	c = xcalloc(1, sizeof(*c));
-	c->base = (struct communicator){ .device = device,
-					 .rank = rank,
-					 .size = size,
-					 .transport = TRANSPORT_NCCL };
+	c->base = (struct communicator){
+		.device = device, .rank = rank, .size = size, .transport = TRANSPORT_NCCL
+	};
 	memcpy(nccl_id.internal, id->bytes, sizeof(nccl_id.internal));
 	status = check(init_rank(&c->handle, size, nccl_id, rank, multiprocessors),
 		       "ncclCommInitRank", NULL, err);
@@ -215,7 +214,10 @@ static void unlink_from_device(struct cuda_communicator *c)
 		*at = c->next;
 }
 
-/* A communicator with an error, or that is abandoned, cannot be destroyed, only aborted: destroying waits for the peers. */
+/*
+ * A communicator with an error, or that is abandoned, cannot be destroyed, only aborted: destroying
+ * waits for the peers.
+ */
 void cuda_communicator_close(struct communicator *communicator)
 {
 	struct error err = ERROR_NONE;
@@ -289,9 +291,9 @@ enum status cuda_send(struct communicator *communicator, struct stream *stream, 
 {
 	ncclComm_t handle = cuda(communicator)->handle;
 
-	return check(
-		nccl.ncclSend(from, bytes, ncclUint8, peer, handle, cuda_stream_handle(stream)),
-		"ncclSend", handle, err);
+	return check(nccl.ncclSend(from, bytes, ncclUint8, peer, handle,
+				   cuda_stream_handle(stream)),
+		     "ncclSend", handle, err);
 }
 
 enum status cuda_receive(struct communicator *communicator, struct stream *stream, void *to,
@@ -347,7 +349,10 @@ enum status cuda_reduce(struct communicator *communicator, struct stream *stream
 		     "ncclReduce", handle, err);
 }
 
-/* NCCL has had a call of its own for this since 2.28; grouped messages are what it does, everywhere. */
+/*
+ * NCCL has had a call of its own for this since 2.28; grouped messages are what it does,
+ * everywhere.
+ */
 enum status cuda_all_to_all(struct communicator *communicator, struct stream *stream, void *to,
 			    const void *from, size_t count_per_rank, enum precision precision,
 			    struct error *err)

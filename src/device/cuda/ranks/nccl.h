@@ -19,8 +19,8 @@ extern struct nccl_functions nccl;
 enum status nccl_open(struct error *err);
 
 /*
- * The same for a device of a compute capability (37 for 3.7): NCCL 2.28.3 and newer have no code for those before 5.0.
- * STATUS_UNSUPPORTED with the reason.
+ * The same for a device of a compute capability (37 for 3.7): NCCL 2.28.3 and newer have no code
+ * for those before 5.0. STATUS_UNSUPPORTED with the reason.
  */
 enum status nccl_serves(int capability, struct error *err);
 

@@ -27,10 +27,12 @@ typedef struct {
 #define NCCL_CONFIG_UNSET ((int)0x80000000)
 
 /* ncclResult_t */
-#define NCCL_RESULTS(X)                                                                            \
-	X(ncclSuccess)                                                                             \
-	X(ncclUnhandledCudaError) X(ncclSystemError) X(ncclInternalError) X(ncclInvalidArgument)   \
-		X(ncclInvalidUsage) X(ncclRemoteError) X(ncclInProgress)
+#define NCCL_RESULTS(X)           \
+	X(ncclSuccess)            \
+	X(ncclUnhandledCudaError) \
+	X(ncclSystemError)        \
+	X(ncclInternalError)      \
+	X(ncclInvalidArgument) X(ncclInvalidUsage) X(ncclRemoteError) X(ncclInProgress)
 enum {
 #define X(name) name,
 	NCCL_RESULTS(X)

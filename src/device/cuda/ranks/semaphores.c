@@ -22,10 +22,9 @@ static enum status refuse_recording(struct stream *stream, struct error *err)
 					"cudaStreamIsCapturing", err);
 
 	if (status == STATUS_OK && capture != cudaStreamCaptureStatusNone)
-		return error_set(
-			err, STATUS_UNSUPPORTED,
-			"copies between ranks (peer_copy, host_copy) cannot be recorded in a "
-			"graph");
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "copies between ranks (peer_copy, host_copy) cannot be recorded "
+				 "in a graph");
 	return status;
 }
 
@@ -34,7 +33,8 @@ static enum status memory_operation(CUresult code, const char *call, struct erro
 	return driver_check(code, call, sizeof(unsigned), err);
 }
 
-enum status cuda_semaphore_wait(struct stream *stream, void *flag, unsigned value, struct error *err)
+enum status cuda_semaphore_wait(struct stream *stream, void *flag, unsigned value,
+				struct error *err)
 {
 	enum status status = refuse_recording(stream, err);
 
@@ -49,7 +49,8 @@ enum status cuda_semaphore_wait(struct stream *stream, void *flag, unsigned valu
 				"cuStreamWaitValue32", err);
 }
 
-enum status cuda_semaphore_signal(struct stream *stream, void *flag, unsigned value, struct error *err)
+enum status cuda_semaphore_signal(struct stream *stream, void *flag, unsigned value,
+				  struct error *err)
 {
 	enum status status = refuse_recording(stream, err);
 

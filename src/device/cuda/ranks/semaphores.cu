@@ -20,14 +20,14 @@ static __global__ void flag_raise(volatile unsigned *flag, unsigned value)
 }
 
 extern "C" enum status cuda_semaphore_wait_launch(struct stream *stream, const void *flag,
-					     unsigned value, struct error *err)
+						  unsigned value, struct error *err)
 {
 	flag_wait<<<1, 1, 0, cuda_stream_handle(stream)>>>((const volatile unsigned *)flag, value);
 	return cuda_check_path("flag_wait", "waiting kernel", err);
 }
 
-extern "C" enum status cuda_semaphore_signal_launch(struct stream *stream, void *flag, unsigned value,
-					      struct error *err)
+extern "C" enum status cuda_semaphore_signal_launch(struct stream *stream, void *flag,
+						    unsigned value, struct error *err)
 {
 	flag_raise<<<1, 1, 0, cuda_stream_handle(stream)>>>((volatile unsigned *)flag, value);
 	return cuda_check_launch("flag_raise", err);
@@ -61,9 +61,9 @@ extern "C" enum status cuda_sum_launch(struct stream *stream, const void *slot,
 	cudaStream_t handle = cuda_stream_handle(stream);
 	bool aligned = packs_aligned(sum->to, slot, sum->own);
 
-#define CALL(T)                                                                                    \
-	sum_slot<T><<<grid_for(sum->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>(       \
-		(T *)sum->to, (const T *)slot, (const T *)sum->own, sum->count, sum->larger,       \
+#define CALL(T)                                                                              \
+	sum_slot<T><<<grid_for(sum->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>( \
+		(T *)sum->to, (const T *)slot, (const T *)sum->own, sum->count, sum->larger, \
 		sum->slot_factor, sum->own_factor, aligned)
 	FOR_STORAGE(sum->precision, CALL)
 #undef CALL

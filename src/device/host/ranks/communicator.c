@@ -142,10 +142,9 @@ enum status host_communicator_open(struct device *device,
 		return error_set(err, STATUS_INTERNAL,
 				 "communicator_open: rank %d of %d, or a bad id", rank, size);
 	c = xcalloc(1, sizeof(*c));
-	c->base = (struct communicator){ .device = device,
-					 .rank = rank,
-					 .size = size,
-					 .transport = TRANSPORT_SHARED_MEMORY };
+	c->base = (struct communicator){
+		.device = device, .rank = rank, .size = size, .transport = TRANSPORT_SHARED_MEMORY
+	};
 	c->sent = xcalloc((size_t)size, sizeof(*c->sent));
 	c->received = xcalloc((size_t)size, sizeof(*c->received));
 	status = attach(c, id->bytes, err);
@@ -192,8 +191,8 @@ static enum status report_failed(struct host_communicator *c, struct error *err)
 	int rank = atomic_load(&c->segment->failed_rank) - 1;
 
 	return error_set(err, STATUS_TIMEOUT,
-			 "rank %d: rank %d failed or stopped answering: the communicator is of "
-			 "no use any more",
+			 "rank %d: rank %d failed or stopped answering: the communicator is of no "
+			 "use any more",
 			 c->base.rank, rank);
 }
 

@@ -48,7 +48,8 @@ struct host_communicator {
 	/* Operations take turns in the order of the calls, whatever their streams. */
 	uint32_t issued;
 	struct counter completed;
-	_Atomic uint32_t inside; /* operations that may still look at this structure, though completed */
+	/* operations that may still look at this structure, though completed */
+	_Atomic uint32_t inside;
 
 	uint32_t step; /* collectives' steps so far: what the rank_state counters have reached */
 	uint32_t *sent, *received; /* pieces, for each peer */

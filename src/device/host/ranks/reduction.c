@@ -6,37 +6,37 @@
 #include "kernels/launch/elements.h"
 #include "kernels/launch/host_kernel.h"
 
-#define REDUCTION_LOOPS(type)                                                                      \
-	HOST_VECTORISED                                                                            \
-	static void add_##type(type *sum, const type *x, size_t count)                             \
-	{                                                                                          \
-		for (size_t i = 0; i < count; i++)                                                 \
-			sum[i] += x[i];                                                            \
-	}                                                                                          \
-	HOST_VECTORISED                                                                            \
-	static void max_##type(type *most, const type *x, size_t count)                            \
-	{                                                                                          \
-		for (size_t i = 0; i < count; i++)                                                 \
-			most[i] = x[i] > most[i] ? x[i] : most[i];                                 \
-	}                                                                                          \
-	HOST_VECTORISED                                                                            \
-	static void divide_##type(type *sum, type by, size_t count)                                \
-	{                                                                                          \
-		for (size_t i = 0; i < count; i++)                                                 \
-			sum[i] /= by;                                                              \
-	}                                                                                          \
-	HOST_VECTORISED                                                                            \
-	static void mix_##type(type *to, const type *x, type x_factor, const type *y,              \
-			       type y_factor, size_t count)                                        \
-	{                                                                                          \
-		for (size_t i = 0; i < count; i++)                                                 \
-			to[i] = x_factor * x[i] + y_factor * y[i];                                 \
-	}                                                                                          \
-	HOST_VECTORISED                                                                            \
-	static void larger_##type(type *to, const type *x, const type *y, size_t count)            \
-	{                                                                                          \
-		for (size_t i = 0; i < count; i++)                                                 \
-			to[i] = x[i] > y[i] ? x[i] : y[i];                                         \
+#define REDUCTION_LOOPS(type)                                                           \
+	HOST_VECTORISED                                                                 \
+	static void add_##type(type *sum, const type *x, size_t count)                  \
+	{                                                                               \
+		for (size_t i = 0; i < count; i++)                                      \
+			sum[i] += x[i];                                                 \
+	}                                                                               \
+	HOST_VECTORISED                                                                 \
+	static void max_##type(type *most, const type *x, size_t count)                 \
+	{                                                                               \
+		for (size_t i = 0; i < count; i++)                                      \
+			most[i] = x[i] > most[i] ? x[i] : most[i];                      \
+	}                                                                               \
+	HOST_VECTORISED                                                                 \
+	static void divide_##type(type *sum, type by, size_t count)                     \
+	{                                                                               \
+		for (size_t i = 0; i < count; i++)                                      \
+			sum[i] /= by;                                                   \
+	}                                                                               \
+	HOST_VECTORISED                                                                 \
+	static void mix_##type(type *to, const type *x, type x_factor, const type *y,   \
+			       type y_factor, size_t count)                             \
+	{                                                                               \
+		for (size_t i = 0; i < count; i++)                                      \
+			to[i] = x_factor * x[i] + y_factor * y[i];                      \
+	}                                                                               \
+	HOST_VECTORISED                                                                 \
+	static void larger_##type(type *to, const type *x, const type *y, size_t count) \
+	{                                                                               \
+		for (size_t i = 0; i < count; i++)                                      \
+			to[i] = x[i] > y[i] ? x[i] : y[i];                              \
 	}
 REDUCTION_LOOPS(float)
 REDUCTION_LOOPS(double)

@@ -1,6 +1,7 @@
 /*
- * The operations of a relay on the host: pieces through the channels that messages use. This is the transport `host_copy` of
- * devices whose memory is the host's; it shows on any machine that the relay's collectives are right.
+ * The operations of a relay on the host: pieces through the channels that messages use. This is the
+ * transport `host_copy` of devices whose memory is the host's; it shows on any machine that the
+ * relay's collectives are right.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,8 +43,8 @@ static enum status add_run(struct stream *stream, const void *arguments, struct 
 	return status;
 }
 
-static enum status host_pull_reduce(struct communicator *communicator, struct stream *stream, int peer,
-			    const struct relay_sum *sum, struct error *err)
+static enum status host_pull_reduce(struct communicator *communicator, struct stream *stream,
+				    int peer, const struct relay_sum *sum, struct error *err)
 {
 	struct host_communicator *c = host_communicator(communicator);
 	struct add_arguments a = { .c = c, .turn = c->issued + 1, .peer = peer, .sum = *sum };
@@ -58,7 +59,7 @@ static enum status host_pull_reduce(struct communicator *communicator, struct st
 }
 
 static enum status host_push(struct communicator *communicator, struct stream *stream, int peer,
-			    const void *from, size_t bytes, struct error *err)
+			     const void *from, size_t bytes, struct error *err)
 {
 	return host_send(communicator, stream, from, bytes, peer, err);
 }
@@ -69,7 +70,9 @@ static enum status host_pull(struct communicator *communicator, struct stream *s
 	return host_receive(communicator, stream, to, bytes, peer, err);
 }
 
-const struct transport_ops host_transport_ops = { .push = host_push, .pull = host_pull, .pull_reduce = host_pull_reduce };
+const struct transport_ops host_transport_ops = { .push = host_push,
+						  .pull = host_pull,
+						  .pull_reduce = host_pull_reduce };
 
 enum status host_transport_usable(struct device *device, enum transport transport,
 				  const struct device_set *devices, struct error *err)

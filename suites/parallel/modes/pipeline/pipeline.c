@@ -136,7 +136,10 @@ static enum status backward_whole(struct trainer *t, const struct micro *m, stru
 	return send_gradient(t, m, err);
 }
 
-/* The weights' gradients of the group that ends with the stage's first layer wait until its input's is being sent. */
+/*
+ * The weights' gradients of the group that ends with the stage's first layer wait until its input's
+ * is being sent.
+ */
 static enum status backward_apart(struct trainer *t, const struct micro *m, struct error *err)
 {
 	const struct rank_partition *partition = &t->network.partition;

@@ -5,7 +5,8 @@
  *
  *     warm-up forwards, then one forward and one backward in turn, then the rest of the backwards.
  *
- * A stage computes and sends dgrad before it computes wgrad (backward_schedule.h), except in layer_split.
+ * A stage computes and sends dgrad before it computes wgrad (backward_schedule.h), except in
+ * layer_split.
  */
 #ifndef GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_PIPELINE_H
 #define GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_PIPELINE_H
@@ -22,7 +23,7 @@ uint64_t pipeline_in_flight(pipeline_warmup *warmup, int stages, int stage, uint
 /* The members of struct mode. */
 const char *pipeline_refusal(const struct setup *setup);
 void pipeline_partition(const struct setup *setup, int rank, pipeline_warmup *warmup,
-		    struct rank_partition *partition, uint64_t *step_rows);
+			struct rank_partition *partition, uint64_t *step_rows);
 enum status pipeline_open(struct trainer *trainer, pipeline_warmup *warmup, struct error *err);
 void pipeline_close(struct trainer *trainer);
 void pipeline_tuned(struct trainer *trainer);
@@ -30,8 +31,9 @@ enum status pipeline_enqueue(struct trainer *trainer, unsigned parts, struct err
 unsigned pipeline_commands(const struct trainer *trainer);
 double pipeline_wire_bytes(const struct setup *setup);
 /*
- * (p - 1) / (m + p - 1), whatever the order of forwards and backwards: of backwards that are sent whole. Where gradients of
- * inputs go first, stages idle less: with equal products 2 (p - 1) / (3 m + 2 (p - 1)).
+ * (p - 1) / (m + p - 1), whatever the order of forwards and backwards: of backwards that are sent
+ * whole. Where gradients of inputs go first, stages idle less: with equal products 2 (p - 1) / (3 m
+ * + 2 (p - 1)).
  */
 double pipeline_bubble(const struct setup *setup);
 

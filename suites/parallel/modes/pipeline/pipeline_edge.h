@@ -1,11 +1,12 @@
 /*
- * An edge between neighbouring stages of a pipeline. It has a communicator and a stream of its own, and when forwards
- * and backwards alternate one for each direction. Each carries micro-batches in the order in which both ends take
- * them, so nothing can dead-lock, and a receive waits only for its own send.
+ * An edge between neighbouring stages of a pipeline. It has a communicator and a stream of its own,
+ * and when forwards and backwards alternate one for each direction. Each carries micro-batches in
+ * the order in which both ends take them, so nothing can dead-lock, and a receive waits only for
+ * its own send.
  *
- * A slot holds the data of one micro-batch, micro-batch i in slot i modulo their number. The writer of a slot waits
- * for an event after the last use of what was there: for received gradients and inputs that is the second half of the
- * backward, for sent ones the sending.
+ * A slot holds the data of one micro-batch, micro-batch i in slot i modulo their number. The writer
+ * of a slot waits for an event after the last use of what was there: for received gradients and
+ * inputs that is the second half of the backward, for sent ones the sending.
  */
 #ifndef GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_PIPELINE_EDGE_H
 #define GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_PIPELINE_EDGE_H
@@ -50,15 +51,24 @@ enum status slots_open(struct slots *slots, struct device *device, uint64_t coun
 void slots_close(struct slots *slots);
 struct event *slots_event(const struct slots *slots, uint64_t turn);
 
-/* `edge` has its communicators, streams, peer and boundary; at the ends of the pipeline there is nothing to open. */
+/*
+ * `edge` has its communicators, streams, peer and boundary; at the ends of the pipeline there is
+ * nothing to open.
+ */
 enum status edge_open(struct edge *edge, struct trainer *t, struct error *err);
 void edge_close(struct edge *edge);
 
-/* Sends what the compute stream has just written, from the slot of turn `turn`; `computed` is recorded after it. */
+/*
+ * Sends what the compute stream has just written, from the slot of turn `turn`; `computed` is
+ * recorded after it.
+ */
 enum status edge_send(const struct edge *edge, const struct edge_lane *lane, struct trainer *t,
 		      struct event *computed, uint64_t turn, const void *from, unsigned parts,
 		      struct error *err);
-/* Receives into the slot of turn `turn` as soon as what was there has been used; the compute stream waits for it. */
+/*
+ * Receives into the slot of turn `turn` as soon as what was there has been used; the compute stream
+ * waits for it.
+ */
 enum status edge_receive(const struct edge *edge, const struct edge_lane *lane, struct trainer *t,
 			 const struct slots *used, uint64_t turn, void *to, unsigned parts,
 			 struct error *err);

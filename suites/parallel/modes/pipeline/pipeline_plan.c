@@ -40,9 +40,12 @@ static const char *parts_refusal(const struct setup *setup)
 
 	if (grid.data * grid.tensor * grid.pipeline != setup->ranks)
 		return "the product of data x tensor x pipeline is not the number of devices";
-	/* Only pairs of layers are divided: without one, every rank would compute the whole model. */
+	/*
+	 * Only pairs of layers are divided: without one, every rank would compute the whole model.
+	 */
 	if (grid.tensor > 1 && setup->layers < 2)
-		return "the tensor part of the grid cuts pairs of layers, and the model has one layer";
+		return "the tensor part of the grid cuts pairs of layers, and the model has one "
+		       "layer";
 	for (size_t l = 1; l < setup->layers; l += 2)
 		if (setup->widths[l] % (uint64_t)grid.tensor)
 			return "the width between the layers of a pair does not divide by the "
@@ -69,13 +72,12 @@ const char *pipeline_refusal(const struct setup *setup)
 }
 
 void pipeline_partition(const struct setup *setup, int rank, pipeline_warmup *warmup,
-		    struct rank_partition *partition, uint64_t *step_rows)
+			struct rank_partition *partition, uint64_t *step_rows)
 {
 	struct grid grid = grid_of(setup);
 	struct grid_place place = grid_place(setup, rank);
 	uint64_t all = setup->batch / (uint64_t)grid.data, rows = all / setup->microbatches;
-	uint64_t kept =
-		pipeline_in_flight(warmup, grid.pipeline, place.stage, setup->microbatches);
+	uint64_t kept = pipeline_in_flight(warmup, grid.pipeline, place.stage, setup->microbatches);
 	uint64_t inputs = kept + SPARE_INPUTS;
 	size_t bounds[SETUP_MAX_RANKS + 1];
 
@@ -83,13 +85,13 @@ void pipeline_partition(const struct setup *setup, int rank, pipeline_warmup *wa
 		inputs = setup->microbatches;
 	stages_balance(setup, (size_t)grid.pipeline, bounds);
 	*partition = (struct rank_partition){ .first = bounds[place.stage],
-				 .last = bounds[place.stage + 1],
-				 .row = (uint64_t)place.data * all,
-				 .rows = all,
-				 .part = place.part,
-				 .parts = grid.tensor,
-				 .kept = kept * rows,
-				 .kept_input = inputs * rows };
+					      .last = bounds[place.stage + 1],
+					      .row = (uint64_t)place.data * all,
+					      .rows = all,
+					      .part = place.part,
+					      .parts = grid.tensor,
+					      .kept = kept * rows,
+					      .kept_input = inputs * rows };
 	*step_rows = rows;
 }
 
@@ -113,7 +115,10 @@ double pipeline_bubble(const struct setup *setup)
 {
 	double waits = grid_of(setup).pipeline - 1, micro = (double)setup->microbatches;
 
-	/* A step has 3 products a layer, forward and backward; a stage waits for 2 of each stage before and after it. */
+	/*
+	 * A step has 3 products a layer, forward and backward; a stage waits for 2 of each stage
+	 * before and after it.
+	 */
 	if (setup->mode->dgrad_first)
 		return 2 * waits / (3 * micro + 2 * waits);
 	return waits / (micro + waits);

@@ -36,7 +36,10 @@ void schedule_open(struct schedule *schedule, const struct setup *setup)
 	*schedule = (struct schedule){ .setup = setup, .stages = grid_of(setup).pipeline };
 }
 
-/* Arrival time of data that are ready at `ready` and sent over the link of `of` that is free at *link. */
+/*
+ * Arrival time of data that are ready at `ready` and sent over the link of `of` that is free at
+ * *link.
+ */
 static double sent(const struct schedule_stage *of, double ready, double *link)
 {
 	double begins = fmax(ready, *link);
@@ -80,7 +83,10 @@ static bool advance_backward(struct carrying *k, int index)
 	return true;
 }
 
-/* Carries out the stage's next operation if what it needs is known; false: not yet, or nothing is left. */
+/*
+ * Carries out the stage's next operation if what it needs is known; false: not yet, or nothing is
+ * left.
+ */
 static bool advance(struct carrying *k, int index)
 {
 	const struct progress *p = &k->progress[index];

@@ -1,8 +1,8 @@
 /*
- * Simulation of a pipeline's schedule with given times: every stage runs its forward and backward passes in the order
- * of the mode, each as soon as the stage is free and its input has arrived. The gradient for the previous stage is sent
- * after the backward pass or, with dgrad first (backward_schedule.h), after its first half. All times are in seconds;
- * NaN propagates.
+ * Simulation of a pipeline's schedule with given times: every stage runs its forward and backward
+ * passes in the order of the mode, each as soon as the stage is free and its input has arrived. The
+ * gradient for the previous stage is sent after the backward pass or, with dgrad first
+ * (backward_schedule.h), after its first half. All times are in seconds; NaN propagates.
  */
 #ifndef GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_SCHEDULE_H
 #define GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_SCHEDULE_H
@@ -14,9 +14,9 @@ struct schedule_stage {
 	double adding;                   /* additional time to accumulate into existing gradients */
 	bool dgrad_first;
 	/*
-	 * Transfer of a micro-batch's outputs to the next stage, or of their gradient to the previous one: latency from
-	 * the end of the producing kernels to the start of the other stage, and the part that occupies the link in this
-	 * direction.
+	 * Transfer of a micro-batch's outputs to the next stage, or of their gradient to the
+	 * previous one: latency from the end of the producing kernels to the start of the other
+	 * stage, and the part that occupies the link in this direction.
 	 */
 	double send, occupied;
 	double last; /* output: end of its last backward pass */

@@ -1,6 +1,6 @@
 /*
- * Forward and backward of one micro-batch in a pipeline stage, on the compute stream. The layers may be whole or
- * tensor-parallel; replicas of the stage (data parallelism) reduce their gradients.
+ * Forward and backward of one micro-batch in a pipeline stage, on the compute stream. The layers
+ * may be whole or tensor-parallel; replicas of the stage (data parallelism) reduce their gradients.
  */
 #ifndef GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_STAGE_H
 #define GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_STAGE_H
@@ -9,11 +9,16 @@
 
 /* One backward pass: rows [row, row + rows) of this rank. */
 struct micro {
-	/* Number of the backward pass in the step: 0 writes the weight gradients, others accumulate. */
+	/*
+	 * Number of the backward pass in the step: 0 writes the weight gradients, others
+	 * accumulate.
+	 */
 	uint64_t turn;
 	uint64_t index;
 	uint64_t row, rows;
-	/* Gradients of the stage's output (NULL: written by the loss) and input (NULL: not needed). */
+	/*
+	 * Gradients of the stage's output (NULL: written by the loss) and input (NULL: not needed).
+	 */
 	void *dy, *dx;
 	unsigned parts; /* enum step_part */
 };
@@ -22,9 +27,9 @@ enum status stage_forward(struct trainer *trainer, uint64_t row, uint64_t rows, 
 			  struct error *err);
 
 /*
- * The two halves of backward of layers [first, last); `last` is the `first` of the previous call (backward_schedule.h).
- * First dgrad, with recomputation of activations that were not kept; then wgrad, followed in the step's last backward
- * pass by the reduction over all replicas.
+ * The two halves of backward of layers [first, last); `last` is the `first` of the previous call
+ * (backward_schedule.h). First dgrad, with recomputation of activations that were not kept; then
+ * wgrad, followed in the step's last backward pass by the reduction over all replicas.
  */
 enum status stage_input_gradients(struct trainer *trainer, const struct micro *micro, size_t first,
 				  size_t last, struct error *err);
