@@ -4,7 +4,7 @@
  * kind it is.
  *
  * A card is a GPU model (of configs/gpus, or one that was measured and is not known there); a row a
- * quantity, on so many devices, of one workload.
+ * quantity, on n devices, of one workload.
  */
 #ifndef GPUPROOF_REPORT_REFERENCE_REFERENCE_H
 #define GPUPROOF_REPORT_REFERENCE_REFERENCE_H
