@@ -48,9 +48,11 @@ extern "C" enum status kernel_cuda_checksum(struct stream *stream, const void *a
 
 	if (a->bytes == 0)
 		return STATUS_OK;
-	checksum < <<blocks<most ? blocks : most, THREADS, 0, cuda_stream_handle(stream)>>>(
-			   (const unsigned char *)a->memory, a->bytes,
-			   (uintptr_t)a->memory % 8 == 0, (unsigned long long *)a->out);
+	if (blocks > most)
+		blocks = most;
+	checksum<<<blocks, THREADS, 0, cuda_stream_handle(stream)>>>(
+		(const unsigned char *)a->memory, a->bytes, (uintptr_t)a->memory % 8 == 0,
+		(unsigned long long *)a->out);
 	return cuda_check_launch("checksum", err);
 }
 

@@ -112,8 +112,9 @@ extern "C" enum status kernel_cuda_copy(struct stream *stream, const void *argum
 {
 	const struct copy_arguments *a = (const struct copy_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
-	uint64_t blocks = grid_for(a->bytes, THREADS * 16);
+	uint64_t wanted = grid_for(a->bytes, THREADS * 16);
 	unsigned most = (unsigned)cuda_stream_multiprocessors(stream);
+	unsigned blocks = wanted < most ? (unsigned)wanted : most;
 
 	if (!packs_aligned(a->to) || !packs_aligned(a->from) ||
 	    (a->back_to && !(packs_aligned(a->back_to) && packs_aligned(a->back_from))))
@@ -121,10 +122,9 @@ extern "C" enum status kernel_cuda_copy(struct stream *stream, const void *argum
 	if (a->bytes == 0)
 		return STATUS_OK;
 	if (a->back_to)
-		launch_both(a, blocks < most ? (unsigned)blocks : most, handle);
+		launch_both(a, blocks, handle);
 	else
-		copy < <<blocks<most ? (unsigned)blocks : most, THREADS, 0, handle>>>(
-			       (char *)a->to, (const char *)a->from, a->bytes, a->count,
-			       a->method != COPY_STRIDED);
+		copy<<<blocks, THREADS, 0, handle>>>((char *)a->to, (const char *)a->from, a->bytes,
+						     a->count, a->method != COPY_STRIDED);
 	return cuda_check_launch("copy", err);
 }
