@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/fold.h"
+#include "cli/options.h"
 #include "cli/usage.h"
 
 #define COMMAND(name) extern const struct command command_##name;
@@ -71,8 +72,9 @@ static int unknown_command(const char *name, char **rest)
 	names[n] = NULL;
 	if (*name == '-') {
 		fprintf(stderr,
-			"gpuproof: '%s' is before the command; options come after it: gpuproof %s "
-			"%s; see gpuproof help\n",
+			"gpuproof: '%s' is before the command and no option of it; options come "
+			"after "
+			"it: gpuproof %s %s; see gpuproof help\n",
 			name, *rest && **rest != '-' ? *rest : "COMMAND", name);
 		return EXIT_USAGE;
 	}
@@ -80,6 +82,32 @@ static int unknown_command(const char *name, char **rest)
 	fprintf(stderr, "gpuproof: '%s' is not a command%s%s%s; see gpuproof help\n", name,
 		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 	return EXIT_USAGE;
+}
+
+static const struct command *command_named(const char *name)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		if (strcmp((*c)->name, name) == 0)
+			return *c;
+	return NULL;
+}
+
+/*
+ * "gpuproof --quiet run quick" becomes "gpuproof run --quiet quick": where only options of a command
+ * with their values are before its name.
+ */
+static void bring_command_forward(int argc, char **argv)
+{
+	for (int i = 2; i < argc && *argv[1] == '-'; i++) {
+		const struct command *command = command_named(argv[i]);
+		char *name = argv[i];
+
+		if (!command || !options_fit(command, i - 1, argv + 1))
+			continue;
+		memmove(argv + 2, argv + 1, (size_t)(i - 1) * sizeof(*argv));
+		argv[1] = name;
+		return;
+	}
 }
 
 /* A full disk or a closed pipe at stdout must not look like success. */
@@ -117,20 +145,21 @@ static bool hold_standard_streams(void)
 
 int main(int argc, char **argv)
 {
-	const char *name = argc > 1 ? argv[1] : "help";
+	const struct command *command;
+	const char *name;
 
 	if (!hold_standard_streams())
 		return EXIT_ENVIRONMENT;
-
+	bring_command_forward(argc, argv);
+	name = argc > 1 ? argv[1] : "help";
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
 		name = "help";
 	else if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
 		name = "version";
 	else if (asks_for_help(argc, argv))
 		return finish(command_help.run(2, (char *[]){ argv[0], argv[1], NULL }));
-	for (const struct command *const *c = commands; *c; c++)
-		if (strcmp((*c)->name, name) == 0)
-			return finish(
-				(*c)->run(argc > 1 ? argc - 1 : argc, argc > 1 ? argv + 1 : argv));
+	command = command_named(name);
+	if (command)
+		return finish(command->run(argc > 1 ? argc - 1 : argc, argc > 1 ? argv + 1 : argv));
 	return unknown_command(name, argv + 2);
 }

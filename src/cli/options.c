@@ -176,6 +176,35 @@ static enum status store(const struct option_row *row, void *variable, const cha
 	return STATUS_OK;
 }
 
+bool options_fit(const struct command *command, int count, char **arguments)
+{
+	const struct option_row *row;
+
+	for (int i = 0; i < count; i++) {
+		const char *a = arguments[i], *name = a + (a[0] == '-' && a[1] == '-' ? 2 : 1);
+		const char *value = a[1] == '-' ? strchr(name, '=') : NULL;
+
+		if (a[0] != '-')
+			return false;
+		for (row = command->options; row && row->name; row++)
+			if (a[1] == '-' ? strlen(row->name) == strcspn(name, "=") &&
+						  text_starts_with(name, row->name)
+					: row->letter && row->letter == name[0])
+				break;
+		if (!row || !row->name)
+			return false;
+		if (a[1] != '-' && name[1]) {
+			if (row->type == OPTION_FLAG)
+				return false; /* "-qo": too much at once before the command */
+		} else if (row->type != OPTION_FLAG && !value && !row->fallback) {
+			i++;
+		}
+		if (i >= count)
+			return false;
+	}
+	return true;
+}
+
 int options_parse(struct options *o, const struct command *command, int argc, char **argv,
 		  void *arguments)
 {

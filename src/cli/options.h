@@ -91,4 +91,7 @@ int options_parse(struct options *options, const struct command *command, int ar
 		  void *arguments);
 void options_end(struct options *options);
 
+/* True if `arguments` are options of the command with their values, and nothing else. */
+bool options_fit(const struct command *command, int count, char **arguments);
+
 #endif

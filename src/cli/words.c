@@ -46,6 +46,12 @@ void words_import_formats(struct text *out)
 		text_addf(out, "%s ", import_formats[i]->name);
 }
 
+void words_suites(struct text *out)
+{
+	for (const struct suite *const *suite = suites; *suite; suite++)
+		text_addf(out, "%s ", (*suite)->name);
+}
+
 void words_limits(struct text *out)
 {
 	add_stems(embedded_limits, out);
@@ -69,8 +75,7 @@ void words_after_config(const char *action, struct text *out)
 		return;
 	}
 	text_add(out, "run limit report ");
-	for (const struct suite *const *suite = suites; *suite; suite++)
-		text_addf(out, "%s ", (*suite)->name);
+	words_suites(out);
 }
 
 void words_of_option(const struct option_row *row, struct text *out)

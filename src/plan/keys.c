@@ -35,6 +35,12 @@ const struct key run_keys[] = {
 	  .list = true,
 	  .fallback = "all",
 	  .help = "all, or those of the config's suites that run" },
+	{ .name = "only",
+	  .type = KEY_TEXT,
+	  .fallback = "",
+	  .help = "cases that run, ids separated by blanks: with or without devices, a beginning "
+		  "up "
+		  "to a '/', or with * and ?; empty: all" },
 	{ .name = "launches",
 	  .type = KEY_INTEGER,
 	  .fallback = "1",

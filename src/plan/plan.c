@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,6 +249,69 @@ static bool is_chosen(const struct config *config, const struct section *section
 	return false;
 }
 
+/* `pattern` is the case's id, its point, a beginning of it up to a '/', or matches its id. */
+static bool is_named(const struct plan_case *c, const char *pattern)
+{
+	size_t length = strlen(pattern);
+
+	if (strncmp(c->id, pattern, length) == 0 &&
+	    (pattern[length - 1] == '/' || strchr("/@", c->id[length])))
+		return true;
+	return fnmatch(pattern, c->id, 0) == 0 || fnmatch(pattern, c->point, 0) == 0;
+}
+
+static enum status no_such_case(const struct plan *plan, const char *pattern, struct error *err)
+{
+	const char **ids = xcalloc(2 * plan->case_count + 1, sizeof(*ids));
+	const char *near;
+
+	for (size_t i = 0; i < plan->case_count; i++) {
+		ids[2 * i] = plan->cases[i].id;
+		ids[2 * i + 1] = plan->cases[i].point;
+	}
+	near = text_nearest(pattern, ids);
+	error_set(err, STATUS_USAGE,
+		  "[run] only = %.200s: none of the %zu cases of %s has this name%s%s%s; --dry-run "
+		  "lists them",
+		  pattern, plan->case_count, plan->config->name, near ? "; did you mean '" : "",
+		  near ? near : "", near ? "'?" : "");
+	free(ids);
+	return err->status;
+}
+
+/* [run] only: the other cases leave the plan. Each of its names must be that of a case. */
+static enum status keep_only(struct plan *plan, struct error *err)
+{
+	const char *only = section_text(config_section(plan->config, "run", ""), "only");
+	char *names = xstrdup(only), *rest = names, *name;
+	bool *kept = xcalloc(plan->case_count + 1, sizeof(*kept));
+	size_t count = 0, given = 0;
+
+	while (err->status == STATUS_OK && (name = strtok_r(rest, " \t", &rest))) {
+		bool found = false;
+
+		for (size_t i = 0; i < plan->case_count; i++)
+			if (is_named(&plan->cases[i], name))
+				kept[i] = found = true;
+		if (!found)
+			no_such_case(plan, name, err);
+		given++;
+	}
+	for (size_t i = 0; given && i < plan->case_count; i++) {
+		if (!kept[i]) {
+			case_release(&plan->cases[i]);
+			continue;
+		}
+		plan->cases[count] = plan->cases[i];
+		plan->cases[count].index = count;
+		count++;
+	}
+	plan->case_count = given ? count : plan->case_count;
+	free(kept);
+	free(names);
+	return err->status;
+}
+
 enum status plan_build(struct plan *plan, const struct config *config,
 		       const struct device_info *devices, size_t device_count, struct error *err)
 {
@@ -265,6 +329,8 @@ enum status plan_build(struct plan *plan, const struct config *config,
 			status = expand_section(plan, &config->sections[i], err);
 	if (status == STATUS_OK)
 		status = check_ids(plan, err);
+	if (status == STATUS_OK)
+		status = keep_only(plan, err);
 	if (status != STATUS_OK)
 		plan_release(plan);
 	return status;

@@ -110,8 +110,11 @@ expect 2 "'qick'; did you mean 'quick'?" write qick
 "$program" run good.ini --dry-run -qz >out 2>&1 && failed=1
 grep -q "there is no option '-z'" out || { cat out; failed=1; }
 # What is before the command, and the version.
+"$program" --strictly run >out 2>&1 && failed=1
+grep -q "'--strictly' is before the command and no option of it; options come after it: gpuproof run --strictly" out || { cat out; failed=1; }
+"$program" --set run.seed=3 -o run run good.ini --dry-run >out 2>&1 || { cat out; failed=1; }
 "$program" --quiet run >out 2>&1 && failed=1
-grep -q "'--quiet' is before the command; options come after it: gpuproof run --quiet" out || { cat out; failed=1; }
+grep -q "which CONFIG?" out || { cat out; failed=1; }
 [ "$("$program" -V)" = "$("$program" version)" ] || { echo "-V"; failed=1; }
 "$program" version --json | python3 -c 'import json, sys; json.load(sys.stdin)["gpuproof"]' || failed=1
 "$program" version twice >out 2>&1 && failed=1

@@ -54,6 +54,23 @@ expect 0 run fake.ini -o bare --no-report
 expect 0 run fake.ini -q
 [[ $(cat out) =~ ^gpuproof-results/[0-9]{8}-[0-9]{6}-fake(-[0-9]+)?/report.html$ ]] || fail "$(cat out)"
 
+# Some cases only: by id, by point, by the beginning of an id, by a pattern; a name of no case is an error.
+expect 0 run fake.ini --dry-run --only transfer/h2d/pinned/1MiB@fake:1 -o planned
+says out "1 case (0 skipped)"
+expect 0 run fake.ini --dry-run --only transfer/h2d --only 'transfer/d2h/*@fake:0' -o planned
+says out "3 cases (0 skipped)"
+expect 2 run fake.ini --only transfer/h2d/pinned/2MiB -o planned
+says err "[run] only = transfer/h2d/pinned/2MiB: none of the 4 cases of fake.ini has this name; did you mean 'transfer/h2d/pinned/1MiB'?"
+expect 2 run fake.ini --only transfer/h2 -o planned
+expect 2 run fake.ini --only '' -o planned
+expect 2 run fake.ini --suites matmul -o planned
+expect 0 run fake.ini --only transfer/h2d/pinned/1MiB -o one
+says out "2 cases: 2 OK; complete"
+expect 0 run --resume one
+says out "2 cases: 2 OK; complete"
+expect 0 --quiet -o early run fake.ini --only transfer/h2d
+[ "$(cat out)" = early/report.html ] || fail "options before the command: $(cat out)"
+
 # The plan alone.
 expect 0 run fake.ini --dry-run --devices 1 -o planned
 says out "transfer/h2d/pinned/1MiB@fake:1"

@@ -54,6 +54,25 @@ static enum status take_run_key(void *arguments, const char *name, const char *v
 	return err->status;
 }
 
+/* Each --only adds a name to [run] only, whose override is the first of them. */
+static enum status take_only(void *arguments, const char *name, const char *value,
+			     struct error *err)
+{
+	struct run_arguments *a = arguments;
+
+	if (!*value || strpbrk(value, " \t"))
+		return error_set(err, STATUS_USAGE, "--%s: '%.60s' is no case's name", name, value);
+	for (size_t i = 0; i < a->request.override_count; i++)
+		if (text_starts_with(a->request.overrides[i].text, "run.only=")) {
+			a->owned[a->owned_count] =
+				xasprintf("%s %s", a->request.overrides[i].text, value);
+			a->request.overrides[i].text = a->owned[a->owned_count++];
+			return STATUS_OK;
+		}
+	add_override(a, xasprintf("run.only=%s", value));
+	return err->status;
+}
+
 #define RUN_KEY(key) .name = key, .type = OPTION_CALL, .take = take_run_key
 
 static const struct option_row rows[] = {
@@ -73,6 +92,14 @@ static const struct option_row rows[] = {
 	  .help = "as [run] backend: auto, cuda, host, cuda13, cuda11" },
 	{ RUN_KEY("devices"), .value = "LIST",
 	  .help = "as [run] devices: all, or 0,1 or cuda:0,cuda:1" },
+	{ RUN_KEY("suites"), .value = "LIST", .words = words_suites,
+	  .help = "as [run] suites: only these of the config" },
+	{ .name = "only",
+	  .type = OPTION_CALL,
+	  .take = take_only,
+	  .value = "CASE",
+	  .help = "only this case of the config, by its id as --dry-run prints it; repeatable; "
+		  "transfer/h2d, 'matmul/*/fp16*'" },
 	{ .name = "set",
 	  .type = OPTION_CALL,
 	  .take = take_override,
