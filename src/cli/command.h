@@ -28,6 +28,7 @@ enum exit_code {
 	EXIT_TERMINATED = 143
 };
 
+struct action;
 struct option_row;
 struct text;
 
@@ -35,13 +36,18 @@ struct text;
 struct command {
 	const char *name;
 	const char *summary; /* one line for `help` */
-	/* "run CONFIG [OPTIONS]", at most 11; "gpuproof" is put before each */
+	/*
+	 * "run CONFIG [OPTIONS]", at most 11; "gpuproof" is put before each; none: those of
+	 * the actions
+	 */
 	const char *forms[12];
 	const char *about;                /* paragraphs */
+	const struct action *actions;     /* a table (cli/actions.h); NULL: it does one thing */
 	const struct option_row *options; /* a table (cli/options.h) */
 	const char *notes;                /* as `about` */
 	/*
-	 * For completions: words that may follow the name (cli/words.h); NULL: a file, or nothing.
+	 * For completions: words that may follow the name (cli/words.h), where it has no actions;
+	 * NULL: a file, or nothing.
 	 */
 	void (*words)(struct text *out);
 	int (*run)(int argc, char **argv);

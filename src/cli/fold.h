@@ -1,8 +1,6 @@
 /*
- * Texts for people, folded to a width: what a line explains ("  -o, --output FILE   the page")
- *                                                                                   continues below
- *                                                                                   where it
- * began, a paragraph is filled anew, and lines that fit stay as they are.
+ * Texts for people, folded to a width: an explanation after a gap ("  -o, --output FILE   the page")
+ * continues below its begin, a paragraph is filled anew, and lines that fit stay as they are.
  */
 #ifndef GPUPROOF_CLI_FOLD_H
 #define GPUPROOF_CLI_FOLD_H

@@ -216,8 +216,10 @@ int options_parse(struct options *o, const struct command *command, int argc, ch
 			       .at = 1,
 			       .argv = argv,
 			       .operands = xcalloc((size_t)argc + 1, sizeof(char *)) };
-	while (err.status == STATUS_OK && (row = next_option(o)))
+	while (err.status == STATUS_OK && (row = next_option(o))) {
+		o->given |= 1ULL << (row - command->options);
 		store(row, (char *)arguments + row->at, o->value, &err);
+	}
 	if (o->failed)
 		return EXIT_USAGE;
 	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);

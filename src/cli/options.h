@@ -50,6 +50,8 @@ struct option_row {
 	size_t at;
 	const char *value; /* what help calls the value; NULL: a flag, or the choices */
 	const char *help;  /* one line, folded where it is printed */
+	/* "show, trend": the command's actions that take it (cli/actions.h); NULL: all */
+	const char *actions;
 	/* OPTION_TEXT: the value of --name; --name=VALUE has another. NULL: it needs one */
 	const char *fallback;
 	const char *const *choices; /* OPTION_CHOICE: NULL-terminated */
@@ -78,7 +80,8 @@ struct options {
 	const char *value;     /* of the option just found */
 	const char **operands; /* arguments that are no options */
 	int operand_count;
-	bool failed; /* a message with the usage was printed */
+	uint64_t given; /* bit i: the row i was given */
+	bool failed;    /* a message with the usage was printed */
 };
 
 /*

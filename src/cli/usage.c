@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "cli/actions.h"
+
 #define HEAD_WIDTH \
 	25 /* of "  -o, --output FILE"; a longer one moves its explanation to the right */
 
@@ -10,6 +12,10 @@ void usage_forms(const struct command *command, const char *first, struct text *
 	for (const char *const *form = command->forms; *form; form++)
 		text_addf(out, "%*sgpuproof %s\n", (int)strlen(first),
 			  form == command->forms ? first : "", *form);
+	for (const struct action *a = command->actions; !command->forms[0] && a->name; a++)
+		text_addf(out, "%*sgpuproof %s %s%s%s\n", (int)strlen(first),
+			  a == command->actions ? first : "", command->name, a->name,
+			  a->form ? " " : "", a->form ? a->form : "");
 }
 
 static void add_choices(const struct option_row *row, struct text *out)
@@ -32,7 +38,8 @@ static void add_option(const struct option_row *row, struct text *out)
 		text_addf(&head, " %s", row->value);
 	else if (row->choices)
 		add_choices(row, &head);
-	text_addf(out, "%-*s  %s\n", HEAD_WIDTH, head.data, row->help);
+	text_addf(out, "%-*s  %s%s%s\n", HEAD_WIDTH, head.data, row->actions ? row->actions : "",
+		  row->actions ? ": " : "", row->help);
 	text_release(&head);
 }
 

@@ -64,16 +64,15 @@ void words_subjects(struct text *out)
 	add_stems(embedded_topics, out);
 }
 
-void words_after_config(const char *action, struct text *out)
+void words_embedded(struct text *out)
 {
-	if (strcmp(action, "keys") != 0) {
-		words_configs(out);
-		if (strcmp(action, "write") == 0) {
-			words_limits(out);
-			add_stems(embedded_claims, out);
-		}
-		return;
-	}
+	words_configs(out);
+	words_limits(out);
+	add_stems(embedded_claims, out);
+}
+
+void words_sections(struct text *out)
+{
 	text_add(out, "run limit report ");
 	words_suites(out);
 }

@@ -14,11 +14,9 @@ void words_limits(struct text *out);
 void words_suites(struct text *out);
 void words_subjects(struct text *out); /* commands and topics */
 
-/*
- * Words that may follow "gpuproof config ACTION": sections for keys, else shipped configs, for
- * write also limits.
- */
-void words_after_config(const char *action, struct text *out);
+void words_embedded(struct text *out); /* configs, limits and claims */
+void words_sections(struct text *out); /* of a config: suites, run, limit, report */
+
 /* Allowed values of an option, if that is a short list; else none. */
 void words_of_option(const struct option_row *row, struct text *out);
 

@@ -29,14 +29,14 @@ fi
 printf '[suite %s]\n' "$suite" >good.ini
 printf '[run]\nseed = 1\nsede = 2\n[suite %s]\n' "$suite" >bad.ini
 
-expect 2 'say what to do'
-expect 2 'say what to do' frobnicate
+expect 2 'needs one of validate, show, keys or write'
+expect 2 "'frobnicate' is not validate, show, keys or write" frobnicate
 expect 2 "there is no option '--orig'; did you mean '--origin'?" show good.ini --orig
 expect 2 '--set needs a value' show good.ini --set
 expect 0 'good.ini: valid, 1 suite' validate good.ini
 expect 2 "bad.ini:3: [run] has no key 'sede' (did you mean 'seed'?)" validate good.ini bad.ini
 expect 2 'nothing.ini: no such file' validate nothing.ini good.ini
-expect 2 'validate needs a config' validate
+expect 2 'validate needs CONFIG...' validate
 printf '[limit a]\nmetric = matmul.error\nmax = 1\n' >limits.ini
 expect 0 'limits.ini: valid, 1 limit and nothing to run' validate limits.ini
 expect 0 'h200: valid, ' validate h200

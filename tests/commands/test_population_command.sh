@@ -19,8 +19,8 @@ expect() { # CODE WORD COMMAND...: the exit code, and WORD in what is printed
 	fi
 }
 
-expect 2 'add or show?' population
-expect 2 'add RESULT...' population add
+expect 2 'needs one of add or show' population
+expect 2 'add needs RESULT...' population add
 expect 3 'nothing.json' population add nothing.json
 # The shipped ones: two kinds of H200s.
 expect 0 '36 x 4.380 TB/s' population show

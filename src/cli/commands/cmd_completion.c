@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "cli/actions.h"
 #include "cli/command.h"
 #include "cli/words.h"
 
@@ -37,6 +38,30 @@ static void add_values(struct text *out, const struct option_row *rows, const ch
 	text_add(out, "\t\tesac\n");
 }
 
+static void add_options(struct text *out, const struct command *c, const struct action *action)
+{
+	text_add(out, "options='");
+	for (const struct option_row *row = c->options; row && row->name; row++) {
+		if (action && !action_takes(action, row))
+			continue;
+		text_addf(out, "--%s ", row->name);
+		if (row->letter)
+			text_addf(out, "-%c ", row->letter);
+	}
+	text_add(out, "'");
+}
+
+/* Words that may follow the command's name. */
+static void add_first_words(struct text *out, const struct command *c)
+{
+	if (c->actions) {
+		actions_names(c->actions, " ", " ", out);
+		text_add_char(out, ' ');
+	} else if (c->words) {
+		c->words(out);
+	}
+}
+
 /*
  * The functions' part that bash and zsh share: sets the words from the command; `before`: the word
  * before this one.
@@ -44,15 +69,10 @@ static void add_values(struct text *out, const struct option_row *rows, const ch
 static void add_cases(struct text *out, const char *before)
 {
 	for (const struct command *const *c = commands; *c; c++) {
-		text_addf(out, "\t%s)\n\t\toptions='", (*c)->name);
-		for (const struct option_row *row = (*c)->options; row && row->name; row++) {
-			text_addf(out, "--%s ", row->name);
-			if (row->letter)
-				text_addf(out, "-%c ", row->letter);
-		}
-		text_add(out, "'\n\t\toperands='");
-		if ((*c)->words)
-			(*c)->words(out);
+		text_addf(out, "\t%s)\n\t\t", (*c)->name);
+		add_options(out, *c, NULL);
+		text_add(out, "\n\t\toperands='");
+		add_first_words(out, *c);
 		text_add(out, "'\n");
 		if ((*c)->options)
 			add_values(out, (*c)->options, before);
@@ -66,17 +86,19 @@ static void add_give_values(struct text *out, const char *give)
 	text_addf(out, "\tif [[ -n $values ]]; then\n\t\t%s\n\t\treturn\n\tfi\n", give);
 }
 
-static const char *const config_actions[] = { "keys", "show", "validate", "write" };
-
-/* $operands of "config ACTION". */
-static void add_config_cases(struct text *out, const char *action)
+/* $options and $operands after "COMMAND ACTION". */
+static void add_actions(struct text *out, const char *command_and_action)
 {
-	text_addf(out, "\t\tcase %s in\n", action);
-	for (size_t i = 0; i < ARRAY_SIZE(config_actions); i++) {
-		text_addf(out, "\t\t%s) operands='", config_actions[i]);
-		words_after_config(config_actions[i], out);
-		text_add(out, "' ;;\n");
-	}
+	text_addf(out, "\t\toperands=''\n\t\tcase %s in\n", command_and_action);
+	for (const struct command *const *c = commands; *c; c++)
+		for (const struct action *a = (*c)->actions; a && a->name; a++) {
+			text_addf(out, "\t\t'%s %s') ", (*c)->name, a->name);
+			add_options(out, *c, a);
+			text_add(out, " operands='");
+			if (a->words)
+				a->words(out);
+			text_add(out, "' ;;\n");
+		}
 	text_add(out, "\t\tesac\n");
 }
 
@@ -95,9 +117,9 @@ static void add_bash(struct text *out)
 	text_add(out, "\tesac\n");
 	add_give_values(out, "mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$word\"; [[ -z "
 			     "$files ]] || compgen -f -- \"$word\")");
-	text_add(out, "\tif [[ $COMP_CWORD -eq 3 && ${COMP_WORDS[1]} == config ]]; then\n");
-	add_config_cases(out, "${COMP_WORDS[2]}");
-	text_add(out, "\telif [[ $COMP_CWORD -gt 2 ]]; then\n\t\toperands=''\n\tfi\n"
+	text_add(out, "\tif [[ $COMP_CWORD -gt 2 ]]; then\n");
+	add_actions(out, "\"${COMP_WORDS[1]} ${COMP_WORDS[2]}\"");
+	text_add(out, "\tfi\n"
 		      "\tif [[ $word == -* ]]; then\n"
 		      "\t\tmapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\")\n"
 		      "\telse\n"
@@ -122,9 +144,9 @@ static void add_zsh(struct text *out)
 	add_cases(out, "${words[CURRENT-1]}");
 	text_add(out, "\tesac\n");
 	add_give_values(out, "compadd -- ${=values}; [[ -z $files ]] || _files");
-	text_add(out, "\tif [[ $CURRENT -eq 4 && ${words[2]} == config ]]; then\n");
-	add_config_cases(out, "${words[3]}");
-	text_add(out, "\telif (( CURRENT > 3 )); then\n\t\toperands=''\n\tfi\n"
+	text_add(out, "\tif (( CURRENT > 3 )); then\n");
+	add_actions(out, "\"${words[2]} ${words[3]}\"");
+	text_add(out, "\tfi\n"
 		      "\tif [[ $PREFIX == -* ]]; then\n"
 		      "\t\tcompadd -- ${=options}\n"
 		      "\telse\n"
@@ -173,9 +195,18 @@ static void add_fish(struct text *out)
 		add_fish_quoted(out, (*c)->summary);
 		text_addf(out, "\ncomplete -c gpuproof -n '__fish_seen_subcommand_from %s' -a '",
 			  (*c)->name);
-		if ((*c)->words)
-			(*c)->words(out);
+		add_first_words(out, *c);
 		text_add(out, "'\n");
+		for (const struct action *a = (*c)->actions; a && a->name; a++) {
+			if (!a->words)
+				continue;
+			text_addf(out,
+				  "complete -c gpuproof -n '__fish_seen_subcommand_from %s; and "
+				  "__fish_seen_subcommand_from %s' -a '",
+				  (*c)->name, a->name);
+			a->words(out);
+			text_add(out, "'\n");
+		}
 		for (const struct option_row *row = (*c)->options; row && row->name; row++)
 			add_fish_option(out, (*c)->name, row);
 	}

@@ -7,8 +7,9 @@
 #include "base/embedded.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "cli/actions.h"
 #include "cli/command.h"
-#include "cli/options.h"
+#include "cli/words.h"
 #include "judge/limits.h"
 #include "plan/config.h"
 #include "plan/schema.h"
@@ -18,8 +19,6 @@ extern const struct command command_config;
 
 /* The arguments that the subcommands share. */
 struct config_arguments {
-	const char *const *names; /* those that are no options */
-	size_t name_count;
 	struct override *overrides;
 	size_t override_count;
 	const char *output;
@@ -42,18 +41,22 @@ static const struct option_row rows[] = {
 	  .type = OPTION_CALL,
 	  .take = take_override,
 	  .value = "SECTION.KEY=VALUE",
+	  .actions = "validate, show",
 	  .help = "overrides the config; repeatable" },
 	{ .name = "origin",
 	  FLAG_AT(config_arguments, origin),
-	  .help = "show: also the place that set each key" },
+	  .actions = "show",
+	  .help = "also the place that set each key" },
 	{ .name = "output",
 	  .letter = 'o',
 	  TEXT_AT(config_arguments, output),
+	  .actions = "write",
 	  .value = "FILE",
-	  .help = "write: the file" },
+	  .help = "the file" },
 	{ .name = "force",
 	  FLAG_AT(config_arguments, force),
-	  .help = "write: over a file that is there" },
+	  .actions = "write",
+	  .help = "over a file that is there" },
 	{ 0 },
 };
 /* clang-format on */
@@ -98,27 +101,24 @@ static int validate_one(const struct config_arguments *a, const char *name)
 	return status == STATUS_OK ? EXIT_ACCEPTED : EXIT_USAGE;
 }
 
-static int validate(const struct config_arguments *a)
+static int validate(const struct action_call *call)
 {
 	int code = EXIT_ACCEPTED;
 
-	if (!a->name_count)
-		return command_usage(&command_config, "validate needs a config");
-	for (size_t i = 0; i < a->name_count; i++)
-		if (validate_one(a, a->names[i]) != EXIT_ACCEPTED)
+	for (int i = 0; i < call->count; i++)
+		if (validate_one(call->arguments, call->operands[i]) != EXIT_ACCEPTED)
 			code = EXIT_USAGE;
 	return code;
 }
 
-static int show(const struct config_arguments *a)
+static int show(const struct action_call *call)
 {
+	const struct config_arguments *a = call->arguments;
 	struct text errors = TEXT_EMPTY, out = TEXT_EMPTY;
 	struct config config;
 	enum status status;
 
-	if (a->name_count != 1)
-		return command_usage(&command_config, "show needs one config");
-	status = config_load(&config, a->names[0], a->overrides, a->override_count, &errors);
+	status = config_load(&config, call->operands[0], a->overrides, a->override_count, &errors);
 	if (status == STATUS_OK) {
 		config_write(&config, a->origin, &out);
 		fputs(out.data, stdout);
@@ -206,20 +206,20 @@ static bool is_section(const char *name)
 	return suite_find(name) != NULL;
 }
 
-static int keys(const struct config_arguments *a)
+static int keys(const struct action_call *call)
 {
-	bool suite = !a->name_count;
+	bool suite = !call->count;
 
-	for (size_t i = 0; i < a->name_count; i++)
-		if (!is_section(a->names[i]))
-			return unknown_section(a->names[i]);
-	for (size_t i = 0; !a->name_count && i < ARRAY_SIZE(others); i++)
+	for (int i = 0; i < call->count; i++)
+		if (!is_section(call->operands[i]))
+			return unknown_section(call->operands[i]);
+	for (size_t i = 0; !call->count && i < ARRAY_SIZE(others); i++)
 		print_other(others[i].name);
-	for (const struct suite *const *s = suites; !a->name_count && *s; s++)
+	for (const struct suite *const *s = suites; !call->count && *s; s++)
 		print_suite(*s);
-	for (size_t i = 0; i < a->name_count; i++)
-		if (!print_other(a->names[i])) {
-			print_suite(suite_find(a->names[i]));
+	for (int i = 0; i < call->count; i++)
+		if (!print_other(call->operands[i])) {
+			print_suite(suite_find(call->operands[i]));
 			suite = true;
 		}
 	if (suite)
@@ -268,79 +268,72 @@ static int unknown_embedded(const char *name)
 	return EXIT_USAGE;
 }
 
-static int write_embedded(const struct config_arguments *a)
+static int write_embedded(const struct action_call *call)
 {
+	const struct config_arguments *a = call->arguments;
+	const char *operand = call->operands[0];
 	const struct embedded_file *file;
 	char *name;
 	int code;
 
-	if (a->name_count != 1)
-		return command_usage(&command_config,
-				     "write needs the name of one embedded config");
-	name = xasprintf("%s%s", a->names[0], text_ends_with(a->names[0], ".ini") ? "" : ".ini");
+	name = xasprintf("%s%s", operand, text_ends_with(operand, ".ini") ? "" : ".ini");
 	file = embedded_find(embedded_configs, name);
 	if (!file)
 		file = embedded_find(embedded_limits, name);
 	if (!file)
 		file = embedded_find(embedded_claims, name);
 	code = file ? write_file(a->output ? a->output : name, file, a->force)
-		    : unknown_embedded(a->names[0]);
+		    : unknown_embedded(operand);
 	free(name);
 	return code;
 }
 
-static const struct {
-	const char *name;
-	int (*run)(const struct config_arguments *a);
-} actions[] = {
-	{ "validate", validate },
-	{ "show", show },
-	{ "keys", keys },
-	{ "write", write_embedded },
+static const struct action actions[] = {
+	{ .name = "validate",
+	  .form = "CONFIG... [--set SECTION.KEY=VALUE]...",
+	  .least = 1,
+	  .most = ANY_NUMBER,
+	  .run = validate,
+	  .words = words_configs },
+	{ .name = "show",
+	  .form = "CONFIG [--origin] [--set SECTION.KEY=VALUE]...",
+	  .least = 1,
+	  .most = 1,
+	  .run = show,
+	  .words = words_configs },
+	{ .name = "keys",
+	  .form = "[SECTION]...",
+	  .most = ANY_NUMBER,
+	  .run = keys,
+	  .words = words_sections },
+	{ .name = "write",
+	  .form = "NAME [-o FILE] [--force]",
+	  .least = 1,
+	  .most = 1,
+	  .run = write_embedded,
+	  .words = words_embedded },
+	{ 0 },
 };
-
-static int act(int (*run)(const struct config_arguments *a), int argc, char **argv)
-{
-	struct config_arguments a = { .overrides = xcalloc((size_t)argc, sizeof(*a.overrides)) };
-	struct options o;
-	int code = options_parse(&o, &command_config, argc, argv, &a);
-
-	a.names = o.operands;
-	a.name_count = (size_t)o.operand_count;
-	if (code == EXIT_ACCEPTED)
-		code = run(&a);
-	options_end(&o);
-	free(a.overrides);
-	return code;
-}
-
-static void words(struct text *out)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
-		text_addf(out, "%s ", actions[i].name);
-}
 
 static int config_run(int argc, char **argv)
 {
-	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(actions); i++)
-		if (strcmp(argv[1], actions[i].name) == 0)
-			return act(actions[i].run, argc - 1, argv + 1);
-	return command_usage(&command_config, "say what to do: validate, show, keys or write");
+	struct config_arguments a = { .overrides = xcalloc((size_t)argc, sizeof(*a.overrides)) };
+	int code = command_act(&command_config, argc, argv, &a);
+
+	free(a.overrides);
+	return code;
 }
 
 const struct command command_config = {
 	.name = "config",
 	.summary = "check, show, explain and write out configs",
-	.forms = { "config validate CONFIG... [--set SECTION.KEY=VALUE]...",
-		   "config show CONFIG [--origin] [--set SECTION.KEY=VALUE]...",
-		   "config keys [SECTION]...", "config write NAME [-o FILE] [--force]" },
 	.about =
 		"CONFIG is a file, - (standard input) or the name of an embedded config. keys is\n"
 		"about a suite, run, limit or report, or about all. show prints the effective\n"
 		"config, with --origin the place that set each key; write puts an embedded config\n"
 		"the limits of a GPU model (h200, generic) or the claims of a guide (c-memory)\n"
 		"into a file for editing.",
+	.actions = actions,
 	.options = rows,
-	.words = words,
 	.run = config_run,
 };

@@ -7,11 +7,11 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "cli/actions.h"
 #include "cli/command.h"
 #include "cli/input/history_file.h"
 #include "cli/input/page_options.h"
 #include "cli/input/result_list.h"
-#include "cli/options.h"
 #include "cli/output/print_trend.h"
 #include "cli/output/show_history.h"
 #include "history/exchange.h"
@@ -30,12 +30,19 @@ struct history_arguments {
 	int64_t nights;
 	bool spool;
 	struct result_paths paths; /* of the results to add */
-	const char **operands;     /* after the action */
-	int count;
 };
 
 enum fail_on { FAIL_ON_NOTHING, FAIL_ON_CHANGE, FAIL_ON_WARNING };
 static const char *const fail_on[] = { "change", "warning", NULL };
+
+static struct history_arguments *arguments_of(const struct action_call *call)
+{
+	struct history_arguments *a = call->arguments;
+
+	a->db = history_file(a->db);
+	a->trend.filter.nights = (size_t)a->nights;
+	return a;
+}
 
 static int finish(const struct error *err)
 {
@@ -142,17 +149,16 @@ static int tell_tally(const struct history_arguments *a, const struct history_ta
 	return t->refused ? EXIT_USAGE : EXIT_ACCEPTED;
 }
 
-static int add(struct history_arguments *a)
+static int add(const struct action_call *call)
 {
+	struct history_arguments *a = arguments_of(call);
 	struct history_tally tally = { .complain = complain };
 	struct error err = ERROR_NONE;
 	struct store *store = NULL;
 	struct batch *batch;
 
-	if (!a->count)
-		return command_usage(&command_history, "add RESULT...");
-	for (int i = 0; i < a->count && err.status == STATUS_OK; i++)
-		result_paths_add(&a->paths, a->operands[i], &err);
+	for (int i = 0; i < call->count && err.status == STATUS_OK; i++)
+		result_paths_add(&a->paths, call->operands[i], &err);
 	if (err.status == STATUS_OK && !a->spool)
 		history_file_open(&store, a->db, STORE_CREATE, &err);
 	batch = xcalloc(1, sizeof(*batch));
@@ -165,8 +171,9 @@ static int add(struct history_arguments *a)
 				       : command_fail(&err);
 }
 
-static int export_nights(struct history_arguments *a)
+static int export_nights(const struct action_call *call)
 {
+	struct history_arguments *a = arguments_of(call);
 	const char *output = a->page.output && !report_on_stdout(&a->page) ? a->page.output : NULL;
 	struct error err = ERROR_NONE;
 	struct store *store = NULL;
@@ -199,33 +206,31 @@ static enum status take_one(struct store *store, const char *path, bool merge,
 }
 
 /* Nights of exports, or of other histories. */
-static int take(struct history_arguments *a, bool merge)
+static int take(const struct action_call *call, bool merge)
 {
+	struct history_arguments *a = arguments_of(call);
 	struct history_tally tally = { .complain = complain };
 	struct error err = ERROR_NONE;
 	struct store *store = NULL;
 
-	if (!a->count)
-		return command_usage(&command_history,
-				     merge ? "merge HISTORY..." : "import FILE...");
-	for (int i = 0; i < a->count && err.status == STATUS_OK; i++)
-		file_refuse_input(a->db, a->operands[i], &err);
+	for (int i = 0; i < call->count && err.status == STATUS_OK; i++)
+		file_refuse_input(a->db, call->operands[i], &err);
 	if (err.status == STATUS_OK)
 		history_file_open(&store, a->db, STORE_CREATE, &err);
-	for (int i = 0; i < a->count && err.status == STATUS_OK; i++)
-		take_one(store, a->operands[i], merge, &tally, &err);
+	for (int i = 0; i < call->count && err.status == STATUS_OK; i++)
+		take_one(store, call->operands[i], merge, &tally, &err);
 	store_close(store);
 	return err.status == STATUS_OK ? tell_tally(a, &tally, true) : command_fail(&err);
 }
 
-static int import_nights(struct history_arguments *a)
+static int import_nights(const struct action_call *call)
 {
-	return take(a, false);
+	return take(call, false);
 }
 
-static int merge(struct history_arguments *a)
+static int merge(const struct action_call *call)
 {
-	return take(a, true);
+	return take(call, true);
 }
 
 /* A filter that matches no series must not be answered with "quiet". */
@@ -241,8 +246,9 @@ static void refuse_no_match(const struct history_filter *f, size_t series, struc
 			  : " (--all-metrics: not only each suite's main figure)");
 }
 
-static int show(struct history_arguments *a)
+static int show(const struct action_call *call)
 {
+	struct history_arguments *a = arguments_of(call);
 	struct error err = ERROR_NONE;
 	struct store *history;
 	size_t shown = 0;
@@ -263,8 +269,9 @@ static int gate(const struct history_arguments *a, const struct trend_summary *s
 	return failed ? EXIT_GATE_FAILED : EXIT_ACCEPTED;
 }
 
-static int trend(struct history_arguments *a)
+static int trend(const struct action_call *call)
 {
+	struct history_arguments *a = arguments_of(call);
 	struct error err = ERROR_NONE;
 	struct store *history;
 	struct trend_summary summary = { 0 };
@@ -278,8 +285,9 @@ static int trend(struct history_arguments *a)
 	return gate(a, &summary);
 }
 
-static int page(struct history_arguments *a)
+static int page(const struct action_call *call)
 {
+	struct history_arguments *a = arguments_of(call);
 	struct error err = ERROR_NONE;
 	struct store *history = NULL;
 	struct trend_summary summary = { 0 };
@@ -300,19 +308,19 @@ static int page(struct history_arguments *a)
 	return gate(a, &summary);
 }
 
-static int annotate(struct history_arguments *a)
+static int annotate(const struct action_call *call)
 {
+	struct history_arguments *a = arguments_of(call);
 	struct error err = ERROR_NONE;
 	struct store *history = NULL;
 	int64_t day;
 
-	if (a->count != 2)
-		return command_usage(&command_history, "annotate DATE TEXT");
-	if (!history_day(a->operands[0], &day))
-		error_set(&err, STATUS_USAGE, "'%.40s' is no date like 2026-11-20", a->operands[0]);
+	if (!history_day(call->operands[0], &day))
+		error_set(&err, STATUS_USAGE, "'%.40s' is no date like 2026-11-20",
+			  call->operands[0]);
 	else if (history_file_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK)
 		history_annotate(history, day, a->trend.filter.series, a->acknowledge,
-				 a->operands[1], &err);
+				 call->operands[1], &err);
 	store_close(history);
 	return finish(&err);
 }
@@ -327,8 +335,9 @@ static int64_t last_day(const struct history_nights *nights)
 	return history_day(now, &today) && today < last ? today : last;
 }
 
-static int prune(struct history_arguments *a)
+static int prune(const struct action_call *call)
 {
+	struct history_arguments *a = arguments_of(call);
 	struct error err = ERROR_NONE;
 	struct store *history = NULL;
 	struct history_nights nights = { 0 };
@@ -362,106 +371,113 @@ static const struct option_row rows[] = {
 	{ .name = "case",
 	  TEXT_AT(history_arguments, trend.filter.case_id),
 	  .value = "TEXT",
+	  .actions = "show, trend, report",
 	  .help = "series whose case holds the text" },
 	{ .name = "metric",
 	  TEXT_AT(history_arguments, trend.filter.metric),
 	  .value = "TEXT",
+	  .actions = "show, trend, report",
 	  .help = "series whose metric holds the text" },
 	{ .name = "series",
 	  COUNT_AT(history_arguments, trend.filter.series),
 	  .value = "N",
-	  .help = "one, by the number that trend shows; for annotate: only about this one" },
+	  .actions = "show, trend, report, annotate",
+	  .help = "one, by the number that trend shows; annotate: only about this one" },
 	{ .name = "nights",
 	  COUNT_AT(history_arguments, nights),
 	  .value = "N",
+	  .actions = "show, trend, report",
 	  .help = "look at the last N nights only" },
 	{ .name = "all-metrics",
 	  FLAG_AT(history_arguments, trend.filter.all_metrics),
+	  .actions = "show, trend, report",
 	  .help = "not only each suite's main figure" },
 	{ .name = "all",
 	  .letter = 'a',
 	  FLAG_AT(history_arguments, trend.all),
+	  .actions = "trend",
 	  .help = "also series that did not change" },
 	{ .name = "fail-on",
 	  CHOICE_AT(history_arguments, fail_on),
 	  .choices = fail_on,
+	  .actions = "trend, report",
 	  .help = "change: exit code 1 when there is a new change for the worse; warning: for a "
 		  "WARNING, too" },
 	{ .name = "acknowledge",
 	  FLAG_AT(history_arguments, acknowledge),
+	  .actions = "annotate",
 	  .help = "the note explains a change up to five days away: it is no longer new" },
 	{ .name = "spool",
 	  FLAG_AT(history_arguments, spool),
-	  .help = "add: leave the nights in FILE.spool, one file each, without a lock; the next "
+	  .actions = "add",
+	  .help = "leave the nights in FILE.spool, one file each, without a lock; the next "
 		  "reader takes them in" },
 	{ .name = "before",
 	  .type = OPTION_CALL,
 	  OPTION_AT(history_arguments, before),
 	  .take = take_day,
 	  .value = "DATE",
-	  .help = "prune: the nights before this day" },
+	  .actions = "prune",
+	  .help = "the nights before this day" },
 	{ .name = "keep",
 	  COUNT_AT(history_arguments, keep),
 	  .value = "DAYS",
-	  .help = "prune: all nights but those of the last DAYS days" },
-	{ .name = "json", FLAG_AT(history_arguments, trend.json), .help = "the trend as JSON" },
+	  .actions = "prune",
+	  .help = "all nights but those of the last DAYS days" },
+	{ .name = "json",
+	  FLAG_AT(history_arguments, trend.json),
+	  .actions = "trend",
+	  .help = "the trend as JSON" },
 	{ .name = "output",
 	  .letter = 'o',
 	  TEXT_AT(history_arguments, page.output),
 	  .value = "FILE",
-	  .help = "report: the page (default: trend.html); export: the file; -: standard output" },
-	PAGE_OPTIONS(history_arguments, page),
+	  .actions = "report, export",
+	  .help = "the page (default: trend.html) or the export; -: standard output" },
+	PAGE_OPTIONS(history_arguments, page, .actions = "report"),
 	{ 0 },
 };
 
-static const struct {
-	const char *name;
-	int (*run)(struct history_arguments *a);
-	bool takes_operands;
-} actions[] = { { "add", add, true },
-		{ "show", show, false },
-		{ "trend", trend, false },
-		{ "report", page, false },
-		{ "annotate", annotate, true },
-		{ "prune", prune, false },
-		{ "export", export_nights, false },
-		{ "import", import_nights, true },
-		{ "merge", merge, true } };
-
-static int act(const struct options *o, struct history_arguments *a)
-{
-	a->db = history_file(a->db);
-	a->trend.filter.nights = (size_t)a->nights;
-	a->operands = o->operands + 1;
-	a->count = o->operand_count - 1;
-	for (size_t i = 0; o->operand_count && i < ARRAY_SIZE(actions); i++) {
-		if (strcmp(actions[i].name, o->operands[0]) != 0)
-			continue;
-		if (a->count && !actions[i].takes_operands)
-			return command_usage(&command_history,
-					     "what is '%.60s' for? %s takes options only",
-					     a->operands[0], actions[i].name);
-		return actions[i].run(a);
-	}
-	return command_usage(&command_history,
-			     "add, show, trend, report, annotate, prune, export, import or merge?");
-}
-
-static void words(struct text *out)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
-		text_addf(out, "%s ", actions[i].name);
-}
+static const struct action actions[] = {
+	{ .name = "add",
+	  .form = "RESULT...      or folders of results; adding the same run twice has no effect; "
+		  "a "
+		  "resumed one replaces its first part",
+	  .least = 1,
+	  .most = ANY_NUMBER,
+	  .run = add },
+	{ .name = "trend", .form = "             what changed, is new, was missed", .run = trend },
+	{ .name = "report", .form = "[-o FILE]   the same as an HTML page", .run = page },
+	{ .name = "show",
+	  .form = "              the nights; with --case, --metric or --series the values",
+	  .run = show },
+	{ .name = "annotate",
+	  .form = "DATE TEXT [--acknowledge]",
+	  .least = 2,
+	  .most = 2,
+	  .run = annotate },
+	{ .name = "prune", .form = "--before DATE | --keep DAYS", .run = prune },
+	{ .name = "export",
+	  .form = "[-o FILE]   all nights and notes as lines of JSON",
+	  .run = export_nights },
+	{ .name = "import",
+	  .form = "FILE...     adds the nights of exports",
+	  .least = 1,
+	  .most = ANY_NUMBER,
+	  .run = import_nights },
+	{ .name = "merge",
+	  .form = "HISTORY...   adds the nights of other histories",
+	  .least = 1,
+	  .most = ANY_NUMBER,
+	  .run = merge },
+	{ 0 },
+};
 
 static int history_run(int argc, char **argv)
 {
 	struct history_arguments a = { .before = -1, .keep = -1 };
-	struct options o;
-	int code = options_parse(&o, &command_history, argc, argv, &a);
+	int code = command_act(&command_history, argc, argv, &a);
 
-	if (code == EXIT_ACCEPTED)
-		code = act(&o, &a);
-	options_end(&o);
 	result_paths_release(&a.paths);
 	return code;
 }
@@ -469,17 +485,6 @@ static int history_run(int argc, char **argv)
 const struct command command_history = {
 	.name = "history",
 	.summary = "keep every night's figures and see what changed",
-	.forms = { "history add RESULT...      or folders of results; adding the same run twice "
-		   "has no effect; a resumed one replaces its first part",
-		   "history trend              what changed, is new, was missed",
-		   "history report [-o FILE]   the same as an HTML page",
-		   "history show               the nights; with --case, --metric or --series the "
-		   "values",
-		   "history annotate DATE TEXT [--acknowledge]",
-		   "history prune --before DATE | --keep DAYS",
-		   "history export [-o FILE]   all nights and notes as lines of JSON",
-		   "history import FILE...     adds the nights of exports",
-		   "history merge HISTORY...   adds the nights of other histories" },
 	.about =
 		"A series is a metric of a case on a device; it starts anew when hardware, driver "
 		"or config change.\n"
@@ -487,7 +492,7 @@ const struct command command_history = {
 		"that\n"
 		"it is one, also where nights resemble the ones before; more for over 25 series);\n"
 		"two of three nights beyond the band give a WARNING at once.",
+	.actions = actions,
 	.options = rows,
-	.words = words,
 	.run = history_run,
 };

@@ -1,6 +1,6 @@
 /*
  * Lists devices, suites, metrics, configs, GPU models. Adding a kind of thing to list: one row in
- * `kinds` and its function, which prints a table for people or, with --json, an array for scripts.
+ * `actions` and its function, which prints a table for people or, with --json, an array for scripts.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +9,10 @@
 #include "base/embedded.h"
 #include "base/memory.h"
 #include "base/units.h"
+#include "cli/actions.h"
 #include "cli/command.h"
 #include "cli/commands/list_gpus.h"
-#include "cli/options.h"
 #include "cli/output/table.h"
-#include "plan/ini/hint.h"
 #include "plan/limits/limit.h"
 #include "plan/suite.h"
 #include "result/device_json.h"
@@ -87,8 +86,9 @@ static void devices_json(const struct probe *probe)
 	puts(probe->device_count ? "\n]" : "]");
 }
 
-static int list_devices(bool json)
+static int list_devices(const struct action_call *call)
 {
+	const bool json = ((struct list_arguments *)call->arguments)->json;
 	struct probe probe = { 0 };
 	struct error err = ERROR_NONE;
 
@@ -120,8 +120,9 @@ static void suite_json(struct json_writer *w, const struct suite *suite)
 	writer_close(w, '}');
 }
 
-static int list_suites(bool json)
+static int list_suites(const struct action_call *call)
 {
+	const bool json = ((struct list_arguments *)call->arguments)->json;
 	struct json_writer w = start_json();
 	struct output_table table = TABLE_EMPTY;
 
@@ -168,8 +169,9 @@ static void add_metrics(const char *suite, const struct metric *metrics, bool js
 	}
 }
 
-static int list_metrics(bool json)
+static int list_metrics(const struct action_call *call)
 {
+	const bool json = ((struct list_arguments *)call->arguments)->json;
 	struct json_writer w = start_json();
 	struct output_table table = TABLE_EMPTY;
 
@@ -193,8 +195,9 @@ static char *config_summary(const struct embedded_file *file)
 	return xstrndup(text, strcspn(text, "\r\n"));
 }
 
-static int list_configs(bool json)
+static int list_configs(const struct action_call *call)
 {
+	const bool json = ((struct list_arguments *)call->arguments)->json;
 	struct json_writer w = start_json();
 	struct output_table table = TABLE_EMPTY;
 
@@ -218,40 +221,6 @@ static int list_configs(bool json)
 	return EXIT_ACCEPTED;
 }
 
-static const struct list_kind {
-	const char *name;
-	int (*list)(bool json);
-} kinds[] = {
-	{ "devices", list_devices }, { "suites", list_suites }, { "metrics", list_metrics },
-	{ "configs", list_configs }, { "gpus", list_gpus },
-};
-
-static int no_such_list(const char *name)
-{
-	const char *names[ARRAY_SIZE(kinds) + 1] = { NULL };
-
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		names[i] = kinds[i].name;
-	return command_usage(&command_list, "there is no list of '%s'%s", name,
-			     hint_for(name, names).text);
-}
-
-static int act(const struct options *o, bool json)
-{
-	if (!o->operand_count)
-		return command_usage(&command_list, "say what to list");
-	if (o->operand_count > 1)
-		return command_usage(&command_list, "one kind of thing at a time");
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (strcmp(kinds[i].name, o->operands[0]) == 0)
-			return kinds[i].list(json);
-	return no_such_list(o->operands[0]);
-}
-
-struct list_arguments {
-	bool json;
-};
-
 static const struct option_row rows[] = {
 	{ .name = "json",
 	  FLAG_AT(list_arguments, json),
@@ -259,29 +228,24 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-static void words(struct text *out)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		text_addf(out, "%s ", kinds[i].name);
-}
+static const struct action actions[] = {
+	{ .name = "devices", .run = list_devices }, { .name = "suites", .run = list_suites },
+	{ .name = "metrics", .run = list_metrics }, { .name = "configs", .run = list_configs },
+	{ .name = "gpus", .run = list_gpus },       { 0 },
+};
 
 static int list_run(int argc, char **argv)
 {
 	struct list_arguments a = { 0 };
-	struct options o;
-	int code = options_parse(&o, &command_list, argc, argv, &a);
 
-	if (code == EXIT_ACCEPTED)
-		code = act(&o, a.json);
-	options_end(&o);
-	return code;
+	return command_act(&command_list, argc, argv, &a);
 }
 
 const struct command command_list = {
 	.name = "list",
 	.summary = "list devices, suites, metrics, configs or known GPU models",
 	.forms = { "list devices|suites|metrics|configs|gpus [--json]" },
+	.actions = actions,
 	.options = rows,
-	.words = words,
 	.run = list_run,
 };

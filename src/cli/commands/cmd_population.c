@@ -7,10 +7,10 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/units.h"
+#include "cli/actions.h"
 #include "cli/command.h"
 #include "cli/input/population_file.h"
 #include "cli/input/result_list.h"
-#include "cli/options.h"
 #include "cli/output/table.h"
 #include "judge/judge.h"
 #include "judge/population/population_add.h"
@@ -20,8 +20,6 @@ extern const struct command command_population;
 
 struct population_arguments {
 	const char *output;
-	const char **operands; /* after the action */
-	int count;
 };
 
 static const struct option_row rows[] = {
@@ -77,18 +75,17 @@ static enum status write_file(const struct population *p, const char *path, stru
 	return err->status;
 }
 
-static int add(const struct population_arguments *a)
+static int add(const struct action_call *call)
 {
+	const struct population_arguments *a = call->arguments;
 	const char *path = population_file(a->output);
 	struct population_added added = { 0 };
 	struct result_list results = { 0 };
 	struct population p = { 0 };
 	struct error err = ERROR_NONE;
 
-	if (!a->count)
-		return command_usage(&command_population, "add RESULT...");
-	for (int i = 0; i < a->count && err.status == STATUS_OK; i++)
-		result_list_add_launch(&results, a->operands[i], &err);
+	for (int i = 0; i < call->count && err.status == STATUS_OK; i++)
+		result_list_add_launch(&results, call->operands[i], &err);
 	if (err.status == STATUS_OK &&
 	    result_list_refuse_output(&results, path, &err) == STATUS_OK &&
 	    population_load_own(&p, path, &err) == STATUS_OK &&
@@ -166,14 +163,13 @@ static bool is_first_of_model(const struct population *p, const struct populatio
 	return true;
 }
 
-static int show(const struct population_arguments *a)
+static int show(const struct action_call *call)
 {
+	const struct population_arguments *a = call->arguments;
 	struct output_table table = TABLE_EMPTY;
 	struct population p;
 
-	if (a->count > 1)
-		return command_usage(&command_population, "show [FILE]");
-	if (population_open(&p, a->count ? a->operands[0] : a->output) != STATUS_OK)
+	if (population_open(&p, call->count ? call->operands[0] : a->output) != STATUS_OK)
 		return EXIT_USAGE;
 	table_row(&table,
 		  (const char *[]){ "MODEL", "CASE", "CARDS", "VALUES", "MEASURED", "DRIVER" }, 6);
@@ -188,45 +184,34 @@ static int show(const struct population_arguments *a)
 	return EXIT_ACCEPTED;
 }
 
-static int act(const struct options *o, struct population_arguments *a)
-{
-	a->operands = o->operands + 1;
-	a->count = o->operand_count - 1;
-	if (o->operand_count && strcmp(o->operands[0], "add") == 0)
-		return add(a);
-	if (o->operand_count && strcmp(o->operands[0], "show") == 0)
-		return show(a);
-	return command_usage(&command_population, "add or show?");
-}
-
-static void words(struct text *out)
-{
-	text_add(out, "add show ");
-}
+static const struct action actions[] = {
+	{ .name = "add",
+	  .form = "RESULT... [-o FILE]    the cards of results that you hold for good",
+	  .least = 1,
+	  .most = ANY_NUMBER,
+	  .run = add },
+	{ .name = "show",
+	  .form = "[FILE]           what is known of which model",
+	  .most = 1,
+	  .run = show },
+	{ 0 },
+};
 
 static int population_run(int argc, char **argv)
 {
 	struct population_arguments a = { 0 };
-	struct options o;
-	int code = options_parse(&o, &command_population, argc, argv, &a);
 
-	if (code == EXIT_ACCEPTED)
-		code = act(&o, &a);
-	options_end(&o);
-	return code;
+	return command_act(&command_population, argc, argv, &a);
 }
 
 const struct command command_population = {
 	.name = "population",
 	.summary = "good cards of a model, to compare whole nodes with",
-	.forms = { "population add RESULT... [-o FILE]    the cards of results that you hold for "
-		   "good",
-		   "population show [FILE]           what is known of which model" },
 	.about = "A card counts once, by its UUID: measured again, its newest values count. "
 		 "Results of one config on one\nmachine that are given together are launches. What "
 		 "a limit of the model rejects is refused. `population = 3 %`\nin a [limit] "
 		 "compares with the shipped cards and yours: gpuproof help good-cards",
+	.actions = actions,
 	.options = rows,
-	.words = words,
 	.run = population_run,
 };

@@ -140,12 +140,13 @@ static void print_table(const struct gpu *gpus, size_t count)
 	table_release(&table);
 }
 
-int list_gpus(bool json)
+int list_gpus(const struct action_call *call)
 {
+	const struct list_arguments *a = call->arguments;
 	size_t count;
 	const struct gpu *gpus = gpus_all(&count);
 
-	if (json)
+	if (a->json)
 		print_json(gpus, count);
 	else
 		print_table(gpus, count);

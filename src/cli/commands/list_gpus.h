@@ -2,8 +2,12 @@
 #ifndef GPUPROOF_CLI_COMMANDS_LIST_GPUS_H
 #define GPUPROOF_CLI_COMMANDS_LIST_GPUS_H
 
-#include <stdbool.h>
+#include "cli/actions.h"
 
-int list_gpus(bool json); /* the process's exit code */
+struct list_arguments {
+	bool json;
+};
+
+int list_gpus(const struct action_call *call); /* an action of `list` */
 
 #endif

@@ -11,22 +11,28 @@ enum layout { LAYOUT_DEFAULT, LAYOUT_SINGLE, LAYOUT_DIRECTORY };
 		"single", "dir", NULL \
 	}
 
-/* Rows for a command whose struct ARGUMENTS has the report_options PAGE and `int layout`. */
-#define PAGE_OPTIONS(ARGUMENTS, PAGE)                                                              \
+/*
+ * Rows for a command whose struct ARGUMENTS has the report_options PAGE and `int layout`; more
+ * members of each row follow.
+ */
+#define PAGE_OPTIONS(ARGUMENTS, PAGE, ...)                                                         \
 	{ .name = "title",                                                                         \
 	  TEXT_AT(ARGUMENTS, PAGE.title),                                                          \
 	  .value = "TITLE",                                                                        \
-	  .help = "its title" },                                                                   \
+	  .help = "its title",                                                                     \
+	  __VA_ARGS__ },                                                                           \
 		{ .name = "layout",                                                                \
 		  CHOICE_AT(ARGUMENTS, layout),                                                    \
 		  .choices = LAYOUT_WORDS,                                                         \
 		  .help = "dir: also write report.css next to the page and link it, for servers "  \
 			  "that "                                                                  \
-			  "block inline style (Jenkins)" },                                        \
+			  "block inline style (Jenkins)",                                          \
+		  __VA_ARGS__ },                                                                   \
 	{                                                                                          \
 		.name = "template-dir", TEXT_AT(ARGUMENTS, PAGE.template_dir), .value = "DIR",     \
 		.help = "Mustache templates and report.css that replace the built-in ones of the " \
-			"same name"                                                                \
+			"same name",                                                               \
+		__VA_ARGS__                                                                        \
 	}
 
 #endif
