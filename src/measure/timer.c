@@ -1,6 +1,9 @@
 #include "measure/timer.h"
 
+#include <stdlib.h>
+
 #include "base/clock.h"
+#include "base/memory.h"
 #include "measure/processes/world.h"
 
 #define GATE_TIMEOUT_SECONDS 10.0
@@ -11,10 +14,10 @@ static enum status open_events(struct timer *t, struct error *err)
 
 	if (t->w->clock != CLOCK_DEVICE)
 		return STATUS_OK;
-	if (t->w->stream_count == 0 || t->w->stream_count > TIMER_STREAMS)
+	if (t->w->stream_count == 0)
 		return error_set(err, STATUS_INTERNAL,
-				 "a workload on the device's clock needs 1 to %d streams, not %zu",
-				 TIMER_STREAMS, t->w->stream_count);
+				 "a workload on the device's clock needs a stream");
+	t->join = xcalloc(t->w->stream_count, sizeof(struct event *));
 	if (backend_event_create(device, &t->start, err) != STATUS_OK ||
 	    backend_event_create(device, &t->end, err) != STATUS_OK)
 		return err->status;
@@ -37,8 +40,9 @@ void timer_close(struct timer *timer)
 {
 	backend_event_destroy(timer->start);
 	backend_event_destroy(timer->end);
-	for (size_t i = 1; i < TIMER_STREAMS; i++)
+	for (size_t i = 1; timer->join && i < timer->w->stream_count; i++)
 		backend_event_destroy(timer->join[i]);
+	free(timer->join);
 }
 
 /*

@@ -9,7 +9,6 @@
 
 #include "measure/sampling.h"
 
-#define TIMER_STREAMS 32
 /*
  * A gated batch must fit the device's queue, or enqueueing blocks on the closed gate: CUDA holds
  * 1,024 commands.
@@ -20,7 +19,7 @@ struct timer {
 	const struct sampler *sampler; /* with a world, if only of one */
 	const struct workload *w;
 	struct event *start, *end;
-	struct event *join[TIMER_STREAMS]; /* of streams 1.. */
+	struct event **join; /* of streams 1..; [0]: NULL */
 	bool gated;
 	unsigned sized; /* the batch that w->resize() was last told */
 	/* The sample in progress. */

@@ -16,7 +16,6 @@ struct section;
 struct mode;
 
 #define SETUP_MAX_LAYERS 64
-#define SETUP_MAX_RANKS 16
 
 enum optimizer { OPTIMIZER_SGD, OPTIMIZER_MOMENTUM, OPTIMIZER_ADAM, OPTIMIZER_COUNT };
 /* "sgd", "momentum", "adam", NULL: in the order of the enum. */

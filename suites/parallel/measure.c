@@ -393,7 +393,7 @@ enum status measure_setup(struct run *run, const struct setup *setup,
 	struct sampling rules = *run->sampler.rules;
 	struct run own = *run;
 	const struct parallel_state *state = run->suite_state;
-	struct session s = { .run = &own, .outcome = { .setup = setup } };
+	struct session s = { .run = &own, .outcome = outcome_open(setup) };
 	enum status status;
 
 	if (options->iterations > 0)
@@ -420,5 +420,6 @@ enum status measure_setup(struct run *run, const struct setup *setup,
 		cache_team(state->connections, &s.team);
 	else
 		cache_evict_team(state->connections, &s.team, run->world);
+	outcome_close(&s.outcome);
 	return status;
 }

@@ -1,7 +1,9 @@
 #include "suites/parallel/outcome.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "suites/parallel/classes.h"
 #include "suites/parallel/predict/schedule_measured.h"
@@ -110,6 +112,27 @@ const struct metric parallel_metrics[] = {
 	  "batch begins with the same weights and rows" },
 	{ 0 },
 };
+
+struct outcome outcome_open(const struct setup *setup)
+{
+	const size_t ranks = (size_t)setup->ranks;
+
+	return (struct outcome){ .setup = setup,
+				 .compute = xcalloc(ranks, sizeof(double)),
+				 .update = xcalloc(ranks, sizeof(double)),
+				 .memory = xcalloc(ranks, sizeof(uint64_t[MEMORY_CLASS_COUNT])),
+				 .communicator_bytes = xcalloc(ranks, sizeof(uint64_t)),
+				 .timeline = { .computing = xcalloc(ranks, sizeof(double)) } };
+}
+
+void outcome_close(struct outcome *o)
+{
+	free(o->compute);
+	free(o->update);
+	free(o->memory);
+	free(o->communicator_bytes);
+	free(o->timeline.computing);
+}
 
 static void note_memory(struct run *run, const struct outcome *o)
 {

@@ -18,10 +18,11 @@ struct outcome {
 	const struct setup *setup;
 	struct series step, communication, single; /* copies; names belong to the result */
 	bool has_single;
-	double compute[SETUP_MAX_RANKS]; /* seconds of each rank's kernels alone, medians */
-	double update[SETUP_MAX_RANKS];  /* of a pipeline: of them the optimizer's */
-	uint64_t memory[SETUP_MAX_RANKS][MEMORY_CLASS_COUNT];
-	uint64_t communicator_bytes[SETUP_MAX_RANKS];
+	/* One element a rank: */
+	double *compute; /* seconds of its kernels alone, medians */
+	double *update;  /* of a pipeline: of them the optimizer's */
+	uint64_t (*memory)[MEMORY_CLASS_COUNT];
+	uint64_t *communicator_bytes;
 	struct timeline_totals timeline; /* of one recorded step */
 	bool has_timeline;
 	struct verify_check reference, against_single;
@@ -36,6 +37,10 @@ struct outcome {
 	uint64_t applied, skipped;
 	double loss_scale;
 };
+
+/* Room for what each of the setup's ranks finds. */
+struct outcome outcome_open(const struct setup *setup);
+void outcome_close(struct outcome *outcome);
 
 void outcome_verified(struct run *run, const struct outcome *outcome);
 /* The step as a whole. */

@@ -126,7 +126,7 @@ static enum status read_grid(struct setup *setup, const struct plan_case *c, str
 		return error_set(err, STATUS_USAGE,
 				 "%s: hybrid: '%s' is no data x tensor x pipeline such as 2x2x2, "
 				 "each at most %d",
-				 grids->origin, text, SETUP_MAX_RANKS);
+				 grids->origin, text, NODE_DEVICES_MOST);
 	for (size_t i = 0; i < devices->count; i++)
 		if (devices->values[i].integer == g->data * g->tensor * g->pipeline)
 			return STATUS_OK;

@@ -3,8 +3,10 @@
  * latency.c's business.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "plan/suite.h"
@@ -31,11 +33,12 @@ void transfer_note_nodes(struct run *run, const int *nodes, size_t count)
 
 static void note_nodes(const struct transfer *t)
 {
-	int nodes[ROUTES_MAX];
+	int *nodes = xcalloc(t->lane_count + 1, sizeof(*nodes));
 
 	for (size_t i = 0; i < t->lane_count; i++)
 		nodes[i] = t->lanes[i].node;
 	transfer_note_nodes(t->run, nodes, t->lane_count);
+	free(nodes);
 }
 
 static void note_cache(const struct transfer *t)
@@ -149,9 +152,12 @@ static enum status set_access(struct transfer *t, size_t count, struct error *er
 void transfer_init(struct transfer *t, struct run *run)
 {
 	const struct plan_case *c = run->c;
+	const size_t most = ROUTES_MOST(run->device_count);
 
-	memset(t, 0, sizeof(*t));
-	t->run = run;
+	*t = (struct transfer){ .run = run,
+				.routes = xcalloc(most, sizeof(*t->routes)),
+				.lanes = xcalloc(most, sizeof(*t->lanes)),
+				.streams = xcalloc(most, sizeof(*t->streams)) };
 	t->bytes = (size_t)case_integer(c, "sizes");
 	t->direction = (enum direction)case_integer(c, "directions");
 	t->info = direction_info(t->direction);
@@ -217,4 +223,7 @@ void transfer_close(struct transfer *t)
 	transfer_close_timings(t);
 	for (size_t i = 0; i < t->lane_count; i++)
 		lane_close(&t->lanes[i]);
+	free(t->routes);
+	free(t->lanes);
+	free(t->streams);
 }

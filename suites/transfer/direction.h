@@ -73,9 +73,6 @@ struct direction_info {
 const struct direction_info *direction_info(enum direction direction);
 
 #define ROUTE_HOST (-1)
-/* The most devices that copy at the same time. */
-#define TRANSFER_DEVICES_MOST 64
-#define ROUTES_MAX (2 * TRANSFER_DEVICES_MOST)
 
 /* One stream of copies; numbers are positions in the case's list of devices. */
 struct route {
@@ -84,8 +81,10 @@ struct route {
 };
 
 /*
- * The routes of a case on `devices` devices, the timed one first; their number, at most ROUTES_MAX.
+ * The routes of a case on `devices` devices, the timed one first; their number, at most two a
+ * device.
  */
+#define ROUTES_MOST(devices) (2 * (devices))
 size_t direction_routes(enum direction direction, size_t devices, struct route *out);
 
 /* True if each route is followed by the one that leads back, by the same issuer. */

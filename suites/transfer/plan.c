@@ -1,8 +1,10 @@
 /* Cases that a config asks for, and time and memory of each. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "suites/shared/cache.h"
 #include "suites/transfer/transfer.h"
 
@@ -90,8 +92,8 @@ static void estimate(struct plan_case *point, enum direction direction, size_t d
 	const struct direction_info *d = direction_info(direction);
 	size_t bytes = (size_t)case_integer(point, "sizes");
 	size_t slots = transfer_slots(direction, transfer_cold(point), bytes, info);
-	uint64_t device_bytes[TRANSFER_DEVICES_MOST] = { 0 };
-	struct route routes[ROUTES_MAX];
+	uint64_t *device_bytes = xcalloc(device_count, sizeof(*device_bytes));
+	struct route *routes = xcalloc(ROUTES_MOST(device_count), sizeof(*routes));
 	size_t count = direction_routes(direction, device_count, routes);
 
 	point->device_bytes = point->host_bytes = 0;
@@ -101,6 +103,8 @@ static void estimate(struct plan_case *point, enum direction direction, size_t d
 	for (size_t i = 0; i < device_count; i++)
 		if (device_bytes[i] > point->device_bytes)
 			point->device_bytes = device_bytes[i];
+	free(device_bytes);
+	free(routes);
 	if (d->timing == TIME_CHASE) {
 		point->device_bytes = d->host ? 0 : chase_footprint(bytes);
 		point->host_bytes = (d->host ? 2 : 1) * chase_footprint(bytes);
@@ -119,22 +123,23 @@ static bool reaches(const struct device_info *a, const struct device_info *b)
 static const char *unreachable(const struct plan *plan, enum direction direction,
 			       const size_t *devices, size_t count, char *reason, size_t size)
 {
-	struct route routes[ROUTES_MAX];
+	struct route *routes = xcalloc(ROUTES_MOST(count), sizeof(*routes));
 	size_t route_count = direction_routes(direction, count, routes);
+	bool reached = true;
 
-	for (size_t i = 0; i < route_count; i++) {
+	for (size_t i = 0; i < route_count && reached; i++) {
 		const struct device_info *a = &plan->devices[devices[routes[i].issuer]], *b;
 		int peer = route_peer(&routes[i]);
 
 		if (peer < 0)
 			continue;
 		b = &plan->devices[devices[peer]];
-		if (reaches(a, b))
-			continue;
-		snprintf(reason, size, "%s cannot access the memory of %s", a->id, b->id);
-		return reason;
+		reached = reaches(a, b);
+		if (!reached)
+			snprintf(reason, size, "%s cannot access the memory of %s", a->id, b->id);
 	}
-	return NULL;
+	free(routes);
+	return reached ? NULL : reason;
 }
 
 static enum status place(struct plan *plan, struct plan_case *point, const size_t *devices,
@@ -146,11 +151,6 @@ static enum status place(struct plan *plan, struct plan_case *point, const size_
 	char buffer[128];
 	const char *reason = NULL;
 
-	if (count > TRANSFER_DEVICES_MOST) {
-		snprintf(buffer, sizeof(buffer), "%zu devices; at most %d copy at the same time",
-			 count, TRANSFER_DEVICES_MOST);
-		return plan_add_skipped(plan, point, devices, count, buffer, err);
-	}
 	if (direct)
 		reason = unreachable(plan, direction, devices, count, buffer, sizeof(buffer));
 	estimate(point, direction, count, &plan->devices[devices[0]]);

@@ -66,10 +66,10 @@ struct transfer {
 	bool staged;           /* between devices with access off */
 	bool rotates;          /* every lane has its turn (rotation.c): all are of `bytes` */
 	size_t bytes, slots;
-	struct route routes[ROUTES_MAX];
-	struct transfer_lane lanes[ROUTES_MAX];
+	struct route *routes; /* with room for ROUTES_MOST of the case's devices, as below */
+	struct transfer_lane *lanes;
 	size_t lane_count;
-	struct stream *streams[ROUTES_MAX]; /* the lanes' */
+	struct stream **streams; /* the lanes' */
 	struct timing timings[TIMINGS_MAX];
 	size_t timing_count;
 	struct contest contests[TIMINGS_MAX];

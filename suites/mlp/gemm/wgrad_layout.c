@@ -1,5 +1,6 @@
 #include "suites/mlp/gemm/wgrad_layout.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -140,15 +141,16 @@ static void follow(struct network *n, const struct chosen *peer)
 
 void wgrad_layouts_agree(struct network *n, struct world *world)
 {
-	struct chosen mine = { .first = n->partition.first, .row = n->partition.row },
-		      all[SETUP_MAX_RANKS];
+	struct chosen mine = { .first = n->partition.first, .row = n->partition.row }, *all;
 
 	/* `parts` is equal on all ranks. */
 	if (n->partition.parts == 1)
 		return;
 	memcpy(mine.wgrad_layouts, n->wgrad_layouts, sizeof(mine.wgrad_layouts));
+	all = xcalloc((size_t)world->size, sizeof(*all));
 	world_gather(world, &mine, all, sizeof(mine));
 	for (int rank = 0; rank < world->size; rank++)
 		if (all[rank].first == mine.first && all[rank].row == mine.row)
 			follow(n, &all[rank]);
+	free(all);
 }

@@ -74,7 +74,7 @@ static double end_of(const struct schedule_stage *stage, const struct finish *fi
 
 double predict_pipeline(const struct setup *setup, struct curves *curves)
 {
-	struct finish finish[SETUP_MAX_RANKS] = { { 0 } };
+	struct finish finish[SETUP_MAX_LAYERS] = { { 0 } };
 	struct schedule k;
 	double last = 0;
 

@@ -115,7 +115,7 @@ static double end_of(struct schedule *k, const struct stage_times *stages)
 static struct measured_schedule of_pipeline(const struct setup *setup,
 					    const struct measured_times *times)
 {
-	struct stage_times stages[SETUP_MAX_RANKS];
+	struct stage_times stages[SETUP_MAX_LAYERS];
 	struct measured_schedule found = { 0, 0 };
 	struct schedule k;
 	double widest = 0, busy = 0, message, end;

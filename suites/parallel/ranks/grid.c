@@ -29,6 +29,6 @@ bool grid_parse(const char *text, struct grid *out)
 
 	return sscanf(text, "%dx%dx%d%c", &out->data, &out->tensor, &out->pipeline, &rest) == 3 &&
 	       out->data > 0 && out->tensor > 0 && out->pipeline > 0 &&
-	       out->data <= SETUP_MAX_RANKS && out->tensor <= SETUP_MAX_RANKS &&
-	       out->pipeline <= SETUP_MAX_RANKS;
+	       out->data <= NODE_DEVICES_MOST && out->tensor <= NODE_DEVICES_MOST &&
+	       out->pipeline <= NODE_DEVICES_MOST;
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "device/ranks/relay.h"
 #include "suites/shared/communicators.h"
 
@@ -36,8 +37,8 @@ enum status team_open_world(struct rank_team *team, enum transport transport, st
 enum status team_open_group(struct rank_team *team, const struct team_group *group,
 			    struct communicator **out, struct error *err)
 {
-	struct communicator_id id = { { 0 } }, ids[SETUP_MAX_RANKS];
-	int mine[2] = { group->id, group->index }, all[SETUP_MAX_RANKS][2];
+	struct communicator_id id = { { 0 } }, *ids;
+	int mine[2] = { group->id, group->index }, (*all)[2];
 	enum status status = STATUS_OK;
 
 	*out = NULL;
@@ -45,11 +46,15 @@ enum status team_open_group(struct rank_team *team, const struct team_group *gro
 		status = transport_id(team->device, group->transport, &id, err);
 	if (world_agree(team->world, status, err) != STATUS_OK)
 		return err->status;
+	all = xcalloc((size_t)team->world->size, sizeof(*all));
+	ids = xcalloc((size_t)team->world->size, sizeof(*ids));
 	world_gather(team->world, mine, all, sizeof(mine));
 	world_gather(team->world, &id, ids, sizeof(id));
 	for (int rank = 0; rank < team->world->size && group->id >= 0; rank++)
 		if (all[rank][0] == group->id && all[rank][1] == 0)
 			id = ids[rank];
+	free(all);
+	free(ids);
 	if (group->id >= 0) {
 		const struct communicator_options options = { .transport = group->transport,
 							      .multiprocessors =

@@ -44,10 +44,11 @@ void timeline_begin(struct trainer *trainer, enum team_stream stream, enum span_
 		    uint64_t index);
 void timeline_end(struct trainer *trainer, enum team_stream stream);
 
-/* Summary of the spans of a step, in seconds, per rank. */
+/* Summary of the spans of a step, in seconds. */
 struct timeline_totals {
 	double step; /* from the first begin to the last end, over all ranks */
-	double computing[SETUP_MAX_RANKS]; /* in which the compute stream computed */
+	/* in which the compute stream of each rank computed; room for all ranks is the caller's */
+	double *computing;
 };
 
 /*

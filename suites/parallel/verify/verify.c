@@ -389,15 +389,16 @@ static enum status compare_sums(const struct trainer *t, const struct sums *all,
 
 enum status verify_replicas(struct trainer *t, uint64_t *sum, struct error *err)
 {
-	struct sums mine = { 0 }, all[SETUP_MAX_RANKS];
+	struct sums mine = { 0 }, *all;
 
 	if (checksum_own(t, sum, err) == STATUS_OK)
 		checksum(t, *sum, &mine, err);
 	if (world_agree(t->team->world, err->status, err) != STATUS_OK)
 		return err->status;
+	all = xcalloc((size_t)t->team->world->size, sizeof(*all));
 	world_gather(t->team->world, &mine, all, sizeof(mine));
-	for (int rank = 1; rank < t->team->world->size; rank++)
-		if (compare_sums(t, all, rank, err) != STATUS_OK)
-			return err->status;
-	return STATUS_OK;
+	for (int rank = 1; rank < t->team->world->size && err->status == STATUS_OK; rank++)
+		compare_sums(t, all, rank, err);
+	free(all);
+	return err->status;
 }

@@ -163,7 +163,8 @@ static enum status expect_order(const struct case_result *c, int ranks, size_t p
 static enum status expect_timeline(struct trainer *t, struct error *err)
 {
 	struct bucket whole[SETUP_MAX_LAYERS], pieces[BUCKETS_SPLIT_MAX];
-	struct timeline_totals totals = { 0 };
+	double computing[8];
+	struct timeline_totals totals = { .computing = computing };
 	struct case_result result;
 	struct run run = { .result = &result };
 	size_t count;

@@ -190,7 +190,7 @@ static void stages_are_as_equal_as_can_be(void **state)
 
 	(void)state;
 	for (size_t stages = 1; stages <= setup.layers; stages++) {
-		size_t bounds[SETUP_MAX_RANKS + 1];
+		size_t bounds[SETUP_MAX_LAYERS + 1];
 		double largest = 0;
 
 		stages_balance(&setup, stages, bounds);

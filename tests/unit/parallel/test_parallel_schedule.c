@@ -37,7 +37,7 @@ static struct setup uniform(const char *mode, int ranks, uint64_t micro)
 static struct measured_schedule of_equal_stages(const struct setup *s, double compute,
 						double update, double communication)
 {
-	double computes[SETUP_MAX_RANKS], updates[SETUP_MAX_RANKS];
+	double computes[SETUP_MAX_LAYERS], updates[SETUP_MAX_LAYERS];
 	const struct measured_times times = { computes, updates, communication };
 
 	for (int rank = 0; rank < s->ranks; rank++) {

@@ -112,7 +112,8 @@ static enum status expect_operations(const struct setup *s, const struct case_re
 
 static enum status expect_timeline(struct trainer *t, struct error *err)
 {
-	struct timeline_totals totals = { 0 };
+	double computing[8];
+	struct timeline_totals totals = { .computing = computing };
 	struct case_result result;
 	struct run run = { .result = &result };
 	uint64_t sum;
@@ -171,7 +172,8 @@ static double side_by_side(const struct case_result *c, int rank)
 
 static enum status expect_turns(struct trainer *t, struct error *err)
 {
-	struct timeline_totals totals = { 0 };
+	double computing[8];
+	struct timeline_totals totals = { .computing = computing };
 	struct case_result result;
 	struct run run = { .result = &result };
 	enum status status;

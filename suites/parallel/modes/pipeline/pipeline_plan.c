@@ -79,7 +79,7 @@ void pipeline_partition(const struct setup *setup, int rank, pipeline_warmup *wa
 	uint64_t all = setup->batch / (uint64_t)grid.data, rows = all / setup->microbatches;
 	uint64_t kept = pipeline_in_flight(warmup, grid.pipeline, place.stage, setup->microbatches);
 	uint64_t inputs = kept + SPARE_INPUTS;
-	size_t bounds[SETUP_MAX_RANKS + 1];
+	size_t bounds[SETUP_MAX_LAYERS + 1];
 
 	if (inputs > setup->microbatches)
 		inputs = setup->microbatches;

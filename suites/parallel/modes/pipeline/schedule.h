@@ -25,7 +25,7 @@ struct schedule_stage {
 struct schedule {
 	const struct setup *setup;
 	int stages;
-	struct schedule_stage stage[SETUP_MAX_RANKS];
+	struct schedule_stage stage[SETUP_MAX_LAYERS]; /* each has a layer at least */
 };
 
 /* Initialises the stages of the setup's grid without times. */
