@@ -42,7 +42,7 @@ static __device__ __forceinline__ float dot(const simt_tile<HEAD> &a, int r,
 {
 	float sum = 0;
 
-#pragma unroll 4 /* more of it spills registers */
+#pragma unroll 8
 	for (int d = 0; d < HEAD; d++)
 		sum = fmaf(a.at[r][d], b.at[c][d], sum);
 	return sum;
@@ -81,7 +81,7 @@ store_simt(const attention_problem &p, const attention_place &at, void *to, uint
 }
 
 template <typename T, int HEAD>
-static __global__ void __launch_bounds__(SIMT_THREADS) attention_forward_simt(attention_problem p)
+static __global__ void __launch_bounds__(SIMT_THREADS, 2) attention_forward_simt(attention_problem p)
 {
 	__shared__ simt_tile<HEAD> q, k, v;
 	__shared__ float weight[SIMT_TILE][SIMT_TILE + 1];
@@ -154,7 +154,7 @@ struct simt_pair {
 };
 
 template <typename T, int HEAD>
-static __global__ void __launch_bounds__(SIMT_THREADS) attention_keys_simt(attention_problem p)
+static __global__ void __launch_bounds__(SIMT_THREADS, 2) attention_keys_simt(attention_problem p)
 {
 	__shared__ simt_tile<HEAD> q, k, v, d_o;
 	__shared__ float probability[SIMT_TILE][SIMT_TILE + 1], gradient[SIMT_TILE][SIMT_TILE + 1];
@@ -182,7 +182,7 @@ static __global__ void __launch_bounds__(SIMT_THREADS) attention_keys_simt(atten
 }
 
 template <typename T, int HEAD>
-static __global__ void __launch_bounds__(SIMT_THREADS) attention_queries_simt(attention_problem p)
+static __global__ void __launch_bounds__(SIMT_THREADS, 2) attention_queries_simt(attention_problem p)
 {
 	__shared__ simt_tile<HEAD> q, k, v, d_o;
 	__shared__ float gradient[SIMT_TILE][SIMT_TILE + 1];
