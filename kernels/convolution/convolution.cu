@@ -6,6 +6,7 @@
 
 #include "kernels/convolution/convolution_simt.cuh"
 #include "kernels/convolution/convolution_wgmma.h"
+#include "kernels/convolution/depthwise.cuh"
 #include "kernels/launch/compat.h"
 #include "kernels/launch/cuda_kernel.h"
 
@@ -29,14 +30,9 @@ static void launch_pixels(const convolution_problem &p, cudaStream_t stream)
 	unsigned columns = forward ? s->filters : s->channels;
 	int depth = taps_of(p) * (int)(forward ? s->channels : s->filters);
 
-	if (s->depthwise)
-		convolution_depthwise<T, PASS>
-			<<<grid_for(pixels * columns, SIMT_THREADS), SIMT_THREADS, 0, stream>>>(
-				p, pixels * columns);
-	else
-		convolution_simt<T, PASS>
-			<<<dim3(ceiling(pixels, SIMT_TILE), ceiling(columns, SIMT_TILE)),
-			   SIMT_THREADS, 0, stream>>>(p, (int)pixels, (int)columns, depth, depth);
+	convolution_simt<T, PASS>
+		<<<dim3(ceiling(pixels, SIMT_TILE), ceiling(columns, SIMT_TILE)), SIMT_THREADS, 0,
+		   stream>>>(p, (int)pixels, (int)columns, depth, depth);
 }
 
 template <typename T> static void launch_weights(const convolution_problem &p, cudaStream_t stream)
@@ -44,25 +40,69 @@ template <typename T> static void launch_weights(const convolution_problem &p, c
 	const convolution_shape *s = &p.shape;
 	int pixels = (int)convolution_out_pixels(s), columns = taps_of(p) * (int)s->channels;
 	unsigned parts = convolution_parts(s);
-	int part = (int)ceiling(pixels, parts);
 
-	if (s->depthwise)
-		convolution_depthwise_weights<T>
-			<<<dim3(ceiling(s->channels, 32), taps_of(p), parts), dim3(32, 8), 0,
-			   stream>>>(p, pixels, part);
+	convolution_simt<T, PASS_WEIGHTS>
+		<<<dim3(ceiling(s->filters, SIMT_TILE), ceiling(columns, SIMT_TILE), parts),
+		   SIMT_THREADS, 0, stream>>>(p, (int)s->filters, columns, pixels,
+					      (int)ceiling(pixels, parts));
+}
+
+template <typename T, enum convolution_pass PASS, int V>
+static void launch_depthwise_pixels(const convolution_problem &p, cudaStream_t stream)
+{
+	const convolution_shape *s = &p.shape;
+	uint64_t pixels = PASS == PASS_FORWARD ? convolution_out_pixels(s)
+					       : (uint64_t)s->batch * s->height * s->width;
+
+	convolution_depthwise<T, PASS, V><<<dim3(ceiling(pixels, DEPTHWISE_PIXELS),
+						 ceiling(s->channels, DEPTHWISE_LANES * V)),
+					    DEPTHWISE_THREADS, 0, stream>>>(p, (int)pixels);
+}
+
+template <typename T, int V, int WIDTH>
+static void launch_depthwise_taps(const convolution_problem &p, cudaStream_t stream)
+{
+	const convolution_shape *s = &p.shape;
+	int pixels = (int)convolution_out_pixels(s);
+	unsigned parts = convolution_parts(s);
+
+	convolution_depthwise_weights<T, V, WIDTH>
+		<<<dim3(ceiling(s->channels, DEPTHWISE_LANES * V), taps_of(p) / WIDTH, parts),
+		   DEPTHWISE_THREADS, 0, stream>>>(p, pixels, (int)ceiling(pixels, parts));
+}
+
+template <typename T, int V>
+static void launch_depthwise_packs(const convolution_problem &p, enum convolution_pass pass,
+				   cudaStream_t stream)
+{
+	if (pass == PASS_FORWARD)
+		launch_depthwise_pixels<T, PASS_FORWARD, V>(p, stream);
+	else if (pass == PASS_DATA)
+		launch_depthwise_pixels<T, PASS_DATA, V>(p, stream);
+	else if (p.shape.kernel_width % 3 == 0)
+		launch_depthwise_taps<T, V, 3>(p, stream);
 	else
-		convolution_simt<T, PASS_WEIGHTS>
-			<<<dim3(ceiling(s->filters, SIMT_TILE), ceiling(columns, SIMT_TILE), parts),
-			   SIMT_THREADS, 0, stream>>>(p, (int)s->filters, columns, pixels, part);
+		launch_depthwise_taps<T, V, 1>(p, stream);
+}
+
+template <typename T>
+static void launch_depthwise(const convolution_problem &p, enum convolution_pass pass,
+			     cudaStream_t stream)
+{
+	const int V = 16 / sizeof(T);
+
+	if (packs_aligned(p.image, p.gradient, p.out) && p.shape.channels % V == 0)
+		launch_depthwise_packs<T, V>(p, pass, stream);
+	else
+		launch_depthwise_packs<T, 1>(p, pass, stream);
 }
 
 /* Tensor cores read FP16 and BF16 in pieces of 16 bytes. */
-static bool takes_wgmma(const struct stream *stream, const convolution_problem &p,
-			enum convolution_pass pass)
+static bool takes_wgmma(const struct stream *stream, const convolution_problem &p)
 {
 	return CUDA_HAS_WGMMA && (stream->device->info.capabilities & DEVICE_HAS_WGMMA) &&
 	       packs_aligned(p.image, p.weights, p.gradient, p.out, p.parts) &&
-	       convolution_wgmma_takes(&p.shape, pass == PASS_DATA);
+	       convolution_wgmma_takes(&p.shape);
 }
 
 extern "C" enum status kernel_cuda_convolution_forward(struct stream *stream, const void *arguments,
@@ -80,9 +120,11 @@ extern "C" enum status kernel_cuda_convolution_forward(struct stream *stream, co
 	p.out = a->y;
 	if (convolution_out_pixels(&a->shape) * a->shape.filters == 0)
 		return STATUS_OK;
-	if (takes_wgmma(stream, p, PASS_FORWARD))
+	if (takes_wgmma(stream, p))
 		return convolution_wgmma_forward(stream, a, err);
-#define CALL(T) launch_pixels<T, PASS_FORWARD>(p, handle)
+#define CALL(T)                                                           \
+	a->shape.depthwise ? launch_depthwise<T>(p, PASS_FORWARD, handle) \
+			   : launch_pixels<T, PASS_FORWARD>(p, handle)
 	FOR_STORED_FLOATS(a->shape.precision, CALL)
 #undef CALL
 	return cuda_check_path("convolution_forward", "SIMT", err);
@@ -105,9 +147,11 @@ extern "C" enum status kernel_cuda_convolution_data_gradient(struct stream *stre
 	p.out = a->dx;
 	if ((uint64_t)a->shape.batch * a->shape.height * a->shape.width * a->shape.channels == 0)
 		return STATUS_OK;
-	if (takes_wgmma(stream, p, PASS_DATA))
+	if (takes_wgmma(stream, p))
 		return convolution_wgmma_data_gradient(stream, a, err);
-#define CALL(T) launch_pixels<T, PASS_DATA>(p, handle)
+#define CALL(T)                                                        \
+	a->shape.depthwise ? launch_depthwise<T>(p, PASS_DATA, handle) \
+			   : launch_pixels<T, PASS_DATA>(p, handle)
 	FOR_STORED_FLOATS(a->shape.precision, CALL)
 #undef CALL
 	return cuda_check_path("convolution_data_gradient", "SIMT", err);
@@ -134,11 +178,13 @@ extern "C" enum status kernel_cuda_convolution_weight_gradient(struct stream *st
 	weights = convolution_weights(&a->shape);
 	if (weights == 0)
 		return STATUS_OK;
-	wgmma = takes_wgmma(stream, p, PASS_WEIGHTS);
+	wgmma = takes_wgmma(stream, p);
 	if (wgmma && convolution_wgmma_weight_parts(stream, a, err) != STATUS_OK)
 		return err->status;
 	if (!wgmma) {
-#define CALL(T) launch_weights<T>(p, handle)
+#define CALL(T)                                                           \
+	a->shape.depthwise ? launch_depthwise<T>(p, PASS_WEIGHTS, handle) \
+			   : launch_weights<T>(p, handle)
 		FOR_STORED_FLOATS(a->shape.precision, CALL)
 #undef CALL
 	}

@@ -1,9 +1,8 @@
 /*
- * 2-D convolution and its gradients as implicit matrix products (no patches in memory), and
- * pooling. Images are batch x height x width x channels; weights filters x kernel_height x
- * kernel_width x channels, and without the last for a depthwise convolution, where filter c reads
- * channel c alone. Precisions: FP32 (TF32 is computed as FP32), FP16, BF16; sums are FP32. Every
- * sum has a fixed order.
+ * 2-D convolution and its gradients as implicit matrix products (no patches in memory), and pooling. Images are batch x
+ * height x width x channels; weights filters x kernel_height x kernel_width x channels, and without the last for a
+ * depthwise convolution, where filter c reads channel c alone. Precisions: FP32 (TF32 is computed as FP32), FP16, BF16;
+ * sums are FP32. Every sum has a fixed order.
  */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_CONVOLUTION_H
 #define GPUPROOF_KERNELS_CONVOLUTION_CONVOLUTION_H
@@ -61,9 +60,8 @@ struct convolution_data_gradient_arguments {
 };
 
 /*
- * "convolution_weight_gradient": dw = keep * dw + gradient from x and dy. The sum over the pixels
- * is cut into convolution_parts(), which are added up in FP32 in `scratch`,
- * convolution_scratch_bytes().
+ * "convolution_weight_gradient": dw = keep * dw + gradient from x and dy. The sum over the pixels is cut into
+ * convolution_parts(), which are added up in FP32 in `scratch`, convolution_scratch_bytes().
  */
 struct convolution_weight_gradient_arguments {
 	struct convolution_shape shape;
@@ -73,18 +71,22 @@ struct convolution_weight_gradient_arguments {
 	float keep;
 };
 
-/* As many as make some 128 blocks of 128 filters x 256 channels. */
+/* As many as make some 128 blocks of 128 filters x 256 channels; depthwise: of few channels. */
 static inline unsigned convolution_parts(const struct convolution_shape *s)
 {
 	uint64_t tiles = (uint64_t)s->kernel_height * s->kernel_width * ((s->filters + 127) / 128) *
 			 ((convolution_depth(s) + 255) / 256);
 
+	if (s->depthwise)
+		return 64;
 	return tiles >= 128 ? 1 : tiles <= 4 ? 32 : (unsigned)(128 / tiles);
 }
 static inline uint64_t convolution_scratch_bytes(const struct convolution_shape *s)
 {
 	return convolution_parts(s) * convolution_weights(s) * sizeof(float);
 }
+
+#define CONVOLUTION_DEPTHWISE_TAPS 121 /* 11 x 11 */
 
 /* STATUS_OK when the kernels are written for this shape. */
 static inline enum status convolution_check(const struct convolution_shape *s, struct error *err)
@@ -97,8 +99,9 @@ static inline enum status convolution_check(const struct convolution_shape *s, s
 	    s->kernel_width > s->width + 2 * s->padding)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "convolution: kernel %u x %u, stride %u on an image of %u x %u "
-				 "with padding %u; allowed: a stride of at least 1, and kernels of "
-				 "1 x 1 up to the padded image",
+				 "with padding %u; "
+				 "allowed: a stride of at least 1, and kernels of 1 x 1 up to the "
+				 "padded image",
 				 s->kernel_height, s->kernel_width, s->stride, s->height, s->width,
 				 s->padding);
 	if (s->depthwise && s->filters != s->channels)
@@ -106,6 +109,10 @@ static inline enum status convolution_check(const struct convolution_shape *s, s
 				 "convolution: depthwise with %u filters; allowed: as many as "
 				 "channels, %u",
 				 s->filters, s->channels);
+	if (s->depthwise && s->kernel_height * s->kernel_width > CONVOLUTION_DEPTHWISE_TAPS)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "convolution: depthwise kernel of %u x %u; allowed: %d taps",
+				 s->kernel_height, s->kernel_width, CONVOLUTION_DEPTHWISE_TAPS);
 	if (convolution_weights(s) > INT32_MAX || convolution_out_pixels(s) > INT32_MAX ||
 	    (uint64_t)s->batch * s->height * s->width > INT32_MAX)
 		return error_set(err, STATUS_UNSUPPORTED,

@@ -1,7 +1,6 @@
 /*
- * Convolution by ordinary multiply-adds, any shape: each pass is a product C[m][n] = sum over k of
- * A(m, k) B(k, n), whose elements are gathered from the tensors; a block makes 64 x 64 of C, 16
- * deep at a time, a thread 4 x 4. Depthwise convolutions sum directly.
+ * Convolution by ordinary multiply-adds, any shape: each pass is a product C[m][n] = sum over k of A(m, k) B(k, n), whose
+ * elements are gathered from the tensors; a block makes 64 x 64 of C, 16 deep at a time, a thread 4 x 4.
  */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_SIMT_CUH
 #define GPUPROOF_KERNELS_CONVOLUTION_SIMT_CUH
@@ -146,52 +145,6 @@ static __global__ void __launch_bounds__(SIMT_THREADS)
 			else
 				from_math((T *)p.out + at, sum[i][j]);
 		}
-}
-
-/* Depthwise: a thread for each element of y or of dx, in strides of the grid. */
-template <typename T, enum convolution_pass PASS>
-static __global__ void convolution_depthwise(convolution_problem p, uint64_t count)
-{
-	int channels = p.shape.channels, taps = p.shape.kernel_height * p.shape.kernel_width;
-
-	for (uint64_t i = (uint64_t)blockIdx.x * SIMT_THREADS + threadIdx.x; i < count;
-	     i += (uint64_t)gridDim.x * SIMT_THREADS) {
-		int pixel = (int)(i / channels), c = (int)(i % channels);
-		float sum = 0;
-
-		for (int t = 0; t < taps; t++) {
-			int r = t / (int)p.shape.kernel_width, s = t % (int)p.shape.kernel_width;
-			float w = element<T>(p.weights, (int64_t)c * taps + t);
-
-			sum = fmaf(w,
-				   PASS == PASS_FORWARD ? image_value<T>(p, pixel, r, s, c)
-							: gradient_value<T>(p, pixel, r, s, c),
-				   sum);
-		}
-		from_math((T *)p.out + i, sum);
-	}
-}
-
-/* Part blockIdx.z of the gradient of tap blockIdx.y, 32 channels by 8 rows of threads. */
-template <typename T>
-static __global__ void convolution_depthwise_weights(convolution_problem p, int pixels, int part)
-{
-	__shared__ float sums[8][32];
-	int c = blockIdx.x * 32 + threadIdx.x, t = blockIdx.y, taps = gridDim.y;
-	int r = t / (int)p.shape.kernel_width, s = t % (int)p.shape.kernel_width;
-	int begin = blockIdx.z * part, end = begin + part < pixels ? begin + part : pixels;
-	float sum = 0;
-
-	for (int i = begin + threadIdx.y; i < end && c < (int)p.shape.channels; i += 8)
-		sum = fmaf(element<T>(p.gradient, (int64_t)i * p.shape.channels + c),
-			   image_value<T>(p, i, r, s, c), sum);
-	sums[threadIdx.y][threadIdx.x] = sum;
-	__syncthreads();
-	if (threadIdx.y > 0 || c >= (int)p.shape.channels)
-		return;
-	for (int i = 1; i < 8; i++)
-		sum += sums[i][threadIdx.x];
-	p.parts[((int64_t)blockIdx.z * p.shape.channels + c) * taps + t] = sum;
 }
 
 /* dw from the parts of its sum. */

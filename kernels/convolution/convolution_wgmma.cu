@@ -4,11 +4,11 @@
 #include "kernels/convolution/convolution_wgmma.cuh"
 #include "kernels/launch/cuda_kernel.h"
 
-extern "C" bool convolution_wgmma_takes(const struct convolution_shape *s, bool data_gradient)
+extern "C" bool convolution_wgmma_takes(const struct convolution_shape *s)
 {
 	return (s->precision == PRECISION_FP16 || s->precision == PRECISION_BF16) &&
 	       !s->depthwise && s->channels % 8 == 0 && s->filters % 8 == 0 &&
-	       s->stride <= (data_gradient ? 1 : 2);
+	       s->stride <= 2;
 }
 
 static int ceiling(int count, int size)
@@ -27,7 +27,7 @@ static pixel_boxes choose_boxes(int width, int height, int images, int pixels)
 
 	for (int w = pixels; w > 0; w /= 2)
 		for (int h = pixels / w; h > 0; h /= 2) {
-			pixel_boxes b = { w, h, pixels / w / h };
+			pixel_boxes b = { w, h, pixels / w / h, 0, 0, 0 };
 			int64_t count;
 
 			b.across = ceiling(width, b.width);
@@ -111,7 +111,9 @@ static convolution_tiles cut_tiles(const convolution_problem &p, int columns)
 	t.problem = p;
 	t.pixel_width = of_image ? (int)s.width : p.out_width;
 	t.pixel_height = of_image ? (int)s.height : p.out_height;
-	t.boxes = choose_boxes(t.pixel_width, t.pixel_height, (int)s.batch,
+	/* Of the data's gradient the pixels of a class. */
+	t.boxes = choose_boxes(ceiling(t.pixel_width, of_image ? s.stride : 1),
+			       ceiling(t.pixel_height, of_image ? s.stride : 1), (int)s.batch,
 			       sums_pixels ? CONVOLUTION_LINE : CONVOLUTION_ROWS);
 	boxes = t.boxes.across * t.boxes.down * t.boxes.deep;
 	t.column_tiles = ceiling(PASS == PASS_FORWARD ? s.filters : s.channels, columns);
@@ -122,6 +124,8 @@ static convolution_tiles cut_tiles(const convolution_problem &p, int columns)
 	t.tiles = t.column_tiles * t.row_tiles * t.parts;
 	if (sums_pixels)
 		t.tiles *= (int)(s.kernel_height * s.kernel_width);
+	if (of_image)
+		t.tiles *= (int)(s.stride * s.stride);
 	return t;
 }
 

@@ -69,18 +69,50 @@ struct box_place {
 	}
 };
 
-/* A tile of the result. Columns first, then taps and parts, then rows. */
+/*
+ * A tile of the result. `kind`: of the weights' gradient the tap; of the data's gradient with stride t one of t x t classes
+ * of pixels, (row % t, column % t), each of which is read by taps of its own and makes a dense convolution.
+ */
 struct tile_place {
-	int column, row, tap, part;
+	int column, row, kind, part;
+};
 
-	__device__ __forceinline__ tile_place(const convolution_tiles &t, int tile, int taps)
+template <enum convolution_pass PASS>
+static __device__ __forceinline__ tile_place place_of(const convolution_tiles &t, int tile)
+{
+	const convolution_shape &s = t.problem.shape;
+	tile_place at = { tile % t.column_tiles, tile / t.column_tiles, 0, 0 };
+	int taps = s.kernel_height * s.kernel_width;
+
+	if (PASS ==
+	    PASS_DATA) { /* all tiles of a class one after the other: classes take different times */
+		at.kind = at.row / t.row_tiles;
+		at.row %= t.row_tiles;
+	}
+	if (PASS == PASS_WEIGHTS) {
+		at.kind = at.row % taps;
+		at.part = at.row / taps % t.parts;
+		at.row = at.row / taps / t.parts;
+	}
+	return at;
+}
+
+/* The taps of a class of pixels: (row + i * stride, column + j * stride). */
+struct class_taps {
+	int y, x;        /* the class: pixels (y, x) + stride * whole numbers */
+	int row, column; /* the first tap */
+	int rows, columns;
+
+	__device__ __forceinline__ class_taps(const convolution_shape &s, int kind)
 	{
-		column = tile % t.column_tiles;
-		tile /= t.column_tiles;
-		tap = tile % taps;
-		tile /= taps;
-		part = tile % t.parts;
-		row = tile / t.parts;
+		int stride = s.stride;
+
+		y = kind / stride;
+		x = kind % stride;
+		row = (y + (int)s.padding) % stride;
+		column = (x + (int)s.padding) % stride;
+		rows = ((int)s.kernel_height - row + stride - 1) / stride;
+		columns = ((int)s.kernel_width - column + stride - 1) / stride;
 	}
 };
 
@@ -90,18 +122,14 @@ static __device__ __forceinline__ int steps_of(const convolution_tiles &t, const
 	const convolution_shape &s = t.problem.shape;
 	int boxes = t.boxes.across * t.boxes.down * t.boxes.deep, first = at.part * t.part_steps;
 
-	if (PASS != PASS_WEIGHTS)
+	if (PASS == PASS_FORWARD)
 		return (int)(s.kernel_height * s.kernel_width) * t.inner;
-	return boxes - first < t.part_steps ? (boxes > first ? boxes - first : 0) : t.part_steps;
-}
+	if (PASS == PASS_DATA) {
+		class_taps taps(s, at.kind);
 
-/* Tiles are made for each tap in the pass that computes weights alone. */
-template <enum convolution_pass PASS>
-static __device__ __forceinline__ int tile_taps(const convolution_tiles &t)
-{
-	return PASS == PASS_WEIGHTS
-		       ? (int)(t.problem.shape.kernel_height * t.problem.shape.kernel_width)
-		       : 1;
+		return taps.rows * taps.columns * t.inner;
+	}
+	return boxes - first < t.part_steps ? (boxes > first ? boxes - first : 0) : t.part_steps;
 }
 
 template <enum convolution_pass PASS, int COLUMNS>
@@ -123,8 +151,8 @@ static __device__ __forceinline__ void copy_step(const convolution_tiles &t,
 		for (int i = 0; i < COLUMNS / CONVOLUTION_LINE; i++)
 			tensor_copy(right + i * CONVOLUTION_BLOCK_BYTES, &maps.right,
 				    at.column * COLUMNS + i * CONVOLUTION_LINE,
-				    box.w * stride + at.tap % width - padding,
-				    box.h * stride + at.tap / width - padding, box.n, full);
+				    box.w * stride + at.kind % width - padding,
+				    box.h * stride + at.kind / width - padding, box.n, full);
 		return;
 	}
 	box_place box(t.boxes, at.row);
@@ -136,11 +164,15 @@ static __device__ __forceinline__ void copy_step(const convolution_tiles &t,
 		tensor_copy(right, &maps.right, inner, tap, at.column * COLUMNS, full);
 		return;
 	}
-	tensor_copy(left, &maps.left, inner, box.w + padding - tap % width,
-		    box.h + padding - tap / width, box.n, full);
+	class_taps taps(s, at.kind);
+	int r = taps.row + tap / taps.columns * stride,
+	    c = taps.column + tap % taps.columns * stride;
+
+	tensor_copy(left, &maps.left, inner, box.w + (taps.x + padding - c) / stride,
+		    box.h + (taps.y + padding - r) / stride, box.n, full);
 	for (int i = 0; i < COLUMNS / CONVOLUTION_LINE; i++)
 		tensor_copy(right + i * CONVOLUTION_BLOCK_BYTES, &maps.right,
-			    at.column * COLUMNS + i * CONVOLUTION_LINE, tap, inner, full);
+			    at.column * COLUMNS + i * CONVOLUTION_LINE, r * width + c, inner, full);
 }
 
 template <enum convolution_pass PASS, int COLUMNS>
@@ -151,7 +183,7 @@ convolution_produce(const convolution_tiles &t, const convolution_maps &maps, ch
 	ring<CONVOLUTION_STAGES> r;
 
 	for (int tile = blockIdx.x; tile < t.tiles; tile += gridDim.x) {
-		tile_place at(t, tile, tile_taps<PASS>(t));
+		tile_place at = place_of<PASS>(t, tile);
 		int steps = steps_of<PASS>(t, at);
 
 		for (int step = 0; step < steps; step++) {
@@ -223,7 +255,7 @@ static __device__ __forceinline__ void store_tile(const convolution_tiles &t, co
 		if (PASS == PASS_WEIGHTS) {
 			row += at.row * CONVOLUTION_ROWS;
 			sums = t.problem.parts +
-			       (((int64_t)at.part * s.filters + row) * taps + at.tap) * s.channels;
+			       (((int64_t)at.part * s.filters + row) * taps + at.kind) * s.channels;
 			if (row >= (int)s.filters)
 				continue;
 		} else {
@@ -231,6 +263,11 @@ static __device__ __forceinline__ void store_tile(const convolution_tiles &t, co
 			int w = box.w + row % t.boxes.width,
 			    y = box.h + row / t.boxes.width % t.boxes.height,
 			    n = box.n + row / t.boxes.width / t.boxes.height;
+
+			if (PASS == PASS_DATA) {
+				w = w * (int)s.stride + at.kind % (int)s.stride;
+				y = y * (int)s.stride + at.kind / (int)s.stride;
+			}
 
 			line = (T *)t.problem.out +
 			       (((int64_t)n * t.pixel_height + y) * t.pixel_width + w) * columns;
@@ -262,7 +299,7 @@ static __device__ __forceinline__ void convolution_consume(const convolution_til
 	float d[COLUMNS / 2];
 
 	for (int tile = blockIdx.x; tile < t.tiles; tile += gridDim.x) {
-		tile_place at(t, tile, tile_taps<PASS>(t));
+		tile_place at = place_of<PASS>(t, tile);
 		int steps = steps_of<PASS>(t, at), last = 0;
 
 		for (int step = 0; step < steps; step++) {
