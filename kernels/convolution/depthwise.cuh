@@ -58,7 +58,7 @@ static __device__ __forceinline__ int64_t reading_pixel(const convolution_proble
 }
 
 template <typename T, enum convolution_pass PASS, int V>
-static __global__ void __launch_bounds__(DEPTHWISE_THREADS)
+static __global__ void __launch_bounds__(DEPTHWISE_THREADS, 2)
 	convolution_depthwise(convolution_problem p, int pixels)
 {
 	__shared__ __align__(16) T weights[CONVOLUTION_DEPTHWISE_TAPS][DEPTHWISE_LANES * V];
@@ -105,7 +105,7 @@ static __global__ void __launch_bounds__(DEPTHWISE_THREADS)
  * of the part, then the block its threads' sums, in a fixed order.
  */
 template <typename T, int V, int WIDTH>
-static __global__ void __launch_bounds__(DEPTHWISE_THREADS)
+static __global__ void __launch_bounds__(DEPTHWISE_THREADS, 2)
 	convolution_depthwise_weights(convolution_problem p, int pixels, int part)
 {
 	__shared__ float joined[DEPTHWISE_ROWS][DEPTHWISE_LANES * V + 1];
