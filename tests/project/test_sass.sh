@@ -53,7 +53,10 @@ expect 70 peak_tensor.cu HMMA 64
 expect 75 gemm_tensor.cu HMMA 64
 expect 80 gemm_tensor.cu HMMA 64
 expect 80 gemm_tensor.cu LDGSTS 8
+expect 75 attention.cu HMMA 512
+expect 80 attention.cu HMMA 512
 expect 61 gemm_tensor.cu HMMA 0
+expect 61 attention.cu HMMA 0
 expect 60 gemm_half2.cu HFMA2 512
 expect 61 gemm_half2.cu HFMA2 512
 expect 37 gemm_half2.cu HFMA2 0
