@@ -81,7 +81,8 @@ store_simt(const attention_problem &p, const attention_place &at, void *to, uint
 }
 
 template <typename T, int HEAD>
-static __global__ void __launch_bounds__(SIMT_THREADS, 2) attention_forward_simt(attention_problem p)
+static __global__ void __launch_bounds__(SIMT_THREADS, 2)
+	attention_forward_simt(attention_problem p)
 {
 	__shared__ simt_tile<HEAD> q, k, v;
 	__shared__ float weight[SIMT_TILE][SIMT_TILE + 1];
@@ -182,7 +183,8 @@ static __global__ void __launch_bounds__(SIMT_THREADS, 2) attention_keys_simt(at
 }
 
 template <typename T, int HEAD>
-static __global__ void __launch_bounds__(SIMT_THREADS, 2) attention_queries_simt(attention_problem p)
+static __global__ void __launch_bounds__(SIMT_THREADS, 2)
+	attention_queries_simt(attention_problem p)
 {
 	__shared__ simt_tile<HEAD> q, k, v, d_o;
 	__shared__ float gradient[SIMT_TILE][SIMT_TILE + 1];

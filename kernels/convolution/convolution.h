@@ -1,8 +1,9 @@
 /*
- * 2-D convolution and its gradients as implicit matrix products (no patches in memory), and pooling. Images are batch x
- * height x width x channels; weights filters x kernel_height x kernel_width x channels, and without the last for a
- * depthwise convolution, where filter c reads channel c alone. Precisions: FP32 (TF32 is computed as FP32), FP16, BF16;
- * sums are FP32. Every sum has a fixed order.
+ * 2-D convolution and its gradients as implicit matrix products (no patches in memory), and
+ * pooling. Images are batch x height x width x channels; weights filters x kernel_height x
+ * kernel_width x channels, and without the last for a depthwise convolution, where filter c reads
+ * channel c alone. Precisions: FP32 (TF32 is computed as FP32), FP16, BF16; sums are FP32. Every
+ * sum has a fixed order.
  */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_CONVOLUTION_H
 #define GPUPROOF_KERNELS_CONVOLUTION_CONVOLUTION_H
@@ -60,8 +61,9 @@ struct convolution_data_gradient_arguments {
 };
 
 /*
- * "convolution_weight_gradient": dw = keep * dw + gradient from x and dy. The sum over the pixels is cut into
- * convolution_parts(), which are added up in FP32 in `scratch`, convolution_scratch_bytes().
+ * "convolution_weight_gradient": dw = keep * dw + gradient from x and dy. The sum over the pixels
+ * is cut into convolution_parts(), which are added up in FP32 in `scratch`,
+ * convolution_scratch_bytes().
  */
 struct convolution_weight_gradient_arguments {
 	struct convolution_shape shape;

@@ -1,6 +1,7 @@
 /*
- * Convolution by ordinary multiply-adds, any shape: each pass is a product C[m][n] = sum over k of A(m, k) B(k, n), whose
- * elements are gathered from the tensors; a block makes 64 x 64 of C, 16 deep at a time, a thread 4 x 4.
+ * Convolution by ordinary multiply-adds, any shape: each pass is a product C[m][n] = sum over k of
+ * A(m, k) B(k, n), whose elements are gathered from the tensors; a block makes 64 x 64 of C, 16
+ * deep at a time, a thread 4 x 4.
  */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_SIMT_CUH
 #define GPUPROOF_KERNELS_CONVOLUTION_SIMT_CUH

@@ -7,8 +7,7 @@
 extern "C" bool convolution_wgmma_takes(const struct convolution_shape *s)
 {
 	return (s->precision == PRECISION_FP16 || s->precision == PRECISION_BF16) &&
-	       !s->depthwise && s->channels % 8 == 0 && s->filters % 8 == 0 &&
-	       s->stride <= 2;
+	       !s->depthwise && s->channels % 8 == 0 && s->filters % 8 == 0 && s->stride <= 2;
 }
 
 static int ceiling(int count, int size)

@@ -70,8 +70,9 @@ struct box_place {
 };
 
 /*
- * A tile of the result. `kind`: of the weights' gradient the tap; of the data's gradient with stride t one of t x t classes
- * of pixels, (row % t, column % t), each of which is read by taps of its own and makes a dense convolution.
+ * A tile of the result. `kind`: of the weights' gradient the tap; of the data's gradient with
+ * stride t one of t x t classes of pixels, (row % t, column % t), each of which is read by taps of
+ * its own and makes a dense convolution.
  */
 struct tile_place {
 	int column, row, kind, part;
@@ -84,8 +85,8 @@ static __device__ __forceinline__ tile_place place_of(const convolution_tiles &t
 	tile_place at = { tile % t.column_tiles, tile / t.column_tiles, 0, 0 };
 	int taps = s.kernel_height * s.kernel_width;
 
-	if (PASS ==
-	    PASS_DATA) { /* all tiles of a class one after the other: classes take different times */
+	if (PASS == PASS_DATA) { /* all tiles of a class one after the other: classes take different
+				    times */
 		at.kind = at.row / t.row_tiles;
 		at.row %= t.row_tiles;
 	}

@@ -9,7 +9,8 @@ extern "C" {
 #endif
 
 /*
- * True for FP16 and BF16 with channels and filters in multiples of 8 and strides of 1 and 2; not for depthwise ones. Addresses in multiples of 16 bytes are up to the caller.
+ * True for FP16 and BF16 with channels and filters in multiples of 8 and strides of 1 and 2; not
+ * for depthwise ones. Addresses in multiples of 16 bytes are up to the caller.
  */
 bool convolution_wgmma_takes(const struct convolution_shape *shape);
 enum status convolution_wgmma_forward(struct stream *stream,

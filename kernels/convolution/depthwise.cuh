@@ -1,7 +1,7 @@
 /*
- * Depthwise convolutions: a thread takes the V channels of one access of 16 bytes, a block LANES such neighbours and 32
- * pixels at a time, so that a pixel's channels are read along memory; the taps' neighbours come from the cache. Channels
- * that are no multiple of V go one by one (V = 1).
+ * Depthwise convolutions: a thread takes the V channels of one access of 16 bytes, a block LANES
+ * such neighbours and 32 pixels at a time, so that a pixel's channels are read along memory; the
+ * taps' neighbours come from the cache. Channels that are no multiple of V go one by one (V = 1).
  */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_DEPTHWISE_CUH
 #define GPUPROOF_KERNELS_CONVOLUTION_DEPTHWISE_CUH
@@ -101,8 +101,8 @@ static __global__ void __launch_bounds__(DEPTHWISE_THREADS, 2)
 }
 
 /*
- * Part blockIdx.z of the gradient of WIDTH taps side by side, group blockIdx.y of them: a thread adds up every 32nd pixel
- * of the part, then the block its threads' sums, in a fixed order.
+ * Part blockIdx.z of the gradient of WIDTH taps side by side, group blockIdx.y of them: a thread
+ * adds up every 32nd pixel of the part, then the block its threads' sums, in a fixed order.
  */
 template <typename T, int V, int WIDTH>
 static __global__ void __launch_bounds__(DEPTHWISE_THREADS, 2)

@@ -1,7 +1,7 @@
 /*
- * Batch normalization: see layers.h. Sums over rows are made in parts, a block for 32 columns and a part of the rows, and
- * joined in a fixed order; the mean comes first and the variance from the distances to it. The scratch holds two arrays of
- * parts, then the two sums of each column.
+ * Batch normalization: see layers.h. Sums over rows are made in parts, a block for 32 columns and a
+ * part of the rows, and joined in a fixed order; the mean comes first and the variance from the
+ * distances to it. The scratch holds two arrays of parts, then the two sums of each column.
  */
 #include "kernels/launch/cuda_kernel.h"
 #include "kernels/layers/layers.h"

@@ -6,7 +6,8 @@
 #include "kernels/launch/host_kernel.h"
 #include "kernels/layers/layers.h"
 
-/* A thread takes a range of columns and goes over all rows: each column's sum has one order, whatever the threads. */
+/* A thread takes a range of columns and goes over all rows: each column's sum has one order,
+ * whatever the threads. */
 #define COLUMNS_GRAIN 16
 
 /* Columns [first, first + count) of a row, into `buffer` unless they are FP32. */

@@ -1,7 +1,8 @@
 /*
- * Layers between the products of a network: layer and batch normalization, activations, residual additions, embeddings. Tensors are
- * row-major and stored in `precision`: FP32 (and TF32), FP16, BF16; arithmetic and sums are FP32 (on the host sums are
- * FP64). Every sum has a fixed order: results repeat bit for bit on one device model.
+ * Layers between the products of a network: layer and batch normalization, activations, residual
+ * additions, embeddings. Tensors are row-major and stored in `precision`: FP32 (and TF32), FP16,
+ * BF16; arithmetic and sums are FP32 (on the host sums are FP64). Every sum has a fixed order:
+ * results repeat bit for bit on one device model.
  */
 #ifndef GPUPROOF_KERNELS_LAYERS_LAYERS_H
 #define GPUPROOF_KERNELS_LAYERS_LAYERS_H
@@ -54,10 +55,10 @@ static inline uint64_t layer_norm_scratch_bytes(uint64_t columns)
 }
 
 /*
- * "batch_norm_forward" (Ioffe and Szegedy 2015, in training): for each column of x (a channel; rows are the pixels of the
- * whole batch) mean and the biased variance, then y = (x - mean) * rstd * gamma + beta, rstd = 1 / sqrt(variance +
- * epsilon). mean and rstd: a value for each column, for backward. Averages over steps are not kept.
- * `scratch`: batch_norm_scratch_bytes(columns).
+ * "batch_norm_forward" (Ioffe and Szegedy 2015, in training): for each column of x (a channel; rows
+ * are the pixels of the whole batch) mean and the biased variance, then y = (x - mean) * rstd *
+ * gamma + beta, rstd = 1 / sqrt(variance + epsilon). mean and rstd: a value for each column, for
+ * backward. Averages over steps are not kept. `scratch`: batch_norm_scratch_bytes(columns).
  */
 #define BATCH_NORM_PARTS 64
 struct batch_norm_forward_arguments {
@@ -70,8 +71,9 @@ struct batch_norm_forward_arguments {
 };
 
 /*
- * "batch_norm_backward": with n = (x - mean) * rstd, a = sum over rows of dy, b = sum over rows of dy n:
- * dx = gamma * rstd * (dy - (a + n b) / rows), which may be dy; dgamma = keep * dgamma + b; dbeta = keep * dbeta + a.
+ * "batch_norm_backward": with n = (x - mean) * rstd, a = sum over rows of dy, b = sum over rows of
+ * dy n: dx = gamma * rstd * (dy - (a + n b) / rows), which may be dy; dgamma = keep * dgamma + b;
+ * dbeta = keep * dbeta + a.
  */
 struct batch_norm_backward_arguments {
 	const void *x, *dy, *gamma;
@@ -87,7 +89,8 @@ static inline uint64_t batch_norm_scratch_bytes(uint64_t columns)
 	return 2 * (BATCH_NORM_PARTS + 1) * columns * sizeof(float);
 }
 
-/* GELU (Hendrycks and Gimpel 2016): x times the normal distribution function, by erf or by the paper's tanh formula. */
+/* GELU (Hendrycks and Gimpel 2016): x times the normal distribution function, by erf or by the
+ * paper's tanh formula. */
 enum activation { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_GELU_ERF, ACTIVATION_GELU_TANH };
 
 /*
