@@ -110,7 +110,7 @@ static convolution_tiles cut_tiles(const convolution_problem &p, int columns)
 	t.problem = p;
 	t.pixel_width = of_image ? (int)s.width : p.out_width;
 	t.pixel_height = of_image ? (int)s.height : p.out_height;
-	/* Of the data's gradient the pixels of a class. */
+	/* Boxes of the pixels of one class, for the gradient of the data. */
 	t.boxes = choose_boxes(ceiling(t.pixel_width, of_image ? s.stride : 1),
 			       ceiling(t.pixel_height, of_image ? s.stride : 1), (int)s.batch,
 			       sums_pixels ? CONVOLUTION_LINE : CONVOLUTION_ROWS);

@@ -13,7 +13,7 @@
 
 enum batch_sum { SUM_VALUES, SUM_SQUARES, SUM_GRADIENTS };
 
-/* What the sums read; `dy` for SUM_GRADIENTS alone. */
+/* Operands of the sums; `dy` for SUM_GRADIENTS alone. */
 struct batch_columns {
 	const void *x, *dy;
 	const float *mean, *rstd;
