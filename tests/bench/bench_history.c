@@ -88,7 +88,7 @@ static void errors_of_methods(size_t series)
 					       series / TREND_ODDS_SERIES);
 }
 
-/* What the limit that grows costs. */
+/* Cost of the limit that grows. */
 static void errors_of_sizes(size_t series)
 {
 	static const size_t sizes[] = { 100, 500 };

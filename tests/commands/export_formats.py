@@ -31,7 +31,7 @@ def no_controls(form, text, allowed):
 	bad = {c for c in text if unicodedata.category(c) == "Cc" and c not in allowed}
 	check(not bad, f"{form}: control characters {bad!r}")
 
-# What Jenkins' schema has; `file` and properties of test cases are not in all versions of it.
+# Members of Jenkins' schema; `file` and properties of test cases are not in all versions of it.
 ATTRIBUTES = {
 	"testsuites": {"name", "time", "tests", "failures", "errors"},
 	"testsuite": {"name", "tests", "failures", "errors", "time", "skipped", "timestamp", "hostname"},

@@ -76,7 +76,7 @@ expect 4 'there is no baseline' run -l base.ini
 expect 4 'the baseline is the run that is judged' run -l base.ini --baseline run
 sed 's/"id": "[0-9a-f]\{16\}"/"id": "before"/' run/result.json >before.json
 expect 0 'baseline =' run -l base.ini --baseline before.json --all
-# Of another device, or measured another way, it bounds nothing.
+# A baseline of another device, or measured another way, bounds nothing.
 sed 's/"name": "[^"]*"/"name": "Tesla K80"/' before.json >k80.json
 expect 4 "the baseline is of another model: 'Tesla K80'" run -l base.ini --baseline k80.json
 # Names of shipped limits, and what is near.
@@ -92,7 +92,7 @@ expect 2 'gpuproof help check explains it.' --limit x
 sed 's/"id": "[0-9a-f]\{16\}"/"id": "another launch"/' run/result.json >launch.json
 "$program" check run launch.json --json >out.json || failed=1
 grep -q '"launches": *2' out.json || { echo "two results are not pooled:"; cat out.json; failed=1; }
-# Of several machines a check on the node says which.
+# With several machines a check on the node says which.
 sed 's/"hostname": "[^"]*"/"hostname": "elsewhere"/; s/"id": "another launch"/"id": "a third"/' launch.json >other.json
 printf '[limit count]\nmetric = node.devices\nmin = 2\n' >count.ini
 expect 1 'other.json' other.json run launch.json -l count.ini

@@ -54,7 +54,7 @@ expect 0 '1 comparison: 1 the same' --fail-on regression $a -- $a
 expect 2 'a/result.json is the same run as a/result.json: a launch counts once' --fail-on regression a a a a -- b
 expect 2 'a launch counts once' a -- b b
 expect 4 '1 launch of each' --fail-on regression a a --launch-spread '5 %'
-# What cannot be ruled out is no certain regression.
+# A change that cannot be ruled out is no certain regression.
 expect 0 '1 launch of each' --fail-on certain a a --launch-spread '5 %'
 expect 0 '[run] seed' a b
 expect 0 'The measurements differ in:' a b
@@ -69,7 +69,7 @@ expect 2 'is not below 100 %' a b --margin 100%
 expect 2 "there is no option '--marg'" a b --marg 1
 expect 3 'nothing' a nothing
 
-# Of the yardstick that both sides have; what visits differ by may come from a history.
+# The yardstick is one that both sides have; differences between visits may come from a history.
 expect 0 "The host's yardstick, B/A: host.work" a b
 expect 3 'nowhere.db' a b --db nowhere.db
 "$program" history add a b --db nights.db >/dev/null || failed=1

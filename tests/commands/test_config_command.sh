@@ -85,7 +85,7 @@ if "$program" config keys | grep -q '^\[suite parallel\]'; then
 	[ "$(said two.ini)" = '2ms 3ms ' ] || { echo "sample_time: $(said two.ini)"; failed=1; }
 fi
 
-# What show prints is itself a config that says the same.
+# The output of show is itself a config that says the same.
 "$program" config show good.ini --origin >shown.ini
 "$program" config show shown.ini >again.txt
 "$program" config show good.ini >plain.txt
@@ -109,7 +109,7 @@ expect 2 "'qick'; did you mean 'quick'?" write qick
 "$program" run good.ini --dry-run -qo out.d >out 2>&1 || { echo "run -qo DIR: $(cat out)"; failed=1; }
 "$program" run good.ini --dry-run -qz >out 2>&1 && failed=1
 grep -q "there is no option '-z'" out || { cat out; failed=1; }
-# What is before the command, and the version.
+# Arguments before the command, and the version.
 "$program" --strictly run >out 2>&1 && failed=1
 grep -q "'--strictly' is before the command and no option of it; options come after it: gpuproof run --strictly" out || { cat out; failed=1; }
 "$program" --set run.seed=3 -o run run good.ini --dry-run >out 2>&1 || { cat out; failed=1; }

@@ -29,7 +29,7 @@ code=0
 "$program" doctor --colour >/dev/null 2>&1 || code=$?
 [ $code -eq 2 ] || fail "unknown argument: exit code $code, not 2"
 
-# Of several modules each device gets the one that has code for it, and doctor says why.
+# With several modules each device gets the one that has code for it, and doctor says why.
 choice=$(GPUPROOF_BACKENDS=$(dirname "$program")/tests/choice "$program" doctor)
 for line in '^\+  ok +device choice:0 .*backend choice \(choice13\)' '^\+  ok +device choice:1 .*backend choice \(choice11\)' \
 	'^\+  ok +module for choice:0 +choice13: machine code for 9.0' '^\+  ok +module for choice:1 +not choice13: .*; choice11: machine code for 3.7' \

@@ -49,7 +49,7 @@ if command -v promtool >/dev/null; then
 	"$program" export prometheus run | promtool check metrics || { echo "promtool finds fault"; failed=1; }
 fi
 
-# What has not settled is marked in each format, passes no limit, and is no headline.
+# A figure that has not settled is marked in each format, passes no limit, and is no headline.
 python3 - <<'PY'
 import json
 result = json.load(open("run/result.json"))

@@ -211,7 +211,7 @@ import json
 n = json.load(open("37.json"))
 n["run"].update(id="future", started="2999-01-01T01:00:00Z")
 json.dump(n, open("future.json", "w"))
-# What a terminal would obey.
+# Bytes that a terminal would obey.
 n["run"].update(id="escape", started="2026-02-11T01:00:00Z", label="a\x1b[2J\u009b31mb\nc\u202e")
 n["environment"]["hostname"] = "\x1b]0;title\x07"
 n["cases"][0]["id"] = "alloc\x1b[31m@host:0"

@@ -39,7 +39,7 @@ refuses 2 "there is no format 'excel' to import; there are" import excel nowhere
 refuses 2 "did you mean 'babelstream'" import babelstrem "$data"/babelstream.csv
 refuses 2 "say FORMAT and FILE" import nvbandwidth
 
-# What tools print for people by default: which option gives what can be imported.
+# Default output of tools, made for people: the message names the option whose output can be imported.
 printf 'BabelStream\nVersion: 5.0\nUsing CUDA device NVIDIA H200\nFunction    MBytes/sec  Min (sec)   Max         Average\n' >stream.txt
 printf 'nvbandwidth Version: v0.8\nBuilt from Git version: v0.8\n\nRunning host_to_device_memcpy_ce.\n' >bandwidth.txt
 printf -- '---------\nBenchmark              Time             CPU   Iterations\n' >benchmark.txt

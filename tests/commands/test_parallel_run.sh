@@ -134,7 +134,7 @@ INI
 	fail "four modes do not accumulate, six have micro-batches"
 "$gpuproof" run "$dir/all.ini" --set parallel.recompute=sqrt --dry-run > "$dir/plan"
 [ "$(grep -c 'recomputation is not for zero3' "$dir/plan")" = 2 ] || fail "two modes do not recompute"
-# What there is on shares of the CPU: the usual way first, by name where it was asked for; what is not there says so.
+# Transports between partitions of the CPU: the usual one first, by name where it was asked for; a missing one says so.
 "$gpuproof" run "$dir/all.ini" --set parallel.modes=single,ddp,1f1b --set parallel.devices=1,2 \
 	--set parallel.transport=auto,nccl,peer_copy,host_copy,shared_memory -o "$dir/ways" --quiet ||
 	fail "transports: run ended with $?"
@@ -175,7 +175,7 @@ for c in cases:
     # b* = (n-1)/n e F / (2 beta), d* = (n-1) e F / (2 beta), n = 2
     assert m["critical_batch"] > 0 and abs(m["critical_width"] / m["critical_batch"] - 2) < 1e-9, c["id"]
     assert c["timeline"] and 0 <= m["bubble"] <= 1, c["id"]
-    # Where its time went: all of it, but for what the worker does around a case.
+    # Phases add up to the case's time, but for what the worker does around a case.
     phases = {p["name"]: p["seconds"] for p in c["phases"]}
     assert abs(sum(phases.values()) - c["seconds"]) < 0.05 + 0.1 * c["seconds"], (c["id"], c["seconds"], phases)
     assert phases["samples"] > 0 and phases["reference"] > 0 and phases["product search"] > 0, phases
@@ -267,7 +267,7 @@ assert cases["single/1"]["status"] == "OK" and "to the last bit" not in cases["s
 assert "cannot hold events" in cases["ddp/2/25MiB/graph"]["reason"], cases["ddp/2/25MiB/graph"]
 assert "launch = graph is for single and ddp" in cases["1f1b/2/4/graph"]["reason"], cases["1f1b/2/4/graph"]
 PY
-# What a prediction lacks is said where something of it was measured, and nowhere else.
+# Missing inputs of a prediction are named where something of it was measured, and nowhere else.
 cat > "$dir/lacking.ini" <<'INI'
 [run]
 backend = host
@@ -314,7 +314,7 @@ r = json.load(open(sys.argv[1]))
 assert r["run"]["state"] == "interrupted" and [c["status"] for c in r["cases"]] == ["SKIPPED"], r["cases"]
 assert "interrupted" in r["cases"][0]["reason"], r["cases"]
 PY
-# What overlapping is worth: with and without, where a split can do without; no case is measured twice for it.
+# Gain by overlapping: with and without, where a mode can do without; no case is measured twice for it.
 cat > "$dir/overlap.ini" <<'INI'
 [run]
 backend = host

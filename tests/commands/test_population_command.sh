@@ -79,7 +79,7 @@ GPUPROOF_POPULATION=gone.ini expect 2 'gone.ini: no such file' check slow.json -
 printf '\n[card GPU-x]\nmodle = A\n' >>mine.ini
 GPUPROOF_POPULATION=mine.ini expect 2 "[card] has no key 'modle'; keys: model" check slow.json -l m.ini
 
-# What is not good, not whole or not told apart is refused, and the file stays as it was.
+# A result that is not good, not whole or not told apart is refused, and the file stays as it was.
 node bad 0.3 >bad.json
 expect 2 'bad.json: no good cards: [limit memory] fails' population add bad.json -o p.ini
 sed 's/"state": "complete"/"state": "interrupted"/' good.json >part.json

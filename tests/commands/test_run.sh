@@ -77,7 +77,7 @@ says out "transfer/h2d/pinned/1MiB@fake:1"
 says out "2 cases (0 skipped) on 1 device"
 [ ! -e planned ] || fail "--dry-run made a directory"
 
-# What is wrong with the command or the config ends with 2, before anything runs.
+# An error in the command or the config ends with 2, before anything runs.
 expect 2 run
 expect 2 run fake.ini other.ini
 expect 2 run fake.ini --dry
@@ -175,7 +175,7 @@ cmp -s before.json good/result.json || fail "--resume changed a finished run"
 rm good/report.html
 expect 0 run --resume good -q
 [ -s good/report.html ] && [ "$(cat out)" = good/report.html ] || fail "--resume does not make the report that is missing"
-# What is left of several launches is counted; the launches of a finished one are all still in its result.
+# Remaining cases of several launches are counted; the launches of a finished one are all still in its result.
 expect 0 run kept.ini -o launched --launches 3 --no-report
 says err "gpuproof: 4 cases in 3 launches on 2 devices, about "
 cp launched/result.json before.json

@@ -79,7 +79,7 @@ expect 2 'no such file' wide.ini -o no --check --limits nowhere.ini
 [ ! -e no ] || complain "a run began although its limits are wrong"
 expect 3 'nowhere' wide.ini -o no --check --baseline nowhere
 
-# What is inconclusive is measured again, once.
+# An inconclusive figure is measured again, once.
 expect 4 '1 case is not decided by one launch: 4 more launches' open.ini -o open --check --baseline wide
 [ -s open/launch-5/result.json ] || complain "no extension"
 [ ! -e open/launch-6 ] || complain "more than one extension"

@@ -116,7 +116,7 @@ for c in json.load(open(sys.argv[1]))["cases"]:
     wanted = "OK" if batch % (8 * parts) == 0 else "SKIPPED"
     assert c["status"] == wanted, (c["id"], c["status"], c["reason"])
 PY
-# What was in use when a request was refused tells why; and the host may fetch each step's losses.
+# Memory in use when a request was refused tells why; and the host may fetch each step's losses.
 cat > "$dir/account.ini" <<'INI'
 [run]
 backend = host

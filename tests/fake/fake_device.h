@@ -1,4 +1,4 @@
-/* What the fake backend's files share. */
+/* Declarations that the fake backend's files share. */
 #ifndef GPUPROOF_TESTS_FAKE_DEVICE_H
 #define GPUPROOF_TESTS_FAKE_DEVICE_H
 

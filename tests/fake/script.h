@@ -1,5 +1,5 @@
 /*
- * What the fake backend is told to do: $GPUPROOF_FAKE, words separated by spaces.
+ * Orders to the fake backend: $GPUPROOF_FAKE, words separated by spaces.
  *
  *      devices=2          how many there are (1)
  *      capability=3.7     compute capability whose abilities it has (none: those of the host
@@ -31,7 +31,7 @@
 
 #include "base/error.h"
 
-/* What is in the file of calls=FILE, which must be there, of this size and zero. */
+/* Content of the file of calls=FILE, which must be there, of this size and zero. */
 struct script_calls {
 	uint64_t count;
 	/*
@@ -55,10 +55,10 @@ struct script {
 /* Reads $GPUPROOF_FAKE. */
 enum status script_read(struct script *script, struct error *err);
 
-/* What script_read() read last. */
+/* The script that script_read() read last. */
 const struct script *script_now(void);
 
-/* What rows=FILE says, and counts on; -1: it does not. */
+/* A number that rows=FILE gives, and counts on; -1: it gives none. */
 int script_rows(void);
 
 /* Counts a call of `operation` and misbehaves when its turn has come. */

@@ -1,4 +1,4 @@
-/* What the allocators promise beyond memory: growth in place, limits, giving back, threads. */
+/* Promises of the allocators beyond memory: growth in place, limits, giving back, threads. */
 #include "gpu_check.h"
 
 #include <pthread.h>
@@ -8,8 +8,7 @@
 #define ROUNDS 50
 
 /*
- * Of the device, for others than the default pool, which keeps what it has: after a request that
- * was refused that can be nearly everything, taken on the way there.
+ * The device's free memory, for others than the default pool, which keeps what it has: after a request that was refused that can be nearly everything, taken on the way there.
  */
 static enum status free_bytes(struct check_context *context, uint64_t *out, struct error *err)
 {

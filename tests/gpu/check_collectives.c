@@ -296,7 +296,7 @@ static enum status large(struct rank *r, struct error *err)
 	return backend_memory_free(r->device, ALLOCATOR_DEVICE, memory, LARGE_BYTES, NULL, err);
 }
 
-/* What cannot be launched again must not be recorded. */
+/* An operation that cannot be launched again must not be recorded. */
 static enum status refuses_recording(struct rank *r, struct error *err)
 {
 	struct error expected = ERROR_NONE, ended = ERROR_NONE;

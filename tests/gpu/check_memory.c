@@ -282,7 +282,7 @@ static enum status telemetry(struct check_context *context, struct error *err)
 	return STATUS_OK;
 }
 
-/* What the watching thread asks for: the same quantities, and soon enough for its interval. */
+/* The watching thread's calls: the same quantities, and soon enough for its interval. */
 static enum status telemetry_quick(struct check_context *context, struct error *err)
 {
 	const int times = 20;

@@ -64,7 +64,7 @@ static const char *const kernels[] = {
 #include "kernels/kernels.def"
 };
 
-/* What was launched, and whether every check of it passed. */
+/* A launched kernel, and whether every check of it passed. */
 static struct noted {
 	struct code_path path;
 	bool wrong;

@@ -22,8 +22,7 @@ static const struct convolution_shape shapes[] = {
 };
 
 /*
- * What is compared: the tensors as double, and for each result its magnitude, the sum of absolute
- * terms.
+ * Values to compare: the tensors as double, and for each result its magnitude, the sum of absolute terms.
  */
 struct convolution_data {
 	struct convolution_shape shape;

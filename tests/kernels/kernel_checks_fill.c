@@ -269,8 +269,7 @@ enum status check_check_fill(struct device *device, struct error *err)
 }
 
 /*
- * Of several wrong words the lowest is named, and launches over parts of a buffer add up in one
- * `out`.
+ * The lowest of several wrong words is named, and launches over parts of a buffer add up in one `out`.
  */
 enum status check_check_fill_accumulates(struct device *device, struct error *err)
 {

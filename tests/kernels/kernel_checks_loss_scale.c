@@ -43,7 +43,7 @@ static float found_with(struct bench *b, struct tensor *gradient, size_t at, dou
 	return now(b, state).found;
 }
 
-/* What is not finite is found in this place, and what is as large as can be is not. */
+/* A value that is not finite is found in this place, and the largest finite one is not. */
 static enum status check_find(struct device *device, enum precision precision, size_t count,
 			      size_t at, struct error *err)
 {

@@ -12,7 +12,7 @@ static const struct pooling_shape shapes[] = {
 	{ PRECISION_FP32, 1, 10, 12, 9, 3, 1, 2, 0 }, { PRECISION_FP32, 2, 11, 11, 3, 2, 5, 1, 0 },
 };
 
-/* Of one window: what forward stores, and where its gradient goes. */
+/* One window: what forward stores, and where its gradient goes. */
 static void add_window(const struct pooling_shape *s, const struct tensor *x, double dy, size_t n,
 		       long h0, long w0, size_t c, double *y, double *dx, double *magnitude)
 {

@@ -69,7 +69,7 @@ enum status check_bias_relu(struct device *device, struct error *err)
 	return each_precision_and_shape(device, check_bias_shape, err);
 }
 
-/* What one call of output_gradient is asked for. */
+/* Arguments of one call of output_gradient. */
 struct pass {
 	bool masks, transposes, sums;
 	double beta;

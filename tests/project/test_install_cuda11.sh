@@ -32,7 +32,7 @@ if command -v apt-get >/dev/null && [ "$(dpkg --print-architecture 2>/dev/null)"
 fi
 [ -z "$(ls -d "$folder"/new* 2>/dev/null)" ] || { echo "something was left: $(ls -d "$folder"/new*)"; failed=1; }
 
-# Where the build found the toolkit that the script laid out, the script finds nothing to do.
+# The script finds nothing to do where the build found the toolkit that it laid out.
 toolkit=$(sed -n 's/^cuda11_root:INTERNAL=//p' "$(dirname "$1")/CMakeCache.txt")
 if [ -n "$toolkit" ] && [ -e "$toolkit/.gpuproof-cuda11" ]; then
 	expect 0 'holds CUDA 11.8 already' "$script" "$toolkit"

@@ -143,7 +143,7 @@ for shell in zsh fish; do
 	! command -v $shell >/dev/null || $shell -n "$folder/completion.$shell" || fail "completion for $shell is not $shell"
 done
 
-# What can be linted here is.
+# Linters run where they are installed.
 if command -v shellcheck >/dev/null; then
 	shellcheck "$top"/ci/nightly "$top"/ci/slurm-prolog || exit 1
 fi

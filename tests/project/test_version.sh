@@ -25,7 +25,7 @@ E
 newest=$(sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' "$source/CHANGELOG.md" | head -n 1)
 [ "$newest" = "$project" ] || fail "CHANGELOG.md begins with $newest, the project's version is $project"
 
-# What cmake/version.cmake makes of a tag, of commits after it, of changed files, and of a source package.
+# Output of cmake/version.cmake for a tag, for commits after it, for changed files, and for a source package.
 made() {
 	cmake -DSOURCE="$scratch/tree" -DOUTPUT="$scratch/version.c" -DPROJECT_VERSION=9.9.9 -P "$source/cmake/version.cmake"
 	sed -n 's/.*"\([^"]*\)";$/\1/p' "$scratch/version.c"

@@ -26,7 +26,7 @@ if [ -n "$found" ]; then
 fi
 
 # The first line of a comment: after its opening, or below one that stands alone.
-found=$(files src suites kernels report-templates configs ci cmake CMakeLists.txt | tr '\n' '\0' | xargs -0 awk '
+found=$(files src suites kernels report-templates configs ci cmake tests CMakeLists.txt | tr '\n' '\0' | xargs -0 awk '
 	FNR == 1 { above = ""; mark = "" }
 	{
 		mark = FILENAME ~ /\.(c|h|cu|cuh|def|inc|cpp|css|cjs)$/ ? "(/\\*+|//)" : FILENAME ~ /\.ini$/ ? "^;" : "^[ \t]*#"

@@ -96,7 +96,7 @@ done
 "$program" history add next -d h.db > out 2> err || fail "history add after failures: $(cat err)"
 [ "$("$program" history show -d h.db | grep -c "^20")" = 2 ] || fail "history: not two nights: $("$program" history show -d h.db)"
 
-# Whatever else is written keeps what was there, and leaves nothing half: "WHAT FILE COMMAND..."
+# Other outputs keep what was there, and leave nothing half: "WHAT FILE COMMAND..."
 keeps() {
 	local what=$1 file=$2; shift 2
 	for how in "enospc 1" "eio 1" "fsync 1" "rename 1" "readonly 1"; do

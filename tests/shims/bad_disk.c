@@ -63,7 +63,7 @@ static bool file_matches(int fd)
 	return path_matches(path);
 }
 
-/* Whether this call of the kind `kind` is to fail; `once`: only at its turn. */
+/* True if this call of the kind `kind` is to fail; `once`: only at its turn. */
 static bool turn_has_come(const char *kind, bool matches, bool once)
 {
 	if (strcmp(mode, kind) != 0 || !matches)

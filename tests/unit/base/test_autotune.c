@@ -76,7 +76,7 @@ static void test_the_fastest_wins(void **state)
 	assert_true(race.runs[2] > 1);
 }
 
-/* What is fast for a moment and slow in the long run loses. */
+/* A candidate that is fast for a moment and slow in the long run loses. */
 static void test_long_stretches_decide(void **state)
 {
 	static const struct autotune_rules rules = { .seconds = 0.5 };

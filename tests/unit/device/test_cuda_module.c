@@ -80,7 +80,7 @@ static void without_a_driver_it_says_so(void **state)
 	backend->close();
 }
 
-/* Where nothing was launched there is nothing to tell, and nothing is made up. */
+/* Nothing launched: there is nothing to tell, and nothing is made up. */
 static void no_path_is_taken_without_a_launch(void **state)
 {
 	struct code_path paths[8];

@@ -666,7 +666,7 @@ static void expect_no_room_named(void)
 	_exit(0);
 }
 
-/* Where it gets no buffer OpenBLAS asks again for ever. */
+/* OpenBLAS asks again for ever while it gets no buffer. */
 static void a_product_without_room_for_its_buffers_ends_with_an_error(void **state)
 {
 	(void)state;

@@ -58,7 +58,7 @@ static void open_rank(struct rank *r)
 	OK(r, backend_stream_create(r->device, false, &r->other, &r->err));
 }
 
-/* Of all ranks of the test that runs; AUTO: the backend's own. */
+/* The transport of all ranks of the test that runs; AUTO: the backend's own. */
 static enum transport transport;
 
 static void join_ranks(struct rank *r)
@@ -225,7 +225,7 @@ static enum status run_parts(struct rank *r, enum parts parts, enum precision pr
 	}
 }
 
-/* What rank `r` must have at `i`, from what all ranks began with. */
+/* Expected value of rank `r` at `i`, from what all ranks began with. */
 static double expected_part(const struct rank *r, enum parts parts, enum precision precision,
 			    void *const tensors[], size_t count, size_t i)
 {

@@ -12,7 +12,7 @@
 #include "device/backend.h"
 #include "device/images.h"
 
-/* What module cuda11 holds. */
+/* Architectures in module cuda11. */
 #define CUDA11                                                                             \
 	"35-real 37-real 52-real 60-real 61-real 70-real 75-real 80-real 86-real 90-real " \
 	"35-virtual 90-virtual"

@@ -100,7 +100,7 @@ static void odds_are_those_of_the_formula(void **state)
 	}
 }
 
-/* Of two proposals one is no change: the other stays, with the odds that it has alone. */
+/* One of two proposals is no change: the other stays, with the odds that it has alone. */
 static void only_the_weak_one_goes(void **state)
 {
 	size_t two[2] = { 10, STEP }, one[1] = { STEP };
@@ -211,7 +211,7 @@ static void few_and_equal_nights(void **state)
 	assert_int_equal(trends[0].changes[0].at, 15);
 	assert_true(isfinite(trends[0].changes[0].odds) && trends[0].changes[0].odds > 50);
 	trends_release(trends, 1);
-	/* What a file from elsewhere may hold. */
+	/* Values that a file from elsewhere may hold. */
 	points[3].value = INFINITY;
 	points[4].value = DBL_MAX;
 	points[5].value = DBL_TRUE_MIN;

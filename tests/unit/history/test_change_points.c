@@ -311,7 +311,7 @@ static void states_of_changes(void **state)
 	assert_true(trends[0].changes[1].worse);
 	assert_int_equal(trends[0].changes[1].state, TREND_NEW);
 	trends_release(trends, count);
-	/* Of a bandwidth the same is a loss that came back: no news of an improvement. */
+	/* For a bandwidth the same is a loss that came back: no news of an improvement. */
 	s.better = BETTER_HIGHER;
 	trends = trend_with(&s, NULL, &count);
 	assert_true(trends[0].changes[0].worse && trends[0].changes[1].improved);

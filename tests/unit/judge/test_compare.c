@@ -241,7 +241,7 @@ static void memory_errors_of_the_new_side_are_wrong(void **state)
 	assert_string_equal(c.faults[0], "transfer/h2d/pinned/512MiB@cuda:0: uncorrected memory "
 					 "errors (ECC) during the case: 1");
 	comparison_release(&c);
-	/* Of the old side it is past. */
+	/* For the old side it is past. */
 	input.a = b;
 	input.b = a;
 	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
@@ -254,7 +254,7 @@ static void memory_errors_of_the_new_side_are_wrong(void **state)
 }
 
 /*
- * What drifted to the end of its time is no figure; that it is missing is said on whichever side.
+ * A series that drifted to the end of its time is no figure; that it is missing is said on whichever side.
  */
 static void what_has_not_settled_is_not_compared(void **state)
 {
@@ -331,8 +331,7 @@ static void environments_are_compared(void **state)
 	a.settings[1] = (struct result_setting){ xstrdup("report"), xstrdup("title"), xstrdup("x"),
 						 xstrdup("default") };
 	/*
-	 * Of a side that another build measured one launch at a time: no difference of what was
-	 * measured.
+	 * A side that another build measured one launch at a time: no difference of what was measured.
 	 */
 	a.settings[2] = (struct result_setting){ xstrdup("run"), xstrdup("launches"), xstrdup("5"),
 						 xstrdup("default") };
@@ -375,7 +374,7 @@ static void signed_ranks_have_their_exact_distribution(void **state)
 	assert_float_equal(shift, 4.5, 1e-12);
 }
 
-/* What visits differ by is in every interval, but not where both sides belong to one visit. */
+/* Differences between visits are in every interval, but not where both sides belong to one visit. */
 static void visits_widen_intervals_unless_in_turns(void **state)
 {
 	static const double a[] = { 0, 0.001, -0.001, 0.002, -0.002 };
@@ -701,7 +700,7 @@ static void add_nights(struct store *h)
 	}
 }
 
-/* What visits differ by is assumed by the kind of figure, until nights show it. */
+/* Differences between visits are assumed by the kind of figure, until nights show them. */
 static void a_history_says_what_visits_differ_by(void **state)
 {
 	char folder[] = "/tmp/gpuproof_compare.XXXXXX";

@@ -527,7 +527,7 @@ static void memory_errors_outrank_everything(void **state)
 	assert_string_equal(v.checks[0].reason,
 			    "uncorrected memory errors (ECC) during the case: 1");
 	verdicts_release(&v);
-	/* What the hardware mended itself is a warning. */
+	/* An error that the hardware corrected is a warning. */
 	c->after.ecc_uncorrected = 2;
 	c->before.pcie_replays = 0;
 	c->after.pcie_replays = 7;
@@ -882,7 +882,7 @@ static void launches_become_one_result(void **state)
 		result_release(&r[i]);
 }
 
-/* What went wrong in one launch went wrong. */
+/* A failure in one launch is a failure. */
 static void launches_hide_no_failure(void **state)
 {
 	static const struct {
@@ -1082,7 +1082,7 @@ static void counted(struct result *r, const char *metric, const char *unit, enum
 	m->series[0] = '\0';
 }
 
-/* What no launch may exceed is not outvoted by four good ones; a zero gives no certainty. */
+/* A bound that no launch may exceed is not outvoted by four good ones; a zero gives no certainty. */
 static void the_worst_launch_decides_what_was_counted(void **state)
 {
 	static const struct {
@@ -1232,8 +1232,7 @@ static void what_was_not_verified_is_not_accepted(void **state)
 
 	(void)state;
 	/*
-	 * Whether a limit is about the case or not, in one launch or in the second of two, pooled
-	 * or not.
+	 * True if a limit is about the case, in one launch or in the second of two, pooled or not.
 	 */
 	for (size_t k = 0; k < 6 * ARRAY_SIZE(rows); k++) {
 		size_t i = k / 6, launches = 1 + (k % 3 > 0);

@@ -39,7 +39,7 @@ static double normal(void)
 enum noise { NORMAL, LOGNORMAL, STUDENT3, NOISES };
 static const char *const noise_names[NOISES] = { "normal", "lognormal (skew 3.7)", "Student t3" };
 
-/* What a launch is off by: mean 0, deviation 1. More is slower. */
+/* The error of a launch: mean 0, deviation 1. More is slower. */
 static double deviate(enum noise noise)
 {
 	/* exp(0.7862 z): skewness 3.7 */
@@ -87,7 +87,7 @@ struct outcome {
 	bool extended, undecided;
 };
 
-/* Of any case: the GPUs of a point are measured again together. */
+/* The GPUs of a point are measured again together, whichever the case. */
 static bool wants_more(const struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++)

@@ -38,8 +38,7 @@ static double fact(const struct gpu *gpu, const char *key, double otherwise)
 }
 
 /*
- * What the driver would tell of such a card: by its sheet, and where that is silent something of
- * its time.
+ * The driver's answer for such a card: by its sheet, and where that is silent something of its time.
  */
 static void describe_device(const struct gpu *gpu, int index, struct device_info *d)
 {
@@ -67,8 +66,7 @@ static void describe_device(const struct gpu *gpu, int index, struct device_info
 }
 
 /*
- * What `acceptance` plans for `count` of them, as a result whose figures are all a quarter above
- * what is asked.
+ * The plan of `acceptance` for `count` of them, as a result whose figures are all a quarter above what is asked.
  */
 static void accepted_node(const struct gpu *gpu, size_t count, struct result *r)
 {
@@ -315,7 +313,7 @@ static void a_cpu_is_not_judged_by_limits_for_gpus(void **state)
 	result_release(&r);
 }
 
-/* What follows from the facts of a data sheet is what the sheet says. */
+/* Limits that follow from the facts of a data sheet are those that the sheet states. */
 static void derived_figures_agree_with_data_sheets(void **state)
 {
 	static const char *const keys[] = { "memory_bandwidth",
@@ -378,12 +376,12 @@ static void geforce_has_half_of_the_tensor_rate(void **state)
 	d.clock_hz = 1.74e9;
 	assert_true(derived_figure(&d, "fp16_tensor", &value, NULL));
 	assert_float_equal(value, 149.7e12, 0.2e12);
-	/* What an emulated capability says is not the chip's. */
+	/* An emulated capability is not the chip's. */
 	strcpy(d.emulated_on, "9.0");
 	assert_false(derived_figure(&d, "fp16_tensor", &value, NULL));
 }
 
-/* What others measured on good cards holds the limits. */
+/* Figures that others measured on good cards pass the limits. */
 static void check_published(const struct gpu *gpu, const struct published *p, size_t *judged)
 {
 	struct text errors = TEXT_EMPTY;

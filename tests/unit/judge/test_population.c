@@ -173,7 +173,7 @@ static size_t count_of(const struct population *p, const char *model, const char
 	return n;
 }
 
-/* Of another model, measured another way, or the card that is judged: none of them counts. */
+/* Cards of another model, measured another way, or the card that is judged: none of them counts. */
 static void only_what_compares_counts(void **state)
 {
 	struct population p;
@@ -286,7 +286,7 @@ static void each_is_held_against_its_kind(void **state)
 	population_release(&p);
 }
 
-/* Of two devices of which one is slow a single good card tells which. */
+/* A single good card tells which of two devices is slow. */
 static void a_good_card_tells_which_of_two_is_slow(void **state)
 {
 	struct population p;

@@ -130,7 +130,7 @@ static void limits_of_ones_own_promise_what_they_judge(void **state)
 		 &v);
 	assert_int_equal(verdicts_exit_code(&v), 0);
 	verdicts_release(&v);
-	/* What may be left out, and what only warns, promises nothing. */
+	/* Limits that may be left out, and those that only warn, promise nothing. */
 	judge_as(LINK "allow_skipped = yes\n", false, &r, &v);
 	assert_int_equal(verdicts_exit_code(&v), 0);
 	verdicts_release(&v);

@@ -10,7 +10,7 @@
 
 #include "kernel_checks.h"
 
-/* What a CPU lacks, and may skip: nothing to choose from, narrow formats, tensor cores. */
+/* Features that a CPU lacks, and may skip: nothing to choose from, narrow formats, tensor cores. */
 static const char *const lacking[] = { "gemm_search", "gemm_narrow", "gemm_tensor", "gemm_half2",
 				       "peak_tensor" };
 

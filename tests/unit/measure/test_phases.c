@@ -1,4 +1,4 @@
-/* Where a case's seconds go: see measure/phases.h. */
+/* Phases of a case and their seconds: see measure/phases.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,7 +93,7 @@ static void a_stop_is_heeded_between_parts(void **state)
 	stop = 1;
 	assert_int_equal(phases_next(&phases, &alone, "products", &err), STATUS_INTERRUPTED);
 	assert_string_equal(err.message, "interrupted before products");
-	/* Who is not asked for phases is not stopped either. */
+	/* A run without phases is not stopped either. */
 	assert_int_equal(phases_next(NULL, &alone, "products", &err), STATUS_OK);
 	assert_string_equal(phases_enter(NULL, "samples"), "samples");
 }

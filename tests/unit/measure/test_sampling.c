@@ -255,7 +255,7 @@ static void preheating_is_work_that_does_not_count(void **state)
 	free(series.samples);
 }
 
-/* What is made for one batch is made anew, between samples, before the first one with another. */
+/* Data made for one batch are made anew, between samples, before the first one with another. */
 static void a_workload_is_told_of_another_batch(void **state)
 {
 	struct script script = { .seconds = 10e-6 };
@@ -285,7 +285,7 @@ static void waiting_for_other_ranks_is_not_timed(void **state)
 	free(series.samples);
 }
 
-/* Of 20 ms each, where one would be long enough; the queue's limit comes first. */
+/* Batches of 20 ms each, where one would be long enough; the queue's limit comes first. */
 static void operations_that_run_on_are_sampled_together(void **state)
 {
 	struct script script = { .seconds = 20e-3 };
@@ -419,8 +419,7 @@ static void what_drifts_at_the_end_of_its_time_has_not_settled(void **state)
 }
 
 /*
- * Of two at the same time only one has to warm up: it alone drops samples, and both continue until
- * it has enough.
+ * Only one of two at the same time has to warm up: it alone drops samples, and both continue until it has enough.
  */
 static void each_of_several_settles_by_itself(void **state)
 {

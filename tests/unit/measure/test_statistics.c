@@ -195,7 +195,7 @@ static void what_changes_by_more_than_its_level_has_no_interval(void **state)
 	assert_true(isnan(low) && isnan(high));
 	statistics_compute(x, 60, 1, 0, NULL, &s);
 	assert_true(isnan(s.low) || s.low > 0);
-	/* Of what may be below zero it is an interval as any other. */
+	/* For a quantity that may be below zero it is an interval as any other. */
 	for (uint64_t i = 0; i < 60; i++)
 		x[i] -= 200e-6;
 	assert_true(drifting_interval(x, 60, &low, &high));

@@ -68,7 +68,7 @@ static void a_case_that_goes_on_is_slow(void **state)
 	assert_int_equal(watchdog_judge(&w, 30, false), WATCHDOG_HUNG);
 }
 
-/* Of devices made of the CPU: a long verification has no parts, but it works. */
+/* On devices made of the CPU a long verification has no parts, but it works. */
 static void cpu_time_is_a_sign_of_life(void **state)
 {
 	struct activity a = { 0 };

@@ -230,7 +230,7 @@ static bool agreement(struct world *world)
 	return good && (last == 0 || err.status == STATUS_MISMATCH);
 }
 
-/* What one rank may do without, another must not: all of them stop, and say why. */
+/* A failure that one rank could ignore, another must not: all of them stop, and say why. */
 static bool one_answer(struct world *world)
 {
 	static const enum status weaker[] = { STATUS_UNSUPPORTED, STATUS_NO_MEMORY };
@@ -303,7 +303,7 @@ static void a_stop_ends_the_waiting_ranks(void **state)
 }
 
 /*
- * Whatever a call other than agreement would have answered: without its peers a rank is of no use.
+ * Other calls than agreement end the same way: without its peers a rank is of no use.
  */
 static bool barrier_after_a_stop(struct world *world)
 {

@@ -131,7 +131,7 @@ static void pieces_change_nothing(void **state)
 		}
 }
 
-/* Of one rank: start or end of the span of a piece. */
+/* Start or end of the span of a piece on one rank. */
 static double time_of(const struct case_result *c, int rank, const char *operation, size_t piece,
 		      bool end)
 {

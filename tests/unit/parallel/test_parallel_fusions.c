@@ -119,7 +119,7 @@ static void granted_ones_may_be_taken(void **state)
 	expect(c, STATUS_OK, "granted");
 }
 
-/* What the user insists on, and a device that fails, are no reasons to take another way. */
+/* An explicit setting of the user, and a device that fails, are no reasons to take another path. */
 static void other_failures_are_failures(void **state)
 {
 	struct fusion_case insists = { .setup = tiny("ddp", 2, PRECISION_FP32),

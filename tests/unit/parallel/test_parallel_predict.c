@@ -182,7 +182,7 @@ static void data_parallel_hides_what_it_can(void **state)
 		assert_near(predicted(&s, &compute_only), compute, 1e-6);
 		bytes = wires[i] * 3 / 4 * (double)model.elements * 4;
 		slow.bus = bytes / (100 * compute);
-		/* Of ZeRO-3's gathers two layers' are saved going back. */
+		/* The gathers of two layers of ZeRO-3 are saved going back. */
 		assert_near(predicted(&s, &slow), 100 * compute, i == 3 ? 0.2 : 0.02);
 		assert_true(predicted(&s, &slow) > 70 * compute);
 	}
@@ -319,7 +319,7 @@ static void parts_add_to_what_is_there(void **state)
 		    2 * 4 * 4096.0 * 1024 * (double)once.layers / 1e9, 1e-9);
 }
 
-/* What the step's search may find is in the curves, however slow the library's own choice. */
+/* The candidates of the step's search are in the curves, however slow the library's own choice. */
 static void the_fastest_product_counts(void **state)
 {
 	struct result r = { 0 };
@@ -454,7 +454,7 @@ static void curves_come_from_this_run(void **state)
 	add_parameter(c, "operation", "all_reduce", NAN);
 	add_parameter(c, "size", "1MB", 1e6);
 	assert_near(curves_collective(&curves, "all_reduce", 2, 1e6), 1e-3, 1e-9);
-	/* Of three devices nothing was measured. */
+	/* Nothing was measured on three devices. */
 	assert_true(isnan(curves_collective(&curves, "all_reduce", 3, 800e6)));
 	assert_non_null(strstr(curves.missing, "suite collective"));
 	result_release(&r);
@@ -612,7 +612,7 @@ static void gathers_hide_in_the_next_step(void **state)
 	assert_near(predict_step(&s, 2, &curves), (one + many) / 2, 1e-9);
 }
 
-/* Where gradients have two buffers in turn, backward waits for a slow bus; all else is the same. */
+/* Gradients with two buffers in turn make backward wait for a slow bus; all else is the same. */
 static void buffers_in_turn_wait(void **state)
 {
 	struct setup own = uniform("zero1", 8, 1), turns = uniform("zero2", 8, 1);
@@ -626,8 +626,7 @@ static void buffers_in_turn_wait(void **state)
 }
 
 /*
- * What is computed again are forwards: of all layers but the last of each segment, and none of the
- * last segment.
+ * Recomputed are forwards: of all layers but the last of each segment, and none of the last segment.
  */
 static void recomputation_takes_its_forwards(void **state)
 {

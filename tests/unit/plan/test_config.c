@@ -292,7 +292,7 @@ static void long_values_come_whole(void **state)
 }
 
 /*
- * What is no config by far is told so at once: the time does not grow with the square of its size.
+ * A file that is no config by far is refused at once: the time does not grow with the square of its size.
  */
 static void masses_of_keys_and_sections_end_soon(void **state)
 {
@@ -454,7 +454,7 @@ static void many_errors_are_counted(void **state)
 	text_release(&file);
 }
 
-/* Whatever the bytes: no crash, and either errors or a config that loads again to the same. */
+/* Any bytes: no crash, and either errors or a config that loads again to the same. */
 static void damaged_files_never_crash(void **state)
 {
 	static const char valid[] =

@@ -232,7 +232,7 @@ static const struct suite *suite_of(const char *metric)
 	return NULL;
 }
 
-/* Whether the suite has a parameter of that name which can have that value. */
+/* True if the suite has a parameter of that name which can have that value. */
 static bool can_be(const struct suite *suite, const char *name, const char *word)
 {
 	for (const struct key *key = suite->keys; key->name; key++) {

@@ -376,7 +376,7 @@ static void set_text(char **text, const char *to)
 	*text = xstrdup(to);
 }
 
-/* What is said to be needed is the missing case, and what became of it. */
+/* The page names the missing case that a claim needs, and what became of it. */
 static void the_missing_case_is_named(void **state)
 {
 	const struct claim claim = {

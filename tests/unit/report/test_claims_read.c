@@ -88,7 +88,7 @@ static void former_names_of_metrics_are_read(void **state)
 	claim_group_release(&g);
 }
 
-/* Whatever a user may get wrong. */
+/* Mistakes that a user may make. */
 static void wrong_files_are_refused(void **state)
 {
 	static const struct {

@@ -200,8 +200,7 @@ static void judge_case(const char *id, const char *device, const char *backend,
 }
 
 /*
- * What a CPU does when its memory runs out, and what its process takes, is not what the guides are
- * about.
+ * Behaviour of a CPU whose memory runs out, and memory of its process, are not what the guides are about.
  */
 static void a_cpu_decides_nothing_about_gpus(void **state)
 {
@@ -379,7 +378,7 @@ static bool is_as(const struct plan_case *c, const struct claim_term *term)
 
 		assert_non_null(colon);
 		*colon = '\0';
-		/* Of any model: the config measures whatever is there. */
+		/* A table for any model: the config measures whatever is there. */
 		same = strcmp(pair, "model") == 0 || strcmp(parameter_of(c, pair), colon + 1) == 0;
 	}
 	free(where);

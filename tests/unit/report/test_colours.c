@@ -153,7 +153,7 @@ static const char *rule_of(const char *attribute, const char *colour, char name[
 	return rule;
 }
 
-/* What the attribute shows. */
+/* The colour that the attribute shows. */
 static struct colour shown(enum screen screen, const char *attribute, const char *colour)
 {
 	char name[32];
@@ -290,7 +290,7 @@ static void every_colour_of_a_chart_has_a_rule(void **state)
 		shown(DARK, "stroke", chart_style(i)->colour);
 }
 
-/* What stands upon what on the pages. */
+/* Foregrounds and their backgrounds on the pages. */
 static void text_is_read(void **state)
 {
 	static const char
@@ -401,7 +401,7 @@ static void text_upon_heat_maps_is_read(void **state)
 
 			assert_contrast(s, "text", shade->colour, cell_ink(s, shade), cell,
 					TEXT_CONTRAST);
-			/* What is higher is further from the paper. */
+			/* A higher value is further from the paper. */
 			assert_true(s == DARK ? luminance(cell) > before
 					      : luminance(cell) < before);
 			before = luminance(cell);

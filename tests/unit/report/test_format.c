@@ -43,7 +43,7 @@ static void quantities(void **state)
 				    cases[i].expected);
 }
 
-/* What a source states has no digits that it does not. */
+/* A published figure has no digits that its source does not state. */
 static void stated_quantities(void **state)
 {
 	static const struct {
@@ -183,7 +183,7 @@ static void cuts_are_between_characters(void **state)
 	assert_cut(format_cut("äöüß", 2), "äö… (8 bytes)");
 	assert_cut(format_label("äöüß", 3), "äö…");
 	assert_cut(format_label("", 3), "");
-	/* Of names the end is kept as well: there they differ. */
+	/* The end of a name is kept as well: there they differ. */
 	assert_cut(format_name("DDP, 2 devices, bucket 25 MiB, over NCCL", 21),
 		   "DDP, 2 dev… over NCCL");
 	assert_cut(format_name("äöüßäöüß", 5), "äö…üß");

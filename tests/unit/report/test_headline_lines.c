@@ -79,7 +79,7 @@ static void two_devices_have_a_column_each(void **state)
 	result_release(&r);
 }
 
-/* Of eight the middle one and the worst, which is 40 % down. */
+/* The middle one of eight and the worst, which is 40 % down. */
 static void many_devices_are_summed_up(void **state)
 {
 	struct text out = TEXT_EMPTY;

@@ -186,7 +186,7 @@ static void pages_are_sound_text(void **state)
 	}
 }
 
-/* Where a name is expected. */
+/* Hostile text as a name. */
 static void a_megabyte_is_only_long(void **state)
 {
 	static const struct sample_options options = {

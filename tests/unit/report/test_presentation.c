@@ -152,8 +152,7 @@ static void without_rows_names_are_words(void **state)
 }
 
 /*
- * What a newcomer does: one more row in a suite's table, and the page has its words, its percent
- * and its table.
+ * A newcomer's change: one more row in a suite's table, and the page has its words, its percent and its table.
  */
 static void a_metric_needs_only_its_row(void **state)
 {

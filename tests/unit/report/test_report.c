@@ -128,8 +128,7 @@ static void healthy_run_is_not_called_more_than_it_is(void **state)
 }
 
 /*
- * What did most of nothing is no reason for a green box: why it did not run is in the first
- * sentences.
+ * A run that mostly did not run gets no green box: the reason is in the first sentences.
  */
 static void a_run_that_mostly_did_not_run_is_not_green(void **state)
 {
@@ -323,7 +322,7 @@ static void comparison_says_what_it_compares(void **state)
 	free(html);
 }
 
-/* What two runs share is said once, across both columns, and nowhere is a row too short. */
+/* Facts that two runs share are said once, across both columns, and nowhere is a row too short. */
 static void what_is_the_same_is_one_cell(void **state)
 {
 	struct result results[2];

@@ -117,7 +117,7 @@ static void what_a_case_does_not_name_is_no_part_of_another_line(void **state)
 	free(html);
 }
 
-/* What merely does not apply to some cases makes no difference between lines that differ anyway. */
+/* A parameter that merely does not apply to some cases makes no difference between lines that differ anyway. */
 static void what_does_not_apply_is_not_named(void **state)
 {
 	struct result r = { 0 };
@@ -200,7 +200,7 @@ static void pairs_without_direction_have_none(void **state)
 	}
 }
 
-/* Of a metric that is swept over sizes, what has one size has bars, which say the size. */
+/* In a metric that is swept over sizes, cases of one size have bars, which say the size. */
 static void one_size_makes_bars(void **state)
 {
 	static const char *const directions[] = { "h2d", "all_to_one_write" };
@@ -227,7 +227,7 @@ static void one_size_makes_bars(void **state)
 	free(html);
 }
 
-/* Of many devices two are named, where that is enough to tell a set from the others. */
+/* Two of many devices are named, where that is enough to tell a set from the others. */
 static void large_sets_are_named_by_their_first(void **state)
 {
 	(void)state;

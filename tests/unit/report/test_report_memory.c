@@ -111,7 +111,7 @@ static void usual_values_are_no_names(void **state)
 		{ "trainmem/step/arena/host/8GiB@cuda:0", { true, true, true, true } },
 		{ "trainmem/step/arena/offload=none/none@cuda:0", { true, true, true, true } },
 		{ "trainmem/step@cuda:0", { true, false, false, false } },
-		/* Of another program. */
+		/* A result of another program. */
 		{ "nccl all_reduce", { true, true, true, true } },
 		{ "other/42/x", { true, true, true, true } },
 	};
@@ -182,8 +182,7 @@ static struct case_result *add_plain(struct result *r, const char *precision, in
 }
 
 /*
- * What a step needs over its batch, and what half the bytes save at either end; other allocators
- * say nothing about it.
+ * Memory of a step over its batch, and what half the bytes save at either end; other allocators say nothing about it.
  */
 static void the_answer_says_what_a_precision_saves(void **state)
 {

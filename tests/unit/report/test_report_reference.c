@@ -304,7 +304,7 @@ static void what_fits_names_the_card_and_where_it_was_measured(void **state)
 		"<th scope=\"row\">K80</th><td class=\"number\">11441\u00a0MiB</td><td "
 		"class=\"number\">200</td><td class=\"number\">not measured</td><td><span "
 		"title=\"measured\">●</span> H200, <b>emulated</b>",
-		/* Of "16 or 32 GiB" as well; a T4 shows less. */
+		/* A sheet of "16 or 32 GiB" as well; a T4 shows less. */
 		"<th scope=\"row\">P100 PCIe, P100 SXM2, V100 PCIe, V100 SXM2</th><td "
 		"class=\"number\">16160\u00a0MiB<",
 		/* The most over the optimizers. */
@@ -389,7 +389,7 @@ static void a_page_of_a_dozen_measured_gpus_is_small_and_fast(void **state)
 			 STATUS_OK);
 	assert_true(clock() - before < 3 * CLOCKS_PER_SEC);
 	assert_true(html.length < 1000000);
-	/* What is left of each result is its main figures. */
+	/* Each result keeps its main figures only. */
 	assert_non_null(strstr(html.data, "main figure; the rest is in the result files"));
 	assert_non_null(strstr(html.data, "id=\"result-12\""));
 	assert_non_null(strstr(html.data, "\"metrics\":{\"transfer.bandwidth\":["));

@@ -171,7 +171,7 @@ static void the_answer_names_the_fastest_and_the_smallest(void **state)
 	assert_string_equal(cells->children[3]->text, "none");
 	assert_string_equal(cells->children[4]->text, "400 µs, 40\u00a0%");
 	assert_string_equal(cells->children[5]->text, "900 µs, −10\u00a0%");
-	/* What was not measured in parts has none. */
+	/* A case that was not measured in parts has none. */
 	cells = tree_member(tree_member(table, "rows")->children[1], "cells");
 	for (size_t i = 2; i < 6; i++)
 		assert_string_equal(cells->children[i]->text, "\u2013");
@@ -725,7 +725,7 @@ static void a_timeline_tells_computing_from_waiting(void **state)
 			    "20\u00a0%.");
 	rows = tree_member(d.charts->children[0], "rows");
 	assert_int_equal(rows->count, 4);
-	/* What computes comes first, whatever the order in the result. */
+	/* Computing streams come first, whatever the order in the result. */
 	assert_string_equal(member(rows->children[0], "name"), "0 compute: F forward, L loss");
 	close_drawn(&d);
 	result_release(&r);

@@ -134,8 +134,7 @@ static void none_survives(void **state)
 }
 
 /*
- * What `text` becomes in a result whose host is Gollum7.corp.moria.example and whose label is
- * "2026.11".
+ * The replacement of `text` in a result whose host is Gollum7.corp.moria.example and whose label is "2026.11".
  */
 static char *anonymised(const char *text)
 {
@@ -199,7 +198,7 @@ static void what_tells_by_its_form_goes(void **state)
 	}
 }
 
-/* What looks like it and tells nothing. */
+/* Text that looks like it and tells nothing. */
 static void what_only_looks_alike_stays(void **state)
 {
 	static const char *const rows[] = {
@@ -432,7 +431,7 @@ static void labels_of_shipped_sections_stay(void **state)
 		sample_result(&r);
 		set(&r.config_name, "/home/alice/claims.ini");
 		set(&r.cases[0].label, labels[i]);
-		/* What a file says of itself is no proof. */
+		/* A file's own statement is no proof. */
 		add_setting(&r, "suite transfer widened-sweep", "sizes", "1MiB", "claims.ini:20");
 		assert_int_equal(anonymiser_new(&a, NULL, &err), STATUS_OK);
 		anonymiser_learn_result(a, &r);
@@ -488,7 +487,7 @@ static void check_fields(const struct field *fields, const char *parent, bool *u
 		check_field(fields, parent, used);
 }
 
-/* What a new member of the result is for publication is decided here, not by chance. */
+/* Publication of a new member of the result is decided here, not by chance. */
 static void every_string_of_a_result_has_a_rule(void **state)
 {
 	bool used[200] = { false };
@@ -523,7 +522,7 @@ static void every_fact_of_a_host_has_a_rule(void **state)
 	environment_collect(check_fact, NULL);
 }
 
-/* Of a key whose value is any text it is decided whether users think it up. */
+/* For a key whose value is any text it is decided whether users think it up. */
 static void every_text_key_has_a_rule(void **state)
 {
 	static const char *const grammar[] = {

@@ -1,4 +1,4 @@
-/* What doctor says about hosts: each trouble is named with what to do about it. */
+/* Findings of doctor about hosts: each trouble is named with what to do about it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

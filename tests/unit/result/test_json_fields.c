@@ -1,4 +1,4 @@
-/* What a row of a member table promises: members that are missing, unknown or of a wrong type. */
+/* Promises of a row of a member table: members that are missing, unknown or of a wrong type. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -544,7 +544,7 @@ static void what_makes_no_sense_is_refused(void **state)
 	}
 }
 
-/* What results of earlier and of interrupted runs are. */
+/* States of results of earlier and of interrupted runs. */
 static void what_makes_sense_is_read(void **state)
 {
 	static const char *const rows[][2] = {

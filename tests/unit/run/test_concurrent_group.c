@@ -10,7 +10,7 @@
 #define BASELINE_CACHE_SECONDS 1e-3
 #define BYTES 4096
 
-/* What a copy takes, issued by the device of that number. */
+/* Seconds of a copy that is issued by the device of that number. */
 static double seconds[FIXTURE_DEVICES];
 /* How much longer it takes for each other one that runs at the same time. */
 static double disturbance;
@@ -326,7 +326,7 @@ static void a_faster_pair_is_checked_against_itself(void **state)
 	release(f, &c);
 }
 
-/* What counts is what each pair has alone; later cases of the kind run one by one. */
+/* The figure of each pair alone counts; later cases of the kind run one by one. */
 static void links_that_are_shared_are_measured_one_by_one(void **state)
 {
 	struct fixture *f = *state;

@@ -1,4 +1,4 @@
-/* Whatever a worker does to itself costs the case in flight and nothing else. */
+/* Damage that a worker does to itself costs the case in flight and nothing else. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,5 @@
 /*
- * What is left of a run when a call of its backend fails: no finished case is lost, every planned
- * case is accounted for, nothing that failed passes, and the exit code says so. Runs
- * tests/faults/quick.ini with the backend `fake`, one planted fault a run, at calls spread over the
- * run.
+ * State of a run after a call of its backend fails: no finished case is lost, every planned case is accounted for, nothing that failed passes, and the exit code says so. Runs tests/faults/quick.ini with the backend `fake`, one planted fault a run, at calls spread over the run.
  *
  * usage: test_faults
  *            a few of each kind: the test
@@ -247,7 +244,7 @@ static void judge_lost(const struct outcome *out, const char *fault)
 		complain(fault, "a run without a device passes", "");
 }
 
-/* What was lost without a case is done again, and a case says so. */
+/* A loss without a case is done again, and a case says so. */
 static bool is_told(const struct result *r)
 {
 	for (size_t i = 0; i < r->case_count; i++)
@@ -279,7 +276,7 @@ static void judge_cases(const struct outcome *out, const struct result *sound, c
 			complain(fault, "no reason", now->id);
 	}
 	/*
-	 * What fails for good may take the next case with it, when it failed after the end of one.
+	 * A permanent failure may take the next case with it, when it failed after the end of one.
 	 */
 	if (changed > (strncmp(fault, "error", 5) == 0 ? 2 : 1))
 		complain(fault, "more cases than one were lost", others);

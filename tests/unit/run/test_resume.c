@@ -134,7 +134,7 @@ static int read_nonces(const struct rig *rig, double *nonce)
 	return count;
 }
 
-/* What was told to be finished is in the journal. */
+/* A case that was told to be finished is in the journal. */
 static void told_is_kept(const struct rig *rig, const double *nonce)
 {
 	char *told = read_file(rig, "stderr");
@@ -426,7 +426,7 @@ static void write_bytes(const struct rig *rig, const char *start, size_t zeros)
 	free(path);
 }
 
-/* What a power cut leaves of a first line: --resume says to start anew, and that can be done. */
+/* A first line that a power cut left half: --resume says to start anew, and that can be done. */
 static void a_torn_beginning_is_started_anew(void **state)
 {
 	static const struct {
@@ -681,7 +681,7 @@ static void a_stop_ends_a_set_up(void **state)
 	rig_end(&rig);
 }
 
-/* What does not come to an end is ended; the case is interrupted and done again later. */
+/* A case that does not come to an end is ended; it is interrupted and done again later. */
 static void a_stop_ends_what_hangs(void **state)
 {
 	struct rig rig;

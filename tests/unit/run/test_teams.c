@@ -1,6 +1,5 @@
 /*
- * Who shares a worker, and what it costs when one of them dies: see run/conductor.h and
- * src/plan/suite.h.
+ * Cases that share a worker, and the cost when one of them dies: see run/conductor.h and src/plan/suite.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +29,7 @@ static void suites_share_teams(void **state)
 		    rig_value(&rig, 31, "steps.first_rank"));
 	assert_true(rig_value(&rig, 1, "steps.process") != rig_value(&rig, 11, "steps.first_rank"));
 	assert_true(rig_value(&rig, 31, "steps.process") == 2);
-	/* What a suite keeps is gone before the next one begins, and only then. */
+	/* State that a suite keeps is gone before the next one begins, and only then. */
 	assert_true(rig_value(&rig, 2, "steps.releases") == 0);
 	assert_true(rig_value(&rig, 21, "steps.releases") == 1);
 	assert_true(rig_value(&rig, 23, "steps.releases") == 1);
@@ -66,8 +65,7 @@ static void fewer_ranks_are_the_first_of_more(void **state)
 }
 
 /*
- * Whether ranks that wait are there or not: a rank that dies, hangs or strands another costs its
- * case alone.
+ * A rank that dies, hangs or strands another costs its case alone, with ranks that wait and without.
  */
 static void ranks_fail_while_others_wait(void **state)
 {
@@ -118,8 +116,7 @@ static unsigned releases_after(enum deed deed)
 }
 
 /*
- * What ranks keep together they let go of together, also those that had no part in the last case;
- * or none does.
+ * Resources that ranks keep together are closed by all of them together, also those that had no part in the last case; or none does.
  */
 static void ranks_let_go_together(void **state)
 {

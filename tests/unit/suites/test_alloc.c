@@ -1,6 +1,5 @@
 /*
- * What suite `alloc` promises beyond single calls (test_suites.c), on the host backend: see
- * suite_fixture.h.
+ * Promises of suite `alloc` beyond single calls (test_suites.c), on the host backend: see suite_fixture.h.
  */
 #include "suite_fixture.h"
 
@@ -110,7 +109,7 @@ static void test_caching_holds_its_limit_and_gives_back_first(void **state)
 	assert_int_equal(caching_alloc(c, 30 * MIB, &b, &err), STATUS_NO_MEMORY);
 	assert_null(b);
 	assert_int_equal(caching_free(c, a, &err), STATUS_OK);
-	/* What is cached would not fit together with it. */
+	/* Cached blocks would not fit together with it. */
 	assert_int_equal(caching_alloc(c, 50 * MIB, &b, &err), STATUS_OK);
 	assert_int_equal(caching_reserved(c), 50 * MIB);
 	caching_close(c);
@@ -118,8 +117,7 @@ static void test_caching_holds_its_limit_and_gives_back_first(void **state)
 }
 
 /*
- * Of blocks that fit equally well the lowest is taken, whichever was freed last; what is free is
- * counted.
+ * The lowest of blocks that fit equally well is taken, whichever was freed last; free ones are counted.
  */
 static void test_caching_prefers_the_lowest_and_counts(void **state)
 {
@@ -346,7 +344,7 @@ static void test_growth_takes_what_its_way_takes(void **state)
 	}
 }
 
-/* Where the steps are no power of two, the last capacity is larger than the size. */
+/* Steps that are no power of two make the last capacity larger than the size. */
 static void test_growth_takes_no_more_than_planned(void **state)
 {
 	static const char *const ways[] = { "once", "copy", "double" };

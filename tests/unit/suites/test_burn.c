@@ -114,7 +114,7 @@ static void says_what_cannot_be_planned(void **state)
 	plan_done(&s);
 }
 
-/* What goes wrong on rank `rank`, and how often it did; each rank has its own copy. */
+/* The fault on rank `rank`, and how often it happened; each rank has its own copy. */
 static struct {
 	struct backend table;
 	const struct backend *sound;

@@ -92,7 +92,7 @@ static void plans_what_makes_sense(void **state)
 	plan_done(&s);
 }
 
-/* What is counted and planted in a rank; each has its own copy. */
+/* Counts and plants of a rank; each has its own copy. */
 static struct {
 	struct backend table;
 	const struct backend *sound;

@@ -1,4 +1,4 @@
-/* What the suite `launch` promises, on the host backend: see suite_fixture.h. */
+/* Promises of the suite `launch`, on the host backend: see suite_fixture.h. */
 #include "suite_fixture.h"
 
 #define QUICK                                                                           \

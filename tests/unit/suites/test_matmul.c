@@ -100,7 +100,7 @@ static void test_small_matrices_are_checked_by_one_thread(void **state)
 	(void)state;
 	assert_true(matmul_rows_per_thread(32, 4) > 32);
 	assert_true(matmul_rows_per_thread(256, 4) >= 256);
-	/* Where it pays, there are threads. */
+	/* Large products use threads. */
 	assert_true(matmul_rows_per_thread(4096, 16) <= 16);
 	assert_int_equal(matmul_rows_per_thread(1 << 20, 1000), 16);
 }
@@ -248,7 +248,7 @@ static enum status counted_gate(struct stream *stream, double timeout_seconds, s
 	return spy.real->gate_close(stream, timeout_seconds, err);
 }
 
-/* Where a batch is one product after the other, a queue may be too short to hold it back. */
+/* A queue may be too short to hold back a batch that is one product after the other. */
 static void test_a_batch_fits_the_queue(void **state)
 {
 	static const struct {

@@ -1,6 +1,5 @@
 /*
- * What the suite `selftest` promises: it passes on a device that is what it says, and fails on one
- * that is not. Time is scripted here, so that a busy machine changes nothing.
+ * Promises of the suite `selftest`: it passes on a device that is what it says, and fails on one that is not. Time is scripted here, so that a busy machine changes nothing.
  */
 #include "suite_fixture.h"
 
@@ -311,7 +310,7 @@ static void test_watching_is_measured(void **state)
 	case_result_release(&result);
 }
 
-/* What readings take of 40 launches, by a scripted clock: 0.5 % is allowed, 2 % is not. */
+/* Time of readings of 40 launches, by a scripted clock: 0.5 % is allowed, 2 % is not. */
 static void test_watching_must_not_disturb(void **state)
 {
 	static const struct {

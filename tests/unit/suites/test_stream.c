@@ -1,4 +1,4 @@
-/* What the suite `stream` promises, on the host backend: see suite_fixture.h. */
+/* Promises of the suite `stream`, on the host backend: see suite_fixture.h. */
 #include "suite_fixture.h"
 
 #include "kernels/memory/stream.h"
@@ -198,7 +198,7 @@ static void test_failures_release_everything(void **state)
 			n += n / 4;
 }
 
-/* What cannot be carried out is planned and says why. */
+/* A case that cannot be carried out is planned and says why. */
 static void test_odd_sizes_are_skipped(void **state)
 {
 	struct fixture *f = *state;

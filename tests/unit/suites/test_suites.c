@@ -1,4 +1,4 @@
-/* What the suites promise, on the host backend: see suite_fixture.h. */
+/* Promises of the suites, on the host backend: see suite_fixture.h. */
 #include "suite_fixture.h"
 
 #include "base/units.h"
@@ -116,7 +116,7 @@ static bool survives_failure(struct fixture *f, const char *ini, int n)
 	return true;
 }
 
-/* Whatever call fails, the case fails with its message and everything is released. */
+/* Any call that fails makes the case fail with its message, and everything is released. */
 static void test_failures_release_everything(void **state)
 {
 	static const char *const inis[] = {
@@ -173,7 +173,7 @@ static void test_transfer_needs_access_both_ways_at_once(void **state)
 	plan_done(f);
 }
 
-/* What cannot be turned off is not measured as if it were. */
+/* A feature that cannot be turned off is not measured as if it were. */
 static void test_transfer_access_always_on(void **state)
 {
 	struct case_result result;

@@ -453,7 +453,7 @@ static void books_agree_with_the_system(void **state)
 	(void)known;
 #endif
 	assert_int_equal(a.leaked, 0);
-	/* What is there before anything runs, and the tensors of each phase one by one. */
+	/* Memory before anything runs, and the tensors of each phase one by one. */
 	assert_true(a.opened > 0 && a.opened <= a.context + a.workspace);
 	assert_true(a.pieces[PHASE_FORWARD] > a.pieces[PHASE_BACKWARD]);
 	assert_true(a.live[PHASE_FORWARD] > a.live[PHASE_BACKWARD]);

@@ -1,4 +1,4 @@
-/* What the transfer suite promises of each direction, engine and state: see suite_fixture.h. */
+/* Promises of the transfer suite for each direction, engine and state: see suite_fixture.h. */
 #include "suite_fixture.h"
 
 #include "kernels/memory/chase.h"
@@ -193,7 +193,7 @@ static void assert_route(enum direction direction, size_t devices, size_t index,
 			 routes[index].from, routes[index].to, routes[index].issuer);
 }
 
-/* Who issues a copy is what tells a read from a write. */
+/* The issuer of a copy is what tells a read from a write. */
 static void test_routes(void **state)
 {
 	struct route routes[ROUTES_MOST(100)];
@@ -295,7 +295,7 @@ static void test_corrupt_names_the_way(void **state)
 	if (strncmp(err.message, "corrupt: after timing, host:1 to host:0: wrong data at byte 3000",
 		    63) != 0)
 		fail_msg("%s", err.message);
-	/* What was measured is kept. */
+	/* Measured pairs are kept. */
 	assert_true(metric_of(&result, "transfer.bandwidth") > 0);
 	case_result_release(&result);
 	assert_nothing_open("corrupt");
@@ -416,8 +416,7 @@ static enum status few_peers(struct device *device, struct device *peer, bool en
 }
 
 /*
- * What earlier cases had makes room; what this case has stays, and one too many is not taken for
- * there.
+ * Buffers of earlier cases make room; this case's stay, and one too many is not taken for there.
  */
 static void test_few_peers_at_a_time(void **state)
 {
