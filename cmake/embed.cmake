@@ -1,6 +1,7 @@
 # embed_files(<variable> <folder> <patterns>): a C file that holds every matching file as bytes, in a table
 # `<variable>[]` of { name, data, size } ending with a NULL name; names are without folders. String literals would do for small
 # files only: over 4,095 bytes they warn under -pedantic.
+# Arguments after the patterns are files that the build makes.
 function(embed_files variable folder patterns)
 	set(globs "")
 	foreach(pattern ${patterns})
@@ -13,6 +14,8 @@ function(embed_files variable folder patterns)
 	foreach(file ${files})
 		list(APPEND paths ${CMAKE_SOURCE_DIR}/${folder}/${file})
 	endforeach()
+	list(APPEND files ${ARGN})
+	list(APPEND paths ${ARGN})
 	add_custom_command(
 		OUTPUT ${output}
 		COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DVARIABLE=${variable} "-DFILES=${files}"

@@ -146,9 +146,14 @@ static char *check_body(const struct verdict_check *check)
 {
 	const struct {
 		const char *name, *text;
-	} facts[] = { { "bound", check->bound_text }, { "origin", check->bound_origin },
-		      { "limit at", check->place },   { "devices", check->devices },
-		      { "model", check->model },      { "uuid", check->uuid } };
+	} facts[] = { { "bound", check->bound_text },
+		      { "origin", check->bound_origin },
+		      { "limit at", check->place },
+		      { "devices", check->devices },
+		      { "model", check->model },
+		      { "uuid", check->uuid },
+		      { "cause", cause_name(check->cause) },
+		      { "what to do", cause_action(check->cause) } };
 	struct text body = TEXT_EMPTY;
 
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)

@@ -100,7 +100,7 @@ static void add_checks(struct page *page, const struct verdicts *verdicts)
 	if (!open)
 		return;
 	begin_table(page, "Checks that did not pass",
-		    "verdict | limit | case | numbers | reason | at");
+		    "verdict | cause | limit | case | numbers | reason | at");
 	for (size_t o = 0; o < ARRAY_SIZE(order); o++)
 		for (size_t i = 0; i < verdicts->count; i++) {
 			const struct verdict_check *check = &verdicts->checks[i];
@@ -111,6 +111,7 @@ static void add_checks(struct page *page, const struct verdicts *verdicts)
 				continue;
 			numbers = check_numbers(check);
 			word(&row, verdict_name(check->verdict));
+			word(&row, cause_name(check->cause));
 			cell(&row, check->limit);
 			cell(&row, check->case_id);
 			word(&row, numbers);

@@ -172,8 +172,43 @@ static size_t count_missing(const struct verdicts *v)
 	return n;
 }
 
+static bool is_repeated(const struct verdicts *v, size_t i)
+{
+	for (size_t j = 0; j < i; j++)
+		if (v->checks[j].cause == v->checks[i].cause &&
+		    v->checks[j].accepted == v->checks[i].accepted &&
+		    strcmp(v->checks[j].devices, v->checks[i].devices) == 0)
+			return true;
+	return false;
+}
+
+/* Checks that did not pass, by cause and devices. */
+static void add_causes(struct samples *samples, const struct verdicts *v)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		const struct verdict_check *c = &v->checks[i];
+		struct text labels = TEXT_EMPTY;
+		double count = 0;
+
+		if (c->cause == CAUSE_NONE || is_repeated(v, i))
+			continue;
+		for (size_t j = i; j < v->count; j++)
+			count += v->checks[j].cause == c->cause &&
+				 v->checks[j].accepted == c->accepted &&
+				 strcmp(v->checks[j].devices, c->devices) == 0;
+		label(&labels, "cause", cause_name(c->cause));
+		label(&labels, "device", c->devices);
+		label(&labels, "uuid", c->uuid);
+		label(&labels, "accepted", c->accepted ? "true" : "false");
+		add(samples, xstrdup("gpuproof_check_causes"),
+		    xstrdup("checks that did not pass, by cause (gpuproof help causes)"), &labels,
+		    count);
+	}
+}
+
 static void add_verdicts(struct samples *samples, const struct verdicts *verdicts)
 {
+	add_causes(samples, verdicts);
 	for (int i = 0; i < VERDICT_COUNT; i++)
 		add_count(samples, "gpuproof_check_verdicts", "checks by verdict", "verdict",
 			  verdict_name((enum verdict)i), verdicts->counts[i]);

@@ -18,16 +18,30 @@
 static const struct {
 	size_t offset;
 	enum verdict verdict;
+	enum cause cause;
 	const char *what;
 } counters[] = {
-	{ offsetof(struct telemetry, ecc_uncorrected), VERDICT_FAIL,
+	{ offsetof(struct telemetry, ecc_uncorrected), VERDICT_FAIL, CAUSE_GPU_MEMORY_ERROR,
 	  "uncorrected memory errors (ECC)" },
-	{ offsetof(struct telemetry, xid_errors), VERDICT_FAIL,
+	{ offsetof(struct telemetry, xid_errors), VERDICT_FAIL, CAUSE_GPU_CRITICAL_ERROR,
 	  "critical errors of the GPU (Xid; the kernel's log says which)" },
-	{ offsetof(struct telemetry, ecc_corrected), VERDICT_WARN,
+	{ offsetof(struct telemetry, ecc_corrected), VERDICT_WARN, CAUSE_GPU_MEMORY_ERROR,
 	  "corrected memory errors (ECC)" },
-	{ offsetof(struct telemetry, pcie_replays), VERDICT_WARN, "PCIe replays" },
+	{ offsetof(struct telemetry, pcie_replays), VERDICT_WARN, CAUSE_LINK_DEGRADED,
+	  "PCIe replays" },
 };
+
+/* Takes over `reason`. `n` is of the counter; `device` NULL: the case's first. */
+static void tell_counter(const struct result *result, const struct case_result *c,
+			 const char *device, size_t n, char *reason, struct verdicts *verdicts)
+{
+	bool fails = counters[n].verdict == VERDICT_FAIL;
+	struct verdict_check *check = judging_finding(verdicts, result, c, device, ASPECT_CONDITION,
+						      counters[n].verdict, fails, reason);
+
+	check->cause = counters[n].cause;
+	check->accepted = !fails;
+}
 
 static int64_t counter_of(const struct telemetry *telemetry, size_t offset)
 {
@@ -44,14 +58,12 @@ static void judge_readings(const struct result *result, const struct case_result
 	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
 		int64_t before = counter_of(first, counters[i].offset);
 		int64_t after = counter_of(last, counters[i].offset);
-		bool fails = counters[i].verdict == VERDICT_FAIL;
 
 		if (before >= 0 && after > before)
-			judging_finding(verdicts, result, c, NULL, ASPECT_CONDITION,
-					counters[i].verdict, fails,
-					xasprintf("%s %s: %" PRId64, counters[i].what, when,
-						  after - before))
-				->accepted = !fails;
+			tell_counter(result, c, NULL, i,
+				     xasprintf("%s %s: %" PRId64, counters[i].what, when,
+					       after - before),
+				     verdicts);
 	}
 }
 
@@ -85,12 +97,10 @@ static void judge_watches(const struct result *result, const struct case_result 
 				if (strcmp(t->quantities[q].name, names[n]) != 0 ||
 				    !grew(&t->quantities[q], &by))
 					continue;
-				judging_finding(verdicts, result, c, t->device, ASPECT_CONDITION,
-						counters[n].verdict,
-						counters[n].verdict == VERDICT_FAIL,
-						xasprintf("%s during the case: %.0f",
-							  counters[n].what, by))
-					->accepted = counters[n].verdict != VERDICT_FAIL;
+				tell_counter(result, c, t->device, n,
+					     xasprintf("%s during the case: %.0f", counters[n].what,
+						       by),
+					     verdicts);
 			}
 		}
 	}

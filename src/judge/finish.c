@@ -177,6 +177,9 @@ void verdicts_finish(struct verdicts *v)
 	for (size_t i = 0; v->strict && i < v->count; i++)
 		v->checks[i].accepted = v->checks[i].verdict == VERDICT_PASS ||
 					is_unknown_population(&v->checks[i]);
+	for (size_t i = 0; i < v->count; i++)
+		if (v->checks[i].cause == CAUSE_NONE)
+			v->checks[i].cause = cause_of_check(&v->checks[i]);
 	verdicts_count(v);
 	if (v->wrong || v->counts[VERDICT_FAIL] || (v->strict && v->counts[VERDICT_WARN]) ||
 	    !v->count)

@@ -37,18 +37,39 @@ static bool is_told(const struct verdicts *verdicts, const char *device, const c
 	return false;
 }
 
+/* Cause that a finding's subject names; CAUSE_NONE: the check's members tell it. */
+static enum cause cause_of_subject(const char *subject)
+{
+	static const struct {
+		const char *begin;
+		enum cause cause;
+	} rows[] = { { "ecc ", CAUSE_GPU_MEMORY_ERROR },
+		     { "retired pages ", CAUSE_GPU_MEMORY_ERROR },
+		     { "remapped rows ", CAUSE_GPU_MEMORY_ERROR },
+		     { "nvlink ", CAUSE_LINK_DEGRADED },
+		     { "pcie ", CAUSE_LINK_DEGRADED } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (strncmp(subject, rows[i].begin, strlen(rows[i].begin)) == 0)
+			return rows[i].cause;
+	return CAUSE_NONE;
+}
+
 /* Takes over `reason`. */
 static void tell(const struct result *result, const struct finding *f, enum verdict verdict,
 		 char *reason, struct verdicts *verdicts)
 {
 	const char *device = device_of(result, f);
+	struct verdict_check *check;
 
 	if (is_told(verdicts, device, reason)) {
 		free(reason);
 		return;
 	}
-	judging_finding(verdicts, result, NULL, device, ASPECT_CONDITION, verdict, false, reason)
-		->accepted = verdict == VERDICT_WARN;
+	check = judging_finding(verdicts, result, NULL, device, ASPECT_CONDITION, verdict, false,
+				reason);
+	check->cause = cause_of_subject(f->subject);
+	check->accepted = verdict == VERDICT_WARN;
 }
 
 static void judge_finding(const struct result *result, const struct finding *f, const char *when,
@@ -128,18 +149,20 @@ void judge_link(const struct judge_input *input, const struct device_info *devic
 static void judge_pcie(const struct judge_input *input, const struct device_info *d,
 		       struct verdicts *verdicts)
 {
+	struct verdict_check *check;
 	int generation, width;
 
 	judge_link(input, d, &generation, &width);
 	if (!generation || !width ||
 	    (generation >= d->pcie_generation_max && width >= d->pcie_width_max))
 		return;
-	judging_finding(verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION, VERDICT_WARN,
-			false,
-			xasprintf("the PCIe link was never better than generation %d x%d, though "
-				  "device and slot can do generation %d x%d",
-				  generation, width, d->pcie_generation_max, d->pcie_width_max))
-		->accepted = true;
+	check = judging_finding(
+		verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION, VERDICT_WARN, false,
+		xasprintf("the PCIe link was never better than generation %d x%d, though "
+			  "device and slot can do generation %d x%d",
+			  generation, width, d->pcie_generation_max, d->pcie_width_max));
+	check->cause = CAUSE_LINK_DEGRADED;
+	check->accepted = true;
 }
 
 void judge_health(const struct judge_input *input, struct verdicts *verdicts)

@@ -52,14 +52,16 @@ struct verdict_check *judging_finding(struct verdicts *verdicts, const struct re
 static void judge_throttling(const struct result *result, const struct case_result *c,
 			     struct verdicts *verdicts)
 {
+	struct verdict_check *check;
 	char *words;
 
 	if (!throttle_is_fault(case_throttle_reasons(c)))
 		return;
 	words = throttle_words(case_throttle_reasons(c));
-	judging_finding(verdicts, result, c, NULL, ASPECT_CONDITION, VERDICT_WARN, false,
-			xasprintf("the device was throttled: %s", words))
-		->accepted = true;
+	check = judging_finding(verdicts, result, c, NULL, ASPECT_CONDITION, VERDICT_WARN, false,
+				xasprintf("the device was throttled: %s", words));
+	check->cause = CAUSE_GPU_THROTTLED;
+	check->accepted = true;
 	free(words);
 }
 
@@ -107,6 +109,7 @@ static void judge_lost(const struct result *result, const struct case_result *c,
 			xasprintf("a worker process was lost, which cost no case: %s",
 				  lost->reason));
 
+		check->cause = CAUSE_WORKER_LOST;
 		for (size_t d = 0; d < lost->device_count; d++)
 			text_addf(&devices, "%s%s", d ? "," : "", lost->devices[d]);
 		judging_set(&check->devices, devices.data);

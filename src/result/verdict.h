@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "result/aspect.h"
+#include "result/causes/cause.h"
 
 enum verdict {
 	VERDICT_PASS,
@@ -52,7 +53,8 @@ struct verdict_check {
 	 */
 	bool final;
 	enum aspect aspect;
-	char *limit;   /* [limit NAME]; "run" for what is checked without a limit */
+	enum cause cause; /* why it did not pass */
+	char *limit;      /* [limit NAME]; "run" for what is checked without a limit */
 	char *case_id; /* "" when no case matched; the point for a check of all that the node has */
 	char *suite;   /* of the case; "" */
 	char *point;   /* case_point(); "" */

@@ -15,6 +15,33 @@ const char *verdict_name(enum verdict verdict)
 	return verdict_words[verdict];
 }
 
+static void cause_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	(void)f;
+	writer_text(w, cause_name(((const struct verdict_check *)base)->cause));
+}
+
+static void cause_absent(const struct field *f, void *base)
+{
+	struct verdict_check *check = base;
+
+	(void)f;
+	check->cause = cause_of_check(check);
+}
+
+/* A newer version may know more causes. */
+static enum status cause_read(const json_t *json, const struct field *f, void *base,
+			      const struct json_path *path, struct error *err)
+{
+	if (!json_is_string(json))
+		return json_path_error(path, err, "expected a string");
+	if (!cause_named(json_string_value(json), &((struct verdict_check *)base)->cause))
+		cause_absent(f, base);
+	return STATUS_OK;
+}
+
+static const struct codec codec_cause = { cause_write, cause_read, cause_absent };
+
 #define TEXT(name_, member)                                                            \
 	{                                                                              \
 		.name = name_, .codec = &codec_string, FIELD_AT(verdict_check, member) \
@@ -74,6 +101,11 @@ static const struct field check_fields[] = {
 	TEXT("origin", bound_origin),
 	TEXT("place", place),
 	TEXT("reason", reason),
+	/* After all others: where it is absent, it is derived of them. */
+	{ .name = "cause",
+	  .codec = &codec_cause,
+	  FIELD_AT(verdict_check, cause),
+	  .optional = true },
 	{ 0 },
 };
 

@@ -2,6 +2,7 @@
 # gpuproof check: exit codes, where limits come from, what is printed.
 set -u
 program=$(realpath "$1")
+here=$(cd "$(dirname "$0")/../.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -63,6 +64,16 @@ expect 2 'the config of a result includes nothing' include.json
 expect 1 'Not accepted: 0 of 1 check passed; 1 failed.' run --limits tight.ini
 expect 1 'at most 1.000 ns' run -l tight.ini
 expect 1 'tight.ini:3' run -l tight.ini
+# Each check that did not pass has a cause, and what to do about it is said once; the topic explains every cause.
+expect 1 'cause: limit-violated' run -l tight.ini
+expect 1 'what to do about limit-violated: Compare with' run -l tight.ini
+expect 1 '"cause": "limit-violated"' run -l tight.ini --json
+sed -n 's/^CAUSE([A-Z_]*, "\([a-z-]*\)".*/\1/p' "$here/src/result/causes/causes.def" >causes
+[ -s causes ] || { echo "causes.def has no causes"; failed=1; }
+"$program" help causes >topic
+while read -r cause; do
+	grep -q "^$cause: " topic || { echo "help causes does not explain $cause"; failed=1; }
+done <causes
 expect 0 '1 WARN' run -l warn.ini
 expect 1 '1 WARN' run -l warn.ini --strict
 expect 4 'no case in this run matches this limit' run -l gone.ini

@@ -102,6 +102,8 @@ static void print_check(const struct verdict_check *c)
 			print_detail(xasprintf("%s %s", c->metric, numbers));
 		if (*c->reason)
 			print_detail(xstrdup(c->reason));
+		if (c->cause != CAUSE_NONE)
+			print_detail(xasprintf("cause: %s", cause_name(c->cause)));
 		if (*c->bound_text || *c->place || *c->bound_origin)
 			print_detail(xasprintf("limit: %s%s(%s%s%s)", c->bound_text,
 					       *c->bound_text ? " " : "", c->place,
@@ -172,6 +174,24 @@ static void print_devices(const struct verdicts *v)
 	for (; c; c = blaming(v, (size_t)(c - v->checks) + 1, NULL))
 		if (blaming(v, 0, c->devices) == c)
 			print_device(v, c);
+}
+
+/* Once per cause of checks that are not accepted. */
+static void print_actions(const struct verdicts *v)
+{
+	bool told[CAUSE_COUNT] = { [CAUSE_NONE] = true };
+
+	for (size_t i = 0; i < v->count; i++) {
+		enum cause cause = v->checks[i].cause;
+		char *line;
+
+		if (v->checks[i].accepted || told[cause])
+			continue;
+		told[cause] = true;
+		line = xasprintf("what to do about %s: %s", cause_name(cause), cause_action(cause));
+		print_folded(0, 0, line);
+		free(line);
+	}
 }
 
 /* True if any device was, or was promised to be, judged by it. */
@@ -306,5 +326,6 @@ void print_verdicts(const struct verdicts *v, bool all)
 	print_devices(v);
 	print_aspects(v);
 	print_missing(v);
+	print_actions(v);
 	print_sentence(v);
 }

@@ -109,6 +109,8 @@ static void blame(const struct acceptance *a, const struct device_info *d, struc
 	numbers = check_numbers(c);
 	view_text(item, "numbers", numbers);
 	view_text(item, "reason", c->reason);
+	view_text(item, "cause", cause_name(c->cause));
+	view_text(item, "action", cause_action(c->cause));
 	free(numbers);
 	if (count > 1)
 		tree_textf(item, "more", "and %zu more", count - 1);

@@ -97,6 +97,8 @@ static void add_row(const struct acceptance *a, struct tree *rows, const struct 
 	view_text(row, "case_id", c->case_id);
 	view_text(row, "metric", view_metric_title(&view, c->metric, name, sizeof(name)));
 	view_text(row, "reason", c->reason);
+	view_text(row, "cause", cause_name(c->cause));
+	view_text(row, "action", cause_action(c->cause));
 	set_numbers(row, c);
 	set_origin(row, c);
 }

@@ -195,12 +195,35 @@ void view_tile(struct tree *tiles, const char *kind, const char *symbol, size_t 
 	tree_text(tile, "words", words);
 }
 
+/* Each cause of a check that is not accepted, with its number of checks and what to do. */
+static void set_causes(const struct verdicts *v, struct tree *page)
+{
+	struct tree *list = tree_list(page, "causes");
+	size_t counts[CAUSE_COUNT] = { 0 };
+
+	for (size_t i = 0; v && i < v->count; i++)
+		counts[v->checks[i].cause] += !v->checks[i].accepted;
+	for (int cause = CAUSE_NONE + 1; cause < CAUSE_COUNT; cause++) {
+		struct tree *item;
+
+		if (!counts[cause])
+			continue;
+		item = tree_item(list);
+		tree_text(item, "cause", cause_name((enum cause)cause));
+		tree_textf(item, "count", "%zu check%s", counts[cause],
+			   counts[cause] == 1 ? "" : "s");
+		tree_text(item, "action", cause_action((enum cause)cause));
+	}
+	tree_flag(page, "has_causes", list->count != 0);
+}
+
 /* The same words as on the acceptance page. */
 static void set_judgement(const struct verdicts *v, struct tree *page)
 {
 	tree_flag(page, "judged", v != NULL);
 	view_text(page, "judgement", v ? v->sentence : "");
 	view_text(page, "limits_source", v ? v->limits : "");
+	set_causes(v, page);
 }
 
 static void set_box(const struct verdicts *v, const struct view_counts *n, struct tree *page)

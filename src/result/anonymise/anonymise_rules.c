@@ -96,6 +96,7 @@ const struct anonymise_rule anonymise_rules[] = {
 	{ "judgement.checks[].origin", TREAT_TEXT, NULL },
 	{ "judgement.checks[].place", TREAT_PLACE, NULL },
 	{ "judgement.checks[].reason", TREAT_REASON, NULL },
+	{ "judgement.checks[].cause", TREAT_KEEP, NULL },
 	{ NULL, TREAT_DROP, NULL },
 };
 

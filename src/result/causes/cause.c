@@ -1,0 +1,97 @@
+#include "result/causes/cause.h"
+
+#include <string.h>
+
+#include "result/verdict.h"
+
+static const struct {
+	const char *name, *meaning, *action;
+} causes[CAUSE_COUNT] = {
+	{ "", "", "" },
+#define CAUSE(symbol, name, meaning, action) { name, meaning, action },
+#include "result/causes/causes.def"
+#undef CAUSE
+};
+
+const char *cause_name(enum cause cause)
+{
+	return causes[cause].name;
+}
+
+const char *cause_meaning(enum cause cause)
+{
+	return causes[cause].meaning;
+}
+
+const char *cause_action(enum cause cause)
+{
+	return causes[cause].action;
+}
+
+bool cause_named(const char *name, enum cause *cause)
+{
+	for (int i = 0; i < CAUSE_COUNT; i++)
+		if (strcmp(causes[i].name, name) == 0) {
+			*cause = (enum cause)i;
+			return true;
+		}
+	return false;
+}
+
+/* A check without a limit. */
+static enum cause cause_of_finding(const struct verdict_check *c)
+{
+	bool of_case = *c->case_id != '\0';
+
+	if (c->aspect == ASPECT_CORRECTNESS)
+		return c->verdict == VERDICT_ERROR ? CAUSE_NOT_VERIFIED : CAUSE_GPU_WRONG_RESULT;
+	if (c->aspect == ASPECT_CONDITION)
+		return *c->devices ? CAUSE_GPU_CONDITION : CAUSE_NODE_SETTING;
+	if (c->verdict == VERDICT_FAIL)
+		return CAUSE_NOTHING_MEASURED;
+	return of_case ? CAUSE_CASE_ERROR : *c->devices ? CAUSE_WORKER_LOST : CAUSE_RUN_INCOMPLETE;
+}
+
+/* A limit on the node as a whole. */
+static enum cause cause_of_node(const char *metric)
+{
+	if (strcmp(metric, "node.devices") == 0)
+		return CAUSE_GPU_MISSING;
+	if (strncmp(metric, "node.pcie_", 10) == 0 || strcmp(metric, "node.nvlink_links") == 0)
+		return CAUSE_LINK_DEGRADED;
+	return CAUSE_NODE_SETTING;
+}
+
+static enum cause cause_of_violation(const struct verdict_check *c)
+{
+	static const enum cause of_aspect[ASPECT_COUNT] = {
+		[ASPECT_NONE] = CAUSE_LIMIT_VIOLATED,
+		[ASPECT_MEMORY] = CAUSE_GPU_SLOW_MEMORY,
+		[ASPECT_LINK] = CAUSE_LINK_DEGRADED,
+		[ASPECT_PRODUCTS] = CAUSE_GPU_SLOW_COMPUTE,
+		[ASPECT_CORRECTNESS] = CAUSE_GPU_WRONG_RESULT,
+		[ASPECT_CONDITION] = CAUSE_GPU_CONDITION,
+	};
+
+	if (c->wrong)
+		return CAUSE_GPU_WRONG_RESULT;
+	if (strncmp(c->metric, "node.", 5) == 0)
+		return cause_of_node(c->metric);
+	/* A limit as a whole: it was measured on too few devices. */
+	if (!*c->case_id && c->comparison == NO_COMPARISON)
+		return CAUSE_GPU_MISSING;
+	return of_aspect[c->aspect];
+}
+
+enum cause cause_of_check(const struct verdict_check *c)
+{
+	if (c->verdict == VERDICT_PASS)
+		return CAUSE_NONE;
+	if (c->verdict == VERDICT_INCONCLUSIVE)
+		return CAUSE_UNDECIDED;
+	if (c->verdict == VERDICT_SKIP)
+		return CAUSE_NOT_MEASURED;
+	if (strcmp(c->limit, "run") == 0)
+		return cause_of_finding(c);
+	return c->verdict == VERDICT_ERROR ? CAUSE_NOT_JUDGED : cause_of_violation(c);
+}
