@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -64,7 +65,9 @@ static enum status write_into(const char *path, const char *data, size_t length,
 	return status == STATUS_OK ? STATUS_OK : error_prefix(err, "%s", path);
 }
 
-static enum status replace(const char *path, const char *data, size_t length, struct error *err)
+/* `durable`: on the disk before it has its name. */
+static enum status replace(const char *path, const char *data, size_t length, bool durable,
+			   struct error *err)
 {
 	enum status status;
 	char *temporary;
@@ -74,7 +77,11 @@ static enum status replace(const char *path, const char *data, size_t length, st
 		free(temporary);
 		return error_errno(err, "%s", path);
 	}
-	status = sync_and_close(fd, write_all(fd, data, length, err), err);
+	status = write_all(fd, data, length, err);
+	if (durable)
+		status = sync_and_close(fd, status, err);
+	else if (close(fd) != 0 && status == STATUS_OK)
+		status = error_errno(err, "close");
 	if (status == STATUS_OK && rename(temporary, path) != 0)
 		status = error_errno(err, "rename");
 	if (status != STATUS_OK) {
@@ -96,9 +103,14 @@ enum status file_write(const char *path, const char *data, size_t length, struct
 	/* Replaces the target of a symbolic link, not the link. */
 	if (lstat(path, &there) == 0 && S_ISLNK(there.st_mode))
 		target = realpath(path, NULL);
-	status = replace(target ? target : path, data, length, err);
+	status = replace(target ? target : path, data, length, true, err);
 	free(target);
 	return status;
+}
+
+enum status file_replace(const char *path, const char *data, size_t length, struct error *err)
+{
+	return replace(path, data, length, false, err);
 }
 
 enum status file_refuse_input(const char *output, const char *input, struct error *err)

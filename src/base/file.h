@@ -18,6 +18,12 @@ extern "C" {
 enum status file_write(const char *path, const char *data, size_t length, struct error *err);
 
 /*
+ * The same without fsync, for what is soon replaced again: after a power cut it may be empty.
+ * `path` is no link and no device.
+ */
+enum status file_replace(const char *path, const char *data, size_t length, struct error *err);
+
+/*
  * Refuses `output` where it is the file `input`, by that name or through links: a command must not
  * write over what it reads. NULL for either and files that are not there are no conflict; nor are
  * devices and pipes.

@@ -93,8 +93,8 @@ static const struct command *command_named(const char *name)
 }
 
 /*
- * "gpuproof --quiet run quick" becomes "gpuproof run --quiet quick": where only options of a command
- * with their values are before its name.
+ * "gpuproof --quiet run quick" becomes "gpuproof run --quiet quick": where only options of a
+ * command with their values are before its name.
  */
 static void bring_command_forward(int argc, char **argv)
 {

@@ -146,6 +146,8 @@ struct watch {
 	size_t readings;
 	uint64_t wrong;    /* 8-byte words that were not as they had to be */
 	char *wrong_words; /* where, expected, got; "" */
+	double rate;       /* of this device alone, in the unit of the case's rate; NaN: unknown */
+	double verified_bytes; /* that were compared on it; NaN: unknown */
 	struct time_quantity *quantities;
 	size_t quantity_count, quantity_capacity;
 };

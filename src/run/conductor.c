@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "measure/activity.h"
 #include "measure/processes/signals.h"
 #include "measure/run.h"
 #include "measure/yardstick.h"
@@ -21,6 +23,7 @@
 #include "run/journal.h"
 #include "run/progress.h"
 #include "run/supervise.h"
+#include "run/workers/control.h"
 #include "run/workers/describe.h"
 
 #define START_SECONDS 120.0 /* opening eight GPUs without persistence mode takes most of a minute */
@@ -46,7 +49,77 @@ struct conductor {
 	double earlier_seconds; /* of the run that this one continues */
 	struct losses lost;
 	struct yardstick yardstick;
+	double status_due; /* host clock: when the next status.json is written */
+	bool status_failed;
 };
+
+static void count_status(struct run_status *status, enum case_status as)
+{
+	status->ok += as == CASE_OK;
+	status->skipped += as == CASE_SKIPPED;
+	status->failed += as == CASE_FAILED;
+	status->errors += as == CASE_ERROR;
+}
+
+static void begin_status(struct conductor *k, const struct result *result)
+{
+	struct run_status *s = k->options->status;
+	const char *hostname = result_fact(result, "hostname");
+
+	if (!s)
+		return;
+	snprintf(s->state, sizeof(s->state), "running");
+	snprintf(s->doing, sizeof(s->doing), "measuring");
+	snprintf(s->config, sizeof(s->config), "%s", result->config_name);
+	snprintf(s->command, sizeof(s->command), "%s", result->command);
+	snprintf(s->run_id, sizeof(s->run_id), "%s", result->run_id);
+	snprintf(s->started, sizeof(s->started), "%s", result->started);
+	snprintf(s->hostname, sizeof(s->hostname), "%s", hostname ? hostname : "");
+	s->pid = getpid();
+	s->exit_code = -1;
+	s->planned = k->plan->case_count;
+	s->ok = s->skipped = s->failed = s->errors = 0;
+	soak_rows_release(&s->devices);
+	for (size_t i = 0; i < k->plan->case_count; i++)
+		if (k->done[i]) {
+			count_status(s, k->cases[i].status);
+			soak_rows_add(&s->devices, &k->cases[i]);
+		}
+}
+
+/* A status that cannot be written is no reason to lose the run. */
+static void write_status(struct conductor *k)
+{
+	struct run_status *s = k->options->status;
+	struct progress *p = &k->progress;
+	struct error err = ERROR_NONE;
+	double now = clock_seconds();
+
+	if (!s || now < k->status_due)
+		return;
+	k->status_due = now + STATUS_SECONDS;
+	s->seconds = now - k->run_began;
+	s->seconds_left = progress_left(p, now);
+	snprintf(s->current.id, sizeof(s->current.id), "%s", p->current ? p->current->id : "");
+	memcpy(s->current.part, p->part, sizeof(s->current.part));
+	s->current.seconds = p->current ? now - p->current_began : (double)NAN;
+	s->current.samples = p->samples;
+	s->current.median = p->median;
+	s->current.half_width = p->half_width;
+	if (run_status_write(s, k->options->status_directory, &err) != STATUS_OK &&
+	    !k->status_failed) {
+		k->status_failed = true;
+		progress_note(p, "%s: `gpuproof watch` will show nothing new", err.message);
+	}
+}
+
+static void ticked(void *context)
+{
+	struct conductor *k = context;
+
+	progress_tick(&k->progress, control_activity(k->control)->part);
+	write_status(k);
+}
 
 static void started(void *context, size_t index)
 {
@@ -59,8 +132,7 @@ static void progressed(void *context, size_t samples, double median, double half
 {
 	struct conductor *k = context;
 
-	(void)samples;
-	progress_sampled(&k->progress, median, half_width);
+	progress_sampled(&k->progress, samples, median, half_width);
 }
 
 static void stopping(void *context)
@@ -91,6 +163,10 @@ static enum status settled(void *context, size_t index, bool partial, struct cas
 	k->done[index] = !partial;
 	k->partial[index] = partial;
 	progress_settled(&k->progress, &k->plan->cases[index], c);
+	if (k->options->status) {
+		count_status(k->options->status, c->status);
+		soak_rows_add(&k->options->status->devices, c);
+	}
 	return STATUS_OK;
 }
 
@@ -179,6 +255,7 @@ static enum status run_team(struct conductor *k, const size_t *cases, size_t cou
 			k->options->start_seconds > 0 ? k->options->start_seconds : START_SECONDS,
 		.started = started,
 		.progressed = progressed,
+		.ticked = ticked,
 		.settled = settled,
 		.stopping = stopping,
 	};
@@ -393,6 +470,8 @@ enum status conduct(const struct plan *plan, const struct probe *probe,
 		status = open_rest(&k, err);
 		if (status == STATUS_OK) {
 			progress_begin(&k.progress, plan, k.done, options->quiet);
+			begin_status(&k, result);
+			write_status(&k);
 			signals_attend(true);
 			yardstick_take(&k.yardstick);
 			status = run_all(&k, err);

@@ -17,6 +17,7 @@
 #include "plan/config.h"
 #include "plan/plan.h"
 #include "result/result.h"
+#include "result/status/run_status.h"
 
 struct conduct_options {
 	const char *directory; /* made when missing; run.jsonl and result.json are written there */
@@ -25,6 +26,12 @@ struct conduct_options {
 	const char *command; /* how to repeat the run, for the result */
 	/* most for a worker to open its devices; 0: long enough for eight GPUs */
 	double start_seconds;
+	/*
+	 * DIR/status.json of the run as a whole, and its directory; NULL: there is none. The
+	 * conductor fills it in but for what its caller knows: launches, what is done afterwards.
+	 */
+	struct run_status *status;
+	const char *status_directory;
 	int *stopped_by; /* out, may be NULL: the signal that stopped the run, 0: none */
 };
 

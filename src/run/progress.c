@@ -16,7 +16,6 @@
 
 #define DRAW_SECONDS 0.1
 #define OUTLIER_TIMES 5
-#define CLEAR_LINE "\r\033[K"
 
 /* A job in the background (Ctrl-Z, bg) must not draw over what the shell shows now. */
 static bool in_background(int fd)
@@ -57,9 +56,12 @@ static void put(const struct text *text)
 void progress_begin(struct progress *progress, const struct plan *plan, const bool *done,
 		    bool quiet)
 {
-	*progress = (struct progress){
-		.quiet = quiet, .total = plan->case_count, .median = NAN, .half_width = NAN
-	};
+	*progress = (struct progress){ .quiet = quiet,
+				       .total = plan->case_count,
+				       .median = NAN,
+				       .half_width = NAN,
+				       .shown_left = NAN,
+				       .line_at = clock_seconds() };
 	progress->terminal = !quiet && is_terminal(STDERR_FILENO);
 	for (size_t i = 0; i < plan->case_count; i++) {
 		if (done[i])
@@ -81,6 +83,19 @@ static double seconds_left(const struct progress *p, double now)
 		factor = (p->seconds_settled + prior) / (p->estimate_settled + prior);
 	left = left * factor - fmin(spent, p->current ? p->current->estimate_seconds * factor : 0);
 	return fmax(left, 0);
+}
+
+double progress_left(struct progress *p, double now)
+{
+	double left = seconds_left(p, now), passed = fmax(now - p->shown_at, 0), due;
+
+	if (isfinite(p->shown_left)) {
+		due = fmax(p->shown_left - passed, 0);
+		left = due + (1 - exp(-passed / PROGRESS_DAMPING)) * (left - due);
+	}
+	p->shown_left = left;
+	p->shown_at = now;
+	return left;
 }
 
 static void add_reading(struct text *out, double value, const char *unit, double half_width)
@@ -109,12 +124,17 @@ void progress_line(const struct progress *progress, double now, int columns, str
 
 	/* A narrow terminal cuts off the least important part. */
 	text_addf(&line, "case %zu/%zu  ETA %s", progress->number + (progress->current ? 1 : 0),
-		  progress->total, units_about(seconds_left(progress, now), eta, sizeof(eta)));
+		  progress->total,
+		  units_about(isfinite(progress->shown_left) ? progress->shown_left
+							     : seconds_left(progress, now),
+			      eta, sizeof(eta)));
 	if (progress->current)
 		text_addf(&line, "  %s", progress->current->id);
 	if (isfinite(progress->median)) {
 		text_add(&line, "  time ");
 		add_reading(&line, progress->median, "s", progress->half_width);
+	} else if (progress->current && progress->part[0]) {
+		text_addf(&line, "  %s", progress->part);
 	}
 	cut(&line, columns > 0 ? (size_t)columns : 0);
 	text_add_bytes(out, line.data, line.length);
@@ -123,19 +143,49 @@ void progress_line(const struct progress *progress, double now, int columns, str
 
 static void tell_skips(struct progress *progress, bool all);
 
+static int width_of(const struct text *line)
+{
+	int width = 0;
+
+	for (size_t i = 0; i < line->length; i++)
+		width += ((unsigned char)line->data[i] & 0xc0) != 0x80;
+	return width;
+}
+
+void progress_clear(const struct progress *progress, int columns, struct text *out)
+{
+	/* Terminals fold a line that has become too long; the cursor is at its end. */
+	if (columns < progress->drawn_columns && progress->drawn_width > columns)
+		text_addf(out, "\033[%dA", (progress->drawn_width - 1) / columns);
+	text_add(out, columns == progress->drawn_columns ? "\r\033[K" : "\r\033[J");
+}
+
+/* Clears the line if there is one. */
+static void clear(struct progress *progress, struct text *out)
+{
+	if (progress->drawn)
+		progress_clear(progress, terminal_columns(STDERR_FILENO), out);
+	progress->drawn = false;
+}
+
 static void draw(struct progress *progress)
 {
-	struct text text = TEXT_EMPTY;
+	struct text text = TEXT_EMPTY, line = TEXT_EMPTY;
 	double now = clock_seconds();
 
 	if (!progress->terminal || now < progress->next_draw || in_background(STDERR_FILENO))
 		return;
 	progress->next_draw = now + DRAW_SECONDS;
-	text_add(&text, CLEAR_LINE);
+	clear(progress, &text);
+	progress->drawn_columns = terminal_columns(STDERR_FILENO);
+	progress_left(progress, now);
 	/* One column less: a full last column makes some terminals wrap. */
-	progress_line(progress, now, terminal_columns(STDERR_FILENO) - 1, &text);
+	progress_line(progress, now, progress->drawn_columns - 1, &line);
+	progress->drawn_width = width_of(&line);
+	text_add_bytes(&text, line.data, line.length);
 	put(&text);
 	progress->drawn = true;
+	text_release(&line);
 	text_release(&text);
 }
 
@@ -144,12 +194,43 @@ void progress_started(struct progress *progress, const struct plan_case *c)
 	progress->current = c;
 	progress->current_began = clock_seconds();
 	progress->median = progress->half_width = NAN;
+	progress->part[0] = '\0';
+	progress->samples = 0;
 	tell_skips(progress, false);
 	draw(progress);
 }
 
-void progress_sampled(struct progress *progress, double median, double half_width)
+void progress_pulse(struct progress *p, double now, struct text *out)
 {
+	char passed[32], left[32];
+
+	if (p->quiet || p->terminal || !p->current || now - p->line_at < PROGRESS_SILENCE)
+		return;
+	p->line_at = now;
+	text_addf(out, "[%zu/%zu] %s: %s, %s", p->number + 1, p->total, p->current->id,
+		  p->part[0] ? p->part : "begins",
+		  units_about(now - p->current_began, passed, sizeof(passed)));
+	if (p->samples)
+		text_addf(out, ", %zu samples", p->samples);
+	text_addf(out, "; about %s left\n", units_about(progress_left(p, now), left, sizeof(left)));
+}
+
+void progress_tick(struct progress *progress, const char *part)
+{
+	struct text text = TEXT_EMPTY;
+
+	memcpy(progress->part, part, sizeof(progress->part));
+	progress->part[sizeof(progress->part) - 1] = '\0';
+	draw(progress);
+	progress_pulse(progress, clock_seconds(), &text);
+	if (text.length)
+		put(&text);
+	text_release(&text);
+}
+
+void progress_sampled(struct progress *progress, size_t samples, double median, double half_width)
+{
+	progress->samples = samples;
 	progress->median = median;
 	progress->half_width = half_width;
 	draw(progress);
@@ -248,8 +329,10 @@ static void tell_skips(struct progress *progress, bool all)
 	struct text text = TEXT_EMPTY;
 
 	progress_skips(progress, all, &text);
-	if (text.length)
+	if (text.length) {
 		put(&text);
+		progress->line_at = clock_seconds();
+	}
 	text_release(&text);
 }
 
@@ -275,11 +358,10 @@ void progress_settled(struct progress *progress, const struct plan_case *c,
 	if (result->status == CASE_SKIPPED && in_lines(progress))
 		skip(progress, result);
 	else if (bad || in_lines(progress)) {
-		if (progress->drawn)
-			text_add(&text, CLEAR_LINE);
+		clear(progress, &text);
 		progress_plain(progress, result, &text);
 		put(&text);
-		progress->drawn = false;
+		progress->line_at = clock_seconds();
 	}
 	text_release(&text);
 }
@@ -294,10 +376,9 @@ void progress_note(struct progress *progress, const char *format, ...)
 	if (vasprintf(&note, format, ap) < 0)
 		note = NULL;
 	va_end(ap);
-	text_addf(&text, "%sgpuproof: %s\n", progress->drawn ? CLEAR_LINE : "",
-		  note ? note : format);
+	clear(progress, &text);
+	text_addf(&text, "gpuproof: %s\n", note ? note : format);
 	put(&text);
-	progress->drawn = false;
 	text_release(&text);
 	free(note);
 }
@@ -306,12 +387,10 @@ void progress_end(struct progress *progress)
 {
 	struct text text = TEXT_EMPTY;
 
-	if (progress->drawn) {
-		text_add(&text, CLEAR_LINE);
+	clear(progress, &text);
+	if (text.length)
 		put(&text);
-		text_release(&text);
-	}
-	progress->drawn = false;
+	text_release(&text);
 	tell_skips(progress, true);
 	for (size_t i = 0; i < progress->skipped_count; i++) {
 		free(progress->skipped[i].reason);

@@ -29,8 +29,14 @@ struct progress {
 	const struct plan_case *current;
 	double current_began;
 	double median, half_width; /* of the current series; NaN: not yet */
+	char part[32];             /* phase of the current case: "set-up"; "": unknown */
+	size_t samples;            /* of the current series */
+	double shown_left;         /* seconds, damped: what people are told; NaN: not yet */
+	double shown_at;
 	double next_draw;
-	bool drawn; /* there is a line to clear */
+	bool drawn;                     /* there is a line to clear */
+	int drawn_width, drawn_columns; /* of that line, and of the terminal then */
+	double line_at;                 /* when a line was last printed that stays */
 	struct progress_skipped *skipped;
 	size_t skipped_count, skipped_capacity;
 };
@@ -39,7 +45,12 @@ struct progress {
 void progress_begin(struct progress *progress, const struct plan *plan, const bool *done,
 		    bool quiet);
 void progress_started(struct progress *progress, const struct plan_case *c);
-void progress_sampled(struct progress *progress, double median, double half_width);
+void progress_sampled(struct progress *progress, size_t samples, double median, double half_width);
+/*
+ * Draws anew, in a window that may have another size by now. `part`: the phase of the case in
+ * flight; may be written meanwhile.
+ */
+void progress_tick(struct progress *progress, const char *part);
 void progress_settled(struct progress *progress, const struct plan_case *c,
 		      const struct case_result *result);
 /* A line that stays, also when quiet. */
@@ -47,6 +58,24 @@ void progress_note(struct progress *progress, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Clears the line, reports skipped cases, and frees what it holds. */
 void progress_end(struct progress *progress);
+
+/*
+ * Seconds left, for people: follows the estimate within PROGRESS_DAMPING seconds, so that one slow
+ * case does not make it jump; between two calls it counts down. `now`: host clock.
+ */
+#define PROGRESS_DAMPING 10.0
+double progress_left(struct progress *progress, double now);
+/*
+ * "[12/57] transfer/...: samples, 12 s; about 3 min left" when PROGRESS_SILENCE seconds have passed
+ * without a line; else nothing.
+ */
+#define PROGRESS_SILENCE 60.0
+void progress_pulse(struct progress *progress, double now, struct text *out);
+/*
+ * Adds what takes the drawn line off a terminal that has `columns` now: in a narrower window it has
+ * become several lines.
+ */
+void progress_clear(const struct progress *progress, int columns, struct text *out);
 
 /* The terminal's line, at most `columns` wide. */
 void progress_line(const struct progress *progress, double now, int columns, struct text *out);

@@ -308,6 +308,7 @@ static void live(struct session *s)
 		listen_to_pipe(s);
 		heed_signals(s);
 		keep_limits(s);
+		s->s->ticked(s->s->context);
 	}
 	listen_to_pipe(s); /* what it sent before it died counts */
 }

@@ -27,6 +27,8 @@ struct supervisor {
 	void *context;
 	void (*started)(void *context, size_t index);
 	void (*progressed)(void *context, size_t samples, double median, double half_width);
+	/* Some times a second, in any phase. */
+	void (*ticked)(void *context);
 	/*
 	 * Takes `c` over. `partial`: it was interrupted. `sent`: the worker's message with `c`,
 	 * valid during the call; NULL if the conductor made `c`. A failure ends the run.

@@ -134,6 +134,8 @@ static enum status tell_wrong(struct run *run, const struct burn_tally *all, str
 	snprintf(own.uuid, sizeof(own.uuid), "%s", run->devices[0]->info.uuid);
 	world_gather(world, &own, names, sizeof(own));
 	mine->wrong = all[world->rank].wrong;
+	mine->rate = all[world->rank].work > 0 ? speed(&all[world->rank]) : (double)NAN;
+	mine->verified_bytes = all[world->rank].verified_bytes;
 	free(mine->wrong_words);
 	mine->wrong_words = xstrdup(all[world->rank].first);
 	for (int r = 0; r < world->size; r++) {

@@ -1,9 +1,11 @@
 #include "cli/input/result_list.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -11,6 +13,7 @@
 #include "base/text.h"
 #include "cli/input/history_file.h"
 #include "history/baseline.h"
+#include "result/status/run_status.h"
 #include "run/journal.h"
 
 #define BASELINE_PREFIX "baseline:"
@@ -32,6 +35,25 @@ static bool killed_before_a_result(const char *directory)
 
 	free(journal);
 	return there;
+}
+
+/* "DIR: the run is not finished: 12 of 57 cases"; false when it is. */
+static bool is_running(const char *directory, char *out, size_t size)
+{
+	struct error err = ERROR_NONE;
+	struct run_status s;
+	bool on = run_status_read(&s, directory, &err) == STATUS_OK &&
+		  strcmp(s.state, "running") == 0 && !run_status_lost(&s, (double)time(NULL));
+
+	if (on)
+		snprintf(out, size,
+			 "%s: the run is not finished: %s, %zu of %zu cases done; gpuproof watch "
+			 "%s "
+			 "follows it",
+			 directory, s.doing, s.ok + s.skipped + s.failed + s.errors, s.planned,
+			 directory);
+	run_status_release(&s);
+	return on;
 }
 
 static struct result *next_item(struct result_list *list)
@@ -63,13 +85,15 @@ static enum status add_baseline(struct result_list *list, const char *name, stru
 
 enum status result_list_add(struct result_list *list, const char *path, struct error *err)
 {
-	char *file;
+	char *file, running[512];
 
 	if (text_starts_with(path, BASELINE_PREFIX))
 		return add_baseline(list, path + strlen(BASELINE_PREFIX), err);
 	file = file_of(path);
 	if (access(file, F_OK) != 0 && killed_before_a_result(path)) {
 		free(file);
+		if (is_running(path, running, sizeof(running)))
+			return error_set(err, STATUS_IO, "%s", running);
 		return error_set(err, STATUS_IO,
 				 "%s: the run was killed before it wrote result.json; make it with "
 				 "gpuproof run --resume %s",
@@ -80,6 +104,9 @@ enum status result_list_add(struct result_list *list, const char *path, struct e
 		return err->status;
 	}
 	list->paths[list->count++] = file;
+	/* The result of an earlier launch, or of all so far. */
+	if (is_running(path, running, sizeof(running)))
+		fprintf(stderr, "gpuproof: %s\n", running);
 	return STATUS_OK;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/run/run_carry_out.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,35 @@ static int judge_run(struct run_request *a, const struct run_setup *setup,
 	return code;
 }
 
+/* Nothing where no case was begun: the document may be another process's. */
+static void tell_status(const struct conduct_options *options, const char *doing)
+{
+	struct error err = ERROR_NONE; /* the run has its result all the same */
+
+	if (!options->status->pid)
+		return;
+	snprintf(options->status->doing, sizeof(options->status->doing), "%s", doing);
+	memset(&options->status->current, 0, sizeof(options->status->current));
+	options->status->current.seconds = options->status->current.median =
+		options->status->current.half_width = (double)NAN;
+	options->status->seconds_left = (double)NAN;
+	run_status_write(options->status, options->status_directory, &err);
+}
+
+/* The last document: how the run has ended. */
+static void end_status(const struct conduct_options *options, const struct result *result, int code)
+{
+	struct run_status *status = options->status;
+
+	snprintf(status->state, sizeof(status->state), "%s",
+		 result->state ? result->state : "failed");
+	snprintf(status->sentence, sizeof(status->sentence), "%s",
+		 result->judgement ? result->judgement->sentence : "");
+	status->seconds = result->seconds;
+	status->exit_code = code;
+	tell_status(options, "");
+}
+
 /* Measures what is left. `result` stays empty when nothing was begun. */
 static enum status measure_left(const struct run_request *a, const struct run_setup *setup,
 				const struct conduct_options *options, struct result *result,
@@ -225,6 +255,7 @@ static int measure(struct run_request *a, const struct run_setup *setup,
 	if (result.gpuproof_version) { /* else nothing was begun: there is nothing to show */
 		if (!a->quiet)
 			run_print_summary(&result);
+		tell_status(options, a->check.wanted ? "judging" : "writing the report");
 		if (a->check.wanted && status == STATUS_OK)
 			code = judge_run(a, setup, options, &result, code);
 		else if (!a->quiet)
@@ -234,6 +265,7 @@ static int measure(struct run_request *a, const struct run_setup *setup,
 			printf("%s/" REPORT_PAGE "\n", options->directory);
 		else
 			code = publish_all(a, &result, options->directory, code);
+		end_status(options, &result, code);
 		if (status != STATUS_OK)
 			say_how_to_go_on(options->directory);
 	} else if (status == STATUS_INTERRUPTED) {
@@ -297,6 +329,7 @@ static int measure_against(struct run_request *a, const struct run_setup *setup,
 		error_clear(&report_error);
 		if (publish(results, 2, a, options->directory, &report_error) != STATUS_OK)
 			code = code == EXIT_ACCEPTED ? command_fail(&report_error) : code;
+		end_status(options, &results[0], code);
 	}
 	result_release(&results[0]);
 	result_release(&results[1]);
@@ -305,11 +338,14 @@ static int measure_against(struct run_request *a, const struct run_setup *setup,
 
 int run_carry_out(struct run_request *a, const struct run_setup *setup)
 {
+	struct run_status run_status = { .exit_code = -1 };
 	int stopped_by = 0, code;
 	const struct conduct_options options = { .directory = a->directory,
 						 .resume = a->resume,
 						 .quiet = a->quiet,
 						 .command = a->command,
+						 .status = &run_status,
+						 .status_directory = a->directory,
 						 .stopped_by = &stopped_by };
 	struct error err = ERROR_NONE;
 	struct run_left left;
@@ -332,5 +368,6 @@ int run_carry_out(struct run_request *a, const struct run_setup *setup)
 	code = a->against ? measure_against(a, setup, &options)
 			  : measure(a, setup, &left, &options);
 	signals_end();
+	run_status_release(&run_status);
 	return code;
 }

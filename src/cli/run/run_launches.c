@@ -41,6 +41,11 @@ enum status launches_add(struct launches *launches, const struct plan *plan,
 	}
 	directory = launch_directory(options->directory, launch);
 	one.directory = directory;
+	if (options->status) {
+		options->status->launch = launch;
+		if (options->status->launches < launch)
+			options->status->launches = launch;
+	}
 	one.resume = options->resume && (launch == 1 || launch_begun(directory));
 	ARRAY_GROW(launches->items, launches->count, launches->capacity);
 	status = conduct(plan, probe, &one, &launches->items[launches->count], err);
@@ -55,6 +60,8 @@ enum status launches_run(struct launches *launches, const struct plan *plan,
 			 const struct probe *probe, const struct conduct_options *options,
 			 size_t count, struct error *err)
 {
+	if (options->status)
+		options->status->launches = count;
 	for (size_t launch = launches->count + 1; launch <= count; launch++) {
 		if (count > 1 && !options->quiet && !signals_stops())
 			fprintf(stderr, "gpuproof: launch %zu of %zu\n", launch, count);

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "report/page/headline_lines.h"
 #include "result/outcome.h"
+#include "result/status/soak_rows.h"
 
 #define MOST_SHOWN 20
 
@@ -85,6 +86,20 @@ static void print_headlines(const struct result *result)
 	text_release(&lines);
 }
 
+/* Prints a row per device of a soak. */
+static void print_soak(const struct result *result)
+{
+	struct soak_rows rows = { 0 };
+	struct text lines = TEXT_EMPTY;
+
+	for (size_t i = 0; i < result->case_count; i++)
+		soak_rows_add(&rows, &result->cases[i]);
+	soak_rows_print(&rows, &lines);
+	fputs(lines.data ? lines.data : "", stdout);
+	text_release(&lines);
+	soak_rows_release(&rows);
+}
+
 void run_print_summary(const struct result *result)
 {
 	static const enum case_status order[] = { CASE_OK, CASE_SKIPPED, CASE_FAILED, CASE_ERROR };
@@ -92,6 +107,7 @@ void run_print_summary(const struct result *result)
 	char time[32];
 
 	print_headlines(result);
+	print_soak(result);
 	printf("%zu case%s", result->planned, result->planned == 1 ? "" : "s");
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		size_t n = result_count(result, order[i]);

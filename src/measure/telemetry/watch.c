@@ -207,7 +207,7 @@ void watch_end(struct watch_recorder *r, struct watch *out)
 	double *matrix;
 
 	memset(out, 0, sizeof(*out));
-	out->interval = (double)NAN;
+	out->interval = out->rate = out->verified_bytes = (double)NAN;
 	if (!r)
 		return;
 	telemetry_poller_close(r->poller);

@@ -198,6 +198,70 @@ static void one_slow_case_is_not_all(void **state)
 	text_release(&line);
 }
 
+/* The plan says 11 s; then the estimate becomes much larger, and what people see follows slowly. */
+static void the_eta_does_not_jump(void **state)
+{
+	struct progress progress = in_the_second_case();
+	double before = progress_left(&progress, 100), after;
+
+	(void)state;
+	assert_float_equal(before, 11, 1e-6);
+	assert_float_equal(progress_left(&progress, 101), 10, 1e-6);
+	progress.estimate_left += 300;
+	for (int i = 0; i < 4; i++)
+		after = progress_left(&progress, 101 + 0.25 * i);
+	assert_in_range((int)after, 10, 40);
+	for (int i = 0; i < 400; i++)
+		after = progress_left(&progress, 102 + 0.25 * i);
+	assert_in_range((int)after, 290, 310);
+}
+
+/* Without a terminal a long case has a line a minute, and none sooner. */
+static void a_long_case_has_a_line_a_minute(void **state)
+{
+	struct progress progress = in_the_second_case();
+	struct text line = TEXT_EMPTY;
+
+	(void)state;
+	progress.quiet = false;
+	progress.line_at = 100;
+	strcpy(progress.part, "samples");
+	progress.samples = 12;
+	progress_pulse(&progress, 159, &line);
+	assert_int_equal(line.length, 0);
+	progress_pulse(&progress, 161, &line);
+	assert_string_equal(line.data, "[2/3] transfer/d2h/pinned/64MiB@cuda:0: samples, 61 s, 12 "
+				       "samples; about 9 s left\n");
+	text_reset(&line);
+	progress_pulse(&progress, 162, &line);
+	assert_int_equal(line.length, 0);
+	progress.quiet = true;
+	progress_pulse(&progress, 400, &line);
+	assert_int_equal(line.length, 0);
+	text_release(&line);
+}
+
+/* A terminal that has become narrower has folded the line. */
+static void a_folded_line_is_cleared(void **state)
+{
+	struct progress progress = { .drawn = true, .drawn_columns = 100, .drawn_width = 90 };
+	struct text out = TEXT_EMPTY;
+
+	(void)state;
+	progress_clear(&progress, 100, &out);
+	assert_string_equal(out.data, "\r\033[K");
+	text_reset(&out);
+	progress_clear(&progress, 40, &out);
+	assert_string_equal(out.data, "\033[2A\r\033[J");
+	text_reset(&out);
+	progress_clear(&progress, 45, &out);
+	assert_string_equal(out.data, "\033[1A\r\033[J");
+	text_reset(&out);
+	progress_clear(&progress, 120, &out);
+	assert_string_equal(out.data, "\r\033[J");
+	text_release(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,6 +272,9 @@ int main(void)
 		cmocka_unit_test(skipped_cases_are_a_line_a_reason),
 		cmocka_unit_test(a_line_says_what_its_number_is),
 		cmocka_unit_test(one_slow_case_is_not_all),
+		cmocka_unit_test(the_eta_does_not_jump),
+		cmocka_unit_test(a_long_case_has_a_line_a_minute),
+		cmocka_unit_test(a_folded_line_is_cleared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

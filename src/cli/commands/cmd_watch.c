@@ -1,0 +1,137 @@
+/* gpuproof watch: how far a run has come, from its DIR/status.json. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "result/status/run_status.h"
+
+extern const struct command command_watch;
+
+/* Without a terminal, text is printed when something ends, and else so often. */
+#define LINE_SECONDS 60.0
+
+struct watch_arguments {
+	bool once, json;
+};
+
+static const struct option_row rows[] = {
+	{ .name = "once", FLAG_AT(watch_arguments, once), .help = "print it once, and end" },
+	{ .name = "json",
+	  FLAG_AT(watch_arguments, json),
+	  .help = "the document, a line each time that it changes" },
+	{ 0 },
+};
+
+/* State of the screen. */
+struct screen {
+	bool terminal;
+	size_t lines; /* of text that the next one replaces */
+	double printed_at;
+	char updated[32];
+};
+
+static size_t lines_of(const struct text *text)
+{
+	size_t lines = 0;
+
+	for (size_t i = 0; i < text->length; i++)
+		lines += text->data[i] == '\n';
+	return lines;
+}
+
+static void show_text(struct screen *screen, const struct run_status *status, bool lost)
+{
+	bool ended = status->exit_code >= 0 || lost;
+	struct text text = TEXT_EMPTY;
+
+	if (!screen->terminal && !ended && screen->printed_at > 0 &&
+	    clock_seconds() - screen->printed_at < LINE_SECONDS)
+		return;
+	screen->printed_at = clock_seconds();
+	run_status_print(status, lost, &text);
+	if (screen->terminal && screen->lines)
+		printf("\033[%zuA\r\033[J", screen->lines);
+	fputs(text.data, stdout);
+	screen->lines = lines_of(&text);
+	text_release(&text);
+}
+
+static void show(struct screen *screen, const struct watch_arguments *a,
+		 const struct run_status *status, bool lost)
+{
+	if (!a->json) {
+		show_text(screen, status, lost);
+	} else if (lost || strcmp(screen->updated, status->updated) != 0) {
+		char *line = run_status_line(status);
+
+		printf("%s\n", line);
+		free(line);
+	}
+	memcpy(screen->updated, status->updated, sizeof(screen->updated));
+	fflush(stdout);
+}
+
+static int follow(const char *directory, const struct watch_arguments *a)
+{
+	const char *term = getenv("TERM");
+	struct screen screen = { .terminal = isatty(STDOUT_FILENO) && !a->once && term &&
+					     strcmp(term, "dumb") != 0 };
+
+	for (;;) {
+		struct error err = ERROR_NONE;
+		struct run_status status;
+		bool lost;
+		int code;
+
+		if (run_status_read(&status, directory, &err) != STATUS_OK) {
+			run_status_release(&status);
+			return command_fail(&err);
+		}
+		lost = run_status_lost(&status, (double)time(NULL));
+		if (lost)
+			snprintf(status.state, sizeof(status.state), "lost");
+		show(&screen, a, &status, lost);
+		code = lost ? EXIT_INCOMPLETE : status.exit_code;
+		run_status_release(&status);
+		if (ferror(stdout))
+			return EXIT_ENVIRONMENT;
+		if (code >= 0 || a->once)
+			return code >= 0 ? code : EXIT_ACCEPTED;
+		clock_sleep(STATUS_SECONDS);
+	}
+}
+
+static int watch_run(int argc, char **argv)
+{
+	struct watch_arguments a = { 0 };
+	struct options o;
+	int code = options_parse(&o, &command_watch, argc, argv, &a);
+
+	if (code == EXIT_ACCEPTED && o.operand_count != 1)
+		code = command_usage(&command_watch, "which run? The directory of one");
+	else if (code == EXIT_ACCEPTED)
+		code = follow(o.operands[0], &a);
+	options_end(&o);
+	return code;
+}
+
+const struct command command_watch = {
+	.name = "watch",
+	.summary = "show how far a run has come, until it ends",
+	.forms = { "watch DIR [--once] [--json]" },
+	.about = "Works on any machine that sees the run's directory: the run replaces "
+		 "DIR/status.json every two\n"
+		 "seconds. For a soak there is a row per device: its latest rate against its first "
+		 "slice's, power,\n"
+		 "temperature, clock, throttling, words compared and wrong words.",
+	.options = rows,
+	.notes = "Exit code: that of the run; 0 with --once while it runs; 4 when its process is "
+		 "gone.",
+	.run = watch_run,
+};

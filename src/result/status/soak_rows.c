@@ -1,0 +1,144 @@
+#include "result/status/soak_rows.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+#define WORD_BYTES 8
+
+static struct soak_row *row_of(struct soak_rows *rows, const char *device)
+{
+	struct soak_row *row;
+
+	for (size_t i = 0; i < rows->count; i++)
+		if (strcmp(rows->items[i].device, device) == 0)
+			return &rows->items[i];
+	ARRAY_GROW(rows->items, rows->count, rows->capacity);
+	row = &rows->items[rows->count++];
+	*row = (struct soak_row){ .rate_share = NAN,
+				  .power_watts = NAN,
+				  .temperature_celsius = NAN,
+				  .sm_clock_hz = NAN,
+				  .throttled = NAN,
+				  .verified_bytes = NAN };
+	snprintf(row->device, sizeof(row->device), "%s", device);
+	return row;
+}
+
+/* "burn/fp32": a suite, its label, and the parameters that are not the slice's number. */
+static void name_load(const struct case_result *c, char *out, size_t size)
+{
+	size_t at = (size_t)snprintf(out, size, "%s/%s", c->suite ? c->suite : "",
+				     c->label ? c->label : "");
+
+	for (size_t i = 0; i < c->parameter_count && at < size; i++)
+		if (strcmp(c->parameters[i].name, "slice") != 0)
+			at += (size_t)snprintf(out + at, size - at, "/%s", c->parameters[i].text);
+}
+
+static void add_rate(struct soak_row *row, const struct case_result *c, double rate)
+{
+	struct soak_load *load = NULL;
+	char name[sizeof(load->name)];
+
+	if (!(rate > 0))
+		return;
+	name_load(c, name, sizeof(name));
+	for (size_t i = 0; i < row->load_count && !load; i++)
+		if (strcmp(row->loads[i].name, name) == 0)
+			load = &row->loads[i];
+	if (!load) {
+		ARRAY_GROW(row->loads, row->load_count, row->load_capacity);
+		load = &row->loads[row->load_count++];
+		*load = (struct soak_load){ .first = rate };
+		memcpy(load->name, name, sizeof(name));
+	}
+	load->latest = rate;
+	row->rate_share = NAN;
+	for (size_t i = 0; i < row->load_count; i++)
+		row->rate_share = fmin(row->rate_share, row->loads[i].latest / row->loads[i].first);
+}
+
+static void add_mean(const struct time_quantity *q, double *sum, double *count, double *mean)
+{
+	for (size_t i = 0; i < q->mean_count; i++)
+		if (isfinite(q->mean[i])) {
+			*sum += q->mean[i];
+			*count += 1;
+		}
+	if (*count > 0)
+		*mean = *sum / *count;
+}
+
+static void add_quantity(struct soak_row *row, const struct time_quantity *q)
+{
+	if (strcmp(q->name, "power_watts") == 0)
+		add_mean(q, &row->power_sum, &row->power_count, &row->power_watts);
+	else if (strcmp(q->name, "sm_clock_hz") == 0)
+		add_mean(q, &row->clock_sum, &row->clock_count, &row->sm_clock_hz);
+	else if (strcmp(q->name, "throttled") == 0)
+		add_mean(q, &row->throttled_sum, &row->throttled_count, &row->throttled);
+	else if (strcmp(q->name, "temperature_celsius") == 0)
+		for (size_t i = 0; i < q->highest_count; i++)
+			row->temperature_celsius = fmax(row->temperature_celsius, q->highest[i]);
+}
+
+void soak_rows_add(struct soak_rows *rows, const struct case_result *c)
+{
+	for (size_t i = 0; i < c->watch_count; i++) {
+		const struct watch *w = &c->watches[i];
+		struct soak_row *row = row_of(rows, w->device);
+
+		row->wrong += w->wrong;
+		if (isfinite(w->verified_bytes))
+			row->verified_bytes =
+				w->verified_bytes +
+				(isfinite(row->verified_bytes) ? row->verified_bytes : 0);
+		add_rate(row, c, w->rate);
+		for (size_t q = 0; q < w->quantity_count; q++)
+			add_quantity(row, &w->quantities[q]);
+	}
+}
+
+void soak_rows_release(struct soak_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++)
+		free(rows->items[i].loads);
+	free(rows->items);
+	*rows = (struct soak_rows){ 0 };
+}
+
+static void add_cell(struct text *out, int width, double value, const char *format)
+{
+	char cell[32] = "-";
+
+	if (isfinite(value))
+		snprintf(cell, sizeof(cell), format, value);
+	text_addf(out, " %*s", width, cell);
+}
+
+void soak_rows_print(const struct soak_rows *rows, struct text *out)
+{
+	if (!rows->count)
+		return;
+	text_addf(out, "%-10s %9s %8s %8s %9s %9s %10s %8s\n", "", "of first", "power", "hottest",
+		  "clock", "throttled", "Gwords", "wrong");
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct soak_row *r = &rows->items[i];
+
+		text_addf(out, "%-10s", r->device);
+		add_cell(out, 9, 100 * r->rate_share, "%.1f %%");
+		add_cell(out, 8, r->power_watts, "%.0f W");
+		/* The degree sign is two bytes and one column. */
+		add_cell(out, isfinite(r->temperature_celsius) ? 9 : 8, r->temperature_celsius,
+			 "%.0f °C");
+		add_cell(out, 9, 1e-6 * r->sm_clock_hz, "%.0f MHz");
+		add_cell(out, 9, 100 * r->throttled, "%.1f %%");
+		add_cell(out, 10, 1e-9 * r->verified_bytes / WORD_BYTES, "%.3f");
+		text_addf(out, " %8" PRIu64 "\n", r->wrong);
+	}
+}
