@@ -17,6 +17,8 @@ struct report_options {
 	const char *output;
 	const char *template_dir; /* templates that override the embedded ones, or NULL */
 	const char *title;        /* NULL: from the result */
+	/* of the results, where several are compared: their folders; NULL: letters name them */
+	const char *const *names;
 	/*
 	 * Ids of GPUs (gpuproof list gpus) to compare with, or "all", and which one is 1x. NULL:
 	 * what the first result's [report] section says; "": none.

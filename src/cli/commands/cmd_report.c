@@ -86,6 +86,9 @@ static int write_report(const struct options *o, struct report_arguments *a)
 		status = refuse_inputs(a, &results, &err);
 	if (status == STATUS_OK)
 		status = anonymise_list(&a->anonymise, &results, &err);
+	/* The folders' names are the user's own words. */
+	if (status == STATUS_OK && results.count > 1 && !a->anonymise.anonymiser)
+		a->options.names = result_list_names(&results);
 	if (status == STATUS_OK)
 		status = report_write(results.items, results.count, &a->options, &err);
 	result_list_release(&results);

@@ -222,8 +222,79 @@ void result_paths_release(struct result_paths *paths)
 	memset(paths, 0, sizeof(*paths));
 }
 
+/* Without "/result.json", else without ".json"; malloc'ed. */
+static char *trunk_of(const char *path)
+{
+	static const char *const ends[] = { "/result.json", ".json" };
+	char *trunk = xstrdup(path);
+	size_t length = strlen(trunk);
+
+	for (size_t e = 0; e < ARRAY_SIZE(ends); e++) {
+		size_t end = strlen(ends[e]);
+
+		if (length > end && strcmp(trunk + length - end, ends[e]) == 0) {
+			trunk[length - end] = '\0';
+			break;
+		}
+	}
+	while ((length = strlen(trunk)) > 1 && trunk[length - 1] == '/')
+		trunk[length - 1] = '\0';
+	return trunk;
+}
+
+/* The last `parts` components. */
+static const char *end_of(const char *trunk, size_t parts)
+{
+	const char *end = trunk + strlen(trunk);
+
+	while (end > trunk && (end[-1] != '/' || --parts))
+		end--;
+	return end;
+}
+
+static bool all_differ(char **trunks, size_t count, size_t parts)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(end_of(trunks[i], parts), end_of(trunks[j], parts)) == 0)
+				return false;
+	return true;
+}
+
+#define NAME_PARTS 4
+
+static void release_names(struct result_list *list)
+{
+	for (size_t i = 0; list->names && i < list->count; i++)
+		free(list->names[i]);
+	free(list->names);
+	list->names = NULL;
+}
+
+const char *const *result_list_names(struct result_list *list)
+{
+	size_t parts = 1;
+
+	release_names(list);
+	list->names = xcalloc(list->count + 1, sizeof(*list->names));
+	for (size_t i = 0; i < list->count; i++)
+		list->names[i] = trunk_of(list->paths[i]);
+	while (parts <= NAME_PARTS && !all_differ(list->names, list->count, parts))
+		parts++;
+	for (size_t i = 0; i < list->count; i++) {
+		char *trunk = list->names[i];
+
+		list->names[i] = xstrdup(end_of(trunk, parts));
+		free(trunk);
+	}
+	if (parts > NAME_PARTS)
+		release_names(list);
+	return (const char *const *)list->names;
+}
+
 void result_list_release(struct result_list *list)
 {
+	release_names(list);
 	for (size_t i = 0; i < list->count; i++) {
 		result_release(&list->items[i]);
 		free(list->paths[i]);

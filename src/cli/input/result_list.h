@@ -8,6 +8,7 @@
 struct result_list {
 	struct result *items;
 	char **paths;
+	char **names; /* result_list_names() */
 	size_t count, capacity;
 };
 
@@ -29,6 +30,11 @@ enum status result_list_take(void *list, const char *name, const char *path, str
  */
 enum status result_list_refuse_output(const struct result_list *list, const char *output,
 				      struct error *err);
+/*
+ * The shortest ends of the paths that tell the results apart: "monday", "tuesday" of
+ * nights/monday/result.json; NULL where one is there twice. The list owns them.
+ */
+const char *const *result_list_names(struct result_list *list);
 void result_list_release(struct result_list *list);
 
 /* Paths of results, in order. */

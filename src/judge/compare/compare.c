@@ -27,6 +27,7 @@ static struct comparison_row *add_row(struct comparison *out, const struct case_
 	*row = (struct comparison_row){ .case_id = xstrdup(c->id),
 					.point = case_point(c),
 					.devices = case_devices(c),
+					.devices_b = case_devices(c),
 					.metric = xstrdup(metric),
 					.unit = xstrdup(unit),
 					.change = CHANGE_NONE,
@@ -213,7 +214,7 @@ static void compare_case(struct comparing *k, const struct subject *a, const str
 {
 	const struct case_result *with_metrics = a->first->metric_count ? a->first : b->first;
 	const struct case_result *worst_a = worst_case_of(a), *worst_b = worst_case_of(b);
-	size_t rows = 0;
+	size_t rows = 0, first = k->out->count;
 
 	if (worst_a->status == CASE_SKIPPED && worst_b->status == CASE_SKIPPED)
 		return;
@@ -225,6 +226,10 @@ static void compare_case(struct comparing *k, const struct subject *a, const str
 	}
 	if (!rows && (worst_a->status != CASE_OK || worst_b->status != CASE_OK))
 		add_broken(k->out, worst_a, worst_b);
+	for (size_t i = first; i < k->out->count; i++) {
+		free(k->out->rows[i].devices_b);
+		k->out->rows[i].devices_b = case_devices(b->first);
+	}
 }
 
 static void missing(struct comparison *out, const struct subject *there, const char *where)
@@ -241,20 +246,25 @@ static enum status compare_cases(struct comparing *k, struct error *err)
 	const struct comparison_input *input = k->input;
 	struct subjects a, b;
 	enum status status;
+	bool *taken;
 
 	subjects_collect(&a, input->a, input->a_count);
 	subjects_collect(&b, input->b, input->b_count);
+	taken = xcalloc(b.count + 1, sizeof(*taken));
 	for (size_t i = 0; i < a.count; i++) {
-		const struct subject *other = subjects_find(&b, a.items[i].first->id);
+		const struct subject *other = compared_subject(input, &a.items[i], &b, i);
 
-		if (other)
-			compare_case(k, &a.items[i], other);
-		else
+		if (!other) {
 			missing(k->out, &a.items[i], "B");
+			continue;
+		}
+		taken[other - b.items] = true;
+		compare_case(k, &a.items[i], other);
 	}
 	for (size_t i = 0; i < b.count; i++)
-		if (!subjects_find(&a, b.items[i].first->id))
+		if (!taken[i])
 			missing(k->out, &b.items[i], "A");
+	free(taken);
 	compare_resemblance(k);
 	status = compare_pairs(k, err);
 	compare_hosts(k);
@@ -327,6 +337,7 @@ void comparison_release(struct comparison *c)
 		free(c->rows[i].case_id);
 		free(c->rows[i].point);
 		free(c->rows[i].devices);
+		free(c->rows[i].devices_b);
 		free(c->rows[i].metric);
 		free(c->rows[i].unit);
 		free(c->rows[i].reason);
@@ -348,5 +359,6 @@ void comparison_release(struct comparison *c)
 	free(c->rows);
 	free(c->differences);
 	free(c->sentence);
+	free(c->advice);
 	memset(c, 0, sizeof(*c));
 }

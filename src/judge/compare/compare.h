@@ -1,5 +1,6 @@
 /*
- * Two measurements of the same cases against each other, each of one or several launches.
+ * Two measurements of the same cases against each other, each of one or several launches. A device
+ * is compared with itself, by UUID, else with that of the same id.
  *
  * The ratio is oriented so that above 1 is worse, estimated by Hodges & Lehmann on the logs of the
  * launches' medians, with a 95 % interval of launches and visits (shift.h). With a margin d:
@@ -40,6 +41,7 @@ const char *change_name(enum change change); /* "REGRESSED", ..., "NOT COMPARED"
 struct comparison_row {
 	char *case_id, *metric, *unit;
 	char *point, *devices; /* of the case: case_point(), "cuda:0,cuda:1" */
+	char *devices_b;       /* the same cards in B, by UUID: "cuda:1,cuda:0" */
 	enum figure_kind kind;
 	enum change change;
 	bool possible; /* a change, but not certain: `reason` says why */
@@ -95,6 +97,8 @@ struct comparison {
 	size_t possible; /* rows that are REGRESSED or IMPROVED, but not certain */
 	double margin;
 	char *sentence;
+	/* how many launches of each would decide how many of what is open; "": there is no such */
+	char *advice;
 };
 
 struct comparison_input {

@@ -9,7 +9,7 @@
 #include "base/former_names.h"
 #include "base/memory.h"
 #include "base/units.h"
-#include "judge/compare/compare.h"
+#include "judge/compare/comparing.h"
 
 #define MISSING "-"
 #define CLOCK_MARGIN 0.01
@@ -55,6 +55,9 @@ static void compare_device(const struct device_info *a, const struct device_info
 	name = xasprintf("%s uuid", a->id);
 	differ(out, name, a->uuid, b->uuid);
 	free(name);
+	name = xasprintf("%s id", a->id);
+	differ(out, name, a->id, b->id);
+	free(name);
 	name = xasprintf("%s module", a->id);
 	differ(out, name, a->module, b->module);
 	free(name);
@@ -83,16 +86,20 @@ static void compare_device(const struct device_info *a, const struct device_info
 static void compare_devices(const struct result *a, const struct result *b, struct comparison *out)
 {
 	for (size_t i = 0; i < a->device_count; i++) {
-		const struct device_info *other = result_device(b, a->devices[i].id);
+		const char *id = compared_device(a, b, a->devices[i].id);
+		const struct device_info *other = id ? result_device(b, id) : NULL;
 
 		if (other)
 			compare_device(&a->devices[i], other, out);
 		else
 			differ(out, a->devices[i].id, a->devices[i].name, MISSING);
 	}
-	for (size_t i = 0; i < b->device_count; i++)
-		if (!result_device(a, b->devices[i].id))
+	for (size_t i = 0; i < b->device_count; i++) {
+		const char *id = compared_device(b, a, b->devices[i].id);
+
+		if (!id || !result_device(a, id))
 			differ(out, b->devices[i].id, MISSING, b->devices[i].name);
+	}
 }
 
 static const struct result_setting *setting_of(const struct result *r, const char *section,
@@ -175,7 +182,8 @@ static void compare_clocks(const struct comparison_input *input, struct comparis
 	for (size_t i = 0; i < input->a[0].device_count; i++) {
 		const char *id = input->a[0].devices[i].id;
 		double a = clock_of(input->a, input->a_count, id);
-		double b = clock_of(input->b, input->b_count, id);
+		const char *other = compared_device(input->a, input->b, id);
+		double b = other ? clock_of(input->b, input->b_count, other) : 0;
 		char before[48], after[48], *name;
 
 		if (!(a > 0 && b > 0) || fabs(b / a - 1) <= CLOCK_MARGIN)

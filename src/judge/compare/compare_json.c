@@ -7,6 +7,8 @@ static void write_row(struct json_writer *w, const struct comparison_row *row)
 {
 	writer_open(w, '{');
 	writer_text_member(w, "case", row->case_id);
+	writer_text_member(w, "devices_a", row->devices);
+	writer_text_member(w, "devices_b", row->devices_b);
 	writer_text_member(w, "metric", row->metric);
 	writer_text_member(w, "unit", row->unit);
 	writer_text_member(w, "change", change_name(row->change));
@@ -60,6 +62,7 @@ char *comparison_to_json(const struct comparison *c)
 	writer_text_member(&w, "format", "gpuproof-comparison");
 	writer_count_member(&w, "version", 1);
 	writer_text_member(&w, "sentence", c->sentence);
+	writer_text_member(&w, "advice", c->advice);
 	writer_real_member(&w, "margin", c->margin);
 	writer_key(&w, "counts");
 	writer_open_inline(&w, '{');

@@ -104,6 +104,44 @@ static char *sentence(const struct comparison *c)
 	return text_detach(&out);
 }
 
+static int by_size(const void *a, const void *b)
+{
+	const size_t *p = a, *q = b;
+
+	return (*p > *q) - (*p < *q);
+}
+
+/* Launches that decide half of the figures that any number of launches decides. */
+static char *advice(const struct comparison *c)
+{
+	size_t *needed = xcalloc(c->count + 1, sizeof(*needed));
+	size_t decidable = 0, few = 0, launches, decided = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct comparison_row *row = &c->rows[i];
+		bool open = row->change == CHANGE_INCONCLUSIVE || row->possible;
+
+		if (open && row->change != CHANGE_NONE && row->kind != FIGURE_EXACT)
+			few += row->launches_a < FEWEST_LAUNCHES ||
+			       row->launches_b < FEWEST_LAUNCHES;
+		if (row->change == CHANGE_INCONCLUSIVE && row->launches_needed > row->launches_b)
+			needed[decidable++] = row->launches_needed;
+	}
+	qsort(needed, decidable, sizeof(*needed), by_size);
+	launches = decidable ? needed[(decidable - 1) / 2] : 0;
+	while (decided < decidable && needed[decided] <= launches)
+		decided++;
+	free(needed);
+	if (few)
+		return xasprintf("to decide more, repeat both with --launches %d: fewer than %d "
+				 "show nothing of their own spread",
+				 FEWEST_LAUNCHES + 1, FEWEST_LAUNCHES);
+	if (!decided)
+		return xstrdup("");
+	return xasprintf("to decide %zu of the %zu inconclusive, repeat both with --launches %zu",
+			 decided, c->counts[CHANGE_INCONCLUSIVE], launches);
+}
+
 void compare_whole(struct comparison *out)
 {
 	share_error(out, CHANGE_REGRESSED);
@@ -118,6 +156,7 @@ void compare_whole(struct comparison *out)
 						   row->change == CHANGE_IMPROVED);
 	}
 	out->sentence = sentence(out);
+	out->advice = advice(out);
 }
 
 int comparison_gate(const struct comparison *c)

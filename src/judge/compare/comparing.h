@@ -27,6 +27,16 @@ void comparison_give_reason(struct comparison_row *row, const char *side, const 
 /* Logs of the launches, turned so that more is worse. The caller frees them. */
 double *compared_logs(const struct observation *o, bool lower_is_better);
 
+/*
+ * compare_devices.c: the id in `b` of the device `id` of `a`; NULL: it is not there, another card of
+ * `a` has its place.
+ */
+const char *compared_device(const struct result *a, const struct result *b, const char *id);
+/* The subject of B that is compared with `a`, first looked for at `expected`; NULL: there is none. */
+const struct subject *compared_subject(const struct comparison_input *input,
+				       const struct subject *a, const struct subjects *b,
+				       size_t expected);
+
 /* compare_launches.c: fills out->resemblance. */
 void compare_resemblance(struct comparing *k);
 /*

@@ -152,10 +152,14 @@ static char *row_label(const struct case_selection *selection, const struct sele
 	return view_devices(selection->view, selected->c);
 }
 
-/* Bars in order of their colour's parameter, then of the plan: bars to compare are adjacent. */
+/*
+ * Bars in order of their colour's parameter, then of the plan; those of the same case in several
+ * runs follow each other: bars to compare are adjacent.
+ */
 struct bar {
 	const struct selected_case *selected;
 	size_t value; /* of the first parameter that names bars, in order of appearance */
+	size_t place; /* of the case in the first run that has it */
 };
 
 static int bar_order(const void *a, const void *b)
@@ -164,6 +168,8 @@ static int bar_order(const void *a, const void *b)
 
 	if (p->value != q->value)
 		return p->value < q->value ? -1 : 1;
+	if (p->place != q->place)
+		return p->place < q->place ? -1 : 1;
 	return p->selected < q->selected ? -1 : p->selected > q->selected;
 }
 
@@ -174,6 +180,21 @@ const char *figure_value(const struct selected_case *selected, const char *name)
 	return p ? view_string(p->text) : "";
 }
 
+/* The first of the selection that measures the same on the device of that number. */
+static size_t place_of(const struct case_selection *selection, size_t i)
+{
+	const struct case_result *c = selection->items[i].c;
+
+	for (size_t j = 0; selection->view->count > 1 && j < i; j++) {
+		const struct case_result *other = selection->items[j].c;
+
+		if (cases_share_point(c, other) &&
+		    strcmp(view_string(c->device), view_string(other->device)) == 0)
+			return j;
+	}
+	return i;
+}
+
 static struct bar *ordered_bars(const struct case_selection *selection, const char *by)
 {
 	struct bar *bars = xmalloc((selection->count + 1) * sizeof(*bars));
@@ -182,7 +203,7 @@ static struct bar *ordered_bars(const struct case_selection *selection, const ch
 	for (size_t i = 0; i < selection->count; i++) {
 		size_t j = 0;
 
-		bars[i] = (struct bar){ &selection->items[i], 0 };
+		bars[i] = (struct bar){ &selection->items[i], 0, place_of(selection, i) };
 		while (j < i && strcmp(figure_value(bars[j].selected, by),
 				       figure_value(bars[i].selected, by)) != 0)
 			j++;

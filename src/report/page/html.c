@@ -75,6 +75,7 @@ enum status report_render(const struct result *results, size_t count,
 		return err->status;
 	}
 	view_init(&view, results, count);
+	view.names = options->names;
 	view.memory_limits = limits;
 	view.memory_limit_count = limit_count;
 	page = view_page(&view, options->title);

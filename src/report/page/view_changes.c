@@ -1,19 +1,39 @@
-/* Two results: what `compare` says of them, before all charts. */
+/*
+ * Several results: what `compare` says of each against the first. A row per case and figure, the
+ * worst first, with its devices inside; verdicts, ratios and their order are those of
+ * judge/compare/, computed once.
+ */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "base/memory.h"
+#include "base/text.h"
 #include "judge/compare/compare.h"
 #include "judge/estimate/launch_spread.h"
+#include "report/chart/chart.h"
+#include "report/chart/scale.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
 #include "report/view/view.h"
 
-static const struct {
-	const char *kind, *symbol, *word; /* class of report.css */
-} outcomes[] = {
-	{ "ok", "✓", "Nothing got worse" },
-	{ "failed", "✗", "Slower or larger than before" },
-	{ "skipped", "○", "Nothing certainly got worse" },
-	{ "skipped", "○", "Not all was compared" },
-	{ "failed", "✗", "Wrong results" },
+#define SHOWN 30            /* rows; the rest is folded */
+#define SHOWN_FEW 10        /* of each of several comparisons; */
+#define SHOWN_LEAST 3       /* of each of more than this many, the rest is left out */
+#define NAMED_DIFFERENCES 3 /* differences named with the verdict */
+
+/* The strip of a row: its ratio on an axis that all rows share, in px. */
+#define STRIP_WIDTH 180.0
+#define STRIP_MIDDLE 9.0
+#define STRIP_LEAST 0.05 /* the axis spans at least 1.05 times either way */
+#define STRIP_MOST 4.0   /* and at most 4 times */
+
+struct changes {
+	const struct view *view;
+	const struct comparison *c;
+	struct scale scale;
+	struct by_id *cases;
+	size_t case_count;
 };
 
 static size_t outcome_of(const struct comparison *c)
@@ -23,6 +43,37 @@ static size_t outcome_of(const struct comparison *c)
 	if (gate == 4)
 		return comparison_gate_certain(c) == 4 ? 3 : 2;
 	return gate == 5 ? 4 : gate == 1 ? 1 : 0;
+}
+
+static size_t certain_regressions(const struct comparison *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count; i++)
+		n += c->rows[i].change == CHANGE_REGRESSED && !c->rows[i].possible;
+	return n;
+}
+
+static void show_outcome(const struct comparison *c, struct tree *map)
+{
+	static const struct {
+		const char *kind, *symbol, *word; /* class of report.css */
+	} outcomes[] = {
+		{ "ok", "✓", "Nothing got worse" },
+		{ "failed", "✗", "" },
+		{ "skipped", "○", "Nothing certainly got worse" },
+		{ "skipped", "○", "Not all was compared" },
+		{ "failed", "✗", "Wrong results" },
+	};
+	size_t outcome = outcome_of(c);
+
+	tree_text(map, "outcome_kind", outcomes[outcome].kind);
+	tree_text(map, "outcome_symbol", outcomes[outcome].symbol);
+	if (outcome == 1)
+		tree_textf(map, "outcome_word", "%zu of %zu figures regressed",
+			   certain_regressions(c), c->count);
+	else
+		tree_text(map, "outcome_word", outcomes[outcome].word);
 }
 
 static bool is_change(const struct comparison_row *row)
@@ -44,7 +95,7 @@ static void show_ratio(struct tree *map, const struct comparison_row *row)
 
 	tree_textf(map, "ratio", isfinite(row->ratio) ? "%.*f" : "", digits, row->ratio);
 	tree_textf(map, "interval",
-		   isfinite(row->low) && row->low < row->high ? "%.*f to %.*f" : "", digits,
+		   isfinite(row->low) && row->low < row->high ? "[%.*f, %.*f]" : "", digits,
 		   row->low, digits, row->high);
 }
 
@@ -53,19 +104,20 @@ static const char *value_of(double value, const char *unit, char *out, size_t si
 	return isfinite(value) ? format_quantity(value, unit, out, size) : "";
 }
 
-static void show_row(struct tree *list, const struct comparison_row *row)
+/* Word, values, ratio and reason of one device's row. */
+static void show_figures(struct tree *map, const struct comparison_row *row)
 {
-	struct tree *map = tree_item(list);
 	char a[FORMAT_SIZE], b[FORMAT_SIZE];
 
 	tree_text(map, "kind", row_kind(row));
 	tree_textf(map, "word", "%s%s", row->possible && is_change(row) ? "possibly " : "",
 		   change_name(row->change));
-	view_text(map, "case", row->case_id);
-	view_text(map, "metric", row->metric);
 	tree_text(map, "a", value_of(row->a, row->unit, a, sizeof(a)));
 	tree_text(map, "b", value_of(row->b, row->unit, b, sizeof(b)));
 	show_ratio(map, row);
+	view_text(map, "devices", row->devices);
+	view_text(map, "devices_b",
+		  strcmp(row->devices, row->devices_b) == 0 ? "" : row->devices_b);
 	if (*row->reason && row->change != CHANGE_SAME)
 		view_text(map, "note", row->reason);
 	else if (row->launches_needed)
@@ -74,51 +126,292 @@ static void show_row(struct tree *list, const struct comparison_row *row)
 		tree_text(map, "note", "");
 }
 
-static void show_comparison(const struct comparison *c, struct tree *map)
+/* Half width of the axis, as a logarithm: all ratios, and the intervals of what was decided. */
+static double half_axis(const struct comparison *c)
 {
-	size_t outcome = outcome_of(c), folded = 0;
-	struct tree *rows = tree_list(map, "changed"), *rest = tree_list(map, "unchanged");
-	struct tree *notes = tree_list(map, "notes");
+	double half = log1p(STRIP_LEAST);
 
-	tree_text(map, "outcome_kind", outcomes[outcome].kind);
-	tree_text(map, "outcome_symbol", outcomes[outcome].symbol);
-	tree_text(map, "outcome_word", outcomes[outcome].word);
+	for (size_t i = 0; i < c->count; i++) {
+		const struct comparison_row *row = &c->rows[i];
+		bool decided = row->change == CHANGE_SAME || is_change(row);
+
+		if (row->ratio > 0 && isfinite(row->ratio))
+			half = fmax(half, fabs(log(row->ratio)));
+		if (decided && row->low > 0 && isfinite(row->high))
+			half = fmax(half, fmax(fabs(log(row->low)), fabs(log(row->high))));
+	}
+	return fmin(1.05 * half, log(STRIP_MOST));
+}
+
+static void draw_strip(const struct changes *k, const struct comparison_row *row, struct tree *map)
+{
+	static const char *const colours[CHANGE_COUNT] = {
+		[CHANGE_REGRESSED] = "#b3261e", [CHANGE_INCONCLUSIVE] = "#767676",
+		[CHANGE_IMPROVED] = "#009e73",  [CHANGE_SAME] = "#0072b2",
+		[CHANGE_NONE] = "#767676",
+	};
+	/* Shapes as well, for those who do not tell the colours apart. */
+	static const size_t markers[CHANGE_COUNT] = {
+		[CHANGE_REGRESSED] = 2, [CHANGE_INCONCLUSIVE] = 5, [CHANGE_IMPROVED] = 4
+	};
+	struct text mark = TEXT_EMPTY, whisker = TEXT_EMPTY;
+	bool there = isfinite(row->ratio) && row->ratio > 0;
+
+	if (there)
+		chart_marker(&mark, markers[row->change], scale_at(&k->scale, log(row->ratio)),
+			     STRIP_MIDDLE);
+	if (there && row->low > 0 && isfinite(row->high)) {
+		text_add_char(&whisker, 'M');
+		chart_number(&whisker, scale_at(&k->scale, log(row->low)));
+		text_addf(&whisker, " %.0fH", STRIP_MIDDLE);
+		chart_number(&whisker, scale_at(&k->scale, log(row->high)));
+	}
+	tree_flag(map, "strip", there);
+	tree_text(map, "colour", colours[row->change]);
+	tree_text_owned(map, "mark", text_detach(&mark));
+	tree_text_owned(map, "whisker", text_detach(&whisker));
+}
+
+/* The axis in the head of the column, and the band within which nothing changed. */
+static void draw_axis(struct changes *k, struct tree *map)
+{
+	static const double steps[] = { 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2 };
+	double half = half_axis(k->c), step = 0.01;
+	struct tree *ticks;
+
+	k->scale = (struct scale){
+		.kind = SCALE_LINEAR, .low = -half, .high = half, .from = 12, .to = STRIP_WIDTH - 12
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(steps) && log1p(steps[i]) < 0.9 * half; i++)
+		step = steps[i];
+	ticks = tree_list(map, "strip_ticks");
+	for (int i = -1; i <= 1; i++) {
+		double value = i < 0 ? 1 / (1 + step) : i ? 1 + step : 1;
+		struct tree *tick = tree_item(ticks);
+
+		chart_coordinate(tick, "at", scale_at(&k->scale, log(value)));
+		tree_textf(tick, "label", i < 0 ? "1/%.4g" : "%.4g", i < 0 ? 1 + step : value);
+	}
+	chart_coordinate(map, "band_from", scale_at(&k->scale, log1p(-k->c->margin)));
+	chart_coordinate(map, "band_width",
+			 scale_at(&k->scale, log1p(k->c->margin)) -
+				 scale_at(&k->scale, log1p(-k->c->margin)));
+	chart_coordinate(map, "band_middle", scale_at(&k->scale, 0));
+}
+
+/* Cases of the two runs by id: rows have that of the first, or of the other where that lacks it. */
+struct by_id {
+	const char *id;
+	const struct case_result *c;
+};
+
+static int compare_ids(const void *a, const void *b)
+{
+	return strcmp(((const struct by_id *)a)->id, ((const struct by_id *)b)->id);
+}
+
+static void index_cases(struct changes *k, size_t run)
+{
+	const struct result *const both[] = { &k->view->results[run], &k->view->results[0] };
+
+	k->cases = xcalloc(both[0]->case_count + both[1]->case_count + 1, sizeof(*k->cases));
+	for (size_t r = 0; r < 2; r++)
+		for (size_t i = 0; i < both[r]->case_count; i++)
+			k->cases[k->case_count++] =
+				(struct by_id){ view_string(both[r]->cases[i].id),
+						&both[r]->cases[i] };
+	qsort(k->cases, k->case_count, sizeof(*k->cases), compare_ids);
+}
+
+static const struct case_result *case_of(const struct changes *k, const char *id)
+{
+	const struct by_id wanted = { id, NULL };
+	const struct by_id *found =
+		bsearch(&wanted, k->cases, k->case_count, sizeof(wanted), compare_ids);
+
+	return found ? found->c : NULL;
+}
+
+/* "transfer: host to device, pinned, 64 MiB" */
+static void show_case(const struct changes *k, const struct comparison_row *row, struct tree *map)
+{
+	const struct case_result *c = case_of(k, row->case_id);
+	char *parameters = c ? view_parameters(k->view, c, NULL) : NULL;
+	const char *section = c ? view_section(c) : "";
+	struct text out = TEXT_EMPTY;
+	char metric[FORMAT_SIZE];
+
+	if (c)
+		text_addf(&out, "%s%s%s%s%s", view_string(c->suite),
+			  *section || *parameters ? ": " : "", section,
+			  *section && *parameters ? ", " : "", parameters);
+	else
+		text_add(&out, row->point);
+	view_text(map, "case", out.data);
+	view_text(map, "case_id", row->point);
+	tree_text(map, "metric",
+		  *row->metric ? view_metric_title(k->view, row->metric, metric, sizeof(metric))
+			       : "");
+	free(parameters);
+	text_release(&out);
+}
+
+static bool one_case(const struct comparison_row *a, const struct comparison_row *b)
+{
+	return strcmp(a->point, b->point) == 0 && strcmp(a->metric, b->metric) == 0;
+}
+
+/* Other devices of the case at `first`: a line each, and a count by word. */
+static void show_inside(const struct changes *k, size_t first, const bool *done, struct tree *map)
+{
+	struct tree *inside = tree_list(map, "inside");
+	size_t counts[CHANGE_COUNT] = { 0 }, count = 0;
+	struct text words = TEXT_EMPTY;
+
+	for (size_t i = first; i < k->c->count; i++) {
+		if (done[i] || !one_case(&k->c->rows[first], &k->c->rows[i]))
+			continue;
+		counts[k->c->rows[i].change]++;
+		count++;
+	}
+	for (size_t i = first; count > 1 && i < k->c->count; i++)
+		if (!done[i] && one_case(&k->c->rows[first], &k->c->rows[i]))
+			show_figures(tree_item(inside), &k->c->rows[i]);
+	for (int i = 0; i < CHANGE_COUNT; i++)
+		if (counts[i])
+			text_addf(&words, "%s%zu %s", words.length ? ", " : "", counts[i],
+				  change_name((enum change)i));
+	tree_flag(map, "several", count > 1);
+	tree_textf(map, "device_count", "%zu", count);
+	tree_text_owned(map, "device_words", text_detach(&words));
+}
+
+static size_t shown_of(const struct view *view)
+{
+	return view->count == 2 ? SHOWN : view->count - 1 <= SHOWN_LEAST ? SHOWN_FEW : SHOWN_LEAST;
+}
+
+static void show_rows(const struct changes *k, struct tree *map)
+{
+	size_t most = shown_of(k->view), left_out = 0;
+	struct tree *shown = tree_list(map, "changed"), *rest = tree_list(map, "unchanged");
+	bool *done = xcalloc(k->c->count + 1, sizeof(*done));
+
+	for (size_t i = 0; i < k->c->count; i++) {
+		const struct comparison_row *row = &k->c->rows[i];
+		struct tree *item;
+
+		if (done[i])
+			continue;
+		if (shown->count < most || most > SHOWN_LEAST) {
+			item = tree_item(shown->count < most ? shown : rest);
+			show_case(k, row, item);
+			show_figures(item, row);
+			draw_strip(k, row, item);
+			show_inside(k, i, done, item);
+		} else {
+			left_out++;
+		}
+		for (size_t j = i; j < k->c->count; j++)
+			done[j] = done[j] || one_case(row, &k->c->rows[j]);
+	}
+	free(done);
+	tree_flag(map, "has_changed", shown->count != 0);
+	tree_flag(map, "has_unchanged", rest->count != 0);
+	tree_textf(map, "unchanged_count", "%zu", rest->count);
+	tree_textf(map, "left_out", left_out ? "%zu" : "", left_out);
+}
+
+static bool devices_differ(const struct comparison *c)
+{
+	for (size_t i = 1; i < c->count; i++)
+		if (strcmp(c->rows[i].devices, c->rows[0].devices) != 0)
+			return true;
+	return c->count && strcmp(c->rows[0].devices, c->rows[0].devices_b) != 0;
+}
+
+/* "Differs: driver 580.65 → 580.95, kernel …, and 3 more" */
+static void show_differences(const struct comparison *c, struct tree *map)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (size_t i = 0; i < c->difference_count && i < NAMED_DIFFERENCES; i++) {
+		char *a = format_label(c->differences[i].a, 30);
+		char *b = format_label(c->differences[i].b, 30);
+
+		text_addf(&out, "%s%s %s → %s", i ? "; " : "", c->differences[i].name, a, b);
+		free(a);
+		free(b);
+	}
+	if (c->difference_count > NAMED_DIFFERENCES)
+		text_addf(&out, "; and %zu more", c->difference_count - NAMED_DIFFERENCES);
+	tree_text_owned(map, "differs", text_detach(&out));
+}
+
+static size_t most_launches(const struct comparison *c, bool b)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		size_t n = b ? c->rows[i].launches_b : c->rows[i].launches_a;
+
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+static void show_comparison(const struct view *view, size_t run, const struct comparison *c,
+			    struct tree *map)
+{
+	struct changes k = { .view = view, .c = c };
+	struct tree *notes = tree_list(map, "notes");
+	char letter[4];
+
+	tree_text(map, "letter", view_letter(run, letter));
+	view_text(map, "name_a", view_run_name(view, 0));
+	view_text(map, "name_b", view_run_name(view, run));
+	tree_textf(map, "changes_id", run > 1 ? "changes-%zu" : "changes", run);
+	show_outcome(c, map);
 	view_text(map, "sentence", c->sentence);
+	view_text(map, "advice", c->advice);
 	tree_textf(map, "margin", "%.3g %%", 100 * c->margin);
+	tree_textf(map, "launches_a", "%zu", most_launches(c, false));
+	tree_textf(map, "launches_b", "%zu", most_launches(c, true));
 	for (size_t i = 0; i < c->fault_count; i++)
 		tree_item_text(notes, c->faults[i]);
 	if (*c->host_finding)
 		tree_item_text(notes, c->host_finding);
-	for (size_t i = 0; i < c->count; i++) {
-		bool shown = is_change(&c->rows[i]) || c->rows[i].change == CHANGE_NONE;
-
-		show_row(shown ? rows : rest, &c->rows[i]);
-		folded += !shown;
-	}
-	tree_flag(map, "has_changed", rows->count != 0);
-	tree_flag(map, "has_unchanged", folded != 0);
-	tree_textf(map, "unchanged_count", "%zu", folded);
+	show_differences(c, map);
+	tree_flag(map, "many_devices", devices_differ(c));
+	draw_axis(&k, map);
+	index_cases(&k, run);
+	show_rows(&k, map);
+	free(k.cases);
 }
 
 void view_changes(const struct view *view, struct tree *page)
 {
-	const struct result *a = &view->results[0], *b = view->count > 1 ? &view->results[1] : NULL;
-	struct comparison_input input = { .a = a,
-					  .b = b,
-					  .a_count = 1,
-					  .b_count = 1,
-					  .margin = COMPARE_MARGIN,
-					  .launch_spread = LAUNCH_SPREAD };
-	struct error err = ERROR_NONE;
-	struct comparison comparison;
+	struct tree *list = tree_list(page, "changes");
 
-	tree_flag(page, "has_changes", view->count == 2);
-	if (view->count != 2)
-		return;
-	input.turns = compare_taken_in_turns(a, b);
-	/* Without a history nothing can fail. */
-	if (compare_results(&input, &comparison, &err) != STATUS_OK)
-		return;
-	show_comparison(&comparison, tree_map(page, "changes"));
-	comparison_release(&comparison);
+	for (size_t r = 1; r < view->count; r++) {
+		const struct comparison_input input = {
+			.a = &view->results[0],
+			.b = &view->results[r],
+			.a_count = 1,
+			.b_count = 1,
+			.margin = COMPARE_MARGIN,
+			.launch_spread = LAUNCH_SPREAD,
+			.turns = compare_taken_in_turns(&view->results[0], &view->results[r]),
+		};
+		struct error err = ERROR_NONE;
+		struct comparison comparison;
+
+		/* Without a history nothing can fail. */
+		if (compare_results(&input, &comparison, &err) != STATUS_OK)
+			return;
+		show_comparison(view, r, &comparison, tree_item(list));
+		comparison_release(&comparison);
+	}
+	tree_flag(page, "has_changes", list->count != 0);
+	tree_flag(page, "one_change", list->count == 1);
 }

@@ -1,13 +1,9 @@
-/* Cases of several runs side by side: each against the first column, the baseline. */
-#include <math.h>
-#include <stdio.h>
+/* Cases of several runs side by side. Ratios are those of view_changes.c. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/stats.h"
 #include "base/text.h"
-#include "report/chart/chart.h"
 #include "report/view/format.h"
 #include "report/view/presented.h"
 #include "report/view/view.h"
@@ -94,30 +90,11 @@ static void matches_release(struct matches *matches)
 	free(matches->items);
 }
 
-/*
- * How many times as good as the baseline: above 1 is better, whatever the direction. NaN: nothing
- * to compare.
- */
-static double ratio_of(const struct case_result *baseline, const struct case_result *c)
-{
-	const struct metric_value *m, *base;
-
-	if (!baseline || !c || baseline->status != CASE_OK || c->status != CASE_OK)
-		return NAN;
-	m = view_headline(c);
-	base = m ? case_metric(baseline, m->name) : NULL;
-	if (!base || !(m->value > 0) || !(base->value > 0))
-		return NAN;
-	return m->better == BETTER_LOWER ? base->value / m->value : m->value / base->value;
-}
-
-static void show_cell(struct tree *cells, const struct case_result *baseline,
-		      const struct case_result *c, bool first)
+static void show_cell(struct tree *cells, const struct case_result *c)
 {
 	const struct metric_value *m = c && c->status == CASE_OK ? view_headline(c) : NULL;
 	struct tree *cell = tree_item(cells);
 	char text[FORMAT_SIZE];
-	double ratio = first ? NAN : ratio_of(baseline, c);
 
 	tree_text(cell, "value",
 		  m   ? format_quantity(m->value, view_string(m->unit), text, sizeof(text))
@@ -129,7 +106,6 @@ static void show_cell(struct tree *cells, const struct case_result *baseline,
 		      : format_status_symbol(CASE_SKIPPED));
 	tree_text(cell, "interval", m ? format_interval(m, text, sizeof(text)) : "");
 	tree_flag(cell, "noisy", c && m && view_noisy(c));
-	tree_text(cell, "ratio", isfinite(ratio) ? format_ratio(ratio, text, sizeof(text)) : "");
 }
 
 void view_compared_cases(const struct view *view, const char *suite, struct tree *map)
@@ -147,7 +123,7 @@ void view_compared_cases(const struct view *view, const char *suite, struct tree
 		view_text(row, "label", *match->label ? match->label : suite);
 		cells = tree_list(row, "cells");
 		for (size_t s = 0; s < view->source_count; s++) {
-			show_cell(cells, match->cases[0], match->cases[s], s == 0);
+			show_cell(cells, match->cases[s]);
 			if (!m && match->cases[s])
 				m = view_headline(match->cases[s]);
 		}
@@ -157,107 +133,4 @@ void view_compared_cases(const struct view *view, const char *suite, struct tree
 		  m ? view_metric_title(view, view_string(m->name), name, sizeof(name)) : "value");
 	tree_text(map, "better", m ? format_better(m->better) : "");
 	matches_release(&matches);
-}
-
-/*
- * Median, lowest and highest ratio of one source over all rows of a suite that both have; a point
- * of that name.
- */
-static void ratio_point(const struct matches *matches, size_t source, const char *name,
-			struct chart_series *series)
-{
-	double *ratios = xmalloc((matches->count + 1) * sizeof(*ratios));
-	struct chart_point *point;
-	size_t count = 0;
-
-	for (size_t i = 0; i < matches->count; i++) {
-		double ratio =
-			ratio_of(matches->items[i].cases[0], matches->items[i].cases[source]);
-
-		if (isfinite(ratio))
-			ratios[count++] = ratio;
-	}
-	qsort(ratios, count, sizeof(*ratios), compare_doubles);
-	point = chart_point_new(series, name);
-	point->n = count;
-	if (count) {
-		point->y = median_of_sorted(ratios, count);
-		point->low = ratios[0];
-		point->high = ratios[count - 1];
-	}
-	free(ratios);
-}
-
-static void show_ratio(struct tree *rows, const char *suite, const char *metric, const char *column,
-		       const struct chart_point *point)
-{
-	struct tree *row = tree_item(rows);
-	char text[FORMAT_SIZE];
-
-	view_text(row, "suite", suite);
-	tree_text(row, "metric", metric);
-	tree_text(row, "column", column);
-	tree_text(row, "ratio", format_ratio(point->y, text, sizeof(text)));
-	tree_text(row, "lowest", format_ratio(point->low, text, sizeof(text)));
-	tree_text(row, "highest", format_ratio(point->high, text, sizeof(text)));
-	tree_textf(row, "pairs", "%zu", point->n);
-}
-
-static const char *suite_metric(const struct view *view, const char *suite)
-{
-	for (size_t r = 0; r < view->count; r++) {
-		for (size_t i = 0; i < view->results[r].case_count; i++) {
-			const struct case_result *c = &view->results[r].cases[i];
-			const struct metric_value *m = view_headline(c);
-
-			if (m && strcmp(view_string(c->suite), suite) == 0)
-				return m->name;
-		}
-	}
-	return "";
-}
-
-/* Suites are never averaged together: latency and bandwidth have no common mean. */
-void view_ratios(const struct view *view, struct tree *page)
-{
-	struct tree *rows = tree_list(page, "ratios");
-	bool alone = view->source_count == 2;
-	struct chart chart;
-
-	chart_init(&chart, CHART_BARS);
-	/* One column against the baseline needs no headings with a bar each. */
-	for (size_t i = 0; i < view->suite_count; i++) {
-		const char *suite = view->suites[i];
-		struct chart_series *series = chart_series_named(&chart, alone ? "" : suite);
-		struct matches matches;
-		char metric[FORMAT_SIZE];
-
-		view_metric_title(view, suite_metric(view, suite), metric, sizeof(metric));
-		match_all(&matches, view, suite);
-		for (size_t s = 1; s < view->source_count; s++) {
-			const char *column = view->sources[s].label;
-
-			ratio_point(&matches, s, alone ? suite : column, series);
-			show_ratio(rows, suite, metric, column, &series->points[series->count - 1]);
-		}
-		matches_release(&matches);
-	}
-	chart.id = xstrdup("chart-ratios");
-	chart.title = xstrdup("Against the baseline");
-	chart.shows =
-		xasprintf("%s%sHow many times as good as %s, per suite: median over all cases that "
-			  "both have; whisker: lowest and highest case; above 1 is better.",
-			  alone ? view->sources[1].label : "", alone ? ". " : "",
-			  view->source_count ? view->sources[0].label : "");
-	chart.x_name = xstrdup("");
-	chart.x_unit = xstrdup("");
-	chart.y_name = xstrdup("times as good");
-	chart.y_unit = xstrdup("×");
-	chart.y_scale = SCALE_LOG2;
-	chart.better = BETTER_HIGHER;
-	chart.reference = 1;
-	chart.note = xstrdup("");
-	chart_draw(&chart, tree_list(page, "ratio_charts"));
-	chart_release(&chart);
-	tree_text(page, "baseline", view->source_count ? view->sources[0].label : "");
 }

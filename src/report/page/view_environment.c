@@ -18,7 +18,7 @@ void view_runs(const struct view *view, struct tree *page)
 		char letter[4], seconds[FORMAT_SIZE];
 
 		tree_text(run, "letter", view->count > 1 ? view_letter(r, letter) : "");
-		view_text(run, "label", result->label);
+		view_text(run, "label", view->count > 1 ? view_run_name(view, r) : result->label);
 		view_text(run, "run_id", result->run_id);
 		view_text(run, "started", result->started);
 		view_text(run, "state", result->state);

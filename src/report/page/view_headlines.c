@@ -19,6 +19,7 @@
 #define MOST_ROWS 24     /* per metric: the rest is in the suite's section */
 #define LEAST_APART 5e-5 /* of the middle: less reads 0.00 % */
 #define MOST_FULL 3      /* columns in full; more do not fit on a page */
+#define MOST_COMPARED 6  /* columns of several results */
 
 /* In place of a figure whose level still changed: a number there would be read as the device's. */
 #define UNSETTLED "not settled"
@@ -331,5 +332,7 @@ void view_headlines(const struct view *view, struct tree *page)
 	list = tree_list(page, "headlines");
 	for (size_t i = 0; i < view->suite_count; i++)
 		headlines_of(view, view->suites[i], list);
-	tree_flag(page, "has_headlines", list->count != 0);
+	/* More columns do not fit on a page; what was compared is in its table. */
+	tree_flag(page, "has_headlines",
+		  list->count != 0 && (view->count == 1 || view->source_count <= MOST_COMPARED));
 }

@@ -30,6 +30,13 @@ static char *default_title(const struct view *view)
 	struct text out = TEXT_EMPTY;
 	char *cut;
 
+	if (view->count > 1 && view->count <= NAMED_RESULTS && *view_run_name(view, 0)) {
+		for (size_t r = 1; r < view->count; r++)
+			text_addf(&out, "%s%s", r > 1 ? ", " : "", view_run_name(view, r));
+		text_addf(&out, " against %s: ", view_run_name(view, 0));
+		add_devices(&out, first);
+		return text_detach(&out);
+	}
 	text_add(&out, view->count > 1 ? "Comparison" : "Measurement");
 	if (view->count > NAMED_RESULTS) {
 		text_addf(&out, " of %zu results with that of ", view->count);
@@ -82,9 +89,11 @@ static void add_suite(const struct view *view, size_t index, struct tree *list,
 	view_figures(view, view->suites[index], charts);
 	view_watches(view, view->suites[index], charts);
 	view_tables(view, view->suites[index], suite);
-	if (view->count > 1)
+	/* Every case of two results is in the table of the comparison. */
+	tree_flag(suite, "side_by_side", view->count > 2);
+	if (view->count > 2)
 		view_compared_cases(view, view->suites[index], suite);
-	else
+	else if (view->count == 1)
 		view_cases(view, view->suites[index], suite);
 }
 
@@ -114,7 +123,6 @@ struct tree *view_page(const struct view *view, const char *title)
 	view_environment(view, page);
 	if (view->count > 1) {
 		view_differences(view, page);
-		view_ratios(view, page);
 		view_changes(view, page);
 	}
 	view_data(view, page);

@@ -28,6 +28,27 @@ const char *view_letter(size_t run, char out[4])
 	return out;
 }
 
+static bool labels_tell(const struct view *view)
+{
+	for (size_t r = 0; r < view->count; r++) {
+		const char *label = view_string(view->results[r].label);
+
+		if (!*label)
+			return false;
+		for (size_t s = 0; s < r; s++)
+			if (strcmp(view_string(view->results[s].label), label) == 0)
+				return false;
+	}
+	return true;
+}
+
+const char *view_run_name(const struct view *view, size_t run)
+{
+	if (labels_tell(view))
+		return view->results[run].label;
+	return view->names ? view->names[run] : "";
+}
+
 void view_device_name(const char *name, char *out, size_t size)
 {
 	static const char *const makers[] = { "NVIDIA ", "GeForce ", "Tesla ", "Quadro " };

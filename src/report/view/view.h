@@ -30,6 +30,8 @@ struct view_source {
 struct view {
 	const struct result *results;
 	size_t count;
+	/* of the results, for people: the folders that they are from; NULL: letters; borrowed */
+	const char *const *names;
 	struct view_source *sources;
 	size_t source_count, source_capacity;
 	const char **suites; /* in order of appearance; borrowed */
@@ -53,6 +55,8 @@ void view_text(struct tree *map, const char *name, const char *text);
 bool view_listed(const char *name, const char *const *names);
 /* "A", "B", ...: the name of a run in a comparison. */
 const char *view_letter(size_t run, char out[4]);
+/* The label of a run, else its name where labels do not tell runs apart; "" where it has neither. */
+const char *view_run_name(const struct view *view, size_t run);
 /* "H200" of "NVIDIA H200"; cut. */
 void view_device_name(const char *name, char *out, size_t size);
 
@@ -129,8 +133,7 @@ void view_devices_table(const struct view *view, struct tree *page);
 void view_environment(const struct view *view, struct tree *page);
 void view_runs(const struct view *view, struct tree *page);
 void view_differences(const struct view *view, struct tree *page);
-void view_ratios(const struct view *view, struct tree *page);
-/* For two results: the outcome of compare (judge/compare/compare.h). */
+/* For several results: the outcome of compare (judge/compare/compare.h) with the first. */
 void view_changes(const struct view *view, struct tree *page);
 void view_compared_cases(const struct view *view, const char *suite, struct tree *map);
 /*

@@ -309,6 +309,58 @@ static void nothing_to_compare_passes_no_gate(void **state)
 	result_release(&b);
 }
 
+/* Cards that swapped their slots are compared with themselves; others by their number. */
+static void devices_are_compared_by_uuid(void **state)
+{
+	struct result a, b;
+	struct comparison_input input = {
+		.a = &a, .b = &b, .a_count = 1, .b_count = 1, .margin = 0.01, .launch_spread = 0.005
+	};
+	struct comparison c;
+
+	(void)state;
+	for (int swapped = 0; swapped < 2; swapped++) {
+		node_init(&a, 2, "NVIDIA H200");
+		node_init(&b, 2, "NVIDIA H200");
+		for (int d = 0; d < 2; d++) {
+			snprintf(a.devices[d].uuid, sizeof(a.devices[d].uuid), "GPU-%d", d);
+			snprintf(b.devices[d].uuid, sizeof(b.devices[d].uuid), "%s-%d",
+				 swapped ? "GPU" : "other", 1 - d);
+			node_add(&a, d, d ? 44e9 : 55e9, 0.001);
+			node_add(&b, d, d ? 55e9 : 44e9, 0.001);
+		}
+		assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
+		assert_int_equal(c.count, 2);
+		for (size_t i = 0; i < c.count; i++) {
+			assert_int_equal(fabs(c.rows[i].ratio - 1) < 0.01, swapped);
+			assert_int_equal(strcmp(c.rows[i].devices, c.rows[i].devices_b) != 0,
+					 swapped);
+		}
+		comparison_release(&c);
+		result_release(&a);
+		result_release(&b);
+	}
+}
+
+/* The number of launches that decides half of what more launches decide. */
+static void open_comparisons_have_advice(void **state)
+{
+	struct comparison c;
+
+	(void)state;
+	compare(5, 5, 1, 0.03, 1, &c);
+	assert_int_equal(c.counts[CHANGE_INCONCLUSIVE], 1);
+	assert_true(c.rows[0].launches_needed > 5);
+	assert_non_null(strstr(c.advice, "to decide 1 of the 1 inconclusive, repeat both with"));
+	comparison_release(&c);
+	compare(1, 1, 0.95, 0, 1, &c);
+	assert_non_null(strstr(c.advice, "repeat both with --launches 5"));
+	comparison_release(&c);
+	compare(5, 5, 1, 0.001, 1, &c);
+	assert_string_equal(c.advice, "");
+	comparison_release(&c);
+}
+
 static void environments_are_compared(void **state)
 {
 	struct comparison_input input = {
@@ -929,6 +981,8 @@ int main(void)
 		cmocka_unit_test(memory_errors_of_the_new_side_are_wrong),
 		cmocka_unit_test(what_has_not_settled_is_not_compared),
 		cmocka_unit_test(nothing_to_compare_passes_no_gate),
+		cmocka_unit_test(devices_are_compared_by_uuid),
+		cmocka_unit_test(open_comparisons_have_advice),
 		cmocka_unit_test(environments_are_compared),
 		cmocka_unit_test(signed_ranks_have_their_exact_distribution),
 		cmocka_unit_test(visits_widen_intervals_unless_in_turns),

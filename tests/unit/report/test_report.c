@@ -305,11 +305,14 @@ static void what_no_device_can_do_is_said_once(void **state)
 static void comparison_says_what_it_compares(void **state)
 {
 	static const char *const order[] = { "2 × NVIDIA H200 against Tesla V100-SXM2-32GB",
+					     "Not all was compared",
+					     "to decide more, repeat both with --launches 5",
+					     "Differs:",
+					     "possibly REGRESSED",
+					     "NOT COMPARED",
 					     "Differences in environment",
 					     "580.159.03",
 					     "535.183.01",
-					     "Against the baseline",
-					     "0.31×",
 					     "Headline figures",
 					     "baseline",
 					     "B V100-SXM2-32GB",
@@ -318,8 +321,51 @@ static void comparison_says_what_it_compares(void **state)
 
 	(void)state;
 	assert_in_order(html, order);
-	assert_has(html, "not in this run");
+	assert_has(html, "B: does not have this case");
+	/* The page adds no ratios of its own to those of the comparison. */
+	assert_null(strstr(html, "Against the baseline"));
 	free(html);
+}
+
+/* A row per case, its devices inside, a card with itself wherever it is plugged in. */
+static void compared_devices_are_the_same_cards(void **state)
+{
+	struct result results[2];
+	char *html;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		sample_report(&results[i], &two_gpus);
+		for (int d = 0; d < 2; d++)
+			snprintf(results[i].devices[d].uuid, sizeof(results[i].devices[d].uuid),
+				 "GPU-%d", d ^ i);
+	}
+	html = page_of(results, 2);
+	assert_has(html, "<small>cuda:0, B: cuda:1, worst of 2</small>");
+	assert_has(html, "cuda:0 id cuda:0 → cuda:1");
+	free(html);
+	for (int i = 0; i < 2; i++)
+		result_release(&results[i]);
+}
+
+/* Runs have the names of their folders, in the title and over their columns. */
+static void compared_runs_have_names(void **state)
+{
+	static const char *const names[] = { "monday", "tuesday" };
+	const struct report_options options = { .names = names };
+	struct text html = TEXT_EMPTY;
+	struct result results[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		sample_report(&results[i], &two_gpus);
+	assert_int_equal(report_render(results, 2, &options, &html, &(struct error)ERROR_NONE),
+			 STATUS_OK);
+	assert_has(html.data, "<h1>tuesday against monday: 2 × NVIDIA H200</h1>");
+	assert_has(html.data, "<th scope=\"col\">A <small>monday</small></th>");
+	text_release(&html);
+	for (int i = 0; i < 2; i++)
+		result_release(&results[i]);
 }
 
 /* Facts that two runs share are said once, across both columns, and nowhere is a row too short. */
@@ -761,6 +807,8 @@ int main(void)
 		cmocka_unit_test(every_case_is_listed),
 		cmocka_unit_test(what_no_device_can_do_is_said_once),
 		cmocka_unit_test(comparison_says_what_it_compares),
+		cmocka_unit_test(compared_devices_are_the_same_cards),
+		cmocka_unit_test(compared_runs_have_names),
 		cmocka_unit_test(what_is_the_same_is_one_cell),
 		cmocka_unit_test(what_differs_is_said_of_every_run),
 		cmocka_unit_test(a_config_can_say_the_title),

@@ -158,7 +158,7 @@ static void two_results_are_compared(void **state)
 			 EXIT_ACCEPTED);
 	assert_page("both.html", "<h1>Old &lt;and&gt; new</h1>", true);
 	assert_page("both.html", "B K80", true);
-	assert_page("both.html", "Against the baseline", true);
+	assert_page("both.html", "above 1 is worse", true);
 }
 
 /* Claims of one result's config, and of several on request. */
