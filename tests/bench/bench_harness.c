@@ -1,5 +1,7 @@
 /*
- * Cost of the harness itself: an empty operation on the host's clock, so that everything measured is ours. Prints the cost inside the timed window (it is in every number) and around it (it is in every run's duration).
+ * Cost of the harness itself: an empty operation on the host's clock, so that everything measured
+ * is ours. Prints the cost inside the timed window (it is in every number) and around it (it is in
+ * every run's duration).
  */
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,8 @@
 #define ROUNDS 50
 
 /*
- * The device's free memory, for others than the default pool, which keeps what it has: after a request that was refused that can be nearly everything, taken on the way there.
+ * The device's free memory, for others than the default pool, which keeps what it has: after a
+ * request that was refused that can be nearly everything, taken on the way there.
  */
 static enum status free_bytes(struct check_context *context, uint64_t *out, struct error *err)
 {

@@ -22,7 +22,8 @@ static const struct convolution_shape shapes[] = {
 };
 
 /*
- * Values to compare: the tensors as double, and for each result its magnitude, the sum of absolute terms.
+ * Values to compare: the tensors as double, and for each result its magnitude, the sum of absolute
+ * terms.
  */
 struct convolution_data {
 	struct convolution_shape shape;

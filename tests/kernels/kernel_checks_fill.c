@@ -269,7 +269,8 @@ enum status check_check_fill(struct device *device, struct error *err)
 }
 
 /*
- * The lowest of several wrong words is named, and launches over parts of a buffer add up in one `out`.
+ * The lowest of several wrong words is named, and launches over parts of a buffer add up in one
+ * `out`.
  */
 enum status check_check_fill_accumulates(struct device *device, struct error *err)
 {

@@ -1,5 +1,6 @@
 /*
- * Kernels that use links: copies that move each byte and no other, and pointers that are all followed.
+ * Kernels that use links: copies that move each byte and no other, and pointers that are all
+ * followed.
  */
 #include <stdlib.h>
 #include <string.h>

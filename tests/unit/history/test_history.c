@@ -572,7 +572,10 @@ static struct night_spread spread_of(struct store *h, const char *case_id, const
 	return spread;
 }
 
-/* Statistics are over the nights since the last change in the newest epoch, and over no other series. */
+/*
+ * Statistics are over the nights since the last change in the newest epoch, and over no other
+ * series.
+ */
 static void spread_between_nights(void **state)
 {
 	struct store *h = opened(STORE_CREATE);

@@ -254,7 +254,8 @@ static void memory_errors_of_the_new_side_are_wrong(void **state)
 }
 
 /*
- * A series that drifted to the end of its time is no figure; that it is missing is said on whichever side.
+ * A series that drifted to the end of its time is no figure; that it is missing is said on
+ * whichever side.
  */
 static void what_has_not_settled_is_not_compared(void **state)
 {
@@ -383,7 +384,8 @@ static void environments_are_compared(void **state)
 	a.settings[1] = (struct result_setting){ xstrdup("report"), xstrdup("title"), xstrdup("x"),
 						 xstrdup("default") };
 	/*
-	 * A side that another build measured one launch at a time: no difference of what was measured.
+	 * A side that another build measured one launch at a time: no difference of what was
+	 * measured.
 	 */
 	a.settings[2] = (struct result_setting){ xstrdup("run"), xstrdup("launches"), xstrdup("5"),
 						 xstrdup("default") };
@@ -426,7 +428,9 @@ static void signed_ranks_have_their_exact_distribution(void **state)
 	assert_float_equal(shift, 4.5, 1e-12);
 }
 
-/* Differences between visits are in every interval, but not where both sides belong to one visit. */
+/*
+ * Differences between visits are in every interval, but not where both sides belong to one visit.
+ */
 static void visits_widen_intervals_unless_in_turns(void **state)
 {
 	static const double a[] = { 0, 0.001, -0.001, 0.002, -0.002 };

@@ -1082,7 +1082,9 @@ static void counted(struct result *r, const char *metric, const char *unit, enum
 	m->series[0] = '\0';
 }
 
-/* A bound that no launch may exceed is not outvoted by four good ones; a zero gives no certainty. */
+/*
+ * A bound that no launch may exceed is not outvoted by four good ones; a zero gives no certainty.
+ */
 static void the_worst_launch_decides_what_was_counted(void **state)
 {
 	static const struct {

@@ -38,7 +38,8 @@ static double fact(const struct gpu *gpu, const char *key, double otherwise)
 }
 
 /*
- * The driver's answer for such a card: by its sheet, and where that is silent something of its time.
+ * The driver's answer for such a card: by its sheet, and where that is silent something of its
+ * time.
  */
 static void describe_device(const struct gpu *gpu, int index, struct device_info *d)
 {
@@ -66,7 +67,8 @@ static void describe_device(const struct gpu *gpu, int index, struct device_info
 }
 
 /*
- * The plan of `acceptance` for `count` of them, as a result whose figures are all a quarter above what is asked.
+ * The plan of `acceptance` for `count` of them, as a result whose figures are all a quarter above
+ * what is asked.
  */
 static void accepted_node(const struct gpu *gpu, size_t count, struct result *r)
 {

@@ -419,7 +419,8 @@ static void what_drifts_at_the_end_of_its_time_has_not_settled(void **state)
 }
 
 /*
- * Only one of two at the same time has to warm up: it alone drops samples, and both continue until it has enough.
+ * Only one of two at the same time has to warm up: it alone drops samples, and both continue until
+ * it has enough.
  */
 static void each_of_several_settles_by_itself(void **state)
 {

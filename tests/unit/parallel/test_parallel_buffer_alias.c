@@ -110,7 +110,8 @@ static void what_fits_costs_nothing(void **state)
 		{ even("zero1", 5, PRECISION_FP32, WGRAD_DIRECT), 2 * half, 5 * half, 4 },
 		{ even("zero3", 5, PRECISION_FP32, WGRAD_TRANSPOSED), 2 * half, 5 * half, 4 },
 		/*
-		 * With two layers a bucket, the outputs of the upper one must wait for the lower one's gradients.
+		 * With two layers a bucket, the outputs of the upper one must wait for the lower
+		 * one's gradients.
 		 */
 		{ even("zero2", 5, PRECISION_FP32, WGRAD_DIRECT), 2 * half, 5 * half, 4 },
 	};

@@ -52,7 +52,10 @@ static void what_differs_is_said_of_every_rank(void **state)
 			 "100.0 MB");
 }
 
-/* With 16 MB of gradients, 8 of which were outputs, both classes are whole, and the total has them once. */
+/*
+ * With 16 MB of gradients, 8 of which were outputs, both classes are whole, and the total has them
+ * once.
+ */
 static void what_two_classes_share_counts_once(void **state)
 {
 	static const uint64_t bytes[2][MEMORY_CLASS_COUNT] = {

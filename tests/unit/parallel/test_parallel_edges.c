@@ -1,5 +1,7 @@
 /*
- * Transport of messages between the stages of a pipeline: copies into the neighbour's memory where a case leaves the choice and all neighbours can, else the transport of all ranks; also where that shows only when they are opened.
+ * Transport of messages between the stages of a pipeline: copies into the neighbour's memory where
+ * a case leaves the choice and all neighbours can, else the transport of all ranks; also where that
+ * shows only when they are opened.
  */
 #include "parallel_setups.h"
 

@@ -1,5 +1,7 @@
 /*
- * Inputs of the suite `parallel` before any device is involved: the reference (checked by central differences), number formats, the flat layout, stages, and the smaller model that a reference can follow.
+ * Inputs of the suite `parallel` before any device is involved: the reference (checked by central
+ * differences), number formats, the flat layout, stages, and the smaller model that a reference can
+ * follow.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -626,7 +626,8 @@ static void buffers_in_turn_wait(void **state)
 }
 
 /*
- * Recomputed are forwards: of all layers but the last of each segment, and none of the last segment.
+ * Recomputed are forwards: of all layers but the last of each segment, and none of the last
+ * segment.
  */
 static void recomputation_takes_its_forwards(void **state)
 {

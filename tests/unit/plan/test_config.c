@@ -292,7 +292,8 @@ static void long_values_come_whole(void **state)
 }
 
 /*
- * A file that is no config by far is refused at once: the time does not grow with the square of its size.
+ * A file that is no config by far is refused at once: the time does not grow with the square of its
+ * size.
  */
 static void masses_of_keys_and_sections_end_soon(void **state)
 {

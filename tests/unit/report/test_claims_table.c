@@ -200,7 +200,8 @@ static void judge_case(const char *id, const char *device, const char *backend,
 }
 
 /*
- * Behaviour of a CPU whose memory runs out, and memory of its process, are not what the guides are about.
+ * Behaviour of a CPU whose memory runs out, and memory of its process, are not what the guides are
+ * about.
  */
 static void a_cpu_decides_nothing_about_gpus(void **state)
 {

@@ -152,7 +152,8 @@ static void without_rows_names_are_words(void **state)
 }
 
 /*
- * A newcomer's change: one more row in a suite's table, and the page has its words, its percent and its table.
+ * A newcomer's change: one more row in a suite's table, and the page has its words, its percent and
+ * its table.
  */
 static void a_metric_needs_only_its_row(void **state)
 {

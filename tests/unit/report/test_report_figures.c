@@ -117,7 +117,10 @@ static void what_a_case_does_not_name_is_no_part_of_another_line(void **state)
 	free(html);
 }
 
-/* A parameter that merely does not apply to some cases makes no difference between lines that differ anyway. */
+/*
+ * A parameter that merely does not apply to some cases makes no difference between lines that
+ * differ anyway.
+ */
 static void what_does_not_apply_is_not_named(void **state)
 {
 	struct result r = { 0 };

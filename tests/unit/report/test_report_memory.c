@@ -182,7 +182,8 @@ static struct case_result *add_plain(struct result *r, const char *precision, in
 }
 
 /*
- * Memory of a step over its batch, and what half the bytes save at either end; other allocators say nothing about it.
+ * Memory of a step over its batch, and what half the bytes save at either end; other allocators say
+ * nothing about it.
  */
 static void the_answer_says_what_a_precision_saves(void **state)
 {

@@ -134,7 +134,8 @@ static void none_survives(void **state)
 }
 
 /*
- * The replacement of `text` in a result whose host is Gollum7.corp.moria.example and whose label is "2026.11".
+ * The replacement of `text` in a result whose host is Gollum7.corp.moria.example and whose label is
+ * "2026.11".
  */
 static char *anonymised(const char *text)
 {

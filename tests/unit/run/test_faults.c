@@ -1,5 +1,7 @@
 /*
- * State of a run after a call of its backend fails: no finished case is lost, every planned case is accounted for, nothing that failed passes, and the exit code says so. Runs tests/faults/quick.ini with the backend `fake`, one planted fault a run, at calls spread over the run.
+ * State of a run after a call of its backend fails: no finished case is lost, every planned case is
+ * accounted for, nothing that failed passes, and the exit code says so. Runs tests/faults/quick.ini
+ * with the backend `fake`, one planted fault a run, at calls spread over the run.
  *
  * usage: test_faults
  *            a few of each kind: the test

@@ -1,5 +1,6 @@
 /*
- * Cases that share a worker, and the cost when one of them dies: see run/conductor.h and src/plan/suite.h.
+ * Cases that share a worker, and the cost when one of them dies: see run/conductor.h and
+ * src/plan/suite.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,7 +66,8 @@ static void fewer_ranks_are_the_first_of_more(void **state)
 }
 
 /*
- * A rank that dies, hangs or strands another costs its case alone, with ranks that wait and without.
+ * A rank that dies, hangs or strands another costs its case alone, with ranks that wait and
+ * without.
  */
 static void ranks_fail_while_others_wait(void **state)
 {
@@ -116,7 +118,8 @@ static unsigned releases_after(enum deed deed)
 }
 
 /*
- * Resources that ranks keep together are closed by all of them together, also those that had no part in the last case; or none does.
+ * Resources that ranks keep together are closed by all of them together, also those that had no
+ * part in the last case; or none does.
  */
 static void ranks_let_go_together(void **state)
 {

@@ -1,5 +1,6 @@
 /*
- * Promises of suite `alloc` beyond single calls (test_suites.c), on the host backend: see suite_fixture.h.
+ * Promises of suite `alloc` beyond single calls (test_suites.c), on the host backend: see
+ * suite_fixture.h.
  */
 #include "suite_fixture.h"
 
@@ -117,7 +118,8 @@ static void test_caching_holds_its_limit_and_gives_back_first(void **state)
 }
 
 /*
- * The lowest of blocks that fit equally well is taken, whichever was freed last; free ones are counted.
+ * The lowest of blocks that fit equally well is taken, whichever was freed last; free ones are
+ * counted.
  */
 static void test_caching_prefers_the_lowest_and_counts(void **state)
 {

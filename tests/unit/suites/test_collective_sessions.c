@@ -1,5 +1,6 @@
 /*
- * Sessions that the ranks of the suite `collective` keep from case to case: opened once, and closed by all ranks together.
+ * Sessions that the ranks of the suite `collective` keep from case to case: opened once, and closed
+ * by all ranks together.
  */
 #include "closings.h"
 

@@ -1,5 +1,6 @@
 /*
- * Promises of the suite `selftest`: it passes on a device that is what it says, and fails on one that is not. Time is scripted here, so that a busy machine changes nothing.
+ * Promises of the suite `selftest`: it passes on a device that is what it says, and fails on one
+ * that is not. Time is scripted here, so that a busy machine changes nothing.
  */
 #include "suite_fixture.h"
 
