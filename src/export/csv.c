@@ -185,5 +185,5 @@ static void write_samples(const struct export_input *input, struct text *out)
 	}
 }
 
-const struct exporter export_csv = { write_csv };
-const struct exporter export_csv_samples = { write_samples };
+const struct exporter export_csv = { write_csv, NULL };
+const struct exporter export_csv_samples = { write_samples, NULL };

@@ -19,6 +19,8 @@ struct export_input {
 
 struct exporter {
 	void (*write)(const struct export_input *input, struct text *out); /* appends to `out` */
+	/* Why the result has nothing for this format; NULL: it has. NULL: every result has. */
+	const char *(*refuse)(const struct export_input *input);
 };
 
 struct export_format {

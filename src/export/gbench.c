@@ -163,4 +163,4 @@ static void write_gbench(const struct export_input *input, struct text *out)
 	free(json);
 }
 
-const struct exporter export_gbench = { write_gbench };
+const struct exporter export_gbench = { write_gbench, NULL };

@@ -76,5 +76,5 @@ static void write_smaller(const struct export_input *input, struct text *out)
 	write_direction(input, BETTER_LOWER, out);
 }
 
-const struct exporter export_github_action_bigger = { write_bigger };
-const struct exporter export_github_action_smaller = { write_smaller };
+const struct exporter export_github_action_bigger = { write_bigger, NULL };
+const struct exporter export_github_action_smaller = { write_smaller, NULL };

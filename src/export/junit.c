@@ -375,4 +375,4 @@ static void write_junit(const struct export_input *input, struct text *out)
 	release(&tests);
 }
 
-const struct exporter export_junit = { write_junit };
+const struct exporter export_junit = { write_junit, NULL };

@@ -296,4 +296,4 @@ static void write_markdown(const struct export_input *input, struct text *out)
 	add_environment(&page, input->result);
 }
 
-const struct exporter export_markdown = { write_markdown };
+const struct exporter export_markdown = { write_markdown, NULL };

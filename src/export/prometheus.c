@@ -277,4 +277,4 @@ static void write_prometheus(const struct export_input *input, struct text *out)
 	free(samples.items);
 }
 
-const struct exporter export_prometheus = { write_prometheus };
+const struct exporter export_prometheus = { write_prometheus, NULL };

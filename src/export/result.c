@@ -11,4 +11,4 @@ static void write_result(const struct export_input *input, struct text *out)
 	free(json);
 }
 
-const struct exporter export_result = { write_result };
+const struct exporter export_result = { write_result, NULL };

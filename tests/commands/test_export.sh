@@ -80,5 +80,36 @@ grep -q 'not settled: their level still changed' drifts.html || { echo "the page
 grep -q '<b>not settled</b>' drifts.html || { echo "the page has a headline that has not settled"; failed=1; }
 grep -q 'Warm-up: 37 samples were dropped' drifts.html || { echo "the page does not say what was warm-up"; failed=1; }
 
+# A step's timeline as trace events: all spans of the result, each on a named thread of its rank and stream.
+cat >steps.ini <<'END'
+[run]
+backend = host
+host_devices = 2
+[suite parallel]
+layers = 40,64,10
+batch = 16
+devices = 2
+modes = ddp, tensor
+timeline = yes
+sample_time = 100us
+END
+expect 3 'run/result.json: no case has a timeline; one of a step is recorded with [suite parallel] timeline = yes' trace run
+"$program" run steps.ini -o steps -q >/dev/null || { echo "run steps.ini: exit code $?"; failed=1; }
+expect 0 '' trace steps -o trace.json
+python3 - <<'END' || failed=1
+import json
+trace, result = json.load(open("trace.json")), json.load(open("steps/result.json"))
+events = trace["traceEvents"]
+spans = [e for e in events if e["ph"] == "X"]
+cases = [c for c in result["cases"] if c.get("timeline")]
+assert len(cases) == 2 and trace["otherData"]["run_id"] == result["run"]["id"], "the run"
+assert len(spans) == sum(len(r["spans"]) for c in cases for r in c["timeline"]) or \
+    3 * len(spans) == sum(len(r["spans"]) for c in cases for r in c["timeline"]), "spans are missing"
+assert all(e["ts"] >= 0 and e["dur"] >= 0 for e in spans), "time"
+named = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+assert {(e["pid"], e["tid"]) for e in spans} == set(named), "threads without a name"
+assert {e["args"]["name"] for e in events if e["name"] == "process_name"} == {c["id"] for c in cases}, "processes"
+assert any("rank 1 host:1" in name for name in named.values()), named
+END
 PROGRAM=$program python3 "$here/commands/export_formats.py" run/result.json tight.ini || failed=1
 exit $failed

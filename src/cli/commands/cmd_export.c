@@ -170,6 +170,10 @@ static int export_result(struct export_arguments *a)
 		;
 	} else if (anonymise_list(&a->anonymise, &a->results, &err) != STATUS_OK) {
 		code = command_fail(&err);
+	} else if (a->format->exporter->refuse && a->format->exporter->refuse(&input)) {
+		error_set(&err, STATUS_UNSUPPORTED, "%s: %s", a->results.paths[0],
+			  a->format->exporter->refuse(&input));
+		code = command_fail(&err);
 	} else {
 		a->format->exporter->write(&input, &out);
 		code = publish(a, &out);

@@ -1,0 +1,117 @@
+/*
+ * Steps whose timeline was recorded ([suite parallel] timeline) as Chrome's trace events, for
+ * https://ui.perfetto.dev and chrome://tracing: a process per case, a thread per rank and stream, a
+ * complete event ("X") per operation, in microseconds.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "export/export.h"
+#include "result/json/json_writer.h"
+
+#define MICROSECONDS 1e6
+
+/* Opens an event of that phase; the caller adds its arguments and closes it. */
+static void open_event(struct json_writer *w, const char *name, const char *phase, size_t process,
+		       size_t thread)
+{
+	writer_open_inline(w, '{');
+	writer_text_member(w, "name", name);
+	writer_text_member(w, "ph", phase);
+	writer_count_member(w, "pid", process);
+	writer_count_member(w, "tid", thread);
+}
+
+/* Metadata: what viewers call a process or a thread. */
+static void add_name(struct json_writer *w, const char *what, size_t process, size_t thread,
+		     const char *name)
+{
+	open_event(w, what, "M", process, thread);
+	writer_key(w, "args");
+	writer_open(w, '{');
+	writer_text_member(w, "name", name);
+	writer_close(w, '}');
+	writer_close(w, '}');
+}
+
+/* The thread of a row: rows of one stream of one rank, one per operation, share it. */
+static size_t thread_of(const struct case_result *c, size_t row)
+{
+	for (size_t i = 0; i < row; i++)
+		if (c->timeline[i].rank == c->timeline[row].rank &&
+		    strcmp(export_string(c->timeline[i].stream),
+			   export_string(c->timeline[row].stream)) == 0)
+			return i + 1;
+	return row + 1;
+}
+
+static void add_row(struct json_writer *w, const struct case_result *c, size_t at, size_t process)
+{
+	const struct timeline_row *row = &c->timeline[at];
+	size_t thread = thread_of(c, at), rank = row->rank < 0 ? 0 : (size_t)row->rank;
+
+	if (thread == at + 1) {
+		char *name =
+			xasprintf("rank %zu%s%s %s", rank, rank < c->device_count ? " " : "",
+				  rank < c->device_count ? export_string(c->devices[rank]) : "",
+				  export_string(row->stream));
+
+		add_name(w, "thread_name", process, thread, name);
+		free(name);
+	}
+	for (size_t i = 0; i + 3 <= row->span_count; i += 3) {
+		const double *span = row->spans + i;
+
+		open_event(w, export_string(row->operation), "X", process, thread);
+		writer_real_member(w, "ts", MICROSECONDS * span[1]);
+		writer_real_member(w, "dur", MICROSECONDS * (span[2] - span[1]));
+		writer_key(w, "args");
+		writer_open(w, '{');
+		writer_real_member(w, "index", span[0]);
+		writer_close(w, '}');
+		writer_close(w, '}');
+	}
+}
+
+static void write(const struct export_input *input, struct text *out)
+{
+	const struct result *r = input->result;
+	struct json_writer w = { .expand = 2 };
+	char *json;
+
+	writer_open(&w, '{');
+	writer_text_member(&w, "displayTimeUnit", "ns");
+	writer_key(&w, "otherData");
+	writer_open(&w, '{');
+	writer_text_member(&w, "gpuproof", r->gpuproof_version);
+	writer_text_member(&w, "run_id", r->run_id);
+	writer_text_member(&w, "started", r->started);
+	writer_close(&w, '}');
+	writer_key(&w, "traceEvents");
+	writer_open(&w, '[');
+	for (size_t i = 0; i < r->case_count; i++) {
+		const struct case_result *c = &r->cases[i];
+
+		if (c->timeline_count)
+			add_name(&w, "process_name", i + 1, 0, export_string(c->id));
+		for (size_t row = 0; row < c->timeline_count; row++)
+			add_row(&w, c, row, i + 1);
+	}
+	writer_close(&w, ']');
+	writer_close(&w, '}');
+	json = writer_finish(&w);
+	text_add(out, json);
+	free(json);
+}
+
+static const char *refuse(const struct export_input *input)
+{
+	for (size_t i = 0; i < input->result->case_count; i++)
+		if (input->result->cases[i].timeline_count)
+			return NULL;
+	return "no case has a timeline; one of a step is recorded with [suite parallel] timeline = "
+	       "yes";
+}
+
+const struct exporter export_trace = { write, refuse };
