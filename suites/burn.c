@@ -18,6 +18,7 @@
 #include "plan/plan.h"
 #include "plan/suite.h"
 #include "suites/burn/burn.h"
+#include "suites/shared/energy.h"
 #include "suites/shared/estimate.h"
 
 #define SLICES_MOST 5000
@@ -110,6 +111,15 @@ static const struct metric metrics[] = {
 	{ "burn.planted", "1", BETTER_NONE, 0, "wrong bits that were planted", METRIC_EXACT },
 	{ "burn.found", "1", BETTER_HIGHER, 0, "share of them that was found, where it was",
 	  METRIC_EXACT, .percent = true },
+	ENERGY_METRICS("burn", "one product, sweep or turn", "flops_per_joule", "FLOP/J",
+		       "operations of products over the energy of all devices"),
+	{ "burn.bytes_per_joule", "B/J", BETTER_HIGHER, 0,
+	  "bytes of sweeps or turns over the energy of all devices", METRIC_OTHER },
+	{ 0 },
+};
+
+static const struct table_row tables[] = {
+	ENERGY_TABLE("burn", "time", "flops_per_joule"),
 	{ 0 },
 };
 
@@ -312,6 +322,8 @@ static enum status burn_run(struct run *run, struct error *err)
 	if (status == STATUS_OK || status == STATUS_INTERRUPTED)
 		status = burn_conclude(&b, &watch, err);
 	watch_release(&watch);
+	if (b.energy.meter)
+		energy_meter_end(b.energy.meter, NULL, &(struct energy_window){ 0 });
 	free(series.samples);
 	return status;
 }
@@ -350,6 +362,7 @@ const struct suite suite_burn = {
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
+	.tables = tables,
 	.aspects = aspects,
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.expand = burn_expand,

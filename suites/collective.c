@@ -14,6 +14,7 @@
 #include "suites/collective/measure.h"
 #include "suites/shared/collective_data.h"
 #include "suites/shared/collective_session.h"
+#include "suites/shared/energy.h"
 #include "suites/shared/words.h"
 
 static const char *const precisions[] = { "fp32", "fp16", "bf16", NULL };
@@ -91,6 +92,13 @@ static const struct metric metrics[] = {
 	  METRIC_OTHER, .title = "algorithm bandwidth" },
 	{ "collective.time", "s", BETTER_LOWER, 0,
 	  "one operation on the slowest rank, among others back to back" },
+	ENERGY_METRICS("collective", "one operation", "bytes_per_joule", "B/J",
+		       "bytes of the tensor over the energy of all ranks' devices"),
+	{ 0 },
+};
+
+static const struct table_row tables[] = {
+	ENERGY_TABLE("collective", "time", "bytes_per_joule"),
 	{ 0 },
 };
 
@@ -190,6 +198,7 @@ const struct suite suite_collective = {
 	.axes = axes,
 	.metrics = metrics,
 	.figures = figures,
+	.tables = tables,
 	.words = words,
 	.aspects = aspects,
 	.processes = SUITE_PROCESS_PER_DEVICE,

@@ -11,6 +11,7 @@
 #include "measure/run.h"
 #include "plan/suite.h"
 #include "suites/matmul/plan.h"
+#include "suites/shared/energy.h"
 #include "suites/shared/words.h"
 
 static const char *const precisions[] = { "fp64",       "fp32", "tf32", "fp16", "bf16",
@@ -107,6 +108,8 @@ static const struct metric metrics[] = {
 	  "the same against the operands before they were rounded from FP32: what a lower "
 	  "precision costs in all",
 	  METRIC_EXACT },
+	ENERGY_METRICS("matmul", "a call: one product, or a batch", "flops_per_joule", "FLOP/J",
+		       "2 m n k operations of each product over the energy of a call"),
 	{ 0 },
 };
 
@@ -118,6 +121,12 @@ static const struct figure_row figures[] = {
 	{ .metric = "matmul.throughput", BY_PRECISION },
 	{ .metric = "matmul.memory", BY_PRECISION },
 	{ .metric = "matmul.error", .logarithmic = true, BY_PRECISION },
+	{ .metric = "matmul.flops_per_joule", BY_PRECISION },
+	{ 0 },
+};
+
+static const struct table_row tables[] = {
+	ENERGY_TABLE("matmul", "throughput", "flops_per_joule"),
 	{ 0 },
 };
 
@@ -159,13 +168,15 @@ static enum status measure(struct run *run, struct operands *o, struct error *er
 			      .clock = CLOCK_DEVICE,
 			      .streams = &o->stream,
 			      .stream_count = 1,
-			      .commands = commands_of(&run->devices[0]->info, o) };
+			      .commands = commands_of(&run->devices[0]->info, o),
+			      .has_energy = true };
 	const struct series *time;
 
 	if (run_sample(run, &w, "matmul.time", &time, err) != STATUS_OK)
 		return err->status;
 	run_rate(run, "matmul.throughput", matmul_operations(&o->problem, o->batch), time);
 	run_duration(run, "matmul.time", time);
+	run_energy(run, "flops_per_joule", matmul_operations(&o->problem, o->batch));
 	return STATUS_OK;
 }
 
@@ -326,6 +337,7 @@ const struct suite suite_matmul = {
 	.axes = axes,
 	.metrics = metrics,
 	.figures = figures,
+	.tables = tables,
 	.words = words,
 	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,

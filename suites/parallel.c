@@ -447,6 +447,7 @@ const struct suite suite_parallel = {
 	.axes = axes,
 	.metrics = parallel_metrics,
 	.figures = parallel_figures,
+	.tables = parallel_tables,
 	.words = parallel_words,
 	.roles = parallel_roles,
 	.processes = SUITE_PROCESS_PER_DEVICE,

@@ -16,6 +16,7 @@
 #include "suites/peak/expected.h"
 #include "suites/shared/buffers.h"
 #include "suites/shared/estimate.h"
+#include "suites/shared/energy.h"
 #include "suites/shared/words.h"
 
 enum unit { FMA, TENSOR, ROOFLINE };
@@ -67,6 +68,13 @@ static const struct metric metrics[] = {
 	  "roofline: operations over bytes read and written" },
 	{ "peak.bandwidth", "B/s", BETTER_HIGHER, 0,
 	  "roofline: bytes read and written over the time" },
+	ENERGY_METRICS("peak", "one launch", "flops_per_joule", "FLOP/J",
+		       "the operations of a launch over its energy"),
+	{ 0 },
+};
+
+static const struct table_row tables[] = {
+	ENERGY_TABLE("peak", "throughput", "flops_per_joule"),
 	{ 0 },
 };
 
@@ -368,7 +376,8 @@ static enum status peak_run(struct run *run, struct error *err)
 				     .launch = launch,
 				     .clock = CLOCK_DEVICE,
 				     .streams = &w.stream,
-				     .stream_count = 1 };
+				     .stream_count = 1,
+				     .has_energy = true };
 	const struct series *time;
 	char method[128];
 
@@ -381,6 +390,7 @@ static enum status peak_run(struct run *run, struct error *err)
 	    check(&w, run->seed, "after timing", err) != STATUS_OK)
 		goto out;
 	record(run, &w, time);
+	run_energy(run, "flops_per_joule", operations(&w));
 	snprintf(method, sizeof(method),
 		 "%" PRIu64 " of %" PRIu64
 		 " results against the CPU's, to the last bit, before and after timing",
@@ -403,6 +413,7 @@ const struct suite suite_peak = {
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
+	.tables = tables,
 	.words = words,
 	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,

@@ -19,6 +19,7 @@
 #include "result/statistics.h"
 #include "suites/shared/buffers.h"
 #include "suites/shared/cache.h"
+#include "suites/shared/energy.h"
 #include "suites/shared/estimate.h"
 #include "suites/shared/words.h"
 #include "suites/stream/case.h"
@@ -89,6 +90,13 @@ static const struct metric metrics[] = {
 	{ "stream.peak_share", "1", BETTER_HIGHER, 0,
 	  "bandwidth over that of the device's memory clock and bus width, two transfers a clock",
 	  .percent = true },
+	ENERGY_METRICS("stream", "one pass", "bytes_per_joule", "B/J",
+		       "bytes that the bandwidth counts over the energy of a pass"),
+	{ 0 },
+};
+
+static const struct table_row tables[] = {
+	ENERGY_TABLE("stream", "bandwidth", "bytes_per_joule"),
 	{ 0 },
 };
 
@@ -157,7 +165,8 @@ static struct workload workload_of(struct stream_case *c)
 				  .clock = CLOCK_DEVICE,
 				  .streams = &c->stream,
 				  .stream_count = 1,
-				  .max_batch = c->cold ? 1 : 0 };
+				  .max_batch = c->cold ? 1 : 0,
+				  .has_energy = true };
 }
 
 /* The median time of a few passes. */
@@ -232,6 +241,7 @@ static void derive(struct stream_case *c, const struct series *time)
 	run_duration(c->run, "stream.time", time);
 	if (peak > 0)
 		run_rate(c->run, "stream.peak_share", bytes / peak, time);
+	run_energy(c->run, "bytes_per_joule", bytes);
 }
 
 static enum status measure(struct stream_case *c, struct error *err)
@@ -286,6 +296,7 @@ const struct suite suite_stream = {
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
+	.tables = tables,
 	.words = words,
 	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,

@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "plan/suite.h"
+#include "suites/shared/energy.h"
 #include "suites/transfer/access.h"
 #include "suites/transfer/pool.h"
 #include "suites/transfer/transfer.h"
@@ -112,6 +113,13 @@ static const struct metric metrics[] = {
 	  "first to second device while the other direction is busy", PAGEABLE },
 	{ "transfer.bandwidth_backward", "B/s", BETTER_HIGHER, 0,
 	  "second to first device while the other direction is busy", PAGEABLE },
+	ENERGY_METRICS("transfer", "one copy; where all copy at once: of all", "bytes_per_joule",
+		       "B/J", "bytes copied over the energy of the devices, without the host's"),
+	{ 0 },
+};
+
+static const struct table_row tables[] = {
+	ENERGY_TABLE("transfer", "bandwidth", "bytes_per_joule"),
 	{ 0 },
 };
 
@@ -215,6 +223,7 @@ const struct suite suite_transfer = {
 	.axes = axes,
 	.metrics = metrics,
 	.figures = figures,
+	.tables = tables,
 	.words = words,
 	.roles = roles,
 	.aspects = aspects,

@@ -39,8 +39,9 @@ static const struct unit si_prefixes[] = {
 };
 
 static const char *const result_units[] = {
-	"1",  "s",    "B",       "B/s",       "FLOP/s", "FLOP/B",  "FLOP",     "Hz",     "W",
-	"°C", "degC", "samples", "samples/s", "ops/s",  "items/s", "images/s", "cycles",
+	"1",    "s",       "B",         "B/s",    "FLOP/s",  "FLOP/B",    "FLOP",
+	"Hz",   "W",       "J",         "FLOP/J", "B/J",     "samples/J", "°C",
+	"degC", "samples", "samples/s", "ops/s",  "items/s", "images/s",  "cycles",
 };
 
 static void unit_names(const struct unit *units, size_t count, char *out, size_t size)
@@ -248,8 +249,9 @@ char *units_all(char *out, size_t size)
 /* Units whose numbers people read with an SI prefix. */
 static bool takes_prefix(const char *unit)
 {
-	static const char *const names[] = { "s",    "B",  "B/s",       "FLOP/s",
-					     "FLOP", "Hz", "samples/s", "ops/s" };
+	static const char *const names[] = { "s",    "B",      "B/s",       "FLOP/s",
+					     "FLOP", "Hz",     "samples/s", "ops/s",
+					     "J",    "FLOP/J", "B/J",       "samples/J" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(unit, names[i]) == 0)
@@ -260,7 +262,8 @@ static bool takes_prefix(const char *unit)
 double units_prefix(double value, const char *unit, const char **prefix)
 {
 	double magnitude = fabs(value);
-	size_t first = strcmp(unit, "s") == 0 ? 0 : 3; /* only times go below one */
+	bool small = strcmp(unit, "s") == 0 || strcmp(unit, "J") == 0;
+	size_t first = small ? 0 : 3; /* only times and energies go below one */
 	size_t last = strcmp(unit, "s") == 0 ? 3 : ARRAY_SIZE(si_prefixes) - 1;
 	size_t best = 3;
 

@@ -26,12 +26,13 @@
 
 #include "base/error.h"
 #include "device/device_info.h"
+#include "device/energy.h"
 #include "device/finding.h"
 #include "device/ranks/transport.h"
 #include "device/telemetry.h"
 
 /* Changes with every change of this header that a loaded module would notice. */
-#define BACKEND_ABI 18
+#define BACKEND_ABI 19
 
 /* Every backend's device, stream, event, communicator and graph start with these fields. */
 struct device {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "measure/telemetry/telemetry_window.h"
 #include "plan/suite.h"
@@ -30,17 +31,39 @@ static void end_watch(struct run *run, struct series *series)
 	note_throttling(&series->statistics, readings, throttled);
 }
 
+/* The second half of a rest: power falls for a while after work. */
+static void measure_idle(struct run *run)
+{
+	double half = run->sampler.rules->energy_seconds / 2;
+	struct energy_meter *meter;
+
+	clock_sleep(half);
+	meter = energy_meter_begin(run->devices, run->device_count);
+	clock_sleep(half);
+	energy_meter_read(meter);
+	energy_meter_end(meter, run->world, &run->energy.idle);
+}
+
 enum status run_sample(struct run *run, const struct workload *workload, const char *name,
 		       const struct series **out, struct error *err)
 {
+	bool with_energy = workload->has_energy && run->sampler.rules->energy_seconds > 0;
 	struct series *series = case_result_add_times(run->result, name);
 	const char *around = phases_enter(run->phases, "samples");
 	enum status status;
 
 	*out = series;
+	if (with_energy) {
+		run->sampler.energy = &run->energy;
+		run->sampler.energy_devices = run->devices;
+		run->sampler.energy_device_count = run->device_count;
+	}
 	telemetry_window_begin(run->telemetry);
 	status = sample(&run->sampler, workload, series, err);
 	end_watch(run, series);
+	run->sampler.energy = NULL;
+	if (with_energy && status == STATUS_OK)
+		measure_idle(run);
 	phases_enter(run->phases, around);
 	return status;
 }
@@ -173,6 +196,73 @@ void run_sum(struct run *run, const char *name, const char *const *parts, size_t
 	value->high = sum.high;
 	value->n = sum.n;
 	value->series = xstrdup("");
+}
+
+/* A suite's metric with what the counter leaves open on both sides; nothing where it is unknown. */
+static void add_energy_metric(struct run *run, const char *metric, double reading, double error)
+{
+	char *name = xasprintf("%s.%s", run->c->suite->name, metric);
+
+	if (isfinite(reading) && isfinite(error)) {
+		struct metric_value *value = add_metric(run, name);
+
+		value->value = reading;
+		value->low = reading * (1 - error);
+		value->high = reading * (1 + error);
+		value->n = 1;
+		value->series = xstrdup("");
+	}
+	free(name);
+}
+
+/* A figure that is further off says nothing about a device. */
+#define ENERGY_ERROR_MOST 0.1
+/* Below, the energy is as much that of waiting as that of the work. */
+#define ENERGY_BUSY_LEAST 0.9
+
+/* "": good enough. */
+static void doubt_energy(const struct work_energy *e, char *out, size_t size)
+{
+	const struct energy_window *w = &e->window;
+
+	*out = '\0';
+	if (!(w->joules > 0))
+		snprintf(out, size, "%s", *w->why ? w->why : "nothing was read");
+	else if (w->error > ENERGY_ERROR_MOST)
+		snprintf(out, size,
+			 "in %.3g s %s is %.0f %% uncertain, more than %.0f %%: energy_time gives "
+			 "it more",
+			 w->seconds, w->source, 100 * w->error, 100 * ENERGY_ERROR_MOST);
+	else if (e->busy_seconds < ENERGY_BUSY_LEAST * w->seconds)
+		snprintf(out, size, "the devices worked only %.0f %% of the %.3g s",
+			 100 * e->busy_seconds / w->seconds, w->seconds);
+}
+
+void run_energy_of(struct run *run, const struct work_energy *e, const char *efficiency,
+		   double amount)
+{
+	const struct energy_window *w = &e->window;
+	double each = w->joules / e->operations;
+	char doubt[384];
+
+	doubt_energy(e, doubt, sizeof(doubt));
+	if (isfinite(e->idle.watts) && e->idle.seconds > 0 && e->idle.error <= ENERGY_ERROR_MOST)
+		add_energy_metric(run, "idle_power", e->idle.watts, e->idle.error);
+	if (*doubt) {
+		run_note(run, "No energy: %s.", doubt);
+		return;
+	}
+	add_energy_metric(run, "energy", each, w->error);
+	add_energy_metric(run, efficiency, amount / each, w->error);
+	add_energy_metric(run, "power", w->watts, w->error);
+	run_note(run, "Energy: %s, over %.3g s; its updates leave ± %.2g %% open.", w->source,
+		 w->seconds, 100 * w->error);
+}
+
+void run_energy(struct run *run, const char *efficiency, double amount)
+{
+	if (run->sampler.rules->energy_seconds > 0)
+		run_energy_of(run, &run->energy, efficiency, amount);
 }
 
 void run_verified(struct run *run, const char *method, double error, double tolerance)

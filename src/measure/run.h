@@ -26,6 +26,8 @@ struct run {
 	/* [run] seed itself: for data that several cases must have in common. */
 	uint64_t run_seed;
 	struct case_result *result;
+	/* of the latest run_sample() of a workload that has_energy */
+	struct work_energy energy;
 };
 
 /* Fills result->parameters from the case's axes. The worker calls it before suite->run(). */
@@ -72,6 +74,18 @@ void run_statistic(struct run *run, const char *name, double value, const struct
  * is the sum of theirs (wider than 95 %), its n the smallest.
  */
 void run_sum(struct run *run, const char *name, const char *const *parts, size_t count);
+
+/*
+ * Records the energy of the latest workload that has_energy, where the section asks for it
+ * (energy_time): the suite's metrics energy (J per operation), power and idle_power, and
+ * `efficiency` ("flops_per_joule"), of which an operation is `amount`. Their intervals are
+ * what the counter's updates leave open. A note says how it was measured, or why it was not: no
+ * counter, a window too short for the counter, a device that was not busy.
+ */
+void run_energy(struct run *run, const char *efficiency, double amount);
+/* The same of a window that the suite has measured itself. */
+void run_energy_of(struct run *run, const struct work_energy *energy, const char *efficiency,
+		   double amount);
 
 /* Records what was verified and how; error and tolerance NaN when the comparison is exact. */
 void run_verified(struct run *run, const char *method, double error, double tolerance);

@@ -9,10 +9,12 @@
 #include <stdbool.h>
 
 #include "device/backend.h"
+#include "measure/telemetry/energy_meter.h"
 #include "plan/sampling_rules.h"
 #include "result/result.h"
 
 struct activity;
+struct work_energy;
 struct world;
 
 enum clock_kind {
@@ -61,6 +63,15 @@ struct workload {
 	int64_t min_samples;
 	/* launch synchronises (pageable copies, allocation): the gate would dead-lock */
 	bool no_gate;
+	/* the energy of its operations is a figure of the case, where the rules ask for it */
+	bool has_energy;
+};
+
+/* The energy of a workload's operations, carried out after its samples for as long as asked. */
+struct work_energy {
+	struct energy_window window, idle; /* idle: the same devices without work */
+	double busy_seconds;               /* of the window, on the workload's clock */
+	double operations;
 };
 
 /*
@@ -78,6 +89,10 @@ struct sampler {
 	const volatile sig_atomic_t *stop; /* set: finish the sample and stop */
 	progress_fn *progress;
 	void *progress_context;
+	/* whose energy counts, and where sample() puts it; NULL: not measured */
+	struct device *const *energy_devices;
+	size_t energy_device_count;
+	struct work_energy *energy;
 };
 
 /*

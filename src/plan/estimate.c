@@ -33,7 +33,8 @@ static double sampling_seconds(const struct section *section)
 			 (double)section_integer(section, "warmup");
 	double seconds = samples * section_real(section, "sample_time");
 
-	return fmin(seconds, most_seconds(section)) + section_real(section, "preheat");
+	return fmin(seconds, most_seconds(section)) + section_real(section, "preheat") +
+	       2 * section_real(section, "energy_time");
 }
 
 void plan_estimate(const struct plan *plan, struct plan_case *c)
@@ -41,7 +42,8 @@ void plan_estimate(const struct plan *plan, struct plan_case *c)
 	double given = section_real(config_section(plan->config, "run", ""), "case_limit");
 	double derived = LIMIT_MULTIPLE * (c->setup_seconds + most_seconds(c->section) +
 					   section_real(c->section, "settle_time") +
-					   section_real(c->section, "preheat"));
+					   section_real(c->section, "preheat") +
+					   2 * section_real(c->section, "energy_time"));
 
 	double lasts = c->fixed_seconds > 0 ? c->fixed_seconds : sampling_seconds(c->section);
 

@@ -53,6 +53,14 @@ const struct key sampling_keys[] = {
 	  .max = 3600,
 	  .help = "then untimed work for so long: where power limits the clock, figures before "
 		  "that are a matter of chance" },
+	{ .name = "energy_time",
+	  .type = KEY_DURATION,
+	  .fallback = "0s",
+	  .min = 0,
+	  .max = 3600,
+	  .help = "after the samples, work for so long while the energy counter is read, then rest "
+		  "for so long, of which the second half gives the idle power; a GPU's counter "
+		  "needs 2s at least, a CPU's 50ms; 0s: no energy" },
 	{ 0 },
 };
 
@@ -67,6 +75,7 @@ struct sampling sampling_from(const struct section *section)
 		.sample_seconds = section_real(section, "sample_time"),
 		.warmup = section_integer(section, "warmup"),
 		.preheat_seconds = section_real(section, "preheat"),
+		.energy_seconds = section_real(section, "energy_time"),
 	};
 
 	if (s.max_samples < s.min_samples)

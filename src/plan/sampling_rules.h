@@ -17,6 +17,11 @@ struct sampling {
 	int64_t warmup;        /* untimed samples before the first one that counts */
 	/* then this much untimed work, until clocks reach what a power limit sustains */
 	double preheat_seconds;
+	/*
+	 * after the samples, of the series whose energy counts: work for this long for the energy
+	 * counter, then rest for this long; 0: none
+	 */
+	double energy_seconds;
 };
 extern const struct key sampling_keys[];
 struct sampling sampling_from(const struct section *section);

@@ -53,7 +53,19 @@ struct burn {
 	struct watch_recorder *recorder;
 	struct burn_tally tally;
 	double deadline, next_pulse; /* host clock */
-	struct series *series;       /* seconds of one unit of work, in batches; of this rank */
+	/*
+	 * The energy from the end of the first timed batch to the latest reading of the meter, and
+	 * the work in that time; `pending`: the work since that reading.
+	 */
+	struct {
+		struct energy_meter *meter;
+		double next_reading; /* host clock */
+		double work, seconds, count;
+		struct {
+			double work, seconds, count;
+		} pending;
+	} energy;
+	struct series *series; /* seconds of one unit of work, in batches; of this rank */
 	uint64_t to_plant, seed;
 	struct {
 		bool is; /* one is planted and not looked for yet */

@@ -82,6 +82,31 @@ enum status burn_look_begin(const struct burn_record *record, struct error *err)
 				  sizeof(struct wrong_words), err);
 }
 
+#define ENERGY_READING_SECONDS 1.0
+
+/* The first batch begins the window, so that set-up is not in it. */
+static void count_energy(struct burn *b, double seconds, double count, double work)
+{
+	double now = clock_seconds();
+
+	if (!b->energy.meter) {
+		b->energy.meter = energy_meter_begin(&b->device, 1);
+		b->energy.next_reading = now + ENERGY_READING_SECONDS;
+		return;
+	}
+	b->energy.pending.work += work;
+	b->energy.pending.seconds += seconds;
+	b->energy.pending.count += count;
+	if (now < b->energy.next_reading)
+		return;
+	energy_meter_read(b->energy.meter);
+	b->energy.work += b->energy.pending.work;
+	b->energy.seconds += b->energy.pending.seconds;
+	b->energy.count += b->energy.pending.count;
+	memset(&b->energy.pending, 0, sizeof(b->energy.pending));
+	b->energy.next_reading = clock_seconds() + ENERGY_READING_SECONDS;
+}
+
 void burn_timed(struct burn *b, double seconds, double count, double work)
 {
 	struct series *series = b->series;
@@ -90,6 +115,7 @@ void burn_timed(struct burn *b, double seconds, double count, double work)
 	series->samples[series->count++] = seconds / count;
 	b->tally.work += work;
 	b->tally.seconds += seconds;
+	count_energy(b, seconds, count, work);
 }
 
 void burn_note_wrong(struct burn *b, uint64_t words, const char *text)

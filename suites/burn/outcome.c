@@ -158,6 +158,26 @@ static enum status tell_wrong(struct run *run, const struct burn_tally *all, str
 	return status;
 }
 
+/* Of all devices; busy is the one that was least so. */
+static void record_energy(struct burn *b)
+{
+	static const char *const names[BURN_LOADS] = {
+		"flops_per_joule", "flops_per_joule", "flops_per_joule",
+		"bytes_per_joule", "bytes_per_joule",
+	};
+	struct world *world = b->world;
+	struct work_energy e = { .operations = world_sum(world, b->energy.count) };
+	double work = world_sum(world, b->energy.work);
+	double busy = -world_max(world, -b->energy.seconds);
+
+	if (!b->energy.meter)
+		b->energy.meter = energy_meter_begin(&b->device, 1);
+	energy_meter_end(b->energy.meter, world, &e.window);
+	b->energy.meter = NULL;
+	e.busy_seconds = busy;
+	run_energy_of(b->run, &e, names[burn_load_of(b->run->c)], work / e.operations);
+}
+
 enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err)
 {
 	struct world *world = b->world;
@@ -170,6 +190,7 @@ enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err
 	time = share_series(b->run, world, b->series, slowest);
 	record_speed(b->run, all, world->size, slowest, time);
 	record_counts(b->run, all, world->size);
+	record_energy(b);
 	record_verified(b->run, all, world->size);
 	tell_wrong(b->run, all, watch, err);
 	watch_gather(world, watch, b->run->result);

@@ -136,7 +136,8 @@ static enum status measure(struct run *run, struct timed *t, struct error *err)
 			      .clock = CLOCK_DEVICE,
 			      .streams = &stream,
 			      .stream_count = 1,
-			      .commands = DIRECT_COMMANDS + c->copy_commands };
+			      .commands = DIRECT_COMMANDS + c->copy_commands,
+			      .has_energy = true };
 	double factor = c->operation->bus_factor(c->ranks);
 	const struct series *time;
 
@@ -151,6 +152,7 @@ static enum status measure(struct run *run, struct timed *t, struct error *err)
 	run_rate(run, "collective.busbw", factor * (double)c->bytes, time);
 	run_rate(run, "collective.algbw", (double)c->bytes, time);
 	run_duration(run, "collective.time", time);
+	run_energy(run, "bytes_per_joule", (double)c->bytes);
 	return STATUS_OK;
 }
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "suites/parallel/classes.h"
 #include "suites/parallel/predict/schedule_measured.h"
+#include "suites/shared/energy.h"
 
 /* Above the number of devices by more than this a speed-up is doubtful. */
 #define SPEEDUP_SLACK 1.01
@@ -110,6 +111,8 @@ const struct metric parallel_metrics[] = {
 	{ "parallel.loss", "1", BETTER_NONE, 0,
 	  "mean loss over the batch at the first step: every split and precision of a model and "
 	  "batch begins with the same weights and rows" },
+	ENERGY_METRICS("parallel", "one training step", "samples_per_joule", "samples/J",
+		       "samples of a step over the energy of all its devices"),
 	{ 0 },
 };
 
@@ -245,6 +248,7 @@ void outcome_record_step(struct run *run, const struct outcome *o)
 	run_duration(run, "parallel.step_time", &o->step);
 	run_rate(run, "parallel.throughput", (double)o->setup->batch, &o->step);
 	run_rate(run, "parallel.flops", setup_flops(o->setup), &o->step);
+	run_energy(run, "samples_per_joule", (double)o->setup->batch);
 	record_memory(run, o);
 	if (o->setup->dynamic_scale) {
 		run_value(run, "parallel.skipped_steps", (double)o->skipped);

@@ -11,6 +11,7 @@
 extern const struct metric parallel_metrics[];
 /* How pages show them: presentation.c. */
 extern const struct figure_row parallel_figures[];
+extern const struct table_row parallel_tables[];
 extern const struct word_row parallel_words[];
 extern const struct role_row parallel_roles[];
 

@@ -1,6 +1,7 @@
 /* How pages show split training steps. */
 #include "suites/parallel/classes.h"
 #include "suites/parallel/outcome.h"
+#include "suites/shared/energy.h"
 #include "suites/shared/words.h"
 
 /* A bar for each strategy. */
@@ -28,10 +29,18 @@ const struct figure_row parallel_figures[] = {
 	{ .metric = "parallel.idle",
 	  STRATEGIES,
 	  .means = "Part of the step in which a device does not compute, mean over the devices" },
+	{ .metric = "parallel.energy",
+	  STRATEGIES,
+	  .means = "Energy of one training step, of all its devices together" },
 	{ .metric = "parallel.memory",
 	  .kind = "stacked",
 	  .parts = "parallel.memory_",
 	  .overlap = { "shared", "activations", MEMORY_SHARED_NOTE } },
+	{ 0 },
+};
+
+const struct table_row parallel_tables[] = {
+	ENERGY_TABLE("parallel", "step_time", "samples_per_joule"),
 	{ 0 },
 };
 

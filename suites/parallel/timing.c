@@ -71,6 +71,7 @@ enum status timing_sample(struct run *run, struct trainer *t, unsigned parts, co
 		.stream_count = t->team->all ? STREAM_COUNT : 1,
 		.min_batch = t->mode->runs_on && parts == STEP_ALL ? STEPS_THAT_RUN_ON : 0,
 		.commands = t->mode->commands(t) + t->copy_commands,
+		.has_energy = run->sampler.world && parts == STEP_ALL,
 	};
 	const struct series *series;
 	enum status status = STATUS_OK;

@@ -56,7 +56,8 @@ static void plan_one(struct transfer *t, const char *name)
 				      .clock = blocks ? CLOCK_HOST : CLOCK_DEVICE,
 				      .streams = &lane->stream,
 				      .stream_count = 1,
-				      .no_gate = blocks || t->staged });
+				      .no_gate = blocks || t->staged,
+				      .has_energy = t->info->timing != TIME_PAIRS });
 }
 
 /* The others have twice the work, so that they end later. */
@@ -161,7 +162,8 @@ static void plan_together(struct transfer *t)
 				      .launch = launch_together,
 				      .clock = CLOCK_DEVICE,
 				      .streams = t->streams,
-				      .stream_count = t->lane_count });
+				      .stream_count = t->lane_count,
+				      .has_energy = true });
 }
 
 enum status transfer_plan_timings(struct transfer *t, struct error *err)
@@ -190,11 +192,18 @@ void transfer_close_timings(struct transfer *t)
 	t->timing_count = 0;
 }
 
+static bool has_energy(const struct transfer *t)
+{
+	return t->timings[t->timing_count - 1].workload.has_energy;
+}
+
 static void record(struct transfer *t, const struct series *time, double bytes)
 {
 	run_rate(t->run, "transfer.bandwidth", bytes, time);
 	run_duration(t->run, "transfer.time", time);
 	run_statistic(t->run, "transfer.first", time->first, time);
+	if (has_energy(t))
+		run_energy(t->run, "bytes_per_joule", bytes);
 }
 
 /* One kernel moves both directions in step, so both take the same time. */
@@ -268,4 +277,6 @@ void transfer_record(struct transfer *t)
 		record_pairs(t);
 	else
 		record(t, transfer_series(t, 0), (double)t->bytes);
+	if (!has_energy(t) && t->run->sampler.rules->energy_seconds > 0)
+		run_note(t->run, "No energy: other copies, which are not timed, take some of it.");
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "device/architecture.h"
 #include "kernels/generator.h"
@@ -150,6 +151,19 @@ enum status fake_telemetry_quick(struct device *device, struct telemetry *out, s
 {
 	return HOST->telemetry_quick(device, out,
 				     err); /* another thread: it is no call of the script's */
+}
+
+/* A counter of watts=: as much of the host's time, whatever the device does. */
+enum status fake_energy(struct device *device, struct energy *out, struct error *err)
+{
+	CALL("energy");
+	if (!(script.watts > 0))
+		return error_set(err, STATUS_UNSUPPORTED, "%s has no energy counter",
+				 device->info.id);
+	*out = (struct energy){ .joules = script.watts * clock_seconds(), .update_seconds = 1e-3 };
+	snprintf(out->domain, sizeof(out->domain), "%s", device->info.uuid);
+	snprintf(out->source, sizeof(out->source), "a scripted counter");
+	return STATUS_OK;
 }
 
 enum status fake_callback(struct stream *stream, callback_fn *callback, void *context,
@@ -488,6 +502,7 @@ const struct backend gpuproof_backend = {
 	.device_memory = fake_device_memory,
 	.peer_access = fake_peer_access,
 	.telemetry = fake_telemetry,
+	.energy = fake_energy,
 	.memory_alloc = fake_memory_alloc,
 	.memory_trim = fake_memory_trim,
 	.memory_free = fake_memory_free,

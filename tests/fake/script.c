@@ -95,6 +95,8 @@ static enum status read_word(struct script *script, const char *word, struct err
 		script->devices = atoi(word + 8);
 	else if (text_starts_with(word, "capability="))
 		return read_capability(script, word + 11, err);
+	else if (text_starts_with(word, "watts="))
+		script->watts = strtod(word + 6, NULL);
 	else if (text_starts_with(word, "noise="))
 		return units_parse_percent(word + 6, &script->noise, err);
 	else if (text_starts_with(word, "slow="))

@@ -6,6 +6,7 @@
  *                         backend)
  *      memory=64MiB       of each device (1GiB); what does not fit is refused. It is then the
  *                         device's own, as a GPU's
+ *      watts=300          it has an energy counter that shows this power (none)
  *      noise=1%           of the scripted clock: readings are uniform within +-1 % (0)
  *      slow=3:5%          device 3 takes 5 % longer for everything (none)
  *      wrong=5            device 5 calculates products whose first bytes are wrong (none)
@@ -48,6 +49,7 @@ struct script {
 	uint64_t memory_bytes;
 	bool own_memory;
 	double noise;
+	double watts;    /* 0: no energy counter */
 	int slow, wrong; /* devices; -1: none */
 	double slowness; /* 0.05: 5 % longer */
 };

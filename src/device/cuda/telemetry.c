@@ -2,6 +2,7 @@
 #include "device/cuda/cuda_backend.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/memory.h"
 #include "device/cuda/nvml.h"
@@ -167,4 +168,29 @@ enum status cuda_link_errors(struct device *device, int64_t *out, struct error *
 	if (status == STATUS_OK)
 		*out = nvlink_errors(handle);
 	return status;
+}
+
+/*
+ * NVML counts in mJ, but updates the counter every 20 ms (Volta) to 100 ms (Hopper); nothing says
+ * when.
+ */
+#define COUNTER_UPDATE_SECONDS 0.1
+
+enum status cuda_energy(struct device *device, struct energy *out, struct error *err)
+{
+	nvmlDevice_t handle;
+	unsigned long long millijoules;
+
+	if (find(device, &handle, err) != STATUS_OK)
+		return err->status;
+	if (!NVML_OK(nvmlDeviceGetTotalEnergyConsumption, handle, &millijoules))
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "%s has no energy counter (NVML has one for Volta and later)",
+				 device->info.id);
+	*out = (struct energy){ .joules = 1e-3 * (double)millijoules,
+				.update_seconds = COUNTER_UPDATE_SECONDS };
+	snprintf(out->domain, sizeof(out->domain), "%s",
+		 device->info.uuid[0] ? device->info.uuid : device->info.pci);
+	snprintf(out->source, sizeof(out->source), "NVML's energy counter");
+	return STATUS_OK;
 }

@@ -237,10 +237,12 @@ static enum status carry_out(struct worker *w, const struct plan_case *const *ca
 	return broken ? STATUS_DEVICE : status;
 }
 
+/* Energy is that of one case. */
 static bool may_group(const struct worker *w, const struct plan_case *const *group, size_t count,
 		      const struct plan_case *other)
 {
-	return other->suite == group[0]->suite && other->section == group[0]->section &&
+	return !(section_real(other->section, "energy_time") > 0) &&
+	       other->suite == group[0]->suite && other->section == group[0]->section &&
 	       group[0]->suite->groups_with(w->suite_state, group, count, other);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "device/host/host_device.h"
+#include "device/host/sensors/rapl.h"
 
 static double read_number(const char *path)
 {
@@ -89,4 +90,17 @@ enum status host_telemetry(struct device *device, struct telemetry *out, struct 
 enum status host_telemetry_quick(struct device *device, struct telemetry *out, struct error *err)
 {
 	return host_telemetry(device, out, err);
+}
+
+/* All packages of the machine: what one partition of them takes is not counted apart. */
+enum status host_energy(struct device *device, struct energy *out, struct error *err)
+{
+	static struct rapl rapl;
+
+	(void)device;
+	if (!rapl.count && rapl_open(&rapl, RAPL_FOLDER, err) != STATUS_OK) {
+		rapl.count = 0;
+		return err->status;
+	}
+	return rapl_read(&rapl, out, err);
 }

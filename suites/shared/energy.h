@@ -1,0 +1,37 @@
+/*
+ * The metrics that run_energy() records, as rows of a suite's table; and how pages show them: with
+ * the time and, most frugal and fastest, as bars.
+ */
+#ifndef GPUPROOF_SUITES_SHARED_ENERGY_H
+#define GPUPROOF_SUITES_SHARED_ENERGY_H
+
+/* `operation`: what one is; `efficiency`, `unit` and `gain`: "flops_per_joule", "FLOP/J", ... */
+#define ENERGY_METRICS(suite, operation, efficiency, unit, gain)                              \
+	{ suite "." efficiency, unit, BETTER_HIGHER, 0, gain, METRIC_OTHER },                 \
+		{ suite ".energy",                                                            \
+		  "J",                                                                        \
+		  BETTER_LOWER,                                                               \
+		  0,                                                                          \
+		  operation ", of all devices together, with what they take idle",            \
+		  METRIC_OTHER },                                                             \
+		{ suite ".power",                                                             \
+		  "W",                                                                        \
+		  BETTER_NONE,                                                                \
+		  0,                                                                          \
+		  "of all devices together, mean over the time whose energy was counted",     \
+		  METRIC_OTHER },                                                             \
+	{                                                                                     \
+		suite ".idle_power", "W", BETTER_LOWER, 0,                                    \
+			"of the same devices without work, their contexts open", METRIC_OTHER \
+	}
+
+/* The table of energy with time; one row for each case whose energy was measured. */
+#define ENERGY_TABLE(suite, time, efficiency)                                              \
+	{                                                                                  \
+		.title = "Energy",                                                         \
+		.columns = { suite ".energy", suite "." time, suite "." efficiency,        \
+			     suite ".power", suite ".idle_power" },                        \
+		.note = "Intervals are what the updates of the energy counter leave open." \
+	}
+
+#endif

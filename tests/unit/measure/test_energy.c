@@ -1,0 +1,248 @@
+/*
+ * Energy of a workload against scripted counters and a scripted clock: what an operation takes, how
+ * certain that is, and when there is no figure.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "measure/run.h"
+#include "plan/suite.h"
+
+/* Time passes by work and by rest alone; `gap` before each launch, without work. */
+static double now, gap;
+static double busy_watts, idle_watts, joules, update;
+static bool has_counter, shared;
+
+double __wrap_clock_seconds(void);
+void __wrap_clock_sleep(double seconds);
+
+double __wrap_clock_seconds(void)
+{
+	return now;
+}
+
+static void pass(double seconds, double watts)
+{
+	now += seconds;
+	joules += seconds * watts;
+}
+
+void __wrap_clock_sleep(double seconds)
+{
+	pass(seconds, idle_watts);
+}
+
+static enum status read_energy(struct device *device, struct energy *out, struct error *err)
+{
+	if (!has_counter)
+		return error_set(err, STATUS_UNSUPPORTED, "%s has no counter", device->info.id);
+	/* What it shows was true at its latest update. */
+	*out = (struct energy){ .joules = joules, .update_seconds = update };
+	snprintf(out->domain, sizeof(out->domain), "%s", shared ? "socket" : device->info.id);
+	snprintf(out->source, sizeof(out->source), "scripted counter");
+	return STATUS_OK;
+}
+
+static const struct backend scripted = {
+	.abi = BACKEND_ABI, .name = "scripted", .module = "test", .energy = read_energy
+};
+static struct device devices[2] = { { .backend = &scripted, .info = { .id = "one" } },
+				    { .backend = &scripted, .info = { .id = "two" } } };
+
+static enum status work(void *state, unsigned batch, struct error *err)
+{
+	(void)err;
+	pass(*(const double *)state * batch, busy_watts);
+	return STATUS_OK;
+}
+
+static enum status wait_before(void *state, struct error *err)
+{
+	(void)state;
+	(void)err;
+	pass(gap, idle_watts);
+	return STATUS_OK;
+}
+
+static const struct suite suite = {
+	.name = "test",
+	.metrics = (const struct metric[]){ { "test.energy", "J", BETTER_LOWER, 0, "" },
+					    { "test.gain", "FLOP/J", BETTER_HIGHER, 0, "" },
+					    { "test.power", "W", BETTER_NONE, 0, "" },
+					    { "test.idle_power", "W", BETTER_LOWER, 0, "" },
+					    { 0 } },
+};
+
+/* The case's result after a workload of 10 ms operations. */
+static struct case_result measure(double energy_seconds, size_t device_count)
+{
+	static double operation = 0.01;
+	static const struct plan_case c = { .suite = &suite };
+	const struct sampling rules = { .min_samples = 3,
+					.max_samples = 3,
+					.target = 0.1,
+					.max_seconds = 1,
+					.sample_seconds = 1e-3,
+					.warmup = 1,
+					.energy_seconds = energy_seconds };
+	struct device *opened[] = { &devices[0], &devices[1] };
+	struct workload w = { .state = &operation,
+			      .prepare = wait_before,
+			      .launch = work,
+			      .clock = CLOCK_HOST,
+			      .has_energy = true };
+	struct case_result result;
+	struct error err = ERROR_NONE;
+	const struct series *series;
+	struct run run = { .c = &c,
+			   .devices = opened,
+			   .device_count = device_count,
+			   .sampler = { .rules = &rules, .device = &devices[0] },
+			   .result = &result };
+
+	case_result_init(&result);
+	assert_int_equal(run_sample(&run, &w, "test.time", &series, &err), STATUS_OK);
+	assert_int_equal(series->count, 3);
+	run_energy(&run, "gain", 5e9);
+	return result;
+}
+
+static int reset(void **state)
+{
+	(void)state;
+	now = 1000;
+	gap = 0;
+	joules = 1e6;
+	busy_watts = 400;
+	idle_watts = 70;
+	update = 0.1;
+	has_counter = true;
+	shared = false;
+	return 0;
+}
+
+static void assert_near(const struct case_result *r, const char *name, double want, double part)
+{
+	const struct metric_value *m = case_metric(r, name);
+
+	assert_non_null(m);
+	assert_float_equal(m->value, want, part * want);
+	assert_true(m->low < m->value && m->value < m->high);
+}
+
+static void assert_none(const struct case_result *r, const char *reason)
+{
+	assert_null(case_metric(r, "test.energy"));
+	assert_null(case_metric(r, "test.gain"));
+	assert_null(case_metric(r, "test.power"));
+	assert_non_null(r->notes);
+	assert_non_null(strstr(r->notes, reason));
+}
+
+/* 400 W for 10 ms are 4 J. */
+static void an_operation_takes_power_times_time(void **state)
+{
+	struct case_result r = measure(4, 1);
+
+	(void)state;
+	assert_near(&r, "test.energy", 4, 1e-6);
+	assert_near(&r, "test.gain", 5e9 / 4, 1e-6);
+	assert_near(&r, "test.power", 400, 1e-6);
+	assert_near(&r, "test.idle_power", 70, 1e-6);
+	/* An update of 0.1 s in 4 s. */
+	assert_float_equal(case_metric(&r, "test.energy")->high, 4 * 1.025, 4 * 1e-3);
+	assert_non_null(strstr(r.notes, "scripted counter"));
+	case_result_release(&r);
+}
+
+static void a_window_too_short_for_the_counter_gives_no_figure(void **state)
+{
+	struct case_result r = measure(0.5, 1);
+
+	(void)state;
+	assert_none(&r, "more than 10 %: energy_time gives it more");
+	assert_null(case_metric(&r, "test.idle_power"));
+	case_result_release(&r);
+}
+
+static void a_device_that_waits_gives_no_figure(void **state)
+{
+	struct case_result r;
+
+	(void)state;
+	gap = 0.05; /* before 50 ms of work */
+	r = measure(4, 1);
+	assert_none(&r, "the devices worked only 5");
+	assert_near(&r, "test.idle_power", 70, 1e-6);
+	case_result_release(&r);
+}
+
+static void without_a_counter_the_reason_is_told(void **state)
+{
+	struct case_result r;
+
+	(void)state;
+	has_counter = false;
+	r = measure(4, 1);
+	assert_none(&r, "No energy: one has no counter");
+	case_result_release(&r);
+}
+
+static void a_counter_that_stands_still_gives_no_figure(void **state)
+{
+	struct case_result r;
+
+	(void)state;
+	busy_watts = idle_watts = 0;
+	r = measure(4, 1);
+	assert_none(&r, "did not change");
+	case_result_release(&r);
+}
+
+static void not_asked_for_nothing_is_read(void **state)
+{
+	double before = now;
+	struct case_result r = measure(0, 1);
+
+	(void)state;
+	assert_int_equal(r.metric_count, 0);
+	assert_true(!r.notes || !strstr(r.notes, "energy"));
+	assert_true(now - before < 0.1);
+	case_result_release(&r);
+}
+
+/* Both devices show the same scripted joules: two counters are twice as much, one is not. */
+static void devices_that_share_a_counter_count_once(void **state)
+{
+	struct case_result two = measure(4, 2), one;
+
+	(void)state;
+	assert_near(&two, "test.power", 800, 1e-6);
+	shared = true;
+	one = measure(4, 2);
+	assert_near(&one, "test.power", 400, 1e-6);
+	case_result_release(&two);
+	case_result_release(&one);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(an_operation_takes_power_times_time, reset),
+		cmocka_unit_test_setup(a_window_too_short_for_the_counter_gives_no_figure, reset),
+		cmocka_unit_test_setup(a_device_that_waits_gives_no_figure, reset),
+		cmocka_unit_test_setup(without_a_counter_the_reason_is_told, reset),
+		cmocka_unit_test_setup(a_counter_that_stands_still_gives_no_figure, reset),
+		cmocka_unit_test_setup(not_asked_for_nothing_is_read, reset),
+		cmocka_unit_test_setup(devices_that_share_a_counter_count_once, reset),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
