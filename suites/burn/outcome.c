@@ -158,7 +158,7 @@ static enum status tell_wrong(struct run *run, const struct burn_tally *all, str
 	return status;
 }
 
-/* Of all devices; busy is the one that was least so. */
+/* Energy of all devices; the least busy one says how busy they were. */
 static void record_energy(struct burn *b)
 {
 	static const char *const names[BURN_LOADS] = {

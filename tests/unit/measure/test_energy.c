@@ -43,7 +43,6 @@ static enum status read_energy(struct device *device, struct energy *out, struct
 {
 	if (!has_counter)
 		return error_set(err, STATUS_UNSUPPORTED, "%s has no counter", device->info.id);
-	/* What it shows was true at its latest update. */
 	*out = (struct energy){ .joules = joules, .update_seconds = update };
 	snprintf(out->domain, sizeof(out->domain), "%s", shared ? "socket" : device->info.id);
 	snprintf(out->source, sizeof(out->source), "scripted counter");

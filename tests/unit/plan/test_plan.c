@@ -281,6 +281,10 @@ static void times_follow_from_the_sampling_keys(void **state)
 	      &limit);
 	assert_true(fabs(estimate - (0.25 + 0.022)) < 1e-9);
 	assert_true(limit > 20 * 60);
+	/* Energy takes its time twice: working and resting. */
+	times("[suite copy]\nsizes = 1KiB\ndirections = up\nenergy_time = 4s\n", &estimate, &limit);
+	assert_true(fabs(estimate - (0.25 + 0.022 + 8)) < 1e-9);
+	assert_true(limit > 20 * 8);
 	times("[run]\ncase_limit = 5s\n[suite copy]\nsizes = 1KiB\ndirections = up\n", &estimate,
 	      &limit);
 	assert_true(limit == 5);
