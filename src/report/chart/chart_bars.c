@@ -1,5 +1,6 @@
 /* Horizontal bars in groups, with the interval as a whisker and the value in words at the end. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,18 +32,42 @@ static size_t longest_name(const struct chart *chart)
 	return longest > NAME_LONGEST ? NAME_LONGEST + 1 : longest;
 }
 
-/* Room for the widest value, which may be that of the longest bar: "12,353,568 samples". */
+/* The number of a tick, in three digits: "¦ 989 TFLOP/s". */
+static char *tick_text(const struct chart *chart, const struct chart_point *point, char *out,
+		       size_t size)
+{
+	char digits[32], number[FORMAT_SIZE];
+
+	snprintf(digits, sizeof(digits), "%.3g", point->ideal);
+	snprintf(out, size, "¦ %s",
+		 format_stated(strtod(digits, NULL), chart->y_unit, number, sizeof(number)));
+	return out;
+}
+
+static double text_width(const char *text)
+{
+	return CHART_CHARACTER * (double)chart_characters(text);
+}
+
+/*
+ * Room for the widest value, which may be that of the longest bar: "12,353,568 samples", and for
+ * the number of its tick.
+ */
 static double value_width(const struct chart *chart)
 {
 	double widest = VALUE_WIDTH;
 
 	for (size_t s = 0; s < chart->count; s++) {
 		for (size_t p = 0; p < chart->series[s].count; p++) {
-			char value[FORMAT_SIZE];
+			const struct chart_point *point = &chart->series[s].points[p];
+			char value[FORMAT_SIZE], tick[FORMAT_SIZE + 8] = "";
 
-			chart_value(chart, &chart->series[s].points[p], value, sizeof(value));
-			widest = fmax(widest, VALUE_GAP + CHART_CHARACTER *
-								  (double)chart_characters(value));
+			if (isfinite(point->ideal))
+				tick_text(chart, point, tick, sizeof(tick));
+			/* The value of the longest bar is inside it where a tick follows. */
+			chart_value(chart, point, value, sizeof(value));
+			widest =
+				fmax(widest, VALUE_GAP + fmax(text_width(value), text_width(tick)));
 		}
 	}
 	return widest;
@@ -64,24 +89,52 @@ static void add_whisker(const struct scale *scale, const struct chart_point *poi
 	text_add(path, "m0 -3v6");
 }
 
-static void draw_ideal(const struct scale *scale, struct tree *row, const struct chart_point *point,
-		       double y)
+/* The tick with its number in grey, after the value: it is not read as the value. */
+static void draw_ideal(const struct chart *chart, const struct scale *scale, struct tree *row,
+		       const struct chart_point *point, double y, double value_end)
 {
 	struct text path = TEXT_EMPTY;
+	char text[FORMAT_SIZE + 8];
+	bool there = isfinite(point->ideal);
+	double at = scale_at(scale, point->ideal);
 
-	if (isfinite(point->ideal)) {
+	if (there) {
 		text_add_char(&path, 'M');
-		chart_number(&path, scale_at(scale, point->ideal));
+		chart_number(&path, at);
 		text_addf(&path, " %.1fv%.0f", y + 1, ROW - 2);
 	}
 	tree_text_owned(row, "ideal", text_detach(&path));
+	tree_text(row, "ideal_value", there ? tick_text(chart, point, text, sizeof(text)) : "");
+	chart_coordinate(row, "ideal_x", there ? fmax(at, value_end) + VALUE_GAP : 0);
+}
+
+/*
+ * The value is inside the bar where a tick comes after it and the bar is long enough, else at its
+ * end.
+ */
+static double place_value(const struct scale *scale, struct tree *row,
+			  const struct chart_point *point, const char *value, double base)
+{
+	double end = scale_at(scale, point->y), high = scale_at(scale, point->high);
+	double low = scale_at(scale, point->low), ideal = scale_at(scale, point->ideal);
+	double inside = fmin(end, isfinite(low) ? low : end) - VALUE_GAP;
+	bool fits = isfinite(point->ideal) && ideal > end && inside - base > text_width(value) + 2;
+	double x = isfinite(point->y) ? fmax(fmax(end, high), base) + VALUE_GAP : base + VALUE_GAP;
+
+	/* A tick that the bar has passed is before the value. */
+	if (isfinite(point->ideal) && ideal <= end)
+		x = fmax(x, ideal + VALUE_GAP);
+	tree_flag(row, "inside", fits);
+	tree_text(row, "value_ink",
+		  point->look == CHART_SOLID ? chart_style(point->style)->ink : "#1a1a1a");
+	chart_coordinate(row, "value_x", fits ? inside : x);
+	return fits ? end : x + text_width(value);
 }
 
 static void draw_bar(const struct chart *chart, const struct scale *scale, struct tree *row,
 		     const struct chart_point *point, double y, double base)
 {
-	double end = scale_at(scale, point->y), high = scale_at(scale, point->high);
-	double ideal = scale_at(scale, point->ideal); /* fmax() passes over NaN */
+	double end = scale_at(scale, point->y);
 	bool there = isfinite(point->y);
 	char value[FORMAT_SIZE];
 
@@ -95,11 +148,8 @@ static void draw_bar(const struct chart *chart, const struct scale *scale, struc
 	chart_coordinate(row, "bar_width", there ? fmax(fabs(end - base), 1) : 0);
 	chart_coordinate(row, "bar_y", y + (ROW - BAR) / 2);
 	chart_coordinate(row, "text_y", y + ROW / 2 + 4);
-	chart_coordinate(row, "value_x",
-			 there ? fmax(fmax(end, fmax(high, ideal)), base) + VALUE_GAP
-			       : base + VALUE_GAP);
 	tree_text(row, "value", chart_value(chart, point, value, sizeof(value)));
-	draw_ideal(scale, row, point, y);
+	draw_ideal(chart, scale, row, point, y, place_value(scale, row, point, value, base));
 }
 
 static double draw_groups(const struct chart *chart, const struct scale *scale, struct tree *map,

@@ -97,8 +97,8 @@ static void show_value(const struct report_reference *r, const struct reference_
 {
 	const struct reference_value *value = &row->cells[card][kind];
 	double peak = reference_peak(r, row, card);
-	double ratio =
-		card == r->baseline ? (double)NAN : reference_ratio(row, r->baseline, value->value);
+	double ratio = card == reference_base(r, row) ? (double)NAN
+						      : reference_ratio(r, row, value->value);
 	struct tree *figure;
 	char text[FORMAT_SIZE];
 
@@ -111,6 +111,7 @@ static void show_value(const struct report_reference *r, const struct reference_
 	tree_text(figure, "ratio", isfinite(ratio) ? format_ratio(ratio, text, sizeof(text)) : "");
 	if (isfinite(peak))
 		tree_textf(figure, "share", "%.0f %% of peak", 100 * value->value / peak);
+	tree_flag(figure, "base", card == reference_base(r, row) && card != r->baseline);
 	tree_flag(figure, "impossible",
 		  row->quantity->better == BETTER_HIGHER && value->value > MOST_OF_PEAK * peak);
 	if (!isfinite(peak))
@@ -186,6 +187,7 @@ static void show_group(const struct report_reference *r, const struct reference_
 	}
 	tree_text(map, "unmeasured", unmeasured.data ? unmeasured.data : "");
 	text_release(&unmeasured);
+	reference_row_charts(r, rows, count, tree_list(map, "group_charts"));
 }
 
 static void show_groups(const struct report_reference *r, struct tree *page)
@@ -217,9 +219,20 @@ static void show_half(const struct report_reference *r, const char *quantity, si
 	ratio = value && fp32 > 0 ? value->value / fp32 : (double)NAN;
 	tree_text(cell, "mark", value ? provenance_mark(kind) : "");
 	tree_text(cell, "kind", value ? provenance_name(kind) : "");
-	tree_text(cell, "value",
-		  value ? value_words(row, value, kind, text, sizeof(text)) : "not measured");
+	tree_text(cell, "value", value ? value_words(row, value, kind, text, sizeof(text)) : "–");
 	tree_text(cell, "ratio", isfinite(ratio) ? format_ratio(ratio, text, sizeof(text)) : "");
+}
+
+static bool has_half(const struct report_reference *r, size_t card)
+{
+	static const char *const quantities_[] = { "gemm_fp32", "gemm_fp16_storage", "gemm_fp16",
+						   "gemm_fp16_tensor" };
+	enum provenance kind;
+
+	for (size_t k = 0; k < ARRAY_SIZE(quantities_); k++)
+		if (reference_best(reference_row(r, quantities_[k]), card, &kind))
+			return true;
+	return false;
 }
 
 static void show_halves(const struct report_reference *r, struct tree *page)
@@ -228,14 +241,22 @@ static void show_halves(const struct report_reference *r, struct tree *page)
 						   "gemm_fp16_tensor" };
 	const struct reference_row *fp32_row = reference_row(r, "gemm_fp32");
 	struct tree *rows = tree_list(page, "halves");
+	struct text without = TEXT_EMPTY;
 
 	for (size_t i = 0; i < r->card_count; i++) {
 		enum provenance kind;
 		const struct reference_value *fp32 = reference_best(fp32_row, i, &kind);
-		struct tree *row = tree_item(rows), *cells;
-		const char *words =
-			r->cards[i].gpu ? gpu_words(r->cards[i].gpu, "fp16_arithmetic") : "";
+		struct tree *row, *cells;
+		const struct gpu *gpu = r->cards[i].gpu;
+		const char *words = gpu ? gpu_words(gpu, "fp16_arithmetic") : "";
 
+		if (!has_half(r, i)) {
+			text_addf(&without, "%s%s", without.length ? ", " : "", r->cards[i].label);
+			continue;
+		}
+		row = tree_item(rows);
+		if (!*words && gpu && gpu_figure(gpu, "fp16_tensor") > 0)
+			words = "yes, tensor cores";
 		tree_text(row, "label", r->cards[i].label);
 		view_text(row, "words", *words ? words : "–");
 		cells = tree_list(row, "cells");
@@ -243,6 +264,7 @@ static void show_halves(const struct report_reference *r, struct tree *page)
 		for (size_t k = 0; k < ARRAY_SIZE(quantities_); k++)
 			show_half(r, quantities_[k], i, fp32 ? fp32->value : (double)NAN, cells);
 	}
+	tree_text_owned(page, "without_halves", text_detach(&without));
 }
 
 static bool cited(const struct report_reference *r, const char *source)
@@ -330,6 +352,7 @@ static void show_columns(const struct report_reference *r, struct tree *page)
 
 void view_reference(const struct report_reference *r, struct tree *page)
 {
+	reference_lead(r, page);
 	show_columns(r, page);
 	show_sheets(r, page);
 	show_groups(r, page);

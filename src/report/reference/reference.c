@@ -360,12 +360,27 @@ double reference_peak(const struct report_reference *r, const struct reference_r
 				  : (double)NAN;
 }
 
-double reference_ratio(const struct reference_row *row, size_t baseline, double value)
+size_t reference_base(const struct report_reference *r, const struct reference_row *row)
 {
 	enum provenance provenance;
-	const struct reference_value *base = reference_best(row, baseline, &provenance);
+	size_t i = 0;
 
-	if (!base || !(base->value > 0) || !(value > 0))
+	if (reference_best(row, r->baseline, &provenance))
+		return r->baseline;
+	while (i < r->card_count && !reference_best(row, i, &provenance))
+		i++;
+	return i;
+}
+
+double reference_ratio(const struct report_reference *r, const struct reference_row *row,
+		       double value)
+{
+	enum provenance provenance;
+	size_t base = reference_base(r, row);
+	const struct reference_value *of =
+		base < r->card_count ? reference_best(row, base, &provenance) : NULL;
+
+	if (!of || !(of->value > 0) || !(value > 0))
 		return NAN;
-	return row->quantity->better == BETTER_LOWER ? base->value / value : value / base->value;
+	return row->quantity->better == BETTER_LOWER ? of->value / value : value / of->value;
 }

@@ -43,6 +43,12 @@ struct report_reference {
 	size_t baseline; /* index of the card */
 };
 
+/*
+ * The card that ratios of a row are to: the baseline, else the oldest that has the figure;
+ * card_count: none has.
+ */
+size_t reference_base(const struct report_reference *r, const struct reference_row *row);
+
 /* True if reference_collect() knows them. */
 enum status reference_check(const char *gpus, const char *baseline, struct error *err);
 /*
@@ -61,13 +67,20 @@ const struct reference_value *reference_best(const struct reference_row *row, si
 /* The upper bound from the data sheet; NaN: not known. */
 double reference_peak(const struct report_reference *r, const struct reference_row *row,
 		      size_t card);
-/* How many times as good as the baseline; NaN: either is missing. */
-double reference_ratio(const struct reference_row *row, size_t baseline, double value);
+/* How many times as good as reference_base(); NaN: either is missing. */
+double reference_ratio(const struct report_reference *r, const struct reference_row *row,
+		       double value);
 
 const char *provenance_mark(enum provenance provenance); /* "●", "◐", "○" */
 const char *provenance_name(enum provenance provenance);
 
+/* Data sheets from generation to generation, and the roofline. */
 void reference_charts(const struct report_reference *r, struct tree *charts);
+/* A chart for each of these rows that has enough cards. */
+void reference_row_charts(const struct report_reference *r, const struct reference_row *rows,
+			  size_t count, struct tree *charts);
+/* The answer in a sentence, and a chart for each question (reference_lead.c). */
+void reference_lead(const struct report_reference *r, struct tree *page);
 /* The largest batches that fit, by card. */
 void reference_memory(const struct report_reference *r, struct tree *page);
 /* Fills everything that section_reference.mustache shows. */

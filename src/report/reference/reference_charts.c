@@ -43,11 +43,11 @@ static char *row_title(const struct reference_row *row)
 	return title;
 }
 
-static void start(struct chart *chart, const struct tree *charts, char *title, char *shows,
-		  const char *y_name, const char *unit, enum better better)
+static void start(struct chart *chart, const char *id, const struct tree *charts, char *title,
+		  char *shows, const char *y_name, const char *unit, enum better better)
 {
 	chart_init(chart, CHART_BARS);
-	chart->id = xasprintf("reference-%zu", charts->count + 1);
+	chart->id = xasprintf("%s-%zu", id, charts->count + 1);
 	chart->title = title;
 	chart->shows = shows;
 	chart->x_name = xstrdup("");
@@ -59,17 +59,17 @@ static void start(struct chart *chart, const struct tree *charts, char *title, c
 }
 
 static void draw_row(const struct report_reference *r, const struct reference_row *row,
-		     struct tree *charts)
+		     const char *id, struct tree *charts)
 {
 	bool peak = row->quantity->peak[0] != NULL;
 	struct chart_series *series;
 	struct chart chart;
 	char *shows = xasprintf("● measured here, solid; ○ published and ◐ imported, hollow%s; %s.",
-				peak ? "; dashed tick: what the data sheet allows" : "",
+				peak ? "; ¦ data sheet" : "",
 				row->quantity->better == BETTER_LOWER ? "lower is better"
 								      : "higher is better");
 
-	start(&chart, charts, row_title(row), shows, row->quantity->title, row->quantity->unit,
+	start(&chart, id, charts, row_title(row), shows, row->quantity->title, row->quantity->unit,
 	      row->quantity->better);
 	series = chart_series_named(&chart, "");
 	for (size_t i = 0; i < r->card_count; i++)
@@ -106,7 +106,7 @@ static void draw_growth(const struct report_reference *r, const char *key, const
 
 	if (!base || !isfinite(sheet_figure(base, key)))
 		return;
-	start(&chart, charts, xasprintf("%s, generation over generation", title),
+	start(&chart, "reference", charts, xasprintf("%s, generation over generation", title),
 	      xasprintf("Data sheets alone, dashed: how many times that of %s.", base->label),
 	      "times as much", "×", BETTER_HIGHER);
 	chart.y_scale = SCALE_LOG2;
@@ -194,7 +194,7 @@ static void draw_roofline(const struct report_reference *r, struct tree *charts)
 	struct chart chart;
 	bool solid = false;
 
-	start(&chart, charts, xstrdup("Roofline, FP32"),
+	start(&chart, "reference", charts, xstrdup("Roofline, FP32"),
 	      xstrdup("What arithmetic can be reached, by how much of it each byte from device "
 		      "memory gets. Solid: measured here (STREAM triad, FP32 GEMM); dashed: data "
 		      "sheets."),
@@ -231,6 +231,14 @@ void reference_charts(const struct report_reference *r, struct tree *charts)
 	draw_growth(r, "fp32", "FP32", charts);
 	draw_growth(r, "fp16 best", "FP16 by its fastest code path", charts);
 	draw_roofline(r, charts);
-	for (size_t i = 0; i < r->row_count; i++)
-		draw_row(r, &r->rows[i], charts);
+}
+
+void reference_row_charts(const struct report_reference *r, const struct reference_row *rows,
+			  size_t count, struct tree *charts)
+{
+	char *id = xasprintf("figure-%zu", (size_t)(rows - r->rows) + 1);
+
+	for (size_t i = 0; i < count; i++)
+		draw_row(r, &rows[i], id, charts);
+	free(id);
 }
