@@ -73,7 +73,7 @@ endfunction()
 
 cuda11_module(gpuproof_cuda11 ${CMAKE_BINARY_DIR}/backends ${cuda11_images})
 include(GNUInstallDirs)
-install(TARGETS gpuproof_cuda11 LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpuproof/backends)
+install(TARGETS gpuproof_cuda11 LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpuproof/backends COMPONENT cuda11)
 
 # For ci/gpu-check --ptx: modules whose only code is the intermediate code of an old architecture, which the driver of a
 # present GPU compiles: the proof that the kernels are right there, without the card.
