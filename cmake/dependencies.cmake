@@ -1,6 +1,6 @@
 # Third-party libraries, all from the distribution, gathered in the interface target gpuproof_dependencies.
-# With GPUPROOF_STATIC the small ones are linked from their static archives, so that the program runs on a
-# machine that lacks them (a GPU node without a package registry); OpenBLAS and hwloc stay shared.
+# With GPUPROOF_STATIC the small ones are linked from their static archives, so that the program runs on a machine that
+# lacks them (a GPU node without a package registry); OpenBLAS, hwloc and the libraries of GCC 11 or later stay shared.
 # Adding a library: its package in ci/install-deps, a line here, and the folder that may include it in ci/check-layers.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
@@ -22,7 +22,6 @@ if(GPUPROOF_STATIC)
 	find_library(SQLITE_ARCHIVE libsqlite3.a REQUIRED)
 	target_include_directories(gpuproof_dependencies INTERFACE ${JANSSON_INCLUDE_DIRS} ${INIH_INCLUDE_DIRS} ${SQLITE_INCLUDE_DIRS})
 	target_link_libraries(gpuproof_dependencies INTERFACE ${JANSSON_ARCHIVE} ${INIH_ARCHIVE} ${SQLITE_ARCHIVE})
-	target_link_options(gpuproof_dependencies INTERFACE -static-libstdc++ -static-libgcc)
 else()
 	target_link_libraries(gpuproof_dependencies INTERFACE PkgConfig::JANSSON PkgConfig::INIH PkgConfig::SQLITE)
 endif()

@@ -17,7 +17,6 @@ PARTS = [
     ("libinih-dev", "BSD-3-Clause", "STATIC_LINK"),
     ("libsqlite3-dev", "blessing", "STATIC_LINK"),
     ("libmstch-dev", "MIT", "STATIC_LINK"),
-    ("libstdc++6", "GPL-3.0-or-later WITH GCC-exception-3.1", "STATIC_LINK"),
     ("libgomp1", "GPL-3.0-or-later WITH GCC-exception-3.1", "DYNAMIC_LINK"),
     ("libhwloc15", "BSD-3-Clause", "DYNAMIC_LINK"),
 ]
