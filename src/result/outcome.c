@@ -41,3 +41,16 @@ int result_exit_code(const struct result *result)
 		return verdict;
 	return result_is_incomplete(result) ? 4 : 0;
 }
+
+bool case_is_wrong(const struct case_result *c)
+{
+	const struct verification *v = &c->verification;
+
+	return c->status == CASE_FAILED ||
+	       (c->status == CASE_OK && v->done && v->error > v->tolerance);
+}
+
+bool case_is_verified(const struct case_result *c)
+{
+	return c->verification.done;
+}

@@ -19,4 +19,12 @@ bool result_is_incomplete(const struct result *result);
  */
 int result_exit_code(const struct result *result);
 
+/* True if the case itself reports a wrong result: failed, or an error beyond its tolerance. */
+bool case_is_wrong(const struct case_result *c);
+/*
+ * True if its result was compared with a reference; otherwise it is never accepted (README, "no
+ * number counts").
+ */
+bool case_is_verified(const struct case_result *c);
+
 #endif

@@ -167,6 +167,8 @@ static enum status settled(void *context, size_t index, bool partial, struct cas
 		count_status(k->options->status, c->status);
 		soak_rows_add(&k->options->status->devices, c);
 	}
+	if (k->options->events.settled)
+		k->options->events.settled(k->options->events.context, &k->cases[index]);
 	return STATUS_OK;
 }
 
@@ -397,6 +399,17 @@ static void close_all(struct conductor *k)
 	free(k->partial);
 }
 
+static void tell_beginning(const struct conductor *k, const struct result *header)
+{
+	const struct conduct_events *events = &k->options->events;
+
+	if (events->began)
+		events->began(events->context, header);
+	for (size_t i = 0; events->settled && i < k->plan->case_count; i++)
+		if (k->done[i])
+			events->settled(events->context, &k->cases[i]);
+}
+
 /* Moves the cases into the result, in the plan's order. */
 static void collect(struct conductor *k, struct result *result, enum status status)
 {
@@ -467,6 +480,7 @@ enum status conduct(const struct plan *plan, const struct probe *probe,
 	k.partial = xcalloc(plan->case_count, sizeof(*k.partial));
 	status = open_journal(&k, probe, result, err);
 	if (status == STATUS_OK) {
+		tell_beginning(&k, result);
 		status = open_rest(&k, err);
 		if (status == STATUS_OK) {
 			progress_begin(&k.progress, plan, k.done, options->quiet);

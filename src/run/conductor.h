@@ -19,6 +19,15 @@
 #include "result/result.h"
 #include "result/status/run_status.h"
 
+/* Called as the run proceeds; members may be NULL. */
+struct conduct_events {
+	void *context;
+	/* the journal has been opened; `header` is the result without cases, until conduct() ends */
+	void (*began)(void *context, const struct result *header);
+	/* the case is in the journal; those that --resume kept come first */
+	void (*settled)(void *context, const struct case_result *c);
+};
+
 struct conduct_options {
 	const char *directory; /* made when missing; run.jsonl and result.json are written there */
 	bool resume;           /* continue the run in `directory`: finished cases are kept */
@@ -32,6 +41,7 @@ struct conduct_options {
 	 */
 	struct run_status *status;
 	const char *status_directory;
+	struct conduct_events events;
 	int *stopped_by; /* out, may be NULL: the signal that stopped the run, 0: none */
 };
 

@@ -67,6 +67,12 @@ def answers(path, limits):
 	metrics = run("export", "prometheus", "kept.json")[1]
 	accepted = re.search(r"^gpuproof_check_accepted\S* ([01])$", metrics, re.M).group(1) == "1"
 	words["Prometheus"] = "ACCEPTED" if accepted else words["JSON"] if words["JSON"] != "ACCEPTED" else "not accepted"
+	nagios = run("check", "kept.json", "--as", "nagios")[0]
+	words["nagios"] = {0: "ACCEPTED", 1: "ACCEPTED", 2: "REJECTED"}.get(nagios, "INCONCLUSIVE")
+	npd = run("check", "kept.json", "--as", "npd")[0]
+	words["node-problem-detector"] = {0: "ACCEPTED", 1: "REJECTED"}.get(npd, "INCONCLUSIVE")
+	end = json.loads(run("export", "ocp", "kept.json")[1].rstrip("\n").split("\n")[-1])["testRunArtifact"]["testRunEnd"]
+	words["OCP"] = {"PASS": "ACCEPTED", "FAIL": "REJECTED"}.get(end["result"], "INCONCLUSIVE")
 	run("report", "kept.json", "-o", "report.html")
 	with open("report.html", encoding="utf-8") as f:
 		words["report"], (sentences["report"], *_) = box_of(f.read())

@@ -10,6 +10,7 @@
 #include "cli/input/result_limits.h"
 #include "cli/input/result_list.h"
 #include "cli/options.h"
+#include "cli/output/monitoring.h"
 #include "cli/output/print_verdicts.h"
 #include "judge/judge.h"
 #include "report/acceptance/acceptance.h"
@@ -21,9 +22,25 @@ struct check_arguments {
 	const char *report; /* the acceptance page; NULL: none */
 	const char *output; /* the result with its judgement; NULL: not written */
 	bool strict, json, all;
+	enum monitoring as; /* whose exit code and line; none: gpuproof's own */
 	struct result_list results, baseline;
 	struct population population;
 };
+
+static enum status take_monitoring(void *arguments, const char *name, const char *value,
+				   struct error *err)
+{
+	struct check_arguments *a = arguments;
+
+	if (monitoring_named(value, &a->as))
+		return STATUS_OK;
+	return error_set(err, STATUS_USAGE, "--%s %.60s: there are nagios and npd", name, value);
+}
+
+static void words_monitoring(struct text *out)
+{
+	text_add(out, "nagios npd");
+}
 
 static const struct option_row rows[] = {
 	LIMITS_OPTION(check_arguments, limits),
@@ -52,6 +69,13 @@ static const struct option_row rows[] = {
 	{ .name = "json",
 	  FLAG_AT(check_arguments, json),
 	  .help = "verdicts as JSON on standard output" },
+	{ .name = "as",
+	  .type = OPTION_CALL,
+	  .take = take_monitoring,
+	  .value = "PROGRAM",
+	  .words = words_monitoring,
+	  .help = "one line and the exit code for nagios or npd (Kubernetes' "
+		  "node-problem-detector)" },
 	{ 0 },
 };
 
@@ -64,6 +88,9 @@ static int parse_arguments(struct check_arguments *a, int argc, char **argv)
 	for (int i = 0; i < o.operand_count && code == EXIT_ACCEPTED; i++)
 		if (result_list_add_launch(&a->results, o.operands[i], &err) != STATUS_OK)
 			code = command_fail(&err);
+	if (code == EXIT_ACCEPTED && a->as && (a->json || a->all))
+		code = command_usage(&command_check, "--as prints one line: neither --json nor "
+						     "--all goes with it");
 	if (code == EXIT_ACCEPTED && !a->results.count)
 		code = command_usage(&command_check, "which RESULT?");
 	options_end(&o);
@@ -143,7 +170,7 @@ static enum status judge_machine(struct check_arguments *a, size_t first, size_t
 static void say_anew(const struct check_arguments *a, const struct verdicts *stored,
 		     const struct verdicts *now)
 {
-	if (stored && !a->json)
+	if (stored && !a->json && !a->as)
 		fprintf(stderr,
 			"gpuproof: judged anew by %s; the result holds a judgement by %s: %s\n",
 			now->limits, stored->limits, stored->sentence);
@@ -175,6 +202,8 @@ static void print_answer(const struct check_arguments *a, const struct verdicts 
 {
 	char *json;
 
+	if (a->as)
+		return;
 	if (a->json) {
 		json = verdicts_to_json(verdicts);
 		puts(json);
@@ -192,7 +221,7 @@ static enum status write_page(const struct check_arguments *a, struct error *err
 
 	if (a->report && acceptance_write(&acceptance, &options, err) != STATUS_OK)
 		return err->status;
-	if (a->report && !a->json)
+	if (a->report && !a->json && !a->as)
 		printf("%s\n", a->report);
 	return STATUS_OK;
 }
@@ -201,7 +230,7 @@ static enum status write_result(const struct check_arguments *a, struct error *e
 {
 	if (a->output && result_write(&a->results.items[0], a->output, err) != STATUS_OK)
 		return err->status;
-	if (a->output && !a->json)
+	if (a->output && !a->json && !a->as)
 		printf("%s\n", a->output);
 	return STATUS_OK;
 }
@@ -269,6 +298,21 @@ static int check_results(struct check_arguments *a)
 	return verdicts_exit_code(a->results.items[0].judgement);
 }
 
+/* Also of a check that could not be made: its own exit codes mean other things there. */
+static int answer_as(const struct check_arguments *a, int code)
+{
+	bool judged = code == EXIT_ACCEPTED || code == EXIT_GATE_FAILED ||
+		      code == EXIT_INCOMPLETE || code == EXIT_WRONG_RESULT;
+	const struct verdicts *verdicts =
+		judged && a->results.count ? a->results.items[0].judgement : NULL;
+
+	return monitoring_print(a->as, verdicts,
+				code == EXIT_USAGE ? "no verdict: wrong command, result or limits "
+						     "(standard error says which)"
+						   : "no verdict: a file cannot be read or written "
+						     "(standard error says which)");
+}
+
 static int check_run(int argc, char **argv)
 {
 	struct check_arguments arguments = { 0 };
@@ -276,6 +320,8 @@ static int check_run(int argc, char **argv)
 
 	if (code == EXIT_ACCEPTED)
 		code = check_results(&arguments);
+	if (arguments.as)
+		code = answer_as(&arguments, code);
 	result_list_release(&arguments.results);
 	result_list_release(&arguments.baseline);
 	population_release(&arguments.population);
@@ -295,7 +341,11 @@ const struct command command_check = {
 		"`population` compare with good\n"
 		"cards of the model, those that are shipped and yours: gpuproof help good-cards",
 	.options = rows,
-	.notes = "Exit code: 0 accepted, 1 a limit was violated, 4 inconclusive or incomplete, 5 a "
-		 "wrong result",
+	.notes =
+		"Exit code: 0 accepted, 1 a limit was violated, 4 inconclusive or incomplete, 5 a "
+		"wrong result.\n"
+		"With --as nagios: 0 accepted, 1 accepted with warnings, 2 rejected, 3 no verdict; "
+		"with --as npd: 0\n"
+		"accepted, 1 rejected, 2 no verdict. Why, and what to do: gpuproof help causes",
 	.run = check_run,
 };

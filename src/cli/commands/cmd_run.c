@@ -132,6 +132,11 @@ static const struct option_row rows[] = {
 	  .value = "OTHER",
 	  .help = "a config, or the path of another gpuproof: both in turns into DIR/a and DIR/b, "
 		  "compared" },
+	{ .name = "events",
+	  TEXT_AT(run_arguments, request.events),
+	  .value = "FILE",
+	  .help = "what happens, as it happens, in lines of JSON (Open Compute Test & Validation "
+		  "2.0); see export ocp" },
 	{ RUN_KEY("seed"), .value = "N", .help = "as [run] seed" },
 	{ RUN_KEY("label"), .value = "TEXT", .help = "as [run] label" },
 	{ .name = "quiet",
@@ -183,9 +188,12 @@ static int refuse_arguments(const struct run_arguments *a, const struct options 
 	    (r->check.strict || r->check.limits_source || r->check.baseline.count))
 		return command_usage(&command_run,
 				     "--limits, --baseline and --strict go with --check");
-	if (r->against && (r->check.wanted || r->resume))
+	if (r->against && (r->check.wanted || r->resume || r->events))
 		return command_usage(&command_run, "--against compares: neither --check nor "
-						   "--resume goes with it");
+						   "--resume nor --events goes with it");
+	if (r->events && (!*r->events || strcmp(r->events, "-") == 0))
+		return command_usage(&command_run, "--events needs a file: standard output has "
+						   "results and verdicts");
 	if (!r->resume && !r->source)
 		return command_usage(&command_run,
 				     "which CONFIG? A file, or the name of an embedded one: quick");

@@ -12,6 +12,7 @@
 #include "cli/output/print_comparison.h"
 #include "cli/output/print_verdicts.h"
 #include "cli/run/run_against.h"
+#include "cli/run/run_events.h"
 #include "cli/run/run_health.h"
 #include "cli/run/run_launches.h"
 #include "cli/run/run_left.h"
@@ -237,7 +238,8 @@ static void say_how_to_go_on(const char *directory)
 }
 
 static int measure(struct run_request *a, const struct run_setup *setup,
-		   const struct run_left *left, const struct conduct_options *options)
+		   const struct run_left *left, const struct conduct_options *options,
+		   struct run_events *events)
 {
 	struct result result;
 	/*
@@ -260,6 +262,7 @@ static int measure(struct run_request *a, const struct run_setup *setup,
 			code = judge_run(a, setup, options, &result, code);
 		else if (!a->quiet)
 			say_judgement(&result, options->directory);
+		run_events_finish(events, &result);
 		if (finished && !a->check.wanted && !a->no_report &&
 		    run_left_reported(options->directory))
 			printf("%s/" REPORT_PAGE "\n", options->directory);
@@ -340,13 +343,14 @@ int run_carry_out(struct run_request *a, const struct run_setup *setup)
 {
 	struct run_status run_status = { .exit_code = -1 };
 	int stopped_by = 0, code;
-	const struct conduct_options options = { .directory = a->directory,
-						 .resume = a->resume,
-						 .quiet = a->quiet,
-						 .command = a->command,
-						 .status = &run_status,
-						 .status_directory = a->directory,
-						 .stopped_by = &stopped_by };
+	struct run_events events;
+	struct conduct_options options = { .directory = a->directory,
+					   .resume = a->resume,
+					   .quiet = a->quiet,
+					   .command = a->command,
+					   .status = &run_status,
+					   .status_directory = a->directory,
+					   .stopped_by = &stopped_by };
 	struct error err = ERROR_NONE;
 	struct run_left left;
 	enum status status;
@@ -361,12 +365,20 @@ int run_carry_out(struct run_request *a, const struct run_setup *setup)
 		left.seconds *= 2; /* as if the other side took as long */
 		status = vacant_for_both(a->directory, &err);
 	}
+	if (status == STATUS_OK)
+		status = run_events_open(&events, a->events, &err);
 	if (status != STATUS_OK || signals_begin(&err) != STATUS_OK)
 		return command_fail(&err);
+	options.events = events.hooks;
 	if (!a->quiet)
 		run_left_announce(&left, &setup->plan, a->directory);
 	code = a->against ? measure_against(a, setup, &options)
-			  : measure(a, setup, &left, &options);
+			  : measure(a, setup, &left, &options, &events);
+	if (run_events_close(&events, &err) != STATUS_OK) {
+		int failed = command_fail(&err);
+
+		code = code == EXIT_ACCEPTED ? failed : code;
+	}
 	signals_end();
 	run_status_release(&run_status);
 	return code;

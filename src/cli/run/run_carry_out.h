@@ -17,6 +17,7 @@ struct run_request {
 	struct override *overrides;
 	size_t override_count;
 	struct run_check check; /* prepared when wanted */
+	const char *events;     /* file of a stream of OCP lines; NULL: none */
 	const char *against;    /* what to compare with, in turns; NULL: nothing */
 };
 

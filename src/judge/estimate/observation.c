@@ -91,19 +91,6 @@ struct gathering {
 	size_t launches, unsettled;
 };
 
-bool case_is_wrong(const struct case_result *c)
-{
-	const struct verification *v = &c->verification;
-
-	return c->status == CASE_FAILED ||
-	       (c->status == CASE_OK && v->done && v->error > v->tolerance);
-}
-
-bool case_is_verified(const struct case_result *c)
-{
-	return c->verification.done;
-}
-
 void observation_refuse(struct observation *o, enum verdict verdict, const char *reason)
 {
 	/*

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "judge/estimate/estimate.h"
+#include "result/outcome.h"
 #include "result/result.h"
 #include "result/verdict.h"
 
@@ -30,14 +31,6 @@ void subjects_release(struct subjects *subjects);
 
 /* The subject of case `id`, NULL: there is none. */
 const struct subject *subjects_find(const struct subjects *subjects, const char *id);
-
-/* True if the case itself reports a wrong result: failed, or an error beyond its tolerance. */
-bool case_is_wrong(const struct case_result *c);
-/*
- * True if its result was compared with a reference; otherwise it is never accepted (README, "no
- * number counts").
- */
-bool case_is_verified(const struct case_result *c);
 
 struct observation {
 	/*

@@ -1,0 +1,30 @@
+/*
+ * `run --events FILE`: the run as a stream of OCP lines (export/ocp.h), each written when what it
+ * says has happened.
+ */
+#ifndef GPUPROOF_CLI_RUN_RUN_EVENTS_H
+#define GPUPROOF_CLI_RUN_RUN_EVENTS_H
+
+#include "base/error.h"
+#include "export/ocp.h"
+#include "run/conductor.h"
+
+struct run_events {
+	struct conduct_events hooks; /* for conduct_options; its context is this struct */
+	/* Private. */
+	const char *path;
+	int fd;
+	bool begun;
+	struct error failure; /* the first failed write: no further line is written */
+	struct text lines;    /* of the stream, until they are written */
+	struct ocp_stream *stream;
+};
+
+/* `path` NULL: no events. The file is made anew; opening a FIFO waits for its reader. */
+enum status run_events_open(struct run_events *events, const char *path, struct error *err);
+/* Ends the stream with the judgement; of a run that nothing began for, the whole stream. */
+void run_events_finish(struct run_events *events, const struct result *result);
+/* The error of the first line that could not be written. */
+enum status run_events_close(struct run_events *events, struct error *err);
+
+#endif

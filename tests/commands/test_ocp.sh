@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# gpuproof export ocp and run --events: streams that keep the specification's rules, also of runs that end badly or not at all.
+set -u
+program=$(realpath "$1")
+tests=$(cd "$(dirname "$0")/.." && pwd)
+command -v python3 >/dev/null || { echo "no python3 to read the streams with"; exit 77; }
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+export GPUPROOF_BACKENDS=${GPUPROOF_BACKENDS:-$(dirname "$program")/tests/backends}
+failed=0
+
+wrong() {
+	echo "$*"
+	failed=1
+}
+
+state() {
+	python3 "$tests/commands/ocp_state.py" "$@" >out 2>&1 || wrong "$* breaks the rules: $(cat out)"
+}
+
+holds() { # FILE TEXT
+	grep -qF -- "$2" "$1" || { wrong "$2 is not in $1:"; tail -5 "$1"; }
+}
+
+end_of() {
+	sed -n 's/.*"testRunEnd"//p' "$1"
+}
+
+cat >own.ini <<'END'
+[run]
+backend = fake
+[suite transfer]
+directions = h2d, d2h
+memories = pinned
+sizes = 1MiB
+min_samples = 5
+max_samples = 5
+[suite matmul]
+sizes = 64
+precisions = fp32
+min_samples = 5
+max_samples = 5
+[limit link]
+metric = transfer.bandwidth
+min = 1 MB/s
+[limit products]
+metric = matmul.throughput
+min = 1 kFLOP/s
+END
+sed 's/min = 1 MB\/s/min = 900 TB\/s/' own.ini >slow.ini
+
+# Accepted, rejected, wrong, unjudged; with two launches, and continued.
+GPUPROOF_FAKE='devices=2' "$program" run own.ini --check --events good.ocp -o good -q >log 2>&1 || wrong "good: exit code $? $(cat log)"
+holds good.ocp '"testRunEnd":{"status":"COMPLETE","result":"PASS"}'
+GPUPROOF_FAKE='devices=2' "$program" run slow.ini --check --launches 2 --events slow.ocp -o slow -q >log 2>&1
+[ $? = 1 ] || wrong "slow: another exit code: $(cat log)"
+holds slow.ocp '"testRunEnd":{"status":"COMPLETE","result":"FAIL"}'
+holds slow.ocp '"verdict":"link-degraded","type":"FAIL"'
+GPUPROOF_FAKE='devices=2 wrong=1' "$program" run own.ini --check --events wrong.ocp -o wrong -q >log 2>&1
+[ $? = 5 ] || wrong "wrong: another exit code: $(cat log)"
+holds wrong.ocp '"verdict":"gpu-wrong-result","type":"FAIL"'
+holds wrong.ocp '"hardwareInfoId":"fake:1"'
+"$program" run own.ini --events unjudged.ocp -o unjudged -q >log 2>&1 || wrong "unjudged: exit code $? $(cat log)"
+holds unjudged.ocp '"testRunEnd":{"status":"SKIP","result":"NOT_APPLICABLE"}'
+"$program" run --resume unjudged --check --events resumed.ocp -q >log 2>&1 || wrong "resumed: exit code $? $(cat log)"
+holds resumed.ocp '"testRunEnd":{"status":"COMPLETE","result":"PASS"}'
+state good.ocp slow.ocp wrong.ocp unjudged.ocp resumed.ocp
+for run in good slow wrong; do
+	"$program" export ocp "$run" >"$run.export" || wrong "export of $run: exit code $?"
+	state "$run.export"
+	[ "$(end_of "$run.ocp")" = "$(end_of "$run.export")" ] || wrong "$run: stream and export end differently"
+done
+
+# A run that is killed has no end, and is right as far as it goes.
+GPUPROOF_FAKE='hang@copy:40' "$program" run own.ini --events killed.ocp -o killed -q >/dev/null 2>&1 &
+pid=$!
+for _ in $(seq 100); do
+	grep -q testRunStart killed.ocp 2>/dev/null && break
+	sleep 0.1
+done
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+state --killed killed.ocp
+! python3 "$tests/commands/ocp_state.py" killed.ocp >/dev/null || wrong "a stream without end passes for whole"
+
+# A file that cannot be written ends the events, not the run.
+"$program" run own.ini --events no/such/folder/x -o nowhere -q >/dev/null 2>err
+[ $? = 3 ] || wrong "events in no folder: another exit code"
+holds err 'no/such/folder/x'
+if [ -w /dev/full ]; then
+	"$program" run own.ini --events /dev/full -o full -q >/dev/null 2>err
+	[ $? = 3 ] || wrong "events on a full disk: another exit code"
+	holds err 'the events end early'
+	[ -s full/result.json ] || wrong "a full disk for events cost the result"
+fi
+"$program" run own.ini --events - -o minus -q 2>err && wrong "--events - is taken"
+"$program" run own.ini --events x.ocp --against slow.ini -q 2>err && wrong "--events with --against is taken"
+
+# The checker finds what is wrong: a line left out, and an end that is not allowed.
+sed 3d good.ocp >bad.ocp
+! python3 "$tests/commands/ocp_state.py" bad.ocp >/dev/null || wrong "a lost line is not found"
+sed 's/"PASS"}}}$/"NOT_APPLICABLE"}}}/' good.ocp >bad.ocp
+! python3 "$tests/commands/ocp_state.py" bad.ocp >/dev/null || wrong "an end that is not allowed is not found"
+exit $failed
