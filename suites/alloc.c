@@ -289,6 +289,11 @@ static enum status alloc_run(struct run *run, struct error *err)
 	}
 }
 
+static const struct sheet_row sheet[] = {
+	{ "alloc.start_memory_context", { "operation", "start" }, .quantity = "context_memory" },
+	{ 0 },
+};
+
 const struct suite suite_alloc = {
 	.name = "alloc",
 	.summary = "what it costs to allocate and free memory, to fail at it, and to start",
@@ -298,6 +303,7 @@ const struct suite suite_alloc = {
 	.figures = figures,
 	.tables = tables,
 	.words = words,
+	.sheet = sheet,
 	.processes = SUITE_ONE_PROCESS,
 	.fresh_processes = true,
 	.expand = alloc_expand,

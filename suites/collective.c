@@ -191,6 +191,11 @@ static void close_state(void *state)
 	sessions_close(state);
 }
 
+static const struct sheet_row sheet[] = {
+	{ "collective.busbw", { "operation", "all_reduce" }, .quantity = "all_reduce" },
+	{ 0 },
+};
+
 const struct suite suite_collective = {
 	.name = "collective",
 	.summary = "collective operations between devices: time and bandwidth over size and ranks",
@@ -200,6 +205,7 @@ const struct suite suite_collective = {
 	.figures = figures,
 	.tables = tables,
 	.words = words,
+	.sheet = sheet,
 	.aspects = aspects,
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.expand = collective_expand,

@@ -391,12 +391,19 @@ static enum status launch_expand(struct plan *plan, struct plan_case *point, str
 	return plan_add_each(plan, point, err);
 }
 
+static const struct sheet_row sheet[] = {
+	{ "launch.time", { "operation", "throughput" }, .quantity = "launch" },
+	{ "launch.time", { "operation", "latency" }, .quantity = "launch_wait" },
+	{ 0 },
+};
+
 const struct suite suite_launch = {
 	.name = "launch",
 	.summary = "launching kernels and graphs, waiting for events and streams, callbacks",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
+	.sheet = sheet,
 	.processes = SUITE_ONE_PROCESS,
 	.expand = launch_expand,
 	.run = launch_run,

@@ -330,6 +330,21 @@ static const struct aspect_row aspects[] = {
 	{ 0 },
 };
 
+static const struct sheet_row sheet[] = {
+	/* From 8.0 on, cuBLAS computes FP64 with tensor cores. */
+	{ "matmul.throughput", { "precision", "fp64" }, 0, 79, .quantity = "gemm_fp64" },
+	{ "matmul.throughput", { "precision", "fp64" }, 80, .quantity = "gemm_fp64_tensor" },
+	{ "matmul.throughput", { "precision", "fp32" }, .quantity = "gemm_fp32" },
+	{ "matmul.throughput", { "precision", "tf32" }, 80, .quantity = "gemm_tf32" },
+	{ "matmul.throughput", { "precision", "fp16" }, 0, 69, .quantity = "gemm_fp16_storage" },
+	{ "matmul.throughput", { "precision", "fp16" }, 70, .quantity = "gemm_fp16_tensor" },
+	{ "matmul.throughput", { "precision", "fp16_acc16" }, 53, 69, .quantity = "gemm_fp16" },
+	{ "matmul.throughput", { "precision", "bf16" }, 80, .quantity = "gemm_bf16" },
+	{ "matmul.throughput", { "precision", "fp8" }, 89, .quantity = "gemm_fp8" },
+	{ "matmul.throughput", { "precision", "int8" }, .quantity = "gemm_int8" },
+	{ 0 },
+};
+
 const struct suite suite_matmul = {
 	.name = "matmul",
 	.summary = "matrix products: throughput, memory and error of each precision and code",
@@ -339,6 +354,7 @@ const struct suite suite_matmul = {
 	.figures = figures,
 	.tables = tables,
 	.words = words,
+	.sheet = sheet,
 	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,
 	.expand = matmul_expand,

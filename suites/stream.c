@@ -290,6 +290,19 @@ static const struct aspect_row aspects[] = {
 	{ 0 },
 };
 
+static const struct sheet_row sheet[] = {
+	{ "stream.bandwidth",
+	  { "operation", "copy", "precision", "fp64" },
+	  .quantity = "memory_copy" },
+	{ "stream.bandwidth",
+	  { "operation", "mul", "precision", "fp64" },
+	  .quantity = "memory_scale" },
+	{ "stream.bandwidth",
+	  { "operation", "triad", "precision", "fp64" },
+	  .quantity = "memory_triad" },
+	{ 0 },
+};
+
 const struct suite suite_stream = {
 	.name = "stream",
 	.summary = "reading and writing device memory: copy, mul, add, triad, dot and more",
@@ -298,6 +311,7 @@ const struct suite suite_stream = {
 	.metrics = metrics,
 	.tables = tables,
 	.words = words,
+	.sheet = sheet,
 	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,
 	.expand = stream_expand,

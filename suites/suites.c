@@ -28,5 +28,6 @@ struct presentation suite_presentation(const struct suite *suite)
 				      .figures = suite->figures,
 				      .tables = suite->tables,
 				      .words = suite->words,
-				      .roles = suite->roles };
+				      .roles = suite->roles,
+				      .sheet = suite->sheet };
 }

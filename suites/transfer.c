@@ -216,6 +216,21 @@ static const struct role_row roles[] = {
 	{ 0 },
 };
 
+static const struct sheet_row sheet[] = {
+	{ "transfer.bandwidth", { "direction", "local" }, .quantity = "device_copy", .factor = 2 },
+	{ "transfer.bandwidth",
+	  { "direction", "h2d", "memory", "pinned" },
+	  .quantity = "host_to_device" },
+	{ "transfer.bandwidth",
+	  { "direction", "d2h", "memory", "pinned" },
+	  .quantity = "device_to_host" },
+	{ "transfer.bandwidth", { "direction", "p2p", "access", "on" }, .quantity = "peer_copy" },
+	{ "transfer.bandwidth",
+	  { "direction", "p2p_both", "access", "on" },
+	  .quantity = "peer_copy_both" },
+	{ 0 },
+};
+
 const struct suite suite_transfer = {
 	.name = "transfer",
 	.summary = "copies between host and device, within a device, and between devices",
@@ -226,6 +241,7 @@ const struct suite suite_transfer = {
 	.tables = tables,
 	.words = words,
 	.roles = roles,
+	.sheet = sheet,
 	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,
 	.expand = transfer_expand,

@@ -25,8 +25,8 @@ struct action_call {
 struct action {
 	const char *name; /* the first operand; the table ends with NULL */
 	/*
-	 * in usage, after the name: operands and options, and after three blanks an explanation; NULL:
-	 * the name alone
+	 * in usage, after the name: operands and options, and after three blanks an explanation;
+	 * NULL: the name alone
 	 */
 	const char *form;
 	int least, most;                            /* operands after the name */

@@ -1,5 +1,5 @@
 /*
- * Texts for people, folded to a width: an explanation after a gap ("  -o, --output FILE   the page")
+ * Texts for people, folded to a width: an explanation after a gap ("  -o FILE   the page")
  * continues below its begin, a paragraph is filled anew, and lines that fit stay as they are.
  */
 #ifndef GPUPROOF_CLI_FOLD_H

@@ -11,6 +11,7 @@
 #include "judge/estimate/kind.h"
 #include "judge/judging.h"
 #include "plan/limits/spec_keys.h"
+#include "plan/metrics.h"
 #include "reference/spec.h"
 
 static void set_text(char **target, const char *text)
@@ -106,7 +107,7 @@ static const char *figure_of(const char *spec, const struct subject *s, const ch
 	if (!s->device)
 		return NULL;
 	if (strcmp(spec, SPEC_PEAK) == 0) {
-		if (!spec_peak(s->first, metric, s->device, &peak))
+		if (!spec_peak(metric_sheet(metric), s->first, metric, s->device, &peak))
 			return NULL;
 		*figure = peak.figure;
 		*most = peak.most;

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "judge/limits.h"
+#include "plan/metrics.h"
 #include "reference/spec.h"
 
 #define LEAST_SHARE 0.01
@@ -35,7 +36,7 @@ static bool bound_makes_sense(const struct limit *limit, const struct bound *bou
 	char figure_text[48];
 	double share;
 
-	if (!spec_peak(c, limit->metric->name, device, &peak))
+	if (!spec_peak(metric_sheet(limit->metric->name), c, limit->metric->name, device, &peak))
 		return true;
 	share = bound->factor / peak.most;
 	units_format(peak.figure, limit->metric->unit, figure_text, sizeof(figure_text));

@@ -67,6 +67,7 @@ struct suite {
 	const struct table_row *tables;
 	const struct word_row *words;
 	const struct role_row *roles;
+	const struct sheet_row *sheet;
 	/* what acceptance looks at; ends with { 0 }; NULL: none of it */
 	const struct aspect_row *aspects;
 	enum suite_processes processes;

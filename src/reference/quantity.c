@@ -26,47 +26,30 @@
 	}
 
 /* One pass over arrays, BabelStream's count of bytes. */
-#define STREAM(name_, title_, operation_)                                               \
+#define STREAM(name_, title_)                                                           \
 	{                                                                               \
 		.name = name_, .unit = "B/s", .better = BETTER_HIGHER, .title = title_, \
-		.group = MEMORY, .peak = PEAK("memory_bandwidth"), .peak_factor = 1,    \
-		.metric = "stream.bandwidth", .parameters = {                           \
-			{ "operation", operation_ },                                    \
-			{ "precision", "fp64" }                                         \
-		}                                                                       \
+		.group = MEMORY, .peak = PEAK("memory_bandwidth"), .peak_factor = 1     \
 	}
-#define GEMM(name_, title_, peak_, precision_, from_, to_)                                 \
+#define GEMM(name_, title_, peak_)                                                         \
 	{                                                                                  \
 		.name = name_, .unit = "FLOP/s", .better = BETTER_HIGHER, .title = title_, \
-		.group = ARITHMETIC, .peak = peak_, .peak_factor = 1,                      \
-		.metric = precision_ ? "matmul.throughput" : NULL,                         \
-		.parameters = { { "precision", precision_ } }, .capability_from = from_,   \
-		.capability_to = to_                                                       \
+		.group = ARITHMETIC, .peak = peak_, .peak_factor = 1                       \
 	}
-#define HOST_LINK(name_, title_, direction_)                                            \
+#define HOST_LINK(name_, title_)                                                        \
 	{                                                                               \
 		.name = name_, .unit = "B/s", .better = BETTER_HIGHER, .title = title_, \
-		.group = LINKS, .peak = PEAK("pcie_bandwidth"), .peak_factor = 1,       \
-		.metric = "transfer.bandwidth", .parameters = {                         \
-			{ "direction", direction_ },                                    \
-			{ "memory", "pinned" }                                          \
-		}                                                                       \
+		.group = LINKS, .peak = PEAK("pcie_bandwidth"), .peak_factor = 1        \
 	}
-#define PEER(name_, title_, direction_, factor_)                                        \
+#define PEER(name_, title_, factor_)                                                    \
 	{                                                                               \
 		.name = name_, .unit = "B/s", .better = BETTER_HIGHER, .title = title_, \
-		.group = LINKS, .peak = LINK, .peak_factor = factor_,                   \
-		.metric = "transfer.bandwidth", .parameters = {                         \
-			{ "direction", direction_ },                                    \
-			{ "access", "on" }                                              \
-		}                                                                       \
+		.group = LINKS, .peak = LINK, .peak_factor = factor_                    \
 	}
-#define LAUNCH(name_, title_, operation_)                                            \
+#define LAUNCH(name_, title_)                                                        \
 	{                                                                            \
 		.name = name_, .unit = "s", .better = BETTER_LOWER, .title = title_, \
-		.group = LATENCY, .metric = "launch.time", .parameters = {           \
-			{ "operation", operation_ }                                  \
-		}                                                                    \
+		.group = LATENCY                                                     \
 	}
 /* No metric of this program: known only from publications. */
 #define PUBLISHED(name_, unit_, better_, title_, group_)                                           \
@@ -76,19 +59,16 @@
 	}
 
 const struct quantity quantities[] = {
-	STREAM("memory_copy", "STREAM copy", "copy"),
-	STREAM("memory_scale", "STREAM scale", "mul"),
-	STREAM("memory_triad", "STREAM triad", "triad"),
+	STREAM("memory_copy", "STREAM copy"),
+	STREAM("memory_scale", "STREAM scale"),
+	STREAM("memory_triad", "STREAM triad"),
 	{ .name = "device_copy",
 	  .unit = "B/s",
 	  .better = BETTER_HIGHER,
 	  .title = "Copy within a device, read and write counted",
 	  .group = MEMORY,
 	  .peak = PEAK("memory_bandwidth"),
-	  .peak_factor = 1,
-	  .metric = "transfer.bandwidth",
-	  .parameters = { { "direction", "local" } },
-	  .factor = 2 },
+	  .peak_factor = 1 },
 	{ .name = "managed_triad",
 	  .unit = "B/s",
 	  .better = BETTER_HIGHER,
@@ -100,10 +80,8 @@ const struct quantity quantities[] = {
 	  .unit = "B",
 	  .better = BETTER_LOWER,
 	  .title = "Memory that a context takes",
-	  .group = MEMORY,
-	  .metric = "alloc.start_memory_context",
-	  .parameters = { { "operation", "start" } } },
-	GEMM("gemm_fp64", "FP64 GEMM", PEAK("fp64"), "fp64", 0, 79),
+	  .group = MEMORY },
+	GEMM("gemm_fp64", "FP64 GEMM", PEAK("fp64")),
 	/* From 8.0 on, cuBLAS computes FP64 with tensor cores. */
 	{ .name = "gemm_fp64_tensor",
 	  .unit = "FLOP/s",
@@ -111,31 +89,25 @@ const struct quantity quantities[] = {
 	  .title = "FP64 GEMM, tensor cores",
 	  .group = ARITHMETIC,
 	  .peak = { "fp64_tensor", "fp64" },
-	  .peak_factor = 1,
-	  .metric = "matmul.throughput",
-	  .parameters = { { "precision", "fp64" } },
-	  .capability_from = 80 },
-	GEMM("gemm_fp32", "FP32 GEMM", PEAK("fp32"), "fp32", 0, 0),
-	GEMM("gemm_tf32", "TF32 GEMM", PEAK("tf32_tensor"), "tf32", 80, 0),
-	GEMM("gemm_fp16_storage", "FP16 storage, FP32 arithmetic", PEAK("fp32"), "fp16", 0, 69),
-	GEMM("gemm_fp16_tensor", "FP16 GEMM, tensor cores", PEAK("fp16_tensor"), "fp16", 70, 0),
-	GEMM("gemm_fp16", "FP16 arithmetic without tensor cores", PEAK("fp16"), "fp16_acc16", 53,
-	     69),
-	GEMM("gemm_bf16", "BF16 GEMM, tensor cores", PEAK("bf16_tensor"), "bf16", 80, 0),
-	GEMM("gemm_fp8", "FP8 GEMM, tensor cores", PEAK("fp8_tensor"), "fp8", 89, 0),
+	  .peak_factor = 1 },
+	GEMM("gemm_fp32", "FP32 GEMM", PEAK("fp32")),
+	GEMM("gemm_tf32", "TF32 GEMM", PEAK("tf32_tensor")),
+	GEMM("gemm_fp16_storage", "FP16 storage, FP32 arithmetic", PEAK("fp32")),
+	GEMM("gemm_fp16_tensor", "FP16 GEMM, tensor cores", PEAK("fp16_tensor")),
+	GEMM("gemm_fp16", "FP16 arithmetic without tensor cores", PEAK("fp16")),
+	GEMM("gemm_bf16", "BF16 GEMM, tensor cores", PEAK("bf16_tensor")),
+	GEMM("gemm_fp8", "FP8 GEMM, tensor cores", PEAK("fp8_tensor")),
 	{ .name = "gemm_int8",
 	  .unit = "ops/s",
 	  .better = BETTER_HIGHER,
 	  .title = "INT8 GEMM",
 	  .group = ARITHMETIC,
 	  .peak = { "int8_tensor", "int8" },
-	  .peak_factor = 1,
-	  .metric = "matmul.throughput",
-	  .parameters = { { "precision", "int8" } } },
-	HOST_LINK("host_to_device", "Host to device, page-locked", "h2d"),
-	HOST_LINK("device_to_host", "Device to host, page-locked", "d2h"),
-	PEER("peer_copy", "Peer copy, one direction", "p2p", 1),
-	PEER("peer_copy_both", "Peer copy, sum of both directions", "p2p_both", 2),
+	  .peak_factor = 1 },
+	HOST_LINK("host_to_device", "Host to device, page-locked"),
+	HOST_LINK("device_to_host", "Device to host, page-locked"),
+	PEER("peer_copy", "Peer copy, one direction", 1),
+	PEER("peer_copy_both", "Peer copy, sum of both directions", 2),
 	{ .name = "bar1_write",
 	  .unit = "B/s",
 	  .better = BETTER_HIGHER,
@@ -149,12 +121,10 @@ const struct quantity quantities[] = {
 	  .title = "All-reduce, bus bandwidth",
 	  .group = GROUPS,
 	  .peak = LINK,
-	  .peak_factor = 1,
-	  .metric = "collective.busbw",
-	  .parameters = { { "operation", "all_reduce" } } },
+	  .peak_factor = 1 },
 	PUBLISHED("all_reduce_time", "s", BETTER_LOWER, "All-reduce, small", GROUPS),
-	LAUNCH("launch", "Kernel launch, many in a row", "throughput"),
-	LAUNCH("launch_wait", "Kernel launch and wait", "latency"),
+	LAUNCH("launch", "Kernel launch, many in a row"),
+	LAUNCH("launch_wait", "Kernel launch and wait"),
 	PUBLISHED("peer_latency", "s", BETTER_LOWER, "Peer copy, smallest", LATENCY),
 	PUBLISHED("memory_latency", "cycles", BETTER_LOWER, "Device memory, pointer chase",
 		  LATENCY),
@@ -171,31 +141,38 @@ const struct quantity *quantity_find(const char *name)
 	return NULL;
 }
 
-static bool parameters_match(const struct quantity *q, const struct case_result *c)
+static bool parameters_match(const struct sheet_row *row, const struct case_result *c)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(q->parameters) && q->parameters[i].name; i++) {
-		const struct case_parameter *p = case_parameter(c, q->parameters[i].name);
+	for (size_t i = 0; i + 1 < ARRAY_SIZE(row->only) && row->only[i]; i += 2) {
+		const struct case_parameter *p = case_parameter(c, row->only[i]);
 
-		if (!p || !p->text || strcmp(p->text, q->parameters[i].word) != 0)
+		if (!p || !p->text || !row->only[i + 1] || strcmp(p->text, row->only[i + 1]) != 0)
 			return false;
 	}
 	return true;
 }
 
-static bool capability_matches(const struct quantity *q, const struct device_info *device)
+static bool capability_matches(const struct sheet_row *row, const struct device_info *device)
 {
 	int capability = device ? device->capability_major * 10 + device->capability_minor : 0;
 
-	return capability >= q->capability_from &&
-	       (!q->capability_to || (capability && capability <= q->capability_to));
+	return capability >= row->capability_from &&
+	       (!row->capability_to || (capability && capability <= row->capability_to));
 }
 
-const struct quantity *quantity_of_case(const struct case_result *c, const char *metric,
-					const struct device_info *device)
+const struct sheet_row *sheet_row_of_case(const struct sheet_row *rows, const struct case_result *c,
+					  const char *metric, const struct device_info *device)
 {
-	for (const struct quantity *q = quantities; q->name; q++)
-		if (q->metric && strcmp(q->metric, metric) == 0 && parameters_match(q, c) &&
-		    capability_matches(q, device))
-			return q;
+	for (const struct sheet_row *row = rows; row && row->metric; row++)
+		if (strcmp(row->metric, metric) == 0 && parameters_match(row, c) &&
+		    capability_matches(row, device))
+			return row;
 	return NULL;
+}
+
+struct quantity quantity_of_row(const struct sheet_row *row)
+{
+	const struct quantity *q = row->quantity ? quantity_find(row->quantity) : NULL;
+
+	return q ? *q : (struct quantity){ .peak = { row->key, NULL }, .peak_factor = 1 };
 }

@@ -1,14 +1,14 @@
 /*
- * Quantities that others publish and gpuproof measures: what bounds each on a data sheet, and which
- * of gpuproof's metrics with which parameters is the same thing. Used for published values, for
- * percent of peak and for comparisons.
+ * Quantities that others publish, with the data sheet's figure that bounds each. Which metric of
+ * gpuproof is one of them says a row of its suite (sheet_row, result/presentation.h).
  *
- * Adding one: a row in quantity.c. Of several rows that fit a case the first counts.
+ * Adding one: a row in quantity.c.
  */
 #ifndef GPUPROOF_REFERENCE_QUANTITY_H
 #define GPUPROOF_REFERENCE_QUANTITY_H
 
 #include "result/metric.h"
+#include "result/presentation.h"
 #include "result/result.h"
 
 struct quantity {
@@ -20,20 +20,15 @@ struct quantity {
 	/* keys of data sheets: the first that is there; NULL: nothing bounds it */
 	const char *peak[2];
 	double peak_factor; /* how many times the peak it may reach */
-	/* The same in gpuproof; NULL: it does not measure this. */
-	const char *metric;
-	struct {
-		const char *name, *word; /* parameter and its value */
-	} parameters[3];
-	int capability_from, capability_to; /* of the device: 70 = 7.0; 0: any */
-	double factor;                      /* times gpuproof's value; 0: 1 */
 };
 
 extern const struct quantity quantities[]; /* ends with { 0 } */
 const struct quantity *quantity_find(const char *name);
 
-/* The quantity that a metric of a case is, on `device` (may be NULL); NULL: none. */
-const struct quantity *quantity_of_case(const struct case_result *c, const char *metric,
-					const struct device_info *device);
+/* The row for a metric of a case on `device` (may be NULL); NULL: there is none. */
+const struct sheet_row *sheet_row_of_case(const struct sheet_row *rows, const struct case_result *c,
+					  const char *metric, const struct device_info *device);
+/* The quantity that the row names; where it names a key, one without a name that the key bounds. */
+struct quantity quantity_of_row(const struct sheet_row *row);
 
 #endif

@@ -49,18 +49,19 @@ char *spec_words(const struct device_info *device, const char *key)
 	return text_detach(&words);
 }
 
-bool spec_peak(const struct case_result *c, const char *metric, const struct device_info *device,
-	       struct spec_peak *peak)
+bool spec_peak(const struct sheet_row *rows, const struct case_result *c, const char *metric,
+	       const struct device_info *device, struct spec_peak *peak)
 {
-	const struct quantity *quantity = quantity_of_case(c, metric, device);
+	const struct sheet_row *row = sheet_row_of_case(rows, c, metric, device);
+	const struct quantity quantity = row ? quantity_of_row(row) : (struct quantity){ 0 };
 	const char *status;
 
-	for (size_t i = 0; quantity && i < ARRAY_SIZE(quantity->peak) && quantity->peak[i]; i++) {
-		if (!spec_lookup(device, quantity->peak[i], &peak->figure, &status))
+	for (size_t i = 0; i < ARRAY_SIZE(quantity.peak) && quantity.peak[i]; i++) {
+		if (!spec_lookup(device, quantity.peak[i], &peak->figure, &status))
 			continue;
-		peak->key = quantity->peak[i];
-		peak->most = peak->figure * quantity->peak_factor /
-			     (quantity->factor > 0 ? quantity->factor : 1);
+		peak->key = quantity.peak[i];
+		peak->most =
+			peak->figure * quantity.peak_factor / (row->factor > 0 ? row->factor : 1);
 		return true;
 	}
 	return false;

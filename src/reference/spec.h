@@ -11,6 +11,7 @@
 
 #include "base/embedded.h"
 #include "base/error.h"
+#include "result/presentation.h"
 #include "result/result.h"
 
 /* A figure in its SI base unit, and how sure it is: "read", "derived", "to-verify", "device". */
@@ -30,9 +31,9 @@ struct spec_peak {
 	double most; /* of the metric: some are sums, or count bytes twice */
 };
 
-/* False: nothing that is known bounds it. */
-bool spec_peak(const struct case_result *c, const char *metric, const struct device_info *device,
-	       struct spec_peak *peak);
+/* `rows`: of the case's suite. False: nothing that is known bounds it. */
+bool spec_peak(const struct sheet_row *rows, const struct case_result *c, const char *metric,
+	       const struct device_info *device, struct spec_peak *peak);
 
 /* spec_lookup() from the sheet of a device name alone. */
 bool spec_of_name(const char *device_name, const char *key, double *value, const char **status);

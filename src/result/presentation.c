@@ -156,9 +156,35 @@ static const struct field role_rows[] = {
 	{ 0 },
 };
 
+static const struct field sheet_rows[] = {
+	NAMED(sheet_row, metric),
+	NAMES(sheet_row, only),
+	{ .name = "capability_from",
+	  .codec = &codec_int,
+	  FIELD_AT(sheet_row, capability_from),
+	  .optional = true },
+	{ .name = "capability_to",
+	  .codec = &codec_int,
+	  FIELD_AT(sheet_row, capability_to),
+	  .optional = true },
+	WORD(sheet_row, key),
+	WORD(sheet_row, quantity),
+	{ .name = "factor",
+	  .codec = &codec_real,
+	  FIELD_AT(sheet_row, factor),
+	  .unknown = UNKNOWN_ZERO,
+	  .optional = true },
+	{ 0 },
+};
+
 const struct field presentation_fields[] = {
-	ROWS(metrics, metric_rows), ROWS(figures, figure_rows), ROWS(tables, table_rows),
-	ROWS(words, word_rows),     ROWS(roles, role_rows),     { 0 },
+	ROWS(metrics, metric_rows),
+	ROWS(figures, figure_rows),
+	ROWS(tables, table_rows),
+	ROWS(words, word_rows),
+	ROWS(roles, role_rows),
+	ROWS(sheet, sheet_rows),
+	{ 0 },
 };
 
 const struct metric *presentation_metric(const struct presentation *p, const char *name)

@@ -67,6 +67,20 @@ struct table_row {
 	const char *note;       /* explains words of the head; NULL: none */
 };
 
+/*
+ * The data sheet's figure for a metric, by which pages show it in percent, and which a limit means
+ * by `peak`: that of a key, or of a quantity that others publish. Of several rows that fit a case
+ * the first counts.
+ */
+struct sheet_row {
+	const char *metric;
+	const char *only[6];                /* parameters and their values; none: of every case */
+	int capability_from, capability_to; /* of the device: 70 = 7.0; 0: any */
+	const char *key;                    /* "memory_bandwidth" (configs/gpus) */
+	const char *quantity; /* "gemm_fp32" (src/reference/quantity.c), which has its own keys */
+	double factor;        /* times the metric; 0: 1 */
+};
+
 /* A parameter's value as people read it. Without a row, underscores become spaces. */
 struct word_row {
 	const char *parameter;
@@ -143,6 +157,7 @@ struct presentation {
 	const struct table_row *tables;
 	const struct word_row *words;
 	const struct role_row *roles;
+	const struct sheet_row *sheet;
 };
 
 /* NULL: none has it. */

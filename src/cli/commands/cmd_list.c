@@ -1,6 +1,7 @@
 /*
  * Lists devices, suites, metrics, configs, GPU models. Adding a kind of thing to list: one row in
- * `actions` and its function, which prints a table for people or, with --json, an array for scripts.
+ * `actions` and its function, which prints a table for people or, with --json, an array for
+ * scripts.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -28,11 +28,13 @@ void comparison_give_reason(struct comparison_row *row, const char *side, const 
 double *compared_logs(const struct observation *o, bool lower_is_better);
 
 /*
- * compare_devices.c: the id in `b` of the device `id` of `a`; NULL: it is not there, another card of
- * `a` has its place.
+ * compare_devices.c: the id in `b` of the device `id` of `a`; NULL: it is not there, another card
+ * of `a` has its place.
  */
 const char *compared_device(const struct result *a, const struct result *b, const char *id);
-/* The subject of B that is compared with `a`, first looked for at `expected`; NULL: there is none. */
+/*
+ * The subject of B that is compared with `a`, first looked for at `expected`; NULL: there is none.
+ */
 const struct subject *compared_subject(const struct comparison_input *input,
 				       const struct subject *a, const struct subjects *b,
 				       size_t expected);

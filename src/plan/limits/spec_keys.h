@@ -8,8 +8,8 @@
 #define GPUPROOF_PLAN_LIMITS_SPEC_KEYS_H
 
 /*
- * The word in a limit for the one of these figures that bounds the case: reference/quantity.h knows
- * which.
+ * The word in a limit for the one of these figures that bounds the case, by the rows of its suite
+ * (sheet_row, result/presentation.h).
  */
 #define SPEC_PEAK "peak"
 

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "reference/gpu.h"
+#include "report/view/presented.h"
 
 static bool better(enum better direction, double a, double b)
 {
@@ -240,14 +241,20 @@ bool headline_peak(const struct headline *h, const struct selected_case *selecte
 {
 	const struct device_info *info = h->selection.view->sources[selected->source].info;
 	const struct gpu *gpu = info ? gpus_by_device(info->name) : NULL;
-	const struct quantity *q =
-		gpu ? quantity_of_case(selected->c, view_string(selected->m->name), info) : NULL;
+	const struct presentation shown =
+		view_presentation(h->selection.view, view_string(selected->c->suite));
+	const struct sheet_row *row = gpu ? sheet_row_of_case(shown.sheet, selected->c,
+							      view_string(selected->m->name), info)
+					  : NULL;
+	struct quantity q;
 
-	*peak = (struct headline_peak){ .quantity = q, .peak = (double)NAN, .share = (double)NAN };
-	if (!q)
+	*peak = (struct headline_peak){ .peak = (double)NAN, .share = (double)NAN };
+	if (!row)
 		return false;
-	peak->peak = gpu_peak(gpu, q, &peak->entry);
-	peak->share =
-		(q->factor != 0 ? selected->m->value * q->factor : selected->m->value) / peak->peak;
+	q = quantity_of_row(row);
+	peak->unit = q.unit ? q.unit : view_string(selected->m->unit);
+	peak->doubled = row->factor != 0;
+	peak->peak = gpu_peak(gpu, &q, &peak->entry);
+	peak->share = selected->m->value * (peak->doubled ? row->factor : 1) / peak->peak;
 	return isfinite(peak->peak);
 }

@@ -67,8 +67,9 @@ struct sheet_entry;
 
 /* The data sheet's figure for a measured one. */
 struct headline_peak {
-	double peak, share; /* `peak` in the quantity's unit; `share`: the figure over it */
-	const struct quantity *quantity;
+	double peak, share; /* `share`: the figure over the peak */
+	const char *unit;   /* of the peak */
+	bool doubled;       /* each byte counts when it is read and when it is written */
 	const struct sheet_entry *entry;
 };
 

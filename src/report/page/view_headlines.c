@@ -48,9 +48,9 @@ static void show_peak(const struct headline *h, struct tree *figure,
 
 	if (headline_peak(h, selected, &peak))
 		tree_textf(figure, "peak", "%.0f %% of %s (data sheet%s%s)", 100 * peak.share,
-			   format_stated(peak.peak, peak.quantity->unit, text, sizeof(text)),
+			   format_stated(peak.peak, peak.unit, text, sizeof(text)),
 			   doubts[peak.entry->status],
-			   peak.quantity->factor != 0 ? ", read and write counted" : "");
+			   peak.doubled ? ", read and write counted" : "");
 	else
 		tree_text(figure, "peak", "");
 }

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
 
 const char *provenance_mark(enum provenance provenance)
 {
@@ -274,12 +275,15 @@ static void add_case(struct report_reference *r, size_t run, const struct case_r
 	const struct view_source *source = &r->view->sources[view_source_of(r->view, run, c)];
 	const struct reference_card *card = source->info ? card_of(r, source->info) : NULL;
 	enum provenance provenance = provenance_of(source->result);
+	const struct presentation shown = view_presentation(r->view, view_string(c->suite));
 
 	for (size_t m = 0; card && m < c->metric_count; m++) {
 		const struct metric_value *metric = &c->metrics[m];
+		const struct sheet_row *sheet =
+			sheet_row_of_case(shown.sheet, c, view_string(metric->name), source->info);
 		const struct quantity *q =
-			quantity_of_case(c, view_string(metric->name), source->info);
-		double factor = q && q->factor != 0 ? q->factor : 1;
+			sheet && sheet->quantity ? quantity_find(sheet->quantity) : NULL;
+		double factor = sheet && sheet->factor != 0 ? sheet->factor : 1;
 		bool together = q && strcmp(q->name, "all_reduce") == 0;
 
 		if (q && isfinite(metric->value))

@@ -15,8 +15,14 @@ struct presentation view_presentation(const struct view *view, const char *suite
 	for (size_t r = 0; view && r < view->count; r++) {
 		const struct presentation *p = result_presentation(&view->results[r], suite);
 
-		if (p)
-			return *p;
+		if (p) {
+			struct presentation shown = *p;
+
+			/* Earlier results have no such rows. */
+			if (!shown.sheet && known)
+				shown.sheet = known->sheet;
+			return shown;
+		}
 	}
 	return known ? suite_presentation(known) : (struct presentation){ .suite = suite };
 }

@@ -55,7 +55,9 @@ void view_text(struct tree *map, const char *name, const char *text);
 bool view_listed(const char *name, const char *const *names);
 /* "A", "B", ...: the name of a run in a comparison. */
 const char *view_letter(size_t run, char out[4]);
-/* The label of a run, else its name where labels do not tell runs apart; "" where it has neither. */
+/*
+ * The label of a run, else its name where labels do not tell runs apart; "" where it has neither.
+ */
 const char *view_run_name(const struct view *view, size_t run);
 /* "H200" of "NVIDIA H200"; cut. */
 void view_device_name(const char *name, char *out, size_t size);

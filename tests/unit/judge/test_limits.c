@@ -12,6 +12,7 @@
 
 #include "device/architecture.h"
 #include "judge_fixture.h"
+#include "plan/metrics.h"
 #include "plan/plan.h"
 #include "reference/derived.h"
 #include "reference/gpu.h"
@@ -140,7 +141,9 @@ static double asked(const struct bound *bound, const struct result *r, const str
 	if (bound->kind == BOUND_ABSOLUTE)
 		return bound->factor;
 	if (strcmp(bound->spec, "peak") == 0)
-		return spec_peak(c, metric, device, &peak) ? bound->factor * peak.most : NAN;
+		return spec_peak(metric_sheet(metric), c, metric, device, &peak)
+			       ? bound->factor * peak.most
+			       : NAN;
 	return spec_lookup(device, bound->spec, &figure, &status) ? bound->factor * figure : NAN;
 }
 
@@ -391,25 +394,29 @@ static void check_published(const struct gpu *gpu, const struct published *p, si
 	struct verdicts v;
 	struct result r;
 	struct case_result *c = NULL;
+	const struct sheet_row *row = NULL;
 
 	accepted_node(gpu, 2, &r);
 	assert_int_equal(limits_of_model(&limits, r.devices[0].name, &errors), STATUS_OK);
 	for (size_t i = 0; i < r.case_count; i++) {
-		const struct quantity *q =
-			p->quantity->metric
-				? quantity_of_case(&r.cases[i], p->quantity->metric, &r.devices[0])
-				: NULL;
+		const struct suite *suite = suite_find(r.cases[i].suite);
 
-		if (q == p->quantity && r.cases[i].status == CASE_OK)
-			c = &r.cases[i];
+		for (const struct sheet_row *s = suite->sheet; s && s->metric; s++)
+			if (r.cases[i].status == CASE_OK && s->quantity &&
+			    strcmp(s->quantity, p->quantity->name) == 0 &&
+			    sheet_row_of_case(suite->sheet, &r.cases[i], s->metric,
+					      &r.devices[0]) == s) {
+				c = &r.cases[i];
+				row = s;
+			}
 	}
 	for (size_t l = 0; c && l < limits.count; l++)
 		if (limits.items[l].suite &&
 		    limit_selects(&limits.items[l], c, r.devices[0].name) &&
-		    strcmp(limits.items[l].metric->name, p->quantity->metric) == 0 &&
-		    !case_metric(c, p->quantity->metric)) {
+		    strcmp(limits.items[l].metric->name, row->metric) == 0 &&
+		    !case_metric(c, row->metric)) {
 			set_metric(c, limits.items[l].metric,
-				   p->value / (p->quantity->factor > 0 ? p->quantity->factor : 1));
+				   p->value / (row->factor > 0 ? row->factor : 1));
 			++*judged;
 		}
 	judge_alone(&limits, &r, &v);

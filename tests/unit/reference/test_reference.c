@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "plan/limits/spec_keys.h"
+#include "plan/metrics.h"
 #include "plan/suite.h"
 #include "reference/gpu.h"
 #include "reference/spec.h"
@@ -212,24 +214,15 @@ static void cases_are_told_apart(void **state)
 					      .capability_minor = rows[i].capability % 10 };
 		struct case_parameter storage[2];
 		struct case_result c = { 0 };
-		const struct quantity *q;
+		const struct sheet_row *row;
 
 		set_parameter(&c, storage, (char *)rows[i].name, (char *)rows[i].word);
-		q = quantity_of_case(&c, rows[i].metric, &device);
+		row = sheet_row_of_case(metric_sheet(rows[i].metric), &c, rows[i].metric, &device);
 		if (!rows[i].quantity)
-			assert_null(q);
-		else if (!q || strcmp(q->name, rows[i].quantity) != 0)
-			fail_msg("row %zu is taken for %s", i, q ? q->name : "nothing");
+			assert_null(row);
+		else if (!row || strcmp(row->quantity, rows[i].quantity) != 0)
+			fail_msg("row %zu is taken for %s", i, row ? row->quantity : "nothing");
 	}
-}
-
-static const struct suite *suite_of(const char *metric)
-{
-	for (const struct suite *const *s = suites; *s; s++)
-		for (const struct metric *m = (*s)->metrics; m->name; m++)
-			if (strcmp(m->name, metric) == 0)
-				return *s;
-	return NULL;
 }
 
 /* True if the suite has a parameter of that name which can have that value. */
@@ -245,27 +238,64 @@ static bool can_be(const struct suite *suite, const char *name, const char *word
 	return false;
 }
 
+static void check_row(const struct suite *suite, const struct sheet_row *row)
+{
+	const struct metric *m = suite->metrics;
+
+	while (m->name && strcmp(m->name, row->metric) != 0)
+		m++;
+	if (!m->name)
+		fail_msg("%s: there is no %s", suite->name, row->metric);
+	if (row->quantity ? !quantity_find(row->quantity) : !row->key || !spec_key_find(row->key))
+		fail_msg("%s: %s is neither a quantity nor a key", row->metric,
+			 row->quantity ? row->quantity : "nothing");
+	for (size_t i = 0; i + 1 < ARRAY_SIZE(row->only) && row->only[i]; i += 2)
+		if (!can_be(suite, row->only[i], row->only[i + 1]))
+			fail_msg("%s: %s cannot be %s", row->metric, row->only[i],
+				 row->only[i + 1]);
+}
+
 /* A metric or a parameter that is renamed would silently no longer be compared. */
-static void quantities_are_what_suites_measure(void **state)
+static void sheet_rows_are_what_suites_measure(void **state)
 {
 	size_t measured = 0;
 
 	(void)state;
-	for (const struct quantity *q = quantities; q->name; q++) {
-		const struct suite *suite = q->metric ? suite_of(q->metric) : NULL;
-
-		assert_ptr_equal(quantity_find(q->name), q);
-		if (!q->metric)
-			continue;
-		measured++;
-		if (!suite)
-			fail_msg("%s: no suite has %s", q->name, q->metric);
-		for (size_t i = 0; i < ARRAY_SIZE(q->parameters) && q->parameters[i].name; i++)
-			if (!can_be(suite, q->parameters[i].name, q->parameters[i].word))
-				fail_msg("%s: %s cannot be %s", q->name, q->parameters[i].name,
-					 q->parameters[i].word);
-	}
+	for (const struct suite *const *s = suites; *s; s++)
+		for (const struct sheet_row *row = (*s)->sheet; row && row->metric; row++) {
+			check_row(*s, row);
+			measured++;
+		}
 	assert_true(measured >= 15);
+	for (const struct quantity *q = quantities; q->name; q++)
+		assert_ptr_equal(quantity_find(q->name), q);
+}
+
+/* A suite's own row is enough: a key of the sheet, and no quantity of this folder. */
+static void a_row_with_a_key_needs_no_quantity(void **state)
+{
+	static const struct sheet_row rows[] = {
+		{ "knitting.rate",
+		  { "operation", "knit" },
+		  .key = "memory_bandwidth",
+		  .factor = 2 },
+		{ 0 },
+	};
+	struct device_info device = { .name = "NVIDIA H100 80GB HBM3", .capability_major = 9 };
+	struct case_parameter storage[2];
+	struct case_result c = { 0 };
+	struct spec_peak peak;
+	const char *status;
+	double figure;
+
+	(void)state;
+	set_parameter(&c, storage, (char *)"operation", (char *)"knit");
+	assert_true(spec_lookup(&device, "memory_bandwidth", &figure, &status));
+	assert_true(spec_peak(rows, &c, "knitting.rate", &device, &peak));
+	assert_string_equal(peak.key, "memory_bandwidth");
+	assert_true(peak.figure == figure && peak.most == figure / 2);
+	assert_false(spec_peak(rows, &c, "knitting.other", &device, &peak));
+	assert_false(spec_peak(NULL, &c, "knitting.rate", &device, &peak));
 }
 
 static enum status read_text(const char *text, struct error *err)
@@ -344,7 +374,8 @@ int main(void)
 		cmocka_unit_test(devices_are_found_by_the_drivers_names),
 		cmocka_unit_test(architectures_are_in_order_of_age),
 		cmocka_unit_test(cases_are_told_apart),
-		cmocka_unit_test(quantities_are_what_suites_measure),
+		cmocka_unit_test(sheet_rows_are_what_suites_measure),
+		cmocka_unit_test(a_row_with_a_key_needs_no_quantity),
 		cmocka_unit_test(mistakes_name_file_and_line),
 		cmocka_unit_test(ranges_have_a_middle),
 	};

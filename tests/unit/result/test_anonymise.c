@@ -526,14 +526,25 @@ static void every_fact_of_a_host_has_a_rule(void **state)
 /* For a key whose value is any text it is decided whether users think it up. */
 static void every_text_key_has_a_rule(void **state)
 {
-	static const char *const grammar[] = {
-		"backend",    "devices",        "suites",
-		"reference",  "memory_limits",  "baseline",
-		"metric",     "where",          "min",
-		"max",        "outlier_margin", "outlier_margin_warn",
-		"population", "memory_limit",   "hybrid",
-		"recompute",  "loss_scale",     NULL
-	};
+	static const char *const grammar[] = { "backend",
+					       "devices",
+					       "suites",
+					       "only",
+					       "reference",
+					       "memory_limits",
+					       "baseline",
+					       "metric",
+					       "where",
+					       "min",
+					       "max",
+					       "outlier_margin",
+					       "outlier_margin_warn",
+					       "population",
+					       "memory_limit",
+					       "hybrid",
+					       "recompute",
+					       "loss_scale",
+					       NULL };
 	static const struct key *const tables[] = { run_keys, report_keys, limit_keys, suite_keys };
 
 	(void)state;
