@@ -41,6 +41,11 @@ struct report_options {
 	 */
 	bool separate_css;
 	/*
+	 * Also writes the SVG and the CSV of each chart into a folder next to the page and links
+	 * them: "report-charts" of report.html.
+	 */
+	bool chart_files;
+	/*
 	 * A link to the acceptance page of the same result (report/acceptance/acceptance.h); NULL:
 	 * there is none.
 	 */
@@ -51,7 +56,7 @@ enum status report_write(const struct result *results, size_t count,
 			 const struct report_options *options, struct error *err);
 /* True if the page itself goes there: nothing else must. */
 bool report_on_stdout(const struct report_options *options);
-/* The page as text, appended to `html`; options->output is not used. */
+/* The page as text, appended to `html`; options->output is used for chart_files alone. */
 enum status report_render(const struct result *results, size_t count,
 			  const struct report_options *options, struct text *html,
 			  struct error *err);

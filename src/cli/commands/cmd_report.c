@@ -121,7 +121,7 @@ static int report_run(int argc, char **argv)
 	struct options o;
 	int code = options_parse(&o, &command_report, argc, argv, &a);
 
-	a.options.separate_css = a.layout == LAYOUT_DIRECTORY;
+	a.options.separate_css = a.options.chart_files = a.layout == LAYOUT_DIRECTORY;
 	if (code == EXIT_ACCEPTED)
 		code = act(&o, &a);
 	anonymise_option_release(&a.anonymise);

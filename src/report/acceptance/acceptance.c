@@ -287,6 +287,7 @@ enum status acceptance_render(const struct acceptance *a, const struct report_op
 	page = page_of(a, &view, options->title);
 	tree_text_owned(page, "css", css);
 	tree_flag(page, "linked", options->separate_css);
+	tree_flag(page, "charts_folder", false);
 	status = template_render("acceptance", options->template_dir, page, html, err);
 	tree_free(page);
 	view_release(&view);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "report/chart/chart_files.h"
 #include "report/chart/chart_words.h"
 #include "report/view/format.h"
 
@@ -283,4 +284,6 @@ void chart_draw(const struct chart *chart, struct tree *charts)
 	}
 	chart_fit(chart, map);
 	chart_table(chart, map);
+	if (!empty)
+		chart_csv(chart, map);
 }

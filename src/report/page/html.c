@@ -1,6 +1,7 @@
 #include "report/page/html.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "base/file.h"
 #include "base/input.h"
 #include "base/memory.h"
+#include "report/chart/chart_files.h"
 #include "report/claims/claims_read.h"
 #include "report/page/settings.h"
 #include "report/reference/reference.h"
@@ -48,6 +50,45 @@ static enum status load_claims(struct claim_set *set, const struct result *first
 	return claims_load(set, options->claims && *options->claims ? options->claims : NULL, err);
 }
 
+/* "report-charts" of /some/where/report.html; "" where charts get no files. */
+static char *charts_folder(const struct report_options *options)
+{
+	const char *slash = strrchr(options->output ? options->output : "", '/');
+	const char *name = slash ? slash + 1 : options->output;
+	const char *dot = name ? strrchr(name, '.') : NULL;
+
+	if (!options->chart_files || !name || report_on_stdout(options))
+		return xstrdup("");
+	return xasprintf("%.*s-charts", (int)(dot && dot > name ? dot - name : (long)strlen(name)),
+			 name);
+}
+
+/* The source of a chart in a line: version, run, configuration, command. */
+static void add_origin(struct text *out, const struct result *r)
+{
+	uint64_t hash = text_hash(TEXT_HASH_START, r->config_text, strlen(r->config_text));
+
+	text_addf(out, "gpuproof %s, run %s of %s, configuration %s (%016" PRIx64 "): %s\n",
+		  r->gpuproof_version, r->run_id, r->started, r->config_name, hash, r->command);
+}
+
+static enum status write_charts(const struct tree *page, const struct result *results, size_t count,
+				const struct report_options *options, const char *folder,
+				struct error *err)
+{
+	char *copy = xstrdup(options->output), *path = xasprintf("%s/%s", dirname(copy), folder);
+	struct text origin = TEXT_EMPTY;
+	enum status status;
+
+	for (size_t i = 0; i < count; i++)
+		add_origin(&origin, &results[i]);
+	status = chart_files_write(page, path, origin.data, options->template_dir, err);
+	text_release(&origin);
+	free(path);
+	free(copy);
+	return status;
+}
+
 enum status report_render(const struct result *results, size_t count,
 			  const struct report_options *options, struct text *html,
 			  struct error *err)
@@ -57,7 +98,7 @@ enum status report_render(const struct result *results, size_t count,
 	struct tree *page;
 	struct view view;
 	enum status status;
-	char *css;
+	char *css, *folder;
 	size_t length, limit_count;
 
 	if (!count)
@@ -83,12 +124,17 @@ enum status report_render(const struct result *results, size_t count,
 	tree_flag(page, "linked", options->separate_css);
 	tree_text(page, "acceptance_page",
 		  options->acceptance_page ? options->acceptance_page : "");
+	folder = charts_folder(options);
+	tree_text(page, "charts_folder", folder);
 	view_claims(&view, &claims, page);
 	claims_release(&claims);
 	status = add_reference(&view, options, page, err);
 	if (status == STATUS_OK)
 		status = template_render(count > 1 ? "compare" : "run", options->template_dir, page,
 					 html, err);
+	if (status == STATUS_OK && *folder)
+		status = write_charts(page, results, count, options, folder, err);
+	free(folder);
 	tree_free(page);
 	view_release(&view);
 	return status;

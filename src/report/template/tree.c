@@ -25,6 +25,7 @@ void tree_free(struct tree *tree)
 	free(tree->children);
 	free(tree->name);
 	free(tree->text);
+	free(tree->attached);
 	free(tree);
 }
 

@@ -28,6 +28,7 @@ struct tree {
 	bool flag;              /* TREE_FLAG */
 	struct tree **children; /* TREE_LIST, TREE_MAP */
 	size_t count, capacity;
+	char *attached; /* for the program, no template sees it; owned; NULL: none */
 };
 
 struct tree *tree_new(enum tree_kind kind);
