@@ -31,6 +31,42 @@ static const char *const launches[] = { "stream", "graph", NULL };
 static const char *const batch_modes[] = { "strong", "weak", NULL };
 
 static const struct key keys[] = {
+	{ .name = "model",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "mlp",
+	  .choices = model_kind_names,
+	  .help = "mlp: linear layers and ReLUs; transformer: a decoder, in single, ddp and zero" },
+	{ .name = "hidden",
+	  .type = KEY_INTEGER,
+	  .fallback = "1024",
+	  .min = 8,
+	  .max = 1e6,
+	  .help = "transformer: width of a token; the MLP's is four times that" },
+	{ .name = "heads",
+	  .type = KEY_INTEGER,
+	  .fallback = "16",
+	  .min = 1,
+	  .max = 1e4,
+	  .help = "transformer: of attention; hidden / heads is a multiple of 8, at most 128" },
+	{ .name = "blocks",
+	  .type = KEY_INTEGER,
+	  .fallback = "2",
+	  .min = 1,
+	  .max = SETUP_MAX_LAYERS - 2,
+	  .help = "transformer: of attention and MLP" },
+	{ .name = "sequence",
+	  .type = KEY_INTEGER,
+	  .fallback = "1024",
+	  .min = 1,
+	  .max = 1 << 24,
+	  .help = "transformer: tokens of a sample, all different positions" },
+	{ .name = "vocabulary",
+	  .type = KEY_INTEGER,
+	  .fallback = "50257",
+	  .min = 2,
+	  .max = 1e7,
+	  .help = "transformer: different tokens" },
 	{ .name = "layers",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -123,7 +159,8 @@ static const struct key keys[] = {
 	  .type = KEY_TEXT,
 	  .fallback = "none",
 	  .help = "activations that backward computes again: none, sqrt or segments:4; layer: each "
-		  "by itself, which saves nothing" },
+		  "by itself, which saves nothing in an MLP and what blocks keep in a "
+		  "transformer" },
 	{ .name = "search_time",
 	  .type = KEY_DURATION,
 	  .fallback = "100ms",
@@ -212,7 +249,7 @@ static const struct key keys[] = {
 
 static const char *const axes[] = { "precision", "batch",   "modes",      "devices", "microbatches",
 				    "bucket",    "hybrid",  "batch_mode", "width",   "transport",
-				    "launch",    "overlap", NULL };
+				    "launch",    "overlap", "model",      NULL };
 
 /*
  * In addition to samples: starting ranks, the reference, the search, the first steps; several ranks
@@ -238,8 +275,10 @@ static double setup_seconds(const struct setup *setup, const struct section *sec
 	       (setup->ranks > 1 ? 3 : 1) * series;
 }
 
-static const char *refusal_of(const struct setup *setup)
+static const char *refusal_of(const struct setup *setup, char *text, size_t size)
 {
+	if (setup->kind == MODEL_TRANSFORMER && setup_transformer_refusal(setup, text, size))
+		return setup_transformer_refusal(setup, text, size);
 	if (setup->accumulate > 1 && !setup->mode->accumulates)
 		return setup->mode->microbatched
 			       ? "its micro-batches accumulate: set microbatches instead"
@@ -260,8 +299,8 @@ static enum status plan_on(struct plan *plan, struct plan_case *point, const str
 			   size_t first, struct error *err)
 {
 	const struct device_info *info = &plan->devices[first];
-	const char *reason = refusal_of(setup);
-	char text[160] = "";
+	char text[200] = "";
+	const char *reason = refusal_of(setup, text, sizeof(text));
 
 	if (!reason && plan_backend_devices(plan, first) >= (size_t)setup->ranks) {
 		if (!(info->capabilities & precision_capability(setup->precision)))
@@ -295,6 +334,12 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 	if (!setup.mode->bucketed && !plan_drop_axis(point, "bucket"))
 		return STATUS_OK;
 	plan_unname_usual(point, "batch_mode", "strong");
+	/* Each value comes once: nothing is lost. */
+	if (setup.kind == MODEL_MLP)
+		plan_drop_axis(point, "model");
+	/* Combinations of keys of different models. */
+	if (setup.kind == MODEL_TRANSFORMER && setup_case_width(point) > 0)
+		return STATUS_OK;
 	if (setup_case_width(point) > 0)
 		plan_unname_usual(point, "width", "0");
 	else if (!plan_drop_axis(point, "width"))
@@ -339,8 +384,13 @@ static enum status parallel_run(struct run *run, struct error *err)
 }
 
 /* Recomputation is work of the device, not of the model. */
-static void record_utilisation(struct run *run, const struct setup *setup, double share)
+static void record_utilisation(struct run *run, const struct setup *setup, struct curves *curves)
 {
+	const struct metric_value *rate = case_metric(run->result, "parallel.flops");
+	double share = rate ? rate->value / setup->ranks / curves_flops(curves) : NAN;
+
+	if (!isfinite(share))
+		return;
 	run_value(run, "parallel.mfu", share);
 	run_value(run, "parallel.hfu",
 		  share * (1 + segments_recompute_flops(setup) / setup_flops(setup)));
@@ -348,11 +398,7 @@ static void record_utilisation(struct run *run, const struct setup *setup, doubl
 
 static void derive_critical(struct run *run, const struct setup *setup, struct curves *curves)
 {
-	const struct metric_value *rate = case_metric(run->result, "parallel.flops");
-	double flops = curves_flops(curves);
-
-	if (isfinite(flops) && rate)
-		record_utilisation(run, setup, rate->value / setup->ranks / flops);
+	record_utilisation(run, setup, curves);
 	if (setup->ranks < 2 || !isfinite(predict_critical_batch(setup, curves)))
 		return;
 	run_value(run, "parallel.critical_batch", predict_critical_batch(setup, curves));
@@ -412,6 +458,11 @@ static void parallel_derive(struct run *run, const struct result *all)
 	curves_open(&curves, all, run->result->device, precision_name(setup.precision));
 	curves.transport = transport_names[setup.transport];
 	curves.messages = messages_of(run->result, &setup);
+	if (setup.kind != MODEL_MLP) {
+		record_utilisation(run, &setup, &curves);
+		run_note(run, "Not predicted: no suite measures attention.");
+		return;
+	}
 	predicted = predict_step(&setup, steps, &curves);
 	if (isfinite(predicted)) {
 		run_value(run, "parallel.predicted_time", predicted);
@@ -442,7 +493,8 @@ static void close_state(void *memory)
 
 const struct suite suite_parallel = {
 	.name = "parallel",
-	.summary = "one training step of an MLP, split over devices: time, memory, idle time",
+	.summary = "one training step of an MLP or transformer, split over devices: time, memory, "
+		   "idle time",
 	.keys = keys,
 	.axes = axes,
 	.metrics = parallel_metrics,

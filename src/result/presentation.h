@@ -126,6 +126,9 @@ enum role {
 	/* Settings of the case's section: */
 	ROLE_LAYERS,
 	ROLE_DEPTH,
+	/* parameter: cases of another value have no layers and depth, but sizes; several rows */
+	ROLE_LAYERED,
+	ROLE_MODEL_SIZE,
 	ROLE_UNUSUAL, /* worth a word unless it has this value; several rows */
 
 	/* Memory of a step over its batch (report/strategies/memory_answer.c). */

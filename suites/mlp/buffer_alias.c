@@ -4,9 +4,9 @@
 
 bool buffer_alias_possible(const struct network *n)
 {
-	return n->setup->mode->aliases_buffers && setup_accumulate(n->setup) == 1 &&
-	       n->segments.count == 0 && n->partition.first == 0 &&
-	       n->partition.last == n->setup->layers;
+	return n->setup->kind == MODEL_MLP && n->setup->mode->aliases_buffers &&
+	       setup_accumulate(n->setup) == 1 && n->segments.count == 0 &&
+	       n->partition.first == 0 && n->partition.last == n->setup->layers;
 }
 
 static bool has_gaps(const struct model_layer *layer)

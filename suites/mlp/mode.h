@@ -40,6 +40,7 @@ struct mode {
 	bool aliases_buffers; /* one backward pass per layer: buffer_alias.h */
 	bool runs_on;         /* the end of a step overlaps with the beginning of the next */
 	bool overlaps;        /* knows setup->no_overlap */
+	bool transformers;    /* its layers may be of any kind, and its rows whole sequences */
 	bool replicated;      /* every rank ends a step with the same parameters, bit for bit */
 
 	/* NULL, or why this setup cannot be split so (words for the reader of the report). */

@@ -1,11 +1,13 @@
 /*
- * The multilayer perceptron: Y = relu(X W^T + b) per layer (no relu after the last), softmax cross
- * entropy.
+ * The models that are trained, each a row of layers and softmax cross entropy at the end:
+ * - multilayer perceptron: Y = relu(X W^T + b) per layer (no relu after the last);
+ * - transformer (pre-norm decoder, Radford et al. 2019): an embedding of tokens and positions; blocks
+ *   x1 = x + attention(norm(x)), y = x1 + W2 gelu(W1 norm(x1)), with biases; a head W norm(x).
  *
  * Parameters, gradients and optimizer state are flat arrays of `elements` values in the same order:
  * the last layer first, because backward reaches it first, so that a bucket of gradients that are
- * ready together is one range; in each layer W (out x in, row-major) and then b. Every tensor
- * starts at a multiple of MODEL_ALIGN elements; the gaps are zero.
+ * ready together is one range; in each layer W (out x in, row-major) and then b, or the tensors of
+ * the block. Every tensor starts at a multiple of MODEL_ALIGN elements; the gaps are zero.
  */
 #ifndef GPUPROOF_SUITES_MLP_MODEL_H
 #define GPUPROOF_SUITES_MLP_MODEL_H
@@ -15,9 +17,40 @@
 /* Elements: 128 bytes in 16-bit storage, enough for tensor cores and vectorised kernels. */
 #define MODEL_ALIGN 64
 
+enum layer_kind { LAYER_LINEAR, LAYER_EMBEDDING, LAYER_BLOCK, LAYER_HEAD };
+
+/* Tensors of each kind of layer, in the flat order. A weight is out x in, and its bias follows. */
+enum linear_tensor { LINEAR_WEIGHT, LINEAR_BIAS };
+enum embedding_tensor { EMBEDDING_TABLE, EMBEDDING_POSITION };
+enum head_tensor { HEAD_GAMMA, HEAD_BETA, HEAD_WEIGHT };
+enum block_tensor {
+	BLOCK_GAMMA1,
+	BLOCK_BETA1,
+	BLOCK_QKV, /* rows: queries, keys, values, each head by head */
+	BLOCK_QKV_BIAS,
+	BLOCK_OUT,
+	BLOCK_OUT_BIAS,
+	BLOCK_GAMMA2,
+	BLOCK_BETA2,
+	BLOCK_UP, /* to four times the width */
+	BLOCK_UP_BIAS,
+	BLOCK_DOWN,
+	BLOCK_DOWN_BIAS,
+	LAYER_MAX_TENSORS
+};
+
+struct model_tensor {
+	const char *name;
+	uint64_t first, count; /* in the flat order */
+	double scale, offset;  /* begins as offset + scale * uniform in +-1 */
+};
+
 struct model_layer {
+	enum layer_kind kind;
 	uint64_t in, out;
 	uint64_t weight, bias, end; /* in the flat order: first elements, one past the end */
+	struct model_tensor tensor[LAYER_MAX_TENSORS];
+	size_t tensors;
 };
 
 struct model {
@@ -67,12 +100,20 @@ uint64_t partition_width(const struct setup *setup, const struct rank_partition 
 uint64_t model_first(const struct model *model, size_t last);
 uint64_t model_elements(const struct model *model, size_t first, size_t last);
 
+enum layer_kind setup_layer_kind(const struct setup *setup, size_t layer);
+/* Seed of a tensor's first values. */
+uint64_t setup_tensor_seed(const struct setup *setup, size_t layer, size_t tensor);
+
 /*
  * Floating-point operations of the matrix products of one step (MLPerf's count): 6 B sum(in out),
- * less the input gradient of the first layer, which is not needed.
+ * less the input gradient of the first layer, which is not needed. Transformer: 6 per weight of a
+ * product and token, and causal attention's 6 * sequence * hidden per block and token (half of the
+ * count of Chowdhery et al. 2022, appendix B, for the half that is not masked).
  */
 double setup_flops(const struct setup *setup);
 /* The same for one layer and `rows` rows. */
 double setup_layer_flops(const struct setup *setup, size_t layer, uint64_t rows);
+/* Those of a block's forward that backward repeats when blocks recompute. */
+double setup_block_recompute_flops(const struct setup *setup, uint64_t rows);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "kernels/training/training.h"
 #include "suites/mlp/backward_schedule.h"
+#include "suites/mlp/blocks/blocks.h"
 #include "suites/mlp/buffer_alias.h"
 
 static enum status open_optimizer(struct network *n, struct error *err)
@@ -210,7 +211,7 @@ enum status network_open(struct network *n, const struct setup *setup, struct de
 	if (setup->dynamic_scale && arena_alloc(n->arena, MEMORY_OPTIMIZER, sizeof(*n->loss_scale),
 						&n->loss_scale, err) != STATUS_OK)
 		return err->status;
-	return open_transient(n, err);
+	return open_transient(n, err) == STATUS_OK ? block_buffers_open(n, err) : err->status;
 }
 
 bool network_has_loss(const struct network *n)

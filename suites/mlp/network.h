@@ -34,6 +34,27 @@ struct gemm_cache {
 	size_t count;
 };
 
+/* Tensors that layers of a transformer keep for backward: rows of one backward call. */
+struct kept_norm {
+	float *mean, *rstd;
+	void *y;
+};
+struct kept_block {
+	struct kept_norm norm[2]; /* before attention, before the MLP */
+	void *qkv, *o;            /* attention's inputs and output */
+	float *lse;               /* kernels/attention/attention.h */
+	void *middle;             /* the sum after attention */
+	void *before, *after;     /* of GELU */
+};
+struct blocks {
+	struct kept_block kept[SETUP_MAX_LAYERS];
+	struct kept_norm head;
+	int32_t *positions;  /* of the rows of a backward call */
+	void *wide, *narrow; /* gradients inside a layer: 4 and 1 times the hidden size */
+	float *delta, *norm_sums;
+	void *bias_sums, *counts; /* scratch of output_gradient and of embedding_scatter_add */
+};
+
 struct network {
 	const struct setup *setup;
 	struct model model; /* the whole model */
@@ -93,6 +114,7 @@ struct network {
 	 */
 	void *bias_sums[SETUP_MAX_LAYERS];
 	enum fusion fusions[SETUP_MAX_LAYERS]; /* of each layer's forward product */
+	struct blocks blocks;                  /* of a transformer; others: empty */
 	/*
 	 * Set during the tuning step: searches GEMM algorithms, and times wgrad layouts and fused
 	 * epilogues.
@@ -146,6 +168,13 @@ bool network_has_loss(const struct network *network);
 uint64_t network_inside(const struct network *network);
 
 /*
+ * A product of the network, by the algorithm that the tuning step found; it leaves multiprocessors
+ * to collectives that overlap with `pass` (enum overlap of mode.h).
+ */
+enum status network_multiply(struct network *network, struct stream *stream, size_t layer,
+			     unsigned pass, struct gemm *gemm, struct error *err);
+
+/*
  * Forward of a layer: its GEMM, then bias and ReLU. In two parts for modes that reduce the GEMM's
  * output over ranks first.
  */
@@ -190,7 +219,10 @@ enum status network_output_pass(struct network *network, struct stream *stream, 
 enum status network_backward_begin(struct network *network, struct stream *stream, size_t layer,
 				   uint64_t row, uint64_t rows, void *dy, bool accumulate,
 				   struct error *err);
-/* All of it; `dx` NULL: not wanted. */
+/*
+ * All of it; `dx` NULL: not wanted. Of layers that are not linear (enum layer_kind), the output
+ * gradient computes all gradients of parameters, and the weight gradient nothing.
+ */
 enum status network_backward(struct network *network, struct stream *stream, size_t layer,
 			     uint64_t row, uint64_t rows, void *dy, void *dx, bool accumulate,
 			     struct error *err);

@@ -2,8 +2,11 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "kernels/generator.h"
+#include "kernels/half.h"
 #include "kernels/memory/fill.h"
 #include "kernels/training/training.h"
+#include "suites/mlp/blocks/blocks.h"
 #include "suites/mlp/network.h"
 
 static void *master_at(const struct network *n, uint64_t element)
@@ -51,36 +54,66 @@ static enum status fill_weights(struct network *n, struct stream *stream, size_t
 	return STATUS_OK;
 }
 
-static enum status fill_tensor(struct network *n, struct stream *stream, enum setup_tensor tensor,
-			       size_t l, uint64_t begin, uint64_t count, void *memory,
-			       struct error *err)
+/* Values around an offset, which the kernel does not have: scales of norms, few enough for the host. */
+static enum status fill_around(struct network *n, struct stream *stream,
+			       const struct fill_arguments *fill, double offset, struct error *err)
 {
+	enum precision precision = setup_master(n->setup);
+	void *values = xmalloc(fill->count * precision_bytes(precision));
+	enum status status;
+
+	for (uint64_t i = 0; i < fill->count; i++) {
+		double value = offset +
+			       fill->scale * (double)generator_uniform(fill->seed, fill->first + i);
+
+		if (precision == PRECISION_FP16)
+			((uint16_t *)values)[i] = half_from_double(value);
+		else if (precision == PRECISION_BF16)
+			((uint16_t *)values)[i] = bf16_from_double(value);
+		else
+			((float *)values)[i] = (float)value;
+	}
+	status = backend_copy(stream, fill->memory, values,
+			      fill->count * precision_bytes(precision), err);
+	if (status == STATUS_OK)
+		status = backend_stream_synchronize(stream, err);
+	free(values);
+	return status;
+}
+
+static enum status fill_tensor(struct network *n, struct stream *stream, size_t l, size_t tensor,
+			       uint64_t begin, uint64_t count, void *memory, struct error *err)
+{
+	const struct model_tensor *t = &n->local.layer[l].tensor[tensor];
 	struct fill_arguments fill = {
 		.memory = memory,
 		.kind = fill_kind_of(setup_master(n->setup)),
 		.first = begin,
 		.count = count,
-		.seed = setup_seed(n->setup, tensor, l),
-		.scale = setup_scale(n->setup, tensor, l),
+		.seed = setup_tensor_seed(n->setup, l, tensor),
+		.scale = t->scale,
 	};
 
-	if (tensor == TENSOR_WEIGHTS)
+	if (t->offset != 0)
+		return fill_around(n, stream, &fill, t->offset, err);
+	if (n->local.layer[l].kind == LAYER_LINEAR && tensor == LINEAR_WEIGHT)
 		return fill_weights(n, stream, l, begin, count, fill, err);
 	if (setup_layer_split(n->setup, l, n->partition.parts) == COLUMN_PARALLEL)
 		fill.first += (uint64_t)n->partition.part * n->local.layer[l].out;
 	return backend_launch(stream, "fill", &fill, err);
 }
 
-/* The part of tensor [from, to) of the flat order that is in [first, last), at `memory`. */
-static enum status fill_part(struct network *n, struct stream *stream, enum setup_tensor tensor,
-			     size_t l, uint64_t from, uint64_t to, uint64_t first, uint64_t last,
-			     char *memory, struct error *err)
+/* The part of a tensor that is in elements [first, last) of the flat order, at `memory`. */
+static enum status fill_part(struct network *n, struct stream *stream, size_t l, size_t tensor,
+			     uint64_t first, uint64_t last, char *memory, struct error *err)
 {
+	const struct model_tensor *t = &n->local.layer[l].tensor[tensor];
+	uint64_t from = t->first, to = t->first + t->count;
 	uint64_t begin = from > first ? from : first, end = to < last ? to : last;
 
 	if (begin >= end)
 		return STATUS_OK;
-	return fill_tensor(n, stream, tensor, l, begin - from, end - begin,
+	return fill_tensor(n, stream, l, tensor, begin - from, end - begin,
 			   memory + (begin - first) * precision_bytes(setup_master(n->setup)), err);
 }
 
@@ -89,21 +122,14 @@ static enum status fill_flat(struct network *n, struct stream *stream, void *mem
 			     uint64_t count, struct error *err)
 {
 	size_t bytes = precision_bytes(setup_master(n->setup));
-	uint64_t last = first + count;
 
 	if (backend_memory_set(stream, memory, 0, count * bytes, err) != STATUS_OK)
 		return err->status;
-	for (size_t l = n->partition.first; l < n->partition.last; l++) {
-		const struct model_layer *layer = &n->local.layer[l];
-		uint64_t biases = layer->bias + layer->out;
-
-		if (fill_part(n, stream, TENSOR_WEIGHTS, l, layer->weight,
-			      layer->weight + layer->in * layer->out, first, last, memory,
-			      err) != STATUS_OK ||
-		    fill_part(n, stream, TENSOR_BIASES, l, layer->bias, biases, first, last, memory,
-			      err) != STATUS_OK)
-			return err->status;
-	}
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
+		for (size_t t = 0; t < n->local.layer[l].tensors; t++)
+			if (fill_part(n, stream, l, t, first, first + count, memory, err) !=
+			    STATUS_OK)
+				return err->status;
 	return STATUS_OK;
 }
 
@@ -200,11 +226,16 @@ enum status network_fill_input(const struct network *n, struct stream *stream, v
 		.scale = setup_scale(n->setup, TENSOR_INPUT, 0),
 	};
 
+	if (n->setup->kind == MODEL_TRANSFORMER)
+		return blocks_fill_tokens(n, stream, memory, row, rows, err);
 	return backend_launch(stream, "fill", &fill, err);
 }
 
 static enum status fill_input(struct network *n, struct stream *stream, struct error *err)
 {
+	if (n->setup->kind == MODEL_TRANSFORMER &&
+	    blocks_fill_positions(n, stream, err) != STATUS_OK)
+		return err->status;
 	return n->partition.first == 0
 		       ? network_fill_input(n, stream, n->activations[0], n->partition.row,
 					    n->partition.rows, err)

@@ -50,9 +50,10 @@ bool parameter_shard_has_parameters(const struct parameter_shard *h, const struc
 		for (size_t l = 0; l < local->layers; l++) {
 			const struct model_layer *layer = &local->layer[l];
 
-			if (overlap(&h->ranges[i], layer->weight, layer->in * layer->out) ||
-			    overlap(&h->ranges[i], layer->bias, layer->out))
-				return true;
+			for (size_t t = 0; t < layer->tensors; t++)
+				if (overlap(&h->ranges[i], layer->tensor[t].first,
+					    layer->tensor[t].count))
+					return true;
 		}
 	return false;
 }

@@ -73,6 +73,11 @@ double segments_recompute_flops(const struct setup *setup)
 {
 	double flops = 0;
 
+	if (setup->kind == MODEL_TRANSFORMER)
+		return setup_recomputes_blocks(setup)
+			       ? (double)(setup->layers - 2) *
+					 setup_block_recompute_flops(setup, setup->batch)
+			       : 0;
 	for (int rank = 0; rank < setup->ranks; rank++) {
 		struct segments s;
 		struct parameter_shard shard;

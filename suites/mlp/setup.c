@@ -1,9 +1,11 @@
 #include "suites/mlp/setup.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "kernels/attention/attention.h"
 #include "kernels/generator.h"
 #include "plan/config.h"
 #include "suites/mlp/mode.h"
@@ -49,6 +51,53 @@ const char *setup_training_name(const struct setup *setup)
 		    trainings[i].storage_only == setup->storage_only)
 			return trainings[i].name;
 	return precision_name(setup->precision);
+}
+
+const char *const model_kind_names[] = { "mlp", "transformer", NULL };
+
+void setup_transformer(struct setup *setup, uint64_t blocks, const struct transformer_shape *shape)
+{
+	setup->kind = MODEL_TRANSFORMER;
+	setup->transformer = *shape;
+	setup->layers = blocks + 2;
+	setup->widths[0] = sizeof(int32_t) / precision_bytes(setup->precision);
+	for (size_t l = 1; l < setup->layers; l++)
+		setup->widths[l] = shape->hidden;
+	setup->widths[setup->layers] = shape->vocabulary;
+}
+
+const char *setup_transformer_refusal(const struct setup *setup, char *text, size_t size)
+{
+	const struct transformer_shape *t = &setup->transformer;
+	uint64_t parts = (uint64_t)setup->ranks * setup_accumulate(setup),
+		 samples = setup->batch / t->sequence;
+	struct attention_shape attention = { .precision = setup_storage(setup),
+					     .batch = (unsigned)(samples / parts),
+					     .heads = (unsigned)t->heads,
+					     .sequence = (unsigned)t->sequence,
+					     .head_size = (unsigned)(t->hidden / t->heads),
+					     .scale = 1 };
+	struct error err = ERROR_NONE;
+
+	if (samples % parts) {
+		snprintf(text, size, "%llu sequences do not divide by %llu parts",
+			 (unsigned long long)samples, (unsigned long long)parts);
+		return text;
+	}
+	if (!setup->mode->transformers)
+		return "model = transformer is for single, ddp and zero1 to zero3";
+	if (setup->segments > 0 && setup->segments < setup->layers)
+		return "recompute: of a transformer none or layer";
+	if (attention_check(&attention, &err) == STATUS_OK)
+		return NULL;
+	snprintf(text, size, "%s", err.message);
+	return text;
+}
+
+int32_t setup_token(const struct setup *setup, uint64_t row)
+{
+	return (int32_t)(generator_bits(setup_seed(setup, TENSOR_INPUT, 0), row) %
+			 setup->transformer.vocabulary);
 }
 
 const char *const optimizer_names[] = { "sgd", "momentum", "adam", NULL };
@@ -119,6 +168,44 @@ static uint64_t at_least(uint64_t value, uint64_t least)
 	return value > least ? value : least;
 }
 
+/* Halves one size that is above its least; returns true if it did. */
+static bool halve(uint64_t *size, uint64_t least)
+{
+	if (*size / 2 < least)
+		return false;
+	*size /= 2;
+	return true;
+}
+
+/*
+ * Batch, vocabulary, sequence and number of heads in turn, then blocks; the size of a head stays.
+ * The vocabulary stays large against the sequence: most tokens of a batch are different ones.
+ */
+static void shrink_transformer(struct setup *small, double flops)
+{
+	uint64_t parts = (uint64_t)small->ranks * setup_accumulate(small),
+		 samples = small->batch / small->transformer.sequence / parts,
+		 blocks = small->layers - 2,
+		 head = small->transformer.hidden / small->transformer.heads;
+	bool recomputes = setup_recomputes_blocks(small);
+	struct transformer_shape t = small->transformer;
+
+	small->search_seconds *= SHRINK_SEARCH;
+	while (setup_flops(small) > flops) {
+		bool changed = samples > 2 && halve(&samples, 2);
+
+		changed |= halve(&t.vocabulary, 128);
+		changed |= halve(&t.sequence, 48);
+		changed |= t.heads % 2 == 0 && halve(&t.heads, 2);
+		if (!changed && !halve(&blocks, 2))
+			break;
+		t.hidden = t.heads * head;
+		setup_transformer(small, blocks, &t);
+		small->batch = samples * parts * t.sequence;
+	}
+	small->segments = recomputes ? small->layers : 0;
+}
+
 bool setup_shrink(const struct setup *setup, double flops, struct setup *small)
 {
 	uint64_t part = (uint64_t)setup->ranks * setup->microbatches * setup_accumulate(setup),
@@ -128,6 +215,10 @@ bool setup_shrink(const struct setup *setup, double flops, struct setup *small)
 	*small = *setup;
 	if (ratio >= 1)
 		return true;
+	if (setup->kind == MODEL_TRANSFORMER) {
+		shrink_transformer(small, flops);
+		return false;
+	}
 	small->search_seconds *= SHRINK_SEARCH;
 	parts = setup->batch / part;
 	small->batch = part * at_least((uint64_t)((double)parts * ratio),
@@ -160,8 +251,12 @@ uint64_t setup_data_seed(uint64_t run_seed, const struct setup *setup)
 {
 	uint64_t seed = generator_bits(run_seed, setup->batch);
 
-	for (size_t l = 0; l <= setup->layers; l++)
+	/* The width of a token's id depends on the precision. */
+	for (size_t l = setup->kind == MODEL_TRANSFORMER; l <= setup->layers; l++)
 		seed = generator_bits(seed, setup->widths[l]);
+	if (setup->kind == MODEL_TRANSFORMER)
+		seed = generator_bits(generator_bits(seed, setup->transformer.heads),
+				      setup->transformer.sequence);
 	return seed;
 }
 

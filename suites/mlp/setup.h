@@ -38,13 +38,24 @@ enum wgrad_layout { WGRAD_AUTO, WGRAD_DIRECT, WGRAD_TRANSPOSED, WGRAD_LAYOUT_COU
 /* "auto", "direct", "transposed", NULL: in the order of the enum. */
 extern const char *const wgrad_layout_names[];
 
+enum model_kind { MODEL_MLP, MODEL_TRANSFORMER, MODEL_KIND_COUNT };
+/* "mlp", "transformer", NULL: in the order of the enum. */
+extern const char *const model_kind_names[];
+
+/* A decoder: embedding, blocks with causal attention, head. */
+struct transformer_shape {
+	uint64_t hidden, heads, sequence, vocabulary;
+};
+
 struct setup {
 	const struct mode *mode;
 	int ranks;
+	enum model_kind kind;
+	struct transformer_shape transformer;  /* of MODEL_TRANSFORMER; others: zero */
 	struct grid grid;                      /* hybrid; others: zero */
-	size_t layers;                         /* Linear layers */
+	size_t layers;                         /* linear ones, or embedding, blocks and head */
 	uint64_t widths[SETUP_MAX_LAYERS + 1]; /* input first, classes last */
-	uint64_t batch;                        /* of the whole step, over all ranks */
+	uint64_t batch; /* rows (transformer: tokens) of the whole step, over all ranks */
 	bool weak; /* scaling: the batch grows with the ranks, and one device's is a part of it */
 	uint64_t microbatches; /* 1 unless the mode cuts the batch */
 	uint64_t accumulate; /* parts of a rank's rows, computed in turn into the same gradients */
@@ -77,6 +88,31 @@ struct setup {
  * Layers and widths from the key `layers`, a list of widths; an error names the place that set it.
  */
 enum status setup_widths(struct setup *setup, const struct section *section, struct error *err);
+
+/*
+ * Layers and widths of a transformer of `blocks` blocks; the precision must be set. A row is a token:
+ * widths[0] is one int32_t id in elements of the precision.
+ */
+void setup_transformer(struct setup *setup, uint64_t blocks, const struct transformer_shape *shape);
+/* NULL, or why this transformer cannot be computed so; `text` holds the words. */
+const char *setup_transformer_refusal(const struct setup *setup, char *text, size_t size);
+/* Activations [1, result) are outputs of ReLUs, whose masks a comparison imposes. */
+static inline size_t setup_masked(const struct setup *setup)
+{
+	return setup->kind == MODEL_MLP ? setup->layers : 0;
+}
+/* Rows of one sample: the sequence, or 1. */
+static inline uint64_t setup_sample_rows(const struct setup *setup)
+{
+	return setup->kind == MODEL_TRANSFORMER ? setup->transformer.sequence : 1;
+}
+/* The token of row `row`, below the vocabulary. */
+int32_t setup_token(const struct setup *setup, uint64_t row);
+/* Recomputes what a block keeps inside: backward runs each block's forward again. */
+static inline bool setup_recomputes_blocks(const struct setup *setup)
+{
+	return setup->kind == MODEL_TRANSFORMER && setup->segments > 0;
+}
 
 /* At least 1. */
 static inline uint64_t setup_accumulate(const struct setup *setup)

@@ -246,7 +246,8 @@ static void record_speedup(struct run *run, const struct outcome *o)
 void outcome_record_step(struct run *run, const struct outcome *o)
 {
 	run_duration(run, "parallel.step_time", &o->step);
-	run_rate(run, "parallel.throughput", (double)o->setup->batch, &o->step);
+	run_rate(run, "parallel.throughput",
+		 (double)(o->setup->batch / setup_sample_rows(o->setup)), &o->step);
 	run_rate(run, "parallel.flops", setup_flops(o->setup), &o->step);
 	run_energy(run, "samples_per_joule", (double)o->setup->batch);
 	record_memory(run, o);
@@ -294,7 +295,16 @@ void outcome_record_parts(struct run *run, const struct outcome *o)
 
 static void describe_widths(const struct setup *setup, struct text *t)
 {
-	for (size_t l = 0; l <= setup->layers; l++)
+	const struct transformer_shape *shape = &setup->transformer;
+
+	if (setup->kind == MODEL_TRANSFORMER)
+		text_addf(t,
+			  "transformer of %zu blocks, %llu wide, %llu heads, sequences of %llu of "
+			  "%llu tokens",
+			  setup->layers - 2, (unsigned long long)shape->hidden,
+			  (unsigned long long)shape->heads, (unsigned long long)shape->sequence,
+			  (unsigned long long)shape->vocabulary);
+	for (size_t l = 0; l <= setup->layers && setup->kind == MODEL_MLP; l++)
 		text_addf(t, "%s%llu", l ? "-" : "", (unsigned long long)setup->widths[l]);
 }
 
@@ -306,7 +316,8 @@ void outcome_verified(struct run *run, const struct outcome *o)
 
 	text_addf(&t, "loss, gradients and two updates against double precision on the CPU (");
 	describe_widths(&o->small, &t);
-	text_addf(&t, ", batch %llu%s)", (unsigned long long)o->small.batch,
+	text_addf(&t, ", batch %llu%s)",
+		  (unsigned long long)(o->small.batch / setup_sample_rows(&o->small)),
 		  o->reference_is_full ? "" : ": smaller than the model timed");
 	if (o->compared_with_single) {
 		double full = verify_tolerance(o->setup).gradient;

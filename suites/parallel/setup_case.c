@@ -48,6 +48,65 @@ static enum status read_layers(struct setup *setup, const struct plan_case *c, s
 	return setup_widths(setup, section, err);
 }
 
+static const char *const mlp_keys[] = { "layers", "width", "depth", NULL };
+static const char *const transformer_keys[] = { "hidden",   "heads",      "blocks",
+						"sequence", "vocabulary", NULL };
+
+static bool asks_for(const struct section *section, enum model_kind kind)
+{
+	const struct setting *models = section_setting(section, "model");
+
+	for (size_t i = 0; i < models->count; i++)
+		if (models->values[i].integer == kind)
+			return true;
+	return false;
+}
+
+/* A key of a model that the section does not ask for would be without effect. */
+static enum status check_keys(const struct section *section, enum model_kind kind,
+			      const char *const *names, struct error *err)
+{
+	for (size_t i = 0; names[i] && !asks_for(section, kind); i++) {
+		const struct setting *setting = section_setting(section, names[i]);
+
+		if (strcmp(setting->origin, "default") != 0)
+			return error_set(
+				err, STATUS_USAGE, "%s: %s is a key of model = %s, and model is %s",
+				setting->origin, names[i], model_kind_names[kind],
+				model_kind_names
+					[section_setting(section, "model")->values[0].integer]);
+	}
+	return STATUS_OK;
+}
+
+static enum status read_transformer(struct setup *setup, const struct section *section,
+				    struct error *err)
+{
+	const struct transformer_shape shape = {
+		.hidden = (uint64_t)section_integer(section, "hidden"),
+		.heads = (uint64_t)section_integer(section, "heads"),
+		.sequence = (uint64_t)section_integer(section, "sequence"),
+		.vocabulary = (uint64_t)section_integer(section, "vocabulary"),
+	};
+
+	if (shape.hidden % shape.heads)
+		return error_set(err, STATUS_USAGE,
+				 "%s: hidden: %llu does not divide by heads = %llu",
+				 section_setting(section, "hidden")->origin,
+				 (unsigned long long)shape.hidden, (unsigned long long)shape.heads);
+	setup_transformer(setup, (uint64_t)section_integer(section, "blocks"), &shape);
+	return STATUS_OK;
+}
+
+static enum status read_model(struct setup *setup, const struct plan_case *c, struct error *err)
+{
+	if (check_keys(c->section, MODEL_MLP, mlp_keys, err) != STATUS_OK ||
+	    check_keys(c->section, MODEL_TRANSFORMER, transformer_keys, err) != STATUS_OK)
+		return err->status;
+	return choice_of(c, "model") == MODEL_TRANSFORMER ? read_transformer(setup, c->section, err)
+							  : read_layers(setup, c, err);
+}
+
 static void read_optimizer(struct setup *setup, const struct section *section)
 {
 	setup->optimizer = (enum optimizer)section_integer(section, "optimizer");
@@ -138,7 +197,8 @@ static enum status read_grid(struct setup *setup, const struct plan_case *c, str
 enum status setup_from_case(struct setup *setup, const struct plan_case *c, struct error *err)
 {
 	*setup = (struct setup){ .microbatches = 1 };
-	if (read_layers(setup, c, err) != STATUS_OK)
+	setup_set_training(setup, case_text(c, "precision"));
+	if (read_model(setup, c, err) != STATUS_OK)
 		return err->status;
 	setup->mode = mode_find(case_text(c, "modes"));
 	setup->ranks = (int)case_integer(c, "devices");
@@ -146,7 +206,7 @@ enum status setup_from_case(struct setup *setup, const struct plan_case *c, stru
 	setup->weak = strcmp(case_text(c, "batch_mode"), "weak") == 0;
 	if (setup->weak)
 		setup->batch *= (uint64_t)setup->ranks;
-	setup_set_training(setup, case_text(c, "precision"));
+	setup->batch *= setup_sample_rows(setup);
 	if (read_loss_scale(setup, c->section, err) != STATUS_OK)
 		return err->status;
 	if (setup->mode->microbatched)

@@ -51,6 +51,19 @@ static void add_widths(const char *list, struct text *out)
 		text_addf(out, "%s%.*s", i ? "-" : "", (int)lengths[i], words[i]);
 }
 
+/* "blocks 12, hidden 768, heads 12" */
+static void add_sizes(const struct presentation *p, const struct result *r,
+		      const struct case_result *c, struct text *out)
+{
+	for (const struct role_row *row = NULL;
+	     (row = presentation_role(p, ROLE_MODEL_SIZE, row));) {
+		const char *value = setting(r, c, row);
+
+		if (value)
+			text_addf(out, "%s%s %s", out->length ? ", " : "", row->name, value);
+	}
+}
+
 void strategies_layers(const struct view *view, size_t run, const struct case_result *c,
 		       struct text *out)
 {
@@ -61,7 +74,9 @@ void strategies_layers(const struct view *view, size_t run, const struct case_re
 		   *depth =
 			   setting(&view->results[run], c, presentation_role(&p, ROLE_DEPTH, NULL));
 
-	if (width && width->number > 0 && depth)
+	if (view_role_parameter(view, c, ROLE_LAYERED) && !view_role_holds(view, c, ROLE_LAYERED))
+		add_sizes(&p, &view->results[run], c, out);
+	else if (width && width->number > 0 && depth)
 		text_addf(out, "%s layers of %.0f", depth, width->number);
 	else if (!width && layers)
 		add_widths(layers, out);

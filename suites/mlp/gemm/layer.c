@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "kernels/training/training.h"
+#include "suites/mlp/blocks/blocks.h"
 #include "suites/mlp/gemm/fusions.h"
 #include "suites/mlp/gemm/layer_gemm.h"
 #include "suites/mlp/gemm/wgrad_layout.h"
@@ -47,6 +48,8 @@ enum status network_activate(struct network *n, struct stream *stream, size_t l,
 enum status network_forward(struct network *n, struct stream *stream, size_t l, uint64_t row,
 			    uint64_t rows, struct error *err)
 {
+	if (n->local.layer[l].kind != LAYER_LINEAR)
+		return blocks_forward(n, stream, l, row, rows, err);
 	if (n->fusions[l] == FUSION_AUTO && n->tuning &&
 	    fusion_tune(n, stream, l, row, rows, err) != STATUS_OK)
 		return err->status;
@@ -121,8 +124,11 @@ enum status network_output_gradient(struct network *n, struct stream *stream, si
 				    uint64_t row, uint64_t rows, void *dy, bool accumulate,
 				    struct error *err)
 {
-	const void *y = mask_of(n, l, row);
+	const void *y;
 
+	if (n->local.layer[l].kind != LAYER_LINEAR)
+		return blocks_backward(n, stream, l, row, rows, dy, accumulate, err);
+	y = mask_of(n, l, row);
 	if (n->wgrad_layouts[l] == WGRAD_AUTO && n->tuning &&
 	    wgrad_layout_tune(n, stream, l, dy, y, err) != STATUS_OK)
 		return err->status;
@@ -142,6 +148,8 @@ enum status network_weight_gradient_of(struct network *n, struct stream *stream,
 				       struct outputs outputs, uint64_t row, uint64_t rows,
 				       const void *dy, bool accumulate, struct error *err)
 {
+	if (n->local.layer[l].kind != LAYER_LINEAR)
+		return STATUS_OK;
 	return layer_gemm_wgrad(n, stream, l, outputs, dy, network_activation(n, l, row), rows,
 				accumulate ? 1 : 0, err);
 }
@@ -149,6 +157,8 @@ enum status network_weight_gradient_of(struct network *n, struct stream *stream,
 enum status network_input_gradient(struct network *n, struct stream *stream, size_t l,
 				   uint64_t rows, const void *dy, void *dx, struct error *err)
 {
+	if (n->local.layer[l].kind != LAYER_LINEAR)
+		return blocks_input_gradient(n, stream, l, rows, dy, dx, err);
 	return layer_gemm_dgrad(n, stream, l, dy, dx, rows, err);
 }
 
@@ -325,6 +335,10 @@ enum status network_update(struct network *n, struct stream *stream, struct erro
 unsigned network_commands(const struct network *n, uint64_t microbatches)
 {
 	unsigned per_layer = n->segments.count > 0 ? 8 : 6;
+
+	/* A block has 15 kernels forward and 30 backward, and repeats 13. */
+	if (n->setup->kind == MODEL_TRANSFORMER)
+		per_layer = setup_recomputes_blocks(n->setup) ? 60 : 45;
 
 	return (unsigned)(microbatches *
 				  (per_layer * (n->partition.last - n->partition.first) + 1) +

@@ -102,20 +102,18 @@ static bool is_replicated(const struct network *n, size_t l)
 	       setup_layer_split(n->setup, l, n->partition.parts) == SPLIT_NONE;
 }
 
-static enum status multiply(struct network *n, struct stream *stream, size_t l, struct gemm *gemm,
-			    struct error *err)
+enum status network_multiply(struct network *n, struct stream *stream, size_t l, unsigned pass,
+			     struct gemm *gemm, struct error *err)
 {
-	struct tuned_gemm *tuned = is_replicated(n, l) ? NULL : find(n, gemm);
+	struct tuned_gemm *tuned;
 
+	gemm->multiprocessors =
+		n->setup->mode->overlap & pass && !n->setup->no_overlap ? n->multiprocessors : 0;
+	tuned = is_replicated(n, l) ? NULL : find(n, gemm);
 	if (!tuned && n->tuning && !is_replicated(n, l) && n->gemm_count < NETWORK_MAX_GEMMS)
 		tuned = tune(n, stream, gemm);
 	gemm->searched = tuned && tuned->searched;
 	return backend_gemm(stream, gemm, err);
-}
-
-static int multiprocessors(const struct network *n, enum overlap part)
-{
-	return n->setup->mode->overlap & part && !n->setup->no_overlap ? n->multiprocessors : 0;
 }
 
 /* Column-major, C (out x rows) = W^T (in x out, transposed) X (in x rows). */
@@ -137,7 +135,6 @@ static struct gemm forward_gemm(const struct network *n, size_t l, const void *x
 		.c = y,
 		.ldc = (int64_t)layer->out,
 		.alpha = 1,
-		.multiprocessors = multiprocessors(n, OVERLAP_FORWARD),
 	};
 }
 
@@ -146,7 +143,7 @@ enum status layer_gemm_forward(struct network *n, struct stream *stream, size_t 
 {
 	struct gemm gemm = forward_gemm(n, l, x, y, rows);
 
-	return multiply(n, stream, l, &gemm, err);
+	return network_multiply(n, stream, l, OVERLAP_FORWARD, &gemm, err);
 }
 
 enum status layer_gemm_forward_fused(struct network *n, struct stream *stream, size_t l,
@@ -156,7 +153,7 @@ enum status layer_gemm_forward_fused(struct network *n, struct stream *stream, s
 
 	gemm.epilogue = l + 1 < n->setup->layers ? EPILOGUE_BIAS_RELU : EPILOGUE_BIAS;
 	gemm.bias = network_bias(n, l, n->layer_weights[l]);
-	return multiply(n, stream, l, &gemm, err);
+	return network_multiply(n, stream, l, OVERLAP_FORWARD, &gemm, err);
 }
 
 enum status layer_gemm_dgrad(struct network *n, struct stream *stream, size_t l, const void *dy,
@@ -175,10 +172,9 @@ enum status layer_gemm_dgrad(struct network *n, struct stream *stream, size_t l,
 		.c = dx,
 		.ldc = (int64_t)layer->in,
 		.alpha = 1,
-		.multiprocessors = multiprocessors(n, OVERLAP_BACKWARD),
 	};
 
-	return multiply(n, stream, l, &gemm, err);
+	return network_multiply(n, stream, l, OVERLAP_BACKWARD, &gemm, err);
 }
 
 enum status layer_gemm_wgrad(struct network *n, struct stream *stream, size_t l,
@@ -203,10 +199,9 @@ enum status layer_gemm_wgrad(struct network *n, struct stream *stream, size_t l,
 		.ldc = (int64_t)layer->in,
 		.alpha = 1,
 		.beta = beta,
-		.multiprocessors = multiprocessors(n, OVERLAP_BACKWARD),
 	};
 
-	return multiply(n, stream, l, &gemm, err);
+	return network_multiply(n, stream, l, OVERLAP_BACKWARD, &gemm, err);
 }
 
 void layer_gemms_describe(const struct network *n, struct text *out)

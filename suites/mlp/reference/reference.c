@@ -8,7 +8,9 @@
 #include "base/memory.h"
 #include "kernels/generator.h"
 #include "suites/mlp/reference/threads.h"
+#include "suites/mlp/reference/transformer_reference.h"
 #include "suites/mlp/reference/values.h"
+#include "suites/mlp/reference/vectors.h"
 
 static double generated(const struct setup *setup, enum setup_tensor tensor, size_t layer,
 			uint64_t index, enum precision precision)
@@ -19,28 +21,25 @@ static double generated(const struct setup *setup, enum setup_tensor tensor, siz
 	return value_round(value, precision);
 }
 
-static double parameter(const struct setup *setup, enum setup_tensor tensor, size_t layer,
-			uint64_t index)
+static void fill_tensor(struct mlp_reference *ref, size_t l, size_t t)
 {
-	/* Through the master weights: fp16 and bf16 are rounded twice, as in the run. */
-	double master = generated(setup, tensor, layer, index, setup_master(setup));
-
-	return value_round(master, setup->precision);
-}
-
-static void fill_layer(struct mlp_reference *ref, size_t l)
-{
-	const struct model_layer *layer = &ref->model.layer[l];
+	const struct model_tensor *tensor = &ref->model.layer[l].tensor[t];
+	uint64_t seed = setup_tensor_seed(ref->setup, l, t);
 
 	IN_PARALLEL
-	for (uint64_t i = 0; i < layer->in * layer->out; i++)
-		ref->parameters[layer->weight + i] = parameter(ref->setup, TENSOR_WEIGHTS, l, i);
-	for (uint64_t i = 0; i < layer->out; i++)
-		ref->parameters[layer->bias + i] = parameter(ref->setup, TENSOR_BIASES, l, i);
+	for (uint64_t i = 0; i < tensor->count; i++) {
+		double value = tensor->offset + tensor->scale * generator_uniform(seed, i);
+
+		/* Through the master weights: fp16 and bf16 are rounded twice, as in the run. */
+		value = value_round(value, setup_master(ref->setup));
+		ref->parameters[tensor->first + i] = value_round(value, ref->setup->precision);
+	}
 }
 
 void reference_open(struct mlp_reference *ref, const struct setup *setup)
 {
+	uint64_t inputs = setup->batch * setup->widths[0];
+
 	*ref = (struct mlp_reference){ .setup = setup };
 	model_init(&ref->model, setup);
 	ref->parameters = xcalloc(ref->model.elements, sizeof(double));
@@ -49,9 +48,13 @@ void reference_open(struct mlp_reference *ref, const struct setup *setup)
 		ref->activations[l] = xcalloc(setup->batch * setup->widths[l], sizeof(double));
 	ref->labels = xcalloc(setup->batch, sizeof(*ref->labels));
 	for (size_t l = 0; l < setup->layers; l++)
-		fill_layer(ref, l);
+		for (size_t t = 0; t < ref->model.layer[l].tensors; t++)
+			fill_tensor(ref, l, t);
+	/* A transformer reads its tokens from the setup. */
+	if (setup->kind == MODEL_TRANSFORMER)
+		inputs = 0;
 	IN_PARALLEL
-	for (uint64_t i = 0; i < setup->batch * setup->widths[0]; i++)
+	for (uint64_t i = 0; i < inputs; i++)
 		ref->activations[0][i] = generated(setup, TENSOR_INPUT, 0, i, setup->precision);
 	for (uint64_t r = 0; r < setup->batch; r++)
 		ref->labels[r] = setup_label(setup, r);
@@ -65,26 +68,6 @@ void reference_close(struct mlp_reference *ref)
 		free(ref->activations[l]);
 	free(ref->labels);
 	*ref = (struct mlp_reference){ 0 };
-}
-
-/* Four partial sums: the compiler may not reorder a single one. */
-static double dot(const double *a, const double *b, uint64_t n)
-{
-	double sum[4] = { 0 };
-	uint64_t i = 0;
-
-	for (; i + 4 <= n; i += 4)
-		for (int k = 0; k < 4; k++)
-			sum[k] += a[i + (uint64_t)k] * b[i + (uint64_t)k];
-	for (; i < n; i++)
-		sum[0] += a[i] * b[i];
-	return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
-
-static void add_scaled(double *to, double factor, const double *from, uint64_t n)
-{
-	for (uint64_t i = 0; i < n; i++)
-		to[i] += factor * from[i];
 }
 
 /*
@@ -189,6 +172,19 @@ static void gradient_of_input(struct mlp_reference *ref, size_t l, uint64_t row,
 			dx[row * layer->in + i] = 0;
 }
 
+static void backward_layer(struct mlp_reference *ref, size_t l, const double *dz, double *dx,
+			   const unsigned char *mask)
+{
+	IN_PARALLEL
+	for (uint64_t o = 0; o < ref->setup->widths[l + 1]; o++)
+		gradient_of_output(ref, l, o, dz);
+	if (!dx)
+		return;
+	IN_PARALLEL
+	for (uint64_t r = 0; r < ref->setup->batch; r++)
+		gradient_of_input(ref, l, r, dz, dx, mask);
+}
+
 static void backward(struct mlp_reference *ref, const unsigned char *const *masks)
 {
 	const struct setup *s = ref->setup;
@@ -197,14 +193,10 @@ static void backward(struct mlp_reference *ref, const unsigned char *const *mask
 	for (size_t l = s->layers; l-- > 0;) {
 		double *dx = l > 0 ? xcalloc(s->batch * s->widths[l], sizeof(*dx)) : NULL;
 
-		IN_PARALLEL
-		for (uint64_t o = 0; o < s->widths[l + 1]; o++)
-			gradient_of_output(ref, l, o, dz);
-		if (dx) {
-			IN_PARALLEL
-			for (uint64_t r = 0; r < s->batch; r++)
-				gradient_of_input(ref, l, r, dz, dx, masks ? masks[l] : NULL);
-		}
+		if (s->kind == MODEL_TRANSFORMER)
+			transformer_reference_backward(ref, l, dz, dx);
+		else
+			backward_layer(ref, l, dz, dx, masks ? masks[l] : NULL);
 		free(owned);
 		dz = owned = dx;
 	}
@@ -216,7 +208,9 @@ void reference_step(struct mlp_reference *ref, const unsigned char *const *masks
 	double loss = 0;
 
 	ref->mask_error = 0;
-	for (size_t l = 0; l < s->layers; l++)
+	for (size_t l = 0; l < s->layers && s->kind == MODEL_TRANSFORMER; l++)
+		transformer_reference_forward(ref, l);
+	for (size_t l = 0; l < s->layers && s->kind == MODEL_MLP; l++)
 		forward_layer(ref, l, masks ? masks[l + 1] : NULL);
 	for (uint64_t r = 0; r < s->batch; r++)
 		loss += loss_row(ref, r);

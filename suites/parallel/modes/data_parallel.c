@@ -85,6 +85,9 @@ static uint64_t pieces_of(const struct setup *setup, const struct model_layer *l
 	uint64_t bytes = layer->in * layer->out * precision_bytes(setup->precision);
 	uint64_t pieces = setup->bucket_bytes ? bytes / setup->bucket_bytes : BUCKET_PIECES;
 
+	/* Backward completes all tensors of another kind of layer at once. */
+	if (layer->kind != LAYER_LINEAR)
+		return 1;
 	pieces = pieces < BUCKET_PIECES ? pieces : BUCKET_PIECES;
 	return pieces * MODEL_ALIGN <= layer->out && pieces > 1 ? pieces : 1;
 }

@@ -226,6 +226,7 @@ const struct mode mode_ddp = {
 	.recomputes = true,
 	.overlaps = true,
 	.replicated = true,
+	.transformers = true,
 	.aliases_buffers = true,
 	.recordable = true,
 	.refusal = data_parallel_refusal,

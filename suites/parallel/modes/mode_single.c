@@ -40,6 +40,7 @@ const struct mode mode_single = {
 	.name = "single",
 	.summary = "one device computes the whole step",
 	.replicated = true,
+	.transformers = true,
 	.recordable = true,
 	.accumulates = true,
 	.recomputes = true,

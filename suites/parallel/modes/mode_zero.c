@@ -302,6 +302,7 @@ static double zero_wire_bytes(const struct setup *setup)
 		.aliases_buffers = true,                                                  \
 		.runs_on = true,                                                          \
 		.replicated = true,                                                       \
+		.transformers = true,                                                     \
 		.accumulates = (stage_) == 1,                                             \
 		.recomputes = true,                                                       \
 		.refusal = data_parallel_refusal,                                         \

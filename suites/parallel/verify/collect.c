@@ -22,7 +22,8 @@ static enum status allocate_record(struct trainer *t, struct collection *c, stru
 	struct network *n = &t->network;
 	size_t bytes = precision_bytes(t->setup->precision);
 
-	for (size_t l = n->partition.first + 1; l <= n->partition.last && l < t->setup->layers; l++)
+	for (size_t l = n->partition.first + 1;
+	     l <= n->partition.last && l < setup_masked(t->setup); l++)
 		if ((n->kept[l] < n->partition.rows || n->overwritten_in_backward[l] ||
 		     segments_buffer(&n->segments, l) > 0) &&
 		    arena_alloc(&c->arena, MEMORY_VERIFICATION,
@@ -54,7 +55,7 @@ static enum status allocate_whole(struct trainer *t, struct collection *c, struc
 	size_t bytes = precision_bytes(t->setup->precision);
 	uint64_t staging = staging_elements(t);
 
-	for (size_t l = 1; l < t->setup->layers; l++)
+	for (size_t l = 1; l < setup_masked(t->setup); l++)
 		if (arena_alloc(&c->arena, MEMORY_VERIFICATION,
 				t->setup->batch * t->setup->widths[l] * bytes, &c->activations[l],
 				err) != STATUS_OK)
@@ -117,8 +118,8 @@ static enum status collect_activations(struct collection *c, const struct source
 	const struct trainer *t = c->trainer;
 	const struct network *n = &t->network;
 
-	for (size_t l = s->partition.first + 1; l <= s->partition.last && l < t->setup->layers;
-	     l++) {
+	for (size_t l = s->partition.first + 1;
+	     l <= s->partition.last && l < setup_masked(t->setup); l++) {
 		uint64_t width = t->setup->widths[l],
 			 mine = partition_width(t->setup, &s->partition, l);
 		uint64_t at = s->partition.row * width + (uint64_t)s->partition.part * mine;

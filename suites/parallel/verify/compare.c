@@ -73,13 +73,13 @@ struct comparison {
 	struct verify_difference *out;
 };
 
-static enum status compare_tensor(struct comparison *c, uint64_t first, uint64_t count,
-				  size_t layer, bool is_bias, struct error *err)
+static enum status compare_tensor(struct comparison *c, const struct model_tensor *t, size_t layer,
+				  struct error *err)
 {
 	struct difference_part tensor = { 0, 0 };
 	double ratio;
 
-	if (c->squares(c->context, first, count, &tensor, err) != STATUS_OK)
+	if (c->squares(c->context, t->first, t->count, &tensor, err) != STATUS_OK)
 		return err->status;
 	c->all.difference += tensor.difference;
 	c->all.expected += tensor.expected;
@@ -88,7 +88,7 @@ static enum status compare_tensor(struct comparison *c, uint64_t first, uint64_t
 	if (!(ratio <= c->out->worst)) {
 		c->out->worst = ratio;
 		c->out->worst_layer = layer;
-		c->out->worst_is_bias = is_bias;
+		c->out->worst_tensor = t->name;
 	}
 	return STATUS_OK;
 }
@@ -103,9 +103,8 @@ enum status compare_tensors(const struct model *model, gradient_squares *squares
 	for (size_t l = 0; l < model->layers && status == STATUS_OK; l++) {
 		const struct model_layer *layer = &model->layer[l];
 
-		status = compare_tensor(&c, layer->weight, layer->in * layer->out, l, false, err);
-		if (status == STATUS_OK)
-			status = compare_tensor(&c, layer->bias, layer->out, l, true, err);
+		for (size_t t = 0; t < layer->tensors && status == STATUS_OK; t++)
+			status = compare_tensor(&c, &layer->tensor[t], l, err);
 	}
 	out->overall = ratio_of(&c.all);
 	return status;
@@ -145,14 +144,13 @@ enum status compare_judge(const struct verify_difference *d, double loss, double
 		return error_set(err, STATUS_MISMATCH,
 				 "gradients differ from the %s by %.2e (relative L2), allowed "
 				 "%.2e; worst: %s of layer %zu, %.2e",
-				 than, d->overall, tolerance->gradient,
-				 d->worst_is_bias ? "bias" : "weights", d->worst_layer + 1,
-				 d->worst);
+				 than, d->overall, tolerance->gradient, d->worst_tensor,
+				 d->worst_layer + 1, d->worst);
 	if (!(d->worst <= tolerance->tensor))
 		return error_set(err, STATUS_MISMATCH,
 				 "gradient of the %s of layer %zu differs from the %s by %.2e "
 				 "(relative L2), allowed %.2e",
-				 d->worst_is_bias ? "bias" : "weights", d->worst_layer + 1, than,
-				 d->worst, tolerance->tensor);
+				 d->worst_tensor, d->worst_layer + 1, than, d->worst,
+				 tolerance->tensor);
 	return STATUS_OK;
 }

@@ -8,7 +8,7 @@ struct verify_difference {
 	double overall; /* over all parameters */
 	double worst;   /* of one tensor */
 	size_t worst_layer;
-	bool worst_is_bias;
+	const char *worst_tensor; /* its name in the model */
 };
 
 /*

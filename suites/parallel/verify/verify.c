@@ -145,7 +145,7 @@ static enum status compare_with_reference(struct trainer *t, const struct collec
 	if (scaler_scale(t, &gradients.scale, err) != STATUS_OK)
 		return err->status;
 	reference_open(&reference, t->setup);
-	for (size_t l = 1; l < t->setup->layers && status == STATUS_OK; l++)
+	for (size_t l = 1; l < setup_masked(t->setup) && status == STATUS_OK; l++)
 		status = fetch_mask(t, c->activations[l], t->setup->batch * t->setup->widths[l],
 				    &masks[l], err);
 	if (status == STATUS_OK) {
@@ -217,7 +217,7 @@ static enum status step_with_masks(struct trainer *single, const struct collecti
 {
 	enum status status;
 
-	for (size_t l = 1; l < single->setup->layers; l++)
+	for (size_t l = 1; l < setup_masked(single->setup); l++)
 		single->network.masks[l] = c->activations[l];
 	status = trainer_step(single, STEP_COMPUTE, err);
 	for (size_t l = 1; l < single->setup->layers; l++)

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# `model = transformer` of the suite `parallel` through the whole program: keys of another model are refused by name, splits
+# that cannot compute it are skipped with the reason, the others are verified, and pages say its sizes.
+set -euo pipefail
+gpuproof=$1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+fail() { echo "FAILED: $*"; exit 1; }
+
+cat > "$dir/decoder.ini" <<'INI'
+[run]
+backend = host
+host_devices = 2
+[suite parallel]
+model = transformer
+hidden = 32
+heads = 2
+blocks = 2
+sequence = 24
+vocabulary = 90
+batch = 4
+devices = 1,2
+modes = single,ddp,zero3,tensor
+precision = fp32,fp64
+recompute = layer
+iterations = 3
+sample_time = 100us
+INI
+"$gpuproof" run "$dir/decoder.ini" -o "$dir/out" --quiet || fail "a transformer ended with $?"
+python3 - "$dir/out/result.json" "$dir/out/report.html" <<'PY'
+import json, sys
+cases = json.load(open(sys.argv[1]))["cases"]
+page = open(sys.argv[2]).read()
+assert len(cases) == 8, [c["id"] for c in cases]
+for c in cases:
+    assert c["parameters"]["model"] == "transformer" and "width" not in c["parameters"], c["parameters"]
+    mode, precision = c["parameters"]["mode"], c["parameters"]["precision"]
+    if precision == "fp64" or mode == "tensor":
+        assert c["status"] == "SKIPPED", (c["id"], c["status"])
+        reason = "model = transformer is for single" if mode == "tensor" else "attention is not written for fp64"
+        assert reason in c["reason"], (c["id"], c["reason"])
+        continue
+    assert c["status"] == "OK", (c["id"], c["reason"])
+    value = {name: m["value"] for name, m in c["metrics"].items()}
+    assert 0 < value["parallel.gradient_error"] < 1e-5, c["id"]
+    # A token guessed among 90: ln 90 and a little.
+    assert 4 < value["parallel.loss"] < 6, (c["id"], value["parallel.loss"])
+    # Sequences per second, not tokens.
+    assert abs(value["parallel.throughput"] * value["parallel.step_time"] - 4) < 0.01, c["id"]
+    assert "Not predicted: no suite measures attention." in c["notes"], c["notes"]
+assert "hidden 32, heads 2, sequence 24, vocabulary 90" in page
+assert "1000-2000-1000-10" not in page
+PY
+
+refused() { # message, INI text
+	printf '[run]\nbackend = host\n[suite parallel]\n%b' "$2" > "$dir/bad.ini"
+	"$gpuproof" run "$dir/bad.ini" -o "$dir/bad" > "$dir/said" 2>&1 && fail "accepted: $2"
+	grep -qF "$1" "$dir/said" || fail "instead of '$1': $(cat "$dir/said")"
+}
+refused 'bad.ini:4: heads is a key of model = transformer, and model is mlp' 'heads = 2\n'
+refused 'bad.ini:5: depth is a key of model = mlp, and model is transformer' 'model = transformer\ndepth = 2\n'
+refused 'bad.ini:5: hidden: 100 does not divide by heads = 3' 'model = transformer\nhidden = 100\nheads = 3\n'
