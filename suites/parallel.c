@@ -284,7 +284,8 @@ static const char *refusal_of(const struct setup *setup, char *text, size_t size
 			       ? "its micro-batches accumulate: set microbatches instead"
 			       : "accumulation is for single, ddp and zero1; hybrid = 1xNx1 "
 				 "accumulates with tensor parallelism";
-	if (setup->segments > 0 && !setup->mode->recomputes)
+	/* A block is recomputed with its own weights alone, which backward has. */
+	if (setup->segments > 0 && !setup->mode->recomputes && !setup_recomputes_blocks(setup))
 		return "recomputation is not for zero3, whose weights are gone by then, nor for "
 		       "tensor: hybrid = 1xNx1 does that";
 	if (setup->no_overlap && !setup->mode->overlaps)

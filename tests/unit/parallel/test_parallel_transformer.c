@@ -130,6 +130,8 @@ static void splits_of_the_batch_equal_the_reference(void **state)
 				tiny_transformer(batch_modes[m], p == 0 ? 4 : 2, precisions[p]);
 
 			expect_reference(&s, "split");
+			s.segments = s.layers;
+			expect_reference(&s, "split, recomputed");
 		}
 }
 
