@@ -149,7 +149,7 @@ uint64_t model_elements(const struct model *model, size_t first, size_t last)
 	return model->layer[first].end - model_first(model, last);
 }
 
-/* A forward of one token by one block: its products, and attention's two over half of the positions. */
+/* One token's forward by one block: products, and attention's two over half of the positions. */
 static double block_flops(const struct setup *setup)
 {
 	double h = (double)setup->transformer.hidden;

@@ -1,8 +1,9 @@
 /*
  * The models that are trained, each a row of layers and softmax cross entropy at the end:
  * - multilayer perceptron: Y = relu(X W^T + b) per layer (no relu after the last);
- * - transformer (pre-norm decoder, Radford et al. 2019): an embedding of tokens and positions; blocks
- *   x1 = x + attention(norm(x)), y = x1 + W2 gelu(W1 norm(x1)), with biases; a head W norm(x).
+ * - transformer (pre-norm decoder, Radford et al. 2019): an embedding of tokens and positions;
+ *   blocks x1 = x + attention(norm(x)), y = x1 + W2 gelu(W1 norm(x1)), with biases; a head W
+ *   norm(x).
  *
  * Parameters, gradients and optimizer state are flat arrays of `elements` values in the same order:
  * the last layer first, because backward reaches it first, so that a bucket of gradients that are

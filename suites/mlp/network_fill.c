@@ -54,7 +54,7 @@ static enum status fill_weights(struct network *n, struct stream *stream, size_t
 	return STATUS_OK;
 }
 
-/* Values around an offset, which the kernel does not have: scales of norms, few enough for the host. */
+/* Values around an offset, which the kernel does not have: scales of norms, few values. */
 static enum status fill_around(struct network *n, struct stream *stream,
 			       const struct fill_arguments *fill, double offset, struct error *err)
 {

@@ -90,8 +90,8 @@ struct setup {
 enum status setup_widths(struct setup *setup, const struct section *section, struct error *err);
 
 /*
- * Layers and widths of a transformer of `blocks` blocks; the precision must be set. A row is a token:
- * widths[0] is one int32_t id in elements of the precision.
+ * Layers and widths of a transformer of `blocks` blocks; the precision must be set. A row is a
+ * token: widths[0] is one int32_t id in elements of the precision.
  */
 void setup_transformer(struct setup *setup, uint64_t blocks, const struct transformer_shape *shape);
 /* NULL, or why this transformer cannot be computed so; `text` holds the words. */

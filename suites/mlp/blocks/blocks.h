@@ -13,8 +13,8 @@
 #define BLOCK_NORM_EPSILON 1e-5
 
 /*
- * Allocates tensors that blocks keep for backward, and their scratch, from the network's arena; nothing for a
- * multilayer perceptron.
+ * Allocates tensors that blocks keep for backward, and their scratch, from the network's arena;
+ * nothing for a multilayer perceptron.
  */
 enum status block_buffers_open(struct network *network, struct error *err);
 /* The partition's tokens into activations[0], and every row's position. Waits for the stream. */

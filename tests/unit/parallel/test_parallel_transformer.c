@@ -1,6 +1,6 @@
 /*
- * The transformer of the suite `parallel`: the reference against central differences, one device and
- * splits of the batch against the reference, what recomputation saves, what is refused.
+ * The transformer of the suite `parallel`: the reference against central differences, one device
+ * and splits of the batch against the reference, what recomputation saves, what is refused.
  */
 #include "parallel_setups.h"
 
@@ -143,8 +143,8 @@ static void recomputation_keeps_one_block(void **state)
 	(void)state;
 	s.segments = s.layers;
 	/*
-	 * By element and token 15 values of the hidden size (two norms, qkv, attention's output, the
-	 * sum, twice four of the MLP), and in FP32 four moments and a padded row of lse per head.
+	 * By element and token 15 values of the hidden size (two norms, qkv, attention's output,
+	 * the sum, twice four of the MLP); in FP32 four moments and a padded row of lse per head.
 	 */
 	inner = tokens * 15 * 48 * 4 + tokens * 4 * 4 + 8 * 3 * 128 * 4;
 	assert_int_equal(two - footprint(&s), inner);
