@@ -68,32 +68,47 @@ flock 8
 [ $? = 3 ] || fail "two nights at once"
 exec 8>&-
 
-# ci/slurm-prolog: drains for a violated limit and for nothing else.
+# ci/slurm: a job is refused for a verdict and for nothing else; only the health check calls Slurm, and says why once.
 mkdir "$folder/bin"
 printf '#!/bin/sh\necho "$@" >>"%s/drained"\n' "$folder" >"$folder/bin/scontrol"
-printf '#!/bin/sh\n' >"$folder/bin/logger"
+printf '#!/bin/sh\necho "$@" >>"%s/said"\n' "$folder" >"$folder/bin/logger"
 chmod +x "$folder"/bin/*
-prolog() {
-	PATH=$folder/bin:$PATH SLURMD_NODENAME=node7 SLURM_JOB_GPUS=0 GPUPROOF_CONFIG=$1 "$top"/ci/slurm-prolog
+export GPUPROOF_KEEP=$folder/kept GPUPROOF_STATE=$folder/state
+slurm() { # SCRIPT CONFIG
+	PATH=$folder/bin:$PATH SLURMD_NODENAME=node7 SLURM_JOB_GPUS=0 GPUPROOF_CONFIG=$2 "$top/ci/slurm/$1" 2>>"$folder/err"
 }
-prolog "$folder/good.ini" || fail "the prolog refuses a good node"
-prolog "$folder/missing.ini" || fail "the prolog refuses a node for its own config"
-GPUPROOF_SECONDS=0.01 prolog "$folder/good.ini" || fail "the prolog refuses a node because time is short"
-[ ! -e "$folder/drained" ] || fail "a good node was drained: $(cat "$folder/drained")"
-GPUPROOF_KEEP=$folder/kept prolog "$folder/slow.ini" && fail "the prolog accepts a slow node"
-[ -s "$(echo "$folder"/kept/node7-*/run/result.json)" ] || fail "the evidence is not kept"
-grep -qx 'update nodename=node7 state=drain reason=gpuproof: a limit is violated: host:0: fails speed' "$folder/drained" ||
-	fail "not drained as it should: $(cat "$folder/drained")"
-PATH=$folder/bin:$PATH GPUPROOF_CONFIG=$folder/slow.ini SLURM_JOB_GPUS= "$top"/ci/slurm-prolog || fail "a job without GPUs is refused"
+slurm prolog "$folder/good.ini" || fail "the prolog refuses a good node"
+slurm prolog "$folder/missing.ini" || fail "the prolog refuses a node for its own config"
+GPUPROOF_SECONDS=0.01 slurm prolog "$folder/good.ini" || fail "the prolog refuses a node because time is short"
+GPUPROOF=$folder/nowhere slurm prolog "$folder/good.ini" || fail "the prolog refuses a node without the program"
+TMPDIR=$folder/nowhere slurm prolog "$folder/good.ini" || fail "the prolog refuses a node without room"
+[ ! -e "$folder/state/reason" ] || fail "a good node is given a reason: $(cat "$folder/state/reason")"
+for script in prolog epilog; do
+	rm -rf "$folder/kept" "$folder/state"
+	slurm "$script" "$folder/slow.ini" && fail "the $script accepts a slow node"
+	[ -s "$(echo "$folder"/kept/node7-*/run/result.json)" ] || fail "the evidence is not kept"
+	grep -q "result, pages and log are in $folder/kept/node7-" "$folder/said" || fail "where the evidence is is not logged"
+	grep -qx 'gpuproof: a limit is violated: host:0: fails speed' "$folder/state/reason" || fail "reason: $(cat "$folder/state/reason")"
+done
+[ ! -e "$folder/drained" ] || fail "prolog or epilog calls scontrol"
+slurm health-check none && slurm health-check none || fail "the health check fails"
+[ "$(cat "$folder/drained")" = 'update nodename=node7 state=drain reason=gpuproof: a limit is violated: host:0: fails speed' ] ||
+	fail "not drained once, as it should: $(cat "$folder/drained")"
+rm "$folder/drained"
+GPUPROOF_HEALTH_CONFIG=$folder/good.ini slurm health-check none
+[ ! -e "$folder/drained" ] || fail "the health check drains a good node"
+GPUPROOF_HEALTH_CONFIG=$folder/slow.ini slurm health-check none
+grep -q 'fails speed' "$folder/drained" || fail "the health check accepts a slow node"
+PATH=$folder/bin:$PATH GPUPROOF_CONFIG=$folder/slow.ini SLURM_JOB_GPUS= "$top"/ci/slurm/prolog || fail "a job without GPUs is refused"
+# A folder that nothing can be kept in hides no verdict.
+GPUPROOF_KEEP=/dev/null/x slurm prolog "$folder/slow.ini" && fail "a slow node is accepted since its evidence cannot be kept"
 
 # Exit code 3: no device, which drains, or a full disk, which does not. A limit on the size of files stands for one.
 printf '#!/bin/sh\nexit 3\n' >"$folder/bin/three"
 chmod +x "$folder/bin/three"
-rm "$folder/drained"
-(ulimit -f 1000; GPUPROOF=$folder/bin/three prolog quick 2>/dev/null) || fail "the prolog refuses a node because its disk is full"
-[ ! -e "$folder/drained" ] || fail "a node was drained for its disk: $(cat "$folder/drained")"
-GPUPROOF=$folder/bin/three prolog quick && fail "the prolog accepts a node without devices"
-grep -q 'the GPUs cannot be used' "$folder/drained" || fail "a node without devices is not drained"
+(ulimit -f 1000; GPUPROOF=$folder/bin/three slurm prolog quick 2>/dev/null) || fail "the prolog refuses a node because its disk is full"
+GPUPROOF=$folder/bin/three slurm prolog quick && fail "the prolog accepts a node without devices"
+grep -q 'the GPUs cannot be used' "$folder/state/reason" || fail "a node without devices has another reason"
 
 # Help, manual, completions.
 for topic in "$top"/docs/topics/*.txt; do
@@ -145,7 +160,7 @@ done
 
 # Linters run where they are installed.
 if command -v shellcheck >/dev/null; then
-	shellcheck "$top"/ci/nightly "$top"/ci/slurm-prolog || exit 1
+	shellcheck "$top"/ci/nightly "$top"/ci/slurm/* "$top"/ci/try-slurm || exit 1
 fi
 if command -v systemd-analyze >/dev/null; then
 	mkdir "$folder/units"
