@@ -77,4 +77,22 @@ struct headline_peak {
 bool headline_peak(const struct headline *h, const struct selected_case *selected,
 		   struct headline_peak *peak);
 
+/* The best share of its peak that a source reached of a quantity. */
+struct headline_share {
+	const struct quantity *quantity;
+	size_t source;
+	double share, low, high, value;
+	size_t n;
+};
+
+struct headline_shares {
+	struct headline_share *items; /* the caller frees it */
+	size_t count, capacity;
+};
+
+void headline_shares_add(struct headline_shares *shares, const struct headline *h);
+/* The list "share_charts": one chart, none of several results or where no peak is known. */
+void headline_shares_draw(const struct headline_shares *shares, const struct view *view,
+			  struct tree *page);
+
 #endif

@@ -19,6 +19,7 @@ void view_runs(const struct view *view, struct tree *page)
 
 		tree_text(run, "letter", view->count > 1 ? view_letter(r, letter) : "");
 		view_text(run, "label", view->count > 1 ? view_run_name(view, r) : result->label);
+		view_text(run, "host", result_fact(result, "hostname"));
 		view_text(run, "run_id", result->run_id);
 		view_text(run, "started", result->started);
 		view_text(run, "state", result->state);

@@ -267,13 +267,14 @@ static void show_row(const struct headline *h, struct tree *map, const struct he
 }
 
 static void headline(const struct view *view, const char *suite, const char *metric,
-		     struct tree *page_list)
+		     struct headline_shares *shares, struct tree *page_list)
 {
 	struct headline h;
 	struct tree *group, *rows;
 	char name[FORMAT_SIZE];
 
 	headline_collect(&h, view, suite, metric);
+	headline_shares_add(shares, &h);
 	if (h.count) {
 		group = tree_item(page_list);
 		view_text(group, "suite", suite);
@@ -293,7 +294,8 @@ static void headline(const struct view *view, const char *suite, const char *met
 }
 
 /* Headline metrics of a suite in order of appearance, once each. */
-static void headlines_of(const struct view *view, const char *suite, struct tree *list)
+static void headlines_of(const struct view *view, const char *suite, struct headline_shares *shares,
+			 struct tree *list)
 {
 	const char *done[8];
 	size_t count = 0;
@@ -311,7 +313,7 @@ static void headlines_of(const struct view *view, const char *suite, struct tree
 			if (k < count || count == ARRAY_SIZE(done))
 				continue;
 			done[count++] = m->name;
-			headline(view, suite, m->name, list);
+			headline(view, suite, m->name, shares, list);
 		}
 	}
 }
@@ -319,6 +321,7 @@ static void headlines_of(const struct view *view, const char *suite, struct tree
 void view_headlines(const struct view *view, struct tree *page)
 {
 	struct tree *sources = tree_list(page, "columns"), *list;
+	struct headline_shares shares = { 0 };
 
 	for (size_t s = 0; s < view->source_count; s++) {
 		struct tree *column = tree_item(sources);
@@ -331,7 +334,9 @@ void view_headlines(const struct view *view, struct tree *page)
 	tree_textf(page, "headline_columns", "%zu", view->source_count + 1 + many(view));
 	list = tree_list(page, "headlines");
 	for (size_t i = 0; i < view->suite_count; i++)
-		headlines_of(view, view->suites[i], list);
+		headlines_of(view, view->suites[i], &shares, list);
+	headline_shares_draw(&shares, view, page);
+	free(shares.items);
 	/* More columns do not fit on a page; what was compared is in its table. */
 	tree_flag(page, "has_headlines",
 		  list->count != 0 && (view->count == 1 || view->source_count <= MOST_COMPARED));

@@ -71,9 +71,11 @@ static void add_answers(const struct view *view, size_t index, const struct tree
 	}
 }
 
-static void add_suite(const struct view *view, size_t index, struct tree *list,
+/* True if the suite has a map of winners, which is what its configuration is for. */
+static bool add_suite(const struct view *view, size_t index, struct tree *list,
 		      struct tree *all_answers)
 {
+	bool map;
 	struct tree *suite = tree_item(list), *charts, *answers;
 
 	view_text(suite, "suite", view->suites[index]);
@@ -82,6 +84,7 @@ static void add_suite(const struct view *view, size_t index, struct tree *list,
 	charts = tree_list(suite, "charts");
 	answers = tree_new(TREE_LIST);
 	view_split_maps(view, view->suites[index], charts, answers);
+	map = charts->count != 0;
 	view_split_answer(view, view->suites[index], suite, answers);
 	view_memory_answer(view, view->suites[index], answers);
 	add_answers(view, index, answers, all_answers);
@@ -95,11 +98,23 @@ static void add_suite(const struct view *view, size_t index, struct tree *list,
 		view_compared_cases(view, view->suites[index], suite);
 	else if (view->count == 1)
 		view_cases(view, view->suites[index], suite);
+	return map;
+}
+
+/* The last of the list becomes the item at `place`. */
+static void move_last(struct tree *list, size_t place)
+{
+	struct tree *last = list->children[list->count - 1];
+
+	for (size_t i = list->count - 1; i > place; i--)
+		list->children[i] = list->children[i - 1];
+	list->children[place] = last;
 }
 
 struct tree *view_page(const struct view *view, const char *title)
 {
 	struct tree *page = tree_new(TREE_MAP), *suites, *answers;
+	size_t first = 0;
 	char *own = title ? NULL : default_title(view);
 
 	if (!title && view->count == 1 && *report_setting(view->results, "title"))
@@ -116,7 +131,8 @@ struct tree *view_page(const struct view *view, const char *title)
 	answers = tree_list(page, "answers");
 	suites = tree_list(page, "suites");
 	for (size_t i = 0; i < view->suite_count; i++)
-		add_suite(view, i, suites, answers);
+		if (add_suite(view, i, suites, answers))
+			move_last(suites, first++);
 	tree_flag(page, "has_answers", answers->count != 0);
 	view_skipped(view, page);
 	view_devices_table(view, page);

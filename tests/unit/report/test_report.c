@@ -794,6 +794,42 @@ static void golden_pages_of_real_runs(void **state)
 	result_release(&results[0]);
 }
 
+/*
+ * The host, the verdict, a way to each section, and the best figures as shares of the data sheet
+ * are before all tables.
+ */
+static void a_run_begins_with_shares_of_the_data_sheet(void **state)
+{
+	static const char *const order[] = { "host <bdi>host-",
+					     "id=\"verdict\"",
+					     "aria-label=\"Sections of this page\"",
+					     "href=\"#headlines\"",
+					     "id=\"shares\"",
+					     "STREAM triad, 4.",
+					     "id=\"headlines\"",
+					     NULL };
+	struct result result;
+	struct error err = ERROR_NONE;
+	char *html;
+
+	(void)state;
+	if (result_read(&result, TESTS_DIR "/data/quick_h200.json", &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	html = page_of(&result, 1);
+	assert_in_order(html, order);
+	/* Every link of the page has its target. */
+	for (const char *p = html; (p = strstr(p, "href=\"#")) != NULL; p++) {
+		char *id = xstrndup(p + 7, strcspn(p + 7, "\""));
+		char *anchor = xasprintf("id=\"%s\"", id);
+
+		assert_has(html, anchor);
+		free(anchor);
+		free(id);
+	}
+	free(html);
+	result_release(&result);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -823,6 +859,7 @@ int main(void)
 		cmocka_unit_test(large_result_stays_small),
 		cmocka_unit_test(golden_pages),
 		cmocka_unit_test(golden_pages_of_real_runs),
+		cmocka_unit_test(a_run_begins_with_shares_of_the_data_sheet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

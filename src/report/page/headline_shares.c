@@ -1,0 +1,122 @@
+/* The first picture of a run's page: the best figures as shares of the data sheet. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "reference/gpu.h"
+#include "reference/quantity.h"
+#include "report/chart/chart.h"
+#include "report/page/headline.h"
+#include "report/view/format.h"
+
+#define APART 2 /* devices that have a bar each; of more the worst has one */
+
+static struct headline_share *share_of(struct headline_shares *shares,
+				       const struct quantity *quantity, size_t source)
+{
+	struct headline_share *share;
+
+	for (size_t i = 0; i < shares->count; i++)
+		if (shares->items[i].quantity == quantity && shares->items[i].source == source)
+			return &shares->items[i];
+	ARRAY_GROW(shares->items, shares->count, shares->capacity);
+	share = &shares->items[shares->count++];
+	*share = (struct headline_share){ .quantity = quantity, .source = source };
+	return share;
+}
+
+void headline_shares_add(struct headline_shares *shares, const struct headline *h)
+{
+	for (size_t g = 0; g < h->group_count; g++) {
+		const struct selected_case *selected = h->groups[g].figures[0];
+		struct headline_share *share;
+		struct headline_peak peak;
+
+		if (!selected || !headline_peak(h, selected, &peak) || view_unsettled(selected->c))
+			continue;
+		share = share_of(shares, peak.quantity, selected->source);
+		if (peak.share <= share->share)
+			continue;
+		share->share = peak.share;
+		share->low = selected->m->low / selected->m->value * peak.share;
+		share->high = selected->m->high / selected->m->value * peak.share;
+		share->value = peak.share * peak.peak;
+		share->n = selected->m->n;
+	}
+}
+
+static size_t devices_with(const struct headline_shares *shares, const struct quantity *quantity)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < shares->count; i++)
+		count += shares->items[i].quantity == quantity;
+	return count;
+}
+
+static bool is_worst(const struct headline_shares *shares, size_t index)
+{
+	const struct headline_share *share = &shares->items[index];
+
+	for (size_t i = 0; i < shares->count; i++)
+		if (shares->items[i].quantity == share->quantity &&
+		    (shares->items[i].share < share->share ||
+		     (shares->items[i].share == share->share && i < index)))
+			return false;
+	return true;
+}
+
+/* "STREAM triad, 4.393 TB/s, cuda:0" */
+static char *share_name(const struct view *view, const struct headline_share *share, size_t devices)
+{
+	char value[FORMAT_SIZE], other[48] = "";
+
+	format_rounded(share->value, share->quantity->unit, value, sizeof(value));
+	if (devices > APART)
+		snprintf(other, sizeof(other), ", worst of %zu", devices);
+	else if (view->source_count > 1)
+		snprintf(other, sizeof(other), ", %.12s", view->sources[share->source].label);
+	return xasprintf("%s, %s%s", share->quantity->title, value, other);
+}
+
+void headline_shares_draw(const struct headline_shares *shares, const struct view *view,
+			  struct tree *page)
+{
+	struct tree *charts = tree_list(page, "share_charts");
+	struct chart_series *series;
+	struct chart chart;
+
+	chart_init(&chart, CHART_BARS);
+	chart.id = xstrdup("shares");
+	chart.title = xstrdup("Best figures as shares of the data sheet");
+	chart.shows = xstrdup("The best of all sizes and variants; whisker: 95 % interval.");
+	chart.x_name = xstrdup("");
+	chart.x_unit = xstrdup("");
+	chart.y_name = xstrdup("of the data sheet");
+	chart.y_unit = xstrdup("1");
+	chart.better = BETTER_HIGHER;
+	chart.note = xstrdup("");
+	chart.finding = xstrdup("");
+	series = chart_series_named(&chart, "");
+	for (size_t i = 0; view->count == 1 && i < shares->count; i++) {
+		const struct headline_share *share = &shares->items[i];
+		size_t devices = devices_with(shares, share->quantity);
+		struct chart_point *point;
+		char *name;
+
+		if (devices > APART && !is_worst(shares, i))
+			continue;
+		name = share_name(view, share, devices);
+		point = chart_point_new(series, name);
+		free(name);
+		point->y = share->share;
+		point->low = share->low;
+		point->high = share->high;
+		point->n = share->n;
+	}
+	chart_in_percent(&chart);
+	if (series->count)
+		chart_draw(&chart, charts);
+	chart_release(&chart);
+	tree_flag(page, "has_shares", charts->count != 0);
+}
