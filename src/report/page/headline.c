@@ -246,6 +246,8 @@ bool headline_peak(const struct headline *h, const struct selected_case *selecte
 	const struct sheet_row *row = gpu ? sheet_row_of_case(shown.sheet, selected->c,
 							      view_string(selected->m->name), info)
 					  : NULL;
+	const struct metric *metric =
+		view_metric(h->selection.view, view_string(selected->m->name));
 	struct quantity q;
 
 	*peak = (struct headline_peak){ .peak = (double)NAN, .share = (double)NAN };
@@ -253,6 +255,10 @@ bool headline_peak(const struct headline *h, const struct selected_case *selecte
 		return false;
 	q = quantity_of_row(row);
 	peak->unit = q.unit ? q.unit : view_string(selected->m->unit);
+	peak->title = q.title;
+	if (!q.title)
+		peak->title =
+			metric && metric->title ? metric->title : view_string(selected->m->name);
 	peak->doubled = row->factor != 0;
 	peak->peak = gpu_peak(gpu, &q, &peak->entry);
 	peak->share = selected->m->value * (peak->doubled ? row->factor : 1) / peak->peak;

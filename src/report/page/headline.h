@@ -62,13 +62,13 @@ void headline_release(struct headline *h);
  */
 size_t headline_leader(const struct headline *h, const struct headline_row *row, size_t source);
 
-struct quantity;
 struct sheet_entry;
 
 /* The data sheet's figure for a measured one. */
 struct headline_peak {
 	double peak, share; /* `share`: the figure over the peak */
 	const char *unit;   /* of the peak */
+	const char *title;  /* of the quantity: "STREAM triad" */
 	bool doubled;       /* each byte counts when it is read and when it is written */
 	const struct sheet_entry *entry;
 };
@@ -79,7 +79,7 @@ bool headline_peak(const struct headline *h, const struct selected_case *selecte
 
 /* The best share of its peak that a source reached of a quantity. */
 struct headline_share {
-	const struct quantity *quantity;
+	const char *title, *unit; /* borrowed from what is shown */
 	size_t source;
 	double share, low, high, value;
 	size_t n;

@@ -1,10 +1,10 @@
 /* The first picture of a run's page: the best figures as shares of the data sheet. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "reference/gpu.h"
-#include "reference/quantity.h"
 #include "report/chart/chart.h"
 #include "report/page/headline.h"
 #include "report/view/format.h"
@@ -12,16 +12,19 @@
 #define APART 2 /* devices that have a bar each; of more the worst has one */
 
 static struct headline_share *share_of(struct headline_shares *shares,
-				       const struct quantity *quantity, size_t source)
+				       const struct headline_peak *peak, size_t source)
 {
 	struct headline_share *share;
 
 	for (size_t i = 0; i < shares->count; i++)
-		if (shares->items[i].quantity == quantity && shares->items[i].source == source)
+		if (strcmp(shares->items[i].title, peak->title) == 0 &&
+		    shares->items[i].source == source)
 			return &shares->items[i];
 	ARRAY_GROW(shares->items, shares->count, shares->capacity);
 	share = &shares->items[shares->count++];
-	*share = (struct headline_share){ .quantity = quantity, .source = source };
+	*share = (struct headline_share){ .title = peak->title,
+					  .unit = peak->unit,
+					  .source = source };
 	return share;
 }
 
@@ -34,7 +37,7 @@ void headline_shares_add(struct headline_shares *shares, const struct headline *
 
 		if (!selected || !headline_peak(h, selected, &peak) || view_unsettled(selected->c))
 			continue;
-		share = share_of(shares, peak.quantity, selected->source);
+		share = share_of(shares, &peak, selected->source);
 		if (peak.share <= share->share)
 			continue;
 		share->share = peak.share;
@@ -45,12 +48,12 @@ void headline_shares_add(struct headline_shares *shares, const struct headline *
 	}
 }
 
-static size_t devices_with(const struct headline_shares *shares, const struct quantity *quantity)
+static size_t devices_with(const struct headline_shares *shares, const char *title)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < shares->count; i++)
-		count += shares->items[i].quantity == quantity;
+		count += strcmp(shares->items[i].title, title) == 0;
 	return count;
 }
 
@@ -59,7 +62,7 @@ static bool is_worst(const struct headline_shares *shares, size_t index)
 	const struct headline_share *share = &shares->items[index];
 
 	for (size_t i = 0; i < shares->count; i++)
-		if (shares->items[i].quantity == share->quantity &&
+		if (strcmp(shares->items[i].title, share->title) == 0 &&
 		    (shares->items[i].share < share->share ||
 		     (shares->items[i].share == share->share && i < index)))
 			return false;
@@ -71,12 +74,12 @@ static char *share_name(const struct view *view, const struct headline_share *sh
 {
 	char value[FORMAT_SIZE], other[48] = "";
 
-	format_rounded(share->value, share->quantity->unit, value, sizeof(value));
+	format_rounded(share->value, share->unit, value, sizeof(value));
 	if (devices > APART)
 		snprintf(other, sizeof(other), ", worst of %zu", devices);
 	else if (view->source_count > 1)
 		snprintf(other, sizeof(other), ", %.12s", view->sources[share->source].label);
-	return xasprintf("%s, %s%s", share->quantity->title, value, other);
+	return xasprintf("%s, %s%s", share->title, value, other);
 }
 
 void headline_shares_draw(const struct headline_shares *shares, const struct view *view,
@@ -100,7 +103,7 @@ void headline_shares_draw(const struct headline_shares *shares, const struct vie
 	series = chart_series_named(&chart, "");
 	for (size_t i = 0; view->count == 1 && i < shares->count; i++) {
 		const struct headline_share *share = &shares->items[i];
-		size_t devices = devices_with(shares, share->quantity);
+		size_t devices = devices_with(shares, share->title);
 		struct chart_point *point;
 		char *name;
 
