@@ -17,6 +17,20 @@ cat >soak.ini <<-INI
 	size = 256
 	memory_most = 8MiB
 INI
+cat >pairs.ini <<-INI
+	[run]
+	backend = host
+	[defaults]
+	max_time = 1ms
+	[suite transfer]
+	directions = h2d
+	memories = pageable
+	sizes = 4KiB
+	[suite collective]
+	operations = all_reduce
+	devices = 2
+	sizes = 4KiB, 16KiB
+INI
 cat >terminal.py <<'PYTHON'
 import fcntl, json, os, pty, re, select, signal, struct, subprocess, sys, termios, time
 
@@ -108,6 +122,13 @@ said = follower.communicate(timeout=PATIENCE)[0]
 if follower.returncode != 0 or "complete" not in said or "\x1b" in said:
     complain("watch until the end", said)
 ask("watch", "soak", code=0)
+
+# At a terminal what was skipped is a line per reason, before the counts.
+t = Terminal(80, "run", "pairs.ini", "-o", "pairs")
+t.code()
+told = re.findall(r"SKIPPED [^\r\n]*", t.output)
+if len(told) != 1 or not told[0].startswith("SKIPPED 2 cases, the first collective/2/all_reduce/"):
+    complain("SKIPPED is not a line per reason", t.output)
 
 # A verdict in colour, or without where NO_COLOR asks for that.
 for environment, colours in ({}, True), ({"NO_COLOR": "1"}, False):

@@ -86,6 +86,40 @@ static void print_headlines(const struct result *result)
 	text_release(&lines);
 }
 
+static bool is_first_skipped(const struct result *result, size_t at)
+{
+	for (size_t i = 0; i < at; i++)
+		if (result->cases[i].status == CASE_SKIPPED &&
+		    strcmp(result->cases[i].reason, result->cases[at].reason) == 0)
+			return false;
+	return true;
+}
+
+/* At a terminal, a line per reason; in a pipe progress has printed them. */
+static void print_skipped(const struct result *result)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < result->case_count && isatty(STDOUT_FILENO); i++) {
+		const struct case_result *c = &result->cases[i];
+		size_t same = 0;
+
+		if (c->status != CASE_SKIPPED || !is_first_skipped(result, i))
+			continue;
+		if (shown++ >= MOST_SHOWN)
+			continue;
+		for (size_t j = i; j < result->case_count; j++)
+			same += result->cases[j].status == CASE_SKIPPED &&
+				strcmp(result->cases[j].reason, c->reason) == 0;
+		if (same > 1)
+			printf("SKIPPED %zu cases, the first %s: %s\n", same, c->id, c->reason);
+		else
+			printf("SKIPPED %s: %s\n", c->id, c->reason);
+	}
+	if (shown > MOST_SHOWN)
+		printf("and %zu more reasons\n", shown - MOST_SHOWN);
+}
+
 /* Prints a row per device of a soak. */
 static void print_soak(const struct result *result)
 {
@@ -108,6 +142,7 @@ void run_print_summary(const struct result *result)
 
 	print_headlines(result);
 	print_soak(result);
+	print_skipped(result);
 	printf("%zu case%s", result->planned, result->planned == 1 ? "" : "s");
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		size_t n = result_count(result, order[i]);
