@@ -1,7 +1,6 @@
 #include "report/page/html.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,10 +65,10 @@ static char *charts_folder(const struct report_options *options)
 /* The source of a chart in a line: version, run, configuration, command. */
 static void add_origin(struct text *out, const struct result *r)
 {
-	uint64_t hash = text_hash(TEXT_HASH_START, r->config_text, strlen(r->config_text));
+	char *citation = view_citation(r);
 
-	text_addf(out, "gpuproof %s, run %s of %s, configuration %s (%016" PRIx64 "): %s\n",
-		  r->gpuproof_version, r->run_id, r->started, r->config_name, hash, r->command);
+	text_addf(out, "%s: %s\n", citation, view_string(r->command));
+	free(citation);
 }
 
 static enum status write_charts(const struct tree *page, const struct result *results, size_t count,

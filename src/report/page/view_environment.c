@@ -1,4 +1,5 @@
 /* Provenance of the numbers: runs, environment, configuration; and the differences between runs. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,16 @@
 #include "report/view/format.h"
 #include "report/view/view.h"
 
+char *view_citation(const struct result *result)
+{
+	const char *config = view_string(result->config_text);
+	uint64_t hash = text_hash(TEXT_HASH_START, config, strlen(config));
+
+	return xasprintf("gpuproof %s, run %s of %s, configuration %s (%016" PRIx64 ")",
+			 view_string(result->gpuproof_version), view_string(result->run_id),
+			 view_string(result->started), view_string(result->config_name), hash);
+}
+
 void view_runs(const struct view *view, struct tree *page)
 {
 	struct tree *list = tree_list(page, "runs");
@@ -15,7 +26,7 @@ void view_runs(const struct view *view, struct tree *page)
 	for (size_t r = 0; r < view->count; r++) {
 		const struct result *result = &view->results[r];
 		struct tree *run = tree_item(list);
-		char letter[4], seconds[FORMAT_SIZE];
+		char letter[4], seconds[FORMAT_SIZE], *citation = view_citation(result);
 
 		tree_text(run, "letter", view->count > 1 ? view_letter(r, letter) : "");
 		view_text(run, "label", view->count > 1 ? view_run_name(view, r) : result->label);
@@ -24,6 +35,8 @@ void view_runs(const struct view *view, struct tree *page)
 		view_text(run, "started", result->started);
 		view_text(run, "state", result->state);
 		view_text(run, "command", result->command);
+		view_text(run, "citation", citation);
+		free(citation);
 		view_text(run, "config_name", result->config_name);
 		view_text(run, "version", result->gpuproof_version);
 		tree_textf(run, "seed", "%lld", (long long)result->seed);

@@ -133,6 +133,11 @@ void view_cases(const struct view *view, const char *suite, struct tree *map);
 void view_skipped(const struct view *view, struct tree *page);
 void view_devices_table(const struct view *view, struct tree *page);
 void view_environment(const struct view *view, struct tree *page);
+/*
+ * How to cite a run in a line: version, id, time, configuration with the FNV-1a hash of its
+ * effective INI text. malloc'ed.
+ */
+char *view_citation(const struct result *result);
 void view_runs(const struct view *view, struct tree *page);
 void view_differences(const struct view *view, struct tree *page);
 /* For several results: the outcome of compare (judge/compare/compare.h) with the first. */
