@@ -254,6 +254,7 @@ bool headline_peak(const struct headline *h, const struct selected_case *selecte
 	if (!row)
 		return false;
 	q = quantity_of_row(row);
+	peak->quantity = q.name ? quantity_find(q.name) : NULL;
 	peak->unit = q.unit ? q.unit : view_string(selected->m->unit);
 	peak->title = q.title;
 	if (!q.title)

@@ -71,6 +71,7 @@ struct headline_peak {
 	const char *title;  /* of the quantity: "STREAM triad" */
 	bool doubled;       /* each byte counts when it is read and when it is written */
 	const struct sheet_entry *entry;
+	const struct quantity *quantity; /* NULL: the row names a key of the sheet alone */
 };
 
 /* False where the model or what bounds the figure is not known. */

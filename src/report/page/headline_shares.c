@@ -35,7 +35,8 @@ void headline_shares_add(struct headline_shares *shares, const struct headline *
 		struct headline_share *share;
 		struct headline_peak peak;
 
-		if (!selected || !headline_peak(h, selected, &peak) || view_unsettled(selected->c))
+		if (!selected || !headline_peak(h, selected, &peak) || !peak.quantity ||
+		    view_unsettled(selected->c))
 			continue;
 		share = share_of(shares, &peak, selected->source);
 		if (peak.share <= share->share)
