@@ -38,13 +38,18 @@ for night in 1 2; do
 	"$top"/ci/nightly -c "$folder/good.ini" -d "$folder/nights" -- -q >"$folder/log" 2>&1 ||
 		fail "night $night: exit code $?: $(cat "$folder/log")"
 done
-for file in junit.xml summary.md verdict.txt acceptance.html report.html report.css compare.html compare.txt trend.txt trend.html history.db; do
+for file in junit.xml summary.md verdict.txt acceptance.html report.html report.css compare.html compare.txt trend.txt trend.html history.db junit-night.xml gpuproof.prom run.ocp.jsonl; do
 	[ -s "$folder/nights/$file" ] || fail "nightly left no $file"
 done
+! grep -q '<failure' "$folder/nights/junit-night.xml" || fail "a good night is red: $(cat "$folder/nights/junit-night.xml")"
 grep -q '^2 nights' "$folder/nights/trend.txt" || fail "the history does not hold both nights: $(cat "$folder/nights/trend.txt")"
 "$top"/ci/nightly -c "$folder/slow.ini" -d "$folder/nights" -- -q >/dev/null 2>&1
 [ $? = 1 ] || fail "nightly does not say that a limit is violated"
 grep -q '<failure' "$folder/nights/junit.xml" || fail "junit.xml does not hold the violated limit"
+grep -q '<failure message="exit code 1"' "$folder/nights/junit-night.xml" || fail "junit-night.xml is green, the exit code is 1"
+grep -q '^## The night as a whole: exit code 1$' "$folder/nights/summary.md" || fail "the summary does not end with the exit code"
+grep -q '"result":"FAIL"' "$folder/nights/run.ocp.jsonl" || fail "run.ocp.jsonl has another verdict"
+grep -qx 'gpuproof_check_accepted 0' "$folder/nights/gpuproof.prom" || fail "gpuproof.prom has another verdict"
 grep -q 'REJECTED' "$folder/nights/acceptance.html" || fail "the acceptance page is not of this night"
 grep -q '^\*\*Not accepted: ' "$folder/nights/summary.md" || fail "the summary does not say what the exit code says: $(head -5 "$folder/nights/summary.md")"
 tail -n 1 "$folder/nights/verdict.txt" | grep -q '^Not accepted: ' || fail "verdict.txt: $(cat "$folder/nights/verdict.txt")"
@@ -62,6 +67,8 @@ grep -q '<error type="INCONCLUSIVE" message="Not decided: nothing was judged' "$
 grep -q 'nothing was judged' "$folder/nights/summary.md" || fail "the summary hides that nothing was judged"
 "$top"/ci/nightly -c "$folder/missing.ini" -d "$folder/nights" >/dev/null 2>&1
 [ $? = 2 ] || fail "nightly hides a usage error"
+grep -q 'exit code 2' "$folder/nights/junit-night.xml" || fail "a night without a result is not red"
+[ ! -e "$folder/nights/junit.xml" ] || fail "a night without a result leaves the verdict of another one"
 exec 8>"$folder/nights/lock"
 flock 8
 "$top"/ci/nightly -c "$folder/good.ini" -d "$folder/nights" >/dev/null 2>&1
