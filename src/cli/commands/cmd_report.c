@@ -136,7 +136,9 @@ const struct command command_report = {
 		   "run",
 		   "report --dump-templates DIR [--force]" },
 	.about = "One RESULT gives a page about that run, several a comparison with the first as "
-		 "the baseline.",
+		 "the baseline.\n"
+		 "With --layout dir each chart is also an SVG and a CSV file, in a folder next to "
+		 "the page.",
 	.options = rows,
 	.run = report_run,
 };
