@@ -205,10 +205,10 @@ static enum status plan_slice(struct plan *plan, struct plan_case *point, size_t
 	char reason[96] = "";
 
 	if (!(info->capabilities & precision_capability(precision_of(load))))
-		snprintf(reason, sizeof(reason), "%s has no %s", info->id,
+		snprintf(reason, sizeof(reason), "%.31s has no %s", info->id,
 			 precision_name(precision_of(load)));
 	else if (load == BURN_LINKS && count > 1 && !(info->capabilities & DEVICE_HAS_COLLECTIVES))
-		snprintf(reason, sizeof(reason), "%s has no collectives", info->id);
+		snprintf(reason, sizeof(reason), "%.31s has no collectives", info->id);
 	point->device_bytes = bytes_of(point, load, info, (int)count);
 	point->host_bytes = load == BURN_LINKS
 				    ? count * (uint64_t)section_integer(point->section, "link_size")

@@ -137,7 +137,7 @@ static const char *obstacle(enum unit unit, enum precision precision,
 
 	if (unit == TENSOR && !tensor_cores && peak_lacks_wgmma(info))
 		snprintf(reason, size,
-			 "module %s has no WGMMA code, which the tensor cores of %s need",
+			 "module %s has no WGMMA code, which the tensor cores of %.31s need",
 			 info->module, info->id);
 	else if (unit == TENSOR && !tensor_cores)
 		snprintf(reason, size, "%s has no tensor cores for %s", info->id,

@@ -30,7 +30,7 @@ enum device_capability {
 
 /* Unknown numbers are 0, unknown text "". */
 struct device_info {
-	char id[32];      /* "cuda:0", "host:1" */
+	char id[96];      /* "cuda:0", "host:1"; in a result of several nodes "node7/cuda:0" */
 	char backend[16]; /* "cuda", "host" */
 	char module[16];  /* "cuda13", "cuda11", "built-in" */
 	int node;         /* of the run, 0 the first; set by who opens it, backends know none */

@@ -153,6 +153,22 @@ static void judge_nothing(const struct judge_input *input, struct verdicts *verd
 				false, xstrdup("nothing was measured"));
 }
 
+/* A node that gave no whole result is never accepted, whatever the others measured. */
+static void judge_nodes(const struct result *result, struct verdicts *verdicts)
+{
+	for (size_t i = 0; i < result->node_count; i++) {
+		const struct result_node *node = &result->nodes[i];
+
+		if (node->status == NODE_OK)
+			continue;
+		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR, false,
+				xasprintf("node %s is %s%s%s: %s", node->name,
+					  node_status_name(node->status),
+					  *node->lost_at ? " at " : "", node->lost_at,
+					  node->reason));
+	}
+}
+
 void judge_run(const struct judge_input *input, struct verdicts *verdicts)
 {
 	judge_health(input, verdicts);
@@ -164,6 +180,7 @@ void judge_run(const struct judge_input *input, struct verdicts *verdicts)
 			judge_case(result, &result->cases[i], verdicts);
 		judge_fault_counters(result, verdicts);
 		judge_end(result, verdicts);
+		judge_nodes(result, verdicts);
 	}
 }
 

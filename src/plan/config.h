@@ -6,6 +6,7 @@
  *	[suite NAME]          one suite's sweep; [suite NAME label] a second variant
  *	[limit NAME]          what a metric must satisfy (plan/limits/limit.h)
  *	[report]              what to publish
+ *	[fleet]               that the run is on several nodes, and how to reach them
  *
  * `include = FILE` (before the first section) reads another file first, relative to the including
  * one, or an embedded config by its name; what the including file says wins over it.
@@ -22,7 +23,7 @@
 struct suite;
 
 struct section {
-	char *kind;  /* "run", "suite", "limit", "report"; [defaults] has gone into the suites */
+	char *kind; /* "run", "suite", "limit", "report", "fleet"; [defaults] has gone into the suites */
 	char *name;  /* "transfer" for [suite transfer], "pcie" for [limit pcie]; "" else */
 	char *label; /* "" or the variant's label */
 	const struct suite *suite; /* for kind "suite" */

@@ -8,9 +8,11 @@
 #include "plan/ini/hint.h"
 #include "plan/suite.h"
 
-const char *const section_kinds[] = { "run", "defaults", "suite", "report", "limit", NULL };
+const char *const section_kinds[] = {
+	"run", "defaults", "suite", "report", "limit", "fleet", NULL
+};
 static const char allowed_kinds[] =
-	"[run], [defaults], [suite NAME], [suite NAME label], [limit NAME], [report]";
+	"[run], [defaults], [suite NAME], [suite NAME label], [limit NAME], [report], [fleet]";
 
 char *header_text(const char *kind, const char *name, const char *label)
 {
@@ -133,7 +135,7 @@ static bool words_fit(struct document *d, struct ini_place place, const char *he
 	else if (strcmp(words[0], "limit") == 0)
 		return limit_fits(d, place, header, words, count);
 	else if (strcmp(words[0], "run") && strcmp(words[0], "defaults") &&
-		 strcmp(words[0], "report"))
+		 strcmp(words[0], "report") && strcmp(words[0], "fleet"))
 		unknown_kind(d, place, header, words[0]);
 	else if (count > 1)
 		document_problem(d, place, "[%s]: [%s] takes no name", header, words[0]);

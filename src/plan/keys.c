@@ -2,6 +2,10 @@
  * The keys of [run], [report], [limit] and every [suite]; a suite's own are in the suite's file,
  * the sampling keys in measure/.
  */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "device/device_set.h"
 #include "plan/schema.h"
 
@@ -101,6 +105,58 @@ const struct key suite_keys[] = {
 	  .choices = which_devices,
 	  .help = "one: of identical devices only the first carries out this section's cases that "
 		  "take one device" },
+	{ 0 },
+};
+
+/* "2" or "95 %". */
+static enum status check_min_nodes(const char *text, struct error *err)
+{
+	char *end;
+	double number = strtod(text, &end);
+
+	end += strspn(end, " ");
+	if (end != text && number > 0 &&
+	    ((*end == '\0' && number == floor(number) && number <= 1e6) ||
+	     (strcmp(end, "%") == 0 && number <= 100)))
+		return STATUS_OK;
+	return error_set(err, STATUS_USAGE, "a number of nodes (2) or a share of them (95 %%)");
+}
+
+static const char *const launchers[] = { "auto", "srun", "mpirun", "simulate", "command", NULL };
+
+const struct key fleet_keys[] = {
+	{ .name = "launcher",
+	  .type = KEY_CHOICE,
+	  .fallback = "auto",
+	  .choices = launchers,
+	  .help = "what starts one gpuproof agent on each node; auto: srun in an allocation of "
+		  "Slurm, else mpirun where nodes is a file; command: that of --launch; simulate: "
+		  "agents on this machine" },
+	{ .name = "nodes",
+	  .type = KEY_TEXT,
+	  .fallback = "all",
+	  .help = "all of the allocation, how many (16), or a file with one host per line" },
+	{ .name = "interface",
+	  .type = KEY_TEXT,
+	  .fallback = "",
+	  .help = "network interface (eth0) on which agents reach the conductor; empty: any" },
+	{ .name = "min_nodes",
+	  .type = KEY_TEXT,
+	  .fallback = "1",
+	  .check = check_min_nodes,
+	  .help = "with fewer nodes left the run stops: a number, or a share (95 %) of all" },
+	{ .name = "silent_after",
+	  .type = KEY_DURATION,
+	  .fallback = "15s",
+	  .min = 0.5,
+	  .max = 3600,
+	  .help = "a node that says nothing for this long is lost" },
+	{ .name = "join_within",
+	  .type = KEY_DURATION,
+	  .fallback = "60s",
+	  .min = 1,
+	  .max = 86400,
+	  .help = "a node whose agent has not called by then is lost" },
 	{ 0 },
 };
 

@@ -262,6 +262,10 @@ void config_resolve(struct config *config, const struct schema *schema, struct d
 		if (strcmp(d->sections[i].kind, "limit") == 0)
 			resolve_section(&r, &config->sections[config->count++], "limit",
 					&d->sections[i]);
+	/* Only where there is one: it makes the run one of several nodes. */
+	if (document_find(d, "fleet", "", ""))
+		resolve_section(&r, &config->sections[config->count++], "fleet",
+				document_find(d, "fleet", "", ""));
 	resolve_section(&r, &config->sections[config->count++], "report",
 			document_find(d, "report", "", ""));
 	report_bad_defaults(&r);

@@ -19,6 +19,8 @@ struct key_walk schema_keys(const struct schema *schema, const char *kind,
 		return (struct key_walk){ .tables = { run_keys, NULL } };
 	if (strcmp(kind, "report") == 0)
 		return (struct key_walk){ .tables = { report_keys, NULL } };
+	if (strcmp(kind, "fleet") == 0)
+		return (struct key_walk){ .tables = { fleet_keys, NULL } };
 	if (strcmp(kind, "limit") == 0)
 		return (struct key_walk){ .tables = { limit_keys, NULL } };
 	return (struct key_walk){ .tables = { schema->sampling, NULL } };

@@ -24,6 +24,7 @@ extern const struct key run_keys[];
 /* report/page/settings.c, which knows what a page can show */
 extern const struct key report_keys[];
 extern const struct key limit_keys[];
+extern const struct key fleet_keys[];
 extern const struct key
 	suite_keys[]; /* of every [suite], in addition to its own and the sampling keys */
 

@@ -52,6 +52,44 @@ char *case_point_without_label(const struct case_result *c)
 	return text_detach(&out);
 }
 
+void case_put_on_node(struct case_result *c, const char *node)
+{
+	char *devices = case_devices(c), *id, *placed;
+	size_t length = strlen(c->id), tail = strlen(devices);
+
+	for (size_t i = 0; i < c->device_count; i++) {
+		placed = xasprintf("%s/%s", node, c->devices[i]);
+		free(c->devices[i]);
+		c->devices[i] = placed;
+	}
+	placed = xasprintf("%s/%s", node, text_or(c->device));
+	free(c->device);
+	c->device = placed;
+	for (size_t i = 0; i < c->watch_count; i++) {
+		placed = xasprintf("%s/%s", node, c->watches[i].device);
+		free(c->watches[i].device);
+		c->watches[i].device = placed;
+	}
+	for (size_t i = 0; i < c->lost_count; i++)
+		for (size_t d = 0; d < c->lost[i].device_count; d++) {
+			placed = xasprintf("%s/%s", node, c->lost[i].devices[d]);
+			free(c->lost[i].devices[d]);
+			c->lost[i].devices[d] = placed;
+		}
+	placed = case_devices(c);
+	/* An id of another program may not end in its devices. */
+	if (length > tail && strcmp(c->id + length - tail, devices) == 0)
+		id = xasprintf("%.*s%s", (int)(length - tail), c->id, placed);
+	else
+		id = xasprintf("%s@%s", c->id, node);
+	free(c->id);
+	c->id = id;
+	free(c->node);
+	c->node = xstrdup(node);
+	free(placed);
+	free(devices);
+}
+
 char *case_devices(const struct case_result *c)
 {
 	struct text out = TEXT_EMPTY;

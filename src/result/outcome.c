@@ -28,7 +28,8 @@ size_t result_not_run(const struct result *result)
 bool result_is_incomplete(const struct result *result)
 {
 	return result_count(result, CASE_ERROR) || result_not_run(result) ||
-	       result_lost_devices(result) || result_lost_workers(result);
+	       result_lost_devices(result) || result_lost_nodes(result) ||
+	       result_lost_workers(result);
 }
 
 int result_exit_code(const struct result *result)

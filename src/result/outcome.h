@@ -10,7 +10,7 @@ size_t result_count(const struct result *result, enum case_status status);
 size_t result_lost_workers(const struct result *result);
 /* Planned cases that the run did not get to. */
 size_t result_not_run(const struct result *result);
-/* A case is missing or ended in an error, or a device or a worker was lost. */
+/* A case is missing or ended in an error, or a device, a node or a worker was lost. */
 bool result_is_incomplete(const struct result *result);
 
 /*

@@ -79,6 +79,7 @@ void case_result_release(struct case_result *c)
 	free(c->id);
 	case_release_point(c);
 	free(c->device);
+	free(c->node);
 	free(c->reason);
 	free(c->notes);
 	for (size_t i = 0; i < c->path_count; i++)
@@ -132,6 +133,12 @@ void result_release(struct result *result)
 		metric_value_release(&result->yardstick[i]);
 	for (size_t i = 0; i < result->presentation_count; i++)
 		presentation_release(&result->presentations[i]);
+	for (size_t i = 0; i < result->node_count; i++) {
+		free(result->nodes[i].name);
+		free(result->nodes[i].reason);
+		free(result->nodes[i].lost_at);
+	}
+	free(result->nodes);
 	free(result->presentations);
 	free(result->yardstick);
 	free(result->cases);
@@ -384,6 +391,15 @@ struct series *case_result_add_times(struct case_result *result, const char *nam
 	series->name = xstrdup(name);
 	strcpy(series->unit, "s");
 	return series;
+}
+
+size_t result_lost_nodes(const struct result *result)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < result->node_count; i++)
+		count += result->nodes[i].status != NODE_OK;
+	return count;
 }
 
 size_t result_lost_devices(const struct result *result)

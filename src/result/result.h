@@ -196,6 +196,7 @@ struct case_result {
 	char *suite, *label, *id;
 	struct case_axis *point; /* in the order of the suite's axes, the first slowest */
 	size_t point_count;
+	char *node;   /* name, in a result of several nodes; else "" */
 	char *device; /* id of the first device */
 	char **devices;
 	size_t device_count;
@@ -222,6 +223,23 @@ struct case_result {
 	struct lost_worker *lost; /* before this case began; none: no worker was */
 	size_t lost_count, lost_capacity;
 	double started_seconds, seconds; /* since the run began; duration */
+};
+
+/* How a node of a run on several ended. */
+enum node_status {
+	NODE_OK,          /* every case was attempted; the cases have statuses of their own */
+	NODE_LOST,        /* it died, fell silent, or never called */
+	NODE_ERROR,       /* it could not do its work, or was refused */
+	NODE_INTERRUPTED, /* a stop was asked for */
+};
+
+/* A node of a run on several. */
+struct result_node {
+	char *name; /* "node7": the folder nodes/node7 has its own result */
+	enum node_status status;
+	char *reason;             /* "" when OK */
+	char *lost_at;            /* id of the case in flight when it was lost; "": none */
+	size_t planned, finished; /* cases; planned is 0 where the node never had a plan */
 };
 
 struct fact {
@@ -262,6 +280,8 @@ struct result {
 	size_t yardstick_count, yardstick_capacity;
 	struct device_info *devices;
 	size_t device_count;
+	struct result_node *nodes; /* of a run on several nodes, by name; else none */
+	size_t node_count, node_capacity;
 	/*
 	 * Findings of doctor before and after an acceptance run; in other runs only lost devices.
 	 */
@@ -282,6 +302,14 @@ void result_release(struct result *result);
 void result_judge(struct result *result, struct verdicts *judgement);
 /* Frees what a metric holds. */
 void metric_value_release(struct metric_value *metric);
+/* "OK", "LOST", ... */
+const char *node_status_name(enum node_status status);
+/* Nodes that are not NODE_OK. */
+size_t result_lost_nodes(const struct result *result);
+/*
+ * Makes the case one of `node`: its devices become "node/cuda:0", and its id ends in these.
+ */
+void case_put_on_node(struct case_result *c, const char *node);
 /* Devices that the run was to have, but could not use; messages in preflight. */
 size_t result_lost_devices(const struct result *result);
 void case_result_release(struct case_result *c);

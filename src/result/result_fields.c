@@ -9,6 +9,13 @@ static const char *const stop_words[] = { "converged", "stable",      "max_sampl
 					  "max_time",  "interrupted", NULL };
 const char *const better_words[] = { "higher", "lower", "none", NULL };
 
+static const char *const node_status_words[] = { "OK", "LOST", "ERROR", "INTERRUPTED", NULL };
+
+const char *node_status_name(enum node_status status)
+{
+	return node_status_words[status];
+}
+
 const char *case_status_name(enum case_status status)
 {
 	return case_status_words[status];
@@ -236,10 +243,27 @@ static const struct field axis_fields[] = {
 	{ 0 },
 };
 
+static const struct field node_fields[] = {
+	{ .name = "name", .codec = &codec_string, FIELD_AT(result_node, name) },
+	{ .name = "status",
+	  .codec = &codec_enum,
+	  FIELD_AT(result_node, status),
+	  .words = node_status_words },
+	{ .name = "reason", .codec = &codec_string, FIELD_AT(result_node, reason) },
+	{ .name = "lost_at", .codec = &codec_string, FIELD_AT(result_node, lost_at) },
+	{ .name = "planned", .codec = &codec_uint64, FIELD_AT(result_node, planned) },
+	{ .name = "finished", .codec = &codec_uint64, FIELD_AT(result_node, finished) },
+	{ 0 },
+};
+
 const struct field case_fields[] = {
 	{ .name = "suite", .codec = &codec_string, FIELD_AT(case_result, suite) },
 	{ .name = "label", .codec = &codec_string, FIELD_AT(case_result, label) },
 	{ .name = "id", .codec = &codec_string, FIELD_AT(case_result, id) },
+	{ .name = "node",
+	  .codec = &codec_string_or_none,
+	  FIELD_AT(case_result, node),
+	  .optional = true },
 	{ .name = "device", .codec = &codec_string, FIELD_AT(case_result, device) },
 	{ .name = "devices",
 	  .codec = &codec_strings,
@@ -390,6 +414,13 @@ static const struct field config_fields[] = {
 		  .codec = &codec_array,                                                   \
 		  FIELD_COUNTED(result, devices, device_count),                            \
 		  .fields = device_info_fields },                                          \
+		{ .name = "nodes",                                                         \
+		  .codec = &codec_array,                                                   \
+		  FIELD_COUNTED(result, nodes, node_count),                                \
+		  FIELD_CAPACITY(result, node_capacity),                                   \
+		  .one_line = true,                                                        \
+		  .fields = node_fields,                                                   \
+		  .optional = true },                                                      \
 		{ .name = "preflight",                                                     \
 		  .codec = &codec_array,                                                   \
 		  FIELD_COUNTED(result, preflight, preflight_count),                       \

@@ -125,6 +125,8 @@ static void started(void *context, size_t index)
 {
 	struct conductor *k = context;
 
+	if (k->options->watch)
+		k->options->watch(k->options->watch_context, k->plan->cases[index].id, false);
 	progress_started(&k->progress, &k->plan->cases[index]);
 }
 
@@ -162,6 +164,8 @@ static enum status settled(void *context, size_t index, bool partial, struct cas
 	k->cases[index] = *c;
 	k->done[index] = !partial;
 	k->partial[index] = partial;
+	if (k->options->watch && !partial)
+		k->options->watch(k->options->watch_context, c->id, true);
 	progress_settled(&k->progress, &k->plan->cases[index], c);
 	if (k->options->status) {
 		count_status(k->options->status, c->status);

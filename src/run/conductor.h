@@ -42,6 +42,11 @@ struct conduct_options {
 	struct run_status *status;
 	const char *status_directory;
 	struct conduct_events events;
+	/*
+	 * A case begins, or is settled; NULL: no caller wants to know. Cases that are skipped only settle.
+	 */
+	void (*watch)(void *context, const char *id, bool settled);
+	void *watch_context;
 	int *stopped_by; /* out, may be NULL: the signal that stopped the run, 0: none */
 };
 

@@ -435,10 +435,9 @@ enum status journal_resume(struct journal *journal, const char *directory, const
 	return status;
 }
 
-enum status journal_look(const char *directory, const struct plan *plan, bool *done,
-			 struct error *err)
+enum status journal_read(const char *directory, const struct plan *plan, struct case_result *cases,
+			 bool *done, struct error *err)
 {
-	struct case_result *cases = xcalloc(plan->case_count, sizeof(*cases));
 	struct journal journal = { .fd = -1 };
 	struct text content = TEXT_EMPTY;
 	struct result header = { 0 };
@@ -453,14 +452,23 @@ enum status journal_look(const char *directory, const struct plan *plan, bool *d
 		status = same_plan(&content, &header, plan, err);
 	if (status == STATUS_OK)
 		take_lines(NULL, plan, &content, cases, done, &lost);
-	for (size_t i = 0; i < plan->case_count; i++)
-		if (done[i])
-			case_result_release(&cases[i]);
-	free(cases);
 	losses_release(&lost);
 	result_release(&header);
 	text_release(&content);
 	journal_close(&journal);
+	return status;
+}
+
+enum status journal_look(const char *directory, const struct plan *plan, bool *done,
+			 struct error *err)
+{
+	struct case_result *cases = xcalloc(plan->case_count, sizeof(*cases));
+	enum status status = journal_read(directory, plan, cases, done, err);
+
+	for (size_t i = 0; i < plan->case_count; i++)
+		if (done[i])
+			case_result_release(&cases[i]);
+	free(cases);
 	return status;
 }
 

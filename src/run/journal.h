@@ -45,6 +45,10 @@ enum status journal_vacant(const char *directory, struct error *err);
 enum status journal_look(const char *directory, const struct plan *plan, bool *done,
 			 struct error *err);
 
+/* The same with the finished cases (released by the caller), those for which done[i] becomes true. */
+enum status journal_read(const char *directory, const struct plan *plan, struct case_result *cases,
+			 bool *done, struct error *err);
+
 /* The header of the run in `directory`, for its config. */
 enum status journal_read_header(const char *directory, struct result *header, struct error *err);
 

@@ -130,7 +130,7 @@ static enum status tell_wrong(struct run *run, const struct burn_tally *all, str
 	enum status status = STATUS_OK;
 
 	memset(&own, 0, sizeof(own));
-	snprintf(own.id, sizeof(own.id), "%s", run->devices[0]->info.id);
+	snprintf(own.id, sizeof(own.id), "%.31s", run->devices[0]->info.id);
 	snprintf(own.uuid, sizeof(own.uuid), "%s", run->devices[0]->info.uuid);
 	world_gather(world, &own, names, sizeof(own));
 	mine->wrong = all[world->rank].wrong;

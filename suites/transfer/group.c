@@ -248,7 +248,7 @@ static enum status sample_reference(struct pair_group *c, size_t i)
 		return c->errs[0]->status;
 	c->kind->alone[i] = bounds_of(series_at(first, c->alone[i]));
 	for (size_t end = 0; end < 2; end++)
-		snprintf(c->kind->pair[end], sizeof(c->kind->pair[end]), "%s",
+		snprintf(c->kind->pair[end], sizeof(c->kind->pair[end]), "%.31s",
 			 first->run->devices[end]->info.id);
 	return STATUS_OK;
 }

@@ -57,7 +57,7 @@ expect 2 '--set run.seed=x: [run] seed = x:' show good.ini --set run.seed=x
 expect 2 "bad.ini:3:" show bad.ini
 expect 0 'min_samples' keys "$suite"
 expect 0 '[run]' keys
-expect 2 "there is no section 'nothing'; there are run, limit, report, " keys nothing
+expect 2 "there is no section 'nothing'; there are run, limit, fleet, report, " keys nothing
 expect 2 "there is no section 'transfr'; did you mean 'transfer'?" keys transfr
 expect 0 'memory_limits' keys report
 grep -q min_samples out && { echo "config keys report: keys of suites"; failed=1; }

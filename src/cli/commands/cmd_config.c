@@ -161,6 +161,7 @@ static const struct {
 } others[] = {
 	{ "run", "[run]: what to run on and how", run_keys },
 	{ "limit", "[limit NAME]: what a metric must satisfy", limit_keys },
+	{ "fleet", "[fleet]: a run on several nodes", fleet_keys },
 	{ "report", "[report]: what to publish", report_keys },
 };
 

@@ -57,7 +57,7 @@ static void add_device(struct answer *answer, const struct device_info *d)
 	if (d->capability_major)
 		snprintf(capability, sizeof(capability), ", compute capability %d.%d",
 			 d->capability_major, d->capability_minor);
-	snprintf(finding.subject, sizeof(finding.subject), "device %s", d->id);
+	snprintf(finding.subject, sizeof(finding.subject), "device %.50s", d->id);
 	snprintf(finding.text, sizeof(finding.text), "%s%s%s, backend %s (%s)", d->name, memory,
 		 capability, d->backend, d->module);
 	add_finding(answer, &finding);

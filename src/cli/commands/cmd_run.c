@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/run/run_carry_out.h"
+#include "cli/run/run_fleet.h"
 #include "cli/run/run_plan.h"
 #include "cli/words.h"
 
@@ -19,7 +20,9 @@ struct run_arguments {
 	struct run_request request;
 	const char *output, *resume; /* directories as given; NULL: not given */
 	bool dry_run;
-	char **owned; /* texts of overrides made here */
+	int64_t simulate_nodes;     /* 0: not given */
+	const char *hosts, *launch; /* NULL: not given */
+	char **owned;               /* texts of overrides made here */
 	size_t owned_count;
 };
 
@@ -139,6 +142,19 @@ static const struct option_row rows[] = {
 		  "2.0); see export ocp" },
 	{ RUN_KEY("seed"), .value = "N", .help = "as [run] seed" },
 	{ RUN_KEY("label"), .value = "TEXT", .help = "as [run] label" },
+	{ .name = "simulate-nodes",
+	  COUNT_AT(run_arguments, simulate_nodes),
+	  .value = "N",
+	  .help = "on several nodes, as if this machine were N of them; GPUs are shared out" },
+	{ .name = "hosts",
+	  TEXT_AT(run_arguments, hosts),
+	  .value = "FILE",
+	  .help = "on several nodes: one host per line, reached by mpirun" },
+	{ .name = "launch",
+	  TEXT_AT(run_arguments, launch),
+	  .value = "COMMAND",
+	  .help = "on several nodes: COMMAND starts what follows it once on each, as in 'srun "
+		  "-N4 --no-kill --container-image=IMAGE'" },
 	{ .name = "quiet",
 	  FLAG_AT(run_arguments, request.quiet),
 	  .letter = 'q',
@@ -184,6 +200,11 @@ static int refuse_arguments(const struct run_arguments *a, const struct options 
 	if (r->resume && (r->source || r->override_count || a->output || a->dry_run))
 		return command_usage(&command_run, "--resume continues with the config and the "
 						   "directory of the run");
+	if ((a->simulate_nodes > 0) + (a->hosts != NULL) + (a->launch != NULL) > 1)
+		return command_usage(&command_run, "--simulate-nodes, --hosts and --launch are "
+						   "three ways to reach nodes: give one of them");
+	if (r->resume && (a->simulate_nodes || a->hosts))
+		return command_usage(&command_run, "--resume continues on the nodes of the run");
 	if (!r->check.wanted &&
 	    (r->check.strict || r->check.limits_source || r->check.baseline.count))
 		return command_usage(&command_run,
@@ -200,19 +221,41 @@ static int refuse_arguments(const struct run_arguments *a, const struct options 
 	return EXIT_ACCEPTED;
 }
 
+/* They make the run one of several nodes, whatever the config says. */
+static void override_nodes(struct run_arguments *a)
+{
+	char *path;
+
+	if (a->simulate_nodes) {
+		add_override(a, xstrdup("fleet.launcher=simulate"));
+		add_override(a, xasprintf("fleet.nodes=%lld", (long long)a->simulate_nodes));
+	}
+	if (a->hosts) {
+		path = realpath(a->hosts, NULL);
+		add_override(a, xstrdup("fleet.launcher=mpirun"));
+		add_override(a, xasprintf("fleet.nodes=%s", path ? path : a->hosts));
+		free(path);
+	}
+	if (a->launch && !a->resume)
+		add_override(a, xstrdup("fleet.launcher=command"));
+}
+
 static int parse_arguments(struct run_arguments *a, int argc, char **argv)
 {
 	struct options o;
 	int code;
 
-	a->request.overrides = xcalloc((size_t)argc, sizeof(*a->request.overrides));
-	a->owned = xcalloc((size_t)argc, sizeof(*a->owned));
+	/* An option may override two keys. */
+	a->request.overrides = xcalloc(2 * (size_t)argc, sizeof(*a->request.overrides));
+	a->owned = xcalloc(2 * (size_t)argc, sizeof(*a->owned));
 	code = options_parse(&o, &command_run, argc, argv, a);
 	a->request.source = o.operand_count ? o.operands[0] : NULL;
 	if (code == EXIT_ACCEPTED)
 		code = take_directory(a);
 	if (code == EXIT_ACCEPTED)
 		code = refuse_arguments(a, &o);
+	if (code == EXIT_ACCEPTED)
+		override_nodes(a);
 	options_end(&o);
 	return code;
 }
@@ -253,18 +296,66 @@ static char *new_directory(const char *config_name)
 	return path;
 }
 
-static int carry_out(struct run_arguments *a, const struct run_setup *setup, const char *command)
+/* `setup` NULL: on several nodes. */
+static int carry_out(struct run_arguments *a, const struct run_setup *setup,
+		     const struct config *config, const char *command)
 {
-	char *directory = a->request.directory ? xstrdup(a->request.directory)
-					       : new_directory(setup->config.name);
+	char *directory =
+		a->request.directory ? xstrdup(a->request.directory) : new_directory(config->name);
 	int code;
 
 	a->request.directory = directory;
 	a->request.command = command;
-	code = run_carry_out(&a->request, setup);
+	code = setup ? run_carry_out(&a->request, setup)
+		     : run_fleet(&a->request, config, a->launch);
 	a->request.directory = NULL;
 	free(directory);
 	return code;
+}
+
+/* The config alone, without devices. */
+static enum status load_config(const struct run_arguments *a, struct config *config,
+			       struct text *errors, struct error *err)
+{
+	const struct run_request *r = &a->request;
+	struct result header = { 0 };
+	enum status status;
+
+	if (!r->resume)
+		return config_load(config, r->source, r->overrides, r->override_count, errors);
+	if (conduct_resume_header(r->directory, &header, err) != STATUS_OK)
+		return err->status;
+	status = config_parse_written(config, header.config_name, header.config_text,
+				      strlen(header.config_text), errors);
+	result_release(&header);
+	return status;
+}
+
+static int run_on_nodes(struct run_arguments *a, const struct config *config, const char *command)
+{
+	if (a->request.against)
+		return command_usage(&command_run, "--against compares on one node only");
+	return carry_out(a, NULL, config, command);
+}
+
+/* True if the config is one of several nodes: *code is how the run ended. */
+static bool has_nodes(struct run_arguments *a, const char *command, int *code)
+{
+	struct error err = ERROR_NONE;
+	struct text errors = TEXT_EMPTY;
+	struct config config = { 0 };
+	enum status status = load_config(a, &config, &errors, &err);
+	bool nodes = status == STATUS_OK && config_section(&config, "fleet", "");
+
+	/* Errors are told by who loads it for one node; a dry run shows one node's cases. */
+	nodes = nodes && !a->dry_run;
+	if (nodes && errors.data)
+		fputs(errors.data, stderr);
+	if (nodes)
+		*code = run_on_nodes(a, &config, command);
+	config_release(&config);
+	text_release(&errors);
+	return nodes;
 }
 
 static int run_config(struct run_arguments *a, const char *command)
@@ -285,7 +376,7 @@ static int run_config(struct run_arguments *a, const char *command)
 	else if (a->dry_run)
 		run_print_plan(&setup.plan);
 	else
-		code = carry_out(a, &setup, command);
+		code = carry_out(a, &setup, &setup.config, command);
 	run_setup_release(&setup);
 	return code;
 }
@@ -298,7 +389,10 @@ static int run_run(int argc, char **argv)
 	if (code == EXIT_ACCEPTED) {
 		char *command = command_line(argc, argv);
 
-		code = run_config(&arguments, command);
+		if (run_is_copied())
+			code = EXIT_USAGE;
+		else if (!has_nodes(&arguments, command, &code))
+			code = run_config(&arguments, command);
 		free(command);
 	}
 	arguments_release(&arguments);

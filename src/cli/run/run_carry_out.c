@@ -68,6 +68,13 @@ static enum status publish(const struct result *results, size_t count, const str
 	return status;
 }
 
+enum status run_publish(struct run_request *a, const struct result *result, struct error *err)
+{
+	if (result->judgement && publish_verdict(a, result, a->directory, err) != STATUS_OK)
+		return err->status;
+	return publish(result, 1, a, a->directory, err);
+}
+
 static int finish(const struct result *result, enum status status, int stopped_by,
 		  struct error *err)
 {

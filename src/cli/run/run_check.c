@@ -25,23 +25,23 @@ static void describe_plan(const struct plan *plan, struct result *result)
 		describe_case(plan, &plan->cases[i], result_add_case(result));
 }
 
-static enum status find_limits(struct run_check *check, const struct plan *plan,
-			       struct text *errors)
+static enum status find_limits(struct run_check *check, const struct config *config,
+			       const char *model, struct text *errors)
 {
 	if (check->limits_source)
 		return limits_load(&check->limits, check->limits_source, errors);
-	limits_of_config(&check->limits, plan->config);
+	limits_of_config(&check->limits, config);
 	if (check->limits.count)
 		return STATUS_OK;
 	limits_release(&check->limits);
-	return limits_of_model(&check->limits, plan->devices[0].name, errors);
+	return limits_of_model(&check->limits, model, errors);
 }
 
 enum status run_check_prepare(struct run_check *check, const struct plan *plan)
 {
 	struct text errors = TEXT_EMPTY;
 	struct result planned;
-	enum status status = find_limits(check, plan, &errors);
+	enum status status = find_limits(check, plan->config, plan->devices[0].name, &errors);
 
 	if (status == STATUS_OK) {
 		describe_plan(plan, &planned);
@@ -154,6 +154,29 @@ enum status run_check_judge(const struct run_check *check, const struct plan *pl
 	}
 	free(part.cases);
 	return keep(result, options->directory, status, err);
+}
+
+enum status run_check_nodes(struct run_check *check, const struct config *config,
+			    const char *directory, struct result *result, struct error *err)
+{
+	struct text errors = TEXT_EMPTY;
+	enum status status =
+		find_limits(check, config, result->device_count ? result->devices[0].name : "",
+			    &errors);
+
+	if (status == STATUS_OK && result->device_count &&
+	    !limits_make_sense(&check->limits, result, &errors))
+		status = STATUS_USAGE;
+	if (status == STATUS_OK)
+		status = population_open(&check->population, NULL);
+	if (status != STATUS_OK)
+		error_set(err, status, "the limits cannot be applied: %s",
+			  errors.data ? errors.data : "");
+	text_release(&errors);
+	if (status != STATUS_OK)
+		return status;
+	judge_result(check, result);
+	return keep(result, directory, STATUS_OK, err);
 }
 
 void run_check_release(struct run_check *check)

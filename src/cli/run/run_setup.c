@@ -46,6 +46,17 @@ static enum status make_plan(struct run_setup *setup, struct error *err)
 	return status;
 }
 
+/* Keeps every `shares`th device of each GPU backend; the host is everybody's. */
+static void keep_share(struct probe *probe, int share, int shares)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < probe->device_count; i++)
+		if (device_is_host(&probe->devices[i]) || probe->devices[i].index % shares == share)
+			probe->devices[kept++] = probe->devices[i];
+	probe->device_count = kept;
+}
+
 static enum status finish(struct run_setup *setup, enum status status, struct text *errors,
 			  struct error *err)
 {
@@ -84,6 +95,39 @@ enum status run_setup_resume(struct run_setup *setup, const char *directory, str
 				      strlen(header.config_text), &errors);
 	result_release(&header);
 	return finish(setup, status, &errors, err);
+}
+
+enum status run_setup_node(struct run_setup *setup, const char *directory, const char *run,
+			   int share, int shares, struct error *err)
+{
+	struct text errors = TEXT_EMPTY;
+	struct result header = { 0 };
+	enum status status;
+
+	memset(setup, 0, sizeof(*setup));
+	if (conduct_resume_header(directory, &header, err) != STATUS_OK)
+		return error_prefix(err, "the folder of the run must be the same on all nodes");
+	if (strcmp(header.run_id, run) != 0)
+		status = error_set(err, STATUS_USAGE,
+				   "%s is of another run on this node; the folder of the run must "
+				   "be the same on all nodes",
+				   directory);
+	else
+		status =
+			config_parse_written(&setup->config, header.config_name, header.config_text,
+					     strlen(header.config_text), &errors);
+	result_release(&header);
+	if (status == STATUS_OK)
+		status = probe_devices(&setup->probe, &setup->config, err);
+	if (status == STATUS_OK)
+		keep_share(&setup->probe, share, shares > 0 ? shares : 1);
+	if (status == STATUS_OK)
+		status = make_plan(setup, err);
+	if (status != STATUS_OK && !err->message[0])
+		error_set(err, status, "%s",
+			  errors.data ? errors.data : "the config is unreadable");
+	text_release(&errors);
+	return status;
 }
 
 void run_setup_release(struct run_setup *setup)

@@ -19,6 +19,14 @@ enum status run_setup_load(struct run_setup *setup, const char *source,
 			   struct error *err);
 /* The same for the run in `directory`, to be continued. */
 enum status run_setup_resume(struct run_setup *setup, const char *directory, struct error *err);
+/*
+ * As run_setup_resume() for one node of a run on several, whose header is in `directory`: of GPUs
+ * only each `shares`th from `share` on, where nodes are simulated on one machine. STATUS_USAGE where
+ * the folder is of another run than `run`.
+ */
+enum status run_setup_node(struct run_setup *setup, const char *directory, const char *run,
+			   int share, int shares, struct error *err);
+
 void run_setup_release(struct run_setup *setup);
 
 #endif

@@ -155,6 +155,29 @@ static void device_row(const struct view *view, const struct device_row *row, st
 	free(texts);
 }
 
+void view_nodes(const struct view *view, struct tree *page)
+{
+	const struct result *result = view->results;
+	struct tree *rows;
+
+	if (view->count != 1 || !result->node_count)
+		return;
+	rows = tree_list(page, "nodes");
+	for (size_t i = 0; i < result->node_count; i++) {
+		const struct result_node *node = &result->nodes[i];
+		struct tree *row = tree_item(rows);
+
+		tree_text(row, "name", node->name);
+		tree_text(row, "status", node_status_name(node->status));
+		tree_textf(row, "cases", "%zu of %zu", node->finished, node->planned);
+		tree_textf(row, "reason", "%s%s%s%s", *node->lost_at ? "at " : "", node->lost_at,
+			   *node->lost_at ? ": " : "", node->reason);
+	}
+	tree_flag(page, "has_nodes", rows->count != 0);
+	tree_textf(page, "nodes_whole", "%zu", rows->count - result_lost_nodes(result));
+	tree_textf(page, "nodes_all", "%zu", rows->count);
+}
+
 void view_devices_table(const struct view *view, struct tree *page)
 {
 	struct tree *columns = tree_list(page, "device_columns"), *rows;

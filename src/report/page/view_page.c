@@ -135,6 +135,7 @@ struct tree *view_page(const struct view *view, const char *title)
 			move_last(suites, first++);
 	tree_flag(page, "has_answers", answers->count != 0);
 	view_skipped(view, page);
+	view_nodes(view, page);
 	view_devices_table(view, page);
 	view_environment(view, page);
 	if (view->count > 1) {

@@ -131,6 +131,8 @@ void view_watches(const struct view *view, const char *suite, struct tree *chart
 void view_tables(const struct view *view, const char *suite, struct tree *map);
 void view_cases(const struct view *view, const char *suite, struct tree *map);
 void view_skipped(const struct view *view, struct tree *page);
+/* How each node ended, of a run on several. */
+void view_nodes(const struct view *view, struct tree *page);
 void view_devices_table(const struct view *view, struct tree *page);
 void view_environment(const struct view *view, struct tree *page);
 /*

@@ -285,6 +285,15 @@ static enum status bits_read(const json_t *json, const struct field *f, void *ba
 }
 
 const struct codec codec_string = { string_write, string_read, string_absent };
+static bool string_nothing(const struct field *f, const void *base)
+{
+	const char *s = *(char *const *)((const char *)base + f->offset);
+
+	return !s || !*s;
+}
+
+const struct codec codec_string_or_none = { string_write, string_read, string_absent,
+					    string_nothing };
 const struct codec codec_chars = { chars_write, chars_read, NULL };
 const struct codec codec_real = { real_write, real_read, real_absent };
 const struct codec codec_bool = { bool_write, bool_read, NULL };

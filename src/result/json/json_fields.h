@@ -88,7 +88,9 @@ struct codec {
 	bool (*nothing)(const struct field *field, const void *base);
 };
 
-extern const struct codec codec_string;   /* char *, never NULL after reading */
+extern const struct codec codec_string; /* char *, never NULL after reading */
+extern const struct codec
+	codec_string_or_none; /* char * that is left out where it is "" or NULL; optional */
 extern const struct codec codec_chars;    /* char[n]; longer text is cut */
 extern const struct codec codec_real;     /* double */
 extern const struct codec codec_int;      /* int */

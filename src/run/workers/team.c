@@ -50,7 +50,7 @@ static void name_ranks(struct worker_team *team, const struct plan *plan, const 
 		if (team->size == 1)
 			snprintf(name, sizeof(team->ranks[rank].name), "worker");
 		else
-			snprintf(name, sizeof(team->ranks[rank].name), "rank %d (%s)", rank,
+			snprintf(name, sizeof(team->ranks[rank].name), "rank %d (%.40s)", rank,
 				 plan->devices[c->devices[rank]].id);
 	}
 }

@@ -1,0 +1,140 @@
+#include "cli/run/run_fleet.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "cli/command.h"
+#include "cli/output/print_verdicts.h"
+#include "cli/run/run_summary.h"
+#include "fleet/fleet.h"
+#include "measure/processes/signals.h"
+#include "result/outcome.h"
+#include "result/verdict.h"
+#include "run/journal.h"
+
+static int say_stopped(const char *directory, int stopped_by)
+{
+	struct text word = TEXT_EMPTY;
+
+	text_add_shell_word(&word, directory);
+	fprintf(stderr,
+		"gpuproof: finished cases are kept; continue with: gpuproof run --resume %s\n",
+		word.data);
+	text_release(&word);
+	return stopped_by == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
+}
+
+static void print_nodes(const struct result *result)
+{
+	size_t lost = result_lost_nodes(result);
+
+	printf("%zu node%s: %zu whole", result->node_count, result->node_count == 1 ? "" : "s",
+	       result->node_count - lost);
+	printf(lost ? ", %zu not\n" : "\n", lost);
+	for (size_t i = 0; i < result->node_count; i++) {
+		const struct result_node *n = &result->nodes[i];
+
+		if (n->status != NODE_OK)
+			printf("%s %s%s%s: %s; %zu of %zu cases\n", node_status_name(n->status),
+			       n->name, *n->lost_at ? " at " : "", n->lost_at, n->reason,
+			       n->finished, n->planned);
+	}
+}
+
+static int finish(struct run_request *a, const struct config *config, struct result *result,
+		  enum status status, int stopped_by, struct error *err)
+{
+	struct error unjudged = ERROR_NONE, unpublished = ERROR_NONE;
+	int code = EXIT_ACCEPTED;
+
+	if (!a->quiet)
+		run_print_summary(result);
+	if (!a->quiet || result_lost_nodes(result))
+		print_nodes(result);
+	if (a->check.wanted && status != STATUS_INTERRUPTED) {
+		if (run_check_nodes(&a->check, config, a->directory, result, &unjudged) ==
+		    STATUS_OK)
+			print_verdicts(result->judgement, false);
+		else
+			code = command_fail(&unjudged);
+	}
+	if (code == EXIT_ACCEPTED)
+		code = result_exit_code(result);
+	if (run_publish(a, result, &unpublished) != STATUS_OK) {
+		int failed = command_fail(&unpublished);
+
+		code = code == EXIT_ACCEPTED ? failed : code;
+	}
+	if (status == STATUS_INTERRUPTED)
+		return say_stopped(a->directory, stopped_by);
+	if (status != STATUS_OK)
+		fprintf(stderr, "gpuproof: %s\n", err->message);
+	return code;
+}
+
+int run_fleet(struct run_request *a, const struct config *config, const char *launch)
+{
+	int stopped_by = 0, code;
+	const struct fleet_options options = { .directory = a->directory,
+					       .launch = launch,
+					       .command = a->command,
+					       .resume = a->resume,
+					       .quiet = a->quiet,
+					       .stopped_by = &stopped_by };
+	struct error err = ERROR_NONE;
+	struct result result;
+	enum status status;
+
+	signal(SIGPIPE, SIG_IGN);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if ((!a->resume && journal_vacant(a->directory, &err) != STATUS_OK) ||
+	    signals_begin(&err) != STATUS_OK)
+		return command_fail(&err);
+	status = fleet_run(config, &options, &result, &err);
+	/* Else nothing was begun. */
+	code = result.gpuproof_version ? finish(a, config, &result, status, stopped_by, &err)
+				       : command_fail(&err);
+	result_release(&result);
+	signals_end();
+	return code;
+}
+
+/* How many copies the launcher has started, 1 without one, and its name. */
+static long copies(const char **launcher)
+{
+	static const struct {
+		const char *variable, *launcher;
+	} rows[] = { { "SLURM_STEP_NUM_TASKS", "srun" },
+		     { "OMPI_COMM_WORLD_SIZE", "mpirun" },
+		     { "PMI_SIZE", "mpirun" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *text = getenv(rows[i].variable);
+		long count = text ? strtol(text, NULL, 10) : 1;
+
+		*launcher = rows[i].launcher;
+		if (count > 1)
+			return count;
+	}
+	return 1;
+}
+
+bool run_is_copied(void)
+{
+	const char *launcher;
+	long count = copies(&launcher);
+	bool slurm;
+
+	if (count <= 1)
+		return false;
+	slurm = launcher[0] == 's';
+	fprintf(stderr,
+		"gpuproof run: %s has started %ld copies of this command, which would all conduct "
+		"the same run; start it once, it starts an agent on each node itself: %s\n",
+		launcher, count,
+		slurm ? "gpuproof run fleet in the batch script, without srun"
+		      : "gpuproof run fleet --hosts FILE, without mpirun");
+	return true;
+}

@@ -1,0 +1,9 @@
+/* Carries out, for an agent, the run of one node, in DIR/nodes/NAME. */
+#ifndef GPUPROOF_CLI_RUN_RUN_NODE_H
+#define GPUPROOF_CLI_RUN_RUN_NODE_H
+
+#include "fleet/agent.h"
+
+agent_work_fn run_node;
+
+#endif

@@ -1,0 +1,184 @@
+#include "fleet/merge.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "plan/plan.h"
+#include "run/journal.h"
+
+/* Finished cases of a run that wrote no result. */
+static enum status read_journal(struct result *node, const struct config *config,
+				const char *directory, struct error *err)
+{
+	struct case_result *cases = NULL;
+	struct plan plan = { 0 };
+	bool *done = NULL;
+	enum status status = journal_read_header(directory, node, err);
+
+	if (status == STATUS_OK)
+		status = plan_build(&plan, config, node->devices, node->device_count, err);
+	if (status == STATUS_OK) {
+		cases = xcalloc(plan.case_count, sizeof(*cases));
+		done = xcalloc(plan.case_count, sizeof(*done));
+		status = journal_read(directory, &plan, cases, done, err);
+		for (size_t i = 0; i < plan.case_count; i++)
+			if (done[i])
+				*result_add_case(node) = cases[i];
+	}
+	free(cases);
+	free(done);
+	plan_release(&plan);
+	return status;
+}
+
+static char *node_directory(const char *directory, const char *name)
+{
+	return xasprintf("%s/nodes/%s", directory, name);
+}
+
+static enum status read_node(struct result *node, const struct result_node *about,
+			     const struct config *config, const char *directory, struct error *err)
+{
+	char *folder = node_directory(directory, about->name);
+	char *path = xasprintf("%s/result.json", folder);
+	enum status status;
+
+	memset(node, 0, sizeof(*node));
+	if (about->status == NODE_OK || about->status == NODE_INTERRUPTED)
+		status = result_read(node, path, err);
+	else
+		status = read_journal(node, config, folder, err);
+	free(path);
+	free(folder);
+	return status;
+}
+
+static void take_devices(struct result *to, const struct result *node, const char *name, int index)
+{
+	to->devices = xrealloc(to->devices, to->device_count + node->device_count + 1,
+			       sizeof(*to->devices));
+	for (size_t i = 0; i < node->device_count; i++) {
+		struct device_info *d = &to->devices[to->device_count++];
+
+		*d = node->devices[i];
+		d->node = index;
+		snprintf(d->id, sizeof(d->id), "%.63s/%.31s", name, node->devices[i].id);
+	}
+}
+
+static void take_cases(struct result *to, struct result *node, const char *name)
+{
+	for (size_t i = 0; i < node->case_count; i++) {
+		struct case_result *c = result_add_case(to);
+
+		*c = node->cases[i];
+		case_put_on_node(c, name);
+	}
+	node->case_count = 0;
+}
+
+static void take_findings(struct finding **to, size_t *count, const struct finding *from,
+			  size_t more, const char *name)
+{
+	*to = xrealloc(*to, *count + more + 1, sizeof(**to));
+	for (size_t i = 0; i < more; i++) {
+		struct finding *f = &(*to)[(*count)++];
+
+		*f = from[i];
+		snprintf(f->text, sizeof(f->text), "%.63s: %.240s", name, from[i].text);
+	}
+}
+
+static void drop_fact(struct result *result, size_t index)
+{
+	free(result->environment[index].name);
+	free(result->environment[index].value);
+	result->environment[index] = result->environment[--result->environment_count];
+}
+
+/* Keeps those that are the same there. */
+static void take_facts(struct result *to, const struct result *node, bool first)
+{
+	if (first) {
+		to->environment = xcalloc(node->environment_count, sizeof(*to->environment));
+		for (size_t i = 0; i < node->environment_count; i++)
+			to->environment[to->environment_count++] =
+				(struct fact){ xstrdup(node->environment[i].name),
+					       xstrdup(node->environment[i].value) };
+		return;
+	}
+	for (size_t i = to->environment_count; i-- > 0;) {
+		const char *there = result_fact(node, to->environment[i].name);
+
+		if (!there || strcmp(there, to->environment[i].value) != 0)
+			drop_fact(to, i);
+	}
+}
+
+static void fail_node(struct result_node *node, const char *message)
+{
+	char *reason =
+		*node->reason ? xasprintf("%s; %s", node->reason, message) : xstrdup(message);
+
+	if (node->status == NODE_OK || node->status == NODE_INTERRUPTED)
+		node->status = NODE_ERROR;
+	free(node->reason);
+	node->reason = reason;
+}
+
+static bool begun(const char *directory, const char *name)
+{
+	char *path = xasprintf("%s/nodes/%s/" JOURNAL_NAME, directory, name);
+	bool there = access(path, F_OK) == 0;
+
+	free(path);
+	return there;
+}
+
+void fleet_merge(struct result *result, const struct config *config, const char *directory)
+{
+	bool first = true;
+
+	result->planned = 0;
+	for (size_t i = 0; i < result->node_count; i++) {
+		struct result_node *about = &result->nodes[i];
+		struct error err = ERROR_NONE;
+		struct result node;
+
+		if (!begun(directory, about->name))
+			continue;
+		if (read_node(&node, about, config, directory, &err) != STATUS_OK)
+			fail_node(about, err.message);
+		about->planned = node.planned;
+		about->finished = node.case_count;
+		result->planned += node.planned;
+		take_devices(result, &node, about->name, (int)i);
+		take_cases(result, &node, about->name);
+		take_findings(&result->preflight, &result->preflight_count, node.preflight,
+			      node.preflight_count, about->name);
+		for (size_t p = 0; p < node.presentation_count; p++)
+			result_present(result, &node.presentations[p]);
+		if (node.gpuproof_version)
+			take_facts(result, &node, first);
+		first = first && !node.gpuproof_version;
+		result_release(&node);
+	}
+}
+
+bool fleet_node_whole(const char *directory, const char *name)
+{
+	char *path = xasprintf("%s/nodes/%s/result.json", directory, name);
+	struct error err = ERROR_NONE;
+	struct result node;
+	bool whole = access(path, F_OK) == 0 && result_read(&node, path, &err) == STATUS_OK;
+
+	if (whole) {
+		whole = strcmp(node.state, "complete") == 0 && node.case_count == node.planned;
+		result_release(&node);
+	}
+	free(path);
+	return whole;
+}

@@ -1,0 +1,99 @@
+#include "fleet/message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "result/json/json_fields.h"
+
+#define TEXT(member)                                                                              \
+	{                                                                                         \
+		.name = #member, .codec = &codec_string_or_none, FIELD_AT(fleet_message, member), \
+		.optional = true                                                                  \
+	}
+#define NUMBER(member)                                                                   \
+	{                                                                                \
+		.name = #member, .codec = &codec_int64, FIELD_AT(fleet_message, member), \
+		.optional = true                                                         \
+	}
+
+static const struct field message_fields[] = {
+	{ .name = "kind", .codec = &codec_string, FIELD_AT(fleet_message, kind) },
+	NUMBER(protocol),
+	TEXT(token),
+	TEXT(build),
+	TEXT(node),
+	TEXT(directory),
+	TEXT(run),
+	{ .name = "silent_after",
+	  .codec = &codec_real,
+	  FIELD_AT(fleet_message, silent_after),
+	  .optional = true },
+	NUMBER(share),
+	NUMBER(shares),
+	NUMBER(planned),
+	NUMBER(finished),
+	TEXT(state),
+	TEXT(text),
+	{ 0 },
+};
+
+void fleet_message_add(struct text *to, const struct fleet_message *message)
+{
+	char *line = fields_line(message_fields, message);
+
+	text_add(to, line);
+	text_add_char(to, '\n');
+	free(line);
+}
+
+enum status fleet_message_parse(const char *line, size_t length, struct fleet_message *message,
+				struct error *err)
+{
+	memset(message, 0, sizeof(*message));
+	return fields_parse(line, length, message_fields, message, err);
+}
+
+void fleet_message_release(struct fleet_message *message)
+{
+	free((void *)message->kind);
+	free((void *)message->token);
+	free((void *)message->build);
+	free((void *)message->node);
+	free((void *)message->directory);
+	free((void *)message->run);
+	free((void *)message->state);
+	free((void *)message->text);
+	memset(message, 0, sizeof(*message));
+}
+
+enum status fleet_token_make(char out[FLEET_TOKEN_LENGTH + 1], struct error *err)
+{
+	unsigned char bytes[FLEET_TOKEN_BYTES];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return error_errno(err, "getrandom");
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+	return STATUS_OK;
+}
+
+bool fleet_token_equal(const char *token, const char *given)
+{
+	unsigned char differs = 0;
+
+	if (!given || strlen(given) != FLEET_TOKEN_LENGTH)
+		return false;
+	for (size_t i = 0; i < FLEET_TOKEN_LENGTH; i++)
+		differs |= (unsigned char)(token[i] ^ given[i]);
+	return differs == 0;
+}
+
+bool fleet_name_valid(const char *name)
+{
+	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				     "0123456789._-");
+
+	return length > 0 && length < 64 && !name[length] && *name != '.' && *name != '-';
+}

@@ -1,0 +1,62 @@
+/*
+ * Messages between the conductor of a run on several nodes and its agents: one JSON object a line
+ * over TCP, and the environment by which a launcher tells agents where to call.
+ *
+ *	agent to conductor             conductor to agent
+ *	hello   token, build, node     start   directory, run, silent_after, share, shares
+ *	alive   planned, finished,     refuse  text: why
+ *	        text: case in flight   alive
+ *	done    state                  stop
+ *	failed  text: why
+ */
+#ifndef GPUPROOF_FLEET_MESSAGE_H
+#define GPUPROOF_FLEET_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+#define FLEET_PROTOCOL 1
+#define FLEET_TOKEN_BYTES 32
+#define FLEET_TOKEN_LENGTH (2 * FLEET_TOKEN_BYTES)
+/* No message is longer; before the hello is accepted none is longer than FLEET_HELLO_MOST. */
+#define FLEET_MESSAGE_MOST 65536
+#define FLEET_HELLO_MOST 4096
+
+/* "10.0.0.1:4242,127.0.0.1:4242": the conductor's addresses, tried in this order. */
+#define FLEET_ADDRESS_VARIABLE "GPUPROOF_AGENT_ADDRESS"
+/* 64 hexadecimal digits; never on a command line, which other users can read. */
+#define FLEET_TOKEN_VARIABLE "GPUPROOF_AGENT_TOKEN"
+/* The node's name where it is not the host's. */
+#define FLEET_NODE_VARIABLE "GPUPROOF_AGENT_NODE"
+
+/* Text is NULL or "" where it is not given; after reading never NULL. */
+struct fleet_message {
+	const char *kind;
+	int64_t protocol;
+	const char *token, *build, *node;
+	const char *directory, *run; /* run: run_id of the header in DIR/run.jsonl */
+	double silent_after;         /* seconds */
+	int64_t share, shares;       /* of this machine's GPUs, where agents share one machine */
+	int64_t planned, finished;
+	const char *state; /* as result.state */
+	const char *text;
+};
+
+/* Appends it with its line break. */
+void fleet_message_add(struct text *to, const struct fleet_message *message);
+/* A line without its line break; released by the caller also on failure. */
+enum status fleet_message_parse(const char *line, size_t length, struct fleet_message *message,
+				struct error *err);
+void fleet_message_release(struct fleet_message *message);
+
+/* 256 random bits as hexadecimal digits. */
+enum status fleet_token_make(char out[FLEET_TOKEN_LENGTH + 1], struct error *err);
+/* Takes as long whatever differs. */
+bool fleet_token_equal(const char *token, const char *given);
+/* True if it can be the name of a folder: letters, digits, '.', '_', '-'; at most 63. */
+bool fleet_name_valid(const char *name);
+
+#endif

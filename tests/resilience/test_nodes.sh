@@ -1,0 +1,230 @@
+#!/usr/bin/env bash
+# A run on several nodes, simulated on this machine: each node that is killed, stopped, refused or without disk is named
+# with its reason, the others are measured to the end, and --resume continues what is missing.
+set -u
+gpuproof=$1
+dir=$(mktemp -d)
+failures=0
+trap 'kill -9 $(jobs -p) 2>/dev/null; rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+unset SLURM_JOB_ID SLURM_STEP_NUM_TASKS OMPI_COMM_WORLD_SIZE PMI_SIZE
+
+fail() { echo "FAIL: $*"; failures=$((failures + 1)); [ $failures -lt 12 ] || exit 1; }
+# expect TEXT FILE WHAT
+expect() { grep -qF -- "$1" "$2" || { fail "$3: no '$1' in:"; sed 's/^/    /' "$2"; }; }
+# json FILE EXPRESSION: of the result r
+json() { python3 -c 'import json,sys; r=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
+same() { [ "$1" = "$2" ] || fail "$3: '$1' instead of '$2'"; }
+statuses() { json "$1/result.json" '" ".join(n["name"] + "=" + n["status"] for n in r["nodes"])'; }
+children() { cat /proc/"$1"/task/*/children 2>/dev/null; }
+# agent CONDUCTOR NODE: its process
+agent() {
+	local p
+	for p in $(children "$1"); do
+		tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -qx "GPUPROOF_AGENT_NODE=$2" && echo "$p" && return
+	done
+}
+# Waits until a file has that many lines.
+await_lines() {
+	for _ in $(seq 400); do
+		[ "$(wc -l 2>/dev/null <"$1" || echo 0)" -ge "$2" ] && return 0
+		kill -0 "$conductor" 2>/dev/null || break
+		sleep 0.05
+	done
+	fail "$1 never had $2 lines"
+}
+# Starts a run of nodes in the background: begin DIR OPTIONS...
+begin() {
+	local to=$1
+	shift
+	"$gpuproof" run long.ini -o "$to" --no-report "$@" >"$to.out" 2>"$to.err" &
+	conductor=$!
+}
+finish() { wait "$conductor"; code=$?; }
+
+cat >short.ini <<-'INI'
+	[run]
+	backend = host
+	[defaults]
+	max_time = 50ms
+	[suite transfer]
+	directions = h2d
+	sizes = 64KiB, 1MiB
+	[limit bandwidth]
+	metric = transfer.bandwidth
+	min = 1 MB/s
+INI
+# Long enough to be hit: each case takes a second at least.
+cat >long.ini <<-'INI'
+	[run]
+	backend = host
+	[fleet]
+	silent_after = 2s
+	[defaults]
+	max_time = 1s
+	target = 0.001 %
+	[suite transfer]
+	directions = h2d
+	memories = pinned
+	sizes = 64KiB, 128KiB, 256KiB, 512KiB, 1MiB
+INI
+
+# All nodes whole.
+"$gpuproof" run short.ini -o whole --simulate-nodes 3 --check >whole.out 2>whole.err
+same $? 0 "exit code of a whole run"
+same "$(statuses whole)" "n1=OK n2=OK n3=OK" "statuses"
+expect "n3/host:0" whole/result.json "devices have their node's name"
+same "$(json whole/result.json 'sorted({c["node"] for c in r["cases"]})')" "['n1', 'n2', 'n3']" "nodes of cases"
+same "$(json whole/result.json 'len(r["cases"]) == r["run"]["planned"] == 3 * json.load(open("whole/nodes/n2/result.json"))["run"]["planned"]')" True "cases"
+same "$(json whole/result.json 'r["judgement"]["verdict"] in ("PASS", "WARN")')" True "verdict"
+grep -q GPUPROOF_AGENT_TOKEN whole/agents.log && fail "the token is in a log"
+
+# One node's result is as it was: it knows no nodes.
+"$gpuproof" run short.ini -o one -q --no-report >/dev/null 2>&1
+grep -qE '"nodes?":|\[fleet\]' one/result.json && fail "the result of one machine speaks of nodes"
+
+# Two conductors in one folder.
+"$gpuproof" run short.ini -o whole --simulate-nodes 2 >again.out 2>&1
+same $? 2 "exit code of a second run in a folder"
+expect "holds a run already" again.out "second run"
+
+# kill -9 of an agent: lost with the case that was in flight, the others continue; a passed verdict is impossible.
+begin agent --simulate-nodes 3
+await_lines agent/nodes/n2/run.jsonl 2
+kill -9 "$(agent $conductor n2)"
+"$gpuproof" run --resume agent >second.out 2>&1
+expect "another gpuproof" second.out "a second conductor"
+finish
+same $code 4 "exit code with a lost node"
+same "$(statuses agent)" "n1=OK n2=LOST n3=OK" "an agent was killed"
+expect "its agent has died" agent.err "reason"
+same "$(json agent/result.json 'r["nodes"][1]["lost_at"].startswith("transfer/h2d/pinned/")')" True "lost_at"
+same "$(json agent/result.json 'r["nodes"][1]["finished"] >= 1 and sum(c["node"] == "n2" for c in r["cases"]) == r["nodes"][1]["finished"]')" True "what the lost node had finished is kept"
+"$gpuproof" check agent --limits short.ini >agent.check 2>&1 && fail "a run with a lost node is accepted"
+expect "n2 is LOST" agent.check "check"
+
+# --resume takes up the missing cases of the missing node, and no other.
+cp agent/nodes/n1/run.jsonl n1.before
+"$gpuproof" run --resume agent --no-report >resume.out 2>resume.err
+same $? 0 "exit code of the continued run"
+same "$(statuses agent)" "n1=OK n2=OK n3=OK" "continued"
+cmp -s agent/nodes/n1/run.jsonl n1.before || fail "n1 was measured again"
+same "$(json agent/result.json 'r["run"]["state"], len(r["cases"]) == r["run"]["planned"]')" "('complete', True)" "continued"
+
+# SIGSTOP of an agent: silent, so lost within silent_after.
+begin silent --simulate-nodes 2
+await_lines silent/nodes/n1/run.jsonl 2
+kill -STOP "$(agent $conductor n1)"
+finish
+same $code 4 "exit code with a silent node"
+same "$(statuses silent)" "n1=LOST n2=OK" "an agent was stopped"
+expect "said nothing for 2 s" silent.err "reason"
+
+# SIGSTOP of the node's own conductor: its agent notices.
+begin stopped --simulate-nodes 2
+await_lines stopped/nodes/n2/run.jsonl 2
+kill -STOP $(children "$(agent $conductor n2)")
+finish
+same "$(statuses stopped)" "n1=OK n2=ERROR" "the node's conductor was stopped"
+expect "stopped by signal 19" stopped.err "reason"
+
+# kill -9 of a worker: its case is an error, its node continues.
+begin worker --simulate-nodes 2
+await_lines worker/nodes/n2/run.jsonl 2
+process=$(agent $conductor n2)
+while [ -n "$(children "$process")" ]; do process=$(children "$process" | tr ' ' '\n' | head -n1); done
+kill -9 "$process"
+finish
+same "$(statuses worker)" "n1=OK n2=OK" "a worker was killed"
+same "$(json worker/result.json 'all(c["node"] == "n2" for c in r["cases"] if c["status"] == "ERROR" or c.get("lost_workers"))')" True "only n2 is concerned"
+same $code 4 "exit code with a worker killed"
+
+# kill -9 of the conductor: agents end, journals stay, --resume finishes.
+begin conductor --simulate-nodes 2
+await_lines conductor/nodes/n1/run.jsonl 2
+await_lines conductor/nodes/n2/run.jsonl 2
+agents="$(agent $conductor n1) $(agent $conductor n2)"
+kill -9 "$conductor"
+finish
+for p in $agents; do
+	for _ in $(seq 200); do [ -e "/proc/$p" ] || break; sleep 0.05; done
+	[ ! -e "/proc/$p" ] || fail "agent $p outlives its conductor"
+done
+expect "the conductor is gone" conductor/agents.log "agents"
+"$gpuproof" run --resume conductor --no-report >/dev/null 2>conductor.err2
+same $? 0 "exit code after the conductor was killed"
+same "$(statuses conductor)" "n1=OK n2=OK" "after the conductor was killed"
+
+# A request to end: all nodes stop after their sample.
+begin stop --simulate-nodes 2
+await_lines stop/nodes/n1/run.jsonl 2
+kill -TERM "$conductor"
+finish
+same $code 143 "exit code after SIGTERM"
+same "$(json stop/result.json 'r["run"]["state"]')" interrupted "state after SIGTERM"
+expect "gpuproof run --resume stop" stop.err "how to continue"
+
+# A launcher of one's own: a node without disk, one with a wrong token, one that dies before it calls.
+cat >launch.sh <<-'SH'
+	#!/bin/bash
+	GPUPROOF_AGENT_NODE=good "$@" &
+	(ulimit -f 8; GPUPROOF_AGENT_NODE=full "$@") &
+	GPUPROOF_AGENT_NODE=wrong GPUPROOF_AGENT_TOKEN=$(printf '0%.0s' {1..64}) "$@" &
+	GPUPROOF_AGENT_NODE=good "$@" &
+	wait
+SH
+chmod +x launch.sh
+"$gpuproof" run short.ini -o launched --no-report --launch ./launch.sh --set fleet.nodes=4 >launched.out 2>launched.err
+same $? 4 "exit code of a launcher's nodes"
+same "$(statuses launched)" "full=ERROR good=OK unknown-1=LOST unknown-2=LOST" "nodes of a launcher"
+expect "node wrong is refused: wrong token" launched.err "wrong token"
+expect "full: ERROR: " launched.err "full disk"
+grep -E '^gpuproof: full: ERROR: .*(File too large|cannot be written)' -q launched.err || fail "the reason of the full disk"
+expect "has an agent already" launched/agents.log "two agents of one node"
+
+# Another build, and what is no agent: refused by name; the address is open to all of this machine.
+cat >other.sh <<-'SH'
+	#!/bin/bash
+	GPUPROOF_AGENT_NODE=good "$@" &
+	port=${GPUPROOF_AGENT_ADDRESS##*:}
+	exec 3<>"/dev/tcp/127.0.0.1/$port" 4<>"/dev/tcp/127.0.0.1/$port"
+	printf '{"kind":"hello","protocol":1,"token":"%s","build":"0.0.1","node":"old"}\n' "$GPUPROOF_AGENT_TOKEN" >&3
+	head -n1 <&3
+	printf 'GET / HTTP/1.0\r\n\r\n' >&4
+	cat <&4
+	wait
+SH
+chmod +x other.sh
+"$gpuproof" run short.ini -o other --no-report --launch ./other.sh >other.out 2>other.err
+same $? 4 "exit code with another build"
+same "$(statuses other)" "good=OK old=ERROR" "another build"
+expect "other build: gpuproof 0.0.1" other.err "another build"
+expect "other build" other/agents.log "the other build is told"
+
+# Fewer than min_nodes: the rest is stopped.
+begin few --simulate-nodes 3 --set 'fleet.min_nodes=100 %'
+await_lines few/nodes/n1/run.jsonl 2
+kill -9 "$(agent $conductor n1)"
+finish
+same $code 4 "exit code with too few nodes"
+expect "min_nodes asks for 3" few.err "too few nodes"
+same "$(json few/result.json 'r["run"]["state"]')" incomplete "state with too few nodes"
+
+# Refusals.
+"$gpuproof" agent >agent.out 2>&1
+same $? 2 "an agent by hand"
+SLURM_STEP_NUM_TASKS=2 "$gpuproof" run short.ini -o copies >copies.out 2>&1
+same $? 2 "copies"
+expect "srun has started 2 copies" copies.out "copies"
+[ ! -e copies ] || fail "a copy has begun a run"
+"$gpuproof" run short.ini -o none --set fleet.launcher=auto >none.out 2>&1
+same $? 2 "no way to reach nodes"
+expect "simulate-nodes" none.out "no way to reach nodes"
+printf 'a\nb\na\n' >hosts
+"$gpuproof" run short.ini -o hosts.run --hosts hosts >hosts.out 2>&1
+same $? 2 "a host twice"
+expect "hosts:3: a is there twice" hosts.out "a host twice"
+"$gpuproof" run short.ini -o bad --simulate-nodes 2 --set fleet.min_nodes=many >bad.out 2>&1
+same $? 2 "min_nodes"
+[ $failures = 0 ] || echo "$failures failures"
+exit $((failures > 0))
