@@ -136,7 +136,8 @@ static const char *unreachable(const struct plan *plan, enum direction direction
 		b = &plan->devices[devices[peer]];
 		reached = reaches(a, b);
 		if (!reached)
-			snprintf(reason, size, "%.31s cannot access the memory of %.31s", a->id, b->id);
+			snprintf(reason, size, "%.31s cannot access the memory of %.31s", a->id,
+				 b->id);
 	}
 	free(routes);
 	return reached ? NULL : reason;

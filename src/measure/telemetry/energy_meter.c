@@ -148,7 +148,7 @@ static void add_gauge(struct share *s, const struct gauge *g)
 	s->watts += g->last / s->seconds;
 	s->error = fmax(s->error, update / s->seconds + (g->counts ? 0 : POWER_ACCURACY));
 	s->devices++;
-	snprintf(s->domain, sizeof(s->domain), "%s",
+	snprintf(s->domain, sizeof(s->domain), "%.50s",
 		 g->counts ? g->latest.domain : g->device->info.id);
 	snprintf(s->source, sizeof(s->source), "%s",
 		 g->counts ? g->latest.source : "power read every 20 ms");

@@ -263,15 +263,15 @@ void device_findings(const struct device_info *device, finding_fn *add, void *co
 	const struct checks checks = { "", "", add, context };
 	char subject[64];
 
-	snprintf(subject, sizeof(subject), "pcie %s", device->id);
+	snprintf(subject, sizeof(subject), "pcie %.50s", device->id);
 	check_link(&checks, device, subject);
-	snprintf(subject, sizeof(subject), "ecc %s", device->id);
+	snprintf(subject, sizeof(subject), "ecc %.50s", device->id);
 	if (device->ecc == 0)
 		say(&checks, SEVERITY_NOTE, subject,
 		    "off: memory errors go unseen; nvidia-smi -e 1 (root, reboot)");
 	else if (device->ecc == 1)
 		say(&checks, SEVERITY_OK, subject, "on");
-	snprintf(subject, sizeof(subject), "numa %s", device->id);
+	snprintf(subject, sizeof(subject), "numa %.50s", device->id);
 	if (device->numa_node >= 0)
 		say(&checks, SEVERITY_OK, subject, "near node %d", device->numa_node);
 }
