@@ -101,9 +101,8 @@ static inline enum status convolution_check(const struct convolution_shape *s, s
 	    s->kernel_width > s->width + 2 * s->padding)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "convolution: kernel %u x %u, stride %u on an image of %u x %u "
-				 "with padding %u; "
-				 "allowed: a stride of at least 1, and kernels of 1 x 1 up to the "
-				 "padded image",
+				 "with padding %u; allowed: a stride of at least 1, and kernels of "
+				 "1 x 1 up to the padded image",
 				 s->kernel_height, s->kernel_width, s->stride, s->height, s->width,
 				 s->padding);
 	if (s->depthwise && s->filters != s->channels)

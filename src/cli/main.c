@@ -73,8 +73,7 @@ static int unknown_command(const char *name, char **rest)
 	if (*name == '-') {
 		fprintf(stderr,
 			"gpuproof: '%s' is before the command and no option of it; options come "
-			"after "
-			"it: gpuproof %s %s; see gpuproof help\n",
+			"after it: gpuproof %s %s; see gpuproof help\n",
 			name, *rest && **rest != '-' ? *rest : "COMMAND", name);
 		return EXIT_USAGE;
 	}

@@ -408,8 +408,7 @@ static void write_end(struct ocp_stream *s, const struct result *r)
 	else
 		write_texts(s, begin_of_run(s, r->seconds, "log"), "severity", "INFO", "message",
 			    v ? v->sentence
-			      : "Nothing was judged: these are figures without a "
-				"verdict.");
+			      : "Nothing was judged: these are figures without a verdict.");
 	w = begin_of_run(s, r->seconds, "testRunEnd");
 	writer_text_member(&w, "status",
 			   accepted || rejected ? "COMPLETE"

@@ -3,7 +3,8 @@
  * (opencomputeproject/ocp-diag-core, json_spec). Whole by `export ocp`, or line by line while the
  * run proceeds (`run --events`): a run that is killed is a stream without end.
  *
- * A step per case, then one for the limits, whose diagnoses name causes (result/causes/cause.h). The
+ * A step per case, then one for the limits, whose diagnoses name causes (result/causes/cause.h).
+ * The
  * end: COMPLETE with PASS or FAIL is the verdict; ERROR one that could not be reached; SKIP a run
  * that nothing judged. OCP has no word for the last two that says neither PASS nor FAIL otherwise.
  */

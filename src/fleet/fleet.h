@@ -1,6 +1,6 @@
 /*
- * A run on several nodes: starts an agent on each through a launcher, gives the config to those that
- * call, listens to them, and puts the results together.
+ * A run on several nodes: starts an agent on each through a launcher, gives the config to those
+ * that call, listens to them, and puts the results together.
  *
  * DIR/run.jsonl has the run's header, and its lock keeps a second conductor out. The nodes write
  * into DIR/nodes/NAME, so DIR must be the same folder on all of them. A node that dies, or says

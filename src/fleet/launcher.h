@@ -1,7 +1,7 @@
 /*
  * Starts one `gpuproof agent` on each node: by srun inside an allocation of Slurm, by mpirun with a
- * file of hosts, by a command of the user, or as processes of this machine. The launcher's exit code
- * says nothing about nodes; agents that call do.
+ * file of hosts, by a command of the user, or as processes of this machine. The launcher's exit
+ * code says nothing about nodes; agents that call do.
  */
 #ifndef GPUPROOF_FLEET_LAUNCHER_H
 #define GPUPROOF_FLEET_LAUNCHER_H
@@ -29,8 +29,8 @@ struct launcher {
 };
 
 /*
- * Reads what [fleet] of `config` asks for. `command`: of --launch, or NULL. STATUS_USAGE names the key
- * and what is allowed.
+ * Reads what [fleet] of `config` asks for. `command`: of --launch, or NULL. STATUS_USAGE names the
+ * key and what is allowed.
  */
 enum status launcher_choose(struct launcher *launcher, const struct config *config,
 			    const char *command, struct error *err);

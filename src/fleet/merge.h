@@ -6,10 +6,10 @@
 #include "result/result.h"
 
 /*
- * Adds what DIR/nodes/NAME holds to `result` for each of its nodes: devices and cases, which get the
- * node's name, presentations, findings; facts of the environment in which all nodes agree. A node
- * that is not NODE_OK or NODE_INTERRUPTED is read from its journal: what it had finished counts.
- * Sets planned and finished of the nodes. What cannot be read makes a node NODE_ERROR.
+ * Adds what DIR/nodes/NAME holds to `result` for each of its nodes: devices and cases, which get
+ * the node's name, presentations, findings; facts of the environment in which all nodes agree. A
+ * node that is not NODE_OK or NODE_INTERRUPTED is read from its journal: what it had finished
+ * counts. Sets planned and finished of the nodes. What cannot be read makes a node NODE_ERROR.
  */
 void fleet_merge(struct result *result, const struct config *config, const char *directory);
 

@@ -92,8 +92,8 @@ bool fleet_token_equal(const char *token, const char *given)
 
 bool fleet_name_valid(const char *name)
 {
-	size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				     "0123456789._-");
+	size_t length =
+		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 
 	return length > 0 && length < 64 && !name[length] && *name != '.' && *name != '-';
 }

@@ -156,11 +156,12 @@ static void judge_pcie(const struct judge_input *input, const struct device_info
 	if (!generation || !width ||
 	    (generation >= d->pcie_generation_max && width >= d->pcie_width_max))
 		return;
-	check = judging_finding(
-		verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION, VERDICT_WARN, false,
-		xasprintf("the PCIe link was never better than generation %d x%d, though "
-			  "device and slot can do generation %d x%d",
-			  generation, width, d->pcie_generation_max, d->pcie_width_max));
+	check = judging_finding(verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION,
+				VERDICT_WARN, false,
+				xasprintf("the PCIe link was never better than generation %d x%d, "
+					  "though device and slot can do generation %d x%d",
+					  generation, width, d->pcie_generation_max,
+					  d->pcie_width_max));
 	check->cause = CAUSE_LINK_DEGRADED;
 	check->accepted = true;
 }

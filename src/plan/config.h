@@ -23,7 +23,8 @@
 struct suite;
 
 struct section {
-	char *kind; /* "run", "suite", "limit", "report", "fleet"; [defaults] has gone into the suites */
+	/* "run", "suite", "limit", "report", "fleet"; [defaults] has gone into the suites */
+	char *kind;
 	char *name;  /* "transfer" for [suite transfer], "pcie" for [limit pcie]; "" else */
 	char *label; /* "" or the variant's label */
 	const struct suite *suite; /* for kind "suite" */

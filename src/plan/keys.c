@@ -43,8 +43,7 @@ const struct key run_keys[] = {
 	  .type = KEY_TEXT,
 	  .fallback = "",
 	  .help = "cases that run, ids separated by blanks: with or without devices, a beginning "
-		  "up "
-		  "to a '/', or with * and ?; empty: all" },
+		  "up to a '/', or with * and ?; empty: all" },
 	{ .name = "launches",
 	  .type = KEY_INTEGER,
 	  .fallback = "1",

@@ -22,7 +22,9 @@
 /* Called as the run proceeds; members may be NULL. */
 struct conduct_events {
 	void *context;
-	/* the journal has been opened; `header` is the result without cases, until conduct() ends */
+	/*
+	 * the journal has been opened; `header` is the result without cases, until conduct() ends
+	 */
 	void (*began)(void *context, const struct result *header);
 	/* the case is in the journal; those that --resume kept come first */
 	void (*settled)(void *context, const struct case_result *c);
@@ -43,7 +45,8 @@ struct conduct_options {
 	const char *status_directory;
 	struct conduct_events events;
 	/*
-	 * A case begins, or is settled; NULL: no caller wants to know. Cases that are skipped only settle.
+	 * A case begins, or is settled; NULL: no caller wants to know. Cases that are skipped only
+	 * settle.
 	 */
 	void (*watch)(void *context, const char *id, bool settled);
 	void *watch_context;

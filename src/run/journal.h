@@ -45,7 +45,9 @@ enum status journal_vacant(const char *directory, struct error *err);
 enum status journal_look(const char *directory, const struct plan *plan, bool *done,
 			 struct error *err);
 
-/* The same with the finished cases (released by the caller), those for which done[i] becomes true. */
+/*
+ * The same with the finished cases (released by the caller), those for which done[i] becomes true.
+ */
 enum status journal_read(const char *directory, const struct plan *plan, struct case_result *cases,
 			 bool *done, struct error *err);
 

@@ -26,11 +26,9 @@ const struct command command_agent = {
 	.summary = "one node of a run on several; started by gpuproof run",
 	.forms = { "agent" },
 	.about = "gpuproof run CONFIG on several nodes starts one agent on each, through srun, "
-		 "mpirun "
-		 "or the\ncommand of --launch. The agent calls the conductor back, at the address "
-		 "in "
-		 "GPUPROOF_AGENT_ADDRESS,\nwith the token in GPUPROOF_AGENT_TOKEN, and carries out "
-		 "the run of its node. GPUPROOF_AGENT_NODE\nnames the node where that is not the "
-		 "host's name. It ends with the conductor.",
+		 "mpirun or the\ncommand of --launch. The agent calls the conductor back, at the "
+		 "address in GPUPROOF_AGENT_ADDRESS,\nwith the token in GPUPROOF_AGENT_TOKEN, and "
+		 "carries out the run of its node. GPUPROOF_AGENT_NODE\nnames the node where that "
+		 "is not the host's name. It ends with the conductor.",
 	.run = agent_run,
 };

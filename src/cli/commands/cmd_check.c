@@ -89,8 +89,8 @@ static int parse_arguments(struct check_arguments *a, int argc, char **argv)
 		if (result_list_add_launch(&a->results, o.operands[i], &err) != STATUS_OK)
 			code = command_fail(&err);
 	if (code == EXIT_ACCEPTED && a->as && (a->json || a->all))
-		code = command_usage(&command_check, "--as prints one line: neither --json nor "
-						     "--all goes with it");
+		code = command_usage(&command_check,
+				     "--as prints one line: neither --json nor --all goes with it");
 	if (code == EXIT_ACCEPTED && !a->results.count)
 		code = command_usage(&command_check, "which RESULT?");
 	options_end(&o);
@@ -341,11 +341,10 @@ const struct command command_check = {
 		"`population` compare with good\n"
 		"cards of the model, those that are shipped and yours: gpuproof help good-cards",
 	.options = rows,
-	.notes =
-		"Exit code: 0 accepted, 1 a limit was violated, 4 inconclusive or incomplete, 5 a "
-		"wrong result.\n"
-		"With --as nagios: 0 accepted, 1 accepted with warnings, 2 rejected, 3 no verdict; "
-		"with --as npd: 0\n"
-		"accepted, 1 rejected, 2 no verdict. Why, and what to do: gpuproof help causes",
+	.notes = "Exit code: 0 accepted, 1 a limit was violated, 4 inconclusive or incomplete, 5 a "
+		 "wrong result.\n"
+		 "With --as nagios: 0 accepted, 1 accepted with warnings, 2 rejected, 3 no "
+		 "verdict; with --as npd: 0\n"
+		 "accepted, 1 rejected, 2 no verdict. Why, and what to do: gpuproof help causes",
 	.run = check_run,
 };

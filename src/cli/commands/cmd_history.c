@@ -410,8 +410,8 @@ static const struct option_row rows[] = {
 	{ .name = "spool",
 	  FLAG_AT(history_arguments, spool),
 	  .actions = "add",
-	  .help = "leave the nights in FILE.spool, one file each, without a lock; the next "
-		  "reader takes them in" },
+	  .help = "leave the nights in FILE.spool, one file each, without a lock; the next reader "
+		  "takes them in" },
 	{ .name = "before",
 	  .type = OPTION_CALL,
 	  OPTION_AT(history_arguments, before),
@@ -441,8 +441,7 @@ static const struct option_row rows[] = {
 static const struct action actions[] = {
 	{ .name = "add",
 	  .form = "RESULT...      or folders of results; adding the same run twice has no effect; "
-		  "a "
-		  "resumed one replaces its first part",
+		  "a resumed one replaces its first part",
 	  .least = 1,
 	  .most = ANY_NUMBER,
 	  .run = add },

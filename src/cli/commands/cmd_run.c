@@ -153,8 +153,8 @@ static const struct option_row rows[] = {
 	{ .name = "launch",
 	  TEXT_AT(run_arguments, launch),
 	  .value = "COMMAND",
-	  .help = "on several nodes: COMMAND starts what follows it once on each, as in 'srun "
-		  "-N4 --no-kill --container-image=IMAGE'" },
+	  .help = "on several nodes: COMMAND starts what follows it once on each, as in 'srun -N4 "
+		  "--no-kill --container-image=IMAGE'" },
 	{ .name = "quiet",
 	  FLAG_AT(run_arguments, request.quiet),
 	  .letter = 'q',

@@ -48,8 +48,7 @@ static bool is_running(const char *directory, char *out, size_t size)
 	if (on)
 		snprintf(out, size,
 			 "%s: the run is not finished: %s, %zu of %zu cases done; gpuproof watch "
-			 "%s "
-			 "follows it",
+			 "%s follows it",
 			 directory, s.doing, s.ok + s.skipped + s.failed + s.errors, s.planned,
 			 directory);
 	run_status_release(&s);

@@ -21,7 +21,9 @@ struct run_request {
 	const char *against;    /* what to compare with, in turns; NULL: nothing */
 };
 
-/* Writes the pages of a result, the one with its verdict too where it has one; prints their paths. */
+/*
+ * Writes the pages of a result, the one with its verdict too where it has one; prints their paths.
+ */
 enum status run_publish(struct run_request *request, const struct result *result,
 			struct error *err);
 

@@ -30,8 +30,8 @@ enum status run_check_judge(const struct run_check *check, const struct plan *pl
 			    struct result *result, struct error *err);
 
 /*
- * The same for the result of several nodes, in DIR/result.json: finds the limits only now, since the
- * conductor has no devices of its own. What one launch doesn't decide stays INCONCLUSIVE.
+ * The same for the result of several nodes, in DIR/result.json: finds the limits only now, since
+ * the conductor has no devices of its own. What one launch doesn't decide stays INCONCLUSIVE.
  */
 enum status run_check_nodes(struct run_check *check, const struct config *config,
 			    const char *directory, struct result *result, struct error *err);

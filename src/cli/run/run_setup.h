@@ -21,8 +21,8 @@ enum status run_setup_load(struct run_setup *setup, const char *source,
 enum status run_setup_resume(struct run_setup *setup, const char *directory, struct error *err);
 /*
  * As run_setup_resume() for one node of a run on several, whose header is in `directory`: of GPUs
- * only each `shares`th from `share` on, where nodes are simulated on one machine. STATUS_USAGE where
- * the folder is of another run than `run`.
+ * only each `shares`th from `share` on, where nodes are simulated on one machine. STATUS_USAGE
+ * where the folder is of another run than `run`.
  */
 enum status run_setup_node(struct run_setup *setup, const char *directory, const char *run,
 			   int share, int shares, struct error *err);

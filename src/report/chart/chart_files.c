@@ -96,8 +96,7 @@ static void write_svg(const struct writer *w, const struct tree *chart, const ch
 		text_release(&drawn);
 		return;
 	}
-	text_add(&svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" "
-		       "style=\"background:#ffffff\" ");
+	text_add(&svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" style=\"background:#ffffff\" ");
 	first += strlen(start);
 	text_add_bytes(&svg, first, (size_t)(last - first));
 	text_add(&svg, "<metadata>");

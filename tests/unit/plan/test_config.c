@@ -114,8 +114,7 @@ static void wrong_overrides_are_errors(void **state)
 		{ "run.sede=1",
 		  "--set run.sede=1: [run] has no key 'sede' (did you mean 'seed'?); keys: "
 		  "backend, devices, host_devices, suites, only, launches, emulate_capability, "
-		  "seed, "
-		  "label, promises, telemetry, case_limit\n" },
+		  "seed, label, promises, telemetry, case_limit\n" },
 		{ "gemm.sizes=64", "--set gemm.sizes=64: the config has no [suite gemm]\n" },
 		{ "copy:x.sizes=1B", "--set copy:x.sizes=1B: the config has no [suite copy x]\n" },
 		{ "cpoy.sizes=1B", "--set cpoy.sizes=1B: [suite cpoy]: there is no suite 'cpoy' "
@@ -245,16 +244,15 @@ static void long_lines_that_are_no_entry_harm_no_other(void **state)
 	for (int i = 0; i < 300; i++)
 		text_add_char(&file, ' ');
 	text_add(&file, "2KiB\n");
-	assert_string_equal(parse(&c, file.data, file.length, NULL),
-			    "a.ini:3: [suite copy] has no key 'word'; keys: sizes, directions, "
-			    "verify, note, backend, identical_devices, min_samples, max_samples, "
-			    "target, max_time, settle_time, sample_time, warmup, preheat, "
-			    "energy_time\n"
-			    "a.ini:4: "
-			    "'wordwordwordwordwordwordwordwordwordwordwordwordwordwordword' is "
-			    "neither a [section] nor key = value\n"
-			    "a.ini:5: [suite copy] verify = 5: '5' is not yes or no (or on, off, "
-			    "true, false)\n");
+	assert_string_equal(
+		parse(&c, file.data, file.length, NULL),
+		"a.ini:3: [suite copy] has no key 'word'; keys: sizes, directions, verify, note, "
+		"backend, identical_devices, min_samples, max_samples, target, max_time, "
+		"settle_time, sample_time, warmup, preheat, energy_time\n"
+		"a.ini:4: 'wordwordwordwordwordwordwordwordwordwordwordwordwordwordword' is "
+		"neither a [section] nor key = value\n"
+		"a.ini:5: [suite copy] verify = 5: '5' is not yes or no (or on, off, true, "
+		"false)\n");
 	text_release(&file);
 }
 
