@@ -44,6 +44,7 @@ struct agent {
 	struct fleet_message order;
 	struct agent_report *report;
 	pid_t child;
+	unsigned turn_said; /* of the report, in the last message */
 	double heard, said; /* last message from the conductor; last one to it */
 	double stopped;     /* since when the child is stopped by a signal; 0: it is not */
 	int stopped_by;
@@ -266,7 +267,8 @@ static bool say_alive(struct agent *a)
 	struct agent_report *r = a->report;
 	char current[sizeof(r->current[0])];
 
-	snprintf(current, sizeof(current), "%s", r->current[r->turn % 2]);
+	a->turn_said = r->turn;
+	snprintf(current, sizeof(current), "%s", r->current[a->turn_said % 2]);
 	text_mend(current);
 	return say(a, &(struct fleet_message){ .kind = "alive",
 					       .planned = (int64_t)r->planned,
@@ -330,7 +332,8 @@ static enum status attend(struct agent *a, struct error *err)
 	int passed_on = 0;
 
 	for (;;) {
-		bool open = wait_input(a, interval / 2);
+		/* Short, so that a node that dies has told which case was in flight. */
+		bool open = wait_input(a, 0.05);
 
 		while (next_message(a, &message)) {
 			if (strcmp(message.kind, "stop") == 0)
@@ -341,7 +344,8 @@ static enum status attend(struct agent *a, struct error *err)
 			kill(a->child, SIGTERM);
 		if (child_ended(a, reason, sizeof(reason)))
 			return report_end(a, reason, err);
-		if (open && clock_seconds() - a->said >= interval)
+		if (open &&
+		    (clock_seconds() - a->said >= interval || a->report->turn != a->turn_said))
 			open = say_alive(a);
 		if (!open || clock_seconds() - a->heard > 3 * a->order.silent_after) {
 			kill_child(a);

@@ -91,6 +91,7 @@ expect "holds a run already" again.out "second run"
 # kill -9 of an agent: lost with the case that was in flight, the others continue; a passed verdict is impossible.
 begin agent --simulate-nodes 3
 await_lines agent/nodes/n2/run.jsonl 2
+sleep 0.5 # the next case begins, and the agent says so
 kill -9 "$(agent $conductor n2)"
 "$gpuproof" run --resume agent >second.out 2>&1
 expect "another gpuproof" second.out "a second conductor"

@@ -44,7 +44,7 @@ static enum status read_energy(struct device *device, struct energy *out, struct
 	if (!has_counter)
 		return error_set(err, STATUS_UNSUPPORTED, "%s has no counter", device->info.id);
 	*out = (struct energy){ .joules = joules, .update_seconds = update };
-	snprintf(out->domain, sizeof(out->domain), "%s", shared ? "socket" : device->info.id);
+	snprintf(out->domain, sizeof(out->domain), "%.50s", shared ? "socket" : device->info.id);
 	snprintf(out->source, sizeof(out->source), "scripted counter");
 	return STATUS_OK;
 }
