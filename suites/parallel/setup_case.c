@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "kernels/training/loss_scale.h"
 #include "plan/suite.h"
 #include "suites/parallel/modes/modes.h"
@@ -62,6 +63,20 @@ static bool asks_for(const struct section *section, enum model_kind kind)
 	return false;
 }
 
+/* Also of a key that an effective config, such as that of a run to resume, writes out. */
+static bool is_default(const struct setting *setting)
+{
+	struct text text = TEXT_EMPTY;
+	bool same;
+
+	for (size_t i = 0; i < setting->count; i++)
+		text_addf(&text, "%s%s", i ? "," : "", setting->values[i].text);
+	same = text.data && setting->key->fallback &&
+	       strcmp(text.data, setting->key->fallback) == 0;
+	text_release(&text);
+	return same;
+}
+
 /* A key of a model that the section does not ask for would be without effect. */
 static enum status check_keys(const struct section *section, enum model_kind kind,
 			      const char *const *names, struct error *err)
@@ -69,7 +84,7 @@ static enum status check_keys(const struct section *section, enum model_kind kin
 	for (size_t i = 0; names[i] && !asks_for(section, kind); i++) {
 		const struct setting *setting = section_setting(section, names[i]);
 
-		if (strcmp(setting->origin, "default") != 0)
+		if (!is_default(setting))
 			return error_set(
 				err, STATUS_USAGE, "%s: %s is a key of model = %s, and model is %s",
 				setting->origin, names[i], model_kind_names[kind],

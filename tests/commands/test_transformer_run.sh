@@ -61,3 +61,8 @@ refused() { # message, INI text
 refused 'bad.ini:4: heads is a key of model = transformer, and model is mlp' 'heads = 2\n'
 refused 'bad.ini:5: depth is a key of model = mlp, and model is transformer' 'model = transformer\ndepth = 2\n'
 refused 'bad.ini:5: hidden: 100 does not divide by heads = 3' 'model = transformer\nhidden = 100\nheads = 3\n'
+
+# An effective config writes out the keys of both models; it is what --resume and the nodes of a run read.
+printf '[run]\nbackend = host\n[suite parallel]\nmodel = mlp\nmodes = single\nlayers = 8, 8\nbatch = 8\n' > "$dir/mlp.ini"
+"$gpuproof" config show "$dir/mlp.ini" > "$dir/effective.ini"
+"$gpuproof" run "$dir/effective.ini" --dry-run > "$dir/said" 2>&1 || fail "an effective config is refused: $(cat "$dir/said")"

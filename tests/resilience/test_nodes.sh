@@ -227,5 +227,11 @@ same $? 2 "a host twice"
 expect "hosts:3: a is there twice" hosts.out "a host twice"
 "$gpuproof" run short.ini -o bad --simulate-nodes 2 --set fleet.min_nodes=many >bad.out 2>&1
 same $? 2 "min_nodes"
+
+# Ids name the nodes: no anonymised result with them leaves the machine.
+"$gpuproof" export result few --anonymise -o few.anonymised >anonymised.out 2>&1
+same $? 3 "several nodes anonymised"
+expect "cannot be anonymised" anonymised.out "several nodes anonymised"
+[ ! -e few.anonymised ] || fail "an anonymised result with names of nodes"
 [ $failures = 0 ] || echo "$failures failures"
 exit $((failures > 0))

@@ -182,6 +182,11 @@ enum status anonymise_result(struct anonymiser *a, struct result *result, struct
 	json_t *after;
 	char *text;
 
+	/* Ids of devices and cases are kept as they are, and those of several nodes name them. */
+	if (result->node_count)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "a result of several nodes cannot be anonymised: its ids name the "
+				 "nodes; anonymise those below nodes/ one by one");
 	if (rewrite(a, result, &after, err) != STATUS_OK)
 		return err->status;
 	text = json_dumps(after, JSON_COMPACT | JSON_REAL_PRECISION(17));

@@ -499,7 +499,8 @@ static void what_makes_no_sense_is_refused(void **state)
 		  "cases[0].devices[1]: 'cuda:7' is none of the result's devices" },
 		{ "\"unit\": \"B/s\"", "\"unit\": \"furlong\"",
 		  "cases[0].metrics.transfer.bandwidth.unit: 'furlong' is no unit that results "
-		  "have; they have 1, s, B, B/s, FLOP/s, FLOP/B, FLOP, Hz, W, \302\260C, degC, "
+		  "have; they have 1, s, B, B/s, FLOP/s, FLOP/B, FLOP, Hz, W, J, FLOP/J, B/J, "
+		  "samples/J, \302\260C, degC, "
 		  "samples, samples/s, ops/s, items/s, images/s, cycles" },
 		{ "\"size\": \"B\"", "\"size\": \"bytes\"",
 		  "cases[0].parameter_units.size: 'bytes' is no unit that results have" },
