@@ -22,8 +22,8 @@ struct component {
 enum severity { SEVERITY_OK, SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR };
 struct finding {
 	enum severity severity;
-	char subject[64]; /* "persistence cuda:0" */
-	char text[320];   /* what was found and, unless OK, what it costs and what to do */
+	char subject[160]; /* "persistence cuda:0"; with the node's name in a result of several */
+	char text[320];    /* what was found and, unless OK, what it costs and what to do */
 };
 
 #endif

@@ -80,15 +80,23 @@ static void take_cases(struct result *to, struct result *node, const char *name)
 	node->case_count = 0;
 }
 
-static void take_findings(struct finding **to, size_t *count, const struct finding *from,
-			  size_t more, const char *name)
+/* "ecc errors cuda:0" of node n1 is "ecc errors n1/cuda:0", which names the device as it is called
+ * now; "memory" is "memory of n1". */
+static void take_findings(struct finding **to, size_t *count, const struct result *node,
+			  const struct finding *from, size_t more, const char *name)
 {
 	*to = xrealloc(*to, *count + more + 1, sizeof(**to));
 	for (size_t i = 0; i < more; i++) {
 		struct finding *f = &(*to)[(*count)++];
+		const char *word = strrchr(from[i].subject, ' ');
 
 		*f = from[i];
-		snprintf(f->text, sizeof(f->text), "%.63s: %.240s", name, from[i].text);
+		if (word && result_device(node, word + 1))
+			snprintf(f->subject, sizeof(f->subject), "%.*s %.63s/%.31s",
+				 (int)(word - from[i].subject), from[i].subject, name, word + 1);
+		else
+			snprintf(f->subject, sizeof(f->subject), "%.90s of %.63s", from[i].subject,
+				 name);
 	}
 }
 
@@ -157,8 +165,10 @@ void fleet_merge(struct result *result, const struct config *config, const char 
 		result->planned += node.planned;
 		take_devices(result, &node, about->name, (int)i);
 		take_cases(result, &node, about->name);
-		take_findings(&result->preflight, &result->preflight_count, node.preflight,
+		take_findings(&result->preflight, &result->preflight_count, &node, node.preflight,
 			      node.preflight_count, about->name);
+		take_findings(&result->postflight, &result->postflight_count, &node,
+			      node.postflight, node.postflight_count, about->name);
 		for (size_t p = 0; p < node.presentation_count; p++)
 			result_present(result, &node.presentations[p]);
 		if (node.gpuproof_version)

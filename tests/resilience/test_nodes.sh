@@ -228,6 +228,14 @@ expect "hosts:3: a is there twice" hosts.out "a host twice"
 "$gpuproof" run short.ini -o bad --simulate-nodes 2 --set fleet.min_nodes=many >bad.out 2>&1
 same $? 2 "min_nodes"
 
+# Findings of doctor about a node's device count in the verdict, under the name that the device has now.
+echo 0 >rows
+sed 's/= host/= fake/' short.ini >rows.ini
+GPUPROOF_BACKENDS=$(dirname "$gpuproof")/tests/backends GPUPROOF_FAKE="devices=2 rows=$dir/rows" \
+	"$gpuproof" run rows.ini -o rows.run --check --simulate-nodes 2 >rows.out 2>&1
+expect "after the run, remapped rows n2/fake:1: " rows.out "rows remapped on a node during the run"
+expect "cause: gpu-memory-error" rows.out "cause of a node's finding"
+
 # Ids name the nodes: no anonymised result with them leaves the machine.
 "$gpuproof" export result few --anonymise -o few.anonymised >anonymised.out 2>&1
 same $? 3 "several nodes anonymised"

@@ -103,28 +103,6 @@ static size_t launches_of(const struct plan *plan)
 	return (size_t)section_integer(config_section(plan->config, "run", ""), "launches");
 }
 
-/* An acceptance run says how the machine was before and after it. */
-static enum status add_flight(struct result *result, struct finding *before, size_t count,
-			      const struct run_setup *setup, const char *directory,
-			      struct error *err)
-{
-	char *path = xasprintf("%s/result.json", directory);
-	enum status status;
-
-	/* After the devices that were lost, which every run says. */
-	result->preflight =
-		xrealloc(result->preflight, result->preflight_count + count, sizeof(*before));
-	if (count)
-		memcpy(result->preflight + result->preflight_count, before,
-		       count * sizeof(*before));
-	result->preflight_count += count;
-	free(before);
-	health_after_run(&setup->config, ".", result);
-	status = result_write(result, path, err);
-	free(path);
-	return status;
-}
-
 /* Judges, prints the verdicts, and gives the exit code of both. */
 static int judge_run(struct run_request *a, const struct run_setup *setup,
 		     const struct conduct_options *options, struct result *result, int code)
@@ -187,14 +165,14 @@ static enum status measure_left(const struct run_request *a, const struct run_se
 	enum status status, pooled;
 
 	if (a->check.wanted)
-		health_collect(&setup->probe, ".", &before, &before_count);
+		health_collect(&setup->probe, &before, &before_count);
 	status = launches_run(&launches, &setup->plan, &setup->probe, options,
 			      launches_of(&setup->plan), &err);
 	pooled = launches_pool(&launches, options->directory, result, &pool_error);
 	*code = finish(result, status, *options->stopped_by, &err);
 	if (a->check.wanted && pooled == STATUS_OK && result->gpuproof_version)
-		pooled = add_flight(result, before, before_count, setup, options->directory,
-				    &pool_error);
+		pooled = health_add(result, before, before_count, &setup->config,
+				    options->directory, &pool_error);
 	else
 		free(before);
 	if (pooled != STATUS_OK && *code == EXIT_ACCEPTED)

@@ -1,6 +1,7 @@
 #include "cli/run/run_health.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -34,12 +35,11 @@ static void collect(struct findings *list, const struct probe *probe, const char
 	host_findings("", directory, add, list);
 }
 
-void health_collect(const struct probe *probe, const char *directory, struct finding **out,
-		    size_t *count)
+void health_collect(const struct probe *probe, struct finding **out, size_t *count)
 {
 	struct findings list = { 0 };
 
-	collect(&list, probe, directory);
+	collect(&list, probe, ".");
 	*out = list.items;
 	*count = list.count;
 }
@@ -62,7 +62,8 @@ static bool is_there(const struct probe *probe, const struct device_info *device
 	return false;
 }
 
-void health_after_run(const struct config *config, const char *directory, struct result *result)
+/* A device of the run that is no longer there, and a probe that fails, are findings, too. */
+static void probe_again(const struct config *config, struct result *result)
 {
 	struct findings list = { 0 };
 	struct error err = ERROR_NONE;
@@ -71,7 +72,7 @@ void health_after_run(const struct config *config, const char *directory, struct
 	if (probe_devices(&probe, config, &err) != STATUS_OK) {
 		add_error(&list, "devices", "", err.message);
 	} else {
-		collect(&list, &probe, directory);
+		collect(&list, &probe, ".");
 		for (size_t i = 0; i < result->device_count; i++)
 			if (!is_there(&probe, &result->devices[i]))
 				add_error(&list, "device", result->devices[i].id,
@@ -80,4 +81,24 @@ void health_after_run(const struct config *config, const char *directory, struct
 	}
 	result->postflight = list.items;
 	result->postflight_count = list.count;
+}
+
+enum status health_add(struct result *result, struct finding *before, size_t count,
+		       const struct config *config, const char *directory, struct error *err)
+{
+	char *path = xasprintf("%s/result.json", directory);
+	enum status status;
+
+	/* After the devices that were lost, which every run says. */
+	result->preflight =
+		xrealloc(result->preflight, result->preflight_count + count, sizeof(*before));
+	if (count)
+		memcpy(result->preflight + result->preflight_count, before,
+		       count * sizeof(*before));
+	result->preflight_count += count;
+	free(before);
+	probe_again(config, result);
+	status = result_write(result, path, err);
+	free(path);
+	return status;
 }

@@ -4,13 +4,14 @@
 
 #include "run/conductor.h"
 
-/* From a probe just taken; `directory`: where results go. The array is the caller's. */
-void health_collect(const struct probe *probe, const char *directory, struct finding **out,
-		    size_t *count);
+/* From a probe just taken. The array is the caller's. */
+void health_collect(const struct probe *probe, struct finding **out, size_t *count);
+
 /*
- * Probes again and fills result->postflight; a device of the run that is no longer there, and a
- * probe that fails, are findings, too.
+ * Adds what was collected `before` the run (released), probes again for what there is after it, and
+ * writes the result into `directory` again.
  */
-void health_after_run(const struct config *config, const char *directory, struct result *result);
+enum status health_add(struct result *result, struct finding *before, size_t count,
+		       const struct config *config, const char *directory, struct error *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/memory.h"
+#include "cli/run/run_health.h"
 #include "cli/run/run_launches.h"
 #include "cli/run/run_left.h"
 #include "cli/run/run_setup.h"
@@ -36,6 +37,8 @@ static enum status measure(const struct run_setup *setup, struct conduct_options
 	struct launches launches = { 0 };
 	struct run_left left;
 	struct result result;
+	struct finding *before;
+	size_t before_count;
 	enum status status, pooled;
 
 	status = options->resume ? run_left_of(&left, &setup->plan, options->directory, err)
@@ -43,9 +46,16 @@ static enum status measure(const struct run_setup *setup, struct conduct_options
 	if (status != STATUS_OK)
 		return status;
 	agent_report_plan(report, left.planned, left.planned - left.cases);
+	/* On every node, as the conductor alone knows whether its run will be judged. */
+	health_collect(&setup->probe, &before, &before_count);
 	status = launches_run(&launches, &setup->plan, &setup->probe, options,
 			      (size_t)launches_of(&setup->plan), err);
 	pooled = launches_pool(&launches, options->directory, &result, err);
+	if (pooled == STATUS_OK && result.gpuproof_version)
+		pooled = health_add(&result, before, before_count, &setup->config,
+				    options->directory, err);
+	else
+		free(before);
 	snprintf(state, size, "%s", result.state ? result.state : "incomplete");
 	launches_release(&launches);
 	result_release(&result);
