@@ -225,6 +225,9 @@ printf 'a\nb\na\n' >hosts
 "$gpuproof" run short.ini -o hosts.run --hosts hosts >hosts.out 2>&1
 same $? 2 "a host twice"
 expect "hosts:3: a is there twice" hosts.out "a host twice"
+"$gpuproof" run short.ini -o events --simulate-nodes 2 --events lines >events.out 2>&1
+same $? 2 "events of several nodes"
+expect "gpuproof export ocp" events.out "events of several nodes"
 "$gpuproof" run short.ini -o bad --simulate-nodes 2 --set fleet.min_nodes=many >bad.out 2>&1
 same $? 2 "min_nodes"
 
@@ -233,7 +236,10 @@ echo 0 >rows
 sed 's/= host/= fake/' short.ini >rows.ini
 GPUPROOF_BACKENDS=$(dirname "$gpuproof")/tests/backends GPUPROOF_FAKE="devices=2 rows=$dir/rows" \
 	"$gpuproof" run rows.ini -o rows.run --check --simulate-nodes 2 >rows.out 2>&1
-expect "after the run, remapped rows n2/fake:1: " rows.out "rows remapped on a node during the run"
+expect "the run, remapped rows n2/fake:1: " rows.out "remapped rows of a node"
+for list in preflight postflight; do
+	same "$(json rows.run/result.json "sum(f['subject'] == 'remapped rows n2/fake:1' for f in r['$list'])")" 1 "$list of a node"
+done
 expect "cause: gpu-memory-error" rows.out "cause of a node's finding"
 
 # Ids name the nodes: no anonymised result with them leaves the machine.

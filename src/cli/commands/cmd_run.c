@@ -335,6 +335,9 @@ static int run_on_nodes(struct run_arguments *a, const struct config *config, co
 {
 	if (a->request.against)
 		return command_usage(&command_run, "--against compares on one node only");
+	if (a->request.events)
+		return command_usage(&command_run, "--events is for a run on one node: gpuproof "
+						   "export ocp writes the result of several");
 	return carry_out(a, NULL, config, command);
 }
 

@@ -87,8 +87,7 @@ static int finish(const struct result *result, enum status status, int stopped_b
 	return code;
 }
 
-/* The more severe of two exit codes: 5, then 1, then 4. */
-static int graver(int a, int b)
+int run_graver_code(int a, int b)
 {
 	static const int order[] = { EXIT_WRONG_RESULT, EXIT_GATE_FAILED, EXIT_INCOMPLETE };
 
@@ -116,11 +115,11 @@ static int judge_run(struct run_request *a, const struct run_setup *setup,
 	if (status != STATUS_OK)
 		code = finish(result, status, *options->stopped_by, &err);
 	else
-		code = graver(result_exit_code(result), code);
+		code = run_graver_code(result_exit_code(result), code);
 	error_clear(&err);
 	if ((status == STATUS_OK || status == STATUS_INTERRUPTED) &&
 	    publish_verdict(a, result, options->directory, &err) != STATUS_OK)
-		code = graver(code, command_fail(&err));
+		code = run_graver_code(code, command_fail(&err));
 	return code;
 }
 
@@ -193,35 +192,6 @@ static int publish_all(struct run_request *a, const struct result *result, const
 	return code == EXIT_ACCEPTED ? report_code : code;
 }
 
-/*
- * A run without --check accepts nothing; one that is finished may hold the judgement of an earlier
- * call.
- */
-static void say_judgement(const struct result *result, const char *directory)
-{
-	struct text word = TEXT_EMPTY;
-
-	text_add_shell_word(&word, directory);
-	if (result->judgement)
-		printf("%s\n", result->judgement->sentence);
-	else
-		printf("Nothing was judged: these are figures without a verdict; gpuproof check %s "
-		       "gives one.\n",
-		       word.data);
-	text_release(&word);
-}
-
-static void say_how_to_go_on(const char *directory)
-{
-	struct text word = TEXT_EMPTY;
-
-	text_add_shell_word(&word, directory);
-	fprintf(stderr,
-		"gpuproof: finished cases are kept; continue with: gpuproof run --resume %s\n",
-		word.data);
-	text_release(&word);
-}
-
 static int measure(struct run_request *a, const struct run_setup *setup,
 		   const struct run_left *left, const struct conduct_options *options,
 		   struct run_events *events)
@@ -246,7 +216,7 @@ static int measure(struct run_request *a, const struct run_setup *setup,
 		if (a->check.wanted && status == STATUS_OK)
 			code = judge_run(a, setup, options, &result, code);
 		else if (!a->quiet)
-			say_judgement(&result, options->directory);
+			run_print_judgement(&result, options->directory);
 		run_events_finish(events, &result);
 		if (finished && !a->check.wanted && !a->no_report &&
 		    run_left_reported(options->directory))
@@ -255,7 +225,7 @@ static int measure(struct run_request *a, const struct run_setup *setup,
 			code = publish_all(a, &result, options->directory, code);
 		end_status(options, &result, code);
 		if (status != STATUS_OK)
-			say_how_to_go_on(options->directory);
+			run_print_resume(options->directory);
 	} else if (status == STATUS_INTERRUPTED) {
 		fprintf(stderr, "gpuproof: stopped before anything was measured\n");
 	}
@@ -311,7 +281,8 @@ static int measure_against(struct run_request *a, const struct run_setup *setup,
 				"what was measured is in %s/a and %s/b\n",
 				options->directory, options->directory);
 	} else {
-		code = graver(result_exit_code(&results[0]), result_exit_code(&results[1]));
+		code = run_graver_code(result_exit_code(&results[0]),
+				       result_exit_code(&results[1]));
 		if (print_compared(&results[0], &results[1], &report_error) != STATUS_OK)
 			code = command_fail(&report_error);
 		error_clear(&report_error);

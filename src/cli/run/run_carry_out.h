@@ -27,6 +27,9 @@ struct run_request {
 enum status run_publish(struct run_request *request, const struct result *result,
 			struct error *err);
 
+/* The more severe of two exit codes: 5, then 1, then 4. */
+int run_graver_code(int a, int b);
+
 /* Measures, judges when asked to, publishes; messages and verdicts are printed. */
 int run_carry_out(struct run_request *request, const struct run_setup *setup);
 

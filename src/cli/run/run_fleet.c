@@ -14,18 +14,6 @@
 #include "result/verdict.h"
 #include "run/journal.h"
 
-static int say_stopped(const char *directory, int stopped_by)
-{
-	struct text word = TEXT_EMPTY;
-
-	text_add_shell_word(&word, directory);
-	fprintf(stderr,
-		"gpuproof: finished cases are kept; continue with: gpuproof run --resume %s\n",
-		word.data);
-	text_release(&word);
-	return stopped_by == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
-}
-
 static void print_nodes(const struct result *result)
 {
 	size_t lost = result_lost_nodes(result);
@@ -59,16 +47,19 @@ static int finish(struct run_request *a, const struct config *config, struct res
 			print_verdicts(result->judgement, false);
 		else
 			code = command_fail(&unjudged);
+	} else if (!a->quiet) {
+		run_print_judgement(result, a->directory);
 	}
-	if (code == EXIT_ACCEPTED)
-		code = result_exit_code(result);
+	code = run_graver_code(result_exit_code(result), code);
 	if (run_publish(a, result, &unpublished) != STATUS_OK) {
 		int failed = command_fail(&unpublished);
 
 		code = code == EXIT_ACCEPTED ? failed : code;
 	}
-	if (status == STATUS_INTERRUPTED)
-		return say_stopped(a->directory, stopped_by);
+	if (status == STATUS_INTERRUPTED) {
+		run_print_resume(a->directory);
+		return stopped_by == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
+	}
 	if (status != STATUS_OK)
 		fprintf(stderr, "gpuproof: %s\n", err->message);
 	return code;

@@ -11,6 +11,7 @@
 #include "report/page/headline_lines.h"
 #include "result/outcome.h"
 #include "result/status/soak_rows.h"
+#include "result/verdict.h"
 
 #define MOST_SHOWN 20
 
@@ -163,4 +164,29 @@ void run_print_summary(const struct result *result)
 	print_bad(result, CASE_FAILED);
 	print_bad(result, CASE_ERROR);
 	print_lost(result);
+}
+
+void run_print_judgement(const struct result *result, const char *directory)
+{
+	struct text word = TEXT_EMPTY;
+
+	text_add_shell_word(&word, directory);
+	if (result->judgement)
+		printf("%s\n", result->judgement->sentence);
+	else
+		printf("Nothing was judged: these are figures without a verdict; gpuproof check %s "
+		       "gives one.\n",
+		       word.data);
+	text_release(&word);
+}
+
+void run_print_resume(const char *directory)
+{
+	struct text word = TEXT_EMPTY;
+
+	text_add_shell_word(&word, directory);
+	fprintf(stderr,
+		"gpuproof: finished cases are kept; continue with: gpuproof run --resume %s\n",
+		word.data);
+	text_release(&word);
 }
