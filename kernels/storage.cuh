@@ -199,27 +199,10 @@ static inline unsigned lanes_for(uint64_t columns, unsigned V)
 	return lanes;
 }
 
-/* Calls expression(T) for the storage type T of `precision`; false when there is none. */
-#define FOR_STORAGE(precision, CALL) \
-	switch (precision) {         \
-	case PRECISION_FP64:         \
-		CALL(double);        \
-		break;               \
-	case PRECISION_FP32:         \
-	case PRECISION_TF32:         \
-		CALL(float);         \
-		break;               \
-	case PRECISION_FP16:         \
-		CALL(half);          \
-		break;               \
-	case PRECISION_BF16:         \
-		CALL(bfloat16);      \
-		break;               \
-	default:                     \
-		break;               \
-	}
-
-/* The same for kernels that are not written for FP64. */
+/*
+ * Calls expression(T) for the storage type T of `precision`, in kernels that are not written for
+ * FP64; nothing when there is none.
+ */
 #define FOR_STORED_FLOATS(precision, CALL) \
 	switch (precision) {               \
 	case PRECISION_FP32:               \
@@ -234,6 +217,16 @@ static inline unsigned lanes_for(uint64_t columns, unsigned V)
 		break;                     \
 	default:                           \
 		break;                     \
+	}
+
+/* The same with FP64. */
+#define FOR_STORAGE(precision, CALL)               \
+	switch (precision) {                       \
+	case PRECISION_FP64:                       \
+		CALL(double);                      \
+		break;                             \
+	default:                                   \
+		FOR_STORED_FLOATS(precision, CALL) \
 	}
 
 #endif

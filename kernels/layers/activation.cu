@@ -1,8 +1,7 @@
 /* Activations and residual additions: see layers.h. */
 #include "kernels/layers/activation.h"
 
-#include "kernels/launch/cuda_kernel.h"
-#include "kernels/storage.cuh"
+#include "kernels/layers/layers.cuh"
 
 #define THREADS 256
 
@@ -66,14 +65,8 @@ extern "C" enum status kernel_cuda_activation_forward(struct stream *stream, con
 	const activation_forward_arguments *a = (const activation_forward_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
 
-	if (layer_check("activation_forward", a->precision, err) != STATUS_OK)
-		return err->status;
-	if (a->rows == 0 || a->columns == 0)
-		return STATUS_OK;
-#define CALL(T) launch_forward<T>(*a, handle)
-	FOR_STORED_FLOATS(a->precision, CALL)
-#undef CALL
-	return cuda_check_launch("activation_forward", err);
+	return layer_launch("activation_forward", a, a->rows > 0 && a->columns > 0, err,
+			    [=](auto stored) { launch_forward<decltype(stored)>(*a, handle); });
 }
 
 #define FOR_PACKS(i, count)                                                                \

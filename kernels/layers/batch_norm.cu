@@ -3,9 +3,7 @@
  * part of the rows, and joined in a fixed order; the mean comes first and the variance from the
  * distances to it. The scratch holds two arrays of parts, then the two sums of each column.
  */
-#include "kernels/launch/cuda_kernel.h"
-#include "kernels/layers/layers.h"
-#include "kernels/storage.cuh"
+#include "kernels/layers/layers.cuh"
 
 #define STRIP 32
 #define GROUPS 8
@@ -218,14 +216,8 @@ extern "C" enum status kernel_cuda_batch_norm_forward(struct stream *stream, con
 	const batch_norm_forward_arguments *a = (const batch_norm_forward_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
 
-	if (layer_check("batch_norm_forward", a->precision, err) != STATUS_OK)
-		return err->status;
-	if (a->rows == 0 || a->columns == 0)
-		return STATUS_OK;
-#define CALL(T) launch_forward<T>(*a, handle)
-	FOR_STORED_FLOATS(a->precision, CALL)
-#undef CALL
-	return cuda_check_launch("batch_norm_forward", err);
+	return layer_launch("batch_norm_forward", a, a->rows > 0 && a->columns > 0, err,
+			    [=](auto stored) { launch_forward<decltype(stored)>(*a, handle); });
 }
 
 extern "C" enum status kernel_cuda_batch_norm_backward(struct stream *stream, const void *arguments,
@@ -234,12 +226,6 @@ extern "C" enum status kernel_cuda_batch_norm_backward(struct stream *stream, co
 	const batch_norm_backward_arguments *a = (const batch_norm_backward_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
 
-	if (layer_check("batch_norm_backward", a->precision, err) != STATUS_OK)
-		return err->status;
-	if (a->rows == 0 || a->columns == 0)
-		return STATUS_OK;
-#define CALL(T) launch_backward<T>(*a, handle)
-	FOR_STORED_FLOATS(a->precision, CALL)
-#undef CALL
-	return cuda_check_launch("batch_norm_backward", err);
+	return layer_launch("batch_norm_backward", a, a->rows > 0 && a->columns > 0, err,
+			    [=](auto stored) { launch_backward<decltype(stored)>(*a, handle); });
 }

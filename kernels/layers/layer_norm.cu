@@ -2,9 +2,7 @@
  * Layer normalization: see layers.h. A block takes a row; what it reads twice comes from the cache
  * the second time.
  */
-#include "kernels/launch/cuda_kernel.h"
-#include "kernels/layers/layers.h"
-#include "kernels/storage.cuh"
+#include "kernels/layers/layers.cuh"
 
 #define THREADS 128
 #define STRIP 32
@@ -190,14 +188,8 @@ extern "C" enum status kernel_cuda_layer_norm_forward(struct stream *stream, con
 	const layer_norm_forward_arguments *a = (const layer_norm_forward_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
 
-	if (layer_check("layer_norm_forward", a->precision, err) != STATUS_OK)
-		return err->status;
-	if (a->rows == 0 || a->columns == 0)
-		return STATUS_OK;
-#define CALL(T) launch_forward<T>(*a, handle)
-	FOR_STORED_FLOATS(a->precision, CALL)
-#undef CALL
-	return cuda_check_launch("layer_norm_forward", err);
+	return layer_launch("layer_norm_forward", a, a->rows > 0 && a->columns > 0, err,
+			    [=](auto stored) { launch_forward<decltype(stored)>(*a, handle); });
 }
 
 extern "C" enum status kernel_cuda_layer_norm_backward(struct stream *stream, const void *arguments,
@@ -206,12 +198,6 @@ extern "C" enum status kernel_cuda_layer_norm_backward(struct stream *stream, co
 	const layer_norm_backward_arguments *a = (const layer_norm_backward_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
 
-	if (layer_check("layer_norm_backward", a->precision, err) != STATUS_OK)
-		return err->status;
-	if (a->rows == 0 || a->columns == 0)
-		return STATUS_OK;
-#define CALL(T) launch_backward<T>(*a, handle)
-	FOR_STORED_FLOATS(a->precision, CALL)
-#undef CALL
-	return cuda_check_launch("layer_norm_backward", err);
+	return layer_launch("layer_norm_backward", a, a->rows > 0 && a->columns > 0, err,
+			    [=](auto stored) { launch_backward<decltype(stored)>(*a, handle); });
 }

@@ -1,0 +1,28 @@
+/* Entries of the kernels of this folder, which differ in what they launch only. */
+#ifndef GPUPROOF_KERNELS_LAYERS_LAYERS_CUH
+#define GPUPROOF_KERNELS_LAYERS_LAYERS_CUH
+
+#include "kernels/layers/layers.h"
+
+#include "kernels/launch/cuda_kernel.h"
+#include "kernels/storage.cuh"
+
+/*
+ * Refuses precisions that the kernel `name` is not written for, does nothing without elements, and
+ * otherwise calls launch(T()) for the storage type T of a->precision. a: its arguments.
+ */
+template <typename A, typename Launch>
+static enum status layer_launch(const char *name, const A *a, bool any, struct error *err,
+				Launch launch)
+{
+	if (layer_check(name, a->precision, err) != STATUS_OK)
+		return err->status;
+	if (!any)
+		return STATUS_OK;
+#define CALL(T) launch(T())
+	FOR_STORED_FLOATS(a->precision, CALL)
+#undef CALL
+	return cuda_check_launch(name, err);
+}
+
+#endif
