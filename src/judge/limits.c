@@ -210,10 +210,16 @@ bool condition_is_about(const struct condition *condition, const char *device_na
 	return false;
 }
 
+/* "cuda:0" is that device of every node, "n1/cuda:0" the one of n1. */
+static bool id_matches(const struct condition *condition, const char *id)
+{
+	return word_matches(condition, id) || word_matches(condition, device_id_on_node(id));
+}
+
 static bool device_matches(const struct condition *condition, const struct case_result *c)
 {
 	for (size_t i = 0; i < c->device_count; i++)
-		if (word_matches(condition, c->devices[i]))
+		if (id_matches(condition, c->devices[i]))
 			return true;
 	return false;
 }
@@ -221,8 +227,8 @@ static bool device_matches(const struct condition *condition, const struct case_
 /* "cuda" of "cuda:0" */
 static bool backend_matches(const struct condition *condition, const struct case_result *c)
 {
-	char *backend =
-		xstrndup(c->device ? c->device : "", strcspn(c->device ? c->device : "", ":"));
+	const char *id = device_id_on_node(c->device ? c->device : "");
+	char *backend = xstrndup(id, strcspn(id, ":"));
 	bool matches = word_matches(condition, backend);
 
 	free(backend);
@@ -247,7 +253,7 @@ static bool condition_admits(const struct condition *condition, const struct dev
 	if (strcmp(condition->name, "model") == 0)
 		return condition_is_about(condition, device->name);
 	if (strcmp(condition->name, "device") == 0)
-		return word_matches(condition, device->id);
+		return id_matches(condition, device->id);
 	if (strcmp(condition->name, "backend") == 0)
 		return word_matches(condition, device->backend);
 	return true;

@@ -90,6 +90,13 @@ void case_put_on_node(struct case_result *c, const char *node)
 	free(devices);
 }
 
+const char *device_id_on_node(const char *id)
+{
+	const char *slash = strrchr(id, '/');
+
+	return slash ? slash + 1 : id;
+}
+
 char *case_devices(const struct case_result *c)
 {
 	struct text out = TEXT_EMPTY;

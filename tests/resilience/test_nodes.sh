@@ -242,6 +242,13 @@ for list in preflight postflight; do
 done
 expect "cause: gpu-memory-error" rows.out "cause of a node's finding"
 
+# Limits select by the backend, and by what a device is called on its node.
+sed 's/= host/= fake/; $a where = backend:fake, device:fake:0' short.ini >where.ini
+GPUPROOF_BACKENDS=$(dirname "$gpuproof")/tests/backends GPUPROOF_FAKE=devices=2 \
+	"$gpuproof" run where.ini -o where.run --check --simulate-nodes 1 >where.out 2>&1
+same "$(json where.run/result.json "sorted({c['devices'] for c in r['judgement']['checks'] if c['verdict'] == 'PASS'})")" \
+	"['n1/fake:0']" "devices that a limit selects"
+
 # Ids name the nodes: no anonymised result with them leaves the machine.
 "$gpuproof" export result few --anonymise -o few.anonymised >anonymised.out 2>&1
 same $? 3 "several nodes anonymised"
