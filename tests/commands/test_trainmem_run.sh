@@ -152,7 +152,8 @@ for c in json.load(open(sys.argv[1]))["cases"]:
     if "largest_batch" in c["id"]:
         seen += 1
         assert 0.99 <= m["explained"] <= 1.1, (c["id"], m)
-        assert abs((m["refused"] + m["refused_reserved"]) / m["budget"] / m["explained"] - 1) < 0.01, m
+        # Of the refused trial's own budget: what its process needs without tensors differs from the next one's.
+        assert 48 << 20 < (m["refused"] + m["refused_reserved"]) / m["explained"] <= 64 << 20, m
         assert "were refused, in use were" in c["notes"], c["notes"]
         # One allocation is refused before the first phase, tensors of their own are in one.
         assert (m["refused_phase"] == 0) == ("arena" in c["id"]), (c["id"], m)
