@@ -58,8 +58,8 @@ static enum status check_range(const struct key *key, const char *text, double n
 		return error_set(err, STATUS_USAGE, "'%.60s' is negative", text);
 	number_text(key, key->min, min, sizeof(min));
 	number_text(key, key->max, max, sizeof(max));
-	return error_set(err, STATUS_USAGE, "'%.60s' is out of range; allowed: %s to %s", text, min,
-			 max);
+	return error_set(err, STATUS_USAGE, "'%.60s' is out of range; allowed: %s%s%s to %s", text,
+			 key->word ? key->word : "", key->word ? ", " : "", min, max);
 }
 
 enum status value_from_integer(struct value *value, const struct key *key, int64_t n,
@@ -86,8 +86,18 @@ static enum status parse_integer(struct value *value, const struct key *key, con
 {
 	int64_t n = 0;
 
-	if (units_parse_integer(text, &n, err) != STATUS_OK)
+	if (key->word && strcmp(text, key->word) == 0) {
+		value->text = xstrdup(text);
+		return STATUS_OK;
+	}
+	if (units_parse_integer(text, &n, err) != STATUS_OK) {
+		if (key->word) {
+			error_clear(err);
+			error_set(err, STATUS_USAGE, "'%.60s' is neither %s nor a whole number",
+				  text, key->word);
+		}
 		return STATUS_USAGE;
+	}
 	return value_from_integer(value, key, n, err);
 }
 
@@ -275,4 +285,6 @@ void key_describe(const struct key *key, struct text *out)
 	number_text(key, key->min, min, sizeof(min));
 	number_text(key, key->max, max, sizeof(max));
 	text_addf(out, ", %s to %s", min, max);
+	if (key->word)
+		text_addf(out, ", or %s", key->word);
 }

@@ -70,6 +70,23 @@ rm -r three/launch-3 three/result.json
 "$program" compare three three >compared || complain "compare: exit code $?"
 grep -qF '1 comparison: 1' compared || complain "compare of pooled results: $(cat compared)"
 
+# As many launches as each case needs: six of all, and further ones of what is not known to the target. Every case needs
+# all of them to be known to a hundredth of a percent, none to be known to 100 %.
+printf '[run]\nbackend = host\nlaunches = auto\nlaunches_most = 8\nlaunch_target = 0.01 %%\n%s\n' "$suite" >auto.ini
+expect 0 'launch 8 of 8, of 1 of 1 case' auto.ini -o auto
+grep -q '1 case needs more than launches_most = 8 to be known to 0.01%' err || complain "a figure that stays uncertain is not named: $(cat err)"
+[ "$(grep -o '"launches": \[[^]]*\]' auto/result.json | head -1 | tr ',' '\n' | wc -l)" = 8 ] || complain "auto does not take eight launches"
+expect 0 'launch 6 of 6 or more' auto.ini -o few --set run.launch_target=100%
+[ ! -e few/launch-7 ] || complain "auto takes launches that nothing needs"
+# Continued, the first six say the same again.
+rm -r auto/launch-8 auto/result.json
+"$program" run --resume auto --no-report -q >/dev/null || complain "resume of auto: exit code $?"
+[ -s auto/launch-8/result.json ] && [ ! -e auto/launch-9 ] || complain "resume of auto takes other launches"
+[ "$(grep -o '"launches": \[[^]]*\]' auto/result.json | head -1 | tr ',' '\n' | wc -l)" = 8 ] || complain "resume of auto does not pool"
+expect 2 "'many' is neither auto nor a whole number" plain.ini -o no --launches many
+expect 2 'allowed: auto, 1 to 1000' plain.ini -o no --launches 0
+expect 2 'launches = auto cannot be compared in turns' auto.ini -o no --against plain.ini
+
 # Verdicts after the run.
 expect 0 'Accepted: 1 of 1 judged, all passed.' wide.ini -o wide --check
 expect 1 'Not accepted: 0 of 1 check passed; 1 failed.' tight.ini -o tight --check

@@ -152,7 +152,7 @@ for c in json.load(open(sys.argv[1]))["cases"]:
     if "largest_batch" in c["id"]:
         seen += 1
         assert 0.99 <= m["explained"] <= 1.1, (c["id"], m)
-        # Of the refused trial's own budget: what its process needs without tensors differs from the next one's.
+        # The budget is the refused trial's own: two processes need different amounts before their first tensor.
         assert 48 << 20 < (m["refused"] + m["refused_reserved"]) / m["explained"] <= 64 << 20, m
         assert "were refused, in use were" in c["notes"], c["notes"]
         # One allocation is refused before the first phase, tensors of their own are in one.

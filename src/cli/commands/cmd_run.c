@@ -110,7 +110,8 @@ static const struct option_row rows[] = {
 	  .help = "overrides the config; repeatable: run.seed=2, transfer.sizes=4KiB, 'suite "
 		  "transfer cpu.sizes=4KiB' for the one labelled cpu" },
 	{ RUN_KEY("launches"), .value = "N",
-	  .help = "as [run] launches: everything N times, by new processes" },
+	  .help = "as [run] launches: everything N times, by new processes; auto: as often as each "
+		  "case's own scatter asks for" },
 	{ .name = "check",
 	  FLAG_AT(run_arguments, request.check.wanted),
 	  .help = "judge afterwards, by the config's limits or the GPU model's; what fails or is "

@@ -97,11 +97,6 @@ int run_graver_code(int a, int b)
 	return a ? a : b;
 }
 
-static size_t launches_of(const struct plan *plan)
-{
-	return (size_t)section_integer(config_section(plan->config, "run", ""), "launches");
-}
-
 /* Judges, prints the verdicts, and gives the exit code of both. */
 static int judge_run(struct run_request *a, const struct run_setup *setup,
 		     const struct conduct_options *options, struct result *result, int code)
@@ -165,8 +160,7 @@ static enum status measure_left(const struct run_request *a, const struct run_se
 
 	if (a->check.wanted)
 		health_collect(&setup->probe, &before, &before_count);
-	status = launches_run(&launches, &setup->plan, &setup->probe, options,
-			      launches_of(&setup->plan), &err);
+	status = launches_run(&launches, &setup->plan, &setup->probe, options, &err);
 	pooled = launches_pool(&launches, options->directory, result, &pool_error);
 	*code = finish(result, status, *options->stopped_by, &err);
 	if (a->check.wanted && pooled == STATUS_OK && result->gpuproof_version)
@@ -264,7 +258,7 @@ static int measure_against(struct run_request *a, const struct run_setup *setup,
 					 .source = a->source,
 					 .overrides = a->overrides,
 					 .override_count = a->override_count,
-					 .launches = launches_of(&setup->plan) };
+					 .launches = launches_least(&setup->plan) };
 	struct error err = ERROR_NONE, report_error = ERROR_NONE;
 	struct result results[2];
 	enum status status = run_against(&against, &setup->plan, &setup->probe, options,
@@ -317,6 +311,11 @@ int run_carry_out(struct run_request *a, const struct run_setup *setup)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	status = a->resume ? run_left_of(&left, &setup->plan, a->directory, &err)
 			   : run_left_new(&left, &setup->plan, a->directory, &err);
+	if (status == STATUS_OK && a->against && launches_auto(&setup->plan))
+		status = error_set(&err, STATUS_USAGE,
+				   "launches = auto cannot be compared in turns: both sides take "
+				   "as many "
+				   "launches; --launches N says how many");
 	if (status == STATUS_OK && a->against) {
 		left.seconds *= 2; /* as if the other side took as long */
 		status = vacant_for_both(a->directory, &err);

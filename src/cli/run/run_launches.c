@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "judge/estimate/pool.h"
 #include "measure/processes/signals.h"
+#include "plan/schema.h"
 #include "run/journal.h"
 
 char *launch_directory(const char *directory, size_t launch)
@@ -56,19 +57,105 @@ enum status launches_add(struct launches *launches, const struct plan *plan,
 	return status;
 }
 
+static int64_t run_integer(const struct plan *plan, const char *key)
+{
+	return section_integer(config_section(plan->config, "run", ""), key);
+}
+
+bool launches_auto(const struct plan *plan)
+{
+	return run_integer(plan, "launches") == 0;
+}
+
+size_t launches_least(const struct plan *plan)
+{
+	return launches_auto(plan) ? LAUNCHES_AUTO_LEAST : (size_t)run_integer(plan, "launches");
+}
+
+/* How often launches = auto carries each of the plan's cases out; the first ones tell. */
+static size_t *launches_needed(const struct launches *launches, const struct plan *plan,
+			       size_t *most, bool quiet)
+{
+	const struct section *run = config_section(plan->config, "run", "");
+	size_t limit = (size_t)section_integer(run, "launches_most"), cut = 0;
+	size_t *needed = xcalloc(plan->case_count + 1, sizeof(*needed));
+
+	*most = 0;
+	for (size_t i = 0; i < plan->case_count; i++) {
+		if (!plan->cases[i].skip_reason)
+			needed[i] = pool_launches_needed(launches->items, LAUNCHES_AUTO_LEAST,
+							 plan->cases[i].id,
+							 section_real(run, "launch_target"));
+		cut += needed[i] > limit;
+		needed[i] = needed[i] > limit ? limit : needed[i];
+		*most = needed[i] > *most ? needed[i] : *most;
+	}
+	if (cut && !quiet)
+		fprintf(stderr,
+			"gpuproof: %zu case%s more than launches_most = %zu to be known to %s\n",
+			cut, cut == 1 ? " needs" : "s need", limit,
+			section_text(run, "launch_target"));
+	return needed;
+}
+
+/* One more launch of the cases that need it; borrows everything from `plan` but the array. */
+static enum status add_part(struct launches *launches, const struct plan *plan,
+			    const size_t *needed, size_t most, const struct probe *probe,
+			    const struct conduct_options *options, struct error *err)
+{
+	struct plan part = *plan;
+	size_t launch = launches->count + 1;
+	enum status status;
+
+	part.cases = xcalloc(plan->case_count + 1, sizeof(*part.cases));
+	part.case_count = 0;
+	for (size_t i = 0; i < plan->case_count; i++) {
+		if (needed[i] < launch)
+			continue;
+		part.cases[part.case_count] = plan->cases[i];
+		part.cases[part.case_count].index = part.case_count;
+		part.case_count++;
+	}
+	if (!options->quiet && !signals_stops())
+		fprintf(stderr, "gpuproof: launch %zu of %zu, of %zu of %zu cases\n", launch, most,
+			part.case_count, plan->case_count);
+	status = launches_add(launches, &part, probe, options, launch, err);
+	free(part.cases);
+	return status;
+}
+
+static enum status add_needed(struct launches *launches, const struct plan *plan,
+			      const struct probe *probe, const struct conduct_options *options,
+			      struct error *err)
+{
+	size_t most;
+	size_t *needed = launches_needed(launches, plan, &most, options->quiet);
+	enum status status = STATUS_OK;
+
+	if (options->status)
+		options->status->launches = most;
+	while (launches->count < most && status == STATUS_OK)
+		status = add_part(launches, plan, needed, most, probe, options, err);
+	free(needed);
+	return status;
+}
+
 enum status launches_run(struct launches *launches, const struct plan *plan,
 			 const struct probe *probe, const struct conduct_options *options,
-			 size_t count, struct error *err)
+			 struct error *err)
 {
+	size_t count = launches_least(plan);
+
 	if (options->status)
 		options->status->launches = count;
 	for (size_t launch = launches->count + 1; launch <= count; launch++) {
 		if (count > 1 && !options->quiet && !signals_stops())
-			fprintf(stderr, "gpuproof: launch %zu of %zu\n", launch, count);
+			fprintf(stderr, "gpuproof: launch %zu of %zu%s\n", launch, count,
+				launches_auto(plan) ? " or more" : "");
 		if (launches_add(launches, plan, probe, options, launch, err) != STATUS_OK)
 			return err->status;
 	}
-	return STATUS_OK;
+	return launches_auto(plan) ? add_needed(launches, plan, probe, options, err) : STATUS_OK;
 }
 
 static void set_state(struct result *result, const char *state)

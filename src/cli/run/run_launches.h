@@ -25,10 +25,18 @@ enum status launches_add(struct launches *launches, const struct plan *plan,
 			 const struct probe *probe, const struct conduct_options *options,
 			 size_t launch, struct error *err);
 
-/* Launches up to `count` in all; of an interrupted run those that are there are kept. */
+/* How often the plan asks for every case: [run] launches; of auto the least. */
+size_t launches_least(const struct plan *plan);
+bool launches_auto(const struct plan *plan);
+
+/*
+ * As many launches as the plan asks for; of an interrupted run those that are there are kept. With
+ * launches = auto the first ones tell how many each case needs (pool_launches_needed), so that a
+ * run that is continued takes the same ones.
+ */
 enum status launches_run(struct launches *launches, const struct plan *plan,
 			 const struct probe *probe, const struct conduct_options *options,
-			 size_t count, struct error *err);
+			 struct error *err);
 
 /*
  * Pools all of them into `result` (which takes the first over, so that `launches` is empty

@@ -24,9 +24,7 @@ static void count(struct run_left *left, const struct plan *plan, const bool *do
 
 static struct run_left none(const struct plan *plan)
 {
-	return (struct run_left){ .launches = (size_t)section_integer(config_section(plan->config,
-										     "run", ""),
-								      "launches") };
+	return (struct run_left){ .launches = launches_least(plan) };
 }
 
 enum status run_left_new(struct run_left *left, const struct plan *plan, const char *directory,

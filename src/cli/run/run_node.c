@@ -11,11 +11,6 @@
 #include "cli/run/run_left.h"
 #include "cli/run/run_setup.h"
 
-static int64_t launches_of(const struct plan *plan)
-{
-	return section_integer(config_section(plan->config, "run", ""), "launches");
-}
-
 /* A node that was measured with another config would be neither the one nor the other. */
 static enum status same_config(const char *folder, const char *directory, struct error *err)
 {
@@ -48,8 +43,7 @@ static enum status measure(const struct run_setup *setup, struct conduct_options
 	agent_report_plan(report, left.planned, left.planned - left.cases);
 	/* On every node, as the conductor alone knows whether its run will be judged. */
 	health_collect(&setup->probe, &before, &before_count);
-	status = launches_run(&launches, &setup->plan, &setup->probe, options,
-			      (size_t)launches_of(&setup->plan), err);
+	status = launches_run(&launches, &setup->plan, &setup->probe, options, err);
 	pooled = launches_pool(&launches, options->directory, &result, err);
 	if (pooled == STATUS_OK && result.gpuproof_version)
 		pooled = health_add(&result, before, before_count, &setup->config,

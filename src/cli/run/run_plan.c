@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "cli/run/run_launches.h"
 #include "plan/config.h"
 
 static size_t widest_id(const struct plan *plan)
@@ -36,7 +37,7 @@ void run_print_plan(const struct plan *plan)
 	int width = (int)widest_id(plan);
 	uint64_t device_bytes = 0, host_bytes = 0;
 	double seconds = 0;
-	int64_t launches = section_integer(config_section(plan->config, "run", ""), "launches");
+	size_t launches = launches_least(plan);
 	size_t skipped = 0;
 	char device[32], host[32], time[32];
 
@@ -61,8 +62,8 @@ void run_print_plan(const struct plan *plan)
 	       units_format((double)host_bytes, "B", host, sizeof(host)),
 	       units_about(seconds, time, sizeof(time)));
 	if (launches > 1)
-		printf(", and %s for %lld launches",
-		       units_about(seconds * (double)launches, time, sizeof(time)),
-		       (long long)launches);
+		printf(", and %s for %zu launches%s",
+		       units_about(seconds * (double)launches, time, sizeof(time)), launches,
+		       launches_auto(plan) ? ", the least" : "");
 	printf("\n");
 }

@@ -118,9 +118,13 @@ static const struct result_setting *setting_of(const struct result *r, const cha
  */
 static bool matters(const struct result_setting *s)
 {
+	static const char *const of_launches[] = { "launches", "launch_target", "launches_most" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_launches); i++)
+		if (strcmp(s->section, "run") == 0 && strcmp(s->key, of_launches[i]) == 0)
+			return false;
 	return strcmp(s->section, "report") != 0 && strncmp(s->section, "limit", 5) != 0 &&
-	       strcmp(s->key, "label") != 0 &&
-	       (strcmp(s->section, "run") != 0 || strcmp(s->key, "launches") != 0);
+	       strcmp(s->key, "label") != 0;
 }
 
 /* A key at its default that only the older version has is no difference. */

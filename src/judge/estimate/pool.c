@@ -212,3 +212,48 @@ void pool_launches(struct result *result, size_t before, const struct result *mo
 		for (size_t m = 0; m < result->cases[i].metric_count; m++)
 			settle_metric(&result->cases[i], &result->cases[i].metrics[m]);
 }
+
+/* Launches of one figure; 0: they cannot be told, or nothing is uncertain. */
+static size_t metric_launches_needed(const struct result *launches, size_t count, const char *id,
+				     const struct metric_value *metric, double target)
+{
+	struct metric_value all = { .launch_count = 0 };
+	double needed = 0;
+
+	if (!metric->headline || metric_is_exact(metric))
+		return 0;
+	for (size_t i = 0; i < count; i++) {
+		const struct case_result *c = find_case(&launches[i], id, 0);
+		const struct metric_value *same = c ? case_metric(c, metric->name) : NULL;
+
+		push(&all, same ? same->value : (double)NAN);
+	}
+	if (usable(&all))
+		needed = pow(student_quantile(0.975, (double)count - 1) *
+				     log_deviation(all.launches, count) / log1p(target),
+			     2);
+	free(all.launches);
+	return needed < 1e6 ? (size_t)ceil(needed) : (size_t)1e6;
+}
+
+size_t pool_launches_needed(const struct result *launches, size_t count, const char *id,
+			    double target)
+{
+	const struct case_result *first = NULL;
+	size_t needed = count;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct case_result *c = find_case(&launches[i], id, 0);
+
+		if (!c || c->status != CASE_OK)
+			return count;
+		first = first ? first : c;
+	}
+	for (size_t m = 0; first && m < first->metric_count; m++) {
+		size_t one =
+			metric_launches_needed(launches, count, id, &first->metrics[m], target);
+
+		needed = one > needed ? one : needed;
+	}
+	return needed;
+}

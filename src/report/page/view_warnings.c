@@ -170,18 +170,34 @@ static void warn_lost(const struct view *view, struct tree *list)
 	}
 }
 
+/* The fewest and the most launches of a headline metric, since not every case has as many. */
+static void count_launches(const struct result *result, size_t *least, size_t *most)
+{
+	for (size_t c = 0; c < result->case_count; c++)
+		for (size_t m = 0; m < result->cases[c].metric_count; m++) {
+			const struct metric_value *metric = &result->cases[c].metrics[m];
+			size_t launches = metric->launch_count ? metric->launch_count : 1;
+
+			if (!metric->headline || result->cases[c].status != CASE_OK)
+				continue;
+			*least = launches < *least ? launches : *least;
+			*most = launches > *most ? launches : *most;
+		}
+}
+
 void view_launches(const struct view *view, struct tree *page)
 {
-	size_t least = SIZE_MAX;
+	size_t least = SIZE_MAX, most = 1;
 
-	for (size_t r = 0; r < view->count; r++) {
-		size_t launches = result_launches(&view->results[r]);
-
-		least = launches < least ? launches : least;
-	}
-	tree_flag(page, "launched_once", least == 1);
+	for (size_t r = 0; r < view->count; r++)
+		count_launches(&view->results[r], &least, &most);
+	least = least == SIZE_MAX ? 1 : least;
+	tree_flag(page, "launched_once", most == 1);
 	tree_flag(page, "launched_enough", least >= ENOUGH_LAUNCHES);
-	tree_textf(page, "launches", "%zu", least);
+	if (view->count > 1 || least == most)
+		tree_textf(page, "launches", "%zu", least);
+	else
+		tree_textf(page, "launches", "%zu to %zu", least, most);
 }
 
 void view_warnings(const struct view *view, struct tree *page)

@@ -11,8 +11,11 @@
 #include <cmocka.h>
 
 #include "judge/compare/compare.h"
+#include "judge/estimate/pool.h"
 #include "judge/estimate/rank.h"
+#include "base/stats.h"
 #include "judge_fixture.h"
+#include "plan/schema.h"
 
 #define GPUS 8
 #define SPREAD 0.005 /* standard deviation between launches */
@@ -248,12 +251,85 @@ static void unchanged_code_is_rarely_called_changed(void **state)
 	assert_true((double)same / (double)rounds >= 0.35);
 }
 
+/* The middle that Hodges and Lehmann estimate: the median of means of two. */
+static double pseudo_median(enum noise noise)
+{
+	static double means[100000];
+
+	for (size_t i = 0; i < ARRAY_SIZE(means); i++)
+		means[i] = (deviate(noise) + deviate(noise)) / 2;
+	return median_of(means, ARRAY_SIZE(means));
+}
+
+/* launches = auto: launches of a figure until its interval is narrower than `target`. */
+static bool covered_when_known(double spread, enum noise noise, double middle, double target,
+			       size_t most, size_t *launches, bool *known)
+{
+	double truth = 55e9 * exp(-spread * middle);
+	struct result *r = test_calloc(most, sizeof(*r));
+	const struct metric_value *m;
+	size_t n = 0, needed = LAUNCHES_AUTO_LEAST;
+	bool covered;
+
+	for (; n < needed && n < most; n++) {
+		node_init(&r[n], 1, "NVIDIA H200");
+		node_add(&r[n], 0, 55e9 * exp(-spread * deviate(noise)), 0.0005);
+		r[n].cases[0].metrics[0].headline = true;
+		if (n + 1 == LAUNCHES_AUTO_LEAST)
+			needed = pool_launches_needed(r, n + 1, r[0].cases[0].id, target);
+	}
+	*known = n == needed;
+	*launches = n;
+	pool_launches(&r[0], 1, &r[1], n - 1);
+	m = &r[0].cases[0].metrics[0];
+	covered = m->low <= truth && truth <= m->high;
+	for (size_t i = 0; i < n; i++)
+		result_release(&r[i]);
+	test_free(r);
+	return covered;
+}
+
+/* Taking as many launches as the first ones ask for makes intervals no less true. */
+static void launches_as_many_as_needed_cover(void **state)
+{
+	static const double spreads[] = { 0.002, 0.005, 0.01, 0.02 };
+	size_t count = repeats(2000);
+
+	(void)state;
+	for (enum noise noise = 0; noise < NOISES; noise++) {
+		double middle = pseudo_median(noise);
+
+		for (size_t s = 0; s < ARRAY_SIZE(spreads); s++) {
+			size_t covered = 0, launches = 0, known = 0;
+
+			for (size_t i = 0; i < count; i++) {
+				size_t n;
+				bool enough;
+
+				covered += covered_when_known(spreads[s], noise, middle, 0.01, 40,
+							      &n, &enough);
+				launches += n;
+				known += enough;
+			}
+			printf("launches = auto, %s, %.1f %%: %.1f launches, known to 1 %% in "
+			       "%.1f %%, covered %.1f %%\n",
+			       noise_names[noise], 100 * spreads[s],
+			       (double)launches / (double)count,
+			       100 * (double)known / (double)count,
+			       100 * (double)covered / (double)count);
+			assert_true((double)covered >= 0.88 * (double)count);
+			assert_true(spreads[s] > 0.01 || known * 100 >= 95 * count);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(healthy_nodes_are_accepted),
 		cmocka_unit_test(a_slow_gpu_is_named),
 		cmocka_unit_test(intervals_cover),
+		cmocka_unit_test(launches_as_many_as_needed_cover),
 		cmocka_unit_test(unchanged_code_is_rarely_called_changed),
 	};
 

@@ -113,7 +113,8 @@ static void wrong_overrides_are_errors(void **state)
 		  "B, KiB, MiB, GiB, TiB, kB, KB, MB, GB, TB\n" },
 		{ "run.sede=1",
 		  "--set run.sede=1: [run] has no key 'sede' (did you mean 'seed'?); keys: "
-		  "backend, devices, host_devices, suites, only, launches, emulate_capability, "
+		  "backend, devices, host_devices, suites, only, launches, launch_target, "
+		  "launches_most, emulate_capability, "
 		  "seed, label, promises, telemetry, case_limit\n" },
 		{ "gemm.sizes=64", "--set gemm.sizes=64: the config has no [suite gemm]\n" },
 		{ "copy:x.sizes=1B", "--set copy:x.sizes=1B: the config has no [suite copy x]\n" },
