@@ -8,7 +8,9 @@
 #include "suites/shared/words.h"
 
 #define X(symbol, name, on_device, description) name,
-static const char *const allocator_names[] = { ALLOCATORS(X) "caching", NULL };
+#define RULES(symbol, name, description) #name,
+static const char *const allocator_names[] = { ALLOCATORS(X) CACHING_RULES(RULES) NULL };
+#undef RULES
 #undef X
 /* In the order of the enums in suites/alloc/alloc.h. */
 static const char *const operations[] = { "alloc",    "free", "contend", "cost",  "grow",
@@ -26,8 +28,9 @@ static const struct key keys[] = {
 		      "registered, pageable",
 	  .choices = allocator_names,
 	  .parameter = "allocator",
-	  .help = "where the memory comes from; caching: our own on top of device, by PyTorch's "
-		  "rules" },
+	  .help = "where the memory comes from; on top of device: caching by PyTorch's rules, bfc "
+		  "and "
+		  "bfc_growth by TensorFlow's" },
 	{ .name = "operations",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -109,6 +112,13 @@ static const struct key keys[] = {
 	  .min = 0x1p22,
 	  .max = 0x1p40,
 	  .help = "fragment: memory that is cut into pieces; an eighth of it more is left" },
+	{ .name = "memory_fraction",
+	  .type = KEY_PERCENT,
+	  .fallback = "25 %",
+	  .min = 0.01,
+	  .max = 0.95,
+	  .help = "bfc, bfc_growth: share of the free memory that they may take; bfc takes it all "
+		  "at once" },
 	{ 0 },
 };
 
@@ -190,7 +200,9 @@ static const struct metric metrics[] = {
 };
 
 /* More allocators than a chart has lines. */
-#define ON_DEVICE "allocator", "device", "pool", "pool_release", "vmm", "managed", "caching"
+#define ON_DEVICE                                                                          \
+	"allocator", "device", "pool", "pool_release", "vmm", "managed", "caching", "bfc", \
+		"bfc_growth"
 #define ON_HOST "allocator", "pinned", "write_combined", "registered", "pageable"
 
 static const struct figure_row figures[] = {

@@ -71,7 +71,7 @@ static const struct key keys[] = {
 	  .fallback = "arena",
 	  .choices = policy_names,
 	  .help = "arena: one allocation; malloc, async: one per tensor and step; caching: blocks "
-		  "kept" },
+		  "kept; bfc, bfc_growth: best fit as TensorFlow, one region or growing ones" },
 	{ .name = "segments",
 	  .type = KEY_INTEGER,
 	  .list = true,

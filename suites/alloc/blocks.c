@@ -16,11 +16,13 @@ size_t blocks_held_most(uint64_t bytes)
 	return count < 1 ? 1 : count > HOLD_MOST ? HOLD_MOST : (size_t)count;
 }
 
-enum status blocks_open(struct blocks *b, struct device *device, int kind, size_t bytes,
-			uint64_t seed, struct error *err)
+enum status blocks_open(struct blocks *b, const struct run *run, int kind, size_t bytes,
+			uint64_t limit, struct error *err)
 {
-	*b = (struct blocks){ .device = device, .bytes = bytes, .seed = seed };
-	origin_open(&b->origin, device, kind, 0);
+	struct device *device = run->devices[0];
+
+	*b = (struct blocks){ .device = device, .bytes = bytes, .seed = run->seed };
+	origin_open(&b->origin, device, kind, limit);
 	b->held_most = blocks_held_most(bytes);
 	b->held = xcalloc(b->held_most, sizeof(*b->held));
 	if (backend_stream_create(device, false, &b->stream, err) != STATUS_OK)

@@ -5,6 +5,7 @@
 #ifndef GPUPROOF_SUITES_ALLOC_BLOCKS_H
 #define GPUPROOF_SUITES_ALLOC_BLOCKS_H
 
+#include "measure/run.h"
 #include "suites/alloc/origin.h"
 #include "suites/shared/checked_blocks.h"
 
@@ -25,9 +26,9 @@ struct blocks {
  */
 size_t blocks_held_most(uint64_t bytes);
 
-/* Failed blocks must be closed as well. */
-enum status blocks_open(struct blocks *b, struct device *device, int kind, size_t bytes,
-			uint64_t seed, struct error *err);
+/* `limit` as of origin_open(). Failed blocks must be closed as well. */
+enum status blocks_open(struct blocks *b, const struct run *run, int kind, size_t bytes,
+			uint64_t limit, struct error *err);
 void blocks_close(struct blocks *b);
 
 /* One call of the allocator each: makes `current`, frees it. */

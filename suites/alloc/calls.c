@@ -162,7 +162,7 @@ enum status alloc_calls(struct run *run, enum alloc_operation operation, int kin
 	if (operation == OPERATION_ALLOC)
 		a.state = (enum alloc_state)case_integer(run->c, "states");
 	if ((!origin_on_device(kind) || fill_device(run, &filler, err) == STATUS_OK) &&
-	    blocks_open(&a.blocks, run->devices[0], kind, bytes, run->seed, err) == STATUS_OK &&
+	    blocks_open(&a.blocks, run, kind, bytes, alloc_limit(run, kind), err) == STATUS_OK &&
 	    measure_latency(&a, err) == STATUS_OK)
 		run_verified(run, "both ends of every block written and read back", NAN, NAN);
 	blocks_close(&a.blocks);

@@ -274,7 +274,7 @@ static enum status open_contention(struct contention *c, struct run *run, int ki
 {
 	struct device *device = run->devices[0];
 
-	origin_open(&c->origin, device, kind, 0);
+	origin_open(&c->origin, device, kind, alloc_limit(run, kind));
 	for (size_t i = 0; i < c->streams; i++)
 		if (backend_stream_create(device, false, &c->order[i], err) != STATUS_OK)
 			return err->status;

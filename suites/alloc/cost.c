@@ -108,7 +108,7 @@ static void record(struct cost *c, int64_t taken)
 	run_value(c->run, "alloc.cost", each);
 	run_value(c->run, "alloc.cost_ratio", each / (double)c->bytes);
 	run_value(c->run, "alloc.alignment", alignment(c));
-	if (c->origin.kind != ORIGIN_CACHING &&
+	if (!origin_is_caching(c->origin.kind) &&
 	    backend_memory_granularity(c->device, (enum allocator)c->origin.kind, &unit,
 				       &ignored) == STATUS_OK)
 		run_value(c->run, "alloc.granularity", (double)unit);
@@ -175,7 +175,7 @@ enum status alloc_cost(struct run *run, int kind, struct error *err)
 	c.count = cost_blocks(kind, c.bytes);
 	c.blocks = xcalloc(c.count, sizeof(*c.blocks));
 	c.ends = xcalloc(c.count, sizeof(*c.ends));
-	origin_open(&c.origin, c.device, kind, 0);
+	origin_open(&c.origin, c.device, kind, alloc_limit(run, kind));
 	if (backend_stream_create(c.device, false, &c.stream, err) == STATUS_OK &&
 	    measure(&c, err) == STATUS_OK)
 		run_verified(run, "all blocks held at once keep what was written to their ends",

@@ -233,7 +233,7 @@ enum status alloc_grow(struct run *run, int kind, struct error *err)
 
 	g.final = (size_t)case_integer(run->c, "sizes");
 	g.step = g.final / (size_t)section_setting(run->c->section, "steps")->values[0].integer;
-	origin_open(&g.origin, run->devices[0], kind, 0);
+	origin_open(&g.origin, run->devices[0], kind, alloc_limit(run, kind));
 	if (check_steps(&g, err) == STATUS_OK &&
 	    backend_stream_create(run->devices[0], false, &g.stream, err) == STATUS_OK &&
 	    origin_trim(&g.origin, err) == STATUS_OK && verify(&g, err) == STATUS_OK &&

@@ -2,34 +2,59 @@
 
 #include <string.h>
 
+#include "suites/alloc/alloc.h"
+
 int origin_from_name(const char *name)
 {
 	enum allocator allocator;
 
-	return allocator_from_name(name, &allocator) ? (int)allocator : ORIGIN_CACHING;
+	if (allocator_from_name(name, &allocator))
+		return (int)allocator;
+	for (int rules = 0; rules < CACHING_RULES_COUNT; rules++)
+		if (strcmp(name, caching_rules_names[rules]) == 0)
+			return ORIGIN_CACHING + rules;
+	return ORIGIN_CACHING;
 }
 
 const char *origin_name(int kind)
 {
-	return kind == ORIGIN_CACHING ? "caching" : allocator_name((enum allocator)kind);
+	return origin_is_caching(kind) ? caching_rules_names[kind - ORIGIN_CACHING]
+				       : allocator_name((enum allocator)kind);
 }
 
 bool origin_on_device(int kind)
 {
-	return kind == ORIGIN_CACHING || allocator_on_device((enum allocator)kind);
+	return origin_is_caching(kind) || allocator_on_device((enum allocator)kind);
+}
+
+bool origin_is_caching(int kind)
+{
+	return kind >= ORIGIN_CACHING;
 }
 
 void origin_open(struct origin *origin, struct device *device, int kind, uint64_t limit)
 {
 	*origin = (struct origin){ .device = device, .kind = kind };
-	if (kind == ORIGIN_CACHING)
-		origin->caching = caching_open(caching_source_device(device), limit);
+	if (origin_is_caching(kind))
+		origin->caching = caching_open(caching_source_device(device),
+					       (enum caching_rules)(kind - ORIGIN_CACHING), limit);
 }
 
 void origin_close(struct origin *origin)
 {
 	caching_close(origin->caching);
 	memset(origin, 0, sizeof(*origin));
+}
+
+uint64_t alloc_limit(const struct run *run, int kind)
+{
+	struct error ignored = ERROR_NONE;
+	uint64_t unused, total;
+
+	if ((kind != ORIGIN_BFC && kind != ORIGIN_BFC_GROWTH) ||
+	    backend_device_memory(run->devices[0], &unused, &total, &ignored) != STATUS_OK)
+		return 0;
+	return (uint64_t)(section_real(run->c->section, "memory_fraction") * (double)unused);
 }
 
 enum status origin_get(struct origin *origin, size_t bytes, struct stream *stream, void **out,

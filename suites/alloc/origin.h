@@ -1,15 +1,17 @@
 /*
- * Source of the blocks of a case: one of the backend's allocators, or our own caching one on top
- * of device memory.
+ * Source of the blocks of a case: one of the backend's allocators, or one of our own on top of
+ * device memory (suites/allocators).
  */
 #ifndef GPUPROOF_SUITES_ALLOC_ORIGIN_H
 #define GPUPROOF_SUITES_ALLOC_ORIGIN_H
 
 #include "device/backend.h"
-#include "suites/shared/caching.h"
+#include "suites/allocators/caching.h"
 
-/* Kinds are those of enum allocator, and this one. */
+/* Kinds are those of enum allocator, and from here on those of enum caching_rules. */
 #define ORIGIN_CACHING ((int)ALLOCATOR_COUNT)
+#define ORIGIN_BFC (ORIGIN_CACHING + (int)CACHING_BFC)
+#define ORIGIN_BFC_GROWTH (ORIGIN_CACHING + (int)CACHING_BFC_GROWTH)
 
 struct origin {
 	struct device *device;
@@ -17,14 +19,16 @@ struct origin {
 	struct caching *caching; /* NULL: the backend's */
 };
 
-/* The kind that an INI names; names are those of the backend's allocators and "caching". */
+/* The kind that an INI names; names are those of the backend's allocators and of the rules. */
 int origin_from_name(const char *name);
 const char *origin_name(int kind);
 bool origin_on_device(int kind);
+/* One of our own. */
+bool origin_is_caching(int kind);
 
-/* `limit`: most bytes that a caching one takes from the device; 0: none. */
+/* `limit`: most bytes that one of our own takes from the device; 0: none. */
 void origin_open(struct origin *origin, struct device *device, int kind, uint64_t limit);
-/* Gives back what a caching one holds. Does nothing for a zeroed origin. */
+/* Gives back what one of our own holds. Does nothing for a zeroed origin. */
 void origin_close(struct origin *origin);
 
 /* `stream` matters to the pools, which order by it. */

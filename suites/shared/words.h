@@ -21,11 +21,13 @@
 		"transport", "host_copy", "by copies through the host"         \
 	}
 
-#define ALLOCATOR_WORDS                                            \
-	{ "allocator", "pool_release", "pool, threshold 0" },      \
-		{ "allocator", "vmm", "virtual memory" },          \
-	{                                                          \
-		"allocator", "caching", "caching, PyTorch's rules" \
+#define ALLOCATOR_WORDS                                                 \
+	{ "allocator", "pool_release", "pool, threshold 0" },           \
+		{ "allocator", "vmm", "virtual memory" },               \
+		{ "allocator", "caching", "caching, PyTorch's rules" }, \
+		{ "allocator", "bfc", "best fit, one region" },         \
+	{                                                               \
+		"allocator", "bfc_growth", "best fit, growing regions"  \
 	}
 
 #endif

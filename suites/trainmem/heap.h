@@ -10,15 +10,17 @@
 #define GPUPROOF_TRAINMEM_HEAP_H
 
 #include "suites/mlp/arena.h"
-#include "suites/shared/caching.h"
-#include "suites/trainmem/region.h"
+#include "suites/allocators/caching.h"
+#include "suites/allocators/region.h"
 
 /* POLICIES(X): X(enum, name in INI and reports, description) */
 #define POLICIES(X)                                                                          \
 	X(ARENA, arena, "one allocation for everything, places in it chosen from lifetimes") \
 	X(MALLOC, malloc, "an allocation of the device for each tensor in each step")        \
 	X(ASYNC, async, "the stream-ordered pool, for each tensor in each step")             \
-	X(CACHING, caching, "blocks kept and cut up as PyTorch's allocator does")
+	X(CACHING, caching, "blocks kept and cut up as PyTorch's allocator does")            \
+	X(BFC, bfc, "best fit with coalescing in one region, as TensorFlow's allocator")     \
+	X(BFC_GROWTH, bfc_growth, "the same in regions that double, up to the limit")
 
 enum policy {
 #define X(symbol, name, help) POLICY_##symbol,
@@ -44,8 +46,8 @@ struct heap {
 	struct stream *stream;
 	enum policy policy;
 	uint64_t limit;                   /* of what is taken from the device; 0: what it has */
-	struct heap_segment *segments;    /* all but caching */
-	struct caching *caching;          /* POLICY_CACHING */
+	struct heap_segment *segments;    /* of policies without `caching` */
+	struct caching *caching;          /* policies of suites/allocators/rules.h */
 	uint64_t next_address;            /* without a device */
 	uint64_t reserved, reserved_peak; /* taken from the device */
 	uint64_t pieces;                  /* number of these allocations */
@@ -59,7 +61,10 @@ struct heap {
 	uint64_t device_calls; /* of them those that went to the device */
 };
 
-/* `reserve`: of POLICY_ARENA, the one allocation. `heap` stays where it is until it is closed. */
+/*
+ * `reserve`: of POLICY_ARENA the one allocation; of POLICY_BFC the one region, where there is no
+ * limit. `heap` stays where it is until it is closed.
+ */
 enum status heap_open(struct heap *heap, struct device *device, struct stream *stream,
 		      enum policy policy, uint64_t limit, uint64_t reserve, struct error *err);
 void heap_close(struct heap *heap);
@@ -77,7 +82,7 @@ void heap_forget_peaks(struct heap *heap);
 /* Gives what is cached back to the device. */
 void heap_trim(struct heap *heap);
 
-/* For arena and caching: free bytes within the reserved memory, and the largest piece of them. */
+/* For arena and the caching policies: free bytes in what is reserved, and their largest piece. */
 void heap_free_bytes(const struct heap *heap, uint64_t *all, uint64_t *largest);
 
 /* For arena_source: the heap as the source of an arena. */

@@ -117,9 +117,14 @@ enum status policy_open(struct heap *heap, uint64_t reserve, struct error *err)
 
 	if (heap->policy == POLICY_ARENA)
 		return add_segment(heap, reserve, &s, err);
-	/* The heap itself holds the limit, whatever the policy. */
+	/* The heap itself holds the limit; rules whose regions grow up to it know it as well. */
 	if (heap->policy == POLICY_CACHING)
-		heap->caching = caching_open(source, 0);
+		heap->caching = caching_open(source, CACHING_PYTORCH, 0);
+	if (heap->policy == POLICY_BFC)
+		heap->caching =
+			caching_open(source, CACHING_BFC, heap->limit ? heap->limit : reserve);
+	if (heap->policy == POLICY_BFC_GROWTH)
+		heap->caching = caching_open(source, CACHING_BFC_GROWTH, heap->limit);
 	return STATUS_OK;
 }
 
@@ -171,6 +176,8 @@ enum status policy_take(struct heap *heap, enum memory_class tag, uint64_t bytes
 	case POLICY_ARENA:
 		return arena_take(heap, tag == MEMORY_TRANSIENT, region_round(bytes), out, err);
 	case POLICY_CACHING:
+	case POLICY_BFC:
+	case POLICY_BFC_GROWTH:
 		return caching_alloc(heap->caching, bytes, out, err);
 	default:
 		return single_take(heap, bytes, out, err);
@@ -204,6 +211,8 @@ void policy_give(struct heap *heap, void *memory)
 		arena_give(heap->segments, memory);
 		break;
 	case POLICY_CACHING:
+	case POLICY_BFC:
+	case POLICY_BFC_GROWTH:
 		caching_free(heap->caching, memory, &ignored);
 		break;
 	default:

@@ -4,7 +4,7 @@
 
 #include "suites/trainmem/heap.h"
 
-/* `reserve`: of POLICY_ARENA, its one allocation. */
+/* `reserve`: as of heap_open(). */
 enum status policy_open(struct heap *heap, uint64_t reserve, struct error *err);
 enum status policy_take(struct heap *heap, enum memory_class tag, uint64_t bytes, void **out,
 			struct error *err);

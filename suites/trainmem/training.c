@@ -8,6 +8,8 @@
 
 /* An arena that is too small for a step grows by 1/ARENA_GROWTH until the step fits. */
 #define ARENA_GROWTH 512
+/* The same of the region of POLICY_BFC; it may need twice what is in use: cuts are rare. */
+#define BFC_REGION_GROWTH 64
 
 static struct stream *compute(const struct training *t)
 {
@@ -352,15 +354,17 @@ void training_plan(const struct setup *setup, const struct training_options *opt
 	struct error no_room = ERROR_NONE;
 
 	plan.limit = plan.reserve = 0;
-	/* The peak in use is the smallest size of an arena. */
-	if (plan.policy == POLICY_ARENA) {
+	/* The peak in use is the smallest size of an arena, or of one region. */
+	if (plan.policy == POLICY_ARENA || plan.policy == POLICY_BFC) {
 		plan.policy = POLICY_MALLOC;
 		plan_step(setup, &plan, need, &no_room);
-		plan.policy = POLICY_ARENA;
+		plan.policy = options->policy;
 		plan.reserve = region_round(need->peak.total - plan.workspace);
 	}
 	while (plan_step(setup, &plan, need, &no_room) != STATUS_OK) {
-		plan.reserve = region_round(plan.reserve + plan.reserve / ARENA_GROWTH);
+		plan.reserve = region_round(
+			plan.reserve + plan.reserve / (plan.policy == POLICY_BFC ? BFC_REGION_GROWTH
+										 : ARENA_GROWTH));
 		error_clear(&no_room);
 	}
 }

@@ -20,7 +20,7 @@ struct training_options {
 	bool out_of_place;  /* the ReLU writes to memory of its own */
 	bool reports;       /* the host fetches every step's losses, and waits for them */
 	uint64_t limit;     /* of what is taken from the device; 0: what it has */
-	uint64_t reserve;   /* POLICY_ARENA: see heap_open() */
+	uint64_t reserve;   /* see heap_open() */
 	uint64_t workspace; /* of the GEMM library, for the memory account */
 };
 
@@ -91,7 +91,7 @@ enum status training_watched_step(struct training *training, training_watch *wat
 
 /*
  * Memory of two steps, without a device: *need is the heap of such a plan, closed, of which only
- * the numbers mean something. POLICY_ARENA: need->reserved_peak is what to reserve.
+ * the numbers mean something. POLICY_ARENA, POLICY_BFC: need->reserved_peak is what to reserve.
  */
 void training_plan(const struct setup *setup, const struct training_options *options,
 		   struct heap *need);

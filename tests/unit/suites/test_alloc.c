@@ -6,7 +6,7 @@
 
 #include "measure/processes/fork_server.h"
 #include "measure/steps.h"
-#include "suites/shared/caching.h"
+#include "suites/allocators/caching.h"
 
 #define QUICK                                                                                 \
 	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = 20us\n" \
@@ -60,7 +60,8 @@ static void test_caching_takes_segments_by_its_rules(void **state)
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
-		struct caching *c = caching_open(caching_source_device(f->devices[0]), 0);
+		struct caching *c =
+			caching_open(caching_source_device(f->devices[0]), CACHING_PYTORCH, 0);
 		struct error err = ERROR_NONE;
 		void *memory;
 
@@ -74,7 +75,7 @@ static void test_caching_takes_segments_by_its_rules(void **state)
 static void test_caching_reuses_splits_and_merges(void **state)
 {
 	struct fixture *f = *state;
-	struct caching *c = caching_open(caching_source_device(f->devices[0]), 0);
+	struct caching *c = caching_open(caching_source_device(f->devices[0]), CACHING_PYTORCH, 0);
 	struct error err = ERROR_NONE;
 	void *whole, *parts[4], *again;
 
@@ -102,7 +103,8 @@ static void test_caching_reuses_splits_and_merges(void **state)
 static void test_caching_holds_its_limit_and_gives_back_first(void **state)
 {
 	struct fixture *f = *state;
-	struct caching *c = caching_open(caching_source_device(f->devices[0]), 64 * MIB);
+	struct caching *c =
+		caching_open(caching_source_device(f->devices[0]), CACHING_PYTORCH, 64 * MIB);
 	struct error err = ERROR_NONE;
 	void *a, *b;
 
@@ -124,7 +126,7 @@ static void test_caching_holds_its_limit_and_gives_back_first(void **state)
 static void test_caching_prefers_the_lowest_and_counts(void **state)
 {
 	struct fixture *f = *state;
-	struct caching *c = caching_open(caching_source_device(f->devices[0]), 0);
+	struct caching *c = caching_open(caching_source_device(f->devices[0]), CACHING_PYTORCH, 0);
 	struct error err = ERROR_NONE;
 	void *parts[4], *again;
 	uint64_t all, largest;
@@ -150,7 +152,7 @@ static void test_caching_prefers_the_lowest_and_counts(void **state)
 static void test_caching_never_gives_memory_twice(void **state)
 {
 	struct fixture *f = *state;
-	struct caching *c = caching_open(caching_source_device(f->devices[0]), 0);
+	struct caching *c = caching_open(caching_source_device(f->devices[0]), CACHING_PYTORCH, 0);
 	struct error err = ERROR_NONE;
 	struct {
 		unsigned char *memory;

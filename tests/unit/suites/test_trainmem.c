@@ -258,6 +258,8 @@ static void gradients_stay_right_in_every_way(void **state)
 		{ "fp32", 0, 1, { .policy = POLICY_ARENA } },
 		{ "fp32", 0, 1, { .policy = POLICY_MALLOC } },
 		{ "fp32", 0, 1, { .policy = POLICY_CACHING } },
+		{ "fp32", 0, 1, { .policy = POLICY_BFC } },
+		{ "fp32", 2, 4, { .policy = POLICY_BFC_GROWTH } },
 		{ "fp16_mixed", 0, 1, { .policy = POLICY_ARENA } },
 		{ "bf16_mixed", 3, 4, { .policy = POLICY_CACHING, .out_of_place = true } },
 		{ "fp32", 2, 1, { .policy = POLICY_ARENA } },
@@ -310,10 +312,10 @@ static void a_wrong_gradient_is_found(void **state)
 
 static void a_checkerboard_shows_who_can_join(void **state)
 {
-	static const double expected[] = { [POLICY_ARENA] = 0.8,
-					   [POLICY_MALLOC] = 0,
-					   [POLICY_ASYNC] = 0,
-					   [POLICY_CACHING] = 0.8 };
+	static const double expected[] = {
+		[POLICY_ARENA] = 0.8,   [POLICY_MALLOC] = 0, [POLICY_ASYNC] = 0,
+		[POLICY_CACHING] = 0.8, [POLICY_BFC] = 0.8,  [POLICY_BFC_GROWTH] = 0.8
+	};
 
 	(void)state;
 	for (int policy = 0; policy < POLICY_COUNT; policy++) {

@@ -1,4 +1,4 @@
-#include "suites/shared/caching.h"
+#include "suites/allocators/caching.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -6,28 +6,27 @@
 #include "base/memory.h"
 #include "base/units.h"
 
-#define ROUND_BYTES ((size_t)512)
-#define SMALL_MOST ((size_t)1 << 20) /* a request from a small segment */
-#define SMALL_SEGMENT ((size_t)2 << 20)
-#define MIDDLE_MOST ((size_t)10 << 20)
-#define MIDDLE_SEGMENT ((size_t)20 << 20)
-#define SEGMENT_UNIT ((size_t)2 << 20)
 #define BUCKETS 1024
+/* Addresses that share a bucket are this far apart. */
+#define BUCKET_BYTES 256
 
 struct block {
 	char *at;
 	size_t bytes;
-	bool used, small;
+	bool used;
+	unsigned pool;                /* the bin that its segment was taken for */
 	struct block *before, *after; /* neighbours in the segment */
-	/* In the list of the free ones, or in the bucket of the used; `list` is which. */
+	/* In the list of a bin, or in the bucket of the used; `list` is which. */
 	struct block *previous, *next;
 	struct block **list;
 };
 
 struct caching {
 	struct caching_source source;
+	const struct ruleset *rules;
 	uint64_t limit, reserved;
-	struct block *free[2];       /* of large and of small segments */
+	size_t region; /* of rules that double: the next one */
+	struct block *free[RULES_MOST_BINS];
 	struct block *used[BUCKETS]; /* by address */
 	pthread_mutex_t lock;
 };
@@ -54,13 +53,13 @@ static void link_block(struct block **list, struct block *b)
 
 static struct block **bucket(struct caching *c, const void *memory)
 {
-	return &c->used[((uintptr_t)memory / ROUND_BYTES) % BUCKETS];
+	return &c->used[((uintptr_t)memory / BUCKET_BYTES) % BUCKETS];
 }
 
 static void set_free(struct caching *c, struct block *b)
 {
 	b->used = false;
-	link_block(&c->free[b->small], b);
+	link_block(&c->free[c->rules->bin_of_block(b->bytes, b->pool)], b);
 }
 
 static enum status take_from_device(void *state, size_t bytes, void **out, struct error *err)
@@ -78,12 +77,19 @@ struct caching_source caching_source_device(struct device *device)
 	return (struct caching_source){ device, take_from_device, give_to_device };
 }
 
-struct caching *caching_open(struct caching_source source, uint64_t limit)
+struct caching *caching_open(struct caching_source source, enum caching_rules rules, uint64_t limit)
 {
 	struct caching *c = xcalloc(1, sizeof(*c));
 
+	if (rules == CACHING_BFC && !limit)
+		rules = CACHING_BFC_GROWTH;
 	c->source = source;
+	c->rules = &caching_rulesets[rules];
 	c->limit = limit;
+	c->region = rules_round(c->rules,
+				c->rules->first_region ? c->rules->first_region : (size_t)limit);
+	if (limit && c->region > limit)
+		c->region = rules_round(c->rules, (size_t)limit);
 	pthread_mutex_init(&c->lock, NULL);
 	return c;
 }
@@ -109,10 +115,10 @@ static enum status trim(struct caching *c, struct error *err)
 {
 	enum status status = STATUS_OK;
 
-	for (int small = 0; small < 2; small++) {
+	for (unsigned bin = 0; bin < c->rules->bins; bin++) {
 		struct block *next;
 
-		for (struct block *b = c->free[small]; b && status == STATUS_OK; b = next) {
+		for (struct block *b = c->free[bin]; b && status == STATUS_OK; b = next) {
 			next = b->next;
 			if (whole_segment(b))
 				status = give_segment_back(c, b, err);
@@ -121,10 +127,9 @@ static enum status trim(struct caching *c, struct error *err)
 	return status;
 }
 
-/* Takes the free block `b` into its neighbour before it, which is free as well. */
+/* Takes `b` into its neighbour before it; neither is in a list. */
 static struct block *swallow(struct block *before, struct block *b)
 {
-	unlink_block(b);
 	before->bytes += b->bytes;
 	before->after = b->after;
 	if (b->after)
@@ -133,12 +138,18 @@ static struct block *swallow(struct block *before, struct block *b)
 	return before;
 }
 
-static void merge(struct block *b)
+/* Makes `b`, which is in no list, free, together with neighbours that are. */
+static void release(struct caching *c, struct block *b)
 {
-	if (b->before && !b->before->used)
+	if (b->before && !b->before->used) {
+		unlink_block(b->before);
 		b = swallow(b->before, b);
-	if (b->after && !b->after->used)
+	}
+	if (b->after && !b->after->used) {
+		unlink_block(b->after);
 		swallow(b, b->after);
+	}
+	set_free(c, b);
 }
 
 void caching_close(struct caching *c)
@@ -150,8 +161,7 @@ void caching_close(struct caching *c)
 			struct block *b = c->used[i];
 
 			unlink_block(b);
-			set_free(c, b);
-			merge(b);
+			release(c, b);
 		}
 	}
 	trim(c, NULL);
@@ -164,80 +174,132 @@ static bool fits_better(const struct block *b, const struct block *best)
 	return b->bytes < best->bytes || (b->bytes == best->bytes && b->at < best->at);
 }
 
-static struct block *best_fit(const struct caching *c, bool small, size_t bytes)
+static struct block *best_in_bin(const struct caching *c, unsigned bin, size_t bytes)
 {
 	struct block *best = NULL;
 
-	for (struct block *b = c->free[small]; b; b = b->next)
+	for (struct block *b = c->free[bin]; b; b = b->next)
 		if (b->bytes >= bytes && (!best || fits_better(b, best)))
 			best = b;
 	return best;
 }
 
-static size_t segment_bytes(size_t bytes)
+static struct block *best_fit(const struct caching *c, unsigned bin, size_t bytes)
 {
-	if (bytes <= SMALL_MOST)
-		return SMALL_SEGMENT;
-	if (bytes < MIDDLE_MOST)
-		return MIDDLE_SEGMENT;
-	return (bytes + SEGMENT_UNIT - 1) / SEGMENT_UNIT * SEGMENT_UNIT;
+	unsigned end = c->rules->larger_bins ? c->rules->bins : bin + 1;
+	struct block *best = NULL;
+
+	for (; bin < end && !best; bin++)
+		best = best_in_bin(c, bin, bytes);
+	return best;
 }
 
-static enum status beyond_limit(const struct caching *c, size_t bytes, struct error *err)
+/* Bytes that the limit leaves, in whole units. */
+static size_t left(const struct caching *c)
+{
+	uint64_t bytes = c->limit > c->reserved ? c->limit - c->reserved : 0;
+
+	return c->limit ? (size_t)bytes / c->rules->rounding * c->rules->rounding : SIZE_MAX;
+}
+
+static enum status take_segment(struct caching *c, size_t bytes, void **memory, struct error *err)
 {
 	char wanted[32], limit[32];
 
-	if (!c->limit || (bytes <= c->limit && c->reserved <= c->limit - bytes))
-		return STATUS_OK;
+	if (bytes <= left(c))
+		return c->source.take(c->source.state, bytes, memory, err);
 	return error_set(err, STATUS_NO_MEMORY, "a segment of %s goes beyond the limit of %s",
 			 units_size(bytes, wanted, sizeof(wanted)),
 			 units_size(c->limit, limit, sizeof(limit)));
 }
 
-static enum status take_segment(struct caching *c, size_t bytes, void **memory, struct error *err)
+/*
+ * A region is doubled until it holds the request, and after it was taken; the limit cuts the last
+ * one short. A request that is refused does not change how regions grow.
+ */
+static enum status take_region(struct caching *c, size_t request, size_t *bytes, void **memory,
+			       struct error *err)
 {
-	if (beyond_limit(c, bytes, err) != STATUS_OK)
-		return STATUS_NO_MEMORY;
-	return c->source.take(c->source.state, bytes, memory, err);
+	size_t region = c->region;
+	struct error refused = ERROR_NONE;
+	enum status status;
+
+	while (region < request)
+		region *= 2;
+	*bytes = region > left(c) && request <= left(c) ? left(c) : region;
+	status = take_segment(c, *bytes, memory, &refused);
+	while (status == STATUS_NO_MEMORY && *bytes > request && request <= left(c)) {
+		size_t smaller = rules_round(c->rules, *bytes - *bytes / 10);
+
+		*bytes = smaller < *bytes ? smaller : *bytes - c->rules->rounding;
+		if (*bytes < request)
+			break;
+		error_clear(&refused);
+		status = take_segment(c, *bytes, memory, &refused);
+	}
+	if (status != STATUS_OK)
+		return error_set(err, status, "%s", refused.message);
+	c->region = region == c->region ? 2 * region : region;
+	return STATUS_OK;
 }
 
-static enum status new_segment(struct caching *c, bool small, size_t bytes, struct block **out,
+static enum status take_more(struct caching *c, size_t request, size_t *bytes, void **memory,
+			     struct error *err)
+{
+	if (!c->rules->segment)
+		return take_region(c, request, bytes, memory, err);
+	*bytes = c->rules->segment(request);
+	return take_segment(c, *bytes, memory, err);
+}
+
+/* PyTorch's rules try again in any case, the others if what is free as a whole could make room. */
+static bool may_help(const struct caching *c, size_t request)
+{
+	uint64_t whole = 0;
+
+	for (unsigned bin = 0; bin < c->rules->bins; bin++)
+		for (const struct block *b = c->free[bin]; b; b = b->next)
+			whole += whole_segment(b) ? b->bytes : 0;
+	return c->rules->segment ||
+	       (whole > 0 && (!c->limit || request <= c->limit - c->reserved + whole));
+}
+
+static enum status new_segment(struct caching *c, unsigned bin, size_t request, struct block **out,
 			       struct error *err)
 {
 	struct error refused = ERROR_NONE;
-	enum status status;
 	void *memory = NULL;
+	size_t bytes;
+	enum status status = take_more(c, request, &bytes, &memory, &refused);
 
-	bytes = segment_bytes(bytes);
-	status = take_segment(c, bytes, &memory, &refused);
-	if (status == STATUS_NO_MEMORY) {
+	if (status == STATUS_NO_MEMORY && may_help(c, request)) {
+		error_clear(&refused);
 		status = trim(c, err);
 		if (status == STATUS_OK)
-			status = take_segment(c, bytes, &memory, err);
+			status = take_more(c, request, &bytes, &memory, err);
 	} else if (status != STATUS_OK) {
 		error_set(err, status, "%s", refused.message);
 	}
 	if (status != STATUS_OK)
 		return status;
 	*out = xcalloc(1, sizeof(**out));
-	**out = (struct block){ .at = memory, .bytes = bytes, .small = small };
+	**out = (struct block){ .at = memory, .bytes = bytes, .pool = bin };
 	c->reserved += bytes;
 	set_free(c, *out);
 	return STATUS_OK;
 }
 
-/* Makes the remainder a block of its own: always in a small segment, above 1 MiB in a large one. */
-static void split(struct caching *c, struct block *b, size_t bytes)
+/* Makes the remainder a block of its own, where the rules say so. */
+static void cut(struct caching *c, struct block *b, size_t bytes)
 {
-	size_t rest = b->bytes - bytes;
 	struct block *other;
 
-	if (b->small ? rest < ROUND_BYTES : rest <= SMALL_MOST)
+	if (!c->rules->cuts(b->bytes, bytes, b->pool))
 		return;
 	other = xcalloc(1, sizeof(*other));
 	*other = (struct block){ .at = b->at + bytes,
-				 .bytes = rest,
-				 .small = b->small,
+				 .bytes = b->bytes - bytes,
+				 .pool = b->pool,
 				 .before = b,
 				 .after = b->after };
 	if (b->after)
@@ -249,18 +311,17 @@ static void split(struct caching *c, struct block *b, size_t bytes)
 
 static enum status take(struct caching *c, size_t bytes, void **out, struct error *err)
 {
-	size_t rounded =
-		bytes ? (bytes + ROUND_BYTES - 1) / ROUND_BYTES * ROUND_BYTES : ROUND_BYTES;
-	bool small = rounded <= SMALL_MOST;
-	struct block *b = best_fit(c, small, rounded);
+	size_t rounded = rules_round(c->rules, bytes);
+	unsigned bin = c->rules->bin_of_request(rounded);
+	struct block *b = best_fit(c, bin, rounded);
 	enum status status = STATUS_OK;
 
 	if (!b)
-		status = new_segment(c, small, rounded, &b, err);
+		status = new_segment(c, bin, rounded, &b, err);
 	if (status != STATUS_OK)
 		return status;
 	unlink_block(b);
-	split(c, b, rounded);
+	cut(c, b, rounded);
 	b->used = true;
 	link_block(bucket(c, b->at), b);
 	*out = b->at;
@@ -289,8 +350,7 @@ enum status caching_free(struct caching *c, void *memory, struct error *err)
 		b = b->next;
 	if (b) {
 		unlink_block(b);
-		set_free(c, b);
-		merge(b);
+		release(c, b);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return b ? STATUS_OK
@@ -321,8 +381,8 @@ void caching_free_bytes(struct caching *c, uint64_t *all, uint64_t *largest)
 {
 	*all = *largest = 0;
 	pthread_mutex_lock(&c->lock);
-	for (int small = 0; small < 2; small++)
-		for (const struct block *b = c->free[small]; b; b = b->next) {
+	for (unsigned bin = 0; bin < c->rules->bins; bin++)
+		for (const struct block *b = c->free[bin]; b; b = b->next) {
 			*all += b->bytes;
 			*largest = b->bytes > *largest ? b->bytes : *largest;
 		}

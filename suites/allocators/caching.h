@@ -1,19 +1,18 @@
 /*
  * An allocator of the kind that frameworks put on top of device memory: it takes segments from a
- * source, cuts blocks out of them, and keeps what is freed. The rules are those PyTorch documents:
- * sizes in steps of 512 B; requests up to 1 MiB from segments of 2 MiB, up to 10 MiB from segments
- * of 20 MiB, larger ones from a segment of their own in steps of 2 MiB; the best fit, of equal ones
- * the lowest; free neighbours merge; when nothing fits and the source refuses, segments that are
- * free as a whole are given back first.
+ * source, cuts blocks out of them, and keeps what is freed; by whose rules says rules.h. All take
+ * the block that fits best, of equal ones the lowest; free neighbours merge; when nothing fits and
+ * the source refuses, segments that are free as a whole are given back first.
  *
  * It never touches the memory: a source may give addresses of none, to find out what would be
  * taken. It may be used by several threads, which wait for each other; one of them at a time is in
  * the source.
  */
-#ifndef GPUPROOF_SUITES_SHARED_CACHING_H
-#define GPUPROOF_SUITES_SHARED_CACHING_H
+#ifndef GPUPROOF_SUITES_ALLOCATORS_CACHING_H
+#define GPUPROOF_SUITES_ALLOCATORS_CACHING_H
 
 #include "device/backend.h"
+#include "suites/allocators/rules.h"
 
 struct caching;
 
@@ -27,8 +26,12 @@ struct caching_source {
 /* The device's own allocator. */
 struct caching_source caching_source_device(struct device *device);
 
-/* Segments take `limit` bytes together at most; 0: as much as the source has. */
-struct caching *caching_open(struct caching_source source, uint64_t limit);
+/*
+ * Segments take `limit` bytes together at most; 0: as much as the source has. CACHING_BFC takes all
+ * of it with the first request; without a limit it grows.
+ */
+struct caching *caching_open(struct caching_source source, enum caching_rules rules,
+			     uint64_t limit);
 /* Gives all segments back, used or not. NULL is allowed. */
 void caching_close(struct caching *caching);
 

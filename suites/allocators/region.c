@@ -1,4 +1,4 @@
-#include "suites/trainmem/region.h"
+#include "suites/allocators/region.h"
 
 #include <stdlib.h>
 

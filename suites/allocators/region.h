@@ -2,8 +2,8 @@
  * Pieces of one block of memory: handed out, taken back, neighbours joined again. It never touches
  * the memory, so that a plan can be made for more memory than exists.
  */
-#ifndef GPUPROOF_TRAINMEM_REGION_H
-#define GPUPROOF_TRAINMEM_REGION_H
+#ifndef GPUPROOF_ALLOCATORS_REGION_H
+#define GPUPROOF_ALLOCATORS_REGION_H
 
 #include <stdbool.h>
 #include <stdint.h>

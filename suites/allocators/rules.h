@@ -1,0 +1,58 @@
+/*
+ * The rules by which frameworks keep memory: sizes, bins, when a block is cut, how much more is
+ * taken from the device. caching.c is the mechanism that all of them share.
+ */
+#ifndef GPUPROOF_SUITES_ALLOCATORS_RULES_H
+#define GPUPROOF_SUITES_ALLOCATORS_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * CACHING_RULES(X): X(enum, name in INI files and reports, description)
+ *
+ * PYTORCH (its notes on CUDA semantics and its allocator's comments): sizes in steps of 512 B;
+ * requests up to 1 MiB from segments of 2 MiB, up to 10 MiB from segments of 20 MiB, larger ones
+ * from a segment of their own in steps of 2 MiB; a rest of more than 1 MiB (in small segments: of
+ * any size) becomes a block.
+ *
+ * BFC and BFC_GROWTH, best fit with coalescing (TensorFlow's and XLA's description): sizes in steps
+ * of 256 B; 21 bins of doubled size; a block is cut when it is at least twice as large as the
+ * request, or 128 MiB larger. BFC takes one region of all memory that it may have. With growth
+ * (`allow_growth`) regions begin with 2 MiB and double, until the limit. A region that the device
+ * refuses is asked for again, a tenth smaller each time, down to the request.
+ */
+#define CACHING_RULES(X)                                                          \
+	X(PYTORCH, caching, "blocks kept and cut up as PyTorch's allocator does") \
+	X(BFC, bfc, "TensorFlow's best fit with coalescing in one region")        \
+	X(BFC_GROWTH, bfc_growth, "the same in regions that double (allow_growth)")
+
+enum caching_rules {
+#define X(symbol, name, help) CACHING_##symbol,
+	CACHING_RULES(X)
+#undef X
+		CACHING_RULES_COUNT
+};
+extern const char *const caching_rules_names[]; /* in the enum's order */
+
+#define RULES_MOST_BINS 21
+
+struct ruleset {
+	size_t rounding;
+	size_t first_region; /* of a growth: the smallest; 0: all of the limit */
+	unsigned bins;
+	/* Bin of a request, and of a free block; `pool`: bin that its segment was taken for. */
+	unsigned (*bin_of_request)(size_t bytes);
+	unsigned (*bin_of_block)(size_t bytes, unsigned pool);
+	bool larger_bins; /* a request looks at those of larger blocks as well */
+	/* True if a block that serves `bytes` is cut. */
+	bool (*cuts)(size_t block_bytes, size_t bytes, unsigned pool);
+	/* Bytes to take for a request; NULL: regions double. */
+	size_t (*segment)(size_t bytes);
+};
+
+extern const struct ruleset caching_rulesets[CACHING_RULES_COUNT];
+
+size_t rules_round(const struct ruleset *rules, size_t bytes);
+
+#endif
