@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "measure/run.h"
 #include "plan/suite.h"
-#include "suites/mlp/segments.h"
+#include "suites/models/segments.h"
 #include "suites/parallel/baseline_cache.h"
 #include "suites/parallel/footprint.h"
 #include "suites/parallel/measure.h"

@@ -7,7 +7,7 @@
 #define GPUPROOF_SUITES_PARALLEL_BASELINE_CACHE_H
 
 #include "measure/run.h"
-#include "suites/mlp/setup.h"
+#include "suites/models/setup.h"
 
 /* A device at its power limit slows down as it gets warmer: older times are measured again. */
 #define BASELINE_CACHE_SECONDS 600

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "measure/run.h"
-#include "suites/mlp/arena.h"
+#include "suites/models/arena.h"
 
 /* Arrays of bytes have MEMORY_CLASS_COUNT of them. */
 

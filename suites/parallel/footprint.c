@@ -1,7 +1,7 @@
 #include "suites/parallel/footprint.h"
 
-#include "suites/mlp/backward_schedule.h"
-#include "suites/mlp/mode.h"
+#include "suites/models/backward_schedule.h"
+#include "suites/models/mode.h"
 
 /* Addresses of no memory. */
 static enum status count(void *state, enum memory_class tag, uint64_t bytes, void **out,

@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_PARALLEL_FOOTPRINT_H
 #define GPUPROOF_PARALLEL_FOOTPRINT_H
 
-#include "suites/mlp/setup.h"
+#include "suites/models/setup.h"
 
 /*
  * Bytes of the rank that needs most: the network, the mode's own buffers, and the transposed copies

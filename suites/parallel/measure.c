@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "suites/mlp/gemm/layer_gemm.h"
-#include "suites/mlp/segments.h"
+#include "suites/models/gemm/layer_gemm.h"
+#include "suites/models/segments.h"
 #include "suites/parallel/baseline_cache.h"
 #include "suites/parallel/footprint.h"
 #include "suites/parallel/modes/modes.h"

@@ -6,7 +6,7 @@
 #define GPUPROOF_PARALLEL_MEASURE_H
 
 #include "measure/run.h"
-#include "suites/mlp/setup.h"
+#include "suites/models/setup.h"
 
 struct baseline_cache;
 struct connection_cache;

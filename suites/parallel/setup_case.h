@@ -3,7 +3,7 @@
 #define GPUPROOF_PARALLEL_SETUP_CASE_H
 
 #include "plan/plan.h"
-#include "suites/mlp/setup.h"
+#include "suites/models/setup.h"
 
 /* STATUS_USAGE names the place of the value that does not go. The seed is left at 0. */
 enum status setup_from_case(struct setup *setup, const struct plan_case *c, struct error *err);

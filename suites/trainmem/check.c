@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "suites/mlp/reference/values.h"
+#include "suites/models/reference/values.h"
 #include "suites/parallel/modes/modes.h"
 #include "suites/parallel/verify/compare.h"
 

@@ -9,7 +9,7 @@
 #ifndef GPUPROOF_TRAINMEM_HEAP_H
 #define GPUPROOF_TRAINMEM_HEAP_H
 
-#include "suites/mlp/arena.h"
+#include "suites/models/arena.h"
 #include "suites/allocators/caching.h"
 #include "suites/allocators/region.h"
 

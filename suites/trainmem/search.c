@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "suites/mlp/mode.h"
+#include "suites/models/mode.h"
 #include "suites/shared/estimate.h"
 
 /* Rows and widths are multiples of this, so that no trial is slow for want of alignment. */

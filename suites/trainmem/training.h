@@ -10,7 +10,7 @@
 #ifndef GPUPROOF_TRAINMEM_TRAINING_H
 #define GPUPROOF_TRAINMEM_TRAINING_H
 
-#include "suites/mlp/network.h"
+#include "suites/models/network.h"
 #include "suites/parallel/ranks/team.h"
 #include "suites/trainmem/heap.h"
 

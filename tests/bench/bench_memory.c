@@ -1,15 +1,15 @@
 /*
- * Device memory of a training step without and with buffer aliasing (suites/mlp/buffer_alias.h), by
- * mode and model, from the allocations of rank 0 without a device: bench_memory. Two columns each:
- * the first step, which tunes layouts, and those after it; then what aliasing saves of both.
+ * Device memory of a training step without and with buffer aliasing (suites/models/buffer_alias.h),
+ * by mode and model, from the allocations of rank 0 without a device: bench_memory. Two columns
+ * each: the first step, which tunes layouts, and those after it; then what aliasing saves of both.
  * Workspaces of libraries are not counted.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "suites/mlp/backward_schedule.h"
-#include "suites/mlp/buffer_alias.h"
+#include "suites/models/backward_schedule.h"
+#include "suites/models/buffer_alias.h"
 #include "suites/parallel/modes/modes.h"
 
 struct memory {

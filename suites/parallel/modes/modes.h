@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_SUITES_PARALLEL_MODES_MODES_H
 #define GPUPROOF_SUITES_PARALLEL_MODES_MODES_H
 
-#include "suites/mlp/mode.h"
+#include "suites/models/mode.h"
 
 /* Every mode, NULL-terminated; names in the same order for the INI key. */
 extern const struct mode *const modes[];

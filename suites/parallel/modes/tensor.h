@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_SUITES_PARALLEL_MODES_TENSOR_H
 #define GPUPROOF_SUITES_PARALLEL_MODES_TENSOR_H
 
-#include "suites/mlp/buffer_alias.h"
+#include "suites/models/buffer_alias.h"
 #include "suites/parallel/trainer/trainer.h"
 
 #define TENSOR_CHUNKS_MAX 2

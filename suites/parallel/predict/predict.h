@@ -5,7 +5,7 @@
 #ifndef GPUPROOF_SUITES_PARALLEL_PREDICT_PREDICT_H
 #define GPUPROOF_SUITES_PARALLEL_PREDICT_PREDICT_H
 
-#include "suites/mlp/mode.h"
+#include "suites/models/mode.h"
 #include "suites/parallel/predict/curves.h"
 
 /*

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "suites/mlp/parameter_shard.h"
+#include "suites/models/parameter_shard.h"
 
 void work_open(struct work *w, const struct setup *setup, int rank, struct curves *curves)
 {

@@ -6,8 +6,8 @@
 #ifndef GPUPROOF_SUITES_PARALLEL_PREDICT_PREDICT_WORK_H
 #define GPUPROOF_SUITES_PARALLEL_PREDICT_PREDICT_WORK_H
 
-#include "suites/mlp/mode.h"
-#include "suites/mlp/segments.h"
+#include "suites/models/mode.h"
+#include "suites/models/segments.h"
 #include "suites/parallel/predict/curves.h"
 
 /* The layers of one rank, as it has them. */

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "suites/mlp/segments.h"
+#include "suites/models/segments.h"
 #include "suites/parallel/modes/pipeline/schedule.h"
 #include "suites/parallel/ranks/grid.h"
 

@@ -7,7 +7,7 @@
 #ifndef GPUPROOF_SUITES_PARALLEL_PREDICT_SCHEDULE_MEASURED_H
 #define GPUPROOF_SUITES_PARALLEL_PREDICT_SCHEDULE_MEASURED_H
 
-#include "suites/mlp/mode.h"
+#include "suites/models/mode.h"
 
 /* Seconds of one step. */
 struct measured_times {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "suites/mlp/gemm/layer_gemm.h"
+#include "suites/models/gemm/layer_gemm.h"
 
 /*
  * Worlds of different sizes, with and without a limit for collectives, over different transports.

@@ -6,7 +6,7 @@
 #ifndef GPUPROOF_SUITES_PARALLEL_RANKS_GRID_H
 #define GPUPROOF_SUITES_PARALLEL_RANKS_GRID_H
 
-#include "suites/mlp/setup.h"
+#include "suites/models/setup.h"
 
 struct grid_place {
 	int data, stage, part;

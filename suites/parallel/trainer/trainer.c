@@ -1,7 +1,7 @@
 #include "suites/parallel/trainer/trainer.h"
 
-#include "suites/mlp/buffer_alias.h"
-#include "suites/mlp/gemm/wgrad_layout.h"
+#include "suites/models/buffer_alias.h"
+#include "suites/models/gemm/wgrad_layout.h"
 #include "suites/parallel/trainer/scaler.h"
 #include "suites/parallel/trainer/timeline.h"
 

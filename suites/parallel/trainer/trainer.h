@@ -2,8 +2,8 @@
 #ifndef GPUPROOF_SUITES_PARALLEL_TRAINER_TRAINER_H
 #define GPUPROOF_SUITES_PARALLEL_TRAINER_TRAINER_H
 
-#include "suites/mlp/mode.h"
-#include "suites/mlp/network.h"
+#include "suites/models/mode.h"
+#include "suites/models/network.h"
 #include "suites/parallel/ranks/team.h"
 
 struct timeline;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "suites/mlp/reference/threads.h"
+#include "suites/models/reference/threads.h"
 
 /* Elements compared at a time. */
 #define PIECE (UINT64_C(1) << 20)

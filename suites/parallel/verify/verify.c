@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "suites/mlp/reference/reference.h"
-#include "suites/mlp/reference/threads.h"
-#include "suites/mlp/reference/values.h"
+#include "suites/models/reference/reference.h"
+#include "suites/models/reference/threads.h"
+#include "suites/models/reference/values.h"
 #include "suites/parallel/trainer/scaler.h"
 #include "suites/parallel/verify/collect.h"
 #include "suites/parallel/verify/compare.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "suites/mlp/reference/threads.h"
-#include "suites/mlp/reference/values.h"
+#include "suites/models/reference/threads.h"
+#include "suites/models/reference/values.h"
 #include "suites/parallel/trainer/scaler.h"
 
 #define UPDATES 2

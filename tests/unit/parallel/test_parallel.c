@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "measure/sampling.h"
-#include "suites/mlp/segments.h"
+#include "suites/models/segments.h"
 #include "suites/parallel/footprint.h"
 #include "suites/parallel/modes/modes.h"
 #include "suites/parallel/verify/collect.h"

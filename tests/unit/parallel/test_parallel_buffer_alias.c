@@ -4,7 +4,7 @@
  * copies; models with gaps alias nothing, and the gaps stay zero.
  */
 #include "parallel_setups.h"
-#include "suites/mlp/buffer_alias.h"
+#include "suites/models/buffer_alias.h"
 #include "suites/parallel/classes.h"
 #include "suites/parallel/footprint.h"
 #include "suites/parallel/modes/modes.h"

@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suites/mlp/model.h"
-#include "suites/mlp/reference/reference.h"
-#include "suites/mlp/reference/values.h"
-#include "suites/mlp/stages.h"
+#include "suites/models/model.h"
+#include "suites/models/reference/reference.h"
+#include "suites/models/reference/values.h"
+#include "suites/models/stages.h"
 #include "suites/parallel/modes/modes.h"
 
 static struct setup setup_of(size_t layers, const uint64_t *widths, uint64_t batch)

@@ -6,7 +6,7 @@
 #include "parallel_setups.h"
 
 #include "base/memory.h"
-#include "suites/mlp/backward_schedule.h"
+#include "suites/models/backward_schedule.h"
 #include "suites/parallel/footprint.h"
 
 static const struct backend *sound;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "suites/mlp/reference/reference.h"
+#include "suites/models/reference/reference.h"
 #include "suites/parallel/footprint.h"
 
 /* Widths of products and heads all differ. */

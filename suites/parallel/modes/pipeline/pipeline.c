@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "suites/mlp/backward_schedule.h"
+#include "suites/models/backward_schedule.h"
 #include "suites/parallel/modes/pipeline/pipeline_edge.h"
 #include "suites/parallel/modes/pipeline/stage.h"
 #include "suites/parallel/trainer/timeline.h"

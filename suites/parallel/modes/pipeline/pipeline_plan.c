@@ -1,5 +1,5 @@
 /* Which stage does what in which order, and what it costs by formula. */
-#include "suites/mlp/stages.h"
+#include "suites/models/stages.h"
 #include "suites/parallel/modes/pipeline/pipeline.h"
 #include "suites/parallel/ranks/grid.h"
 

@@ -7,7 +7,7 @@
 #ifndef GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_SCHEDULE_H
 #define GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_SCHEDULE_H
 
-#include "suites/mlp/mode.h"
+#include "suites/models/mode.h"
 
 struct schedule_stage {
 	double forward, inputs, weights; /* of a micro-batch: forward, dgrad, wgrad */

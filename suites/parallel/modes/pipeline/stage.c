@@ -1,6 +1,6 @@
 #include "suites/parallel/modes/pipeline/stage.h"
 
-#include "suites/mlp/backward_schedule.h"
+#include "suites/models/backward_schedule.h"
 #include "suites/parallel/trainer/timeline.h"
 
 static enum layer_split split_of(const struct trainer *t, size_t l)

@@ -1,0 +1,40 @@
+/*
+ * The layers of a transformer: embedding, blocks and head, on a network's tensors. A row is a
+ * token; rows [row, row + rows) are whole sequences. Asynchronous on the stream. Arithmetic is that
+ * of kernels/layers and kernels/attention: FP32, TF32 products, FP16, BF16; every sum has a fixed
+ * order, so that replicas stay equal bit for bit.
+ */
+#ifndef GPUPROOF_SUITES_MODELS_BLOCKS_BLOCKS_H
+#define GPUPROOF_SUITES_MODELS_BLOCKS_BLOCKS_H
+
+#include "suites/models/network.h"
+
+/* epsilon of all norms */
+#define BLOCK_NORM_EPSILON 1e-5
+
+/*
+ * Allocates tensors that blocks keep for backward, and their scratch, from the network's arena;
+ * nothing for a multilayer perceptron.
+ */
+enum status block_buffers_open(struct network *network, struct error *err);
+/* The partition's tokens into activations[0], and every row's position. Waits for the stream. */
+enum status blocks_fill_tokens(const struct network *network, struct stream *stream, void *memory,
+			       uint64_t row, uint64_t rows, struct error *err);
+enum status blocks_fill_positions(struct network *network, struct stream *stream,
+				  struct error *err);
+
+/* activations[layer] -> activations[layer + 1], and what backward needs. */
+enum status blocks_forward(struct network *network, struct stream *stream, size_t layer,
+			   uint64_t row, uint64_t rows, struct error *err);
+/*
+ * From dy, which it changes, all gradients of the layer's parameters. What is left to do is
+ * blocks_input_gradient(), before any other layer's backward.
+ */
+enum status blocks_backward(struct network *network, struct stream *stream, size_t layer,
+			    uint64_t row, uint64_t rows, void *dy, bool accumulate,
+			    struct error *err);
+/* dx of what blocks_backward() left. */
+enum status blocks_input_gradient(struct network *network, struct stream *stream, size_t layer,
+				  uint64_t rows, const void *dy, void *dx, struct error *err);
+
+#endif

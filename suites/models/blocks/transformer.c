@@ -1,0 +1,382 @@
+#include "suites/models/blocks/transformer.h"
+
+#include <math.h>
+
+#include "kernels/layers/layers.h"
+#include "kernels/training/training.h"
+#include "suites/models/blocks/blocks.h"
+#include "suites/models/mode.h"
+
+static void *tensor_in(const struct network *n, void *layer_array, size_t l, size_t tensor)
+{
+	const struct model_layer *layer = &n->local.layer[l];
+
+	return network_element(n, layer_array, layer->tensor[tensor].first - layer->weight);
+}
+
+void *transformer_weights(const struct network *n, size_t l, size_t tensor)
+{
+	return tensor_in(n, n->layer_weights[l], l, tensor);
+}
+
+void *transformer_gradients(const struct network *n, size_t l, size_t tensor)
+{
+	return tensor_in(n, n->layer_gradients[l], l, tensor);
+}
+
+struct attention_shape transformer_attention(const struct network *n, uint64_t rows)
+{
+	const struct transformer_shape *t = &n->setup->transformer;
+	unsigned head_size = (unsigned)(t->hidden / t->heads);
+
+	return (struct attention_shape){ .precision = setup_storage(n->setup),
+					 .batch = (unsigned)(rows / t->sequence),
+					 .heads = (unsigned)t->heads,
+					 .sequence = (unsigned)t->sequence,
+					 .head_size = head_size,
+					 .ld_qkv = 3 * t->hidden,
+					 .ld_o = t->hidden,
+					 .scale = 1 / sqrtf((float)head_size),
+					 .causal = 1 };
+}
+
+enum status transformer_norm(struct network *n, struct stream *stream, size_t l, size_t gamma,
+			     const void *x, const struct kept_norm *kept, uint64_t rows,
+			     struct error *err)
+{
+	struct layer_norm_forward_arguments norm = {
+		.x = x,
+		.gamma = transformer_weights(n, l, gamma),
+		.beta = transformer_weights(n, l, gamma + 1),
+		.y = kept->y,
+		.mean = kept->mean,
+		.rstd = kept->rstd,
+		.precision = setup_storage(n->setup),
+		.rows = rows,
+		.columns = n->setup->transformer.hidden,
+		.epsilon = (float)BLOCK_NORM_EPSILON,
+	};
+
+	return backend_launch(stream, "layer_norm_forward", &norm, err);
+}
+
+enum status transformer_norm_backward(struct network *n, struct stream *stream, size_t l,
+				      size_t gamma, const void *x, const struct kept_norm *kept,
+				      void *dy, uint64_t rows, bool accumulate, struct error *err)
+{
+	struct layer_norm_backward_arguments norm = {
+		.x = x,
+		.dy = dy,
+		.gamma = transformer_weights(n, l, gamma),
+		.mean = kept->mean,
+		.rstd = kept->rstd,
+		.dx = dy,
+		.dgamma = transformer_gradients(n, l, gamma),
+		.dbeta = transformer_gradients(n, l, gamma + 1),
+		.scratch = n->blocks.norm_sums,
+		.precision = setup_storage(n->setup),
+		.rows = rows,
+		.columns = n->setup->transformer.hidden,
+		.keep = accumulate ? 1 : 0,
+	};
+
+	return backend_launch(stream, "layer_norm_backward", &norm, err);
+}
+
+static enum status add_bias(struct network *n, struct stream *stream, const struct linear *linear,
+			    void *y, uint64_t rows, struct error *err)
+{
+	struct bias_relu_arguments bias = {
+		.y = y,
+		.bias = transformer_weights(n, linear->layer, linear->weight + 1),
+		.precision = setup_storage(n->setup),
+		.rows = rows,
+		.columns = linear->out,
+	};
+
+	return backend_launch(stream, "bias_relu", &bias, err);
+}
+
+/* Bias in the product's epilogue. Not every library has it for every precision and shape. */
+static bool try_fused(struct network *n, struct stream *stream, const struct linear *linear,
+		      struct gemm gemm, struct error *err)
+{
+	enum fusion *fusion = &n->fusions[linear->layer];
+	struct error own = ERROR_NONE;
+
+	if (*fusion == FUSION_OFF || n->setup->fusion == FUSION_OFF)
+		return false;
+	gemm.epilogue = EPILOGUE_BIAS;
+	gemm.bias = transformer_weights(n, linear->layer, linear->weight + 1);
+	if (network_multiply(n, stream, linear->layer, OVERLAP_FORWARD, &gemm, &own) == STATUS_OK) {
+		*fusion = FUSION_ON;
+		return true;
+	}
+	if (own.status == STATUS_UNSUPPORTED && n->setup->fusion == FUSION_AUTO) {
+		*fusion = FUSION_OFF;
+		return false;
+	}
+	error_set(err, own.status, "%s", own.message);
+	return true;
+}
+
+/* Column-major, C (out x rows) = W^T (in x out, transposed) X (in x rows). */
+enum status transformer_linear(struct network *n, struct stream *stream,
+			       const struct linear *linear, const void *x, void *y, uint64_t rows,
+			       struct error *err)
+{
+	struct gemm gemm = {
+		.precision = n->setup->precision,
+		.transpose_a = true,
+		.m = (int64_t)linear->out,
+		.n = (int64_t)rows,
+		.k = (int64_t)linear->in,
+		.a = transformer_weights(n, linear->layer, linear->weight),
+		.lda = (int64_t)linear->in,
+		.b = x,
+		.ldb = (int64_t)linear->in,
+		.c = y,
+		.ldc = (int64_t)linear->out,
+		.alpha = 1,
+	};
+
+	if (linear->has_bias && try_fused(n, stream, linear, gemm, err))
+		return err->status;
+	if (network_multiply(n, stream, linear->layer, OVERLAP_FORWARD, &gemm, err) != STATUS_OK)
+		return err->status;
+	return linear->has_bias ? add_bias(n, stream, linear, y, rows, err) : STATUS_OK;
+}
+
+static enum status bias_gradient(struct network *n, struct stream *stream,
+				 const struct linear *linear, void *dy, uint64_t rows,
+				 bool accumulate, struct error *err)
+{
+	struct output_gradient_arguments pass = {
+		.dy = dy,
+		.sum = transformer_gradients(n, linear->layer, linear->weight + 1),
+		.beta = accumulate ? 1 : 0,
+		.scratch = n->blocks.bias_sums,
+		.precision = setup_storage(n->setup),
+		.rows = rows,
+		.columns = linear->out,
+	};
+
+	return backend_launch(stream, "output_gradient", &pass, err);
+}
+
+enum status transformer_linear_backward(struct network *n, struct stream *stream,
+					const struct linear *linear, const void *x, void *dy,
+					void *dx, uint64_t rows, bool accumulate, struct error *err)
+{
+	int64_t in = (int64_t)linear->in, out = (int64_t)linear->out;
+	/* dW = dY^T X */
+	struct gemm weights = {
+		.precision = n->setup->precision,
+		.transpose_b = true,
+		.m = in,
+		.n = out,
+		.k = (int64_t)rows,
+		.a = x,
+		.lda = in,
+		.b = dy,
+		.ldb = out,
+		.c = transformer_gradients(n, linear->layer, linear->weight),
+		.ldc = in,
+		.alpha = 1,
+		.beta = accumulate ? 1 : 0,
+	};
+	/* dX = dY W */
+	struct gemm inputs = {
+		.precision = n->setup->precision,
+		.m = in,
+		.n = (int64_t)rows,
+		.k = out,
+		.a = transformer_weights(n, linear->layer, linear->weight),
+		.lda = in,
+		.b = dy,
+		.ldb = out,
+		.c = dx,
+		.ldc = in,
+		.alpha = 1,
+	};
+
+	if (linear->has_bias &&
+	    bias_gradient(n, stream, linear, dy, rows, accumulate, err) != STATUS_OK)
+		return err->status;
+	if (network_multiply(n, stream, linear->layer, OVERLAP_BACKWARD, &weights, err) !=
+	    STATUS_OK)
+		return err->status;
+	return network_multiply(n, stream, linear->layer, OVERLAP_BACKWARD, &inputs, err);
+}
+
+/* The block's products. */
+enum product { PRODUCT_QKV, PRODUCT_OUT, PRODUCT_UP, PRODUCT_DOWN };
+static struct linear linear_of(const struct network *n, size_t l, enum product product)
+{
+	uint64_t h = n->setup->transformer.hidden;
+	const struct linear all[] = {
+		[PRODUCT_QKV] = { l, BLOCK_QKV, h, 3 * h, true },
+		[PRODUCT_OUT] = { l, BLOCK_OUT, h, h, true },
+		[PRODUCT_UP] = { l, BLOCK_UP, h, 4 * h, false },
+		[PRODUCT_DOWN] = { l, BLOCK_DOWN, 4 * h, h, true },
+	};
+
+	return all[product];
+}
+
+static enum status add_residual(struct network *n, struct stream *stream, const void *a,
+				const void *b, void *y, uint64_t rows, struct error *err)
+{
+	struct residual_add_arguments add = {
+		.a = a,
+		.b = b,
+		.y = y,
+		.precision = setup_storage(n->setup),
+		.count = rows * n->setup->transformer.hidden,
+	};
+
+	return backend_launch(stream, "residual_add", &add, err);
+}
+
+static enum status attend(struct network *n, struct stream *stream, const struct kept_block *kept,
+			  uint64_t rows, struct error *err)
+{
+	uint64_t h = n->setup->transformer.hidden;
+	struct attention_forward_arguments attention = {
+		.shape = transformer_attention(n, rows),
+		.q = kept->qkv,
+		.k = network_element(n, kept->qkv, h),
+		.v = network_element(n, kept->qkv, 2 * h),
+		.o = kept->o,
+		.lse = kept->lse,
+	};
+
+	return backend_launch(stream, "attention_forward", &attention, err);
+}
+
+/* The up product's bias is added where GELU reads its sums. */
+static enum status activate(struct network *n, struct stream *stream, size_t l,
+			    const struct kept_block *kept, uint64_t rows, struct error *err)
+{
+	struct activation_forward_arguments gelu = {
+		.x = kept->before,
+		.bias = transformer_weights(n, l, BLOCK_UP_BIAS),
+		.y = kept->after,
+		.activation = ACTIVATION_GELU_TANH,
+		.precision = setup_storage(n->setup),
+		.rows = rows,
+		.columns = 4 * n->setup->transformer.hidden,
+	};
+
+	return backend_launch(stream, "activation_forward", &gelu, err);
+}
+
+/* Everything that backward needs: all but the last product. */
+static enum status forward_kept(struct network *n, struct stream *stream, size_t l, const void *x,
+				uint64_t rows, struct error *err)
+{
+	const struct linear qkv = linear_of(n, l, PRODUCT_QKV), out = linear_of(n, l, PRODUCT_OUT),
+			    up = linear_of(n, l, PRODUCT_UP);
+	const struct kept_block *kept = &n->blocks.kept[l];
+
+	if (transformer_norm(n, stream, l, BLOCK_GAMMA1, x, &kept->norm[0], rows, err) !=
+		    STATUS_OK ||
+	    transformer_linear(n, stream, &qkv, kept->norm[0].y, kept->qkv, rows, err) !=
+		    STATUS_OK ||
+	    attend(n, stream, kept, rows, err) != STATUS_OK ||
+	    transformer_linear(n, stream, &out, kept->o, kept->middle, rows, err) != STATUS_OK ||
+	    add_residual(n, stream, x, kept->middle, kept->middle, rows, err) != STATUS_OK ||
+	    transformer_norm(n, stream, l, BLOCK_GAMMA2, kept->middle, &kept->norm[1], rows, err) !=
+		    STATUS_OK ||
+	    transformer_linear(n, stream, &up, kept->norm[1].y, kept->before, rows, err) !=
+		    STATUS_OK)
+		return err->status;
+	return activate(n, stream, l, kept, rows, err);
+}
+
+enum status transformer_forward(struct network *n, struct stream *stream, size_t l, uint64_t row,
+				uint64_t rows, struct error *err)
+{
+	const struct linear down = linear_of(n, l, PRODUCT_DOWN);
+	const struct kept_block *kept = &n->blocks.kept[l];
+	void *y = network_activation(n, l + 1, row);
+
+	if (forward_kept(n, stream, l, network_activation(n, l, row), rows, err) != STATUS_OK ||
+	    transformer_linear(n, stream, &down, kept->after, y, rows, err) != STATUS_OK)
+		return err->status;
+	return add_residual(n, stream, kept->middle, y, y, rows, err);
+}
+
+/* dy += gradient of the MLP's branch: the gradient of what is between attention and MLP. */
+static enum status backward_mlp(struct network *n, struct stream *stream, size_t l, void *dy,
+				uint64_t rows, bool accumulate, struct error *err)
+{
+	const struct linear up = linear_of(n, l, PRODUCT_UP), down = linear_of(n, l, PRODUCT_DOWN);
+	const struct kept_block *kept = &n->blocks.kept[l];
+	struct linear up_with_bias = up;
+	struct activation_backward_arguments gelu = {
+		.x = kept->before,
+		.dy = n->blocks.wide,
+		.dx = n->blocks.wide,
+		.activation = ACTIVATION_GELU_TANH,
+		.precision = setup_storage(n->setup),
+		.count = rows * up.out,
+	};
+
+	up_with_bias.has_bias = true;
+	if (transformer_linear_backward(n, stream, &down, kept->after, dy, n->blocks.wide, rows,
+					accumulate, err) != STATUS_OK ||
+	    backend_launch(stream, "activation_backward", &gelu, err) != STATUS_OK ||
+	    transformer_linear_backward(n, stream, &up_with_bias, kept->norm[1].y, n->blocks.wide,
+					n->blocks.narrow, rows, accumulate, err) != STATUS_OK ||
+	    transformer_norm_backward(n, stream, l, BLOCK_GAMMA2, kept->middle, &kept->norm[1],
+				      n->blocks.narrow, rows, accumulate, err) != STATUS_OK)
+		return err->status;
+	return add_residual(n, stream, dy, n->blocks.narrow, dy, rows, err);
+}
+
+/* The gradient of attention's branch, which blocks_input_gradient() adds to dy. */
+static enum status backward_attention(struct network *n, struct stream *stream, size_t l,
+				      const void *x, void *dy, uint64_t rows, bool accumulate,
+				      struct error *err)
+{
+	const struct linear qkv = linear_of(n, l, PRODUCT_QKV), out = linear_of(n, l, PRODUCT_OUT);
+	const struct kept_block *kept = &n->blocks.kept[l];
+	uint64_t h = n->setup->transformer.hidden;
+	void *dqkv = n->blocks.wide;
+	struct attention_backward_arguments attention = {
+		.shape = transformer_attention(n, rows),
+		.q = kept->qkv,
+		.k = network_element(n, kept->qkv, h),
+		.v = network_element(n, kept->qkv, 2 * h),
+		.o = kept->o,
+		.d_o = n->blocks.narrow,
+		.lse = kept->lse,
+		.dq = dqkv,
+		.dk = network_element(n, dqkv, h),
+		.dv = network_element(n, dqkv, 2 * h),
+		.delta = n->blocks.delta,
+	};
+
+	if (transformer_linear_backward(n, stream, &out, kept->o, dy, n->blocks.narrow, rows,
+					accumulate, err) != STATUS_OK ||
+	    backend_launch(stream, "attention_backward", &attention, err) != STATUS_OK ||
+	    transformer_linear_backward(n, stream, &qkv, kept->norm[0].y, dqkv, n->blocks.narrow,
+					rows, accumulate, err) != STATUS_OK)
+		return err->status;
+	return transformer_norm_backward(n, stream, l, BLOCK_GAMMA1, x, &kept->norm[0],
+					 n->blocks.narrow, rows, accumulate, err);
+}
+
+enum status transformer_backward(struct network *n, struct stream *stream, size_t l, uint64_t row,
+				 uint64_t rows, void *dy, bool accumulate, struct error *err)
+{
+	const void *x = network_activation(n, l, row);
+
+	if (setup_recomputes_blocks(n->setup) &&
+	    forward_kept(n, stream, l, x, rows, err) != STATUS_OK)
+		return err->status;
+	if (backward_mlp(n, stream, l, dy, rows, accumulate, err) != STATUS_OK)
+		return err->status;
+	return backward_attention(n, stream, l, x, dy, rows, accumulate, err);
+}

@@ -1,0 +1,47 @@
+/* A transformer's block, and the parts that embedding and head share with it. See blocks.h. */
+#ifndef GPUPROOF_SUITES_MODELS_BLOCKS_TRANSFORMER_H
+#define GPUPROOF_SUITES_MODELS_BLOCKS_TRANSFORMER_H
+
+#include "kernels/attention/attention.h"
+#include "suites/models/network.h"
+
+/* Y = X W^T + b: W is tensor `weight` of a layer, out x in, and b, where there is one, the next. */
+struct linear {
+	size_t layer, weight;
+	uint64_t in, out;
+	bool has_bias;
+};
+
+/* A tensor of a layer in the buffers that its products read and write. */
+void *transformer_weights(const struct network *network, size_t layer, size_t tensor);
+void *transformer_gradients(const struct network *network, size_t layer, size_t tensor);
+
+/* Attention over `rows` tokens: queries, keys and values are parts of one tensor's rows. */
+struct attention_shape transformer_attention(const struct network *network, uint64_t rows);
+
+/* x -> kept->y; `gamma`: the tensor of scales, the next one is that of shifts. */
+enum status transformer_norm(struct network *network, struct stream *stream, size_t layer,
+			     size_t gamma, const void *x, const struct kept_norm *kept,
+			     uint64_t rows, struct error *err);
+/* dy becomes dx. */
+enum status transformer_norm_backward(struct network *network, struct stream *stream, size_t layer,
+				      size_t gamma, const void *x, const struct kept_norm *kept,
+				      void *dy, uint64_t rows, bool accumulate, struct error *err);
+
+enum status transformer_linear(struct network *network, struct stream *stream,
+			       const struct linear *linear, const void *x, void *y, uint64_t rows,
+			       struct error *err);
+/* Gradients of weight and bias, and dx. */
+enum status transformer_linear_backward(struct network *network, struct stream *stream,
+					const struct linear *linear, const void *x, void *dy,
+					void *dx, uint64_t rows, bool accumulate,
+					struct error *err);
+
+/* A block: see blocks_forward(), blocks_backward(). */
+enum status transformer_forward(struct network *network, struct stream *stream, size_t layer,
+				uint64_t row, uint64_t rows, struct error *err);
+enum status transformer_backward(struct network *network, struct stream *stream, size_t layer,
+				 uint64_t row, uint64_t rows, void *dy, bool accumulate,
+				 struct error *err);
+
+#endif

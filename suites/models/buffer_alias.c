@@ -1,0 +1,276 @@
+#include "suites/models/buffer_alias.h"
+
+#include "suites/models/mode.h"
+
+bool buffer_alias_possible(const struct network *n)
+{
+	return n->setup->kind == MODEL_MLP && n->setup->mode->aliases_buffers &&
+	       setup_accumulate(n->setup) == 1 && n->segments.count == 0 &&
+	       n->partition.first == 0 && n->partition.last == n->setup->layers;
+}
+
+static bool has_gaps(const struct model_layer *layer)
+{
+	return layer->weight + layer->in * layer->out != layer->bias ||
+	       layer->bias + layer->out != layer->end;
+}
+
+/* A range of the array of gradients that backward of `layer` completes. */
+struct slot {
+	uint64_t first, end;
+	size_t layer;
+	bool gaps;
+};
+
+/* If this rank keeps all gradients: one slot per layer, the last layer first. */
+static size_t slots_of_layers(const struct network *n, struct slot *slots)
+{
+	size_t count = 0;
+
+	for (size_t l = n->partition.last; l-- > n->partition.first;) {
+		const struct model_layer *layer = &n->local.layer[l];
+
+		slots[count++] = (struct slot){ layer->weight, layer->end, l, has_gaps(layer) };
+	}
+	return count;
+}
+
+/* If it keeps shards of the sums: each is complete when its lowest layer has been reduced. */
+static size_t slots_of_slices(const struct network *n, struct slot *slots)
+{
+	uint64_t shards = n->setup->shards;
+	size_t count = 0;
+	bool gaps = false;
+
+	for (size_t l = n->partition.last; l-- > n->partition.first;) {
+		const struct model_layer *layer = &n->local.layer[l];
+
+		gaps |= has_gaps(layer);
+		for (size_t i = 0; i < n->shard.count; i++) {
+			const struct shard_range *range = &n->shard.ranges[i];
+			uint64_t end = range->gradients + range->count;
+
+			if (end * shards != layer->end)
+				continue;
+			slots[count++] = (struct slot){ range->gradients, end, l, gaps };
+			gaps = false;
+		}
+	}
+	return count;
+}
+
+/* The end of the contiguous range without gaps that begins with slot `i`. */
+static uint64_t run_end(const struct slot *slots, size_t count, size_t i)
+{
+	uint64_t end = slots[i].end;
+
+	while (++i < count && !slots[i].gaps && slots[i].first == end)
+		end = slots[i].end;
+	return end;
+}
+
+/*
+ * The first position from `from` on with room for `elements`, in slots of layer `below` and lower.
+ */
+static uint64_t place(const struct slot *slots, size_t count, uint64_t from, size_t below,
+		      uint64_t elements)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at = slots[i].first > from ? slots[i].first : from;
+
+		if (slots[i].layer <= below && !slots[i].gaps && at < slots[i].end &&
+		    at + elements <= run_end(slots, count, i))
+			return at;
+	}
+	return BUFFER_ALIAS_NONE;
+}
+
+/*
+ * Latest outputs first, each at the first position possible: outputs with longer lifetimes come
+ * after it.
+ */
+void buffer_alias_plan(const struct network *n, uint64_t at[SETUP_MAX_LAYERS + 1])
+{
+	bool whole = n->shard.gradients == n->local.elements;
+	struct slot slots[SETUP_MAX_LAYERS];
+	size_t count = 0;
+	uint64_t from = 0;
+
+	for (size_t l = 0; l <= SETUP_MAX_LAYERS; l++)
+		at[l] = BUFFER_ALIAS_NONE;
+	if (buffer_alias_possible(n))
+		count = whole ? slots_of_layers(n, slots) : slots_of_slices(n, slots);
+	for (size_t l = n->partition.last; --l > n->partition.first && count > 0;) {
+		uint64_t elements = n->kept[l] * partition_width(n->setup, &n->partition, l);
+
+		at[l] = place(slots, count, from, l - 1, elements);
+		if (at[l] != BUFFER_ALIAS_NONE)
+			from = (at[l] + elements + MODEL_ALIGN - 1) / MODEL_ALIGN * MODEL_ALIGN;
+	}
+}
+
+/* Memory of gradients that backward writes later. */
+void buffer_alias_outputs(struct network *n, size_t l, uint64_t element, uint64_t bytes)
+{
+	n->activations[l] = network_element(n, n->gradients, element);
+	arena_share(n->arena, MEMORY_ACTIVATIONS, bytes);
+}
+
+/* The larger of the two gives the memory class. */
+enum status buffer_alias_logits(struct network *n, uint64_t bytes, struct error *err)
+{
+	uint64_t turn = n->step_rows * network_inside(n) * precision_bytes(n->setup->precision);
+	enum memory_class tag = turn > bytes ? MEMORY_TRANSIENT : MEMORY_ACTIVATIONS;
+
+	if (arena_alloc(n->arena, tag, turn > bytes ? turn : bytes,
+			&n->activations[n->setup->layers], err) != STATUS_OK)
+		return err->status;
+	if (turn > bytes)
+		arena_share(n->arena, MEMORY_ACTIVATIONS, bytes);
+	else
+		arena_share(n->arena, MEMORY_TRANSIENT, turn);
+	return STATUS_OK;
+}
+
+void buffer_alias_transposed(struct network *n)
+{
+	uint64_t room = network_inside(n);
+
+	if (!n->transposed[0] || !buffer_alias_possible(n) || n->partition.parts > 1)
+		return;
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
+		if (n->wgrad_layouts[l] == WGRAD_TRANSPOSED && n->local.layer[l].out > room)
+			return;
+	arena_free(n->arena, n->transposed[0]);
+	n->transposed[0] = n->transient[0];
+	n->transposed[1] = n->transient[1];
+	n->alternate_transposed = true;
+}
+
+size_t pairs_layers(const struct setup *setup)
+{
+	return setup->layers / 2 * 2;
+}
+
+uint64_t pairs_part_bytes(const struct setup *setup)
+{
+	uint64_t widest = 0;
+
+	for (size_t l = 1; l < setup->layers; l += 2)
+		if (setup->widths[l] > widest)
+			widest = setup->widths[l];
+	return setup->batch * (widest / (uint64_t)setup->ranks) * precision_bytes(setup->precision);
+}
+
+/* Bytes of the widest bias of even or odd layers in pairs, as this rank has it. */
+static uint64_t bias_bytes(const struct setup *setup, size_t parity)
+{
+	uint64_t widest = 0;
+
+	for (size_t l = parity; l < pairs_layers(setup); l += 2) {
+		uint64_t out = setup->widths[l + 1] / (parity == 0 ? (uint64_t)setup->ranks : 1);
+
+		widest = out > widest ? out : widest;
+	}
+	return widest * precision_bytes(setup->precision);
+}
+
+uint64_t pairs_bias_bytes(const struct setup *setup)
+{
+	return bias_bytes(setup, 0) + bias_bytes(setup, 1);
+}
+
+static bool any_alias(const struct network *n)
+{
+	for (size_t l = 0; l <= n->setup->layers; l++)
+		if (n->overwritten_in_backward[l])
+			return true;
+	return false;
+}
+
+enum status pairs_open(struct network *n, struct pair_buffers *p, struct error *err)
+{
+	if (arena_alloc(n->arena, MEMORY_TRANSIENT, pairs_part_bytes(n->setup), &p->part, err) !=
+	    STATUS_OK)
+		return err->status;
+	for (size_t parity = 0; parity < 2 && any_alias(n); parity++) {
+		void *sums;
+
+		if (arena_alloc(n->arena, MEMORY_TRANSIENT, bias_bytes(n->setup, parity), &sums,
+				err) != STATUS_OK)
+			return err->status;
+		for (size_t l = parity; l < pairs_layers(n->setup); l += 2)
+			n->bias_sums[l] = sums;
+	}
+	return STATUS_OK;
+}
+
+/*
+ * Aliased: outputs of the pair, whose masks are read chunk by chunk before, or the last layer's
+ * gradients.
+ */
+void *pairs_part(const struct network *n, const struct pair_buffers *p, size_t first)
+{
+	if (!p->part_aliased)
+		return p->part;
+	return first + 2 < n->setup->layers ? n->activations[first + 2]
+					    : n->layer_gradients[first + 1];
+}
+
+static bool all_transposed(const struct network *n, size_t parity)
+{
+	for (size_t l = parity; l < pairs_layers(n->setup); l += 2)
+		if (n->wgrad_layouts[l] != WGRAD_TRANSPOSED)
+			return false;
+	return true;
+}
+
+/*
+ * Once the gradient of the part is computed, the transposed copy replaces the gradient of the
+ * outputs.
+ */
+static bool fits_in_place(const struct network *n)
+{
+	for (size_t first = 0; first < pairs_layers(n->setup); first += 2)
+		if (n->local.layer[first + 1].out > network_inside(n) ||
+		    (first > 0 && n->setup->widths[first] != n->setup->widths[first + 2]))
+			return false;
+	return all_transposed(n, 1);
+}
+
+/* A chunk of the part is no longer than the same rows of what it replaces. */
+static bool fits_part(const struct network *n)
+{
+	for (size_t first = 0; first < pairs_layers(n->setup); first += 2) {
+		const struct model_layer *second = &n->local.layer[first + 1];
+
+		if (first + 2 < n->setup->layers ? second->in > n->setup->widths[first + 2]
+						 : n->setup->batch > second->out)
+			return false;
+	}
+	/* A whole layer after the pairs has a copy as well, larger than that of a part. */
+	if (pairs_layers(n->setup) < n->setup->layers &&
+	    n->wgrad_layouts[pairs_layers(n->setup)] == WGRAD_TRANSPOSED)
+		return false;
+	return all_transposed(n, 0) && any_alias(n);
+}
+
+void pairs_alias_transposed(struct network *n, struct pair_buffers *p)
+{
+	size_t paired = pairs_layers(n->setup), logits = n->setup->layers % 2;
+
+	if (!buffer_alias_possible(n))
+		return;
+	if (fits_in_place(n)) {
+		arena_free(n->arena, n->transposed[1]);
+		n->transposed[1] = n->transient[paired < n->setup->layers ? logits : 1 - logits];
+		p->in_place = true;
+	}
+	if (fits_part(n)) {
+		arena_free(n->arena, n->transposed[0]);
+		n->transposed[0] = p->part;
+		p->part_aliased = true;
+		for (size_t l = 2; l < n->setup->layers; l += 2)
+			n->overwritten_in_backward[l] = true;
+	}
+}

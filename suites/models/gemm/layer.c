@@ -1,0 +1,346 @@
+/* The operations of one training step on a network. */
+#include "suites/models/network.h"
+
+#include <math.h>
+
+#include "kernels/training/training.h"
+#include "suites/models/blocks/blocks.h"
+#include "suites/models/gemm/fusions.h"
+#include "suites/models/gemm/layer_gemm.h"
+#include "suites/models/gemm/wgrad_layout.h"
+
+enum status network_forward_gemm(struct network *n, struct stream *stream, size_t l, uint64_t row,
+				 uint64_t rows, struct error *err)
+{
+	return layer_gemm_forward(n, stream, l, network_activation(n, l, row),
+				  network_activation(n, l + 1, row), rows, err);
+}
+
+static enum status record(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			  uint64_t rows, struct error *err)
+{
+	uint64_t bytes = rows * partition_width(n->setup, &n->partition, l) *
+			 precision_bytes(n->setup->precision);
+
+	if (!n->record[l])
+		return STATUS_OK;
+	return backend_copy(stream, network_row(n, l, n->record[l], row),
+			    network_activation(n, l, row), bytes, err);
+}
+
+enum status network_activate(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			     uint64_t rows, struct error *err)
+{
+	struct bias_relu_arguments bias = {
+		.y = network_activation(n, l + 1, row),
+		.bias = network_bias(n, l, n->layer_weights[l]),
+		.precision = setup_storage(n->setup),
+		.rows = rows,
+		.columns = n->local.layer[l].out,
+		.relu = l + 1 < n->setup->layers,
+	};
+
+	if (backend_launch(stream, "bias_relu", &bias, err) != STATUS_OK)
+		return err->status;
+	return record(n, stream, l + 1, row, rows, err);
+}
+
+enum status network_forward(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			    uint64_t rows, struct error *err)
+{
+	if (n->local.layer[l].kind != LAYER_LINEAR)
+		return blocks_forward(n, stream, l, row, rows, err);
+	if (n->fusions[l] == FUSION_AUTO && n->tuning &&
+	    fusion_tune(n, stream, l, row, rows, err) != STATUS_OK)
+		return err->status;
+	if (n->fusions[l] == FUSION_ON) {
+		if (layer_gemm_forward_fused(n, stream, l, network_activation(n, l, row),
+					     network_activation(n, l + 1, row), rows,
+					     err) != STATUS_OK)
+			return err->status;
+		return record(n, stream, l + 1, row, rows, err);
+	}
+	if (network_forward_gemm(n, stream, l, row, rows, err) != STATUS_OK)
+		return err->status;
+	return network_activate(n, stream, l, row, rows, err);
+}
+
+enum status network_loss(struct network *n, struct stream *stream, uint64_t row, uint64_t rows,
+			 double gradient_scale, struct error *err)
+{
+	return network_loss_of(n, stream, network_activation(n, n->setup->layers, row), row, rows,
+			       gradient_scale, err);
+}
+
+enum status network_loss_of(struct network *n, struct stream *stream, void *logits, uint64_t row,
+			    uint64_t rows, double gradient_scale, struct error *err)
+{
+	struct softmax_cross_entropy_arguments loss = {
+		.logits = logits,
+		.labels = n->labels + row,
+		.row_loss = n->row_loss + row,
+		.precision = setup_storage(n->setup),
+		.rows = rows,
+		.columns = n->setup->widths[n->setup->layers],
+		.gradient_scale = gradient_scale,
+		.loss_scale = n->loss_scale,
+	};
+
+	return backend_launch(stream, "softmax_cross_entropy", &loss, err);
+}
+
+/* The outputs of the layer's ReLU that decide what passes; NULL: the last layer has none. */
+static const void *mask_of(const struct network *n, size_t l, uint64_t row)
+{
+	if (l + 1 == n->setup->layers)
+		return NULL;
+	return network_element(n, (void *)n->masks[l + 1],
+			       row % n->kept[l + 1] * n->local.layer[l].out);
+}
+
+enum status network_output_pass(struct network *n, struct stream *stream, size_t l, uint64_t rows,
+				void *dy, const void *y, uint64_t row, bool accumulate,
+				struct error *err)
+{
+	bool transposes = n->wgrad_layouts[l] == WGRAD_TRANSPOSED;
+	struct output_gradient_arguments pass = {
+		.dy = dy,
+		.y = y,
+		.transposed = transposes ? network_transposed(n, l, row) : NULL,
+		.ld = n->step_rows,
+		.sum = n->bias_sums[l] ? n->bias_sums[l]
+				       : network_bias(n, l, n->layer_gradients[l]),
+		.beta = accumulate ? 1 : 0,
+		.scratch = n->scratch,
+		.precision = setup_storage(n->setup),
+		.rows = rows,
+		.columns = n->local.layer[l].out,
+	};
+
+	return backend_launch(stream, "output_gradient", &pass, err);
+}
+
+enum status network_output_gradient(struct network *n, struct stream *stream, size_t l,
+				    uint64_t row, uint64_t rows, void *dy, bool accumulate,
+				    struct error *err)
+{
+	const void *y;
+
+	if (n->local.layer[l].kind != LAYER_LINEAR)
+		return blocks_backward(n, stream, l, row, rows, dy, accumulate, err);
+	y = mask_of(n, l, row);
+	if (n->wgrad_layouts[l] == WGRAD_AUTO && n->tuning &&
+	    wgrad_layout_tune(n, stream, l, dy, y, err) != STATUS_OK)
+		return err->status;
+	return network_output_pass(n, stream, l, rows, dy, y, row, accumulate, err);
+}
+
+enum status network_weight_gradient(struct network *n, struct stream *stream, size_t l,
+				    uint64_t row, uint64_t rows, const void *dy, bool accumulate,
+				    struct error *err)
+{
+	const struct outputs all = { 0, n->local.layer[l].out };
+
+	return network_weight_gradient_of(n, stream, l, all, row, rows, dy, accumulate, err);
+}
+
+enum status network_weight_gradient_of(struct network *n, struct stream *stream, size_t l,
+				       struct outputs outputs, uint64_t row, uint64_t rows,
+				       const void *dy, bool accumulate, struct error *err)
+{
+	if (n->local.layer[l].kind != LAYER_LINEAR)
+		return STATUS_OK;
+	return layer_gemm_wgrad(n, stream, l, outputs, dy, network_activation(n, l, row), rows,
+				accumulate ? 1 : 0, err);
+}
+
+enum status network_input_gradient(struct network *n, struct stream *stream, size_t l,
+				   uint64_t rows, const void *dy, void *dx, struct error *err)
+{
+	if (n->local.layer[l].kind != LAYER_LINEAR)
+		return blocks_input_gradient(n, stream, l, rows, dy, dx, err);
+	return layer_gemm_dgrad(n, stream, l, dy, dx, rows, err);
+}
+
+enum status network_backward_begin(struct network *n, struct stream *stream, size_t l, uint64_t row,
+				   uint64_t rows, void *dy, bool accumulate, struct error *err)
+{
+	for (size_t r = segments_recompute_from(&n->segments, l); r < l; r++)
+		if (network_forward(n, stream, r, row, rows, err) != STATUS_OK)
+			return err->status;
+	return network_output_gradient(n, stream, l, row, rows, dy, accumulate, err);
+}
+
+enum status network_backward(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			     uint64_t rows, void *dy, void *dx, bool accumulate, struct error *err)
+{
+	if (network_backward_begin(n, stream, l, row, rows, dy, accumulate, err) != STATUS_OK ||
+	    network_weight_gradient(n, stream, l, row, rows, dy, accumulate, err) != STATUS_OK)
+		return err->status;
+	return dx ? network_input_gradient(n, stream, l, rows, dy, dx, err) : STATUS_OK;
+}
+
+enum status network_forward_all(struct network *n, struct stream *stream, uint64_t row,
+				uint64_t rows, struct error *err)
+{
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
+		if (network_forward(n, stream, l, row, rows, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+enum status network_backward_all(struct network *n, struct stream *stream, uint64_t row,
+				 uint64_t rows, void *dy, void *dx, bool accumulate,
+				 struct error *err)
+{
+	void *gradient = dy ? dy : network_activation(n, n->setup->layers, row);
+
+	for (size_t l = n->partition.last; l-- > n->partition.first;) {
+		void *to = l > n->partition.first ? n->transient[l % 2] : dx;
+
+		if (network_backward(n, stream, l, row, rows, gradient, to, accumulate, err) !=
+		    STATUS_OK)
+			return err->status;
+		gradient = to;
+	}
+	return STATUS_OK;
+}
+
+static void *moment_of(const struct network *n, void *array, uint64_t element)
+{
+	return array ? (char *)array + element * precision_bytes(setup_moment(n->setup)) : NULL;
+}
+
+/* The weights that the optimizer updates; NULL: the stored ones are all there are. */
+static void *master_of(const struct network *n, const struct shard_range *part)
+{
+	uint64_t element = setup_has_master(n->setup) ? part->master : part->weights;
+
+	if (n->setup->storage_only)
+		return NULL;
+	return (char *)n->master + element * precision_bytes(setup_master(n->setup));
+}
+
+/* The stored weights where they are not the master ones. */
+static void *copy_of(const struct network *n, const struct shard_range *part)
+{
+	return setup_has_master(n->setup) || n->setup->storage_only
+		       ? network_element(n, n->weights, part->weights)
+		       : NULL;
+}
+
+static enum status update_sgd(struct network *n, struct stream *stream,
+			      const struct shard_range *part, struct error *err)
+{
+	struct optimizer_sgd_arguments sgd = {
+		.weights = master_of(n, part),
+		.velocity = moment_of(n, n->moments[0], part->moments),
+		.gradient = network_element(n, n->gradients, part->gradients),
+		.copy = copy_of(n, part),
+		.precision = setup_storage(n->setup),
+		.count = part->count,
+		.rate = n->setup->rate,
+		.momentum = n->setup->momentum,
+		.gradient_scale = 1 / setup_fixed_scale(n->setup),
+		.loss_scale = n->loss_scale,
+		.blocks = n->update_blocks,
+	};
+
+	return backend_launch(stream, "optimizer_sgd", &sgd, err);
+}
+
+static enum status update_adam(struct network *n, struct stream *stream,
+			       const struct shard_range *part, struct error *err)
+{
+	const struct setup *s = n->setup;
+	struct optimizer_adam_arguments adam = {
+		.weights = master_of(n, part),
+		.m = moment_of(n, n->moments[0], part->moments),
+		.v = moment_of(n, n->moments[1], part->moments),
+		.gradient = network_element(n, n->gradients, part->gradients),
+		.copy = copy_of(n, part),
+		.precision = setup_storage(s),
+		.count = part->count,
+		.rate = s->rate,
+		.beta1 = s->beta1,
+		.beta2 = s->beta2,
+		.epsilon = s->epsilon,
+		.correction1 = network_correction(s->beta1, n->updates),
+		.correction2 = network_correction(s->beta2, n->updates),
+		.gradient_scale = 1 / setup_fixed_scale(s),
+		.loss_scale = n->loss_scale,
+		.clock = n->by_host ? NULL : n->clock,
+		.blocks = n->update_blocks,
+	};
+
+	return backend_launch(stream, "optimizer_adam", &adam, err);
+}
+
+double network_correction(double beta, uint64_t update)
+{
+	return 1 - pow(beta, (double)update);
+}
+
+enum status network_update_begin(struct network *n, struct stream *stream, struct error *err)
+{
+	const struct optimizer_tick_arguments tick = { .clock = n->clock,
+						       .corrections = n->corrections,
+						       .count = n->correction_count };
+
+	n->updates++;
+	return n->clock && !n->by_host ? backend_launch(stream, "optimizer_tick", &tick, err)
+				       : STATUS_OK;
+}
+
+static enum status update_one(struct network *n, struct stream *stream,
+			      const struct shard_range *part, struct error *err)
+{
+	return n->setup->optimizer == OPTIMIZER_ADAM ? update_adam(n, stream, part, err)
+						     : update_sgd(n, stream, part, err);
+}
+
+enum status network_update_shard_range(struct network *n, struct stream *stream, size_t index,
+				       struct error *err)
+{
+	return update_one(n, stream, &n->shard.ranges[index], err);
+}
+
+enum status network_update_range(struct network *n, struct stream *stream, uint64_t first,
+				 uint64_t count, struct error *err)
+{
+	const struct shard_range range = { .flat = first,
+					   .count = count,
+					   .weights = first,
+					   .gradients = first,
+					   .master = first,
+					   .moments = first };
+
+	return update_one(n, stream, &range, err);
+}
+
+enum status network_update(struct network *n, struct stream *stream, struct error *err)
+{
+	if (network_update_begin(n, stream, err) != STATUS_OK)
+		return err->status;
+	for (size_t i = 0; i < n->shard.count; i++)
+		if (network_update_shard_range(n, stream, i, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+/*
+ * Forward: a product and a kernel; backward: two products, a pass with a two-stage sum, and what is
+ * recomputed; the loss, the optimizer.
+ */
+unsigned network_commands(const struct network *n, uint64_t microbatches)
+{
+	unsigned per_layer = n->segments.count > 0 ? 8 : 6;
+
+	/* A block has 15 kernels forward and 30 backward, and repeats 13. */
+	if (n->setup->kind == MODEL_TRANSFORMER)
+		per_layer = setup_recomputes_blocks(n->setup) ? 60 : 45;
+
+	return (unsigned)(microbatches *
+				  (per_layer * (n->partition.last - n->partition.first) + 1) +
+			  n->shard.count);
+}

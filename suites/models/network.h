@@ -1,0 +1,271 @@
+/*
+ * One rank's part of the model in device memory: layers [partition.first, partition.last) for the
+ * rows [partition.row, partition.row + partition.rows) of the batch. Every operation is
+ * asynchronous on the stream it is given; rows count from the partition's first.
+ */
+#ifndef GPUPROOF_SUITES_MODELS_NETWORK_H
+#define GPUPROOF_SUITES_MODELS_NETWORK_H
+
+#include "suites/models/arena.h"
+#include "suites/models/parameter_shard.h"
+#include "suites/models/segments.h"
+
+/* A GEMM problem of this network and the algorithm that the search chose. */
+struct tuned_gemm {
+	struct gemm gemm;          /* the first one of its kind */
+	bool searched;             /* false: the library's default algorithm */
+	struct gemm_choice choice; /* result of the search */
+};
+
+#define NETWORK_MAX_GEMMS 64
+/* Buffers for gradients between layers, and between groups of layers: backward_schedule.h. */
+#define NETWORK_MAX_TRANSIENT (SETUP_MAX_LAYERS + 1)
+
+/*
+ * Results of GEMM searches on a stream, for all networks that use it; what does not fit is searched
+ * again.
+ */
+#define GEMM_CACHE_ENTRIES 128
+struct gemm_cache {
+	struct {
+		struct tuned_gemm tuned;
+		double seconds; /* time limit of its search */
+	} entries[GEMM_CACHE_ENTRIES];
+	size_t count;
+};
+
+/* Tensors that layers of a transformer keep for backward: rows of one backward call. */
+struct kept_norm {
+	float *mean, *rstd;
+	void *y;
+};
+struct kept_block {
+	struct kept_norm norm[2]; /* before attention, before the MLP */
+	void *qkv, *o;            /* attention's inputs and output */
+	float *lse;               /* kernels/attention/attention.h */
+	void *middle;             /* the sum after attention */
+	void *before, *after;     /* of GELU */
+};
+struct blocks {
+	struct kept_block kept[SETUP_MAX_LAYERS];
+	struct kept_norm head;
+	int32_t *positions;  /* of the rows of a backward call */
+	void *wide, *narrow; /* gradients inside a layer: 4 and 1 times the hidden size */
+	float *delta, *norm_sums;
+	void *bias_sums, *counts; /* scratch of output_gradient and of embedding_scatter_add */
+};
+
+struct network {
+	const struct setup *setup;
+	struct model model; /* the whole model */
+	struct model local; /* this rank's part of it: sizes and places in the arrays below */
+	struct rank_partition partition;
+	struct parameter_shard shard;
+	struct segments segments;
+	struct device *device;
+	struct arena *arena;
+	uint64_t step_rows; /* most rows of one backward call: sizes the transient buffers */
+	/* Flat arrays with the sizes of the shard. */
+	void *weights;   /* in `precision` */
+	void *master;    /* what the optimizer writes; == weights unless setup_has_master() */
+	void *gradients; /* in `precision` */
+	void *moments[2];
+	/* Buffers of the products of each layer, in its own order: usually in the arrays. */
+	void *layer_weights[SETUP_MAX_LAYERS], *layer_gradients[SETUP_MAX_LAYERS];
+	/*
+	 * activations[l] is the input of layer l; activations[layers] the logits, later their
+	 * gradient. kept[l] rows of them at a time: row r is at r % kept[l].
+	 */
+	void *activations[SETUP_MAX_LAYERS + 1];
+	uint64_t kept[SETUP_MAX_LAYERS + 1];
+	bool overwritten_in_backward[SETUP_MAX_LAYERS + 1]; /* see buffer_alias.h */
+	/*
+	 * All rows of activations[l] are also copied here as they are computed; NULL: they are not.
+	 */
+	void *record[SETUP_MAX_LAYERS + 1];
+	/*
+	 * Source of the ReLU masks of activations[l] in backward: the activations, or those of
+	 * another run.
+	 */
+	const void *masks[SETUP_MAX_LAYERS + 1];
+	int32_t *labels;
+	double *row_loss;
+	/*
+	 * Gradients of activations: two alternating buffers of rows x network_inside(), or more of
+	 * them (backward_schedule.h) unless `alternate_transient`. With aliased buffers, [layers %
+	 * 2] is also activations[layers]: the loss writes the first gradient, that of the logits,
+	 * in place.
+	 */
+	void *transient[NETWORK_MAX_TRANSIENT];
+	bool alternate_transient;
+	/*
+	 * Layout of each layer's wgrad GEMM, and the transposed output gradients (out x step_rows)
+	 * that it reads: one buffer for all layers; one each for even and odd layers of a
+	 * tensor-parallel pair, or if `alternate_transposed`; one per layer of a group with dgrad
+	 * first (backward_schedule.h). NULL: unused.
+	 */
+	enum wgrad_layout wgrad_layouts[SETUP_MAX_LAYERS];
+	void *transposed[SETUP_MAX_LAYERS];
+	bool alternate_transposed;
+	/*
+	 * Temporary buffer of the layer's bias gradient; NULL: computed in its final place. For
+	 * modes that still need the activations that alias it: they copy it after the last use of
+	 * these.
+	 */
+	void *bias_sums[SETUP_MAX_LAYERS];
+	enum fusion fusions[SETUP_MAX_LAYERS]; /* of each layer's forward product */
+	struct blocks blocks;                  /* of a transformer; others: empty */
+	/*
+	 * Set during the tuning step: searches GEMM algorithms, and times wgrad layouts and fused
+	 * epilogues.
+	 */
+	bool tuning;
+	int multiprocessors; /* for GEMMs that overlap with collectives; 0: all */
+	struct tuned_gemm gemms[NETWORK_MAX_GEMMS];
+	size_t gemm_count;
+	struct gemm_cache *gemm_cache; /* of the stream that tunes it; NULL: none */
+	void *scratch;
+	/* of the optimizer's kernels: see kernels/training/training.h; 0: no limit */
+	unsigned update_blocks;
+	/* the mode limits those that overlap with reductions, because that is faster */
+	bool narrow_updates;
+	uint64_t updates;              /* optimizer steps so far, with those that were skipped */
+	struct loss_scale *loss_scale; /* device memory; NULL unless setup->dynamic_scale */
+	/*
+	 * Counts the updates on the device, in steps that are launched again as they were recorded,
+	 * and the corrections of every one of them; device memory, NULL where updates do not depend
+	 * on their number or the host counts them.
+	 */
+	struct optimizer_clock *clock;
+	double *corrections;
+	uint64_t correction_count; /* pairs */
+	bool by_host;              /* the host's count is used, though there is a clock */
+};
+
+/*
+ * Allocates from `arena`, which owns the memory, also after a failure. `step_rows`: see struct
+ * network.
+ */
+enum status network_open(struct network *network, const struct setup *setup, struct device *device,
+			 struct arena *arena, int rank, struct error *err);
+
+/*
+ * The same of one device and without what only lives within a step: activations[1 ..] with their
+ * masks, and transient buffers. The caller puts these in place as the operations need them.
+ */
+enum status network_open_state(struct network *network, const struct setup *setup,
+			       struct device *device, struct arena *arena, struct error *err);
+
+/* Fills parameters, moments, input and labels from the setup's seed; returns when done. */
+enum status network_reset(struct network *network, struct stream *stream, struct error *err);
+
+/* Rows [row, row + rows) of the whole batch into `memory`. */
+enum status network_fill_input(const struct network *network, struct stream *stream, void *memory,
+			       uint64_t row, uint64_t rows, struct error *err);
+
+bool network_has_loss(const struct network *network);
+/* Columns of the widest activations between the partition's layers. */
+uint64_t network_inside(const struct network *network);
+
+/*
+ * A product of the network, by the algorithm that the tuning step found; it leaves multiprocessors
+ * to collectives that overlap with `pass` (enum overlap of mode.h).
+ */
+enum status network_multiply(struct network *network, struct stream *stream, size_t layer,
+			     unsigned pass, struct gemm *gemm, struct error *err);
+
+/*
+ * Forward of a layer: its GEMM, then bias and ReLU. In two parts for modes that reduce the GEMM's
+ * output over ranks first.
+ */
+enum status network_forward_gemm(struct network *network, struct stream *stream, size_t layer,
+				 uint64_t row, uint64_t rows, struct error *err);
+enum status network_activate(struct network *network, struct stream *stream, size_t layer,
+			     uint64_t row, uint64_t rows, struct error *err);
+enum status network_forward(struct network *network, struct stream *stream, size_t layer,
+			    uint64_t row, uint64_t rows, struct error *err);
+/* Logits -> row losses and, in place, their gradients times gradient_scale. */
+enum status network_loss(struct network *network, struct stream *stream, uint64_t row,
+			 uint64_t rows, double gradient_scale, struct error *err);
+/* The same of logits that are elsewhere. */
+enum status network_loss_of(struct network *network, struct stream *stream, void *logits,
+			    uint64_t row, uint64_t rows, double gradient_scale, struct error *err);
+/*
+ * Backward of a layer for rows [row, row + rows). First its output gradient dy (rows x out): masked
+ * in place by the layer's ReLU, summed into the bias gradient, and copied transposed if the wgrad
+ * layout needs it. Then wgrad of rows that have been through the first part; `accumulate` adds to
+ * the gradients of the parameters instead of overwriting them. Then dgrad, dx (rows x in).
+ */
+enum status network_output_gradient(struct network *network, struct stream *stream, size_t layer,
+				    uint64_t row, uint64_t rows, void *dy, bool accumulate,
+				    struct error *err);
+enum status network_weight_gradient(struct network *network, struct stream *stream, size_t layer,
+				    uint64_t row, uint64_t rows, const void *dy, bool accumulate,
+				    struct error *err);
+/* The same for some outputs of the layer, which are neighbouring rows of the weights. */
+struct outputs {
+	uint64_t first, count;
+};
+enum status network_weight_gradient_of(struct network *network, struct stream *stream, size_t layer,
+				       struct outputs outputs, uint64_t row, uint64_t rows,
+				       const void *dy, bool accumulate, struct error *err);
+enum status network_input_gradient(struct network *network, struct stream *stream, size_t layer,
+				   uint64_t rows, const void *dy, void *dx, struct error *err);
+/* The pass of network_output_gradient() with another mask `y` (NULL: none). */
+enum status network_output_pass(struct network *network, struct stream *stream, size_t layer,
+				uint64_t rows, void *dy, const void *y, uint64_t row,
+				bool accumulate, struct error *err);
+/* The part of backward before the GEMMs: recomputed activations and the output gradient. */
+enum status network_backward_begin(struct network *network, struct stream *stream, size_t layer,
+				   uint64_t row, uint64_t rows, void *dy, bool accumulate,
+				   struct error *err);
+/*
+ * All of it; `dx` NULL: not wanted. Of layers that are not linear (enum layer_kind), the output
+ * gradient computes all gradients of parameters, and the weight gradient nothing.
+ */
+enum status network_backward(struct network *network, struct stream *stream, size_t layer,
+			     uint64_t row, uint64_t rows, void *dy, void *dx, bool accumulate,
+			     struct error *err);
+/*
+ * All layers of the partition for these rows: forward, or backward from `dy` (NULL: from the loss)
+ * to `dx` (NULL: not wanted).
+ */
+enum status network_forward_all(struct network *network, struct stream *stream, uint64_t row,
+				uint64_t rows, struct error *err);
+enum status network_backward_all(struct network *network, struct stream *stream, uint64_t row,
+				 uint64_t rows, void *dy, void *dx, bool accumulate,
+				 struct error *err);
+/* One optimizer step; gradients are divided by the loss scale. */
+enum status network_update(struct network *network, struct stream *stream, struct error *err);
+/* The same by range: begin once, then every range of the shard. */
+enum status network_update_begin(struct network *network, struct stream *stream, struct error *err);
+/* Adam's, of update number `update`, counted from 1. */
+double network_correction(double beta, uint64_t update);
+/* Updates elements [first, first + count); the shard must be whole. */
+enum status network_update_range(struct network *network, struct stream *stream, uint64_t first,
+				 uint64_t count, struct error *err);
+enum status network_update_shard_range(struct network *network, struct stream *stream, size_t index,
+				       struct error *err);
+
+/* The sum of the row losses of the last step, 0 without the last layer. Waits for the stream. */
+enum status network_loss_sum(struct network *network, struct stream *stream, double *sum,
+			     struct error *err);
+
+/*
+ * Commands that one step on the partition enqueues on the compute stream, about, in `microbatches`
+ * parts.
+ */
+unsigned network_commands(const struct network *network, uint64_t microbatches);
+
+/* Address of row `row` of activations[l]. */
+void *network_activation(const struct network *network, size_t l, uint64_t row);
+/* Address of row `row` of a gradient of activations[l] that begins at `gradient`. */
+void *network_row(const struct network *network, size_t l, void *gradient, uint64_t row);
+/* The layer's bias in an array whose part for the layer begins at `layer_array`. */
+void *network_bias(const struct network *network, size_t layer, void *layer_array);
+/* Address of the transposed output gradients of row `row` of layer `layer`. */
+void *network_transposed(const struct network *network, size_t layer, uint64_t row);
+/* Element `element` of an array in `precision` (weights, gradients). */
+void *network_element(const struct network *network, void *array, uint64_t element);
+
+#endif
