@@ -111,6 +111,7 @@ static void drop_fact(struct result *result, size_t index)
 static void take_facts(struct result *to, const struct result *node, bool first)
 {
 	if (first) {
+		free(to->environment); /* the conductor itself has no facts */
 		to->environment = xcalloc(node->environment_count, sizeof(*to->environment));
 		for (size_t i = 0; i < node->environment_count; i++)
 			to->environment[to->environment_count++] =

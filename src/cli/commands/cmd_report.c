@@ -9,6 +9,7 @@
 #include "cli/input/result_list.h"
 #include "cli/options.h"
 #include "cli/words.h"
+#include "report/fleet/fleet_page.h"
 #include "report/report.h"
 #include "report/template/template.h"
 
@@ -19,6 +20,7 @@ struct report_arguments {
 	const char *dump;
 	bool force; /* --dump-templates */
 	int layout; /* enum layout */
+	bool fleet;
 	struct anonymise_option anonymise;
 };
 
@@ -51,6 +53,11 @@ static const struct option_row rows[] = {
 	  .help = "holds what guides claim about memory and several GPUs, or the claims of a FILE "
 		  "(gpuproof help claims), against the RESULTs; some claims need several: other "
 		  "GPU models, versions or machines" },
+	{ .name = "fleet",
+	  FLAG_AT(report_arguments, fleet),
+	  .help = "the page of a run on several nodes: the nodes to look at first, each figure "
+		  "over "
+		  "all devices" },
 	PAGE_OPTIONS(report_arguments, options),
 	{ .name = "dump-templates",
 	  TEXT_AT(report_arguments, dump),
@@ -74,6 +81,20 @@ static enum status refuse_inputs(const struct report_arguments *a,
 	return result_list_refuse_output(results, a->options.output, err);
 }
 
+/* One page of all results, or the one of a run's nodes. */
+static enum status write_page(const struct report_arguments *a, const struct result_list *results,
+			      struct error *err)
+{
+	const struct fleet_page fleet = { .result = results->items };
+
+	if (!a->fleet)
+		return report_write(results->items, results->count, &a->options, err);
+	if (results->count != 1)
+		return error_set(err, STATUS_USAGE, "--fleet takes one RESULT, not %zu",
+				 results->count);
+	return fleet_page_write(&fleet, &a->options, err);
+}
+
 static int write_report(const struct options *o, struct report_arguments *a)
 {
 	struct result_list results = { 0 };
@@ -90,7 +111,7 @@ static int write_report(const struct options *o, struct report_arguments *a)
 	if (status == STATUS_OK && results.count > 1 && !a->anonymise.anonymiser)
 		a->options.names = result_list_names(&results);
 	if (status == STATUS_OK)
-		status = report_write(results.items, results.count, &a->options, &err);
+		status = write_page(a, &results, &err);
 	result_list_release(&results);
 	if (status != STATUS_OK)
 		return command_fail(&err);

@@ -19,6 +19,7 @@
 #include "cli/run/run_summary.h"
 #include "measure/processes/signals.h"
 #include "report/acceptance/acceptance.h"
+#include "report/fleet/fleet_page.h"
 #include "report/report.h"
 #include "result/outcome.h"
 #include "result/verdict.h"
@@ -26,6 +27,9 @@
 
 #define REPORT_PAGE "report.html"
 #define ACCEPTANCE_PAGE "acceptance.html"
+#define FLEET_PAGE "fleet.html"
+/* A page that shows more than these is nobody's to read; each node's result has its own. */
+#define CASES_OF_A_PAGE 20000
 
 /* The page with the verdict, next to the report and linked with it. */
 static enum status publish_verdict(struct run_request *a, const struct result *result,
@@ -68,11 +72,33 @@ static enum status publish(const struct result *results, size_t count, const str
 	return status;
 }
 
-enum status run_publish(struct run_request *a, const struct result *result, struct error *err)
+enum status run_publish_nodes(struct run_request *a, const struct result *result, struct error *err)
 {
-	if (result->judgement && publish_verdict(a, result, a->directory, err) != STATUS_OK)
-		return err->status;
-	return publish(result, 1, a, a->directory, err);
+	bool all = result->case_count <= CASES_OF_A_PAGE;
+	struct fleet_page fleet = { .result = result,
+				    .run_page = all ? REPORT_PAGE : NULL,
+				    .acceptance_page =
+					    all && result->judgement ? ACCEPTANCE_PAGE : NULL };
+	char *path = xasprintf("%s/" FLEET_PAGE, a->directory);
+	struct report_options options = { .output = path, .separate_css = true };
+	enum status status = STATUS_OK;
+
+	if (all && result->judgement)
+		status = publish_verdict(a, result, a->directory, err);
+	if (status == STATUS_OK && (all || a->no_report))
+		status = publish(result, 1, a, a->directory, err);
+	if (status == STATUS_OK && !a->no_report)
+		status = fleet_page_write(&fleet, &options, err);
+	if (status == STATUS_OK && !a->no_report)
+		printf("%s\n", path);
+	if (status == STATUS_OK && !all && !a->no_report)
+		fprintf(stderr,
+			"gpuproof: %zu cases are too many for one page: gpuproof report "
+			"%s/nodes/NAME "
+			"shows those of a node\n",
+			result->case_count, a->directory);
+	free(path);
+	return status;
 }
 
 static int finish(const struct result *result, enum status status, int stopped_by,

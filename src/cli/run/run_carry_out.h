@@ -22,10 +22,11 @@ struct run_request {
 };
 
 /*
- * Writes the pages of a result, the one with its verdict too where it has one; prints their paths.
+ * Writes the pages of a run on several nodes, the one of its nodes last; prints their paths. Of
+ * more cases than a page can show that one alone.
  */
-enum status run_publish(struct run_request *request, const struct result *result,
-			struct error *err);
+enum status run_publish_nodes(struct run_request *request, const struct result *result,
+			      struct error *err);
 
 /* The more severe of two exit codes: 5, then 1, then 4. */
 int run_graver_code(int a, int b);

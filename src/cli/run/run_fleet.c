@@ -51,7 +51,7 @@ static int finish(struct run_request *a, const struct config *config, struct res
 		run_print_judgement(result, a->directory);
 	}
 	code = run_graver_code(result_exit_code(result), code);
-	if (run_publish(a, result, &unpublished) != STATUS_OK) {
+	if (run_publish_nodes(a, result, &unpublished) != STATUS_OK) {
 		int failed = command_fail(&unpublished);
 
 		code = code == EXIT_ACCEPTED ? failed : code;

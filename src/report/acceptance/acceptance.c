@@ -47,16 +47,12 @@ static void set_answer(const struct acceptance *a, struct tree *page)
 	tree_flag(page, "inconclusive", strcmp(verdicts_word(v), "INCONCLUSIVE") == 0);
 }
 
-static bool is_bad(const struct verdict_check *c)
+bool acceptance_is_bad(const struct verdict_check *c)
 {
 	return !c->accepted && c->verdict != VERDICT_PASS;
 }
 
-/*
- * The worst of a device: what failed before what could not be judged, wrong results first, then by
- * margin.
- */
-static bool worse(const struct verdict_check *a, const struct verdict_check *b)
+bool acceptance_worse(const struct verdict_check *a, const struct verdict_check *b)
 {
 	static const int rank[VERDICT_COUNT] = { [VERDICT_FAIL] = 5,
 						 [VERDICT_ERROR] = 4,
@@ -80,10 +76,11 @@ static const struct verdict_check *worst_of(const struct verdicts *v, const char
 	for (size_t i = 0; i < v->count; i++) {
 		const struct verdict_check *c = &v->checks[i];
 
-		if (!is_bad(c) || (*device ? !check_concerns(c, device) : *c->devices != '\0'))
+		if (!acceptance_is_bad(c) ||
+		    (*device ? !check_concerns(c, device) : *c->devices != '\0'))
 			continue;
 		++*count;
-		worst = !worst || worse(c, worst) ? c : worst;
+		worst = !worst || acceptance_worse(c, worst) ? c : worst;
 	}
 	return worst;
 }

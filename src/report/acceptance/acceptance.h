@@ -34,5 +34,12 @@ void acceptance_charts(const struct acceptance *a, struct tree *page);
  */
 const char *acceptance_kind(enum verdict verdict);
 const char *acceptance_symbol(enum verdict verdict);
+/* True if the check counts against its devices. */
+bool acceptance_is_bad(const struct verdict_check *check);
+/*
+ * True if `a` says more against a device than `b`: wrong results first, then what failed, then what
+ * could not be judged, then by margin.
+ */
+bool acceptance_worse(const struct verdict_check *a, const struct verdict_check *b);
 
 #endif

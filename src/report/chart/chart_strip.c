@@ -17,6 +17,9 @@
 #define AXIS 38.0
 #define NAME_LONGEST 28
 #define RIGHT 24.0
+#define SAMPLE_HEIGHT 10.0
+/* From this many samples on, the ticks of a close chart are as high as values share a pixel. */
+#define MANY 200
 
 static double left_of(const struct chart *chart)
 {
@@ -51,20 +54,27 @@ static struct extent extent_of(const struct chart *chart)
 }
 
 static void draw_samples(const struct scale *scale, struct tree *row,
-			 const struct chart_point *point, double y)
+			 const struct chart_point *point, double y, bool crowded)
 {
-	bool taken[(int)CHART_WIDTH + 1] = { false };
+	size_t taken[(int)CHART_WIDTH + 1] = { 0 }, most = 0;
 	struct text path = TEXT_EMPTY;
 
 	for (size_t i = 0; i < point->sample_count; i++) {
 		double x = scale_at(scale, point->samples[i]);
 
 		if (isfinite(x) && x >= 0 && x <= CHART_WIDTH)
-			taken[lround(x)] = true;
+			taken[lround(x)]++;
 	}
 	for (int x = 0; x <= (int)CHART_WIDTH; x++)
+		most = taken[x] > most ? taken[x] : most;
+	for (int x = 0; x <= (int)CHART_WIDTH; x++) {
+		double height = crowded ? fmax(2, SAMPLE_HEIGHT * (double)taken[x] / (double)most)
+					: SAMPLE_HEIGHT;
+
 		if (taken[x])
-			text_addf(&path, "M%d %.0fv10", x, y + 10);
+			text_addf(&path, "M%d %.0fv%.0f", x, y + 10 + SAMPLE_HEIGHT - height,
+				  height);
+	}
 	tree_text_owned(row, "samples", text_detach(&path));
 }
 
@@ -83,14 +93,14 @@ static void draw_mark(const struct scale *scale, struct tree *marks, double valu
 static const size_t shapes[] = { 2, 1, 3 };
 
 static void draw_row(const struct scale *scale, struct tree *row, const struct chart_point *point,
-		     double y)
+		     double y, bool close)
 {
 	struct tree *marks;
 
 	tree_text_owned(row, "name", format_name(point->text, NAME_LONGEST));
 	chart_coordinate(row, "text_y", y + 19);
 	chart_coordinate(row, "line_y", y + 15);
-	draw_samples(scale, row, point, y);
+	draw_samples(scale, row, point, y, close && point->sample_count >= MANY);
 	marks = tree_list(row, "quantiles");
 	draw_mark(scale, marks, point->p50, y + 4, shapes[0]);
 	draw_mark(scale, marks, point->p95, y + 4, shapes[1]);
@@ -134,7 +144,7 @@ void chart_strip_draw(const struct chart *chart, struct tree *map)
 		chart_coordinate(group, "heading_y", y - 6);
 		rows = tree_list(group, "strip_rows");
 		for (size_t p = 0; p < series->count; p++, y += ROW)
-			draw_row(&scale, tree_item(rows), &series->points[p], y);
+			draw_row(&scale, tree_item(rows), &series->points[p], y, chart->close);
 	}
 	chart_coordinate(map, "width", CHART_WIDTH);
 	chart_coordinate(map, "height", y + AXIS);

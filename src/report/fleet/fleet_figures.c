@@ -1,0 +1,247 @@
+/*
+ * Each figure over all devices of a run: a row of all values, where they crowd, and a row for each
+ * device that a check accuses. Drawn for figures with accused devices, the most first, then for
+ * the headline figure of each suite.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/stats.h"
+#include "report/acceptance/acceptance.h"
+#include "report/chart/chart.h"
+#include "report/fleet/fleet_page.h"
+#include "report/view/format.h"
+#include "report/view/presented.h"
+#include "report/view/view.h"
+
+#define MOST_CHARTS 16
+#define MOST_ACCUSED 8 /* rows of one chart */
+
+/* The cases of one point on all devices, and its headline metric. */
+struct figure {
+	const char *id; /* of the first case, up to its devices */
+	size_t length;
+	const struct case_result *first;
+	const struct metric_value *metric; /* of the first case that has one */
+	double *values;                    /* sorted at last */
+	size_t count, capacity;
+	const struct verdict_check **accused;
+	size_t accused_count, accused_capacity;
+};
+
+struct figures {
+	struct figure *items;
+	size_t count, capacity;
+	size_t *table; /* open addressing: index + 1 by the hash of the id; 0: free */
+	size_t size;
+};
+
+/* FNV-1a */
+static size_t hash(const char *text, size_t length)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < length; i++)
+		h = (h ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+	return (size_t)h;
+}
+
+static size_t *slot_of(const struct figures *f, const char *id, size_t length)
+{
+	size_t at = hash(id, length) % f->size;
+
+	while (f->table[at]) {
+		const struct figure *figure = &f->items[f->table[at] - 1];
+
+		if (figure->length == length && memcmp(figure->id, id, length) == 0)
+			break;
+		at = (at + 1) % f->size;
+	}
+	return &f->table[at];
+}
+
+static void rebuild(struct figures *f)
+{
+	f->size = f->size ? 2 * f->size : 256;
+	free(f->table);
+	f->table = xcalloc(f->size, sizeof(*f->table));
+	for (size_t i = 0; i < f->count; i++)
+		*slot_of(f, f->items[i].id, f->items[i].length) = i + 1;
+}
+
+/* The figure of a case's id, "transfer/h2d/pinned@n7/cuda:3" without its devices. */
+static struct figure *figure_of(struct figures *f, const char *id, bool add)
+{
+	size_t length = strcspn(id, "@");
+	size_t *slot;
+
+	if (2 * (f->count + 1) > f->size)
+		rebuild(f);
+	slot = slot_of(f, id, length);
+	if (!*slot && !add)
+		return NULL;
+	if (!*slot) {
+		ARRAY_GROW(f->items, f->count, f->capacity);
+		f->items[f->count] = (struct figure){ .id = id, .length = length };
+		*slot = ++f->count;
+	}
+	return &f->items[*slot - 1];
+}
+
+static void add_case(struct figures *f, const struct case_result *c)
+{
+	const struct metric_value *m = c->status == CASE_OK ? view_headline(c) : NULL;
+	struct figure *figure;
+
+	if (!m || !isfinite(m->value))
+		return;
+	figure = figure_of(f, c->id, true);
+	if (!figure->metric) {
+		figure->first = c;
+		figure->metric = m;
+	}
+	if (strcmp(figure->metric->name, m->name) != 0)
+		return;
+	ARRAY_GROW(figure->values, figure->count, figure->capacity);
+	figure->values[figure->count++] = m->value;
+}
+
+static void add_accused(struct figures *f, const struct verdict_check *c)
+{
+	struct figure *figure = *c->case_id && acceptance_is_bad(c) && isfinite(c->value) &&
+						c->verdict != VERDICT_SKIP
+					? figure_of(f, c->case_id, false)
+					: NULL;
+
+	if (!figure || strcmp(figure->metric->name, c->metric) != 0)
+		return;
+	ARRAY_GROW(figure->accused, figure->accused_count, figure->accused_capacity);
+	figure->accused[figure->accused_count++] = c;
+}
+
+static int by_badness(const void *a, const void *b)
+{
+	const struct verdict_check *p = *(const struct verdict_check *const *)a,
+				   *q = *(const struct verdict_check *const *)b;
+
+	return acceptance_worse(p, q)   ? -1
+	       : acceptance_worse(q, p) ? 1
+					: strcmp(p->devices, q->devices);
+}
+
+static void add_row(struct chart_series *rows, const char *name, const double *values, size_t count)
+{
+	struct chart_point *point = chart_point_new(rows, name);
+
+	point->samples = values;
+	point->sample_count = count;
+	point->p50 = point->y = median_of_sorted(values, count);
+	point->n = count;
+}
+
+static char *finding_of(const struct figure *f, const char *median, const char *low,
+			const char *high)
+{
+	return xasprintf("%zu devices: median %s, from %s to %s%s.", f->count, median, low, high,
+			 f->accused_count ? "; those that did not pass have rows of their own"
+					  : "");
+}
+
+static void draw(const struct result *r, struct figure *f, struct tree *charts)
+{
+	const struct view view = { .results = r, .count = 1 };
+	struct chart_series *rows;
+	struct chart chart;
+	char name[FORMAT_SIZE], median[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE];
+	size_t shown = f->accused_count < MOST_ACCUSED ? f->accused_count : MOST_ACCUSED;
+	const char *unit = f->metric->unit;
+	char *all = xasprintf("all %zu devices", f->count);
+
+	qsort(f->values, f->count, sizeof(*f->values), compare_doubles);
+	chart_init(&chart, CHART_STRIP);
+	view_metric_title(&view, f->metric->name, name, sizeof(name));
+	chart.close = true;
+	chart.id = xasprintf("figure-%zu", charts->count + 1);
+	chart.title = xasprintf("%s, %.*s", name, (int)f->length, f->id);
+	format_capital(chart.title);
+	chart.shows =
+		xstrdup("One tick for each device, higher where more devices have that value; "
+			"triangle: the median.");
+	format_quantity(f->values[f->count / 2], unit, median, sizeof(median));
+	format_quantity(f->values[0], unit, low, sizeof(low));
+	format_quantity(f->values[f->count - 1], unit, high, sizeof(high));
+	chart.finding = finding_of(f, median, low, high);
+	chart.y_name = xstrdup(name);
+	chart.y_unit = xstrdup(unit);
+	chart.x_name = xstrdup("");
+	chart.x_unit = xstrdup("");
+	chart.note = f->accused_count > shown
+			     ? xasprintf("%zu more devices did not pass.", f->accused_count - shown)
+			     : xstrdup("");
+	rows = chart_series_named(&chart, "");
+	add_row(rows, all, f->values, f->count);
+	if (f->accused_count)
+		qsort(f->accused, f->accused_count, sizeof(*f->accused), by_badness);
+	for (size_t i = 0; i < shown; i++)
+		if (i == 0 || strcmp(f->accused[i]->devices, f->accused[i - 1]->devices) != 0)
+			add_row(rows, f->accused[i]->devices, &f->accused[i]->value, 1);
+	chart_draw(&chart, charts);
+	chart_release(&chart);
+	free(all);
+}
+
+/* Those with accused devices first, the most of them in front; then in the order of the result. */
+static int by_accused(const void *a, const void *b)
+{
+	const struct figure *p = *(struct figure *const *)a, *q = *(struct figure *const *)b;
+
+	if (p->accused_count != q->accused_count)
+		return p->accused_count > q->accused_count ? -1 : 1;
+	return (p > q) - (p < q);
+}
+
+/* True if a chart before has drawn the suite, and nothing is wrong with this figure. */
+static bool is_more_of_the_same(struct figure *const *order, size_t at)
+{
+	if (order[at]->accused_count)
+		return false;
+	for (size_t i = 0; i < at; i++)
+		if (strcmp(order[i]->first->suite, order[at]->first->suite) == 0)
+			return true;
+	return false;
+}
+
+static void release(struct figures *f)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		free(f->items[i].values);
+		free(f->items[i].accused);
+	}
+	free(f->items);
+	free(f->table);
+}
+
+void fleet_figures(const struct result *r, struct tree *page)
+{
+	struct figures f = { 0 };
+	struct figure **order;
+	struct tree *charts = tree_list(page, "charts");
+
+	for (size_t i = 0; i < r->case_count; i++)
+		add_case(&f, &r->cases[i]);
+	for (size_t i = 0; r->judgement && i < r->judgement->count; i++)
+		if (f.count)
+			add_accused(&f, &r->judgement->checks[i]);
+	order = xcalloc(f.count + 1, sizeof(*order));
+	for (size_t i = 0; i < f.count; i++)
+		order[i] = &f.items[i];
+	qsort(order, f.count, sizeof(struct figure *), by_accused);
+	for (size_t i = 0; i < f.count && charts->count < MOST_CHARTS; i++)
+		if (order[i]->count > 1 && !is_more_of_the_same(order, i))
+			draw(r, order[i], charts);
+	tree_flag(page, "has_charts", charts->count != 0);
+	free(order);
+	release(&f);
+}

@@ -1,0 +1,311 @@
+/*
+ * The nodes of a run: what each one's devices failed, which are to be sent back first, and why.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report/acceptance/acceptance.h"
+#include "report/fleet/fleet_page.h"
+#include "report/view/format.h"
+#include "report/view/view.h"
+
+#define FIRST_SUSPECTS 3 /* before the figures */
+#define MOST_SUSPECTS 50 /* with their evidence; the table has all */
+#define MOST_REASONS 4   /* devices of one node */
+#define MOST_ROWS 400    /* of the table; of the nodes that nothing is against, names alone */
+
+static int by_name(const void *a, const void *b)
+{
+	const struct fleet_node *const *p = a, *const *q = b;
+
+	return strcmp((*p)->node->name, (*q)->node->name);
+}
+
+/* The node whose name are the `length` characters at `name`; NULL: none. */
+static struct fleet_node *find(const struct fleet_nodes *nodes, const char *name, size_t length)
+{
+	size_t low = 0, high = nodes->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const char *other = nodes->by_name[middle]->node->name;
+		int order = strncmp(name, other, length);
+
+		if (order == 0 && other[length] == '\0')
+			return nodes->by_name[middle];
+		if (order > 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/* The node of "n7/cuda:3"; NULL for what is not on a node. */
+static struct fleet_node *node_of(const struct fleet_nodes *nodes, const char *device)
+{
+	size_t length = strcspn(device, "/,");
+
+	return device[length] == '/' ? find(nodes, device, length) : NULL;
+}
+
+static void add_check(struct fleet_node *n, const struct verdict_check *c)
+{
+	n->checks++;
+	n->passed += c->verdict == VERDICT_PASS;
+	if (!acceptance_is_bad(c))
+		return;
+	n->bad++;
+	if (!n->worst || acceptance_worse(c, n->worst))
+		n->worst = c;
+}
+
+/* A check of devices on several nodes concerns each of them, once. */
+static void add_to_nodes(const struct fleet_nodes *nodes, const struct verdict_check *c)
+{
+	struct fleet_node *last = NULL;
+
+	for (const char *at = c->devices; at && *at;) {
+		struct fleet_node *n = node_of(nodes, at);
+
+		if (n && n != last)
+			add_check(n, c);
+		last = n;
+		at = strchr(at, ',');
+		at = at ? at + 1 : NULL;
+	}
+}
+
+void fleet_nodes_collect(struct fleet_nodes *nodes, const struct result *r)
+{
+	nodes->count = r->node_count;
+	nodes->items = xcalloc(r->node_count + 1, sizeof(*nodes->items));
+	nodes->by_name = xcalloc(r->node_count + 1, sizeof(*nodes->by_name));
+	for (size_t i = 0; i < r->node_count; i++) {
+		nodes->items[i].node = &r->nodes[i];
+		nodes->by_name[i] = &nodes->items[i];
+	}
+	qsort(nodes->by_name, nodes->count, sizeof(struct fleet_node *), by_name);
+	for (size_t i = 0; i < r->device_count; i++) {
+		struct fleet_node *n = node_of(nodes, r->devices[i].id);
+
+		if (n)
+			n->devices++;
+	}
+	for (size_t i = 0; i < r->case_count; i++) {
+		const struct case_result *c = &r->cases[i];
+		struct fleet_node *n = find(nodes, c->node, strlen(c->node));
+
+		if (n) {
+			n->wrong_cases += c->status == CASE_FAILED;
+			n->error_cases += c->status == CASE_ERROR;
+		}
+	}
+	for (size_t i = 0; r->judgement && i < r->judgement->count; i++)
+		add_to_nodes(nodes, &r->judgement->checks[i]);
+}
+
+void fleet_nodes_release(struct fleet_nodes *nodes)
+{
+	free(nodes->items);
+	free(nodes->by_name);
+}
+
+bool fleet_node_is_suspect(const struct fleet_node *n)
+{
+	return n->worst || n->node->status != NODE_OK || n->wrong_cases || n->error_cases;
+}
+
+/* Wrong results first, then what failed, lost nodes, and what could not be judged. */
+static int rank(const struct fleet_node *n)
+{
+	if (n->wrong_cases || (n->worst && n->worst->wrong))
+		return 5;
+	if (n->worst && n->worst->verdict == VERDICT_FAIL)
+		return 4;
+	if (n->node->status != NODE_OK)
+		return 3;
+	return n->error_cases ? 2 : n->worst ? 1 : 0;
+}
+
+static int by_need(const void *a, const void *b)
+{
+	const struct fleet_node *p = *(struct fleet_node *const *)a,
+				*q = *(struct fleet_node *const *)b;
+
+	if (rank(p) != rank(q))
+		return rank(p) > rank(q) ? -1 : 1;
+	if (p->worst && q->worst &&
+	    acceptance_worse(p->worst, q->worst) != acceptance_worse(q->worst, p->worst))
+		return acceptance_worse(p->worst, q->worst) ? -1 : 1;
+	return strcmp(p->node->name, q->node->name);
+}
+
+static const char *word_of(const struct fleet_node *n)
+{
+	if (rank(n) == 5)
+		return "WRONG";
+	if (n->worst && n->worst->verdict == VERDICT_FAIL)
+		return verdict_name(VERDICT_FAIL);
+	if (n->node->status != NODE_OK)
+		return node_status_name(n->node->status);
+	if (n->error_cases)
+		return verdict_name(VERDICT_ERROR);
+	return n->worst ? verdict_name(n->worst->verdict) : "OK";
+}
+
+static const char *kind_of(const struct fleet_node *n)
+{
+	static const char *const kinds[] = { "ok", "noisy", "error", "error", "failed", "failed" };
+
+	return kinds[rank(n)];
+}
+
+static const struct device_info *device_of(const struct result *r, const struct verdict_check *c)
+{
+	return strchr(c->devices, ',') ? NULL : result_device(r, c->devices);
+}
+
+static void show_reason(const struct result *r, const struct verdict_check *c, struct tree *list)
+{
+	const struct device_info *d = device_of(r, c);
+	struct tree *item = tree_item(list);
+	char *numbers = check_numbers(c);
+
+	view_text(item, "device", *c->devices ? c->devices : "the node");
+	view_text(item, "uuid", d ? d->uuid : "");
+	view_text(item, "serial", d ? d->serial : "");
+	tree_text(item, "word", verdict_name(c->verdict));
+	tree_text(item, "symbol", acceptance_symbol(c->verdict));
+	view_text(item, "what",
+		  *c->point                      ? c->point
+		  : strcmp(c->limit, "run") == 0 ? ""
+						 : c->limit);
+	view_text(item, "numbers", numbers);
+	view_text(item, "reason", c->reason);
+	view_text(item, "cause", cause_name(c->cause));
+	view_text(item, "action", cause_action(c->cause));
+	free(numbers);
+}
+
+struct reasons {
+	const struct verdict_check *worst[MOST_REASONS]; /* of different devices, the worst first */
+	size_t count;
+};
+
+/* Keeps the worst check of each device, and of these the worst. */
+static void keep_reason(struct reasons *w, const struct verdict_check *c)
+{
+	size_t at = w->count;
+
+	for (size_t i = 0; i < w->count; i++)
+		if (strcmp(w->worst[i]->devices, c->devices) == 0) {
+			if (!acceptance_worse(c, w->worst[i]))
+				return;
+			at = i;
+			break;
+		}
+	if (at == w->count) {
+		if (w->count == MOST_REASONS && !acceptance_worse(c, w->worst[--at]))
+			return;
+		w->count = at + 1;
+	}
+	for (; at && acceptance_worse(c, w->worst[at - 1]); at--)
+		w->worst[at] = w->worst[at - 1];
+	w->worst[at] = c;
+}
+
+static void show_suspect(const struct fleet_node *n, const struct reasons *reasons,
+			 const struct result *r, struct tree *list)
+{
+	struct tree *item = tree_item(list), *shown;
+
+	view_text(item, "node", n->node->name);
+	tree_text(item, "kind", kind_of(n));
+	tree_text(item, "word", word_of(n));
+	view_text(item, "reason", n->node->reason);
+	view_text(item, "lost_at", n->node->lost_at);
+	tree_textf(item, "cases", "%zu of %zu", n->node->finished, n->node->planned);
+	tree_flag(item, "unfinished",
+		  n->node->finished < n->node->planned || n->node->status != NODE_OK);
+	shown = tree_list(item, "reasons");
+	for (size_t i = 0; i < reasons->count; i++)
+		show_reason(r, reasons->worst[i], shown);
+	if (n->bad > reasons->count)
+		tree_textf(item, "more", "%zu checks did not pass in all", n->bad);
+	else
+		tree_text(item, "more", "");
+	if (!reasons->count && n->wrong_cases + n->error_cases)
+		tree_textf(item, "failures", "%zu wrong results, %zu errors", n->wrong_cases,
+			   n->error_cases);
+	else
+		tree_text(item, "failures", "");
+}
+
+/* The reasons of those that are shown, in one pass over the checks. */
+static void show_suspects(const struct fleet_nodes *nodes, struct fleet_node **order, size_t shown,
+			  const struct result *r, struct tree *page)
+{
+	struct reasons *reasons = xcalloc(nodes->count + 1, sizeof(*reasons));
+	struct tree *first = tree_list(tree_map(page, "first_suspects"), "nodes_shown");
+	struct tree *further = tree_list(tree_map(page, "further_suspects"), "nodes_shown");
+
+	for (size_t i = 0; r->judgement && i < r->judgement->count; i++) {
+		const struct verdict_check *c = &r->judgement->checks[i];
+		struct fleet_node *n = acceptance_is_bad(c) ? node_of(nodes, c->devices) : NULL;
+
+		if (n)
+			keep_reason(&reasons[n - nodes->items], c);
+	}
+	for (size_t i = 0; i < shown; i++)
+		show_suspect(order[i], &reasons[order[i] - nodes->items], r,
+			     i < FIRST_SUSPECTS ? first : further);
+	tree_flag(page, "has_further_suspects", further->count != 0);
+	free(reasons);
+}
+
+static void show_row(const struct fleet_node *n, struct tree *rows)
+{
+	struct tree *row = tree_item(rows);
+
+	view_text(row, "node", n->node->name);
+	tree_text(row, "kind", kind_of(n));
+	tree_text(row, "word", word_of(n));
+	tree_textf(row, "devices", "%zu", n->devices);
+	tree_textf(row, "cases", "%zu of %zu", n->node->finished, n->node->planned);
+	tree_textf(row, "passed", "%zu of %zu", n->passed, n->checks);
+	view_text(row, "reason", n->node->reason);
+}
+
+void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *r, struct tree *page)
+{
+	struct fleet_node **order = xcalloc(nodes->count + 1, sizeof(*order));
+	struct tree *rows, *others;
+	size_t suspects = 0, shown;
+
+	for (size_t i = 0; i < nodes->count; i++) {
+		order[i] = &nodes->items[i];
+		suspects += fleet_node_is_suspect(order[i]);
+	}
+	qsort(order, nodes->count, sizeof(struct fleet_node *), by_need);
+	shown = suspects < MOST_SUSPECTS ? suspects : MOST_SUSPECTS;
+	show_suspects(nodes, order, shown, r, page);
+	tree_flag(page, "has_suspects", suspects != 0);
+	tree_textf(page, "suspect_count", "%zu", suspects);
+	if (suspects > shown)
+		tree_textf(page, "more_suspects", "%zu more are in the table.", suspects - shown);
+	else
+		tree_text(page, "more_suspects", "");
+	rows = tree_list(page, "nodes");
+	others = tree_list(page, "other_nodes");
+	for (size_t i = 0; i < nodes->count; i++)
+		if (i < suspects || i < MOST_ROWS)
+			show_row(order[i], rows);
+		else
+			tree_item_text(others, order[i]->node->name);
+	tree_flag(page, "has_other_nodes", others->count != 0);
+	tree_textf(page, "other_count", "%zu", others->count);
+	free(order);
+}

@@ -1,0 +1,129 @@
+#include "report/fleet/fleet_page.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "report/acceptance/acceptance.h"
+#include "report/page/html.h"
+#include "report/page/settings.h"
+#include "report/template/template.h"
+#include "report/view/format.h"
+#include "report/view/view.h"
+
+static void set_answer(const struct fleet_page *fleet, struct tree *page)
+{
+	const struct verdicts *v = fleet->result->judgement;
+
+	tree_text(page, "verdict_kind", v ? verdicts_kind(v) : "skipped");
+	tree_text(page, "verdict_symbol", v ? verdicts_symbol(v) : "○");
+	tree_text(page, "verdict_word", v ? verdicts_word(v) : "NOT JUDGED");
+	view_text(page, "verdict",
+		  v ? v->sentence : "These are figures without a verdict: run with --check.");
+	view_text(page, "limits_source", v ? v->limits : "");
+}
+
+static void set_tiles(const struct fleet_page *fleet, const struct fleet_nodes *nodes,
+		      struct tree *page)
+{
+	const struct result *r = fleet->result;
+	struct tree *tiles = tree_list(page, "tiles");
+	size_t failed = 0, lost = result_lost_nodes(r), open = 0;
+
+	for (size_t i = 0; i < nodes->count; i++) {
+		const struct fleet_node *n = &nodes->items[i];
+		bool fails = n->wrong_cases || (n->worst && n->worst->verdict == VERDICT_FAIL);
+
+		if (n->node->status != NODE_OK)
+			continue;
+		failed += fails;
+		open += !fails && fleet_node_is_suspect(n);
+	}
+	view_tile(tiles, "failed", "✗", failed, failed == 1 ? "node failed" : "nodes failed");
+	view_tile(tiles, "error", "!", lost, lost == 1 ? "node not whole" : "nodes not whole");
+	view_tile(tiles, "error", "?", open, "with errors or open checks");
+	view_tile(tiles, fleet->result->judgement ? "ok" : "skipped", r->judgement ? "✓" : "○",
+		  nodes->count - failed - lost - open,
+		  r->judgement ? "with nothing against them" : "whole, not judged");
+	view_tile(tiles, "none", "", r->device_count, "devices in all");
+}
+
+/* "1,000 nodes, 8,000 devices, 480,000 cases; 12 min, 200 node hours" */
+static void set_scope(const struct result *r, struct tree *page)
+{
+	char nodes[FORMAT_SIZE], devices[FORMAT_SIZE], cases[FORMAT_SIZE], hours[FORMAT_SIZE],
+		time[FORMAT_SIZE];
+
+	tree_textf(page, "scope", "%s nodes, %s devices, %s cases; took %s, %s node hours",
+		   format_count((double)r->node_count, nodes, sizeof(nodes)),
+		   format_count((double)r->device_count, devices, sizeof(devices)),
+		   format_count((double)r->case_count, cases, sizeof(cases)),
+		   format_seconds(r->seconds, time, sizeof(time)),
+		   format_quantity(r->seconds * (double)r->node_count / 3600, "1", hours,
+				   sizeof(hours)));
+}
+
+static struct tree *page_of(const struct fleet_page *fleet, const char *own_title)
+{
+	const struct result *r = fleet->result;
+	const struct view view = { .results = r, .count = 1 };
+	struct tree *page = tree_new(TREE_MAP);
+	const char *asked = report_setting(r, "title");
+	struct fleet_nodes nodes;
+	char *title = own_title || *asked
+			      ? xstrdup(own_title ? own_title : asked)
+			      : xasprintf("%s%s%zu nodes", view_string(r->label),
+					  *view_string(r->label) ? ", " : "", r->node_count);
+
+	view_text(page, "title", title);
+	free(title);
+	view_runs(&view, page);
+	fleet_nodes_collect(&nodes, r);
+	set_answer(fleet, page);
+	set_tiles(fleet, &nodes, page);
+	set_scope(r, page);
+	tree_text(page, "run_page", fleet->run_page ? fleet->run_page : "");
+	tree_text(page, "acceptance_page", fleet->acceptance_page ? fleet->acceptance_page : "");
+	fleet_nodes_show(&nodes, r, page);
+	fleet_nodes_release(&nodes);
+	fleet_figures(r, page);
+	view_environment(&view, page);
+	return page;
+}
+
+enum status fleet_page_render(const struct fleet_page *fleet, const struct report_options *options,
+			      struct text *html, struct error *err)
+{
+	struct tree *page;
+	enum status status;
+	size_t length;
+	char *css;
+
+	if (!fleet->result->node_count)
+		return error_set(err, STATUS_USAGE,
+				 "the result is of one machine, not of a run on several nodes");
+	status = template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err);
+	if (status != STATUS_OK)
+		return status;
+	page = page_of(fleet, options->title);
+	tree_text_owned(page, "css", css);
+	tree_flag(page, "linked", options->separate_css);
+	tree_flag(page, "charts_folder", false);
+	status = template_render("fleet", options->template_dir, page, html, err);
+	tree_free(page);
+	return status;
+}
+
+enum status fleet_page_write(const struct fleet_page *fleet, const struct report_options *options,
+			     struct error *err)
+{
+	struct text html = TEXT_EMPTY;
+	enum status status = fleet_page_render(fleet, options, &html, err);
+
+	if (status == STATUS_OK)
+		status = html_publish(options, &html, err);
+	text_release(&html);
+	return status;
+}

@@ -1,0 +1,50 @@
+/*
+ * The page of a run on several nodes: the answer, the nodes to send back first with the evidence of
+ * each, and each figure over all devices of the run with the accused ones by name. Its size follows
+ * from what is wrong, not from the number of nodes.
+ */
+#ifndef GPUPROOF_REPORT_FLEET_FLEET_PAGE_H
+#define GPUPROOF_REPORT_FLEET_FLEET_PAGE_H
+
+#include "report/report.h"
+#include "result/verdict.h"
+
+struct fleet_page {
+	const struct result *result; /* with nodes; its judgement may be NULL */
+	const char *run_page;        /* a link to the page with all measurements; NULL: none */
+	const char *acceptance_page; /* to the page with all checks; NULL: none */
+};
+
+/* Appends the page to `html`. Of `options` the title, template_dir and separate_css count. */
+enum status fleet_page_render(const struct fleet_page *fleet, const struct report_options *options,
+			      struct text *html, struct error *err);
+/* The same into the file options->output, with report.css in the same folder for separate_css. */
+enum status fleet_page_write(const struct fleet_page *fleet, const struct report_options *options,
+			     struct error *err);
+
+/* A node with what the judgement and the cases say of it; borrows from the result. */
+struct fleet_node {
+	const struct result_node *node;
+	size_t devices, checks, passed, bad; /* bad: checks that count against the node */
+	size_t wrong_cases, error_cases;
+	const struct verdict_check *worst; /* NULL: nothing is bad */
+};
+
+struct fleet_nodes {
+	struct fleet_node *items; /* in the order of the result */
+	size_t count;
+	struct fleet_node **by_name;
+};
+
+/* Parts: fleet_nodes.c, fleet_figures.c */
+struct tree;
+void fleet_nodes_collect(struct fleet_nodes *nodes, const struct result *result);
+void fleet_nodes_release(struct fleet_nodes *nodes);
+/* True if the node is to be looked at before it is used. */
+bool fleet_node_is_suspect(const struct fleet_node *node);
+/* Sets the list of suspects, the worst first, and the table of all nodes. */
+void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *result,
+		      struct tree *page);
+void fleet_figures(const struct result *result, struct tree *page);
+
+#endif

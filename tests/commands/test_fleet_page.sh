@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# The page of a run on several nodes: who is named first, and why; and that its size follows from what is wrong.
+set -u
+program=$(realpath "$1")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+fail() {
+	echo "FAIL: $*"
+	exit 1
+}
+
+cat >nodes.ini <<'INI'
+[run]
+backend = host
+[defaults]
+max_time = 20ms
+[suite alloc]
+allocators = pageable
+operations = alloc
+states = reused
+sizes = 64KiB
+[limit fast]
+metric = alloc.latency
+max = 10s
+INI
+"$program" run nodes.ini --simulate-nodes 2 -o run --check --quiet >said 2>&1 || fail "the run: $(cat said)"
+tail -1 said | grep -qx 'run/fleet.html' || fail "the page of the nodes is not said last: $(cat said)"
+for page in report.html acceptance.html; do
+	grep -q "href=\"$page\"" run/fleet.html || fail "no link to $page"
+done
+grep -q 'ACCEPTED' run/fleet.html && grep -q 'id="suspects"' run/fleet.html && fail "an accepted run has suspects"
+
+# Many nodes of that: one with a slow device, one that gave a wrong result, one lost with a hostile reason.
+cat >grow.py <<'PY'
+import copy, json, sys
+source, target, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+result = json.load(open(source))
+judgement = result["judgement"]
+case, check, device, node = result["cases"][0], judgement["checks"][0], result["devices"][0], result["nodes"][0]
+result["cases"], result["devices"], result["nodes"], judgement["checks"], judgement["devices"] = [], [], [], [], []
+for n in range(count):
+    name, one, look = f"node{n:04d}", copy.deepcopy(case), copy.deepcopy(check)
+    there = f"{name}/host:0"
+    result["nodes"].append(dict(node, name=name))
+    result["devices"].append(dict(device, id=there))
+    one["id"] = look["case"] = case["id"].split("@")[0] + "@" + there
+    one["node"], one["device"], one["devices"], look["devices"] = name, there, [there], there
+    metric = one["metrics"]["alloc.latency"]
+    for part in ("value", "low", "high"):
+        metric[part] = metric[part] and metric[part] * (1 + n % 17 / 1000)
+    look["value"] = metric["value"]
+    if n == 7:
+        look.update(verdict="FAIL", accepted=False, cause="gpu-slow-memory", margin=-0.5)
+    if n == 9:
+        one["status"], one["reason"] = "FAILED", "a byte differs"
+        look.update(verdict="FAIL", accepted=False, wrong_result=True, cause="wrong-result")
+    if n == 3:
+        result["nodes"][-1].update(status="LOST", reason="silent <script>alert(1)</script>", lost_at="alloc/x@host:0", finished=0)
+    result["cases"].append(one)
+    judgement["checks"].append(look)
+judgement.update(verdict="FAIL", wrong_result=True)
+result["run"]["planned"] = len(result["cases"])
+json.dump(result, open(target, "w"))
+PY
+for count in 30 900; do
+	python3 grow.py run/result.json $count.json $count || fail "grow"
+	"$program" report $count.json --fleet -o $count.html >said 2>&1 || fail "report --fleet of $count nodes: $(cat said)"
+	python3 - $count.html $count <<'PY' || fail "the page of $count nodes"
+import re, sys
+page, count = open(sys.argv[1]).read(), int(sys.argv[2])
+suspects = re.findall(r'<li class="\w+"><p><strong><bdi>(node\d+)</bdi></strong> (\w+)', page)
+assert suspects == [("node0009", "WRONG"), ("node0007", "FAIL"), ("node0003", "LOST")], suspects
+assert "<script" not in page and "silent &lt;script&gt;" in page
+assert "alloc/x@host:0" in page, "the case in flight of the lost node"
+assert f"all {count - 1} devices" in page or f"all {count} devices" in page
+assert page.count("<tr class=") == min(count, 400)
+assert ("node0899" in page) == (count == 900), "every node is on the page"
+assert len(page) < 400_000, len(page)
+PY
+done
+"$program" report 30.json 30.json --fleet -o no.html >said 2>&1
+[ $? -eq 2 ] && grep -q 'takes one RESULT, not 2' said || fail "two results: $(cat said)"
+"$program" report run/nodes/n1 --fleet -o no.html >said 2>&1
+[ $? -eq 2 ] && grep -q 'not of a run on several nodes' said || fail "one node: $(cat said)"
+[ ! -e no.html ] || fail "a page that was refused is there"
