@@ -153,7 +153,7 @@ for c in json.load(open(sys.argv[1]))["cases"]:
         seen += 1
         assert 0.99 <= m["explained"] <= 1.1, (c["id"], m)
         # The budget is the refused trial's own: two processes need different amounts before their first tensor.
-        assert 48 << 20 < (m["refused"] + m["refused_reserved"]) / m["explained"] <= 64 << 20, m
+        assert 8 << 20 < (m["refused"] + m["refused_reserved"]) / m["explained"] <= 64 << 20, m
         assert "were refused, in use were" in c["notes"], c["notes"]
         # One allocation is refused before the first phase, tensors of their own are in one.
         assert (m["refused_phase"] == 0) == ("arena" in c["id"]), (c["id"], m)

@@ -399,8 +399,10 @@ static int run_rank(struct world *world, int devices, const struct transports *t
 	backends_open(&list, settings.backend, &settings.options);
 	if (list.count == 0)
 		return check_report("collectives", device, STATUS_DEVICE, list.missing[0]);
-	if (list.backends[0]->device_open(index, &opened, &opening) != STATUS_OK)
+	if (list.backends[0]->device_open(index, &opened, &opening) != STATUS_OK) {
+		backends_close(&list);
 		return check_report("collectives", device, opening.status, opening.message);
+	}
 	for (size_t i = 0; i < transports->count && failures == 0; i++) {
 		struct error err = ERROR_NONE;
 		char detail[128];
@@ -413,6 +415,7 @@ static int run_rank(struct world *world, int devices, const struct transports *t
 					 status == STATUS_OK ? detail : err.message);
 	}
 	list.backends[0]->device_close(opened);
+	backends_close(&list);
 	return failures;
 }
 
