@@ -12,13 +12,35 @@
 #include "suites/shared/estimate.h"
 #include "suites/trainmem/measure.h"
 #include "suites/trainmem/outcome.h"
+#include "suites/trainmem/studies/studies.h"
 
-enum study { STUDY_STEP, STUDY_BATCH, STUDY_WIDTH, STUDY_ALTERNATING, STUDY_CHECKERBOARD };
-static const char *const studies[] = { "step",        "largest_batch", "largest_width",
-				       "alternating", "checkerboard",  NULL };
+enum study {
+	STUDY_STEP,
+	STUDY_BATCH,
+	STUDY_WIDTH,
+	STUDY_ALTERNATING,
+	STUDY_CHECKERBOARD,
+	STUDY_LOGICAL,
+	STUDY_ACCUMULATION,
+	STUDY_LOSS_CURVE,
+	STUDY_CLEARING,
+	STUDY_REMEDIES
+};
+static const char *const studies[] = { "step",
+				       "largest_batch",
+				       "largest_width",
+				       "alternating",
+				       "checkerboard",
+				       "logical_devices",
+				       "accumulation",
+				       "loss_curve",
+				       "clearing",
+				       "remedies",
+				       NULL };
 static const char *const activations[] = { "in_place", "out_of_place", NULL };
 static const char *const losses[] = { "device", "host", NULL };
-static const char *const offloads[] = { "none", "host", NULL };
+static const char *const offloads[] = { "none", "host", "as_needed", NULL };
+enum { OFFLOAD_NONE, OFFLOAD_HOST, OFFLOAD_AS_NEEDED };
 static const char *const limiters[] = { "allocator", "filler", NULL };
 
 /*
@@ -44,7 +66,9 @@ static const struct key keys[] = {
 	  .choices = studies,
 	  .parameter = "study",
 	  .help = "step; the largest batch or width that fits; fragmentation by alternating "
-		  "batches and by a checkerboard" },
+		  "batches and by a checkerboard; two logical devices on one; gradients added up "
+		  "without division; a training's loss; clearing the cache; what helps when memory "
+		  "runs out" },
 	{ .name = "precision",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -97,7 +121,16 @@ static const struct key keys[] = {
 	  .list = true,
 	  .fallback = "none",
 	  .choices = offloads,
-	  .help = "host: outputs wait for backward in pinned host memory" },
+	  .help = "host: outputs wait for backward in pinned host memory; as_needed: only those "
+		  "that `pool` has no room for" },
+	{ .name = "pool",
+	  .type = KEY_PERCENT,
+	  .list = true,
+	  .fallback = "75 %",
+	  .min = 0.01,
+	  .max = 1,
+	  .help = "offload = as_needed: memory for tensors, as a share of what a step that swaps "
+		  "nothing needs" },
 	{ .name = "losses",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -138,6 +171,18 @@ static const struct key keys[] = {
 	  .min = 1,
 	  .max = 65536,
 	  .help = "fp16_mixed, fp16_storage: factor that keeps small gradients representable" },
+	{ .name = "curve_samples",
+	  .type = KEY_INTEGER,
+	  .fallback = "131072",
+	  .min = 100,
+	  .max = 1e9,
+	  .help = "loss_curve: samples of the training, each seen once" },
+	{ .name = "curve_rate",
+	  .type = KEY_REAL,
+	  .fallback = "0.001",
+	  .min = 1e-9,
+	  .max = 10,
+	  .help = "loss_curve: learning rate" },
 	{ .name = "verify_flops",
 	  .type = KEY_REAL,
 	  .fallback = "1e8",
@@ -147,9 +192,10 @@ static const struct key keys[] = {
 	{ 0 },
 };
 
-static const char *const axes[] = { "studies",   "precision", "batch",        "optimizer",
-				    "allocator", "segments",  "accumulate",   "activation",
-				    "offload",   "losses",    "memory_limit", NULL };
+static const char *const axes[] = { "studies",   "precision", "batch",      "optimizer",
+				    "allocator", "segments",  "accumulate", "activation",
+				    "offload",   "pool",      "losses",     "memory_limit",
+				    NULL };
 
 /* 0: the device's own. */
 static enum status read_limit(const struct plan_case *c, uint64_t *bytes, struct error *err)
@@ -211,12 +257,28 @@ static struct trainmem_options options_from_case(const struct plan_case *c)
 {
 	return (struct trainmem_options){
 		.training = { .policy = (enum policy)integer_or(c, "allocator", POLICY_ARENA),
-			      .offload = integer_or(c, "offload", 0) != 0,
+			      .offload = integer_or(c, "offload", 0) == OFFLOAD_HOST,
 			      .out_of_place = integer_or(c, "activation", 0) != 0,
 			      .reports = integer_or(c, "losses", 0) != 0 },
 		.verify_flops = section_real(c->section, "verify_flops"),
 		.process_seconds = PROCESS_SECONDS,
 	};
+}
+
+/* Sets how many outputs are swapped to fit the pool. False: it is too small even so. */
+static bool fit_pool(const struct plan_case *c, const struct setup *setup,
+		     struct training_options *options)
+{
+	struct training_options plain = plain_options();
+	struct setup all = plain_setup(setup);
+	struct heap kept;
+
+	if (!has(c, "pool"))
+		return true;
+	plain.policy = options->policy;
+	training_plan(&all, &plain, &kept);
+	options->limit = (uint64_t)(case_value(c, "pool")->real * (double)kept.reserved_peak);
+	return training_swap_to_fit(setup, options, options->limit);
 }
 
 /* Drops the axes that a study does not vary. False: this point of the sweep duplicates another. */
@@ -230,12 +292,19 @@ static bool drop_axes(struct plan_case *point, enum study study)
 		[STUDY_CHECKERBOARD] = { "memory_limit", "precision", "batch", "optimizer",
 					 "segments", "accumulate", "activation", "offload",
 					 "losses" },
+		[STUDY_LOGICAL] = { "memory_limit", "losses" },
+		[STUDY_ACCUMULATION] = { "memory_limit", "losses", "optimizer" },
+		[STUDY_LOSS_CURVE] = { "memory_limit", "losses", "segments", "offload",
+				       "accumulate", "activation" },
+		[STUDY_CLEARING] = { "memory_limit", "segments", "offload", "losses" },
+		[STUDY_REMEDIES] = { "batch", "segments", "offload", "losses" },
 	};
 
 	for (size_t i = 0; i < 10 && unused[study][i]; i++)
 		if (!plan_drop_axis(point, unused[study][i]))
 			return false;
-	return true;
+	return (study == STUDY_STEP && integer_or(point, "offload", 0) == OFFLOAD_AS_NEEDED) ||
+	       plan_drop_axis(point, "pool");
 }
 
 static void unname_usual(struct plan_case *point)
@@ -264,15 +333,29 @@ static double setup_seconds(const struct setup *setup, const struct plan_case *p
 
 	if (study == STUDY_CHECKERBOARD)
 		return 0.05;
-	if (study == STUDY_BATCH || study == STUDY_WIDTH)
+	if (study == STUDY_LOSS_CURVE)
+		return 2 * section_real(point->section, "curve_samples") *
+		       (2e-6 + setup_flops(setup) / (double)setup->batch /
+				       estimate_flops(info, setup->precision));
+	if (study == STUDY_BATCH || study == STUDY_WIDTH || study == STUDY_REMEDIES)
 		return 3 * process + (double)info->memory_bytes / (host ? 20e9 : 100e9);
 	return 0.1 + reference + process +
 	       20 * setup_flops(setup) / estimate_flops(info, setup->precision);
 }
 
-static const char *refusal_of(const struct setup *setup, const struct trainmem_options *o,
-			      enum study study, const struct device_info *info)
+static const char *refusal_of(const struct plan_case *point, const struct setup *setup,
+			      const struct trainmem_options *o, enum study study,
+			      const struct device_info *info)
 {
+	bool swaps = integer_or(point, "offload", 0) == OFFLOAD_AS_NEEDED;
+	struct training_options pool = o->training;
+
+	if (swaps && study != STUDY_STEP)
+		return "outputs are swapped as needed in the study step only";
+	if (swaps && setup->segments > 0)
+		return "outputs are either swapped or computed again";
+	if (!fit_pool(point, setup, &pool))
+		return "the pool is too small even with all outputs swapped that can be";
 	if (o->training.policy == POLICY_ASYNC && !(info->capabilities & DEVICE_HAS_POOLS))
 		return "there is no stream-ordered memory pool";
 	if (!(info->capabilities & precision_capability(setup->precision)))
@@ -281,7 +364,12 @@ static const char *refusal_of(const struct setup *setup, const struct trainmem_o
 		return "outputs are either offloaded or computed again";
 	if (setup->batch % setup_accumulate(setup))
 		return "the batch does not divide by the parts that accumulate";
-	if (study == STUDY_ALTERNATING &&
+	if (study == STUDY_ACCUMULATION && setup_accumulate(setup) == 1)
+		return "nothing accumulates: accumulate is 1";
+	if (study == STUDY_REMEDIES && o->training.policy == POLICY_ARENA)
+		return "an arena is refused as a whole, before forward: another allocator shows "
+		       "when memory runs out";
+	if ((study == STUDY_ALTERNATING || study == STUDY_CLEARING) &&
 	    setup->batch % (ALTERNATION_PARTS * setup_accumulate(setup)))
 		return "eighths of the batch, which alternate, do not divide by the parts that "
 		       "accumulate";
@@ -316,13 +404,15 @@ static enum status plan_each(struct plan *plan, struct plan_case *point, const s
 		need.reserved_peak > kept.reserved_peak ? need.reserved_peak : kept.reserved_peak;
 	if (study == STUDY_CHECKERBOARD)
 		point->device_bytes = fragment_bytes(FRAGMENT_PIECE_BYTES);
-	if (study == STUDY_BATCH || study == STUDY_WIDTH)
+	if (study == STUDY_LOGICAL)
+		point->device_bytes = 2 * (need.reserved_peak + LOGICAL_MARGIN);
+	if (study == STUDY_BATCH || study == STUDY_WIDTH || study == STUDY_REMEDIES)
 		point->device_bytes = 0;
 	for (size_t i = 0; i < plan->device_count; i++) {
 		const char *reason =
 			study == STUDY_CHECKERBOARD && o->training.policy != POLICY_ASYNC
 				? NULL
-				: refusal_of(setup, o, study, &plan->devices[i]);
+				: refusal_of(point, setup, o, study, &plan->devices[i]);
 
 		reason = reason ? reason : limit_refusal(point, &plan->devices[i]);
 
@@ -349,7 +439,8 @@ static enum status trainmem_expand(struct plan *plan, struct plan_case *point, s
 	if (setup_from_case(&setup, point, err) != STATUS_OK)
 		return err->status;
 	options = options_from_case(point);
-	if (study == STUDY_BATCH)
+	fit_pool(point, &setup, &options.training);
+	if (study == STUDY_BATCH || study == STUDY_REMEDIES)
 		setup.batch = 8 * setup_accumulate(&setup);
 	return plan_each(plan, point, &setup, &options, study, err);
 }
@@ -403,6 +494,30 @@ static enum status run_checkerboard(struct run *run, const struct trainmem_optio
 	return STATUS_OK;
 }
 
+static enum status run_loss_curve(struct run *run, const struct setup *setup,
+				  const struct trainmem_options *o, struct error *err)
+{
+	struct loss_curve_options curve = {
+		.samples = (uint64_t)section_integer(run->c->section, "curve_samples"),
+		.rate = section_real(run->c->section, "curve_rate"),
+	};
+
+	return study_loss_curve(run, setup, o, &curve, err);
+}
+
+static enum status run_remedies(struct run *run, const struct setup *setup,
+				const struct trainmem_options *o, struct error *err)
+{
+	struct remedies_options remedies = {
+		.reserve = (uint64_t)section_integer(run->c->section, "memory_reserve"),
+		.most = (uint64_t)section_integer(run->c->section, "max_batch"),
+	};
+
+	if (read_limit(run->c, &remedies.capacity, err) != STATUS_OK)
+		return err->status;
+	return study_remedies(run, setup, o, &remedies, err);
+}
+
 static enum status trainmem_run(struct run *run, struct error *err)
 {
 	enum study study = (enum study)case_integer(run->c, "studies");
@@ -412,6 +527,8 @@ static enum status trainmem_run(struct run *run, struct error *err)
 	if (setup_from_case(&setup, run->c, err) != STATUS_OK)
 		return err->status;
 	setup.seed = setup_data_seed(run->run_seed, &setup);
+	if (!fit_pool(run->c, &setup, &options.training))
+		return error_set(err, STATUS_UNSUPPORTED, "the pool is too small");
 	switch (study) {
 	case STUDY_BATCH:
 		return run_search(run, &setup, &options, SEARCH_BATCH, err);
@@ -421,6 +538,16 @@ static enum status trainmem_run(struct run *run, struct error *err)
 		return measure_alternating(run, &setup, &options, err);
 	case STUDY_CHECKERBOARD:
 		return run_checkerboard(run, &options, err);
+	case STUDY_LOGICAL:
+		return study_logical(run, &setup, &options, err);
+	case STUDY_ACCUMULATION:
+		return study_accumulation(run, &setup, &options, err);
+	case STUDY_LOSS_CURVE:
+		return run_loss_curve(run, &setup, &options, err);
+	case STUDY_CLEARING:
+		return study_clearing(run, &setup, &options, err);
+	case STUDY_REMEDIES:
+		return run_remedies(run, &setup, &options, err);
 	default:
 		return measure_step(run, &setup, &options, err);
 	}

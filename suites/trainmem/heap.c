@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "suites/trainmem/policy.h"
@@ -51,11 +52,16 @@ static void count(struct heap *heap, enum memory_class tag, uint64_t bytes)
 enum status heap_take(struct heap *heap, enum memory_class tag, uint64_t bytes, void *out,
 		      struct error *err)
 {
+	double start = heap->timed ? clock_seconds() : 0;
+	enum status status;
 	char size[32];
 	void *memory;
 
 	heap->takes++;
-	if (policy_take(heap, tag, bytes, &memory, err) != STATUS_OK)
+	status = policy_take(heap, tag, bytes, &memory, err);
+	if (heap->timed)
+		heap->seconds += clock_seconds() - start;
+	if (status != STATUS_OK)
 		return error_prefix(err, "%s of %s (%s)", units_size(bytes, size, sizeof(size)),
 				    memory_class_names[tag], phase_names[heap->phase]);
 	count(heap, tag, bytes);
@@ -65,9 +71,13 @@ enum status heap_take(struct heap *heap, enum memory_class tag, uint64_t bytes, 
 
 void heap_give(struct heap *heap, enum memory_class tag, void *memory, uint64_t bytes)
 {
+	double start = heap->timed ? clock_seconds() : 0;
+
 	if (!memory)
 		return;
 	policy_give(heap, memory);
+	if (heap->timed)
+		heap->seconds += clock_seconds() - start;
 	heap->live[tag] -= bytes;
 	heap->live_total -= bytes;
 }

@@ -59,6 +59,8 @@ struct heap {
 	uint64_t takes;        /* requests so far */
 	uint64_t refused;      /* what the device, or the limit, has last refused */
 	uint64_t device_calls; /* of them those that went to the device */
+	bool timed;
+	double seconds; /* of the host in the policy since `timed` was set */
 };
 
 /*

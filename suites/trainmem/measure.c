@@ -87,10 +87,25 @@ static enum status check_trained(struct training *t, double first, struct error 
 	return STATUS_OK;
 }
 
+/* Steps in which the time of the host in the allocator is added up. */
+#define ALLOCATOR_STEPS 20
+
+static enum status time_allocator(struct run *run, struct training *t, struct error *err)
+{
+	t->heap.timed = true;
+	for (int i = 0; i < ALLOCATOR_STEPS; i++)
+		if (training_step(t, err) != STATUS_OK)
+			return err->status;
+	run_value(run, "trainmem.allocator_time", t->heap.seconds / ALLOCATOR_STEPS);
+	return training_wait(t, err);
+}
+
+/* `plain`: the step that others are compared with. */
 static enum status time_training(struct run *run, const struct setup *setup,
-				 const struct training_options *options, const char *name,
+				 const struct training_options *options, bool plain,
 				 struct series *out, struct error *err)
 {
+	const char *name = plain ? "trainmem.plain_time" : "trainmem.step_time";
 	struct training_options own = *options;
 	struct training t;
 	struct heap need;
@@ -101,8 +116,9 @@ static enum status time_training(struct run *run, const struct setup *setup,
 	if (training_open(&t, setup, &own, run->devices[0], err) == STATUS_OK &&
 	    training_reset(&t, err) == STATUS_OK && training_step(&t, err) == STATUS_OK &&
 	    training_wait(&t, err) == STATUS_OK && training_loss(&t, &first, err) == STATUS_OK &&
-	    sample_steps(run, &t, name, out, err) == STATUS_OK)
-		check_trained(&t, first, err);
+	    sample_steps(run, &t, name, out, err) == STATUS_OK &&
+	    check_trained(&t, first, err) == STATUS_OK && !plain)
+		time_allocator(run, &t, err);
 	training_close(&t);
 	return err->status;
 }
@@ -115,14 +131,14 @@ static enum status time_step(struct run *run, const struct setup *setup,
 	struct series step, kept;
 	struct error small = ERROR_NONE;
 
-	if (time_training(run, setup, options, "trainmem.step_time", &step, err) != STATUS_OK)
+	if (time_training(run, setup, options, false, &step, err) != STATUS_OK)
 		return err->status;
 	run_duration(run, "trainmem.step_time", &step);
 	run_rate(run, "trainmem.throughput", (double)setup->batch, &step);
 	if (is_plain(setup, options))
 		return STATUS_OK;
 	/* A device that holds only the step that needs less is what such steps are for. */
-	if (time_training(run, &all, &plain, "trainmem.plain_time", &kept, &small) == STATUS_OK) {
+	if (time_training(run, &all, &plain, true, &kept, &small) == STATUS_OK) {
 		run_duration(run, "trainmem.plain_time", &kept);
 		run_scaled(run, "trainmem.slowdown", 1 / kept.statistics.median, &step);
 		return STATUS_OK;
@@ -167,6 +183,11 @@ static enum status measure_account(struct run *run, const struct setup *setup,
 	if (backend_memory_view(run->devices[0], &request.before, err) != STATUS_OK ||
 	    fork_server_run(run->fork_server, &task, &account, err) != STATUS_OK)
 		return error_prefix(err, "memory account");
+	if (options->training.limit) {
+		run_value(run, "trainmem.pool", (double)options->training.limit);
+		run_value(run, "trainmem.swapped",
+			  options->training.offload ? (double)options->training.swapped : 0);
+	}
 	outcome_record_account(run, setup, &account, &plan,
 			       saves(setup, &options->training) ? &kept : NULL);
 	if (account.leaked != 0)

@@ -5,7 +5,8 @@
 
 static bool leaves(const struct training *t, size_t l)
 {
-	return l > 0 && l + 1 < t->setup.layers;
+	return l > 0 && l + 1 < t->setup.layers &&
+	       (t->options.swapped == 0 || l <= t->options.swapped);
 }
 
 static uint64_t bytes_of(const struct training *t, size_t l)

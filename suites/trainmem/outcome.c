@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "suites/parallel/classes.h"
+#include "suites/trainmem/studies/studies.h"
 
 const struct metric trainmem_metrics[] = {
 	{ "trainmem.memory", "B", BETTER_LOWER, 1,
@@ -43,6 +44,12 @@ const struct metric trainmem_metrics[] = {
 	  METRIC_EXACT },
 	{ "trainmem.device_calls", "1", BETTER_LOWER, 0,
 	  "calls of the device's allocator in one step, to allocate and to free", METRIC_EXACT },
+	{ "trainmem.allocator_time", "s", BETTER_LOWER, 0,
+	  "time of the host in the allocator in one step", METRIC_HOST },
+	{ "trainmem.pool", "B", BETTER_NONE, 0,
+	  "memory that the step was given for its tensors; what does not fit is swapped" },
+	{ "trainmem.swapped", "1", BETTER_LOWER, 0, "layers whose outputs are swapped to the host",
+	  METRIC_EXACT },
 	{ "trainmem.context", "B", BETTER_LOWER, 0,
 	  "taken by the process before its first tensor: context, kernels, libraries" },
 	{ "trainmem.context_opened", "B", BETTER_LOWER, 0,
@@ -101,9 +108,56 @@ const struct metric trainmem_metrics[] = {
 	{ "trainmem.halving_batch", "1", BETTER_NONE, 0,
 	  "what halving a power of two until it fits would have found" },
 	{ "trainmem.halving_trials", "1", BETTER_NONE, 0, "in this many trials", METRIC_EXACT },
-	{ "trainmem.fragmentation", "1", BETTER_LOWER, 0,
-	  "1 - the largest request that can be granted / all that is free", METRIC_EXACT,
-	  .percent = true },
+	{ "trainmem.limit", "B", BETTER_NONE, 0,
+	  "memory that may be taken from the device; of each logical device, where there are two" },
+	{ "trainmem.isolated", "1", BETTER_HIGHER, 0,
+	  "1: a logical device is refused what is beyond its limit, and the other still gets its "
+	  "own; 0: not",
+	  METRIC_EXACT },
+	{ "trainmem.undivided_ratio", "1", BETTER_NONE, 0,
+	  "gradients of parts that are added up and not divided by their number / those of the "
+	  "mean",
+	  METRIC_EXACT },
+	{ "trainmem.undivided_error", "1", BETTER_NONE, 0, "relative L2 difference of the two",
+	  METRIC_EXACT },
+	{ "trainmem.loss_first", "1", BETTER_NONE, 0,
+	  "mean loss of the first tenth of a training, each sample seen for the first time",
+	  METRIC_EXACT },
+	{ "trainmem.loss_half", "1", BETTER_LOWER, 0, "of the tenth before its middle",
+	  METRIC_EXACT },
+	{ "trainmem.loss_final", "1", BETTER_LOWER, 1, "of its last tenth", METRIC_EXACT },
+	{ "trainmem.loss_final_fp32", "1", BETTER_NONE, 0, "the same of this training in FP32",
+	  METRIC_EXACT },
+	{ "trainmem.loss_difference", "1", BETTER_LOWER, 0,
+	  "relative difference of the loss from that in FP32, in the tenth where it is largest",
+	  METRIC_EXACT, .percent = true },
+	{ "trainmem.updates", "1", BETTER_NONE, 0, "steps of the training", METRIC_EXACT },
+	{ "trainmem.fits_kept", "1", BETTER_HIGHER, 0,
+	  "1: the largest batch fits after many of changing size; 0: not", METRIC_EXACT },
+	{ "trainmem.fits_cleared", "1", BETTER_HIGHER, 0, "the same after clearing the cache",
+	  METRIC_EXACT },
+	{ "trainmem.refused_batch", "samples", BETTER_NONE, 0,
+	  "a batch that is refused in backward", METRIC_EXACT },
+	{ "trainmem.refused_batch_forward", "samples", BETTER_NONE, 0, "one refused in forward",
+	  METRIC_EXACT },
+#define X(name, help)                                                \
+	{ "trainmem.backward_" #name,                                \
+	  "1",                                                       \
+	  BETTER_HIGHER,                                             \
+	  0,                                                         \
+	  "refused in backward: 1: it fits " help "; 0: not",        \
+	  METRIC_EXACT },                                            \
+		{ "trainmem.forward_" #name,                         \
+		  "1",                                               \
+		  BETTER_HIGHER,                                     \
+		  0,                                                 \
+		  "refused in forward: 1: it fits " help "; 0: not", \
+		  METRIC_EXACT },
+	REMEDIES(X)
+#undef X
+		{ "trainmem.fragmentation", "1", BETTER_LOWER, 0,
+		  "1 - the largest request that can be granted / all that is free", METRIC_EXACT,
+		  .percent = true },
 	{ "trainmem.largest_request", "B", BETTER_HIGHER, 0, "the largest request granted" },
 	{ 0 },
 };

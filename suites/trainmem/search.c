@@ -117,22 +117,28 @@ static double limit_of(const struct run *run, const struct setup *setup, double 
 	return trial_limit(least, TRIAL_STEPS, step);
 }
 
-static enum status one_trial(struct run *run, const struct search_options *o,
-			     struct trial_request *request, struct search *s, struct trial *trial,
-			     struct error *err)
+enum status search_trial(struct run *run, struct trial_request *request, double process_seconds,
+			 struct trial *trial, struct error *err)
 {
 	struct fork_server_task task = { .device = &run->devices[0]->info,
 					 .run = trial_of_step,
 					 .arguments = request,
 					 .arguments_size = sizeof(*request),
 					 .result_size = sizeof(*trial),
-					 .seconds = limit_of(run, &request->setup,
-							     o->process_seconds) };
+					 .seconds =
+						 limit_of(run, &request->setup, process_seconds) };
 
 	if (backend_memory_view(run->devices[0], &request->before, err) != STATUS_OK)
 		return err->status;
-	s->trials++;
 	return fork_server_run(run->fork_server, &task, trial, err);
+}
+
+static enum status one_trial(struct run *run, const struct search_options *o,
+			     struct trial_request *request, struct search *s, struct trial *trial,
+			     struct error *err)
+{
+	s->trials++;
+	return search_trial(run, request, o->process_seconds, trial, err);
 }
 
 static enum status try_value(struct run *run, const struct search_options *o,

@@ -43,6 +43,10 @@ enum status search_largest(struct run *run, const struct setup *setup,
 			   const struct search_options *options, struct search *out,
 			   struct error *err);
 
+/* One trial in a process of its own; request->before is filled in. */
+enum status search_trial(struct run *run, struct trial_request *request, double process_seconds,
+			 struct trial *trial, struct error *err);
+
 /*
  * The next value to try between `fits` (0: none known) and `fails` (0: none known) after a
  * prediction; 0: the two are close enough, or `most` fits.

@@ -188,7 +188,8 @@ static enum status backward(struct training *t, uint64_t row, struct error *err)
 
 static enum status loss(struct training *t, uint64_t row, struct error *err)
 {
-	double scale = t->setup.loss_scale / (double)t->setup.batch;
+	uint64_t mean_of = t->options.sums ? t->rows : t->setup.batch;
+	double scale = t->setup.loss_scale / (double)mean_of;
 
 	return carries_out(t) ? network_loss(&t->network, compute(t), row, t->rows, scale, err)
 			      : STATUS_OK;
@@ -383,4 +384,32 @@ bool training_fits(const struct setup *setup, const struct training_options *opt
 	/* Under the limit: an allocator that keeps blocks gives them back before it fails. */
 	plan.limit = limit;
 	return limit > 0 && plan_step(setup, &plan, &need, &no_room) == STATUS_OK;
+}
+
+enum phase training_refused_in(const struct setup *setup, const struct training_options *options,
+			       uint64_t limit)
+{
+	struct training_options plan = *options;
+	struct error no_room = ERROR_NONE;
+	struct heap need;
+
+	plan.limit = limit;
+	return plan_step(setup, &plan, &need, &no_room) == STATUS_OK ? PHASE_COUNT : need.phase;
+}
+
+bool training_swap_to_fit(const struct setup *setup, struct training_options *options,
+			  uint64_t limit)
+{
+	struct training_options o = *options;
+
+	o.offload = false;
+	o.swapped = 0;
+	while (!training_fits(setup, &o, limit)) {
+		if (o.swapped + 2 >= setup->layers)
+			return false;
+		o.offload = true;
+		o.swapped++;
+	}
+	*options = o;
+	return true;
 }

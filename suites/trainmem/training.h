@@ -17,6 +17,8 @@
 struct training_options {
 	enum policy policy;
 	bool offload;       /* outputs of hidden layers wait for backward in pinned host memory */
+	size_t swapped;     /* with offload: only those of this many first layers; 0: all */
+	bool sums;          /* parts that accumulate are not divided by their number */
 	bool out_of_place;  /* the ReLU writes to memory of its own */
 	bool reports;       /* the host fetches every step's losses, and waits for them */
 	uint64_t limit;     /* of what is taken from the device; 0: what it has */
@@ -98,5 +100,14 @@ void training_plan(const struct setup *setup, const struct training_options *opt
 /* True if two steps fit into `limit` bytes of the device; also by a plan. */
 bool training_fits(const struct setup *setup, const struct training_options *options,
 		   uint64_t limit);
+/* The phase in which a plan of two steps is refused under the limit; PHASE_COUNT: it fits. */
+enum phase training_refused_in(const struct setup *setup, const struct training_options *options,
+			       uint64_t limit);
+/*
+ * Sets offload and swapped: as few outputs as possible are swapped to the host for two steps to fit
+ * into `limit` bytes. False: they do not fit with all of them.
+ */
+bool training_swap_to_fit(const struct setup *setup, struct training_options *options,
+			  uint64_t limit);
 
 #endif

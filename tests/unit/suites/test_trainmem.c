@@ -267,6 +267,7 @@ static void gradients_stay_right_in_every_way(void **state)
 		{ "fp32", 5, 1, { .policy = POLICY_MALLOC } },
 		{ "fp32", 0, 8, { .policy = POLICY_CACHING } },
 		{ "fp32", 0, 1, { .policy = POLICY_ARENA, .offload = true } },
+		{ "fp32", 0, 1, { .policy = POLICY_BFC, .offload = true, .swapped = 1 } },
 		{ "fp32", 0, 2, { .policy = POLICY_CACHING, .offload = true } },
 		{ "fp16_mixed", 0, 1, { .policy = POLICY_MALLOC, .offload = true } },
 		{ "fp32", 0, 1, { .policy = POLICY_ARENA, .out_of_place = true } },
