@@ -13,10 +13,12 @@ static const char *const allocator_names[] = { ALLOCATORS(X) CACHING_RULES(RULES
 #undef RULES
 #undef X
 /* In the order of the enums in suites/alloc/alloc.h. */
-static const char *const operations[] = { "alloc",    "free", "contend", "cost",  "grow",
-					  "fragment", "fail", "exhaust", "start", NULL };
+static const char *const operations[] = { "alloc",  "free",     "contend", "cost",
+					  "grow",   "fragment", "fail",    "exhaust",
+					  "create", "start",    NULL };
 static const char *const states[] = { "cold", "reused", NULL };
 static const char *const growths[] = { "once", "copy", "double", "map", NULL };
+static const char *const creations[] = { "device", "copy", "pinned", NULL };
 static const char *const scenarios[] = { "checkerboard", "alternating", NULL };
 static const char *const loadings[] = { "lazy", "eager", NULL };
 
@@ -38,7 +40,9 @@ static const struct key keys[] = {
 	  .choices = operations,
 	  .parameter = "operation",
 	  .help = "fail: more than all memory; exhaust: until none is left, which others notice; "
-		  "start: context, first kernel, libraries in a fresh process" },
+		  "create: a tensor of constants; start: context, first kernel, libraries in a "
+		  "fresh "
+		  "process" },
 	{ .name = "states",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -76,6 +80,14 @@ static const struct key keys[] = {
 	  .parameter = "growth",
 	  .help = "grow: all at once, or step by step: copy to a larger block, to one of twice the "
 		  "size, or map memory into reserved addresses (vmm)" },
+	{ .name = "creations",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "device, copy, pinned",
+	  .choices = creations,
+	  .parameter = "creation",
+	  .help = "create: written by the device, or by the CPU and copied, from ordinary or from "
+		  "page-locked memory" },
 	{ .name = "scenarios",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -123,8 +135,8 @@ static const struct key keys[] = {
 };
 
 static const char *const axes[] = { "allocators", "operations", "states",  "fills",
-				    "threads",    "streams",    "growths", "scenarios",
-				    "loadings",   "sizes",      NULL };
+				    "threads",    "streams",    "growths", "creations",
+				    "scenarios",  "loadings",   "sizes",   NULL };
 
 /* Metrics of one step of the staircase. */
 #define START(what, help_time, help_memory)                                        \
@@ -162,6 +174,13 @@ static const struct metric metrics[] = {
 	{ "alloc.growth", "s", BETTER_LOWER, 1,
 	  "growing from nothing to the full size, to the end of the last copy", METRIC_HOST },
 	{ "alloc.growth_memory", "B", BETTER_LOWER, 0, "memory taken at most while growing" },
+	{ "alloc.create", "s", BETTER_LOWER, 1,
+	  "writing a tensor of constants, until it is on the device", METRIC_HOST },
+	{ "alloc.create_rate", "B/s", BETTER_HIGHER, 0, "its bytes per second", METRIC_HOST },
+	{ "alloc.step", "s", BETTER_LOWER, 0,
+	  "alternating: allocating and freeing what one step needs, 12 blocks", METRIC_HOST },
+	{ "alloc.reserved", "B", BETTER_LOWER, 0,
+	  "caching, bfc: taken from the device after the steps" },
 	{ "alloc.external_frag", "1", BETTER_LOWER, 1,
 	  "1 - (largest block that can be had) / (all that is free)", METRIC_EXACT, .percent = true,
 	  .title = "external fragmentation" },
@@ -235,6 +254,7 @@ static const struct figure_row figures[] = {
 	  .kind = "bars",
 	  .logarithmic = true,
 	  .bars = { "allocator", "growth" } },
+	{ .metric = "alloc.create_rate", .kind = "lines", .logarithmic = true },
 	{ .metric = "alloc.growth_memory", .kind = "bars", .bars = { "allocator", "growth" } },
 	{ .metric = "alloc.external_frag",
 	  .kind = "bars",
@@ -251,8 +271,8 @@ static const struct table_row tables[] = {
 	{ .title = "Fragmentation: what still fits when free memory is in pieces (1: the request "
 		   "fits, 0: not)",
 	  .columns = { "alloc.external_frag", "alloc.total_free", "alloc.largest_free",
-		       "alloc.fits_block", "alloc.fits_double", "alloc.fits_quarter",
-		       "alloc.kept" },
+		       "alloc.fits_block", "alloc.fits_double", "alloc.fits_quarter", "alloc.kept",
+		       "alloc.step", "alloc.reserved" },
 	  .without = { "operation" } },
 	{ .title = "What a block really takes",
 	  .columns = { "alloc.cost", "alloc.cost_ratio", "alloc.granularity", "alloc.alignment" },
@@ -270,6 +290,9 @@ static const struct word_row words[] = {
 	{ "growth", "copy", "by copying" },
 	{ "growth", "double", "by copying, doubled" },
 	{ "growth", "map", "by mapping" },
+	{ "creation", "device", "by the device" },
+	{ "creation", "copy", "by the CPU, and copied" },
+	{ "creation", "pinned", "by the CPU into page-locked memory, and copied" },
 	{ "loading", "lazy", "lazy loading" },
 	{ "loading", "eager", "eager loading" },
 	{ 0 },
@@ -282,6 +305,8 @@ static enum status alloc_run(struct run *run, struct error *err)
 
 	if (operation == OPERATION_START)
 		return alloc_start(run, err);
+	if (operation == OPERATION_CREATE)
+		return alloc_create(run, err);
 	kind = origin_from_name(case_text(run->c, "allocators"));
 	switch (operation) {
 	case OPERATION_CONTEND:

@@ -18,10 +18,12 @@ enum alloc_operation {
 	OPERATION_FRAGMENT,
 	OPERATION_FAIL,
 	OPERATION_EXHAUST,
+	OPERATION_CREATE,
 	OPERATION_START
 };
 enum alloc_state { STATE_COLD, STATE_REUSED };
 enum alloc_growth { GROWTH_ONCE, GROWTH_COPY, GROWTH_DOUBLE, GROWTH_MAP };
+enum alloc_creation { CREATION_DEVICE, CREATION_COPY, CREATION_PINNED };
 enum alloc_scenario { SCENARIO_CHECKERBOARD, SCENARIO_ALTERNATING };
 
 /* Samples that a p99 needs. */
@@ -48,6 +50,8 @@ enum status alloc_failure(struct run *run, int kind, struct error *err);
 enum status alloc_exhaust(struct run *run, int kind, struct error *err);
 #define FAILURE_AFTERWARDS_BYTES \
 	((size_t)1 << 20) /* of the block that proves that a device works */
+/* create.c: a tensor of constants, written on the device or copied there. */
+enum status alloc_create(struct run *run, struct error *err);
 /* start.c: what a process pays before its first result. */
 enum status alloc_start(struct run *run, struct error *err);
 

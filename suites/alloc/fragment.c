@@ -105,6 +105,61 @@ static enum status alternating(struct heap *h, struct error *err)
 	return STATUS_OK;
 }
 
+struct replay {
+	struct heap *heap;
+	size_t step;
+};
+
+/* Requests of one step after another, without touching the memory. */
+static enum status launch_step(void *state, unsigned batch, struct error *err)
+{
+	struct replay *r = state;
+	struct stream *stream = r->heap->blocks.stream;
+	void *blocks[LAYERS];
+
+	for (unsigned i = 0; i < batch; i++, r->step++) {
+		size_t done = 0;
+
+		while (done < LAYERS &&
+		       origin_get(&r->heap->origin, activation(r->heap, r->step, done), stream,
+				  &blocks[done], err) == STATUS_OK)
+			done++;
+		for (size_t l = done; l-- > 0;)
+			origin_give(&r->heap->origin, blocks[l], activation(r->heap, r->step, l),
+				    stream, done == LAYERS ? err : NULL);
+		if (err->status != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status finish_step(void *state, struct error *err)
+{
+	const struct replay *r = state;
+
+	return backend_stream_synchronize(r->heap->blocks.stream, err);
+}
+
+/* The cost of a step's requests in memory that earlier steps have left in pieces. */
+static enum status time_steps(struct heap *h, struct error *err)
+{
+	struct replay replay = { .heap = h };
+	struct workload w = { .state = &replay,
+			      .launch = launch_step,
+			      .finish = finish_step,
+			      .clock = CLOCK_HOST,
+			      .max_batch = ARRAY_SIZE(batches),
+			      .no_gate = true };
+	const struct series *time;
+
+	if (h->origin.caching)
+		run_value(h->run, "alloc.reserved", (double)caching_reserved(h->origin.caching));
+	if (run_sample(h->run, &w, "alloc.step", &time, err) != STATUS_OK)
+		return err->status;
+	run_duration(h->run, "alloc.step", time);
+	return STATUS_OK;
+}
+
 static enum status ask(struct heap *h, struct error *err)
 {
 	static const struct {
@@ -216,6 +271,7 @@ enum status alloc_fragment(struct run *run, int kind, struct error *err)
 	if (open_heap(h, kind, err) == STATUS_OK &&
 	    (scenario == SCENARIO_CHECKERBOARD ? checkerboard(h, err) : alternating(h, err)) ==
 		    STATUS_OK &&
+	    (scenario == SCENARIO_CHECKERBOARD || time_steps(h, err) == STATUS_OK) &&
 	    measure(h, err) == STATUS_OK)
 		run_verified(run, "both ends of every block keep their data until it is freed", NAN,
 			     NAN);

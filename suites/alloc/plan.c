@@ -26,11 +26,12 @@ static const struct {
 	{ "fills", 1u << OPERATION_ALLOC | 1u << OPERATION_FREE },
 	{ "threads", 1u << OPERATION_CONTEND },
 	{ "growths", 1u << OPERATION_GROW },
+	{ "creations", 1u << OPERATION_CREATE },
 	{ "scenarios", 1u << OPERATION_FRAGMENT },
 	{ "loadings", 1u << OPERATION_START },
 	{ "sizes", 1u << OPERATION_ALLOC | 1u << OPERATION_FREE | 1u << OPERATION_CONTEND |
-			   1u << OPERATION_COST | 1u << OPERATION_GROW },
-	{ "allocators", ~(1u << OPERATION_START) },
+			   1u << OPERATION_COST | 1u << OPERATION_GROW | 1u << OPERATION_CREATE },
+	{ "allocators", ~(1u << OPERATION_START | 1u << OPERATION_CREATE) },
 };
 
 static bool drop_axes(struct plan_case *point, enum alloc_operation operation, int kind)
@@ -95,6 +96,8 @@ static uint64_t need(const struct plan_case *point, enum alloc_operation operati
 	case OPERATION_FAIL:
 	case OPERATION_EXHAUST:
 		return taken(kind, 1, FAILURE_AFTERWARDS_BYTES) + BUFFER_CHECK_BYTES;
+	case OPERATION_CREATE:
+		return bytes + BUFFER_CHECK_BYTES;
 	case OPERATION_START:
 		return UNIT_BYTES;
 	default:
@@ -201,7 +204,8 @@ static enum status place(struct plan *plan, struct plan_case *point, enum alloc_
 enum status alloc_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	enum alloc_operation operation = (enum alloc_operation)case_integer(point, "operations");
-	int kind = origin_from_name(case_text(point, "allocators"));
+	int kind = operation == OPERATION_CREATE ? ALLOCATOR_DEVICE
+						 : origin_from_name(case_text(point, "allocators"));
 	size_t devices = plan->device_count;
 	uint64_t bytes;
 
@@ -212,7 +216,7 @@ enum status alloc_expand(struct plan *plan, struct plan_case *point, struct erro
 	bytes = need(point, operation, kind);
 	if (origin_on_device(kind))
 		point->device_bytes = bytes;
-	else
+	if (!origin_on_device(kind) || operation == OPERATION_CREATE)
 		point->host_bytes = bytes;
 	point->setup_seconds = setup(point, operation, bytes);
 	/* Ordinary memory has nothing to do with any device: once is enough. */

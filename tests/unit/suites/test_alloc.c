@@ -238,6 +238,35 @@ static void test_fragments_of_alternating_batches(void **state)
 	case_result_release(&result);
 }
 
+static void test_a_step_is_timed_in_what_earlier_ones_left(void **state)
+{
+	struct case_result result;
+
+	run_ok(*state, FRAGMENT("bfc_growth", "alternating"), &result);
+	assert_true(metric_of(&result, "alloc.step") > 0);
+	assert_true(metric_of(&result, "alloc.reserved") <= 288 * MIB);
+	assert_true(metric_of(&result, "alloc.reserved") >= 128 * MIB);
+	case_result_release(&result);
+}
+
+#define CREATE(method) \
+	QUICK "[suite alloc]\noperations = create\nsizes = 1MiB\ncreations = " method "\n"
+
+static void test_what_is_created_is_read(void **state)
+{
+	static const char *const methods[] = { CREATE("device"), CREATE("copy"), CREATE("pinned") };
+	struct case_result result;
+
+	for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
+		run_ok(*state, methods[i], &result);
+		assert_true(metric_of(&result, "alloc.create") > 0);
+		case_result_release(&result);
+	}
+	spy.spoil_copy = 1;
+	spy.spoil_bytes = MIB;
+	run_mismatch(*state, CREATE("copy"), "byte");
+}
+
 static void test_fragments_lose_no_data(void **state)
 {
 	spy.spoil_copy = 300;
@@ -643,6 +672,8 @@ int main(void)
 		TEST(test_fragments_of_a_checkerboard),
 		TEST(test_a_span_of_less_than_a_segment),
 		TEST(test_fragments_of_alternating_batches),
+		TEST(test_a_step_is_timed_in_what_earlier_ones_left),
+		TEST(test_what_is_created_is_read),
 		TEST(test_fragments_lose_no_data),
 		TEST(test_threads_share_an_allocator),
 		TEST(test_memory_given_twice_is_found),
