@@ -6,16 +6,15 @@
 #include "plan/suite.h"
 #include "suites/selftest/checks.h"
 
-enum { CLOCK, EMPTY, SLOWDOWN, CORRUPTION, TELEMETRY };
+enum { CLOCK, EMPTY, SLOWDOWN, CORRUPTION, TELEMETRY, ENERGY };
 
-static const char *const names[] = {
-	"clock", "empty", "slowdown", "corruption", "telemetry", NULL
-};
+static const char *const names[] = { "clock",     "empty",  "slowdown", "corruption",
+				     "telemetry", "energy", NULL };
 
 static enum status (*const checks[])(struct selftest *, struct error *) = {
 	[CLOCK] = selftest_clock,         [EMPTY] = selftest_empty,
 	[SLOWDOWN] = selftest_slowdown,   [CORRUPTION] = selftest_corruption,
-	[TELEMETRY] = selftest_telemetry,
+	[TELEMETRY] = selftest_telemetry, [ENERGY] = selftest_energy,
 };
 
 static const struct key keys[] = {
@@ -26,7 +25,9 @@ static const struct key keys[] = {
 	  .choices = names,
 	  .parameter = "check",
 	  .help = "clock: a kernel of known duration; empty: a sample of nothing; slowdown, "
-		  "corruption: planted and found; telemetry: watching changes nothing" },
+		  "corruption: planted and found; telemetry: watching changes nothing; energy: "
+		  "work for a known "
+		  "part of the time takes its part of the power (not in the default)" },
 	{ .name = "duration",
 	  .type = KEY_DURATION,
 	  .fallback = "1ms",
@@ -69,6 +70,19 @@ static const struct key keys[] = {
 	  .min = 1e-5,
 	  .max = 10,
 	  .help = "by which reading telemetry may slow down launching" },
+	{ .name = "energy_window",
+	  .type = KEY_DURATION,
+	  .fallback = "4s",
+	  .min = 0.05,
+	  .max = 600,
+	  .help = "of energy: each of its five duty cycles, after half as long; an NVIDIA GPU's "
+		  "counter needs 2s" },
+	{ .name = "energy_tolerance",
+	  .type = KEY_PERCENT,
+	  .fallback = "3 %",
+	  .min = 1e-4,
+	  .max = 1,
+	  .help = "of energy: by which it may be off, more than the counter's updates leave open" },
 	{ 0 },
 };
 
@@ -91,6 +105,16 @@ static const struct metric metrics[] = {
 	  "by how much launching and waiting are slower while telemetry is read", .percent = true },
 	{ "selftest.found", "1", BETTER_HIGHER, 1,
 	  "share of the planted wrong bits that were found", METRIC_EXACT, .percent = true },
+	{ "selftest.energy_error", "1", BETTER_LOWER, 1,
+	  "by how much the energy of a known duty cycle is off idle and busy power", METRIC_OTHER,
+	  .percent = true },
+	{ "selftest.power_error", "1", BETTER_LOWER, 0,
+	  "by how much the energy counter is off mean power times time", METRIC_OTHER,
+	  .percent = true },
+	{ "selftest.busy_power", "W", BETTER_NONE, 0, "while memory is written all the time",
+	  METRIC_OTHER },
+	{ "selftest.idle_power", "W", BETTER_NONE, 0, "with an empty launch every 37 ms",
+	  METRIC_OTHER },
 	{ 0 },
 };
 
@@ -99,7 +123,9 @@ static enum status selftest_expand(struct plan *plan, struct plan_case *point, s
 	int64_t check = case_integer(point, "checks");
 	double trials = (double)section_integer(point->section, "trials");
 
-	point->device_bytes = check == CORRUPTION ? selftest_corruption_bytes() : 0;
+	point->device_bytes = check == CORRUPTION ? selftest_corruption_bytes()
+			      : check == ENERGY   ? selftest_energy_bytes()
+						  : 0;
 	point->setup_seconds = 0.02;
 	if (check == SLOWDOWN) /* twice ten series of five samples */
 		point->setup_seconds += trials * 100 * section_real(point->section, "duration");
@@ -107,6 +133,8 @@ static enum status selftest_expand(struct plan *plan, struct plan_case *point, s
 		point->setup_seconds += 1;
 	if (check == CORRUPTION)
 		point->setup_seconds += trials * 2e-3;
+	if (check == ENERGY)
+		point->setup_seconds += selftest_energy_seconds(point->section);
 	return plan_add_each(plan, point, err);
 }
 

@@ -16,9 +16,14 @@ enum status selftest_empty(struct selftest *t, struct error *err);
 enum status selftest_slowdown(struct selftest *t, struct error *err);
 enum status selftest_corruption(struct selftest *t, struct error *err);
 enum status selftest_telemetry(struct selftest *t, struct error *err);
+/* STATUS_UNSUPPORTED also where work adds less power than the readings leave open. */
+enum status selftest_energy(struct selftest *t, struct error *err);
 
 /* Device memory that selftest_corruption() takes. */
 uint64_t selftest_corruption_bytes(void);
+/* Device memory and time of selftest_energy(). */
+uint64_t selftest_energy_bytes(void);
+double selftest_energy_seconds(const struct section *section);
 
 /* One kernel busy for `seconds` on the stream. */
 struct spinning {

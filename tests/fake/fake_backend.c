@@ -118,6 +118,8 @@ enum status fake_device_synchronize(struct device *device, struct error *err)
 {
 	enum status status = HOST->device_synchronize(device, err);
 
+	fake_power_rest(device);
+
 	CALL("device_synchronize");
 	return status;
 }
@@ -149,18 +151,20 @@ enum status fake_telemetry(struct device *device, struct telemetry *out, struct 
 
 enum status fake_telemetry_quick(struct device *device, struct telemetry *out, struct error *err)
 {
-	return HOST->telemetry_quick(device, out,
-				     err); /* another thread: it is no call of the script's */
+	/* Another thread: it is no call of the script's. */
+	if (HOST->telemetry_quick(device, out, err) != STATUS_OK)
+		return err->status;
+	out->power_watts = fake_power_watts(device);
+	return STATUS_OK;
 }
 
-/* A counter of watts=: as much of the host's time, whatever the device does. */
 enum status fake_energy(struct device *device, struct energy *out, struct error *err)
 {
 	CALL("energy");
-	if (!(script.watts > 0))
+	if (!(script.watts > 0) || script.no_counter)
 		return error_set(err, STATUS_UNSUPPORTED, "%s has no energy counter",
 				 device->info.id);
-	*out = (struct energy){ .joules = script.watts * clock_seconds(), .update_seconds = 1e-3 };
+	*out = (struct energy){ .joules = fake_power_joules(device), .update_seconds = 1e-3 };
 	snprintf(out->domain, sizeof(out->domain), "%s", device->info.uuid);
 	snprintf(out->source, sizeof(out->source), "a scripted counter");
 	return STATUS_OK;
@@ -289,6 +293,8 @@ enum status fake_stream_synchronize(struct stream *stream, struct error *err)
 	 */
 	enum status status = HOST->stream_synchronize(host(stream), err);
 
+	fake_power_rest(stream->device);
+
 	CALL("stream_synchronize");
 	return status;
 }
@@ -336,8 +342,11 @@ enum status fake_event_record(struct event *event, struct stream *stream, struct
 
 enum status fake_event_synchronize(struct event *event, struct error *err)
 {
+	enum status status = HOST->event_synchronize(((struct fake_event *)event)->host, err);
+
+	fake_power_rest(event->device);
 	CALL("event_synchronize");
-	return HOST->event_synchronize(((struct fake_event *)event)->host, err);
+	return status;
 }
 
 enum status fake_event_elapsed(struct event *start, struct event *end, double *seconds,

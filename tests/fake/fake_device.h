@@ -25,6 +25,13 @@ static inline struct stream *host(struct stream *stream)
 	return stream ? fake(stream)->host : NULL;
 }
 
+/* Work draws power from the first operation to the wait for it (fake_power.c). */
+void fake_power_work(const struct device *device);
+void fake_power_rest(const struct device *device);
+/* Joules up to now by a counter of the script's watts; mean power since the last reading, NAN. */
+double fake_power_joules(const struct device *device);
+double fake_power_watts(const struct device *device);
+
 /*
  * Time passes on the stream: the latency of an operation and `seconds` of work, longer on a slow
  * device.
@@ -34,6 +41,7 @@ static inline void pass(struct stream *stream, double seconds)
 	const struct script *script = script_now();
 	bool slow = stream->device && stream->device->info.index == script->slow;
 
+	fake_power_work(stream->device);
 	fake(stream)->now += (FAKE_LATENCY + seconds) * (slow ? 1 + script->slowness : 1);
 }
 

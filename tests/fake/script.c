@@ -97,6 +97,14 @@ static enum status read_word(struct script *script, const char *word, struct err
 		return read_capability(script, word + 11, err);
 	else if (text_starts_with(word, "watts="))
 		script->watts = strtod(word + 6, NULL);
+	else if (text_starts_with(word, "busy_watts="))
+		script->busy_watts = strtod(word + 11, NULL);
+	else if (text_starts_with(word, "power="))
+		return units_parse_percent(word + 6, &script->power, err);
+	else if (text_starts_with(word, "blind="))
+		return units_parse_duration(word + 6, &script->blind, err);
+	else if (text_starts_with(word, "counter="))
+		script->no_counter = strcmp(word + 8, "off") == 0;
 	else if (text_starts_with(word, "noise="))
 		return units_parse_percent(word + 6, &script->noise, err);
 	else if (text_starts_with(word, "slow="))

@@ -7,6 +7,9 @@
  *      memory=64MiB       of each device (1GiB); what does not fit is refused. It is then the
  *                         device's own, as a GPU's
  *      watts=300          it has an energy counter that shows this power (none)
+ *      busy_watts=400     the power from an operation to the wait for it (as without work)
+ *      power=100%         it reports its power, times this; counter=off: and has no counter
+ *      blind=2ms          the counter does not see work that begins after a rest so long
  *      noise=1%           of the scripted clock: readings are uniform within +-1 % (0)
  *      slow=3:5%          device 3 takes 5 % longer for everything (none)
  *      wrong=5            device 5 calculates products whose first bytes are wrong (none)
@@ -49,7 +52,11 @@ struct script {
 	uint64_t memory_bytes;
 	bool own_memory;
 	double noise;
-	double watts;    /* 0: no energy counter */
+	double watts; /* 0: no energy counter */
+	double busy_watts;
+	double power; /* reading of power / power; 0: none */
+	double blind; /* s */
+	bool no_counter;
 	int slow, wrong; /* devices; -1: none */
 	double slowness; /* 0.05: 5 % longer */
 };

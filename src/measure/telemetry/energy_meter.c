@@ -44,6 +44,7 @@ struct energy_meter {
 struct share {
 	double joules, watts, seconds, error;
 	int devices;
+	bool counted;
 	char domain[64], source[64], why[160];
 };
 
@@ -148,6 +149,7 @@ static void add_gauge(struct share *s, const struct gauge *g)
 	s->watts += g->last / s->seconds;
 	s->error = fmax(s->error, update / s->seconds + (g->counts ? 0 : POWER_ACCURACY));
 	s->devices++;
+	s->counted &= g->counts;
 	snprintf(s->domain, sizeof(s->domain), "%.50s",
 		 g->counts ? g->latest.domain : g->device->info.id);
 	snprintf(s->source, sizeof(s->source), "%s",
@@ -156,7 +158,7 @@ static void add_gauge(struct share *s, const struct gauge *g)
 
 static struct share share_of(const struct energy_meter *m)
 {
-	struct share s = { .seconds = m->ended - m->began };
+	struct share s = { .seconds = m->ended - m->began, .counted = true };
 
 	if (m->err.status != STATUS_OK)
 		snprintf(s.why, sizeof(s.why), "%.150s", m->err.message);
@@ -182,7 +184,7 @@ static void add_shares(struct energy_window *out, const struct share *all, int r
 {
 	int devices = 0;
 
-	*out = (struct energy_window){ .joules = 0 };
+	*out = (struct energy_window){ .counted = true };
 	for (int r = 0; r < ranks; r++) {
 		if (*all[r].why) {
 			energy_window_unknown(out, all[r].why);
@@ -195,6 +197,7 @@ static void add_shares(struct energy_window *out, const struct share *all, int r
 		out->seconds = fmax(out->seconds, all[r].seconds);
 		out->error = fmax(out->error, all[r].error);
 		devices += all[r].devices;
+		out->counted &= all[r].counted;
 	}
 	snprintf(out->source, sizeof(out->source), "%s", all[0].source);
 	if (devices > 1)

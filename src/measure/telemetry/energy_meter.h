@@ -16,6 +16,7 @@ struct energy_window {
 	double seconds;       /* from the first reading to the last */
 	/* relative: what the counters' updates and, of power, NVML's accuracy leave open; NAN */
 	double error;
+	bool counted;    /* all by counters, not by power */
 	char source[96]; /* "NVML's energy counter, 2 devices" */
 	char why[256];   /* why it was not measured; "" */
 };

@@ -1,0 +1,274 @@
+/*
+ * Energy of a known duty cycle: a device that works for a part of the time takes
+ * idle + part * (busy - idle); and a counter must agree with mean power * time.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/units.h"
+#include "kernels/timing.h"
+#include "measure/telemetry/energy_meter.h"
+#include "measure/telemetry/poller.h"
+#include "suites/selftest/checks.h"
+#include "suites/shared/buffers.h"
+
+#define BYTES (64u << 20)
+/*
+ * Pulse and pause. 100 ms, after which sensors repeat that look for a part of the time
+ * alone, are no multiple of it: they see all parts of the period alike.
+ */
+#define PERIOD_SECONDS 0.037
+#define READING_SECONDS 0.02
+static const double parts[] = { 0, 1, 0.25, 0.5, 0.75 };
+enum { IDLE, BUSY, PARTS, CYCLES = 5 };
+
+struct readings {
+	double sum; /* of power, in W */
+	size_t count;
+};
+
+/* One duty cycle as it was measured. */
+struct cycle {
+	double part; /* of the time that the device worked */
+	struct energy_window energy;
+	struct readings power;
+};
+
+struct duty {
+	struct selftest *t;
+	struct buffer buffer;
+	double each; /* seconds of one pass over the buffer */
+	double window, tolerance;
+	struct cycle cycles[CYCLES];
+};
+
+uint64_t selftest_energy_bytes(void)
+{
+	return BYTES;
+}
+
+double selftest_energy_seconds(const struct section *section)
+{
+	return CYCLES * 1.5 * section_real(section, "energy_window") + 1;
+}
+
+static void add_reading(void *context, const struct telemetry *t)
+{
+	struct readings *r = context;
+
+	if (isnan(t->power_watts))
+		return;
+	r->sum += t->power_watts;
+	r->count++;
+}
+
+/* Without passes a launch alone, so that the device is as awake as between two pulses. */
+static enum status pulse(struct duty *d, unsigned passes, double *seconds, struct error *err)
+{
+	static const struct empty_arguments nothing;
+	double began = clock_seconds();
+	enum status status = STATUS_OK;
+
+	if (passes == 0)
+		status = backend_launch(d->t->stream, "empty", &nothing, err);
+	for (unsigned i = 0; i < passes && status == STATUS_OK; i++)
+		status = backend_memory_set(d->t->stream, d->buffer.memory, (int)(i % 2) * 0xff,
+					    BYTES, err);
+	if (status == STATUS_OK)
+		status = backend_stream_synchronize(d->t->stream, err);
+	*seconds = passes ? clock_seconds() - began : 0;
+	return status;
+}
+
+/* Works for `part` of each period, for `seconds`; adds to `busy` how long it worked. */
+static enum status work(struct duty *d, double part, double seconds, double *busy,
+			struct error *err)
+{
+	const volatile sig_atomic_t *stop = d->t->run->sampler.stop;
+	unsigned passes = part > 0 ? (unsigned)fmax(1, round(part * PERIOD_SECONDS / d->each)) : 0;
+	double end = clock_seconds() + seconds, pulsed, pause;
+
+	while (clock_seconds() < end) {
+		if (stop && *stop)
+			return error_set(err, STATUS_INTERRUPTED, "interrupted");
+		if (pulse(d, passes, &pulsed, err) != STATUS_OK)
+			return err->status;
+		pause = part > 0 ? pulsed / part - pulsed : PERIOD_SECONDS;
+		if (pause > 0)
+			clock_sleep(pause);
+		*busy += pulsed;
+	}
+	return STATUS_OK;
+}
+
+/* After half a window of the same, in which power and its readings become what they stay. */
+static enum status measure(struct duty *d, double part, struct cycle *c, struct error *err)
+{
+	const struct telemetry_poller_options options = { .interval_seconds = READING_SECONDS,
+							  .add = add_reading,
+							  .context = &c->power };
+	struct telemetry_poller *poller;
+	struct energy_meter *meter;
+	double busy = 0;
+	enum status status = work(d, part, d->window / 2, &busy, err);
+
+	if (status != STATUS_OK)
+		return status;
+	poller = telemetry_poller_open(d->t->device, &options);
+	meter = energy_meter_begin(&d->t->device, 1);
+	telemetry_poller_switch(poller, true);
+	busy = 0;
+	status = work(d, part, d->window, &busy, err);
+	telemetry_poller_switch(poller, false);
+	energy_meter_read(meter);
+	energy_meter_end(meter, NULL, &c->energy);
+	telemetry_poller_close(poller);
+	c->part = busy / c->energy.seconds;
+	if (status == STATUS_OK && !(c->energy.joules > 0))
+		return error_set(err, STATUS_UNSUPPORTED, "%s", c->energy.why);
+	return status;
+}
+
+/* Some passes at first, which touch the memory, then as many as take most of a period. */
+static enum status calibrate(struct duty *d, struct error *err)
+{
+	double seconds = 0;
+
+	for (unsigned passes = 1; seconds < PERIOD_SECONDS / 2; passes *= 2) {
+		if (pulse(d, passes, &seconds, err) != STATUS_OK)
+			return err->status;
+		if (passes > 1u << 20)
+			return error_set(err, STATUS_MISMATCH, "writing memory takes no time");
+		d->each = seconds / passes;
+	}
+	return STATUS_OK;
+}
+
+/* W of a cycle by those without and with work alone, and what is allowed. */
+static double expected(const struct duty *d, const struct cycle *c, double *allowed)
+{
+	const struct energy_window *idle = &d->cycles[IDLE].energy, *busy = &d->cycles[BUSY].energy;
+	double part = c->part / d->cycles[BUSY].part;
+	double watts = idle->watts + part * (busy->watts - idle->watts);
+
+	*allowed = d->tolerance * watts + (1 - part) * idle->error * idle->watts +
+		   part * busy->error * busy->watts + c->energy.error * c->energy.watts;
+	return watts;
+}
+
+/* Refuses where `allowed` would hide what work adds: nothing was checked then. */
+static enum status can_tell(const struct duty *d, const struct cycle *c, double allowed,
+			    struct error *err)
+{
+	double idle = d->cycles[IDLE].energy.watts, busy = d->cycles[BUSY].energy.watts;
+
+	if (allowed < c->part * (busy - idle))
+		return STATUS_OK;
+	return error_set(err, STATUS_UNSUPPORTED,
+			 "%.4g W at work and %.4g W without: a counter that misses the work of "
+			 "%.0f %% of the time is within the %.3g W that %s leaves open",
+			 busy, idle, 100 * c->part, allowed, c->energy.source);
+}
+
+struct worst {
+	double error, tolerance;
+	bool wrong;
+};
+
+/* Relative to `right`; the one that is nearest to its tolerance stays. */
+static void hold(struct worst *w, double value, double right, double allowed)
+{
+	double error = fabs(value / right - 1), tolerance = allowed / right;
+
+	if (!(w->error * tolerance > error * w->tolerance))
+		*w = (struct worst){ error, tolerance, !(error <= tolerance) };
+}
+
+static enum status hold_cycles(const struct duty *d, struct worst *worst, struct error *err)
+{
+	double allowed;
+
+	for (int i = PARTS; i < CYCLES; i++) {
+		const struct cycle *c = &d->cycles[i];
+		double right = expected(d, c, &allowed);
+
+		if (can_tell(d, c, allowed, err) != STATUS_OK)
+			return err->status;
+		run_note(d->t->run,
+			 "Work for %.1f %% of %.2f s: %.1f W, by the duty %.1f ± %.1f W.",
+			 100 * c->part, c->energy.seconds, c->energy.watts, right, allowed);
+		hold(worst, c->energy.watts, right, allowed);
+	}
+	return STATUS_OK;
+}
+
+/* False: there is no counter, or no reading of power. */
+static bool hold_power(const struct duty *d, struct worst *worst)
+{
+	double mean;
+
+	for (int i = 0; i < CYCLES; i++) {
+		const struct cycle *c = &d->cycles[i];
+
+		if (!c->energy.counted || c->power.count == 0)
+			return false;
+		mean = c->power.sum / (double)c->power.count;
+		hold(worst, c->energy.watts, mean,
+		     d->tolerance * mean + c->energy.error * c->energy.watts);
+	}
+	return true;
+}
+
+static enum status judge(struct duty *d, struct error *err)
+{
+	struct run *run = d->t->run;
+	struct worst duty = { 0 }, power = { 0 };
+	const char *source = d->cycles[BUSY].energy.source;
+	bool compared;
+
+	if (hold_cycles(d, &duty, err) != STATUS_OK)
+		return err->status;
+	compared = hold_power(d, &power);
+	run_value(run, "selftest.energy_error", duty.error);
+	run_value(run, "selftest.idle_power", d->cycles[IDLE].energy.watts);
+	run_value(run, "selftest.busy_power", d->cycles[BUSY].energy.watts);
+	if (compared)
+		run_value(run, "selftest.power_error", power.error);
+	else
+		run_note(run, "Not held against mean power: the device has no %s.",
+			 d->cycles[BUSY].energy.counted ? "reading of it" : "energy counter");
+	if (duty.wrong)
+		return error_set(err, STATUS_MISMATCH,
+				 "%s is %.3g %% off what the duty cycle takes, of at most %.3g %%",
+				 source, 100 * duty.error, 100 * duty.tolerance);
+	if (power.wrong)
+		return error_set(err, STATUS_MISMATCH,
+				 "%s is %.3g %% off mean power times time, of at most %.3g %%",
+				 source, 100 * power.error, 100 * power.tolerance);
+	run_verified(run,
+		     compared ? "work for 25, 50 and 75 % of the time, and mean power"
+			      : "work for 25, 50 and 75 % of the time",
+		     duty.error, duty.tolerance);
+	return STATUS_OK;
+}
+
+enum status selftest_energy(struct selftest *t, struct error *err)
+{
+	const struct section *section = t->run->c->section;
+	struct duty d = { .t = t,
+			  .window = section_real(section, "energy_window"),
+			  .tolerance = section_real(section, "energy_tolerance") };
+	enum status status = buffer_alloc(&d.buffer, t->device, ALLOCATOR_DEVICE, BYTES, err);
+
+	if (status == STATUS_OK)
+		status = calibrate(&d, err);
+	for (int i = 0; i < CYCLES && status == STATUS_OK; i++)
+		status = measure(&d, parts[i], &d.cycles[i], err);
+	if (status == STATUS_OK)
+		status = judge(&d, err);
+	backend_stream_synchronize(t->stream, NULL);
+	buffer_free(&d.buffer);
+	return status;
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Energy on the backend `fake`, whose power is scripted: a counter is held against work of a known part of the time, power is
+# integrated where there is no counter, and what was not measured has its reason and passes no limit.
+set -uo pipefail
+program=$(realpath "$1")
+export GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+# expect CODE FAKE CONFIG OPTION...: a run with this script of the backend
+expect() {
+	local code=$1 got=0
+	export GPUPROOF_FAKE=$2
+	shift 2
+	rm -rf out
+	"$program" run "$@" --backend fake -o out > log 2>&1 < /dev/null || got=$?
+	[ "$got" = "$code" ] || { fail "$GPUPROOF_FAKE, $*: exit code $got, not $code"; cat log; }
+}
+says() { grep -qF -- "$1" out/result.json || { fail "no '$1' in the result:"; cat log; }; }
+lacks() { ! grep -qF -- "$1" out/result.json || { fail "'$1' in the result:"; cat log; }; }
+
+# Work for a known part of the time. A machine under load delays clocks, so the tolerance is wide.
+cat > duty.ini <<-INI
+	[suite selftest]
+	checks = energy
+	energy_window = 300ms
+	energy_tolerance = 30 %
+INI
+expect 0 "watts=70 busy_watts=400 power=100%" duty.ini
+says '"selftest.energy_error"'
+says 'and mean power'
+# Without a reading of power nothing is said about it.
+expect 0 "watts=70 busy_watts=400" duty.ini
+says '"selftest.energy_error"'
+says 'Not held against mean power'
+lacks '"selftest.power_error":{'
+# A counter that misses work, and one that counts less than the power.
+expect 5 "watts=70 busy_watts=400 blind=2ms" duty.ini
+says 'off what the duty cycle takes'
+expect 5 "watts=70 busy_watts=400 power=300%" duty.ini
+says 'off mean power times time'
+# Nothing was checked where work takes no more power than rest, or nothing can be read.
+expect 0 "watts=300" duty.ini
+says 'SKIPPED'
+says '300 W at work and 300 W without'
+expect 0 "" duty.ini
+says 'SKIPPED'
+says 'fake:0 has no energy counter'
+
+exit $((failures > 0))
