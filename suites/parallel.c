@@ -36,7 +36,7 @@ static const struct key keys[] = {
 	  .list = true,
 	  .fallback = "mlp",
 	  .choices = model_kind_names,
-	  .help = "mlp: linear layers and ReLUs; transformer: a decoder, in single, ddp and zero" },
+	  .help = "mlp: linear layers and ReLUs; transformer: a decoder, not in dp_naive" },
 	{ .name = "hidden",
 	  .type = KEY_INTEGER,
 	  .fallback = "1024",
@@ -112,8 +112,8 @@ static const struct key keys[] = {
 	  .fallback = "single, ddp, layer_split",
 	  .choices = mode_names,
 	  .parameter = "mode",
-	  .help = "ddp, zero, dp_naive cut the batch, tensor the width, pipelines the depth, "
-		  "hybrid all" },
+	  .help = "ddp, zero, dp_naive cut the batch, tensor the width, tensor_sequence also a "
+		  "transformer's rows, pipelines the depth, hybrid all" },
 	{ .name = "devices",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -153,8 +153,8 @@ static const struct key keys[] = {
 	  .fallback = "1",
 	  .min = 1,
 	  .max = 1024,
-	  .help = "single, ddp, zero1: parts of a device's rows, computed in turn before one "
-		  "update" },
+	  .help = "single, ddp, zero1, tensor of a transformer: parts of a device's rows, "
+		  "computed in turn before one update" },
 	{ .name = "recompute",
 	  .type = KEY_TEXT,
 	  .fallback = "none",

@@ -1,10 +1,8 @@
 #include "suites/models/backward_schedule.h"
 
-#include "suites/models/mode.h"
-
 bool backward_dgrad_first(const struct network *n)
 {
-	return n->setup->mode->dgrad_first && n->partition.first > 0;
+	return setup_dgrad_first(n->setup) && n->partition.first > 0;
 }
 
 size_t backward_group(const struct network *n, size_t last)

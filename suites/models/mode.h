@@ -41,7 +41,10 @@ struct mode {
 	bool runs_on;         /* the end of a step overlaps with the beginning of the next */
 	bool overlaps;        /* knows setup->no_overlap */
 	bool transformers;    /* its layers may be of any kind, and its rows whole sequences */
-	bool replicated;      /* every rank ends a step with the same parameters, bit for bit */
+	/* ranks, or those of the grid's tensor part, have parts of the same layers */
+	bool shares_layers;
+	bool sequence;   /* the same, and between products shares of the rows */
+	bool replicated; /* every rank ends a step with the same parameters, bit for bit */
 
 	/* NULL, or why this setup cannot be split so (words for the reader of the report). */
 	const char *(*refusal)(const struct setup *setup);

@@ -11,7 +11,7 @@ static uint64_t aligned(uint64_t elements)
 
 enum layer_split setup_layer_split(const struct setup *setup, size_t layer, int parts)
 {
-	if (parts == 1 || layer / 2 * 2 + 1 >= setup->layers)
+	if (setup->kind != MODEL_MLP || parts == 1 || layer / 2 * 2 + 1 >= setup->layers)
 		return SPLIT_NONE;
 	return layer % 2 ? ROW_PARALLEL : COLUMN_PARALLEL;
 }
@@ -43,12 +43,33 @@ uint64_t setup_tensor_seed(const struct setup *setup, size_t layer, size_t tenso
 	return generator_bits(setup_seed(setup, TENSOR_WEIGHTS, layer), tensor);
 }
 
-static void add_tensor(struct model_layer *layer, const char *name, uint64_t count, double scale)
+uint64_t tensor_place(const struct model_tensor *t, uint64_t element, uint64_t *run)
 {
-	layer->tensor[layer->tensors++] = (struct model_tensor){
+	const struct tensor_part *p = &t->part;
+	uint64_t row, column, group;
+
+	*run = t->count - element;
+	if (p->whole_rows == 0)
+		return element;
+	row = element / p->columns % p->rows;
+	column = element % p->columns;
+	group = element / p->columns / p->rows;
+	*run = (p->columns == p->whole_columns ? (p->rows - row) * p->columns : p->columns) -
+	       column;
+	return ((group * p->whole_rows + p->first_row + row) * p->whole_columns) + p->first_column +
+	       column;
+}
+
+static struct model_tensor *add_tensor(struct model_layer *layer, const char *name, uint64_t count,
+				       double scale)
+{
+	struct model_tensor *t = &layer->tensor[layer->tensors++];
+
+	*t = (struct model_tensor){
 		.name = name, .first = layer->end, .count = count, .scale = scale
 	};
 	layer->end += aligned(count);
+	return t;
 }
 
 /* Scales around 1, so that one that is not applied shows. */
@@ -62,37 +83,91 @@ static void add_norm(struct model_layer *layer, const char *gamma, const char *b
 	add_tensor(layer, beta, columns, NORM_SPREAD);
 }
 
+/* How ranks divide a product's weights: by rows of each of `groups` equal groups, or columns. */
+struct cut {
+	enum layer_split split;
+	uint64_t groups, part, parts;
+};
+
+static struct cut cut_of(const struct rank_partition *partition, enum layer_split split,
+			 uint64_t groups)
+{
+	return (struct cut){ .split = partition->parts > 1 ? split : SPLIT_NONE,
+			     .groups = groups,
+			     .part = (uint64_t)partition->part,
+			     .parts = (uint64_t)partition->parts };
+}
+
+/* This rank's part of out x in elements. */
+static void add_part(struct model_layer *layer, const char *name, uint64_t in, uint64_t out,
+		     double scale, const struct cut *cut)
+{
+	uint64_t rows = out / cut->groups / (cut->split == COLUMN_PARALLEL ? cut->parts : 1),
+		 columns = in / (cut->split == ROW_PARALLEL ? cut->parts : 1);
+	struct model_tensor *t = add_tensor(layer, name, rows * cut->groups * columns, scale);
+
+	if (cut->split == SPLIT_NONE)
+		return;
+	t->part = (struct tensor_part){
+		.rows = rows,
+		.columns = columns,
+		.whole_rows = out / cut->groups,
+		.whole_columns = in,
+		.first_row = cut->split == COLUMN_PARALLEL ? cut->part * rows : 0,
+		.first_column = cut->split == ROW_PARALLEL ? cut->part * columns : 0,
+	};
+}
+
+/* Its biases: all of them where ranks divide inputs. */
+static void add_biases(struct model_layer *layer, const char *name, uint64_t out, double scale,
+		       struct cut cut)
+{
+	if (cut.split == ROW_PARALLEL)
+		cut.split = SPLIT_NONE;
+	add_part(layer, name, 1, out, scale, &cut);
+}
+
 /* Variance 1 / in, times `gain` squared. */
 static void add_product(struct model_layer *layer, const char *weight, const char *bias,
-			uint64_t in, uint64_t out, double gain)
+			uint64_t in, uint64_t out, double gain, struct cut cut)
 {
-	add_tensor(layer, weight, in * out, gain * sqrt(3.0 / (double)in));
-	if (bias)
-		add_tensor(layer, bias, out, sqrt(1.0 / (double)in));
+	add_part(layer, weight, in, out, gain * sqrt(3.0 / (double)in), &cut);
+	add_biases(layer, bias, out, sqrt(1.0 / (double)in), cut);
 }
 
-/* Sums of residuals keep their variance when their branches begin small (Radford et al. 2019). */
-static void add_block(struct model_layer *layer, uint64_t h, size_t blocks)
+/*
+ * Sums of residuals keep their variance when their branches begin small (Radford et al. 2019).
+ * Ranks divide heads and the MLP's inner columns (Shoeybi et al. 2019, arXiv:1909.08053).
+ */
+static void add_block(struct model_layer *layer, uint64_t h, size_t blocks,
+		      const struct rank_partition *partition)
 {
 	double residual = sqrt(0.5 / (double)blocks);
+	struct cut heads = cut_of(partition, COLUMN_PARALLEL, 3),
+		   outputs = cut_of(partition, COLUMN_PARALLEL, 1),
+		   inputs = cut_of(partition, ROW_PARALLEL, 1);
 
 	add_norm(layer, "first norm's scale", "first norm's shift", h);
-	add_product(layer, "qkv weights", "qkv bias", h, 3 * h, 1);
-	add_product(layer, "attention output weights", "attention output bias", h, h, residual);
+	add_product(layer, "qkv weights", "qkv bias", h, 3 * h, 1, heads);
+	add_product(layer, "attention output weights", "attention output bias", h, h, residual,
+		    inputs);
 	add_norm(layer, "second norm's scale", "second norm's shift", h);
-	add_product(layer, "up weights", "up bias", h, 4 * h, 1);
-	add_product(layer, "down weights", "down bias", 4 * h, h, residual);
+	add_product(layer, "up weights", "up bias", h, 4 * h, 1, outputs);
+	add_product(layer, "down weights", "down bias", 4 * h, h, residual, inputs);
 }
 
-static void add_tensors(struct model_layer *layer, const struct setup *setup, size_t l)
+static void add_tensors(struct model_layer *layer, const struct setup *setup, size_t l,
+			const struct rank_partition *partition)
 {
 	const struct transformer_shape *t = &setup->transformer;
+	struct cut cut = cut_of(partition, setup_layer_split(setup, l, partition->parts), 1);
 
 	switch (layer->kind) {
 	case LAYER_LINEAR:
-		add_tensor(layer, "weights", layer->in * layer->out,
-			   setup_scale(setup, TENSOR_WEIGHTS, l));
-		add_tensor(layer, "bias", layer->out, setup_scale(setup, TENSOR_BIASES, l));
+		add_part(layer, "weights", setup->widths[l], setup->widths[l + 1],
+			 setup_scale(setup, TENSOR_WEIGHTS, l), &cut);
+		add_biases(layer, "bias", setup->widths[l + 1],
+			   setup_scale(setup, TENSOR_BIASES, l), cut);
 		layer->bias = layer->tensor[LINEAR_BIAS].first;
 		break;
 	case LAYER_EMBEDDING:
@@ -100,11 +175,12 @@ static void add_tensors(struct model_layer *layer, const struct setup *setup, si
 		add_tensor(layer, "position table", t->sequence * t->hidden, 0.5);
 		break;
 	case LAYER_BLOCK:
-		add_block(layer, t->hidden, setup->layers - 2);
+		add_block(layer, t->hidden, setup->layers - 2, partition);
 		break;
 	case LAYER_HEAD:
 		add_norm(layer, "last norm's scale", "last norm's shift", t->hidden);
-		add_product(layer, "head weights", NULL, t->hidden, t->vocabulary, 1);
+		add_part(layer, "head weights", t->hidden, t->vocabulary,
+			 sqrt(3.0 / (double)t->hidden), &cut);
 		break;
 	}
 }
@@ -124,7 +200,7 @@ void model_init_partition(struct model *model, const struct setup *setup,
 		layer->out = setup->widths[l + 1] / (split == COLUMN_PARALLEL ? parts : 1);
 		layer->kind = setup_layer_kind(setup, l);
 		layer->weight = layer->bias = layer->end = model->elements;
-		add_tensors(layer, setup, l);
+		add_tensors(layer, setup, l, partition);
 		layer->end = (layer->end + multiple - 1) / multiple * multiple;
 		model->elements = layer->end;
 		for (size_t t = 0; t < layer->tensors; t++)

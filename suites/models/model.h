@@ -40,11 +40,27 @@ enum block_tensor {
 	LAYER_MAX_TENSORS
 };
 
+/*
+ * The part of a tensor that one of several ranks has: in each group of whole_rows x whole_columns
+ * of the whole tensor, `rows` x `columns` from (first_row, first_column) on. whole_rows 0: the rank
+ * has all of the tensor.
+ */
+struct tensor_part {
+	uint64_t rows, columns, whole_rows, whole_columns, first_row, first_column;
+};
+
 struct model_tensor {
 	const char *name;
 	uint64_t first, count; /* in the flat order */
 	double scale, offset;  /* begins as offset + scale * uniform in +-1 */
+	struct tensor_part part;
 };
+
+/*
+ * The element of the whole tensor that is element `element` of this part of it; `run`: as many from
+ * there on are neighbours in both.
+ */
+uint64_t tensor_place(const struct model_tensor *tensor, uint64_t element, uint64_t *run);
 
 struct model_layer {
 	enum layer_kind kind;
@@ -67,9 +83,11 @@ struct rank_partition {
 	uint64_t row, rows; /* of the global batch */
 	/*
 	 * Tensor parallelism: rank `part` of `parts` in every layer that setup_layer_split()
-	 * divides; 0 of 1: whole.
+	 * divides, and in heads and inner columns of every block; 0 of 1: whole.
 	 */
 	int part, parts;
+	/* Between products of blocks each part has its share of the rows: see network_shares(). */
+	bool sequence;
 	/* Rows of activations kept at a time; of the first layer's input when it is received. */
 	uint64_t kept, kept_input;
 	uint64_t loss_rows; /* rows whose loss this rank computes, from `row` on */
@@ -82,7 +100,10 @@ enum layer_split {
 	COLUMN_PARALLEL, /* each rank has some outputs (rows of W) */
 	ROW_PARALLEL     /* each rank has some inputs and computes partial sums of all outputs */
 };
-/* Layers in pairs: column-parallel, then row-parallel; a layer without partner stays whole. */
+/*
+ * Linear layers in pairs: column-parallel, then row-parallel; a layer without partner stays whole.
+ * A transformer's blocks are divided inside, and their inputs and outputs are whole: SPLIT_NONE.
+ */
 enum layer_split setup_layer_split(const struct setup *setup, size_t layer, int parts);
 
 /* Every layer's range is a multiple of MODEL_ALIGN * setup->shards elements. */

@@ -82,9 +82,16 @@ static uint64_t kept_rows(const struct rank_partition *partition, size_t l)
 	return l == partition->first ? partition->kept_input : partition->kept;
 }
 
+uint64_t network_shares(const struct network *n, size_t l)
+{
+	bool between = l > 0 && l < n->setup->layers;
+
+	return n->partition.sequence && between ? (uint64_t)n->partition.parts : 1;
+}
+
 static uint64_t activation_bytes(const struct network *n, size_t l)
 {
-	return n->kept[l] * partition_width(n->setup, &n->partition, l) *
+	return n->kept[l] / network_shares(n, l) * partition_width(n->setup, &n->partition, l) *
 	       precision_bytes(n->setup->precision);
 }
 
@@ -147,7 +154,8 @@ static enum status open_transient(struct network *n, struct error *err)
 			continue;
 		if (buffer_alias_possible(n) && i == n->setup->layers % 2)
 			n->transient[i] = n->activations[n->setup->layers];
-		else if (arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * columns * bytes,
+		else if (arena_alloc(n->arena, MEMORY_TRANSIENT,
+				     n->step_rows / network_shares(n, 1) * columns * bytes,
 				     &n->transient[i], err) != STATUS_OK)
 			return err->status;
 	}
@@ -253,7 +261,8 @@ enum status network_loss_sum(struct network *n, struct stream *stream, double *s
 void *network_activation(const struct network *n, size_t l, uint64_t row)
 {
 	return network_element(n, n->activations[l],
-			       row % n->kept[l] * partition_width(n->setup, &n->partition, l));
+			       row % n->kept[l] / network_shares(n, l) *
+				       partition_width(n->setup, &n->partition, l));
 }
 
 void *network_row(const struct network *n, size_t l, void *gradient, uint64_t row)

@@ -34,7 +34,28 @@ struct gemm_cache {
 	size_t count;
 };
 
-/* Tensors that layers of a transformer keep for backward: rows of one backward call. */
+/*
+ * Collectives of the ranks that have the parts of the same layers, from the mode. `count` elements
+ * at `whole` on every rank; each rank's share is as long as the others'. Started after what the
+ * compute stream has computed; one at a time.
+ */
+enum part_collective {
+	PARTS_SUM,    /* sums over the ranks replace `whole` */
+	PARTS_GATHER, /* the ranks' shares at `share` become `whole` */
+	PARTS_SCATTER /* this rank's share of the sums of `whole` becomes `share` */
+};
+struct part_links {
+	void *state;
+	enum status (*start)(void *state, enum part_collective collective, void *whole, void *share,
+			     uint64_t count, struct error *err);
+	/* The compute stream continues after what was started. */
+	enum status (*wait)(void *state, struct error *err);
+};
+
+/*
+ * Tensors that layers of a transformer keep for backward: of the rows that the partition keeps, or
+ * of one backward call if blocks recompute.
+ */
 struct kept_norm {
 	float *mean, *rstd;
 	void *y;
@@ -49,8 +70,10 @@ struct kept_block {
 struct blocks {
 	struct kept_block kept[SETUP_MAX_LAYERS];
 	struct kept_norm head;
-	int32_t *positions;  /* of the rows of a backward call */
-	void *wide, *narrow; /* gradients inside a layer: 4 and 1 times the hidden size */
+	int32_t *positions;   /* of the rows of a backward call */
+	void *wide, *narrow;  /* gradients inside a layer: 4 and 1 times the hidden size */
+	void *gathered;       /* whole rows of what ranks share: see network_shares() */
+	void *norm_gradients; /* of all norms in turn, to be added up; the same */
 	float *delta, *norm_sums;
 	void *bias_sums, *counts; /* scratch of output_gradient and of embedding_scatter_add */
 };
@@ -115,6 +138,8 @@ struct network {
 	void *bias_sums[SETUP_MAX_LAYERS];
 	enum fusion fusions[SETUP_MAX_LAYERS]; /* of each layer's forward product */
 	struct blocks blocks;                  /* of a transformer; others: empty */
+	const struct part_links *links;        /* of the parts of its blocks; NULL: whole blocks */
+	bool idle; /* operations of blocks start their collectives and compute nothing */
 	/*
 	 * Set during the tuning step: searches GEMM algorithms, and times wgrad layouts and fused
 	 * epilogues.
@@ -164,6 +189,12 @@ enum status network_fill_input(const struct network *network, struct stream *str
 			       uint64_t row, uint64_t rows, struct error *err);
 
 bool network_has_loss(const struct network *network);
+/*
+ * Sequence parallelism: between a transformer's embedding and head each of `result` ranks has its
+ * share of the rows of activations[l], in the order of the ranks (Korthikanti et al. 2022,
+ * arXiv:2205.05198); 1: all rows.
+ */
+uint64_t network_shares(const struct network *network, size_t l);
 /* Columns of the widest activations between the partition's layers. */
 uint64_t network_inside(const struct network *network);
 
@@ -235,6 +266,11 @@ enum status network_forward_all(struct network *network, struct stream *stream, 
 enum status network_backward_all(struct network *network, struct stream *stream, uint64_t row,
 				 uint64_t rows, void *dy, void *dx, bool accumulate,
 				 struct error *err);
+/*
+ * Call after a step's last backward. With sequence parallelism gradients of norms, of which each
+ * rank has those of its share of the rows, are added up; otherwise nothing is left to do.
+ */
+enum status network_backward_end(struct network *network, struct stream *stream, struct error *err);
 /* One optimizer step; gradients are divided by the loss scale. */
 enum status network_update(struct network *network, struct stream *stream, struct error *err);
 /* The same by range: begin once, then every range of the shard. */

@@ -25,25 +25,16 @@ static enum fill_kind fill_kind_of(enum precision precision)
 	return kinds[precision];
 }
 
-/*
- * `count` elements of a layer's weights from its local element `begin` on. A row-parallel
- * layer has pieces of the whole layer's rows; otherwise its elements are neighbours there.
- */
-static enum status fill_weights(struct network *n, struct stream *stream, size_t l, uint64_t begin,
-				uint64_t count, struct fill_arguments fill, struct error *err)
+/* `count` elements of the rank's part of a tensor from its element `begin` on, run by run. */
+static enum status fill_runs(struct network *n, struct stream *stream,
+			     const struct model_tensor *tensor, uint64_t begin, uint64_t count,
+			     struct fill_arguments fill, struct error *err)
 {
-	uint64_t in = n->setup->widths[l], columns = n->local.layer[l].in,
-		 part = (uint64_t)n->partition.part;
-	bool by_rows = setup_layer_split(n->setup, l, n->partition.parts) == ROW_PARALLEL;
-	uint64_t most = by_rows ? columns : count;
-
-	if (setup_layer_split(n->setup, l, n->partition.parts) == COLUMN_PARALLEL)
-		begin += part * n->local.layer[l].out * in;
 	while (count > 0) {
-		uint64_t column = by_rows ? begin % columns : 0;
+		uint64_t run;
 
-		fill.first = by_rows ? begin / columns * in + part * columns + column : begin;
-		fill.count = most - column < count ? most - column : count;
+		fill.first = tensor_place(tensor, begin, &run);
+		fill.count = run < count ? run : count;
 		if (backend_launch(stream, "fill", &fill, err) != STATUS_OK)
 			return err->status;
 		fill.memory =
@@ -88,19 +79,15 @@ static enum status fill_tensor(struct network *n, struct stream *stream, size_t 
 	struct fill_arguments fill = {
 		.memory = memory,
 		.kind = fill_kind_of(setup_master(n->setup)),
-		.first = begin,
-		.count = count,
 		.seed = setup_tensor_seed(n->setup, l, tensor),
 		.scale = t->scale,
 	};
 
-	if (t->offset != 0)
-		return fill_around(n, stream, &fill, t->offset, err);
-	if (n->local.layer[l].kind == LAYER_LINEAR && tensor == LINEAR_WEIGHT)
-		return fill_weights(n, stream, l, begin, count, fill, err);
-	if (setup_layer_split(n->setup, l, n->partition.parts) == COLUMN_PARALLEL)
-		fill.first += (uint64_t)n->partition.part * n->local.layer[l].out;
-	return backend_launch(stream, "fill", &fill, err);
+	if (t->offset == 0)
+		return fill_runs(n, stream, t, begin, count, fill, err);
+	fill.first = begin;
+	fill.count = count;
+	return fill_around(n, stream, &fill, t->offset, err);
 }
 
 /* The part of a tensor that is in elements [first, last) of the flat order, at `memory`. */

@@ -66,26 +66,55 @@ void setup_transformer(struct setup *setup, uint64_t blocks, const struct transf
 	setup->widths[setup->layers] = shape->vocabulary;
 }
 
+/* Ranks that have parts of the same layers. */
+static uint64_t layer_parts(const struct setup *setup)
+{
+	if (!setup->mode->shares_layers)
+		return 1;
+	return (uint64_t)(setup->grid.tensor > 0 ? setup->grid.tensor : setup->ranks);
+}
+
+/* Equal parts of the batch that pass through the layers one by one. */
+static uint64_t batch_parts(const struct setup *setup)
+{
+	if (setup->mode->microbatched)
+		return (uint64_t)(setup->grid.data > 0 ? setup->grid.data : 1) *
+		       setup->microbatches;
+	return (uint64_t)setup->ranks / layer_parts(setup) * setup_accumulate(setup);
+}
+
 const char *setup_transformer_refusal(const struct setup *setup, char *text, size_t size)
 {
 	const struct transformer_shape *t = &setup->transformer;
-	uint64_t parts = (uint64_t)setup->ranks * setup_accumulate(setup),
-		 samples = setup->batch / t->sequence;
+	uint64_t parts = batch_parts(setup), samples = setup->batch / t->sequence,
+		 shares = layer_parts(setup);
 	struct attention_shape attention = { .precision = setup_storage(setup),
 					     .batch = (unsigned)(samples / parts),
-					     .heads = (unsigned)t->heads,
+					     .heads = (unsigned)(t->heads / shares),
 					     .sequence = (unsigned)t->sequence,
 					     .head_size = (unsigned)(t->hidden / t->heads),
 					     .scale = 1 };
 	struct error err = ERROR_NONE;
 
+	if (!setup->mode->transformers) {
+		snprintf(text, size, "%s does not know model = transformer", setup->mode->name);
+		return text;
+	}
 	if (samples % parts) {
 		snprintf(text, size, "%llu sequences do not divide by %llu parts",
 			 (unsigned long long)samples, (unsigned long long)parts);
 		return text;
 	}
-	if (!setup->mode->transformers)
-		return "model = transformer is for single, ddp and zero1 to zero3";
+	if (t->heads % shares) {
+		snprintf(text, size, "%llu heads do not divide by %llu parts",
+			 (unsigned long long)t->heads, (unsigned long long)shares);
+		return text;
+	}
+	if (setup->mode->sequence && setup->batch / parts % shares) {
+		snprintf(text, size, "%llu tokens do not divide by %llu parts",
+			 (unsigned long long)(setup->batch / parts), (unsigned long long)shares);
+		return text;
+	}
 	if (setup->segments > 0 && setup->segments < setup->layers)
 		return "recompute: of a transformer none or layer";
 	if (attention_check(&attention, &err) == STATUS_OK)
@@ -183,7 +212,10 @@ static bool halve(uint64_t *size, uint64_t least)
  */
 static void shrink_transformer(struct setup *small, double flops)
 {
-	uint64_t parts = (uint64_t)small->ranks * setup_accumulate(small),
+	uint64_t parts = batch_parts(small), shares = layer_parts(small),
+		 stages = (uint64_t)(small->grid.pipeline > 0    ? small->grid.pipeline
+				     : small->mode->microbatched ? small->ranks
+								 : 1),
 		 samples = small->batch / small->transformer.sequence / parts,
 		 blocks = small->layers - 2,
 		 head = small->transformer.hidden / small->transformer.heads;
@@ -196,8 +228,8 @@ static void shrink_transformer(struct setup *small, double flops)
 
 		changed |= halve(&t.vocabulary, 128);
 		changed |= halve(&t.sequence, 48);
-		changed |= t.heads % 2 == 0 && halve(&t.heads, 2);
-		if (!changed && !halve(&blocks, 2))
+		changed |= t.heads % (2 * shares) == 0 && halve(&t.heads, 2);
+		if (!changed && !halve(&blocks, stages > 2 ? stages : 2))
 			break;
 		t.hidden = t.heads * head;
 		setup_transformer(small, blocks, &t);
@@ -239,6 +271,11 @@ bool setup_shrink(const struct setup *setup, double flops, struct setup *small)
 			break;
 	}
 	return false;
+}
+
+bool setup_dgrad_first(const struct setup *setup)
+{
+	return setup->kind == MODEL_MLP && setup->mode->dgrad_first;
 }
 
 void setup_fit_mode(struct setup *setup)

@@ -160,6 +160,12 @@ static inline enum precision setup_master(const struct setup *setup)
 	return setup->storage_only ? setup->precision : setup_moment(setup);
 }
 
+/*
+ * A stage of a pipeline sends the gradient of its input before it computes those of its weights:
+ * linear layers only, in modes that do so.
+ */
+bool setup_dgrad_first(const struct setup *setup);
+
 /* Fills in what the mode itself decides: shards, chunks. Once, before the setup shrinks. */
 void setup_fit_mode(struct setup *setup);
 

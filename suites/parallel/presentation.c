@@ -55,6 +55,7 @@ const struct word_row parallel_words[] = {
 	{ "mode", "zero1", "ZeRO-1" },
 	{ "mode", "zero2", "ZeRO-2" },
 	{ "mode", "zero3", "ZeRO-3" },
+	{ "mode", "tensor_sequence", "tensor and sequence parallel" },
 	{ "mode", "dp_naive", "naive data parallel" },
 	{ 0 },
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `model = transformer` of the suite `parallel` through the whole program: keys of another model are refused by name, splits
-# that cannot compute it are skipped with the reason, the others are verified, and pages say its sizes.
+# `model = transformer` of the suite `parallel` through the whole program: keys of another model are refused by name, a split
+# that cannot compute it is skipped with the reason, the others are verified, and pages say its sizes.
 set -euo pipefail
 gpuproof=$1
 dir=$(mktemp -d)
@@ -21,7 +21,9 @@ sequence = 24
 vocabulary = 90
 batch = 4
 devices = 1,2
-modes = single,ddp,zero3,tensor
+modes = single,ddp,zero3,tensor,tensor_sequence,1f1b,hybrid,dp_naive
+microbatches = 2
+hybrid = 1x2x1
 precision = fp32,fp64
 recompute = layer
 iterations = 3
@@ -32,13 +34,13 @@ python3 - "$dir/out/result.json" "$dir/out/report.html" <<'PY'
 import json, sys
 cases = json.load(open(sys.argv[1]))["cases"]
 page = open(sys.argv[2]).read()
-assert len(cases) == 8, [c["id"] for c in cases]
+assert len(cases) == 16, [c["id"] for c in cases]
 for c in cases:
     assert c["parameters"]["model"] == "transformer" and "width" not in c["parameters"], c["parameters"]
     mode, precision = c["parameters"]["mode"], c["parameters"]["precision"]
-    if precision == "fp64" or mode == "tensor":
+    if precision == "fp64" or mode == "dp_naive":
         assert c["status"] == "SKIPPED", (c["id"], c["status"])
-        reason = "model = transformer is for single" if mode == "tensor" else "attention is not written for fp64"
+        reason = "dp_naive does not know model" if mode == "dp_naive" else "attention is not written for fp64"
         assert reason in c["reason"], (c["id"], c["reason"])
         continue
     assert c["status"] == "OK", (c["id"], c["reason"])

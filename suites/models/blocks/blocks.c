@@ -17,47 +17,138 @@ static enum status open_floats(struct network *n, uint64_t count, float **out, s
 	return arena_alloc(n->arena, MEMORY_ACTIVATIONS, count * sizeof(float), out, err);
 }
 
-static enum status open_tensor(struct network *n, uint64_t columns, void **out, struct error *err)
+static enum status open_tensor(struct network *n, uint64_t rows, uint64_t columns, void **out,
+			       struct error *err)
 {
 	return arena_alloc(n->arena, MEMORY_ACTIVATIONS,
-			   n->step_rows * columns * precision_bytes(n->setup->precision), out, err);
+			   rows * columns * precision_bytes(n->setup->precision), out, err);
 }
 
-static enum status open_norm(struct network *n, struct kept_norm *norm, struct error *err)
+static enum status open_norm(struct network *n, uint64_t rows, struct kept_norm *norm,
+			     struct error *err)
 {
-	if (open_floats(n, n->step_rows, &norm->mean, err) != STATUS_OK ||
-	    open_floats(n, n->step_rows, &norm->rstd, err) != STATUS_OK)
+	uint64_t share = rows / network_shares(n, 1);
+
+	if (open_floats(n, share, &norm->mean, err) != STATUS_OK ||
+	    open_floats(n, share, &norm->rstd, err) != STATUS_OK)
 		return err->status;
-	return open_tensor(n, hidden_of(n), &norm->y, err);
+	return open_tensor(n, share, hidden_of(n), &norm->y, err);
 }
 
 static enum status open_kept(struct network *n, struct kept_block *kept, struct error *err)
 {
-	const struct attention_shape shape = transformer_attention(n, n->step_rows);
-	uint64_t h = hidden_of(n);
+	uint64_t rows = setup_recomputes_blocks(n->setup) ? n->step_rows : n->partition.kept;
+	const struct attention_shape shape = transformer_attention(n, rows);
+	uint64_t mine = hidden_of(n) / (uint64_t)n->partition.parts;
 
-	if (open_norm(n, &kept->norm[0], err) != STATUS_OK ||
-	    open_tensor(n, 3 * h, &kept->qkv, err) != STATUS_OK ||
-	    open_tensor(n, h, &kept->o, err) != STATUS_OK ||
+	if (open_norm(n, rows, &kept->norm[0], err) != STATUS_OK ||
+	    open_tensor(n, rows, 3 * mine, &kept->qkv, err) != STATUS_OK ||
+	    open_tensor(n, rows, mine, &kept->o, err) != STATUS_OK ||
 	    open_floats(n, attention_row_values(&shape), &kept->lse, err) != STATUS_OK ||
-	    open_tensor(n, h, &kept->middle, err) != STATUS_OK ||
-	    open_norm(n, &kept->norm[1], err) != STATUS_OK ||
-	    open_tensor(n, 4 * h, &kept->before, err) != STATUS_OK)
+	    open_tensor(n, rows / network_shares(n, 1), hidden_of(n), &kept->middle, err) !=
+		    STATUS_OK ||
+	    open_norm(n, rows, &kept->norm[1], err) != STATUS_OK ||
+	    open_tensor(n, rows, 4 * mine, &kept->before, err) != STATUS_OK)
 		return err->status;
-	return open_tensor(n, 4 * h, &kept->after, err);
+	return open_tensor(n, rows, 4 * mine, &kept->after, err);
+}
+
+/* The first tensors of two are a norm's scale and shift, the gap between them included. */
+static uint64_t norm_elements(const struct network *n, size_t l, size_t gamma)
+{
+	const struct model_tensor *t = n->local.layer[l].tensor;
+
+	return t[gamma + 1].first + t[gamma + 1].count - t[gamma].first;
+}
+
+static const size_t block_norms[] = { BLOCK_GAMMA1, BLOCK_GAMMA2 };
+static const size_t head_norms[] = { HEAD_GAMMA };
+
+/* The norms of a layer. */
+static const size_t *norms_of(const struct network *n, size_t l, size_t *count)
+{
+	switch (n->local.layer[l].kind) {
+	case LAYER_BLOCK:
+		*count = 2;
+		return block_norms;
+	case LAYER_HEAD:
+		*count = 1;
+		return head_norms;
+	default:
+		*count = 0;
+		return NULL;
+	}
+}
+
+static uint64_t norm_gradients(const struct network *n)
+{
+	uint64_t elements = 0;
+
+	for (size_t l = n->partition.first; l < n->partition.last; l++) {
+		size_t count;
+		const size_t *norms = norms_of(n, l, &count);
+
+		for (size_t i = 0; i < count; i++)
+			elements += norm_elements(n, l, norms[i]);
+	}
+	return elements;
+}
+
+/* Gradients of all norms to one buffer, or `back`. */
+static enum status copy_norm_gradients(struct network *n, struct stream *stream, bool back,
+				       struct error *err)
+{
+	size_t bytes = precision_bytes(n->setup->precision);
+	uint64_t at = 0;
+
+	for (size_t l = n->partition.first; l < n->partition.last && !n->idle; l++) {
+		size_t count;
+		const size_t *norms = norms_of(n, l, &count);
+
+		for (size_t i = 0; i < count; i++) {
+			void *own = transformer_gradients(n, l, norms[i]),
+			     *packed = network_element(n, n->blocks.norm_gradients, at);
+			uint64_t elements = norm_elements(n, l, norms[i]);
+
+			if (backend_copy(stream, back ? own : packed, back ? packed : own,
+					 elements * bytes, err) != STATUS_OK)
+				return err->status;
+			at += elements;
+		}
+	}
+	return STATUS_OK;
+}
+
+enum status blocks_sum_norm_gradients(struct network *n, struct stream *stream, struct error *err)
+{
+	const struct part_links *links = n->links;
+
+	if (copy_norm_gradients(n, stream, false, err) != STATUS_OK ||
+	    links->start(links->state, PARTS_SUM, n->blocks.norm_gradients, NULL, norm_gradients(n),
+			 err) != STATUS_OK ||
+	    links->wait(links->state, err) != STATUS_OK)
+		return err->status;
+	return copy_norm_gradients(n, stream, true, err);
 }
 
 static enum status open_scratch(struct network *n, struct error *err)
 {
 	const struct attention_shape shape = transformer_attention(n, n->step_rows);
 	size_t bytes = precision_bytes(n->setup->precision);
-	uint64_t h = hidden_of(n), table = n->setup->transformer.vocabulary;
+	uint64_t h = hidden_of(n), table = n->setup->transformer.vocabulary,
+		 mine = h / (uint64_t)n->partition.parts;
 	struct blocks *b = &n->blocks;
 
 	if (n->setup->transformer.sequence > table)
 		table = n->setup->transformer.sequence;
-	if (arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * 4 * h * bytes, &b->wide, err) !=
-		    STATUS_OK ||
+	if (n->partition.sequence &&
+	    (arena_alloc(n->arena, MEMORY_COMMUNICATION, n->step_rows * h * bytes, &b->gathered,
+			 err) != STATUS_OK ||
+	     arena_alloc(n->arena, MEMORY_COMMUNICATION, norm_gradients(n) * bytes,
+			 &b->norm_gradients, err) != STATUS_OK))
+		return err->status;
+	if (arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * 4 * mine * bytes, &b->wide,
+			err) != STATUS_OK ||
 	    arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * h * bytes, &b->narrow, err) !=
 		    STATUS_OK ||
 	    arena_alloc(n->arena, MEMORY_WORKSPACE, attention_row_values(&shape) * sizeof(float),
@@ -76,17 +167,24 @@ static enum status open_scratch(struct network *n, struct error *err)
 enum status block_buffers_open(struct network *n, struct error *err)
 {
 	struct blocks *b = &n->blocks;
-	size_t first = 1, last = n->setup->layers - 1;
+	const struct kept_block *shared = NULL;
 
 	if (n->setup->kind != MODEL_TRANSFORMER)
 		return STATUS_OK;
-	if (open_scratch(n, err) != STATUS_OK || open_norm(n, &b->head, err) != STATUS_OK)
+	if (open_scratch(n, err) != STATUS_OK)
 		return err->status;
-	for (size_t l = first; l < last; l++) {
-		if (l > first && setup_recomputes_blocks(n->setup))
-			b->kept[l] = b->kept[first];
+	for (size_t l = n->partition.first; l < n->partition.last; l++) {
+		if (n->local.layer[l].kind == LAYER_HEAD &&
+		    open_norm(n, n->partition.kept, &b->head, err) != STATUS_OK)
+			return err->status;
+		if (n->local.layer[l].kind != LAYER_BLOCK)
+			continue;
+		if (shared)
+			b->kept[l] = *shared;
 		else if (open_kept(n, &b->kept[l], err) != STATUS_OK)
 			return err->status;
+		if (setup_recomputes_blocks(n->setup))
+			shared = &b->kept[l];
 	}
 	return STATUS_OK;
 }
@@ -124,25 +222,32 @@ enum status blocks_fill_positions(struct network *n, struct stream *stream, stru
 static enum status embed(struct network *n, struct stream *stream, uint64_t row, uint64_t rows,
 			 struct error *err)
 {
+	uint64_t shares = network_shares(n, 1);
+	void *y = network_activation(n, 1, row);
 	struct embedding_gather_arguments gather = {
 		.table = transformer_weights(n, 0, EMBEDDING_TABLE),
 		.position = transformer_weights(n, 0, EMBEDDING_POSITION),
 		.ids = network_activation(n, 0, row),
-		.y = network_activation(n, 1, row),
+		.y = shares > 1 ? n->blocks.gathered : y,
 		.precision = setup_storage(n->setup),
 		.count = rows,
 		.columns = hidden_of(n),
 		.positions = n->setup->transformer.sequence,
 	};
 
-	return backend_launch(stream, "embedding_gather", &gather, err);
+	if (transformer_launch(n, stream, "embedding_gather", &gather, err) != STATUS_OK ||
+	    shares == 1 || n->idle)
+		return err->status;
+	return backend_copy(stream, y, transformer_share(n, n->blocks.gathered, rows),
+			    rows / shares * hidden_of(n) * precision_bytes(n->setup->precision),
+			    err);
 }
 
 static enum status embed_backward(struct network *n, struct stream *stream, uint64_t row,
 				  uint64_t rows, const void *dy, bool accumulate, struct error *err)
 {
 	struct embedding_scatter_add_arguments scatter = {
-		.dy = dy,
+		.dy = transformer_gather(n, dy, rows, err),
 		.ids = network_activation(n, 0, row),
 		.dtable = transformer_gradients(n, 0, EMBEDDING_TABLE),
 		.scratch = n->blocks.counts,
@@ -153,12 +258,13 @@ static enum status embed_backward(struct network *n, struct stream *stream, uint
 		.keep = accumulate ? 1 : 0,
 	};
 
-	if (backend_launch(stream, "embedding_scatter_add", &scatter, err) != STATUS_OK)
+	if (err->status != STATUS_OK ||
+	    transformer_launch(n, stream, "embedding_scatter_add", &scatter, err) != STATUS_OK)
 		return err->status;
 	scatter.ids = n->blocks.positions;
 	scatter.dtable = transformer_gradients(n, 0, EMBEDDING_POSITION);
 	scatter.rows = n->setup->transformer.sequence;
-	return backend_launch(stream, "embedding_scatter_add", &scatter, err);
+	return transformer_launch(n, stream, "embedding_scatter_add", &scatter, err);
 }
 
 static struct linear head_linear(const struct network *n, size_t l)
@@ -169,15 +275,22 @@ static struct linear head_linear(const struct network *n, size_t l)
 				.out = n->setup->transformer.vocabulary };
 }
 
+static struct kept_norm head_norm(const struct network *n, uint64_t row)
+{
+	return transformer_kept_norm(n, &n->blocks.head, row % n->partition.kept);
+}
+
+/* Every rank of tensor-parallel ones computes all of it. */
 static enum status head(struct network *n, struct stream *stream, size_t l, uint64_t row,
 			uint64_t rows, struct error *err)
 {
 	const struct linear logits = head_linear(n, l);
+	const struct kept_norm norm = head_norm(n, row);
 
-	if (transformer_norm(n, stream, l, HEAD_GAMMA, network_activation(n, l, row),
-			     &n->blocks.head, rows, err) != STATUS_OK)
+	if (transformer_norm(n, stream, l, HEAD_GAMMA, network_activation(n, l, row), &norm,
+			     rows / network_shares(n, l), err) != STATUS_OK)
 		return err->status;
-	return transformer_linear(n, stream, &logits, n->blocks.head.y,
+	return transformer_linear(n, stream, &logits, transformer_gather(n, norm.y, rows, err),
 				  network_activation(n, l + 1, row), rows, err);
 }
 
@@ -185,12 +298,15 @@ static enum status head_backward(struct network *n, struct stream *stream, size_
 				 uint64_t rows, void *dy, bool accumulate, struct error *err)
 {
 	const struct linear logits = head_linear(n, l);
+	const struct kept_norm norm = head_norm(n, row);
 
-	if (transformer_linear_backward(n, stream, &logits, n->blocks.head.y, dy, n->blocks.narrow,
-					rows, accumulate, err) != STATUS_OK)
+	if (transformer_linear_backward(n, stream, &logits,
+					transformer_gather(n, norm.y, rows, err), dy,
+					n->blocks.narrow, rows, accumulate, err) != STATUS_OK)
 		return err->status;
 	return transformer_norm_backward(n, stream, l, HEAD_GAMMA, network_activation(n, l, row),
-					 &n->blocks.head, n->blocks.narrow, rows, accumulate, err);
+					 &norm, transformer_share(n, n->blocks.narrow, rows),
+					 rows / network_shares(n, l), accumulate, err);
 }
 
 enum status blocks_forward(struct network *n, struct stream *stream, size_t l, uint64_t row,
@@ -224,14 +340,16 @@ enum status blocks_input_gradient(struct network *n, struct stream *stream, size
 {
 	struct residual_add_arguments add = {
 		.a = dy,
-		.b = n->blocks.narrow,
+		.b = transformer_share(n, n->blocks.narrow, rows),
 		.y = dx,
 		.precision = setup_storage(n->setup),
-		.count = rows * hidden_of(n),
+		.count = rows / network_shares(n, l) * hidden_of(n),
 	};
 
 	if (n->local.layer[l].kind == LAYER_BLOCK)
-		return backend_launch(stream, "residual_add", &add, err);
-	return backend_copy(stream, dx, n->blocks.narrow,
-			    add.count * precision_bytes(n->setup->precision), err);
+		return transformer_launch(n, stream, "residual_add", &add, err);
+	if (n->idle)
+		return STATUS_OK;
+	return backend_copy(stream, dx, add.b, add.count * precision_bytes(n->setup->precision),
+			    err);
 }

@@ -33,6 +33,9 @@ enum status blocks_forward(struct network *network, struct stream *stream, size_
 enum status blocks_backward(struct network *network, struct stream *stream, size_t layer,
 			    uint64_t row, uint64_t rows, void *dy, bool accumulate,
 			    struct error *err);
+/* See network_backward_end(). */
+enum status blocks_sum_norm_gradients(struct network *network, struct stream *stream,
+				      struct error *err);
 /* dx of what blocks_backward() left. */
 enum status blocks_input_gradient(struct network *network, struct stream *stream, size_t layer,
 				  uint64_t rows, const void *dy, void *dx, struct error *err);

@@ -7,6 +7,18 @@
 #include "suites/models/blocks/blocks.h"
 #include "suites/models/mode.h"
 
+enum status transformer_launch(const struct network *n, struct stream *stream, const char *kernel,
+			       const void *arguments, struct error *err)
+{
+	return n->idle ? STATUS_OK : backend_launch(stream, kernel, arguments, err);
+}
+
+static enum status multiply(struct network *n, struct stream *stream, size_t l, unsigned pass,
+			    struct gemm *gemm, struct error *err)
+{
+	return n->idle ? STATUS_OK : network_multiply(n, stream, l, pass, gemm, err);
+}
+
 static void *tensor_in(const struct network *n, void *layer_array, size_t l, size_t tensor)
 {
 	const struct model_layer *layer = &n->local.layer[l];
@@ -28,16 +40,28 @@ struct attention_shape transformer_attention(const struct network *n, uint64_t r
 {
 	const struct transformer_shape *t = &n->setup->transformer;
 	unsigned head_size = (unsigned)(t->hidden / t->heads);
+	uint64_t heads = t->heads / (uint64_t)n->partition.parts, columns = heads * head_size;
 
 	return (struct attention_shape){ .precision = setup_storage(n->setup),
 					 .batch = (unsigned)(rows / t->sequence),
-					 .heads = (unsigned)t->heads,
+					 .heads = (unsigned)heads,
 					 .sequence = (unsigned)t->sequence,
 					 .head_size = head_size,
-					 .ld_qkv = 3 * t->hidden,
-					 .ld_o = t->hidden,
+					 .ld_qkv = 3 * columns,
+					 .ld_o = columns,
 					 .scale = 1 / sqrtf((float)head_size),
 					 .causal = 1 };
+}
+
+struct kept_norm transformer_kept_norm(const struct network *n, const struct kept_norm *norm,
+				       uint64_t row)
+{
+	uint64_t share = row / network_shares(n, 1);
+
+	return (struct kept_norm){ .mean = norm->mean + share,
+				   .rstd = norm->rstd + share,
+				   .y = network_element(n, norm->y,
+							share * n->setup->transformer.hidden) };
 }
 
 enum status transformer_norm(struct network *n, struct stream *stream, size_t l, size_t gamma,
@@ -57,7 +81,7 @@ enum status transformer_norm(struct network *n, struct stream *stream, size_t l,
 		.epsilon = (float)BLOCK_NORM_EPSILON,
 	};
 
-	return backend_launch(stream, "layer_norm_forward", &norm, err);
+	return transformer_launch(n, stream, "layer_norm_forward", &norm, err);
 }
 
 enum status transformer_norm_backward(struct network *n, struct stream *stream, size_t l,
@@ -80,7 +104,7 @@ enum status transformer_norm_backward(struct network *n, struct stream *stream, 
 		.keep = accumulate ? 1 : 0,
 	};
 
-	return backend_launch(stream, "layer_norm_backward", &norm, err);
+	return transformer_launch(n, stream, "layer_norm_backward", &norm, err);
 }
 
 static enum status add_bias(struct network *n, struct stream *stream, const struct linear *linear,
@@ -94,7 +118,7 @@ static enum status add_bias(struct network *n, struct stream *stream, const stru
 		.columns = linear->out,
 	};
 
-	return backend_launch(stream, "bias_relu", &bias, err);
+	return transformer_launch(n, stream, "bias_relu", &bias, err);
 }
 
 /* Bias in the product's epilogue. Not every library has it for every precision and shape. */
@@ -104,11 +128,13 @@ static bool try_fused(struct network *n, struct stream *stream, const struct lin
 	enum fusion *fusion = &n->fusions[linear->layer];
 	struct error own = ERROR_NONE;
 
+	if (n->idle)
+		return true;
 	if (*fusion == FUSION_OFF || n->setup->fusion == FUSION_OFF)
 		return false;
 	gemm.epilogue = EPILOGUE_BIAS;
 	gemm.bias = transformer_weights(n, linear->layer, linear->weight + 1);
-	if (network_multiply(n, stream, linear->layer, OVERLAP_FORWARD, &gemm, &own) == STATUS_OK) {
+	if (multiply(n, stream, linear->layer, OVERLAP_FORWARD, &gemm, &own) == STATUS_OK) {
 		*fusion = FUSION_ON;
 		return true;
 	}
@@ -118,6 +144,30 @@ static bool try_fused(struct network *n, struct stream *stream, const struct lin
 	}
 	error_set(err, own.status, "%s", own.message);
 	return true;
+}
+
+static enum status start_rows(const struct network *n, enum part_collective collective, void *whole,
+			      void *share, uint64_t rows, struct error *err)
+{
+	return n->links->start(n->links->state, collective, whole, share,
+			       rows * n->setup->transformer.hidden, err);
+}
+
+const void *transformer_gather(const struct network *n, const void *share, uint64_t rows,
+			       struct error *err)
+{
+	if (!n->partition.sequence || err->status != STATUS_OK)
+		return share;
+	if (start_rows(n, PARTS_GATHER, n->blocks.gathered, (void *)share, rows, err) == STATUS_OK)
+		n->links->wait(n->links->state, err);
+	return n->blocks.gathered;
+}
+
+void *transformer_share(const struct network *n, void *whole, uint64_t rows)
+{
+	uint64_t shares = network_shares(n, 1), part = shares > 1 ? (uint64_t)n->partition.part : 0;
+
+	return network_element(n, whole, part * rows / shares * n->setup->transformer.hidden);
 }
 
 /* Column-major, C (out x rows) = W^T (in x out, transposed) X (in x rows). */
@@ -142,9 +192,32 @@ enum status transformer_linear(struct network *n, struct stream *stream,
 
 	if (linear->has_bias && try_fused(n, stream, linear, gemm, err))
 		return err->status;
-	if (network_multiply(n, stream, linear->layer, OVERLAP_FORWARD, &gemm, err) != STATUS_OK)
+	if (multiply(n, stream, linear->layer, OVERLAP_FORWARD, &gemm, err) != STATUS_OK)
 		return err->status;
 	return linear->has_bias ? add_bias(n, stream, linear, y, rows, err) : STATUS_OK;
+}
+
+/*
+ * The same where ranks have parts of the inputs: each computes a summand of all outputs, and the
+ * bias comes after the sum. With shares of the rows only this rank's are left.
+ */
+static enum status linear_of_parts(struct network *n, struct stream *stream,
+				   const struct linear *linear, const void *x, void *y,
+				   uint64_t rows, struct error *err)
+{
+	struct linear product = *linear;
+	bool shares = n->partition.sequence;
+	void *summands = shares ? n->blocks.narrow : y;
+
+	if (!n->links)
+		return transformer_linear(n, stream, linear, x, y, rows, err);
+	product.has_bias = false;
+	if (transformer_linear(n, stream, &product, x, summands, rows, err) != STATUS_OK ||
+	    start_rows(n, shares ? PARTS_SCATTER : PARTS_SUM, summands, y, rows, err) !=
+		    STATUS_OK ||
+	    n->links->wait(n->links->state, err) != STATUS_OK)
+		return err->status;
+	return add_bias(n, stream, linear, y, rows / network_shares(n, 1), err);
 }
 
 static enum status bias_gradient(struct network *n, struct stream *stream,
@@ -161,12 +234,12 @@ static enum status bias_gradient(struct network *n, struct stream *stream,
 		.columns = linear->out,
 	};
 
-	return backend_launch(stream, "output_gradient", &pass, err);
+	return transformer_launch(n, stream, "output_gradient", &pass, err);
 }
 
-enum status transformer_linear_backward(struct network *n, struct stream *stream,
-					const struct linear *linear, const void *x, void *dy,
-					void *dx, uint64_t rows, bool accumulate, struct error *err)
+static enum status backward_products(struct network *n, struct stream *stream,
+				     const struct linear *linear, const void *x, void *dy, void *dx,
+				     bool sums, uint64_t rows, bool accumulate, struct error *err)
 {
 	int64_t in = (int64_t)linear->in, out = (int64_t)linear->out;
 	/* dW = dY^T X */
@@ -203,22 +276,48 @@ enum status transformer_linear_backward(struct network *n, struct stream *stream
 	if (linear->has_bias &&
 	    bias_gradient(n, stream, linear, dy, rows, accumulate, err) != STATUS_OK)
 		return err->status;
-	if (network_multiply(n, stream, linear->layer, OVERLAP_BACKWARD, &weights, err) !=
-	    STATUS_OK)
+	if (!sums || !n->links) {
+		if (multiply(n, stream, linear->layer, OVERLAP_BACKWARD, &weights, err) !=
+		    STATUS_OK)
+			return err->status;
+		return multiply(n, stream, linear->layer, OVERLAP_BACKWARD, &inputs, err);
+	}
+	/* The weights' gradients, which no other rank waits for, fill the time of the sum. */
+	if (multiply(n, stream, linear->layer, OVERLAP_BACKWARD, &inputs, err) != STATUS_OK ||
+	    start_rows(n, n->partition.sequence ? PARTS_SCATTER : PARTS_SUM, dx,
+		       transformer_share(n, dx, rows), rows, err) != STATUS_OK ||
+	    multiply(n, stream, linear->layer, OVERLAP_BACKWARD, &weights, err) != STATUS_OK)
 		return err->status;
-	return network_multiply(n, stream, linear->layer, OVERLAP_BACKWARD, &inputs, err);
+	return n->links->wait(n->links->state, err);
+}
+
+/* The same of a layer whose outputs ranks have parts of: dx is added up, or its share scattered. */
+static enum status linear_backward_summed(struct network *n, struct stream *stream,
+					  const struct linear *linear, const void *x, void *dy,
+					  void *dx, uint64_t rows, bool accumulate,
+					  struct error *err)
+{
+	return backward_products(n, stream, linear, x, dy, dx, true, rows, accumulate, err);
+}
+
+enum status transformer_linear_backward(struct network *n, struct stream *stream,
+					const struct linear *linear, const void *x, const void *dy,
+					void *dx, uint64_t rows, bool accumulate, struct error *err)
+{
+	return backward_products(n, stream, linear, x, (void *)dy, dx, false, rows, accumulate,
+				 err);
 }
 
 /* The block's products. */
 enum product { PRODUCT_QKV, PRODUCT_OUT, PRODUCT_UP, PRODUCT_DOWN };
 static struct linear linear_of(const struct network *n, size_t l, enum product product)
 {
-	uint64_t h = n->setup->transformer.hidden;
+	uint64_t h = n->setup->transformer.hidden, mine = h / (uint64_t)n->partition.parts;
 	const struct linear all[] = {
-		[PRODUCT_QKV] = { l, BLOCK_QKV, h, 3 * h, true },
-		[PRODUCT_OUT] = { l, BLOCK_OUT, h, h, true },
-		[PRODUCT_UP] = { l, BLOCK_UP, h, 4 * h, false },
-		[PRODUCT_DOWN] = { l, BLOCK_DOWN, 4 * h, h, true },
+		[PRODUCT_QKV] = { l, BLOCK_QKV, h, 3 * mine, true },
+		[PRODUCT_OUT] = { l, BLOCK_OUT, mine, h, true },
+		[PRODUCT_UP] = { l, BLOCK_UP, h, 4 * mine, false },
+		[PRODUCT_DOWN] = { l, BLOCK_DOWN, 4 * mine, h, true },
 	};
 
 	return all[product];
@@ -235,23 +334,23 @@ static enum status add_residual(struct network *n, struct stream *stream, const 
 		.count = rows * n->setup->transformer.hidden,
 	};
 
-	return backend_launch(stream, "residual_add", &add, err);
+	return transformer_launch(n, stream, "residual_add", &add, err);
 }
 
 static enum status attend(struct network *n, struct stream *stream, const struct kept_block *kept,
 			  uint64_t rows, struct error *err)
 {
-	uint64_t h = n->setup->transformer.hidden;
+	struct attention_shape shape = transformer_attention(n, rows);
 	struct attention_forward_arguments attention = {
-		.shape = transformer_attention(n, rows),
+		.shape = shape,
 		.q = kept->qkv,
-		.k = network_element(n, kept->qkv, h),
-		.v = network_element(n, kept->qkv, 2 * h),
+		.k = network_element(n, kept->qkv, shape.ld_o),
+		.v = network_element(n, kept->qkv, 2 * shape.ld_o),
 		.o = kept->o,
 		.lse = kept->lse,
 	};
 
-	return backend_launch(stream, "attention_forward", &attention, err);
+	return transformer_launch(n, stream, "attention_forward", &attention, err);
 }
 
 /* The up product's bias is added where GELU reads its sums. */
@@ -265,31 +364,51 @@ static enum status activate(struct network *n, struct stream *stream, size_t l,
 		.activation = ACTIVATION_GELU_TANH,
 		.precision = setup_storage(n->setup),
 		.rows = rows,
-		.columns = 4 * n->setup->transformer.hidden,
+		.columns = linear_of(n, l, PRODUCT_UP).out,
 	};
 
-	return backend_launch(stream, "activation_forward", &gelu, err);
+	return transformer_launch(n, stream, "activation_forward", &gelu, err);
+}
+
+/* The block's kept tensors of the micro-batch that begins with `row`. */
+static struct kept_block kept_of(const struct network *n, size_t l, uint64_t row)
+{
+	struct kept_block kept = n->blocks.kept[l];
+	uint64_t at = setup_recomputes_blocks(n->setup) ? 0 : row % n->partition.kept;
+	uint64_t share = at / network_shares(n, 1), h = n->setup->transformer.hidden,
+		 mine = h / (uint64_t)n->partition.parts;
+	const struct attention_shape before = transformer_attention(n, at);
+
+	for (int i = 0; i < 2; i++)
+		kept.norm[i] = transformer_kept_norm(n, &kept.norm[i], at);
+	kept.qkv = network_element(n, kept.qkv, at * 3 * mine);
+	kept.o = network_element(n, kept.o, at * mine);
+	kept.lse += attention_row_values(&before);
+	kept.middle = network_element(n, kept.middle, share * h);
+	kept.before = network_element(n, kept.before, at * 4 * mine);
+	kept.after = network_element(n, kept.after, at * 4 * mine);
+	return kept;
 }
 
 /* Everything that backward needs: all but the last product. */
 static enum status forward_kept(struct network *n, struct stream *stream, size_t l, const void *x,
-				uint64_t rows, struct error *err)
+				const struct kept_block *kept, uint64_t rows, struct error *err)
 {
 	const struct linear qkv = linear_of(n, l, PRODUCT_QKV), out = linear_of(n, l, PRODUCT_OUT),
 			    up = linear_of(n, l, PRODUCT_UP);
-	const struct kept_block *kept = &n->blocks.kept[l];
+	uint64_t share = rows / network_shares(n, l);
 
-	if (transformer_norm(n, stream, l, BLOCK_GAMMA1, x, &kept->norm[0], rows, err) !=
+	if (transformer_norm(n, stream, l, BLOCK_GAMMA1, x, &kept->norm[0], share, err) !=
 		    STATUS_OK ||
-	    transformer_linear(n, stream, &qkv, kept->norm[0].y, kept->qkv, rows, err) !=
-		    STATUS_OK ||
+	    transformer_linear(n, stream, &qkv, transformer_gather(n, kept->norm[0].y, rows, err),
+			       kept->qkv, rows, err) != STATUS_OK ||
 	    attend(n, stream, kept, rows, err) != STATUS_OK ||
-	    transformer_linear(n, stream, &out, kept->o, kept->middle, rows, err) != STATUS_OK ||
-	    add_residual(n, stream, x, kept->middle, kept->middle, rows, err) != STATUS_OK ||
-	    transformer_norm(n, stream, l, BLOCK_GAMMA2, kept->middle, &kept->norm[1], rows, err) !=
-		    STATUS_OK ||
-	    transformer_linear(n, stream, &up, kept->norm[1].y, kept->before, rows, err) !=
-		    STATUS_OK)
+	    linear_of_parts(n, stream, &out, kept->o, kept->middle, rows, err) != STATUS_OK ||
+	    add_residual(n, stream, x, kept->middle, kept->middle, share, err) != STATUS_OK ||
+	    transformer_norm(n, stream, l, BLOCK_GAMMA2, kept->middle, &kept->norm[1], share,
+			     err) != STATUS_OK ||
+	    transformer_linear(n, stream, &up, transformer_gather(n, kept->norm[1].y, rows, err),
+			       kept->before, rows, err) != STATUS_OK)
 		return err->status;
 	return activate(n, stream, l, kept, rows, err);
 }
@@ -298,22 +417,25 @@ enum status transformer_forward(struct network *n, struct stream *stream, size_t
 				uint64_t rows, struct error *err)
 {
 	const struct linear down = linear_of(n, l, PRODUCT_DOWN);
-	const struct kept_block *kept = &n->blocks.kept[l];
+	const struct kept_block kept = kept_of(n, l, row);
 	void *y = network_activation(n, l + 1, row);
 
-	if (forward_kept(n, stream, l, network_activation(n, l, row), rows, err) != STATUS_OK ||
-	    transformer_linear(n, stream, &down, kept->after, y, rows, err) != STATUS_OK)
+	if (forward_kept(n, stream, l, network_activation(n, l, row), &kept, rows, err) !=
+		    STATUS_OK ||
+	    linear_of_parts(n, stream, &down, kept.after, y, rows, err) != STATUS_OK)
 		return err->status;
-	return add_residual(n, stream, kept->middle, y, y, rows, err);
+	return add_residual(n, stream, kept.middle, y, y, rows / network_shares(n, l), err);
 }
 
 /* dy += gradient of the MLP's branch: the gradient of what is between attention and MLP. */
-static enum status backward_mlp(struct network *n, struct stream *stream, size_t l, void *dy,
-				uint64_t rows, bool accumulate, struct error *err)
+static enum status backward_mlp(struct network *n, struct stream *stream, size_t l,
+				const struct kept_block *kept, void *dy, uint64_t rows,
+				bool accumulate, struct error *err)
 {
-	const struct linear up = linear_of(n, l, PRODUCT_UP), down = linear_of(n, l, PRODUCT_DOWN);
-	const struct kept_block *kept = &n->blocks.kept[l];
-	struct linear up_with_bias = up;
+	const struct linear down = linear_of(n, l, PRODUCT_DOWN);
+	struct linear up = linear_of(n, l, PRODUCT_UP);
+	uint64_t share = rows / network_shares(n, l);
+	void *inner = transformer_share(n, n->blocks.narrow, rows);
 	struct activation_backward_arguments gelu = {
 		.x = kept->before,
 		.dy = n->blocks.wide,
@@ -323,60 +445,66 @@ static enum status backward_mlp(struct network *n, struct stream *stream, size_t
 		.count = rows * up.out,
 	};
 
-	up_with_bias.has_bias = true;
-	if (transformer_linear_backward(n, stream, &down, kept->after, dy, n->blocks.wide, rows,
+	up.has_bias = true;
+	if (transformer_linear_backward(n, stream, &down, kept->after,
+					transformer_gather(n, dy, rows, err), n->blocks.wide, rows,
 					accumulate, err) != STATUS_OK ||
-	    backend_launch(stream, "activation_backward", &gelu, err) != STATUS_OK ||
-	    transformer_linear_backward(n, stream, &up_with_bias, kept->norm[1].y, n->blocks.wide,
-					n->blocks.narrow, rows, accumulate, err) != STATUS_OK ||
+	    transformer_launch(n, stream, "activation_backward", &gelu, err) != STATUS_OK ||
+	    linear_backward_summed(n, stream, &up,
+				   transformer_gather(n, kept->norm[1].y, rows, err),
+				   n->blocks.wide, n->blocks.narrow, rows, accumulate,
+				   err) != STATUS_OK ||
 	    transformer_norm_backward(n, stream, l, BLOCK_GAMMA2, kept->middle, &kept->norm[1],
-				      n->blocks.narrow, rows, accumulate, err) != STATUS_OK)
+				      inner, share, accumulate, err) != STATUS_OK)
 		return err->status;
-	return add_residual(n, stream, dy, n->blocks.narrow, dy, rows, err);
+	return add_residual(n, stream, dy, inner, dy, share, err);
 }
 
 /* The gradient of attention's branch, which blocks_input_gradient() adds to dy. */
 static enum status backward_attention(struct network *n, struct stream *stream, size_t l,
-				      const void *x, void *dy, uint64_t rows, bool accumulate,
-				      struct error *err)
+				      const void *x, const struct kept_block *kept, void *dy,
+				      uint64_t rows, bool accumulate, struct error *err)
 {
 	const struct linear qkv = linear_of(n, l, PRODUCT_QKV), out = linear_of(n, l, PRODUCT_OUT);
-	const struct kept_block *kept = &n->blocks.kept[l];
-	uint64_t h = n->setup->transformer.hidden;
+	struct attention_shape shape = transformer_attention(n, rows);
 	void *dqkv = n->blocks.wide;
 	struct attention_backward_arguments attention = {
-		.shape = transformer_attention(n, rows),
+		.shape = shape,
 		.q = kept->qkv,
-		.k = network_element(n, kept->qkv, h),
-		.v = network_element(n, kept->qkv, 2 * h),
+		.k = network_element(n, kept->qkv, shape.ld_o),
+		.v = network_element(n, kept->qkv, 2 * shape.ld_o),
 		.o = kept->o,
 		.d_o = n->blocks.narrow,
 		.lse = kept->lse,
 		.dq = dqkv,
-		.dk = network_element(n, dqkv, h),
-		.dv = network_element(n, dqkv, 2 * h),
+		.dk = network_element(n, dqkv, shape.ld_o),
+		.dv = network_element(n, dqkv, 2 * shape.ld_o),
 		.delta = n->blocks.delta,
 	};
 
-	if (transformer_linear_backward(n, stream, &out, kept->o, dy, n->blocks.narrow, rows,
-					accumulate, err) != STATUS_OK ||
-	    backend_launch(stream, "attention_backward", &attention, err) != STATUS_OK ||
-	    transformer_linear_backward(n, stream, &qkv, kept->norm[0].y, dqkv, n->blocks.narrow,
-					rows, accumulate, err) != STATUS_OK)
+	if (transformer_linear_backward(n, stream, &out, kept->o,
+					transformer_gather(n, dy, rows, err), n->blocks.narrow,
+					rows, accumulate, err) != STATUS_OK ||
+	    transformer_launch(n, stream, "attention_backward", &attention, err) != STATUS_OK ||
+	    linear_backward_summed(n, stream, &qkv,
+				   transformer_gather(n, kept->norm[0].y, rows, err), dqkv,
+				   n->blocks.narrow, rows, accumulate, err) != STATUS_OK)
 		return err->status;
 	return transformer_norm_backward(n, stream, l, BLOCK_GAMMA1, x, &kept->norm[0],
-					 n->blocks.narrow, rows, accumulate, err);
+					 transformer_share(n, n->blocks.narrow, rows),
+					 rows / network_shares(n, l), accumulate, err);
 }
 
 enum status transformer_backward(struct network *n, struct stream *stream, size_t l, uint64_t row,
 				 uint64_t rows, void *dy, bool accumulate, struct error *err)
 {
+	const struct kept_block kept = kept_of(n, l, row);
 	const void *x = network_activation(n, l, row);
 
 	if (setup_recomputes_blocks(n->setup) &&
-	    forward_kept(n, stream, l, x, rows, err) != STATUS_OK)
+	    forward_kept(n, stream, l, x, &kept, rows, err) != STATUS_OK)
 		return err->status;
-	if (backward_mlp(n, stream, l, dy, rows, accumulate, err) != STATUS_OK)
+	if (backward_mlp(n, stream, l, &kept, dy, rows, accumulate, err) != STATUS_OK)
 		return err->status;
-	return backward_attention(n, stream, l, x, dy, rows, accumulate, err);
+	return backward_attention(n, stream, l, x, &kept, dy, rows, accumulate, err);
 }

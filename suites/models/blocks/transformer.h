@@ -12,12 +12,28 @@ struct linear {
 	bool has_bias;
 };
 
+/* backend_launch(), nothing of an idle network. */
+enum status transformer_launch(const struct network *network, struct stream *stream,
+			       const char *kernel, const void *arguments, struct error *err);
+
 /* A tensor of a layer in the buffers that its products read and write. */
 void *transformer_weights(const struct network *network, size_t layer, size_t tensor);
 void *transformer_gradients(const struct network *network, size_t layer, size_t tensor);
 
 /* Attention over `rows` tokens: queries, keys and values are parts of one tensor's rows. */
 struct attention_shape transformer_attention(const struct network *network, uint64_t rows);
+
+/*
+ * All `rows` rows of hidden columns of which this rank has its share (network_shares()): in
+ * blocks->gathered, until the next call; `share` itself where it has all.
+ */
+const void *transformer_gather(const struct network *network, const void *share, uint64_t rows,
+			       struct error *err);
+/* This rank's share of `rows` rows of hidden columns. */
+void *transformer_share(const struct network *network, void *whole, uint64_t rows);
+/* The place of row `row`, below the kept ones, in what a norm keeps. */
+struct kept_norm transformer_kept_norm(const struct network *network, const struct kept_norm *norm,
+				       uint64_t row);
 
 /* x -> kept->y; `gamma`: the tensor of scales, the next one is that of shifts. */
 enum status transformer_norm(struct network *network, struct stream *stream, size_t layer,
@@ -33,7 +49,7 @@ enum status transformer_linear(struct network *network, struct stream *stream,
 			       struct error *err);
 /* Gradients of weight and bias, and dx. */
 enum status transformer_linear_backward(struct network *network, struct stream *stream,
-					const struct linear *linear, const void *x, void *dy,
+					const struct linear *linear, const void *x, const void *dy,
 					void *dx, uint64_t rows, bool accumulate,
 					struct error *err);
 

@@ -206,6 +206,11 @@ enum status network_backward_all(struct network *n, struct stream *stream, uint6
 	return STATUS_OK;
 }
 
+enum status network_backward_end(struct network *n, struct stream *stream, struct error *err)
+{
+	return n->partition.sequence ? blocks_sum_norm_gradients(n, stream, err) : STATUS_OK;
+}
+
 static void *moment_of(const struct network *n, void *array, uint64_t element)
 {
 	return array ? (char *)array + element * precision_bytes(setup_moment(n->setup)) : NULL;

@@ -38,7 +38,7 @@ enum status forward_part(struct trainer *t, uint64_t part, struct error *err)
 	uint64_t rows = n->partition.rows / setup_accumulate(t->setup), row = part * rows;
 
 	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, part);
-	if (network_forward_all(n, stream, row, rows, err) == STATUS_OK)
+	if (network_forward_all(n, stream, row, rows, err) == STATUS_OK && !n->idle)
 		network_loss(n, stream, row, rows, trainer_gradient_scale(t, n->partition.rows),
 			     err);
 	timeline_end(t, STREAM_COMPUTE);

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "suites/parallel/modes/pipeline/pipeline.h"
 #include "suites/parallel/ranks/grid.h"
+#include "suites/parallel/trainer/parts.h"
 
 static void hybrid_partition(const struct setup *setup, int rank, struct rank_partition *partition,
 			     uint64_t *step_rows)
@@ -26,11 +27,15 @@ static enum status hybrid_open(struct trainer *t, struct error *err)
 	    world_agree(t->team->world, backend_event_create(t->team->device, &t->layer_done, err),
 			err) != STATUS_OK)
 		return err->status;
+	if (t->team->tensor && t->setup->kind == MODEL_TRANSFORMER &&
+	    parts_open(t, t->team->tensor, STREAM_COMPUTE, err) != STATUS_OK)
+		return err->status;
 	return pipeline_open(t, pipeline_warmup_plain, err);
 }
 
 static void hybrid_close(struct trainer *t)
 {
+	parts_close(t);
 	backend_event_destroy(t->layer_done);
 	t->layer_done = NULL;
 	pipeline_close(t);
@@ -61,6 +66,8 @@ static double wire_bytes_of(const struct setup *setup, int rank)
 	for (size_t l = partition.first; l < partition.last; l++) {
 		enum layer_split split = setup_layer_split(setup, l, partition.parts);
 
+		if (setup_layer_kind(setup, l) == LAYER_BLOCK)
+			columns += parts_sent_columns(setup, partition.parts);
 		if (split == ROW_PARALLEL)
 			sums += (double)setup->widths[l + 1];
 		else if (split == COLUMN_PARALLEL && l > 0)
@@ -88,6 +95,8 @@ const struct mode mode_hybrid = {
 	.microbatched = true,
 	.gridded = true,
 	.recomputes = true,
+	.transformers = true,
+	.shares_layers = true,
 	.dgrad_first = true,
 	.refusal = pipeline_refusal,
 	.partition = hybrid_partition,

@@ -20,6 +20,7 @@
 		.summary = summary_,                                                         \
 		.microbatched = true,                                                        \
 		.recomputes = true,                                                          \
+		.transformers = true,                                                        \
 		.dgrad_first = (dgrad_first_),                                               \
 		.refusal = pipeline_refusal,                                                 \
 		.partition = partition_##name_,                                              \

@@ -7,13 +7,15 @@
  * The batch goes through in chunks: while the outputs of one are added up, the next is computed.
  * Going back, gradients of inputs come first and those of parameters, which no other rank waits
  * for, fill the time of the sums. Without overlap the batch is one chunk, and every sum is waited
- * for.
+ * for. A transformer is divided inside its blocks: tensor_blocks.h.
  */
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "suites/parallel/modes/data_parallel.h"
 #include "suites/parallel/modes/tensor.h"
+#include "suites/parallel/modes/tensor_blocks.h"
+#include "suites/parallel/trainer/parts.h"
 #include "suites/parallel/trainer/timeline.h"
 
 /* A chunk with fewer rows than this costs the products more than it hides. */
@@ -40,8 +42,18 @@ static struct rows chunk_rows(const struct trainer *t, uint64_t chunk)
 	return (struct rows){ first, t->setup->batch * (chunk + 1) / s->chunks - first };
 }
 
+static bool has_blocks(const struct setup *setup)
+{
+	return setup->kind == MODEL_TRANSFORMER;
+}
+
 static const char *tensor_refusal(const struct setup *setup)
 {
+	if (has_blocks(setup))
+		return tensor_blocks_refusal(setup);
+	if (setup_accumulate(setup) > 1)
+		return "accumulation is for single, ddp and zero1; hybrid = 1xNx1 accumulates with "
+		       "tensor parallelism";
 	if (setup->ranks < 2)
 		return "tensor parallel needs at least two devices";
 	if (setup->layers < 2)
@@ -56,6 +68,10 @@ static const char *tensor_refusal(const struct setup *setup)
 static void tensor_partition(const struct setup *setup, int rank, struct rank_partition *partition,
 			     uint64_t *step_rows)
 {
+	if (has_blocks(setup)) {
+		tensor_blocks_partition(setup, rank, partition, step_rows);
+		return;
+	}
 	*partition = (struct rank_partition){
 		.last = setup->layers, .rows = setup->batch, .part = rank, .parts = setup->ranks
 	};
@@ -76,6 +92,8 @@ static enum status open_local(struct trainer *t, struct tensor *s, struct error 
 static uint64_t tensor_buffers(const struct setup *setup, int rank)
 {
 	(void)rank;
+	if (has_blocks(setup))
+		return 0;
 	return pairs_part_bytes(setup) + pairs_bias_bytes(setup);
 }
 
@@ -83,13 +101,17 @@ static void tensor_tuned(struct trainer *t)
 {
 	struct tensor *s = t->state;
 
-	pairs_alias_transposed(&t->network, &s->pairs);
+	if (s)
+		pairs_alias_transposed(&t->network, &s->pairs);
 }
 
 static enum status tensor_open(struct trainer *t, struct error *err)
 {
-	struct tensor *s = t->state = xcalloc(1, sizeof(*s));
+	struct tensor *s;
 
+	if (has_blocks(t->setup))
+		return tensor_blocks_open(t, err);
+	s = t->state = xcalloc(1, sizeof(*s));
 	return world_agree(t->team->world, open_local(t, s, err), err);
 }
 
@@ -97,6 +119,7 @@ static void tensor_close(struct trainer *t)
 {
 	struct tensor *s = t->state;
 
+	parts_close(t);
 	if (!s)
 		return;
 	backend_event_destroy(s->ready);
@@ -296,6 +319,8 @@ static enum status backward(struct trainer *t, unsigned parts, struct error *err
 
 static enum status tensor_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {
+	if (has_blocks(t->setup))
+		return tensor_blocks_enqueue(t, parts, err);
 	if (forward(t, parts, err) != STATUS_OK || backward(t, parts, err) != STATUS_OK)
 		return err->status;
 	return trainer_update(t, parts, err);
@@ -305,6 +330,8 @@ static unsigned tensor_commands(const struct trainer *t)
 {
 	const struct tensor *s = t->state;
 
+	if (has_blocks(t->setup))
+		return tensor_blocks_commands(t);
 	return network_commands(&t->network, s->chunks) +
 	       (unsigned)((3 * s->chunks + 1) * t->setup->layers);
 }
@@ -314,6 +341,8 @@ static double tensor_wire_bytes(const struct setup *setup)
 {
 	double t = setup->ranks, columns = 0;
 
+	if (has_blocks(setup))
+		return tensor_blocks_wire_bytes(setup);
 	for (size_t l = 0; l + 1 < setup->layers; l += 2)
 		columns += (double)(setup->widths[l + 2] + (l > 0 ? setup->widths[l] : 0));
 	return 2 * (t - 1) / t * (double)setup->batch * columns *
@@ -322,9 +351,13 @@ static double tensor_wire_bytes(const struct setup *setup)
 
 const struct mode mode_tensor = {
 	.name = "tensor",
-	.summary = "tensor parallel: pairs of layers cut by outputs, then by inputs",
+	.summary =
+		"tensor parallel: pairs of layers cut by outputs, then by inputs; heads of blocks",
 	.overlap = OVERLAP_FORWARD | OVERLAP_BACKWARD,
 	.overlaps = true,
+	.accumulates = true,
+	.transformers = true,
+	.shares_layers = true,
 	.aliases_buffers = true,
 	.refusal = tensor_refusal,
 	.fit = tensor_fit,

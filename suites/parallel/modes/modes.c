@@ -7,7 +7,11 @@
 	X(single)      \
 	X(ddp)         \
 	X(layer_split) \
-	X(gpipe) X(1f1b) X(1f1b_eager) X(tensor) X(zero1) X(zero2) X(zero3) X(dp_naive) X(hybrid)
+	X(gpipe)       \
+	X(1f1b)        \
+	X(1f1b_eager)  \
+	X(tensor)      \
+	X(tensor_sequence) X(zero1) X(zero2) X(zero3) X(dp_naive) X(hybrid)
 
 #define X(name) extern const struct mode mode_##name;
 MODES(X)

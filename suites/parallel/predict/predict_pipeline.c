@@ -33,7 +33,7 @@ static void stage_open(struct schedule_stage *stage, struct finish *finish, cons
 	work_open(&w, s, grid_rank(s, (struct grid_place){ .stage = index }), curves);
 	partition = w.partition;
 	rows = (double)w.rows;
-	stage->dgrad_first = s->mode->dgrad_first && partition.first > 0;
+	stage->dgrad_first = setup_dgrad_first(s) && partition.first > 0;
 	for (size_t l = partition.first; l < partition.last; l++) {
 		const struct model_layer *layer = &w.model.layer[l];
 

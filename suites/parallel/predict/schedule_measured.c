@@ -70,7 +70,7 @@ static void share_out(const struct setup *setup, int index, double seconds,
 	seconds /= (double)setup->microbatches;
 	stage->forward = stage->weights = seconds * forward / all;
 	stage->inputs = seconds * inputs / all;
-	stage->dgrad_first = setup->mode->dgrad_first && partition.first > 0;
+	stage->dgrad_first = setup_dgrad_first(setup) && partition.first > 0;
 }
 
 /*

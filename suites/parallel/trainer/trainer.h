@@ -7,6 +7,7 @@
 #include "suites/parallel/ranks/team.h"
 
 struct timeline;
+struct parts;
 
 struct trainer {
 	const struct setup *setup;
@@ -15,6 +16,7 @@ struct trainer {
 	struct arena arena;
 	struct network network;
 	void *state;               /* the mode's own */
+	struct parts *parts;       /* of a transformer's blocks: trainer/parts.h; NULL: whole */
 	struct timeline *timeline; /* NULL unless this step is recorded: timeline.h */
 	struct event *layer_done;  /* hybrid: gradients that may leave, and those that are back */
 	/* of a step, in addition to the mode's: for transports made of copies */

@@ -42,10 +42,13 @@ static uint64_t staging_elements(const struct trainer *t)
 
 	for (size_t l = 0; l < t->setup->layers && n->partition.parts > 1; l++) {
 		uint64_t width = partition_width(t->setup, &n->partition, l);
-		uint64_t weights = n->local.layer[l].in * n->local.layer[l].out;
 
 		most = n->partition.rows * width > most ? n->partition.rows * width : most;
-		most = weights > most ? weights : most;
+		for (size_t i = 0; i < n->local.layer[l].tensors; i++) {
+			uint64_t count = n->local.layer[l].tensor[i].count;
+
+			most = count > most ? count : most;
+		}
 	}
 	return most;
 }
@@ -134,31 +137,27 @@ static enum status collect_activations(struct collection *c, const struct source
 	return STATUS_OK;
 }
 
-/* One layer of a tensor-parallel rank. */
-static enum status collect_part(struct collection *c, const struct source *s, size_t l,
-				struct error *err)
+/* One tensor of a rank that has some part of it, group by group; a whole one is the first's. */
+static enum status collect_tensor(struct collection *c, const struct source *s, size_t l,
+				  size_t index, struct error *err)
 {
 	const struct network *n = &c->trainer->network;
-	const struct model_layer *mine = &s->local.layer[l], *all = &n->model.layer[l];
-	enum layer_split split = setup_layer_split(n->setup, l, s->partition.parts);
-	uint64_t part = (uint64_t)s->partition.part, weight = all->weight, bias = all->bias;
-	const void *gradients = n->gradients;
+	const struct model_tensor *mine = &s->local.layer[l].tensor[index];
+	const struct tensor_part *p = &mine->part;
+	uint64_t whole = n->model.layer[l].tensor[index].first, run;
 
-	if (split == SPLIT_NONE && part > 0)
-		return STATUS_OK;
-	if (split == ROW_PARALLEL)
-		weight += part * mine->in;
-	if (split == COLUMN_PARALLEL) {
-		weight += part * mine->out * mine->in;
-		bias += part * mine->out;
-	}
-	if (collect_rows(c, s->rank, network_element(n, (void *)gradients, mine->weight),
-			 c->gradients, weight, mine->out, mine->in, all->in, err) != STATUS_OK)
-		return err->status;
-	if (split == ROW_PARALLEL && part > 0)
-		return STATUS_OK;
-	return collect_run(c, s->rank, network_element(n, (void *)gradients, mine->bias),
-			   c->gradients, bias, mine->out, err);
+	if (p->whole_rows == 0)
+		return s->partition.part > 0
+			       ? STATUS_OK
+			       : collect_run(c, s->rank,
+					     network_element(n, n->gradients, mine->first),
+					     c->gradients, whole, mine->count, err);
+	for (uint64_t e = 0; e < mine->count; e += p->rows * p->columns)
+		if (collect_rows(c, s->rank, network_element(n, n->gradients, mine->first + e),
+				 c->gradients, whole + tensor_place(mine, e, &run), p->rows,
+				 p->columns, p->whole_columns, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
 }
 
 static enum status collect_gradients(struct collection *c, const struct source *s,
@@ -173,8 +172,9 @@ static enum status collect_gradients(struct collection *c, const struct source *
 	if (t->mode->replicated && parameter_shard_is_whole(&s->shard) && s->rank > 0)
 		return STATUS_OK;
 	for (size_t l = s->partition.first; l < s->partition.last && s->partition.parts > 1; l++)
-		if (collect_part(c, s, l, err) != STATUS_OK)
-			return err->status;
+		for (size_t i = 0; i < s->local.layer[l].tensors; i++)
+			if (collect_tensor(c, s, l, i, err) != STATUS_OK)
+				return err->status;
 	for (size_t i = 0; i < s->shard.count && s->partition.parts == 1; i++) {
 		const struct shard_range *range = &s->shard.ranges[i];
 

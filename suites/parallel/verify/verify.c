@@ -314,26 +314,25 @@ static enum status checksum_own(struct trainer *t, uint64_t *sum, struct error *
 			     (masters ? h->master : h->weights) * bytes, sum, err);
 }
 
-/* Checksums of biases and whole layers that are replicated on tensor-parallel ranks. */
+/* Checksums of tensors that every tensor-parallel rank has whole. */
 static enum status checksum_shared(struct trainer *t, const void *array, uint64_t *sum,
 				   struct error *err)
 {
 	const struct network *n = &t->network;
 	size_t bytes = precision_bytes(t->setup->precision);
 
-	for (size_t l = n->partition.first; l < n->partition.last; l++) {
-		const struct model_layer *layer = &n->local.layer[l];
-		enum layer_split split = setup_layer_split(t->setup, l, n->partition.parts);
-		uint64_t first = split == SPLIT_NONE ? layer->weight : layer->bias, tensor;
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
+		for (size_t i = 0; i < n->local.layer[l].tensors; i++) {
+			const struct model_tensor *tensor = &n->local.layer[l].tensor[i];
+			uint64_t one;
 
-		if (split == COLUMN_PARALLEL)
-			continue;
-		if (team_checksum(t->team, (const char *)array + first * bytes,
-				  (layer->bias + layer->out - first) * bytes, &tensor,
-				  err) != STATUS_OK)
-			return err->status;
-		*sum = *sum * 31 + tensor;
-	}
+			if (tensor->part.whole_rows > 0)
+				continue;
+			if (team_checksum(t->team, (const char *)array + tensor->first * bytes,
+					  tensor->count * bytes, &one, err) != STATUS_OK)
+				return err->status;
+			*sum = *sum * 31 + one;
+		}
 	return STATUS_OK;
 }
 

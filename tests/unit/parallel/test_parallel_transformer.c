@@ -135,6 +135,66 @@ static void splits_of_the_batch_equal_the_reference(void **state)
 		}
 }
 
+static struct setup divided(const char *mode, int ranks, enum precision precision)
+{
+	struct setup s = tiny_transformer(mode, ranks, precision);
+	struct transformer_shape shape = s.transformer;
+
+	shape.hidden = 64;
+	shape.heads = 4;
+	setup_transformer(&s, 2, &shape);
+	return s;
+}
+
+static void splits_of_blocks_equal_the_reference(void **state)
+{
+	static const char *const names[] = { "tensor", "tensor_sequence" };
+
+	(void)state;
+	for (size_t m = 0; m < sizeof(names) / sizeof(names[0]); m++)
+		for (size_t p = 0; p < sizeof(precisions) / sizeof(precisions[0]); p++) {
+			struct setup s = divided(names[m], p % 2 ? 4 : 2, precisions[p]);
+
+			expect_reference(&s, "parts of blocks");
+			s.accumulate = 4;
+			s.segments = s.layers;
+			s.no_overlap = p % 2;
+			expect_reference(&s, "parts of blocks, accumulated and recomputed");
+		}
+}
+
+static void pipelines_of_blocks_equal_the_reference(void **state)
+{
+	static const char *const names[] = { "layer_split", "gpipe", "1f1b", "1f1b_eager" };
+
+	(void)state;
+	for (size_t m = 0; m < sizeof(names) / sizeof(names[0]); m++)
+		for (size_t p = 0; p < sizeof(precisions) / sizeof(precisions[0]); p++) {
+			struct setup s = divided(names[m], p == 0 ? 4 : 2, precisions[p]);
+
+			s.microbatches = 4;
+			expect_reference(&s, "stages");
+			s.segments = s.layers;
+			expect_reference(&s, "stages, recomputed");
+		}
+}
+
+static void grids_equal_the_reference(void **state)
+{
+	static const struct grid grids[] = { { 2, 2, 1 }, { 2, 1, 2 }, { 1, 2, 2 }, { 1, 4, 1 } };
+
+	(void)state;
+	for (size_t g = 0; g < sizeof(grids) / sizeof(grids[0]); g++)
+		for (size_t p = 0; p < sizeof(precisions) / sizeof(precisions[0]); p++) {
+			struct setup s = divided("hybrid", 4, precisions[p]);
+
+			s.grid = grids[g];
+			s.microbatches = 2;
+			s.segments = p == 1 ? s.layers : 0;
+			expect_reference(&s, "grid");
+		}
+}
+
 static void recomputation_keeps_one_block(void **state)
 {
 	struct setup s = tiny_transformer("single", 1, PRECISION_FP32);
@@ -157,8 +217,12 @@ static void what_is_not_computed_is_refused(void **state)
 
 	(void)state;
 	assert_non_null(strstr(setup_transformer_refusal(&s, text, sizeof(text)), "fp64"));
+	s = tiny_transformer("dp_naive", 2, PRECISION_FP32);
+	assert_string_equal(setup_transformer_refusal(&s, text, sizeof(text)),
+			    "dp_naive does not know model = transformer");
 	s = tiny_transformer("tensor", 2, PRECISION_FP32);
-	assert_non_null(strstr(setup_transformer_refusal(&s, text, sizeof(text)), "zero3"));
+	assert_string_equal(setup_transformer_refusal(&s, text, sizeof(text)),
+			    "3 heads do not divide by 2 parts");
 	s = tiny_transformer("ddp", 3, PRECISION_FP32);
 	assert_string_equal(setup_transformer_refusal(&s, text, sizeof(text)),
 			    "8 sequences do not divide by 3 parts");
@@ -197,6 +261,9 @@ int main(void)
 		cmocka_unit_test(single_equals_the_reference),
 		cmocka_unit_test(separate_biases_equal_the_reference),
 		cmocka_unit_test(splits_of_the_batch_equal_the_reference),
+		cmocka_unit_test(splits_of_blocks_equal_the_reference),
+		cmocka_unit_test(pipelines_of_blocks_equal_the_reference),
+		cmocka_unit_test(grids_equal_the_reference),
 		cmocka_unit_test(recomputation_keeps_one_block),
 		cmocka_unit_test(what_is_not_computed_is_refused),
 		cmocka_unit_test(operations_are_counted),

@@ -7,6 +7,7 @@
 #include "suites/models/backward_schedule.h"
 #include "suites/parallel/modes/pipeline/pipeline_edge.h"
 #include "suites/parallel/modes/pipeline/stage.h"
+#include "suites/parallel/trainer/parts.h"
 #include "suites/parallel/trainer/timeline.h"
 
 struct pipeline {
@@ -208,6 +209,7 @@ enum status pipeline_enqueue(struct trainer *t, unsigned parts, struct error *er
 	struct pipeline *p = t->state;
 	uint64_t micro = t->setup->microbatches;
 
+	parts_begin(t, parts);
 	p->forwards = p->backwards = 0;
 	if (fork_edges(t, err) != STATUS_OK)
 		return err->status;

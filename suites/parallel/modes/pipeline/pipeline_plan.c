@@ -119,7 +119,7 @@ double pipeline_bubble(const struct setup *setup)
 	 * A step has 3 products a layer, forward and backward; a stage waits for 2 of each stage
 	 * before and after it.
 	 */
-	if (setup->mode->dgrad_first)
+	if (setup_dgrad_first(setup))
 		return 2 * waits / (3 * micro + 2 * waits);
 	return waits / (micro + waits);
 }

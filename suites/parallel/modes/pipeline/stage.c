@@ -28,6 +28,9 @@ static enum status forward_layer(struct trainer *t, size_t l, uint64_t row, uint
 	struct network *n = &t->network;
 	bool computes = parts & STEP_COMPUTE;
 
+	/* Computes and communicates inside, as parts_begin() was told. */
+	if (n->local.layer[l].kind != LAYER_LINEAR)
+		return network_forward(n, stream, l, row, rows, err);
 	if (split_of(t, l) != ROW_PARALLEL)
 		return computes ? network_forward(n, stream, l, row, rows, err) : STATUS_OK;
 	if (computes && network_forward_gemm(n, stream, l, row, rows, err) != STATUS_OK)
@@ -65,7 +68,7 @@ static enum status input_gradient(struct trainer *t, const struct micro *m, size
 	struct stream *stream = trainer_stream(t);
 	struct network *n = &t->network;
 	void *dy = gradient_of(t, m, l + 1), *dx = gradient_of(t, m, l);
-	bool computes = m->parts & STEP_COMPUTE;
+	bool computes = m->parts & STEP_COMPUTE || n->local.layer[l].kind != LAYER_LINEAR;
 
 	if (computes && network_output_gradient(n, stream, l, m->row, m->rows, dy, m->turn > 0,
 						err) != STATUS_OK)

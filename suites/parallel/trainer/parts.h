@@ -1,0 +1,27 @@
+/*
+ * Collectives inside a transformer's blocks, of ranks that have parts of the same layers
+ * (struct part_links).
+ */
+#ifndef GPUPROOF_SUITES_PARALLEL_TRAINER_PARTS_H
+#define GPUPROOF_SUITES_PARALLEL_TRAINER_PARTS_H
+
+#include "suites/parallel/trainer/trainer.h"
+
+/*
+ * Over `communicator`, on `stream`: STREAM_COMPUTE, or one that nothing else uses, so that products
+ * which need no sum run meanwhile. Closed by parts_close(), also after a failure.
+ */
+enum status parts_open(struct trainer *trainer, struct communicator *communicator,
+		       enum team_stream stream, struct error *err);
+void parts_close(struct trainer *trainer);
+
+/* Call at the begin of a step: blocks then compute, and communicate, as `parts` say. */
+void parts_begin(struct trainer *trainer, unsigned parts);
+
+/*
+ * By formula (rings): values of the hidden size that each token makes a rank of `parts` send in one
+ * block's forward and backward.
+ */
+double parts_sent_columns(const struct setup *setup, int parts);
+
+#endif
