@@ -197,8 +197,8 @@ static enum status measure_account(struct run *run, const struct setup *setup,
 	return STATUS_OK;
 }
 
-static enum status verify(struct run *run, const struct setup *setup,
-			  const struct trainmem_options *options, struct error *err)
+enum status measure_verify(struct run *run, const struct setup *setup,
+			   const struct trainmem_options *options, struct error *err)
 {
 	struct verify_check check = { .gradient_error = NAN };
 	struct setup small;
@@ -222,7 +222,7 @@ static enum status verify(struct run *run, const struct setup *setup,
 enum status measure_step(struct run *run, const struct setup *setup,
 			 const struct trainmem_options *options, struct error *err)
 {
-	if (verify(run, setup, options, err) != STATUS_OK ||
+	if (measure_verify(run, setup, options, err) != STATUS_OK ||
 	    time_step(run, setup, &options->training, err) != STATUS_OK)
 		return err->status;
 	return measure_account(run, setup, options, err);
@@ -301,7 +301,7 @@ enum status measure_alternating(struct run *run, const struct setup *setup,
 	struct training t;
 	struct heap need;
 
-	if (verify(run, setup, options, err) != STATUS_OK)
+	if (measure_verify(run, setup, options, err) != STATUS_OK)
 		return err->status;
 	training_plan(setup, &own, &need);
 	own.reserve = need.reserved_peak;

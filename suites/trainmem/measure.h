@@ -11,6 +11,9 @@ struct trainmem_options {
 	double process_seconds; /* most for a process of its own */
 };
 
+/* Gradients of a model like the setup's, as the options compute them: recorded as verified. */
+enum status measure_verify(struct run *run, const struct setup *setup,
+			   const struct trainmem_options *options, struct error *err);
 enum status measure_step(struct run *run, const struct setup *setup,
 			 const struct trainmem_options *options, struct error *err);
 /*

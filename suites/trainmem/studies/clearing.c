@@ -3,9 +3,6 @@
 #include "kernels/generator.h"
 #include "suites/trainmem/studies/studies.h"
 
-/* Steps before the largest batch is asked for again. */
-#define STEPS 200
-
 struct outcome {
 	int steps; /* that were carried out before a refusal */
 	bool fits; /* a step of the largest batch, afterwards */
@@ -24,7 +21,7 @@ static uint64_t batch_of(const struct setup *setup, int step)
 static enum status many_steps(struct training *t, const struct setup *setup, struct outcome *o,
 			      struct error *err)
 {
-	for (; o->steps < STEPS; o->steps++) {
+	for (; o->steps < CLEARING_STEPS; o->steps++) {
 		training_set_batch(t, batch_of(setup, o->steps));
 		if (training_step(t, err) != STATUS_OK)
 			return err->status;
@@ -75,16 +72,17 @@ enum status study_clearing(struct run *run, const struct setup *setup,
 	training_plan(setup, &own, &need);
 	own.reserve = need.reserved_peak;
 	own.limit = (uint64_t)(CLEARING_ROOM * (double)need.reserved_peak);
-	if (one(run, setup, &own, false, &kept, err) != STATUS_OK ||
+	if (measure_verify(run, setup, options, err) != STATUS_OK ||
+	    one(run, setup, &own, false, &kept, err) != STATUS_OK ||
 	    one(run, setup, &own, true, &cleared, err) != STATUS_OK)
 		return err->status;
 	run_value(run, "trainmem.limit", (double)own.limit);
 	run_value(run, "trainmem.reserved", (double)kept.reserved);
-	if (kept.steps == STEPS)
+	if (kept.steps == CLEARING_STEPS)
 		run_value(run, "trainmem.reserved_after", (double)cleared.reserved_cleared);
 	else
 		run_note(run, "Step %d of %d with batches of changing size was refused.",
-			 kept.steps + 1, STEPS);
+			 kept.steps + 1, CLEARING_STEPS);
 	run_value(run, "trainmem.fits_kept", kept.fits);
 	run_value(run, "trainmem.fits_cleared", cleared.fits);
 	if (kept.free_bytes)

@@ -37,11 +37,12 @@ enum status study_loss_curve(struct run *run, const struct setup *setup,
 			     const struct loss_curve_options *curve, struct error *err);
 
 /*
- * clearing.c: many steps with batches of changing size under a limit of CLEARING_ROOM times what
- * the largest needs, and whether the largest fits afterwards, with the cache cleared before and
- * without.
+ * clearing.c: CLEARING_STEPS steps with batches of changing size under a limit of CLEARING_ROOM
+ * times what the largest needs, and whether the largest fits afterwards, with the cache cleared
+ * before and without.
  */
 #define CLEARING_ROOM 1.1
+#define CLEARING_STEPS 200
 enum status study_clearing(struct run *run, const struct setup *setup,
 			   const struct trainmem_options *options, struct error *err);
 

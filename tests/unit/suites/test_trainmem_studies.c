@@ -136,6 +136,7 @@ static void clearing_a_cache_gives_back_what_is_unused(void **state)
 	run_ok(*state,
 	       QUICK "studies = clearing\nlayers = 64,64,10\nbatch = 8192\nallocator = caching\n",
 	       &result);
+	assert_true(result.verification.done);
 	assert_true(metric_of(&result, "trainmem.reserved_after") <
 		    metric_of(&result, "trainmem.reserved"));
 	assert_true(metric_of(&result, "trainmem.reserved") <=
