@@ -39,13 +39,24 @@ void history_nights_release(struct history_nights *nights)
 {
 	for (size_t i = 0; i < nights->count; i++) {
 		struct history_night *n = &nights->items[i];
-		char *texts[] = { n->run_id, n->started, n->host, n->label, n->state, n->verdict };
+		char *texts[] = { n->run_id, n->started, n->host, n->label,
+				  n->state,  n->verdict, n->tags };
 
 		for (size_t k = 0; k < ARRAY_SIZE(texts); k++)
 			free(texts[k]);
 	}
 	free(nights->items);
 	memset(nights, 0, sizeof(*nights));
+}
+
+bool history_has_tag(const char *tags, const char *tag)
+{
+	size_t length = tag ? strlen(tag) : 0;
+
+	for (const char *p = tags; tag && *p; p += strcspn(p, " "), p += *p == ' ')
+		if (strcspn(p, " ") == length && strncmp(p, tag, length) == 0)
+			return true;
+	return !tag;
 }
 
 void history_places_release(struct history_places *places)
@@ -105,8 +116,12 @@ char *history_machine_words(const struct history_places *places, const char *mac
 void history_notes_release(struct history_notes *notes)
 {
 	for (size_t i = 0; i < notes->count; i++) {
-		free(notes->items[i].text);
-		free(notes->items[i].written);
+		struct history_note *n = &notes->items[i];
+		char *texts[] = { n->text, n->written, n->by,      n->ticket,
+				  n->host, n->machine, n->case_id, n->metric };
+
+		for (size_t k = 0; k < ARRAY_SIZE(texts); k++)
+			free(texts[k]);
 	}
 	free(notes->items);
 	memset(notes, 0, sizeof(*notes));

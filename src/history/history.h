@@ -74,6 +74,9 @@ void history_notes_release(struct history_notes *notes);
 enum status history_annotate(struct store *store, int64_t day, int64_t series, bool acknowledges,
 			     const char *text, struct error *err);
 
+/* The tags of a night hold the word `tag`; NULL: true. */
+bool history_has_tag(const char *tags, const char *tag);
+
 /* "2026-11-20..." -> days since 1970-01-01; false: no date. */
 bool history_day(const char *date, int64_t *day);
 void history_date(int64_t day, char out[16]);

@@ -50,7 +50,8 @@ static void add_device(struct text *out, const struct device_info *d)
 static bool matters(const struct result_setting *s)
 {
 	return s->section && s->key && strcmp(s->section, "report") != 0 &&
-	       strncmp(s->section, "limit", 5) != 0 && strcmp(s->key, "label") != 0;
+	       strncmp(s->section, "limit", 5) != 0 && strcmp(s->key, "label") != 0 &&
+	       strcmp(s->key, "tags") != 0;
 }
 
 static void add_config(struct text *out, const struct result *r)
@@ -195,6 +196,23 @@ static void add_devices(struct store_night *out, const struct result *r)
 	}
 }
 
+/* "rack:7, site:b" -> "rack:7 site:b" */
+static char *tags_of(const char *written)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (const char *p = written; *p; p += strcspn(p, " ,\t")) {
+		char *tag;
+
+		p += strspn(p, " ,\t");
+		tag = xstrndup(p, strcspn(p, " ,\t"));
+		if (*tag && !history_has_tag(out.data ? out.data : "", tag))
+			text_addf(&out, "%s%s", out.length ? " " : "", tag);
+		free(tag);
+	}
+	return text_detach(&out);
+}
+
 enum status night_of_result(const struct result *r, struct store_night *out, struct error *err)
 {
 	/* Devices that have an epoch, and no device. */
@@ -212,6 +230,7 @@ enum status night_of_result(const struct result *r, struct store_night *out, str
 	out->host = xstrdup(text_or(result_fact(r, "hostname")));
 	out->label = xstrdup(text_or(r->label));
 	out->state = xstrdup(text_or(r->state));
+	out->tags = tags_of(text_or(r->tags));
 	out->verdict = xstrdup(r->judgement ? verdicts_word(r->judgement) : "");
 	out->facts = night_facts(r);
 	add_devices(out, r);
@@ -225,8 +244,8 @@ enum status night_of_result(const struct result *r, struct store_night *out, str
 
 void store_night_release(struct store_night *night)
 {
-	char *texts[] = { night->run_id, night->started, night->host, night->label,
-			  night->state,  night->verdict, night->facts };
+	char *texts[] = { night->run_id, night->started, night->host,  night->label,
+			  night->state,  night->verdict, night->facts, night->tags };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free(texts[i]);

@@ -67,6 +67,7 @@ struct store_figure {
 /* One run with all that a history keeps of it. */
 struct store_night {
 	char *run_id, *started, *host, *label, *state;
+	char *tags;    /* "rack:7 site:b", each once, in the order they were given; "" */
 	char *verdict; /* "ACCEPTED", "REJECTED", "INCONCLUSIVE"; "": nothing was judged */
 	char *facts;   /* of the environment: "name=value" lines */
 	int64_t day;   /* since 1970-01-01 */
@@ -92,8 +93,8 @@ enum status store_remove_night(struct store *store, int64_t id, struct error *er
 char *store_facts(struct store *store, int64_t night, struct error *err);
 
 struct history_night {
-	int64_t id, day;                                         /* day: since 1970-01-01 */
-	char *run_id, *started, *host, *label, *state, *verdict; /* as in struct store_night */
+	int64_t id, day;                                                /* day: since 1970-01-01 */
+	char *run_id, *started, *host, *label, *state, *verdict, *tags; /* struct store_night */
 };
 
 struct history_nights {
@@ -107,6 +108,7 @@ enum status store_nights(struct store *store, struct history_nights *out, struct
 struct history_place {
 	char *machine, *host, *device, *slot, *serial; /* device: "cuda:0"; "" where unknown */
 	char *host_before; /* the last one that was another; "": it was always there */
+	int64_t day;       /* of its last night */
 };
 
 struct history_places {
@@ -135,7 +137,8 @@ struct history_filter {
 	int64_t series;               /* 0: all */
 	/* not only each suite's main figure, as for a metric and a series */
 	bool all_metrics;
-	size_t nights; /* of the last n; 0: all */
+	size_t nights;   /* of the last n; 0: all */
+	const char *tag; /* nights that have it; NULL: all */
 };
 
 typedef void history_series_fn(void *context, const struct history_series *series);
@@ -144,15 +147,51 @@ typedef void history_series_fn(void *context, const struct history_series *serie
 enum status store_each_series(struct store *store, const struct history_filter *filter,
 			      history_series_fn *visit, void *context, struct error *err);
 
+/* The series of a filter without points, by id; `nights` and `tag` of the filter do not count. */
+enum status store_each_name(struct store *store, const struct history_filter *filter,
+			    history_series_fn *visit, void *context, struct error *err);
+typedef void store_point_fn(void *context, int64_t series, int64_t night, int64_t epoch,
+			    double value);
+/*
+ * Calls `visit` for each measured value of the series that store_each_name() visits, by series and
+ * in no order of nights. Where a history is too large for store_each_series(): a million a second.
+ */
+enum status store_each_point(struct store *store, const struct history_filter *filter,
+			     store_point_fn *visit, void *context, struct error *err);
+/* The "name=value" lines of an epoch. The caller frees it; "" when there is no such epoch. */
+char *store_epoch_facts(struct store *store, int64_t epoch, struct error *err);
+
+/* A decision of a person about a change or a finding (triage.h). */
+enum triage {
+	TRIAGE_NONE, /* a plain note, or an acknowledgement without a state */
+	TRIAGE_OPEN, /* takes earlier decisions back */
+	TRIAGE_FIXED,
+	TRIAGE_EXPECTED,
+	TRIAGE_FALSE_ALARM,
+	TRIAGE_TRACKED,
+	TRIAGE_WONTFIX,
+	TRIAGE_STATES
+};
+const char *triage_word(enum triage state); /* "fixed"; "" */
+/* TRIAGE_NONE: no such word, as of a newer version; it closes nothing. */
+enum triage triage_of_word(const char *word);
+
 struct history_note {
-	int64_t id, day, series; /* series 0: about the night as a whole */
+	int64_t id, day, series; /* series 0: not about one series */
 	bool acknowledges;       /* the change of that day */
 	char *text, *written;
+	/* of a decision; NULL as "" when written */
+	enum triage state;
+	char *by, *ticket;
+	int64_t until;                           /* the last day that it holds; 0: for ever */
+	char *host, *machine, *case_id, *metric; /* what it is about; "": any */
 };
 
 struct history_notes {
 	struct history_note *items;
 	size_t count, capacity;
+	/* borrowed, to be set by who has them: where machines are, for decisions about a host */
+	const struct history_places *places;
 };
 
 enum status store_notes(struct store *store, struct history_notes *out, struct error *err);

@@ -55,8 +55,18 @@ static const char places[] =
 /* Nights are read one by one, as exports and merges do. */
 static const char by_night[] = "CREATE INDEX point_night ON point (night);";
 
-const char *const store_migrations[] = { tables, baselines_and_notes, verdicts, places, by_night,
-					 NULL };
+/* Decisions of people: enum triage as its word, and what each is about. */
+static const char tags_and_triage[] =
+	"ALTER TABLE night ADD COLUMN tags TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD COLUMN "
+	"state TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD COLUMN person TEXT NOT NULL DEFAULT "
+	"'';ALTER TABLE note ADD COLUMN ticket TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD "
+	"COLUMN until INTEGER NOT NULL DEFAULT 0;ALTER TABLE note ADD COLUMN host TEXT NOT NULL "
+	"DEFAULT '';ALTER TABLE note ADD COLUMN machine TEXT NOT NULL DEFAULT '';ALTER TABLE note "
+	"ADD COLUMN case_id TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD COLUMN metric TEXT NOT "
+	"NULL DEFAULT '';";
+
+const char *const store_migrations[] = { tables,   baselines_and_notes, verdicts, places,
+					 by_night, tags_and_triage,     NULL };
 
 struct store {
 	struct db *db;
@@ -234,7 +244,7 @@ enum status store_read_night(struct store *s, int64_t id, struct store_night *ou
 {
 	struct db_query *q = db_select(s->db, err,
 				       "SELECT run, started, day, host, label, state, verdict, "
-				       "facts FROM night WHERE id = ?",
+				       "facts, tags FROM night WHERE id = ?",
 				       "i", id);
 
 	memset(out, 0, sizeof(*out));
@@ -246,7 +256,8 @@ enum status store_read_night(struct store *s, int64_t id, struct store_night *ou
 					     .label = text_of(q, 4),
 					     .state = text_of(q, 5),
 					     .verdict = text_of(q, 6),
-					     .facts = text_of(q, 7) };
+					     .facts = text_of(q, 7),
+					     .tags = text_of(q, 8) };
 	if (db_end(q) == STATUS_OK && !out->run_id)
 		error_set(err, STATUS_USAGE, "there is no night %" PRId64, id);
 	if (err->status == STATUS_OK)
@@ -345,10 +356,10 @@ enum status store_add_night(struct store *s, const struct store_night *n, struct
 	if (store_begin(s, err) != STATUS_OK)
 		return err->status;
 	db_run(s->db, err,
-	       "INSERT INTO night (run, started, day, host, label, state, facts, verdict) VALUES "
-	       "(?, ?, ?, ?, ?, ?, ?, ?)",
-	       "ssisssss", n->run_id, n->started, n->day, n->host, n->label, n->state, n->facts,
-	       n->verdict);
+	       "INSERT INTO night (run, started, day, host, label, state, facts, verdict, tags) "
+	       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	       "ssissssss", n->run_id, n->started, n->day, n->host, n->label, n->state, n->facts,
+	       n->verdict, text_or(n->tags));
 	a.id = db_last_id(s->db);
 	a.epochs = xcalloc(n->epoch_count + 1, sizeof(*a.epochs));
 	for (size_t i = 0; err->status == STATUS_OK && i < n->epoch_count; i++)
@@ -383,8 +394,8 @@ char *store_facts(struct store *s, int64_t night, struct error *err)
 enum status store_nights(struct store *s, struct history_nights *out, struct error *err)
 {
 	struct db_query *q = db_select(s->db, err,
-				       "SELECT id, day, run, started, host, label, state, verdict "
-				       "FROM night ORDER BY started, id",
+				       "SELECT id, day, run, started, host, label, state, verdict, "
+				       "tags FROM night ORDER BY started, id",
 				       "");
 
 	memset(out, 0, sizeof(*out));
@@ -397,7 +408,8 @@ enum status store_nights(struct store *s, struct history_nights *out, struct err
 								   .host = text_of(q, 4),
 								   .label = text_of(q, 5),
 								   .state = text_of(q, 6),
-								   .verdict = text_of(q, 7) };
+								   .verdict = text_of(q, 7),
+								   .tags = text_of(q, 8) };
 	}
 	return db_end(q);
 }
@@ -416,13 +428,15 @@ static void move_place(struct history_place *p, struct db_query *q)
 	p->device = text_of(q, 2);
 	p->slot = text_of(q, 3);
 	p->serial = text_of(q, 4);
+	p->day = day_of(q, 5, "the day");
 }
 
 enum status store_places(struct store *s, struct history_places *out, struct error *err)
 {
 	struct db_query *q =
 		db_select(s->db, err,
-			  "SELECT d.machine, n.host, d.id, d.slot, d.serial FROM device d JOIN "
+			  "SELECT d.machine, n.host, d.id, d.slot, d.serial, n.day FROM device d "
+			  "JOIN "
 			  "night n ON n.id = d.night ORDER BY d.machine, n.started, n.id, d.id",
 			  "");
 
@@ -439,7 +453,8 @@ enum status store_places(struct store *s, struct history_places *out, struct err
 								   .device = text_of(q, 2),
 								   .slot = text_of(q, 3),
 								   .serial = text_of(q, 4),
-								   .host_before = xstrdup("") };
+								   .host_before = xstrdup(""),
+								   .day = day_of(q, 5, "the day") };
 	}
 	return db_end(q);
 }
@@ -496,6 +511,11 @@ static int64_t first_day(struct store *s, size_t nights, struct error *err)
 	return day;
 }
 
+/* Which series a filter selects, with the parameters "iiiissss". */
+#define SELECTED                                                                           \
+	"(s.headline OR ?) AND (? = 0 OR s.id = ?) AND CASE WHEN ? THEN s.metric = ? AND " \
+	"s.case_id = ? ELSE instr(s.metric, ?) AND instr(s.case_id, ?) END"
+
 enum status store_each_series(struct store *s, const struct history_filter *f,
 			      history_series_fn *visit, void *context, struct error *err)
 {
@@ -504,13 +524,13 @@ enum status store_each_series(struct store *s, const struct history_filter *f,
 		s->db, err,
 		"SELECT s.id, s.metric, s.case_id, s.section, s.point, s.model, s.machine, s.unit, "
 		"s.better, n.id, n.day, p.epoch, p.value, p.low, p.high FROM series s CROSS JOIN "
-		"point p ON p.series = s.id CROSS JOIN night n ON n.id = p.night WHERE (s.headline "
-		"OR ?) AND (? = 0 OR s.id = ?) AND CASE WHEN ? THEN s.metric = ? AND s.case_id = ? "
-		"ELSE instr(s.metric, ?) AND instr(s.case_id, ?) END AND n.day >= ? ORDER BY s.id, "
-		"n.started, n.id",
-		"iiiissssi", (int64_t)(f->all_metrics || f->series || f->metric), f->series,
+		"point p ON p.series = s.id CROSS JOIN night n ON n.id = p.night WHERE " SELECTED
+		" AND n.day >= ? AND (? = '' OR instr(' ' || n.tags || ' ', ' ' || ? || ' ')) "
+		"ORDER BY s.id, n.started, n.id",
+		"iiiissssiss", (int64_t)(f->all_metrics || f->series || f->metric), f->series,
 		f->series, (int64_t)f->exact, text_or(f->metric), text_or(f->case_id),
-		text_or(f->metric), text_or(f->case_id), first_day(s, f->nights, err));
+		text_or(f->metric), text_or(f->case_id), first_day(s, f->nights, err),
+		text_or(f->tag), text_or(f->tag));
 
 	while (db_next(q)) {
 		if (db_integer(q, 0) != series.id) {
@@ -527,6 +547,59 @@ enum status store_each_series(struct store *s, const struct history_filter *f,
 	return err->status;
 }
 
+static struct db_query *select_series(struct store *s, const struct history_filter *f,
+				      const char *sql, struct error *err)
+{
+	return db_select(s->db, err, sql, "iiiissss",
+			 (int64_t)(f->all_metrics || f->series || f->metric), f->series, f->series,
+			 (int64_t)f->exact, text_or(f->metric), text_or(f->case_id),
+			 text_or(f->metric), text_or(f->case_id));
+}
+
+enum status store_each_name(struct store *s, const struct history_filter *f,
+			    history_series_fn *visit, void *context, struct error *err)
+{
+	struct history_series series = { 0 };
+	struct db_query *q =
+		select_series(s, f,
+			      "SELECT s.id, s.metric, s.case_id, s.section, s.point, s.model, "
+			      "s.machine, s.unit, s.better FROM series s WHERE " SELECTED
+			      " ORDER BY s.id",
+			      err);
+
+	while (db_next(q)) {
+		begin_series(q, &series);
+		visit(context, &series);
+	}
+	series_release(&series);
+	return db_end(q);
+}
+
+enum status store_each_point(struct store *s, const struct history_filter *f, store_point_fn *visit,
+			     void *context, struct error *err)
+{
+	struct db_query *q = select_series(s, f,
+					   "SELECT p.series, p.night, p.epoch, p.value FROM series "
+					   "s CROSS JOIN point p ON "
+					   "p.series = s.id WHERE " SELECTED
+					   " AND p.value IS NOT NULL ORDER BY s.id",
+					   err);
+
+	while (db_next(q))
+		visit(context, db_integer(q, 0), db_integer(q, 1), db_integer(q, 2), db_real(q, 3));
+	return db_end(q);
+}
+
+char *store_epoch_facts(struct store *s, int64_t epoch, struct error *err)
+{
+	struct db_query *q =
+		db_select(s->db, err, "SELECT facts FROM epoch WHERE id = ?", "i", epoch);
+	char *facts = text_harmless(db_next(q) ? db_string(q, 0) : "");
+
+	db_end(q);
+	return facts;
+}
+
 /* A note is one line wherever it is shown. */
 static char *one_line(const char *text)
 {
@@ -538,11 +611,29 @@ static char *one_line(const char *text)
 	return line;
 }
 
+static const char *const triage_words[TRIAGE_STATES + 1] = { "",         "open",        "fixed",
+							     "expected", "false-alarm", "tracked",
+							     "wontfix",  NULL };
+
+const char *triage_word(enum triage state)
+{
+	return triage_words[state];
+}
+
+enum triage triage_of_word(const char *word)
+{
+	for (int i = 0; i < TRIAGE_STATES; i++)
+		if (strcmp(triage_words[i], word) == 0)
+			return (enum triage)i;
+	return TRIAGE_NONE;
+}
+
 enum status store_notes(struct store *s, struct history_notes *out, struct error *err)
 {
 	struct db_query *q = db_select(s->db, err,
-				       "SELECT id, day, series, acknowledges, text, written FROM "
-				       "note ORDER BY day, id",
+				       "SELECT id, day, series, acknowledges, text, written, "
+				       "state, person, ticket, until, host, machine, case_id, "
+				       "metric FROM note ORDER BY day, id",
 				       "");
 
 	memset(out, 0, sizeof(*out));
@@ -554,7 +645,15 @@ enum status store_notes(struct store *s, struct history_notes *out, struct error
 					       .series = db_integer(q, 2),
 					       .acknowledges = db_integer(q, 3) != 0,
 					       .text = one_line(db_string(q, 4)),
-					       .written = text_of(q, 5) };
+					       .written = text_of(q, 5),
+					       .state = triage_of_word(db_string(q, 6)),
+					       .by = one_line(db_string(q, 7)),
+					       .ticket = one_line(db_string(q, 8)),
+					       .until = day_of(q, 9, "the end of a decision"),
+					       .host = text_of(q, 10),
+					       .machine = text_of(q, 11),
+					       .case_id = text_of(q, 12),
+					       .metric = text_of(q, 13) };
 	}
 	return db_end(q);
 }
@@ -565,9 +664,13 @@ enum status store_add_note(struct store *s, const struct history_note *n, struct
 	    !db_id(db_select(s->db, err, "SELECT id FROM series WHERE id = ?", "i", n->series)))
 		return error_set(err, STATUS_USAGE, "there is no series %" PRId64, n->series);
 	return db_run(s->db, err,
-		      "INSERT INTO note (day, series, acknowledges, text, written) VALUES (?, ?, "
-		      "?, ?, ?)",
-		      "iiiss", n->day, n->series, (int64_t)n->acknowledges, n->text, n->written);
+		      "INSERT INTO note (day, series, acknowledges, text, written, state, person, "
+		      "ticket, until, host, machine, case_id, metric) VALUES (?, ?, ?, ?, ?, ?, ?, "
+		      "?, ?, ?, ?, ?, ?)",
+		      "iiisssssissss", n->day, n->series, (int64_t)n->acknowledges, n->text,
+		      n->written, triage_word(n->state), text_or(n->by), text_or(n->ticket),
+		      n->until, text_or(n->host), text_or(n->machine), text_or(n->case_id),
+		      text_or(n->metric));
 }
 
 enum status store_prune(struct store *s, int64_t day, size_t *removed, struct error *err)
@@ -575,7 +678,7 @@ enum status store_prune(struct store *s, int64_t day, size_t *removed, struct er
 	static const char *const of_nights[] = {
 		"DELETE FROM point WHERE night IN (SELECT id FROM night WHERE day < ?)",
 		"DELETE FROM device WHERE night IN (SELECT id FROM night WHERE day < ?)",
-		"DELETE FROM note WHERE day < ?",
+		"DELETE FROM note WHERE day < ? AND state IN ('', 'open', 'fixed')",
 		"DELETE FROM night WHERE day < ?",
 	};
 	static const char *const orphans[] = {

@@ -48,18 +48,6 @@ size_t missed_nights(const int64_t *days, size_t count, int64_t *missed, size_t 
 	return found;
 }
 
-static bool acknowledged(const struct history_notes *notes, int64_t series, int64_t day)
-{
-	for (size_t i = 0; notes && i < notes->count; i++) {
-		const struct history_note *note = &notes->items[i];
-
-		if (note->acknowledges && (!note->series || note->series == series) &&
-		    llabs(note->day - day) <= ACKNOWLEDGED_WITHIN)
-			return true;
-	}
-	return false;
-}
-
 static void fill_change(struct trend *t, const struct history_series *s, const double *logs,
 			const size_t *points, size_t i)
 {
@@ -97,6 +85,17 @@ static bool takes_back(const struct trend *t, size_t i)
 static void find_states(struct trend *t, const struct history_series *s,
 			const struct history_notes *notes)
 {
+	int64_t *days = xcalloc(t->count + 1, sizeof(*days));
+	struct triage_subject subject = { .series = s->id,
+					  .machine = s->machine,
+					  .case_id = s->case_id,
+					  .metric = s->metric,
+					  .days = days,
+					  .count = t->count,
+					  .today = s->points[s->count - 1].day };
+
+	for (size_t i = 0; i < t->count; i++)
+		days[i] = t->points[i]->day;
 	for (size_t i = 0; i < t->change_count; i++) {
 		struct trend_change *c = &t->changes[i];
 		double now = t->changes[t->change_count - 1].after;
@@ -105,9 +104,14 @@ static void find_states(struct trend *t, const struct history_series *s,
 			c->state = TREND_RECOVERED;
 		else if (takes_back(t, i))
 			c->state = TREND_RECOVERED;
-		else if (acknowledged(notes, s->id, c->day))
-			c->state = TREND_ACKNOWLEDGED;
+		else {
+			subject.since = c->day;
+			c->decision = triage_decision(notes, &subject);
+			if (c->decision)
+				c->state = TREND_ACKNOWLEDGED;
+		}
 	}
+	free(days);
 }
 
 /* Keeps the accepted proposals, with their odds. */

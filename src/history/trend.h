@@ -16,6 +16,7 @@
 #include "history/change_points.h"
 #include "history/history.h"
 #include "history/trend_prior.h"
+#include "history/triage.h"
 
 /* Fewer nights of an epoch cannot show a change. */
 #define TREND_LEAST_NIGHTS (2 * CHANGE_MIN_SEGMENT)
@@ -29,7 +30,6 @@
  */
 #define BAND_FEW_NIGHTS 40
 #define TURN_NIGHTS 10 /* of the series, within which an epoch that takes turns comes again */
-#define ACKNOWLEDGED_WITHIN 5 /* days around a change */
 
 enum change_state { TREND_NEW, TREND_ACKNOWLEDGED, TREND_RECOVERED };
 const char *change_state_name(enum change_state state); /* "NEW", ... */
@@ -44,6 +44,7 @@ struct trend_change {
 	double probability;   /* by ranks, as if nights were independent */
 	double odds;          /* log odds of this change to none (change_odds.h) */
 	enum change_state state;
+	const struct history_note *decision; /* of an acknowledged one; borrowed */
 };
 
 /* One epoch of one series. */

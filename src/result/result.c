@@ -150,6 +150,7 @@ void result_release(struct result *result)
 	free(result->gpuproof_version);
 	free(result->run_id);
 	free(result->label);
+	free(result->tags);
 	free(result->started);
 	free(result->finished);
 	free(result->state);

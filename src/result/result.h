@@ -255,6 +255,7 @@ struct result {
 	char *gpuproof_version;
 	char *run_id;             /* random hex, one per run */
 	char *label;              /* [run] label */
+	char *tags;               /* [run] tags; "": none */
 	char *started, *finished; /* ISO 8601, UTC */
 	double seconds;
 	char *state;   /* "complete", "interrupted", "incomplete" (the conductor died) */

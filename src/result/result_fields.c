@@ -347,6 +347,10 @@ static const struct field gpuproof_fields[] = {
 static const struct field run_fields[] = {
 	{ .name = "id", .codec = &codec_string, FIELD_AT(result, run_id) },
 	{ .name = "label", .codec = &codec_string, FIELD_AT(result, label) },
+	{ .name = "tags",
+	  .codec = &codec_string_or_none,
+	  FIELD_AT(result, tags),
+	  .optional = true },
 	{ .name = "started", .codec = &codec_string, FIELD_AT(result, started) },
 	{ .name = "finished", .codec = &codec_string, FIELD_AT(result, finished) },
 	{ .name = "seconds", .codec = &codec_real, FIELD_AT(result, seconds) },

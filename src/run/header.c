@@ -131,6 +131,7 @@ void header_fill(struct result *result, const struct plan *plan, const struct pr
 	result->gpuproof_version = xstrdup(build_version());
 	result->run_id = random_id();
 	result->label = xstrdup(settings.label);
+	result->tags = xstrdup(settings.tags);
 	result->started = xstrdup(now);
 	result->finished = xstrdup("");
 	result->state = xstrdup("incomplete"); /* until the run has ended otherwise */

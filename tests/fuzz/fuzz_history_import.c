@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "history/exchange.h"
+#include "history/exchange/exchange.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -12,9 +12,13 @@
 #include "cli/input/history_file.h"
 #include "cli/input/page_options.h"
 #include "cli/input/result_list.h"
+#include "cli/output/print_fleet.h"
 #include "cli/output/print_trend.h"
 #include "cli/output/show_history.h"
-#include "history/exchange.h"
+#include "history/exchange/exchange.h"
+#include "history/fleet/fleet.h"
+#include "history/triage.h"
+#include "report/cohort/cohort_page.h"
 #include "report/template/template.h"
 #include "report/trend/trend_page.h"
 
@@ -30,9 +34,16 @@ struct history_arguments {
 	int64_t nights;
 	bool spool;
 	struct result_paths paths; /* of the results to add */
+	/* of a decision; state: enum triage, 0: not given; until: 0: not given */
+	const char *node, *device, *by, *ticket;
+	int state;
+	int64_t until;
 };
 
 enum fail_on { FAIL_ON_NOTHING, FAIL_ON_CHANGE, FAIL_ON_WARNING };
+/* By enum triage; a decision has one. */
+static const char *const triage_states[] = { "open",    "fixed",   "expected", "false-alarm",
+					     "tracked", "wontfix", NULL };
 static const char *const fail_on[] = { "change", "warning", NULL };
 
 static struct history_arguments *arguments_of(const struct action_call *call)
@@ -308,6 +319,67 @@ static int page(const struct action_call *call)
 	return gate(a, &summary);
 }
 
+/* A host or a device without a word, and a fleet that could not be compared, are no good news. */
+static int fleet_gate(const struct history_arguments *a, const struct fleet *f)
+{
+	bool failed = a->fail_on != FAIL_ON_NOTHING && (f->open || !f->compared);
+
+	failed = failed || (a->fail_on == FAIL_ON_WARNING &&
+			    (f->silent_hosts || f->gone_count || f->too_few));
+	return failed ? EXIT_GATE_FAILED : EXIT_ACCEPTED;
+}
+
+static int fleet(const struct action_call *call)
+{
+	struct history_arguments *a = arguments_of(call);
+	struct error err = ERROR_NONE;
+	struct store *history = NULL;
+	struct fleet f = { 0 };
+	int code;
+
+	a->page.separate_css = a->layout == LAYOUT_DIRECTORY;
+	if ((!a->page.output ||
+	     (file_refuse_input(a->page.output, a->db, &err) == STATUS_OK &&
+	      template_refuse_output(a->page.template_dir, a->page.output, &err) == STATUS_OK)) &&
+	    history_file_open(&history, a->db, STORE_READ, &err) == STATUS_OK &&
+	    fleet_read(&f, history, &a->trend.filter, &err) == STATUS_OK) {
+		refuse_no_match(&a->trend.filter, f.member_count, &err);
+		if (err.status == STATUS_OK && a->page.output)
+			report_cohorts_write(&f, &a->page, &err);
+		if (err.status == STATUS_OK && !(a->page.output && report_on_stdout(&a->page)))
+			print_fleet(&f, a->trend.json);
+	}
+	code = err.status == STATUS_OK ? fleet_gate(a, &f) : command_fail(&err);
+	store_close(history);
+	fleet_release(&f);
+	return code;
+}
+
+static int acknowledge(const struct action_call *call)
+{
+	struct history_arguments *a = arguments_of(call);
+	struct error err = ERROR_NONE;
+	struct store *history = NULL;
+
+	const struct history_note decision = {
+		.text = (char *)call->operands[0],
+		.state = (enum triage)(a->state ? a->state : TRIAGE_EXPECTED),
+		.by = (char *)a->by,
+		.ticket = (char *)a->ticket,
+		.until = a->until,
+		.host = (char *)a->node,
+		.machine = (char *)a->device,
+		.series = a->trend.filter.series,
+		.case_id = (char *)a->trend.filter.case_id,
+		.metric = (char *)a->trend.filter.metric,
+	};
+
+	if (history_file_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK)
+		triage_decide(history, &decision, &err);
+	store_close(history);
+	return finish(&err);
+}
+
 static int annotate(const struct action_call *call)
 {
 	struct history_arguments *a = arguments_of(call);
@@ -371,26 +443,65 @@ static const struct option_row rows[] = {
 	{ .name = "case",
 	  TEXT_AT(history_arguments, trend.filter.case_id),
 	  .value = "TEXT",
-	  .actions = "show, trend, report",
+	  .actions = "show, trend, report, fleet, acknowledge",
 	  .help = "series whose case holds the text" },
 	{ .name = "metric",
 	  TEXT_AT(history_arguments, trend.filter.metric),
 	  .value = "TEXT",
-	  .actions = "show, trend, report",
+	  .actions = "show, trend, report, fleet, acknowledge",
 	  .help = "series whose metric holds the text" },
+	{ .name = "tag",
+	  TEXT_AT(history_arguments, trend.filter.tag),
+	  .value = "WORD",
+	  .actions = "show, trend, report, fleet",
+	  .help = "nights whose run has this word in [run] tags" },
 	{ .name = "series",
 	  COUNT_AT(history_arguments, trend.filter.series),
 	  .value = "N",
-	  .actions = "show, trend, report, annotate",
+	  .actions = "show, trend, report, annotate, acknowledge",
 	  .help = "one, by the number that trend shows; annotate: only about this one" },
+	{ .name = "node",
+	  TEXT_AT(history_arguments, node),
+	  .value = "HOST",
+	  .actions = "acknowledge",
+	  .help = "what is about this node or its devices" },
+	{ .name = "device",
+	  TEXT_AT(history_arguments, device),
+	  .value = "ID",
+	  .actions = "acknowledge",
+	  .help = "what is about this device: a UUID, a serial number or HOST/cuda:3" },
+	{ .name = "state",
+	  CHOICE_AT(history_arguments, state),
+	  .choices = triage_states,
+	  .actions = "acknowledge",
+	  .help = "fixed: open again if it is still there after three nights; expected (the "
+		  "default), wontfix, false-alarm, tracked: closed; open: takes earlier decisions "
+		  "back" },
+	{ .name = "by",
+	  TEXT_AT(history_arguments, by),
+	  .value = "WHO",
+	  .actions = "acknowledge",
+	  .help = "who decides" },
+	{ .name = "ticket",
+	  TEXT_AT(history_arguments, ticket),
+	  .value = "URL",
+	  .actions = "acknowledge",
+	  .help = "where it is tracked" },
+	{ .name = "until",
+	  .type = OPTION_CALL,
+	  OPTION_AT(history_arguments, until),
+	  .take = take_day,
+	  .value = "DATE",
+	  .actions = "acknowledge",
+	  .help = "the last day that the decision holds; open again after it" },
 	{ .name = "nights",
 	  COUNT_AT(history_arguments, nights),
 	  .value = "N",
-	  .actions = "show, trend, report",
-	  .help = "look at the last N nights only" },
+	  .actions = "show, trend, report, fleet",
+	  .help = "look at the last N nights only; fleet: at their levels (default: 7)" },
 	{ .name = "all-metrics",
 	  FLAG_AT(history_arguments, trend.filter.all_metrics),
-	  .actions = "show, trend, report",
+	  .actions = "show, trend, report, fleet",
 	  .help = "not only each suite's main figure" },
 	{ .name = "all",
 	  .letter = 'a',
@@ -400,9 +511,9 @@ static const struct option_row rows[] = {
 	{ .name = "fail-on",
 	  CHOICE_AT(history_arguments, fail_on),
 	  .choices = fail_on,
-	  .actions = "trend, report",
-	  .help = "change: exit code 1 when there is a new change for the worse; warning: for a "
-		  "WARNING, too" },
+	  .actions = "trend, report, fleet",
+	  .help = "change: exit code 1 when there is a new change for the worse, in fleet an open "
+		  "finding; warning: for a WARNING, in fleet also a silent node or device" },
 	{ .name = "acknowledge",
 	  FLAG_AT(history_arguments, acknowledge),
 	  .actions = "annotate",
@@ -426,15 +537,15 @@ static const struct option_row rows[] = {
 	  .help = "all nights but those of the last DAYS days" },
 	{ .name = "json",
 	  FLAG_AT(history_arguments, trend.json),
-	  .actions = "trend",
-	  .help = "the trend as JSON" },
+	  .actions = "trend, fleet",
+	  .help = "the same as JSON" },
 	{ .name = "output",
 	  .letter = 'o',
 	  TEXT_AT(history_arguments, page.output),
 	  .value = "FILE",
-	  .actions = "report, export",
-	  .help = "the page (default: trend.html) or the export; -: standard output" },
-	PAGE_OPTIONS(history_arguments, page, .actions = "report"),
+	  .actions = "report, fleet, export",
+	  .help = "the page (report: trend.html by default) or the export; -: standard output" },
+	PAGE_OPTIONS(history_arguments, page, .actions = "report, fleet"),
 	{ 0 },
 };
 
@@ -447,6 +558,10 @@ static const struct action actions[] = {
 	  .run = add },
 	{ .name = "trend", .form = "             what changed, is new, was missed", .run = trend },
 	{ .name = "report", .form = "[-o FILE]   the same as an HTML page", .run = page },
+	{ .name = "fleet",
+	  .form = "[-o FILE]    node against node: which is slow, since when, or silent; -o: a "
+		  "page",
+	  .run = fleet },
 	{ .name = "show",
 	  .form = "              the nights; with --case, --metric or --series the values",
 	  .run = show },
@@ -455,6 +570,11 @@ static const struct action actions[] = {
 	  .least = 2,
 	  .most = 2,
 	  .run = annotate },
+	{ .name = "acknowledge",
+	  .form = "REASON --series N | --node HOST | --device ID | --case TEXT | --metric TEXT",
+	  .least = 1,
+	  .most = 1,
+	  .run = acknowledge },
 	{ .name = "prune", .form = "--before DATE | --keep DAYS", .run = prune },
 	{ .name = "export",
 	  .form = "[-o FILE]   all nights and notes as lines of JSON",

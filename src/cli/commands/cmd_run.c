@@ -143,6 +143,7 @@ static const struct option_row rows[] = {
 		  "2.0); see export ocp" },
 	{ RUN_KEY("seed"), .value = "N", .help = "as [run] seed" },
 	{ RUN_KEY("label"), .value = "TEXT", .help = "as [run] label" },
+	{ RUN_KEY("tags"), .value = "TEXT", .help = "as [run] tags" },
 	{ .name = "simulate-nodes",
 	  COUNT_AT(run_arguments, simulate_nodes),
 	  .value = "N",

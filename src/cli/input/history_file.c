@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "history/exchange.h"
+#include "history/exchange/exchange.h"
 
 const char *history_file(const char *option)
 {

@@ -11,6 +11,7 @@ const struct anonymise_rule anonymise_rules[] = {
 	{ "gpuproof.version", TREAT_KEEP, NULL },
 	{ "run.id", TREAT_NAME, "run" },
 	{ "run.label", TREAT_NAME, "label" },
+	{ "run.tags", TREAT_NAME, "tags" },
 	{ "run.started", TREAT_KEEP, NULL },
 	{ "run.finished", TREAT_KEEP, NULL },
 	{ "run.state", TREAT_KEEP, NULL },

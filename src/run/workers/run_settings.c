@@ -13,7 +13,7 @@ static int capability_number(const char *text)
 struct run_settings run_settings_from(const struct config *config)
 {
 	const struct section *run = config ? config_section(config, "run", "") : NULL;
-	struct run_settings settings = { .backend = "auto", .seed = 1, .label = "" };
+	struct run_settings settings = { .backend = "auto", .seed = 1, .label = "", .tags = "" };
 
 	if (!run)
 		return settings;
@@ -24,5 +24,6 @@ struct run_settings run_settings_from(const struct config *config)
 	settings.telemetry_seconds = section_real(run, "telemetry");
 	settings.seed = section_integer(run, "seed");
 	settings.label = section_text(run, "label");
+	settings.tags = section_text(run, "tags");
 	return settings;
 }

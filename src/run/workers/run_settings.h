@@ -10,7 +10,7 @@ struct run_settings {
 	struct backend_options backend_options;
 	int64_t seed;
 	double telemetry_seconds; /* interval of telemetry_window.h; 0: none */
-	const char *label;
+	const char *label, *tags;
 };
 
 struct run_settings run_settings_from(const struct config *config);

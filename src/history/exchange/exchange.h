@@ -8,8 +8,8 @@
  * Files may be joined by cat. The same nights make the same bytes, in whatever order they were
  * added. Baselines are not in it.
  */
-#ifndef GPUPROOF_HISTORY_EXCHANGE_H
-#define GPUPROOF_HISTORY_EXCHANGE_H
+#ifndef GPUPROOF_HISTORY_EXCHANGE_EXCHANGE_H
+#define GPUPROOF_HISTORY_EXCHANGE_EXCHANGE_H
 
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-#include "history/exchange.h"
+#include "history/exchange/exchange.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,12 @@ static const char *const better_words[] = { "higher", "lower", "none", NULL };
 #define TEXT(type, name_, member)                                               \
 	{                                                                       \
 		.name = (name_), .codec = &codec_string, FIELD_AT(type, member) \
+	}
+
+#define MAYBE(type, name_, member)                                                       \
+	{                                                                                \
+		.name = (name_), .codec = &codec_string_or_none, FIELD_AT(type, member), \
+		.optional = true                                                         \
 	}
 
 static const struct field device_fields[] = {
@@ -55,6 +61,7 @@ static const struct field night_fields[] = {
 	TEXT(store_night, "state", state),
 	TEXT(store_night, "verdict", verdict),
 	TEXT(store_night, "facts", facts),
+	MAYBE(store_night, "tags", tags),
 	{ .name = "devices",
 	  .codec = &codec_array,
 	  FIELD_COUNTED(store_night, devices, device_count),
@@ -75,6 +82,8 @@ struct named_note {
 	char *text, *day, *written;
 	bool acknowledges;
 	char *case_id, *metric, *model, *machine; /* "": about all series */
+	char *state, *by, *ticket, *until;        /* of a decision; until: a date */
+	char *about_host, *about_machine, *about_case, *about_metric;
 };
 
 static const struct field note_fields[] = {
@@ -86,6 +95,14 @@ static const struct field note_fields[] = {
 	TEXT(named_note, "metric", metric),
 	TEXT(named_note, "model", model),
 	TEXT(named_note, "machine", machine),
+	MAYBE(named_note, "state", state),
+	MAYBE(named_note, "by", by),
+	MAYBE(named_note, "ticket", ticket),
+	MAYBE(named_note, "until", until),
+	MAYBE(named_note, "about_host", about_host),
+	MAYBE(named_note, "about_machine", about_machine),
+	MAYBE(named_note, "about_case", about_case),
+	MAYBE(named_note, "about_metric", about_metric),
 	{ 0 },
 };
 
@@ -103,7 +120,9 @@ static const struct field header_fields[] = {
 static void note_release(struct named_note *n)
 {
 	char *texts[] = {
-		n->text, n->day, n->written, n->case_id, n->metric, n->model, n->machine
+		n->text,  n->day,        n->written,       n->case_id,    n->metric,
+		n->model, n->machine,    n->state,         n->by,         n->ticket,
+		n->until, n->about_host, n->about_machine, n->about_case, n->about_metric
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -177,11 +196,20 @@ static enum status each_note(struct store *store, note_fn *visit, void *context,
 					.case_id = xstrdup(""),
 					.metric = xstrdup(""),
 					.model = xstrdup(""),
-					.machine = xstrdup("") };
+					.machine = xstrdup(""),
+					.state = xstrdup(triage_word(note->state)),
+					.by = xstrdup(note->by),
+					.ticket = xstrdup(note->ticket),
+					.about_host = xstrdup(note->host),
+					.about_machine = xstrdup(note->machine),
+					.about_case = xstrdup(note->case_id),
+					.about_metric = xstrdup(note->metric) };
 		char date[16];
 
 		history_date(note->day, date);
 		n.day = xstrdup(date);
+		history_date(note->until, date);
+		n.until = xstrdup(note->until ? date : "");
 		if (note->series)
 			store_each_series(store, &filter, name_series, &n, err);
 		/* Pruning may have taken its series. */
@@ -290,8 +318,10 @@ static bool is_there(struct store *store, const struct history_note *note, struc
 		const struct history_note *n = &notes.items[i];
 
 		found = n->day == note->day && n->series == note->series &&
-			n->acknowledges == note->acknowledges && strcmp(n->text, note->text) == 0 &&
-			strcmp(n->written, note->written) == 0;
+			n->acknowledges == note->acknowledges && n->state == note->state &&
+			strcmp(n->text, note->text) == 0 &&
+			strcmp(n->written, note->written) == 0 &&
+			strcmp(n->host, note->host) == 0 && strcmp(n->machine, note->machine) == 0;
 	}
 	history_notes_release(&notes);
 	return found;
@@ -305,13 +335,28 @@ static enum status take_note(void *context, const struct named_note *n, struct e
 	};
 	struct history_note note = { .acknowledges = n->acknowledges,
 				     .text = n->text,
-				     .written = n->written };
+				     .written = n->written,
+				     .state = triage_of_word(n->state),
+				     .by = n->by,
+				     .ticket = n->ticket,
+				     .host = n->about_host,
+				     .machine = n->about_machine,
+				     .case_id = n->about_case,
+				     .metric = n->about_metric };
 	struct finding_series found = { .note = n };
 	struct taking *t = context;
 
 	if (!history_day(n->day, &note.day))
 		return error_set(err, STATUS_USAGE, "day: '%.40s' is no date like 2026-11-20",
 				 n->day);
+	if (*n->state && !note.state)
+		return error_set(err, STATUS_USAGE,
+				 "state: '%.40s' is none of open, fixed, expected, false-alarm, "
+				 "tracked, wontfix",
+				 n->state);
+	if (*n->until && !history_day(n->until, &note.until))
+		return error_set(err, STATUS_USAGE, "until: '%.40s' is no date like 2026-11-20",
+				 n->until);
 	if (*n->case_id)
 		store_each_series(t->store, &filter, find_series, &found, err);
 	note.series = found.id;

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "history/exchange.h"
+#include "history/exchange/exchange.h"
 
 #define NIGHT_ENDING ".jsonl"
 

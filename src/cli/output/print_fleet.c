@@ -1,0 +1,229 @@
+#include "cli/output/print_fleet.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "cli/output/table.h"
+#include "result/json/json_writer.h"
+
+#define MOST_GONE 40
+
+static const char *plural(size_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
+static void heading(const struct fleet *f)
+{
+	char first[16], last[16], since[16];
+
+	history_date(f->nights.items[0].day, first);
+	history_date(f->last_day, last);
+	history_date(f->first_day, since);
+	printf("%zu node%s, %zu device%s, %zu run%s from %s to %s; levels since %s\n",
+	       f->host_count, plural(f->host_count), f->device_count, plural(f->device_count),
+	       f->nights.count, plural(f->nights.count), first, last, since);
+	printf("%zu finding%s, %zu open; %zu of %zu devices compared\n\n", f->finding_count,
+	       plural(f->finding_count), f->open, f->compared, f->device_count);
+}
+
+static void findings(const struct fleet *f)
+{
+	for (size_t i = 0; i < f->finding_count; i++) {
+		const struct fleet_finding *x = &f->findings[i];
+		char *subject = fleet_subject_words(f, x), *words = fleet_finding_words(f, x);
+
+		printf("%-8s %s\n         %s\n", x->decision ? "DECIDED" : "OPEN", subject, words);
+		free(subject);
+		free(words);
+	}
+}
+
+/* Says what the comparison could not answer, too. */
+static void limits(const struct fleet *f)
+{
+	if (!f->compared)
+		printf("Nothing was compared: a cohort needs %d devices of one model, driver and "
+		       "config, on two nodes.\n",
+		       FLEET_FEWEST);
+	else if (f->too_few)
+		printf("%zu device%s not compared: too few others of the same model, driver and "
+		       "config, or none of the last nights.\n",
+		       f->too_few, f->too_few == 1 ? " was" : "s were");
+	if (f->compared && !f->finding_count)
+		puts("No node, device or slot is worse than the others.");
+	for (size_t i = 0; i < f->cohort_count; i++) {
+		char *words = fleet_kinds_words(f, &f->cohorts[i]);
+
+		if (words)
+			printf("NOTE     %s\n", words);
+		free(words);
+	}
+}
+
+static void silent(const struct fleet *f)
+{
+	char day[16];
+
+	for (size_t i = 0; i < f->host_count; i++) {
+		if (f->hosts[i].silent < FLEET_SILENT)
+			continue;
+		history_date(f->hosts[i].last_day, day);
+		printf("SILENT   %s: no run since %s, %zu nights\n", f->hosts[i].name, day,
+		       f->hosts[i].silent);
+	}
+	for (size_t i = 0; i < f->gone_count && i < MOST_GONE; i++) {
+		const struct history_place *p = f->gone[i].place;
+
+		history_date(p->day, day);
+		printf("GONE     %s %s%s%s (%s): not in the last %zu runs of its node, last seen "
+		       "%s\n",
+		       p->host, p->device, *p->serial ? ", serial " : "", p->serial, p->machine,
+		       f->gone[i].silent, day);
+	}
+}
+
+static void worst(const struct fleet *f)
+{
+	struct output_table table = TABLE_EMPTY;
+	size_t members[FLEET_WORST], n = fleet_worst(f, members);
+
+	if (!n)
+		return;
+	printf("\nThe worst %zu of %zu devices:\n", n, f->compared);
+	table_row(&table, (const char *[]){ "WORSE BY", "ALLOWED", "CASE", "DEVICE" }, 4);
+	for (size_t i = 0; i < n; i++) {
+		const struct fleet_member *m = &f->members[members[i]];
+		char *device = fleet_member_words(f, m), deficit[32], allowed[32];
+
+		snprintf(deficit, sizeof(deficit), "%.2f %%", 100 * fleet_percent(m->deficit));
+		snprintf(allowed, sizeof(allowed), "%.2f %%", 100 * fleet_percent(m->allowed));
+		table_row(&table, (const char *[]){ deficit, allowed, m->series->point, device },
+			  4);
+		free(device);
+	}
+	table_print(&table, stdout);
+	table_release(&table);
+}
+
+static void date_member(struct json_writer *w, const char *name, int64_t day)
+{
+	char date[16];
+
+	history_date(day, date);
+	writer_text_member(w, name, date);
+}
+
+static void finding_json(struct json_writer *w, const struct fleet *f,
+			 const struct fleet_finding *x)
+{
+	static const char *const kinds[] = { "node", "device", "slot" };
+	const struct fleet_member *m = &f->members[x->member];
+	const struct history_place *p = history_place(&f->places, m->series->machine);
+	bool device = x->kind == FLEET_DEVICE;
+
+	writer_open(w, '{');
+	writer_text_member(w, "kind", kinds[x->kind]);
+	writer_text_member(w, "host", x->kind == FLEET_SLOT ? "" : f->hosts[x->host].name);
+	writer_text_member(w, "device", x->kind == FLEET_HOST ? "" : m->devices);
+	writer_text_member(w, "machine", device ? m->series->machine : "");
+	writer_text_member(w, "slot", device && p ? p->slot : "");
+	writer_text_member(w, "serial", device && p ? p->serial : "");
+	writer_text_member(w, "case", m->series->point);
+	writer_text_member(w, "metric", m->series->metric);
+	writer_text_member(w, "model", m->series->model);
+	writer_real_member(w, "worse_by", fleet_percent(x->deficit));
+	writer_real_member(w, "half_interval", x->half);
+	writer_real_member(w, "allowed", fleet_percent(x->allowed));
+	writer_count_member(w, "cohorts", x->cohorts);
+	date_member(w, "since", x->since);
+	writer_bool_member(w, "since_first_night", x->always);
+	writer_bool_member(w, "enough_nights_to_date", x->dated);
+	writer_text_member(w, "state", x->decision ? triage_word(x->decision->state) : "open");
+	if (x->decision) {
+		writer_text_member(w, "decided_by", x->decision->by);
+		writer_text_member(w, "ticket", x->decision->ticket);
+		writer_text_member(w, "reason", x->decision->text);
+	}
+	writer_close(w, '}');
+}
+
+static void silent_json(struct json_writer *w, const struct fleet *f)
+{
+	writer_key(w, "silent_hosts");
+	writer_open(w, '[');
+	for (size_t i = 0; i < f->host_count; i++) {
+		if (f->hosts[i].silent < FLEET_SILENT)
+			continue;
+		writer_open(w, '{');
+		writer_text_member(w, "host", f->hosts[i].name);
+		date_member(w, "last", f->hosts[i].last_day);
+		writer_count_member(w, "nights", f->hosts[i].silent);
+		writer_close(w, '}');
+	}
+	writer_close(w, ']');
+	writer_key(w, "gone_devices");
+	writer_open(w, '[');
+	for (size_t i = 0; i < f->gone_count; i++) {
+		const struct history_place *p = f->gone[i].place;
+
+		writer_open(w, '{');
+		writer_text_member(w, "host", p->host);
+		writer_text_member(w, "device", p->device);
+		writer_text_member(w, "machine", p->machine);
+		writer_text_member(w, "serial", p->serial);
+		date_member(w, "last", p->day);
+		writer_close(w, '}');
+	}
+	writer_close(w, ']');
+}
+
+static void print_json(const struct fleet *f)
+{
+	struct json_writer w = { .expand = 3 };
+	char *json;
+
+	writer_open(&w, '{');
+	writer_text_member(&w, "format", "gpuproof-fleet");
+	writer_count_member(&w, "version", 1);
+	writer_count_member(&w, "hosts", f->host_count);
+	writer_count_member(&w, "devices", f->device_count);
+	writer_count_member(&w, "compared", f->compared);
+	writer_count_member(&w, "not_compared", f->too_few);
+	writer_count_member(&w, "cohorts", f->cohort_count);
+	writer_count_member(&w, "tests", f->tests);
+	writer_real_member(&w, "false_accusations", FLEET_FALSE);
+	date_member(&w, "levels_since", f->first_day);
+	date_member(&w, "last", f->last_day);
+	writer_count_member(&w, "open", f->open);
+	writer_key(&w, "findings");
+	writer_open(&w, '[');
+	for (size_t i = 0; i < f->finding_count; i++)
+		finding_json(&w, f, &f->findings[i]);
+	writer_close(&w, ']');
+	silent_json(&w, f);
+	writer_close(&w, '}');
+	json = writer_finish(&w);
+	fputs(json, stdout);
+	free(json);
+}
+
+void print_fleet(const struct fleet *f, bool json)
+{
+	if (json) {
+		print_json(f);
+		return;
+	}
+	if (!f->nights.count) {
+		puts("No nights");
+		return;
+	}
+	heading(f);
+	findings(f);
+	limits(f);
+	silent(f);
+	worst(f);
+}

@@ -1,0 +1,393 @@
+/* The members of a fleet from a history: one pass over all points. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/stats.h"
+#include "history/fleet/fleet.h"
+
+struct raw {
+	uint32_t night;
+	int64_t epoch;
+	double value;
+};
+
+struct night_id {
+	int64_t id;
+	uint32_t index;
+};
+
+struct collecting {
+	struct fleet *fleet;
+	struct night_id *ids; /* of nights, ascending */
+	size_t *host_of;      /* of each night */
+	bool *wanted;         /* each night: has the tag */
+	size_t at;            /* the series whose points come */
+	struct raw *raw;
+	size_t count, capacity;
+};
+
+static int by_id(const void *a, const void *b)
+{
+	const struct night_id *p = a, *q = b;
+
+	return (p->id > q->id) - (p->id < q->id);
+}
+
+static int by_night(const void *a, const void *b)
+{
+	const struct raw *p = a, *q = b;
+
+	return (p->night > q->night) - (p->night < q->night);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct fleet_host *)a)->name, ((const struct fleet_host *)b)->name);
+}
+
+static size_t host_index(const struct fleet *f, const char *name)
+{
+	const struct fleet_host key = { .name = (char *)name };
+	const struct fleet_host *found =
+		bsearch(&key, f->hosts, f->host_count, sizeof(*f->hosts), by_name);
+
+	return found ? (size_t)(found - f->hosts) : SIZE_MAX;
+}
+
+/* Nights are in the order of their starts: the last one of a host comes last. */
+static void find_hosts(struct fleet *f)
+{
+	const char **names = xcalloc(f->nights.count + 1, sizeof(*names));
+
+	f->hosts = xcalloc(f->nights.count + 1, sizeof(*f->hosts));
+	for (size_t i = 0; i < f->nights.count; i++)
+		f->hosts[i].name = f->nights.items[i].host;
+	qsort(f->hosts, f->nights.count, sizeof(*f->hosts), by_name);
+	for (size_t i = 0; i < f->nights.count; i++)
+		if (!i || strcmp(f->hosts[i].name, names[f->host_count - 1]) != 0)
+			names[f->host_count++] = f->hosts[i].name;
+	for (size_t i = 0; i < f->host_count; i++)
+		f->hosts[i] = (struct fleet_host){ .name = xstrdup(names[i]) };
+	free(names);
+}
+
+/* The first of the last `count` days that have a night. */
+static int64_t first_of_last(const struct history_nights *nights, size_t count)
+{
+	int64_t *days = xcalloc(nights->count + 1, sizeof(*days)), first;
+	size_t found = 0;
+
+	/* By their starts, so by their days. */
+	for (size_t i = nights->count; i-- > 0 && found < count;)
+		if (!found || nights->items[i].day < days[found - 1])
+			days[found++] = nights->items[i].day;
+	first = found ? days[found - 1] : 0;
+	free(days);
+	return first;
+}
+
+static void count_silence(struct fleet *f)
+{
+	for (size_t h = 0; h < f->host_count; h++) {
+		int64_t day = INT64_MIN;
+
+		for (size_t i = f->nights.count; i-- > 0;) {
+			int64_t d = f->nights.items[i].day;
+
+			if (d <= f->hosts[h].last_day)
+				break;
+			f->hosts[h].silent += d != day;
+			day = d;
+		}
+		f->silent_hosts += f->hosts[h].silent >= FLEET_SILENT;
+	}
+}
+
+static void index_nights(struct collecting *c, const struct history_filter *filter)
+{
+	struct fleet *f = c->fleet;
+	size_t n = f->nights.count;
+
+	find_hosts(f);
+	c->ids = xcalloc(n + 1, sizeof(*c->ids));
+	c->host_of = xcalloc(n + 1, sizeof(*c->host_of));
+	c->wanted = xcalloc(n + 1, sizeof(*c->wanted));
+	for (size_t i = 0; i < n; i++) {
+		const struct history_night *night = &f->nights.items[i];
+		struct fleet_host *host = &f->hosts[host_index(f, night->host)];
+
+		c->ids[i] = (struct night_id){ night->id, (uint32_t)i };
+		c->host_of[i] = (size_t)(host - f->hosts);
+		c->wanted[i] = history_has_tag(night->tags, filter->tag);
+		if (night->day >= host->last_day || !host->tags) {
+			free(host->tags);
+			host->tags = xstrdup(night->tags);
+			host->last_day = night->day;
+		}
+	}
+	qsort(c->ids, n, sizeof(*c->ids), by_id);
+	f->last_day = n ? f->nights.items[n - 1].day : 0;
+	f->first_day = first_of_last(&f->nights, filter->nights ? filter->nights : FLEET_NIGHTS);
+	count_silence(f);
+}
+
+/* Devices and, in a run on several nodes, the node: "@node7/cuda:3". */
+static size_t place_member(const struct fleet *f, struct fleet_member *m, size_t host)
+{
+	const char *devices = strrchr(m->series->case_id, '@'), *slash;
+	char *name;
+
+	m->devices = devices ? devices + 1 : "";
+	slash = strchr(m->devices, '/');
+	if (slash && !strchr(m->devices, ',')) {
+		name = xstrndup(m->devices, (size_t)(slash - m->devices));
+		m->devices = slash + 1;
+		if (host_index(f, name) != SIZE_MAX)
+			host = host_index(f, name);
+		free(name);
+	}
+	return host;
+}
+
+/* The points of one series are complete. */
+static void finish_series(struct collecting *c)
+{
+	const struct history_series *s = &c->fleet->series[c->at];
+	struct fleet *f = c->fleet;
+	struct fleet_member m = { .series = s, .device = SIZE_MAX, .allowed = NAN };
+	double sign = s->better == BETTER_HIGHER ? 1 : -1;
+	const struct raw *last;
+
+	if (!c->count)
+		return;
+	qsort(c->raw, c->count, sizeof(*c->raw), by_night);
+	last = &c->raw[c->count - 1];
+	m.nights = xmalloc(c->count * sizeof(*m.nights));
+	m.epoch = last->epoch;
+	m.host = place_member(f, &m, c->host_of[last->night]);
+	for (size_t i = 0; i < c->count; i++)
+		if (c->raw[i].epoch == last->epoch &&
+		    c->host_of[c->raw[i].night] == c->host_of[last->night])
+			m.nights[m.count++] =
+				(struct fleet_night){ c->raw[i].night,
+						      (float)(sign * log(c->raw[i].value)) };
+	ARRAY_GROW(f->members, f->member_count, f->member_capacity);
+	f->members[f->member_count++] = m;
+	c->count = 0;
+}
+
+static void take_point(void *context, int64_t series, int64_t night, int64_t epoch, double value)
+{
+	struct collecting *c = context;
+	const struct night_id key = { .id = night }, *found;
+
+	if (c->fleet->series[c->at].id != series) {
+		finish_series(c);
+		while (c->at + 1 < c->fleet->series_count && c->fleet->series[c->at].id < series)
+			c->at++;
+	}
+	if (c->fleet->series[c->at].id != series || !(value > 0) || !isfinite(value) ||
+	    c->fleet->series[c->at].better == BETTER_NONE)
+		return;
+	found = bsearch(&key, c->ids, c->fleet->nights.count, sizeof(key), by_id);
+	if (!found || !c->wanted[found->index])
+		return;
+	ARRAY_GROW(c->raw, c->count, c->capacity);
+	c->raw[c->count++] = (struct raw){ found->index, epoch, value };
+}
+
+static void take_name(void *context, const struct history_series *s)
+{
+	struct fleet *f = context;
+
+	ARRAY_GROW(f->series, f->series_count, f->series_capacity);
+	f->series[f->series_count++] = (struct history_series){ .id = s->id,
+								.metric = xstrdup(s->metric),
+								.case_id = xstrdup(s->case_id),
+								.section = xstrdup(s->section),
+								.point = xstrdup(s->point),
+								.model = xstrdup(s->model),
+								.machine = xstrdup(s->machine),
+								.unit = xstrdup(s->unit),
+								.better = s->better };
+}
+
+/* Devices that the last nights of their host lack. */
+static void find_gone(struct fleet *f)
+{
+	for (size_t i = 0; i < f->places.count; i++) {
+		const struct history_place *p = &f->places.items[i];
+		size_t host = host_index(f, p->host), silent = 0;
+
+		if (host == SIZE_MAX || p->day >= f->hosts[host].last_day)
+			continue;
+		for (size_t k = f->nights.count; k-- > 0 && f->nights.items[k].day > p->day;)
+			silent += strcmp(f->nights.items[k].host, p->host) == 0;
+		if (silent < FLEET_SILENT)
+			continue;
+		ARRAY_GROW(f->gone, f->gone_count, f->gone_capacity);
+		f->gone[f->gone_count++] = (struct fleet_gone){ p, silent };
+	}
+}
+
+enum status fleet_read(struct fleet *f, struct store *history, const struct history_filter *filter,
+		       struct error *err)
+{
+	struct collecting c = { .fleet = f };
+
+	memset(f, 0, sizeof(*f));
+	if (store_nights(history, &f->nights, err) == STATUS_OK &&
+	    store_places(history, &f->places, err) == STATUS_OK &&
+	    store_notes(history, &f->notes, err) == STATUS_OK && f->nights.count) {
+		f->notes.places = &f->places;
+		index_nights(&c, filter);
+		if (store_each_name(history, filter, take_name, f, err) == STATUS_OK &&
+		    f->series_count &&
+		    store_each_point(history, filter, take_point, &c, err) == STATUS_OK)
+			finish_series(&c);
+		find_gone(f);
+		fleet_group(f);
+		fleet_levels(f);
+		fleet_judge(f);
+		fleet_findings(f);
+	}
+	free(c.ids);
+	free(c.host_of);
+	free(c.wanted);
+	free(c.raw);
+	return err->status;
+}
+
+void fleet_release(struct fleet *f)
+{
+	for (size_t i = 0; i < f->series_count; i++) {
+		struct history_series *s = &f->series[i];
+		char *texts[] = { s->metric, s->case_id, s->section, s->point,
+				  s->model,  s->machine, s->unit };
+
+		for (size_t k = 0; k < ARRAY_SIZE(texts); k++)
+			free(texts[k]);
+	}
+	for (size_t i = 0; i < f->member_count; i++)
+		free(f->members[i].nights);
+	for (size_t i = 0; i < f->host_count; i++) {
+		free(f->hosts[i].name);
+		free(f->hosts[i].tags);
+	}
+	free(f->series);
+	free(f->members);
+	free(f->cohorts);
+	free(f->hosts);
+	free(f->devices);
+	free(f->findings);
+	free(f->gone);
+	history_nights_release(&f->nights);
+	history_places_release(&f->places);
+	history_notes_release(&f->notes);
+	memset(f, 0, sizeof(*f));
+}
+
+/* Cases of several devices are compared with those of the same devices only. */
+static const char *own_devices(const struct fleet_member *m)
+{
+	return strchr(m->devices, ',') ? m->devices : "";
+}
+
+static int by_cohort(const struct fleet_member *a, const struct fleet_member *b)
+{
+	int order = strcmp(a->series->point, b->series->point);
+
+	order = order ? order : strcmp(a->series->metric, b->series->metric);
+	order = order ? order : strcmp(a->series->model, b->series->model);
+	order = order ? order : strcmp(own_devices(a), own_devices(b));
+	return order ? order : (a->epoch > b->epoch) - (a->epoch < b->epoch);
+}
+
+static int by_cohort_and_host(const void *left, const void *right)
+{
+	const struct fleet_member *a = left, *b = right;
+	int order = by_cohort(a, b);
+
+	order = order ? order : (a->host > b->host) - (a->host < b->host);
+	return order ? order : strcmp(a->devices, b->devices);
+}
+
+static void find_cohorts(struct fleet *f)
+{
+	f->cohorts = xcalloc(f->member_count + 1, sizeof(*f->cohorts));
+	for (size_t i = 0; i < f->member_count; i++) {
+		const struct fleet_member *m = &f->members[i];
+		struct fleet_cohort *c;
+
+		if (!i || by_cohort(&m[-1], m) != 0)
+			f->cohorts[f->cohort_count++].first = i;
+		c = &f->cohorts[f->cohort_count - 1];
+		c->hosts += !c->count || m[-1].host != m->host;
+		c->count++;
+	}
+}
+
+static int by_device(const void *left, const void *right)
+{
+	const struct fleet_member *a = *(struct fleet_member *const *)left;
+	const struct fleet_member *b = *(struct fleet_member *const *)right;
+	int order = strcmp(a->series->machine, b->series->machine);
+
+	order = order ? order : (a->host > b->host) - (a->host < b->host);
+	return order ? order : strcmp(a->devices, b->devices);
+}
+
+static void find_devices(struct fleet *f)
+{
+	struct fleet_member **members = xcalloc(f->member_count + 1, sizeof(*members));
+	size_t count = 0;
+
+	for (size_t i = 0; i < f->member_count; i++)
+		if (!strchr(f->members[i].devices, ','))
+			members[count++] = &f->members[i];
+	if (count)
+		qsort(members, count, sizeof(*members), by_device);
+	f->devices = xcalloc(count + 1, sizeof(*f->devices));
+	for (size_t i = 0; i < count; i++) {
+		struct fleet_member *m = members[i];
+
+		if (!i || by_device(&members[i - 1], &members[i]) != 0) {
+			f->devices[f->device_count++] =
+				(struct fleet_device){ m->series->machine, m->devices, m->host,
+						       false };
+			f->hosts[m->host].devices++;
+		}
+		m->device = f->device_count - 1;
+	}
+	free(members);
+}
+
+void fleet_group(struct fleet *f)
+{
+	if (f->member_count)
+		qsort(f->members, f->member_count, sizeof(*f->members), by_cohort_and_host);
+	find_cohorts(f);
+	find_devices(f);
+}
+
+void fleet_levels(struct fleet *f)
+{
+	double *values = xcalloc(f->nights.count + 1, sizeof(*values));
+
+	for (size_t i = 0; i < f->member_count; i++) {
+		struct fleet_member *m = &f->members[i];
+		size_t n = 0;
+
+		for (size_t k = 0; k < m->count; k++)
+			if (f->nights.items[m->nights[k].night].day >= f->first_day)
+				values[n++] = (double)m->nights[k].level;
+		m->recent = n;
+		m->level = median_of(values, n);
+		for (size_t k = 0; k < n; k++)
+			values[k] = fabs(values[k] - m->level);
+		m->deviation = n < 3 ? (double)NAN : 1.4826 * median_of(values, n);
+	}
+	free(values);
+}

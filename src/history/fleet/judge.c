@@ -1,0 +1,439 @@
+/* Which members, nodes and slots of a fleet are slow, and the findings that follow. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/stats.h"
+#include "history/fleet/fleet.h"
+#include "judge/estimate/difference.h"
+
+#define MAD_SIGMAS 1.4826
+#define MAD_EFFICIENCY 0.37
+#define MEDIAN_EFFICIENCY 1.2533 /* standard error of a median, of a normal distribution */
+#define MOST_FREEDOM 400         /* beyond, Student's t is a normal distribution's */
+#define MOST_SLOW_HOSTS 4        /* a quarter of the hosts: more are a kind of nodes */
+
+/* A node or a slot in a cohort: the median of its members. */
+struct fleet_group {
+	size_t cohort, host, member; /* member: the worst of them */
+	const char *slot;            /* NULL: a node */
+	size_t count, slow;          /* members; slow ones */
+	double deficit, allowed, half;
+	bool is_slow;
+};
+
+static double mad_of(double *values, size_t n, double center)
+{
+	for (size_t i = 0; i < n; i++)
+		values[i] = fabs(values[i] - center);
+	return MAD_SIGMAS * median_of(values, n);
+}
+
+/* The t that a MAD of n values exceeds by chance once in `tests` / FLEET_FALSE. */
+static double limit_of(size_t n, size_t tests)
+{
+	double dof = floor(MAD_EFFICIENCY * (double)(n - 1)), low = 0, high = 1e6;
+	size_t freedom = dof < 1 ? 1 : dof > MOST_FREEDOM ? MOST_FREEDOM : (size_t)dof;
+
+	while (high - low > 1e-3 * (1 + low)) {
+		double middle = (low + high) / 2;
+
+		if (student_probability(middle, freedom) / 2 > FLEET_FALSE / (double)tests)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}
+
+static bool has_level(const struct fleet_member *m)
+{
+	return m->recent > 0;
+}
+
+/* Index of the kind whose centre is nearest. */
+static size_t kind_of(const struct kinds *kinds, double level)
+{
+	size_t best = 0;
+
+	for (size_t k = 1; k < kinds->count; k++)
+		if (fabs(kinds->items[k].center - level) < fabs(kinds->items[best].center - level))
+			best = k;
+	return best;
+}
+
+/* True if each host's members are of one kind; `low`: how many hosts are of the lowest. */
+static bool follow_hosts(const struct fleet *f, const struct fleet_cohort *c, size_t *low)
+{
+	bool pairs = false;
+
+	*low = 0;
+	for (size_t i = c->first; i < c->first + c->count;) {
+		size_t kind = SIZE_MAX, n = 0, host = f->members[i].host;
+
+		for (; i < c->first + c->count && f->members[i].host == host; i++) {
+			if (!has_level(&f->members[i]))
+				continue;
+			if (n++ && kind_of(&c->kinds, f->members[i].level) != kind)
+				return false;
+			kind = kind_of(&c->kinds, f->members[i].level);
+		}
+		pairs = pairs || n > 1;
+		*low += kind == 0;
+	}
+	return pairs;
+}
+
+static size_t levels_of(const struct fleet *f, const struct fleet_cohort *c, double *values)
+{
+	size_t n = 0;
+
+	for (size_t i = c->first; i < c->first + c->count; i++)
+		if (has_level(&f->members[i]))
+			values[n++] = f->members[i].level;
+	qsort(values, n, sizeof(*values), compare_doubles);
+	return n;
+}
+
+/* Kinds, residuals and deviations of a cohort. */
+static void describe(struct fleet *f, struct fleet_cohort *c, double *values)
+{
+	size_t n = levels_of(f, c, values), low, spread = 0;
+
+	c->compared = n >= FLEET_FEWEST && c->hosts > 1;
+	if (!c->compared)
+		return;
+	c->kinds = kinds_of(values, n);
+	c->kinds_of_hosts = c->kinds.count > 1 && follow_hosts(f, c, &low);
+	if (c->kinds_of_hosts && low * MOST_SLOW_HOSTS < c->hosts) {
+		c->kinds.count = 1;
+		c->kinds.items[0] = (struct kind){ median_of_sorted(values, n), n };
+		c->kinds_of_hosts = false;
+	}
+	for (size_t i = c->first; i < c->first + c->count; i++) {
+		struct fleet_member *m = &f->members[i];
+
+		m->residual = c->kinds.items[kind_of(&c->kinds, m->level)].center - m->level;
+		m->deficit = c->kinds.items[0].center - m->level;
+	}
+	n = 0;
+	for (size_t i = c->first; i < c->first + c->count; i++)
+		if (has_level(&f->members[i]))
+			values[n++] = f->members[i].residual;
+	c->deviation = mad_of(values, n, 0);
+	for (size_t i = c->first; i < c->first + c->count; i++)
+		if (!isnan(f->members[i].deviation))
+			values[spread++] = f->members[i].deviation;
+	c->night_deviation = spread ? median_of(values, spread) : 0;
+}
+
+/* Half of the 95 % interval of a level of `nights`. */
+static double half_of(const struct fleet_cohort *c, size_t nights)
+{
+	return 1.96 * MEDIAN_EFFICIENCY * c->night_deviation / sqrt((double)nights);
+}
+
+/* Members of fewer nights than usual scatter more. */
+static double deviation_of(const struct fleet_cohort *c, const struct fleet_member *m, double usual)
+{
+	double own = MEDIAN_EFFICIENCY * c->night_deviation / sqrt((double)m->recent);
+	double theirs = MEDIAN_EFFICIENCY * c->night_deviation / sqrt(usual);
+	double more = own * own - theirs * theirs;
+
+	return more > 0 ? root_sum_square(c->deviation, sqrt(more)) : c->deviation;
+}
+
+static void judge_members(struct fleet *f, const struct fleet_cohort *c, double *values)
+{
+	size_t n = 0;
+	double usual, t;
+
+	for (size_t i = c->first; i < c->first + c->count; i++)
+		if (has_level(&f->members[i]))
+			values[n++] = (double)f->members[i].recent;
+	usual = median_of(values, n);
+	t = limit_of(n, f->tests);
+	for (size_t i = c->first; i < c->first + c->count; i++) {
+		struct fleet_member *m = &f->members[i];
+
+		if (!has_level(m))
+			continue;
+		m->allowed = fmax(-log1p(-FLEET_MAGNITUDE), t * deviation_of(c, m, usual));
+		m->slow = m->deficit > m->allowed;
+	}
+}
+
+/* The groups of a cohort, of nodes or slots, are in the order of `members`. */
+struct grouping {
+	struct fleet *fleet;
+	struct fleet_group *groups; /* malloc'ed */
+	size_t count, capacity;
+	const struct fleet_member **order; /* of one cohort */
+};
+
+static bool groups_with(const struct fleet_member *a, const struct fleet_member *b, bool slots)
+{
+	return slots ? strcmp(a->devices, b->devices) == 0 : a->host == b->host;
+}
+
+/* The median of `count` members, by their offsets. `values`: room for all members. */
+static void add_group(struct grouping *g, size_t cohort, const struct fleet_member **members,
+		      size_t count, const double *offsets, bool slots, double *values)
+{
+	const struct fleet_member *all = g->fleet->members, *worst = members[0];
+	const struct fleet_cohort *c = &g->fleet->cohorts[cohort];
+	struct fleet_group out = { .cohort = cohort, .count = count };
+	size_t nights = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		values[i] = offsets[(size_t)(members[i] - all) - c->first];
+		nights += members[i]->recent;
+		out.slow += members[i]->slow;
+		worst = members[i]->deficit > worst->deficit ? members[i] : worst;
+	}
+	out.member = (size_t)(worst - all);
+	out.host = members[0]->host;
+	out.slot = slots ? members[0]->devices : NULL;
+	out.deficit = median_of(values, count);
+	out.half = half_of(c, nights);
+	/* A slot's median is as certain as its nodes agree. */
+	if (slots) {
+		double center = out.deficit, deviation = mad_of(values, count, center);
+
+		out.half = MEDIAN_EFFICIENCY * deviation / sqrt((double)count);
+	}
+	ARRAY_GROW(g->groups, g->count, g->capacity);
+	g->groups[g->count++] = out;
+}
+
+static int by_slot(const void *a, const void *b)
+{
+	const struct fleet_member *p = *(const struct fleet_member *const *)a;
+	const struct fleet_member *q = *(const struct fleet_member *const *)b;
+	int order = strcmp(p->devices, q->devices);
+
+	return order ? order : (p->host > q->host) - (p->host < q->host);
+}
+
+/* Groups of the members of one cohort; smaller ones than `least` are none. Returns how many. */
+static size_t group(struct grouping *g, size_t cohort, const double *offsets, bool slots,
+		    double *values)
+{
+	const struct fleet_cohort *c = &g->fleet->cohorts[cohort];
+	size_t n = 0, end, before = g->count, least = slots ? FLEET_FEWEST_HOSTS : 2;
+
+	for (size_t i = c->first; i < c->first + c->count; i++)
+		if (has_level(&g->fleet->members[i]))
+			g->order[n++] = &g->fleet->members[i];
+	if (slots)
+		qsort(g->order, n, sizeof(*g->order), by_slot);
+	for (size_t i = 0; i < n; i = end) {
+		for (end = i + 1; end < n && groups_with(g->order[i], g->order[end], slots);)
+			end++;
+		if (end - i >= least)
+			add_group(g, cohort, g->order + i, end - i, offsets, slots, values);
+	}
+	return g->count - before;
+}
+
+/* Too few nodes to know how they scatter, but most of this one's devices are slow. */
+static void judge_by_members(struct grouping *g, struct fleet_group *node)
+{
+	if (node->is_slow || node->slow < 2 || node->slow * 2 <= node->count)
+		return;
+	node->is_slow = true;
+	node->allowed = g->fleet->members[node->member].allowed;
+}
+
+static void judge_nodes(struct grouping *g, size_t first, size_t n, double *values)
+{
+	struct fleet_group *nodes = g->groups + first;
+	double center, deviation, t = limit_of(n, g->fleet->tests);
+
+	for (size_t i = 0; i < n; i++)
+		values[i] = nodes[i].deficit;
+	center = median_of(values, n);
+	deviation = mad_of(values, n, center);
+	for (size_t i = 0; i < n; i++) {
+		nodes[i].allowed = fmax(-log1p(-FLEET_MAGNITUDE), t * deviation);
+		nodes[i].is_slow =
+			n >= FLEET_FEWEST_HOSTS && nodes[i].deficit - center > nodes[i].allowed;
+		if (nodes[i].is_slow)
+			nodes[i].deficit -= center;
+		judge_by_members(g, &nodes[i]);
+	}
+}
+
+/* Slots are compared with none: an offset within their nodes, that most nodes have. */
+static void judge_slots(struct grouping *g, size_t first, size_t n)
+{
+	for (size_t i = first; i < first + n; i++) {
+		struct fleet_group *slot = &g->groups[i];
+
+		slot->allowed = fmax(-log1p(-FLEET_MAGNITUDE),
+				     limit_of(slot->count, g->fleet->tests) * slot->half);
+		slot->is_slow = slot->deficit > slot->allowed;
+	}
+}
+
+/* Offsets of members from their node's median; members and nodes are in the order of hosts. */
+static void offsets_within(const struct fleet *f, const struct fleet_cohort *c,
+			   const struct fleet_group *nodes, size_t count, double *offsets)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct fleet_member *m = &f->members[c->first + i];
+
+		while (k + 1 < count && nodes[k].host < m->host)
+			k++;
+		offsets[i] = nodes[k].host == m->host ? m->residual - nodes[k].deficit : 0;
+	}
+}
+
+static void judge_cohort(struct grouping *g, size_t cohort, double *values, double *offsets)
+{
+	const struct fleet *f = g->fleet;
+	const struct fleet_cohort *c = &f->cohorts[cohort];
+	size_t first = g->count, nodes;
+
+	judge_members(g->fleet, c, values);
+	for (size_t i = 0; i < c->count; i++)
+		offsets[i] = f->members[c->first + i].residual;
+	nodes = group(g, cohort, offsets, false, values);
+	if (nodes >= FLEET_FEWEST_HOSTS) {
+		size_t slots;
+
+		offsets_within(f, c, g->groups + first, nodes, offsets);
+		slots = group(g, cohort, offsets, true, values);
+		judge_slots(g, first + nodes, slots);
+	}
+	judge_nodes(g, first, nodes, values);
+}
+
+static size_t tests_of(const struct fleet *f)
+{
+	size_t tests = 0;
+
+	/* Nodes and at most as many slots as a node has devices. */
+	for (size_t i = 0; i < f->cohort_count; i++) {
+		const struct fleet_cohort *c = &f->cohorts[i];
+
+		if (c->compared)
+			tests += c->count + c->hosts + (c->count + c->hosts - 1) / c->hosts;
+	}
+	return tests ? tests : 1;
+}
+
+static void count_devices(struct fleet *f)
+{
+	for (size_t i = 0; i < f->cohort_count; i++)
+		for (size_t k = 0; k < f->cohorts[i].count && f->cohorts[i].compared; k++) {
+			const struct fleet_member *m = &f->members[f->cohorts[i].first + k];
+
+			if (m->device != SIZE_MAX && has_level(m))
+				f->devices[m->device].compared = true;
+		}
+	for (size_t i = 0; i < f->device_count; i++)
+		f->compared += f->devices[i].compared;
+	f->too_few = f->device_count - f->compared;
+}
+
+/* A subject is slow in one more cohort: its finding, which holds the worst. */
+static void add_finding(struct fleet *f, struct fleet_finding new)
+{
+	for (size_t i = 0; i < f->finding_count; i++) {
+		struct fleet_finding *old = &f->findings[i];
+		const struct fleet_member *a = &f->members[old->member],
+					  *b = &f->members[new.member];
+		bool same = old->kind == new.kind;
+
+		same = same && (new.kind != FLEET_HOST || old->host == new.host);
+		same = same && (new.kind != FLEET_SLOT || strcmp(old->slot, new.slot) == 0);
+		same = same && (new.kind != FLEET_DEVICE ||
+				(a->device == b->device && (a->device != SIZE_MAX || a == b)));
+		if (!same)
+			continue;
+		new.cohorts = old->cohorts + 1;
+		if (new.deficit / new.allowed > old->deficit / old->allowed)
+			*old = new;
+		old->cohorts = new.cohorts;
+		return;
+	}
+	new.cohorts = 1;
+	ARRAY_GROW(f->findings, f->finding_count, f->finding_capacity);
+	f->findings[f->finding_count++] = new;
+}
+
+static const struct fleet_group *group_of(const struct grouping *g, size_t cohort, size_t host)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (g->groups[i].cohort == cohort && !g->groups[i].slot &&
+		    g->groups[i].host == host)
+			return &g->groups[i];
+	return NULL;
+}
+
+static void find_slow_groups(struct fleet *f, const struct grouping *g)
+{
+	for (size_t i = 0; i < g->count; i++) {
+		const struct fleet_group *group = &g->groups[i];
+
+		if (group->is_slow)
+			add_finding(f,
+				    (struct fleet_finding){
+					    .kind = group->slot ? FLEET_SLOT : FLEET_HOST,
+					    .host = group->host,
+					    .slot = group->slot,
+					    .member = group->member,
+					    .cohort = group->cohort,
+					    .deficit = group->deficit,
+					    .half = group->slot ? 1.96 * group->half : group->half,
+					    .allowed = group->allowed });
+	}
+}
+
+/* A device of a slow node is a finding of its own where it is slow among its neighbours, too. */
+static void find_slow_members(struct fleet *f, const struct grouping *g)
+{
+	for (size_t c = 0; c < f->cohort_count; c++)
+		for (size_t i = f->cohorts[c].first; i < f->cohorts[c].first + f->cohorts[c].count;
+		     i++) {
+			const struct fleet_member *m = &f->members[i];
+			const struct fleet_group *node = m->slow ? group_of(g, c, m->host) : NULL;
+
+			if (!m->slow ||
+			    (node && node->is_slow && m->deficit - node->deficit <= m->allowed))
+				continue;
+			add_finding(f, (struct fleet_finding){
+					       .kind = FLEET_DEVICE,
+					       .host = m->host,
+					       .member = i,
+					       .cohort = c,
+					       .deficit = m->deficit,
+					       .half = half_of(&f->cohorts[c], m->recent),
+					       .allowed = m->allowed });
+		}
+}
+
+void fleet_judge(struct fleet *f)
+{
+	double *values = xcalloc(f->member_count + 1, sizeof(*values));
+	double *offsets = xcalloc(f->member_count + 1, sizeof(*offsets));
+	struct grouping g = { .fleet = f, .order = xcalloc(f->member_count + 1, sizeof(*g.order)) };
+
+	for (size_t i = 0; i < f->cohort_count; i++)
+		describe(f, &f->cohorts[i], values);
+	f->tests = tests_of(f);
+	for (size_t i = 0; i < f->cohort_count; i++)
+		if (f->cohorts[i].compared)
+			judge_cohort(&g, i, values, offsets);
+	find_slow_groups(f, &g);
+	find_slow_members(f, &g);
+	count_devices(f);
+	free(g.groups);
+	free(g.order);
+	free(values);
+	free(offsets);
+}

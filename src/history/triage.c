@@ -1,0 +1,157 @@
+#include "history/triage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+/* The host of the subject now; "" when no night says it. */
+static const char *host_of(const struct history_notes *notes, const struct triage_subject *s)
+{
+	const struct history_place *place =
+		notes->places && s->machine ? history_place(notes->places, s->machine) : NULL;
+
+	if (s->host)
+		return s->host;
+	return place ? place->host : s->machine ? s->machine : "";
+}
+
+static bool names(const char *wanted, const char *is)
+{
+	return !wanted || !*wanted || (is && strcmp(wanted, is) == 0);
+}
+
+static bool has_part(const char *wanted, const char *is)
+{
+	return !wanted || !*wanted || (is && strstr(is, wanted));
+}
+
+static bool is_about(const struct history_notes *notes, const struct history_note *n,
+		     const struct triage_subject *s)
+{
+	return (!n->series || n->series == s->series) && names(n->host, host_of(notes, s)) &&
+	       names(n->machine, s->machine) && has_part(n->case_id, s->case_id) &&
+	       has_part(n->metric, s->metric);
+}
+
+static size_t nights_after(const struct triage_subject *s, int64_t day)
+{
+	size_t n = 0;
+
+	while (n < s->count && s->days[s->count - 1 - n] > day)
+		n++;
+	return n;
+}
+
+/* True if the note closes the subject, when no later one says otherwise. */
+static bool closes(const struct history_note *n, const struct triage_subject *s)
+{
+	if (n->state == TRIAGE_NONE)
+		return llabs(n->day - s->since) <= ACKNOWLEDGED_WITHIN;
+	if (n->state == TRIAGE_OPEN || (n->until && n->until < s->today))
+		return false;
+	return n->state != TRIAGE_FIXED || nights_after(s, n->day) < TRIAGE_NIGHTS;
+}
+
+const struct history_note *triage_decision(const struct history_notes *notes,
+					   const struct triage_subject *s)
+{
+	const struct history_note *last = NULL;
+
+	for (size_t i = 0; notes && i < notes->count; i++) {
+		const struct history_note *n = &notes->items[i];
+		bool near = n->state == TRIAGE_NONE ? closes(n, s) : s->since <= n->day;
+
+		if (n->acknowledges && near && is_about(notes, n, s) && (!last || n->id > last->id))
+			last = n;
+	}
+	return last && closes(last, s) ? last : NULL;
+}
+
+char *triage_words(const struct history_note *n)
+{
+	struct text out = TEXT_EMPTY;
+	char date[16];
+
+	text_add(&out, n->state == TRIAGE_NONE ? "acknowledged" : triage_word(n->state));
+	if (*n->by)
+		text_addf(&out, " by %s", n->by);
+	if (n->until) {
+		history_date(n->until, date);
+		text_addf(&out, " until %s", date);
+	}
+	if (*n->text)
+		text_addf(&out, ": %s", n->text);
+	if (*n->ticket)
+		text_addf(&out, " (%s)", n->ticket);
+	return text_detach(&out);
+}
+
+/* The machine that a person names; NULL: in no night. */
+static const char *find_machine(const struct history_places *places, const char *word)
+{
+	for (size_t i = 0; i < places->count; i++) {
+		const struct history_place *p = &places->items[i];
+		size_t host = strlen(p->host);
+
+		if (strcmp(p->machine, word) == 0 || (*p->serial && strcmp(p->serial, word) == 0) ||
+		    (strncmp(p->host, word, host) == 0 && word[host] == '/' &&
+		     strcmp(p->device, word + host + 1) == 0))
+			return p->machine;
+	}
+	return NULL;
+}
+
+static bool has_host(const struct history_nights *nights, const char *host)
+{
+	for (size_t i = 0; i < nights->count; i++)
+		if (strcmp(nights->items[i].host, host) == 0)
+			return true;
+	return false;
+}
+
+static void check(const struct history_note *n, const struct history_nights *nights,
+		  const struct history_places *places, struct history_note *out, struct error *err)
+{
+	if (!nights->count)
+		error_set(err, STATUS_USAGE, "the history has no nights");
+	else if (!n->series && !n->host && !n->machine && !n->case_id && !n->metric)
+		error_set(err, STATUS_USAGE,
+			  "a decision is about something: --series, --node, --device, --case or "
+			  "--metric");
+	else if (n->host && !has_host(nights, n->host))
+		error_set(err, STATUS_USAGE, "--node %.80s: no night is of this host", n->host);
+	else if (n->machine && !(out->machine = (char *)find_machine(places, n->machine)))
+		error_set(err, STATUS_USAGE,
+			  "--device %.80s: no night has a GPU of this UUID, serial number or place "
+			  "(HOST/cuda:3)",
+			  n->machine);
+	if (err->status != STATUS_OK)
+		return;
+	if (!out->day)
+		out->day = nights->items[nights->count - 1].day;
+	if (n->until && n->until < out->day)
+		error_set(err, STATUS_USAGE, "--until is before the night that it is about");
+}
+
+enum status triage_decide(struct store *store, const struct history_note *note, struct error *err)
+{
+	struct history_note out = *note;
+	struct history_nights nights = { 0 };
+	struct history_places places = { 0 };
+	char now[32];
+
+	clock_iso8601(now, sizeof(now));
+	out.written = now;
+	out.acknowledges = true;
+	if (store_nights(store, &nights, err) == STATUS_OK &&
+	    store_places(store, &places, err) == STATUS_OK)
+		check(note, &nights, &places, &out, err);
+	if (err->status == STATUS_OK)
+		store_add_note(store, &out, err);
+	history_nights_release(&nights);
+	history_places_release(&places);
+	return err->status;
+}

@@ -1,0 +1,277 @@
+#include "report/cohort/cohort_matrix.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/stats.h"
+#include "report/chart/chart.h"
+#include "report/view/format.h"
+#include "report/view/view.h"
+
+#define MOST_HOSTS 400
+#define MOST_STRIPS 24
+#define MOST_NAMED 6
+#define STRIP_LEFT 8.0
+#define STRIP_HEIGHT 40.0
+
+struct cell {
+	double offset; /* logarithm, of the case where it is farthest on the bad side; NaN: none */
+	bool slow;
+};
+
+struct matrix {
+	const struct fleet *fleet;
+	const char **sections; /* in the order of their cohorts */
+	size_t section_count;
+	struct cell *cells; /* host x section */
+	size_t *hosts;      /* in the order of rows */
+};
+
+static size_t section_of(struct matrix *m, const char *name)
+{
+	size_t i = 0;
+
+	while (i < m->section_count && strcmp(m->sections[i], name) != 0)
+		i++;
+	m->section_count += i == m->section_count;
+	m->sections[i] = name;
+	return i;
+}
+
+static struct cell *cell_of(const struct matrix *m, size_t host, size_t section)
+{
+	return &m->cells[host * m->section_count + section];
+}
+
+/* Members are in the order of hosts. */
+static void take_cohort(struct matrix *m, const struct fleet_cohort *c, double *values)
+{
+	const struct fleet_member *members = m->fleet->members;
+	size_t section = section_of(m, members[c->first].series->section), end;
+
+	for (size_t i = c->first; i < c->first + c->count; i = end) {
+		struct cell *cell = cell_of(m, members[i].host, section);
+		double offset;
+		size_t n = 0;
+
+		for (end = i; end < c->first + c->count && members[end].host == members[i].host;
+		     end++) {
+			if (!members[end].recent)
+				continue;
+			values[n++] = members[end].residual;
+			cell->slow = cell->slow || members[end].slow;
+		}
+		offset = median_of(values, n);
+		if (isnan(cell->offset) || offset > cell->offset)
+			cell->offset = offset;
+	}
+}
+
+static void matrix_init(struct matrix *m, const struct fleet *f)
+{
+	double *values = xcalloc(f->member_count + 1, sizeof(*values));
+
+	*m = (struct matrix){ .fleet = f,
+			      .sections = xcalloc(f->cohort_count + 1, sizeof(*m->sections)) };
+	for (size_t i = 0; i < f->cohort_count; i++)
+		if (f->cohorts[i].compared)
+			section_of(m, f->members[f->cohorts[i].first].series->section);
+	m->cells = xcalloc(f->host_count * m->section_count + 1, sizeof(*m->cells));
+	for (size_t i = 0; i < f->host_count * m->section_count; i++)
+		m->cells[i].offset = NAN;
+	for (size_t i = 0; i < f->cohort_count; i++)
+		if (f->cohorts[i].compared)
+			take_cohort(m, &f->cohorts[i], values);
+	for (size_t i = 0; i < f->finding_count; i++) {
+		const struct fleet_finding *x = &f->findings[i];
+
+		if (x->kind == FLEET_HOST)
+			cell_of(m, x->host, section_of(m, f->members[x->member].series->section))
+				->slow = true;
+	}
+	free(values);
+}
+
+/* The distance of a row's worst cell; rows with a mark weigh more than those without. */
+static double weight_of(const struct matrix *m, size_t host)
+{
+	double weight = -1;
+
+	for (size_t s = 0; s < m->section_count; s++) {
+		const struct cell *c = cell_of(m, host, s);
+
+		if (!isnan(c->offset))
+			weight = fmax(weight, c->offset + (c->slow ? 100 : 0));
+	}
+	return weight;
+}
+
+struct weighted {
+	double weight;
+	size_t index;
+};
+
+static int by_weight(const void *left, const void *right)
+{
+	const struct weighted *a = left, *b = right;
+
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
+	return (a->index > b->index) - (a->index < b->index);
+}
+
+static void matrix_row(const struct matrix *m, size_t host, struct tree *list)
+{
+	const struct fleet_host *h = &m->fleet->hosts[host];
+	struct tree *row = tree_item(list), *cells = tree_list(row, "cells");
+	char text[FORMAT_SIZE];
+
+	view_text(row, "host", *h->name ? h->name : "(no name)");
+	view_text(row, "tags", h->tags);
+	for (size_t s = 0; s < m->section_count; s++) {
+		const struct cell *c = cell_of(m, host, s);
+		struct tree *cell = tree_item(cells);
+
+		tree_text(cell, "kind", c->slow ? "failed" : "");
+		tree_text(cell, "symbol", c->slow ? "✗ " : "");
+		tree_text(cell, "offset",
+			  isnan(c->offset) ? "not compared"
+					   : format_margin(expm1(-c->offset), text, sizeof(text)));
+	}
+}
+
+void fleet_matrix(const struct fleet *f, struct tree *page)
+{
+	struct tree *sections = tree_list(page, "sections"), *rows = tree_list(page, "hosts");
+	struct weighted *order = xcalloc(f->host_count + 1, sizeof(*order));
+	size_t shown = f->host_count < MOST_HOSTS ? f->host_count : MOST_HOSTS;
+	struct matrix m;
+
+	matrix_init(&m, f);
+	for (size_t i = 0; i < m.section_count; i++)
+		view_text(tree_item(sections), "section", m.sections[i]);
+	for (size_t i = 0; i < f->host_count; i++)
+		order[i] = (struct weighted){ weight_of(&m, i), i };
+	if (f->host_count)
+		qsort(order, f->host_count, sizeof(*order), by_weight);
+	for (size_t i = 0; i < shown && m.section_count; i++)
+		matrix_row(&m, order[i].index, rows);
+	tree_flag(page, "has_matrix", rows->count);
+	tree_textf(page, "more_hosts",
+		   f->host_count > shown ? "%zu nodes nearer to the others are left out." : "",
+		   f->host_count - shown);
+	free(order);
+	free(m.sections);
+	free(m.cells);
+}
+
+/* Position of a deviation on a strip, which ends at `most` on both sides. */
+static double x_of(double ratio, double most)
+{
+	double share = (ratio / most + 1) / 2;
+
+	return STRIP_LEFT + fmin(1, fmax(0, share)) * (CHART_WIDTH - 2 * STRIP_LEFT);
+}
+
+/* Devices that share a pixel are one tick; the accused ones are drawn apart. */
+static void ticks(const struct fleet *f, const struct fleet_cohort *c, double most,
+		  struct tree *map)
+{
+	struct text usual = TEXT_EMPTY, slow = TEXT_EMPTY;
+	size_t columns[(size_t)CHART_WIDTH + 1] = { 0 }, highest = 1;
+
+	for (size_t i = c->first; i < c->first + c->count; i++) {
+		const struct fleet_member *m = &f->members[i];
+		double x = m->recent ? x_of(expm1(-m->residual), most) : 0;
+
+		if (m->recent && m->slow)
+			text_addf(&slow, "M%.1f 4V32", x);
+		else if (m->recent && ++columns[(size_t)x] > highest)
+			highest = columns[(size_t)x];
+	}
+	for (size_t x = 0; x <= (size_t)CHART_WIDTH; x++)
+		if (columns[x])
+			text_addf(&usual, "M%zu.5 32v-%.1f", x,
+				  4 + 20 * (double)columns[x] / (double)highest);
+	tree_text_owned(map, "usual", text_detach(&usual));
+	tree_text_owned(map, "slow", text_detach(&slow));
+}
+
+static size_t slow_members(const struct fleet *f, const struct fleet_cohort *c)
+{
+	size_t n = 0;
+
+	for (size_t i = c->first; i < c->first + c->count; i++)
+		n += f->members[i].slow;
+	return n;
+}
+
+static void names(const struct fleet *f, const struct fleet_cohort *c, struct tree *map)
+{
+	struct text out = TEXT_EMPTY;
+	size_t n = 0, all = slow_members(f, c);
+
+	for (size_t i = c->first; i < c->first + c->count && n < MOST_NAMED; i++) {
+		const struct fleet_member *m = &f->members[i];
+
+		if (m->slow)
+			text_addf(&out, "%s%s %s", n++ ? "; " : "", f->hosts[m->host].name,
+				  m->devices);
+	}
+	if (all > n)
+		text_addf(&out, " and %zu more", all - n);
+	view_text(map, "names", out.data ? out.data : "");
+	text_release(&out);
+}
+
+static void strip(const struct fleet *f, size_t index, struct tree *list)
+{
+	const struct fleet_cohort *c = &f->cohorts[index];
+	const struct history_series *s = f->members[c->first].series;
+	struct tree *map = tree_item(list);
+	char text[FORMAT_SIZE], *kinds = fleet_kinds_words(f, c);
+	double most = 0.01;
+
+	for (size_t i = c->first; i < c->first + c->count; i++)
+		if (f->members[i].recent)
+			most = fmax(most, fabs(expm1(-f->members[i].residual)));
+	tree_textf(map, "id", "strip-%zu", index);
+	view_text(map, "case", s->point);
+	tree_text(map, "metric", format_metric(s->metric, text, sizeof(text)));
+	view_text(map, "model", s->model);
+	tree_textf(map, "count", "%zu", c->count);
+	tree_textf(map, "nodes", "%zu", c->hosts);
+	tree_text(map, "scatter", format_percent(c->deviation, text, sizeof(text)));
+	tree_text(map, "low", format_margin(-most, text, sizeof(text)));
+	tree_text(map, "high", format_margin(most, text, sizeof(text)));
+	tree_textf(map, "width", "%.0f", CHART_WIDTH);
+	tree_textf(map, "middle", "%.1f", x_of(0, most));
+	tree_textf(map, "right", "%.1f", CHART_WIDTH - STRIP_LEFT);
+	view_text(map, "kinds", kinds ? kinds : "");
+	ticks(f, c, most, map);
+	names(f, c, map);
+	free(kinds);
+}
+
+void fleet_strips(const struct fleet *f, struct tree *page)
+{
+	struct weighted *order = xcalloc(f->cohort_count + 1, sizeof(*order));
+	struct tree *list = tree_list(page, "strips");
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->cohort_count; i++)
+		if (f->cohorts[i].compared)
+			order[n++] =
+				(struct weighted){ (double)slow_members(f, &f->cohorts[i]), i };
+	if (n)
+		qsort(order, n, sizeof(*order), by_weight);
+	for (size_t i = 0; i < n && i < MOST_STRIPS; i++)
+		strip(f, order[i].index, list);
+	tree_flag(page, "has_strips", list->count);
+	tree_textf(page, "more_strips",
+		   n > list->count ? "%zu cohorts with fewer slow devices are left out." : "",
+		   n - list->count);
+	free(order);
+}

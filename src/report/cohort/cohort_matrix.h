@@ -1,0 +1,13 @@
+/* Parts of the fleet page: nodes by suites, and how a cohort scatters. */
+#ifndef GPUPROOF_REPORT_COHORT_COHORT_MATRIX_H
+#define GPUPROOF_REPORT_COHORT_COHORT_MATRIX_H
+
+#include "history/fleet/fleet.h"
+#include "report/template/tree.h"
+
+/* A row per node, those with findings first: how far it is from the others in each suite. */
+void fleet_matrix(const struct fleet *fleet, struct tree *page);
+/* A strip for each cohort that was compared, those with findings first. */
+void fleet_strips(const struct fleet *fleet, struct tree *page);
+
+#endif

@@ -1,0 +1,203 @@
+#include "report/cohort/cohort_page.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "history/trend.h"
+#include "report/cohort/cohort_matrix.h"
+#include "report/page/html.h"
+#include "report/template/template.h"
+#include "report/view/format.h"
+#include "report/view/view.h"
+
+#define MOST_FINDINGS 200
+
+static const char *verdict_kind(const struct fleet *f)
+{
+	return f->open ? "failed" : !f->compared ? "skipped" : f->finding_count ? "error" : "ok";
+}
+
+/* Nothing compared is no good news; only decided findings are no clean fleet. */
+static void answer(const struct fleet *f, struct tree *page)
+{
+	char first[16], last[16];
+
+	history_date(f->first_day, first);
+	history_date(f->last_day, last);
+	tree_text(page, "verdict_kind", verdict_kind(f));
+	tree_text(page, "verdict_symbol",
+		  f->open            ? "✗"
+		  : !f->compared     ? "○"
+		  : f->finding_count ? "!"
+				     : "✓");
+	tree_text(page, "verdict_word",
+		  f->open            ? "Slower than the others"
+		  : !f->compared     ? "Nothing was compared"
+		  : f->finding_count ? "Slower than the others, all decided"
+				     : "All like the others");
+	if (f->compared)
+		tree_textf(page, "verdict",
+			   "%zu open finding%s, %zu decided. %zu of %zu devices of %zu nodes "
+			   "compared, by their nights from %s to %s.",
+			   f->open, f->open == 1 ? "" : "s", f->finding_count - f->open,
+			   f->compared, f->device_count, f->host_count, first, last);
+	else
+		tree_textf(page, "verdict",
+			   "%zu devices of %zu nodes: a comparison needs %d devices of one model, "
+			   "driver and config, on two nodes.",
+			   f->device_count, f->host_count, FLEET_FEWEST);
+}
+
+static size_t count_open(const struct fleet *f, enum fleet_kind kind)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->finding_count; i++)
+		n += f->findings[i].kind == kind && !f->findings[i].decision;
+	return n;
+}
+
+static void tiles(const struct fleet *f, struct tree *page)
+{
+	struct tree *list = tree_list(page, "tiles");
+
+	view_tile(list, "failed", "✗", count_open(f, FLEET_HOST), "slow nodes");
+	view_tile(list, "failed", "✗", count_open(f, FLEET_DEVICE), "slow devices");
+	view_tile(list, "failed", "✗", count_open(f, FLEET_SLOT), "slow slots");
+	view_tile(list, "skipped", "○", f->finding_count - f->open, "decided");
+	view_tile(list, "error", "!", f->silent_hosts, "silent nodes");
+	view_tile(list, "error", "!", f->gone_count, "devices gone");
+	view_tile(list, "skipped", "○", f->too_few, "not compared");
+}
+
+static void findings(const struct fleet *f, struct tree *page)
+{
+	struct tree *list = tree_list(page, "findings");
+
+	for (size_t i = 0; i < f->finding_count && i < MOST_FINDINGS; i++) {
+		const struct fleet_finding *x = &f->findings[i];
+		char *subject = fleet_subject_words(f, x), *since = fleet_since_words(x);
+		char *decision = x->decision ? triage_words(x->decision) : xstrdup("open");
+		const struct history_series *s = f->members[x->member].series;
+		struct tree *map = tree_item(list);
+		char text[FORMAT_SIZE];
+
+		tree_text(map, "kind", x->decision ? "skipped" : "failed");
+		tree_text(map, "symbol", x->decision ? "○" : "✗");
+		view_text(map, "subject", subject);
+		view_text(map, "case", s->point);
+		tree_text(map, "metric", format_metric(s->metric, text, sizeof(text)));
+		tree_text(map, "worse",
+			  format_margin(-fleet_percent(x->deficit), text, sizeof(text)));
+		tree_text(map, "half", format_percent(x->half, text, sizeof(text)));
+		tree_text(map, "allowed",
+			  format_margin(-fleet_percent(x->allowed), text, sizeof(text)));
+		tree_textf(map, "cohorts", "%zu", x->cohorts);
+		view_text(map, "since", since);
+		view_text(map, "state", decision);
+		free(subject);
+		free(since);
+		free(decision);
+	}
+	tree_flag(page, "has_findings", list->count);
+	tree_textf(page, "more_findings",
+		   f->finding_count > list->count ? "%zu more are in history fleet --json." : "",
+		   f->finding_count - list->count);
+}
+
+static void silence(const struct fleet *f, struct tree *page)
+{
+	struct tree *list = tree_list(page, "silent");
+	char date[16];
+
+	for (size_t i = 0; i < f->host_count; i++) {
+		struct tree *map;
+
+		if (f->hosts[i].silent < FLEET_SILENT)
+			continue;
+		map = tree_item(list);
+		view_text(map, "subject", f->hosts[i].name);
+		history_date(f->hosts[i].last_day, date);
+		tree_textf(map, "words", "no run since %s: %zu nights", date, f->hosts[i].silent);
+	}
+	for (size_t i = 0; i < f->gone_count; i++) {
+		const struct history_place *p = f->gone[i].place;
+		char *machine = history_machine_words(&f->places, p->machine);
+		struct tree *map = tree_item(list);
+
+		view_text(map, "subject", machine);
+		history_date(p->day, date);
+		tree_textf(map, "words", "not in the last %zu runs of its node, last seen %s",
+			   f->gone[i].silent, date);
+		free(machine);
+	}
+	tree_flag(page, "has_silent", list->count);
+}
+
+static void worst(const struct fleet *f, struct tree *page)
+{
+	size_t members[FLEET_WORST], n = fleet_worst(f, members);
+	struct tree *list = tree_list(page, "worst");
+	char text[FORMAT_SIZE];
+
+	for (size_t i = 0; i < n; i++) {
+		const struct fleet_member *m = &f->members[members[i]];
+		char *device = fleet_member_words(f, m);
+		struct tree *map = tree_item(list);
+
+		tree_text(map, "kind", m->slow ? "failed" : "");
+		tree_text(map, "symbol", m->slow ? "✗ " : "");
+		view_text(map, "subject", device);
+		view_text(map, "case", m->series->point);
+		tree_text(map, "worse", format_margin(expm1(-m->deficit), text, sizeof(text)));
+		tree_text(map, "allowed", format_margin(expm1(-m->allowed), text, sizeof(text)));
+		free(device);
+	}
+	tree_flag(page, "has_worst", n);
+	tree_textf(page, "worst_count", "%zu", n);
+	tree_textf(page, "compared", "%zu", f->compared);
+}
+
+static void method(const struct fleet *f, struct tree *page)
+{
+	char text[FORMAT_SIZE];
+
+	tree_textf(page, "fewest", "%d", FLEET_FEWEST);
+	tree_textf(page, "fewest_hosts", "%d", FLEET_FEWEST_HOSTS);
+	tree_textf(page, "tests", "%zu", f->tests);
+	tree_text(page, "magnitude", format_percent(FLEET_MAGNITUDE, text, sizeof(text)));
+	tree_text(page, "false_rate", format_percent(FLEET_FALSE, text, sizeof(text)));
+	tree_textf(page, "dated", "%d", TREND_LEAST_NIGHTS);
+	tree_textf(page, "reopened", "%d", TRIAGE_NIGHTS);
+}
+
+enum status report_cohorts_write(const struct fleet *f, const struct report_options *options,
+			       struct error *err)
+{
+	struct tree *page = tree_new(TREE_MAP);
+	struct text html = TEXT_EMPTY;
+	char *css = NULL;
+	size_t length;
+
+	if (template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err) ==
+	    STATUS_OK) {
+		view_text(page, "title", options->title ? options->title : "Node against node");
+		tree_text_owned(page, "css", css);
+		tree_flag(page, "linked", options->separate_css);
+		tree_list(page, "warnings");
+		answer(f, page);
+		tiles(f, page);
+		findings(f, page);
+		silence(f, page);
+		fleet_strips(f, page);
+		fleet_matrix(f, page);
+		worst(f, page);
+		method(f, page);
+		if (template_render("cohort", options->template_dir, page, &html, err) == STATUS_OK)
+			html_publish(options, &html, err);
+	}
+	text_release(&html);
+	tree_free(page);
+	return err->status;
+}

@@ -1,0 +1,15 @@
+/*
+ * The fleet page: node against node (history/fleet/fleet.h) as one HTML page. What is slow first,
+ * then how each cohort scatters, nodes by suites, the worst devices, what was not heard of.
+ */
+#ifndef GPUPROOF_REPORT_COHORT_COHORT_PAGE_H
+#define GPUPROOF_REPORT_COHORT_COHORT_PAGE_H
+
+#include "history/fleet/fleet.h"
+#include "report/report.h"
+
+/* Into options->output. Of `options` the title, template_dir and separate_css count, too. */
+enum status report_cohorts_write(const struct fleet *fleet, const struct report_options *options,
+			       struct error *err);
+
+#endif

@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# gpuproof history fleet: a slow GPU, one that gets slow, a slow node, silent ones; tags; decisions about them.
+set -u
+program=$(realpath "$1")
+command -v python3 >/dev/null || { echo "no python3 to make nights with"; exit 77; }
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failed=0
+unset GPUPROOF_DB
+
+complain() { echo "$*"; failed=1; }
+expect() { # CODE WORD ARGUMENTS...
+	local code=$1 word=$2 got
+	shift 2
+	"$program" "$@" --db fleet.db >out 2>err
+	got=$?
+	[ $got -eq "$code" ] || complain "$*: exit code $got, not $code: $(cat out err)"
+	[ -z "$word" ] || grep -qF -- "$word" out err || complain "$*: '$word' is missing in $(cat out err)"
+}
+without() { ! grep -qF -- "$1" out || complain "'$1' is in $(cat out)"; }
+
+# 20 nodes of 8 for 30 nights: node11 4 % slow as a whole, node03's cuda:5 3 % since its first night, node07's cuda:2 since the 18th
+# night. node19 is silent for 4 nights, node15 lost a GPU 3 nights ago.
+python3 - <<'END' >fleet.jsonl
+import datetime, json, math, random
+random.seed(1)
+chip = {(n, d): random.gauss(0, .004) for n in range(20) for d in range(8)}
+print(json.dumps({"format": "gpuproof-history", "version": 1}))
+for night in range(30):
+	day = (datetime.date(2026, 3, 2) + datetime.timedelta(days=night)).isoformat()
+	for node in range(20):
+		if node == 19 and night >= 26:
+			continue
+		devices, figures = [], []
+		for d in range(8):
+			if (node, d) == (15, 7) and night >= 27:
+				continue
+			uuid = f"GPU-{node}-{d}"
+			x = chip[node, d] + random.gauss(0, .002)
+			x -= .04 * (node == 11) + .03 * ((node, d) == (3, 5)) + .03 * ((node, d) == (7, 2) and night >= 17)
+			v = 4.4e12 * math.exp(x)
+			devices.append({"id": f"cuda:{d}", "machine": uuid, "model": "H200", "serial": f"S{node:02}{d}", "slot": f"0000:{16 + d:02x}:00.0"})
+			figures.append({"case": f"stream/triad@cuda:{d}", "metric": "stream.bandwidth", "section": "stream", "point": "stream/triad",
+				"model": "H200", "machine": uuid, "unit": "B/s", "better": "higher", "headline": True, "epoch": 0,
+				"value": v, "low": v * .999, "high": v * 1.001})
+		print(json.dumps({"run": f"{night:08x}{node:08x}", "started": f"{day}T01:{node:02}:00Z", "host": f"node{node:02}", "label": "",
+			"state": "complete", "verdict": "ACCEPTED", "facts": "", "tags": f"rack:{node // 10} site:b", "devices": devices,
+			"epochs": ["driver=580\n"], "figures": figures}))
+END
+expect 0 '596 added' history import fleet.jsonl
+expect 0 '3 findings, 3 open; 160 of 160 devices compared' history fleet
+for words in 'node11, the node (8 devices)' 'since its first night, 2026-03-02' \
+	'node03 cuda:5, 0000:15:00.0, serial S035 (GPU-3-5)' 'node07 cuda:2, 0000:12:00.0, serial S072 (GPU-7-2)' '; since 2026-03-19' \
+	'SILENT   node19: no run since 2026-03-27, 4 nights' 'GONE     node15 cuda:7, serial S157 (GPU-15-7)'; do
+	grep -qF -- "$words" out || complain "fleet: '$words' is missing in $(cat out)"
+done
+expect 1 '' history fleet --fail-on change
+"$program" history fleet --json --db fleet.db >fleet.json
+python3 - <<'END' || complain "fleet --json: not what is planted"
+import json
+f = json.load(open("fleet.json"))
+found = {(x["kind"], x["host"], x["device"] if x["kind"] == "device" else ""): x for x in f["findings"]}
+assert set(found) == {("node", "node11", ""), ("device", "node03", "cuda:5"), ("device", "node07", "cuda:2")}, found
+assert found["device", "node07", "cuda:2"]["since"] == "2026-03-19" and not found["device", "node07", "cuda:2"]["since_first_night"]
+assert all(x["since_first_night"] for k, x in found.items() if k[1] != "node07")
+assert abs(found["node", "node11", ""]["worse_by"] - .04) < .005, found
+assert [s["host"] for s in f["silent_hosts"]] == ["node19"] and [g["serial"] for g in f["gone_devices"]] == ["S157"]
+END
+expect 0 'OPEN' history fleet -o fleet.html
+grep -qF 'node11, the node (8 devices)' fleet.html || complain "the page does not name the slow node"
+grep -qF 'rack:1 site:b' fleet.html || complain "the page has no tags"
+
+# A tag selects nights, here those of ten nodes.
+expect 0 '80 of 80 devices compared' history fleet --tag rack:1
+without node03
+expect 2 'no series' history fleet --case nothing
+
+# Decisions: by node, device, place and serial number; they end, are taken back, and what was fixed is open while it is there.
+expect 0 '' history acknowledge 'riser ordered' --node node11 --state tracked --by anna --ticket https://t/7 --until 2026-04-02
+expect 0 'tracked by anna until 2026-04-02: riser ordered (https://t/7)' history fleet
+grep -qF '3 findings, 2 open' out || complain "an acknowledged node is still open: $(cat out)"
+expect 0 '' history acknowledge 'cheap one' --device S035 --state wontfix
+expect 1 '3 findings, 1 open' history fleet --fail-on change
+expect 0 '' history acknowledge 'cleaned' --device node07/cuda:2 --state fixed
+expect 0 '3 findings, 0 open' history fleet --fail-on change
+expect 1 '' history fleet --fail-on warning
+expect 0 '' history acknowledge 'no' --device GPU-3-5 --state open
+expect 0 '3 findings, 1 open' history fleet
+expect 2 'no night is of this host' history acknowledge x --node node99
+expect 2 'no night has a GPU of this' history acknowledge x --device S999
+expect 2 'is about something' history acknowledge x
+expect 2 'is before' history acknowledge x --node node11 --until 2026-03-01
+# Decisions travel with the nights.
+"$program" history export --db fleet.db -o again.jsonl && "$program" history import again.jsonl --db again.db 2>/dev/null
+"$program" history fleet --db again.db >again; "$program" history fleet --db fleet.db >out
+diff again out || complain "an import loses decisions"
+# Five more nights: what is fixed is still there, and the tracked one has ended.
+python3 - <<'END' >more.jsonl
+import datetime, json
+lines = open("fleet.jsonl").read().splitlines()
+print(lines[0])
+for line in lines[1:]:
+	n = json.loads(line)
+	night = int(n["run"][:8], 16)
+	if 20 <= night < 25:
+		n["run"] = f"{night + 10:08x}{n['run'][8:]}"
+		day = datetime.date.fromisoformat(n["started"][:10]) + datetime.timedelta(days=10)
+		n["started"] = day.isoformat() + n["started"][10:]
+		print(json.dumps(n))
+END
+expect 0 '100 added' history import more.jsonl
+expect 0 '3 findings, 3 open' history fleet
+
+# The trend of one series: a decision closes its change, its end opens it again.
+expect 1 '1 new change' history trend --fail-on change --case cuda:2
+expect 0 '' history acknowledge 'known' --device GPU-7-2 --state false-alarm
+expect 0 '0 new change' history trend --fail-on change --case cuda:2
+expect 0 '' history acknowledge 'known for a day' --device GPU-7-2 --state expected --until 2026-04-05
+expect 0 '0 new change' history trend --fail-on change --case cuda:2
+
+# Two devices of one node: nothing is compared, which is told and no success.
+head -1 fleet.jsonl >few.jsonl
+grep node02 fleet.jsonl >>few.jsonl
+"$program" history import few.jsonl --db few.db 2>/dev/null
+"$program" history fleet --db few.db --fail-on change >out && complain "nothing compared is a success"
+grep -qF 'Nothing was compared' out || complain "nothing compared is not told: $(cat out)"
+exit $failed
