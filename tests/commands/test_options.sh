@@ -46,13 +46,13 @@ grep -F -- "--fail-on) values='change warning '" completion.bash >/dev/null || f
 grep -F -- "-l limits -s l -r -a 'a100" completion.fish >/dev/null || fail "fish: no values of check --limits"
 
 # Actions: a misspelt one, a missing operand, an option of another action; completions know which action takes what.
-refuses "'trnd' is not add, trend, report, show, annotate, prune, export, import or merge; did you mean 'trend'?" history trnd
+refuses "'trnd' is not add, trend, report, fleet, show, annotate, acknowledge, prune, export, import or merge; did you mean 'trend'?" history trnd
 refuses "'gpu' is not devices, suites, metrics, configs or gpus; did you mean 'gpus'?" list gpu
 refuses "needs one of save, list, show or delete" baseline
 refuses "save needs NAME RESULT..." baseline save night
 refuses "what is 'b' for? show takes one operand" baseline show a b
 refuses "--spool is for add, not for trend" history trend --spool
-refuses "--title is for report, not for show" history show --title x
+refuses "--title is for report, fleet, not for show" history show --title x
 refuses "--force is for write, not for validate" config validate --force quick
 for shell in bash zsh; do
 	grep -F "'history prune') options='--db -d --before --keep ' operands='' ;;" completion.$shell >/dev/null || fail "$shell: options of history prune"

@@ -173,7 +173,7 @@ static void method(const struct fleet *f, struct tree *page)
 }
 
 enum status report_cohorts_write(const struct fleet *f, const struct report_options *options,
-			       struct error *err)
+				 struct error *err)
 {
 	struct tree *page = tree_new(TREE_MAP);
 	struct text html = TEXT_EMPTY;

@@ -10,6 +10,6 @@
 
 /* Into options->output. Of `options` the title, template_dir and separate_css count, too. */
 enum status report_cohorts_write(const struct fleet *fleet, const struct report_options *options,
-			       struct error *err);
+				 struct error *err);
 
 #endif

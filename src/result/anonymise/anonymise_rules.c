@@ -141,4 +141,4 @@ const char *const anonymise_facts[] = { "os",
 					"env ",
 					NULL };
 
-const char *const anonymise_named_keys[] = { "label", "title", "origin", NULL };
+const char *const anonymise_named_keys[] = { "label", "tags", "title", "origin", NULL };

@@ -115,7 +115,7 @@ static void wrong_overrides_are_errors(void **state)
 		  "--set run.sede=1: [run] has no key 'sede' (did you mean 'seed'?); keys: "
 		  "backend, devices, host_devices, suites, only, launches, launch_target, "
 		  "launches_most, emulate_capability, "
-		  "seed, label, promises, telemetry, case_limit\n" },
+		  "seed, label, tags, promises, telemetry, case_limit\n" },
 		{ "gemm.sizes=64", "--set gemm.sizes=64: the config has no [suite gemm]\n" },
 		{ "copy:x.sizes=1B", "--set copy:x.sizes=1B: the config has no [suite copy x]\n" },
 		{ "cpoy.sizes=1B", "--set cpoy.sizes=1B: [suite cpoy]: there is no suite 'cpoy' "
