@@ -50,4 +50,24 @@ expect 0 "" duty.ini
 says 'SKIPPED'
 says 'fake:0 has no energy counter'
 
+# A limit on a figure that is not there is not passed; why it is not there is told.
+cat > limited.ini <<-INI
+	[defaults]
+	min_samples = 6
+	max_samples = 6
+	energy_time = 100ms
+	[suite matmul]
+	precisions = fp32
+	sizes = 256
+	[limit energy]
+	metric = matmul.energy
+	max = 1 MJ
+INI
+expect 4 "clock=host" limited.ini --check --launches 1
+says 'the result has no such metric; its notes: '
+grep -qF 'No energy: fake:0 has no energy counter' out/report.html || fail "the page does not say why there is no energy"
+expect 4 "clock=host watts=70 busy_watts=400 power=100% counter=off" limited.ini --check --launches 1
+says 'power read every 20 ms is'
+lacks '"matmul.energy":{'
+
 exit $((failures > 0))

@@ -132,8 +132,12 @@ static void gather_value(struct gathering *g, struct observation *o, const struc
 		add_value(g, value);
 		return;
 	}
-	snprintf(reason, sizeof(reason), "its value is %g%s", value,
-		 value < 0 ? ": limits are about what is never below zero" : "");
+	if (isnan(value) && m->launch_count)
+		snprintf(reason, sizeof(reason), "not all of its %zu launches have it",
+			 m->launch_count);
+	else
+		snprintf(reason, sizeof(reason), "its value is %g%s", value,
+			 value < 0 ? ": limits are about what is never below zero" : "");
 	observation_refuse(o, VERDICT_ERROR, reason);
 }
 
@@ -164,6 +168,17 @@ static void gather_metric(struct gathering *g, struct observation *o, const stru
 	o->exact = metric_is_exact(m);
 }
 
+/* A suite notes why it has no figure. */
+static void refuse_missing(struct observation *o, const struct case_result *c)
+{
+	bool noted = c->notes && *c->notes;
+	char *reason = xasprintf("the result has no such metric%s%s", noted ? "; its notes: " : "",
+				 noted ? c->notes : "");
+
+	observation_refuse(o, VERDICT_ERROR, reason);
+	free(reason);
+}
+
 static void gather_case(struct gathering *g, struct observation *o, const struct case_result *c,
 			const char *metric, const char *unit)
 {
@@ -184,7 +199,7 @@ static void gather_case(struct gathering *g, struct observation *o, const struct
 		g->launches++;
 		g->unsettled += case_is_unsettled(c, m);
 	} else
-		observation_refuse(o, VERDICT_ERROR, "the result has no such metric");
+		refuse_missing(o, c);
 }
 
 /*

@@ -262,6 +262,13 @@ static void missing_metric_and_wrong_unit_are_errors(void **state)
 	assert_string_equal(v.checks[0].reason, "its unit is 's', not B/s");
 	assert_string_equal(v.checks[1].reason, "the result has no such metric");
 	verdicts_release(&v);
+	/* A suite notes why it has no figure, such as an energy that was not measured. */
+	case_result_note(&r.cases[1], "No energy: no counter.");
+	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
+	assert_int_equal(v.checks[1].verdict, VERDICT_ERROR);
+	assert_string_equal(v.checks[1].reason, "the result has no such metric; its notes: "
+						"No energy: no counter.");
+	verdicts_release(&v);
 	result_release(&r);
 }
 
@@ -932,6 +939,7 @@ static void a_metric_that_a_launch_lacks_cannot_be_judged(void **state)
 	pool_launches(&r[0], 1, &r[1], 1);
 	judge_by(BANDWIDTH "min = 1 GB/s\n", r, 1, NULL, &v);
 	assert_int_equal(v.checks[0].verdict, VERDICT_ERROR);
+	assert_string_equal(v.checks[0].reason, "not all of its 2 launches have it");
 	verdicts_release(&v);
 	result_release(&r[0]);
 	result_release(&r[1]);
