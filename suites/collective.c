@@ -55,8 +55,9 @@ static const struct key keys[] = {
 	  .list = true,
 	  .fallback = "auto",
 	  .choices = transport_names,
-	  .help = "between devices: nccl, peer_copy, host_copy; host: shared_memory; auto: first "
-		  "of them" },
+	  .help = "between devices: nccl, peer_copy, host_copy; host: shared_memory, and tcp "
+		  "between "
+		  "nodes; auto: first of them" },
 	{ .name = "devices",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -64,6 +65,16 @@ static const struct key keys[] = {
 	  .min = 1,
 	  .max = NODE_DEVICES_MOST,
 	  .help = "how many ranks, at least two: a single rank has no peer" },
+	{ .name = "nodes",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "1",
+	  .min = 1,
+	  .max = 65536,
+	  .word = "all",
+	  .help = "how many nodes of a run on several, with all devices of each; 1: each by "
+		  "itself, "
+		  "with as many as `devices` says" },
 	{ .name = "sizes",
 	  .type = KEY_SIZE,
 	  .list = true,
@@ -79,8 +90,8 @@ static const struct key keys[] = {
  * Devices first: cases of the same ranks follow one another, and share their processes and
  * communicator.
  */
-static const char *const axes[] = { "devices",   "transport", "operations", "precisions",
-				    "placement", "launch",    "sizes",      NULL };
+static const char *const axes[] = { "nodes",     "devices", "transport", "operations", "precisions",
+				    "placement", "launch",  "sizes",     NULL };
 
 static const struct metric metrics[] = {
 	{ "collective.busbw", "B/s", BETTER_HIGHER, 1,
@@ -125,13 +136,18 @@ static double setup_seconds(const struct device_info *info, uint64_t bytes, int 
 	return 0.02 * ranks + 6 * (double)bytes / rate;
 }
 
-/* On the first n devices of one backend, `first` being the backend's first. */
+/*
+ * On the first n devices of one backend, `first` being the backend's first; of a group of nodes on
+ * all.
+ */
 static enum status plan_on(struct plan *plan, struct plan_case *point, size_t first,
 			   const struct operation *operation, bool in_place,
 			   enum precision precision, struct error *err)
 {
 	const struct device_info *info = &plan->devices[first];
-	int ranks = (int)case_integer(point, "devices");
+	bool group = plan->group.nodes > 0;
+	int ranks = group ? (int)plan_backend_devices(plan, first)
+			  : (int)case_integer(point, "devices");
 	size_t part, bytes;
 	char reason[128] = "";
 
@@ -145,7 +161,8 @@ static enum status plan_on(struct plan *plan, struct plan_case *point, size_t fi
 			 precision_name(precision));
 	point->device_bytes = collective_footprint(operation, in_place, bytes, ranks);
 	point->setup_seconds = setup_seconds(info, point->device_bytes, ranks);
-	return plan_add_ranks(plan, point, first, ranks, *reason ? reason : NULL, err);
+	return group ? plan_add_group(plan, point, *reason ? reason : NULL, err)
+		     : plan_add_ranks(plan, point, first, ranks, *reason ? reason : NULL, err);
 }
 
 static enum status collective_expand(struct plan *plan, struct plan_case *point, struct error *err)
@@ -155,10 +172,22 @@ static enum status collective_expand(struct plan *plan, struct plan_case *point,
 			(operation->placements == EITHER_PLACE && case_integer(point, "placement"));
 	enum precision precision = PRECISION_FP32;
 
+	int64_t nodes = case_integer(point, "nodes");
+
 	precision_from_name(case_text(point, "precisions"), &precision);
-	/* One device has no peer. */
-	if (case_integer(point, "devices") == 1)
+	if (plan->group.nodes ? nodes != plan->group.nodes && !(nodes == 0 && plan->group.all)
+			      : nodes != 1)
 		return STATUS_OK;
+	if (plan->group.nodes) {
+		plan_unname_usual(point, "nodes", "1");
+		if (!plan_drop_axis(point, "devices"))
+			return STATUS_OK;
+	} else {
+		plan_drop_axis(point, "nodes");
+		/* One device has no peer. */
+		if (case_integer(point, "devices") == 1)
+			return STATUS_OK;
+	}
 	/* Ids leave out the default values; each value comes once. */
 	if (strcmp(case_text(point, "launch"), "direct") == 0)
 		plan_drop_axis(point, "launch");
@@ -169,7 +198,7 @@ static enum status collective_expand(struct plan *plan, struct plan_case *point,
 	if (operation->placements != EITHER_PLACE && !plan_drop_axis(point, "placement"))
 		return STATUS_OK;
 	for (size_t i = 0; i < plan->device_count; i++)
-		if (plan_first_of_backend(plan, i) &&
+		if (plan_first_of_backend(plan, i) && (i == 0 || !plan->group.nodes) &&
 		    plan_on(plan, point, i, operation, in_place, precision, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
@@ -208,6 +237,7 @@ const struct suite suite_collective = {
 	.sheet = sheet,
 	.aspects = aspects,
 	.processes = SUITE_PROCESS_PER_DEVICE,
+	.groups = SUITE_OF_NODES,
 	.expand = collective_expand,
 	.run = collective_run,
 	.open_state = open_state,

@@ -35,6 +35,8 @@ struct agent_report {
 	char state[32];
 	char failure[1024];
 	_Atomic int ended;
+	char address[256]; /* of a group's leader */
+	_Atomic int listening;
 };
 
 struct agent {
@@ -48,6 +50,10 @@ struct agent {
 	double heard, said; /* last message from the conductor; last one to it */
 	double stopped;     /* since when the child is stopped by a signal; 0: it is not */
 	int stopped_by;
+	agent_group_fn *group_work;
+	struct fleet_message group; /* the order in progress; kind NULL: none */
+	bool listening_said;
+	int64_t finished; /* cases of the node itself */
 };
 
 void agent_report_plan(struct agent_report *report, size_t planned, size_t finished)
@@ -65,6 +71,12 @@ void agent_report_case(void *context, const char *id, bool settled)
 		report->finished++;
 	snprintf(report->current[next % 2], sizeof(report->current[0]), "%s", settled ? "" : id);
 	report->turn = next;
+}
+
+void agent_report_listening(struct agent_report *report, const char *address)
+{
+	snprintf(report->address, sizeof(report->address), "%s", address);
+	report->listening = 1;
 }
 
 static int connect_to(const char *host, int port)
@@ -211,8 +223,8 @@ static enum status take_order(struct agent *a, struct error *err)
 	return error_set(err, STATUS_TIMEOUT, "the conductor does not answer node %s", a->name);
 }
 
-/* In the child. */
-static void work_and_exit(struct agent *a, agent_work_fn *work)
+/* In the child; `work` NULL: the group's. */
+static void work_and_exit(struct agent *a, agent_work_fn *work, const char *host)
 {
 	struct error err = ERROR_NONE;
 
@@ -222,8 +234,10 @@ static void work_and_exit(struct agent *a, agent_work_fn *work)
 	/* Again, for this process: a full disk must be an error, and a stop heeded everywhere. */
 	a->report->status = signals_begin(&err);
 	if (a->report->status == STATUS_OK)
-		a->report->status = work(&a->order, a->report, a->report->state,
-					 sizeof(a->report->state), &err);
+		a->report->status =
+			work ? work(&a->order, a->report, a->report->state,
+				    sizeof(a->report->state), &err)
+			     : a->group_work(&a->order, &a->group, host, a->report, &err);
 	snprintf(a->report->failure, sizeof(a->report->failure), "%s", err.message);
 	a->report->ended = 1;
 	child_exit(0);
@@ -231,8 +245,16 @@ static void work_and_exit(struct agent *a, agent_work_fn *work)
 
 static enum status start_child(struct agent *a, agent_work_fn *work, struct error *err)
 {
+	struct sockaddr_in own = { 0 };
+	socklen_t length = sizeof(own);
+	char host[INET_ADDRSTRLEN] = "";
 	pid_t parent = getpid();
 
+	/* The other nodes reach this one where the conductor does. */
+	getsockname(a->fd, (struct sockaddr *)&own, &length);
+	inet_ntop(AF_INET, &own.sin_addr, host, sizeof(host));
+	if (a->report)
+		munmap(a->report, sizeof(*a->report));
 	a->report = mmap(NULL, sizeof(*a->report), PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (a->report == MAP_FAILED) {
@@ -248,7 +270,7 @@ static enum status start_child(struct agent *a, agent_work_fn *work, struct erro
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
-	work_and_exit(a, work);
+	work_and_exit(a, work, host);
 	return STATUS_OK;
 }
 
@@ -307,21 +329,100 @@ static bool child_ended(struct agent *a, char *reason, size_t size)
 	return true;
 }
 
-/* Says how it ended, and waits until the conductor has read it. */
-static enum status report_end(struct agent *a, char *reason, struct error *err)
+static void say_end(struct agent *a, char *reason)
 {
-	double began = clock_seconds();
-
 	say_alive(a);
 	text_mend(reason);
 	if (*reason)
 		say(a, &(struct fleet_message){ .kind = "failed", .text = reason });
 	else
 		say(a, &(struct fleet_message){ .kind = "done", .state = a->report->state });
+}
+
+/* Waits until the conductor has read how it ended. */
+static enum status report_end(struct agent *a, const char *reason, struct error *err)
+{
+	double began = clock_seconds();
+
 	shutdown(a->fd, SHUT_WR);
 	while (clock_seconds() - began < CLOSE_SECONDS && wait_input(a, 0.25))
 		a->in.length = 0;
 	return *reason ? error_set(err, STATUS_IO, "node %s: %s", a->name, reason) : STATUS_OK;
+}
+
+static void end_group(struct agent *a, const char *reason)
+{
+	kill_child(a);
+	say(a, &(struct fleet_message){ .kind = "ended", .group = a->group.group, .text = reason });
+	fleet_message_release(&a->group);
+}
+
+/* Takes the message over if it is an order that begins a group. */
+static bool take_group(struct agent *a, struct fleet_message *message)
+{
+	struct error err = ERROR_NONE;
+
+	if (strcmp(message->kind, "lead") != 0 && strcmp(message->kind, "join") != 0) {
+		if (strcmp(message->kind, "end") == 0 && a->group.kind &&
+		    message->group == a->group.group)
+			end_group(a, "");
+		return false;
+	}
+	if (a->group.kind)
+		end_group(a, "another group was begun");
+	a->group = *message;
+	a->listening_said = false;
+	a->stopped = 0;
+	if (start_child(a, NULL, &err) != STATUS_OK)
+		end_group(a, err.message);
+	return true;
+}
+
+static void watch_group(struct agent *a)
+{
+	char reason[1024];
+
+	if (!a->group.kind)
+		return;
+	if (a->report->listening && !a->listening_said) {
+		a->listening_said = true;
+		say(a, &(struct fleet_message){ .kind = "listens",
+						.group = a->group.group,
+						.address = a->report->address });
+	}
+	if (child_ended(a, reason, sizeof(reason))) {
+		text_mend(reason);
+		end_group(a, reason);
+	}
+}
+
+/* Groups, as the conductor orders them, until it closes the connection. */
+static enum status serve_groups(struct agent *a, struct error *err)
+{
+	double interval = a->order.silent_after / 4 < 1 ? a->order.silent_after / 4 : 1;
+	struct fleet_message message;
+	bool told = false;
+
+	for (bool open = true; open && clock_seconds() - a->heard < 3 * a->order.silent_after;) {
+		open = wait_input(a, a->group.kind ? 0.02 : 0.05);
+		while (next_message(a, &message))
+			if (strcmp(message.kind, "stop") == 0 || !take_group(a, &message)) {
+				told = told || strcmp(message.kind, "stop") == 0;
+				fleet_message_release(&message);
+			}
+		watch_group(a);
+		if (signals_stops() && !told)
+			break;
+		if (clock_seconds() - a->said >= interval)
+			open = say(a, &(struct fleet_message){ .kind = "alive",
+							       .planned = a->finished,
+							       .finished = a->finished }) &&
+			       open;
+	}
+	kill_child(a);
+	fleet_message_release(&a->group);
+	(void)err;
+	return STATUS_OK;
 }
 
 static enum status attend(struct agent *a, struct error *err)
@@ -342,8 +443,12 @@ static enum status attend(struct agent *a, struct error *err)
 		}
 		for (; passed_on < signals_stops(); passed_on++)
 			kill(a->child, SIGTERM);
-		if (child_ended(a, reason, sizeof(reason)))
-			return report_end(a, reason, err);
+		if (child_ended(a, reason, sizeof(reason))) {
+			say_end(a, reason);
+			a->finished = (int64_t)a->report->finished;
+			return a->order.groups && !*reason ? serve_groups(a, err)
+							   : report_end(a, reason, err);
+		}
 		if (open &&
 		    (clock_seconds() - a->said >= interval || a->report->turn != a->turn_said))
 			open = say_alive(a);
@@ -402,11 +507,11 @@ static enum status converse(struct agent *a, agent_work_fn *work, const char *ad
 	return status == STATUS_OK ? attend(a, err) : status;
 }
 
-enum status fleet_agent(agent_work_fn *work, struct error *err)
+enum status fleet_agent(agent_work_fn *work, agent_group_fn *group, struct error *err)
 {
 	const char *addresses = getenv(FLEET_ADDRESS_VARIABLE);
 	const char *given = getenv(FLEET_TOKEN_VARIABLE);
-	struct agent a = { .fd = -1 };
+	struct agent a = { .fd = -1, .group_work = group };
 	enum status status;
 	char *token;
 

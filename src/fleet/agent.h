@@ -24,9 +24,20 @@ typedef enum status agent_work_fn(const struct fleet_message *order, struct agen
 				  char *state, size_t size, struct error *err);
 
 /*
+ * Carries out this node's part of a group of nodes for the messages "lead" and "join"; `start` was
+ * the node's order, `host` is the numeric address at which the others reach it. STATUS_OK when its
+ * ranks ended as they should.
+ */
+typedef enum status agent_group_fn(const struct fleet_message *start,
+				   const struct fleet_message *order, const char *host,
+				   struct agent_report *report, struct error *err);
+/* The leader's ranks listen at `address` (fleet_message.address). */
+void agent_report_listening(struct agent_report *report, const char *address);
+
+/*
  * Address, token and name are taken from the environment. STATUS_USAGE without them;
  * STATUS_IO where no process listens, the conductor refuses or is gone.
  */
-enum status fleet_agent(agent_work_fn *work, struct error *err);
+enum status fleet_agent(agent_work_fn *work, agent_group_fn *group, struct error *err);
 
 #endif

@@ -18,6 +18,7 @@
 #include "fleet/merge.h"
 #include "fleet/message.h"
 #include "fleet/peer.h"
+#include "fleet/rounds.h"
 #include "measure/processes/signals.h"
 #include "plan/plan.h"
 #include "result/host/build.h"
@@ -30,7 +31,8 @@
 #define TICK_MS 100
 #define NO_NODE ((size_t)-1)
 
-enum phase { NODE_WAITS, NODE_RUNS, NODE_ENDED };
+/* ready: its own cases are done, and it waits for those of several nodes */
+enum phase { NODE_WAITS, NODE_RUNS, NODE_READY, NODE_ENDED };
 
 struct node {
 	char *name;
@@ -55,6 +57,8 @@ struct fleet {
 	double silent_after, join_within, began;
 	bool join_over, stopping, too_few;
 	int stops_seen, log;
+	bool has_groups; /* cases of several nodes together come after those of the nodes */
+	struct rounds *rounds;
 };
 
 static void say(const struct fleet *f, const char *format, ...)
@@ -112,6 +116,8 @@ static void end_node(struct fleet *f, size_t index, enum node_status status, con
 
 	if (n->phase == NODE_ENDED)
 		return;
+	if (f->rounds && status != NODE_OK)
+		rounds_lost(f->rounds, index, reason);
 	if (n->peer)
 		n->peer->node = NO_NODE, n->peer->closing = true;
 	n->peer = NULL;
@@ -152,7 +158,8 @@ static char *objection(const struct fleet *f, const struct fleet_message *hello,
 				 (long long)hello->protocol, build_version(), FLEET_PROTOCOL);
 	if (f->stopping)
 		return xstrdup("the run is being stopped");
-	if (index != NO_NODE && f->nodes[index].phase == NODE_RUNS)
+	if (index != NO_NODE &&
+	    (f->nodes[index].phase == NODE_RUNS || f->nodes[index].phase == NODE_READY))
 		return xasprintf("node %s has an agent already: one per node", hello->node);
 	if (index != NO_NODE && f->nodes[index].phase == NODE_ENDED &&
 	    f->nodes[index].status == NODE_OK)
@@ -170,6 +177,7 @@ static void start_node(struct fleet *f, struct peer *peer, size_t index)
 				       .run = f->run_id,
 				       .silent_after = f->silent_after,
 				       .share = (int64_t)index,
+				       .groups = f->has_groups,
 				       .shares = shared ? (int64_t)f->launcher.name_count : 1 };
 	struct node *n = &f->nodes[index];
 
@@ -218,7 +226,9 @@ static size_t counted(int64_t number)
 
 static void on_done(struct fleet *f, size_t index, const char *state)
 {
-	if (strcmp(state, "complete") == 0)
+	if (strcmp(state, "complete") == 0 && f->has_groups && !f->stopping)
+		f->nodes[index].phase = NODE_READY;
+	else if (strcmp(state, "complete") == 0)
 		end_node(f, index, NODE_OK, "");
 	else if (strcmp(state, "interrupted") == 0)
 		end_node(f, index, NODE_INTERRUPTED,
@@ -242,6 +252,8 @@ static void on_message(struct fleet *f, struct peer *peer, const struct fleet_me
 		set_text(&n->at, m->text);
 	} else if (strcmp(m->kind, "done") == 0) {
 		on_done(f, peer->node, m->state);
+	} else if (f->rounds) {
+		rounds_message(f->rounds, peer->node, m);
 	} else if (strcmp(m->kind, "failed") == 0) {
 		end_node(f, peer->node, NODE_ERROR, m->text);
 	}
@@ -312,7 +324,8 @@ static void stop_nodes(struct fleet *f)
 {
 	f->stopping = true;
 	for (size_t i = 0; i < f->count; i++) {
-		if (f->nodes[i].phase == NODE_RUNS && f->nodes[i].peer)
+		if ((f->nodes[i].phase == NODE_RUNS || f->nodes[i].phase == NODE_READY) &&
+		    f->nodes[i].peer)
 			send_to(f, f->nodes[i].peer, &(struct fleet_message){ .kind = "stop" });
 		else if (f->nodes[i].phase == NODE_WAITS)
 			end_node(f, i, NODE_INTERRUPTED, "interrupted before it began");
@@ -446,21 +459,82 @@ static void watch_min_nodes(struct fleet *f, const struct config *config)
 	stop_nodes(f);
 }
 
-static bool all_ended(const struct fleet *f)
+static void send_order(void *context, size_t node, const struct fleet_message *message)
 {
+	struct fleet *f = context;
+
+	if (f->nodes[node].peer)
+		send_to(f, f->nodes[node].peer, message);
+}
+
+static void say_text(void *context, const char *text)
+{
+	say(context, "%s", text);
+}
+
+static void open_rounds(struct fleet *f, const struct config *config)
+{
+	const struct rounds_door door = { .context = f, .send = send_order, .say = say_text };
+	const char **names = xcalloc(f->count + 1, sizeof(*names));
+	size_t *nodes = xcalloc(f->count + 1, sizeof(*nodes)), count = 0;
+	struct error err = ERROR_NONE;
+
 	for (size_t i = 0; i < f->count; i++)
-		if (f->nodes[i].phase != NODE_ENDED)
+		if (f->nodes[i].phase == NODE_READY)
+			nodes[count++] = i;
+	for (size_t i = 1; i < count; i++)
+		for (size_t k = i;
+		     k > 0 && strverscmp(f->nodes[nodes[k - 1]].name, f->nodes[nodes[k]].name) > 0;
+		     k--) {
+			size_t kept = nodes[k];
+
+			nodes[k] = nodes[k - 1];
+			nodes[k - 1] = kept;
+		}
+	for (size_t i = 0; i < count; i++)
+		names[i] = f->nodes[nodes[i]].name;
+	if (rounds_open(&f->rounds, config, f->directory, names, nodes, count,
+			text_hash(TEXT_HASH_START, f->run_id, strlen(f->run_id)), &door,
+			&err) != STATUS_OK) {
+		fprintf(stderr, "gpuproof: cases of several nodes: %s\n", err.message);
+		rounds_stop(f->rounds);
+	}
+	free(names);
+	free(nodes);
+}
+
+/* True when all nodes' own cases are done, and those of several nodes, too. */
+static bool all_ended(struct fleet *f, const struct config *config)
+{
+	bool ready = false;
+
+	for (size_t i = 0; i < f->count; i++) {
+		if (f->nodes[i].phase != NODE_ENDED && f->nodes[i].phase != NODE_READY)
 			return false;
-	return f->join_over;
+		ready = ready || f->nodes[i].phase == NODE_READY;
+	}
+	if (!f->join_over)
+		return false;
+	if (ready && !f->rounds)
+		open_rounds(f, config);
+	if (f->stopping && f->rounds)
+		rounds_stop(f->rounds);
+	if (f->rounds && rounds_step(f->rounds))
+		return false;
+	for (size_t i = 0; i < f->count; i++)
+		if (f->nodes[i].phase == NODE_READY)
+			end_node(f, i, NODE_OK, "");
+	return true;
 }
 
 static void attend(struct fleet *f, const struct config *config)
 {
 	double interval = f->silent_after / 4 < 1 ? f->silent_after / 4 : 1, said = 0;
 
-	while (!all_ended(f)) {
+	while (!all_ended(f, config)) {
 		struct peer *ready[64];
-		size_t count = peers_wait(&f->peers, ready, ARRAY_SIZE(ready), TICK_MS);
+		size_t count = peers_wait(&f->peers, ready, ARRAY_SIZE(ready),
+					  f->rounds ? TICK_MS / 10 : TICK_MS);
 		bool launching;
 
 		signals_drain();
@@ -495,7 +569,8 @@ static enum status take_up_nodes(struct fleet *f, struct error *err)
 		if (!fleet_name_valid(entry->d_name))
 			continue;
 		index = add_node(f, entry->d_name);
-		if (!fleet_node_whole(f->directory, entry->d_name))
+		/* With cases of several nodes to come a node is needed again. */
+		if (f->has_groups || !fleet_node_whole(f->directory, entry->d_name))
 			continue;
 		f->nodes[index].phase = NODE_ENDED;
 		set_text(&f->nodes[index].reason, "");
@@ -609,6 +684,8 @@ static void collect(struct fleet *f, const struct config *config, struct result 
 		interrupted = interrupted || n->status == NODE_INTERRUPTED;
 	}
 	fleet_merge(result, config, f->directory);
+	if (f->rounds)
+		rounds_collect(f->rounds, result);
 	for (size_t i = 0; i < result->node_count; i++)
 		whole = whole && result->nodes[i].status == NODE_OK;
 	free(result->state);
@@ -640,6 +717,7 @@ static void release(struct fleet *f)
 		free(f->nodes[i].refused);
 	}
 	free(f->nodes);
+	rounds_close(f->rounds);
 	peers_close(&f->peers);
 	launcher_release(&f->launcher);
 	journal_close(&f->journal);
@@ -681,6 +759,7 @@ enum status fleet_run(const struct config *config, const struct fleet_options *o
 			   .log = -1 };
 	bool begun = false;
 
+	f.has_groups = plan_has_groups(config);
 	memset(result, 0, sizeof(*result));
 	if (launcher_choose(&f.launcher, config, options->launch, err) == STATUS_OK &&
 	    open_journal(&f, config, result, err) == STATUS_OK &&

@@ -47,10 +47,17 @@ static enum status read_node(struct result *node, const struct result_node *abou
 	enum status status;
 
 	memset(node, 0, sizeof(*node));
+	/* All of its cases are of several nodes together: it has no result of its own. */
+	status = plan_has_groups(config) ? journal_read_header(folder, node, err) : STATUS_OK;
+	if (status == STATUS_OK && node->gpuproof_version && node->planned == 0)
+		goto out;
+	result_release(node);
+	error_clear(err);
 	if (about->status == NODE_OK || about->status == NODE_INTERRUPTED)
 		status = result_read(node, path, err);
 	else
 		status = read_journal(node, config, folder, err);
+out:
 	free(path);
 	free(folder);
 	return status;

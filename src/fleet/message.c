@@ -35,6 +35,13 @@ static const struct field message_fields[] = {
 	NUMBER(planned),
 	NUMBER(finished),
 	TEXT(state),
+	NUMBER(groups),
+	NUMBER(group),
+	NUMBER(scope),
+	NUMBER(round),
+	NUMBER(first),
+	NUMBER(all),
+	TEXT(address),
 	TEXT(text),
 	{ 0 },
 };
@@ -64,6 +71,7 @@ void fleet_message_release(struct fleet_message *message)
 	free((void *)message->directory);
 	free((void *)message->run);
 	free((void *)message->state);
+	free((void *)message->address);
 	free((void *)message->text);
 	memset(message, 0, sizeof(*message));
 }

@@ -7,7 +7,9 @@
  *	alive   planned, finished,     refuse  text: why
  *	        text: case in flight   alive
  *	done    state                  stop
- *	failed  text: why
+ *	failed  text: why              lead    group, text: its nodes, scope, round, first
+ *	listens group, address         join    the same, and address
+ *	ended   group, text: why       end     group, text: why
  */
 #ifndef GPUPROOF_FLEET_MESSAGE_H
 #define GPUPROOF_FLEET_MESSAGE_H
@@ -18,11 +20,11 @@
 #include "base/error.h"
 #include "base/text.h"
 
-#define FLEET_PROTOCOL 1
+#define FLEET_PROTOCOL 2
 #define FLEET_TOKEN_BYTES 32
 #define FLEET_TOKEN_LENGTH (2 * FLEET_TOKEN_BYTES)
 /* No message is longer; before the hello is accepted none is longer than FLEET_HELLO_MOST. */
-#define FLEET_MESSAGE_MOST 65536
+#define FLEET_MESSAGE_MOST (1 << 20)
 #define FLEET_HELLO_MOST 4096
 
 /* "10.0.0.1:4242,127.0.0.1:4242": the conductor's addresses, tried in this order. */
@@ -42,6 +44,13 @@ struct fleet_message {
 	int64_t share, shares;       /* of this machine's GPUs, where agents share one machine */
 	int64_t planned, finished;
 	const char *state; /* as result.state */
+	/* Cases of several nodes together (fleet/rounds.h). */
+	int64_t groups; /* start: 1 if there will be some */
+	int64_t group;  /* number, never the same twice */
+	int64_t scope;  /* enum suite_groups */
+	int64_t round, first;
+	int64_t all;         /* 1: every node takes part */
+	const char *address; /* of the leader's world: host, port, id and token */
 	const char *text;
 };
 

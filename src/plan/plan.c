@@ -48,11 +48,47 @@ static char *point_id(const struct plan_case *point)
 	return text_detach(&id);
 }
 
+/* "n1" of "n1/cuda:0". */
+static void add_node(struct text *to, const struct device_info *device)
+{
+	text_add_bytes(to, device->id, strcspn(device->id, "/"));
+}
+
+/* "@n1+n2"; of more than four nodes "@n1..n9x9". */
+static void add_nodes(struct text *id, const struct plan *plan, const struct plan_case *c)
+{
+	const struct device_info *last = NULL;
+	int count = 0;
+
+	text_add(id, "@");
+	for (size_t i = 0; i < c->device_count; i++) {
+		const struct device_info *d = &plan->devices[c->devices[i]];
+
+		if (last && last->node == d->node)
+			continue;
+		if (plan->group.nodes <= 4 || !last) {
+			text_add(id, last ? "+" : "");
+			add_node(id, d);
+		}
+		last = d;
+		count++;
+	}
+	if (plan->group.nodes > 4 && last) {
+		text_add(id, "..");
+		add_node(id, last);
+		text_addf(id, "x%d", count);
+	}
+}
+
 static char *case_id(const struct plan *plan, const struct plan_case *c)
 {
 	struct text id = TEXT_EMPTY;
 
 	text_add(&id, c->point);
+	if (plan->group.nodes) {
+		add_nodes(&id, plan, c);
+		return text_detach(&id);
+	}
 	for (size_t i = 0; i < c->device_count; i++)
 		text_addf(&id, "%s%s", i ? "," : "@", plan->devices[c->devices[i]].id);
 	return text_detach(&id);
@@ -287,13 +323,16 @@ static enum status keep_only(struct plan *plan, struct error *err)
 	bool *kept = xcalloc(plan->case_count + 1, sizeof(*kept));
 	size_t count = 0, given = 0;
 
+	/* A name may be that of a case of another group of nodes, or of none. */
+	bool elsewhere = plan_has_groups(plan->config);
+
 	while (err->status == STATUS_OK && (name = strtok_r(rest, " \t", &rest))) {
 		bool found = false;
 
 		for (size_t i = 0; i < plan->case_count; i++)
 			if (is_named(&plan->cases[i], name))
 				kept[i] = found = true;
-		if (!found)
+		if (!found && !elsewhere)
 			no_such_case(plan, name, err);
 		given++;
 	}
@@ -312,12 +351,49 @@ static enum status keep_only(struct plan *plan, struct error *err)
 	return err->status;
 }
 
+bool plan_has_groups(const struct config *config)
+{
+	for (size_t i = 0; i < config->count; i++) {
+		const struct section *section = &config->sections[i];
+		const struct setting *nodes;
+
+		if (!section->suite || !is_chosen(config, section))
+			continue;
+		if (section->suite->groups == SUITE_OF_PAIRS)
+			return true;
+		nodes = section->suite->groups == SUITE_OF_NODES ? section_setting(section, "nodes")
+								 : NULL;
+		for (size_t v = 0; nodes && v < nodes->count; v++)
+			if (nodes->values[v].integer != 1)
+				return true;
+	}
+	return false;
+}
+
+/* A suite of pairs has no cases of one node, one within nodes none of several. */
+static bool is_expanded(const struct plan *plan, const struct section *section)
+{
+	return section->suite && is_chosen(plan->config, section) &&
+	       (plan->group.nodes ? section->suite->groups == plan->group.kind
+				  : section->suite->groups != SUITE_OF_PAIRS);
+}
+
 enum status plan_build(struct plan *plan, const struct config *config,
 		       const struct device_info *devices, size_t device_count, struct error *err)
+{
+	const struct plan_group none = { 0 };
+
+	return plan_build_group(plan, config, devices, device_count, &none, err);
+}
+
+enum status plan_build_group(struct plan *plan, const struct config *config,
+			     const struct device_info *devices, size_t device_count,
+			     const struct plan_group *group, struct error *err)
 {
 	enum status status = STATUS_OK;
 
 	memset(plan, 0, sizeof(*plan));
+	plan->group = *group;
 	plan->config = config;
 	plan->device_count = device_count;
 	plan->host_bytes = limits_memory_total();
@@ -325,7 +401,7 @@ enum status plan_build(struct plan *plan, const struct config *config,
 	if (device_count)
 		memcpy(plan->devices, devices, device_count * sizeof(*devices));
 	for (size_t i = 0; i < config->count && status == STATUS_OK; i++)
-		if (config->sections[i].suite && is_chosen(config, &config->sections[i]))
+		if (is_expanded(plan, &config->sections[i]))
 			status = expand_section(plan, &config->sections[i], err);
 	if (status == STATUS_OK)
 		status = check_ids(plan, err);
@@ -388,4 +464,10 @@ enum status plan_add_ranks(struct plan *plan, const struct plan_case *point, siz
 	status = add(plan, point, set, count, reason, err);
 	free(set);
 	return status;
+}
+
+enum status plan_add_group(struct plan *plan, const struct plan_case *point, const char *reason,
+			   struct error *err)
+{
+	return plan_add_ranks(plan, point, 0, (int)plan_backend_devices(plan, 0), reason, err);
 }

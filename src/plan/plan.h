@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "device/device_info.h"
 #include "plan/config.h"
+#include "plan/suite.h"
 
 /* Most cases of one plan: beyond it a sweep is a mistake. */
 #define PLAN_MAX_CASES 100000
@@ -54,11 +55,21 @@ struct plan_case {
 	char *skip_reason;    /* NULL, or why this case cannot run here: it becomes SKIPPED */
 };
 
+/* A group of nodes and what it is to do. */
+struct plan_group {
+	int nodes;              /* at least 2; 0: no group */
+	bool all;               /* every node of the run */
+	enum suite_groups kind; /* of the suites that are expanded */
+	int round;              /* of pairs, from 1 */
+};
+
 struct plan {
 	const struct config *config; /* borrowed */
 	struct device_info *devices; /* those selected by the config; owned copy */
 	size_t device_count;
 	uint64_t host_bytes; /* host memory that the process may use; 0: unknown */
+	/* Several nodes together, whose devices these are; nodes 0: cases of one node. */
+	struct plan_group group;
 	struct plan_case *cases;
 	size_t case_count, case_capacity;
 };
@@ -76,6 +87,15 @@ enum status plan_select_devices(const struct config *config, const struct device
 /* Expands `config` for the devices given (see plan_select_devices). */
 enum status plan_build(struct plan *plan, const struct config *config,
 		       const struct device_info *devices, size_t device_count, struct error *err);
+/*
+ * The cases of several nodes together. Ids of devices begin with their node's name ("n1/cuda:0"),
+ * each node's follow one another, device.node counts from 0.
+ */
+enum status plan_build_group(struct plan *plan, const struct config *config,
+			     const struct device_info *devices, size_t device_count,
+			     const struct plan_group *group, struct error *err);
+/* True if a section of `config` that is chosen has cases of several nodes together. */
+bool plan_has_groups(const struct config *config);
 void plan_release(struct plan *plan);
 
 /*
@@ -99,6 +119,12 @@ size_t plan_backend_devices(const struct plan *plan, size_t first);
  */
 enum status plan_add_ranks(struct plan *plan, const struct plan_case *point, size_t first,
 			   int ranks, const char *reason, struct error *err);
+/*
+ * For suite->expand() of a group: adds `point` on all devices of the first one's backend; as
+ * skipped for `reason`, unless it is NULL.
+ */
+enum status plan_add_group(struct plan *plan, const struct plan_case *point, const char *reason,
+			   struct error *err);
 /*
  * Why a case of several devices is skipped: "needs 4 devices, cuda has 2"; of the host also how to
  * have more.

@@ -38,6 +38,7 @@ struct plan;
 struct plan_case;
 struct result;
 struct run;
+struct section;
 
 enum suite_processes {
 	/* One worker process runs all cases; a case may open several devices in it. */
@@ -47,6 +48,19 @@ enum suite_processes {
 	 * rank's own.
 	 */
 	SUITE_PROCESS_PER_DEVICE
+};
+
+/* Cases of several nodes together, of all their devices: plan_build_group(). */
+enum suite_groups {
+	SUITE_WITHIN_NODE, /* none */
+	SUITE_OF_NODES,    /* groups of as many nodes as its key `nodes` lists; and each alone */
+	SUITE_OF_PAIRS     /* pairs in rounds, as its keys `rounds` and `confirm` say; none alone */
+};
+
+/* A node, or the link between two (`other` not ""), that a suite holds to be at fault. */
+struct accusation {
+	char node[64], other[64];
+	char text[320]; /* what was measured, and against what */
 };
 
 struct suite {
@@ -71,6 +85,7 @@ struct suite {
 	/* what acceptance looks at; ends with { 0 }; NULL: none of it */
 	const struct aspect_row *aspects;
 	enum suite_processes processes;
+	enum suite_groups groups;
 	bool fresh_processes; /* run->fork_server starts processes that have not touched a device */
 
 	/*
@@ -106,6 +121,13 @@ struct suite {
 	 * `all` has them. NULL: nothing.
 	 */
 	void (*derive)(struct run *run, const struct result *all);
+
+	/*
+	 * Compares the cases of `section` in a result of several nodes: who is at fault. *out is
+	 * released by the caller. NULL: the suite accuses none.
+	 */
+	size_t (*accuse)(const struct result *result, const struct section *section,
+			 struct accusation **out);
 
 	/*
 	 * State kept from case to case of one process, such as connections: run->suite_state. The

@@ -222,7 +222,7 @@ static void keep_limits(struct session *s)
 	double limit = s->s->start_seconds;
 	char reason[160], shown[32];
 
-	if (s->team.killed)
+	if (s->team.killed || (s->s->part && s->s->part->first != 0))
 		return;
 	if (s->in_flight && s->ready) {
 		keep_case_limit(s);
@@ -402,7 +402,7 @@ enum status supervise(const struct supervisor *supervisor, const size_t *cases, 
 
 	*outcome = (struct worker_outcome){ 0 };
 	if (team_start(&s.team, supervisor->plan, supervisor->control, supervisor->run_began, cases,
-		       case_count, supervisor->log, err) != STATUS_OK)
+		       case_count, supervisor->log, supervisor->part, err) != STATUS_OK)
 		team_kill(&s.team, NULL);
 	live(&s);
 	if (s.in_flight && !s.abandoned && err->status == STATUS_OK) {
@@ -420,7 +420,7 @@ enum status supervise(const struct supervisor *supervisor, const size_t *cases, 
 			"without them\n",
 			s.team.alive);
 	memcpy(outcome->reason, s.team.reason, sizeof(outcome->reason));
-	if (is_loss(&s, told))
+	if (!supervisor->part && is_loss(&s, told))
 		record_loss(&s);
 	text_release(&s.input);
 	team_release(&s.team);

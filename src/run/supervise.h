@@ -24,6 +24,9 @@ struct supervisor {
 	double run_began; /* host clock */
 	int log;
 	double start_seconds; /* most for opening backends and devices, and for ending */
+	/* Ranks of this node in a team of several; NULL: all are here. Without the first rank no
+	 * case is reported, and the node that has it keeps the limits. */
+	const struct team_part *part;
 	void *context;
 	void (*started)(void *context, size_t index);
 	void (*progressed)(void *context, size_t samples, double median, double half_width);

@@ -17,8 +17,9 @@
 	{ "transport", "nccl", "over NCCL" },                                  \
 		{ "transport", "shared_memory", "over shared memory" },        \
 		{ "transport", "peer_copy", "by copies to the other device" }, \
+		{ "transport", "host_copy", "by copies through the host" },    \
 	{                                                                      \
-		"transport", "host_copy", "by copies through the host"         \
+		"transport", "tcp", "over TCP"                                 \
 	}
 
 #define ALLOCATOR_WORDS                                                 \

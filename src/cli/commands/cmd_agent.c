@@ -15,7 +15,7 @@ static int agent_run(int argc, char **argv)
 
 	if (code == EXIT_ACCEPTED && o.operand_count)
 		code = command_usage(&command_agent, "'%s' is too much", o.operands[0]);
-	if (code == EXIT_ACCEPTED && fleet_agent(run_node, &err) != STATUS_OK)
+	if (code == EXIT_ACCEPTED && fleet_agent(run_node, run_group, &err) != STATUS_OK)
 		code = command_fail(&err);
 	options_end(&o);
 	return code;

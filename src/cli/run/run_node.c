@@ -1,15 +1,19 @@
 #include "cli/run/run_node.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "cli/run/run_health.h"
 #include "cli/run/run_launches.h"
 #include "cli/run/run_left.h"
 #include "cli/run/run_setup.h"
+#include "run/group.h"
 
 /* A node that was measured with another config would be neither the one nor the other. */
 static enum status same_config(const char *folder, const char *directory, struct error *err)
@@ -79,4 +83,85 @@ enum status run_node(const struct fleet_message *order, struct agent_report *rep
 	run_setup_release(&setup);
 	free(folder);
 	return status;
+}
+
+#define GROUP_LOG_NAME "groups.log"
+
+/* "10.0.0.1 4242 ID TOKEN", the numbers hexadecimal but the port. */
+static void tell_address(void *report, const struct world_tcp_address *address)
+{
+	struct text text = TEXT_EMPTY;
+
+	text_addf(&text, "%s %d %016" PRIx64 " ", address->host, address->port, address->id);
+	for (size_t i = 0; i < sizeof(address->token); i++)
+		text_addf(&text, "%02x", address->token[i]);
+	agent_report_listening(report, text.data);
+	text_release(&text);
+}
+
+static enum status read_address(const char *text, struct world_tcp_address *out, struct error *err)
+{
+	char token[2 * sizeof(out->token) + 1] = "";
+	bool whole = sscanf(text, "%63s %d %" SCNx64 " %64s", out->host, &out->port, &out->id,
+			    token) == 4 &&
+		     strlen(token) == sizeof(token) - 1;
+
+	for (size_t i = 0; i < sizeof(out->token) && whole; i++)
+		whole = sscanf(token + 2 * i, "%2hhx", &out->token[i]) == 1;
+	return whole ? STATUS_OK
+		     : error_set(err, STATUS_INTERNAL, "the address of the leader is malformed");
+}
+
+/* Divides "n1,n2" in place; names are borrowed from it. */
+static size_t divide_names(char *text, const char **names, size_t most)
+{
+	size_t count = 0;
+	char *rest = text, *name;
+
+	while (count < most && (name = strtok_r(rest, ",", &rest)))
+		names[count++] = name;
+	return count;
+}
+
+enum status run_group(const struct fleet_message *start, const struct fleet_message *order,
+		      const char *host, struct agent_report *report, struct error *err)
+{
+	char *folder = xasprintf("%s/nodes/%s", start->directory, start->node);
+	char *path = xasprintf("%s/" GROUP_JOURNAL_NAME, folder);
+	char *log = xasprintf("%s/" GROUP_LOG_NAME, folder), *text = xstrdup(order->text);
+	const char **names = xcalloc(strlen(text) + 1, sizeof(*names));
+	struct run_setup setup = { 0 };
+	struct group_part part = { .plan = &setup.plan,
+				   .first = (size_t)order->first,
+				   .path = path,
+				   .host = host,
+				   .listening = tell_address,
+				   .context = report };
+	struct plan_group group = { .kind = (enum suite_groups)order->scope,
+				    .all = order->all == 1,
+				    .round = (int)order->round };
+
+	group.nodes = (int)divide_names(text, names, strlen(text) + 1);
+	while (part.node < group.nodes && strcmp(names[part.node], start->node) != 0)
+		part.node++;
+	part.log = open(log, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (part.log < 0)
+		error_errno(err, "%s", log);
+	else if (part.node == group.nodes)
+		error_set(err, STATUS_INTERNAL, "%s is not in the group", start->node);
+	else if (part.node == 0 || read_address(order->address, &part.address, err) == STATUS_OK) {
+		if (start->shares > 1)
+			setenv("NCCL_HOSTID", start->node, 1);
+		if (run_setup_group(&setup, start->directory, names, &group, err) == STATUS_OK)
+			group_run(&part, err);
+	}
+	if (part.log >= 0)
+		close(part.log);
+	run_setup_release(&setup);
+	free(names);
+	free(text);
+	free(log);
+	free(path);
+	free(folder);
+	return err->status;
 }

@@ -5,5 +5,7 @@
 #include "fleet/agent.h"
 
 agent_work_fn run_node;
+/* This node's part of cases of several nodes together. */
+agent_group_fn run_group;
 
 #endif

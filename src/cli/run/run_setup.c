@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "plan/resolve.h"
+#include "run/group.h"
 
 /* Why there is nothing to run on: what the config asks for, and what the backends told. */
 static enum status no_devices(const struct config *config, const struct probe *probe,
@@ -27,7 +28,7 @@ static enum status no_devices(const struct config *config, const struct probe *p
 	return err->status;
 }
 
-static enum status make_plan(struct run_setup *setup, struct error *err)
+static enum status make_plan(struct run_setup *setup, bool in_fleet, struct error *err)
 {
 	const struct probe *probe = &setup->probe;
 	struct device_info *devices = NULL;
@@ -40,8 +41,13 @@ static enum status make_plan(struct run_setup *setup, struct error *err)
 				     &count, err);
 	if (status == STATUS_OK)
 		status = plan_build(&setup->plan, &setup->config, devices, count, err);
-	if (status == STATUS_OK && setup->plan.case_count == 0)
-		status = error_set(err, STATUS_USAGE, "%s: no case to run", setup->config.name);
+	if (status == STATUS_OK && setup->plan.case_count == 0 &&
+	    !(in_fleet && plan_has_groups(&setup->config)))
+		status = error_set(err, STATUS_USAGE, "%s: no case to run%s", setup->config.name,
+				   plan_has_groups(&setup->config)
+					   ? "; its cases need several nodes: --hosts FILE, or "
+					     "--simulate-nodes 3 to try them"
+					   : "");
 	free(devices);
 	return status;
 }
@@ -64,7 +70,7 @@ static enum status finish(struct run_setup *setup, enum status status, struct te
 		fputs(errors->data, stderr);
 	if (status == STATUS_OK &&
 	    (probe_devices(&setup->probe, &setup->config, err) != STATUS_OK ||
-	     make_plan(setup, err) != STATUS_OK))
+	     make_plan(setup, false, err) != STATUS_OK))
 		status = err->status;
 	text_release(errors);
 	return status;
@@ -122,12 +128,36 @@ enum status run_setup_node(struct run_setup *setup, const char *directory, const
 	if (status == STATUS_OK)
 		keep_share(&setup->probe, share, shares > 0 ? shares : 1);
 	if (status == STATUS_OK)
-		status = make_plan(setup, err);
+		status = make_plan(setup, true, err);
 	if (status != STATUS_OK && !err->message[0])
 		error_set(err, status, "%s",
 			  errors.data ? errors.data : "the config is unreadable");
 	text_release(&errors);
 	return status;
+}
+
+enum status run_setup_group(struct run_setup *setup, const char *directory,
+			    const char *const *names, const struct plan_group *group,
+			    struct error *err)
+{
+	struct text errors = TEXT_EMPTY;
+	struct result header = { 0 };
+	struct device_info *devices = NULL;
+	size_t count = 0;
+
+	memset(setup, 0, sizeof(*setup));
+	if (conduct_resume_header(directory, &header, err) != STATUS_OK)
+		return err->status;
+	if (config_parse_written(&setup->config, header.config_name, header.config_text,
+				 strlen(header.config_text), &errors) != STATUS_OK)
+		error_set(err, STATUS_INTERNAL, "%s", errors.data);
+	if (err->status == STATUS_OK && group_devices(directory, names, (size_t)group->nodes,
+						      &devices, &count, err) == STATUS_OK)
+		plan_build_group(&setup->plan, &setup->config, devices, count, group, err);
+	free(devices);
+	result_release(&header);
+	text_release(&errors);
+	return err->status;
 }
 
 void run_setup_release(struct run_setup *setup)

@@ -27,6 +27,14 @@ enum status run_setup_resume(struct run_setup *setup, const char *directory, str
 enum status run_setup_node(struct run_setup *setup, const char *directory, const char *run,
 			   int share, int shares, struct error *err);
 
+/*
+ * Config and plan of cases of several nodes together, `group`, whose nodes `names` are in
+ * `directory`.
+ */
+enum status run_setup_group(struct run_setup *setup, const char *directory,
+			    const char *const *names, const struct plan_group *group,
+			    struct error *err);
+
 void run_setup_release(struct run_setup *setup);
 
 #endif

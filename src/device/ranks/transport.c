@@ -2,6 +2,7 @@
 
 #include "device/backend.h"
 #include "device/ranks/shared_memory.h"
+#include "device/ranks/tcp_mesh.h"
 
 const char *const transport_names[] = {
 #define X(symbol, name, within_node, description) name,
@@ -31,6 +32,8 @@ enum status transport_id(struct device *device, enum transport transport,
 {
 	if (transport == TRANSPORT_PEER_COPY || transport == TRANSPORT_HOST_COPY)
 		return shared_memory_name(out->bytes, sizeof(out->bytes), err);
+	if (transport == TRANSPORT_TCP)
+		return tcp_mesh_id(out, err);
 	if (!device->backend->communicator_id)
 		return backend_missing(device, "communicator_id", err);
 	return device->backend->communicator_id(out, err);

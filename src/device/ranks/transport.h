@@ -1,8 +1,8 @@
 /*
  * How the data of collectives and messages gets from one rank's device to another's.
  *
- * `auto` is the first of nccl, shared_memory, peer_copy and host_copy that every rank can use; for
- * messages between stages of a pipeline it is peer_copy rather than nccl where neighbours can
+ * `auto` is the first of nccl, shared_memory, peer_copy, host_copy and tcp that every rank can use;
+ * for messages between stages of a pipeline it is peer_copy rather than nccl where neighbours can
  * (suites/parallel/ranks/team.h).
  *
  * Adding a transport: a row in TRANSPORTS, whose place is its place in the order of `auto`;
@@ -25,7 +25,8 @@
 	X(NCCL, "nccl", false, "NVIDIA's library")                                                \
 	X(SHARED_MEMORY, "shared_memory", true, "devices of the host: through memory they share") \
 	X(PEER_COPY, "peer_copy", true, "copies into the other device's memory")                  \
-	X(HOST_COPY, "host_copy", true, "copies to the host and from there")
+	X(HOST_COPY, "host_copy", true, "copies to the host and from there")                      \
+	X(TCP, "tcp", false, "devices of the host, also on several nodes: over TCP")
 
 enum transport {
 #define X(symbol, name, within_node, description) TRANSPORT_##symbol,

@@ -74,7 +74,8 @@ static enum status find_interface(const char *name, struct sockaddr_storage *out
 	return found ? STATUS_OK : err->status;
 }
 
-static enum status listen_on(const char *interface, int size, struct tcp *t, struct error *err)
+static enum status listen_on(const char *interface, const char *host, int size, struct tcp *t,
+			     struct error *err)
 {
 	struct sockaddr_storage address = { 0 };
 	struct sockaddr_in *loopback = (struct sockaddr_in *)&address;
@@ -83,7 +84,9 @@ static enum status listen_on(const char *interface, int size, struct tcp *t, str
 
 	loopback->sin_family = AF_INET;
 	loopback->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (interface && find_interface(interface, &address, &length, err) != STATUS_OK)
+	if (host && inet_pton(AF_INET, host, &loopback->sin_addr) != 1)
+		return error_set(err, STATUS_USAGE, "'%s' is no numeric IPv4 address", host);
+	if (!host && interface && find_interface(interface, &address, &length, err) != STATUS_OK)
 		return err->status;
 	loopback->sin_port = 0;
 	t->hub.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -410,7 +413,7 @@ enum status world_tcp_create(struct world *world, int size, const struct world_t
 	if (status == STATUS_OK)
 		status = world_new_id(&t->address.id, err);
 	if (status == STATUS_OK)
-		status = listen_on(options->interface, size, t, err);
+		status = listen_on(options->interface, options->host, size, t, err);
 	if (status != STATUS_OK) {
 		world_release(world);
 		return status;

@@ -18,7 +18,8 @@
 
 struct world_tcp_options {
 	const char *interface; /* to listen on ("eth0"); NULL: loopback, ranks of this node only */
-	double join_seconds;   /* in which all ranks must have connected; 0: 30 */
+	const char *host;    /* numeric address to listen on, instead of `interface`; NULL: none */
+	double join_seconds; /* in which all ranks must have connected; 0: 30 */
 	double silent_seconds; /* that a rank may be missing where others wait for it; 0: 600 */
 };
 

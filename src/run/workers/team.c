@@ -13,6 +13,9 @@
 #include "measure/processes/child.h"
 #include "plan/suite.h"
 
+/* That a rank of several nodes may be stopped by a signal. */
+#define HALTED_SECONDS 5.0
+
 bool team_serves(const struct plan_case *a, const struct plan_case *b)
 {
 	int of_a = worker_processes(a), of_b = worker_processes(b),
@@ -44,14 +47,16 @@ static void add_reason(struct worker_team *team, const char *reason)
 
 static void name_ranks(struct worker_team *team, const struct plan *plan, const struct plan_case *c)
 {
+	int first = team->part ? team->part->first : 0;
+
 	for (int rank = 0; rank < team->size; rank++) {
 		char *name = team->ranks[rank].name;
 
-		if (team->size == 1)
+		if (team->size == 1 && !team->part)
 			snprintf(name, sizeof(team->ranks[rank].name), "worker");
 		else
-			snprintf(name, sizeof(team->ranks[rank].name), "rank %d (%.40s)", rank,
-				 plan->devices[c->devices[rank]].id);
+			snprintf(name, sizeof(team->ranks[rank].name), "rank %d (%.40s)",
+				 first + rank, plan->devices[c->devices[first + rank]].id);
 	}
 }
 
@@ -62,10 +67,12 @@ static enum status start_rank(struct worker_team *team, int rank, struct assignm
 
 	if (pid == 0) {
 		close(team->pipe);
+		const struct team_part *part = team->part;
+
 		assignment->worlds = team->worlds;
-		for (int size = 1; size <= team->size; size++)
-			assignment->worlds[size].rank = rank;
-		assignment->size = team->size;
+		assignment->size = part ? part->world->size : team->size;
+		for (int size = 1; size <= assignment->size; size++)
+			assignment->worlds[size].rank = rank + (part ? part->first : 0);
 		worker_run(assignment);
 		child_exit(WORKER_FINISHED);
 	}
@@ -80,8 +87,13 @@ static enum status start_rank(struct worker_team *team, int rank, struct assignm
 static enum status create_worlds(struct worker_team *team, const struct plan *plan,
 				 const size_t *cases, size_t case_count, struct error *err)
 {
-	enum status status = world_create(&team->worlds[team->size], team->size, err);
+	enum status status;
 
+	if (team->part) {
+		team->worlds[team->part->world->size] = *team->part->world;
+		return STATUS_OK;
+	}
+	status = world_create(&team->worlds[team->size], team->size, err);
 	for (size_t i = 0; i < case_count && status == STATUS_OK; i++) {
 		int size = worker_processes(&plan->cases[cases[i]]);
 
@@ -93,7 +105,9 @@ static enum status create_worlds(struct worker_team *team, const struct plan *pl
 
 bool team_pending_failure(const struct worker_team *team, struct error *said)
 {
-	for (int size = 2; size <= team->size; size++)
+	int most = team->part ? team->part->world->size : team->size;
+
+	for (int size = 2; size <= most; size++)
 		if (team->worlds[size].size && world_pending_failure(&team->worlds[size], said))
 			return true;
 	return false;
@@ -101,7 +115,7 @@ bool team_pending_failure(const struct worker_team *team, struct error *said)
 
 enum status team_start(struct worker_team *team, const struct plan *plan, struct control *control,
 		       double run_began, const size_t *cases, size_t case_count, int log,
-		       struct error *err)
+		       const struct team_part *part, struct error *err)
 {
 	const struct plan_case *largest = &plan->cases[cases[0]];
 	struct assignment assignment = { .plan = plan,
@@ -113,12 +127,12 @@ enum status team_start(struct worker_team *team, const struct plan *plan, struct
 	int ends[2];
 
 	*team = (struct worker_team){
-		.control = control, .pipe = -1, .log = log, .first_failed_rank = -1
+		.control = control, .pipe = -1, .log = log, .first_failed_rank = -1, .part = part
 	};
 	for (size_t i = 1; i < case_count; i++)
 		largest = team_larger(largest, &plan->cases[cases[i]]);
-	team->size = worker_processes(largest);
-	team->worlds = xcalloc((size_t)team->size + 1, sizeof(*team->worlds));
+	team->size = part ? part->count : worker_processes(largest);
+	team->worlds = xcalloc((size_t)worker_processes(largest) + 1, sizeof(*team->worlds));
 	team->ranks = xcalloc((size_t)team->size, sizeof(*team->ranks));
 	name_ranks(team, plan, largest);
 	control_mark_log(control, lseek(log, 0, SEEK_END));
@@ -153,14 +167,37 @@ static void rank_ended(struct worker_team *team, int rank, int wait_status)
 	team_kill(team, reason);
 }
 
+/* Ranks of other nodes wait for one that is stopped by hand, and cannot know why. */
+static void watch_halted(struct worker_team *team, int rank)
+{
+	struct team_rank *r = &team->ranks[rank];
+	char reason[160];
+
+	if (!r->halted || clock_seconds() - r->halted < HALTED_SECONDS || team->killed)
+		return;
+	snprintf(reason, sizeof(reason), "%s was stopped by a signal for %g s", r->name,
+		 HALTED_SECONDS);
+	team->first_failed_rank = rank;
+	team_kill(team, reason);
+}
+
 int team_reap(struct worker_team *team)
 {
 	for (int rank = 0; rank < team->size; rank++) {
+		struct team_rank *r = &team->ranks[rank];
 		int wait_status;
 
-		if (team->ranks[rank].pid > 0 &&
-		    waitpid(team->ranks[rank].pid, &wait_status, WNOHANG) == team->ranks[rank].pid)
-			rank_ended(team, rank, wait_status);
+		if (r->pid > 0 &&
+		    waitpid(r->pid, &wait_status,
+			    team->part ? WNOHANG | WUNTRACED | WCONTINUED : WNOHANG) == r->pid) {
+			if (WIFSTOPPED(wait_status))
+				r->halted = clock_seconds();
+			else if (WIFCONTINUED(wait_status))
+				r->halted = 0;
+			else
+				rank_ended(team, rank, wait_status);
+		}
+		watch_halted(team, rank);
 	}
 	return team->alive;
 }
@@ -211,7 +248,7 @@ void team_release(struct worker_team *team)
 	if (team->pipe >= 0)
 		close(team->pipe);
 	team->pipe = -1;
-	for (int size = 1; size <= team->size; size++)
+	for (int size = 1; size <= team->size && !team->part; size++)
 		world_release(&team->worlds[size]);
 	free(team->worlds);
 	free(team->ranks);

@@ -12,14 +12,22 @@
 
 struct team_rank {
 	pid_t pid;     /* 0: gone */
+	double halted; /* since when it is stopped by a signal; 0: it is not */
 	char name[64]; /* "worker", "rank 1 (cuda:1)" */
+};
+
+/* The ranks of one node in a team of several: [first, first + count) of the world's. */
+struct team_part {
+	const struct world *world; /* of all ranks; the caller's */
+	int first, count;
 };
 
 struct worker_team {
 	struct control *control;
 	struct world *worlds; /* size + 1; see struct assignment */
 	struct team_rank *ranks;
-	int size, alive;
+	const struct team_part *part; /* NULL: all ranks are here */
+	int size, alive;              /* size: of the ranks here */
 	int first_failed_rank; /* the rank that ended badly first; -1: none, or they were killed */
 	int pipe;              /* read end, non-blocking */
 	int log;               /* what the ranks print */
@@ -36,10 +44,13 @@ bool team_serves(const struct plan_case *a, const struct plan_case *b);
 /* The one of two that takes more processes. */
 const struct plan_case *team_larger(const struct plan_case *a, const struct plan_case *b);
 
-/* Starts the ranks for `cases`, which one team serves: as many as the largest of them needs. */
+/*
+ * Starts the ranks for `cases`, which one team serves: as many as the largest of them needs. With
+ * `part` only its ranks, for cases that each need all of its world.
+ */
 enum status team_start(struct worker_team *team, const struct plan *plan, struct control *control,
 		       double run_began, const size_t *cases, size_t case_count, int log,
-		       struct error *err);
+		       const struct team_part *part, struct error *err);
 
 /* world_pending_failure() of any of its worlds. */
 bool team_pending_failure(const struct worker_team *team, struct error *said);

@@ -104,6 +104,9 @@ static enum status open_device(struct worker *w, size_t index, struct error *err
 		return error_prefix(err, "%s", info->id);
 	}
 	w->devices[index]->info.node = info->node;
+	if (w->a->plan->group.nodes)
+		snprintf(w->devices[index]->info.id, sizeof(w->devices[index]->info.id), "%s",
+			 info->id);
 	return STATUS_OK;
 }
 

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "device/host/ranks/communicator.h"
+#include "device/ranks/tcp_mesh.h"
 #include "kernel_checks.h"
 #include "kernels/timing.h"
 #include "kernels/training/training.h"
@@ -97,7 +98,10 @@ static void run_ranks(int size, rank_fn *fn, bool join)
 	pid_t pids[8];
 	int failed = 0;
 
-	assert_int_equal(host_communicator_id(&id, &err), STATUS_OK);
+	if (transport == TRANSPORT_TCP)
+		assert_int_equal(tcp_mesh_id(&id, &err), STATUS_OK);
+	else
+		assert_int_equal(host_communicator_id(&id, &err), STATUS_OK);
 	fflush(NULL);
 	for (int rank = 0; rank < size; rank++) {
 		pids[rank] = fork();
@@ -431,10 +435,9 @@ static void calls_on_two_streams_keep_their_order(void **state)
 }
 
 /* Rings of copies give what the backend's own collectives give, and keep the same promises. */
-static void copies_between_ranks_do_the_same(void **state)
+static void relay_over(enum transport over)
 {
-	(void)state;
-	transport = TRANSPORT_HOST_COPY;
+	transport = over;
 	for (int size = 1; size <= 3; size++) {
 		run_ranks(size, all_reduces, true);
 		run_ranks(size, all_parts, true);
@@ -446,6 +449,18 @@ static void copies_between_ranks_do_the_same(void **state)
 	run_ranks(3, pipeline, true);
 	run_ranks(3, two_streams, true);
 	transport = TRANSPORT_AUTO;
+}
+
+static void copies_between_ranks_do_the_same(void **state)
+{
+	(void)state;
+	relay_over(TRANSPORT_HOST_COPY);
+}
+
+static void so_does_tcp(void **state)
+{
+	(void)state;
+	relay_over(TRANSPORT_TCP);
 }
 
 /* A node has no access to the memory of another. */
@@ -627,6 +642,7 @@ int main(void)
 		cmocka_unit_test(messages_arrive_in_order),
 		cmocka_unit_test(calls_on_two_streams_keep_their_order),
 		cmocka_unit_test(copies_between_ranks_do_the_same),
+		cmocka_unit_test(so_does_tcp),
 		cmocka_unit_test(transports_of_gpus_are_refused),
 		cmocka_unit_test(a_forked_rank_multiplies),
 		cmocka_unit_test(a_rank_that_dies_is_named),

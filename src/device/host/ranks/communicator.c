@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "device/ranks/relay.h"
 #include "device/ranks/shared_memory.h"
+#include "device/ranks/tcp_mesh.h"
 
 double collective_timeout_seconds = 60;
 
@@ -101,7 +102,14 @@ static enum status map_segment(struct host_communicator *c, const char *name, st
 
 static void free_communicator(struct host_communicator *c)
 {
-	shared_memory_unmap(c->segment, c->segment_bytes);
+	if (c->connections) {
+		tcp_mesh_close(c->connections, c->base.size);
+		free(c->segment);
+	} else {
+		shared_memory_unmap(c->segment, c->segment_bytes);
+	}
+	free(c->connections);
+	free(c->received_piece);
 	free(c->sent);
 	free(c->received);
 	free(c->group);
@@ -129,6 +137,7 @@ enum status host_communicator_open(struct device *device,
 				   const struct communicator_id *id, int rank, int size,
 				   struct communicator **out, struct error *err)
 {
+	bool over_tcp = options->transport == TRANSPORT_TCP;
 	bool direct = options->transport == TRANSPORT_AUTO ||
 		      options->transport == TRANSPORT_SHARED_MEMORY;
 	struct host_communicator *c;
@@ -138,7 +147,8 @@ enum status host_communicator_open(struct device *device,
 		return err->status;
 
 	if (size < 1 || size > COMMUNICATOR_RANKS || rank < 0 || rank >= size ||
-	    strnlen(id->bytes, sizeof(id->bytes)) == sizeof(id->bytes) || id->bytes[0] != '/')
+	    (!over_tcp &&
+	     (strnlen(id->bytes, sizeof(id->bytes)) == sizeof(id->bytes) || id->bytes[0] != '/')))
 		return error_set(err, STATUS_INTERNAL,
 				 "communicator_open: rank %d of %d, or a bad id", rank, size);
 	c = xcalloc(1, sizeof(*c));
@@ -147,13 +157,18 @@ enum status host_communicator_open(struct device *device,
 	};
 	c->sent = xcalloc((size_t)size, sizeof(*c->sent));
 	c->received = xcalloc((size_t)size, sizeof(*c->received));
-	status = attach(c, id->bytes, err);
+	if (over_tcp) {
+		c->segment = xcalloc(1, sizeof(*c->segment));
+		status = host_tcp_open(c, id, err);
+	} else {
+		status = attach(c, id->bytes, err);
+	}
 	if (status != STATUS_OK) {
 		free_communicator(c);
 		error_prefix(err, "communicator of %d ranks", size);
 		return status;
 	}
-	if (!direct)
+	if (!direct && !over_tcp)
 		status = host_relay_open(&c->base, &host_transport_ops, err);
 	if (status != STATUS_OK)
 		host_communicator_close(&c->base);
@@ -162,7 +177,7 @@ enum status host_communicator_open(struct device *device,
 	return status;
 }
 
-static void give_up(struct host_communicator *c, int rank)
+void communicator_give_up(struct host_communicator *c, int rank)
 {
 	int none = 0;
 
@@ -177,7 +192,7 @@ void host_communicator_close(struct communicator *communicator)
 		return;
 	c = host_communicator(communicator);
 	if (communicator->abandoned)
-		give_up(c, communicator->rank);
+		communicator_give_up(c, communicator->rank);
 	counter_wait(&c->completed, c->issued, INFINITY);
 	/* The thread that completed the last operation may still be waking its waiters. */
 	while (atomic_load(&c->inside))
@@ -203,7 +218,7 @@ enum status communicator_begin(struct host_communicator *c, uint32_t turn, struc
 	counter_wait(&c->completed, turn - 1, INFINITY);
 	/* Leaving an operation out would leave the others waiting for this rank. */
 	if (host_stream(stream)->error.status != STATUS_OK)
-		give_up(c, c->base.rank);
+		communicator_give_up(c, c->base.rank);
 	if (atomic_load(&c->segment->failed_rank))
 		return report_failed(c, err);
 	return STATUS_OK;
@@ -231,7 +246,7 @@ enum status communicator_wait(struct host_communicator *c, struct counter *count
 			return report_failed(c, err);
 		if (now < limit)
 			continue;
-		give_up(c, peer);
+		communicator_give_up(c, peer);
 		return error_set(err, STATUS_TIMEOUT, "rank %d: no progress of rank %d for %g s",
 				 c->base.rank, peer, collective_timeout_seconds);
 	}

@@ -59,6 +59,9 @@ struct host_communicator {
 	size_t group_count, group_capacity;
 
 	void *scratch; /* of a relay; NULL: there is none */
+
+	int *connections;     /* transport tcp: with each peer; else NULL */
+	void *received_piece; /* of it */
 };
 
 extern double collective_timeout_seconds;
@@ -87,6 +90,13 @@ void communicator_end(struct host_communicator *c, uint32_t turn);
 /* Waits until `peer` has brought its counter to `value`. */
 enum status communicator_wait(struct host_communicator *c, struct counter *counter, uint32_t value,
 			      int peer, struct error *err);
+
+/* The communicator is of no use any more, because of rank `peer`. */
+void communicator_give_up(struct host_communicator *c, int peer);
+
+/* tcp.c: connects the ranks, and gives the communicator the relay's collectives. */
+enum status host_tcp_open(struct host_communicator *c, const struct communicator_id *id,
+			  struct error *err);
 
 /* relay.c */
 struct transport_ops;

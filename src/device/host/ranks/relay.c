@@ -77,7 +77,8 @@ const struct transport_ops host_transport_ops = { .push = host_push,
 enum status host_transport_usable(struct device *device, enum transport transport,
 				  const struct device_set *devices, struct error *err)
 {
-	if (transport == TRANSPORT_SHARED_MEMORY || transport == TRANSPORT_HOST_COPY)
+	if (transport == TRANSPORT_SHARED_MEMORY || transport == TRANSPORT_HOST_COPY ||
+	    transport == TRANSPORT_TCP)
 		return transport_reaches(device, transport, devices, err);
 	return error_set(err, STATUS_UNSUPPORTED, "transport %s: %s is no GPU",
 			 transport_names[transport], device->info.id);

@@ -1,0 +1,295 @@
+#include "device/ranks/tcp_mesh.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "device/backend.h"
+
+#define TOKEN_BYTES 32
+/* Holds two pieces of a relay (device/ranks/relay.h), which a rank may send before it receives. */
+#define BUFFER_BYTES (1 << 20)
+/* Ids of one process whose communicator was not opened yet. */
+#define PENDING_MOST 64
+
+/* Content of a communicator's id; both ends run the same build. */
+struct rendezvous {
+	struct sockaddr_in address;
+	unsigned char token[TOKEN_BYTES];
+};
+
+/* The first bytes on every connection. */
+struct hello {
+	unsigned char token[TOKEN_BYTES];
+	int32_t rank;
+	struct sockaddr_in listens; /* where the others reach it; to rank 0 only */
+};
+
+static struct in_addr own_address;
+
+static struct pending {
+	int fd; /* 0: free */
+	unsigned char token[TOKEN_BYTES];
+} pending[PENDING_MOST];
+
+void tcp_mesh_host(const char *address)
+{
+	if (inet_pton(AF_INET, address, &own_address) != 1)
+		own_address.s_addr = 0;
+}
+
+static enum status listen_at(struct in_addr at, struct sockaddr_in *out, int *fd, struct error *err)
+{
+	socklen_t length = sizeof(*out);
+
+	*out = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr = at };
+	*fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*fd >= 0 && bind(*fd, (struct sockaddr *)out, length) == 0 && listen(*fd, 512) == 0 &&
+	    getsockname(*fd, (struct sockaddr *)out, &length) == 0)
+		return STATUS_OK;
+	error_errno(err, "transport tcp: listening");
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	return err->status;
+}
+
+enum status tcp_mesh_id(struct communicator_id *out, struct error *err)
+{
+	struct in_addr at = own_address;
+	struct rendezvous *r = (struct rendezvous *)memset(out, 0, sizeof(*out));
+	size_t place = 0;
+
+	_Static_assert(sizeof(*r) <= sizeof(*out), "it fits into an id");
+	if (!at.s_addr)
+		at.s_addr = htonl(INADDR_LOOPBACK);
+	while (place < PENDING_MOST && pending[place].fd)
+		place++;
+	if (place == PENDING_MOST)
+		return error_set(err, STATUS_INTERNAL,
+				 "transport tcp: %d communicators were never opened", PENDING_MOST);
+	if (getrandom(r->token, TOKEN_BYTES, 0) != TOKEN_BYTES)
+		return error_errno(err, "getrandom");
+	if (listen_at(at, &r->address, &pending[place].fd, err) != STATUS_OK) {
+		pending[place].fd = 0;
+		return err->status;
+	}
+	memcpy(pending[place].token, r->token, TOKEN_BYTES);
+	return STATUS_OK;
+}
+
+/* The listener of the id that this process made; -1: it made none such. */
+static int take_listener(const struct rendezvous *r)
+{
+	for (size_t i = 0; i < PENDING_MOST; i++) {
+		int fd = pending[i].fd;
+
+		if (fd && memcmp(pending[i].token, r->token, TOKEN_BYTES) == 0) {
+			pending[i].fd = 0;
+			return fd;
+		}
+	}
+	return -1;
+}
+
+static void prepare(int fd)
+{
+	int on = 1, bytes = BUFFER_BYTES;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
+}
+
+/* Waits for `events`; false when the time is over. */
+static bool wait_for(int fd, short events, double limit)
+{
+	struct pollfd waiting = { .fd = fd, .events = events };
+	double left = limit - clock_seconds();
+
+	return left > 0 && poll(&waiting, 1, (int)(1e3 * left) + 1) != 0;
+}
+
+static enum status transfer(int fd, char *at, size_t bytes, bool sends, double seconds,
+			    struct error *err)
+{
+	double limit = clock_seconds() + seconds;
+
+	while (bytes > 0) {
+		ssize_t n = sends ? send(fd, at, bytes, MSG_NOSIGNAL | MSG_DONTWAIT)
+				  : recv(fd, at, bytes, MSG_DONTWAIT);
+
+		if (n > 0) {
+			at += n;
+			bytes -= (size_t)n;
+			limit = clock_seconds() + seconds;
+			continue;
+		}
+		if (n == 0)
+			return error_set(err, STATUS_DEVICE, "it has closed the connection");
+		if (errno != EAGAIN && errno != EINTR)
+			return error_set(err, STATUS_DEVICE, "%s", strerror(errno));
+		if (!wait_for(fd, sends ? POLLOUT : POLLIN, limit))
+			return error_set(err, STATUS_TIMEOUT, "no progress for %g s", seconds);
+	}
+	return STATUS_OK;
+}
+
+enum status tcp_mesh_send(int fd, const void *from, size_t bytes, double seconds, struct error *err)
+{
+	return transfer(fd, (char *)from, bytes, true, seconds, err);
+}
+
+enum status tcp_mesh_receive(int fd, void *to, size_t bytes, double seconds, struct error *err)
+{
+	return transfer(fd, to, bytes, false, seconds, err);
+}
+
+static enum status connect_to(const struct sockaddr_in *to, double limit, int *fd,
+			      struct error *err)
+{
+	socklen_t length = sizeof(int);
+	int failure = 0;
+
+	*fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*fd < 0)
+		return error_errno(err, "socket");
+	prepare(*fd);
+	if (connect(*fd, (const struct sockaddr *)to, sizeof(*to)) == 0)
+		return STATUS_OK;
+	if (errno != EINPROGRESS)
+		return error_errno(err, "connect");
+	if (!wait_for(*fd, POLLOUT, limit))
+		return error_set(err, STATUS_TIMEOUT, "connect: no answer");
+	getsockopt(*fd, SOL_SOCKET, SO_ERROR, &failure, &length);
+	return failure ? error_set(err, STATUS_IO, "connect: %s", strerror(failure)) : STATUS_OK;
+}
+
+static enum status connect_peer(const struct sockaddr_in *to, const struct hello *hello, int peer,
+				double limit, int *fd, struct error *err)
+{
+	if (connect_to(to, limit, fd, err) != STATUS_OK ||
+	    tcp_mesh_send(*fd, hello, sizeof(*hello), limit - clock_seconds(), err) != STATUS_OK)
+		return error_prefix(err, "rank %d", peer);
+	return STATUS_OK;
+}
+
+static int first_missing(const int *peers, int from, int end)
+{
+	while (from < end && peers[from] >= 0)
+		from++;
+	return from;
+}
+
+/* Takes up connections until ranks [from, size) are all there; the others are not of this id. */
+static enum status accept_peers(int listener, const struct hello *mine, int from, int size,
+				double limit, int *peers, struct sockaddr_in *table,
+				struct error *err)
+{
+	while (first_missing(peers, from, size) < size) {
+		struct error ignored = ERROR_NONE;
+		struct hello hello;
+		int fd;
+
+		if (!wait_for(listener, POLLIN, limit))
+			return error_set(err, STATUS_TIMEOUT, "rank %d has not connected",
+					 first_missing(peers, from, size));
+		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			continue;
+		prepare(fd);
+		if (tcp_mesh_receive(fd, &hello, sizeof(hello), 5, &ignored) != STATUS_OK ||
+		    memcmp(hello.token, mine->token, TOKEN_BYTES) != 0 || hello.rank < from ||
+		    hello.rank >= size || peers[hello.rank] >= 0) {
+			close(fd);
+			continue;
+		}
+		peers[hello.rank] = fd;
+		table[hello.rank] = hello.listens;
+	}
+	return STATUS_OK;
+}
+
+static enum status open_first(const struct rendezvous *r, const struct hello *hello, int size,
+			      double limit, int *peers, struct sockaddr_in *table,
+			      struct error *err)
+{
+	int listener = take_listener(r);
+
+	if (listener < 0)
+		return error_set(err, STATUS_INTERNAL, "rank 0 did not make the id");
+	accept_peers(listener, hello, 1, size, limit, peers, table, err);
+	close(listener);
+	for (int peer = 1; peer < size && err->status == STATUS_OK; peer++)
+		tcp_mesh_send(peers[peer], table, (size_t)size * sizeof(*table),
+			      limit - clock_seconds(), err);
+	return err->status;
+}
+
+static enum status open_other(const struct rendezvous *r, struct hello *hello, int size,
+			      double limit, int *peers, struct sockaddr_in *table,
+			      struct error *err)
+{
+	struct sockaddr_in own;
+	socklen_t length = sizeof(own);
+	int listener = -1;
+
+	/* The address by which rank 0 is reached is the one by which others reach this rank. */
+	if (connect_to(&r->address, limit, &peers[0], err) != STATUS_OK)
+		return error_prefix(err, "rank 0");
+	getsockname(peers[0], (struct sockaddr *)&own, &length);
+	if (listen_at(own.sin_addr, &hello->listens, &listener, err) != STATUS_OK)
+		return err->status;
+	if (tcp_mesh_send(peers[0], hello, sizeof(*hello), limit - clock_seconds(), err) !=
+		    STATUS_OK ||
+	    tcp_mesh_receive(peers[0], table, (size_t)size * sizeof(*table),
+			     limit - clock_seconds(), err) != STATUS_OK)
+		error_prefix(err, "rank 0");
+	for (int peer = 1; peer < hello->rank && err->status == STATUS_OK; peer++)
+		connect_peer(&table[peer], hello, peer, limit, &peers[peer], err);
+	if (err->status == STATUS_OK)
+		accept_peers(listener, hello, hello->rank + 1, size, limit, peers, table, err);
+	close(listener);
+	return err->status;
+}
+
+enum status tcp_mesh_open(const struct communicator_id *id, int rank, int size, double seconds,
+			  int *peers, struct error *err)
+{
+	const struct rendezvous *r = (const struct rendezvous *)id;
+	struct sockaddr_in *table = xcalloc((size_t)size, sizeof(*table));
+	struct hello hello = { .rank = rank };
+	double limit = clock_seconds() + seconds;
+	enum status status;
+
+	memcpy(hello.token, r->token, TOKEN_BYTES);
+	for (int peer = 0; peer < size; peer++)
+		peers[peer] = -1;
+	status = rank == 0 ? open_first(r, &hello, size, limit, peers, table, err)
+			   : open_other(r, &hello, size, limit, peers, table, err);
+	free(table);
+	if (status != STATUS_OK) {
+		tcp_mesh_close(peers, size);
+		error_prefix(err, "transport tcp: rank %d", rank);
+	}
+	return status;
+}
+
+void tcp_mesh_close(int *peers, int size)
+{
+	for (int peer = 0; peer < size; peer++) {
+		if (peers[peer] >= 0)
+			close(peers[peer]);
+		peers[peer] = -1;
+	}
+}

@@ -1,0 +1,233 @@
+#include "run/group.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "device/ranks/tcp_mesh.h"
+#include "plan/suite.h"
+#include "run/journal.h"
+#include "run/supervise.h"
+#include "run/workers/control.h"
+#include "run/workers/describe.h"
+
+#define START_SECONDS 120.0
+/* Until all nodes' ranks have connected; they open their devices first. */
+#define JOIN_SECONDS 120.0
+
+static enum status add_devices(const char *directory, const char *name, int node,
+			       struct device_info **out, size_t *count, struct error *err)
+{
+	char *folder = xasprintf("%s/nodes/%s", directory, name);
+	struct result header = { 0 };
+	enum status status = journal_read_header(folder, &header, err);
+
+	*out = xrealloc(*out, *count + header.device_count + 1, sizeof(**out));
+	for (size_t i = 0; i < header.device_count; i++) {
+		struct device_info *d = &(*out)[(*count)++];
+
+		*d = header.devices[i];
+		d->node = node;
+		snprintf(d->id, sizeof(d->id), "%.63s/%.31s", name, header.devices[i].id);
+	}
+	result_release(&header);
+	free(folder);
+	return status;
+}
+
+enum status group_devices(const char *directory, const char *const *names, size_t name_count,
+			  struct device_info **out, size_t *count, struct error *err)
+{
+	*out = NULL;
+	*count = 0;
+	for (size_t i = 0; i < name_count; i++)
+		if (add_devices(directory, names[i], (int)i, out, count, err) != STATUS_OK) {
+			free(*out);
+			*out = NULL;
+			return err->status;
+		}
+	return STATUS_OK;
+}
+
+struct group {
+	const struct group_part *part;
+	int journal; /* -1: this node does not lead */
+};
+
+static void nothing_started(void *context, size_t index)
+{
+	(void)context;
+	(void)index;
+}
+
+static void nothing_progressed(void *context, size_t samples, double median, double half_width)
+{
+	(void)context;
+	(void)samples;
+	(void)median;
+	(void)half_width;
+}
+
+static void nothing(void *context)
+{
+	(void)context;
+}
+
+static enum status append(int fd, const char *line, size_t length, struct error *err)
+{
+	if (!write_all(fd, line, length) || fsync(fd) != 0)
+		return error_errno(err, GROUP_JOURNAL_NAME);
+	return STATUS_OK;
+}
+
+static enum status settled(void *context, size_t index, bool partial, struct case_result *c,
+			   const struct message *sent, struct error *err)
+{
+	const struct group *g = context;
+	struct text line = TEXT_EMPTY;
+	enum status status;
+
+	(void)index;
+	if (sent) {
+		text_add_bytes(&line, sent->line, sent->line_length);
+		text_add_char(&line, '\n');
+	} else {
+		message_add_case(&line, partial, c);
+	}
+	status = append(g->journal, line.data, line.length, err);
+	text_release(&line);
+	case_result_release(c);
+	return status;
+}
+
+static enum status open_world(const struct group_part *part, int size, struct world *world,
+			      struct error *err)
+{
+	const struct world_tcp_options options = { .host = part->host,
+						   .join_seconds = JOIN_SECONDS };
+	struct world_tcp_address address;
+
+	tcp_mesh_host(part->host);
+	if (part->node != 0)
+		return world_tcp_attach(world, size, &options, &part->address, err);
+	if (world_tcp_create(world, size, &options, &address, err) == STATUS_OK)
+		part->listening(part->context, &address);
+	return err->status;
+}
+
+/* Ranks follow the devices of a case; those of one node are neighbours. */
+static struct team_part own_ranks(const struct group_part *part, const struct world *world)
+{
+	const struct plan_case *c = &part->plan->cases[part->first];
+	struct team_part own = { .world = world };
+
+	for (size_t i = 0; i < c->device_count; i++) {
+		int node = part->plan->devices[c->devices[i]].node;
+
+		own.first += node < part->node;
+		own.count += node == part->node;
+	}
+	return own;
+}
+
+/* Cases to carry out, from the first on; skipped ones are the conductor's. */
+static size_t pick_cases(const struct group_part *part, size_t *cases)
+{
+	size_t count = 0;
+
+	for (size_t i = part->first; i < part->plan->case_count; i++)
+		if (!part->plan->cases[i].skip_reason)
+			cases[count++] = i;
+	return count;
+}
+
+static enum status carry_out(struct group *g, struct control *control, struct world *world,
+			     const size_t *cases, size_t count, struct error *err)
+{
+	struct team_part own = own_ranks(g->part, world);
+	const struct supervisor supervisor = { .plan = g->part->plan,
+					       .control = control,
+					       .run_began = clock_seconds(),
+					       .log = g->part->log,
+					       .start_seconds = START_SECONDS,
+					       .part = &own,
+					       .context = g,
+					       .started = nothing_started,
+					       .progressed = nothing_progressed,
+					       .ticked = nothing,
+					       .settled = settled,
+					       .stopping = nothing };
+	struct worker_outcome outcome;
+
+	if (supervise(&supervisor, cases, count, &outcome, err) == STATUS_OK && outcome.reason[0])
+		error_set(err, STATUS_DEVICE, "%s", outcome.reason);
+	lost_worker_release(&outcome.lost);
+	return err->status;
+}
+
+enum status group_run(const struct group_part *part, struct error *err)
+{
+	struct group g = { .part = part, .journal = -1 };
+	size_t *cases = xcalloc(part->plan->case_count + 1, sizeof(*cases));
+	size_t count = pick_cases(part, cases);
+	struct control *control = NULL;
+	struct world world = { 0 };
+
+	if (part->node == 0) {
+		g.journal = open(part->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+		if (g.journal < 0)
+			error_errno(err, "%s", part->path);
+	}
+	if (count && err->status == STATUS_OK && control_open(&control, err) == STATUS_OK &&
+	    open_world(part, worker_processes(&part->plan->cases[cases[0]]), &world, err) ==
+		    STATUS_OK) {
+		control_ban_groups(control, true);
+		carry_out(&g, control, &world, cases, count, err);
+		world_release(&world);
+	}
+	control_close(control);
+	if (g.journal >= 0)
+		close(g.journal);
+	free(cases);
+	return err->status;
+}
+
+void group_unrun(const struct plan *plan, size_t index, enum case_status status, const char *reason,
+		 struct case_result *out)
+{
+	describe_case(plan, &plan->cases[index], out);
+	describe_outcome(out, status, reason);
+}
+
+static void read_line(const char *line, size_t length, struct result *result)
+{
+	struct error err = ERROR_NONE;
+	struct message message;
+	struct case_result c;
+
+	if (message_parse(line, length, &message) && message.kind == MESSAGE_CASE &&
+	    case_result_from_json(&c, message.json, message.json_length, &err) == STATUS_OK)
+		*result_add_case(result) = c;
+}
+
+void group_read(const char *path, size_t *offset, struct result *result)
+{
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t length;
+
+	if (!f)
+		return;
+	if (fseeko(f, (off_t)*offset, SEEK_SET) == 0)
+		while ((length = getline(&line, &size, f)) > 0 && line[length - 1] == '\n') {
+			read_line(line, (size_t)length - 1, result);
+			*offset += (size_t)length;
+		}
+	free(line);
+	fclose(f);
+}

@@ -1,0 +1,51 @@
+/*
+ * Cases of several nodes together, as one node carries out its part: it starts the ranks of its own
+ * devices in a world over TCP (measure/processes/world_tcp.h). The node that leads, which has rank
+ * 0, appends each finished case to DIR/nodes/NAME/groups.jsonl, a line as in a journal, and keeps
+ * the time limits of cases.
+ */
+#ifndef GPUPROOF_RUN_GROUP_H
+#define GPUPROOF_RUN_GROUP_H
+
+#include "measure/processes/world_tcp.h"
+#include "plan/plan.h"
+#include "result/result.h"
+
+#define GROUP_JOURNAL_NAME "groups.jsonl"
+
+/*
+ * The devices of the nodes `names`, from their journals in DIR/nodes, as plan_build_group() takes
+ * them. Freed by the caller.
+ */
+enum status group_devices(const char *directory, const char *const *names, size_t name_count,
+			  struct device_info **out, size_t *count, struct error *err);
+
+struct group_part {
+	const struct plan *plan;
+	size_t first;     /* case to begin with */
+	const char *path; /* of groups.jsonl of this node */
+	int log;
+	const char *host; /* numeric address of this node */
+	int node;         /* its place in the group; 0 leads */
+	/* the leader: its ranks listen at `address`, which the other nodes need */
+	void (*listening)(void *context, const struct world_tcp_address *address);
+	void *context;
+	struct world_tcp_address address; /* of the leader; on the other nodes */
+};
+
+/*
+ * Carries the part out. STATUS_OK when all ranks of this node ended as they should; else err says
+ * which did not, with its device.
+ */
+enum status group_run(const struct group_part *part, struct error *err);
+
+/* The case `index` of a plan without having been measured: SKIPPED, or ERROR, with the reason. */
+void group_unrun(const struct plan *plan, size_t index, enum case_status status, const char *reason,
+		 struct case_result *out);
+/*
+ * Appends to `result` the cases in a groups.jsonl from byte *offset on, and moves it on. Lines that
+ * are damaged, and cases that were interrupted, are left out. No file: no cases.
+ */
+void group_read(const char *path, size_t *offset, struct result *result);
+
+#endif
