@@ -4,12 +4,13 @@
  */
 #include "suites/alloc/alloc.h"
 
+#include "base/units.h"
 #include "plan/suite.h"
 #include "suites/shared/words.h"
 
 #define X(symbol, name, on_device, description) name,
 #define RULES(symbol, name, description) #name,
-static const char *const allocator_names[] = { ALLOCATORS(X) CACHING_RULES(RULES) NULL };
+static const char *const allocator_names[] = { ALLOCATORS(X) CACHING_RULES(RULES) "arena", NULL };
 #undef RULES
 #undef X
 /* In the order of the enums in suites/alloc/alloc.h. */
@@ -31,8 +32,7 @@ static const struct key keys[] = {
 	  .choices = allocator_names,
 	  .parameter = "allocator",
 	  .help = "where the memory comes from; on top of device: caching by PyTorch's rules, bfc "
-		  "and "
-		  "bfc_growth by TensorFlow's" },
+		  "and bfc_growth by TensorFlow's, arena: one allocation, the lowest gap" },
 	{ .name = "operations",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -129,8 +129,8 @@ static const struct key keys[] = {
 	  .fallback = "25 %",
 	  .min = 0.01,
 	  .max = 0.95,
-	  .help = "bfc, bfc_growth: share of the free memory that they may take; bfc takes it all "
-		  "at once" },
+	  .help = "bfc, bfc_growth, arena: share of the free memory that they may take; bfc and "
+		  "arena take it all at once" },
 	{ 0 },
 };
 
@@ -180,7 +180,7 @@ static const struct metric metrics[] = {
 	{ "alloc.step", "s", BETTER_LOWER, 0,
 	  "alternating: allocating and freeing what one step needs, 12 blocks", METRIC_HOST },
 	{ "alloc.reserved", "B", BETTER_LOWER, 0,
-	  "caching, bfc: taken from the device after the steps" },
+	  "caching, bfc, arena: taken from the device after the steps" },
 	{ "alloc.external_frag", "1", BETTER_LOWER, 1,
 	  "1 - (largest block that can be had) / (all that is free)", METRIC_EXACT, .percent = true,
 	  .title = "external fragmentation" },
@@ -221,7 +221,7 @@ static const struct metric metrics[] = {
 /* More allocators than a chart has lines. */
 #define ON_DEVICE                                                                          \
 	"allocator", "device", "pool", "pool_release", "vmm", "managed", "caching", "bfc", \
-		"bfc_growth"
+		"bfc_growth", "arena"
 #define ON_HOST "allocator", "pinned", "write_combined", "registered", "pageable"
 
 static const struct figure_row figures[] = {
@@ -298,6 +298,21 @@ static const struct word_row words[] = {
 	{ 0 },
 };
 
+/* The share of the memory must hold the case: else it says nothing about the allocator. */
+static enum status check_fraction(const struct run *run, enum alloc_operation operation, int kind,
+				  struct error *err)
+{
+	uint64_t limit = alloc_limit(run, kind);
+	char needed[32], left[32];
+
+	if (limit == 0 || operation == OPERATION_FRAGMENT || limit >= run->c->device_bytes)
+		return STATUS_OK;
+	return error_set(err, STATUS_UNSUPPORTED,
+			 "the case needs %s, and memory_fraction leaves %s",
+			 units_size(run->c->device_bytes, needed, sizeof(needed)),
+			 units_size(limit, left, sizeof(left)));
+}
+
 static enum status alloc_run(struct run *run, struct error *err)
 {
 	enum alloc_operation operation = (enum alloc_operation)case_integer(run->c, "operations");
@@ -308,6 +323,8 @@ static enum status alloc_run(struct run *run, struct error *err)
 	if (operation == OPERATION_CREATE)
 		return alloc_create(run, err);
 	kind = origin_from_name(case_text(run->c, "allocators"));
+	if (check_fraction(run, operation, kind, err) != STATUS_OK)
+		return err->status;
 	switch (operation) {
 	case OPERATION_CONTEND:
 		return alloc_contend(run, kind, err);

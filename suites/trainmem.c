@@ -341,7 +341,8 @@ static double setup_seconds(const struct setup *setup, const struct plan_case *p
 		return 2 * CLEARING_STEPS * setup_flops(setup) /
 		       estimate_flops(info, setup->precision);
 	if (study == STUDY_BATCH || study == STUDY_WIDTH || study == STUDY_REMEDIES)
-		return 3 * process + (double)info->memory_bytes / (host ? 20e9 : 100e9);
+		return (study == STUDY_REMEDIES ? 12 : 3) * process +
+		       (double)info->memory_bytes / (host ? 20e9 : 100e9);
 	return 0.1 + reference + process +
 	       20 * setup_flops(setup) / estimate_flops(info, setup->precision);
 }

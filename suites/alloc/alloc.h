@@ -63,8 +63,8 @@ enum status alloc_start(struct run *run, struct error *err);
 enum status alloc_free_bytes(struct device *device, uint64_t *out, struct error *err);
 
 /*
- * Most bytes that an allocator of a case may take: of best fit with coalescing, a share of what is
- * free (key `memory_fraction`); 0: no limit.
+ * Most bytes that an allocator of a case may take: of best fit with coalescing and of an
+ * arena, a share of what is free (key `memory_fraction`); 0: no limit.
  */
 uint64_t alloc_limit(const struct run *run, int kind);
 

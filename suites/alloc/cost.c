@@ -108,7 +108,7 @@ static void record(struct cost *c, int64_t taken)
 	run_value(c->run, "alloc.cost", each);
 	run_value(c->run, "alloc.cost_ratio", each / (double)c->bytes);
 	run_value(c->run, "alloc.alignment", alignment(c));
-	if (!origin_is_caching(c->origin.kind) &&
+	if (!origin_is_own(c->origin.kind) &&
 	    backend_memory_granularity(c->device, (enum allocator)c->origin.kind, &unit,
 				       &ignored) == STATUS_OK)
 		run_value(c->run, "alloc.granularity", (double)unit);

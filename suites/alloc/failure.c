@@ -100,7 +100,7 @@ static enum status kernel_works(struct stream *stream, int kind, void *memory, s
 static enum status use_memory(struct blocks *b, struct origin *origin, struct error *err)
 {
 	enum allocator allocator =
-		origin_is_caching(origin->kind) ? ALLOCATOR_DEVICE : (enum allocator)origin->kind;
+		origin_is_own(origin->kind) ? ALLOCATOR_DEVICE : (enum allocator)origin->kind;
 	struct buffer buffer = { .device = b->device,
 				 .allocator = allocator,
 				 .bytes = FAILURE_AFTERWARDS_BYTES };
@@ -287,7 +287,7 @@ enum status alloc_exhaust(struct run *run, int kind, struct error *err)
 	if (alloc_free_bytes(run->devices[0], &unused, err) != STATUS_OK)
 		return err->status;
 	/* Regions are refused by the device, not by a limit. */
-	if (blocks_open(&b, run, kind, REFUSED_BYTES, origin_is_caching(kind) ? unused : 0, err) ==
+	if (blocks_open(&b, run, kind, REFUSED_BYTES, origin_is_own(kind) ? unused : 0, err) ==
 		    STATUS_OK &&
 	    warm_up(&b, err) == STATUS_OK && free_now(&b, &before, err) == STATUS_OK)
 		exhaust(run, &b, before, &filling, err);

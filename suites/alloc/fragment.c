@@ -152,8 +152,8 @@ static enum status time_steps(struct heap *h, struct error *err)
 			      .no_gate = true };
 	const struct series *time;
 
-	if (h->origin.caching)
-		run_value(h->run, "alloc.reserved", (double)caching_reserved(h->origin.caching));
+	if (origin_is_own(h->origin.kind))
+		run_value(h->run, "alloc.reserved", (double)origin_reserved(&h->origin));
 	if (run_sample(h->run, &w, "alloc.step", &time, err) != STATUS_OK)
 		return err->status;
 	run_duration(h->run, "alloc.step", time);
@@ -193,8 +193,8 @@ static enum status measure_kept(struct heap *h, struct error *err)
 	uint64_t before, after;
 	struct error ignored = ERROR_NONE;
 
-	if (h->origin.caching) {
-		run_value(h->run, "alloc.kept", (double)caching_reserved(h->origin.caching));
+	if (origin_is_own(h->origin.kind)) {
+		run_value(h->run, "alloc.kept", (double)origin_reserved(&h->origin));
 		return STATUS_OK;
 	}
 	if (alloc_free_bytes(h->run->devices[0], &before, &ignored) != STATUS_OK)
@@ -237,10 +237,11 @@ static enum status open_heap(struct heap *h, int kind, struct error *err)
 	origin_open(&h->origin, device, kind, h->limit);
 	if (origin_trim(&h->origin, err) != STATUS_OK)
 		return err->status;
-	if (shared && !h->origin.caching)
+	if (shared && !origin_is_own(kind))
 		run_note(h->run, "Without a limit: the memory is the operating system's.");
-	return shared || h->origin.caching ? STATUS_OK
-					   : memory_filler_leave(&h->filler, device, h->limit, err);
+	return shared || origin_is_own(kind)
+		       ? STATUS_OK
+		       : memory_filler_leave(&h->filler, device, h->limit, err);
 }
 
 static void close_heap(struct heap *h)

@@ -6,25 +6,32 @@
 #define GPUPROOF_SUITES_ALLOC_ORIGIN_H
 
 #include "device/backend.h"
-#include "suites/allocators/caching.h"
+#include "suites/allocators/reservation.h"
 
-/* Kinds are those of enum allocator, and from here on those of enum caching_rules. */
+/* Kinds are those of enum allocator, and from here on those of enum caching_rules, and an arena. */
 #define ORIGIN_CACHING ((int)ALLOCATOR_COUNT)
+#define ORIGIN_ARENA (ORIGIN_CACHING + (int)CACHING_RULES_COUNT)
 #define ORIGIN_BFC (ORIGIN_CACHING + (int)CACHING_BFC)
 #define ORIGIN_BFC_GROWTH (ORIGIN_CACHING + (int)CACHING_BFC_GROWTH)
 
 struct origin {
 	struct device *device;
 	int kind;
-	struct caching *caching; /* NULL: the backend's */
+	struct caching *caching;         /* NULL: not one of rules */
+	struct reservation *reservation; /* NULL: no arena */
 };
 
-/* The kind that an INI names; names are those of the backend's allocators and of the rules. */
+/*
+ * The kind that an INI names; names are those of the backend's allocators, of the rules, and
+ * "arena".
+ */
 int origin_from_name(const char *name);
 const char *origin_name(int kind);
 bool origin_on_device(int kind);
 /* One of our own. */
-bool origin_is_caching(int kind);
+bool origin_is_own(int kind);
+/* Bytes that one of our own has taken from the device. */
+uint64_t origin_reserved(const struct origin *origin);
 
 /* `limit`: most bytes that one of our own takes from the device; 0: none. */
 void origin_open(struct origin *origin, struct device *device, int kind, uint64_t limit);

@@ -54,7 +54,7 @@ static uint64_t taken(int kind, uint64_t count, uint64_t bytes)
 	if (kind == ALLOCATOR_VMM)
 		bytes = (bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES;
 	/* Regions that double: twice what is needed, at most. */
-	if (kind == ORIGIN_BFC || kind == ORIGIN_BFC_GROWTH)
+	if (origin_is_own(kind) && kind != ORIGIN_CACHING)
 		return 2 * count * bytes + UNIT_BYTES;
 	return count * bytes + (kind == ORIGIN_CACHING ? SEGMENT_BYTES : 0);
 }
@@ -160,7 +160,7 @@ static bool meaningless(const struct plan_case *point, enum alloc_operation oper
 	case OPERATION_FRAGMENT:
 		return !origin_on_device(kind);
 	case OPERATION_COST: /* the region's size has nothing to do with the blocks in it */
-		return kind == ORIGIN_BFC;
+		return kind == ORIGIN_BFC || kind == ORIGIN_ARENA;
 	case OPERATION_ALLOC:
 	case OPERATION_FREE: /* host memory is not what fills */
 		return !origin_on_device(kind) && case_value(point, "fills")->real > 0;

@@ -12,6 +12,7 @@
 #include "suites/models/arena.h"
 #include "suites/allocators/caching.h"
 #include "suites/allocators/region.h"
+#include "suites/allocators/reservation.h"
 
 /* POLICIES(X): X(enum, name in INI and reports, description) */
 #define POLICIES(X)                                                                          \
@@ -46,8 +47,9 @@ struct heap {
 	struct stream *stream;
 	enum policy policy;
 	uint64_t limit;                   /* of what is taken from the device; 0: what it has */
-	struct heap_segment *segments;    /* of policies without `caching` */
 	struct caching *caching;          /* policies of suites/allocators/rules.h */
+	struct reservation *reservation;  /* POLICY_ARENA */
+	struct heap_segment *segments;    /* of the others */
 	uint64_t next_address;            /* without a device */
 	uint64_t reserved, reserved_peak; /* taken from the device */
 	uint64_t pieces;                  /* number of these allocations */

@@ -344,6 +344,7 @@ static enum status plan_step(const struct setup *setup, const struct training_op
 	*need = t.heap;
 	need->segments = NULL; /* its numbers remain */
 	need->caching = NULL;
+	need->reservation = NULL;
 	training_close(&t);
 	return err->status;
 }

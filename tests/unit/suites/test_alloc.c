@@ -242,11 +242,32 @@ static void test_a_step_is_timed_in_what_earlier_ones_left(void **state)
 {
 	struct case_result result;
 
+	run_ok(*state, FRAGMENT("arena", "alternating"), &result);
+	assert_true(metric_of(&result, "alloc.step") > 0);
+	assert_true(metric_of(&result, "alloc.reserved") == 288 * MIB);
+	case_result_release(&result);
 	run_ok(*state, FRAGMENT("bfc_growth", "alternating"), &result);
 	assert_true(metric_of(&result, "alloc.step") > 0);
 	assert_true(metric_of(&result, "alloc.reserved") <= 288 * MIB);
 	assert_true(metric_of(&result, "alloc.reserved") >= 128 * MIB);
 	case_result_release(&result);
+}
+
+/* The config's fault, not the allocator's. */
+static void test_a_fraction_too_small_is_no_error(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	assert_int_equal(run_only_case(*state,
+				       QUICK
+				       "[suite alloc]\noperations = free\nallocators = arena\n"
+				       "memory_fraction = 1 %\nsizes = 1TiB\n",
+				       &result, &err),
+			 STATUS_UNSUPPORTED);
+	assert_non_null(strstr(err.message, "memory_fraction leaves"));
+	case_result_release(&result);
+	assert_nothing_open("fraction");
 }
 
 #define CREATE(method) \
@@ -673,6 +694,7 @@ int main(void)
 		TEST(test_a_span_of_less_than_a_segment),
 		TEST(test_fragments_of_alternating_batches),
 		TEST(test_a_step_is_timed_in_what_earlier_ones_left),
+		TEST(test_a_fraction_too_small_is_no_error),
 		TEST(test_what_is_created_is_read),
 		TEST(test_fragments_lose_no_data),
 		TEST(test_threads_share_an_allocator),

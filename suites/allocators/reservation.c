@@ -1,0 +1,151 @@
+#include "suites/allocators/reservation.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "suites/allocators/region.h"
+
+struct reservation {
+	struct caching_source source;
+	uint64_t bytes;
+	char *base; /* NULL: not made yet, or given back */
+	struct region region;
+	pthread_mutex_t lock;
+};
+
+struct reservation *reservation_open(struct caching_source source, uint64_t bytes)
+{
+	struct reservation *r = xcalloc(1, sizeof(*r));
+
+	r->source = source;
+	r->bytes = bytes / REGION_ROUNDING * REGION_ROUNDING;
+	pthread_mutex_init(&r->lock, NULL);
+	return r;
+}
+
+static enum status give_back(struct reservation *r, struct error *err)
+{
+	void *base = r->base;
+
+	if (!base)
+		return STATUS_OK;
+	r->base = NULL;
+	region_release(&r->region);
+	return r->source.give(r->source.state, base, r->bytes, err);
+}
+
+void reservation_close(struct reservation *r)
+{
+	if (!r)
+		return;
+	give_back(r, NULL);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+}
+
+static enum status make(struct reservation *r, struct error *err)
+{
+	enum status status;
+	void *base;
+
+	if (r->base)
+		return STATUS_OK;
+	status = r->source.take(r->source.state, r->bytes, &base, err);
+	if (status != STATUS_OK)
+		return status;
+	r->base = base;
+	region_init(&r->region, r->bytes);
+	return STATUS_OK;
+}
+
+enum status reservation_make(struct reservation *r, struct error *err)
+{
+	enum status status;
+
+	pthread_mutex_lock(&r->lock);
+	status = make(r, err);
+	pthread_mutex_unlock(&r->lock);
+	return status;
+}
+
+static enum status take(struct reservation *r, bool from_top, uint64_t bytes, void **out,
+			struct error *err)
+{
+	struct region_piece *piece;
+	enum status status = make(r, err);
+	char largest[32];
+
+	if (status != STATUS_OK)
+		return status;
+	bytes = region_round(bytes);
+	piece = region_find(&r->region, bytes, from_top ? REGION_LAST : REGION_FIRST);
+	if (!piece)
+		return error_set(err, STATUS_NO_MEMORY, "the arena's largest free piece has %s",
+				 units_format((double)region_largest_free(&r->region), "B", largest,
+					      sizeof(largest)));
+	if (from_top)
+		piece = region_take_end(&r->region, piece, bytes);
+	else
+		region_take(&r->region, piece, bytes);
+	*out = r->base + piece->offset;
+	return STATUS_OK;
+}
+
+enum status reservation_take(struct reservation *r, bool from_top, uint64_t bytes, void **out,
+			     struct error *err)
+{
+	enum status status;
+
+	*out = NULL;
+	pthread_mutex_lock(&r->lock);
+	status = take(r, from_top, bytes, out, err);
+	pthread_mutex_unlock(&r->lock);
+	return status;
+}
+
+enum status reservation_give(struct reservation *r, void *memory, struct error *err)
+{
+	struct region_piece *piece = NULL;
+
+	if (!memory)
+		return STATUS_OK;
+	pthread_mutex_lock(&r->lock);
+	if (r->base)
+		piece = region_at(&r->region, (uintptr_t)memory - (uintptr_t)r->base);
+	if (piece)
+		region_give(&r->region, piece);
+	pthread_mutex_unlock(&r->lock);
+	return piece ? STATUS_OK
+		     : error_set(err, STATUS_INTERNAL, "memory that the arena never gave");
+}
+
+enum status reservation_trim(struct reservation *r, struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	pthread_mutex_lock(&r->lock);
+	if (r->base && r->region.used == 0)
+		status = give_back(r, err);
+	pthread_mutex_unlock(&r->lock);
+	return status;
+}
+
+uint64_t reservation_taken(struct reservation *r)
+{
+	uint64_t bytes;
+
+	pthread_mutex_lock(&r->lock);
+	bytes = r->base ? r->bytes : 0;
+	pthread_mutex_unlock(&r->lock);
+	return bytes;
+}
+
+void reservation_free_bytes(struct reservation *r, uint64_t *all, uint64_t *largest)
+{
+	pthread_mutex_lock(&r->lock);
+	*all = r->base ? r->region.bytes - r->region.used : 0;
+	*largest = r->base ? region_largest_free(&r->region) : 0;
+	pthread_mutex_unlock(&r->lock);
+}
