@@ -69,6 +69,7 @@ struct kept_block {
 };
 struct blocks {
 	struct kept_block kept[SETUP_MAX_LAYERS];
+	uint64_t kept_bytes; /* of `kept` */
 	struct kept_norm head;
 	int32_t *positions;   /* of the rows of a backward call */
 	void *wide, *narrow;  /* gradients inside a layer: 4 and 1 times the hidden size */

@@ -355,7 +355,9 @@ static void note_transport(struct session *s)
 static void gather_memory(struct session *s)
 {
 	struct outcome *o = &s->outcome;
+	struct block_memory blocks = block_memory_of(&s->trainer.network);
 
+	world_gather(s->team.world, &blocks, o->blocks, sizeof(blocks));
 	world_gather(s->team.world, s->trainer.arena.bytes, o->memory, sizeof(o->memory[0]));
 	world_gather(s->team.world, &s->team.communicator_bytes, o->communicator_bytes,
 		     sizeof(uint64_t));

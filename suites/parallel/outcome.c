@@ -101,6 +101,15 @@ const struct metric parallel_metrics[] = {
 		  "memory that two classes use in turn: outputs where gradients are written later, "
 		  "logits and gradients of activations. It counts in both classes and once in "
 		  "parallel.memory, same device" },
+	{ "parallel.block_activations", "B", BETTER_LOWER, 0,
+	  "of a transformer: inputs of blocks and what these keep inside for backward, on the "
+	  "device that keeps most of it" },
+	{ "parallel.block_activations_formula", "B", BETTER_NONE, 0,
+	  "the same as published (Korthikanti et al. 2022), attention fused: in 16 bits 34 s b h a "
+	  "block, s b h (10 + 24 / t) in tensor parallelism, 34 s b h / t with sequence "
+	  "parallelism; two of the 34 are masks of dropout, which is not computed here" },
+	{ "parallel.block_activations_unfused", "B", BETTER_NONE, 0,
+	  "the same with 5 a s^2 b / t a block, which attention keeps where it is not fused" },
 	{ "parallel.gradient_error", "1", BETTER_LOWER, 0,
 	  "relative L2 difference of the gradients from the double-precision reference",
 	  METRIC_EXACT },
@@ -124,6 +133,7 @@ struct outcome outcome_open(const struct setup *setup)
 				 .compute = xcalloc(ranks, sizeof(double)),
 				 .update = xcalloc(ranks, sizeof(double)),
 				 .memory = xcalloc(ranks, sizeof(uint64_t[MEMORY_CLASS_COUNT])),
+				 .blocks = xcalloc(ranks, sizeof(struct block_memory)),
 				 .communicator_bytes = xcalloc(ranks, sizeof(uint64_t)),
 				 .timeline = { .computing = xcalloc(ranks, sizeof(double)) } };
 }
@@ -133,6 +143,7 @@ void outcome_close(struct outcome *o)
 	free(o->compute);
 	free(o->update);
 	free(o->memory);
+	free(o->blocks);
 	free(o->communicator_bytes);
 	free(o->timeline.computing);
 }
@@ -156,6 +167,19 @@ static void record_memory(struct run *run, const struct outcome *o)
 			most = rank;
 	classes_record(run, o->memory[most]);
 	note_memory(run, o);
+}
+
+static void record_blocks(struct run *run, const struct outcome *o)
+{
+	const struct block_memory *most = o->blocks;
+
+	for (int rank = 1; rank < o->setup->ranks; rank++)
+		most = o->blocks[rank].kept > most->kept ? &o->blocks[rank] : most;
+	if (most->kept == 0)
+		return;
+	run_value(run, "parallel.block_activations", most->kept);
+	run_value(run, "parallel.block_activations_formula", most->published);
+	run_value(run, "parallel.block_activations_unfused", most->unfused);
 }
 
 static double slowest_of(const double *seconds, int ranks)
@@ -251,6 +275,7 @@ void outcome_record_step(struct run *run, const struct outcome *o)
 	run_rate(run, "parallel.flops", setup_flops(o->setup), &o->step);
 	run_energy(run, "samples_per_joule", (double)o->setup->batch);
 	record_memory(run, o);
+	record_blocks(run, o);
 	if (o->setup->dynamic_scale) {
 		run_value(run, "parallel.skipped_steps", (double)o->skipped);
 		run_value(run, "parallel.loss_scale", o->loss_scale);

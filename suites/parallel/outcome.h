@@ -5,6 +5,7 @@
 #include "measure/run.h"
 #include "result/metric.h"
 #include "result/presentation.h"
+#include "suites/parallel/block_memory.h"
 #include "suites/parallel/trainer/timeline.h"
 #include "suites/parallel/verify/verify.h"
 
@@ -23,6 +24,7 @@ struct outcome {
 	double *compute; /* seconds of its kernels alone, medians */
 	double *update;  /* of a pipeline: of them the optimizer's */
 	uint64_t (*memory)[MEMORY_CLASS_COUNT];
+	struct block_memory *blocks; /* of a transformer */
 	uint64_t *communicator_bytes;
 	struct timeline_totals timeline; /* of one recorded step */
 	bool has_timeline;

@@ -168,6 +168,7 @@ enum status block_buffers_open(struct network *n, struct error *err)
 {
 	struct blocks *b = &n->blocks;
 	const struct kept_block *shared = NULL;
+	uint64_t before;
 
 	if (n->setup->kind != MODEL_TRANSFORMER)
 		return STATUS_OK;
@@ -179,10 +180,12 @@ enum status block_buffers_open(struct network *n, struct error *err)
 			return err->status;
 		if (n->local.layer[l].kind != LAYER_BLOCK)
 			continue;
+		before = n->arena->bytes[MEMORY_ACTIVATIONS];
 		if (shared)
 			b->kept[l] = *shared;
 		else if (open_kept(n, &b->kept[l], err) != STATUS_OK)
 			return err->status;
+		b->kept_bytes += n->arena->bytes[MEMORY_ACTIVATIONS] - before;
 		if (setup_recomputes_blocks(n->setup))
 			shared = &b->kept[l];
 	}

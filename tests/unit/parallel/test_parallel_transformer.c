@@ -9,7 +9,26 @@
 #include <stdlib.h>
 
 #include "suites/models/reference/reference.h"
+#include "suites/parallel/block_memory.h"
 #include "suites/parallel/footprint.h"
+
+/* Addresses of no memory. */
+static enum status take(void *state, enum memory_class tag, uint64_t bytes, void **out,
+			struct error *err)
+{
+	(void)tag;
+	(void)bytes;
+	*out = (char *)state + 1;
+	return err->status;
+}
+
+static void give(void *state, enum memory_class tag, void *memory, uint64_t bytes)
+{
+	(void)state;
+	(void)tag;
+	(void)memory;
+	(void)bytes;
+}
 
 /* Widths of products and heads all differ. */
 static struct setup tiny_transformer(const char *mode, int ranks, enum precision precision)
@@ -210,6 +229,55 @@ static void recomputation_keeps_one_block(void **state)
 	assert_int_equal(two - footprint(&s), inner);
 }
 
+static struct block_memory blocks_of(const struct setup *setup, int rank)
+{
+	struct error none = ERROR_NONE;
+	struct network n;
+	struct arena arena;
+	struct block_memory m;
+	uint64_t all = 0;
+	const struct arena_source source = { .state = &all, .take = take, .give = give };
+
+	arena_init(&arena, NULL);
+	arena.source = &source;
+	assert_int_equal(network_open(&n, setup, NULL, &arena, rank, &none), STATUS_OK);
+	m = block_memory_of(&n);
+	arena_release(&arena);
+	return m;
+}
+
+/* Masks of dropout, 2 bytes, are missing; statistics of norms and rows of attention are FP32. */
+static void activations_are_those_of_the_formulas(void **state)
+{
+	double h = 64, tokens = 160, lse = 8 * 128 * 4 * 4, norms = 2 * 2 * 4 * tokens;
+	struct setup s = divided("single", 1, PRECISION_BF16);
+	struct block_memory m = blocks_of(&s, 0);
+
+	(void)state;
+	assert_true(m.published == 2 * 34 * tokens * h);
+	assert_true(m.unfused == m.published + 2 * 5 * 4 * 20 * tokens);
+	assert_true(m.kept == m.published + 2 * (lse + norms - 2 * tokens * h));
+	s = divided("tensor", 4, PRECISION_BF16);
+	m = blocks_of(&s, 3);
+	assert_true(m.published == 2 * (10 + 24 / 4) * tokens * h);
+	assert_true(m.unfused == m.published + 2 * 5 * 20 * tokens);
+	assert_true(m.kept == m.published + 2 * (lse / 4 + norms - 2 * tokens * h));
+	s = divided("tensor_sequence", 4, PRECISION_BF16);
+	m = blocks_of(&s, 3);
+	assert_true(m.published == 2 * 34 * tokens * h / 4);
+	assert_true(m.kept == m.published + 2 * (lse + norms - 2 * tokens * h) / 4);
+	s = divided("single", 1, PRECISION_FP32);
+	s.segments = s.layers;
+	m = blocks_of(&s, 0);
+	assert_true(m.published == (2 + 15 + 0.5) * 4 * tokens * h);
+	/* Embedding, two blocks and head in two stages: the first keeps two of four micro-batches.
+	 */
+	s = divided("1f1b", 2, PRECISION_BF16);
+	s.microbatches = 4;
+	m = blocks_of(&s, 0);
+	assert_true(m.published == 34 * tokens / 2 * h);
+}
+
 static void what_is_not_computed_is_refused(void **state)
 {
 	struct setup s = tiny_transformer("single", 1, PRECISION_FP64);
@@ -265,6 +333,7 @@ int main(void)
 		cmocka_unit_test(pipelines_of_blocks_equal_the_reference),
 		cmocka_unit_test(grids_equal_the_reference),
 		cmocka_unit_test(recomputation_keeps_one_block),
+		cmocka_unit_test(activations_are_those_of_the_formulas),
 		cmocka_unit_test(what_is_not_computed_is_refused),
 		cmocka_unit_test(operations_are_counted),
 		/* The last: it starts threads in this process, which no fork survives. */

@@ -1,0 +1,40 @@
+#include "suites/parallel/block_memory.h"
+
+/* Per token and value of the hidden size: values of the precision, and masks of a byte. */
+static double formula(const struct network *n)
+{
+	double e = (double)precision_bytes(n->setup->precision), t = n->partition.parts;
+
+	return n->partition.sequence ? (16 * e + 2) / t : 4 * e + 2 + 12 * e / t;
+}
+
+/* Per token: the scores' softmax and what dropout leaves of it, and a mask, of every head. */
+static double scores(const struct network *n)
+{
+	double e = (double)precision_bytes(n->setup->precision), t = n->partition.parts;
+
+	return (2 * e + 1) * (double)n->setup->transformer.heads *
+	       (double)n->setup->transformer.sequence / t;
+}
+
+struct block_memory block_memory_of(const struct network *n)
+{
+	double h = (double)n->setup->transformer.hidden, kept = (double)n->partition.kept,
+	       step = (double)n->step_rows, blocks = 0, inputs,
+	       bytes = (double)precision_bytes(n->setup->precision);
+	struct block_memory m = { .kept = (double)n->blocks.kept_bytes };
+
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
+		if (n->local.layer[l].kind == LAYER_BLOCK) {
+			blocks++;
+			m.kept += (double)n->kept[l] / (double)network_shares(n, l) * h * bytes;
+		}
+	m.published = blocks * kept * h * formula(n);
+	m.unfused = m.published + blocks * kept * scores(n);
+	if (blocks == 0 || !setup_recomputes_blocks(n->setup))
+		return m;
+	inputs = h * bytes / (double)network_shares(n, 1);
+	m.published = blocks * kept * inputs + step * (h * formula(n) - inputs);
+	m.unfused = m.published + step * scores(n);
+	return m;
+}
