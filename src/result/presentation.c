@@ -11,6 +11,7 @@ static const char *const role_words[] = {
 	[ROLE_ARROW] = "arrow",
 	[ROLE_STEP_TIME] = "step_time",
 	[ROLE_STRATEGY_MEMORY] = "strategy_memory",
+	[ROLE_STEP_ENERGY] = "step_energy",
 	[ROLE_SINGLE_TIME] = "single_time",
 	[ROLE_SPEEDUP] = "speedup",
 	[ROLE_COMPUTE_TIME] = "compute_time",

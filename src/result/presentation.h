@@ -102,6 +102,7 @@ enum role {
 	 */
 	ROLE_STEP_TIME, /* its presence makes a case a strategy */
 	ROLE_STRATEGY_MEMORY,
+	ROLE_STEP_ENERGY, /* of all devices together */
 	ROLE_SINGLE_TIME, /* the same step on one device */
 	ROLE_SPEEDUP,
 	ROLE_COMPUTE_TIME,

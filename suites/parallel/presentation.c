@@ -63,6 +63,7 @@ const struct word_row parallel_words[] = {
 const struct role_row parallel_roles[] = {
 	{ "parallel.step_time", ROLE_STEP_TIME },
 	{ "parallel.memory", ROLE_STRATEGY_MEMORY },
+	{ "parallel.energy", ROLE_STEP_ENERGY },
 	{ "parallel.single_time", ROLE_SINGLE_TIME },
 	{ "parallel.speedup", ROLE_SPEEDUP },
 	{ "parallel.compute_time", ROLE_COMPUTE_TIME },

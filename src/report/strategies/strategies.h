@@ -81,6 +81,13 @@ char *strategies_speedup_cell(const struct strategy *strategy, char *out, size_t
  */
 void strategies_speedup_words(const struct strategy *strategy, struct text *out);
 
+/*
+ * Appends which of a model's strategies takes the least energy, next to the fastest, items[0]; of
+ * fewer than two with a measured energy nothing.
+ */
+void strategies_energy_words(const struct strategy *const *items, char *const *names, size_t count,
+			     struct text *out);
+
 /* A chart's first members; `what` is its title. */
 void strategies_chart(const struct strategies *strategies, struct chart *chart,
 		      enum chart_kind kind, const struct tree *charts, char *title);

@@ -85,7 +85,28 @@ static void add_parts(const struct strategy *s, struct tree *cells)
 	add_owned(cells, part_words(s->seconds - scheduled, s->seconds));
 }
 
-static void add_row(const struct strategy *s, const char *name, struct tree *rows)
+/* Energy of a step with its interval. */
+static char *energy_words(const struct strategy *s)
+{
+	const struct metric_value *m = strategies_metric(s, ROLE_STEP_ENERGY);
+	char value[FORMAT_SIZE], interval[FORMAT_SIZE];
+
+	if (!m || !isfinite(m->value))
+		return xstrdup("not measured");
+	format_interval(m, interval, sizeof(interval));
+	return xasprintf("%s %s", format_rounded(m->value, "J", value, sizeof(value)), interval);
+}
+
+/* True if the energy of one of them was measured: their table has a column of it. */
+static bool have_energy(const struct strategy *const *items, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (isfinite(strategies_value(items[i], ROLE_STEP_ENERGY)))
+			return true;
+	return false;
+}
+
+static void add_row(const struct strategy *s, const char *name, bool energy, struct tree *rows)
 {
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
 	const struct metric_value *step = strategies_metric(s, ROLE_STEP_TIME);
@@ -100,9 +121,11 @@ static void add_row(const struct strategy *s, const char *name, struct tree *row
 	tree_item_text(cells, format_rounded(s->memory, "B", text, sizeof(text)));
 	add_parts(s, cells);
 	add_owned(cells, prediction_words(s));
+	if (energy)
+		add_owned(cells, energy_words(s));
 }
 
-static struct tree *add_table(struct tree *tables, char *title, const char *first)
+static struct tree *add_table(struct tree *tables, char *title, const char *first, bool energy)
 {
 	static const char *const head[] = {
 		"Speed-up",         "Memory of a device",    "Computing",
@@ -117,6 +140,8 @@ static struct tree *add_table(struct tree *tables, char *title, const char *firs
 	columns = tree_list(table, "head");
 	for (size_t i = 0; i < ARRAY_SIZE(head); i++)
 		tree_item_text(columns, head[i]);
+	if (energy)
+		tree_item_text(columns, "Energy of a step");
 	return tree_list(table, "rows");
 }
 
@@ -275,6 +300,7 @@ static char *sentence(const struct group *g)
 	else
 		add_winner_words(g, &out);
 	add_memory(g, &out);
+	strategies_energy_words(g->items, g->names, g->count, &out);
 	return text_detach(&out);
 }
 
@@ -300,11 +326,12 @@ static void add_group(const struct group *g, struct tree *answers, struct tree *
 			      ? xasprintf("%s: the %d fastest of %zu splits", g->title, ROWS_MOST,
 					  g->count)
 			      : xasprintf("%s: every split, the fastest first", g->title);
-	struct tree *rows = add_table(tables, title, "Split");
+	bool energy = have_energy(g->items, g->count);
+	struct tree *rows = add_table(tables, title, "Split", energy);
 
 	tree_item_text(answers, words);
 	for (size_t i = 0; i < g->count && i < ROWS_MOST; i++)
-		add_row(g->items[i], g->names[i], rows);
+		add_row(g->items[i], g->names[i], energy, rows);
 	free(words);
 }
 
@@ -312,7 +339,7 @@ static void add_winner(const struct group *g, struct tree *rows)
 {
 	char *name = xasprintf("%s: %s", g->items[0]->model, g->items[0]->name);
 
-	add_row(g->items[0], name, rows);
+	add_row(g->items[0], name, false, rows);
 	free(name);
 }
 
@@ -321,9 +348,9 @@ void strategies_answer(const struct strategies *strategies, struct tree *answers
 {
 	size_t models = count_models(strategies);
 	struct tree *winners =
-		models > MODELS_MOST
-			? add_table(tables, xstrdup("The fastest split of each model"), "Model")
-			: NULL;
+		models > MODELS_MOST ? add_table(tables, xstrdup("The fastest split of each model"),
+						 "Model", false)
+				     : NULL;
 
 	for (size_t i = 0; i < strategies->count && models; i++) {
 		struct group g;

@@ -98,6 +98,56 @@ static const char *member(const struct tree *map, const char *name)
 	return t->text;
 }
 
+static void add_energy(struct case_result *c, double joules, double half)
+{
+	struct metric_value *m;
+
+	add_metric(c, "parallel.energy", joules, "J");
+	m = &c->metrics[c->metric_count - 1];
+	m->low = joules - half;
+	m->high = joules + half;
+}
+
+static void expect_answer(const struct result *r, const char *words, bool there)
+{
+	struct tree *tables = tree_new(TREE_LIST);
+	struct drawn d;
+
+	open_drawn(&d, r);
+	strategies_answer(&d.strategies, d.answers, tables);
+	assert_int_equal(d.answers->count, 1);
+	if (!strstr(d.answers->children[0]->text, words) == there)
+		fail_msg("%s", d.answers->children[0]->text);
+	tree_free(tables);
+	close_drawn(&d);
+}
+
+/* DDP is fastest, tensor takes less; by 10 J or by less than the intervals leave open. */
+static void the_most_frugal_strategy_is_named(void **state)
+{
+	struct result r = { 0 };
+
+	(void)state;
+	add_split(&r, "ddp", 64, 512, 1e-3, 8e9);
+	add_split(&r, "tensor", 64, 512, 2e-3, 9e9);
+	add_split(&r, "gpipe", 64, 512, 3e-3, 9e9);
+	expect_answer(&r, "frugal", false);
+	add_energy(&r.cases[0], 60, 4);
+	expect_answer(&r, "frugal", false);
+	add_energy(&r.cases[1], 50, 4);
+	expect_answer(&r,
+		      "Most frugal: tensor, 50.00 J [46.00, 54.00] a step of all its devices; "
+		      "DDP takes 60.00 J [56.00, 64.00], in a step of 2.000 ms instead of "
+		      "1.000 ms. The energy of 1 of 3 was not measured.",
+		      true);
+	add_energy(&r.cases[2], 52, 4);
+	expect_answer(&r,
+		      "Most frugal: undecided between tensor, 50.00 J [46.00, 54.00] a step, "
+		      "and GPipe, 52.00 J [48.00, 56.00]: their intervals overlap.",
+		      true);
+	result_release(&r);
+}
+
 /* DDP is fastest, ZeRO smallest; a third that is slower and larger than both is nobody's choice. */
 static void only_unbeaten_strategies_are_offered(void **state)
 {
@@ -734,6 +784,7 @@ static void a_timeline_tells_computing_from_waiting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_most_frugal_strategy_is_named),
 		cmocka_unit_test(only_unbeaten_strategies_are_offered),
 		cmocka_unit_test(the_answer_names_the_fastest_and_the_smallest),
 		cmocka_unit_test(times_that_are_not_apart_are_said_to_be_so),
