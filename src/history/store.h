@@ -33,6 +33,8 @@ enum store_mode {
 enum status store_open(struct store **out, const char *path, enum store_mode mode,
 		       struct error *err);
 void store_close(struct store *store);
+/* Version of the files that this program writes. */
+size_t store_version(void);
 
 /*
  * A transaction, which waits for other writers; a second one within it can be undone alone. With

@@ -72,6 +72,11 @@ struct store {
 	struct db *db;
 };
 
+size_t store_version(void)
+{
+	return ARRAY_SIZE(store_migrations) - 1;
+}
+
 static const char *text_or(const char *s)
 {
 	return s ? s : "";

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "device/modules.h"
+#include "history/exchange/exchange.h"
 #include "result/host/build.h"
 #include "result/json/json_writer.h"
 #include "result/result.h"
@@ -42,6 +43,8 @@ static void print_json(void)
 	backend_modules_release(&modules);
 	writer_close(&w, ']');
 	writer_count_member(&w, "result_version", RESULT_VERSION);
+	writer_count_member(&w, "history_version", store_version());
+	writer_count_member(&w, "history_export_version", HISTORY_EXPORT_VERSION);
 	writer_close(&w, '}');
 	text = writer_finish(&w);
 	fputs(text, stdout);

@@ -8,7 +8,6 @@
 #include "result/json/json_fields.h"
 
 #define EXCHANGE_FORMAT "gpuproof-history"
-#define EXCHANGE_VERSION 1
 
 static const char *const better_words[] = { "higher", "lower", "none", NULL };
 
@@ -132,7 +131,7 @@ static void note_release(struct named_note *n)
 
 static char *header_line(void)
 {
-	const struct header header = { (char *)EXCHANGE_FORMAT, EXCHANGE_VERSION };
+	const struct header header = { (char *)EXCHANGE_FORMAT, HISTORY_EXPORT_VERSION };
 
 	return fields_line(header_fields, &header);
 }
@@ -400,9 +399,9 @@ static enum status check_header(const char *line, struct error *err)
 		if (strcmp(header.format, EXCHANGE_FORMAT) != 0)
 			error_set(err, STATUS_USAGE,
 				  "format: '%.40s' is not \"" EXCHANGE_FORMAT "\"", header.format);
-		else if (header.version != EXCHANGE_VERSION)
+		else if (header.version != HISTORY_EXPORT_VERSION)
 			error_set(err, STATUS_USAGE, "version %llu; this gpuproof reads version %d",
-				  (unsigned long long)header.version, EXCHANGE_VERSION);
+				  (unsigned long long)header.version, HISTORY_EXPORT_VERSION);
 	}
 	free(header.format);
 	return err->status;

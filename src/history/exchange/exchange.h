@@ -15,6 +15,8 @@
 
 #include "history/history.h"
 
+#define HISTORY_EXPORT_VERSION 1
+
 /* Writes all nights, by start and run, then all notes. */
 enum status history_export(struct store *store, FILE *out, struct error *err);
 
