@@ -311,6 +311,94 @@ static void a_wrong_gradient_is_found(void **state)
 	assert_ranks(run_ranks(1, check_spoilt, &way), 1, STATUS_MISMATCH, "lossy offload");
 }
 
+static int allocations, refuse_at, blocks_live;
+
+static enum status refusing_alloc(struct device *device, enum allocator allocator, size_t bytes,
+				  struct stream *stream, void **out, struct error *err)
+{
+	enum status status;
+
+	if (++allocations == refuse_at)
+		return error_set(err, STATUS_NO_MEMORY, "told to refuse");
+	status = sound->memory_alloc(device, allocator, bytes, stream, out, err);
+	blocks_live += status == STATUS_OK;
+	return status;
+}
+
+static enum status counted_free(struct device *device, enum allocator allocator, void *memory,
+				size_t bytes, struct stream *stream, struct error *err)
+{
+	blocks_live -= memory != NULL;
+	return sound->memory_free(device, allocator, memory, bytes, stream, err);
+}
+
+/* Two steps while the n-th allocation of the device is refused; 0: none. */
+static enum status steps_refused_at(struct device *device, enum policy policy, int n, double *loss,
+				    struct error *err)
+{
+	struct training_options options = { .policy = policy, .offload = true };
+	struct setup s = tiny("single", 1, PRECISION_FP32);
+	struct training t;
+	struct heap need;
+
+	training_plan(&s, &options, &need);
+	options.reserve = need.reserved_peak;
+	allocations = blocks_live = 0;
+	refuse_at = n;
+	if (training_open(&t, &s, &options, device, err) == STATUS_OK &&
+	    training_reset(&t, err) == STATUS_OK && training_step(&t, err) == STATUS_OK &&
+	    training_step(&t, err) == STATUS_OK && training_wait(&t, err) == STATUS_OK)
+		training_loss(&t, loss, err);
+	training_close(&t);
+	return err->status;
+}
+
+static enum status refuse_each(struct device *device, struct world *world, void *context,
+			       struct error *err)
+{
+	enum policy policy = *(enum policy *)context;
+	double expected, loss;
+
+	(void)world;
+	sound = device->backend;
+	spoilt = *sound;
+	spoilt.memory_alloc = refusing_alloc;
+	spoilt.memory_free = counted_free;
+	device->backend = &spoilt;
+	if (steps_refused_at(device, policy, 0, &expected, err) != STATUS_OK)
+		return err->status;
+	if (allocations == 0)
+		return error_set(err, STATUS_MISMATCH, "nothing was allocated");
+	for (int n = 1, all = allocations; n <= all; n++) {
+		struct error refused = ERROR_NONE;
+		enum status status = steps_refused_at(device, policy, n, &loss, &refused);
+
+		if (blocks_live != 0)
+			return error_set(err, STATUS_MISMATCH, "refused at %d: %d blocks are left",
+					 n, blocks_live);
+		/* An allocator that keeps blocks may have had what was missing. */
+		if (status == STATUS_OK ? loss != expected : status != STATUS_NO_MEMORY)
+			return error_set(err, STATUS_MISMATCH, "refused at %d: %s, loss %g for %g",
+					 n, refused.message, loss, expected);
+	}
+	return STATUS_OK;
+}
+
+/* Whichever allocation the device refuses, the step says so, and gives all of it back. */
+static void a_refusal_leaves_nothing(void **state)
+{
+	static const enum policy policies[] = { POLICY_ARENA, POLICY_MALLOC, POLICY_CACHING,
+						POLICY_BFC, POLICY_BFC_GROWTH };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
+		enum policy policy = policies[i];
+
+		assert_ranks(run_ranks(1, refuse_each, &policy), 1, STATUS_OK,
+			     policy_names[policy]);
+	}
+}
+
 static void a_checkerboard_shows_who_can_join(void **state)
 {
 	static const double expected[] = {
@@ -492,6 +580,7 @@ int main(void)
 		cmocka_unit_test(segments_save_what_the_formula_says),
 		cmocka_unit_test(gradients_stay_right_in_every_way),
 		cmocka_unit_test(a_wrong_gradient_is_found),
+		cmocka_unit_test(a_refusal_leaves_nothing),
 		cmocka_unit_test(a_checkerboard_shows_who_can_join),
 		cmocka_unit_test(searches_end_soon_and_close),
 		cmocka_unit_test(trials_fail_where_memory_runs_out),
