@@ -51,6 +51,11 @@ async function underJenkins(browser, file) {
 	const look = async (context, url) => {
 		const page = await context.newPage();
 		await page.goto(url);
+		const scripted = await page.evaluate(() => {
+			const added = document.querySelectorAll('[data-script]');
+			added.forEach((e) => e.remove());
+			return added.length;
+		});
 		const seen = await page.evaluate(() => ({
 			text: document.body.innerText.replace(/\s+/g, ' ').trim(),
 			charts: [...document.querySelectorAll('svg')].filter((s) => s.getBoundingClientRect().height > 20).length,
@@ -59,12 +64,16 @@ async function underJenkins(browser, file) {
 		if (out)
 			await page.screenshot({ path: path.join(out, path.basename(file) + '-jenkins.png') });
 		await page.close();
-		return seen;
+		return { ...seen, scripted };
 	};
 	// Evaluating needs no script of the page's own, so the sandbox stays as it is.
 	const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
 	const plain = await look(context, 'file://' + path.resolve(file));
 	const served = await look(context, `http://127.0.0.1:${server.address().port}/`);
+	if (html.includes("script-src 'sha256-") && !plain.scripted)
+		fail(file, 'its policy refuses its own script');
+	if (served.scripted)
+		fail(file, "Jenkins' policy: a script ran");
 	if (served.text !== plain.text)
 		fail(file, "Jenkins' policy: the visible text differs");
 	if (served.charts !== plain.charts)

@@ -22,7 +22,9 @@ extern const struct embedded_file embedded_claims[];     /* configs/claims / *.i
 extern const struct embedded_file embedded_gpus[];       /* configs/gpus / *.ini */
 extern const struct embedded_file embedded_population[]; /* configs/population / *.ini */
 extern const struct embedded_file embedded_templates[];  /* report-templates and its folders */
-extern const struct embedded_file embedded_topics[];     /* docs/topics / *.txt */
+/* report-templates/report.js, and report.js.sha256: its hash in base64 */
+extern const struct embedded_file embedded_script[];
+extern const struct embedded_file embedded_topics[]; /* docs/topics / *.txt */
 
 /* The file `name` of `table`, NULL when there is none. */
 static inline const struct embedded_file *embedded_find(const struct embedded_file *table,

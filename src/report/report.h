@@ -1,6 +1,7 @@
 /*
  * Results as one HTML page: one result gives a run page, several a comparison with the first as the
- * baseline. Same results, same bytes. The page needs no script and no other file.
+ * baseline. Same results, same bytes. The page needs no other file and, but for sorting,
+ * searching and copying, no script.
  */
 #ifndef GPUPROOF_REPORT_REPORT_H
 #define GPUPROOF_REPORT_REPORT_H
@@ -45,6 +46,8 @@ struct report_options {
 	 * them: "report-charts" of report.html.
 	 */
 	bool chart_files;
+	/* Leaves out the script that sorts, searches and copies; the page is whole without. */
+	bool no_script;
 	/*
 	 * A link to the acceptance page of the same result (report/acceptance/acceptance.h); NULL:
 	 * there is none.

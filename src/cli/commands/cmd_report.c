@@ -58,6 +58,9 @@ static const struct option_row rows[] = {
 	  .help = "the page of a run on several nodes: the nodes to look at first, each figure "
 		  "over "
 		  "all devices" },
+	{ .name = "no-script",
+	  FLAG_AT(report_arguments, options.no_script),
+	  .help = "leaves out the script that sorts, searches and copies tables" },
 	PAGE_OPTIONS(report_arguments, options),
 	{ .name = "dump-templates",
 	  TEXT_AT(report_arguments, dump),

@@ -117,6 +117,35 @@ static void set_remark(struct tree *row, const struct case_result *c)
 	text_release(&remark);
 }
 
+/* "noisy", "failed", ..: what filters of the table look for; "": OK. */
+static const char *row_kind(const struct case_result *c)
+{
+	static const char *const kinds[] = { [CASE_OK] = "",
+					     [CASE_SKIPPED] = "skipped",
+					     [CASE_FAILED] = "failed",
+					     [CASE_ERROR] = "error" };
+
+	return c->status == CASE_OK && view_noisy(c) ? "noisy" : kinds[c->status];
+}
+
+/* The case's id as the row's: it stays from run to run. "": a text that no address can hold. */
+static const char *row_link(const struct case_result *c)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789-._~!$()*+,;=:@/";
+	const char *id = view_string(c->id);
+
+	return strchr(id, '/') && strspn(id, allowed) == strlen(id) ? id : "";
+}
+
+/* Filters that work without a script (report.css), where they would leave something. */
+static void add_filters(struct tree *map, size_t noisy, size_t bad)
+{
+	tree_flag(map, "filters", noisy || bad);
+	tree_textf(map, "noisy_count", noisy ? "%zu" : "", noisy);
+	tree_textf(map, "bad_count", bad ? "%zu" : "", bad);
+}
+
 static void add_row(const struct view *view, size_t run, const struct case_result *c,
 		    struct tree *rows)
 {
@@ -125,6 +154,8 @@ static void add_row(const struct view *view, size_t run, const struct case_resul
 	char *devices = view_devices(view, c);
 
 	view_text(row, "id", c->id);
+	tree_text(row, "link", row_link(c));
+	tree_text(row, "kind", row_kind(c));
 	tree_text(row, "where",
 		  view->count > 1 ? view->sources[view_source_of(view, run, c)].label : devices);
 	tree_text(row, "symbol", format_status_symbol(c->status));
@@ -168,6 +199,7 @@ void view_cases(const struct view *view, const char *suite, struct tree *map)
 	const struct metric_value *m = NULL;
 	struct tree *rows = tree_list(map, "cases");
 	char name[FORMAT_SIZE];
+	size_t noisy = 0, bad = 0;
 
 	for (size_t r = 0; r < view->count; r++) {
 		for (size_t i = 0; i < view->results[r].case_count; i++) {
@@ -176,6 +208,8 @@ void view_cases(const struct view *view, const char *suite, struct tree *map)
 			if (strcmp(view_string(c->suite), suite) != 0)
 				continue;
 			m = m ? m : view_headline(c);
+			noisy += c->status == CASE_OK && view_noisy(c);
+			bad += c->status != CASE_OK;
 			add_row(view, r, c, rows);
 		}
 	}
@@ -184,4 +218,5 @@ void view_cases(const struct view *view, const char *suite, struct tree *map)
 		  m ? view_metric_title(view, view_string(m->name), name, sizeof(name)) : "value");
 	tree_text(map, "better", m ? format_better(m->better) : "");
 	add_methods(view, suite, map);
+	add_filters(map, noisy, bad);
 }

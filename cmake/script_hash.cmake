@@ -1,0 +1,16 @@
+# Run at build time: writes the SHA-256 of INPUT in base64, as a Content-Security-Policy names a script.
+file(SHA256 ${INPUT} digits)
+set(alphabet ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/)
+set(text "")
+# 32 bytes are ten groups of 24 bits and one of 16.
+foreach(group RANGE 10)
+	math(EXPR start "${group} * 6")
+	string(SUBSTRING "${digits}00" ${start} 6 hex)
+	foreach(shift 18 12 6 0)
+		math(EXPR index "(0x${hex} >> ${shift}) & 63")
+		string(SUBSTRING ${alphabet} ${index} 1 letter)
+		string(APPEND text ${letter})
+	endforeach()
+endforeach()
+string(SUBSTRING ${text} 0 43 text)
+file(WRITE ${OUTPUT} "${text}=")
