@@ -1,5 +1,5 @@
 /*
- * One training step of a multilayer perceptron, split over devices by every strategy that
+ * One training step of a model (suites/models/model.h), split over devices by every strategy that
  * suites/parallel/modes/mode_*.c describes. A split is timed only after it was found to compute
  * what one device computes.
  */
@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "measure/run.h"
 #include "plan/suite.h"
+#include "suites/models/image_model.h"
 #include "suites/models/segments.h"
 #include "suites/parallel/baseline_cache.h"
 #include "suites/parallel/footprint.h"
@@ -26,6 +27,8 @@ static const char *const loss_places[] = { "server", "replica", NULL };
 
 static const char *const overlaps[] = { "on", "off", NULL };
 
+static const char *const convolutions[] = { "plain", "depthwise", NULL };
+
 static const char *const launches[] = { "stream", "graph", NULL };
 
 static const char *const batch_modes[] = { "strong", "weak", NULL };
@@ -36,7 +39,8 @@ static const struct key keys[] = {
 	  .list = true,
 	  .fallback = "mlp",
 	  .choices = model_kind_names,
-	  .help = "mlp: linear layers and ReLUs; transformer: a decoder, not in dp_naive" },
+	  .help = "mlp: linear layers and ReLUs; transformer: a decoder, not in dp_naive; in "
+		  "single, ddp and zero convnet: convolutions and pooling; resnet" },
 	{ .name = "hidden",
 	  .type = KEY_INTEGER,
 	  .fallback = "1024",
@@ -51,10 +55,36 @@ static const struct key keys[] = {
 	  .help = "transformer: of attention; hidden / heads is a multiple of 8, at most 128" },
 	{ .name = "blocks",
 	  .type = KEY_INTEGER,
-	  .fallback = "2",
-	  .min = 1,
-	  .max = SETUP_MAX_LAYERS - 2,
-	  .help = "transformer: of attention and MLP" },
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 152,
+	  .help = "transformer: of attention and MLP, 0: 2; convnet: convolutions, 0: 3; resnet: "
+		  "18 (0), 34, 50, 101 or 152" },
+	{ .name = "image",
+	  .type = KEY_INTEGER,
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 4096,
+	  .help = "convnet, resnet: pixels along each side; 0: convnet 32, resnet 224" },
+	{ .name = "channels",
+	  .type = KEY_INTEGER,
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 4096,
+	  .help = "convnet, resnet: filters of the first convolution; 0: convnet 32, resnet 64" },
+	{ .name = "classes",
+	  .type = KEY_INTEGER,
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 1e6,
+	  .help = "convnet, resnet: of images, at least 2; 0: convnet 10, resnet 1000" },
+	{ .name = "convolution",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "plain",
+	  .choices = convolutions,
+	  .help = "convnet, resnet: depthwise: one filter per channel and then 1 x 1, in place of "
+		  "3 x 3" },
 	{ .name = "sequence",
 	  .type = KEY_INTEGER,
 	  .fallback = "1024",
@@ -247,9 +277,10 @@ static const struct key keys[] = {
 	{ 0 },
 };
 
-static const char *const axes[] = { "precision", "batch",   "modes",      "devices", "microbatches",
-				    "bucket",    "hybrid",  "batch_mode", "width",   "transport",
-				    "launch",    "overlap", "model",      NULL };
+static const char *const axes[] = { "precision",    "batch",       "modes",  "devices",
+				    "microbatches", "bucket",      "hybrid", "batch_mode",
+				    "width",        "transport",   "launch", "overlap",
+				    "model",        "convolution", NULL };
 
 /*
  * In addition to samples: starting ranks, the reference, the search, the first steps; several ranks
@@ -279,6 +310,8 @@ static const char *refusal_of(const struct setup *setup, char *text, size_t size
 {
 	if (setup->kind == MODEL_TRANSFORMER && setup_transformer_refusal(setup, text, size))
 		return setup_transformer_refusal(setup, text, size);
+	if (setup_has_images(setup) && setup_images_refusal(setup, text, size))
+		return setup_images_refusal(setup, text, size);
 	if (setup->accumulate > 1 && !setup->mode->accumulates)
 		return setup->mode->microbatched
 			       ? "its micro-batches accumulate: set microbatches instead"
@@ -339,8 +372,12 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 	if (setup.kind == MODEL_MLP)
 		plan_drop_axis(point, "model");
 	/* Combinations of keys of different models. */
-	if (setup.kind == MODEL_TRANSFORMER && setup_case_width(point) > 0)
+	if (setup.kind != MODEL_MLP && setup_case_width(point) > 0)
 		return STATUS_OK;
+	if (!setup_has_images(&setup) && !plan_drop_axis(point, "convolution"))
+		return STATUS_OK;
+	if (setup_has_images(&setup))
+		plan_unname_usual(point, "convolution", "plain");
 	if (setup_case_width(point) > 0)
 		plan_unname_usual(point, "width", "0");
 	else if (!plan_drop_axis(point, "width"))
@@ -461,7 +498,8 @@ static void parallel_derive(struct run *run, const struct result *all)
 	curves.messages = messages_of(run->result, &setup);
 	if (setup.kind != MODEL_MLP) {
 		record_utilisation(run, &setup, &curves);
-		run_note(run, "Not predicted: no suite measures attention.");
+		run_note(run, "Not predicted: no suite measures %s.",
+			 setup_has_images(&setup) ? "convolutions" : "attention");
 		return;
 	}
 	predicted = predict_step(&setup, steps, &curves);
@@ -494,8 +532,8 @@ static void close_state(void *memory)
 
 const struct suite suite_parallel = {
 	.name = "parallel",
-	.summary = "one training step of an MLP or transformer, split over devices: time, memory, "
-		   "idle time",
+	.summary = "one training step of a model, from an MLP to a ResNet, split over devices: "
+		   "time, memory, idle time",
 	.keys = keys,
 	.axes = axes,
 	.metrics = parallel_metrics,

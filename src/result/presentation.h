@@ -129,6 +129,7 @@ enum role {
 	ROLE_DEPTH,
 	/* parameter: cases of another value have no layers and depth, but sizes; several rows */
 	ROLE_LAYERED,
+	/* of cases whose layered parameter has this value; "0" is the program's own choice */
 	ROLE_MODEL_SIZE,
 	ROLE_UNUSUAL, /* worth a word unless it has this value; several rows */
 

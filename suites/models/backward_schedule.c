@@ -52,7 +52,8 @@ uint64_t backward_transposed_columns(const struct network *n, size_t buffer)
 	uint64_t widest = 0;
 
 	for (size_t l = n->partition.first; l < n->partition.last; l++)
-		if (backward_transposed_buffer(n, l) == buffer && n->local.layer[l].out > widest)
+		if (n->local.layer[l].kind == LAYER_LINEAR &&
+		    backward_transposed_buffer(n, l) == buffer && n->local.layer[l].out > widest)
 			widest = n->local.layer[l].out;
 	return widest;
 }

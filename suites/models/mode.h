@@ -44,6 +44,7 @@ struct mode {
 	/* ranks, or those of the grid's tensor part, have parts of the same layers */
 	bool shares_layers;
 	bool sequence;   /* the same, and between products shares of the rows */
+	bool images;     /* its layers may be convolutional */
 	bool replicated; /* every rank ends a step with the same parameters, bit for bit */
 
 	/* NULL, or why this setup cannot be split so (words for the reader of the report). */

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/generator.h"
+#include "suites/models/image_model.h"
 
 static uint64_t aligned(uint64_t elements)
 {
@@ -30,6 +31,8 @@ enum layer_kind setup_layer_kind(const struct setup *setup, size_t layer)
 {
 	if (setup->kind == MODEL_MLP)
 		return LAYER_LINEAR;
+	if (setup_has_images(setup))
+		return layer < image_layers(setup) ? LAYER_CONVOLUTION : LAYER_LINEAR;
 	if (layer == 0)
 		return LAYER_EMBEDDING;
 	return layer + 1 < setup->layers ? LAYER_BLOCK : LAYER_HEAD;
@@ -156,6 +159,41 @@ static void add_block(struct model_layer *layer, uint64_t h, size_t blocks,
 	add_product(layer, "down weights", "down bias", 4 * h, h, residual, inputs);
 }
 
+/* Weights by He et al. 2015; the bias of a ReLU is small, a batch norm's scale around 1. */
+static void add_unit(struct model_layer *layer, const struct image_unit *u, size_t number)
+{
+	static const char *const names[IMAGE_MAX_UNITS + 1][4] = {
+		{ "first convolution's weights", "first convolution's bias", "first norm's scale",
+		  "first norm's shift" },
+		{ "second convolution's weights", "second convolution's bias",
+		  "second norm's scale", "second norm's shift" },
+		{ "third convolution's weights", "third convolution's bias", "third norm's scale",
+		  "third norm's shift" },
+		{ "fourth convolution's weights", "fourth convolution's bias",
+		  "fourth norm's scale", "fourth norm's shift" },
+		{ "projection's weights", "projection's bias", "projection norm's scale",
+		  "projection norm's shift" },
+	};
+	double depth = (double)image_unit_depth(u);
+
+	add_tensor(layer, names[number][0], image_unit_weights(u), sqrt(6 / depth));
+	if (u->norm)
+		add_norm(layer, names[number][2], names[number][3], u->filters);
+	else
+		add_tensor(layer, names[number][1], u->filters, sqrt(1 / depth));
+}
+
+static void add_convolutions(struct model_layer *layer, const struct setup *setup, size_t l)
+{
+	struct image_layer image;
+
+	image_layer_of(setup, l, &image);
+	for (size_t u = 0; u < image.units; u++)
+		add_unit(layer, &image.unit[u], u);
+	if (image.projects)
+		add_unit(layer, &image.projection, IMAGE_MAX_UNITS);
+}
+
 static void add_tensors(struct model_layer *layer, const struct setup *setup, size_t l,
 			const struct rank_partition *partition)
 {
@@ -181,6 +219,9 @@ static void add_tensors(struct model_layer *layer, const struct setup *setup, si
 		add_norm(layer, "last norm's scale", "last norm's shift", t->hidden);
 		add_part(layer, "head weights", t->hidden, t->vocabulary,
 			 sqrt(3.0 / (double)t->hidden), &cut);
+		break;
+	case LAYER_CONVOLUTION:
+		add_convolutions(layer, setup, l);
 		break;
 	}
 }
@@ -233,11 +274,29 @@ static double block_flops(const struct setup *setup)
 	return 24 * h * h + 2 * (double)setup->transformer.sequence * h;
 }
 
-double setup_block_recompute_flops(const struct setup *setup, uint64_t rows)
+double setup_block_recompute_flops(const struct setup *setup, size_t layer, uint64_t rows)
 {
 	double h = (double)setup->transformer.hidden;
+	struct image_layer image;
 
-	return (double)rows * (block_flops(setup) - 8 * h * h);
+	switch (setup_layer_kind(setup, layer)) {
+	case LAYER_BLOCK:
+		return (double)rows * (block_flops(setup) - 8 * h * h);
+	case LAYER_CONVOLUTION:
+		image_layer_of(setup, layer, &image);
+		return (double)rows * image_layer_flops(&image);
+	default:
+		return 0;
+	}
+}
+
+static double convolution_flops(const struct setup *setup, size_t l, uint64_t rows)
+{
+	struct image_layer image;
+
+	image_layer_of(setup, l, &image);
+	return (double)rows *
+	       (3 * image_layer_flops(&image) - (l == 0 ? image_input_flops(&image) : 0));
 }
 
 double setup_layer_flops(const struct setup *setup, size_t layer, uint64_t rows)
@@ -247,6 +306,8 @@ double setup_layer_flops(const struct setup *setup, size_t layer, uint64_t rows)
 
 	if (kind == LAYER_EMBEDDING)
 		return 0;
+	if (kind == LAYER_CONVOLUTION)
+		return convolution_flops(setup, layer, rows);
 	if (kind == LAYER_BLOCK)
 		return 3 * (double)rows * block_flops(setup);
 	return products * 2 * (double)rows * (double)setup->widths[layer] *

@@ -3,7 +3,8 @@
  * - multilayer perceptron: Y = relu(X W^T + b) per layer (no relu after the last);
  * - transformer (pre-norm decoder, Radford et al. 2019): an embedding of tokens and positions;
  *   blocks x1 = x + attention(norm(x)), y = x1 + W2 gelu(W1 norm(x1)), with biases; a head W
- *   norm(x).
+ *   norm(x);
+ * - convolutional networks: image_model.h.
  *
  * Parameters, gradients and optimizer state are flat arrays of `elements` values in the same order:
  * the last layer first, because backward reaches it first, so that a bucket of gradients that are
@@ -18,7 +19,7 @@
 /* Elements: 128 bytes in 16-bit storage, enough for tensor cores and vectorised kernels. */
 #define MODEL_ALIGN 64
 
-enum layer_kind { LAYER_LINEAR, LAYER_EMBEDDING, LAYER_BLOCK, LAYER_HEAD };
+enum layer_kind { LAYER_LINEAR, LAYER_EMBEDDING, LAYER_BLOCK, LAYER_HEAD, LAYER_CONVOLUTION };
 
 /* Tensors of each kind of layer, in the flat order. A weight is out x in, and its bias follows. */
 enum linear_tensor { LINEAR_WEIGHT, LINEAR_BIAS };
@@ -36,9 +37,10 @@ enum block_tensor {
 	BLOCK_UP, /* to four times the width */
 	BLOCK_UP_BIAS,
 	BLOCK_DOWN,
-	BLOCK_DOWN_BIAS,
-	LAYER_MAX_TENSORS
+	BLOCK_DOWN_BIAS
 };
+/* In a residual block: four convolutions and a projection, each with scale and shift. */
+#define LAYER_MAX_TENSORS 15
 
 /*
  * The part of a tensor that one of several ranks has: in each group of whole_rows x whole_columns
@@ -130,12 +132,13 @@ uint64_t setup_tensor_seed(const struct setup *setup, size_t layer, size_t tenso
  * Floating-point operations of the matrix products of one step (MLPerf's count): 6 B sum(in out),
  * less the input gradient of the first layer, which is not needed. Transformer: 6 per weight of a
  * product and token, and causal attention's 6 * sequence * hidden per block and token (half of the
- * count of Chowdhery et al. 2022, appendix B, for the half that is not masked).
+ * count of Chowdhery et al. 2022, appendix B, for the half that is not masked). Convolutions: three
+ * passes of two per weight and output pixel, also for taps that read the padding.
  */
 double setup_flops(const struct setup *setup);
 /* The same for one layer and `rows` rows. */
 double setup_layer_flops(const struct setup *setup, size_t layer, uint64_t rows);
-/* Those of a block's forward that backward repeats when blocks recompute. */
-double setup_block_recompute_flops(const struct setup *setup, uint64_t rows);
+/* Those of a layer's forward that backward repeats when layers recompute what they keep inside. */
+double setup_block_recompute_flops(const struct setup *setup, size_t layer, uint64_t rows);
 
 #endif

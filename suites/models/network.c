@@ -135,7 +135,7 @@ static enum status open_scratch(struct network *n, struct error *err)
 	uint64_t out = 0;
 
 	for (size_t l = n->partition.first; l < n->partition.last; l++)
-		if (n->local.layer[l].out > out)
+		if (n->local.layer[l].kind != LAYER_CONVOLUTION && n->local.layer[l].out > out)
 			out = n->local.layer[l].out;
 	return arena_alloc(n->arena, MEMORY_WORKSPACE, output_gradient_scratch_bytes(out),
 			   &n->scratch, err);

@@ -7,6 +7,7 @@
 #define GPUPROOF_SUITES_MODELS_NETWORK_H
 
 #include "suites/models/arena.h"
+#include "suites/models/image_model.h"
 #include "suites/models/parameter_shard.h"
 #include "suites/models/segments.h"
 
@@ -79,6 +80,32 @@ struct blocks {
 	void *bias_sums, *counts; /* scratch of output_gradient and of embedding_scatter_add */
 };
 
+/* Tensors that convolutional layers keep for backward (blocks/images.h). */
+struct kept_unit {
+	void *z, *y; /* output of the convolution under a batch norm; what the next unit reads */
+	void *statistics; /* of each group of rows: means, then 1 / deviation */
+};
+struct kept_image {
+	struct kept_unit unit[IMAGE_MAX_UNITS], projection;
+	void *out; /* what pooling reads */
+};
+struct images {
+	struct kept_image kept[SETUP_MAX_LAYERS];
+	uint64_t norm_groups; /* see struct setup; 1 while one device is timed, not compared */
+	/* Gradients inside a layer, in turn, and of what pooling read. */
+	void *gradient[2], *pooled;
+	/* Left by backward of a layer for the gradient of its input. */
+	const void *first, *shortcut;
+	float *norm_sums, *weight_sums;
+	void *bias_sums;
+	/*
+	 * Outputs of ReLUs (image_decisions()) for all rows: those that decide in backward instead
+	 * of this run's, and where this run's are copied; NULL: none.
+	 */
+	const void *decisions[IMAGE_MAX_DECISIONS];
+	void *record[IMAGE_MAX_DECISIONS];
+};
+
 struct network {
 	const struct setup *setup;
 	struct model model; /* the whole model */
@@ -140,7 +167,8 @@ struct network {
 	enum fusion fusions[SETUP_MAX_LAYERS]; /* of each layer's forward product */
 	struct blocks blocks;                  /* of a transformer; others: empty */
 	const struct part_links *links;        /* of the parts of its blocks; NULL: whole blocks */
-	bool idle; /* operations of blocks start their collectives and compute nothing */
+	bool idle;            /* operations of blocks start their collectives and compute nothing */
+	struct images images; /* of convolutional layers; others: empty */
 	/*
 	 * Set during the tuning step: searches GEMM algorithms, and times wgrad layouts and fused
 	 * epilogues.

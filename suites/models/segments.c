@@ -73,11 +73,10 @@ double segments_recompute_flops(const struct setup *setup)
 {
 	double flops = 0;
 
-	if (setup->kind == MODEL_TRANSFORMER)
-		return setup_recomputes_blocks(setup)
-			       ? (double)(setup->layers - 2) *
-					 setup_block_recompute_flops(setup, setup->batch)
-			       : 0;
+	for (size_t l = 0; l < setup->layers && setup_recomputes_blocks(setup); l++)
+		flops += setup_block_recompute_flops(setup, l, setup->batch);
+	if (setup->kind != MODEL_MLP)
+		return flops;
 	for (int rank = 0; rank < setup->ranks; rank++) {
 		struct segments s;
 		struct parameter_shard shard;

@@ -8,6 +8,7 @@
 #include "kernels/attention/attention.h"
 #include "kernels/generator.h"
 #include "plan/config.h"
+#include "suites/models/image_model.h"
 #include "suites/models/mode.h"
 #include "suites/models/model.h"
 
@@ -53,7 +54,7 @@ const char *setup_training_name(const struct setup *setup)
 	return precision_name(setup->precision);
 }
 
-const char *const model_kind_names[] = { "mlp", "transformer", NULL };
+const char *const model_kind_names[] = { "mlp", "transformer", "convnet", "resnet", NULL };
 
 void setup_transformer(struct setup *setup, uint64_t blocks, const struct transformer_shape *shape)
 {
@@ -129,6 +130,11 @@ int32_t setup_token(const struct setup *setup, uint64_t row)
 			 setup->transformer.vocabulary);
 }
 
+bool setup_is_masked(const struct setup *setup, size_t l)
+{
+	return l > 0 && l < setup->layers && setup_layer_kind(setup, l - 1) == LAYER_LINEAR;
+}
+
 const char *const optimizer_names[] = { "sgd", "momentum", "adam", NULL };
 
 const char *const fusion_names[] = { "auto", "off", "on", NULL };
@@ -145,6 +151,8 @@ static uint64_t widest(const struct setup *setup)
 {
 	uint64_t width = 0;
 
+	if (setup_has_images(setup))
+		return image_longest_sum(setup);
 	for (size_t i = 0; i <= setup->layers; i++)
 		width = setup->widths[i] > width ? setup->widths[i] : width;
 	return width;
@@ -238,6 +246,34 @@ static void shrink_transformer(struct setup *small, double flops)
 	small->segments = recomputes ? small->layers : 0;
 }
 
+/*
+ * Images per part, side and filters in turn; the depth stays. Every batch norm keeps some rows: of
+ * very few a variance is no measure, and its roundings are all there is.
+ */
+static void shrink_images(struct setup *small, double flops)
+{
+	uint64_t parts = (uint64_t)small->ranks * setup_accumulate(small),
+		 images = small->batch / parts;
+	bool recomputes = setup_recomputes_blocks(small), resnet = small->kind == MODEL_RESNET;
+	uint64_t least_image = resnet ? 32 : (uint64_t)4 << small->images.blocks;
+	struct image_shape shape = small->images;
+
+	small->search_seconds *= SHRINK_SEARCH;
+	while (setup_flops(small) > flops) {
+		bool changed = halve(&images, 8);
+
+		changed |= halve(&shape.image, 2 * least_image);
+		changed |= halve(&shape.channels, 16);
+		changed = changed || halve(&shape.channels, 8) ||
+			  halve(&shape.image, least_image) || halve(&images, 4);
+		if (!changed)
+			break;
+		setup_images(small, small->kind, &shape);
+		small->batch = images * parts;
+	}
+	small->segments = recomputes ? small->layers : 0;
+}
+
 bool setup_shrink(const struct setup *setup, double flops, struct setup *small)
 {
 	uint64_t part = (uint64_t)setup->ranks * setup->microbatches * setup_accumulate(setup),
@@ -249,6 +285,10 @@ bool setup_shrink(const struct setup *setup, double flops, struct setup *small)
 		return true;
 	if (setup->kind == MODEL_TRANSFORMER) {
 		shrink_transformer(small, flops);
+		return false;
+	}
+	if (setup_has_images(setup)) {
+		shrink_images(small, flops);
 		return false;
 	}
 	small->search_seconds *= SHRINK_SEARCH;

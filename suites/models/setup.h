@@ -38,8 +38,8 @@ enum wgrad_layout { WGRAD_AUTO, WGRAD_DIRECT, WGRAD_TRANSPOSED, WGRAD_LAYOUT_COU
 /* "auto", "direct", "transposed", NULL: in the order of the enum. */
 extern const char *const wgrad_layout_names[];
 
-enum model_kind { MODEL_MLP, MODEL_TRANSFORMER, MODEL_KIND_COUNT };
-/* "mlp", "transformer", NULL: in the order of the enum. */
+enum model_kind { MODEL_MLP, MODEL_TRANSFORMER, MODEL_CONVNET, MODEL_RESNET, MODEL_KIND_COUNT };
+/* "mlp", "transformer", "convnet", "resnet", NULL: in the order of the enum. */
 extern const char *const model_kind_names[];
 
 /* A decoder: embedding, blocks with causal attention, head. */
@@ -47,11 +47,21 @@ struct transformer_shape {
 	uint64_t hidden, heads, sequence, vocabulary;
 };
 
+/* Convolutional models: see image_model.h. */
+struct image_shape {
+	uint64_t image;    /* pixels along each side */
+	uint64_t channels; /* filters of the first convolution */
+	uint64_t blocks;   /* convnet: convolutions; resnet: its name, 18 to 152 */
+	uint64_t classes;
+	uint64_t depthwise; /* 1: depthwise and 1 x 1 convolutions in place of 3 x 3 ones */
+};
+
 struct setup {
 	const struct mode *mode;
 	int ranks;
 	enum model_kind kind;
 	struct transformer_shape transformer;  /* of MODEL_TRANSFORMER; others: zero */
+	struct image_shape images;             /* of MODEL_CONVNET and MODEL_RESNET */
 	struct grid grid;                      /* hybrid; others: zero */
 	size_t layers;                         /* linear ones, or embedding, blocks and head */
 	uint64_t widths[SETUP_MAX_LAYERS + 1]; /* input first, classes last */
@@ -59,7 +69,12 @@ struct setup {
 	bool weak; /* scaling: the batch grows with the ranks, and one device's is a part of it */
 	uint64_t microbatches; /* 1 unless the mode cuts the batch */
 	uint64_t accumulate; /* parts of a rank's rows, computed in turn into the same gradients */
-	uint64_t segments;   /* of layers whose activations are recomputed; 0: all are kept */
+	/*
+	 * Parts of a forward's rows that have a batch norm's statistics of their own, as ranks of a
+	 * split have; 0: one.
+	 */
+	uint64_t norm_groups;
+	uint64_t segments;     /* of layers whose activations are recomputed; 0: all are kept */
 	uint64_t bucket_bytes; /* of gradients per all-reduce */
 	uint64_t shards;       /* equal parts that every layer can be cut into; 0: no need */
 	uint64_t chunks; /* tensor: parts of the batch, one computed while another is summed up */
@@ -96,10 +111,19 @@ enum status setup_widths(struct setup *setup, const struct section *section, str
 void setup_transformer(struct setup *setup, uint64_t blocks, const struct transformer_shape *shape);
 /* NULL, or why this transformer cannot be computed so; `text` holds the words. */
 const char *setup_transformer_refusal(const struct setup *setup, char *text, size_t size);
-/* Activations [1, result) are outputs of ReLUs, whose masks a comparison imposes. */
-static inline size_t setup_masked(const struct setup *setup)
+static inline bool setup_has_images(const struct setup *setup)
 {
-	return setup->kind == MODEL_MLP ? setup->layers : 0;
+	return setup->kind == MODEL_CONVNET || setup->kind == MODEL_RESNET;
+}
+/*
+ * True if activations[l] are outputs of a linear layer's ReLU, whose masks a comparison imposes.
+ * Those inside of convolutional layers: image_decisions().
+ */
+bool setup_is_masked(const struct setup *setup, size_t l);
+/* At least 1. */
+static inline uint64_t setup_norm_groups(const struct setup *setup)
+{
+	return setup->norm_groups > 1 ? setup->norm_groups : 1;
 }
 /* Rows of one sample: the sequence, or 1. */
 static inline uint64_t setup_sample_rows(const struct setup *setup)
@@ -108,10 +132,10 @@ static inline uint64_t setup_sample_rows(const struct setup *setup)
 }
 /* The token of row `row`, below the vocabulary. */
 int32_t setup_token(const struct setup *setup, uint64_t row);
-/* Recomputes what a block keeps inside: backward runs each block's forward again. */
+/* Recomputes what a layer keeps inside: backward runs each layer's forward again. */
 static inline bool setup_recomputes_blocks(const struct setup *setup)
 {
-	return setup->kind == MODEL_TRANSFORMER && setup->segments > 0;
+	return setup->kind != MODEL_MLP && setup->segments > 0;
 }
 
 /* At least 1. */

@@ -63,6 +63,7 @@ static bool same_step(const struct setup *a, const struct setup *b)
 	       memcmp(a->widths, b->widths, (a->layers + 1) * sizeof(a->widths[0])) == 0 &&
 	       a->kind == b->kind &&
 	       memcmp(&a->transformer, &b->transformer, sizeof(a->transformer)) == 0 &&
+	       memcmp(&a->images, &b->images, sizeof(a->images)) == 0 &&
 	       a->segments == b->segments && a->batch == b->batch && a->shards == b->shards &&
 	       a->precision == b->precision && a->storage_only == b->storage_only &&
 	       a->weight_gradient == b->weight_gradient && a->fusion == b->fusion &&

@@ -28,7 +28,7 @@ static uint64_t transposed_bytes(const struct network *n)
 {
 	uint64_t columns = 0;
 
-	if (n->setup->weight_gradient == WGRAD_DIRECT || n->setup->kind == MODEL_TRANSFORMER)
+	if (n->setup->weight_gradient == WGRAD_DIRECT)
 		return 0;
 	for (size_t i = 0; i < SETUP_MAX_LAYERS; i++)
 		columns += backward_transposed_columns(n, i);

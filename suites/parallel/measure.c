@@ -69,6 +69,8 @@ static enum status open_single(struct session *s, struct error *err)
 	s->single_setup.mode = mode_find("single");
 	s->single_setup.ranks = 1;
 	s->single_setup.microbatches = 1;
+	s->single_setup.norm_groups =
+		(uint64_t)s->outcome.setup->ranks * setup_accumulate(s->outcome.setup);
 	s->single_setup.accumulate = 1;
 	s->single_setup.segments = 0;
 	s->single_setup.weak = false;
@@ -76,6 +78,8 @@ static enum status open_single(struct session *s, struct error *err)
 		return err->status;
 	if (leads(s))
 		status = trainer_open(&s->single, &s->single_setup, &s->solo, &mine);
+	/* Groups of rows are for comparisons alone: one device has one. */
+	s->single.network.images.norm_groups = 1;
 	s->has_single = status == STATUS_OK;
 	world_broadcast(s->team.world, 0, &s->has_single, sizeof(s->has_single));
 	if (status == STATUS_NO_MEMORY) {
@@ -246,8 +250,10 @@ static enum status time_single(struct session *s, struct error *err)
 	struct outcome *o = &s->outcome;
 	const struct series *known;
 
-	if (o->setup->weak)
+	if (o->setup->weak) {
 		s->single_setup.batch /= (uint64_t)o->setup->ranks;
+		s->single_setup.norm_groups = 0;
+	}
 	known = baseline_cache_find(state->baselines, s->run, &s->single_setup, name);
 	if (known) {
 		o->single = *known;

@@ -329,6 +329,13 @@ static void describe_widths(const struct setup *setup, struct text *t)
 			  setup->layers - 2, (unsigned long long)shape->hidden,
 			  (unsigned long long)shape->heads, (unsigned long long)shape->sequence,
 			  (unsigned long long)shape->vocabulary);
+	if (setup_has_images(setup))
+		text_addf(t, "%s%s of %llu, %llu channels, images of %llu x %llu",
+			  setup->images.depthwise ? "depthwise " : "",
+			  model_kind_names[setup->kind], (unsigned long long)setup->images.blocks,
+			  (unsigned long long)setup->images.channels,
+			  (unsigned long long)setup->images.image,
+			  (unsigned long long)setup->images.image);
 	for (size_t l = 0; l <= setup->layers && setup->kind == MODEL_MLP; l++)
 		text_addf(t, "%s%llu", l ? "-" : "", (unsigned long long)setup->widths[l]);
 }

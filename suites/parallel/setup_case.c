@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "kernels/training/loss_scale.h"
 #include "plan/suite.h"
+#include "suites/models/image_model.h"
 #include "suites/parallel/modes/modes.h"
 #include "suites/parallel/ranks/grid.h"
 
@@ -49,18 +51,36 @@ static enum status read_layers(struct setup *setup, const struct plan_case *c, s
 	return setup_widths(setup, section, err);
 }
 
-static const char *const mlp_keys[] = { "layers", "width", "depth", NULL };
-static const char *const transformer_keys[] = { "hidden",   "heads",      "blocks",
-						"sequence", "vocabulary", NULL };
+/* The models that a key belongs to. */
+#define KIND(kind) (1u << MODEL_##kind)
+static const struct model_key {
+	const char *name;
+	unsigned kinds;
+	const char *models;
+} model_keys[] = {
+	{ "layers", KIND(MLP), "mlp" },
+	{ "width", KIND(MLP), "mlp" },
+	{ "depth", KIND(MLP), "mlp" },
+	{ "hidden", KIND(TRANSFORMER), "transformer" },
+	{ "heads", KIND(TRANSFORMER), "transformer" },
+	{ "sequence", KIND(TRANSFORMER), "transformer" },
+	{ "vocabulary", KIND(TRANSFORMER), "transformer" },
+	{ "blocks", KIND(TRANSFORMER) | KIND(CONVNET) | KIND(RESNET),
+	  "transformer, convnet and resnet" },
+	{ "image", KIND(CONVNET) | KIND(RESNET), "convnet and resnet" },
+	{ "channels", KIND(CONVNET) | KIND(RESNET), "convnet and resnet" },
+	{ "classes", KIND(CONVNET) | KIND(RESNET), "convnet and resnet" },
+	{ "convolution", KIND(CONVNET) | KIND(RESNET), "convnet and resnet" },
+};
 
-static bool asks_for(const struct section *section, enum model_kind kind)
+static unsigned kinds_of(const struct section *section)
 {
 	const struct setting *models = section_setting(section, "model");
+	unsigned kinds = 0;
 
 	for (size_t i = 0; i < models->count; i++)
-		if (models->values[i].integer == kind)
-			return true;
-	return false;
+		kinds |= 1u << models->values[i].integer;
+	return kinds;
 }
 
 /* Also of a key that an effective config, such as that of a run to resume, writes out. */
@@ -78,20 +98,29 @@ static bool is_default(const struct setting *setting)
 }
 
 /* A key of a model that the section does not ask for would be without effect. */
-static enum status check_keys(const struct section *section, enum model_kind kind,
-			      const char *const *names, struct error *err)
+static enum status check_keys(const struct section *section, struct error *err)
 {
-	for (size_t i = 0; names[i] && !asks_for(section, kind); i++) {
-		const struct setting *setting = section_setting(section, names[i]);
+	const struct setting *models = section_setting(section, "model");
 
-		if (!is_default(setting))
-			return error_set(
-				err, STATUS_USAGE, "%s: %s is a key of model = %s, and model is %s",
-				setting->origin, names[i], model_kind_names[kind],
-				model_kind_names
-					[section_setting(section, "model")->values[0].integer]);
+	for (size_t i = 0; i < ARRAY_SIZE(model_keys); i++) {
+		const struct model_key *key = &model_keys[i];
+		const struct setting *setting = section_setting(section, key->name);
+
+		if (!(key->kinds & kinds_of(section)) && !is_default(setting))
+			return error_set(err, STATUS_USAGE,
+					 "%s: %s is a key of model = %s, and model is %s",
+					 setting->origin, key->name, key->models,
+					 model_kind_names[models->values[0].integer]);
 	}
 	return STATUS_OK;
+}
+
+/* 0: the model's usual. */
+static uint64_t integer_or(const struct section *section, const char *name, uint64_t usual)
+{
+	int64_t value = section_integer(section, name);
+
+	return value > 0 ? (uint64_t)value : usual;
 }
 
 static enum status read_transformer(struct setup *setup, const struct section *section,
@@ -103,23 +132,64 @@ static enum status read_transformer(struct setup *setup, const struct section *s
 		.sequence = (uint64_t)section_integer(section, "sequence"),
 		.vocabulary = (uint64_t)section_integer(section, "vocabulary"),
 	};
+	uint64_t blocks = integer_or(section, "blocks", 2);
 
 	if (shape.hidden % shape.heads)
 		return error_set(err, STATUS_USAGE,
 				 "%s: hidden: %llu does not divide by heads = %llu",
 				 section_setting(section, "hidden")->origin,
 				 (unsigned long long)shape.hidden, (unsigned long long)shape.heads);
-	setup_transformer(setup, (uint64_t)section_integer(section, "blocks"), &shape);
+	if (blocks > SETUP_MAX_LAYERS - 2)
+		return error_set(err, STATUS_USAGE,
+				 "%s: blocks: %llu, allowed of model = transformer are 1 to %d",
+				 section_setting(section, "blocks")->origin,
+				 (unsigned long long)blocks, SETUP_MAX_LAYERS - 2);
+	setup_transformer(setup, blocks, &shape);
+	return STATUS_OK;
+}
+
+/* As in tutorials on 32 x 32 images, and as on ImageNet. */
+static const struct image_shape usual_shapes[MODEL_KIND_COUNT] = {
+	[MODEL_CONVNET] = { .image = 32, .channels = 32, .blocks = 3, .classes = 10 },
+	[MODEL_RESNET] = { .image = 224, .channels = 64, .blocks = 18, .classes = 1000 },
+};
+
+static enum status read_images(struct setup *setup, const struct section *section,
+			       enum model_kind kind, bool depthwise, struct error *err)
+{
+	const struct image_shape *usual = &usual_shapes[kind];
+	const struct image_shape shape = {
+		.image = integer_or(section, "image", usual->image),
+		.channels = integer_or(section, "channels", usual->channels),
+		.blocks = integer_or(section, "blocks", usual->blocks),
+		.classes = integer_or(section, "classes", usual->classes),
+		.depthwise = depthwise,
+	};
+	char text[200], key[32];
+
+	if (image_shape_refusal(kind, &shape, text, sizeof(text))) {
+		snprintf(key, sizeof(key), "%.*s", (int)strcspn(text, ":"), text);
+		return error_set(err, STATUS_USAGE, "%s: %s", section_setting(section, key)->origin,
+				 text);
+	}
+	setup_images(setup, kind, &shape);
 	return STATUS_OK;
 }
 
 static enum status read_model(struct setup *setup, const struct plan_case *c, struct error *err)
 {
-	if (check_keys(c->section, MODEL_MLP, mlp_keys, err) != STATUS_OK ||
-	    check_keys(c->section, MODEL_TRANSFORMER, transformer_keys, err) != STATUS_OK)
+	enum model_kind kind = (enum model_kind)choice_of(c, "model");
+
+	if (check_keys(c->section, err) != STATUS_OK)
 		return err->status;
-	return choice_of(c, "model") == MODEL_TRANSFORMER ? read_transformer(setup, c->section, err)
-							  : read_layers(setup, c, err);
+	switch (kind) {
+	case MODEL_MLP:
+		return read_layers(setup, c, err);
+	case MODEL_TRANSFORMER:
+		return read_transformer(setup, c->section, err);
+	default:
+		return read_images(setup, c->section, kind, choice_of(c, "convolution") != 0, err);
+	}
 }
 
 static void read_optimizer(struct setup *setup, const struct section *section)

@@ -51,15 +51,16 @@ static void add_widths(const char *list, struct text *out)
 		text_addf(out, "%s%.*s", i ? "-" : "", (int)lengths[i], words[i]);
 }
 
-/* "blocks 12, hidden 768, heads 12" */
+/* "blocks 12, hidden 768, heads 12", of this model. */
 static void add_sizes(const struct presentation *p, const struct result *r,
-		      const struct case_result *c, struct text *out)
+		      const struct case_result *c, const char *model, struct text *out)
 {
 	for (const struct role_row *row = NULL;
 	     (row = presentation_role(p, ROLE_MODEL_SIZE, row));) {
 		const char *value = setting(r, c, row);
 
-		if (value)
+		if (value && strcmp(value, "0") != 0 &&
+		    (!row->value || strcmp(row->value, model) == 0))
 			text_addf(out, "%s%s %s", out->length ? ", " : "", row->name, value);
 	}
 }
@@ -68,14 +69,15 @@ void strategies_layers(const struct view *view, size_t run, const struct case_re
 		       struct text *out)
 {
 	const struct presentation p = view_presentation(view, view_string(c->suite));
-	const struct case_parameter *width = view_role_parameter(view, c, ROLE_WIDTH);
+	const struct case_parameter *width = view_role_parameter(view, c, ROLE_WIDTH),
+				    *layered = view_role_parameter(view, c, ROLE_LAYERED);
 	const char *layers = setting(&view->results[run], c,
 				     presentation_role(&p, ROLE_LAYERS, NULL)),
 		   *depth =
 			   setting(&view->results[run], c, presentation_role(&p, ROLE_DEPTH, NULL));
 
-	if (view_role_parameter(view, c, ROLE_LAYERED) && !view_role_holds(view, c, ROLE_LAYERED))
-		add_sizes(&p, &view->results[run], c, out);
+	if (layered && !view_role_holds(view, c, ROLE_LAYERED))
+		add_sizes(&p, &view->results[run], c, layered->text, out);
 	else if (width && width->number > 0 && depth)
 		text_addf(out, "%s layers of %.0f", depth, width->number);
 	else if (!width && layers)

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "kernels/layers/layers.h"
 #include "kernels/training/training.h"
+#include "suites/models/blocks/images.h"
 #include "suites/models/blocks/transformer.h"
 
 static uint64_t hidden_of(const struct network *n)
@@ -170,6 +171,8 @@ enum status block_buffers_open(struct network *n, struct error *err)
 	const struct kept_block *shared = NULL;
 	uint64_t before;
 
+	if (setup_has_images(n->setup))
+		return images_open(n, err);
 	if (n->setup->kind != MODEL_TRANSFORMER)
 		return STATUS_OK;
 	if (open_scratch(n, err) != STATUS_OK)
@@ -320,6 +323,8 @@ enum status blocks_forward(struct network *n, struct stream *stream, size_t l, u
 		return embed(n, stream, row, rows, err);
 	case LAYER_HEAD:
 		return head(n, stream, l, row, rows, err);
+	case LAYER_CONVOLUTION:
+		return images_forward(n, stream, l, row, rows, err);
 	default:
 		return transformer_forward(n, stream, l, row, rows, err);
 	}
@@ -333,6 +338,8 @@ enum status blocks_backward(struct network *n, struct stream *stream, size_t l, 
 		return embed_backward(n, stream, row, rows, dy, accumulate, err);
 	case LAYER_HEAD:
 		return head_backward(n, stream, l, row, rows, dy, accumulate, err);
+	case LAYER_CONVOLUTION:
+		return images_backward(n, stream, l, row, rows, dy, accumulate, err);
 	default:
 		return transformer_backward(n, stream, l, row, rows, dy, accumulate, err);
 	}
@@ -349,6 +356,8 @@ enum status blocks_input_gradient(struct network *n, struct stream *stream, size
 		.count = rows / network_shares(n, l) * hidden_of(n),
 	};
 
+	if (n->local.layer[l].kind == LAYER_CONVOLUTION)
+		return images_input_gradient(n, stream, l, rows, dx, err);
 	if (n->local.layer[l].kind == LAYER_BLOCK)
 		return transformer_launch(n, stream, "residual_add", &add, err);
 	if (n->idle)

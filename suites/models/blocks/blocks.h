@@ -1,5 +1,6 @@
 /*
- * The layers of a transformer: embedding, blocks and head, on a network's tensors. A row is a
+ * Layers that are not linear, on a network's tensors: convolutional ones in images.h; of a
+ * transformer embedding, blocks and head. A row is a
  * token; rows [row, row + rows) are whole sequences. Asynchronous on the stream. Arithmetic is that
  * of kernels/layers and kernels/attention: FP32, TF32 products, FP16, BF16; every sum has a fixed
  * order, so that replicas stay equal bit for bit.

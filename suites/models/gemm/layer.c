@@ -344,6 +344,9 @@ unsigned network_commands(const struct network *n, uint64_t microbatches)
 	/* A block has 15 kernels forward and 30 backward, and repeats 13. */
 	if (n->setup->kind == MODEL_TRANSFORMER)
 		per_layer = setup_recomputes_blocks(n->setup) ? 60 : 45;
+	/* A residual block of four units and a projection: 17 forward, 25 backward. */
+	if (setup_has_images(n->setup))
+		per_layer = setup_recomputes_blocks(n->setup) ? 60 : 45;
 
 	return (unsigned)(microbatches *
 				  (per_layer * (n->partition.last - n->partition.first) + 1) +

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "kernels/generator.h"
+#include "suites/models/reference/image_reference.h"
 #include "suites/models/reference/threads.h"
 #include "suites/models/reference/transformer_reference.h"
 #include "suites/models/reference/values.h"
@@ -167,6 +168,8 @@ static void gradient_of_input(struct mlp_reference *ref, size_t l, uint64_t row,
 	for (uint64_t o = 0; o < layer->out; o++)
 		add_scaled(dx + row * layer->in, dz[row * layer->out + o],
 			   ref->parameters + layer->weight + o * layer->in, layer->in);
+	if (!setup_is_masked(ref->setup, l))
+		return;
 	for (uint64_t i = 0; i < layer->in; i++)
 		if (!(mask ? mask[row * layer->in + i] : x[i] > 0))
 			dx[row * layer->in + i] = 0;
@@ -193,7 +196,9 @@ static void backward(struct mlp_reference *ref, const unsigned char *const *mask
 	for (size_t l = s->layers; l-- > 0;) {
 		double *dx = l > 0 ? xcalloc(s->batch * s->widths[l], sizeof(*dx)) : NULL;
 
-		if (s->kind == MODEL_TRANSFORMER)
+		if (ref->model.layer[l].kind == LAYER_CONVOLUTION)
+			image_reference_backward(ref, l, dz, dx);
+		else if (s->kind == MODEL_TRANSFORMER)
 			transformer_reference_backward(ref, l, dz, dx);
 		else
 			backward_layer(ref, l, dz, dx, masks ? masks[l] : NULL);
@@ -207,11 +212,14 @@ void reference_step(struct mlp_reference *ref, const unsigned char *const *masks
 	const struct setup *s = ref->setup;
 	double loss = 0;
 
-	ref->mask_error = 0;
-	for (size_t l = 0; l < s->layers && s->kind == MODEL_TRANSFORMER; l++)
-		transformer_reference_forward(ref, l);
-	for (size_t l = 0; l < s->layers && s->kind == MODEL_MLP; l++)
-		forward_layer(ref, l, masks ? masks[l + 1] : NULL);
+	ref->mask_error = ref->forward_error = 0;
+	for (size_t l = 0; l < s->layers; l++)
+		if (ref->model.layer[l].kind == LAYER_CONVOLUTION)
+			image_reference_forward(ref, l);
+		else if (s->kind == MODEL_TRANSFORMER)
+			transformer_reference_forward(ref, l);
+		else
+			forward_layer(ref, l, masks ? masks[l + 1] : NULL);
 	for (uint64_t r = 0; r < s->batch; r++)
 		loss += loss_row(ref, r);
 	ref->loss = loss / (double)s->batch;

@@ -6,6 +6,7 @@
 #ifndef GPUPROOF_SUITES_MODELS_REFERENCE_REFERENCE_H
 #define GPUPROOF_SUITES_MODELS_REFERENCE_REFERENCE_H
 
+#include "suites/models/image_model.h"
 #include "suites/models/model.h"
 
 struct mlp_reference {
@@ -15,7 +16,15 @@ struct mlp_reference {
 	double *activations[SETUP_MAX_LAYERS +
 			    1]; /* [l]: batch x widths[l], the input of layer l */
 	int32_t *labels;
-	double loss; /* mean over the batch */
+	/*
+	 * Outputs of the ReLUs inside convolutional layers (image_decisions(), batch x width) that
+	 * a run computed: each is compared with what the reference makes of the one before, and
+	 * taken in its place. So a rounding decides a ReLU or a pool in both in the same way, and
+	 * is not amplified by all batch norms after it. The caller's; NULL: the reference's own.
+	 */
+	const double *imposed[IMAGE_MAX_DECISIONS];
+	double forward_error; /* the largest of those differences, relative (L2) */
+	double loss;          /* mean over the batch */
 	/*
 	 * For the layer where the imposed masks disagree most: the norm of the sums whose ReLU this
 	 * reference decides otherwise, relative to all of that layer's. Roundings flip sums near

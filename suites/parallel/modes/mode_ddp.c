@@ -227,6 +227,7 @@ const struct mode mode_ddp = {
 	.overlaps = true,
 	.replicated = true,
 	.transformers = true,
+	.images = true,
 	.aliases_buffers = true,
 	.recordable = true,
 	.refusal = data_parallel_refusal,

@@ -41,6 +41,7 @@ const struct mode mode_single = {
 	.summary = "one device computes the whole step",
 	.replicated = true,
 	.transformers = true,
+	.images = true,
 	.recordable = true,
 	.accumulates = true,
 	.recomputes = true,

@@ -303,6 +303,7 @@ static double zero_wire_bytes(const struct setup *setup)
 		.runs_on = true,                                                          \
 		.replicated = true,                                                       \
 		.transformers = true,                                                     \
+		.images = true,                                                           \
 		.accumulates = (stage_) == 1,                                             \
 		.recomputes = true,                                                       \
 		.refusal = data_parallel_refusal,                                         \

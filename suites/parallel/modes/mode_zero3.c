@@ -301,6 +301,7 @@ static double zero3_wire_bytes(const struct setup *setup)
 const struct mode mode_zero3 = {
 	.name = "zero3",
 	.transformers = true,
+	.images = true,
 	.summary = "data parallel, parameters, gradients and optimizer divided among the ranks",
 	.overlap = OVERLAP_FORWARD | OVERLAP_BACKWARD,
 	.aliases_buffers = true,

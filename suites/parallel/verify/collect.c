@@ -17,21 +17,34 @@ static void source_of(const struct trainer *t, int rank, struct source *out)
 	model_init_partition(&out->local, t->setup, &out->partition);
 }
 
+static enum status allocate_decisions(struct trainer *t, struct collection *c, uint64_t rows,
+				      void **out, struct error *err)
+{
+	size_t bytes = precision_bytes(t->setup->precision);
+
+	for (size_t d = 0; d < image_decisions(t->setup); d++)
+		if (arena_alloc(&c->arena, MEMORY_VERIFICATION,
+				rows * image_decision_width(t->setup, d) * bytes, &out[d],
+				err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
 static enum status allocate_record(struct trainer *t, struct collection *c, struct error *err)
 {
 	struct network *n = &t->network;
 	size_t bytes = precision_bytes(t->setup->precision);
 
-	for (size_t l = n->partition.first + 1;
-	     l <= n->partition.last && l < setup_masked(t->setup); l++)
-		if ((n->kept[l] < n->partition.rows || n->overwritten_in_backward[l] ||
+	for (size_t l = n->partition.first + 1; l <= n->partition.last && l < t->setup->layers; l++)
+		if (setup_is_masked(t->setup, l) &&
+		    (n->kept[l] < n->partition.rows || n->overwritten_in_backward[l] ||
 		     segments_buffer(&n->segments, l) > 0) &&
 		    arena_alloc(&c->arena, MEMORY_VERIFICATION,
 				n->partition.rows * partition_width(t->setup, &n->partition, l) *
 					bytes,
 				&n->record[l], err) != STATUS_OK)
 			return err->status;
-	return STATUS_OK;
+	return allocate_decisions(t, c, n->partition.rows, n->images.record, err);
 }
 
 /* The largest tensor of one rank that is scattered over the whole one. */
@@ -58,11 +71,14 @@ static enum status allocate_whole(struct trainer *t, struct collection *c, struc
 	size_t bytes = precision_bytes(t->setup->precision);
 	uint64_t staging = staging_elements(t);
 
-	for (size_t l = 1; l < setup_masked(t->setup); l++)
-		if (arena_alloc(&c->arena, MEMORY_VERIFICATION,
+	for (size_t l = 1; l < t->setup->layers; l++)
+		if (setup_is_masked(t->setup, l) &&
+		    arena_alloc(&c->arena, MEMORY_VERIFICATION,
 				t->setup->batch * t->setup->widths[l] * bytes, &c->activations[l],
 				err) != STATUS_OK)
 			return err->status;
+	if (allocate_decisions(t, c, t->setup->batch, c->decisions, err) != STATUS_OK)
+		return err->status;
 	if (staging > 0 && arena_alloc(&c->arena, MEMORY_VERIFICATION, staging * bytes, &c->staging,
 				       err) != STATUS_OK)
 		return err->status;
@@ -121,17 +137,34 @@ static enum status collect_activations(struct collection *c, const struct source
 	const struct trainer *t = c->trainer;
 	const struct network *n = &t->network;
 
-	for (size_t l = s->partition.first + 1;
-	     l <= s->partition.last && l < setup_masked(t->setup); l++) {
+	for (size_t l = s->partition.first + 1; l <= s->partition.last && l < t->setup->layers;
+	     l++) {
 		uint64_t width = t->setup->widths[l],
 			 mine = partition_width(t->setup, &s->partition, l);
 		uint64_t at = s->partition.row * width + (uint64_t)s->partition.part * mine;
 		const void *from = n->record[l] ? n->record[l] : n->activations[l];
 
-		if (mine == width && s->partition.part > 0)
+		if (!setup_is_masked(t->setup, l) || (mine == width && s->partition.part > 0))
 			continue;
 		if (collect_rows(c, s->rank, from, c->activations[l], at, s->partition.rows, mine,
 				 width, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+/* Modes with convolutional layers give every rank whole ones. */
+static enum status collect_decisions(struct collection *c, const struct source *s,
+				     struct error *err)
+{
+	const struct trainer *t = c->trainer;
+
+	for (size_t d = 0; d < image_decisions(t->setup); d++) {
+		uint64_t width = image_decision_width(t->setup, d);
+
+		if (collect_run(c, s->rank, t->network.images.record[d], c->decisions[d],
+				s->partition.row * width, s->partition.rows * width,
+				err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
@@ -198,6 +231,8 @@ enum status collect(struct collection *c, struct error *err)
 		source_of(c->trainer, rank, &s);
 		status = collect_activations(c, &s, err);
 		if (status == STATUS_OK)
+			status = collect_decisions(c, &s, err);
+		if (status == STATUS_OK)
 			status = collect_gradients(c, &s, err);
 		status = world_agree(world, status, err);
 	}
@@ -216,6 +251,8 @@ void collection_release(struct collection *c)
 		backend_stream_synchronize(team->streams[i], NULL);
 	for (size_t l = 0; l <= SETUP_MAX_LAYERS; l++)
 		c->trainer->network.record[l] = NULL;
+	for (size_t d = 0; d < IMAGE_MAX_DECISIONS; d++)
+		c->trainer->network.images.record[d] = NULL;
 	arena_release(&c->arena);
 	c->trainer = NULL;
 }

@@ -10,6 +10,7 @@ struct collection {
 	/* Only on rank 0; NULL elsewhere. */
 	void *gradients;                         /* flat, in the setup's precision */
 	void *activations[SETUP_MAX_LAYERS + 1]; /* [l]: batch x widths[l], for 0 < l < layers */
+	void *decisions[IMAGE_MAX_DECISIONS];    /* batch x image_decision_width() */
 	void *staging; /* a tensor of one rank whose rows are pieces of the whole one's */
 };
 

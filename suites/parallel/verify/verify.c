@@ -20,6 +20,8 @@
 #define TOLERANCE_LAYERS 5.0
 #define TOLERANCE_SUM 512.0
 #define TOLERANCE_BLOCK 1.5
+#define TOLERANCE_CONVOLUTIONS 2
+#define TENSOR_HEADROOM_CONVOLUTIONS 16
 
 /*
  * Roundings flip one ReLU in a thousand (bf16) or fewer, of sums as small as the roundings:
@@ -34,7 +36,10 @@
  * are no more exact than what is added, it also grows with the root of the longest sum. Loss: the
  * error of one row is independent of the others'. A transformer's block rounds twelve tensors
  * where a linear layer rounds one: measured with 1, 4, 12 and 30 blocks 5.1e-7 to 5.8e-7 (fp32),
- * 7.2e-4, 9.0e-4, 1.3e-3, 1.6e-3 (fp16) and 5.9e-3, 7.2e-3, 1.0e-2, 1.3e-2 (bf16).
+ * 7.2e-4, 9.0e-4, 1.3e-3, 1.6e-3 (fp16) and 5.9e-3, 7.2e-3, 1.0e-2, 1.3e-2 (bf16). A ResNet 18 of
+ * 8 channels, whose last batch norms have 8 to 16 rows: 1.2e-6 (fp32), 2.0e-3 (fp16) and 1.0e-2
+ * (bf16), but 4e-2 and 3e-1 of the worst tensor with depthwise convolutions, whose filters have
+ * nine weights.
  */
 struct tolerance verify_tolerance(const struct setup *setup)
 {
@@ -51,18 +56,24 @@ struct tolerance verify_tolerance(const struct setup *setup)
 	enum precision p = setup->precision;
 	double depth = fmax(1, sqrt((double)setup->layers / TOLERANCE_LAYERS));
 	double longest = (double)setup->batch, gradient;
+	bool images = setup_has_images(setup);
 
 	if (setup->kind == MODEL_TRANSFORMER)
 		depth *= TOLERANCE_BLOCK;
+	if (images) {
+		depth *= TOLERANCE_CONVOLUTIONS;
+		longest = (double)image_longest_sum(setup);
+	}
 	gradient = base[p].gradient * depth;
-	for (size_t l = 0; l <= setup->layers; l++)
+	for (size_t l = 0; l <= setup->layers && !images; l++)
 		longest = fmax(longest, (double)setup->widths[l]);
 	if (base[p].sums_round)
 		gradient *= fmax(1, sqrt(longest / TOLERANCE_SUM));
 	return (struct tolerance){
 		.gradient = gradient,
-		.tensor = gradient * TENSOR_HEADROOM,
+		.tensor = gradient * (images ? TENSOR_HEADROOM_CONVOLUTIONS : TENSOR_HEADROOM),
 		.masks = gradient * MASKS_SHARE,
+		.forward = gradient,
 		.loss = depth * fmax(base[p].loss, base[p].row_loss / sqrt((double)setup->batch)),
 	};
 }
@@ -104,31 +115,66 @@ static enum status from_reference(void *context, uint64_t first, uint64_t count,
 	return STATUS_OK;
 }
 
+static enum status fetch_values(struct trainer *t, const void *array, uint64_t count, double *out,
+				struct error *err)
+{
+	size_t bytes = precision_bytes(t->setup->precision);
+	void *raw = xmalloc(count * bytes);
+
+	if (team_fetch(t->team, raw, array, count * bytes, err) == STATUS_OK)
+		values_decode(out, raw, t->setup->precision, count);
+	free(raw);
+	return err->status;
+}
+
 /* Which units the run let pass: 1 or 0 per element of the outputs of a layer. */
 static enum status fetch_mask(struct trainer *t, const void *activations, uint64_t count,
 			      unsigned char **out, struct error *err)
 {
-	size_t bytes = precision_bytes(t->setup->precision);
-	void *raw = xmalloc(count * bytes);
 	double *values = xmalloc(count * sizeof(*values));
 
 	*out = xmalloc(count);
-	if (team_fetch(t->team, raw, activations, count * bytes, err) == STATUS_OK) {
-		values_decode(values, raw, t->setup->precision, count);
+	if (fetch_values(t, activations, count, values, err) == STATUS_OK)
 		for (uint64_t i = 0; i < count; i++)
 			(*out)[i] = values[i] > 0;
-	}
-	free(raw);
 	free(values);
 	return err->status;
 }
 
-/* The reference uses the ReLU masks of the run, so wrong masks are found only here. */
+/* Fetches what the run computed inside convolutional layers; freed by release_imposed(). */
+static enum status fetch_imposed(struct trainer *t, const struct collection *c,
+				 struct mlp_reference *ref, struct error *err)
+{
+	const struct setup *s = t->setup;
+
+	for (size_t d = 0; d < image_decisions(s); d++) {
+		uint64_t count = s->batch * image_decision_width(s, d);
+		double *values = xmalloc(count * sizeof(*values));
+
+		ref->imposed[d] = values;
+		if (fetch_values(t, c->decisions[d], count, values, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static void release_imposed(struct mlp_reference *ref)
+{
+	for (size_t d = 0; d < IMAGE_MAX_DECISIONS; d++)
+		free((void *)ref->imposed[d]);
+}
+
+/* The reference uses what the run decided, so wrong decisions are found only here. */
 static enum status judge_masks(const struct mlp_reference *reference,
 			       const struct tolerance *tolerance, struct verify_check *check,
 			       struct error *err)
 {
 	check->mask_error = reference->mask_error;
+	if (!(reference->forward_error <= tolerance->forward))
+		return error_set(err, STATUS_MISMATCH,
+				 "outputs of a convolutional layer's ReLU differ from the "
+				 "double-precision reference's by %.2e (relative L2), allowed %.2e",
+				 reference->forward_error, tolerance->forward);
 	if (reference->mask_error <= tolerance->masks)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
@@ -151,9 +197,12 @@ static enum status compare_with_reference(struct trainer *t, const struct collec
 	if (scaler_scale(t, &gradients.scale, err) != STATUS_OK)
 		return err->status;
 	reference_open(&reference, t->setup);
-	for (size_t l = 1; l < setup_masked(t->setup) && status == STATUS_OK; l++)
-		status = fetch_mask(t, c->activations[l], t->setup->batch * t->setup->widths[l],
-				    &masks[l], err);
+	for (size_t l = 1; l < t->setup->layers && status == STATUS_OK; l++)
+		if (setup_is_masked(t->setup, l))
+			status = fetch_mask(t, c->activations[l],
+					    t->setup->batch * t->setup->widths[l], &masks[l], err);
+	if (status == STATUS_OK)
+		status = fetch_imposed(t, c, &reference, err);
 	if (status == STATUS_OK) {
 		reference_step(&reference, (const unsigned char *const *)masks);
 		status = compare_gradients(&t->network.model, from_device, &gradients,
@@ -166,6 +215,7 @@ static enum status compare_with_reference(struct trainer *t, const struct collec
 		status = judge_masks(&reference, &tolerance, check, err);
 	for (size_t l = 0; l <= SETUP_MAX_LAYERS; l++)
 		free(masks[l]);
+	release_imposed(&reference);
 	reference_close(&reference);
 	return status;
 }
@@ -216,18 +266,24 @@ enum status verify_reference(const struct setup *setup, struct rank_team *team,
 
 /*
  * The single device decides its ReLUs as the split did: a flipped one is rounding, not an error of
- * the split.
+ * the split. Its batch norms have the statistics of each rank's rows.
  */
 static enum status step_with_masks(struct trainer *single, const struct collection *c,
 				   struct error *err)
 {
+	struct network *n = &single->network;
 	enum status status;
 
-	for (size_t l = 1; l < setup_masked(single->setup); l++)
-		single->network.masks[l] = c->activations[l];
+	for (size_t l = 1; l < single->setup->layers; l++)
+		if (setup_is_masked(single->setup, l))
+			n->masks[l] = c->activations[l];
+	memcpy(n->images.decisions, c->decisions, sizeof(n->images.decisions));
+	n->images.norm_groups = setup_norm_groups(single->setup);
 	status = trainer_step(single, STEP_COMPUTE, err);
 	for (size_t l = 1; l < single->setup->layers; l++)
-		single->network.masks[l] = single->network.activations[l];
+		n->masks[l] = n->activations[l];
+	memset(n->images.decisions, 0, sizeof(n->images.decisions));
+	n->images.norm_groups = 1;
 	return status;
 }
 

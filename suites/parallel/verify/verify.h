@@ -14,7 +14,8 @@ struct tolerance {
 	double gradient; /* over all parameters */
 	double tensor;   /* of each weight matrix and bias by itself */
 	double loss;
-	double masks; /* reference.h: mask_error */
+	double masks;   /* reference.h: mask_error */
+	double forward; /* reference.h: forward_error */
 };
 struct tolerance verify_tolerance(const struct setup *setup);
 

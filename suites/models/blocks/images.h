@@ -1,0 +1,33 @@
+/*
+ * Convolutional layers (image_model.h) on a network's tensors, with the contract of blocks.h: a row
+ * is an image. For backward a layer keeps each convolution's output, with a batch norm also the
+ * ReLU's, and the statistics.
+ */
+#ifndef GPUPROOF_SUITES_MODELS_BLOCKS_IMAGES_H
+#define GPUPROOF_SUITES_MODELS_BLOCKS_IMAGES_H
+
+#include "suites/models/network.h"
+
+/* A tensor that a layer keeps for backward. */
+struct kept_tensor {
+	void **place;
+	uint64_t bytes;
+};
+#define IMAGE_MAX_KEPT (3 * (IMAGE_MAX_UNITS + 1) + 1)
+
+/* Those of layer `layer` for `rows` rows; returns their number. */
+size_t images_kept(struct network *network, size_t layer, uint64_t rows, struct kept_tensor *out);
+/* Scratch; not what layers keep. */
+enum status images_scratch_open(struct network *network, struct error *err);
+/* All of it. */
+enum status images_open(struct network *network, struct error *err);
+
+enum status images_forward(struct network *network, struct stream *stream, size_t layer,
+			   uint64_t row, uint64_t rows, struct error *err);
+enum status images_backward(struct network *network, struct stream *stream, size_t layer,
+			    uint64_t row, uint64_t rows, void *dy, bool accumulate,
+			    struct error *err);
+enum status images_input_gradient(struct network *network, struct stream *stream, size_t layer,
+				  uint64_t rows, void *dx, struct error *err);
+
+#endif

@@ -1,0 +1,292 @@
+/*
+ * The convolutional models of the suite `parallel`: their numbers of parameters and operations
+ * against published ones, the reference against central differences, one device and splits of the
+ * batch against the reference, what recomputation saves, what is refused.
+ */
+#include "parallel_setups.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "suites/models/reference/reference.h"
+#include "suites/parallel/footprint.h"
+
+static struct setup image_setup(enum model_kind kind, const struct image_shape *shape,
+				const char *mode, int ranks, enum precision precision)
+{
+	struct setup s = tiny(mode, ranks, precision);
+
+	setup_images(&s, kind, shape);
+	s.batch = 16;
+	setup_fit_mode(&s);
+	s.rate = setup_safe_rate(&s);
+	return s;
+}
+
+static struct setup tiny_convnet(const char *mode, int ranks, enum precision precision,
+				 bool depthwise)
+{
+	const struct image_shape shape = {
+		.image = 9, .channels = 5, .blocks = 2, .classes = 7, .depthwise = depthwise
+	};
+
+	return image_setup(MODEL_CONVNET, &shape, mode, ranks, precision);
+}
+
+static struct setup tiny_resnet(const char *mode, int ranks, enum precision precision,
+				uint64_t blocks, bool depthwise)
+{
+	const struct image_shape shape = {
+		.image = 32, .channels = 4, .blocks = blocks, .classes = 7, .depthwise = depthwise
+	};
+
+	return image_setup(MODEL_RESNET, &shape, mode, ranks, precision);
+}
+
+/* torchvision's models; operations by He et al. 2015, table 1 (of ResNet 50 and more in the
+ * variant with the stride in the 3 x 3 convolution, as torchvision counts them). */
+static void published_sizes_are_met(void **state)
+{
+	static const struct {
+		uint64_t blocks, parameters;
+		double products;
+	} published[] = {
+		{ 18, 11689512, 1.814e9 },  { 34, 21797672, 3.664e9 },   { 50, 25557032, 4.089e9 },
+		{ 101, 44549160, 7.801e9 }, { 152, 60192808, 11.514e9 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(published) / sizeof(published[0]); i++) {
+		const struct image_shape shape = {
+			.image = 224, .channels = 64, .blocks = published[i].blocks, .classes = 1000
+		};
+		struct setup s = image_setup(MODEL_RESNET, &shape, "single", 1, PRECISION_FP32);
+		double forward = 0;
+		struct model model;
+
+		model_init(&model, &s);
+		assert_int_equal(model.parameters, published[i].parameters);
+		for (size_t l = 1; l < s.layers; l++)
+			forward += setup_layer_flops(&s, l, 1) / 3;
+		/* The first layer does without the gradient of its input. */
+		forward += setup_layer_flops(&s, 0, 1) / 2;
+		assert_true(fabs(forward / 2 / published[i].products - 1) < 0.001);
+	}
+}
+
+/* 9 c + c f weights in place of 9 c f. */
+static void depthwise_convolutions_have_fewer_weights(void **state)
+{
+	static const struct image_shape shape = {
+		.image = 32, .channels = 32, .blocks = 3, .classes = 10, .depthwise = 1
+	};
+	struct image_shape plain = shape;
+	struct setup s = image_setup(MODEL_CONVNET, &shape, "single", 1, PRECISION_FP32), all;
+	struct model fewer, more;
+
+	(void)state;
+	plain.depthwise = 0;
+	all = image_setup(MODEL_CONVNET, &plain, "single", 1, PRECISION_FP32);
+	model_init(&fewer, &s);
+	model_init(&more, &all);
+	assert_int_equal(more.parameters, 27 * 32 + 32 + 9 * 32 * 64 + 64 + 9 * 64 * 128 + 128 +
+						  4 * 4 * 128 * 128 + 128 + 1280 + 10);
+	assert_int_equal(more.parameters - fewer.parameters,
+			 (9 * 32 * 64 - (9 * 32 + 32) - 32 * 64) +
+				 (9 * 64 * 128 - (9 * 64 + 64) - 64 * 128));
+	assert_true(setup_flops(&s) < 0.4 * setup_flops(&all));
+}
+
+static double loss_with(struct mlp_reference *ref, uint64_t i, double value)
+{
+	double kept = ref->parameters[i], loss;
+
+	ref->parameters[i] = value;
+	reference_step(ref, NULL);
+	loss = ref->loss;
+	ref->parameters[i] = kept;
+	return loss;
+}
+
+/* A step over a kink of a ReLU is no error of the derivative: the smaller ones do not. */
+static void check_element(struct mlp_reference *ref, const struct model_tensor *t, uint64_t i,
+			  double gradient, double largest)
+{
+	double slope = NAN;
+
+	for (double h = 1e-5; h > 1e-8; h /= 10) {
+		slope = (loss_with(ref, i, ref->parameters[i] + h) -
+			 loss_with(ref, i, ref->parameters[i] - h)) /
+			(2 * h);
+		if (fabs(slope - gradient) <= 1e-4 * largest)
+			return;
+	}
+	fail_msg("%s, element %llu: gradient %g, central difference %g", t->name,
+		 (unsigned long long)(i - t->first), gradient, slope);
+}
+
+static void check_gradients(const struct setup *setup)
+{
+	struct mlp_reference ref;
+	double *gradients;
+
+	reference_open(&ref, setup);
+	reference_step(&ref, NULL);
+	gradients = calloc(ref.model.elements, sizeof(*gradients));
+	memcpy(gradients, ref.gradients, ref.model.elements * sizeof(*gradients));
+	for (size_t l = 0; l < setup->layers; l++)
+		for (size_t k = 0; k < ref.model.layer[l].tensors; k++) {
+			const struct model_tensor *t = &ref.model.layer[l].tensor[k];
+			double largest = 0;
+
+			for (uint64_t i = 0; i < t->count; i++)
+				largest = fmax(largest, fabs(gradients[t->first + i]));
+			assert_true(largest > 1e-8);
+			check_element(&ref, t, t->first + t->count / 2,
+				      gradients[t->first + t->count / 2], largest);
+			check_element(&ref, t, t->first + t->count - 1,
+				      gradients[t->first + t->count - 1], largest);
+		}
+	free(gradients);
+	reference_close(&ref);
+}
+
+static void reference_gradients_are_derivatives(void **state)
+{
+	struct setup convnet = tiny_convnet("single", 1, PRECISION_FP64, true), resnet;
+	const struct image_shape shape = { .image = 40, .channels = 2, .blocks = 18, .classes = 5 };
+
+	(void)state;
+	convnet.batch = 4;
+	check_gradients(&convnet);
+	resnet = image_setup(MODEL_RESNET, &shape, "single", 1, PRECISION_FP64);
+	/* Two groups of rows with statistics of their own. */
+	resnet.batch = 8;
+	resnet.norm_groups = 2;
+	check_gradients(&resnet);
+}
+
+static void expect_reference(const struct setup *setup, const char *what)
+{
+	char name[120];
+
+	snprintf(name, sizeof(name), "%s: %s on %d, %s", what, setup->mode->name, setup->ranks,
+		 precision_name(setup->precision));
+	assert_ranks(run_ranks(setup->ranks, run_reference, (void *)setup), setup->ranks, STATUS_OK,
+		     name);
+}
+
+static const enum precision precisions[] = { PRECISION_FP32, PRECISION_FP16, PRECISION_BF16 };
+
+static void single_equals_the_reference(void **state)
+{
+	(void)state;
+	for (size_t p = 0; p < sizeof(precisions) / sizeof(precisions[0]); p++)
+		for (int variant = 0; variant < 4; variant++) {
+			struct setup s = tiny_convnet("single", 1, precisions[p], variant % 2);
+
+			s.accumulate = variant < 2 ? 1 : 4;
+			s.segments = variant == 1 || variant == 2 ? s.layers : 0;
+			expect_reference(&s, "convnet");
+		}
+}
+
+static void residual_networks_equal_the_reference(void **state)
+{
+	struct setup s = tiny_resnet("single", 1, PRECISION_FP32, 18, true);
+
+	(void)state;
+	s.accumulate = 2;
+	expect_reference(&s, "resnet 18, depthwise, in parts");
+	s = tiny_resnet("single", 1, PRECISION_FP16, 18, false);
+	s.segments = s.layers;
+	expect_reference(&s, "resnet 18, recomputed");
+	s = tiny_resnet("single", 1, PRECISION_FP32, 50, false);
+	s.norm_groups = 2;
+	expect_reference(&s, "resnet 50, two groups of rows");
+	s = tiny_resnet("single", 1, PRECISION_BF16, 50, false);
+	expect_reference(&s, "resnet 50");
+}
+
+static void splits_of_the_batch_equal_the_reference(void **state)
+{
+	static const char *const batch_modes[] = { "ddp", "zero1", "zero2", "zero3" };
+
+	(void)state;
+	for (size_t m = 0; m < sizeof(batch_modes) / sizeof(batch_modes[0]); m++) {
+		struct setup s = tiny_convnet(batch_modes[m], 4, precisions[m % 3], m % 2);
+
+		expect_reference(&s, "convnet");
+		s = tiny_resnet(batch_modes[m], 2, precisions[(m + 1) % 3], 18, false);
+		s.segments = m % 2 ? s.layers : 0;
+		expect_reference(&s, "resnet 18");
+	}
+}
+
+static void recomputation_keeps_one_layer(void **state)
+{
+	struct setup s = tiny_resnet("single", 1, PRECISION_FP32, 152, false);
+	uint64_t all;
+
+	(void)state;
+	/* Activations, not weights, are what there is. */
+	s.batch = 256;
+	all = footprint(&s);
+	s.segments = s.layers;
+	assert_true(footprint(&s) < all / 2);
+}
+
+static void what_is_not_computed_is_refused(void **state)
+{
+	struct setup s = tiny_convnet("single", 1, PRECISION_FP64, false);
+	char text[200];
+
+	(void)state;
+	assert_non_null(strstr(setup_images_refusal(&s, text, sizeof(text)), "fp64"));
+	s = tiny_convnet("tensor", 2, PRECISION_FP32, false);
+	assert_string_equal(setup_images_refusal(&s, text, sizeof(text)),
+			    "model = convnet is for single, ddp and zero1 to zero3");
+	s = tiny_resnet("ddp", 3, PRECISION_FP32, 18, false);
+	assert_string_equal(setup_images_refusal(&s, text, sizeof(text)),
+			    "16 images do not divide by 3 parts");
+	s = tiny_resnet("single", 1, PRECISION_FP32, 18, false);
+	s.segments = 2;
+	assert_non_null(strstr(setup_images_refusal(&s, text, sizeof(text)), "recompute"));
+	s.segments = s.layers;
+	assert_null(setup_images_refusal(&s, text, sizeof(text)));
+}
+
+static void smaller_models_have_the_same_depth(void **state)
+{
+	static const struct image_shape shape = {
+		.image = 224, .channels = 64, .blocks = 152, .classes = 1000
+	};
+	struct setup s = image_setup(MODEL_RESNET, &shape, "ddp", 2, PRECISION_BF16), small;
+
+	(void)state;
+	s.batch = 512;
+	assert_false(setup_shrink(&s, 1e9, &small));
+	assert_int_equal(small.layers, s.layers);
+	assert_true(setup_flops(&small) <= 1e9 && setup_flops(&small) > 0.05e9);
+	assert_true(small.images.image >= 32 && small.batch % 2 == 0);
+	assert_null(setup_images_refusal(&small, (char[200]){ 0 }, 200));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(published_sizes_are_met),
+		cmocka_unit_test(depthwise_convolutions_have_fewer_weights),
+		cmocka_unit_test(single_equals_the_reference),
+		cmocka_unit_test(residual_networks_equal_the_reference),
+		cmocka_unit_test(splits_of_the_batch_equal_the_reference),
+		cmocka_unit_test(recomputation_keeps_one_layer),
+		cmocka_unit_test(what_is_not_computed_is_refused),
+		cmocka_unit_test(smaller_models_have_the_same_depth),
+		/* The last: it starts threads in this process, which no fork survives. */
+		cmocka_unit_test(reference_gradients_are_derivatives),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
