@@ -90,8 +90,8 @@ char *figure_ratio(const struct figure *f, const struct case_selection *selectio
 	format_ratio(ratios.min, low, sizeof(low));
 	format_ratio(ratios.max, high, sizeof(high));
 	if (strcmp(low, high) == 0)
-		return xasprintf("%s of %s: %s that of %s (%zu %s).", metric, of, low, to, pairs,
-				 pairs == 1 ? "pair" : "pairs");
+		return xasprintf("%s of %s: %s that of %s (%zu pair%s).", metric, of, low, to,
+				 pairs, pairs == 1 ? "" : "s");
 	return xasprintf("%s of %s: %s to %s that of %s (%zu pairs).", metric, of, low, high, to,
 			 pairs);
 }

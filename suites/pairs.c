@@ -1,0 +1,198 @@
+/*
+ * Messages between two nodes: the rails at the same time, one by one, and crossed. A rail is a
+ * device of one node and the device of the other with the same number, which in a rail-optimised
+ * fabric share a switch. Unlike a collective, which needs the network for a part of its time only,
+ * messages over all rails fill it, so they show a slow one; and two nodes of many in a few random
+ * rounds show which node it is (suites/pairs/blame.h).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/plan.h"
+#include "suites/pairs/blame.h"
+#include "suites/pairs/measure.h"
+#include "suites/shared/collective_session.h"
+
+#define NUMBERS_MOST 1024
+
+static const char *const patterns[] = { "all_rails", "each_rail", "crossed", NULL };
+static const char *const directions[] = { "both", "forth", "back", NULL };
+
+static const struct key keys[] = {
+	{ .name = "patterns",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "all_rails, each_rail",
+	  .choices = patterns,
+	  .parameter = "pattern",
+	  .help = "all_rails: all at the same time; each_rail: one by one; crossed: each device "
+		  "with the other node's next one, all at the same time" },
+	{ .name = "directions",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "both, forth, back",
+	  .choices = directions,
+	  .parameter = "direction",
+	  .help = "both at the same time, from the first node to the second, from the second to "
+		  "the first; sizes up to 4 KiB are ping-pongs, which have both" },
+	{ .name = "sizes",
+	  .type = KEY_SIZE,
+	  .list = true,
+	  .fallback = "8B, 64MiB",
+	  .min = 8,
+	  .max = 0x1p40,
+	  .parameter = "size",
+	  .help = "bytes of one message; up to 4 KiB its latency is measured, beyond the "
+		  "bandwidth" },
+	{ .name = "rounds",
+	  .type = KEY_INTEGER,
+	  .fallback = "3",
+	  .min = 1,
+	  .max = 100,
+	  .word = "all",
+	  .help = "random rounds, in each of which a node has one partner; all: every two nodes "
+		  "once" },
+	{ .name = "confirm",
+	  .type = KEY_INTEGER,
+	  .fallback = "2",
+	  .min = 0,
+	  .max = 20,
+	  .help = "rounds in which suspects meet nodes that are proven" },
+	{ .name = "margin",
+	  .type = KEY_PERCENT,
+	  .fallback = "3 %",
+	  .min = 0.001,
+	  .max = 0.99,
+	  .help = "accuse a node whose best pair is this much below the median of all nodes" },
+	{ .name = "latency_margin",
+	  .type = KEY_PERCENT,
+	  .fallback = "50 %",
+	  .min = 0.01,
+	  .max = 100,
+	  .help = "the same above it, for latencies" },
+	{ 0 },
+};
+
+static const char *const axes[] = { "patterns", "directions", "sizes", NULL };
+
+static const struct metric metrics[] = {
+	{ "pairs.bandwidth", "B/s", BETTER_HIGHER, 1,
+	  "bytes per second that each rail moves, of the slowest one; both: of both directions "
+	  "together",
+	  METRIC_OTHER },
+	{ "pairs.latency", "s", BETTER_LOWER, 1, "half a ping-pong of the slowest rail",
+	  METRIC_OTHER },
+	{ "pairs.latency_p99", "s", BETTER_LOWER, 0, "99 of 100 are faster", METRIC_OTHER },
+	{ 0 },
+};
+
+static const struct figure_row figures[] = {
+	{ .metric = "pairs.bandwidth", .kind = "lines", .facets = { "pattern" } },
+	{ .metric = "pairs.latency", .kind = "lines", .facets = { "pattern" } },
+	{ 0 },
+};
+
+static const struct word_row words[] = {
+	{ "pattern", "all_rails", "all rails" },
+	{ "pattern", "each_rail", "one rail" },
+	{ "pattern", "crossed", "crossed rails" },
+	{ "direction", "forth", "to the second node" },
+	{ "direction", "back", "to the first node" },
+	{ 0 },
+};
+
+static const struct aspect_row aspects[] = {
+	{ "pairs.bandwidth", NULL, NULL, ASPECT_LINK },
+	{ 0 },
+};
+
+static const struct key round_key = { .name = "round", .type = KEY_INTEGER };
+static const struct key rail_key = { .name = "rail", .type = KEY_INTEGER };
+
+/* The parameter of a number that no list of the config has. */
+static struct parameter numbered(const struct key *key, int number)
+{
+	static struct value values[NUMBERS_MOST];
+	static char texts[NUMBERS_MOST][8];
+
+	snprintf(texts[number], sizeof(texts[0]), "%d", number);
+	values[number] = (struct value){ .text = texts[number], .integer = number, .real = number };
+	return (struct parameter){ .key = key, .value = &values[number], .labelled = true };
+}
+
+static size_t devices_on(const struct plan *plan, int node)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->device_count; i++)
+		count += plan->devices[i].node == node &&
+			 strcmp(plan->devices[i].backend, plan->devices[0].backend) == 0;
+	return count;
+}
+
+static enum status add(struct plan *plan, const struct plan_case *point, int rail,
+		       struct error *err)
+{
+	const struct device_info *info = &plan->devices[0];
+	struct parameter parameters[8];
+	struct plan_case with = *point;
+	size_t size = (size_t)case_integer(point, "sizes");
+	char reason[128] = "";
+
+	memcpy(parameters, point->parameters, point->parameter_count * sizeof(*parameters));
+	with.parameters = parameters;
+	if (rail >= 0)
+		parameters[with.parameter_count++] = numbered(&rail_key, rail);
+	parameters[with.parameter_count++] = numbered(&round_key, plan->group.round);
+	if (!(info->capabilities & DEVICE_HAS_COLLECTIVES))
+		snprintf(reason, sizeof(reason), "%s cannot send to other devices", info->id);
+	with.device_bytes = 2 * size;
+	with.setup_seconds = 0.2 + 6 * (double)size / (device_is_host(info) ? 0.8e9 : 50e9);
+	return plan_add_group(plan, &with, *reason ? reason : NULL, err);
+}
+
+static enum status pairs_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	enum pattern pattern = (enum pattern)case_integer(point, "patterns");
+	size_t first = devices_on(plan, 0), second = devices_on(plan, 1),
+	       rails = first < second ? first : second;
+
+	if (case_integer(point, "sizes") <= PAIRS_LATENCY_BYTES &&
+	    !plan_drop_axis(point, "directions"))
+		return STATUS_OK;
+	/* With one rail all patterns are the same. */
+	if (pattern != EACH_RAIL)
+		return rails == 1 && pattern == CROSSED ? STATUS_OK : add(plan, point, -1, err);
+	for (size_t rail = 0; rail < rails && rail < NUMBERS_MOST && rails > 1; rail++)
+		if (add(plan, point, (int)rail, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+static void *open_state(void)
+{
+	return sessions_open();
+}
+
+static void close_state(void *state)
+{
+	sessions_close(state);
+}
+
+const struct suite suite_pairs = {
+	.name = "pairs",
+	.summary = "messages between two nodes: bandwidth and latency; which node or link is slow",
+	.keys = keys,
+	.axes = axes,
+	.metrics = metrics,
+	.figures = figures,
+	.words = words,
+	.aspects = aspects,
+	.processes = SUITE_PROCESS_PER_DEVICE,
+	.groups = SUITE_OF_PAIRS,
+	.expand = pairs_expand,
+	.run = pairs_run,
+	.accuse = pairs_accuse,
+	.open_state = open_state,
+	.close_state = close_state,
+};

@@ -1,0 +1,339 @@
+#include "suites/pairs/blame.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "plan/config.h"
+#include "plan/suite.h"
+#include "result/result.h"
+
+/* A case as the nodes of its pair see it. */
+struct edge {
+	const struct case_result *c;
+	const struct metric_value *metric; /* NULL: it did not come to its end */
+	char *what;                        /* its point without the round */
+	size_t nodes[2];                   /* the first one sends, in one direction */
+};
+
+struct blame {
+	const struct section *section;
+	char (*names)[64];
+	size_t name_count, name_capacity;
+	struct edge *edges;
+	size_t edge_count, edge_capacity;
+	struct accusation *found;
+	size_t count, capacity;
+	size_t *accused;   /* by node: 1 + place in `found`, 0: none */
+	unsigned *ways;    /* by node: bit 0 it is slow sending, 1 receiving, 2 in a rail alone */
+	char (*rails)[32]; /* by node: the rail, or "" where it is slow in several */
+};
+
+static size_t name_index(struct blame *b, const char *device)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(device, "/"), device);
+	for (size_t i = 0; i < b->name_count; i++)
+		if (strcmp(b->names[i], name) == 0)
+			return i;
+	ARRAY_GROW(b->names, b->name_count, b->name_capacity);
+	snprintf(b->names[b->name_count], sizeof(b->names[0]), "%s", name);
+	return b->name_count++;
+}
+
+/* Names one flow, whichever of the two nodes sends. */
+static char *point_without_round(const struct case_result *c)
+{
+	struct text text = TEXT_EMPTY;
+
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		const struct case_parameter *p = &c->parameters[i];
+
+		if (strcmp(p->name, "round") == 0)
+			continue;
+		text_add(&text, text.length ? ", " : "");
+		if (strcmp(p->name, "direction") == 0 && strcmp(p->text, "both") != 0)
+			text_add(&text, "one way");
+		else
+			text_addf(&text, strcmp(p->name, "rail") == 0 ? "rail %s" : "%s", p->text);
+	}
+	return text_detach(&text);
+}
+
+static const struct metric_value *headline(const struct case_result *c)
+{
+	for (size_t i = 0; i < c->metric_count; i++)
+		if (c->metrics[i].headline)
+			return &c->metrics[i];
+	return NULL;
+}
+
+static void collect(struct blame *b, const struct result *result)
+{
+	for (size_t i = 0; i < result->case_count; i++) {
+		const struct case_result *c = &result->cases[i];
+		const struct case_parameter *direction = case_parameter(c, "direction");
+		size_t first, last;
+		bool back;
+
+		if (strcmp(c->suite, b->section->suite->name) != 0 ||
+		    strcmp(c->label, b->section->label) != 0 || c->status == CASE_SKIPPED ||
+		    c->device_count < 2)
+			continue;
+		first = name_index(b, c->devices[0]);
+		last = name_index(b, c->devices[c->device_count - 1]);
+		back = direction && strcmp(direction->text, "back") == 0;
+		ARRAY_GROW(b->edges, b->edge_count, b->edge_capacity);
+		b->edges[b->edge_count++] =
+			(struct edge){ .c = c,
+				       .metric = c->status == CASE_OK ? headline(c) : NULL,
+				       .what = point_without_round(c),
+				       .nodes = { back ? last : first, back ? first : last } };
+	}
+}
+
+static bool one_way(const struct edge *e)
+{
+	const struct case_parameter *direction = case_parameter(e->c, "direction");
+
+	return direction && strcmp(direction->text, "both") != 0;
+}
+
+static bool same_point(const struct edge *a, const struct edge *b)
+{
+	return strcmp(a->what, b->what) == 0;
+}
+
+static bool is_better(const struct edge *a, const struct edge *than)
+{
+	if (!a->metric || !than || !than->metric)
+		return a->metric || !than;
+	return a->metric->better == BETTER_HIGHER ? a->metric->value > than->metric->value
+						  : a->metric->value < than->metric->value;
+}
+
+/* The end of its interval that speaks for it; the value where there is no interval. */
+static double most_favourable(const struct metric_value *m)
+{
+	double end = m->better == BETTER_HIGHER ? m->high : m->low;
+
+	return isnan(end) ? m->value : end;
+}
+
+/* How much worse than the median, as a share of it; 0: it is not. */
+static double shortfall(const struct edge *e, double median)
+{
+	double value, worse;
+
+	if (!e->metric)
+		return INFINITY;
+	value = most_favourable(e->metric);
+	worse = e->metric->better == BETTER_HIGHER ? 1 - value / median : value / median - 1;
+	return worse > 0 ? worse : 0;
+}
+
+static double margin(const struct blame *b, const struct edge *e)
+{
+	bool latency = e->metric && e->metric->better == BETTER_LOWER;
+
+	return section_real(b->section, latency ? "latency_margin" : "margin");
+}
+
+static void accuse(struct blame *b, size_t node, size_t other, const char *text)
+{
+	struct accusation *a;
+
+	if (other == SIZE_MAX && b->accused[node]) {
+		a = &b->found[b->accused[node] - 1];
+		if (!strstr(a->text, "; also "))
+			snprintf(a->text + strlen(a->text), sizeof(a->text) - strlen(a->text),
+				 "; also in others");
+		return;
+	}
+	ARRAY_GROW(b->found, b->count, b->capacity);
+	a = &b->found[b->count++];
+	*a = (struct accusation){ .node = "" };
+	snprintf(a->node, sizeof(a->node), "%s", b->names[node]);
+	if (other != SIZE_MAX)
+		snprintf(a->other, sizeof(a->other), "%s", b->names[other]);
+	else
+		b->accused[node] = b->count;
+	snprintf(a->text, sizeof(a->text), "%s", text);
+}
+
+static char *evidence(const struct edge *e, double median, const char *role, size_t pairs)
+{
+	char value[32], middle[32];
+
+	if (!e->metric)
+		return xasprintf("%s: %s pair%s came to an end%s: %s", e->what,
+				 pairs == 1 ? "its" : "none of its", pairs == 1 ? " never" : "s",
+				 role, e->c->reason);
+	return xasprintf("%s: %s%s at best in %zu pair%s, %.0f %% worse than the median of all "
+			 "nodes, %s",
+			 e->what, units_si(e->metric->value, e->metric->unit, value, sizeof(value)),
+			 role, pairs, pairs == 1 ? "" : "s", 100 * shortfall(e, median),
+			 units_si(median, e->metric->unit, middle, sizeof(middle)));
+}
+
+/* The best edge of `node` in the point of `of`; side 0 and 1: where it sends, receives; 2: any. */
+static const struct edge *best_of(const struct blame *b, const struct edge *of, size_t node,
+				  int side, size_t *pairs)
+{
+	const struct edge *best = NULL;
+
+	*pairs = 0;
+	for (size_t i = 0; i < b->edge_count; i++) {
+		const struct edge *e = &b->edges[i];
+
+		if (!same_point(e, of) || (side != 2 ? e->nodes[side] != node
+						     : e->nodes[0] != node && e->nodes[1] != node))
+			continue;
+		(*pairs)++;
+		if (is_better(e, best))
+			best = e;
+	}
+	return best;
+}
+
+/* The median of the nodes' best pairs; NaN with fewer than three nodes that have one. */
+static double median_of_nodes(const struct blame *b, const struct edge *of, int side)
+{
+	double *values = xcalloc(b->name_count + 1, sizeof(*values)), median;
+	size_t count = 0, pairs;
+
+	for (size_t node = 0; node < b->name_count; node++) {
+		const struct edge *best = best_of(b, of, node, side, &pairs);
+
+		if (best && best->metric)
+			values[count++] = best->metric->value;
+	}
+	median = count < 3 ? (double)NAN : median_of(values, count);
+	free(values);
+	return median;
+}
+
+static void remember(struct blame *b, size_t node, int side, const char *what)
+{
+	const char *rail = strstr(what, "rail ");
+
+	b->ways[node] |= side < 2 ? 1u << side : 0;
+	if (!rail || rail == what)
+		return;
+	if (b->ways[node] & 4 && strcmp(b->rails[node], rail) != 0)
+		b->rails[node][0] = '\0';
+	else
+		snprintf(b->rails[node], sizeof(b->rails[0]), "%s", rail);
+	b->ways[node] |= 4;
+}
+
+static void add_text(struct accusation *a, const char *text)
+{
+	snprintf(a->text + strlen(a->text), sizeof(a->text) - strlen(a->text), "%s", text);
+}
+
+/* The direction and the rail, where it is one alone. */
+static void narrow_down(struct blame *b)
+{
+	for (size_t node = 0; node < b->name_count; node++) {
+		struct accusation *a = b->accused[node] ? &b->found[b->accused[node] - 1] : NULL;
+
+		if (!a)
+			continue;
+		if ((b->ways[node] & 3) == 1)
+			add_text(a, "; one way it is slow sending, not receiving");
+		if ((b->ways[node] & 3) == 2)
+			add_text(a, "; one way it is slow receiving, not sending");
+		if (b->ways[node] & 4 && b->rails[node][0]) {
+			add_text(a, "; of the rails one by one only ");
+			add_text(a, b->rails[node]);
+		}
+	}
+}
+
+static void accuse_nodes(struct blame *b, const struct edge *of, int side)
+{
+	static const char *const roles[] = { " sending", " receiving", "" };
+	double median = median_of_nodes(b, of, side);
+	size_t pairs;
+
+	for (size_t node = 0; node < b->name_count && !isnan(median); node++) {
+		const struct edge *best = best_of(b, of, node, side, &pairs);
+		char *text;
+
+		if (!best || shortfall(best, median) <= margin(b, best))
+			continue;
+		text = evidence(best, median, roles[side], pairs);
+		accuse(b, node, SIZE_MAX, text);
+		remember(b, node, side, of->what);
+		free(text);
+	}
+}
+
+static void accuse_link(struct blame *b, const struct edge *e)
+{
+	double median = median_of_nodes(b, e, one_way(e) ? 0 : 2);
+	char *text;
+
+	if (isnan(median) || b->accused[e->nodes[0]] || b->accused[e->nodes[1]] ||
+	    shortfall(e, median) <= margin(b, e))
+		return;
+	for (size_t i = 0; i < b->count; i++)
+		if (*b->found[i].other &&
+		    ((strcmp(b->found[i].node, b->names[e->nodes[0]]) == 0 &&
+		      strcmp(b->found[i].other, b->names[e->nodes[1]]) == 0) ||
+		     (strcmp(b->found[i].node, b->names[e->nodes[1]]) == 0 &&
+		      strcmp(b->found[i].other, b->names[e->nodes[0]]) == 0)))
+			return;
+	text = evidence(e, median, one_way(e) ? " from the first to the second" : "", 1);
+	accuse(b, e->nodes[0], e->nodes[1], text);
+	free(text);
+}
+
+static bool is_first_of_point(const struct blame *b, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (same_point(&b->edges[i], &b->edges[index]))
+			return false;
+	return true;
+}
+
+size_t pairs_accuse(const struct result *result, const struct section *section,
+		    struct accusation **out)
+{
+	struct blame b = { .section = section };
+
+	collect(&b, result);
+	b.accused = xcalloc(b.name_count + 1, sizeof(*b.accused));
+	b.ways = xcalloc(b.name_count + 1, sizeof(*b.ways));
+	b.rails = xcalloc(b.name_count + 1, sizeof(*b.rails));
+	for (size_t i = 0; i < b.edge_count; i++) {
+		if (!is_first_of_point(&b, i))
+			continue;
+		if (one_way(&b.edges[i])) {
+			accuse_nodes(&b, &b.edges[i], 0);
+			accuse_nodes(&b, &b.edges[i], 1);
+		} else {
+			accuse_nodes(&b, &b.edges[i], 2);
+		}
+	}
+	narrow_down(&b);
+	for (size_t i = 0; i < b.edge_count; i++)
+		accuse_link(&b, &b.edges[i]);
+	for (size_t i = 0; i < b.edge_count; i++)
+		free(b.edges[i].what);
+	free(b.edges);
+	free(b.names);
+	free(b.accused);
+	free(b.ways);
+	free(b.rails);
+	*out = b.found;
+	return b.count;
+}

@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# Cases of several nodes together, on simulated nodes: collectives over groups, pairs that name a slow node, and each way
+# in which a rank or a node can fail in the middle of one.
+set -u
+gpuproof=$(realpath "$1")
+shim=$(dirname "$gpuproof")/tests/slow_node.so
+dir=$(mktemp -d)
+failures=0
+trap 'kill -9 $(jobs -p) 2>/dev/null; rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+unset SLURM_JOB_ID SLURM_STEP_NUM_TASKS OMPI_COMM_WORLD_SIZE PMI_SIZE
+export OMP_NUM_THREADS=1
+
+fail() { echo "FAIL: $*"; failures=$((failures + 1)); [ $failures -lt 12 ] || exit 1; }
+expect() { grep -qF -- "$1" "$2" || { fail "$3: no '$1' in:"; sed 's/^/    /' "$2"; }; }
+json() { python3 -c 'import json,sys; r=json.load(open(sys.argv[1] + "/result.json")); C=r["cases"]; print(eval(sys.argv[2]))' "$1" "$2"; }
+same() { [ "$1" = "$2" ] || fail "$3: '$1' instead of '$2'"; }
+children() { cat /proc/"$1"/task/*/children 2>/dev/null; }
+# agent NODE: its process; then its child, which has one rank
+agent() {
+	local p
+	for p in $(children "$conductor"); do
+		tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -qx "GPUPROOF_AGENT_NODE=$1" && echo "$p" && return
+	done
+}
+# Starts long.ini on three nodes, and waits until a case of all of them is done.
+begin() {
+	"$gpuproof" run long.ini -o "$1" --simulate-nodes 3 --no-report >"$1.out" 2>"$1.err" &
+	conductor=$!
+	for _ in $(seq 600); do
+		[ -s "$1/nodes/n1/groups.jsonl" ] && return
+		kill -0 $conductor 2>/dev/null || break
+		sleep 0.05
+	done
+	fail "$1: no case of several nodes was finished: $(cat "$1.err")"
+}
+# A process of the group in flight: rank_of NODE
+rank_of() {
+	local child
+	for _ in $(seq 100); do
+		for child in $(children "$(agent "$1")"); do
+			for rank in $(children "$child"); do echo "$rank"; return; done
+		done
+		sleep 0.02
+	done
+}
+finish() { wait "$conductor"; code=$?; }
+
+cat >groups.ini <<-'INI'
+	[run]
+	backend = host
+	[defaults]
+	max_time = 30ms
+	[suite transfer]
+	directions = h2d
+	memories = pinned
+	sizes = 64KiB
+	[suite collective]
+	operations = all_reduce, all_gather, reduce_scatter, broadcast, reduce, send_recv, all_to_all
+	sizes = 64KiB
+	nodes = 2, all, 9
+INI
+cat >long.ini <<-'INI'
+	[run]
+	backend = host
+	[fleet]
+	silent_after = 2s
+	[defaults]
+	max_time = 4s
+	target = 0.001 %
+	[suite collective]
+	operations = all_reduce
+	sizes = 64KiB, 2MiB, 4MiB
+	nodes = all
+INI
+
+# Every collective over two nodes and over all three, verified; the third node is in a group of two, too.
+"$gpuproof" run groups.ini -o groups --simulate-nodes 3 --no-report >groups.out 2>groups.err
+same $? 0 "exit code"
+same "$(json groups 'sum(c["status"] == "OK" for c in C), sum("nodes=2" in c["id"] for c in C), sum("nodes=all" in c["id"] for c in C)')" "(24, 14, 7)" "cases"
+same "$(json groups 'sorted({c["id"].split("@")[1] for c in C if "collective" in c["id"]})')" "['n1+n2', 'n1+n2+n3', 'n2+n3']" "groups"
+same "$(json groups 'all(c["verification"]["done"] for c in C)')" True "verified"
+same "$(json groups 'len(C) == r["run"]["planned"]')" True "planned"
+same "$(json groups '[f["subject"] for f in r["postflight"] if "nodes" in f["subject"]]')" "['nodes = 9']" "a number of nodes that is not there is told"
+cp groups/nodes/n1/groups.jsonl before
+"$gpuproof" run --resume groups --no-report >/dev/null 2>&1
+same $? 0 "resumed"
+cmp -s groups/nodes/n1/groups.jsonl before || fail "finished cases were measured again"
+grep -rqE '[0-9a-f]{64}' groups/nodes/*/groups.log groups/agents.log && fail "a token is in a log"
+
+# Without nodes there is nothing to do, and the message says what to do.
+"$gpuproof" run fabric --set run.backend=host -o none >none.out 2>&1
+same $? 2 "exit code without nodes"
+
+# A node whose sends are slow is found and named with the direction; no other one is.
+cat >pairs.ini <<-'INI'
+	[run]
+	backend = host
+	[defaults]
+	max_time = 60ms
+	[suite pairs]
+	sizes = 256KiB
+	margin = 97 %
+INI
+if ldd "$gpuproof" | grep -qE 'asan|tsan'; then
+	echo "not tried: a slow node, since a sanitizer has to be the first library"
+else
+	SLOW_NODE=n3 LD_PRELOAD=$shim "$gpuproof" run pairs.ini -o slow --simulate-nodes 4 --check >slow.out 2>slow.err
+	[ $? = 1 ] || fail "a run with a slow node is accepted"
+	same "$(json slow '[f["subject"] for f in r["postflight"] if f["subject"].startswith(("node", "link"))]')" "['node n3']" "who is accused"
+	expect "slow sending, not receiving" slow.err "direction"
+	same "$(json slow 'sorted({c["parameters"]["round"] for c in C})')" "[1, 2, 3, 4, 5]" "rounds, and those of the suspect again"
+	same "$(json slow 'all("n3" in c["id"].split("@")[1] for c in C if c["parameters"]["round"] > 3)')" True "confirmations are the suspect's"
+fi
+"$gpuproof" run pairs.ini -o healthy --simulate-nodes 3 --no-report --set pairs.rounds=all >healthy.out 2>healthy.err
+same "$(json healthy 'len({c["id"].split("@")[1] for c in C}), all(c["status"] == "OK" for c in C)')" "(3, True)" "every two nodes once"
+
+# kill -9 of a rank: the case in flight is an error that names rank and node, the others continue.
+begin killed
+rank=$(rank_of n2)
+kill -9 "$rank"
+finish
+same $code 4 "exit code with a killed rank"
+same "$(json killed 'sum(c["status"] == "ERROR" for c in C), sum(c["status"] == "OK" for c in C)')" "(1, 2)" "one case is lost"
+expect "rank 1 (n2/host:0) killed by signal 9" killed.out "who died"
+
+# SIGSTOP of a rank: found by its own node, within seconds.
+begin halted
+rank=$(rank_of n3)
+kill -STOP "$rank"
+finish
+expect "rank 2 (n3/host:0) was stopped by a signal" halted.out "who stands still"
+same "$(json halted 'sum(c["status"] == "ERROR" for c in C)')" 1 "one case is lost"
+
+# kill -9 of an agent in the middle: the node is lost, the cases are measured again without it.
+begin lost
+kill -9 "$(agent n2)"
+finish
+same $code 4 "exit code with a lost node"
+same "$(json lost '" ".join(n["status"] for n in r["nodes"])')" "OK LOST OK" "statuses"
+same "$(json lost '{c["id"].split("@")[1] for c in C if c["status"] == "OK"} >= {"n1+n3"}')" True "measured without it"
+expect "node n2 was lost: its agent has died" lost.out "reason"
+
+[ $failures = 0 ] || exit 1
