@@ -133,8 +133,14 @@ static enum outcome outcome_of(const struct verdict_check *check)
 
 static char *check_name(const struct verdict_check *check)
 {
-	static const char *const words[] = { "at least", "at most", "like identical devices",
-					     "like good cards of its model", "" };
+	static const char *const words[] = {
+		[AT_LEAST] = "at least",
+		[AT_MOST] = "at most",
+		[LIKE_IDENTICAL] = "like identical devices",
+		[LIKE_POPULATION] = "like good cards of its model",
+		[LIKE_FLEET] = "like its model on all nodes",
+		[NO_COMPARISON] = "",
+	};
 	const char *subject = *check->case_id ? check->case_id : "the run";
 
 	return xasprintf("[%s] %s%s%s%s%s", check->limit, subject, *check->metric ? " " : "",

@@ -59,6 +59,7 @@ struct fleet {
 	int stops_seen, log;
 	bool has_groups; /* cases of several nodes together come after those of the nodes */
 	struct rounds *rounds;
+	off_t log_began; /* where this launcher's output begins in it */
 };
 
 static void say(const struct fleet *f, const char *format, ...)
@@ -374,6 +375,28 @@ static void end_joining(struct fleet *f, const char *reason)
 	}
 }
 
+/* ": <last line of agents.log>", by which a launcher tells what it lacks; "" without one. */
+static void last_words(const struct fleet *f, char *words, size_t size)
+{
+	char *path = xasprintf("%s/agents.log", f->directory), end[512], *line;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	off_t length = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+	ssize_t n = 0;
+
+	if (length > f->log_began)
+		n = pread(fd, end, sizeof(end) - 1,
+			  length > (off_t)sizeof(end) - 1 ? length - (off_t)sizeof(end) + 1 : 0);
+	while (n > 0 && end[n - 1] == '\n')
+		n--;
+	end[n > 0 ? n : 0] = '\0';
+	line = strrchr(end, '\n');
+	text_mend(end);
+	snprintf(words, size, "%s%.200s", *end ? ": " : "", line ? line + 1 : end);
+	if (fd >= 0)
+		close(fd);
+	free(path);
+}
+
 /* Agents of this machine that ended before they called. */
 static void watch_processes(struct fleet *f)
 {
@@ -393,7 +416,7 @@ static void watch_processes(struct fleet *f)
 
 static void watch_joining(struct fleet *f, bool launching)
 {
-	char reason[256];
+	char reason[512], words[256];
 	bool waits = f->launcher.expected > f->count || !f->launcher.expected;
 
 	for (size_t i = 0; i < f->count; i++)
@@ -403,8 +426,9 @@ static void watch_joining(struct fleet *f, bool launching)
 	if (!waits || f->stopping) {
 		f->join_over = true;
 	} else if (!launching && !f->peers.count) {
-		snprintf(reason, sizeof(reason), "its agent never called: what starts it %s",
-			 *f->launcher.ending ? f->launcher.ending : "has ended");
+		last_words(f, words, sizeof(words));
+		snprintf(reason, sizeof(reason), "its agent never called: what starts it %s%s",
+			 *f->launcher.ending ? f->launcher.ending : "has ended", words);
 		end_joining(f, reason);
 	} else if (clock_seconds() - f->began > f->join_within) {
 		snprintf(reason, sizeof(reason), "its agent has not called within %g s",
@@ -620,6 +644,8 @@ static enum status make_folders(struct fleet *f, struct error *err)
 	f->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (f->log < 0 && !err->status)
 		error_errno(err, "%s", path);
+	if (f->log >= 0)
+		f->log_began = lseek(f->log, 0, SEEK_END);
 	free(path);
 	return err->status;
 }

@@ -190,7 +190,7 @@ static char *shell_command(const struct launcher *l, const char *program)
 		/* A site may end all tasks when one fails, or when a node does. */
 		text_addf(&line,
 			  "srun --nodes=%zu --ntasks=%zu --ntasks-per-node=1 --no-kill "
-			  "--kill-on-bad-exit=0 --wait=0 --mpi=none --export=ALL",
+			  "--kill-on-bad-exit=0 --wait=0 --mpi=none --cpu-bind=none --export=ALL",
 			  l->expected, l->expected);
 	} else if (l->kind == LAUNCH_MPIRUN && is_open_mpi()) {
 		text_addf(&line,
@@ -219,9 +219,26 @@ char *launcher_describe(const struct launcher *l)
 	return shell_command(l, "gpuproof");
 }
 
+/*
+ * Settings of srun that a batch script or a site handed down for the tasks of a job are not those of
+ * agents: each has all that the job has on its node, next to the step that the conductor may be in.
+ */
+static void set_srun_environment(void)
+{
+	static const char *const others[] = { "SLURM_CPU_BIND",      "SLURM_MEM_BIND",
+					      "SLURM_GPU_BIND",      "SLURM_GPUS_PER_TASK",
+					      "SLURM_TRES_PER_TASK", "SLURM_NTASKS_PER_GPU",
+					      "SLURM_CPUS_PER_TASK", "SLURM_EXACT",
+					      "SLURM_EXCLUSIVE",     "SLURM_DISTRIBUTION" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		unsetenv(others[i]);
+	setenv("SLURM_OVERLAP", "1", 1);
+}
+
 /* In a session of its own: Ctrl-C at the terminal is for the conductor, which passes it on. */
-static pid_t start(const char *path, char *const *arguments, const char *node, int log,
-		   struct error *err)
+static pid_t start(const struct launcher *l, const char *path, char *const *arguments,
+		   const char *node, int log, struct error *err)
 {
 	pid_t pid;
 
@@ -237,6 +254,8 @@ static pid_t start(const char *path, char *const *arguments, const char *node, i
 	dup2(log, STDERR_FILENO);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
+	if (l->kind == LAUNCH_SRUN)
+		set_srun_environment();
 	if (node)
 		setenv(FLEET_NODE_VARIABLE, node, 1);
 	execv(path, arguments);
@@ -268,13 +287,13 @@ enum status launcher_start(struct launcher *l, const bool *wanted, const char *a
 	line = l->kind == LAUNCH_SIMULATED ? NULL : shell_command(l, path);
 	if (line) {
 		l->processes[0] =
-			start("/bin/sh",
+			start(l, "/bin/sh",
 			      (char *[]){ (char[]){ "sh" }, (char[]){ "-c" }, line, NULL }, NULL,
 			      log, err);
 	} else {
 		for (size_t i = 0; i < l->name_count && !err->status; i++)
 			if (wanted[i])
-				l->processes[i] = start(path, arguments, l->names[i], log, err);
+				l->processes[i] = start(l, path, arguments, l->names[i], log, err);
 	}
 	free(line);
 	unsetenv(FLEET_TOKEN_VARIABLE);

@@ -21,12 +21,74 @@ static const struct aspect_row *aspects_of_suite(const char *name)
 	return suite ? suite->aspects : NULL;
 }
 
-static bool uses(const struct case_result *c, const char *device)
+/* What is about one device: a fleet has 80,000 of them, and as many cases of each limit. */
+struct about {
+	const struct device_info *device;
+	const struct case_result **cases;
+	size_t case_count, case_capacity;
+	size_t *checks; /* indices */
+	size_t check_count, check_capacity;
+};
+
+struct aspects {
+	const struct judge_input *input;
+	struct verdicts *verdicts;
+	struct about *devices; /* by id */
+	size_t count;
+	unsigned *of_limits; /* aspects_of_limit() of input->limits->items[i] */
+};
+
+static int by_id(const void *a, const void *b)
 {
-	for (size_t i = 0; i < c->device_count; i++)
-		if (strcmp(c->devices[i], device) == 0)
-			return true;
-	return false;
+	return strcmp(((const struct about *)a)->device->id, ((const struct about *)b)->device->id);
+}
+
+/* The device of `id`, which need not end there; NULL: it is not the run's. */
+static struct about *find_about(const struct aspects *a, const char *id, size_t length)
+{
+	size_t low = 0, high = a->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const char *there = a->devices[middle].device->id;
+		int order = strncmp(there, id, length);
+
+		if (order == 0 && !there[length])
+			return &a->devices[middle];
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+static void note_check(struct aspects *a, size_t index)
+{
+	const char *at = a->verdicts->checks[index].devices;
+
+	while (*at) {
+		size_t length = strcspn(at, ",");
+		struct about *d = find_about(a, at, length);
+
+		if (d && !(d->check_count && d->checks[d->check_count - 1] == index)) {
+			ARRAY_GROW(d->checks, d->check_count, d->check_capacity);
+			d->checks[d->check_count++] = index;
+		}
+		at += length + (at[length] == ',');
+	}
+}
+
+static void note_case(const struct aspects *a, const struct case_result *c)
+{
+	for (size_t i = 0; i < c->device_count; i++) {
+		struct about *d = find_about(a, c->devices[i], strlen(c->devices[i]));
+
+		if (!d || (d->case_count && d->cases[d->case_count - 1] == c))
+			continue;
+		ARRAY_GROW(d->cases, d->case_count, d->case_capacity);
+		d->cases[d->case_count++] = c;
+	}
 }
 
 /* As bits, 1 << aspect. */
@@ -40,33 +102,28 @@ static unsigned aspects_of_case(const struct case_result *c)
 	return aspects & ~1u;
 }
 
-static unsigned measured_aspects(const struct judge_input *input, const char *device)
+static unsigned measured_aspects(const struct about *d)
 {
 	unsigned aspects = 0;
 
-	for (size_t r = 0; r < input->count; r++)
-		for (size_t i = 0; i < input->results[r].case_count; i++) {
-			const struct case_result *c = &input->results[r].cases[i];
-
-			if (c->status == CASE_OK && uses(c, device))
-				aspects |= aspects_of_case(c);
-		}
+	for (size_t i = 0; i < d->case_count; i++)
+		if (d->cases[i]->status == CASE_OK)
+			aspects |= aspects_of_case(d->cases[i]);
 	return aspects;
 }
 
 /* Aspects of the cases that the limit selects, on any device. */
-static unsigned aspects_of_limit(const struct judge_input *input, const struct limit *limit)
+static unsigned aspects_of_limit(const struct aspects *a, const struct limit *limit)
 {
 	unsigned aspects = 0;
 
-	for (size_t r = 0; r < input->count; r++)
-		for (size_t i = 0; i < input->results[r].case_count; i++) {
-			const struct result *result = &input->results[r];
-			const struct case_result *c = &result->cases[i];
+	for (size_t r = 0; r < a->input->count; r++)
+		for (size_t i = 0; i < a->input->results[r].case_count; i++) {
+			const struct case_result *c = &a->input->results[r].cases[i];
+			const struct about *d = find_about(a, c->device ? c->device : "",
+							   strlen(c->device ? c->device : ""));
 
-			const struct device_info *d = result_device(result, c->device);
-
-			if (limit_selects(limit, c, d ? d->name : ""))
+			if (limit_selects(limit, c, d ? d->device->name : ""))
 				aspects |= 1u << aspect_of(limit->suite->aspects,
 							   limit->metric->name, c);
 		}
@@ -79,15 +136,15 @@ static bool rejects_without(const struct limit *limit)
 	return limit->suite && !limit->allow_skipped && limit->severity == LIMIT_FAILS;
 }
 
-static unsigned aspects_of_limits(const struct judge_input *input, const struct device_info *d)
+static unsigned aspects_of_limits(const struct aspects *a, const struct device_info *d)
 {
 	unsigned aspects = 0;
 
-	for (size_t i = 0; i < input->limits->count; i++) {
-		const struct limit *limit = &input->limits->items[i];
+	for (size_t i = 0; i < a->input->limits->count; i++) {
+		const struct limit *limit = &a->input->limits->items[i];
 
 		if (rejects_without(limit) && limit_admits(limit, d))
-			aspects |= aspects_of_limit(input, limit);
+			aspects |= a->of_limits[i];
 	}
 	return aspects;
 }
@@ -113,39 +170,40 @@ static unsigned aspects_of_config(const struct result *result)
 	return aspects;
 }
 
-static unsigned promised(const struct judge_input *input, const struct device_info *d)
+static unsigned promised(const struct aspects *a, const struct about *d)
 {
-	unsigned aspects = aspects_of_config(&input->results[0]);
+	unsigned aspects = aspects_of_config(&a->input->results[0]);
 
 	if (aspects)
 		return aspects;
-	if (!input->limits->shipped)
-		return aspects_of_limits(input, d);
-	return measured_aspects(input, d->id);
+	if (!a->input->limits->shipped)
+		return aspects_of_limits(a, d->device);
+	return measured_aspects(d);
 }
 
 /*
  * A look belongs to no limit: it is reported once per device, if promised and nothing worse was
  * found.
  */
-static void add_look(const struct judge_input *input, const struct device_info *d,
-		     enum aspect aspect, enum verdict verdict, char *reason,
-		     struct verdicts *verdicts)
+static void add_look(struct aspects *a, const struct about *d, enum aspect aspect, char *reason)
 {
-	struct verdict_check *check = judging_finding(verdicts, &input->results[0], NULL, d->id,
-						      aspect, verdict, false, reason);
+	struct verdict_check *check =
+		judging_finding(a->verdicts, &a->input->results[0], NULL, d->device->id, aspect,
+				VERDICT_PASS, false, reason);
 
-	check->accepted = verdict == VERDICT_PASS;
+	check->accepted = true;
+	note_check(a, a->verdicts->count - 1);
 }
 
-static bool was_looked_at(const struct verdicts *v, size_t from, const char *device,
-			  enum aspect aspect)
+static bool was_looked_at(const struct aspects *a, const struct about *d, enum aspect aspect)
 {
-	for (size_t i = from; i < v->count; i++)
-		if (v->checks[i].aspect == aspect && check_is_judged(&v->checks[i]) &&
-		    v->checks[i].comparison == NO_COMPARISON &&
-		    check_concerns(&v->checks[i], device))
+	for (size_t i = 0; i < d->check_count; i++) {
+		const struct verdict_check *check = &a->verdicts->checks[d->checks[i]];
+
+		if (check->aspect == aspect && check_is_judged(check) &&
+		    check->comparison == NO_COMPARISON)
 			return true;
+	}
 	return false;
 }
 
@@ -159,22 +217,21 @@ static bool was_sensed(const struct telemetry *t)
 	       isfinite(t->temperature_celsius);
 }
 
-static struct looks look_at(const struct judge_input *input, const char *device)
+static struct looks look_at(const struct about *d)
 {
 	struct looks looks = { 0 };
 
-	for (size_t r = 0; r < input->count; r++)
-		for (size_t i = 0; i < input->results[r].case_count; i++) {
-			const struct case_result *c = &input->results[r].cases[i];
+	for (size_t i = 0; i < d->case_count; i++) {
+		const struct case_result *c = d->cases[i];
 
-			if (c->status != CASE_OK || !uses(c, device))
-				continue;
-			looks.measured++;
-			looks.verified += case_is_verified(c);
-			/* Telemetry is of the case's first device. */
-			looks.sensed += strcmp(c->device, device) == 0 &&
-					(was_sensed(&c->before) || was_sensed(&c->after));
-		}
+		if (c->status != CASE_OK)
+			continue;
+		looks.measured++;
+		looks.verified += case_is_verified(c);
+		/* Telemetry is of the case's first device. */
+		looks.sensed += strcmp(c->device, d->device->id) == 0 &&
+				(was_sensed(&c->before) || was_sensed(&c->after));
+	}
 	return looks;
 }
 
@@ -182,24 +239,21 @@ static struct looks look_at(const struct judge_input *input, const char *device)
  * Adds looks for verification and sensors where nothing bad was found; otherwise the findings are
  * the looks.
  */
-static void add_looks(const struct judge_input *input, const struct device_info *d,
-		      unsigned aspects, size_t from, struct verdicts *verdicts)
+static void add_looks(struct aspects *a, const struct about *d, unsigned aspects)
 {
-	struct looks looks = look_at(input, d->id);
+	struct looks looks = look_at(d);
 
 	if (aspects >> ASPECT_CORRECTNESS & 1 && looks.verified &&
-	    !was_looked_at(verdicts, from, d->id, ASPECT_CORRECTNESS))
-		add_look(input, d, ASPECT_CORRECTNESS, VERDICT_PASS,
+	    !was_looked_at(a, d, ASPECT_CORRECTNESS))
+		add_look(a, d, ASPECT_CORRECTNESS,
 			 xasprintf("the results of %zu of %zu measured cases were verified",
-				   looks.verified, looks.measured),
-			 verdicts);
+				   looks.verified, looks.measured));
 	if (aspects >> ASPECT_CONDITION & 1 && looks.sensed &&
-	    !was_looked_at(verdicts, from, d->id, ASPECT_CONDITION))
-		add_look(input, d, ASPECT_CONDITION, VERDICT_PASS,
+	    !was_looked_at(a, d, ASPECT_CONDITION))
+		add_look(a, d, ASPECT_CONDITION,
 			 xasprintf("no fault in the readings of sensors and counters with %zu "
 				   "cases",
-				   looks.sensed),
-			 verdicts);
+				   looks.sensed));
 }
 
 static bool graver(enum verdict a, enum verdict b)
@@ -228,10 +282,9 @@ static void take_check(struct aspect_judgement *k, const struct verdict_check *c
 	k->judged += check_is_judged(c);
 }
 
-static void say_why_missing(const struct judge_input *input, const char *device,
-			    struct aspect_judgement *k)
+static void say_why_missing(const struct about *d, struct aspect_judgement *k)
 {
-	bool measured = measured_aspects(input, device) >> k->aspect & 1;
+	bool measured = measured_aspects(d) >> k->aspect & 1;
 
 	if (*k->reason)
 		return;
@@ -245,9 +298,8 @@ static void say_why_missing(const struct judge_input *input, const char *device,
 			xstrdup(measured ? "measured, and no limit is about it" : "not measured");
 }
 
-static void judge_aspect(const struct judge_input *input, struct device_judgement *d,
-			 enum aspect aspect, bool is_promised, const struct verdicts *v,
-			 size_t from)
+static void judge_aspect(const struct aspects *a, const struct about *about,
+			 struct device_judgement *d, enum aspect aspect, bool is_promised)
 {
 	struct aspect_judgement sum = { .aspect = aspect,
 					.verdict = VERDICT_SKIP,
@@ -255,11 +307,11 @@ static void judge_aspect(const struct judge_input *input, struct device_judgemen
 					.promised = is_promised,
 					.reason = xstrdup("") };
 
-	for (size_t i = from; i < v->count; i++)
-		if (v->checks[i].aspect == aspect && check_concerns(&v->checks[i], d->device))
-			take_check(&sum, &v->checks[i]);
+	for (size_t i = 0; i < about->check_count; i++)
+		if (a->verdicts->checks[about->checks[i]].aspect == aspect)
+			take_check(&sum, &a->verdicts->checks[about->checks[i]]);
 	if (is_promised && !sum.judged)
-		say_why_missing(input, d->device, &sum);
+		say_why_missing(about, &sum);
 	if (is_promised || sum.checks) {
 		struct aspect_judgement *k = device_judgement_add(d, aspect);
 
@@ -270,21 +322,47 @@ static void judge_aspect(const struct judge_input *input, struct device_judgemen
 	}
 }
 
+static void judge_device(struct aspects *a, const struct device_info *info)
+{
+	struct about *about = find_about(a, info->id, strlen(info->id));
+	unsigned aspects = promised(a, about);
+	struct device_judgement *d;
+
+	add_looks(a, about, aspects);
+	d = verdicts_add_device(a->verdicts);
+	judging_set(&d->device, info->id);
+	judging_set(&d->model, info->name);
+	judging_set(&d->uuid, info->uuid);
+	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
+		judge_aspect(a, about, d, (enum aspect)k, aspects >> k & 1);
+}
+
 void judge_aspects(const struct judge_input *input, size_t from, struct verdicts *verdicts)
 {
 	const struct result *result = input->count ? &input->results[0] : NULL;
+	struct aspects a = { .input = input, .verdicts = verdicts };
 
-	for (size_t i = 0; result && i < result->device_count; i++) {
-		const struct device_info *info = &result->devices[i];
-		unsigned aspects = promised(input, info);
-		struct device_judgement *d;
-
-		add_looks(input, info, aspects, from, verdicts);
-		d = verdicts_add_device(verdicts);
-		judging_set(&d->device, info->id);
-		judging_set(&d->model, info->name);
-		judging_set(&d->uuid, info->uuid);
-		for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
-			judge_aspect(input, d, (enum aspect)k, aspects >> k & 1, verdicts, from);
+	if (!result)
+		return;
+	a.devices = xcalloc(result->device_count + 1, sizeof(*a.devices));
+	for (; a.count < result->device_count; a.count++)
+		a.devices[a.count].device = &result->devices[a.count];
+	qsort(a.devices, a.count, sizeof(*a.devices), by_id);
+	for (size_t r = 0; r < input->count; r++)
+		for (size_t i = 0; i < input->results[r].case_count; i++)
+			note_case(&a, &input->results[r].cases[i]);
+	for (size_t i = from; i < verdicts->count; i++)
+		note_check(&a, i);
+	a.of_limits = xcalloc(input->limits->count + 1, sizeof(*a.of_limits));
+	for (size_t i = 0; i < input->limits->count; i++)
+		if (rejects_without(&input->limits->items[i]))
+			a.of_limits[i] = aspects_of_limit(&a, &input->limits->items[i]);
+	for (size_t i = 0; i < result->device_count; i++)
+		judge_device(&a, &result->devices[i]);
+	for (size_t i = 0; i < a.count; i++) {
+		free(a.devices[i].cases);
+		free(a.devices[i].checks);
 	}
+	free(a.devices);
+	free(a.of_limits);
 }

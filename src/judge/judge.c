@@ -266,6 +266,8 @@ static char *bounds_of(const struct limit *limit)
 	if (limit->outlier_text)
 		text_addf(&out, "%soutlier_margin = %s", out.length ? "; " : "",
 			  limit->outlier_text);
+	if (limit->fleet_text)
+		text_addf(&out, "%sfleet = %s", out.length ? "; " : "", limit->fleet_text);
 	if (limit->population_text)
 		text_addf(&out, "%spopulation = %s", out.length ? "; " : "",
 			  limit->population_text);
@@ -287,25 +289,29 @@ static struct verdict_check *add_plain(const struct limit *limit, struct verdict
 	return check;
 }
 
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 static size_t different_devices(const struct judging *j)
 {
-	struct text seen = TEXT_EMPTY;
-	size_t n = 0;
+	const char **ids = NULL;
+	size_t count = 0, capacity = 0, different = 0;
 
-	text_add(&seen, ",");
 	for (size_t i = 0; i < j->count; i++)
 		for (size_t d = 0; d < j->subjects[i]->first->device_count; d++) {
-			char *word = xasprintf(",%s,", j->subjects[i]->first->devices[d]);
-
-			if (j->observations[i].verdict == VERDICT_PASS &&
-			    !strstr(seen.data, word)) {
-				text_add(&seen, word + 1);
-				n++;
-			}
-			free(word);
+			if (j->observations[i].verdict != VERDICT_PASS)
+				break;
+			ARRAY_GROW(ids, count, capacity);
+			ids[count++] = j->subjects[i]->first->devices[d];
 		}
-	text_release(&seen);
-	return n;
+	if (count)
+		qsort(ids, count, sizeof(*ids), by_text);
+	for (size_t i = 0; i < count; i++)
+		different += i == 0 || strcmp(ids[i], ids[i - 1]) != 0;
+	free(ids);
+	return different;
 }
 
 static void judge_coverage(const struct judging *j)
@@ -344,6 +350,8 @@ static void judge_limit(struct judging *j)
 		judge_population(j);
 	if (!isnan(j->limit->outlier_margin))
 		judge_identical(j);
+	if (!isnan(j->limit->fleet))
+		judge_fleet(j);
 	for (size_t i = 0; i < j->count; i++)
 		observation_release(&j->observations[i]);
 	free(j->observations);

@@ -50,6 +50,8 @@ void judging_say_spread(struct verdict_check *check, const struct observation *o
 
 /* outliers.c */
 void judge_identical(const struct judging *j);
+/* fleet.c */
+void judge_fleet(const struct judging *j);
 
 /*
  * two_clocks.c: whether the power limit set in among the case's samples, which nothing had heated

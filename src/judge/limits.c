@@ -1,6 +1,7 @@
 #include "judge/limits.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,6 +162,8 @@ enum status limits_of_result(struct limits *limits, const struct result *result,
 				      "max");
 			restore_place(&limits->items[i].outlier_place, result,
 				      limits->items[i].name, "outlier_margin");
+			restore_place(&limits->items[i].fleet_place, result, limits->items[i].name,
+				      "fleet");
 			restore_place(&limits->items[i].population_place, result,
 				      limits->items[i].name, "population");
 			restore_place(&limits->items[i].place, result, limits->items[i].name,
@@ -216,6 +219,15 @@ static bool id_matches(const struct condition *condition, const char *id)
 	return word_matches(condition, id) || word_matches(condition, device_id_on_node(id));
 }
 
+/* "n01*"; none matches a case of one machine alone. */
+static bool node_matches(const struct condition *condition, const char *node)
+{
+	for (size_t i = 0; *node && i < condition->word_count; i++)
+		if (fnmatch(condition->words[i], node, 0) == 0)
+			return true;
+	return false;
+}
+
 static bool device_matches(const struct condition *condition, const struct case_result *c)
 {
 	for (size_t i = 0; i < c->device_count; i++)
@@ -256,6 +268,13 @@ static bool condition_admits(const struct condition *condition, const struct dev
 		return id_matches(condition, device->id);
 	if (strcmp(condition->name, "backend") == 0)
 		return word_matches(condition, device->backend);
+	if (strcmp(condition->name, "node") == 0) {
+		char *node = xstrndup(device->id, strcspn(device->id, "/"));
+		bool matches = strchr(device->id, '/') && node_matches(condition, node);
+
+		free(node);
+		return matches;
+	}
 	return true;
 }
 
@@ -279,6 +298,8 @@ static bool condition_holds(const struct condition *condition, const struct case
 		return device_matches(condition, c);
 	if (strcmp(condition->name, "backend") == 0)
 		return backend_matches(condition, c);
+	if (strcmp(condition->name, "node") == 0)
+		return node_matches(condition, c->node ? c->node : "");
 	if (strcmp(condition->name, "label") == 0)
 		return word_matches(condition, c->label);
 	return false;

@@ -27,6 +27,13 @@ bool subjects_alike(const struct subject *a, const struct subject *b)
 	       strcmp(a->device->backend, b->device->backend) == 0;
 }
 
+static bool on_one_node(const struct subject *a, const struct subject *b)
+{
+	const char *node = a->first->node ? a->first->node : "";
+
+	return strcmp(node, b->first->node ? b->first->node : "") == 0;
+}
+
 struct group {
 	const struct judging *j;
 	size_t members[MOST_IDENTICAL]; /* indices into j->subjects that have a value */
@@ -53,6 +60,9 @@ static void collect_group(struct group *g, size_t first, bool *seen)
 
 	g->count = 0;
 	for (size_t i = first; i < j->count; i++) {
+		/* Cases come node by node. */
+		if (!on_one_node(j->subjects[first], j->subjects[i]))
+			break;
 		if (seen[i] || !subjects_alike(j->subjects[first], j->subjects[i]))
 			continue;
 		seen[i] = true;

@@ -203,6 +203,11 @@ const struct key limit_keys[] = {
 	  .type = KEY_TEXT,
 	  .fallback = "",
 	  .help = "1 %: with outlier_margin: warn already when a device is this much worse" },
+	{ .name = "fleet",
+	  .type = KEY_TEXT,
+	  .fallback = "",
+	  .help = "3 %: reject a device that is this much worse than the median of its model on "
+		  "all nodes of the run" },
 	{ .name = "population",
 	  .type = KEY_TEXT,
 	  .fallback = "",
@@ -213,7 +218,8 @@ const struct key limit_keys[] = {
 	  .fallback = "3",
 	  .min = 0,
 	  .max = 100,
-	  .help = "outlier_margin, population: and worse by this many robust standard deviations "
+	  .help = "outlier_margin, fleet, population: and worse by this many robust standard "
+		  "deviations "
 		  "of them" },
 	{ .name = "launch_spread",
 	  .type = KEY_PERCENT,

@@ -193,7 +193,8 @@ char *check_numbers(const struct verdict_check *c)
 	static const char *const words[] = { [AT_LEAST] = "at least",
 					     [AT_MOST] = "at most",
 					     [LIKE_IDENTICAL] = "identical devices allow",
-					     [LIKE_POPULATION] = "good cards allow" };
+					     [LIKE_POPULATION] = "good cards allow",
+					     [LIKE_FLEET] = "the fleet allows" };
 	char value[48], low[48], high[48], bound[48];
 	struct text out = TEXT_EMPTY;
 

@@ -35,6 +35,7 @@ enum check_kind {
 	AT_MOST,
 	LIKE_IDENTICAL,  /* `bound` is the worst value that identical devices allow */
 	LIKE_POPULATION, /* `bound` is the worst value that good cards of the model allow */
+	LIKE_FLEET,      /* `bound` is the worst value that all of the model on all nodes allow */
 	NO_COMPARISON    /* a finding about the run itself */
 };
 

@@ -5,7 +5,8 @@
 static const char *const verdict_words[] = { "PASS", "WARN",  "FAIL", "INCONCLUSIVE",
 					     "SKIP", "ERROR", NULL };
 static const char *const comparison_words[] = { "at least",   "at most", "identical devices",
-						"population", "",        NULL };
+						"population", "fleet",   "",
+						NULL };
 static const char *const aspect_words[] = { "",         "memory",      "link",
 					    "products", "correctness", "condition",
 					    NULL };

@@ -167,7 +167,7 @@ done
 
 # Linters run where they are installed.
 if command -v shellcheck >/dev/null; then
-	shellcheck "$top"/ci/nightly "$top"/ci/slurm/* "$top"/ci/try-slurm || exit 1
+	shellcheck "$top"/ci/nightly "$top"/ci/slurm/* "$top"/ci/try-slurm "$top"/ci/try-nodes || exit 1
 fi
 if command -v systemd-analyze >/dev/null; then
 	mkdir "$folder/units"

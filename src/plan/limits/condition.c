@@ -11,7 +11,7 @@
 #define MOST_NAMES 32
 
 /* Words with a meaning of their own, which name no parameter. */
-static const char *const special[] = { "device", "model", "backend", "label", NULL };
+static const char *const special[] = { "device", "model", "backend", "label", "node", NULL };
 
 static const struct key *find_axis(const struct suite *suite, const char *name)
 {

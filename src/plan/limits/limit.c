@@ -159,6 +159,13 @@ static void read_outlier_margins(struct reading *r)
 			 "below it");
 }
 
+static void read_fleet(struct reading *r)
+{
+	r->limit->fleet = read_margin(r, "fleet", &r->limit->fleet_text);
+	if (r->limit->fleet_text)
+		r->limit->fleet_place = place_of(r, "fleet");
+}
+
 static void read_population(struct reading *r)
 {
 	struct limit *limit = r->limit;
@@ -189,9 +196,10 @@ static void check_pair(struct reading *r)
 	const struct bound *min = &r->limit->min, *max = &r->limit->max;
 	char *message;
 
-	if (!min->kind && !max->kind && isnan(r->limit->outlier_margin) &&
+	if (!min->kind && !max->kind && isnan(r->limit->outlier_margin) && isnan(r->limit->fleet) &&
 	    isnan(r->limit->population)) {
-		complain(r, "", "it bounds nothing: give min, max, outlier_margin or population");
+		complain(r, "",
+			 "it bounds nothing: give min, max, outlier_margin, fleet or population");
 	} else if (min->kind && max->kind && same_figure(min, max) && min->factor > max->factor) {
 		message = xasprintf("that is above max = %s", max->text);
 		complain(r, "min", message);
@@ -223,6 +231,7 @@ bool limit_read(struct limit *limit, const struct section *section, const struct
 				 .place = xstrdup(section->origin),
 				 .outlier_margin = NAN,
 				 .outlier_margin_warn = NAN,
+				 .fleet = NAN,
 				 .population = NAN };
 	read_rest(&r);
 	if (read_metric(&r)) {
@@ -230,6 +239,7 @@ bool limit_read(struct limit *limit, const struct section *section, const struct
 		read_bound(&r, "min", &limit->min);
 		read_bound(&r, "max", &limit->max);
 		read_outlier_margins(&r);
+		read_fleet(&r);
 		read_population(&r);
 		if (r.fits)
 			check_pair(&r);
@@ -264,6 +274,8 @@ void limit_release(struct limit *limit)
 	free(limit->outlier_text);
 	free(limit->outlier_warn_text);
 	free(limit->outlier_place);
+	free(limit->fleet_text);
+	free(limit->fleet_place);
 	free(limit->population_text);
 	free(limit->population_place);
 	free(limit->origin);

@@ -10,7 +10,7 @@
  * spec.memory_bandwidth"; spec.peak is the one that bounds the case, by its precision and the
  * device's architecture) or a share of the baseline ("0.97 * baseline"); `outlier_margin = 2 %`
  * compares the identical devices of one node with each other (`outlier_margin_warn = 1 %` warns
- * before that), `population = 3 %` compares each with good cards of its model. Nothing is evaluated
+ * before that), `fleet = 3 %` those of all nodes of the run, `population = 3 %` compares each with good cards of its model. Nothing is evaluated
  * as code.
  *
  * `where` narrows the cases: parameters of the suite by their names in results, and the words
@@ -20,6 +20,8 @@
  *      model:H200      the name of the case's first device holds this text, from the start of a
  *                      word on
  *      backend:cuda    the backend of the case's first device
+ *      node:n01*       the case was measured on this node of a run on several; '*', '?' and
+ *                      [sets] as in names of files
  *
  * Ownership: a limit owns its texts; `metric` and `suite` are the schema's.
  *
@@ -71,13 +73,16 @@ struct limit {
 	double outlier_margin;
 	double outlier_margin_warn; /* a smaller one, from which on it is a warning; NaN: none */
 	char *outlier_text, *outlier_warn_text, *outlier_place;
+	/* ratio below (or above) the median of all of the model on all nodes; NaN: not compared */
+	double fleet;
+	char *fleet_text, *fleet_place;
 	/*
 	 * ratio below what good cards of the model reach (reference/population.h); NaN: not
 	 * compared
 	 */
 	double population;
 	char *population_text, *population_place;
-	/* both: and this many robust standard deviations of what it is compared with */
+	/* all three: and this many robust standard deviations of what it is compared with */
 	double sigmas;
 	/* standard deviation between launches that is taken for granted, a ratio */
 	double launch_spread;

@@ -1,0 +1,231 @@
+/*
+ * Compares every device with all of its model on all nodes of the run: `fleet = 3 %`.
+ *
+ * A device is compared with the median of the others. It fails when it is worse by more than the
+ * margin, beyond the uncertainty of both sides, and by more than healthy devices scatter: so many
+ * standard deviations that all comparisons of the limit together accuse a healthy one in fewer than
+ * FALSE_ACCUSATIONS of all runs. The deviation is that between devices (of the median absolute
+ * deviation, less the part of the launches) with that of the device's own launches, so that few
+ * launches accuse less readily than many. It passes only within the margin. Suspects of one launch
+ * are measured again (judge_wants_more); slow nodes do not move a median that most do not share.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/stats.h"
+#include "judge/judging.h"
+
+#define FALSE_ACCUSATIONS 0.01 /* chance per limit and run that a healthy device fails */
+#define FEWEST_DEVICES 3
+#define MAD_TO_SIGMA 1.4826
+#define MEDIAN_TO_MEAN 1.2533 /* standard error of a median over that of a mean, normal data */
+#define Z_95 1.6448536269514722
+
+struct fleet {
+	const struct judging *j;
+	size_t *members; /* indices into j->subjects that have a value */
+	double *logs;    /* of members, negated where lower is better */
+	double *sorted;  /* logs in ascending order */
+	size_t count, nodes;
+	double between;     /* standard deviation between devices */
+	double center_half; /* one-sided 95 %, of the median */
+	double z;           /* standard deviations by which a device must be worse */
+};
+
+static const char *node_of(const struct subject *s)
+{
+	return s->first->node ? s->first->node : "";
+}
+
+/*
+ * Quantile of the standard normal distribution for an upper tail of `tail` < 0.5: Abramowitz &
+ * Stegun 26.2.23, absolute error below 4.5e-4.
+ */
+static double normal_quantile(double tail)
+{
+	double t = sqrt(-2 * log(tail));
+
+	return t - (2.515517 + t * (0.802853 + t * 0.010328)) /
+			   (1 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
+}
+
+/* The devices like subjects[first] on all nodes; `seen` marks also those without a value. */
+static void collect(struct fleet *f, size_t first, bool *seen)
+{
+	const struct judging *j = f->j;
+	const char *node = NULL;
+
+	f->count = f->nodes = 0;
+	for (size_t i = first; i < j->count; i++) {
+		const struct observation *o = &j->observations[i];
+		double value;
+
+		if (seen[i] || !subjects_alike(j->subjects[first], j->subjects[i]))
+			continue;
+		seen[i] = true;
+		if (o->verdict != VERDICT_PASS || !(o->estimate.value > 0))
+			continue;
+		/* Cases come node by node. */
+		f->nodes += !node || strcmp(node, node_of(j->subjects[i])) != 0;
+		node = node_of(j->subjects[i]);
+		value = log(o->estimate.value);
+		f->members[f->count] = i;
+		f->logs[f->count++] = j->limit->metric->better == BETTER_LOWER ? -value : value;
+	}
+	memcpy(f->sorted, f->logs, f->count * sizeof(*f->logs));
+	qsort(f->sorted, f->count, sizeof(*f->sorted), compare_doubles);
+}
+
+static double half_of(const struct fleet *f, size_t member)
+{
+	return f->j->observations[f->members[member]].estimate.half;
+}
+
+static void learn_scatter(struct fleet *f)
+{
+	double *room = xmalloc((f->count + 1) * sizeof(*room));
+	double center = median_of_sorted(f->sorted, f->count), deviation, half;
+
+	for (size_t i = 0; i < f->count; i++)
+		room[i] = fabs(f->logs[i] - center);
+	deviation = MAD_TO_SIGMA * median_of(room, f->count);
+	for (size_t i = 0; i < f->count; i++)
+		room[i] = half_of(f, i);
+	half = median_of(room, f->count);
+	f->between = sqrt(fmax(0, pow(deviation, 2) - pow(half / Z_95, 2)));
+	/* The devices' own scatter is part of how well their median is known. */
+	f->center_half = Z_95 * MEDIAN_TO_MEAN * deviation / sqrt((double)f->count - 1);
+	f->z = fmax(f->j->limit->sigmas, normal_quantile(FALSE_ACCUSATIONS / (double)f->j->count));
+	free(room);
+}
+
+/* The median of all but the value `own`, which is one of them. */
+static double median_of_others(const struct fleet *f, double own)
+{
+	size_t n = f->count - 1, low = (n - 1) / 2, high = n / 2;
+	/* Every position of equal values is as good. */
+	const double *at = bsearch(&own, f->sorted, f->count, sizeof(*f->sorted), compare_doubles);
+	size_t skipped = (size_t)(at - f->sorted);
+
+	return (f->sorted[low + (low >= skipped)] + f->sorted[high + (high >= skipped)]) / 2;
+}
+
+struct fleet_standing {
+	double others;  /* their median, logarithm */
+	double deficit; /* how much worse than that, logarithm */
+	double half;    /* of the interval of `deficit`, one-sided 95 % */
+	double scatter; /* more than any healthy device is worse, by the budget */
+};
+
+static struct fleet_standing standing_of(const struct fleet *f, size_t member)
+{
+	double others = median_of_others(f, f->logs[member]), half = half_of(f, member);
+
+	return (struct fleet_standing){
+		.others = others,
+		.deficit = others - f->logs[member],
+		.half = root_sum_square(half, f->center_half),
+		.scatter = f->z * root_sum_square(f->between, half / Z_95),
+	};
+}
+
+static struct verdict_check *add_check(const struct judging *j, size_t i)
+{
+	struct verdict_check *check = judging_add(j, i, LIKE_FLEET);
+
+	free(check->bound_text);
+	check->bound_text = xasprintf("fleet = %s", j->limit->fleet_text);
+	judging_set(&check->place, j->limit->fleet_place);
+	return check;
+}
+
+static enum verdict verdict_of(const struct fleet *f, const struct fleet_standing *s)
+{
+	double margin = -log(1 - f->j->limit->fleet);
+
+	if (s->deficit - s->half > margin && s->deficit > s->scatter)
+		return VERDICT_FAIL;
+	return s->deficit + s->half > margin ? VERDICT_INCONCLUSIVE : VERDICT_PASS;
+}
+
+static void judge_member(const struct fleet *f, size_t member)
+{
+	const struct judging *j = f->j;
+	bool lower = j->limit->metric->better == BETTER_LOWER;
+	struct fleet_standing s = standing_of(f, member);
+	enum verdict found = verdict_of(f, &s);
+	enum verdict verdict = judge_doubt(j->input, j->subjects[f->members[member]], found);
+	double allowed = fmax(-log(1 - j->limit->fleet), s.scatter);
+	struct verdict_check *check = add_check(j, f->members[member]);
+	char *reason =
+		xasprintf("%.2f %% %s than the median of %zu like it on %zu nodes%s",
+			  fabs(100 * (1 - exp(-s.deficit))), s.deficit < 0 ? "better" : "worse",
+			  f->count - 1, f->nodes, verdict != found ? DOUBT_WORDS : "");
+
+	check->bound = exp(lower ? -(s.others - allowed) : s.others - allowed);
+	check->margin = (lower ? -1 : 1) * (check->value / check->bound - 1);
+	check_decide(check, j->limit, verdict, reason);
+	judging_say_spread(check, &j->observations[f->members[member]], j->limit);
+	free(reason);
+}
+
+/* Too few say nothing about a fleet; where the limit has other bounds, those have judged. */
+static bool is_too_small(const struct fleet *f)
+{
+	const struct limit *limit = f->j->limit;
+	char *reason;
+
+	if (f->nodes > 1 && f->count >= FEWEST_DEVICES)
+		return false;
+	if (limit->min.kind || limit->max.kind || !isnan(limit->outlier_margin))
+		return true;
+	reason = xasprintf("%zu identical device%s on %zu node%s: a fleet is at least %d on two",
+			   f->count, f->count == 1 ? "" : "s", f->nodes, f->nodes == 1 ? "" : "s",
+			   FEWEST_DEVICES);
+	for (size_t i = 0; i < f->count; i++)
+		check_decide(add_check(f->j, f->members[i]), limit, VERDICT_SKIP, reason);
+	free(reason);
+	return true;
+}
+
+/* Cases without a value were told by the other bounds of the limit. */
+static void tell_missing(const struct judging *j)
+{
+	for (size_t i = 0; i < j->count && isnan(j->limit->outlier_margin); i++) {
+		const struct observation *o = &j->observations[i];
+		struct verdict_check *check;
+
+		if (o->verdict == VERDICT_PASS)
+			continue;
+		check = add_check(j, i);
+		check->wrong = o->verdict == VERDICT_FAIL;
+		check_decide(check, j->limit, o->verdict, o->reason);
+	}
+}
+
+void judge_fleet(const struct judging *j)
+{
+	bool *seen = xcalloc(j->count + 1, sizeof(*seen));
+	struct fleet f = { .j = j,
+			   .members = xcalloc(j->count + 1, sizeof(*f.members)),
+			   .logs = xcalloc(j->count + 1, sizeof(*f.logs)),
+			   .sorted = xcalloc(j->count + 1, sizeof(*f.sorted)) };
+
+	tell_missing(j);
+	for (size_t i = 0; i < j->count; i++) {
+		if (seen[i])
+			continue;
+		collect(&f, i, seen);
+		if (!f.count || is_too_small(&f))
+			continue;
+		learn_scatter(&f);
+		for (size_t m = 0; m < f.count; m++)
+			judge_member(&f, m);
+	}
+	free(f.members);
+	free(f.logs);
+	free(f.sorted);
+	free(seen);
+}
