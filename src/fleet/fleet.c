@@ -578,6 +578,26 @@ static void attend(struct fleet *f, const struct config *config)
 	}
 }
 
+/* True for a node that was not whole when others are to measure again: it stays as it is. */
+static bool take_up_lost(struct fleet *f, size_t index)
+{
+	const struct result *before = f->options->before;
+	struct node *n = &f->nodes[index];
+
+	for (size_t i = 0; before && i < before->node_count; i++) {
+		const struct result_node *was = &before->nodes[i];
+
+		if (strcmp(was->name, n->name) != 0 || was->status == NODE_OK)
+			continue;
+		n->phase = NODE_ENDED;
+		n->status = was->status;
+		set_text(&n->reason, was->reason);
+		set_text(&n->at, was->lost_at);
+		return true;
+	}
+	return false;
+}
+
 /* Nodes of the run that is continued. */
 static enum status take_up_nodes(struct fleet *f, struct error *err)
 {
@@ -593,13 +613,19 @@ static enum status take_up_nodes(struct fleet *f, struct error *err)
 		if (!fleet_name_valid(entry->d_name))
 			continue;
 		index = add_node(f, entry->d_name);
+		if (take_up_lost(f, index))
+			continue;
 		/* With cases of several nodes to come a node is needed again. */
 		if (f->has_groups || !fleet_node_whole(f->directory, entry->d_name))
 			continue;
 		f->nodes[index].phase = NODE_ENDED;
 		set_text(&f->nodes[index].reason, "");
-		say(f, "%s is done already", entry->d_name);
+		if (!f->options->before)
+			say(f, "%s is done already", entry->d_name);
 	}
+	/* Those that never called have no folder. */
+	for (size_t i = 0; f->options->before && i < f->options->before->node_count; i++)
+		take_up_lost(f, add_node(f, f->options->before->nodes[i].name));
 	if (folder)
 		closedir(folder);
 	free(path);
@@ -721,7 +747,7 @@ static void collect(struct fleet *f, const struct config *config, struct result 
 	clock_iso8601(now, sizeof(now));
 	free(result->finished);
 	result->finished = xstrdup(strcmp(now, result->started) < 0 ? result->started : now);
-	result->seconds = seconds;
+	result->seconds = seconds + (f->options->before ? f->options->before->seconds : 0);
 }
 
 static enum status write_result(const struct fleet *f, const struct result *result,

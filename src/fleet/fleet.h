@@ -20,6 +20,11 @@ struct fleet_options {
 	const char *launch;  /* the command of --launch; NULL: none */
 	const char *command; /* how to repeat the run, for the result */
 	bool resume;         /* nodes that are whole are kept, the others continue */
+	/*
+	 * The run's result so far, of which nodes are only to measure again what
+	 * fleet_confirm_path() names: those that were lost stay lost. NULL: a run of its own.
+	 */
+	const struct result *before;
 	bool quiet;
 	int *stopped_by; /* out: the signal that stopped the run, 0: none */
 };

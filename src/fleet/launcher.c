@@ -220,8 +220,9 @@ char *launcher_describe(const struct launcher *l)
 }
 
 /*
- * Settings of srun that a batch script or a site handed down for the tasks of a job are not those of
- * agents: each has all that the job has on its node, next to the step that the conductor may be in.
+ * Settings of srun that a batch script or a site handed down for the tasks of a job are not those
+ * of agents: each has all that the job has on its node, next to the step that the conductor may be
+ * in.
  */
 static void set_srun_environment(void)
 {

@@ -186,6 +186,11 @@ void fleet_merge(struct result *result, const struct config *config, const char 
 	}
 }
 
+char *fleet_confirm_path(const char *directory, const char *name)
+{
+	return xasprintf("%s/nodes/%s/confirm", directory, name);
+}
+
 bool fleet_node_whole(const char *directory, const char *name)
 {
 	char *path = xasprintf("%s/nodes/%s/result.json", directory, name);
@@ -197,6 +202,9 @@ bool fleet_node_whole(const char *directory, const char *name)
 		whole = strcmp(node.state, "complete") == 0 && node.case_count == node.planned;
 		result_release(&node);
 	}
+	free(path);
+	path = fleet_confirm_path(directory, name);
+	whole = whole && access(path, F_OK) != 0;
 	free(path);
 	return whole;
 }

@@ -13,7 +13,13 @@
  */
 void fleet_merge(struct result *result, const struct config *config, const char *directory);
 
-/* True if the node's result.json in DIR/nodes/NAME is that of a whole run. */
+/*
+ * DIR/nodes/NAME/confirm: ids of the node's cases, one per line, that it is to measure again; the
+ * node removes it afterwards. Malloc'ed.
+ */
+char *fleet_confirm_path(const char *directory, const char *name);
+
+/* True if the node's result.json in DIR/nodes/NAME is that of a whole run, with nothing to do. */
 bool fleet_node_whole(const char *directory, const char *name);
 
 #endif

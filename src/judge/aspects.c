@@ -21,7 +21,7 @@ static const struct aspect_row *aspects_of_suite(const char *name)
 	return suite ? suite->aspects : NULL;
 }
 
-/* What is about one device: a fleet has 80,000 of them, and as many cases of each limit. */
+/* Cases and checks about one device; a fleet has 80,000 of them. */
 struct about {
 	const struct device_info *device;
 	const struct case_result **cases;

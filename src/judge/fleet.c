@@ -2,12 +2,13 @@
  * Compares every device with all of its model on all nodes of the run: `fleet = 3 %`.
  *
  * A device is compared with the median of the others. It fails when it is worse by more than the
- * margin, beyond the uncertainty of both sides, and by more than healthy devices scatter: so many
- * standard deviations that all comparisons of the limit together accuse a healthy one in fewer than
- * FALSE_ACCUSATIONS of all runs. The deviation is that between devices (of the median absolute
- * deviation, less the part of the launches) with that of the device's own launches, so that few
- * launches accuse less readily than many. It passes only within the margin. Suspects of one launch
- * are measured again (judge_wants_more); slow nodes do not move a median that most do not share.
+ * margin, beyond the uncertainty of both sides, and by more than healthy devices scatter: the
+ * number of standard deviations is such that all comparisons of the limit together accuse a healthy
+ * one in fewer than FALSE_ACCUSATIONS of all runs. The deviation is that between devices (of the
+ * median absolute deviation, less the part of the launches) with that of the device's own launches,
+ * so that few launches accuse less readily than many. It passes only within the margin. Suspects of
+ * one launch are measured again (judge_wants_more); slow nodes do not move a median that most do
+ * not share.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -423,7 +423,7 @@ bool judge_same_machine(const struct result *a, const struct result *b)
 	return true;
 }
 
-static bool may_change(const struct verdict_check *check)
+bool check_wants_more(const struct verdict_check *check)
 {
 	if (check->wrong || check->final || check->comparison == NO_COMPARISON)
 		return false;
@@ -436,7 +436,7 @@ bool judge_wants_more(const struct verdicts *verdicts, const char *case_id, cons
 	for (size_t i = 0; i < verdicts->count; i++) {
 		const struct verdict_check *check = &verdicts->checks[i];
 
-		if (!may_change(check))
+		if (!check_wants_more(check))
 			continue;
 		if (strcmp(check->case_id, case_id) == 0)
 			return true;

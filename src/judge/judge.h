@@ -54,6 +54,7 @@ bool judge_same_machine(const struct result *a, const struct result *b);
  * devices they are compared with. What no launch changes and wrong results are final.
  */
 #define LAUNCHES_THAT_DECIDE 4
+bool check_wants_more(const struct verdict_check *check);
 bool judge_wants_more(const struct verdicts *verdicts, const char *case_id, const char *point);
 
 #endif

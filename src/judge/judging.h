@@ -27,6 +27,7 @@ struct judging {
 void judging_select(struct judging *j);
 /* outliers.c: one case on two identical devices. */
 bool subjects_alike(const struct subject *a, const struct subject *b);
+bool subjects_on_one_node(const struct subject *a, const struct subject *b);
 
 /* A check of `limit` on a case, with everything but bound and verdict filled in. */
 struct verdict_check *judging_add(const struct judging *j, size_t i, enum check_kind comparison);

@@ -27,7 +27,7 @@ bool subjects_alike(const struct subject *a, const struct subject *b)
 	       strcmp(a->device->backend, b->device->backend) == 0;
 }
 
-static bool on_one_node(const struct subject *a, const struct subject *b)
+bool subjects_on_one_node(const struct subject *a, const struct subject *b)
 {
 	const char *node = a->first->node ? a->first->node : "";
 
@@ -61,7 +61,7 @@ static void collect_group(struct group *g, size_t first, bool *seen)
 	g->count = 0;
 	for (size_t i = first; i < j->count; i++) {
 		/* Cases come node by node. */
-		if (!on_one_node(j->subjects[first], j->subjects[i]))
+		if (!subjects_on_one_node(j->subjects[first], j->subjects[i]))
 			break;
 		if (seen[i] || !subjects_alike(j->subjects[first], j->subjects[i]))
 			continue;

@@ -90,6 +90,24 @@ void case_put_on_node(struct case_result *c, const char *node)
 	free(devices);
 }
 
+char *case_id_on_node(const struct case_result *c)
+{
+	char *placed = case_devices(c), *id;
+	size_t length = strlen(c->id), tail = strlen(placed), node = strlen(text_or(c->node));
+	struct text devices = TEXT_EMPTY;
+
+	for (size_t i = 0; i < c->device_count; i++)
+		text_addf(&devices, "%s%s", i ? "," : "", device_id_on_node(c->devices[i]));
+	if (length > tail && strcmp(c->id + length - tail, placed) == 0)
+		id = xasprintf("%.*s%s", (int)(length - tail), c->id,
+			       devices.length ? devices.data : "");
+	else
+		id = xstrndup(c->id, length > node ? length - node - 1 : length);
+	free(placed);
+	text_release(&devices);
+	return id;
+}
+
 const char *device_id_on_node(const char *id)
 {
 	const char *slash = strrchr(id, '/');

@@ -249,6 +249,29 @@ GPUPROOF_BACKENDS=$(dirname "$gpuproof")/tests/backends GPUPROOF_FAKE=devices=2 
 same "$(json where.run/result.json "sorted({c['devices'] for c in r['judgement']['checks'] if c['verdict'] == 'PASS'})")" \
 	"['n1/fake:0']" "devices that a limit selects"
 
+# A slow node is found by its fleet, though it is alone with its device; what one launch does not decide is measured again on
+# the nodes concerned, and no other.
+sed "s/= host/= fake/; s/^directions/memories = pinned\n&/; /^.limit/,\$d" short.ini >fleet.ini
+printf '[limit fleet]\nmetric = transfer.bandwidth\nfleet = 3 %%\nlaunch_spread = 0.2 %%\n' >>fleet.ini
+fleet() { # DIR SLOWNESS: node n3 is that much slower
+	GPUPROOF_BACKENDS=$(dirname "$gpuproof")/tests/backends GPUPROOF_FAKE="devices=4 slow=2:$2" \
+		"$gpuproof" run fleet.ini -o "$1" --check --no-report --simulate-nodes 4 >"$1.out" 2>"$1.err"
+}
+fails() { json "$1/result.json" "sorted({c['devices'] for c in r['judgement']['checks'] if c['verdict'] == 'FAIL'})"; }
+fleet slow "10%"
+same $? 1 "exit code with a slow node"
+same "$(fails slow)" "['n3/fake:2']" "the slow node"
+expect "worse than the median of 3 like it on 4 nodes" slow/result.json "reason of the slow node"
+expect "4 more launches" slow.err "suspects are measured again"
+[ -e slow/nodes/n3/launch-5/run.jsonl ] || fail "n3 was not measured again"
+[ ! -e slow/nodes/n3/launch-6 ] && [ ! -e slow/nodes/n3/confirm ] || fail "n3 was measured more often than its verdict asks for"
+[ ! -e slow/nodes/n1/launch-2 ] || fail "n1 was measured again, which is no suspect"
+same "$(json slow/result.json "sorted({c['launches'] for c in r['judgement']['checks'] if c['devices'] == 'n3/fake:2' and c['comparison'] == 'fleet'})")" \
+	"[5]" "launches of a suspect"
+fleet even "0%"
+same $? 0 "exit code of an even fleet"
+same "$(fails even)" "[]" "an even fleet"
+
 # Ids name the nodes: no anonymised result with them leaves the machine.
 "$gpuproof" export result few --anonymise -o few.anonymised >anonymised.out 2>&1
 same $? 3 "several nodes anonymised"

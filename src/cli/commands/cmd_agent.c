@@ -3,7 +3,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
-#include "cli/run/run_node.h"
+#include "cli/run/nodes/run_node.h"
 
 extern const struct command command_agent;
 

@@ -10,7 +10,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/run/run_carry_out.h"
-#include "cli/run/run_fleet.h"
+#include "cli/run/nodes/run_fleet.h"
 #include "cli/run/run_plan.h"
 #include "cli/words.h"
 

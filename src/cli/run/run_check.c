@@ -3,15 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "cli/input/population_file.h"
 #include "cli/run/run_launches.h"
-#include "judge/estimate/pool.h"
 #include "run/workers/describe.h"
-
-#define EXTENSION 4 /* further launches of what is inconclusive or fails: once, pooled */
 
 /* The plan's cases as a result that holds no number yet. */
 static void describe_plan(const struct plan *plan, struct result *result)
@@ -89,42 +85,6 @@ static struct plan part_of(const struct plan *plan, const struct verdicts *verdi
 	return part;
 }
 
-/* The first launch number whose directory does not exist yet. */
-static size_t free_launch(const char *directory)
-{
-	for (size_t launch = 2;; launch++) {
-		char *path = launch_directory(directory, launch);
-		bool found = access(path, F_OK) == 0;
-
-		free(path);
-		if (!found)
-			return launch;
-	}
-}
-
-static enum status extend(const struct plan *part, const struct probe *probe,
-			  const struct conduct_options *options, struct result *result,
-			  struct error *err)
-{
-	struct launches launches = { 0 };
-	struct conduct_options more = *options;
-	size_t before = free_launch(options->directory) - 1;
-	enum status status = STATUS_OK;
-
-	more.resume = false;
-	if (!options->quiet)
-		fprintf(stderr,
-			"gpuproof: %zu case%s not decided by one launch: %d more launches\n",
-			part->case_count, part->case_count == 1 ? " is" : "s are", EXTENSION);
-	for (int i = 0; i < EXTENSION && status == STATUS_OK; i++)
-		status = launches_add(&launches, part, probe, &more,
-				      free_launch(options->directory), err);
-	if (status == STATUS_OK)
-		pool_launches(result, before, launches.items, launches.count);
-	launches_release(&launches);
-	return status;
-}
-
 /* The result with its judgement; also of what was measured before the run was stopped. */
 static enum status keep(const struct result *result, const char *directory, enum status status,
 			struct error *err)
@@ -148,7 +108,7 @@ enum status run_check_judge(const struct run_check *check, const struct plan *pl
 	judge_result(check, result);
 	part = part_of(plan, result->judgement);
 	if (part.case_count) {
-		status = extend(&part, probe, options, result, err);
+		status = launches_extend(&part, probe, options, result, err);
 		if (status == STATUS_OK)
 			judge_result(check, result);
 	}
@@ -160,15 +120,17 @@ enum status run_check_nodes(struct run_check *check, const struct config *config
 			    const char *directory, struct result *result, struct error *err)
 {
 	struct text errors = TEXT_EMPTY;
-	enum status status =
-		find_limits(check, config, result->device_count ? result->devices[0].name : "",
-			    &errors);
+	enum status status = STATUS_OK;
 
-	if (status == STATUS_OK && result->device_count &&
-	    !limits_make_sense(&check->limits, result, &errors))
-		status = STATUS_USAGE;
-	if (status == STATUS_OK)
-		status = population_open(&check->population, NULL);
+	if (!check->limits.count) {
+		status = find_limits(check, config,
+				     result->device_count ? result->devices[0].name : "", &errors);
+		if (status == STATUS_OK && result->device_count &&
+		    !limits_make_sense(&check->limits, result, &errors))
+			status = STATUS_USAGE;
+		if (status == STATUS_OK)
+			status = population_open(&check->population, NULL);
+	}
 	if (status != STATUS_OK)
 		error_set(err, status, "the limits cannot be applied: %s",
 			  errors.data ? errors.data : "");

@@ -31,7 +31,8 @@ enum status run_check_judge(const struct run_check *check, const struct plan *pl
 
 /*
  * The same for the result of several nodes, in DIR/result.json: finds the limits only now, since
- * the conductor has no devices of its own. What one launch doesn't decide stays INCONCLUSIVE.
+ * the conductor has no devices of its own; a second call applies the same. What one launch doesn't
+ * decide stays INCONCLUSIVE (run_confirm.h).
  */
 enum status run_check_nodes(struct run_check *check, const struct config *config,
 			    const char *directory, struct result *result, struct error *err);

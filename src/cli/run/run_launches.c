@@ -203,6 +203,43 @@ enum status launches_pool(struct launches *launches, const char *directory, stru
 	return status;
 }
 
+/* The first launch number whose directory does not exist yet. */
+static size_t free_launch(const char *directory)
+{
+	for (size_t launch = 2;; launch++) {
+		char *path = launch_directory(directory, launch);
+		bool found = access(path, F_OK) == 0;
+
+		free(path);
+		if (!found)
+			return launch;
+	}
+}
+
+enum status launches_extend(const struct plan *part, const struct probe *probe,
+			    const struct conduct_options *options, struct result *result,
+			    struct error *err)
+{
+	struct launches launches = { 0 };
+	struct conduct_options more = *options;
+	size_t before = free_launch(options->directory) - 1;
+	enum status status = STATUS_OK;
+
+	more.resume = false;
+	if (!options->quiet)
+		fprintf(stderr,
+			"gpuproof: %zu case%s not decided by one launch: %d more launches\n",
+			part->case_count, part->case_count == 1 ? " is" : "s are",
+			LAUNCHES_EXTENSION);
+	for (int i = 0; i < LAUNCHES_EXTENSION && status == STATUS_OK; i++)
+		status = launches_add(&launches, part, probe, &more,
+				      free_launch(options->directory), err);
+	if (status == STATUS_OK)
+		pool_launches(result, before, launches.items, launches.count);
+	launches_release(&launches);
+	return status;
+}
+
 void launches_release(struct launches *launches)
 {
 	for (size_t i = 0; i < launches->count; i++)

@@ -45,6 +45,14 @@ enum status launches_run(struct launches *launches, const struct plan *plan,
 enum status launches_pool(struct launches *launches, const char *directory, struct result *result,
 			  struct error *err);
 
+/*
+ * Measures `part`, cases of the run in `options->directory`, in LAUNCHES_EXTENSION further launches
+ * and pools them into `result`, which is that of the run.
+ */
+#define LAUNCHES_EXTENSION 4
+enum status launches_extend(const struct plan *part, const struct probe *probe,
+			    const struct conduct_options *options, struct result *result,
+			    struct error *err);
 void launches_release(struct launches *launches);
 
 #endif

@@ -116,6 +116,9 @@ static char *members_of(const struct comparing *c, size_t first, size_t *count, 
 	*count = 0;
 	*half = 0;
 	for (size_t i = first; i < c->j->count; i++) {
+		/* Cases come node by node. */
+		if (!subjects_on_one_node(c->j->subjects[first], c->j->subjects[i]))
+			break;
 		if (!belongs(c, first, i))
 			continue;
 		c->cases[i].counted = true;

@@ -10,8 +10,8 @@
  * spec.memory_bandwidth"; spec.peak is the one that bounds the case, by its precision and the
  * device's architecture) or a share of the baseline ("0.97 * baseline"); `outlier_margin = 2 %`
  * compares the identical devices of one node with each other (`outlier_margin_warn = 1 %` warns
- * before that), `fleet = 3 %` those of all nodes of the run, `population = 3 %` compares each with good cards of its model. Nothing is evaluated
- * as code.
+ * before that), `fleet = 3 %` those of all nodes of the run, `population = 3 %` compares each with
+ * good cards of its model. Nothing is evaluated as code.
  *
  * `where` narrows the cases: parameters of the suite by their names in results, and the words
  * below. Alternatives are separated by '|', numbers may be bounded with >= and <=.

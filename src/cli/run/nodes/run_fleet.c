@@ -1,4 +1,4 @@
-#include "cli/run/run_fleet.h"
+#include "cli/run/nodes/run_fleet.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "cli/command.h"
 #include "cli/output/print_verdicts.h"
+#include "cli/run/nodes/run_confirm.h"
 #include "cli/run/run_summary.h"
 #include "fleet/fleet.h"
 #include "measure/processes/signals.h"
@@ -31,22 +32,20 @@ static void print_nodes(const struct result *result)
 	}
 }
 
-static int finish(struct run_request *a, const struct config *config, struct result *result,
-		  enum status status, int stopped_by, struct error *err)
+static int finish(struct run_request *a, struct result *result, enum status status, int stopped_by,
+		  struct error *err)
 {
-	struct error unjudged = ERROR_NONE, unpublished = ERROR_NONE;
+	struct error unpublished = ERROR_NONE;
 	int code = EXIT_ACCEPTED;
 
 	if (!a->quiet)
 		run_print_summary(result);
 	if (!a->quiet || result_lost_nodes(result))
 		print_nodes(result);
-	if (a->check.wanted && status != STATUS_INTERRUPTED) {
-		if (run_check_nodes(&a->check, config, a->directory, result, &unjudged) ==
-		    STATUS_OK)
-			print_verdicts(result->judgement, false);
-		else
-			code = command_fail(&unjudged);
+	if (result->judgement) {
+		print_verdicts(result->judgement, false);
+	} else if (a->check.wanted && status != STATUS_INTERRUPTED) {
+		code = command_fail(err);
 	} else if (!a->quiet) {
 		run_print_judgement(result, a->directory);
 	}
@@ -74,7 +73,7 @@ int run_fleet(struct run_request *a, const struct config *config, const char *la
 					       .resume = a->resume,
 					       .quiet = a->quiet,
 					       .stopped_by = &stopped_by };
-	struct error err = ERROR_NONE;
+	struct error err = ERROR_NONE, unjudged = ERROR_NONE;
 	struct result result;
 	enum status status;
 
@@ -84,8 +83,13 @@ int run_fleet(struct run_request *a, const struct config *config, const char *la
 	    signals_begin(&err) != STATUS_OK)
 		return command_fail(&err);
 	status = fleet_run(config, &options, &result, &err);
+	/* Judges what there is also when too few nodes are left. */
+	if (a->check.wanted && status == STATUS_UNSUPPORTED)
+		run_check_nodes(&a->check, config, a->directory, &result, &unjudged);
+	else if (a->check.wanted && status == STATUS_OK)
+		status = run_confirm(&a->check, config, &options, &result, &err);
 	/* Else nothing was begun. */
-	code = result.gpuproof_version ? finish(a, config, &result, status, stopped_by, &err)
+	code = result.gpuproof_version ? finish(a, &result, status, stopped_by, &err)
 				       : command_fail(&err);
 	result_release(&result);
 	signals_end();

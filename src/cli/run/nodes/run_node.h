@@ -1,6 +1,6 @@
 /* Carries out, for an agent, the run of one node, in DIR/nodes/NAME. */
-#ifndef GPUPROOF_CLI_RUN_RUN_NODE_H
-#define GPUPROOF_CLI_RUN_RUN_NODE_H
+#ifndef GPUPROOF_CLI_RUN_NODES_RUN_NODE_H
+#define GPUPROOF_CLI_RUN_NODES_RUN_NODE_H
 
 #include "fleet/agent.h"
 

@@ -158,7 +158,7 @@ static struct counts simulate(size_t nodes, size_t every, double slow, size_t fl
 	return counts;
 }
 
-/* What nodes are promised: no healthy one is accused, slow ones are found, whatever the size. */
+/* Promise of a run on nodes: no healthy one is accused, slow ones are found, whatever the size. */
 static void test_blame(void **state)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /* `run` on several nodes: from a config with a [fleet] to a directory with result and report. */
-#ifndef GPUPROOF_CLI_RUN_RUN_FLEET_H
-#define GPUPROOF_CLI_RUN_RUN_FLEET_H
+#ifndef GPUPROOF_CLI_RUN_NODES_RUN_FLEET_H
+#define GPUPROOF_CLI_RUN_NODES_RUN_FLEET_H
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "cli/run/run_node.h"
+#include "cli/run/nodes/run_node.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -8,12 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/input.h"
 #include "base/memory.h"
 #include "cli/run/run_health.h"
 #include "cli/run/run_launches.h"
 #include "cli/run/run_left.h"
 #include "cli/run/run_setup.h"
+#include "fleet/merge.h"
 #include "run/group.h"
+
+#define CONFIRM_MOST ((size_t)64 << 20) /* bytes of a list of cases */
 
 /* A node that was measured with another config would be neither the one nor the other. */
 static enum status same_config(const char *folder, const char *directory, struct error *err)
@@ -60,10 +64,64 @@ static enum status measure(const struct run_setup *setup, struct conduct_options
 	return status == STATUS_OK ? pooled : status;
 }
 
+/* The cases that the file names, one per line; borrows everything from `plan` but the array. */
+static struct plan part_of(const struct plan *plan, const char *ids)
+{
+	struct plan part = *plan;
+
+	part.cases = xcalloc(plan->case_count + 1, sizeof(*part.cases));
+	part.case_count = 0;
+	for (size_t i = 0; i < plan->case_count; i++) {
+		size_t length = strlen(plan->cases[i].id);
+		const char *at = ids;
+
+		while ((at = strstr(at, plan->cases[i].id)) &&
+		       !((at == ids || at[-1] == '\n') && at[length] == '\n'))
+			at += length;
+		if (!at || plan->cases[i].skip_reason)
+			continue;
+		part.cases[part.case_count] = plan->cases[i];
+		part.cases[part.case_count].index = part.case_count;
+		part.case_count++;
+	}
+	return part;
+}
+
+/* Measures again what the conductor's judge suspects, and adds it to the node's result. */
+static enum status confirm(const struct run_setup *setup, const char *list,
+			   const struct conduct_options *options, struct agent_report *report,
+			   char *state, size_t size, struct error *err)
+{
+	char *path = xasprintf("%s/result.json", options->directory);
+	struct text ids = TEXT_EMPTY;
+	struct result result = { 0 };
+	struct plan part = { 0 };
+	enum status status = input_read_file(list, "list of cases", CONFIRM_MOST, &ids, err);
+
+	if (status == STATUS_OK)
+		status = result_read(&result, path, err);
+	if (status == STATUS_OK) {
+		part = part_of(&setup->plan, ids.data ? ids.data : "");
+		agent_report_plan(report, part.case_count * LAUNCHES_EXTENSION, 0);
+		status = launches_extend(&part, &setup->probe, options, &result, err);
+	}
+	if (status == STATUS_OK)
+		status = result_write(&result, path, err);
+	if (status == STATUS_OK)
+		remove(list);
+	snprintf(state, size, "%s", status == STATUS_INTERRUPTED ? "interrupted" : "complete");
+	free(part.cases);
+	free(path);
+	result_release(&result);
+	text_release(&ids);
+	return status;
+}
+
 enum status run_node(const struct fleet_message *order, struct agent_report *report, char *state,
 		     size_t size, struct error *err)
 {
 	char *folder = xasprintf("%s/nodes/%s", order->directory, order->node);
+	char *list = fleet_confirm_path(order->directory, order->node);
 	int stopped_by = 0;
 	struct conduct_options options = { .directory = folder,
 					   .resume = launch_begun(folder),
@@ -78,10 +136,13 @@ enum status run_node(const struct fleet_message *order, struct agent_report *rep
 
 	if (status == STATUS_OK && options.resume)
 		status = same_config(folder, order->directory, err);
-	if (status == STATUS_OK)
+	if (status == STATUS_OK && options.resume && access(list, F_OK) == 0)
+		status = confirm(&setup, list, &options, report, state, size, err);
+	else if (status == STATUS_OK)
 		status = measure(&setup, &options, report, state, size, err);
 	run_setup_release(&setup);
 	free(folder);
+	free(list);
 	return status;
 }
 
