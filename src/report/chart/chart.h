@@ -114,7 +114,8 @@ void chart_fit(const struct chart *chart, struct tree *map);
 
 /* Shared by the kinds. */
 #define CHART_WIDTH 480.0
-#define CHART_CHARACTER 6.7 /* px: mean width in labels (11 px) of a wide font, DejaVu Sans */
+#define CHART_NAME_LONGEST 38 /* characters of a bar's name: longer ones are cut in the middle */
+#define CHART_CHARACTER 6.7   /* px: mean width in labels (11 px) of a wide font, DejaVu Sans */
 struct chart_style {
 	const char *colour, *dash; /* dash: "none" or a stroke-dasharray */
 	const char *ink;           /* of text upon the colour */

@@ -16,7 +16,6 @@
 #define AXIS 38.0
 #define VALUE_WIDTH 92.0 /* px right of the longest bar, for its value, at least */
 #define VALUE_GAP 5.0
-#define NAME_LONGEST 38 /* characters */
 
 static size_t longest_name(const struct chart *chart)
 {
@@ -29,7 +28,7 @@ static size_t longest_name(const struct chart *chart)
 			longest = length > longest ? length : longest;
 		}
 	}
-	return longest > NAME_LONGEST ? NAME_LONGEST + 1 : longest;
+	return longest > CHART_NAME_LONGEST ? CHART_NAME_LONGEST + 1 : longest;
 }
 
 /* The number of a tick, in three digits: "¦ 989 TFLOP/s". */
@@ -138,7 +137,7 @@ static void draw_bar(const struct chart *chart, const struct scale *scale, struc
 	bool there = isfinite(point->y);
 	char value[FORMAT_SIZE];
 
-	tree_text_owned(row, "name", format_name(point->text, NAME_LONGEST));
+	tree_text_owned(row, "name", format_name(point->text, CHART_NAME_LONGEST));
 	tree_text(row, "colour", chart_style(point->style)->colour);
 	tree_flag(row, "there", there);
 	tree_flag(row, "hollow", point->look != CHART_SOLID);

@@ -22,6 +22,7 @@ struct figure {
 	const char *axis;                  /* parameter along x; NULL: none */
 	const char *facets[FIGURE_NAMES];  /* NULL-terminated */
 	const char *without[FIGURE_NAMES]; /* facets and axis: what no label says */
+	bool joined; /* several facets in one chart of bars, which the first of them heads */
 	struct tree *charts;
 };
 

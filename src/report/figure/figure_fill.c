@@ -117,8 +117,6 @@ static void group_names(const struct figure *f, const struct case_selection *sel
 	}
 }
 
-#define LABEL_LONGEST 38 /* characters; chart_bars.c cuts longer ones */
-
 /* True if every heading would have a single bar: then its text becomes the bar's name. */
 static bool one_bar_each(const struct figure *f, const struct case_selection *selection,
 			 const char **names)
@@ -129,7 +127,7 @@ static bool one_bar_each(const struct figure *f, const struct case_selection *se
 	for (size_t i = 0; i < selection->count; i++) {
 		char *label = selection_label(selection, &selection->items[i], f->without);
 
-		one = one && *label && chart_characters(label) <= LABEL_LONGEST;
+		one = one && *label && chart_characters(label) <= CHART_NAME_LONGEST;
 		free(label);
 		keys[i] = selection_key(selection, &selection->items[i], names);
 	}
@@ -244,6 +242,8 @@ void figure_fill_bars(const struct figure *f, const struct case_selection *selec
 	size_t shown = 0;
 
 	group_names(f, selection, groups);
+	if (f->joined)
+		name_list_add(groups, f->facets[0]);
 	if (one_bar_each(f, selection, groups))
 		groups[0] = NULL;
 	for (size_t i = 0; f->without[i]; i++)

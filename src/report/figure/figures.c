@@ -234,7 +234,7 @@ static void draw_facet(const struct figure *all, const struct case_selection *se
 	char text[FORMAT_SIZE] = "";
 	struct chart chart;
 
-	if (on_a_map(f, selection))
+	if (!f->joined && on_a_map(f, selection))
 		return;
 	if (one_size)
 		axis_text(selection, f->axis, size, text, sizeof(text));
@@ -246,7 +246,8 @@ static void draw_facet(const struct figure *all, const struct case_selection *se
 		break;
 	case CHART_BARS:
 		figure_fill_bars(f, selection, &chart);
-		chart.finding = figure_ratio(f, selection);
+		/* The highest and the lowest of different things say nothing. */
+		chart.finding = f->joined ? xstrdup("") : figure_ratio(f, selection);
 		break;
 	case CHART_HEATMAP:
 		figure_fill_heatmap(f, selection, &chart, size);
@@ -308,35 +309,140 @@ static void draw_maps(const struct figure *f, const struct case_selection *selec
 	}
 }
 
-/* One chart for each value of the facets, in order of appearance. */
+/*
+ * One size of a facet makes bars, which compare in one chart with those of other facets; several
+ * sizes make lines.
+ */
+static bool is_joined(const struct figure *f, const struct case_selection *own)
+{
+	const struct figure one = figure_of(f, own);
+
+	return kind_of(f->rule) == CHART_LINES && one.kind == CHART_BARS && f->facets[0] &&
+	       own->count <= FIGURE_BARS / 2 && !on_a_map(&one, own);
+}
+
+/* "each direction and engine, part 2 of 3" */
+static char *joined_title(const struct figure *f, const struct case_selection *own, size_t part,
+			  size_t parts)
+{
+	struct text out = TEXT_EMPTY;
+	char name[FORMAT_SIZE];
+
+	for (size_t i = 0; f->facets[i]; i++)
+		if (i == 0 || selection_vary(own, f->facets[i]))
+			text_addf(&out, "%s%s", i ? " and " : "each ",
+				  format_metric(f->facets[i], name, sizeof(name)));
+	if (parts > 1)
+		text_addf(&out, ", part %zu of %zu", part, parts);
+	return text_detach(&out);
+}
+
+/* The items of `selection` with part[item] equal to `part` in one chart. */
+static void draw_joined(const struct figure *all, const struct case_selection *selection,
+			const size_t *part, size_t number, size_t parts)
+{
+	const char *const everything[] = { NULL };
+	const struct extent none = EXTENT_EMPTY;
+	struct figure f = *all;
+	struct case_selection own;
+	size_t kept = 0;
+	char *title;
+
+	selection_filter(&own, selection, everything, "");
+	for (size_t i = 0; i < selection->count; i++)
+		if (part[i] == number)
+			own.items[kept++] = selection->items[i];
+	own.count = kept;
+	f.joined = true;
+	f.kind = CHART_BARS;
+	memset(f.without, 0, sizeof(f.without));
+	f.axis =
+		end_of_axis(&own, f.axis, true) == end_of_axis(&own, f.axis, false) ? f.axis : NULL;
+	if (f.axis)
+		name_list_add(f.without, f.axis);
+	title = joined_title(&f, &own, number, parts);
+	draw_facet(&f, &own, title, &none);
+	free(title);
+	selection_release(&own);
+}
+
+/* Which facets make lines or maps, and which join: struct facet is one value of the facets. */
+struct facet {
+	char *key;
+	bool joined;
+	size_t part; /* of the charts of joined facets, from 1 */
+};
+
+/* Deals joined facets to charts of at most FIGURE_BARS; one alone stays a chart of its own. */
+static size_t deal_parts(struct facet *facets, size_t count, const size_t *sizes)
+{
+	size_t parts = 0, bars = 0, joined = 0;
+
+	for (size_t j = 0; j < count; j++)
+		joined += facets[j].joined;
+	for (size_t j = 0; j < count; j++) {
+		facets[j].joined = facets[j].joined && joined > 1;
+		if (!facets[j].joined)
+			continue;
+		if (!parts || bars + sizes[j] > FIGURE_BARS) {
+			parts++;
+			bars = 0;
+		}
+		bars += sizes[j];
+		facets[j].part = parts;
+	}
+	return parts;
+}
+
+/* One chart for each value of the facets, in order of appearance; then those that join. */
 static void draw_facets(const struct figure *f, const struct case_selection *selection)
 {
 	const struct extent none = EXTENT_EMPTY;
-	char **done = xcalloc(selection->count + 1, sizeof(*done));
-	size_t count = 0;
+	struct facet *facets = xcalloc(selection->count + 1, sizeof(*facets));
+	size_t *sizes = xcalloc(selection->count + 1, sizeof(*sizes));
+	size_t *facet_of = xcalloc(selection->count + 1, sizeof(*facet_of));
+	size_t count = 0, parts;
 
 	for (size_t i = 0; i < selection->count; i++) {
 		char *key = selection_key(selection, &selection->items[i], f->facets);
 		struct case_selection own;
 		size_t j = 0;
 
-		while (j < count && strcmp(done[j], key) != 0)
+		while (j < count && strcmp(facets[j].key, key) != 0)
 			j++;
+		facet_of[i] = j;
+		sizes[j]++;
 		if (j < count) {
 			free(key);
 			continue;
 		}
-		done[count++] = key;
+		facets[count++].key = key;
 		selection_filter(&own, selection, f->facets, key);
-		if (f->kind == CHART_HEATMAP)
-			draw_maps(f, &own, key);
-		else
-			draw_facet(f, &own, key, &none);
+		facets[j].joined = is_joined(f, &own);
 		selection_release(&own);
 	}
+	parts = deal_parts(facets, count, sizes);
+	for (size_t j = 0; j < count; j++) {
+		struct case_selection own;
+
+		if (facets[j].joined)
+			continue;
+		selection_filter(&own, selection, f->facets, facets[j].key);
+		if (f->kind == CHART_HEATMAP)
+			draw_maps(f, &own, facets[j].key);
+		else
+			draw_facet(f, &own, facets[j].key, &none);
+		selection_release(&own);
+	}
+	for (size_t i = 0; i < selection->count; i++)
+		facet_of[i] = facets[facet_of[i]].part;
+	for (size_t part = 1; part <= parts; part++)
+		draw_joined(f, selection, facet_of, part, parts);
 	for (size_t j = 0; j < count; j++)
-		free(done[j]);
-	free(done);
+		free(facets[j].key);
+	free(facets);
+	free(sizes);
+	free(facet_of);
 }
 
 static void keep_pairs(struct case_selection *selection)

@@ -70,8 +70,9 @@ static bool is_worst(const struct headline_shares *shares, size_t index)
 	return true;
 }
 
-/* "STREAM triad, 4.393 TB/s, cuda:0" */
-static char *share_name(const struct view *view, const struct headline_share *share, size_t devices)
+/* "STREAM triad, 4.393 TB/s, cuda:0"; without its title where that heads the bar. */
+static char *share_name(const struct view *view, const struct headline_share *share, bool headed,
+			size_t devices)
 {
 	char value[FORMAT_SIZE], other[48] = "";
 
@@ -80,14 +81,29 @@ static char *share_name(const struct view *view, const struct headline_share *sh
 		snprintf(other, sizeof(other), ", worst of %zu", devices);
 	else if (view->source_count > 1)
 		snprintf(other, sizeof(other), ", %.12s", view->sources[share->source].label);
-	return xasprintf("%s, %s%s", share->title, value, other);
+	return xasprintf("%s%s%s%s", headed ? "" : share->title, headed ? "" : ", ", value, other);
+}
+
+/* True if a name with its title would be cut: then titles are headings. */
+static bool need_headings(const struct headline_shares *shares, const struct view *view)
+{
+	bool needed = false;
+
+	for (size_t i = 0; i < shares->count; i++) {
+		const struct headline_share *share = &shares->items[i];
+		char *name = share_name(view, share, false, devices_with(shares, share->title));
+
+		needed |= chart_characters(name) > CHART_NAME_LONGEST;
+		free(name);
+	}
+	return needed;
 }
 
 void headline_shares_draw(const struct headline_shares *shares, const struct view *view,
 			  struct tree *page)
 {
 	struct tree *charts = tree_list(page, "share_charts");
-	struct chart_series *series;
+	bool headed = need_headings(shares, view);
 	struct chart chart;
 
 	chart_init(&chart, CHART_BARS);
@@ -101,7 +117,6 @@ void headline_shares_draw(const struct headline_shares *shares, const struct vie
 	chart.better = BETTER_HIGHER;
 	chart.note = xstrdup("");
 	chart.finding = xstrdup("");
-	series = chart_series_named(&chart, "");
 	for (size_t i = 0; view->count == 1 && i < shares->count; i++) {
 		const struct headline_share *share = &shares->items[i];
 		size_t devices = devices_with(shares, share->title);
@@ -110,8 +125,9 @@ void headline_shares_draw(const struct headline_shares *shares, const struct vie
 
 		if (devices > APART && !is_worst(shares, i))
 			continue;
-		name = share_name(view, share, devices);
-		point = chart_point_new(series, name);
+		name = share_name(view, share, headed, devices);
+		point = chart_point_new(chart_series_named(&chart, headed ? share->title : ""),
+					name);
 		free(name);
 		point->y = share->share;
 		point->low = share->low;
@@ -119,7 +135,7 @@ void headline_shares_draw(const struct headline_shares *shares, const struct vie
 		point->n = share->n;
 	}
 	chart_in_percent(&chart);
-	if (series->count)
+	if (chart.count)
 		chart_draw(&chart, charts);
 	chart_release(&chart);
 	tree_flag(page, "has_shares", charts->count != 0);

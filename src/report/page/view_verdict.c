@@ -164,9 +164,11 @@ static void verdict_kind(const struct view_counts *n, const char **kind, const c
 		*word = "Mostly not run";
 		*symbol = format_status_symbol(CASE_SKIPPED);
 	} else {
-		*kind = "ok";
-		*word = n->of[CASE_SKIPPED] ? "No errors in what ran" : "No errors";
-		*symbol = format_status_symbol(CASE_OK);
+		/* Nothing was held against a limit: no more than that is said, and not in green. */
+		*kind = "neutral";
+		*word = n->of[CASE_SKIPPED] ? "No errors in what ran; not judged"
+					    : "No errors; not judged";
+		*symbol = "\u2022";
 	}
 }
 

@@ -121,7 +121,9 @@ static void healthy_run_is_not_called_more_than_it_is(void **state)
 
 	(void)state;
 	/* One GPU cannot run the parallel splits over two: that is said in the first sentence. */
-	assert_has(html, "No errors in what ran");
+	assert_has(html, "No errors in what ran; not judged");
+	assert_has(html, "<section class=\"verdict neutral\"");
+	assert_null(strstr(html, "<section class=\"verdict ok\""));
 	assert_has(html, "4 were not run");
 	assert_null(strstr(html, "What went wrong"));
 	free(html);

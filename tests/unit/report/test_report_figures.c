@@ -258,6 +258,51 @@ static void large_sets_are_named_by_their_first(void **state)
 	}
 }
 
+static void add_copy(struct result *r, const char *direction, int mebibytes)
+{
+	struct case_result *c = add_case(r, "transfer", "transfer.bandwidth", 1e9, 0, -1);
+	char *text = xasprintf("%dMiB", mebibytes);
+
+	add_parameter(c, "direction", direction, NAN, "");
+	add_parameter(c, "size", text, mebibytes * 0x1p20, "B");
+	free(text);
+}
+
+/*
+ * Directions of one size each compare in one chart, in parts where it would have too many bars;
+ * one of several sizes keeps its lines. No case is lost.
+ */
+static void charts_of_single_bars_join(void **state)
+{
+	struct result r = { 0 };
+	char *html, *chart;
+
+	(void)state;
+	add_copy(&r, "h2d", 1);
+	add_copy(&r, "h2d", 64);
+	add_copy(&r, "d2h", 64);
+	add_copy(&r, "local", 256);
+	html = page_of(&r);
+	assert_non_null(strstr(html, "<strong>Bandwidth: host to device</strong>"));
+	chart = chart_of(html, "Bandwidth: each direction");
+	assert_int_equal(count(chart, "<rect "), 2);
+	assert_non_null(strstr(chart, "64\u00a0MiB"));
+	free(html);
+
+	r = (struct result){ 0 };
+	for (int i = 0; i < 50; i++) {
+		char *direction = xasprintf("way%d", i);
+
+		add_copy(&r, direction, 64);
+		free(direction);
+	}
+	html = page_of(&r);
+	chart = chart_of(html, "Bandwidth: each direction, part 2 of 2");
+	assert_int_equal(count(chart, "<rect "), 2);
+	assert_non_null(strstr(html, "part 1 of 2"));
+	free(html);
+}
+
 /* A heading over each single bar would take twice the room. */
 static void single_bars_have_no_headings(void **state)
 {
@@ -375,6 +420,7 @@ int main(void)
 		cmocka_unit_test(pairs_without_direction_have_none),
 		cmocka_unit_test(one_size_makes_bars),
 		cmocka_unit_test(large_sets_are_named_by_their_first),
+		cmocka_unit_test(charts_of_single_bars_join),
 		cmocka_unit_test(single_bars_have_no_headings),
 		cmocka_unit_test(charts_of_two_kinds_of_memory_have_two_names),
 		cmocka_unit_test(headlines_are_main_figures),
