@@ -7,6 +7,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/text.h"
@@ -304,7 +307,6 @@ static void the_page_has_the_table_when_asked(void **state)
 	find(&html, "tested in part</td>");
 	find(&html, "<b>not measured:</b> gradients that are left after the step / during it");
 	find(&html, "Source: Guide C, on gradients");
-	find(&html, "cannot be tested by this version: ");
 	show_claims(&empty, false);
 	render(&empty, 1, false, &none);
 	assert_null(strstr(none.data, "id=\"claims\""));
@@ -315,6 +317,29 @@ static void the_page_has_the_table_when_asked(void **state)
 	text_release(&none);
 	result_release(&result);
 	result_release(&empty);
+}
+
+/* A claim of one's own that nothing measures: the page says why. */
+static void what_nothing_measures_says_why(void **state)
+{
+	static const char *const guide =
+		"[guide A]\ntitle = t\nabout = a\n[claim A1]\ntext = t\n"
+		"source = s\nprediction = p\nuntestable = it is far away\n";
+	char path[] = "/tmp/claims-XXXXXX";
+	struct report_options options = { .reference = "", .claims = path };
+	struct result empty = { 0 };
+	struct text html = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+	int file = mkstemp(path);
+
+	(void)state;
+	assert_int_equal(write(file, guide, strlen(guide)), strlen(guide));
+	close(file);
+	assert_int_equal(report_render(&empty, 1, &options, &html, &err), STATUS_OK);
+	unlink(path);
+	find(&html, "cannot be tested by this version: ");
+	find(&html, "it is far away");
+	text_release(&html);
 }
 
 /* `report A B --claims`: which run a value is of, and one claim from both. */
@@ -486,6 +511,7 @@ int main(void)
 		cmocka_unit_test(nvlink_is_judged_where_there_is_nvlink),
 		cmocka_unit_test(a_step_of_another_batch_is_no_evidence),
 		cmocka_unit_test(the_page_has_the_table_when_asked),
+		cmocka_unit_test(what_nothing_measures_says_why),
 		cmocka_unit_test(a_comparison_shows_claims_of_several_results),
 		cmocka_unit_test(reasons_from_a_result_are_escaped),
 	};

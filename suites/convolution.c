@@ -1,0 +1,540 @@
+/*
+ * 2-D convolutions and their gradients by this program's own kernels, plain and depthwise: time,
+ * throughput, and the memory that their tensors take.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "kernels/convolution/convolution.h"
+#include "kernels/generator.h"
+#include "kernels/memory/fill.h"
+#include "measure/run.h"
+#include "plan/suite.h"
+#include "suites/models/reference/values.h"
+#include "suites/shared/buffers.h"
+#include "suites/shared/estimate.h"
+#include "suites/shared/words.h"
+
+enum pass { FORWARD, DATA_GRADIENT, WEIGHT_GRADIENT };
+static const char *const passes[] = { "forward", "data_gradient", "weight_gradient", NULL };
+static const char *const kinds[] = { "plain", "depthwise", NULL };
+static const char *const precisions[] = { "fp32", "fp16", "bf16", NULL };
+
+static const struct key keys[] = {
+	{ .name = "passes",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "forward, data_gradient, weight_gradient",
+	  .choices = passes,
+	  .parameter = "pass",
+	  .help = "outputs, gradients of inputs, gradients of weights" },
+	{ .name = "kinds",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "plain",
+	  .choices = kinds,
+	  .parameter = "kind",
+	  .help = "plain: each filter reads all channels; depthwise: filter c reads channel c "
+		  "alone" },
+	{ .name = "precisions",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "fp32, fp16",
+	  .choices = precisions,
+	  .parameter = "precision",
+	  .help = "how tensors are stored; sums are FP32" },
+	{ .name = "batch",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "32",
+	  .min = 1,
+	  .max = 1e6,
+	  .help = "images" },
+	{ .name = "image",
+	  .type = KEY_INTEGER,
+	  .fallback = "56",
+	  .min = 1,
+	  .max = 1e5,
+	  .help = "height and width of an image" },
+	{ .name = "channels",
+	  .type = KEY_INTEGER,
+	  .fallback = "64",
+	  .min = 1,
+	  .max = 1e5,
+	  .help = "channels of an image" },
+	{ .name = "filters",
+	  .type = KEY_INTEGER,
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 1e5,
+	  .help = "channels of the output; 0, and depthwise: as many as channels" },
+	{ .name = "kernel_size",
+	  .type = KEY_INTEGER,
+	  .fallback = "3",
+	  .min = 1,
+	  .max = 1e3,
+	  .help = "height and width of a filter" },
+	{ .name = "stride",
+	  .type = KEY_INTEGER,
+	  .fallback = "1",
+	  .min = 1,
+	  .max = 1e3,
+	  .help = "step of the filters" },
+	{ .name = "padding",
+	  .type = KEY_INTEGER,
+	  .fallback = "1",
+	  .min = 0,
+	  .max = 1e3,
+	  .help = "zeros on each side of the image" },
+	{ 0 },
+};
+
+static const char *const axes[] = { "passes", "kinds", "precisions", "batch", NULL };
+
+static const struct metric metrics[] = {
+	{ "convolution.throughput", "FLOP/s", BETTER_HIGHER, 1,
+	  "two operations for each weight and pixel of the output, per second" },
+	{ "convolution.time", "s", BETTER_LOWER, 0, "one pass" },
+	{ "convolution.weights", "1", BETTER_NONE, 0, "weights of all filters", METRIC_EXACT },
+	{ "convolution.memory", "B", BETTER_LOWER, 0, "sum of the tensors of the pass" },
+	{ "convolution.device_memory", "B", BETTER_LOWER, 0,
+	  "what the device lacks after they were allocated" },
+	{ "convolution.error", "1", BETTER_LOWER, 0,
+	  "relative L2 difference of sampled results from double precision", METRIC_EXACT },
+	{ 0 },
+};
+
+static const struct figure_row figures[] = {
+	{ .metric = "convolution.throughput",
+	  .kind = "strip",
+	  .logarithmic = true,
+	  .facets = { "kind", "precision" } },
+	{ .metric = "convolution.device_memory",
+	  .kind = "lines",
+	  .axis = "batch",
+	  .facets = { "kind", "precision" } },
+	{ 0 },
+};
+
+static const struct word_row words[] = {
+	PRECISION_WORDS,
+	{ "pass", "data_gradient", "gradient of inputs" },
+	{ "pass", "weight_gradient", "gradient of weights" },
+	{ 0 },
+};
+
+enum tensor { INPUT, WEIGHTS, OUTPUT, SCRATCH, TENSORS };
+
+struct convolution {
+	struct convolution_shape shape;
+	enum pass pass;
+	struct stream *stream;
+	struct buffer tensors[TENSORS];
+	uint64_t seed;
+};
+
+static unsigned setting(const struct plan_case *c, const char *key)
+{
+	return (unsigned)section_setting(c->section, key)->values[0].integer;
+}
+
+static struct convolution_shape shape_of(const struct plan_case *c)
+{
+	unsigned filters = setting(c, "filters");
+	struct convolution_shape s = {
+		.batch = (unsigned)case_integer(c, "batch"),
+		.height = setting(c, "image"),
+		.width = setting(c, "image"),
+		.channels = setting(c, "channels"),
+		.kernel_height = setting(c, "kernel_size"),
+		.kernel_width = setting(c, "kernel_size"),
+		.stride = setting(c, "stride"),
+		.padding = setting(c, "padding"),
+		.depthwise = case_integer(c, "kinds") != 0,
+	};
+
+	s.filters = s.depthwise || filters == 0 ? s.channels : filters;
+	precision_from_name(case_text(c, "precisions"), &s.precision);
+	return s;
+}
+
+static uint64_t count_of(const struct convolution_shape *s, enum tensor tensor)
+{
+	switch (tensor) {
+	case INPUT:
+		return (uint64_t)s->batch * s->height * s->width * s->channels;
+	case WEIGHTS:
+		return convolution_weights(s);
+	default:
+		return convolution_out_pixels(s) * s->filters;
+	}
+}
+
+static uint64_t bytes_of(const struct convolution_shape *s, enum pass pass, enum tensor tensor)
+{
+	if (tensor == SCRATCH)
+		return pass == WEIGHT_GRADIENT ? convolution_scratch_bytes(s) : 0;
+	return count_of(s, tensor) * precision_bytes(s->precision);
+}
+
+static uint64_t bytes_of_all(const struct convolution_shape *s, enum pass pass)
+{
+	uint64_t bytes = 0;
+
+	for (int t = 0; t < TENSORS; t++)
+		bytes += bytes_of(s, pass, (enum tensor)t);
+	return bytes;
+}
+
+/* The tensor that a pass computes. */
+static enum tensor result_of(enum pass pass)
+{
+	static const enum tensor results[] = { OUTPUT, INPUT, WEIGHTS };
+
+	return results[pass];
+}
+
+/* Weights are small, so that sums stay near 1. */
+static double scale_of(const struct convolution *c, enum tensor tensor)
+{
+	const struct convolution_shape *s = &c->shape;
+
+	if (tensor != WEIGHTS)
+		return 1;
+	return 1 / sqrt((double)s->kernel_height * s->kernel_width * convolution_depth(s));
+}
+
+/* Element `i` of a tensor that is read, as it is stored. */
+static double element(const struct convolution *c, enum tensor tensor, uint64_t i)
+{
+	double value = (double)((float)scale_of(c, tensor) *
+				generator_uniform(c->seed + (uint64_t)tensor, i));
+
+	return value_round(value, c->shape.precision);
+}
+
+static enum status fill(struct convolution *c, enum tensor tensor, struct error *err)
+{
+	static const enum fill_kind kind_of[PRECISION_COUNT] = { [PRECISION_FP32] = FILL_FP32,
+								 [PRECISION_FP16] = FILL_FP16,
+								 [PRECISION_BF16] = FILL_BF16 };
+	struct fill_arguments fill = { .memory = c->tensors[tensor].memory,
+				       .kind = kind_of[c->shape.precision],
+				       .count = count_of(&c->shape, tensor),
+				       .seed = c->seed + (uint64_t)tensor,
+				       .scale = (float)scale_of(c, tensor) };
+
+	return backend_launch(c->stream, "fill", &fill, err);
+}
+
+static enum status launch_one(const struct convolution *c, struct error *err)
+{
+	struct convolution_forward_arguments forward = { c->shape, c->tensors[INPUT].memory,
+							 c->tensors[WEIGHTS].memory,
+							 c->tensors[OUTPUT].memory };
+	struct convolution_data_gradient_arguments data = { c->shape, c->tensors[OUTPUT].memory,
+							    c->tensors[WEIGHTS].memory,
+							    c->tensors[INPUT].memory };
+	struct convolution_weight_gradient_arguments weights = { c->shape,
+								 c->tensors[INPUT].memory,
+								 c->tensors[OUTPUT].memory,
+								 c->tensors[WEIGHTS].memory,
+								 c->tensors[SCRATCH].memory,
+								 0 };
+
+	switch (c->pass) {
+	case FORWARD:
+		return backend_launch(c->stream, "convolution_forward", &forward, err);
+	case DATA_GRADIENT:
+		return backend_launch(c->stream, "convolution_data_gradient", &data, err);
+	default:
+		return backend_launch(c->stream, "convolution_weight_gradient", &weights, err);
+	}
+}
+
+static enum status launch(void *state, unsigned batch, struct error *err)
+{
+	for (unsigned i = 0; i < batch; i++)
+		if (launch_one(state, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+/* One product of the sums: image n, output pixel (oy, ox), filter f, tap (ky, kx), depth d. */
+struct term {
+	uint64_t n, oy, ox, f, ky, kx, d;
+};
+
+/* Place in the input of what a term reads; false: in the padding. */
+static bool input_of(const struct convolution_shape *s, const struct term *t, uint64_t *at)
+{
+	int64_t y = (int64_t)(t->oy * s->stride + t->ky) - s->padding;
+	int64_t x = (int64_t)(t->ox * s->stride + t->kx) - s->padding;
+	uint64_t channel = s->depthwise ? t->f : t->d;
+
+	*at = ((t->n * s->height + (uint64_t)y) * s->width + (uint64_t)x) * s->channels + channel;
+	return y >= 0 && y < s->height && x >= 0 && x < s->width;
+}
+
+static uint64_t weight_of(const struct convolution_shape *s, const struct term *t)
+{
+	return ((t->f * s->kernel_height + t->ky) * s->kernel_width + t->kx) *
+		       convolution_depth(s) +
+	       t->d;
+}
+
+static uint64_t output_of(const struct convolution_shape *s, const struct term *t)
+{
+	return ((t->n * convolution_out_height(s) + t->oy) * convolution_out_width(s) + t->ox) *
+		       s->filters +
+	       t->f;
+}
+
+/* Element `i` of the output. */
+static double output_element(const struct convolution *c, uint64_t i)
+{
+	const struct convolution_shape *s = &c->shape;
+	struct term t = { .f = i % s->filters };
+	double sum = 0;
+	uint64_t at;
+
+	i /= s->filters;
+	t.ox = i % convolution_out_width(s);
+	i /= convolution_out_width(s);
+	t.oy = i % convolution_out_height(s);
+	t.n = i / convolution_out_height(s);
+	for (t.ky = 0; t.ky < s->kernel_height; t.ky++)
+		for (t.kx = 0; t.kx < s->kernel_width; t.kx++)
+			for (t.d = 0; t.d < convolution_depth(s); t.d++)
+				if (input_of(s, &t, &at))
+					sum += element(c, INPUT, at) *
+					       element(c, WEIGHTS, weight_of(s, &t));
+	return sum;
+}
+
+/* Element `i` of the gradient of the input: all outputs that read it. */
+static double input_element(const struct convolution *c, uint64_t i)
+{
+	const struct convolution_shape *s = &c->shape;
+	uint64_t channel = i % s->channels, x = i / s->channels % s->width,
+		 y = i / s->channels / s->width % s->height;
+	uint64_t first = s->depthwise ? channel : 0, last = s->depthwise ? channel + 1 : s->filters;
+	struct term t = { .n = i / s->channels / s->width / s->height,
+			  .d = s->depthwise ? 0 : channel };
+	double sum = 0;
+
+	for (t.ky = 0; t.ky < s->kernel_height; t.ky++)
+		for (t.kx = 0; t.kx < s->kernel_width; t.kx++) {
+			uint64_t above = y + s->padding, left = x + s->padding;
+
+			if (above < t.ky || left < t.kx || (above - t.ky) % s->stride ||
+			    (left - t.kx) % s->stride)
+				continue;
+			t.oy = (above - t.ky) / s->stride;
+			t.ox = (left - t.kx) / s->stride;
+			if (t.oy >= convolution_out_height(s) || t.ox >= convolution_out_width(s))
+				continue;
+			for (t.f = first; t.f < last; t.f++)
+				sum += element(c, OUTPUT, output_of(s, &t)) *
+				       element(c, WEIGHTS, weight_of(s, &t));
+		}
+	return sum;
+}
+
+/* Element `i` of the gradient of the weights: all pixels. */
+static double weight_element(const struct convolution *c, uint64_t i)
+{
+	const struct convolution_shape *s = &c->shape;
+	uint64_t depth = convolution_depth(s), at;
+	struct term t = { .d = i % depth,
+			  .kx = i / depth % s->kernel_width,
+			  .ky = i / depth / s->kernel_width % s->kernel_height,
+			  .f = i / depth / s->kernel_width / s->kernel_height };
+	double sum = 0;
+
+	for (t.n = 0; t.n < s->batch; t.n++)
+		for (t.oy = 0; t.oy < convolution_out_height(s); t.oy++)
+			for (t.ox = 0; t.ox < convolution_out_width(s); t.ox++)
+				if (input_of(s, &t, &at))
+					sum += element(c, INPUT, at) *
+					       element(c, OUTPUT, output_of(s, &t));
+	return sum;
+}
+
+/* Results that the CPU computes again, in about this many products. */
+#define SAMPLES 48
+#define CHECKED_PRODUCTS 4e7
+
+static double expected_element(const struct convolution *c, uint64_t i)
+{
+	switch (c->pass) {
+	case FORWARD:
+		return output_element(c, i);
+	case DATA_GRADIENT:
+		return input_element(c, i);
+	default:
+		return weight_element(c, i);
+	}
+}
+
+static enum status found_element(struct convolution *c, uint64_t i, double *value,
+				 struct error *err)
+{
+	size_t bytes = precision_bytes(c->shape.precision);
+	const char *at = (const char *)c->tensors[result_of(c->pass)].memory + i * bytes;
+	unsigned char raw[8];
+
+	if (backend_copy(c->stream, raw, at, bytes, err) != STATUS_OK ||
+	    backend_stream_synchronize(c->stream, err) != STATUS_OK)
+		return err->status;
+	values_decode(value, raw, c->shape.precision, 1);
+	return STATUS_OK;
+}
+
+static double tolerance_of(enum precision precision)
+{
+	return precision == PRECISION_FP32 ? 2e-5 : precision == PRECISION_FP16 ? 2e-3 : 2e-2;
+}
+
+/* The first and the last element, and others in between. */
+static enum status verify(struct run *run, struct convolution *c, struct error *err)
+{
+	const struct convolution_shape *s = &c->shape;
+	uint64_t count = count_of(s, result_of(c->pass));
+	double each = convolution_operations(s) / 2 / (double)count, difference = 0, square = 0;
+	uint64_t samples = (uint64_t)fmin(SAMPLES, fmax(4, CHECKED_PRODUCTS / fmax(each, 1)));
+	double tolerance = tolerance_of(s->precision), error;
+	char method[80];
+
+	if (launch_one(c, err) != STATUS_OK)
+		return err->status;
+	for (uint64_t k = 0; k < samples; k++) {
+		uint64_t i = k == 0 ? 0 : k == 1 ? count - 1 : generator_bits(c->seed, k) % count;
+		double expected = expected_element(c, i), found;
+
+		if (found_element(c, i, &found, err) != STATUS_OK)
+			return err->status;
+		difference += pow(found - expected, 2);
+		square += expected * expected;
+	}
+	error = sqrt(difference / square);
+	run_value(run, "convolution.error", error);
+	/* NaN is a difference. */
+	if (!(error <= tolerance))
+		return error_set(err, STATUS_MISMATCH,
+				 "%llu results differ by %.3g from double precision, and %.3g is "
+				 "allowed",
+				 (unsigned long long)samples, error, tolerance);
+	snprintf(method, sizeof(method), "%llu results against double precision",
+		 (unsigned long long)samples);
+	run_verified(run, method, error, tolerance);
+	return STATUS_OK;
+}
+
+static enum status open_tensors(struct run *run, struct convolution *c, struct error *err)
+{
+	struct device *device = run->devices[0];
+	uint64_t before = 0, after = 0, total;
+
+	if (backend_stream_create(device, false, &c->stream, err) != STATUS_OK ||
+	    backend_device_memory(device, &before, &total, err) != STATUS_OK)
+		return err->status;
+	for (int t = 0; t < TENSORS; t++) {
+		uint64_t bytes = bytes_of(&c->shape, c->pass, (enum tensor)t);
+
+		if (bytes > 0 &&
+		    buffer_alloc(&c->tensors[t], device, ALLOCATOR_DEVICE, bytes, err) != STATUS_OK)
+			return err->status;
+	}
+	if (backend_device_memory(device, &after, &total, err) != STATUS_OK)
+		return err->status;
+	run_value(run, "convolution.weights", (double)convolution_weights(&c->shape));
+	run_value(run, "convolution.memory", (double)bytes_of_all(&c->shape, c->pass));
+	/* Memory that is the operating system's moves with what others do. */
+	if (!(device->info.capabilities & DEVICE_SHARES_HOST_MEMORY) && before > after)
+		run_value(run, "convolution.device_memory", (double)(before - after));
+	for (int t = INPUT; t < SCRATCH; t++)
+		if ((enum tensor)t != result_of(c->pass) &&
+		    fill(c, (enum tensor)t, err) != STATUS_OK)
+			return err->status;
+	return buffer_poison(&c->tensors[result_of(c->pass)], c->stream, err);
+}
+
+static enum status measure(struct run *run, struct convolution *c, struct error *err)
+{
+	struct workload w = { .state = c,
+			      .launch = launch,
+			      .clock = CLOCK_DEVICE,
+			      .streams = &c->stream,
+			      .stream_count = 1,
+			      .commands = 2 };
+	const struct series *time;
+
+	if (run_sample(run, &w, "convolution.time", &time, err) != STATUS_OK)
+		return err->status;
+	run_duration(run, "convolution.time", time);
+	run_rate(run, "convolution.throughput", convolution_operations(&c->shape), time);
+	return STATUS_OK;
+}
+
+static enum status convolution_run(struct run *run, struct error *err)
+{
+	struct convolution c = { .shape = shape_of(run->c),
+				 .pass = (enum pass)case_integer(run->c, "passes"),
+				 .seed = run->seed };
+
+	if (open_tensors(run, &c, err) == STATUS_OK && verify(run, &c, err) == STATUS_OK)
+		measure(run, &c, err);
+	if (c.stream)
+		backend_stream_synchronize(c.stream, NULL);
+	for (int t = 0; t < TENSORS; t++)
+		buffer_free(&c.tensors[t]);
+	backend_stream_destroy(c.stream);
+	return err->status;
+}
+
+static enum status convolution_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	struct convolution_shape shape = shape_of(point);
+	struct error wrong = ERROR_NONE;
+
+	convolution_check(&shape, &wrong);
+	point->device_bytes =
+		wrong.status == STATUS_OK
+			? bytes_of_all(&shape, (enum pass)case_integer(point, "passes"))
+			: 0;
+	for (size_t i = 0; i < plan->device_count; i++) {
+		const struct device_info *info = &plan->devices[i];
+		const char *reason = wrong.status == STATUS_OK ? NULL : wrong.message;
+
+		if (!(info->capabilities & precision_capability(shape.precision)))
+			reason = "the device has not this precision";
+		point->setup_seconds = 1;
+		if (!reason)
+			point->setup_seconds += 10 * convolution_operations(&shape) /
+						estimate_flops(info, PRECISION_FP32);
+		if ((reason ? plan_add_skipped(plan, point, &i, 1, reason, err)
+			    : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static const struct aspect_row aspects[] = {
+	{ "convolution.error", NULL, NULL, ASPECT_CORRECTNESS },
+	{ 0 },
+};
+
+const struct suite suite_convolution = {
+	.name = "convolution",
+	.summary = "2-D convolutions and their gradients, plain and depthwise",
+	.keys = keys,
+	.axes = axes,
+	.metrics = metrics,
+	.figures = figures,
+	.words = words,
+	.aspects = aspects,
+	.processes = SUITE_ONE_PROCESS,
+	.expand = convolution_expand,
+	.run = convolution_run,
+};

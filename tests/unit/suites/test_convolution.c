@@ -1,0 +1,106 @@
+/* The suite `convolution`, on the host backend: every pass is right, and a wrong one is found. */
+#include "suite_fixture.h"
+
+#define QUICK                                                                                 \
+	"[defaults]\nmin_samples = 3\nmax_samples = 3\nmax_time = 20ms\nsample_time = 20us\n" \
+	"warmup = 1\n[suite convolution]\nbatch = 2\nimage = 9\nchannels = 6\n"
+
+static double metric_of(const struct case_result *result, const char *name)
+{
+	const struct metric_value *metric = case_metric(result, name);
+
+	if (!metric)
+		fail_msg("no metric %s", name);
+	return metric->value;
+}
+
+/* Odd images, strides that leave a rest, no padding, more filters than channels. */
+static void every_pass_is_right(void **state)
+{
+	static const char *const shapes[] = {
+		"",
+		"stride = 2\n",
+		"kernel_size = 4\npadding = 0\nstride = 3\n",
+		"filters = 11\n",
+		"kinds = depthwise\nkernel_size = 5\npadding = 2\nstride = 2\n",
+	};
+	static const char *const passes[] = { "forward", "data_gradient", "weight_gradient" };
+	static const char *const precisions[] = { "fp32", "fp16", "bf16" };
+	char ini[500];
+
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
+		for (size_t p = 0; p < ARRAY_SIZE(passes); p++)
+			for (size_t k = 0; k < ARRAY_SIZE(precisions); k++) {
+				struct case_result result;
+				struct error err;
+
+				snprintf(ini, sizeof(ini), QUICK "passes = %s\nprecisions = %s\n%s",
+					 passes[p], precisions[k], shapes[i]);
+				if (run_only_case(*state, ini, &result, &err) != STATUS_OK)
+					fail_msg("%s: %s", ini, err.message);
+				assert_true(result.verification.done);
+				assert_true(metric_of(&result, "convolution.throughput") > 0);
+				case_result_release(&result);
+				assert_nothing_open(ini);
+			}
+}
+
+/* 3 x 3 over 6 channels, by hand: 6 filters of 54 weights; depthwise of 9. */
+static void weights_and_memory_are_counted(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	assert_int_equal(run_only_case(*state, QUICK "precisions = fp32\npasses = forward\n",
+				       &result, &err),
+			 STATUS_OK);
+	assert_true(metric_of(&result, "convolution.weights") == 324);
+	assert_true(metric_of(&result, "convolution.memory") == 4 * (324 + 2 * 2 * 9 * 9 * 6));
+	case_result_release(&result);
+	assert_int_equal(run_only_case(*state,
+				       QUICK "precisions = fp32\npasses = forward\n"
+					     "kinds = depthwise\n",
+				       &result, &err),
+			 STATUS_OK);
+	assert_true(metric_of(&result, "convolution.weights") == 54);
+	case_result_release(&result);
+}
+
+static void a_wrong_result_is_a_mismatch(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	spy.spoil_copy = 1;
+	spy.spoil_bytes = sizeof(float);
+	assert_int_equal(run_only_case(*state, QUICK "precisions = fp32\n", &result, &err),
+			 STATUS_MISMATCH);
+	assert_non_null(strstr(err.message, "double precision"));
+	assert_false(result.verification.done);
+	case_result_release(&result);
+	assert_nothing_open("mismatch");
+}
+
+/* A kernel larger than the padded image is the config's fault, and is said before anything runs. */
+static void what_cannot_be_computed_is_skipped(void **state)
+{
+	struct fixture *f = *state;
+
+	plan_from(f, QUICK "kernel_size = 12\n", f->infos, FIXTURE_DEVICES);
+	for (size_t i = 0; i < f->plan.case_count; i++)
+		assert_non_null(strstr(f->plan.cases[i].skip_reason, "padded image"));
+	plan_done(f);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, fixture_reset)
+	const struct CMUnitTest tests[] = {
+		TEST(every_pass_is_right),
+		TEST(weights_and_memory_are_counted),
+		TEST(a_wrong_result_is_a_mismatch),
+		TEST(what_cannot_be_computed_is_skipped),
+	};
+
+	return cmocka_run_group_tests(tests, fixture_open, fixture_close);
+}
