@@ -43,6 +43,7 @@ static const struct key keys[] = {
 		  "single, ddp and zero convnet: convolutions and pooling; resnet" },
 	{ .name = "hidden",
 	  .type = KEY_INTEGER,
+	  .list = true,
 	  .fallback = "1024",
 	  .min = 8,
 	  .max = 1e6,
@@ -50,9 +51,10 @@ static const struct key keys[] = {
 	{ .name = "heads",
 	  .type = KEY_INTEGER,
 	  .fallback = "16",
-	  .min = 1,
+	  .min = 0,
 	  .max = 1e4,
-	  .help = "transformer: of attention; hidden / heads is a multiple of 8, at most 128" },
+	  .help = "transformer: of attention; hidden / heads is a multiple of 8, at most 128; 0: "
+		  "heads of 64 up to hidden = 1024, of 128 above" },
 	{ .name = "blocks",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",
@@ -87,6 +89,7 @@ static const struct key keys[] = {
 		  "3 x 3" },
 	{ .name = "sequence",
 	  .type = KEY_INTEGER,
+	  .list = true,
 	  .fallback = "1024",
 	  .min = 1,
 	  .max = 1 << 24,
@@ -277,10 +280,11 @@ static const struct key keys[] = {
 	{ 0 },
 };
 
-static const char *const axes[] = { "precision",    "batch",       "modes",  "devices",
-				    "microbatches", "bucket",      "hybrid", "batch_mode",
-				    "width",        "transport",   "launch", "overlap",
-				    "model",        "convolution", NULL };
+static const char *const axes[] = {
+	"precision",  "batch",    "modes",     "devices", "microbatches", "bucket", "hybrid",
+	"batch_mode", "width",    "transport", "launch",  "overlap",      "model",  "convolution",
+	"hidden",     "sequence", NULL
+};
 
 /*
  * In addition to samples: starting ranks, the reference, the search, the first steps; several ranks
@@ -351,6 +355,25 @@ static enum status plan_on(struct plan *plan, struct plan_case *point, const str
 	return plan_add_ranks(plan, point, first, setup->ranks, reason, err);
 }
 
+/*
+ * Drops axes of models that this one is not of, and its own that do not vary. False: the
+ * combination is planned with another value of one that means nothing here.
+ */
+static bool drop_model(struct plan_case *point, const struct setup *setup)
+{
+	static const char *const sizes[] = { "hidden", "sequence" };
+	bool first = true;
+
+	/* Each value comes once: nothing is lost. */
+	if (setup->kind == MODEL_MLP)
+		plan_drop_axis(point, "model");
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (setup->kind != MODEL_TRANSFORMER ||
+		    section_setting(point->section, sizes[i])->count == 1)
+			first &= plan_drop_axis(point, sizes[i]);
+	return first;
+}
+
 static enum status parallel_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	struct setup setup;
@@ -368,9 +391,8 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 	if (!setup.mode->bucketed && !plan_drop_axis(point, "bucket"))
 		return STATUS_OK;
 	plan_unname_usual(point, "batch_mode", "strong");
-	/* Each value comes once: nothing is lost. */
-	if (setup.kind == MODEL_MLP)
-		plan_drop_axis(point, "model");
+	if (!drop_model(point, &setup))
+		return STATUS_OK;
 	/* Combinations of keys of different models. */
 	if (setup.kind != MODEL_MLP && setup_case_width(point) > 0)
 		return STATUS_OK;

@@ -120,7 +120,7 @@ enum role {
 	ROLE_STRATEGY, /* further ones that say how a step is split; several rows */
 	ROLE_BATCH,
 	ROLE_BATCH_PER_DEVICE, /* with this value the batch is that of one device */
-	ROLE_WIDTH,
+	ROLE_WIDTH,            /* several rows: that of the parameter which a case has */
 	ROLE_PRECISION,
 	/* with this value the data sheet's rate is that of `sheet_key`; several rows */
 	ROLE_SHEET_RATE,

@@ -86,6 +86,7 @@ const struct role_row parallel_roles[] = {
 	{ "batch", ROLE_BATCH },
 	{ "batch_mode", ROLE_BATCH_PER_DEVICE, "weak" },
 	{ "width", ROLE_WIDTH },
+	{ "hidden", ROLE_WIDTH },
 	{ "precision", ROLE_SHEET_RATE, "tf32", "tf32_tensor" },
 	{ "precision", ROLE_SHEET_RATE, "fp16_mixed", "fp16_tensor" },
 	{ "precision", ROLE_SHEET_RATE, "fp16_storage", "fp16_tensor" },

@@ -123,17 +123,35 @@ static uint64_t integer_or(const struct section *section, const char *name, uint
 	return value > 0 ? (uint64_t)value : usual;
 }
 
-static enum status read_transformer(struct setup *setup, const struct section *section,
+/* Columns of a head where `heads` is 0, as in models of these hidden sizes. */
+#define HEAD_USUAL 128
+#define HEAD_USUAL_NARROW 64
+#define HEAD_NARROW_UP_TO 1024
+
+/* Value of an axis that is dropped where it has one. */
+static uint64_t size_of(const struct plan_case *c, const char *axis)
+{
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (strcmp(c->parameters[i].key->name, axis) == 0)
+			return (uint64_t)c->parameters[i].value->integer;
+	return (uint64_t)section_integer(c->section, axis);
+}
+
+static enum status read_transformer(struct setup *setup, const struct plan_case *c,
 				    struct error *err)
 {
-	const struct transformer_shape shape = {
-		.hidden = (uint64_t)section_integer(section, "hidden"),
+	const struct section *section = c->section;
+	struct transformer_shape shape = {
+		.hidden = size_of(c, "hidden"),
 		.heads = (uint64_t)section_integer(section, "heads"),
-		.sequence = (uint64_t)section_integer(section, "sequence"),
+		.sequence = size_of(c, "sequence"),
 		.vocabulary = (uint64_t)section_integer(section, "vocabulary"),
 	};
 	uint64_t blocks = integer_or(section, "blocks", 2);
+	uint64_t usual = shape.hidden > HEAD_NARROW_UP_TO ? HEAD_USUAL : HEAD_USUAL_NARROW;
 
+	if (shape.heads == 0)
+		shape.heads = shape.hidden > usual ? shape.hidden / usual : 1;
 	if (shape.hidden % shape.heads)
 		return error_set(err, STATUS_USAGE,
 				 "%s: hidden: %llu does not divide by heads = %llu",
@@ -186,7 +204,7 @@ static enum status read_model(struct setup *setup, const struct plan_case *c, st
 	case MODEL_MLP:
 		return read_layers(setup, c, err);
 	case MODEL_TRANSFORMER:
-		return read_transformer(setup, c->section, err);
+		return read_transformer(setup, c, err);
 	default:
 		return read_images(setup, c->section, kind, choice_of(c, "convolution") != 0, err);
 	}

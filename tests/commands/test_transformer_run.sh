@@ -71,3 +71,36 @@ refused 'bad.ini:5: hidden: 100 does not divide by heads = 3' 'model = transform
 printf '[run]\nbackend = host\n[suite parallel]\nmodel = mlp\nmodes = single\nlayers = 8, 8\nbatch = 8\n' > "$dir/mlp.ini"
 "$gpuproof" config show "$dir/mlp.ini" > "$dir/effective.ini"
 "$gpuproof" run "$dir/effective.ini" --dry-run > "$dir/said" 2>&1 || fail "an effective config is refused: $(cat "$dir/said")"
+
+# Which split wins, over batch, hidden size and sequence: a map for each sequence.
+cat > "$dir/crossover.ini" <<'INI'
+[run]
+backend = host
+host_devices = 2
+[suite parallel]
+model = transformer
+hidden = 32, 128
+heads = 0
+blocks = 2
+sequence = 8, 16
+vocabulary = 90
+batch = 4, 8
+devices = 1, 2
+modes = single, ddp, tensor
+iterations = 3
+sample_time = 100us
+verify_flops = 1e6
+INI
+"$gpuproof" run "$dir/crossover.ini" -o "$dir/crossover" --quiet || fail "a crossover ended with $?"
+python3 - "$dir/crossover/result.json" "$dir/crossover/report.html" <<'PY'
+import json, re, sys
+cases = json.load(open(sys.argv[1]))["cases"]
+page = re.sub(r"<[^>]*>", " ", open(sys.argv[2]).read())
+assert len(cases) == 24, [c["id"] for c in cases]
+# One head of 32 columns does not divide; two heads of 64 do.
+assert all((c["status"] == "SKIPPED") == (c["parameters"]["mode"] == "tensor" and c["parameters"]["hidden"] == 32)
+           for c in cases), [(c["id"], c["status"], c.get("reason")) for c in cases]
+for sequence in "8", "16":
+    found = re.search(r"Which split wins on 2 devices: [^.]*?\b%s\b[^.]*?, over batch and width: [^.]*? of 4" % sequence, page)
+    assert found, (sequence, re.findall(r"Which split wins.{0,200}", page))
+PY

@@ -50,7 +50,7 @@ char *strategies_model(const struct view *view, size_t run, const struct case_re
  * The parameters that say how a step is split, of the case's suite: all others say what is trained.
  * NULL-terminated.
  */
-#define STRATEGY_PARAMETERS 16
+#define STRATEGY_PARAMETERS 24
 void strategies_parameters(const struct view *view, const char *suite,
 			   const char *names[STRATEGY_PARAMETERS]);
 /* Appends to such a list the name that has a role in the suite, if there is one. */

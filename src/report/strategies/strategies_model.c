@@ -51,13 +51,17 @@ static void add_widths(const char *list, struct text *out)
 		text_addf(out, "%s%.*s", i ? "-" : "", (int)lengths[i], words[i]);
 }
 
-/* "blocks 12, hidden 768, heads 12", of this model. */
+/*
+ * "blocks 12, hidden 768, heads 12", of this model: those that vary as the case has them; "0" is by
+ * the others.
+ */
 static void add_sizes(const struct presentation *p, const struct result *r,
 		      const struct case_result *c, const char *model, struct text *out)
 {
 	for (const struct role_row *row = NULL;
 	     (row = presentation_role(p, ROLE_MODEL_SIZE, row));) {
-		const char *value = setting(r, c, row);
+		const struct case_parameter *varied = case_parameter(c, row->name);
+		const char *value = varied ? view_string(varied->text) : setting(r, c, row);
 
 		if (value && strcmp(value, "0") != 0 &&
 		    (!row->value || strcmp(row->value, model) == 0))
@@ -110,8 +114,10 @@ static char *trained(const struct view *view, const struct case_result *c, bool 
 
 	strategies_parameters(view, suite, without);
 	strategies_add_role(view, suite, ROLE_BATCH_PER_DEVICE, without);
-	if (widths)
+	if (widths) {
 		strategies_add_role(view, suite, ROLE_WIDTH, without);
+		strategies_add_role(view, suite, ROLE_MODEL_SIZE, without);
+	}
 	plain = view_parameters(view, c, without);
 	if (!view_role_holds(view, c, ROLE_BATCH_PER_DEVICE))
 		return plain;

@@ -100,6 +100,18 @@ static const struct role_row *row_of(const struct view *view, const struct case_
 	return presentation_role(&p, role, NULL);
 }
 
+/* The parameter with a role that the case has, of several; NULL: none. */
+static const struct role_row *parameter_row(const struct view *view, const struct case_result *c,
+					    enum role role)
+{
+	const struct presentation p = view_presentation(view, view_string(c->suite));
+
+	for (const struct role_row *row = NULL; (row = presentation_role(&p, role, row));)
+		if (case_parameter(c, row->name))
+			return row;
+	return NULL;
+}
+
 const struct metric_value *view_role_metric(const struct view *view, const struct case_result *c,
 					    enum role role)
 {
@@ -118,7 +130,7 @@ double view_role_value(const struct view *view, const struct case_result *c, enu
 const struct case_parameter *view_role_parameter(const struct view *view,
 						 const struct case_result *c, enum role role)
 {
-	const struct role_row *row = row_of(view, c, role);
+	const struct role_row *row = parameter_row(view, c, role);
 
 	return row ? case_parameter(c, row->name) : NULL;
 }
@@ -132,7 +144,7 @@ double view_role_number(const struct view *view, const struct case_result *c, en
 
 bool view_role_holds(const struct view *view, const struct case_result *c, enum role role)
 {
-	const struct role_row *row = row_of(view, c, role);
+	const struct role_row *row = parameter_row(view, c, role);
 	const struct case_parameter *p = row ? case_parameter(c, row->name) : NULL;
 
 	return p && row->value && strcmp(view_string(p->text), row->value) == 0;
