@@ -89,6 +89,20 @@ char *triage_words(const struct history_note *n)
 	return text_detach(&out);
 }
 
+char *triage_note_words(const struct history_note *n)
+{
+	const char *const about[] = { n->host, n->machine, n->case_id, n->metric };
+	char *words = triage_words(n);
+	struct text out = TEXT_EMPTY;
+
+	text_add(&out, words);
+	for (size_t i = 0; i < ARRAY_SIZE(about); i++)
+		if (*about[i])
+			text_addf(&out, "; %s", about[i]);
+	free(words);
+	return text_detach(&out);
+}
+
 /* The machine that a person names; NULL: in no night. */
 static const char *find_machine(const struct history_places *places, const char *word)
 {

@@ -35,6 +35,9 @@ const struct history_note *triage_decision(const struct history_notes *notes,
 /* "tracked by anna until 2026-12-01: new riser ordered (https://...)"; malloc'ed. */
 char *triage_words(const struct history_note *decision);
 
+/* The same of any decision, with what it is about: "tracked ...: ...; node7"; malloc'ed. */
+char *triage_note_words(const struct history_note *decision);
+
 /*
  * Writes a decision. `note`: text, state, by, ticket, until, series, host, machine, case_id,
  * metric, and day, 0: the last night's. STATUS_USAGE: the host or the device is in no night, the

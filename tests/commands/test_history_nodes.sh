@@ -116,8 +116,16 @@ expect 0 '3 findings, 3 open' history fleet
 expect 1 '1 new change' history trend --fail-on change --case cuda:2
 expect 0 '' history acknowledge 'known' --device GPU-7-2 --state false-alarm
 expect 0 '0 new change' history trend --fail-on change --case cuda:2
-expect 0 '' history acknowledge 'known for a day' --device GPU-7-2 --state expected --until 2026-04-05
-expect 0 '0 new change' history trend --fail-on change --case cuda:2
+expect 0 '' history acknowledge 'not for ever' --device GPU-7-2 --state open
+expect 1 '1 new change' history trend --fail-on change --case cuda:2
+
+# By its node as well, and both pages tell who decided what.
+expect 1 '1 new change' history trend --fail-on change --case cuda:2 --tag rack:0
+expect 0 '' history acknowledge 'fans' --node node07 --state tracked --by bob --ticket https://t/9
+expect 0 'tracked by bob: fans (https://t/9)' history trend --fail-on change --case cuda:2
+expect 0 'decision ' history show --case cuda:2
+expect 0 '' history report --case cuda:2 -o trend.html
+grep -qF 'tracked by bob: fans (https://t/9)' trend.html || complain "the page of the trend has no decision"
 
 # Two devices of one node: nothing is compared, which is told and no success.
 head -1 fleet.jsonl >few.jsonl

@@ -44,4 +44,20 @@ if command -v promtool >/dev/null; then
 		promtool $command >"$folder/out" 2>&1 || { echo "promtool $command:"; cat "$folder/out"; failed=1; }
 	done
 fi
+# An Ansible role and systemd units, where there are the programs that read them.
+if command -v ansible-playbook >/dev/null; then
+	mkdir -p "$folder/roles"
+	cp -r "$examples/ansible" "$folder/roles/gpuproof"
+	printf -- '- hosts: all\n  roles: [gpuproof]\n' >"$folder/play.yml"
+	ANSIBLE_ROLES_PATH=$folder/roles ANSIBLE_LOCAL_TEMP=$folder/ansible ansible-playbook --syntax-check -i localhost, "$folder/play.yml" \
+		>"$folder/out" 2>&1 || { echo "ansible-playbook --syntax-check:"; cat "$folder/out"; failed=1; }
+fi
+if command -v systemd-analyze >/dev/null; then
+	# Its program is where an administrator puts it.
+	mkdir "$folder/units"
+	sed "s#^ExecStart=[^ ]*#ExecStart=/bin/true#" "$examples/gpuproof-nightly.service" >"$folder/units/gpuproof-nightly.service"
+	cp "$examples/gpuproof-nightly.timer" "$folder/units"
+	systemd-analyze verify --man=no "$folder"/units/* >"$folder/out" 2>&1
+	! grep gpuproof-nightly "$folder/out" || { echo "systemd-analyze verify:"; cat "$folder/out"; failed=1; }
+fi
 exit $failed

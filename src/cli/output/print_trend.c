@@ -51,6 +51,12 @@ static void change_text(struct printing *p, const struct history_series *s,
 		  : c->ratio > 1           ? "worse"
 					   : "better",
 		  trend_odds_power(c));
+	if (c->decision) {
+		char *words = triage_words(c->decision);
+
+		text_addf(&p->rows, "      %s\n", words);
+		free(words);
+	}
 	if (c->state != TREND_RECOVERED)
 		differences_text(p, c->night_before, c->night);
 }
@@ -124,6 +130,12 @@ static void change_json(struct printing *p, const struct trend_change *c)
 	writer_open(w, '{');
 	writer_text_member(w, "date", date);
 	writer_text_member(w, "state", change_state_name(c->state));
+	if (c->decision) {
+		char *words = triage_words(c->decision);
+
+		writer_text_member(w, "decision", words);
+		free(words);
+	}
 	writer_real_member(w, "before", c->before);
 	writer_real_member(w, "after", c->after);
 	writer_real_member(w, "ratio", c->ratio);
@@ -286,6 +298,11 @@ static void notes_json(struct json_writer *w, const struct history_notes *notes)
 		writer_text_member(w, "date", date);
 		if (n->series)
 			writer_count_member(w, "series", (size_t)n->series);
+		if (n->state) {
+			writer_text_member(w, "decision", triage_word(n->state));
+			writer_text_member(w, "host", n->host);
+			writer_text_member(w, "machine", n->machine);
+		}
 		writer_bool_member(w, "acknowledges", n->acknowledges);
 		writer_text_member(w, "text", n->text);
 		writer_text_member(w, "written", n->written);
@@ -337,6 +354,7 @@ enum status print_trend(struct store *history, const struct trend_options *optio
 	    store_nights(history, &nights, err) == STATUS_OK &&
 	    store_places(history, &p.places, err) == STATUS_OK &&
 	    trend_prior_learn(&p.prior, history, &options->filter, err) == STATUS_OK) {
+		p.notes.places = &p.places;
 		missed_count = history_missed(&nights, missed);
 		writer_open(&p.json, '{');
 		writer_text_member(&p.json, "format", "gpuproof-trend");

@@ -6,12 +6,19 @@
 
 #include "base/units.h"
 #include "cli/output/table.h"
+#include "history/triage.h"
 
 void note_text(struct text *out, const struct history_note *n)
 {
-	char date[16];
+	char date[16], *words;
 
 	history_date(n->day, date);
+	if (n->state) {
+		words = triage_note_words(n);
+		text_addf(out, "decision %s: %s\n", date, words);
+		free(words);
+		return;
+	}
 	text_addf(out, "note %s: %s%s\n", date, n->text, n->acknowledges ? " (acknowledges)" : "");
 }
 

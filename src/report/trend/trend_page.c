@@ -104,15 +104,20 @@ static void notes_of(const struct page *p, int64_t series, struct tree *map)
 	for (size_t i = 0; i < p->notes.count; i++) {
 		const struct history_note *n = &p->notes.items[i];
 		struct tree *item;
-		char date[16];
+		char date[16], *words;
 
 		if (n->series != series)
 			continue;
 		item = tree_item(list);
 		history_date(n->day, date);
 		tree_text(item, "date", date);
-		view_text(item, "text", n->text);
-		tree_text(item, "what", n->acknowledges ? "Acknowledged" : "Note of");
+		words = n->state ? triage_note_words(n) : xstrdup(n->text);
+		view_text(item, "text", words);
+		tree_text(item, "what",
+			  n->state          ? "Decision of"
+			  : n->acknowledges ? "Acknowledged"
+					    : "Note of");
+		free(words);
 	}
 	tree_flag(map, "has_notes", list->count);
 }

@@ -165,7 +165,8 @@ enum status trend_rows_collect(struct store *history, const struct history_filte
 			       const struct history_notes *notes, struct trend_rows *out,
 			       struct error *err)
 {
-	struct collecting c = { .notes = notes, .rows = out };
+	struct collecting c = { .rows = out };
+	struct history_notes placed = *notes;
 
 	memset(out, 0, sizeof(*out));
 	if (nights->count) {
@@ -175,8 +176,11 @@ enum status trend_rows_collect(struct store *history, const struct history_filte
 			out->first = out->last - TREND_NIGHTS + 1;
 	}
 	if (store_places(history, &c.places, err) == STATUS_OK &&
-	    trend_prior_learn(&c.prior, history, filter, err) == STATUS_OK)
+	    trend_prior_learn(&c.prior, history, filter, err) == STATUS_OK) {
+		placed.places = &c.places;
+		c.notes = &placed;
 		store_each_series(history, filter, visit, &c, err);
+	}
 	out->looked_at = c.prior.series;
 	out->odds_limit = trend_prior_limit(&c.prior);
 	trend_prior_release(&c.prior);

@@ -17,14 +17,18 @@ static const char *direction(enum better better, double ratio)
 char *trend_change_words(const struct trend_row *row, const struct trend_change *c)
 {
 	char date[16], before[FORMAT_SIZE], after[FORMAT_SIZE], odds[FORMAT_SIZE];
+	char *decision = c->decision ? triage_words(c->decision) : NULL, *out;
 
 	history_date(c->day, date);
-	return xasprintf("%s since %s: %s → %s, %.1f\u00a0%% %s, odds over %s to 1",
-			 change_state_name(c->state), date,
-			 format_quantity(c->before, row->unit, before, sizeof(before)),
-			 format_quantity(c->after, row->unit, after, sizeof(after)),
-			 100 * fabs(c->ratio - 1), direction(row->better, c->ratio),
-			 format_power_of_ten(pow(10, trend_odds_power(c)), odds, sizeof(odds)));
+	out = xasprintf("%s since %s: %s → %s, %.1f\u00a0%% %s, odds over %s to 1%s%s",
+			change_state_name(c->state), date,
+			format_quantity(c->before, row->unit, before, sizeof(before)),
+			format_quantity(c->after, row->unit, after, sizeof(after)),
+			100 * fabs(c->ratio - 1), direction(row->better, c->ratio),
+			format_power_of_ten(pow(10, trend_odds_power(c)), odds, sizeof(odds)),
+			decision ? "; " : "", decision ? decision : "");
+	free(decision);
+	return out;
 }
 
 char *trend_state_words(const struct trend_row *row)
