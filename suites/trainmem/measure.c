@@ -187,6 +187,8 @@ static enum status measure_account(struct run *run, const struct setup *setup,
 		run_value(run, "trainmem.pool", (double)options->training.limit);
 		run_value(run, "trainmem.swapped",
 			  options->training.offload ? (double)options->training.swapped : 0);
+		if (account.moved_bytes == 0)
+			run_value(run, "trainmem.offloaded", 0);
 	}
 	outcome_record_account(run, setup, &account, &plan,
 			       saves(setup, &options->training) ? &kept : NULL);
