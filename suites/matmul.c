@@ -342,6 +342,10 @@ static const struct sheet_row sheet[] = {
 	{ "matmul.throughput", { "precision", "bf16" }, 80, .quantity = "gemm_bf16" },
 	{ "matmul.throughput", { "precision", "fp8" }, 89, .quantity = "gemm_fp8" },
 	{ "matmul.throughput", { "precision", "int8" }, .quantity = "gemm_int8" },
+	{ "matmul.flops_per_joule", { "precision", "fp32" }, .quantity = "efficiency_fp32" },
+	{ "matmul.flops_per_joule", { "precision", "tf32" }, 80, .quantity = "efficiency_tf32" },
+	{ "matmul.flops_per_joule", { "precision", "fp16" }, 70, .quantity = "efficiency_fp16" },
+	{ "matmul.flops_per_joule", { "precision", "bf16" }, 80, .quantity = "efficiency_bf16" },
 	{ 0 },
 };
 

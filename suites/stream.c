@@ -300,6 +300,7 @@ static const struct sheet_row sheet[] = {
 	{ "stream.bandwidth",
 	  { "operation", "triad", "precision", "fp64" },
 	  .quantity = "memory_triad" },
+	{ "stream.bytes_per_joule", { "operation", "triad" }, .quantity = "efficiency_memory" },
 	{ 0 },
 };
 

@@ -98,5 +98,7 @@ const char *gpu_words(const struct gpu *gpu, const char *key);
 /* The upper bound of a quantity on this GPU: `*entry` times a factor; NaN: not known. */
 double gpu_peak(const struct gpu *gpu, const struct quantity *quantity,
 		const struct sheet_entry **entry);
+/* The quantity's rate over the power limit (that of a die, where values are a die's); NaN. */
+double gpu_efficiency(const struct gpu *gpu, const struct quantity *quantity);
 
 #endif

@@ -198,3 +198,12 @@ double gpu_peak(const struct gpu *gpu, const struct quantity *quantity,
 	*entry = NULL;
 	return NAN;
 }
+
+double gpu_efficiency(const struct gpu *gpu, const struct quantity *quantity)
+{
+	double power = gpu_figure(gpu, "power"), die = gpu_figure(gpu, "power_die");
+
+	if (!quantity->rate)
+		return NAN;
+	return gpu_figure(gpu, quantity->rate) / (isfinite(die) ? die : power);
+}

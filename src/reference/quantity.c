@@ -11,6 +11,7 @@
 #define GROUPS "Collectives"
 #define LATENCY "Latency"
 #define TRAINING "Training"
+#define ENERGY "Energy"
 
 #define PEAK(key)         \
 	{                 \
@@ -56,6 +57,13 @@
 	{                                                                                          \
 		.name = name_, .unit = unit_, .better = better_, .title = title_, .group = group_, \
 		.peak = NOTHING                                                                    \
+	}
+
+/* Work for each joule, which is performance for each watt. */
+#define EFFICIENCY(name_, unit_, title_, rate_)                                         \
+	{                                                                               \
+		.name = name_, .unit = unit_, .better = BETTER_HIGHER, .title = title_, \
+		.group = ENERGY, .peak = NOTHING, .rate = rate_                         \
 	}
 
 const struct quantity quantities[] = {
@@ -130,6 +138,11 @@ const struct quantity quantities[] = {
 		  LATENCY),
 	PUBLISHED("training_rate", "images/s", BETTER_HIGHER, "Training", TRAINING),
 	PUBLISHED("training_step", "s", BETTER_LOWER, "Training step", TRAINING),
+	EFFICIENCY("efficiency_memory", "B/J", "STREAM triad per watt", "memory_bandwidth"),
+	EFFICIENCY("efficiency_fp32", "FLOP/J", "FP32 GEMM per watt", "fp32"),
+	EFFICIENCY("efficiency_tf32", "FLOP/J", "TF32 GEMM per watt", "tf32_tensor"),
+	EFFICIENCY("efficiency_fp16", "FLOP/J", "FP16 GEMM per watt, tensor cores", "fp16_tensor"),
+	EFFICIENCY("efficiency_bf16", "FLOP/J", "BF16 GEMM per watt, tensor cores", "bf16_tensor"),
 	{ 0 },
 };
 

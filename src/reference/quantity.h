@@ -20,6 +20,11 @@ struct quantity {
 	/* keys of data sheets: the first that is there; NULL: nothing bounds it */
 	const char *peak[2];
 	double peak_factor; /* how many times the peak it may reach */
+	/*
+	 * the key of an efficiency, whose rate over the power limit is the data sheet's; no bound,
+	 * since work may take less power. NULL: it is no efficiency
+	 */
+	const char *rate;
 };
 
 extern const struct quantity quantities[]; /* ends with { 0 } */

@@ -33,6 +33,25 @@ static void bar(struct chart_series *series, const struct report_reference *r,
 	point->ideal = reference_peak(r, row, card);
 }
 
+/* The data sheet's rate over its power limit; nothing of other quantities. */
+static void sheet_bar(struct chart_series *series, const struct report_reference *r,
+		      const struct reference_row *row, size_t card)
+{
+	double value = r->cards[card].gpu ? gpu_efficiency(r->cards[card].gpu, row->quantity)
+					  : (double)NAN;
+	struct chart_point *point;
+	char *name;
+
+	if (!isfinite(value))
+		return;
+	name = xasprintf("%s data sheet", r->cards[card].label);
+	point = chart_point_new(series, name);
+	free(name);
+	point->y = value;
+	point->n = 1;
+	point->look = CHART_HOLLOW;
+}
+
 static char *row_title(const struct reference_row *row)
 {
 	char *devices = row->devices > 1 ? xasprintf(", %d devices", row->devices) : xstrdup("");
@@ -64,17 +83,23 @@ static void draw_row(const struct report_reference *r, const struct reference_ro
 	bool peak = row->quantity->peak[0] != NULL;
 	struct chart_series *series;
 	struct chart chart;
-	char *shows = xasprintf("● measured here, solid; ○ published and ◐ imported, hollow%s; %s.",
-				peak ? "; ¦ data sheet" : "",
-				row->quantity->better == BETTER_LOWER ? "lower is better"
-								      : "higher is better");
+	char *shows =
+		xasprintf("● measured here, solid; ○ published and ◐ imported, hollow%s; %s.",
+			  row->quantity->rate ? "; hollow as well: the data sheet's rate over its "
+						"power limit (TDP), which work may stay below"
+			  : peak              ? "; ¦ data sheet"
+					      : "",
+			  row->quantity->better == BETTER_LOWER ? "lower is better"
+								: "higher is better");
 
 	start(&chart, id, charts, row_title(row), shows, row->quantity->title, row->quantity->unit,
 	      row->quantity->better);
 	series = chart_series_named(&chart, "");
-	for (size_t i = 0; i < r->card_count; i++)
+	for (size_t i = 0; i < r->card_count; i++) {
 		for (size_t k = 0; k < PROVENANCES; k++)
 			bar(series, r, row, i, (enum provenance)k);
+		sheet_bar(series, r, row, i);
+	}
 	if (series->count >= LEAST_BARS)
 		chart_draw(&chart, charts);
 	chart_release(&chart);

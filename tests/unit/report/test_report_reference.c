@@ -302,6 +302,54 @@ static void add_batch(struct result *result, const char *precision, const char *
 					       .series = xstrdup("") };
 }
 
+/* Products of 1.4e11 FLOP/J were measured; the data sheets' rates are over their power limits. */
+static void performance_per_watt_is_next_to_data_sheets(void **state)
+{
+	struct tree *charts = tree_new(TREE_LIST);
+	const struct reference_row *row;
+	struct error err = ERROR_NONE;
+	struct metric_value *m;
+	struct case_result *c;
+	size_t h200, k80;
+	struct rig rig;
+
+	(void)state;
+	stream_result(&rig.results[0], "NVIDIA H200", false);
+	stream_result(&rig.results[1], "Tesla K80", true);
+	c = &rig.results[0].cases[0];
+	free(c->suite);
+	c->suite = xstrdup("matmul");
+	free(c->parameters[0].name);
+	free(c->parameters[0].text);
+	c->parameters[0].name = xstrdup("precision");
+	c->parameters[0].text = xstrdup("fp32");
+	m = &c->metrics[0];
+	free(m->name);
+	m->name = xstrdup("matmul.flops_per_joule");
+	m->value = 1.4e11;
+	view_init(&rig.view, rig.results, 2);
+	assert_int_equal(reference_collect(&rig.reference, &rig.view, "all", "", &err), STATUS_OK);
+	row = reference_row(&rig.reference, "efficiency_fp32");
+	assert_non_null(row);
+	h200 = card_named(&rig.reference, "H200");
+	k80 = card_named(&rig.reference, "K80");
+	assert_float_equal(row->cells[h200][MEASURED].value, 1.4e11, 1);
+	assert_false(isfinite(row->cells[k80][MEASURED].value));
+	/* No bound: work may take less than the limit. */
+	assert_true(isnan(reference_peak(&rig.reference, row, h200)));
+	assert_float_equal(gpu_efficiency(rig.reference.cards[h200].gpu, row->quantity),
+			   67e12 / 700, 1e6);
+	/* A die of two, by its own limit. */
+	assert_float_equal(gpu_efficiency(rig.reference.cards[k80].gpu, row->quantity),
+			   4.37e12 / 149, 1e6);
+	assert_true(
+		isnan(gpu_efficiency(rig.reference.cards[h200].gpu, quantity_find("gemm_fp32"))));
+	reference_row_charts(&rig.reference, row, 1, charts);
+	assert_int_equal(charts->count, 1);
+	tree_free(charts);
+	rig_close(&rig);
+}
+
 static void what_fits_names_the_card_and_where_it_was_measured(void **state)
 {
 	const struct report_options options = { .reference = "all", .baseline = "k80" };
@@ -456,6 +504,7 @@ int main(void)
 		cmocka_unit_test(the_page_says_where_values_are_from),
 		cmocka_unit_test(what_no_card_can_do_is_doubted),
 		cmocka_unit_test(the_page_is_small_and_fast),
+		cmocka_unit_test(performance_per_watt_is_next_to_data_sheets),
 		cmocka_unit_test(what_fits_names_the_card_and_where_it_was_measured),
 		cmocka_unit_test(a_page_of_a_dozen_measured_gpus_is_small_and_fast),
 		cmocka_unit_test(the_config_can_ask_for_it),
