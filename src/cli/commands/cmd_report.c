@@ -1,8 +1,12 @@
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/input/anonymise_option.h"
 #include "cli/input/page_options.h"
@@ -10,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/words.h"
 #include "report/fleet/fleet_page.h"
+#include "report/gallery/gallery.h"
 #include "report/report.h"
 #include "report/template/template.h"
 
@@ -18,8 +23,9 @@ extern const struct command command_report;
 struct report_arguments {
 	struct report_options options;
 	const char *dump;
-	bool force; /* --dump-templates */
-	int layout; /* enum layout */
+	const char *index; /* --index */
+	bool force;        /* --dump-templates */
+	int layout;        /* enum layout */
 	bool fleet;
 	struct anonymise_option anonymise;
 };
@@ -58,6 +64,12 @@ static const struct option_row rows[] = {
 	  .help = "the page of a run on several nodes: the nodes to look at first, each figure "
 		  "over "
 		  "all devices" },
+	{ .name = "index",
+	  TEXT_AT(report_arguments, index),
+	  .value = "DIR",
+	  .help = "the gallery DIR/" GALLERY_PAGE
+		  " of all results in DIR: a row each with verdict, "
+		  "best figures and a link to its page, filters by GPU and year" },
 	{ .name = "no-script",
 	  FLAG_AT(report_arguments, options.no_script),
 	  .help = "leaves out the script that sorts, searches and copies tables" },
@@ -123,9 +135,67 @@ static int write_report(const struct options *o, struct report_arguments *a)
 	return EXIT_ACCEPTED;
 }
 
+/* The page of a result: that of the run's folder, or FILE.html of FILE.json; else the result. */
+static char *page_path(const char *path)
+{
+	bool file = text_ends_with(path, ".json");
+	char *page = file ? xasprintf("%.*s.html", (int)(strlen(path) - strlen(".json")), path)
+			  : xasprintf("%s/report.html", path);
+
+	if (access(page, R_OK) == 0)
+		return page;
+	free(page);
+	return file ? xstrdup(path) : xasprintf("%s/result.json", path);
+}
+
+static int write_index(struct report_arguments *a)
+{
+	struct result_paths paths = { 0 };
+	struct gallery *gallery = gallery_new();
+	struct error err = ERROR_NONE;
+	char *output = xasprintf("%s/" GALLERY_PAGE, a->index);
+	size_t folder = strlen(a->index) + 1;
+
+	result_paths_add(&paths, a->index, &err);
+	for (size_t i = 0; err.status == STATUS_OK && i < paths.count; i++) {
+		struct result_list one = { 0 };
+		struct error unread = ERROR_NONE;
+		char *page = page_path(paths.items[i]);
+
+		if (strlen(paths.items[i]) < folder)
+			error_set(&err, STATUS_USAGE,
+				  "--index %s: a folder of results is needed, and this is one "
+				  "result",
+				  a->index);
+		else if (result_list_add(&one, paths.items[i], &unread) == STATUS_OK &&
+			 anonymise_list(&a->anonymise, &one, &err) == STATUS_OK)
+			gallery_add(gallery, one.items, page + folder);
+		else if (unread.status != STATUS_OK)
+			gallery_refuse(gallery, paths.items[i] + folder, unread.message);
+		result_list_release(&one);
+		free(page);
+	}
+	a->options.output = output;
+	if (err.status == STATUS_OK &&
+	    template_refuse_output(a->options.template_dir, output, &err) == STATUS_OK)
+		gallery_write(gallery, &a->options, &err);
+	gallery_free(gallery);
+	result_paths_release(&paths);
+	if (err.status == STATUS_OK)
+		printf("%s\n", output);
+	free(output);
+	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
+}
+
 static int act(const struct options *o, struct report_arguments *a)
 {
 	struct error err = ERROR_NONE;
+
+	if (a->index && (o->operand_count || a->fleet || a->dump))
+		return command_usage(&command_report,
+				     "--index DIR takes no RESULT, --fleet or --dump-templates");
+	if (a->index)
+		return write_index(a);
 
 	if (a->force && !a->dump)
 		return command_usage(&command_report,
@@ -158,7 +228,7 @@ const struct command command_report = {
 	.summary = "publish results as one HTML page",
 	.forms = { "report RESULT... [OPTIONS]       RESULT: a result.json, or the directory of a "
 		   "run",
-		   "report --dump-templates DIR [--force]" },
+		   "report --index DIR", "report --dump-templates DIR [--force]" },
 	.about = "One RESULT gives a page about that run, several a comparison with the first as "
 		 "the baseline.\n"
 		 "With --layout dir each chart is also an SVG and a CSV file, in a folder next to "

@@ -88,11 +88,7 @@ static enum status write_charts(const struct tree *page, const struct result *re
 	return status;
 }
 
-/*
- * The page's own script, which its policy admits by hash alone. Edited templates do not replace it:
- * its hash is of the build.
- */
-static void add_script(const struct report_options *options, struct tree *page)
+void html_add_script(const struct report_options *options, struct tree *page)
 {
 	const struct embedded_file *script = embedded_find(embedded_script, "report.js");
 	const struct embedded_file *hash = embedded_find(embedded_script, "report.js.sha256");
@@ -139,7 +135,7 @@ enum status report_render(const struct result *results, size_t count,
 	page = view_page(&view, options->title);
 	tree_text_owned(page, "css", css);
 	tree_flag(page, "linked", options->separate_css);
-	add_script(options, page);
+	html_add_script(options, page);
 	tree_text(page, "acceptance_page",
 		  options->acceptance_page ? options->acceptance_page : "");
 	folder = charts_folder(options);

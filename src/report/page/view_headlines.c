@@ -318,6 +318,15 @@ static void headlines_of(const struct view *view, const char *suite, struct head
 	}
 }
 
+void headline_shares_of(const struct view *view, struct headline_shares *shares)
+{
+	struct tree *unused = tree_new(TREE_LIST);
+
+	for (size_t i = 0; i < view->suite_count; i++)
+		headlines_of(view, view->suites[i], shares, unused);
+	tree_free(unused);
+}
+
 void view_headlines(const struct view *view, struct tree *page)
 {
 	struct tree *sources = tree_list(page, "columns"), *list;
