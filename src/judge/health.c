@@ -95,7 +95,8 @@ bool health_changed(const struct finding *before, const struct finding *after)
 	/* Use changes what is free and how fast links are trained; only these must stay. */
 	static const char *const stay[] = { "ecc ",       "retired pages ", "remapped rows ",
 					    "power cap ", "persistence ",   "nvlink ",
-					    "clocks ",    "peers ",         "compute mode " };
+					    "clocks ",    "peers ",         "compute mode ",
+					    "nic " };
 
 	for (size_t i = 0; i < ARRAY_SIZE(stay); i++)
 		if (strncmp(before->subject, stay[i], strlen(stay[i])) == 0)

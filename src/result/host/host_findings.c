@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "result/host/host_files.h"
+#include "result/host/nics.h"
 
 /*
  * Ranks on one node talk through /dev/shm: NCCL takes some 10 MB per pair. Containers get 64 MB by
@@ -237,6 +238,7 @@ void host_findings(const char *root, const char *directory, finding_fn *add, voi
 	check_governor(&checks);
 	check_numa(&checks);
 	check_load(&checks);
+	nic_findings(root, add, context);
 }
 
 static void check_link(const struct checks *checks, const struct device_info *d,
@@ -274,4 +276,5 @@ void device_findings(const struct device_info *device, finding_fn *add, void *co
 	snprintf(subject, sizeof(subject), "numa %.50s", device->id);
 	if (device->numa_node >= 0)
 		say(&checks, SEVERITY_OK, subject, "near node %d", device->numa_node);
+	nic_distance_finding("", device, add, context);
 }

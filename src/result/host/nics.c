@@ -1,0 +1,242 @@
+#include "result/host/nics.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "result/host/host_files.h"
+
+#define PORTS "/sys/class/infiniband/*/ports/*"
+
+/* Counters that stand still on a good link. */
+static const char *const port_errors[] = { "counters/symbol_error",
+					   "counters/link_error_recovery",
+					   "counters/link_downed",
+					   "counters/port_rcv_errors",
+					   "counters/port_rcv_remote_physical_errors",
+					   "counters/port_xmit_discards",
+					   "counters/local_link_integrity_errors",
+					   "counters/excessive_buffer_overrun_errors",
+					   "hw_counters/out_of_sequence",
+					   "hw_counters/packet_seq_err",
+					   "hw_counters/local_ack_timeout_err",
+					   "hw_counters/rnr_nak_retry_err",
+					   "hw_counters/rx_icrc_encapsulated" };
+static const char *const interface_errors[] = { "statistics/rx_errors", "statistics/tx_errors",
+						"statistics/rx_crc_errors",
+						"statistics/tx_carrier_errors",
+						"carrier_down_count" };
+
+struct nics {
+	finding_fn *add;
+	void *context;
+	double fastest;   /* of the ports that are active, in Gb/s */
+	const char *pci;  /* real path of the device whose neighbours are looked for */
+	char numa[16];    /* its node; "" */
+	char nearest[64]; /* adapter */
+	int distance;     /* of it, index into distances */
+	bool found;
+};
+
+static void say(const struct nics *n, enum severity severity, const char *subject, const char *name,
+		const char *text)
+{
+	struct finding f = { .severity = severity };
+
+	snprintf(f.subject, sizeof(f.subject), "%s %.80s", subject, name);
+	snprintf(f.text, sizeof(f.text), "%s", text);
+	n->add(n->context, &f);
+}
+
+static bool read_in(const char *folder, const char *file, char *out, size_t size)
+{
+	char *path = xasprintf("/%s", file);
+	bool there = host_first_line(folder, path, out, (int)size);
+
+	free(path);
+	return there;
+}
+
+/* ", symbol_error 3": those that are not 0. */
+static void add_errors(struct text *to, const char *folder, const char *const *names, size_t count)
+{
+	char value[32];
+
+	for (size_t i = 0; i < count; i++) {
+		const char *slash = strrchr(names[i], '/');
+
+		if (read_in(folder, names[i], value, sizeof(value)) && strcmp(value, "0") != 0)
+			text_addf(to, ", %s %s", slash ? slash + 1 : names[i], value);
+	}
+}
+
+static bool is_active(const char *folder)
+{
+	char state[64];
+
+	return read_in(folder, "state", state, sizeof(state)) && strstr(state, "ACTIVE");
+}
+
+/* "400 Gb/sec (4X NDR)" */
+static double port_rate(const char *folder)
+{
+	char rate[64];
+
+	return read_in(folder, "rate", rate, sizeof(rate)) ? strtod(rate, NULL) : 0;
+}
+
+static void find_fastest(void *state, const char *path)
+{
+	struct nics *n = state;
+	double rate = is_active(path) ? port_rate(path) : 0;
+
+	n->fastest = rate > n->fastest ? rate : n->fastest;
+}
+
+/* "mlx5_0:1" of ".../mlx5_0/ports/1" */
+static char *port_name(const char *path)
+{
+	const char *port = strrchr(path, '/'), *ports = port - strlen("/ports"), *adapter = ports;
+
+	while (adapter > path && adapter[-1] != '/')
+		adapter--;
+	return xasprintf("%.*s:%s", (int)(ports - adapter), adapter, port + 1);
+}
+
+static void report_port(void *state, const char *path)
+{
+	struct nics *n = state;
+	char rate[64] = "rate unknown", link[64] = "", condition[64] = "state unknown";
+	char *name = port_name(path);
+	struct text text = TEXT_EMPTY;
+	bool active = is_active(path), slow = active && port_rate(path) < n->fastest;
+
+	read_in(path, "rate", rate, sizeof(rate));
+	read_in(path, "link_layer", link, sizeof(link));
+	read_in(path, "state", condition, sizeof(condition));
+	text_addf(&text, "%s, %s, %s", link, rate, condition);
+	add_errors(&text, path, port_errors, ARRAY_SIZE(port_errors));
+	if (slow)
+		text_addf(&text, ": other ports have %g Gb/s", n->fastest);
+	else if (!active && n->fastest > 0)
+		text_add(&text, ": others are active; its cable, its switch port, or not in use");
+	say(n,
+	    active && !slow  ? SEVERITY_OK
+	    : n->fastest > 0 ? SEVERITY_WARNING
+			     : SEVERITY_NOTE,
+	    "nic", name, text.data);
+	text_release(&text);
+	free(name);
+}
+
+static void report_interface(void *state, const char *path)
+{
+	const struct nics *n = state;
+	char value[32];
+	struct text text = TEXT_EMPTY;
+
+	/* Interfaces without a device are software; those of an adapter above are told there. */
+	if (!host_has(path, "/device") || host_has(path, "/device/infiniband") ||
+	    !read_in(path, "operstate", value, sizeof(value)) || strcmp(value, "up") != 0)
+		return;
+	if (read_in(path, "speed", value, sizeof(value)) && strtol(value, NULL, 10) > 0)
+		text_addf(&text, "%g Gb/s, up", strtod(value, NULL) / 1000);
+	else
+		text_add(&text, "rate unknown, up");
+	add_errors(&text, path, interface_errors, ARRAY_SIZE(interface_errors));
+	say(n, SEVERITY_OK, "nic", strrchr(path, '/') + 1, text.data);
+	text_release(&text);
+}
+
+void nic_findings(const char *root, finding_fn *add, void *context)
+{
+	struct nics n = { .add = add, .context = context };
+
+	host_matches(root, PORTS, find_fastest, &n);
+	host_matches(root, PORTS, report_port, &n);
+	host_matches(root, "/sys/class/net/*", report_interface, &n);
+}
+
+double nic_bandwidth(const char *root)
+{
+	struct nics n = { 0 };
+
+	host_matches(root, PORTS, find_fastest, &n);
+	return n.fastest * 1e9 / 8;
+}
+
+enum { SAME_SWITCH, SAME_BRIDGE, SAME_NUMA, OTHER_NUMA };
+static const char *const distances[] = { "over PCIe switches alone", "through the host bridge",
+					 "through the CPU, on its NUMA node",
+					 "on another NUMA node" };
+
+/* Length of what two paths in the PCI tree have in common, to whole names. */
+static size_t common_length(const char *a, const char *b)
+{
+	size_t whole = 0;
+
+	for (size_t i = 0; a[i] && a[i] == b[i]; i++)
+		whole = a[i] == '/' ? i : whole;
+	return whole;
+}
+
+static int distance(const struct nics *n, const char *nic)
+{
+	size_t common = common_length(n->pci, nic);
+	const char *bridge = strstr(n->pci, "/pci");
+	char numa[16] = "";
+
+	/* A name in common after "/pci0000:15" is that of a bridge: both hang on a switch. */
+	if (bridge && common > (size_t)(bridge - n->pci)) {
+		const char *below = strchr(bridge + 1, '/');
+
+		return below && common > (size_t)(below - n->pci) ? SAME_SWITCH : SAME_BRIDGE;
+	}
+	read_in(nic, "numa_node", numa, sizeof(numa));
+	return *numa && strcmp(numa, n->numa) == 0 ? SAME_NUMA : OTHER_NUMA;
+}
+
+static void look_for_nearest(void *state, const char *path)
+{
+	struct nics *n = state;
+	char *link = xasprintf("%s/device", path), *nic = realpath(link, NULL);
+	int far = nic ? distance(n, nic) : OTHER_NUMA;
+
+	if (nic && (!n->found || far < n->distance)) {
+		n->found = true;
+		n->distance = far;
+		snprintf(n->nearest, sizeof(n->nearest), "%s", strrchr(path, '/') + 1);
+	}
+	free(nic);
+	free(link);
+}
+
+void nic_distance_finding(const char *root, const struct device_info *device, finding_fn *add,
+			  void *context)
+{
+	char *link = xasprintf("%s/sys/bus/pci/devices/%s", root, device->pci), *pci;
+	struct nics n = { .add = add, .context = context };
+	char text[160];
+
+	for (char *c = link + strlen(root); *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	pci = *device->pci ? realpath(link, NULL) : NULL;
+	n.pci = pci;
+	if (pci) {
+		read_in(pci, "numa_node", n.numa, sizeof(n.numa));
+		host_matches(root, "/sys/class/infiniband/*", look_for_nearest, &n);
+	}
+	if (n.found) {
+		snprintf(text, sizeof(text), "%s, %s%s", n.nearest, distances[n.distance],
+			 n.distance == OTHER_NUMA
+				 ? ": what it sends crosses the link between the CPUs"
+				 : "");
+		say(&n, n.distance == OTHER_NUMA ? SEVERITY_WARNING : SEVERITY_OK, "nearest nic",
+		    device->id, text);
+	}
+	free(pci);
+	free(link);
+}
