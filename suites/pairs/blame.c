@@ -18,12 +18,25 @@
 struct edge {
 	const struct case_result *c;
 	const struct metric_value *metric; /* NULL: it did not come to its end */
-	char *what;                        /* its point without the round */
+	size_t point;                      /* index of its point without the round */
 	size_t nodes[2];                   /* the first one sends, in one direction */
+};
+
+/* Sides of a node: it sends, it receives, or both at the same time. */
+enum { SENDS, RECEIVES, EITHER, SIDES };
+
+/* One point on one side: the best pair of each node. */
+struct table {
+	const struct edge **best; /* by node; NULL: it has none */
+	size_t *pairs;
+	double median; /* of the best ones; NaN with fewer than three */
 };
 
 struct blame {
 	const struct section *section;
+	char **points;
+	size_t point_count, point_capacity;
+	struct table (*tables)[SIDES]; /* by point */
 	char (*names)[64];
 	size_t name_count, name_capacity;
 	struct edge *edges;
@@ -67,6 +80,20 @@ static char *point_without_round(const struct case_result *c)
 	return text_detach(&text);
 }
 
+static size_t point_index(struct blame *b, const struct case_result *c)
+{
+	char *point = point_without_round(c);
+
+	for (size_t i = 0; i < b->point_count; i++)
+		if (strcmp(b->points[i], point) == 0) {
+			free(point);
+			return i;
+		}
+	ARRAY_GROW(b->points, b->point_count, b->point_capacity);
+	b->points[b->point_count] = point;
+	return b->point_count++;
+}
+
 static const struct metric_value *headline(const struct case_result *c)
 {
 	for (size_t i = 0; i < c->metric_count; i++)
@@ -94,7 +121,7 @@ static void collect(struct blame *b, const struct result *result)
 		b->edges[b->edge_count++] =
 			(struct edge){ .c = c,
 				       .metric = c->status == CASE_OK ? headline(c) : NULL,
-				       .what = point_without_round(c),
+				       .point = point_index(b, c),
 				       .nodes = { back ? last : first, back ? first : last } };
 	}
 }
@@ -104,11 +131,6 @@ static bool one_way(const struct edge *e)
 	const struct case_parameter *direction = case_parameter(e->c, "direction");
 
 	return direction && strcmp(direction->text, "both") != 0;
-}
-
-static bool same_point(const struct edge *a, const struct edge *b)
-{
-	return strcmp(a->what, b->what) == 0;
 }
 
 static bool is_better(const struct edge *a, const struct edge *than)
@@ -168,56 +190,73 @@ static void accuse(struct blame *b, size_t node, size_t other, const char *text)
 	snprintf(a->text, sizeof(a->text), "%s", text);
 }
 
-static char *evidence(const struct edge *e, double median, const char *role, size_t pairs)
+static char *evidence(const struct blame *b, const struct edge *e, double median, const char *role,
+		      size_t pairs)
 {
+	const char *what = b->points[e->point];
 	char value[32], middle[32];
 
 	if (!e->metric)
-		return xasprintf("%s: %s pair%s came to an end%s: %s", e->what,
+		return xasprintf("%s: %s pair%s came to an end%s: %s", what,
 				 pairs == 1 ? "its" : "none of its", pairs == 1 ? " never" : "s",
 				 role, e->c->reason);
 	return xasprintf("%s: %s%s at best in %zu pair%s, %.0f %% worse than the median of all "
 			 "nodes, %s",
-			 e->what, units_si(e->metric->value, e->metric->unit, value, sizeof(value)),
+			 what, units_si(e->metric->value, e->metric->unit, value, sizeof(value)),
 			 role, pairs, pairs == 1 ? "" : "s", 100 * shortfall(e, median),
 			 units_si(median, e->metric->unit, middle, sizeof(middle)));
 }
 
-/* The best edge of `node` in the point of `of`; side 0 and 1: where it sends, receives; 2: any. */
-static const struct edge *best_of(const struct blame *b, const struct edge *of, size_t node,
-				  int side, size_t *pairs)
+static void fill_table(const struct blame *b, size_t point, int side)
 {
-	const struct edge *best = NULL;
+	struct table *t = &b->tables[point][side];
+	double *values = xcalloc(b->name_count + 1, sizeof(*values));
+	size_t count = 0;
 
-	*pairs = 0;
+	t->best = xcalloc(b->name_count + 1, sizeof(const struct edge *));
+	t->pairs = xcalloc(b->name_count + 1, sizeof(*t->pairs));
 	for (size_t i = 0; i < b->edge_count; i++) {
 		const struct edge *e = &b->edges[i];
 
-		if (!same_point(e, of) || (side != 2 ? e->nodes[side] != node
-						     : e->nodes[0] != node && e->nodes[1] != node))
-			continue;
-		(*pairs)++;
-		if (is_better(e, best))
-			best = e;
+		for (int end = 0; end < 2 && e->point == point; end++) {
+			if (side != EITHER && side != end)
+				continue;
+			t->pairs[e->nodes[end]]++;
+			if (is_better(e, t->best[e->nodes[end]]))
+				t->best[e->nodes[end]] = e;
+		}
 	}
-	return best;
+	for (size_t node = 0; node < b->name_count; node++)
+		if (t->best[node] && t->best[node]->metric)
+			values[count++] = t->best[node]->metric->value;
+	t->median = count < 3 ? (double)NAN : median_of(values, count);
+	free(values);
 }
 
-/* The median of the nodes' best pairs; NaN with fewer than three nodes that have one. */
-static double median_of_nodes(const struct blame *b, const struct edge *of, int side)
+static void fill_tables(struct blame *b)
 {
-	double *values = xcalloc(b->name_count + 1, sizeof(*values)), median;
-	size_t count = 0, pairs;
+	b->tables = xcalloc(b->point_count + 1, sizeof(*b->tables));
+	for (size_t point = 0; point < b->point_count; point++)
+		for (int side = 0; side < SIDES; side++)
+			fill_table(b, point, side);
+}
 
-	for (size_t node = 0; node < b->name_count; node++) {
-		const struct edge *best = best_of(b, of, node, side, &pairs);
-
-		if (best && best->metric)
-			values[count++] = best->metric->value;
+static void release(struct blame *b)
+{
+	for (size_t point = 0; point < b->point_count; point++) {
+		for (int side = 0; side < SIDES; side++) {
+			free(b->tables[point][side].best);
+			free(b->tables[point][side].pairs);
+		}
+		free(b->points[point]);
 	}
-	median = count < 3 ? (double)NAN : median_of(values, count);
-	free(values);
-	return median;
+	free(b->tables);
+	free(b->points);
+	free(b->edges);
+	free(b->names);
+	free(b->accused);
+	free(b->ways);
+	free(b->rails);
 }
 
 static void remember(struct blame *b, size_t node, int side, const char *what)
@@ -258,28 +297,27 @@ static void narrow_down(struct blame *b)
 	}
 }
 
-static void accuse_nodes(struct blame *b, const struct edge *of, int side)
+static void accuse_nodes(struct blame *b, size_t point, int side)
 {
 	static const char *const roles[] = { " sending", " receiving", "" };
-	double median = median_of_nodes(b, of, side);
-	size_t pairs;
+	const struct table *t = &b->tables[point][side];
 
-	for (size_t node = 0; node < b->name_count && !isnan(median); node++) {
-		const struct edge *best = best_of(b, of, node, side, &pairs);
+	for (size_t node = 0; node < b->name_count && !isnan(t->median); node++) {
+		const struct edge *best = t->best[node];
 		char *text;
 
-		if (!best || shortfall(best, median) <= margin(b, best))
+		if (!best || shortfall(best, t->median) <= margin(b, best))
 			continue;
-		text = evidence(best, median, roles[side], pairs);
+		text = evidence(b, best, t->median, roles[side], t->pairs[node]);
 		accuse(b, node, SIZE_MAX, text);
-		remember(b, node, side, of->what);
+		remember(b, node, side, b->points[point]);
 		free(text);
 	}
 }
 
 static void accuse_link(struct blame *b, const struct edge *e)
 {
-	double median = median_of_nodes(b, e, one_way(e) ? 0 : 2);
+	double median = b->tables[e->point][one_way(e) ? SENDS : EITHER].median;
 	char *text;
 
 	if (isnan(median) || b->accused[e->nodes[0]] || b->accused[e->nodes[1]] ||
@@ -292,17 +330,9 @@ static void accuse_link(struct blame *b, const struct edge *e)
 		     (strcmp(b->found[i].node, b->names[e->nodes[1]]) == 0 &&
 		      strcmp(b->found[i].other, b->names[e->nodes[0]]) == 0)))
 			return;
-	text = evidence(e, median, one_way(e) ? " from the first to the second" : "", 1);
+	text = evidence(b, e, median, one_way(e) ? " from the first to the second" : "", 1);
 	accuse(b, e->nodes[0], e->nodes[1], text);
 	free(text);
-}
-
-static bool is_first_of_point(const struct blame *b, size_t index)
-{
-	for (size_t i = 0; i < index; i++)
-		if (same_point(&b->edges[i], &b->edges[index]))
-			return false;
-	return true;
 }
 
 size_t pairs_accuse(const struct result *result, const struct section *section,
@@ -314,26 +344,20 @@ size_t pairs_accuse(const struct result *result, const struct section *section,
 	b.accused = xcalloc(b.name_count + 1, sizeof(*b.accused));
 	b.ways = xcalloc(b.name_count + 1, sizeof(*b.ways));
 	b.rails = xcalloc(b.name_count + 1, sizeof(*b.rails));
-	for (size_t i = 0; i < b.edge_count; i++) {
-		if (!is_first_of_point(&b, i))
+	fill_tables(&b);
+	for (size_t i = 0, point = 0; i < b.edge_count; i++) {
+		/* Points are numbered in the order of their first edges. */
+		if (b.edges[i].point != point)
 			continue;
-		if (one_way(&b.edges[i])) {
-			accuse_nodes(&b, &b.edges[i], 0);
-			accuse_nodes(&b, &b.edges[i], 1);
-		} else {
-			accuse_nodes(&b, &b.edges[i], 2);
-		}
+		for (int side = one_way(&b.edges[i]) ? SENDS : EITHER;
+		     side <= (one_way(&b.edges[i]) ? RECEIVES : EITHER); side++)
+			accuse_nodes(&b, point, side);
+		point++;
 	}
 	narrow_down(&b);
 	for (size_t i = 0; i < b.edge_count; i++)
 		accuse_link(&b, &b.edges[i]);
-	for (size_t i = 0; i < b.edge_count; i++)
-		free(b.edges[i].what);
-	free(b.edges);
-	free(b.names);
-	free(b.accused);
-	free(b.ways);
-	free(b.rails);
+	release(&b);
 	*out = b.found;
 	return b.count;
 }
