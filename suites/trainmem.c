@@ -8,7 +8,9 @@
 
 #include "base/units.h"
 #include "plan/suite.h"
+#include "suites/models/image_model.h"
 #include "suites/parallel/modes/modes.h"
+#include "suites/parallel/setup_case.h"
 #include "suites/shared/estimate.h"
 #include "suites/trainmem/measure.h"
 #include "suites/trainmem/outcome.h"
@@ -37,6 +39,10 @@ static const char *const studies[] = { "step",
 				       "clearing",
 				       "remedies",
 				       NULL };
+/* Choices of `model`, and their kinds. */
+static const char *const models[] = { "mlp", "convnet", "resnet", NULL };
+static const enum model_kind model_kinds[] = { MODEL_MLP, MODEL_CONVNET, MODEL_RESNET };
+static const char *const convolutions[] = { "plain", "depthwise", NULL };
 static const char *const activations[] = { "in_place", "out_of_place", NULL };
 static const char *const losses[] = { "device", "host", NULL };
 static const char *const offloads[] = { "none", "host", "as_needed", NULL };
@@ -52,6 +58,44 @@ static const char *const limiters[] = { "allocator", "filler", NULL };
 #define SEARCH_TOLERANCE 0.01
 
 static const struct key keys[] = {
+	{ .name = "model",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "mlp",
+	  .choices = models,
+	  .help = "mlp; in the studies step, largest_batch and alternating also convnet and "
+		  "resnet" },
+	{ .name = "blocks",
+	  .type = KEY_INTEGER,
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 152,
+	  .help = "convnet: convolutions, 0: 3; resnet: 18 (0), 34, 50, 101 or 152" },
+	{ .name = "image",
+	  .type = KEY_INTEGER,
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 4096,
+	  .help = "convnet, resnet: pixels along each side; 0: convnet 32, resnet 224" },
+	{ .name = "channels",
+	  .type = KEY_INTEGER,
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 4096,
+	  .help = "convnet, resnet: filters of the first convolution; 0: convnet 32, resnet 64" },
+	{ .name = "classes",
+	  .type = KEY_INTEGER,
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 1e6,
+	  .help = "convnet, resnet: of images, at least 2; 0: convnet 10, resnet 1000" },
+	{ .name = "convolution",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "plain",
+	  .choices = convolutions,
+	  .help = "convnet, resnet: depthwise: one filter per channel and then 1 x 1, in place of "
+		  "3 x 3" },
 	{ .name = "layers",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -102,7 +146,8 @@ static const struct key keys[] = {
 	  .fallback = "0",
 	  .min = 0,
 	  .max = SETUP_MAX_LAYERS,
-	  .help = "of layers; outputs inside are computed again (checkpointing); 0: all kept" },
+	  .help = "of layers; outputs inside are computed again (checkpointing); 0: all kept; of "
+		  "convnet and resnet as many as layers: all but what is between them" },
 	{ .name = "accumulate",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -192,10 +237,10 @@ static const struct key keys[] = {
 	{ 0 },
 };
 
-static const char *const axes[] = { "studies",   "precision", "batch",      "optimizer",
-				    "allocator", "segments",  "accumulate", "activation",
-				    "offload",   "pool",      "losses",     "memory_limit",
-				    NULL };
+static const char *const axes[] = { "studies",   "precision",   "batch",      "optimizer",
+				    "allocator", "segments",    "accumulate", "activation",
+				    "offload",   "pool",        "losses",     "memory_limit",
+				    "model",     "convolution", NULL };
 
 /* 0: the device's own. */
 static enum status read_limit(const struct plan_case *c, uint64_t *bytes, struct error *err)
@@ -227,8 +272,27 @@ static int64_t integer_or(const struct plan_case *c, const char *axis, int64_t o
 	return has(c, axis) ? case_integer(c, axis) : otherwise;
 }
 
-static enum status setup_from_case(struct setup *setup, const struct plan_case *c,
-				   struct error *err)
+static enum model_kind kind_of(const struct plan_case *c)
+{
+	return model_kinds[integer_or(c, "model", 0)];
+}
+
+static enum status read_model(struct setup *setup, const struct plan_case *c, struct error *err)
+{
+	const struct setting *all = section_setting(c->section, "model");
+	unsigned kinds = 0;
+
+	for (size_t i = 0; i < all->count; i++)
+		kinds |= 1u << model_kinds[all->values[i].integer];
+	if (setup_check_keys(c->section, kinds, all->values[0].text, err) != STATUS_OK)
+		return err->status;
+	if (kind_of(c) == MODEL_MLP)
+		return setup_widths(setup, c->section, err);
+	return setup_images_read(setup, c->section, kind_of(c),
+				 integer_or(c, "convolution", 0) != 0, err);
+}
+
+static enum status setup_of_case(struct setup *setup, const struct plan_case *c, struct error *err)
 {
 	*setup = (struct setup){ .mode = mode_find("single"),
 				 .ranks = 1,
@@ -238,7 +302,7 @@ static enum status setup_from_case(struct setup *setup, const struct plan_case *
 				 .epsilon = 1e-8,
 				 .rate_chosen = true,
 				 .loss_scale = 1 };
-	if (setup_widths(setup, c->section, err) != STATUS_OK)
+	if (read_model(setup, c, err) != STATUS_OK)
 		return err->status;
 	setup_set_training(setup, has(c, "precision") ? case_text(c, "precision") : "fp32");
 	setup->batch = (uint64_t)integer_or(c, "batch", 8);
@@ -284,14 +348,14 @@ static bool fit_pool(const struct plan_case *c, const struct setup *setup,
 /* Drops the axes that a study does not vary. False: this point of the sweep duplicates another. */
 static bool drop_axes(struct plan_case *point, enum study study)
 {
-	static const char *const unused[][10] = {
+	static const char *const unused[][12] = {
 		[STUDY_STEP] = { "memory_limit" },
 		[STUDY_BATCH] = { "batch", "losses" },
 		[STUDY_WIDTH] = { "losses" },
 		[STUDY_ALTERNATING] = { "memory_limit", "segments", "offload", "losses" },
 		[STUDY_CHECKERBOARD] = { "memory_limit", "precision", "batch", "optimizer",
 					 "segments", "accumulate", "activation", "offload",
-					 "losses" },
+					 "losses", "model", "convolution" },
 		[STUDY_LOGICAL] = { "memory_limit", "losses" },
 		[STUDY_ACCUMULATION] = { "memory_limit", "losses", "optimizer" },
 		[STUDY_LOSS_CURVE] = { "memory_limit", "losses", "segments", "offload",
@@ -300,9 +364,15 @@ static bool drop_axes(struct plan_case *point, enum study study)
 		[STUDY_REMEDIES] = { "batch", "segments", "offload", "losses" },
 	};
 
-	for (size_t i = 0; i < 10 && unused[study][i]; i++)
+	for (size_t i = 0; i < 12 && unused[study][i]; i++)
 		if (!plan_drop_axis(point, unused[study][i]))
 			return false;
+	if (has(point, "model") && kind_of(point) == MODEL_MLP) {
+		/* Each value comes once: nothing is lost. */
+		plan_drop_axis(point, "model");
+		if (!plan_drop_axis(point, "convolution"))
+			return false;
+	}
 	return (study == STUDY_STEP && integer_or(point, "offload", 0) == OFFLOAD_AS_NEEDED) ||
 	       plan_drop_axis(point, "pool");
 }
@@ -312,6 +382,7 @@ static void unname_usual(struct plan_case *point)
 	static const char *const usual[][2] = {
 		{ "optimizer", "adam" },      { "segments", "0" },   { "accumulate", "1" },
 		{ "activation", "in_place" }, { "offload", "none" }, { "losses", "device" },
+		{ "convolution", "plain" },
 	};
 
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
@@ -354,6 +425,15 @@ static const char *refusal_of(const struct plan_case *point, const struct setup 
 	bool swaps = integer_or(point, "offload", 0) == OFFLOAD_AS_NEEDED;
 	struct training_options pool = o->training;
 
+	if (setup_has_images(setup) && study != STUDY_STEP && study != STUDY_BATCH &&
+	    study != STUDY_ALTERNATING)
+		return "models of images have the studies step, largest_batch and alternating";
+	if (setup_has_images(setup) && (swaps || o->training.offload))
+		return "offloading is for model = mlp: a convolutional layer keeps more inside "
+		       "than "
+		       "its output";
+	if (setup_has_images(setup) && setup->precision == PRECISION_FP64)
+		return "convolution is not written for fp64";
 	if (swaps && study != STUDY_STEP)
 		return "outputs are swapped as needed in the study step only";
 	if (swaps && setup->segments > 0)
@@ -440,7 +520,7 @@ static enum status trainmem_expand(struct plan *plan, struct plan_case *point, s
 	if (!drop_axes(point, study))
 		return STATUS_OK;
 	unname_usual(point);
-	if (setup_from_case(&setup, point, err) != STATUS_OK)
+	if (setup_of_case(&setup, point, err) != STATUS_OK)
 		return err->status;
 	options = options_from_case(point);
 	fit_pool(point, &setup, &options.training);
@@ -528,7 +608,7 @@ static enum status trainmem_run(struct run *run, struct error *err)
 	struct trainmem_options options = options_from_case(run->c);
 	struct setup setup;
 
-	if (setup_from_case(&setup, run->c, err) != STATUS_OK)
+	if (setup_of_case(&setup, run->c, err) != STATUS_OK)
 		return err->status;
 	setup.seed = setup_data_seed(run->run_seed, &setup);
 	if (!fit_pool(run->c, &setup, &options.training))

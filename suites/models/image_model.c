@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "kernels/convolution/convolution.h"
+#include "plan/config.h"
 #include "suites/models/mode.h"
 
 #define STAGES 4
@@ -324,6 +325,42 @@ const char *image_shape_refusal(enum model_kind kind, const struct image_shape *
 			 (unsigned long long)shape->image, name, (unsigned long long)shape->blocks,
 			 least);
 	return text;
+}
+
+/* As in tutorials on 32 x 32 images, and as on ImageNet. */
+static const struct image_shape usual_shapes[MODEL_KIND_COUNT] = {
+	[MODEL_CONVNET] = { .image = 32, .channels = 32, .blocks = 3, .classes = 10 },
+	[MODEL_RESNET] = { .image = 224, .channels = 64, .blocks = 18, .classes = 1000 },
+};
+
+/* 0: the model's usual. */
+static uint64_t integer_or(const struct section *section, const char *name, uint64_t usual)
+{
+	int64_t value = section_integer(section, name);
+
+	return value > 0 ? (uint64_t)value : usual;
+}
+
+enum status setup_images_read(struct setup *setup, const struct section *section,
+			      enum model_kind kind, bool depthwise, struct error *err)
+{
+	const struct image_shape *usual = &usual_shapes[kind];
+	const struct image_shape shape = {
+		.image = integer_or(section, "image", usual->image),
+		.channels = integer_or(section, "channels", usual->channels),
+		.blocks = integer_or(section, "blocks", usual->blocks),
+		.classes = integer_or(section, "classes", usual->classes),
+		.depthwise = depthwise,
+	};
+	char text[200], key[32];
+
+	if (image_shape_refusal(kind, &shape, text, sizeof(text))) {
+		snprintf(key, sizeof(key), "%.*s", (int)strcspn(text, ":"), text);
+		return error_set(err, STATUS_USAGE, "%s: %s", section_setting(section, key)->origin,
+				 text);
+	}
+	setup_images(setup, kind, &shape);
+	return STATUS_OK;
 }
 
 static enum status check_unit(const struct setup *s, const struct image_unit *u, struct error *err)

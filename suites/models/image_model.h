@@ -85,6 +85,12 @@ uint64_t image_longest_sum(const struct setup *setup);
 
 /* Layers and widths of a model of `kind`; every number is set. */
 void setup_images(struct setup *setup, enum model_kind kind, const struct image_shape *shape);
+/*
+ * The same from the keys image, channels, blocks and classes, of which 0 is the model's usual; an
+ * error names the place that set what is wrong.
+ */
+enum status setup_images_read(struct setup *setup, const struct section *section,
+			      enum model_kind kind, bool depthwise, struct error *err);
 /* NULL, or why this shape is no model of the kind: "KEY: value, allowed ...". */
 const char *image_shape_refusal(enum model_kind kind, const struct image_shape *shape, char *text,
 				size_t size);

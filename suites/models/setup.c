@@ -254,8 +254,8 @@ static void shrink_images(struct setup *small, double flops)
 {
 	uint64_t parts = (uint64_t)small->ranks * setup_accumulate(small),
 		 images = small->batch / parts;
-	bool recomputes = setup_recomputes_blocks(small), resnet = small->kind == MODEL_RESNET;
-	uint64_t least_image = resnet ? 32 : (uint64_t)4 << small->images.blocks;
+	uint64_t least_image =
+		small->kind == MODEL_RESNET ? 32 : (uint64_t)4 << small->images.blocks;
 	struct image_shape shape = small->images;
 
 	small->search_seconds *= SHRINK_SEARCH;
@@ -271,7 +271,6 @@ static void shrink_images(struct setup *small, double flops)
 		setup_images(small, small->kind, &shape);
 		small->batch = images * parts;
 	}
-	small->segments = recomputes ? small->layers : 0;
 }
 
 bool setup_shrink(const struct setup *setup, double flops, struct setup *small)

@@ -97,20 +97,25 @@ static bool is_default(const struct setting *setting)
 	return same;
 }
 
-/* A key of a model that the section does not ask for would be without effect. */
-static enum status check_keys(const struct section *section, struct error *err)
+static const struct model_key *model_key_of(const char *name)
 {
-	const struct setting *models = section_setting(section, "model");
+	for (size_t i = 0; i < ARRAY_SIZE(model_keys); i++)
+		if (strcmp(model_keys[i].name, name) == 0)
+			return &model_keys[i];
+	return NULL;
+}
 
-	for (size_t i = 0; i < ARRAY_SIZE(model_keys); i++) {
-		const struct model_key *key = &model_keys[i];
-		const struct setting *setting = section_setting(section, key->name);
+enum status setup_check_keys(const struct section *section, unsigned kinds, const char *model,
+			     struct error *err)
+{
+	for (size_t i = 0; i < section->count; i++) {
+		const struct setting *setting = &section->settings[i];
+		const struct model_key *key = model_key_of(setting->key->name);
 
-		if (!(key->kinds & kinds_of(section)) && !is_default(setting))
+		if (key && !(key->kinds & kinds) && !is_default(setting))
 			return error_set(err, STATUS_USAGE,
 					 "%s: %s is a key of model = %s, and model is %s",
-					 setting->origin, key->name, key->models,
-					 model_kind_names[models->values[0].integer]);
+					 setting->origin, key->name, key->models, model);
 	}
 	return STATUS_OK;
 }
@@ -166,39 +171,13 @@ static enum status read_transformer(struct setup *setup, const struct plan_case 
 	return STATUS_OK;
 }
 
-/* As in tutorials on 32 x 32 images, and as on ImageNet. */
-static const struct image_shape usual_shapes[MODEL_KIND_COUNT] = {
-	[MODEL_CONVNET] = { .image = 32, .channels = 32, .blocks = 3, .classes = 10 },
-	[MODEL_RESNET] = { .image = 224, .channels = 64, .blocks = 18, .classes = 1000 },
-};
-
-static enum status read_images(struct setup *setup, const struct section *section,
-			       enum model_kind kind, bool depthwise, struct error *err)
-{
-	const struct image_shape *usual = &usual_shapes[kind];
-	const struct image_shape shape = {
-		.image = integer_or(section, "image", usual->image),
-		.channels = integer_or(section, "channels", usual->channels),
-		.blocks = integer_or(section, "blocks", usual->blocks),
-		.classes = integer_or(section, "classes", usual->classes),
-		.depthwise = depthwise,
-	};
-	char text[200], key[32];
-
-	if (image_shape_refusal(kind, &shape, text, sizeof(text))) {
-		snprintf(key, sizeof(key), "%.*s", (int)strcspn(text, ":"), text);
-		return error_set(err, STATUS_USAGE, "%s: %s", section_setting(section, key)->origin,
-				 text);
-	}
-	setup_images(setup, kind, &shape);
-	return STATUS_OK;
-}
-
 static enum status read_model(struct setup *setup, const struct plan_case *c, struct error *err)
 {
 	enum model_kind kind = (enum model_kind)choice_of(c, "model");
 
-	if (check_keys(c->section, err) != STATUS_OK)
+	if (setup_check_keys(c->section, kinds_of(c->section),
+			     section_setting(c->section, "model")->values[0].text,
+			     err) != STATUS_OK)
 		return err->status;
 	switch (kind) {
 	case MODEL_MLP:
@@ -206,7 +185,8 @@ static enum status read_model(struct setup *setup, const struct plan_case *c, st
 	case MODEL_TRANSFORMER:
 		return read_transformer(setup, c, err);
 	default:
-		return read_images(setup, c->section, kind, choice_of(c, "convolution") != 0, err);
+		return setup_images_read(setup, c->section, kind, choice_of(c, "convolution") != 0,
+					 err);
 	}
 }
 

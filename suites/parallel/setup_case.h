@@ -10,4 +10,11 @@ enum status setup_from_case(struct setup *setup, const struct plan_case *c, stru
 /* Width of each of `depth` layers; 0: the case has the model that `layers` describes. */
 int64_t setup_case_width(const struct plan_case *c);
 
+/*
+ * Refuses a key that only models have that the section does not ask for: it would be without
+ * effect. `kinds`: a bit of each enum model_kind that it asks for; `model`: the first of them.
+ */
+enum status setup_check_keys(const struct section *section, unsigned kinds, const char *model,
+			     struct error *err);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "suites/models/reference/values.h"
@@ -61,6 +62,12 @@ static enum status record_outputs(struct trainer *trainer, struct error *err)
 				setup->batch * setup->widths[l] * precision_bytes(setup->precision),
 				&n->record[l], err) != STATUS_OK)
 			return err->status;
+	for (size_t d = 0; d < image_decisions(setup); d++)
+		if (arena_alloc(&trainer->arena, MEMORY_VERIFICATION,
+				setup->batch * image_decision_width(setup, d) *
+					precision_bytes(setup->precision),
+				&n->images.record[d], err) != STATUS_OK)
+			return err->status;
 	return STATUS_OK;
 }
 
@@ -74,6 +81,7 @@ static enum status step_both(struct trainer *trainer, struct training *training,
 		return err->status;
 	for (size_t l = 1; l < training->setup.layers; l++)
 		training->imposed[l] = n->record[l] ? n->record[l] : n->activations[l];
+	memcpy(training->network.images.decisions, n->images.record, sizeof(n->images.record));
 	if (training_reset(training, err) != STATUS_OK)
 		return err->status;
 	/* The second step works in memory with the first one's leftovers. */
@@ -121,6 +129,7 @@ enum status check_step(struct device *device, const struct setup *setup,
 	whole.mode = mode_find("single");
 	whole.ranks = 1;
 	whole.accumulate = 1;
+	whole.norm_groups = setup_accumulate(small);
 	whole.segments = 0;
 	if (team_open(&team, device, &alone, err) == STATUS_OK &&
 	    verify_reference(&whole, &team, &reference, err) == STATUS_OK &&

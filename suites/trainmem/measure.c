@@ -52,7 +52,9 @@ static enum status launch_steps(void *state, unsigned batch, struct error *err)
 /* Kernels, products and events of a step, about. */
 static unsigned commands_of(const struct training *t)
 {
-	return (unsigned)(setup_accumulate(&t->setup) * (16 * t->setup.layers + 1) + 1);
+	return (unsigned)(setup_accumulate(&t->setup) *
+				  ((setup_has_images(&t->setup) ? 60 : 16) * t->setup.layers + 1) +
+			  1);
 }
 
 static enum status sample_steps(struct run *run, struct training *t, const char *name,

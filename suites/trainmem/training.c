@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "suites/models/blocks/images.h"
 #include "suites/parallel/modes/modes.h"
 #include "suites/trainmem/offload.h"
 
@@ -48,6 +49,42 @@ void training_give(struct training *t, size_t l)
 	set_activation(t, l, NULL);
 }
 
+static bool is_linear(const struct training *t, size_t l)
+{
+	return setup_layer_kind(&t->setup, l) == LAYER_LINEAR;
+}
+
+/* Tensors that layer l keeps inside for backward: one allocation each, as frameworks have. */
+static enum status take_inside(struct training *t, size_t l, struct error *err)
+{
+	struct kept_tensor kept[IMAGE_MAX_KEPT];
+	size_t count = images_kept(&t->network, l, t->rows, kept);
+
+	for (size_t i = 0; i < count; i++)
+		if (heap_take(&t->heap, MEMORY_ACTIVATIONS, kept[i].bytes, kept[i].place, err) !=
+		    STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+static void give_inside(struct training *t, size_t l)
+{
+	struct kept_tensor kept[IMAGE_MAX_KEPT];
+	size_t count = images_kept(&t->network, l, t->rows, kept);
+
+	for (size_t i = 0; i < count; i++) {
+		heap_give(&t->heap, MEMORY_ACTIVATIONS, *kept[i].place, kept[i].bytes);
+		*kept[i].place = NULL;
+	}
+}
+
+static bool has_inside(struct training *t, size_t l)
+{
+	struct kept_tensor kept[IMAGE_MAX_KEPT];
+
+	return images_kept(&t->network, l, t->rows, kept) == 0 || *kept[0].place;
+}
+
 /* The product into memory of its own, the activation into the memory that stays. */
 static enum status forward_out_of_place(struct training *t, size_t l, uint64_t row,
 					struct error *err)
@@ -72,9 +109,9 @@ static enum status forward_out_of_place(struct training *t, size_t l, uint64_t r
 
 static enum status forward_layer(struct training *t, size_t l, uint64_t row, struct error *err)
 {
-	if (training_take(t, l + 1, err) != STATUS_OK)
+	if (training_take(t, l + 1, err) != STATUS_OK || take_inside(t, l, err) != STATUS_OK)
 		return err->status;
-	if (t->options.out_of_place && l + 1 < t->setup.layers)
+	if (t->options.out_of_place && is_linear(t, l) && l + 1 < t->setup.layers)
 		return forward_out_of_place(t, l, row, err);
 	return carries_out(t) ? network_forward(&t->network, compute(t), l, row, t->rows, err)
 			      : STATUS_OK;
@@ -88,9 +125,17 @@ static bool forgotten(const struct training *t, size_t l)
 	return s->count > 1 && segments_buffer(s, l) != 0 && l < s->bounds[s->count - 1];
 }
 
+/* True if what layer l keeps inside is recomputed: every segment but the last. */
+static bool forgotten_inside(const struct training *t, size_t l)
+{
+	return t->segments.count > 1 && l < t->segments.bounds[t->segments.count - 1];
+}
+
 /* activations[l] has been read by the layer above it. */
 static enum status forward_is_done_with(struct training *t, size_t l, bool keep, struct error *err)
 {
+	if (!keep || forgotten_inside(t, l))
+		give_inside(t, l);
 	if (l == 0)
 		return STATUS_OK;
 	if (!keep || forgotten(t, l))
@@ -111,19 +156,26 @@ static enum status forward(struct training *t, uint64_t row, bool keep, struct e
 	return STATUS_OK;
 }
 
-/* The outputs inside the segment that ends with layer l, from what its first layer reads. */
+/*
+ * The outputs inside the segment that ends with layer l, from what its first layer reads, and what
+ * its layers keep inside.
+ */
 static enum status recompute(struct training *t, size_t l, uint64_t row, struct error *err)
 {
 	size_t from = l;
 
-	if (l == 0 || t->network.activations[l])
-		return STATUS_OK;
 	while (from > 0 && !t->network.activations[from])
 		from--;
 	for (; from < l; from++)
 		if (forward_layer(t, from, row, err) != STATUS_OK)
 			return err->status;
-	return STATUS_OK;
+	if (has_inside(t, l))
+		return STATUS_OK;
+	/* The layer's output is there, and is computed once more with what it kept. */
+	if (take_inside(t, l, err) != STATUS_OK)
+		return err->status;
+	return carries_out(t) ? network_forward(&t->network, compute(t), l, row, t->rows, err)
+			      : STATUS_OK;
 }
 
 struct gradient {
@@ -165,6 +217,7 @@ static enum status backward_layer(struct training *t, size_t l, uint64_t row, st
 							     of_input.memory, err) != STATUS_OK)
 			return err->status;
 	}
+	give_inside(t, l);
 	heap_give(&t->heap, g->tag, g->memory, bytes_of(t, g->l));
 	if (l + 1 == t->setup.layers)
 		set_activation(t, l + 1, NULL);
@@ -277,6 +330,13 @@ static enum status set_workspace(struct training *t)
 	return STATUS_OK;
 }
 
+static void each_layer(struct segments *s, size_t layers)
+{
+	s->count = layers;
+	for (size_t l = 0; l <= layers; l++)
+		s->bounds[l] = l;
+}
+
 enum status training_open(struct training *t, const struct setup *setup,
 			  const struct training_options *options, struct device *device,
 			  struct error *err)
@@ -291,6 +351,9 @@ enum status training_open(struct training *t, const struct setup *setup,
 	t->rows = setup->batch / setup_accumulate(setup);
 	whole.kept = t->rows;
 	segments_make(&t->segments, setup, &whole, t->rows);
+	/* A layer by itself forgets nothing but what it keeps inside. */
+	if (setup_has_images(setup) && setup->segments >= setup->layers)
+		each_layer(&t->segments, setup->layers);
 	if (device && team_open(&t->team, device, &t->alone, err) != STATUS_OK)
 		return err->status;
 	if (heap_open(&t->heap, device, compute(t), options->policy, options->limit,
@@ -315,8 +378,10 @@ void training_let_go(struct training *t)
 	struct error ignored = ERROR_NONE;
 
 	training_wait(t, &ignored);
-	for (size_t l = 1; l <= t->setup.layers && t->network.setup; l++)
+	for (size_t l = 1; l <= t->setup.layers && t->network.setup; l++) {
 		training_give(t, l);
+		give_inside(t, l - 1);
+	}
 	offload_close(t);
 	arena_release(&t->arena);
 	heap_close(&t->heap);

@@ -10,6 +10,7 @@
 
 /* Rows of the step that loads what a step needs, at most. */
 #define CONTEXT_BATCH 4096
+#define CONTEXT_IMAGES 16
 
 /* A loaded device is slower than an idle one by this factor, at most. */
 #define LIMIT_FACTOR 4
@@ -35,7 +36,8 @@ static struct setup context_setup(const struct setup *setup, uint64_t available)
 	struct training_options options = { .policy = POLICY_MALLOC };
 	struct setup s = *setup;
 
-	s.batch = CONTEXT_BATCH * setup_accumulate(setup);
+	s.batch = (setup_has_images(setup) ? CONTEXT_IMAGES : CONTEXT_BATCH) *
+		  setup_accumulate(setup);
 	while (s.batch > 8 * setup_accumulate(setup) && !training_fits(&s, &options, available / 4))
 		s.batch /= 2;
 	return s;

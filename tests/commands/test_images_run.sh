@@ -71,3 +71,65 @@ refused 'bad.ini:5: hidden is a key of model = transformer, and model is resnet'
 refused 'bad.ini:4: image is a key of model = convnet and resnet, and model is mlp' 'image = 32\n'
 refused 'bad.ini:4: blocks is a key of model = transformer, convnet and resnet, and model is mlp' 'blocks = 2\n'
 refused 'bad.ini:5: blocks: 70, allowed of model = transformer are 1 to 62' 'model = transformer\nblocks = 70\n'
+
+# Memory of a step: grows with the batch, is less with parts, recomputed layers and depthwise convolutions; a search ends.
+cat > "$dir/memory.ini" <<'INI'
+[run]
+backend = host
+[suite trainmem]
+model = convnet
+image = 16
+channels = 8
+blocks = 2
+batch = 16, 32
+segments = 0, 4
+max_time = 10ms
+[suite trainmem parts]
+model = convnet
+image = 16
+channels = 8
+blocks = 2
+batch = 16
+accumulate = 2
+max_time = 10ms
+[suite trainmem resnet]
+model = resnet
+image = 32
+channels = 4
+classes = 10
+batch = 16
+convolution = plain, depthwise
+studies = step, alternating, logical_devices
+max_time = 10ms
+[suite trainmem search]
+model = convnet
+studies = largest_batch
+memory_limit = 160MiB
+INI
+"$gpuproof" run "$dir/memory.ini" -o "$dir/memory" --quiet || fail "memory of images ended with $?"
+python3 - "$dir/memory/result.json" <<'PY'
+import json, sys
+cases = {c["id"].split("@")[0]: c for c in json.load(open(sys.argv[1]))["cases"]}
+def metric(id, name):
+    assert cases[id]["status"] == "OK", (id, cases[id]["reason"])
+    return cases[id]["metrics"]["trainmem." + name]["value"]
+step = "trainmem/step/fp32/%d/arena%s/convnet"
+def memory(batch, how=""): return metric(step % (batch, how), "memory_activations")
+# FP32 values of an image: two convolutions, their pools, the linear layer and the logits; and a double of loss.
+each = 4 * (16 * 16 * 8 + 8 * 8 * 8 + 8 * 8 * 16 + 4 * 4 * 16 + 16 + 10) + 8
+for batch in 16, 32:
+    # The logits are written when everything else is there, but the peak is in backward.
+    assert 0.9 * each * batch < memory(batch) < 1.02 * each * batch, (memory(batch), each * batch)
+    assert memory(batch, "/segments=4") < 0.8 * memory(batch)
+    assert metric(step % (batch, "/segments=4"), "gradient_error") < 1e-5
+assert metric("trainmem:parts/step/fp32/16/arena/accumulate=2/convnet", "memory_activations") < 0.52 * memory(16)
+assert metric("trainmem:resnet/step/fp32/16/arena/resnet/depthwise", "memory_parameters") < \
+    metric("trainmem:resnet/step/fp32/16/arena/resnet", "memory_parameters")
+assert metric("trainmem:resnet/alternating/fp32/16/arena/resnet", "gradient_error") < 1e-5
+skipped = [c["reason"] for id, c in cases.items() if "logical" in id]
+assert skipped and all("studies step, largest_batch and alternating" in r for r in skipped), skipped
+assert metric("trainmem:search/largest_batch/fp32/arena/160MiB/convnet", "largest_batch") >= 8
+PY
+printf '[run]\nbackend = host\n[suite trainmem]\nimage = 16\n' > "$dir/bad.ini"
+"$gpuproof" run "$dir/bad.ini" -o "$dir/bad" > "$dir/said" 2>&1 && fail "image without a model of images"
+grep -qF 'bad.ini:4: image is a key of model = convnet and resnet, and model is mlp' "$dir/said" || fail "$(cat "$dir/said")"

@@ -464,11 +464,14 @@ static void raise(uint64_t *most, uint64_t value)
 	*most = value > *most ? value : *most;
 }
 
-static void measure_unit(struct most *most, const struct setup *setup, const struct image_unit *u)
+/* `inside`: its gradient is one inside the layer. */
+static void measure_unit(struct most *most, const struct setup *setup, const struct image_unit *u,
+			 bool inside)
 {
 	const struct convolution_shape shape = shape_of(setup, u, 1);
 
-	raise(&most->gradient, image_unit_width(u));
+	if (inside)
+		raise(&most->gradient, image_unit_width(u));
 	raise(&most->filters, u->filters);
 	raise(&most->weight_sums, convolution_scratch_bytes(&shape));
 }
@@ -482,9 +485,10 @@ static struct most measure(const struct setup *setup)
 
 		image_layer_of(setup, l, &image);
 		for (size_t u = 0; u < image.units; u++)
-			measure_unit(&most, setup, &image.unit[u]);
+			measure_unit(&most, setup, &image.unit[u],
+				     image.units > 1 || image.residual);
 		if (image.projects) {
-			measure_unit(&most, setup, &image.projection);
+			measure_unit(&most, setup, &image.projection, true);
 			raise(&most.gradient, setup->widths[l]);
 		}
 		if (image.pool.window)
@@ -500,7 +504,7 @@ enum status images_scratch_open(struct network *n, struct error *err)
 	struct images *i = &n->images;
 
 	i->norm_groups = setup_norm_groups(n->setup);
-	for (int b = 0; b < 2; b++)
+	for (int b = 0; b < 2 && most.gradient > 0; b++)
 		if (arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * most.gradient * bytes,
 				&i->gradient[b], err) != STATUS_OK)
 			return err->status;
