@@ -285,10 +285,11 @@ size_t fleet_worst(const struct fleet *f, size_t members[FLEET_WORST])
 char *fleet_kinds_words(const struct fleet *f, const struct fleet_cohort *c)
 {
 	const struct history_series *s = f->members[c->first].series;
-	const struct kind *low = &c->kinds.items[0], *high = &c->kinds.items[c->kinds.count - 1];
+	const struct kind *low = c->kinds.items, *high = low;
 
 	if (!c->kinds_of_hosts)
 		return NULL;
+	high += c->kinds.count - 1;
 	return xasprintf("%s %s, %s: nodes are of %zu kinds, %.1f %% apart; %zu of %zu devices are "
 			 "of the lowest, and none of them is accused for that",
 			 s->point, s->metric, s->model, c->kinds.count,
