@@ -277,6 +277,12 @@ static enum status exhaust(struct run *run, struct blocks *b, int64_t before, st
 	return works_when_full(b, f, err);
 }
 
+/* Regions keep what is freed: without some memory left the device could not show that it works. */
+static uint64_t exhaust_limit(int kind, uint64_t unused)
+{
+	return origin_is_own(kind) && kind != ORIGIN_CACHING ? unused - unused / 64 : 0;
+}
+
 enum status alloc_exhaust(struct run *run, int kind, struct error *err)
 {
 	struct blocks b = { 0 };
@@ -286,8 +292,7 @@ enum status alloc_exhaust(struct run *run, int kind, struct error *err)
 
 	if (alloc_free_bytes(run->devices[0], &unused, err) != STATUS_OK)
 		return err->status;
-	/* Regions are refused by the device, not by a limit. */
-	if (blocks_open(&b, run, kind, REFUSED_BYTES, origin_is_own(kind) ? unused : 0, err) ==
+	if (blocks_open(&b, run, kind, REFUSED_BYTES, exhaust_limit(kind, unused), err) ==
 		    STATUS_OK &&
 	    warm_up(&b, err) == STATUS_OK && free_now(&b, &before, err) == STATUS_OK)
 		exhaust(run, &b, before, &filling, err);

@@ -43,6 +43,9 @@ says 'a fresh process killed by signal 11'
 # A card of 64 MiB is used up, one of 256 MiB filled.
 expect 0 "memory=64MiB" --set "suite alloc.operations=exhaust"
 says '"alloc.granted_share"'
+for allocator in caching bfc bfc_growth arena; do
+	expect 0 "memory=256MiB" --set "suite alloc.operations=exhaust" --set "suite alloc.allocators=$allocator"
+done
 expect 0 "memory=256MiB" --set "suite alloc.operations=free" --set "suite alloc.fills=90 %"
 says 'fill=90%'
 # A failure in the middle of it is an ERROR with its reason, and the run ends well.
