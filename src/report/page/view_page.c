@@ -71,16 +71,40 @@ static void add_answers(const struct view *view, size_t index, const struct tree
 	}
 }
 
+/*
+ * "gpuproof run quick --suites transfer" of "gpuproof run quick -o here": the run's command for one
+ * suite, into another folder. "" where the command chose cases itself, or quotes what to write to.
+ */
+static char *repeat_command(const struct result *result, const char *suite)
+{
+	const char *command = view_string(result->command), *end = command + strlen(command);
+	const char *output = strstr(command, " -o "),
+		   *rest = output ? output + strlen(" -o ") : end;
+	size_t word = strcspn(rest, " ");
+
+	if (!text_starts_with(command, "gpuproof run ") || strstr(command, " --resume") ||
+	    strstr(command, " --suites") || strstr(command, " --only") ||
+	    strcspn(rest, "'\"\\") < word)
+		return xstrdup("");
+	return xasprintf("%.*s%s --suites %s", (int)((output ? output : end) - command), command,
+			 rest + word, suite);
+}
+
 /* True if the suite has a map of winners, which is what its configuration is for. */
 static bool add_suite(const struct view *view, size_t index, struct tree *list,
 		      struct tree *all_answers)
 {
 	bool map;
+	char *command;
 	struct tree *suite = tree_item(list), *charts, *answers;
 
 	view_text(suite, "suite", view->suites[index]);
 	tree_textf(suite, "suite_id", "suite-%zu", index + 1);
 	view_suite_counts(view, view->suites[index], suite);
+	command =
+		view->count == 1 ? repeat_command(view->results, view->suites[index]) : xstrdup("");
+	view_text(suite, "repeat", command);
+	free(command);
 	charts = tree_list(suite, "charts");
 	answers = tree_new(TREE_LIST);
 	view_split_maps(view, view->suites[index], charts, answers);

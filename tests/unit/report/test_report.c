@@ -756,6 +756,37 @@ static void large_result_stays_small(void **state)
 	result_release(&result);
 }
 
+/* Each section has the command that measures it again; a quoted or chosen one is left alone. */
+static void sections_say_how_to_repeat_them(void **state)
+{
+	static const struct {
+		const char *command, *repeat; /* NULL: none */
+	} rows[] = {
+		{ "gpuproof run quick -o here -q", "gpuproof run quick -q --suites matmul<" },
+		{ "gpuproof run quick", "gpuproof run quick --suites matmul<" },
+		{ "gpuproof run quick -o 'two words' -q", NULL },
+		{ "gpuproof run quick --only x", NULL },
+		{ "nvbandwidth -j", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct result result;
+		char *html;
+
+		sample_report(&result, &two_gpus);
+		free(result.command);
+		result.command = xstrdup(rows[i].command);
+		html = page_of(&result, 1);
+		if (rows[i].repeat)
+			assert_has(html, rows[i].repeat);
+		assert_int_equal(strstr(html, "To repeat it: <code>") != NULL,
+				 rows[i].repeat != NULL);
+		result_release(&result);
+		free(html);
+	}
+}
+
 static void golden_pages(void **state)
 {
 	struct report_options options = { .no_script = true };
@@ -868,6 +899,7 @@ int main(void)
 		cmocka_unit_test(long_text_in_every_field),
 		cmocka_unit_test(long_text_is_cut),
 		cmocka_unit_test(large_result_stays_small),
+		cmocka_unit_test(sections_say_how_to_repeat_them),
 		cmocka_unit_test(golden_pages),
 		cmocka_unit_test(golden_pages_of_real_runs),
 		cmocka_unit_test(a_run_begins_with_shares_of_the_data_sheet),
