@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "fleet/drift.h"
 #include "plan/plan.h"
 #include "run/journal.h"
 
@@ -156,6 +157,7 @@ static bool begun(const char *directory, const char *name)
 
 void fleet_merge(struct result *result, const struct config *config, const char *directory)
 {
+	struct drift drift = { 0 };
 	bool first = true;
 
 	result->planned = 0;
@@ -168,6 +170,8 @@ void fleet_merge(struct result *result, const struct config *config, const char 
 			continue;
 		if (read_node(&node, about, config, directory, &err) != STATUS_OK)
 			fail_node(about, err.message);
+		if (node.gpuproof_version)
+			drift_take(&drift, i, &node);
 		about->planned = node.planned;
 		about->finished = node.case_count;
 		result->planned += node.planned;
@@ -184,6 +188,7 @@ void fleet_merge(struct result *result, const struct config *config, const char 
 		first = first && !node.gpuproof_version;
 		result_release(&node);
 	}
+	drift_tell(&drift, result);
 }
 
 char *fleet_confirm_path(const char *directory, const char *name)

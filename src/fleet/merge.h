@@ -7,7 +7,8 @@
 
 /*
  * Adds what DIR/nodes/NAME holds to `result` for each of its nodes: devices and cases, which get
- * the node's name, presentations, findings; facts of the environment in which all nodes agree. A
+ * the node's name, presentations, findings; facts of the environment in which all nodes agree, and
+ * findings about those in which one differs from most (drift.h). A
  * node that is not NODE_OK or NODE_INTERRUPTED is read from its journal: what it had finished
  * counts. Sets planned and finished of the nodes. What cannot be read makes a node NODE_ERROR.
  */

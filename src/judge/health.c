@@ -20,10 +20,34 @@ static const char *device_of(const struct result *result, const struct finding *
 	return device ? device->id : NULL;
 }
 
+/* The node whose settings differ from those of most others (fleet/drift.h); NULL: none. */
+static const struct result_node *drifted_node(const struct result *result, const struct finding *f)
+{
+	const char *word = strrchr(f->subject, ' ');
+
+	for (size_t i = 0; strncmp(f->subject, "drift ", 6) == 0 && i < result->node_count; i++)
+		if (strcmp(result->nodes[i].name, word + 1) == 0)
+			return &result->nodes[i];
+	return NULL;
+}
+
+/* All devices of the node: "n3/cuda:0,n3/cuda:1"; malloc'ed. */
+static char *devices_of(const struct result *result, const struct result_node *node)
+{
+	struct text devices = TEXT_EMPTY;
+
+	for (size_t i = 0; i < result->device_count; i++)
+		if (result->devices[i].node == (int)(node - result->nodes))
+			text_addf(&devices, "%s%s", devices.length ? "," : "",
+				  result->devices[i].id);
+	return text_detach(&devices);
+}
+
 /* Devices that the run did not use are ignored. */
 static bool counts(const struct result *result, const struct finding *f)
 {
-	return device_of(result, f) || (f->severity == SEVERITY_ERROR && !strchr(f->subject, ':'));
+	return device_of(result, f) || drifted_node(result, f) ||
+	       (f->severity == SEVERITY_ERROR && !strchr(f->subject, ':'));
 }
 
 /* Each launch may report the same finding; it is listed once. */
@@ -60,7 +84,9 @@ static void tell(const struct result *result, const struct finding *f, enum verd
 		 char *reason, struct verdicts *verdicts)
 {
 	const char *device = device_of(result, f);
+	const struct result_node *node = drifted_node(result, f);
 	struct verdict_check *check;
+	char *devices;
 
 	if (is_told(verdicts, device, reason)) {
 		free(reason);
@@ -68,8 +94,13 @@ static void tell(const struct result *result, const struct finding *f, enum verd
 	}
 	check = judging_finding(verdicts, result, NULL, device, ASPECT_CONDITION, verdict, false,
 				reason);
-	check->cause = cause_of_subject(f->subject);
+	check->cause = node ? CAUSE_NODE_SETTING : cause_of_subject(f->subject);
 	check->accepted = verdict == VERDICT_WARN;
+	if (node) {
+		devices = devices_of(result, node);
+		judging_set(&check->devices, devices);
+		free(devices);
+	}
 }
 
 static void judge_finding(const struct result *result, const struct finding *f, const char *when,

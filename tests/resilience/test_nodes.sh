@@ -16,7 +16,15 @@ expect() { grep -qF -- "$1" "$2" || { fail "$3: no '$1' in:"; sed 's/^/    /' "$
 json() { python3 -c 'import json,sys; r=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
 same() { [ "$1" = "$2" ] || fail "$3: '$1' instead of '$2'"; }
 statuses() { json "$1/result.json" '" ".join(n["name"] + "=" + n["status"] for n in r["nodes"])'; }
-children() { cat /proc/"$1"/task/*/children 2>/dev/null; }
+# The kernel may show none of a process that is busy: asked again.
+children() {
+	local found
+	for _ in 1 2 3 4 5; do
+		found=$(cat /proc/"$1"/task/*/children 2>/dev/null)
+		[ -n "$found" ] && echo "$found" && return
+		sleep 0.02
+	done
+}
 # agent CONDUCTOR NODE: its process
 agent() {
 	local p
@@ -249,6 +257,20 @@ GPUPROOF_BACKENDS=$(dirname "$gpuproof")/tests/backends GPUPROOF_FAKE=devices=2 
 same "$(json where.run/result.json "sorted({c['devices'] for c in r['judgement']['checks'] if c['verdict'] == 'PASS'})")" \
 	"['n1/fake:0']" "devices that a limit selects"
 
+# A node that is set up otherwise than most is named with what differs.
+cat >drift.sh <<-'SH'
+	#!/bin/bash
+	for node in d1 d2 d4; do GPUPROOF_AGENT_NODE=$node "$@" & done
+	NCCL_ALGO=Ring GPUPROOF_AGENT_NODE=d3 "$@" &
+	wait
+SH
+chmod +x drift.sh
+"$gpuproof" run short.ini -o drift --check --no-report --launch ./drift.sh --set fleet.nodes=4 >drift.out 2>drift.err
+expect "drift of env NCCL_ALGO d3: Ring, where 3 of 4 nodes have none" drift.out "drift"
+same "$(json drift/result.json "[c['devices'] for c in r['judgement']['checks'] if 'drift of' in c['reason']]")" "['d3/host:0']" \
+	"device of the node that drifted"
+grep -q "drift of " whole/result.json && fail "nodes that are alike drift"
+
 # A slow node is found by its fleet, though it is alone with its device; what one launch does not decide is measured again on
 # the nodes concerned, and no other.
 sed "s/= host/= fake/; s/^directions/memories = pinned\n&/; /^.limit/,\$d" short.ini >fleet.ini
@@ -271,6 +293,28 @@ same "$(json slow/result.json "sorted({c['launches'] for c in r['judgement']['ch
 fleet even "0%"
 same $? 0 "exit code of an even fleet"
 same "$(fails even)" "[]" "an even fleet"
+
+# Commands that drain what was found, and nothing from outside that a shell would take.
+"$gpuproof" fleet drain slow >drain.out 2>drain.err
+same $? 0 "exit code of drain"
+grep -qxE "scontrol update NodeName=n3 State=DRAIN Reason='gpuproof: link-degraded: n3/fake:2 fails .limit fleet. and 1 more'" drain.out ||
+	fail "drain: $(cat drain.out drain.err)"
+same "$(wc -l <drain.out)" 1 "nodes to drain"
+"$gpuproof" fleet drain silent >drain.out 2>&1
+expect "scontrol update NodeName=n1 State=DRAIN Reason='gpuproof: lost at transfer/" drain.out "a lost node"
+"$gpuproof" fleet drain even >drain.out 2>drain.err
+expect "nothing speaks against any of 4 nodes" drain.err "an even fleet"
+[ ! -s drain.out ] || fail "a good node is drained"
+"$gpuproof" fleet drain one >drain.out 2>&1
+same $? 2 "drain of one machine"
+sed "s/it has said nothing for 2 s/\$(touch hacked)'; touch hacked; '/" silent/result.json >evil.json
+"$gpuproof" fleet drain evil.json >drain.out 2>&1
+PATH=$dir/none:/usr/bin:/bin sh drain.out >/dev/null 2>&1
+[ ! -e hacked ] || fail "a reason reached the shell"
+expect "lost at" drain.out "a reason with characters of a shell"
+sed 's/"n1"/"n1;touch hacked"/g' silent/result.json >evil.json
+"$gpuproof" fleet drain evil.json >drain.out 2>&1
+same $? 2 "a name with characters of a shell"
 
 # Ids name the nodes: no anonymised result with them leaves the machine.
 "$gpuproof" export result few --anonymise -o few.anonymised >anonymised.out 2>&1

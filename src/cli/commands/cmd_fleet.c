@@ -1,0 +1,152 @@
+/* gpuproof fleet: what follows from a run on several nodes. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/actions.h"
+#include "cli/command.h"
+#include "cli/input/result_list.h"
+#include "fleet/message.h"
+#include "result/verdict.h"
+
+extern const struct command command_fleet;
+
+/* The length of the name of the one node that the check is about; 0: none, or several. */
+static size_t node_of(const struct verdict_check *c)
+{
+	size_t length = strcspn(c->devices, "/,");
+
+	if (c->devices[length] != '/')
+		return 0;
+	for (const char *at = c->devices; *at;) {
+		if (strncmp(at, c->devices, length + 1) != 0)
+			return 0;
+		at += strcspn(at, ",");
+		at += *at == ',';
+	}
+	return length;
+}
+
+static bool rejects(const struct verdict_check *c, const char *node)
+{
+	return c->verdict == VERDICT_FAIL && !c->accepted && node_of(c) == strlen(node) &&
+	       strncmp(c->devices, node, strlen(node)) == 0;
+}
+
+/* Why the node is not to be used, malloc'ed; NULL: nothing is known against it. */
+static char *objection(const struct result *result, const struct result_node *node)
+{
+	const struct verdict_check *worst = NULL;
+	struct text reason = TEXT_EMPTY;
+	size_t failed = 0;
+
+	for (size_t i = 0; result->judgement && i < result->judgement->count; i++) {
+		const struct verdict_check *c = &result->judgement->checks[i];
+
+		if (!rejects(c, node->name))
+			continue;
+		failed++;
+		worst = !worst || (c->wrong && !worst->wrong) ? c : worst;
+	}
+	if (!worst && node->status != NODE_LOST)
+		return NULL;
+	text_add(&reason, "gpuproof:");
+	if (node->status == NODE_LOST)
+		text_addf(&reason, " lost%s%s: %s", *node->lost_at ? " at " : "", node->lost_at,
+			  node->reason);
+	if (worst)
+		text_addf(&reason, "%s %s: %s fails [limit %s]",
+			  node->status == NODE_LOST ? ";" : "", cause_name(worst->cause),
+			  worst->devices, worst->limit);
+	if (failed > 1)
+		text_addf(&reason, " and %zu more", failed - 1);
+	return text_detach(&reason);
+}
+
+/* A shell and Slurm's reasons take these as they are; a result may come from anywhere. */
+static void print_drain(const char *node, char *reason)
+{
+	for (char *c = reason; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr(" .,:;/%+=_@[]()-", *c))
+			*c = '_';
+	printf("scontrol update NodeName=%s State=DRAIN Reason='%.200s'\n", node, reason);
+}
+
+static enum status print_nodes(const struct result *result, size_t *drained, struct error *err)
+{
+	if (!result->node_count)
+		return error_set(err, STATUS_USAGE,
+				 "this is the result of one machine: it names no nodes");
+	/* Before the first line, so that none is carried out by halves. */
+	for (size_t i = 0; i < result->node_count; i++)
+		if (!fleet_name_valid(result->nodes[i].name))
+			return error_set(err, STATUS_USAGE, "'%.80s' cannot be the name of a node",
+					 result->nodes[i].name);
+	for (size_t i = 0; i < result->node_count; i++) {
+		const struct result_node *node = &result->nodes[i];
+		char *reason = objection(result, node);
+
+		if (reason) {
+			print_drain(node->name, reason);
+			++*drained;
+		} else if (node->status == NODE_ERROR) {
+			fprintf(stderr,
+				"gpuproof: %s is not drained: ERROR says nothing about its "
+				"devices: %s\n",
+				node->name, node->reason);
+		}
+		free(reason);
+	}
+	return STATUS_OK;
+}
+
+static int drain(const struct action_call *call)
+{
+	struct result_list list = { 0 };
+	struct error err = ERROR_NONE;
+	size_t drained = 0;
+
+	if (result_list_add(&list, call->operands[0], &err) == STATUS_OK &&
+	    print_nodes(&list.items[0], &drained, &err) == STATUS_OK) {
+		if (!list.items[0].judgement)
+			fprintf(stderr,
+				"gpuproof: nothing was judged, so only lost nodes are known; "
+				"gpuproof check -o judges\n");
+		if (!drained)
+			fprintf(stderr, "gpuproof: nothing speaks against any of %zu nodes\n",
+				list.items[0].node_count);
+	}
+	result_list_release(&list);
+	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
+}
+
+static const struct action actions[] = {
+	{ .name = "drain",
+	  .form = "RESULT    prints scontrol commands for nodes that fail or were lost",
+	  .least = 1,
+	  .most = 1,
+	  .run = drain },
+	{ 0 },
+};
+
+static const struct option_row rows[] = { { 0 } };
+
+static int fleet_command_run(int argc, char **argv)
+{
+	char none = 0;
+
+	return command_act(&command_fleet, argc, argv, &none);
+}
+
+const struct command command_fleet = {
+	.name = "fleet",
+	.summary = "which nodes of a run on several to take out of service",
+	.about = "Prints one command of Slurm per node, with the reason, and carries none out:\n"
+		 "  gpuproof fleet drain run7\n"
+		 "A node whose agent ended with an error is named on stderr and not drained.",
+	.actions = actions,
+	.options = rows,
+	.run = fleet_command_run,
+};
