@@ -1,5 +1,6 @@
 #include "fleet/rounds.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 
 /* Starting processes, opening devices and connecting, beyond the limits of the cases. */
 #define START_SECONDS 150.0
+/* From the report of a missing rank until the group is ended. */
+#define REASON_SECONDS 2.0
 /* From the order to end until a node is no longer waited for. */
 #define END_SECONDS 20.0
 /* Groups of the same nodes in a row that finish no case. */
@@ -296,9 +299,14 @@ void rounds_message(struct rounds *r, size_t node, const struct fleet_message *m
 		}
 	} else if (strcmp(m->kind, "ended") == 0) {
 		/* A rank that ends because another one has gone says which one it missed. */
+		bool secondary = strstr(m->text, " ends: ") != NULL;
+
 		g->ended[place] = true;
-		fail(g, m->text, strstr(m->text, " ends: ") != NULL);
-		if (*m->text)
+		fail(g, m->text, secondary);
+		/* The node where it began may still be about to say so. */
+		if (secondary && !g->stopping)
+			g->limit = fmin(g->limit, clock_seconds() + REASON_SECONDS);
+		else if (*m->text)
 			stop(r, g);
 	}
 }
