@@ -193,7 +193,7 @@ static const struct key keys[] = {
 	  .fallback = "none",
 	  .help = "activations that backward computes again: none, sqrt or segments:4; layer: each "
 		  "by itself, which saves nothing in an MLP and what blocks keep in a "
-		  "transformer" },
+		  "transformer; pointwise: of a transformer outputs of norms and GELU" },
 	{ .name = "search_time",
 	  .type = KEY_DURATION,
 	  .fallback = "100ms",
@@ -325,6 +325,8 @@ static const char *refusal_of(const struct setup *setup, char *text, size_t size
 	if (setup->segments > 0 && !setup->mode->recomputes && !setup_recomputes_blocks(setup))
 		return "recomputation is not for zero3, whose weights are gone by then, nor for "
 		       "tensor: hybrid = 1xNx1 does that";
+	if (setup->pointwise && setup->kind != MODEL_TRANSFORMER)
+		return "recompute = pointwise is for model = transformer";
 	if (setup->no_overlap && !setup->mode->overlaps)
 		return "overlap = off is for ddp and tensor";
 	if (setup->graph && !setup->mode->recordable)

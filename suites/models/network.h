@@ -71,6 +71,8 @@ struct kept_block {
 struct blocks {
 	struct kept_block kept[SETUP_MAX_LAYERS];
 	uint64_t kept_bytes; /* of `kept` */
+	/* Outputs of a norm and of GELU that all blocks recompute in turn; NULL: kept. */
+	void *norm_output, *gelu_output;
 	struct kept_norm head;
 	int32_t *positions;   /* of the rows of a backward call */
 	void *wide, *narrow;  /* gradients inside a layer: 4 and 1 times the hidden size */

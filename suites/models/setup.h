@@ -74,7 +74,8 @@ struct setup {
 	 * split have; 0: one.
 	 */
 	uint64_t norm_groups;
-	uint64_t segments;     /* of layers whose activations are recomputed; 0: all are kept */
+	uint64_t segments; /* of layers whose activations are recomputed; 0: all are kept */
+	bool pointwise;    /* outputs of norms and GELU in a transformer's blocks are recomputed */
 	uint64_t bucket_bytes; /* of gradients per all-reduce */
 	uint64_t shards;       /* equal parts that every layer can be cut into; 0: no need */
 	uint64_t chunks; /* tensor: parts of the batch, one computed while another is summed up */

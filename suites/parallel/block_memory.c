@@ -3,9 +3,10 @@
 /* Per token and value of the hidden size: values of the precision, and masks of a byte. */
 static double formula(const struct network *n)
 {
-	double e = (double)precision_bytes(n->setup->precision), t = n->partition.parts;
+	double e = (double)precision_bytes(n->setup->precision), t = n->partition.parts,
+	       norms = n->setup->pointwise ? 2 : 4, inner = n->setup->pointwise ? 8 : 12;
 
-	return n->partition.sequence ? (16 * e + 2) / t : 4 * e + 2 + 12 * e / t;
+	return ((norms * e + 2) * (n->partition.sequence ? 1 : t) + inner * e) / t;
 }
 
 /* Per token: the scores' softmax and what dropout leaves of it, and a mask, of every head. */
@@ -20,7 +21,7 @@ static double scores(const struct network *n)
 struct block_memory block_memory_of(const struct network *n)
 {
 	double h = (double)n->setup->transformer.hidden, kept = (double)n->partition.kept,
-	       step = (double)n->step_rows, blocks = 0, inputs,
+	       step = (double)n->step_rows, t = n->partition.parts, blocks = 0, inputs,
 	       bytes = (double)precision_bytes(n->setup->precision);
 	struct block_memory m = { .kept = (double)n->blocks.kept_bytes };
 
@@ -30,6 +31,8 @@ struct block_memory block_memory_of(const struct network *n)
 			m.kept += (double)n->kept[l] / (double)network_shares(n, l) * h * bytes;
 		}
 	m.published = blocks * kept * h * formula(n);
+	if (n->setup->pointwise)
+		m.published += step * h * bytes * (1.0 / (double)network_shares(n, 1) + 4.0 / t);
 	m.unfused = m.published + blocks * kept * scores(n);
 	if (blocks == 0 || !setup_recomputes_blocks(n->setup))
 		return m;

@@ -15,6 +15,7 @@ struct block_memory {
  * Korthikanti et al. 2022, arXiv:2205.05198, section 4, in 16 bits and per block: 34 s b h, of
  * tensor parallel ranks s b h (10 + 24 / t), with sequence parallelism 34 s b h / t; 5 a s^2 b / t
  * more if attention is not fused; 2 s b h where the block is recomputed, and one of these whole.
+ * Outputs of norms and GELU that are recomputed are 12 of the 34, and kept once for all blocks.
  * In other precisions what are not masks of dropout, of a byte each, takes more. s b: the tokens
  * that the rank keeps at a time. All zero of a rank without blocks.
  */

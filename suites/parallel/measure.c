@@ -73,6 +73,7 @@ static enum status open_single(struct session *s, struct error *err)
 		(uint64_t)s->outcome.setup->ranks * setup_accumulate(s->outcome.setup);
 	s->single_setup.accumulate = 1;
 	s->single_setup.segments = 0;
+	s->single_setup.pointwise = false;
 	s->single_setup.weak = false;
 	if (team_phase(&s->team, "one device alone", err) != STATUS_OK)
 		return err->status;

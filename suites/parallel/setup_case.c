@@ -240,6 +240,8 @@ static enum status read_recompute(struct setup *setup, const struct section *sec
 
 	if (strcmp(text, "none") == 0)
 		setup->segments = 0;
+	else if (strcmp(text, "pointwise") == 0)
+		setup->pointwise = true;
 	else if (strcmp(text, "layer") == 0)
 		setup->segments = setup->layers;
 	else if (strcmp(text, "sqrt") == 0)
@@ -249,7 +251,8 @@ static enum status read_recompute(struct setup *setup, const struct section *sec
 		setup->segments = segments;
 	else
 		return error_set(err, STATUS_USAGE,
-				 "%s: recompute: '%s', allowed are none, layer, sqrt and "
+				 "%s: recompute: '%s', allowed are none, pointwise, layer, sqrt "
+				 "and "
 				 "segments:1 to segments:%d",
 				 section_setting(section, "recompute")->origin, text,
 				 SETUP_MAX_LAYERS);

@@ -65,6 +65,7 @@ refused() { # message, INI text
 }
 refused 'bad.ini:4: heads is a key of model = transformer, and model is mlp' 'heads = 2\n'
 refused 'bad.ini:5: depth is a key of model = mlp, and model is transformer' 'model = transformer\ndepth = 2\n'
+refused "recompute: 'heads', allowed are none, pointwise, layer" 'recompute = heads\n'
 refused 'bad.ini:5: hidden: 100 does not divide by heads = 3' 'model = transformer\nhidden = 100\nheads = 3\n'
 
 # An effective config writes out the keys of both models; it is what --resume and the nodes of a run read.

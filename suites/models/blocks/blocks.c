@@ -25,7 +25,8 @@ static enum status open_tensor(struct network *n, uint64_t rows, uint64_t column
 			   rows * columns * precision_bytes(n->setup->precision), out, err);
 }
 
-static enum status open_norm(struct network *n, uint64_t rows, struct kept_norm *norm,
+/* `y`: what several norms use in turn; NULL: memory of its own. */
+static enum status open_norm(struct network *n, uint64_t rows, struct kept_norm *norm, void *y,
 			     struct error *err)
 {
 	uint64_t share = rows / network_shares(n, 1);
@@ -33,7 +34,8 @@ static enum status open_norm(struct network *n, uint64_t rows, struct kept_norm 
 	if (open_floats(n, share, &norm->mean, err) != STATUS_OK ||
 	    open_floats(n, share, &norm->rstd, err) != STATUS_OK)
 		return err->status;
-	return open_tensor(n, share, hidden_of(n), &norm->y, err);
+	norm->y = y;
+	return y ? STATUS_OK : open_tensor(n, share, hidden_of(n), &norm->y, err);
 }
 
 static enum status open_kept(struct network *n, struct kept_block *kept, struct error *err)
@@ -42,16 +44,34 @@ static enum status open_kept(struct network *n, struct kept_block *kept, struct 
 	const struct attention_shape shape = transformer_attention(n, rows);
 	uint64_t mine = hidden_of(n) / (uint64_t)n->partition.parts;
 
-	if (open_norm(n, rows, &kept->norm[0], err) != STATUS_OK ||
+	if (open_norm(n, rows, &kept->norm[0], n->blocks.norm_output, err) != STATUS_OK ||
 	    open_tensor(n, rows, 3 * mine, &kept->qkv, err) != STATUS_OK ||
 	    open_tensor(n, rows, mine, &kept->o, err) != STATUS_OK ||
 	    open_floats(n, attention_row_values(&shape), &kept->lse, err) != STATUS_OK ||
 	    open_tensor(n, rows / network_shares(n, 1), hidden_of(n), &kept->middle, err) !=
 		    STATUS_OK ||
-	    open_norm(n, rows, &kept->norm[1], err) != STATUS_OK ||
+	    open_norm(n, rows, &kept->norm[1], n->blocks.norm_output, err) != STATUS_OK ||
 	    open_tensor(n, rows, 4 * mine, &kept->before, err) != STATUS_OK)
 		return err->status;
-	return open_tensor(n, rows, 4 * mine, &kept->after, err);
+	kept->after = n->blocks.gelu_output;
+	return kept->after ? STATUS_OK : open_tensor(n, rows, 4 * mine, &kept->after, err);
+}
+
+/* Memory that blocks which recompute outputs of norms and GELU use in turn. */
+static enum status open_pointwise(struct network *n, struct error *err)
+{
+	struct blocks *b = &n->blocks;
+	uint64_t before = n->arena->bytes[MEMORY_ACTIVATIONS],
+		 mine = hidden_of(n) / (uint64_t)n->partition.parts;
+
+	if (!n->setup->pointwise)
+		return STATUS_OK;
+	if (open_tensor(n, n->step_rows / network_shares(n, 1), hidden_of(n), &b->norm_output,
+			err) != STATUS_OK ||
+	    open_tensor(n, n->step_rows, 4 * mine, &b->gelu_output, err) != STATUS_OK)
+		return err->status;
+	b->kept_bytes += n->arena->bytes[MEMORY_ACTIVATIONS] - before;
+	return STATUS_OK;
 }
 
 /* The first tensors of two are a norm's scale and shift, the gap between them included. */
@@ -175,11 +195,11 @@ enum status block_buffers_open(struct network *n, struct error *err)
 		return images_open(n, err);
 	if (n->setup->kind != MODEL_TRANSFORMER)
 		return STATUS_OK;
-	if (open_scratch(n, err) != STATUS_OK)
+	if (open_scratch(n, err) != STATUS_OK || open_pointwise(n, err) != STATUS_OK)
 		return err->status;
 	for (size_t l = n->partition.first; l < n->partition.last; l++) {
 		if (n->local.layer[l].kind == LAYER_HEAD &&
-		    open_norm(n, n->partition.kept, &b->head, err) != STATUS_OK)
+		    open_norm(n, n->partition.kept, &b->head, NULL, err) != STATUS_OK)
 			return err->status;
 		if (n->local.layer[l].kind != LAYER_BLOCK)
 			continue;

@@ -353,13 +353,14 @@ static enum status attend(struct network *n, struct stream *stream, const struct
 	return transformer_launch(n, stream, "attention_forward", &attention, err);
 }
 
-/* The up product's bias is added where GELU reads its sums. */
+/* The up product's bias is added where GELU reads its sums; there already if `again`. */
 static enum status activate(struct network *n, struct stream *stream, size_t l,
-			    const struct kept_block *kept, uint64_t rows, struct error *err)
+			    const struct kept_block *kept, uint64_t rows, bool again,
+			    struct error *err)
 {
 	struct activation_forward_arguments gelu = {
 		.x = kept->before,
-		.bias = transformer_weights(n, l, BLOCK_UP_BIAS),
+		.bias = again ? NULL : transformer_weights(n, l, BLOCK_UP_BIAS),
 		.y = kept->after,
 		.activation = ACTIVATION_GELU_TANH,
 		.precision = setup_storage(n->setup),
@@ -379,14 +380,18 @@ static struct kept_block kept_of(const struct network *n, size_t l, uint64_t row
 		 mine = h / (uint64_t)n->partition.parts;
 	const struct attention_shape before = transformer_attention(n, at);
 
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		kept.norm[i] = transformer_kept_norm(n, &kept.norm[i], at);
+		if (n->setup->pointwise)
+			kept.norm[i].y = n->blocks.norm_output;
+	}
 	kept.qkv = network_element(n, kept.qkv, at * 3 * mine);
 	kept.o = network_element(n, kept.o, at * mine);
 	kept.lse += attention_row_values(&before);
 	kept.middle = network_element(n, kept.middle, share * h);
 	kept.before = network_element(n, kept.before, at * 4 * mine);
-	kept.after = network_element(n, kept.after, at * 4 * mine);
+	if (!n->setup->pointwise)
+		kept.after = network_element(n, kept.after, at * 4 * mine);
 	return kept;
 }
 
@@ -410,7 +415,7 @@ static enum status forward_kept(struct network *n, struct stream *stream, size_t
 	    transformer_linear(n, stream, &up, transformer_gather(n, kept->norm[1].y, rows, err),
 			       kept->before, rows, err) != STATUS_OK)
 		return err->status;
-	return activate(n, stream, l, kept, rows, err);
+	return activate(n, stream, l, kept, rows, false, err);
 }
 
 enum status transformer_forward(struct network *n, struct stream *stream, size_t l, uint64_t row,
@@ -446,6 +451,10 @@ static enum status backward_mlp(struct network *n, struct stream *stream, size_t
 	};
 
 	up.has_bias = true;
+	if (n->setup->pointwise && (activate(n, stream, l, kept, rows, true, err) != STATUS_OK ||
+				    transformer_norm(n, stream, l, BLOCK_GAMMA2, kept->middle,
+						     &kept->norm[1], share, err) != STATUS_OK))
+		return err->status;
 	if (transformer_linear_backward(n, stream, &down, kept->after,
 					transformer_gather(n, dy, rows, err), n->blocks.wide, rows,
 					accumulate, err) != STATUS_OK ||
@@ -482,6 +491,9 @@ static enum status backward_attention(struct network *n, struct stream *stream, 
 		.delta = n->blocks.delta,
 	};
 
+	if (n->setup->pointwise && transformer_norm(n, stream, l, BLOCK_GAMMA1, x, &kept->norm[0],
+						    rows / network_shares(n, l), err) != STATUS_OK)
+		return err->status;
 	if (transformer_linear_backward(n, stream, &out, kept->o,
 					transformer_gather(n, dy, rows, err), n->blocks.narrow,
 					rows, accumulate, err) != STATUS_OK ||

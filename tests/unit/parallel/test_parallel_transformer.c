@@ -179,6 +179,10 @@ static void splits_of_blocks_equal_the_reference(void **state)
 			s.segments = s.layers;
 			s.no_overlap = p % 2;
 			expect_reference(&s, "parts of blocks, accumulated and recomputed");
+			s.segments = 0;
+			s.pointwise = true;
+			if (p == 1)
+				expect_reference(&s, "parts of blocks, norms and GELU recomputed");
 		}
 }
 
@@ -192,9 +196,12 @@ static void pipelines_of_blocks_equal_the_reference(void **state)
 			struct setup s = divided(names[m], p == 0 ? 4 : 2, precisions[p]);
 
 			s.microbatches = 4;
+			s.pointwise = p == 0;
 			expect_reference(&s, "stages");
+			s.pointwise = false;
 			s.segments = s.layers;
-			expect_reference(&s, "stages, recomputed");
+			if (p == m % 3)
+				expect_reference(&s, "stages, recomputed");
 		}
 }
 
@@ -266,6 +273,15 @@ static void activations_are_those_of_the_formulas(void **state)
 	m = blocks_of(&s, 3);
 	assert_true(m.published == 2 * 34 * tokens * h / 4);
 	assert_true(m.kept == m.published + 2 * (lse + norms - 2 * tokens * h) / 4);
+	s.pointwise = true;
+	m = blocks_of(&s, 3);
+	assert_true(m.published == (2 * (34 - 12) + 10) * tokens * h / 4);
+	assert_true(m.kept == m.published + 2 * (lse + norms - 2 * tokens * h) / 4);
+	s = divided("tensor", 4, PRECISION_BF16);
+	s.pointwise = true;
+	m = blocks_of(&s, 3);
+	assert_true(m.published == (2 * (6 + 16 / 4) + 2 + 8 / 4) * tokens * h);
+	assert_true(m.kept == m.published + 2 * (lse / 4 + norms - 2 * tokens * h));
 	s = divided("single", 1, PRECISION_FP32);
 	s.segments = s.layers;
 	m = blocks_of(&s, 0);
