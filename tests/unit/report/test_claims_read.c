@@ -142,7 +142,7 @@ static void wrong_files_are_refused(void **state)
 		{ GUIDE POINTS CLAIM MEASURE "value = copy.time at odd\n",
 		  "f.ini:14: value = copy.time at odd: point odd = colour:red: suite copy has no "
 		  "parameter 'colour'; there are: sizes, directions, device, model, backend, "
-		  "label" },
+		  "label, node" },
 		{ GUIDE POINTS "small = label:x\n", "f.ini:8: [points] has 'small' a second time" },
 		{ GUIDE "[points]\na b = label:x\n", "f.ini:5: 'a b': the name of a point has "
 						     "letters, digits, '_', '-' and '.' only" },

@@ -540,6 +540,7 @@ static void every_text_key_has_a_rule(void **state)
 					       "outlier_margin",
 					       "outlier_margin_warn",
 					       "population",
+					       "fleet",
 					       "memory_limit",
 					       "hybrid",
 					       "recompute",
