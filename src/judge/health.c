@@ -35,11 +35,14 @@ static const struct result_node *drifted_node(const struct result *result, const
 static char *devices_of(const struct result *result, const struct result_node *node)
 {
 	struct text devices = TEXT_EMPTY;
+	size_t length = strlen(node->name);
 
-	for (size_t i = 0; i < result->device_count; i++)
-		if (result->devices[i].node == (int)(node - result->nodes))
-			text_addf(&devices, "%s%s", devices.length ? "," : "",
-				  result->devices[i].id);
+	for (size_t i = 0; i < result->device_count; i++) {
+		const char *id = result->devices[i].id;
+
+		if (strncmp(id, node->name, length) == 0 && id[length] == '/')
+			text_addf(&devices, "%s%s", devices.length ? "," : "", id);
+	}
 	return text_detach(&devices);
 }
 
