@@ -73,15 +73,25 @@ struct convolution_weight_gradient_arguments {
 	float keep;
 };
 
-/* As many as make some 128 blocks of 128 filters x 256 channels; depthwise: of few channels. */
+/*
+ * As many as make some 128 blocks of 128 filters x 256 channels on tensor cores. Where they never
+ * take the shape, as in a first layer of three colours, at least some 512 blocks of 64 filters x 64
+ * taps and channels: a tile or two that went over all pixels would leave most of a GPU idle. Not of
+ * the batch: the scratch of one is that of all.
+ */
 static inline unsigned convolution_parts(const struct convolution_shape *s)
 {
-	uint64_t tiles = (uint64_t)s->kernel_height * s->kernel_width * ((s->filters + 127) / 128) *
-			 ((convolution_depth(s) + 255) / 256);
+	uint64_t taps = (uint64_t)s->kernel_height * s->kernel_width, depth = convolution_depth(s),
+		 tiles = taps * ((s->filters + 127) / 128) * ((depth + 255) / 256),
+		 blocks = ((s->filters + 63) / 64) * ((taps * depth + 63) / 64);
+	unsigned parts = tiles >= 128 ? 1 : tiles <= 4 ? 32 : (unsigned)(128 / tiles);
+	bool multiply_adds = precision_bytes(s->precision) > 2 || depth % 8 || s->filters % 8;
 
+	/* Few channels in each. */
 	if (s->depthwise)
 		return 64;
-	return tiles >= 128 ? 1 : tiles <= 4 ? 32 : (unsigned)(128 / tiles);
+	return multiply_adds && blocks > 0 && 512 / blocks > parts ? (unsigned)(512 / blocks)
+								   : parts;
 }
 static inline uint64_t convolution_scratch_bytes(const struct convolution_shape *s)
 {
