@@ -149,7 +149,7 @@ grep -q "auto, nccl, shared_memory, peer_copy, host_copy" "$dir/said" || fail "t
 	-o "$dir/on" --quiet || fail "steps that run on: run ended with $?"
 for bad in recompute=segments:0 recompute=some hybrid=2x2 hybrid=2x2x2; do
 	"$gpuproof" run "$dir/all.ini" --set "parallel.$bad" --dry-run > "$dir/said" 2>&1 && fail "$bad"
-	grep -q 'allowed are none, layer, sqrt\|no data x tensor x pipeline\|2x2x2 needs 8 devices' "$dir/said" ||
+	grep -q 'allowed are none, pointwise, layer, sqrt\|no data x tensor x pipeline\|2x2x2 needs 8 devices' "$dir/said" ||
 		fail "$bad: $(cat "$dir/said")"
 done
 python3 - "$dir/all/result.json" "$dir/again/result.json" <<'PY'
