@@ -15,7 +15,15 @@ fail() { echo "FAIL: $*"; failures=$((failures + 1)); [ $failures -lt 12 ] || ex
 expect() { grep -qF -- "$1" "$2" || { fail "$3: no '$1' in:"; sed 's/^/    /' "$2"; }; }
 json() { python3 -c 'import json,sys; r=json.load(open(sys.argv[1] + "/result.json")); C=r["cases"]; print(eval(sys.argv[2]))' "$1" "$2"; }
 same() { [ "$1" = "$2" ] || fail "$3: '$1' instead of '$2'"; }
-children() { cat /proc/"$1"/task/*/children 2>/dev/null; }
+# The processes whose parent is $1. (The kernel's own list of children misses some while others end.)
+children() {
+	local file line parent
+	for file in /proc/[0-9]*/stat; do
+		{ read -r line <"$file"; } 2>/dev/null || continue
+		read -r _ parent _ <<<"${line##*) }"
+		[ "$parent" = "$1" ] && echo "${line%% *}"
+	done
+}
 # agent NODE: its process; then its child, which has one rank
 agent() {
 	local p
