@@ -78,13 +78,19 @@ def processes_of(folder):
             if line[0] != "Z" and "run" in line and re.search(r" " + re.escape(folder) + r"( |$)", line)]
 
 
-def look_at(folder, what, resume_code=0, fake="devices=2"):
-    """What must hold of any run that has come to an end, whatever ended it."""
+def left_of(folder):
+    """The processes that are still there after ten seconds: they end after the one that the shell waits for."""
     end = time.monotonic() + 10
     while processes_of(folder) and time.monotonic() < end:
         time.sleep(0.02)
-    if processes_of(folder):
-        fail(what, "left", processes_of(folder))
+    return processes_of(folder)
+
+
+def look_at(folder, what, resume_code=0, fake="devices=2"):
+    """What must hold of any run that has come to an end, whatever ended it."""
+    left = left_of(folder)
+    if left:
+        fail(what, "left", left)
     with open(folder + "/result.json") as file:
         result = json.load(file)
     with open(folder + "/report.html") as file:
@@ -162,8 +168,9 @@ def test_ctrl_c_while_probing():
     terminal.press(CTRL_C)
     if terminal.end() != -signal.SIGINT:
         fail("Ctrl-C while probing:", terminal.text())
-    if os.path.exists("probing") or processes_of("probing"):
-        fail("Ctrl-C while probing left", os.listdir("."), processes_of("probing"))
+    left = left_of("probing")
+    if os.path.exists("probing") or left:
+        fail("Ctrl-C while probing left", os.listdir("."), left)
 
 
 def test_ctrl_c_while_ranks_set_up():
