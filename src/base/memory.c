@@ -25,6 +25,11 @@ void *xcalloc(size_t count, size_t size)
 	return check(calloc(count ? count : 1, size ? size : 1), count);
 }
 
+void *xcalloc_aligned(size_t alignment, size_t size)
+{
+	return memset(check(aligned_alloc(alignment, size), size), 0, size);
+}
+
 void *xrealloc(void *old, size_t count, size_t size)
 {
 	if (size && count > SIZE_MAX / size)

@@ -16,7 +16,9 @@ extern "C" {
 #endif
 
 void *xmalloc(size_t size);
-void *xcalloc(size_t count, size_t size);             /* overflow-checked, zeroed */
+void *xcalloc(size_t count, size_t size); /* overflow-checked, zeroed */
+/* Zeroed, at a multiple of `alignment`, a power of two that divides `size`. For free(). */
+void *xcalloc_aligned(size_t alignment, size_t size);
 void *xrealloc(void *old, size_t count, size_t size); /* overflow-checked */
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t n);

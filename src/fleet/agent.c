@@ -477,7 +477,7 @@ static enum status take_name(struct agent *a, struct error *err)
 				 "digits, '.', '_' and '-'; " FLEET_NODE_VARIABLE
 				 " gives it another one",
 				 given);
-	snprintf(a->name, sizeof(a->name), "%s", given);
+	snprintf(a->name, sizeof(a->name), "%.63s", given);
 	return STATUS_OK;
 }
 

@@ -296,7 +296,7 @@ const char *image_shape_refusal(enum model_kind kind, const struct image_shape *
 				size_t size)
 {
 	const char *name = model_kind_names[kind];
-	unsigned long long least, most = SETUP_MAX_LAYERS - 2;
+	unsigned long long least, most = SETUP_MAX_LAYERS - 2 < 12 ? SETUP_MAX_LAYERS - 2 : 12;
 
 	if (shape->classes < 2)
 		return strncpy(text, "classes: 1, allowed are at least 2", size);
@@ -311,7 +311,6 @@ const char *image_shape_refusal(enum model_kind kind, const struct image_shape *
 	/* The filters of the last one are a number of 32 bits. */
 	while (most > 1 && shape->channels > UINT32_MAX >> most)
 		most--;
-	most = most > 12 ? 12 : most;
 	least = 1ULL << (shape->blocks > most ? most : shape->blocks);
 	if (shape->blocks <= most && shape->image >= least)
 		return NULL;

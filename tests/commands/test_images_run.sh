@@ -105,6 +105,7 @@ max_time = 10ms
 model = convnet
 studies = largest_batch
 memory_limit = 160MiB
+memory_reserve = 32MiB
 INI
 "$gpuproof" run "$dir/memory.ini" -o "$dir/memory" --quiet || fail "memory of images ended with $?"
 python3 - "$dir/memory/result.json" <<'PY'

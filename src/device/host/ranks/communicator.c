@@ -158,7 +158,7 @@ enum status host_communicator_open(struct device *device,
 	c->sent = xcalloc((size_t)size, sizeof(*c->sent));
 	c->received = xcalloc((size_t)size, sizeof(*c->received));
 	if (over_tcp) {
-		c->segment = xcalloc(1, sizeof(*c->segment));
+		c->segment = xcalloc_aligned(_Alignof(struct segment), sizeof(*c->segment));
 		status = host_tcp_open(c, id, err);
 	} else {
 		status = attach(c, id->bytes, err);
