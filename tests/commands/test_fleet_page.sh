@@ -29,6 +29,9 @@ tail -1 said | grep -qx 'run/fleet.html' || fail "the page of the nodes is not s
 for page in report.html acceptance.html; do
 	grep -q "href=\"$page\"" run/fleet.html || fail "no link to $page"
 done
+"$program" run nodes.ini --simulate-nodes 2 -o unjudged --quiet >said 2>&1 || fail "the run without limits: $(cat said)"
+grep -q '<td>NOT JUDGED<' unjudged/fleet.html && grep -q '</span> 0</span> with nothing against them' unjudged/fleet.html ||
+	fail "nodes that were not judged are cleared"
 grep -q 'ACCEPTED' run/fleet.html && grep -q 'id="suspects"' run/fleet.html && fail "an accepted run has suspects"
 
 # Many nodes of that: one with a slow device, one that gave a wrong result, one lost with a hostile reason.
@@ -58,7 +61,8 @@ for n in range(count):
     if n == 3:
         result["nodes"][-1].update(status="LOST", reason="silent <script>alert(1)</script>", lost_at="alloc/x@host:0", finished=0)
     result["cases"].append(one)
-    judgement["checks"].append(look)
+    if n != 11:
+        judgement["checks"].append(look)
 judgement.update(verdict="FAIL", wrong_result=True)
 result["run"]["planned"] = len(result["cases"])
 json.dump(result, open(target, "w"))
@@ -71,6 +75,8 @@ import re, sys
 page, count = open(sys.argv[1]).read(), int(sys.argv[2])
 suspects = re.findall(r'<li class="\w+"><p><strong><bdi>(node\d+)</bdi></strong> (\w+)', page)
 assert suspects == [("node0009", "WRONG"), ("node0007", "FAIL"), ("node0003", "LOST")], suspects
+assert re.search(r'<bdi>node0011</bdi></th><td>NOT JUDGED<', page), "a node that nothing judged is not OK"
+assert re.search(r'</span> 1</span> whole, not judged', page)
 assert "<script" not in page and "silent &lt;script&gt;" in page
 assert "alloc/x@host:0" in page, "the case in flight of the lost node"
 assert f"all {count - 1} devices" in page or f"all {count} devices" in page

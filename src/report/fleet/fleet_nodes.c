@@ -54,6 +54,7 @@ static struct fleet_node *node_of(const struct fleet_nodes *nodes, const char *d
 static void add_check(struct fleet_node *n, const struct verdict_check *c)
 {
 	n->checks++;
+	n->judged += check_is_judged(c);
 	n->passed += c->verdict == VERDICT_PASS;
 	if (!acceptance_is_bad(c))
 		return;
@@ -118,6 +119,11 @@ bool fleet_node_is_suspect(const struct fleet_node *n)
 	return n->worst || n->node->status != NODE_OK || n->wrong_cases || n->error_cases;
 }
 
+bool fleet_node_is_cleared(const struct fleet_node *n)
+{
+	return n->judged && !fleet_node_is_suspect(n);
+}
+
 /* Wrong results first, then what failed, lost nodes, and what could not be judged. */
 static int rank(const struct fleet_node *n)
 {
@@ -153,14 +159,16 @@ static const char *word_of(const struct fleet_node *n)
 		return node_status_name(n->node->status);
 	if (n->error_cases)
 		return verdict_name(VERDICT_ERROR);
-	return n->worst ? verdict_name(n->worst->verdict) : "OK";
+	if (n->worst)
+		return verdict_name(n->worst->verdict);
+	return n->judged ? "OK" : "NOT JUDGED";
 }
 
 static const char *kind_of(const struct fleet_node *n)
 {
 	static const char *const kinds[] = { "ok", "noisy", "error", "error", "failed", "failed" };
 
-	return kinds[rank(n)];
+	return rank(n) || n->judged ? kinds[rank(n)] : "skipped";
 }
 
 static const struct device_info *device_of(const struct result *r, const struct verdict_check *c)

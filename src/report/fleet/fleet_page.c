@@ -30,7 +30,7 @@ static void set_tiles(const struct fleet_page *fleet, const struct fleet_nodes *
 {
 	const struct result *r = fleet->result;
 	struct tree *tiles = tree_list(page, "tiles");
-	size_t failed = 0, lost = result_lost_nodes(r), open = 0;
+	size_t failed = 0, lost = result_lost_nodes(r), open = 0, cleared = 0;
 
 	for (size_t i = 0; i < nodes->count; i++) {
 		const struct fleet_node *n = &nodes->items[i];
@@ -40,13 +40,14 @@ static void set_tiles(const struct fleet_page *fleet, const struct fleet_nodes *
 			continue;
 		failed += fails;
 		open += !fails && fleet_node_is_suspect(n);
+		cleared += fleet_node_is_cleared(n);
 	}
 	view_tile(tiles, "failed", "✗", failed, failed == 1 ? "node failed" : "nodes failed");
 	view_tile(tiles, "error", "!", lost, lost == 1 ? "node not whole" : "nodes not whole");
 	view_tile(tiles, "error", "?", open, "with errors or open checks");
-	view_tile(tiles, fleet->result->judgement ? "ok" : "skipped", r->judgement ? "✓" : "○",
-		  nodes->count - failed - lost - open,
-		  r->judgement ? "with nothing against them" : "whole, not judged");
+	view_tile(tiles, "ok", "✓", cleared, "with nothing against them");
+	view_tile(tiles, "skipped", "○", nodes->count - failed - lost - open - cleared,
+		  "whole, not judged");
 	view_tile(tiles, "none", "", r->device_count, "devices in all");
 }
 

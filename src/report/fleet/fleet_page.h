@@ -25,7 +25,8 @@ enum status fleet_page_write(const struct fleet_page *fleet, const struct report
 /* A node with what the judgement and the cases say of it; borrows from the result. */
 struct fleet_node {
 	const struct result_node *node;
-	size_t devices, checks, passed, bad; /* bad: checks that count against the node */
+	/* judged: PASS, WARN or FAIL; bad: checks that count against the node */
+	size_t devices, checks, judged, passed, bad;
 	size_t wrong_cases, error_cases;
 	const struct verdict_check *worst; /* NULL: nothing is bad */
 };
@@ -42,6 +43,8 @@ void fleet_nodes_collect(struct fleet_nodes *nodes, const struct result *result)
 void fleet_nodes_release(struct fleet_nodes *nodes);
 /* True if the node is to be looked at before it is used. */
 bool fleet_node_is_suspect(const struct fleet_node *node);
+/* True if something was judged, and nothing is against the node. */
+bool fleet_node_is_cleared(const struct fleet_node *node);
 /* Sets the list of suspects, the worst first, and the table of all nodes. */
 void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *result,
 		      struct tree *page);
