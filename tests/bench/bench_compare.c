@@ -12,27 +12,11 @@
 
 #include "base/memory.h"
 #include "judge/compare/comparing.h"
+#include "random.h"
 
 #define MARGIN 0.01
 #define MOST 10
 #define ROWS 41
-
-static uint64_t seed = 20261122;
-
-/* splitmix64 */
-static double uniform(void)
-{
-	uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
-}
 
 enum noise { NORMAL, LOGNORMAL, BIMODAL, STUDENT3, AR1, NOISES };
 static const char *const names[NOISES] = { "normal", "lognormal", "bimodal", "Student t3",
@@ -268,6 +252,7 @@ int main(int argc, char **argv)
 {
 	size_t trials = argc > 1 ? strtoul(argv[1], NULL, 10) : 4000;
 
+	seed = 20261122;
 	print_figures(trials);
 	print_wholes(false, trials / 4);
 	print_wholes(true, trials / 4);

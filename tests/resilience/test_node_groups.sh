@@ -4,6 +4,7 @@
 set -u
 gpuproof=$(realpath "$1")
 shim=$(dirname "$gpuproof")/tests/slow_node.so
+. "$(dirname "$0")/../fixtures/processes.sh"
 dir=$(mktemp -d)
 failures=0
 trap 'kill -9 $(jobs -p) 2>/dev/null; rm -rf "$dir"' EXIT
@@ -15,22 +16,6 @@ fail() { echo "FAIL: $*"; failures=$((failures + 1)); [ $failures -lt 12 ] || ex
 expect() { grep -qF -- "$1" "$2" || { fail "$3: no '$1' in:"; sed 's/^/    /' "$2"; }; }
 json() { python3 -c 'import json,sys; r=json.load(open(sys.argv[1] + "/result.json")); C=r["cases"]; print(eval(sys.argv[2]))' "$1" "$2"; }
 same() { [ "$1" = "$2" ] || fail "$3: '$1' instead of '$2'"; }
-# The processes whose parent is $1. (The kernel's own list of children misses some while others end.)
-children() {
-	local file line parent
-	for file in /proc/[0-9]*/stat; do
-		{ read -r line <"$file"; } 2>/dev/null || continue
-		read -r _ parent _ <<<"${line##*) }"
-		[ "$parent" = "$1" ] && echo "${line%% *}"
-	done
-}
-# agent NODE: its process; then its child, which has one rank
-agent() {
-	local p
-	for p in $(children "$conductor"); do
-		tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -qx "GPUPROOF_AGENT_NODE=$1" && echo "$p" && return
-	done
-}
 # Starts long.ini on three nodes, and waits until a case of all of them is done.
 begin() {
 	"$gpuproof" run long.ini -o "$1" --simulate-nodes 3 --no-report >"$1.out" 2>"$1.err" &
@@ -46,7 +31,7 @@ begin() {
 rank_of() {
 	local child
 	for _ in $(seq 100); do
-		for child in $(children "$(agent "$1")"); do
+		for child in $(children "$(agent "$conductor" "$1")"); do
 			for rank in $(children "$child"); do echo "$rank"; return; done
 		done
 		sleep 0.02
@@ -142,7 +127,7 @@ same "$(json halted 'sum(c["status"] == "ERROR" for c in C)')" 1 "one case is lo
 
 # kill -9 of an agent in the middle: the node is lost, the cases are measured again without it.
 begin lost
-kill -9 "$(agent n2)"
+kill -9 "$(agent "$conductor" n2)"
 finish
 same $code 4 "exit code with a lost node"
 same "$(json lost '" ".join(n["status"] for n in r["nodes"])')" "OK LOST OK" "statuses"

@@ -3,6 +3,7 @@
 # with its reason, the others are measured to the end, and --resume continues what is missing.
 set -u
 gpuproof=$1
+. "$(dirname "$0")/../fixtures/processes.sh"
 dir=$(mktemp -d)
 failures=0
 trap 'kill -9 $(jobs -p) 2>/dev/null; rm -rf "$dir"' EXIT
@@ -16,22 +17,6 @@ expect() { grep -qF -- "$1" "$2" || { fail "$3: no '$1' in:"; sed 's/^/    /' "$
 json() { python3 -c 'import json,sys; r=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
 same() { [ "$1" = "$2" ] || fail "$3: '$1' instead of '$2'"; }
 statuses() { json "$1/result.json" '" ".join(n["name"] + "=" + n["status"] for n in r["nodes"])'; }
-# The processes whose parent is $1. (The kernel's own list of children misses some while others end.)
-children() {
-	local file line parent
-	for file in /proc/[0-9]*/stat; do
-		{ read -r line <"$file"; } 2>/dev/null || continue
-		read -r _ parent _ <<<"${line##*) }"
-		[ "$parent" = "$1" ] && echo "${line%% *}"
-	done
-}
-# agent CONDUCTOR NODE: its process
-agent() {
-	local p
-	for p in $(children "$1"); do
-		tr '\0' '\n' <"/proc/$p/environ" 2>/dev/null | grep -qx "GPUPROOF_AGENT_NODE=$2" && echo "$p" && return
-	done
-}
 # Waits until a file has that many lines.
 await_lines() {
 	for _ in $(seq 400); do

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "judge_fixture.h"
+#include "random.h"
 
 #define BETWEEN 0.005 /* standard deviation between healthy devices */
 #define NOISE 0.01    /* and between launches of one */
@@ -18,23 +19,6 @@
 #define ROUNDS 4
 #define SPEED 55e9
 #define LIMIT "metric = transfer.bandwidth\nfleet = 3 %\nlaunch_spread = 1 %\n"
-
-static uint64_t seed;
-
-/* splitmix64 */
-static double uniform(void)
-{
-	uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
-}
 
 /* `per_node` devices on each node. */
 static void fleet_init(struct result *r, size_t devices, size_t per_node)

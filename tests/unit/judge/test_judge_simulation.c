@@ -10,34 +10,18 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "base/stats.h"
 #include "judge/compare/compare.h"
 #include "judge/estimate/pool.h"
 #include "judge/estimate/rank.h"
-#include "base/stats.h"
 #include "judge_fixture.h"
 #include "plan/schema.h"
+#include "random.h"
 
 #define GPUS 8
 #define SPREAD 0.005 /* standard deviation between launches */
 #define EXTENSION 4  /* further launches of what was not decided by one, as `run --check` does */
 #define LIMIT "metric = transfer.bandwidth\noutlier_margin = 2 %\n"
-
-static uint64_t seed = 1;
-
-/* splitmix64 */
-static double uniform(void)
-{
-	uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
-}
 
 enum noise { NORMAL, LOGNORMAL, STUDENT3, NOISES };
 static const char *const noise_names[NOISES] = { "normal", "lognormal (skew 3.7)", "Student t3" };

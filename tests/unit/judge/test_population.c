@@ -11,29 +11,13 @@
 
 #include "judge/population/population_kinds.h"
 #include "judge_fixture.h"
+#include "random.h"
 #include "reference/population.h"
 
 #define MODEL "NVIDIA H300"
 #define POINT "transfer/h2d/pinned/512MiB"
 #define CARD "[card %s]\nmodel = " MODEL "\nmeasured = 2026-01-%02d\ndriver = 600.1\n"
 #define FIGURE "[figure 1]\ncase = " POINT "\nmetric = transfer.bandwidth\nunit = B/s\n"
-
-static uint64_t seed = 1;
-
-/* splitmix64 */
-static double uniform(void)
-{
-	uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
-}
 
 static double student3(void)
 {
