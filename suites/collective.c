@@ -172,22 +172,13 @@ static enum status collective_expand(struct plan *plan, struct plan_case *point,
 			(operation->placements == EITHER_PLACE && case_integer(point, "placement"));
 	enum precision precision = PRECISION_FP32;
 
-	int64_t nodes = case_integer(point, "nodes");
-
 	precision_from_name(case_text(point, "precisions"), &precision);
-	if (plan->group.nodes ? nodes != plan->group.nodes && !(nodes == 0 && plan->group.all)
-			      : nodes != 1)
+	if (!plan_takes_nodes(plan, point))
 		return STATUS_OK;
-	if (plan->group.nodes) {
-		plan_unname_usual(point, "nodes", "1");
-		if (!plan_drop_axis(point, "devices"))
-			return STATUS_OK;
-	} else {
-		plan_drop_axis(point, "nodes");
-		/* One device has no peer. */
-		if (case_integer(point, "devices") == 1)
-			return STATUS_OK;
-	}
+	/* A group has all devices of its nodes; one device has no peer. */
+	if (plan->group.nodes ? !plan_drop_axis(point, "devices")
+			      : case_integer(point, "devices") == 1)
+		return STATUS_OK;
 	/* Ids leave out the default values; each value comes once. */
 	if (strcmp(case_text(point, "launch"), "direct") == 0)
 		plan_drop_axis(point, "launch");

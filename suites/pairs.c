@@ -13,8 +13,6 @@
 #include "suites/pairs/measure.h"
 #include "suites/shared/collective_session.h"
 
-#define NUMBERS_MOST 1024
-
 static const char *const patterns[] = { "all_rails", "each_rail", "crossed", NULL };
 static const char *const directions[] = { "both", "forth", "back", NULL };
 
@@ -109,17 +107,6 @@ static const struct aspect_row aspects[] = {
 static const struct key round_key = { .name = "round", .type = KEY_INTEGER };
 static const struct key rail_key = { .name = "rail", .type = KEY_INTEGER };
 
-/* The parameter of a number that no list of the config has. */
-static struct parameter numbered(const struct key *key, int number)
-{
-	static struct value values[NUMBERS_MOST];
-	static char texts[NUMBERS_MOST][8];
-
-	snprintf(texts[number], sizeof(texts[0]), "%d", number);
-	values[number] = (struct value){ .text = texts[number], .integer = number, .real = number };
-	return (struct parameter){ .key = key, .value = &values[number], .labelled = true };
-}
-
 static size_t devices_on(const struct plan *plan, int node)
 {
 	size_t count = 0;
@@ -142,8 +129,8 @@ static enum status add(struct plan *plan, const struct plan_case *point, int rai
 	memcpy(parameters, point->parameters, point->parameter_count * sizeof(*parameters));
 	with.parameters = parameters;
 	if (rail >= 0)
-		parameters[with.parameter_count++] = numbered(&rail_key, rail);
-	parameters[with.parameter_count++] = numbered(&round_key, plan->group.round);
+		parameters[with.parameter_count++] = plan_number(plan, &rail_key, rail);
+	parameters[with.parameter_count++] = plan_number(plan, &round_key, plan->group.round);
 	if (!(info->capabilities & DEVICE_HAS_COLLECTIVES))
 		snprintf(reason, sizeof(reason), "%s cannot send to other devices", info->id);
 	with.device_bytes = 2 * size;
@@ -163,7 +150,7 @@ static enum status pairs_expand(struct plan *plan, struct plan_case *point, stru
 	/* With one rail all patterns are the same. */
 	if (pattern != EACH_RAIL)
 		return rails == 1 && pattern == CROSSED ? STATUS_OK : add(plan, point, -1, err);
-	for (size_t rail = 0; rail < rails && rail < NUMBERS_MOST && rails > 1; rail++)
+	for (size_t rail = 0; rail < rails && rails > 1; rail++)
 		if (add(plan, point, (int)rail, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;

@@ -20,6 +20,7 @@
 #include "suites/parallel/outcome.h"
 #include "suites/parallel/predict/predict.h"
 #include "suites/parallel/ranks/connection_cache.h"
+#include "suites/parallel/ranks/grid.h"
 #include "suites/parallel/setup_case.h"
 #include "suites/shared/estimate.h"
 
@@ -154,6 +155,16 @@ static const struct key keys[] = {
 	  .min = 1,
 	  .max = NODE_DEVICES_MOST,
 	  .help = "how many devices; single uses one, the other modes at least two" },
+	{ .name = "nodes",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "1",
+	  .min = 1,
+	  .max = 65536,
+	  .word = "all",
+	  .help = "how many nodes of a run on several, with all devices of each: a mode is then "
+		  "one over all of these, and of a grid of hybrid tensor varies fastest, data "
+		  "slowest; 1: each node by itself, with as many as `devices` says" },
 	{ .name = "microbatches",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -281,9 +292,9 @@ static const struct key keys[] = {
 };
 
 static const char *const axes[] = {
-	"precision",  "batch",    "modes",     "devices", "microbatches", "bucket", "hybrid",
-	"batch_mode", "width",    "transport", "launch",  "overlap",      "model",  "convolution",
-	"hidden",     "sequence", NULL
+	"nodes",   "precision", "batch",       "modes",  "devices",   "microbatches",
+	"bucket",  "hybrid",    "batch_mode",  "width",  "transport", "launch",
+	"overlap", "model",     "convolution", "hidden", "sequence",  NULL
 };
 
 /*
@@ -354,7 +365,8 @@ static enum status plan_on(struct plan *plan, struct plan_case *point, const str
 		point->device_bytes = footprint(setup);
 		point->setup_seconds = setup_seconds(setup, point->section, info);
 	}
-	return plan_add_ranks(plan, point, first, setup->ranks, reason, err);
+	return plan->group.nodes ? plan_add_group(plan, point, reason, err)
+				 : plan_add_ranks(plan, point, first, setup->ranks, reason, err);
 }
 
 /*
@@ -376,10 +388,35 @@ static bool drop_model(struct plan_case *point, const struct setup *setup)
 	return first;
 }
 
+/* A group that no grid of the config fills is told once. */
+static enum status skip_grids(struct plan *plan, const struct plan_case *point,
+			      const struct setup *setup, struct error *err)
+{
+	const struct setting *grids = section_setting(point->section, "hybrid");
+	char reason[96];
+
+	if (case_value(point, "hybrid") != grids->values)
+		return STATUS_OK;
+	for (size_t i = 0; i < grids->count; i++) {
+		struct grid g;
+
+		if (grid_parse(grids->values[i].text, &g) &&
+		    g.data * g.tensor * g.pipeline == setup->ranks)
+			return STATUS_OK;
+	}
+	snprintf(reason, sizeof(reason), "no grid of hybrid has %d devices, as this group has",
+		 setup->ranks);
+	return plan_add_group(plan, point, reason, err);
+}
+
 static enum status parallel_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	struct setup setup;
 
+	if (!plan_takes_nodes(plan, point) ||
+	    (plan->group.nodes &&
+	     !plan_replace_axis(plan, point, "devices", (int64_t)plan_backend_devices(plan, 0))))
+		return STATUS_OK;
 	if (setup_from_case(&setup, point, err) != STATUS_OK)
 		return err->status;
 	/*
@@ -423,9 +460,9 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 		return STATUS_OK;
 	if (setup.mode->gridded &&
 	    setup.grid.data * setup.grid.tensor * setup.grid.pipeline != setup.ranks)
-		return STATUS_OK;
+		return plan->group.nodes ? skip_grids(plan, point, &setup, err) : STATUS_OK;
 	for (size_t i = 0; i < plan->device_count; i++)
-		if (plan_first_of_backend(plan, i) &&
+		if (plan_first_of_backend(plan, i) && (i == 0 || !plan->group.nodes) &&
 		    plan_on(plan, point, &setup, i, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
@@ -566,6 +603,7 @@ const struct suite suite_parallel = {
 	.words = parallel_words,
 	.roles = parallel_roles,
 	.processes = SUITE_PROCESS_PER_DEVICE,
+	.groups = SUITE_OF_NODES,
 	.expand = parallel_expand,
 	.run = parallel_run,
 	.derive = parallel_derive,

@@ -446,7 +446,7 @@ static bool make_sizes(struct rounds *r)
 
 	if (size >= 2 && size <= count) {
 		const struct plan_group what = { .nodes = (int)size,
-						 .all = size == count,
+						 .all = asked == 0,
 						 .kind = SUITE_OF_NODES };
 
 		if (!rest)

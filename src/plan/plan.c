@@ -24,6 +24,11 @@ void plan_release(struct plan *plan)
 {
 	for (size_t i = 0; i < plan->case_count; i++)
 		case_release(&plan->cases[i]);
+	for (size_t i = 0; i < plan->number_count; i++) {
+		free(plan->numbers[i]->text);
+		free(plan->numbers[i]);
+	}
+	free(plan->numbers);
 	free(plan->cases);
 	free(plan->devices);
 	memset(plan, 0, sizeof(*plan));

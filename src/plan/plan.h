@@ -58,7 +58,7 @@ struct plan_case {
 /* A group of nodes and what it is to do. */
 struct plan_group {
 	int nodes;              /* at least 2; 0: no group */
-	bool all;               /* every node of the run */
+	bool all;               /* for what `nodes = all` asks for, or, of pairs, all there are */
 	enum suite_groups kind; /* of the suites that are expanded */
 	int round;              /* of pairs, from 1 */
 };
@@ -72,6 +72,8 @@ struct plan {
 	struct plan_group group;
 	struct plan_case *cases;
 	size_t case_count, case_capacity;
+	struct value **numbers; /* of parameters that no list of the config has; owned */
+	size_t number_count, number_capacity;
 };
 
 /*
@@ -153,6 +155,24 @@ bool plan_drop_axis(struct plan_case *point, const char *axis);
  * the id with the parameter's name, since their position does not identify them.
  */
 void plan_unname_usual(struct plan_case *point, const char *axis, const char *usual);
+
+/*
+ * For suite->expand(): a parameter whose number no list of the config has, such as a round. The
+ * value is the plan's.
+ */
+struct parameter plan_number(struct plan *plan, const struct key *key, int64_t number);
+/*
+ * The same in place of what the config has for the axis. True for the axis' first value only, so
+ * that the point is planned once.
+ */
+bool plan_replace_axis(struct plan *plan, struct plan_case *point, const char *axis,
+		       int64_t number);
+
+/*
+ * For suite->expand() of a suite with the axis `nodes`: true if the point is one of the nodes that
+ * are planned. 1 is left out of the id and the result.
+ */
+bool plan_takes_nodes(const struct plan *plan, struct plan_case *point);
 
 /* The parameter of axis `name`. Asking for another is a bug (aborts). */
 const struct value *case_value(const struct plan_case *c, const char *name);

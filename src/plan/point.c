@@ -2,6 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/text.h"
 #include "plan/plan.h"
 
 bool plan_drop_axis(struct plan_case *point, const char *axis)
@@ -34,4 +36,44 @@ void plan_unname_usual(struct plan_case *point, const char *axis, const char *us
 			      strcmp(p->value->text, "on") == 0 ||
 			      strcmp(p->value->text, "off") == 0;
 	}
+}
+
+struct parameter plan_number(struct plan *plan, const struct key *key, int64_t number)
+{
+	struct value *value = xcalloc(1, sizeof(*value));
+
+	*value = (struct value){ .text = xasprintf("%lld", (long long)number),
+				 .integer = number,
+				 .real = (double)number };
+	ARRAY_GROW(plan->numbers, plan->number_count, plan->number_capacity);
+	plan->numbers[plan->number_count++] = value;
+	return (struct parameter){ .key = key, .value = value, .labelled = true };
+}
+
+bool plan_replace_axis(struct plan *plan, struct plan_case *point, const char *axis, int64_t number)
+{
+	for (size_t i = 0; i < point->parameter_count; i++) {
+		struct parameter *p = &point->parameters[i];
+
+		if (strcmp(p->key->name, axis) != 0)
+			continue;
+		if (p->value != section_setting(point->section, axis)->values)
+			return false;
+		*p = plan_number(plan, p->key, number);
+		p->labelled = false;
+		return true;
+	}
+	return true;
+}
+
+bool plan_takes_nodes(const struct plan *plan, struct plan_case *point)
+{
+	int64_t nodes = case_integer(point, "nodes");
+
+	if (!plan->group.nodes) {
+		plan_drop_axis(point, "nodes");
+		return nodes == 1;
+	}
+	plan_unname_usual(point, "nodes", "1");
+	return nodes == (plan->group.all ? 0 : plan->group.nodes);
 }

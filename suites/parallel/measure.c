@@ -1,7 +1,9 @@
 #include "suites/parallel/measure.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "suites/models/gemm/layer_gemm.h"
@@ -11,9 +13,11 @@
 #include "suites/parallel/modes/modes.h"
 #include "suites/parallel/outcome.h"
 #include "suites/parallel/ranks/connection_cache.h"
+#include "suites/parallel/ranks/grid.h"
 #include "suites/parallel/timing.h"
 #include "suites/parallel/trainer/scaler.h"
 #include "suites/parallel/verify/recorded.h"
+#include "suites/shared/communicators.h"
 
 /* By graphs and by calls. */
 #define GRAPH_STEPS 3
@@ -359,6 +363,35 @@ static void note_transport(struct session *s)
 		 edges ? ", between stages " : "", edges ? transport_names[team->edges] : "");
 }
 
+/* Which parts of a grid exchange data over the network: those with partners on another node. */
+static void note_nodes(struct session *s)
+{
+	const struct setup *setup = s->outcome.setup;
+	struct device_address *all;
+	bool data = false, tensor = false, stages = false;
+
+	if (!setup->mode->gridded)
+		return;
+	all = join_addresses(s->team.device, s->team.world);
+	for (int rank = 0; rank < setup->ranks; rank++) {
+		struct grid_place place = grid_place(setup, rank);
+		const struct grid_place first[] = { { 0, place.stage, place.part },
+						    { place.data, 0, place.part },
+						    { place.data, place.stage, 0 } };
+		bool *const crosses[] = { &data, &stages, &tensor };
+
+		for (size_t i = 0; i < ARRAY_SIZE(first); i++)
+			*crosses[i] |= all[grid_rank(setup, first[i])].node != all[rank].node;
+	}
+	free(all);
+	if (!data && !tensor && !stages)
+		return;
+	run_note(s->run, "Over the network:%s%s%s; all else within nodes.",
+		 data ? " data parallelism" : "", stages ? (data ? " and stages" : " stages") : "",
+		 tensor ? (data || stages ? " and tensor parallelism" : " tensor parallelism")
+			: "");
+}
+
 static void gather_memory(struct session *s)
 {
 	struct outcome *o = &s->outcome;
@@ -381,6 +414,7 @@ static enum status carry_out(struct session *s, const struct measure_options *op
 	if (time_step(s, err) != STATUS_OK)
 		return err->status;
 	note_transport(s);
+	note_nodes(s);
 	note_choices(s);
 	note_segments(s);
 	gather_memory(s);

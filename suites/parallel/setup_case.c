@@ -259,6 +259,17 @@ static enum status read_recompute(struct setup *setup, const struct section *sec
 	return STATUS_OK;
 }
 
+/* True if the config asks for groups of nodes, whose devices are known when they are there. */
+static bool asks_for_nodes(const struct section *section)
+{
+	const struct setting *nodes = section_setting(section, "nodes");
+
+	for (size_t i = 0; i < nodes->count; i++)
+		if (nodes->values[i].integer != 1)
+			return true;
+	return false;
+}
+
 /* The grid uses a number of devices, which must be asked for. */
 static enum status read_grid(struct setup *setup, const struct plan_case *c, struct error *err)
 {
@@ -275,6 +286,8 @@ static enum status read_grid(struct setup *setup, const struct plan_case *c, str
 	for (size_t i = 0; i < devices->count; i++)
 		if (devices->values[i].integer == g->data * g->tensor * g->pipeline)
 			return STATUS_OK;
+	if (asks_for_nodes(c->section))
+		return STATUS_OK;
 	return error_set(err, STATUS_USAGE,
 			 "%s: hybrid: %s needs %d devices, which devices does not list",
 			 grids->origin, text, g->data * g->tensor * g->pipeline);

@@ -27,16 +27,6 @@ begin() {
 	done
 	fail "$1: no case of several nodes was finished: $(cat "$1.err")"
 }
-# A process of the group in flight: rank_of NODE
-rank_of() {
-	local child
-	for _ in $(seq 100); do
-		for child in $(children "$(agent "$conductor" "$1")"); do
-			for rank in $(children "$child"); do echo "$rank"; return; done
-		done
-		sleep 0.02
-	done
-}
 finish() { wait "$conductor"; code=$?; }
 
 cat >groups.ini <<-'INI'
@@ -110,7 +100,7 @@ same "$(json healthy 'len({c["id"].split("@")[1] for c in C}), all(c["status"] =
 
 # kill -9 of a rank: the case in flight is an error that names rank and node, the others continue.
 begin killed
-rank=$(rank_of n2)
+rank=$(rank_of "$conductor" n2)
 kill -9 "$rank"
 finish
 same $code 4 "exit code with a killed rank"
@@ -119,7 +109,7 @@ expect "rank 1 (n2/host:0) killed by signal 9" killed.out "who died"
 
 # SIGSTOP of a rank: found by its own node, within seconds.
 begin halted
-rank=$(rank_of n3)
+rank=$(rank_of "$conductor" n3)
 kill -STOP "$rank"
 finish
 expect "rank 2 (n3/host:0) was stopped by a signal" halted.out "who stands still"

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Suites over several nodes, on simulated ones: training steps of every dimension, with verified gradients, and what a rank
+# costs that is killed or stopped in the middle of one.
+set -u
+gpuproof=$(realpath "$1")
+. "$(dirname "$0")/../fixtures/processes.sh"
+dir=$(mktemp -d)
+failures=0
+trap 'kill -9 $(jobs -p) 2>/dev/null; rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+unset SLURM_JOB_ID SLURM_STEP_NUM_TASKS OMPI_COMM_WORLD_SIZE PMI_SIZE
+export OMP_NUM_THREADS=1
+
+fail() { echo "FAIL: $*"; failures=$((failures + 1)); [ $failures -lt 12 ] || exit 1; }
+expect() { grep -qF -- "$1" "$2" || { fail "$3: no '$1' in:"; sed 's/^/    /' "$2"; }; }
+json() { python3 -c 'import json,sys; r=json.load(open(sys.argv[1] + "/result.json")); C=r["cases"]; print(eval(sys.argv[2]))' "$1" "$2"; }
+same() { [ "$1" = "$2" ] || fail "$3: '$1' instead of '$2'"; }
+# begin NAME CONFIG NODES: starts it, and waits until n1 has finished a case of several nodes.
+begin() {
+	"$gpuproof" run "$2" -o "$1" --simulate-nodes "$3" --no-report >"$1.out" 2>"$1.err" &
+	conductor=$!
+	for _ in $(seq 1200); do
+		[ -s "$1/nodes/n1/groups.jsonl" ] && return
+		kill -0 $conductor 2>/dev/null || break
+		sleep 0.05
+	done
+	fail "$1: no case of several nodes was finished: $(cat "$1.err")"
+}
+# hit NAME CONFIG SIGNAL: to a rank of n2, with three nodes, in the middle of the second case.
+hit() {
+	begin "$1" "$2" 3
+	kill "-$3" "$(rank_of "$conductor" n2)"
+	wait "$conductor"
+	same $? 4 "$1: exit code"
+	same "$(json "$1" 'sum(c["status"] == "ERROR" for c in C), sum(c["status"] == "OK" for c in C) > 1')" "(1, True)" \
+		"$1: one case is lost, the others are measured"
+}
+
+# Data, tensor and pipeline parallelism over two nodes of two devices, and grids with each dimension over the network.
+cat >parallel.ini <<-'INI'
+	[run]
+	backend = host
+	host_devices = 2
+	[defaults]
+	max_time = 20ms
+	[suite parallel]
+	layers = 64, 96, 32, 48, 10
+	batch = 32
+	modes = ddp, zero3, tensor, 1f1b, hybrid
+	hybrid = 2x2x1, 1x2x2
+	microbatches = 2
+	devices = 2
+	nodes = 1, 2
+	search_time = 0
+	[suite parallel transformer]
+	model = transformer
+	hidden = 32
+	heads = 4
+	blocks = 1
+	sequence = 16
+	vocabulary = 50
+	batch = 8
+	modes = tensor, hybrid
+	hybrid = 8x1x1
+	microbatches = 2
+	devices = 2
+	nodes = all
+	search_time = 0
+INI
+"$gpuproof" run parallel.ini -o parallel --simulate-nodes 2 --no-report >parallel.out 2>parallel.err
+same $? 0 "exit code: $(cat parallel.err)"
+same "$(json parallel '[c["id"].split("/", 4)[4] for c in C if "nodes=2" in c["id"] and c["verification"]["done"] and c["status"] == "OK"]')" \
+	"['ddp/4/25MiB@n1+n2', 'zero3/4@n1+n2', 'tensor/4@n1+n2', '1f1b/4/2@n1+n2', 'hybrid/4/2/2x2x1@n1+n2', 'hybrid/4/2/1x2x2@n1+n2']" \
+	"over two nodes, with verified gradients"
+same "$(json parallel '[c["devices"] for c in C if "nodes=2" in c["id"]][0]')" "['n1/host:0', 'n1/host:1', 'n2/host:0', 'n2/host:1']" "all devices"
+same "$(json parallel '[c["notes"].split("Over the network: ")[1].split(";")[0] for c in C if "nodes=2" in c["id"] and "hybrid" in c["id"]]')" \
+	"['data parallelism', 'stages']" "what of a grid is over the network"
+same "$(json parallel 'sum("nodes" not in c["parameters"] for c in C)')" 8 "cases of each node by itself keep their ids"
+same "$(json parallel '[c["status"] for c in C if "parallel:" in c["id"]]')" "['OK', 'SKIPPED']" "a grid that the group does not fill is told"
+same "$(json parallel '[c["reason"] for c in C if c["status"] == "SKIPPED"]')" "['no grid of hybrid has 4 devices, as this group has']" "why"
+
+# A rank of a training step that is killed, or stopped.
+cat >steps.ini <<-'INI'
+	[run]
+	backend = host
+	[defaults]
+	max_time = 60s
+	[suite parallel]
+	layers = 64, 96, 48, 10
+	batch = 48, 96, 144
+	iterations = 200
+	modes = ddp
+	devices = 2
+	nodes = all
+	search_time = 0
+INI
+hit killed-step steps.ini KILL
+expect "rank 1 (n2/host:0) killed by signal 9" killed-step.out "who died"
+hit halted-step steps.ini STOP
+expect "rank 1 (n2/host:0) was stopped by a signal" halted-step.out "who stands still"
+
+[ $failures = 0 ] || exit 1
