@@ -14,13 +14,16 @@
 template <typename T> static __global__ void embedding_gather(embedding_gather_arguments a)
 {
 	for (uint64_t i = blockIdx.x; i < a.count; i += gridDim.x) {
-		const T *row = (const T *)a.table + (uint64_t)a.ids[i] * a.columns;
+		uint64_t id = (uint64_t)a.ids[i] - a.first;
+		bool there = a.rows == 0 || id < a.rows;
+		const T *row = (const T *)a.table + id * a.columns;
 		const T *position = (const T *)a.position;
 
 		for (uint64_t c = threadIdx.x; c < a.columns; c += THREADS) {
-			float x, p = 0;
+			float x = 0, p = 0;
 
-			to_math(&x, row[c]);
+			if (there)
+				to_math(&x, row[c]);
 			if (position)
 				to_math(&p, position[i % a.positions * a.columns + c]);
 			from_math((T *)a.y + i * a.columns + c, x + p);
@@ -28,11 +31,13 @@ template <typename T> static __global__ void embedding_gather(embedding_gather_a
 	}
 }
 
-static __global__ void count_ids(const int32_t *ids, uint64_t count, uint32_t *counts)
+static __global__ void count_ids(const int32_t *ids, uint64_t count, uint32_t *counts,
+				 uint64_t first, uint64_t rows)
 {
 	for (uint64_t i = (uint64_t)blockIdx.x * SORT_THREADS + threadIdx.x; i < count;
 	     i += (uint64_t)gridDim.x * SORT_THREADS)
-		atomicAdd(&counts[ids[i]], 1u);
+		if ((uint64_t)ids[i] - first < rows)
+			atomicAdd(&counts[ids[i] - first], 1u);
 }
 
 /* counts[v] becomes the sum of those before it, counts[rows] of all; by one block, in stretches. */
@@ -66,7 +71,8 @@ static __global__ void __launch_bounds__(SCAN_THREADS) scan_counts(uint32_t *cou
 }
 
 static __global__ void __launch_bounds__(SORT_THREADS)
-	sort_places(const int32_t *ids, uint64_t count, const uint32_t *firsts, uint32_t *places)
+	sort_places(const int32_t *ids, uint64_t count, const uint32_t *firsts, uint32_t *places,
+		    uint64_t row, uint64_t rows)
 {
 	__shared__ int32_t near[SORT_THREADS];
 	uint64_t i = (uint64_t)blockIdx.x * SORT_THREADS + threadIdx.x;
@@ -82,8 +88,8 @@ static __global__ void __launch_bounds__(SORT_THREADS)
 		for (unsigned k = 0; k < SORT_THREADS; k++)
 			before += near[k] == id && first + k < i;
 	}
-	if (i < count)
-		places[firsts[id] + before] = (uint32_t)i;
+	if (i < count && (uint64_t)id - row < rows)
+		places[firsts[id - row] + before] = (uint32_t)i;
 }
 
 template <typename T> static __global__ void embedding_scatter(embedding_scatter_add_arguments a)
@@ -141,13 +147,12 @@ extern "C" enum status kernel_cuda_embedding_scatter_add(struct stream *stream,
 		return STATUS_OK;
 	cudaMemsetAsync(firsts, 0, (a->rows + 1) * sizeof(*firsts), handle);
 	if (a->count > 0)
-		count_ids<<<grid_for(a->count, SORT_THREADS), SORT_THREADS, 0, handle>>>(a->ids,
-											 a->count,
-											 firsts);
+		count_ids<<<grid_for(a->count, SORT_THREADS), SORT_THREADS, 0, handle>>>(
+			a->ids, a->count, firsts, a->first, a->rows);
 	scan_counts<<<1, SCAN_THREADS, 0, handle>>>(firsts, a->rows);
 	if (a->count > 0)
 		sort_places<<<grid_for(a->count, SORT_THREADS), SORT_THREADS, 0, handle>>>(
-			a->ids, a->count, firsts, firsts + a->rows + 1);
+			a->ids, a->count, firsts, firsts + a->rows + 1, a->first, a->rows);
 #define CALL(T) embedding_scatter<T><<<grid_for(a->rows, 1), THREADS, 0, handle>>>(*a)
 	FOR_STORED_FLOATS(a->precision, CALL)
 #undef CALL

@@ -128,7 +128,8 @@ struct residual_add_arguments {
 
 /*
  * "embedding_gather": y[i] = table[ids[i]] + position[i % positions], rows of `columns` (position
- * NULL: without). ids[i] is below the table's rows.
+ * NULL: without). `rows` 0: ids[i] is below the table's rows; otherwise the table has rows [first,
+ * first + rows) of a larger one, and the others read as zeros.
  */
 struct embedding_gather_arguments {
 	const void *table, *position;
@@ -136,12 +137,14 @@ struct embedding_gather_arguments {
 	void *y;
 	enum precision precision;
 	uint64_t count, columns, positions;
+	uint64_t first, rows;
 };
 
 /*
  * "embedding_scatter_add": dtable[v] = keep * dtable[v] + sum over i with ids[i] = v of dy[i], in
- * the order of i. Also the rows that no id names are written. `scratch`: embedding_scratch_bytes()
- * of device memory.
+ * the order of i. Also the rows that no id names are written. The table is rows
+ * [first, first + rows) of a larger one: ids of others add nothing. `scratch`:
+ * embedding_scratch_bytes() of device memory.
  */
 struct embedding_scatter_add_arguments {
 	const void *dy;
@@ -149,7 +152,7 @@ struct embedding_scatter_add_arguments {
 	void *dtable;
 	void *scratch;
 	enum precision precision;
-	uint64_t count, columns, rows; /* count and rows below 2^31 */
+	uint64_t count, columns, rows, first; /* count and rows below 2^31 */
 	float keep;
 };
 static inline uint64_t embedding_scratch_bytes(uint64_t count, uint64_t rows)

@@ -113,15 +113,19 @@ HOST_KERNEL(residual_add)
 
 static void gather_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
+	static const float zeros[ELEMENTS_BLOCK];
 	const struct embedding_gather_arguments *a = context;
 	float row_buffer[ELEMENTS_BLOCK], position_buffer[ELEMENTS_BLOCK], y[ELEMENTS_BLOCK];
 
 	(void)part;
 	for (uint64_t i = begin; i < end; i++)
 		FOR_BLOCKS (column, count, 0, a->columns) {
-			const float *row = elements_open(a->table, a->precision,
-							 (uint64_t)a->ids[i] * a->columns + column,
-							 count, row_buffer);
+			uint64_t id = (uint64_t)a->ids[i] - a->first;
+			const float *row =
+				a->rows == 0 || id < a->rows
+					? elements_open(a->table, a->precision,
+							id * a->columns + column, count, row_buffer)
+					: zeros;
 			const float *position =
 				a->position ? elements_open(a->position, a->precision,
 							    i % a->positions * a->columns + column,
@@ -154,7 +158,8 @@ static void sort_places(const struct embedding_scatter_add_arguments *a)
 
 	memset(firsts, 0, (a->rows + 1) * sizeof(*firsts));
 	for (uint64_t i = 0; i < a->count; i++)
-		firsts[a->ids[i]]++;
+		if ((uint64_t)a->ids[i] - a->first < a->rows)
+			firsts[(uint64_t)a->ids[i] - a->first]++;
 	for (uint64_t row = 0; row <= a->rows; row++) {
 		uint32_t own = firsts[row];
 
@@ -162,7 +167,8 @@ static void sort_places(const struct embedding_scatter_add_arguments *a)
 		sum += own;
 	}
 	for (uint64_t i = 0; i < a->count; i++)
-		places[firsts[a->ids[i]]++] = (uint32_t)i;
+		if ((uint64_t)a->ids[i] - a->first < a->rows)
+			places[firsts[(uint64_t)a->ids[i] - a->first]++] = (uint32_t)i;
 	/* Each now has where its own end, which is where the next one's begin. */
 	memmove(firsts + 1, firsts, a->rows * sizeof(*firsts));
 	firsts[0] = 0;

@@ -238,6 +238,139 @@ static void launch_softmax(const struct softmax_cross_entropy_arguments *a, cuda
 		launch_softmax_packs<T, 1>(a, stream);
 }
 
+/* One pass: a thread's sum is of exponentials less the highest logit that it has read so far. */
+template <typename T, int V>
+static __global__ void __launch_bounds__(THREADS)
+	softmax_part_statistics(struct softmax_statistics_arguments a)
+{
+	typedef typename math_of<T>::type math;
+	__shared__ math shared[THREADS / WARP];
+	uint64_t first = (uint64_t)threadIdx.x * V, stride = (uint64_t)blockDim.x * V;
+
+	for (uint64_t r = (uint64_t)blockIdx.x * blockDim.y + threadIdx.y; r < a.part.rows;
+	     r += (uint64_t)gridDim.x * blockDim.y) {
+		const T *row = (const T *)a.part.logits + r * a.part.columns;
+		uint64_t label = (uint64_t)a.part.labels[r] - a.part.first;
+		math highest = -(math)INFINITY, sum = 0, all;
+		math v[V];
+
+		for (uint64_t c = first; c < a.part.columns; c += stride) {
+			math most = highest;
+
+			load_pack<V>(v, row, c, a.part.columns, true);
+#pragma unroll
+			for (int k = 0; k < V; k++)
+				most = larger::join(v[k], most);
+			sum *= math_exp(highest - most);
+			highest = most;
+#pragma unroll
+			for (int k = 0; k < V; k++)
+				sum += math_exp(v[k] - highest);
+		}
+		all = row_join<larger>(highest, shared);
+		sum = row_join<add>(first < a.part.columns ? sum * math_exp(highest - all)
+							   : (math)0,
+				    shared);
+		if (threadIdx.x == 0) {
+			math target = 0;
+
+			if (label < a.part.columns)
+				to_math(&target, row[label]);
+			a.statistics[r] = { (double)all, (double)sum, (double)target };
+		}
+	}
+}
+
+template <typename T, int V>
+static __global__ void __launch_bounds__(THREADS)
+	softmax_part_gradient(struct softmax_gradient_arguments a)
+{
+	typedef typename math_of<T>::type math;
+	uint64_t first = (uint64_t)threadIdx.x * V, stride = (uint64_t)blockDim.x * V;
+	double scale = a.gradient_scale * (a.loss_scale ? (double)a.loss_scale->scale : 1);
+
+	for (uint64_t r = (uint64_t)blockIdx.x * blockDim.y + threadIdx.y; r < a.part.rows;
+	     r += (uint64_t)gridDim.x * blockDim.y) {
+		T *row = (T *)a.part.logits + r * a.part.columns;
+		uint64_t label = (uint64_t)a.part.labels[r] - a.part.first;
+		double highest = a.statistics[r].highest, sum = 0, target = 0;
+		math v[V];
+
+		for (unsigned p = 1; p < a.parts; p++)
+			highest = larger::join(a.statistics[p * a.part.rows + r].highest, highest);
+		for (unsigned p = 0; p < a.parts; p++) {
+			const struct softmax_statistics *s = &a.statistics[p * a.part.rows + r];
+
+			sum += s->sum * exp(s->highest - highest);
+			target += s->target;
+		}
+		if (threadIdx.x == 0)
+			a.row_loss[r] = log(sum) + (highest - target);
+		for (uint64_t c = first; c < a.part.columns; c += stride) {
+			load_pack<V>(v, row, c, a.part.columns, true);
+#pragma unroll
+			for (int k = 0; k < V; k++)
+				v[k] = (math_exp(v[k] - (math)highest) * (math)(1 / sum) -
+					(c + k == label ? (math)1 : (math)0)) *
+				       (math)scale;
+			store_pack<V>(row, v, c, c + V, true);
+		}
+	}
+}
+
+template <typename T, int V>
+static void launch_part(const struct softmax_statistics_arguments *a, dim3 grid, dim3 block,
+			cudaStream_t stream)
+{
+	softmax_part_statistics<T, V><<<grid, block, 0, stream>>>(*a);
+}
+
+template <typename T, int V>
+static void launch_part(const struct softmax_gradient_arguments *a, dim3 grid, dim3 block,
+			cudaStream_t stream)
+{
+	softmax_part_gradient<T, V><<<grid, block, 0, stream>>>(*a);
+}
+
+template <typename T, typename A> static void launch_part_of(const A *a, cudaStream_t stream)
+{
+	const int V = 16 / sizeof(T);
+	dim3 block = a->part.columns > 1024 ? dim3(THREADS, 1) : dim3(WARP, THREADS / WARP);
+	dim3 grid(grid_for(a->part.rows, block.y));
+
+	if (packs_aligned(a->part.logits) && a->part.columns % V == 0)
+		launch_part<T, V>(a, grid, block, stream);
+	else
+		launch_part<T, 1>(a, grid, block, stream);
+}
+
+template <typename A>
+static enum status run_part(struct stream *stream, const A *a, const char *name, struct error *err)
+{
+	cudaStream_t handle = cuda_stream_handle(stream);
+
+	if (a->part.rows == 0 || a->part.columns == 0)
+		return STATUS_OK;
+#define CALL(T) launch_part_of<T>(a, handle)
+	FOR_STORAGE(a->part.precision, CALL)
+#undef CALL
+	return cuda_check_launch(name, err);
+}
+
+extern "C" enum status kernel_cuda_softmax_statistics(struct stream *stream, const void *arguments,
+						      struct error *err)
+{
+	return run_part(stream, (const struct softmax_statistics_arguments *)arguments,
+			"softmax_statistics", err);
+}
+
+extern "C" enum status kernel_cuda_softmax_gradient(struct stream *stream, const void *arguments,
+						    struct error *err)
+{
+	return run_part(stream, (const struct softmax_gradient_arguments *)arguments,
+			"softmax_gradient", err);
+}
+
 extern "C" enum status kernel_cuda_softmax_cross_entropy(struct stream *stream,
 							 const void *arguments, struct error *err)
 {

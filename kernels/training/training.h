@@ -81,6 +81,36 @@ struct softmax_cross_entropy_arguments {
 };
 
 /*
+ * The same of rows whose columns several ranks have parts of (Shoeybi et al. 2019,
+ * arXiv:1909.08053), in two kernels. "softmax_statistics": of each row of a part, rows x columns
+ * from column `first` of the whole on. "softmax_gradient": from those of all parts,
+ * statistics[part * rows + row], joined in the order of the parts, the loss and, in place, the
+ * part's gradient.
+ */
+struct softmax_statistics {
+	double highest, sum; /* logit; sum of exp(logit - highest) */
+	double target;       /* the label's logit, 0 where another part has it */
+};
+struct softmax_part {
+	void *logits;
+	const int32_t *labels; /* below the columns of the whole */
+	enum precision precision;
+	uint64_t rows, columns, first;
+};
+struct softmax_statistics_arguments {
+	struct softmax_part part;
+	struct softmax_statistics *statistics; /* of each row */
+};
+struct softmax_gradient_arguments {
+	struct softmax_part part;
+	const struct softmax_statistics *statistics;
+	unsigned parts;
+	double *row_loss;
+	double gradient_scale;
+	const struct loss_scale *loss_scale;
+};
+
+/*
  * "optimizer_sgd", in PyTorch's form: g = gradient * gradient_scale;
  * momentum ? (velocity = momentum * velocity + g, w -= rate * velocity) : w -= rate * g.
  * Weights and velocity are FP32 (FP64 when precision is FP64); the gradient is stored in

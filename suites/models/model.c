@@ -17,12 +17,32 @@ enum layer_split setup_layer_split(const struct setup *setup, size_t layer, int 
 	return layer % 2 ? ROW_PARALLEL : COLUMN_PARALLEL;
 }
 
+/* Parts of a large vocabulary begin at multiples of 16 bytes in 16-bit storage. */
+#define VOCABULARY_VECTOR 8
+
+uint64_t partition_vocabulary(const struct setup *setup, const struct rank_partition *partition,
+			      uint64_t *first)
+{
+	uint64_t all = setup->transformer.vocabulary, part = (uint64_t)partition->part,
+		 parts = (uint64_t)partition->parts,
+		 unit = all / VOCABULARY_VECTOR >= VOCABULARY_VECTOR * parts ? VOCABULARY_VECTOR
+									     : 1;
+	uint64_t end = part + 1 < parts ? all / unit * (part + 1) / parts * unit : all;
+
+	*first = all / unit * part / parts * unit;
+	return end - *first;
+}
+
 uint64_t partition_width(const struct setup *setup, const struct rank_partition *partition,
 			 size_t l)
 {
 	/* The output of a column-parallel layer is the input of a row-parallel one. */
 	bool divided =
 		l < setup->layers && setup_layer_split(setup, l, partition->parts) == ROW_PARALLEL;
+	uint64_t first;
+
+	if (l == setup->layers && setup->kind == MODEL_TRANSFORMER)
+		return partition_vocabulary(setup, partition, &first);
 
 	return setup->widths[l] / (uint64_t)(divided ? partition->parts : 1);
 }
@@ -194,6 +214,22 @@ static void add_convolutions(struct model_layer *layer, const struct setup *setu
 		add_unit(layer, &image.projection, IMAGE_MAX_UNITS);
 }
 
+/* This rank's rows of a table of the vocabulary. */
+static void add_vocabulary(struct model_layer *layer, const char *name, double scale,
+			   const struct setup *setup, const struct rank_partition *partition)
+{
+	const struct transformer_shape *t = &setup->transformer;
+	uint64_t first, rows = partition_vocabulary(setup, partition, &first);
+	struct model_tensor *tensor = add_tensor(layer, name, rows * t->hidden, scale);
+
+	if (partition->parts > 1)
+		tensor->part = (struct tensor_part){ .rows = rows,
+						     .columns = t->hidden,
+						     .whole_rows = t->vocabulary,
+						     .whole_columns = t->hidden,
+						     .first_row = first };
+}
+
 static void add_tensors(struct model_layer *layer, const struct setup *setup, size_t l,
 			const struct rank_partition *partition)
 {
@@ -209,7 +245,7 @@ static void add_tensors(struct model_layer *layer, const struct setup *setup, si
 		layer->bias = layer->tensor[LINEAR_BIAS].first;
 		break;
 	case LAYER_EMBEDDING:
-		add_tensor(layer, "token table", t->vocabulary * t->hidden, 1);
+		add_vocabulary(layer, "token table", 1, setup, partition);
 		add_tensor(layer, "position table", t->sequence * t->hidden, 0.5);
 		break;
 	case LAYER_BLOCK:
@@ -217,8 +253,8 @@ static void add_tensors(struct model_layer *layer, const struct setup *setup, si
 		break;
 	case LAYER_HEAD:
 		add_norm(layer, "last norm's scale", "last norm's shift", t->hidden);
-		add_part(layer, "head weights", t->hidden, t->vocabulary,
-			 sqrt(3.0 / (double)t->hidden), &cut);
+		add_vocabulary(layer, "head weights", sqrt(3.0 / (double)t->hidden), setup,
+			       partition);
 		break;
 	case LAYER_CONVOLUTION:
 		add_convolutions(layer, setup, l);
@@ -240,6 +276,8 @@ void model_init_partition(struct model *model, const struct setup *setup,
 		layer->in = setup->widths[l] / (split == ROW_PARALLEL ? parts : 1);
 		layer->out = setup->widths[l + 1] / (split == COLUMN_PARALLEL ? parts : 1);
 		layer->kind = setup_layer_kind(setup, l);
+		if (layer->kind == LAYER_HEAD)
+			layer->out = partition_width(setup, partition, setup->layers);
 		layer->weight = layer->bias = layer->end = model->elements;
 		add_tensors(layer, setup, l, partition);
 		layer->end = (layer->end + multiple - 1) / multiple * multiple;

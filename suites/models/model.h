@@ -85,7 +85,8 @@ struct rank_partition {
 	uint64_t row, rows; /* of the global batch */
 	/*
 	 * Tensor parallelism: rank `part` of `parts` in every layer that setup_layer_split()
-	 * divides, and in heads and inner columns of every block; 0 of 1: whole.
+	 * divides, in heads and inner columns of every block, and in the vocabulary of embedding
+	 * and head; 0 of 1: whole.
 	 */
 	int part, parts;
 	/* Between products of blocks each part has its share of the rows: see network_shares(). */
@@ -119,6 +120,13 @@ void model_init_partition(struct model *model, const struct setup *setup,
 /* Columns of activations[l] that `partition` keeps. */
 uint64_t partition_width(const struct setup *setup, const struct rank_partition *partition,
 			 size_t l);
+
+/*
+ * Tokens of a transformer's vocabulary that `partition` has in the embedding's table and the head's
+ * outputs, from `*first` on: as equal as whole vectors allow (Shoeybi et al. 2019).
+ */
+uint64_t partition_vocabulary(const struct setup *setup, const struct rank_partition *partition,
+			      uint64_t *first);
 
 /* The flat range of layers [first, last): contiguous. */
 uint64_t model_first(const struct model *model, size_t last);

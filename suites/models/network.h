@@ -79,6 +79,8 @@ struct blocks {
 	void *gathered;       /* whole rows of what ranks share: see network_shares() */
 	void *norm_gradients; /* of all norms in turn, to be added up; the same */
 	float *delta, *norm_sums;
+	/* This rank's rows, and those of all ranks that have parts of the vocabulary. */
+	void *statistics, *all_statistics;
 	void *bias_sums, *counts; /* scratch of output_gradient and of embedding_scatter_add */
 };
 
@@ -247,7 +249,10 @@ enum status network_activate(struct network *network, struct stream *stream, siz
 			     uint64_t row, uint64_t rows, struct error *err);
 enum status network_forward(struct network *network, struct stream *stream, size_t layer,
 			    uint64_t row, uint64_t rows, struct error *err);
-/* Logits -> row losses and, in place, their gradients times gradient_scale. */
+/*
+ * Logits -> row losses and, in place, their gradients times gradient_scale. Collective where ranks
+ * have parts of the vocabulary.
+ */
 enum status network_loss(struct network *network, struct stream *stream, uint64_t row,
 			 uint64_t rows, double gradient_scale, struct error *err);
 /* The same of logits that are elsewhere. */

@@ -111,6 +111,11 @@ const char *setup_transformer_refusal(const struct setup *setup, char *text, siz
 			 (unsigned long long)t->heads, (unsigned long long)shares);
 		return text;
 	}
+	if (t->vocabulary < shares) {
+		snprintf(text, size, "a vocabulary of %llu tokens has no %llu parts",
+			 (unsigned long long)t->vocabulary, (unsigned long long)shares);
+		return text;
+	}
 	if (setup->mode->sequence && setup->batch / parts % shares) {
 		snprintf(text, size, "%llu tokens do not divide by %llu parts",
 			 (unsigned long long)(setup->batch / parts), (unsigned long long)shares);

@@ -320,10 +320,11 @@ static int32_t *make_ids(size_t count, size_t rows)
 
 static void check_gathered(struct bench *b, const struct tensor *table,
 			   const struct tensor *position, const struct tensor *y,
-			   const int32_t *ids, size_t columns, size_t positions)
+			   const int32_t *ids, size_t columns, size_t positions, size_t first)
 {
 	for (size_t i = 0; i < y->count && bench_ok(b); i++) {
-		double sum = tensor_was(table, (size_t)ids[i / columns] * columns + i % columns);
+		size_t at = ((size_t)ids[i / columns] - first) * columns + i % columns;
+		double sum = at < table->count ? tensor_was(table, at) : 0;
 
 		if (positions)
 			sum += tensor_was(position,
@@ -333,7 +334,7 @@ static void check_gathered(struct bench *b, const struct tensor *table,
 }
 
 static void check_scattered(struct bench *b, const struct tensor *dy, const struct tensor *dtable,
-			    const int32_t *ids, size_t columns, double keep)
+			    const int32_t *ids, size_t columns, double keep, size_t first)
 {
 	double *sum = xcalloc(2 * dtable->count, sizeof(*sum)), *magnitude = sum + dtable->count;
 
@@ -342,8 +343,10 @@ static void check_scattered(struct bench *b, const struct tensor *dy, const stru
 		magnitude[i] = fabs(sum[i]);
 	}
 	for (size_t i = 0; i < dy->count; i++) {
-		size_t at = (size_t)ids[i / columns] * columns + i % columns;
+		size_t at = ((size_t)ids[i / columns] - first) * columns + i % columns;
 
+		if (at >= dtable->count)
+			continue;
 		sum[at] += tensor_was(dy, i);
 		magnitude[at] += fabs(tensor_was(dy, i));
 	}
@@ -353,11 +356,12 @@ static void check_scattered(struct bench *b, const struct tensor *dy, const stru
 	free(sum);
 }
 
+/* The last `rows` of a table with `all` rows. */
 static void check_embedding_of(struct bench *b, enum precision precision, const struct shape *s,
-			       size_t rows, float keep)
+			       size_t all, size_t rows, float keep)
 {
-	const size_t positions = keep != 0 ? 7 : 0;
-	int32_t *ids = make_ids(s->rows, rows);
+	const size_t positions = keep != 0 ? 7 : 0, first = all - rows;
+	int32_t *ids = make_ids(s->rows, all);
 	struct tensor table, position, y, dtable;
 	struct bench own;
 	void *ids_device;
@@ -373,15 +377,16 @@ static void check_embedding_of(struct bench *b, enum precision precision, const 
 		     &(struct embedding_scatter_add_arguments){
 			     y.device, ids_device, dtable.device,
 			     bench_upload(b, NULL, embedding_scratch_bytes(s->rows, rows)),
-			     precision, s->rows, s->columns, rows, keep });
+			     precision, s->rows, s->columns, rows, first, keep });
 	bench_launch(b, "embedding_gather",
 		     &(struct embedding_gather_arguments){
 			     table.device, positions ? position.device : NULL, ids_device, y.device,
-			     precision, s->rows, s->columns, positions });
+			     precision, s->rows, s->columns, positions, first,
+			     first > 0 ? rows : 0 });
 	tensor_fetch(b, &y, "embedding_gather");
 	tensor_fetch(b, &dtable, "embedding_scatter_add");
-	check_gathered(b, &table, &position, &y, ids, s->columns, positions);
-	check_scattered(b, &y, &dtable, ids, s->columns, (double)keep);
+	check_gathered(b, &table, &position, &y, ids, s->columns, positions, first);
+	check_scattered(b, &y, &dtable, ids, s->columns, (double)keep, first);
 	tensor_free(&table);
 	tensor_free(&position);
 	tensor_free(&y);
@@ -392,9 +397,12 @@ static void check_embedding_of(struct bench *b, enum precision precision, const 
 
 static void check_embedding_shape(struct bench *b, enum precision precision, const struct shape *s)
 {
-	check_embedding_of(b, precision, s, 1, 0);
-	check_embedding_of(b, precision, s, 40, 0);
-	check_embedding_of(b, precision, s, s->columns > 100 ? 60 : 1500, 0.5f);
+	size_t many = s->columns > 100 ? 60 : 1500;
+
+	check_embedding_of(b, precision, s, 1, 1, 0);
+	check_embedding_of(b, precision, s, 40, 40, 0);
+	check_embedding_of(b, precision, s, many, many, 0.5f);
+	check_embedding_of(b, precision, s, 40, 23, 0.5f);
 }
 
 /* More ids than a block sorts. */

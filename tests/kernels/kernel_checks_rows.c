@@ -247,3 +247,111 @@ enum status check_softmax_cross_entropy(struct device *device, struct error *err
 {
 	return each_precision_and_shape(device, check_softmax_shape, err);
 }
+
+#define PARTS 3
+
+/* Part `p` of a row of columns, the last the shortest. */
+static size_t part_first(size_t columns, size_t p)
+{
+	return p < PARTS ? p * ((columns + PARTS - 1) / PARTS) : columns;
+}
+
+/* Column `c` of a row of parts, as it was; `now`: its gradient. */
+static double part_value(const struct tensor *parts, size_t columns, size_t row, size_t c, bool now)
+{
+	size_t p = 0;
+
+	while (c >= part_first(columns, p + 1))
+		p++;
+	c += row * (part_first(columns, p + 1) - part_first(columns, p)) - part_first(columns, p);
+	return now ? tensor_now(&parts[p], c) : tensor_was(&parts[p], c);
+}
+
+static void check_row_of_parts(struct bench *b, const struct tensor *parts, const double *loss,
+			       size_t row, size_t columns, size_t label, double scale)
+{
+	enum precision precision = parts->precision;
+	double sum = 0, most = -INFINITY, unit;
+	double expected;
+
+	for (size_t c = 0; c < columns; c++)
+		most = fmax(most, part_value(parts, columns, row, c, false));
+	for (size_t c = 0; c < columns; c++)
+		sum += exp(part_value(parts, columns, row, c, false) - most);
+	expected = log(sum) + most - part_value(parts, columns, row, label, false);
+	unit = ((double)columns + 64) * arithmetic_rounding(precision) * (1 + fabs(most));
+	for (size_t p = 0; p < PARTS; p++)
+		compare(b->err, "softmax_gradient's loss", precision, row, loss[p], expected,
+			unit * (1 + fabs(expected)));
+	for (size_t c = 0; c < columns && bench_ok(b); c++) {
+		expected = (exp(part_value(parts, columns, row, c, false) - most) / sum -
+			    (c == label)) *
+			   scale;
+		compare(b->err, "softmax_gradient", precision, row * columns + c,
+			part_value(parts, columns, row, c, true), expected,
+			unit * scale + 1.01 * element_rounding(precision, expected));
+	}
+}
+
+static void check_parts_scaled(struct bench *b, enum precision precision, const struct shape *s,
+			       double spread)
+{
+	const double scale = 0.125;
+	size_t bytes = s->rows * sizeof(struct softmax_statistics);
+	double *loss = xcalloc(PARTS * s->rows, sizeof(*loss));
+	int32_t *labels = xcalloc(s->rows, sizeof(*labels));
+	char *statistics = bench_upload(b, NULL, PARTS * bytes);
+	double *device_loss = bench_upload(b, NULL, PARTS * s->rows * sizeof(*loss));
+	struct softmax_part part[PARTS];
+	struct tensor logits[PARTS];
+
+	for (size_t r = 0; r < s->rows; r++)
+		labels[r] = (int32_t)(r * 7 % s->columns);
+	for (size_t p = 0; p < PARTS; p++) {
+		size_t first = part_first(s->columns, p),
+		       columns = part_first(s->columns, p + 1) - first;
+
+		tensor_make(b, &logits[p], precision, s->rows * columns, 19 + p, spread);
+		part[p] = (struct softmax_part){
+			logits[p].device, bench_upload(b, labels, s->rows * sizeof(*labels)),
+			precision,        s->rows,
+			columns,          first
+		};
+		bench_launch(b, "softmax_statistics",
+			     &(struct softmax_statistics_arguments){
+				     part[p], (void *)(statistics + p * bytes) });
+	}
+	for (size_t p = 0; p < PARTS; p++) {
+		bench_launch(b, "softmax_gradient",
+			     &(struct softmax_gradient_arguments){ part[p], (void *)statistics,
+								   PARTS, device_loss + p * s->rows,
+								   scale, NULL });
+		tensor_fetch(b, &logits[p], "softmax_gradient");
+	}
+	bench_download(b, loss, device_loss, PARTS * s->rows * sizeof(*loss));
+	for (size_t r = 0; r < s->rows && bench_ok(b); r++) {
+		double own[PARTS];
+
+		for (size_t p = 0; p < PARTS; p++)
+			own[p] = loss[p * s->rows + r];
+		check_row_of_parts(b, logits, own, r, s->columns, (size_t)labels[r], scale);
+	}
+	for (size_t p = 0; p < PARTS; p++)
+		tensor_free(&logits[p]);
+	free(loss);
+	free(labels);
+}
+
+static void check_parts_shape(struct bench *b, enum precision precision, const struct shape *s)
+{
+	/* Every part has a column. */
+	if (part_first(s->columns, PARTS - 1) >= s->columns)
+		return;
+	check_parts_scaled(b, precision, s, 4);
+	check_parts_scaled(b, precision, s, 300);
+}
+
+enum status check_softmax_of_parts(struct device *device, struct error *err)
+{
+	return each_precision_and_shape(device, check_parts_shape, err);
+}

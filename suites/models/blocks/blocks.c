@@ -152,6 +152,17 @@ enum status blocks_sum_norm_gradients(struct network *n, struct stream *stream, 
 	return copy_norm_gradients(n, stream, true, err);
 }
 
+static enum status open_statistics(struct network *n, struct error *err)
+{
+	uint64_t own = n->step_rows * sizeof(struct softmax_statistics);
+
+	if (arena_alloc(n->arena, MEMORY_COMMUNICATION, own, &n->blocks.statistics, err) !=
+	    STATUS_OK)
+		return err->status;
+	return arena_alloc(n->arena, MEMORY_COMMUNICATION, own * (uint64_t)n->partition.parts,
+			   &n->blocks.all_statistics, err);
+}
+
 static enum status open_scratch(struct network *n, struct error *err)
 {
 	const struct attention_shape shape = transformer_attention(n, n->step_rows);
@@ -167,6 +178,8 @@ static enum status open_scratch(struct network *n, struct error *err)
 			 err) != STATUS_OK ||
 	     arena_alloc(n->arena, MEMORY_COMMUNICATION, norm_gradients(n) * bytes,
 			 &b->norm_gradients, err) != STATUS_OK))
+		return err->status;
+	if (n->partition.parts > 1 && network_has_loss(n) && open_statistics(n, err) != STATUS_OK)
 		return err->status;
 	if (arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * 4 * mine * bytes, &b->wide,
 			err) != STATUS_OK ||
@@ -245,28 +258,28 @@ enum status blocks_fill_positions(struct network *n, struct stream *stream, stru
 	return copy_ids(stream, n->blocks.positions, ids, n->step_rows, err);
 }
 
+/* Positions are added by the first of the ranks that have parts of the vocabulary. */
 static enum status embed(struct network *n, struct stream *stream, uint64_t row, uint64_t rows,
 			 struct error *err)
 {
-	uint64_t shares = network_shares(n, 1);
-	void *y = network_activation(n, 1, row);
+	void *y = network_activation(n, 1, row),
+	     *summands = n->partition.sequence ? n->blocks.gathered : y;
 	struct embedding_gather_arguments gather = {
 		.table = transformer_weights(n, 0, EMBEDDING_TABLE),
-		.position = transformer_weights(n, 0, EMBEDDING_POSITION),
+		.position = n->partition.part == 0 ? transformer_weights(n, 0, EMBEDDING_POSITION)
+						   : NULL,
 		.ids = network_activation(n, 0, row),
-		.y = shares > 1 ? n->blocks.gathered : y,
+		.y = summands,
 		.precision = setup_storage(n->setup),
 		.count = rows,
 		.columns = hidden_of(n),
 		.positions = n->setup->transformer.sequence,
 	};
 
-	if (transformer_launch(n, stream, "embedding_gather", &gather, err) != STATUS_OK ||
-	    shares == 1 || n->idle)
+	gather.rows = partition_vocabulary(n->setup, &n->partition, &gather.first);
+	if (transformer_launch(n, stream, "embedding_gather", &gather, err) != STATUS_OK)
 		return err->status;
-	return backend_copy(stream, y, transformer_share(n, n->blocks.gathered, rows),
-			    rows / shares * hidden_of(n) * precision_bytes(n->setup->precision),
-			    err);
+	return transformer_sum(n, summands, y, rows, err);
 }
 
 static enum status embed_backward(struct network *n, struct stream *stream, uint64_t row,
@@ -280,25 +293,25 @@ static enum status embed_backward(struct network *n, struct stream *stream, uint
 		.precision = setup_storage(n->setup),
 		.count = rows,
 		.columns = hidden_of(n),
-		.rows = n->setup->transformer.vocabulary,
 		.keep = accumulate ? 1 : 0,
 	};
 
+	scatter.rows = partition_vocabulary(n->setup, &n->partition, &scatter.first);
 	if (err->status != STATUS_OK ||
 	    transformer_launch(n, stream, "embedding_scatter_add", &scatter, err) != STATUS_OK)
 		return err->status;
 	scatter.ids = n->blocks.positions;
 	scatter.dtable = transformer_gradients(n, 0, EMBEDDING_POSITION);
+	scatter.first = 0;
 	scatter.rows = n->setup->transformer.sequence;
 	return transformer_launch(n, stream, "embedding_scatter_add", &scatter, err);
 }
 
 static struct linear head_linear(const struct network *n, size_t l)
 {
-	return (struct linear){ .layer = l,
-				.weight = HEAD_WEIGHT,
-				.in = hidden_of(n),
-				.out = n->setup->transformer.vocabulary };
+	return (struct linear){
+		.layer = l, .weight = HEAD_WEIGHT, .in = hidden_of(n), .out = n->local.layer[l].out
+	};
 }
 
 static struct kept_norm head_norm(const struct network *n, uint64_t row)
@@ -306,7 +319,7 @@ static struct kept_norm head_norm(const struct network *n, uint64_t row)
 	return transformer_kept_norm(n, &n->blocks.head, row % n->partition.kept);
 }
 
-/* Every rank of tensor-parallel ones computes all of it. */
+/* Each of the ranks that have parts of the layer computes logits of a part of the vocabulary. */
 static enum status head(struct network *n, struct stream *stream, size_t l, uint64_t row,
 			uint64_t rows, struct error *err)
 {
@@ -326,9 +339,10 @@ static enum status head_backward(struct network *n, struct stream *stream, size_
 	const struct linear logits = head_linear(n, l);
 	const struct kept_norm norm = head_norm(n, row);
 
-	if (transformer_linear_backward(n, stream, &logits,
-					transformer_gather(n, norm.y, rows, err), dy,
-					n->blocks.narrow, rows, accumulate, err) != STATUS_OK)
+	if (transformer_linear_backward_summed(n, stream, &logits,
+					       transformer_gather(n, norm.y, rows, err), dy,
+					       n->blocks.narrow, rows, accumulate,
+					       err) != STATUS_OK)
 		return err->status;
 	return transformer_norm_backward(n, stream, l, HEAD_GAMMA, network_activation(n, l, row),
 					 &norm, transformer_share(n, n->blocks.narrow, rows),

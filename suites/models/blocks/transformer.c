@@ -170,6 +170,17 @@ void *transformer_share(const struct network *n, void *whole, uint64_t rows)
 	return network_element(n, whole, part * rows / shares * n->setup->transformer.hidden);
 }
 
+enum status transformer_sum(struct network *n, void *summands, void *y, uint64_t rows,
+			    struct error *err)
+{
+	if (!n->links)
+		return STATUS_OK;
+	if (start_rows(n, n->partition.sequence ? PARTS_SCATTER : PARTS_SUM, summands, y, rows,
+		       err) != STATUS_OK)
+		return err->status;
+	return n->links->wait(n->links->state, err);
+}
+
 /* Column-major, C (out x rows) = W^T (in x out, transposed) X (in x rows). */
 enum status transformer_linear(struct network *n, struct stream *stream,
 			       const struct linear *linear, const void *x, void *y, uint64_t rows,
@@ -206,16 +217,13 @@ static enum status linear_of_parts(struct network *n, struct stream *stream,
 				   uint64_t rows, struct error *err)
 {
 	struct linear product = *linear;
-	bool shares = n->partition.sequence;
-	void *summands = shares ? n->blocks.narrow : y;
+	void *summands = n->partition.sequence ? n->blocks.narrow : y;
 
 	if (!n->links)
 		return transformer_linear(n, stream, linear, x, y, rows, err);
 	product.has_bias = false;
 	if (transformer_linear(n, stream, &product, x, summands, rows, err) != STATUS_OK ||
-	    start_rows(n, shares ? PARTS_SCATTER : PARTS_SUM, summands, y, rows, err) !=
-		    STATUS_OK ||
-	    n->links->wait(n->links->state, err) != STATUS_OK)
+	    transformer_sum(n, summands, y, rows, err) != STATUS_OK)
 		return err->status;
 	return add_bias(n, stream, linear, y, rows / network_shares(n, 1), err);
 }
@@ -291,11 +299,10 @@ static enum status backward_products(struct network *n, struct stream *stream,
 	return n->links->wait(n->links->state, err);
 }
 
-/* The same of a layer whose outputs ranks have parts of: dx is added up, or its share scattered. */
-static enum status linear_backward_summed(struct network *n, struct stream *stream,
-					  const struct linear *linear, const void *x, void *dy,
-					  void *dx, uint64_t rows, bool accumulate,
-					  struct error *err)
+enum status transformer_linear_backward_summed(struct network *n, struct stream *stream,
+					       const struct linear *linear, const void *x, void *dy,
+					       void *dx, uint64_t rows, bool accumulate,
+					       struct error *err)
 {
 	return backward_products(n, stream, linear, x, dy, dx, true, rows, accumulate, err);
 }
@@ -459,10 +466,10 @@ static enum status backward_mlp(struct network *n, struct stream *stream, size_t
 					transformer_gather(n, dy, rows, err), n->blocks.wide, rows,
 					accumulate, err) != STATUS_OK ||
 	    transformer_launch(n, stream, "activation_backward", &gelu, err) != STATUS_OK ||
-	    linear_backward_summed(n, stream, &up,
-				   transformer_gather(n, kept->norm[1].y, rows, err),
-				   n->blocks.wide, n->blocks.narrow, rows, accumulate,
-				   err) != STATUS_OK ||
+	    transformer_linear_backward_summed(n, stream, &up,
+					       transformer_gather(n, kept->norm[1].y, rows, err),
+					       n->blocks.wide, n->blocks.narrow, rows, accumulate,
+					       err) != STATUS_OK ||
 	    transformer_norm_backward(n, stream, l, BLOCK_GAMMA2, kept->middle, &kept->norm[1],
 				      inner, share, accumulate, err) != STATUS_OK)
 		return err->status;
@@ -498,9 +505,10 @@ static enum status backward_attention(struct network *n, struct stream *stream, 
 					transformer_gather(n, dy, rows, err), n->blocks.narrow,
 					rows, accumulate, err) != STATUS_OK ||
 	    transformer_launch(n, stream, "attention_backward", &attention, err) != STATUS_OK ||
-	    linear_backward_summed(n, stream, &qkv,
-				   transformer_gather(n, kept->norm[0].y, rows, err), dqkv,
-				   n->blocks.narrow, rows, accumulate, err) != STATUS_OK)
+	    transformer_linear_backward_summed(n, stream, &qkv,
+					       transformer_gather(n, kept->norm[0].y, rows, err),
+					       dqkv, n->blocks.narrow, rows, accumulate,
+					       err) != STATUS_OK)
 		return err->status;
 	return transformer_norm_backward(n, stream, l, BLOCK_GAMMA1, x, &kept->norm[0],
 					 transformer_share(n, n->blocks.narrow, rows),

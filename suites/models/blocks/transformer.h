@@ -53,6 +53,21 @@ enum status transformer_linear_backward(struct network *network, struct stream *
 					void *dx, uint64_t rows, bool accumulate,
 					struct error *err);
 
+/*
+ * The same of a layer whose outputs ranks have parts of: dx is added up over them, or its share
+ * scattered, while the gradient of the weights is computed.
+ */
+enum status transformer_linear_backward_summed(struct network *network, struct stream *stream,
+					       const struct linear *linear, const void *x, void *dy,
+					       void *dx, uint64_t rows, bool accumulate,
+					       struct error *err);
+/*
+ * Rows whose summands ranks have: the sum at `y`, of which with shares of the rows this rank's are
+ * left; `summands` is then other memory, else `y`. The stream waits for it.
+ */
+enum status transformer_sum(struct network *network, void *summands, void *y, uint64_t rows,
+			    struct error *err);
+
 /* A block: see blocks_forward(), blocks_backward(). */
 enum status transformer_forward(struct network *network, struct stream *stream, size_t layer,
 				uint64_t row, uint64_t rows, struct error *err);

@@ -72,6 +72,42 @@ enum status network_loss(struct network *n, struct stream *stream, uint64_t row,
 			       gradient_scale, err);
 }
 
+/*
+ * The logits are a part of the vocabulary: ranks exchange three numbers per row (Shoeybi et al.
+ * 2019, section 3).
+ */
+static enum status loss_of_parts(struct network *n, struct stream *stream, void *logits,
+				 uint64_t row, uint64_t rows, double gradient_scale,
+				 struct error *err)
+{
+	uint64_t parts = (uint64_t)n->partition.parts;
+	struct softmax_part part = {
+		.logits = logits,
+		.labels = n->labels + row,
+		.precision = setup_storage(n->setup),
+		.rows = rows,
+	};
+	struct softmax_statistics_arguments statistics = { .statistics = n->blocks.statistics };
+	struct softmax_gradient_arguments gradient = {
+		.statistics = n->blocks.all_statistics,
+		.parts = (unsigned)parts,
+		.row_loss = n->row_loss + row,
+		.gradient_scale = gradient_scale,
+		.loss_scale = n->loss_scale,
+	};
+	uint64_t elements =
+		rows * parts * sizeof(*gradient.statistics) / precision_bytes(n->setup->precision);
+
+	part.columns = partition_vocabulary(n->setup, &n->partition, &part.first);
+	statistics.part = gradient.part = part;
+	if (backend_launch(stream, "softmax_statistics", &statistics, err) != STATUS_OK ||
+	    n->links->start(n->links->state, PARTS_GATHER, n->blocks.all_statistics,
+			    n->blocks.statistics, elements, err) != STATUS_OK ||
+	    n->links->wait(n->links->state, err) != STATUS_OK)
+		return err->status;
+	return backend_launch(stream, "softmax_gradient", &gradient, err);
+}
+
 enum status network_loss_of(struct network *n, struct stream *stream, void *logits, uint64_t row,
 			    uint64_t rows, double gradient_scale, struct error *err)
 {
@@ -86,6 +122,8 @@ enum status network_loss_of(struct network *n, struct stream *stream, void *logi
 		.loss_scale = n->loss_scale,
 	};
 
+	if (n->setup->kind == MODEL_TRANSFORMER && n->partition.parts > 1)
+		return loss_of_parts(n, stream, logits, row, rows, gradient_scale, err);
 	return backend_launch(stream, "softmax_cross_entropy", &loss, err);
 }
 

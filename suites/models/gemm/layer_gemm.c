@@ -95,10 +95,13 @@ static struct tuned_gemm *tune(struct network *n, struct stream *stream, const s
 	return tuned;
 }
 
-/* True if every rank computes this layer: all must get the same bits, so none tunes it. */
+/*
+ * True if every rank computes this layer: all must get the same bits, so none tunes it. Of a
+ * transformer every product is divided.
+ */
 static bool is_replicated(const struct network *n, size_t l)
 {
-	return n->partition.parts > 1 &&
+	return n->partition.parts > 1 && n->local.layer[l].kind == LAYER_LINEAR &&
 	       setup_layer_split(n->setup, l, n->partition.parts) == SPLIT_NONE;
 }
 

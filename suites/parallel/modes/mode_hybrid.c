@@ -55,7 +55,7 @@ static double wire_bytes_of(const struct setup *setup, int rank)
 	struct rank_partition partition;
 	struct parameter_shard shard;
 	uint64_t step_rows;
-	double columns = 0, sums = 0, t = grid.tensor, n = grid.data;
+	double columns = 0, links = 0, sums = 0, t = grid.tensor, n = grid.data;
 	double bytes = (double)precision_bytes(setup->precision);
 
 	parameter_shard_of(setup, rank, &partition, &step_rows, &shard);
@@ -66,15 +66,15 @@ static double wire_bytes_of(const struct setup *setup, int rank)
 	for (size_t l = partition.first; l < partition.last; l++) {
 		enum layer_split split = setup_layer_split(setup, l, partition.parts);
 
-		if (setup_layer_kind(setup, l) == LAYER_BLOCK)
-			columns += parts_sent_columns(setup, partition.parts);
+		if (partition.parts > 1)
+			links += parts_sent_bytes(setup, l, partition.parts);
 		if (split == ROW_PARALLEL)
 			sums += (double)setup->widths[l + 1];
 		else if (split == COLUMN_PARALLEL && l > 0)
 			sums += (double)setup->widths[l];
 	}
-	return bytes * ((double)partition.rows * (columns + 2 * (t - 1) / t * sums) +
-			2 * (n - 1) / n * (double)shard.elements);
+	return (double)partition.rows * (bytes * (columns + 2 * (t - 1) / t * sums) + links) +
+	       bytes * 2 * (n - 1) / n * (double)shard.elements;
 }
 
 static double hybrid_wire_bytes(const struct setup *setup)

@@ -49,17 +49,13 @@ unsigned tensor_blocks_commands(const struct trainer *t)
 	       (unsigned)(4 * (collectives + 2) * t->setup->layers);
 }
 
-/*
- * Shares of the rows are also gathered before the head and, for its weights and the embedding's,
- * going back; norms' gradients are few.
- */
 double tensor_blocks_wire_bytes(const struct setup *setup)
 {
-	double t = setup->ranks, ends = setup->mode->sequence ? 3 * (t - 1) / t : 0;
-	double columns = (double)(setup->layers - 2) * parts_sent_columns(setup, setup->ranks) +
-			 ends * (double)setup->transformer.hidden;
+	double bytes = 0;
 
-	return (double)setup->batch * columns * (double)precision_bytes(setup->precision);
+	for (size_t l = 0; l < setup->layers; l++)
+		bytes += parts_sent_bytes(setup, l, setup->ranks);
+	return (double)setup->batch * bytes;
 }
 
 const struct mode mode_tensor_sequence = {

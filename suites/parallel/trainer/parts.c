@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "kernels/training/training.h"
+#include "suites/models/model.h"
 #include "suites/parallel/trainer/timeline.h"
 
 struct parts {
@@ -97,15 +99,31 @@ void parts_begin(struct trainer *t, unsigned parts)
 }
 
 /*
- * Two sums forward, and one of them again when the block is recomputed; two backward. Shares of the
- * rows are gathered before each product and scattered after it, which is what a sum does, and
- * gathered once more for the weights' gradients.
+ * In a block two sums forward, and one of them again when the block is recomputed; two backward.
+ * Shares of the rows are gathered before each product and scattered after it, which is what a sum
+ * does, and gathered once more for the weights' gradients. The embedding's outputs and the gradient
+ * of the head's input are sums, and the loss gathers a row's statistics.
  */
-double parts_sent_columns(const struct setup *setup, int parts)
+double parts_sent_bytes(const struct setup *setup, size_t layer, int parts)
 {
-	double halves = setup_recomputes_blocks(setup) ? 10 : 8, t = parts;
+	bool sequence = setup->mode->sequence, again = setup_recomputes_blocks(setup);
+	double halves = 0, statistics = 0, t = parts;
 
-	if (setup->mode->sequence)
-		halves = setup_recomputes_blocks(setup) ? 13 : 10;
-	return halves * (t - 1) / t * (double)setup->transformer.hidden;
+	switch (setup_layer_kind(setup, layer)) {
+	case LAYER_EMBEDDING:
+		halves = 2;
+		break;
+	case LAYER_BLOCK:
+		halves = sequence ? (again ? 13 : 10) : (again ? 10 : 8);
+		break;
+	case LAYER_HEAD:
+		halves = sequence ? 3 : 2;
+		statistics = sizeof(struct softmax_statistics);
+		break;
+	default:
+		break;
+	}
+	return halves * (t - 1) / t * (double)setup->transformer.hidden *
+		       (double)precision_bytes(setup->precision) +
+	       (t - 1) * statistics;
 }

@@ -19,9 +19,9 @@ void parts_close(struct trainer *trainer);
 void parts_begin(struct trainer *trainer, unsigned parts);
 
 /*
- * By formula (rings): values of the hidden size that each token makes a rank of `parts` send in one
- * block's forward and backward.
+ * By formula (rings): bytes that each token makes a rank of `parts` send in forward and backward of
+ * a transformer's layer.
  */
-double parts_sent_columns(const struct setup *setup, int parts);
+double parts_sent_bytes(const struct setup *setup, size_t layer, int parts);
 
 #endif

@@ -221,6 +221,34 @@ static void grids_equal_the_reference(void **state)
 		}
 }
 
+static void ranks_divide_the_vocabulary(void **state)
+{
+	static const int parts[] = { 1, 2, 3, 8 };
+	struct setup s = divided("tensor", 2, PRECISION_BF16);
+	char text[200];
+
+	(void)state;
+	s.transformer.vocabulary = 50257;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		struct rank_partition partition = { .parts = parts[i] };
+		uint64_t next = 0, first;
+
+		for (; partition.part < parts[i]; partition.part++) {
+			uint64_t count = partition_vocabulary(&s, &partition, &first);
+
+			assert_int_equal(first, next);
+			assert_int_equal(first % 8, 0);
+			assert_in_range(count, 50257 / parts[i] - 8, 50257 / parts[i] + 16);
+			next = first + count;
+		}
+		assert_int_equal(next, 50257);
+	}
+	s.ranks = 4;
+	s.transformer.vocabulary = 2;
+	assert_string_equal(setup_transformer_refusal(&s, text, sizeof(text)),
+			    "a vocabulary of 2 tokens has no 4 parts");
+}
+
 static void recomputation_keeps_one_block(void **state)
 {
 	struct setup s = tiny_transformer("single", 1, PRECISION_FP32);
@@ -348,6 +376,7 @@ int main(void)
 		cmocka_unit_test(splits_of_blocks_equal_the_reference),
 		cmocka_unit_test(pipelines_of_blocks_equal_the_reference),
 		cmocka_unit_test(grids_equal_the_reference),
+		cmocka_unit_test(ranks_divide_the_vocabulary),
 		cmocka_unit_test(recomputation_keeps_one_block),
 		cmocka_unit_test(activations_are_those_of_the_formulas),
 		cmocka_unit_test(what_is_not_computed_is_refused),
