@@ -51,36 +51,77 @@ static int open_temporary(const char *path, char **name)
 	return fd;
 }
 
-/* A device or a pipe stays what it is: a file in place of /dev/null would be a nasty surprise. */
-static enum status write_into(const char *path, const char *data, size_t length, struct error *err)
+enum status file_output_open(struct file_output *o, const char *path, struct error *err)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	enum status status;
+	struct stat there;
 
-	if (fd < 0)
-		return error_errno(err, "%s", path);
-	status = write_all(fd, data, length, err);
-	if (close(fd) != 0 && status == STATUS_OK)
-		status = error_errno(err, "close");
-	return status == STATUS_OK ? STATUS_OK : error_prefix(err, "%s", path);
+	*o = (struct file_output){ .fd = -1 };
+	/* A device or a pipe stays what it is: no file takes the place of /dev/null. */
+	if (stat(path, &there) == 0 && !S_ISREG(there.st_mode)) {
+		o->path = xstrdup(path);
+		o->fd = open(path, O_WRONLY | O_CLOEXEC);
+	} else {
+		/* Replaces the target of a symbolic link, not the link. */
+		if (lstat(path, &there) == 0 && S_ISLNK(there.st_mode))
+			o->path = realpath(path, NULL);
+		o->path = o->path ? o->path : xstrdup(path);
+		o->fd = open_temporary(o->path, &o->temporary);
+	}
+	if (o->fd >= 0)
+		return STATUS_OK;
+	error_errno(err, "%s", path);
+	free(o->path);
+	free(o->temporary);
+	return STATUS_IO;
 }
 
-/* `durable`: on the disk before it has its name. */
-static enum status replace(const char *path, const char *data, size_t length, bool durable,
-			   struct error *err)
+void file_output_add(struct file_output *o, const char *data, size_t length)
 {
-	enum status status;
+	if (!o->failure.status)
+		write_all(o->fd, data, length, &o->failure);
+}
+
+enum status file_output_close(struct file_output *o, struct error *err)
+{
+	struct error *failure = &o->failure;
+
+	if (o->temporary)
+		sync_and_close(o->fd, failure->status, failure);
+	else if (close(o->fd) != 0 && !failure->status)
+		error_errno(failure, "close");
+	if (o->temporary && !failure->status && rename(o->temporary, o->path) != 0)
+		error_errno(failure, "rename");
+	if (o->temporary && failure->status)
+		unlink(o->temporary);
+	if (failure->status)
+		error_set(err, failure->status, "%s: %s", o->path, failure->message);
+	free(o->path);
+	free(o->temporary);
+	return failure->status;
+}
+
+enum status file_write(const char *path, const char *data, size_t length, struct error *err)
+{
+	struct file_output output;
+
+	if (file_output_open(&output, path, err) != STATUS_OK)
+		return STATUS_IO;
+	file_output_add(&output, data, length);
+	return file_output_close(&output, err);
+}
+
+enum status file_replace(const char *path, const char *data, size_t length, struct error *err)
+{
 	char *temporary;
 	int fd = open_temporary(path, &temporary);
+	enum status status;
 
 	if (fd < 0) {
 		free(temporary);
 		return error_errno(err, "%s", path);
 	}
 	status = write_all(fd, data, length, err);
-	if (durable)
-		status = sync_and_close(fd, status, err);
-	else if (close(fd) != 0 && status == STATUS_OK)
+	if (close(fd) != 0 && status == STATUS_OK)
 		status = error_errno(err, "close");
 	if (status == STATUS_OK && rename(temporary, path) != 0)
 		status = error_errno(err, "rename");
@@ -90,27 +131,6 @@ static enum status replace(const char *path, const char *data, size_t length, bo
 	}
 	free(temporary);
 	return status;
-}
-
-enum status file_write(const char *path, const char *data, size_t length, struct error *err)
-{
-	struct stat there;
-	enum status status;
-	char *target = NULL;
-
-	if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
-		return write_into(path, data, length, err);
-	/* Replaces the target of a symbolic link, not the link. */
-	if (lstat(path, &there) == 0 && S_ISLNK(there.st_mode))
-		target = realpath(path, NULL);
-	status = replace(target ? target : path, data, length, true, err);
-	free(target);
-	return status;
-}
-
-enum status file_replace(const char *path, const char *data, size_t length, struct error *err)
-{
-	return replace(path, data, length, false, err);
 }
 
 enum status file_refuse_input(const char *output, const char *input, struct error *err)

@@ -17,6 +17,20 @@ extern "C" {
  */
 enum status file_write(const char *path, const char *data, size_t length, struct error *err);
 
+/* The same in pieces, for what need not be in memory as a whole. */
+struct file_output {
+	int fd;
+	char *path;      /* of the file */
+	char *temporary; /* NULL: what is there is written into */
+	struct error failure;
+};
+
+enum status file_output_open(struct file_output *output, const char *path, struct error *err);
+/* After a failure nothing more is written. */
+void file_output_add(struct file_output *output, const char *data, size_t length);
+/* Says what failed first; on a failure the old file stays. For an output that was opened. */
+enum status file_output_close(struct file_output *output, struct error *err);
+
 /*
  * The same without fsync, for what is soon replaced again: after a power cut it may be empty.
  * `path` is no link and no device.

@@ -1,10 +1,15 @@
 #include "base/memory.h"
 
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#include "base/text.h"
 
 static void *check(void *p, size_t size)
 {
@@ -63,4 +68,98 @@ char *xasprintf(const char *format, ...)
 	length = vasprintf(&s, format, ap);
 	va_end(ap);
 	return check(length < 0 ? NULL : s, 1);
+}
+
+/* Reserved at once, so that an address tells whether a text is shared; used as it fills. */
+#define REGION_BYTES ((size_t)512 << 20)
+#define LONGEST 4096
+#define FIRST_SLOTS 4096 /* a power of two */
+
+static struct {
+	pthread_mutex_t lock;
+	char *region;
+	size_t used;
+	uint32_t *slots; /* offset in the region + 1; 0: free */
+	size_t slot_count, count;
+} shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static bool is_shared(const char *text)
+{
+	return shared.region && (uintptr_t)text >= (uintptr_t)shared.region &&
+	       (uintptr_t)text < (uintptr_t)shared.region + REGION_BYTES;
+}
+
+static bool open_region(void)
+{
+	void *region;
+
+	if (shared.region)
+		return true;
+	region = mmap(NULL, REGION_BYTES, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (region == MAP_FAILED)
+		return false;
+	shared.slots = xcalloc(FIRST_SLOTS, sizeof(*shared.slots));
+	shared.slot_count = FIRST_SLOTS;
+	shared.region = region;
+	return true;
+}
+
+/* The slot of `text`, or the free one where it belongs. */
+static uint32_t *find(const char *text, size_t length)
+{
+	size_t mask = shared.slot_count - 1;
+	size_t at = (size_t)text_hash(TEXT_HASH_START, text, length) & mask;
+
+	while (shared.slots[at] && strcmp(shared.region + shared.slots[at] - 1, text) != 0)
+		at = (at + 1) & mask;
+	return &shared.slots[at];
+}
+
+static void grow(void)
+{
+	uint32_t *old = shared.slots;
+	size_t count = shared.slot_count;
+
+	shared.slot_count = 2 * count;
+	shared.slots = xcalloc(shared.slot_count, sizeof(*shared.slots));
+	for (size_t i = 0; i < count; i++)
+		if (old[i]) {
+			const char *text = shared.region + old[i] - 1;
+
+			*find(text, strlen(text)) = old[i];
+		}
+	free(old);
+}
+
+void shared_text(char **text)
+{
+	size_t length = *text ? strlen(*text) : 0;
+	uint32_t *slot;
+
+	if (!*text || length > LONGEST)
+		return;
+	pthread_mutex_lock(&shared.lock);
+	if (open_region() && !is_shared(*text)) {
+		if (2 * shared.count >= shared.slot_count)
+			grow();
+		slot = find(*text, length);
+		if (!*slot && shared.used + length + 1 <= REGION_BYTES) {
+			memcpy(shared.region + shared.used, *text, length + 1);
+			*slot = (uint32_t)shared.used + 1;
+			shared.used += length + 1;
+			shared.count++;
+		}
+		if (*slot) {
+			free(*text);
+			*text = shared.region + *slot - 1;
+		}
+	}
+	pthread_mutex_unlock(&shared.lock);
+}
+
+void shared_text_free(char *text)
+{
+	if (!is_shared(text))
+		free(text);
 }

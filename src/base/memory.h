@@ -25,6 +25,17 @@ char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
+ * Texts that very many structs hold alike are kept once: the cases of 10,000 nodes have the same
+ * few names of suites, metrics and units. Replaces *text, which malloc() gave, by the shared copy,
+ * which must not be changed, stays to the end of the process, and is freed by shared_text_free()
+ * alone. NULL, what is shared already and what there is no room for stay as they are. For several
+ * threads.
+ */
+void shared_text(char **text);
+/* free(), but for shared ones. */
+void shared_text_free(char *text);
+
+/*
  * Makes room for one more element at the end of a growing array:
  *	ARRAY_GROW(list->items, list->count, list->capacity);
  *	list->items[list->count++] = item;

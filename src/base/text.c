@@ -188,9 +188,16 @@ bool text_is_harmful(const char *bytes, size_t length)
 
 char *text_harmless(const char *s)
 {
-	size_t left = strlen(s);
+	size_t left = strlen(s), plain = 0;
 	char *copy = xmalloc(left + 1), *to = copy;
 
+	/* Mostly all of it. */
+	while (plain < left && s[plain] >= 0x20 && s[plain] < 0x7f)
+		plain++;
+	memcpy(to, s, plain);
+	to += plain;
+	s += plain;
+	left -= plain;
 	for (size_t n; left; s += n, left -= n) {
 		size_t whole = text_utf8_sequence(s, left);
 

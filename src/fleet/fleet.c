@@ -42,6 +42,7 @@ struct node {
 	char *refused;           /* why an agent with this name was not accepted; NULL */
 	size_t planned, finished;
 	struct peer *peer; /* NULL: not connected */
+	bool kept;         /* whole before this conductor began */
 };
 
 struct fleet {
@@ -619,6 +620,7 @@ static enum status take_up_nodes(struct fleet *f, struct error *err)
 		if (f->has_groups || !fleet_node_whole(f->directory, entry->d_name))
 			continue;
 		f->nodes[index].phase = NODE_ENDED;
+		f->nodes[index].kept = true;
 		set_text(&f->nodes[index].reason, "");
 		if (!f->options->before)
 			say(f, "%s is done already", entry->d_name);
@@ -719,12 +721,14 @@ static void collect(struct fleet *f, const struct config *config, struct result 
 		    double seconds)
 {
 	bool whole = true, interrupted = false;
+	bool *kept = xcalloc(f->count, sizeof(*kept));
 	char now[32];
 
 	qsort(f->nodes, f->count, sizeof(*f->nodes), by_name);
 	for (size_t i = 0; i < f->count; i++) {
 		const struct node *n = &f->nodes[i];
 
+		kept[i] = n->kept;
 		ARRAY_GROW(result->nodes, result->node_count, result->node_capacity);
 		result->nodes[result->node_count++] = (struct result_node){
 			.name = xstrdup(n->name),
@@ -735,7 +739,8 @@ static void collect(struct fleet *f, const struct config *config, struct result 
 		whole = whole && n->status == NODE_OK;
 		interrupted = interrupted || n->status == NODE_INTERRUPTED;
 	}
-	fleet_merge(result, config, f->directory);
+	fleet_merge(result, f->options->before, kept, config, f->directory);
+	free(kept);
 	if (f->rounds)
 		rounds_collect(f->rounds, result);
 	for (size_t i = 0; i < result->node_count; i++)

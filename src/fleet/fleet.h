@@ -22,9 +22,10 @@ struct fleet_options {
 	bool resume;         /* nodes that are whole are kept, the others continue */
 	/*
 	 * The run's result so far, of which nodes are only to measure again what
-	 * fleet_confirm_path() names: those that were lost stay lost. NULL: a run of its own.
+	 * fleet_confirm_path() names: those that were lost stay lost. It gives its cases of the
+	 * others. NULL: a run of its own.
 	 */
-	const struct result *before;
+	struct result *before;
 	bool quiet;
 	int *stopped_by; /* out: the signal that stopped the run, 0: none */
 };

@@ -40,11 +40,23 @@ static char *node_directory(const char *directory, const char *name)
 	return xasprintf("%s/nodes/%s", directory, name);
 }
 
-static enum status read_node(struct result *node, const struct result_node *about,
+/* The summary, or where there is none the result; malloc'ed. */
+static char *result_path(const char *directory, const char *name)
+{
+	char *path = fleet_summary_path(directory, name);
+
+	if (access(path, F_OK) == 0)
+		return path;
+	free(path);
+	return xasprintf("%s/nodes/%s/result.json", directory, name);
+}
+
+/* `kept`: without its cases. */
+static enum status read_node(struct result *node, const struct result_node *about, bool kept,
 			     const struct config *config, const char *directory, struct error *err)
 {
 	char *folder = node_directory(directory, about->name);
-	char *path = xasprintf("%s/result.json", folder);
+	char *path = result_path(directory, about->name);
 	enum status status;
 
 	memset(node, 0, sizeof(*node));
@@ -54,10 +66,12 @@ static enum status read_node(struct result *node, const struct result_node *abou
 		goto out;
 	result_release(node);
 	error_clear(err);
-	if (about->status == NODE_OK || about->status == NODE_INTERRUPTED)
-		status = result_read(node, path, err);
-	else
+	if (about->status != NODE_OK && about->status != NODE_INTERRUPTED)
 		status = read_journal(node, config, folder, err);
+	else if (kept)
+		status = result_read_header(node, path, err);
+	else
+		status = result_read_summary(node, path, err);
 out:
 	free(path);
 	free(folder);
@@ -79,13 +93,28 @@ static void take_devices(struct result *to, const struct result *node, const cha
 
 static void take_cases(struct result *to, struct result *node, const char *name)
 {
+	result_leave_samples(node);
 	for (size_t i = 0; i < node->case_count; i++) {
 		struct case_result *c = result_add_case(to);
 
 		*c = node->cases[i];
 		case_put_on_node(c, name);
+		case_share_texts(c);
 	}
 	node->case_count = 0;
+}
+
+/* Cases of a node follow each other: from *at on, after those of nodes that are skipped. */
+static void take_cases_before(struct result *to, struct result *before, size_t *at,
+			      const char *name)
+{
+	while (*at < before->case_count && strcmp(before->cases[*at].node, name) != 0)
+		++*at;
+	for (; *at < before->case_count && strcmp(before->cases[*at].node, name) == 0; ++*at) {
+		*result_add_case(to) = before->cases[*at];
+		memset(&before->cases[*at], 0, sizeof(before->cases[*at]));
+		before->cases[*at].node = xstrdup("");
+	}
 }
 
 /* "ecc errors cuda:0" of node n1 is "ecc errors n1/cuda:0", which names the device as it is called
@@ -155,28 +184,36 @@ static bool begun(const char *directory, const char *name)
 	return there;
 }
 
-void fleet_merge(struct result *result, const struct config *config, const char *directory)
+void fleet_merge(struct result *result, struct result *before, const bool *kept,
+		 const struct config *config, const char *directory)
 {
 	struct drift drift = { 0 };
 	bool first = true;
+	size_t at = 0;
 
 	result->planned = 0;
+	result->samples_left_out = true;
 	for (size_t i = 0; i < result->node_count; i++) {
 		struct result_node *about = &result->nodes[i];
 		struct error err = ERROR_NONE;
+		bool keeps = before && kept[i] && about->status == NODE_OK;
+		size_t count = result->case_count;
 		struct result node;
 
 		if (!begun(directory, about->name))
 			continue;
-		if (read_node(&node, about, config, directory, &err) != STATUS_OK)
+		if (read_node(&node, about, keeps, config, directory, &err) != STATUS_OK)
 			fail_node(about, err.message);
 		if (node.gpuproof_version)
 			drift_take(&drift, i, &node);
 		about->planned = node.planned;
-		about->finished = node.case_count;
 		result->planned += node.planned;
 		take_devices(result, &node, about->name, (int)i);
-		take_cases(result, &node, about->name);
+		if (keeps)
+			take_cases_before(result, before, &at, about->name);
+		else
+			take_cases(result, &node, about->name);
+		about->finished = result->case_count - count;
 		take_findings(&result->preflight, &result->preflight_count, &node, node.preflight,
 			      node.preflight_count, about->name);
 		take_findings(&result->postflight, &result->postflight_count, &node,
@@ -191,6 +228,11 @@ void fleet_merge(struct result *result, const struct config *config, const char 
 	drift_tell(&drift, result);
 }
 
+char *fleet_summary_path(const char *directory, const char *name)
+{
+	return xasprintf("%s/nodes/%s/summary.json", directory, name);
+}
+
 char *fleet_confirm_path(const char *directory, const char *name)
 {
 	return xasprintf("%s/nodes/%s/confirm", directory, name);
@@ -198,7 +240,7 @@ char *fleet_confirm_path(const char *directory, const char *name)
 
 bool fleet_node_whole(const char *directory, const char *name)
 {
-	char *path = xasprintf("%s/nodes/%s/result.json", directory, name);
+	char *path = result_path(directory, name);
 	struct error err = ERROR_NONE;
 	struct result node;
 	bool whole = access(path, F_OK) == 0 && result_read(&node, path, &err) == STATUS_OK;

@@ -33,10 +33,7 @@ static char *slim_document(const struct result *result, struct error *err)
 
 	if (result_from_json_without_samples(&copy, json, strlen(json), err) == STATUS_OK) {
 		free(json);
-		copy.samples_left_out = true;
-		for (size_t i = 0; i < copy.case_count; i++)
-			for (size_t j = 0; j < copy.cases[i].series_count; j++)
-				copy.cases[i].series[j].count = 0;
+		result_leave_samples(&copy);
 		json = result_to_json(&copy);
 		result_release(&copy);
 		return json;

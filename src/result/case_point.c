@@ -59,11 +59,11 @@ void case_put_on_node(struct case_result *c, const char *node)
 
 	for (size_t i = 0; i < c->device_count; i++) {
 		placed = xasprintf("%s/%s", node, c->devices[i]);
-		free(c->devices[i]);
+		shared_text_free(c->devices[i]);
 		c->devices[i] = placed;
 	}
 	placed = xasprintf("%s/%s", node, text_or(c->device));
-	free(c->device);
+	shared_text_free(c->device);
 	c->device = placed;
 	for (size_t i = 0; i < c->watch_count; i++) {
 		placed = xasprintf("%s/%s", node, c->watches[i].device);
@@ -84,7 +84,7 @@ void case_put_on_node(struct case_result *c, const char *node)
 		id = xasprintf("%s@%s", c->id, node);
 	free(c->id);
 	c->id = id;
-	free(c->node);
+	shared_text_free(c->node);
 	c->node = xstrdup(node);
 	free(placed);
 	free(devices);
@@ -218,8 +218,8 @@ static bool match_pieces(struct case_result *c, const char *begin, const char *e
 void case_release_point(struct case_result *c)
 {
 	for (size_t i = 0; i < c->point_count; i++) {
-		free(c->point[i].name);
-		free(c->point[i].value);
+		shared_text_free(c->point[i].name);
+		shared_text_free(c->point[i].value);
 	}
 	free(c->point);
 	c->point = NULL;

@@ -10,23 +10,23 @@
 
 static void series_release(struct series *series)
 {
-	free(series->name);
+	shared_text_free(series->name);
 	free(series->samples);
 }
 
 void metric_value_release(struct metric_value *metric)
 {
-	free(metric->name);
-	free(metric->unit);
-	free(metric->series);
+	shared_text_free(metric->name);
+	shared_text_free(metric->unit);
+	shared_text_free(metric->series);
 	free(metric->launches);
 }
 
 static void parameter_release(struct case_parameter *parameter)
 {
-	free(parameter->name);
-	free(parameter->text);
-	free(parameter->unit);
+	shared_text_free(parameter->name);
+	shared_text_free(parameter->text);
+	shared_text_free(parameter->unit);
 }
 
 static void timeline_row_release(struct timeline_row *row)
@@ -60,7 +60,7 @@ void case_result_release(struct case_result *c)
 		watch_release(&c->watches[i]);
 	free(c->watches);
 	for (size_t i = 0; i < c->device_count; i++)
-		free(c->devices[i]);
+		shared_text_free(c->devices[i]);
 	for (size_t i = 0; i < c->parameter_count; i++)
 		parameter_release(&c->parameters[i]);
 	for (size_t i = 0; i < c->metric_count; i++)
@@ -74,14 +74,14 @@ void case_result_release(struct case_result *c)
 	free(c->parameters);
 	free(c->metrics);
 	free(c->series);
-	free(c->suite);
-	free(c->label);
+	shared_text_free(c->suite);
+	shared_text_free(c->label);
 	free(c->id);
 	case_release_point(c);
-	free(c->device);
-	free(c->node);
+	shared_text_free(c->device);
+	shared_text_free(c->node);
 	free(c->reason);
-	free(c->notes);
+	shared_text_free(c->notes);
 	for (size_t i = 0; i < c->path_count; i++)
 		free(c->paths[i]);
 	free(c->paths);
@@ -91,8 +91,54 @@ void case_result_release(struct case_result *c)
 	for (size_t i = 0; i < c->lost_count; i++)
 		lost_worker_release(&c->lost[i]);
 	free(c->lost);
-	free(c->verification.method);
+	shared_text_free(c->verification.method);
 	memset(c, 0, sizeof(*c));
+}
+
+void case_share_texts(struct case_result *c)
+{
+	char **const texts[] = { &c->suite, &c->label, &c->device,
+				 &c->node,  &c->notes, &c->verification.method };
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		shared_text(texts[i]);
+	for (size_t i = 0; i < c->device_count; i++)
+		shared_text(&c->devices[i]);
+	for (size_t i = 0; i < c->point_count; i++) {
+		shared_text(&c->point[i].name);
+		shared_text(&c->point[i].value);
+	}
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		shared_text(&c->parameters[i].name);
+		shared_text(&c->parameters[i].text);
+		shared_text(&c->parameters[i].unit);
+	}
+	for (size_t i = 0; i < c->metric_count; i++) {
+		shared_text(&c->metrics[i].name);
+		shared_text(&c->metrics[i].unit);
+		shared_text(&c->metrics[i].series);
+	}
+	for (size_t i = 0; i < c->series_count; i++)
+		shared_text(&c->series[i].name);
+}
+
+void result_leave_samples(struct result *result)
+{
+	result->samples_left_out = true;
+	for (size_t i = 0; i < result->case_count; i++) {
+		struct case_result *c = &result->cases[i];
+
+		for (size_t s = 0; s < c->series_count; s++) {
+			free(c->series[s].samples);
+			c->series[s].samples = NULL;
+			c->series[s].count = c->series[s].capacity = 0;
+		}
+		for (size_t t = 0; t < c->timeline_count; t++)
+			timeline_row_release(&c->timeline[t]);
+		free(c->timeline);
+		c->timeline = NULL;
+		c->timeline_count = 0;
+	}
 }
 
 static void setting_release(struct result_setting *setting)
@@ -261,7 +307,7 @@ void case_result_note(struct case_result *c, const char *text)
 	char *old = c->notes;
 
 	c->notes = old && *old ? xasprintf("%s %s", old, text) : xstrdup(text);
-	free(old);
+	shared_text_free(old);
 }
 
 void lost_worker_release(struct lost_worker *lost)

@@ -319,6 +319,10 @@ const char *device_id_on_node(const char *id);
 /* Devices that the run was to have, but could not use; messages in preflight. */
 size_t result_lost_devices(const struct result *result);
 void case_result_release(struct case_result *c);
+/* Keeps once what very many cases have alike (base/memory.h). */
+void case_share_texts(struct case_result *c);
+/* Leaves of each series only its statistics, and no timeline of a step. */
+void result_leave_samples(struct result *result);
 /*
  * An empty case: zero, with telemetry and verification unknown. NULL strings are allowed and
  * written as ""; after reading no string is NULL.
@@ -406,6 +410,10 @@ const struct case_parameter *case_parameter(const struct case_result *c, const c
  * version refused, and so is what makes no sense as a whole (result_check.h).
  */
 enum status result_read(struct result *result, const char *path, struct error *err);
+/* The same of a document that the program wrote, as fast as it goes. */
+enum status result_read_summary(struct result *result, const char *path, struct error *err);
+/* The same without its cases and its judgement. */
+enum status result_read_header(struct result *result, const char *path, struct error *err);
 /* The same from text. */
 enum status result_from_json(struct result *result, const char *text, size_t length,
 			     struct error *err);

@@ -2,12 +2,14 @@
 #ifndef GPUPROOF_RESULT_RESULT_FIELDS_H
 #define GPUPROOF_RESULT_RESULT_FIELDS_H
 
+#include "base/file.h"
 #include "result/json/json_fields.h"
 
 extern const struct field result_fields[];        /* struct result: the whole document */
 extern const struct field result_header_fields[]; /* the same without cases */
-extern const struct field case_fields[];          /* struct case_result */
-extern const struct field lost_worker_fields[];   /* struct lost_worker */
+struct result;
+extern const struct field case_fields[];        /* struct case_result */
+extern const struct field lost_worker_fields[]; /* struct lost_worker */
 extern const struct field
 	presentation_fields[]; /* struct presentation, but its suite: presentation.c */
 extern const struct field judgement_fields[]; /* struct verdicts: verdict_fields.c */
@@ -27,6 +29,14 @@ extern const struct codec codec_parameter_units;
 /* The point of a case, and of a check; derived of the id where it is absent (case_point.c). */
 extern const struct codec codec_point;
 extern const struct codec codec_check_point;
+/* As result_from_json(), case by case: faster for what the program wrote itself. */
+enum status result_from_summary(struct result *result, const char *text, size_t length,
+				struct error *err);
+/* The header of a whole document, whose cases are not parsed. */
+enum status result_header_of_json(struct result *result, const char *text, size_t length,
+				  struct error *err);
+/* The document as result_to_json() writes it, in pieces. */
+void result_to_file(const struct result *result, struct file_output *output);
 /* The document's first two members: which format and which version of it. */
 extern const struct codec codec_format;
 

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/memory.h"
+#include "result/json/json_wide.h"
 #include "result/result.h"
 #include "result/result_check.h"
 #include "result/result_fields.h"
@@ -13,13 +15,41 @@
  * Levels of the document with one member per line; deeper ones (a metric, a series) are one line.
  */
 #define EXPANDED_LEVELS 4
+/* A result of several nodes has one case a line. */
+#define EXPANDED_LEVELS_NODES 2
+/* From this size on cases are read one by one: a tree of them all is 10 times as large. */
+#define WIDE_BYTES ((size_t)16 << 20)
+
+static struct json_writer writer_for(const struct result *result)
+{
+	return (struct json_writer){ .expand = result->node_count ? EXPANDED_LEVELS_NODES
+								  : EXPANDED_LEVELS };
+}
 
 char *result_to_json(const struct result *result)
 {
-	struct json_writer w = { .expand = EXPANDED_LEVELS };
+	struct json_writer w = writer_for(result);
 
 	fields_write(&w, result_fields, result);
 	return writer_finish(&w);
+}
+
+static void drain(void *output, const char *bytes, size_t count)
+{
+	file_output_add(output, bytes, count);
+}
+
+void result_to_file(const struct result *result, struct file_output *output)
+{
+	struct json_writer w = writer_for(result);
+	char *rest;
+
+	w.drain = drain;
+	w.context = output;
+	fields_write(&w, result_fields, result);
+	rest = writer_finish(&w);
+	file_output_add(output, rest, strlen(rest));
+	free(rest);
 }
 
 char *result_to_json_line(const struct result *result)
@@ -84,36 +114,65 @@ static void rename_settings(struct result *result)
 	}
 }
 
-static enum status read_document(struct result *result, const char *text, size_t length,
-				 const struct field *fields, struct error *err)
+static enum status read_tree(struct result *result, const char *text, size_t length,
+			     const struct field *fields, struct error *err)
 {
 	json_t *json;
+	enum status status = json_parse(text, length, &json, err);
+
+	if (status != STATUS_OK)
+		return status;
+	status = check_version(json, err);
+	if (status == STATUS_OK)
+		status = fields_read(json, fields, result, NULL, err);
+	json_decref(json);
+	return status;
+}
+
+static void share_texts(const struct field *field, void *element)
+{
+	if (field->fields == case_fields)
+		case_share_texts(element);
+}
+
+static enum status read_wide(struct result *result, const char *text, size_t length,
+			     const struct field *fields, struct error *err)
+{
+	struct wide_document document;
+	enum status status = wide_open(&document, text, length, fields, err);
+
+	if (status == STATUS_OK)
+		status = check_version(document.narrow, err);
+	if (status == STATUS_OK)
+		status = wide_read(&document, fields, result, NULL, share_texts, err);
+	wide_close(&document);
+	return status;
+}
+
+static enum status read_document(struct result *result, const char *text, size_t length,
+				 const struct field *fields, bool wide, struct error *err)
+{
 	enum status status;
 
 	memset(result, 0, sizeof(*result));
 	if (!is_json(text, length))
 		return error_set(err, STATUS_USAGE,
 				 "this is no gpuproof result, which is JSON (result.json)");
-	status = json_parse(text, length, &json, err);
-	if (status != STATUS_OK)
-		return status;
-	status = check_version(json, err);
-	if (status == STATUS_OK)
-		status = fields_read(json, fields, result, NULL, err);
+	status = wide ? read_wide(result, text, length, fields, err)
+		      : read_tree(result, text, length, fields, err);
 	for (size_t i = 0; i < result->device_count && status == STATUS_OK; i++)
 		result->devices[i].capabilities |= device_implied_capabilities(&result->devices[i]);
 	if (status == STATUS_OK)
 		rename_settings(result);
 	else
 		result_release(result);
-	json_decref(json);
 	return status;
 }
 
 static enum status read_whole(struct result *result, const char *text, size_t length,
-			      enum samples_wanted samples, struct error *err)
+			      enum samples_wanted samples, bool wide, struct error *err)
 {
-	enum status status = read_document(result, text, length, result_fields, err);
+	enum status status = read_document(result, text, length, result_fields, wide, err);
 
 	if (status != STATUS_OK)
 		return status;
@@ -129,19 +188,31 @@ static enum status read_whole(struct result *result, const char *text, size_t le
 enum status result_from_json(struct result *result, const char *text, size_t length,
 			     struct error *err)
 {
-	return read_whole(result, text, length, SAMPLES_REQUIRED, err);
+	return read_whole(result, text, length, SAMPLES_REQUIRED, length >= WIDE_BYTES, err);
 }
 
 enum status result_from_json_without_samples(struct result *result, const char *text, size_t length,
 					     struct error *err)
 {
-	return read_whole(result, text, length, SAMPLES_MAY_LACK, err);
+	return read_whole(result, text, length, SAMPLES_MAY_LACK, length >= WIDE_BYTES, err);
 }
 
 enum status result_header_from_json(struct result *result, const char *text, size_t length,
 				    struct error *err)
 {
-	return read_document(result, text, length, result_header_fields, err);
+	return read_document(result, text, length, result_header_fields, false, err);
+}
+
+enum status result_from_summary(struct result *result, const char *text, size_t length,
+				struct error *err)
+{
+	return read_whole(result, text, length, SAMPLES_REQUIRED, true, err);
+}
+
+enum status result_header_of_json(struct result *result, const char *text, size_t length,
+				  struct error *err)
+{
+	return read_document(result, text, length, result_header_fields, true, err);
 }
 
 enum status case_result_from_json(struct case_result *c, const char *text, size_t length,

@@ -2,7 +2,7 @@
 """usage: fake_agents.py COUNT TEMPLATE
 
 Agents of COUNT nodes in one process, for a conductor that has set GPUPROOF_AGENT_ADDRESS and GPUPROOF_AGENT_TOKEN: they speak
-the protocol of src/fleet/message.h and write what TEMPLATE, the folder of a node, holds. One of 100 nodes is 10 % slow, from
+the protocol of src/fleet/message.h and write the summary that TEMPLATE, the folder of a node, holds. One of 100 nodes is 10 % slow, from
 f00007 on; of the others f(COUNT/2) dies, f(COUNT/3) falls silent and f(COUNT/4) has another kernel."""
 import json
 import os
@@ -14,7 +14,7 @@ import sys
 count, template = int(sys.argv[1]), sys.argv[2]
 host, port = os.environ["GPUPROOF_AGENT_ADDRESS"].split(",")[-1].rsplit(":", 1)
 token = os.environ["GPUPROOF_AGENT_TOKEN"]
-result, journal = json.load(open(template + "/result.json")), open(template + "/run.jsonl").read()
+result, header_line = json.load(open(template + "/summary.json")), open(template + "/run.jsonl").readline()
 build = result["gpuproof"]["version"]
 header = os.path.dirname(os.path.abspath(__file__)) + "/../../src/fleet/message.h"
 protocol = int(re.search(r"define FLEET_PROTOCOL (\d+)", open(header).read()).group(1))
@@ -35,9 +35,9 @@ def variant(factor, kernel):
 
 def write(folder, what, number):
     os.makedirs(folder, exist_ok=True)
-    open(folder + "/run.jsonl", "w").write(journal)
+    open(folder + "/run.jsonl", "w").write(header_line)
     factor = 0.9 if what == "slow" else 1 + 0.001 * (number * 7919 % 7 - 3)
-    open(folder + "/result.json", "w").write(variant(factor, "5.0" if what == "drift" else result["environment"]["kernel"]))
+    open(folder + "/summary.json", "w").write(variant(factor, "5.0" if what == "drift" else result["environment"]["kernel"]))
 
 poll = selectors.DefaultSelector()
 for number in range(count):

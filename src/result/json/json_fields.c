@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,26 @@ struct tree_budget {
 
 static _Thread_local struct tree_budget *tree_budget; /* NULL: no limit */
 
+/* Memory of a brief tree, which goes at once; what does not fit comes from malloc(). */
+#define BRIEF_BYTES ((size_t)1 << 20)
+static _Thread_local struct {
+	char *from;
+	size_t used;
+	bool active, spilled;
+} brief;
+
+static void *brief_malloc(size_t size)
+{
+	size_t rounded = (size + 15) / 16 * 16;
+
+	if (!brief.active || rounded > BRIEF_BYTES - brief.used) {
+		brief.spilled = brief.spilled || brief.active;
+		return malloc(size);
+	}
+	brief.used += rounded;
+	return brief.from + brief.used - rounded;
+}
+
 static void *tree_malloc(size_t size)
 {
 	if (tree_budget && size > tree_budget->left) {
@@ -149,12 +170,19 @@ static void *tree_malloc(size_t size)
 	}
 	if (tree_budget)
 		tree_budget->left -= size;
-	return malloc(size);
+	return brief_malloc(size);
+}
+
+static void tree_free(void *p)
+{
+	if (!brief.from || (uintptr_t)p < (uintptr_t)brief.from ||
+	    (uintptr_t)p >= (uintptr_t)brief.from + BRIEF_BYTES)
+		free(p);
 }
 
 static void set_allocator(void)
 {
-	json_set_alloc_funcs(tree_malloc, free);
+	json_set_alloc_funcs(tree_malloc, tree_free);
 }
 
 static size_t tree_limit(size_t length)
@@ -182,6 +210,26 @@ enum status json_parse(const char *text, size_t length, json_t **out, struct err
 				 tree_limit(length) >> 20);
 	return error_set(err, STATUS_USAGE, "line %d, column %d: %s", json_err.line,
 			 json_err.column, json_err.text);
+}
+
+enum status json_parse_brief(const char *text, size_t length, json_t **out, struct error *err)
+{
+	enum status status;
+
+	if (!brief.from)
+		brief.from = xmalloc(BRIEF_BYTES);
+	brief.used = 0;
+	brief.spilled = false;
+	brief.active = true;
+	status = json_parse(text, length, out, err);
+	brief.active = false;
+	return status;
+}
+
+void json_release_brief(json_t *json)
+{
+	if (brief.spilled)
+		json_decref(json);
 }
 
 enum status fields_parse(const char *text, size_t length, const struct field *fields, void *base,

@@ -153,6 +153,13 @@ void *field_append(const struct field *field, void *base);
 enum status json_parse(const char *text, size_t length, json_t **out, struct error *err);
 
 /*
+ * As json_parse(), for a tree that json_release_brief() releases before the thread makes the next
+ * one of these: for very many in turn.
+ */
+enum status json_parse_brief(const char *text, size_t length, json_t **out, struct error *err);
+void json_release_brief(json_t *json);
+
+/*
  * A whole struct from text: json_parse and fields_read. `base` must be zeroed; the caller releases
  * it on failure.
  */

@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* So much is drained at once, between elements of the outer levels. */
+#define DRAIN_BYTES ((size_t)1 << 20)
+#define DRAIN_LEVELS 2
+
 static void line_break(struct json_writer *w)
 {
 	text_add_char(&w->out, '\n');
@@ -67,6 +71,10 @@ void writer_close(struct json_writer *w, char bracket)
 		line_break(w);
 	text_add_char(&w->out, bracket);
 	w->inside = true;
+	if (w->drain && w->depth <= DRAIN_LEVELS && w->out.length >= DRAIN_BYTES) {
+		w->drain(w->context, w->out.data, w->out.length);
+		text_reset(&w->out);
+	}
 }
 
 static void add_escaped(struct text *out, unsigned char c)
@@ -83,9 +91,10 @@ static void add_escaped(struct text *out, unsigned char c)
 		text_addf(out, "\\u%04x", c);
 }
 
-static bool needs_escape(unsigned char c)
+/* ASCII without what is escaped. */
+static bool is_plain(unsigned char c)
 {
-	return c < 0x20 || c == 0x7f || c == '"' || c == '\\' || c == '<';
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '<';
 }
 
 static void add_string(struct text *out, const char *s)
@@ -94,15 +103,20 @@ static void add_string(struct text *out, const char *s)
 
 	text_add_char(out, '"');
 	while (left) {
-		size_t n = text_utf8_sequence(s, left);
+		size_t n = 0;
 
-		if (!n)
-			text_add(out, "\xEF\xBF\xBD");
-		else if (needs_escape((unsigned char)*s))
-			add_escaped(out, (unsigned char)*s);
-		else
+		while (n < left && is_plain((unsigned char)s[n]))
+			n++;
+		if (n) {
 			text_add_bytes(out, s, n);
-		n += !n;
+		} else if ((n = text_utf8_sequence(s, left)) == 0) {
+			text_add(out, "\xEF\xBF\xBD");
+			n = 1;
+		} else if (n == 1) {
+			add_escaped(out, (unsigned char)*s);
+		} else {
+			text_add_bytes(out, s, n);
+		}
 		s += n;
 		left -= n;
 	}

@@ -21,6 +21,9 @@
 
 struct json_writer {
 	int expand; /* this many outer levels have one member a line; 0: everything on one line */
+	/* Takes what is written so far, now and then; NULL: the text stays whole in memory. */
+	void (*drain)(void *context, const char *bytes, size_t count);
+	void *context;
 	/* Private. */
 	struct text out;
 	int depth, inline_depth;
@@ -40,7 +43,10 @@ void writer_signed(struct json_writer *w, int64_t value);
 void writer_unsigned(struct json_writer *w, uint64_t value);
 void writer_bool(struct json_writer *w, bool value);
 void writer_nothing(struct json_writer *w); /* null */
-/* The text so far, malloc'ed, with a final line break when expanded; the writer is empty again. */
+/*
+ * The text so far that was not drained, malloc'ed, with a final line break when expanded; the
+ * writer is empty again.
+ */
 char *writer_finish(struct json_writer *w);
 
 /* A key and its value at once. */

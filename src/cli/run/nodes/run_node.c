@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/input.h"
 #include "base/memory.h"
 #include "cli/run/run_health.h"
@@ -34,8 +35,20 @@ static enum status same_config(const char *folder, const char *directory, struct
 	return err->status;
 }
 
+/* Writes what the conductor merges, and leaves `result` without samples. */
+static void summarise(struct result *result, const char *path, struct error *err)
+{
+	char *json;
+
+	result_leave_samples(result);
+	json = result_to_json_line(result);
+	file_write(path, json, strlen(json), err);
+	free(json);
+}
+
 static enum status measure(const struct run_setup *setup, struct conduct_options *options,
-			   struct agent_report *report, char *state, size_t size, struct error *err)
+			   struct agent_report *report, const char *summary, char *state,
+			   size_t size, struct error *err)
 {
 	struct launches launches = { 0 };
 	struct run_left left;
@@ -59,6 +72,8 @@ static enum status measure(const struct run_setup *setup, struct conduct_options
 	else
 		free(before);
 	snprintf(state, size, "%s", result.state ? result.state : "incomplete");
+	if (pooled == STATUS_OK && result.gpuproof_version)
+		summarise(&result, summary, err);
 	launches_release(&launches);
 	result_release(&result);
 	return status == STATUS_OK ? pooled : status;
@@ -90,7 +105,7 @@ static struct plan part_of(const struct plan *plan, const char *ids)
 /* Measures again what the conductor's judge suspects, and adds it to the node's result. */
 static enum status confirm(const struct run_setup *setup, const char *list,
 			   const struct conduct_options *options, struct agent_report *report,
-			   char *state, size_t size, struct error *err)
+			   const char *summary, char *state, size_t size, struct error *err)
 {
 	char *path = xasprintf("%s/result.json", options->directory);
 	struct text ids = TEXT_EMPTY;
@@ -108,6 +123,8 @@ static enum status confirm(const struct run_setup *setup, const char *list,
 	if (status == STATUS_OK)
 		status = result_write(&result, path, err);
 	if (status == STATUS_OK)
+		summarise(&result, summary, err);
+	if (!err->status)
 		remove(list);
 	snprintf(state, size, "%s", status == STATUS_INTERRUPTED ? "interrupted" : "complete");
 	free(part.cases);
@@ -122,6 +139,7 @@ enum status run_node(const struct fleet_message *order, struct agent_report *rep
 {
 	char *folder = xasprintf("%s/nodes/%s", order->directory, order->node);
 	char *list = fleet_confirm_path(order->directory, order->node);
+	char *summary = fleet_summary_path(order->directory, order->node);
 	int stopped_by = 0;
 	struct conduct_options options = { .directory = folder,
 					   .resume = launch_begun(folder),
@@ -136,14 +154,17 @@ enum status run_node(const struct fleet_message *order, struct agent_report *rep
 
 	if (status == STATUS_OK && options.resume)
 		status = same_config(folder, order->directory, err);
+	/* Until there is a new one. */
+	unlink(summary);
 	if (status == STATUS_OK && options.resume && access(list, F_OK) == 0)
-		status = confirm(&setup, list, &options, report, state, size, err);
+		status = confirm(&setup, list, &options, report, summary, state, size, err);
 	else if (status == STATUS_OK)
-		status = measure(&setup, &options, report, state, size, err);
+		status = measure(&setup, &options, report, summary, state, size, err);
 	run_setup_release(&setup);
 	free(folder);
 	free(list);
-	return status;
+	free(summary);
+	return status == STATUS_OK ? err->status : status;
 }
 
 #define GROUP_LOG_NAME "groups.log"
