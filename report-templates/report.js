@@ -1,5 +1,5 @@
 /*
- * Sorts, searches and copies tables, reads values off line charts, isolates a series, copies links. The page is complete
+ * Sorts, searches and copies tables, reads values off line charts and trends, isolates a series, copies links. The page is complete
  * without: where a server forbids scripts nothing is missing, and no control shows that would do nothing.
  */
 'use strict';
@@ -20,7 +20,7 @@
 	const textOf = (cell) => {
 		const copy = cell.cloneNode(true);
 
-		all(copy, '[data-script]').forEach((element) => element.remove());
+		all(copy, '[data-script], svg').forEach((element) => element.remove());
 		return copy.textContent.trim().replace(/\s+/g, ' ');
 	};
 	/* "~ 55.4 GB/s [55, 56]" as a number in base units; NaN where the text does not begin with one. */
@@ -138,7 +138,7 @@
 			const place = svg.getBoundingClientRect(), x = (event.clientX - place.left) * box.width / place.width;
 			const at = xs.reduce((best, value, i) => Math.abs(value - x) < Math.abs(xs[best] - x) ? i : best, 0);
 
-			cross.setAttribute('d', `M${xs[at]} 26V232`);
+			cross.setAttribute('d', `M${xs[at]} 26V${box.height - 36}`);
 			words.textContent = rows[at][0] + ': ' + names.map((name, i) => name + ' ' + rows[at][i + 1]).join('; ');
 		};
 		svg.onpointerleave = () => { cross.setAttribute('d', ''); words.textContent = ''; };
@@ -175,4 +175,6 @@
 			};
 		});
 	}
+	for (const trend of all(document, 'article.trend'))
+		readout(trend, trend.querySelector('svg'), all(trend, '.nights path[stroke-opacity]'));
 })();

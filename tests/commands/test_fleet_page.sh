@@ -77,7 +77,7 @@ suspects = re.findall(r'<li class="\w+"><p><strong><bdi>(node\d+)</bdi></strong>
 assert suspects == [("node0009", "WRONG"), ("node0007", "FAIL"), ("node0003", "LOST")], suspects
 assert re.search(r'<bdi>node0011</bdi></th><td>NOT JUDGED<', page), "a node that nothing judged is not OK"
 assert re.search(r'</span> 1</span> whole, not judged', page)
-assert "<script" not in page and "silent &lt;script&gt;" in page
+assert page.count("<script") == 1 and "silent &lt;script&gt;" in page
 assert "alloc/x@host:0" in page, "the case in flight of the lost node"
 assert f"all {count - 1} devices" in page or f"all {count} devices" in page
 assert page.count("<tr class=") == min(count, 400)

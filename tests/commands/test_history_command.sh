@@ -109,10 +109,10 @@ words = re.sub(r"\s+", " ", " ".join(page.texts))
 for wanted in ("1 new change for the worse", "over 38 nights up to 2026-02-08", "NEW since 2026-02-01: 10.", "kernel : 6.1 → 6.2",
 	       "Missed, crossed out: 1.", "2026-01-11", "exceed 164 to 1", "odds over 10"):
 	assert wanted in words, wanted
-assert "script" not in page.tags and not re.search(r"(src|href)=", text), "the page needs another file"
+assert page.tags.count("script") == 1 and not re.search(r"(src|href)=", text), "the page needs another file"
 assert len(page.ids) == len(set(page.ids)), "an id twice"
 assert page.tags.count("svg") == 3, page.tags.count("svg")  # the change, its row, the nights
-assert not re.search(r"(?i)\bnan\b|\binf\b", text.split("</style>")[1]), "a number that is none"
+assert not re.search(r"(?i)\bnan\b|\binf\b", text.split("</style>")[1].split("<script>")[0]), "a number that is none"
 END
 series=$("$program" history trend | awk '/alloc.latency/ { print $1 }')
 expect 2 'is no date' history annotate soon 'a text'
@@ -155,7 +155,7 @@ json.dump(n, open("hostile.json", "w"))
 END
 expect 0 '' history add hostile.json --db hostile.db
 expect 0 '' history report --db hostile.db -o hostile.html --title '<b>{{css}}'
-grep -q '<script\|<b>' hostile.html && { echo "history report: a text from outside is markup"; failed=1; }
+grep -q '<script>alert\|<b>' hostile.html && { echo "history report: a text from outside is markup"; failed=1; }
 grep -q '&lt;script&gt;' hostile.html || { echo "history report: the case is missing"; failed=1; }
 expect 2 'prune --before DATE or --keep DAYS' history prune
 for action in show trend report prune; do

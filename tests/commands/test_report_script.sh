@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The script of pages: below 8 KB, admitted by the page's policy through its hash alone, absent with --no-script; rows and
+# The script of pages of every kind: below 8 KB, admitted by the page's policy through its hash alone, absent with --no-script; rows and
 # charts have addresses of their own, which do not need it.
 set -u
 program=$(realpath "$1")
@@ -12,10 +12,38 @@ cd "$folder" || exit 1
 "$program" report "$data/quick_h200_x2.json" -o run.html >/dev/null || exit 1
 "$program" report "$data/quick_h200.json" "$data/quick_h200_x2.json" -o compare.html >/dev/null || exit 1
 "$program" report "$data/quick_h200_x2.json" --no-script -o plain.html >/dev/null || exit 1
+"$program" check "$data/quick_h200_x2.json" --report acceptance.html >/dev/null
+"$program" check "$data/quick_h200_x2.json" --no-script --report acceptance.plain.html >/dev/null
+"$program" history add "$data"/nights/h100_[123].json --db nights.db >/dev/null || exit 1
+for page in trend:report cohort:fleet; do
+	"$program" history "${page#*:}" --db nights.db -o "${page%:*}.html" >/dev/null || exit 1
+	"$program" history "${page#*:}" --db nights.db --no-script -o "${page%:*}.plain.html" >/dev/null || exit 1
+done
+mkdir results
+cp "$data/quick_h200.json" results/
+"$program" report --index results >/dev/null || exit 1
+mv results/index.html gallery.html
+"$program" report --index results --no-script >/dev/null || exit 1
+mv results/index.html gallery.plain.html
+cat >nodes.ini <<'INI'
+[run]
+backend = host
+[defaults]
+max_time = 20ms
+[suite alloc]
+allocators = pageable
+operations = alloc
+states = reused
+sizes = 64KiB
+INI
+"$program" run nodes.ini --simulate-nodes 2 -o nodes --quiet >/dev/null 2>&1 || exit 1
+"$program" report nodes --fleet -o nodes.html >/dev/null || exit 1
+"$program" report nodes --fleet --no-script -o nodes.plain.html >/dev/null || exit 1
 python3 - <<'PY'
 import base64, hashlib, html, re
 
-for name in "run.html", "compare.html":
+kinds = "acceptance", "trend", "cohort", "gallery", "nodes"
+for name in ["run.html", "compare.html"] + [kind + ".html" for kind in kinds]:
     page = open(name, encoding="utf-8", newline="").read()
     scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
     assert len(scripts) == 1, (name, len(scripts))
@@ -36,4 +64,8 @@ assert run.count('aria-label="Link to the chart') == run.count('<figure class="c
 assert 'class="only-noisy"' in plain, "filters need a script"
 body = lambda page: re.sub(r"<script>.*?</script>\n", "", page[page.index("<body>"):], flags=re.S)
 assert body(run) == body(plain), "the pages differ in more than the script"
+for kind in kinds:
+    bare = open(kind + ".plain.html", encoding="utf-8").read()
+    assert "<script>" not in bare and "script-src" not in bare, kind
+    assert body(open(kind + ".html", encoding="utf-8").read()) == body(bare), kind
 PY

@@ -21,7 +21,7 @@ struct check_arguments {
 	const char *limits; /* NULL: the results' own, or the shipped ones */
 	const char *report; /* the acceptance page; NULL: none */
 	const char *output; /* the result with its judgement; NULL: not written */
-	bool strict, json, all;
+	bool strict, json, all, no_script;
 	enum monitoring as; /* whose exit code and line; none: gpuproof's own */
 	struct result_list results, baseline;
 	struct population population;
@@ -61,6 +61,9 @@ static const struct option_row rows[] = {
 	  TEXT_AT(check_arguments, report),
 	  .value = "FILE",
 	  .help = "also write the acceptance page: answer, verdicts by device, limits" },
+	{ .name = "no-script",
+	  FLAG_AT(check_arguments, no_script),
+	  .help = "with --report: leave out the script that sorts, searches and copies tables" },
 	{ .name = "output",
 	  .letter = 'o',
 	  TEXT_AT(check_arguments, output),
@@ -217,7 +220,7 @@ static void print_answer(const struct check_arguments *a, const struct verdicts 
 static enum status write_page(const struct check_arguments *a, struct error *err)
 {
 	const struct acceptance acceptance = { .result = &a->results.items[0] };
-	const struct report_options options = { .output = a->report };
+	const struct report_options options = { .output = a->report, .no_script = a->no_script };
 
 	if (a->report && acceptance_write(&acceptance, &options, err) != STATUS_OK)
 		return err->status;

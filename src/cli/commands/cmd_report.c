@@ -70,9 +70,6 @@ static const struct option_row rows[] = {
 	  .help = "the gallery DIR/" GALLERY_PAGE
 		  " of all results in DIR: a row each with verdict, "
 		  "best figures and a link to its page, filters by GPU and year" },
-	{ .name = "no-script",
-	  FLAG_AT(report_arguments, options.no_script),
-	  .help = "leaves out the script that sorts, searches and copies tables" },
 	PAGE_OPTIONS(report_arguments, options),
 	{ .name = "dump-templates",
 	  TEXT_AT(report_arguments, dump),

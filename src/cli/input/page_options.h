@@ -1,4 +1,4 @@
-/* --title, --layout and --template-dir of the commands that write a page. */
+/* --title, --layout, --template-dir and --no-script of the commands that write a page. */
 #ifndef GPUPROOF_CLI_INPUT_PAGE_OPTIONS_H
 #define GPUPROOF_CLI_INPUT_PAGE_OPTIONS_H
 
@@ -28,11 +28,16 @@ enum layout { LAYOUT_DEFAULT, LAYOUT_SINGLE, LAYOUT_DIRECTORY };
 			  "that "                                                                  \
 			  "block inline style (Jenkins)",                                          \
 		  __VA_ARGS__ },                                                                   \
+		{ .name = "template-dir",                                                          \
+		  TEXT_AT(ARGUMENTS, PAGE.template_dir),                                           \
+		  .value = "DIR",                                                                  \
+		  .help = "Mustache templates and report.css that replace the built-in ones of "   \
+			  "the "                                                                   \
+			  "same name",                                                             \
+		  __VA_ARGS__ },                                                                   \
 	{                                                                                          \
-		.name = "template-dir", TEXT_AT(ARGUMENTS, PAGE.template_dir), .value = "DIR",     \
-		.help = "Mustache templates and report.css that replace the built-in ones of the " \
-			"same name",                                                               \
-		__VA_ARGS__                                                                        \
+		.name = "no-script", FLAG_AT(ARGUMENTS, PAGE.no_script),                           \
+		.help = "leave out the script that sorts, searches and copies tables", __VA_ARGS__ \
 	}
 
 #endif

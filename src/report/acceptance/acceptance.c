@@ -274,18 +274,11 @@ enum status acceptance_render(const struct acceptance *a, const struct report_op
 	struct tree *page;
 	struct view view;
 	enum status status;
-	size_t length;
-	char *css;
 
-	status = template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err);
-	if (status != STATUS_OK)
-		return status;
 	view_init(&view, a->result, 1);
 	page = page_of(a, &view, options->title);
-	tree_text_owned(page, "css", css);
-	tree_flag(page, "linked", options->separate_css);
 	tree_flag(page, "charts_folder", false);
-	status = template_render("acceptance", options->template_dir, page, html, err);
+	status = html_render("acceptance", options, page, html, err);
 	tree_free(page);
 	view_release(&view);
 	return status;

@@ -177,26 +177,19 @@ enum status report_cohorts_write(const struct fleet *f, const struct report_opti
 {
 	struct tree *page = tree_new(TREE_MAP);
 	struct text html = TEXT_EMPTY;
-	char *css = NULL;
-	size_t length;
 
-	if (template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err) ==
-	    STATUS_OK) {
-		view_text(page, "title", options->title ? options->title : "Node against node");
-		tree_text_owned(page, "css", css);
-		tree_flag(page, "linked", options->separate_css);
-		tree_list(page, "warnings");
-		answer(f, page);
-		tiles(f, page);
-		findings(f, page);
-		silence(f, page);
-		fleet_strips(f, page);
-		fleet_matrix(f, page);
-		worst(f, page);
-		method(f, page);
-		if (template_render("cohort", options->template_dir, page, &html, err) == STATUS_OK)
-			html_publish(options, &html, err);
-	}
+	view_text(page, "title", options->title ? options->title : "Node against node");
+	tree_list(page, "warnings");
+	answer(f, page);
+	tiles(f, page);
+	findings(f, page);
+	silence(f, page);
+	fleet_strips(f, page);
+	fleet_matrix(f, page);
+	worst(f, page);
+	method(f, page);
+	if (html_render("cohort", options, page, &html, err) == STATUS_OK)
+		html_publish(options, &html, err);
 	text_release(&html);
 	tree_free(page);
 	return err->status;

@@ -99,20 +99,13 @@ enum status fleet_page_render(const struct fleet_page *fleet, const struct repor
 {
 	struct tree *page;
 	enum status status;
-	size_t length;
-	char *css;
 
 	if (!fleet->result->node_count)
 		return error_set(err, STATUS_USAGE,
 				 "the result is of one machine, not of a run on several nodes");
-	status = template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err);
-	if (status != STATUS_OK)
-		return status;
 	page = page_of(fleet, options->title);
-	tree_text_owned(page, "css", css);
-	tree_flag(page, "linked", options->separate_css);
 	tree_flag(page, "charts_folder", false);
-	status = template_render("fleet", options->template_dir, page, html, err);
+	status = html_render("fleet", options, page, html, err);
 	tree_free(page);
 	return status;
 }

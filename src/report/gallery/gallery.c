@@ -219,21 +219,11 @@ enum status gallery_write(struct gallery *gallery, const struct report_options *
 {
 	struct text html = TEXT_EMPTY;
 	struct tree *page;
-	size_t length;
-	char *css;
 
 	if (!gallery->count)
 		return error_set(err, STATUS_USAGE, "a gallery needs at least one result");
-	if (template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err) !=
-	    STATUS_OK)
-		return err->status;
 	page = page_of(gallery, options);
-	tree_text_owned(page, "css", css);
-	tree_flag(page, "linked", options->separate_css);
-	html_add_script(options, page);
-	tree_list(page, "data");
-	tree_text(page, "data_note", "");
-	if (template_render("gallery", options->template_dir, page, &html, err) == STATUS_OK)
+	if (html_render("gallery", options, page, &html, err) == STATUS_OK)
 		html_publish(options, &html, err);
 	text_release(&html);
 	tree_free(page);

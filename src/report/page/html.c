@@ -88,7 +88,7 @@ static enum status write_charts(const struct tree *page, const struct result *re
 	return status;
 }
 
-void html_add_script(const struct report_options *options, struct tree *page)
+static void add_script(const struct report_options *options, struct tree *page)
 {
 	const struct embedded_file *script = embedded_find(embedded_script, "report.js");
 	const struct embedded_file *hash = embedded_find(embedded_script, "report.js.sha256");
@@ -102,6 +102,21 @@ void html_add_script(const struct report_options *options, struct tree *page)
 	tree_textf(page, "script_hash", "%.*s", (int)hash->size, (const char *)hash->data);
 }
 
+enum status html_render(const char *name, const struct report_options *options, struct tree *page,
+			struct text *html, struct error *err)
+{
+	size_t length;
+	char *css;
+
+	if (template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err) !=
+	    STATUS_OK)
+		return err->status;
+	tree_text_owned(page, "css", css);
+	tree_flag(page, "linked", options->separate_css);
+	add_script(options, page);
+	return template_render(name, options->template_dir, page, html, err);
+}
+
 enum status report_render(const struct result *results, size_t count,
 			  const struct report_options *options, struct text *html,
 			  struct error *err)
@@ -111,8 +126,8 @@ enum status report_render(const struct result *results, size_t count,
 	struct tree *page;
 	struct view view;
 	enum status status;
-	char *css, *folder;
-	size_t length, limit_count;
+	char *folder;
+	size_t limit_count;
 
 	if (!count)
 		return error_set(err, STATUS_USAGE, "a report needs at least one result");
@@ -121,21 +136,13 @@ enum status report_render(const struct result *results, size_t count,
 					: report_setting(&results[0], "memory_limits"),
 				limits, &limit_count, err) != STATUS_OK)
 		return err->status;
-	if (template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err) !=
-	    STATUS_OK)
+	if (load_claims(&claims, &results[0], options, err) != STATUS_OK)
 		return err->status;
-	if (load_claims(&claims, &results[0], options, err) != STATUS_OK) {
-		free(css);
-		return err->status;
-	}
 	view_init(&view, results, count);
 	view.names = options->names;
 	view.memory_limits = limits;
 	view.memory_limit_count = limit_count;
 	page = view_page(&view, options->title);
-	tree_text_owned(page, "css", css);
-	tree_flag(page, "linked", options->separate_css);
-	html_add_script(options, page);
 	tree_text(page, "acceptance_page",
 		  options->acceptance_page ? options->acceptance_page : "");
 	folder = charts_folder(options);
@@ -144,8 +151,7 @@ enum status report_render(const struct result *results, size_t count,
 	claims_release(&claims);
 	status = add_reference(&view, options, page, err);
 	if (status == STATUS_OK)
-		status = template_render(count > 1 ? "compare" : "run", options->template_dir, page,
-					 html, err);
+		status = html_render(count > 1 ? "compare" : "run", options, page, html, err);
 	if (status == STATUS_OK && *folder)
 		status = write_charts(page, results, count, options, folder, err);
 	free(folder);

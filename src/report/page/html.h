@@ -9,9 +9,11 @@
 enum status html_publish(const struct report_options *options, const struct text *html,
 			 struct error *err);
 /*
- * The page's own script, which its policy admits by hash alone: "script" and "script_hash". Edited
- * templates do not replace it: its hash is of the build.
+ * Appends the page `name` to `html`: the template with what `page` holds, the style and, unless
+ * options->no_script, the script, which the page's policy admits by its hash alone. Edited
+ * templates do not replace the script: its hash is of the build.
  */
-void html_add_script(const struct report_options *options, struct tree *page);
+enum status html_render(const char *name, const struct report_options *options, struct tree *page,
+			struct text *html, struct error *err);
 
 #endif

@@ -292,11 +292,9 @@ static void title(const struct page *p, const struct report_options *options)
 	free(text);
 }
 
-static void fill(const struct page *p, const struct report_options *options, char *css)
+static void fill(const struct page *p, const struct report_options *options)
 {
 	title(p, options);
-	tree_text_owned(p->tree, "css", css);
-	tree_flag(p->tree, "linked", options->separate_css);
 	trend_answer(&p->rows, &p->nights, p->tree);
 	tree_list(p->tree, "warnings");
 	missed(p);
@@ -312,18 +310,14 @@ enum status report_trend_render(struct store *history, const struct history_filt
 				struct text *html, struct error *err)
 {
 	struct page p = { .history = history, .tree = tree_new(TREE_MAP), .err = err };
-	char *css = NULL;
-	size_t length;
 
 	if (store_nights(history, &p.nights, err) == STATUS_OK &&
 	    store_notes(history, &p.notes, err) == STATUS_OK &&
-	    trend_rows_collect(history, filter, &p.nights, &p.notes, &p.rows, err) == STATUS_OK &&
-	    template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err) ==
-		    STATUS_OK) {
-		fill(&p, options, css);
+	    trend_rows_collect(history, filter, &p.nights, &p.notes, &p.rows, err) == STATUS_OK) {
+		fill(&p, options);
 		*summary = p.rows.summary;
 		if (err->status == STATUS_OK)
-			template_render("trend", options->template_dir, p.tree, html, err);
+			html_render("trend", options, p.tree, html, err);
 	}
 	trend_rows_release(&p.rows);
 	history_notes_release(&p.notes);
