@@ -158,6 +158,18 @@ void run_value(struct run *run, const char *name, double reading)
 	value->series = xstrdup("");
 }
 
+void run_interval(struct run *run, const char *name, double reading, double low, double high,
+		  size_t samples)
+{
+	struct metric_value *value = add_metric(run, name);
+
+	value->value = reading;
+	value->low = low;
+	value->high = high;
+	value->n = samples;
+	value->series = xstrdup("");
+}
+
 void run_aside(struct run *run, const char *name)
 {
 	for (size_t i = 0; i < run->result->metric_count; i++)

@@ -59,6 +59,9 @@ void run_duration(struct run *run, const char *name, const struct series *series
 void run_rate(struct run *run, const char *name, double amount, const struct series *series);
 void run_scaled(struct run *run, const char *name, double factor, const struct series *series);
 void run_value(struct run *run, const char *name, double value);
+/* A value that the suite derives from `samples` samples, with its 95 % interval (NaN: none). */
+void run_interval(struct run *run, const char *name, double value, double low, double high,
+		  size_t samples);
 /*
  * The metric, recorded before, is no main figure of this case though the suite's table calls it
  * one.

@@ -14,21 +14,58 @@ enum status join_agree(struct world *world, enum status mine, struct communicato
 	return status;
 }
 
-/* Rank 0 makes the id that all need. */
-static enum status join_over(struct device *device, struct world *world,
-			     const struct communicator_options *options, struct communicator **out,
-			     struct error *err)
+/* A rank's position in its part. */
+struct place {
+	int index, size;
+};
+
+static struct place place_of(const struct world *world, const int *part_of, int rank)
 {
-	struct communicator_id id = { { 0 } };
+	struct place place = { 0, 0 };
+
+	for (int i = 0; i < world->size; i++) {
+		bool same = !part_of || part_of[i] == part_of[rank];
+
+		place.index += same && i < rank;
+		place.size += same;
+	}
+	return place;
+}
+
+/* The id of this rank's part, which the first rank of each makes. */
+static enum status share_id(struct device *device, struct world *world, enum transport transport,
+			    const int *part_of, struct communicator_id *id, struct error *err)
+{
+	struct communicator_id mine = { { 0 } }, sent;
 	enum status status = STATUS_OK;
 
-	if (world->rank == 0)
-		status = transport_id(device, options->transport, &id, err);
+	if (place_of(world, part_of, world->rank).index == 0)
+		status = transport_id(device, transport, &mine, err);
 	if (world_agree(world, status, err) != STATUS_OK)
 		return err->status;
-	world_broadcast(world, 0, &id, sizeof(id));
-	status =
-		backend_communicator_open(device, options, &id, world->rank, world->size, out, err);
+	for (int root = 0; root < (part_of ? world->size : 1); root++) {
+		if (place_of(world, part_of, root).index > 0)
+			continue;
+		sent = mine;
+		world_broadcast(world, root, &sent, sizeof(sent));
+		if (!part_of || part_of[root] == part_of[world->rank])
+			*id = sent;
+	}
+	return STATUS_OK;
+}
+
+/* part_of NULL: all ranks are one part. */
+static enum status join_over(struct device *device, struct world *world,
+			     const struct communicator_options *options, const int *part_of,
+			     struct communicator **out, struct error *err)
+{
+	struct place place = place_of(world, part_of, world->rank);
+	struct communicator_id id = { { 0 } };
+	enum status status;
+
+	if (share_id(device, world, options->transport, part_of, &id, err) != STATUS_OK)
+		return err->status;
+	status = backend_communicator_open(device, options, &id, place.index, place.size, out, err);
 	return join_agree(world, status, *out, err);
 }
 
@@ -54,8 +91,8 @@ static struct device_set devices_of(struct device *device, struct world *world)
 }
 
 static enum status try_over(struct device *device, struct world *world,
-			    const struct communicator_options *options, struct communicator **out,
-			    struct error *err)
+			    const struct communicator_options *options, const int *part_of,
+			    struct communicator **out, struct error *err)
 {
 	struct device_set devices = devices_of(device, world);
 	enum status status = backend_transport_usable(device, options->transport, &devices, err);
@@ -63,10 +100,30 @@ static enum status try_over(struct device *device, struct world *world,
 	device_set_release(&devices);
 	if (world_agree(world, status, err) != STATUS_OK)
 		return err->status;
-	status = join_over(device, world, options, out, err);
+	status = join_over(device, world, options, part_of, out, err);
 	if (status == STATUS_UNSUPPORTED && *out) {
 		backend_communicator_close(*out);
 		*out = NULL;
+	}
+	return status;
+}
+
+enum status join_parts(struct device *device, struct world *world,
+		       const struct communicator_options *options, const int *part_of,
+		       struct communicator **out, struct error *err)
+{
+	struct communicator_options tried = *options;
+	enum status status = STATUS_UNSUPPORTED;
+
+	*out = NULL;
+	if (options->transport != TRANSPORT_AUTO)
+		return try_over(device, world, options, part_of, out, err);
+	if (!device->backend->transport_usable)
+		return join_over(device, world, options, part_of, out, err);
+	for (int t = TRANSPORT_AUTO + 1; t < TRANSPORT_COUNT && status == STATUS_UNSUPPORTED; t++) {
+		error_clear(err);
+		tried.transport = (enum transport)t;
+		status = try_over(device, world, &tried, part_of, out, err);
 	}
 	return status;
 }
@@ -75,18 +132,5 @@ enum status join_world(struct device *device, struct world *world,
 		       const struct communicator_options *options, struct communicator **out,
 		       struct error *err)
 {
-	struct communicator_options tried = *options;
-	enum status status = STATUS_UNSUPPORTED;
-
-	*out = NULL;
-	if (options->transport != TRANSPORT_AUTO)
-		return try_over(device, world, options, out, err);
-	if (!device->backend->transport_usable)
-		return join_over(device, world, options, out, err);
-	for (int t = TRANSPORT_AUTO + 1; t < TRANSPORT_COUNT && status == STATUS_UNSUPPORTED; t++) {
-		error_clear(err);
-		tried.transport = (enum transport)t;
-		status = try_over(device, world, &tried, out, err);
-	}
-	return status;
+	return join_parts(device, world, options, NULL, out, err);
 }

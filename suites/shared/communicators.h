@@ -17,6 +17,15 @@ enum status join_world(struct device *device, struct world *world,
 		       const struct communicator_options *options, struct communicator **out,
 		       struct error *err);
 
+/*
+ * One communicator for the ranks of each part: part_of[i] is that of rank i; NULL: all are one
+ * part.
+ * *out is that of this rank's part; all are over the same transport. Collective over the world.
+ */
+enum status join_parts(struct device *device, struct world *world,
+		       const struct communicator_options *options, const int *part_of,
+		       struct communicator **out, struct error *err);
+
 /* Devices by rank; collective. The caller frees them. */
 struct device_address *join_addresses(struct device *device, struct world *world);
 

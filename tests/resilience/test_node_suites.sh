@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Suites over several nodes, on simulated ones: training steps of every dimension, with verified gradients, and what a rank
-# costs that is killed or stopped in the middle of one.
+# Suites over several nodes, on simulated ones: training steps of every dimension, with verified gradients, victims under
+# load, and what a rank costs that is killed or stopped in the middle of one.
 set -u
 gpuproof=$(realpath "$1")
 . "$(dirname "$0")/../fixtures/processes.sh"
@@ -26,9 +26,9 @@ begin() {
 	done
 	fail "$1: no case of several nodes was finished: $(cat "$1.err")"
 }
-# hit NAME CONFIG SIGNAL: to a rank of n2, with three nodes, in the middle of the second case.
+# hit NAME CONFIG SIGNAL NODES: to a rank of n2, in the middle of the second case.
 hit() {
-	begin "$1" "$2" 3
+	begin "$1" "$2" "$4"
 	kill "-$3" "$(rank_of "$conductor" n2)"
 	wait "$conductor"
 	same $? 4 "$1: exit code"
@@ -94,9 +94,39 @@ cat >steps.ini <<-'INI'
 	nodes = all
 	search_time = 0
 INI
-hit killed-step steps.ini KILL
+hit killed-step steps.ini KILL 3
 expect "rank 1 (n2/host:0) killed by signal 9" killed-step.out "who died"
-hit halted-step steps.ini STOP
+hit halted-step steps.ini STOP 3
 expect "rank 1 (n2/host:0) was stopped by a signal" halted-step.out "who stands still"
+
+# Victims and load: four nodes are needed; every one is measured alone and under load, and who is hurt is named.
+cat >congestion.ini <<-'INI'
+	[run]
+	backend = host
+	[defaults]
+	max_time = 200ms
+	[suite congestion]
+	operations = all_reduce
+	sizes = 4KiB
+	load_size = 1MiB
+	congestors = all_to_all, incast, all_reduce, broadcast
+	turns = 2
+INI
+"$gpuproof" run congestion.ini -o congestion --simulate-nodes 4 --no-report >congestion.out 2>congestion.err
+same $? 0 "congestion: exit code: $(cat congestion.err)"
+same "$(json congestion 'len(C), sum(c["status"] == "OK" and c["verification"]["done"] for c in C)')" "(8, 8)" "congestion: measured and verified"
+same "$(json congestion 'all(abs(c["metrics"]["congestion.slowdown"]["value"] - (lambda m: m("congestion.time") / m("congestion.alone"))(lambda s: sum(c["samples"][s]["values"]) / len(c["samples"][s]["values"]))) < 1e-6 for c in C)')" \
+	True "congestion: slowdown is mean over mean"
+same "$(json congestion 'all(m["low"] is not None and m["low"] <= m["value"] and (m["high"] is None or m["value"] <= m["high"]) for c in C for m in [c["metrics"]["congestion.slowdown"], c["metrics"]["congestion.slowdown_p99"]])')" True "congestion: intervals"
+same "$(json congestion 'sorted({w.split()[0] for c in C for w in c["notes"].split("operations took: ")[1].split(".  ")[0].split(", ")})')" \
+	"['n1', 'n2', 'n3', 'n4']" "congestion: victims are named, other ones in the second turn"
+"$gpuproof" run congestion.ini -o few --simulate-nodes 3 --no-report >/dev/null 2>&1
+same "$(json few '{(c["status"], c["reason"]) for c in C}')" \
+	"{('SKIPPED', 'needs 4 nodes, of which 2 are victims and 2 load the network; there are 3')}" "congestion: too few nodes"
+sed -e 's/max_time = .*/max_time = 4s/' -e 's/load_size/target = 0.001 %\nload_size/' congestion.ini >loaded.ini
+hit killed-load loaded.ini KILL 4
+expect "rank 1 (n2/host:0) killed by signal 9" killed-load.out "who died"
+hit halted-load loaded.ini STOP 4
+expect "rank 1 (n2/host:0) was stopped by a signal" halted-load.out "who stands still"
 
 [ $failures = 0 ] || exit 1

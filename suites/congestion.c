@@ -1,0 +1,172 @@
+/*
+ * Congestion: what a group of nodes notices of the others' traffic. A network that gives each node
+ * its bandwidth alone may still let one job stop another: the victims' operation is timed alone and
+ * while all other nodes load the network, its mean and its p99, as GPCNeT does (Chunduri et al.,
+ * "GPCNeT: Designing a Benchmark Suite for Inducing and Measuring Contention in HPC Networks",
+ * SC 2019).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/plan.h"
+#include "plan/suite.h"
+#include "suites/congestion/measure.h"
+#include "suites/shared/collective_data.h"
+#include "suites/shared/words.h"
+
+static const char *const loads[] = { "all_to_all", "incast", "all_reduce", "broadcast", NULL };
+
+static const struct key keys[] = {
+	{ .name = "operations",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "send_recv, all_reduce",
+	  .choices = operation_names,
+	  .parameter = "operation",
+	  .help = "what the victims do; send_recv: a ring, each rank to the next" },
+	{ .name = "sizes",
+	  .type = KEY_SIZE,
+	  .list = true,
+	  .fallback = "1KiB, 128KiB",
+	  .min = 256,
+	  .max = 0x1p40,
+	  .parameter = "size",
+	  .help = "bytes of the victims' whole tensor: of a short one the latency shows, of a long "
+		  "one the bandwidth" },
+	{ .name = "congestors",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "all_to_all, incast",
+	  .choices = loads,
+	  .parameter = "congestor",
+	  .help = "what all other nodes do meanwhile; incast: all send to the first of them" },
+	{ .name = "load_size",
+	  .type = KEY_SIZE,
+	  .fallback = "16MiB",
+	  .min = 4096,
+	  .max = 0x1p40,
+	  .help = "bytes of the whole tensor of the congestors" },
+	{ .name = "victims",
+	  .type = KEY_PERCENT,
+	  .fallback = "20 %",
+	  .min = 0.001,
+	  .max = 0.9,
+	  .help = "of the nodes; at least two, and at least two load the network" },
+	{ .name = "turns",
+	  .type = KEY_INTEGER,
+	  .fallback = "1",
+	  .min = 1,
+	  .max = 100,
+	  .help = "how often, with other nodes as victims each time; with 20 % of victims each "
+		  "node "
+		  "is one in five turns" },
+	{ .name = "nodes",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "all",
+	  .min = 4,
+	  .max = 65536,
+	  .word = "all",
+	  .help = "how many nodes of a run on several, with all devices of each" },
+	{ 0 },
+};
+
+static const char *const axes[] = { "nodes", "congestors", "operations", "sizes", NULL };
+
+static const struct metric metrics[] = {
+	{ "congestion.slowdown", "1", BETTER_LOWER, 1,
+	  "mean time of the victims' operation under load / alone", METRIC_OTHER },
+	{ "congestion.slowdown_p99", "1", BETTER_LOWER, 0,
+	  "the same of the time that 99 of 100 operations stay below", METRIC_OTHER },
+	{ "congestion.worst_node", "1", BETTER_LOWER, 0,
+	  "the same of the own operations of the node that is hurt most", METRIC_OTHER },
+	{ "congestion.time", "s", BETTER_LOWER, 0,
+	  "one operation of the victims under load, on the slowest rank", METRIC_OTHER },
+	{ "congestion.time_p99", "s", BETTER_LOWER, 0, "99 of 100 are faster", METRIC_OTHER },
+	{ "congestion.alone", "s", BETTER_LOWER, 0, "the same without load", METRIC_OTHER },
+	{ "congestion.alone_p99", "s", BETTER_LOWER, 0, "99 of 100 are faster", METRIC_OTHER },
+	{ "congestion.load", "B/s", BETTER_HIGHER, 0,
+	  "bus bandwidth of the other nodes' operation while the victims rest", METRIC_OTHER },
+	{ "congestion.load_busy", "1", BETTER_HIGHER, 0,
+	  "part of the time in which the load ran without a gap, on the rank where it was least",
+	  METRIC_OTHER },
+	{ 0 },
+};
+
+static const struct figure_row figures[] = {
+	{ .metric = "congestion.slowdown",
+	  .kind = "bars",
+	  .bars = { "congestor", "operation", "size" },
+	  .reference = 1,
+	  .means = "Mean time of the victims' operation under load / alone; 1: not hurt" },
+	{ .metric = "congestion.slowdown_p99",
+	  .kind = "bars",
+	  .bars = { "congestor", "operation", "size" },
+	  .reference = 1,
+	  .means = "The same of the time that 99 of 100 operations stay below" },
+	{ 0 },
+};
+
+static const struct word_row words[] = { TRANSPORT_WORDS, { 0 } };
+
+static const struct key turn_key = { .name = "turn", .type = KEY_INTEGER };
+
+/* The first turn has no number, so that its cases keep their ids whatever `turns` says. */
+static enum status add_turn(struct plan *plan, const struct plan_case *point, int turn,
+			    const char *reason, struct error *err)
+{
+	struct parameter parameters[8];
+	struct plan_case with = *point;
+
+	memcpy(parameters, point->parameters, point->parameter_count * sizeof(*parameters));
+	with.parameters = parameters;
+	if (turn > 0)
+		parameters[with.parameter_count++] = plan_number(plan, &turn_key, turn);
+	return plan_add_group(plan, &with, reason, err);
+}
+
+static enum status congestion_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	const struct section *section = point->section;
+	const struct operation *victims = &operations[case_integer(point, "operations")];
+	const struct device_info *info = &plan->devices[0];
+	uint64_t size = (uint64_t)case_integer(point, "sizes"),
+		 load = (uint64_t)section_integer(section, "load_size");
+	int least = 2 * CONGESTION_NODES_LEAST, ranks = (int)plan_backend_devices(plan, 0);
+	char reason[128] = "";
+
+	if (!plan_takes_nodes(plan, point))
+		return STATUS_OK;
+	if (plan->group.nodes < least)
+		snprintf(reason, sizeof(reason),
+			 "needs %d nodes, of which %d are victims and %d load the network; there "
+			 "are %d",
+			 least, CONGESTION_NODES_LEAST, CONGESTION_NODES_LEAST, plan->group.nodes);
+	else if (!(info->capabilities & DEVICE_HAS_COLLECTIVES))
+		snprintf(reason, sizeof(reason), "%s has no collectives", info->id);
+	point->device_bytes = collective_footprint(victims, false, size, ranks) + 2 * load;
+	/* Three series, and two communicators. */
+	point->setup_seconds = 2 + 2 * section_real(section, "max_time") +
+			       6 * (double)(size + load) / (device_is_host(info) ? 0.8e9 : 100e9);
+	for (int turn = 0; turn < section_integer(section, "turns"); turn++)
+		if (add_turn(plan, point, turn, *reason ? reason : NULL, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+const struct suite suite_congestion = {
+	.name = "congestion",
+	.summary =
+		"what some nodes notice of the others' traffic: mean and p99 alone and under load",
+	.keys = keys,
+	.axes = axes,
+	.metrics = metrics,
+	.figures = figures,
+	.words = words,
+	.processes = SUITE_PROCESS_PER_DEVICE,
+	.groups = SUITE_OF_NODES,
+	.expand = congestion_expand,
+	.run = congestion_run,
+	.open_state = congestion_open_state,
+	.close_state = congestion_close_state,
+};

@@ -1,0 +1,594 @@
+#include "suites/congestion/measure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "device/ranks/relay.h"
+#include "suites/shared/collective_data.h"
+#include "suites/shared/communicators.h"
+
+/* Samples of one operation that a p99 with an interval needs. */
+#define TAIL_SAMPLES 400
+/* An operation, with the events by which NCCL keeps its streams in order. */
+#define OPERATION_COMMANDS 4
+/* Commands of the load that may be queued at a time. */
+#define LOAD_COMMANDS 400
+/* The load lasts this many times as long as the victims' operation takes alone, to begin with. */
+#define LOAD_AHEAD 4
+/* Gaps of the load above this share of its time make its pieces longer. */
+#define GAP_MOST 0.1
+/* Nodes in the note about who is hurt. */
+#define HURT_MOST 4
+/* 97.5 % quantile of the normal distribution. */
+#define NORMAL_QUANTILE 1.96
+
+/* Kept by a rank from case to case: opening communicators takes as long as many cases. */
+struct state {
+	uint64_t world;
+	int turn;
+	struct stream *stream;
+	struct communicator *communicator; /* of the victims, or of the others */
+};
+
+/* A piece of the load, from event to event. */
+struct piece {
+	struct event *begin, *end;
+};
+
+struct side {
+	struct run *run;
+	struct device *device;
+	bool victim;
+	int part_size, part_rank;
+	struct collective c; /* the victims' operation, or the load */
+	enum load load;
+	unsigned commands; /* of one operation */
+	/* the sampled stream; the load has one of its own while victims are sampled */
+	struct stream *stream, *load_stream;
+	struct piece pieces[2];
+	unsigned piece_operations;
+	uint64_t piece_count;
+	double busy_seconds, gap_seconds;
+	struct event *began, *ended; /* of the rank's own operations */
+	double *own;
+	size_t own_count, own_capacity;
+};
+
+int congestion_victims(int nodes, double share)
+{
+	int most = nodes - CONGESTION_NODES_LEAST, count = (int)lround(nodes * share);
+
+	count = count < CONGESTION_NODES_LEAST ? CONGESTION_NODES_LEAST : count;
+	return count > most ? most : count;
+}
+
+bool congestion_is_victim(int node, int nodes, int victims, int turn)
+{
+	int64_t at = (node + turn) % nodes;
+
+	return (at + 1) * victims / nodes > at * victims / nodes;
+}
+
+void *congestion_open_state(void)
+{
+	return xcalloc(1, sizeof(struct state));
+}
+
+static void forget(struct state *state)
+{
+	backend_communicator_close(state->communicator);
+	backend_stream_destroy(state->stream);
+	*state = (struct state){ .world = 0 };
+}
+
+void congestion_close_state(void *state)
+{
+	forget(state);
+	free(state);
+}
+
+static int number_of(const struct run *run, const char *name)
+{
+	for (size_t i = 0; i < run->c->parameter_count; i++)
+		if (strcmp(run->c->parameters[i].key->name, name) == 0)
+			return (int)run->c->parameters[i].value->integer;
+	return 0;
+}
+
+/* Part 0 has the ranks of victims, part 1 the others; nodes are numbered from 0. */
+static int *divide(const struct run *run)
+{
+	int size = run->world->size, nodes = 0, victims;
+	struct device_address *all = join_addresses(run->devices[0], run->world);
+	int *part_of = xcalloc((size_t)size, sizeof(*part_of));
+
+	for (int rank = 0; rank < size; rank++)
+		nodes = all[rank].node >= nodes ? all[rank].node + 1 : nodes;
+	victims = congestion_victims(nodes, section_real(run->c->section, "victims"));
+	for (int rank = 0; rank < size; rank++)
+		part_of[rank] = !congestion_is_victim(all[rank].node, nodes, victims,
+						      number_of(run, "turn"));
+	free(all);
+	return part_of;
+}
+
+static enum status connect(struct state *state, const struct run *run, const int *part_of,
+			   struct error *err)
+{
+	const struct communicator_options options = { .transport = TRANSPORT_AUTO };
+	int turn = number_of(run, "turn");
+	enum status status;
+
+	if (state->communicator && state->world == run->world->id && state->turn == turn)
+		return STATUS_OK;
+	forget(state);
+	state->world = run->world->id;
+	state->turn = turn;
+	status = world_agree(run->world,
+			     backend_stream_create(run->devices[0], false, &state->stream, err),
+			     err);
+	return status == STATUS_OK ? join_parts(run->devices[0], run->world, &options, part_of,
+						&state->communicator, err)
+				   : status;
+}
+
+static enum operation_kind kind_of_load(enum load load)
+{
+	/* The receiver of an incast has what all have after an all-gather. */
+	static const enum operation_kind kinds[] = { ALL_TO_ALL, ALL_GATHER, ALL_REDUCE,
+						     BROADCAST };
+
+	return kinds[load];
+}
+
+static void describe(struct side *s, struct run *run, const struct state *state, const int *part_of)
+{
+	int rank = run->world->rank;
+	size_t bytes;
+
+	*s = (struct side){ .run = run,
+			    .device = run->devices[0],
+			    .victim = part_of[rank] == 0,
+			    .load = (enum load)case_integer(run->c, "congestors"),
+			    .stream = state->stream,
+			    .piece_operations = 1 };
+	for (int i = 0; i < run->world->size; i++) {
+		s->part_rank += part_of[i] == part_of[rank] && i < rank;
+		s->part_size += part_of[i] == part_of[rank];
+	}
+	s->c = (struct collective){
+		.kind = s->victim ? (enum operation_kind)case_integer(run->c, "operations")
+				  : kind_of_load(s->load),
+		.precision = PRECISION_FP32,
+		.rank = s->part_rank,
+		.ranks = s->part_size,
+		.device = s->device,
+		.stream = s->stream,
+		.communicator = state->communicator,
+		.seed = run->seed
+	};
+	s->c.operation = &operations[s->c.kind];
+	s->c.in_place = s->c.operation->placements == IN_PLACE_ONLY;
+	bytes = (size_t)(s->victim ? case_integer(run->c, "sizes")
+				   : section_integer(run->c->section, "load_size"));
+	s->c.bytes = collective_bytes(s->c.operation, bytes, s->part_size, &s->c.part);
+}
+
+/* All send their part to the first rank, which has room for all. */
+static enum status enqueue_incast(const struct collective *c, struct error *err)
+{
+	struct error ignored = ERROR_NONE;
+	enum status status = STATUS_OK;
+
+	if (c->rank == 0 && backend_copy(c->stream, c->to, c->from, c->part, err) != STATUS_OK)
+		return err->status;
+	if (backend_group_begin(c->communicator, err) != STATUS_OK)
+		return err->status;
+	if (c->rank > 0)
+		status = backend_send(c->communicator, c->stream, c->from, c->part, 0, err);
+	for (int i = 1; i < c->ranks && c->rank == 0 && status == STATUS_OK; i++)
+		status = backend_receive(c->communicator, c->stream, c->to + (size_t)i * c->part,
+					 c->part, i, err);
+	if (backend_group_end(c->communicator, status == STATUS_OK ? err : &ignored) != STATUS_OK &&
+	    status == STATUS_OK)
+		status = err->status;
+	return status;
+}
+
+static bool is_incast(const struct side *s)
+{
+	return !s->victim && s->load == LOAD_INCAST;
+}
+
+static enum status enqueue(const struct side *s, struct error *err)
+{
+	return is_incast(s) ? enqueue_incast(&s->c, err) : s->c.operation->enqueue(&s->c, err);
+}
+
+static enum status check(struct side *s, struct error *err)
+{
+	if (is_incast(s) && s->part_rank > 0)
+		return backend_stream_synchronize(s->c.stream, err);
+	return collective_check(&s->c, err);
+}
+
+static enum status open_events(struct side *s, struct error *err)
+{
+	struct event **all[] = { &s->began,         &s->ended,           &s->pieces[0].begin,
+				 &s->pieces[0].end, &s->pieces[1].begin, &s->pieces[1].end };
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		if (backend_event_create(s->device, all[i], err) != STATUS_OK)
+			return err->status;
+	return s->victim ? STATUS_OK
+			 : backend_stream_create(s->device, false, &s->load_stream, err);
+}
+
+static void close_side(struct side *s)
+{
+	collective_close(&s->c);
+	relay_settled(s->c.communicator);
+	backend_stream_destroy(s->load_stream);
+	for (size_t i = 0; i < ARRAY_SIZE(s->pieces); i++) {
+		backend_event_destroy(s->pieces[i].begin);
+		backend_event_destroy(s->pieces[i].end);
+	}
+	backend_event_destroy(s->began);
+	backend_event_destroy(s->ended);
+	free(s->own);
+}
+
+/* One operation of each part from fresh data, checked. */
+static enum status verify(struct side *s, struct error *err)
+{
+	struct world *world = s->run->world;
+	uint64_t before = relay_pieces(s->c.communicator);
+	enum status status = world_agree(world, collective_open(&s->c, err), err);
+
+	if (status == STATUS_OK)
+		status = world_agree(world, open_events(s, err), err);
+	if (status == STATUS_OK)
+		status = world_agree(world, collective_prepare(&s->c, err), err);
+	if (status == STATUS_OK)
+		status = world_agree(world, enqueue(s, err), err);
+	if (status == STATUS_OK)
+		status = world_agree(world, check(s, err), err);
+	s->commands = OPERATION_COMMANDS +
+		      (unsigned)(relay_pieces(s->c.communicator) - before) * RELAY_COMMANDS;
+	return status == STATUS_OK ? status : error_prefix(err, "before timing");
+}
+
+static enum status launch_load(void *state, unsigned batch, struct error *err)
+{
+	const struct side *s = state;
+
+	for (unsigned i = 0; i < batch && !s->victim; i++)
+		if (enqueue(s, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+/* The rank's own time is between two events, since a sample is the slowest rank's. */
+static enum status launch_victims(void *state, unsigned batch, struct error *err)
+{
+	const struct side *s = state;
+
+	if (!s->victim)
+		return STATUS_OK;
+	if (backend_event_record(s->began, s->stream, err) != STATUS_OK)
+		return err->status;
+	for (unsigned i = 0; i < batch; i++)
+		if (enqueue(s, err) != STATUS_OK)
+			return err->status;
+	return backend_event_record(s->ended, s->stream, err);
+}
+
+static enum status note_own(void *state, struct error *err)
+{
+	struct side *s = state;
+	double seconds;
+
+	if (!s->victim)
+		return STATUS_OK;
+	if (backend_event_synchronize(s->ended, err) != STATUS_OK ||
+	    backend_event_elapsed(s->began, s->ended, &seconds, err) != STATUS_OK)
+		return err->status;
+	ARRAY_GROW(s->own, s->own_count, s->own_capacity);
+	s->own[s->own_count++] = seconds;
+	return STATUS_OK;
+}
+
+/* Waits for the piece before the latest, and adds up how long the load stood still between them. */
+static enum status follow_load(struct side *s, double *gap, double *length, struct error *err)
+{
+	const struct piece *before = &s->pieces[s->piece_count % 2],
+			   *latest = &s->pieces[(s->piece_count + 1) % 2];
+
+	if (backend_event_synchronize(before->end, err) != STATUS_OK ||
+	    backend_event_synchronize(latest->begin, err) != STATUS_OK ||
+	    backend_event_elapsed(before->begin, before->end, length, err) != STATUS_OK ||
+	    backend_event_elapsed(before->end, latest->begin, gap, err) != STATUS_OK)
+		return err->status;
+	s->busy_seconds += *length;
+	s->gap_seconds += *gap;
+	return STATUS_OK;
+}
+
+static enum status add_piece(struct side *s, struct error *err)
+{
+	struct piece *piece = &s->pieces[s->piece_count++ % 2];
+	struct side on_load = *s;
+
+	on_load.c.stream = s->load_stream;
+	if (backend_event_record(piece->begin, s->load_stream, err) != STATUS_OK ||
+	    launch_load(&on_load, s->piece_operations, err) != STATUS_OK)
+		return err->status;
+	return backend_event_record(piece->end, s->load_stream, err);
+}
+
+/*
+ * Before each sample of the victims: one more piece of load, while the latest one runs. Where it
+ * stood still for too long the pieces become longer, on all ranks alike.
+ */
+static enum status keep_loaded(void *state, struct error *err)
+{
+	struct side *s = state;
+	double gap = 0, length = 0;
+	enum status status = STATUS_OK;
+
+	if (!s->victim && s->piece_count >= 2)
+		status = follow_load(s, &gap, &length, err);
+	if (world_max(s->run->world, gap > GAP_MOST * length) > 0 &&
+	    2 * s->piece_operations * s->commands <= LOAD_COMMANDS)
+		s->piece_operations *= 2;
+	return status == STATUS_OK && !s->victim ? add_piece(s, err) : status;
+}
+
+static enum status stop_load(struct side *s, struct error *err)
+{
+	return s->victim ? STATUS_OK : backend_stream_synchronize(s->load_stream, err);
+}
+
+/* The rank's own mean over the `counted` samples, which follow those of the warm-up. */
+static double own_mean(const struct side *s, size_t counted)
+{
+	double sum = 0;
+
+	if (!counted || counted > s->own_count)
+		return NAN;
+	for (size_t i = s->own_count - counted; i < s->own_count; i++)
+		sum += s->own[i];
+	return sum / (double)counted;
+}
+
+struct spread {
+	double value, low, high;
+};
+
+/*
+ * The mean with its 95 % interval by the normal approximation, for as many independent samples as
+ * a series of this autocorrelation is worth.
+ */
+static struct spread mean_of(const struct series *series)
+{
+	double sum = 0, squares = 0, n = (double)series->count,
+	       rho = fmin(fmax(series->statistics.autocorrelation, 0), 0.99), mean, half;
+
+	for (size_t i = 0; i < series->count; i++)
+		sum += series->samples[i];
+	mean = sum / n;
+	for (size_t i = 0; i < series->count; i++)
+		squares += (series->samples[i] - mean) * (series->samples[i] - mean);
+	half = n < 2 ? NAN : NORMAL_QUANTILE * sqrt(squares / (n - 1) / n * (1 + rho) / (1 - rho));
+	return (struct spread){ mean, mean - half, mean + half };
+}
+
+/*
+ * The 99th percentile with its 95 % interval from order statistics: of n samples the number below
+ * it is binomial. An end is NaN where the samples do not bound it.
+ */
+static struct spread tail_of(const struct series *series)
+{
+	size_t n = series->count;
+	double half = NORMAL_QUANTILE * sqrt((double)n * 0.99 * 0.01), middle = 0.99 * (double)n;
+	size_t low = middle - half > 1 ? (size_t)(middle - half) - 1 : 0,
+	       high = (size_t)ceil(middle + half);
+	double *sorted = xmalloc((n + 1) * sizeof(*sorted));
+	struct spread tail;
+
+	memcpy(sorted, series->samples, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), compare_doubles);
+	tail = (struct spread){ series->statistics.p99, n ? sorted[low] : NAN,
+				high <= n && n ? sorted[high - 1] : NAN };
+	free(sorted);
+	return tail;
+}
+
+/* Errors of both add up as independent ones do. */
+static struct spread ratio_of(struct spread a, struct spread b)
+{
+	double value = a.value / b.value;
+	double down = hypot((a.value - a.low) / a.value, (b.high - b.value) / b.value);
+	double up = hypot((a.high - a.value) / a.value, (b.value - b.low) / b.value);
+
+	return (struct spread){ value, value * fmax(0, 1 - down), value * (1 + up) };
+}
+
+static void record_ratio(struct run *run, const char *name, struct spread ratio, size_t samples)
+{
+	if (isfinite(ratio.value))
+		run_interval(run, name, ratio.value, ratio.low, ratio.high, samples);
+}
+
+struct hurt {
+	char node[64];
+	double ratio;
+};
+
+static int most_hurt(const void *a, const void *b)
+{
+	const struct hurt *p = a, *q = b;
+
+	return (q->ratio > p->ratio) - (q->ratio < p->ratio);
+}
+
+/* By node, the slowest of its ranks; ranks of one node follow each other. */
+static size_t nodes_hurt(const struct side *s, double ratio, struct hurt *nodes)
+{
+	struct world *world = s->run->world;
+	struct hurt mine = { .ratio = s->victim ? ratio : NAN }, *all;
+	size_t count = 0;
+
+	snprintf(mine.node, sizeof(mine.node), "%.*s", (int)strcspn(s->device->info.id, "/"),
+		 s->device->info.id);
+	all = xcalloc((size_t)world->size, sizeof(*all));
+	world_gather(world, &mine, all, sizeof(mine));
+	for (int rank = 0; rank < world->size; rank++) {
+		if (!isfinite(all[rank].ratio))
+			continue;
+		if (!count || strcmp(nodes[count - 1].node, all[rank].node) != 0)
+			nodes[count++] = all[rank];
+		else
+			nodes[count - 1].ratio = fmax(nodes[count - 1].ratio, all[rank].ratio);
+	}
+	free(all);
+	qsort(nodes, count, sizeof(*nodes), most_hurt);
+	return count;
+}
+
+static void note_hurt(struct side *s, double ratio)
+{
+	struct hurt *nodes = xcalloc((size_t)s->run->world->size + 1, sizeof(*nodes));
+	size_t count = nodes_hurt(s, ratio, nodes);
+	struct text text = TEXT_EMPTY;
+
+	for (size_t i = 0; i < count && i < HURT_MOST; i++)
+		text_addf(&text, "%s%s %.2f", i ? ", " : "", nodes[i].node, nodes[i].ratio);
+	if (count) {
+		run_value(s->run, "congestion.worst_node", nodes[0].ratio);
+		run_note(s->run,
+			 "Victims, by how many times as long as alone their own operations took: "
+			 "%s%s.",
+			 text.data, count > HURT_MOST ? ", and others less" : "");
+	}
+	text_release(&text);
+	free(nodes);
+}
+
+/* The part of its time in which the load was busy, of the rank where it was least. */
+static void note_load(struct side *s)
+{
+	double total = s->busy_seconds + s->gap_seconds;
+	double idle = world_max(s->run->world, total > 0 ? s->gap_seconds / total : 0);
+
+	run_value(s->run, "congestion.load_busy", 1 - idle);
+}
+
+static enum status sample_load(struct side *s, struct workload *w, double *seconds,
+			       struct error *err)
+{
+	const struct series *time;
+	double bytes = world_max(s->run->world, s->victim ? 0
+							  : s->c.operation->bus_factor(s->c.ranks) *
+								    (double)s->c.bytes);
+
+	w->launch = launch_load;
+	if (run_sample(s->run, w, "congestion.load_time", &time, err) != STATUS_OK)
+		return err->status;
+	run_rate(s->run, "congestion.load", bytes, time);
+	*seconds = time->statistics.median;
+	return STATUS_OK;
+}
+
+static enum status sample_victims(struct side *s, struct workload *w, const char *series,
+				  const struct series **time, double *own, struct error *err)
+{
+	s->own_count = 0;
+	w->launch = launch_victims;
+	w->finish = note_own;
+	w->max_batch = 1;
+	w->min_samples = TAIL_SAMPLES;
+	if (run_sample(s->run, w, series, time, err) != STATUS_OK)
+		return err->status;
+	*own = own_mean(s, (*time)->count);
+	return STATUS_OK;
+}
+
+static enum status measure(struct side *s, struct error *err)
+{
+	struct workload w = { .state = s,
+			      .clock = CLOCK_DEVICE,
+			      .streams = &s->stream,
+			      .stream_count = 1,
+			      .commands = s->commands };
+	const struct series *time;
+	double load_seconds = 0, alone_own = NAN, own = NAN, operations_ahead;
+	struct spread mean, tail;
+	enum status status;
+
+	if (sample_load(s, &w, &load_seconds, err) != STATUS_OK ||
+	    sample_victims(s, &w, "congestion.alone", &time, &alone_own, err) != STATUS_OK)
+		return err->status;
+	mean = mean_of(time);
+	tail = tail_of(time);
+	run_duration(s->run, "congestion.alone", time);
+	run_statistic(s->run, "congestion.alone_p99", time->statistics.p99, time);
+	operations_ahead = load_seconds > 0 ? LOAD_AHEAD * mean.value / load_seconds : 1;
+	while (s->piece_operations < operations_ahead &&
+	       2 * s->piece_operations * s->commands <= LOAD_COMMANDS)
+		s->piece_operations *= 2;
+	/* The same on every rank that loads; victims have other commands and no pieces. */
+	s->piece_operations =
+		(unsigned)world_max(s->run->world, s->victim ? 1 : s->piece_operations);
+	w.prepare = keep_loaded;
+	status = sample_victims(s, &w, "congestion.time", &time, &own, err);
+	status = world_agree(s->run->world, status == STATUS_OK ? stop_load(s, err) : status, err);
+	if (status != STATUS_OK)
+		return status;
+	run_duration(s->run, "congestion.time", time);
+	run_statistic(s->run, "congestion.time_p99", time->statistics.p99, time);
+	record_ratio(s->run, "congestion.slowdown", ratio_of(mean_of(time), mean), time->count);
+	record_ratio(s->run, "congestion.slowdown_p99", ratio_of(tail_of(time), tail), time->count);
+	note_load(s);
+	note_hurt(s, own / alone_own);
+	return STATUS_OK;
+}
+
+enum status congestion_run(struct run *run, struct error *err)
+{
+	struct state *state = run->suite_state;
+	int *part_of = divide(run);
+	enum status status = connect(state, run, part_of, err);
+	struct side s;
+
+	describe(&s, run, state, part_of);
+	free(part_of);
+	if (status != STATUS_OK)
+		return status;
+	status = verify(&s, err);
+	if (status == STATUS_OK)
+		status = measure(&s, err);
+	if (status == STATUS_OK) {
+		status = world_agree(run->world, check(&s, err), err);
+		if (status != STATUS_OK)
+			error_prefix(err, "after timing");
+	}
+	if (status == STATUS_OK) {
+		run_verified(run,
+			     "every element that victims and the load left on a rank against the "
+			     "generator, before and after timing",
+			     NAN, NAN);
+		run_note(run, "Transport between the devices: %s.",
+			 transport_names[s.c.communicator->transport]);
+	}
+	/* With the device or a rank lost, waiting would not end; the process is about to. */
+	if (status == STATUS_DEVICE || status == STATUS_TIMEOUT || status == STATUS_INTERNAL)
+		return status;
+	close_side(&s);
+	return status;
+}
