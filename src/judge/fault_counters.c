@@ -106,25 +106,25 @@ static void judge_watches(const struct result *result, const struct case_result 
 	}
 }
 
+/* A case and the latest before it with the same first device. */
+struct gap {
+	const struct case_result *c, *before; /* before: NULL: there is none */
+};
+
 static int by_start(const void *a, const void *b)
 {
-	const struct case_result *p = *(const struct case_result *const *)a;
-	const struct case_result *q = *(const struct case_result *const *)b;
+	const struct case_result *p = ((const struct gap *)a)->c, *q = ((const struct gap *)b)->c;
 
 	if (p->started_seconds != q->started_seconds)
 		return p->started_seconds < q->started_seconds ? -1 : 1;
 	return (p > q) - (p < q);
 }
 
-/* The latest case before cases[i] with the same first device, NULL: none. */
-static const struct case_result *previous(const struct case_result **cases, size_t i)
+static int by_device(const void *a, const void *b)
 {
-	const char *device = cases[i]->device;
+	int order = strcmp(((const struct gap *)a)->c->device, ((const struct gap *)b)->c->device);
 
-	while (device && i--)
-		if (cases[i]->device && strcmp(cases[i]->device, device) == 0)
-			return cases[i];
-	return NULL;
+	return order ? order : by_start(a, b);
 }
 
 /*
@@ -134,19 +134,23 @@ static const struct case_result *previous(const struct case_result **cases, size
  */
 static void judge_gaps(const struct result *result, struct verdicts *verdicts)
 {
-	const struct case_result **cases = xcalloc(result->case_count + 1, sizeof(*cases));
+	struct gap *gaps = xcalloc(result->case_count + 1, sizeof(*gaps));
+	size_t count = 0;
 
 	for (size_t i = 0; i < result->case_count; i++)
-		cases[i] = &result->cases[i];
-	qsort(cases, result->case_count, sizeof(*cases), by_start);
-	for (size_t i = 0; i < result->case_count; i++) {
-		const struct case_result *before = previous(cases, i);
-
-		if (before)
-			judge_readings(result, cases[i], &before->after, &cases[i]->before,
+		if (result->cases[i].device)
+			gaps[count++].c = &result->cases[i];
+	qsort(gaps, count, sizeof(*gaps), by_device);
+	for (size_t i = 1; i < count; i++)
+		if (strcmp(gaps[i - 1].c->device, gaps[i].c->device) == 0)
+			gaps[i].before = gaps[i - 1].c;
+	qsort(gaps, count, sizeof(*gaps), by_start);
+	for (size_t i = 0; i < count; i++)
+		if (gaps[i].before)
+			judge_readings(result, gaps[i].c, &gaps[i].before->after,
+				       &gaps[i].c->before,
 				       "before the case, since the one before it", verdicts);
-	}
-	free(cases);
+	free(gaps);
 }
 
 void judge_fault_counters(const struct result *result, struct verdicts *verdicts)

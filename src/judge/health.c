@@ -115,12 +115,18 @@ static void judge_finding(const struct result *result, const struct finding *f, 
 	     xasprintf("%s the run, %s: %s", when, f->subject, f->text), verdicts);
 }
 
+/* Mostly after the one that was found before: both lists have one order. */
 static const struct finding *named(const struct finding *findings, size_t count,
-				   const char *subject)
+				   const char *subject, size_t *near)
 {
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(findings[i].subject, subject) == 0)
-			return &findings[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct finding *f = &findings[(*near + i) % count];
+
+		if (strcmp(f->subject, subject) != 0)
+			continue;
+		*near = (*near + i + 1) % count;
+		return f;
+	}
 	return NULL;
 }
 
@@ -139,11 +145,11 @@ bool health_changed(const struct finding *before, const struct finding *after)
 }
 
 /* A post-flight finding that was as bad before the run is not repeated. */
-static void judge_change(const struct result *result, const struct finding *after,
+static void judge_change(const struct result *result, const struct finding *after, size_t *near,
 			 struct verdicts *verdicts)
 {
 	const struct finding *before =
-		named(result->preflight, result->preflight_count, after->subject);
+		named(result->preflight, result->preflight_count, after->subject, near);
 
 	if (!before || !health_changed(before, after)) {
 		if (!before || before->severity < after->severity)
@@ -159,43 +165,51 @@ static void judge_change(const struct result *result, const struct finding *afte
 		     verdicts);
 }
 
-void judge_link(const struct judge_input *input, const struct device_info *device, int *generation,
-		int *width)
+static void take_link(struct link *link, const struct telemetry *seen)
 {
-	*generation = device->pcie_generation;
-	*width = device->pcie_width;
+	if (seen->pcie_generation > link->generation)
+		link->generation = (int)seen->pcie_generation;
+	if (seen->pcie_width > link->width)
+		link->width = (int)seen->pcie_width;
+}
+
+struct link *judge_links(const struct judge_input *input)
+{
+	const struct result *first = &input->results[0];
+	struct link *links = xcalloc(first->device_count + 1, sizeof(*links));
+
+	for (size_t i = 0; i < first->device_count; i++)
+		links[i] = (struct link){ first->devices[i].pcie_generation,
+					  first->devices[i].pcie_width };
 	for (size_t r = 0; r < input->count; r++) {
+		const struct device_info *d = NULL;
+
 		for (size_t i = 0; i < input->results[r].case_count; i++) {
 			const struct case_result *c = &input->results[r].cases[i];
-			const struct telemetry *seen[] = { &c->before, &c->after };
 
-			if (!c->device || strcmp(c->device, device->id) != 0)
+			d = result_device_near(first, c->device, d);
+			if (!d)
 				continue;
-			for (size_t t = 0; t < ARRAY_SIZE(seen); t++) {
-				if (seen[t]->pcie_generation > *generation)
-					*generation = (int)seen[t]->pcie_generation;
-				if (seen[t]->pcie_width > *width)
-					*width = (int)seen[t]->pcie_width;
-			}
+			take_link(&links[d - first->devices], &c->before);
+			take_link(&links[d - first->devices], &c->after);
 		}
 	}
+	return links;
 }
 
 static void judge_pcie(const struct judge_input *input, const struct device_info *d,
-		       struct verdicts *verdicts)
+		       const struct link *link, struct verdicts *verdicts)
 {
 	struct verdict_check *check;
-	int generation, width;
 
-	judge_link(input, d, &generation, &width);
-	if (!generation || !width ||
-	    (generation >= d->pcie_generation_max && width >= d->pcie_width_max))
+	if (!link->generation || !link->width ||
+	    (link->generation >= d->pcie_generation_max && link->width >= d->pcie_width_max))
 		return;
 	check = judging_finding(verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION,
 				VERDICT_WARN, false,
 				xasprintf("the PCIe link was never better than generation %d x%d, "
 					  "though device and slot can do generation %d x%d",
-					  generation, width, d->pcie_generation_max,
+					  link->generation, link->width, d->pcie_generation_max,
 					  d->pcie_width_max));
 	check->cause = CAUSE_LINK_DEGRADED;
 	check->accepted = true;
@@ -203,14 +217,21 @@ static void judge_pcie(const struct judge_input *input, const struct device_info
 
 void judge_health(const struct judge_input *input, struct verdicts *verdicts)
 {
+	struct link *links;
+
 	for (size_t r = 0; r < input->count; r++) {
 		const struct result *result = &input->results[r];
+		size_t near = 0;
 
 		for (size_t i = 0; i < result->preflight_count; i++)
 			judge_finding(result, &result->preflight[i], "before", verdicts);
 		for (size_t i = 0; i < result->postflight_count; i++)
-			judge_change(result, &result->postflight[i], verdicts);
+			judge_change(result, &result->postflight[i], &near, verdicts);
 	}
-	for (size_t i = 0; input->count && i < input->results[0].device_count; i++)
-		judge_pcie(input, &input->results[0].devices[i], verdicts);
+	if (!input->count)
+		return;
+	links = judge_links(input);
+	for (size_t i = 0; i < input->results[0].device_count; i++)
+		judge_pcie(input, &input->results[0].devices[i], &links[i], verdicts);
+	free(links);
 }

@@ -92,12 +92,13 @@ struct verdict_check *judging_finding(struct verdicts *verdicts, const struct re
  * health.c: what was found before and after the run, and PCIe links that stay below what they can.
  */
 void judge_health(const struct judge_input *input, struct verdicts *verdicts);
-/*
- * The highest PCIe generation and width seen on a device, in any case of any launch (links train
- * down when idle); 0: unknown.
- */
-void judge_link(const struct judge_input *input, const struct device_info *device, int *generation,
-		int *width);
+/* The best PCIe link that a device had, before, during or after its cases; 0: unknown. */
+struct link {
+	int generation, width;
+};
+
+/* One for each device of the first result; malloc'ed. */
+struct link *judge_links(const struct judge_input *input);
 
 /* run_findings.c: wrong results, memory errors, cases that were not run. */
 void judge_run(const struct judge_input *input, struct verdicts *verdicts);

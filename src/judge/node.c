@@ -16,35 +16,32 @@ static bool selected(const struct limit *limit, const struct device_info *device
 }
 
 /* One device's part of a metric; NaN: unknown. */
-typedef double device_value_fn(const struct judge_input *input, const struct device_info *device);
+typedef double device_value_fn(const struct link *link, const struct device_info *device);
 
-static double pcie_generation(const struct judge_input *input, const struct device_info *device)
+static double pcie_generation(const struct link *link, const struct device_info *device)
 {
-	int generation, width;
-
-	judge_link(input, device, &generation, &width);
-	return generation ? generation : (double)NAN;
+	(void)device;
+	return link->generation ? link->generation : (double)NAN;
 }
 
-static double pcie_width(const struct judge_input *input, const struct device_info *device)
+static double pcie_width(const struct link *link, const struct device_info *device)
 {
-	int generation, width;
-
-	judge_link(input, device, &generation, &width);
-	return width ? width : (double)NAN;
+	(void)device;
+	return link->width ? link->width : (double)NAN;
 }
 
-static double nvlink_links(const struct judge_input *input, const struct device_info *device)
+static double nvlink_links(const struct link *link, const struct device_info *device)
 {
-	(void)input;
+	(void)link;
 	return device->nvlink_count;
 }
 
-/* The lowest value over the devices; `worst` names that device. */
+/* The lowest value over the devices; `worst` names the last device that has it. */
 static double lowest(const struct judge_input *input, const struct limit *limit,
 		     device_value_fn *value_of, const char **worst)
 {
 	const struct result *result = &input->results[0];
+	struct link *links = judge_links(input);
 	double value = (double)NAN;
 
 	for (size_t i = 0; i < result->device_count; i++) {
@@ -53,17 +50,14 @@ static double lowest(const struct judge_input *input, const struct limit *limit,
 
 		if (!selected(limit, d))
 			continue;
-		own = value_of(input, d);
-		*worst = d->id;
+		own = value_of(&links[i], d);
+		if (!(value < own))
+			*worst = d->id;
+		value = value < own ? value : own;
 		if (isnan(own))
-			return own;
-		if (!(value <= own))
-			value = own;
+			break;
 	}
-	for (size_t i = 0; i < result->device_count; i++)
-		if (selected(limit, &result->devices[i]) &&
-		    value_of(input, &result->devices[i]) == value)
-			*worst = result->devices[i].id;
+	free(links);
 	return value;
 }
 

@@ -364,6 +364,18 @@ const struct device_info *result_device(const struct result *result, const char 
 	return NULL;
 }
 
+const struct device_info *result_device_near(const struct result *result, const char *id,
+					     const struct device_info *near)
+{
+	const struct device_info *end = result->devices + result->device_count;
+
+	for (const struct device_info *d = near;
+	     id && d && d >= result->devices && d < end && d <= near + 1; d++)
+		if (strcmp(d->id, id) == 0)
+			return d;
+	return result_device(result, id);
+}
+
 size_t result_launches(const struct result *result)
 {
 	size_t most = 1;

@@ -365,6 +365,12 @@ const char *result_fact(const struct result *result, const char *name);
 const struct metric_value *result_yardstick(const struct result *result, const char *name);
 /* The device with that id; NULL: none. */
 const struct device_info *result_device(const struct result *result, const char *id);
+/*
+ * The same, which is mostly `near`, that of the case before, or the next: a fleet has 80,000
+ * devices. NULL for `near`: none is known.
+ */
+const struct device_info *result_device_near(const struct result *result, const char *id,
+					     const struct device_info *near);
 /* The launches of the metric that has most of them; 1 where no metric was measured. */
 size_t result_launches(const struct result *result);
 /* "transfer:label/h2d/pinned/512MiB": what a case measures, without its devices; malloc'ed. */

@@ -277,32 +277,19 @@ enum status case_result_check(const struct case_result *c, enum samples_wanted s
 	return check_watches(c, path, err);
 }
 
-/* `near`: where the latest one was; mostly it is that, or the next. A fleet has 80,000 devices. */
-static bool device_is_there(const struct result *r, const char *id, size_t *near)
-{
-	const struct device_info *d;
-
-	for (size_t i = *near; i < r->device_count && i < *near + 2; i++)
-		if (strcmp(r->devices[i].id, id) == 0) {
-			*near = i;
-			return true;
-		}
-	d = result_device(r, id);
-	*near = d ? (size_t)(d - r->devices) : *near;
-	return d;
-}
-
 static enum status check_known_devices(const struct result *r, const struct case_result *c,
-				       size_t *near, const struct json_path *path,
-				       struct error *err)
+				       const struct device_info **near,
+				       const struct json_path *path, struct error *err)
 {
 	const struct json_path devices = { path, "devices", 0 };
 
-	for (size_t i = 0; i < c->device_count; i++)
-		if (!device_is_there(r, c->devices[i], near))
+	for (size_t i = 0; i < c->device_count; i++) {
+		*near = result_device_near(r, c->devices[i], *near);
+		if (!*near)
 			return json_path_error(ELEMENT(&devices, i), err,
 					       "'%.60s' is none of the result's devices",
 					       c->devices[i]);
+	}
 	return STATUS_OK;
 }
 
@@ -360,7 +347,7 @@ static enum status check_judgement(const struct verdicts *v, struct error *err)
 enum status result_check(const struct result *r, enum samples_wanted samples, struct error *err)
 {
 	const struct json_path cases = { NULL, "cases", 0 };
-	size_t near = 0;
+	const struct device_info *near = NULL;
 
 	if (check_planned(r, err) != STATUS_OK || check_device_ids(r, err) != STATUS_OK ||
 	    check_case_ids(r, err) != STATUS_OK)

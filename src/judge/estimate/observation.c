@@ -27,19 +27,6 @@ static void add_case(struct subject *s, const struct case_result *c)
 	s->cases[s->count++] = c;
 }
 
-/* That of the case before or its neighbour, mostly: a fleet has 80,000 devices. */
-static const struct device_info *find_device(const struct result *result, const char *id,
-					     const struct device_info *before)
-{
-	const struct device_info *end = result->devices + result->device_count;
-
-	for (const struct device_info *d = before;
-	     id && d && d >= result->devices && d < end && d <= before + 1; d++)
-		if (strcmp(d->id, id) == 0)
-			return d;
-	return result_device(result, id);
-}
-
 static void add_subject(struct subjects *subjects, const struct result *result,
 			const struct case_result *c)
 {
@@ -49,7 +36,8 @@ static void add_subject(struct subjects *subjects, const struct result *result,
 
 	ARRAY_GROW(subjects->items, subjects->count, subjects->capacity);
 	s = &subjects->items[subjects->count++];
-	*s = (struct subject){ .first = c, .device = find_device(result, c->device, before) };
+	*s = (struct subject){ .first = c,
+			       .device = result_device_near(result, c->device, before) };
 	add_case(s, c);
 }
 
