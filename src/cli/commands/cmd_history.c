@@ -303,7 +303,7 @@ static int page(const struct action_call *call)
 	struct store *history = NULL;
 	struct trend_summary summary = { 0 };
 
-	a->page.separate_css = a->layout == LAYOUT_DIRECTORY;
+	page_options_layout(&a->page, a->layout);
 	if (!a->page.output)
 		a->page.output = "trend.html";
 	if (file_refuse_input(a->page.output, a->db, &err) == STATUS_OK &&
@@ -314,6 +314,7 @@ static int page(const struct action_call *call)
 	refuse_no_match(&a->trend.filter, summary.series, &err);
 	if (err.status != STATUS_OK)
 		return command_fail(&err);
+	page_options_note(&a->page);
 	if (!report_on_stdout(&a->page))
 		puts(a->page.output);
 	return gate(a, &summary);
@@ -337,7 +338,7 @@ static int fleet(const struct action_call *call)
 	struct fleet f = { 0 };
 	int code;
 
-	a->page.separate_css = a->layout == LAYOUT_DIRECTORY;
+	page_options_layout(&a->page, a->layout);
 	if ((!a->page.output ||
 	     (file_refuse_input(a->page.output, a->db, &err) == STATUS_OK &&
 	      template_refuse_output(a->page.template_dir, a->page.output, &err) == STATUS_OK)) &&

@@ -127,6 +127,7 @@ static int write_report(const struct options *o, struct report_arguments *a)
 	result_list_release(&results);
 	if (status != STATUS_OK)
 		return command_fail(&err);
+	page_options_note(&a->options);
 	if (!report_on_stdout(&a->options))
 		printf("%s\n", a->options.output);
 	return EXIT_ACCEPTED;
@@ -212,7 +213,8 @@ static int report_run(int argc, char **argv)
 	struct options o;
 	int code = options_parse(&o, &command_report, argc, argv, &a);
 
-	a.options.separate_css = a.options.chart_files = a.layout == LAYOUT_DIRECTORY;
+	page_options_layout(&a.options, a.layout);
+	a.options.chart_files = a.options.separate_css;
 	if (code == EXIT_ACCEPTED)
 		code = act(&o, &a);
 	anonymise_option_release(&a.anonymise);
@@ -229,7 +231,9 @@ const struct command command_report = {
 	.about = "One RESULT gives a page about that run, several a comparison with the first as "
 		 "the baseline.\n"
 		 "With --layout dir each chart is also an SVG and a CSV file, in a folder next to "
-		 "the page.",
+		 "the page,\n"
+		 "and FILE-card.png is its picture for links in chats and social media; --url "
+		 "makes its\naddress whole.",
 	.options = rows,
 	.run = report_run,
 };

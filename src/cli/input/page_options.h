@@ -1,8 +1,9 @@
-/* --title, --layout, --template-dir and --no-script of the commands that write a page. */
+/* --title, --layout, --template-dir, --url and --no-script of the commands that write a page. */
 #ifndef GPUPROOF_CLI_INPUT_PAGE_OPTIONS_H
 #define GPUPROOF_CLI_INPUT_PAGE_OPTIONS_H
 
 #include "cli/options.h"
+#include "report/report.h"
 
 enum layout { LAYOUT_DEFAULT, LAYOUT_SINGLE, LAYOUT_DIRECTORY };
 #define LAYOUT_WORDS                  \
@@ -10,6 +11,11 @@ enum layout { LAYOUT_DEFAULT, LAYOUT_SINGLE, LAYOUT_DIRECTORY };
 	{                             \
 		"single", "dir", NULL \
 	}
+
+/* Sets what a layout asks for on every page. */
+void page_options_layout(struct report_options *page, int layout);
+/* Says on stderr that the page has no picture, if it should have one and this program cannot. */
+void page_options_note(const struct report_options *page);
 
 /*
  * Rows for a command whose struct ARGUMENTS has the report_options PAGE and `int layout`; more
@@ -24,7 +30,9 @@ enum layout { LAYOUT_DEFAULT, LAYOUT_SINGLE, LAYOUT_DIRECTORY };
 		{ .name = "layout",                                                                \
 		  CHOICE_AT(ARGUMENTS, layout),                                                    \
 		  .choices = LAYOUT_WORDS,                                                         \
-		  .help = "dir: also write report.css next to the page and link it, for servers "  \
+		  .help = "dir: also write report.css and the page's picture for social media "    \
+			  "next "                                                                  \
+			  "to it and link them, for servers "                                      \
 			  "that "                                                                  \
 			  "block inline style (Jenkins)",                                          \
 		  __VA_ARGS__ },                                                                   \
@@ -34,6 +42,13 @@ enum layout { LAYOUT_DEFAULT, LAYOUT_SINGLE, LAYOUT_DIRECTORY };
 		  .help = "Mustache templates and report.css that replace the built-in ones of "   \
 			  "the "                                                                   \
 			  "same name",                                                             \
+		  __VA_ARGS__ },                                                                   \
+		{ .name = "url",                                                                   \
+		  TEXT_AT(ARGUMENTS, PAGE.url),                                                    \
+		  .value = "URL",                                                                  \
+		  .help = "where the page will be, http(s)://...: social media take its picture "  \
+			  "by "                                                                    \
+			  "a whole address only",                                                  \
 		  __VA_ARGS__ },                                                                   \
 	{                                                                                          \
 		.name = "no-script", FLAG_AT(ARGUMENTS, PAGE.no_script),                           \

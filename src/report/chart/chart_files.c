@@ -66,15 +66,6 @@ struct writer {
 	struct error *err;
 };
 
-static const char *member(const struct tree *map, const char *name)
-{
-	for (size_t i = 0; i < map->count; i++)
-		if (map->children[i]->kind == TREE_TEXT && map->children[i]->name &&
-		    strcmp(map->children[i]->name, name) == 0)
-			return map->children[i]->text;
-	return NULL;
-}
-
 static void write_file(const struct writer *w, const char *id, const char *ending,
 		       const struct text *content)
 {
@@ -110,7 +101,8 @@ static void write_svg(const struct writer *w, const struct tree *chart, const ch
 static void write_below(const struct writer *w, const struct tree *tree)
 {
 	const char *csv = tree->kind == TREE_MAP ? tree->attached : NULL;
-	const char *id = csv ? member(tree, "id") : NULL;
+	const struct tree *member = csv ? tree_member(tree, "id") : NULL;
+	const char *id = member ? member->text : NULL;
 
 	if (id && *id && !strchr(id, '/')) {
 		struct text text = TEXT_EMPTY;

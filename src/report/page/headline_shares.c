@@ -99,10 +99,21 @@ static bool need_headings(const struct headline_shares *shares, const struct vie
 	return needed;
 }
 
+/* "STREAM triad, 4.393 TB/s" and 0.9153 for the card (report/card/card.h). */
+static void card_share(const struct headline_share *share, struct tree *bar)
+{
+	char value[FORMAT_SIZE];
+
+	tree_textf(bar, "name", "%s, %s", share->title,
+		   format_rounded(share->value, share->unit, value, sizeof(value)));
+	tree_textf(bar, "share", "%.4f", share->share);
+}
+
 void headline_shares_draw(const struct headline_shares *shares, const struct view *view,
 			  struct tree *page)
 {
 	struct tree *charts = tree_list(page, "share_charts");
+	struct tree *card = tree_list(page, "card_shares");
 	bool headed = need_headings(shares, view);
 	struct chart chart;
 
@@ -125,6 +136,8 @@ void headline_shares_draw(const struct headline_shares *shares, const struct vie
 
 		if (devices > APART && !is_worst(shares, i))
 			continue;
+		if (is_worst(shares, i))
+			card_share(share, tree_item(card));
 		name = share_name(view, share, headed, devices);
 		point = chart_point_new(chart_series_named(&chart, headed ? share->title : ""),
 					name);

@@ -49,6 +49,9 @@ struct tree *tree_list(struct tree *map, const char *name);
 /* Hangs `child` (taken over) under `name`, which the map has not yet. */
 void tree_set(struct tree *map, const char *name, struct tree *child);
 
+/* The member of a map; NULL: there is none. */
+const struct tree *tree_member(const struct tree *map, const char *name);
+
 /* Appends to a list: an empty map, a text, any tree (taken over). */
 struct tree *tree_item(struct tree *list);
 void tree_item_text(struct tree *list, const char *text);
