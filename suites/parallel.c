@@ -557,10 +557,9 @@ static void parallel_derive(struct run *run, const struct result *all)
 	curves_open(&curves, all, run->result->device, precision_name(setup.precision));
 	curves.transport = transport_names[setup.transport];
 	curves.messages = messages_of(run->result, &setup);
-	if (setup.kind != MODEL_MLP) {
+	if (setup_has_images(&setup)) {
 		record_utilisation(run, &setup, &curves);
-		run_note(run, "Not predicted: no suite measures %s.",
-			 setup_has_images(&setup) ? "convolutions" : "attention");
+		run_note(run, "Not predicted: no suite measures convolutions of every layer.");
 		return;
 	}
 	predicted = predict_step(&setup, steps, &curves);
@@ -571,7 +570,10 @@ static void parallel_derive(struct run *run, const struct result *all)
 	} else {
 		note_missing(run, all, &curves);
 	}
-	derive_critical(run, &setup, &curves);
+	if (setup.kind == MODEL_TRANSFORMER)
+		record_utilisation(run, &setup, &curves);
+	else
+		derive_critical(run, &setup, &curves);
 }
 
 static void *open_state(void)

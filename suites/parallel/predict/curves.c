@@ -226,6 +226,40 @@ double curves_product(struct curves *c, const char *transposes, double m, double
 			 : curve_at(&curve, operations) + fmax(moving(c, m, n, k) - fastest, 0);
 }
 
+static double parameter(const struct case_result *c, const char *name)
+{
+	const struct case_parameter *p = case_parameter(c, name);
+
+	return p ? p->number : NAN;
+}
+
+double curves_attention(struct curves *c, bool forward, double head_size, double sequence,
+			double operations)
+{
+	double nearest = INFINITY, rate = NAN;
+
+	if (c->rates.flops > 0)
+		return operations / c->rates.flops;
+	for (size_t i = 0; i < c->result->case_count; i++) {
+		const struct case_result *k = &c->result->cases[i];
+		const struct metric_value *throughput = case_metric(k, "attention.throughput");
+		double away = fabs(log(parameter(k, "head_size") / head_size)) +
+			      fabs(log(parameter(k, "sequence") / sequence));
+
+		if (!usable(c, k, "attention") || !throughput ||
+		    !is(k, "implementation", "fused") ||
+		    !is(k, "pass", forward ? "forward" : "backward") || !is(k, "mask", "causal") ||
+		    !is(k, "precision",
+			strcmp(c->precision, "tf32") == 0 ? "fp32" : c->precision) ||
+		    !(away < nearest))
+			continue;
+		nearest = away;
+		rate = throughput->value;
+	}
+	return rate > 0 ? operations / rate
+			: lacking(c, "attention in %s (suite attention)", c->precision);
+}
+
 static double factor_of(const char *operation, int ranks)
 {
 	double n = ranks;

@@ -1,14 +1,14 @@
 /*
- * Measurements of this run's other suites on the same devices, as curves: products (suite matmul),
- * memory (stream) and collectives, and what events cost the device (launch). Times between measured
- * sizes are interpolated on logarithmic axes, those of collectives, which are a latency and so much
- * a byte, on linear ones. Above the largest size they grow with the size. Below the smallest they
- * shrink as the highest rate says, so that what the smallest took beyond that remains: products of
- * milliseconds become shorter, those of microseconds hardly.
+ * Measurements of this run's other suites on the same devices, as curves: products (suite
+ * matmul), memory (stream), attention and collectives, and what events cost the device (launch).
+ * Times between measured sizes are interpolated on logarithmic axes, those of collectives, which
+ * are a latency and so much a byte, on linear ones. Above the largest size they grow with the
+ * size. Below the smallest they shrink as the highest rate says, so that what the smallest took
+ * beyond that remains: products of milliseconds become shorter, those of microseconds hardly.
  *
  * A step lasts: where a GPU meets its power limit, products that were measured for some
- * milliseconds ran at a higher clock than those of a step. Products measured with `preheat` are as
- * slow as those of a step.
+ * milliseconds ran at a higher clock than those of a step. Products measured with `preheat` are
+ * as slow as those of a step.
  */
 #ifndef GPUPROOF_SUITES_PARALLEL_PREDICT_CURVES_H
 #define GPUPROOF_SUITES_PARALLEL_PREDICT_CURVES_H
@@ -58,6 +58,12 @@ void curves_open(struct curves *curves, const struct result *result, const char 
 double curves_product(struct curves *curves, const char *transposes, double m, double n, double k);
 /* A kernel that moves `bytes` bytes. */
 double curves_memory(struct curves *curves, double bytes);
+/*
+ * `operations` of fused causal attention: at the rate of the measured head size and sequence
+ * nearest to these.
+ */
+double curves_attention(struct curves *curves, bool forward, double head_size, double sequence,
+			double operations);
 /*
  * A collective, by its name in the suite collective, on `ranks` ranks with a tensor of `bytes`
  * bytes.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "suites/parallel/modes/data_parallel.h"
+#include "suites/parallel/predict/predict_blocks.h"
 #include "suites/parallel/predict/predict_reductions.h"
 #include "suites/parallel/predict/predict_work.h"
 
@@ -26,15 +27,6 @@ static double backward_all(const struct work *w, double rows)
 	return seconds;
 }
 
-static double adding_all(const struct work *w)
-{
-	double seconds = 0;
-
-	for (size_t l = 0; l < w->setup->layers; l++)
-		seconds += work_adding(w, l);
-	return seconds;
-}
-
 /*
  * All parts that accumulate but the last one's backward: the first sets the gradients, the others
  * add.
@@ -43,7 +35,7 @@ static double parts_before(const struct work *w, double rows)
 {
 	double parts = (double)setup_accumulate(w->setup);
 
-	return (parts - 1) * (forward_all(w, rows) + backward_all(w, rows) + adding_all(w));
+	return (parts - 1) * (forward_all(w, rows) + backward_all(w, rows) + work_adding_all(w));
 }
 
 static double predict_single(const struct work *w)
@@ -260,6 +252,9 @@ static double predict_by_mode(const struct setup *setup, unsigned steps, struct 
 
 	work_open(&work, setup, 0, curves);
 	work.steps = steps;
+	if (setup->kind == MODEL_TRANSFORMER && !setup->mode->microbatched &&
+	    work.partition.parts > 1)
+		return predict_tensor_blocks(&work);
 	if (setup->mode->microbatched)
 		return predict_pipeline(setup, curves);
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "suites/parallel/modes/pipeline/schedule.h"
+#include "suites/parallel/predict/predict_blocks.h"
 #include "suites/parallel/ranks/grid.h"
 
 /* Work of a stage from the begin of its last backward. */
@@ -17,7 +18,11 @@ static double sums_of(const struct work *w, const struct rank_partition *partiti
 {
 	enum layer_split split = setup_layer_split(w->setup, l, partition->parts);
 	double columns = (double)(forward ? w->setup->widths[l + 1] : w->setup->widths[l]);
-	bool sums = forward ? split == ROW_PARALLEL : split == COLUMN_PARALLEL && l > 0;
+	bool sums;
+
+	if (setup_layer_kind(w->setup, l) != LAYER_LINEAR)
+		return blocks_sums(w, l, forward) * blocks_sum_time(w, l, rows, forward);
+	sums = forward ? split == ROW_PARALLEL : split == COLUMN_PARALLEL && l > 0;
 
 	return sums ? work_collective(w, "all_reduce", partition->parts, rows * columns) : 0;
 }

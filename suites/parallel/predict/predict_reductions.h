@@ -19,8 +19,8 @@
 #define REDUCTION_DURING_OPTIMIZER 0.5
 
 /*
- * Largest number in a step: the buckets of ddp, two chunks of each layer of tensor parallelism
- * going forward and back, or all that zero3 moves.
+ * Largest number in a step: the buckets of ddp, two chunks or two sums of each layer of tensor
+ * parallelism going forward and back, or all that zero3 moves.
  */
 #define REDUCTIONS_MOST (4 * SETUP_MAX_LAYERS)
 

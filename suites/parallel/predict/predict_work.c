@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "suites/models/parameter_shard.h"
+#include "suites/parallel/predict/predict_blocks.h"
 
 void work_open(struct work *w, const struct setup *setup, int rank, struct curves *curves)
 {
@@ -14,6 +15,11 @@ void work_open(struct work *w, const struct setup *setup, int rank, struct curve
 	segments_make(&w->segments, setup, &w->partition, w->rows);
 }
 
+static bool is_linear(const struct work *w, size_t l)
+{
+	return setup_layer_kind(w->setup, l) == LAYER_LINEAR;
+}
+
 static double bytes_of(const struct setup *s)
 {
 	return (double)precision_bytes(s->precision);
@@ -22,9 +28,11 @@ static double bytes_of(const struct setup *s)
 double work_forward(const struct work *w, size_t l, double rows)
 {
 	const struct model_layer *layer = &w->model.layer[l];
-	double out = (double)layer->out;
-	double product = curves_product(w->curves, "tn", out, rows, (double)layer->in);
+	double out = (double)layer->out, product;
 
+	if (!is_linear(w, l))
+		return blocks_forward_time(w, l, rows);
+	product = curves_product(w->curves, "tn", out, rows, (double)layer->in);
 	/* Bias and ReLU are the product's own, unless its result is a summand. */
 	if (w->setup->fusion != FUSION_OFF &&
 	    setup_layer_split(w->setup, l, w->partition.parts) != ROW_PARALLEL)
@@ -41,17 +49,29 @@ double work_activation(const struct work *w, size_t l, double rows)
 
 double work_loss(const struct work *w, double rows)
 {
-	double classes = (double)w->setup->widths[w->setup->layers];
+	double classes = (double)partition_width(w->setup, &w->partition, w->setup->layers);
+	/* A vocabulary is too long to be held between reading it for sums and for gradients. */
+	double tensors = w->setup->kind == MODEL_TRANSFORMER ? 4 : 3;
 
-	return curves_memory(w->curves, 3 * rows * classes * bytes_of(w->setup));
+	return curves_memory(w->curves, tensors * rows * classes * bytes_of(w->setup));
 }
 
 double work_adding(const struct work *w, size_t l)
 {
 	const struct model_layer *layer = &w->model.layer[l];
 
-	return curves_memory(w->curves,
-			     (double)layer->in * (double)layer->out * bytes_of(w->setup));
+	return curves_memory(w->curves, (is_linear(w, l) ? (double)layer->in * (double)layer->out
+							 : (double)(layer->end - layer->weight)) *
+						bytes_of(w->setup));
+}
+
+double work_adding_all(const struct work *w)
+{
+	double seconds = 0;
+
+	for (size_t l = w->partition.first; l < w->partition.last; l++)
+		seconds += work_adding(w, l);
+	return seconds;
 }
 
 /* A kernel with next to nothing to do. */
@@ -81,6 +101,8 @@ static double recompute_time(const struct work *w, size_t l, double rows)
  */
 double work_outputs_back(const struct work *w, size_t l, double rows)
 {
+	if (!is_linear(w, l))
+		return blocks_backward_time(w, l, rows);
 	return recompute_time(w, l, rows) +
 	       curves_memory(w->curves, 3 * outputs_bytes(w, l, rows)) + short_kernel(w);
 }
@@ -89,6 +111,8 @@ double work_inputs_back(const struct work *w, size_t l, double rows)
 {
 	const struct model_layer *layer = &w->model.layer[l];
 
+	if (!is_linear(w, l))
+		return blocks_input_time(w, l, rows);
 	/* The first layer's input needs no gradient. */
 	return l == 0 ? 0
 		      : curves_product(w->curves, "nn", (double)layer->in, rows,
@@ -101,6 +125,9 @@ double work_weights_back(const struct work *w, size_t l, double rows)
 	const struct model_layer *layer = &w->model.layer[l];
 	double in = (double)layer->in, out = (double)layer->out;
 
+	/* Backward of the layer has computed them. */
+	if (!is_linear(w, l))
+		return 0;
 	return fmin(curves_product(w->curves, "nt", in, out, rows),
 		    curves_product(w->curves, "nn", in, out, rows) +
 			    curves_memory(w->curves, 4 * outputs_bytes(w, l, rows)) -

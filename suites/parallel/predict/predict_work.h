@@ -23,7 +23,7 @@ struct work {
 
 void work_open(struct work *work, const struct setup *setup, int rank, struct curves *curves);
 
-/* Seconds of one layer for `rows` rows: the product, bias and ReLU. */
+/* Seconds of one layer for `rows` rows: the product, bias and ReLU; others: predict_blocks.h. */
 double work_forward(const struct work *work, size_t layer, double rows);
 /* Bias and ReLU where they are not the product's own. */
 double work_activation(const struct work *work, size_t layer, double rows);
@@ -41,6 +41,7 @@ double work_backward(const struct work *work, size_t layer, double rows);
  * More, where backward adds to gradients that are there instead of replacing them: they are read.
  */
 double work_adding(const struct work *work, size_t layer);
+double work_adding_all(const struct work *work);
 
 /* Seconds of the optimizer on `parameters` parameters; its fixed cost per step. */
 double work_update(const struct work *work, double parameters);

@@ -687,6 +687,78 @@ static void streams_hand_over(void **state)
 	result_release(&r);
 }
 
+/* Two blocks; backward of attention computes its scores again: one product more than counted. */
+static struct setup decoder(const char *mode, int ranks, double *operations)
+{
+	static const struct transformer_shape shape = {
+		.hidden = 64, .heads = 4, .sequence = 32, .vocabulary = 1024
+	};
+	struct setup s = { .mode = mode_find(mode),
+			   .ranks = ranks,
+			   .batch = 8 * shape.sequence,
+			   .microbatches = 1,
+			   .bucket_bytes = 1,
+			   .precision = PRECISION_FP32,
+			   .loss_scale = 1 };
+
+	setup_transformer(&s, 2, &shape);
+	*operations = setup_flops(&s) + 2.0 * (double)s.batch * shape.sequence * shape.hidden;
+	return s;
+}
+
+static void products_of_a_transformer_are_divided(void **state)
+{
+	static const struct {
+		const char *mode;
+		int ranks;
+	} cases[] = { { "single", 1 },
+		      { "ddp", 4 },
+		      { "zero1", 2 },
+		      { "tensor", 4 },
+		      { "tensor_sequence", 2 } };
+	double operations;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct setup s = decoder(cases[i].mode, cases[i].ranks, &operations);
+
+		assert_near(predicted(&s, &compute_only), operations / 1e12 / cases[i].ranks, 1e-9);
+	}
+}
+
+/*
+ * Forward the embedding and each block's two sums are waited for; those of backward are hidden by
+ * products of weights' gradients that take longer.
+ */
+static void forward_sums_are_exposed(void **state)
+{
+	struct rates rates = { .flops = 1e9, .memory = 1e30, .bus = 1e12 };
+	double operations, each;
+	struct setup s = decoder("tensor", 2, &operations);
+	struct curves curves;
+
+	(void)state;
+	each = (double)s.batch * 64 * 4 / 1e12;
+	curves_open(&curves, &nothing, "cuda:0", "fp32");
+	curves.rates = rates;
+	curves.no_contention = true;
+	assert_near(predict_step(&s, LONG_SAMPLE, &curves), operations / 2e9 + 5 * each, 1e-6);
+}
+
+/* Without a measurement of attention nothing is predicted, and that is said. */
+static void attention_is_needed(void **state)
+{
+	struct setup s;
+	struct curves curves;
+	double operations;
+
+	(void)state;
+	s = decoder("single", 1, &operations);
+	curves_open(&curves, &nothing, "cuda:0", "bf16");
+	assert_true(isnan(predict_step(&s, 1, &curves)));
+	assert_non_null(strstr(curves.missing, "attention in bf16 (suite attention)"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -711,6 +783,9 @@ int main(void)
 		cmocka_unit_test(buffers_in_turn_wait),
 		cmocka_unit_test(recomputation_takes_its_forwards),
 		cmocka_unit_test(streams_hand_over),
+		cmocka_unit_test(products_of_a_transformer_are_divided),
+		cmocka_unit_test(forward_sums_are_exposed),
+		cmocka_unit_test(attention_is_needed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
