@@ -14,13 +14,6 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-static const char *text_of(const struct tree *map, const char *name)
-{
-	const struct tree *member = map ? tree_member(map, name) : NULL;
-
-	return member && member->kind == TREE_TEXT && member->text ? member->text : "";
-}
-
 /* NULL where the list is absent or empty. */
 static const struct tree *first_of(const struct tree *map, const char *name)
 {
@@ -31,9 +24,10 @@ static const struct tree *first_of(const struct tree *map, const char *name)
 
 const char *card_answer(const struct tree *page)
 {
-	const char *const answers[] = { text_of(page, "lead"),
-					text_of(first_of(page, "changes"), "sentence"),
-					text_of(page, "judgement"), text_of(page, "verdict") };
+	const char *const answers[] = { tree_member_text(page, "lead"),
+					tree_member_text(first_of(page, "changes"), "sentence"),
+					tree_member_text(page, "judgement"),
+					tree_member_text(page, "verdict") };
 
 	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)
 		if (*answers[i])
@@ -190,12 +184,12 @@ static void show_fitting(const struct pen *pen, const char *words, double width,
 static void draw_share(struct pen *pen, const struct tree *bar)
 {
 	const double whole = 340;
-	double share = strtod(text_of(bar, "share"), NULL);
+	double share = strtod(tree_member_text(bar, "share"), NULL);
 	char percent[16];
 
 	pen->y += ROW;
 	set_colour(pen->cairo, 0x1a1a1a);
-	show_fitting(pen, text_of(bar, "name"), BAR - MARGIN - 20, false);
+	show_fitting(pen, tree_member_text(bar, "name"), BAR - MARGIN - 20, false);
 	set_colour(pen->cairo, 0xe6e6e6);
 	call.rectangle(pen->cairo, BAR, pen->y - 22, whole, 26);
 	call.fill(pen->cairo);
@@ -211,12 +205,12 @@ static void draw_change(struct pen *pen, const struct tree *row)
 {
 	struct text value = TEXT_EMPTY;
 
-	text_addf(&value, "%s → %s, %s %s", text_of(row, "a"), text_of(row, "b"),
-		  text_of(row, "ratio"), text_of(row, "word"));
+	text_addf(&value, "%s → %s, %s %s", tree_member_text(row, "a"), tree_member_text(row, "b"),
+		  tree_member_text(row, "ratio"), tree_member_text(row, "word"));
 	pen->y += ROW;
 	set_colour(pen->cairo, 0x1a1a1a);
-	show_fitting(pen, text_of(row, "case"), 520, false);
-	set_colour(pen->cairo, colour_of(text_of(row, "kind")));
+	show_fitting(pen, tree_member_text(row, "case"), 520, false);
+	set_colour(pen->cairo, colour_of(tree_member_text(row, "kind")));
 	show_fitting(pen, value.data, RIGHT - 600, true);
 	text_release(&value);
 }
@@ -244,7 +238,7 @@ static void draw_rows(struct pen *pen, const struct tree *page)
 
 		if (rows == shares)
 			draw_share(pen, row);
-		else if (strcmp(text_of(row, "kind"), "skipped") != 0)
+		else if (strcmp(tree_member_text(row, "kind"), "skipped") != 0)
 			draw_change(pen, row);
 	}
 }
@@ -252,10 +246,10 @@ static void draw_rows(struct pen *pen, const struct tree *page)
 static void draw(cairo_t *cairo, const struct tree *page)
 {
 	const struct tree *compared = first_of(page, "changes"), *run = first_of(page, "runs");
-	const char *kind =
-		compared ? text_of(compared, "outcome_kind") : text_of(page, "verdict_kind");
-	const char *word =
-		compared ? text_of(compared, "outcome_word") : text_of(page, "verdict_word");
+	const char *kind = compared ? tree_member_text(compared, "outcome_kind")
+				    : tree_member_text(page, "verdict_kind");
+	const char *word = compared ? tree_member_text(compared, "outcome_word")
+				    : tree_member_text(page, "verdict_word");
 	struct pen pen = { .cairo = cairo, .y = 36 };
 	struct text origin = TEXT_EMPTY;
 
@@ -265,17 +259,18 @@ static void draw(cairo_t *cairo, const struct tree *page)
 	call.rectangle(cairo, 0, 0, 20, CARD_HEIGHT);
 	call.fill(cairo);
 	set_colour(cairo, 0x1a1a1a);
-	paragraph(&pen, text_of(page, "title"), 46, true, 2);
+	paragraph(&pen, tree_member_text(page, "title"), 46, true, 2);
 	set_colour(cairo, colour_of(kind));
 	paragraph(&pen, word, 38, true, 1);
 	set_colour(cairo, 0x1a1a1a);
 	pen.y += 8;
-	paragraph(&pen, card_answer(page), 28, false, *text_of(page, "lead") ? 6 : 3);
+	paragraph(&pen, card_answer(page), 28, false, *tree_member_text(page, "lead") ? 6 : 3);
 	draw_rows(&pen, page);
 	set_colour(cairo, 0x595959);
-	text_addf(&origin, "gpuproof %s%s%s%s%s", text_of(run, "version"),
-		  *text_of(run, "started") ? " · " : "", text_of(run, "started"),
-		  *text_of(run, "run_id") ? " · run " : "", text_of(run, "run_id"));
+	text_addf(&origin, "gpuproof %s%s%s%s%s", tree_member_text(run, "version"),
+		  *tree_member_text(run, "started") ? " · " : "", tree_member_text(run, "started"),
+		  *tree_member_text(run, "run_id") ? " · run " : "",
+		  tree_member_text(run, "run_id"));
 	pen.y = FOOT - 22 * 1.3;
 	paragraph(&pen, origin.data, 22, false, 1);
 	text_release(&origin);

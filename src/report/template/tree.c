@@ -114,6 +114,13 @@ const struct tree *tree_member(const struct tree *map, const char *name)
 	return NULL;
 }
 
+const char *tree_member_text(const struct tree *map, const char *name)
+{
+	const struct tree *member = map ? tree_member(map, name) : NULL;
+
+	return member && member->kind == TREE_TEXT && member->text ? member->text : "";
+}
+
 struct tree *tree_item(struct tree *list)
 {
 	struct tree *child = tree_new(TREE_MAP);

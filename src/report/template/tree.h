@@ -51,6 +51,8 @@ void tree_set(struct tree *map, const char *name, struct tree *child);
 
 /* The member of a map; NULL: there is none. */
 const struct tree *tree_member(const struct tree *map, const char *name);
+/* Its text; "" where there is no such text, or `map` is NULL. */
+const char *tree_member_text(const struct tree *map, const char *name);
 
 /* Appends to a list: an empty map, a text, any tree (taken over). */
 struct tree *tree_item(struct tree *list);
