@@ -229,6 +229,7 @@ const struct suite suite_collective = {
 	.aspects = aspects,
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.groups = SUITE_OF_NODES,
+	.steady = "collective.busbw",
 	.expand = collective_expand,
 	.run = collective_run,
 	.open_state = open_state,

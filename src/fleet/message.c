@@ -40,7 +40,8 @@ static const struct field message_fields[] = {
 	NUMBER(scope),
 	NUMBER(round),
 	NUMBER(first),
-	NUMBER(all),
+	NUMBER(asked),
+	TEXT(point),
 	TEXT(address),
 	TEXT(text),
 	{ 0 },
@@ -71,6 +72,7 @@ void fleet_message_release(struct fleet_message *message)
 	free((void *)message->directory);
 	free((void *)message->run);
 	free((void *)message->state);
+	free((void *)message->point);
 	free((void *)message->address);
 	free((void *)message->text);
 	memset(message, 0, sizeof(*message));

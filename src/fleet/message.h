@@ -7,7 +7,8 @@
  *	alive   planned, finished,     refuse  text: why
  *	        text: case in flight   alive
  *	done    state                  stop
- *	failed  text: why              lead    group, text: its nodes, scope, round, first
+ *	failed  text: why              lead    group, text: its nodes, scope, round, first, asked,
+ *	                                       point
  *	listens group, address         join    the same, and address
  *	ended   group, text: why       end     group, text: why
  */
@@ -49,7 +50,8 @@ struct fleet_message {
 	int64_t group;  /* number, never the same twice */
 	int64_t scope;  /* enum suite_groups */
 	int64_t round, first;
-	int64_t all;         /* 1: every node takes part */
+	int64_t asked;       /* value of `nodes` that it is for; 0: all */
+	const char *point;   /* of a bisection: the one that is measured */
 	const char *address; /* of the leader's world: host, port, id and token */
 	const char *text;
 };

@@ -8,7 +8,10 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/units.h"
+#include "fleet/bisection.h"
 #include "fleet/pairing.h"
+#include "fleet/scale_fault.h"
 #include "plan/plan.h"
 #include "run/group.h"
 
@@ -47,7 +50,7 @@ struct group {
 	bool secondary; /* the reason is that another rank was missed */
 };
 
-enum stage { STAGE_SIZES, STAGE_PAIRS, STAGE_CONFIRM, STAGE_OVER };
+enum stage { STAGE_SIZES, STAGE_BISECTION, STAGE_PAIRS, STAGE_CONFIRM, STAGE_OVER };
 
 struct rounds {
 	const struct config *config;
@@ -59,8 +62,10 @@ struct rounds {
 	size_t group_count, group_capacity;
 	int64_t number;
 	enum stage stage;
-	size_t step;      /* of the stage */
-	size_t last_size; /* nodes of the latest round of sizes */
+	size_t step;              /* of the stage */
+	size_t last_size;         /* nodes of the latest round of sizes */
+	struct scale_fault fault; /* the stage bisection looks into it; point NULL: none */
+	struct bisection bisection;
 	struct pairing pairing;
 	struct result found, earlier; /* cases only */
 	size_t planned;
@@ -74,22 +79,13 @@ static bool is_of(const struct section *section, enum suite_groups kind)
 	return section->suite && section->suite->groups == kind;
 }
 
-static size_t members_left(const struct rounds *r)
-{
-	size_t left = 0;
-
-	for (size_t i = 0; i < r->count; i++)
-		left += !r->members[i].lost;
-	return left;
-}
-
-static void note(struct rounds *r, const char *subject, const char *text)
+static void note(struct rounds *r, enum severity severity, const char *subject, const char *text)
 {
 	struct finding *f;
 
 	ARRAY_GROW(r->notes, r->note_count, r->note_capacity);
 	f = &r->notes[r->note_count++];
-	*f = (struct finding){ .severity = SEVERITY_WARNING };
+	*f = (struct finding){ .severity = severity };
 	snprintf(f->subject, sizeof(f->subject), "%s", subject);
 	snprintf(f->text, sizeof(f->text), "%s", text);
 }
@@ -112,7 +108,8 @@ static void order(struct rounds *r, struct group *g, int place, const char *kind
 					       .scope = g->what.kind,
 					       .round = g->what.round,
 					       .first = (int64_t)g->first,
-					       .all = g->what.all,
+					       .asked = g->what.asked,
+					       .point = g->what.point,
 					       .address = address,
 					       .text = names };
 
@@ -371,7 +368,7 @@ static void add_group(struct rounds *r, struct plan_group what, const size_t *me
 	g->ended = xcalloc((size_t)what.nodes, sizeof(*g->ended));
 	memcpy(g->members, members, (size_t)what.nodes * sizeof(*members));
 	if (plan_build_group(&g->plan, r->config, devices, count, &what, &err) != STATUS_OK)
-		note(r, "cases of several nodes", err.message);
+		note(r, SEVERITY_WARNING, "cases of several nodes", err.message);
 	g->cases = xcalloc(g->plan.case_count + 1, sizeof(*g->cases));
 	g->done = xcalloc(g->plan.case_count + 1, sizeof(*g->done));
 	r->planned += g->plan.case_count;
@@ -446,7 +443,7 @@ static bool make_sizes(struct rounds *r)
 
 	if (size >= 2 && size <= count) {
 		const struct plan_group what = { .nodes = (int)size,
-						 .all = asked == 0,
+						 .asked = (int)asked,
 						 .kind = SUITE_OF_NODES };
 
 		if (!rest)
@@ -461,10 +458,162 @@ static bool make_sizes(struct rounds *r)
 		snprintf(text, sizeof(text),
 			 "not measured: the run has %zu node%s that %s left for it", count,
 			 count == 1 ? "" : "s", count == 1 ? "is" : "are");
-		note(r, subject, text);
+		note(r, SEVERITY_WARNING, subject, text);
 	}
 	free(all);
 	return asked >= 0;
+}
+
+static size_t member_named(const struct rounds *r, const char *name)
+{
+	size_t i = 0;
+
+	while (i < r->count && strcmp(r->members[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+/* False: there is nothing to look into, or one of its nodes has gone. */
+static bool open_bisection(struct rounds *r)
+{
+	double margin = section_real(config_section(r->config, "fleet", ""), "bisect");
+	size_t *nodes;
+	bool all = true;
+
+	if (margin == 0 || !scale_fault_find(&r->found, r->config, margin, &r->fault))
+		return false;
+	nodes = xcalloc(r->fault.node_count, sizeof(*nodes));
+	for (size_t i = 0; i < r->fault.node_count; i++) {
+		nodes[i] = member_named(r, r->fault.nodes[i]);
+		all = all && nodes[i] < r->count && !r->members[nodes[i]].lost;
+	}
+	if (all)
+		bisection_open(&r->bisection, nodes, r->fault.node_count);
+	else
+		scale_fault_release(&r->fault);
+	free(nodes);
+	return all;
+}
+
+/* The case of the latest round in the group that begins with this member. */
+static const struct case_result *bisection_case(const struct rounds *r, size_t member)
+{
+	const char *name = r->members[member].name;
+
+	for (size_t i = r->found.case_count; i-- > 0;) {
+		const struct case_result *c = &r->found.cases[i];
+		const struct case_parameter *round = case_parameter(c, "bisection");
+
+		if (round && strtoul(round->text, NULL, 10) == r->step && c->device_count &&
+		    strncmp(c->devices[0], name, strlen(name)) == 0 &&
+		    c->devices[0][strlen(name)] == '/')
+			return c;
+	}
+	return NULL;
+}
+
+/* False: a group gave no answer. */
+static bool take_answers(struct rounds *r)
+{
+	for (size_t i = 0; i < r->bisection.try_count; i++) {
+		struct bisection_try *t = &r->bisection.tries[i];
+		enum scale_answer answer =
+			scale_fault_ask(&r->fault, bisection_case(r, t->nodes[0]));
+
+		if (answer == SCALE_UNKNOWN)
+			return false;
+		t->shows = answer == SCALE_SHOWS;
+	}
+	return true;
+}
+
+/* "hangs over 16 nodes", "reaches 1.2 GB/s over 16 nodes, 11 GB/s over fewer" */
+static char *fault_text(const struct scale_fault *f)
+{
+	char value[32], usual[32];
+
+	if (!f->metric)
+		return xasprintf("%s hangs over %zu nodes", f->point, f->node_count);
+	return xasprintf("%s: %s over %zu nodes, %s over fewer", f->point,
+			 units_si(f->value, f->unit, value, sizeof(value)), f->node_count,
+			 units_si(f->usual, f->unit, usual, sizeof(usual)));
+}
+
+/* Names the fewest nodes that showed it. */
+static void accuse_bisected(struct rounds *r)
+{
+	const struct bisection *b = &r->bisection;
+	struct text names = TEXT_EMPTY;
+	char *fault = fault_text(&r->fault), *text, *subject;
+
+	for (size_t i = 0; i < b->left_count; i++)
+		text_addf(&names, "%s%s", i ? i + 1 < b->left_count ? ", " : " and " : "",
+			  r->members[b->left[i]].name);
+	text = xasprintf("%s; so does %s, found in %u round%s of smaller groups", fault,
+			 b->singly && b->left_count == 1
+				 ? "every group with this node that was tried"
+			 : b->singly          ? "each of these nodes with another one"
+			 : b->left_count == 2 ? "this pair, and neither node with others"
+			 : b->left_count < r->fault.node_count
+				 ? "this group, and none of its halves"
+				 : "no smaller group: it takes all of them",
+			 b->rounds, b->rounds == 1 ? "" : "s");
+	if (b->singly && b->left_count > 1) {
+		for (size_t i = 0; i < b->left_count; i++) {
+			subject = xasprintf("node %s", r->members[b->left[i]].name);
+			note(r, SEVERITY_ERROR, subject, text);
+			free(subject);
+		}
+	} else {
+		subject = xasprintf(b->left_count == 1   ? "node %s"
+				    : b->left_count == 2 ? "link of %s"
+							 : "nodes %s",
+				    names.data);
+		note(r, SEVERITY_ERROR, subject, text);
+		free(subject);
+	}
+	text_release(&names);
+	free(fault);
+	free(text);
+}
+
+static void close_bisection(struct rounds *r)
+{
+	if (r->fault.point)
+		bisection_close(&r->bisection);
+	scale_fault_release(&r->fault);
+}
+
+/* Groups of the fault's nodes, until the fewest that show it are known. */
+static bool make_bisection(struct rounds *r)
+{
+	size_t tries;
+
+	if (r->step == 0 && !open_bisection(r))
+		return false;
+	if (!take_answers(r)) {
+		note(r, SEVERITY_WARNING, "nodes at fault",
+		     "not found: a group of the bisection gave no answer");
+		close_bisection(r);
+		return false;
+	}
+	tries = bisection_next(&r->bisection);
+	r->step++;
+	for (size_t i = 0; i < tries; i++) {
+		const struct bisection_try *t = &r->bisection.tries[i];
+		const struct plan_group what = { .nodes = (int)t->count,
+						 .asked = r->fault.asked,
+						 .kind = SUITE_OF_NODES,
+						 .round = (int)r->step,
+						 .point = r->fault.point };
+
+		add_group(r, what, t->nodes);
+	}
+	if (tries)
+		return true;
+	accuse_bisected(r);
+	close_bisection(r);
+	return false;
 }
 
 static int64_t pair_setting(const struct rounds *r, const char *key)
@@ -484,9 +633,7 @@ static int64_t pair_setting(const struct rounds *r, const char *key)
 
 static void add_pairs(struct rounds *r, const size_t (*pairs)[2], size_t count, int round)
 {
-	const struct plan_group what = {
-		.nodes = 2, .all = members_left(r) == 2, .kind = SUITE_OF_PAIRS, .round = round
-	};
+	const struct plan_group what = { .nodes = 2, .kind = SUITE_OF_PAIRS, .round = round };
 
 	for (size_t i = 0; i < count; i++)
 		add_group(r, what, pairs[i]);
@@ -502,7 +649,8 @@ static bool make_pairs(struct rounds *r)
 	bool more = count >= 2 && rounds >= 0 && r->step < last;
 
 	if (rounds >= 0 && count < 2 && r->step == 0)
-		note(r, "pairs of nodes", "not measured: fewer than two nodes are left for it");
+		note(r, SEVERITY_WARNING, "pairs of nodes",
+		     "not measured: fewer than two nodes are left for it");
 	if (more) {
 		r->step++;
 		found = rounds == 0 ? pairing_turn(all, count, r->step, pairs)
@@ -574,9 +722,9 @@ static bool make_confirmation(struct rounds *r)
 /* The next round with a group that has something to do. */
 static bool make_round(struct rounds *r)
 {
-	static bool (*const make[])(struct rounds *) = { make_sizes, make_pairs,
+	static bool (*const make[])(struct rounds *) = { make_sizes, make_bisection, make_pairs,
 							 make_confirmation };
-	char text[96];
+	char text[128];
 
 	while (r->stage != STAGE_OVER && !r->group_count) {
 		if (make[r->stage](r))
@@ -587,7 +735,9 @@ static bool make_round(struct rounds *r)
 	if (r->group_count) {
 		snprintf(text, sizeof(text), "%zu group%s of %d nodes%s", r->group_count,
 			 r->group_count == 1 ? "" : "s", r->groups[0].what.nodes,
-			 r->stage == STAGE_CONFIRM ? " (suspects again)" : "");
+			 r->stage == STAGE_CONFIRM     ? " (suspects again)"
+			 : r->stage == STAGE_BISECTION ? " (which of them are at fault)"
+						       : "");
 		r->door.say(r->door.context, text);
 	}
 	return r->group_count > 0;
@@ -728,6 +878,7 @@ void rounds_close(struct rounds *r)
 		free(r->members[i].devices);
 		free(r->members[i].path);
 	}
+	close_bisection(r);
 	pairing_close(&r->pairing);
 	free(r->found.cases);
 	free(r->earlier.cases);

@@ -170,6 +170,13 @@ const struct key fleet_keys[] = {
 	  .min = 0.5,
 	  .max = 3600,
 	  .help = "a node that says nothing for this long is lost" },
+	{ .name = "bisect",
+	  .type = KEY_PERCENT,
+	  .fallback = "50 %",
+	  .min = 0,
+	  .max = 0.99,
+	  .help = "look for the fewest nodes that show it where a case over many nodes hangs, or a "
+		  "collective is slower by this than over fewer nodes; 0: not" },
 	{ .name = "join_within",
 	  .type = KEY_DURATION,
 	  .fallback = "60s",

@@ -134,6 +134,18 @@ static bool is_wanted(const struct plan *plan, const struct plan_case *point, co
 	return true;
 }
 
+static const struct key bisection_key = { .name = "bisection", .type = KEY_INTEGER };
+
+/* True for every point, or, in a bisection, for the one that it is about. */
+static bool is_bisected(const struct plan *plan, const struct plan_case *point)
+{
+	char *name = plan->group.point ? point_id(point) : NULL;
+	bool same = !name || strcmp(name, plan->group.point) == 0;
+
+	free(name);
+	return same;
+}
+
 static enum status add(struct plan *plan, const struct plan_case *point, const size_t *devices,
 		       size_t device_count, const char *reason, struct error *err)
 {
@@ -141,7 +153,7 @@ static enum status add(struct plan *plan, const struct plan_case *point, const s
 
 	if (c.setup_seconds <= 0)
 		c.setup_seconds = PLAN_SETUP_SECONDS;
-	if (!is_wanted(plan, point, devices, device_count))
+	if (!is_wanted(plan, point, devices, device_count) || !is_bisected(plan, point))
 		return STATUS_OK;
 	if (plan->case_count == PLAN_MAX_CASES)
 		return error_set(err, STATUS_USAGE,
@@ -152,14 +164,17 @@ static enum status add(struct plan *plan, const struct plan_case *point, const s
 	c.devices = xcalloc(device_count, sizeof(*c.devices));
 	for (size_t i = 0; i < device_count; i++)
 		c.devices[i] = devices[i];
+	c.parameters = xcalloc(c.parameter_count + 1, sizeof(*c.parameters));
+	if (c.parameter_count)
+		memcpy(c.parameters, point->parameters, c.parameter_count * sizeof(*c.parameters));
+	if (plan->group.point)
+		c.parameters[c.parameter_count++] =
+			plan_number(plan, &bisection_key, plan->group.round);
 	/*
 	 * Only the parameters that suite->expand() kept, which may be fewer than point->id names.
 	 */
-	c.point = point_id(point);
+	c.point = point_id(&c);
 	c.id = case_id(plan, &c);
-	c.parameters = xcalloc(c.parameter_count, sizeof(*c.parameters));
-	if (c.parameter_count)
-		memcpy(c.parameters, point->parameters, c.parameter_count * sizeof(*c.parameters));
 	c.skip_reason = reason ? xstrdup(reason) : plan_memory_reason(plan, &c);
 	plan_estimate(plan, &c);
 	ARRAY_GROW(plan->cases, plan->case_count, plan->case_capacity);

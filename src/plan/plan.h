@@ -58,9 +58,10 @@ struct plan_case {
 /* A group of nodes and what it is to do. */
 struct plan_group {
 	int nodes;              /* at least 2; 0: no group */
-	bool all;               /* for what `nodes = all` asks for, or, of pairs, all there are */
+	int asked;              /* the value of `nodes` that it is for; 0: all */
 	enum suite_groups kind; /* of the suites that are expanded */
-	int round;              /* of pairs, from 1 */
+	int round;              /* of pairs, or of a bisection: from 1 */
+	const char *point;      /* a bisection's: of this point alone (borrowed); NULL: of all */
 };
 
 struct plan {

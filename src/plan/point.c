@@ -75,5 +75,5 @@ bool plan_takes_nodes(const struct plan *plan, struct plan_case *point)
 		return nodes == 1;
 	}
 	plan_unname_usual(point, "nodes", "1");
-	return nodes == (plan->group.all ? 0 : plan->group.nodes);
+	return nodes == plan->group.asked;
 }

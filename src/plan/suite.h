@@ -130,6 +130,13 @@ struct suite {
 			 struct accusation **out);
 
 	/*
+	 * A metric, of the kind that is better higher, which more nodes should not change where the
+	 * network is as good between all of them. Over all nodes far below the same over fewer, the
+	 * nodes that cause it are looked for. NULL: none.
+	 */
+	const char *steady;
+
+	/*
 	 * State kept from case to case of one process, such as connections: run->suite_state. The
 	 * worker opens it before the suite's first case, and closes it, while devices are still
 	 * open, before another suite's cases or the end; closing takes back what cases have

@@ -129,4 +129,36 @@ expect "rank 1 (n2/host:0) killed by signal 9" killed-load.out "who died"
 hit halted-load loaded.ini STOP 4
 expect "rank 1 (n2/host:0) was stopped by a signal" halted-load.out "who stands still"
 
+# A collective over all nodes that is slow, or hangs: the node that causes it is found by bisection, and no other is named.
+shim=$(dirname "$gpuproof")/tests/slow_node.so
+cat >scale.ini <<-'INI'
+	[run]
+	backend = host
+	case_limit = 4s
+	[fleet]
+	bisect = 95 %
+	[defaults]
+	max_time = 60ms
+	[suite collective]
+	operations = all_reduce
+	sizes = 256KiB
+	nodes = 2, all
+INI
+accused() { json "$1" '[f["subject"] for f in r.get("postflight", []) if f["subject"].startswith(("node ", "nodes ", "link "))]'; }
+if ldd "$gpuproof" | grep -qE 'asan|tsan'; then
+	echo "not tried: slow and hanging nodes, since a sanitizer has to be the first library"
+else
+	SLOW_NODE=n4 LD_PRELOAD=$shim "$gpuproof" run scale.ini -o slow --simulate-nodes 6 --check >slow.out 2>slow.err
+	[ $? = 1 ] || fail "a run with a slow node is accepted"
+	same "$(accused slow)" "['node n4']" "who makes the collective slow"
+	same "$(json slow 'max(c["parameters"].get("bisection", 0) for c in C) in (2, 3)')" True "rounds"
+	HUNG_NODE=n2 LD_PRELOAD=$shim "$gpuproof" run scale.ini -o hung --simulate-nodes 4 --no-report --set collective.nodes=all >hung.out 2>hung.err
+	same $? 4 "a collective that hangs: exit code"
+	same "$(accused hung)" "['node n2']" "who makes it hang"
+	SLOW_NODE=n4 LD_PRELOAD=$shim "$gpuproof" run scale.ini -o off --simulate-nodes 6 --no-report --set fleet.bisect=0 >off.out 2>off.err
+	same "$(json off 'sum("bisection" in c["parameters"] for c in C)')" 0 "bisect = 0 looks for none"
+fi
+"$gpuproof" run scale.ini -o sound --simulate-nodes 4 --no-report >sound.out 2>sound.err
+same "$(accused sound)" "[]" "sound nodes are not accused"
+
 [ $failures = 0 ] || exit 1

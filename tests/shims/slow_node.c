@@ -1,6 +1,7 @@
 /*
  * LD_PRELOAD=slow_node.so SLOW_NODE=n3: the node of that name takes milliseconds to send what is
- * longer than a control message, as over a link that has lost its speed.
+ * longer than a control message, as over a link that has lost its speed. HUNG_NODE=n3: it never
+ * sends it.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -10,11 +11,11 @@
 
 #define LONG_BYTES 16384
 
-static int is_slow(void)
+static int is_this(const char *variable)
 {
-	const char *me = getenv("GPUPROOF_AGENT_NODE"), *slow = getenv("SLOW_NODE");
+	const char *me = getenv("GPUPROOF_AGENT_NODE"), *name = getenv(variable);
 
-	return me && slow && strcmp(me, slow) == 0;
+	return me && name && strcmp(me, name) == 0;
 }
 
 ssize_t send(int fd, const void *bytes, size_t count, int flags)
@@ -24,7 +25,9 @@ ssize_t send(int fd, const void *bytes, size_t count, int flags)
 
 	if (!next)
 		*(void **)&next = dlsym(RTLD_NEXT, "send");
-	if (count > LONG_BYTES && is_slow())
+	if (count > LONG_BYTES && is_this("SLOW_NODE"))
+		nanosleep(&pause, NULL);
+	while (count > LONG_BYTES && is_this("HUNG_NODE"))
 		nanosleep(&pause, NULL);
 	return next(fd, bytes, count, flags);
 }

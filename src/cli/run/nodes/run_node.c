@@ -220,8 +220,9 @@ enum status run_group(const struct fleet_message *start, const struct fleet_mess
 				   .listening = tell_address,
 				   .context = report };
 	struct plan_group group = { .kind = (enum suite_groups)order->scope,
-				    .all = order->all == 1,
-				    .round = (int)order->round };
+				    .asked = (int)order->asked,
+				    .round = (int)order->round,
+				    .point = *order->point ? order->point : NULL };
 
 	group.nodes = (int)divide_names(text, names, strlen(text) + 1);
 	while (part.node < group.nodes && strcmp(names[part.node], start->node) != 0)
