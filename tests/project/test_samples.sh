@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# ci/samples draws every page that docs/samples has, and their answers are the planted ones and no other.
+set -u
+program=$(realpath "$1")
+root=$(realpath "$(dirname "$0")/../..")
+command -v python3 >/dev/null || exit 77
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+"$root/ci/samples" "$program" "$folder" || { echo "ci/samples: exit code $?"; exit 1; }
+python3 - "$folder" "$root/docs/samples" <<'PY'
+import os, re, sys
+drawn, there = sys.argv[1:]
+assert sorted(os.listdir(drawn)) == sorted(n for n in os.listdir(there) if n.endswith(".html"))
+assert sum(os.path.getsize(os.path.join(there, n)) for n in os.listdir(there)) < 2_000_000
+listed = open(os.path.join(there, "README.md")).read()
+for name in os.listdir(drawn):
+    assert f"({name})" in listed, name
+page = lambda name: open(os.path.join(drawn, name + ".html"), encoding="utf-8").read()
+suspects = re.findall(r'<p><strong><bdi>(n\d+)</bdi></strong> (\w+)', page("nodes"))
+assert suspects == [("n041", "FAIL"), ("n023", "FAIL"), ("n052", "LOST")], suspects
+changed = re.findall(r'<article class="trend \w+">\n<h3><bdi>([^<]*)</bdi>', page("trend"))
+assert changed and all(c.startswith("transfer/h2d/") for c in changed), changed
+assert "since 2026-10-30" in page("trend"), "the planted night"
+assert "</span> ACCEPTED" in page("acceptance")
+assert re.search("<h2 [^>]*>.*Nothing certainly got worse", page("comparison"))
+PY
