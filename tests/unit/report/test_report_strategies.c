@@ -82,14 +82,6 @@ static void close_drawn(struct drawn *d)
 	view_release(&d->view);
 }
 
-static const struct tree *tree_member(const struct tree *map, const char *name)
-{
-	for (size_t i = 0; i < map->count; i++)
-		if (strcmp(map->children[i]->name, name) == 0)
-			return map->children[i];
-	return NULL;
-}
-
 static const char *member(const struct tree *map, const char *name)
 {
 	const struct tree *t = tree_member(map, name);
