@@ -28,8 +28,9 @@ struct session {
 	const struct workload *w;
 	struct series *series;
 	struct stop_rule rule;
-	double began;       /* host clock at the first counted sample */
-	double next_report; /* host clock */
+	double began;        /* host clock at the first counted sample */
+	double next_report;  /* host clock */
+	double warm_seconds; /* of the last sample of warm-up, in all ranks the slowest one's */
 	bool enough;
 };
 
@@ -60,21 +61,24 @@ static enum status take_first(struct session *s, double *seconds, struct error *
 	return status;
 }
 
-/*
- * `seconds` is what the last sample took, in all ranks the slowest one's: so all take the same
- * number. Ranks look at the stop flag only where they agree about it, a single process here.
- */
-static enum status preheat(struct session *s, unsigned batch, double seconds, struct error *err)
+/* Samples of preheating: all ranks take the same number. */
+static double preheat_count(const struct session *s)
+{
+	return s->warm_seconds > 0 ? ceil(s->sampler->rules->preheat_seconds / s->warm_seconds) : 0;
+}
+
+/* Ranks look at the stop flag only where they agree about it, a single process here. */
+static enum status preheat(struct session *s, struct error *err)
 {
 	const struct sampler *sampler = s->sampler;
-	double count = seconds > 0 ? ceil(sampler->rules->preheat_seconds / seconds) : 0;
+	double count = preheat_count(s);
 	bool alone = !sampler->world || sampler->world->size == 1;
 	double taken;
 
 	for (double i = 0; i < count; i++) {
 		if (alone && sampler->stop && *sampler->stop)
 			break;
-		if (timer_take(&s->timer, batch, &taken, err) != STATUS_OK)
+		if (timer_take(&s->timer, s->series->batch, &taken, err) != STATUS_OK)
 			break;
 		activity_sampled(sampler->activity, 0);
 	}
@@ -110,7 +114,8 @@ static enum status warm_up(struct session *s, struct error *err)
 		activity_sampled(s->sampler->activity, 0);
 	}
 	s->series->batch = batch;
-	return status == STATUS_OK ? preheat(s, batch, seconds, err) : status;
+	s->warm_seconds = seconds;
+	return status;
 }
 
 /*
@@ -333,6 +338,8 @@ enum status sample(const struct sampler *sampler, const struct workload *workloa
 	if (status == STATUS_OK)
 		status = warm_up(&s, err);
 	if (status == STATUS_OK)
+		status = preheat(&s, err);
+	if (status == STATUS_OK)
 		status = take_all(&s, err);
 	if (status == STATUS_OK)
 		status = measure_energy(&s, err);
@@ -341,7 +348,7 @@ enum status sample(const struct sampler *sampler, const struct workload *workloa
 }
 
 /* One sample of each: all gates open when the last batch is enqueued. */
-static enum status take_each(struct session *all, size_t n, struct error *errs)
+static enum status take_each(struct session *all, size_t n, bool counts, struct error *errs)
 {
 	enum status first = STATUS_OK;
 	double seconds;
@@ -353,12 +360,30 @@ static enum status take_each(struct session *all, size_t n, struct error *errs)
 	for (size_t i = 0; i < n; i++) {
 		enum status status = timer_end(&all[i].timer, &seconds, &errs[i]);
 
-		if (status == STATUS_OK)
+		if (status != STATUS_OK)
+			first = first == STATUS_OK ? status : first;
+		else if (counts)
 			count(&all[i], seconds);
-		else if (first == STATUS_OK)
-			first = status;
+		else
+			activity_sampled(all[i].sampler->activity, 0);
 	}
 	return first;
+}
+
+/* At the same time: one that waits for the others would cool down again. */
+static enum status preheat_together(struct session *all, size_t n, struct error *errs)
+{
+	enum status status = STATUS_OK;
+	double rounds = 0;
+
+	for (size_t i = 0; i < n; i++)
+		rounds = fmax(rounds, preheat_count(&all[i]));
+	for (double i = 0; i < rounds && status == STATUS_OK; i++) {
+		if (all[0].sampler->stop && *all[0].sampler->stop)
+			break;
+		status = take_each(all, n, false, errs);
+	}
+	return status;
 }
 
 /* All ranks continue until the last one has enough samples; its stop reason is the group's. */
@@ -382,7 +407,7 @@ static enum status take_all_together(struct session *all, size_t n, struct error
 	for (size_t i = 0; i < n; i++)
 		begin_counting(&all[i]);
 	do {
-		enum status status = take_each(all, n, errs);
+		enum status status = take_each(all, n, true, errs);
 
 		if (status != STATUS_OK)
 			return status;
@@ -410,6 +435,8 @@ enum status sample_together(const struct sampler *samplers, const struct workloa
 		if (status == STATUS_OK)
 			status = warm_up(&all[opened], &errs[opened]);
 	}
+	if (status == STATUS_OK)
+		status = preheat_together(all, n, errs);
 	if (status == STATUS_OK)
 		status = take_all_together(all, n, errs);
 	while (opened-- > 0)

@@ -449,6 +449,44 @@ static void each_of_several_settles_by_itself(void **state)
 	}
 }
 
+/* One that waited for the other's preheating would be cold again. */
+static void several_preheat_at_the_same_time(void **state)
+{
+	struct script scripts[] = { { .seconds = 1e-3, .spread = 1e-3 },
+				    { .seconds = 2e-3, .spread = 1e-3 } };
+	struct sampling hot = rules, cold = rules;
+	struct sampler sampler = { .rules = &hot, .device = &device };
+	struct sampler samplers[] = { sampler, sampler };
+	struct error errs[2] = { ERROR_NONE, ERROR_NONE };
+	struct workload workloads[2];
+	uint64_t launched[2][2];
+
+	(void)state;
+	hot.preheat_seconds = 0.1;
+	for (int with = 0; with < 2; with++) {
+		struct series series[2] = { 0 }, *both[] = { &series[0], &series[1] };
+
+		for (int i = 0; i < 2; i++) {
+			scripts[i] = (struct script){ .seconds = (i + 1) * 1e-3, .spread = 1e-3 };
+			samplers[i].rules = with ? &hot : &cold;
+			workloads[i] = (struct workload){ .state = &scripts[i],
+							  .launch = launch,
+							  .streams = streams,
+							  .stream_count = 1 };
+		}
+		assert_int_equal(sample_together(samplers, workloads, both, 2, errs), STATUS_OK);
+		for (int i = 0; i < 2; i++) {
+			launched[with][i] =
+				scripts[i].launches - series[i].count - series[i].warmup;
+			free(series[i].samples);
+		}
+	}
+	/* As many as the shorter one needs, of both. */
+	for (int i = 0; i < 2; i++)
+		assert_true(launched[1][i] - launched[0][i] >= 90 &&
+			    launched[1][i] - launched[0][i] <= 110);
+}
+
 /* 0.3 % in all: within the target from one end to the other. */
 static void a_drift_within_the_target_is_no_reason_to_go_on(void **state)
 {
@@ -536,6 +574,7 @@ int main(void)
 		cmocka_unit_test(warm_up_ends_when_the_level_has_settled),
 		cmocka_unit_test(what_drifts_at_the_end_of_its_time_has_not_settled),
 		cmocka_unit_test(each_of_several_settles_by_itself),
+		cmocka_unit_test(several_preheat_at_the_same_time),
 		cmocka_unit_test(a_drift_within_the_target_is_no_reason_to_go_on),
 		cmocka_unit_test(a_wide_spread_takes_more_samples),
 		cmocka_unit_test(interruption_and_failure_keep_what_was_sampled),

@@ -279,6 +279,82 @@ static void test_a_batch_fits_the_queue(void **state)
 	}
 }
 
+static enum status wrong_on_the_second(struct stream *stream, const struct gemm *gemm,
+				       struct error *err)
+{
+	spy.spoil_product = stream->device->info.index == 1 ? 1 : 0;
+	return spy_gemm(stream, gemm, err);
+}
+
+#define CONCURRENT QUICK "precisions = fp32, fp64\nsizes = 32\nconcurrent = "
+
+/* The first two cases of `f->plan` as a worker carries out a concurrent group. */
+static void run_pair(struct fixture *f, struct case_result results[2], struct error errs[2])
+{
+	struct sampling rules = sampling_from(f->plan.cases[0].section);
+	struct run runs[2], *list[] = { &runs[0], &runs[1] };
+
+	for (size_t i = 0; i < 2; i++) {
+		const struct plan_case *c = &f->plan.cases[i];
+
+		memset(&results[i], 0, sizeof(results[i]));
+		error_clear(&errs[i]);
+		runs[i] = (struct run){ .c = c,
+					.devices = &f->devices[c->devices[0]],
+					.device_count = 1,
+					.seed = 1,
+					.sampler = { .rules = &rules,
+						     .device = f->devices[c->devices[0]] },
+					.result = &results[i] };
+		case_parameters_fill(c, &results[i]);
+	}
+	f->plan.cases[0].suite->run_group(list, 2, errs);
+}
+
+static void test_the_same_product_on_several_devices(void **state)
+{
+	struct fixture *f = *state;
+	const struct plan_case *first;
+	struct case_result results[2];
+	struct error errs[2] = { ERROR_NONE, ERROR_NONE };
+
+	plan_from(f, CONCURRENT "no\n", f->infos, 2);
+	first = &f->plan.cases[0];
+	assert_false(first->suite->groups_with(NULL, &first, 1, &f->plan.cases[1]));
+	plan_done(f);
+	plan_from(f, CONCURRENT "yes\n", f->infos, 2);
+	assert_int_equal(f->plan.case_count, 4);
+	first = &f->plan.cases[0];
+	assert_true(first->suite->groups_with(NULL, &first, 1, &f->plan.cases[1]));
+	assert_false(first->suite->groups_with(NULL, &first, 1, &f->plan.cases[0]));
+	assert_false(first->suite->groups_with(NULL, &first, 1, &f->plan.cases[3]));
+	spy_reset();
+	run_pair(f, results, errs);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(errs[i].status, STATUS_OK);
+		assert_true(metric_of(&results[i], "matmul.throughput") > 0);
+		assert_true(results[i].verification.done);
+		assert_non_null(strstr(results[i].notes, "together with 1 other device."));
+		case_result_release(&results[i]);
+	}
+	assert_nothing_open("a concurrent group");
+	/* The second device multiplies wrongly: the first one keeps its figure. */
+	spy_reset();
+	spy.spoil = SPOIL_ELEMENT;
+	spy.table.gemm = wrong_on_the_second;
+	run_pair(f, results, errs);
+	assert_int_equal(errs[1].status, STATUS_MISMATCH);
+	assert_non_null(strstr(errs[1].message, "before timing"));
+	assert_null(case_metric(&results[1], "matmul.throughput"));
+	assert_true(metric_of(&results[0], "matmul.throughput") > 0);
+	for (size_t i = 0; i < 2; i++) {
+		error_clear(&errs[i]);
+		case_result_release(&results[i]);
+	}
+	assert_nothing_open("a concurrent group with a wrong product");
+	plan_done(f);
+}
+
 static void test_combinations(void **state)
 {
 	struct fixture *f = *state;
@@ -358,6 +434,7 @@ int main(void)
 		TEST(test_range_is_checked),
 		TEST(test_zeros_are_no_product),
 		TEST(test_a_batch_fits_the_queue),
+		TEST(test_the_same_product_on_several_devices),
 		TEST(test_combinations),
 		TEST(test_host_has_no_search),
 		TEST(test_fp8),

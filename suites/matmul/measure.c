@@ -1,0 +1,285 @@
+/* A product on one device, or the same one on several devices at the same time. */
+#include "suites/matmul/measure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "device/architecture.h"
+#include "suites/matmul/plan.h"
+
+static enum status launch_products(void *state, unsigned batch, struct error *err)
+{
+	return operands_multiply(state, batch, err);
+}
+
+/*
+ * Commands that one operation enqueues: the product and the sum of its parts, once per product of a
+ * batch without a batched call. After a closed gate, more commands than the device's queue holds
+ * could never be enqueued.
+ */
+static unsigned commands_of(const struct device_info *info, const struct operands *o)
+{
+	bool singly = (o->implementation == IMPLEMENTATION_TENSOR &&
+		       (info->capabilities & DEVICE_HAS_WGMMA)) ||
+		      (o->implementation == IMPLEMENTATION_BLAS && !device_is_host(info) &&
+		       architecture_stores_half_only(device_capability_number(info),
+						     o->problem.precision));
+
+	return singly && o->batch > 2 ? (unsigned)o->batch : 2;
+}
+
+static struct workload workload_of(struct operands *o, const struct device_info *info)
+{
+	return (struct workload){ .state = o,
+				  .launch = launch_products,
+				  .clock = CLOCK_DEVICE,
+				  .streams = &o->stream,
+				  .stream_count = 1,
+				  .commands = commands_of(info, o),
+				  .has_energy = true };
+}
+
+/*
+ * Free bytes on the device; 0: unknown, or the memory of the whole machine, which others use as
+ * well.
+ */
+static uint64_t free_bytes(struct device *device)
+{
+	struct error unknown = ERROR_NONE;
+	uint64_t bytes = 0, total;
+
+	if (device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
+		return 0;
+	return backend_device_memory(device, &bytes, &total, &unknown) == STATUS_OK ? bytes : 0;
+}
+
+static void record_memory(struct run *run, const struct operands *o,
+			  const struct gemm_choice *choice, uint64_t free_before)
+{
+	struct device *device = run->devices[0];
+	const struct backend *backend = device->backend;
+	uint64_t free_after = free_bytes(device), bytes = 0;
+	double workspace = 0;
+
+	for (int i = 0; i < OPERANDS; i++)
+		bytes += (uint64_t)o->batch * o->counts[i] * operand_bytes(o->problem.precision, i);
+	run_value(run, "matmul.memory", (double)bytes);
+	if (o->implementation == IMPLEMENTATION_LT)
+		workspace = (double)choice->workspace_bytes;
+	else if (o->implementation == IMPLEMENTATION_BLAS && backend->gemm_workspace)
+		workspace = (double)backend->gemm_workspace(device);
+	run_value(run, "matmul.workspace", workspace);
+	if (free_before > 0 && free_after > 0)
+		run_value(run, "matmul.device_memory", (double)free_before - (double)free_after);
+}
+
+static void record_error(struct run *run, const struct operands *o)
+{
+	const char *full =
+		"every element against a double-precision product, before and after timing";
+	const char *sums = "eight signed sums of every row against a double-precision product, "
+			   "before and after timing";
+	const char *range = "every element against a double-precision product, infinite where that "
+			    "is beyond the format's range, before and after timing";
+	bool scaled = o->problem.scale != 1;
+
+	if (scaled) {
+		run_value(run, "matmul.nonfinite", o->error.nonfinite);
+		run_value(run, "matmul.subnormal", matmul_subnormal_share(&o->problem));
+	}
+	if (o->error.nonfinite < 1) {
+		run_value(run, "matmul.error", o->error.stored);
+		run_value(run, "matmul.error_total", o->error.total);
+	}
+	run_verified(run,
+		     scaled                    ? range
+		     : o->reference.width == 1 ? full
+					       : sums,
+		     o->error.stored, o->reference.tolerance);
+}
+
+static void note_cache(struct run *run, const struct operands *o)
+{
+	uint64_t cache = run->devices[0]->info.l2_bytes, set_bytes = 0;
+	char size[32];
+
+	for (int i = 0; i < OPERANDS; i++)
+		set_bytes += (uint64_t)o->batch * o->strides[i];
+	units_size(cache, size, sizeof(size));
+	if (o->sets > 1)
+		run_note(run, "Rotates over %zu sets of operands: one would stay in the %s cache.",
+			 o->sets, size);
+	if (set_bytes * o->sets < cache)
+		run_note(run, "All sets together still fit in it.");
+}
+
+/*
+ * A first product in a stream of its own, so that what the library keeps for good is not counted to
+ * the case that happens to be the first.
+ */
+static enum status load_library(struct run *run, const struct matmul_case *s, struct error *err)
+{
+	struct matmul_problem problem = s->problem;
+	struct gemm_choice choice;
+	struct operands o;
+
+	problem.m = problem.n = problem.k = 16;
+	if (operands_open(&o, run->devices[0], &problem, 1, s->implementation, err) == STATUS_OK &&
+	    (s->implementation != IMPLEMENTATION_LT ||
+	     operands_search(&o, 0, &choice, err) == STATUS_OK) &&
+	    operands_multiply(&o, 1, err) == STATUS_OK)
+		backend_stream_synchronize(o.stream, err);
+	operands_close(&o);
+	return err->status;
+}
+
+static enum status search(struct run *run, struct operands *o, struct gemm_choice *choice,
+			  struct error *err)
+{
+	double seconds = section_real(run->c->section, "search_time");
+
+	if (o->implementation != IMPLEMENTATION_LT)
+		return STATUS_OK;
+	if (operands_search(o, seconds, choice, err) != STATUS_OK)
+		return err->status;
+	run_value(run, "matmul.candidates", choice->tried);
+	run_value(run, "matmul.search_gain", choice->first_seconds / choice->seconds);
+	run_note(run, "Chosen: %s; %u of %u candidates timed.", choice->text, choice->tried,
+		 choice->offered);
+	return STATUS_OK;
+}
+
+/* Everything before the samples. `o` is closed by the caller, also after a failure. */
+static enum status prepare(struct run *run, struct operands *o, struct error *err)
+{
+	struct matmul_case s = matmul_case_of(run->c);
+	struct gemm_choice choice = { .workspace_bytes = 0 };
+	uint64_t free_before;
+
+	s.problem.seed_a = run->seed;
+	s.problem.seed_b = run->seed + 1;
+	if (load_library(run, &s, err) != STATUS_OK)
+		return err->status;
+	free_before = free_bytes(run->devices[0]);
+	if (operands_open(o, run->devices[0], &s.problem, s.batch, s.implementation, err) !=
+		    STATUS_OK ||
+	    search(run, o, &choice, err) != STATUS_OK)
+		return err->status;
+	if (operands_verify(o, err) != STATUS_OK)
+		return error_prefix(err, "before timing");
+	note_cache(run, o);
+	record_memory(run, o, &choice, free_before);
+	return STATUS_OK;
+}
+
+/* Everything after them. */
+static enum status conclude(struct run *run, struct operands *o, const struct series *time,
+			    struct error *err)
+{
+	double operations = matmul_operations(&o->problem, o->batch);
+
+	run_rate(run, "matmul.throughput", operations, time);
+	run_duration(run, "matmul.time", time);
+	run_energy(run, "flops_per_joule", operations);
+	if (operands_check(o, err) != STATUS_OK)
+		return error_prefix(err, "after timing");
+	record_error(run, o);
+	return STATUS_OK;
+}
+
+enum status matmul_run(struct run *run, struct error *err)
+{
+	struct operands o = { .stream = NULL };
+	struct workload w;
+	const struct series *time;
+
+	if (prepare(run, &o, err) == STATUS_OK) {
+		w = workload_of(&o, &run->devices[0]->info);
+		if (run_sample(run, &w, "matmul.time", &time, err) == STATUS_OK)
+			conclude(run, &o, time, err);
+	}
+	operands_close(&o);
+	return err->status;
+}
+
+static bool same_product(const struct plan_case *a, const struct plan_case *b)
+{
+	if (a->parameter_count != b->parameter_count)
+		return false;
+	for (size_t i = 0; i < a->parameter_count; i++)
+		if (strcmp(a->parameters[i].value->text, b->parameters[i].value->text) != 0)
+			return false;
+	return true;
+}
+
+bool matmul_groups_with(const void *state, const struct plan_case *const *group, size_t count,
+			const struct plan_case *other)
+{
+	(void)state;
+	if (!section_integer(other->section, "concurrent") || !same_product(group[0], other))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (group[i]->devices[0] == other->devices[0])
+			return false;
+	return true;
+}
+
+struct group {
+	struct run **runs;
+	struct operands **operands;
+	struct error **errs;
+	size_t count;
+};
+
+static void measure_group(const struct group *g)
+{
+	struct workload *workloads = xcalloc(g->count, sizeof(*workloads));
+	const struct series **times = xcalloc(g->count, sizeof(struct series *));
+	struct error *errs = xcalloc(g->count, sizeof(*errs));
+	enum status status;
+
+	for (size_t i = 0; i < g->count; i++)
+		workloads[i] = workload_of(g->operands[i], &g->runs[i]->devices[0]->info);
+	status = run_sample_together(g->runs, workloads, "matmul.time", g->count, times, errs);
+	for (size_t i = 0; i < g->count; i++) {
+		if (errs[i].status != STATUS_OK)
+			error_set(g->errs[i], errs[i].status, "%s", errs[i].message);
+		else if (status != STATUS_OK)
+			error_set(g->errs[i], status, "in a concurrent group");
+		else
+			conclude(g->runs[i], g->operands[i], times[i], g->errs[i]);
+		if (status == STATUS_OK && g->count > 1)
+			run_note(g->runs[i], "Sampled together with %zu other device%s.",
+				 g->count - 1, g->count == 2 ? "" : "s");
+	}
+	free(workloads);
+	free(times);
+	free(errs);
+}
+
+/* One whose product is wrong is out; the rest continues. */
+void matmul_run_group(struct run *const *runs, size_t count, struct error *errs)
+{
+	struct operands *all = xcalloc(count, sizeof(*all));
+	struct group g = { .runs = xcalloc(count, sizeof(struct run *)),
+			   .operands = xcalloc(count, sizeof(struct operands *)),
+			   .errs = xcalloc(count, sizeof(struct error *)) };
+
+	for (size_t i = 0; i < count; i++) {
+		if (prepare(runs[i], &all[i], &errs[i]) != STATUS_OK)
+			continue;
+		g.runs[g.count] = runs[i];
+		g.operands[g.count] = &all[i];
+		g.errs[g.count++] = &errs[i];
+	}
+	if (g.count > 0)
+		measure_group(&g);
+	for (size_t i = 0; i < count; i++)
+		operands_close(&all[i]);
+	free(all);
+	free(g.runs);
+	free(g.operands);
+	free(g.errs);
+}
