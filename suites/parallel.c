@@ -12,6 +12,7 @@
 #include "measure/run.h"
 #include "plan/suite.h"
 #include "suites/models/image_model.h"
+#include "suites/models/model_keys.h"
 #include "suites/models/segments.h"
 #include "suites/parallel/baseline_cache.h"
 #include "suites/parallel/footprint.h"
@@ -28,8 +29,6 @@ static const char *const loss_places[] = { "server", "replica", NULL };
 
 static const char *const overlaps[] = { "on", "off", NULL };
 
-static const char *const convolutions[] = { "plain", "depthwise", NULL };
-
 static const char *const launches[] = { "stream", "graph", NULL };
 
 static const char *const batch_modes[] = { "strong", "weak", NULL };
@@ -42,72 +41,10 @@ static const struct key keys[] = {
 	  .choices = model_kind_names,
 	  .help = "mlp: linear layers and ReLUs; transformer: a decoder, not in dp_naive; in "
 		  "single, ddp and zero convnet: convolutions and pooling; resnet" },
-	{ .name = "hidden",
-	  .type = KEY_INTEGER,
-	  .list = true,
-	  .fallback = "1024",
-	  .min = 8,
-	  .max = 1e6,
-	  .help = "transformer: width of a token; the MLP's is four times that" },
-	{ .name = "heads",
-	  .type = KEY_INTEGER,
-	  .fallback = "16",
-	  .min = 0,
-	  .max = 1e4,
-	  .help = "transformer: of attention; hidden / heads is a multiple of 8, at most 128; 0: "
-		  "heads of 64 up to hidden = 1024, of 128 above" },
-	{ .name = "blocks",
-	  .type = KEY_INTEGER,
-	  .fallback = "0",
-	  .min = 0,
-	  .max = 152,
-	  .help = "transformer: of attention and MLP, 0: 2; convnet: convolutions, 0: 3; resnet: "
-		  "18 (0), 34, 50, 101 or 152" },
-	{ .name = "image",
-	  .type = KEY_INTEGER,
-	  .fallback = "0",
-	  .min = 0,
-	  .max = 4096,
-	  .help = "convnet, resnet: pixels along each side; 0: convnet 32, resnet 224" },
-	{ .name = "channels",
-	  .type = KEY_INTEGER,
-	  .fallback = "0",
-	  .min = 0,
-	  .max = 4096,
-	  .help = "convnet, resnet: filters of the first convolution; 0: convnet 32, resnet 64" },
-	{ .name = "classes",
-	  .type = KEY_INTEGER,
-	  .fallback = "0",
-	  .min = 0,
-	  .max = 1e6,
-	  .help = "convnet, resnet: of images, at least 2; 0: convnet 10, resnet 1000" },
-	{ .name = "convolution",
-	  .type = KEY_CHOICE,
-	  .list = true,
-	  .fallback = "plain",
-	  .choices = convolutions,
-	  .help = "convnet, resnet: depthwise: one filter per channel and then 1 x 1, in place of "
-		  "3 x 3" },
-	{ .name = "sequence",
-	  .type = KEY_INTEGER,
-	  .list = true,
-	  .fallback = "1024",
-	  .min = 1,
-	  .max = 1 << 24,
-	  .help = "transformer: tokens of a sample, all different positions" },
-	{ .name = "vocabulary",
-	  .type = KEY_INTEGER,
-	  .fallback = "50257",
-	  .min = 2,
-	  .max = 1e7,
-	  .help = "transformer: different tokens" },
-	{ .name = "layers",
-	  .type = KEY_INTEGER,
-	  .list = true,
-	  .fallback = "1000,2000,1000,10",
-	  .min = 1,
-	  .max = 1e6,
-	  .help = "widths of the model, input first, classes last" },
+	TRANSFORMER_KEYS(true),
+	BLOCKS_KEY,
+	IMAGE_KEYS,
+	LAYERS_KEY,
 	{ .name = "width",
 	  .type = KEY_INTEGER,
 	  .list = true,

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "kernels/attention/attention.h"
 #include "plan/suite.h"
 #include "suites/models/image_model.h"
+#include "suites/models/model_keys.h"
 #include "suites/parallel/modes/modes.h"
 #include "suites/parallel/setup_case.h"
 #include "suites/shared/estimate.h"
@@ -39,10 +41,6 @@ static const char *const studies[] = { "step",
 				       "clearing",
 				       "remedies",
 				       NULL };
-/* Choices of `model`, and their kinds. */
-static const char *const models[] = { "mlp", "convnet", "resnet", NULL };
-static const enum model_kind model_kinds[] = { MODEL_MLP, MODEL_CONVNET, MODEL_RESNET };
-static const char *const convolutions[] = { "plain", "depthwise", NULL };
 static const char *const activations[] = { "in_place", "out_of_place", NULL };
 static const char *const losses[] = { "device", "host", NULL };
 static const char *const offloads[] = { "none", "host", "as_needed", NULL };
@@ -62,47 +60,13 @@ static const struct key keys[] = {
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "mlp",
-	  .choices = models,
-	  .help = "mlp; in the studies step, largest_batch and alternating also convnet and "
-		  "resnet" },
-	{ .name = "blocks",
-	  .type = KEY_INTEGER,
-	  .fallback = "0",
-	  .min = 0,
-	  .max = 152,
-	  .help = "convnet: convolutions, 0: 3; resnet: 18 (0), 34, 50, 101 or 152" },
-	{ .name = "image",
-	  .type = KEY_INTEGER,
-	  .fallback = "0",
-	  .min = 0,
-	  .max = 4096,
-	  .help = "convnet, resnet: pixels along each side; 0: convnet 32, resnet 224" },
-	{ .name = "channels",
-	  .type = KEY_INTEGER,
-	  .fallback = "0",
-	  .min = 0,
-	  .max = 4096,
-	  .help = "convnet, resnet: filters of the first convolution; 0: convnet 32, resnet 64" },
-	{ .name = "classes",
-	  .type = KEY_INTEGER,
-	  .fallback = "0",
-	  .min = 0,
-	  .max = 1e6,
-	  .help = "convnet, resnet: of images, at least 2; 0: convnet 10, resnet 1000" },
-	{ .name = "convolution",
-	  .type = KEY_CHOICE,
-	  .list = true,
-	  .fallback = "plain",
-	  .choices = convolutions,
-	  .help = "convnet, resnet: depthwise: one filter per channel and then 1 x 1, in place of "
-		  "3 x 3" },
-	{ .name = "layers",
-	  .type = KEY_INTEGER,
-	  .list = true,
-	  .fallback = "1000,2000,1000,10",
-	  .min = 1,
-	  .max = 1e6,
-	  .help = "widths of the model, input first, classes last" },
+	  .choices = model_kind_names,
+	  .help = "mlp; in the studies step, largest_batch and alternating also transformer, "
+		  "convnet and resnet" },
+	TRANSFORMER_KEYS(false),
+	BLOCKS_KEY,
+	IMAGE_KEYS,
+	LAYERS_KEY,
 	{ .name = "studies",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -147,7 +111,7 @@ static const struct key keys[] = {
 	  .min = 0,
 	  .max = SETUP_MAX_LAYERS,
 	  .help = "of layers; outputs inside are computed again (checkpointing); 0: all kept; of "
-		  "convnet and resnet as many as layers: all but what is between them" },
+		  "other models than mlp as many as layers: all but what is between them" },
 	{ .name = "accumulate",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -274,7 +238,7 @@ static int64_t integer_or(const struct plan_case *c, const char *axis, int64_t o
 
 static enum model_kind kind_of(const struct plan_case *c)
 {
-	return model_kinds[integer_or(c, "model", 0)];
+	return (enum model_kind)integer_or(c, "model", MODEL_MLP);
 }
 
 static enum status read_model(struct setup *setup, const struct plan_case *c, struct error *err)
@@ -283,13 +247,18 @@ static enum status read_model(struct setup *setup, const struct plan_case *c, st
 	unsigned kinds = 0;
 
 	for (size_t i = 0; i < all->count; i++)
-		kinds |= 1u << model_kinds[all->values[i].integer];
+		kinds |= 1u << all->values[i].integer;
 	if (setup_check_keys(c->section, kinds, all->values[0].text, err) != STATUS_OK)
 		return err->status;
-	if (kind_of(c) == MODEL_MLP)
+	switch (kind_of(c)) {
+	case MODEL_MLP:
 		return setup_widths(setup, c->section, err);
-	return setup_images_read(setup, c->section, kind_of(c),
-				 integer_or(c, "convolution", 0) != 0, err);
+	case MODEL_TRANSFORMER:
+		return setup_transformer_read(setup, c, err);
+	default:
+		return setup_images_read(setup, c->section, kind_of(c),
+					 integer_or(c, "convolution", 0) != 0, err);
+	}
 }
 
 static enum status setup_of_case(struct setup *setup, const struct plan_case *c, struct error *err)
@@ -302,10 +271,10 @@ static enum status setup_of_case(struct setup *setup, const struct plan_case *c,
 				 .epsilon = 1e-8,
 				 .rate_chosen = true,
 				 .loss_scale = 1 };
+	setup_set_training(setup, has(c, "precision") ? case_text(c, "precision") : "fp32");
 	if (read_model(setup, c, err) != STATUS_OK)
 		return err->status;
-	setup_set_training(setup, has(c, "precision") ? case_text(c, "precision") : "fp32");
-	setup->batch = (uint64_t)integer_or(c, "batch", 8);
+	setup->batch = (uint64_t)integer_or(c, "batch", 8) * setup_sample_rows(setup);
 	setup->optimizer = (enum optimizer)integer_or(c, "optimizer", OPTIMIZER_ADAM);
 	setup->segments = (uint64_t)integer_or(c, "segments", 0);
 	setup->accumulate = (uint64_t)integer_or(c, "accumulate", 1);
@@ -367,12 +336,12 @@ static bool drop_axes(struct plan_case *point, enum study study)
 	for (size_t i = 0; i < 12 && unused[study][i]; i++)
 		if (!plan_drop_axis(point, unused[study][i]))
 			return false;
-	if (has(point, "model") && kind_of(point) == MODEL_MLP) {
-		/* Each value comes once: nothing is lost. */
+	if (has(point, "convolution") && kind_of(point) != MODEL_CONVNET &&
+	    kind_of(point) != MODEL_RESNET && !plan_drop_axis(point, "convolution"))
+		return false;
+	/* Each value comes once: nothing is lost. */
+	if (has(point, "model") && kind_of(point) == MODEL_MLP)
 		plan_drop_axis(point, "model");
-		if (!plan_drop_axis(point, "convolution"))
-			return false;
-	}
 	return (study == STUDY_STEP && integer_or(point, "offload", 0) == OFFLOAD_AS_NEEDED) ||
 	       plan_drop_axis(point, "pool");
 }
@@ -418,20 +387,31 @@ static double setup_seconds(const struct setup *setup, const struct plan_case *p
 	       20 * setup_flops(setup) / estimate_flops(info, setup->precision);
 }
 
+/* Checkpointing in segments is this suite's own. */
+static const char *transformer_refusal(const struct setup *setup)
+{
+	static char text[200];
+	struct setup kept = *setup;
+
+	kept.segments = 0;
+	return setup_transformer_refusal(&kept, text, sizeof(text));
+}
+
 static const char *refusal_of(const struct plan_case *point, const struct setup *setup,
 			      const struct trainmem_options *o, enum study study,
 			      const struct device_info *info)
 {
 	bool swaps = integer_or(point, "offload", 0) == OFFLOAD_AS_NEEDED;
 	struct training_options pool = o->training;
+	bool inside = setup->kind != MODEL_MLP;
 
-	if (setup_has_images(setup) && study != STUDY_STEP && study != STUDY_BATCH &&
-	    study != STUDY_ALTERNATING)
-		return "models of images have the studies step, largest_batch and alternating";
-	if (setup_has_images(setup) && (swaps || o->training.offload))
-		return "offloading is for model = mlp: a convolutional layer keeps more inside "
-		       "than "
-		       "its output";
+	if (inside && study != STUDY_STEP && study != STUDY_BATCH && study != STUDY_ALTERNATING)
+		return "other models than mlp have the studies step, largest_batch and alternating";
+	if (inside && (swaps || o->training.offload))
+		return "offloading is for model = mlp: layers of others keep more inside than "
+		       "their output";
+	if (setup->kind == MODEL_TRANSFORMER && transformer_refusal(setup))
+		return transformer_refusal(setup);
 	if (setup_has_images(setup) && setup->precision == PRECISION_FP64)
 		return "convolution is not written for fp64";
 	if (swaps && study != STUDY_STEP)
@@ -446,7 +426,7 @@ static const char *refusal_of(const struct plan_case *point, const struct setup 
 		return "the device has not this precision";
 	if (o->training.offload && setup->segments > 0)
 		return "outputs are either offloaded or computed again";
-	if (setup->batch % setup_accumulate(setup))
+	if (setup->batch / setup_sample_rows(setup) % setup_accumulate(setup))
 		return "the batch does not divide by the parts that accumulate";
 	if (study == STUDY_ACCUMULATION && setup_accumulate(setup) == 1)
 		return "nothing accumulates: accumulate is 1";
@@ -454,7 +434,7 @@ static const char *refusal_of(const struct plan_case *point, const struct setup 
 		return "an arena is refused as a whole, before forward: another allocator shows "
 		       "when memory runs out";
 	if ((study == STUDY_ALTERNATING || study == STUDY_CLEARING) &&
-	    setup->batch % (ALTERNATION_PARTS * setup_accumulate(setup)))
+	    setup->batch / setup_sample_rows(setup) % (ALTERNATION_PARTS * setup_accumulate(setup)))
 		return "eighths of the batch, which alternate, do not divide by the parts that "
 		       "accumulate";
 	return NULL;
@@ -525,7 +505,7 @@ static enum status trainmem_expand(struct plan *plan, struct plan_case *point, s
 	options = options_from_case(point);
 	fit_pool(point, &setup, &options.training);
 	if (study == STUDY_BATCH || study == STUDY_REMEDIES)
-		setup.batch = 8 * setup_accumulate(&setup);
+		setup.batch = 8 * setup_accumulate(&setup) * setup_sample_rows(&setup);
 	return plan_each(plan, point, &setup, &options, study, err);
 }
 
@@ -545,7 +525,12 @@ static enum status run_search(struct run *run, const struct setup *setup,
 		.process_seconds = o->process_seconds,
 	};
 	struct search search;
-	uint64_t total = 0, unused;
+	uint64_t total = 0, unused, sequences = UINT64_MAX;
+
+	if (setup->kind == MODEL_TRANSFORMER)
+		sequences =
+			ATTENTION_HEADS_MAX / setup->transformer.heads * setup_accumulate(setup);
+	options.most = options.most < sequences ? options.most : sequences;
 
 	if (read_limit(run->c, &options.capacity, err) != STATUS_OK ||
 	    backend_device_memory(run->devices[0], &unused, &total, err) != STATUS_OK)

@@ -27,6 +27,7 @@
 #include "kernels/kernel.h"
 
 #define ATTENTION_HEAD_MAX 128
+#define ATTENTION_HEADS_MAX 65535 /* of all batches */
 
 /* Shape of all tensors of one call. */
 struct attention_shape {
@@ -93,7 +94,7 @@ static inline enum status attention_check(const struct attention_shape *s, struc
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "attention: head size %u; allowed: multiples of 8 up to %d",
 				 s->head_size, ATTENTION_HEAD_MAX);
-	if ((uint64_t)s->batch * s->heads > 65535 || s->sequence > 1u << 24)
+	if ((uint64_t)s->batch * s->heads > ATTENTION_HEADS_MAX || s->sequence > 1u << 24)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "attention: %u x %u heads of %u positions; allowed: 65,535 heads "
 				 "in all, 2^24 positions",

@@ -7,6 +7,9 @@
 #include "kernels/convolution/convolution.h"
 #include "plan/config.h"
 #include "suites/models/mode.h"
+#include "suites/models/model_keys.h"
+
+const char *const convolution_names[] = { "plain", "depthwise", NULL };
 
 #define STAGES 4
 

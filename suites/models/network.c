@@ -8,7 +8,6 @@
 #include "kernels/training/training.h"
 #include "suites/models/backward_schedule.h"
 #include "suites/models/blocks/blocks.h"
-#include "suites/models/blocks/images.h"
 #include "suites/models/buffer_alias.h"
 
 static enum status open_optimizer(struct network *n, struct error *err)
@@ -180,8 +179,7 @@ enum status network_open_state(struct network *n, const struct setup *setup, str
 	for (size_t l = n->partition.first; l <= n->partition.last; l++)
 		n->kept[l] = kept_rows(&n->partition, l);
 	if (open_parameters(n, err) != STATUS_OK || open_loss(n, err) != STATUS_OK ||
-	    open_scratch(n, err) != STATUS_OK ||
-	    (setup_has_images(setup) && images_scratch_open(n, err) != STATUS_OK))
+	    open_scratch(n, err) != STATUS_OK || blocks_scratch_open(n, err) != STATUS_OK)
 		return err->status;
 	return arena_alloc(n->arena, MEMORY_INPUT,
 			   n->kept[0] * setup->widths[0] * precision_bytes(setup->precision),

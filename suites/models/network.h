@@ -209,7 +209,7 @@ enum status network_open(struct network *network, const struct setup *setup, str
 
 /*
  * The same of one device and without what only lives within a step: activations[1 ..] with their
- * masks, transient buffers, and what layers keep inside (blocks/images.h: images_kept()). The
+ * masks, transient buffers, and what layers keep inside (blocks_kept()). The
  * caller puts these in place as the operations need them.
  */
 enum status network_open_state(struct network *network, const struct setup *setup,

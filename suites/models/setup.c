@@ -232,7 +232,7 @@ static void shrink_transformer(struct setup *small, double flops)
 		 samples = small->batch / small->transformer.sequence / parts,
 		 blocks = small->layers - 2,
 		 head = small->transformer.hidden / small->transformer.heads;
-	bool recomputes = setup_recomputes_blocks(small);
+	bool each = small->segments >= small->layers;
 	struct transformer_shape t = small->transformer;
 
 	small->search_seconds *= SHRINK_SEARCH;
@@ -248,7 +248,8 @@ static void shrink_transformer(struct setup *small, double flops)
 		setup_transformer(small, blocks, &t);
 		small->batch = samples * parts * t.sequence;
 	}
-	small->segments = recomputes ? small->layers : 0;
+	if (each || small->segments > small->layers)
+		small->segments = small->layers;
 }
 
 /*

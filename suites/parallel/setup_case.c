@@ -142,8 +142,8 @@ static uint64_t size_of(const struct plan_case *c, const char *axis)
 	return (uint64_t)section_integer(c->section, axis);
 }
 
-static enum status read_transformer(struct setup *setup, const struct plan_case *c,
-				    struct error *err)
+enum status setup_transformer_read(struct setup *setup, const struct plan_case *c,
+				   struct error *err)
 {
 	const struct section *section = c->section;
 	struct transformer_shape shape = {
@@ -183,7 +183,7 @@ static enum status read_model(struct setup *setup, const struct plan_case *c, st
 	case MODEL_MLP:
 		return read_layers(setup, c, err);
 	case MODEL_TRANSFORMER:
-		return read_transformer(setup, c, err);
+		return setup_transformer_read(setup, c, err);
 	default:
 		return setup_images_read(setup, c->section, kind, choice_of(c, "convolution") != 0,
 					 err);

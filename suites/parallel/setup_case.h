@@ -10,6 +10,10 @@ enum status setup_from_case(struct setup *setup, const struct plan_case *c, stru
 /* Width of each of `depth` layers; 0: the case has the model that `layers` describes. */
 int64_t setup_case_width(const struct plan_case *c);
 
+/* The keys of a transformer alone, each a key or an axis; the precision must be set. */
+enum status setup_transformer_read(struct setup *setup, const struct plan_case *c,
+				   struct error *err);
+
 /*
  * Refuses a key that only models have that the section does not ask for: it would be without
  * effect. `kinds`: a bit of each enum model_kind that it asks for; `model`: the first of them.

@@ -53,7 +53,7 @@ static enum status launch_steps(void *state, unsigned batch, struct error *err)
 static unsigned commands_of(const struct training *t)
 {
 	return (unsigned)(setup_accumulate(&t->setup) *
-				  ((setup_has_images(&t->setup) ? 60 : 16) * t->setup.layers + 1) +
+				  ((t->setup.kind != MODEL_MLP ? 60 : 16) * t->setup.layers + 1) +
 			  1);
 }
 
@@ -136,7 +136,8 @@ static enum status time_step(struct run *run, const struct setup *setup,
 	if (time_training(run, setup, options, false, &step, err) != STATUS_OK)
 		return err->status;
 	run_duration(run, "trainmem.step_time", &step);
-	run_rate(run, "trainmem.throughput", (double)setup->batch, &step);
+	run_rate(run, "trainmem.throughput", (double)(setup->batch / setup_sample_rows(setup)),
+		 &step);
 	if (is_plain(setup, options))
 		return STATUS_OK;
 	/* A device that holds only the step that needs less is what such steps are for. */
@@ -218,7 +219,7 @@ enum status measure_verify(struct run *run, const struct setup *setup,
 	snprintf(method, sizeof(method),
 		 "gradients against double precision on the CPU and against a step that keeps "
 		 "everything (batch %llu)",
-		 (unsigned long long)small.batch);
+		 (unsigned long long)(small.batch / setup_sample_rows(&small)));
 	run_verified(run, method, check.gradient_error, verify_tolerance(&small).gradient);
 	return STATUS_OK;
 }

@@ -75,6 +75,14 @@ const struct metric trainmem_metrics[] = {
 	{ "trainmem.balance_batch", "samples", BETTER_NONE, 0,
 	  "B*: the batch whose input and activations take as much as parameters, gradients, "
 	  "masters and optimizer state together" },
+	{ "trainmem.block_activations", "B", BETTER_LOWER, 0,
+	  "of a transformer: inputs of blocks and what these keep inside for backward, if nothing "
+	  "is computed again" },
+	{ "trainmem.block_activations_formula", "B", BETTER_NONE, 0,
+	  "the same as published (Korthikanti et al. 2022), attention fused: in 16 bits 34 s b h a "
+	  "block; two of the 34 are masks of dropout, which is not computed here" },
+	{ "trainmem.block_activations_unfused", "B", BETTER_NONE, 0,
+	  "the same with 5 a s^2 b a block, which attention keeps where it is not fused" },
 	{ "trainmem.gradient_error", "1", BETTER_LOWER, 0,
 	  "relative L2 difference of the gradients from double precision, or from those of a step "
 	  "that keeps everything: the larger",
@@ -180,7 +188,7 @@ static void record_slope(struct run *run, const struct setup *setup, const struc
 	struct training_options options = { .policy = plan->policy };
 	struct setup twice = *setup;
 	struct heap more, one;
-	double samples = (double)setup->batch, activations;
+	double samples = (double)(setup->batch / setup_sample_rows(setup)), activations;
 
 	twice.batch *= 2;
 	training_plan(setup, &options, &one);
@@ -281,6 +289,18 @@ static void record_sources(struct run *run, const struct memory_account *a)
 	note_sources(run, a);
 }
 
+static void record_blocks(struct run *run, const struct setup *setup)
+{
+	struct block_memory m;
+
+	if (setup->kind != MODEL_TRANSFORMER)
+		return;
+	m = training_block_memory(setup);
+	run_value(run, "trainmem.block_activations", m.kept);
+	run_value(run, "trainmem.block_activations_formula", m.published);
+	run_value(run, "trainmem.block_activations_unfused", m.unfused);
+}
+
 void outcome_record_account(struct run *run, const struct setup *setup,
 			    const struct memory_account *a, const struct heap *plan,
 			    const struct heap *plain)
@@ -295,6 +315,7 @@ void outcome_record_account(struct run *run, const struct setup *setup,
 				     plain->class_peak[MEMORY_ACTIVATIONS]));
 	}
 	record_slope(run, setup, a, plan);
+	record_blocks(run, setup);
 	run_value(run, "trainmem.loss", a->first_loss);
 	run_value(run, "trainmem.losses", (double)(setup->batch * sizeof(double)));
 	if (a->moved_bytes) {

@@ -7,13 +7,18 @@
 #include "suites/models/mode.h"
 #include "suites/shared/estimate.h"
 
-/* Rows and widths are multiples of this, so that no trial is slow for want of alignment. */
+/*
+ * Rows and widths are multiples of this, so that no trial is slow for want of alignment; a sequence
+ * has rows enough.
+ */
 #define BATCH_STEP 8
 #define WIDTH_STEP 64
 
 static uint64_t step_of(const struct setup *setup, enum search_for what)
 {
-	return what == SEARCH_BATCH ? BATCH_STEP * setup_accumulate(setup) : WIDTH_STEP;
+	uint64_t samples = setup->kind == MODEL_TRANSFORMER ? 1 : BATCH_STEP;
+
+	return what == SEARCH_BATCH ? samples * setup_accumulate(setup) : WIDTH_STEP;
 }
 
 /* `setup` with this batch, or with this width in all hidden layers. */
@@ -22,7 +27,7 @@ static struct setup setup_with(const struct setup *setup, enum search_for what, 
 	struct setup s = *setup;
 
 	if (what == SEARCH_BATCH) {
-		s.batch = value;
+		s.batch = value * setup_sample_rows(setup);
 		return s;
 	}
 	for (size_t l = 1; l < s.layers; l++)

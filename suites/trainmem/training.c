@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "suites/models/blocks/images.h"
+#include "suites/models/blocks/blocks.h"
 #include "suites/parallel/modes/modes.h"
 #include "suites/trainmem/offload.h"
 
@@ -57,32 +57,36 @@ static bool is_linear(const struct training *t, size_t l)
 /* Tensors that layer l keeps inside for backward: one allocation each, as frameworks have. */
 static enum status take_inside(struct training *t, size_t l, struct error *err)
 {
-	struct kept_tensor kept[IMAGE_MAX_KEPT];
-	size_t count = images_kept(&t->network, l, t->rows, kept);
+	struct kept_tensor kept[LAYER_MAX_KEPT];
+	size_t count = blocks_kept(&t->network, l, t->rows, kept);
 
-	for (size_t i = 0; i < count; i++)
-		if (heap_take(&t->heap, MEMORY_ACTIVATIONS, kept[i].bytes, kept[i].place, err) !=
+	for (size_t i = 0; i < count; i++) {
+		void *memory;
+
+		if (heap_take(&t->heap, MEMORY_ACTIVATIONS, kept[i].bytes, &memory, err) !=
 		    STATUS_OK)
 			return err->status;
+		kept_place(&kept[i], memory);
+	}
 	return STATUS_OK;
 }
 
 static void give_inside(struct training *t, size_t l)
 {
-	struct kept_tensor kept[IMAGE_MAX_KEPT];
-	size_t count = images_kept(&t->network, l, t->rows, kept);
+	struct kept_tensor kept[LAYER_MAX_KEPT];
+	size_t count = blocks_kept(&t->network, l, t->rows, kept);
 
 	for (size_t i = 0; i < count; i++) {
-		heap_give(&t->heap, MEMORY_ACTIVATIONS, *kept[i].place, kept[i].bytes);
-		*kept[i].place = NULL;
+		heap_give(&t->heap, MEMORY_ACTIVATIONS, kept_memory(&kept[i]), kept[i].bytes);
+		kept_place(&kept[i], NULL);
 	}
 }
 
 static bool has_inside(struct training *t, size_t l)
 {
-	struct kept_tensor kept[IMAGE_MAX_KEPT];
+	struct kept_tensor kept[LAYER_MAX_KEPT];
 
-	return images_kept(&t->network, l, t->rows, kept) == 0 || *kept[0].place;
+	return blocks_kept(&t->network, l, t->rows, kept) == 0 || kept_memory(&kept[0]);
 }
 
 /* The product into memory of its own, the activation into the memory that stays. */
@@ -313,7 +317,7 @@ enum status training_loss(struct training *t, double *loss, struct error *err)
 void training_set_batch(struct training *t, uint64_t batch)
 {
 	t->setup.batch = batch;
-	t->rows = batch / setup_accumulate(&t->setup);
+	t->rows = t->network.partition.kept = batch / setup_accumulate(&t->setup);
 	for (size_t l = 1; l <= t->setup.layers; l++)
 		t->network.kept[l] = t->rows;
 }
@@ -352,7 +356,7 @@ enum status training_open(struct training *t, const struct setup *setup,
 	whole.kept = t->rows;
 	segments_make(&t->segments, setup, &whole, t->rows);
 	/* A layer by itself forgets nothing but what it keeps inside. */
-	if (setup_has_images(setup) && setup->segments >= setup->layers)
+	if (setup->kind != MODEL_MLP && setup->segments >= setup->layers)
 		each_layer(&t->segments, setup->layers);
 	if (device && team_open(&t->team, device, &t->alone, err) != STATUS_OK)
 		return err->status;
@@ -395,6 +399,24 @@ void training_close(struct training *t)
 	if (carries_out(t))
 		team_close(&t->team);
 	*t = (struct training){ 0 };
+}
+
+struct block_memory training_block_memory(const struct setup *setup)
+{
+	const struct training_options options = { .policy = POLICY_MALLOC };
+	struct kept_tensor kept[LAYER_MAX_KEPT];
+	struct block_memory memory = { 0 };
+	struct error none = ERROR_NONE;
+	struct training t;
+
+	if (training_open(&t, setup, &options, NULL, &none) == STATUS_OK) {
+		for (size_t l = 1; l + 1 < setup->layers; l++)
+			for (size_t i = blocks_kept(&t.network, l, t.rows, kept); i-- > 0;)
+				t.network.blocks.kept_bytes += kept[i].bytes;
+		memory = block_memory_of(&t.network);
+	}
+	training_close(&t);
+	return memory;
 }
 
 /* Two steps without a device: the second begins with the first one's allocations. */

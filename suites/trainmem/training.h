@@ -11,6 +11,7 @@
 #define GPUPROOF_TRAINMEM_TRAINING_H
 
 #include "suites/models/network.h"
+#include "suites/parallel/block_memory.h"
 #include "suites/parallel/ranks/team.h"
 #include "suites/trainmem/heap.h"
 
@@ -90,6 +91,9 @@ typedef enum status training_watch(void *context, struct training *training, enu
 /* A step that waits after each phase and calls `watch`; what the phase used is still there. */
 enum status training_watched_step(struct training *training, training_watch *watch, void *context,
 				  struct error *err);
+
+/* Memory that a transformer's blocks keep for backward of one part of the batch. */
+struct block_memory training_block_memory(const struct setup *setup);
 
 /*
  * Memory of two steps, without a device: *need is the heap of such a plan, closed, of which only

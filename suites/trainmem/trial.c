@@ -36,9 +36,11 @@ static struct setup context_setup(const struct setup *setup, uint64_t available)
 	struct training_options options = { .policy = POLICY_MALLOC };
 	struct setup s = *setup;
 
-	s.batch = (setup_has_images(setup) ? CONTEXT_IMAGES : CONTEXT_BATCH) *
-		  setup_accumulate(setup);
-	while (s.batch > 8 * setup_accumulate(setup) && !training_fits(&s, &options, available / 4))
+	uint64_t sample = setup_sample_rows(setup) * setup_accumulate(setup),
+		 least = setup->kind == MODEL_TRANSFORMER ? 1 : 8;
+
+	s.batch = (setup->kind == MODEL_MLP ? CONTEXT_BATCH : CONTEXT_IMAGES) * sample;
+	while (s.batch > least * sample && !training_fits(&s, &options, available / 4))
 		s.batch /= 2;
 	return s;
 }
@@ -96,7 +98,8 @@ static enum status check_losses(const struct setup *setup, const struct trial *t
 	    (!setup->rate_chosen || t->last_loss < t->first_loss))
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH, "batch %llu: the loss went from %.6g to %.6g",
-			 (unsigned long long)setup->batch, t->first_loss, t->last_loss);
+			 (unsigned long long)(setup->batch / setup_sample_rows(setup)),
+			 t->first_loss, t->last_loss);
 }
 
 /* The device gave more than it should have had left: such a step says nothing of a smaller card. */

@@ -131,6 +131,76 @@ for c in fewer:
     assert "attention in fp32 (suite attention)" in c["notes"], (c["id"], c["notes"])
 PY
 
+# Memory of a step: by its plan and by the published formula, less with parts and with blocks computed again; a search ends.
+cat > "$dir/memory.ini" <<'INI'
+[run]
+backend = host
+host_devices = 1
+[defaults]
+min_samples = 3
+max_samples = 3
+max_time = 20ms
+[suite trainmem]
+model = transformer
+hidden = 32
+heads = 2
+blocks = 3
+sequence = 24
+vocabulary = 90
+batch = 4
+segments = 0, 2, 5
+accumulate = 1, 2
+verify_flops = 1e6
+[suite trainmem cache]
+model = transformer
+hidden = 32
+heads = 2
+sequence = 24
+vocabulary = 90
+batch = 8
+precision = bf16_mixed
+allocator = caching
+studies = step, alternating
+verify_flops = 1e6
+[suite trainmem largest]
+model = transformer
+hidden = 32
+heads = 2
+sequence = 24
+vocabulary = 90
+studies = largest_batch
+memory_limit = 64MiB
+memory_reserve = 8MiB
+[suite trainmem refused]
+model = transformer
+studies = largest_width
+INI
+"$gpuproof" run "$dir/memory.ini" -o "$dir/memory" --quiet || fail "memory of a transformer: $?"
+python3 - "$dir/memory/result.json" <<'PY'
+import json, sys
+cases = {c["id"].split("@")[0]: c for c in json.load(open(sys.argv[1]))["cases"]}
+refused = [c["reason"] for c in cases.values() if c["status"] == "SKIPPED"]
+assert refused == ["other models than mlp have the studies step, largest_batch and alternating"], refused
+assert all(c["status"] == "OK" for c in cases.values() if c["label"] != "refused"), [(i, c["reason"]) for i, c in cases.items()]
+def value(id, name):
+    return cases[id]["metrics"]["trainmem." + name]["value"]
+step = "trainmem/step/fp32/4/arena"
+memory = [value(step + s + "/transformer", "memory") for s in ("", "/segments=2", "/segments=5")]
+assert memory[0] > memory[1] > memory[2], memory
+assert value(step + "/accumulate=2/transformer", "memory") < memory[0]
+for id in cases:
+    if "/step/" not in id:
+        continue
+    assert value(id, "memory") == value(id, "predicted"), id
+    # All but masks of dropout, which the formula has, and some FP32 values, which it has not.
+    kept, formula = value(id, "block_activations"), value(id, "block_activations_formula")
+    assert 0.8 < kept / formula < 1.2 and formula < value(id, "block_activations_unfused"), (id, kept, formula)
+# Samples are sequences: 4 of them, not 96 tokens.
+whole = step + "/transformer"
+assert abs(value(whole, "throughput") * value(whole, "step_time") - 4) < 0.01
+assert 8 < value("trainmem:largest/largest_batch/fp32/arena/64MiB/transformer", "largest_batch") < 10000
+PY
+
 # Which split wins, over batch, hidden size and sequence: a map for each sequence.
 cat > "$dir/crossover.ini" <<'INI'
 [run]

@@ -13,11 +13,6 @@ static uint64_t hidden_of(const struct network *n)
 	return n->setup->transformer.hidden;
 }
 
-static enum status open_floats(struct network *n, uint64_t count, float **out, struct error *err)
-{
-	return arena_alloc(n->arena, MEMORY_ACTIVATIONS, count * sizeof(float), out, err);
-}
-
 static enum status open_tensor(struct network *n, uint64_t rows, uint64_t columns, void **out,
 			       struct error *err)
 {
@@ -25,36 +20,64 @@ static enum status open_tensor(struct network *n, uint64_t rows, uint64_t column
 			   rows * columns * precision_bytes(n->setup->precision), out, err);
 }
 
-/* `y`: what several norms use in turn; NULL: memory of its own. */
-static enum status open_norm(struct network *n, uint64_t rows, struct kept_norm *norm, void *y,
-			     struct error *err)
+/* `y`: its outputs are kept, not computed again. */
+static size_t norm_kept(const struct network *n, struct kept_norm *norm, uint64_t rows, bool y,
+			struct kept_tensor *out)
 {
 	uint64_t share = rows / network_shares(n, 1);
 
-	if (open_floats(n, share, &norm->mean, err) != STATUS_OK ||
-	    open_floats(n, share, &norm->rstd, err) != STATUS_OK)
-		return err->status;
-	norm->y = y;
-	return y ? STATUS_OK : open_tensor(n, share, hidden_of(n), &norm->y, err);
+	out[0] = (struct kept_tensor){ &norm->mean, share * sizeof(*norm->mean) };
+	out[1] = (struct kept_tensor){ &norm->rstd, share * sizeof(*norm->rstd) };
+	out[2] = (struct kept_tensor){ &norm->y, share * hidden_of(n) *
+							 precision_bytes(n->setup->precision) };
+	return y ? 3 : 2;
 }
 
-static enum status open_kept(struct network *n, struct kept_block *kept, struct error *err)
+static size_t block_kept(const struct network *n, struct kept_block *kept, uint64_t rows,
+			 struct kept_tensor *out)
 {
-	uint64_t rows = setup_recomputes_blocks(n->setup) ? n->step_rows : n->partition.kept;
 	const struct attention_shape shape = transformer_attention(n, rows);
-	uint64_t mine = hidden_of(n) / (uint64_t)n->partition.parts;
+	uint64_t bytes = rows * hidden_of(n) * precision_bytes(n->setup->precision),
+		 mine = bytes / (uint64_t)n->partition.parts;
+	bool all = !n->setup->pointwise;
+	size_t count = norm_kept(n, &kept->norm[0], rows, all, out);
 
-	if (open_norm(n, rows, &kept->norm[0], n->blocks.norm_output, err) != STATUS_OK ||
-	    open_tensor(n, rows, 3 * mine, &kept->qkv, err) != STATUS_OK ||
-	    open_tensor(n, rows, mine, &kept->o, err) != STATUS_OK ||
-	    open_floats(n, attention_row_values(&shape), &kept->lse, err) != STATUS_OK ||
-	    open_tensor(n, rows / network_shares(n, 1), hidden_of(n), &kept->middle, err) !=
-		    STATUS_OK ||
-	    open_norm(n, rows, &kept->norm[1], n->blocks.norm_output, err) != STATUS_OK ||
-	    open_tensor(n, rows, 4 * mine, &kept->before, err) != STATUS_OK)
-		return err->status;
-	kept->after = n->blocks.gelu_output;
-	return kept->after ? STATUS_OK : open_tensor(n, rows, 4 * mine, &kept->after, err);
+	count += norm_kept(n, &kept->norm[1], rows, all, out + count);
+	out[count++] = (struct kept_tensor){ &kept->qkv, 3 * mine };
+	out[count++] = (struct kept_tensor){ &kept->o, mine };
+	out[count++] = (struct kept_tensor){ &kept->lse,
+					     attention_row_values(&shape) * sizeof(*kept->lse) };
+	out[count++] = (struct kept_tensor){ &kept->middle, bytes / network_shares(n, 1) };
+	out[count++] = (struct kept_tensor){ &kept->before, 4 * mine };
+	if (all)
+		out[count++] = (struct kept_tensor){ &kept->after, 4 * mine };
+	return count;
+}
+
+size_t blocks_kept(struct network *n, size_t l, uint64_t rows, struct kept_tensor *out)
+{
+	switch (setup_layer_kind(n->setup, l)) {
+	case LAYER_CONVOLUTION:
+		return images_kept(n, l, rows, out);
+	case LAYER_BLOCK:
+		return block_kept(n, &n->blocks.kept[l], rows, out);
+	case LAYER_HEAD:
+		return norm_kept(n, &n->blocks.head, rows, true, out);
+	default:
+		return 0;
+	}
+}
+
+static enum status open_kept(struct network *n, size_t l, uint64_t rows, struct error *err)
+{
+	struct kept_tensor kept[LAYER_MAX_KEPT];
+	size_t count = blocks_kept(n, l, rows, kept);
+
+	for (size_t i = 0; i < count; i++)
+		if (arena_alloc(n->arena, MEMORY_ACTIVATIONS, kept[i].bytes, kept[i].place, err) !=
+		    STATUS_OK)
+			return err->status;
+	return STATUS_OK;
 }
 
 /* Memory that blocks which recompute outputs of norms and GELU use in turn. */
@@ -198,6 +221,30 @@ static enum status open_scratch(struct network *n, struct error *err)
 			   err);
 }
 
+enum status blocks_scratch_open(struct network *n, struct error *err)
+{
+	if (setup_has_images(n->setup))
+		return images_scratch_open(n, err);
+	return n->setup->kind == MODEL_TRANSFORMER ? open_scratch(n, err) : STATUS_OK;
+}
+
+/* A block's tensors, which all blocks that recompute them use in turn. */
+static enum status open_block(struct network *n, size_t l, const struct kept_block **shared,
+			      struct error *err)
+{
+	struct blocks *b = &n->blocks;
+	bool again = setup_recomputes_blocks(n->setup);
+
+	if (*shared) {
+		b->kept[l] = **shared;
+		return STATUS_OK;
+	}
+	b->kept[l].after = b->gelu_output;
+	if (again)
+		*shared = &b->kept[l];
+	return open_kept(n, l, again ? n->step_rows : n->partition.kept, err);
+}
+
 enum status block_buffers_open(struct network *n, struct error *err)
 {
 	struct blocks *b = &n->blocks;
@@ -212,18 +259,14 @@ enum status block_buffers_open(struct network *n, struct error *err)
 		return err->status;
 	for (size_t l = n->partition.first; l < n->partition.last; l++) {
 		if (n->local.layer[l].kind == LAYER_HEAD &&
-		    open_norm(n, n->partition.kept, &b->head, NULL, err) != STATUS_OK)
+		    open_kept(n, l, n->partition.kept, err) != STATUS_OK)
 			return err->status;
 		if (n->local.layer[l].kind != LAYER_BLOCK)
 			continue;
 		before = n->arena->bytes[MEMORY_ACTIVATIONS];
-		if (shared)
-			b->kept[l] = *shared;
-		else if (open_kept(n, &b->kept[l], err) != STATUS_OK)
+		if (open_block(n, l, &shared, err) != STATUS_OK)
 			return err->status;
 		b->kept_bytes += n->arena->bytes[MEMORY_ACTIVATIONS] - before;
-		if (setup_recomputes_blocks(n->setup))
-			shared = &b->kept[l];
 	}
 	return STATUS_OK;
 }

@@ -8,10 +8,36 @@
 #ifndef GPUPROOF_SUITES_MODELS_BLOCKS_BLOCKS_H
 #define GPUPROOF_SUITES_MODELS_BLOCKS_BLOCKS_H
 
+#include <string.h>
+
 #include "suites/models/network.h"
 
 /* epsilon of all norms */
 #define BLOCK_NORM_EPSILON 1e-5
+
+/* A tensor that a layer keeps inside for backward: `place` is the address of its pointer. */
+struct kept_tensor {
+	void *place;
+	uint64_t bytes;
+};
+#define LAYER_MAX_KEPT (3 * (IMAGE_MAX_UNITS + 1) + 1)
+
+static inline void *kept_memory(const struct kept_tensor *kept)
+{
+	void *memory;
+
+	memcpy(&memory, kept->place, sizeof(memory));
+	return memory;
+}
+static inline void kept_place(const struct kept_tensor *kept, void *memory)
+{
+	memcpy(kept->place, &memory, sizeof(memory));
+}
+
+/* Those of layer `layer` for `rows` rows; returns their number, 0 of a linear layer. */
+size_t blocks_kept(struct network *network, size_t layer, uint64_t rows, struct kept_tensor *out);
+/* Scratch; not what layers keep. */
+enum status blocks_scratch_open(struct network *network, struct error *err);
 
 /*
  * Allocates tensors that blocks keep for backward, and their scratch, from the network's arena;

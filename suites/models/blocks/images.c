@@ -416,7 +416,7 @@ enum status images_input_gradient(struct network *n, struct stream *stream, size
 	return add(&p, dx, shortcut, dx, rows * n->setup->widths[l], err);
 }
 
-static void keep(struct kept_tensor *out, size_t *count, void **place, uint64_t bytes)
+static void keep(struct kept_tensor *out, size_t *count, void *place, uint64_t bytes)
 {
 	out[(*count)++] = (struct kept_tensor){ place, bytes };
 }
@@ -528,7 +528,7 @@ static uint64_t aligned(uint64_t bytes)
 /* Layers that are recomputed use one block of memory in turn. */
 static enum status open_in_turn(struct network *n, struct error *err)
 {
-	struct kept_tensor kept[IMAGE_MAX_KEPT];
+	struct kept_tensor kept[LAYER_MAX_KEPT];
 	uint64_t most = 0;
 	char *block;
 
@@ -545,7 +545,7 @@ static enum status open_in_turn(struct network *n, struct error *err)
 		char *next = block;
 
 		for (size_t i = images_kept(n, l, n->step_rows, kept); i-- > 0;) {
-			*kept[i].place = next;
+			kept_place(&kept[i], next);
 			next += aligned(kept[i].bytes);
 		}
 	}
@@ -554,7 +554,7 @@ static enum status open_in_turn(struct network *n, struct error *err)
 
 enum status images_open(struct network *n, struct error *err)
 {
-	struct kept_tensor kept[IMAGE_MAX_KEPT];
+	struct kept_tensor kept[LAYER_MAX_KEPT];
 
 	if (images_scratch_open(n, err) != STATUS_OK)
 		return err->status;

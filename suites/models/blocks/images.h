@@ -6,16 +6,9 @@
 #ifndef GPUPROOF_SUITES_MODELS_BLOCKS_IMAGES_H
 #define GPUPROOF_SUITES_MODELS_BLOCKS_IMAGES_H
 
-#include "suites/models/network.h"
+#include "suites/models/blocks/blocks.h"
 
-/* A tensor that a layer keeps for backward. */
-struct kept_tensor {
-	void **place;
-	uint64_t bytes;
-};
-#define IMAGE_MAX_KEPT (3 * (IMAGE_MAX_UNITS + 1) + 1)
-
-/* Those of layer `layer` for `rows` rows; returns their number. */
+/* See blocks_kept(). */
 size_t images_kept(struct network *network, size_t layer, uint64_t rows, struct kept_tensor *out);
 /* Scratch; not what layers keep. */
 enum status images_scratch_open(struct network *network, struct error *err);
