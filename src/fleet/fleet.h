@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "plan/config.h"
 #include "result/result.h"
+#include "result/status/run_status.h"
 
 struct fleet_options {
 	const char *directory;
@@ -27,7 +28,8 @@ struct fleet_options {
 	 */
 	struct result *before;
 	bool quiet;
-	int *stopped_by; /* out: the signal that stopped the run, 0: none */
+	struct run_status *status; /* NULL: DIR/status.json is not written */
+	int *stopped_by;           /* out: the signal that stopped the run, 0: none */
 };
 
 /*

@@ -265,6 +265,15 @@ static bool all_ended(const struct rounds *r, const struct group *g)
 	return true;
 }
 
+void rounds_count(const struct rounds *r, size_t *planned, size_t *settled)
+{
+	*planned += r->planned;
+	*settled += r->found.case_count;
+	for (size_t i = 0; i < r->group_count; i++)
+		for (size_t k = 0; k < r->groups[i].plan.case_count; k++)
+			*settled += r->groups[i].done[k];
+}
+
 static struct group *find(struct rounds *r, int64_t number)
 {
 	for (size_t i = 0; i < r->group_count; i++)

@@ -31,6 +31,8 @@ struct rounds;
 enum status rounds_open(struct rounds **out, const struct config *config, const char *directory,
 			const char *const *names, const size_t *nodes, size_t count, uint64_t seed,
 			const struct rounds_door *door, struct error *err);
+/* Adds the cases of the rounds so far, and those of them that are settled. */
+void rounds_count(const struct rounds *rounds, size_t *planned, size_t *settled);
 /* Begins what can begin, and ends what takes too long. False: nothing is left. */
 bool rounds_step(struct rounds *rounds);
 /* "listens" and "ended" of a node. */

@@ -133,11 +133,30 @@ same "$(statuses worker)" "n1=OK n2=OK" "a worker was killed"
 same "$(json worker/result.json 'all(c["node"] == "n2" for c in r["cases"] if c["status"] == "ERROR" or c.get("lost_workers"))')" True "only n2 is concerned"
 same $code 4 "exit code with a worker killed"
 
+# status.json says how all nodes ended, and --events has the whole run.
+"$gpuproof" run short.ini -o events --no-report --simulate-nodes 2 --events lines >events.out 2>&1
+same $? 0 "exit code with events"
+same "$(python3 -c 'import json; print(sum("testStepStart" in json.loads(l).get("testRunArtifact", json.loads(l).get("testStepArtifact", {})) for l in open("lines")))')" \
+	"$(json events/result.json 'len(r["cases"])')" "steps among the events"
+"$gpuproof" watch events >watch.out 2>&1
+same $? 0 "watch of a whole run"
+expect "2 nodes: 2 done, 0 running, 0 not there yet, 0 lost" watch.out "watch"
+"$gpuproof" watch agent >watch.out 2>&1
+expect "3 nodes: 3 done" watch.out "watch of a continued run"
+"$gpuproof" watch silent >watch.out 2>&1
+same $? 4 "watch of a run with a lost node"
+expect "2 nodes: 1 done, 0 running, 0 not there yet, 1 lost" watch.out "watch of a lost node"
+
 # kill -9 of the conductor: agents end, journals stay, --resume finishes.
 begin conductor --simulate-nodes 2
 await_lines conductor/nodes/n1/run.jsonl 2
 await_lines conductor/nodes/n2/run.jsonl 2
 agents="$(agent $conductor n1) $(agent $conductor n2)"
+for _ in $(seq 100); do
+	"$gpuproof" watch conductor --once >watch.out 2>&1 && grep -q "2 running" watch.out && break
+	sleep 0.1
+done
+expect "2 nodes: 0 done, 2 running, 0 not there yet, 0 lost" watch.out "watch of a run on nodes"
 kill -9 "$conductor"
 finish
 for p in $agents; do
@@ -218,9 +237,6 @@ printf 'a\nb\na\n' >hosts
 "$gpuproof" run short.ini -o hosts.run --hosts hosts >hosts.out 2>&1
 same $? 2 "a host twice"
 expect "hosts:3: a is there twice" hosts.out "a host twice"
-"$gpuproof" run short.ini -o events --simulate-nodes 2 --events lines >events.out 2>&1
-same $? 2 "events of several nodes"
-expect "gpuproof export ocp" events.out "events of several nodes"
 "$gpuproof" run short.ini -o bad --simulate-nodes 2 --set fleet.min_nodes=many >bad.out 2>&1
 same $? 2 "min_nodes"
 

@@ -62,8 +62,19 @@ static const struct field current_fields[] = {
 };
 
 static const struct field case_fields[] = {
-	COUNT("planned", planned), COUNT("ok", ok),         COUNT("skipped", skipped),
-	COUNT("failed", failed),   COUNT("errors", errors), { 0 },
+	COUNT("planned", planned),
+	COUNT("settled", settled),
+	COUNT("ok", ok),
+	COUNT("skipped", skipped),
+	COUNT("failed", failed),
+	COUNT("errors", errors),
+	{ 0 },
+};
+
+static const struct field node_fields[] = {
+	COUNT("planned", nodes.planned), COUNT("waiting", nodes.waiting),
+	COUNT("running", nodes.running), COUNT("done", nodes.done),
+	COUNT("lost", nodes.lost),       { 0 },
 };
 
 static const struct field fields[] = {
@@ -81,6 +92,7 @@ static const struct field fields[] = {
 	COUNT("launch", launch),
 	COUNT("launches", launches),
 	{ .name = "cases", .codec = &codec_object, .fields = case_fields, .optional = true },
+	{ .name = "nodes", .codec = &codec_object, .fields = node_fields, .optional = true },
 	{ .name = "current", .codec = &codec_object, .fields = current_fields, .optional = true },
 	{ .name = "devices",
 	  .codec = &codec_array,
@@ -190,9 +202,16 @@ void run_status_print(const struct run_status *s, bool lost, struct text *out)
 		text_addf(out, "the process is gone, last seen %s\n", s->updated);
 	else
 		text_addf(out, "%s\n", running ? s->doing : s->state);
-	text_addf(out, "%zu of %zu cases: %zu OK, %zu skipped, %zu failed, %zu errors\n",
-		  s->ok + s->skipped + s->failed + s->errors, s->planned, s->ok, s->skipped,
-		  s->failed, s->errors);
+	if (s->nodes.planned)
+		text_addf(out, "%zu nodes: %zu done, %zu running, %zu not there yet, %zu lost\n",
+			  s->nodes.planned, s->nodes.done, s->nodes.running, s->nodes.waiting,
+			  s->nodes.lost);
+	if (s->nodes.planned && s->exit_code < 0)
+		text_addf(out, "%zu of %zu cases\n", s->settled, s->planned);
+	else
+		text_addf(out, "%zu of %zu cases: %zu OK, %zu skipped, %zu failed, %zu errors\n",
+			  s->ok + s->skipped + s->failed + s->errors, s->planned, s->ok, s->skipped,
+			  s->failed, s->errors);
 	if (running && !lost && s->current.id[0])
 		add_current(s, out);
 	if (running && !lost)

@@ -25,6 +25,11 @@ struct run_status {
 	double seconds, seconds_left;  /* NaN: unknown; both of this launch */
 	size_t launch, launches;
 	size_t planned, ok, skipped, failed, errors; /* cases of this launch */
+	/* Counts nodes of a run on several; how their cases fared is known at its end. */
+	struct {
+		size_t planned, waiting, running, done, lost; /* planned 0: of one node */
+	} nodes;
+	size_t settled; /* cases of all nodes */
 	struct {
 		char id[256];  /* "": none is being measured */
 		char part[32]; /* "set-up", "verification", "samples" */

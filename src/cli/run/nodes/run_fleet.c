@@ -1,17 +1,21 @@
 #include "cli/run/nodes/run_fleet.h"
 
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "cli/command.h"
 #include "cli/output/print_verdicts.h"
 #include "cli/run/nodes/run_confirm.h"
+#include "cli/run/run_events.h"
 #include "cli/run/run_summary.h"
 #include "fleet/fleet.h"
 #include "measure/processes/signals.h"
 #include "result/outcome.h"
+#include "result/status/run_status.h"
 #include "result/verdict.h"
 #include "run/journal.h"
 
@@ -64,14 +68,53 @@ static int finish(struct run_request *a, struct result *result, enum status stat
 	return code;
 }
 
+static void tell_status(struct run_status *status, const char *directory, const char *doing)
+{
+	struct error err = ERROR_NONE; /* the run has its result all the same */
+
+	snprintf(status->doing, sizeof(status->doing), "%s", doing);
+	memset(&status->current, 0, sizeof(status->current));
+	status->current.seconds = status->current.median = status->current.half_width =
+		status->seconds_left = (double)NAN;
+	run_status_write(status, directory, &err);
+}
+
+/* The last document: how the run has ended. */
+static void end_status(struct run_status *status, const char *directory,
+		       const struct result *result, int code)
+{
+	size_t *const counts[] = { [CASE_OK] = &status->ok,
+				   [CASE_SKIPPED] = &status->skipped,
+				   [CASE_FAILED] = &status->failed,
+				   [CASE_ERROR] = &status->errors };
+
+	for (size_t i = 0; i < result->case_count; i++)
+		++*counts[result->cases[i].status];
+	status->planned = result->planned;
+	status->settled = result->case_count;
+	status->nodes.planned = result->node_count;
+	status->nodes.lost = result_lost_nodes(result);
+	status->nodes.done = result->node_count - status->nodes.lost;
+	status->nodes.waiting = status->nodes.running = 0;
+	snprintf(status->state, sizeof(status->state), "%s", result->state);
+	snprintf(status->sentence, sizeof(status->sentence), "%s",
+		 result->judgement ? result->judgement->sentence : "");
+	status->seconds = result->seconds;
+	status->exit_code = code;
+	tell_status(status, directory, "");
+}
+
 int run_fleet(struct run_request *a, const struct config *config, const char *launch)
 {
 	int stopped_by = 0, code;
+	struct run_status run_status = { .exit_code = -1 };
+	struct run_events events;
 	const struct fleet_options options = { .directory = a->directory,
 					       .launch = launch,
 					       .command = a->command,
 					       .resume = a->resume,
 					       .quiet = a->quiet,
+					       .status = &run_status,
 					       .stopped_by = &stopped_by };
 	struct error err = ERROR_NONE, unjudged = ERROR_NONE;
 	struct result result;
@@ -80,9 +123,13 @@ int run_fleet(struct run_request *a, const struct config *config, const char *la
 	signal(SIGPIPE, SIG_IGN);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if ((!a->resume && journal_vacant(a->directory, &err) != STATUS_OK) ||
+	    run_events_open(&events, a->events, &err) != STATUS_OK ||
 	    signals_begin(&err) != STATUS_OK)
 		return command_fail(&err);
 	status = fleet_run(config, &options, &result, &err);
+	if (result.gpuproof_version)
+		tell_status(&run_status, a->directory,
+			    a->check.wanted ? "judging" : "writing the report");
 	/* Judges what there is also when too few nodes are left. */
 	if (a->check.wanted && status == STATUS_UNSUPPORTED)
 		run_check_nodes(&a->check, config, a->directory, &result, &unjudged);
@@ -91,7 +138,15 @@ int run_fleet(struct run_request *a, const struct config *config, const char *la
 	/* Else nothing was begun. */
 	code = result.gpuproof_version ? finish(a, &result, status, stopped_by, &err)
 				       : command_fail(&err);
+	if (result.gpuproof_version) {
+		run_events_finish(&events, &result);
+		end_status(&run_status, a->directory, &result, code);
+	}
+	error_clear(&err);
+	if (run_events_close(&events, &err) != STATUS_OK)
+		code = run_graver_code(code, command_fail(&err));
 	result_release(&result);
+	run_status_release(&run_status);
 	signals_end();
 	return code;
 }

@@ -1,0 +1,86 @@
+/*
+ * The nodes of a run on several: what is known of each, and how one ends. Private to src/fleet:
+ * fleet.c carries the run out, calls.c hears the agents, watch.c looks for those that cannot be
+ * heard any more, status.c says how far all of them are.
+ */
+#ifndef GPUPROOF_FLEET_NODES_H
+#define GPUPROOF_FLEET_NODES_H
+
+#include "fleet/fleet.h"
+#include "fleet/launcher.h"
+#include "fleet/message.h"
+#include "fleet/peer.h"
+#include "fleet/rounds.h"
+#include "result/status/run_status.h"
+#include "run/journal.h"
+
+#define NO_NODE ((size_t)-1)
+
+/* ready: its own cases are done, and it waits for those of several nodes */
+enum phase { NODE_WAITS, NODE_RUNS, NODE_READY, NODE_ENDED };
+
+struct node {
+	char *name;
+	enum phase phase;
+	enum node_status status; /* once it has ended */
+	char *reason, *at;       /* at: case in flight */
+	char *refused;           /* why an agent with this name was not accepted; NULL */
+	size_t planned, finished;
+	struct peer *peer; /* NULL: not connected */
+	bool kept;         /* whole before this conductor began */
+};
+
+/* A run: what it was asked for, its nodes, and the connections of their agents. */
+struct fleet {
+	const struct fleet_options *options;
+	struct launcher launcher;
+	struct journal journal;
+	struct peers peers;
+	struct node *nodes;
+	size_t count, capacity;
+	char token[FLEET_TOKEN_LENGTH + 1];
+	char *directory; /* absolute */
+	const char *run_id;
+	double silent_after, join_within, began;
+	bool join_over, stopping, too_few;
+	int stops_seen, log;
+	double status_due; /* host clock: when the next status.json is written */
+	bool has_groups;   /* cases of several nodes together come after those of the nodes */
+	struct rounds *rounds;
+	off_t log_began; /* where this launcher's output begins in it */
+};
+
+/* A line on standard error, unless the run is quiet. */
+void nodes_say(const struct fleet *f, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* NO_NODE: none has the name. */
+size_t nodes_find(const struct fleet *f, const char *name);
+/* The node with the name, which is added if it is new. */
+size_t nodes_add(struct fleet *f, const char *name);
+/* Replaces *to by a copy in which nothing harms a terminal. */
+void nodes_text(char **to, const char *text);
+/* Once for a node; says so on standard error. */
+void nodes_end(struct fleet *f, size_t index, enum node_status status, const char *reason);
+void nodes_send(struct fleet *f, struct peer *peer, const struct fleet_message *message);
+/* Nodes that can still give a whole result. */
+size_t nodes_left(const struct fleet *f);
+size_t nodes_wanted(const struct fleet *f);
+/* Asks all of them to stop after their sample in flight. */
+void nodes_stop(struct fleet *f);
+
+/* Takes what an agent has sent (calls.c). */
+void nodes_read(struct fleet *f, struct peer *peer);
+/* Its connection is of no use any more. */
+void nodes_lose(struct fleet *f, struct peer *peer, const char *reason);
+
+/*
+ * Requests to stop, nodes that do not call, are silent or have become too few (watch.c).
+ * `launching`: what starts the agents has not ended.
+ */
+void nodes_watch(struct fleet *f, const struct config *config, bool launching);
+
+/* DIR/status.json, every few seconds (status.c); `result` has the run's header. */
+void nodes_status_begin(struct fleet *f, const struct result *result);
+void nodes_status(struct fleet *f);
+
+#endif
