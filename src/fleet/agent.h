@@ -7,7 +7,7 @@
 #ifndef GPUPROOF_FLEET_AGENT_H
 #define GPUPROOF_FLEET_AGENT_H
 
-#include "fleet/message.h"
+#include "fleet/wire/message.h"
 
 /* Progress of the child, in memory that it shares with the agent. */
 struct agent_report;

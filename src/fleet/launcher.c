@@ -14,7 +14,7 @@
 #include "base/input.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "fleet/message.h"
+#include "fleet/wire/message.h"
 #include "measure/processes/child.h"
 
 #define HOSTS_MOST ((size_t)4 << 20)

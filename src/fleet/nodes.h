@@ -8,8 +8,8 @@
 
 #include "fleet/fleet.h"
 #include "fleet/launcher.h"
-#include "fleet/message.h"
-#include "fleet/peer.h"
+#include "fleet/wire/message.h"
+#include "fleet/wire/peer.h"
 #include "fleet/rounds.h"
 #include "result/status/run_status.h"
 #include "run/journal.h"

@@ -11,7 +11,7 @@
 #ifndef GPUPROOF_FLEET_ROUNDS_H
 #define GPUPROOF_FLEET_ROUNDS_H
 
-#include "fleet/message.h"
+#include "fleet/wire/message.h"
 #include "plan/config.h"
 #include "result/result.h"
 

@@ -2,7 +2,7 @@
 """usage: fake_agents.py COUNT TEMPLATE
 
 Agents of COUNT nodes in one process, for a conductor that has set GPUPROOF_AGENT_ADDRESS and GPUPROOF_AGENT_TOKEN: they speak
-the protocol of src/fleet/message.h and write the summary that TEMPLATE, the folder of a node, holds. One of 100 nodes is 10 % slow, from
+the protocol of src/fleet/wire/message.h and write the summary that TEMPLATE, the folder of a node, holds. One of 100 nodes is 10 % slow, from
 f00007 on; of the others f(COUNT/2) dies, f(COUNT/3) falls silent and f(COUNT/4) has another kernel."""
 import json
 import os
@@ -16,7 +16,7 @@ host, port = os.environ["GPUPROOF_AGENT_ADDRESS"].split(",")[-1].rsplit(":", 1)
 token = os.environ["GPUPROOF_AGENT_TOKEN"]
 result, header_line = json.load(open(template + "/summary.json")), open(template + "/run.jsonl").readline()
 build = result["gpuproof"]["version"]
-header = os.path.dirname(os.path.abspath(__file__)) + "/../../src/fleet/message.h"
+header = os.path.dirname(os.path.abspath(__file__)) + "/../../src/fleet/wire/message.h"
 protocol = int(re.search(r"define FLEET_PROTOCOL (\d+)", open(header).read()).group(1))
 planted = {count // 2: "dead", count // 3: "silent", count // 4: "drift"}
 

@@ -8,7 +8,7 @@
 #include "cli/actions.h"
 #include "cli/command.h"
 #include "cli/input/result_list.h"
-#include "fleet/message.h"
+#include "fleet/wire/message.h"
 #include "result/verdict.h"
 
 extern const struct command command_fleet;

@@ -1,4 +1,4 @@
-#include "fleet/peer.h"
+#include "fleet/wire/peer.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "fleet/message.h"
+#include "fleet/wire/message.h"
 #include "measure/processes/signals.h"
 
 #define BACKLOG 4096

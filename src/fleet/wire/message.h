@@ -12,8 +12,8 @@
  *	listens group, address         join    the same, and address
  *	ended   group, text: why       end     group, text: why
  */
-#ifndef GPUPROOF_FLEET_MESSAGE_H
-#define GPUPROOF_FLEET_MESSAGE_H
+#ifndef GPUPROOF_FLEET_WIRE_MESSAGE_H
+#define GPUPROOF_FLEET_WIRE_MESSAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>

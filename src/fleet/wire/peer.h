@@ -1,6 +1,6 @@
 /* Connections of agents with the conductor: reads and writes that never wait. */
-#ifndef GPUPROOF_FLEET_PEER_H
-#define GPUPROOF_FLEET_PEER_H
+#ifndef GPUPROOF_FLEET_WIRE_PEER_H
+#define GPUPROOF_FLEET_WIRE_PEER_H
 
 #include <stdbool.h>
 #include <stddef.h>

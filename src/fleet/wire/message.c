@@ -1,4 +1,4 @@
-#include "fleet/message.h"
+#include "fleet/wire/message.h"
 
 #include <stdio.h>
 #include <stdlib.h>
