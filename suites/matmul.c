@@ -151,6 +151,14 @@ static const struct aspect_row aspects[] = {
 	{ 0 },
 };
 
+static const struct role_row roles[] = {
+	{ "matmul.throughput", ROLE_RATE },
+	{ "matmul.time", ROLE_WORK_TIME },
+	{ "matmul.memory", ROLE_WORK_BYTES },
+	{ "precision", ROLE_PRECISION },
+	{ 0 },
+};
+
 static const struct sheet_row sheet[] = {
 	/* From 8.0 on, cuBLAS computes FP64 with tensor cores. */
 	{ "matmul.throughput", { "precision", "fp64" }, 0, 79, .quantity = "gemm_fp64" },
@@ -179,6 +187,7 @@ const struct suite suite_matmul = {
 	.figures = figures,
 	.tables = tables,
 	.words = words,
+	.roles = roles,
 	.sheet = sheet,
 	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,

@@ -401,6 +401,13 @@ out:
 	return err->status;
 }
 
+static const struct role_row roles[] = {
+	{ "peak.throughput", ROLE_RATE },
+	{ "peak.intensity", ROLE_INTENSITY },
+	{ "precision", ROLE_PRECISION },
+	{ 0 },
+};
+
 static const struct aspect_row aspects[] = {
 	{ "peak.throughput", NULL, NULL, ASPECT_PRODUCTS },
 	{ "peak.bandwidth", NULL, NULL, ASPECT_MEMORY },
@@ -415,6 +422,7 @@ const struct suite suite_peak = {
 	.metrics = metrics,
 	.tables = tables,
 	.words = words,
+	.roles = roles,
 	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,
 	.expand = peak_expand,

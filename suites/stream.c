@@ -285,6 +285,11 @@ static enum status stream_run(struct run *run, struct error *err)
 	return err->status;
 }
 
+static const struct role_row roles[] = {
+	{ "stream.bandwidth", ROLE_BANDWIDTH },
+	{ 0 },
+};
+
 static const struct aspect_row aspects[] = {
 	{ "stream.bandwidth", NULL, NULL, ASPECT_MEMORY },
 	{ 0 },
@@ -312,6 +317,7 @@ const struct suite suite_stream = {
 	.metrics = metrics,
 	.tables = tables,
 	.words = words,
+	.roles = roles,
 	.sheet = sheet,
 	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,

@@ -140,6 +140,14 @@ enum role {
 	ROLE_PLAIN, /* a plain step has this value or no such parameter; several rows */
 	ROLE_OPTIMIZER,
 
+	/* Roofline of a device (report/figure/roofline.c). Metrics: */
+	ROLE_BANDWIDTH, /* of memory */
+	/* of calculation, FLOP/s: of a case without an intensity it is that of arithmetic alone */
+	ROLE_RATE,
+	ROLE_INTENSITY, /* FLOP/B; or the next two, where each operand moves once */
+	ROLE_WORK_TIME,
+	ROLE_WORK_BYTES,
+
 	/* Largest batches by card (report/reference/reference_memory.c). */
 	ROLE_LARGEST_BATCH,
 	ROLE_LARGEST_BATCH_STUDY, /* the study, with this value */

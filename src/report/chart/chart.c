@@ -72,8 +72,9 @@ struct chart_series *chart_series_named(struct chart *chart, const char *name)
 		if (strcmp(chart->series[s].name, name) == 0)
 			return &chart->series[s];
 	ARRAY_GROW(chart->series, chart->count, chart->capacity);
-	chart->series[chart->count] =
-		(struct chart_series){ .name = xstrdup(name), .style = chart->count };
+	chart->series[chart->count] = (struct chart_series){ .name = xstrdup(name),
+							     .style = chart->count,
+							     .mark = chart->count };
 	return &chart->series[chart->count++];
 }
 

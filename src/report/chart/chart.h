@@ -39,6 +39,9 @@ enum chart_kind {
 
 enum chart_look { CHART_SOLID, CHART_HOLLOW, CHART_DASHED }; /* of a bar */
 
+/* CHART_LINES: a line with marks; a line alone; marks alone, which get no label */
+enum chart_trace { CHART_MARKED_LINE, CHART_PLAIN_LINE, CHART_DASHED_LINE, CHART_MARKS_ONLY };
+
 struct chart_point {
 	double x, y, low, high; /* low, high: 95 % interval; NaN: none */
 	size_t n;
@@ -46,7 +49,7 @@ struct chart_point {
 	const double *samples; /* CHART_STRIP; borrowed */
 	size_t sample_count;
 	double p50, p95, p99; /* CHART_STRIP */
-	double ideal;         /* CHART_BARS: a dashed tick; NaN: none */
+	double ideal;         /* CHART_BARS: a dashed tick; NaN: none; see `roofs` */
 	size_t style;         /* CHART_BARS, _TIMELINE, _MAP: colour */
 	/* CHART_TIMELINE: short name, shown where it fits; CHART_MAP: the cell's words */
 	char *label;
@@ -55,7 +58,9 @@ struct chart_point {
 
 struct chart_series {
 	char *name;
-	size_t style; /* CHART_LINES: colour, dash and marker */
+	size_t style; /* CHART_LINES: colour */
+	enum chart_trace trace;
+	size_t mark; /* CHART_LINES: dash and marker, which part lines of one colour */
 	struct chart_point *points;
 	size_t count, capacity;
 };
@@ -76,6 +81,11 @@ struct chart {
 	bool over_time;
 	/* CHART_LINES of times over sizes: their latency and bandwidth in a table */
 	bool fitted;
+	/*
+	 * CHART_LINES: roofs and the cases below them: `ideal` of a case is its roof, `label` what
+	 * limits it
+	 */
+	bool roofs;
 	/* CHART_HEATMAP: a cell covers both directions at once, not from its row to its column */
 	bool together;
 	struct extent range; /* CHART_HEATMAP: spanned by the colours as well: maps compare */
@@ -110,7 +120,7 @@ void chart_map_draw(const struct chart *chart, struct tree *map);
 /* chart_fit.c: the list "fit", one table or none. */
 void chart_fit(const struct chart *chart, struct tree *map);
 
-#define CHART_STYLES 8 /* then they repeat */
+#define CHART_STYLES 12 /* then they repeat */
 
 /* Shared by the kinds. */
 #define CHART_WIDTH 480.0
@@ -121,8 +131,6 @@ struct chart_style {
 	const char *ink;           /* of text upon the colour */
 };
 const struct chart_style *chart_style(size_t series);
-#define CHART_PARTS 12 /* colours of the parts of a bar, the styles' first; then they repeat */
-const char *chart_part_colour(size_t part);
 #define CHART_SHADES 9
 struct chart_shade {
 	const char *colour, *ink; /* ink: of text upon the colour */

@@ -19,18 +19,13 @@
  * each is seen upon white; yellow became olive. A dash and a marker each.
  */
 static const struct chart_style styles[CHART_STYLES] = {
-	{ "#0072b2", "none", WHITE }, { "#d55e00", "7 3", BLACK },
-	{ "#009e73", "2 2", BLACK },  { "#ad5a89", "9 3 2 3", WHITE },
-	{ "#222222", "4 2", WHITE },  { "#755a00", "12 3", WHITE },
-	{ "#3a8fc4", "1 3", BLACK },  { "#767676", "6 2 1 2 1 2", WHITE },
+	{ "#0072b2", "none", WHITE },    { "#d55e00", "7 3", BLACK },
+	{ "#009e73", "2 2", BLACK },     { "#ad5a89", "9 3 2 3", WHITE },
+	{ "#222222", "4 2", WHITE },     { "#755a00", "12 3", WHITE },
+	{ "#3a8fc4", "1 3", BLACK },     { "#767676", "6 2 1 2 1 2", WHITE },
+	{ "#5a1f10", "5 2", WHITE },     { "#84994f", "3 3", BLACK },
+	{ "#45219e", "8 2 2 2", WHITE }, { "#a78a99", "1 2", BLACK },
 };
-
-/*
- * Parts may be more than lines have styles: a colour twice in one bar would be two parts that look
- * alike.
- */
-static const char *const more_parts[CHART_PARTS - CHART_STYLES] = { "#5a1f10", "#84994f", "#45219e",
-								    "#a78a99" };
 
 /* A perceptually even ramp of one hue: lightness falls in equal steps (L* 96 to 24). */
 static const struct chart_shade shades[CHART_SHADES] = {
@@ -42,12 +37,6 @@ static const struct chart_shade shades[CHART_SHADES] = {
 const struct chart_style *chart_style(size_t series)
 {
 	return &styles[series % CHART_STYLES];
-}
-
-const char *chart_part_colour(size_t part)
-{
-	part %= CHART_PARTS;
-	return part < CHART_STYLES ? styles[part].colour : more_parts[part - CHART_STYLES];
 }
 
 const struct chart_shade *chart_shade(double position)

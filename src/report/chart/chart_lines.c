@@ -95,7 +95,7 @@ static void draw_line(const struct lines *l, struct tree *map, const struct char
 	tree_text_owned(map, "line", text_detach(&path));
 }
 
-static void draw_marks(const struct lines *l, struct tree *map, size_t style,
+static void draw_marks(const struct lines *l, struct tree *map, const struct chart_series *series,
 		       const struct chart_point *points, size_t count)
 {
 	struct text marks = TEXT_EMPTY, whiskers = TEXT_EMPTY;
@@ -105,10 +105,11 @@ static void draw_marks(const struct lines *l, struct tree *map, size_t style,
 
 		if (!isfinite(points[p].y))
 			continue;
-		if (l->chart->over_time)
+		if (l->chart->over_time || series->trace == CHART_PLAIN_LINE ||
+		    series->trace == CHART_DASHED_LINE)
 			continue;
 		if (count <= 100)
-			chart_marker(&marks, style, x, scale_at(&l->y, points[p].y));
+			chart_marker(&marks, series->mark, x, scale_at(&l->y, points[p].y));
 		if (!isfinite(points[p].low) || !isfinite(points[p].high))
 			continue;
 		move(&whiskers, 'M', x, scale_at(&l->y, points[p].low));
@@ -143,7 +144,7 @@ static void draw_band(const struct lines *l, struct tree *map, const struct char
 }
 
 struct label {
-	size_t series, style;
+	size_t series;
 	double x, wanted, y; /* the line's end; where the label goes */
 };
 
@@ -180,41 +181,44 @@ static void draw_labels(const struct lines *l, struct tree *map, struct label *l
 
 	relax(labels, count);
 	for (size_t i = 0; i < count; i++) {
-		const struct chart_style *style = chart_style(labels[i].style);
+		const struct chart_series *series = &l->chart->series[labels[i].series];
 		struct tree *label = tree_item(list);
 		struct text mark = TEXT_EMPTY, leader = TEXT_EMPTY;
 
-		chart_marker(&mark, labels[i].style, l->right + 14, labels[i].y);
+		chart_marker(&mark, series->mark, l->right + 14, labels[i].y);
 		move(&leader, 'M', labels[i].x + 4, labels[i].wanted);
 		move(&leader, 'L', l->right + 9, labels[i].y);
-		tree_text(label, "colour", style->colour);
+		tree_text(label, "colour", chart_style(series->style)->colour);
 		tree_text_owned(label, "mark", text_detach(&mark));
 		tree_text_owned(label, "leader", text_detach(&leader));
 		chart_coordinate(label, "x", l->right + 21);
 		chart_coordinate(label, "y", labels[i].y + 4);
-		tree_text_owned(label, "name",
-				format_name(l->chart->series[labels[i].series].name,
-					    LABEL_LONGEST));
+		tree_text_owned(label, "name", format_name(series->name, LABEL_LONGEST));
 	}
 }
 
-static void draw_series(const struct lines *l, struct tree *list, size_t series,
+static void draw_series(const struct lines *l, struct tree *list, size_t number,
 			struct label *label)
 {
-	size_t style_number = l->chart->series[series].style;
-	const struct chart_style *style = chart_style(style_number);
+	const struct chart_series *series = &l->chart->series[number];
 	struct tree *map = tree_item(list);
 	size_t count;
-	struct chart_point *points = ordered(l, &l->chart->series[series], &count);
+	struct chart_point *points = ordered(l, series, &count);
 
-	tree_text(map, "colour", style->colour);
-	tree_text(map, "dash", style->dash);
+	tree_text(map, "colour", chart_style(series->style)->colour);
+	tree_text(map, "dash",
+		  series->trace == CHART_PLAIN_LINE    ? "none"
+		  : series->trace == CHART_DASHED_LINE ? "4 3"
+						       : chart_style(series->mark)->dash);
 	draw_band(l, map, points, count);
-	draw_line(l, map, points, count);
-	draw_marks(l, map, style_number, points, count);
-	*label = (struct label){ .series = series, .style = style_number, .wanted = NAN };
+	if (series->trace == CHART_MARKS_ONLY)
+		tree_text(map, "line", "");
+	else
+		draw_line(l, map, points, count);
+	draw_marks(l, map, series, points, count);
+	*label = (struct label){ .series = number, .wanted = NAN };
 	for (size_t p = 0; p < count; p++) {
-		if (isfinite(points[p].y)) {
+		if (isfinite(points[p].y) && series->trace != CHART_MARKS_ONLY) {
 			label->x = scale_at(&l->x, points[p].x);
 			label->wanted = scale_at(&l->y, points[p].y);
 		}
@@ -242,7 +246,9 @@ static void measure(struct lines *l)
 	size_t longest = 0;
 
 	for (size_t s = 0; s < l->chart->count; s++) {
-		size_t length = chart_characters(l->chart->series[s].name);
+		size_t length = l->chart->series[s].trace == CHART_MARKS_ONLY
+					? 0
+					: chart_characters(l->chart->series[s].name);
 
 		longest = length > longest ? length : longest;
 		for (size_t p = 0; p < l->chart->series[s].count; p++)

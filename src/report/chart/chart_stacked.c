@@ -41,7 +41,7 @@ static void draw_key(const struct stack *s, struct tree *map)
 	struct tree *key = tree_list(map, "key");
 
 	for (size_t i = 0; i < s->part_count; i++)
-		chart_key_item(key, s->key_columns, chart_part_colour(i), s->parts[i]);
+		chart_key_item(key, s->key_columns, chart_style(i)->colour, s->parts[i]);
 }
 
 static void draw_bar(const struct stack *s, struct tree *row, const struct chart_series *series,
@@ -66,7 +66,7 @@ static void draw_bar(const struct stack *s, struct tree *row, const struct chart
 			continue;
 		sum += point->y;
 		part = tree_item(parts);
-		tree_text(part, "colour", chart_part_colour(i));
+		tree_text(part, "colour", chart_style(i)->colour);
 		chart_coordinate(part, "x", from);
 		chart_coordinate(part, "y", y + (ROW - BAR) / 2);
 		chart_coordinate(part, "part_width", scale_at(&s->scale, sum / whole) - from);

@@ -371,6 +371,35 @@ static void table_map(const struct chart *chart, struct tree *head, struct tree 
 	free(texts);
 }
 
+/* A row for each case below the roofs. */
+static void table_roofs(const struct chart *chart, struct tree *head, struct tree *rows)
+{
+	char text[FORMAT_SIZE];
+
+	tree_item_text(head, "case");
+	tree_item_text(head, chart->x_name);
+	tree_item_text(head, chart->y_name);
+	tree_item_text(head, "of its roof");
+	tree_item_text(head, "limited by");
+	for (size_t s = 0; s < chart->count; s++)
+		for (size_t p = 0; p < chart->series[s].count; p++) {
+			const struct chart_point *point = &chart->series[s].points[p];
+			struct tree *row, *cells;
+
+			if (!point->label)
+				continue;
+			row = tree_item(rows);
+			tree_text(row, "name", point->text);
+			cells = tree_list(row, "cells");
+			tree_text(tree_item(cells), "value",
+				  format_rounded(point->x, "FLOP/B", text, sizeof(text)));
+			cell(cells, chart, point);
+			tree_text(tree_item(cells), "value",
+				  format_percent(point->y / point->ideal, text, sizeof(text)));
+			tree_text(tree_item(cells), "value", point->label);
+		}
+}
+
 void chart_table(const struct chart *chart, struct tree *map)
 {
 	struct tree *head = tree_list(map, "head"), *rows = tree_list(map, "rows");
@@ -381,6 +410,10 @@ void chart_table(const struct chart *chart, struct tree *map)
 	}
 	if (chart->kind == CHART_MAP) {
 		table_map(chart, head, rows);
+		return;
+	}
+	if (chart->roofs) {
+		table_roofs(chart, head, rows);
 		return;
 	}
 	if (chart->kind != CHART_BARS && chart->kind != CHART_STRIP)

@@ -22,6 +22,8 @@ struct figure {
 	const char *axis;                  /* parameter along x; NULL: none */
 	const char *facets[FIGURE_NAMES];  /* NULL-terminated */
 	const char *without[FIGURE_NAMES]; /* facets and axis: what no label says */
+	/* parameter whose values have the page's colours; NULL: devices have, or nothing */
+	const char *colour;
 	bool joined; /* several facets in one chart of bars, which the first of them heads */
 	struct tree *charts;
 };
@@ -50,6 +52,11 @@ void figure_fill_strip(const struct figure *f, const struct case_selection *sele
 		       struct chart *chart, double size);
 void figure_fill_stacked(const struct figure *f, const struct case_selection *selection,
 			 struct chart *chart);
+/*
+ * Sets `colour`: what the row names first, else what a role says a case is (a mode, a precision),
+ * else any word, of those that lines or bars differ by.
+ */
+void figure_choose_colour(struct figure *f, const struct case_selection *selection);
 /* The text of a pick's parameter; "" where it has none, or `name` is NULL. */
 const char *figure_value(const struct selected_case *selected, const char *name);
 /*

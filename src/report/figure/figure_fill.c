@@ -2,6 +2,7 @@
 #include "report/figure/figure.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
 
 void name_list_add(const char **names, const char *name)
 {
@@ -57,14 +59,76 @@ static void note_add(struct chart *chart, const char *sentence)
 	chart->note = all;
 }
 
-/* A line that is just a column of a comparison looks the same in every chart. */
-static struct chart_series *add_line(const struct figure *f, const struct selected_case *selected,
-				     struct chart *chart, const char *label)
+const char *figure_value(const struct selected_case *selected, const char *name)
+{
+	const struct case_parameter *p = name ? case_parameter(selected->c, name) : NULL;
+
+	return p ? view_string(p->text) : "";
+}
+
+/* True if lines or bars differ by the parameter. */
+static bool tells_apart(const struct figure *f, const struct case_selection *selection,
+			const char *name)
+{
+	return selection_vary(selection, name) && !view_listed(name, f->without);
+}
+
+void figure_choose_colour(struct figure *f, const struct case_selection *selection)
+{
+	static const enum role roles[] = { ROLE_MODE, ROLE_PRECISION };
+	const struct presentation p = view_presentation(f->view, f->suite);
+
+	f->colour = f->rule->bars[0];
+	for (size_t i = 0; !f->colour && i < ARRAY_SIZE(roles); i++) {
+		const struct role_row *row = presentation_role(&p, roles[i], NULL);
+
+		if (row && tells_apart(f, selection, row->name))
+			f->colour = row->name;
+	}
+	for (size_t i = 0; !f->colour && i < selection->parameter_count; i++)
+		if (!selection->parameters[i].number &&
+		    tells_apart(f, selection, selection->parameters[i].name))
+			f->colour = selection->parameters[i].name;
+}
+
+/*
+ * The colour of a case on the whole page: of its run in a comparison, else of its value of
+ * f->colour, else of its device; `other` where it has neither.
+ */
+static size_t style_of(const struct figure *f, const struct case_selection *selection,
+		       const struct selected_case *selected, size_t other)
+{
+	const char *text = figure_value(selected, f->colour);
+	size_t style = f->colour ? view_style(f->view, f->colour, text) : SIZE_MAX;
+
+	if (f->view->count > 1)
+		return view_style_at(selected->source);
+	if (style != SIZE_MAX)
+		return style;
+	if (!f->colour && selection->several_sources && selected->c->device_count < 2)
+		return view_style_at(selected->source);
+	return other;
+}
+
+static bool mark_is_used(const struct chart *chart, size_t mark, const struct chart_series *by)
+{
+	for (size_t s = 0; s < chart->count; s++)
+		if (&chart->series[s] != by && chart->series[s].mark == mark)
+			return true;
+	return false;
+}
+
+/* The mark of its colour, else the first that no other line has. */
+static struct chart_series *add_line(const struct figure *f, const struct case_selection *selection,
+				     const struct selected_case *selected, struct chart *chart,
+				     const char *label)
 {
 	struct chart_series *series = chart_series_named(chart, label);
 
-	if (f->view->count > 1 && strcmp(label, f->view->sources[selected->source].label) == 0)
-		series->style = selected->source;
+	series->style = style_of(f, selection, selected, series->style);
+	series->mark = series->style;
+	for (size_t mark = 0; mark_is_used(chart, series->mark, series); mark++)
+		series->mark = mark;
 	return series;
 }
 
@@ -86,7 +150,7 @@ void figure_fill_lines(const struct figure *f, const struct case_selection *sele
 			if (strcmp(chart->series[s].name, label) == 0)
 				series = &chart->series[s];
 		if (!series && chart->count < FIGURE_LINES)
-			series = add_line(f, selected, chart, label);
+			series = add_line(f, selection, selected, chart, label);
 		if (!series || !x) {
 			dropped[left_out++] = label;
 			continue;
@@ -171,13 +235,6 @@ static int bar_order(const void *a, const void *b)
 	return p->selected < q->selected ? -1 : p->selected > q->selected;
 }
 
-const char *figure_value(const struct selected_case *selected, const char *name)
-{
-	const struct case_parameter *p = name ? case_parameter(selected->c, name) : NULL;
-
-	return p ? view_string(p->text) : "";
-}
-
 /* The first of the selection that measures the same on the device of that number. */
 static size_t place_of(const struct case_selection *selection, size_t i)
 {
@@ -211,13 +268,14 @@ static struct bar *ordered_bars(const struct case_selection *selection, const ch
 	return bars;
 }
 
-static void fill_bar(const struct figure *f, const struct bar *bar, struct chart_point *point)
+static void fill_bar(const struct figure *f, const struct case_selection *selection,
+		     const struct bar *bar, struct chart_point *point)
 {
 	const struct case_parameter *ideal =
 		f->rule->ideal ? case_parameter(bar->selected->c, f->rule->ideal) : NULL;
 
 	fill_point(point, bar->selected);
-	point->style = f->view->count > 1 ? bar->selected->source : bar->value;
+	point->style = style_of(f, selection, bar->selected, bar->value);
 	point->ideal = ideal ? ideal->number : NAN;
 }
 
@@ -257,7 +315,7 @@ void figure_fill_bars(const struct figure *f, const struct case_selection *selec
 
 		if (chart_point_named(series, label))
 			label = with_section(bars[i].selected, label);
-		fill_bar(f, &bars[i], chart_point_new(series, label));
+		fill_bar(f, selection, &bars[i], chart_point_new(series, label));
 		free(group);
 		free(label);
 	}

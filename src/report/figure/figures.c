@@ -227,7 +227,8 @@ static bool on_a_map(const struct figure *f, const struct case_selection *select
 static void draw_facet(const struct figure *all, const struct case_selection *selection,
 		       const char *facet, const struct extent *range)
 {
-	const struct figure one = figure_of(all, selection), *f = &one;
+	struct figure one = figure_of(all, selection);
+	const struct figure *f = &one;
 	bool one_size = f->axis && f->kind != CHART_LINES;
 	double size = end_of_axis(selection, f->axis, f->kind == CHART_HEATMAP);
 	const struct metric *row = view_metric(f->view, f->metric);
@@ -238,6 +239,7 @@ static void draw_facet(const struct figure *all, const struct case_selection *se
 		return;
 	if (one_size)
 		axis_text(selection, f->axis, size, text, sizeof(text));
+	figure_choose_colour(&one, selection);
 	start_chart(f, selection, &chart, facet, text);
 	chart.range = *range;
 	switch (f->kind) {

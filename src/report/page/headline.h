@@ -95,8 +95,8 @@ void headline_shares_add(struct headline_shares *shares, const struct headline *
 /* Those of all suites, whose titles and units last as long as the view. */
 void headline_shares_of(const struct view *view, struct headline_shares *shares);
 /*
- * The list "share_charts": one chart, none of several results or where no peak is known; and
- * "card_shares", the worst device of each quantity.
+ * The list "share_charts" of one result: shares where a peak is known, and the roofline where the
+ * run has one; and "card_shares", the worst device of each quantity.
  */
 void headline_shares_draw(const struct headline_shares *shares, const struct view *view,
 			  struct tree *page);

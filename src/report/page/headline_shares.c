@@ -142,6 +142,7 @@ void headline_shares_draw(const struct headline_shares *shares, const struct vie
 		point = chart_point_new(chart_series_named(&chart, headed ? share->title : ""),
 					name);
 		free(name);
+		point->style = devices > APART ? 0 : view_style_at(share->source);
 		point->y = share->share;
 		point->low = share->low;
 		point->high = share->high;
@@ -151,5 +152,6 @@ void headline_shares_draw(const struct headline_shares *shares, const struct vie
 	if (chart.count)
 		chart_draw(&chart, charts);
 	chart_release(&chart);
+	view_roofline(view, charts);
 	tree_flag(page, "has_shares", charts->count != 0);
 }

@@ -80,13 +80,24 @@ static bool next_watch(struct walk *w)
 	return false;
 }
 
+/* The device's source; their number where it has none. */
+static size_t source_of(const struct walk *w)
+{
+	size_t s = 0;
+
+	while (s < w->view->source_count &&
+	       (w->view->sources[s].run != w->run ||
+		strcmp(w->view->sources[s].device, view_string(w->watch->device)) != 0))
+		s++;
+	return s;
+}
+
 static const char *label_of(const struct walk *w)
 {
-	for (size_t s = 0; s < w->view->source_count; s++)
-		if (w->view->sources[s].run == w->run &&
-		    strcmp(w->view->sources[s].device, view_string(w->watch->device)) == 0)
-			return w->view->sources[s].label;
-	return view_string(w->watch->device);
+	size_t source = source_of(w);
+
+	return source < w->view->source_count ? w->view->sources[source].label
+					      : view_string(w->watch->device);
 }
 
 /* A quantity over all cases and devices. */
@@ -187,6 +198,8 @@ static void add_curves(const struct view *view, const char *suite, const char *n
 		if (!q)
 			continue;
 		line = chart_series_named(chart, label_of(&w));
+		line->style = view_style_at(source_of(&w));
+		line->mark = line->style;
 		add_gap(line);
 		for (size_t i = 0; i < length_of(q); i += together)
 			add_point(line, &w, q, i,

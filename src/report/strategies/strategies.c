@@ -1,6 +1,7 @@
 #include "report/strategies/strategies.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -187,6 +188,16 @@ void strategies_release(struct strategies *strategies)
 	}
 	free(strategies->items);
 	*strategies = (struct strategies){ 0 };
+}
+
+size_t strategies_style(const struct strategy *s)
+{
+	const struct case_parameter *mode = view_role_parameter(s->view, s->c, ROLE_MODE);
+	size_t style = mode ? view_style(s->view, mode->name, view_string(mode->text)) : SIZE_MAX;
+
+	if (s->view->count > 1)
+		return view_style_at(view_source_of(s->view, s->run, s->c));
+	return style != SIZE_MAX ? style : 0;
 }
 
 void strategies_chart(const struct strategies *strategies, struct chart *chart,

@@ -88,6 +88,8 @@ void strategies_speedup_words(const struct strategy *strategy, struct text *out)
 void strategies_energy_words(const struct strategy *const *items, char *const *names, size_t count,
 			     struct text *out);
 
+/* The colour of its mode on the whole page; in a comparison that of its run. */
+size_t strategies_style(const struct strategy *strategy);
 /* A chart's first members; `what` is its title. */
 void strategies_chart(const struct strategies *strategies, struct chart *chart,
 		      enum chart_kind kind, const struct tree *charts, char *title);

@@ -72,6 +72,7 @@ static void add_bar(struct chart *chart, const struct strategy *strategy)
 	point->low = step->low;
 	point->high = step->high;
 	point->n = step->n;
+	point->style = strategies_style(strategy);
 }
 
 void strategies_by_memory(const struct strategies *strategies, struct tree *charts)

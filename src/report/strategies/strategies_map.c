@@ -131,8 +131,8 @@ static const struct strategy *fastest_predicted(const struct map *m, const struc
 	return best;
 }
 
-#define MODES_MOST 15
-#define UNDECIDED 7 /* the grey one of the charts' colours: no mode has it */
+#define MODES_MOST VIEW_STYLES
+#define UNDECIDED VIEW_STYLE_NONE
 
 struct winners {
 	char *names[MODES_MOST + 1]; /* by colour, "" where no mode has it; NULL-terminated */
@@ -160,16 +160,18 @@ static char *mode_word(const struct strategy *strategy, char *out, size_t size)
 	return view_parameter(strategy->view, strategy->c->suite, mode_of(strategy), out, size);
 }
 
-/* The colour of its mode. */
+/* The colour of its mode; where it has none or shares it, the next that is free. */
 static size_t winner_of(struct winners *w, const struct strategy *strategy)
 {
+	const struct case_parameter *mode = mode_of(strategy);
+	size_t style = view_style(strategy->view, mode->name, view_string(mode->text));
+	size_t i = style < MODES_MOST ? style : 0, tried = 0;
 	char word[FORMAT_SIZE];
-	size_t i = 0;
 
 	mode_word(strategy, word, sizeof(word));
-	while (i + 1 < MODES_MOST &&
+	while (tried++ < MODES_MOST &&
 	       (i == UNDECIDED || (*w->names[i] && strcmp(w->names[i], word) != 0)))
-		i++;
+		i = (i + 1) % MODES_MOST;
 	if (!*w->names[i]) {
 		free(w->names[i]);
 		w->names[i] = xstrdup(word);

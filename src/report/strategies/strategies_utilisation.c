@@ -52,6 +52,7 @@ static void add_bar(struct chart *chart, const struct strategy *strategy, const 
 
 	free(text);
 	point->y = value;
+	point->style = strategies_style(strategy);
 }
 
 /* "494.7 TFLOP/s" of the first strategy's devices: one page is seldom of several models. */

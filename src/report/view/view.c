@@ -1,5 +1,7 @@
 #include "report/view/view.h"
 
+#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,6 +121,35 @@ static void add_suite(struct view *view, const char *suite)
 	view->suites[view->suite_count++] = suite;
 }
 
+size_t view_style_at(size_t place)
+{
+	place %= VIEW_STYLES - 1;
+	return place < VIEW_STYLE_NONE ? place : place + 1;
+}
+
+size_t view_style(const struct view *view, const char *name, const char *text)
+{
+	for (size_t i = 0; i < view->colour_count; i++)
+		if (strcmp(view->colours[i].text, text) == 0 &&
+		    strcmp(view->colours[i].name, name) == 0)
+			return view->colours[i].style;
+	return SIZE_MAX;
+}
+
+static void add_colour(struct view *view, const struct case_parameter *p)
+{
+	const char *name = view_string(p->name), *text = view_string(p->text);
+	size_t place = 0;
+
+	if (isfinite(p->number) || view_style(view, name, text) != SIZE_MAX)
+		return;
+	for (size_t i = 0; i < view->colour_count; i++)
+		place += strcmp(view->colours[i].name, name) == 0;
+	ARRAY_GROW(view->colours, view->colour_count, view->colour_capacity);
+	view->colours[view->colour_count++] =
+		(struct view_colour){ name, text, view_style_at(place) };
+}
+
 void view_init(struct view *view, const struct result *results, size_t count)
 {
 	*view = (struct view){ .results = results, .count = count };
@@ -131,6 +162,8 @@ void view_init(struct view *view, const struct result *results, size_t count)
 		for (size_t c = 0; c < results[r].case_count; c++) {
 			add_source(view, r, view_string(results[r].cases[c].device));
 			add_suite(view, view_string(results[r].cases[c].suite));
+			for (size_t p = 0; p < results[r].cases[c].parameter_count; p++)
+				add_colour(view, &results[r].cases[c].parameters[p]);
 		}
 	}
 	shorten_labels(view);
@@ -140,6 +173,7 @@ void view_release(struct view *view)
 {
 	free(view->sources);
 	free(view->suites);
+	free(view->colours);
 	*view = (struct view){ 0 };
 }
 

@@ -17,6 +17,12 @@
 #include "report/template/tree.h"
 #include "result/result.h"
 
+/* A value of a parameter that is a word, and its colour. */
+struct view_colour {
+	const char *name, *text; /* "precision", "fp16"; borrowed */
+	size_t style;            /* of chart_style() */
+};
+
 struct memory_limit; /* report/strategies/strategies_limit.h */
 
 struct view_source {
@@ -36,6 +42,8 @@ struct view {
 	size_t source_count, source_capacity;
 	const char **suites; /* in order of appearance; borrowed */
 	size_t suite_count, suite_capacity;
+	struct view_colour *colours; /* view_style() */
+	size_t colour_count, colour_capacity;
 	/* For which the best strategy is named; borrowed. */
 	const struct memory_limit *memory_limits;
 	size_t memory_limit_count;
@@ -46,6 +54,16 @@ void view_release(struct view *view);
 
 /* The source of a case of result `run`; its index. */
 size_t view_source_of(const struct view *view, size_t run, const struct case_result *c);
+
+#define VIEW_STYLES 12    /* colours that things have: CHART_STYLES of report/chart/chart.h */
+#define VIEW_STYLE_NONE 7 /* the grey one, which no thing has */
+/*
+ * The colour that a value of a parameter has in every chart of the page: by its place among those
+ * of the parameter, in the results' order. SIZE_MAX: the value is a number, or no case has it.
+ */
+size_t view_style(const struct view *view, const char *name, const char *text);
+/* The colour of the `place`th of several things. */
+size_t view_style_at(size_t place);
 
 /* NULL is "" in results made by hand. */
 const char *view_string(const char *s);
@@ -111,6 +129,8 @@ void view_launches(const struct view *view, struct tree *page);
 void view_problems(const struct view *view, struct tree *page);
 void view_headlines(const struct view *view, struct tree *page);
 void view_figures(const struct view *view, const char *suite, struct tree *charts);
+/* The roofline of the first device of one result whose cases have its roles; else nothing. */
+void view_roofline(const struct view *view, struct tree *charts);
 /* True if the suite has maps of pairs of devices. */
 bool view_has_map(const struct view *view, const char *suite);
 /* The best strategy for a training step, in words and tables; nothing for other suites. */

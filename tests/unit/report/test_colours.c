@@ -284,10 +284,10 @@ static void every_colour_of_a_chart_has_a_rule(void **state)
 	check_page(&results[2], 1);
 	for (size_t i = 0; i < ARRAY_SIZE(runs); i++)
 		result_release(&results[i]);
-	for (size_t i = 0; i < CHART_PARTS; i++)
-		shown(DARK, "fill", chart_part_colour(i));
-	for (size_t i = 0; i < CHART_STYLES; i++)
+	for (size_t i = 0; i < CHART_STYLES; i++) {
+		shown(DARK, "fill", chart_style(i)->colour);
 		shown(DARK, "stroke", chart_style(i)->colour);
+	}
 }
 
 /* Foregrounds and their backgrounds on the pages. */
@@ -347,9 +347,9 @@ static void marks_are_seen(void **state)
 		struct colour paper = value_of(s, "paper"),
 			      samples = shown(s, "stroke", chart_style(0)->colour);
 
-		for (size_t i = 0; i < CHART_PARTS; i++)
-			assert_contrast(s, chart_part_colour(i), "paper",
-					shown(s, "fill", chart_part_colour(i)), paper,
+		for (size_t i = 0; i < CHART_STYLES; i++)
+			assert_contrast(s, chart_style(i)->colour, "paper",
+					shown(s, "fill", chart_style(i)->colour), paper,
 					MARK_CONTRAST);
 		assert_contrast(s, "a sample", "paper", upon(samples, opacity, paper), paper,
 				MARK_CONTRAST);

@@ -411,6 +411,126 @@ static void answers_come_first(void **state)
 	free(html);
 }
 
+/* The colour of the first bar or line after `name` in a chart's drawing. */
+static void assert_colour(const char *chart, const char *name, const char *colour)
+{
+	const char *at = strstr(chart, name), *fill = at ? strstr(at, "fill=\"#") : NULL;
+
+	while (fill && strncmp(fill + 6, "#1a1a1a", 7) == 0)
+		fill = strstr(fill + 1, "fill=\"#");
+	if (!fill || strncmp(fill + 6, colour, strlen(colour)) != 0)
+		fail_msg("%s has %.7s, not %s", name, fill ? fill + 6 : "nothing", colour);
+}
+
+/* A precision has one colour, though the second chart lacks the first of them. */
+static void a_thing_keeps_its_colour(void **state)
+{
+	static const char *const precisions[] = { "fp64", "fp32", "fp16" };
+	struct result r = { 0 };
+	char *html, *copy, *first, *second;
+
+	(void)state;
+	for (size_t p = 0; p < 3; p++) {
+		struct case_result *c = add_case(&r, "one", "one.rate", 1e9 + (double)p, 0, -1);
+
+		add_parameter(c, "precision", precisions[p], NAN, "");
+	}
+	for (size_t p = 2; p > 0; p--) {
+		struct case_result *c = add_case(&r, "two", "two.rate", 2e9 + (double)p, 0, -1);
+
+		add_parameter(c, "precision", precisions[p], NAN, "");
+	}
+	html = page_of(&r);
+	copy = xstrdup(html);
+	first = strstr(html, "id=\"suite-1\"");
+	second = strstr(copy, "id=\"suite-2\"");
+	assert_non_null(first);
+	assert_non_null(second);
+	first = chart_of(first, "Rate");
+	second = chart_of(second, "Rate");
+	assert_colour(first, ">fp64</text>", "#0072b2");
+	assert_colour(first, ">fp32</text>", "#d55e00");
+	assert_colour(first, ">fp16</text>", "#009e73");
+	assert_colour(second, ">fp32</text>", "#d55e00");
+	assert_colour(second, ">fp16</text>", "#009e73");
+	free(copy);
+	free(html);
+}
+
+static struct case_result *add_product(struct result *r, double rate, double bytes)
+{
+	struct case_result *c = add_case(r, "matmul", "matmul.throughput", rate, 0, -1);
+
+	add_parameter(c, "precision", "fp32", NAN, "");
+	c->metrics = xrealloc(c->metrics, 3, sizeof(*c->metrics));
+	c->metric_count = c->metric_capacity = 3;
+	for (size_t m = 1; m < 3; m++)
+		c->metrics[m] = (struct metric_value){ .name = xstrdup(m == 1 ? "matmul.time"
+									      : "matmul.memory"),
+						       .unit = xstrdup(m == 1 ? "s" : "B"),
+						       .value = m == 1 ? 1 : bytes,
+						       .low = NAN,
+						       .high = NAN,
+						       .n = 1 };
+	return c;
+}
+
+/*
+ * 4 TB/s and 40 TFLOP/s meet at 10 FLOP/B: a product below it is limited by memory, one above it by
+ * arithmetic. The rate of small arrays is a cache's.
+ */
+static void roofs_limit_cases(void **state)
+{
+	static const int mebibytes[] = { 1, 512, 512 };
+	static const double rates[] = { 9e12, 4e12, 3e12 };
+	struct result r = { 0 };
+	char *html, *chart, *copy;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		struct case_result *c = add_case(&r, "stream", "stream.bandwidth", rates[i], 0, -1);
+		char *text = xasprintf("%dMiB", mebibytes[i]);
+
+		add_parameter(c, "size", text, mebibytes[i] * 0x1p20, "B");
+		free(text);
+	}
+	add_product(&r, 1e13, 2e12); /* 5 FLOP/B: half of 20 TFLOP/s */
+	add_product(&r, 3e13, 3e11); /* 100 FLOP/B: three quarters of 40 TFLOP/s */
+	html = page_of(&r);
+	/* Without a peak rate, what products reached is no roof of theirs. */
+	assert_non_null(strstr(html, "arithmetic; its peak was not measured"));
+	free(html);
+
+	for (size_t i = 1; i < 3; i++) {
+		struct case_result *c = add_case(&r, "stream", "stream.bandwidth", rates[i], 0, -1);
+
+		add_parameter(c, "size", "512MiB", 0x1p29, "B");
+	}
+	add_product(&r, 1e13, 2e12);
+	add_product(&r, 3e13, 3e11);
+	add_parameter(add_case(&r, "peak", "peak.throughput", 4e13, 0, -1), "precision", "fp32",
+		      NAN, "");
+	/* Another device is not under this one's roofs. */
+	add_parameter(add_case(&r, "peak", "peak.throughput", 9e13, 1, -1), "precision", "fp32",
+		      NAN, "");
+	html = page_of(&r);
+	copy = xstrdup(html);
+	chart = chart_of(copy, "Roofline of cuda:0");
+	assert_non_null(strstr(chart, "Roofs: 4.00 TB/s of memory"));
+	assert_non_null(strstr(chart, "FP32, 40.0 TFLOP/s"));
+	assert_non_null(strstr(chart, "limited by arithmetic; farthest"));
+	assert_non_null(strstr(chart, "75\u00a0%"));
+	assert_non_null(strstr(chart, "50\u00a0%"));
+	free(copy);
+	free(html);
+
+	/* No bandwidth, no roofline. */
+	add_product(&r, 1e13, 2e12);
+	html = page_of(&r);
+	assert_null(strstr(html, "Roofline of"));
+	free(html);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -425,6 +545,8 @@ int main(void)
 		cmocka_unit_test(charts_of_two_kinds_of_memory_have_two_names),
 		cmocka_unit_test(headlines_are_main_figures),
 		cmocka_unit_test(answers_come_first),
+		cmocka_unit_test(a_thing_keeps_its_colour),
+		cmocka_unit_test(roofs_limit_cases),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

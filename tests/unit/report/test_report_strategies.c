@@ -540,7 +540,7 @@ static void the_map_names_winners(void **state)
 	strategies_crossover(&d.strategies, d.charts, d.answers);
 	assert_int_equal(d.charts->count, 1);
 	assert_string_equal(member(d.charts->children[0], "finding"),
-			    "tensor is fastest in 2 of 4; DDP is fastest in 2 of 4. From 1130 rows "
+			    "DDP is fastest in 2 of 4; tensor is fastest in 2 of 4. From 1130 rows "
 			    "per device on, DDP can hide its all-reduce (b*, by this run's highest "
 			    "rates). From width 263 on, a sum of tensor parallelism is shorter "
 			    "than the products around it (d*).");
@@ -548,7 +548,7 @@ static void the_map_names_winners(void **state)
 	assert_int_equal(d.answers->count, 1);
 	assert_non_null(strstr(d.answers->children[0]->text,
 			       "Which split wins on 2 devices, over batch "
-			       "and width: tensor is fastest in 2 of 4;"));
+			       "and width: DDP is fastest in 2 of 4;"));
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -615,7 +615,7 @@ static void one_device_competes_and_predictions_are_counted(void **state)
 	assert_string_equal(member(d.charts->children[0], "title"),
 			    "Which split wins on 2 devices");
 	assert_non_null(strstr(member(d.charts->children[0], "finding"),
-			       "single is fastest in 2 of 4; DDP is fastest in 2 of 4. Predictions "
+			       "DDP is fastest in 2 of 4; single is fastest in 2 of 4. Predictions "
 			       "name the winner in 3 of 4."));
 	close_drawn(&d);
 	result_release(&r);

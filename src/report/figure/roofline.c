@@ -1,0 +1,306 @@
+/*
+ * Roofline of one device: the rate of each case over its arithmetic intensity, below the roofs that
+ * the run measured: memory bandwidth times intensity, and the highest rate of the precision.
+ * Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009. Which metrics these are, suites' roles
+ * say (result/presentation.h).
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/figure/figure.h"
+#include "report/view/format.h"
+#include "report/view/presented.h"
+
+#define PRECISIONS 12
+
+struct roof {
+	const struct case_parameter *precision;
+	const char *suite;
+	double rate; /* FLOP/s; the highest of any case */
+	bool peak;   /* measured as such, not only reached by a case */
+};
+
+struct roofline {
+	const struct view *view;
+	size_t source;
+	double bandwidth; /* B/s; the highest among the largest arrays; NaN: none */
+	const struct case_result *bandwidth_case;
+	struct roof roofs[PRECISIONS];
+	size_t count;
+	size_t points; /* cases with an intensity */
+};
+
+/* FLOP over bytes that a case moves at least; NaN: it tells neither. */
+static double intensity_of(const struct view *view, const struct case_result *c)
+{
+	double told = view_role_value(view, c, ROLE_INTENSITY);
+
+	if (isfinite(told))
+		return told;
+	return view_role_value(view, c, ROLE_RATE) * view_role_value(view, c, ROLE_WORK_TIME) /
+	       view_role_value(view, c, ROLE_WORK_BYTES);
+}
+
+/* Bytes of the case's largest parameter: arrays that fit a cache are not read from memory. */
+static double size_of(const struct case_result *c)
+{
+	double size = 0;
+
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (strcmp(view_string(c->parameters[i].unit), "B") == 0)
+			size = fmax(size, c->parameters[i].number);
+	return size;
+}
+
+static void add_bandwidth(struct roofline *r, const struct case_result *c)
+{
+	double value = view_role_value(r->view, c, ROLE_BANDWIDTH);
+	const struct case_result *best = r->bandwidth_case;
+
+	if (!isfinite(value) || (best && size_of(c) < size_of(best)) ||
+	    (best && size_of(c) == size_of(best) && value <= r->bandwidth))
+		return;
+	r->bandwidth = value;
+	r->bandwidth_case = c;
+}
+
+static struct roof *roof_of(struct roofline *r, const struct case_result *c)
+{
+	const struct case_parameter *p = view_role_parameter(r->view, c, ROLE_PRECISION);
+
+	for (size_t i = 0; p && i < r->count; i++)
+		if (strcmp(view_string(r->roofs[i].precision->text), view_string(p->text)) == 0)
+			return &r->roofs[i];
+	if (!p || r->count == PRECISIONS)
+		return NULL;
+	r->roofs[r->count] = (struct roof){ .precision = p, .suite = c->suite };
+	return &r->roofs[r->count++];
+}
+
+/* A rate without an intensity is that of arithmetic alone. */
+static void add_rate(struct roofline *r, const struct case_result *c)
+{
+	double rate = view_role_value(r->view, c, ROLE_RATE);
+	bool peak = !isfinite(intensity_of(r->view, c));
+	struct roof *roof = rate > 0 ? roof_of(r, c) : NULL;
+
+	if (!roof)
+		return;
+	r->points += !peak;
+	if (rate > roof->rate)
+		*roof = (struct roof){ roof->precision, roof->suite, rate, peak };
+}
+
+static bool counts(const struct roofline *r, const struct case_result *c)
+{
+	return c->status == CASE_OK && c->device_count < 2 && !view_unsettled(c) &&
+	       view_source_of(r->view, 0, c) == r->source;
+}
+
+static void collect(struct roofline *r, const struct view *view, size_t source)
+{
+	*r = (struct roofline){ .view = view, .source = source, .bandwidth = NAN };
+	for (size_t i = 0; i < view->results[0].case_count; i++) {
+		const struct case_result *c = &view->results[0].cases[i];
+
+		if (counts(r, c)) {
+			add_bandwidth(r, c);
+			add_rate(r, c);
+		}
+	}
+}
+
+static struct chart_point *add_point(struct chart_series *series, const char *text, double x,
+				     double y)
+{
+	struct chart_point *point = chart_point_new(series, text);
+
+	point->x = x;
+	point->y = y;
+	return point;
+}
+
+static struct chart_series *add_series(const struct roofline *r, struct chart *chart,
+				       const struct roof *roof, const char *name,
+				       enum chart_trace trace)
+{
+	struct chart_series *series = chart_series_named(chart, name);
+	size_t style = view_style(r->view, roof->precision->name, roof->precision->text);
+
+	series->style = style == SIZE_MAX ? 0 : style;
+	series->mark = series->style;
+	series->trace = trace;
+	return series;
+}
+
+static char *name_of(const struct roofline *r, const struct roof *roof, bool with_rate)
+{
+	char word[FORMAT_SIZE], rate[FORMAT_SIZE];
+
+	view_parameter(r->view, roof->suite, roof->precision, word, sizeof(word));
+	return with_rate ? xasprintf("%s, %s", word,
+				     format_rounded(roof->rate, "FLOP/s", rate, sizeof(rate)))
+			 : xstrdup(word);
+}
+
+/* The memory's slope up to the ridge, then the precision's rate. */
+static void add_roof(const struct roofline *r, struct chart *chart, const struct roof *roof,
+		     const struct extent *x)
+{
+	char *name = name_of(r, roof, true);
+	struct chart_series *series =
+		add_series(r, chart, roof, name, roof->peak ? CHART_PLAIN_LINE : CHART_DASHED_LINE);
+	double ridge = roof->rate / r->bandwidth;
+
+	add_point(series, "memory bandwidth", x->min, x->min * r->bandwidth);
+	add_point(series, "ridge", ridge, roof->rate);
+	add_point(series, roof->peak ? "peak rate" : "highest rate", x->max, roof->rate);
+	free(name);
+}
+
+/* A rate that cases reached is no roof of theirs. */
+static void limit_point(const struct roofline *r, const struct roof *roof,
+			struct chart_point *point)
+{
+	double slope = point->x * r->bandwidth;
+
+	if (slope < roof->rate)
+		point->ideal = slope;
+	else if (roof->peak)
+		point->ideal = roof->rate;
+	point->label = xstrdup(slope < roof->rate ? "memory bandwidth"
+			       : roof->peak       ? "arithmetic"
+						  : "arithmetic; its peak was not measured");
+}
+
+/* The cases of a precision under its roof. */
+static void add_cases(const struct roofline *r, struct chart *chart, const struct roof *roof)
+{
+	/* Its line has the name: a label for each cloud of points would repeat it. */
+	char *own = name_of(r, roof, false), *name = xasprintf("%s, cases", own);
+	struct chart_series *series = NULL;
+
+	for (size_t i = 0; i < r->view->results[0].case_count; i++) {
+		const struct case_result *c = &r->view->results[0].cases[i];
+		const struct case_parameter *p = view_role_parameter(r->view, c, ROLE_PRECISION);
+		const struct metric_value *m = view_role_metric(r->view, c, ROLE_RATE);
+		double x = intensity_of(r->view, c);
+		struct chart_point *point;
+		char *words;
+
+		if (!counts(r, c) || !m || !p || !(x > 0) ||
+		    strcmp(view_string(p->text), view_string(roof->precision->text)) != 0)
+			continue;
+		if (!series)
+			series = add_series(r, chart, roof, name, CHART_MARKS_ONLY);
+		words = view_named_parameters(r->view, c, NULL);
+		point = add_point(series, words, x, m->value);
+		point->low = m->low;
+		point->high = m->high;
+		point->n = m->n;
+		limit_point(r, roof, point);
+		free(words);
+	}
+	free(name);
+	free(own);
+}
+
+/* Half a decade around ridges and cases. */
+static struct extent span_of(const struct roofline *r)
+{
+	struct extent x = EXTENT_EMPTY;
+
+	for (size_t i = 0; i < r->count; i++)
+		extent_add(&x, r->roofs[i].rate / r->bandwidth);
+	for (size_t i = 0; i < r->view->results[0].case_count; i++) {
+		const struct case_result *c = &r->view->results[0].cases[i];
+
+		if (counts(r, c) && view_role_value(r->view, c, ROLE_RATE) > 0)
+			extent_add(&x, intensity_of(r->view, c));
+	}
+	x.min /= 3;
+	x.max *= 3;
+	return x;
+}
+
+/* Above the roof of memory are cases whose data stay in a cache. */
+static char *finding_of(const struct chart *chart)
+{
+	const struct chart_point *best = NULL, *worst = NULL;
+	char most[FORMAT_SIZE], least[FORMAT_SIZE];
+	size_t above = 0;
+
+	for (size_t s = 0; s < chart->count; s++)
+		for (size_t p = 0; p < chart->series[s].count; p++) {
+			const struct chart_point *point = &chart->series[s].points[p];
+			double share = point->y / point->ideal;
+
+			if (!point->label || !isfinite(share))
+				continue;
+			above += share > 1.005;
+			if (!best || share > best->y / best->ideal)
+				best = point;
+			if (!worst || share < worst->y / worst->ideal)
+				worst = point;
+		}
+	if (!best || best == worst)
+		return best ? xasprintf("%s reaches %s of its roof, limited by %s.", best->text,
+					format_percent(best->y / best->ideal, most, sizeof(most)),
+					best->label)
+			    : xstrdup("");
+	return xasprintf("Nearest to its roof: %s with %s, limited by %s; farthest: %s with %s.%s",
+			 best->text, format_percent(best->y / best->ideal, most, sizeof(most)),
+			 best->label, worst->text,
+			 format_percent(worst->y / worst->ideal, least, sizeof(least)),
+			 above ? " Above 100 % are cases whose data stay in a cache." : "");
+}
+
+static void draw(const struct roofline *r, struct tree *charts)
+{
+	const struct extent x = span_of(r);
+	char rate[FORMAT_SIZE], *what = view_parameters(r->view, r->bandwidth_case, NULL);
+	struct chart chart;
+
+	chart_init(&chart, CHART_LINES);
+	chart.roofs = true;
+	chart.id = xstrdup("roofline");
+	chart.title = xasprintf("Roofline of %s", r->view->sources[r->source].label);
+	chart.shows = xasprintf("Rate over operations per byte, each operand moved once. Roofs: %s "
+				"of memory "
+				"(measured: %s), and the peak of each precision; dashed: its "
+				"highest rate, where "
+				"no peak was measured.",
+				format_rounded(r->bandwidth, "B/s", rate, sizeof(rate)), what);
+	chart.x_name = xstrdup("operations per byte");
+	chart.x_unit = xstrdup("");
+	chart.y_name = xstrdup("rate");
+	chart.y_unit = xstrdup("FLOP/s");
+	chart.x_scale = chart.y_scale = SCALE_LOG10;
+	chart.better = BETTER_HIGHER;
+	chart.note = xstrdup("");
+	for (size_t i = 0; i < r->count; i++)
+		add_roof(r, &chart, &r->roofs[i], &x);
+	for (size_t i = 0; i < r->count; i++)
+		add_cases(r, &chart, &r->roofs[i]);
+	chart.finding = finding_of(&chart);
+	chart_draw(&chart, charts);
+	chart_release(&chart);
+	free(what);
+}
+
+void view_roofline(const struct view *view, struct tree *charts)
+{
+	struct roofline r;
+
+	for (size_t s = 0; view->count == 1 && s < view->source_count; s++) {
+		collect(&r, view, s);
+		if (r.bandwidth > 0 && r.points) {
+			draw(&r, charts);
+			return;
+		}
+	}
+}
