@@ -94,6 +94,9 @@
 		tools.setAttribute('data-script', '');
 		if (rows > 2 && table.tHead.rows.length === 1)
 			[...table.tHead.rows[0].cells].forEach((head, column) => {
+				/* Pictures have no order. */
+				if ((table.tBodies[0].rows[0].cells[column] || head).querySelector('svg'))
+					return;
 				const label = 'Sort by ' + (textOf(head) || 'column ' + (column + 1));
 
 				add(head, 'button', '⇅', { type: 'button', class: 'sort', 'aria-label': label })
