@@ -88,7 +88,7 @@ const struct metric parallel_metrics[] = {
 	  "bytes that the busiest device sends per step, by formula" },
 	{ "parallel.bus_bandwidth", "B/s", BETTER_HIGHER, 0, "wire bytes / communication time" },
 	{ "parallel.imbalance", "1", BETTER_LOWER, 0,
-	  "memory of the first device / mean of the others" },
+	  "memory of the first device / mean of the others", METRIC_EXACT },
 	{ "parallel.memory", "B", BETTER_LOWER, 0,
 	  "tensors and workspaces of a step on the device that needs most; its context and the "
 	  "collectives' library are not in it, as they are not in what other frameworks' "

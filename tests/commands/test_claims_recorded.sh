@@ -1,0 +1,28 @@
+#!/bin/bash
+# A recorded run of the shipped claims on two H200s: its page decides them, and docs/claims.md says the same of each.
+set -u
+gpuproof=$1
+top=$(cd "$(dirname "$0")/../.." && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+"$gpuproof" report "$top/tests/data/claims_h200_x2.json" --claims -o "$dir/page.html" > "$dir/said" 2>&1 || {
+	cat "$dir/said"
+	exit 1
+}
+python3 - "$dir/page.html" "$top/docs/claims.md" <<'PY'
+import collections, html, re, sys
+page, doc = (open(f).read() for f in sys.argv[1:])
+verdicts = {}
+for status, row in re.findall(r'<td class="status">(.*?)</td>\s*<th scope="row"><b>([A-E]\d+)\.', page, re.S):
+    words = html.unescape(re.sub(r"<[^>]*>", " ", status))
+    verdicts[row] = re.sub(r"^\W+", "", words).strip()
+count = collections.Counter(verdicts.values())
+assert count == {"holds": 40, "does not hold": 15, "depends": 15, "undecided": 2}, count
+rows = re.findall(r"^\| \d+ \| \w \| .*? \| (.*?) \|.*\| (.*?) \|$", doc, re.M)
+assert len(rows) == 60, len(rows)
+told = [pair for claims, said in rows for pair in zip(claims.split(", "), said.split(", "), strict=True)]
+assert len(dict(told)) == 76, len(dict(told))
+for claim, verdict in told:
+    assert verdict == verdicts.get(claim, "not tested"), (claim, verdict, verdicts.get(claim))
+PY
