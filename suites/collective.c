@@ -195,6 +195,8 @@ static enum status collective_expand(struct plan *plan, struct plan_case *point,
 	return STATUS_OK;
 }
 
+static const struct role_row roles[] = { { "nodes", ROLE_NODES }, { 0 } };
+
 static const struct aspect_row aspects[] = {
 	{ "collective.busbw", NULL, NULL, ASPECT_LINK },
 	{ "collective.algbw", NULL, NULL, ASPECT_LINK },
@@ -225,6 +227,7 @@ const struct suite suite_collective = {
 	.figures = figures,
 	.tables = tables,
 	.words = words,
+	.roles = roles,
 	.sheet = sheet,
 	.aspects = aspects,
 	.processes = SUITE_PROCESS_PER_DEVICE,

@@ -109,6 +109,8 @@ static const struct figure_row figures[] = {
 
 static const struct word_row words[] = { TRANSPORT_WORDS, { 0 } };
 
+static const struct role_row roles[] = { { "nodes", ROLE_NODES }, { 0 } };
+
 static const struct key turn_key = { .name = "turn", .type = KEY_INTEGER };
 
 /* The first turn has no number, so that its cases keep their ids whatever `turns` says. */
@@ -163,6 +165,7 @@ const struct suite suite_congestion = {
 	.metrics = metrics,
 	.figures = figures,
 	.words = words,
+	.roles = roles,
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.groups = SUITE_OF_NODES,
 	.expand = congestion_expand,

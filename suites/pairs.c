@@ -99,6 +99,12 @@ static const struct word_row words[] = {
 	{ 0 },
 };
 
+static const struct role_row roles[] = {
+	{ "round", ROLE_ROUND },
+	{ "rail", ROLE_RAIL },
+	{ 0 },
+};
+
 static const struct aspect_row aspects[] = {
 	{ "pairs.bandwidth", NULL, NULL, ASPECT_LINK },
 	{ 0 },
@@ -174,6 +180,7 @@ const struct suite suite_pairs = {
 	.metrics = metrics,
 	.figures = figures,
 	.words = words,
+	.roles = roles,
 	.aspects = aspects,
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.groups = SUITE_OF_PAIRS,

@@ -49,6 +49,9 @@ static const char *const role_words[] = {
 	[ROLE_LARGEST_BATCH] = "largest_batch",
 	[ROLE_LARGEST_BATCH_STUDY] = "largest_batch_study",
 	[ROLE_MEMORY_LIMIT] = "memory_limit",
+	[ROLE_NODES] = "nodes",
+	[ROLE_ROUND] = "round",
+	[ROLE_RAIL] = "rail",
 };
 _Static_assert(ARRAY_SIZE(role_words) == ROLE_COUNT, "a role without a word");
 

@@ -152,6 +152,11 @@ enum role {
 	ROLE_LARGEST_BATCH,
 	ROLE_LARGEST_BATCH_STUDY, /* the study, with this value */
 	ROLE_MEMORY_LIMIT,        /* with this value there is none */
+
+	/* Cases of several nodes together (report/fleet/). Parameters: */
+	ROLE_NODES, /* how many nodes were asked for */
+	ROLE_ROUND, /* cases of two nodes that differ in it alone are one point over pairs */
+	ROLE_RAIL,  /* number of the link, where a case has one of several */
 	ROLE_COUNT
 };
 

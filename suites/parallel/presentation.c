@@ -77,6 +77,7 @@ const struct role_row parallel_roles[] = {
 	{ "parallel.hfu", ROLE_HARDWARE_UTILISATION },
 	{ "mode", ROLE_MODE },
 	{ "devices", ROLE_RANKS },
+	{ "nodes", ROLE_NODES },
 	{ "microbatches", ROLE_STRATEGY },
 	{ "bucket", ROLE_STRATEGY },
 	{ "hybrid", ROLE_STRATEGY },

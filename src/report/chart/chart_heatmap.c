@@ -9,6 +9,9 @@
 #define TOP 44.0
 #define NAME_LONGEST 14
 #define CELL_TALLEST 44.0
+/* px: narrower cells have no number, and names that would touch are left out. */
+#define CELL_WITH_NUMBER 26.0
+#define NAME_APART 12.0
 
 /*
  * The ramp spans at least a fifth of the highest value: cells that are all but equal must not look
@@ -34,12 +37,15 @@ struct grid {
 static void draw_cell(const struct grid *grid, struct tree *list, const struct chart_point *point,
 		      size_t row, size_t column)
 {
-	bool there = point && isfinite(point->y);
+	bool there = point && isfinite(point->y), numbered = grid->cell_width >= CELL_WITH_NUMBER;
 	const struct chart_shade *shown = there ? shade(&grid->extent, point->y) : NULL;
-	struct tree *cell = tree_item(list);
 	char value[FORMAT_SIZE] = "";
+	struct tree *cell;
 
-	if (there)
+	if (!there && !numbered)
+		return;
+	cell = tree_item(list);
+	if (there && numbered)
 		format_scaled(point->y, grid->factor, value, sizeof(value));
 	chart_coordinate(cell, "x", grid->left + grid->cell_width * (double)column);
 	chart_coordinate(cell, "y", TOP + grid->cell_height * (double)row);
@@ -47,7 +53,27 @@ static void draw_cell(const struct grid *grid, struct tree *list, const struct c
 	chart_coordinate(cell, "text_y", TOP + grid->cell_height * ((double)row + 0.5) + 4);
 	tree_text(cell, "fill", there ? shown->colour : "#ffffff");
 	tree_text(cell, "ink", there ? shown->ink : "#1a1a1a");
-	tree_text(cell, "value", there ? value : "\u2013");
+	tree_text(cell, "value", there || !numbered ? value : "\u2013");
+}
+
+/* Returns n where every n-th name has room. */
+static size_t every(double room, double step)
+{
+	return step >= room ? 1 : (size_t)ceil(room / step);
+}
+
+/* Names all columns whose cells have numbers, though long names may touch. */
+static size_t every_column(const struct grid *grid, const char *const *columns, size_t count)
+{
+	double room = 0;
+
+	for (size_t c = 0; c < count; c++) {
+		char *label = format_label(columns[c], NAME_LONGEST);
+
+		room = fmax(room, CHART_CHARACTER * (double)(chart_characters(label) + 1));
+		free(label);
+	}
+	return grid->cell_width >= CELL_WITH_NUMBER ? 1 : every(room, grid->cell_width);
 }
 
 static void draw_rows(const struct chart *chart, const struct grid *grid, struct tree *map,
@@ -56,10 +82,14 @@ static void draw_rows(const struct chart *chart, const struct grid *grid, struct
 	struct tree *cells = tree_list(map, "cells"), *names = tree_list(map, "row_names");
 
 	for (size_t s = 0; s < chart->count; s++) {
-		struct tree *name = tree_item(names);
+		if (s % every(NAME_APART, grid->cell_height) == 0) {
+			struct tree *name = tree_item(names);
 
-		tree_text_owned(name, "name", format_label(chart->series[s].name, NAME_LONGEST));
-		chart_coordinate(name, "y", TOP + grid->cell_height * ((double)s + 0.5) + 4);
+			tree_text_owned(name, "name",
+					format_label(chart->series[s].name, NAME_LONGEST));
+			chart_coordinate(name, "y",
+					 TOP + grid->cell_height * ((double)s + 0.5) + 4);
+		}
 		for (size_t c = 0; c < count; c++)
 			draw_cell(grid, cells, chart_point_named(&chart->series[s], columns[c]), s,
 				  c);
@@ -71,7 +101,7 @@ static void draw_columns(const struct grid *grid, struct tree *map, const char *
 {
 	struct tree *names = tree_list(map, "column_names");
 
-	for (size_t c = 0; c < count; c++) {
+	for (size_t c = 0; c < count; c += every_column(grid, columns, count)) {
 		struct tree *name = tree_item(names);
 
 		tree_text_owned(name, "name", format_label(columns[c], NAME_LONGEST));

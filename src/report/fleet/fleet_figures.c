@@ -95,7 +95,8 @@ static void add_case(struct figures *f, const struct case_result *c)
 	const struct metric_value *m = c->status == CASE_OK ? view_headline(c) : NULL;
 	struct figure *figure;
 
-	if (!m || !isfinite(m->value))
+	/* Cases of several nodes together are no device's. */
+	if (!m || !*view_string(c->node) || !isfinite(m->value))
 		return;
 	figure = figure_of(f, c->id, true);
 	if (!figure->metric) {

@@ -23,8 +23,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp((*p)->node->name, (*q)->node->name);
 }
 
-/* The node whose name are the `length` characters at `name`; NULL: none. */
-static struct fleet_node *find(const struct fleet_nodes *nodes, const char *name, size_t length)
+struct fleet_node *fleet_node_find(const struct fleet_nodes *nodes, const char *name, size_t length)
 {
 	size_t low = 0, high = nodes->count;
 
@@ -48,7 +47,7 @@ static struct fleet_node *node_of(const struct fleet_nodes *nodes, const char *d
 {
 	size_t length = strcspn(device, "/,");
 
-	return device[length] == '/' ? find(nodes, device, length) : NULL;
+	return device[length] == '/' ? fleet_node_find(nodes, device, length) : NULL;
 }
 
 static void add_check(struct fleet_node *n, const struct verdict_check *c)
@@ -97,7 +96,7 @@ void fleet_nodes_collect(struct fleet_nodes *nodes, const struct result *r)
 	}
 	for (size_t i = 0; i < r->case_count; i++) {
 		const struct case_result *c = &r->cases[i];
-		struct fleet_node *n = find(nodes, c->node, strlen(c->node));
+		struct fleet_node *n = fleet_node_find(nodes, c->node, strlen(c->node));
 
 		if (n) {
 			n->wrong_cases += c->status == CASE_FAILED;

@@ -88,6 +88,8 @@ static struct tree *page_of(const struct fleet_page *fleet, const char *own_titl
 	tree_text(page, "run_page", fleet->run_page ? fleet->run_page : "");
 	tree_text(page, "acceptance_page", fleet->acceptance_page ? fleet->acceptance_page : "");
 	fleet_nodes_show(&nodes, r, page);
+	fleet_pairs(&nodes, r, page);
+	fleet_scaling(&nodes, r, page);
 	fleet_nodes_release(&nodes);
 	fleet_figures(r, page);
 	view_environment(&view, page);

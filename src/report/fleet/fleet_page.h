@@ -37,7 +37,7 @@ struct fleet_nodes {
 	struct fleet_node **by_name;
 };
 
-/* Parts: fleet_nodes.c, fleet_figures.c */
+/* Parts: fleet_nodes.c, fleet_figures.c, fleet_pairs.c, fleet_scaling.c */
 struct tree;
 void fleet_nodes_collect(struct fleet_nodes *nodes, const struct result *result);
 void fleet_nodes_release(struct fleet_nodes *nodes);
@@ -48,6 +48,16 @@ bool fleet_node_is_cleared(const struct fleet_node *node);
 /* Sets the list of suspects, the worst first, and the table of all nodes. */
 void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *result,
 		      struct tree *page);
+/* The node whose name are the `length` characters at `name`; NULL: none. */
+struct fleet_node *fleet_node_find(const struct fleet_nodes *nodes, const char *name,
+				   size_t length);
 void fleet_figures(const struct result *result, struct tree *page);
+/*
+ * Maps of pairs of nodes: the worst of a pair's figures as a share of the median of all pairs; and
+ * the best of each node's figures on each rail.
+ */
+void fleet_pairs(const struct fleet_nodes *nodes, const struct result *result, struct tree *page);
+/* Headline figures over the number of nodes that work together. */
+void fleet_scaling(const struct fleet_nodes *nodes, const struct result *result, struct tree *page);
 
 #endif

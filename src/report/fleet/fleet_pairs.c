@@ -1,0 +1,462 @@
+/*
+ * Pairs of nodes, of suites whose cases of two nodes come in rounds: each figure as a share of the
+ * median of the same figure over all pairs, so that points of different size are comparable.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "report/chart/chart.h"
+#include "report/fleet/fleet_page.h"
+#include "report/view/format.h"
+#include "report/view/presented.h"
+#include "report/view/view.h"
+
+#define MOST_SINGLE 128 /* nodes with a row each; above, rows are bins */
+#define BINS 64
+#define MOST_APART 8 /* nodes with a row of their own in addition to bins, the worst */
+#define MOST_RAIL_ROWS 16
+#define BAD_SHARE 0.9 /* counted in the sentence, and apart from its bin */
+
+struct edge {
+	const struct case_result *c;
+	size_t nodes[2]; /* indices into the result's nodes */
+	size_t point;
+	int64_t rail; /* -1: none */
+	double share; /* of the median; 1 is usual, less is worse; 0: it did not end */
+};
+
+/* Edges of one suite. */
+struct edges {
+	const struct view *view;
+	struct edge *items;
+	size_t count, capacity;
+	char **points;        /* what pairs have in common: parameters but the round */
+	const char **metrics; /* headline metric by point; NULL: none came to its end */
+	enum better *better;
+	size_t point_count, point_capacity;
+};
+
+static const char *role_name(const struct view *view, const char *suite, enum role role)
+{
+	const struct presentation p = view_presentation(view, suite);
+	const struct role_row *row = presentation_role(&p, role, NULL);
+
+	return row ? row->name : NULL;
+}
+
+/* The two nodes of a case; false: they are one, or more. */
+static bool ends_of(const struct fleet_nodes *nodes, const struct case_result *c, size_t out[2])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->device_count; i++) {
+		const char *device = c->devices[i];
+		const struct fleet_node *n = fleet_node_find(nodes, device, strcspn(device, "/"));
+		size_t index = n ? (size_t)(n - nodes->items) : SIZE_MAX;
+
+		if (!n || (count == 2 && out[1] != index))
+			return false;
+		if (count == 0 || (count == 1 && out[0] != index))
+			out[count++] = index;
+	}
+	return count == 2;
+}
+
+static size_t point_of(struct edges *e, const struct case_result *c, const char *round)
+{
+	const char *const without[] = { round, NULL };
+	char *point = view_parameters(e->view, c, without);
+
+	for (size_t i = 0; i < e->point_count; i++)
+		if (strcmp(e->points[i], point) == 0) {
+			free(point);
+			return i;
+		}
+	if (e->point_count == e->point_capacity) {
+		e->point_capacity = 2 * e->point_capacity + 16;
+		e->points = xrealloc(e->points, e->point_capacity, sizeof(char *));
+		e->metrics = xrealloc(e->metrics, e->point_capacity, sizeof(const char *));
+		e->better = xrealloc(e->better, e->point_capacity, sizeof(*e->better));
+	}
+	e->points[e->point_count] = point;
+	e->metrics[e->point_count] = NULL;
+	return e->point_count++;
+}
+
+static void collect(struct edges *e, const struct fleet_nodes *nodes, const struct result *r,
+		    const char *suite)
+{
+	const char *round = role_name(e->view, suite, ROLE_ROUND);
+
+	for (size_t i = 0; i < r->case_count; i++) {
+		const struct case_result *c = &r->cases[i];
+		const struct metric_value *m = c->status == CASE_OK ? view_headline(c) : NULL;
+		double rail;
+		struct edge edge = { .c = c };
+
+		if (strcmp(c->suite, suite) != 0 || !round || !case_parameter(c, round) ||
+		    c->status == CASE_SKIPPED || !ends_of(nodes, c, edge.nodes))
+			continue;
+		rail = view_role_number(e->view, c, ROLE_RAIL);
+		edge.rail = isnan(rail) ? -1 : (int64_t)rail;
+		edge.point = point_of(e, c, round);
+		if (m && !e->metrics[edge.point]) {
+			e->metrics[edge.point] = m->name;
+			e->better[edge.point] = m->better;
+		}
+		ARRAY_GROW(e->items, e->count, e->capacity);
+		e->items[e->count++] = edge;
+	}
+}
+
+static void set_shares(struct edges *e)
+{
+	double *values = xcalloc(e->count + 1, sizeof(*values));
+
+	for (size_t p = 0; p < e->point_count; p++) {
+		size_t count = 0;
+		double median;
+
+		for (size_t i = 0; i < e->count; i++)
+			if (e->items[i].point == p && e->items[i].c->status == CASE_OK)
+				values[count++] = view_headline(e->items[i].c)->value;
+		median = count ? median_of(values, count) : (double)NAN;
+		for (size_t i = 0; i < e->count; i++) {
+			struct edge *edge = &e->items[i];
+			double value;
+
+			if (edge->point != p)
+				continue;
+			value = edge->c->status == CASE_OK ? view_headline(edge->c)->value
+							   : (double)NAN;
+			edge->share = edge->c->status != CASE_OK      ? 0
+				      : e->better[p] == BETTER_HIGHER ? value / median
+								      : median / value;
+		}
+	}
+	free(values);
+}
+
+static void release(struct edges *e)
+{
+	for (size_t i = 0; i < e->point_count; i++)
+		free(e->points[i]);
+	free(e->points);
+	free(e->metrics);
+	free(e->better);
+	free(e->items);
+}
+
+static bool is_about(const struct edges *e, const struct edge *edge, const char *metric)
+{
+	return e->metrics[edge->point] && strcmp(e->metrics[edge->point], metric) == 0;
+}
+
+/* The best of each node's pairs, by index; NaN: it has none. */
+static double *best_shares(const struct edges *e, const char *metric, size_t nodes)
+{
+	double *best = xmalloc((nodes + 1) * sizeof(*best));
+
+	for (size_t i = 0; i < nodes; i++)
+		best[i] = NAN;
+	for (size_t i = 0; i < e->count; i++)
+		for (int end = 0; end < 2 && is_about(e, &e->items[i], metric); end++) {
+			double *mine = &best[e->items[i].nodes[end]];
+
+			*mine = fmax(*mine, e->items[i].share); /* of NaN and a number the number */
+		}
+	return best;
+}
+
+/* Names of rows by node: its own, or that of its bin. */
+struct rows {
+	char **names; /* by node; NULL: it is in no pair */
+	size_t count; /* of nodes that are in some */
+	bool binned;
+};
+
+static bool is_apart(const double *best, size_t nodes, size_t node)
+{
+	size_t worse = 0;
+
+	for (size_t i = 0; i < nodes; i++)
+		worse += best[i] < best[node] || (best[i] == best[node] && i < node);
+	return best[node] < BAD_SHARE && worse < MOST_APART;
+}
+
+static void name_rows(struct rows *rows, const struct fleet_nodes *nodes, const double *best)
+{
+	size_t *there = xcalloc(nodes->count + 1, sizeof(*there)), bins, width;
+
+	*rows = (struct rows){ .names = xcalloc(nodes->count + 1, sizeof(char *)) };
+	for (size_t i = 0; i < nodes->count; i++)
+		if (!isnan(best[i]))
+			there[rows->count++] = i;
+	rows->binned = rows->count > MOST_SINGLE;
+	width = rows->binned ? (rows->count + BINS - 1) / BINS : 1;
+	bins = (rows->count + width - 1) / width;
+	for (size_t bin = 0; bin < bins; bin++) {
+		size_t first = bin * width,
+		       last = first + width < rows->count ? first + width - 1 : rows->count - 1;
+
+		for (size_t i = first; i <= last; i++) {
+			const char *own = nodes->items[there[i]].node->name;
+
+			rows->names[there[i]] =
+				width == 1 || is_apart(best, nodes->count, there[i])
+					? xstrdup(own)
+					: xasprintf("%s\u2026",
+						    nodes->items[there[first]].node->name);
+		}
+	}
+	free(there);
+}
+
+static void release_rows(struct rows *rows, size_t nodes)
+{
+	for (size_t i = 0; i < nodes; i++)
+		free(rows->names[i]);
+	free(rows->names);
+}
+
+/* The worst of what falls into the cell, in whole percent. */
+static void put(struct chart *chart, const char *row, const char *column, double exact)
+{
+	double share = rint(100 * exact) / 100;
+	struct chart_series *series = chart_series_named(chart, row);
+	struct chart_point *point = (struct chart_point *)chart_point_named(series, column);
+
+	if (!point)
+		point = chart_point_new(series, column);
+	if (isnan(point->y) || share < point->y)
+		point->y = share;
+}
+
+static char *sentence(const struct edges *e, const char *metric, const struct fleet_nodes *nodes)
+{
+	const struct edge *worst = NULL;
+	size_t measured = 0, bad = 0;
+
+	for (size_t i = 0; i < e->count; i++) {
+		const struct edge *edge = &e->items[i];
+
+		if (!is_about(e, edge, metric))
+			continue;
+		measured++;
+		bad += edge->share < BAD_SHARE;
+		if (!worst || edge->share < worst->share)
+			worst = edge;
+	}
+	return xasprintf("%zu measurements of pairs, %zu of them below %.0f %% of the median; the "
+			 "worst is %s with %s: %.0f %%, %s.",
+			 measured, bad, 100 * BAD_SHARE, nodes->items[worst->nodes[0]].node->name,
+			 nodes->items[worst->nodes[1]].node->name, 100 * worst->share,
+			 e->points[worst->point]);
+}
+
+static void begin_chart(struct chart *chart, const char *id, size_t number, char *title,
+			const char *shows, const char *unit_name)
+{
+	chart_init(chart, CHART_HEATMAP);
+	chart->id = xasprintf("%s-%zu", id, number);
+	chart->title = title;
+	format_capital(chart->title);
+	chart->shows = xstrdup(shows);
+	chart->x_name = xstrdup("");
+	chart->x_unit = xstrdup("");
+	chart->y_name = xstrdup(unit_name);
+	chart->y_unit = xstrdup("1");
+	chart->better = BETTER_HIGHER;
+	chart->together = true;
+	chart->note = xstrdup("");
+	/* Maps of one page have the same colours, from nothing to the median. */
+	chart->range = (struct extent){ 0, 100 };
+}
+
+/* In the order of the nodes; of bins those apart first. */
+static void add_rows(struct chart *chart, const struct rows *rows, const struct fleet_nodes *nodes)
+{
+	for (int apart = rows->binned; apart >= 0; apart--)
+		for (size_t i = 0; i < nodes->count; i++)
+			if (rows->names[i] &&
+			    (!apart || strcmp(rows->names[i], nodes->items[i].node->name) == 0))
+				chart_series_named(chart, rows->names[i]);
+}
+
+static void draw_pairs(const struct edges *e, const char *metric, const struct fleet_nodes *nodes,
+		       const double *best, struct tree *charts)
+{
+	char name[FORMAT_SIZE];
+	struct chart chart;
+	struct rows rows;
+
+	name_rows(&rows, nodes, best);
+	view_metric_title(e->view, metric, name, sizeof(name));
+	begin_chart(&chart, "pair-map", charts->count + 1, xasprintf("%s by pair of nodes", name),
+		    "One cell for two nodes: the worst of what was measured between them, as a "
+		    "share of the median of all pairs at the same point.",
+		    "share of the median");
+	chart.finding = sentence(e, metric, nodes);
+	if (rows.binned) {
+		free(chart.note);
+		chart.note = xasprintf("%zu nodes: a row is several neighbours, under the name of "
+				       "the first, and a cell the worst of their pairs; the nodes "
+				       "whose best pair is bad have rows of their own.",
+				       rows.count);
+	}
+	add_rows(&chart, &rows, nodes);
+	for (size_t i = 0; i < e->count; i++) {
+		const struct edge *edge = &e->items[i];
+		const char *a = rows.names[edge->nodes[0]], *b = rows.names[edge->nodes[1]];
+
+		if (!is_about(e, edge, metric))
+			continue;
+		put(&chart, a, b, edge->share);
+		put(&chart, b, a, edge->share);
+	}
+	chart_in_percent(&chart);
+	if (rows.count > 2)
+		chart_draw(&chart, charts);
+	chart_release(&chart);
+	release_rows(&rows, nodes->count);
+}
+
+struct by_share {
+	size_t node;
+	double share;
+};
+
+static int worst_first(const void *a, const void *b)
+{
+	const struct by_share *p = a, *q = b;
+
+	return p->share != q->share ? (p->share > q->share) - (p->share < q->share)
+				    : (p->node > q->node) - (p->node < q->node);
+}
+
+/* The best of the node's pairs on the rail; NaN: none. */
+static double best_on(const struct edges *e, const char *metric, size_t node, int64_t rail)
+{
+	double best = NAN;
+
+	for (size_t i = 0; i < e->count; i++) {
+		const struct edge *edge = &e->items[i];
+
+		if (edge->rail == rail && is_about(e, edge, metric) &&
+		    (edge->nodes[0] == node || edge->nodes[1] == node))
+			best = fmax(best, edge->share);
+	}
+	return best;
+}
+
+static int64_t last_rail(const struct edges *e, const char *metric)
+{
+	int64_t last = -1;
+
+	for (size_t i = 0; i < e->count; i++)
+		if (is_about(e, &e->items[i], metric) && e->items[i].rail > last)
+			last = e->items[i].rail;
+	return last;
+}
+
+/* Nodes with the worst rails, the worst first. */
+static size_t rank_nodes(const struct edges *e, const char *metric, size_t nodes, int64_t rails,
+			 struct by_share *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < e->count; i++) {
+		const struct edge *edge = &e->items[i];
+
+		for (int end = 0; end < 2 && edge->rail >= 0 && is_about(e, edge, metric); end++)
+			out[edge->nodes[end]].share = 1;
+	}
+	for (size_t node = 0; node < nodes; node++) {
+		struct by_share ranked = { node, INFINITY };
+
+		if (!(out[node].share > 0))
+			continue;
+		for (int64_t rail = 0; rail <= rails; rail++)
+			ranked.share = fmin(ranked.share, best_on(e, metric, node, rail));
+		out[count++] = ranked;
+	}
+	qsort(out, count, sizeof(*out), worst_first);
+	return count;
+}
+
+static void draw_rails(const struct edges *e, const char *metric, const struct fleet_nodes *nodes,
+		       struct tree *charts)
+{
+	int64_t rails = last_rail(e, metric);
+	struct by_share *order = xcalloc(nodes->count + 1, sizeof(*order));
+	size_t count = rails > 0 ? rank_nodes(e, metric, nodes->count, rails, order) : 0;
+	size_t shown = count < MOST_RAIL_ROWS ? count : MOST_RAIL_ROWS;
+	char name[FORMAT_SIZE], column[32];
+	struct chart chart;
+
+	view_metric_title(e->view, metric, name, sizeof(name));
+	begin_chart(&chart, "rail-map", charts->count + 1, xasprintf("%s by rail", name),
+		    "The best of each node's pairs on each rail, as a share of the median of all "
+		    "pairs: a low cell is the node's own rail, not its partner's.",
+		    "share of the median");
+	if (count > shown) {
+		free(chart.note);
+		chart.note = xasprintf("The %zu nodes with the worst rails, of %zu.", shown, count);
+	}
+	for (size_t i = 0; i < shown; i++)
+		for (int64_t rail = 0; rail <= rails; rail++) {
+			double share = best_on(e, metric, order[i].node, rail);
+
+			snprintf(column, sizeof(column), "rail %lld", (long long)rail);
+			if (!isnan(share))
+				put(&chart, nodes->items[order[i].node].node->name, column, share);
+		}
+	if (shown) {
+		chart.finding =
+			xasprintf("The lowest is a rail of %s with %.0f %% of the median.",
+				  nodes->items[order[0].node].node->name, 100 * order[0].share);
+		chart_in_percent(&chart);
+		chart_draw(&chart, charts);
+	}
+	chart_release(&chart);
+	free(order);
+}
+
+static void show_suite(const struct view *view, const struct fleet_nodes *nodes,
+		       const struct result *r, const char *suite, struct tree *charts)
+{
+	struct edges e = { .view = view };
+
+	collect(&e, nodes, r, suite);
+	set_shares(&e);
+	for (size_t p = 0; p < e.point_count; p++) {
+		bool drawn = !e.metrics[p];
+		double *best;
+
+		for (size_t q = 0; q < p && !drawn; q++)
+			drawn = e.metrics[q] && strcmp(e.metrics[q], e.metrics[p]) == 0;
+		if (drawn)
+			continue;
+		best = best_shares(&e, e.metrics[p], nodes->count);
+		draw_pairs(&e, e.metrics[p], nodes, best, charts);
+		draw_rails(&e, e.metrics[p], nodes, charts);
+		free(best);
+	}
+	release(&e);
+}
+
+void fleet_pairs(const struct fleet_nodes *nodes, const struct result *r, struct tree *page)
+{
+	const struct view view = { .results = r, .count = 1 };
+	struct tree *charts = tree_list(page, "pair_charts");
+
+	for (size_t i = 0; i < r->presentation_count; i++)
+		if (presentation_role(&r->presentations[i], ROLE_ROUND, NULL))
+			show_suite(&view, nodes, r, r->presentations[i].suite, charts);
+	tree_flag(page, "has_pairs", charts->count != 0);
+}

@@ -1,0 +1,266 @@
+/*
+ * Figures over the number of nodes that work together: one chart for each headline metric and
+ * facet of the suite's rows, one line for each point that was measured over several numbers.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "report/chart/chart.h"
+#include "report/fleet/fleet_page.h"
+#include "report/view/format.h"
+#include "report/view/presented.h"
+#include "report/view/view.h"
+
+#define MOST_CHARTS 12
+#define MOST_LINES 8 /* colours and markers */
+
+/* A line's figures over one number of nodes: one for each group. */
+struct place {
+	char *facet, *line;
+	size_t nodes;
+	double *values;
+	size_t count, capacity;
+	double low, high; /* of the only one */
+};
+
+struct scaling {
+	const struct view *view;
+	const struct metric *metric;
+	const struct figure_row *row;
+	bool always;             /* a metric that need not be its case's main one */
+	const char *without[10]; /* the number of nodes, which is the axis, first */
+	struct place *places;
+	size_t count, capacity;
+};
+
+static size_t count_nodes(const struct case_result *c)
+{
+	size_t count = 0, length = 0;
+
+	for (size_t i = 0; i < c->device_count; i++) {
+		if (!i || strncmp(c->devices[i], c->devices[i - 1], length + 1) != 0)
+			count++;
+		length = strcspn(c->devices[i], "/");
+	}
+	return count;
+}
+
+static char *facet_of(const struct scaling *s, const struct case_result *c)
+{
+	struct text text = TEXT_EMPTY;
+	char value[FORMAT_SIZE];
+
+	text_add(&text, view_section(c));
+	for (size_t i = 0; i < ARRAY_SIZE(s->row->facets) && s->row->facets[i]; i++) {
+		const struct case_parameter *p = case_parameter(c, s->row->facets[i]);
+
+		if (p)
+			text_addf(&text, "%s%s", text.length ? ", " : "",
+				  view_parameter(s->view, c->suite, p, value, sizeof(value)));
+	}
+	return text.data ? text_detach(&text) : xstrdup("");
+}
+
+static struct place *place_of(struct scaling *s, const struct case_result *c, size_t nodes)
+{
+	char *facet = facet_of(s, c), *line = view_named_parameters(s->view, c, s->without);
+
+	for (size_t i = 0; i < s->count; i++) {
+		struct place *p = &s->places[i];
+
+		if (p->nodes == nodes && strcmp(p->facet, facet) == 0 &&
+		    strcmp(p->line, line) == 0) {
+			free(facet);
+			free(line);
+			return p;
+		}
+	}
+	ARRAY_GROW(s->places, s->count, s->capacity);
+	s->places[s->count] = (struct place){ .facet = facet, .line = line, .nodes = nodes };
+	return &s->places[s->count++];
+}
+
+/* Takes of a node by itself those on all of its devices, as groups have them. */
+static bool is_whole(const struct fleet_nodes *nodes, const struct case_result *c, size_t count)
+{
+	const struct fleet_node *n =
+		count == 1 ? fleet_node_find(nodes, c->devices[0], strcspn(c->devices[0], "/"))
+			   : NULL;
+
+	return count > 1 || (n && n->devices == c->device_count);
+}
+
+static void collect(struct scaling *s, const struct fleet_nodes *nodes, const struct result *r,
+		    const char *suite)
+{
+	for (size_t i = 0; i < r->case_count; i++) {
+		const struct case_result *c = &r->cases[i];
+		const struct metric_value *m = c->status == CASE_OK && strcmp(c->suite, suite) == 0
+						       ? case_metric(c, s->metric->name)
+						       : NULL;
+		size_t count = m ? count_nodes(c) : 0;
+		struct place *p;
+
+		if (!count || !(m->headline || s->always) || !isfinite(m->value) ||
+		    !is_whole(nodes, c, count))
+			continue;
+		p = place_of(s, c, count);
+		ARRAY_GROW(p->values, p->count, p->capacity);
+		p->values[p->count++] = m->value;
+		p->low = m->low;
+		p->high = m->high;
+	}
+}
+
+/* True if the line has another number of nodes, and one of several. */
+static bool is_curve(const struct scaling *s, const struct place *p)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		const struct place *q = &s->places[i];
+
+		if (q->nodes != p->nodes && strcmp(q->facet, p->facet) == 0 &&
+		    strcmp(q->line, p->line) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_point(struct chart *chart, const struct place *p, size_t *left_out)
+{
+	struct chart_series *series = NULL;
+	struct chart_point *point;
+	char text[32];
+
+	for (size_t i = 0; i < chart->count; i++)
+		if (strcmp(chart->series[i].name, p->line) == 0)
+			series = &chart->series[i];
+	if (!series && chart->count == MOST_LINES) {
+		++*left_out;
+		return;
+	}
+	if (!series)
+		series = chart_series_named(chart, p->line);
+	snprintf(text, sizeof(text), "%zu", p->nodes);
+	point = chart_point_new(series, text);
+	point->x = (double)p->nodes;
+	point->y = median_of(p->values, p->count);
+	point->low = p->count == 1 ? p->low : (double)NAN;
+	point->high = p->count == 1 ? p->high : (double)NAN;
+	point->n = p->count;
+}
+
+static int by_nodes(const void *a, const void *b)
+{
+	const struct place *p = *(struct place *const *)a, *q = *(struct place *const *)b;
+
+	return p->nodes != q->nodes ? (p->nodes > q->nodes) - (p->nodes < q->nodes)
+				    : (p > q) - (p < q);
+}
+
+static void draw(const struct scaling *s, const char *facet, struct tree *charts)
+{
+	struct place **order = xcalloc(s->count + 1, sizeof(struct place *));
+	size_t count = 0, left_out = 0;
+	char name[FORMAT_SIZE];
+	struct chart chart;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (strcmp(s->places[i].facet, facet) == 0 && is_curve(s, &s->places[i]))
+			order[count++] = &s->places[i];
+	qsort(order, count, sizeof(struct place *), by_nodes);
+	view_metric_title(s->view, s->metric->name, name, sizeof(name));
+	chart_init(&chart, CHART_LINES);
+	chart.id = xasprintf("scaling-%zu", charts->count + 1);
+	chart.title = xasprintf("%s over nodes%s%s", name, *facet ? ", " : "", facet);
+	format_capital(chart.title);
+	chart.shows = xstrdup("One line for each point; where several groups have that many nodes, "
+			      "their median.");
+	chart.x_name = xstrdup(s->without[0]);
+	chart.x_unit = xstrdup("1");
+	chart.x_scale = SCALE_LOG2;
+	chart.y_name = xstrdup(name);
+	chart.y_unit = xstrdup(s->metric->unit);
+	chart.y_scale = SCALE_LINEAR;
+	chart.better = s->metric->better;
+	for (size_t i = 0; i < count; i++)
+		add_point(&chart, order[i], &left_out);
+	chart.note = left_out ? xasprintf("%zu further figures are among the cases.", left_out)
+			      : xstrdup("");
+	if (count)
+		chart_draw(&chart, charts);
+	chart_release(&chart);
+	free(order);
+}
+
+static void draw_facets(const struct scaling *s, struct tree *charts)
+{
+	for (size_t i = 0; i < s->count && charts->count < MOST_CHARTS; i++) {
+		bool first = true;
+
+		for (size_t k = 0; k < i && first; k++)
+			first = strcmp(s->places[k].facet, s->places[i].facet) != 0;
+		if (first)
+			draw(s, s->places[i].facet, charts);
+	}
+}
+
+static void release(struct scaling *s)
+{
+	for (size_t i = 0; i < s->count; i++) {
+		free(s->places[i].facet);
+		free(s->places[i].line);
+		free(s->places[i].values);
+	}
+	free(s->places);
+}
+
+/* The number of nodes and of ranks are the axis; facets are in the title. */
+static void leave_out(struct scaling *s, const struct presentation *p)
+{
+	static const enum role roles[] = { ROLE_NODES, ROLE_RANKS };
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(roles); i++) {
+		const struct role_row *row = presentation_role(p, roles[i], NULL);
+
+		if (row)
+			s->without[count++] = row->name;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(s->row->facets) && s->row->facets[i]; i++)
+		s->without[count++] = s->row->facets[i];
+}
+
+static void show_suite(const struct view *view, const struct fleet_nodes *nodes,
+		       const struct result *r, const struct presentation *p, struct tree *charts)
+{
+	const struct role_row *speedup = presentation_role(p, ROLE_SPEEDUP, NULL);
+
+	for (const struct figure_row *row = p->figures; row && row->metric; row++) {
+		const struct metric *metric = presentation_metric(p, row->metric);
+		struct scaling s = { .view = view, .metric = metric, .row = row };
+
+		if (!metric)
+			continue;
+		s.always = speedup && strcmp(speedup->name, row->metric) == 0;
+		leave_out(&s, p);
+		collect(&s, nodes, r, p->suite);
+		draw_facets(&s, charts);
+		release(&s);
+	}
+}
+
+void fleet_scaling(const struct fleet_nodes *nodes, const struct result *r, struct tree *page)
+{
+	const struct view view = { .results = r, .count = 1 };
+	struct tree *charts = tree_list(page, "scaling_charts");
+
+	for (size_t i = 0; i < r->presentation_count; i++)
+		if (presentation_role(&r->presentations[i], ROLE_NODES, NULL))
+			show_suite(&view, nodes, r, &r->presentations[i], charts);
+	tree_flag(page, "has_scaling", charts->count != 0);
+}
