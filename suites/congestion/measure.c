@@ -413,8 +413,8 @@ static struct spread tail_of(const struct series *series)
 static struct spread ratio_of(struct spread a, struct spread b)
 {
 	double value = a.value / b.value;
-	double down = hypot((a.value - a.low) / a.value, (b.high - b.value) / b.value);
-	double up = hypot((a.high - a.value) / a.value, (b.value - b.low) / b.value);
+	double down = root_sum_square((a.value - a.low) / a.value, (b.high - b.value) / b.value);
+	double up = root_sum_square((a.high - a.value) / a.value, (b.value - b.low) / b.value);
 
 	return (struct spread){ value, value * fmax(0, 1 - down), value * (1 + up) };
 }
