@@ -65,8 +65,12 @@ static const char tags_and_triage[] =
 	"ADD COLUMN case_id TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD COLUMN metric TEXT NOT "
 	"NULL DEFAULT '';";
 
-const char *const store_migrations[] = { tables,   baselines_and_notes, verdicts, places,
-					 by_night, tags_and_triage,     NULL };
+/* A thinned night has no figures any more: the run, its devices and its verdict stay. */
+static const char thinned_nights[] =
+	"ALTER TABLE night ADD COLUMN thinned INTEGER NOT NULL DEFAULT 0;";
+
+const char *const store_migrations[] = { tables,   baselines_and_notes, verdicts,       places,
+					 by_night, tags_and_triage,     thinned_nights, NULL };
 
 struct store {
 	struct db *db;
@@ -249,7 +253,7 @@ enum status store_read_night(struct store *s, int64_t id, struct store_night *ou
 {
 	struct db_query *q = db_select(s->db, err,
 				       "SELECT run, started, day, host, label, state, verdict, "
-				       "facts, tags FROM night WHERE id = ?",
+				       "facts, tags, thinned FROM night WHERE id = ?",
 				       "i", id);
 
 	memset(out, 0, sizeof(*out));
@@ -262,7 +266,8 @@ enum status store_read_night(struct store *s, int64_t id, struct store_night *ou
 					     .state = text_of(q, 5),
 					     .verdict = text_of(q, 6),
 					     .facts = text_of(q, 7),
-					     .tags = text_of(q, 8) };
+					     .tags = text_of(q, 8),
+					     .thinned = db_integer(q, 9) != 0 };
 	if (db_end(q) == STATUS_OK && !out->run_id)
 		error_set(err, STATUS_USAGE, "there is no night %" PRId64, id);
 	if (err->status == STATUS_OK)
@@ -361,10 +366,10 @@ enum status store_add_night(struct store *s, const struct store_night *n, struct
 	if (store_begin(s, err) != STATUS_OK)
 		return err->status;
 	db_run(s->db, err,
-	       "INSERT INTO night (run, started, day, host, label, state, facts, verdict, tags) "
-	       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	       "ssissssss", n->run_id, n->started, n->day, n->host, n->label, n->state, n->facts,
-	       n->verdict, text_or(n->tags));
+	       "INSERT INTO night (run, started, day, host, label, state, facts, verdict, tags, "
+	       "thinned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	       "ssissssssi", n->run_id, n->started, n->day, n->host, n->label, n->state, n->facts,
+	       n->verdict, text_or(n->tags), (int64_t)n->thinned);
 	a.id = db_last_id(s->db);
 	a.epochs = xcalloc(n->epoch_count + 1, sizeof(*a.epochs));
 	for (size_t i = 0; err->status == STATUS_OK && i < n->epoch_count; i++)
@@ -400,21 +405,23 @@ enum status store_nights(struct store *s, struct history_nights *out, struct err
 {
 	struct db_query *q = db_select(s->db, err,
 				       "SELECT id, day, run, started, host, label, state, verdict, "
-				       "tags FROM night ORDER BY started, id",
+				       "tags, thinned FROM night ORDER BY started, id",
 				       "");
 
 	memset(out, 0, sizeof(*out));
 	while (db_next(q)) {
 		ARRAY_GROW(out->items, out->count, out->capacity);
-		out->items[out->count++] = (struct history_night){ .id = db_integer(q, 0),
-								   .day = day_of(q, 1, "the day"),
-								   .run_id = text_of(q, 2),
-								   .started = text_of(q, 3),
-								   .host = text_of(q, 4),
-								   .label = text_of(q, 5),
-								   .state = text_of(q, 6),
-								   .verdict = text_of(q, 7),
-								   .tags = text_of(q, 8) };
+		out->items[out->count++] =
+			(struct history_night){ .id = db_integer(q, 0),
+						.day = day_of(q, 1, "the day"),
+						.run_id = text_of(q, 2),
+						.started = text_of(q, 3),
+						.host = text_of(q, 4),
+						.label = text_of(q, 5),
+						.state = text_of(q, 6),
+						.verdict = text_of(q, 7),
+						.tags = text_of(q, 8),
+						.thinned = db_integer(q, 9) != 0 };
 	}
 	return db_end(q);
 }
@@ -525,6 +532,9 @@ enum status store_each_series(struct store *s, const struct history_filter *f,
 			      history_series_fn *visit, void *context, struct error *err)
 {
 	struct history_series series = { 0 };
+	int64_t thinned = db_id(
+		db_select(s->db, err,
+			  "SELECT day FROM night WHERE thinned ORDER BY day DESC LIMIT 1", ""));
 	struct db_query *q = db_select(
 		s->db, err,
 		"SELECT s.id, s.metric, s.case_id, s.section, s.point, s.model, s.machine, s.unit, "
@@ -542,6 +552,7 @@ enum status store_each_series(struct store *s, const struct history_filter *f,
 			if (series.count)
 				visit(context, &series);
 			begin_series(q, &series);
+			series.thinned = thinned;
 		}
 		take_row(q, &series);
 	}
@@ -699,10 +710,48 @@ enum status store_prune(struct store *s, int64_t day, size_t *removed, struct er
 	*removed = db_changes(s->db);
 	for (size_t i = 0; i < ARRAY_SIZE(orphans); i++)
 		db_run(s->db, err, orphans[i], "");
-	/* The file gets smaller, too. */
 	if (store_end(s, true, err) == STATUS_OK)
-		db_run(s->db, err, "VACUUM", "");
+		store_compact(s, err);
 	return err->status;
+}
+
+enum status store_compact(struct store *s, struct error *err)
+{
+	return db_run(s->db, err, "VACUUM", "");
+}
+
+enum status store_thin(struct store *s, int64_t before, int64_t every, const int64_t *keep,
+		       size_t keep_count, size_t *thinned, struct error *err)
+{
+	/* min() takes the other columns of a group from its first night. */
+	static const char first_nights[] =
+		"INSERT OR IGNORE INTO stays SELECT night FROM (SELECT p.night AS night, "
+		"min(n.started) FROM point p JOIN night n ON n.id = p.night WHERE n.day < ? AND "
+		"p.value IS NOT NULL GROUP BY p.series, p.epoch, (n.day - ?) / ?)";
+	static const char *const steps[] = {
+		"INSERT OR IGNORE INTO stays SELECT id FROM night WHERE state <> 'complete' OR "
+		"verdict NOT IN ('', 'ACCEPTED') OR day IN (SELECT day FROM note)",
+		"DELETE FROM point WHERE night IN (SELECT id FROM night WHERE day < (SELECT day "
+		"FROM thinning) AND id NOT IN stays)",
+		"UPDATE night SET thinned = 1, facts = '' WHERE NOT thinned AND day < (SELECT day "
+		"FROM thinning) AND id NOT IN stays",
+	};
+
+	*thinned = 0;
+	if (store_begin(s, err) != STATUS_OK)
+		return err->status;
+	db_run(s->db, err, "CREATE TEMP TABLE stays (id INTEGER PRIMARY KEY)", "");
+	db_run(s->db, err, "CREATE TEMP TABLE thinning AS SELECT ? AS day", "i", before);
+	db_run(s->db, err, first_nights, "iii", before, FIRST_DAY, every);
+	for (size_t i = 0; i < keep_count && err->status == STATUS_OK; i++)
+		db_run(s->db, err, "INSERT OR IGNORE INTO stays VALUES (?)", "i", keep[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(steps) && err->status == STATUS_OK; i++)
+		db_run(s->db, err, steps[i], "");
+	*thinned = db_changes(s->db);
+	db_run(s->db, err, "DROP TABLE stays", "");
+	db_run(s->db, err, "DROP TABLE thinning", "");
+	db_run(s->db, err, "DELETE FROM epoch WHERE id NOT IN (SELECT epoch FROM point)", "");
+	return store_end(s, true, err);
 }
 
 enum status store_baselines(struct store *s, struct baseline_list *out, struct error *err)

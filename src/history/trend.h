@@ -64,8 +64,9 @@ struct trend {
 	double band;
 	/* the epoch of the last night, or one that takes turns with it (two jobs, one history) */
 	bool current;
-	size_t missed; /* nights between its first and last that measured nothing */
-	size_t gaps;   /* nights at its end in which the case was there and gave no figure */
+	/* nights between its first and last that measured nothing; after the last thinned night */
+	size_t missed;
+	size_t gaps; /* nights at its end in which the case was there and gave no figure */
 };
 
 /*

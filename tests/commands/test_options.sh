@@ -46,7 +46,7 @@ grep -F -- "--fail-on) values='change warning '" completion.bash >/dev/null || f
 grep -F -- "-l limits -s l -r -a 'a100" completion.fish >/dev/null || fail "fish: no values of check --limits"
 
 # Actions: a misspelt one, a missing operand, an option of another action; completions know which action takes what.
-refuses "'trnd' is not add, trend, report, fleet, show, annotate, acknowledge, prune, export, import or merge; did you mean 'trend'?" history trnd
+refuses "'trnd' is not add, trend, report, fleet, show, annotate, acknowledge, prune, thin, export, import or merge; did you mean 'trend'?" history trnd
 refuses "'gpu' is not devices, suites, metrics, configs or gpus; did you mean 'gpus'?" list gpu
 refuses "needs one of save, list, show or delete" baseline
 refuses "save needs NAME RESULT..." baseline save night

@@ -1,44 +1,20 @@
 /* gpuproof history: what earlier nights measured, and what changed. */
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/clock.h"
 #include "base/file.h"
-#include "base/memory.h"
-#include "cli/actions.h"
 #include "cli/command.h"
+#include "cli/commands/history_actions.h"
 #include "cli/input/history_file.h"
 #include "cli/input/page_options.h"
-#include "cli/input/result_list.h"
 #include "cli/output/print_fleet.h"
 #include "cli/output/print_trend.h"
 #include "cli/output/show_history.h"
-#include "history/exchange/exchange.h"
 #include "history/fleet/fleet.h"
-#include "history/triage.h"
 #include "report/cohort/cohort_page.h"
 #include "report/template/template.h"
 #include "report/trend/trend_page.h"
 
 extern const struct command command_history;
-
-struct history_arguments {
-	const char *db;
-	struct trend_options trend;
-	struct report_options page;
-	int fail_on, layout; /* enum fail_on; enum layout */
-	bool acknowledge;
-	int64_t before, keep; /* -1: not given */
-	int64_t nights;
-	bool spool;
-	struct result_paths paths; /* of the results to add */
-	/* of a decision; state: enum triage, 0: not given; until: 0: not given */
-	const char *node, *device, *by, *ticket;
-	int state;
-	int64_t until;
-};
 
 enum fail_on { FAIL_ON_NOTHING, FAIL_ON_CHANGE, FAIL_ON_WARNING };
 /* By enum triage; a decision has one. */
@@ -46,7 +22,7 @@ static const char *const triage_states[] = { "open",    "fixed",   "expected", "
 					     "tracked", "wontfix", NULL };
 static const char *const fail_on[] = { "change", "warning", NULL };
 
-static struct history_arguments *arguments_of(const struct action_call *call)
+struct history_arguments *history_arguments_of(const struct action_call *call)
 {
 	struct history_arguments *a = call->arguments;
 
@@ -55,193 +31,9 @@ static struct history_arguments *arguments_of(const struct action_call *call)
 	return a;
 }
 
-static int finish(const struct error *err)
+int history_finish(const struct error *err)
 {
 	return err->status == STATUS_OK ? EXIT_ACCEPTED : command_fail(err);
-}
-
-/*
- * Nights of many results are added a few hundred at a time: writers wait for each other while a
- * transaction is open.
- */
-#define NIGHTS_AT_ONCE 256
-#define MOST_TOLD 40 /* results by name; of more only how many */
-
-static void complain(const struct error *refusal)
-{
-	fprintf(stderr, "gpuproof: %s\n", refusal->message);
-}
-
-/* Nights that were read and wait for their transaction. */
-struct batch {
-	struct store_night nights[NIGHTS_AT_ONCE];
-	char *paths[NIGHTS_AT_ONCE];
-	size_t count;
-};
-
-static void tell(const struct history_arguments *a, const char *path,
-		 const struct history_tally *before, const struct history_tally *after)
-{
-	if (a->paths.count > MOST_TOLD || after->refused > before->refused)
-		return;
-	fprintf(stderr, "gpuproof: %s is %s%s%s%s\n", path,
-		after->present > before->present ? "in " : "now in ", a->db,
-		a->spool ? ".spool" : "",
-		after->present > before->present     ? " already"
-		: after->replaced > before->replaced ? ", in place of an earlier version of its run"
-						     : "");
-}
-
-static enum status add_night(struct history_arguments *a, struct store *store,
-			     const struct store_night *night, const char *path,
-			     struct history_tally *tally, struct error *err)
-{
-	const struct history_tally before = *tally;
-
-	if (!a->spool)
-		history_tally(store, night, path, tally, err);
-	else if (spool_drop(a->db, night, err) == STATUS_OK)
-		tally->added++;
-	if (err->status == STATUS_OK)
-		tell(a, path, &before, tally);
-	return err->status;
-}
-
-static enum status flush(struct history_arguments *a, struct store *store, struct batch *batch,
-			 struct history_tally *tally, struct error *err)
-{
-	bool open = store && err->status == STATUS_OK && store_begin(store, err) == STATUS_OK;
-
-	for (size_t i = 0; i < batch->count; i++) {
-		if (err->status == STATUS_OK)
-			add_night(a, store, &batch->nights[i], batch->paths[i], tally, err);
-		store_night_release(&batch->nights[i]);
-		free(batch->paths[i]);
-	}
-	batch->count = 0;
-	return open ? store_end(store, true, err) : err->status;
-}
-
-/* One result that cannot be read does not keep the others out. */
-static enum status add_path(struct history_arguments *a, struct store *store, const char *path,
-			    struct batch *batch, struct history_tally *tally, struct error *err)
-{
-	struct result_list results = { 0 };
-
-	result_list_add(&results, path, err);
-	for (size_t i = 0; i < results.count && err->status == STATUS_OK; i++) {
-		struct store_night *night = &batch->nights[batch->count];
-
-		if (night_of_result(&results.items[i], night, err) != STATUS_OK) {
-			error_prefix(err, "%s", results.paths[i]);
-			break;
-		}
-		batch->paths[batch->count++] = xstrdup(results.paths[i]);
-		if (batch->count == NIGHTS_AT_ONCE)
-			flush(a, store, batch, tally, err);
-	}
-	result_list_release(&results);
-	if (a->paths.count > 1 && err->status == STATUS_USAGE) {
-		tally->refused++;
-		complain(err);
-		error_clear(err);
-	}
-	return err->status;
-}
-
-static int tell_tally(const struct history_arguments *a, const struct history_tally *t,
-		      bool several)
-{
-	if (several)
-		fprintf(stderr,
-			"gpuproof: %s%s: %zu added, %zu replaced, %zu there already, %zu refused\n",
-			a->db, a->spool ? ".spool" : "", t->added, t->replaced, t->present,
-			t->refused);
-	return t->refused ? EXIT_USAGE : EXIT_ACCEPTED;
-}
-
-static int add(const struct action_call *call)
-{
-	struct history_arguments *a = arguments_of(call);
-	struct history_tally tally = { .complain = complain };
-	struct error err = ERROR_NONE;
-	struct store *store = NULL;
-	struct batch *batch;
-
-	for (int i = 0; i < call->count && err.status == STATUS_OK; i++)
-		result_paths_add(&a->paths, call->operands[i], &err);
-	if (err.status == STATUS_OK && !a->spool)
-		history_file_open(&store, a->db, STORE_CREATE, &err);
-	batch = xcalloc(1, sizeof(*batch));
-	for (size_t i = 0; i < a->paths.count && err.status == STATUS_OK; i++)
-		add_path(a, store, a->paths.items[i], batch, &tally, &err);
-	flush(a, store, batch, &tally, &err);
-	store_close(store);
-	free(batch);
-	return err.status == STATUS_OK ? tell_tally(a, &tally, a->paths.count > 1)
-				       : command_fail(&err);
-}
-
-static int export_nights(const struct action_call *call)
-{
-	struct history_arguments *a = arguments_of(call);
-	const char *output = a->page.output && !report_on_stdout(&a->page) ? a->page.output : NULL;
-	struct error err = ERROR_NONE;
-	struct store *store = NULL;
-	char *text = NULL;
-	size_t length = 0;
-	FILE *out = open_memstream(&text, &length);
-
-	if (file_refuse_input(output, a->db, &err) == STATUS_OK &&
-	    history_file_open(&store, a->db, STORE_READ, &err) == STATUS_OK)
-		history_export(store, out, &err);
-	store_close(store);
-	fclose(out);
-	if (err.status == STATUS_OK)
-		file_write(output ? output : "/dev/stdout", text, length, &err);
-	free(text);
-	return finish(&err);
-}
-
-static enum status take_one(struct store *store, const char *path, bool merge,
-			    struct history_tally *tally, struct error *err)
-{
-	struct store *from;
-
-	if (!merge)
-		return history_import(store, path, tally, err);
-	if (history_file_open(&from, path, STORE_READ, err) == STATUS_OK)
-		history_merge(store, from, path, tally, err);
-	store_close(from);
-	return err->status;
-}
-
-/* Nights of exports, or of other histories. */
-static int take(const struct action_call *call, bool merge)
-{
-	struct history_arguments *a = arguments_of(call);
-	struct history_tally tally = { .complain = complain };
-	struct error err = ERROR_NONE;
-	struct store *store = NULL;
-
-	for (int i = 0; i < call->count && err.status == STATUS_OK; i++)
-		file_refuse_input(a->db, call->operands[i], &err);
-	if (err.status == STATUS_OK)
-		history_file_open(&store, a->db, STORE_CREATE, &err);
-	for (int i = 0; i < call->count && err.status == STATUS_OK; i++)
-		take_one(store, call->operands[i], merge, &tally, &err);
-	store_close(store);
-	return err.status == STATUS_OK ? tell_tally(a, &tally, true) : command_fail(&err);
-}
-
-static int import_nights(const struct action_call *call)
-{
-	return take(call, false);
-}
-
-static int merge(const struct action_call *call)
-{
-	return take(call, true);
 }
 
 /* A filter that matches no series must not be answered with "quiet". */
@@ -259,7 +51,7 @@ static void refuse_no_match(const struct history_filter *f, size_t series, struc
 
 static int show(const struct action_call *call)
 {
-	struct history_arguments *a = arguments_of(call);
+	struct history_arguments *a = history_arguments_of(call);
 	struct error err = ERROR_NONE;
 	struct store *history;
 	size_t shown = 0;
@@ -269,7 +61,7 @@ static int show(const struct action_call *call)
 	if (show_history(history, &a->trend.filter, &shown, &err) == STATUS_OK)
 		refuse_no_match(&a->trend.filter, shown, &err);
 	store_close(history);
-	return finish(&err);
+	return history_finish(&err);
 }
 
 static int gate(const struct history_arguments *a, const struct trend_summary *summary)
@@ -282,7 +74,7 @@ static int gate(const struct history_arguments *a, const struct trend_summary *s
 
 static int trend(const struct action_call *call)
 {
-	struct history_arguments *a = arguments_of(call);
+	struct history_arguments *a = history_arguments_of(call);
 	struct error err = ERROR_NONE;
 	struct store *history;
 	struct trend_summary summary = { 0 };
@@ -298,7 +90,7 @@ static int trend(const struct action_call *call)
 
 static int page(const struct action_call *call)
 {
-	struct history_arguments *a = arguments_of(call);
+	struct history_arguments *a = history_arguments_of(call);
 	struct error err = ERROR_NONE;
 	struct store *history = NULL;
 	struct trend_summary summary = { 0 };
@@ -332,7 +124,7 @@ static int fleet_gate(const struct history_arguments *a, const struct fleet *f)
 
 static int fleet(const struct action_call *call)
 {
-	struct history_arguments *a = arguments_of(call);
+	struct history_arguments *a = history_arguments_of(call);
 	struct error err = ERROR_NONE;
 	struct store *history = NULL;
 	struct fleet f = { 0 };
@@ -354,81 +146,6 @@ static int fleet(const struct action_call *call)
 	store_close(history);
 	fleet_release(&f);
 	return code;
-}
-
-static int acknowledge(const struct action_call *call)
-{
-	struct history_arguments *a = arguments_of(call);
-	struct error err = ERROR_NONE;
-	struct store *history = NULL;
-
-	const struct history_note decision = {
-		.text = (char *)call->operands[0],
-		.state = (enum triage)(a->state ? a->state : TRIAGE_EXPECTED),
-		.by = (char *)a->by,
-		.ticket = (char *)a->ticket,
-		.until = a->until,
-		.host = (char *)a->node,
-		.machine = (char *)a->device,
-		.series = a->trend.filter.series,
-		.case_id = (char *)a->trend.filter.case_id,
-		.metric = (char *)a->trend.filter.metric,
-	};
-
-	if (history_file_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK)
-		triage_decide(history, &decision, &err);
-	store_close(history);
-	return finish(&err);
-}
-
-static int annotate(const struct action_call *call)
-{
-	struct history_arguments *a = arguments_of(call);
-	struct error err = ERROR_NONE;
-	struct store *history = NULL;
-	int64_t day;
-
-	if (!history_day(call->operands[0], &day))
-		error_set(&err, STATUS_USAGE, "'%.40s' is no date like 2026-11-20",
-			  call->operands[0]);
-	else if (history_file_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK)
-		history_annotate(history, day, a->trend.filter.series, a->acknowledge,
-				 call->operands[1], &err);
-	store_close(history);
-	return finish(&err);
-}
-
-/* One night that a wrong clock dated into the future must not make all others old. */
-static int64_t last_day(const struct history_nights *nights)
-{
-	int64_t last = nights->items[nights->count - 1].day, today;
-	char now[32];
-
-	clock_iso8601(now, sizeof(now));
-	return history_day(now, &today) && today < last ? today : last;
-}
-
-static int prune(const struct action_call *call)
-{
-	struct history_arguments *a = arguments_of(call);
-	struct error err = ERROR_NONE;
-	struct store *history = NULL;
-	struct history_nights nights = { 0 };
-	size_t removed = 0;
-
-	if ((a->before < 0) == (a->keep < 0))
-		return command_usage(&command_history, "prune --before DATE or --keep DAYS");
-	if (history_file_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK &&
-	    store_nights(history, &nights, &err) == STATUS_OK && nights.count) {
-		if (a->keep >= 0)
-			a->before = last_day(&nights) - a->keep + 1;
-		store_prune(history, a->before, &removed, &err);
-	}
-	history_nights_release(&nights);
-	store_close(history);
-	if (err.status == STATUS_OK)
-		printf("%zu night%s removed\n", removed, removed == 1 ? "" : "s");
-	return finish(&err);
 }
 
 static enum status take_day(void *day, const char *name, const char *value, struct error *err)
@@ -529,12 +246,12 @@ static const struct option_row rows[] = {
 	  OPTION_AT(history_arguments, before),
 	  .take = take_day,
 	  .value = "DATE",
-	  .actions = "prune",
+	  .actions = "prune, thin",
 	  .help = "the nights before this day" },
 	{ .name = "keep",
 	  COUNT_AT(history_arguments, keep),
 	  .value = "DAYS",
-	  .actions = "prune",
+	  .actions = "prune, thin",
 	  .help = "all nights but those of the last DAYS days" },
 	{ .name = "json",
 	  FLAG_AT(history_arguments, trend.json),
@@ -556,7 +273,7 @@ static const struct action actions[] = {
 		  "a resumed one replaces its first part",
 	  .least = 1,
 	  .most = ANY_NUMBER,
-	  .run = add },
+	  .run = history_add_results },
 	{ .name = "trend", .form = "             what changed, is new, was missed", .run = trend },
 	{ .name = "report", .form = "[-o FILE]   the same as an HTML page", .run = page },
 	{ .name = "fleet",
@@ -570,26 +287,30 @@ static const struct action actions[] = {
 	  .form = "DATE TEXT [--acknowledge]",
 	  .least = 2,
 	  .most = 2,
-	  .run = annotate },
+	  .run = history_annotate_day },
 	{ .name = "acknowledge",
 	  .form = "REASON --series N | --node HOST | --device ID | --case TEXT | --metric TEXT",
 	  .least = 1,
 	  .most = 1,
-	  .run = acknowledge },
-	{ .name = "prune", .form = "--before DATE | --keep DAYS", .run = prune },
+	  .run = history_acknowledge },
+	{ .name = "prune", .form = "--before DATE | --keep DAYS", .run = history_prune_nights },
+	{ .name = "thin",
+	  .form = "--before DATE | --keep DAYS   of older nights one a week keeps its figures, and "
+		  "those around changes; every answer stays the same",
+	  .run = history_thin_nights },
 	{ .name = "export",
 	  .form = "[-o FILE]   all nights and notes as lines of JSON",
-	  .run = export_nights },
+	  .run = history_export_nights },
 	{ .name = "import",
 	  .form = "FILE...     adds the nights of exports",
 	  .least = 1,
 	  .most = ANY_NUMBER,
-	  .run = import_nights },
+	  .run = history_import_nights },
 	{ .name = "merge",
 	  .form = "HISTORY...   adds the nights of other histories",
 	  .least = 1,
 	  .most = ANY_NUMBER,
-	  .run = merge },
+	  .run = history_merge_nights },
 	{ 0 },
 };
 

@@ -1,0 +1,43 @@
+/* The actions of `gpuproof history` that change one, and what all of its actions share. */
+#ifndef GPUPROOF_CLI_COMMANDS_HISTORY_ACTIONS_H
+#define GPUPROOF_CLI_COMMANDS_HISTORY_ACTIONS_H
+
+#include "cli/actions.h"
+#include "cli/input/result_list.h"
+#include "cli/output/print_trend.h"
+#include "report/report.h"
+
+struct history_arguments {
+	const char *db;
+	struct trend_options trend;
+	struct report_options page;
+	int fail_on, layout; /* enum fail_on; enum layout */
+	bool acknowledge;
+	int64_t before, keep; /* prune and thin; -1: not given */
+	int64_t nights;
+	bool spool;
+	struct result_paths paths; /* of the results to add */
+	/* of a decision; state: enum triage, 0: not given; until: 0: not given */
+	const char *node, *device, *by, *ticket;
+	int state;
+	int64_t until;
+};
+
+/* With the path of the history and the filter complete. */
+struct history_arguments *history_arguments_of(const struct action_call *call);
+/* Exit code of an action without a gate; tells the error. */
+int history_finish(const struct error *err);
+
+/* history_nights.c: nights in and out */
+int history_add_results(const struct action_call *call);
+int history_export_nights(const struct action_call *call);
+int history_import_nights(const struct action_call *call);
+int history_merge_nights(const struct action_call *call);
+
+/* history_upkeep.c: decisions, notes, and old nights */
+int history_acknowledge(const struct action_call *call);
+int history_annotate_day(const struct action_call *call);
+int history_prune_nights(const struct action_call *call);
+int history_thin_nights(const struct action_call *call);
+
+#endif
