@@ -453,7 +453,8 @@ static const char *messages_of(const struct case_result *c, const struct setup *
 /* No prediction without a measurement of any of its inputs. */
 static void note_missing(struct run *run, const struct result *all, const struct curves *curves)
 {
-	static const char *const sources[] = { "matmul", "stream", "collective" };
+	static const char *const sources[] = { "matmul", "stream", "collective", "convolution",
+					       "attention" };
 
 	for (size_t i = 0; i < all->case_count; i++)
 		for (size_t s = 0; s < sizeof(sources) / sizeof(sources[0]); s++)
@@ -494,11 +495,6 @@ static void parallel_derive(struct run *run, const struct result *all)
 	curves_open(&curves, all, run->result->device, precision_name(setup.precision));
 	curves.transport = transport_names[setup.transport];
 	curves.messages = messages_of(run->result, &setup);
-	if (setup_has_images(&setup)) {
-		record_utilisation(run, &setup, &curves);
-		run_note(run, "Not predicted: no suite measures convolutions of every layer.");
-		return;
-	}
 	predicted = predict_step(&setup, steps, &curves);
 	if (isfinite(predicted)) {
 		run_value(run, "parallel.predicted_time", predicted);
@@ -507,7 +503,7 @@ static void parallel_derive(struct run *run, const struct result *all)
 	} else {
 		note_missing(run, all, &curves);
 	}
-	if (setup.kind == MODEL_TRANSFORMER)
+	if (setup.kind != MODEL_MLP)
 		record_utilisation(run, &setup, &curves);
 	else
 		derive_critical(run, &setup, &curves);

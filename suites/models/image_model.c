@@ -205,23 +205,23 @@ uint64_t image_unit_weights(const struct image_unit *u)
 	return u->filters * image_unit_depth(u);
 }
 
-static double unit_flops(const struct image_unit *u)
+double image_unit_flops(const struct image_unit *u)
 {
 	return 2 * (double)image_unit_width(u) * (double)image_unit_depth(u);
 }
 
 double image_layer_flops(const struct image_layer *layer)
 {
-	double flops = layer->projects ? unit_flops(&layer->projection) : 0;
+	double flops = layer->projects ? image_unit_flops(&layer->projection) : 0;
 
 	for (size_t u = 0; u < layer->units; u++)
-		flops += unit_flops(&layer->unit[u]);
+		flops += image_unit_flops(&layer->unit[u]);
 	return flops;
 }
 
 double image_input_flops(const struct image_layer *layer)
 {
-	return unit_flops(&layer->unit[0]);
+	return image_unit_flops(&layer->unit[0]);
 }
 
 size_t image_decisions(const struct setup *s)

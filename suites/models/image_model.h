@@ -66,7 +66,8 @@ static inline uint64_t image_unit_width(const struct image_unit *unit)
 /* Weights of a unit, and the products that each of its sums has. */
 uint64_t image_unit_weights(const struct image_unit *unit);
 uint64_t image_unit_depth(const struct image_unit *unit);
-/* Floating-point operations of a layer's convolutions for one row: one pass. */
+/* Floating-point operations of a unit's, and of a layer's convolutions, for one row: one pass. */
+double image_unit_flops(const struct image_unit *unit);
 double image_layer_flops(const struct image_layer *layer);
 /* Those of the gradient of the first convolution's input, which the first layer does without. */
 double image_input_flops(const struct image_layer *layer);

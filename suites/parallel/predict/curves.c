@@ -260,6 +260,28 @@ double curves_attention(struct curves *c, bool forward, double head_size, double
 			: lacking(c, "attention in %s (suite attention)", c->precision);
 }
 
+double curves_convolution(struct curves *c, const char *pass, bool depthwise, double operations)
+{
+	const char *kind = depthwise ? "depthwise" : "plain",
+		   *precision = strcmp(c->precision, "tf32") == 0 ? "fp32" : c->precision;
+	struct curve curve = { 0 };
+
+	if (c->rates.flops > 0)
+		return operations / c->rates.flops;
+	for (size_t i = 0; i < c->result->case_count; i++) {
+		const struct case_result *k = &c->result->cases[i];
+		const struct metric_value *time = case_metric(k, "convolution.time"),
+					  *rate = case_metric(k, "convolution.throughput");
+
+		if (usable(c, k, "convolution") && time && rate && is(k, "pass", pass) &&
+		    is(k, "kind", kind) && is(k, "precision", precision))
+			curve_add(&curve, time->value * rate->value, time->value);
+	}
+	return curve.count ? curve_at(&curve, operations)
+			   : lacking(c, "%s convolutions' %s in %s (suite convolution)", kind, pass,
+				     precision);
+}
+
 static double factor_of(const char *operation, int ranks)
 {
 	double n = ranks;

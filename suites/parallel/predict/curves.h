@@ -65,6 +65,12 @@ double curves_memory(struct curves *curves, double bytes);
 double curves_attention(struct curves *curves, bool forward, double head_size, double sequence,
 			double operations);
 /*
+ * A pass of a convolution, as its suite names it, of `operations` operations, by what other ones
+ * of its kind took.
+ */
+double curves_convolution(struct curves *curves, const char *pass, bool depthwise,
+			  double operations);
+/*
  * A collective, by its name in the suite collective, on `ranks` ranks with a tensor of `bytes`
  * bytes.
  */

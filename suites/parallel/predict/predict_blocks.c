@@ -1,6 +1,7 @@
 #include "suites/parallel/predict/predict_blocks.h"
 
 #include "kernels/attention/attention.h"
+#include "suites/parallel/predict/predict_images.h"
 #include "suites/parallel/predict/predict_reductions.h"
 
 /* Y = X W^T of one rank: in and out columns. */
@@ -113,6 +114,8 @@ double blocks_forward_time(const struct work *w, size_t l, double rows)
 	switch (setup_layer_kind(w->setup, l)) {
 	case LAYER_EMBEDDING:
 		return pass(w, 3, rows, h);
+	case LAYER_CONVOLUTION:
+		return images_forward_time(w, l, rows);
 	case LAYER_HEAD:
 		return norms(w, rows, 1) + forward_product(w, head_product(w, l), rows);
 	default:
@@ -144,11 +147,13 @@ static double block_backward(const struct work *w, double rows)
 
 double blocks_backward_time(const struct work *w, size_t l, double rows)
 {
-	double h = hidden_of(w),
-	       table = (double)w->model.layer[l].tensor[EMBEDDING_TABLE].count / h;
+	double h = hidden_of(w), table;
 
 	switch (setup_layer_kind(w->setup, l)) {
+	case LAYER_CONVOLUTION:
+		return images_backward_time(w, l, rows);
 	case LAYER_EMBEDDING:
+		table = (double)w->model.layer[l].tensor[EMBEDDING_TABLE].count / h;
 		return pass(w, 1, 2 * rows + table + (double)w->setup->transformer.sequence, h);
 	case LAYER_HEAD:
 		return inputs_product(w, head_product(w, l), rows) +
@@ -163,6 +168,8 @@ double blocks_input_time(const struct work *w, size_t l, double rows)
 {
 	double tensors = setup_layer_kind(w->setup, l) == LAYER_BLOCK ? 3 : 2;
 
+	if (setup_layer_kind(w->setup, l) == LAYER_CONVOLUTION)
+		return images_input_time(w, l, rows);
 	return l > 0 ? pass(w, tensors, shared_rows(w, rows), hidden_of(w)) : 0;
 }
 

@@ -1,7 +1,8 @@
 /*
- * Times of a transformer's layers on one rank, part by part as blocks/transformer.c and
- * blocks/blocks.c launch them: products, attention, and what the other kernels move. Seconds; NaN
- * where a curve is missing. For predict*.c.
+ * Times of layers that are not linear on one rank: of a transformer part by part as
+ * blocks/transformer.c and blocks/blocks.c launch them, products, attention, and what the other
+ * kernels move; of images by predict_images.h. Seconds; NaN where a curve is missing. For
+ * predict*.c.
  */
 #ifndef GPUPROOF_SUITES_PARALLEL_PREDICT_PREDICT_BLOCKS_H
 #define GPUPROOF_SUITES_PARALLEL_PREDICT_PREDICT_BLOCKS_H

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "suites/models/image_model.h"
 #include "suites/parallel/modes/modes.h"
 #include "suites/parallel/predict/predict.h"
 #include "suites/parallel/predict/predict_reductions.h"
@@ -726,6 +727,27 @@ static void products_of_a_transformer_are_divided(void **state)
 	}
 }
 
+static void convolutions_are_counted_as_the_model_counts_them(void **state)
+{
+	static const struct image_shape shapes[] = {
+		{ .image = 32, .channels = 8, .blocks = 3, .classes = 10 },
+		{ .image = 32, .channels = 8, .blocks = 3, .classes = 10, .depthwise = 1 },
+		{ .image = 64, .channels = 8, .blocks = 18, .classes = 10 },
+		{ .image = 64, .channels = 8, .blocks = 50, .classes = 10 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
+		for (int ranks = 1; ranks <= 2; ranks++) {
+			struct setup s = uniform(ranks == 1 ? "single" : "ddp", ranks, 1);
+
+			setup_images(&s, i < 2 ? MODEL_CONVNET : MODEL_RESNET, &shapes[i]);
+			s.batch = 64;
+			assert_near(predicted(&s, &compute_only), setup_flops(&s) / 1e12 / ranks,
+				    1e-9);
+		}
+}
+
 /*
  * Forward the embedding and each block's two sums are waited for; those of backward are hidden by
  * products of weights' gradients that take longer.
@@ -784,6 +806,7 @@ int main(void)
 		cmocka_unit_test(recomputation_takes_its_forwards),
 		cmocka_unit_test(streams_hand_over),
 		cmocka_unit_test(products_of_a_transformer_are_divided),
+		cmocka_unit_test(convolutions_are_counted_as_the_model_counts_them),
 		cmocka_unit_test(forward_sums_are_exposed),
 		cmocka_unit_test(attention_is_needed),
 	};
