@@ -5,6 +5,8 @@
 #include "base/embedded.h"
 #include "export/export.h"
 #include "import/import.h"
+#include "plan/sampling_rules.h"
+#include "plan/schema.h"
 #include "plan/suite.h"
 #include "reference/gpu.h"
 
@@ -44,6 +46,19 @@ void words_import_formats(struct text *out)
 {
 	for (size_t i = 0; import_formats[i]; i++)
 		text_addf(out, "%s ", import_formats[i]->name);
+}
+
+static void add_settings(const char *section, const struct key *keys, struct text *out)
+{
+	for (; keys->name; keys++)
+		text_addf(out, "%s.%s= ", section, keys->name);
+}
+
+void words_settings(struct text *out)
+{
+	add_settings("run", run_keys, out);
+	add_settings("defaults", sampling_keys, out);
+	add_settings("report", report_keys, out);
 }
 
 void words_suites(struct text *out)

@@ -11,6 +11,7 @@ void words_export_formats(struct text *out);
 void words_gpus(struct text *out); /* and "all" */
 void words_import_formats(struct text *out);
 void words_limits(struct text *out);
+void words_settings(struct text *out); /* "run.suites=" for --set */
 void words_suites(struct text *out);
 void words_subjects(struct text *out); /* commands and topics */
 

@@ -44,6 +44,18 @@ done
 [ "$count" -ge 70 ] || fail "only $count options"
 grep -F -- "--fail-on) values='change warning '" completion.bash >/dev/null || fail "bash: no values of history --fail-on"
 grep -F -- "-l limits -s l -r -a 'a100" completion.fish >/dev/null || fail "fish: no values of check --limits"
+# A number is no file, "--reference=" has values, "--set " begins settings; zsh explains commands and options.
+answers() { # words..., the last one incomplete
+	bash -c '. ./completion.bash; complete() { :; }; compopt() { :; }
+		COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gpuproof; echo "${COMPREPLY[*]}"' bash "$@"
+}
+[ -z "$(answers gpuproof run --launches '')" ] || fail "bash: files as numbers: $(answers gpuproof run --launches '')"
+[[ $(answers gpuproof report --reference = k8) == k80 ]] || fail "bash: report --reference=k8"
+[[ " $(answers gpuproof run --set run.) " == *' run.backend= '* ]] || fail "bash: settings of run --set"
+[[ $(answers gpuproof report --reference compl) == *completion.bash* ]] || fail "bash: a RESULT after --reference, which needs no value"
+grep -F "'--strict:warnings" completion.zsh >/dev/null && grep -F "'run:measure what" completion.zsh >/dev/null || fail "zsh: no explanations"
+! command -v zsh >/dev/null || zsh -n completion.zsh || fail "zsh: the completion is no script"
+! command -v fish >/dev/null || fish --no-execute completion.fish || fail "fish: the completion is no script"
 
 # Actions: a misspelt one, a missing operand, an option of another action; completions know which action takes what.
 refuses "'trnd' is not add, trend, report, fleet, show, annotate, acknowledge, prune, thin, export, import or merge; did you mean 'trend'?" history trnd

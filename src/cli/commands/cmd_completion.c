@@ -21,17 +21,33 @@ static bool has_words(const struct option_row *row)
 	return row->words || row->choices;
 }
 
-/* Sets $values and $files from the option before, in a case of bash and zsh. */
+/* True if the option takes what is neither a word nor a file: a number, a date, a text. */
+static bool takes_no_file(const struct option_row *row)
+{
+	static const char *const files[] = { "FILE", "DIR", "RESULT", "PROGRAM", "COMMAND" };
+
+	for (size_t i = 0; row->value && i < ARRAY_SIZE(files); i++)
+		if (strcmp(row->value, files[i]) == 0)
+			return false;
+	return row->value && !has_words(row);
+}
+
+/*
+ * Sets $values and $files from the option before, in a case of bash and zsh; blank values offer
+ * nothing. "--name=" is before a value that follows the sign.
+ */
 static void add_values(struct text *out, const struct option_row *rows, const char *before)
 {
 	text_addf(out, "\t\tcase %s in\n", before);
 	for (const struct option_row *row = rows; row->name; row++) {
-		if (!has_words(row))
+		if (!has_words(row) && !takes_no_file(row))
 			continue;
-		text_addf(out, "\t\t--%s", row->name);
+		text_addf(out, "\t\t--%s=", row->name);
+		if (!row->fallback)
+			text_addf(out, "|--%s", row->name);
 		if (row->letter)
 			text_addf(out, "|-%c", row->letter);
-		text_add(out, ") values='");
+		text_addf(out, ") values='%s", has_words(row) ? "" : " ");
 		words_of_option(row, out);
 		text_addf(out, "' files=%s ;;\n", row->or_file ? "yes" : "''");
 	}
@@ -51,6 +67,19 @@ static void add_options(struct text *out, const struct command *c, const struct 
 	text_add(out, "'");
 }
 
+/* The options with their help, for zsh's _describe. */
+static void add_described(struct text *out, const struct command *c)
+{
+	text_add(out, "\t\tdescribed=(");
+	for (const struct option_row *row = c->options; row && row->name; row++) {
+		text_addf(out, " '--%s:", row->name);
+		for (const char *s = row->help; *s; s++)
+			text_addf(out, *s == '\'' ? "'\\''" : "%c", *s);
+		text_add_char(out, '\'');
+	}
+	text_add(out, " )\n");
+}
+
 /* Words that may follow the command's name. */
 static void add_first_words(struct text *out, const struct command *c)
 {
@@ -64,9 +93,9 @@ static void add_first_words(struct text *out, const struct command *c)
 
 /*
  * The functions' part that bash and zsh share: sets the words from the command; `before`: the word
- * before this one.
+ * before this one. `describe`: also $described.
  */
-static void add_cases(struct text *out, const char *before)
+static void add_cases(struct text *out, const char *before, bool describe)
 {
 	for (const struct command *const *c = commands; *c; c++) {
 		text_addf(out, "\t%s)\n\t\t", (*c)->name);
@@ -74,6 +103,8 @@ static void add_cases(struct text *out, const char *before)
 		text_add(out, "\n\t\toperands='");
 		add_first_words(out, *c);
 		text_add(out, "'\n");
+		if (describe)
+			add_described(out, *c);
 		if ((*c)->options)
 			add_values(out, (*c)->options, before);
 		text_add(out, "\t\t;;\n");
@@ -107,16 +138,20 @@ static void add_bash(struct text *out)
 	text_add(out, "# Completion of gpuproof for bash: source it, or install it as\n"
 		      "# /usr/share/bash-completion/completions/gpuproof\n"
 		      "_gpuproof() {\n"
-		      "\tlocal word=${COMP_WORDS[COMP_CWORD]} options='' operands='' values='' "
-		      "files=''\n"
+		      "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} "
+		      "options='' operands='' values='' files=''\n"
+		      "\tif [[ $word == '=' ]]; then\n\t\tbefore=$before= word=''\n"
+		      "\telif [[ $before == '=' ]]; then\n"
+		      "\t\tbefore=${COMP_WORDS[COMP_CWORD-2]}=\n\tfi\n"
 		      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
 		      "\t\tmapfile -t COMPREPLY < <(compgen -W '");
 	add_names(out);
 	text_add(out, "' -- \"$word\")\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n");
-	add_cases(out, "${COMP_WORDS[COMP_CWORD-1]}");
+	add_cases(out, "$before", false);
 	text_add(out, "\tesac\n");
 	add_give_values(out, "mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$word\"; [[ -z "
-			     "$files ]] || compgen -f -- \"$word\")");
+			     "$files ]] || compgen -f -- \"$word\")\n"
+			     "\t\t[[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace");
 	text_add(out, "\tif [[ $COMP_CWORD -gt 2 ]]; then\n");
 	add_actions(out, "\"${COMP_WORDS[1]} ${COMP_WORDS[2]}\"");
 	text_add(out, "\tfi\n"
@@ -136,19 +171,27 @@ static void add_zsh(struct text *out)
 		 "#compdef gpuproof\n"
 		 "# Completion of gpuproof for zsh: install it as _gpuproof in a folder of $fpath\n"
 		 "_gpuproof() {\n"
-		 "\tlocal options='' operands='' values='' files=''\n"
+		 "\tlocal options='' operands='' values='' files='' before=${words[CURRENT-1]}\n"
+		 "\tlocal -a described shown=()\n"
 		 "\tif (( CURRENT == 2 )); then\n"
-		 "\t\tcompadd -- ");
-	add_names(out);
-	text_add(out, "\n\t\treturn\n\tfi\n\tcase ${words[2]} in\n");
-	add_cases(out, "${words[CURRENT-1]}");
+		 "\t\tdescribed=(");
+	for (const struct command *const *c = commands; *c; c++)
+		text_addf(out, " '%s:%s'", (*c)->name, (*c)->summary);
+	text_add(out, " )\n\t\t_describe command described\n\t\treturn\n\tfi\n"
+		      "\tif [[ $PREFIX == --*=* ]]; then\n\t\tbefore=${PREFIX%%=*}=\n"
+		      "\t\tcompset -P '*='\n\tfi\n\tcase ${words[2]} in\n");
+	add_cases(out, "$before", true);
 	text_add(out, "\tesac\n");
 	add_give_values(out, "compadd -- ${=values}; [[ -z $files ]] || _files");
 	text_add(out, "\tif (( CURRENT > 3 )); then\n");
 	add_actions(out, "\"${words[2]} ${words[3]}\"");
 	text_add(out, "\tfi\n"
 		      "\tif [[ $PREFIX == -* ]]; then\n"
-		      "\t\tcompadd -- ${=options}\n"
+		      "\t\tlocal option\n"
+		      "\t\tfor option in $described; do\n"
+		      "\t\t\t[[ \" $options\" != *\" ${option%%:*} \"* ]] || shown+=(\"$option\")\n"
+		      "\t\tdone\n"
+		      "\t\t_describe -o option shown\n"
 		      "\telse\n"
 		      "\t\tcompadd -- ${=operands}\n"
 		      "\t\t_files\n"
@@ -174,6 +217,8 @@ static void add_fish_option(struct text *out, const char *command, const struct 
 		  row->name);
 	if (row->letter)
 		text_addf(out, " -s %c", row->letter);
+	if (takes_no_file(row) && !row->fallback)
+		text_add(out, " -x");
 	if (has_words(row)) {
 		text_addf(out, " -%c -a '", row->or_file ? 'r' : 'x');
 		words_of_option(row, out);

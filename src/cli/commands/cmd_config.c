@@ -41,6 +41,7 @@ static const struct option_row rows[] = {
 	  .type = OPTION_CALL,
 	  .take = take_override,
 	  .value = "SECTION.KEY=VALUE",
+	  .words = words_settings,
 	  .actions = "validate, show",
 	  .help = "overrides the config; repeatable" },
 	{ .name = "origin",

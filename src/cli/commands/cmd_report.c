@@ -40,11 +40,13 @@ static const struct option_row rows[] = {
 	  TEXT_AT(report_arguments, options.reference),
 	  .value = "GPU,...",
 	  .fallback = "all",
+	  .words = words_gpus,
 	  .help = "adds published figures and data sheets of these GPUs (gpuproof list gpus), or "
 		  "all" },
 	{ .name = "baseline",
 	  TEXT_AT(report_arguments, options.baseline),
 	  .value = "GPU",
+	  .words = words_gpus,
 	  .help = "the one that ratios are to (default: the oldest)" },
 	{ .name = "memory-limits",
 	  TEXT_AT(report_arguments, options.memory_limits),

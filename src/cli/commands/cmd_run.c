@@ -107,6 +107,7 @@ static const struct option_row rows[] = {
 	  .type = OPTION_CALL,
 	  .take = take_override,
 	  .value = "SECTION.KEY=VALUE",
+	  .words = words_settings,
 	  .help = "overrides the config; repeatable: run.seed=2, transfer.sizes=4KiB, 'suite "
 		  "transfer cpu.sizes=4KiB' for the one labelled cpu" },
 	{ RUN_KEY("launches"), .value = "N",
