@@ -38,6 +38,7 @@ struct device_info {
 	char name[128];
 	char uuid[64];
 	char serial[32]; /* of the board, as it is printed on it */
+	char vbios[32];  /* version of the firmware, "96.00.74.00.01"; "": unknown */
 	char pci[32];    /* "0000:3b:00.0" */
 	/* compute capability: the emulated one where there is one */
 	int capability_major, capability_minor;

@@ -41,7 +41,7 @@ static void start_node(struct fleet *f, struct peer *peer, size_t index)
 				       .directory = f->directory,
 				       .run = f->run_id,
 				       .silent_after = f->silent_after,
-				       .share = (int64_t)index,
+				       .share = shared ? (int64_t)index : 0,
 				       .groups = f->has_groups,
 				       .shares = shared ? (int64_t)f->launcher.name_count : 1 };
 	struct node *n = &f->nodes[index];

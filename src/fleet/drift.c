@@ -87,6 +87,11 @@ static char *describe_ecc(const struct device_info *d)
 	return xstrdup(d->ecc < 0 ? "unknown" : d->ecc ? "on" : "off");
 }
 
+static char *describe_vbios(const struct device_info *d)
+{
+	return xstrdup(*d->vbios ? d->vbios : "unknown");
+}
+
 static char *describe_processors(const struct device_info *d)
 {
 	return xasprintf("%d", d->multiprocessors);
@@ -98,9 +103,13 @@ static void take_devices(struct drift *d, size_t node, const struct result *own)
 	static const struct {
 		const char *what;
 		char *(*describe)(const struct device_info *);
-	} rows[] = { { "memory", describe_memory },  { "highest clocks", describe_clocks },
-		     { "PCIe link", describe_link }, { "NVLink links", describe_nvlink },
-		     { "ECC", describe_ecc },        { "multiprocessors", describe_processors } };
+	} rows[] = { { "memory", describe_memory },
+		     { "highest clocks", describe_clocks },
+		     { "PCIe link", describe_link },
+		     { "NVLink links", describe_nvlink },
+		     { "ECC", describe_ecc },
+		     { "VBIOS", describe_vbios },
+		     { "multiprocessors", describe_processors } };
 
 	for (size_t i = 0; i < own->device_count; i++) {
 		const char *name = own->devices[i].name;

@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "fleet/nodes.h"
 
+#define JOINING_SECONDS 0.3 /* between two documents while nodes have not called */
+
 void nodes_status_begin(struct fleet *f, const struct result *result)
 {
 	struct run_status *s = f->options->status;
@@ -74,7 +76,6 @@ void nodes_status(struct fleet *f)
 
 	if (!s || now < f->status_due)
 		return;
-	f->status_due = now + STATUS_SECONDS;
 	s->seconds = now - f->began;
 	s->seconds_left = (double)NAN;
 	memset(&s->nodes, 0, sizeof(s->nodes));
@@ -86,6 +87,7 @@ void nodes_status(struct fleet *f)
 		count_node(s, &f->nodes[i]);
 	/* Those that have not called, of which a launcher says only how many there are. */
 	s->nodes.waiting += s->nodes.planned - f->count;
+	f->status_due = now + (s->nodes.waiting ? JOINING_SECONDS : STATUS_SECONDS);
 	if (f->rounds) {
 		rounds_count(f->rounds, &s->planned, &s->settled);
 		snprintf(s->doing, sizeof(s->doing), "measuring groups of nodes");

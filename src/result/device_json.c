@@ -28,6 +28,7 @@ const struct field device_info_fields[] = {
 	DEVICE(name, codec_chars),
 	DEVICE(uuid, codec_chars),
 	DEVICE(serial, codec_chars, .optional = true),
+	DEVICE(vbios, codec_chars, .optional = true),
 	DEVICE(pci, codec_chars),
 	DEVICE(capability_major, codec_int),
 	DEVICE(capability_minor, codec_int),

@@ -61,6 +61,7 @@ static void take_capability(struct device_info *out)
 {
 	int capability = emulated ? emulated : script.capability;
 
+	snprintf(out->vbios, sizeof(out->vbios), "%s", script.vbios);
 	out->capabilities |= DEVICE_HAS_POOLS;
 	if (!capability)
 		return;

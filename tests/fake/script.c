@@ -111,6 +111,8 @@ static enum status read_word(struct script *script, const char *word, struct err
 		return read_slow(script, word + 5, err);
 	else if (text_starts_with(word, "wrong="))
 		script->wrong = atoi(word + 6);
+	else if (text_starts_with(word, "vbios="))
+		snprintf(script->vbios, sizeof(script->vbios), "%.31s", word + 6);
 	else if (text_starts_with(word, "rows="))
 		snprintf(plot.rows, sizeof(plot.rows), "%s", word + 5);
 	else if (text_starts_with(word, "once="))

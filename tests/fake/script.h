@@ -19,6 +19,7 @@
  *      fail@37            that call alone fails
  *      segfault@copy      the first copy crashes; abort@..., exit@... (code 3), hang@...
  *      segfault@copy:5    the 5th one
+ *      vbios=TEXT         version of the firmware (none)
  *      rows=FILE          the last device has as many remapped rows as FILE says, one more each
  *                         time it is asked
  *      once=FILE          misbehave only while FILE does not exist; it is made then
@@ -58,6 +59,7 @@ struct script {
 	double blind; /* s */
 	bool no_counter;
 	int slow, wrong; /* devices; -1: none */
+	char vbios[32];
 	double slowness; /* 0.05: 5 % longer */
 };
 

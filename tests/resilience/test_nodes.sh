@@ -223,6 +223,17 @@ same $code 4 "exit code with too few nodes"
 expect "min_nodes asks for 3" few.err "too few nodes"
 same "$(json few/result.json 'r["run"]["state"]')" incomplete "state with too few nodes"
 
+# A dry run says what the nodes would do, and what that costs.
+"$gpuproof" run fabric --backend host --simulate-nodes 5 --dry-run >dry.out 2>&1
+same $? 0 "exit code of a dry run"
+grep -qE "^5 nodes like this one: 5 agents on this machine" dry.out || fail "nodes of a dry run: $(cat dry.out)"
+grep -qE "^random pairs  +3  +6 " dry.out || fail "pairs of a dry run: $(cat dry.out)"
+grep -qE "^groups of 2 nodes  +2  +3 " dry.out || fail "groups of a dry run: $(cat dry.out)"
+grep -qE "node-hours" dry.out || fail "costs of a dry run: $(cat dry.out)"
+"$gpuproof" run fabric --backend host --dry-run >dry.out 2>&1
+same $? 0 "exit code of a dry run without nodes"
+expect "On how many nodes is not known here: [fleet]: no allocation of Slurm" dry.out "a dry run without nodes"
+
 # Refusals.
 "$gpuproof" agent >agent.out 2>&1
 same $? 2 "an agent by hand"
@@ -271,6 +282,13 @@ expect "drift of env NCCL_ALGO d3: Ring, where 3 of 4 nodes have none" drift.out
 same "$(json drift/result.json "[c['devices'] for c in r['judgement']['checks'] if 'drift of' in c['reason']]")" "['d3/host:0']" \
 	"device of the node that drifted"
 grep -q "drift of " whole/result.json && fail "nodes that are alike drift"
+sed -i 's/NCCL_ALGO=Ring/GPUPROOF_FAKE="vbios=96.00.61.00.01"/' drift.sh
+sed 's/= host/= fake/' short.ini >vbios.ini
+GPUPROOF_BACKENDS=$(dirname "$gpuproof")/tests/backends GPUPROOF_FAKE="vbios=96.00.74.00.01" \
+	"$gpuproof" run vbios.ini -o vbios --no-report --launch ./drift.sh --set fleet.nodes=4 >vbios.out 2>&1
+same "$(statuses vbios)" "d1=OK d2=OK d3=OK d4=OK" "each node has all of its own devices"
+expect "drift of VBIOS of Scripted device d3" vbios/result.json "drift of firmware"
+expect "96.00.61.00.01, not 96.00.74.00.01 as on 3 of 4 nodes" vbios/result.json "drift of firmware"
 
 # A slow node is found by its fleet, though it is alone with its device; what one launch does not decide is measured again on
 # the nodes concerned, and no other.

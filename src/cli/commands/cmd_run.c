@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/run/run_carry_out.h"
 #include "cli/run/nodes/run_fleet.h"
+#include "cli/run/nodes/run_nodes_plan.h"
 #include "cli/run/run_plan.h"
 #include "cli/words.h"
 
@@ -376,9 +377,10 @@ static int run_config(struct run_arguments *a, const char *command)
 	else if (a->request.check.wanted &&
 		 run_check_prepare(&a->request.check, &setup.plan) != STATUS_OK)
 		code = EXIT_USAGE;
-	else if (a->dry_run)
+	else if (a->dry_run) {
 		run_print_plan(&setup.plan);
-	else
+		run_print_nodes(&setup.plan, a->launch);
+	} else
 		code = carry_out(a, &setup, &setup.config, command);
 	run_setup_release(&setup);
 	return code;

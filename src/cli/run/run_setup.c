@@ -42,7 +42,8 @@ static enum status make_plan(struct run_setup *setup, bool in_fleet, struct erro
 	if (status == STATUS_OK)
 		status = plan_build(&setup->plan, &setup->config, devices, count, err);
 	if (status == STATUS_OK && setup->plan.case_count == 0 &&
-	    !(in_fleet && plan_has_groups(&setup->config)))
+	    !((in_fleet || config_section(&setup->config, "fleet", "")) &&
+	      plan_has_groups(&setup->config)))
 		status = error_set(err, STATUS_USAGE, "%s: no case to run%s", setup->config.name,
 				   plan_has_groups(&setup->config)
 					   ? "; its cases need several nodes: --hosts FILE, or "
@@ -58,7 +59,8 @@ static void keep_share(struct probe *probe, int share, int shares)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < probe->device_count; i++)
-		if (device_is_host(&probe->devices[i]) || probe->devices[i].index % shares == share)
+		if (device_is_host(&probe->devices[i]) ||
+		    probe->devices[i].index % shares == share % shares)
 			probe->devices[kept++] = probe->devices[i];
 	probe->device_count = kept;
 }

@@ -153,6 +153,8 @@ static void ask_nvml(struct device_info *info)
 	info->nvlink_count = active_nvlinks(device);
 	if (!NVML_OK(nvmlDeviceGetSerial, device, info->serial, sizeof(info->serial)))
 		info->serial[0] = '\0';
+	if (!NVML_OK(nvmlDeviceGetVbiosVersion, device, info->vbios, sizeof(info->vbios)))
+		info->vbios[0] = '\0';
 }
 
 static void ask_runtime(struct device_info *info, const struct cudaDeviceProp *p)

@@ -33,6 +33,7 @@ const struct anonymise_rule anonymise_rules[] = {
 	{ "devices[].name", TREAT_KEEP, NULL },
 	{ "devices[].uuid", TREAT_NAME, "uuid" },
 	{ "devices[].serial", TREAT_NAME, "serial" },
+	{ "devices[].vbios", TREAT_KEEP, NULL },
 	{ "devices[].pci", TREAT_NAME, "pci" },
 	{ "devices[].capabilities[]", TREAT_KEEP, NULL },
 	{ "devices[].emulated_on", TREAT_KEEP, NULL },
