@@ -85,6 +85,37 @@ async function underJenkins(browser, file) {
 	server.close();
 }
 
+// The answer and a picture are on the first screen, and charts are read on a phone.
+const answerBy = 400, pictureBy = 900, textFrom = 11;
+
+async function firstScreen(browser, file) {
+	const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+
+	await page.goto('file://' + path.resolve(file));
+	const seen = await page.evaluate(() => {
+		const answer = document.querySelector('.lead, .verdict .answer, .verdict p, .verdict h2');
+		const pictures = [...document.querySelectorAll('svg')].filter((s) => s.getBoundingClientRect().width > 40);
+		return {
+			answer: answer ? answer.getBoundingClientRect().bottom : null,
+			picture: pictures.length ? pictures[0].getBoundingClientRect().top : null,
+		};
+	});
+	if (seen.answer !== null && seen.answer > answerBy)
+		fail(file, `the answer ends ${Math.round(seen.answer)} px down, not within ${answerBy}`);
+	if (seen.picture !== null && seen.picture > pictureBy)
+		fail(file, `the first picture is ${Math.round(seen.picture)} px down, not within ${pictureBy}`);
+	await page.setViewportSize({ width: 390, height: 844 });
+	const small = await page.evaluate((from) => [...document.querySelectorAll('svg text')].filter((t) => {
+		const scale = t.getScreenCTM();
+		return t.textContent.trim() && t.getBoundingClientRect().width && scale &&
+			parseFloat(getComputedStyle(t).fontSize) * scale.a < from - 0.05;
+	}).map((t) => t.textContent), textFrom);
+	if (small.length)
+		fail(file, `390 px: ${small.length} texts of charts are below ${textFrom} px, first: ${small[0]}`);
+	console.log(`${file}: answer at ${Math.round(seen.answer)} px, first picture at ${Math.round(seen.picture)} px`);
+	await page.close();
+}
+
 // A page viewed dark still prints black on white.
 async function onPaper(browser, file) {
 	const context = await browser.newContext({ colorScheme: 'dark' });
@@ -130,6 +161,7 @@ async function pictures(browser, file) {
 				for (const open of [false, true])
 					await audit(browser, file, width, colorScheme, open);
 		await underJenkins(browser, file);
+		await firstScreen(browser, file);
 		await onPaper(browser, file);
 		if (out)
 			await pictures(browser, file);

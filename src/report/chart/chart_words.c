@@ -53,16 +53,50 @@ static void say(struct text *out, const struct chart *chart, const char *what,
 	say_name(out, chart, spot);
 }
 
-static void consider(const struct chart *chart, struct spot spot, struct spot *best,
-		     struct spot *worst, size_t *count)
+struct spots {
+	struct spot best, worst;
+	size_t count;
+	/* that the best is not told apart from, the best of them, and the widest interval of all */
+	size_t close;
+	struct spot next;
+	double noise;
+};
+
+static void consider(const struct chart *chart, struct spot spot, struct spots *spots)
 {
 	if (!spot.point || !isfinite(spot.point->y))
 		return;
-	*count += 1;
-	if (!best->point || better(chart, spot.point->y, best->point->y))
-		*best = spot;
-	if (!worst->point || better(chart, worst->point->y, spot.point->y))
-		*worst = spot;
+	spots->count++;
+	if (!spots->best.point || better(chart, spot.point->y, spots->best.point->y))
+		spots->best = spot;
+	if (!spots->worst.point || better(chart, spots->worst.point->y, spot.point->y))
+		spots->worst = spot;
+}
+
+static bool has_interval(const struct chart_point *p)
+{
+	return isfinite(p->low) && isfinite(p->high);
+}
+
+/* True if both have intervals and these overlap. */
+static bool not_apart(const struct chart_point *a, const struct chart_point *b)
+{
+	return has_interval(a) && has_interval(b) && a->low <= b->high && b->low <= a->high;
+}
+
+static double noise_of(const struct chart_point *p)
+{
+	return fmax(p->high - p->y, p->y - p->low) / fabs(p->y);
+}
+
+static void compare_with_best(const struct chart *chart, struct spot spot, struct spots *spots)
+{
+	if (!spot.point || spot.point == spots->best.point ||
+	    !not_apart(spot.point, spots->best.point))
+		return;
+	spots->noise = fmax(spots->noise, fmax(noise_of(spot.point), noise_of(spots->best.point)));
+	if (!spots->close++ || better(chart, spot.point->y, spots->next.point->y))
+		spots->next = spot;
 }
 
 /* The right end of all lines. */
@@ -88,24 +122,21 @@ static const struct chart_point *point_at(const struct chart_series *series, dou
  * A line counts with its peak where higher is better; else with its right end, since its best point
  * is just its smallest case. Of all other kinds every point counts.
  */
-static void find_spots(const struct chart *chart, struct spot *best, struct spot *worst,
-		       size_t *count)
+static void each_spot(const struct chart *chart, struct spots *spots,
+		      void (*visit)(const struct chart *, struct spot, struct spots *))
 {
 	double end = last_x(chart);
 
-	*count = 0;
 	for (size_t s = 0; s < chart->count; s++) {
 		const struct chart_series *series = &chart->series[s];
 
 		if (chart->kind == CHART_LINES && chart->better == BETTER_LOWER)
-			consider(chart, (struct spot){ series, point_at(series, end) }, best, worst,
-				 count);
+			visit(chart, (struct spot){ series, point_at(series, end) }, spots);
 		else if (chart->kind == CHART_LINES)
-			consider(chart, best_of(chart, series), best, worst, count);
+			visit(chart, best_of(chart, series), spots);
 		else
 			for (size_t p = 0; p < series->count; p++)
-				consider(chart, (struct spot){ series, &series->points[p] }, best,
-					 worst, count);
+				visit(chart, (struct spot){ series, &series->points[p] }, spots);
 	}
 }
 
@@ -163,32 +194,49 @@ static bool reads_the_same(const struct chart *chart, const struct spot *a, cons
 		      chart_value(chart, b->point, second, sizeof(second))) == 0;
 }
 
+/* "; not told apart from pool (noise ±1.2 %)" */
+static void say_close(struct text *out, const struct chart *chart, const struct spots *spots)
+{
+	char noise[FORMAT_SIZE];
+
+	text_add(out, ", not told apart from ");
+	say_name(out, chart, &spots->next);
+	if (spots->close > 1)
+		text_addf(out, " and %zu more", spots->close - 1);
+	text_addf(out, " (noise ±%s)", format_percent(spots->noise, noise, sizeof(noise)));
+}
+
 char *chart_finding(const struct chart *chart)
 {
 	bool lower = chart->better == BETTER_LOWER, peak = chart->kind == CHART_LINES && !lower;
+	bool over_time = chart->over_time;
 	const char *first = lower ? "Lowest" : peak ? "Highest peak" : "Highest";
 	const char *last = lower ? "highest" : peak ? "lowest peak" : "lowest";
-	struct spot best = { NULL, NULL }, worst = { NULL, NULL };
+	struct spots spots = { .count = 0 };
 	struct text out = TEXT_EMPTY;
 	char value[FORMAT_SIZE];
-	size_t count;
 
 	if (chart->kind == CHART_STACKED)
 		return stack_finding(chart);
-	find_spots(chart, &best, &worst, &count);
-	if (!best.point)
+	each_spot(chart, &spots, consider);
+	if (!spots.best.point)
 		return xstrdup("Nothing was measured for this chart.");
-	chart_value(chart, best.point, value, sizeof(value));
-	if (count == 1) {
+	/* Extremes of many readings are no interval. */
+	if (!over_time)
+		each_spot(chart, &spots, compare_with_best);
+	chart_value(chart, spots.best.point, value, sizeof(value));
+	if (spots.count == 1) {
 		text_addf(&out, "%s, ", value);
-		say_name(&out, chart, &best);
-	} else if (reads_the_same(chart, &best, &worst)) {
-		text_addf(&out, "%s in all %zu", value, count);
+		say_name(&out, chart, &spots.best);
+	} else if (reads_the_same(chart, &spots.best, &spots.worst)) {
+		text_addf(&out, "%s in all %zu", value, spots.count);
 	} else {
-		say(&out, chart, first, &best);
+		say(&out, chart, first, &spots.best);
+		if (spots.close)
+			say_close(&out, chart, &spots);
 		text_add(&out, "; ");
-		say(&out, chart, last, &worst);
-		say_distance(&out, best.point->y, worst.point->y);
+		say(&out, chart, last, &spots.worst);
+		say_distance(&out, spots.best.point->y, spots.worst.point->y);
 	}
 	text_add_char(&out, '.');
 	return text_detach(&out);

@@ -98,7 +98,7 @@ void headline_shares_of(const struct view *view, struct headline_shares *shares)
  * The list "share_charts" of one result: shares where a peak is known, and the roofline where the
  * run has one; and "card_shares", the worst device of each quantity.
  */
-void headline_shares_draw(const struct headline_shares *shares, const struct view *view,
-			  struct tree *page);
+struct tree *headline_shares_draw(const struct headline_shares *shares, const struct view *view,
+				  struct tree *page);
 
 #endif

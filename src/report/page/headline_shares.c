@@ -109,8 +109,8 @@ static void card_share(const struct headline_share *share, struct tree *bar)
 	tree_textf(bar, "share", "%.4f", share->share);
 }
 
-void headline_shares_draw(const struct headline_shares *shares, const struct view *view,
-			  struct tree *page)
+struct tree *headline_shares_draw(const struct headline_shares *shares, const struct view *view,
+				  struct tree *page)
 {
 	struct tree *charts = tree_list(page, "share_charts");
 	struct tree *card = tree_list(page, "card_shares");
@@ -153,5 +153,5 @@ void headline_shares_draw(const struct headline_shares *shares, const struct vie
 		chart_draw(&chart, charts);
 	chart_release(&chart);
 	view_roofline(view, charts);
-	tree_flag(page, "has_shares", charts->count != 0);
+	return charts;
 }

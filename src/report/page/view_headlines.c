@@ -327,9 +327,9 @@ void headline_shares_of(const struct view *view, struct headline_shares *shares)
 	tree_free(unused);
 }
 
-void view_headlines(const struct view *view, struct tree *page)
+struct tree *view_headlines(const struct view *view, struct tree *page)
 {
-	struct tree *sources = tree_list(page, "columns"), *list;
+	struct tree *sources = tree_list(page, "columns"), *list, *lead;
 	struct headline_shares shares = { 0 };
 
 	for (size_t s = 0; s < view->source_count; s++) {
@@ -344,9 +344,10 @@ void view_headlines(const struct view *view, struct tree *page)
 	list = tree_list(page, "headlines");
 	for (size_t i = 0; i < view->suite_count; i++)
 		headlines_of(view, view->suites[i], &shares, list);
-	headline_shares_draw(&shares, view, page);
+	lead = headline_shares_draw(&shares, view, page);
 	free(shares.items);
 	/* More columns do not fit on a page; what was compared is in its table. */
 	tree_flag(page, "has_headlines",
 		  list->count != 0 && (view->count == 1 || view->source_count <= MOST_COMPARED));
+	return lead;
 }

@@ -135,9 +135,40 @@ static void move_last(struct tree *list, size_t place)
 	list->children[place] = last;
 }
 
+/* The first of the list becomes its last. */
+static void move_first(struct tree *list)
+{
+	struct tree *first = list->children[0];
+
+	for (size_t i = 0; i + 1 < list->count; i++)
+		list->children[i] = list->children[i + 1];
+	list->children[list->count - 1] = first;
+}
+
+#define LEAD 2 /* charts next to each other */
+
+/* A page whose data sheet says nothing begins with the first charts of its suites. */
+static void lead_with_charts(struct tree *suites, struct tree *lead)
+{
+	for (size_t i = 0; i < suites->count && lead->count < LEAD; i++) {
+		struct tree *suite = suites->children[i];
+
+		for (size_t m = 0; m < suite->count; m++) {
+			struct tree *charts = suite->children[m];
+
+			if (strcmp(charts->name, "charts") != 0)
+				continue;
+			while (charts->count && lead->count < LEAD) {
+				move_first(charts);
+				tree_append(lead, charts->children[--charts->count]);
+			}
+		}
+	}
+}
+
 struct tree *view_page(const struct view *view, const char *title)
 {
-	struct tree *page = tree_new(TREE_MAP), *suites, *answers;
+	struct tree *page = tree_new(TREE_MAP), *lead, *suites, *answers;
 	size_t first = 0;
 	char *own = title ? NULL : default_title(view);
 
@@ -150,13 +181,16 @@ struct tree *view_page(const struct view *view, const char *title)
 	view_warnings(view, page);
 	view_launches(view, page);
 	view_problems(view, page);
-	view_headlines(view, page);
+	lead = view_headlines(view, page);
 	tree_flag(page, "comparison", view->count > 1);
 	answers = tree_list(page, "answers");
 	suites = tree_list(page, "suites");
 	for (size_t i = 0; i < view->suite_count; i++)
 		if (add_suite(view, i, suites, answers))
 			move_last(suites, first++);
+	if (view->count == 1 && !lead->count)
+		lead_with_charts(suites, lead);
+	tree_flag(page, "has_shares", lead->count != 0);
 	tree_flag(page, "has_answers", answers->count != 0);
 	view_skipped(view, page);
 	view_nodes(view, page);

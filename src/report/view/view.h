@@ -127,7 +127,8 @@ void view_warnings(const struct view *view, struct tree *page);
 /* The smallest number of launches over the results. */
 void view_launches(const struct view *view, struct tree *page);
 void view_problems(const struct view *view, struct tree *page);
-void view_headlines(const struct view *view, struct tree *page);
+/* Returns the list of charts that the page begins with. */
+struct tree *view_headlines(const struct view *view, struct tree *page);
 void view_figures(const struct view *view, const char *suite, struct tree *charts);
 /* The roofline of the first device of one result whose cases have its roles; else nothing. */
 void view_roofline(const struct view *view, struct tree *charts);

@@ -322,6 +322,28 @@ static void finding_names_best_and_worst(void **state)
 	chart_release(&chart);
 }
 
+/* Intervals that overlap name no winner; without intervals nothing is known of noise. */
+static void finding_names_what_is_not_told_apart(void **state)
+{
+	struct chart chart;
+	char *html;
+
+	(void)state;
+	chart_of(&chart, CHART_BARS);
+	add_point(chart_series_named(&chart, ""), "pool", (double)NAN, 7e9, 6.9e9, 7.1e9);
+	add_point(chart_series_named(&chart, ""), "arena", (double)NAN, 6.95e9, 6.8e9, 7e9);
+	add_point(chart_series_named(&chart, ""), "device", (double)NAN, 2e9, 1.9e9, 2.1e9);
+	html = render(&chart);
+	assert_non_null(strstr(html, "Highest 7.000 GB/s, pool, not told apart from arena (noise "
+				     "±2.2\u00a0%); lowest 2.000 GB/s, device: a factor of 3.50."));
+	free(html);
+	chart.series[0].points[1].high = 6.89e9;
+	html = render(&chart);
+	assert_null(strstr(html, "not told apart"));
+	free(html);
+	chart_release(&chart);
+}
+
 /* A message of a microsecond in a step of milliseconds; an outline would cover it. */
 static void short_spans_are_seen(void **state)
 {
@@ -464,6 +486,7 @@ int main(void)
 		cmocka_unit_test(many_points_are_thinned),
 		cmocka_unit_test(labels_of_equal_lines_do_not_collide),
 		cmocka_unit_test(finding_names_best_and_worst),
+		cmocka_unit_test(finding_names_what_is_not_told_apart),
 		cmocka_unit_test(short_spans_are_seen),
 		cmocka_unit_test(equal_values_are_said_once),
 		cmocka_unit_test(labels_of_the_axis_stay_inside),
