@@ -8,8 +8,8 @@
 #define GPUPROOF_KERNELS_ATTENTION_MMA_KERNELS_CUH
 
 #include "kernels/attention/attention_rows.cuh"
-#include "kernels/attention/mma.cuh"
 #include "kernels/gemm/async_copy.cuh"
+#include "kernels/gemm/mma.cuh"
 
 #define MMA_THREADS 128
 #define MMA_TILE 64

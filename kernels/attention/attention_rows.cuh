@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "kernels/attention/attention_problem.cuh"
+#include "kernels/gemm/mma.cuh"
 
 #define LOG2_E 1.4426950408889634f
 
@@ -143,22 +144,27 @@ static __device__ __forceinline__ void
 store_rows(const attention_problem &p, const attention_place &at, void *to, uint64_t ld, int row,
 	   const float (&d)[COUNT], const float (&factor)[2])
 {
-	int lane = threadIdx.x % 32;
+	int lane = threadIdx.x % 32, column = lane % 4 * 8;
 
 #pragma unroll
 	for (int h = 0; h < 2; h++) {
 		int s = row + lane / 4 + h * 8;
 		T *line = (T *)to + ((uint64_t)at.batch * p.shape.sequence + s) * ld +
-			  (uint64_t)at.head * p.shape.head_size + lane % 4 * 2;
+			  (uint64_t)at.head * p.shape.head_size + column;
 
-		if (s >= (int)p.shape.sequence)
-			continue;
 #pragma unroll
-		for (int i = 0; i < COUNT / 4; i++)
-			if (i * 8 < (int)p.shape.head_size)
-				*reinterpret_cast<unsigned *>(line + i * 8) =
-					pair_of(T(), d[4 * i + 2 * h] * factor[h],
-						d[4 * i + 2 * h + 1] * factor[h]);
+		for (int i = 0; i < COUNT / 4; i += 4) {
+			unsigned v[4];
+
+#pragma unroll
+			for (int k = 0; k < 4; k++)
+				v[k] = pair_of(T(), d[4 * (i + k) + 2 * h] * factor[h],
+					       d[4 * (i + k) + 2 * h + 1] * factor[h]);
+			exchange_pairs(v);
+			if (s < (int)p.shape.sequence && i * 8 + column < (int)p.shape.head_size)
+				*reinterpret_cast<uint4 *>(line + i * 8) =
+					make_uint4(v[0], v[1], v[2], v[3]);
+		}
 	}
 }
 

@@ -1,13 +1,13 @@
 /*
- * A warp's products of 16-bit elements by mma.sync, since compute capability 7.5 (BF16: 8.0): 16
- * rows, 8 columns, 16 deep, with operands loaded from tiles in shared memory (ldmatrix). Registers
+ * A warp's products by mma.sync, since compute capability 7.5 (BF16, TF32: 8.0): 16 rows, 8
+ * columns, 16 deep (TF32: 8), with operands loaded from tiles in shared memory (ldmatrix). Registers
  * of an operand and sums are laid out as wgmma has them.
  *
- * A tile has lines of WIDTH elements, a multiple of 64; the pieces of 8 of a line are exchanged by
+ * A tile of 16-bit elements has lines of WIDTH elements, a multiple of 64; the pieces of 8 of a line are exchanged by
  * its number, so that 8 lines' pieces of one column lie in different banks.
  */
-#ifndef GPUPROOF_KERNELS_ATTENTION_MMA_CUH
-#define GPUPROOF_KERNELS_ATTENTION_MMA_CUH
+#ifndef GPUPROOF_KERNELS_MMA_CUH
+#define GPUPROOF_KERNELS_MMA_CUH
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -46,6 +46,27 @@ static __device__ __forceinline__ void multiply_16(__nv_bfloat16, float *d, cons
 		     "%5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
 		     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
 		     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#endif
+}
+
+/* TF32, 8 deep: FP32 elements after round_to_tf32(). */
+static __device__ __forceinline__ void multiply_8(float *d, const unsigned *a, const unsigned *b)
+{
+#if CODE_HAS_TF32
+	asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, "
+		     "%5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+		     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+		     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#endif
+}
+
+/* Rounds COUNT registers to TF32, half away from zero: the tensor cores would cut bits off. */
+template <int COUNT> static __device__ __forceinline__ void round_to_tf32(unsigned *r)
+{
+#if CODE_HAS_TF32
+#pragma unroll
+	for (int i = 0; i < COUNT; i++)
+		asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r[i]) : "f"(__uint_as_float(r[i])));
 #endif
 }
 
@@ -100,6 +121,33 @@ static __device__ __forceinline__ void load_right_columns(unsigned *r, const T *
 
 	load_matrices<true>(r, tile_piece<const T, WIDTH>(tile, line + lane % 16,
 							  column / 8 + lane / 16));
+}
+
+/*
+ * Exchanges the sums of four threads of a row, packed in pairs: v[i] of thread t of the four is
+ * columns 8 i + 2 t, + 1 before, and columns 8 t + 2 i, + 1 after, so that a thread has 16 bytes next
+ * to each other to store. All threads of the warp call it.
+ */
+static __device__ __forceinline__ void exchange_pairs(unsigned (&v)[4])
+{
+#if CODE_HAS_MATRIX_LOADS
+#pragma unroll
+	for (int distance = 1; distance <= 2; distance *= 2) {
+		bool upper = threadIdx.x & distance;
+
+#pragma unroll
+		for (int i = 0; i < 4; i++) {
+			unsigned other;
+
+			if (i & distance)
+				continue;
+			other = __shfl_xor_sync(0xffffffffu, upper ? v[i] : v[i + distance],
+						distance);
+			v[i] = upper ? other : v[i];
+			v[i + distance] = upper ? v[i + distance] : other;
+		}
+	}
+#endif
 }
 
 #endif
