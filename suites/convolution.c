@@ -18,7 +18,7 @@
 enum pass { FORWARD, DATA_GRADIENT, WEIGHT_GRADIENT };
 static const char *const passes[] = { "forward", "data_gradient", "weight_gradient", NULL };
 static const char *const kinds[] = { "plain", "depthwise", NULL };
-static const char *const precisions[] = { "fp32", "fp16", "bf16", NULL };
+static const char *const precisions[] = { "fp32", "tf32", "fp16", "bf16", NULL };
 
 static const struct key keys[] = {
 	{ .name = "passes",
@@ -42,7 +42,8 @@ static const struct key keys[] = {
 	  .fallback = "fp32, fp16",
 	  .choices = precisions,
 	  .parameter = "precision",
-	  .help = "how tensors are stored; sums are FP32" },
+	  .help = "how tensors are stored (tf32: as FP32, multiplied by tensor cores); sums are "
+		  "FP32" },
 	{ .name = "batch",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -216,6 +217,7 @@ static double element(const struct convolution *c, enum tensor tensor, uint64_t 
 static enum status fill(struct convolution *c, enum tensor tensor, struct error *err)
 {
 	static const enum fill_kind kind_of[PRECISION_COUNT] = { [PRECISION_FP32] = FILL_FP32,
+								 [PRECISION_TF32] = FILL_FP32,
 								 [PRECISION_FP16] = FILL_FP16,
 								 [PRECISION_BF16] = FILL_BF16 };
 	struct fill_arguments fill = { .memory = c->tensors[tensor].memory,
@@ -393,7 +395,7 @@ static enum status found_element(struct convolution *c, uint64_t i, double *valu
 
 static double tolerance_of(enum precision precision)
 {
-	return precision == PRECISION_FP32 ? 2e-5 : precision == PRECISION_FP16 ? 2e-3 : 2e-2;
+	return precision == PRECISION_FP32 ? 2e-5 : precision == PRECISION_BF16 ? 2e-2 : 2e-3;
 }
 
 /* The first and the last element, and others in between. */
@@ -509,6 +511,9 @@ static enum status convolution_expand(struct plan *plan, struct plan_case *point
 
 		if (!(info->capabilities & precision_capability(shape.precision)))
 			reason = "the device has not this precision";
+		else if (!reason && shape.depthwise && shape.precision == PRECISION_TF32)
+			reason = "a depthwise convolution has no products for tensor cores: in "
+				 "TF32 it is that of FP32";
 		point->setup_seconds = 1;
 		if (!reason)
 			point->setup_seconds += 10 * convolution_operations(&shape) /

@@ -4,11 +4,14 @@
  */
 #include "kernels/convolution/convolution.h"
 
-#include "kernels/convolution/convolution_simt.cuh"
+#include "kernels/convolution/convolution_gemm.h"
 #include "kernels/convolution/convolution_wgmma.h"
 #include "kernels/convolution/depthwise.cuh"
 #include "kernels/launch/compat.h"
 #include "kernels/launch/cuda_kernel.h"
+#include "kernels/storage.cuh"
+
+#define JOIN_THREADS 256
 
 static unsigned ceiling(uint64_t count, unsigned size)
 {
@@ -18,33 +21,6 @@ static unsigned ceiling(uint64_t count, unsigned size)
 static int taps_of(const convolution_problem &p)
 {
 	return (int)(p.shape.kernel_height * p.shape.kernel_width);
-}
-
-template <typename T, enum convolution_pass PASS>
-static void launch_pixels(const convolution_problem &p, cudaStream_t stream)
-{
-	const convolution_shape *s = &p.shape;
-	bool forward = PASS == PASS_FORWARD;
-	uint64_t pixels =
-		forward ? convolution_out_pixels(s) : (uint64_t)s->batch * s->height * s->width;
-	unsigned columns = forward ? s->filters : s->channels;
-	int depth = taps_of(p) * (int)(forward ? s->channels : s->filters);
-
-	convolution_simt<T, PASS>
-		<<<dim3(ceiling(pixels, SIMT_TILE), ceiling(columns, SIMT_TILE)), SIMT_THREADS, 0,
-		   stream>>>(p, (int)pixels, (int)columns, depth, depth);
-}
-
-template <typename T> static void launch_weights(const convolution_problem &p, cudaStream_t stream)
-{
-	const convolution_shape *s = &p.shape;
-	int pixels = (int)convolution_out_pixels(s), columns = taps_of(p) * (int)s->channels;
-	unsigned parts = convolution_parts(s);
-
-	convolution_simt<T, PASS_WEIGHTS>
-		<<<dim3(ceiling(s->filters, SIMT_TILE), ceiling(columns, SIMT_TILE), parts),
-		   SIMT_THREADS, 0, stream>>>(p, (int)s->filters, columns, pixels,
-					      (int)ceiling(pixels, parts));
 }
 
 template <typename T, enum convolution_pass PASS, int V>
@@ -97,19 +73,64 @@ static void launch_depthwise(const convolution_problem &p, enum convolution_pass
 		launch_depthwise_packs<T, 1>(p, pass, stream);
 }
 
-/* Tensor cores read FP16 and BF16 in pieces of 16 bytes. */
-static bool takes_wgmma(const struct stream *stream, const convolution_problem &p)
+enum convolution_path { PATH_FMA, PATH_MMA, PATH_WGMMA };
+static const char *const path_names[] = { "SIMT", "MMA", "WGMMA" };
+
+/* WGMMA: tensor cores read FP16 and BF16 in pieces of 16 bytes. */
+static enum convolution_path choose_path(const struct stream *stream, const convolution_problem &p)
 {
-	return CUDA_HAS_WGMMA && (stream->device->info.capabilities & DEVICE_HAS_WGMMA) &&
-	       packs_aligned(p.image, p.weights, p.gradient, p.out, p.parts) &&
-	       convolution_wgmma_takes(&p.shape);
+	const struct device_info *info = &stream->device->info;
+	int capability = info->capability_major * 10 + info->capability_minor;
+
+	if (p.shape.depthwise || p.shape.precision == PRECISION_FP32)
+		return PATH_FMA;
+	if (CUDA_HAS_WGMMA && (info->capabilities & DEVICE_HAS_WGMMA) &&
+	    packs_aligned(p.image, p.weights, p.gradient, p.out, p.parts) &&
+	    convolution_wgmma_takes(&p.shape))
+		return PATH_WGMMA;
+	return capability >= (p.shape.precision == PRECISION_FP16 ? 75 : 80) ? PATH_MMA : PATH_FMA;
+}
+
+static void launch_path(enum convolution_path path, const convolution_problem &p,
+			enum convolution_pass pass, cudaStream_t stream)
+{
+	if (p.shape.depthwise) {
+#define CALL(T) launch_depthwise<T>(p, pass, stream)
+		FOR_STORED_FLOATS(p.shape.precision, CALL)
+#undef CALL
+	} else if (path == PATH_MMA) {
+		convolution_by_mma(p, pass, stream);
+	} else {
+		convolution_by_fma(p, pass, stream);
+	}
+}
+
+/* dw from the parts of its sum. */
+template <typename T>
+static __global__ void convolution_join(convolution_problem p, uint64_t count, int parts,
+					float keep)
+{
+	for (uint64_t i = (uint64_t)blockIdx.x * JOIN_THREADS + threadIdx.x; i < count;
+	     i += (uint64_t)gridDim.x * JOIN_THREADS) {
+		float sum = 0;
+
+		for (int part = 0; part < parts; part++)
+			sum += p.parts[part * count + i];
+		if (keep != 0) {
+			float old;
+
+			to_math(&old, ((const T *)p.out)[i]);
+			sum += keep * old;
+		}
+		from_math((T *)p.out + i, sum);
+	}
 }
 
 extern "C" enum status kernel_cuda_convolution_forward(struct stream *stream, const void *arguments,
 						       struct error *err)
 {
 	const convolution_forward_arguments *a = (const convolution_forward_arguments *)arguments;
-	cudaStream_t handle = cuda_stream_handle(stream);
+	enum convolution_path path;
 	convolution_problem p;
 
 	if (convolution_check(&a->shape, err) != STATUS_OK)
@@ -120,14 +141,11 @@ extern "C" enum status kernel_cuda_convolution_forward(struct stream *stream, co
 	p.out = a->y;
 	if (convolution_out_pixels(&a->shape) * a->shape.filters == 0)
 		return STATUS_OK;
-	if (takes_wgmma(stream, p))
+	path = choose_path(stream, p);
+	if (path == PATH_WGMMA)
 		return convolution_wgmma_forward(stream, a, err);
-#define CALL(T)                                                           \
-	a->shape.depthwise ? launch_depthwise<T>(p, PASS_FORWARD, handle) \
-			   : launch_pixels<T, PASS_FORWARD>(p, handle)
-	FOR_STORED_FLOATS(a->shape.precision, CALL)
-#undef CALL
-	return cuda_check_path("convolution_forward", "SIMT", err);
+	launch_path(path, p, PASS_FORWARD, cuda_stream_handle(stream));
+	return cuda_check_path("convolution_forward", path_names[path], err);
 }
 
 extern "C" enum status kernel_cuda_convolution_data_gradient(struct stream *stream,
@@ -136,7 +154,7 @@ extern "C" enum status kernel_cuda_convolution_data_gradient(struct stream *stre
 {
 	const convolution_data_gradient_arguments *a =
 		(const convolution_data_gradient_arguments *)arguments;
-	cudaStream_t handle = cuda_stream_handle(stream);
+	enum convolution_path path;
 	convolution_problem p;
 
 	if (convolution_check(&a->shape, err) != STATUS_OK)
@@ -147,14 +165,11 @@ extern "C" enum status kernel_cuda_convolution_data_gradient(struct stream *stre
 	p.out = a->dx;
 	if ((uint64_t)a->shape.batch * a->shape.height * a->shape.width * a->shape.channels == 0)
 		return STATUS_OK;
-	if (takes_wgmma(stream, p))
+	path = choose_path(stream, p);
+	if (path == PATH_WGMMA)
 		return convolution_wgmma_data_gradient(stream, a, err);
-#define CALL(T)                                                        \
-	a->shape.depthwise ? launch_depthwise<T>(p, PASS_DATA, handle) \
-			   : launch_pixels<T, PASS_DATA>(p, handle)
-	FOR_STORED_FLOATS(a->shape.precision, CALL)
-#undef CALL
-	return cuda_check_path("convolution_data_gradient", "SIMT", err);
+	launch_path(path, p, PASS_DATA, cuda_stream_handle(stream));
+	return cuda_check_path("convolution_data_gradient", path_names[path], err);
 }
 
 extern "C" enum status kernel_cuda_convolution_weight_gradient(struct stream *stream,
@@ -166,7 +181,7 @@ extern "C" enum status kernel_cuda_convolution_weight_gradient(struct stream *st
 	cudaStream_t handle = cuda_stream_handle(stream);
 	uint64_t weights;
 	convolution_problem p;
-	bool wgmma;
+	enum convolution_path path;
 
 	if (convolution_check(&a->shape, err) != STATUS_OK)
 		return err->status;
@@ -178,20 +193,15 @@ extern "C" enum status kernel_cuda_convolution_weight_gradient(struct stream *st
 	weights = convolution_weights(&a->shape);
 	if (weights == 0)
 		return STATUS_OK;
-	wgmma = takes_wgmma(stream, p);
-	if (wgmma && convolution_wgmma_weight_parts(stream, a, err) != STATUS_OK)
+	path = choose_path(stream, p);
+	if (path == PATH_WGMMA && convolution_wgmma_weight_parts(stream, a, err) != STATUS_OK)
 		return err->status;
-	if (!wgmma) {
-#define CALL(T)                                                           \
-	a->shape.depthwise ? launch_depthwise<T>(p, PASS_WEIGHTS, handle) \
-			   : launch_weights<T>(p, handle)
-		FOR_STORED_FLOATS(a->shape.precision, CALL)
-#undef CALL
-	}
+	if (path != PATH_WGMMA)
+		launch_path(path, p, PASS_WEIGHTS, handle);
 #define CALL(T)                                                                            \
-	convolution_join<T><<<grid_for(weights, SIMT_THREADS), SIMT_THREADS, 0, handle>>>( \
+	convolution_join<T><<<grid_for(weights, JOIN_THREADS), JOIN_THREADS, 0, handle>>>( \
 		p, weights, (int)convolution_parts(&a->shape), a->keep)
 	FOR_STORED_FLOATS(a->shape.precision, CALL)
 #undef CALL
-	return cuda_check_path("convolution_weight_gradient", wgmma ? "WGMMA" : "SIMT", err);
+	return cuda_check_path("convolution_weight_gradient", path_names[path], err);
 }

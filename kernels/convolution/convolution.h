@@ -2,8 +2,9 @@
  * 2-D convolution and its gradients as implicit matrix products (no patches in memory), and
  * pooling. Images are batch x height x width x channels; weights filters x kernel_height x
  * kernel_width x channels, and without the last for a depthwise convolution, where filter c reads
- * channel c alone. Precisions: FP32 (TF32 is computed as FP32), FP16, BF16; sums are FP32. Every
- * sum has a fixed order.
+ * channel c alone. Precisions: FP32, TF32 (stored as FP32; as FP32 where tensor cores lack it or
+ * there is nothing for them: on the host, depthwise), FP16, BF16; sums are FP32. Every sum has a
+ * fixed order.
  */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_CONVOLUTION_H
 #define GPUPROOF_KERNELS_CONVOLUTION_CONVOLUTION_H
@@ -74,24 +75,24 @@ struct convolution_weight_gradient_arguments {
 };
 
 /*
- * As many as make some 128 blocks of 128 filters x 256 channels on tensor cores. Where they never
- * take the shape, as in a first layer of three colours, at least some 512 blocks of 64 filters x 64
- * taps and channels: a tile or two that went over all pixels would leave most of a GPU idle. Not of
- * the batch: the scratch of one is that of all.
+ * As many as make some 128 blocks of 128 filters x 256 channels on tensor cores of compute
+ * capability 9.0, one on each multiprocessor. Where these never take the shape (FP32, TF32,
+ * channels that are no multiple of 8) some 256 blocks of 128 taps and channels x 128 filters, two
+ * on each: a tile or two that went over all pixels would leave most of a GPU idle. Not of the
+ * batch: the scratch of one is that of all.
  */
 static inline unsigned convolution_parts(const struct convolution_shape *s)
 {
 	uint64_t taps = (uint64_t)s->kernel_height * s->kernel_width, depth = convolution_depth(s),
 		 tiles = taps * ((s->filters + 127) / 128) * ((depth + 255) / 256),
-		 blocks = ((s->filters + 63) / 64) * ((taps * depth + 63) / 64);
-	unsigned parts = tiles >= 128 ? 1 : tiles <= 4 ? 32 : (unsigned)(128 / tiles);
-	bool multiply_adds = precision_bytes(s->precision) > 2 || depth % 8 || s->filters % 8;
+		 blocks = ((taps * depth + 127) / 128) * ((s->filters + 127) / 128);
+	bool everywhere = precision_bytes(s->precision) > 2 || depth % 8 || s->filters % 8;
 
-	/* Few channels in each. */
-	if (s->depthwise)
+	if (s->depthwise) /* few channels in each */
 		return 64;
-	return multiply_adds && blocks > 0 && 512 / blocks > parts ? (unsigned)(512 / blocks)
-								   : parts;
+	if (everywhere)
+		return blocks == 0 || blocks > 256 ? 1 : (unsigned)(256 / blocks);
+	return tiles >= 128 ? 1 : tiles <= 4 ? 32 : (unsigned)(128 / tiles);
 }
 static inline uint64_t convolution_scratch_bytes(const struct convolution_shape *s)
 {

@@ -24,4 +24,28 @@ static inline convolution_problem convolution_problem_of(const convolution_shape
 	return p;
 }
 
+/*
+ * Pixels of the data's gradient with stride t are of t x t classes, (kind / t, kind % t) + t *
+ * whole numbers, each of which is read by taps of its own and makes a dense convolution.
+ */
+struct class_taps {
+	int y, x;        /* first pixel */
+	int row, column; /* first tap; the others are `stride` apart */
+	int rows, columns;
+};
+
+static __host__ __device__ __forceinline__ class_taps class_taps_of(const convolution_shape &s,
+								    int kind)
+{
+	int stride = s.stride, y = kind / stride, x = kind % stride;
+	int row = (y + (int)s.padding) % stride, column = (x + (int)s.padding) % stride;
+
+	return { y,
+		 x,
+		 row,
+		 column,
+		 ((int)s.kernel_height - row + stride - 1) / stride,
+		 ((int)s.kernel_width - column + stride - 1) / stride };
+}
+
 #endif

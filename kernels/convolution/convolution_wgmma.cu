@@ -147,22 +147,50 @@ static enum status launch(struct stream *stream, const convolution_problem &p, s
 	return cuda_check_launch("convolution", err);
 }
 
-/* Tiles no wider than the result. */
+/*
+ * The columns of tiles that take the shortest time: rounds of tiles on all multiprocessors, each as
+ * long as the lines that it reads, the 128 of the left operand and its columns. 140 tiles of
+ * 256 columns would leave most of 132 multiprocessors idle in the second round.
+ */
+template <enum convolution_pass PASS>
+static int choose_columns(const convolution_problem &p, int multiprocessors)
+{
+	int result = (int)(PASS == PASS_FORWARD ? p.shape.filters : p.shape.channels), best = 64;
+	int64_t least = INT64_MAX;
+
+	for (int columns = 64; columns <= 256 && columns < 2 * result; columns *= 2) {
+		int tiles = cut_tiles<PASS>(p, columns).tiles;
+		int64_t time =
+			(int64_t)ceiling(tiles, multiprocessors) * (CONVOLUTION_ROWS + columns);
+
+		if (time <= least)
+			best = columns;
+		least = time < least ? time : least;
+	}
+	return best;
+}
+
+template <typename T, enum convolution_pass PASS>
+static enum status launch_columns(struct stream *stream, const convolution_problem &p,
+				  struct error *err)
+{
+	switch (choose_columns<PASS>(p, cuda_stream_multiprocessors(stream))) {
+	case 64:
+		return launch<T, PASS, 64>(stream, p, err);
+	case 128:
+		return launch<T, PASS, 128>(stream, p, err);
+	default:
+		return launch<T, PASS, 256>(stream, p, err);
+	}
+}
+
 template <enum convolution_pass PASS>
 static enum status launch_pass(struct stream *stream, const convolution_problem &p,
 			       struct error *err)
 {
-	unsigned columns = PASS == PASS_FORWARD ? p.shape.filters : p.shape.channels;
-	bool fp16 = p.shape.precision == PRECISION_FP16;
-
-	if (columns <= 64)
-		return fp16 ? launch<half, PASS, 64>(stream, p, err)
-			    : launch<__nv_bfloat16, PASS, 64>(stream, p, err);
-	if (columns <= 128)
-		return fp16 ? launch<half, PASS, 128>(stream, p, err)
-			    : launch<__nv_bfloat16, PASS, 128>(stream, p, err);
-	return fp16 ? launch<half, PASS, 256>(stream, p, err)
-		    : launch<__nv_bfloat16, PASS, 256>(stream, p, err);
+	return p.shape.precision == PRECISION_FP16
+		       ? launch_columns<half, PASS>(stream, p, err)
+		       : launch_columns<__nv_bfloat16, PASS>(stream, p, err);
 }
 
 extern "C" enum status convolution_wgmma_forward(struct stream *stream,

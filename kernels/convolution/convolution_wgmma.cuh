@@ -20,6 +20,7 @@
 
 #include "kernels/convolution/convolution_problem.cuh"
 #include "kernels/gemm/copy_engine.cuh"
+#include "kernels/gemm/mma.cuh"
 #include "kernels/gemm/wgmma.cuh"
 
 #define CONVOLUTION_THREADS 384
@@ -70,9 +71,8 @@ struct box_place {
 };
 
 /*
- * A tile of the result. `kind`: of the weights' gradient the tap; of the data's gradient with
- * stride t one of t x t classes of pixels, (row % t, column % t), each of which is read by taps of
- * its own and makes a dense convolution.
+ * A tile of the result. `kind`: of the weights' gradient the tap; of the data's the class of pixels
+ * (class_taps).
  */
 struct tile_place {
 	int column, row, kind, part;
@@ -98,25 +98,6 @@ static __device__ __forceinline__ tile_place place_of(const convolution_tiles &t
 	return at;
 }
 
-/* The taps of a class of pixels: (row + i * stride, column + j * stride). */
-struct class_taps {
-	int y, x;        /* the class: pixels (y, x) + stride * whole numbers */
-	int row, column; /* the first tap */
-	int rows, columns;
-
-	__device__ __forceinline__ class_taps(const convolution_shape &s, int kind)
-	{
-		int stride = s.stride;
-
-		y = kind / stride;
-		x = kind % stride;
-		row = (y + (int)s.padding) % stride;
-		column = (x + (int)s.padding) % stride;
-		rows = ((int)s.kernel_height - row + stride - 1) / stride;
-		columns = ((int)s.kernel_width - column + stride - 1) / stride;
-	}
-};
-
 template <enum convolution_pass PASS>
 static __device__ __forceinline__ int steps_of(const convolution_tiles &t, const tile_place &at)
 {
@@ -126,7 +107,7 @@ static __device__ __forceinline__ int steps_of(const convolution_tiles &t, const
 	if (PASS == PASS_FORWARD)
 		return (int)(s.kernel_height * s.kernel_width) * t.inner;
 	if (PASS == PASS_DATA) {
-		class_taps taps(s, at.kind);
+		class_taps taps = class_taps_of(s, at.kind);
 
 		return taps.rows * taps.columns * t.inner;
 	}
@@ -165,7 +146,7 @@ static __device__ __forceinline__ void copy_step(const convolution_tiles &t,
 		tensor_copy(right, &maps.right, inner, tap, at.column * COLUMNS, full);
 		return;
 	}
-	class_taps taps(s, at.kind);
+	class_taps taps = class_taps_of(s, at.kind);
 	int r = taps.row + tap / taps.columns * stride,
 	    c = taps.column + tap % taps.columns * stride;
 
@@ -233,60 +214,81 @@ static __device__ __forceinline__ unsigned stored_pair(__nv_bfloat16, float x, f
 	return *reinterpret_cast<unsigned *>(&pair);
 }
 
-/*
- * Sums of a thread: for each 8 columns two neighbours of row lane / 4 and two of the row 8 after
- * it.
- */
-template <typename T, enum convolution_pass PASS, int COLUMNS>
-static __device__ __forceinline__ void store_tile(const convolution_tiles &t, const tile_place &at,
-						  const float (&d)[COLUMNS / 2])
+/* Row h of the two of a thread, which are 8 apart, of the block's tile. */
+static __device__ __forceinline__ int tile_row(int h)
+{
+	return (threadIdx.x / 128 - 1) * 64 + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4 +
+	       h * 8;
+}
+
+/* Sums of a thread: for each 8 columns two neighbours of each of its rows. */
+template <int COLUMNS>
+static __device__ __forceinline__ void store_parts(const convolution_tiles &t, const tile_place &at,
+						   const float (&d)[COLUMNS / 2])
 {
 	const convolution_shape &s = t.problem.shape;
-	int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
-	int columns = PASS == PASS_FORWARD ? s.filters : s.channels;
 	int taps = s.kernel_height * s.kernel_width;
+	int column = at.column * COLUMNS + threadIdx.x % 4 * 2;
 
 #pragma unroll
 	for (int h = 0; h < 2; h++) {
-		int row = group * 64 + threadIdx.x % 128 / 32 * 16 + lane / 4 + h * 8;
-		int column = at.column * COLUMNS + lane % 4 * 2;
-		T *line;
-		float *sums;
+		int row = at.row * CONVOLUTION_ROWS + tile_row(h);
+		float *sums = t.problem.parts +
+			      (((int64_t)at.part * s.filters + row) * taps + at.kind) * s.channels;
 
-		if (PASS == PASS_WEIGHTS) {
-			row += at.row * CONVOLUTION_ROWS;
-			sums = t.problem.parts +
-			       (((int64_t)at.part * s.filters + row) * taps + at.kind) * s.channels;
-			if (row >= (int)s.filters)
-				continue;
-		} else {
-			box_place box(t.boxes, at.row);
-			int w = box.w + row % t.boxes.width,
-			    y = box.h + row / t.boxes.width % t.boxes.height,
-			    n = box.n + row / t.boxes.width / t.boxes.height;
-
-			if (PASS == PASS_DATA) {
-				w = w * (int)s.stride + at.kind % (int)s.stride;
-				y = y * (int)s.stride + at.kind / (int)s.stride;
-			}
-
-			line = (T *)t.problem.out +
-			       (((int64_t)n * t.pixel_height + y) * t.pixel_width + w) * columns;
-			if (w >= t.pixel_width || y >= t.pixel_height || n >= (int)s.batch)
-				continue;
-		}
 #pragma unroll
-		for (int i = 0; i < COLUMNS / 8; i++) {
-			float x = d[4 * i + 2 * h], z = d[4 * i + 2 * h + 1];
-
-			if (column + i * 8 >= columns)
-				continue;
-			if (PASS == PASS_WEIGHTS)
+		for (int i = 0; i < COLUMNS / 8; i++)
+			if (row < (int)s.filters && column + i * 8 < (int)s.channels)
 				*reinterpret_cast<float2 *>(sums + column + i * 8) =
-					make_float2(x, z);
-			else
-				*reinterpret_cast<unsigned *>(line + column + i * 8) =
-					stored_pair(T(), x, z);
+					make_float2(d[4 * i + 2 * h], d[4 * i + 2 * h + 1]);
+	}
+}
+
+/* Address of the pixel of a row of a tile; NULL outside of the images. */
+template <typename T, enum convolution_pass PASS>
+static __device__ __forceinline__ T *pixel_line(const convolution_tiles &t, const tile_place &at,
+						int row)
+{
+	const convolution_shape &s = t.problem.shape;
+	box_place box(t.boxes, at.row);
+	int w = box.w + row % t.boxes.width, h = box.h + row / t.boxes.width % t.boxes.height,
+	    n = box.n + row / t.boxes.width / t.boxes.height;
+
+	if (PASS == PASS_DATA) {
+		w = w * (int)s.stride + at.kind % (int)s.stride;
+		h = h * (int)s.stride + at.kind / (int)s.stride;
+	}
+	if (w >= t.pixel_width || h >= t.pixel_height || n >= (int)s.batch)
+		return nullptr;
+	return (T *)t.problem.out + (((int64_t)n * t.pixel_height + h) * t.pixel_width + w) *
+					    (PASS == PASS_FORWARD ? s.filters : s.channels);
+}
+
+/* Pixels of the result, 16 bytes by each thread. */
+template <typename T, enum convolution_pass PASS, int COLUMNS>
+static __device__ __forceinline__ void
+store_pixels(const convolution_tiles &t, const tile_place &at, const float (&d)[COLUMNS / 2])
+{
+	const convolution_shape &s = t.problem.shape;
+	int columns = PASS == PASS_FORWARD ? s.filters : s.channels;
+	int column = at.column * COLUMNS + threadIdx.x % 4 * 8;
+
+#pragma unroll
+	for (int h = 0; h < 2; h++) {
+		T *line = pixel_line<T, PASS>(t, at, tile_row(h));
+
+#pragma unroll
+		for (int i = 0; i < COLUMNS / 8; i += 4) {
+			unsigned v[4];
+
+#pragma unroll
+			for (int k = 0; k < 4; k++)
+				v[k] = stored_pair(T(), d[4 * (i + k) + 2 * h],
+						   d[4 * (i + k) + 2 * h + 1]);
+			exchange_pairs(v);
+			if (line && column + i * 8 < columns)
+				*reinterpret_cast<uint4 *>(line + column + i * 8) =
+					make_uint4(v[0], v[1], v[2], v[3]);
 		}
 	}
 }
@@ -325,7 +327,10 @@ static __device__ __forceinline__ void convolution_consume(const convolution_til
 #pragma unroll
 			for (int i = 0; i < COLUMNS / 2; i++)
 				d[i] = 0;
-		store_tile<T, PASS, COLUMNS>(t, at, d);
+		if constexpr (PASS == PASS_WEIGHTS)
+			store_parts<COLUMNS>(t, at, d);
+		else
+			store_pixels<T, PASS, COLUMNS>(t, at, d);
 	}
 }
 

@@ -1,10 +1,10 @@
 /*
  * A warp's products by mma.sync, since compute capability 7.5 (BF16, TF32: 8.0): 16 rows, 8
- * columns, 16 deep (TF32: 8), with operands loaded from tiles in shared memory (ldmatrix). Registers
- * of an operand and sums are laid out as wgmma has them.
+ * columns, 16 deep (TF32: 8), with operands loaded from tiles in shared memory (ldmatrix).
+ * Registers of an operand and sums are laid out as wgmma has them.
  *
- * A tile of 16-bit elements has lines of WIDTH elements, a multiple of 64; the pieces of 8 of a line are exchanged by
- * its number, so that 8 lines' pieces of one column lie in different banks.
+ * A tile of 16-bit elements has lines of WIDTH elements, a multiple of 64; the pieces of 8 of a
+ * line are exchanged by its number, so that 8 lines' pieces of one column lie in different banks.
  */
 #ifndef GPUPROOF_KERNELS_MMA_CUH
 #define GPUPROOF_KERNELS_MMA_CUH
@@ -125,8 +125,8 @@ static __device__ __forceinline__ void load_right_columns(unsigned *r, const T *
 
 /*
  * Exchanges the sums of four threads of a row, packed in pairs: v[i] of thread t of the four is
- * columns 8 i + 2 t, + 1 before, and columns 8 t + 2 i, + 1 after, so that a thread has 16 bytes next
- * to each other to store. All threads of the warp call it.
+ * columns 8 i + 2 t, + 1 before, and columns 8 t + 2 i, + 1 after, so that a thread has 16 bytes
+ * next to each other to store. All threads of the warp call it.
  */
 static __device__ __forceinline__ void exchange_pairs(unsigned (&v)[4])
 {

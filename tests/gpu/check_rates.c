@@ -1,7 +1,7 @@
 /*
  * Rates of the layers' kernels at the shapes that peers publish, printed and not judged:
  * gpuproof-gpu-check --only rate_. Times are medians of batches between two events, after warm-up
- * of half a second, random operands.
+ * of 0.2 s, random operands.
  */
 #include "gpu_check.h"
 
@@ -51,7 +51,7 @@ static enum status time_kernel(struct stream *stream, const char *kernel, const 
 
 	do
 		STEP(time_batch(stream, kernel, arguments, 2, &once, err));
-	while (clock_seconds() - start < 0.3);
+	while (clock_seconds() - start < 0.2);
 	count = (int)(BATCH_SECONDS / (once / 2)) + 1;
 	for (int i = 0; i < BATCHES; i++)
 		STEP(time_batch(stream, kernel, arguments, count, &batches[i], err));
@@ -61,19 +61,25 @@ static enum status time_kernel(struct stream *stream, const char *kernel, const 
 }
 
 /*
- * Device memory with `count` random FP16 or BF16 elements around 0; kept to the end of the process.
+ * Device memory with `count` random FP32, FP16 or BF16 elements around 0; kept to the end of the
+ * process.
  */
 static enum status random_elements(struct check_context *context, enum precision precision,
 				   uint64_t count, void **memory, struct error *err)
 {
-	STEP(backend_memory_alloc(context->device, ALLOCATOR_DEVICE, count * 2, NULL, memory, err));
+	static const enum fill_kind kinds[PRECISION_COUNT] = { [PRECISION_FP32] = FILL_FP32,
+							       [PRECISION_TF32] = FILL_FP32,
+							       [PRECISION_FP16] = FILL_FP16,
+							       [PRECISION_BF16] = FILL_BF16 };
+
+	STEP(backend_memory_alloc(context->device, ALLOCATOR_DEVICE,
+				  count * precision_bytes(precision), NULL, memory, err));
 	return backend_launch(context->stream, "fill",
-			      &(struct fill_arguments){
-				      .memory = *memory,
-				      .kind = precision == PRECISION_FP16 ? FILL_FP16 : FILL_BF16,
-				      .count = count,
-				      .seed = 7,
-				      .scale = 1 },
+			      &(struct fill_arguments){ .memory = *memory,
+							.kind = kinds[precision],
+							.count = count,
+							.seed = 7,
+							.scale = 1 },
 			      err);
 }
 
@@ -160,7 +166,7 @@ static enum status time_convolution(struct check_context *context,
 	STEP(random_elements(context, s->precision, pixels * s->channels, &x, err));
 	STEP(random_elements(context, s->precision, out, &y, err));
 	STEP(random_elements(context, s->precision, convolution_weights(s), &w, err));
-	STEP(random_elements(context, s->precision, convolution_scratch_bytes(s) / 2, &scratch,
+	STEP(random_elements(context, PRECISION_FP32, convolution_scratch_bytes(s) / 4, &scratch,
 			     err));
 	STEP(time_kernel(context->stream, "convolution_forward",
 			 &(struct convolution_forward_arguments){ *s, x, w, y }, &forward, err));
@@ -179,7 +185,10 @@ static enum status time_convolution(struct check_context *context,
 	return STATUS_OK;
 }
 
-/* 3 x 3 with 256 channels in FP16, as in ResNets. */
+/*
+ * 3 x 3 with 256 channels in FP16, as in ResNets; their first layers, channels that are no multiple
+ * of 8, and FP32 and TF32.
+ */
 static enum status rate_convolution(struct check_context *context, struct error *err)
 {
 	static const struct convolution_shape shapes[] = {
@@ -188,6 +197,18 @@ static enum status rate_convolution(struct check_context *context, struct error 
 		{ PRECISION_FP16, 32, 56, 56, 256, 256, 3, 3, 1, 1, 0 },
 		{ PRECISION_FP16, 64, 28, 28, 256, 256, 3, 3, 2, 1, 0 },
 		{ PRECISION_FP16, 64, 28, 28, 256, 256, 3, 3, 1, 1, 1 },
+		{ PRECISION_FP16, 64, 28, 28, 512, 512, 1, 1, 1, 0, 0 },
+		{ PRECISION_FP16, 64, 56, 56, 64, 64, 3, 3, 1, 1, 0 },
+		{ PRECISION_FP16, 64, 224, 224, 3, 64, 7, 7, 2, 3, 0 },
+		{ PRECISION_FP16, 64, 28, 28, 100, 100, 3, 3, 1, 1, 0 },
+		{ PRECISION_TF32, 64, 56, 56, 64, 64, 3, 3, 1, 1, 0 },
+		{ PRECISION_TF32, 64, 28, 28, 256, 256, 3, 3, 1, 1, 0 },
+		{ PRECISION_TF32, 64, 224, 224, 3, 64, 7, 7, 2, 3, 0 },
+		{ PRECISION_TF32, 64, 28, 28, 256, 256, 3, 3, 2, 1, 0 },
+		{ PRECISION_FP32, 64, 56, 56, 64, 64, 3, 3, 1, 1, 0 },
+		{ PRECISION_FP32, 64, 28, 28, 256, 256, 3, 3, 1, 1, 0 },
+		{ PRECISION_FP32, 64, 224, 224, 3, 64, 7, 7, 2, 3, 0 },
+		{ PRECISION_FP32, 64, 28, 28, 256, 256, 3, 3, 2, 1, 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)

@@ -12,13 +12,15 @@
 		PRECISION_FP32, n, h, w, c, f, r, s, t, p, d \
 	}
 static const struct convolution_shape shapes[] = {
-	SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 0, 0),     SHAPE(2, 5, 7, 3, 5, 3, 3, 1, 1, 0),
-	SHAPE(1, 9, 6, 5, 2, 2, 3, 2, 0, 0),     SHAPE(3, 6, 6, 8, 16, 3, 3, 1, 1, 0),
-	SHAPE(2, 11, 13, 24, 8, 3, 3, 2, 1, 0),  SHAPE(2, 7, 6, 72, 136, 3, 3, 1, 1, 0),
-	SHAPE(2, 8, 12, 136, 72, 1, 1, 1, 0, 0), SHAPE(2, 7, 7, 64, 264, 3, 1, 2, 1, 0),
-	SHAPE(1, 9, 10, 264, 64, 3, 3, 1, 1, 0), SHAPE(5, 12, 10, 16, 24, 5, 5, 1, 2, 0),
-	SHAPE(2, 9, 9, 16, 16, 7, 7, 2, 3, 0),   SHAPE(2, 8, 8, 6, 6, 3, 3, 3, 1, 0),
-	SHAPE(2, 7, 9, 5, 5, 3, 3, 1, 1, 1),     SHAPE(2, 11, 8, 40, 40, 5, 3, 2, 2, 1),
+	SHAPE(1, 1, 1, 1, 1, 1, 1, 1, 0, 0),      SHAPE(2, 5, 7, 3, 5, 3, 3, 1, 1, 0),
+	SHAPE(1, 9, 6, 5, 2, 2, 3, 2, 0, 0),      SHAPE(3, 6, 6, 8, 16, 3, 3, 1, 1, 0),
+	SHAPE(2, 11, 13, 24, 8, 3, 3, 2, 1, 0),   SHAPE(2, 7, 6, 72, 136, 3, 3, 1, 1, 0),
+	SHAPE(2, 8, 12, 136, 72, 1, 1, 1, 0, 0),  SHAPE(2, 7, 7, 64, 264, 3, 1, 2, 1, 0),
+	SHAPE(1, 9, 10, 264, 64, 3, 3, 1, 1, 0),  SHAPE(5, 12, 10, 16, 24, 5, 5, 1, 2, 0),
+	SHAPE(2, 9, 9, 16, 16, 7, 7, 2, 3, 0),    SHAPE(2, 8, 8, 6, 6, 3, 3, 3, 1, 0),
+	SHAPE(2, 21, 18, 3, 64, 7, 7, 2, 3, 0),   SHAPE(3, 9, 11, 70, 131, 3, 3, 1, 1, 0),
+	SHAPE(2, 12, 10, 68, 132, 3, 3, 2, 1, 0), SHAPE(2, 6, 7, 20, 12, 1, 1, 2, 0, 0),
+	SHAPE(2, 7, 9, 5, 5, 3, 3, 1, 1, 1),      SHAPE(2, 11, 8, 40, 40, 5, 3, 2, 2, 1),
 };
 
 /*
@@ -86,14 +88,15 @@ static void make_reference(struct convolution_data *d)
 		}
 }
 
+/* `product`: the rounding of a product of two elements, relative: TF32 rounds both to 2^-11. */
 static void check_all(struct bench *b, const char *what, const struct tensor *t, const double *sum,
-		      const double *magnitude, double terms, double keep)
+		      const double *magnitude, double terms, double keep, double product)
 {
 	for (size_t i = 0; i < t->count && bench_ok(b); i++) {
 		double expected = sum[i] + (keep != 0 ? keep * tensor_was(t, i) : 0);
 
 		compare(b->err, what, t->precision, i, tensor_now(t, i), expected,
-			(terms + 8) * 0x1p-24 * (magnitude[i] + fabs(expected)) +
+			((terms + 8) * 0x1p-24 + product) * (magnitude[i] + fabs(expected)) +
 				1.01 * element_rounding(t->precision, expected));
 	}
 }
@@ -121,15 +124,17 @@ static void check_shape(struct bench *b, const struct convolution_shape *s, floa
 {
 	size_t in = (size_t)s->batch * s->height * s->width * s->channels,
 	       out = convolution_out_pixels(s) * s->filters, weights = convolution_weights(s);
-	double taps = (double)s->kernel_height * s->kernel_width;
+	double taps = (double)s->kernel_height * s->kernel_width,
+	       product = s->precision == PRECISION_TF32 ? 0x1.01p-10 : 0;
+	enum precision stored = s->precision == PRECISION_TF32 ? PRECISION_FP32 : s->precision;
 	struct convolution_data d = { .shape = *s };
 
-	tensor_make(b, &d.x, s->precision, in, 61, 1);
-	tensor_make(b, &d.w, s->precision, weights, 62, 1);
-	tensor_make(b, &d.y, s->precision, out, 63, 1);
-	tensor_make(b, &d.dy, s->precision, out, 64, 1);
-	tensor_make(b, &d.dx, s->precision, in, 65, 1);
-	tensor_make(b, &d.dw, s->precision, weights, 66, 1);
+	tensor_make(b, &d.x, stored, in, 61, 1);
+	tensor_make(b, &d.w, stored, weights, 62, 1);
+	tensor_make(b, &d.y, stored, out, 63, 1);
+	tensor_make(b, &d.dy, stored, out, 64, 1);
+	tensor_make(b, &d.dx, stored, in, 65, 1);
+	tensor_make(b, &d.dw, stored, weights, 66, 1);
 	d.x_was = decoded(&d.x);
 	d.w_was = decoded(&d.w);
 	d.dy_was = decoded(&d.dy);
@@ -142,11 +147,11 @@ static void check_shape(struct bench *b, const struct convolution_shape *s, floa
 	run_passes(b, &d, keep);
 	make_reference(&d);
 	check_all(b, "convolution_forward", &d.y, d.y_sum, d.y_magnitude,
-		  taps * convolution_depth(s), 0);
+		  taps * convolution_depth(s), 0, product);
 	check_all(b, "convolution_data_gradient", &d.dx, d.dx_sum, d.dx_magnitude,
-		  taps * s->filters, 0);
+		  taps * s->filters, 0, product);
 	check_all(b, "convolution_weight_gradient", &d.dw, d.dw_sum, d.dw_magnitude,
-		  (double)convolution_out_pixels(s), (double)keep);
+		  (double)convolution_out_pixels(s), (double)keep, product);
 	tensor_free(&d.x);
 	tensor_free(&d.w);
 	tensor_free(&d.y);
@@ -161,7 +166,7 @@ static void check_shape(struct bench *b, const struct convolution_shape *s, floa
 
 enum status check_convolution(struct device *device, struct error *err)
 {
-	static const enum precision precisions[] = { PRECISION_FP32, PRECISION_FP16,
+	static const enum precision precisions[] = { PRECISION_FP32, PRECISION_TF32, PRECISION_FP16,
 						     PRECISION_BF16 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(shapes) * ARRAY_SIZE(precisions); i++) {
@@ -170,14 +175,14 @@ enum status check_convolution(struct device *device, struct error *err)
 
 		s.precision = precisions[i % ARRAY_SIZE(precisions)];
 		bench_open(&b, device, err);
-		check_shape(&b, &s, i % 2 ? 0.5f : 0);
+		check_shape(&b, &s, i / ARRAY_SIZE(precisions) % 2 ? 0.5f : 0);
 		if (err->status != STATUS_OK)
 			error_prefix(err,
-				     "%u x %u x %u x %u to %u, kernel %u x %u, stride %u, padding "
-				     "%u%s",
-				     s.batch, s.height, s.width, s.channels, s.filters,
-				     s.kernel_height, s.kernel_width, s.stride, s.padding,
-				     s.depthwise ? ", depthwise" : "");
+				     "%s, %u x %u x %u x %u to %u, kernel %u x %u, stride %u, "
+				     "padding %u%s",
+				     precision_name(s.precision), s.batch, s.height, s.width,
+				     s.channels, s.filters, s.kernel_height, s.kernel_width,
+				     s.stride, s.padding, s.depthwise ? ", depthwise" : "");
 		if (bench_close(&b) != STATUS_OK)
 			return err->status;
 	}

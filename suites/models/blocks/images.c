@@ -51,7 +51,7 @@ static void *gradients(const struct pass *p, size_t tensor)
 static struct convolution_shape shape_of(const struct setup *setup, const struct image_unit *u,
 					 uint64_t rows)
 {
-	return (struct convolution_shape){ .precision = setup_storage(setup),
+	return (struct convolution_shape){ .precision = setup->precision,
 					   .batch = (unsigned)rows,
 					   .height = u->side,
 					   .width = u->side,

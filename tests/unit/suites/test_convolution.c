@@ -92,6 +92,31 @@ static void what_cannot_be_computed_is_skipped(void **state)
 	plan_done(f);
 }
 
+/* TF32 needs tensor cores that have it, and a convolution that has products for them. */
+static void tf32_is_for_plain_convolutions_on_tensor_cores(void **state)
+{
+	struct device_info infos[FIXTURE_DEVICES];
+	struct fixture *f = *state;
+
+	memcpy(infos, f->infos, sizeof(infos));
+	plan_from(f, QUICK "precisions = tf32\n", infos, 1);
+	assert_true(f->plan.case_count == 3);
+	assert_non_null(strstr(f->plan.cases[0].skip_reason, "not this precision"));
+	plan_done(f);
+	infos[0].capabilities |= DEVICE_HAS_TF32;
+	plan_from(f, QUICK "precisions = tf32\nkinds = plain, depthwise\n", infos, 1);
+	assert_true(f->plan.case_count == 6);
+	for (size_t i = 0; i < f->plan.case_count; i++) {
+		const struct plan_case *c = &f->plan.cases[i];
+
+		if (strcmp(case_text(c, "kinds"), "plain") == 0)
+			assert_null(c->skip_reason);
+		else
+			assert_non_null(strstr(c->skip_reason, "depthwise"));
+	}
+	plan_done(f);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, fixture_reset)
@@ -100,6 +125,7 @@ int main(void)
 		TEST(weights_and_memory_are_counted),
 		TEST(a_wrong_result_is_a_mismatch),
 		TEST(what_cannot_be_computed_is_skipped),
+		TEST(tf32_is_for_plain_convolutions_on_tensor_cores),
 	};
 
 	return cmocka_run_group_tests(tests, fixture_open, fixture_close);

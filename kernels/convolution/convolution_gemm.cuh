@@ -1,0 +1,405 @@
+/*
+ * Convolution as a matrix product C[m][n] = sum over k of A(m, k) B(k, n) on any device, any shape,
+ * without patches in memory: a block makes 128 rows x COLUMNS of C and gathers both operands,
+ * 64 bytes deep, a stage ahead of what it multiplies.
+ *
+ *	          rows m                columns n   depth k              A          B
+ *	forward   pixels of y           filters     taps x channels      x          w
+ *	data      pixels of dx          channels    taps x filters       dy         w
+ *	weights   taps x channels       filters     pixels of y          x          dy
+ *
+ * An operand whose neighbours in memory are neighbours along k (x and w of the forward pass, dy of
+ * the data's) is a tile of lines of 64 bytes along k, the others are lines across k. Pieces of 16
+ * bytes of a line are exchanged by its number: a warp reads from different banks. PACK neighbours,
+ * all of one tap, are copied at a time: 16 bytes, or one element where the channels are no multiple
+ * of that.
+ */
+#ifndef GPUPROOF_KERNELS_CONVOLUTION_GEMM_CUH
+#define GPUPROOF_KERNELS_CONVOLUTION_GEMM_CUH
+
+#include "kernels/convolution/convolution_gemm.h"
+
+#include "kernels/gemm/async_copy.cuh"
+#include "kernels/launch/cuda_kernel.h"
+#include "kernels/storage.cuh"
+
+/* Threads of a block: the including file says how many. */
+#ifndef GEMM_THREADS
+#error "GEMM_THREADS"
+#endif
+#define GEMM_ROWS 128
+#define GEMM_LINE_BYTES 64
+#define GEMM_DEPTH(T) (GEMM_LINE_BYTES / (int)sizeof(T))
+#define GEMM_STAGE_BYTES(columns) ((GEMM_ROWS + (columns)) * GEMM_LINE_BYTES)
+
+/* Division of 0 to 2^31 - 1 by a number known on the host (Granlund and Montgomery 1994). */
+struct divider {
+	unsigned size, factor, shift;
+
+	__device__ __forceinline__ int quotient(int x) const
+	{
+		return (int)((__umulhi((unsigned)x, factor) + (unsigned)x) >> shift);
+	}
+	__device__ __forceinline__ int quotient(int x, int *rest) const
+	{
+		int q = quotient(x);
+
+		*rest = x - q * (int)size;
+		return q;
+	}
+};
+
+static inline divider divider_of(unsigned size)
+{
+	unsigned shift = 0;
+
+	while (shift < 31 && 1u << shift < size)
+		shift++;
+	return { size, (unsigned)((((1ull << shift) - size) << 32) / size + 1), shift };
+}
+
+/* Arguments of a launch; the gradient of the data has one for each class of pixels (class_taps). */
+struct convolution_gemm_arguments {
+	convolution_problem problem;
+	class_taps taps; /* all taps, unless of a class */
+	int rows, columns, depth;
+	int row_width, row_height; /* pixels of the rows (weights: of the depth) */
+	int part;                  /* of the depth, for a block */
+	divider tap_columns, width, height, depth_channels, column_tiles;
+};
+
+/* A row's pixel: what its first tap reads of which image, and where it is in the output. */
+struct row_pixel {
+	int image; /* pixels before it */
+	int h, w;
+	int out; /* -1: after the last row */
+};
+
+template <enum convolution_pass PASS>
+static __device__ __forceinline__ row_pixel row_pixel_of(const convolution_gemm_arguments &a,
+							 int row)
+{
+	const convolution_shape &s = a.problem.shape;
+	int stride = s.stride, padding = s.padding, w, h;
+	int n = a.height.quotient(a.width.quotient(row, &w), &h);
+
+	if (row >= a.rows)
+		return { 0, INT32_MIN / 2, INT32_MIN / 2, -1 };
+	if (PASS == PASS_FORWARD)
+		return { n * (int)(s.height * s.width), h * stride - padding, w * stride - padding,
+			 row };
+	h = h * stride + a.taps.y;
+	w = w * stride + a.taps.x;
+	return { n * a.problem.out_height * a.problem.out_width,
+		 (h + padding - a.taps.row) / stride, (w + padding - a.taps.column) / stride,
+		 (n * (int)s.height + h) * (int)s.width + w };
+}
+
+/* Place of element `at` of a line of WIDTH elements. */
+template <typename T, bool ALONG, int WIDTH>
+static __device__ __forceinline__ int tile_offset(int line, int at)
+{
+	const int V = 16 / sizeof(T);
+	int exchange = ALONG ? line / 2 % 4 : sizeof(T) == 2 ? line % 8 : line % 4 * 2;
+
+	return line * WIDTH + (at / V ^ exchange) * V + at % V;
+}
+
+template <typename T, int PACK>
+static __device__ __forceinline__ void copy_pack(T *to, const T *tensor, int64_t at, bool in)
+{
+	const T *from = tensor + (in ? at : 0);
+
+	if (PACK * sizeof(T) >= 4) {
+		copy_async<PACK * sizeof(T) >= 16 ? 16 : 4>(to, from, in);
+	} else {
+		const uint16_t *bits = reinterpret_cast<const uint16_t *>(from);
+
+		*reinterpret_cast<uint16_t *>(to) = in ? __ldg(bits) : (uint16_t)0;
+	}
+}
+
+/* The channels of an image's pixels that a row's taps read, along k. */
+template <typename T, convolution_pass PASS, int PACK>
+static __device__ __forceinline__ void gather_pixels(T *tile, const convolution_gemm_arguments &a,
+						     const row_pixel *rows, int first, int end)
+{
+	const int DEPTH = GEMM_DEPTH(T), PACKS = DEPTH / PACK;
+	const convolution_problem &p = a.problem;
+	bool forward = PASS == PASS_FORWARD;
+	const T *tensor = (const T *)(forward ? p.image : p.gradient);
+	int height = forward ? (int)p.shape.height : p.out_height,
+	    width = forward ? (int)p.shape.width : p.out_width,
+	    channels = forward ? p.shape.channels : p.shape.filters;
+	int at = threadIdx.x % PACKS * PACK, channel, column;
+	int tap = a.depth_channels.quotient(first + at, &channel),
+	    row = a.tap_columns.quotient(tap, &column);
+
+#pragma unroll
+	for (int i = 0; i < GEMM_ROWS * PACKS / GEMM_THREADS; i++) {
+		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS);
+		row_pixel r = rows[line];
+		int h = forward ? r.h + row : r.h - row, w = forward ? r.w + column : r.w - column;
+
+		copy_pack<T, PACK>(tile + tile_offset<T, true, DEPTH>(line, at), tensor,
+				   (int64_t)(r.image + h * width + w) * channels + channel,
+				   first + at < end && h >= 0 && w >= 0 && h < height && w < width);
+	}
+}
+
+/* Filters, along k. */
+template <typename T, int PACK, int COLUMNS>
+static __device__ __forceinline__ void gather_filters(T *tile, const convolution_gemm_arguments &a,
+						      int column, int first, int end)
+{
+	const int DEPTH = GEMM_DEPTH(T), PACKS = DEPTH / PACK;
+	int at = threadIdx.x % PACKS * PACK;
+
+#pragma unroll
+	for (int i = 0; i < COLUMNS * PACKS / GEMM_THREADS; i++) {
+		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS);
+
+		copy_pack<T, PACK>(tile + tile_offset<T, true, DEPTH>(line, at),
+				   (const T *)a.problem.weights,
+				   (int64_t)(column + line) * a.depth + first + at,
+				   first + at < end && column + line < a.columns);
+	}
+}
+
+/* Across k: the weights of a class's taps and their filters. */
+template <typename T, int PACK, int COLUMNS>
+static __device__ __forceinline__ void gather_channels(T *tile, const convolution_gemm_arguments &a,
+						       int column, int first, int end)
+{
+	const int PACKS = COLUMNS / PACK;
+	const convolution_shape &s = a.problem.shape;
+	int stride = s.stride, taps = s.kernel_height * s.kernel_width;
+	int at = threadIdx.x % PACKS * PACK;
+
+#pragma unroll
+	for (int i = 0; i < GEMM_DEPTH(T) * PACKS / GEMM_THREADS; i++) {
+		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS), filter, c;
+		int r = a.tap_columns.quotient(a.depth_channels.quotient(first + line, &filter),
+					       &c);
+		int tap = (a.taps.row + r * stride) * (int)s.kernel_width + a.taps.column +
+			  c * stride;
+
+		copy_pack<T, PACK>(tile + tile_offset<T, false, COLUMNS>(line, at),
+				   (const T *)a.problem.weights,
+				   ((int64_t)filter * taps + tap) * s.channels + column + at,
+				   first + line < end && column + at < a.columns);
+	}
+}
+
+/* Across k: what taps read of the image for a pixel of y; rows are taps x channels. */
+template <typename T, int PACK>
+static __device__ __forceinline__ void gather_taps(T *tile, const convolution_gemm_arguments &a,
+						   int row, int first, int end)
+{
+	const int PACKS = GEMM_ROWS / PACK;
+	const convolution_shape &s = a.problem.shape;
+	int at = threadIdx.x % PACKS * PACK, channel, c;
+	int r = a.tap_columns.quotient(a.depth_channels.quotient(row + at, &channel), &c);
+
+#pragma unroll
+	for (int i = 0; i < GEMM_DEPTH(T) * PACKS / GEMM_THREADS; i++) {
+		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS), w, h;
+		int n = a.height.quotient(a.width.quotient(first + line, &w), &h);
+
+		h = h * (int)s.stride + r - (int)s.padding;
+		w = w * (int)s.stride + c - (int)s.padding;
+		copy_pack<T, PACK>(tile + tile_offset<T, false, GEMM_ROWS>(line, at),
+				   (const T *)a.problem.image,
+				   ((int64_t)(n * (int)s.height + h) * (int)s.width + w) *
+						   s.channels +
+					   channel,
+				   first + line < end && row + at < a.rows && h >= 0 && w >= 0 &&
+					   h < (int)s.height && w < (int)s.width);
+	}
+}
+
+/* Across k: the filters of a pixel of dy. */
+template <typename T, int PACK, int COLUMNS>
+static __device__ __forceinline__ void
+gather_gradients(T *tile, const convolution_gemm_arguments &a, int column, int first, int end)
+{
+	const int PACKS = COLUMNS / PACK;
+	int at = threadIdx.x % PACKS * PACK;
+
+#pragma unroll
+	for (int i = 0; i < GEMM_DEPTH(T) * PACKS / GEMM_THREADS; i++) {
+		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS);
+
+		copy_pack<T, PACK>(tile + tile_offset<T, false, COLUMNS>(line, at),
+				   (const T *)a.problem.gradient,
+				   (int64_t)(first + line) * a.columns + column + at,
+				   first + line < end && column + at < a.columns);
+	}
+}
+
+static __device__ __forceinline__ void store_two(float *to, float x, float y)
+{
+	*reinterpret_cast<float2 *>(to) = make_float2(x, y);
+}
+template <typename T> static __device__ __forceinline__ void store_two(T *to, float x, float y)
+{
+	alignas(4) T pair[2];
+
+	from_math(&pair[0], x);
+	from_math(&pair[1], y);
+	*reinterpret_cast<unsigned *>(to) = *reinterpret_cast<const unsigned *>(pair);
+}
+
+/* Stores sums of a block's tile: `row` and `column` count from the tile's. */
+template <typename T, convolution_pass PASS> struct tile_store {
+	const convolution_gemm_arguments &a;
+	const row_pixel *rows;
+	int row, column;
+
+	__device__ __forceinline__ void one(int r, int c, float x) const
+	{
+		if (column + c >= a.columns)
+			return;
+		if (PASS != PASS_WEIGHTS && rows[r].out >= 0)
+			from_math((T *)a.problem.out + (int64_t)rows[r].out * a.columns + column +
+					  c,
+				  x);
+		if (PASS == PASS_WEIGHTS && row + r < a.rows)
+			a.problem.parts[((int64_t)blockIdx.z * a.columns + column + c) * a.rows +
+					row + r] = x;
+	}
+	/* Columns c, which is even, and c + 1. */
+	__device__ __forceinline__ void two(int r, int c, float x, float y) const
+	{
+		if (PASS == PASS_WEIGHTS || a.columns % 2) {
+			one(r, c, x);
+			one(r, c + 1, y);
+		} else if (column + c < a.columns && rows[r].out >= 0) {
+			store_two((T *)a.problem.out + (int64_t)rows[r].out * a.columns + column +
+					  c,
+				  x, y);
+		}
+	}
+};
+
+/*
+ * PRODUCTS keeps a thread's sums: add(left, right) multiplies a stage, store(to) stores them.
+ * STAGES of copies are under way or being multiplied.
+ */
+template <typename T, convolution_pass PASS, int PACK, int COLUMNS, int STAGES, typename PRODUCTS>
+static __device__ __forceinline__ void multiply_tile(const convolution_gemm_arguments &a)
+{
+	extern __shared__ __align__(128) char gemm_memory[];
+	__shared__ row_pixel rows[GEMM_ROWS];
+	const int DEPTH = GEMM_DEPTH(T);
+	int column, row = a.column_tiles.quotient(blockIdx.x, &column) * GEMM_ROWS;
+	int begin = blockIdx.z * a.part, end = begin + a.part < a.depth ? begin + a.part : a.depth;
+	int steps = end > begin ? (end - begin + DEPTH - 1) / DEPTH : 0;
+	PRODUCTS products;
+
+	column *= COLUMNS;
+	if (PASS != PASS_WEIGHTS) {
+		if (threadIdx.x < GEMM_ROWS)
+			rows[threadIdx.x] = row_pixel_of<PASS>(a, row + threadIdx.x);
+		__syncthreads();
+	}
+
+	auto gather = [&](int step) {
+		T *left = (T *)(gemm_memory + step % STAGES * GEMM_STAGE_BYTES(COLUMNS)),
+		  *right = left + GEMM_ROWS * DEPTH;
+		int first = begin + step * DEPTH;
+
+		if (step < steps && PASS == PASS_FORWARD) {
+			gather_pixels<T, PASS, PACK>(left, a, rows, first, end);
+			gather_filters<T, PACK, COLUMNS>(right, a, column, first, end);
+		} else if (step < steps && PASS == PASS_DATA) {
+			gather_pixels<T, PASS, PACK>(left, a, rows, first, end);
+			gather_channels<T, PACK, COLUMNS>(right, a, column, first, end);
+		} else if (step < steps) {
+			gather_taps<T, PACK>(left, a, row, first, end);
+			gather_gradients<T, PACK, COLUMNS>(right, a, column, first, end);
+		}
+		copies_commit();
+	};
+
+#pragma unroll
+	for (int i = 0; i < STAGES - 1; i++)
+		gather(i);
+	for (int step = 0; step < steps; step++) {
+		const T *left =
+			(const T *)(gemm_memory + step % STAGES * GEMM_STAGE_BYTES(COLUMNS));
+
+		copies_wait<STAGES - 2>();
+		__syncthreads(); /* the stage is there; all are done with the one before */
+		gather(step + STAGES - 1);
+		products.add(left, left + GEMM_ROWS * DEPTH);
+	}
+	products.store(tile_store<T, PASS>{ a, rows, row, column });
+}
+
+typedef void convolution_gemm_kernel(const convolution_gemm_arguments a);
+
+static inline int gemm_ceiling(int64_t count, int size)
+{
+	return (int)((count + size - 1) / size);
+}
+
+/* Launches a kernel for tiles of `columns`, steps of `depth`: once, or for each class of pixels. */
+template <enum convolution_pass PASS>
+static void launch_gemm(convolution_gemm_kernel *kernel, const convolution_problem &p, int columns,
+			int depth, int stages, cudaStream_t stream)
+{
+	const convolution_shape &s = p.shape;
+	int taps = (int)(s.kernel_height * s.kernel_width), stride = (int)s.stride;
+	int classes = PASS == PASS_DATA ? stride * stride : 1, bytes, parts = 1;
+	convolution_gemm_arguments a = {};
+
+	bytes = stages * GEMM_STAGE_BYTES(columns);
+	cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+			     bytes);
+	a.problem = p;
+	for (int kind = 0; kind < classes; kind++) {
+		a.row_width = p.out_width;
+		a.row_height = p.out_height;
+		a.taps = { 0, 0, 0, 0, (int)s.kernel_height, (int)s.kernel_width };
+		a.columns = (int)(PASS == PASS_DATA ? s.channels : s.filters);
+		a.depth = taps * (int)s.channels;
+		a.rows = (int)convolution_out_pixels(&s);
+		if (PASS == PASS_DATA) {
+			a.taps = class_taps_of(s, kind);
+			a.row_width = gemm_ceiling((int)s.width - a.taps.x, stride);
+			a.row_height = gemm_ceiling((int)s.height - a.taps.y, stride);
+			a.rows = (int)s.batch * a.row_height * a.row_width;
+			a.depth = a.taps.rows * a.taps.columns * (int)s.filters;
+		}
+		if (PASS == PASS_WEIGHTS) {
+			int pixels = a.rows;
+
+			a.rows = a.depth;
+			a.depth = pixels;
+			parts = (int)convolution_parts(&s);
+		}
+		if (a.rows == 0)
+			continue;
+		a.part = gemm_ceiling(gemm_ceiling(a.depth, parts), depth) * depth;
+		a.tap_columns = divider_of(a.taps.columns > 0 ? (unsigned)a.taps.columns : 1);
+		a.width = divider_of((unsigned)a.row_width);
+		a.height = divider_of((unsigned)a.row_height);
+		a.depth_channels = divider_of(PASS == PASS_DATA ? s.filters : s.channels);
+		a.column_tiles = divider_of((unsigned)gemm_ceiling(a.columns, columns));
+		kernel<<<dim3((unsigned)gemm_ceiling(a.rows, GEMM_ROWS) * a.column_tiles.size, 1,
+			      (unsigned)parts),
+			 GEMM_THREADS, bytes, stream>>>(a);
+	}
+}
+
+/* True when each tensor that the pass copies by packs can be, 16 bytes at a time. */
+static inline bool packs_whole(const convolution_problem &p)
+{
+	unsigned elements = 16 / precision_bytes(p.shape.precision);
+
+	return packs_aligned(p.image, p.weights, p.gradient, p.out) &&
+	       p.shape.channels % elements == 0 && p.shape.filters % elements == 0;
+}
+
+#endif

@@ -1,0 +1,169 @@
+/*
+ * Convolution by the tensor cores of compute capability 7.5 and newer (mma.sync): see
+ * convolution_gemm.cuh. Each of four warps makes half of the rows and columns of a block's
+ * tile; a step is two products deep.
+ */
+#define GEMM_THREADS 128
+
+#include "kernels/convolution/convolution_gemm.cuh"
+#include "kernels/gemm/mma.cuh"
+
+#define MMA_STAGES 3
+#define MMA_DEPTH(T) (32 / (int)sizeof(T)) /* of a product */
+
+/* The product of a stored type, and the capability from which tensor cores have it. */
+template <typename T> struct mma_of;
+template <> struct mma_of<half> {
+	static const int since = 75;
+	static __device__ __forceinline__ void multiply(float *d, const unsigned *a,
+							const unsigned *b)
+	{
+		multiply_16(half(), d, a, b);
+	}
+};
+template <> struct mma_of<bfloat16> {
+	static const int since = 80;
+	static __device__ __forceinline__ void multiply(float *d, const unsigned *a,
+							const unsigned *b)
+	{
+		multiply_16(__nv_bfloat16(), d, a, b);
+	}
+};
+template <> struct mma_of<float> {
+	static const int since = 80;
+	static __device__ __forceinline__ void multiply(float *d, const unsigned *a,
+							const unsigned *b)
+	{
+		multiply_8(d, a, b);
+	}
+};
+
+/*
+ * 16 lines from `line` on and the k of a product from `depth` on, as four matrices of 8 lines x 16
+ * bytes along k. Left: the two of 8 lines first; right: the two of 8 lines' k first.
+ */
+template <typename T, bool ALONG, bool LEFT, int WIDTH>
+static __device__ __forceinline__ void load_fragments(unsigned (&r)[4], const T *tile, int line,
+						      int depth)
+{
+	const int V = 16 / sizeof(T);
+	int lane = threadIdx.x % 32, of_lines = LEFT ? lane / 8 % 2 : lane / 16,
+	    of_depth = LEFT ? lane / 16 : lane / 8 % 2;
+
+	if (ALONG)
+		load_matrices<false>(r, tile + tile_offset<T, true, GEMM_DEPTH(T)>(
+						       line + of_lines * 8 + lane % 8,
+						       depth + of_depth * V));
+	else if (sizeof(T) == 2)
+		load_matrices<true>(r, tile + tile_offset<T, false, WIDTH>(depth + of_depth * 8 +
+										   lane % 8,
+									   line + of_lines * 8));
+	else /* no instruction transposes these */
+#pragma unroll
+		for (int i = 0; i < 4; i++) {
+			int k = LEFT ? i / 2 : i % 2, l = LEFT ? i % 2 : i / 2;
+
+			r[i] = *reinterpret_cast<const unsigned *>(
+				tile + tile_offset<T, false, WIDTH>(depth + k * 4 + lane % 4,
+								    line + l * 8 + lane / 4));
+		}
+	if (sizeof(T) == 4)
+		round_to_tf32<4>(r);
+}
+
+template <typename T, convolution_pass PASS, int COLUMNS> struct mma_products {
+	static const bool LEFT_ALONG = PASS != PASS_WEIGHTS, RIGHT_ALONG = PASS == PASS_FORWARD;
+	static const int N = COLUMNS / 2, M = GEMM_ROWS / 2; /* of a warp */
+	float sums[M / 16][N / 8][4] = {};
+
+	__device__ __forceinline__ static int row(void)
+	{
+		return threadIdx.x / 64 * M;
+	}
+	__device__ __forceinline__ static int column(void)
+	{
+		return threadIdx.x / 32 % 2 * N;
+	}
+
+	__device__ __forceinline__ void add(const T *left, const T *right)
+	{
+#pragma unroll
+		for (int depth = 0; depth < GEMM_DEPTH(T); depth += MMA_DEPTH(T)) {
+			unsigned a[M / 16][4], b[N / 16][4];
+
+#pragma unroll
+			for (int i = 0; i < M / 16; i++)
+				load_fragments<T, LEFT_ALONG, true, GEMM_ROWS>(a[i], left,
+									       row() + i * 16,
+									       depth);
+#pragma unroll
+			for (int j = 0; j < N / 16; j++)
+				load_fragments<T, RIGHT_ALONG, false, COLUMNS>(b[j], right,
+									       column() + j * 16,
+									       depth);
+#pragma unroll
+			for (int i = 0; i < M / 16; i++)
+#pragma unroll
+				for (int j = 0; j < N / 8; j++)
+					mma_of<T>::multiply(sums[i][j], a[i], b[j / 2] + j % 2 * 2);
+		}
+	}
+
+	__device__ __forceinline__ void store(const tile_store<T, PASS> &to) const
+	{
+		int lane = threadIdx.x % 32;
+
+#pragma unroll
+		for (int i = 0; i < M / 16; i++)
+#pragma unroll
+			for (int h = 0; h < 2; h++)
+#pragma unroll
+				for (int j = 0; j < N / 8; j++)
+					to.two(row() + i * 16 + h * 8 + lane / 4,
+					       column() + j * 8 + lane % 4 * 2, sums[i][j][2 * h],
+					       sums[i][j][2 * h + 1]);
+	}
+};
+
+/* Empty and never launched without such tensor cores. */
+template <typename T, convolution_pass PASS, int PACK, int COLUMNS>
+static __global__ void __launch_bounds__(GEMM_THREADS, 2)
+	convolution_mma(const convolution_gemm_arguments a)
+{
+	if constexpr (CODE_CAPABILITY >= mma_of<T>::since)
+		multiply_tile<T, PASS, PACK, COLUMNS, MMA_STAGES, mma_products<T, PASS, COLUMNS>>(
+			a);
+}
+
+template <typename T, convolution_pass PASS, int PACK>
+static void launch_columns(const convolution_problem &p, cudaStream_t stream)
+{
+	if ((PASS == PASS_DATA ? p.shape.channels : p.shape.filters) <= 64)
+		launch_gemm<PASS>(convolution_mma<T, PASS, PACK, 64>, p, 64, GEMM_DEPTH(T),
+				  MMA_STAGES, stream);
+	else
+		launch_gemm<PASS>(convolution_mma<T, PASS, PACK, 128>, p, 128, GEMM_DEPTH(T),
+				  MMA_STAGES, stream);
+}
+
+template <typename T, int PACK>
+static void launch_pass(const convolution_problem &p, enum convolution_pass pass,
+			cudaStream_t stream)
+{
+	if (pass == PASS_FORWARD)
+		launch_columns<T, PASS_FORWARD, PACK>(p, stream);
+	else if (pass == PASS_DATA)
+		launch_columns<T, PASS_DATA, PACK>(p, stream);
+	else
+		launch_columns<T, PASS_WEIGHTS, PACK>(p, stream);
+}
+
+void convolution_by_mma(const convolution_problem &p, enum convolution_pass pass,
+			cudaStream_t stream)
+{
+#define CALL(T)                                                          \
+	packs_whole(p) ? launch_pass<T, 16 / sizeof(T)>(p, pass, stream) \
+		       : launch_pass<T, 1>(p, pass, stream)
+	FOR_STORED_FLOATS(p.shape.precision, CALL)
+#undef CALL
+}
