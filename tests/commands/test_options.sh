@@ -54,6 +54,9 @@ answers() { # words..., the last one incomplete
 [[ " $(answers gpuproof run --set run.) " == *' run.backend= '* ]] || fail "bash: settings of run --set"
 [[ $(answers gpuproof report --reference compl) == *completion.bash* ]] || fail "bash: a RESULT after --reference, which needs no value"
 grep -F "'--strict:warnings" completion.zsh >/dev/null && grep -F "'run:measure what" completion.zsh >/dev/null || fail "zsh: no explanations"
+explained=$(sed -n "s/^\t\tdescribed=( 'help:/x&/p" completion.zsh)
+[ "$(bash -c "${explained#x}"'; printf "%s\n" "${described[@]}"' | grep -c '^[a-z]*:.')" = "$("$program" help | sed -n '/^usage/,/^Topics/s/^  \([a-z]*\)  .*/\1/p' | grep -c .)" ] ||
+	fail "zsh: an apostrophe divides explanations"
 ! command -v zsh >/dev/null || zsh -n completion.zsh || fail "zsh: the completion is no script"
 ! command -v fish >/dev/null || fish --no-execute completion.fish || fail "fish: the completion is no script"
 

@@ -67,16 +67,21 @@ static void add_options(struct text *out, const struct command *c, const struct 
 	text_add(out, "'");
 }
 
-/* The options with their help, for zsh's _describe. */
+/* " 'name:words'", an item for zsh's _describe. */
+static void add_item(struct text *out, const char *dashes, const char *name, const char *words)
+{
+	text_addf(out, " '%s%s:", dashes, name);
+	for (; *words; words++)
+		text_addf(out, *words == '\'' ? "'\\''" : "%c", *words);
+	text_add_char(out, '\'');
+}
+
+/* The options with their help. */
 static void add_described(struct text *out, const struct command *c)
 {
 	text_add(out, "\t\tdescribed=(");
-	for (const struct option_row *row = c->options; row && row->name; row++) {
-		text_addf(out, " '--%s:", row->name);
-		for (const char *s = row->help; *s; s++)
-			text_addf(out, *s == '\'' ? "'\\''" : "%c", *s);
-		text_add_char(out, '\'');
-	}
+	for (const struct option_row *row = c->options; row && row->name; row++)
+		add_item(out, "--", row->name, row->help);
 	text_add(out, " )\n");
 }
 
@@ -176,7 +181,7 @@ static void add_zsh(struct text *out)
 		 "\tif (( CURRENT == 2 )); then\n"
 		 "\t\tdescribed=(");
 	for (const struct command *const *c = commands; *c; c++)
-		text_addf(out, " '%s:%s'", (*c)->name, (*c)->summary);
+		add_item(out, "", (*c)->name, (*c)->summary);
 	text_add(out, " )\n\t\t_describe command described\n\t\treturn\n\tfi\n"
 		      "\tif [[ $PREFIX == --*=* ]]; then\n\t\tbefore=${PREFIX%%=*}=\n"
 		      "\t\tcompset -P '*='\n\tfi\n\tcase ${words[2]} in\n");
