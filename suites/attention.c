@@ -123,7 +123,17 @@ static const struct word_row words[] = {
 };
 
 /* Queries, keys and values are parts of a row of INPUTS, their gradients of one of RESULTS. */
-enum tensor { INPUTS, OUTPUT_GRADIENTS, OUTPUTS, RESULTS, LSE, DELTA, SCORES, TENSORS };
+enum tensor {
+	INPUTS,
+	OUTPUT_GRADIENTS,
+	OUTPUTS,
+	RESULTS,
+	LSE,
+	DELTA,
+	SCORES,
+	HEAD, /* of verification: a head's rows on their way to the host */
+	TENSORS
+};
 enum part { QUERY, KEY, VALUE };
 
 struct attention {
@@ -207,6 +217,8 @@ static uint64_t count_of(const struct attention *a, enum tensor tensor)
 		return fused ? attention_row_values(s) : 0;
 	case DELTA:
 		return fused && backward ? attention_row_values(s) : 0;
+	case HEAD:
+		return (uint64_t)s->sequence * s->head_size;
 	default:
 		return fused ? 0 : (uint64_t)a->scored * s->sequence * s->sequence;
 	}
@@ -535,14 +547,16 @@ static void expected_product(const struct head *e, uint64_t i, bool column, cons
 	}
 }
 
+/* `rows` rows of a head, `ld` elements apart. */
 static enum status found_row(const struct attention *a, enum tensor tensor, uint64_t first,
 			     uint64_t rows, uint64_t ld, double *out, struct error *err)
 {
 	size_t bytes = element_bytes(a, tensor), width = a->shape.head_size * bytes;
-	void *raw = xmalloc(rows * width);
+	void *raw = xmalloc(rows * width), *packed = at(a, HEAD, 0);
 
-	if (backend_copy_rows(a->stream, raw, width, at(a, tensor, first), ld * bytes, width, rows,
-			      err) == STATUS_OK &&
+	if (backend_copy_rows(a->stream, packed, width, at(a, tensor, first), ld * bytes, width,
+			      rows, err) == STATUS_OK &&
+	    backend_copy(a->stream, raw, packed, rows * width, err) == STATUS_OK &&
 	    backend_stream_synchronize(a->stream, err) == STATUS_OK)
 		values_decode(out, raw, a->shape.precision, rows * a->shape.head_size);
 	free(raw);
@@ -820,7 +834,8 @@ static enum status attention_expand(struct plan *plan, struct plan_case *point, 
 		if (!reason) {
 			struct attention a = attention_of(point, &shape);
 
-			point->device_bytes = bytes_of_all(&a, false);
+			point->device_bytes = bytes_of_all(&a, false) +
+					      count_of(&a, HEAD) * element_bytes(&a, HEAD);
 			point->setup_seconds += HEADS * ROWS * CHECK_SECONDS_PER_VALUE *
 							(double)shape.sequence * shape.head_size +
 						10 * attention_operations(&shape, 7) /
