@@ -22,7 +22,9 @@ static size_t place_of(struct phases *phases, const char *name)
 
 void phases_begin(struct phases *phases, const char *name)
 {
-	*phases = (struct phases){ .since = clock_seconds() };
+	double now = clock_seconds();
+
+	*phases = (struct phases){ .began = now, .since = now };
 	phases->current = place_of(phases, name);
 }
 

@@ -23,6 +23,7 @@ struct phases {
 		double seconds;
 	} parts[PHASES_MOST];
 	size_t count, current;
+	double began;                      /* when the first one began, on the host's clock */
 	double since;                      /* when the current one began */
 	bool named;                        /* by a suite: only then they are worth recording */
 	struct activity *activity;         /* NULL: not reported */

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "measure/telemetry/telemetry_window.h"
+#include "measure/telemetry/watch.h"
 #include "plan/suite.h"
 
 /* Throttled samples are kept: for acceptance they are the finding. */
@@ -44,16 +45,93 @@ static void measure_idle(struct run *run)
 	energy_meter_end(meter, run->world, &run->energy.idle);
 }
 
+/* NVML's power is a mean over 0.1 s. */
+#define POWER_READING_SECONDS 0.05
+/* While the device works; as many again while it rests. */
+#define POWER_POINTS 10
+
+/* Power over time, from the work whose energy counts to the end of the rest after it. */
+struct power_watch {
+	struct run *run;
+	struct watch_recorder **recorders; /* of run->devices */
+	double began;
+};
+
+static void begin_power(void *context)
+{
+	struct power_watch *p = context;
+	struct run *run = p->run;
+	double interval = run->sampler.rules->energy_seconds / POWER_POINTS;
+
+	p->began = clock_seconds();
+	p->recorders = xcalloc(run->device_count + 1, sizeof(struct watch_recorder *));
+	for (size_t i = 0; i < run->device_count; i++)
+		p->recorders[i] = watch_begin(run->devices[i],
+					      fmin(POWER_READING_SECONDS, interval), interval);
+}
+
+/* Power of the latest workload is kept, whose energy is the figure of the case. */
+static void forget_power(struct case_result *result)
+{
+	for (size_t i = 0; i < result->watch_count; i++)
+		watch_release(&result->watches[i]);
+	result->watch_count = 0;
+}
+
+static void drop_unknown(struct case_result *result)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < result->watch_count; i++) {
+		if (watch_has_power(&result->watches[i]))
+			result->watches[kept++] = result->watches[i];
+		else
+			watch_release(&result->watches[i]);
+	}
+	result->watch_count = kept;
+}
+
+/* Collective, if `keep`. */
+static void end_power(const struct power_watch *p, bool keep)
+{
+	struct case_result *result = p->run->result;
+	struct world *world = p->run->world;
+
+	if (keep)
+		forget_power(result);
+	for (size_t i = 0; p->recorders && i < p->run->device_count; i++) {
+		struct watch watch;
+
+		watch_end(p->recorders[i], &watch);
+		watch_release_other_than_power(&watch);
+		watch.offset = p->run->phases ? p->began - p->run->phases->began : 0;
+		if (!keep) {
+			watch_release(&watch);
+		} else if (world && world->size > 1) {
+			watch_gather(world, &watch, result);
+		} else {
+			ARRAY_GROW(result->watches, result->watch_count, result->watch_capacity);
+			result->watches[result->watch_count++] = watch;
+		}
+	}
+	if (keep)
+		drop_unknown(result);
+	free(p->recorders);
+}
+
 enum status run_sample(struct run *run, const struct workload *workload, const char *name,
 		       const struct series **out, struct error *err)
 {
 	bool with_energy = workload->has_energy && run->sampler.rules->energy_seconds > 0;
 	struct series *series = case_result_add_times(run->result, name);
 	const char *around = phases_enter(run->phases, "samples");
+	struct power_watch power = { .run = run };
 	enum status status;
 
 	*out = series;
 	if (with_energy) {
+		run->sampler.energy_begins = begin_power;
+		run->sampler.energy_context = &power;
 		run->sampler.energy = &run->energy;
 		run->sampler.energy_devices = run->devices;
 		run->sampler.energy_device_count = run->device_count;
@@ -62,8 +140,11 @@ enum status run_sample(struct run *run, const struct workload *workload, const c
 	status = sample(&run->sampler, workload, series, err);
 	end_watch(run, series);
 	run->sampler.energy = NULL;
+	run->sampler.energy_begins = NULL;
 	if (with_energy && status == STATUS_OK)
 		measure_idle(run);
+	if (with_energy)
+		end_power(&power, status == STATUS_OK);
 	phases_enter(run->phases, around);
 	return status;
 }

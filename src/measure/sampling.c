@@ -278,6 +278,8 @@ static enum status measure_energy(struct session *s, struct error *err)
 	*energy = (struct work_energy){ .operations = 0 };
 	if (choose_energy_batch(s, &batch, err) != STATUS_OK)
 		return err->status;
+	if (sampler->energy_begins)
+		sampler->energy_begins(sampler->energy_context);
 	meter = energy_meter_begin(sampler->energy_devices, sampler->energy_device_count);
 	status = work_for_energy(s, batch, err);
 	energy_meter_read(meter);

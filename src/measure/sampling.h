@@ -93,6 +93,9 @@ struct sampler {
 	struct device *const *energy_devices;
 	size_t energy_device_count;
 	struct work_energy *energy;
+	/* called when the samples are done and the work whose energy counts begins; NULL: nothing */
+	void (*energy_begins)(void *context);
+	void *energy_context;
 };
 
 /*

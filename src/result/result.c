@@ -36,17 +36,19 @@ static void timeline_row_release(struct timeline_row *row)
 	free(row->spans);
 }
 
+void time_quantity_release(struct time_quantity *q)
+{
+	free(q->name);
+	free(q->unit);
+	free(q->lowest);
+	free(q->mean);
+	free(q->highest);
+}
+
 void watch_release(struct watch *t)
 {
-	for (size_t i = 0; i < t->quantity_count; i++) {
-		struct time_quantity *q = &t->quantities[i];
-
-		free(q->name);
-		free(q->unit);
-		free(q->lowest);
-		free(q->mean);
-		free(q->highest);
-	}
+	for (size_t i = 0; i < t->quantity_count; i++)
+		time_quantity_release(&t->quantities[i]);
 	free(t->quantities);
 	free(t->device);
 	free(t->uuid);

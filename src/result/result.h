@@ -138,10 +138,11 @@ struct time_quantity {
 
 /*
  * The condition of one device of a case that lasts (measure/telemetry/watch.h), and what was found
- * wrong on it.
+ * wrong on it; or its power and clock while the energy of a case is counted.
  */
 struct watch {
 	char *device, *uuid;
+	double offset;   /* seconds from the start of the case to its first interval; NaN: 0 */
 	double interval; /* seconds */
 	size_t readings;
 	uint64_t wrong;    /* 8-byte words that were not as they had to be */
@@ -337,6 +338,7 @@ void case_result_lose(struct case_result *c, struct lost_worker *lost);
 void case_result_lose_as(struct case_result *c, const struct case_result *from);
 /* Appends an empty series of times, in seconds. It moves when the next one is added. */
 struct series *case_result_add_times(struct case_result *result, const char *name);
+void time_quantity_release(struct time_quantity *quantity);
 void watch_release(struct watch *watch);
 void telemetry_unknown(struct telemetry *telemetry);
 void telemetry_during_unknown(struct telemetry_during *during);

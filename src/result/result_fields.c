@@ -179,6 +179,7 @@ static const struct field time_quantity_fields[] = {
 
 static const struct field watch_fields[] = {
 	{ .name = "uuid", .codec = &codec_string, FIELD_AT(watch, uuid) },
+	{ .name = "offset", .codec = &codec_real, FIELD_AT(watch, offset), .optional = true },
 	{ .name = "interval", .codec = &codec_real, FIELD_AT(watch, interval) },
 	{ .name = "readings", .codec = &codec_uint64, FIELD_AT(watch, readings) },
 	{ .name = "wrong", .codec = &codec_uint64, FIELD_AT(watch, wrong) },

@@ -26,7 +26,7 @@ lacks() { ! grep -qF -- "$1" out/result.json || { fail "'$1' in the result:"; ca
 cat > duty.ini <<-INI
 	[suite selftest]
 	checks = energy
-	energy_window = 300ms
+	energy_window = 600ms
 	energy_tolerance = 30 %
 INI
 expect 0 "watts=70 busy_watts=400 power=100%" duty.ini
@@ -69,5 +69,37 @@ grep -qF 'No energy: fake:0 has no energy counter' out/report.html || fail "the 
 expect 4 "clock=host watts=70 busy_watts=400 power=100% counter=off" limited.ini --check --launches 1
 says 'power read every 20 ms is'
 lacks '"matmul.energy":{'
+
+# Power over time is kept, and drawn; it is no soak.
+sed -e 's/energy_time = .*/energy_time = 1s/' limited.ini > curve.ini
+expect 0 "clock=host watts=70 busy_watts=400 power=100%" curve.ini --check --launches 1
+python3 - <<-PY || fail "power over time"
+	import json
+	case, = json.load(open("out/result.json"))["cases"]
+	watch = case["watches"]["fake:0"]
+	assert set(watch["quantities"]) <= {"power_watts", "sm_clock_hz"}, watch
+	power = watch["quantities"]["power_watts"]
+	known = [v for v in power["highest"] if v is not None]
+	assert 0 < watch["offset"] < case["seconds"] and watch["interval"] == 0.1, watch
+	assert 10 <= len(power["mean"]) <= 60, power
+	assert abs(max(known) - 400) < 1 and abs(min(v for v in power["lowest"] if v is not None) - 70) < 1, power
+PY
+grep -qF 'Power over time' out/report.html || fail "the page has no power over time"
+grep -qF 'words compared' log && fail "a case with energy is told as a soak"
+
+# A soak: its operations over its joules; too short a one says why it has none.
+printf '[suite burn]\nloads = fp32\nsize = 256\nduration = 5s\nslice = 5s\n' > burn.ini
+expect 0 "clock=host watts=70 busy_watts=400 power=100%" burn.ini
+python3 - <<-PY || fail "the energy of a soak"
+	import json
+	case, = json.load(open("out/result.json"))["cases"]
+	value = {name: m["value"] for name, m in case["metrics"].items()}
+	if "No energy: the devices worked only" not in case["notes"]: # a machine under load
+	    assert 70 < value["burn.power"] <= 400.5, value
+	    assert abs(value["burn.energy"] * value["burn.flops_per_joule"] / (2 * 256**3) - 1) < 1e-6, value
+PY
+expect 0 "clock=host watts=70 busy_watts=400 power=100%" burn.ini --set burn.duration=1s
+says 'No energy: nothing was measured long enough'
+lacks '"burn.energy":{'
 
 exit $((failures > 0))

@@ -202,12 +202,35 @@ static void fill(struct watch *out, const double *matrix, size_t count)
 	}
 }
 
+void watch_release_other_than_power(struct watch *w)
+{
+	size_t kept = 0;
+
+	for (size_t q = 0; q < w->quantity_count; q++) {
+		if (strcmp(w->quantities[q].name, names[POWER].name) == 0 ||
+		    strcmp(w->quantities[q].name, names[SM_CLOCK].name) == 0) {
+			w->quantities[kept++] = w->quantities[q];
+			continue;
+		}
+		time_quantity_release(&w->quantities[q]);
+	}
+	w->quantity_count = kept;
+}
+
+bool watch_has_power(const struct watch *w)
+{
+	for (size_t q = 0; q < w->quantity_count; q++)
+		if (strcmp(w->quantities[q].name, names[POWER].name) == 0)
+			return true;
+	return false;
+}
+
 void watch_end(struct watch_recorder *r, struct watch *out)
 {
 	double *matrix;
 
 	memset(out, 0, sizeof(*out));
-	out->interval = out->rate = out->verified_bytes = (double)NAN;
+	out->offset = out->interval = out->rate = out->verified_bytes = (double)NAN;
 	if (!r)
 		return;
 	telemetry_poller_close(r->poller);

@@ -30,6 +30,10 @@ void watch_hand_over(struct watch_recorder *recorder, const struct telemetry *no
  */
 void watch_end(struct watch_recorder *recorder, struct watch *out);
 
+/* For results that many short cases must not make large: power and SM clock alone are left. */
+void watch_release_other_than_power(struct watch *watch);
+bool watch_has_power(const struct watch *watch);
+
 /*
  * Moves every rank's watch to rank 0, which adds them to `result` in the order of ranks; `mine` is
  * released.

@@ -1,6 +1,6 @@
 /*
- * How devices fared over the minutes of a soak: a curve per device and quantity, its lowest and
- * highest reading around.
+ * How devices fared over the minutes of a soak, or over the seconds in which the energy of a case
+ * was counted: a curve per device and quantity, its lowest and highest reading around.
  */
 #include <math.h>
 #include <stdio.h>
@@ -163,6 +163,8 @@ static void add_point(struct chart_series *line, const struct walk *w,
 		high = fmax(high, q->lowest_count ? value_at(q->highest, q->highest_count, i)
 						  : (double)NAN);
 	}
+	if (isfinite(w->watch->offset))
+		start += w->watch->offset;
 	start += ((double)from + 0.5 * (double)count) * w->watch->interval;
 	snprintf(text, sizeof(text), "%.0f:%02.0f:%02.0f", floor(start / 3600),
 		 floor(fmod(start, 3600) / 60), floor(fmod(start, 60)));

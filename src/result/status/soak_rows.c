@@ -91,8 +91,12 @@ void soak_rows_add(struct soak_rows *rows, const struct case_result *c)
 {
 	for (size_t i = 0; i < c->watch_count; i++) {
 		const struct watch *w = &c->watches[i];
-		struct soak_row *row = row_of(rows, w->device);
+		struct soak_row *row;
 
+		/* Power over time of another suite's case. */
+		if (!isfinite(w->rate) && !isfinite(w->verified_bytes) && !w->wrong)
+			continue;
+		row = row_of(rows, w->device);
 		row->wrong += w->wrong;
 		if (isfinite(w->verified_bytes))
 			row->verified_bytes =

@@ -22,8 +22,12 @@ static double busy_watts, idle_watts, joules, update;
 static bool has_counter, shared;
 /* A reading of power, by the device's `scale`; NAN: it reports none. */
 static double scale;
-static struct telemetry_poller_options poller;
-static bool polling;
+/* Pollers of the meter and of power over time work at the same time. */
+#define POLLERS_MOST 4
+static struct test_poller {
+	struct telemetry_poller_options options;
+	bool open, polling;
+} pollers[POLLERS_MOST];
 
 double __wrap_clock_seconds(void);
 void __wrap_clock_sleep(double seconds);
@@ -35,34 +39,41 @@ double __wrap_clock_seconds(void)
 
 static void pass(double seconds, double watts)
 {
-	struct telemetry reading = { .power_watts = scale * watts };
+	struct telemetry reading;
 
+	telemetry_unknown(&reading);
+	reading.power_watts = scale * watts;
 	now += seconds;
 	joules += seconds * watts;
-	if (polling && seconds > 0)
-		poller.add(poller.context, &reading);
+	for (size_t i = 0; i < POLLERS_MOST && seconds > 0; i++)
+		if (pollers[i].polling)
+			pollers[i].options.add(pollers[i].options.context, &reading);
 }
 
 /* Readings come as time passes, on this thread. */
 struct telemetry_poller *
 __wrap_telemetry_poller_open(struct device *device, const struct telemetry_poller_options *options);
-void __wrap_telemetry_poller_switch(struct telemetry_poller *unused, bool on);
+void __wrap_telemetry_poller_switch(struct telemetry_poller *poller, bool on);
 void __wrap_telemetry_poller_lock(struct telemetry_poller *unused);
 void __wrap_telemetry_poller_unlock(struct telemetry_poller *unused);
-void __wrap_telemetry_poller_close(struct telemetry_poller *unused);
+void __wrap_telemetry_poller_close(struct telemetry_poller *poller);
 
 struct telemetry_poller *
 __wrap_telemetry_poller_open(struct device *device, const struct telemetry_poller_options *options)
 {
+	size_t i = 0;
+
 	(void)device;
-	poller = *options;
-	return (struct telemetry_poller *)&poller;
+	while (pollers[i].open)
+		i++;
+	assert_true(i < POLLERS_MOST);
+	pollers[i] = (struct test_poller){ .options = *options, .open = true };
+	return (struct telemetry_poller *)&pollers[i];
 }
 
-void __wrap_telemetry_poller_switch(struct telemetry_poller *unused, bool on)
+void __wrap_telemetry_poller_switch(struct telemetry_poller *poller, bool on)
 {
-	(void)unused;
-	polling = on;
+	((struct test_poller *)poller)->polling = on;
 }
 
 void __wrap_telemetry_poller_lock(struct telemetry_poller *unused)
@@ -75,10 +86,10 @@ void __wrap_telemetry_poller_unlock(struct telemetry_poller *unused)
 	(void)unused;
 }
 
-void __wrap_telemetry_poller_close(struct telemetry_poller *unused)
+void __wrap_telemetry_poller_close(struct telemetry_poller *poller)
 {
-	(void)unused;
-	polling = false;
+	if (poller)
+		*(struct test_poller *)poller = (struct test_poller){ .open = false };
 }
 
 static enum status read_power(struct device *device, struct telemetry *out, struct error *err)
@@ -181,7 +192,8 @@ static int reset(void **state)
 	idle_watts = 70;
 	update = 0.1;
 	has_counter = true;
-	shared = polling = false;
+	shared = false;
+	memset(pollers, 0, sizeof(pollers));
 	scale = (double)NAN;
 	return 0;
 }
@@ -323,6 +335,39 @@ static void devices_that_share_a_counter_count_once(void **state)
 	case_result_release(&one);
 }
 
+/* Ten intervals of 400 W, then ten of 70 W; of the latest workload alone, and nothing else. */
+static void power_over_time_is_kept(void **state)
+{
+	struct case_result r;
+	const struct watch *w;
+	const struct time_quantity *q;
+	size_t busy = 0, idle = 0;
+
+	(void)state;
+	scale = 1;
+	r = measure(4, 2);
+	assert_int_equal(r.watch_count, 2);
+	w = &r.watches[1];
+	assert_string_equal(w->device, "two");
+	assert_float_equal(w->interval, 0.4, 1e-9);
+	assert_int_equal(w->quantity_count, 1);
+	q = &w->quantities[0];
+	assert_string_equal(q->name, "power_watts");
+	assert_in_range(q->mean_count, 20, 22);
+	for (size_t i = 0; i < q->mean_count; i++) {
+		busy += q->mean[i] > 390;
+		idle += fabs(q->mean[i] - 70) < 1;
+	}
+	assert_in_range(busy, 10, 11);
+	assert_true(idle >= 1);
+	case_result_release(&r);
+	/* A device that reports no power has no curve. */
+	scale = (double)NAN;
+	r = measure(4, 1);
+	assert_int_equal(r.watch_count, 0);
+	case_result_release(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +380,7 @@ int main(void)
 		cmocka_unit_test_setup(a_counter_that_stands_still_gives_no_figure, reset),
 		cmocka_unit_test_setup(not_asked_for_nothing_is_read, reset),
 		cmocka_unit_test_setup(devices_that_share_a_counter_count_once, reset),
+		cmocka_unit_test_setup(power_over_time_is_kept, reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
