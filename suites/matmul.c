@@ -76,8 +76,9 @@ static const struct key keys[] = {
 	{ .name = "concurrent",
 	  .type = KEY_BOOL,
 	  .fallback = "no",
-	  .help = "the same product on several devices is sampled on all of them at the same time, "
-		  "as a job of all devices runs it" },
+	  .help = "the same product on several devices is sampled on all of them at the same time; "
+		  "each waits for the slowest between samples, and reads up to 2 % higher at its "
+		  "power limit" },
 	{ 0 },
 };
 

@@ -93,7 +93,7 @@ struct sampler {
 	struct device *const *energy_devices;
 	size_t energy_device_count;
 	struct work_energy *energy;
-	/* called when the samples are done and the work whose energy counts begins; NULL: nothing */
+	/* called after the samples, before the work whose energy counts; NULL: nothing */
 	void (*energy_begins)(void *context);
 	void *energy_context;
 };
