@@ -1,4 +1,5 @@
 /* The program's door: finds the command and hands over. */
+#include <malloc.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -149,6 +150,13 @@ int main(int argc, char **argv)
 
 	if (!hold_standard_streams())
 		return EXIT_ENVIRONMENT;
+#ifdef M_MXFAST
+	/*
+	 * A JSON document is hundreds of thousands of small blocks. glibc merges those of its fast
+	 * bins at each large one: a sixth of the time of `report`.
+	 */
+	mallopt(M_MXFAST, 0);
+#endif
 	bring_command_forward(argc, argv);
 	name = argc > 1 ? argv[1] : "help";
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)

@@ -120,8 +120,8 @@ static double place_value(const struct scale *scale, struct tree *row,
 	bool fits = isfinite(point->ideal) && ideal > end && inside - base > text_width(value) + 2;
 	double x = isfinite(point->y) ? fmax(fmax(end, high), base) + VALUE_GAP : base + VALUE_GAP;
 
-	/* The value is after a tick that the bar has passed or that would cross it. */
-	if (isfinite(point->ideal) && ideal < x + text_width(value))
+	/* The value is after a tick that the bar has passed; it covers one that crosses it. */
+	if (isfinite(point->ideal) && ideal <= end)
 		x = fmax(x, ideal + VALUE_GAP);
 	tree_flag(row, "inside", fits);
 	tree_text(row, "value_ink",

@@ -20,24 +20,30 @@
 #include "report/template/template.h"
 #include "report/view/view.h"
 
-static enum status add_reference(const struct view *view, const struct report_options *options,
-				 struct tree *page, struct error *err)
+/* Leaves `reference` empty and `wanted` false where no other GPUs are asked for. */
+static enum status collect_reference(const struct view *view, const struct report_options *options,
+				     struct report_reference *reference, bool *wanted,
+				     struct error *err)
 {
 	const char *gpus = options->reference ? options->reference
 					      : report_setting(&view->results[0], "reference");
 	const char *baseline = options->baseline ? options->baseline
 						 : report_setting(&view->results[0], "baseline");
-	struct report_reference reference;
-	enum status status = STATUS_OK;
 
-	tree_flag(page, "has_reference", *gpus || options->baseline);
-	if (!*gpus && !options->baseline)
-		return STATUS_OK;
-	status = reference_collect(&reference, view, gpus, baseline, err);
-	if (status == STATUS_OK)
-		view_reference(&reference, page);
-	reference_release(&reference);
-	return status;
+	*reference = (struct report_reference){ 0 };
+	*wanted = *gpus || options->baseline;
+	return *wanted ? reference_collect(reference, view, gpus, baseline, err) : STATUS_OK;
+}
+
+/* malloc'ed; NULL: the page has that of its results. */
+static char *title_of(const struct view *view, const struct report_options *options,
+		      const struct report_reference *reference)
+{
+	if (options->title)
+		return xstrdup(options->title);
+	if (view->count > 1 || *report_setting(&view->results[0], "title"))
+		return NULL;
+	return reference_title(reference);
 }
 
 /* An empty set where no claims are wanted. */
@@ -169,9 +175,11 @@ enum status report_render(const struct result *results, size_t count,
 	struct claim_set claims;
 	struct tree *page;
 	struct view view;
+	struct report_reference reference;
 	enum status status;
-	char *folder;
+	char *folder, *title;
 	size_t limit_count;
+	bool wanted;
 
 	if (!count)
 		return error_set(err, STATUS_USAGE, "a report needs at least one result");
@@ -186,14 +194,20 @@ enum status report_render(const struct result *results, size_t count,
 	view.names = options->names;
 	view.memory_limits = limits;
 	view.memory_limit_count = limit_count;
-	page = view_page(&view, options->title);
+	status = collect_reference(&view, options, &reference, &wanted, err);
+	title = title_of(&view, options, &reference);
+	page = view_page(&view, title);
+	free(title);
 	tree_text(page, "acceptance_page",
 		  options->acceptance_page ? options->acceptance_page : "");
 	folder = charts_folder(options);
 	tree_text(page, "charts_folder", folder);
 	view_claims(&view, &claims, page);
 	claims_release(&claims);
-	status = add_reference(&view, options, page, err);
+	tree_flag(page, "has_reference", wanted);
+	if (status == STATUS_OK && wanted)
+		view_reference(&reference, page);
+	reference_release(&reference);
 	if (status == STATUS_OK)
 		status = html_render(count > 1 ? "compare" : "run", options, page, html, err);
 	if (status == STATUS_OK && *folder)

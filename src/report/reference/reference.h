@@ -79,6 +79,11 @@ void reference_charts(const struct report_reference *r, struct tree *charts);
 /* A chart for each of these rows that has enough cards. */
 void reference_row_charts(const struct report_reference *r, const struct reference_row *rows,
 			  size_t count, struct tree *charts);
+/*
+ * "H200 next to K80, P100 PCIe": the measured cards and the others. malloc'ed; NULL: one of them is
+ * missing.
+ */
+char *reference_title(const struct report_reference *r);
 /* The answer in a sentence, and a chart for each question (reference_lead.c). */
 void reference_lead(const struct report_reference *r, struct tree *page);
 /* The largest batches that fit, by card. */

@@ -31,6 +31,10 @@ static const struct {
 	  "copies from the host",
 	  { "host_to_device" },
 	  "Page-locked memory, host to device" },
+	{ "Link between GPUs",
+	  "copies to another GPU",
+	  { "peer_copy" },
+	  "Copy from one GPU to another, one direction" },
 };
 
 struct found {
@@ -156,9 +160,34 @@ static void draw_question(const struct report_reference *r, size_t question, str
 			chart.y_unit = xstrdup(found.row->quantity->unit);
 		add_point(r, i, &found, series);
 	}
-	if (series->count > 1)
+	if (series->count > 1 && subject < r->card_count)
 		chart_draw(&chart, charts);
 	chart_release(&chart);
+}
+
+#define CARDS_NAMED 4
+
+char *reference_title(const struct report_reference *r)
+{
+	struct text measured = TEXT_EMPTY, others = TEXT_EMPTY;
+	size_t count = 0;
+	char *title;
+
+	for (size_t i = 0; i < r->card_count; i++) {
+		struct text *out = r->cards[i].measured ? &measured : &others;
+
+		text_addf(out, "%s%s", out->length ? ", " : "", r->cards[i].label);
+		count += !r->cards[i].measured;
+	}
+	if (!measured.length || !count)
+		title = NULL;
+	else if (count <= CARDS_NAMED)
+		title = xasprintf("%s next to %s", measured.data, others.data);
+	else
+		title = xasprintf("%s next to %zu other GPUs", measured.data, count);
+	text_release(&measured);
+	text_release(&others);
+	return title;
 }
 
 void reference_lead(const struct report_reference *r, struct tree *page)

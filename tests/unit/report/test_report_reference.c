@@ -490,6 +490,26 @@ static void the_config_can_ask_for_it(void **state)
 	result.setting_count = 1;
 	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
 	assert_non_null(strstr(html.data, "id=\"reference\""));
+	/* The head says what is compared. */
+	assert_non_null(strstr(html.data, "<h1>H200 next to K80</h1>"));
+	text_release(&html);
+	result_release(&result);
+}
+
+/* Two cards of a node have a link, whose rate others published. */
+static void the_link_between_cards_is_a_question(void **state)
+{
+	const struct report_options options = { .reference = "p100-sxm2" };
+	struct text html = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+	struct result result;
+
+	(void)state;
+	assert_int_equal(result_read(&result, TESTS_DIR "/data/quick_h200_x2.json", &err),
+			 STATUS_OK);
+	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
+	assert_non_null(strstr(html.data, "copies to another GPU"));
+	assert_non_null(strstr(html.data, "<strong>Link between GPUs: H200 is "));
 	text_release(&html);
 	result_release(&result);
 }
@@ -508,6 +528,7 @@ int main(void)
 		cmocka_unit_test(what_fits_names_the_card_and_where_it_was_measured),
 		cmocka_unit_test(a_page_of_a_dozen_measured_gpus_is_small_and_fast),
 		cmocka_unit_test(the_config_can_ask_for_it),
+		cmocka_unit_test(the_link_between_cards_is_a_question),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
