@@ -172,7 +172,7 @@ static void print_pairs(struct costs *sum, const struct plan *plan)
 	if (asked < 0)
 		return;
 	if (sum->nodes < 2) {
-		printf("%-28s  not possible with 1 node\n", "pairs");
+		printf("%-28s  not possible with 1 node\n", "pairs of nodes");
 		return;
 	}
 	print_groups(sum, plan, asked ? "random pairs" : "every two nodes once", what, 2, rounds,
