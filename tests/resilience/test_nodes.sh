@@ -8,7 +8,7 @@ dir=$(mktemp -d)
 failures=0
 trap 'kill -9 $(jobs -p) 2>/dev/null; rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
-unset SLURM_JOB_ID SLURM_STEP_NUM_TASKS OMPI_COMM_WORLD_SIZE PMI_SIZE
+unset SLURM_JOB_ID SLURM_STEP_NUM_TASKS OMPI_COMM_WORLD_SIZE PMI_SIZE MV2_COMM_WORLD_SIZE FLUX_JOB_SIZE
 
 fail() { echo "FAIL: $*"; failures=$((failures + 1)); [ $failures -lt 12 ] || exit 1; }
 # expect TEXT FILE WHAT
@@ -96,6 +96,14 @@ same "$(json agent/result.json 'r["nodes"][1]["lost_at"].startswith("transfer/h2
 same "$(json agent/result.json 'r["nodes"][1]["finished"] >= 1 and sum(c["node"] == "n2" for c in r["cases"]) == r["nodes"][1]["finished"]')" True "what the lost node had finished is kept"
 "$gpuproof" check agent --limits short.ini >agent.check 2>&1 && fail "a run with a lost node is accepted"
 expect "n2 is LOST" agent.check "check"
+
+# A node that was begun with another config is refused by name, and the others continue.
+cp -r agent config
+sed -i '1s/512KiB/768KiB/g' config/nodes/n2/run.jsonl
+"$gpuproof" run --resume config --no-report >config.out 2>config.err
+same $? 4 "exit code with another config"
+same "$(statuses config)" "n1=OK n2=ERROR n3=OK" "another config"
+expect "n2: ERROR: other config: " config.err "another config"
 
 # --resume takes up the missing cases of the missing node, and no other.
 cp agent/nodes/n1/run.jsonl n1.before
@@ -241,6 +249,16 @@ SLURM_STEP_NUM_TASKS=2 "$gpuproof" run short.ini -o copies >copies.out 2>&1
 same $? 2 "copies"
 expect "srun has started 2 copies" copies.out "copies"
 [ ! -e copies ] || fail "a copy has begun a run"
+expect "gpuproof run fleet in the batch script, without srun" copies.out "the right command for srun"
+for launcher in OMPI_COMM_WORLD_SIZE:mpirun PMI_SIZE:mpirun MV2_COMM_WORLD_SIZE:mpirun FLUX_JOB_SIZE:flux; do
+	env "${launcher%:*}=4" "$gpuproof" run short.ini -o copies >copies.out 2>&1
+	same $? 2 "copies by ${launcher%:*}"
+	expect "${launcher#*:} has started 4 copies" copies.out "copies by ${launcher%:*}"
+	[ ! -e copies ] || fail "a copy has begun a run"
+done
+expect "gpuproof run fleet --launch 'flux run --nodes=4 --tasks-per-node=1'" copies.out "the right command for flux"
+OMPI_COMM_WORLD_SIZE=1 "$gpuproof" run short.ini -o single --no-report >single.out 2>&1
+same $? 0 "one copy is a run"
 "$gpuproof" run short.ini -o none --set fleet.launcher=auto >none.out 2>&1
 same $? 2 "no way to reach nodes"
 expect "simulate-nodes" none.out "no way to reach nodes"

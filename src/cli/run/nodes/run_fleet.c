@@ -151,40 +151,32 @@ int run_fleet(struct run_request *a, const struct config *config, const char *la
 	return code;
 }
 
-/* How many copies the launcher has started, 1 without one, and its name. */
-static long copies(const char **launcher)
-{
-	static const struct {
-		const char *variable, *launcher;
-	} rows[] = { { "SLURM_STEP_NUM_TASKS", "srun" },
-		     { "OMPI_COMM_WORLD_SIZE", "mpirun" },
-		     { "PMI_SIZE", "mpirun" } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const char *text = getenv(rows[i].variable);
-		long count = text ? strtol(text, NULL, 10) : 1;
-
-		*launcher = rows[i].launcher;
-		if (count > 1)
-			return count;
-	}
-	return 1;
-}
+/* Launchers that start copies, and what is right instead. */
+static const struct copier {
+	const char *variable, *launcher, *instead;
+} copiers[] = {
+	{ "SLURM_STEP_NUM_TASKS", "srun", "gpuproof run fleet in the batch script, without srun" },
+	{ "OMPI_COMM_WORLD_SIZE", "mpirun", "gpuproof run fleet --hosts FILE, without mpirun" },
+	{ "PMI_SIZE", "mpirun", "gpuproof run fleet --hosts FILE, without mpirun" },
+	{ "MV2_COMM_WORLD_SIZE", "mpirun", "gpuproof run fleet --hosts FILE, without mpirun" },
+	{ "FLUX_JOB_SIZE", "flux",
+	  "gpuproof run fleet --launch 'flux run --nodes=4 --tasks-per-node=1'" },
+};
 
 bool run_is_copied(void)
 {
-	const char *launcher;
-	long count = copies(&launcher);
-	bool slurm;
+	for (size_t i = 0; i < ARRAY_SIZE(copiers); i++) {
+		const char *text = getenv(copiers[i].variable);
+		long count = text ? strtol(text, NULL, 10) : 1;
 
-	if (count <= 1)
-		return false;
-	slurm = launcher[0] == 's';
-	fprintf(stderr,
-		"gpuproof run: %s has started %ld copies of this command, which would all conduct "
-		"the same run; start it once, it starts an agent on each node itself: %s\n",
-		launcher, count,
-		slurm ? "gpuproof run fleet in the batch script, without srun"
-		      : "gpuproof run fleet --hosts FILE, without mpirun");
-	return true;
+		if (count <= 1)
+			continue;
+		fprintf(stderr,
+			"gpuproof run: %s has started %ld copies of this command, which would all "
+			"conduct the same run; start it once, it starts an agent on each node "
+			"itself: %s\n",
+			copiers[i].launcher, count, copiers[i].instead);
+		return true;
+	}
+	return false;
 }
