@@ -25,9 +25,13 @@ struct edge {
 /* Sides of a node: it sends, it receives, or both at the same time. */
 enum { SENDS, RECEIVES, EITHER, SIDES };
 
-/* One point on one side: the best pair of each node. */
+/* Pairs of a suspect that has met two nodes that are proven. */
+#define CONFIRMED_PAIRS 5
+
+/* One point on one side: the best pairs of each node. */
 struct table {
 	const struct edge **best; /* by node; NULL: it has none */
+	const struct edge **second;
 	size_t *pairs;
 	double median; /* of the best ones; NaN with fewer than three */
 };
@@ -149,16 +153,18 @@ static double most_favourable(const struct metric_value *m)
 	return isnan(end) ? m->value : end;
 }
 
-/* How much worse than the median, as a share of it; 0: it is not. */
+/* How much worse `value` is than the median, as a share of it; 0: it is not. */
+static double worse_by(const struct metric_value *m, double value, double median)
+{
+	double worse = m->better == BETTER_HIGHER ? 1 - value / median : value / median - 1;
+
+	return worse > 0 ? worse : 0;
+}
+
 static double shortfall(const struct edge *e, double median)
 {
-	double value, worse;
-
-	if (!e->metric)
-		return INFINITY;
-	value = most_favourable(e->metric);
-	worse = e->metric->better == BETTER_HIGHER ? 1 - value / median : value / median - 1;
-	return worse > 0 ? worse : 0;
+	return e->metric ? worse_by(e->metric, most_favourable(e->metric), median)
+			 : (double)INFINITY;
 }
 
 static double margin(const struct blame *b, const struct edge *e)
@@ -166,6 +172,39 @@ static double margin(const struct blame *b, const struct edge *e)
 	bool latency = e->metric && e->metric->better == BETTER_LOWER;
 
 	return section_real(b->section, latency ? "latency_margin" : "margin");
+}
+
+/* True if the best pair of the other node is as good as it should be. */
+static bool is_with_proven(const struct blame *b, const struct edge *e, size_t node)
+{
+	const struct table *t = &b->tables[e->point][EITHER];
+	const struct edge *best = t->best[e->nodes[e->nodes[0] == node]];
+
+	return best && shortfall(best, t->median) <= margin(b, best);
+}
+
+/*
+ * True if the best two pairs of a confirmed suspect count, the best one twice: both were with nodes
+ * that are proven, and one that noise made fast does not clear it. Else the best pair counts.
+ */
+static bool counts_two(const struct blame *b, const struct table *t, size_t node)
+{
+	const struct edge *second = t->second[node];
+
+	return t->pairs[node] >= CONFIRMED_PAIRS && second && second->metric &&
+	       is_with_proven(b, t->best[node], node) && is_with_proven(b, second, node);
+}
+
+static double node_shortfall(const struct blame *b, const struct table *t, size_t node)
+{
+	const struct edge *best = t->best[node];
+
+	if (!counts_two(b, t, node))
+		return shortfall(best, t->median);
+	return worse_by(
+		best->metric,
+		(2 * most_favourable(best->metric) + most_favourable(t->second[node]->metric)) / 3,
+		t->median);
 }
 
 static void accuse(struct blame *b, size_t node, size_t other, const char *text)
@@ -190,9 +229,13 @@ static void accuse(struct blame *b, size_t node, size_t other, const char *text)
 	snprintf(a->text, sizeof(a->text), "%s", text);
 }
 
-static char *evidence(const struct blame *b, const struct edge *e, double median, const char *role,
-		      size_t pairs)
+/* `node` SIZE_MAX: of one pair alone. */
+static char *evidence(const struct blame *b, const struct edge *e, const struct table *t,
+		      size_t node, const char *role)
 {
+	bool alone = node == SIZE_MAX;
+	size_t pairs = alone ? 1 : t->pairs[node];
+	double worse = alone ? shortfall(e, t->median) : node_shortfall(b, t, node);
 	const char *what = b->points[e->point];
 	char value[32], middle[32];
 
@@ -200,11 +243,12 @@ static char *evidence(const struct blame *b, const struct edge *e, double median
 		return xasprintf("%s: %s pair%s came to an end%s: %s", what,
 				 pairs == 1 ? "its" : "none of its", pairs == 1 ? " never" : "s",
 				 role, e->c->reason);
-	return xasprintf("%s: %s%s at best in %zu pair%s, %.0f %% worse than the median of all "
+	return xasprintf("%s: %s%s at best in %zu pair%s, %s%.0f %% worse than the median of all "
 			 "nodes, %s",
 			 what, units_si(e->metric->value, e->metric->unit, value, sizeof(value)),
-			 role, pairs, pairs == 1 ? "" : "s", 100 * shortfall(e, median),
-			 units_si(median, e->metric->unit, middle, sizeof(middle)));
+			 role, pairs, pairs == 1 ? "" : "s",
+			 !alone && counts_two(b, t, node) ? "the best two " : "", 100 * worse,
+			 units_si(t->median, e->metric->unit, middle, sizeof(middle)));
 }
 
 static void fill_table(const struct blame *b, size_t point, int side)
@@ -214,6 +258,7 @@ static void fill_table(const struct blame *b, size_t point, int side)
 	size_t count = 0;
 
 	t->best = xcalloc(b->name_count + 1, sizeof(const struct edge *));
+	t->second = xcalloc(b->name_count + 1, sizeof(const struct edge *));
 	t->pairs = xcalloc(b->name_count + 1, sizeof(*t->pairs));
 	for (size_t i = 0; i < b->edge_count; i++) {
 		const struct edge *e = &b->edges[i];
@@ -222,8 +267,12 @@ static void fill_table(const struct blame *b, size_t point, int side)
 			if (side != EITHER && side != end)
 				continue;
 			t->pairs[e->nodes[end]]++;
-			if (is_better(e, t->best[e->nodes[end]]))
+			if (is_better(e, t->best[e->nodes[end]])) {
+				t->second[e->nodes[end]] = t->best[e->nodes[end]];
 				t->best[e->nodes[end]] = e;
+			} else if (is_better(e, t->second[e->nodes[end]])) {
+				t->second[e->nodes[end]] = e;
+			}
 		}
 	}
 	for (size_t node = 0; node < b->name_count; node++)
@@ -246,6 +295,7 @@ static void release(struct blame *b)
 	for (size_t point = 0; point < b->point_count; point++) {
 		for (int side = 0; side < SIDES; side++) {
 			free(b->tables[point][side].best);
+			free(b->tables[point][side].second);
 			free(b->tables[point][side].pairs);
 		}
 		free(b->points[point]);
@@ -306,9 +356,9 @@ static void accuse_nodes(struct blame *b, size_t point, int side)
 		const struct edge *best = t->best[node];
 		char *text;
 
-		if (!best || shortfall(best, t->median) <= margin(b, best))
+		if (!best || node_shortfall(b, t, node) <= margin(b, best))
 			continue;
-		text = evidence(b, best, t->median, roles[side], t->pairs[node]);
+		text = evidence(b, best, t, node, roles[side]);
 		accuse(b, node, SIZE_MAX, text);
 		remember(b, node, side, b->points[point]);
 		free(text);
@@ -317,11 +367,11 @@ static void accuse_nodes(struct blame *b, size_t point, int side)
 
 static void accuse_link(struct blame *b, const struct edge *e)
 {
-	double median = b->tables[e->point][one_way(e) ? SENDS : EITHER].median;
+	const struct table *t = &b->tables[e->point][one_way(e) ? SENDS : EITHER];
 	char *text;
 
-	if (isnan(median) || b->accused[e->nodes[0]] || b->accused[e->nodes[1]] ||
-	    shortfall(e, median) <= margin(b, e))
+	if (isnan(t->median) || b->accused[e->nodes[0]] || b->accused[e->nodes[1]] ||
+	    shortfall(e, t->median) <= margin(b, e))
 		return;
 	for (size_t i = 0; i < b->count; i++)
 		if (*b->found[i].other &&
@@ -330,7 +380,7 @@ static void accuse_link(struct blame *b, const struct edge *e)
 		     (strcmp(b->found[i].node, b->names[e->nodes[1]]) == 0 &&
 		      strcmp(b->found[i].other, b->names[e->nodes[0]]) == 0)))
 			return;
-	text = evidence(b, e, median, one_way(e) ? " from the first to the second" : "", 1);
+	text = evidence(b, e, t, SIZE_MAX, one_way(e) ? " from the first to the second" : "");
 	accuse(b, e->nodes[0], e->nodes[1], text);
 	free(text);
 }
