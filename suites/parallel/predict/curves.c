@@ -262,8 +262,7 @@ double curves_attention(struct curves *c, bool forward, double head_size, double
 
 double curves_convolution(struct curves *c, const char *pass, bool depthwise, double operations)
 {
-	const char *kind = depthwise ? "depthwise" : "plain",
-		   *precision = strcmp(c->precision, "tf32") == 0 ? "fp32" : c->precision;
+	const char *kind = depthwise ? "depthwise" : "plain", *precision = c->precision;
 	struct curve curve = { 0 };
 
 	if (c->rates.flops > 0)
