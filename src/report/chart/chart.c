@@ -159,6 +159,87 @@ size_t chart_characters(const char *text)
 	return count;
 }
 
+#define WORDS_MOST 24
+#define BETWEEN ", "
+
+struct word {
+	const char *start;
+	size_t length, shared; /* by how many names */
+	bool left_out;
+};
+
+static size_t words_of(const char *name, struct word *words)
+{
+	size_t count = 0;
+
+	for (const char *at = name; *at && count < WORDS_MOST; count++) {
+		const char *end = strstr(at, BETWEEN);
+		size_t length = end && count + 1 < WORDS_MOST ? (size_t)(end - at) : strlen(at);
+
+		words[count] = (struct word){ .start = at, .length = length };
+		at += length + (at[length] ? strlen(BETWEEN) : 0);
+	}
+	return count;
+}
+
+static bool has_word(const char *name, const struct word *word)
+{
+	struct word words[WORDS_MOST];
+	size_t count = words_of(name, words);
+
+	for (size_t i = 0; i < count; i++)
+		if (words[i].length == word->length &&
+		    strncmp(words[i].start, word->start, word->length) == 0)
+			return true;
+	return false;
+}
+
+/* Words that are left out in a row are one "…". */
+static char *joined(const struct word *words, size_t count)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (size_t i = 0; i < count; i++) {
+		if (words[i].left_out && i && words[i - 1].left_out)
+			continue;
+		text_add(&out, out.length ? BETWEEN : "");
+		if (words[i].left_out)
+			text_add(&out, "\u2026");
+		else
+			text_add_bytes(&out, words[i].start, words[i].length);
+	}
+	return text_detach(&out);
+}
+
+char *chart_short_name(const char *name, const char *const *names, size_t count, size_t longest)
+{
+	struct word words[WORDS_MOST];
+	size_t word_count = words_of(name, words), left = word_count;
+	char *out = xstrdup(name), *cut;
+
+	if (chart_characters(name) <= longest)
+		return out;
+	for (size_t w = 0; w < word_count; w++)
+		for (size_t i = 0; i < count; i++)
+			words[w].shared += has_word(names[i], &words[w]);
+	while (chart_characters(out) > longest && left > 1) {
+		struct word *most = NULL;
+
+		for (size_t w = 0; w < word_count; w++)
+			if (!words[w].left_out && (!most || words[w].shared > most->shared))
+				most = &words[w];
+		if (most->shared < 2)
+			break;
+		most->left_out = true;
+		left--;
+		free(out);
+		out = joined(words, word_count);
+	}
+	cut = format_name(out, longest);
+	free(out);
+	return cut;
+}
+
 void chart_number(struct text *out, double value)
 {
 	char number[32];

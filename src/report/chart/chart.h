@@ -139,6 +139,12 @@ struct chart_shade {
 const struct chart_shade *chart_shade(double position);
 struct extent chart_extent(const struct chart *chart); /* of y with intervals */
 size_t chart_characters(const char *text);             /* of UTF-8 */
+/*
+ * One of `count` names of a chart, each made of words with ", " between them, in at most `longest`
+ * characters: words that most of the others have too go first ("FP32, …, tensor"), and only what is
+ * then too long is cut in its middle. malloc'ed.
+ */
+char *chart_short_name(const char *name, const char *const *names, size_t count, size_t longest);
 /* "12.3", "4": one decimal, none where it is zero. */
 void chart_number(struct text *out, double value);
 void chart_coordinate(struct tree *map, const char *name, double value);

@@ -137,7 +137,6 @@ static void draw_bar(const struct chart *chart, const struct scale *scale, struc
 	bool there = isfinite(point->y);
 	char value[FORMAT_SIZE];
 
-	tree_text_owned(row, "name", format_name(point->text, CHART_NAME_LONGEST));
 	tree_text(row, "colour", chart_style(point->style)->colour);
 	tree_flag(row, "there", there);
 	tree_flag(row, "hollow", point->look != CHART_SOLID);
@@ -156,6 +155,8 @@ static double draw_groups(const struct chart *chart, const struct scale *scale, 
 {
 	struct tree *groups = tree_list(map, "groups");
 	struct text whiskers = TEXT_EMPTY;
+	size_t count;
+	const char **names = chart_texts(chart, &count);
 	double y = TOP;
 
 	for (size_t s = 0; s < chart->count; s++) {
@@ -168,12 +169,18 @@ static double draw_groups(const struct chart *chart, const struct scale *scale, 
 		chart_coordinate(group, "base_top", y);
 		rows = tree_list(group, "bars_rows");
 		for (size_t p = 0; p < series->count; p++, y += ROW) {
-			draw_bar(chart, scale, tree_item(rows), &series->points[p], y, base);
+			struct tree *row = tree_item(rows);
+
+			tree_text_owned(row, "name",
+					chart_short_name(series->points[p].text, names, count,
+							 CHART_NAME_LONGEST));
+			draw_bar(chart, scale, row, &series->points[p], y, base);
 			add_whisker(scale, &series->points[p], y + ROW / 2, &whiskers);
 		}
 		chart_coordinate(group, "base_bottom", y);
 	}
 	tree_text_owned(map, "whiskers", text_detach(&whiskers));
+	free(names);
 	return y;
 }
 

@@ -178,7 +178,10 @@ static void relax(struct label *labels, size_t count)
 static void draw_labels(const struct lines *l, struct tree *map, struct label *labels, size_t count)
 {
 	struct tree *list = tree_list(map, "labels");
+	const char **names = xcalloc(count + 1, sizeof(*names));
 
+	for (size_t i = 0; i < count; i++)
+		names[i] = l->chart->series[labels[i].series].name;
 	relax(labels, count);
 	for (size_t i = 0; i < count; i++) {
 		const struct chart_series *series = &l->chart->series[labels[i].series];
@@ -193,8 +196,10 @@ static void draw_labels(const struct lines *l, struct tree *map, struct label *l
 		tree_text_owned(label, "leader", text_detach(&leader));
 		chart_coordinate(label, "x", l->right + 21);
 		chart_coordinate(label, "y", labels[i].y + 4);
-		tree_text_owned(label, "name", format_name(series->name, LABEL_LONGEST));
+		tree_text_owned(label, "name",
+				chart_short_name(series->name, names, count, LABEL_LONGEST));
 	}
+	free(names);
 }
 
 static void draw_series(const struct lines *l, struct tree *list, size_t number,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "report/chart/chart.h"
 #include "report/view/format.h"
 
@@ -20,8 +21,8 @@
 
 struct stack {
 	const struct chart *chart;
-	bool shares; /* bars are as long as each other */
-	const char **parts;
+	bool shares;                 /* bars are as long as each other */
+	const char **parts, **names; /* names: of the bars */
 	size_t part_count, key_columns;
 	double left, top;
 	struct scale scale;
@@ -51,7 +52,8 @@ static void draw_bar(const struct stack *s, struct tree *row, const struct chart
 	double sum = 0, whole = s->shares ? total_of(series) : 1;
 	char value[FORMAT_SIZE];
 
-	tree_text_owned(row, "name", format_name(series->name, NAME_LONGEST));
+	tree_text_owned(row, "name",
+			chart_short_name(series->name, s->names, s->chart->count, NAME_LONGEST));
 	chart_coordinate(row, "text_y", y + ROW / 2 + 4);
 	tree_text(row, "value",
 		  format_quantity(total_of(series), s->chart->y_unit, value, sizeof(value)));
@@ -101,6 +103,9 @@ void chart_stacked_draw(const struct chart *chart, struct tree *map)
 	double bottom, factor;
 
 	s.parts = chart_texts(chart, &s.part_count);
+	s.names = xcalloc(chart->count + 1, sizeof(*s.names));
+	for (size_t i = 0; i < chart->count; i++)
+		s.names[i] = chart->series[i].name;
 	measure(&s);
 	factor = format_unit(s.scale.high, s.shares ? "1" : chart->y_unit, unit, sizeof(unit));
 	bottom = s.top + ROW * (double)chart->count;
@@ -121,4 +126,5 @@ void chart_stacked_draw(const struct chart *chart, struct tree *map)
 	tree_text(map, "axis_unit", unit);
 	chart_ticks(map, "ticks", &s.scale, s.shares ? "1" : chart->y_unit, factor);
 	free(s.parts);
+	free(s.names);
 }

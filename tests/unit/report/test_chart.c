@@ -322,6 +322,38 @@ static void finding_names_best_and_worst(void **state)
 	chart_release(&chart);
 }
 
+/* Words that bars share are left out of long names; those that tell them apart stay. */
+static void long_names_keep_what_differs(void **state)
+{
+	static const char *const names[] = {
+		"FP32, batch 1024, single, 1 device, strong scaling",
+		"FP32, batch 1024, DDP, 2 devices, strong scaling",
+		"FP32, batch 1024, tensor, 2 devices, strong scaling",
+		"short",
+	};
+	static const char *const shown[] = {
+		"\u2026, single, 1 device, strong scaling",
+		"\u2026, DDP, 2 devices, strong scaling",
+		"\u2026, tensor, 2 devices, strong scaling",
+		"short",
+	};
+	static const char *const words = "nothingbutonewordthatislongerthanitmaybe";
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		char *name = chart_short_name(names[i], names, 4, 38);
+
+		assert_string_equal(name, shown[i]);
+		free(name);
+	}
+	for (size_t longest = 4; longest < 40; longest++) {
+		char *name = chart_short_name(words, &words, 1, longest);
+
+		assert_int_equal(chart_characters(name), longest);
+		free(name);
+	}
+}
+
 /* Intervals that overlap name no winner; without intervals nothing is known of noise. */
 static void finding_names_what_is_not_told_apart(void **state)
 {
@@ -487,6 +519,7 @@ int main(void)
 		cmocka_unit_test(labels_of_equal_lines_do_not_collide),
 		cmocka_unit_test(finding_names_best_and_worst),
 		cmocka_unit_test(finding_names_what_is_not_told_apart),
+		cmocka_unit_test(long_names_keep_what_differs),
 		cmocka_unit_test(short_spans_are_seen),
 		cmocka_unit_test(equal_values_are_said_once),
 		cmocka_unit_test(labels_of_the_axis_stay_inside),
