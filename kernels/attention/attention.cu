@@ -8,13 +8,14 @@
 #include "kernels/attention/attention_problem.cuh"
 #include "kernels/attention/attention_simt.cuh"
 #include "kernels/attention/attention_wgmma.h"
+#include "kernels/attention/attention_wmma.cuh"
 #include "kernels/launch/cuda_kernel.h"
 
 #define DELTA_THREADS 256
 
-enum attention_path { PATH_SIMT, PATH_MMA, PATH_WGMMA };
+enum attention_path { PATH_SIMT, PATH_WMMA, PATH_MMA, PATH_WGMMA };
 
-/* Tensor cores read FP16 and BF16 in pieces of 16 bytes. */
+/* Tensor cores are given FP16 and BF16 in pieces of 16 bytes. */
 static enum attention_path choose_path(const struct stream *stream, const struct attention_shape *s,
 				       bool aligned)
 {
@@ -25,17 +26,36 @@ static enum attention_path choose_path(const struct stream *stream, const struct
 		return PATH_SIMT;
 	if (CUDA_HAS_WGMMA && (info->capabilities & DEVICE_HAS_WGMMA) && attention_wgmma_takes(s))
 		return PATH_WGMMA;
-	return capability >= (s->precision == PRECISION_FP16 ? 75 : 80) ? PATH_MMA : PATH_SIMT;
+	if (capability >= (s->precision == PRECISION_FP16 ? 75 : 80))
+		return PATH_MMA;
+	return capability >= 70 && s->precision == PRECISION_FP16 ? PATH_WMMA : PATH_SIMT;
 }
 
 typedef void attention_kernel(const attention_problem p);
 
+/* Blocks of 128 threads. */
 static void launch_mma(attention_kernel *kernel, const attention_problem &p, int bytes,
 		       cudaStream_t stream)
 {
 	cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
 			     bytes);
 	kernel<<<attention_blocks(p), MMA_THREADS, bytes, stream>>>(p);
+}
+
+template <int HEAD>
+static void forward_by_wmma(const attention_forward_arguments *a, cudaStream_t stream)
+{
+	launch_mma(attention_forward_wmma<HEAD>, attention_problem_of(a, WMMA_TILE),
+		   WMMA_SHARED_BYTES(HEAD, 3), stream);
+}
+
+template <int HEAD>
+static void backward_by_wmma(const attention_backward_arguments *a, cudaStream_t stream)
+{
+	attention_problem p = attention_problem_of(a, WMMA_TILE);
+
+	launch_mma(attention_keys_wmma<HEAD>, p, WMMA_SHARED_BYTES(HEAD, 4), stream);
+	launch_mma(attention_queries_wmma<HEAD>, p, WMMA_SHARED_BYTES(HEAD, 4), stream);
 }
 
 template <typename T, int HEAD>
@@ -108,6 +128,10 @@ extern "C" enum status kernel_cuda_attention_forward(struct stream *stream, cons
 		s->precision == PRECISION_FP16 ? FOR_HEAD(forward_by_mma, half)
 					       : FOR_HEAD(forward_by_mma, __nv_bfloat16);
 		return cuda_check_path("attention_forward", "MMA", err);
+	case PATH_WMMA:
+		s->head_size <= 64 ? forward_by_wmma<64>(a, handle)
+				   : forward_by_wmma<128>(a, handle);
+		return cuda_check_path("attention_forward", "WMMA", err);
 	default:
 #define CALL(T) FOR_HEAD(forward_by_simt, T)
 		FOR_STORED_FLOATS(s->precision, CALL)
@@ -139,6 +163,10 @@ extern "C" enum status kernel_cuda_attention_backward(struct stream *stream, con
 		s->precision == PRECISION_FP16 ? FOR_HEAD(backward_by_mma, half)
 					       : FOR_HEAD(backward_by_mma, __nv_bfloat16);
 		return cuda_check_path("attention_backward", "MMA", err);
+	case PATH_WMMA:
+		s->head_size <= 64 ? backward_by_wmma<64>(a, handle)
+				   : backward_by_wmma<128>(a, handle);
+		return cuda_check_path("attention_backward", "WMMA", err);
 	default:
 #define CALL(T) FOR_HEAD(backward_by_simt, T)
 		FOR_STORED_FLOATS(s->precision, CALL)

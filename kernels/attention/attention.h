@@ -17,7 +17,8 @@
  * A tensor is batch x sequence x heads x head_size: element (b, s, h, d) is at (b * sequence + s) *
  * ld + h * head_size + d, so that Q, K and V may be parts of one product's result (ld = 3 * heads *
  * head_size). Precisions: FP32, FP16 and BF16; TF32 is computed as FP32. Sums, softmax and `lse`
- * are FP32. P and dS are rounded to FP16 or BF16 before they are multiplied by tensor cores.
+ * are FP32. P and dS are rounded to FP16 or BF16 before they are multiplied by tensor cores: FP16
+ * since compute capability 7.0 (wmma; mma.sync since 7.5), BF16 since 8.0, both by wgmma on 9.0.
  *
  * head_size is a multiple of 8, at most ATTENTION_HEAD_MAX; others are STATUS_UNSUPPORTED.
  */
