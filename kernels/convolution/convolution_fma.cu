@@ -133,9 +133,9 @@ static void launch_pass(const convolution_problem &p, enum convolution_pass pass
 void convolution_by_fma(const convolution_problem &p, enum convolution_pass pass,
 			cudaStream_t stream)
 {
-#define CALL(T)                                                          \
-	packs_whole(p) ? launch_pass<T, 16 / sizeof(T)>(p, pass, stream) \
-		       : launch_pass<T, 1>(p, pass, stream)
+#define CALL(T)                                                              \
+	packs_whole(p, 16) ? launch_pass<T, 16 / sizeof(T)>(p, pass, stream) \
+			   : launch_pass<T, 1>(p, pass, stream)
 	FOR_STORED_FLOATS(p.shape.precision, CALL)
 #undef CALL
 }

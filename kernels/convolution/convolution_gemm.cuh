@@ -11,8 +11,8 @@
  * An operand whose neighbours in memory are neighbours along k (x and w of the forward pass, dy of
  * the data's) is a tile of lines of 64 bytes along k, the others are lines across k. Pieces of 16
  * bytes of a line are exchanged by its number: a warp reads from different banks. PACK neighbours,
- * all of one tap, are copied at a time: 16 bytes, or one element where the channels are no multiple
- * of that.
+ * all of one tap, are copied at a time: 16 bytes; 4 or one element where the channels are no
+ * multiple of that.
  */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_GEMM_CUH
 #define GPUPROOF_KERNELS_CONVOLUTION_GEMM_CUH
@@ -105,24 +105,34 @@ static __device__ __forceinline__ int tile_offset(int line, int at)
 	return line * WIDTH + (at / V ^ exchange) * V + at % V;
 }
 
-template <typename T, int PACK>
-static __device__ __forceinline__ void copy_pack(T *to, const T *tensor, int64_t at, bool in)
+/*
+ * Copies run on by themselves, but for packs of 2 bytes, which nothing copies so: these are loaded
+ * to registers before a stage is multiplied and stored after it.
+ */
+enum gather_phase { GATHER_COPY, GATHER_LOAD, GATHER_STORE };
+template <gather_phase PHASE> struct phase_of {
+	static const gather_phase value = PHASE;
+};
+
+template <typename T, int PACK, gather_phase PHASE>
+static __device__ __forceinline__ void copy_pack(T *to, const T *tensor, int64_t at, bool in,
+						 uint16_t *held)
 {
 	const T *from = tensor + (in ? at : 0);
 
-	if (PACK * sizeof(T) >= 4) {
+	if (PHASE == GATHER_COPY)
 		copy_async<PACK * sizeof(T) >= 16 ? 16 : 4>(to, from, in);
-	} else {
-		const uint16_t *bits = reinterpret_cast<const uint16_t *>(from);
-
-		*reinterpret_cast<uint16_t *>(to) = in ? __ldg(bits) : (uint16_t)0;
-	}
+	else if (PHASE == GATHER_LOAD)
+		*held = in ? __ldg(reinterpret_cast<const uint16_t *>(from)) : (uint16_t)0;
+	else
+		*reinterpret_cast<uint16_t *>(to) = *held;
 }
 
 /* The channels of an image's pixels that a row's taps read, along k. */
-template <typename T, convolution_pass PASS, int PACK>
+template <typename T, convolution_pass PASS, int PACK, gather_phase PHASE>
 static __device__ __forceinline__ void gather_pixels(T *tile, const convolution_gemm_arguments &a,
-						     const row_pixel *rows, int first, int end)
+						     const row_pixel *rows, int first, int end,
+						     uint16_t *held)
 {
 	const int DEPTH = GEMM_DEPTH(T), PACKS = DEPTH / PACK;
 	const convolution_problem &p = a.problem;
@@ -141,16 +151,19 @@ static __device__ __forceinline__ void gather_pixels(T *tile, const convolution_
 		row_pixel r = rows[line];
 		int h = forward ? r.h + row : r.h - row, w = forward ? r.w + column : r.w - column;
 
-		copy_pack<T, PACK>(tile + tile_offset<T, true, DEPTH>(line, at), tensor,
-				   (int64_t)(r.image + h * width + w) * channels + channel,
-				   first + at < end && h >= 0 && w >= 0 && h < height && w < width);
+		copy_pack<T, PACK, PHASE>(tile + tile_offset<T, true, DEPTH>(line, at), tensor,
+					  (int64_t)(r.image + h * width + w) * channels + channel,
+					  first + at < end && h >= 0 && w >= 0 && h < height &&
+						  w < width,
+					  held + i);
 	}
 }
 
 /* Filters, along k. */
-template <typename T, int PACK, int COLUMNS>
+template <typename T, int PACK, int COLUMNS, gather_phase PHASE>
 static __device__ __forceinline__ void gather_filters(T *tile, const convolution_gemm_arguments &a,
-						      int column, int first, int end)
+						      int column, int first, int end,
+						      uint16_t *held)
 {
 	const int DEPTH = GEMM_DEPTH(T), PACKS = DEPTH / PACK;
 	int at = threadIdx.x % PACKS * PACK;
@@ -159,17 +172,18 @@ static __device__ __forceinline__ void gather_filters(T *tile, const convolution
 	for (int i = 0; i < COLUMNS * PACKS / GEMM_THREADS; i++) {
 		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS);
 
-		copy_pack<T, PACK>(tile + tile_offset<T, true, DEPTH>(line, at),
-				   (const T *)a.problem.weights,
-				   (int64_t)(column + line) * a.depth + first + at,
-				   first + at < end && column + line < a.columns);
+		copy_pack<T, PACK, PHASE>(tile + tile_offset<T, true, DEPTH>(line, at),
+					  (const T *)a.problem.weights,
+					  (int64_t)(column + line) * a.depth + first + at,
+					  first + at < end && column + line < a.columns, held + i);
 	}
 }
 
 /* Across k: the weights of a class's taps and their filters. */
-template <typename T, int PACK, int COLUMNS>
+template <typename T, int PACK, int COLUMNS, gather_phase PHASE>
 static __device__ __forceinline__ void gather_channels(T *tile, const convolution_gemm_arguments &a,
-						       int column, int first, int end)
+						       int column, int first, int end,
+						       uint16_t *held)
 {
 	const int PACKS = COLUMNS / PACK;
 	const convolution_shape &s = a.problem.shape;
@@ -184,17 +198,17 @@ static __device__ __forceinline__ void gather_channels(T *tile, const convolutio
 		int tap = (a.taps.row + r * stride) * (int)s.kernel_width + a.taps.column +
 			  c * stride;
 
-		copy_pack<T, PACK>(tile + tile_offset<T, false, COLUMNS>(line, at),
-				   (const T *)a.problem.weights,
-				   ((int64_t)filter * taps + tap) * s.channels + column + at,
-				   first + line < end && column + at < a.columns);
+		copy_pack<T, PACK, PHASE>(tile + tile_offset<T, false, COLUMNS>(line, at),
+					  (const T *)a.problem.weights,
+					  ((int64_t)filter * taps + tap) * s.channels + column + at,
+					  first + line < end && column + at < a.columns, held + i);
 	}
 }
 
 /* Across k: what taps read of the image for a pixel of y; rows are taps x channels. */
-template <typename T, int PACK>
+template <typename T, int PACK, gather_phase PHASE>
 static __device__ __forceinline__ void gather_taps(T *tile, const convolution_gemm_arguments &a,
-						   int row, int first, int end)
+						   int row, int first, int end, uint16_t *held)
 {
 	const int PACKS = GEMM_ROWS / PACK;
 	const convolution_shape &s = a.problem.shape;
@@ -208,20 +222,22 @@ static __device__ __forceinline__ void gather_taps(T *tile, const convolution_ge
 
 		h = h * (int)s.stride + r - (int)s.padding;
 		w = w * (int)s.stride + c - (int)s.padding;
-		copy_pack<T, PACK>(tile + tile_offset<T, false, GEMM_ROWS>(line, at),
-				   (const T *)a.problem.image,
-				   ((int64_t)(n * (int)s.height + h) * (int)s.width + w) *
-						   s.channels +
-					   channel,
-				   first + line < end && row + at < a.rows && h >= 0 && w >= 0 &&
-					   h < (int)s.height && w < (int)s.width);
+		copy_pack<T, PACK, PHASE>(tile + tile_offset<T, false, GEMM_ROWS>(line, at),
+					  (const T *)a.problem.image,
+					  ((int64_t)(n * (int)s.height + h) * (int)s.width + w) *
+							  s.channels +
+						  channel,
+					  first + line < end && row + at < a.rows && h >= 0 &&
+						  w >= 0 && h < (int)s.height && w < (int)s.width,
+					  held + i);
 	}
 }
 
 /* Across k: the filters of a pixel of dy. */
-template <typename T, int PACK, int COLUMNS>
+template <typename T, int PACK, int COLUMNS, gather_phase PHASE>
 static __device__ __forceinline__ void
-gather_gradients(T *tile, const convolution_gemm_arguments &a, int column, int first, int end)
+gather_gradients(T *tile, const convolution_gemm_arguments &a, int column, int first, int end,
+		 uint16_t *held)
 {
 	const int PACKS = COLUMNS / PACK;
 	int at = threadIdx.x % PACKS * PACK;
@@ -230,10 +246,10 @@ gather_gradients(T *tile, const convolution_gemm_arguments &a, int column, int f
 	for (int i = 0; i < GEMM_DEPTH(T) * PACKS / GEMM_THREADS; i++) {
 		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS);
 
-		copy_pack<T, PACK>(tile + tile_offset<T, false, COLUMNS>(line, at),
-				   (const T *)a.problem.gradient,
-				   (int64_t)(first + line) * a.columns + column + at,
-				   first + line < end && column + at < a.columns);
+		copy_pack<T, PACK, PHASE>(tile + tile_offset<T, false, COLUMNS>(line, at),
+					  (const T *)a.problem.gradient,
+					  (int64_t)(first + line) * a.columns + column + at,
+					  first + line < end && column + at < a.columns, held + i);
 	}
 }
 
@@ -271,7 +287,8 @@ template <typename T, convolution_pass PASS> struct tile_store {
 	/* Columns c, which is even, and c + 1. */
 	__device__ __forceinline__ void two(int r, int c, float x, float y) const
 	{
-		if (PASS == PASS_WEIGHTS || a.columns % 2) {
+		if (PASS == PASS_WEIGHTS || a.columns % 2 ||
+		    (uintptr_t)a.problem.out % (2 * sizeof(T))) {
 			one(r, c, x);
 			one(r, c + 1, y);
 		} else if (column + c < a.columns && rows[r].out >= 0) {
@@ -304,35 +321,52 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 		__syncthreads();
 	}
 
-	auto gather = [&](int step) {
+	const bool HELD = PACK * sizeof(T) < 4;
+	/* one more than none */
+	uint16_t held_left[HELD ? GEMM_ROWS * DEPTH / GEMM_THREADS : 1],
+		held_right[HELD ? COLUMNS * DEPTH / GEMM_THREADS : 1];
+
+	auto gather = [&](auto phase, int step) {
+		const gather_phase PHASE = decltype(phase)::value;
 		T *left = (T *)(gemm_memory + step % STAGES * GEMM_STAGE_BYTES(COLUMNS)),
 		  *right = left + GEMM_ROWS * DEPTH;
 		int first = begin + step * DEPTH;
 
 		if (step < steps && PASS == PASS_FORWARD) {
-			gather_pixels<T, PASS, PACK>(left, a, rows, first, end);
-			gather_filters<T, PACK, COLUMNS>(right, a, column, first, end);
+			gather_pixels<T, PASS, PACK, PHASE>(left, a, rows, first, end, held_left);
+			gather_filters<T, PACK, COLUMNS, PHASE>(right, a, column, first, end,
+								held_right);
 		} else if (step < steps && PASS == PASS_DATA) {
-			gather_pixels<T, PASS, PACK>(left, a, rows, first, end);
-			gather_channels<T, PACK, COLUMNS>(right, a, column, first, end);
+			gather_pixels<T, PASS, PACK, PHASE>(left, a, rows, first, end, held_left);
+			gather_channels<T, PACK, COLUMNS, PHASE>(right, a, column, first, end,
+								 held_right);
 		} else if (step < steps) {
-			gather_taps<T, PACK>(left, a, row, first, end);
-			gather_gradients<T, PACK, COLUMNS>(right, a, column, first, end);
+			gather_taps<T, PACK, PHASE>(left, a, row, first, end, held_left);
+			gather_gradients<T, PACK, COLUMNS, PHASE>(right, a, column, first, end,
+								  held_right);
 		}
-		copies_commit();
 	};
+	phase_of<HELD ? GATHER_LOAD : GATHER_COPY> begin_copies;
+	phase_of<GATHER_STORE> end_copies;
 
 #pragma unroll
-	for (int i = 0; i < STAGES - 1; i++)
-		gather(i);
+	for (int i = 0; i < STAGES - 1; i++) {
+		gather(begin_copies, i);
+		if constexpr (HELD)
+			gather(end_copies, i);
+		copies_commit();
+	}
 	for (int step = 0; step < steps; step++) {
 		const T *left =
 			(const T *)(gemm_memory + step % STAGES * GEMM_STAGE_BYTES(COLUMNS));
 
 		copies_wait<STAGES - 2>();
 		__syncthreads(); /* the stage is there; all are done with the one before */
-		gather(step + STAGES - 1);
+		gather(begin_copies, step + STAGES - 1);
+		copies_commit();
 		products.add(left, left + GEMM_ROWS * DEPTH);
+		if constexpr (HELD)
+			gather(end_copies, step + STAGES - 1);
 	}
 	products.store(tile_store<T, PASS>{ a, rows, row, column });
 }
@@ -393,12 +427,12 @@ static void launch_gemm(convolution_gemm_kernel *kernel, const convolution_probl
 	}
 }
 
-/* True when each tensor that the pass copies by packs can be, 16 bytes at a time. */
-static inline bool packs_whole(const convolution_problem &p)
+/* True when the tensors can be copied by packs of `bytes`: 16, or 4. */
+static inline bool packs_whole(const convolution_problem &p, unsigned bytes)
 {
-	unsigned elements = 16 / precision_bytes(p.shape.precision);
+	unsigned elements = bytes / (unsigned)precision_bytes(p.shape.precision);
 
-	return packs_aligned(p.image, p.weights, p.gradient, p.out) &&
+	return ((uintptr_t)p.image | (uintptr_t)p.weights | (uintptr_t)p.gradient) % bytes == 0 &&
 	       p.shape.channels % elements == 0 && p.shape.filters % elements == 0;
 }
 
