@@ -275,7 +275,8 @@ static void add_environment(struct page *page, const struct result *r)
 	add_fact(page, "gpuproof", r->gpuproof_version);
 	add_fact(page, "repeat with", r->command);
 	for (size_t i = 0; i < r->environment_count; i++)
-		add_fact(page, r->environment[i].name, r->environment[i].value);
+		if (strcmp(r->environment[i].name, "gpuproof") != 0)
+			add_fact(page, r->environment[i].name, r->environment[i].value);
 	end_table(page);
 }
 

@@ -32,6 +32,7 @@ for name in sorted(there):
     rows = list(csv.reader(open("out/" + name, newline="")))
     assert len(rows) > 1 and rows[0][:2] == ["series", "point"] and rows[0][4:] == ["low", "high", "n"], name
     assert all(len(row) == 7 for row in rows), name
+    assert all(len(cell) <= len(repr(float(cell))) + 1 for row in rows[1:] for cell in row[2:6] if cell), f"{name}: digits that say nothing"
     for row in rows[1:]:
         numbers = [float(cell) for cell in row[2:6] if cell]
         seen += any(n in values for n in numbers)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/decimal.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "report/template/template.h"
@@ -22,9 +23,9 @@ static void add_field(struct text *out, const char *s)
 
 static void add_number(struct text *out, double value)
 {
-	text_add_char(out, ',');
-	if (isfinite(value))
-		text_addf(out, "%.17g", value);
+	char text[64];
+
+	text_addf(out, ",%s", isfinite(value) ? decimal_text(value, 0, text, sizeof(text)) : "");
 }
 
 static void add_axis(struct text *out, const char *name, const char *unit, const char *fallback)

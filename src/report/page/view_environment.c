@@ -14,9 +14,10 @@ char *view_citation(const struct result *result)
 	const char *config = view_string(result->config_text);
 	uint64_t hash = text_hash(TEXT_HASH_START, config, strlen(config));
 
-	return xasprintf("gpuproof %s, run %s of %s, configuration %s (%016" PRIx64 ")",
+	return xasprintf("gpuproof %s, run %s%s%s, configuration %s (%016" PRIx64 ")",
 			 view_string(result->gpuproof_version), view_string(result->run_id),
-			 view_string(result->started), view_string(result->config_name), hash);
+			 *view_string(result->started) ? " of " : "", view_string(result->started),
+			 view_string(result->config_name), hash);
 }
 
 void view_runs(const struct view *view, struct tree *page)
