@@ -146,7 +146,9 @@ static void find_slow(const struct result *found, const struct section *section,
 			isnan(usual[i]) ? NULL
 					: case_metric(&found->cases[i], section->suite->steady);
 
-		if (!m || usual[i] < SATURATED_SHARE * best || !(m->value / usual[i] < *worst))
+		/* Not where the interval, if there is one, reaches what is allowed: noise. */
+		if (!m || usual[i] < SATURATED_SHARE * best || !(m->value / usual[i] < *worst) ||
+		    m->high >= (1 - margin) * usual[i])
 			continue;
 		*worst = m->value / usual[i];
 		take(out, &found->cases[i], most);

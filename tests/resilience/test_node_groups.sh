@@ -32,6 +32,8 @@ finish() { wait "$conductor"; code=$?; }
 cat >groups.ini <<-'INI'
 	[run]
 	backend = host
+	[fleet]
+	bisect = 0 %
 	[defaults]
 	max_time = 30ms
 	[suite transfer]
