@@ -110,6 +110,13 @@ static const struct aspect_row aspects[] = {
 	{ 0 },
 };
 
+/* A rail has a port of its own; of both directions together it carries twice its rate. */
+static const struct sheet_row sheet[] = {
+	{ "pairs.bandwidth", { "direction", "both" }, .key = "nic_bandwidth", .factor = 0.5 },
+	{ "pairs.bandwidth", .key = "nic_bandwidth" },
+	{ 0 },
+};
+
 static const struct key round_key = { .name = "round", .type = KEY_INTEGER };
 static const struct key rail_key = { .name = "rail", .type = KEY_INTEGER };
 
@@ -181,6 +188,7 @@ const struct suite suite_pairs = {
 	.figures = figures,
 	.words = words,
 	.roles = roles,
+	.sheet = sheet,
 	.aspects = aspects,
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.groups = SUITE_OF_PAIRS,

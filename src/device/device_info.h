@@ -56,6 +56,8 @@ struct device_info {
 	unsigned capabilities;    /* enum device_capability */
 	struct device_bits peers; /* devices of this backend whose memory it can read and write */
 	int nvlink_count;         /* active links, 0 none or unknown */
+	/* B/s of its node's fastest port in use, one direction; set by the conductor */
+	double nic_bandwidth;
 };
 
 /* True if `backend` names the device's backend ("cuda") or its module ("cuda11"). */

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "fleet/drift.h"
 #include "plan/plan.h"
+#include "run/group.h"
 #include "run/journal.h"
 
 /* Finished cases of a run that wrote no result. */
@@ -51,6 +52,20 @@ static char *result_path(const char *directory, const char *name)
 	return xasprintf("%s/nodes/%s/result.json", directory, name);
 }
 
+/* A node without cases of its own has looked at its devices and adapters all the same. */
+static void take_findings_alone(struct result *node, const char *path)
+{
+	struct error ignored = ERROR_NONE;
+	struct result own = { 0 };
+
+	if (result_read_header(&own, path, &ignored) == STATUS_OK) {
+		result_release(node);
+		*node = own;
+	} else {
+		result_release(&own);
+	}
+}
+
 /* `kept`: without its cases. */
 static enum status read_node(struct result *node, const struct result_node *about, bool kept,
 			     const struct config *config, const char *directory, struct error *err)
@@ -62,8 +77,10 @@ static enum status read_node(struct result *node, const struct result_node *abou
 	memset(node, 0, sizeof(*node));
 	/* All of its cases are of several nodes together: it has no result of its own. */
 	status = plan_has_groups(config) ? journal_read_header(folder, node, err) : STATUS_OK;
-	if (status == STATUS_OK && node->gpuproof_version && node->planned == 0)
+	if (status == STATUS_OK && node->gpuproof_version && node->planned == 0) {
+		take_findings_alone(node, path);
 		goto out;
+	}
 	result_release(node);
 	error_clear(err);
 	if (about->status != NODE_OK && about->status != NODE_INTERRUPTED)
@@ -73,6 +90,7 @@ static enum status read_node(struct result *node, const struct result_node *abou
 	else
 		status = result_read_summary(node, path, err);
 out:
+	group_take_adapters(folder, node);
 	free(path);
 	free(folder);
 	return status;

@@ -151,6 +151,16 @@ static bool nvlink(const struct device_info *device, const char *key, double *va
 	return *value > 0;
 }
 
+static bool nic(const struct device_info *device, const char *key, double *value,
+		struct text *words)
+{
+	(void)key;
+	*value = device->nic_bandwidth;
+	if (words)
+		text_addf(words, "the fastest port in use has %g Gb/s", 8e-9 * *value);
+	return *value > 0;
+}
+
 bool derived_figure(const struct device_info *device, const char *key, double *value,
 		    struct text *words)
 {
@@ -160,6 +170,7 @@ bool derived_figure(const struct device_info *device, const char *key, double *v
 	} rows[] = { { "pcie_bandwidth", pcie },
 		     { "memory_bandwidth", memory_bandwidth },
 		     { "nvlink_bandwidth", nvlink },
+		     { "nic_bandwidth", nic },
 		     { "memory", memory } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

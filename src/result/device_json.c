@@ -49,6 +49,7 @@ const struct field device_info_fields[] = {
 	DEVICE(capabilities, codec_flags, .words = capability_words),
 	{ .name = "peers", .codec = &codec_bits, FIELD_AT(device_info, peers) },
 	DEVICE(nvlink_count, codec_int),
+	DEVICE(nic_bandwidth, codec_positive, .optional = true),
 	{ 0 },
 };
 

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "device/ranks/tcp_mesh.h"
 #include "plan/suite.h"
+#include "result/host/nics.h"
 #include "run/journal.h"
 #include "run/supervise.h"
 #include "run/workers/control.h"
@@ -230,4 +231,57 @@ void group_read(const char *path, size_t *offset, struct result *result)
 		}
 	free(line);
 	fclose(f);
+}
+
+static void add_adapter(void *context, const struct finding *f)
+{
+	text_addf(context, "%s\t%s\n", f->subject, f->text);
+}
+
+void group_note_adapters(const char *directory)
+{
+	char *path = xasprintf("%s/" GROUP_ADAPTERS_NAME, directory);
+	char *fresh = xasprintf("%s.new", path);
+	struct text text = TEXT_EMPTY;
+	int fd;
+
+	nic_findings("", add_adapter, &text);
+	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd >= 0 && write_all(fd, text.data ? text.data : "", text.length))
+		rename(fresh, path);
+	if (fd >= 0)
+		close(fd);
+	text_release(&text);
+	free(fresh);
+	free(path);
+}
+
+static void take_adapter(struct result *result, const char *subject, const char *text)
+{
+	for (size_t i = 0; i < result->postflight_count; i++) {
+		struct finding *f = &result->postflight[i];
+
+		if (strcmp(f->subject, subject) == 0)
+			snprintf(f->text, sizeof(f->text), "%s", text);
+	}
+}
+
+void group_take_adapters(const char *directory, struct result *result)
+{
+	char *path = xasprintf("%s/" GROUP_ADAPTERS_NAME, directory), *line = NULL, *tab;
+	FILE *f = fopen(path, "re");
+	size_t size = 0;
+
+	while (f && getline(&line, &size, f) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		tab = strchr(line, '\t');
+		if (!tab)
+			continue;
+		*tab = '\0';
+		take_adapter(result, line, tab + 1);
+	}
+	if (f)
+		fclose(f);
+	free(line);
+	free(path);
 }

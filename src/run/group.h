@@ -12,6 +12,8 @@
 #include "result/result.h"
 
 #define GROUP_JOURNAL_NAME "groups.jsonl"
+/* Findings about adapters after the node's latest group: a line "subject<tab>text" each. */
+#define GROUP_ADAPTERS_NAME "adapters.txt"
 
 /*
  * The devices of the nodes `names`, from their journals in DIR/nodes, as plan_build_group() takes
@@ -38,6 +40,11 @@ struct group_part {
  * which did not, with its device.
  */
 enum status group_run(const struct group_part *part, struct error *err);
+
+/* Writes DIR/adapters.txt; without it only what the node found after its own cases is known. */
+void group_note_adapters(const char *directory);
+/* Replaces the texts of these findings in result->postflight by those of DIR/adapters.txt. */
+void group_take_adapters(const char *directory, struct result *result);
 
 /* The case `index` of a plan without having been measured: SKIPPED, or ERROR, with the reason. */
 void group_unrun(const struct plan *plan, size_t index, enum case_status status, const char *reason,

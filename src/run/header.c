@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "plan/suite.h"
 #include "result/host/build.h"
+#include "result/host/nics.h"
 #include "run/workers/run_settings.h"
 
 static char *random_id(void)
@@ -94,8 +95,10 @@ static void fill_machine(struct result *result, const struct plan *plan, const s
 							.value = xstrdup(probe->facts[i].value) };
 	result->devices = xcalloc(plan->device_count, sizeof(*result->devices));
 	result->device_count = plan->device_count;
-	for (size_t i = 0; i < plan->device_count; i++)
+	for (size_t i = 0; i < plan->device_count; i++) {
 		result->devices[i] = plan->devices[i];
+		result->devices[i].nic_bandwidth = nic_bandwidth("");
+	}
 }
 
 /*

@@ -120,6 +120,9 @@ same "$(json congestion 'all(abs(c["metrics"]["congestion.slowdown"]["value"] - 
 same "$(json congestion 'all(m["low"] is not None and m["low"] <= m["value"] and (m["high"] is None or m["value"] <= m["high"]) for c in C for n, m in c["metrics"].items() if n in ("congestion.slowdown", "congestion.slowdown_p99"))')" True "congestion: intervals"
 same "$(json congestion 'sorted({w.split()[0] for c in C for w in c["notes"].split("operations took: ")[1].split(".  ")[0].split(", ")})')" \
 	"['n1', 'n2', 'n3', 'n4']" "congestion: victims are named, other ones in the second turn"
+same "$(json congestion 'sorted({f["subject"].split(" of ")[1] for l in ("preflight", "postflight") for f in r[l] if f["subject"].startswith("memory of")})')" \
+	"['n1', 'n2', 'n3', 'n4']" "congestion: nodes without cases of their own have findings"
+[ -e congestion/nodes/n1/adapters.txt ] || fail "no look at adapters after groups"
 "$gpuproof" run congestion.ini -o few --simulate-nodes 3 --no-report >/dev/null 2>&1
 same "$(json few '{(c["status"], c["reason"]) for c in C}')" \
 	"{('SKIPPED', 'needs 4 nodes, of which 2 are victims and 2 load the network; there are 3')}" "congestion: too few nodes"

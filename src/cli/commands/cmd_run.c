@@ -149,7 +149,9 @@ static const struct option_row rows[] = {
 	{ .name = "simulate-nodes",
 	  COUNT_AT(run_arguments, simulate_nodes),
 	  .value = "N",
-	  .help = "on several nodes, as if this machine were N of them; GPUs are shared out" },
+	  .help = "on several nodes, as if this machine were N of them; GPUs are shared out, and "
+		  "with fewer GPUs than nodes some nodes have the same one, whose figures are then "
+		  "no node's" },
 	{ .name = "hosts",
 	  TEXT_AT(run_arguments, hosts),
 	  .value = "FILE",

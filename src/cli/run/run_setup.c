@@ -53,15 +53,31 @@ static enum status make_plan(struct run_setup *setup, bool in_fleet, struct erro
 	return status;
 }
 
-/* Keeps every `shares`th device of each GPU backend; the host is everybody's. */
-static void keep_share(struct probe *probe, int share, int shares)
+static int count_gpus(const struct probe *probe)
 {
-	size_t kept = 0;
+	int count = 0;
 
 	for (size_t i = 0; i < probe->device_count; i++)
-		if (device_is_host(&probe->devices[i]) ||
-		    probe->devices[i].index % shares == share % shares)
-			probe->devices[kept++] = probe->devices[i];
+		count += !device_is_host(&probe->devices[i]);
+	return count;
+}
+
+/*
+ * Keeps every `shares`th device of each GPU backend, or, where there are more shares than GPUs, one
+ * that several have; the host is everybody's.
+ */
+static void keep_share(struct probe *probe, int share, int shares)
+{
+	int gpus = count_gpus(probe), own = share % shares;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < probe->device_count; i++) {
+		const struct device_info *d = &probe->devices[i];
+
+		if (device_is_host(d) ||
+		    (gpus < shares ? d->index == own % gpus : d->index % shares == own))
+			probe->devices[kept++] = *d;
+	}
 	probe->device_count = kept;
 }
 

@@ -7,6 +7,7 @@ const struct spec_key spec_keys[] = {
 	{ "memory_bandwidth", "B/s", "device memory, peak" },
 	{ "pcie_bandwidth", "B/s", "PCIe, one direction, after line coding" },
 	{ "nvlink_bandwidth", "B/s", "NVLink, all links of one device, one direction" },
+	{ "nic_bandwidth", "B/s", "network, one port, one direction, by the port's rate" },
 	{ "fp64", "FLOP/s", "FP64 without tensor cores" },
 	{ "fp32", "FLOP/s", "FP32 without tensor cores" },
 	{ "fp16", "FLOP/s", "FP16 without tensor cores" },

@@ -160,11 +160,26 @@ void nic_findings(const char *root, finding_fn *add, void *context)
 	host_matches(root, "/sys/class/net/*", report_interface, &n);
 }
 
+static void find_fastest_interface(void *state, const char *path)
+{
+	struct nics *n = state;
+	char value[32];
+	double rate;
+
+	if (!host_has(path, "/device") || !read_in(path, "operstate", value, sizeof(value)) ||
+	    strcmp(value, "up") != 0 || !read_in(path, "speed", value, sizeof(value)))
+		return;
+	rate = strtod(value, NULL) / 1000;
+	n->fastest = rate > n->fastest ? rate : n->fastest;
+}
+
 double nic_bandwidth(const char *root)
 {
 	struct nics n = { 0 };
 
 	host_matches(root, PORTS, find_fastest, &n);
+	if (n.fastest == 0)
+		host_matches(root, "/sys/class/net/*", find_fastest_interface, &n);
 	return n.fastest * 1e9 / 8;
 }
 

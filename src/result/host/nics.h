@@ -20,7 +20,10 @@ void nic_findings(const char *root, finding_fn *add, void *context);
 void nic_distance_finding(const char *root, const struct device_info *device, finding_fn *add,
 			  void *context);
 
-/* Bytes per second that the fastest port in use can carry in one direction; 0: unknown. */
+/*
+ * Bytes per second that the fastest port of InfiniBand or RoCE in use can carry in one direction,
+ * or without one the fastest network interface that is up; 0: unknown.
+ */
 double nic_bandwidth(const char *root);
 
 #endif

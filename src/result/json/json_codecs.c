@@ -296,6 +296,13 @@ const struct codec codec_string_or_none = { string_write, string_read, string_ab
 					    string_nothing };
 const struct codec codec_chars = { chars_write, chars_read, NULL };
 const struct codec codec_real = { real_write, real_read, real_absent };
+
+static bool not_positive(const struct field *f, const void *base)
+{
+	return !(*(const double *)(const void *)((const char *)base + f->offset) > 0);
+}
+
+const struct codec codec_positive = { real_write, real_read, NULL, not_positive };
 const struct codec codec_bool = { bool_write, bool_read, NULL };
 const struct codec codec_mark = { bool_write, bool_read, NULL };
 const struct codec codec_tristate = { tristate_write, tristate_read, tristate_absent };

@@ -93,6 +93,7 @@ extern const struct codec
 	codec_string_or_none; /* char * that is left out where it is "" or NULL; optional */
 extern const struct codec codec_chars;    /* char[n]; longer text is cut */
 extern const struct codec codec_real;     /* double */
+extern const struct codec codec_positive; /* double that is left out where it is 0; optional */
 extern const struct codec codec_int;      /* int */
 extern const struct codec codec_int64;    /* int64_t */
 extern const struct codec codec_unsigned; /* unsigned */

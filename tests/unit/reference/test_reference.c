@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -364,6 +365,24 @@ static void ranges_have_a_middle(void **state)
 	gpu_release(&gpu);
 }
 
+/* The port's rate is known of the node alone; without a port nothing is a share of it. */
+static void the_network_is_as_fast_as_the_port(void **state)
+{
+	struct device_info device = { .name = "NVIDIA H200" };
+	const char *status;
+	double figure;
+	char *words;
+
+	(void)state;
+	assert_false(spec_lookup(&device, "nic_bandwidth", &figure, &status));
+	device.nic_bandwidth = 50e9;
+	assert_true(spec_lookup(&device, "nic_bandwidth", &figure, &status));
+	assert_true(figure == 50e9);
+	words = spec_words(&device, "nic_bandwidth");
+	assert_non_null(strstr(words, "400 Gb/s"));
+	free(words);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -377,6 +396,7 @@ int main(void)
 		cmocka_unit_test(sheet_rows_are_what_suites_measure),
 		cmocka_unit_test(a_row_with_a_key_needs_no_quantity),
 		cmocka_unit_test(mistakes_name_file_and_line),
+		cmocka_unit_test(the_network_is_as_fast_as_the_port),
 		cmocka_unit_test(ranges_have_a_middle),
 	};
 

@@ -108,6 +108,13 @@ static void a_machine_without_adapters(void **state)
 	look();
 	assert_int_equal(count, 0);
 	assert_true(nic_bandwidth(root) == 0);
+	put("/sys/class/net/eth2/operstate", "up");
+	put("/sys/class/net/eth2/device/vendor", "0x15b3");
+	put("/sys/class/net/eth2/speed", "-1");
+	assert_true(nic_bandwidth(root) == 0);
+	put("/sys/class/net/eth2/speed", "10000");
+	assert_true(nic_bandwidth(root) == 1.25e9);
+	put("/sys/class/net/eth2/operstate", "down");
 }
 
 static void rates_states_and_counters(void **state)
@@ -139,6 +146,7 @@ static void further_interfaces(void **state)
 	put("/sys/class/net/lo/operstate", "up");
 	look();
 	says("nic eth0", SEVERITY_OK, "25 Gb/s, up, rx_crc_errors 4");
+	assert_true(nic_bandwidth(root) == 50e9); /* the port of InfiniBand, which NCCL prefers */
 	for (size_t i = 0; i < count; i++)
 		assert_false(strcmp(found[i].subject, "nic eth1") == 0 ||
 			     strcmp(found[i].subject, "nic lo") == 0);

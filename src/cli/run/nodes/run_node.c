@@ -237,6 +237,7 @@ enum status run_group(const struct fleet_message *start, const struct fleet_mess
 			setenv("NCCL_HOSTID", start->node, 1);
 		if (run_setup_group(&setup, start->directory, names, &group, err) == STATUS_OK)
 			group_run(&part, err);
+		group_note_adapters(folder);
 	}
 	if (part.log >= 0)
 		close(part.log);
