@@ -130,6 +130,15 @@ cp whole.jsonl spooled.db.spool/damaged.jsonl
 sed -i '4s/"run"/"ran"/' spooled.db.spool/damaged.jsonl
 expect 0 'damaged.jsonl' history show --db spooled.db
 [ -e spooled.db.spool/damaged.jsonl.refused ] || complain "spool: a damaged night is not set aside"
+# Writers that were killed leave half a night: one of last week goes, with a word; one of now may still be at work.
+head -c 300 whole.jsonl >spooled.db.spool/0123456789abcdef.jsonl.aB3xYz
+touch -d '8 days ago' spooled.db.spool/0123456789abcdef.jsonl.aB3xYz spooled.db.spool/damaged.jsonl.refused
+head -c 300 whole.jsonl >spooled.db.spool/fedcba9876543210.jsonl.aB3xYz
+head -n 2 whole.jsonl >spooled.db.spool/again.jsonl
+expect 0 'spooled.db.spool: 1 half-written night of writers that were killed removed' history show --db spooled.db
+[ ! -e spooled.db.spool/0123456789abcdef.jsonl.aB3xYz ] || complain "spool: half a night of last week stays"
+[ -e spooled.db.spool/fedcba9876543210.jsonl.aB3xYz ] || complain "spool: a night that is being written was removed"
+[ -e spooled.db.spool/damaged.jsonl.refused ] || complain "spool: a refused night was removed"
 [ "$(find spooled.db.spool -name '*.jsonl' | wc -l)" -eq 0 ] || complain "spool: nights were left"
 "$program" history export --db spooled.db 2>err >spooled.jsonl || complain "export: exit code $?"
 [ -s err ] && complain "spool: what was refused is told again: $(cat err)"

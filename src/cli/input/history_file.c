@@ -23,7 +23,13 @@ static void complain(const struct error *refusal)
 static enum status take_spool(struct store *store, const char *path, struct error *err)
 {
 	struct history_tally tally = { .complain = complain };
+	size_t half_written = spool_clean(path);
 
+	if (half_written)
+		fprintf(stderr,
+			"gpuproof: %s.spool: %zu half-written night%s of writers that were killed "
+			"removed: add --spool their results again\n",
+			path, half_written, half_written == 1 ? "" : "s");
 	if (spool_take(store, path, &tally, err) == STATUS_OK &&
 	    tally.added + tally.replaced + tally.refused)
 		fprintf(stderr, "gpuproof: %s.spool: %zu taken in, %zu refused\n", path,

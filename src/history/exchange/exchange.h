@@ -46,5 +46,10 @@ bool spool_waits(const char *history);
 /* Takes all that wait in. A file that is no night, or refused, is renamed to NAME.refused. */
 enum status spool_take(struct store *store, const char *history, struct history_tally *tally,
 		       struct error *err);
+/*
+ * Removes half-written nights, which no reader takes in, of writers that were killed a day ago or
+ * earlier. Returns how many.
+ */
+size_t spool_clean(const char *history);
 
 #endif

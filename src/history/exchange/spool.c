@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -13,6 +14,7 @@
 #include "history/exchange/exchange.h"
 
 #define NIGHT_ENDING ".jsonl"
+#define HALF_WRITTEN_SECONDS 86400 /* no writer takes so long */
 
 static char *folder_of(const char *history)
 {
@@ -58,6 +60,36 @@ bool spool_waits(const char *history)
 	if (open)
 		closedir(open);
 	return waits;
+}
+
+/* NAME.jsonl.aB3xYz: what file_write() renames to NAME.jsonl when it is whole. */
+static bool is_half_written(const char *path, const char *name)
+{
+	const char *ending = strstr(name, NIGHT_ENDING ".");
+	struct stat st;
+
+	return ending && strlen(ending) == strlen(NIGHT_ENDING ".XXXXXX") &&
+	       lstat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       time(NULL) - st.st_mtime > HALF_WRITTEN_SECONDS;
+}
+
+size_t spool_clean(const char *history)
+{
+	char *folder = folder_of(history);
+	struct dirent *entry;
+	DIR *open = opendir(folder);
+	size_t removed = 0;
+
+	while (open && (entry = readdir(open))) {
+		char *path = xasprintf("%s/%s", folder, entry->d_name);
+
+		removed += is_half_written(path, entry->d_name) && unlink(path) == 0;
+		free(path);
+	}
+	if (open)
+		closedir(open);
+	free(folder);
+	return removed;
 }
 
 /* Damaged files and refused nights stay, under a name that no reader takes again. */
