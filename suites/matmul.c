@@ -77,8 +77,8 @@ static const struct key keys[] = {
 	  .type = KEY_BOOL,
 	  .fallback = "no",
 	  .help = "the same product on several devices is sampled on all of them at the same time; "
-		  "each waits for the slowest between samples, and reads up to 2 % higher at its "
-		  "power limit" },
+		  "each waits for the slowest between samples; figures can differ from those of a "
+		  "device alone" },
 	{ 0 },
 };
 

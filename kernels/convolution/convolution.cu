@@ -4,7 +4,7 @@
  */
 #include "kernels/convolution/convolution.h"
 
-#include "kernels/convolution/convolution_gemm.h"
+#include "kernels/convolution/convolution_problem.cuh"
 #include "kernels/convolution/convolution_wgmma.h"
 #include "kernels/convolution/depthwise.cuh"
 #include "kernels/launch/compat.h"

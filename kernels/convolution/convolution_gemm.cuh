@@ -17,8 +17,7 @@
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_GEMM_CUH
 #define GPUPROOF_KERNELS_CONVOLUTION_GEMM_CUH
 
-#include "kernels/convolution/convolution_gemm.h"
-
+#include "kernels/convolution/convolution_problem.cuh"
 #include "kernels/gemm/async_copy.cuh"
 #include "kernels/launch/cuda_kernel.h"
 #include "kernels/storage.cuh"

@@ -1,6 +1,8 @@
-/* A pass of a convolution as the kernels see it. */
+/* A pass of a convolution as the kernels see it, and the products that carry it out. */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_PROBLEM_CUH
 #define GPUPROOF_KERNELS_CONVOLUTION_PROBLEM_CUH
+
+#include <cuda_runtime_api.h>
 
 #include "kernels/convolution/convolution.h"
 
@@ -47,5 +49,15 @@ static __host__ __device__ __forceinline__ class_taps class_taps_of(const convol
 		 ((int)s.kernel_height - row + stride - 1) / stride,
 		 ((int)s.kernel_width - column + stride - 1) / stride };
 }
+
+/*
+ * As matrix products on any device (convolution_gemm.cuh) by multiply-adds; `p` has the tensors of
+ * the pass. Weights: the parts of the sum, for both.
+ */
+void convolution_by_fma(const convolution_problem &p, enum convolution_pass pass,
+			cudaStream_t stream);
+/* By tensor cores (mma.sync): FP16 since compute capability 7.5, BF16 and TF32 since 8.0. */
+void convolution_by_mma(const convolution_problem &p, enum convolution_pass pass,
+			cudaStream_t stream);
 
 #endif
