@@ -458,7 +458,7 @@ static void check_field(const struct field *f, const char *parent, bool *used)
 {
 	static const struct codec *const numbers[] = {
 		&codec_real, &codec_int,      &codec_int64, &codec_unsigned, &codec_uint64,
-		&codec_bool, &codec_tristate, &codec_bits,  &codec_reals,
+		&codec_bool, &codec_tristate, &codec_bits,  &codec_reals,    &codec_positive,
 	};
 	const char *suffix = f->codec == &codec_array || f->codec == &codec_point ||
 					     f->codec == &codec_strings || f->codec == &codec_flags
