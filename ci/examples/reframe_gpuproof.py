@@ -1,6 +1,8 @@
 """A ReFrame test: one run of gpuproof per node, its verdict as sanity, its main figures as performance.
 
 usage: reframe -c reframe_gpuproof.py -r
+
+Checked for syntax only: no ReFrame has run it.
 """
 import json
 import os
