@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "result/outcome.h"
 #include "result/verdict.h"
 
 /* Relative; far below any measurement, far above what rounding does to sums of a few numbers. */
@@ -306,13 +307,12 @@ static enum status check_planned(const struct result *r, struct error *err)
 	return STATUS_OK;
 }
 
-/*
- * The check or device (its path in the document) that contradicts an accepted verdict; NULL: none.
- */
-static enum status check_accepted(const struct verdicts *v, const struct json_path *judgement,
+/* An accepted verdict which a check, a device or a case contradicts is refused. */
+static enum status check_accepted(const struct result *r, const struct json_path *judgement,
 				  struct error *err)
 {
 	const struct json_path *verdict = MEMBER(judgement, "verdict");
+	const struct verdicts *v = r->judgement;
 
 	for (size_t i = 0; i < v->count; i++)
 		if (!v->checks[i].accepted)
@@ -326,13 +326,19 @@ static enum status check_accepted(const struct verdicts *v, const struct json_pa
 						       "%s, although devices[%zu].aspects[%zu] was "
 						       "not judged",
 						       verdict_name(v->overall), d, i);
+	for (size_t i = 0; i < r->case_count; i++)
+		if (case_is_wrong(&r->cases[i]))
+			return json_path_error(verdict, err,
+					       "%s, although the result of cases[%zu] is wrong",
+					       verdict_name(v->overall), i);
 	return STATUS_OK;
 }
 
-/* A judgement must not say more than its checks. */
-static enum status check_judgement(const struct verdicts *v, struct error *err)
+/* A judgement must not say more than its checks and cases. */
+static enum status check_judgement(const struct result *r, struct error *err)
 {
 	const struct json_path here = { NULL, "judgement", 0 };
+	const struct verdicts *v = r->judgement;
 
 	if (!v)
 		return STATUS_OK;
@@ -340,7 +346,7 @@ static enum status check_judgement(const struct verdicts *v, struct error *err)
 		return json_path_error(MEMBER(&here, "verdict"), err, "%s is no verdict on a run",
 				       verdict_name(v->overall));
 	return v->overall == VERDICT_PASS || v->overall == VERDICT_WARN
-		       ? check_accepted(v, &here, err)
+		       ? check_accepted(r, &here, err)
 		       : STATUS_OK;
 }
 
@@ -352,7 +358,7 @@ enum status result_check(const struct result *r, enum samples_wanted samples, st
 	if (check_planned(r, err) != STATUS_OK || check_device_ids(r, err) != STATUS_OK ||
 	    check_case_ids(r, err) != STATUS_OK)
 		return STATUS_USAGE;
-	if (check_judgement(r->judgement, err) != STATUS_OK)
+	if (check_judgement(r, err) != STATUS_OK)
 		return STATUS_USAGE;
 	for (size_t i = 0; i < r->case_count; i++) {
 		const struct json_path here = { &cases, NULL, i };

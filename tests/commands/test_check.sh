@@ -136,6 +136,13 @@ expect 2 'it must be another one' run -o run/result.json
 # A judgement that says more than its checks is refused.
 sed '/^ "judgement"/,$s/"verdict": "WARN",$/"verdict": "PASS",/; s/"accepted": true/"accepted": false/' kept.json >forged.json
 expect 2 'judgement.verdict: PASS, although checks[0] is not accepted' forged.json
+python3 - <<'PY'
+import json
+r = json.load(open("kept.json"))
+r["cases"][0].update(status="FAILED", reason="a word is wrong")
+json.dump(r, open("wrong.json", "w"))
+PY
+expect 2 'judgement.verdict: WARN, although the result of cases[0] is wrong' wrong.json
 # Names of one's own limits do not leave the house with it.
 "$program" export result kept.json --anonymise >published.json || failed=1
 grep -q 'warn.ini\|\[limit tight\]' published.json && { echo "check: limits of one's own survive --anonymise"; failed=1; }
