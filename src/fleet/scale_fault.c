@@ -16,18 +16,6 @@
  */
 #define SATURATED_SHARE 0.5
 
-static size_t count_nodes(const struct case_result *c)
-{
-	size_t count = 0, length = 0;
-
-	for (size_t i = 0; i < c->device_count; i++) {
-		if (!i || strncmp(c->devices[i], c->devices[i - 1], length + 1) != 0)
-			count++;
-		length = strcspn(c->devices[i], "/");
-	}
-	return count;
-}
-
 static bool is_hung(const struct case_result *c)
 {
 	return c->status == CASE_ERROR &&
@@ -64,7 +52,7 @@ static double usual_of(const struct result *found, const struct case_result *c, 
 		const struct metric_value *m =
 			other->status == CASE_OK ? case_metric(other, metric) : NULL;
 
-		if (m && same_point(c, other) && count_nodes(other) < nodes)
+		if (m && same_point(c, other) && case_node_count(other) < nodes)
 			values[count++] = m->value;
 	}
 	median = count ? median_of(values, count) : (double)NAN;
@@ -96,7 +84,7 @@ static bool find_hung(const struct result *found, struct scale_fault *out)
 	size_t fewest = 0;
 
 	for (size_t i = 0; i < found->case_count; i++) {
-		size_t nodes = is_hung(&found->cases[i]) ? count_nodes(&found->cases[i]) : 0;
+		size_t nodes = is_hung(&found->cases[i]) ? case_node_count(&found->cases[i]) : 0;
 
 		if (nodes < 3 || (fewest && nodes >= fewest))
 			continue;
@@ -117,7 +105,7 @@ static double best_usual(const struct result *found, const struct section *secti
 
 		usual[i] = NAN;
 		if (c->status == CASE_OK && strcmp(c->suite, section->suite->name) == 0 &&
-		    strcmp(c->label, section->label) == 0 && count_nodes(c) == most)
+		    strcmp(c->label, section->label) == 0 && case_node_count(c) == most)
 			usual[i] = usual_of(found, c, most, section->suite->steady);
 		best = fmax(best, isnan(usual[i]) ? 0 : usual[i]);
 	}
@@ -129,7 +117,7 @@ static size_t most_nodes(const struct result *found)
 	size_t most = 0, nodes;
 
 	for (size_t i = 0; i < found->case_count; i++)
-		if ((nodes = count_nodes(&found->cases[i])) > most)
+		if ((nodes = case_node_count(&found->cases[i])) > most)
 			most = nodes;
 	return most;
 }

@@ -15,15 +15,8 @@ void nodes_status_begin(struct fleet *f, const struct result *result)
 
 	if (!s)
 		return;
-	snprintf(s->state, sizeof(s->state), "running");
-	snprintf(s->doing, sizeof(s->doing), "measuring");
-	snprintf(s->config, sizeof(s->config), "%s", result->config_name);
-	snprintf(s->command, sizeof(s->command), "%s", result->command);
-	snprintf(s->run_id, sizeof(s->run_id), "%s", result->run_id);
-	snprintf(s->started, sizeof(s->started), "%s", result->started);
+	run_status_begin(s, result);
 	gethostname(s->hostname, sizeof(s->hostname) - 1);
-	s->pid = getpid();
-	s->exit_code = -1;
 	s->launch = s->launches = 1;
 }
 

@@ -115,6 +115,18 @@ const char *device_id_on_node(const char *id)
 	return slash ? slash + 1 : id;
 }
 
+size_t case_node_count(const struct case_result *c)
+{
+	size_t count = 0, length = 0;
+
+	for (size_t i = 0; i < c->device_count; i++) {
+		if (!i || strncmp(c->devices[i], c->devices[i - 1], length + 1) != 0)
+			count++;
+		length = strcspn(c->devices[i], "/");
+	}
+	return count;
+}
+
 char *case_devices(const struct case_result *c)
 {
 	struct text out = TEXT_EMPTY;

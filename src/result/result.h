@@ -379,6 +379,8 @@ size_t result_launches(const struct result *result);
 char *case_point(const struct case_result *c);
 /* The same without the section's label, as populations name it; malloc'ed. */
 char *case_point_without_label(const struct case_result *c);
+/* Nodes that its devices ("n1/cuda:0") are on; devices of a node follow each other. */
+size_t case_node_count(const struct case_result *c);
 /* "cuda:0,cuda:1"; malloc'ed. */
 char *case_devices(const struct case_result *c);
 /* True if both measure the same, on whatever devices. */

@@ -68,15 +68,8 @@ static void begin_status(struct conductor *k, const struct result *result)
 
 	if (!s)
 		return;
-	snprintf(s->state, sizeof(s->state), "running");
-	snprintf(s->doing, sizeof(s->doing), "measuring");
-	snprintf(s->config, sizeof(s->config), "%s", result->config_name);
-	snprintf(s->command, sizeof(s->command), "%s", result->command);
-	snprintf(s->run_id, sizeof(s->run_id), "%s", result->run_id);
-	snprintf(s->started, sizeof(s->started), "%s", result->started);
+	run_status_begin(s, result);
 	snprintf(s->hostname, sizeof(s->hostname), "%s", hostname ? hostname : "");
-	s->pid = getpid();
-	s->exit_code = -1;
 	s->planned = k->plan->case_count;
 	s->ok = s->skipped = s->failed = s->errors = 0;
 	soak_rows_release(&s->devices);

@@ -38,18 +38,6 @@ struct scaling {
 	size_t count, capacity;
 };
 
-static size_t count_nodes(const struct case_result *c)
-{
-	size_t count = 0, length = 0;
-
-	for (size_t i = 0; i < c->device_count; i++) {
-		if (!i || strncmp(c->devices[i], c->devices[i - 1], length + 1) != 0)
-			count++;
-		length = strcspn(c->devices[i], "/");
-	}
-	return count;
-}
-
 static char *facet_of(const struct scaling *s, const struct case_result *c)
 {
 	struct text text = TEXT_EMPTY;
@@ -103,7 +91,7 @@ static void collect(struct scaling *s, const struct fleet_nodes *nodes, const st
 		const struct metric_value *m = c->status == CASE_OK && strcmp(c->suite, suite) == 0
 						       ? case_metric(c, s->metric->name)
 						       : NULL;
-		size_t count = m ? count_nodes(c) : 0;
+		size_t count = m ? case_node_count(c) : 0;
 		struct place *p;
 
 		if (!count || !(m->headline || s->always) || !isfinite(m->value) ||

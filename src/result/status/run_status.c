@@ -106,6 +106,18 @@ static const struct field fields[] = {
 	{ 0 },
 };
 
+void run_status_begin(struct run_status *s, const struct result *result)
+{
+	snprintf(s->state, sizeof(s->state), "running");
+	snprintf(s->doing, sizeof(s->doing), "measuring");
+	snprintf(s->config, sizeof(s->config), "%s", result->config_name);
+	snprintf(s->command, sizeof(s->command), "%s", result->command);
+	snprintf(s->run_id, sizeof(s->run_id), "%s", result->run_id);
+	snprintf(s->started, sizeof(s->started), "%s", result->started);
+	s->pid = getpid();
+	s->exit_code = -1;
+}
+
 enum status run_status_write(struct run_status *status, const char *directory, struct error *err)
 {
 	struct json_writer w = { .expand = 2 };

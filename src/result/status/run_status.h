@@ -42,6 +42,8 @@ struct run_status {
 	int exit_code;            /* of the run; -1: not ended */
 };
 
+/* This process begins to measure: state, run and process; not the host and the cases. */
+void run_status_begin(struct run_status *status, const struct result *result);
 /* Sets `updated` and replaces the document; its directory must exist. */
 enum status run_status_write(struct run_status *status, const char *directory, struct error *err);
 /* STATUS_IO when there is none; the caller releases `status` in any case. */
