@@ -1,6 +1,6 @@
 /*
- * The store that keeps a history: what an engine does. store_sqlite.c is the only one; no other
- * file knows its language or its types.
+ * The store that keeps a history: what an engine does. sqlite/ is the only one; no file
+ * outside knows its language or its types.
  *
  * Verbs read and write whole nights. Rules about them (which version of a run stays, what is a
  * change) are in the files that use them: history.c, baseline.c, trend.c.

@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "history/baseline.h"
 #include "history/history.h"
-#include "history/sqlite.h"
+#include "history/sqlite/sqlite.h"
 #include "history/history_spread.h"
 #include "history/trend_prior.h"
 #include "judge_fixture.h"

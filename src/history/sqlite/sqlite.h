@@ -8,11 +8,11 @@
  *		... db_integer(q, 0), db_string(q, 1) ...
  *	return db_end(q);
  *
- * For store_sqlite.c alone. Types of parameters: 'i' int64_t, 'd' double (NaN is NULL), 's' const
+ * For this folder alone. Types of parameters: 'i' int64_t, 'd' double (NaN is NULL), 's' const
  * char * (NULL is NULL).
  */
-#ifndef GPUPROOF_HISTORY_SQLITE_H
-#define GPUPROOF_HISTORY_SQLITE_H
+#ifndef GPUPROOF_HISTORY_SQLITE_SQLITE_H
+#define GPUPROOF_HISTORY_SQLITE_SQLITE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@
 #define DB_BUSY_SECONDS 20
 
 #define STORE_APPLICATION 0x67707266 /* "gprf" */
-/* of the history's tables (store_sqlite.c); ends with NULL */
+/* of the history's tables (store.c); ends with NULL */
 extern const char *const store_migrations[];
 
 enum db_mode {

@@ -1,4 +1,4 @@
-#include "history/sqlite.h"
+#include "history/sqlite/sqlite.h"
 
 #include <errno.h>
 #include <inttypes.h>

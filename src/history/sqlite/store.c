@@ -1,0 +1,168 @@
+/*
+ * The store as one SQLite file, safe with two writers: its tables, opening, transactions, columns.
+ *
+ * Adding a table or column: one more entry in `store_migrations`, never a change of an old one.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/former_names.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "history/sqlite/rows.h"
+#include "result/result.h"
+
+/*
+ * Days are counted from 1970-01-01. `better`: enum better. An epoch begins with another hardware,
+ * driver or config.
+ */
+static const char tables[] =
+	"CREATE TABLE night (id INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE, started TEXT NOT "
+	"NULL, day INTEGER NOT NULL, host TEXT NOT NULL, label TEXT NOT NULL, state TEXT NOT NULL, "
+	"facts TEXT NOT NULL);CREATE INDEX night_day ON night (day);CREATE TABLE epoch (id INTEGER "
+	"PRIMARY KEY, hash TEXT NOT NULL UNIQUE, facts TEXT NOT NULL);CREATE TABLE series (id "
+	"INTEGER PRIMARY KEY, metric TEXT NOT NULL, case_id TEXT NOT NULL, model TEXT NOT NULL, "
+	"machine TEXT NOT NULL, unit TEXT NOT NULL, better INTEGER NOT NULL, headline INTEGER NOT "
+	"NULL, UNIQUE (case_id, metric, model, machine));CREATE TABLE point (series INTEGER NOT "
+	"NULL REFERENCES series, night INTEGER NOT NULL REFERENCES night, epoch INTEGER NOT NULL "
+	"REFERENCES epoch, value REAL, low REAL, high REAL, PRIMARY KEY (series, night)) WITHOUT "
+	"ROWID;";
+
+static const char baselines_and_notes[] =
+	"CREATE TABLE note (id INTEGER PRIMARY KEY, day INTEGER NOT NULL, series INTEGER NOT NULL, "
+	"acknowledges INTEGER NOT NULL, text TEXT NOT NULL, written TEXT NOT NULL);CREATE TABLE "
+	"baseline (name TEXT NOT NULL, position INTEGER NOT NULL, saved TEXT NOT NULL, document "
+	"TEXT NOT NULL, PRIMARY KEY (name, position));";
+
+/*
+ * The verdict on the run: "ACCEPTED"; empty when nothing was judged, or by a version that did not
+ * keep it.
+ */
+static const char verdicts[] = "ALTER TABLE night ADD COLUMN verdict TEXT NOT NULL DEFAULT '';";
+
+/* Series of earlier versions have no section and point: both are derived of their case. */
+static const char places[] =
+	"ALTER TABLE series ADD COLUMN section TEXT NOT NULL DEFAULT '';ALTER TABLE series ADD "
+	"COLUMN point TEXT NOT NULL DEFAULT '';CREATE TABLE device (night INTEGER NOT NULL "
+	"REFERENCES night, id TEXT NOT NULL, machine TEXT NOT NULL, model TEXT NOT NULL, serial "
+	"TEXT NOT NULL, slot TEXT NOT NULL, PRIMARY KEY (night, id)) WITHOUT ROWID;";
+
+/* Nights are read one by one, as exports and merges do. */
+static const char by_night[] = "CREATE INDEX point_night ON point (night);";
+
+/* Decisions of people: enum triage as its word, and what each is about. */
+static const char tags_and_triage[] =
+	"ALTER TABLE night ADD COLUMN tags TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD COLUMN "
+	"state TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD COLUMN person TEXT NOT NULL DEFAULT "
+	"'';ALTER TABLE note ADD COLUMN ticket TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD "
+	"COLUMN until INTEGER NOT NULL DEFAULT 0;ALTER TABLE note ADD COLUMN host TEXT NOT NULL "
+	"DEFAULT '';ALTER TABLE note ADD COLUMN machine TEXT NOT NULL DEFAULT '';ALTER TABLE note "
+	"ADD COLUMN case_id TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD COLUMN metric TEXT NOT "
+	"NULL DEFAULT '';";
+
+/* A thinned night has no figures any more: the run, its devices and its verdict stay. */
+static const char thinned_nights[] =
+	"ALTER TABLE night ADD COLUMN thinned INTEGER NOT NULL DEFAULT 0;";
+
+const char *const store_migrations[] = { tables,   baselines_and_notes, verdicts,       places,
+					 by_night, tags_and_triage,     thinned_nights, NULL };
+
+size_t store_version(void)
+{
+	return ARRAY_SIZE(store_migrations) - 1;
+}
+
+const char *text_or(const char *s)
+{
+	return s ? s : "";
+}
+
+/*
+ * Series of earlier versions get their metrics' current names, unless they have a series already.
+ */
+static enum status rename_metrics(struct db *db, struct error *err)
+{
+	for (const struct former_name *f = former_names; f->former && err->status == STATUS_OK;
+	     f++) {
+		if (f->kind != NAME_METRIC ||
+		    !db_id(db_select(db, err, "SELECT id FROM series WHERE metric = ? LIMIT 1", "s",
+				     f->former)))
+			continue;
+		db_run(db, err, "UPDATE OR IGNORE series SET metric = ? WHERE metric = ?", "ss",
+		       f->current, f->former);
+	}
+	return err->status;
+}
+
+enum status store_open(struct store **out, const char *path, enum store_mode mode,
+		       struct error *err)
+{
+	static const enum db_mode modes[] = {
+		[STORE_READ] = DB_READ, [STORE_WRITE] = DB_WRITE, [STORE_CREATE] = DB_CREATE
+	};
+	struct db *db;
+
+	*out = NULL;
+	if (db_open(&db, path, modes[mode], STORE_APPLICATION, store_migrations, err) != STATUS_OK)
+		return err->status;
+	/*
+	 * In a read-only file series are read under the current names, but filters know the stored
+	 * ones.
+	 */
+	if ((mode != STORE_READ || access(path, W_OK) == 0) &&
+	    rename_metrics(db, err) != STATUS_OK) {
+		db_close(db);
+		return err->status;
+	}
+	*out = xcalloc(1, sizeof(**out));
+	(*out)->db = db;
+	return STATUS_OK;
+}
+
+void store_close(struct store *s)
+{
+	if (!s)
+		return;
+	db_close(s->db);
+	free(s);
+}
+
+enum status store_begin(struct store *s, struct error *err)
+{
+	return db_begin(s->db, err);
+}
+
+enum status store_end(struct store *s, bool keep, struct error *err)
+{
+	if (keep && err->status == STATUS_OK)
+		db_commit(s->db, err);
+	else
+		db_rollback(s->db);
+	return err->status;
+}
+
+int64_t day_of(struct db_query *q, int column, const char *what)
+{
+	return db_integer_within(q, column, FIRST_DAY, LAST_DAY, what);
+}
+
+char *text_of(const struct db_query *q, int column)
+{
+	return text_harmless(db_string(q, column));
+}
+
+char *metric_of(const struct db_query *q, int column)
+{
+	return text_harmless(current_name(NAME_METRIC, "", db_string(q, column)));
+}
+
+void place_of(const struct db_query *q, int section, int case_id, char **out_section,
+	      char **out_point)
+{
+	if (*db_string(q, section)) {
+		*out_section = text_of(q, section);
+		*out_point = text_of(q, section + 1);
+		return;
+	}
+	series_point_of_id(db_string(q, case_id), out_section, out_point);
+}

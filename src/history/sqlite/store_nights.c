@@ -1,0 +1,303 @@
+/* Nights as they are added, read, listed and removed; where machines were. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "history/sqlite/rows.h"
+#include "result/anonymise/pseudonym.h"
+
+int64_t store_find_night(struct store *s, const char *run_id, struct error *err)
+{
+	return db_id(db_select(s->db, err, "SELECT id FROM night WHERE run = ?", "s", run_id));
+}
+
+static void read_devices(struct store *s, int64_t id, struct store_night *out, struct error *err)
+{
+	struct db_query *q = db_select(s->db, err,
+				       "SELECT id, machine, model, serial, slot FROM device WHERE "
+				       "night = ? ORDER BY id",
+				       "i", id);
+
+	while (db_next(q)) {
+		out->devices = xrealloc(out->devices, out->device_count + 1, sizeof(*out->devices));
+		out->devices[out->device_count++] = (struct store_device){ .id = text_of(q, 0),
+									   .machine = text_of(q, 1),
+									   .model = text_of(q, 2),
+									   .serial = text_of(q, 3),
+									   .slot = text_of(q, 4) };
+	}
+	db_end(q);
+}
+
+/* The index of the epoch in the night; `ids` grows with the night's epochs. */
+static size_t epoch_index(struct store_night *out, int64_t **ids, int64_t id, const char *facts)
+{
+	for (size_t i = out->epoch_count; i-- > 0;)
+		if ((*ids)[i] == id)
+			return i;
+	*ids = xrealloc(*ids, out->epoch_count + 1, sizeof(**ids));
+	out->epochs = xrealloc(out->epochs, out->epoch_count + 1, sizeof(*out->epochs));
+	(*ids)[out->epoch_count] = id;
+	out->epochs[out->epoch_count] = xstrdup(facts);
+	return out->epoch_count++;
+}
+
+static void read_figures(struct store *s, int64_t id, struct store_night *out, struct error *err)
+{
+	struct db_query *q = db_select(s->db, err,
+				       "SELECT s.metric, s.case_id, s.section, s.point, s.model, "
+				       "s.machine, s.unit, s.better, s.headline, p.value, p.low, "
+				       "p.high, e.id, e.facts FROM point p JOIN series s ON s.id = "
+				       "p.series JOIN epoch e ON e.id = p.epoch WHERE p.night = ? "
+				       "ORDER BY s.case_id, s.metric, s.model, s.machine",
+				       "i", id);
+	int64_t *ids = NULL;
+
+	while (db_next(q)) {
+		struct store_figure *f;
+
+		ARRAY_GROW(out->figures, out->figure_count, out->figure_capacity);
+		f = &out->figures[out->figure_count++];
+		*f = (struct store_figure){ .metric = metric_of(q, 0),
+					    .case_id = text_of(q, 1),
+					    .model = text_of(q, 4),
+					    .machine = text_of(q, 5),
+					    .unit = text_of(q, 6),
+					    .better = (enum better)db_integer(q, 7),
+					    .headline = db_integer(q, 8) != 0,
+					    .value = db_real(q, 9),
+					    .low = db_real(q, 10),
+					    .high = db_real(q, 11),
+					    .epoch = epoch_index(out, &ids, db_integer(q, 12),
+								 db_string(q, 13)) };
+		place_of(q, 2, 1, &f->section, &f->point);
+	}
+	free(ids);
+	db_end(q);
+}
+
+enum status store_read_night(struct store *s, int64_t id, struct store_night *out,
+			     struct error *err)
+{
+	struct db_query *q = db_select(s->db, err,
+				       "SELECT run, started, day, host, label, state, verdict, "
+				       "facts, tags, thinned FROM night WHERE id = ?",
+				       "i", id);
+
+	memset(out, 0, sizeof(*out));
+	if (db_next(q))
+		*out = (struct store_night){ .run_id = text_of(q, 0),
+					     .started = text_of(q, 1),
+					     .day = day_of(q, 2, "the day"),
+					     .host = text_of(q, 3),
+					     .label = text_of(q, 4),
+					     .state = text_of(q, 5),
+					     .verdict = text_of(q, 6),
+					     .facts = text_of(q, 7),
+					     .tags = text_of(q, 8),
+					     .thinned = db_integer(q, 9) != 0 };
+	if (db_end(q) == STATUS_OK && !out->run_id)
+		error_set(err, STATUS_USAGE, "there is no night %" PRId64, id);
+	if (err->status == STATUS_OK)
+		read_devices(s, id, out, err);
+	if (err->status == STATUS_OK)
+		read_figures(s, id, out, err);
+	if (err->status != STATUS_OK)
+		store_night_release(out);
+	return err->status;
+}
+
+/* State of adding a night's figures. */
+struct adding {
+	struct db *db;
+	const struct store_night *night;
+	int64_t id;
+	int64_t *epochs;
+	struct error *err;
+};
+
+static int64_t add_epoch(struct db *db, const char *facts, struct error *err)
+{
+	static const struct pseudonym_key key = { 0, 0 };
+	char hash[17];
+
+	snprintf(hash, sizeof(hash), "%016" PRIx64, pseudonym_hash(&key, facts, strlen(facts)));
+	db_run(db, err, "INSERT OR IGNORE INTO epoch (hash, facts) VALUES (?, ?)", "ss", hash,
+	       facts);
+	return db_id(db_select(db, err, "SELECT id FROM epoch WHERE hash = ?", "s", hash));
+}
+
+/* A figure in another unit would be a change by a factor of a thousand that never was. */
+static void refuse_unit(struct adding *a, const struct store_figure *f, const char *before)
+{
+	error_set(a->err, STATUS_USAGE,
+		  "%.200s: %.80s is in '%.30s', in this history so far in '%.30s': it belongs into "
+		  "another one (--db)",
+		  f->case_id, f->metric, f->unit, before);
+}
+
+static int64_t find_series(struct adding *a, const struct store_figure *f)
+{
+	struct db_query *q = db_select(a->db, a->err,
+				       "SELECT id, unit FROM series WHERE case_id = ? AND metric = "
+				       "? AND model = ? AND machine = ?",
+				       "ssss", f->case_id, f->metric, f->model, f->machine);
+	int64_t id = db_next(q) ? db_integer(q, 0) : 0;
+
+	if (id && strcmp(db_string(q, 1), f->unit) != 0)
+		refuse_unit(a, f, db_string(q, 1));
+	db_end(q);
+	if (id)
+		return id;
+	db_run(a->db, a->err,
+	       "INSERT INTO series (case_id, metric, section, point, model, machine, unit, better, "
+	       "headline) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	       "sssssssii", f->case_id, f->metric, f->section, f->point, f->model, f->machine,
+	       f->unit, (int64_t)f->better, (int64_t)f->headline);
+	return db_last_id(a->db);
+}
+
+static void add_figure(struct adding *a, const struct store_figure *f)
+{
+	int64_t epoch = a->epochs[f->epoch];
+
+	if (f->only_gap)
+		db_run(a->db, a->err,
+		       "INSERT OR IGNORE INTO point (series, night, epoch, value) SELECT id, ?, ?, "
+		       "NULL FROM series WHERE case_id = ? AND (? = '' OR metric = ?) AND model = "
+		       "? AND machine = ?",
+		       "iisssss", a->id, epoch, f->case_id, f->metric, f->metric, f->model,
+		       f->machine);
+	else
+		db_run(a->db, a->err,
+		       "INSERT OR REPLACE INTO point (series, night, epoch, value, low, high) "
+		       "VALUES (?, ?, ?, ?, ?, ?)",
+		       "iiiddd", find_series(a, f), a->id, epoch, f->value, f->low, f->high);
+}
+
+static void add_devices(struct adding *a)
+{
+	for (size_t i = 0; a->err->status == STATUS_OK && i < a->night->device_count; i++) {
+		const struct store_device *d = &a->night->devices[i];
+
+		db_run(a->db, a->err,
+		       "INSERT OR REPLACE INTO device (night, id, machine, model, serial, slot) "
+		       "VALUES (?, ?, ?, ?, ?, ?)",
+		       "isssss", a->id, d->id, d->machine, d->model, d->serial, d->slot);
+	}
+}
+
+enum status store_add_night(struct store *s, const struct store_night *n, struct error *err)
+{
+	struct adding a = { .db = s->db, .night = n, .err = err };
+
+	if (store_begin(s, err) != STATUS_OK)
+		return err->status;
+	db_run(s->db, err,
+	       "INSERT INTO night (run, started, day, host, label, state, facts, verdict, tags, "
+	       "thinned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	       "ssissssssi", n->run_id, n->started, n->day, n->host, n->label, n->state, n->facts,
+	       n->verdict, text_or(n->tags), (int64_t)n->thinned);
+	a.id = db_last_id(s->db);
+	a.epochs = xcalloc(n->epoch_count + 1, sizeof(*a.epochs));
+	for (size_t i = 0; err->status == STATUS_OK && i < n->epoch_count; i++)
+		a.epochs[i] = add_epoch(s->db, n->epochs[i], err);
+	add_devices(&a);
+	for (size_t i = 0; err->status == STATUS_OK && i < n->figure_count; i++)
+		add_figure(&a, &n->figures[i]);
+	free(a.epochs);
+	return store_end(s, true, err);
+}
+
+enum status store_remove_night(struct store *s, int64_t id, struct error *err)
+{
+	if (store_begin(s, err) != STATUS_OK)
+		return err->status;
+	db_run(s->db, err, "DELETE FROM point WHERE night = ?", "i", id);
+	db_run(s->db, err, "DELETE FROM device WHERE night = ?", "i", id);
+	db_run(s->db, err, "DELETE FROM night WHERE id = ?", "i", id);
+	return store_end(s, true, err);
+}
+
+char *store_facts(struct store *s, int64_t night, struct error *err)
+{
+	struct db_query *q =
+		db_select(s->db, err, "SELECT facts FROM night WHERE id = ?", "i", night);
+	char *facts = text_harmless(db_next(q) ? db_string(q, 0) : "");
+
+	db_end(q);
+	return facts;
+}
+
+enum status store_nights(struct store *s, struct history_nights *out, struct error *err)
+{
+	struct db_query *q = db_select(s->db, err,
+				       "SELECT id, day, run, started, host, label, state, verdict, "
+				       "tags, thinned FROM night ORDER BY started, id",
+				       "");
+
+	memset(out, 0, sizeof(*out));
+	while (db_next(q)) {
+		ARRAY_GROW(out->items, out->count, out->capacity);
+		out->items[out->count++] =
+			(struct history_night){ .id = db_integer(q, 0),
+						.day = day_of(q, 1, "the day"),
+						.run_id = text_of(q, 2),
+						.started = text_of(q, 3),
+						.host = text_of(q, 4),
+						.label = text_of(q, 5),
+						.state = text_of(q, 6),
+						.verdict = text_of(q, 7),
+						.tags = text_of(q, 8),
+						.thinned = db_integer(q, 9) != 0 };
+	}
+	return db_end(q);
+}
+
+/* A later night of the same machine. */
+static void move_place(struct history_place *p, struct db_query *q)
+{
+	if (strcmp(p->host, db_string(q, 1)) != 0) {
+		free(p->host_before);
+		p->host_before = p->host;
+		p->host = text_of(q, 1);
+	}
+	free(p->device);
+	free(p->slot);
+	free(p->serial);
+	p->device = text_of(q, 2);
+	p->slot = text_of(q, 3);
+	p->serial = text_of(q, 4);
+	p->day = day_of(q, 5, "the day");
+}
+
+enum status store_places(struct store *s, struct history_places *out, struct error *err)
+{
+	struct db_query *q =
+		db_select(s->db, err,
+			  "SELECT d.machine, n.host, d.id, d.slot, d.serial, n.day FROM device d "
+			  "JOIN "
+			  "night n ON n.id = d.night ORDER BY d.machine, n.started, n.id, d.id",
+			  "");
+
+	memset(out, 0, sizeof(*out));
+	while (db_next(q)) {
+		if (out->count &&
+		    strcmp(out->items[out->count - 1].machine, db_string(q, 0)) == 0) {
+			move_place(&out->items[out->count - 1], q);
+			continue;
+		}
+		ARRAY_GROW(out->items, out->count, out->capacity);
+		out->items[out->count++] = (struct history_place){ .machine = text_of(q, 0),
+								   .host = text_of(q, 1),
+								   .device = text_of(q, 2),
+								   .slot = text_of(q, 3),
+								   .serial = text_of(q, 4),
+								   .host_before = xstrdup(""),
+								   .day = day_of(q, 5, "the day") };
+	}
+	return db_end(q);
+}

@@ -1,0 +1,129 @@
+/* Keeps what people add to a history: notes with decisions, baselines as documents under a name. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "history/sqlite/rows.h"
+
+/* A note is one line wherever it is shown. */
+static char *one_line(const char *text)
+{
+	char *line = text_harmless(text);
+
+	for (char *p = line; *p; p++)
+		if (*p == '\n' || *p == '\t')
+			*p = ' ';
+	return line;
+}
+
+static const char *const triage_words[TRIAGE_STATES + 1] = { "",         "open",        "fixed",
+							     "expected", "false-alarm", "tracked",
+							     "wontfix",  NULL };
+
+const char *triage_word(enum triage state)
+{
+	return triage_words[state];
+}
+
+enum triage triage_of_word(const char *word)
+{
+	for (int i = 0; i < TRIAGE_STATES; i++)
+		if (strcmp(triage_words[i], word) == 0)
+			return (enum triage)i;
+	return TRIAGE_NONE;
+}
+
+enum status store_notes(struct store *s, struct history_notes *out, struct error *err)
+{
+	struct db_query *q = db_select(s->db, err,
+				       "SELECT id, day, series, acknowledges, text, written, "
+				       "state, person, ticket, until, host, machine, case_id, "
+				       "metric FROM note ORDER BY day, id",
+				       "");
+
+	memset(out, 0, sizeof(*out));
+	while (db_next(q)) {
+		ARRAY_GROW(out->items, out->count, out->capacity);
+		out->items[out->count++] =
+			(struct history_note){ .id = db_integer(q, 0),
+					       .day = day_of(q, 1, "the day of a note"),
+					       .series = db_integer(q, 2),
+					       .acknowledges = db_integer(q, 3) != 0,
+					       .text = one_line(db_string(q, 4)),
+					       .written = text_of(q, 5),
+					       .state = triage_of_word(db_string(q, 6)),
+					       .by = one_line(db_string(q, 7)),
+					       .ticket = one_line(db_string(q, 8)),
+					       .until = day_of(q, 9, "the end of a decision"),
+					       .host = text_of(q, 10),
+					       .machine = text_of(q, 11),
+					       .case_id = text_of(q, 12),
+					       .metric = text_of(q, 13) };
+	}
+	return db_end(q);
+}
+
+enum status store_add_note(struct store *s, const struct history_note *n, struct error *err)
+{
+	if (n->series &&
+	    !db_id(db_select(s->db, err, "SELECT id FROM series WHERE id = ?", "i", n->series)))
+		return error_set(err, STATUS_USAGE, "there is no series %" PRId64, n->series);
+	return db_run(s->db, err,
+		      "INSERT INTO note (day, series, acknowledges, text, written, state, person, "
+		      "ticket, until, host, machine, case_id, metric) VALUES (?, ?, ?, ?, ?, ?, ?, "
+		      "?, ?, ?, ?, ?, ?)",
+		      "iiisssssissss", n->day, n->series, (int64_t)n->acknowledges, n->text,
+		      n->written, triage_word(n->state), text_or(n->by), text_or(n->ticket),
+		      n->until, text_or(n->host), text_or(n->machine), text_or(n->case_id),
+		      text_or(n->metric));
+}
+
+enum status store_baselines(struct store *s, struct baseline_list *out, struct error *err)
+{
+	struct db_query *q = db_select(s->db, err,
+				       "SELECT name, max(saved), count(*) FROM baseline GROUP BY "
+				       "name ORDER BY name",
+				       "");
+
+	memset(out, 0, sizeof(*out));
+	while (db_next(q)) {
+		ARRAY_GROW(out->items, out->count, out->capacity);
+		out->items[out->count++] =
+			(struct baseline_info){ .name = xstrdup(db_string(q, 0)),
+						.saved = xstrdup(db_string(q, 1)),
+						.results = (size_t)db_integer(q, 2) };
+	}
+	return db_end(q);
+}
+
+enum status store_add_document(struct store *s, const char *baseline, size_t position,
+			       const char *saved, const char *document, struct error *err)
+{
+	return db_run(s->db, err,
+		      "INSERT INTO baseline (name, position, saved, document) VALUES (?, ?, ?, ?)",
+		      "siss", baseline, (int64_t)position, saved, document);
+}
+
+enum status store_each_document(struct store *s, const char *baseline, store_document_fn *visit,
+				void *context, struct error *err)
+{
+	struct db_query *q =
+		db_select(s->db, err,
+			  "SELECT document FROM baseline WHERE name = ? ORDER BY position", "s",
+			  baseline);
+
+	while (err->status == STATUS_OK && db_next(q))
+		visit(context, db_string(q, 0), err);
+	db_end(q);
+	return err->status;
+}
+
+enum status store_remove_baseline(struct store *s, const char *baseline, bool *was_there,
+				  struct error *err)
+{
+	*was_there = false;
+	if (db_run(s->db, err, "DELETE FROM baseline WHERE name = ?", "s", baseline) == STATUS_OK)
+		*was_there = db_changes(s->db) > 0;
+	return err->status;
+}

@@ -1,0 +1,153 @@
+/* Series: the figures of one metric of a case on one machine, from night to night. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "history/sqlite/rows.h"
+
+static void series_release(struct history_series *s)
+{
+	char *texts[] = {
+		s->metric, s->case_id, s->section, s->point, s->model, s->machine, s->unit
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		free(texts[i]);
+	free(s->points);
+	memset(s, 0, sizeof(*s));
+}
+
+static void take_row(struct db_query *q, struct history_series *s)
+{
+	ARRAY_GROW(s->points, s->count, s->capacity);
+	s->points[s->count++] = (struct history_point){ .night = db_integer(q, 9),
+							.day = day_of(q, 10, "the day"),
+							.epoch = db_integer(q, 11),
+							.value = db_real(q, 12),
+							.low = db_real(q, 13),
+							.high = db_real(q, 14) };
+}
+
+static void begin_series(struct db_query *q, struct history_series *s)
+{
+	series_release(s);
+	*s = (struct history_series){ .id = db_integer(q, 0),
+				      .metric = metric_of(q, 1),
+				      .case_id = text_of(q, 2),
+				      .model = text_of(q, 5),
+				      .machine = text_of(q, 6),
+				      .unit = text_of(q, 7),
+				      .better = (enum better)db_integer(q, 8) };
+	place_of(q, 3, 2, &s->section, &s->point);
+}
+
+/* The day of the night that is `nights` from the last. */
+static int64_t first_day(struct store *s, size_t nights, struct error *err)
+{
+	struct db_query *q;
+	int64_t day;
+
+	if (!nights)
+		return INT64_MIN;
+	q = db_select(s->db, err,
+		      "SELECT day FROM night GROUP BY day ORDER BY day DESC LIMIT 1 OFFSET ?", "i",
+		      (int64_t)nights - 1);
+	day = db_next(q) ? day_of(q, 0, "the day") : INT64_MIN;
+	db_end(q);
+	return day;
+}
+
+/* Which series a filter selects, with the parameters "iiiissss". */
+#define SELECTED                                                                           \
+	"(s.headline OR ?) AND (? = 0 OR s.id = ?) AND CASE WHEN ? THEN s.metric = ? AND " \
+	"s.case_id = ? ELSE instr(s.metric, ?) AND instr(s.case_id, ?) END"
+
+enum status store_each_series(struct store *s, const struct history_filter *f,
+			      history_series_fn *visit, void *context, struct error *err)
+{
+	struct history_series series = { 0 };
+	int64_t thinned = db_id(
+		db_select(s->db, err,
+			  "SELECT day FROM night WHERE thinned ORDER BY day DESC LIMIT 1", ""));
+	struct db_query *q = db_select(
+		s->db, err,
+		"SELECT s.id, s.metric, s.case_id, s.section, s.point, s.model, s.machine, s.unit, "
+		"s.better, n.id, n.day, p.epoch, p.value, p.low, p.high FROM series s CROSS JOIN "
+		"point p ON p.series = s.id CROSS JOIN night n ON n.id = p.night WHERE " SELECTED
+		" AND n.day >= ? AND (? = '' OR instr(' ' || n.tags || ' ', ' ' || ? || ' ')) "
+		"ORDER BY s.id, n.started, n.id",
+		"iiiissssiss", (int64_t)(f->all_metrics || f->series || f->metric), f->series,
+		f->series, (int64_t)f->exact, text_or(f->metric), text_or(f->case_id),
+		text_or(f->metric), text_or(f->case_id), first_day(s, f->nights, err),
+		text_or(f->tag), text_or(f->tag));
+
+	while (db_next(q)) {
+		if (db_integer(q, 0) != series.id) {
+			if (series.count)
+				visit(context, &series);
+			begin_series(q, &series);
+			series.thinned = thinned;
+		}
+		take_row(q, &series);
+	}
+	if (series.count)
+		visit(context, &series);
+	series_release(&series);
+	db_end(q);
+	return err->status;
+}
+
+static struct db_query *select_series(struct store *s, const struct history_filter *f,
+				      const char *sql, struct error *err)
+{
+	return db_select(s->db, err, sql, "iiiissss",
+			 (int64_t)(f->all_metrics || f->series || f->metric), f->series, f->series,
+			 (int64_t)f->exact, text_or(f->metric), text_or(f->case_id),
+			 text_or(f->metric), text_or(f->case_id));
+}
+
+enum status store_each_name(struct store *s, const struct history_filter *f,
+			    history_series_fn *visit, void *context, struct error *err)
+{
+	struct history_series series = { 0 };
+	struct db_query *q =
+		select_series(s, f,
+			      "SELECT s.id, s.metric, s.case_id, s.section, s.point, s.model, "
+			      "s.machine, s.unit, s.better FROM series s WHERE " SELECTED
+			      " ORDER BY s.id",
+			      err);
+
+	while (db_next(q)) {
+		begin_series(q, &series);
+		visit(context, &series);
+	}
+	series_release(&series);
+	return db_end(q);
+}
+
+enum status store_each_point(struct store *s, const struct history_filter *f, store_point_fn *visit,
+			     void *context, struct error *err)
+{
+	struct db_query *q = select_series(s, f,
+					   "SELECT p.series, p.night, p.epoch, p.value FROM series "
+					   "s CROSS JOIN point p ON "
+					   "p.series = s.id WHERE " SELECTED
+					   " AND p.value IS NOT NULL ORDER BY s.id",
+					   err);
+
+	while (db_next(q))
+		visit(context, db_integer(q, 0), db_integer(q, 1), db_integer(q, 2), db_real(q, 3));
+	return db_end(q);
+}
+
+char *store_epoch_facts(struct store *s, int64_t epoch, struct error *err)
+{
+	struct db_query *q =
+		db_select(s->db, err, "SELECT facts FROM epoch WHERE id = ?", "i", epoch);
+	char *facts = text_harmless(db_next(q) ? db_string(q, 0) : "");
+
+	db_end(q);
+	return facts;
+}
