@@ -259,6 +259,25 @@ static bool takes_prefix(const char *unit)
 	return false;
 }
 
+const char *units_after_prefix(const char *unit, double factor)
+{
+	return factor == 1 && strcmp(unit, UNITS_BINARY) == 0 ? "B" : unit;
+}
+
+static double binary_prefix(double value, const char **prefix)
+{
+	static const char *const names[] = { "", "K", "M", "G", "T", "P" };
+	double factor = 1;
+	size_t i = 0;
+
+	while (i + 1 < ARRAY_SIZE(names) && fabs(value) >= 1023.95 * factor) {
+		factor *= 1024;
+		i++;
+	}
+	*prefix = names[i];
+	return factor;
+}
+
 double units_prefix(double value, const char *unit, const char **prefix)
 {
 	double magnitude = fabs(value);
@@ -268,6 +287,8 @@ double units_prefix(double value, const char *unit, const char **prefix)
 	size_t best = 3;
 
 	*prefix = "";
+	if (strcmp(unit, UNITS_BINARY) == 0 && isfinite(value))
+		return binary_prefix(value, prefix);
 	if (!takes_prefix(unit) || !isfinite(value) || magnitude == 0)
 		return 1;
 	for (best = last; best > first; best--)
@@ -308,19 +329,21 @@ char *units_si(double value, const char *unit, char *out, size_t size)
 	const char *prefix;
 	double factor = units_prefix(value, unit, &prefix);
 	double shown = value / factor;
-	bool bare = !*unit || strcmp(unit, "1") == 0;
+	bool bare = !*unit || strcmp(unit, "1") == 0, binary = strcmp(unit, UNITS_BINARY) == 0;
+	int digits = binary && shown == floor(shown) ? 0 : decimals(shown, 4);
 
+	unit = units_after_prefix(unit, factor);
 	if (isnan(value)) {
 		snprintf(out, size, "-");
 		return out;
 	}
 	if (isinf(value))
 		snprintf(out, size, "%sinfinite", value < 0 ? "-" : "");
-	else if (needs_exponent(shown, takes_prefix(unit)))
+	else if (needs_exponent(shown, binary || takes_prefix(unit)))
 		snprintf(out, size, "%.3e%s%s%s", shown, bare ? "" : " ", prefix, bare ? "" : unit);
 	else
-		snprintf(out, size, "%.*f%s%s%s", decimals(shown, 4), shown, bare ? "" : " ",
-			 prefix, bare ? "" : unit);
+		snprintf(out, size, "%.*f%s%s%s", digits, shown, bare ? "" : " ", prefix,
+			 bare ? "" : unit);
 	text_mend(out); /* a unit from a file may be longer than there is room */
 	return out;
 }

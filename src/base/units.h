@@ -46,6 +46,13 @@ enum status units_parse_real(const char *s, double *value, struct error *err);
  * units_si: the same with SI prefixes alone: for values on axes that have those, and sizes that a
  * sentence compares.
  */
+/*
+ * The unit of bytes for people who asked for sizes in powers of two (case_asks_binary()): these two
+ * and units_prefix() give them KiB, MiB and GiB, and whole numbers no digits after the point. No
+ * file has this unit.
+ */
+#define UNITS_BINARY "iB"
+
 char *units_size(uint64_t bytes, char *out, size_t size);
 char *units_duration(double seconds, char *out, size_t size);
 char *units_percent(double ratio, char *out, size_t size);
@@ -66,6 +73,8 @@ char *units_all(char *out, size_t size);
  * that an axis or a table column can use one unit for all its numbers.
  */
 double units_prefix(double value, const char *unit, const char **prefix);
+/* The unit as it follows a prefix with that factor: "B" of bytes without one, else `unit`. */
+const char *units_after_prefix(const char *unit, double factor);
 
 #ifdef __cplusplus
 }

@@ -48,15 +48,15 @@ static struct test *add(struct tests *tests, const char *suite, char *name, enum
 	return test;
 }
 
-static void add_metric(struct text *body, const struct metric_value *m)
+static void add_metric(struct text *body, const struct metric_value *m, const char *unit)
 {
 	static const char *const better[] = { ", higher is better", ", lower is better", "" };
 	char value[64], low[64], high[64];
 
-	text_addf(body, "%s = %s", m->name, units_format(m->value, m->unit, value, sizeof(value)));
+	text_addf(body, "%s = %s", m->name, units_format(m->value, unit, value, sizeof(value)));
 	if (isfinite(m->low) && isfinite(m->high))
-		text_addf(body, " [%s, %s]", units_format(m->low, m->unit, low, sizeof(low)),
-			  units_format(m->high, m->unit, high, sizeof(high)));
+		text_addf(body, " [%s, %s]", units_format(m->low, unit, low, sizeof(low)),
+			  units_format(m->high, unit, high, sizeof(high)));
 	text_addf(body, ", n = %zu%s\n", m->n, better[m->better]);
 }
 
@@ -65,7 +65,7 @@ static char *case_body(const struct result *r, const struct case_result *c)
 	struct text body = TEXT_EMPTY;
 
 	for (size_t i = 0; i < c->metric_count; i++)
-		add_metric(&body, &c->metrics[i]);
+		add_metric(&body, &c->metrics[i], case_unit(r, c, &c->metrics[i]));
 	for (size_t i = 0; i < c->device_count; i++) {
 		const struct device_info *d = result_device(r, c->devices[i]);
 

@@ -166,7 +166,8 @@ static void add_problems(struct page *page, const struct result *r)
 	end_table(page);
 }
 
-static void add_figure(struct page *page, const struct case_result *c, const struct metric_value *m)
+static void add_figure(struct page *page, const struct case_result *c, const struct metric_value *m,
+		       const char *unit)
 {
 	static const char *const better[] = { "higher", "lower", "–" };
 	const struct series *series = m->series ? case_series(c, m->series) : NULL;
@@ -175,11 +176,10 @@ static void add_figure(struct page *page, const struct case_result *c, const str
 
 	cell(&row, c->id);
 	cell(&row, m->name);
-	cell(&row, units_format(m->value, m->unit, value, sizeof(value)));
+	cell(&row, units_format(m->value, unit, value, sizeof(value)));
 	if (isfinite(m->low) && isfinite(m->high))
-		text_addf(&interval, "%s to %s",
-			  units_format(m->low, m->unit, value, sizeof(value)),
-			  units_format(m->high, m->unit, high, sizeof(high)));
+		text_addf(&interval, "%s to %s", units_format(m->low, unit, value, sizeof(value)),
+			  units_format(m->high, unit, high, sizeof(high)));
 	cell(&row, interval.data);
 	text_addf(&row, " %zu |", m->n);
 	word(&row, better[m->better]);
@@ -233,7 +233,8 @@ static void add_figures(struct page *page, const struct result *r)
 		for (size_t j = 0; r->cases[i].status == CASE_OK && j < r->cases[i].metric_count;
 		     j++)
 			if (r->cases[i].metrics[j].headline)
-				add_figure(page, &r->cases[i], &r->cases[i].metrics[j]);
+				add_figure(page, &r->cases[i], &r->cases[i].metrics[j],
+					   case_unit(r, &r->cases[i], &r->cases[i].metrics[j]));
 	end_table(page);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "result/verdict.h"
 
 static void series_release(struct series *series)
@@ -440,6 +441,34 @@ const struct case_parameter *case_parameter(const struct case_result *c, const c
 		if (strcmp(c->parameters[i].name, name) == 0)
 			return &c->parameters[i];
 	return NULL;
+}
+
+static bool is_binary_size(const struct case_parameter *p)
+{
+	size_t length = p && p->text ? strlen(p->text) : 0;
+
+	return length > 2 && p->unit && strcmp(p->unit, "B") == 0 &&
+	       strcmp(p->text + length - 2, "iB") == 0;
+}
+
+bool case_asks_binary(const struct case_result *c, const struct presentation *p)
+{
+	bool binary = is_binary_size(case_parameter(c, PARAMETER_SIZE));
+
+	for (const struct role_row *row = NULL;
+	     !binary && p && (row = presentation_role(p, ROLE_MEMORY_LIMIT, row));)
+		binary = is_binary_size(case_parameter(c, row->name));
+	return binary;
+}
+
+const char *case_unit(const struct result *result, const struct case_result *c,
+		      const struct metric_value *m)
+{
+	return strcmp(m->unit, "B") == 0 &&
+			       case_asks_binary(c, result ? result_presentation(result, c->suite)
+							  : NULL)
+		       ? UNITS_BINARY
+		       : m->unit;
 }
 
 struct series *case_result_add_times(struct case_result *result, const char *name)

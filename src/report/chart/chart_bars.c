@@ -194,7 +194,7 @@ void chart_bars_draw(const struct chart *chart, struct tree *map)
 	double factor, base, bottom;
 
 	extent_add(&extent, chart->reference);
-	scale_init(&scale, chart->y_scale, extent, left, right);
+	scale_init(&scale, chart->y_scale, extent, chart->y_unit, left, right);
 	factor = format_unit(scale.high, chart->y_unit, unit, sizeof(unit));
 	base = isfinite(chart->reference)       ? scale_at(&scale, chart->reference)
 	       : chart->y_scale == SCALE_LINEAR ? scale_at(&scale, 0)

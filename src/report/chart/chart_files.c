@@ -10,6 +10,7 @@
 #include "base/decimal.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/units.h"
 #include "report/template/template.h"
 
 /* A field in quotes; what a spreadsheet would take for a formula gets an apostrophe before it. */
@@ -30,8 +31,10 @@ static void add_number(struct text *out, double value)
 
 static void add_axis(struct text *out, const char *name, const char *unit, const char *fallback)
 {
+	/* A program's numbers have one unit, whatever people asked in. */
+	const char *shown = unit && strcmp(unit, UNITS_BINARY) == 0 ? "B" : unit;
 	char *words = xasprintf("%s%s%s", name && *name ? name : fallback,
-				unit && *unit ? " in " : "", unit ? unit : "");
+				shown && *shown ? " in " : "", shown ? shown : "");
 
 	text_add_char(out, ',');
 	add_field(out, words);

@@ -261,9 +261,10 @@ static void measure(struct lines *l)
 	}
 	l->label_longest = longest > LABEL_LONGEST ? LABEL_LONGEST + 2 : longest;
 	l->right = CHART_WIDTH - 24 - CHART_CHARACTER * (double)l->label_longest;
-	scale_init(&l->y, l->chart->y_scale, chart_extent(l->chart), BOTTOM, TOP + 4);
+	scale_init(&l->y, l->chart->y_scale, chart_extent(l->chart), l->chart->y_unit, BOTTOM,
+		   TOP + 4);
 	l->left = left_of(l);
-	scale_init(&l->x, l->chart->x_scale, x, l->left + 6, l->right);
+	scale_init(&l->x, l->chart->x_scale, x, l->chart->x_unit, l->left + 6, l->right);
 }
 
 void chart_lines_draw(const struct chart *chart, struct tree *map)

@@ -92,7 +92,8 @@ static void measure(struct stack *s)
 	s->left = 8 + CHART_CHARACTER * (double)(longest > NAME_LONGEST ? NAME_LONGEST : longest);
 	s->key_columns = chart_key_columns(s->parts, s->part_count);
 	s->top = 6 + chart_key_height(s->part_count, s->key_columns);
-	scale_init(&s->scale, SCALE_LINEAR, extent, s->left, CHART_WIDTH - VALUE_WIDTH);
+	scale_init(&s->scale, SCALE_LINEAR, extent, s->shares ? "1" : s->chart->y_unit, s->left,
+		   CHART_WIDTH - VALUE_WIDTH);
 }
 
 void chart_stacked_draw(const struct chart *chart, struct tree *map)

@@ -131,7 +131,8 @@ void chart_strip_draw(const struct chart *chart, struct tree *map)
 	struct scale scale;
 	char unit[FORMAT_SIZE];
 
-	scale_init(&scale, chart->y_scale, extent_of(chart), left, CHART_WIDTH - RIGHT);
+	scale_init(&scale, chart->y_scale, extent_of(chart), chart->y_unit, left,
+		   CHART_WIDTH - RIGHT);
 	if (chart->close)
 		scale_fit(&scale, extent_of(chart));
 	factor = format_unit(scale.high, chart->y_unit, unit, sizeof(unit));

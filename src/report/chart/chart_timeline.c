@@ -63,7 +63,7 @@ void chart_timeline_draw(const struct chart *chart, struct tree *map)
 		for (size_t p = 0; p < chart->series[s].count; p++)
 			extent_add(&extent, chart->series[s].points[p].y);
 	extent_add(&extent, 0);
-	scale_init(&scale, SCALE_LINEAR, extent, left, CHART_WIDTH - RIGHT);
+	scale_init(&scale, SCALE_LINEAR, extent, chart->y_unit, left, CHART_WIDTH - RIGHT);
 	factor = format_unit(scale.high, chart->y_unit, unit, sizeof(unit));
 	for (size_t s = 0; s < chart->count; s++) {
 		struct tree *row = tree_item(rows), *spans;

@@ -1,6 +1,7 @@
 #include "report/chart/scale.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,19 +31,19 @@ void extent_add(struct extent *extent, double value)
 }
 
 /*
- * The round step (1, 2, 2.5 or 5 times a power of ten) that cuts `range` in about TICKS_WANTED
- * parts.
+ * The round step (1, 2, 2.5 or 5 times a power of ten) of `base` that cuts `range` in about
+ * TICKS_WANTED parts.
  */
-static double nice_step(double range)
+static double nice_step(double range, double base)
 {
 	static const double steps[] = { 1, 2, 2.5, 5, 10 };
-	double rough = range / TICKS_WANTED;
+	double rough = range / base / TICKS_WANTED;
 	double power = pow(10, floor(log10(rough)));
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
 		if (steps[i] * power >= rough * 0.999)
-			return steps[i] * power;
-	return 10 * power;
+			return steps[i] * power * base;
+	return 10 * power * base;
 }
 
 static void init_linear(struct scale *scale, struct extent extent)
@@ -54,7 +55,7 @@ static void init_linear(struct scale *scale, struct extent extent)
 		low = 0;
 		high = 1;
 	}
-	step = nice_step(high - low);
+	step = nice_step(high - low, scale->base);
 	scale->low = floor(low / step + 1e-9) * step;
 	scale->high = ceil(high / step - 1e-9) * step;
 }
@@ -93,15 +94,21 @@ static void init_log2(struct scale *scale, struct extent extent)
 	}
 }
 
-void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent, double from,
-		double to)
+void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent, const char *unit,
+		double from, double to)
 {
 	struct extent all = extent;
+	bool binary = strcmp(unit, UNITS_BINARY) == 0;
+	const char *prefix;
 
 	extent = (struct extent)EXTENT_EMPTY;
 	extent_add(&extent, all.min);
 	extent_add(&extent, all.max);
-	*scale = (struct scale){ .kind = kind, .from = from, .to = to };
+	if (binary && kind == SCALE_LOG10)
+		kind = SCALE_LOG2;
+	*scale = (struct scale){ .kind = kind, .from = from, .to = to, .base = 1 };
+	if (binary)
+		scale->base = units_prefix(fmax(fabs(extent.min), fabs(extent.max)), unit, &prefix);
 	if (kind != SCALE_LINEAR && (isnan(extent.min) || extent.min <= 0))
 		extent = (struct extent){ extent.max > 0 ? extent.max / 10 : 1,
 					  extent.max > 0 ? extent.max : 10 };
@@ -119,7 +126,7 @@ void scale_fit(struct scale *scale, struct extent extent)
 
 	if (!(extent.max > extent.min))
 		return;
-	step = nice_step(extent.max - extent.min);
+	step = nice_step(extent.max - extent.min, scale->base);
 	scale->low = floor(extent.min / step) * step;
 	scale->high = ceil(extent.max / step) * step;
 }
@@ -140,7 +147,7 @@ double scale_at(const struct scale *scale, double value)
 
 static size_t ticks_linear(const struct scale *scale, double factor, struct tick *out)
 {
-	double step = nice_step(scale->high - scale->low);
+	double step = nice_step(scale->high - scale->low, scale->base);
 	size_t n = 0;
 
 	for (double i = ceil(scale->low / step - 1e-6); i * step <= scale->high + step * 1e-6;
@@ -220,7 +227,8 @@ static size_t ticks_log2(const struct scale *scale, const char *unit, struct tic
 		char size[32];
 
 		out[n].value = ldexp(1, power);
-		if (strcmp(unit, "B") == 0 && power >= 0 && power < 63)
+		if ((strcmp(unit, "B") == 0 || strcmp(unit, UNITS_BINARY) == 0) && power >= 0 &&
+		    power < 63)
 			format_spaced(units_size((uint64_t)1 << power, size, sizeof(size)),
 				      out[n].label, sizeof(out[n].label));
 		else

@@ -22,14 +22,15 @@ struct scale {
 	enum scale_kind kind;
 	double low, high; /* values at the ends; low < high; logarithmic: > 0 */
 	double from, to;  /* places of low and high, in pixels */
+	double base;      /* steps of a linear scale are round in this: 1, or 1 MiB */
 };
 
 /*
- * Ends on round numbers around `extent`. Linear scales include zero unless the extent is on both
- * sides of it.
+ * Ends on round numbers of `unit` around `extent`. Linear scales include zero unless the extent is
+ * on both sides of it; UNITS_BINARY has a binary scale for a decimal one.
  */
-void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent, double from,
-		double to);
+void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent, const char *unit,
+		double from, double to);
 /* The place of `value`; NaN for NaN. */
 /*
  * Turns a linear scale into one that spans what is there, wherever zero is: for values that are
@@ -46,8 +47,9 @@ struct tick {
 
 /*
  * Ticks inside the scale, at most SCALE_TICKS: round numbers, decades (with 2 and 5 when there are
- * few) or powers of two. Sizes (unit "B") on a binary scale read "64 MiB". Linear labels are
- * numbers in `factor` (units_prefix of the highest value), others carry their own prefix.
+ * few) or powers of two. Sizes (unit "B" or UNITS_BINARY) on a binary scale read "64 MiB". Linear
+ * labels are numbers in `factor` (units_prefix of the highest value), others carry their own
+ * prefix.
  */
 size_t scale_ticks(const struct scale *scale, const char *unit, double factor, struct tick *out);
 

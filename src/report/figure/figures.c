@@ -152,7 +152,7 @@ static void start_chart(const struct figure *f, const struct case_selection *sel
 	chart_init(chart, f->kind);
 	view_metric_title(f->view, f->metric, name, sizeof(name));
 	chart->y_name = xstrdup(name);
-	chart->y_unit = xstrdup(view_string(m->unit));
+	chart->y_unit = xstrdup(view_unit(f->view, m->name, m->unit));
 	chart->y_scale = f->rule->logarithmic ? SCALE_LOG10 : SCALE_LINEAR;
 	chart->better = m->better;
 	chart->fitted = f->rule->fitted && f->kind == CHART_LINES;

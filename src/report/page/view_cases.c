@@ -10,13 +10,12 @@
 #include "report/view/presented.h"
 #include "report/view/view.h"
 
-static void set_value(struct tree *row, const struct metric_value *m)
+static void set_value(const struct view *view, struct tree *row, const struct metric_value *m)
 {
 	char text[FORMAT_SIZE];
 
-	tree_text(row, "value",
-		  m ? format_quantity(m->value, view_string(m->unit), text, sizeof(text)) : "");
-	tree_text(row, "interval", m ? format_interval(m, text, sizeof(text)) : "");
+	tree_text(row, "value", m ? view_quantity(view, m, text, sizeof(text)) : "");
+	tree_text(row, "interval", m ? view_interval(view, m, text, sizeof(text)) : "");
 	if (m && m->n)
 		tree_textf(row, "n", "%zu", m->n);
 	else
@@ -160,7 +159,7 @@ static void add_row(const struct view *view, size_t run, const struct case_resul
 		  view->count > 1 ? view->sources[view_source_of(view, run, c)].label : devices);
 	tree_text(row, "symbol", format_status_symbol(c->status));
 	tree_text(row, "word", format_status_word(c->status));
-	set_value(row, m);
+	set_value(view, row, m);
 	set_others(view, row, c, m);
 	set_noise(row, c);
 	set_verification(row, c);

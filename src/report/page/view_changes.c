@@ -105,15 +105,17 @@ static const char *value_of(double value, const char *unit, char *out, size_t si
 }
 
 /* Word, values, ratio and reason of one device's row. */
-static void show_figures(struct tree *map, const struct comparison_row *row)
+static void show_figures(const struct view *view, struct tree *map,
+			 const struct comparison_row *row)
 {
+	const char *unit = view_unit(view, row->metric, row->unit);
 	char a[FORMAT_SIZE], b[FORMAT_SIZE];
 
 	tree_text(map, "kind", row_kind(row));
 	tree_textf(map, "word", "%s%s", row->possible && is_change(row) ? "possibly " : "",
 		   change_name(row->change));
-	tree_text(map, "a", value_of(row->a, row->unit, a, sizeof(a)));
-	tree_text(map, "b", value_of(row->b, row->unit, b, sizeof(b)));
+	tree_text(map, "a", value_of(row->a, unit, a, sizeof(a)));
+	tree_text(map, "b", value_of(row->b, unit, b, sizeof(b)));
 	show_ratio(map, row);
 	view_text(map, "devices", row->devices);
 	view_text(map, "devices_b",
@@ -276,7 +278,7 @@ static void show_inside(const struct changes *k, size_t first, const bool *done,
 	}
 	for (size_t i = first; count > 1 && i < k->c->count; i++)
 		if (!done[i] && one_case(&k->c->rows[first], &k->c->rows[i]))
-			show_figures(tree_item(inside), &k->c->rows[i]);
+			show_figures(k->view, tree_item(inside), &k->c->rows[i]);
 	for (int i = 0; i < CHANGE_COUNT; i++)
 		if (counts[i])
 			text_addf(&words, "%s%zu %s", words.length ? ", " : "", counts[i],
@@ -306,7 +308,7 @@ static void show_rows(const struct changes *k, struct tree *map)
 		if (shown->count < most || most > SHOWN_LEAST) {
 			item = tree_item(shown->count < most ? shown : rest);
 			show_case(k, row, item);
-			show_figures(item, row);
+			show_figures(k->view, item, row);
 			draw_strip(k, row, item);
 			show_inside(k, i, done, item);
 		} else {

@@ -90,21 +90,21 @@ static void matches_release(struct matches *matches)
 	free(matches->items);
 }
 
-static void show_cell(struct tree *cells, const struct case_result *c)
+static void show_cell(const struct view *view, struct tree *cells, const struct case_result *c)
 {
 	const struct metric_value *m = c && c->status == CASE_OK ? view_headline(c) : NULL;
 	struct tree *cell = tree_item(cells);
 	char text[FORMAT_SIZE];
 
 	tree_text(cell, "value",
-		  m   ? format_quantity(m->value, view_string(m->unit), text, sizeof(text))
+		  m   ? view_quantity(view, m, text, sizeof(text))
 		  : c ? format_status_word(c->status)
 		      : "not in this run");
 	tree_text(cell, "symbol",
 		  m   ? ""
 		  : c ? format_status_symbol(c->status)
 		      : format_status_symbol(CASE_SKIPPED));
-	tree_text(cell, "interval", m ? format_interval(m, text, sizeof(text)) : "");
+	tree_text(cell, "interval", m ? view_interval(view, m, text, sizeof(text)) : "");
 	tree_flag(cell, "noisy", c && m && view_noisy(c));
 }
 
@@ -123,7 +123,7 @@ void view_compared_cases(const struct view *view, const char *suite, struct tree
 		view_text(row, "label", *match->label ? match->label : suite);
 		cells = tree_list(row, "cells");
 		for (size_t s = 0; s < view->source_count; s++) {
-			show_cell(cells, match->cases[s]);
+			show_cell(view, cells, match->cases[s]);
 			if (!m && match->cases[s])
 				m = view_headline(match->cases[s]);
 		}

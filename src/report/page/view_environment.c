@@ -146,7 +146,7 @@ static const char *yardstick_value(const struct result *result, const void *what
 	static _Thread_local char text[FORMAT_SIZE];
 	const struct metric_value *m = result_yardstick(result, what);
 
-	return m ? format_value(m, false, text, sizeof(text)) : NULL;
+	return m ? format_value(m, view_string(m->unit), false, text, sizeof(text)) : NULL;
 }
 
 static void add_yardstick(const struct view *view, struct tree *facts)

@@ -68,9 +68,9 @@ static void show_figure(const struct headline *h, struct tree *list,
 		tree_text(figure, "peak", "");
 	} else {
 		tree_text(figure, "value",
-			  format_quantity(selected->m->value, view_string(selected->m->unit), text,
-					  sizeof(text)));
-		tree_text(figure, "interval", format_interval(selected->m, text, sizeof(text)));
+			  view_quantity(h->selection.view, selected->m, text, sizeof(text)));
+		tree_text(figure, "interval",
+			  view_interval(h->selection.view, selected->m, text, sizeof(text)));
 		show_peak(h, figure, selected);
 	}
 	tree_textf(figure, "n", "%zu", selected->m->n);
@@ -197,7 +197,8 @@ static void show_joint(const struct headline *h, struct tree *map, const struct 
 }
 
 /* A device's figures in the units of the summary's, and no more. */
-static void show_narrow(struct tree *cells, const struct headline_group *group,
+static void show_narrow(const struct view *view, struct tree *cells,
+			const struct headline_group *group,
 			const struct summary sums[HEADLINE_FIGURES])
 {
 	struct tree *map = tree_item(cells), *list = tree_list(map, "figures");
@@ -217,7 +218,8 @@ static void show_narrow(struct tree *cells, const struct headline_group *group,
 		}
 		if (!selected || !middle)
 			continue;
-		factor = format_unit(middle->value, view_string(middle->unit), text, sizeof(text));
+		factor = format_unit(middle->value, view_unit(view, middle->name, middle->unit),
+				     text, sizeof(text));
 		figure = tree_item(list);
 		tree_text(figure, "value",
 			  format_scaled(selected->m->value, factor, text, sizeof(text)));
@@ -240,7 +242,7 @@ static void show_devices(const struct headline *h, struct tree *map, const struc
 	}
 	cells = tree_list(map, "cells");
 	for (size_t s = 0; s < h->selection.view->source_count; s++)
-		show_narrow(cells, row->cells[s].group, sums);
+		show_narrow(h->selection.view, cells, row->cells[s].group, sums);
 }
 
 static void show_row(const struct headline *h, struct tree *map, const struct headline_row *row)

@@ -114,13 +114,14 @@ static size_t series_of(const struct steps *all, const struct step *like, struct
 static void add_need(const struct step *s, size_t count, struct text *out)
 {
 	const struct metric_value *balance = view_role_metric(s->view, s->c, ROLE_BALANCE_BATCH);
+	const char *unit = view_unit(s->view, s->c->suite, "B");
 	char bytes[FORMAT_SIZE];
 
 	text_addf(out, "%s%s%s: a step needs %s at batch %.0f", s->model, *s->model ? ", " : "",
-		  s->precision, format_rounded(s->bytes, "B", bytes, sizeof(bytes)), s->batch);
+		  s->precision, format_rounded(s->bytes, unit, bytes, sizeof(bytes)), s->batch);
 	if (count > 1)
 		text_addf(out, " and %s at %.0f",
-			  format_rounded(s[count - 1].bytes, "B", bytes, sizeof(bytes)),
+			  format_rounded(s[count - 1].bytes, unit, bytes, sizeof(bytes)),
 			  s[count - 1].batch);
 	text_add_char(out, '.');
 	if (balance && isfinite(balance->value))

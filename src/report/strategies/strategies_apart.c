@@ -90,7 +90,7 @@ static void add_doubt(const struct strategy *s, struct text *out)
 	else if (single)
 		text_addf(out, "the time of one device, %s %s, is in doubt",
 			  format_quantity(single->value, "s", time, sizeof(time)),
-			  format_interval(single, interval, sizeof(interval)));
+			  format_interval(single, "s", interval, sizeof(interval)));
 	else
 		text_add(out, "the time of one device is in doubt");
 }

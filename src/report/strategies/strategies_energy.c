@@ -18,7 +18,7 @@ static void add_joules(const struct strategy *s, struct text *out)
 	const struct metric_value *m = strategies_metric(s, ROLE_STEP_ENERGY);
 	char value[FORMAT_SIZE], interval[FORMAT_SIZE];
 
-	format_interval(m, interval, sizeof(interval));
+	format_interval(m, "J", interval, sizeof(interval));
 	text_addf(out, "%s%s%s", format_quantity(m->value, "J", value, sizeof(value)),
 		  *interval ? " " : ", without an interval", interval);
 }

@@ -93,7 +93,7 @@ static char *energy_words(const struct strategy *s)
 
 	if (!m || !isfinite(m->value))
 		return xstrdup("not measured");
-	format_interval(m, interval, sizeof(interval));
+	format_interval(m, view_string(m->unit), interval, sizeof(interval));
 	return xasprintf("%s %s", format_rounded(m->value, "J", value, sizeof(value)), interval);
 }
 
@@ -115,7 +115,7 @@ static void add_row(const struct strategy *s, const char *name, bool energy, str
 	tree_text(row, "name", name);
 	tree_text(row, "where",
 		  format_quantity(step->value, view_string(step->unit), text, sizeof(text)));
-	format_interval(step, text, sizeof(text));
+	format_interval(step, view_string(step->unit), text, sizeof(text));
 	tree_text(row, "interval", *text ? text : "no interval");
 	tree_item_text(cells, strategies_speedup_cell(s, text, sizeof(text)));
 	tree_item_text(cells, format_rounded(s->memory, "B", text, sizeof(text)));

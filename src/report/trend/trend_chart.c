@@ -59,7 +59,7 @@ static void plot_init(struct plot *p, const struct trend_drawing *d)
 	/* One percent at least, so that noise of a hair does not fill the picture. */
 	extent_add(&extent, -0.5);
 	extent_add(&extent, 0.5);
-	scale_init(&p->y, SCALE_LINEAR, extent, p->bottom, p->top);
+	scale_init(&p->y, SCALE_LINEAR, extent, "", p->bottom, p->top);
 }
 
 static void draw_dots(const struct plot *p, struct tree *map)

@@ -141,10 +141,9 @@ char *format_stated(double value, const char *unit, char *out, size_t size)
 	return out;
 }
 
-char *format_value(const struct metric_value *m, bool percent, char *out, size_t size)
+char *format_value(const struct metric_value *m, const char *unit, bool percent, char *out,
+		   size_t size)
 {
-	const char *unit = m && m->unit ? m->unit : "";
-
 	if (!m || !isfinite(m->value))
 		return format_quantity(NAN, unit, out, size);
 	if (percent)
@@ -165,8 +164,9 @@ char *format_rounded(double value, const char *unit, char *out, size_t size)
 
 	if (!isfinite(value))
 		return format_quantity(value, unit, out, size);
-	snprintf(digits, sizeof(digits), "%.2e", value);
-	rounded = strtod(digits, NULL);
+	factor = format_unit(value, unit, name, sizeof(name));
+	snprintf(digits, sizeof(digits), "%.2e", value / factor);
+	rounded = strtod(digits, NULL) * factor;
 	factor = format_unit(rounded, unit, name, sizeof(name));
 	shown = rounded / factor;
 	leading = shown == 0 ? 2 : (int)floor(log10(fabs(shown)) + 1e-9);
@@ -180,7 +180,7 @@ double format_unit(double value, const char *unit, char *out, size_t size)
 	double factor = units_prefix(value, unit, &prefix);
 
 	snprintf(out, size, "%s%s", strcmp(prefix, "u") == 0 ? "µ" : prefix,
-		 strcmp(unit, "1") == 0 ? "" : unit);
+		 strcmp(unit, "1") == 0 ? "" : units_after_prefix(unit, factor));
 	return factor;
 }
 
@@ -206,11 +206,11 @@ char *format_scaled(double value, double factor, char *out, size_t size)
 	return with_minus(out, size);
 }
 
-char *format_interval(const struct metric_value *m, char *out, size_t size)
+char *format_interval(const struct metric_value *m, const char *unit, char *out, size_t size)
 {
 	char low[FORMAT_SIZE], high[FORMAT_SIZE];
 	const char *prefix;
-	double factor = units_prefix(m->value, m->unit, &prefix);
+	double factor = units_prefix(m->value, unit, &prefix);
 
 	if (!isfinite(m->low) || !isfinite(m->high))
 		snprintf(out, size, "%s", "");

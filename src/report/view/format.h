@@ -22,10 +22,11 @@ char *format_quantity(double value, const char *unit, char *out, size_t size);
 /* As a source states it, without trailing zeros: "547.7 GB/s", "5 GB/s". */
 char *format_stated(double value, const char *unit, char *out, size_t size);
 /*
- * A metric's value: counts in whole numbers, a part of one in percent, all else as a quantity.
- * NULL: "–".
+ * A metric's value in `unit`: counts in whole numbers, a part of one in percent, all else as a
+ * quantity. NULL: "–".
  */
-char *format_value(const struct metric_value *m, bool percent, char *out, size_t size);
+char *format_value(const struct metric_value *m, const char *unit, bool percent, char *out,
+		   size_t size);
 /*
  * The same with three digits, for what is derived and has no interval: "2.76 GB". `unit` is one
  * that takes prefixes.
@@ -41,8 +42,8 @@ char *format_power_of_ten(double value, char *out, size_t size);
 double format_unit(double value, const char *unit, char *out, size_t size);
 /* "12,353,568" of a whole number, "1024" of one with four digits. */
 char *format_count(double value, char *out, size_t size);
-/* "[55.40, 55.49]" in the unit of `value`; "" when there is no interval. */
-char *format_interval(const struct metric_value *m, char *out, size_t size);
+/* "[55.40, 55.49]" in the prefix that its value has with `unit`; "" when there is no interval. */
+char *format_interval(const struct metric_value *m, const char *unit, char *out, size_t size);
 /* "±0.12 %": the wider half of the interval; "" when there is none. */
 char *format_spread(double value, double low, double high, char *out, size_t size);
 /* "0.12 %" */

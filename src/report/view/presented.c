@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "plan/metrics.h"
 #include "plan/suite.h"
 #include "report/view/format.h"
@@ -60,11 +61,35 @@ char *view_metric_title(const struct view *view, const char *name, char *out, si
 	return out;
 }
 
+const char *view_unit(const struct view *view, const char *metric, const char *unit)
+{
+	size_t length = strcspn(view_string(metric), ".");
+
+	if (!view || strcmp(view_string(unit), "B") != 0)
+		return view_string(unit);
+	for (size_t i = 0; i < view->suite_count; i++)
+		if (view->binary[i] && strncmp(view->suites[i], metric, length) == 0 &&
+		    !view->suites[i][length])
+			return UNITS_BINARY;
+	return unit;
+}
+
+char *view_quantity(const struct view *view, const struct metric_value *m, char *out, size_t size)
+{
+	return format_quantity(m->value, view_unit(view, m->name, m->unit), out, size);
+}
+
+char *view_interval(const struct view *view, const struct metric_value *m, char *out, size_t size)
+{
+	return format_interval(m, view_unit(view, m->name, m->unit), out, size);
+}
+
 char *view_value(const struct view *view, const struct metric_value *m, char *out, size_t size)
 {
 	const struct metric *row = m && m->name ? view_metric(view, m->name) : NULL;
 
-	return format_value(m, row && row->percent, out, size);
+	return format_value(m, m ? view_unit(view, m->name, m->unit) : "", row && row->percent, out,
+			    size);
 }
 
 char *view_parameter(const struct view *view, const char *suite, const struct case_parameter *p,

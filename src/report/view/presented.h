@@ -21,6 +21,14 @@ const struct metric *view_metric(const struct view *view, const char *name);
 /* "bus bandwidth" of "collective.busbw". Fills `out`, as all below, and returns it. */
 char *view_metric_title(const struct view *view, const char *name, char *out, size_t size);
 /*
+ * The unit in which the page shows a metric, "suite.metric", that has `unit`: bytes of a suite
+ * whose sizes were asked for in powers of two are UNITS_BINARY. Borrowed.
+ */
+const char *view_unit(const struct view *view, const char *metric, const char *unit);
+/* A metric's value as a quantity, and its interval, in that unit. */
+char *view_quantity(const struct view *view, const struct metric_value *m, char *out, size_t size);
+char *view_interval(const struct view *view, const struct metric_value *m, char *out, size_t size);
+/*
  * A metric's value: counts in whole numbers, parts of one in percent, all else as a quantity. NULL:
  * "–".
  */

@@ -42,6 +42,7 @@ struct view {
 	size_t source_count, source_capacity;
 	const char **suites; /* in order of appearance; borrowed */
 	size_t suite_count, suite_capacity;
+	bool *binary; /* of each suite: sizes are shown in powers of two (view_unit()) */
 	struct view_colour *colours; /* view_style() */
 	size_t colour_count, colour_capacity;
 	/* For which the best strategy is named; borrowed. */

@@ -171,6 +171,13 @@ static void numbers_are_shown_with_four_digits(void **state)
 	assert_string_equal(units_format(1000, "B", out, sizeof(out)), "1.000 kB");
 	assert_string_equal(units_format(0, "B", out, sizeof(out)), "0 B");
 	assert_string_equal(units_format(1024.5, "B", out, sizeof(out)), "1.024 kB");
+	assert_string_equal(units_format(64 << 20, UNITS_BINARY, out, sizeof(out)), "64 MiB");
+	assert_string_equal(units_format(66044, UNITS_BINARY, out, sizeof(out)), "64.50 KiB");
+	assert_string_equal(units_format(1023.99 * 1024, UNITS_BINARY, out, sizeof(out)),
+			    "1.000 MiB");
+	assert_string_equal(units_format(512, UNITS_BINARY, out, sizeof(out)), "512 B");
+	assert_string_equal(units_format(0, UNITS_BINARY, out, sizeof(out)), "0 B");
+	assert_string_equal(units_format((double)NAN, UNITS_BINARY, out, sizeof(out)), "-");
 	assert_string_equal(units_format(64 << 20, "B/s", out, sizeof(out)), "67.11 MB/s");
 	assert_string_equal(units_si(64 << 20, "B", out, sizeof(out)), "67.11 MB");
 	/* A unit of somebody's file that is cut is cut between characters. */

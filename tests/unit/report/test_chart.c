@@ -17,18 +17,23 @@
 #include "report/chart/chart.h"
 #include "report/template/template.h"
 
-static struct scale scale_of(enum scale_kind kind, double min, double max)
+static struct scale scale_in(enum scale_kind kind, double min, double max, const char *unit)
 {
 	struct scale scale;
 
-	scale_init(&scale, kind, (struct extent){ min, max }, 0, 400);
+	scale_init(&scale, kind, (struct extent){ min, max }, unit, 0, 400);
 	return scale;
+}
+
+static struct scale scale_of(enum scale_kind kind, double min, double max)
+{
+	return scale_in(kind, min, max, "");
 }
 
 static void assert_ticks(enum scale_kind kind, double min, double max, const char *unit,
 			 double factor, const char *expected)
 {
-	struct scale scale = scale_of(kind, min, max);
+	struct scale scale = scale_in(kind, min, max, unit);
 	struct tick ticks[SCALE_TICKS];
 	size_t count = scale_ticks(&scale, unit, factor, ticks);
 	struct text labels = TEXT_EMPTY;
@@ -51,6 +56,10 @@ static void ticks_are_round(void **state)
 	assert_ticks(SCALE_LOG2, 1024, 0x1p29, "B", 1,
 		     "1\u00a0KiB|8\u00a0KiB|64\u00a0KiB|512\u00a0KiB|4\u00a0MiB|32\u00a0MiB|"
 		     "256\u00a0MiB");
+	assert_ticks(SCALE_LINEAR, 0, 900.0 * 0x1p20, "iB", 0x1p20, "0|200|400|600|800|1000");
+	assert_ticks(SCALE_LOG10, 4096, 0x1p26, "iB", 1,
+		     "4\u00a0KiB|16\u00a0KiB|64\u00a0KiB|256\u00a0KiB|1\u00a0MiB|4\u00a0MiB|"
+		     "16\u00a0MiB|64\u00a0MiB");
 	assert_ticks(SCALE_LOG2, 0.25, 8, "×", 1, "0.25×|0.5×|1×|2×|4×|8×");
 	assert_ticks(SCALE_LOG2, 0.54, 1.63, "×", 1, "0.75×|1×|1.25×|1.5×");
 	assert_ticks(SCALE_LOG10, 2e-7, 4e-3, "1", 1, "10⁻⁷|10⁻⁶|10⁻⁵|10⁻⁴|10⁻³|0.01");
@@ -447,7 +456,7 @@ static void labels_of_ticks_are_even(void **state)
 
 	(void)state;
 	chart_init(&chart, CHART_BARS);
-	scale_init(&scale, SCALE_LINEAR, (struct extent){ 0, 1.25 }, 0, 105);
+	scale_init(&scale, SCALE_LINEAR, (struct extent){ 0, 1.25 }, "1", 0, 105);
 	chart_ticks(map, "ticks", &scale, "1", 1);
 	ticks = map->children[0];
 	assert_true(ticks->count > 4);

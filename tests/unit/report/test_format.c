@@ -82,10 +82,10 @@ static void intervals(void **state)
 
 	(void)state;
 	/* In the unit of the value, so that the three can be compared at a glance. */
-	assert_string_equal(format_interval(&m, out, sizeof(out)), "[55.40, 150.0]");
+	assert_string_equal(format_interval(&m, "B/s", out, sizeof(out)), "[55.40, 150.0]");
 	assert_string_equal(format_spread(100, 99, 100.5, out, sizeof(out)), "±1.0\u00a0%");
 	m.low = NAN;
-	assert_string_equal(format_interval(&m, out, sizeof(out)), "");
+	assert_string_equal(format_interval(&m, "B/s", out, sizeof(out)), "");
 	assert_string_equal(format_spread(100, NAN, 101, out, sizeof(out)), "");
 }
 

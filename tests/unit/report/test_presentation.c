@@ -326,6 +326,48 @@ static void former_names_are_replaced(void **state)
 	result_release(&r);
 }
 
+static void add_bytes(struct result *r, const char *parameter, const char *size)
+{
+	struct case_result *c = add_case(r, "knitting", "sock");
+
+	c->parameters = xrealloc(c->parameters, 2, sizeof(*c->parameters));
+	c->parameters[c->parameter_count++] =
+		(struct case_parameter){ xstrdup(parameter), xstrdup(size), 65536, xstrdup("B") };
+	add_metric(c, "knitting.wool", 66044, true);
+	free(c->metrics[0].unit);
+	c->metrics[0].unit = xstrdup("B");
+}
+
+/* One unit per suite, and only for sizes that were asked for. */
+static void sizes_have_the_unit_of_the_request(void **state)
+{
+	static const struct role_row roles[] = { { "basket", ROLE_MEMORY_LIMIT, "none" }, { 0 } };
+	static const struct presentation with_limit = { .suite = "knitting", .roles = roles };
+	static const struct {
+		const char *parameter, *size, *shown, *not ;
+	} rows[] = {
+		{ "size", "64KiB", "64.50 KiB", "66.04 kB" },
+		{ "size", "65536B", "66.04 kB", "64.50 KiB" },
+		{ "basket", "64KiB", "64.50 KiB", "66.04 kB" },
+		{ "bucket", "64KiB", "66.04 kB", "64.50 KiB" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct result r = { 0 };
+		char *page;
+
+		result_present(&r, &with_limit);
+		add_bytes(&r, rows[i].parameter, rows[i].size);
+		assert_string_equal(case_unit(&r, &r.cases[0], &r.cases[0].metrics[0]),
+				    strstr(rows[i].shown, "KiB") ? "iB" : "B");
+		page = page_of(&r);
+		assert_has(page, rows[i].shown);
+		assert_null(strstr(page, rows[i].not ));
+		free(page);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -336,6 +378,7 @@ int main(void)
 		cmocka_unit_test(rows_from_files_are_checked),
 		cmocka_unit_test(former_names_are_replaced),
 		cmocka_unit_test(half_rows_do_no_harm),
+		cmocka_unit_test(sizes_have_the_unit_of_the_request),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
