@@ -1,98 +1,196 @@
 /*
- * Batch normalization: see layers.h. Sums over rows are made in parts, a block for 32 columns and a
- * part of the rows, and joined in a fixed order; the mean comes first and the variance from the
- * distances to it. The scratch holds two arrays of parts, then the two sums of each column.
+ * Batch normalization: see layers.h. A block sums up some columns over a part of the rows, and the
+ * parts are joined in a fixed order. Mean and variance come from one look at x: a thread sums
+ * distances to the first value that it sees and their squares, which cancel little, and what threads
+ * and parts found is put together from their means (Chan, Golub and LeVeque 1979). The scratch holds
+ * two arrays of parts, then the two sums of each column.
  */
 #include "kernels/layers/layers.cuh"
 
+#define PARTS_THREADS 512
 #define STRIP 32
 #define GROUPS 8
 #define THREADS 256
 
-enum batch_sum { SUM_VALUES, SUM_SQUARES, SUM_GRADIENTS };
-
-/* Operands of the sums; `dy` for SUM_GRADIENTS alone. */
+/* Operands of the sums; `dy` for gradients alone. */
 struct batch_columns {
 	const void *x, *dy;
 	const float *mean, *rstd;
 	float *scratch;
-	uint64_t rows, columns;
+	uint64_t rows, columns, rows_per_part;
 };
 
-/* Part blockIdx.y of the sums: x; (x - mean)^2; dy and, in the second array, dy n. */
-template <typename T, enum batch_sum SUM>
-static __global__ void batch_norm_parts(batch_columns a, uint64_t rows_per_part)
+/* Rows of part `part`. */
+static __device__ __forceinline__ float part_rows(const batch_columns &a, unsigned part)
 {
-	__shared__ float sums[2][GROUPS][STRIP];
-	uint64_t column = (uint64_t)blockIdx.x * STRIP + threadIdx.x;
-	uint64_t begin = blockIdx.y * rows_per_part, end = begin + rows_per_part;
+	uint64_t begin = part * a.rows_per_part;
+
+	if (begin >= a.rows)
+		return 0;
+	return (float)(a.rows - begin < a.rows_per_part ? a.rows - begin : a.rows_per_part);
+}
+
+/* Of rows [begin, end) those of the threads with threadIdx.y = y. */
+static __device__ __forceinline__ float thread_rows(uint64_t begin, uint64_t end, unsigned y)
+{
+	return begin + y < end ? (float)((end - begin - y - 1) / blockDim.y + 1) : 0;
+}
+
+/* Of some rows of a column: their number, their mean, the squared distances to it. */
+struct moments {
+	float count, mean, squares;
+
+	__device__ __forceinline__ void add(const moments &other)
+	{
+		float total = count + other.count, distance = other.mean - mean;
+
+		if (other.count == 0)
+			return;
+		mean += distance * (other.count / total);
+		squares += other.squares + distance * distance * (count * (other.count / total));
+		count = total;
+	}
+};
+
+/*
+ * Part blockIdx.y of the two sums of a block's columns: mean and squared distances of x; with
+ * GRADIENTS those of dy and dy n. Threads are lanes of V columns x rows.
+ */
+template <typename T, bool GRADIENTS, int V>
+static __global__ void __launch_bounds__(PARTS_THREADS) batch_norm_parts(batch_columns a)
+{
+	__shared__ float sums[2][PARTS_THREADS * V];
+	unsigned width = blockDim.x * V;
+	uint64_t column = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) * V;
+	uint64_t begin = blockIdx.y * a.rows_per_part, end = begin + a.rows_per_part;
+	float first[V] = {}, second[V] = {}, mean[V] = {}, rstd[V] = {};
 	bool in = column < a.columns;
-	float mean = in && SUM != SUM_VALUES ? a.mean[column] : 0;
-	float rstd = in && SUM == SUM_GRADIENTS ? a.rstd[column] : 0;
-	float first = 0, second = 0;
 
-	for (uint64_t row = begin + threadIdx.y; row < end && row < a.rows && in; row += GROUPS) {
-		float x, dy;
+	end = end < a.rows ? end : a.rows;
+#pragma unroll
+	for (int k = 0; k < V; k++)
+		if (GRADIENTS && in) {
+			mean[k] = a.mean[column + k];
+			rstd[k] = a.rstd[column + k];
+		}
+	if (!GRADIENTS && in && begin + threadIdx.y < end)
+		load_pack<V>(mean, (const T *)a.x + (begin + threadIdx.y) * a.columns, column,
+			     a.columns, true);
+#pragma unroll 4
+	for (uint64_t row = begin + threadIdx.y; row < end && in; row += blockDim.y) {
+		float x[V], dy[V];
 
-		to_math(&x, ((const T *)a.x)[row * a.columns + column]);
-		if (SUM == SUM_VALUES)
-			first += x;
-		if (SUM == SUM_SQUARES)
-			first += (x - mean) * (x - mean);
-		if (SUM == SUM_GRADIENTS) {
-			to_math(&dy, ((const T *)a.dy)[row * a.columns + column]);
-			first += dy;
-			second += dy * (x - mean) * rstd;
+		load_pack<V>(x, (const T *)a.x + row * a.columns, column, a.columns, true);
+		if (GRADIENTS)
+			load_pack<V>(dy, (const T *)a.dy + row * a.columns, column, a.columns,
+				     true);
+#pragma unroll
+		for (int k = 0; k < V; k++) {
+			float distance = x[k] - mean[k];
+
+			first[k] += GRADIENTS ? dy[k] : distance;
+			second[k] += GRADIENTS ? dy[k] * distance * rstd[k] : distance * distance;
 		}
 	}
-	sums[0][threadIdx.y][threadIdx.x] = first;
-	sums[1][threadIdx.y][threadIdx.x] = second;
+#pragma unroll
+	for (int k = 0; k < V; k++) {
+		float count = fmaxf(thread_rows(begin, end, threadIdx.y), 1);
+		unsigned at = threadIdx.y * width + threadIdx.x * V + k;
+
+		sums[0][at] = GRADIENTS ? first[k] : mean[k] + first[k] / count;
+		sums[1][at] = GRADIENTS ? second[k] : second[k] - first[k] * (first[k] / count);
+	}
 	__syncthreads();
-	if (threadIdx.y > (SUM == SUM_GRADIENTS) || !in)
-		return;
-	first = 0;
-	for (int g = 0; g < GROUPS; g++)
-		first += sums[threadIdx.y][g][threadIdx.x];
-	a.scratch[(threadIdx.y * BATCH_NORM_PARTS + blockIdx.y) * a.columns + column] = first;
+	for (unsigned c = threadIdx.y * blockDim.x + threadIdx.x; c < width; c += PARTS_THREADS) {
+		uint64_t at = (uint64_t)blockIdx.x * width + c;
+		moments all = {};
+
+		if (at >= a.columns)
+			continue;
+		for (unsigned y = 0; y < blockDim.y; y++) {
+			float one = sums[0][y * width + c], two = sums[1][y * width + c];
+
+			if (GRADIENTS) {
+				all.mean += one;
+				all.squares += two;
+			} else {
+				all.add({ thread_rows(begin, end, y), one, two });
+			}
+		}
+		a.scratch[blockIdx.y * a.columns + at] = all.mean;
+		a.scratch[(BATCH_NORM_PARTS + blockIdx.y) * a.columns + at] = all.squares;
+	}
 }
 
-static __device__ __forceinline__ float joined(const float *parts, uint64_t columns,
-					       uint64_t column)
+/*
+ * Joins the parts of a column: each of GROUPS threads every GROUPS-th part, then the first of them
+ * all; the threads are STRIP columns x GROUPS. True for the thread that has the result.
+ */
+template <bool GRADIENTS>
+static __device__ __forceinline__ bool join_parts(const batch_columns &a, uint64_t column,
+						  moments *all)
 {
-	float total = 0;
+	__shared__ moments groups[GROUPS][STRIP];
+	const float *parts = a.scratch + column;
 
-	for (int p = 0; p < BATCH_NORM_PARTS; p++)
-		total += parts[p * columns + column];
-	return total;
+	*all = {};
+	for (unsigned p = threadIdx.y; p < BATCH_NORM_PARTS && column < a.columns; p += GROUPS) {
+		moments part = { part_rows(a, p), parts[p * a.columns],
+				 parts[(BATCH_NORM_PARTS + p) * a.columns] };
+
+		if (GRADIENTS) {
+			all->mean += part.mean;
+			all->squares += part.squares;
+		} else {
+			all->add(part);
+		}
+	}
+	groups[threadIdx.y][threadIdx.x] = *all;
+	__syncthreads();
+	if (threadIdx.y > 0 || column >= a.columns)
+		return false;
+	for (int g = 1; g < GROUPS; g++) {
+		moments other = groups[g][threadIdx.x];
+
+		if (GRADIENTS) {
+			all->mean += other.mean;
+			all->squares += other.squares;
+		} else {
+			all->add(other);
+		}
+	}
+	return true;
 }
 
-static __global__ void batch_norm_moment(batch_norm_forward_arguments a, bool variance)
+static __global__ void batch_norm_moments(batch_norm_forward_arguments a, batch_columns columns)
 {
-	uint64_t column = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
-	float moment;
+	uint64_t column = (uint64_t)blockIdx.x * STRIP + threadIdx.x;
+	moments all;
 
-	if (column >= a.columns)
+	if (!join_parts<false>(columns, column, &all))
 		return;
-	moment = joined(a.scratch, a.columns, column) / a.rows;
-	if (variance)
-		a.rstd[column] = rsqrtf(moment + a.epsilon);
-	else
-		a.mean[column] = moment;
+	a.mean[column] = all.mean;
+	a.rstd[column] = rsqrtf(all.squares / a.rows + a.epsilon);
 }
 
-template <typename T> static __global__ void batch_norm_gradients(batch_norm_backward_arguments a)
+template <typename T>
+static __global__ void batch_norm_gradients(batch_norm_backward_arguments a, batch_columns columns)
 {
-	uint64_t column = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
-	T *out = (T *)(blockIdx.y == 0 ? a.dbeta : a.dgamma);
-	float *sums = a.scratch + 2 * BATCH_NORM_PARTS * a.columns, old = 0, total;
+	uint64_t column = (uint64_t)blockIdx.x * STRIP + threadIdx.x;
+	float *sums = a.scratch + 2 * BATCH_NORM_PARTS * a.columns;
+	moments all;
 
-	if (column >= a.columns)
+	if (!join_parts<true>(columns, column, &all))
 		return;
-	total = joined(a.scratch + blockIdx.y * BATCH_NORM_PARTS * a.columns, a.columns, column);
-	sums[blockIdx.y * a.columns + column] = total;
-	if (a.keep != 0)
-		to_math(&old, out[column]);
-	from_math(&out[column], a.keep != 0 ? a.keep * old + total : total);
+	for (int i = 0; i < 2; i++) {
+		float total = i == 0 ? all.mean : all.squares, old = 0;
+		T *out = (T *)(i == 0 ? a.dbeta : a.dgamma) + column;
+
+		sums[i * a.columns + column] = total;
+		if (a.keep != 0)
+			to_math(&old, *out);
+		from_math(out, a.keep != 0 ? a.keep * old + total : total);
+	}
 }
 
 /* Rows of threads along the columns, as in the kernels for bias and activation. */
@@ -153,12 +251,9 @@ static __global__ void batch_norm_input_gradient(batch_norm_backward_arguments a
 	}
 }
 
-template <typename T, enum batch_sum SUM>
-static void launch_sums(const batch_columns &a, cudaStream_t stream)
+static uint64_t rows_per_part(uint64_t rows)
 {
-	batch_norm_parts<T, SUM>
-		<<<dim3(grid_for(a.columns, STRIP), BATCH_NORM_PARTS), dim3(STRIP, GROUPS), 0,
-		   stream>>>(a, (a.rows + BATCH_NORM_PARTS - 1) / BATCH_NORM_PARTS);
+	return (rows + BATCH_NORM_PARTS - 1) / BATCH_NORM_PARTS;
 }
 
 struct batch_grid {
@@ -176,18 +271,34 @@ struct batch_grid {
 	}
 };
 
+/* Sums of parts: of x, or of dy and dy n. */
+template <typename T, bool GRADIENTS>
+static void launch_parts(const batch_columns &a, cudaStream_t stream)
+{
+	const int V = 16 / sizeof(T);
+	bool packs = packs_aligned(a.x, a.dy) && a.columns % V == 0;
+	unsigned lanes = lanes_for(a.columns, packs ? V : 1);
+	dim3 blocks(grid_for(a.columns, lanes * (packs ? V : 1)), BATCH_NORM_PARTS),
+		threads(lanes, PARTS_THREADS / lanes);
+
+	if (packs)
+		batch_norm_parts<T, GRADIENTS, V><<<blocks, threads, 0, stream>>>(a);
+	else
+		batch_norm_parts<T, GRADIENTS, 1><<<blocks, threads, 0, stream>>>(a);
+}
+
 template <typename T>
 static void launch_forward(const batch_norm_forward_arguments &a, cudaStream_t stream)
 {
 	const int V = 16 / sizeof(T);
-	batch_columns columns = { a.x, nullptr, a.mean, a.rstd, a.scratch, a.rows, a.columns };
+	batch_columns columns = { a.x,       nullptr, a.mean,    a.rstd,
+				  a.scratch, a.rows,  a.columns, rows_per_part(a.rows) };
 	bool packs = packs_aligned(a.x, a.y, a.gamma, a.beta) && a.columns % V == 0;
 	batch_grid grid(a.rows, a.columns, packs ? V : 1);
 
-	launch_sums<T, SUM_VALUES>(columns, stream);
-	batch_norm_moment<<<grid_for(a.columns, THREADS), THREADS, 0, stream>>>(a, false);
-	launch_sums<T, SUM_SQUARES>(columns, stream);
-	batch_norm_moment<<<grid_for(a.columns, THREADS), THREADS, 0, stream>>>(a, true);
+	launch_parts<T, false>(columns, stream);
+	batch_norm_moments<<<grid_for(a.columns, STRIP), dim3(STRIP, GROUPS), 0, stream>>>(a,
+											   columns);
 	if (packs)
 		batch_norm_apply<T, V><<<grid.blocks, grid.threads, 0, stream>>>(a);
 	else
@@ -198,12 +309,14 @@ template <typename T>
 static void launch_backward(const batch_norm_backward_arguments &a, cudaStream_t stream)
 {
 	const int V = 16 / sizeof(T);
-	batch_columns columns = { a.x, a.dy, a.mean, a.rstd, a.scratch, a.rows, a.columns };
+	batch_columns columns = { a.x,       a.dy,   a.mean,    a.rstd,
+				  a.scratch, a.rows, a.columns, rows_per_part(a.rows) };
 	bool packs = packs_aligned(a.x, a.dy, a.dx, a.gamma) && a.columns % V == 0;
 	batch_grid grid(a.rows, a.columns, packs ? V : 1);
 
-	launch_sums<T, SUM_GRADIENTS>(columns, stream);
-	batch_norm_gradients<T><<<dim3(grid_for(a.columns, THREADS), 2), THREADS, 0, stream>>>(a);
+	launch_parts<T, true>(columns, stream);
+	batch_norm_gradients<T>
+		<<<grid_for(a.columns, STRIP), dim3(STRIP, GROUPS), 0, stream>>>(a, columns);
 	if (packs)
 		batch_norm_input_gradient<T, V><<<grid.blocks, grid.threads, 0, stream>>>(a);
 	else

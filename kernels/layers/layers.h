@@ -60,7 +60,7 @@ static inline uint64_t layer_norm_scratch_bytes(uint64_t columns)
  * gamma + beta, rstd = 1 / sqrt(variance + epsilon). mean and rstd: a value for each column, for
  * backward. Averages over steps are not kept. `scratch`: batch_norm_scratch_bytes(columns).
  */
-#define BATCH_NORM_PARTS 64
+#define BATCH_NORM_PARTS 128
 struct batch_norm_forward_arguments {
 	const void *x, *gamma, *beta;
 	void *y;

@@ -111,8 +111,8 @@ enum status check_batch_norm(struct device *device, struct error *err)
 {
 	static const enum precision precisions[] = { PRECISION_FP32, PRECISION_FP16,
 						     PRECISION_BF16 };
-	static const size_t shapes[][2] = { { 1, 1 },    { 5, 3 },    { 70, 64 },
-					    { 600, 72 }, { 67, 130 }, { 3, 1100 } };
+	static const size_t shapes[][2] = { { 1, 1 },    { 5, 3 },    { 70, 64 },   { 600, 72 },
+					    { 67, 130 }, { 3, 1100 }, { 9000, 24 }, { 4100, 5 } };
 
 	for (size_t i = 0; i < 3 * ARRAY_SIZE(shapes); i++) {
 		const size_t *shape = shapes[i / 3];
