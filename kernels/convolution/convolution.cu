@@ -5,7 +5,6 @@
 #include "kernels/convolution/convolution.h"
 
 #include "kernels/convolution/convolution_problem.cuh"
-#include "kernels/convolution/convolution_wgmma.h"
 #include "kernels/convolution/depthwise.cuh"
 #include "kernels/launch/compat.h"
 #include "kernels/launch/cuda_kernel.h"
@@ -73,36 +72,82 @@ static void launch_depthwise(const convolution_problem &p, enum convolution_pass
 		launch_depthwise_packs<T, 1>(p, pass, stream);
 }
 
-enum convolution_path { PATH_FMA, PATH_MMA, PATH_WGMMA };
+enum convolution_path { PATH_FMA, PATH_MMA, PATH_WGMMA, PATHS };
 static const char *const path_names[] = { "SIMT", "MMA", "WGMMA" };
 
-/* WGMMA: tensor cores read FP16 and BF16 in pieces of 16 bytes. */
-static enum convolution_path choose_path(const struct stream *stream, const convolution_problem &p)
+/* The way of a convolution: its kernel and the columns of a tile, 0: what that chooses. */
+struct convolution_way {
+	enum convolution_path path;
+	int columns;
+};
+static const convolution_way ways[CONVOLUTION_ALGORITHMS] = {
+	{ PATHS, 0 },      { PATH_FMA, 64 },   { PATH_FMA, 128 },   { PATH_MMA, 64 },
+	{ PATH_MMA, 128 }, { PATH_WGMMA, 64 }, { PATH_WGMMA, 128 }, { PATH_WGMMA, 256 },
+};
+
+static bool path_takes(enum convolution_path path, const struct stream *stream,
+		       const convolution_problem &p, enum convolution_pass pass)
 {
 	const struct device_info *info = &stream->device->info;
 	int capability = info->capability_major * 10 + info->capability_minor;
 
+	if (path == PATH_FMA)
+		return true;
 	if (p.shape.depthwise || p.shape.precision == PRECISION_FP32)
-		return PATH_FMA;
-	if (CUDA_HAS_WGMMA && (info->capabilities & DEVICE_HAS_WGMMA) &&
-	    packs_aligned(p.image, p.weights, p.gradient, p.out, p.parts) &&
-	    convolution_wgmma_takes(&p.shape))
-		return PATH_WGMMA;
-	return capability >= (p.shape.precision == PRECISION_FP16 ? 75 : 80) ? PATH_MMA : PATH_FMA;
+		return false;
+	if (path == PATH_MMA)
+		return capability >= (p.shape.precision == PRECISION_FP16 ? 75 : 80);
+	return CUDA_HAS_WGMMA && (info->capabilities & DEVICE_HAS_WGMMA) &&
+	       packs_aligned(p.image, p.weights, p.gradient, p.out, p.parts) &&
+	       convolution_wgmma_takes(p.shape, pass);
 }
 
-static void launch_path(enum convolution_path path, const convolution_problem &p,
-			enum convolution_pass pass, cudaStream_t stream)
+static bool way_takes(const convolution_way &way, const struct stream *stream,
+		      const convolution_problem &p, enum convolution_pass pass)
 {
+	if (p.shape.depthwise ||
+	    (way.path == PATH_FMA && way.columns == 128 && precision_bytes(p.shape.precision) == 2))
+		return false;
+	return path_takes(way.path, stream, p, pass);
+}
+
+static convolution_way choose_way(const struct stream *stream, const convolution_problem &p,
+				  enum convolution_pass pass)
+{
+	unsigned columns = pass == PASS_DATA ? p.shape.channels : p.shape.filters;
+
+	if (p.shape.precision != PRECISION_TF32 && path_takes(PATH_WGMMA, stream, p, pass))
+		return { PATH_WGMMA, 0 };
+	if (path_takes(PATH_MMA, stream, p, pass))
+		return { PATH_MMA, columns <= 64 ? 64 : 128 };
+	return { PATH_FMA, columns <= 64 || precision_bytes(p.shape.precision) == 2 ? 64 : 128 };
+}
+
+/* Launches the pass, for the weights the parts of their sums; `path`: what was taken. */
+static enum status launch_way(struct stream *stream, const convolution_problem &p,
+			      enum convolution_pass pass, const char **path, struct error *err)
+{
+	cudaStream_t handle = cuda_stream_handle(stream);
+	convolution_way way = choose_way(stream, p, pass);
+
+	if (p.shape.algorithm != CONVOLUTION_CHOSEN) {
+		way = ways[p.shape.algorithm];
+		if (!way_takes(way, stream, p, pass))
+			return convolution_refuse(&p.shape, err);
+	}
+	*path = path_names[way.path];
+	if (CUDA_HAS_WGMMA && way.path == PATH_WGMMA)
+		return convolution_by_wgmma(stream, p, pass, way.columns, err);
 	if (p.shape.depthwise) {
-#define CALL(T) launch_depthwise<T>(p, pass, stream)
+#define CALL(T) launch_depthwise<T>(p, pass, handle)
 		FOR_STORED_FLOATS(p.shape.precision, CALL)
 #undef CALL
-	} else if (path == PATH_MMA) {
-		convolution_by_mma(p, pass, stream);
+	} else if (way.path == PATH_MMA) {
+		convolution_by_mma(p, pass, way.columns, handle);
 	} else {
-		convolution_by_fma(p, pass, stream);
+		convolution_by_fma(p, pass, way.columns, handle);
 	}
+	return STATUS_OK;
 }
 
 /* dw from the parts of its sum. */
@@ -130,7 +175,7 @@ extern "C" enum status kernel_cuda_convolution_forward(struct stream *stream, co
 						       struct error *err)
 {
 	const convolution_forward_arguments *a = (const convolution_forward_arguments *)arguments;
-	enum convolution_path path;
+	const char *path;
 	convolution_problem p;
 
 	if (convolution_check(&a->shape, err) != STATUS_OK)
@@ -141,11 +186,9 @@ extern "C" enum status kernel_cuda_convolution_forward(struct stream *stream, co
 	p.out = a->y;
 	if (convolution_out_pixels(&a->shape) * a->shape.filters == 0)
 		return STATUS_OK;
-	path = choose_path(stream, p);
-	if (path == PATH_WGMMA)
-		return convolution_wgmma_forward(stream, a, err);
-	launch_path(path, p, PASS_FORWARD, cuda_stream_handle(stream));
-	return cuda_check_path("convolution_forward", path_names[path], err);
+	if (launch_way(stream, p, PASS_FORWARD, &path, err) != STATUS_OK)
+		return err->status;
+	return cuda_check_path("convolution_forward", path, err);
 }
 
 extern "C" enum status kernel_cuda_convolution_data_gradient(struct stream *stream,
@@ -154,7 +197,7 @@ extern "C" enum status kernel_cuda_convolution_data_gradient(struct stream *stre
 {
 	const convolution_data_gradient_arguments *a =
 		(const convolution_data_gradient_arguments *)arguments;
-	enum convolution_path path;
+	const char *path;
 	convolution_problem p;
 
 	if (convolution_check(&a->shape, err) != STATUS_OK)
@@ -165,11 +208,9 @@ extern "C" enum status kernel_cuda_convolution_data_gradient(struct stream *stre
 	p.out = a->dx;
 	if ((uint64_t)a->shape.batch * a->shape.height * a->shape.width * a->shape.channels == 0)
 		return STATUS_OK;
-	path = choose_path(stream, p);
-	if (path == PATH_WGMMA)
-		return convolution_wgmma_data_gradient(stream, a, err);
-	launch_path(path, p, PASS_DATA, cuda_stream_handle(stream));
-	return cuda_check_path("convolution_data_gradient", path_names[path], err);
+	if (launch_way(stream, p, PASS_DATA, &path, err) != STATUS_OK)
+		return err->status;
+	return cuda_check_path("convolution_data_gradient", path, err);
 }
 
 extern "C" enum status kernel_cuda_convolution_weight_gradient(struct stream *stream,
@@ -181,7 +222,7 @@ extern "C" enum status kernel_cuda_convolution_weight_gradient(struct stream *st
 	cudaStream_t handle = cuda_stream_handle(stream);
 	uint64_t weights;
 	convolution_problem p;
-	enum convolution_path path;
+	const char *path;
 
 	if (convolution_check(&a->shape, err) != STATUS_OK)
 		return err->status;
@@ -193,15 +234,12 @@ extern "C" enum status kernel_cuda_convolution_weight_gradient(struct stream *st
 	weights = convolution_weights(&a->shape);
 	if (weights == 0)
 		return STATUS_OK;
-	path = choose_path(stream, p);
-	if (path == PATH_WGMMA && convolution_wgmma_weight_parts(stream, a, err) != STATUS_OK)
+	if (launch_way(stream, p, PASS_WEIGHTS, &path, err) != STATUS_OK)
 		return err->status;
-	if (path != PATH_WGMMA)
-		launch_path(path, p, PASS_WEIGHTS, handle);
 #define CALL(T)                                                                            \
 	convolution_join<T><<<grid_for(weights, JOIN_THREADS), JOIN_THREADS, 0, handle>>>( \
 		p, weights, (int)convolution_parts(&a->shape), a->keep)
 	FOR_STORED_FLOATS(a->shape.precision, CALL)
 #undef CALL
-	return cuda_check_path("convolution_weight_gradient", path_names[path], err);
+	return cuda_check_path("convolution_weight_gradient", path, err);
 }

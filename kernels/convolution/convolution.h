@@ -11,6 +11,31 @@
 
 #include "kernels/kernel.h"
 
+/*
+ * Kernel and columns of its tiles. Sums are the same but for their order. CONVOLUTION_CHOSEN: what
+ * the launcher takes for the fastest; any other may be refused as STATUS_UNSUPPORTED, for a shape,
+ * a pass or a device that it is not written for.
+ */
+enum convolution_algorithm {
+	CONVOLUTION_CHOSEN,
+	CONVOLUTION_SIMT_64,
+	CONVOLUTION_SIMT_128,
+	CONVOLUTION_MMA_64,
+	CONVOLUTION_MMA_128,
+	CONVOLUTION_WGMMA_64,
+	CONVOLUTION_WGMMA_128,
+	CONVOLUTION_WGMMA_256,
+	CONVOLUTION_ALGORITHMS
+};
+static inline const char *convolution_algorithm_name(enum convolution_algorithm algorithm)
+{
+	static const char *const names[] = { "chosen",          "SIMT, 64 wide",  "SIMT, 128 wide",
+					     "MMA, 64 wide",    "MMA, 128 wide",  "WGMMA, 64 wide",
+					     "WGMMA, 128 wide", "WGMMA, 256 wide" };
+
+	return names[algorithm];
+}
+
 struct convolution_shape {
 	enum precision precision;
 	unsigned batch, height, width, channels;
@@ -18,6 +43,7 @@ struct convolution_shape {
 	unsigned kernel_height, kernel_width;
 	unsigned stride, padding; /* in both directions */
 	int depthwise;
+	enum convolution_algorithm algorithm;
 };
 
 static inline unsigned convolution_out_height(const struct convolution_shape *s)
@@ -100,6 +126,13 @@ static inline uint64_t convolution_scratch_bytes(const struct convolution_shape 
 }
 
 #define CONVOLUTION_DEPTHWISE_TAPS 121 /* 11 x 11 */
+
+static inline enum status convolution_refuse(const struct convolution_shape *s, struct error *err)
+{
+	return error_set(err, STATUS_UNSUPPORTED,
+			 "convolution: algorithm \"%s\" is not written for this shape and device",
+			 convolution_algorithm_name(s->algorithm));
+}
 
 /* STATUS_OK when the kernels are written for this shape. */
 static inline enum status convolution_check(const struct convolution_shape *s, struct error *err)

@@ -106,36 +106,28 @@ static __global__ void __launch_bounds__(GEMM_THREADS, 2)
 	multiply_tile<T, PASS, PACK, COLUMNS, FMA_STAGES, fma_products<T, PASS, COLUMNS>>(a);
 }
 
-template <typename T, convolution_pass PASS, int PACK>
-static void launch_columns(const convolution_problem &p, cudaStream_t stream)
-{
-	/* 16-bit elements: 128 columns would spill registers. */
-	if (sizeof(T) == 2 || (PASS == PASS_DATA ? p.shape.channels : p.shape.filters) <= 64)
-		launch_gemm<PASS>(convolution_fma<T, PASS, PACK, 64>, p, 64, GEMM_DEPTH(T),
-				  FMA_STAGES, stream);
-	else
-		launch_gemm<PASS>(convolution_fma < T, PASS, PACK, sizeof(T) == 2 ? 64 : 128 >, p,
-				  128, GEMM_DEPTH(T), FMA_STAGES, stream);
-}
-
+/* 16-bit elements: 128 columns would spill registers. */
 template <typename T, int PACK>
-static void launch_pass(const convolution_problem &p, enum convolution_pass pass,
-			cudaStream_t stream)
+static void launch_columns(const convolution_problem &p, enum convolution_pass pass, int columns,
+			   cudaStream_t stream)
 {
-	if (pass == PASS_FORWARD)
-		launch_columns<T, PASS_FORWARD, PACK>(p, stream);
-	else if (pass == PASS_DATA)
-		launch_columns<T, PASS_DATA, PACK>(p, stream);
-	else
-		launch_columns<T, PASS_WEIGHTS, PACK>(p, stream);
+	const int WIDE = sizeof(T) == 2 ? 64 : 128;
+
+	for_pass(pass, [&](auto constant) {
+		const convolution_pass PASS = decltype(constant)::value;
+
+		launch_gemm<PASS>(columns == WIDE ? convolution_fma<T, PASS, PACK, WIDE>
+						  : convolution_fma<T, PASS, PACK, 64>,
+				  p, columns, GEMM_DEPTH(T), FMA_STAGES, stream);
+	});
 }
 
-void convolution_by_fma(const convolution_problem &p, enum convolution_pass pass,
+void convolution_by_fma(const convolution_problem &p, enum convolution_pass pass, int columns,
 			cudaStream_t stream)
 {
-#define CALL(T)                                                              \
-	packs_whole(p, 16) ? launch_pass<T, 16 / sizeof(T)>(p, pass, stream) \
-			   : launch_pass<T, 1>(p, pass, stream)
+#define CALL(T)                                                                          \
+	packs_whole(p, 16) ? launch_columns<T, 16 / sizeof(T)>(p, pass, columns, stream) \
+			   : launch_columns<T, 1>(p, pass, columns, stream)
 	FOR_STORED_FLOATS(p.shape.precision, CALL)
 #undef CALL
 }

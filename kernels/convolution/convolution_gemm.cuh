@@ -17,6 +17,8 @@
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_GEMM_CUH
 #define GPUPROOF_KERNELS_CONVOLUTION_GEMM_CUH
 
+#include <type_traits>
+
 #include "kernels/convolution/convolution_problem.cuh"
 #include "kernels/gemm/async_copy.cuh"
 #include "kernels/launch/cuda_kernel.h"
@@ -424,6 +426,17 @@ static void launch_gemm(convolution_gemm_kernel *kernel, const convolution_probl
 			      (unsigned)parts),
 			 GEMM_THREADS, bytes, stream>>>(a);
 	}
+}
+
+/* Calls launch() with the pass as a constant. */
+template <typename Launch> static void for_pass(enum convolution_pass pass, Launch launch)
+{
+	if (pass == PASS_FORWARD)
+		launch(std::integral_constant<convolution_pass, PASS_FORWARD>());
+	else if (pass == PASS_DATA)
+		launch(std::integral_constant<convolution_pass, PASS_DATA>());
+	else
+		launch(std::integral_constant<convolution_pass, PASS_WEIGHTS>());
 }
 
 /* True when the tensors can be copied by packs of `bytes`: 16, or 4. */

@@ -119,6 +119,8 @@ static enum status convolution_forward_run(struct stream *stream, const void *ar
 
 	if (convolution_check(s, err) != STATUS_OK)
 		return err->status;
+	if (s->algorithm != CONVOLUTION_CHOSEN)
+		return convolution_refuse(s, err);
 	pass.images = open_tensor(a.x, s->precision, image_elements(s), &x);
 	turned = turned_weights(s, open_tensor(a.w, s->precision, convolution_weights(s), &w));
 	pass.weights = turned;
@@ -195,6 +197,8 @@ static enum status convolution_data_gradient_run(struct stream *stream, const vo
 
 	if (convolution_check(s, err) != STATUS_OK)
 		return err->status;
+	if (s->algorithm != CONVOLUTION_CHOSEN)
+		return convolution_refuse(s, err);
 	pass.gradients =
 		open_tensor(a.dy, s->precision, convolution_out_pixels(s) * s->filters, &dy);
 	pass.weights = open_tensor(a.w, s->precision, convolution_weights(s), &w);
@@ -260,6 +264,8 @@ static enum status convolution_weight_gradient_run(struct stream *stream, const 
 
 	if (convolution_check(s, err) != STATUS_OK)
 		return err->status;
+	if (s->algorithm != CONVOLUTION_CHOSEN)
+		return convolution_refuse(s, err);
 	pass.images = open_tensor(a.x, s->precision, image_elements(s), &x);
 	pass.gradients =
 		open_tensor(a.dy, s->precision, convolution_out_pixels(s) * s->filters, &dy);

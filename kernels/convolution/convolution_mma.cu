@@ -135,36 +135,26 @@ static __global__ void __launch_bounds__(GEMM_THREADS, 2)
 			a);
 }
 
-template <typename T, convolution_pass PASS, int PACK>
-static void launch_columns(const convolution_problem &p, cudaStream_t stream)
-{
-	if ((PASS == PASS_DATA ? p.shape.channels : p.shape.filters) <= 64)
-		launch_gemm<PASS>(convolution_mma<T, PASS, PACK, 64>, p, 64, GEMM_DEPTH(T),
-				  MMA_STAGES, stream);
-	else
-		launch_gemm<PASS>(convolution_mma<T, PASS, PACK, 128>, p, 128, GEMM_DEPTH(T),
-				  MMA_STAGES, stream);
-}
-
 template <typename T, int PACK>
-static void launch_pass(const convolution_problem &p, enum convolution_pass pass,
-			cudaStream_t stream)
+static void launch_columns(const convolution_problem &p, enum convolution_pass pass, int columns,
+			   cudaStream_t stream)
 {
-	if (pass == PASS_FORWARD)
-		launch_columns<T, PASS_FORWARD, PACK>(p, stream);
-	else if (pass == PASS_DATA)
-		launch_columns<T, PASS_DATA, PACK>(p, stream);
-	else
-		launch_columns<T, PASS_WEIGHTS, PACK>(p, stream);
+	for_pass(pass, [&](auto constant) {
+		const convolution_pass PASS = decltype(constant)::value;
+
+		launch_gemm<PASS>(columns == 128 ? convolution_mma<T, PASS, PACK, 128>
+						 : convolution_mma<T, PASS, PACK, 64>,
+				  p, columns, GEMM_DEPTH(T), MMA_STAGES, stream);
+	});
 }
 
-void convolution_by_mma(const convolution_problem &p, enum convolution_pass pass,
+void convolution_by_mma(const convolution_problem &p, enum convolution_pass pass, int columns,
 			cudaStream_t stream)
 {
-#define CALL(T)                                                               \
-	packs_whole(p, 16)  ? launch_pass<T, 16 / sizeof(T)>(p, pass, stream) \
-	: packs_whole(p, 4) ? launch_pass<T, 4 / sizeof(T)>(p, pass, stream)  \
-			    : launch_pass<T, 1>(p, pass, stream)
+#define CALL(T)                                                                           \
+	packs_whole(p, 16)  ? launch_columns<T, 16 / sizeof(T)>(p, pass, columns, stream) \
+	: packs_whole(p, 4) ? launch_columns<T, 4 / sizeof(T)>(p, pass, columns, stream)  \
+			    : launch_columns<T, 1>(p, pass, columns, stream)
 	FOR_STORED_FLOATS(p.shape.precision, CALL)
 #undef CALL
 }

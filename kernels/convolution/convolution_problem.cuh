@@ -51,13 +51,23 @@ static __host__ __device__ __forceinline__ class_taps class_taps_of(const convol
 }
 
 /*
- * As matrix products on any device (convolution_gemm.cuh) by multiply-adds; `p` has the tensors of
- * the pass. Weights: the parts of the sum, for both.
+ * As matrix products by tiles of `columns`, 64 or 128; `p` has the tensors of the pass. Weights:
+ * the parts of the sum. On any device by multiply-adds (128 columns of FP32 alone), or by tensor cores
+ * (mma.sync): FP16 since compute capability 7.5, BF16 and TF32 since 8.0.
  */
-void convolution_by_fma(const convolution_problem &p, enum convolution_pass pass,
+void convolution_by_fma(const convolution_problem &p, enum convolution_pass pass, int columns,
 			cudaStream_t stream);
-/* By tensor cores (mma.sync): FP16 since compute capability 7.5, BF16 and TF32 since 8.0. */
-void convolution_by_mma(const convolution_problem &p, enum convolution_pass pass,
+void convolution_by_mma(const convolution_problem &p, enum convolution_pass pass, int columns,
 			cudaStream_t stream);
+
+/*
+ * By the tensor cores of compute capability 9.0 (wgmma), for machine code of that alone; 64, 128,
+ * 256 columns, 0: what looks fastest. For FP16 and BF16 with channels and filters in multiples of
+ * 8, for TF32 in multiples of 4 but not for the gradient of the weights; strides of 1 and 2.
+ * Addresses in multiples of 16 bytes are up to the caller.
+ */
+bool convolution_wgmma_takes(const convolution_shape &s, enum convolution_pass pass);
+enum status convolution_by_wgmma(struct stream *stream, const convolution_problem &p,
+				 enum convolution_pass pass, int columns, struct error *err);
 
 #endif

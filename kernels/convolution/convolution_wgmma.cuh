@@ -10,13 +10,17 @@
  *	data:     128 pixels x COLUMNS channels, k: taps x filters; of dy, the weights across
  *	weights:  128 filters x COLUMNS channels of a tap, k: pixels, 64 at a time; both across
  *
+ * TF32 has 32 channels to a line, and the copy engine rounds to it. Its operands in shared memory
+ * must run along k, so that the gradient of the data is made the other way round, with the weights
+ * read across from shared memory to registers; that of the weights is not here.
+ *
+ *	data, TF32:  128 channels x COLUMNS pixels
+ *
  * As in the matrix product a block makes tile after tile; one thread copies, STAGES ahead, and two
  * groups of four warps multiply, each half of the tile's rows.
  */
 #ifndef GPUPROOF_KERNELS_CONVOLUTION_WGMMA_CUH
 #define GPUPROOF_KERNELS_CONVOLUTION_WGMMA_CUH
-
-#include "kernels/convolution/convolution_wgmma.h"
 
 #include "kernels/convolution/convolution_problem.cuh"
 #include "kernels/gemm/copy_engine.cuh"
@@ -26,16 +30,24 @@
 #define CONVOLUTION_THREADS 384
 #define CONVOLUTION_STAGES 4
 #define CONVOLUTION_ROWS 128
-#define CONVOLUTION_LINE 64 /* elements */
+#define CONVOLUTION_LINE_BYTES 128
+#define CONVOLUTION_LINE_OF(T) (CONVOLUTION_LINE_BYTES / (int)sizeof(T))
+#define CONVOLUTION_LINE 64 /* 16-bit elements */
 /*
  * 64 lines: what one group multiplies of the left operand, and one copy of an operand that is read
  * across its lines.
  */
-#define CONVOLUTION_BLOCK_BYTES (CONVOLUTION_LINE * 64 * 2)
-#define CONVOLUTION_LEFT_BYTES (CONVOLUTION_ROWS * CONVOLUTION_LINE * 2)
-#define CONVOLUTION_STAGE_BYTES(columns) (CONVOLUTION_LEFT_BYTES + (columns)*CONVOLUTION_LINE * 2)
+#define CONVOLUTION_BLOCK_BYTES (64 * CONVOLUTION_LINE_BYTES)
+#define CONVOLUTION_LEFT_BYTES (CONVOLUTION_ROWS * CONVOLUTION_LINE_BYTES)
+#define CONVOLUTION_STAGE_BYTES(columns) (CONVOLUTION_LEFT_BYTES + (columns)*CONVOLUTION_LINE_BYTES)
 #define CONVOLUTION_SHARED_BYTES(columns) \
 	(CONVOLUTION_STAGES * CONVOLUTION_STAGE_BYTES(columns) + 1024)
+
+/* The gradient of the data in TF32: rows of tiles are channels, columns pixels. */
+#define CONVOLUTION_TURNED(T, PASS) (sizeof(T) == 4 && (PASS) == PASS_DATA)
+/* A copy of its weights: 32 channels of 32 filters. */
+#define CONVOLUTION_TURNED_LINE 32
+#define CONVOLUTION_TURNED_BYTES (CONVOLUTION_TURNED_LINE * CONVOLUTION_LINE_BYTES)
 
 /* Boxes of pixels, and how many of them cover the images. */
 struct pixel_boxes {
@@ -47,9 +59,9 @@ struct convolution_tiles {
 	convolution_problem problem;
 	pixel_boxes boxes; /* of the pixels that the pass writes, weights: that it sums over */
 	int pixel_width, pixel_height;
-	int column_tiles;      /* filters or channels */
-	int row_tiles;         /* boxes; weights: filters */
-	int inner;             /* channels or filters that are summed over, in steps of 64 */
+	int column_tiles;      /* filters or channels; turned: boxes */
+	int row_tiles;         /* boxes; weights: filters; turned: channels */
+	int inner;             /* channels or filters that are summed over, in steps of a line */
 	int parts, part_steps; /* weights: parts of the sum, and steps of each */
 	int tiles;
 };
@@ -114,7 +126,7 @@ static __device__ __forceinline__ int steps_of(const convolution_tiles &t, const
 	return boxes - first < t.part_steps ? (boxes > first ? boxes - first : 0) : t.part_steps;
 }
 
-template <enum convolution_pass PASS, int COLUMNS>
+template <typename T, enum convolution_pass PASS, int COLUMNS>
 static __device__ __forceinline__ void copy_step(const convolution_tiles &t,
 						 const convolution_maps &maps, const tile_place &at,
 						 int step, char *left, uint64_t *full)
@@ -137,8 +149,9 @@ static __device__ __forceinline__ void copy_step(const convolution_tiles &t,
 				    box.h * stride + at.kind / width - padding, box.n, full);
 		return;
 	}
-	box_place box(t.boxes, at.row);
-	int tap = step / t.inner, inner = step % t.inner * CONVOLUTION_LINE;
+	const bool TURNED = CONVOLUTION_TURNED(T, PASS);
+	box_place box(t.boxes, TURNED ? at.column : at.row);
+	int tap = step / t.inner, inner = step % t.inner * CONVOLUTION_LINE_OF(T);
 
 	if (PASS == PASS_FORWARD) {
 		tensor_copy(left, &maps.left, inner, box.w * stride + tap % width - padding,
@@ -150,14 +163,23 @@ static __device__ __forceinline__ void copy_step(const convolution_tiles &t,
 	int r = taps.row + tap / taps.columns * stride,
 	    c = taps.column + tap % taps.columns * stride;
 
-	tensor_copy(left, &maps.left, inner, box.w + (taps.x + padding - c) / stride,
+	tensor_copy(TURNED ? right : left, TURNED ? &maps.right : &maps.left, inner,
+		    box.w + (taps.x + padding - c) / stride,
 		    box.h + (taps.y + padding - r) / stride, box.n, full);
-	for (int i = 0; i < COLUMNS / CONVOLUTION_LINE; i++)
-		tensor_copy(right + i * CONVOLUTION_BLOCK_BYTES, &maps.right,
-			    at.column * COLUMNS + i * CONVOLUTION_LINE, r * width + c, inner, full);
+	for (int i = 0;
+	     i < (TURNED ? CONVOLUTION_ROWS / CONVOLUTION_TURNED_LINE : COLUMNS / CONVOLUTION_LINE);
+	     i++)
+		if (TURNED)
+			tensor_copy(left + i * CONVOLUTION_TURNED_BYTES, &maps.left,
+				    at.row * CONVOLUTION_ROWS + i * CONVOLUTION_TURNED_LINE,
+				    r * width + c, inner, full);
+		else
+			tensor_copy(right + i * CONVOLUTION_BLOCK_BYTES, &maps.right,
+				    at.column * COLUMNS + i * CONVOLUTION_LINE, r * width + c,
+				    inner, full);
 }
 
-template <enum convolution_pass PASS, int COLUMNS>
+template <typename T, enum convolution_pass PASS, int COLUMNS>
 static __device__ __forceinline__ void
 convolution_produce(const convolution_tiles &t, const convolution_maps &maps, char *stages,
 		    uint64_t *full, uint64_t *empty)
@@ -171,16 +193,18 @@ convolution_produce(const convolution_tiles &t, const convolution_maps &maps, ch
 		for (int step = 0; step < steps; step++) {
 			barrier_wait(&empty[r.stage], r.phase ^ 1);
 			barrier_expect(&full[r.stage], CONVOLUTION_STAGE_BYTES(COLUMNS));
-			copy_step<PASS, COLUMNS>(t, maps, at, step,
-						 stages +
-							 r.stage * CONVOLUTION_STAGE_BYTES(COLUMNS),
-						 &full[r.stage]);
+			copy_step<T, PASS, COLUMNS>(t, maps, at, step,
+						    stages + r.stage * CONVOLUTION_STAGE_BYTES(
+									       COLUMNS),
+						    &full[r.stage]);
 			r.advance();
 		}
 	}
 }
 
-/* 64 deep: along a line 16 elements are 32 bytes, across lines 16 of them are 2,048. */
+/*
+ * A line deep. Along a line a product is 32 bytes deep, across lines 16 of them are 2,048.
+ */
 template <typename T, enum convolution_pass PASS, int COUNT>
 static __device__ __forceinline__ void multiply_step(float (&d)[COUNT], const char *left,
 						     const char *right, bool keep)
@@ -190,15 +214,45 @@ static __device__ __forceinline__ void multiply_step(float (&d)[COUNT], const ch
 					1024);
 
 #pragma unroll
-	for (int i = 0; i < CONVOLUTION_LINE / 16; i++) {
-		if (PASS == PASS_FORWARD)
+	for (int i = 0; i < CONVOLUTION_LINE_BYTES / 32; i++) {
+		if constexpr (PASS == PASS_FORWARD)
 			multiply_kk(T(), d, a + (i * 32 >> 4), b + (i * 32 >> 4), keep || i > 0);
-		else if (PASS == PASS_DATA)
+		else if constexpr (PASS == PASS_DATA)
 			multiply_km(T(), d, a + (i * 32 >> 4), b + (i * 2048 >> 4), keep || i > 0);
 		else
 			multiply_mm(T(), d, a + (i * 2048 >> 4), b + (i * 2048 >> 4),
 				    keep || i > 0);
 	}
+}
+
+/*
+ * The left operand of a turned step: of weights that lie as filters x channels, 32 of each in a
+ * copy, the 16 channels of this warp for all 32 filters.
+ */
+static __device__ __forceinline__ void load_turned(unsigned (&a)[16], const char *left)
+{
+	int warp = threadIdx.x / 32 - 4, lane = threadIdx.x % 32;
+	int channel = warp % 2 * 16 + lane / 4;
+	const char *copy = left + warp / 2 * CONVOLUTION_TURNED_BYTES;
+
+#pragma unroll
+	for (int i = 0; i < 16; i++) {
+		int filter = i / 4 * 8 + i % 4 / 2 * 4 + lane % 4, c = channel + i % 2 * 8;
+
+		a[i] = *reinterpret_cast<const unsigned *>(copy + filter * CONVOLUTION_LINE_BYTES +
+							   (c / 4 ^ filter % 8) * 16 + c % 4 * 4);
+	}
+}
+
+template <int COUNT>
+static __device__ __forceinline__ void multiply_turned(float (&d)[COUNT], const unsigned (&a)[16],
+						       const char *right, bool keep)
+{
+	uint64_t b = operand_descriptor(right, 16, 1024);
+
+#pragma unroll
+	for (int i = 0; i < CONVOLUTION_LINE_BYTES / 32; i++)
+		multiply_held_tf32(d, a + i * 4, b + (i * 32 >> 4), keep || i > 0);
 }
 
 static __device__ __forceinline__ unsigned stored_pair(half, float x, float y)
@@ -244,59 +298,107 @@ static __device__ __forceinline__ void store_parts(const convolution_tiles &t, c
 	}
 }
 
-/* Address of the pixel of a row of a tile; NULL outside of the images. */
-template <typename T, enum convolution_pass PASS>
-static __device__ __forceinline__ T *pixel_line(const convolution_tiles &t, const tile_place &at,
-						int row)
+/* The pixel of the result that is number `row` of a box; -1 outside of the images. */
+template <enum convolution_pass PASS>
+static __device__ __forceinline__ int pixel_of(const convolution_tiles &t, int kind, int in_box,
+					       int row)
 {
 	const convolution_shape &s = t.problem.shape;
-	box_place box(t.boxes, at.row);
+	box_place box(t.boxes, in_box);
 	int w = box.w + row % t.boxes.width, h = box.h + row / t.boxes.width % t.boxes.height,
 	    n = box.n + row / t.boxes.width / t.boxes.height;
 
 	if (PASS == PASS_DATA) {
-		w = w * (int)s.stride + at.kind % (int)s.stride;
-		h = h * (int)s.stride + at.kind / (int)s.stride;
+		w = w * (int)s.stride + kind % (int)s.stride;
+		h = h * (int)s.stride + kind / (int)s.stride;
 	}
 	if (w >= t.pixel_width || h >= t.pixel_height || n >= (int)s.batch)
-		return nullptr;
-	return (T *)t.problem.out + (((int64_t)n * t.pixel_height + h) * t.pixel_width + w) *
-					    (PASS == PASS_FORWARD ? s.filters : s.channels);
+		return -1;
+	return (n * t.pixel_height + h) * t.pixel_width + w;
 }
 
-/* Pixels of the result, 16 bytes by each thread. */
+/* The sums of a row of the tile, `line`, from `column` on: 16 bytes by each thread. */
+template <typename T, int COLUMNS>
+static __device__ __forceinline__ void store_line(T *line, int column, int end, int h,
+						  const float (&d)[COLUMNS / 2])
+{
+	column += threadIdx.x % 4 * 8;
+#pragma unroll
+	for (int i = 0; i < COLUMNS / 8; i += 4) {
+		unsigned v[4];
+
+#pragma unroll
+		for (int k = 0; k < 4; k++)
+			v[k] = stored_pair(T(), d[4 * (i + k) + 2 * h], d[4 * (i + k) + 2 * h + 1]);
+		exchange_pairs(v);
+		if (column + i * 8 < end)
+			*reinterpret_cast<uint4 *>(line + column + i * 8) =
+				make_uint4(v[0], v[1], v[2], v[3]);
+	}
+}
+/* FP32: 8 bytes. */
+template <int COLUMNS>
+static __device__ __forceinline__ void store_floats(float *line, int column, int end, int h,
+						    const float (&d)[COLUMNS / 2])
+{
+	column += threadIdx.x % 4 * 2;
+#pragma unroll
+	for (int i = 0; i < COLUMNS / 8; i++)
+		if (column + i * 8 < end)
+			*reinterpret_cast<float2 *>(line + column + i * 8) =
+				make_float2(d[4 * i + 2 * h], d[4 * i + 2 * h + 1]);
+}
+
 template <typename T, enum convolution_pass PASS, int COLUMNS>
 static __device__ __forceinline__ void
 store_pixels(const convolution_tiles &t, const tile_place &at, const float (&d)[COLUMNS / 2])
 {
 	const convolution_shape &s = t.problem.shape;
 	int columns = PASS == PASS_FORWARD ? s.filters : s.channels;
-	int column = at.column * COLUMNS + threadIdx.x % 4 * 8;
 
 #pragma unroll
 	for (int h = 0; h < 2; h++) {
-		T *line = pixel_line<T, PASS>(t, at, tile_row(h));
+		int pixel = pixel_of<PASS>(t, at.kind, at.row, tile_row(h));
+		T *line = (T *)t.problem.out + (int64_t)pixel * columns;
+		int end = pixel >= 0 ? columns : 0;
+
+		if constexpr (sizeof(T) == 4)
+			store_floats<COLUMNS>(line, at.column * COLUMNS, end, h, d);
+		else
+			store_line<T, COLUMNS>(line, at.column * COLUMNS, end, h, d);
+	}
+}
+
+/* All threads that multiply. */
+static __device__ __forceinline__ void multipliers_wait(void)
+{
+	asm volatile("bar.sync 1, 256;" ::: "memory");
+}
+
+/* Channels of the pixels whose numbers `pixels` has. */
+template <int COLUMNS>
+static __device__ __forceinline__ void store_turned(const convolution_tiles &t,
+						    const tile_place &at, const int *pixels,
+						    const float (&d)[COLUMNS / 2])
+{
+	int channels = t.problem.shape.channels;
 
 #pragma unroll
-		for (int i = 0; i < COLUMNS / 8; i += 4) {
-			unsigned v[4];
+	for (int i = 0; i < COLUMNS / 2; i++) {
+		int pixel = pixels[i / 4 * 8 + threadIdx.x % 4 * 2 + i % 2],
+		    channel = at.row * CONVOLUTION_ROWS + tile_row(i / 2 % 2);
 
-#pragma unroll
-			for (int k = 0; k < 4; k++)
-				v[k] = stored_pair(T(), d[4 * (i + k) + 2 * h],
-						   d[4 * (i + k) + 2 * h + 1]);
-			exchange_pairs(v);
-			if (line && column + i * 8 < columns)
-				*reinterpret_cast<uint4 *>(line + column + i * 8) =
-					make_uint4(v[0], v[1], v[2], v[3]);
-		}
+		if (pixel >= 0 && channel < channels)
+			((float *)t.problem.out)[(int64_t)pixel * channels + channel] = d[i];
 	}
 }
 
 template <typename T, enum convolution_pass PASS, int COLUMNS>
 static __device__ __forceinline__ void convolution_consume(const convolution_tiles &t, char *stages,
-							   uint64_t *full, uint64_t *empty)
+							   uint64_t *full, uint64_t *empty,
+							   int *pixels)
 {
+	const bool TURNED = CONVOLUTION_TURNED(T, PASS);
 	int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
 	ring<CONVOLUTION_STAGES> r;
 	float d[COLUMNS / 2];
@@ -305,13 +407,36 @@ static __device__ __forceinline__ void convolution_consume(const convolution_til
 		tile_place at = place_of<PASS>(t, tile);
 		int steps = steps_of<PASS>(t, at), last = 0;
 
+		if (TURNED) {
+			int row = threadIdx.x - 128;
+
+			multipliers_wait(); /* the tile before is stored */
+			if (row < COLUMNS)
+				pixels[row] = pixel_of<PASS>(t, at.kind, at.column, row);
+		}
 		for (int step = 0; step < steps; step++) {
 			const char *left = stages + r.stage * CONVOLUTION_STAGE_BYTES(COLUMNS);
 
 			barrier_wait(&full[r.stage], r.phase);
+			if constexpr (TURNED) {
+				unsigned a[16];
+
+				/* The other group multiplies while this one loads. */
+				load_turned(a, left);
+				wgmma_begin();
+				multiply_turned(d, a, left + CONVOLUTION_LEFT_BYTES, step > 0);
+				wgmma_commit();
+				wgmma_wait<0>();
+				sums_ready(d);
+				if (lane == 0)
+					barrier_arrive(&empty[r.stage]);
+				r.advance();
+				continue;
+			}
 			wgmma_begin();
-			multiply_step<T, PASS>(d, left + group * CONVOLUTION_BLOCK_BYTES,
-					       left + CONVOLUTION_LEFT_BYTES, step > 0);
+			if constexpr (!TURNED)
+				multiply_step<T, PASS>(d, left + group * CONVOLUTION_BLOCK_BYTES,
+						       left + CONVOLUTION_LEFT_BYTES, step > 0);
 			wgmma_commit();
 			wgmma_wait<1>();
 			if (step > 0 && lane == 0)
@@ -321,14 +446,18 @@ static __device__ __forceinline__ void convolution_consume(const convolution_til
 		}
 		wgmma_wait<0>();
 		sums_ready(d);
-		if (steps > 0 && lane == 0)
+		if (!TURNED && steps > 0 && lane == 0)
 			barrier_arrive(&empty[last]);
 		if (steps == 0) /* a part without pixels */
 #pragma unroll
 			for (int i = 0; i < COLUMNS / 2; i++)
 				d[i] = 0;
+		if (TURNED)
+			multipliers_wait(); /* `pixels` are there */
 		if constexpr (PASS == PASS_WEIGHTS)
 			store_parts<COLUMNS>(t, at, d);
+		else if constexpr (TURNED)
+			store_turned<COLUMNS>(t, at, pixels, d);
 		else
 			store_pixels<T, PASS, COLUMNS>(t, at, d);
 	}
@@ -341,6 +470,7 @@ static __global__ void __launch_bounds__(CONVOLUTION_THREADS, 1)
 {
 	extern __shared__ char convolution_memory[];
 	__shared__ uint64_t full[CONVOLUTION_STAGES], empty[CONVOLUTION_STAGES];
+	__shared__ int pixels[CONVOLUTION_TURNED(T, PASS) ? COLUMNS : 1];
 	/* The swizzle counts lines from multiples of 1,024 bytes. */
 	char *stages =
 		convolution_memory + (1024 - shared_address(convolution_memory) % 1024) % 1024;
@@ -356,10 +486,10 @@ static __global__ void __launch_bounds__(CONVOLUTION_THREADS, 1)
 	if (threadIdx.x < 128) {
 		asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
 		if (threadIdx.x == 0)
-			convolution_produce<PASS, COLUMNS>(t, maps, stages, full, empty);
+			convolution_produce<T, PASS, COLUMNS>(t, maps, stages, full, empty);
 	} else {
 		asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-		convolution_consume<T, PASS, COLUMNS>(t, stages, full, empty);
+		convolution_consume<T, PASS, COLUMNS>(t, stages, full, empty, pixels);
 	}
 }
 

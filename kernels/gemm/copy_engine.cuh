@@ -105,8 +105,8 @@ template <int STAGES> struct ring {
 };
 
 /*
- * Describes a tensor of 16-bit elements for copies of boxes in lines of 64 elements (128 bytes,
- * 128-byte swizzle): `rank` sizes, the innermost first; strides in bytes of all but the innermost;
+ * Describes a tensor for copies of boxes in lines of 128 bytes (128-byte swizzle): `rank` sizes,
+ * the innermost first; strides in bytes of all but the innermost;
  * `steps` between the elements of a box (NULL: 1). False when the driver lacks the function or
  * refuses.
  */

@@ -175,4 +175,34 @@ WGMMA_SHARED_TYPES(mm, "1", "1")
 WGMMA_HELD_WIDTHS(half, "f16")
 WGMMA_HELD_WIDTHS(__nv_bfloat16, "bf16")
 
+/*
+ * TF32, 8 deep, from FP32 elements whose last 13 bits are cut off: right runs along k (wgmma has no
+ * other), left as well, or is in registers as mma.m16n8k8 has it.
+ */
+#define WGMMA_TF32(count, columns, registers, sums, n0, n1, n2, n3, n4, n5)                        \
+	static __device__ __forceinline__ void multiply_kk(float, float(&d)[count], uint64_t left, \
+							   uint64_t right, int keep)               \
+	{                                                                                          \
+		asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, %" n2 ", 0;\n"                \
+			     "wgmma.mma_async.sync.aligned.m64n" columns "k8.f32.tf32.tf32"        \
+			     " {" registers "}, %" n0 ", %" n1 ", keep, 1, 1;\n}"                  \
+			     : sums("+f", d)                                                       \
+			     : "l"(left), "l"(right), "r"(keep));                                  \
+	}                                                                                          \
+	static __device__ __forceinline__ void multiply_held_tf32(float(&d)[count],                \
+								  const unsigned *left,            \
+								  uint64_t right, int keep)        \
+	{                                                                                          \
+		asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, %" n5 ", 0;\n"                \
+			     "wgmma.mma_async.sync.aligned.m64n" columns "k8.f32.tf32.tf32"        \
+			     " {" registers "}, {%" n0 ", %" n1 ", %" n2 ", %" n3 "}, %" n4        \
+			     ", keep, 1, 1;\n}"                                                    \
+			     : sums("+f", d)                                                       \
+			     : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), \
+			       "r"(keep));                                                         \
+	}
+WGMMA_TF32(32, "64", WGMMA_REGISTERS_32, WGMMA_SUMS_32, "32", "33", "34", "35", "36", "37")
+WGMMA_TF32(64, "128", WGMMA_REGISTERS_64, WGMMA_SUMS_64, "64", "65", "66", "67", "68", "69")
+WGMMA_TF32(128, "256", WGMMA_REGISTERS, WGMMA_SUMS, "128", "129", "130", "131", "132", "133")
+
 #endif

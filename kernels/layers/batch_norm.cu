@@ -1,9 +1,9 @@
 /*
  * Batch normalization: see layers.h. A block sums up some columns over a part of the rows, and the
  * parts are joined in a fixed order. Mean and variance come from one look at x: a thread sums
- * distances to the first value that it sees and their squares, which cancel little, and what threads
- * and parts found is put together from their means (Chan, Golub and LeVeque 1979). The scratch holds
- * two arrays of parts, then the two sums of each column.
+ * distances to the first value that it sees and their squares, which cancel little; what threads
+ * and parts found is put together from their means (Chan, Golub and LeVeque 1979). The scratch
+ * holds two arrays of parts, then the two sums of each column.
  */
 #include "kernels/layers/layers.cuh"
 
@@ -30,13 +30,13 @@ static __device__ __forceinline__ float part_rows(const batch_columns &a, unsign
 	return (float)(a.rows - begin < a.rows_per_part ? a.rows - begin : a.rows_per_part);
 }
 
-/* Of rows [begin, end) those of the threads with threadIdx.y = y. */
+/* Number of rows in [begin, end) that the threads with threadIdx.y = y have. */
 static __device__ __forceinline__ float thread_rows(uint64_t begin, uint64_t end, unsigned y)
 {
 	return begin + y < end ? (float)((end - begin - y - 1) / blockDim.y + 1) : 0;
 }
 
-/* Of some rows of a column: their number, their mean, the squared distances to it. */
+/* Number of some rows of a column, their mean, the sum of squared distances to it. */
 struct moments {
 	float count, mean, squares;
 

@@ -216,8 +216,76 @@ static enum status rate_convolution(struct check_context *context, struct error 
 	return STATUS_OK;
 }
 
+/* Milliseconds of a pass by an algorithm into `text`; "-" where it is not written for it. */
+static enum status time_algorithm(struct check_context *context, const char *kernel,
+				  const void *arguments, char text[16], struct error *err)
+{
+	struct error refusal = ERROR_NONE;
+	double seconds = 0;
+
+	snprintf(text, 16, "-");
+	if (time_kernel(context->stream, kernel, arguments, &seconds, &refusal) == STATUS_OK)
+		snprintf(text, 16, "%.3f", 1e3 * seconds);
+	else if (refusal.status != STATUS_UNSUPPORTED)
+		*err = refusal;
+	return err->status;
+}
+
+static enum status time_algorithms(struct check_context *context, struct convolution_shape s,
+				   struct error *err)
+{
+	uint64_t in = (uint64_t)s.batch * s.height * s.width * s.channels,
+		 out = convolution_out_pixels(&s) * s.filters;
+	void *x, *y, *w, *dw, *scratch;
+	char forward[16], data[16], weights[16];
+
+	STEP(random_elements(context, s.precision, in, &x, err));
+	STEP(random_elements(context, s.precision, out, &y, err));
+	STEP(random_elements(context, s.precision, convolution_weights(&s), &w, err));
+	STEP(random_elements(context, s.precision, convolution_weights(&s), &dw, err));
+	STEP(random_elements(context, PRECISION_FP32, convolution_scratch_bytes(&s) / 4, &scratch,
+			     err));
+	printf("rate algorithms %s %ux%u, %u x %u x %u to %u, stride %u, ms:",
+	       precision_name(s.precision), s.kernel_height, s.kernel_width, s.batch, s.height,
+	       s.channels, s.filters, s.stride);
+	for (int i = 0; i < CONVOLUTION_ALGORITHMS; i++) {
+		s.algorithm = (enum convolution_algorithm)i;
+		STEP(time_algorithm(context, "convolution_data_gradient",
+				    &(struct convolution_data_gradient_arguments){ s, y, w, x },
+				    data, err));
+		STEP(time_algorithm(context, "convolution_weight_gradient",
+				    &(struct convolution_weight_gradient_arguments){ s, x, y, dw,
+										     scratch, 0 },
+				    weights, err));
+		STEP(time_algorithm(context, "convolution_forward",
+				    &(struct convolution_forward_arguments){ s, x, w, y }, forward,
+				    err));
+		printf(" %s %s/%s/%s;", convolution_algorithm_name(s.algorithm), forward, data,
+		       weights);
+	}
+	printf("\n");
+	return STATUS_OK;
+}
+
+/* Every algorithm: what the chosen one could lose. */
+static enum status rate_algorithms(struct check_context *context, struct error *err)
+{
+	static const struct convolution_shape shapes[] = {
+		{ PRECISION_TF32, 64, 28, 28, 256, 256, 3, 3, 1, 1, 0 },
+		{ PRECISION_TF32, 64, 56, 56, 64, 64, 3, 3, 1, 1, 0 },
+		{ PRECISION_TF32, 64, 28, 28, 256, 256, 3, 3, 2, 1, 0 },
+		{ PRECISION_TF32, 64, 14, 14, 512, 512, 1, 1, 1, 0, 0 },
+		{ PRECISION_FP16, 64, 28, 28, 256, 256, 3, 3, 1, 1, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
+		STEP(time_algorithms(context, shapes[i], err));
+	return STATUS_OK;
+}
+
 const struct check rate_checks[] = {
 	{ "rate_attention", rate_attention },
 	{ "rate_convolution", rate_convolution },
+	{ "rate_algorithms", rate_algorithms },
 	{ 0 },
 };

@@ -196,6 +196,15 @@ void tensor_make(struct bench *b, struct tensor *t, enum precision precision, si
 	t->device = bench_upload(b, t->was, bytes);
 }
 
+void tensor_restore(struct bench *b, const struct tensor *t)
+{
+	if (!bench_ok(b))
+		return;
+	backend_copy(b->stream, t->device, t->was,
+		     (t->count + MARGIN) * precision_bytes(t->precision), b->err);
+	backend_stream_synchronize(b->stream, b->err);
+}
+
 void tensor_fetch(struct bench *b, struct tensor *t, const char *what)
 {
 	size_t size = precision_bytes(t->precision);

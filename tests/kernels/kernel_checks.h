@@ -77,6 +77,8 @@ struct tensor {
 void tensor_make(struct bench *b, struct tensor *t, enum precision precision, size_t count,
 		 uint64_t seed, double scale);
 void tensor_fetch(struct bench *b, struct tensor *t, const char *what);
+/* On the device what was uploaded, again. */
+void tensor_restore(struct bench *b, const struct tensor *t);
 void tensor_free(struct tensor *t);
 static inline double tensor_was(const struct tensor *t, size_t index)
 {

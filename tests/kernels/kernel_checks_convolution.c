@@ -101,31 +101,62 @@ static void check_all(struct bench *b, const char *what, const struct tensor *t,
 	}
 }
 
-static void run_passes(struct bench *b, struct convolution_data *d, float keep)
+/*
+ * Launches a pass whose result `t` is, with what was uploaded in it. False where the algorithm is
+ * not written for it, which the chosen one always is.
+ */
+static bool launch(struct bench *b, const struct convolution_shape *s, const char *kernel,
+		   const void *arguments, struct tensor *t)
 {
-	const struct convolution_shape *s = &d->shape;
+	struct error refusal = ERROR_NONE;
 
-	bench_launch(b, "convolution_forward",
-		     &(struct convolution_forward_arguments){ *s, d->x.device, d->w.device,
-							      d->y.device });
-	bench_launch(b, "convolution_data_gradient",
-		     &(struct convolution_data_gradient_arguments){ *s, d->dy.device, d->w.device,
-								    d->dx.device });
-	bench_launch(b, "convolution_weight_gradient",
-		     &(struct convolution_weight_gradient_arguments){
-			     *s, d->x.device, d->dy.device, d->dw.device,
-			     bench_upload(b, NULL, convolution_scratch_bytes(s)), keep });
-	tensor_fetch(b, &d->y, "convolution_forward");
-	tensor_fetch(b, &d->dx, "convolution_data_gradient");
-	tensor_fetch(b, &d->dw, "convolution_weight_gradient");
+	tensor_restore(b, t);
+	if (!bench_ok(b))
+		return false;
+	backend_launch(b->stream, kernel, arguments, &refusal);
+	backend_stream_synchronize(b->stream, &refusal);
+	if (refusal.status == STATUS_UNSUPPORTED && s->algorithm != CONVOLUTION_CHOSEN)
+		return false;
+	if (refusal.status != STATUS_OK)
+		*b->err = refusal;
+	tensor_fetch(b, t, kernel);
+	return true;
+}
+
+/* All passes by one algorithm. */
+static void check_passes(struct bench *b, struct convolution_data *d, float *scratch, float keep)
+{
+	const struct convolution_shape s = d->shape;
+	double taps = (double)s.kernel_height * s.kernel_width,
+	       product = s.precision == PRECISION_TF32 ? 0x1.01p-10 : 0;
+
+	if (launch(b, &s, "convolution_forward",
+		   &(struct convolution_forward_arguments){ s, d->x.device, d->w.device,
+							    d->y.device },
+		   &d->y))
+		check_all(b, "convolution_forward", &d->y, d->y_sum, d->y_magnitude,
+			  taps * convolution_depth(&s), 0, product);
+	if (launch(b, &s, "convolution_data_gradient",
+		   &(struct convolution_data_gradient_arguments){ s, d->dy.device, d->w.device,
+								  d->dx.device },
+		   &d->dx))
+		check_all(b, "convolution_data_gradient", &d->dx, d->dx_sum, d->dx_magnitude,
+			  taps * s.filters, 0, product);
+	if (launch(b, &s, "convolution_weight_gradient",
+		   &(struct convolution_weight_gradient_arguments){ s, d->x.device, d->dy.device,
+								    d->dw.device, scratch, keep },
+		   &d->dw))
+		check_all(b, "convolution_weight_gradient", &d->dw, d->dw_sum, d->dw_magnitude,
+			  (double)convolution_out_pixels(&s), (double)keep, product);
+	if (b->err->status != STATUS_OK)
+		error_prefix(b->err, "%s", convolution_algorithm_name(s.algorithm));
 }
 
 static void check_shape(struct bench *b, const struct convolution_shape *s, float keep)
 {
 	size_t in = (size_t)s->batch * s->height * s->width * s->channels,
 	       out = convolution_out_pixels(s) * s->filters, weights = convolution_weights(s);
-	double taps = (double)s->kernel_height * s->kernel_width,
-	       product = s->precision == PRECISION_TF32 ? 0x1.01p-10 : 0;
+	float *scratch = bench_upload(b, NULL, convolution_scratch_bytes(s));
 	enum precision stored = s->precision == PRECISION_TF32 ? PRECISION_FP32 : s->precision;
 	struct convolution_data d = { .shape = *s };
 
@@ -144,14 +175,11 @@ static void check_shape(struct bench *b, const struct convolution_shape *s, floa
 	d.y_magnitude = d.dw_sum + weights;
 	d.dx_magnitude = d.y_magnitude + out;
 	d.dw_magnitude = d.dx_magnitude + in;
-	run_passes(b, &d, keep);
 	make_reference(&d);
-	check_all(b, "convolution_forward", &d.y, d.y_sum, d.y_magnitude,
-		  taps * convolution_depth(s), 0, product);
-	check_all(b, "convolution_data_gradient", &d.dx, d.dx_sum, d.dx_magnitude,
-		  taps * s->filters, 0, product);
-	check_all(b, "convolution_weight_gradient", &d.dw, d.dw_sum, d.dw_magnitude,
-		  (double)convolution_out_pixels(s), (double)keep, product);
+	for (int i = 0; i < CONVOLUTION_ALGORITHMS && bench_ok(b); i++) {
+		d.shape.algorithm = (enum convolution_algorithm)i;
+		check_passes(b, &d, scratch, keep);
+	}
 	tensor_free(&d.x);
 	tensor_free(&d.w);
 	tensor_free(&d.y);
