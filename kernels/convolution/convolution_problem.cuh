@@ -52,8 +52,8 @@ static __host__ __device__ __forceinline__ class_taps class_taps_of(const convol
 
 /*
  * As matrix products by tiles of `columns`, 64 or 128; `p` has the tensors of the pass. Weights:
- * the parts of the sum. On any device by multiply-adds (128 columns of FP32 alone), or by tensor cores
- * (mma.sync): FP16 since compute capability 7.5, BF16 and TF32 since 8.0.
+ * the parts of the sum. On any device by multiply-adds (128 columns of FP32 alone), or by tensor
+ * cores (mma.sync): FP16 since compute capability 7.5, BF16 and TF32 since 8.0.
  */
 void convolution_by_fma(const convolution_problem &p, enum convolution_pass pass, int columns,
 			cudaStream_t stream);

@@ -106,9 +106,8 @@ template <int STAGES> struct ring {
 
 /*
  * Describes a tensor for copies of boxes in lines of 128 bytes (128-byte swizzle): `rank` sizes,
- * the innermost first; strides in bytes of all but the innermost;
- * `steps` between the elements of a box (NULL: 1). False when the driver lacks the function or
- * refuses.
+ * the innermost first; strides in bytes of all but the innermost; `steps` between the elements of a
+ * box (NULL: 1). False when the driver lacks the function or refuses.
  */
 static inline bool tensor_map(CUtensorMap *map, CUtensorMapDataType type, const void *memory,
 			      unsigned rank, const cuuint64_t *sizes, const cuuint64_t *strides,
