@@ -109,6 +109,15 @@ static const struct key keys[] = {
 	  .min = 1,
 	  .max = 1024,
 	  .help = "parts of the batch in layer_split (1: naive), gpipe, 1f1b, hybrid" },
+	{ .name = "wgrad_microbatches",
+	  .type = KEY_INTEGER,
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 1024,
+	  .help = "mlp in gpipe, 1f1b, 1f1b_eager, hybrid: micro-batches that compute the "
+		  "gradients of weights in one product, and are kept until the last of them; 0: "
+		  "1, 2 or 4, as many as have 2048 rows together, at most a quarter of "
+		  "microbatches; with recompute 1" },
 	{ .name = "bucket",
 	  .type = KEY_SIZE,
 	  .list = true,

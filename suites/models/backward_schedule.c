@@ -2,7 +2,8 @@
 
 bool backward_dgrad_first(const struct network *n)
 {
-	return setup_dgrad_first(n->setup) && n->partition.first > 0;
+	return setup_dgrad_first(n->setup) &&
+	       (n->partition.first > 0 || setup_wgrad_microbatches(n->setup) > 1);
 }
 
 size_t backward_group(const struct network *n, size_t last)

@@ -13,6 +13,10 @@
  * (wgrad_layout.h). A group is the whole stage or one recomputed segment, because the next segment
  * overwrites the activations. The first stage sends nothing, and in other modes no rank waits for
  * dgrad: there each layer is a group, and two buffers alternate.
+ *
+ * Each wgrad product after a step's first adds to the gradients, which it reads and writes. So
+ * several micro-batches may share one product (setup_wgrad_microbatches()): its inputs wait for the
+ * last of them, in every stage, in neighbouring rows of the buffers.
  */
 #ifndef GPUPROOF_SUITES_MODELS_BACKWARD_SCHEDULE_H
 #define GPUPROOF_SUITES_MODELS_BACKWARD_SCHEDULE_H

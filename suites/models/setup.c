@@ -323,6 +323,31 @@ bool setup_dgrad_first(const struct setup *setup)
 	return setup->kind == MODEL_MLP && setup->mode->dgrad_first;
 }
 
+uint64_t setup_microbatch_rows(const struct setup *setup)
+{
+	return setup->batch / batch_parts(setup);
+}
+
+uint64_t setup_wgrad_microbatches(const struct setup *setup)
+{
+	return setup_dgrad_first(setup) && setup->wgrad_microbatches > 1 ? setup->wgrad_microbatches
+									 : 1;
+}
+
+uint64_t setup_usual_wgrad_microbatches(const struct setup *setup)
+{
+	uint64_t count = 1, rows;
+
+	if (!setup_dgrad_first(setup) || setup->segments > 0)
+		return 1;
+	rows = setup_microbatch_rows(setup);
+	while (count < WGRAD_MICROBATCHES_MOST && count * rows < WGRAD_ROWS &&
+	       setup->microbatches % (2 * count) == 0 &&
+	       2 * count * WGRAD_PRODUCTS_LEAST <= setup->microbatches)
+		count *= 2;
+	return count;
+}
+
 void setup_fit_mode(struct setup *setup)
 {
 	if (setup->mode->fit)

@@ -68,6 +68,11 @@ struct setup {
 	uint64_t batch; /* rows (transformer: tokens) of the whole step, over all ranks */
 	bool weak; /* scaling: the batch grows with the ranks, and one device's is a part of it */
 	uint64_t microbatches; /* 1 unless the mode cuts the batch */
+	/*
+	 * Micro-batches of a pipeline whose weights' gradients are one product, a divisor of
+	 * microbatches; 0: as 1 (backward_schedule.h).
+	 */
+	uint64_t wgrad_microbatches;
 	uint64_t accumulate; /* parts of a rank's rows, computed in turn into the same gradients */
 	/*
 	 * Parts of a forward's rows that have a batch norm's statistics of their own, as ranks of a
@@ -190,6 +195,19 @@ static inline enum precision setup_master(const struct setup *setup)
  * linear layers only, in modes that do so.
  */
 bool setup_dgrad_first(const struct setup *setup);
+/* Rows of a micro-batch on a rank. */
+uint64_t setup_microbatch_rows(const struct setup *setup);
+/* At least 1; 1 where gradients of weights do not wait. */
+uint64_t setup_wgrad_microbatches(const struct setup *setup);
+/*
+ * The number that is chosen where the user chooses none: a product that adds to gradients reads and
+ * writes them, which is hidden in a product of WGRAD_ROWS rows. A step has WGRAD_PRODUCTS_LEAST of
+ * them at least, so that 1F1B keeps a part of the micro-batches only.
+ */
+#define WGRAD_ROWS 2048
+#define WGRAD_PRODUCTS_LEAST 4
+#define WGRAD_MICROBATCHES_MOST 4
+uint64_t setup_usual_wgrad_microbatches(const struct setup *setup);
 
 /* Fills in what the mode itself decides: shards, chunks. Once, before the setup shrinks. */
 void setup_fit_mode(struct setup *setup);

@@ -322,6 +322,9 @@ static void note_choices(struct session *s)
 		 "Of the layers of rank 0 (%zu), %zu have products that add the bias themselves, "
 		 "and %zu compute their weights' gradient from a transposed copy.",
 		 n->partition.last - n->partition.first, fused, transposed);
+	if (setup_wgrad_microbatches(n->setup) > 1)
+		run_note(s->run, "Gradients of weights are one product of %llu micro-batches.",
+			 (unsigned long long)setup_wgrad_microbatches(n->setup));
 	if (n->narrow_updates)
 		run_note(s->run, "Updates that run during reductions use fewer multiprocessors: "
 				 "whole steps were faster with them.");

@@ -293,6 +293,15 @@ static enum status read_grid(struct setup *setup, const struct plan_case *c, str
 			 grids->origin, text, g->data * g->tensor * g->pipeline);
 }
 
+static void read_wgrad_microbatches(struct setup *setup, const struct section *section)
+{
+	uint64_t asked = (uint64_t)section_integer(section, "wgrad_microbatches");
+
+	if (asked == 0)
+		asked = setup_usual_wgrad_microbatches(setup);
+	setup->wgrad_microbatches = asked < setup->microbatches ? asked : setup->microbatches;
+}
+
 enum status setup_from_case(struct setup *setup, const struct plan_case *c, struct error *err)
 {
 	*setup = (struct setup){ .microbatches = 1 };
@@ -319,6 +328,7 @@ enum status setup_from_case(struct setup *setup, const struct plan_case *c, stru
 	if (read_recompute(setup, c->section, err) != STATUS_OK ||
 	    (setup->mode->gridded && read_grid(setup, c, err) != STATUS_OK))
 		return err->status;
+	read_wgrad_microbatches(setup, c->section);
 	setup->search_seconds = section_real(c->section, "search_time");
 	setup->collective_multiprocessors =
 		section_integer(c->section, "collective_multiprocessors");

@@ -158,6 +158,17 @@ enum status network_output_pass(struct network *n, struct stream *stream, size_t
 	return backend_launch(stream, "output_gradient", &pass, err);
 }
 
+/* On all rows that one wgrad product has: `row` may be in the midst of them. */
+static enum status tune_layout(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			       void *dy, struct error *err)
+{
+	uint64_t before = setup_wgrad_microbatches(n->setup) > 1 ? row % n->step_rows : 0;
+	char *first =
+		(char *)dy - before * n->local.layer[l].out * precision_bytes(n->setup->precision);
+
+	return wgrad_layout_tune(n, stream, l, first, mask_of(n, l, row - before), err);
+}
+
 enum status network_output_gradient(struct network *n, struct stream *stream, size_t l,
 				    uint64_t row, uint64_t rows, void *dy, bool accumulate,
 				    struct error *err)
@@ -168,7 +179,7 @@ enum status network_output_gradient(struct network *n, struct stream *stream, si
 		return blocks_backward(n, stream, l, row, rows, dy, accumulate, err);
 	y = mask_of(n, l, row);
 	if (n->wgrad_layouts[l] == WGRAD_AUTO && n->tuning &&
-	    wgrad_layout_tune(n, stream, l, dy, y, err) != STATUS_OK)
+	    tune_layout(n, stream, l, row, dy, err) != STATUS_OK)
 		return err->status;
 	return network_output_pass(n, stream, l, rows, dy, y, row, accumulate, err);
 }

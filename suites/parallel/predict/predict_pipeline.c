@@ -33,11 +33,11 @@ static void stage_open(struct schedule_stage *stage, struct finish *finish, cons
 	struct grid grid = grid_of(s);
 	struct work w;
 	struct rank_partition partition;
-	double rows;
+	double rows, shared = (double)setup_wgrad_microbatches(s);
 
 	work_open(&w, s, grid_rank(s, (struct grid_place){ .stage = index }), curves);
 	partition = w.partition;
-	rows = (double)w.rows;
+	rows = (double)setup_microbatch_rows(s);
 	stage->dgrad_first = setup_dgrad_first(s) && partition.first > 0;
 	for (size_t l = partition.first; l < partition.last; l++) {
 		const struct model_layer *layer = &w.model.layer[l];
@@ -46,7 +46,7 @@ static void stage_open(struct schedule_stage *stage, struct finish *finish, cons
 			work_forward(&w, l, rows) + sums_of(&w, &partition, l, rows, true);
 		stage->inputs += work_outputs_back(&w, l, rows) + work_inputs_back(&w, l, rows) +
 				 sums_of(&w, &partition, l, rows, false);
-		stage->weights += work_weights_back(&w, l, rows);
+		stage->weights += work_weights_back(&w, l, shared * rows);
 		stage->adding += work_adding(&w, l);
 		if (grid.data > 1)
 			finish->replicas += work_collective(&w, "all_reduce", grid.data,
@@ -64,7 +64,7 @@ static void stage_open(struct schedule_stage *stage, struct finish *finish, cons
 	/* Events after what is sent, and after the last use of what was received. */
 	stage->forward += partition.last < s->layers ? work_event_record(&w) : 0;
 	stage->inputs += index > 0 ? work_event_record(&w) : 0;
-	stage->weights += 2 * work_event_record(&w);
+	stage->weights += 2 * shared * work_event_record(&w);
 	finish->update = work_update_begin(&w) + work_update(&w, (double)w.model.elements);
 }
 

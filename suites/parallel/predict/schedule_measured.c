@@ -68,7 +68,8 @@ static void share_out(const struct setup *setup, int index, double seconds,
 	}
 	all = 2 * forward + inputs;
 	seconds /= (double)setup->microbatches;
-	stage->forward = stage->weights = seconds * forward / all;
+	stage->forward = seconds * forward / all;
+	stage->weights = stage->forward * (double)setup_wgrad_microbatches(setup);
 	stage->inputs = seconds * inputs / all;
 	stage->dgrad_first = setup_dgrad_first(setup) && partition.first > 0;
 }

@@ -128,6 +128,24 @@ static void stages_that_differ_are_added_up(void **state)
 	assert_near(found.idle, 1 - 12.5 / 23, 1e-9);
 }
 
+/* Products of weights that wait for two or four micro-batches leave no stage idle for longer. */
+static void shared_products_idle_no_longer(void **state)
+{
+	(void)state;
+	for (int p = 2; p <= 4; p *= 2)
+		for (uint64_t m = 8; m <= 16; m *= 2)
+			for (uint64_t shared = 2; shared <= 4; shared *= 2) {
+				struct setup s = uniform("1f1b", p, m);
+				double plain = of_equal_stages(&s, 3, 0, 0).seconds, joined;
+
+				s.wgrad_microbatches = shared;
+				joined = of_equal_stages(&s, 3, 0, 0).seconds;
+				if (!(joined <= 1.02 * plain && joined >= 3))
+					fail_msg("%d stages, %d of %d together: %g instead of %g",
+						 p, (int)shared, (int)m, joined, plain);
+			}
+}
+
 /*
  * A stage of a grid takes as long as its slowest rank; of one stage nothing idles. Elsewhere there
  * is no schedule.
@@ -159,6 +177,7 @@ int main(void)
 		cmocka_unit_test(messages_leave_stages_idle),
 		cmocka_unit_test(late_messages_cost_1f1b_more_than_the_formula_says),
 		cmocka_unit_test(stages_that_differ_are_added_up),
+		cmocka_unit_test(shared_products_idle_no_longer),
 		cmocka_unit_test(grids_and_other_modes),
 	};
 

@@ -128,6 +128,38 @@ static void gradients_of_inputs_leave_first(void **state)
 		     "sp");
 }
 
+/* Four micro-batches in the last stage of two: two of them share the products of the weights. */
+static void shared_products_wait_for_the_last_micro_batch(void **state)
+{
+	struct order order = { tiny("1f1b", 2, PRECISION_FP64), NULL };
+
+	(void)state;
+	order.setup.microbatches = 4;
+	order.setup.wgrad_microbatches = 2;
+	order.setup.grid = (struct grid){ 1, 1, 2 };
+	order.expected = "ppp"
+			 "ppps"
+			 "ppp"
+			 "pppsppp"
+			 "ppp"
+			 "ppps"
+			 "ppp"
+			 "pppsppp";
+	assert_ranks(run_ranks(2, run_order, &order), 2, STATUS_OK, "1f1b");
+	order.setup.mode = mode_find("hybrid");
+	assert_ranks(run_ranks(2, run_order, &order), 2, STATUS_OK, "hybrid");
+	order.setup.mode = mode_find("gpipe");
+	order.expected = "ppp"
+			 "ppp"
+			 "ppp"
+			 "ppp"
+			 "ppps"
+			 "pppsppp"
+			 "ppps"
+			 "pppsppp";
+	assert_ranks(run_ranks(2, run_order, &order), 2, STATUS_OK, "gpipe");
+}
+
 static void expect_reference(struct setup *setup, const char *what)
 {
 	assert_ranks(run_ranks(setup->ranks, run_reference, setup), setup->ranks, STATUS_OK, what);
@@ -155,6 +187,66 @@ static void the_order_changes_no_gradient(void **state)
 				setup.weight_gradient = layouts[r];
 				expect_reference(&setup, names[m]);
 			}
+}
+
+/* Stages that keep some, or all, of the micro-batches, of which 2, 4 or all share a product. */
+static void shared_products_change_no_gradient(void **state)
+{
+	static const char *const names[] = { "gpipe", "1f1b", "1f1b_eager", "hybrid" };
+	static const enum wgrad_layout layouts[] = { WGRAD_DIRECT, WGRAD_TRANSPOSED };
+	static const struct {
+		uint64_t micro, shared;
+	} cuts[] = { { 4, 2 }, { 6, 3 }, { 8, 2 }, { 8, 4 }, { 8, 8 } };
+
+	(void)state;
+	for (size_t m = 0; m < ARRAY_SIZE(names); m++)
+		for (size_t r = 0; r < ARRAY_SIZE(layouts); r++)
+			for (size_t i = 0; i < ARRAY_SIZE(cuts); i++) {
+				struct setup setup = tiny(names[m], 4, PRECISION_FP64);
+
+				setup.batch = 48;
+				if (setup.mode->gridded)
+					setup.grid = i % 2 ? (struct grid){ 2, 1, 2 }
+							   : (struct grid){ 1, 2, 2 };
+				setup.microbatches = cuts[i].micro;
+				setup.wgrad_microbatches = cuts[i].shared;
+				setup.weight_gradient = layouts[r];
+				assert_null(setup.mode->refusal(&setup));
+				expect_reference(&setup, names[m]);
+			}
+}
+
+static void as_many_share_a_product_as_make_it_large(void **state)
+{
+	static const struct {
+		uint64_t batch, micro, expected;
+	} cases[] = { { 8192, 8, 2 },  { 8192, 16, 4 }, { 8192, 4, 1 }, { 8192, 1, 1 },
+		      { 8192, 64, 4 }, { 3072, 3, 1 },  { 6144, 6, 1 }, { 5120, 10, 2 } };
+	struct setup s = tiny("1f1b", 2, PRECISION_TF32);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		s.batch = cases[i].batch;
+		s.microbatches = cases[i].micro;
+		assert_int_equal(setup_usual_wgrad_microbatches(&s), cases[i].expected);
+	}
+	/* Counts each replica's rows. */
+	s.mode = mode_find("hybrid");
+	s.grid = (struct grid){ 2, 1, 2 };
+	s.ranks = 4;
+	s.batch = 16384;
+	s.microbatches = 8;
+	assert_int_equal(setup_usual_wgrad_microbatches(&s), 2);
+	s.segments = 2;
+	assert_int_equal(setup_usual_wgrad_microbatches(&s), 1);
+	s.wgrad_microbatches = 2;
+	assert_non_null(strstr(s.mode->refusal(&s), "recompute"));
+	s.segments = 0;
+	s.wgrad_microbatches = 3;
+	assert_non_null(strstr(s.mode->refusal(&s), "wgrad_microbatches"));
+	s.mode = mode_find("layer_split");
+	assert_int_equal(setup_wgrad_microbatches(&s), 1);
+	assert_int_equal(setup_usual_wgrad_microbatches(&s), 1);
 }
 
 struct memory {
@@ -196,8 +288,8 @@ static enum status run_memory(struct device *device, struct world *world, void *
 	return world_agree(world, status, err);
 }
 
-static void expect_kept(const char *mode, enum wgrad_layout layout, uint64_t segments,
-			uint64_t first, uint64_t last)
+static void expect_kept_of(const char *mode, enum wgrad_layout layout, uint64_t segments,
+			   uint64_t shared, uint64_t first, uint64_t last)
 {
 	struct memory m = { tiny(mode, 2, PRECISION_FP32), first, last };
 
@@ -207,7 +299,14 @@ static void expect_kept(const char *mode, enum wgrad_layout layout, uint64_t seg
 	m.setup.microbatches = 4;
 	m.setup.weight_gradient = layout;
 	m.setup.segments = segments;
+	m.setup.wgrad_microbatches = shared;
 	assert_ranks(run_ranks(2, run_memory, &m), 2, STATUS_OK, mode);
+}
+
+static void expect_kept(const char *mode, enum wgrad_layout layout, uint64_t segments,
+			uint64_t first, uint64_t last)
+{
+	expect_kept_of(mode, layout, segments, 1, first, last);
 }
 
 /* Stages of six layers: five gradients between them. */
@@ -225,6 +324,33 @@ static void memory_is_what_waits(void **state)
 	/* Three of two layers: one inside, and two in turn between them. */
 	expect_kept("1f1b", WGRAD_DIRECT, 6, 2, 1 + 2);
 	expect_kept("1f1b", WGRAD_TRANSPOSED, 6, 3, 2 + 2);
+	/* Every stage keeps what waits, of as many micro-batches as share a product. */
+	expect_kept_of("1f1b", WGRAD_DIRECT, 0, 2, 2 * 5, 2 * 5);
+	expect_kept_of("1f1b", WGRAD_TRANSPOSED, 0, 2, 2 * (2 + 6), 2 * (2 + 6));
+	expect_kept_of("gpipe", WGRAD_DIRECT, 0, 4, 4 * 5, 4 * 5);
+}
+
+/* Activations that 1F1B keeps: of the warm-up and of those that share a product, whole products. */
+static void micro_batches_are_kept_until_their_product(void **state)
+{
+	static const struct {
+		uint64_t shared, first, last; /* micro-batches that each stage keeps of 16 */
+	} cases[] = { { 1, 2, 1 }, { 2, 4, 2 }, { 4, 8, 4 }, { 16, 16, 16 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct setup s = tiny("1f1b", 2, PRECISION_FP32);
+		struct rank_partition stages[2];
+		uint64_t step_rows;
+
+		s.microbatches = 16;
+		s.wgrad_microbatches = cases[i].shared;
+		for (int rank = 0; rank < 2; rank++)
+			s.mode->partition(&s, rank, &stages[rank], &step_rows);
+		assert_int_equal(stages[0].kept, cases[i].first * 4);
+		assert_int_equal(stages[1].kept, cases[i].last * 4);
+		assert_int_equal(step_rows, cases[i].shared * 4);
+	}
 }
 
 int main(void)
@@ -232,7 +358,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(gradients_of_inputs_leave_first),
 		cmocka_unit_test(the_order_changes_no_gradient),
+		cmocka_unit_test(shared_products_wait_for_the_last_micro_batch),
+		cmocka_unit_test(shared_products_change_no_gradient),
+		cmocka_unit_test(as_many_share_a_product_as_make_it_large),
 		cmocka_unit_test(memory_is_what_waits),
+		cmocka_unit_test(micro_batches_are_kept_until_their_product),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

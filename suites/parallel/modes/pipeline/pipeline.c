@@ -29,7 +29,7 @@ static enum status open_local(struct trainer *t, struct pipeline *p, struct erro
 	if (backend_event_create(device, &p->begun, err) != STATUS_OK ||
 	    backend_event_create(device, &p->computed, err) != STATUS_OK ||
 	    slots_open(&p->inputs, device, inputs, err) != STATUS_OK ||
-	    slots_open(&p->gradients, device, edge_gradient_slots(t), err) != STATUS_OK ||
+	    slots_open(&p->gradients, device, edge_received_slots(t), err) != STATUS_OK ||
 	    edge_open(&p->up, t, err) != STATUS_OK)
 		return err->status;
 	return edge_open(&p->down, t, err);
@@ -50,11 +50,13 @@ enum status pipeline_open(struct trainer *t, pipeline_warmup *warmup, struct err
 	p->up = (struct edge){ .forward = { team->previous, STREAM_PREVIOUS, NULL, { 0 } },
 			       .backward = { team->previous, STREAM_PREVIOUS, NULL, { 0 } },
 			       .peer = 0,
-			       .boundary = t->network.partition.first };
+			       .boundary = t->network.partition.first,
+			       .slots = edge_sent_slots(t) };
 	p->down = (struct edge){ .forward = { team->next, STREAM_NEXT, NULL, { 0 } },
 				 .backward = { team->next, STREAM_NEXT, NULL, { 0 } },
 				 .peer = 1,
-				 .boundary = t->network.partition.last };
+				 .boundary = t->network.partition.last,
+				 .slots = edge_received_slots(t) };
 	if (alternate) {
 		p->up.backward.communicator = team->previous_gradients;
 		p->up.backward.stream = STREAM_PREVIOUS_GRADIENTS;
@@ -117,6 +119,11 @@ static enum status forward_micro(struct trainer *t, unsigned parts, struct error
 			 network_activation(n, p->down.boundary, row), parts, err);
 }
 
+static bool completes_product(const struct trainer *t, uint64_t turn)
+{
+	return (turn + 1) % setup_wgrad_microbatches(t->setup) == 0;
+}
+
 static enum status send_gradient(struct trainer *t, const struct micro *m, struct error *err)
 {
 	struct pipeline *p = t->state;
@@ -137,13 +144,28 @@ static enum status backward_whole(struct trainer *t, const struct micro *m, stru
 	return send_gradient(t, m, err);
 }
 
+/* The micro-batches whose weights' gradients are one product, of which `m` comes last. */
+static struct micro joined_micro(const struct trainer *t, const struct micro *m)
+{
+	const struct pipeline *p = t->state;
+	uint64_t count = setup_wgrad_microbatches(t->setup);
+	struct micro all = *m;
+
+	all.index -= m->index % count;
+	all.row = all.index * m->rows;
+	all.rows = count * m->rows;
+	all.dy = edge_gradient(&p->down, t, all.index);
+	return all;
+}
+
 /*
  * The weights' gradients of the group that ends with the stage's first layer wait until its input's
- * is being sent.
+ * is being sent, and until the last of the micro-batches that share a product.
  */
 static enum status backward_apart(struct trainer *t, const struct micro *m, struct error *err)
 {
 	const struct rank_partition *partition = &t->network.partition;
+	const struct micro all = joined_micro(t, m);
 
 	for (size_t last = partition->last, first; last > partition->first; last = first) {
 		first = backward_group(&t->network, last);
@@ -153,39 +175,54 @@ static enum status backward_apart(struct trainer *t, const struct micro *m, stru
 		timeline_end(t, STREAM_COMPUTE);
 		if (first == partition->first && send_gradient(t, m, err) != STATUS_OK)
 			return err->status;
+		if (!completes_product(t, m->turn))
+			continue;
 		timeline_begin(t, STREAM_COMPUTE, SPAN_WEIGHTS, m->index);
-		if (stage_weight_gradients(t, m, first, last, err) != STATUS_OK)
+		if (stage_weight_gradients(t, &all, first, last, err) != STATUS_OK)
 			return err->status;
 		timeline_end(t, STREAM_COMPUTE);
 	}
 	return STATUS_OK;
 }
 
+/* The weights' gradients were the last to use what backward of these micro-batches received. */
+static enum status release_slots(struct trainer *t, const struct micro *m, struct error *err)
+{
+	const struct pipeline *p = t->state;
+	uint64_t count = setup_wgrad_microbatches(t->setup), first = m->index - m->index % count;
+
+	if (!completes_product(t, m->turn))
+		return STATUS_OK;
+	for (uint64_t i = first; i < first + count; i++)
+		if (backend_event_record(slots_event(&p->gradients, i), trainer_stream(t), err) !=
+			    STATUS_OK ||
+		    backend_event_record(slots_event(&p->inputs, i), trainer_stream(t), err) !=
+			    STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
 static enum status backward_micro(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct pipeline *p = t->state;
-	struct stream *compute = trainer_stream(t);
 	uint64_t turn = p->backwards++, rows = edge_rows(t);
 	uint64_t index = p->first_last ? t->setup->microbatches - 1 - turn : turn;
 	const struct micro m = { .turn = turn,
 				 .index = index,
 				 .row = index * rows,
 				 .rows = rows,
-				 .dy = edge_gradient(&p->down, t, turn),
+				 .dy = edge_gradient(&p->down, t, index),
 				 .dx = edge_gradient(&p->up, t, turn),
 				 .parts = parts };
 
-	if (edge_receive(&p->down, &p->down.backward, t, &p->gradients, turn, m.dy, parts, err) !=
+	if (edge_receive(&p->down, &p->down.backward, t, &p->gradients, index, m.dy, parts, err) !=
 		    STATUS_OK ||
 	    edge_wait_sent(&p->up.backward, t, turn, err) != STATUS_OK)
 		return err->status;
 	if ((backward_dgrad_first(&t->network) ? backward_apart(t, &m, err)
 					       : backward_whole(t, &m, err)) != STATUS_OK)
 		return err->status;
-	/* The weights' gradients were the last to use both. */
-	if (backend_event_record(slots_event(&p->gradients, turn), compute, err) != STATUS_OK)
-		return err->status;
-	return backend_event_record(slots_event(&p->inputs, index), compute, err);
+	return release_slots(t, &m, err);
 }
 
 /*

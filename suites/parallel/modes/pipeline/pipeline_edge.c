@@ -13,15 +13,21 @@ static uint64_t edge_bytes(const struct edge *edge, const struct trainer *t)
 	       precision_bytes(t->setup->precision);
 }
 
-uint64_t edge_gradient_slots(const struct trainer *t)
+uint64_t edge_sent_slots(const struct trainer *t)
 {
 	return t->setup->microbatches < GRADIENT_SLOTS ? t->setup->microbatches : GRADIENT_SLOTS;
 }
 
+uint64_t edge_received_slots(const struct trainer *t)
+{
+	uint64_t slots = GRADIENT_SLOTS * setup_wgrad_microbatches(t->setup);
+
+	return t->setup->microbatches < slots ? t->setup->microbatches : slots;
+}
+
 void *edge_gradient(const struct edge *edge, const struct trainer *t, uint64_t turn)
 {
-	return edge->gradients ? (char *)edge->gradients +
-					 turn % edge_gradient_slots(t) * edge_bytes(edge, t)
+	return edge->gradients ? (char *)edge->gradients + turn % edge->slots * edge_bytes(edge, t)
 			       : NULL;
 }
 
@@ -49,7 +55,7 @@ struct event *slots_event(const struct slots *slots, uint64_t turn)
 
 enum status edge_open(struct edge *edge, struct trainer *t, struct error *err)
 {
-	uint64_t slots = edge_gradient_slots(t), rows = edge_rows(t);
+	uint64_t rows = edge_rows(t);
 	struct device *device = t->team->device;
 
 	if (!edge->forward.communicator)
@@ -58,9 +64,9 @@ enum status edge_open(struct edge *edge, struct trainer *t, struct error *err)
 	    backend_event_create(device, &edge->backward.moved, err) != STATUS_OK ||
 	    slots_open(&edge->forward.sent, device, t->network.kept[edge->boundary] / rows, err) !=
 		    STATUS_OK ||
-	    slots_open(&edge->backward.sent, device, slots, err) != STATUS_OK)
+	    slots_open(&edge->backward.sent, device, edge_sent_slots(t), err) != STATUS_OK)
 		return err->status;
-	return arena_alloc(&t->arena, MEMORY_COMMUNICATION, slots * edge_bytes(edge, t),
+	return arena_alloc(&t->arena, MEMORY_COMMUNICATION, edge->slots * edge_bytes(edge, t),
 			   &edge->gradients, err);
 }
 

@@ -31,7 +31,8 @@ struct edge {
 	struct edge_lane forward, backward;
 	int peer;        /* rank of the neighbour in the communicators */
 	size_t boundary; /* activations[boundary] cross it */
-	void *gradients; /* edge_gradient_slots() of a micro-batch */
+	void *gradients; /* `slots` of a micro-batch */
+	uint64_t slots;
 };
 
 /* Rows of a micro-batch. */
@@ -40,8 +41,10 @@ static inline uint64_t edge_rows(const struct trainer *t)
 	return t->network.partition.rows / t->setup->microbatches;
 }
 
-/* Received or sent gradients of an edge: one is in flight while the other is used. */
-uint64_t edge_gradient_slots(const struct trainer *t);
+/* Sent gradients of an edge: one is in flight while the other is used. */
+uint64_t edge_sent_slots(const struct trainer *t);
+/* Received ones: the same, of as many as one wgrad product reads. */
+uint64_t edge_received_slots(const struct trainer *t);
 /* The slot of turn `turn`; NULL at the ends of the pipeline. */
 void *edge_gradient(const struct edge *edge, const struct trainer *t, uint64_t turn);
 
@@ -52,8 +55,8 @@ void slots_close(struct slots *slots);
 struct event *slots_event(const struct slots *slots, uint64_t turn);
 
 /*
- * `edge` has its communicators, streams, peer and boundary; at the ends of the pipeline there is
- * nothing to open.
+ * `edge` has its communicators, streams, peer, boundary and number of slots; at the ends of the
+ * pipeline there is nothing to open.
  */
 enum status edge_open(struct edge *edge, struct trainer *t, struct error *err);
 void edge_close(struct edge *edge);

@@ -55,6 +55,20 @@ static const char *parts_refusal(const struct setup *setup)
 		       : NULL;
 }
 
+static const char *products_refusal(const struct setup *setup)
+{
+	uint64_t shared = setup_wgrad_microbatches(setup);
+
+	if (shared == 1)
+		return NULL;
+	if (setup->segments > 0)
+		return "wgrad_microbatches is above 1, but recompute does not keep what gradients "
+		       "of weights would wait with";
+	return setup->microbatches % shared
+		       ? "the number of micro-batches does not divide by wgrad_microbatches"
+		       : NULL;
+}
+
 const char *pipeline_refusal(const struct setup *setup)
 {
 	struct grid grid = grid_of(setup);
@@ -66,9 +80,20 @@ const char *pipeline_refusal(const struct setup *setup)
 		return reason;
 	if ((size_t)grid.pipeline > setup->layers)
 		return "more devices than layers";
-	return setup->batch / (uint64_t)grid.data % setup->microbatches
-		       ? "the batch does not divide by the number of micro-batches"
-		       : NULL;
+	if (setup->batch / (uint64_t)grid.data % setup->microbatches)
+		return "the batch does not divide by the number of micro-batches";
+	return products_refusal(setup);
+}
+
+/*
+ * Micro-batches that share a wgrad product are kept until the last of them, in neighbouring rows.
+ */
+static uint64_t whole_products(const struct setup *setup, uint64_t micro)
+{
+	uint64_t shared = setup_wgrad_microbatches(setup),
+		 all = (micro + shared - 1) / shared * shared;
+
+	return all < setup->microbatches ? all : setup->microbatches;
 }
 
 void pipeline_partition(const struct setup *setup, int rank, pipeline_warmup *warmup,
@@ -78,11 +103,11 @@ void pipeline_partition(const struct setup *setup, int rank, pipeline_warmup *wa
 	struct grid_place place = grid_place(setup, rank);
 	uint64_t all = setup->batch / (uint64_t)grid.data, rows = all / setup->microbatches;
 	uint64_t kept = pipeline_in_flight(warmup, grid.pipeline, place.stage, setup->microbatches);
-	uint64_t inputs = kept + SPARE_INPUTS;
+	uint64_t inputs = kept + SPARE_INPUTS, shared = setup_wgrad_microbatches(setup);
 	size_t bounds[SETUP_MAX_LAYERS + 1];
 
-	if (inputs > setup->microbatches)
-		inputs = setup->microbatches;
+	kept = whole_products(setup, kept + shared - 1);
+	inputs = whole_products(setup, inputs + shared - 1);
 	stages_balance(setup, (size_t)grid.pipeline, bounds);
 	*partition = (struct rank_partition){ .first = bounds[place.stage],
 					      .last = bounds[place.stage + 1],
@@ -92,7 +117,7 @@ void pipeline_partition(const struct setup *setup, int rank, pipeline_warmup *wa
 					      .parts = grid.tensor,
 					      .kept = kept * rows,
 					      .kept_input = inputs * rows };
-	*step_rows = rows;
+	*step_rows = shared * rows;
 }
 
 double pipeline_wire_bytes(const struct setup *setup)

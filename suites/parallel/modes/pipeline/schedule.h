@@ -10,8 +10,9 @@
 #include "suites/models/mode.h"
 
 struct schedule_stage {
-	double forward, inputs, weights; /* of a micro-batch: forward, dgrad, wgrad */
-	double adding;                   /* additional time to accumulate into existing gradients */
+	double forward, inputs; /* of a micro-batch: forward, dgrad */
+	double weights;         /* wgrad of setup_wgrad_microbatches() */
+	double adding;          /* additional time to accumulate into existing gradients */
 	bool dgrad_first;
 	/*
 	 * Transfer of a micro-batch's outputs to the next stage, or of their gradient to the

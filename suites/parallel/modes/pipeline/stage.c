@@ -58,7 +58,8 @@ static void *gradient_of(const struct trainer *t, const struct micro *m, size_t 
 	if (l == n->partition.first)
 		return m->dx;
 	if (l < n->partition.last)
-		return n->transient[backward_transient_buffer(n, l)];
+		return network_row(n, l, n->transient[backward_transient_buffer(n, l)],
+				   m->row % n->step_rows);
 	return m->dy ? m->dy : network_activation(n, t->setup->layers, m->row);
 }
 
@@ -118,12 +119,13 @@ enum status stage_weight_gradients(struct trainer *t, const struct micro *m, siz
 				   size_t last, struct error *err)
 {
 	bool complete = m->turn + 1 == t->setup->microbatches;
+	/* The step's first product writes the gradients, the others add to them. */
+	bool adds = m->turn >= setup_wgrad_microbatches(t->setup);
 
 	for (size_t l = last; l-- > first;) {
 		if (m->parts & STEP_COMPUTE &&
 		    network_weight_gradient(&t->network, trainer_stream(t), l, m->row, m->rows,
-					    gradient_of(t, m, l + 1), m->turn > 0,
-					    err) != STATUS_OK)
+					    gradient_of(t, m, l + 1), adds, err) != STATUS_OK)
 			return err->status;
 		if (complete && add_replicas(t, l, m->parts, err) != STATUS_OK)
 			return err->status;

@@ -7,13 +7,9 @@
 
 #include "suites/parallel/trainer/trainer.h"
 
-/* One backward pass: rows [row, row + rows) of this rank. */
+/* One backward pass, or several that share wgrad products: rows [row, row + rows) of this rank. */
 struct micro {
-	/*
-	 * Number of the backward pass in the step: 0 writes the weight gradients, others
-	 * accumulate.
-	 */
-	uint64_t turn;
+	uint64_t turn; /* number of the backward pass in the step, or of the last of several */
 	uint64_t index;
 	uint64_t row, rows;
 	/*
