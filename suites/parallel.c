@@ -546,6 +546,7 @@ const struct suite suite_parallel = {
 	.tables = parallel_tables,
 	.words = parallel_words,
 	.roles = parallel_roles,
+	.sheet = parallel_sheet,
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.groups = SUITE_OF_NODES,
 	.expand = parallel_expand,

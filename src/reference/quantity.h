@@ -7,6 +7,8 @@
 #ifndef GPUPROOF_REFERENCE_QUANTITY_H
 #define GPUPROOF_REFERENCE_QUANTITY_H
 
+#include <stdbool.h>
+
 #include "result/metric.h"
 #include "result/presentation.h"
 #include "result/result.h"
@@ -25,6 +27,7 @@ struct quantity {
 	 * since work may take less power. NULL: it is no efficiency
 	 */
 	const char *rate;
+	bool together; /* of all devices of a case: rows differ in their number */
 };
 
 extern const struct quantity quantities[]; /* ends with { 0 } */

@@ -180,6 +180,7 @@ static const struct field sheet_rows[] = {
 	  .optional = true },
 	WORD(sheet_row, key),
 	WORD(sheet_row, quantity),
+	WORD(sheet_row, workload),
 	{ .name = "factor",
 	  .codec = &codec_real,
 	  FIELD_AT(sheet_row, factor),

@@ -79,6 +79,8 @@ struct sheet_row {
 	const char *key;                    /* "memory_bandwidth" (configs/gpus) */
 	const char *quantity; /* "gemm_fp32" (src/reference/quantity.c), which has its own keys */
 	double factor;        /* times the metric; 0: 1 */
+	/* of the quantity, as its publications name it: "ResNet-50, FP32"; NULL: none */
+	const char *workload;
 };
 
 /* A parameter's value as people read it. Without a row, underscores become spaces. */

@@ -404,3 +404,11 @@ enum status setup_widths(struct setup *setup, const struct section *section, str
 		setup->widths[i] = (uint64_t)layers->values[i].integer;
 	return STATUS_OK;
 }
+
+bool setup_is_published_resnet50(const struct setup *setup)
+{
+	const struct image_shape *i = &setup->images;
+
+	return setup->kind == MODEL_RESNET && i->blocks == 50 && i->image == 224 &&
+	       i->channels == 64 && i->classes == 1000 && !i->depthwise;
+}

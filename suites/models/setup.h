@@ -117,6 +117,8 @@ enum status setup_widths(struct setup *setup, const struct section *section, str
 void setup_transformer(struct setup *setup, uint64_t blocks, const struct transformer_shape *shape);
 /* NULL, or why this transformer cannot be computed so; `text` holds the words. */
 const char *setup_transformer_refusal(const struct setup *setup, char *text, size_t size);
+/* True for the ResNet-50 of published training rates: ImageNet's size and classes, 64 channels. */
+bool setup_is_published_resnet50(const struct setup *setup);
 static inline bool setup_has_images(const struct setup *setup)
 {
 	return setup->kind == MODEL_CONVNET || setup->kind == MODEL_RESNET;

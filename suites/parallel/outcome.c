@@ -17,6 +17,9 @@ const struct metric parallel_metrics[] = {
 	  "one training step, from the forward pass to the updated parameters, on the slowest "
 	  "device" },
 	{ "parallel.throughput", "samples/s", BETTER_HIGHER, 0, "global batch / step time" },
+	{ "parallel.resnet50_rate", "images/s", BETTER_HIGHER, 0,
+	  "the same of the ResNet-50 that others publish: images of 224 x 224, 1000 classes",
+	  .title = "ResNet-50 training" },
 	{ "parallel.flops", "FLOP/s", BETTER_HIGHER, 0,
 	  "operations of the model's matrix products (forward and backward) / step time, all "
 	  "devices together" },
@@ -272,6 +275,8 @@ void outcome_record_step(struct run *run, const struct outcome *o)
 	run_duration(run, "parallel.step_time", &o->step);
 	run_rate(run, "parallel.throughput",
 		 (double)(o->setup->batch / setup_sample_rows(o->setup)), &o->step);
+	if (setup_is_published_resnet50(o->setup))
+		run_rate(run, "parallel.resnet50_rate", (double)o->setup->batch, &o->step);
 	run_rate(run, "parallel.flops", setup_flops(o->setup), &o->step);
 	run_energy(run, "samples_per_joule", (double)o->setup->batch);
 	record_memory(run, o);

@@ -15,6 +15,7 @@ extern const struct figure_row parallel_figures[];
 extern const struct table_row parallel_tables[];
 extern const struct word_row parallel_words[];
 extern const struct role_row parallel_roles[];
+extern const struct sheet_row parallel_sheet[];
 
 struct outcome {
 	const struct setup *setup;

@@ -115,3 +115,19 @@ const struct role_row parallel_roles[] = {
 	{ "recompute", ROLE_UNUSUAL, "none" },
 	{ 0 },
 };
+
+const struct sheet_row parallel_sheet[] = {
+	{ .metric = "parallel.resnet50_rate",
+	  .only = { "precision", "fp32" },
+	  .quantity = "training_rate",
+	  .workload = "ResNet-50, FP32" },
+	{ .metric = "parallel.resnet50_rate",
+	  .only = { "precision", "tf32" },
+	  .quantity = "training_rate",
+	  .workload = "ResNet-50, TF32" },
+	{ .metric = "parallel.resnet50_rate",
+	  .only = { "precision", "fp16_mixed" },
+	  .quantity = "training_rate",
+	  .workload = "ResNet-50, mixed precision" },
+	{ 0 },
+};

@@ -208,7 +208,7 @@ static void show_groups(const struct report_reference *r, struct tree *page)
 static void show_half(const struct report_reference *r, const char *quantity, size_t card,
 		      double fp32, struct tree *cells)
 {
-	const struct reference_row *row = reference_row(r, quantity);
+	const struct reference_row *row = reference_row(r, quantity, "");
 	struct tree *cell = tree_item(cells);
 	const struct reference_value *value;
 	enum provenance kind = PUBLISHED;
@@ -230,7 +230,7 @@ static bool has_half(const struct report_reference *r, size_t card)
 	enum provenance kind;
 
 	for (size_t k = 0; k < ARRAY_SIZE(quantities_); k++)
-		if (reference_best(reference_row(r, quantities_[k]), card, &kind))
+		if (reference_best(reference_row(r, quantities_[k], ""), card, &kind))
 			return true;
 	return false;
 }
@@ -239,7 +239,7 @@ static void show_halves(const struct report_reference *r, struct tree *page)
 {
 	static const char *const quantities_[] = { "gemm_fp16_storage", "gemm_fp16",
 						   "gemm_fp16_tensor" };
-	const struct reference_row *fp32_row = reference_row(r, "gemm_fp32");
+	const struct reference_row *fp32_row = reference_row(r, "gemm_fp32", "");
 	struct tree *rows = tree_list(page, "halves");
 	struct text without = TEXT_EMPTY;
 

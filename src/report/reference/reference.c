@@ -284,10 +284,10 @@ static void add_case(struct report_reference *r, size_t run, const struct case_r
 		const struct quantity *q =
 			sheet && sheet->quantity ? quantity_find(sheet->quantity) : NULL;
 		double factor = sheet && sheet->factor != 0 ? sheet->factor : 1;
-		bool together = q && strcmp(q->name, "all_reduce") == 0;
 
 		if (q && isfinite(metric->value))
-			keep_best(&row_for(r, q, "", together ? (int)c->device_count : 1)
+			keep_best(&row_for(r, q, view_string(sheet->workload),
+					   q->together ? (int)c->device_count : 1)
 					   ->cells[card - r->cards][provenance],
 				  q->better,
 				  (struct reference_value){ metric->value * factor,
@@ -334,11 +334,12 @@ void reference_release(struct report_reference *r)
 	*r = (struct report_reference){ 0 };
 }
 
-const struct reference_row *reference_row(const struct report_reference *r, const char *quantity)
+const struct reference_row *reference_row(const struct report_reference *r, const char *quantity,
+					  const char *workload)
 {
 	for (size_t i = 0; i < r->row_count; i++)
 		if (strcmp(r->rows[i].quantity->name, quantity) == 0 && r->rows[i].devices == 1 &&
-		    !*r->rows[i].workload)
+		    strcmp(r->rows[i].workload, workload) == 0)
 			return &r->rows[i];
 	return NULL;
 }

@@ -59,8 +59,9 @@ enum status reference_collect(struct report_reference *r, const struct view *vie
 			      const char *baseline, struct error *err);
 void reference_release(struct report_reference *r);
 
-/* Row of a quantity on one device without a workload; NULL: no value. */
-const struct reference_row *reference_row(const struct report_reference *r, const char *quantity);
+/* Row of a quantity on one device, of a workload or none (""); NULL: no value. */
+const struct reference_row *reference_row(const struct report_reference *r, const char *quantity,
+					  const char *workload);
 /* The value shown in a cell, and its kind; NULL: not measured. */
 const struct reference_value *reference_best(const struct reference_row *row, size_t card,
 					     enum provenance *provenance);

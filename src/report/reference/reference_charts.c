@@ -189,7 +189,7 @@ static void roof(struct chart *chart, const char *label, const char *kind, doubl
 /* The value gpuproof measured on a card; 0: none. */
 static double measured_value(const struct report_reference *r, const char *quantity, size_t card)
 {
-	const struct reference_row *row = reference_row(r, quantity);
+	const struct reference_row *row = reference_row(r, quantity, "");
 
 	return row && isfinite(row->cells[card][MEASURED].value) ? row->cells[card][MEASURED].value
 								 : 0;

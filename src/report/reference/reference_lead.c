@@ -16,6 +16,7 @@ static const struct {
 	const char *title, *does;
 	const char *quantities[5]; /* the best of these counts */
 	const char *means;
+	const char *workload; /* of the quantities; NULL: none */
 } questions[] = {
 	{ "Memory bandwidth",
 	  "reads and writes memory",
@@ -35,6 +36,11 @@ static const struct {
 	  "copies to another GPU",
 	  { "peer_copy" },
 	  "Copy from one GPU to another, one direction" },
+	{ "Training a ResNet-50 in FP32",
+	  "trains a ResNet-50 in FP32",
+	  { "training_rate" },
+	  "Images of 224 x 224 per second in training steps on one GPU",
+	  "ResNet-50, FP32" },
 };
 
 struct found {
@@ -49,7 +55,8 @@ static bool find(const struct report_reference *r, size_t question, size_t card,
 {
 	*found = (struct found){ NULL, NULL, PROVENANCES };
 	for (const char *const *name = questions[question].quantities; *name; name++) {
-		const struct reference_row *row = reference_row(r, *name);
+		const struct reference_row *row =
+			reference_row(r, *name, view_string(questions[question].workload));
 		enum provenance kind;
 		const struct reference_value *value = reference_best(row, card, &kind);
 

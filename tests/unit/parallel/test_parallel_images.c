@@ -76,6 +76,29 @@ static void published_sizes_are_met(void **state)
 }
 
 /* 9 c + c f weights in place of 9 c f. */
+/* A rate is comparable with published ones for their model alone. */
+static void only_the_published_resnet50_has_its_rate(void **state)
+{
+	static const struct image_shape published = {
+		.image = 224, .channels = 64, .blocks = 50, .classes = 1000
+	};
+	struct setup setup = { .kind = MODEL_RESNET, .images = published };
+
+	(void)state;
+	assert_true(setup_is_published_resnet50(&setup));
+	setup.images.depthwise = 1;
+	assert_false(setup_is_published_resnet50(&setup));
+	setup.images = published;
+	setup.images.image = 112;
+	assert_false(setup_is_published_resnet50(&setup));
+	setup.images = published;
+	setup.images.blocks = 34;
+	assert_false(setup_is_published_resnet50(&setup));
+	setup.images = published;
+	setup.kind = MODEL_CONVNET;
+	assert_false(setup_is_published_resnet50(&setup));
+}
+
 static void depthwise_convolutions_have_fewer_weights(void **state)
 {
 	static const struct image_shape shape = {
@@ -277,6 +300,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(published_sizes_are_met),
+		cmocka_unit_test(only_the_published_resnet50_has_its_rate),
 		cmocka_unit_test(depthwise_convolutions_have_fewer_weights),
 		cmocka_unit_test(single_equals_the_reference),
 		cmocka_unit_test(residual_networks_equal_the_reference),
