@@ -43,6 +43,7 @@ const char *card_answer(const struct tree *page)
 #define LIBRARY "libcairo.so.2"
 #define CALLS(X)                       \
 	X(create)                      \
+	X(debug_reset_static_data)     \
 	X(destroy)                     \
 	X(fill)                        \
 	X(image_surface_create)        \
@@ -282,6 +283,16 @@ static cairo_status_t collect(void *png, const unsigned char *data, unsigned len
 	return CAIRO_STATUS_SUCCESS;
 }
 
+static void (*fonts_release)(void);
+
+/* Releases the fonts that cairo and fontconfig keep for the next drawing. */
+static void release_caches(void)
+{
+	call.debug_reset_static_data();
+	if (fonts_release)
+		fonts_release();
+}
+
 static bool load(void)
 {
 	void *library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
@@ -292,6 +303,8 @@ static bool load(void)
 	if (!(call.name = (__typeof__(call.name))dlsym(library, "cairo_" #name))) \
 		return false;
 	CALLS(LOAD)
+	fonts_release = (__typeof__(fonts_release))dlsym(library, "FcFini"); /* of its dependency */
+	atexit(release_caches);
 	return true;
 }
 
