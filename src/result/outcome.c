@@ -1,5 +1,9 @@
 #include "result/outcome.h"
 
+#include <ctype.h>
+#include <string.h>
+
+#include "base/text.h"
 #include "result/verdict.h"
 
 size_t result_count(const struct result *result, enum case_status status)
@@ -54,4 +58,22 @@ bool case_is_wrong(const struct case_result *c)
 bool case_is_verified(const struct case_result *c)
 {
 	return c->verification.done;
+}
+
+char *case_common_reason(const struct case_result *c)
+{
+	const char *reason = c->reason ? c->reason : "", *device = c->device ? c->device : "";
+	const char *found;
+	size_t length = strlen(device);
+	struct text out = TEXT_EMPTY;
+
+	while (length > 0 && (found = strstr(reason, device))) {
+		bool whole = !isdigit((unsigned char)found[length]);
+
+		text_add_bytes(&out, reason, (size_t)(found - reason));
+		text_add(&out, whole ? "the device" : device);
+		reason = found + length;
+	}
+	text_add(&out, reason);
+	return text_detach(&out);
 }

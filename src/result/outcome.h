@@ -26,5 +26,10 @@ bool case_is_wrong(const struct case_result *c);
  * number counts").
  */
 bool case_is_verified(const struct case_result *c);
+/*
+ * Its reason of any device, "the device has no pools" of "cuda:0 has no pools": cases of several
+ * devices that were skipped for one reason have the same. The caller frees it.
+ */
+char *case_common_reason(const struct case_result *c);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/units.h"
+#include "result/outcome.h"
 #include "run/workers/message.h"
 
 #define DRAW_SECONDS 0.1
@@ -287,15 +288,16 @@ void progress_plain(const struct progress *progress, const struct case_result *r
 
 static void skip(struct progress *p, const struct case_result *result)
 {
-	const char *reason = result->reason ? result->reason : "";
+	char *reason = case_common_reason(result);
 
 	for (size_t i = 0; i < p->skipped_count; i++)
 		if (strcmp(p->skipped[i].reason, reason) == 0) {
 			p->skipped[i].count++;
+			free(reason);
 			return;
 		}
 	ARRAY_GROW(p->skipped, p->skipped_count, p->skipped_capacity);
-	p->skipped[p->skipped_count++] = (struct progress_skipped){ .reason = xstrdup(reason),
+	p->skipped[p->skipped_count++] = (struct progress_skipped){ .reason = reason,
 								    .id = xstrdup(result->id),
 								    .count = 1 };
 }

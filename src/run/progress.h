@@ -13,7 +13,7 @@
 
 /* Cases that were skipped for one reason. */
 struct progress_skipped {
-	char *reason, *id; /* of the first */
+	char *reason, *id; /* of any device; of the first */
 	size_t count;      /* not told yet */
 	bool told;         /* a line has the reason: later ones are counted at the end */
 };

@@ -109,7 +109,7 @@ follower = subprocess.Popen([program, "watch", "soak"], stdout=subprocess.PIPE, 
 if t.code() != 0:
     complain("exit code", t.output)
 end = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", t.output[-3000:]).replace("\r", "")
-order = ["of data sheet", "of first", "host:0", "host:1", "6 cases: 6 OK; complete", "soak/report.html"]
+order = ["±", "of first", "host:0", "host:1", "6 cases: 6 OK; complete", "soak/report.html"]
 places = [end.rfind(word) for word in order]
 if -1 in places or places != sorted(places):
     complain(f"the end of the run has not {order} in this order", end)
@@ -126,9 +126,12 @@ ask("watch", "soak", code=0)
 # At a terminal what was skipped is a line per reason, before the counts.
 t = Terminal(80, "run", "pairs.ini", "-o", "pairs")
 t.code()
-told = re.findall(r"SKIPPED [^\r\n]*", t.output)
-if len(told) != 1 or not told[0].startswith("SKIPPED 2 cases, the first collective/2/all_reduce/"):
+told = re.findall(r"SKIPPED \d+ cases?, the first\s+\S*", t.output)
+if len(told) != 1 or not re.match(r"SKIPPED 2 cases, the first\s+collective/2/all_reduce/", told[0]):
     complain("SKIPPED is not a line per reason", t.output)
+wide = [line for line in re.split(r"[\r\n]+|\x1b\[K", t.output) if len(line) > 80]
+if wide:
+    complain("lines are not folded at the terminal's edge", wide)
 
 # A verdict in colour, or without where NO_COLOR asks for that.
 for environment, colours in ({}, True), ({"NO_COLOR": "1"}, False):

@@ -6,8 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/fold.h"
+#include "cli/output/table.h"
 #include "report/page/headline_lines.h"
 #include "result/outcome.h"
 #include "result/status/soak_rows.h"
@@ -76,49 +79,80 @@ static size_t count_stopped(const struct result *result)
 	return count;
 }
 
+/* Folds lines at the terminal's edge between words; in a pipe a line stays a line. */
+static void print_folded(const struct text *lines)
+{
+	struct text folded = TEXT_EMPTY;
+
+	if (isatty(STDOUT_FILENO))
+		fold(&folded, lines->data ? lines->data : "", terminal_columns(stdout));
+	else
+		text_add(&folded, lines->data ? lines->data : "");
+	fputs(folded.data ? folded.data : "", stdout);
+	text_release(&folded);
+}
+
 /* In a pipe each case had a line of its own; at a terminal progress has wiped itself away. */
 static void print_headlines(const struct result *result)
 {
-	struct text lines = TEXT_EMPTY;
+	struct text lines = TEXT_EMPTY, answers = TEXT_EMPTY;
 
 	if (isatty(STDOUT_FILENO))
-		headline_lines(result, &lines);
+		headline_lines(result, &lines, &answers);
 	fputs(lines.data ? lines.data : "", stdout);
+	print_folded(&answers);
 	text_release(&lines);
+	text_release(&answers);
 }
 
-static bool is_first_skipped(const struct result *result, size_t at)
+/* Cases that were skipped for one reason, of whichever devices. */
+struct skipped {
+	char *reason;
+	const struct case_result *first;
+	size_t count;
+};
+
+static void skipped_add(struct skipped *groups, size_t *count, const struct case_result *c)
 {
-	for (size_t i = 0; i < at; i++)
-		if (result->cases[i].status == CASE_SKIPPED &&
-		    strcmp(result->cases[i].reason, result->cases[at].reason) == 0)
-			return false;
-	return true;
+	char *reason = case_common_reason(c);
+	size_t at = 0;
+
+	while (at < *count && strcmp(groups[at].reason, reason) != 0)
+		at++;
+	if (groups[at].count++ == 0) {
+		groups[at].reason = reason;
+		groups[at].first = c;
+		++*count;
+	} else {
+		free(reason);
+	}
 }
 
 /* At a terminal, a line per reason; in a pipe progress has printed them. */
 static void print_skipped(const struct result *result)
 {
-	size_t shown = 0;
+	struct skipped *groups = xcalloc(result->case_count + 1, sizeof(*groups));
+	struct text lines = TEXT_EMPTY;
+	size_t count = 0;
 
-	for (size_t i = 0; i < result->case_count && isatty(STDOUT_FILENO); i++) {
-		const struct case_result *c = &result->cases[i];
-		size_t same = 0;
+	for (size_t i = 0; i < result->case_count && isatty(STDOUT_FILENO); i++)
+		if (result->cases[i].status == CASE_SKIPPED)
+			skipped_add(groups, &count, &result->cases[i]);
+	for (size_t g = 0; g < count; g++) {
+		const struct case_result *c = groups[g].first;
 
-		if (c->status != CASE_SKIPPED || !is_first_skipped(result, i))
-			continue;
-		if (shown++ >= MOST_SHOWN)
-			continue;
-		for (size_t j = i; j < result->case_count; j++)
-			same += result->cases[j].status == CASE_SKIPPED &&
-				strcmp(result->cases[j].reason, c->reason) == 0;
-		if (same > 1)
-			printf("SKIPPED %zu cases, the first %s: %s\n", same, c->id, c->reason);
-		else
-			printf("SKIPPED %s: %s\n", c->id, c->reason);
+		if (g < MOST_SHOWN && groups[g].count > 1)
+			text_addf(&lines, "SKIPPED %zu cases, the first %s: %s\n", groups[g].count,
+				  c->id, groups[g].reason);
+		else if (g < MOST_SHOWN)
+			text_addf(&lines, "SKIPPED %s: %s\n", c->id, c->reason);
+		free(groups[g].reason);
 	}
-	if (shown > MOST_SHOWN)
-		printf("and %zu more reasons\n", shown - MOST_SHOWN);
+	if (count > MOST_SHOWN)
+		text_addf(&lines, "and %zu more reasons\n", count - MOST_SHOWN);
+	print_folded(&lines);
+	text_release(&lines);
+	free(groups);
 }
 
 /* Prints a row per device of a soak. */
@@ -159,7 +193,7 @@ void run_print_summary(const struct result *result)
 		printf("%s%zu not run", separator, result_not_run(result));
 	printf("; %s, %s", result->state, units_format(result->seconds, "s", time, sizeof(time)));
 	if (count_noisy(result))
-		printf("; %zu noisy", count_noisy(result));
+		printf("; %zu noisy%s", count_noisy(result), isatty(STDOUT_FILENO) ? " (~)" : "");
 	printf("\n");
 	print_bad(result, CASE_FAILED);
 	print_bad(result, CASE_ERROR);
@@ -168,16 +202,18 @@ void run_print_summary(const struct result *result)
 
 void run_print_judgement(const struct result *result, const char *directory)
 {
-	struct text word = TEXT_EMPTY;
+	struct text line = TEXT_EMPTY;
 
-	text_add_shell_word(&word, directory);
-	if (result->judgement)
-		printf("%s\n", result->judgement->sentence);
-	else
-		printf("Nothing was judged: these are figures without a verdict; gpuproof check %s "
-		       "gives one.\n",
-		       word.data);
-	text_release(&word);
+	if (result->judgement) {
+		text_addf(&line, "%s\n", result->judgement->sentence);
+	} else {
+		text_add(&line, "Nothing was judged: these are figures without a verdict; gpuproof "
+				"check ");
+		text_add_shell_word(&line, directory);
+		text_add(&line, " gives one.\n");
+	}
+	print_folded(&line);
+	text_release(&line);
 }
 
 void run_print_resume(const char *directory)

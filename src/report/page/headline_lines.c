@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "report/page/headline.h"
+#include "report/template/tree.h"
 #include "report/view/format.h"
 #include "report/view/presented.h"
 #include "report/view/view.h"
@@ -16,7 +17,8 @@
 #define MOST_OF_A_METRIC 3
 #define LABEL_WIDTH 30
 #define FIGURE_WIDTH 22
-#define SHARE_WIDTH 5 /* " 91 %" */
+#define SHARE_WIDTH 5  /* " 91 %" */
+#define MOST_ANSWERS 4 /* sentences from the page */
 #define BOTH 2 /* devices that have a column each; of more there are the middle and the worst */
 
 /* A row that may be a line. */
@@ -34,6 +36,8 @@ struct lines {
 	size_t headline_count;
 	struct candidate *candidates; /* metric by metric */
 	size_t count, capacity, taken;
+	size_t pairs,
+		overlapping; /* lines of two figures with intervals; of those: not told apart */
 };
 
 static double share_of(const struct headline *h, const struct selected_case *selected)
@@ -207,8 +211,20 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Two figures of a line; one may be missing. */
+static void add_pair(struct text *out, struct lines *l, const struct selected_case *a,
+		     const struct selected_case *b)
+{
+	add_figure(out, l, a);
+	add_figure(out, l, b);
+	if (!a || !b || !isfinite(a->m->low + a->m->high + b->m->low + b->m->high))
+		return;
+	l->pairs++;
+	l->overlapping += a->m->low <= b->m->high && b->m->low <= a->m->high;
+}
+
 /* For many devices: the median one and the worst. */
-static void add_summary(struct text *out, const struct lines *l, const struct candidate *c)
+static void add_summary(struct text *out, struct lines *l, const struct candidate *c)
 {
 	const struct selected_case **figures =
 		xcalloc(l->view.source_count + 1, sizeof(const struct selected_case *));
@@ -219,12 +235,12 @@ static void add_summary(struct text *out, const struct lines *l, const struct ca
 		if (figure_of(c->row, s))
 			figures[n++] = figure_of(c->row, s);
 	qsort(figures, n, sizeof(*figures), by_value);
-	add_figure(out, l, figures[lower ? n / 2 : (n - 1) / 2]);
-	add_figure(out, l, n > 1 ? figures[lower ? n - 1 : 0] : NULL);
+	add_pair(out, l, figures[lower ? n / 2 : (n - 1) / 2],
+		 n > 1 ? figures[lower ? n - 1 : 0] : NULL);
 	free(figures);
 }
 
-static void add_line(struct text *out, const struct lines *l, const struct candidate *c)
+static void add_line(struct text *out, struct lines *l, const struct candidate *c)
 {
 	char *whole = xasprintf("%s: %s", c->suite, c->row->label);
 	char *label = format_label(whole, LABEL_WIDTH - 1);
@@ -232,8 +248,10 @@ static void add_line(struct text *out, const struct lines *l, const struct candi
 	add_padded(out, label, LABEL_WIDTH);
 	if (l->view.source_count > BOTH)
 		add_summary(out, l, c);
-	for (size_t s = 0; l->view.source_count <= BOTH && s < l->view.source_count; s++)
-		add_figure(out, l, figure_of(c->row, s));
+	else if (l->view.source_count == BOTH)
+		add_pair(out, l, figure_of(c->row, 0), figure_of(c->row, 1));
+	else
+		add_figure(out, l, figure_of(c->row, 0));
 	if (isfinite(c->share))
 		text_addf(out, "%3.0f %%", 100 * c->share);
 	while (out->length && out->data[out->length - 1] == ' ')
@@ -241,6 +259,14 @@ static void add_line(struct text *out, const struct lines *l, const struct candi
 	text_add_char(out, '\n');
 	free(label);
 	free(whole);
+}
+
+static bool has_share(const struct lines *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (l->candidates[i].taken && isfinite(l->candidates[i].share))
+			return true;
+	return false;
 }
 
 /* The last words end where the shares do: names of devices leave room for them. */
@@ -259,13 +285,51 @@ static void add_head(struct text *out, const struct lines *l)
 		add_padded(out, l->view.sources[s].label, FIGURE_WIDTH);
 	while (out->length > start && out->data[out->length - 1] == ' ')
 		out->data[--out->length] = '\0';
-	text_add_char(out, ' ');
-	while (width_of(out->data + start) + strlen(share) < end)
+	if (has_share(l)) {
 		text_add_char(out, ' ');
-	text_addf(out, "%s\n", share);
+		while (width_of(out->data + start) + strlen(share) < end)
+			text_add_char(out, ' ');
+		text_add(out, share);
+	}
+	text_add_char(out, '\n');
 }
 
-void headline_lines(const struct result *result, struct text *out)
+static void say_overlap(const struct lines *l, struct text *out)
+{
+	const struct view_source *sources = l->view.sources;
+
+	if (l->overlapping == 0)
+		return;
+	if (l->view.source_count > BOTH)
+		text_add(out, "The worst device and the middle one");
+	else
+		text_addf(out, "%s and %s", sources[0].label, sources[1].label);
+	text_addf(out, " are not told apart on %zu of %zu lines: their intervals overlap.\n",
+		  l->overlapping, l->pairs);
+}
+
+/* The page's sentences about suites, "In short". */
+static void say_answers(const struct lines *l, struct text *out)
+{
+	struct tree *unused = tree_new(TREE_MAP), *answers = tree_list(unused, "answers");
+	struct tree *charts = tree_list(unused, "charts");
+
+	for (size_t i = 0; i < l->view.suite_count; i++) {
+		struct tree *suite = tree_item(charts);
+
+		view_split_maps(&l->view, l->view.suites[i], charts, answers);
+		view_split_answer(&l->view, l->view.suites[i], suite, answers);
+		view_memory_answer(&l->view, l->view.suites[i], answers);
+	}
+	for (size_t i = 0; i < answers->count && i < MOST_ANSWERS; i++)
+		text_addf(out, "%s\n", answers->children[i]->text);
+	if (answers->count > MOST_ANSWERS)
+		text_addf(out, "and %zu more sentences on the page\n",
+			  answers->count - MOST_ANSWERS);
+	tree_free(unused);
+}
+
+void headline_lines(const struct result *result, struct text *out, struct text *answers)
 {
 	struct lines *l = xcalloc(1, sizeof(*l));
 
@@ -278,6 +342,8 @@ void headline_lines(const struct result *result, struct text *out)
 	for (size_t i = 0; i < l->count; i++)
 		if (l->candidates[i].taken)
 			add_line(out, l, &l->candidates[i]);
+	say_overlap(l, answers);
+	say_answers(l, answers);
 	for (size_t i = 0; i < l->headline_count; i++)
 		headline_release(&l->headlines[i]);
 	free(l->candidates);

@@ -1,5 +1,4 @@
 /* Cases that are no results: wrong ones, errors, and those that were not run. */
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "base/text.h"
 #include "report/view/format.h"
 #include "report/view/view.h"
+#include "result/outcome.h"
 
 static void add_problem(const struct view *view, size_t run, const struct case_result *c,
 			struct tree *list)
@@ -65,28 +65,10 @@ struct skip_groups {
 	size_t count, capacity;
 };
 
-/* "the device has no pools" of "cuda:0 has no pools". malloc'ed. */
-static char *common_reason(const struct case_result *c)
-{
-	const char *reason = view_string(c->reason), *device = view_string(c->device), *found;
-	size_t length = strlen(device);
-	struct text out = TEXT_EMPTY;
-
-	while (length > 0 && (found = strstr(reason, device))) {
-		bool whole = !isdigit((unsigned char)found[length]);
-
-		text_add_bytes(&out, reason, (size_t)(found - reason));
-		text_add(&out, whole ? "the device" : device);
-		reason = found + length;
-	}
-	text_add(&out, reason);
-	return text_detach(&out);
-}
-
 static struct skip_group *skip_group_of(struct skip_groups *groups, const struct case_result *c)
 {
 	const char *reason = view_string(c->reason), *suite = view_string(c->suite);
-	char *common = common_reason(c);
+	char *common = case_common_reason(c);
 	struct skip_group *group;
 
 	for (size_t g = 0; g < groups->count; g++) {

@@ -56,33 +56,69 @@ static const char *line_of(const char *text, const char *label)
 	return at;
 }
 
+/* Wide intervals overlap on every line that has two, narrow ones of values apart on none. */
+static void count_overlaps(struct result *r, const char *before)
+{
+	struct text out = TEXT_EMPTY, answers = TEXT_EMPTY;
+	size_t overlapping, lines;
+
+	for (int wide = 1; wide >= 0; wide--) {
+		for (size_t i = 0; i < r->case_count; i++)
+			for (size_t m = 0; m < r->cases[i].metric_count; m++) {
+				struct metric_value *v = &r->cases[i].metrics[m];
+
+				v->value = strstr(r->cases[i].id, "@cuda:1") ? 2 : 1;
+				v->low = v->value - (wide ? 1 : 0.1);
+				v->high = v->value + (wide ? 1 : 0.1);
+			}
+		text_reset(&out);
+		text_reset(&answers);
+		headline_lines(r, &out, &answers);
+		if (!wide)
+			assert_null(answers.data ? strstr(answers.data, "are not told apart on")
+						 : NULL);
+		else if (sscanf(line_of(answers.data, "cuda:0 and cuda:1 are not told apart on "),
+				"cuda:0 and cuda:1 are not told apart on %zu of %zu lines",
+				&overlapping, &lines) != 2 ||
+			 overlapping == 0 || overlapping != lines)
+			fail_msg("%s\n%s", answers.data, before);
+	}
+	text_release(&out);
+	text_release(&answers);
+}
+
 static void two_devices_have_a_column_each(void **state)
 {
-	struct text out = TEXT_EMPTY;
+	struct text out = TEXT_EMPTY, answers = TEXT_EMPTY;
 	struct result r;
 	const char *line;
 	size_t lines;
 
 	(void)state;
 	read_data(&r, "quick_h200_x2.json");
-	headline_lines(&r, &out);
+	headline_lines(&r, &out, &answers);
 	lines = count_lines(out.data);
 	if (lines < 9 || lines > HEADLINE_LINES + 1)
 		fail_msg("%zu lines:\n%s", lines, out.data);
 	assert_non_null(strstr(line_of(out.data, "cuda:0"), "cuda:1"));
+	assert_non_null(strstr(line_of(out.data, "cuda:0"), "of data sheet\n"));
 	line = line_of(out.data, "stream: triad, FP64");
 	assert_memory_equal(line + 30, "4.366 TB/s ±", strlen("4.366 TB/s ±"));
 	assert_non_null(strstr(line, " 91 %\n"));
+	/* A sentence from the page. */
+	line_of(answers.data, "DDP, 2 devices, bucket 25 MiB, is fastest");
 	line_of(out.data, "matmul: ");
 	line_of(out.data, "transfer: ");
+	count_overlaps(&r, answers.data);
 	text_release(&out);
+	text_release(&answers);
 	result_release(&r);
 }
 
 /* The middle one of eight and the worst, which is 40 % down. */
 static void many_devices_are_summed_up(void **state)
 {
-	struct text out = TEXT_EMPTY;
+	struct text out = TEXT_EMPTY, answers = TEXT_EMPTY;
 	struct result r;
 
 	(void)state;
@@ -104,23 +140,26 @@ static void many_devices_are_summed_up(void **state)
 			c->id[strlen(c->id) - 1] = '2';
 		}
 	}
-	headline_lines(&r, &out);
+	headline_lines(&r, &out, &answers);
 	count_lines(out.data);
 	line_of(out.data, "middle device");
 	assert_non_null(strstr(line_of(out.data, "stream: triad, FP64"), "2.618 TB/s"));
 	text_release(&out);
+	text_release(&answers);
 	result_release(&r);
 }
 
 static void nothing_measured_says_nothing(void **state)
 {
-	struct text out = TEXT_EMPTY;
+	struct text out = TEXT_EMPTY, answers = TEXT_EMPTY;
 	struct result r = { 0 };
 
 	(void)state;
-	headline_lines(&r, &out);
+	headline_lines(&r, &out, &answers);
 	assert_int_equal(out.length, 0);
+	assert_int_equal(answers.length, 0);
 	text_release(&out);
+	text_release(&answers);
 }
 
 int main(void)

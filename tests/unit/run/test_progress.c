@@ -116,10 +116,12 @@ static void a_finished_case_is_one_line(void **state)
 	text_release(&line);
 }
 
-static void settle_skipped(struct progress *progress, const char *id, const char *reason)
+static void settle_skipped(struct progress *progress, const char *id, const char *device,
+			   const char *reason)
 {
 	struct case_result result = { .id = (char *)id,
 				      .status = CASE_SKIPPED,
+				      .device = (char *)device,
 				      .reason = (char *)reason };
 
 	progress_settled(progress, &cases[0], &result);
@@ -133,19 +135,21 @@ static void skipped_cases_are_a_line_a_reason(void **state)
 
 	(void)state;
 	for (int i = 0; i < 10; i++)
-		settle_skipped(&progress, i ? "transfer/p2p/b" : "transfer/p2p/a",
+		settle_skipped(&progress, i ? "transfer/p2p/b" : "transfer/p2p/a", "",
 			       "needs 2 devices, host has 1");
-	settle_skipped(&progress, "burn/c", "no kernels");
+	settle_skipped(&progress, "burn/c", "cuda:1", "cuda:1 has none, cuda:12 has");
+	settle_skipped(&progress, "burn/d", "cuda:2", "cuda:2 has none, cuda:12 has");
 	progress_skips(&progress, false, &lines);
-	assert_string_equal(lines.data, "[11/57] SKIPPED 10 cases, the first transfer/p2p/a: needs "
+	assert_string_equal(lines.data, "[12/57] SKIPPED 10 cases, the first transfer/p2p/a: needs "
 					"2 devices, host has 1\n"
-					"[11/57] SKIPPED burn/c: no kernels\n");
+					"[12/57] SKIPPED 2 cases, the first burn/c: the device has "
+					"none, cuda:12 has\n");
 	text_reset(&lines);
-	settle_skipped(&progress, "transfer/p2p/d", "needs 2 devices, host has 1");
+	settle_skipped(&progress, "transfer/p2p/d", "", "needs 2 devices, host has 1");
 	progress_skips(&progress, false, &lines);
 	assert_int_equal(lines.length, 0);
 	progress_skips(&progress, true, &lines);
-	assert_string_equal(lines.data, "[12/57] SKIPPED 1 more: needs 2 devices, host has 1\n");
+	assert_string_equal(lines.data, "[13/57] SKIPPED 1 more: needs 2 devices, host has 1\n");
 	progress_end(&progress);
 	text_release(&lines);
 }
