@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "kernels/fp8.h"
+#include "kernels/launch/compat.h"
 
 /* bfloat16 by its bits: cuda_bf16.h's conversions need newer devices than this does. */
 struct bfloat16 {
@@ -58,7 +59,7 @@ template <typename T> static __device__ __forceinline__ void to_math(double *out
 	*out = f;
 }
 
-/* Round to nearest even. */
+/* Round to nearest even; a NaN stays one. */
 static __device__ __forceinline__ void from_math(float *out, float x)
 {
 	*out = x;
@@ -69,12 +70,16 @@ static __device__ __forceinline__ void from_math(half *out, float x)
 }
 static __device__ __forceinline__ void from_math(bfloat16 *out, float x)
 {
+#if CODE_HAS_BF16_CONVERSION
+	asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(out->bits) : "f"(x));
+#else
 	unsigned bits = __float_as_uint(x);
 
 	if ((bits & 0x7FFFFFFFu) > 0x7F800000u)
-		out->bits = (uint16_t)(bits >> 16 | 0x40u); /* keeps a NaN a NaN */
+		out->bits = (uint16_t)(bits >> 16 | 0x40u);
 	else
 		out->bits = (uint16_t)((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
+#endif
 }
 static __device__ __forceinline__ void from_math(fp8_e4m3 *out, float x)
 {
