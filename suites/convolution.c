@@ -10,6 +10,7 @@
 #include "kernels/memory/fill.h"
 #include "measure/run.h"
 #include "plan/suite.h"
+#include "suites/convolution/search.h"
 #include "suites/models/reference/values.h"
 #include "suites/shared/buffers.h"
 #include "suites/shared/estimate.h"
@@ -87,6 +88,14 @@ static const struct key keys[] = {
 	  .min = 0,
 	  .max = 1e3,
 	  .help = "zeros on each side of the image" },
+	{ .name = "search_time",
+	  .type = KEY_DURATION,
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 3600,
+	  .help = "how long all kernels and tiles that can carry out a pass are timed, to measure "
+		  "the "
+		  "fastest; 0: the one that its shape makes the program choose" },
 	{ 0 },
 };
 
@@ -100,6 +109,10 @@ static const struct metric metrics[] = {
 	{ "convolution.memory", "B", BETTER_LOWER, 0, "sum of the tensors of the pass" },
 	{ "convolution.device_memory", "B", BETTER_LOWER, 0,
 	  "what the device lacks after they were allocated" },
+	{ "convolution.candidates", "1", BETTER_NONE, 0,
+	  "with search_time: kernels and tiles that were timed to find the fastest" },
+	{ "convolution.search_gain", "1", BETTER_HIGHER, 0,
+	  "with search_time: time of the choice by shape over that of the fastest" },
 	{ "convolution.error", "1", BETTER_LOWER, 0,
 	  "relative L2 difference of sampled results from double precision", METRIC_EXACT },
 	{ 0 },
@@ -259,6 +272,34 @@ static enum status launch(void *state, unsigned batch, struct error *err)
 	for (unsigned i = 0; i < batch; i++)
 		if (launch_one(state, err) != STATUS_OK)
 			return err->status;
+	return STATUS_OK;
+}
+
+static enum status launch_candidate(void *state, enum convolution_algorithm algorithm,
+				    struct error *err)
+{
+	struct convolution *c = state;
+
+	c->shape.algorithm = algorithm;
+	return launch_one(c, err);
+}
+
+/* From then on the fastest algorithm is launched. */
+static enum status search(struct run *run, struct convolution *c, struct error *err)
+{
+	double seconds = section_real(run->c->section, "search_time");
+	struct convolution_search found;
+
+	if (seconds == 0)
+		return STATUS_OK;
+	if (convolution_search(c->stream, seconds, launch_candidate, c, &found, err) != STATUS_OK)
+		return err->status;
+	c->shape.algorithm = found.fastest;
+	run_value(run, "convolution.candidates", found.tried > 0 ? found.tried : 1);
+	run_value(run, "convolution.search_gain", found.chosen_seconds / found.seconds);
+	run_note(run, "Fastest of %u: %s.", found.tried > 0 ? found.tried : 1,
+		 found.fastest == CONVOLUTION_CHOSEN ? "the choice by shape"
+						     : convolution_algorithm_name(found.fastest));
 	return STATUS_OK;
 }
 
@@ -485,7 +526,8 @@ static enum status convolution_run(struct run *run, struct error *err)
 				 .pass = (enum pass)case_integer(run->c, "passes"),
 				 .seed = run->seed };
 
-	if (open_tensors(run, &c, err) == STATUS_OK && verify(run, &c, err) == STATUS_OK)
+	if (open_tensors(run, &c, err) == STATUS_OK && search(run, &c, err) == STATUS_OK &&
+	    verify(run, &c, err) == STATUS_OK)
 		measure(run, &c, err);
 	if (c.stream)
 		backend_stream_synchronize(c.stream, NULL);

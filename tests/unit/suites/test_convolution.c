@@ -66,6 +66,29 @@ static void weights_and_memory_are_counted(void **state)
 	case_result_release(&result);
 }
 
+/* A device with one algorithm finds that; without a search nothing is said. */
+static void a_search_tells_what_it_tried(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	assert_int_equal(run_only_case(*state,
+				       QUICK "precisions = fp32\npasses = forward\n"
+					     "search_time = 5ms\n",
+				       &result, &err),
+			 STATUS_OK);
+	assert_true(metric_of(&result, "convolution.candidates") == 1);
+	assert_true(metric_of(&result, "convolution.search_gain") == 1);
+	assert_true(result.verification.done);
+	case_result_release(&result);
+	assert_nothing_open("search");
+	assert_int_equal(run_only_case(*state, QUICK "precisions = fp32\npasses = forward\n",
+				       &result, &err),
+			 STATUS_OK);
+	assert_null(case_metric(&result, "convolution.search_gain"));
+	case_result_release(&result);
+}
+
 static void a_wrong_result_is_a_mismatch(void **state)
 {
 	struct case_result result;
@@ -123,6 +146,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(every_pass_is_right),
 		TEST(weights_and_memory_are_counted),
+		TEST(a_search_tells_what_it_tried),
 		TEST(a_wrong_result_is_a_mismatch),
 		TEST(what_cannot_be_computed_is_skipped),
 		TEST(tf32_is_for_plain_convolutions_on_tensor_cores),
