@@ -106,7 +106,7 @@ static void two_devices_have_a_column_each(void **state)
 	assert_memory_equal(line + 30, "4.366 TB/s ±", strlen("4.366 TB/s ±"));
 	assert_non_null(strstr(line, " 91 %\n"));
 	/* A sentence from the page. */
-	line_of(answers.data, "DDP, 2 devices, bucket 25 MiB, is fastest");
+	line_of(answers.data, " is fastest, ");
 	line_of(out.data, "matmul: ");
 	line_of(out.data, "transfer: ");
 	count_overlaps(&r, answers.data);
