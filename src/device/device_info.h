@@ -66,6 +66,31 @@ static inline bool device_is_of(const struct device_info *info, const char *back
 	return strcmp(info->backend, backend) == 0 || strcmp(info->module, backend) == 0;
 }
 
+/*
+ * An id in a run on several nodes is "n1/cuda:0": the length of its node's name (0: it has none),
+ * and the id on that node, a part of `id`.
+ */
+static inline size_t device_node_length(const char *id)
+{
+	const char *slash = strchr(id, '/');
+
+	return slash ? (size_t)(slash - id) : 0;
+}
+
+static inline const char *device_id_on_node(const char *id)
+{
+	const char *slash = strchr(id, '/');
+
+	return slash ? slash + 1 : id;
+}
+
+static inline bool device_ids_share_node(const char *a, const char *b)
+{
+	size_t length = device_node_length(a);
+
+	return length == device_node_length(b) && memcmp(a, b, length) == 0;
+}
+
 static inline struct device_address device_address(const struct device_info *info)
 {
 	return (struct device_address){ info->node, info->index };

@@ -63,7 +63,6 @@ static double usual_of(const struct result *found, const struct case_result *c, 
 static void take(struct scale_fault *out, const struct case_result *c, size_t nodes)
 {
 	const struct case_parameter *asked = case_parameter(c, "nodes");
-	size_t length = 0;
 
 	free(out->point);
 	free(out->nodes);
@@ -71,12 +70,10 @@ static void take(struct scale_fault *out, const struct case_result *c, size_t no
 	out->asked = asked ? (int)strtol(asked->text, NULL, 10) : 0;
 	out->nodes = xcalloc(nodes, sizeof(*out->nodes));
 	out->node_count = 0;
-	for (size_t i = 0; i < c->device_count; i++) {
-		if (!i || strncmp(c->devices[i], c->devices[i - 1], length + 1) != 0)
+	for (size_t i = 0; i < c->device_count; i++)
+		if (!i || !device_ids_share_node(c->devices[i], c->devices[i - 1]))
 			snprintf(out->nodes[out->node_count++], sizeof(*out->nodes), "%.*s",
-				 (int)strcspn(c->devices[i], "/"), c->devices[i]);
-		length = strcspn(c->devices[i], "/");
-	}
+				 (int)device_node_length(c->devices[i]), c->devices[i]);
 }
 
 static bool find_hung(const struct result *found, struct scale_fault *out)

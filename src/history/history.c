@@ -63,9 +63,8 @@ void history_places_release(struct history_places *places)
 {
 	for (size_t i = 0; i < places->count; i++) {
 		struct history_place *p = &places->items[i];
-		char *texts[] = {
-			p->machine, p->host, p->device, p->slot, p->serial, p->host_before
-		};
+		char *texts[] = { p->machine, p->host,        p->device, p->slot,
+				  p->serial,  p->host_before, p->tags };
 
 		for (size_t k = 0; k < ARRAY_SIZE(texts); k++)
 			free(texts[k]);
@@ -87,6 +86,21 @@ const struct history_place *history_place(const struct history_places *places, c
 						: NULL;
 
 	return p && strcmp(p->machine, p->host) != 0 ? p : NULL;
+}
+
+const struct history_place *history_place_named(const struct history_places *places,
+						const char *word)
+{
+	for (size_t i = 0; i < places->count; i++) {
+		const struct history_place *p = &places->items[i];
+		size_t host = strlen(p->host);
+
+		if (strcmp(p->machine, word) == 0 || (*p->serial && strcmp(p->serial, word) == 0) ||
+		    (strncmp(p->host, word, host) == 0 && word[host] == '/' &&
+		     strcmp(p->device, word + host + 1) == 0))
+			return p;
+	}
+	return NULL;
 }
 
 char *history_machine_words(const struct history_places *places, const char *machine)

@@ -58,6 +58,9 @@ void history_places_release(struct history_places *places);
  * several devices: NULL as well.
  */
 const struct history_place *history_place(const struct history_places *places, const char *machine);
+/* Place by UUID, serial number or "node7/cuda:3"; NULL: in no night. */
+const struct history_place *history_place_named(const struct history_places *places,
+						const char *word);
 /*
  * "GPU-5f..: node7, cuda:3, 00000000:19:00.0, serial 1653, before in node5"; the machine where no
  * more is known. malloc'ed.

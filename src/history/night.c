@@ -116,9 +116,14 @@ static size_t find_epoch(struct filling *f, const struct device_info **devices)
 	return out->epoch_count++;
 }
 
-static const char *machine_of(const struct store_night *night, const struct device_info *d)
+/* malloc'ed: a device without a UUID is its node. */
+static char *machine_of(const struct store_night *night, const struct device_info *d)
 {
-	return d && *d->uuid ? d->uuid : night->host;
+	size_t length = d ? device_node_length(d->id) : 0;
+
+	if (d && *d->uuid)
+		return xstrdup(d->uuid);
+	return length ? xstrndup(d->id, length) : xstrdup(night->host);
 }
 
 /* A figure of the case with unknown values; `m` NULL: of all its metrics. */
@@ -134,7 +139,7 @@ static struct store_figure *add_figure(struct filling *f, const struct metric_va
 				       .section = xstrdup(f->section),
 				       .point = xstrdup(f->point),
 				       .model = xstrdup(f->device ? f->device->name : ""),
-				       .machine = xstrdup(machine_of(out, f->device)),
+				       .machine = machine_of(out, f->device),
 				       .unit = xstrdup(m ? m->unit : ""),
 				       .better = m ? m->better : BETTER_NONE,
 				       .headline = m && m->headline,
@@ -189,7 +194,7 @@ static void add_devices(struct store_night *out, const struct result *r)
 		const struct device_info *d = &r->devices[i];
 
 		out->devices[i] = (struct store_device){ .id = xstrdup(d->id),
-							 .machine = xstrdup(machine_of(out, d)),
+							 .machine = machine_of(out, d),
 							 .model = xstrdup(d->name),
 							 .serial = xstrdup(d->serial),
 							 .slot = xstrdup(d->pci) };

@@ -99,6 +99,7 @@ struct history_night {
 	int64_t id, day;                                                /* day: since 1970-01-01 */
 	char *run_id, *started, *host, *label, *state, *verdict, *tags; /* struct store_night */
 	bool thinned;
+	bool on_nodes; /* of several: devices are "n1/cuda:0", and its host measures none */
 };
 
 struct history_nights {
@@ -108,9 +109,10 @@ struct history_nights {
 
 enum status store_nights(struct store *store, struct history_nights *out, struct error *err);
 
-/* The place of a machine in its last night. */
+/* The place of a machine in its last night; of a run on several nodes its host is the node. */
 struct history_place {
 	char *machine, *host, *device, *slot, *serial; /* device: "cuda:0"; "" where unknown */
+	char *tags;                                    /* of that night */
 	char *host_before; /* the last one that was another; "": it was always there */
 	int64_t day;       /* of its last night */
 };

@@ -103,25 +103,15 @@ char *triage_note_words(const struct history_note *n)
 	return text_detach(&out);
 }
 
-/* The machine that a person names; NULL: in no night. */
-static const char *find_machine(const struct history_places *places, const char *word)
-{
-	for (size_t i = 0; i < places->count; i++) {
-		const struct history_place *p = &places->items[i];
-		size_t host = strlen(p->host);
-
-		if (strcmp(p->machine, word) == 0 || (*p->serial && strcmp(p->serial, word) == 0) ||
-		    (strncmp(p->host, word, host) == 0 && word[host] == '/' &&
-		     strcmp(p->device, word + host + 1) == 0))
-			return p->machine;
-	}
-	return NULL;
-}
-
-static bool has_host(const struct history_nights *nights, const char *host)
+static bool has_host(const struct history_nights *nights, const struct history_places *places,
+		     const char *host)
 {
 	for (size_t i = 0; i < nights->count; i++)
 		if (strcmp(nights->items[i].host, host) == 0)
+			return true;
+	/* A node of a run on several. */
+	for (size_t i = 0; i < places->count; i++)
+		if (strcmp(places->items[i].host, host) == 0)
 			return true;
 	return false;
 }
@@ -129,21 +119,26 @@ static bool has_host(const struct history_nights *nights, const char *host)
 static void check(const struct history_note *n, const struct history_nights *nights,
 		  const struct history_places *places, struct history_note *out, struct error *err)
 {
+	const struct history_place *place =
+		n->machine ? history_place_named(places, n->machine) : NULL;
+
 	if (!nights->count)
 		error_set(err, STATUS_USAGE, "the history has no nights");
 	else if (!n->series && !n->host && !n->machine && !n->case_id && !n->metric)
 		error_set(err, STATUS_USAGE,
 			  "a decision is about something: --series, --node, --device, --case or "
 			  "--metric");
-	else if (n->host && !has_host(nights, n->host))
+	else if (n->host && !has_host(nights, places, n->host))
 		error_set(err, STATUS_USAGE, "--node %.80s: no night is of this host", n->host);
-	else if (n->machine && !(out->machine = (char *)find_machine(places, n->machine)))
+	else if (n->machine && !place)
 		error_set(err, STATUS_USAGE,
 			  "--device %.80s: no night has a GPU of this UUID, serial number or place "
 			  "(HOST/cuda:3)",
 			  n->machine);
 	if (err->status != STATUS_OK)
 		return;
+	if (place)
+		out->machine = place->machine;
 	if (!out->day)
 		out->day = nights->items[nights->count - 1].day;
 	if (n->until && n->until < out->day)

@@ -269,8 +269,8 @@ static bool condition_admits(const struct condition *condition, const struct dev
 	if (strcmp(condition->name, "backend") == 0)
 		return word_matches(condition, device->backend);
 	if (strcmp(condition->name, "node") == 0) {
-		char *node = xstrndup(device->id, strcspn(device->id, "/"));
-		bool matches = strchr(device->id, '/') && node_matches(condition, node);
+		char *node = xstrndup(device->id, device_node_length(device->id));
+		bool matches = *node && node_matches(condition, node);
 
 		free(node);
 		return matches;

@@ -56,7 +56,7 @@ static char *point_id(const struct plan_case *point)
 /* "n1" of "n1/cuda:0". */
 static void add_node(struct text *to, const struct device_info *device)
 {
-	text_add_bytes(to, device->id, strcspn(device->id, "/"));
+	text_add_bytes(to, device->id, device_node_length(device->id));
 }
 
 /* "@n1+n2"; of more than four nodes "@n1..n9x9". */

@@ -108,22 +108,12 @@ char *case_id_on_node(const struct case_result *c)
 	return id;
 }
 
-const char *device_id_on_node(const char *id)
-{
-	const char *slash = strrchr(id, '/');
-
-	return slash ? slash + 1 : id;
-}
-
 size_t case_node_count(const struct case_result *c)
 {
-	size_t count = 0, length = 0;
+	size_t count = 0;
 
-	for (size_t i = 0; i < c->device_count; i++) {
-		if (!i || strncmp(c->devices[i], c->devices[i - 1], length + 1) != 0)
-			count++;
-		length = strcspn(c->devices[i], "/");
-	}
+	for (size_t i = 0; i < c->device_count; i++)
+		count += !i || !device_ids_share_node(c->devices[i], c->devices[i - 1]);
 	return count;
 }
 

@@ -313,10 +313,8 @@ size_t result_lost_nodes(const struct result *result);
  */
 void case_put_on_node(struct case_result *c, const char *node);
 
-/* A device's id on its node, "cuda:0" of "n1/cuda:0": a part of `id`. */
 /* The id that it has in its node's own result; malloc'ed. */
 char *case_id_on_node(const struct case_result *c);
-const char *device_id_on_node(const char *id);
 /* Devices that the run was to have, but could not use; messages in preflight. */
 size_t result_lost_devices(const struct result *result);
 void case_result_release(struct case_result *c);

@@ -444,7 +444,7 @@ static size_t nodes_hurt(const struct side *s, double ratio, struct hurt *nodes)
 	struct hurt mine = { .ratio = s->victim ? ratio : NAN }, *all;
 	size_t count = 0;
 
-	snprintf(mine.node, sizeof(mine.node), "%.*s", (int)strcspn(s->device->info.id, "/"),
+	snprintf(mine.node, sizeof(mine.node), "%.*s", (int)device_node_length(s->device->info.id),
 		 s->device->info.id);
 	all = xcalloc((size_t)world->size, sizeof(*all));
 	world_gather(world, &mine, all, sizeof(mine));

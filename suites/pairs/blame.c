@@ -56,7 +56,7 @@ static size_t name_index(struct blame *b, const char *device)
 {
 	char name[64];
 
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(device, "/"), device);
+	snprintf(name, sizeof(name), "%.*s", (int)device_node_length(device), device);
 	for (size_t i = 0; i < b->name_count; i++)
 		if (strcmp(b->names[i], name) == 0)
 			return i;

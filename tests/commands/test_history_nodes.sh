@@ -71,6 +71,37 @@ expect 0 'OPEN' history fleet -o fleet.html
 grep -qF 'node11, the node (8 devices)' fleet.html || complain "the page does not name the slow node"
 grep -qF 'rack:1 site:b' fleet.html || complain "the page has no tags"
 
+# Night by night: a node and a GPU, by serial number, next to the others.
+expect 0 'node11, 8 devices, rack:1 site:b' history node node11
+for words in 'OPEN     node11, the node (8 devices)' ' worse than the median of 19 other nodes, in the last 7 nights' '2026-03-02  4.2'; do
+	grep -qF -- "$words" out || complain "node: '$words' is missing in $(cat out)"
+done
+expect 0 'GPU-7-2: node07, cuda:2, 0000:12:00.0, serial S072' history node S072
+expect 0 'No finding' history node node05
+expect 1 '' history node node07/cuda:2 --fail-on change
+expect 0 '' history node node05 --fail-on change
+expect 2 'nodes: node00, node01, ' history node node99
+expect 2 'node' history node
+expect 0 'not compared: no other node measured the same in the last nights' history node node19 --nights 3
+expect 0 '' history node S072 -o node.html
+grep -qF 'days before 2026-03-31' node.html && grep -qF 'Slower than the others' node.html || complain "the page of a GPU has not its nights"
+"$program" history node S072 --json --db fleet.db >node.json
+"$program" history node node11 --json --db fleet.db >node11.json
+python3 - <<'END' || complain "node --json: not what is planted"
+import json
+gpu, node = json.load(open("node.json")), json.load(open("node11.json"))
+assert (gpu["host"], gpu["device"], gpu["serial"], gpu["open"]) == ("node07", "cuda:2", "S072", 1), gpu
+nights = gpu["cases"][0]["nights"]
+assert len(nights) == 30 and nights[0]["others_count"] == 159 and nights[-1]["others_count"] == 150, nights
+# The change of the 18th night is in the difference to the others, and its interval excludes none.
+before, after = ([n["better_by"] for n in part] for part in (nights[:17], nights[17:]))
+assert max(after) < -.02 < -.01 < min(before), nights
+assert all(n["better_by"] + n["half_interval"] < 0 for n in nights[17:]), nights
+assert all(n["others_low"] < n["others"] < n["others_high"] for n in nights), nights
+[case] = node["cases"]
+assert abs(case["better_by"] + .04) < .005 and case["devices"] == 8 and 0 < case["half_interval"] < .005, case
+END
+
 # A tag selects nights, here those of ten nodes.
 expect 0 '80 of 80 devices compared' history fleet --tag rack:1
 without node03
@@ -126,6 +157,42 @@ expect 0 'tracked by bob: fans (https://t/9)' history trend --fail-on change --c
 expect 0 'decision ' history show --case cuda:2
 expect 0 '' history report --case cuda:2 -o trend.html
 grep -qF 'tracked by bob: fans (https://t/9)' trend.html || complain "the page of the trend has no decision"
+
+# Runs on several nodes: each node is one, by its name; the machine that they were started on is none.
+python3 - <<'END' >runs.jsonl
+import json, random
+random.seed(2)
+print(json.dumps({"format": "gpuproof-history", "version": 1}))
+for night in range(10):
+	devices, figures = [], []
+	for node in range(6):
+		if (node == 5 and night > 6):
+			continue
+		for d in range(4):
+			if (node, d) == (4, 3) and night > 7:
+				continue
+			id, uuid = f"n{node}/cuda:{d}", f"GPU-{node}-{d}"
+			v = 4e12 * (1 + random.gauss(0, .002) - .05 * (node == 2))
+			devices.append({"id": id, "machine": uuid, "model": "H200", "serial": f"S{node}{d}", "slot": ""})
+			figures.append({"case": f"stream/triad@{id}", "metric": "stream.bandwidth", "section": "stream", "point": "stream/triad",
+				"model": "H200", "machine": uuid, "unit": "B/s", "better": "higher", "headline": True, "epoch": 0,
+				"value": v, "low": v * .999, "high": v * 1.001})
+	figures.append({"case": "collective/all_reduce@n0+n1", "metric": "collective.bandwidth", "section": "collective",
+		"point": "collective/all_reduce", "model": "H200", "machine": "GPU-0-0", "unit": "B/s", "better": "higher", "headline": True,
+		"epoch": 0, "value": 1e11, "low": 1e11, "high": 1e11})
+	print(json.dumps({"run": f"{night:08x}", "started": f"2026-03-{night + 1:02}T01:00:00Z", "host": "login", "label": "", "state": "complete",
+		"verdict": "", "facts": "", "tags": "site:c", "devices": devices, "epochs": ["driver=580\n"], "figures": figures}))
+END
+"$program" history import runs.jsonl --db runs.db 2>/dev/null
+"$program" history fleet --db runs.db >out || complain "fleet of runs on nodes: exit code $?"
+for words in '6 nodes, 24 devices, 10 runs' 'OPEN     n2, the node (4 devices)' 'SILENT   n5: no run since 2026-03-07, 3 nights' \
+	'GONE     n4 cuda:3, serial S43 (GPU-4-3): not in the last 2 runs of its node'; do
+	grep -qF -- "$words" out || complain "fleet of runs on nodes: '$words' is missing in $(cat out)"
+done
+"$program" history node n2 --db runs.db >out || complain "a node of runs on nodes: exit code $?"
+grep -qF 'n2, 4 devices, site:c' out && grep -qF 'worse than the median of 5 other nodes' out || complain "a node of runs on nodes: $(cat out)"
+"$program" history acknowledge x --node n2 --db runs.db || complain "a node of runs on nodes cannot be decided about"
+"$program" history trend -a --db runs.db | grep -qF '(GPU-2-1: n2, cuda:1, serial S21)' || complain "trend: not the node of a GPU"
 
 # Two devices of one node: nothing is compared, which is told and no success.
 head -1 fleet.jsonl >few.jsonl

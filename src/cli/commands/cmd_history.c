@@ -7,6 +7,7 @@
 #include "cli/input/history_file.h"
 #include "cli/input/page_options.h"
 #include "cli/output/print_fleet.h"
+#include "cli/output/print_node.h"
 #include "cli/output/print_trend.h"
 #include "cli/output/show_history.h"
 #include "history/fleet/fleet.h"
@@ -122,28 +123,71 @@ static int fleet_gate(const struct history_arguments *a, const struct fleet *f)
 	return failed ? EXIT_GATE_FAILED : EXIT_ACCEPTED;
 }
 
+/* Reads and judges for `fleet` and `node`, which may write a page. fleet_release() in any case. */
+static enum status read_fleet(struct history_arguments *a, struct fleet *f, struct error *err)
+{
+	struct store *history = NULL;
+
+	page_options_layout(&a->page, a->layout);
+	if ((!a->page.output ||
+	     (file_refuse_input(a->page.output, a->db, err) == STATUS_OK &&
+	      template_refuse_output(a->page.template_dir, a->page.output, err) == STATUS_OK)) &&
+	    history_file_open(&history, a->db, STORE_READ, err) == STATUS_OK &&
+	    fleet_read(f, history, &a->trend.filter, err) == STATUS_OK)
+		refuse_no_match(&a->trend.filter, f->member_count, err);
+	store_close(history);
+	return err->status;
+}
+
+static bool prints(const struct history_arguments *a, const struct error *err)
+{
+	return err->status == STATUS_OK && !(a->page.output && report_on_stdout(&a->page));
+}
+
 static int fleet(const struct action_call *call)
 {
 	struct history_arguments *a = history_arguments_of(call);
 	struct error err = ERROR_NONE;
-	struct store *history = NULL;
 	struct fleet f = { 0 };
 	int code;
 
-	page_options_layout(&a->page, a->layout);
-	if ((!a->page.output ||
-	     (file_refuse_input(a->page.output, a->db, &err) == STATUS_OK &&
-	      template_refuse_output(a->page.template_dir, a->page.output, &err) == STATUS_OK)) &&
-	    history_file_open(&history, a->db, STORE_READ, &err) == STATUS_OK &&
-	    fleet_read(&f, history, &a->trend.filter, &err) == STATUS_OK) {
-		refuse_no_match(&a->trend.filter, f.member_count, &err);
-		if (err.status == STATUS_OK && a->page.output)
-			report_cohorts_write(&f, &a->page, &err);
-		if (err.status == STATUS_OK && !(a->page.output && report_on_stdout(&a->page)))
-			print_fleet(&f, a->trend.json);
-	}
+	if (read_fleet(a, &f, &err) == STATUS_OK && a->page.output)
+		report_cohorts_write(&f, &a->page, &err);
+	if (prints(a, &err))
+		print_fleet(&f, a->trend.json);
 	code = err.status == STATUS_OK ? fleet_gate(a, &f) : command_fail(&err);
-	store_close(history);
+	fleet_release(&f);
+	return code;
+}
+
+/* A fleet that could not be judged is no good news either. */
+static int node_gate(const struct history_arguments *a, const struct fleet *f,
+		     const struct fleet_subject *subject)
+{
+	size_t open = 0;
+
+	for (size_t i = 0; i < f->finding_count; i++)
+		open += !f->findings[i].decision &&
+			fleet_finding_is_about(f, &f->findings[i], subject);
+	return a->fail_on != FAIL_ON_NOTHING && (open || !f->compared) ? EXIT_GATE_FAILED
+								       : EXIT_ACCEPTED;
+}
+
+static int node(const struct action_call *call)
+{
+	struct history_arguments *a = history_arguments_of(call);
+	struct error err = ERROR_NONE;
+	struct fleet_subject subject = { 0 };
+	struct fleet f = { 0 };
+	int code;
+
+	if (read_fleet(a, &f, &err) == STATUS_OK &&
+	    fleet_find_subject(&f, call->operands[0], &subject, &err) == STATUS_OK &&
+	    a->page.output)
+		report_node_write(&f, &subject, &a->page, &err);
+	if (prints(a, &err))
+		print_node(&f, &subject, a->trend.json);
+	code = err.status == STATUS_OK ? node_gate(a, &f, &subject) : command_fail(&err);
 	fleet_release(&f);
 	return code;
 }
@@ -161,17 +205,17 @@ static const struct option_row rows[] = {
 	{ .name = "case",
 	  TEXT_AT(history_arguments, trend.filter.case_id),
 	  .value = "TEXT",
-	  .actions = "show, trend, report, fleet, acknowledge",
+	  .actions = "show, trend, report, fleet, node, acknowledge",
 	  .help = "series whose case holds the text" },
 	{ .name = "metric",
 	  TEXT_AT(history_arguments, trend.filter.metric),
 	  .value = "TEXT",
-	  .actions = "show, trend, report, fleet, acknowledge",
+	  .actions = "show, trend, report, fleet, node, acknowledge",
 	  .help = "series whose metric holds the text" },
 	{ .name = "tag",
 	  TEXT_AT(history_arguments, trend.filter.tag),
 	  .value = "WORD",
-	  .actions = "show, trend, report, fleet",
+	  .actions = "show, trend, report, fleet, node",
 	  .help = "nights whose run has this word in [run] tags" },
 	{ .name = "series",
 	  COUNT_AT(history_arguments, trend.filter.series),
@@ -215,11 +259,11 @@ static const struct option_row rows[] = {
 	{ .name = "nights",
 	  COUNT_AT(history_arguments, nights),
 	  .value = "N",
-	  .actions = "show, trend, report, fleet",
-	  .help = "look at the last N nights only; fleet: at their levels (default: 7)" },
+	  .actions = "show, trend, report, fleet, node",
+	  .help = "look at the last N nights only; fleet, node: at their levels (default: 7)" },
 	{ .name = "all-metrics",
 	  FLAG_AT(history_arguments, trend.filter.all_metrics),
-	  .actions = "show, trend, report, fleet",
+	  .actions = "show, trend, report, fleet, node",
 	  .help = "not only each suite's main figure" },
 	{ .name = "all",
 	  .letter = 'a',
@@ -229,7 +273,7 @@ static const struct option_row rows[] = {
 	{ .name = "fail-on",
 	  CHOICE_AT(history_arguments, fail_on),
 	  .choices = fail_on,
-	  .actions = "trend, report, fleet",
+	  .actions = "trend, report, fleet, node",
 	  .help = "change: exit code 1 when there is a new change for the worse, in fleet an open "
 		  "finding; warning: for a WARNING, in fleet also a silent node or device" },
 	{ .name = "acknowledge",
@@ -255,15 +299,15 @@ static const struct option_row rows[] = {
 	  .help = "all nights but those of the last DAYS days" },
 	{ .name = "json",
 	  FLAG_AT(history_arguments, trend.json),
-	  .actions = "trend, fleet",
+	  .actions = "trend, fleet, node",
 	  .help = "the same as JSON" },
 	{ .name = "output",
 	  .letter = 'o',
 	  TEXT_AT(history_arguments, page.output),
 	  .value = "FILE",
-	  .actions = "report, fleet, export",
+	  .actions = "report, fleet, node, export",
 	  .help = "the page (report: trend.html by default) or the export; -: standard output" },
-	PAGE_OPTIONS(history_arguments, page, .actions = "report, fleet"),
+	PAGE_OPTIONS(history_arguments, page, .actions = "report, fleet, node"),
 	{ 0 },
 };
 
@@ -280,6 +324,12 @@ static const struct action actions[] = {
 	  .form = "[-o FILE]    node against node: which is slow, since when, or silent; -o: a "
 		  "page",
 	  .run = fleet },
+	{ .name = "node",
+	  .form = "NAME [-o FILE]   a node (or a GPU: serial number, UUID, HOST/cuda:3) night by "
+		  "night next to the others; -o: a page",
+	  .least = 1,
+	  .most = 1,
+	  .run = node },
 	{ .name = "show",
 	  .form = "              the nights; with --case, --metric or --series the values",
 	  .run = show },

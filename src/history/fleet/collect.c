@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/stats.h"
+#include "base/text.h"
 #include "history/fleet/fleet.h"
 
 struct raw {
@@ -21,7 +22,7 @@ struct night_id {
 struct collecting {
 	struct fleet *fleet;
 	struct night_id *ids; /* of nights, ascending */
-	size_t *host_of;      /* of each night */
+	size_t *host_of;      /* of each night; SIZE_MAX: it measures nothing itself */
 	bool *wanted;         /* each night: has the tag */
 	size_t at;            /* the series whose points come */
 	struct raw *raw;
@@ -56,21 +57,62 @@ static size_t host_index(const struct fleet *f, const char *name)
 	return found ? (size_t)(found - f->hosts) : SIZE_MAX;
 }
 
-/* Nights are in the order of their starts: the last one of a host comes last. */
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/*
+ * Hosts that measured alone, and nodes of runs on several: where machines are and were. The host
+ * that such a run was started on is none by that.
+ */
 static void find_hosts(struct fleet *f)
 {
-	const char **names = xcalloc(f->nights.count + 1, sizeof(*names));
+	size_t most = f->nights.count + 2 * f->places.count, n = 0;
+	const char **names = xcalloc(most + 1, sizeof(*names));
 
-	f->hosts = xcalloc(f->nights.count + 1, sizeof(*f->hosts));
 	for (size_t i = 0; i < f->nights.count; i++)
-		f->hosts[i].name = f->nights.items[i].host;
-	qsort(f->hosts, f->nights.count, sizeof(*f->hosts), by_name);
-	for (size_t i = 0; i < f->nights.count; i++)
-		if (!i || strcmp(f->hosts[i].name, names[f->host_count - 1]) != 0)
-			names[f->host_count++] = f->hosts[i].name;
-	for (size_t i = 0; i < f->host_count; i++)
-		f->hosts[i] = (struct fleet_host){ .name = xstrdup(names[i]) };
+		if (!f->nights.items[i].on_nodes)
+			names[n++] = f->nights.items[i].host;
+	for (size_t i = 0; i < f->places.count; i++) {
+		names[n++] = f->places.items[i].host;
+		if (*f->places.items[i].host_before)
+			names[n++] = f->places.items[i].host_before;
+	}
+	qsort(names, n, sizeof(*names), by_text);
+	f->hosts = xcalloc(n + 1, sizeof(*f->hosts));
+	for (size_t i = 0; i < n; i++)
+		if (!i || strcmp(names[i], names[i - 1]) != 0)
+			f->hosts[f->host_count++] = (struct fleet_host){ .name = xstrdup(names[i]),
+									 .last_day = INT64_MIN,
+									 .tags = xstrdup("") };
 	free(names);
+}
+
+static void heard_of(struct fleet_host *host, int64_t day, const char *tags)
+{
+	if (day < host->last_day)
+		return;
+	free(host->tags);
+	host->tags = xstrdup(tags);
+	host->last_day = day;
+}
+
+/* Days and tags of the hosts' last nights. */
+static void find_last_nights(struct fleet *f)
+{
+	for (size_t i = 0; i < f->nights.count; i++) {
+		const struct history_night *night = &f->nights.items[i];
+		size_t host = host_index(f, night->host);
+
+		if (!night->on_nodes && host != SIZE_MAX)
+			heard_of(&f->hosts[host], night->day, night->tags);
+	}
+	for (size_t i = 0; i < f->places.count; i++) {
+		const struct history_place *p = &f->places.items[i];
+
+		heard_of(&f->hosts[host_index(f, p->host)], p->day, p->tags);
+	}
 }
 
 /* The first of the last `count` days that have a night. */
@@ -111,21 +153,16 @@ static void index_nights(struct collecting *c, const struct history_filter *filt
 	size_t n = f->nights.count;
 
 	find_hosts(f);
+	find_last_nights(f);
 	c->ids = xcalloc(n + 1, sizeof(*c->ids));
 	c->host_of = xcalloc(n + 1, sizeof(*c->host_of));
 	c->wanted = xcalloc(n + 1, sizeof(*c->wanted));
 	for (size_t i = 0; i < n; i++) {
 		const struct history_night *night = &f->nights.items[i];
-		struct fleet_host *host = &f->hosts[host_index(f, night->host)];
 
 		c->ids[i] = (struct night_id){ night->id, (uint32_t)i };
-		c->host_of[i] = (size_t)(host - f->hosts);
+		c->host_of[i] = host_index(f, night->host);
 		c->wanted[i] = history_has_tag(night->tags, filter->tag);
-		if (night->day >= host->last_day || !host->tags) {
-			free(host->tags);
-			host->tags = xstrdup(night->tags);
-			host->last_day = night->day;
-		}
 	}
 	qsort(c->ids, n, sizeof(*c->ids), by_id);
 	f->last_day = n ? f->nights.items[n - 1].day : 0;
@@ -133,22 +170,30 @@ static void index_nights(struct collecting *c, const struct history_filter *filt
 	count_silence(f);
 }
 
-/* Devices and, in a run on several nodes, the node: "@node7/cuda:3". */
-static size_t place_member(const struct fleet *f, struct fleet_member *m, size_t host)
+/*
+ * The devices of a case on their host, "cuda:0,cuda:1": of a run on several nodes, where the case
+ * has "n1/cuda:0,n1/cuda:1", the host is the node. False: it is no host's alone.
+ */
+static bool place_member(const struct fleet *f, struct fleet_member *m, size_t host_of_night)
 {
-	const char *devices = strrchr(m->series->case_id, '@'), *slash;
+	const char *devices = strrchr(m->series->case_id, '@'), *next;
+	size_t length = devices ? device_node_length(devices + 1) : 0,
+	       skip = length ? length + 1 : 0;
+	struct text out = TEXT_EMPTY;
 	char *name;
 
-	m->devices = devices ? devices + 1 : "";
-	slash = strchr(m->devices, '/');
-	if (slash && !strchr(m->devices, ',')) {
-		name = xstrndup(m->devices, (size_t)(slash - m->devices));
-		m->devices = slash + 1;
-		if (host_index(f, name) != SIZE_MAX)
-			host = host_index(f, name);
-		free(name);
+	devices = devices ? devices + 1 : "";
+	for (next = devices; *next && device_ids_share_node(next, devices);) {
+		size_t end = strcspn(next, ",");
+
+		text_addf(&out, "%s%.*s", out.length ? "," : "", (int)(end - skip), next + skip);
+		next += end + (next[end] == ',');
 	}
-	return host;
+	name = xstrndup(devices, length);
+	m->host = length ? host_index(f, name) : host_of_night;
+	m->devices = text_detach(&out);
+	free(name);
+	return !*next && m->host != SIZE_MAX;
 }
 
 /* The points of one series are complete. */
@@ -166,7 +211,12 @@ static void finish_series(struct collecting *c)
 	last = &c->raw[c->count - 1];
 	m.nights = xmalloc(c->count * sizeof(*m.nights));
 	m.epoch = last->epoch;
-	m.host = place_member(f, &m, c->host_of[last->night]);
+	if (!place_member(f, &m, c->host_of[last->night])) {
+		free(m.devices);
+		free(m.nights);
+		c->count = 0;
+		return;
+	}
 	for (size_t i = 0; i < c->count; i++)
 		if (c->raw[i].epoch == last->epoch &&
 		    c->host_of[c->raw[i].night] == c->host_of[last->night])
@@ -214,22 +264,40 @@ static void take_name(void *context, const struct history_series *s)
 								.better = s->better };
 }
 
+/* Nights after `day` in which the host measured anything. */
+static size_t nights_since(const struct fleet *f, size_t host, int64_t day, bool *seen)
+{
+	size_t count = 0;
+
+	memset(seen, 0, f->nights.count * sizeof(*seen));
+	for (size_t i = 0; i < f->nights.count; i++)
+		seen[i] = strcmp(f->nights.items[i].host, f->hosts[host].name) == 0;
+	for (size_t i = 0; i < f->member_count; i++)
+		for (size_t k = 0; f->members[i].host == host && k < f->members[i].count; k++)
+			seen[f->members[i].nights[k].night] = true;
+	for (size_t i = 0; i < f->nights.count; i++)
+		count += seen[i] && f->nights.items[i].day > day;
+	return count;
+}
+
 /* Devices that the last nights of their host lack. */
 static void find_gone(struct fleet *f)
 {
+	bool *seen = xcalloc(f->nights.count + 1, sizeof(*seen));
+
 	for (size_t i = 0; i < f->places.count; i++) {
 		const struct history_place *p = &f->places.items[i];
-		size_t host = host_index(f, p->host), silent = 0;
+		size_t host = host_index(f, p->host), silent;
 
-		if (host == SIZE_MAX || p->day >= f->hosts[host].last_day)
+		if (p->day >= f->hosts[host].last_day)
 			continue;
-		for (size_t k = f->nights.count; k-- > 0 && f->nights.items[k].day > p->day;)
-			silent += strcmp(f->nights.items[k].host, p->host) == 0;
+		silent = nights_since(f, host, p->day, seen);
 		if (silent < FLEET_SILENT)
 			continue;
 		ARRAY_GROW(f->gone, f->gone_count, f->gone_capacity);
 		f->gone[f->gone_count++] = (struct fleet_gone){ p, silent };
 	}
+	free(seen);
 }
 
 enum status fleet_read(struct fleet *f, struct store *history, const struct history_filter *filter,
@@ -270,8 +338,10 @@ void fleet_release(struct fleet *f)
 		for (size_t k = 0; k < ARRAY_SIZE(texts); k++)
 			free(texts[k]);
 	}
-	for (size_t i = 0; i < f->member_count; i++)
+	for (size_t i = 0; i < f->member_count; i++) {
 		free(f->members[i].nights);
+		free(f->members[i].devices);
+	}
 	for (size_t i = 0; i < f->host_count; i++) {
 		free(f->hosts[i].name);
 		free(f->hosts[i].tags);

@@ -40,7 +40,7 @@ struct fleet_night {
 /* A series in its last epoch on its last host. */
 struct fleet_member {
 	const struct history_series *series;
-	const char *devices; /* of its case: "cuda:3"; borrowed */
+	char *devices; /* of its case, on its host: "cuda:3" */
 	int64_t epoch;
 	size_t host, device;        /* indices; device: SIZE_MAX for a case of several devices */
 	struct fleet_night *nights; /* by time */
@@ -63,7 +63,7 @@ struct fleet_cohort {
 };
 
 struct fleet_host {
-	char *name, *tags; /* tags: of its last night */
+	char *name, *tags; /* name: of a run on several nodes the node; tags: of its last night */
 	int64_t last_day;
 	size_t silent;  /* days of the fleet since its last night */
 	size_t devices; /* that were compared or could be */

@@ -99,8 +99,13 @@ static size_t levels_of(const struct fleet *f, const struct fleet_cohort *c, dou
 /* Kinds, residuals and deviations of a cohort. */
 static void describe(struct fleet *f, struct fleet_cohort *c, double *values)
 {
-	size_t n = levels_of(f, c, values), low, spread = 0;
+	size_t n = 0, low;
 
+	for (size_t i = c->first; i < c->first + c->count; i++)
+		if (!isnan(f->members[i].deviation))
+			values[n++] = f->members[i].deviation;
+	c->night_deviation = n ? median_of(values, n) : 0;
+	n = levels_of(f, c, values);
 	c->compared = n >= FLEET_FEWEST && c->hosts > 1;
 	if (!c->compared)
 		return;
@@ -122,10 +127,6 @@ static void describe(struct fleet *f, struct fleet_cohort *c, double *values)
 		if (has_level(&f->members[i]))
 			values[n++] = f->members[i].residual;
 	c->deviation = mad_of(values, n, 0);
-	for (size_t i = c->first; i < c->first + c->count; i++)
-		if (!isnan(f->members[i].deviation))
-			values[spread++] = f->members[i].deviation;
-	c->night_deviation = spread ? median_of(values, spread) : 0;
 }
 
 /* Half of the 95 % interval of a level of `nights`. */

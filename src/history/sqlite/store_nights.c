@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "history/sqlite/rows.h"
 #include "result/anonymise/pseudonym.h"
+#include "result/result.h"
 
 int64_t store_find_night(struct store *s, const char *run_id, struct error *err)
 {
@@ -234,10 +235,13 @@ char *store_facts(struct store *s, int64_t night, struct error *err)
 
 enum status store_nights(struct store *s, struct history_nights *out, struct error *err)
 {
-	struct db_query *q = db_select(s->db, err,
-				       "SELECT id, day, run, started, host, label, state, verdict, "
-				       "tags, thinned FROM night ORDER BY started, id",
-				       "");
+	struct db_query *q =
+		db_select(s->db, err,
+			  "SELECT id, day, run, started, host, label, state, verdict, "
+			  "tags, thinned, EXISTS (SELECT 1 FROM device d WHERE d.night = "
+			  "night.id AND instr(d.id, '/')) FROM night ORDER BY "
+			  "started, id",
+			  "");
 
 	memset(out, 0, sizeof(*out));
 	while (db_next(q)) {
@@ -252,52 +256,67 @@ enum status store_nights(struct store *s, struct history_nights *out, struct err
 						.state = text_of(q, 6),
 						.verdict = text_of(q, 7),
 						.tags = text_of(q, 8),
-						.thinned = db_integer(q, 9) != 0 };
+						.thinned = db_integer(q, 9) != 0,
+						.on_nodes = db_integer(q, 10) != 0 };
 	}
 	return db_end(q);
+}
+
+/* "n1" of the device "n1/cuda:0" of a run on several nodes; else the host of the night. */
+static char *host_of(struct db_query *q)
+{
+	const char *id = db_string(q, 2);
+	size_t length = device_node_length(id);
+	char *node = xstrndup(id, length), *host = text_harmless(length ? node : db_string(q, 1));
+
+	free(node);
+	return host;
 }
 
 /* A later night of the same machine. */
 static void move_place(struct history_place *p, struct db_query *q)
 {
-	if (strcmp(p->host, db_string(q, 1)) != 0) {
+	char *host = host_of(q);
+
+	if (strcmp(p->host, host) != 0) {
 		free(p->host_before);
 		p->host_before = p->host;
-		p->host = text_of(q, 1);
+		p->host = host;
+	} else {
+		free(host);
 	}
 	free(p->device);
 	free(p->slot);
 	free(p->serial);
-	p->device = text_of(q, 2);
-	p->slot = text_of(q, 3);
-	p->serial = text_of(q, 4);
-	p->day = day_of(q, 5, "the day");
+	free(p->tags);
 }
 
 enum status store_places(struct store *s, struct history_places *out, struct error *err)
 {
-	struct db_query *q =
-		db_select(s->db, err,
-			  "SELECT d.machine, n.host, d.id, d.slot, d.serial, n.day FROM device d "
-			  "JOIN "
-			  "night n ON n.id = d.night ORDER BY d.machine, n.started, n.id, d.id",
-			  "");
+	struct db_query *q = db_select(
+		s->db, err,
+		"SELECT d.machine, n.host, d.id, d.slot, d.serial, n.day, n.tags FROM device d "
+		"JOIN night n ON n.id = d.night ORDER BY d.machine, n.started, n.id, d.id",
+		"");
 
 	memset(out, 0, sizeof(*out));
 	while (db_next(q)) {
-		if (out->count &&
-		    strcmp(out->items[out->count - 1].machine, db_string(q, 0)) == 0) {
-			move_place(&out->items[out->count - 1], q);
-			continue;
+		struct history_place *p = out->count ? &out->items[out->count - 1] : NULL;
+
+		if (p && strcmp(p->machine, db_string(q, 0)) == 0) {
+			move_place(p, q);
+		} else {
+			ARRAY_GROW(out->items, out->count, out->capacity);
+			p = &out->items[out->count++];
+			*p = (struct history_place){ .machine = text_of(q, 0),
+						     .host = host_of(q),
+						     .host_before = xstrdup("") };
 		}
-		ARRAY_GROW(out->items, out->count, out->capacity);
-		out->items[out->count++] = (struct history_place){ .machine = text_of(q, 0),
-								   .host = text_of(q, 1),
-								   .device = text_of(q, 2),
-								   .slot = text_of(q, 3),
-								   .serial = text_of(q, 4),
-								   .host_before = xstrdup(""),
-								   .day = day_of(q, 5, "the day") };
+		p->device = text_harmless(device_id_on_node(db_string(q, 2)));
+		p->slot = text_of(q, 3);
+		p->serial = text_of(q, 4);
+		p->day = day_of(q, 5, "the day");
+		p->tags = text_of(q, 6);
 	}
 	return db_end(q);
 }

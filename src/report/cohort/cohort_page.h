@@ -1,15 +1,18 @@
 /*
  * The fleet page: node against node (history/fleet/fleet.h) as one HTML page. What is slow first,
  * then how each cohort scatters, nodes by suites, the worst devices, what was not heard of.
+ * The page of one node or device: its nights next to the others'.
  */
 #ifndef GPUPROOF_REPORT_COHORT_COHORT_PAGE_H
 #define GPUPROOF_REPORT_COHORT_COHORT_PAGE_H
 
-#include "history/fleet/fleet.h"
+#include "history/fleet/course.h"
 #include "report/report.h"
 
 /* Into options->output. Of `options` the title, template_dir and separate_css count, too. */
 enum status report_cohorts_write(const struct fleet *fleet, const struct report_options *options,
 				 struct error *err);
+enum status report_node_write(const struct fleet *fleet, const struct fleet_subject *subject,
+			      const struct report_options *options, struct error *err);
 
 #endif

@@ -56,7 +56,8 @@ static bool ends_of(const struct fleet_nodes *nodes, const struct case_result *c
 
 	for (size_t i = 0; i < c->device_count; i++) {
 		const char *device = c->devices[i];
-		const struct fleet_node *n = fleet_node_find(nodes, device, strcspn(device, "/"));
+		const struct fleet_node *n =
+			fleet_node_find(nodes, device, device_node_length(device));
 		size_t index = n ? (size_t)(n - nodes->items) : SIZE_MAX;
 
 		if (!n || (count == 2 && out[1] != index))

@@ -76,9 +76,9 @@ static struct place *place_of(struct scaling *s, const struct case_result *c, si
 /* Takes of a node by itself those on all of its devices, as groups have them. */
 static bool is_whole(const struct fleet_nodes *nodes, const struct case_result *c, size_t count)
 {
-	const struct fleet_node *n =
-		count == 1 ? fleet_node_find(nodes, c->devices[0], strcspn(c->devices[0], "/"))
-			   : NULL;
+	const struct fleet_node *n = count == 1 ? fleet_node_find(nodes, c->devices[0],
+								  device_node_length(c->devices[0]))
+						: NULL;
 
 	return count > 1 || (n && n->devices == c->device_count);
 }

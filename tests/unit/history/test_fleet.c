@@ -97,7 +97,7 @@ static void judge_sample(const struct sample *s, struct fleet *f)
 						 .unit = xstrdup("B/s"),
 						 .better = BETTER_HIGHER };
 		*m = (struct fleet_member){ .series = &f->series[i],
-					    .devices = strchr(f->series[i].case_id, '@') + 1,
+					    .devices = xasprintf("cuda:%zu", i % s->devices),
 					    .host = i / s->devices,
 					    .nights = xcalloc(s->nights, sizeof(*m->nights)),
 					    .count = s->nights,

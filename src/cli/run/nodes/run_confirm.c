@@ -35,8 +35,8 @@ static void collect(struct suspects *s, const struct verdicts *v)
 			continue;
 		add_key(s, xstrdup(c->case_id));
 		if (c->comparison == LIKE_IDENTICAL || check_is_of_node(c))
-			add_key(s, xasprintf("%.*s %s", (int)strcspn(c->devices, "/"), c->devices,
-					     c->point));
+			add_key(s, xasprintf("%.*s %s", (int)device_node_length(c->devices),
+					     c->devices, c->point));
 	}
 	if (s->count)
 		qsort(s->keys, s->count, sizeof(*s->keys), by_text);

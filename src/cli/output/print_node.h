@@ -1,0 +1,9 @@
+/* A node or a device night by night next to the others, for people and as JSON. */
+#ifndef GPUPROOF_CLI_OUTPUT_PRINT_NODE_H
+#define GPUPROOF_CLI_OUTPUT_PRINT_NODE_H
+
+#include "history/fleet/course.h"
+
+void print_node(const struct fleet *fleet, const struct fleet_subject *subject, bool json);
+
+#endif

@@ -1,0 +1,203 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "history/fleet/course.h"
+#include "report/chart/chart.h"
+#include "report/cohort/cohort_page.h"
+#include "report/page/html.h"
+#include "report/view/format.h"
+#include "report/view/view.h"
+
+#define MOST_CHARTS 24
+
+struct page {
+	const struct fleet *fleet;
+	const struct fleet_subject *subject;
+	const struct course *courses;
+	size_t count;
+	struct tree *tree;
+};
+
+static const struct history_series *series_of(const struct page *p, const struct course *x)
+{
+	return p->fleet->members[p->fleet->cohorts[x->cohort].first].series;
+}
+
+static void findings(const struct page *p)
+{
+	struct tree *list = tree_list(p->tree, "findings");
+
+	for (size_t i = 0; i < p->fleet->finding_count; i++) {
+		const struct fleet_finding *x = &p->fleet->findings[i];
+		char *subject, *words;
+		struct tree *map;
+
+		if (!fleet_finding_is_about(p->fleet, x, p->subject))
+			continue;
+		subject = fleet_subject_words(p->fleet, x);
+		words = fleet_finding_words(p->fleet, x);
+		map = tree_item(list);
+		tree_text(map, "kind", x->decision ? "skipped" : "failed");
+		tree_text(map, "symbol", x->decision ? "○" : "✗");
+		view_text(map, "subject", subject);
+		view_text(map, "words", words);
+		free(subject);
+		free(words);
+	}
+	tree_flag(p->tree, "has_findings", list->count);
+}
+
+/* Not accused is good news only where there was something to compare it with. */
+static void answer(const struct page *p)
+{
+	size_t open = 0, decided = 0, compared = 0;
+	char first[16], last[16];
+
+	for (size_t i = 0; i < p->fleet->finding_count; i++) {
+		const struct fleet_finding *x = &p->fleet->findings[i];
+
+		if (fleet_finding_is_about(p->fleet, x, p->subject))
+			*(x->decision ? &decided : &open) += 1;
+	}
+	for (size_t i = 0; i < p->count; i++)
+		compared += p->fleet->cohorts[p->courses[i].cohort].compared &&
+			    p->courses[i].recent > 0;
+	history_date(p->fleet->first_day, first);
+	history_date(p->fleet->last_day, last);
+	tree_text(p->tree, "verdict_kind",
+		  open       ? "failed"
+		  : decided  ? "error"
+		  : compared ? "ok"
+			     : "skipped");
+	tree_text(p->tree, "verdict_symbol", open ? "✗" : decided ? "!" : compared ? "✓" : "○");
+	tree_text(p->tree, "verdict_word",
+		  open       ? "Slower than the others"
+		  : decided  ? "Slower than the others, all decided"
+		  : compared ? "Like the others"
+			     : "Not compared");
+	tree_textf(p->tree, "verdict",
+		   "%zu open finding%s, %zu decided; judged in %zu of %zu cases, by the nights "
+		   "from %s to %s.",
+		   open, open == 1 ? "" : "s", decided, compared, p->count, first, last);
+}
+
+static void row(const struct page *p, const struct course *x, struct tree *list)
+{
+	const struct history_series *s = series_of(p, x);
+	struct tree *map = tree_item(list);
+	char text[FORMAT_SIZE];
+	char *words = course_words(p->fleet, p->subject, x);
+
+	view_text(map, "case", s->point);
+	tree_text(map, "metric", format_metric(s->metric, text, sizeof(text)));
+	view_text(map, "model", s->model);
+	view_text(map, "words", words);
+	free(words);
+}
+
+/* The mean of the others over all nights: what percents are of. */
+static double base_of(const struct course *x)
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->count; i++)
+		if (!isnan(x->nights[i].others)) {
+			sum += x->nights[i].others;
+			n++;
+		}
+	return n ? sum / (double)n : (double)NAN;
+}
+
+static void add_point(struct chart_series *line, int64_t day, int64_t last, double y, double low,
+		      double high, size_t n)
+{
+	char date[16];
+	struct chart_point *point;
+
+	history_date(day, date);
+	point = chart_point_new(line, date);
+	point->x = (double)(day - last);
+	point->y = expm1(y);
+	point->low = expm1(low);
+	point->high = expm1(high);
+	point->n = n;
+}
+
+static void draw(const struct page *p, const struct course *x, struct tree *charts)
+{
+	const struct history_series *s = series_of(p, x);
+	double base = base_of(x);
+	const char *other = p->subject->machine ? "other devices" : "other nodes";
+	struct chart_series *own, *others;
+	char text[FORMAT_SIZE], last[16];
+	struct chart chart;
+
+	if (isnan(base))
+		return;
+	history_date(p->fleet->last_day, last);
+	chart_init(&chart, CHART_LINES);
+	chart.id = xasprintf("nights-%zu", x->cohort);
+	chart.title = xasprintf("%s, %s", s->point, format_metric(s->metric, text, sizeof(text)));
+	chart.shows =
+		xasprintf("Each night next to the %s, in percent of their mean level, more is "
+			  "better. Area of the %s: the middle 80 %% of them; of this one: the "
+			  "95 %% interval of its difference to their median.",
+			  other, other);
+	chart.finding = course_words(p->fleet, p->subject, x);
+	chart.x_name = xasprintf("days before %s", last);
+	chart.x_unit = xstrdup("");
+	chart.y_name = xstrdup("to the others' mean level");
+	chart_series_named(&chart, other)->style = 7;
+	chart_series_named(&chart, p->subject->machine ? "this device" : "this node")->style = 1;
+	others = &chart.series[0];
+	own = &chart.series[1];
+	for (size_t i = 0; i < x->count; i++) {
+		const struct course_night *n = &x->nights[i];
+		double y = n->own - base;
+
+		if (n->count)
+			add_point(others, n->day, p->fleet->last_day, n->others - base,
+				  n->low - base, n->high - base, n->count);
+		if (!isnan(n->own))
+			add_point(own, n->day, p->fleet->last_day, y, y - n->half, y + n->half,
+				  x->devices);
+	}
+	chart_in_percent(&chart);
+	chart_draw(&chart, charts);
+	chart_release(&chart);
+}
+
+enum status report_node_write(const struct fleet *f, const struct fleet_subject *subject,
+			      const struct report_options *options, struct error *err)
+{
+	struct course *courses;
+	struct page p = { .fleet = f, .subject = subject, .tree = tree_new(TREE_MAP) };
+	struct tree *rows = tree_list(p.tree, "rows"), *charts = tree_list(p.tree, "charts");
+	char *name = fleet_subject_name(f, subject);
+	struct text html = TEXT_EMPTY;
+
+	p.count = fleet_courses(f, subject, &courses);
+	p.courses = courses;
+	view_text(p.tree, "title", options->title ? options->title : name);
+	tree_list(p.tree, "warnings");
+	answer(&p);
+	findings(&p);
+	for (size_t i = 0; i < p.count; i++)
+		row(&p, &courses[i], rows);
+	for (size_t i = 0; i < p.count && i < MOST_CHARTS; i++)
+		draw(&p, &courses[i], charts);
+	tree_flag(p.tree, "has_rows", rows->count);
+	tree_flag(p.tree, "has_charts", charts->count);
+	tree_textf(p.tree, "more_charts",
+		   p.count > MOST_CHARTS ? "%zu cases that are better are in the table only." : "",
+		   p.count - MOST_CHARTS);
+	if (html_render("node", options, p.tree, &html, err) == STATUS_OK)
+		html_publish(options, &html, err);
+	text_release(&html);
+	tree_free(p.tree);
+	courses_release(courses, p.count);
+	free(name);
+	return err->status;
+}
