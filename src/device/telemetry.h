@@ -8,6 +8,8 @@
 struct telemetry {
 	double sm_clock_hz, memory_clock_hz;
 	double power_watts, temperature_celsius;
+	/* over which the power is a mean at most; 0: unknown */
+	double power_window_seconds;
 	int64_t throttle_reasons;               /* NVML bit mask; 0: none; -1 unknown */
 	int64_t ecc_corrected, ecc_uncorrected; /* volatile counts */
 	int64_t pcie_generation, pcie_width, pcie_replays;

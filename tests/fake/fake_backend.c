@@ -156,6 +156,7 @@ enum status fake_telemetry_quick(struct device *device, struct telemetry *out, s
 	if (HOST->telemetry_quick(device, out, err) != STATUS_OK)
 		return err->status;
 	out->power_watts = fake_power_watts(device);
+	out->power_window_seconds = 0.1;
 	return STATUS_OK;
 }
 

@@ -43,6 +43,22 @@ struct nvml_event {
 	unsigned gpu_instance, compute_instance;
 };
 
+/* NVML_FI_DEV_POWER_INSTANT: mW, since driver 530. */
+#define NVML_FIELD_POWER_INSTANT 186
+/* NVML_VALUE_TYPE_UNSIGNED_INT */
+#define NVML_VALUE_UNSIGNED 1
+
+/* nvmlFieldValue_t, with the values of NVML_VALUE_TYPE_UNSIGNED_INT and of the largest. */
+struct nvml_field {
+	unsigned id, scope;
+	long long timestamp, latency_microseconds;
+	int type, result;
+	union {
+		unsigned number;
+		unsigned long long largest;
+	} value;
+};
+
 struct nvml_memory {
 	unsigned long long total, free, used;
 };

@@ -113,7 +113,32 @@ static enum status find(struct device *device, nvmlDevice_t *handle, struct erro
 			 device->info.pci);
 }
 
-static void ask_quick(nvmlDevice_t handle, struct telemetry *out)
+/*
+ * NVML's first function for power gives a mean over 1 s from Ampere on, except GA100
+ * (nvmlDeviceGetPowerUsage), its field what the sensor reads.
+ */
+#define POWER_MEAN_SECONDS 1.0
+#define POWER_UPDATE_SECONDS 0.1
+
+static void ask_power(nvmlDevice_t handle, const struct device_info *info, struct telemetry *out)
+{
+	struct nvml_field field = { .id = NVML_FIELD_POWER_INSTANT };
+	bool mean = info->capability_major > 8 ||
+		    (info->capability_major == 8 && info->capability_minor > 0);
+	unsigned milliwatts;
+
+	out->power_watts = (double)NAN;
+	out->power_window_seconds = POWER_UPDATE_SECONDS;
+	if (NVML_OK(nvmlDeviceGetFieldValues, handle, 1, &field) && field.result == NVML_SUCCESS &&
+	    field.type == NVML_VALUE_UNSIGNED && field.value.number > 0) {
+		out->power_watts = 1e-3 * field.value.number;
+	} else if (NVML_OK(nvmlDeviceGetPowerUsage, handle, &milliwatts)) {
+		out->power_watts = 1e-3 * milliwatts;
+		out->power_window_seconds = mean ? POWER_MEAN_SECONDS : POWER_UPDATE_SECONDS;
+	}
+}
+
+static void ask_quick(nvmlDevice_t handle, const struct device_info *info, struct telemetry *out)
 {
 	unsigned value;
 
@@ -126,8 +151,7 @@ static void ask_quick(nvmlDevice_t handle, struct telemetry *out)
 				   .xid_errors = -1 };
 	out->sm_clock_hz = clock_hz(handle, NVML_CLOCK_SM);
 	out->memory_clock_hz = clock_hz(handle, NVML_CLOCK_MEM);
-	out->power_watts =
-		NVML_OK(nvmlDeviceGetPowerUsage, handle, &value) ? 1e-3 * value : (double)NAN;
+	ask_power(handle, info, out);
 	out->temperature_celsius =
 		NVML_OK(nvmlDeviceGetTemperature, handle, NVML_TEMPERATURE_GPU, &value)
 			? value
@@ -141,7 +165,7 @@ enum status cuda_telemetry_quick(struct device *device, struct telemetry *out, s
 	enum status status = find(device, &handle, err);
 
 	if (status == STATUS_OK)
-		ask_quick(handle, out);
+		ask_quick(handle, &device->info, out);
 	return status;
 }
 
@@ -152,7 +176,7 @@ enum status cuda_telemetry(struct device *device, struct telemetry *out, struct 
 
 	if (status != STATUS_OK)
 		return status;
-	ask_quick(handle, out);
+	ask_quick(handle, &device->info, out);
 	out->ecc_corrected = ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_CORRECTED);
 	out->ecc_uncorrected = ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
 	out->xid_errors = xid_errors(device->info.index, handle);

@@ -11,23 +11,25 @@
 #include "measure/telemetry/poller.h"
 
 /*
- * Power without a counter (before Volta). NVML says +/- 5 % of it (nvmlDeviceGetPowerUsage); its
- * reading is a mean over up to 0.1 s.
+ * Power without a counter (before Volta). NVML says +/- 5 % of it (nvmlDeviceGetPowerUsage). A
+ * reading is a mean over some time: what began before the window, or has not arrived at its end.
  */
 #define POWER_INTERVAL_SECONDS 0.02
-#define POWER_UPDATE_SECONDS 0.1
+#define POWER_WINDOW_UNKNOWN 1.0
 #define POWER_ACCURACY 0.05
 
 /* Power of one device; written by the poller's thread. */
 struct power {
 	double sum;
 	size_t count;
+	double window; /* the longest that a reading is a mean of, in s */
 };
 
 struct gauge {
 	struct device *device;
 	bool counts; /* it has a counter */
 	double first, last;
+	double power_window;             /* of the readings up to `last` */
 	struct telemetry_poller *poller; /* without a counter; its lock guards `power` */
 	struct power power;
 	struct energy latest;
@@ -64,6 +66,8 @@ static void add_power(void *context, const struct telemetry *t)
 		return;
 	p->sum += t->power_watts;
 	p->count++;
+	p->window = fmax(p->window, t->power_window_seconds > 0 ? t->power_window_seconds
+								: POWER_WINDOW_UNKNOWN);
 }
 
 static void start_power(struct gauge *g)
@@ -90,6 +94,7 @@ static double power_joules(struct gauge *g, double seconds)
 
 	telemetry_poller_lock(g->poller);
 	joules = g->power.count ? g->power.sum / (double)g->power.count * seconds : (double)NAN;
+	g->power_window = g->power.window;
 	telemetry_poller_unlock(g->poller);
 	return joules;
 }
@@ -143,7 +148,7 @@ static bool is_shared(const struct energy_meter *m, size_t i)
 
 static void add_gauge(struct share *s, const struct gauge *g)
 {
-	double update = g->counts ? g->latest.update_seconds : POWER_UPDATE_SECONDS;
+	double update = g->counts ? g->latest.update_seconds : g->power_window;
 
 	s->joules += g->last;
 	s->watts += g->last / s->seconds;

@@ -21,7 +21,7 @@ static double now, gap;
 static double busy_watts, idle_watts, joules, update;
 static bool has_counter, shared;
 /* A reading of power, by the device's `scale`; NAN: it reports none. */
-static double scale;
+static double scale, mean_over;
 /* Pollers of the meter and of power over time work at the same time. */
 #define POLLERS_MOST 4
 static struct test_poller {
@@ -43,6 +43,7 @@ static void pass(double seconds, double watts)
 
 	telemetry_unknown(&reading);
 	reading.power_watts = scale * watts;
+	reading.power_window_seconds = mean_over;
 	now += seconds;
 	joules += seconds * watts;
 	for (size_t i = 0; i < POLLERS_MOST && seconds > 0; i++)
@@ -195,6 +196,7 @@ static int reset(void **state)
 	shared = false;
 	memset(pollers, 0, sizeof(pollers));
 	scale = (double)NAN;
+	mean_over = 0.1;
 	return 0;
 }
 
@@ -280,6 +282,25 @@ static void without_a_counter_power_is_integrated(void **state)
 	assert_near(&r, "test.idle_power", 70, 1e-6);
 	assert_float_equal(case_metric(&r, "test.energy")->high, 4 * 1.075, 4 * 1e-3);
 	assert_non_null(strstr(r.notes, "power read every 20 ms"));
+	case_result_release(&r);
+}
+
+/* A mean over 1 s of 25 s leaves 4 % open, in addition to the 5 % of every power. */
+static void a_mean_of_power_knows_its_time(void **state)
+{
+	struct case_result r;
+
+	(void)state;
+	has_counter = false;
+	scale = 1;
+	mean_over = 1;
+	r = measure(25, 1);
+	assert_float_equal(case_metric(&r, "test.energy")->high, 4 * 1.09, 4 * 1e-3);
+	case_result_release(&r);
+	/* The same of a device that does not say it. */
+	mean_over = 0;
+	r = measure(10, 1);
+	assert_none(&r, "power read every 20 ms is 15 % uncertain, more than 10 %");
 	case_result_release(&r);
 }
 
@@ -376,6 +397,7 @@ int main(void)
 		cmocka_unit_test_setup(a_device_that_waits_gives_no_figure, reset),
 		cmocka_unit_test_setup(without_a_counter_the_reason_is_told, reset),
 		cmocka_unit_test_setup(without_a_counter_power_is_integrated, reset),
+		cmocka_unit_test_setup(a_mean_of_power_knows_its_time, reset),
 		cmocka_unit_test_setup(a_window_too_short_for_power_gives_no_figure, reset),
 		cmocka_unit_test_setup(a_counter_that_stands_still_gives_no_figure, reset),
 		cmocka_unit_test_setup(not_asked_for_nothing_is_read, reset),
