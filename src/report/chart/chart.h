@@ -50,7 +50,8 @@ struct chart_point {
 	size_t sample_count;
 	double p50, p95, p99; /* CHART_STRIP */
 	double ideal;         /* CHART_BARS: a dashed tick; NaN: none; see `roofs` */
-	size_t style;         /* CHART_BARS, _TIMELINE, _MAP: colour */
+	/* CHART_BARS, _TIMELINE, _MAP: colour; _STACKED: that of the part, 0 in all: by order */
+	size_t style;
 	/* CHART_TIMELINE: short name, shown where it fits; CHART_MAP: the cell's words */
 	char *label;
 	enum chart_look look; /* CHART_BARS */

@@ -37,12 +37,28 @@ static double total_of(const struct chart_series *series)
 	return total;
 }
 
+/* That of its points, where any has one; else parts have theirs in order. */
+static const char *colour_of(const struct stack *s, size_t part)
+{
+	size_t style = part;
+
+	for (size_t i = 0; i < s->chart->count; i++)
+		for (size_t p = 0; p < s->chart->series[i].count; p++) {
+			const struct chart_point *point = &s->chart->series[i].points[p];
+
+			if (point->style && strcmp(point->text, s->parts[part]) == 0)
+				return chart_style(point->style)->colour;
+			style = point->style ? 0 : style;
+		}
+	return chart_style(style)->colour;
+}
+
 static void draw_key(const struct stack *s, struct tree *map)
 {
 	struct tree *key = tree_list(map, "key");
 
 	for (size_t i = 0; i < s->part_count; i++)
-		chart_key_item(key, s->key_columns, chart_style(i)->colour, s->parts[i]);
+		chart_key_item(key, s->key_columns, colour_of(s, i), s->parts[i]);
 }
 
 static void draw_bar(const struct stack *s, struct tree *row, const struct chart_series *series,
@@ -68,7 +84,7 @@ static void draw_bar(const struct stack *s, struct tree *row, const struct chart
 			continue;
 		sum += point->y;
 		part = tree_item(parts);
-		tree_text(part, "colour", chart_style(i)->colour);
+		tree_text(part, "colour", colour_of(s, i));
 		chart_coordinate(part, "x", from);
 		chart_coordinate(part, "y", y + (ROW - BAR) / 2);
 		chart_coordinate(part, "part_width", scale_at(&s->scale, sum / whole) - from);

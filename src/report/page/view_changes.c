@@ -3,6 +3,7 @@
  * worst first, with its devices inside; verdicts, ratios and their order are those of
  * judge/compare/, computed once.
  */
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -362,6 +363,22 @@ static size_t most_launches(const struct comparison *c, bool b)
 	return most;
 }
 
+/* "... both with", "--launches 5", ": fewer ...": lines break at the hyphens of an option. */
+static void show_advice(const char *advice, struct tree *map)
+{
+	size_t begin = strcspn(advice, "-"), end = begin;
+
+	while (advice[begin] && !text_starts_with(advice + begin, "--"))
+		begin += 1 + strcspn(advice + begin + 1, "-");
+	end = begin + strcspn(advice + begin, " ");
+	if (isdigit((unsigned char)advice[end + (advice[end] == ' ')]))
+		end += 1 + strspn(advice + end + 1, "0123456789");
+	tree_flag(map, "has_advice", *advice);
+	tree_textf(map, "advice", "%.*s", (int)begin, advice);
+	tree_textf(map, "advice_option", "%.*s", (int)(end - begin), advice + begin);
+	tree_text(map, "advice_end", advice + end);
+}
+
 static void show_comparison(const struct view *view, size_t run, const struct comparison *c,
 			    struct tree *map)
 {
@@ -375,7 +392,7 @@ static void show_comparison(const struct view *view, size_t run, const struct co
 	tree_textf(map, "changes_id", run > 1 ? "changes-%zu" : "changes", run);
 	show_outcome(c, map);
 	view_text(map, "sentence", c->sentence);
-	view_text(map, "advice", c->advice);
+	show_advice(c->advice, map);
 	tree_textf(map, "margin", "%.3g %%", 100 * c->margin);
 	tree_textf(map, "launches_a", "%zu", most_launches(c, false));
 	tree_textf(map, "launches_b", "%zu", most_launches(c, true));

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "report/chart/chart.h"
 #include "report/claims/claims.h"
 #include "report/view/format.h"
 #include "report/view/view.h"
@@ -18,6 +20,15 @@ static const char *const symbols[CLAIM_VERDICTS] = {
 static const char *const kinds[CLAIM_VERDICTS] = {
 	[CLAIM_HOLDS] = "ok",        [CLAIM_FAILS] = "failed",    [CLAIM_DEPENDS] = "error",
 	[CLAIM_UNDECIDED] = "noisy", [CLAIM_PARTIAL] = "skipped", [CLAIM_UNTESTED] = "skipped",
+};
+
+static const char *const words[CLAIM_VERDICTS] = {
+	[CLAIM_HOLDS] = "hold",
+	[CLAIM_FAILS] = "do not hold",
+	[CLAIM_DEPENDS] = "depend",
+	[CLAIM_UNDECIDED] = "undecided",
+	[CLAIM_PARTIAL] = "tested in part",
+	[CLAIM_UNTESTED] = "not tested",
 };
 
 static void format_reading(double value, const char *unit, char *out, size_t size)
@@ -152,17 +163,43 @@ static enum claim_verdict show_claim(const struct view *view, const struct claim
 	return verdict;
 }
 
+/* Colours of charts: those that hold are the first one, those without an answer grey. */
+static const size_t styles[CLAIM_VERDICTS] = {
+	[CLAIM_HOLDS] = 0,     [CLAIM_FAILS] = 1,   [CLAIM_DEPENDS] = 5,
+	[CLAIM_UNDECIDED] = 3, [CLAIM_PARTIAL] = 4, [CLAIM_UNTESTED] = 7,
+};
+
+/* A bar of the group's verdicts, in their order. */
+static void add_bar(struct chart *chart, const struct claim_group *group,
+		    const size_t counts[CLAIM_VERDICTS])
+{
+	char *name =
+		xasprintf("%s. %.*s", group->id, (int)strcspn(group->title, ":"), group->title);
+	struct chart_series *bar = chart_series_named(chart, name);
+
+	for (size_t v = 0; v < CLAIM_VERDICTS; v++) {
+		struct chart_point *part = chart_point_new(bar, words[v]);
+
+		part->y = (double)counts[v];
+		part->style = styles[v];
+	}
+	free(name);
+}
+
 static void show_group(const struct view *view, const struct claim_group *group,
 		       struct tree *tested_groups, struct tree *untested,
-		       size_t counts[CLAIM_VERDICTS])
+		       size_t all[CLAIM_VERDICTS], struct chart *chart)
 {
 	struct tree *map = tree_new(TREE_MAP), *tested = tree_list(map, "claims");
-	size_t before = counts[CLAIM_UNTESTED];
+	size_t counts[CLAIM_VERDICTS] = { 0 };
 
 	for (size_t i = 0; i < group->count; i++)
 		counts[show_claim(view, group, &group->claims[i], tested, untested)]++;
+	add_bar(chart, group, counts);
+	for (size_t v = 0; v < CLAIM_VERDICTS; v++)
+		all[v] += counts[v];
 	tree_text(map, "title", group->title);
-	if (counts[CLAIM_UNTESTED] - before < group->count)
+	if (counts[CLAIM_UNTESTED] < group->count)
 		tree_append(tested_groups, map);
 	else
 		tree_free(map);
@@ -170,14 +207,6 @@ static void show_group(const struct view *view, const struct claim_group *group,
 
 static void show_counts(const size_t counts[CLAIM_VERDICTS], struct tree *page)
 {
-	static const char *const words[CLAIM_VERDICTS] = {
-		[CLAIM_HOLDS] = "hold",
-		[CLAIM_FAILS] = "do not hold",
-		[CLAIM_DEPENDS] = "depend",
-		[CLAIM_UNDECIDED] = "undecided",
-		[CLAIM_PARTIAL] = "tested in part",
-		[CLAIM_UNTESTED] = "not tested",
-	};
 	struct tree *tiles = tree_list(page, "claim_tiles");
 
 	for (size_t v = 0; v < CLAIM_VERDICTS; v++)
@@ -201,18 +230,45 @@ static void show_guides(const struct claim_set *set, struct tree *page)
 	}
 }
 
+/* Draws and releases the chart of all groups' verdicts; with nothing tested there is none. */
+static void finish_chart(struct chart *chart, const size_t counts[CLAIM_VERDICTS],
+			 struct tree *charts)
+{
+	size_t all = 0;
+
+	for (size_t v = 0; v < CLAIM_VERDICTS; v++)
+		all += counts[v];
+	chart->id = xstrdup("chart-claims");
+	chart->title = xstrdup("Verdicts of each guide's claims");
+	chart->shows = xstrdup("The number of claims of each guide by verdict.");
+	chart->finding = xasprintf("Of %zu claims %zu hold, %zu do not hold, %zu depend.", all,
+				   counts[CLAIM_HOLDS], counts[CLAIM_FAILS], counts[CLAIM_DEPENDS]);
+	chart->x_name = xstrdup("verdict");
+	chart->x_unit = xstrdup("");
+	chart->y_name = xstrdup("number");
+	chart->y_unit = xstrdup("claims");
+	chart->note = xstrdup("");
+	if (counts[CLAIM_UNTESTED] < all)
+		chart_draw(chart, charts);
+	chart_release(chart);
+}
+
 void view_claims(const struct view *view, const struct claim_set *set, struct tree *page)
 {
-	struct tree *groups, *untested;
+	struct tree *groups, *untested, *charts;
 	size_t counts[CLAIM_VERDICTS] = { 0 };
+	struct chart chart;
 
 	tree_flag(page, "has_claims", set->count > 0);
 	if (!set->count)
 		return;
 	groups = tree_list(page, "claim_groups");
 	untested = tree_list(page, "claims_not_tested");
+	chart_init(&chart, CHART_STACKED);
 	for (size_t g = 0; g < set->count; g++)
-		show_group(view, &set->groups[g], groups, untested, counts);
+		show_group(view, &set->groups[g], groups, untested, counts, &chart);
+	charts = tree_list(page, "claim_charts");
+	finish_chart(&chart, counts, charts);
 	tree_flag(page, "any_claim_untested", counts[CLAIM_UNTESTED] > 0);
 	show_counts(counts, page);
 	show_guides(set, page);

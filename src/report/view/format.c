@@ -110,9 +110,10 @@ char *format_quantity(double value, const char *unit, char *out, size_t size)
 	}
 	if (strcmp(unit, "×") == 0)
 		return format_ratio(value, out, size);
-	if (strcmp(unit, "samples") == 0 && value == floor(value) && fabs(value) < 1e15) {
+	if ((strcmp(unit, "samples") == 0 || strcmp(unit, "claims") == 0) &&
+	    value == floor(value) && fabs(value) < 1e15) {
 		format_count(value, plain, sizeof(plain));
-		snprintf(out, size, "%s samples", plain);
+		snprintf(out, size, "%s %s", plain, unit);
 		return out;
 	}
 	units_si(value, unit, plain, sizeof(plain));

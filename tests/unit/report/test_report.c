@@ -308,7 +308,8 @@ static void comparison_says_what_it_compares(void **state)
 {
 	static const char *const order[] = { "2 × NVIDIA H200 against Tesla V100-SXM2-32GB",
 					     "Not all was compared",
-					     "to decide more, repeat both with --launches 5",
+					     "to decide more, repeat both with <code "
+					     "class=\"option\">--launches 5</code>: fewer",
 					     "Differs:",
 					     "possibly REGRESSED",
 					     "NOT COMPARED",
