@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "fleet/nodes.h"
 #include "result/host/build.h"
@@ -49,6 +50,8 @@ static void start_node(struct fleet *f, struct peer *peer, size_t index)
 	peer->node = index;
 	n->peer = peer;
 	n->phase = NODE_RUNS;
+	if (!f->own_began)
+		f->own_began = clock_seconds();
 	nodes_send(f, peer, &start);
 }
 

@@ -86,6 +86,8 @@ static bool all_ended(struct fleet *f, const struct config *config)
 	}
 	if (!f->join_over)
 		return false;
+	if (!f->own_ended)
+		f->own_ended = clock_seconds();
 	if (ready && !f->rounds)
 		open_rounds(f, config);
 	if (f->stopping && f->rounds)
@@ -260,8 +262,29 @@ static enum status launch(struct fleet *f, const struct section *settings, struc
 	return err->status;
 }
 
+/* Parts of the run's time; of one that measures again what was not decided, one part. */
+static void add_phases(const struct fleet *f, struct result *result, double began, double ended)
+{
+	const struct result *before = f->options->before;
+
+	for (size_t i = 0; before && i < before->phase_count; i++)
+		result_add_phase(result, before->phases[i].name, before->phases[i].seconds);
+	if (before) {
+		result_add_phase(result, "cases measured again", ended - began);
+		return;
+	}
+	result_add_phase(result, "start of the agents",
+			 (f->own_began ? f->own_began : ended) - began);
+	if (f->own_began)
+		result_add_phase(result, "cases of each node", f->own_ended - f->own_began);
+	if (f->rounds)
+		result_add_phase(result, "cases of several nodes", ended - f->own_ended);
+	else
+		result_add_phase(result, "end of the agents", ended - f->own_ended);
+}
+
 static void collect(struct fleet *f, const struct config *config, struct result *result,
-		    double seconds)
+		    double began, double ended)
 {
 	bool whole = true, interrupted = false;
 	bool *kept = xcalloc(f->count, sizeof(*kept));
@@ -288,6 +311,7 @@ static void collect(struct fleet *f, const struct config *config, struct result 
 		rounds_collect(f->rounds, result);
 	for (size_t i = 0; i < result->node_count; i++)
 		whole = whole && result->nodes[i].status == NODE_OK;
+	add_phases(f, result, began, ended);
 	free(result->state);
 	result->state = xstrdup(whole                        ? "complete"
 				: interrupted && !f->too_few ? "interrupted"
@@ -295,7 +319,7 @@ static void collect(struct fleet *f, const struct config *config, struct result 
 	clock_iso8601(now, sizeof(now));
 	free(result->finished);
 	result->finished = xstrdup(strcmp(now, result->started) < 0 ? result->started : now);
-	result->seconds = seconds + (f->options->before ? f->options->before->seconds : 0);
+	result->seconds = ended - began + (f->options->before ? f->options->before->seconds : 0);
 }
 
 static enum status write_result(const struct fleet *f, const struct result *result,
@@ -338,7 +362,7 @@ static enum status attend_nodes(struct fleet *f, const struct config *config, st
 	peers_close(&f->peers);
 	launcher_end(&f->launcher, END_SECONDS);
 	*f->options->stopped_by = signals_last_stop();
-	collect(f, config, result, clock_seconds() - began);
+	collect(f, config, result, began, clock_seconds());
 	if (write_result(f, result, err) != STATUS_OK)
 		return err->status;
 	if (f->stops_seen)

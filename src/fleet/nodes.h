@@ -42,6 +42,8 @@ struct fleet {
 	char *directory; /* absolute */
 	const char *run_id;
 	double silent_after, join_within, began;
+	/* host clock, 0: not yet: the first node's own cases began, the last one's ended */
+	double own_began, own_ended;
 	bool join_over, stopping, too_few;
 	int stops_seen, log;
 	double status_due; /* host clock: when the next status.json is written */

@@ -187,6 +187,9 @@ void result_release(struct result *result)
 		free(result->nodes[i].reason);
 		free(result->nodes[i].lost_at);
 	}
+	for (size_t i = 0; i < result->phase_count; i++)
+		free(result->phases[i].name);
+	free(result->phases);
 	free(result->nodes);
 	free(result->presentations);
 	free(result->yardstick);
@@ -490,6 +493,20 @@ size_t result_lost_nodes(const struct result *result)
 	for (size_t i = 0; i < result->node_count; i++)
 		count += result->nodes[i].status != NODE_OK;
 	return count;
+}
+
+void result_add_phase(struct result *result, const char *name, double seconds)
+{
+	size_t i = 0;
+
+	while (i < result->phase_count && strcmp(result->phases[i].name, name) != 0)
+		i++;
+	if (i == result->phase_count) {
+		ARRAY_GROW(result->phases, result->phase_count, result->phase_capacity);
+		result->phases[result->phase_count++] =
+			(struct case_phase){ .name = xstrdup(name) };
+	}
+	result->phases[i].seconds += seconds;
 }
 
 size_t result_lost_devices(const struct result *result)

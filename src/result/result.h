@@ -284,6 +284,9 @@ struct result {
 	size_t device_count;
 	struct result_node *nodes; /* of a run on several nodes, by name; else none */
 	size_t node_count, node_capacity;
+	/* of a run on several nodes: parts of `seconds`, one after the other; none: older result */
+	struct case_phase *phases;
+	size_t phase_count, phase_capacity;
 	/*
 	 * Findings of doctor before and after an acceptance run; in other runs only lost devices.
 	 */
@@ -357,6 +360,8 @@ char *throttle_page_words(int64_t reasons);
  * not.
  */
 bool throttle_is_fault(int64_t reasons);
+/* Adds to the run's time of that phase, which is appended when it is new. */
+void result_add_phase(struct result *result, const char *name, double seconds);
 /* Appends an empty case whose fields the caller fills; valid until the next call. */
 struct case_result *result_add_case(struct result *result);
 /* The value of `name` ("hostname") in the environment; NULL: none. */

@@ -426,6 +426,13 @@ static const struct field config_fields[] = {
 		  .one_line = true,                                                        \
 		  .fields = node_fields,                                                   \
 		  .optional = true },                                                      \
+		{ .name = "phases",                                                        \
+		  .codec = &codec_array,                                                   \
+		  FIELD_COUNTED(result, phases, phase_count),                              \
+		  FIELD_CAPACITY(result, phase_capacity),                                  \
+		  .one_line = true,                                                        \
+		  .fields = phase_fields,                                                  \
+		  .optional = true },                                                      \
 		{ .name = "preflight",                                                     \
 		  .codec = &codec_array,                                                   \
 		  FIELD_COUNTED(result, preflight, preflight_count),                       \

@@ -34,6 +34,20 @@ grep -q '<td>NOT JUDGED<' unjudged/fleet.html && grep -q '</span> 0</span> with 
 	fail "nodes that were not judged are cleared"
 grep -q 'ACCEPTED' run/fleet.html && grep -q 'id="suspects"' run/fleet.html && fail "an accepted run has suspects"
 
+# The cost by phase: parts of the run's time; a run that measures again has one more.
+python3 - <<'END' || fail "phases: not the run's time"
+import json, re
+for run in ("run", "unjudged"):
+	result = json.load(open(f"{run}/result.json"))
+	names = [p["name"] for p in result["phases"]]
+	assert names[:3] == ["start of the agents", "cases of each node", "end of the agents"], names
+	assert names[3:] in ([], ["cases measured again"]), names
+	assert abs(sum(p["seconds"] for p in result["phases"]) - result["run"]["seconds"]) < .01, result["phases"]
+	page = open(f"{run}/fleet.html").read()
+	cost = page[page.index('id="cost"'):]
+	assert "× 2 nodes:" in cost and "× 2 devices:" in cost and all(f">{name}</th>" in cost for name in names), cost[:900]
+END
+
 # Many nodes of that: one with a slow device, one that gave a wrong result, one lost with a hostile reason.
 cat >grow.py <<'PY'
 import copy, json, sys

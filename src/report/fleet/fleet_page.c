@@ -51,19 +51,16 @@ static void set_tiles(const struct fleet_page *fleet, const struct fleet_nodes *
 	view_tile(tiles, "none", "", r->device_count, "devices in all");
 }
 
-/* "1,000 nodes, 8,000 devices, 480,000 cases; 12 min, 200 node hours" */
+/* "1,000 nodes, 8,000 devices, 480,000 cases; took 12 min" */
 static void set_scope(const struct result *r, struct tree *page)
 {
-	char nodes[FORMAT_SIZE], devices[FORMAT_SIZE], cases[FORMAT_SIZE], hours[FORMAT_SIZE],
-		time[FORMAT_SIZE];
+	char nodes[FORMAT_SIZE], devices[FORMAT_SIZE], cases[FORMAT_SIZE], time[FORMAT_SIZE];
 
-	tree_textf(page, "scope", "%s nodes, %s devices, %s cases; took %s, %s node hours",
+	tree_textf(page, "scope", "%s nodes, %s devices, %s cases; took %s",
 		   format_count((double)r->node_count, nodes, sizeof(nodes)),
 		   format_count((double)r->device_count, devices, sizeof(devices)),
 		   format_count((double)r->case_count, cases, sizeof(cases)),
-		   format_seconds(r->seconds, time, sizeof(time)),
-		   format_quantity(r->seconds * (double)r->node_count / 3600, "1", hours,
-				   sizeof(hours)));
+		   format_seconds(r->seconds, time, sizeof(time)));
 }
 
 static struct tree *page_of(const struct fleet_page *fleet, const char *own_title)
@@ -92,6 +89,7 @@ static struct tree *page_of(const struct fleet_page *fleet, const char *own_titl
 	fleet_scaling(&nodes, r, page);
 	fleet_nodes_release(&nodes);
 	fleet_figures(r, page);
+	fleet_cost(r, page);
 	view_environment(&view, page);
 	return page;
 }

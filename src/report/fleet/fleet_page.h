@@ -37,7 +37,7 @@ struct fleet_nodes {
 	struct fleet_node **by_name;
 };
 
-/* Parts: fleet_nodes.c, fleet_figures.c, fleet_pairs.c, fleet_scaling.c */
+/* Parts: fleet_nodes.c, fleet_figures.c, fleet_pairs.c, fleet_scaling.c, fleet_cost.c */
 struct tree;
 void fleet_nodes_collect(struct fleet_nodes *nodes, const struct result *result);
 void fleet_nodes_release(struct fleet_nodes *nodes);
@@ -51,6 +51,8 @@ void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *resu
 /* The node whose name are the `length` characters at `name`; NULL: none. */
 struct fleet_node *fleet_node_find(const struct fleet_nodes *nodes, const char *name,
 				   size_t length);
+/* Wall time, node hours and device hours by phase, and how much of them cases took. */
+void fleet_cost(const struct result *result, struct tree *page);
 void fleet_figures(const struct result *result, struct tree *page);
 /*
  * Maps of pairs of nodes: the worst of a pair's figures as a share of the median of all pairs; and

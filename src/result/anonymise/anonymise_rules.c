@@ -41,6 +41,7 @@ const struct anonymise_rule anonymise_rules[] = {
 	{ "nodes[].status", TREAT_KEEP, NULL },
 	{ "nodes[].reason", TREAT_TEXT, NULL },
 	{ "nodes[].lost_at", TREAT_CASE, NULL },
+	{ "phases[].name", TREAT_KEEP, NULL },
 	{ "preflight[].severity", TREAT_KEEP, NULL },
 	{ "preflight[].subject", TREAT_TEXT, NULL },
 	{ "preflight[].text", TREAT_TEXT, NULL },

@@ -1,0 +1,71 @@
+/* Cost of a run on several nodes: time, node hours and device hours by phase. */
+#include <math.h>
+#include <stdio.h>
+
+#include "report/fleet/fleet_page.h"
+#include "report/view/format.h"
+#include "report/view/view.h"
+
+#define HOUR 3600.0
+
+/* Seconds of each device in cases; devices that measure at the same time count each. */
+static double seconds_in_cases(const struct result *r)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < r->case_count; i++)
+		if (isfinite(r->cases[i].seconds))
+			sum += r->cases[i].seconds * (double)r->cases[i].device_count;
+	return sum;
+}
+
+static char *hours(double seconds, char *out, size_t size)
+{
+	double hours = seconds / HOUR;
+
+	if (hours >= 1000)
+		return format_count(round(hours), out, size);
+	snprintf(out, size, hours >= 10 ? "%.1f" : hours >= 0.005 ? "%.2f" : "< 0.01", hours);
+	return out;
+}
+
+static void row(const struct result *r, const struct case_phase *phase, struct tree *list)
+{
+	struct tree *map = tree_item(list);
+	char text[FORMAT_SIZE];
+
+	view_text(map, "phase", phase->name);
+	tree_text(map, "time", format_seconds(phase->seconds, text, sizeof(text)));
+	tree_text(map, "share", format_percent(phase->seconds / r->seconds, text, sizeof(text)));
+	tree_text(map, "node_hours",
+		  hours(phase->seconds * (double)r->node_count, text, sizeof(text)));
+	tree_text(map, "device_hours",
+		  hours(phase->seconds * (double)r->device_count, text, sizeof(text)));
+}
+
+void fleet_cost(const struct result *r, struct tree *page)
+{
+	struct tree *list = tree_list(page, "phases");
+	double devices = r->seconds * (double)r->device_count, cases = seconds_in_cases(r);
+	char time[FORMAT_SIZE], nodes[FORMAT_SIZE], held[FORMAT_SIZE], share[FORMAT_SIZE];
+
+	for (size_t i = 0; i < r->phase_count; i++)
+		row(r, &r->phases[i], list);
+	tree_flag(page, "has_phases", list->count);
+	format_seconds(r->seconds, time, sizeof(time));
+	hours(r->seconds * (double)r->node_count, nodes, sizeof(nodes));
+	hours(devices, held, sizeof(held));
+	if (cases > 0 && cases <= devices)
+		tree_textf(page, "cost",
+			   "%s × %zu nodes: %s node hours; × %zu devices: %s device hours, of "
+			   "which "
+			   "cases took %s. The rest is start, tests before and after, and waiting "
+			   "for the slowest node. Lost nodes count as held to the end.",
+			   time, r->node_count, nodes, r->device_count, held,
+			   format_percent(cases / devices, share, sizeof(share)));
+	else
+		tree_textf(page, "cost",
+			   "%s × %zu nodes: %s node hours; × %zu devices: %s device hours. Lost "
+			   "nodes count as held to the end.",
+			   time, r->node_count, nodes, r->device_count, held);
+}
