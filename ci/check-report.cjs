@@ -116,7 +116,10 @@ async function firstScreen(browser, file) {
 	await page.close();
 }
 
-// A page viewed dark still prints black on white.
+// A sheet of A4 with margins of 12 mm, upright, at 96 px per inch.
+const sheet = 703;
+
+// A page viewed dark still prints black on white, all of it: nothing is beyond the edge, closed tables are open.
 async function onPaper(browser, file) {
 	const context = await browser.newContext({ colorScheme: 'dark' });
 	const page = await context.newPage();
@@ -126,6 +129,16 @@ async function onPaper(browser, file) {
 	const screen = await colours();
 	await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
 	const paper = await colours();
+	await page.setViewportSize({ width: sheet, height: 1000 });
+	const printed = await page.evaluate(() => ({
+		width: document.documentElement.scrollWidth,
+		closed: [...document.querySelectorAll('details table')]
+			.filter((t) => !t.closest('.chart, .trend, .keys') && !t.getBoundingClientRect().height).length,
+	}));
+	if (printed.width > sheet)
+		fail(file, `on A4 the page is ${printed.width} px wide, not ${sheet}`);
+	if (printed.closed)
+		fail(file, `${printed.closed} tables are not on paper`);
 	if (screen === 'rgb(255, 255, 255)')
 		fail(file, 'a dark screen shows a white page');
 	if (paper !== 'rgb(255, 255, 255)')

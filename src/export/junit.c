@@ -65,7 +65,7 @@ static char *case_body(const struct result *r, const struct case_result *c)
 	struct text body = TEXT_EMPTY;
 
 	for (size_t i = 0; i < c->metric_count; i++)
-		add_metric(&body, &c->metrics[i], case_unit(r, c, &c->metrics[i]));
+		add_metric(&body, &c->metrics[i], case_unit(c, &c->metrics[i]));
 	for (size_t i = 0; i < c->device_count; i++) {
 		const struct device_info *d = result_device(r, c->devices[i]);
 

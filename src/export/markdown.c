@@ -234,7 +234,7 @@ static void add_figures(struct page *page, const struct result *r)
 		     j++)
 			if (r->cases[i].metrics[j].headline)
 				add_figure(page, &r->cases[i], &r->cases[i].metrics[j],
-					   case_unit(r, &r->cases[i], &r->cases[i].metrics[j]));
+					   case_unit(&r->cases[i], &r->cases[i].metrics[j]));
 	end_table(page);
 }
 

@@ -446,32 +446,17 @@ const struct case_parameter *case_parameter(const struct case_result *c, const c
 	return NULL;
 }
 
-static bool is_binary_size(const struct case_parameter *p)
+bool case_asks_binary(const struct case_result *c)
 {
-	size_t length = p && p->text ? strlen(p->text) : 0;
+	const struct case_parameter *size = case_parameter(c, PARAMETER_SIZE);
+	size_t length = size && size->text ? strlen(size->text) : 0;
 
-	return length > 2 && p->unit && strcmp(p->unit, "B") == 0 &&
-	       strcmp(p->text + length - 2, "iB") == 0;
+	return length > 2 && strcmp(size->text + length - 2, "iB") == 0;
 }
 
-bool case_asks_binary(const struct case_result *c, const struct presentation *p)
+const char *case_unit(const struct case_result *c, const struct metric_value *m)
 {
-	bool binary = is_binary_size(case_parameter(c, PARAMETER_SIZE));
-
-	for (const struct role_row *row = NULL;
-	     !binary && p && (row = presentation_role(p, ROLE_MEMORY_LIMIT, row));)
-		binary = is_binary_size(case_parameter(c, row->name));
-	return binary;
-}
-
-const char *case_unit(const struct result *result, const struct case_result *c,
-		      const struct metric_value *m)
-{
-	return strcmp(m->unit, "B") == 0 &&
-			       case_asks_binary(c, result ? result_presentation(result, c->suite)
-							  : NULL)
-		       ? UNITS_BINARY
-		       : m->unit;
+	return strcmp(m->unit, "B") == 0 && case_asks_binary(c) ? UNITS_BINARY : m->unit;
 }
 
 struct series *case_result_add_times(struct case_result *result, const char *name)

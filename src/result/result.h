@@ -412,13 +412,12 @@ const struct series *case_series(const struct case_result *c, const char *name);
 bool case_is_unsettled(const struct case_result *c, const struct metric_value *metric);
 const struct case_parameter *case_parameter(const struct case_result *c, const char *name);
 /*
- * True if the case was asked for a size, or for memory up to a limit, in powers of two ("64MiB"):
- * its bytes are shown as UNITS_BINARY (base/units.h). `p`: the rows of its suite; NULL: none.
+ * True if the case was asked for a size in powers of two ("64MiB"): its bytes are shown as
+ * UNITS_BINARY (base/units.h).
  */
-bool case_asks_binary(const struct case_result *c, const struct presentation *p);
-/* The unit of one of its metrics by that rule; borrowed. `result` NULL: of sizes alone. */
-const char *case_unit(const struct result *result, const struct case_result *c,
-		      const struct metric_value *m);
+bool case_asks_binary(const struct case_result *c);
+/* The unit of one of its metrics by that rule; borrowed. */
+const char *case_unit(const struct case_result *c, const struct metric_value *m);
 
 /*
  * JSON. Names of metrics, series, parameters and facts are the keys of JSON objects: each must be

@@ -277,7 +277,7 @@ void progress_plain(const struct progress *progress, const struct case_result *r
 	else if (m) {
 		text_add(out, ": ");
 		add_name(out, m);
-		add_reading(out, m->value, case_unit(NULL, result, m),
+		add_reading(out, m->value, case_unit(result, m),
 			    fmax(m->high - m->value, m->value - m->low) / fabs(m->value));
 		text_add(out, case_is_unsettled(result, m) ? ", not settled"
 			      : is_noisy(result, m)        ? ", noisy"

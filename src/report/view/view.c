@@ -125,16 +125,13 @@ static void add_suite(struct view *view, const char *suite)
 static void find_binary(struct view *view)
 {
 	view->binary = xcalloc(view->suite_count + 1, sizeof(*view->binary));
-	for (size_t s = 0; s < view->suite_count; s++) {
-		const struct presentation p = view_presentation(view, view->suites[s]);
-
+	for (size_t s = 0; s < view->suite_count; s++)
 		for (size_t r = 0; r < view->count; r++)
 			for (size_t i = 0; !view->binary[s] && i < view->results[r].case_count; i++)
 				view->binary[s] =
 					strcmp(view_string(view->results[r].cases[i].suite),
 					       view->suites[s]) == 0 &&
-					case_asks_binary(&view->results[r].cases[i], &p);
-	}
+					case_asks_binary(&view->results[r].cases[i]);
 }
 
 size_t view_style_at(size_t place)
