@@ -161,6 +161,7 @@ enum status run_sample_together(struct run *const *runs, const struct workload *
 		samplers[i] = runs[i]->sampler;
 		samplers[i].device = workloads[i].streams[0]->device;
 		out[i] = series[i] = case_result_add_times(runs[i]->result, name);
+		phases_enter(runs[i]->phases, "samples");
 		telemetry_window_begin(runs[i]->telemetry);
 	}
 	status = sample_together(samplers, workloads, series, count, errs);

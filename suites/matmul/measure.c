@@ -94,10 +94,10 @@ static void record_error(struct run *run, const struct operands *o)
 		run_value(run, "matmul.error_total", o->error.total);
 	}
 	run_verified(run,
-		     scaled                    ? range
-		     : o->reference.width == 1 ? full
-					       : sums,
-		     o->error.stored, o->reference.tolerance);
+		     scaled                     ? range
+		     : o->reference->width == 1 ? full
+						: sums,
+		     o->error.stored, o->reference->tolerance);
 }
 
 static void note_cache(struct run *run, const struct operands *o)
@@ -158,14 +158,19 @@ static enum status prepare(struct run *run, struct operands *o, struct error *er
 	struct gemm_choice choice = { .workspace_bytes = 0 };
 	uint64_t free_before;
 
-	s.problem.seed_a = run->seed;
-	s.problem.seed_b = run->seed + 1;
-	if (load_library(run, &s, err) != STATUS_OK)
+	/* The same on every device: what a product takes in power depends on its operands. */
+	s.problem.seed_a = run->run_seed;
+	s.problem.seed_b = run->run_seed + 1;
+	if (phases_next(run->phases, run->world, "operands", err) != STATUS_OK ||
+	    load_library(run, &s, err) != STATUS_OK)
 		return err->status;
 	free_before = free_bytes(run->devices[0]);
 	if (operands_open(o, run->devices[0], &s.problem, s.batch, s.implementation, err) !=
 		    STATUS_OK ||
+	    phases_next(run->phases, run->world, "product search", err) != STATUS_OK ||
 	    search(run, o, &choice, err) != STATUS_OK)
+		return err->status;
+	if (phases_next(run->phases, run->world, "check", err) != STATUS_OK)
 		return err->status;
 	if (operands_verify(o, err) != STATUS_OK)
 		return error_prefix(err, "before timing");
@@ -226,6 +231,9 @@ bool matmul_groups_with(const void *state, const struct plan_case *const *group,
 	return true;
 }
 
+/* The phase in which a device of a group waits. */
+#define OTHERS "other devices"
+
 struct group {
 	struct run **runs;
 	struct operands **operands;
@@ -248,8 +256,10 @@ static void measure_group(const struct group *g)
 			error_set(g->errs[i], errs[i].status, "%s", errs[i].message);
 		else if (status != STATUS_OK)
 			error_set(g->errs[i], status, "in a concurrent group");
-		else
+		else if (phases_next(g->runs[i]->phases, g->runs[i]->world, "check", g->errs[i]) ==
+			 STATUS_OK)
 			conclude(g->runs[i], g->operands[i], times[i], g->errs[i]);
+		phases_enter(g->runs[i]->phases, OTHERS);
 		if (status == STATUS_OK && g->count > 1)
 			run_note(g->runs[i], "Sampled together with %zu other device%s.",
 				 g->count - 1, g->count == 2 ? "" : "s");
@@ -270,6 +280,7 @@ void matmul_run_group(struct run *const *runs, size_t count, struct error *errs)
 	for (size_t i = 0; i < count; i++) {
 		if (prepare(runs[i], &all[i], &errs[i]) != STATUS_OK)
 			continue;
+		phases_enter(runs[i]->phases, OTHERS);
 		g.runs[g.count] = runs[i];
 		g.operands[g.count] = &all[i];
 		g.errs[g.count++] = &errs[i];

@@ -143,7 +143,6 @@ void operands_close(struct operands *o)
 {
 	if (o->stream)
 		backend_stream_synchronize(o->stream, NULL);
-	matmul_reference_release(&o->reference);
 	buffer_free(&o->copy);
 	for (int i = 0; i < OPERANDS; i++)
 		buffer_free(&o->matrices[i]);
@@ -221,7 +220,7 @@ static enum status check_product(struct operands *o, size_t product, const void 
 {
 	struct matmul_error error;
 
-	if (matmul_reference_check(&o->reference, result, &error, err) != STATUS_OK)
+	if (matmul_reference_check(o->reference, result, &error, err) != STATUS_OK)
 		return o->batch == 1 ? error_prefix(err, "operand set %zu", product)
 				     : error_prefix(err, "operand set %zu, product %zu",
 						    product / (size_t)o->batch,
@@ -260,11 +259,29 @@ enum status operands_check(struct operands *o, struct error *err)
 	return STATUS_OK;
 }
 
+static bool same_problem(const struct matmul_problem *a, const struct matmul_problem *b)
+{
+	return a->precision == b->precision && a->m == b->m && a->n == b->n && a->k == b->k &&
+	       a->transpose_a == b->transpose_a && a->transpose_b == b->transpose_b &&
+	       a->scale == b->scale && a->seed_a == b->seed_a && a->seed_b == b->seed_b;
+}
+
+static const struct matmul_reference *reference_of(const struct matmul_problem *problem)
+{
+	static struct matmul_reference latest;
+
+	if (latest.sums && same_problem(&latest.problem, problem))
+		return &latest;
+	matmul_reference_release(&latest);
+	matmul_reference_init(&latest, problem);
+	return &latest;
+}
+
 enum status operands_verify(struct operands *o, struct error *err)
 {
 	if (operands_multiply(o, o->sets, err) != STATUS_OK)
 		return err->status;
 	/* The device computes while the reference does. */
-	matmul_reference_init(&o->reference, &o->problem);
+	o->reference = reference_of(&o->problem);
 	return operands_check(o, err) != STATUS_OK ? err->status : poison_results(o, err);
 }

@@ -30,8 +30,8 @@ struct operands {
 	struct buffer matrices[OPERANDS]; /* `sets` * `batch` of each, one after the other */
 	struct buffer copy;               /* some C in host memory, one after the other */
 	uint64_t operations; /* since C was last poisoned; the n-th uses set n modulo `sets` */
-	struct matmul_reference reference;
-	struct matmul_error error; /* the largest of all checks */
+	const struct matmul_reference *reference; /* of operands_verify() */
+	struct matmul_error error;                /* the largest of all checks */
 };
 
 /* Elements of each matrix, and their bytes as stored. */
@@ -58,7 +58,11 @@ enum status operands_search(struct operands *o, double seconds, struct gemm_choi
 enum status operands_multiply(struct operands *o, uint64_t count, struct error *err);
 /* Compares every result computed since C was poisoned. */
 enum status operands_check(struct operands *o, struct error *err);
-/* Multiplies every set once, checks the results, and poisons C for what comes next. */
+/*
+ * Multiplies every set once, checks the results, and poisons C for what comes next. The reference
+ * is the process's latest one: devices that multiply the same operands after each other share it,
+ * and it lasts until another product is verified.
+ */
 enum status operands_verify(struct operands *o, struct error *err);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "kernels/fp8.h"
 #include "kernels/half.h"
+#include "suites/matmul/operands.h"
 #include "suites/shared/gemm_reference.h"
 
 #define QUICK                                                                           \
@@ -286,6 +287,45 @@ static enum status wrong_on_the_second(struct stream *stream, const struct gemm 
 	return spy_gemm(stream, gemm, err);
 }
 
+/* Devices that multiply the same operands after each other share one reference. */
+static void test_devices_share_a_reference(void **state)
+{
+	struct fixture *f = *state;
+	struct matmul_problem problem = { .precision = PRECISION_FP32,
+					  .m = 16,
+					  .n = 16,
+					  .k = 16,
+					  .scale = 1,
+					  .seed_a = 1,
+					  .seed_b = 2 };
+	struct operands first, second;
+	struct error err = ERROR_NONE;
+	double sum;
+
+	spy_reset();
+	for (int i = 0; i < 2; i++) {
+		struct operands *o = i == 0 ? &first : &second;
+
+		assert_int_equal(operands_open(o, f->devices[i], &problem, 1, IMPLEMENTATION_BLAS,
+					       &err),
+				 STATUS_OK);
+		assert_int_equal(operands_verify(o, &err), STATUS_OK);
+	}
+	assert_ptr_equal(first.reference, second.reference);
+	sum = second.reference->sums[0];
+	operands_close(&first);
+	operands_close(&second);
+	/* Other operands have a reference of their own. */
+	problem.seed_b = 3;
+	assert_int_equal(operands_open(&first, f->devices[0], &problem, 1, IMPLEMENTATION_BLAS,
+				       &err),
+			 STATUS_OK);
+	assert_int_equal(operands_verify(&first, &err), STATUS_OK);
+	assert_true(first.reference->sums[0] != sum);
+	operands_close(&first);
+	assert_nothing_open("a shared reference");
+}
+
 #define CONCURRENT QUICK "precisions = fp32, fp64\nsizes = 32\nconcurrent = "
 
 /* The first two cases of `f->plan` as a worker carries out a concurrent group. */
@@ -434,6 +474,7 @@ int main(void)
 		TEST(test_range_is_checked),
 		TEST(test_zeros_are_no_product),
 		TEST(test_a_batch_fits_the_queue),
+		TEST(test_devices_share_a_reference),
 		TEST(test_the_same_product_on_several_devices),
 		TEST(test_combinations),
 		TEST(test_host_has_no_search),
