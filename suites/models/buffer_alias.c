@@ -9,10 +9,36 @@ bool buffer_alias_possible(const struct network *n)
 	       n->partition.first == 0 && n->partition.last == n->setup->layers;
 }
 
-static bool has_gaps(const struct model_layer *layer)
+bool buffer_alias_has_gaps(const struct model_layer *layer)
 {
-	return layer->weight + layer->in * layer->out != layer->bias ||
-	       layer->bias + layer->out != layer->end;
+	uint64_t end = layer->weight;
+
+	for (size_t t = 0; t < layer->tensors; t++) {
+		if (layer->tensor[t].first != end)
+			return true;
+		end += layer->tensor[t].count;
+	}
+	return end != layer->end;
+}
+
+/* Offsets in shared memory. */
+#define ROOM_ALIGN 512
+
+struct logits_room buffer_alias_logits_room(const struct setup *s,
+					    const struct rank_partition *partition,
+					    uint64_t step_rows)
+{
+	size_t bytes = precision_bytes(s->precision);
+	uint64_t logits = step_rows * partition_width(s, partition, s->layers) * bytes;
+	struct logits_room room = { .wide = step_rows * 4 * s->transformer.hidden /
+					    (uint64_t)partition->parts * bytes };
+
+	room.at = (room.wide + ROOM_ALIGN - 1) / ROOM_ALIGN * ROOM_ALIGN;
+	if (s->kind != MODEL_TRANSFORMER || !s->mode->aliases_buffers || partition->first > 0 ||
+	    partition->last < s->layers || partition->kept != step_rows || room.at > logits)
+		return (struct logits_room){ 0 };
+	room.spare = logits - room.at;
+	return room;
 }
 
 /* A range of the array of gradients that backward of `layer` completes. */
@@ -30,7 +56,8 @@ static size_t slots_of_layers(const struct network *n, struct slot *slots)
 	for (size_t l = n->partition.last; l-- > n->partition.first;) {
 		const struct model_layer *layer = &n->local.layer[l];
 
-		slots[count++] = (struct slot){ layer->weight, layer->end, l, has_gaps(layer) };
+		slots[count++] =
+			(struct slot){ layer->weight, layer->end, l, buffer_alias_has_gaps(layer) };
 	}
 	return count;
 }
@@ -45,7 +72,7 @@ static size_t slots_of_slices(const struct network *n, struct slot *slots)
 	for (size_t l = n->partition.last; l-- > n->partition.first;) {
 		const struct model_layer *layer = &n->local.layer[l];
 
-		gaps |= has_gaps(layer);
+		gaps |= buffer_alias_has_gaps(layer);
 		for (size_t i = 0; i < n->shard.count; i++) {
 			const struct shard_range *range = &n->shard.ranges[i];
 			uint64_t end = range->gradients + range->count;

@@ -31,8 +31,9 @@ static enum status open_parameters(struct network *n, struct error *err)
 {
 	size_t stored = precision_bytes(n->setup->precision);
 
-	if (arena_alloc(n->arena, MEMORY_PARAMETERS, n->shard.weights * stored, &n->weights, err) !=
-		    STATUS_OK ||
+	if ((n->shard.weights > 0 &&
+	     arena_alloc(n->arena, MEMORY_PARAMETERS, n->shard.weights * stored, &n->weights,
+			 err) != STATUS_OK) ||
 	    arena_alloc(n->arena, MEMORY_GRADIENTS, n->shard.gradients * stored, &n->gradients,
 			err) != STATUS_OK)
 		return err->status;

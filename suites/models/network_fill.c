@@ -180,8 +180,9 @@ static enum status fill_weights_and_masters(struct network *n, struct stream *st
 		return err->status;
 	if (fill_ranges(n, stream, err) != STATUS_OK)
 		return err->status;
-	return has_master && !whole ? round_weights(n, stream, 0, n->shard.weights, err)
-				    : STATUS_OK;
+	return has_master && !whole && n->shard.weights > 0
+		       ? round_weights(n, stream, 0, n->shard.weights, err)
+		       : STATUS_OK;
 }
 
 static enum status fill_parameters(struct network *n, struct stream *stream, struct error *err)

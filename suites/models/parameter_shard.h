@@ -16,7 +16,10 @@ struct shard_range {
 
 struct parameter_shard {
 	uint64_t elements; /* of the partition */
-	/* Elements of each array; without moments or masters in this setup nothing is allocated. */
+	/*
+	 * Elements of each array; without moments or masters in this setup nothing is allocated.
+	 * weights 0: the mode rounds the masters when it needs weights.
+	 */
 	uint64_t weights, gradients, master, moments;
 	struct shard_range ranges[SETUP_MAX_LAYERS];
 	size_t count;

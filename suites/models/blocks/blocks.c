@@ -7,6 +7,7 @@
 #include "kernels/training/training.h"
 #include "suites/models/blocks/images.h"
 #include "suites/models/blocks/transformer.h"
+#include "suites/models/buffer_alias.h"
 
 static uint64_t hidden_of(const struct network *n)
 {
@@ -186,12 +187,26 @@ static enum status open_statistics(struct network *n, struct error *err)
 			   &n->blocks.all_statistics, err);
 }
 
+/* Gradients inside a block, of 4 times the hidden size. */
+static enum status open_wide(struct network *n, struct error *err)
+{
+	uint64_t room = buffer_alias_logits_room(n->setup, &n->partition, n->step_rows).wide,
+		 bytes = n->step_rows * 4 * hidden_of(n) / (uint64_t)n->partition.parts *
+			 precision_bytes(n->setup->precision);
+	void *logits = n->activations[n->setup->layers];
+
+	if (room == 0 || !logits)
+		return arena_alloc(n->arena, MEMORY_TRANSIENT, bytes, &n->blocks.wide, err);
+	n->blocks.wide = logits;
+	arena_share(n->arena, MEMORY_TRANSIENT, bytes);
+	return STATUS_OK;
+}
+
 static enum status open_scratch(struct network *n, struct error *err)
 {
 	const struct attention_shape shape = transformer_attention(n, n->step_rows);
 	size_t bytes = precision_bytes(n->setup->precision);
-	uint64_t h = hidden_of(n), table = n->setup->transformer.vocabulary,
-		 mine = h / (uint64_t)n->partition.parts;
+	uint64_t h = hidden_of(n), table = n->setup->transformer.vocabulary;
 	struct blocks *b = &n->blocks;
 
 	if (n->setup->transformer.sequence > table)
@@ -204,8 +219,7 @@ static enum status open_scratch(struct network *n, struct error *err)
 		return err->status;
 	if (n->partition.parts > 1 && network_has_loss(n) && open_statistics(n, err) != STATUS_OK)
 		return err->status;
-	if (arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * 4 * mine * bytes, &b->wide,
-			err) != STATUS_OK ||
+	if (open_wide(n, err) != STATUS_OK ||
 	    arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * h * bytes, &b->narrow, err) !=
 		    STATUS_OK ||
 	    arena_alloc(n->arena, MEMORY_WORKSPACE, attention_row_values(&shape) * sizeof(float),

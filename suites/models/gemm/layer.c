@@ -275,10 +275,10 @@ static void *master_of(const struct network *n, const struct shard_range *part)
 	return (char *)n->master + element * precision_bytes(setup_master(n->setup));
 }
 
-/* The stored weights where they are not the master ones. */
+/* The stored weights where they are not the master ones; NULL: none, or not kept (zero3). */
 static void *copy_of(const struct network *n, const struct shard_range *part)
 {
-	return setup_has_master(n->setup) || n->setup->storage_only
+	return n->weights && (setup_has_master(n->setup) || n->setup->storage_only)
 		       ? network_element(n, n->weights, part->weights)
 		       : NULL;
 }

@@ -68,5 +68,10 @@ enum status backward_buckets(struct trainer *trainer, const struct backward *bac
 
 /* ZeRO: every layer in one part per rank. */
 void zero_fit(struct setup *setup);
+/*
+ * True if stage 3 gathers a layer's weights for backward: those of the last two are still there,
+ * and without a gradient of its input only a convolutional layer reads its own.
+ */
+bool zero3_gathers_again(const struct setup *setup, size_t layer);
 
 #endif

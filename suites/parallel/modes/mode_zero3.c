@@ -1,8 +1,9 @@
 /*
  * ZeRO stage 3: every rank keeps only its slices, of the parameters as well. A layer's parameters
- * are gathered while the layer before is computed, going forward and again going back; gradients
- * are added up into slices while the next layer's are computed. Two buffers of each take turns:
- * layer l has buffer l modulo 2.
+ * are gathered while the layer before is computed, going forward and again going back
+ * (zero3_gathers_again()); gradients are added up into slices while the next layer's are computed. Two buffers of each take turns: layer l has buffer l modulo 2. With
+ * FP32 masters a rank keeps no 16-bit weights: it rounds its slice into the buffer and gathers in
+ * place.
  *
  * A gather that becomes due while a product runs waits for its multiprocessors, and then takes some
  * from the next one: on H200s that is most of what is exposed (26.7 ms a step on four, 20 of them
@@ -13,6 +14,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "kernels/training/training.h"
+#include "suites/models/buffer_alias.h"
 #include "suites/parallel/modes/data_parallel.h"
 #include "suites/parallel/trainer/scaler.h"
 #include "suites/parallel/trainer/timeline.h"
@@ -34,7 +37,8 @@ static void zero3_hold(const struct setup *setup, int rank, struct parameter_sha
 	struct model model;
 
 	model_init(&model, setup);
-	h->weights = h->gradients = h->master = h->moments = h->elements / ranks;
+	h->gradients = h->master = h->moments = h->elements / ranks;
+	h->weights = setup_has_master(setup) ? 0 : h->master;
 	h->count = setup->layers;
 	for (size_t l = 0; l < setup->layers; l++) {
 		uint64_t first = model.layer[l].weight;
@@ -49,38 +53,79 @@ static void zero3_hold(const struct setup *setup, int rank, struct parameter_sha
 	}
 }
 
-/* Elements of the largest layer. */
-static uint64_t layer_bytes(const struct setup *setup)
+/* Of the largest of the layers that have buffer `b`. */
+static uint64_t buffer_bytes(const struct model *model, size_t b, const struct setup *setup)
 {
-	struct model model;
 	uint64_t most = 0;
 
-	model_init(&model, setup);
-	for (size_t l = 0; l < setup->layers; l++) {
-		uint64_t elements = model.layer[l].end - model.layer[l].weight;
+	for (size_t l = b; l < model->layers; l += BUFFERS) {
+		uint64_t elements = model->layer[l].end - model->layer[l].weight;
 
 		most = elements > most ? elements : most;
 	}
 	return most * precision_bytes(setup->precision);
 }
 
+/*
+ * Where in a transformer's logits the gradients of buffer `b` may be, 0: nowhere. The head has the
+ * other one: when the first gradients are written here, its backward has read those of the logits.
+ * Not where alignment leaves gaps, which must stay finite.
+ */
+static uint64_t gradients_in_logits(const struct setup *setup, const struct model *model, size_t b,
+				    int rank)
+{
+	struct rank_partition partition;
+	struct parameter_shard shard;
+	struct logits_room room;
+	uint64_t step_rows;
+
+	if (b != setup->layers % BUFFERS)
+		return 0;
+	parameter_shard_of(setup, rank, &partition, &step_rows, &shard);
+	room = buffer_alias_logits_room(setup, &partition, step_rows);
+	for (size_t l = b; l < model->layers; l += BUFFERS)
+		if (buffer_alias_has_gaps(&model->layer[l]))
+			return 0;
+	return buffer_bytes(model, b, setup) <= room.spare ? room.at : 0;
+}
+
 static uint64_t zero3_buffers(const struct setup *setup, int rank)
 {
-	(void)rank;
-	return 2 * BUFFERS * layer_bytes(setup);
+	struct model model;
+	uint64_t bytes = 0;
+
+	model_init(&model, setup);
+	for (size_t b = 0; b < BUFFERS; b++)
+		bytes += (gradients_in_logits(setup, &model, b, rank) > 0 ? 1 : 2) *
+			 buffer_bytes(&model, b, setup);
+	return bytes;
+}
+
+static enum status open_gradients(struct trainer *t, struct zero3 *z, size_t b, struct error *err)
+{
+	const struct network *n = &t->network;
+	uint64_t bytes = buffer_bytes(&n->model, b, t->setup),
+		 at = gradients_in_logits(t->setup, &n->model, b, t->team->world->rank);
+
+	if (at == 0)
+		return arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes, &z->gradients[b], err);
+	z->gradients[b] = (char *)n->activations[t->setup->layers] + at;
+	arena_share(&t->arena, MEMORY_COMMUNICATION, bytes);
+	return STATUS_OK;
 }
 
 static enum status open_buffers(struct trainer *t, struct zero3 *z, struct error *err)
 {
 	struct network *n = &t->network;
-	uint64_t bytes = layer_bytes(t->setup);
 
-	for (int b = 0; b < BUFFERS; b++)
-		if (arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes, &z->weights[b], err) !=
-			    STATUS_OK ||
-		    arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes, &z->gradients[b], err) !=
-			    STATUS_OK)
+	for (size_t b = 0; b < BUFFERS; b++) {
+		uint64_t bytes = buffer_bytes(&n->model, b, t->setup);
+
+		if (bytes > 0 && (arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes,
+					      &z->weights[b], err) != STATUS_OK ||
+				  open_gradients(t, z, b, err) != STATUS_OK))
 			return err->status;
+	}
 	for (size_t l = 0; l < t->setup->layers; l++) {
 		n->layer_weights[l] = z->weights[l % BUFFERS];
 		n->layer_gradients[l] = z->gradients[l % BUFFERS];
@@ -134,6 +179,26 @@ static struct stream *communication_stream(const struct trainer *t)
 	return t->team->streams[STREAM_PREVIOUS];
 }
 
+/* This rank's slice of a layer: the stored one, or its masters', rounded into their place. */
+static enum status own_slice(struct trainer *t, size_t l, const void **out, struct error *err)
+{
+	struct zero3 *z = t->state;
+	struct network *n = &t->network;
+	const struct shard_range *range = &n->shard.ranges[l];
+	struct convert_arguments convert = {
+		.to = network_element(n, z->weights[l % BUFFERS],
+				      range->flat - n->model.layer[l].weight),
+		.from = (const float *)n->master + range->master,
+		.to_precision = t->setup->precision,
+		.from_precision = PRECISION_FP32,
+		.count = range->count,
+	};
+
+	*out = n->weights ? network_element(n, n->weights, range->weights) : convert.to;
+	return n->weights ? STATUS_OK
+			  : backend_launch(communication_stream(t), "convert", &convert, err);
+}
+
 /* The whole layer into its buffer, as soon as the layer that was there has been used. */
 static enum status gather(struct trainer *t, size_t l, struct error *err)
 {
@@ -141,14 +206,15 @@ static enum status gather(struct trainer *t, size_t l, struct error *err)
 	struct zero3 *z = t->state;
 	struct network *n = &t->network;
 	const struct shard_range *range = &n->shard.ranges[l];
+	const void *slice;
 
 	if (backend_stream_wait(stream, z->used[l % BUFFERS], err) != STATUS_OK ||
 	    backend_stream_wait(stream, z->updated[l], err) != STATUS_OK)
 		return err->status;
 	timeline_begin(t, STREAM_PREVIOUS, SPAN_ALL_GATHER, l);
-	backend_all_gather(t->team->all, stream, z->weights[l % BUFFERS],
-			   network_element(n, n->weights, range->weights), range->count,
-			   setup_storage(t->setup), err);
+	if (own_slice(t, l, &slice, err) == STATUS_OK)
+		backend_all_gather(t->team->all, stream, z->weights[l % BUFFERS], slice,
+				   range->count, setup_storage(t->setup), err);
 	timeline_end(t, STREAM_PREVIOUS);
 	if (err->status != STATUS_OK)
 		return err->status;
@@ -207,7 +273,11 @@ static enum status forward(struct trainer *t, unsigned parts, struct error *err)
 				    : STATUS_OK;
 }
 
-/* The last two layers of forward are still in their buffers. */
+bool zero3_gathers_again(const struct setup *setup, size_t l)
+{
+	return l + BUFFERS < setup->layers && (l > 0 || setup_has_images(setup));
+}
+
 static enum status backward_layer(struct trainer *t, size_t l, void *dy, void *dx, unsigned parts,
 				  struct error *err)
 {
@@ -229,7 +299,8 @@ static enum status backward_layer(struct trainer *t, size_t l, void *dy, void *d
 	if (!(parts & STEP_COMMUNICATE))
 		return STATUS_OK;
 	/* The weights first: the next forward waits for them. */
-	if (l >= BUFFERS && gather(t, l - BUFFERS, err) != STATUS_OK)
+	if (l >= BUFFERS && zero3_gathers_again(t->setup, l - BUFFERS) &&
+	    gather(t, l - BUFFERS, err) != STATUS_OK)
 		return err->status;
 	return reduce(t, l, err);
 }
@@ -284,17 +355,17 @@ static unsigned zero3_commands(const struct trainer *t)
 	return network_commands(&t->network, 1) + (unsigned)(16 * t->setup->layers);
 }
 
-/* A ring: the parameters twice, but for what is still there when backward begins; the gradients. */
+/* A ring: the parameters, those that backward gathers again, the gradients. */
 static double zero3_wire_bytes(const struct setup *setup)
 {
 	double n = setup->ranks, elements;
 	struct model model;
 
 	model_init(&model, setup);
-	elements = 3 * (double)model.elements;
+	elements = 2 * (double)model.elements;
 	for (size_t l = 0; l < setup->layers; l++)
-		if (l + BUFFERS >= setup->layers)
-			elements -= (double)(model.layer[l].end - model.layer[l].weight);
+		if (zero3_gathers_again(setup, l))
+			elements += (double)(model.layer[l].end - model.layer[l].weight);
 	return (n - 1) / n * elements * (double)precision_bytes(setup->precision);
 }
 

@@ -170,12 +170,18 @@ static double layer_elements(const struct work *w, size_t l)
 }
 
 /*
- * Starts to gather a layer's weights, or to scatter the sums of its gradients; returns its number.
+ * Starts to gather a layer's weights, which a rank first rounds from its masters, or to scatter the
+ * sums of its gradients; returns its number.
  */
 static size_t move_layer(const struct work *w, const char *operation, size_t l,
 			 struct reductions *r)
 {
-	reductions_add(r, work_collective(w, operation, w->setup->ranks, layer_elements(w, l)));
+	double slice = layer_elements(w, l) / w->setup->ranks;
+	bool rounds =
+		setup_has_master(w->setup) && !w->copies && strcmp(operation, "all_gather") == 0;
+
+	reductions_add(r, work_collective(w, operation, w->setup->ranks, layer_elements(w, l)) +
+				  (rounds ? work_rounding(w, slice) : 0));
 	return r->count - 1;
 }
 
@@ -206,7 +212,7 @@ static double predict_zero3(const struct work *w)
 			reductions_wait(&r, reduced[l + 2]);
 		reductions_compute(&r, work_backward(w, l, rows) + work_event_record(w),
 				   REDUCTION_DURING_GEMM);
-		if (l >= 2)
+		if (l >= 2 && zero3_gathers_again(w->setup, l - 2))
 			gathered[l - 2] = move_layer(w, "all_gather", l - 2, &r);
 		reduced[l] = move_layer(w, "reduce_scatter", l, &r);
 	}

@@ -11,6 +11,7 @@ void work_open(struct work *w, const struct setup *setup, int rank, struct curve
 
 	*w = (struct work){ .setup = setup, .curves = curves, .steps = 1 };
 	parameter_shard_of(setup, rank, &w->partition, &w->rows, &shard);
+	w->copies = setup_has_master(setup) && shard.weights > 0;
 	model_init_partition(&w->model, setup, &w->partition);
 	segments_make(&w->segments, setup, &w->partition, w->rows);
 }
@@ -147,9 +148,16 @@ double work_update(const struct work *w, double parameters)
 	double moments =
 		(double)(optimizer_moments(s->optimizer) * precision_bytes(setup_moment(s)));
 	/* Weights and moments are read and written, the gradient read, the copy written. */
-	double each = 2 * master + 2 * moments + stored + (setup_has_master(s) ? stored : 0);
+	double each = 2 * master + 2 * moments + stored + (w->copies ? stored : 0);
 
 	return curves_memory(w->curves, parameters * each);
+}
+
+double work_rounding(const struct work *w, double parameters)
+{
+	return curves_memory(w->curves,
+			     parameters * (bytes_of(w->setup) +
+					   (double)precision_bytes(setup_master(w->setup))));
 }
 
 /* The clock of its corrections. */

@@ -17,6 +17,7 @@ struct work {
 	struct model model;
 	struct rank_partition partition; /* partition.parts: of every tensor-parallel layer */
 	struct segments segments;
+	bool copies;    /* the optimizer writes weights in addition to masters */
 	uint64_t rows;  /* of one forward, where the mode says how many */
 	unsigned steps; /* of a sample */
 };
@@ -46,6 +47,8 @@ double work_adding_all(const struct work *work);
 /* Seconds of the optimizer on `parameters` parameters; its fixed cost per step. */
 double work_update(const struct work *work, double parameters);
 double work_update_begin(const struct work *work);
+/* Seconds of rounding as many masters to weights. */
+double work_rounding(const struct work *work, double parameters);
 
 double work_collective(const struct work *work, const char *operation, int ranks, double elements);
 /*

@@ -391,7 +391,8 @@ static enum status expect_class(const struct trainer *t, enum memory_class class
 static enum status expect_state(const struct trainer *t, struct error *err)
 {
 	const struct expected_memory *e = expected_memory;
-	uint64_t all = t->network.model.elements, largest = 0;
+	/* Two buffers, one of even and one of odd layers, of weights and of gradients: zero3. */
+	uint64_t all = t->network.model.elements, largest[2] = { 0 }, buffers;
 	double optimizer;
 
 	while (strcmp(e->mode, t->setup->mode->name) != 0)
@@ -399,9 +400,12 @@ static enum status expect_state(const struct trainer *t, struct error *err)
 	for (size_t l = 0; l < t->setup->layers; l++) {
 		const struct model_layer *layer = &t->network.model.layer[l];
 
-		if (layer->end - layer->weight > largest)
-			largest = layer->end - layer->weight;
+		if (layer->end - layer->weight > largest[l % 2])
+			largest[l % 2] = layer->end - layer->weight;
 	}
+	buffers = e->buffers == 4 ? 2 * (largest[0] + largest[1])
+				  : (uint64_t)e->buffers *
+					    (largest[0] > largest[1] ? largest[0] : largest[1]);
 	optimizer = t->team->world->rank == 0 ? e->optimizer : e->others_optimizer;
 	if (expect_class(t, MEMORY_PARAMETERS, (uint64_t)(4 * e->parameters * (double)all), err) !=
 		    STATUS_OK ||
@@ -410,7 +414,7 @@ static enum status expect_state(const struct trainer *t, struct error *err)
 	    expect_class(t, MEMORY_OPTIMIZER, (uint64_t)(8 * optimizer * (double)all), err) !=
 		    STATUS_OK)
 		return err->status;
-	return expect_class(t, MEMORY_COMMUNICATION, (uint64_t)e->buffers * 4 * largest, err);
+	return expect_class(t, MEMORY_COMMUNICATION, 4 * buffers, err);
 }
 
 /* Two pairs of layers and one left over; biases after a sum are whole everywhere. */

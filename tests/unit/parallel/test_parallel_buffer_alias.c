@@ -121,6 +121,69 @@ static void what_fits_costs_nothing(void **state)
 		expect_counts(&expected[i], expected[i].setup.mode->name);
 }
 
+/* One block, whose layers leave no gaps, and a vocabulary wide enough for what blocks need. */
+static struct setup decoder(const char *mode, int ranks, enum precision precision)
+{
+	static const struct transformer_shape shape = {
+		.hidden = 128, .heads = 2, .sequence = 20, .vocabulary = 4096
+	};
+	struct setup s = tiny(mode, ranks, precision);
+
+	setup_transformer(&s, 1, &shape);
+	s.batch = 8 * shape.sequence;
+	s.weight_gradient = WGRAD_DIRECT;
+	setup_fit_mode(&s);
+	s.rate = setup_safe_rate(&s);
+	return s;
+}
+
+/*
+ * Gradients inside a block cost nothing where logits were, nor does zero3's buffer of a block's
+ * gradients of parameters; a vocabulary narrower than the block has no room.
+ */
+static void blocks_use_the_logits(void **state)
+{
+	const uint64_t row = 128 * 4, wide = 4 * row, block = (12 * 128 * 128 + 13 * 128) * 4;
+	struct expected expected[] = {
+		{ decoder("single", 1, PRECISION_FP32), 160 * (3 * row + wide), 160 * wide, 0 },
+		{ decoder("zero1", 2, PRECISION_FP32), 80 * (3 * row + wide), 80 * wide, 0 },
+		{ decoder("zero3", 2, PRECISION_FP32), 80 * (3 * row + wide), 80 * wide + block,
+		  0 },
+		{ decoder("tensor", 2, PRECISION_FP32), 160 * (3 * row + wide / 2), 160 * wide / 2,
+		  0 },
+		{ decoder("single", 1, PRECISION_FP32), 160 * (3 * row + wide), 0, 0 },
+	};
+	struct setup *narrow = &expected[4].setup;
+
+	(void)state;
+	setup_transformer(narrow, 1, &(struct transformer_shape){ 128, 2, 20, 500 });
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		struct setup mixed = decoder(expected[i].setup.mode->name, expected[i].setup.ranks,
+					     i % 2 ? PRECISION_FP16 : PRECISION_BF16);
+
+		expect_counts(&expected[i], expected[i].setup.mode->name);
+		assert_ranks(run_ranks(mixed.ranks, run_reference, &mixed), mixed.ranks, STATUS_OK,
+			     mixed.mode->name);
+	}
+}
+
+/* With FP32 masters a rank of zero3 keeps no weights in 16 bits. */
+static void zero3_rounds_its_masters(void **state)
+{
+	struct setup three = decoder("zero3", 2, PRECISION_BF16),
+		     one = decoder("zero1", 2, PRECISION_BF16);
+	/* The table and positions are the largest layer: weights, and gradients as the head's. */
+	const uint64_t table = (4096 + 20) * 128, block = 12 * 128 * 128 + 13 * 128;
+	struct model model;
+
+	(void)state;
+	model_init(&model, &three);
+	assert_int_equal(three.mode->buffers(&three, 1), 2 * (2 * table + block));
+	/* Two bytes each of weights and gradients; of the latter a half is left. */
+	assert_int_equal(footprint(&one) - footprint(&three),
+			 4 * model.elements - model.elements - 2 * (2 * table + block));
+}
+
 /*
  * A pair's copies replace its gradients: one whole buffer in addition to the logits' place, and
  * half a one.
@@ -326,6 +389,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(aliased_buffers_change_no_result),
 		cmocka_unit_test(what_fits_costs_nothing),
+		cmocka_unit_test(blocks_use_the_logits),
+		cmocka_unit_test(zero3_rounds_its_masters),
 		cmocka_unit_test(tensor_needs_no_more_for_copies),
 		cmocka_unit_test(biases_below_outputs_wait),
 		cmocka_unit_test(a_square_model_in_chunks),
