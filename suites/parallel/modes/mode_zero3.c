@@ -1,7 +1,8 @@
 /*
  * ZeRO stage 3: every rank keeps only its slices, of the parameters as well. A layer's parameters
  * are gathered while the layer before is computed, going forward and again going back
- * (zero3_gathers_again()); gradients are added up into slices while the next layer's are computed. Two buffers of each take turns: layer l has buffer l modulo 2. With
+ * (zero3_gathers_again()); gradients are added up into slices while the next layer's are computed.
+ * Two buffers of each take turns: layer l has buffer l modulo 2. With
  * FP32 masters a rank keeps no 16-bit weights: it rounds its slice into the buffer and gathers in
  * place.
  *
@@ -53,7 +54,7 @@ static void zero3_hold(const struct setup *setup, int rank, struct parameter_sha
 	}
 }
 
-/* Of the largest of the layers that have buffer `b`. */
+/* Bytes of buffer `b`, which the largest of its layers needs. */
 static uint64_t buffer_bytes(const struct model *model, size_t b, const struct setup *setup)
 {
 	uint64_t most = 0;
@@ -67,7 +68,7 @@ static uint64_t buffer_bytes(const struct model *model, size_t b, const struct s
 }
 
 /*
- * Where in a transformer's logits the gradients of buffer `b` may be, 0: nowhere. The head has the
+ * Offset in a transformer's logits of the gradients of buffer `b`, 0: not there. The head has the
  * other one: when the first gradients are written here, its backward has read those of the logits.
  * Not where alignment leaves gaps, which must stay finite.
  */

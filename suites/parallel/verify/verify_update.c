@@ -180,7 +180,7 @@ static enum status fetch_before(struct trainer *t, struct weights *all, struct e
 	return STATUS_OK;
 }
 
-/* Rounded from the masters where the mode keeps no other weights: then there is no copy to check. */
+/* Rounds the masters where the mode keeps no other weights: then there is no copy to check. */
 static enum status fetch_stored(struct trainer *t, const struct shard_range *range,
 				struct weights *w, struct error *err)
 {
