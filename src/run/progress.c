@@ -237,10 +237,14 @@ void progress_sampled(struct progress *progress, size_t samples, double median, 
 	draw(progress);
 }
 
+/* An unsettled metric is no headline, but is what was measured, before a size that was counted. */
 static const struct metric_value *headline(const struct case_result *result)
 {
 	for (size_t i = 0; i < result->metric_count; i++)
 		if (result->metrics[i].headline)
+			return &result->metrics[i];
+	for (size_t i = 0; i < result->metric_count; i++)
+		if (case_is_unsettled(result, &result->metrics[i]))
 			return &result->metrics[i];
 	return result->metric_count ? &result->metrics[0] : NULL;
 }

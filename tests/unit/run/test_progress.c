@@ -154,6 +154,30 @@ static void skipped_cases_are_a_line_a_reason(void **state)
 	text_release(&lines);
 }
 
+/* A figure that did not settle is told as that, not replaced by the first size of the case. */
+static void an_unsettled_figure_is_told(void **state)
+{
+	static char bytes[] = "B", rate[] = "FLOP/s", of[] = "matmul.time";
+	struct progress progress = { .number = 1, .total = 2 };
+	struct series series = { .name = of, .unsettled = true };
+	struct metric_value metrics[] = {
+		{ .unit = bytes, .value = 6291456, .low = NAN, .high = NAN },
+		{ .unit = rate, .value = 9.6e10, .low = NAN, .high = NAN, .series = of },
+	};
+	struct case_result result = { .id = cases[0].id,
+				      .status = CASE_OK,
+				      .metrics = metrics,
+				      .metric_count = 2,
+				      .series = &series,
+				      .series_count = 1 };
+	struct text line = TEXT_EMPTY;
+
+	(void)state;
+	progress_plain(&progress, &result, &line);
+	assert_non_null(strstr(line.data, ": 96.00 GFLOP/s, not settled\n"));
+	text_release(&line);
+}
+
 /* A number without a unit has its name, and one whose samples scatter says so. */
 static void a_line_says_what_its_number_is(void **state)
 {
@@ -274,6 +298,7 @@ int main(void)
 		cmocka_unit_test(the_eta_learns_from_the_cases_before),
 		cmocka_unit_test(a_finished_case_is_one_line),
 		cmocka_unit_test(skipped_cases_are_a_line_a_reason),
+		cmocka_unit_test(an_unsettled_figure_is_told),
 		cmocka_unit_test(a_line_says_what_its_number_is),
 		cmocka_unit_test(one_slow_case_is_not_all),
 		cmocka_unit_test(the_eta_does_not_jump),
