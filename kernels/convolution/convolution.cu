@@ -72,8 +72,8 @@ static void launch_depthwise(const convolution_problem &p, enum convolution_pass
 		launch_depthwise_packs<T, 1>(p, pass, stream);
 }
 
-enum convolution_path { PATH_FMA, PATH_MMA, PATH_WGMMA, PATHS };
-static const char *const path_names[] = { "SIMT", "MMA", "WGMMA" };
+enum convolution_path { PATH_FMA, PATH_MMA, PATH_ROWS, PATH_WGMMA, PATHS };
+static const char *const path_names[] = { "SIMT", "MMA", "MMA, rows of images", "WGMMA" };
 
 /* The way of a convolution: its kernel and the columns of a tile, 0: what that chooses. */
 struct convolution_way {
@@ -81,8 +81,9 @@ struct convolution_way {
 	int columns;
 };
 static const convolution_way ways[CONVOLUTION_ALGORITHMS] = {
-	{ PATHS, 0 },      { PATH_FMA, 64 },   { PATH_FMA, 128 },   { PATH_MMA, 64 },
-	{ PATH_MMA, 128 }, { PATH_WGMMA, 64 }, { PATH_WGMMA, 128 }, { PATH_WGMMA, 256 },
+	{ PATHS, 0 },       { PATH_FMA, 64 },    { PATH_FMA, 128 },
+	{ PATH_MMA, 64 },   { PATH_MMA, 128 },   { PATH_ROWS, 64 },
+	{ PATH_WGMMA, 64 }, { PATH_WGMMA, 128 }, { PATH_WGMMA, 256 },
 };
 
 static bool path_takes(enum convolution_path path, const struct stream *stream,
@@ -95,9 +96,9 @@ static bool path_takes(enum convolution_path path, const struct stream *stream,
 		return true;
 	if (p.shape.depthwise || p.shape.precision == PRECISION_FP32)
 		return false;
-	if (path == PATH_MMA)
+	if (path == PATH_MMA || (path == PATH_ROWS && convolution_rows_takes(p, pass)))
 		return capability >= (p.shape.precision == PRECISION_FP16 ? 75 : 80);
-	return CUDA_HAS_WGMMA && (info->capabilities & DEVICE_HAS_WGMMA) &&
+	return path == PATH_WGMMA && CUDA_HAS_WGMMA && (info->capabilities & DEVICE_HAS_WGMMA) &&
 	       packs_aligned(p.image, p.weights, p.gradient, p.out, p.parts) &&
 	       convolution_wgmma_takes(p.shape, pass);
 }
@@ -116,7 +117,7 @@ static convolution_way choose_way(const struct stream *stream, const convolution
 {
 	unsigned columns = pass == PASS_DATA ? p.shape.channels : p.shape.filters;
 
-	if (p.shape.precision != PRECISION_TF32 && path_takes(PATH_WGMMA, stream, p, pass))
+	if (path_takes(PATH_WGMMA, stream, p, pass))
 		return { PATH_WGMMA, 0 };
 	if (path_takes(PATH_MMA, stream, p, pass))
 		return { PATH_MMA, columns <= 64 ? 64 : 128 };
@@ -142,6 +143,8 @@ static enum status launch_way(struct stream *stream, const convolution_problem &
 #define CALL(T) launch_depthwise<T>(p, pass, handle)
 		FOR_STORED_FLOATS(p.shape.precision, CALL)
 #undef CALL
+	} else if (way.path == PATH_ROWS) {
+		convolution_by_rows(p, cuda_stream_multiprocessors(stream), handle);
 	} else if (way.path == PATH_MMA) {
 		convolution_by_mma(p, pass, way.columns, handle);
 	} else {
@@ -150,7 +153,7 @@ static enum status launch_way(struct stream *stream, const convolution_problem &
 	return STATUS_OK;
 }
 
-/* dw from the parts of its sum. */
+/* dw from the copies that have the parts of its sum. */
 template <typename T>
 static __global__ void convolution_join(convolution_problem p, uint64_t count, int parts,
 					float keep)
@@ -231,14 +234,21 @@ extern "C" enum status kernel_cuda_convolution_weight_gradient(struct stream *st
 	p.gradient = a->dy;
 	p.out = a->dw;
 	p.parts = a->scratch;
+	p.copies = (int)convolution_copies(&a->shape);
 	weights = convolution_weights(&a->shape);
 	if (weights == 0)
 		return STATUS_OK;
+	if (convolution_flags(&a->shape) > 0) {
+		p.flags = (unsigned *)(p.parts + p.copies * weights);
+		cudaMemsetAsync(p.flags, 0, convolution_flags(&a->shape) * sizeof(*p.flags),
+				handle);
+	}
 	if (launch_way(stream, p, PASS_WEIGHTS, &path, err) != STATUS_OK)
 		return err->status;
 #define CALL(T)                                                                            \
-	convolution_join<T><<<grid_for(weights, JOIN_THREADS), JOIN_THREADS, 0, handle>>>( \
-		p, weights, (int)convolution_parts(&a->shape), a->keep)
+	convolution_join<T>                                                                \
+		<<<grid_for(weights, JOIN_THREADS), JOIN_THREADS, 0, handle>>>(p, weights, \
+									       p.copies, a->keep)
 	FOR_STORED_FLOATS(a->shape.precision, CALL)
 #undef CALL
 	return cuda_check_path("convolution_weight_gradient", path, err);

@@ -276,6 +276,7 @@ static enum status rate_algorithms(struct check_context *context, struct error *
 		{ PRECISION_TF32, 64, 28, 28, 256, 256, 3, 3, 2, 1, 0 },
 		{ PRECISION_TF32, 64, 14, 14, 512, 512, 1, 1, 1, 0, 0 },
 		{ PRECISION_FP16, 64, 28, 28, 256, 256, 3, 3, 1, 1, 0 },
+		{ PRECISION_FP16, 64, 224, 224, 3, 64, 7, 7, 2, 3, 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)

@@ -43,6 +43,7 @@ static const struct way {
 	{ "attention_backward", "WGMMA", 90, 91, NEEDS_WGMMA },
 	{ "convolution_forward", "SIMT", ALWAYS, NEEDS_NOTHING },
 	{ "convolution_forward", "MMA", 75, 1000, NEEDS_NOTHING },
+	{ "convolution_forward", "MMA, rows of images", 75, 1000, NEEDS_NOTHING },
 	{ "convolution_forward", "WGMMA", 90, 91, NEEDS_WGMMA },
 	{ "convolution_data_gradient", "SIMT", ALWAYS, NEEDS_NOTHING },
 	{ "convolution_data_gradient", "MMA", 75, 1000, NEEDS_NOTHING },

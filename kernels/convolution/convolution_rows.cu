@@ -1,0 +1,254 @@
+/*
+ * Forward pass over images of few channels, as a network's first layer has them, by tensor cores
+ * (mma.sync). What a row of a filter's taps reads of an image is contiguous: a block keeps the rows
+ * of the image that some pixels of an output row read in shared memory, next to all weights, and
+ * multiplies from there, with the taps of a row next to each other instead of one gather for each.
+ *
+ *	rows: pixels, 16 to a product    columns: filters    k: rows of taps, in pairs of elements
+ *
+ * Pairs are read as words, so that the first element of each pixel must be even. What follows an
+ * odd row of taps is masked.
+ */
+#include "kernels/convolution/convolution_problem.cuh"
+#include "kernels/gemm/mma.cuh"
+#include "kernels/launch/cuda_kernel.h"
+#include "kernels/storage.cuh"
+
+#define ROWS_THREADS 128
+#define ROWS_PIXELS 128 /* 32 of each warp */
+#define ROWS_FILTERS 64
+#define ROWS_SHARED (96 << 10)
+
+/* Sizes in words of two elements. */
+struct image_rows {
+	convolution_problem problem;
+	int taps;         /* of a row of a filter */
+	int line;         /* of an image in shared memory */
+	int step;         /* from pixel to pixel */
+	int depth, pitch; /* of a filter, in whole products; in shared memory */
+	int across, tiles;
+};
+
+static int words_of(int elements)
+{
+	return (elements + 1) / 2;
+}
+
+static image_rows image_rows_of(const convolution_problem &p)
+{
+	const convolution_shape &s = p.shape;
+	int span = (ROWS_PIXELS - 1) * (int)s.stride + (int)s.kernel_width;
+	image_rows r = {};
+
+	r.problem = p;
+	r.taps = words_of((int)(s.kernel_width * s.channels));
+	r.line = words_of(span * (int)s.channels) + 1;
+	r.step = (int)(s.stride * s.channels) / 2;
+	r.depth = ((int)s.kernel_height * r.taps + 7) / 8 * 8;
+	r.pitch = r.depth + 4; /* 8 filters x 4 pairs in different banks */
+	r.across = (p.out_width + ROWS_PIXELS - 1) / ROWS_PIXELS;
+	r.tiles = (int)s.batch * p.out_height * r.across;
+	return r;
+}
+
+static size_t shared_bytes(const image_rows &r)
+{
+	return ((size_t)ROWS_FILTERS * r.pitch + 2 * (size_t)r.depth +
+		(size_t)r.problem.shape.kernel_height * r.line) *
+	       sizeof(unsigned);
+}
+
+bool convolution_rows_takes(const convolution_problem &p, enum convolution_pass pass)
+{
+	const convolution_shape &s = p.shape;
+
+	return pass == PASS_FORWARD && precision_bytes(s.precision) == 2 && !s.depthwise &&
+	       s.channels <= 8 && s.stride * s.channels % 2 == 0 && s.filters % 8 == 0 &&
+	       s.filters <= ROWS_FILTERS && (uintptr_t)p.out % 16 == 0 &&
+	       shared_bytes(image_rows_of(p)) <= ROWS_SHARED;
+}
+
+/* Weights in pairs; for each pair its place in the rows of an image, and the bits that count. */
+template <typename T>
+static __device__ __forceinline__ void load_filters(const image_rows &r, T *weights, uint2 *place)
+{
+	const convolution_shape &s = r.problem.shape;
+	int row = s.kernel_width * s.channels, of_filter = s.kernel_height * row;
+
+	for (int i = threadIdx.x; i < ROWS_FILTERS * r.depth * 2; i += ROWS_THREADS) {
+		int filter = i / (r.depth * 2), at = i % (r.depth * 2);
+		int y = at / (r.taps * 2), x = at % (r.taps * 2);
+		bool in = filter < (int)s.filters && y < (int)s.kernel_height && x < row;
+		T zero;
+
+		from_math(&zero, 0.0f);
+		weights[filter * r.pitch * 2 + at] =
+			in ? ((const T *)r.problem.weights)[filter * of_filter + y * row + x]
+			   : zero;
+	}
+	for (int i = threadIdx.x; i < r.depth; i += ROWS_THREADS) {
+		int y = i / r.taps;
+
+		place[i] = make_uint2(y * r.line + i % r.taps,
+				      i % r.taps * 2 + 1 < row ? 0xffffffffu : 0xffffu);
+		if (y >= (int)s.kernel_height)
+			place[i] = make_uint2(0, 0);
+	}
+}
+
+/* The rows of image n that output row h reads for pixels from w on; zeros for the padding. */
+template <typename T>
+static __device__ __forceinline__ void load_rows(const image_rows &r, T *rows, int n, int h, int w)
+{
+	const convolution_shape &s = r.problem.shape;
+	int first = (w * (int)s.stride - (int)s.padding) * (int)s.channels,
+	    end = (int)(s.width * s.channels);
+	T zero;
+
+	from_math(&zero, 0.0f);
+	for (int y = 0; y < (int)s.kernel_height; y++) {
+		int in = h * (int)s.stride - (int)s.padding + y;
+		const T *line = (const T *)r.problem.image +
+				((int64_t)n * s.height + in) * (s.width * s.channels);
+		bool inside = in >= 0 && in < (int)s.height;
+
+		for (int i = threadIdx.x; i < r.line * 2; i += ROWS_THREADS)
+			rows[y * r.line * 2 + i] = inside && first + i >= 0 && first + i < end
+							   ? line[first + i]
+							   : zero;
+	}
+}
+
+static __device__ __forceinline__ unsigned stored_pair(const half *, float x, float y)
+{
+	half2 pair = __floats2half2_rn(x, y);
+
+	return *reinterpret_cast<unsigned *>(&pair);
+}
+static __device__ __forceinline__ unsigned stored_pair(const bfloat16 *, float x, float y)
+{
+	bfloat16 low, high;
+
+	from_math(&low, x);
+	from_math(&high, y);
+	return (unsigned)high.bits << 16 | low.bits;
+}
+static __device__ __forceinline__ void multiply_pairs(const half *, float *d, const unsigned *a,
+						      const unsigned *b)
+{
+	multiply_16(half(), d, a, b);
+}
+static __device__ __forceinline__ void multiply_pairs(const bfloat16 *, float *d, const unsigned *a,
+						      const unsigned *b)
+{
+	multiply_16(__nv_bfloat16(), d, a, b);
+}
+
+/* Two products of 16 pixels and all filters, for pixels from `pixel` on of the tile. */
+template <typename T>
+static __device__ __forceinline__ void multiply_rows(const image_rows &r, const unsigned *weights,
+						     const uint2 *place, const unsigned *rows,
+						     int pixel, float (&sums)[2][8][4])
+{
+	int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+	const unsigned *from = rows + (pixel + g) * r.step, *filter = weights + g * r.pitch + t;
+
+	for (int k = 0; k < r.depth; k += 8) {
+		uint2 at[2] = { place[k + t], place[k + t + 4] };
+		unsigned a[2][4];
+
+#pragma unroll
+		for (int i = 0; i < 2; i++)
+#pragma unroll
+			for (int e = 0; e < 4; e++)
+				a[i][e] = from[(i * 16 + e % 2 * 8) * r.step + at[e / 2].x] &
+					  at[e / 2].y;
+#pragma unroll
+		for (int j = 0; j < 8; j++) {
+			unsigned b[2] = { filter[j * 8 * r.pitch + k],
+					  filter[j * 8 * r.pitch + k + 4] };
+
+#pragma unroll
+			for (int i = 0; i < 2; i++)
+				multiply_pairs((const T *)nullptr, sums[i][j], a[i], b);
+		}
+	}
+}
+
+/* Filters of a thread's pixels, 16 bytes at a time. */
+template <typename T>
+static __device__ __forceinline__ void store_rows(const image_rows &r, int64_t line, int w,
+						  const float (&sums)[2][8][4])
+{
+	int lane = threadIdx.x % 32, filters = r.problem.shape.filters;
+
+#pragma unroll
+	for (int i = 0; i < 2; i++)
+#pragma unroll
+		for (int h = 0; h < 2; h++) {
+			int column = w + i * 16 + h * 8 + lane / 4;
+			T *to = (T *)r.problem.out + (line + column) * filters;
+
+#pragma unroll
+			for (int j = 0; j < 8; j += 4) {
+				int f = j * 8 + lane % 4 * 8;
+				unsigned v[4];
+
+#pragma unroll
+				for (int k = 0; k < 4; k++)
+					v[k] = stored_pair((const T *)nullptr,
+							   sums[i][j + k][2 * h],
+							   sums[i][j + k][2 * h + 1]);
+				exchange_pairs(v);
+				if (column < r.problem.out_width && f < filters)
+					*reinterpret_cast<uint4 *>(to + f) =
+						make_uint4(v[0], v[1], v[2], v[3]);
+			}
+		}
+}
+
+template <typename T>
+static __global__ void __launch_bounds__(ROWS_THREADS) convolution_rows(image_rows r)
+{
+	extern __shared__ unsigned rows_memory[];
+	unsigned *weights = rows_memory;
+	uint2 *place = reinterpret_cast<uint2 *>(weights + ROWS_FILTERS * r.pitch);
+	unsigned *rows = reinterpret_cast<unsigned *>(place + r.depth);
+
+	load_filters(r, (T *)weights, place);
+	for (int tile = blockIdx.x; tile < r.tiles; tile += gridDim.x) {
+		int line = tile / r.across, w = tile % r.across * ROWS_PIXELS,
+		    pixel = threadIdx.x / 32 * 32;
+		float sums[2][8][4] = {};
+
+		__syncthreads(); /* all are done with the rows before */
+		load_rows(r, (T *)rows, line / r.problem.out_height, line % r.problem.out_height,
+			  w);
+		__syncthreads();
+		if (w + pixel >= r.problem.out_width)
+			continue;
+		multiply_rows<T>(r, weights, place, rows, pixel, sums);
+		store_rows<T>(r, (int64_t)line * r.problem.out_width, w + pixel, sums);
+	}
+}
+
+template <typename T>
+static void launch(const image_rows &r, int multiprocessors, cudaStream_t stream)
+{
+	size_t bytes = shared_bytes(r);
+	int blocks = multiprocessors * 4 < r.tiles ? multiprocessors * 4 : r.tiles;
+
+	cudaFuncSetAttribute((const void *)convolution_rows<T>,
+			     cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes);
+	convolution_rows<T><<<blocks, ROWS_THREADS, bytes, stream>>>(r);
+}
+
+void convolution_by_rows(const convolution_problem &p, int multiprocessors, cudaStream_t stream)
+{
+	image_rows r = image_rows_of(p);
+
+	if (p.shape.precision == PRECISION_FP16)
+		launch<half>(r, multiprocessors, stream);
+	else
+		launch<bfloat16>(r, multiprocessors, stream);
+}
