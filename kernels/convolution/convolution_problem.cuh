@@ -116,8 +116,8 @@ void convolution_by_mma(const convolution_problem &p, enum convolution_pass pass
 			cudaStream_t stream);
 
 /*
- * Forward by tensor cores as above, of FP16 and BF16 with up to 8 channels, of which `stride` pixels
- * have an even number, and up to 64 filters, a multiple of 8.
+ * Forward by tensor cores as above, of FP16 and BF16 with up to 8 channels, of which `stride`
+ * pixels have an even number, and up to 64 filters, a multiple of 8.
  */
 bool convolution_rows_takes(const convolution_problem &p, enum convolution_pass pass);
 void convolution_by_rows(const convolution_problem &p, int multiprocessors, cudaStream_t stream);
