@@ -60,14 +60,32 @@ static void add_unit(struct text *out, const char *unit, size_t length, bool one
 	text_add_bytes(out, unit, length);
 }
 
+/*
+ * A number without a unit is a ratio if it is a part of one: a count or a loss is none. Of results
+ * that don't say it each is called a ratio.
+ */
+static bool is_unnamed(const struct result *r, const struct case_result *c,
+		       const struct metric_value *m)
+{
+	const struct presentation *p = result_presentation(r, c->suite);
+	const struct metric *row = p ? presentation_metric(p, m->name) : NULL;
+
+	/* Only counters may end in "_total". */
+	return strcmp(m->unit, "1") == 0 && !text_ends_with(m->name, "_total") &&
+	       (text_ends_with(m->name, "_ratio") || (row && !row->percent));
+}
+
 /* "gpuproof_transfer_bandwidth_bytes_per_second" */
-static char *family_name(const struct metric_value *m)
+static char *family_name(const struct metric_value *m, bool unnamed)
 {
 	size_t above = strcspn(m->unit, "/");
 	struct text name = TEXT_EMPTY;
 
-	text_addf(&name, "gpuproof_%s_", m->name);
-	add_unit(&name, m->unit, above, false);
+	text_addf(&name, "gpuproof_%s", m->name);
+	if (!unnamed) {
+		text_add_char(&name, '_');
+		add_unit(&name, m->unit, above, false);
+	}
 	if (m->unit[above]) {
 		text_add(&name, "_per_");
 		add_unit(&name, m->unit + above + 1, strlen(m->unit + above + 1), true);
@@ -78,7 +96,7 @@ static char *family_name(const struct metric_value *m)
 	return text_detach(&name);
 }
 
-static char *family_help(const struct metric_value *m)
+static char *family_help(const struct metric_value *m, bool unnamed)
 {
 	static const char *const better[] = { "higher is better", "lower is better",
 					      "neither direction is better" };
@@ -86,7 +104,8 @@ static char *family_help(const struct metric_value *m)
 
 	escape_prometheus_help(&help, m->name);
 	text_add(&help, " in ");
-	escape_prometheus_help(&help, strcmp(m->unit, "1") == 0 ? "1 (a ratio)" : m->unit);
+	escape_prometheus_help(&help,
+			       unnamed || strcmp(m->unit, "1") != 0 ? m->unit : "1 (a ratio)");
 	text_addf(&help, ", %s", better[m->better]);
 	return text_detach(&help);
 }
@@ -95,6 +114,7 @@ static void add_metric(struct samples *samples, const struct result *r, const st
 		       const struct metric_value *m)
 {
 	const struct device_info *d = result_device(r, c->device);
+	bool unnamed = is_unnamed(r, c, m);
 	struct text labels = TEXT_EMPTY;
 
 	if (!isfinite(m->value))
@@ -107,7 +127,7 @@ static void add_metric(struct samples *samples, const struct result *r, const st
 	/* A series of its own: what drifted must not pass for the figure of other nights. */
 	if (case_is_unsettled(c, m))
 		label(&labels, "settled", "false");
-	add(samples, family_name(m), family_help(m), &labels, m->value);
+	add(samples, family_name(m, unnamed), family_help(m, unnamed), &labels, m->value);
 }
 
 static void add_count(struct samples *samples, const char *family, const char *help,

@@ -128,7 +128,10 @@ static char *sentence(const struct verdicts *v, size_t judged)
 		       : v->overall == VERDICT_WARN && v->counts[VERDICT_WARN]
 			       ? "Accepted with warnings: "
 			       : openings[v->overall]);
-	if (!judged)
+	if (!judged && passed)
+		text_addf(&out, "no figure was judged, %zu of %zu %s passed", passed, v->count,
+			  checks);
+	else if (!judged)
 		text_add(&out, "nothing was judged");
 	else if (passed == v->count)
 		text_addf(&out, "%zu of %zu judged, all passed", passed, v->count);

@@ -82,6 +82,9 @@ expect 2 'none.ini: no [limit NAME] section: nothing to judge by' run -l none.in
 expect 2 'no such file' run -l nowhere.ini
 # Shipped ones know no allocation: nothing was judged.
 expect 4 'nothing was judged' run -l generic
+# Limits that no case is about are one line.
+[ "$(grep -c 'no case in this run matches this limit' out)" = 1 ] && grep -q '^SKIP .*pcie, pcie-both, ' out ||
+	{ echo 'limits without a case are not one line:'; cat out; failed=1; }
 grep -q 'To get limits: gpuproof config write' out || { echo "check: how to get limits is not said:"; cat out; failed=1; }
 expect 4 'there is no baseline' run -l base.ini
 expect 4 'the baseline is the run that is judged' run -l base.ini --baseline run

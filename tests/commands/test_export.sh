@@ -45,6 +45,12 @@ expect 0 '[tight]' junit run/result.json -l tight.ini
 expect 0 '' markdown run -o summary.md
 [ -s summary.md ] || { echo "-o wrote nothing"; failed=1; }
 expect 3 'no/such/folder' markdown run -o no/such/folder/summary.md
+# Parts of one are ratios; counts and losses are not, and no name says so twice.
+"$program" export prometheus "$here/data/claims_h200_x2.json" >names || failed=1
+for name in trainmem_allocations parallel_efficiency_ratio trainmem_reserved_ratio; do
+	grep -q "^gpuproof_$name{" names || { echo "no gpuproof_$name"; failed=1; }
+done
+! grep -E '^gpuproof_[a-z_]*(allocations|loss|ratio)_ratio' names || failed=1
 if command -v promtool >/dev/null; then
 	"$program" export prometheus run | promtool check metrics || { echo "promtool finds fault"; failed=1; }
 fi

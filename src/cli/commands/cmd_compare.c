@@ -40,7 +40,7 @@ static const struct option_row rows[] = {
 	{ .name = "launch-spread",
 	  PERCENT_AT(compare_arguments, launch_spread),
 	  .value = "0.5%",
-	  .help = "taken for granted where there are fewer than four launches" },
+	  .help = "assumed where there are fewer than four launches" },
 	{ .name = "all-metrics",
 	  FLAG_AT(compare_arguments, all_metrics),
 	  .help = "not only each suite's main figure" },

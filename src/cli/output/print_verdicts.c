@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 
 #define MOST_SHOWN 50
 #define INDENT 13 /* after the verdict's name */
@@ -114,12 +115,44 @@ static void print_check(const struct verdict_check *c)
 	free(numbers);
 }
 
+/* A limit without a case of its own, skipped for the reason of `other`. */
+static bool is_alike(const struct verdict_check *c, const struct verdict_check *other)
+{
+	return c->verdict == VERDICT_SKIP && other->verdict == VERDICT_SKIP && !*c->case_id &&
+	       !*other->case_id && strcmp(c->reason, other->reason) == 0;
+}
+
+/* "SKIP pcie, peer, memory: no case in this run matches this limit", with the first of them. */
+static bool print_alike(const struct verdicts *v, size_t at)
+{
+	struct text head = TEXT_EMPTY;
+	size_t count = 0;
+
+	for (size_t i = 0; i < v->count; i++) {
+		if (!is_alike(&v->checks[i], &v->checks[at]))
+			continue;
+		if (i < at) { /* printed with that one */
+			text_release(&head);
+			return true;
+		}
+		text_addf(&head, "%s%s", count++ ? ", " : "", v->checks[i].limit);
+	}
+	if (count > 1) {
+		text_addf(&head, ": %s", v->checks[at].reason);
+		print_name(VERDICT_SKIP);
+		print_folded(INDENT, INDENT, head.data);
+	}
+	text_release(&head);
+	return count > 1;
+}
+
 static void print_all_of(const struct verdicts *v, enum verdict verdict, bool unlimited)
 {
 	size_t shown = 0;
 
 	for (size_t i = 0; i < v->count; i++)
-		if (v->checks[i].verdict == verdict && (shown++ < MOST_SHOWN || unlimited))
+		if (v->checks[i].verdict == verdict && !print_alike(v, i) &&
+		    (shown++ < MOST_SHOWN || unlimited))
 			print_check(&v->checks[i]);
 	if (shown > MOST_SHOWN && !unlimited)
 		printf("and %zu more %s; --all shows them\n", shown - MOST_SHOWN,

@@ -110,7 +110,7 @@ static void check_memlock(const struct checks *checks)
 		say(checks, SEVERITY_OK, "locked memory", "unlimited");
 	else
 		say(checks, SEVERITY_NOTE, "locked memory",
-		    "limited to %s: no matter for CUDA's pinned memory, but NCCL over InfiniBand "
+		    "limited to %s: does not affect CUDA's pinned memory; NCCL over InfiniBand "
 		    "needs ulimit -l unlimited",
 		    units_size((uint64_t)limit.rlim_cur, size, sizeof(size)));
 }
