@@ -26,7 +26,7 @@ async function audit(browser, file, width, colorScheme, open) {
 	if (open)
 		await page.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
 	// It can't tell a contrast upon a gradient; tests/unit/report/test_colours.c looks at that one.
-	await page.addStyleTag({ content: '.wide { background: none !important; }' });
+	await page.addStyleTag({ content: '.wide, .chart, .trend { background: none !important; }' });
 	await page.addScriptTag({ content: axe });
 	const result = await page.evaluate(() => axe.run());
 	for (const v of result.violations)

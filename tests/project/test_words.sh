@@ -7,7 +7,7 @@ exempt='^(src/base/former_names\.c|tests/project/(words\.txt|test_words\.sh)|tes
 failed=0
 
 files() { # folders: the text files in them
-	find "$@" \( -path tests/data -o -path tests/golden -o -path tests/fuzz/corpus -o -path docs/sample -o -path docs/samples -o -name __pycache__ \) \
+	find "$@" \( -path tests/data -o -path tests/golden -o -path tests/fuzz/corpus -o -path docs/samples -o -name __pycache__ \) \
 		-prune -o -type f -print | LC_ALL=C sort
 }
 

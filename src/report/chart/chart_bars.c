@@ -16,6 +16,8 @@
 #define AXIS 38.0
 #define VALUE_WIDTH 92.0 /* px right of the longest bar, for its value, at least */
 #define VALUE_GAP 5.0
+#define NARROW_WIDTH 360.0 /* a telephone's, report.css has it as well */
+#define LEAST_BARS 140.0   /* px for the bars of a narrow chart */
 
 static size_t longest_name(const struct chart *chart)
 {
@@ -184,11 +186,23 @@ static double draw_groups(const struct chart *chart, const struct scale *scale, 
 	return y;
 }
 
+/* The width at which a telephone shows the whole chart, where names and values leave room. */
+static double width_of(const struct chart *chart, double left)
+{
+	double right = NARROW_WIDTH - value_width(chart);
+	double title = text_width(chart->y_name) + text_width(" in TFLOP/s");
+	bool fits = chart->y_scale == SCALE_LINEAR && right - left >= LEAST_BARS && title <= right;
+
+	for (size_t s = 0; s < chart->count; s++)
+		fits = fits && text_width(chart->series[s].name) <= NARROW_WIDTH;
+	return fits ? NARROW_WIDTH : CHART_WIDTH;
+}
+
 void chart_bars_draw(const struct chart *chart, struct tree *map)
 {
 	struct extent extent = chart_extent(chart);
 	double left = 8 + CHART_CHARACTER * (double)longest_name(chart);
-	double right = CHART_WIDTH - value_width(chart);
+	double width = width_of(chart, left), right = width - value_width(chart);
 	struct scale scale;
 	char unit[FORMAT_SIZE];
 	double factor, base, bottom;
@@ -200,7 +214,7 @@ void chart_bars_draw(const struct chart *chart, struct tree *map)
 	       : chart->y_scale == SCALE_LINEAR ? scale_at(&scale, 0)
 						: left;
 	bottom = draw_groups(chart, &scale, map, base);
-	chart_coordinate(map, "width", CHART_WIDTH);
+	chart_coordinate(map, "width", width);
 	chart_coordinate(map, "height", bottom + AXIS);
 	chart_coordinate(map, "left", left);
 	chart_coordinate(map, "name_x", left - 5);

@@ -241,7 +241,7 @@ static void show_suspect(const struct fleet_node *n, const struct reasons *reaso
 	for (size_t i = 0; i < reasons->count; i++)
 		show_reason(r, reasons->worst[i], shown);
 	if (n->bad > reasons->count)
-		tree_textf(item, "more", "%zu checks did not pass in all", n->bad);
+		tree_textf(item, "more", "%zu checks in all did not pass", n->bad);
 	else
 		tree_text(item, "more", "");
 	if (!reasons->count && n->wrong_cases + n->error_cases)

@@ -36,10 +36,10 @@ static const struct {
 	  "copies to another GPU",
 	  { "peer_copy" },
 	  "Copy from one GPU to another, one direction" },
-	{ "Training a ResNet-50 in FP32",
+	{ "Training in FP32",
 	  "trains a ResNet-50 in FP32",
 	  { "training_rate" },
-	  "Images of 224 x 224 per second in training steps on one GPU",
+	  "A ResNet-50, images of 224 × 224 per second, one GPU",
 	  "ResNet-50, FP32" },
 };
 
