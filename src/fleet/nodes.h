@@ -10,7 +10,7 @@
 #include "fleet/launcher.h"
 #include "fleet/wire/message.h"
 #include "fleet/wire/peer.h"
-#include "fleet/rounds.h"
+#include "fleet/rounds/rounds.h"
 #include "result/status/run_status.h"
 #include "run/journal.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "fleet/bisection.h"
+#include "fleet/rounds/bisection.h"
 
 #define MOST 70
 

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "fleet/pairing.h"
+#include "fleet/rounds/pairing.h"
 #include "plan/config.h"
 #include "plan/plan.h"
 #include "result/result.h"

@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_CLI_RUN_NODES_RUN_NODE_H
 #define GPUPROOF_CLI_RUN_NODES_RUN_NODE_H
 
-#include "fleet/agent.h"
+#include "fleet/agent/agent.h"
 
 agent_work_fn run_node;
 /* This node's part of cases of several nodes together. */

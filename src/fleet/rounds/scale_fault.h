@@ -3,8 +3,8 @@
  * far below that of the same case over fewer nodes, where more nodes should not change it
  * (suite->steady). The nodes that cause it are found by bisection (fleet/bisection.h).
  */
-#ifndef GPUPROOF_FLEET_SCALE_FAULT_H
-#define GPUPROOF_FLEET_SCALE_FAULT_H
+#ifndef GPUPROOF_FLEET_ROUNDS_SCALE_FAULT_H
+#define GPUPROOF_FLEET_ROUNDS_SCALE_FAULT_H
 
 #include "plan/config.h"
 #include "result/result.h"

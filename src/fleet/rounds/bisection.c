@@ -1,4 +1,4 @@
-#include "fleet/bisection.h"
+#include "fleet/rounds/bisection.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,8 @@
  *		for (size_t i = 0; i < tries; i++)
  *			b.tries[i].shows = ...carry out b.tries[i].nodes...;
  */
-#ifndef GPUPROOF_FLEET_BISECTION_H
-#define GPUPROOF_FLEET_BISECTION_H
+#ifndef GPUPROOF_FLEET_ROUNDS_BISECTION_H
+#define GPUPROOF_FLEET_ROUNDS_BISECTION_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "fleet/pairing.h"
+#include "fleet/rounds/pairing.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

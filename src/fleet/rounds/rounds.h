@@ -8,8 +8,8 @@
  * A group that fails costs its case in flight, with the rank or node at fault as the reason; the
  * next rounds are made without nodes that are lost.
  */
-#ifndef GPUPROOF_FLEET_ROUNDS_H
-#define GPUPROOF_FLEET_ROUNDS_H
+#ifndef GPUPROOF_FLEET_ROUNDS_ROUNDS_H
+#define GPUPROOF_FLEET_ROUNDS_ROUNDS_H
 
 #include "fleet/wire/message.h"
 #include "plan/config.h"

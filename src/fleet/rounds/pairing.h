@@ -1,6 +1,6 @@
 /* Pairs of nodes, in rounds in which each node has at most one partner. */
-#ifndef GPUPROOF_FLEET_PAIRING_H
-#define GPUPROOF_FLEET_PAIRING_H
+#ifndef GPUPROOF_FLEET_ROUNDS_PAIRING_H
+#define GPUPROOF_FLEET_ROUNDS_PAIRING_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,8 +4,8 @@
  * child's journal is DIR/nodes/NAME/run.jsonl. A conductor that is gone, or silent for three times
  * silent_after, ends the child and the agent; the journal stays for run --resume.
  */
-#ifndef GPUPROOF_FLEET_AGENT_H
-#define GPUPROOF_FLEET_AGENT_H
+#ifndef GPUPROOF_FLEET_AGENT_AGENT_H
+#define GPUPROOF_FLEET_AGENT_AGENT_H
 
 #include "fleet/wire/message.h"
 

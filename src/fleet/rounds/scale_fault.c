@@ -1,4 +1,4 @@
-#include "fleet/scale_fault.h"
+#include "fleet/rounds/scale_fault.h"
 
 #include <math.h>
 #include <stdio.h>

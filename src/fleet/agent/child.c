@@ -1,0 +1,131 @@
+/* Process that does the work of an agent, and what both know of it. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "fleet/agent/parts.h"
+#include "measure/processes/child.h"
+#include "measure/processes/signals.h"
+
+void agent_report_plan(struct agent_report *report, size_t planned, size_t finished)
+{
+	report->planned = planned;
+	report->finished = finished;
+}
+
+void agent_report_case(void *context, const char *id, bool settled)
+{
+	struct agent_report *report = context;
+	unsigned next = report->turn + 1;
+
+	if (settled)
+		report->finished++;
+	snprintf(report->current[next % 2], sizeof(report->current[0]), "%s", settled ? "" : id);
+	report->turn = next;
+}
+
+void agent_report_listening(struct agent_report *report, const char *address)
+{
+	snprintf(report->address, sizeof(report->address), "%s", address);
+	report->listening = 1;
+}
+
+/* In the child; `work` NULL: the group's. */
+static void work_and_exit(struct agent *a, agent_work_fn *work, const char *host)
+{
+	struct error err = ERROR_NONE;
+
+	close(a->fd);
+	signals_end();
+	signals_attend(false);
+	/* Again, for this process: a full disk must be an error, and a stop heeded everywhere. */
+	a->report->status = signals_begin(&err);
+	if (a->report->status == STATUS_OK)
+		a->report->status =
+			work ? work(&a->order, a->report, a->report->state,
+				    sizeof(a->report->state), &err)
+			     : a->group_work(&a->order, &a->group, host, a->report, &err);
+	snprintf(a->report->failure, sizeof(a->report->failure), "%s", err.message);
+	a->report->ended = 1;
+	child_exit(0);
+}
+
+enum status agent_start_child(struct agent *a, agent_work_fn *work, struct error *err)
+{
+	struct sockaddr_in own = { 0 };
+	socklen_t length = sizeof(own);
+	char host[INET_ADDRSTRLEN] = "";
+	pid_t parent = getpid();
+
+	/* The other nodes reach this one where the conductor does. */
+	getsockname(a->fd, (struct sockaddr *)&own, &length);
+	inet_ntop(AF_INET, &own.sin_addr, host, sizeof(host));
+	if (a->report)
+		munmap(a->report, sizeof(*a->report));
+	a->report = mmap(NULL, sizeof(*a->report), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (a->report == MAP_FAILED) {
+		a->report = NULL;
+		return error_errno(err, "shared memory");
+	}
+	fflush(NULL);
+	a->child = fork();
+	if (a->child < 0)
+		return error_errno(err, "fork");
+	if (a->child > 0)
+		return STATUS_OK;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(1);
+	work_and_exit(a, work, host);
+	return STATUS_OK;
+}
+
+void agent_kill_child(struct agent *a)
+{
+	if (a->child <= 0)
+		return;
+	kill(a->child, SIGKILL);
+	while (waitpid(a->child, NULL, 0) < 0 && errno == EINTR)
+		;
+	a->child = 0;
+}
+
+/* How the child ended; true if it has. */
+bool agent_child_ended(struct agent *a, char *reason, size_t size)
+{
+	char how[128];
+	int status;
+	pid_t got = waitpid(a->child, &status, WNOHANG | WUNTRACED | WCONTINUED);
+
+	*reason = '\0';
+	if (got == a->child && WIFCONTINUED(status))
+		a->stopped = 0;
+	if (got == a->child && WIFSTOPPED(status)) {
+		a->stopped = clock_seconds();
+		a->stopped_by = WSTOPSIG(status);
+	}
+	if (got == a->child && (WIFEXITED(status) || WIFSIGNALED(status))) {
+		a->child = 0;
+		if (!a->report->ended)
+			snprintf(reason, size, "the node's conductor was %s",
+				 child_ending(status, how, sizeof(how)));
+		else if (a->report->status != STATUS_OK && a->report->status != STATUS_INTERRUPTED)
+			snprintf(reason, size, "%s", a->report->failure);
+		return true;
+	}
+	if (!a->stopped || clock_seconds() - a->stopped < a->order.silent_after)
+		return false;
+	agent_kill_child(a);
+	snprintf(reason, size, "the node's conductor was stopped by signal %d for %g s",
+		 a->stopped_by, a->order.silent_after);
+	return true;
+}

@@ -1,0 +1,184 @@
+/* Rounds one after the other: sizes, bisection, pairs, pairs of suspects. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "fleet/rounds/parts.h"
+
+size_t rounds_list_members(const struct rounds *r, size_t *out)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->count; i++)
+		if (!r->members[i].lost)
+			out[count++] = i;
+	return count;
+}
+
+/* The `step`th distinct number of nodes that suites ask for, 0 for all; -1: there is none. */
+static int64_t asked_size(const struct rounds *r, size_t step)
+{
+	int64_t seen[256];
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->config->count; i++) {
+		const struct section *s = &r->config->sections[i];
+		const struct setting *nodes =
+			rounds_is_of(s, SUITE_OF_NODES) ? section_setting(s, "nodes") : NULL;
+
+		for (size_t v = 0; nodes && v < nodes->count && count < ARRAY_SIZE(seen); v++) {
+			bool known = nodes->values[v].integer == 1;
+
+			for (size_t k = 0; k < count; k++)
+				known = known || seen[k] == nodes->values[v].integer;
+			if (!known)
+				seen[count++] = nodes->values[v].integer;
+		}
+	}
+	return step < count ? seen[step] : -1;
+}
+
+/*
+ * Groups of `size` tile the nodes; where some are left over, the last group is of the last ones,
+ * with some that are in another group already, in a round of its own. A round of all in which nodes
+ * were lost is made again without them. True: there may be more.
+ */
+static bool make_sizes(struct rounds *r)
+{
+	size_t *all = xcalloc(r->count + 1, sizeof(*all)), count = rounds_list_members(r, all);
+	int64_t asked = asked_size(r, r->step / 2);
+	size_t size = asked == 0 ? count : (size_t)asked;
+	bool rest = r->step++ % 2 == 1;
+	char subject[64], text[160];
+
+	if (size >= 2 && size <= count) {
+		const struct plan_group what = { .nodes = (int)size,
+						 .asked = (int)asked,
+						 .kind = SUITE_OF_NODES };
+
+		if (!rest)
+			for (size_t i = 0; i + size <= count; i += size)
+				rounds_add_group(r, what, all + i);
+		else if (asked ? count % size > 0 : count < r->last_size)
+			rounds_add_group(r, what, all + count - size);
+		r->last_size = size;
+	} else if (asked >= 0 && !rest) {
+		snprintf(subject, sizeof(subject), "nodes = %s%.0lld", asked ? "" : "all",
+			 (long long)asked);
+		snprintf(text, sizeof(text),
+			 "not measured: the run has %zu node%s that %s left for it", count,
+			 count == 1 ? "" : "s", count == 1 ? "is" : "are");
+		rounds_note(r, SEVERITY_WARNING, subject, text);
+	}
+	free(all);
+	return asked >= 0;
+}
+
+static int64_t pair_setting(const struct rounds *r, const char *key)
+{
+	int64_t most = -1;
+
+	for (size_t i = 0; i < r->config->count; i++)
+		if (rounds_is_of(&r->config->sections[i], SUITE_OF_PAIRS)) {
+			int64_t value = section_integer(&r->config->sections[i], key);
+
+			most = value > most || value == 0 ? value : most;
+			if (value == 0 && strcmp(key, "rounds") == 0)
+				return 0;
+		}
+	return most;
+}
+
+static void add_pairs(struct rounds *r, const size_t (*pairs)[2], size_t count, int round)
+{
+	const struct plan_group what = { .nodes = 2, .kind = SUITE_OF_PAIRS, .round = round };
+
+	for (size_t i = 0; i < count; i++)
+		rounds_add_group(r, what, pairs[i]);
+}
+
+/* Random pairs, or in turn every pair once (rounds = all). */
+static bool make_pairs(struct rounds *r)
+{
+	size_t *all = xcalloc(r->count + 1, sizeof(*all)), count = rounds_list_members(r, all),
+	       found;
+	size_t(*pairs)[2] = xcalloc(r->count + 1, sizeof(*pairs));
+	int64_t rounds = pair_setting(r, "rounds");
+	size_t last = rounds == 0 ? (count + 1) / 2 * 2 - 1 : (size_t)(rounds > 0 ? rounds : 0);
+	bool more = count >= 2 && rounds >= 0 && r->step < last;
+
+	if (rounds >= 0 && count < 2 && r->step == 0)
+		rounds_note(r, SEVERITY_WARNING, "pairs of nodes",
+			    "not measured: fewer than two nodes are left for it");
+	if (more) {
+		r->step++;
+		found = rounds == 0 ? pairing_turn(all, count, r->step, pairs)
+				    : pairing_random(&r->pairing, all, count, pairs);
+		add_pairs(r, (const size_t(*)[2])pairs, found, (int)r->step);
+	}
+	free(pairs);
+	free(all);
+	return more;
+}
+
+/* Suspects meet nodes that are proven; who is at fault is slow with them as well. */
+static bool make_confirmation(struct rounds *r)
+{
+	size_t *proven = xcalloc(r->count + 1, sizeof(*proven)), proven_count = 0;
+	size_t *suspects = xcalloc(r->count + 1, sizeof(*suspects)), suspect_count = 0, found = 0;
+	size_t(*pairs)[2] = xcalloc(r->count + 1, sizeof(*pairs));
+	int64_t confirm = pair_setting(r, "confirm"), rounds = pair_setting(r, "rounds");
+	struct accusation *accused;
+	size_t count = rounds_accusations(r, &accused);
+
+	for (size_t i = 0; i < r->count; i++) {
+		bool suspect = false;
+
+		for (size_t a = 0; a < count; a++)
+			suspect = suspect || strcmp(accused[a].node, r->members[i].name) == 0 ||
+				  strcmp(accused[a].other, r->members[i].name) == 0;
+		if (r->members[i].lost)
+			continue;
+		if (suspect)
+			suspects[suspect_count++] = i;
+		else
+			proven[proven_count++] = i;
+	}
+	if ((int64_t)r->step < confirm && suspect_count && proven_count) {
+		r->step++;
+		found = pairing_with(&r->pairing, suspects, suspect_count, proven, proven_count,
+				     pairs);
+		add_pairs(r, (const size_t(*)[2])pairs, found,
+			  (int)(rounds > 0 ? rounds : (int64_t)r->count) + (int)r->step);
+	}
+	free(accused);
+	free(pairs);
+	free(suspects);
+	free(proven);
+	return found > 0;
+}
+
+/* The next round with a group that has something to do. */
+bool rounds_make(struct rounds *r)
+{
+	static bool (*const make[])(struct rounds *) = { make_sizes, rounds_make_bisection,
+							 make_pairs, make_confirmation };
+	char text[128];
+
+	while (r->stage != STAGE_OVER && !r->group_count) {
+		if (make[r->stage](r))
+			continue;
+		r->stage++;
+		r->step = 0;
+	}
+	if (r->group_count) {
+		snprintf(text, sizeof(text), "%zu group%s of %d nodes%s", r->group_count,
+			 r->group_count == 1 ? "" : "s", r->groups[0].what.nodes,
+			 r->stage == STAGE_CONFIRM     ? " (suspects again)"
+			 : r->stage == STAGE_BISECTION ? " (which of them are at fault)"
+						       : "");
+		r->door.say(r->door.context, text);
+	}
+	return r->group_count > 0;
+}
