@@ -218,9 +218,9 @@ void view_warnings(const struct view *view, struct tree *page)
 	}
 	if (n.unsettled)
 		warn(list,
-		     "%zu of %zu %s not settled: their level still changed when their time was "
-		     "over. Their figures are no headlines, and pass no limit; settle_time or "
-		     "preheat gives them more.",
+		     "%zu of %zu %s not settled: the level still changed when the time was over. "
+		     "Such figures are no headlines, and pass no limit; settle_time or preheat "
+		     "gives more time.",
 		     n.unsettled, n.of[CASE_OK], n.unsettled == 1 ? "cases has" : "cases have");
 	if (n.noisy)
 		warn(list,
