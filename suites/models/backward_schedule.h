@@ -16,7 +16,9 @@
  *
  * Each wgrad product after a step's first adds to the gradients, which it reads and writes. So
  * several micro-batches may share one product (setup_wgrad_microbatches()): its inputs wait for the
- * last of them, in every stage, in neighbouring rows of the buffers.
+ * last of them, in every stage, in neighbouring rows of the buffers. Before the last stage the
+ * step's last micro-batch has its own product, so that the others' fill the time until its gradient
+ * arrives.
  */
 #ifndef GPUPROOF_SUITES_MODELS_BACKWARD_SCHEDULE_H
 #define GPUPROOF_SUITES_MODELS_BACKWARD_SCHEDULE_H

@@ -199,8 +199,7 @@ enum status network_weight_gradient_of(struct network *n, struct stream *stream,
 {
 	if (n->local.layer[l].kind != LAYER_LINEAR)
 		return STATUS_OK;
-	return layer_gemm_wgrad(n, stream, l, outputs, dy, network_activation(n, l, row), rows,
-				accumulate ? 1 : 0, err);
+	return layer_gemm_wgrad(n, stream, l, outputs, dy, row, rows, accumulate ? 1 : 0, err);
 }
 
 enum status network_input_gradient(struct network *n, struct stream *stream, size_t l,

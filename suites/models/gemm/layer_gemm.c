@@ -181,20 +181,20 @@ enum status layer_gemm_dgrad(struct network *n, struct stream *stream, size_t l,
 }
 
 enum status layer_gemm_wgrad(struct network *n, struct stream *stream, size_t l,
-			     struct outputs outputs, const void *dy, const void *x, uint64_t rows,
+			     struct outputs outputs, const void *dy, uint64_t row, uint64_t rows,
 			     double beta, struct error *err)
 {
 	const struct model_layer *layer = &n->local.layer[l];
 	bool transposed = n->wgrad_layouts[l] == WGRAD_TRANSPOSED;
 	uint64_t ld = transposed ? n->step_rows : layer->out;
-	void *from = transposed ? network_transposed(n, l, 0) : (void *)dy;
+	void *from = transposed ? network_transposed(n, l, row) : (void *)dy;
 	struct gemm gemm = {
 		.precision = n->setup->precision,
 		.transpose_b = !transposed,
 		.m = (int64_t)layer->in,
 		.n = (int64_t)outputs.count,
 		.k = (int64_t)rows,
-		.a = x,
+		.a = network_activation(n, l, row),
 		.lda = (int64_t)layer->in,
 		.b = network_element(n, from, outputs.first * (transposed ? ld : 1)),
 		.ldb = (int64_t)ld,

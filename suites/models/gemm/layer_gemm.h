@@ -18,12 +18,12 @@ enum status layer_gemm_forward_fused(struct network *network, struct stream *str
 enum status layer_gemm_dgrad(struct network *network, struct stream *stream, size_t layer,
 			     const void *dy, void *dx, uint64_t rows, struct error *err);
 /*
- * dW = dY^T X + beta dW with the layer's wgrad layout: reads dY, or its transposed copy in
- * network->transposed (rows from the buffer's first on). Computes only `outputs`, a range of the
+ * dW = dY^T X + beta dW of rows [row, row + rows), with the layer's wgrad layout: reads dY from
+ * `dy` on, or its transposed copy in network->transposed. Computes only `outputs`, a range of the
  * rows of dW.
  */
 enum status layer_gemm_wgrad(struct network *network, struct stream *stream, size_t layer,
-			     struct outputs outputs, const void *dy, const void *x, uint64_t rows,
+			     struct outputs outputs, const void *dy, uint64_t row, uint64_t rows,
 			     double beta, struct error *err);
 
 /* Appends the algorithms that the search found faster than the library's defaults. */

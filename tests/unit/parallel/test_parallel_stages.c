@@ -37,7 +37,8 @@ static enum status noted_send(struct communicator *communicator, struct stream *
 
 struct order {
 	struct setup setup;
-	const char *expected; /* of the last rank */
+	const char *expected; /* of `rank` */
+	int rank;
 };
 
 static enum status run_order(struct device *device, struct world *world, void *context,
@@ -61,7 +62,7 @@ static enum status run_order(struct device *device, struct world *world, void *c
 	if (status == STATUS_OK)
 		status = trainer_step(&t, STEP_ALL, err);
 	recording = false;
-	if (status == STATUS_OK && world->rank == world->size - 1 &&
+	if (status == STATUS_OK && world->rank == order->rank &&
 	    strcmp(enqueued, order->expected) != 0)
 		status = error_set(err, STATUS_MISMATCH, "%s instead of %s", enqueued,
 				   order->expected);
@@ -73,7 +74,7 @@ static enum status run_order(struct device *device, struct world *world, void *c
 /* The last stage of two has the last three layers of five, in two micro-batches. */
 static void expect_order(const char *mode, uint64_t segments, const char *expected)
 {
-	struct order order = { tiny(mode, 2, PRECISION_FP64), expected };
+	struct order order = { tiny(mode, 2, PRECISION_FP64), expected, 1 };
 
 	order.setup.microbatches = 2;
 	order.setup.segments = segments;
@@ -131,7 +132,7 @@ static void gradients_of_inputs_leave_first(void **state)
 /* Four micro-batches in the last stage of two: two of them share the products of the weights. */
 static void shared_products_wait_for_the_last_micro_batch(void **state)
 {
-	struct order order = { tiny("1f1b", 2, PRECISION_FP64), NULL };
+	struct order order = { tiny("1f1b", 2, PRECISION_FP64), NULL, 1 };
 
 	(void)state;
 	order.setup.microbatches = 4;
@@ -148,6 +149,18 @@ static void shared_products_wait_for_the_last_micro_batch(void **state)
 	assert_ranks(run_ranks(2, run_order, &order), 2, STATUS_OK, "1f1b");
 	order.setup.mode = mode_find("hybrid");
 	assert_ranks(run_ranks(2, run_order, &order), 2, STATUS_OK, "hybrid");
+	/* The first stage, of two layers, does not wait for the last one with the others. */
+	order.rank = 0;
+	order.expected = "pps"
+			 "pps"
+			 "p"
+			 "pps"
+			 "ppp"
+			 "pps"
+			 "ppp"
+			 "ppp";
+	assert_ranks(run_ranks(2, run_order, &order), 2, STATUS_OK, "first stage");
+	order.rank = 1;
 	order.setup.mode = mode_find("gpipe");
 	order.expected = "ppp"
 			 "ppp"

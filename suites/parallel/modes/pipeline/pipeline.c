@@ -119,9 +119,10 @@ static enum status forward_micro(struct trainer *t, unsigned parts, struct error
 			 network_activation(n, p->down.boundary, row), parts, err);
 }
 
-static bool completes_product(const struct trainer *t, uint64_t turn)
+/* See pipeline_product(). */
+static uint64_t product_after(const struct trainer *t, const struct micro *m)
 {
-	return (turn + 1) % setup_wgrad_microbatches(t->setup) == 0;
+	return pipeline_product(t->setup, network_has_loss(&t->network), m->turn);
 }
 
 static enum status send_gradient(struct trainer *t, const struct micro *m, struct error *err)
@@ -144,14 +145,14 @@ static enum status backward_whole(struct trainer *t, const struct micro *m, stru
 	return send_gradient(t, m, err);
 }
 
-/* The micro-batches whose weights' gradients are one product, of which `m` comes last. */
-static struct micro joined_micro(const struct trainer *t, const struct micro *m)
+/* The `count` micro-batches whose weights' gradients are one product, of which `m` comes last. */
+static struct micro joined_micro(const struct trainer *t, const struct micro *m, uint64_t count)
 {
 	const struct pipeline *p = t->state;
-	uint64_t count = setup_wgrad_microbatches(t->setup);
 	struct micro all = *m;
 
-	all.index -= m->index % count;
+	all.since = m->turn + 1 - count;
+	all.index = p->first_last ? m->index : m->index + 1 - count;
 	all.row = all.index * m->rows;
 	all.rows = count * m->rows;
 	all.dy = edge_gradient(&p->down, t, all.index);
@@ -165,7 +166,8 @@ static struct micro joined_micro(const struct trainer *t, const struct micro *m)
 static enum status backward_apart(struct trainer *t, const struct micro *m, struct error *err)
 {
 	const struct rank_partition *partition = &t->network.partition;
-	const struct micro all = joined_micro(t, m);
+	uint64_t count = product_after(t, m);
+	struct micro all;
 
 	for (size_t last = partition->last, first; last > partition->first; last = first) {
 		first = backward_group(&t->network, last);
@@ -175,8 +177,9 @@ static enum status backward_apart(struct trainer *t, const struct micro *m, stru
 		timeline_end(t, STREAM_COMPUTE);
 		if (first == partition->first && send_gradient(t, m, err) != STATUS_OK)
 			return err->status;
-		if (!completes_product(t, m->turn))
+		if (count == 0)
 			continue;
+		all = joined_micro(t, m, count);
 		timeline_begin(t, STREAM_COMPUTE, SPAN_WEIGHTS, m->index);
 		if (stage_weight_gradients(t, &all, first, last, err) != STATUS_OK)
 			return err->status;
@@ -189,10 +192,11 @@ static enum status backward_apart(struct trainer *t, const struct micro *m, stru
 static enum status release_slots(struct trainer *t, const struct micro *m, struct error *err)
 {
 	const struct pipeline *p = t->state;
-	uint64_t count = setup_wgrad_microbatches(t->setup), first = m->index - m->index % count;
+	uint64_t count = product_after(t, m), first;
 
-	if (!completes_product(t, m->turn))
+	if (count == 0)
 		return STATUS_OK;
+	first = joined_micro(t, m, count).index;
 	for (uint64_t i = first; i < first + count; i++)
 		if (backend_event_record(slots_event(&p->gradients, i), trainer_stream(t), err) !=
 			    STATUS_OK ||
@@ -207,7 +211,8 @@ static enum status backward_micro(struct trainer *t, unsigned parts, struct erro
 	struct pipeline *p = t->state;
 	uint64_t turn = p->backwards++, rows = edge_rows(t);
 	uint64_t index = p->first_last ? t->setup->microbatches - 1 - turn : turn;
-	const struct micro m = { .turn = turn,
+	const struct micro m = { .since = turn,
+				 .turn = turn,
 				 .index = index,
 				 .row = index * rows,
 				 .rows = rows,

@@ -20,6 +20,13 @@ pipeline_warmup pipeline_warmup_all, pipeline_warmup_plain, pipeline_warmup_eage
 /* Micro-batches whose activations a stage keeps at a time. */
 uint64_t pipeline_in_flight(pipeline_warmup *warmup, int stages, int stage, uint64_t micro);
 
+/*
+ * Backward passes whose gradients of weights are one product that follows pass `turn`; 0: none
+ * does (setup_wgrad_microbatches()). Before the last stage the step's last pass has a product of
+ * its own: the others are computed while its gradient is waited for.
+ */
+uint64_t pipeline_product(const struct setup *setup, bool last_stage, uint64_t turn);
+
 /* The members of struct mode. */
 const char *pipeline_refusal(const struct setup *setup);
 void pipeline_partition(const struct setup *setup, int rank, pipeline_warmup *warmup,
@@ -33,7 +40,7 @@ double pipeline_wire_bytes(const struct setup *setup);
 /*
  * (p - 1) / (m + p - 1), whatever the order of forwards and backwards: of backwards that are sent
  * whole. Where gradients of inputs go first, stages idle less: with equal products 2 (p - 1) / (3 m
- * + 2 (p - 1)).
+ * + 2 (p - 1)). Where micro-batches share products, by the schedule of equal stages.
  */
 double pipeline_bubble(const struct setup *setup);
 

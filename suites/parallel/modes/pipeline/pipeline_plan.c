@@ -1,6 +1,7 @@
 /* Which stage does what in which order, and what it costs by formula. */
 #include "suites/models/stages.h"
 #include "suites/parallel/modes/pipeline/pipeline.h"
+#include "suites/parallel/modes/pipeline/schedule.h"
 #include "suites/parallel/ranks/grid.h"
 
 /* Input buffers in addition to those in flight: one is received while the last is in use. */
@@ -32,6 +33,15 @@ uint64_t pipeline_in_flight(pipeline_warmup *warmup, int stages, int stage, uint
 	uint64_t first = warmup(stages, stage, micro);
 
 	return first < micro ? first + 1 : micro;
+}
+
+uint64_t pipeline_product(const struct setup *setup, bool last_stage, uint64_t turn)
+{
+	uint64_t shared = setup_wgrad_microbatches(setup), done = turn + 1;
+
+	if (shared > 1 && !last_stage && done + 1 >= setup->microbatches)
+		return done == setup->microbatches ? 1 : shared - 1;
+	return done % shared == 0 ? shared : 0;
 }
 
 static const char *parts_refusal(const struct setup *setup)
@@ -136,6 +146,22 @@ double pipeline_wire_bytes(const struct setup *setup)
 	return most;
 }
 
+/* Simulated: equal stages whose products are shared, and messages that take no time. */
+static double bubble_of_schedule(const struct setup *setup)
+{
+	struct schedule k;
+
+	schedule_open(&k, setup);
+	for (int i = 0; i < k.stages; i++)
+		k.stage[i] = (struct schedule_stage){
+			.forward = 1,
+			.inputs = 1,
+			.weights = (double)setup_wgrad_microbatches(setup),
+			.dgrad_first = i > 0,
+		};
+	return 1 - 3 * (double)setup->microbatches / schedule_carry_out(&k);
+}
+
 double pipeline_bubble(const struct setup *setup)
 {
 	double waits = grid_of(setup).pipeline - 1, micro = (double)setup->microbatches;
@@ -144,6 +170,8 @@ double pipeline_bubble(const struct setup *setup)
 	 * A step has 3 products a layer, forward and backward; a stage waits for 2 of each stage
 	 * before and after it.
 	 */
+	if (setup_wgrad_microbatches(setup) > 1)
+		return bubble_of_schedule(setup);
 	if (setup_dgrad_first(setup))
 		return 2 * waits / (3 * micro + 2 * waits);
 	return waits / (micro + waits);

@@ -69,7 +69,7 @@ static bool advance_backward(struct carrying *k, int index)
 	struct progress *p = &k->progress[index],
 			*next = index + 1 < k->schedule->stages ? p + 1 : NULL;
 	uint64_t all = k->schedule->setup->microbatches;
-	uint64_t shared = setup_wgrad_microbatches(k->schedule->setup);
+	uint64_t product = pipeline_product(k->schedule->setup, !next, p->backwards);
 	uint64_t micro = k->first_last ? all - 1 - p->backwards : p->backwards;
 	double made;
 
@@ -77,8 +77,10 @@ static bool advance_backward(struct carrying *k, int index)
 		return false;
 	made = fmax(p->free, next ? next->back[micro] : p->outputs[micro]) + stage->inputs;
 	p->free = made;
-	if ((p->backwards + 1) % shared == 0)
-		p->free += stage->weights + (p->backwards >= shared ? stage->adding : 0);
+	if (product > 0)
+		p->free += stage->weights * (double)product /
+				   (double)setup_wgrad_microbatches(k->schedule->setup) +
+			   (p->backwards >= product ? stage->adding : 0);
 	if (!stage->dgrad_first)
 		made = p->free;
 	p->back[micro] = index > 0 ? sent(stage - 1, made, &p->up) : made;

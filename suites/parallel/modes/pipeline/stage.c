@@ -120,7 +120,7 @@ enum status stage_weight_gradients(struct trainer *t, const struct micro *m, siz
 {
 	bool complete = m->turn + 1 == t->setup->microbatches;
 	/* The step's first product writes the gradients, the others add to them. */
-	bool adds = m->turn >= setup_wgrad_microbatches(t->setup);
+	bool adds = m->since > 0;
 
 	for (size_t l = last; l-- > first;) {
 		if (m->parts & STEP_COMPUTE &&

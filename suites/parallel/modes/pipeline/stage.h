@@ -9,7 +9,8 @@
 
 /* One backward pass, or several that share wgrad products: rows [row, row + rows) of this rank. */
 struct micro {
-	uint64_t turn; /* number of the backward pass in the step, or of the last of several */
+	/* numbers of the first and the last backward pass in the step */
+	uint64_t since, turn;
 	uint64_t index;
 	uint64_t row, rows;
 	/*
