@@ -91,6 +91,8 @@ static enum status read_node(struct result *node, const struct result_node *abou
 		status = result_read_summary(node, path, err);
 out:
 	group_take_adapters(folder, node);
+	if (node->gpuproof_version)
+		group_take_networks(folder, node);
 	free(path);
 	free(folder);
 	return status;

@@ -22,7 +22,7 @@ void code_paths_forget(const struct run *run)
 			run->devices[i]->backend->paths(old, MOST_PATHS);
 }
 
-static void add_path(struct case_result *result, char *path)
+void code_paths_add(struct case_result *result, char *path)
 {
 	result->paths = xrealloc(result->paths, result->path_count + 1, sizeof(*result->paths));
 	result->paths[result->path_count++] = path;
@@ -39,13 +39,13 @@ void code_paths_record(const struct run *run)
 
 		for (size_t k = 0; k < count; k++)
 			if (paths[k].path[0])
-				add_path(run->result,
-					 xasprintf("%s: %s", paths[k].kernel, paths[k].path));
+				code_paths_add(run->result,
+					       xasprintf("%s: %s", paths[k].kernel, paths[k].path));
 	}
 }
 
 void code_paths_copy(const struct case_result *from, struct case_result *to)
 {
 	for (size_t i = 0; i < from->path_count; i++)
-		add_path(to, xstrdup(from->paths[i]));
+		code_paths_add(to, xstrdup(from->paths[i]));
 }

@@ -10,6 +10,8 @@
 void code_paths_forget(const struct run *run);
 /* After it: into run->result->paths. */
 void code_paths_record(const struct run *run);
+/* A path that no kernel has: takes over `path`, "name: choice". */
+void code_paths_add(struct case_result *result, char *path);
 /* For cases that ran at the same time: they have one record. */
 void code_paths_copy(const struct case_result *from, struct case_result *to);
 

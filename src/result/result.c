@@ -393,6 +393,14 @@ size_t result_launches(const struct result *result)
 	return most;
 }
 
+void result_add_fact(struct result *result, const char *name, const char *value)
+{
+	result->environment = xrealloc(result->environment, result->environment_count + 1,
+				       sizeof(*result->environment));
+	result->environment[result->environment_count++] =
+		(struct fact){ .name = xstrdup(name), .value = xstrdup(value) };
+}
+
 const char *result_fact(const struct result *result, const char *name)
 {
 	for (size_t i = 0; i < result->environment_count; i++)

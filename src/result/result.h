@@ -364,6 +364,8 @@ bool throttle_is_fault(int64_t reasons);
 void result_add_phase(struct result *result, const char *name, double seconds);
 /* Appends an empty case whose fields the caller fills; valid until the next call. */
 struct case_result *result_add_case(struct result *result);
+/* Appends a fact, of a name that is not there, to the environment. */
+void result_add_fact(struct result *result, const char *name, const char *value);
 /* The value of `name` ("hostname") in the environment; NULL: none. */
 const char *result_fact(const struct result *result, const char *name);
 /* One quantity of the host's yardstick ("host.call"); NULL: it was not measured. */

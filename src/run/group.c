@@ -124,7 +124,7 @@ static enum status open_world(const struct group_part *part, int size, struct wo
 static struct team_part own_ranks(const struct group_part *part, const struct world *world)
 {
 	const struct plan_case *c = &part->plan->cases[part->first];
-	struct team_part own = { .world = world };
+	struct team_part own = { .world = world, .networks = part->networks };
 
 	for (size_t i = 0; i < c->device_count; i++) {
 		int node = part->plan->devices[c->devices[i]].node;
@@ -282,6 +282,46 @@ void group_take_adapters(const char *directory, struct result *result)
 	}
 	if (f)
 		fclose(f);
+	free(line);
+	free(path);
+}
+
+/* Puts a choice that is new in its place, so that nodes with the same ones have the same text. */
+static void add_choice(char ***choices, size_t *count, const char *line)
+{
+	size_t at = 0;
+
+	while (at < *count && strcmp((*choices)[at], line) < 0)
+		at++;
+	if (at < *count && strcmp((*choices)[at], line) == 0)
+		return;
+	*choices = xrealloc(*choices, *count + 1, sizeof(**choices));
+	memmove(*choices + at + 1, *choices + at, ((*count)++ - at) * sizeof(**choices));
+	(*choices)[at] = xstrdup(line);
+}
+
+void group_take_networks(const char *directory, struct result *result)
+{
+	char *path = xasprintf("%s/" GROUP_NETWORKS_NAME, directory), *line = NULL;
+	FILE *f = fopen(path, "re");
+	struct text all = TEXT_EMPTY;
+	char **choices = NULL;
+	size_t size = 0, count = 0;
+
+	while (f && getline(&line, &size, f) > 0) {
+		line[strcspn(line, "\n")] = '\0';
+		add_choice(&choices, &count, line);
+	}
+	for (size_t i = 0; i < count; i++) {
+		text_addf(&all, "%s%s", i ? "; " : "", choices[i]);
+		free(choices[i]);
+	}
+	if (count)
+		result_add_fact(result, "NCCL's network", all.data);
+	if (f)
+		fclose(f);
+	text_release(&all);
+	free(choices);
 	free(line);
 	free(path);
 }

@@ -14,6 +14,8 @@
 #define GROUP_JOURNAL_NAME "groups.jsonl"
 /* Findings about adapters after the node's latest group: a line "subject<tab>text" each. */
 #define GROUP_ADAPTERS_NAME "adapters.txt"
+/* Choices of NCCL on the node (device/ranks/network_log.h), a line for each that a rank saw. */
+#define GROUP_NETWORKS_NAME "networks.txt"
 
 /*
  * The devices of the nodes `names`, from their journals in DIR/nodes, as plan_build_group() takes
@@ -27,6 +29,7 @@ struct group_part {
 	size_t first;     /* case to begin with */
 	const char *path; /* of groups.jsonl of this node */
 	int log;
+	int networks;     /* file for the ranks' choices of network; -1: none */
 	const char *host; /* numeric address of this node */
 	int node;         /* its place in the group; 0 leads */
 	/* the leader: its ranks listen at `address`, which the other nodes need */
@@ -45,6 +48,9 @@ enum status group_run(const struct group_part *part, struct error *err);
 void group_note_adapters(const char *directory);
 /* Replaces the texts of these findings in result->postflight by those of DIR/adapters.txt. */
 void group_take_adapters(const char *directory, struct result *result);
+
+/* The choices in DIR/networks.txt as a fact of result->environment. */
+void group_take_networks(const char *directory, struct result *result);
 
 /* The case `index` of a plan without having been measured: SKIPPED, or ERROR, with the reason. */
 void group_unrun(const struct plan *plan, size_t index, enum case_status status, const char *reason,

@@ -122,7 +122,8 @@ enum status team_start(struct worker_team *team, const struct plan *plan, struct
 					 .control = control,
 					 .run_began = run_began,
 					 .cases = cases,
-					 .case_count = case_count };
+					 .case_count = case_count,
+					 .networks = part ? part->networks : -1 };
 	enum status status;
 	int ends[2];
 

@@ -20,6 +20,7 @@ struct team_rank {
 struct team_part {
 	const struct world *world; /* of all ranks; the caller's */
 	int first, count;
+	int networks; /* see struct assignment */
 };
 
 struct worker_team {

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "device/ranks/network_log.h"
+#include "measure/code_paths.h"
 #include "measure/processes/child.h"
 #include "measure/processes/fork_server.h"
 #include "plan/suite.h"
@@ -27,6 +29,7 @@ struct worker {
 	struct link_poll poll;
 	const struct suite *suite; /* of the current case; NULL: none yet */
 	void *suite_state;         /* of suite->open_state() */
+	char *network;             /* what the ranks' library chose; NULL: unknown */
 };
 
 int worker_processes(const struct plan_case *c)
@@ -193,6 +196,24 @@ static enum status worst_status(const struct attempt *attempts, size_t count)
 	return status;
 }
 
+/* The choice of network into the case, and where it is new into the node's list. */
+static void record_network(struct worker *w, struct case_result *result)
+{
+	char *choice = network_log_choice();
+
+	if (!choice)
+		return;
+	code_paths_add(result, xasprintf("NCCL: %s", choice));
+	if (!w->network || strcmp(w->network, choice) != 0) {
+		char *line = xasprintf("%s\n", choice);
+
+		write_all(w->a->networks, line, strlen(line));
+		free(line);
+	}
+	free(w->network);
+	w->network = choice;
+}
+
 /*
  * The cases together; with one of them in flight, as the conductor sees it, until all have a
  * result. It gets none when a device broke in a concurrent group or the user interrupts: then cases
@@ -226,6 +247,8 @@ static enum status carry_out(struct worker *w, const struct plan_case *const *ca
 	if (opened) {
 		send_index(w, MESSAGE_READY, cases[0]->index);
 		carry_out_open(w, attempts, count);
+		if (w->a->networks >= 0)
+			record_network(w, &attempts[0].result);
 	}
 	status = worst_status(attempts, count);
 	broken = count > 1 && (!opened || status_loses_device(status));
@@ -331,6 +354,8 @@ void worker_run(const struct assignment *assignment)
 	enum status last = STATUS_OK;
 	char *names = backend_names(plan);
 
+	if (assignment->networks >= 0)
+		network_log_open();
 	w.devices = xcalloc(plan->device_count, sizeof(struct device *));
 	w.links = xcalloc(plan->device_count, sizeof(*w.links));
 	open_fork_server(&w, names);
@@ -358,5 +383,6 @@ void worker_run(const struct assignment *assignment)
 	fork_server_close(w.fork_server);
 	free(w.devices);
 	free(w.links);
+	free(w.network);
 	world_leave(&w.world);
 }

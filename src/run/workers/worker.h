@@ -25,6 +25,8 @@ struct assignment {
 	struct world *worlds;
 	int size; /* ranks there are */
 	int pipe; /* where rank 0 sends messages */
+	/* file to which the ranks append their choice of network, a line each; -1: none */
+	int networks;
 };
 
 /*

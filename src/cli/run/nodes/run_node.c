@@ -210,7 +210,8 @@ enum status run_group(const struct fleet_message *start, const struct fleet_mess
 {
 	char *folder = xasprintf("%s/nodes/%s", start->directory, start->node);
 	char *path = xasprintf("%s/" GROUP_JOURNAL_NAME, folder);
-	char *log = xasprintf("%s/" GROUP_LOG_NAME, folder), *text = xstrdup(order->text);
+	char *log = xasprintf("%s/" GROUP_LOG_NAME, folder);
+	char *networks = xasprintf("%s/" GROUP_NETWORKS_NAME, folder), *text = xstrdup(order->text);
 	const char **names = xcalloc(strlen(text) + 1, sizeof(*names));
 	struct run_setup setup = { 0 };
 	struct group_part part = { .plan = &setup.plan,
@@ -228,6 +229,7 @@ enum status run_group(const struct fleet_message *start, const struct fleet_mess
 	while (part.node < group.nodes && strcmp(names[part.node], start->node) != 0)
 		part.node++;
 	part.log = open(log, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	part.networks = open(networks, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (part.log < 0)
 		error_errno(err, "%s", log);
 	else if (part.node == group.nodes)
@@ -239,11 +241,14 @@ enum status run_group(const struct fleet_message *start, const struct fleet_mess
 			group_run(&part, err);
 		group_note_adapters(folder);
 	}
+	if (part.networks >= 0)
+		close(part.networks);
 	if (part.log >= 0)
 		close(part.log);
 	run_setup_release(&setup);
 	free(names);
 	free(text);
+	free(networks);
 	free(log);
 	free(path);
 	free(folder);

@@ -1,0 +1,156 @@
+#include "device/ranks/network_log.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+struct choice {
+	char network[64];             /* of the connections: "IB", "Socket", "AWS Libfabric" */
+	struct text adapters;         /* "mlx5_0:1/IB, mlx5_1:1/IB" */
+	size_t connections, directly; /* over the network; with GPUDirect RDMA */
+	bool nvlink;                  /* between nodes */
+	char why_not[96];             /* no GPUDirect RDMA */
+};
+
+static int log_file = -1;
+
+void network_log_open(void)
+{
+	char path[64];
+
+	if (log_file >= 0 || getenv("NCCL_DEBUG") || getenv("NCCL_DEBUG_FILE") ||
+	    getenv("NCCL_DEBUG_SUBSYS"))
+		return;
+	log_file = memfd_create("nccl", MFD_CLOEXEC);
+	if (log_file < 0)
+		return;
+	snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), log_file);
+	setenv("NCCL_DEBUG", "INFO", 1);
+	setenv("NCCL_DEBUG_SUBSYS", "INIT,NET", 1);
+	setenv("NCCL_DEBUG_FILE", path, 1);
+}
+
+/* " ... [send] via NET/IB/0/GDRDMA", "via NET/AWS Libfabric/2(1)/GDRDMA/Shared" */
+static void take_connection(struct choice *c, const char *line)
+{
+	const char *name = strstr(line, " via NET/"), *end;
+
+	c->nvlink = c->nvlink || strstr(line, " via P2P/MNNVL");
+	if (!name)
+		return;
+	name += strlen(" via NET/");
+	end = name;
+	while (*end && !(*end == '/' && isdigit((unsigned char)end[1])))
+		end++;
+	if (*end == '\0')
+		return;
+	snprintf(c->network, sizeof(c->network), "%.*s", (int)(end - name), name);
+	c->connections++;
+	c->directly += strstr(end, "/GDRDMA") != NULL;
+}
+
+/* "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB ib0:10.0.0.1<0>"; of Socket "[0]eth0:10.0.0.1<0>" */
+static void take_adapters(struct choice *c, const char *list, bool socket)
+{
+	c->adapters.length = 0;
+	for (const char *at = list; *at && *at != ';';) {
+		size_t length = strcspn(at, " ;"), skip = strcspn(at, "]") + 1;
+
+		if (at[0] == '[' && isdigit((unsigned char)at[1]) && skip < length)
+			text_addf(&c->adapters, "%s%.*s", c->adapters.length ? ", " : "",
+				  (int)(socket ? strcspn(at + skip, ":") : length - skip),
+				  at + skip);
+		at += length;
+		at += strspn(at, " ");
+	}
+}
+
+/* "GPU Direct RDMA Disabled for GPU 42000 / HCA 0 (distance 6 > 4)", "... for HCA 0 'mlx5_0'" */
+static void take_refusal(struct choice *c, const char *line)
+{
+	const char *refusal = strstr(line, "GPU Direct RDMA Disabled for ");
+	const char *distance = refusal ? strchr(refusal, '(') : NULL;
+
+	if (!refusal || c->why_not[0])
+		return;
+	if (distance)
+		snprintf(c->why_not, sizeof(c->why_not), "%.*s of GPU and adapter",
+			 (int)strcspn(distance + 1, ")"), distance + 1);
+	else
+		snprintf(c->why_not, sizeof(c->why_not), "the driver lets no adapter do it");
+}
+
+static void take_line(struct choice *c, const char *line, struct text *sockets)
+{
+	const char *said = strstr(line, "NCCL INFO "), *list;
+
+	if (!said)
+		return;
+	said += strlen("NCCL INFO ");
+	list = strstr(said, " : Using [");
+	if (strncmp(said, "Channel ", 8) == 0 || strncmp(said, "Ring ", 5) == 0) {
+		take_connection(c, said);
+	} else if (list && strncmp(said, "NET/Socket", 10) == 0) {
+		struct choice of_sockets = { .adapters = *sockets };
+
+		take_adapters(&of_sockets, list + strlen(" : Using "), true);
+		*sockets = of_sockets.adapters;
+	} else if (list && strncmp(said, "NET/", 4) == 0) {
+		take_adapters(c, list + strlen(" : Using "), false);
+	} else {
+		take_refusal(c, said);
+	}
+}
+
+static char *describe(const struct choice *c, const struct text *sockets)
+{
+	bool socket = strcmp(c->network, "Socket") == 0;
+	const struct text *adapters = socket ? sockets : &c->adapters;
+	const char *over = adapters->length ? adapters->data : "unknown adapters";
+
+	if (!c->connections)
+		return c->nvlink ? xstrdup("NVLink between nodes") : NULL;
+	return xasprintf("NET/%s over %s, %s%s%s%s", c->network, over,
+			 c->directly == 0                ? "no GPUDirect RDMA"
+			 : c->directly == c->connections ? "GPUDirect RDMA"
+							 : "GPUDirect RDMA in some connections",
+			 !c->directly && c->why_not[0] ? ": " : "", !c->directly ? c->why_not : "",
+			 c->nvlink ? "; NVLink between some nodes" : "");
+}
+
+char *network_choice(const char *log, size_t length)
+{
+	struct choice c = { 0 };
+	struct text sockets = TEXT_EMPTY;
+	char *copy = xstrndup(log, length), *rest = copy, *line, *choice;
+
+	while ((line = strsep(&rest, "\n")))
+		take_line(&c, line, &sockets);
+	choice = describe(&c, &sockets);
+	text_release(&c.adapters);
+	text_release(&sockets);
+	free(copy);
+	return choice;
+}
+
+char *network_log_choice(void)
+{
+	off_t size = log_file < 0 ? 0 : lseek(log_file, 0, SEEK_END);
+	char *log, *choice;
+	ssize_t length;
+
+	if (size <= 0)
+		return NULL;
+	log = xmalloc((size_t)size);
+	length = pread(log_file, log, (size_t)size, 0);
+	choice = length > 0 ? network_choice(log, (size_t)length) : NULL;
+	free(log);
+	return choice;
+}
