@@ -73,7 +73,8 @@ char *decimal_text(double value, int shift, char *out, size_t size)
 				      : "infinite");
 		return out;
 	}
-	for (int places = 0; places <= 16; places++) {
+	/* A double keeps every decimal of 15 digits: a shorter one has noughts there. */
+	for (int places = 14; places <= 16; places++) {
 		snprintf(shortest, sizeof(shortest), "%.*e", places, magnitude);
 		if (strtod(shortest, NULL) == magnitude)
 			break;
@@ -81,6 +82,8 @@ char *decimal_text(double value, int shift, char *out, size_t size)
 	for (const char *p = shortest; *p != 'e'; p++)
 		if (isdigit((unsigned char)*p))
 			digits[count++] = *p;
+	while (count > 1 && digits[count - 1] == '0')
+		count--;
 	digits[count] = '\0';
 	if (magnitude == 0)
 		snprintf(out, size, "0");

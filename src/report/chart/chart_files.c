@@ -17,8 +17,11 @@
 static void add_field(struct text *out, const char *s)
 {
 	text_addf(out, "\"%s", s && *s && strchr("=+-@\t\r", *s) ? "'" : "");
-	for (; s && *s; s++)
-		text_addf(out, *s == '"' ? "\"\"" : "%c", *s);
+	for (; s && *s; s++) {
+		if (*s == '"')
+			text_add_char(out, '"');
+		text_add_char(out, *s);
+	}
 	text_add_char(out, '"');
 }
 
