@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "report/view/format.h"
 #include "report/view/view.h"
 
 /* Launches of both sides, before a change is more than possible (judge/compare/compare.h). */
@@ -200,6 +201,37 @@ void view_launches(const struct view *view, struct tree *page)
 		tree_textf(page, "launches", "%zu to %zu", least, most);
 }
 
+/* Launches from which their range is worth a word, and the range: of the median. */
+#define HOST_LAUNCHES 3
+#define HOST_RANGE 0.1
+
+/* No figure that the host times repeats better than the host's own work. */
+static void warn_host_varies(const struct view *view, struct tree *list)
+{
+	char low[FORMAT_SIZE], high[FORMAT_SIZE], letter[4];
+
+	for (size_t r = 0; r < view->count; r++) {
+		const struct metric_value *work = result_yardstick(&view->results[r], "host.work");
+		double least = INFINITY, most = 0;
+
+		for (size_t l = 0; work && l < work->launch_count; l++) {
+			least = fmin(least, work->launches[l]);
+			most = fmax(most, work->launches[l]);
+		}
+		if (!work || work->launch_count < HOST_LAUNCHES ||
+		    !(most - least > HOST_RANGE * work->value))
+			continue;
+		format_rounded(least, "s", low, sizeof(low));
+		format_rounded(most, "s", high, sizeof(high));
+		warn(list,
+		     "%s%sThe host took %s to %s for the same multiplication in %zu launches: "
+		     "figures that the host decides, such as times of calls, "
+		     "repeat no better.",
+		     view->count > 1 ? view_letter(r, letter) : "", view->count > 1 ? ": " : "",
+		     low, high, work->launch_count);
+	}
+}
+
 void view_warnings(const struct view *view, struct tree *page)
 {
 	struct tree *list = tree_list(page, "warnings");
@@ -212,6 +244,7 @@ void view_warnings(const struct view *view, struct tree *page)
 	warn_unfinished(view, list);
 	warn_lost(view, list);
 	warn_host(view, list);
+	warn_host_varies(view, list);
 	for (size_t s = 0; s < view->source_count; s++) {
 		warn_telemetry(view, seen, s, list);
 		warn_device(&view->sources[s], list);

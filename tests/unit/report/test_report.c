@@ -258,6 +258,53 @@ static void unfinished_run_says_so(void **state)
 	result_release(&result);
 }
 
+/* Launches of a host whose own work takes `most` in the last of them, 0.33 ns in the others. */
+static char *page_of_host(double most, size_t launches)
+{
+	struct metric_value *work;
+	struct result result;
+	char *html;
+
+	sample_report(&result, &one_gpu);
+	ARRAY_GROW(result.yardstick, result.yardstick_count, result.yardstick_capacity);
+	work = &result.yardstick[result.yardstick_count++];
+	*work = (struct metric_value){ .name = xstrdup("host.work"),
+				       .unit = xstrdup("s"),
+				       .better = BETTER_LOWER,
+				       .value = 0.33e-9,
+				       .low = 0.33e-9,
+				       .high = most,
+				       .n = 30,
+				       .series = xstrdup(""),
+				       .launches = xcalloc(launches, sizeof(double)),
+				       .launch_count = launches };
+	for (size_t l = 0; l < launches; l++)
+		work->launches[l] = l + 1 < launches ? 0.33e-9 : most;
+	html = page_of(&result, 1);
+	result_release(&result);
+	return html;
+}
+
+static void a_host_that_varies_is_told(void **state)
+{
+	static const struct {
+		double most;
+		size_t launches;
+		bool told;
+	} cases[] = {
+		{ 0.6e-9, 5, true }, { 0.34e-9, 5, false }, { 0.6e-9, 2, false }, { NAN, 5, false }
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *html = page_of_host(cases[i].most, cases[i].launches);
+
+		assert_int_equal(strstr(html, "for the same multiplication in 5 launches") != NULL,
+				 cases[i].told);
+		free(html);
+	}
+}
+
 static void every_case_is_listed(void **state)
 {
 	struct result result;
@@ -883,6 +930,7 @@ int main(void)
 		cmocka_unit_test(many_devices_are_seen_at_once),
 		cmocka_unit_test(cases_that_only_sections_tell_apart_both_show),
 		cmocka_unit_test(unfinished_run_says_so),
+		cmocka_unit_test(a_host_that_varies_is_told),
 		cmocka_unit_test(every_case_is_listed),
 		cmocka_unit_test(what_no_device_can_do_is_said_once),
 		cmocka_unit_test(comparison_says_what_it_compares),
