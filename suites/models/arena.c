@@ -74,6 +74,12 @@ void arena_share(struct arena *arena, enum memory_class tag, uint64_t bytes)
 	arena->bytes[MEMORY_SHARED] += bytes;
 }
 
+void arena_move(struct arena *arena, enum memory_class from, enum memory_class to, uint64_t bytes)
+{
+	arena->bytes[from] -= bytes;
+	arena->bytes[to] += bytes;
+}
+
 void arena_account(struct arena *arena, enum memory_class tag, uint64_t bytes)
 {
 	arena->bytes[tag] += bytes;

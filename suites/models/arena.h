@@ -73,6 +73,8 @@ void arena_free(struct arena *arena, void *memory);
  * device needs is the classes of the step less MEMORY_SHARED.
  */
 void arena_share(struct arena *arena, enum memory_class tag, uint64_t bytes);
+/* `bytes` of a block of class `from` are of class `to`; the block lives as long as the arena. */
+void arena_move(struct arena *arena, enum memory_class from, enum memory_class to, uint64_t bytes);
 /* Memory that other code holds for this step (a library's workspace). */
 void arena_account(struct arena *arena, enum memory_class tag, uint64_t bytes);
 void arena_release(struct arena *arena);

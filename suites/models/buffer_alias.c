@@ -24,21 +24,101 @@ bool buffer_alias_has_gaps(const struct model_layer *layer)
 /* Offsets in shared memory. */
 #define ROOM_ALIGN 512
 
+static uint64_t aligned(uint64_t bytes)
+{
+	return (bytes + ROOM_ALIGN - 1) / ROOM_ALIGN * ROOM_ALIGN;
+}
+
+static uint64_t most_of(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/*
+ * Elements of the array of gradients, whose order is from the last layer to the first: ends of the
+ * head's and of the blocks'. 0: they may not share, since parts of the batch add to them, gaps must
+ * stay zero, or slices are not by layer.
+ */
+struct ends {
+	uint64_t head, blocks;
+};
+static struct ends ends_of(const struct setup *s, const struct rank_partition *partition,
+			   const struct parameter_shard *shard)
+{
+	const struct ends none = { 0, 0 };
+	size_t head = s->layers - 1;
+	struct model model;
+
+	model_init_partition(&model, s, partition);
+	for (size_t l = 0; l < head; l++)
+		if (buffer_alias_has_gaps(&model.layer[l]))
+			return none;
+	if (setup_accumulate(s) > 1)
+		return none;
+	if (shard->gradients == model.elements)
+		return (struct ends){ model.layer[head].end, model.layer[0].weight };
+	if (shard->count != s->layers || !s->mode->in_logits)
+		return none;
+	return (struct ends){ shard->ranges[head - 1].gradients, shard->ranges[0].gradients };
+}
+
 struct logits_room buffer_alias_logits_room(const struct setup *s,
 					    const struct rank_partition *partition,
-					    uint64_t step_rows)
+					    uint64_t step_rows, const struct parameter_shard *shard)
 {
 	size_t bytes = precision_bytes(s->precision);
-	uint64_t logits = step_rows * partition_width(s, partition, s->layers) * bytes;
-	struct logits_room room = { .wide = step_rows * 4 * s->transformer.hidden /
-					    (uint64_t)partition->parts * bytes };
+	struct logits_room room = { 0 };
+	struct ends ends;
+	uint64_t end;
 
-	room.at = (room.wide + ROOM_ALIGN - 1) / ROOM_ALIGN * ROOM_ALIGN;
 	if (s->kind != MODEL_TRANSFORMER || !s->mode->aliases_buffers || partition->first > 0 ||
-	    partition->last < s->layers || partition->kept != step_rows || room.at > logits)
-		return (struct logits_room){ 0 };
-	room.spare = logits - room.at;
-	return room;
+	    partition->last < s->layers || partition->kept != step_rows)
+		return room;
+	room.logits = step_rows * partition_width(s, partition, s->layers) * bytes;
+	room.wide = step_rows * 4 * s->transformer.hidden / (uint64_t)partition->parts * bytes;
+	room.mode = s->mode->in_logits ? s->mode->in_logits(s) : 0;
+	ends = ends_of(s, partition, shard);
+	room.at = ends.head * bytes;
+	/* Over the embedding's gradients, which are written when no block's are any more. */
+	room.wide_at = aligned((ends.blocks - ends.head) * bytes);
+	end = room.wide_at + room.wide;
+	if (ends.head > 0)
+		end = most_of(end, shard->gradients * bytes - room.at);
+	room.mode_at = aligned(end);
+	end = room.mode > 0 ? room.mode_at + room.mode : end;
+	if (ends.head > 0)
+		room.bytes = room.at + most_of(room.logits, end);
+	else if (end > room.logits)
+		room.mode = 0;
+	return ends.head == 0 && room.wide > room.logits ? (struct logits_room){ 0 } : room;
+}
+
+/* Counts `bytes` of class `tag`, of which as many as `*own` are in no class yet. */
+static void count_in(struct arena *arena, enum memory_class tag, uint64_t bytes, uint64_t *own)
+{
+	uint64_t moved = bytes < *own ? bytes : *own;
+
+	arena_move(arena, MEMORY_GRADIENTS, tag, moved);
+	arena_share(arena, tag, bytes - moved);
+	*own -= moved;
+}
+
+enum status buffer_alias_open_gradients(struct network *n, struct error *err)
+{
+	const struct logits_room *room = &n->room;
+	uint64_t own = room->bytes - n->shard.gradients * precision_bytes(n->setup->precision);
+	void *memory;
+
+	if (arena_alloc(n->arena, MEMORY_GRADIENTS, room->bytes, &memory, err) != STATUS_OK)
+		return err->status;
+	n->gradients = memory;
+	n->activations[n->setup->layers] = (char *)memory + room->at;
+	count_in(n->arena, MEMORY_ACTIVATIONS, room->logits, &own);
+	count_in(n->arena, MEMORY_TRANSIENT, room->wide, &own);
+	count_in(n->arena, MEMORY_COMMUNICATION, room->mode, &own);
+	/* Bytes that alignment leaves. */
+	arena_move(n->arena, MEMORY_GRADIENTS, MEMORY_TRANSIENT, own);
+	return STATUS_OK;
 }
 
 /* A range of the array of gradients that backward of `layer` completes. */

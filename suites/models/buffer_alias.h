@@ -28,9 +28,10 @@
  *    has read the inputs, either of which may occupy their place: so they wait in temporary buffers
  *    (struct network: bias_sums).
  *
- * Of a transformer, in every mode that aliases (struct logits_room):
+ * A transformer's step (struct logits_room):
  *
- *   logits              |logits, gradient|gradients inside blocks; with zero3 of every 2nd layer |
+ *   logits                 |logits, gradient|gradients inside blocks; buffers of the mode       |
+ *   gradients below the head                |gradients of the blocks ...|of the embedding ..read|
  *
  * Only where a step has one forward and one backward pass over each layer (struct mode:
  * `aliases_buffers`, no gradient accumulation, no recomputation). Aliased activations are lost
@@ -65,17 +66,13 @@ void buffer_alias_plan(const struct network *network, uint64_t at[SETUP_MAX_LAYE
 void buffer_alias_outputs(struct network *network, size_t l, uint64_t element, uint64_t bytes);
 enum status buffer_alias_logits(struct network *network, uint64_t bytes, struct error *err);
 
-/*
- * Bytes of a transformer's logits that its blocks use in backward, when that of the head is done:
- * gradients inside a block at the beginning, then `spare` from byte `at` on, for the mode. All 0
- * where blocks have memory of their own.
- */
-struct logits_room {
-	uint64_t wide, at, spare;
-};
+/* See struct logits_room (network.h). */
 struct logits_room buffer_alias_logits_room(const struct setup *setup,
 					    const struct rank_partition *partition,
-					    uint64_t step_rows);
+					    uint64_t step_rows,
+					    const struct parameter_shard *shard);
+/* Allocates that block, for network->gradients and the logits. */
+enum status buffer_alias_open_gradients(struct network *network, struct error *err);
 /* True if alignment leaves elements of the layer's range that belong to no tensor. */
 bool buffer_alias_has_gaps(const struct model_layer *layer);
 

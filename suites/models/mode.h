@@ -38,9 +38,14 @@ struct mode {
 	/* a stage sends its dgrad before it computes wgrad: backward_schedule.h */
 	bool dgrad_first;
 	bool aliases_buffers; /* one backward pass per layer: buffer_alias.h */
-	bool runs_on;         /* the end of a step overlaps with the beginning of the next */
-	bool overlaps;        /* knows setup->no_overlap */
-	bool transformers;    /* its layers may be of any kind, and its rows whole sequences */
+	/*
+	 * Bytes of buffers that the mode needs only after backward of the last layer and that may
+	 * lie in a transformer's logits; NULL: none.
+	 */
+	uint64_t (*in_logits)(const struct setup *setup);
+	bool runs_on;      /* the end of a step overlaps with the beginning of the next */
+	bool overlaps;     /* knows setup->no_overlap */
+	bool transformers; /* its layers may be of any kind, and its rows whole sequences */
 	/* ranks, or those of the grid's tensor part, have parts of the same layers */
 	bool shares_layers;
 	bool sequence;   /* the same, and between products shares of the rows */

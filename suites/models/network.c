@@ -34,8 +34,10 @@ static enum status open_parameters(struct network *n, struct error *err)
 	if ((n->shard.weights > 0 &&
 	     arena_alloc(n->arena, MEMORY_PARAMETERS, n->shard.weights * stored, &n->weights,
 			 err) != STATUS_OK) ||
-	    arena_alloc(n->arena, MEMORY_GRADIENTS, n->shard.gradients * stored, &n->gradients,
-			err) != STATUS_OK)
+	    (n->room.bytes > 0
+		     ? buffer_alias_open_gradients(n, err)
+		     : arena_alloc(n->arena, MEMORY_GRADIENTS, n->shard.gradients * stored,
+				   &n->gradients, err)) != STATUS_OK)
 		return err->status;
 	for (size_t l = n->partition.first; l < n->partition.last; l++) {
 		uint64_t first = n->local.layer[l].weight;
@@ -116,6 +118,8 @@ static enum status open_activations(struct network *n, struct error *err)
 	for (size_t l = n->partition.first; l <= n->partition.last; l++) {
 		size_t buffer = segments_buffer(&n->segments, l);
 
+		if (l == n->setup->layers && n->room.bytes > 0)
+			continue;
 		n->activations[l] = shared[buffer];
 		n->overwritten_in_backward[l] = at[l] != BUFFER_ALIAS_NONE;
 		if (shared[buffer])
@@ -213,6 +217,7 @@ enum status network_open(struct network *n, const struct setup *setup, struct de
 			 struct arena *arena, int rank, struct error *err)
 {
 	describe(n, setup, device, arena, rank);
+	n->room = buffer_alias_logits_room(setup, &n->partition, n->step_rows, &n->shard);
 	if (open_parameters(n, err) != STATUS_OK || open_activations(n, err) != STATUS_OK)
 		return err->status;
 	if (setup->graph && open_clock(n, err) != STATUS_OK)

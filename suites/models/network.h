@@ -110,6 +110,21 @@ struct images {
 	void *record[IMAGE_MAX_DECISIONS];
 };
 
+/*
+ * Memory of a transformer's logits, in bytes, for what is written when backward of the head has
+ * read their gradient. All 0 where nothing shares it.
+ */
+struct logits_room {
+	uint64_t logits;
+	uint64_t wide, wide_at; /* gradients inside a block, from this byte of the logits on */
+	uint64_t mode, mode_at; /* mode->in_logits(); 0 bytes: not there */
+	/*
+	 * One block of `bytes` for all gradients of parameters, the head's first, and for the
+	 * logits, from byte `at` on, after the head's; 0: each has its own.
+	 */
+	uint64_t bytes, at;
+};
+
 struct network {
 	const struct setup *setup;
 	struct model model; /* the whole model */
@@ -171,7 +186,8 @@ struct network {
 	enum fusion fusions[SETUP_MAX_LAYERS]; /* of each layer's forward product */
 	struct blocks blocks;                  /* of a transformer; others: empty */
 	const struct part_links *links;        /* of the parts of its blocks; NULL: whole blocks */
-	bool idle;            /* operations of blocks start their collectives and compute nothing */
+	bool idle; /* operations of blocks start their collectives and compute nothing */
+	struct logits_room room;
 	struct images images; /* of convolutional layers; others: empty */
 	/*
 	 * Set during the tuning step: searches GEMM algorithms, and times wgrad layouts and fused

@@ -7,7 +7,6 @@
 #include "kernels/training/training.h"
 #include "suites/models/blocks/images.h"
 #include "suites/models/blocks/transformer.h"
-#include "suites/models/buffer_alias.h"
 
 static uint64_t hidden_of(const struct network *n)
 {
@@ -190,15 +189,14 @@ static enum status open_statistics(struct network *n, struct error *err)
 /* Gradients inside a block, of 4 times the hidden size. */
 static enum status open_wide(struct network *n, struct error *err)
 {
-	uint64_t room = buffer_alias_logits_room(n->setup, &n->partition, n->step_rows).wide,
-		 bytes = n->step_rows * 4 * hidden_of(n) / (uint64_t)n->partition.parts *
+	uint64_t bytes = n->step_rows * 4 * hidden_of(n) / (uint64_t)n->partition.parts *
 			 precision_bytes(n->setup->precision);
-	void *logits = n->activations[n->setup->layers];
 
-	if (room == 0 || !logits)
+	if (n->room.wide == 0)
 		return arena_alloc(n->arena, MEMORY_TRANSIENT, bytes, &n->blocks.wide, err);
-	n->blocks.wide = logits;
-	arena_share(n->arena, MEMORY_TRANSIENT, bytes);
+	n->blocks.wide = (char *)n->activations[n->setup->layers] + n->room.wide_at;
+	if (n->room.bytes == 0)
+		arena_share(n->arena, MEMORY_TRANSIENT, bytes);
 	return STATUS_OK;
 }
 

@@ -68,50 +68,45 @@ static uint64_t buffer_bytes(const struct model *model, size_t b, const struct s
 }
 
 /*
- * Offset in a transformer's logits of the gradients of buffer `b`, 0: not there. The head has the
- * other one: when the first gradients are written here, its backward has read those of the logits.
- * Not where alignment leaves gaps, which must stay finite.
+ * The gradients of one buffer may lie in a transformer's logits: the head has the other one, and
+ * when the first gradients are written here, its backward has read those of the logits. Not where
+ * alignment leaves gaps, which must stay finite.
  */
-static uint64_t gradients_in_logits(const struct setup *setup, const struct model *model, size_t b,
-				    int rank)
+static uint64_t zero3_in_logits(const struct setup *setup)
 {
-	struct rank_partition partition;
-	struct parameter_shard shard;
-	struct logits_room room;
-	uint64_t step_rows;
+	size_t b = setup->layers % BUFFERS;
+	struct model model;
 
-	if (b != setup->layers % BUFFERS)
-		return 0;
-	parameter_shard_of(setup, rank, &partition, &step_rows, &shard);
-	room = buffer_alias_logits_room(setup, &partition, step_rows);
-	for (size_t l = b; l < model->layers; l += BUFFERS)
-		if (buffer_alias_has_gaps(&model->layer[l]))
+	model_init(&model, setup);
+	for (size_t l = b; l < model.layers; l += BUFFERS)
+		if (buffer_alias_has_gaps(&model.layer[l]))
 			return 0;
-	return buffer_bytes(model, b, setup) <= room.spare ? room.at : 0;
+	return buffer_bytes(&model, b, setup);
 }
 
 static uint64_t zero3_buffers(const struct setup *setup, int rank)
 {
+	struct rank_partition partition;
+	struct parameter_shard shard;
 	struct model model;
-	uint64_t bytes = 0;
+	uint64_t step_rows;
 
 	model_init(&model, setup);
-	for (size_t b = 0; b < BUFFERS; b++)
-		bytes += (gradients_in_logits(setup, &model, b, rank) > 0 ? 1 : 2) *
-			 buffer_bytes(&model, b, setup);
-	return bytes;
+	parameter_shard_of(setup, rank, &partition, &step_rows, &shard);
+	return 2 * (buffer_bytes(&model, 0, setup) + buffer_bytes(&model, 1, setup)) -
+	       buffer_alias_logits_room(setup, &partition, step_rows, &shard).mode;
 }
 
 static enum status open_gradients(struct trainer *t, struct zero3 *z, size_t b, struct error *err)
 {
 	const struct network *n = &t->network;
-	uint64_t bytes = buffer_bytes(&n->model, b, t->setup),
-		 at = gradients_in_logits(t->setup, &n->model, b, t->team->world->rank);
+	uint64_t bytes = buffer_bytes(&n->model, b, t->setup);
 
-	if (at == 0)
+	if (n->room.mode == 0 || b != t->setup->layers % BUFFERS)
 		return arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes, &z->gradients[b], err);
-	z->gradients[b] = (char *)n->activations[t->setup->layers] + at;
-	arena_share(&t->arena, MEMORY_COMMUNICATION, bytes);
+	z->gradients[b] = (char *)n->activations[t->setup->layers] + n->room.mode_at;
+	if (n->room.bytes == 0)
+		arena_share(&t->arena, MEMORY_COMMUNICATION, bytes);
 	return STATUS_OK;
 }
 
@@ -377,6 +372,7 @@ const struct mode mode_zero3 = {
 	.summary = "data parallel, parameters, gradients and optimizer divided among the ranks",
 	.overlap = OVERLAP_FORWARD | OVERLAP_BACKWARD,
 	.aliases_buffers = true,
+	.in_logits = zero3_in_logits,
 	.refusal = data_parallel_refusal,
 	.fit = zero_fit,
 	.partition = data_parallel_partition,
