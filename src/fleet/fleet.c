@@ -116,6 +116,7 @@ static void attend(struct fleet *f, const struct config *config)
 		launching = launcher_attend(&f->launcher);
 		nodes_watch(f, config, launching);
 		nodes_status(f);
+		nodes_stream(f, false);
 		if (clock_seconds() - said >= interval) {
 			say_alive(f);
 			said = clock_seconds();
@@ -341,6 +342,7 @@ static void release(struct fleet *f)
 		free(f->nodes[i].refused);
 	}
 	free(f->nodes);
+	free(f->stream.header.devices);
 	rounds_close(f->rounds);
 	peers_close(&f->peers);
 	launcher_release(&f->launcher);
@@ -356,8 +358,10 @@ static enum status attend_nodes(struct fleet *f, const struct config *config, st
 	double began = clock_seconds();
 
 	nodes_status_begin(f, result);
+	f->stream.run = result;
 	signals_attend(true);
 	attend(f, config);
+	nodes_stream(f, true);
 	signals_attend(false);
 	peers_close(&f->peers);
 	launcher_end(&f->launcher, END_SECONDS);

@@ -15,6 +15,7 @@
 #include "plan/config.h"
 #include "result/result.h"
 #include "result/status/run_status.h"
+#include "run/conductor.h"
 
 struct fleet_options {
 	const char *directory;
@@ -28,6 +29,12 @@ struct fleet_options {
 	 */
 	struct result *before;
 	bool quiet;
+	/*
+	 * Told which cases have ended, about every second and out of order; not of a run with
+	 * `before`. Cases that are in no journal (skipped, of a lost node) are in the result alone.
+	 * NULL: the run is not followed.
+	 */
+	const struct conduct_events *events;
 	struct run_status *status; /* NULL: DIR/status.json is not written */
 	int *stopped_by;           /* out: the signal that stopped the run, 0: none */
 };

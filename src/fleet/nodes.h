@@ -1,7 +1,7 @@
 /*
  * The nodes of a run on several: what is known of each, and how one ends. Private to src/fleet:
  * fleet.c carries the run out, calls.c hears the agents, watch.c looks for those that cannot be
- * heard any more, status.c says how far all of them are.
+ * heard any more, status.c says how far all of them are, stream.c which cases have ended.
  */
 #ifndef GPUPROOF_FLEET_NODES_H
 #define GPUPROOF_FLEET_NODES_H
@@ -28,6 +28,8 @@ struct node {
 	size_t planned, finished;
 	struct peer *peer; /* NULL: not connected */
 	bool kept;         /* whole before this conductor began */
+	/* of its journal and its cases: what the events have */
+	size_t streamed, finished_streamed;
 };
 
 /* A run: what it was asked for, its nodes, and the connections of their agents. */
@@ -49,7 +51,14 @@ struct fleet {
 	double status_due; /* host clock: when the next status.json is written */
 	bool has_groups;   /* cases of several nodes together come after those of the nodes */
 	struct rounds *rounds;
-	off_t log_began; /* where this launcher's output begins in it */
+	struct {
+		const struct result *run; /* its header; borrowed */
+		struct result header;     /* the same with the devices of all nodes */
+		bool begun;
+		double due;   /* host clock */
+		size_t found; /* cases of several nodes */
+	} stream;             /* options->events */
+	off_t log_began;      /* where this launcher's output begins in it */
 };
 
 /* A line on standard error, unless the run is quiet. */
@@ -81,6 +90,8 @@ void nodes_lose(struct fleet *f, struct peer *peer, const char *reason);
  */
 void nodes_watch(struct fleet *f, const struct config *config, bool launching);
 
+/* Gives options->events the cases that have ended since; `last`: all that are left (stream.c). */
+void nodes_stream(struct fleet *f, bool last);
 /* DIR/status.json, every few seconds (status.c); `result` has the run's header. */
 void nodes_status_begin(struct fleet *f, const struct result *result);
 void nodes_status(struct fleet *f);

@@ -13,6 +13,7 @@
 #include "base/input.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "result/json/json_wide.h"
 #include "result/result.h"
 #include "result/result_fields.h"
 
@@ -52,8 +53,10 @@ static enum status read_file(struct result *result, const char *path, read_fn *r
 
 	memset(result, 0, sizeof(*result));
 	if (map_file(path, &mapped, &length)) {
+		wide_mapped(mapped, length);
 		if (read(result, mapped, length, err) != STATUS_OK)
 			error_prefix(err, "%s", path);
+		wide_mapped(NULL, 0);
 		munmap((void *)(uintptr_t)mapped, length);
 		return err->status;
 	}

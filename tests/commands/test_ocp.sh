@@ -97,6 +97,40 @@ fi
 "$program" run own.ini --events - -o minus -q 2>err && wrong "--events - is taken"
 "$program" run own.ini --events x.ocp --against slow.ini -q 2>err && wrong "--events with --against is taken"
 
+# A run on several nodes: cases come while others are still measured, each once, skipped ones and those of a lost node too.
+cat >nodes.ini <<'END'
+[run]
+backend = host
+[suite stream]
+operations = copy, triad
+precisions = fp64
+sizes = 1MiB, 2MiB, 4MiB
+target = 0.01 %
+max_time = 700ms
+END
+unset SLURM_JOB_ID SLURM_STEP_NUM_TASKS OMPI_COMM_WORLD_SIZE PMI_SIZE
+"$program" run nodes.ini --simulate-nodes 2 --events nodes.ocp -o nodes -q >log 2>&1 &
+run=$!
+early=
+for _ in $(seq 600); do
+	if grep -q '"testStepStart"' nodes.ocp 2>/dev/null && ! [ -e nodes/result.json ]; then early=yes; fi
+	kill -0 $run 2>/dev/null || break
+	sleep 0.1
+done
+wait $run || wrong "nodes: exit code $? $(cat log)"
+[ "$early" = yes ] || wrong "nodes: no case was in the stream before the run had ended"
+state nodes.ocp
+holds nodes.ocp '"testRunEnd":{"status":"SKIP"'
+python3 - <<'END' || wrong "nodes: not every case once, with its device"
+import json
+lines = [json.loads(line) for line in open("nodes.ocp")]
+cases = [c["id"] for c in json.load(open("nodes/result.json"))["cases"]]
+steps = [l["testStepArtifact"]["testStepStart"]["name"] for l in lines if "testStepStart" in l.get("testStepArtifact", {})]
+assert sorted(s for s in steps if "@" in s) == sorted(cases) and len(cases) == 12, (steps, cases)
+start = [l["testRunArtifact"]["testRunStart"] for l in lines if "testRunStart" in l.get("testRunArtifact", {})]
+assert [h["hardwareInfoId"] for h in start[0]["dutInfo"]["hardwareInfos"]] == ["n1/host:0", "n2/host:0"], start
+END
+
 # The checker finds what is wrong: a line left out, and an end that is not allowed.
 sed 3d good.ocp >bad.ocp
 ! python3 "$tests/commands/ocp_state.py" bad.ocp >/dev/null || wrong "a lost line is not found"

@@ -35,18 +35,58 @@ static void begin(void *context, const struct result *header)
 	struct run_events *e = context;
 
 	e->stream->result = header;
+	e->stream->near = NULL;
 	if (!e->begun)
 		ocp_begin(e->stream, header);
 	e->begun = true;
 	flush(e);
 }
 
+/* The first figure: others may follow from cases of the whole run at its end. */
+static uint64_t mark_of(const struct case_result *c)
+{
+	uint64_t hash = text_hash(TEXT_HASH_START, c->id, strlen(c->id));
+
+	hash = text_hash(hash, &c->status, sizeof(c->status));
+	if (c->metric_count)
+		hash = text_hash(hash, &c->metrics[0].value, sizeof(c->metrics[0].value));
+	return hash;
+}
+
 static void settle(void *context, const struct case_result *c)
 {
 	struct run_events *e = context;
 
+	ARRAY_GROW(e->told, e->told_count, e->told_capacity);
+	e->told[e->told_count++] = mark_of(c);
 	ocp_case(e->stream, c);
 	flush(e);
+}
+
+static int by_mark(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return (*a > *b) - (*a < *b);
+}
+
+void run_events_rest(struct run_events *e, const struct result *result)
+{
+	size_t count = e->told_count;
+
+	if (!e->stream)
+		return;
+	begin(e, result);
+	if (count)
+		qsort(e->told, count, sizeof(*e->told), by_mark);
+	for (size_t i = 0; i < result->case_count; i++) {
+		uint64_t mark = mark_of(&result->cases[i]);
+
+		if (!count || !bsearch(&mark, e->told, count, sizeof(mark), by_mark)) {
+			ocp_case(e->stream, &result->cases[i]);
+			flush(e);
+		}
+	}
 }
 
 enum status run_events_open(struct run_events *e, const char *path, struct error *err)
@@ -83,7 +123,9 @@ enum status run_events_close(struct run_events *e, struct error *err)
 		error_errno(&e->failure, "%s", e->path);
 	e->fd = -1;
 	free(e->stream);
+	free(e->told);
 	e->stream = NULL;
+	e->told = NULL;
 	text_release(&e->lines);
 	if (e->failure.message[0])
 		return error_set(err, e->failure.status, "%s: the events end early",

@@ -5,6 +5,8 @@
 #ifndef GPUPROOF_CLI_RUN_RUN_EVENTS_H
 #define GPUPROOF_CLI_RUN_RUN_EVENTS_H
 
+#include <stdint.h>
+
 #include "base/error.h"
 #include "export/ocp.h"
 #include "run/conductor.h"
@@ -18,10 +20,17 @@ struct run_events {
 	struct error failure; /* the first failed write: no further line is written */
 	struct text lines;    /* of the stream, until they are written */
 	struct ocp_stream *stream;
+	uint64_t *told; /* of each case that was written: its id and its first figure */
+	size_t told_count, told_capacity;
 };
 
 /* `path` NULL: no events. The file is made anew; opening a FIFO waits for its reader. */
 enum status run_events_open(struct run_events *events, const char *path, struct error *err);
+/*
+ * Writes the cases of the result that were not written with the same figure: of a run on several
+ * nodes, which were skipped, lost, or measured again.
+ */
+void run_events_rest(struct run_events *events, const struct result *result);
 /* Ends the stream with the judgement; of a run that nothing began for, the whole stream. */
 void run_events_finish(struct run_events *events, const struct result *result);
 /* The error of the first line that could not be written. */

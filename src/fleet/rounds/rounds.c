@@ -63,6 +63,13 @@ static void end_round(struct rounds *r)
 	r->group_count = 0;
 }
 
+void rounds_each_found(const struct rounds *r, size_t *from,
+		       void (*visit)(void *context, const struct case_result *c), void *context)
+{
+	for (; *from < r->found.case_count; ++*from)
+		visit(context, &r->found.cases[*from]);
+}
+
 bool rounds_step(struct rounds *r)
 {
 	bool busy = false;

@@ -33,6 +33,9 @@ enum status rounds_open(struct rounds **out, const struct config *config, const 
 			const struct rounds_door *door, struct error *err);
 /* Adds the cases of the rounds so far, and those of them that are settled. */
 void rounds_count(const struct rounds *rounds, size_t *planned, size_t *settled);
+/* Calls `visit` with the cases of ended rounds from *from on, and moves it on. */
+void rounds_each_found(const struct rounds *rounds, size_t *from,
+		       void (*visit)(void *context, const struct case_result *c), void *context);
 /* Begins what can begin, and ends what takes too long. False: nothing is left. */
 bool rounds_step(struct rounds *rounds);
 /* "listens" and "ended" of a node. */

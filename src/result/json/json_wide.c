@@ -1,9 +1,43 @@
 #include "result/json/json_wide.h"
 
 #include <stdlib.h>
+#include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/memory.h"
+
+#define WINDOW ((size_t)64 << 20)
+
+/* A mapped document; `done`: from here on pages are in memory as they were read. */
+static _Thread_local struct {
+	const char *from, *to, *done;
+} mapped;
+
+void wide_mapped(const char *text, size_t length)
+{
+	mapped.from = mapped.done = text;
+	mapped.to = text ? text + length : NULL;
+}
+
+/* Lets what was read before `at` go. Pages that are wanted again are read again from the file. */
+static void forget(const char *at)
+{
+	size_t page, length;
+
+	if (!mapped.from || at < mapped.from || at > mapped.to ||
+	    (at >= mapped.done && (size_t)(at - mapped.done) < WINDOW))
+		return;
+	page = (size_t)sysconf(_SC_PAGESIZE);
+	if (at < mapped.done)
+		mapped.done = at - ((uintptr_t)at & (page - 1));
+	length = (size_t)(at - mapped.done) & ~(page - 1);
+	if (length < WINDOW)
+		return;
+	madvise((void *)(uintptr_t)mapped.done, length, MADV_DONTNEED);
+	mapped.done += length;
+}
 
 /* The text that is left; at == end: it is over. */
 struct cursor {
@@ -63,6 +97,8 @@ static bool skip_container(struct cursor *c)
 				return false;
 			continue;
 		}
+		if (here == '{')
+			forget(c->at);
 		c->at++;
 		if (here == '{' || here == '[')
 			depth++;

@@ -19,6 +19,11 @@ struct wide_document {
 };
 
 /*
+ * Tells that `text` is a file that this thread has mapped to be read: pages leave memory once they
+ * are read, 64 MiB at a time, so that a document need not fit. NULL: it is not mapped any more.
+ */
+void wide_mapped(const char *text, size_t length);
+/*
  * Finds the members of the object `text`, which must stay until wide_close(); `fields` say which
  * are arrays. Errors are those of json_parse(), but do not name a line.
  */

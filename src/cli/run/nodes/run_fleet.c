@@ -114,6 +114,7 @@ int run_fleet(struct run_request *a, const struct config *config, const char *la
 					       .command = a->command,
 					       .resume = a->resume,
 					       .quiet = a->quiet,
+					       .events = a->events ? &events.hooks : NULL,
 					       .status = &run_status,
 					       .stopped_by = &stopped_by };
 	struct error err = ERROR_NONE, unjudged = ERROR_NONE;
@@ -139,6 +140,7 @@ int run_fleet(struct run_request *a, const struct config *config, const char *la
 	code = result.gpuproof_version ? finish(a, &result, status, stopped_by, &err)
 				       : command_fail(&err);
 	if (result.gpuproof_version) {
+		run_events_rest(&events, &result);
 		run_events_finish(&events, &result);
 		end_status(&run_status, a->directory, &result, code);
 	}
