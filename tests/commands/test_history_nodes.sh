@@ -71,6 +71,23 @@ expect 0 'OPEN' history fleet -o fleet.html
 grep -qF 'node11, the node (8 devices)' fleet.html || complain "the page does not name the slow node"
 grep -qF 'rack:1 site:b' fleet.html || complain "the page has no tags"
 
+# No device is slow: the strip with the device farthest from the others is the first all the same.
+python3 - <<'END' >like.jsonl
+import json
+print(json.dumps({"format": "gpuproof-history", "version": 1}))
+for night in range(8):
+	for node in range(10):
+		figures = [{"case": f"stream/{point}@cuda:0", "metric": "stream.bandwidth", "section": "stream", "point": f"stream/{point}", "model": "H200",
+			"machine": f"GPU-{node}", "unit": "B/s", "better": "higher", "headline": True, "epoch": 0, "value": v, "low": v * .95, "high": v * 1.05}
+			for point in ("copy", "triad") for v in [4.4e12 * (1 + .0005 * (node % 3) - .01 * (node == 4 and point == "triad"))]]
+		print(json.dumps({"run": f"{night:08x}{node:08x}", "started": f"2026-03-{night + 1:02}T01:{node:02}:00Z", "host": f"node{node:02}", "label": "",
+			"state": "complete", "verdict": "ACCEPTED", "facts": "", "devices": [{"id": "cuda:0", "machine": f"GPU-{node}", "model": "H200",
+			"serial": f"S{node}", "slot": "0000:16:00.0"}], "epochs": ["driver=580\n"], "figures": figures}))
+END
+"$program" history import like.jsonl --db like.db >out && "$program" history fleet --db like.db -o like.html >out || complain "like: $(cat out)"
+[ "$(grep -o '<h3><bdi>stream/[a-z]*' like.html | head -n 1)" = '<h3><bdi>stream/triad' ] || complain "the first strip is not the worst"
+grep -qF 'All like the others' like.html || complain "like: $(cat out)"
+
 # Night by night: a node and a GPU, by serial number, next to the others.
 expect 0 'node11, 8 devices, rack:1 site:b' history node node11
 for words in 'OPEN     node11, the node (8 devices)' ' worse than the median of 19 other nodes, in the last 7 nights' '2026-03-02  4.2'; do

@@ -208,6 +208,17 @@ static size_t slow_members(const struct fleet *f, const struct fleet_cohort *c)
 	return n;
 }
 
+/* First the cohorts with most slow devices, of equal ones that with the worst device. */
+static double strip_weight(const struct fleet *f, const struct fleet_cohort *c)
+{
+	double worst = 0;
+
+	for (size_t i = c->first; i < c->first + c->count; i++)
+		if (f->members[i].recent)
+			worst = fmax(worst, f->members[i].residual);
+	return (double)slow_members(f, c) + fmin(worst, 0.99);
+}
+
 static void names(const struct fleet *f, const struct fleet_cohort *c, struct tree *map)
 {
 	struct text out = TEXT_EMPTY;
@@ -263,8 +274,7 @@ void fleet_strips(const struct fleet *f, struct tree *page)
 
 	for (size_t i = 0; i < f->cohort_count; i++)
 		if (f->cohorts[i].compared)
-			order[n++] =
-				(struct weighted){ (double)slow_members(f, &f->cohorts[i]), i };
+			order[n++] = (struct weighted){ strip_weight(f, &f->cohorts[i]), i };
 	if (n)
 		qsort(order, n, sizeof(*order), by_weight);
 	for (size_t i = 0; i < n && i < MOST_STRIPS; i++)
