@@ -61,7 +61,9 @@ static const struct key keys[] = {
 	  .fallback = "3 %",
 	  .min = 0.001,
 	  .max = 0.99,
-	  .help = "accuse a node whose best pair is this much below the median of all nodes" },
+	  .help = "accuse a node whose pairs are this much below those of other nodes; from half "
+		  "of it "
+		  "on a node is a suspect, which is measured again" },
 	{ .name = "latency_margin",
 	  .type = KEY_PERCENT,
 	  .fallback = "50 %",

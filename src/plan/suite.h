@@ -59,8 +59,9 @@ enum suite_groups {
 
 /* A node, or the link between two (`other` not ""), that a suite holds to be at fault. */
 struct accusation {
-	char node[64], other[64];
-	char text[320]; /* what was measured, and against what */
+	char node[64], other[64]; /* other: "", or it is the link between the two */
+	char text[320];           /* what was measured, and against what */
+	bool suspected; /* not accused, but so near it that further rounds must decide; no text */
 };
 
 struct suite {

@@ -56,16 +56,12 @@ static enum status check_ids(struct id *ids, size_t count, const char *list, con
 			       first->index);
 }
 
-static enum status check_device_ids(const struct result *r, struct error *err)
+/* Fills and sorts `ids`. */
+static enum status check_device_ids(const struct result *r, struct id *ids, struct error *err)
 {
-	struct id *ids = xcalloc(r->device_count + 1, sizeof(*ids));
-	enum status status;
-
 	for (size_t i = 0; i < r->device_count; i++)
 		ids[i] = (struct id){ r->devices[i].id, i };
-	status = check_ids(ids, r->device_count, "devices", "id", err);
-	free(ids);
-	return status;
+	return check_ids(ids, r->device_count, "devices", "id", err);
 }
 
 static enum status check_case_ids(const struct result *r, struct error *err)
@@ -278,19 +274,23 @@ enum status case_result_check(const struct case_result *c, enum samples_wanted s
 	return check_watches(c, path, err);
 }
 
-static enum status check_known_devices(const struct result *r, const struct case_result *c,
-				       const struct device_info **near,
-				       const struct json_path *path, struct error *err)
+static int by_id_alone(const void *key, const void *id)
+{
+	return strcmp(key, ((const struct id *)id)->id);
+}
+
+/* `ids`: of all devices, sorted. A case of two nodes has devices that are far apart. */
+static enum status check_known_devices(const struct id *ids, size_t count,
+				       const struct case_result *c, const struct json_path *path,
+				       struct error *err)
 {
 	const struct json_path devices = { path, "devices", 0 };
 
-	for (size_t i = 0; i < c->device_count; i++) {
-		*near = result_device_near(r, c->devices[i], *near);
-		if (!*near)
+	for (size_t i = 0; i < c->device_count; i++)
+		if (!bsearch(c->devices[i], ids, count, sizeof(*ids), by_id_alone))
 			return json_path_error(ELEMENT(&devices, i), err,
 					       "'%.60s' is none of the result's devices",
 					       c->devices[i]);
-	}
 	return STATUS_OK;
 }
 
@@ -353,19 +353,18 @@ static enum status check_judgement(const struct result *r, struct error *err)
 enum status result_check(const struct result *r, enum samples_wanted samples, struct error *err)
 {
 	const struct json_path cases = { NULL, "cases", 0 };
-	const struct device_info *near = NULL;
+	struct id *ids = xcalloc(r->device_count + 1, sizeof(*ids));
+	bool good = check_planned(r, err) == STATUS_OK &&
+		    check_device_ids(r, ids, err) == STATUS_OK &&
+		    check_case_ids(r, err) == STATUS_OK && check_judgement(r, err) == STATUS_OK;
 
-	if (check_planned(r, err) != STATUS_OK || check_device_ids(r, err) != STATUS_OK ||
-	    check_case_ids(r, err) != STATUS_OK)
-		return STATUS_USAGE;
-	if (check_judgement(r, err) != STATUS_OK)
-		return STATUS_USAGE;
-	for (size_t i = 0; i < r->case_count; i++) {
+	for (size_t i = 0; i < r->case_count && good; i++) {
 		const struct json_path here = { &cases, NULL, i };
 
-		if (case_result_check(&r->cases[i], samples, &here, err) != STATUS_OK ||
-		    check_known_devices(r, &r->cases[i], &near, &here, err) != STATUS_OK)
-			return STATUS_USAGE;
+		good = case_result_check(&r->cases[i], samples, &here, err) == STATUS_OK &&
+		       check_known_devices(ids, r->device_count, &r->cases[i], &here, err) ==
+			       STATUS_OK;
 	}
-	return STATUS_OK;
+	free(ids);
+	return good ? STATUS_OK : STATUS_USAGE;
 }

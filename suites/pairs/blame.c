@@ -25,15 +25,20 @@ struct edge {
 /* Sides of a node: it sends, it receives, or both at the same time. */
 enum { SENDS, RECEIVES, EITHER, SIDES };
 
-/* Pairs of a suspect that has met two nodes that are proven. */
-#define CONFIRMED_PAIRS 5
+/*
+ * Pairs of a node from which on they are averaged, where two of them at least are with proven
+ * nodes; of fewer the best one counts.
+ */
+#define AVERAGED_PAIRS 4
+/* Best pair from which on a node is a suspect, as a share of the margin. */
+#define SUSPECT_SHARE 0.5
 
-/* One point on one side: the best pairs of each node. */
+/* One point on one side: the pairs of each node. */
 struct table {
 	const struct edge **best; /* by node; NULL: it has none */
-	const struct edge **second;
 	size_t *pairs;
 	double median; /* of the best ones; NaN with fewer than three */
+	double proven; /* median of the pairs of two proven nodes; NaN: none */
 };
 
 struct blame {
@@ -45,8 +50,11 @@ struct blame {
 	size_t name_count, name_capacity;
 	struct edge *edges;
 	size_t edge_count, edge_capacity;
+	size_t *of_nodes; /* indices of edges, node after node */
+	size_t *begins;   /* by node, and one more: its first in of_nodes */
 	struct accusation *found;
 	size_t count, capacity;
+	bool *suspect;     /* by node */
 	size_t *accused;   /* by node: 1 + place in `found`, 0: none */
 	unsigned *ways;    /* by node: bit 0 it is slow sending, 1 receiving, 2 in a rail alone */
 	char (*rails)[32]; /* by node: the rail, or "" where it is slow in several */
@@ -153,17 +161,15 @@ static double most_favourable(const struct metric_value *m)
 	return isnan(end) ? m->value : end;
 }
 
-/* How much worse `value` is than the median, as a share of it; 0: it is not. */
-static double worse_by(const struct metric_value *m, double value, double median)
+/* How much worse `value` is than the median, as a share of it; negative: it is better. */
+static double worse_or_better(const struct metric_value *m, double value, double median)
 {
-	double worse = m->better == BETTER_HIGHER ? 1 - value / median : value / median - 1;
-
-	return worse > 0 ? worse : 0;
+	return m->better == BETTER_HIGHER ? 1 - value / median : value / median - 1;
 }
 
 static double shortfall(const struct edge *e, double median)
 {
-	return e->metric ? worse_by(e->metric, most_favourable(e->metric), median)
+	return e->metric ? fmax(0, worse_or_better(e->metric, most_favourable(e->metric), median))
 			 : (double)INFINITY;
 }
 
@@ -174,37 +180,70 @@ static double margin(const struct blame *b, const struct edge *e)
 	return section_real(b->section, latency ? "latency_margin" : "margin");
 }
 
-/* True if the best pair of the other node is as good as it should be. */
-static bool is_with_proven(const struct blame *b, const struct edge *e, size_t node)
+/* The side of the node at one end of a pair. */
+static int side_of(const struct edge *e, int end)
 {
-	const struct table *t = &b->tables[e->point][EITHER];
-	const struct edge *best = t->best[e->nodes[e->nodes[0] == node]];
+	return one_way(e) ? end : EITHER;
+}
 
-	return best && shortfall(best, t->median) <= margin(b, best);
+/* True if the node at this end is no suspect in its part of the point: sending, receiving, both. */
+static bool is_proven(const struct blame *b, const struct edge *e, int end)
+{
+	const struct table *t = &b->tables[e->point][side_of(e, end)];
+	const struct edge *best = t->best[e->nodes[end]];
+
+	return best && shortfall(best, t->median) <= SUSPECT_SHARE * margin(b, best);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
 }
 
 /*
- * True if the best two pairs of a confirmed suspect count, the best one twice: both were with nodes
- * that are proven, and one that noise made fast does not clear it. Else the best pair counts.
+ * How much worse the node's pairs with proven nodes are, on average, than those of two proven
+ * nodes; a quarter of them, one at least, may be on bad links and does not count. Of two the better
+ * one counts. NaN: too few pairs.
  */
-static bool counts_two(const struct blame *b, const struct table *t, size_t node)
+static double average_shortfall(const struct blame *b, size_t point, int side, size_t node)
 {
-	const struct edge *second = t->second[node];
+	const struct table *t = &b->tables[point][side];
+	size_t pairs = b->begins[node + 1] - b->begins[node], count = 0, dropped;
+	double *values = xcalloc(pairs + 1, sizeof(*values)), sum = 0;
 
-	return t->pairs[node] >= CONFIRMED_PAIRS && second && second->metric &&
-	       is_with_proven(b, t->best[node], node) && is_with_proven(b, second, node);
+	for (size_t i = b->begins[node]; i < b->begins[node + 1]; i++) {
+		const struct edge *e = &b->edges[b->of_nodes[i]];
+		int end = e->nodes[1] == node;
+
+		if (e->point == point && e->metric && (side == EITHER || side == end) &&
+		    is_proven(b, e, !end))
+			values[count++] =
+				worse_or_better(e->metric, most_favourable(e->metric), t->proven);
+	}
+	qsort(values, count, sizeof(*values), by_value);
+	dropped = count > 7 ? count / 4 : 1;
+	for (size_t i = 0; i + dropped < count; i++)
+		sum += values[i] / (double)(count - dropped);
+	free(values);
+	return t->pairs[node] < AVERAGED_PAIRS || count < 2 ? (double)NAN : sum;
 }
 
-static double node_shortfall(const struct blame *b, const struct table *t, size_t node)
+/* `averaged`: it is that of several pairs. 0 where the best pair is as good as it should be. */
+static double node_shortfall(const struct blame *b, size_t point, int side, size_t node,
+			     bool *averaged)
 {
+	const struct table *t = &b->tables[point][side];
 	const struct edge *best = t->best[node];
+	double alone = best ? shortfall(best, t->median) : 0, average;
 
-	if (!counts_two(b, t, node))
-		return shortfall(best, t->median);
-	return worse_by(
-		best->metric,
-		(2 * most_favourable(best->metric) + most_favourable(t->second[node]->metric)) / 3,
-		t->median);
+	*averaged = false;
+	if (!best || alone <= SUSPECT_SHARE * margin(b, best))
+		return 0;
+	average = best->metric ? average_shortfall(b, point, side, node) : (double)NAN;
+	*averaged = !isnan(average);
+	return *averaged ? average : alone;
 }
 
 static void accuse(struct blame *b, size_t node, size_t other, const char *text)
@@ -229,13 +268,11 @@ static void accuse(struct blame *b, size_t node, size_t other, const char *text)
 	snprintf(a->text, sizeof(a->text), "%s", text);
 }
 
-/* `node` SIZE_MAX: of one pair alone. */
+/* Text about the best of a node's pairs, or one pair alone; `averaged`: `worse` is of several. */
 static char *evidence(const struct blame *b, const struct edge *e, const struct table *t,
-		      size_t node, const char *role)
+		      size_t pairs, double worse, bool averaged, const char *role)
 {
-	bool alone = node == SIZE_MAX;
-	size_t pairs = alone ? 1 : t->pairs[node];
-	double worse = alone ? shortfall(e, t->median) : node_shortfall(b, t, node);
+	double middle_value = averaged ? t->proven : t->median;
 	const char *what = b->points[e->point];
 	char value[32], middle[32];
 
@@ -243,12 +280,13 @@ static char *evidence(const struct blame *b, const struct edge *e, const struct 
 		return xasprintf("%s: %s pair%s came to an end%s: %s", what,
 				 pairs == 1 ? "its" : "none of its", pairs == 1 ? " never" : "s",
 				 role, e->c->reason);
-	return xasprintf("%s: %s%s at best in %zu pair%s, %s%.0f %% worse than the median of all "
-			 "nodes, %s",
+	return xasprintf("%s: %s%s at best in %zu pair%s, %s%.0f %% worse than the median of %s, "
+			 "%s",
 			 what, units_si(e->metric->value, e->metric->unit, value, sizeof(value)),
 			 role, pairs, pairs == 1 ? "" : "s",
-			 !alone && counts_two(b, t, node) ? "the best two " : "", 100 * worse,
-			 units_si(t->median, e->metric->unit, middle, sizeof(middle)));
+			 averaged ? "those with good nodes on average " : "", 100 * worse,
+			 averaged ? "pairs of good nodes" : "all nodes",
+			 units_si(middle_value, e->metric->unit, middle, sizeof(middle)));
 }
 
 static void fill_table(const struct blame *b, size_t point, int side)
@@ -258,7 +296,6 @@ static void fill_table(const struct blame *b, size_t point, int side)
 	size_t count = 0;
 
 	t->best = xcalloc(b->name_count + 1, sizeof(const struct edge *));
-	t->second = xcalloc(b->name_count + 1, sizeof(const struct edge *));
 	t->pairs = xcalloc(b->name_count + 1, sizeof(*t->pairs));
 	for (size_t i = 0; i < b->edge_count; i++) {
 		const struct edge *e = &b->edges[i];
@@ -267,12 +304,8 @@ static void fill_table(const struct blame *b, size_t point, int side)
 			if (side != EITHER && side != end)
 				continue;
 			t->pairs[e->nodes[end]]++;
-			if (is_better(e, t->best[e->nodes[end]])) {
-				t->second[e->nodes[end]] = t->best[e->nodes[end]];
+			if (is_better(e, t->best[e->nodes[end]]))
 				t->best[e->nodes[end]] = e;
-			} else if (is_better(e, t->second[e->nodes[end]])) {
-				t->second[e->nodes[end]] = e;
-			}
 		}
 	}
 	for (size_t node = 0; node < b->name_count; node++)
@@ -282,12 +315,57 @@ static void fill_table(const struct blame *b, size_t point, int side)
 	free(values);
 }
 
+/* After the best pairs of all nodes are known. */
+static void fill_proven(struct blame *b)
+{
+	double *values = xcalloc(b->edge_count + 1, sizeof(*values));
+
+	for (size_t point = 0; point < b->point_count; point++) {
+		size_t count = 0;
+		double median;
+
+		for (size_t i = 0; i < b->edge_count; i++) {
+			const struct edge *e = &b->edges[i];
+
+			if (e->point == point && e->metric && is_proven(b, e, 0) &&
+			    is_proven(b, e, 1))
+				values[count++] = e->metric->value;
+		}
+		median = count ? median_of(values, count) : (double)NAN;
+		for (int side = 0; side < SIDES; side++)
+			b->tables[point][side].proven = median;
+	}
+	free(values);
+}
+
+/* Lists the edges of each node. */
+static void index_edges(struct blame *b)
+{
+	size_t *ends = xcalloc(b->name_count + 1, sizeof(*ends));
+
+	b->begins = xcalloc(b->name_count + 2, sizeof(*b->begins));
+	b->of_nodes = xcalloc(2 * b->edge_count + 1, sizeof(*b->of_nodes));
+	for (size_t i = 0; i < b->edge_count; i++)
+		for (int end = 0; end < 2; end++)
+			b->begins[b->edges[i].nodes[end] + 1]++;
+	for (size_t node = 0; node < b->name_count; node++) {
+		b->begins[node + 1] += b->begins[node];
+		ends[node] = b->begins[node];
+	}
+	for (size_t i = 0; i < b->edge_count; i++)
+		for (int end = 0; end < 2; end++)
+			b->of_nodes[ends[b->edges[i].nodes[end]]++] = i;
+	free(ends);
+}
+
 static void fill_tables(struct blame *b)
 {
+	index_edges(b);
 	b->tables = xcalloc(b->point_count + 1, sizeof(*b->tables));
 	for (size_t point = 0; point < b->point_count; point++)
 		for (int side = 0; side < SIDES; side++)
 			fill_table(b, point, side);
+	fill_proven(b);
 }
 
 static void release(struct blame *b)
@@ -295,7 +373,6 @@ static void release(struct blame *b)
 	for (size_t point = 0; point < b->point_count; point++) {
 		for (int side = 0; side < SIDES; side++) {
 			free(b->tables[point][side].best);
-			free(b->tables[point][side].second);
 			free(b->tables[point][side].pairs);
 		}
 		free(b->points[point]);
@@ -303,7 +380,10 @@ static void release(struct blame *b)
 	free(b->tables);
 	free(b->points);
 	free(b->edges);
+	free(b->of_nodes);
+	free(b->begins);
 	free(b->names);
+	free(b->suspect);
 	free(b->accused);
 	free(b->ways);
 	free(b->rails);
@@ -354,14 +434,32 @@ static void accuse_nodes(struct blame *b, size_t point, int side)
 
 	for (size_t node = 0; node < b->name_count && !isnan(t->median); node++) {
 		const struct edge *best = t->best[node];
+		bool averaged;
+		double worse = node_shortfall(b, point, side, node, &averaged);
 		char *text;
 
-		if (!best || node_shortfall(b, t, node) <= margin(b, best))
+		b->suspect[node] = b->suspect[node] || worse != 0;
+		if (!best || !(worse > margin(b, best)))
 			continue;
-		text = evidence(b, best, t, node, roles[side]);
+		text = evidence(b, best, t, t->pairs[node], worse, averaged, roles[side]);
 		accuse(b, node, SIZE_MAX, text);
 		remember(b, node, side, b->points[point]);
 		free(text);
+	}
+}
+
+/* Nodes that are not accused, but near it. */
+static void add_suspects(struct blame *b)
+{
+	for (size_t node = 0; node < b->name_count; node++) {
+		struct accusation *a;
+
+		if (!b->suspect[node] || b->accused[node])
+			continue;
+		ARRAY_GROW(b->found, b->count, b->capacity);
+		a = &b->found[b->count++];
+		*a = (struct accusation){ .suspected = true };
+		snprintf(a->node, sizeof(a->node), "%s", b->names[node]);
 	}
 }
 
@@ -380,7 +478,8 @@ static void accuse_link(struct blame *b, const struct edge *e)
 		     (strcmp(b->found[i].node, b->names[e->nodes[1]]) == 0 &&
 		      strcmp(b->found[i].other, b->names[e->nodes[0]]) == 0)))
 			return;
-	text = evidence(b, e, t, SIZE_MAX, one_way(e) ? " from the first to the second" : "");
+	text = evidence(b, e, t, 1, shortfall(e, t->median), false,
+			one_way(e) ? " from the first to the second" : "");
 	accuse(b, e->nodes[0], e->nodes[1], text);
 	free(text);
 }
@@ -391,6 +490,7 @@ size_t pairs_accuse(const struct result *result, const struct section *section,
 	struct blame b = { .section = section };
 
 	collect(&b, result);
+	b.suspect = xcalloc(b.name_count + 1, sizeof(*b.suspect));
 	b.accused = xcalloc(b.name_count + 1, sizeof(*b.accused));
 	b.ways = xcalloc(b.name_count + 1, sizeof(*b.ways));
 	b.rails = xcalloc(b.name_count + 1, sizeof(*b.rails));
@@ -407,6 +507,7 @@ size_t pairs_accuse(const struct result *result, const struct section *section,
 	narrow_down(&b);
 	for (size_t i = 0; i < b.edge_count; i++)
 		accuse_link(&b, &b.edges[i]);
+	add_suspects(&b);
 	release(&b);
 	*out = b.found;
 	return b.count;

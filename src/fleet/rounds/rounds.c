@@ -123,6 +123,8 @@ static void add_accusations(const struct rounds *r, struct result *result)
 	for (size_t i = 0; i < count; i++) {
 		struct finding f = { .severity = SEVERITY_ERROR };
 
+		if (accused[i].suspected)
+			continue;
 		snprintf(f.subject, sizeof(f.subject),
 			 *accused[i].other ? "link of %s and %s" : "node %s%s", accused[i].node,
 			 accused[i].other);

@@ -122,29 +122,44 @@ static bool make_pairs(struct rounds *r)
 	return more;
 }
 
+enum doubt { DOUBT_NONE, DOUBT_SUSPECTED, DOUBT_ACCUSED };
+
+static enum doubt doubt_of(const char *name, const struct accusation *accused, size_t count)
+{
+	enum doubt doubt = DOUBT_NONE;
+
+	for (size_t i = 0; i < count && doubt != DOUBT_ACCUSED; i++)
+		if (strcmp(accused[i].node, name) == 0 || strcmp(accused[i].other, name) == 0)
+			doubt = accused[i].suspected ? DOUBT_SUSPECTED : DOUBT_ACCUSED;
+	return doubt;
+}
+
 /* Suspects meet nodes that are proven; who is at fault is slow with them as well. */
 static bool make_confirmation(struct rounds *r)
 {
 	size_t *proven = xcalloc(r->count + 1, sizeof(*proven)), proven_count = 0;
 	size_t *suspects = xcalloc(r->count + 1, sizeof(*suspects)), suspect_count = 0, found = 0;
+	size_t *near = xcalloc(r->count + 1, sizeof(*near)), near_count = 0;
 	size_t(*pairs)[2] = xcalloc(r->count + 1, sizeof(*pairs));
 	int64_t confirm = pair_setting(r, "confirm"), rounds = pair_setting(r, "rounds");
 	struct accusation *accused;
 	size_t count = rounds_accusations(r, &accused);
 
 	for (size_t i = 0; i < r->count; i++) {
-		bool suspect = false;
+		enum doubt doubt = doubt_of(r->members[i].name, accused, count);
 
-		for (size_t a = 0; a < count; a++)
-			suspect = suspect || strcmp(accused[a].node, r->members[i].name) == 0 ||
-				  strcmp(accused[a].other, r->members[i].name) == 0;
 		if (r->members[i].lost)
 			continue;
-		if (suspect)
+		if (doubt == DOUBT_ACCUSED)
 			suspects[suspect_count++] = i;
+		else if (doubt == DOUBT_SUSPECTED)
+			near[near_count++] = i;
 		else
 			proven[proven_count++] = i;
 	}
+	/* Each needs a partner: where there are too few, those that are only near stay away. */
+	for (size_t i = 0; i < near_count && suspect_count < proven_count; i++)
+		suspects[suspect_count++] = near[i];
 	if ((int64_t)r->step < confirm && suspect_count && proven_count) {
 		r->step++;
 		found = pairing_with(&r->pairing, suspects, suspect_count, proven, proven_count,
@@ -154,6 +169,7 @@ static bool make_confirmation(struct rounds *r)
 	}
 	free(accused);
 	free(pairs);
+	free(near);
 	free(suspects);
 	free(proven);
 	return found > 0;
