@@ -23,6 +23,10 @@ grep "^links.json: 16 cases on 2 devices$" out >/dev/null
 grep "^links.json: not imported, for there is nothing like it here: memory_of_tomorrow_ce$" out >/dev/null
 "$program" import nccl-text "$data"/nccl_old.txt --collective all_reduce -o reduce.json >/dev/null
 "$program" import babelstream "$data"/babelstream.csv --device "Tesla K80" -o memory.json >/dev/null
+# A file does not say how long a case took: its wrong result is told without a time.
+"$program" import nccl-text "$data"/nccl.txt -o wrong.json >/dev/null
+"$program" report wrong.json -o wrong.html >/dev/null
+grep -F 'on cuda:0 + cuda:1</span>' wrong.html >/dev/null || fail "a problem of an import: $(grep -o 'on cuda:0 + cuda:1[^<]*' wrong.html)"
 [ "$("$program" import --list-formats | wc -l)" -eq 6 ] || fail "not six formats"
 
 # Imported results are results: one page of several, with whatever else is known.

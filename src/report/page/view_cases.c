@@ -14,7 +14,7 @@ static void set_value(const struct view *view, struct tree *row, const struct me
 {
 	char text[FORMAT_SIZE];
 
-	tree_text(row, "value", m ? view_quantity(view, m, text, sizeof(text)) : "");
+	tree_text(row, "value", m ? view_value(view, m, text, sizeof(text)) : "");
 	tree_text(row, "interval", m ? view_interval(view, m, text, sizeof(text)) : "");
 	if (m && m->n)
 		tree_textf(row, "n", "%zu", m->n);

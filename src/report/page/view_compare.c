@@ -97,7 +97,7 @@ static void show_cell(const struct view *view, struct tree *cells, const struct 
 	char text[FORMAT_SIZE];
 
 	tree_text(cell, "value",
-		  m   ? view_quantity(view, m, text, sizeof(text))
+		  m   ? view_value(view, m, text, sizeof(text))
 		  : c ? format_status_word(c->status)
 		      : "not in this run");
 	tree_text(cell, "symbol",

@@ -68,7 +68,7 @@ static void show_figure(const struct headline *h, struct tree *list,
 		tree_text(figure, "peak", "");
 	} else {
 		tree_text(figure, "value",
-			  view_quantity(h->selection.view, selected->m, text, sizeof(text)));
+			  view_value(h->selection.view, selected->m, text, sizeof(text)));
 		tree_text(figure, "interval",
 			  view_interval(h->selection.view, selected->m, text, sizeof(text)));
 		show_peak(h, figure, selected);

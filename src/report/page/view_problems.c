@@ -33,7 +33,8 @@ static void add_problem(const struct view *view, size_t run, const struct case_r
 	else
 		tree_text(problem, "error", "");
 	view_text(problem, "notes", c->notes);
-	tree_text(problem, "after", format_seconds(c->seconds, seconds, sizeof(seconds)));
+	tree_text(problem, "after",
+		  c->seconds > 0 ? format_seconds(c->seconds, seconds, sizeof(seconds)) : "");
 	free(devices);
 }
 

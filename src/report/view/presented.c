@@ -74,14 +74,17 @@ const char *view_unit(const struct view *view, const char *metric, const char *u
 	return unit;
 }
 
-char *view_quantity(const struct view *view, const struct metric_value *m, char *out, size_t size)
-{
-	return format_quantity(m->value, view_unit(view, m->name, m->unit), out, size);
-}
-
 char *view_interval(const struct view *view, const struct metric_value *m, char *out, size_t size)
 {
-	return format_interval(m, view_unit(view, m->name, m->unit), out, size);
+	const struct metric *row = m->name ? view_metric(view, m->name) : NULL;
+	struct metric_value shown = *m;
+
+	if (!row || !row->percent)
+		return format_interval(m, view_unit(view, m->name, m->unit), out, size);
+	shown.value *= 100;
+	shown.low *= 100;
+	shown.high *= 100;
+	return format_interval(&shown, "%", out, size);
 }
 
 char *view_value(const struct view *view, const struct metric_value *m, char *out, size_t size)

@@ -25,8 +25,7 @@ char *view_metric_title(const struct view *view, const char *name, char *out, si
  * whose sizes were asked for in powers of two are UNITS_BINARY. Borrowed.
  */
 const char *view_unit(const struct view *view, const char *metric, const char *unit);
-/* A metric's value as a quantity, and its interval, in that unit. */
-char *view_quantity(const struct view *view, const struct metric_value *m, char *out, size_t size);
+/* The interval of a metric's value, in the unit of view_value(); "" without one. */
 char *view_interval(const struct view *view, const struct metric_value *m, char *out, size_t size);
 /*
  * A metric's value: counts in whole numbers, parts of one in percent, all else as a quantity. NULL:

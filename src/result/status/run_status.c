@@ -118,6 +118,12 @@ void run_status_begin(struct run_status *s, const struct result *result)
 	s->exit_code = -1;
 }
 
+/* Cases of one node that have come to an end. */
+static size_t counted(const struct run_status *s)
+{
+	return s->ok + s->skipped + s->failed + s->errors;
+}
+
 enum status run_status_write(struct run_status *status, const char *directory, struct error *err)
 {
 	struct json_writer w = { .expand = 2 };
@@ -125,6 +131,8 @@ enum status run_status_write(struct run_status *status, const char *directory, s
 	enum status written;
 
 	clock_iso8601(status->updated, sizeof(status->updated));
+	if (!status->nodes.planned)
+		status->settled = counted(status);
 	fields_write(&w, fields, status);
 	text = writer_finish(&w);
 	written = file_replace(path, text, strlen(text), err);
@@ -222,8 +230,7 @@ void run_status_print(const struct run_status *s, bool lost, struct text *out)
 		text_addf(out, "%zu of %zu cases\n", s->settled, s->planned);
 	else
 		text_addf(out, "%zu of %zu cases: %zu OK, %zu skipped, %zu failed, %zu errors\n",
-			  s->ok + s->skipped + s->failed + s->errors, s->planned, s->ok, s->skipped,
-			  s->failed, s->errors);
+			  counted(s), s->planned, s->ok, s->skipped, s->failed, s->errors);
 	if (running && !lost && s->current.id[0])
 		add_current(s, out);
 	if (running && !lost)

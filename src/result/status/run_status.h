@@ -29,7 +29,7 @@ struct run_status {
 	struct {
 		size_t planned, waiting, running, done, lost; /* planned 0: of one node */
 	} nodes;
-	size_t settled; /* cases of all nodes */
+	size_t settled; /* cases that have come to an end; of several nodes, those of all */
 	struct {
 		char id[256];  /* "": none is being measured */
 		char part[32]; /* "set-up", "verification", "samples" */
@@ -44,7 +44,7 @@ struct run_status {
 
 /* This process begins to measure: state, run and process; not the host and the cases. */
 void run_status_begin(struct run_status *status, const struct result *result);
-/* Sets `updated` and replaces the document; its directory must exist. */
+/* Sets `updated`, of one node `settled`, and replaces the document; its directory must exist. */
 enum status run_status_write(struct run_status *status, const char *directory, struct error *err);
 /* STATUS_IO when there is none; the caller releases `status` in any case. */
 enum status run_status_read(struct run_status *status, const char *directory, struct error *err);

@@ -107,6 +107,11 @@ static void values(void **state)
 		{ "parallel.idle", "1", 0, NAN, "0\u00a0%" },
 		{ "parallel.idle", "1", NAN, NAN, "\u2013" },
 	};
+	struct metric_value part = { .name = (char *)"parallel.idle",
+				     .unit = (char *)"1",
+				     .value = 0.425,
+				     .low = 0.401,
+				     .high = 0.449 };
 	char out[FORMAT_SIZE];
 
 	(void)state;
@@ -119,6 +124,9 @@ static void values(void **state)
 		assert_string_equal(view_value(NULL, &m, out, sizeof(out)), rows[i].expected);
 	}
 	assert_string_equal(view_value(NULL, NULL, out, sizeof(out)), "\u2013");
+	view_interval(NULL, &part, out, sizeof(out));
+	if (strcmp(out, "[40.10, 44.90]") != 0)
+		fail_msg("the interval of a part of one is %s", out);
 	assert_string_equal(format_rounded(2.7563e9, "B", out, sizeof(out)), "2.76 GB");
 	assert_string_equal(format_rounded(9.996e-4, "s", out, sizeof(out)), "1.00 ms");
 	assert_string_equal(format_rounded(1.1449e-5, "s", out, sizeof(out)), "11.4 µs");

@@ -94,6 +94,7 @@ static void a_status_reads_back(void **state)
 	assert_string_equal(read.current.id, "burn/0002/fp32@cuda:3");
 	assert_int_equal(read.planned, 12);
 	assert_int_equal(read.ok, 3);
+	assert_int_equal(read.settled, read.ok + read.skipped + read.failed + read.errors);
 	assert_true(isnan(read.seconds_left));
 	assert_int_equal(read.exit_code, -1);
 	assert_int_equal(read.devices.count, 1);
