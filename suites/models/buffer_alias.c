@@ -75,13 +75,16 @@ struct logits_room buffer_alias_logits_room(const struct setup *s,
 	    partition->last < s->layers || partition->kept != step_rows)
 		return room;
 	room.logits = step_rows * partition_width(s, partition, s->layers) * bytes;
-	room.wide = step_rows * 4 * s->transformer.hidden / (uint64_t)partition->parts * bytes;
+	room.wide =
+		aligned(step_rows * 4 * s->transformer.hidden / (uint64_t)partition->parts * bytes);
+	room.narrow = partition->sequence ? 0 : step_rows * s->transformer.hidden * bytes;
 	room.mode = s->mode->in_logits ? s->mode->in_logits(s) : 0;
 	ends = ends_of(s, partition, shard);
 	room.at = ends.head * bytes;
 	/* Over the embedding's gradients, which are written when no block's are any more. */
 	room.wide_at = aligned((ends.blocks - ends.head) * bytes);
-	end = room.wide_at + room.wide;
+	room.narrow_at = room.wide_at + room.wide;
+	end = room.narrow_at + room.narrow;
 	if (ends.head > 0)
 		end = most_of(end, shard->gradients * bytes - room.at);
 	room.mode_at = aligned(end);
@@ -90,7 +93,8 @@ struct logits_room buffer_alias_logits_room(const struct setup *s,
 		room.bytes = room.at + most_of(room.logits, end);
 	else if (end > room.logits)
 		room.mode = 0;
-	return ends.head == 0 && room.wide > room.logits ? (struct logits_room){ 0 } : room;
+	return ends.head == 0 && room.wide + room.narrow > room.logits ? (struct logits_room){ 0 }
+								       : room;
 }
 
 /* Counts `bytes` of class `tag`, of which as many as `*own` are in no class yet. */
@@ -114,7 +118,7 @@ enum status buffer_alias_open_gradients(struct network *n, struct error *err)
 	n->gradients = memory;
 	n->activations[n->setup->layers] = (char *)memory + room->at;
 	count_in(n->arena, MEMORY_ACTIVATIONS, room->logits, &own);
-	count_in(n->arena, MEMORY_TRANSIENT, room->wide, &own);
+	count_in(n->arena, MEMORY_TRANSIENT, room->wide + room->narrow, &own);
 	count_in(n->arena, MEMORY_COMMUNICATION, room->mode, &own);
 	/* Bytes that alignment leaves. */
 	arena_move(n->arena, MEMORY_GRADIENTS, MEMORY_TRANSIENT, own);

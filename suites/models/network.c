@@ -157,7 +157,9 @@ static enum status open_transient(struct network *n, struct error *err)
 
 		if (columns == 0)
 			continue;
-		if (buffer_alias_possible(n) && i == n->setup->layers % 2)
+		if (i == 1 && n->room.wide > 0)
+			n->transient[1] = n->transient[0];
+		else if (buffer_alias_possible(n) && i == n->setup->layers % 2)
 			n->transient[i] = n->activations[n->setup->layers];
 		else if (arena_alloc(n->arena, MEMORY_TRANSIENT,
 				     n->step_rows / network_shares(n, 1) * columns * bytes,

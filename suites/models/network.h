@@ -75,7 +75,8 @@ struct blocks {
 	void *norm_output, *gelu_output;
 	struct kept_norm head;
 	int32_t *positions;   /* of the rows of a backward call */
-	void *wide, *narrow;  /* gradients inside a layer: 4 and 1 times the hidden size */
+	void *wide, *narrow;  /* gradients inside a block: 4 and 1 times the hidden size */
+	void *below_head;     /* gradient of the head's input, all rows */
 	void *gathered;       /* whole rows of what ranks share: see network_shares() */
 	void *norm_gradients; /* of all norms in turn, to be added up; the same */
 	float *delta, *norm_sums;
@@ -116,7 +117,8 @@ struct images {
  */
 struct logits_room {
 	uint64_t logits;
-	uint64_t wide, wide_at; /* gradients inside a block, from this byte of the logits on */
+	/* blocks->wide and narrow, and from which byte of the logits on; 0 bytes: not there */
+	uint64_t wide, wide_at, narrow, narrow_at;
 	uint64_t mode, mode_at; /* mode->in_logits(); 0 bytes: not there */
 	/*
 	 * One block of `bytes` for all gradients of parameters, the head's first, and for the
@@ -162,9 +164,10 @@ struct network {
 	double *row_loss;
 	/*
 	 * Gradients of activations: two alternating buffers of rows x network_inside(), or more of
-	 * them (backward_schedule.h) unless `alternate_transient`. With aliased buffers, [layers %
-	 * 2] is also activations[layers]: the loss writes the first gradient, that of the logits,
-	 * in place.
+	 * them (backward_schedule.h) unless `alternate_transient`; one for both if blocks, which
+	 * compute in place, have the rest of what they need in the logits (`room`). With aliased
+	 * buffers, [layers % 2] is also activations[layers]: the loss writes the first gradient,
+	 * that of the logits, in place.
 	 */
 	void *transient[NETWORK_MAX_TRANSIENT];
 	bool alternate_transient;

@@ -186,17 +186,26 @@ static enum status open_statistics(struct network *n, struct error *err)
 			   &n->blocks.all_statistics, err);
 }
 
-/* Gradients inside a block, of 4 times the hidden size. */
-static enum status open_wide(struct network *n, struct error *err)
+/* Gradients inside a block. The head's go where the mode wants them while logits are needed. */
+static enum status open_inside(struct network *n, struct error *err)
 {
-	uint64_t bytes = n->step_rows * 4 * hidden_of(n) / (uint64_t)n->partition.parts *
-			 precision_bytes(n->setup->precision);
+	uint64_t row = hidden_of(n) * precision_bytes(n->setup->precision),
+		 wide = n->step_rows * 4 * row / (uint64_t)n->partition.parts,
+		 narrow = n->step_rows * row;
+	char *logits = n->activations[n->setup->layers];
+	struct blocks *b = &n->blocks;
 
-	if (n->room.wide == 0)
-		return arena_alloc(n->arena, MEMORY_TRANSIENT, bytes, &n->blocks.wide, err);
-	n->blocks.wide = (char *)n->activations[n->setup->layers] + n->room.wide_at;
+	b->wide = logits + n->room.wide_at;
+	if (n->room.wide == 0 &&
+	    arena_alloc(n->arena, MEMORY_TRANSIENT, wide, &b->wide, err) != STATUS_OK)
+		return err->status;
+	b->narrow = logits + n->room.narrow_at;
+	if (n->room.narrow == 0 &&
+	    arena_alloc(n->arena, MEMORY_TRANSIENT, narrow, &b->narrow, err) != STATUS_OK)
+		return err->status;
 	if (n->room.bytes == 0)
-		arena_share(n->arena, MEMORY_TRANSIENT, bytes);
+		arena_share(n->arena, MEMORY_TRANSIENT, n->room.wide + n->room.narrow);
+	b->below_head = n->room.narrow > 0 ? n->transient[0] : b->narrow;
 	return STATUS_OK;
 }
 
@@ -217,9 +226,7 @@ static enum status open_scratch(struct network *n, struct error *err)
 		return err->status;
 	if (n->partition.parts > 1 && network_has_loss(n) && open_statistics(n, err) != STATUS_OK)
 		return err->status;
-	if (open_wide(n, err) != STATUS_OK ||
-	    arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * h * bytes, &b->narrow, err) !=
-		    STATUS_OK ||
+	if (open_inside(n, err) != STATUS_OK ||
 	    arena_alloc(n->arena, MEMORY_WORKSPACE, attention_row_values(&shape) * sizeof(float),
 			&b->delta, err) != STATUS_OK ||
 	    arena_alloc(n->arena, MEMORY_WORKSPACE, layer_norm_scratch_bytes(h), &b->norm_sums,
@@ -396,11 +403,11 @@ static enum status head_backward(struct network *n, struct stream *stream, size_
 
 	if (transformer_linear_backward_summed(n, stream, &logits,
 					       transformer_gather(n, norm.y, rows, err), dy,
-					       n->blocks.narrow, rows, accumulate,
+					       n->blocks.below_head, rows, accumulate,
 					       err) != STATUS_OK)
 		return err->status;
 	return transformer_norm_backward(n, stream, l, HEAD_GAMMA, network_activation(n, l, row),
-					 &norm, transformer_share(n, n->blocks.narrow, rows),
+					 &norm, transformer_share(n, n->blocks.below_head, rows),
 					 rows / network_shares(n, l), accumulate, err);
 }
 
@@ -449,7 +456,8 @@ enum status blocks_input_gradient(struct network *n, struct stream *stream, size
 		return images_input_gradient(n, stream, l, rows, dx, err);
 	if (n->local.layer[l].kind == LAYER_BLOCK)
 		return transformer_launch(n, stream, "residual_add", &add, err);
-	if (n->idle)
+	add.b = transformer_share(n, n->blocks.below_head, rows);
+	if (n->idle || add.b == dx)
 		return STATUS_OK;
 	return backend_copy(stream, dx, add.b, add.count * precision_bytes(n->setup->precision),
 			    err);

@@ -60,6 +60,7 @@ double tensor_blocks_wire_bytes(const struct setup *setup)
 
 const struct mode mode_tensor_sequence = {
 	.name = "tensor_sequence",
+	.aliases_buffers = true,
 	.summary = "tensor parallel transformer whose norms and residuals are shared by rows",
 	.overlap = OVERLAP_BACKWARD,
 	.overlaps = true,

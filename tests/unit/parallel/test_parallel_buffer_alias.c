@@ -146,16 +146,20 @@ static void blocks_use_the_logits(void **state)
 {
 	const uint64_t row = 128 * 4, wide = 4 * row, logits = 4096 * 4;
 	struct expected expected[] = {
-		{ decoder("single", 1, PRECISION_FP32), 160 * (3 * row + wide),
-		  160 * (logits + wide), 0 },
-		{ decoder("zero1", 2, PRECISION_FP32), 80 * (3 * row + wide), 80 * (logits + wide),
-		  0 },
+		{ decoder("single", 1, PRECISION_FP32), 160 * (2 * row + wide),
+		  160 * (logits + wide + row), 0 },
+		{ decoder("zero1", 2, PRECISION_FP32), 80 * (2 * row + wide),
+		  80 * (logits + wide + row), 0 },
 		/* Slices and, after them, at a multiple of 512 bytes, the buffer. */
-		{ decoder("zero3", 2, PRECISION_FP32), 80 * (3 * row + wide),
-		  80 * (logits + wide) - 256, 0 },
-		{ decoder("tensor", 2, PRECISION_FP32), 160 * (3 * row + wide / 2),
+		{ decoder("zero3", 2, PRECISION_FP32), 80 * (2 * row + wide),
+		  80 * (logits + wide + row) - 256, 0 },
+		{ decoder("tensor", 2, PRECISION_FP32), 160 * (2 * row + wide / 2),
+		  160 * (logits / 2 + wide / 2 + row), 0 },
+		{ decoder("single", 1, PRECISION_FP32), 80 * (2 * row + wide), 80 * (wide + row),
+		  0 },
+		/* One has shares of the rows, one has all: where shares of the sum come from. */
+		{ decoder("tensor_sequence", 2, PRECISION_FP32), 80 * row + 160 * (row + wide / 2),
 		  160 * (logits / 2 + wide / 2), 0 },
-		{ decoder("single", 1, PRECISION_FP32), 80 * (3 * row + wide), 80 * wide, 0 },
 	};
 
 	(void)state;
