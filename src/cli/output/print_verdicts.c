@@ -128,6 +128,9 @@ static bool print_alike(const struct verdicts *v, size_t at)
 	struct text head = TEXT_EMPTY;
 	size_t count = 0;
 
+	/* Most checks are like none: a fleet has 600,000. */
+	if (!is_alike(&v->checks[at], &v->checks[at]))
+		return false;
 	for (size_t i = 0; i < v->count; i++) {
 		if (!is_alike(&v->checks[i], &v->checks[at]))
 			continue;
