@@ -153,7 +153,7 @@ static enum status launch_way(struct stream *stream, const convolution_problem &
 	return STATUS_OK;
 }
 
-/* dw from the copies that have the parts of its sum. */
+/* dw from the parts of its sum. */
 template <typename T>
 static __global__ void convolution_join(convolution_problem p, uint64_t count, int parts,
 					float keep)
@@ -234,21 +234,14 @@ extern "C" enum status kernel_cuda_convolution_weight_gradient(struct stream *st
 	p.gradient = a->dy;
 	p.out = a->dw;
 	p.parts = a->scratch;
-	p.copies = (int)convolution_copies(&a->shape);
 	weights = convolution_weights(&a->shape);
 	if (weights == 0)
 		return STATUS_OK;
-	if (convolution_flags(&a->shape) > 0) {
-		p.flags = (unsigned *)(p.parts + p.copies * weights);
-		cudaMemsetAsync(p.flags, 0, convolution_flags(&a->shape) * sizeof(*p.flags),
-				handle);
-	}
 	if (launch_way(stream, p, PASS_WEIGHTS, &path, err) != STATUS_OK)
 		return err->status;
 #define CALL(T)                                                                            \
-	convolution_join<T>                                                                \
-		<<<grid_for(weights, JOIN_THREADS), JOIN_THREADS, 0, handle>>>(p, weights, \
-									       p.copies, a->keep)
+	convolution_join<T><<<grid_for(weights, JOIN_THREADS), JOIN_THREADS, 0, handle>>>( \
+		p, weights, (int)convolution_parts(&a->shape), a->keep)
 	FOR_STORED_FLOATS(a->shape.precision, CALL)
 #undef CALL
 	return cuda_check_path("convolution_weight_gradient", path, err);

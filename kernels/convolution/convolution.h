@@ -92,8 +92,8 @@ struct convolution_data_gradient_arguments {
 
 /*
  * "convolution_weight_gradient": dw = keep * dw + gradient from x and dy. The sum over the pixels
- * is cut into convolution_parts(), which are added up in FP32 in convolution_copies() of dw in
- * `scratch`, convolution_scratch_bytes(): part p in copy p % copies, after part p - copies.
+ * is cut into convolution_parts(), which are added up in FP32 in `scratch`,
+ * convolution_scratch_bytes().
  */
 struct convolution_weight_gradient_arguments {
 	struct convolution_shape shape;
@@ -123,36 +123,9 @@ static inline unsigned convolution_parts(const struct convolution_shape *s)
 		return blocks == 0 || blocks > 256 ? 1 : (unsigned)(256 / blocks);
 	return tiles >= 128 ? 1 : tiles <= 4 ? 32 : (unsigned)(128 / tiles);
 }
-/* One for each part up to 2 MiB; else three: fewer would let parts wait long for one another. */
-static inline unsigned convolution_copies(const struct convolution_shape *s)
-{
-	uint64_t bytes = convolution_weights(s) * sizeof(float);
-	unsigned parts = convolution_parts(s),
-		 copies = bytes > 0 ? (unsigned)((2 << 20) / bytes) : 0;
-
-	copies = copies < 3 ? 3 : copies;
-	return s->depthwise || copies > parts ? parts : copies;
-}
-/*
- * Numbers by which parts wait for others: a counter of the blocks that began, a flag for each of 8
- * warps of a part of a tile of at least 128 x 64 weights.
- */
-#define CONVOLUTION_WARPS 8
-static inline uint64_t convolution_flags(const struct convolution_shape *s)
-{
-	uint64_t taps = (uint64_t)s->kernel_height * s->kernel_width, depth = convolution_depth(s),
-		 of_taps = taps * ((s->filters + 127) / 128) * ((depth + 63) / 64),
-		 of_rows = ((taps * depth + 127) / 128) * ((s->filters + 63) / 64);
-
-	if (convolution_copies(s) == convolution_parts(s))
-		return 0;
-	return 1 +
-	       (of_taps > of_rows ? of_taps : of_rows) * convolution_parts(s) * CONVOLUTION_WARPS;
-}
 static inline uint64_t convolution_scratch_bytes(const struct convolution_shape *s)
 {
-	return convolution_copies(s) * convolution_weights(s) * sizeof(float) +
-	       convolution_flags(s) * sizeof(unsigned);
+	return convolution_parts(s) * convolution_weights(s) * sizeof(float);
 }
 
 #define CONVOLUTION_DEPTHWISE_TAPS 121 /* 11 x 11 */

@@ -272,8 +272,6 @@ template <typename T, convolution_pass PASS> struct tile_store {
 	const convolution_gemm_arguments &a;
 	const row_pixel *rows;
 	int row, column;
-	int copy;   /* of the weights' sums */
-	bool after; /* the copy has the sums of a part before */
 
 	__device__ __forceinline__ void one(int r, int c, float x) const
 	{
@@ -284,10 +282,8 @@ template <typename T, convolution_pass PASS> struct tile_store {
 					  c,
 				  x);
 		if (PASS == PASS_WEIGHTS && row + r < a.rows)
-			add_part(a.problem.parts +
-					 ((int64_t)copy * a.columns + column + c) * a.rows + row +
-					 r,
-				 x, after);
+			a.problem.parts[((int64_t)blockIdx.z * a.columns + column + c) * a.rows +
+					row + r] = x;
 	}
 	/* Columns c, which is even, and c + 1. */
 	__device__ __forceinline__ void two(int r, int c, float x, float y) const
@@ -314,17 +310,8 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 	extern __shared__ __align__(128) char gemm_memory[];
 	__shared__ row_pixel rows[GEMM_ROWS];
 	const int DEPTH = GEMM_DEPTH(T);
-	__shared__ volatile unsigned number; /* weights: read again after the loop */
-	const part_order order = { a.problem.flags, a.problem.copies };
-	int tile = (int)blockIdx.x, part = 0, column, row;
-
-	if (PASS == PASS_WEIGHTS) {
-		order.begin(&number, blockIdx.z * gridDim.x + blockIdx.x);
-		tile = (int)(number % gridDim.x);
-		part = (int)(number / gridDim.x);
-	}
-	row = a.column_tiles.quotient(tile, &column) * GEMM_ROWS;
-	int begin = part * a.part, end = begin + a.part < a.depth ? begin + a.part : a.depth;
+	int column, row = a.column_tiles.quotient(blockIdx.x, &column) * GEMM_ROWS;
+	int begin = blockIdx.z * a.part, end = begin + a.part < a.depth ? begin + a.part : a.depth;
 	int steps = end > begin ? (end - begin + DEPTH - 1) / DEPTH : 0;
 	PRODUCTS products;
 
@@ -382,19 +369,7 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 		if constexpr (HELD)
 			gather(end_copies, step + STAGES - 1);
 	}
-
-	if (PASS != PASS_WEIGHTS) {
-		products.store(tile_store<T, PASS>{ a, rows, row, column, 0, false });
-		return;
-	}
-	tile = (int)(number % gridDim.x);
-	part = (int)(number / gridDim.x);
-
-	int warp = (int)threadIdx.x / 32;
-	bool after = order.wait(tile, part, (int)gridDim.z, warp);
-
-	products.store(tile_store<T, PASS>{ a, rows, row, column, part % a.problem.copies, after });
-	order.done(tile, part, (int)gridDim.z, warp);
+	products.store(tile_store<T, PASS>{ a, rows, row, column });
 }
 
 typedef void convolution_gemm_kernel(const convolution_gemm_arguments a);

@@ -13,9 +13,7 @@ struct convolution_problem {
 	int out_height, out_width;
 	const void *image, *weights, *gradient; /* x, w, dy: those that the pass reads */
 	void *out;                              /* y, dx or dw */
-	float *parts;                           /* of dw's sums: copy x weights */
-	int copies;
-	unsigned *flags; /* after the copies: convolution_flags(); NULL: each part has its copy */
+	float *parts;                           /* of dw's sums: part x weights */
 };
 
 static inline convolution_problem convolution_problem_of(const convolution_shape *shape)
@@ -26,59 +24,6 @@ static inline convolution_problem convolution_problem_of(const convolution_shape
 	p.out_height = (int)convolution_out_height(shape);
 	p.out_width = (int)convolution_out_width(shape);
 	return p;
-}
-
-/*
- * Parts of a sum that use the same copy one after the other. Blocks count themselves in the order
- * in which they begin, and make the parts in that order: what a part waits for has begun. Warps
- * wait for the same warp of the part before, which had the same weights.
- */
-struct part_order {
-	unsigned *flags; /* NULL: nothing to wait for */
-	int copies;
-
-	/* Leaves the number of this block in shared memory; all its threads call it. */
-	__device__ __forceinline__ void begin(volatile unsigned *number, unsigned block) const
-	{
-		if (threadIdx.x == 0)
-			*number = flags ? atomicAdd(flags, 1u) : block;
-		__syncthreads();
-	}
-	__device__ __forceinline__ volatile unsigned *flag(int tile, int part, int parts,
-							   int warp) const
-	{
-		return flags + 1 + ((int64_t)tile * parts + part) * CONVOLUTION_WARPS + warp;
-	}
-	/* False for the first part of its copy; otherwise the copy has the sums before it. */
-	__device__ __forceinline__ bool wait(int tile, int part, int parts, int warp) const
-	{
-		if (!flags || part < copies)
-			return false;
-		if (threadIdx.x % 32 == 0)
-			while (*flag(tile, part - copies, parts, warp) == 0)
-				;
-		__syncwarp();
-		__threadfence();
-		return true;
-	}
-	__device__ __forceinline__ void done(int tile, int part, int parts, int warp) const
-	{
-		if (!flags)
-			return;
-		__threadfence();
-		__syncwarp();
-		if (threadIdx.x % 32 == 0)
-			*flag(tile, part, parts, warp) = 1;
-	}
-};
-
-/* Stores a sum, or adds it to that of the parts before, whose order makes it the same each time. */
-static __device__ __forceinline__ void add_part(float *to, float x, bool after)
-{
-	if (after)
-		atomicAdd(to, x);
-	else
-		*to = x;
 }
 
 /*

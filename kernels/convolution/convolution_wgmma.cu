@@ -154,9 +154,7 @@ static enum status launch(struct stream *stream, const convolution_problem &p, s
 	const int bytes = CONVOLUTION_SHARED_BYTES(COLUMNS);
 	cudaStream_t handle = cuda_stream_handle(stream);
 	convolution_tiles t = cut_tiles<T, PASS>(p, COLUMNS);
-	/* Parts that wait for others are made in the order in which blocks begin, one by each. */
-	int most = p.flags ? t.tiles : cuda_stream_multiprocessors(stream),
-	    blocks = most < t.tiles ? most : t.tiles;
+	int most = cuda_stream_multiprocessors(stream), blocks = most < t.tiles ? most : t.tiles;
 	convolution_maps maps;
 
 	if (!encode<T, PASS>(&maps, t, COLUMNS))

@@ -182,11 +182,11 @@ static __device__ __forceinline__ void copy_step(const convolution_tiles &t,
 template <typename T, enum convolution_pass PASS, int COLUMNS>
 static __device__ __forceinline__ void
 convolution_produce(const convolution_tiles &t, const convolution_maps &maps, char *stages,
-		    uint64_t *full, uint64_t *empty, int first)
+		    uint64_t *full, uint64_t *empty)
 {
 	ring<CONVOLUTION_STAGES> r;
 
-	for (int tile = first; tile < t.tiles; tile += gridDim.x) {
+	for (int tile = blockIdx.x; tile < t.tiles; tile += gridDim.x) {
 		tile_place at = place_of<PASS>(t, tile);
 		int steps = steps_of<PASS>(t, at);
 
@@ -281,37 +281,21 @@ static __device__ __forceinline__ void store_parts(const convolution_tiles &t, c
 						   const float (&d)[COLUMNS / 2])
 {
 	const convolution_shape &s = t.problem.shape;
-	const part_order order = { t.problem.flags, t.problem.copies };
 	int taps = s.kernel_height * s.kernel_width;
 	int column = at.column * COLUMNS + threadIdx.x % 4 * 2;
-	int tile = (at.row * taps + at.kind) * t.column_tiles + at.column,
-	    warp = (int)threadIdx.x / 32 - 4;
-	bool after = order.wait(tile, at.part, t.parts, warp);
 
 #pragma unroll
 	for (int h = 0; h < 2; h++) {
 		int row = at.row * CONVOLUTION_ROWS + tile_row(h);
 		float *sums = t.problem.parts +
-			      (((int64_t)(at.part % t.problem.copies) * s.filters + row) * taps +
-			       at.kind) *
-				      s.channels;
+			      (((int64_t)at.part * s.filters + row) * taps + at.kind) * s.channels;
 
 #pragma unroll
-		for (int i = 0; i < COLUMNS / 8; i++) {
-			float x = d[4 * i + 2 * h], y = d[4 * i + 2 * h + 1];
-
-			if (row >= (int)s.filters || column + i * 8 >= (int)s.channels)
-				continue;
-			if (after) {
-				atomicAdd(sums + column + i * 8, x);
-				atomicAdd(sums + column + i * 8 + 1, y);
-			} else {
+		for (int i = 0; i < COLUMNS / 8; i++)
+			if (row < (int)s.filters && column + i * 8 < (int)s.channels)
 				*reinterpret_cast<float2 *>(sums + column + i * 8) =
-					make_float2(x, y);
-			}
-		}
+					make_float2(d[4 * i + 2 * h], d[4 * i + 2 * h + 1]);
 	}
-	order.done(tile, at.part, t.parts, warp);
 }
 
 /* The pixel of the result that is number `row` of a box; -1 outside of the images. */
@@ -412,14 +396,14 @@ static __device__ __forceinline__ void store_turned(const convolution_tiles &t,
 template <typename T, enum convolution_pass PASS, int COLUMNS>
 static __device__ __forceinline__ void convolution_consume(const convolution_tiles &t, char *stages,
 							   uint64_t *full, uint64_t *empty,
-							   int *pixels, int first)
+							   int *pixels)
 {
 	const bool TURNED = CONVOLUTION_TURNED(T, PASS);
 	int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32;
 	ring<CONVOLUTION_STAGES> r;
 	float d[COLUMNS / 2];
 
-	for (int tile = first; tile < t.tiles; tile += gridDim.x) {
+	for (int tile = blockIdx.x; tile < t.tiles; tile += gridDim.x) {
 		tile_place at = place_of<PASS>(t, tile);
 		int steps = steps_of<PASS>(t, at), last = 0;
 
@@ -491,11 +475,6 @@ static __global__ void __launch_bounds__(CONVOLUTION_THREADS, 1)
 	char *stages =
 		convolution_memory + (1024 - shared_address(convolution_memory) % 1024) % 1024;
 
-	const part_order order = { PASS == PASS_WEIGHTS ? t.problem.flags : nullptr,
-				   t.problem.copies };
-	__shared__ volatile unsigned number;
-
-	order.begin(&number, blockIdx.x);
 	if (threadIdx.x == 0) {
 		for (int i = 0; i < CONVOLUTION_STAGES; i++) {
 			barrier_init(&full[i], 1);
@@ -507,11 +486,10 @@ static __global__ void __launch_bounds__(CONVOLUTION_THREADS, 1)
 	if (threadIdx.x < 128) {
 		asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
 		if (threadIdx.x == 0)
-			convolution_produce<T, PASS, COLUMNS>(t, maps, stages, full, empty,
-							      (int)number);
+			convolution_produce<T, PASS, COLUMNS>(t, maps, stages, full, empty);
 	} else {
 		asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
-		convolution_consume<T, PASS, COLUMNS>(t, stages, full, empty, pixels, (int)number);
+		convolution_consume<T, PASS, COLUMNS>(t, stages, full, empty, pixels);
 	}
 }
 
