@@ -84,7 +84,7 @@ static void take_refusal(struct choice *c, const char *line)
 		snprintf(c->why_not, sizeof(c->why_not), "%.*s of GPU and adapter",
 			 (int)strcspn(distance + 1, ")"), distance + 1);
 	else
-		snprintf(c->why_not, sizeof(c->why_not), "the driver lets no adapter do it");
+		snprintf(c->why_not, sizeof(c->why_not), "the adapters' driver lacks it");
 }
 
 static void take_line(struct choice *c, const char *line, struct text *sockets)
@@ -113,6 +113,8 @@ static char *describe(const struct choice *c, const struct text *sockets)
 {
 	bool socket = strcmp(c->network, "Socket") == 0;
 	const struct text *adapters = socket ? sockets : &c->adapters;
+	/* Sockets never have it. */
+	const char *why_not = c->directly || socket ? "" : c->why_not;
 	const char *over = adapters->length ? adapters->data : "unknown adapters";
 
 	if (!c->connections)
@@ -121,7 +123,7 @@ static char *describe(const struct choice *c, const struct text *sockets)
 			 c->directly == 0                ? "no GPUDirect RDMA"
 			 : c->directly == c->connections ? "GPUDirect RDMA"
 							 : "GPUDirect RDMA in some connections",
-			 !c->directly && c->why_not[0] ? ": " : "", !c->directly ? c->why_not : "",
+			 why_not[0] ? ": " : "", why_not,
 			 c->nvlink ? "; NVLink between some nodes" : "");
 }
 

@@ -90,9 +90,16 @@ static void release_2_28_without_an_adapter(void **state)
 	       "h:1:7 [0] NCCL INFO Initialized NET plugin Socket\n"
 	       "h:1:7 [0] NCCL INFO Assigned NET plugin Socket to comm\n"
 	       "h:1:7 [0] NCCL INFO Using network Socket\n"
-	       "h:1:7 [0] NCCL INFO GPU Direct RDMA Disabled for HCA 0 'mlx5_0'\n"
+	       "h:1:7 [0] NCCL INFO NET/Socket : GPU Direct RDMA Disabled for HCA 0 'lo'\n"
 	       "h:1:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] [send] via NET/Socket/0\n",
-	       "NET/Socket over lo, eth0, no GPUDirect RDMA: the driver lets no adapter do it");
+	       "NET/Socket over lo, eth0, no GPUDirect RDMA");
+	expect("h:1:7 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/RoCE [RO]; OOB "
+	       "p0:10.10.10.10<0>\n"
+	       "h:1:7 [0] NCCL INFO NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'\n"
+	       "h:1:7 [0] NCCL INFO NET/IB : GPU Direct RDMA Disabled for HCA 1 'mlx5_1'\n"
+	       "h:1:9 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] [send] via NET/IB/0\n",
+	       "NET/IB over mlx5_0:1/RoCE, mlx5_1:1/RoCE, no GPUDirect RDMA: the adapters' driver "
+	       "lacks it");
 }
 
 static void nothing_over_the_network(void **state)
