@@ -1,0 +1,54 @@
+/* Operands of an attention pass: tensors of a case, their sizes, places of rows. */
+#ifndef GPUPROOF_SUITES_ATTENTION_OPERANDS_H
+#define GPUPROOF_SUITES_ATTENTION_OPERANDS_H
+
+#include "kernels/attention/attention.h"
+#include "suites/shared/buffers.h"
+
+enum pass { FORWARD, BACKWARD };
+enum implementation { FUSED, PRODUCTS };
+
+/* Queries, keys and values are parts of a row of INPUTS, their gradients of one of RESULTS. */
+enum tensor {
+	INPUTS,
+	OUTPUT_GRADIENTS,
+	OUTPUTS,
+	RESULTS,
+	LSE,
+	DELTA,
+	SCORES,
+	HEAD, /* of verification: a head's rows on their way to the host */
+	TENSORS
+};
+enum part { QUERY, KEY, VALUE };
+
+struct attention {
+	struct attention_shape shape;
+	enum pass pass;
+	enum implementation implementation;
+	unsigned scored; /* heads whose scores are stored at a time */
+	struct stream *stream;
+	struct buffer tensors[TENSORS];
+	uint64_t seed;
+};
+
+/* Elements of a tensor, 0 where the case has none; bytes of one. */
+uint64_t attention_count(const struct attention *attention, enum tensor tensor);
+size_t attention_element_bytes(const struct attention *attention, enum tensor tensor);
+/* Bytes of the tensors, with the scores of all heads, or of those that are stored at a time. */
+uint64_t attention_bytes(const struct attention *attention, bool all);
+
+/* Address of an element. */
+char *attention_at(const struct attention *attention, enum tensor tensor, uint64_t element);
+/* The first element of row `i` of head `h` of sample `b` in INPUTS and RESULTS. */
+uint64_t attention_place(const struct attention *attention, enum part part, uint64_t b, uint64_t i,
+			 uint64_t h);
+/* The same in OUTPUTS and their gradients. */
+uint64_t attention_place_out(const struct attention *attention, uint64_t b, uint64_t i, uint64_t h);
+
+/* Inputs are uniform in +-SPREAD, so that rows of scores have weights of very different size. */
+#define SPREAD 2.0f
+/* INPUTS or OUTPUT_GRADIENTS, from the seed. Asynchronous on the stream. */
+enum status attention_fill(struct attention *attention, enum tensor tensor, struct error *err);
+
+#endif
