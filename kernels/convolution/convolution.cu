@@ -119,6 +119,8 @@ static convolution_way choose_way(const struct stream *stream, const convolution
 
 	if (path_takes(PATH_WGMMA, stream, p, pass))
 		return { PATH_WGMMA, 0 };
+	if (path_takes(PATH_ROWS, stream, p, pass))
+		return { PATH_ROWS, 64 };
 	if (path_takes(PATH_MMA, stream, p, pass))
 		return { PATH_MMA, columns <= 64 ? 64 : 128 };
 	return { PATH_FMA, columns <= 64 || precision_bytes(p.shape.precision) == 2 ? 64 : 128 };
