@@ -48,6 +48,11 @@ struct side {
 	struct collective c; /* the victims' operation, or the load */
 	enum load load;
 	unsigned commands; /* of one operation */
+	/*
+	 * The most of any rank of the load: in an incast the receiver has more than a sender, and
+	 * all make their pieces longer together.
+	 */
+	unsigned load_commands;
 	/* the sampled stream; the load has one of its own while victims are sampled */
 	struct stream *stream, *load_stream;
 	struct piece pieces[2];
@@ -260,7 +265,10 @@ static enum status verify(struct side *s, struct error *err)
 		status = world_agree(world, check(s, err), err);
 	s->commands = OPERATION_COMMANDS +
 		      (unsigned)(relay_pieces(s->c.communicator) - before) * RELAY_COMMANDS;
-	return status == STATUS_OK ? status : error_prefix(err, "before timing");
+	if (status != STATUS_OK)
+		return error_prefix(err, "before timing");
+	s->load_commands = (unsigned)world_max(world, s->victim ? 0 : (double)s->commands);
+	return status;
 }
 
 static enum status launch_load(void *state, unsigned batch, struct error *err)
@@ -344,7 +352,7 @@ static enum status keep_loaded(void *state, struct error *err)
 	if (!s->victim && s->piece_count >= 2)
 		status = follow_load(s, &gap, &length, err);
 	if (world_max(s->run->world, gap > GAP_MOST * length) > 0 &&
-	    2 * s->piece_operations * s->commands <= LOAD_COMMANDS)
+	    2 * s->piece_operations * s->load_commands <= LOAD_COMMANDS)
 		s->piece_operations *= 2;
 	return status == STATUS_OK && !s->victim ? add_piece(s, err) : status;
 }

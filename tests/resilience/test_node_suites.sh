@@ -123,6 +123,11 @@ same "$(json congestion 'sorted({w.split()[0] for c in C for w in c["notes"].spl
 same "$(json congestion 'sorted({f["subject"].split(" of ")[1] for l in ("preflight", "postflight") for f in r[l] if f["subject"].startswith("memory of")})')" \
 	"['n1', 'n2', 'n3', 'n4']" "congestion: nodes without cases of their own have findings"
 [ -e congestion/nodes/n1/adapters.txt ] || fail "no look at adapters after groups"
+# Three nodes of load: the receiver of an incast has more to do than a sender, and makes its pieces longer together with them.
+"$gpuproof" run congestion.ini -o incast --simulate-nodes 5 --set congestion.congestors=incast --set congestion.turns=1 \
+	--set congestion.operations=send_recv --set congestion.sizes=1KiB --set congestion.load_size=4MiB --no-report >/dev/null 2>incast.err
+same $? 0 "congestion: an incast of three: $(cat incast.err)"
+same "$(json incast '[(c["status"], c["verification"]["done"]) for c in C]')" "[('OK', True)]" "congestion: an incast of three"
 "$gpuproof" run congestion.ini -o few --simulate-nodes 3 --no-report >/dev/null 2>&1
 same "$(json few '{(c["status"], c["reason"]) for c in C}')" \
 	"{('SKIPPED', 'needs 4 nodes, of which 2 are victims and 2 load the network; there are 3')}" "congestion: too few nodes"
