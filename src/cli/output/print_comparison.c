@@ -105,18 +105,19 @@ static struct columns columns_of(const struct comparison *c, bool all)
 
 	for (size_t i = 0; i < c->count; i++) {
 		const struct comparison_row *row = &c->rows[i];
-		char *note = note_of(c, i);
 
 		if (!i)
 			columns.devices = row->devices;
 		else if (columns.devices && strcmp(row->devices, columns.devices) != 0)
 			columns.devices = NULL;
 		if (is_shown(row, all)) {
+			char *note = columns.notes ? NULL : note_of(c, i);
+
 			columns.notes = columns.notes || *note;
 			columns.host = columns.host || isfinite(row->at_same_host);
 			columns.clock = columns.clock || clock_matters(row);
+			free(note);
 		}
-		free(note);
 	}
 	return columns;
 }

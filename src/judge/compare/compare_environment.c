@@ -162,32 +162,66 @@ static void compare_settings(const struct result *a, const struct result *b, str
 	}
 }
 
-/* Mean SM clock after the cases of `device`; 0: unknown. */
-static double clock_of(const struct result *results, size_t count, const char *device)
-{
-	double sum = 0;
-	size_t n = 0;
+struct device_clock {
+	const char *device;
+	double sum;
+	size_t cases;
+};
 
+static int by_device(const void *a, const void *b)
+{
+	return strcmp(((const struct device_clock *)a)->device,
+		      ((const struct device_clock *)b)->device);
+}
+
+/*
+ * SM clock after the cases of each device of the first result, sorted by device: one pass, as a
+ * result of many nodes has thousands of devices. To be freed.
+ */
+static struct device_clock *clocks_of(const struct result *results, size_t count)
+{
+	size_t devices = results[0].device_count;
+	struct device_clock *clocks = xcalloc(devices, sizeof(*clocks));
+
+	for (size_t i = 0; i < devices; i++)
+		clocks[i].device = results[0].devices[i].id;
+	qsort(clocks, devices, sizeof(*clocks), by_device);
 	for (size_t r = 0; r < count; r++)
 		for (size_t i = 0; i < results[r].case_count; i++) {
 			const struct case_result *c = &results[r].cases[i];
+			struct device_clock wanted = { .device = c->device }, *clock;
 
-			if (c->device && strcmp(c->device, device) == 0 &&
-			    c->after.sm_clock_hz > 0) {
-				sum += c->after.sm_clock_hz;
-				n++;
+			if (!c->device || !(c->after.sm_clock_hz > 0))
+				continue;
+			clock = bsearch(&wanted, clocks, devices, sizeof(*clocks), by_device);
+			if (clock) {
+				clock->sum += c->after.sm_clock_hz;
+				clock->cases++;
 			}
 		}
-	return n ? sum / (double)n : 0;
+	return clocks;
+}
+
+/* Mean SM clock after the cases of `device`; 0: unknown. */
+static double clock_of(const struct device_clock *clocks, size_t count, const char *device)
+{
+	struct device_clock wanted = { .device = device };
+	const struct device_clock *clock =
+		bsearch(&wanted, clocks, count, sizeof(*clocks), by_device);
+
+	return clock && clock->cases ? clock->sum / (double)clock->cases : 0;
 }
 
 static void compare_clocks(const struct comparison_input *input, struct comparison *out)
 {
+	struct device_clock *of_a = clocks_of(input->a, input->a_count);
+	struct device_clock *of_b = clocks_of(input->b, input->b_count);
+
 	for (size_t i = 0; i < input->a[0].device_count; i++) {
 		const char *id = input->a[0].devices[i].id;
-		double a = clock_of(input->a, input->a_count, id);
 		const char *other = compared_device(input->a, input->b, id);
-		double b = other ? clock_of(input->b, input->b_count, other) : 0;
+		double a = clock_of(of_a, input->a[0].device_count, id);
+		double b = other ? clock_of(of_b, input->b[0].device_count, other) : 0;
 		char before[48], after[48], *name;
 
 		if (!(a > 0 && b > 0) || fabs(b / a - 1) <= CLOCK_MARGIN)
@@ -197,6 +231,8 @@ static void compare_clocks(const struct comparison_input *input, struct comparis
 		       units_format(b, "Hz", after, sizeof(after)));
 		free(name);
 	}
+	free(of_a);
+	free(of_b);
 }
 
 void compare_environments(const struct comparison_input *input, struct comparison *out)
