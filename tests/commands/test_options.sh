@@ -61,13 +61,13 @@ explained=$(sed -n "s/^\t\tdescribed=( 'help:/x&/p" completion.zsh)
 ! command -v fish >/dev/null || fish --no-execute completion.fish || fail "fish: the completion is no script"
 
 # Actions: a misspelt one, a missing operand, an option of another action; completions know which action takes what.
-refuses "'trnd' is not add, trend, report, fleet, show, annotate, acknowledge, prune, thin, export, import or merge; did you mean 'trend'?" history trnd
+refuses "'trnd' is not add, trend, report, fleet, node, show, annotate, acknowledge, prune, thin, export, import or merge; did you mean 'trend'?" history trnd
 refuses "'gpu' is not devices, suites, metrics, configs or gpus; did you mean 'gpus'?" list gpu
 refuses "needs one of save, list, show or delete" baseline
 refuses "save needs NAME RESULT..." baseline save night
 refuses "what is 'b' for? show takes one operand" baseline show a b
 refuses "--spool is for add, not for trend" history trend --spool
-refuses "--title is for report, fleet, not for show" history show --title x
+refuses "--title is for report, fleet, node, not for show" history show --title x
 refuses "--force is for write, not for validate" config validate --force quick
 for shell in bash zsh; do
 	grep -F "'history prune') options='--db -d --before --keep ' operands='' ;;" completion.$shell >/dev/null || fail "$shell: options of history prune"
