@@ -47,15 +47,16 @@ cat >short.ini <<-'INI'
 	metric = transfer.bandwidth
 	min = 1 MB/s
 INI
-# Long enough to be hit: each case takes a second at least.
+# Long enough to be hit: each case takes a second at least, since a sample takes 1 ms and none may stop before the last.
 cat >long.ini <<-'INI'
 	[run]
 	backend = host
 	[fleet]
 	silent_after = 2s
 	[defaults]
-	max_time = 1s
-	target = 0.001 %
+	sample_time = 1ms
+	min_samples = 1000
+	max_samples = 1000
 	[suite transfer]
 	directions = h2d
 	memories = pinned
