@@ -107,7 +107,8 @@ static bool way_takes(const convolution_way &way, const struct stream *stream,
 		      const convolution_problem &p, enum convolution_pass pass)
 {
 	if (p.shape.depthwise ||
-	    (way.path == PATH_FMA && way.columns == 128 && precision_bytes(p.shape.precision) == 2))
+	    (way.columns == 128 && way.path == PATH_FMA && !convolution_fma_wide(p)) ||
+	    (way.columns == 128 && way.path == PATH_MMA && !convolution_mma_wide(p)))
 		return false;
 	return path_takes(way.path, stream, p, pass);
 }
@@ -122,8 +123,8 @@ static convolution_way choose_way(const struct stream *stream, const convolution
 	if (path_takes(PATH_ROWS, stream, p, pass))
 		return { PATH_ROWS, 64 };
 	if (path_takes(PATH_MMA, stream, p, pass))
-		return { PATH_MMA, columns <= 64 ? 64 : 128 };
-	return { PATH_FMA, columns <= 64 || precision_bytes(p.shape.precision) == 2 ? 64 : 128 };
+		return { PATH_MMA, columns > 64 && convolution_mma_wide(p) ? 128 : 64 };
+	return { PATH_FMA, columns > 64 && convolution_fma_wide(p) ? 128 : 64 };
 }
 
 /* Launches the pass, for the weights the parts of their sums; `path`: what was taken. */

@@ -128,7 +128,8 @@ static inline uint64_t convolution_scratch_bytes(const struct convolution_shape 
 	return convolution_parts(s) * convolution_weights(s) * sizeof(float);
 }
 
-#define CONVOLUTION_DEPTHWISE_TAPS 121 /* 11 x 11 */
+#define CONVOLUTION_DEPTHWISE_TAPS 121      /* 11 x 11 */
+#define CONVOLUTION_MOST (INT32_MAX - 1024) /* weights and pixels: kernels count in steps */
 
 static inline enum status convolution_refuse(const struct convolution_shape *s, struct error *err)
 {
@@ -161,10 +162,11 @@ static inline enum status convolution_check(const struct convolution_shape *s, s
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "convolution: depthwise kernel of %u x %u; allowed: %d taps",
 				 s->kernel_height, s->kernel_width, CONVOLUTION_DEPTHWISE_TAPS);
-	if (convolution_weights(s) > INT32_MAX || convolution_out_pixels(s) > INT32_MAX ||
-	    (uint64_t)s->batch * s->height * s->width > INT32_MAX)
+	if (convolution_weights(s) > CONVOLUTION_MOST ||
+	    convolution_out_pixels(s) > CONVOLUTION_MOST ||
+	    (uint64_t)s->batch * s->height * s->width > CONVOLUTION_MOST)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "convolution: more than 2^31 weights or pixels");
+				 "convolution: more than %d weights or pixels", CONVOLUTION_MOST);
 	return STATUS_OK;
 }
 

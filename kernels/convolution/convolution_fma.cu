@@ -34,25 +34,14 @@ template <bool ALONG> static __device__ __forceinline__ int line_of(int t, int i
 	return ALONG ? t + i * FMA_SIDE : t * 4 + i % 4 + i / 4 * 4 * FMA_SIDE;
 }
 
-/* COUNT lines, 4 deep from `depth` on. */
-template <typename T, bool ALONG, int WIDTH, int COUNT>
-static __device__ __forceinline__ void load_lines(float (&x)[COUNT][4], const T *tile, int t,
-						  int depth)
+/* COUNT lines at a depth, of a tile of lines across k. */
+template <typename T, int WIDTH, int COUNT>
+static __device__ __forceinline__ void load_across(float (&x)[COUNT], const T *tile, int t,
+						   int depth)
 {
 #pragma unroll
-	for (int i = 0; i < (ALONG ? COUNT : COUNT / 4); i++)
-#pragma unroll
-		for (int k = 0; k < (ALONG ? 1 : 4); k++) {
-			float four[4];
-			int line = line_of<ALONG>(t, ALONG ? i : 4 * i);
-
-			load_four(four,
-				  tile + (ALONG ? tile_offset<T, true, GEMM_DEPTH(T)>(line, depth)
-						: tile_offset<T, false, WIDTH>(depth + k, line)));
-#pragma unroll
-			for (int e = 0; e < 4; e++)
-				x[ALONG ? i : 4 * i + e][ALONG ? e : k] = four[e];
-		}
+	for (int i = 0; i < COUNT; i += 4)
+		load_four(x + i, tile + tile_offset<T, false, WIDTH>(depth, line_of<false>(t, i)));
 }
 
 template <typename T, convolution_pass PASS, int COLUMNS> struct fma_products {
@@ -70,32 +59,80 @@ template <typename T, convolution_pass PASS, int COLUMNS> struct fma_products {
 		return threadIdx.x / 32 % 2 * 8 + threadIdx.x % 8;
 	}
 
+	/*
+	 * 4 deep at a time, in one body; of the left operand as little as can be: 128 columns of
+	 * FP32 leave no register for more.
+	 */
 	__device__ __forceinline__ void add(const T *left, const T *right)
 	{
-#pragma unroll
-		for (int depth = 0; depth < GEMM_DEPTH(T); depth += 4) {
-			float a[M][4], b[N][4];
+		const int DEPTH = GEMM_DEPTH(T);
 
-			load_lines<T, LEFT_ALONG, GEMM_ROWS>(a, left, left_thread(), depth);
-			load_lines<T, RIGHT_ALONG, COLUMNS>(b, right, right_thread(), depth);
+#pragma unroll 1
+		for (int depth = 0; depth < DEPTH; depth += 4) {
+			float b[N][4];
+
 #pragma unroll
-			for (int k = 0; k < 4; k++)
+			for (int j = 0; j < (RIGHT_ALONG ? N : 4); j++) {
+				float across[N];
+
+				if (RIGHT_ALONG) {
+					int line = line_of<true>(right_thread(), j);
+
+					load_four(b[j],
+						  right + tile_offset<T, true, DEPTH>(line, depth));
+					continue;
+				}
+				load_across<T, COLUMNS>(across, right, right_thread(), depth + j);
 #pragma unroll
-				for (int i = 0; i < M; i++)
+				for (int l = 0; l < N; l++)
+					b[l][j] = across[l];
+			}
 #pragma unroll
-					for (int j = 0; j < N; j++)
-						sums[i][j] = fmaf(a[i][k], b[j][k], sums[i][j]);
+			for (int i = 0; i < (LEFT_ALONG ? M : 4); i++) {
+				float a[LEFT_ALONG ? 4 : M];
+
+				if constexpr (LEFT_ALONG) {
+					int line = line_of<true>(left_thread(), i);
+
+					load_four(a,
+						  left + tile_offset<T, true, DEPTH>(line, depth));
+				} else {
+					load_across<T, GEMM_ROWS>(a, left, left_thread(),
+								  depth + i);
+				}
+#pragma unroll
+				for (int k = 0; k < (LEFT_ALONG ? 4 : M); k++)
+#pragma unroll
+					for (int j = 0; j < N; j++) {
+						float &sum = sums[LEFT_ALONG ? i : k][j];
+
+						sum = fmaf(a[k], b[j][LEFT_ALONG ? k : i], sum);
+					}
+			}
 		}
 	}
 
 	__device__ __forceinline__ void store(const tile_store<T, PASS> &to) const
 	{
+		const bool DOWN = PASS == PASS_WEIGHTS; /* lines are columns */
+		int end = to.end();
+
 #pragma unroll
-		for (int i = 0; i < M; i++)
+		for (int l = 0; l < (DOWN ? N : M); l++) {
+			auto line = to.line(DOWN ? line_of<RIGHT_ALONG>(right_thread(), l)
+						 : line_of<LEFT_ALONG>(left_thread(), l));
+
+			if (!line)
+				continue;
 #pragma unroll
-			for (int j = 0; j < N; j++)
-				to.one(line_of<LEFT_ALONG>(left_thread(), i),
-				       line_of<RIGHT_ALONG>(right_thread(), j), sums[i][j]);
+			for (int e = 0; e < (DOWN ? M : N); e++) {
+				int at = DOWN ? line_of<LEFT_ALONG>(left_thread(), e)
+					      : line_of<RIGHT_ALONG>(right_thread(), e);
+
+				if (at < end)
+					from_math(line + at, DOWN ? sums[e][l] : sums[l][e]);
+			}
+		}
 	}
 };
 
@@ -106,12 +143,11 @@ static __global__ void __launch_bounds__(GEMM_THREADS, 2)
 	multiply_tile<T, PASS, PACK, COLUMNS, FMA_STAGES, fma_products<T, PASS, COLUMNS>>(a);
 }
 
-/* 16-bit elements: 128 columns would spill registers. */
 template <typename T, int PACK>
 static void launch_columns(const convolution_problem &p, enum convolution_pass pass, int columns,
 			   cudaStream_t stream)
 {
-	const int WIDE = sizeof(T) == 2 ? 64 : 128;
+	const int WIDE = sizeof(T) == 4 && PACK > 1 ? 128 : 64; /* as convolution_fma_wide() */
 
 	for_pass(pass, [&](auto constant) {
 		const convolution_pass PASS = decltype(constant)::value;

@@ -69,24 +69,27 @@ struct convolution_gemm_arguments {
 	divider tap_columns, width, height, depth_channels, column_tiles;
 };
 
-/* A row's pixel: what its first tap reads of which image, and where it is in the output. */
+/*
+ * A row's pixel (weights: one of the depth): what its first tap reads of which image, and where it
+ * is in the output.
+ */
 struct row_pixel {
 	int image; /* pixels before it */
 	int h, w;
-	int out; /* -1: after the last row */
+	int out; /* -1: after the last */
 };
 
 template <enum convolution_pass PASS>
 static __device__ __forceinline__ row_pixel row_pixel_of(const convolution_gemm_arguments &a,
-							 int row)
+							 int row, int end)
 {
 	const convolution_shape &s = a.problem.shape;
 	int stride = s.stride, padding = s.padding, w, h;
 	int n = a.height.quotient(a.width.quotient(row, &w), &h);
 
-	if (row >= a.rows)
+	if (row >= end)
 		return { 0, INT32_MIN / 2, INT32_MIN / 2, -1 };
-	if (PASS == PASS_FORWARD)
+	if (PASS != PASS_DATA)
 		return { n * (int)(s.height * s.width), h * stride - padding, w * stride - padding,
 			 row };
 	h = h * stride + a.taps.y;
@@ -127,6 +130,18 @@ static __device__ __forceinline__ void copy_pack(T *to, const T *tensor, int64_t
 		*held = in ? __ldg(reinterpret_cast<const uint16_t *>(from)) : (uint16_t)0;
 	else
 		*reinterpret_cast<uint16_t *>(to) = *held;
+}
+
+/*
+ * threadIdx.x, read here: what is computed from it is not kept in registers while a stage is
+ * multiplied, which takes all there are.
+ */
+static __device__ __forceinline__ int thread_now(void)
+{
+	int thread = (int)threadIdx.x;
+
+	asm volatile("" : "+r"(thread));
+	return thread;
 }
 
 /* The channels of an image's pixels that a row's taps read, along k. */
@@ -187,13 +202,14 @@ static __device__ __forceinline__ void gather_channels(T *tile, const convolutio
 						       uint16_t *held)
 {
 	const int PACKS = COLUMNS / PACK;
+	int thread = thread_now();
 	const convolution_shape &s = a.problem.shape;
 	int stride = s.stride, taps = s.kernel_height * s.kernel_width;
-	int at = threadIdx.x % PACKS * PACK;
+	int at = thread % PACKS * PACK;
 
 #pragma unroll
 	for (int i = 0; i < GEMM_DEPTH(T) * PACKS / GEMM_THREADS; i++) {
-		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS), filter, c;
+		int line = thread / PACKS + i * (GEMM_THREADS / PACKS), filter, c;
 		int r = a.tap_columns.quotient(a.depth_channels.quotient(first + line, &filter),
 					       &c);
 		int tap = (a.taps.row + r * stride) * (int)s.kernel_width + a.taps.column +
@@ -206,10 +222,10 @@ static __device__ __forceinline__ void gather_channels(T *tile, const convolutio
 	}
 }
 
-/* Across k: what taps read of the image for a pixel of y; rows are taps x channels. */
+/* Across k: what taps read of the image for pixels of y; rows are taps x channels. */
 template <typename T, int PACK, gather_phase PHASE>
 static __device__ __forceinline__ void gather_taps(T *tile, const convolution_gemm_arguments &a,
-						   int row, int first, int end, uint16_t *held)
+						   const row_pixel *pixels, int row, uint16_t *held)
 {
 	const int PACKS = GEMM_ROWS / PACK;
 	const convolution_shape &s = a.problem.shape;
@@ -218,18 +234,16 @@ static __device__ __forceinline__ void gather_taps(T *tile, const convolution_ge
 
 #pragma unroll
 	for (int i = 0; i < GEMM_DEPTH(T) * PACKS / GEMM_THREADS; i++) {
-		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS), w, h;
-		int n = a.height.quotient(a.width.quotient(first + line, &w), &h);
+		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS);
+		row_pixel p = pixels[line];
+		int h = p.h + r, w = p.w + c;
 
-		h = h * (int)s.stride + r - (int)s.padding;
-		w = w * (int)s.stride + c - (int)s.padding;
 		copy_pack<T, PACK, PHASE>(tile + tile_offset<T, false, GEMM_ROWS>(line, at),
 					  (const T *)a.problem.image,
-					  ((int64_t)(n * (int)s.height + h) * (int)s.width + w) *
-							  s.channels +
+					  (int64_t)(p.image + h * (int)s.width + w) * s.channels +
 						  channel,
-					  first + line < end && row + at < a.rows && h >= 0 &&
-						  w >= 0 && h < (int)s.height && w < (int)s.width,
+					  row + at < a.rows && h >= 0 && w >= 0 &&
+						  h < (int)s.height && w < (int)s.width,
 					  held + i);
 	}
 }
@@ -267,36 +281,40 @@ template <typename T> static __device__ __forceinline__ void store_two(T *to, fl
 	*reinterpret_cast<unsigned *>(to) = *reinterpret_cast<const unsigned *>(pair);
 }
 
-/* Stores sums of a block's tile: `row` and `column` count from the tile's. */
+/*
+ * Lines that a block's tile is stored to, each of neighbours in memory: columns of a row's pixel;
+ * weights: rows of a column, in FP32.
+ */
 template <typename T, convolution_pass PASS> struct tile_store {
+	typedef typename std::conditional<PASS == PASS_WEIGHTS, float, T>::type element;
 	const convolution_gemm_arguments &a;
 	const row_pixel *rows;
-	int row, column;
+	int row, column; /* first of the tile */
 
-	__device__ __forceinline__ void one(int r, int c, float x) const
+	/* Line of row `i` of the tile (weights: column); null after the last. */
+	__device__ __forceinline__ element *line(int i) const
 	{
-		if (column + c >= a.columns)
-			return;
-		if (PASS != PASS_WEIGHTS && rows[r].out >= 0)
-			from_math((T *)a.problem.out + (int64_t)rows[r].out * a.columns + column +
-					  c,
-				  x);
-		if (PASS == PASS_WEIGHTS && row + r < a.rows)
-			a.problem.parts[((int64_t)blockIdx.z * a.columns + column + c) * a.rows +
-					row + r] = x;
+		if (PASS == PASS_WEIGHTS)
+			return column + i < a.columns
+				       ? (element *)a.problem.parts +
+						 ((int64_t)blockIdx.z * a.columns + column + i) *
+							 a.rows +
+						 row
+				       : nullptr;
+		return rows[i].out >= 0 ? (element *)a.problem.out +
+						  (int64_t)rows[i].out * a.columns + column
+					: nullptr;
 	}
-	/* Columns c, which is even, and c + 1. */
-	__device__ __forceinline__ void two(int r, int c, float x, float y) const
+	/* Elements of a line that are in the tensor. */
+	__device__ __forceinline__ int end(void) const
 	{
-		if (PASS == PASS_WEIGHTS || a.columns % 2 ||
-		    (uintptr_t)a.problem.out % (2 * sizeof(T))) {
-			one(r, c, x);
-			one(r, c + 1, y);
-		} else if (column + c < a.columns && rows[r].out >= 0) {
-			store_two((T *)a.problem.out + (int64_t)rows[r].out * a.columns + column +
-					  c,
-				  x, y);
-		}
+		return PASS == PASS_WEIGHTS ? a.rows - row : a.columns - column;
+	}
+	/* True when every even element of a line and the next can be stored at once. */
+	__device__ __forceinline__ bool pairs(void) const
+	{
+		return PASS != PASS_WEIGHTS && a.columns % 2 == 0 &&
+		       (uintptr_t)a.problem.out % (2 * sizeof(T)) == 0;
 	}
 };
 
@@ -312,37 +330,39 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 	const int DEPTH = GEMM_DEPTH(T);
 	int column, row = a.column_tiles.quotient(blockIdx.x, &column) * GEMM_ROWS;
 	int begin = blockIdx.z * a.part, end = begin + a.part < a.depth ? begin + a.part : a.depth;
-	int steps = end > begin ? (end - begin + DEPTH - 1) / DEPTH : 0;
+	int to = 0; /* the stage to copy to; the next one is multiplied */
+	const row_pixel *pixels = rows;
 	PRODUCTS products;
 
 	column *= COLUMNS;
-	if (PASS != PASS_WEIGHTS) {
-		if (threadIdx.x < GEMM_ROWS)
-			rows[threadIdx.x] = row_pixel_of<PASS>(a, row + threadIdx.x);
-		__syncthreads();
-	}
+	/* Weights: pixels of one step, then of the next, in turn. */
+	if (PASS == PASS_WEIGHTS && threadIdx.x < DEPTH)
+		rows[threadIdx.x] = row_pixel_of<PASS>(a, begin + threadIdx.x, end);
+	if (PASS != PASS_WEIGHTS && threadIdx.x < GEMM_ROWS)
+		rows[threadIdx.x] = row_pixel_of<PASS>(a, row + threadIdx.x, a.rows);
 
 	const bool HELD = PACK * sizeof(T) < 4;
 	/* one more than none */
 	uint16_t held_left[HELD ? GEMM_ROWS * DEPTH / GEMM_THREADS : 1],
 		held_right[HELD ? COLUMNS * DEPTH / GEMM_THREADS : 1];
 
-	auto gather = [&](auto phase, int step) {
+	auto gather = [&](auto phase, int first) {
 		const gather_phase PHASE = decltype(phase)::value;
-		T *left = (T *)(gemm_memory + step % STAGES * GEMM_STAGE_BYTES(COLUMNS)),
+		T *left = (T *)(gemm_memory + to * GEMM_STAGE_BYTES(COLUMNS)),
 		  *right = left + GEMM_ROWS * DEPTH;
-		int first = begin + step * DEPTH;
 
-		if (step < steps && PASS == PASS_FORWARD) {
+		if (first >= end)
+			return;
+		if (PASS == PASS_FORWARD) {
 			gather_pixels<T, PASS, PACK, PHASE>(left, a, rows, first, end, held_left);
 			gather_filters<T, PACK, COLUMNS, PHASE>(right, a, column, first, end,
 								held_right);
-		} else if (step < steps && PASS == PASS_DATA) {
+		} else if (PASS == PASS_DATA) {
 			gather_pixels<T, PASS, PACK, PHASE>(left, a, rows, first, end, held_left);
 			gather_channels<T, PACK, COLUMNS, PHASE>(right, a, column, first, end,
 								 held_right);
-		} else if (step < steps) {
-			gather_taps<T, PACK, PHASE>(left, a, row, first, end, held_left);
+		} else {
+			gather_taps<T, PACK, PHASE>(left, a, pixels, row, held_left);
 			gather_gradients<T, PACK, COLUMNS, PHASE>(right, a, column, first, end,
 								  held_right);
 		}
@@ -350,24 +370,30 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 	phase_of<HELD ? GATHER_LOAD : GATHER_COPY> begin_copies;
 	phase_of<GATHER_STORE> end_copies;
 
-#pragma unroll
-	for (int i = 0; i < STAGES - 1; i++) {
-		gather(begin_copies, i);
-		if constexpr (HELD)
-			gather(end_copies, i);
-		copies_commit();
-	}
-	for (int step = 0; step < steps; step++) {
-		const T *left =
-			(const T *)(gemm_memory + step % STAGES * GEMM_STAGE_BYTES(COLUMNS));
+	/*
+	 * The first turns only copy. One body, not unrolled: four of it made this the largest code
+	 * of all.
+	 */
+#pragma unroll 1
+	for (int first = begin - (STAGES - 1) * DEPTH; first < end; first += DEPTH) {
+		int from = to + 1 < STAGES ? to + 1 : 0;
+		const T *left = (const T *)(gemm_memory + from * GEMM_STAGE_BYTES(COLUMNS));
 
 		copies_wait<STAGES - 2>();
 		__syncthreads(); /* the stage is there; all are done with the one before */
-		gather(begin_copies, step + STAGES - 1);
+		gather(begin_copies, first + (STAGES - 1) * DEPTH);
 		copies_commit();
-		products.add(left, left + GEMM_ROWS * DEPTH);
+		if (PASS == PASS_WEIGHTS) {
+			pixels = pixels == rows ? rows + DEPTH : rows;
+			if (threadIdx.x < DEPTH)
+				rows[(int)(pixels - rows) + threadIdx.x] = row_pixel_of<PASS>(
+					a, first + STAGES * DEPTH + (int)threadIdx.x, end);
+		}
+		if (first >= begin)
+			products.add(left, left + GEMM_ROWS * DEPTH);
 		if constexpr (HELD)
-			gather(end_copies, step + STAGES - 1);
+			gather(end_copies, first + (STAGES - 1) * DEPTH);
+		to = from;
 	}
 	products.store(tile_store<T, PASS>{ a, rows, row, column });
 }
@@ -437,15 +463,6 @@ template <typename Launch> static void for_pass(enum convolution_pass pass, Laun
 		launch(std::integral_constant<convolution_pass, PASS_DATA>());
 	else
 		launch(std::integral_constant<convolution_pass, PASS_WEIGHTS>());
-}
-
-/* True when the tensors can be copied by packs of `bytes`: 16, or 4. */
-static inline bool packs_whole(const convolution_problem &p, unsigned bytes)
-{
-	unsigned elements = bytes / (unsigned)precision_bytes(p.shape.precision);
-
-	return ((uintptr_t)p.image | (uintptr_t)p.weights | (uintptr_t)p.gradient) % bytes == 0 &&
-	       p.shape.channels % elements == 0 && p.shape.filters % elements == 0;
 }
 
 #endif

@@ -109,19 +109,50 @@ template <typename T, convolution_pass PASS, int COLUMNS> struct mma_products {
 		}
 	}
 
+	/* Sum of row i * 8 and column j * 8 + k from this thread's first on. */
+	__device__ __forceinline__ float sum(int i, int j, int k) const
+	{
+		return sums[i / 2][j][i % 2 * 2 + k];
+	}
+
 	__device__ __forceinline__ void store(const tile_store<T, PASS> &to) const
 	{
-		int lane = threadIdx.x % 32;
+		int lane = threadIdx.x % 32, r = row() + lane / 4, c = column() + lane % 4 * 2;
+		int end = to.end();
+
+		if constexpr (PASS == PASS_WEIGHTS) {
+#pragma unroll
+			for (int j = 0; j < N / 4; j++) {
+				float *line = to.line(c + j / 2 * 8 + j % 2);
 
 #pragma unroll
-		for (int i = 0; i < M / 16; i++)
+				for (int i = 0; i < M / 8; i++)
+					if (line && r + i * 8 < end)
+						line[r + i * 8] = sum(i, j / 2, j % 2);
+			}
+			return;
+		}
+		bool pairs = to.pairs();
+
 #pragma unroll
-			for (int h = 0; h < 2; h++)
+		for (int i = 0; i < M / 8; i++) {
+			auto line = to.line(r + i * 8);
+
+			if (!line)
+				continue;
+			if (pairs)
 #pragma unroll
 				for (int j = 0; j < N / 8; j++)
-					to.two(row() + i * 16 + h * 8 + lane / 4,
-					       column() + j * 8 + lane % 4 * 2, sums[i][j][2 * h],
-					       sums[i][j][2 * h + 1]);
+					if (c + j * 8 < end)
+						store_two(line + c + j * 8, sum(i, j, 0),
+							  sum(i, j, 1));
+			if (!pairs)
+#pragma unroll
+				for (int j = 0; j < N / 4; j++)
+					if (c + j / 2 * 8 + j % 2 < end)
+						from_math(line + c + j / 2 * 8 + j % 2,
+							  sum(i, j / 2, j % 2));
+		}
 	}
 };
 
@@ -139,11 +170,13 @@ template <typename T, int PACK>
 static void launch_columns(const convolution_problem &p, enum convolution_pass pass, int columns,
 			   cudaStream_t stream)
 {
+	const int WIDE = PACK > 1 ? 128 : 64; /* as convolution_mma_wide() */
+
 	for_pass(pass, [&](auto constant) {
 		const convolution_pass PASS = decltype(constant)::value;
 
-		launch_gemm<PASS>(columns == 128 ? convolution_mma<T, PASS, PACK, 128>
-						 : convolution_mma<T, PASS, PACK, 64>,
+		launch_gemm<PASS>(columns == WIDE ? convolution_mma<T, PASS, PACK, WIDE>
+						  : convolution_mma<T, PASS, PACK, 64>,
 				  p, columns, GEMM_DEPTH(T), MMA_STAGES, stream);
 	});
 }

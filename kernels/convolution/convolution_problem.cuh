@@ -50,10 +50,32 @@ static __host__ __device__ __forceinline__ class_taps class_taps_of(const convol
 		 ((int)s.kernel_width - column + stride - 1) / stride };
 }
 
+/* True when the tensors can be copied by packs of `bytes`: 16, or 4. */
+static inline bool packs_whole(const convolution_problem &p, unsigned bytes)
+{
+	unsigned elements = bytes / (unsigned)precision_bytes(p.shape.precision);
+
+	return ((uintptr_t)p.image | (uintptr_t)p.weights | (uintptr_t)p.gradient) % bytes == 0 &&
+	       p.shape.channels % elements == 0 && p.shape.filters % elements == 0;
+}
+
+/*
+ * True when there are tiles of 128 columns: of what is copied by packs, by multiply-adds of FP32
+ * alone. Registers lack for others.
+ */
+static inline bool convolution_fma_wide(const convolution_problem &p)
+{
+	return precision_bytes(p.shape.precision) == 4 && packs_whole(p, 16);
+}
+static inline bool convolution_mma_wide(const convolution_problem &p)
+{
+	return packs_whole(p, precision_bytes(p.shape.precision) == 4 ? 16 : 4);
+}
+
 /*
  * As matrix products by tiles of `columns`, 64 or 128; `p` has the tensors of the pass. Weights:
- * the parts of the sum. On any device by multiply-adds (128 columns of FP32 alone), or by tensor
- * cores (mma.sync): FP16 since compute capability 7.5, BF16 and TF32 since 8.0.
+ * the parts of the sum. On any device by multiply-adds, or by tensor cores (mma.sync): FP16 since
+ * compute capability 7.5, BF16 and TF32 since 8.0.
  */
 void convolution_by_fma(const convolution_problem &p, enum convolution_pass pass, int columns,
 			cudaStream_t stream);
