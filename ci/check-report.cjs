@@ -10,6 +10,8 @@ const axe = fs.readFileSync(path.join(tools, 'node_modules/axe-core/axe.min.js')
 const out = process.env.OUT;
 const jenkins = "sandbox allow-same-origin; default-src 'none'; img-src 'self'; style-src 'self';";
 const css = fs.readFileSync(path.join(__dirname, '../report-templates/report.css'));
+// A page with thousands of elements takes long to audit on a machine that others use as well.
+const patience = 300000;
 let failures = 0;
 
 function fail(page, what) {
@@ -17,9 +19,25 @@ function fail(page, what) {
 	console.log(`${page}: ${what}`);
 }
 
+async function contextOf(browser, options) {
+	const context = await browser.newContext(options);
+
+	context.setDefaultTimeout(patience);
+	context.setDefaultNavigationTimeout(patience);
+	return context;
+}
+
+// Headless browsers may lay out wider than the window that was asked for.
+async function isAsWide(page, file, width) {
+	const laidOut = await page.evaluate(() => window.innerWidth);
+
+	if (laidOut !== width)
+		fail(file, `${width} px: laid out at ${laidOut} px, so this width was not looked at`);
+}
+
 async function audit(browser, file, width, colorScheme, open) {
 	// axe has to run inside the page, which its own policy forbids.
-	const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, bypassCSP: true });
+	const context = await contextOf(browser, { viewport: { width, height: 900 }, colorScheme, bypassCSP: true });
 	const page = await context.newPage();
 
 	await page.goto('file://' + path.resolve(file));
@@ -31,9 +49,13 @@ async function audit(browser, file, width, colorScheme, open) {
 	const result = await page.evaluate(() => axe.run());
 	for (const v of result.violations)
 		fail(file, `${width} px, ${colorScheme}: ${v.id}: ${v.help} (${v.nodes.length}x), first: ${v.nodes[0].html.slice(0, 160)}`);
-	const scroll = await page.evaluate(() => document.documentElement.scrollWidth);
-	if (scroll > width)
-		fail(file, `${width} px: the page is ${scroll} px wide`);
+	for (const w of [width, 768]) {
+		await page.setViewportSize({ width: w, height: 900 });
+		await isAsWide(page, file, w);
+		const scroll = await page.evaluate(() => document.documentElement.scrollWidth);
+		if (scroll > w)
+			fail(file, `${w} px: the page is ${scroll} px wide`);
+	}
 	console.log(`${file}: ${width} px, ${colorScheme}${open ? ', all open' : ''}: ${result.passes.length} axe rules pass`);
 	await context.close();
 }
@@ -71,7 +93,7 @@ async function underJenkins(browser, file) {
 		return { ...seen, scripted, refused };
 	};
 	// Evaluating needs no script of the page's own, so the sandbox stays as it is.
-	const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+	const context = await contextOf(browser, { viewport: { width: 1280, height: 900 } });
 	const plain = await look(context, 'file://' + path.resolve(file));
 	const served = await look(context, `http://127.0.0.1:${server.address().port}/`);
 	// A page without a table has nothing that the script adds to: the browser says whether it refused.
@@ -94,7 +116,8 @@ async function underJenkins(browser, file) {
 const answerBy = 400, pictureBy = 900, textFrom = 11;
 
 async function firstScreen(browser, file) {
-	const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+	const context = await contextOf(browser, { viewport: { width: 1280, height: 900 } });
+	const page = await context.newPage();
 
 	await page.goto('file://' + path.resolve(file));
 	const seen = await page.evaluate(() => {
@@ -110,6 +133,7 @@ async function firstScreen(browser, file) {
 	if (seen.picture !== null && seen.picture > pictureBy)
 		fail(file, `the first picture is ${Math.round(seen.picture)} px down, not within ${pictureBy}`);
 	await page.setViewportSize({ width: 390, height: 844 });
+	await isAsWide(page, file, 390);
 	const small = await page.evaluate((from) => [...document.querySelectorAll('svg text')].filter((t) => {
 		const scale = t.getScreenCTM();
 		return t.textContent.trim() && t.getBoundingClientRect().width && scale &&
@@ -117,8 +141,11 @@ async function firstScreen(browser, file) {
 	}).map((t) => t.textContent), textFrom);
 	if (small.length)
 		fail(file, `390 px: ${small.length} texts of charts are below ${textFrom} px, first: ${small[0]}`);
-	console.log(`${file}: answer at ${Math.round(seen.answer)} px, first picture at ${Math.round(seen.picture)} px`);
-	await page.close();
+	const scrolled = await page.evaluate(() => [...document.querySelectorAll('.chart, .trend')]
+		.filter((c) => c.scrollWidth > c.clientWidth + 1).length);
+	const at = (px) => px === null ? 'nowhere' : `at ${Math.round(px)} px`;
+	console.log(`${file}: answer ${at(seen.answer)}, first picture ${at(seen.picture)}, of charts ${scrolled} scroll at 390 px`);
+	await context.close();
 }
 
 // A sheet of A4 with margins of 12 mm, upright, at 96 px per inch.
@@ -126,7 +153,7 @@ const sheet = 703;
 
 // A page viewed dark still prints black on white, all of it: nothing is beyond the edge, closed tables are open.
 async function onPaper(browser, file) {
-	const context = await browser.newContext({ colorScheme: 'dark' });
+	const context = await contextOf(browser, { colorScheme: 'dark' });
 	const page = await context.newPage();
 
 	await page.goto('file://' + path.resolve(file));
@@ -152,19 +179,21 @@ async function onPaper(browser, file) {
 }
 
 async function pictures(browser, file) {
-	const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+	const context = await contextOf(browser, { viewport: { width: 1280, height: 900 } });
+	const page = await context.newPage();
 	const base = path.join(out, path.basename(file));
 
 	await page.goto('file://' + path.resolve(file));
 	for (const colorScheme of ['light', 'dark']) {
 		await page.emulateMedia({ colorScheme });
-		await page.setViewportSize({ width: 1280, height: 900 });
-		await page.screenshot({ path: `${base}-${colorScheme}-1280.png`, fullPage: true });
-		await page.setViewportSize({ width: 390, height: 844 });
-		await page.screenshot({ path: `${base}-${colorScheme}-390.png`, fullPage: true });
+		for (const width of [1280, 768, 390]) {
+			await page.setViewportSize({ width, height: 900 });
+			await isAsWide(page, file, width);
+			await page.screenshot({ path: `${base}-${colorScheme}-${width}.png`, fullPage: true });
+		}
 	}
 	await page.pdf({ path: base + '.pdf', format: 'A4', margin: { top: '12mm', bottom: '12mm', left: '12mm', right: '12mm' } });
-	await page.close();
+	await context.close();
 }
 
 (async () => {
@@ -173,7 +202,7 @@ async function pictures(browser, file) {
 		args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
 			'--disable-background-networking', '--disable-component-update', '--disable-sync'],
 	});
-	for (const file of pages) {
+	const look = async (file) => {
 		for (const colorScheme of ['light', 'dark'])
 			for (const width of [1280, 390])
 				for (const open of [false, true])
@@ -183,7 +212,10 @@ async function pictures(browser, file) {
 		await onPaper(browser, file);
 		if (out)
 			await pictures(browser, file);
-	}
+	};
+	// A page that a browser cannot cope with fails, and the others are still looked at.
+	for (const file of pages)
+		await look(file).catch((e) => fail(file, `not looked at whole: ${String(e).split('\n')[0]}`));
 	await browser.close();
 	process.exit(failures ? 1 : 0);
 })();

@@ -238,6 +238,7 @@ static void missing(struct comparison *out, const struct subject *there, const c
 
 	if (worst_case_of(there)->status == CASE_FAILED && strcmp(where, "A") == 0)
 		row->wrong = true;
+	row->only_in = *where == 'A' ? 'B' : 'A';
 	comparison_give_reason(row, where, "does not have this case");
 }
 

@@ -60,12 +60,14 @@ struct comparison_row {
 	double probability;
 	/* for an answer, where there is none; 0: no number of them is enough, or unknown */
 	size_t launches_needed;
-	bool wrong; /* a wrong result on the new side */
+	bool wrong;   /* a wrong result on the new side */
+	char only_in; /* 'A', 'B': the other side does not have this case; 0: both have it */
 	char *reason;
 };
 
+#define COMPARE_MISSING "-"
 struct difference {
-	char *name, *a, *b; /* "driver", "580.65", "580.95" */
+	char *name, *a, *b; /* "driver", "580.65", "580.95"; COMPARE_MISSING: that side has none */
 };
 
 /* One quantity of the host's yardstick (measure/yardstick.h) on both sides. */

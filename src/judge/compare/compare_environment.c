@@ -11,7 +11,6 @@
 #include "base/units.h"
 #include "judge/compare/comparing.h"
 
-#define MISSING "-"
 #define CLOCK_MARGIN 0.01
 
 static void differ(struct comparison *out, const char *name, const char *a, const char *b)
@@ -31,7 +30,7 @@ static const char *fact_of(const struct result *r, const char *name)
 	for (size_t i = 0; i < r->environment_count; i++)
 		if (strcmp(r->environment[i].name, name) == 0)
 			return r->environment[i].value;
-	return MISSING;
+	return COMPARE_MISSING;
 }
 
 static void compare_facts(const struct result *a, const struct result *b, struct comparison *out)
@@ -40,8 +39,9 @@ static void compare_facts(const struct result *a, const struct result *b, struct
 		differ(out, a->environment[i].name, a->environment[i].value,
 		       fact_of(b, a->environment[i].name));
 	for (size_t i = 0; i < b->environment_count; i++)
-		if (strcmp(fact_of(a, b->environment[i].name), MISSING) == 0)
-			differ(out, b->environment[i].name, MISSING, b->environment[i].value);
+		if (strcmp(fact_of(a, b->environment[i].name), COMPARE_MISSING) == 0)
+			differ(out, b->environment[i].name, COMPARE_MISSING,
+			       b->environment[i].value);
 }
 
 static void compare_device(const struct device_info *a, const struct device_info *b,
@@ -64,10 +64,10 @@ static void compare_device(const struct device_info *a, const struct device_info
 	name = xasprintf("%s ECC", a->id);
 	differ(out, name,
 	       a->ecc > 0 ? "on"
-	       : a->ecc   ? MISSING
+	       : a->ecc   ? COMPARE_MISSING
 			  : "off",
 	       b->ecc > 0 ? "on"
-	       : b->ecc   ? MISSING
+	       : b->ecc   ? COMPARE_MISSING
 			  : "off");
 	free(name);
 	name = xasprintf("%s PCIe, at most", a->id);
@@ -92,13 +92,13 @@ static void compare_devices(const struct result *a, const struct result *b, stru
 		if (other)
 			compare_device(&a->devices[i], other, out);
 		else
-			differ(out, a->devices[i].id, a->devices[i].name, MISSING);
+			differ(out, a->devices[i].id, a->devices[i].name, COMPARE_MISSING);
 	}
 	for (size_t i = 0; i < b->device_count; i++) {
 		const char *id = compared_device(b, a, b->devices[i].id);
 
 		if (!id || !result_device(a, id))
-			differ(out, b->devices[i].id, MISSING, b->devices[i].name);
+			differ(out, b->devices[i].id, COMPARE_MISSING, b->devices[i].name);
 	}
 }
 
@@ -152,13 +152,13 @@ static void compare_settings(const struct result *a, const struct result *b, str
 		const struct result_setting *other = setting_of(b, s->section, s->key);
 
 		if (matters(s) && (other || !retired(s)))
-			compare_setting(s, s->value, other ? other->value : MISSING, out);
+			compare_setting(s, s->value, other ? other->value : COMPARE_MISSING, out);
 	}
 	for (size_t i = 0; i < b->setting_count; i++) {
 		const struct result_setting *s = &b->settings[i];
 
 		if (matters(s) && !retired(s) && !setting_of(a, s->section, s->key))
-			compare_setting(s, MISSING, s->value, out);
+			compare_setting(s, COMPARE_MISSING, s->value, out);
 	}
 }
 

@@ -93,14 +93,22 @@ static char *sentence(const struct comparison *c)
 	static const char *const words[CHANGE_COUNT] = { "regressed", "inconclusive", "improved",
 							 "the same", "not compared" };
 	struct text out = TEXT_EMPTY;
+	size_t one_sided = 0;
 
+	for (size_t i = 0; i < c->count; i++)
+		one_sided += c->rows[i].only_in != 0;
 	text_addf(&out, "%zu comparison%s", c->count, c->count == 1 ? "" : "s");
 	for (int i = 0; i < CHANGE_COUNT; i++)
 		if (c->counts[i])
 			text_addf(&out, "%s %zu %s", i && strchr(out.data, ':') ? "," : ":",
 				  c->counts[i], words[i]);
+	if (one_sided == c->counts[CHANGE_NONE] && one_sided)
+		text_add(&out, " (only in one of the runs)");
+	else if (one_sided)
+		text_addf(&out, " (%zu only in one of the runs)", one_sided);
 	if (c->possible)
-		text_addf(&out, " (%zu of the changes only possible)", c->possible);
+		text_addf(&out, "; %zu of the changes %s only possible", c->possible,
+			  c->possible == 1 ? "is" : "are");
 	return text_detach(&out);
 }
 

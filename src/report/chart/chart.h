@@ -125,6 +125,8 @@ void chart_fit(const struct chart *chart, struct tree *map);
 
 /* Shared by the kinds. */
 #define CHART_WIDTH 480.0
+#define CHART_NARROW 360.0    /* the width of a telephone; report.css knows it, */
+#define CHART_LOW 210.0       /* and a narrow chart of lines by this height */
 #define CHART_NAME_LONGEST 38 /* characters of a bar's name: longer ones are cut in the middle */
 #define CHART_CHARACTER 6.7   /* px: mean width in labels (11 px) of a wide font, DejaVu Sans */
 struct chart_style {

@@ -16,8 +16,7 @@
 #define AXIS 38.0
 #define VALUE_WIDTH 92.0 /* px right of the longest bar, for its value, at least */
 #define VALUE_GAP 5.0
-#define NARROW_WIDTH 360.0 /* a telephone's, report.css has it as well */
-#define LEAST_BARS 140.0   /* px for the bars of a narrow chart */
+#define LEAST_BARS 140.0 /* px for the bars of a narrow chart */
 
 static size_t longest_name(const struct chart *chart)
 {
@@ -189,13 +188,13 @@ static double draw_groups(const struct chart *chart, const struct scale *scale, 
 /* The width at which a telephone shows the whole chart, where names and values leave room. */
 static double width_of(const struct chart *chart, double left)
 {
-	double right = NARROW_WIDTH - value_width(chart);
-	double title = text_width(chart->y_name) + text_width(" in TFLOP/s");
-	bool fits = chart->y_scale == SCALE_LINEAR && right - left >= LEAST_BARS && title <= right;
+	double right = CHART_NARROW - value_width(chart);
+	double title = text_width(chart->y_name) + text_width(", logarithmic");
+	bool fits = right - left >= LEAST_BARS && title <= right;
 
 	for (size_t s = 0; s < chart->count; s++)
-		fits = fits && text_width(chart->series[s].name) <= NARROW_WIDTH;
-	return fits ? NARROW_WIDTH : CHART_WIDTH;
+		fits = fits && text_width(chart->series[s].name) <= CHART_NARROW;
+	return fits ? CHART_NARROW : CHART_WIDTH;
 }
 
 void chart_bars_draw(const struct chart *chart, struct tree *map)

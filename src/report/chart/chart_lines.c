@@ -10,8 +10,10 @@
 
 #define HEIGHT 270.0
 #define TOP 26.0
-#define BOTTOM 232.0
-#define LEFT 50.0 /* at least: where labels of the axis are wide, more */
+#define AXIS 38.0        /* px below the plot */
+#define LEAST_PLOT 190.0 /* px for the lines of a narrow chart, */
+#define LABELS_MOST 10   /* and the labels that fit at its right */
+#define LEFT 50.0        /* at least: where labels of the axis are wide, more */
 #define LABEL_GAP 8.0
 #define LABEL_HEIGHT 14.0
 #define LABEL_LONGEST 26 /* characters */
@@ -21,7 +23,8 @@
 struct lines {
 	const struct chart *chart;
 	struct scale x, y;
-	double left, right; /* of the plot */
+	double width, height;
+	double left, right, bottom; /* of the plot */
 	size_t label_longest;
 };
 
@@ -160,7 +163,7 @@ static int by_height(const void *a, const void *b)
 /*
  * Labels in order of height, each at least LABEL_HEIGHT below the one above, none below the plot.
  */
-static void relax(struct label *labels, size_t count)
+static void relax(struct label *labels, size_t count, double bottom)
 {
 	qsort(labels, count, sizeof(*labels), by_height);
 	for (size_t i = 0; i < count; i++) {
@@ -169,7 +172,7 @@ static void relax(struct label *labels, size_t count)
 			labels[i].y = fmax(labels[i].y, labels[i - 1].y + LABEL_HEIGHT);
 	}
 	for (size_t i = count; i-- > 0;) {
-		double limit = i + 1 < count ? labels[i + 1].y - LABEL_HEIGHT : BOTTOM;
+		double limit = i + 1 < count ? labels[i + 1].y - LABEL_HEIGHT : bottom;
 
 		labels[i].y = fmin(labels[i].y, limit);
 	}
@@ -182,7 +185,7 @@ static void draw_labels(const struct lines *l, struct tree *map, struct label *l
 
 	for (size_t i = 0; i < count; i++)
 		names[i] = l->chart->series[labels[i].series].name;
-	relax(labels, count);
+	relax(labels, count, l->bottom);
 	for (size_t i = 0; i < count; i++) {
 		const struct chart_series *series = &l->chart->series[labels[i].series];
 		struct tree *label = tree_item(list);
@@ -245,26 +248,38 @@ static double left_of(const struct lines *l)
 	return left;
 }
 
+/* Places the plot in a chart of this size. */
+static void place(struct lines *l, double width, double height, struct extent x)
+{
+	l->width = width;
+	l->height = height;
+	l->bottom = height - AXIS;
+	l->right = width - 24 - CHART_CHARACTER * (double)l->label_longest;
+	scale_init(&l->y, l->chart->y_scale, chart_extent(l->chart), l->chart->y_unit, l->bottom,
+		   TOP + 4);
+	l->left = left_of(l);
+	scale_init(&l->x, l->chart->x_scale, x, l->chart->x_unit, l->left + 6, l->right);
+}
+
+/* As wide as a telephone where that leaves room for the lines. */
 static void measure(struct lines *l)
 {
 	struct extent x = EXTENT_EMPTY;
-	size_t longest = 0;
+	size_t longest = 0, labels = 0;
 
 	for (size_t s = 0; s < l->chart->count; s++) {
-		size_t length = l->chart->series[s].trace == CHART_MARKS_ONLY
-					? 0
-					: chart_characters(l->chart->series[s].name);
+		bool labelled = l->chart->series[s].trace != CHART_MARKS_ONLY;
+		size_t length = labelled ? chart_characters(l->chart->series[s].name) : 0;
 
+		labels += labelled;
 		longest = length > longest ? length : longest;
 		for (size_t p = 0; p < l->chart->series[s].count; p++)
 			extent_add(&x, l->chart->series[s].points[p].x);
 	}
 	l->label_longest = longest > LABEL_LONGEST ? LABEL_LONGEST + 2 : longest;
-	l->right = CHART_WIDTH - 24 - CHART_CHARACTER * (double)l->label_longest;
-	scale_init(&l->y, l->chart->y_scale, chart_extent(l->chart), l->chart->y_unit, BOTTOM,
-		   TOP + 4);
-	l->left = left_of(l);
-	scale_init(&l->x, l->chart->x_scale, x, l->chart->x_unit, l->left + 6, l->right);
+	place(l, CHART_NARROW, CHART_LOW, x);
+	if (l->right - l->left < LEAST_PLOT || labels > LABELS_MOST)
+		place(l, CHART_WIDTH, HEIGHT, x);
 }
 
 void chart_lines_draw(const struct chart *chart, struct tree *map)
@@ -278,12 +293,12 @@ void chart_lines_draw(const struct chart *chart, struct tree *map)
 
 	measure(&l);
 	factor = format_unit(l.y.high, chart->y_unit, unit, sizeof(unit));
-	chart_coordinate(map, "width", CHART_WIDTH);
-	chart_coordinate(map, "height", HEIGHT);
+	chart_coordinate(map, "width", l.width);
+	chart_coordinate(map, "height", l.height);
 	chart_coordinate(map, "left", l.left);
 	chart_coordinate(map, "right", l.right);
 	chart_coordinate(map, "top", TOP);
-	chart_coordinate(map, "bottom", BOTTOM);
+	chart_coordinate(map, "bottom", l.bottom);
 	tree_text(map, "y_title_name", chart->y_name);
 	tree_text(map, "y_title_unit", chart->y_scale == SCALE_LINEAR ? unit : "");
 	tree_flag(map, "y_log", chart->y_scale != SCALE_LINEAR);

@@ -18,6 +18,7 @@
 #define NAME_LONGEST 28
 #define RIGHT 24.0
 #define SAMPLE_HEIGHT 10.0
+#define LEAST_STRIP 200.0 /* px for the samples of a narrow chart */
 /* From this many samples on, the ticks of a close chart are as high as values share a pixel. */
 #define MANY 200
 
@@ -33,6 +34,17 @@ static double left_of(const struct chart *chart)
 		}
 	}
 	return 10 + CHART_CHARACTER * (double)(longest > NAME_LONGEST ? NAME_LONGEST + 1 : longest);
+}
+
+/* As wide as a telephone where names and headings leave room. */
+static double width_of(const struct chart *chart, double left)
+{
+	bool fits = CHART_NARROW - RIGHT - left >= LEAST_STRIP;
+
+	for (size_t s = 0; s < chart->count; s++)
+		fits = fits && CHART_CHARACTER * (double)chart_characters(chart->series[s].name) <=
+				       CHART_NARROW;
+	return fits ? CHART_NARROW : CHART_WIDTH;
 }
 
 static struct extent extent_of(const struct chart *chart)
@@ -126,13 +138,12 @@ static void draw_key(struct tree *map, double left, size_t count)
 
 void chart_strip_draw(const struct chart *chart, struct tree *map)
 {
-	double left = left_of(chart), y = TOP, factor;
+	double left = left_of(chart), width = width_of(chart, left), y = TOP, factor;
 	struct tree *groups = tree_list(map, "groups");
 	struct scale scale;
 	char unit[FORMAT_SIZE];
 
-	scale_init(&scale, chart->y_scale, extent_of(chart), chart->y_unit, left,
-		   CHART_WIDTH - RIGHT);
+	scale_init(&scale, chart->y_scale, extent_of(chart), chart->y_unit, left, width - RIGHT);
 	if (chart->close)
 		scale_fit(&scale, extent_of(chart));
 	factor = format_unit(scale.high, chart->y_unit, unit, sizeof(unit));
@@ -147,11 +158,11 @@ void chart_strip_draw(const struct chart *chart, struct tree *map)
 		for (size_t p = 0; p < series->count; p++, y += ROW)
 			draw_row(&scale, tree_item(rows), &series->points[p], y, chart->close);
 	}
-	chart_coordinate(map, "width", CHART_WIDTH);
+	chart_coordinate(map, "width", width);
 	chart_coordinate(map, "height", y + AXIS);
 	chart_coordinate(map, "left", left);
 	chart_coordinate(map, "name_x", left - 6);
-	chart_coordinate(map, "right", CHART_WIDTH - RIGHT);
+	chart_coordinate(map, "right", width - RIGHT);
 	chart_coordinate(map, "top", TOP);
 	chart_coordinate(map, "bottom", y + 2);
 	chart_coordinate(map, "tick_y", y + 16);

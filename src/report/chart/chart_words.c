@@ -229,7 +229,10 @@ char *chart_finding(const struct chart *chart)
 		text_addf(&out, "%s, ", value);
 		say_name(&out, chart, &spots.best);
 	} else if (reads_the_same(chart, &spots.best, &spots.worst)) {
-		text_addf(&out, "%s in all %zu", value, spots.count);
+		if (spots.count == 2)
+			text_addf(&out, "Both are %s", value);
+		else
+			text_addf(&out, "All %zu are %s", spots.count, value);
 	} else {
 		say(&out, chart, first, &spots.best);
 		if (spots.close)

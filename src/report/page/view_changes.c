@@ -32,6 +32,7 @@
 struct changes {
 	const struct view *view;
 	const struct comparison *c;
+	const char *letter; /* of the run against A */
 	struct scale scale;
 	struct by_id *cases;
 	size_t case_count;
@@ -100,29 +101,45 @@ static void show_ratio(struct tree *map, const struct comparison_row *row)
 		   row->low, digits, row->high);
 }
 
-static const char *value_of(double value, const char *unit, char *out, size_t size)
+static const char *value_of(double value, const char *unit, bool percent, char *out, size_t size)
 {
-	return isfinite(value) ? format_quantity(value, unit, out, size) : "";
+	if (!isfinite(value))
+		return "";
+	return percent ? format_percent(value, out, size) : format_quantity(value, unit, out, size);
+}
+
+/* A reason names the sides A and B; B is the page's run `letter`. */
+static void show_reason(struct tree *map, const struct comparison_row *row, const char *letter)
+{
+	if (row->only_in)
+		tree_textf(map, "note", "only in %s", row->only_in == 'A' ? "A" : letter);
+	else if (text_starts_with(row->reason, "B: "))
+		tree_textf(map, "note", "%s%s", letter, row->reason + 1);
+	else
+		view_text(map, "note", row->reason);
 }
 
 /* Word, values, ratio and reason of one device's row. */
-static void show_figures(const struct view *view, struct tree *map,
+static void show_figures(const struct changes *k, struct tree *map,
 			 const struct comparison_row *row)
 {
+	const struct view *view = k->view;
 	const char *unit = view_unit(view, row->metric, row->unit);
+	const struct metric *metric = view_metric(view, row->metric);
+	bool percent = metric && metric->percent;
 	char a[FORMAT_SIZE], b[FORMAT_SIZE];
 
 	tree_text(map, "kind", row_kind(row));
 	tree_textf(map, "word", "%s%s", row->possible && is_change(row) ? "possibly " : "",
 		   change_name(row->change));
-	tree_text(map, "a", value_of(row->a, unit, a, sizeof(a)));
-	tree_text(map, "b", value_of(row->b, unit, b, sizeof(b)));
+	tree_text(map, "a", value_of(row->a, unit, percent, a, sizeof(a)));
+	tree_text(map, "b", value_of(row->b, unit, percent, b, sizeof(b)));
 	show_ratio(map, row);
 	view_text(map, "devices", row->devices);
 	view_text(map, "devices_b",
 		  strcmp(row->devices, row->devices_b) == 0 ? "" : row->devices_b);
 	if (*row->reason && row->change != CHANGE_SAME)
-		view_text(map, "note", row->reason);
+		show_reason(map, row, k->letter);
 	else if (row->launches_needed)
 		tree_textf(map, "note", "%zu launches of each would tell", row->launches_needed);
 	else
@@ -279,7 +296,7 @@ static void show_inside(const struct changes *k, size_t first, const bool *done,
 	}
 	for (size_t i = first; count > 1 && i < k->c->count; i++)
 		if (!done[i] && one_case(&k->c->rows[first], &k->c->rows[i]))
-			show_figures(k->view, tree_item(inside), &k->c->rows[i]);
+			show_figures(k, tree_item(inside), &k->c->rows[i]);
 	for (int i = 0; i < CHANGE_COUNT; i++)
 		if (counts[i])
 			text_addf(&words, "%s%zu %s", words.length ? ", " : "", counts[i],
@@ -309,7 +326,7 @@ static void show_rows(const struct changes *k, struct tree *map)
 		if (shown->count < most || most > SHOWN_LEAST) {
 			item = tree_item(shown->count < most ? shown : rest);
 			show_case(k, row, item);
-			show_figures(k->view, item, row);
+			show_figures(k, item, row);
 			draw_strip(k, row, item);
 			show_inside(k, i, done, item);
 		} else {
@@ -333,8 +350,8 @@ static bool devices_differ(const struct comparison *c)
 	return c->count && strcmp(c->rows[0].devices, c->rows[0].devices_b) != 0;
 }
 
-/* "Differs: driver 580.65 → 580.95, kernel …, and 3 more" */
-static void show_differences(const struct comparison *c, struct tree *map)
+/* "Differs: driver 580.65 → 580.95; cuda:2 only in B: NVIDIA H200; and 3 more" */
+static void show_differences(const struct comparison *c, const char *letter, struct tree *map)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -342,7 +359,13 @@ static void show_differences(const struct comparison *c, struct tree *map)
 		char *a = format_label(c->differences[i].a, 30);
 		char *b = format_label(c->differences[i].b, 30);
 
-		text_addf(&out, "%s%s %s → %s", i ? "; " : "", c->differences[i].name, a, b);
+		text_add(&out, i ? "; " : "");
+		if (strcmp(a, COMPARE_MISSING) == 0)
+			text_addf(&out, "%s only in %s: %s", c->differences[i].name, letter, b);
+		else if (strcmp(b, COMPARE_MISSING) == 0)
+			text_addf(&out, "%s only in A: %s", c->differences[i].name, a);
+		else
+			text_addf(&out, "%s %s → %s", c->differences[i].name, a, b);
 		free(a);
 		free(b);
 	}
@@ -361,6 +384,17 @@ static size_t most_launches(const struct comparison *c, bool b)
 		most = n > most ? n : most;
 	}
 	return most;
+}
+
+/* "5 launches of each"; "5 launches of B, 1 of A" */
+static void show_launches(size_t a, size_t b, const char *letter, struct tree *map)
+{
+	const char *word = b == 1 ? "launch" : "launches";
+
+	if (a == b)
+		tree_textf(map, "launches", "%zu %s of each", b, word);
+	else
+		tree_textf(map, "launches", "%zu %s of %s, %zu of A", b, word, letter, a);
 }
 
 /* "... both with", "--launches 5", ": fewer ...": lines break at the hyphens of an option. */
@@ -382,11 +416,11 @@ static void show_advice(const char *advice, struct tree *map)
 static void show_comparison(const struct view *view, size_t run, const struct comparison *c,
 			    struct tree *map)
 {
-	struct changes k = { .view = view, .c = c };
-	struct tree *notes = tree_list(map, "notes");
 	char letter[4];
+	struct changes k = { .view = view, .c = c, .letter = view_letter(run, letter) };
+	struct tree *notes = tree_list(map, "notes");
 
-	tree_text(map, "letter", view_letter(run, letter));
+	tree_text(map, "letter", letter);
 	view_text(map, "name_a", view_run_name(view, 0));
 	view_text(map, "name_b", view_run_name(view, run));
 	tree_textf(map, "changes_id", run > 1 ? "changes-%zu" : "changes", run);
@@ -394,13 +428,12 @@ static void show_comparison(const struct view *view, size_t run, const struct co
 	view_text(map, "sentence", c->sentence);
 	show_advice(c->advice, map);
 	tree_textf(map, "margin", "%.3g %%", 100 * c->margin);
-	tree_textf(map, "launches_a", "%zu", most_launches(c, false));
-	tree_textf(map, "launches_b", "%zu", most_launches(c, true));
+	show_launches(most_launches(c, false), most_launches(c, true), letter, map);
 	for (size_t i = 0; i < c->fault_count; i++)
 		tree_item_text(notes, c->faults[i]);
 	if (*c->host_finding)
 		tree_item_text(notes, c->host_finding);
-	show_differences(c, map);
+	show_differences(c, letter, map);
 	tree_flag(map, "many_devices", devices_differ(c));
 	draw_axis(&k, map);
 	index_cases(&k, run);

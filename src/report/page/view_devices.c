@@ -1,6 +1,7 @@
 /* The devices of all results side by side, a row for each fact. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "report/view/format.h"
@@ -133,24 +134,33 @@ static size_t device_total(const struct view *view)
 	return total;
 }
 
-/* Devices are listed as the results describe them, also those that ran no case of their own. */
+/*
+ * Devices are listed as the results describe them, also those that ran no case of their own. What
+ * all have in common is one cell.
+ */
 static void device_row(const struct view *view, const struct device_row *row, struct tree *rows)
 {
-	size_t total = device_total(view), filled = 0, at = 0;
+	size_t total = device_total(view), filled = 0, at = 0, width = total;
 	char(*texts)[256] = xcalloc(total + 1, sizeof(*texts));
 
 	for (size_t r = 0; r < view->count; r++)
 		for (size_t d = 0; d < view->results[r].device_count; d++, at++) {
 			row->format(&view->results[r].devices[d], texts[at], sizeof(texts[at]));
 			filled += texts[at][0] != '\0';
+			width = strcmp(texts[at], texts[0]) == 0 ? width : 1;
 		}
 	if (filled) {
 		struct tree *map = tree_item(rows), *cells;
 
 		tree_text(map, "name", row->name);
 		cells = tree_list(map, "cells");
-		for (size_t i = 0; i < total; i++)
-			tree_text(tree_item(cells), "value", texts[i][0] ? texts[i] : "–");
+		for (size_t i = 0; i < total; i += width) {
+			struct tree *cell = tree_item(cells);
+
+			tree_text(cell, "value", texts[i][0] ? texts[i] : "–");
+			if (width > 1)
+				tree_textf(cell, "span", "%zu", width);
+		}
 	}
 	free(texts);
 }

@@ -7,6 +7,12 @@
 #include "report/view/format.h"
 #include "report/view/view.h"
 
+static bool same_model(const struct result *a, const struct result *b)
+{
+	return a->device_count && b->device_count &&
+	       strcmp(a->devices[0].name, b->devices[0].name) == 0;
+}
+
 /* "2 × NVIDIA H200"; shares of a CPU are not as many CPUs. */
 static void add_devices(struct text *out, const struct result *result)
 {
@@ -18,6 +24,25 @@ static void add_devices(struct text *out, const struct result *result)
 	text_add(out, result->device_count ? first->name : "no device");
 	if (host)
 		text_add(out, " (CPU)");
+}
+
+/* The devices that all runs have: ": 2 × NVIDIA H200", ": NVIDIA H200", or nothing. */
+static void add_common(struct text *out, const struct view *view)
+{
+	const struct result *first = &view->results[0];
+	bool model = true, number = true;
+
+	for (size_t r = 1; r < view->count; r++) {
+		model = model && same_model(first, &view->results[r]);
+		number = number && view->results[r].device_count == first->device_count;
+	}
+	if (!model)
+		return;
+	text_add(out, ": ");
+	if (number)
+		add_devices(out, first);
+	else
+		text_add(out, first->devices[0].name);
 }
 
 /* A title names at most this many results; for more it states their number. */
@@ -33,8 +58,8 @@ static char *default_title(const struct view *view)
 	if (view->count > 1 && view->count <= NAMED_RESULTS && *view_run_name(view, 0)) {
 		for (size_t r = 1; r < view->count; r++)
 			text_addf(&out, "%s%s", r > 1 ? ", " : "", view_run_name(view, r));
-		text_addf(&out, " against %s: ", view_run_name(view, 0));
-		add_devices(&out, first);
+		text_addf(&out, " against %s", view_run_name(view, 0));
+		add_common(&out, view);
 		return text_detach(&out);
 	}
 	text_add(&out, view->count > 1 ? "Comparison" : "Measurement");

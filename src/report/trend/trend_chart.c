@@ -9,7 +9,6 @@
 
 #define SPARK_WIDTH 180.0
 #define SPARK_HEIGHT 34.0
-#define DETAIL_HEIGHT 210.0
 #define LEFT 52.0
 #define RIGHT 12.0
 #define TOP 24.0
@@ -48,9 +47,9 @@ static void plot_init(struct plot *p, const struct trend_drawing *d)
 
 	*p = (struct plot){ .drawing = d,
 			    .left = d->axes ? LEFT : 3,
-			    .right = (d->axes ? CHART_WIDTH : SPARK_WIDTH) - (d->axes ? RIGHT : 3),
+			    .right = (d->axes ? CHART_NARROW : SPARK_WIDTH) - (d->axes ? RIGHT : 3),
 			    .top = d->axes ? TOP : 4,
-			    .bottom = d->axes ? DETAIL_HEIGHT - BOTTOM : SPARK_HEIGHT - 4,
+			    .bottom = d->axes ? CHART_LOW - BOTTOM : SPARK_HEIGHT - 4,
 			    .dot = d->axes ? 1.8 : 1.1 };
 	for (size_t i = 0; i < d->count; i++)
 		extent_add(&extent, deviation(p, d->nights[i].value));
@@ -132,8 +131,8 @@ static void draw_dates(const struct plot *p, struct tree *map)
 static void draw_axes(const struct plot *p, struct tree *map)
 {
 	tree_flag(map, "axes", p->drawing->axes);
-	chart_coordinate(map, "width", p->drawing->axes ? CHART_WIDTH : SPARK_WIDTH);
-	chart_coordinate(map, "height", p->drawing->axes ? DETAIL_HEIGHT : SPARK_HEIGHT);
+	chart_coordinate(map, "width", p->drawing->axes ? CHART_NARROW : SPARK_WIDTH);
+	chart_coordinate(map, "height", p->drawing->axes ? CHART_LOW : SPARK_HEIGHT);
 	chart_coordinate(map, "left", p->left);
 	chart_coordinate(map, "right", p->right);
 	chart_coordinate(map, "top", p->top);

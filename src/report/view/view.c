@@ -95,9 +95,24 @@ static void add_source(struct view *view, size_t run, const char *device)
 			 view_letter(run, letter), name, *name ? " " : "", device);
 }
 
-/* In a comparison most runs have one device: then its id says nothing. */
+static bool one_model(const struct view *view)
+{
+	const struct device_info *first = view->source_count ? view->sources[0].info : NULL;
+
+	for (size_t i = 0; first && i < view->source_count; i++)
+		if (!view->sources[i].info || strcmp(view->sources[i].info->name, first->name) != 0)
+			return false;
+	return first;
+}
+
+/*
+ * In a comparison most runs have one device: then its id says nothing, nor does the model that all
+ * have.
+ */
 static void shorten_labels(struct view *view)
 {
+	bool same = one_model(view);
+
 	for (size_t i = 0; view->count > 1 && i < view->source_count; i++) {
 		struct view_source *source = &view->sources[i];
 		size_t siblings = 0;
@@ -106,7 +121,11 @@ static void shorten_labels(struct view *view)
 		for (size_t j = 0; j < view->source_count; j++)
 			siblings += view->sources[j].run == source->run;
 		view_device_name(source->info ? source->info->name : "", name, sizeof(name));
-		if (siblings == 1 && *name)
+		if (same)
+			snprintf(source->label, sizeof(source->label), "%s%s%.12s",
+				 view_letter(source->run, letter), siblings == 1 ? "" : " ",
+				 siblings == 1 ? "" : source->device);
+		else if (siblings == 1 && *name)
 			snprintf(source->label, sizeof(source->label), "%s %s",
 				 view_letter(source->run, letter), name);
 	}

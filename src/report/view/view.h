@@ -30,7 +30,7 @@ struct view_source {
 	size_t run;                     /* index of the result */
 	const char *device;             /* id; borrowed */
 	const struct device_info *info; /* NULL: the result does not describe it */
-	char label[48];                 /* "cuda:0"; comparison: "A H200 cuda:0" */
+	char label[48];                 /* "cuda:0"; comparison: "A H200 cuda:0", "A" */
 };
 
 struct view {

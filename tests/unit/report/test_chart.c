@@ -416,9 +416,39 @@ static void equal_values_are_said_once(void **state)
 		add_point(chart_series_named(&chart, ""), i ? i > 1 ? "c" : "b" : "a", (double)NAN,
 			  7e9 + i, (double)NAN, (double)NAN);
 	html = render(&chart);
-	assert_non_null(strstr(html, "<desc id=\"c-d\">7.000 GB/s in all 3.</desc>"));
+	assert_non_null(strstr(html, "<desc id=\"c-d\">All 3 are 7.000 GB/s.</desc>"));
 	free(html);
 	chart_release(&chart);
+}
+
+/* Short names leave room for the plot on a telephone; a chart with long ones scrolls. */
+static void charts_fit_a_telephone_where_names_do(void **state)
+{
+	static const enum chart_kind kinds[] = { CHART_LINES, CHART_BARS, CHART_STRIP };
+	static const struct {
+		const char *name, *width;
+	} names[] = {
+		{ "pool", "width=\"360\"" },
+		{ "a name of thirty-six characters long", "width=\"480\"" },
+	};
+
+	(void)state;
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
+		for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
+			bool line = kinds[k] == CHART_LINES;
+			struct chart chart;
+			char *html;
+
+			chart_of(&chart, kinds[k]);
+			for (int i = 1; i < 3; i++)
+				add_point(chart_series_named(&chart, line ? names[n].name : ""),
+					  line ? i > 1 ? "2" : "1" : names[n].name, i, i * 5e9,
+					  (double)NAN, (double)NAN);
+			html = render(&chart);
+			assert_non_null(strstr(html, names[n].width));
+			free(html);
+			chart_release(&chart);
+		}
 }
 
 /* A wide unit at each tick of a logarithmic axis, as of a roofline. */
@@ -531,6 +561,7 @@ int main(void)
 		cmocka_unit_test(long_names_keep_what_differs),
 		cmocka_unit_test(short_spans_are_seen),
 		cmocka_unit_test(equal_values_are_said_once),
+		cmocka_unit_test(charts_fit_a_telephone_where_names_do),
 		cmocka_unit_test(labels_of_the_axis_stay_inside),
 		cmocka_unit_test(labels_of_ticks_are_even),
 		cmocka_unit_test(values_of_bars_stay_inside),

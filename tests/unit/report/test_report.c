@@ -371,7 +371,10 @@ static void comparison_says_what_it_compares(void **state)
 
 	(void)state;
 	assert_in_order(html, order);
-	assert_has(html, "B: does not have this case");
+	assert_has(html, "<small>only in A</small>");
+	assert_has(html, " only in one of the runs)");
+	assert_has(html, ", 1 launch of each.");
+	assert_has(html, "cuda:1 only in A: NVIDIA H200");
 	/* The page adds no ratios of its own to those of the comparison. */
 	assert_null(strstr(html, "Against the baseline"));
 	free(html);
