@@ -10,6 +10,7 @@
 const struct figure_row parallel_figures[] = {
 	{ .metric = "parallel.step_time",
 	  STRATEGIES,
+	  .logarithmic = true,
 	  .means = "One training step on the slowest device" },
 	{ .metric = "parallel.speedup",
 	  STRATEGIES,

@@ -30,7 +30,7 @@ for page in report.html acceptance.html; do
 	grep -q "href=\"$page\"" run/fleet.html || fail "no link to $page"
 done
 "$program" run nodes.ini --simulate-nodes 2 -o unjudged --quiet >said 2>&1 || fail "the run without limits: $(cat said)"
-grep -q '<td>NOT JUDGED<' unjudged/fleet.html && grep -q '</span> 0</span> with nothing against them' unjudged/fleet.html ||
+grep -q '<td>NOT JUDGED<' unjudged/fleet.html && grep -q '</span> 0</span> judged without a failure' unjudged/fleet.html ||
 	fail "nodes that were not judged are cleared"
 grep -q 'ACCEPTED' run/fleet.html && grep -q 'id="suspects"' run/fleet.html && fail "an accepted run has suspects"
 
@@ -46,6 +46,15 @@ for run in ("run", "unjudged"):
 	page = open(f"{run}/fleet.html").read()
 	cost = page[page.index('id="cost"'):]
 	assert "× 2 nodes:" in cost and "× 2 devices:" in cost and all(f">{name}</th>" in cost for name in names), cost[:900]
+END
+
+# The median in the sentence is that of the chart, also of an even number of devices.
+python3 - <<'END' || fail "the sentence has another median than the chart"
+import re
+page = open("run/fleet.html").read()
+said = re.findall(r"2 devices: median ([^,]+), from", page)
+drawn = re.findall(r">all 2 devices<td>([^<]+)<", page)
+assert drawn and set(said) == set(drawn), (said, drawn)
 END
 
 # Many nodes of that: one with a slow device, one that gave a wrong result, one lost with a hostile reason.

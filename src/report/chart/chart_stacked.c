@@ -140,7 +140,7 @@ void chart_stacked_draw(const struct chart *chart, struct tree *map)
 	chart_coordinate(map, "tick_y", bottom + 16);
 	chart_coordinate(map, "title_y", bottom + 32);
 	tree_textf(map, "axis_name", "%s%s", s.shares ? "share of the " : "", chart->y_name);
-	tree_text(map, "axis_unit", unit);
+	tree_text(map, "axis_unit", strcmp(unit, chart->y_name) == 0 ? "" : unit);
 	chart_ticks(map, "ticks", &s.scale, s.shares ? "1" : chart->y_unit, factor);
 	free(s.parts);
 	free(s.names);

@@ -105,18 +105,28 @@ static void draw_mark(const struct scale *scale, struct tree *marks, double valu
 static const size_t shapes[] = { 2, 1, 3 };
 
 static void draw_row(const struct scale *scale, struct tree *row, const struct chart_point *point,
-		     double y, bool close)
+		     double y, bool crowded)
 {
 	struct tree *marks;
 
 	tree_text_owned(row, "name", format_name(point->text, NAME_LONGEST));
 	chart_coordinate(row, "text_y", y + 19);
 	chart_coordinate(row, "line_y", y + 15);
-	draw_samples(scale, row, point, y, close && point->sample_count >= MANY);
+	draw_samples(scale, row, point, y, crowded);
 	marks = tree_list(row, "quantiles");
 	draw_mark(scale, marks, point->p50, y + 4, shapes[0]);
 	draw_mark(scale, marks, point->p95, y + 4, shapes[1]);
 	draw_mark(scale, marks, point->p99, y + 4, shapes[2]);
+}
+
+/* Rows of one chart are drawn alike. */
+static bool is_crowded(const struct chart *chart)
+{
+	for (size_t s = 0; chart->close && s < chart->count; s++)
+		for (size_t p = 0; p < chart->series[s].count; p++)
+			if (chart->series[s].points[p].sample_count >= MANY)
+				return true;
+	return false;
 }
 
 static void draw_key(struct tree *map, double left, size_t count)
@@ -141,6 +151,7 @@ void chart_strip_draw(const struct chart *chart, struct tree *map)
 	double left = left_of(chart), width = width_of(chart, left), y = TOP, factor;
 	struct tree *groups = tree_list(map, "groups");
 	struct scale scale;
+	bool crowded = is_crowded(chart);
 	char unit[FORMAT_SIZE];
 
 	scale_init(&scale, chart->y_scale, extent_of(chart), chart->y_unit, left, width - RIGHT);
@@ -156,7 +167,7 @@ void chart_strip_draw(const struct chart *chart, struct tree *map)
 		chart_coordinate(group, "heading_y", y - 6);
 		rows = tree_list(group, "strip_rows");
 		for (size_t p = 0; p < series->count; p++, y += ROW)
-			draw_row(&scale, tree_item(rows), &series->points[p], y, chart->close);
+			draw_row(&scale, tree_item(rows), &series->points[p], y, crowded);
 	}
 	chart_coordinate(map, "width", width);
 	chart_coordinate(map, "height", y + AXIS);

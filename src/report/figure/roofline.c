@@ -232,13 +232,14 @@ static char *finding_of(const struct chart *chart)
 {
 	const struct chart_point *best = NULL, *worst = NULL;
 	char most[FORMAT_SIZE], least[FORMAT_SIZE];
-	size_t above = 0;
+	size_t above = 0, open = 0;
 
 	for (size_t s = 0; s < chart->count; s++)
 		for (size_t p = 0; p < chart->series[s].count; p++) {
 			const struct chart_point *point = &chart->series[s].points[p];
 			double share = point->y / point->ideal;
 
+			open += point->label && !isfinite(share);
 			if (!point->label || !isfinite(share))
 				continue;
 			above += share > 1.005;
@@ -251,11 +252,11 @@ static char *finding_of(const struct chart *chart)
 		return best ? xasprintf("%s reaches %s of its roof, limited by %s.", best->text,
 					format_percent(best->y / best->ideal, most, sizeof(most)),
 					best->label)
-			    : xstrdup("");
-	return xasprintf("Nearest to its roof: %s with %s, limited by %s; farthest: %s with %s.%s",
-			 best->text, format_percent(best->y / best->ideal, most, sizeof(most)),
-			 best->label, worst->text,
-			 format_percent(worst->y / worst->ideal, least, sizeof(least)),
+			    : xstrdup(open ? "No case is below a roof that was measured." : "");
+	return xasprintf("Nearest to %s roof: %s with %s, limited by %s; farthest: %s with %s.%s",
+			 open ? "a measured" : "its", best->text,
+			 format_percent(best->y / best->ideal, most, sizeof(most)), best->label,
+			 worst->text, format_percent(worst->y / worst->ideal, least, sizeof(least)),
 			 above ? " Above 100 % are cases whose data stay in a cache." : "");
 }
 

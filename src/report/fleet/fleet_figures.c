@@ -170,7 +170,7 @@ static void draw(const struct result *r, struct figure *f, struct tree *charts)
 	chart.shows =
 		xstrdup("One tick for each device, higher where more devices have that value; "
 			"triangle: the median.");
-	format_quantity(f->values[f->count / 2], unit, median, sizeof(median));
+	format_quantity(median_of_sorted(f->values, f->count), unit, median, sizeof(median));
 	format_quantity(f->values[0], unit, low, sizeof(low));
 	format_quantity(f->values[f->count - 1], unit, high, sizeof(high));
 	chart.finding = finding_of(f, median, low, high);

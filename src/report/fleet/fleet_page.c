@@ -45,7 +45,7 @@ static void set_tiles(const struct fleet_page *fleet, const struct fleet_nodes *
 	view_tile(tiles, "failed", "✗", failed, failed == 1 ? "node failed" : "nodes failed");
 	view_tile(tiles, "error", "!", lost, lost == 1 ? "node not whole" : "nodes not whole");
 	view_tile(tiles, "error", "?", open, "with errors or open checks");
-	view_tile(tiles, "ok", "✓", cleared, "with nothing against them");
+	view_tile(tiles, "ok", "✓", cleared, "judged without a failure");
 	view_tile(tiles, "skipped", "○", nodes->count - failed - lost - open - cleared,
 		  "whole, not judged");
 	view_tile(tiles, "none", "", r->device_count, "devices in all");

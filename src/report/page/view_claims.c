@@ -245,7 +245,7 @@ static void finish_chart(struct chart *chart, const size_t counts[CLAIM_VERDICTS
 				   counts[CLAIM_HOLDS], counts[CLAIM_FAILS], counts[CLAIM_DEPENDS]);
 	chart->x_name = xstrdup("verdict");
 	chart->x_unit = xstrdup("");
-	chart->y_name = xstrdup("number");
+	chart->y_name = xstrdup("claims");
 	chart->y_unit = xstrdup("claims");
 	chart->note = xstrdup("");
 	if (counts[CLAIM_UNTESTED] < all)

@@ -115,11 +115,33 @@ static char *repeat_command(const struct result *result, const char *suite)
 			 rest + word, suite);
 }
 
-/* True if the suite has a map of winners, which is what its configuration is for. */
-static bool add_suite(const struct view *view, size_t index, struct tree *list,
+/* The first of the list becomes its last. */
+static void move_first(struct tree *list)
+{
+	struct tree *first = list->children[0];
+
+	for (size_t i = 0; i + 1 < list->count; i++)
+		list->children[i] = list->children[i + 1];
+	list->children[list->count - 1] = first;
+}
+
+/* The first `count` charts of the one list end the other. */
+static void move_charts(struct tree *charts, size_t count, struct tree *to)
+{
+	for (; count; count--) {
+		move_first(charts);
+		tree_append(to, charts->children[--charts->count]);
+	}
+}
+
+/*
+ * True if the suite has a map of winners, which is what its configuration is for: a page of one run
+ * begins with `maps`.
+ */
+static bool add_suite(const struct view *view, size_t index, struct tree *list, struct tree *maps,
 		      struct tree *all_answers)
 {
-	bool map;
+	size_t map_count;
 	char *command;
 	struct tree *suite = tree_item(list), *charts, *answers;
 
@@ -133,13 +155,15 @@ static bool add_suite(const struct view *view, size_t index, struct tree *list,
 	charts = tree_list(suite, "charts");
 	answers = tree_new(TREE_LIST);
 	view_split_maps(view, view->suites[index], charts, answers);
-	map = charts->count != 0;
+	map_count = charts->count;
 	view_split_answer(view, view->suites[index], suite, answers);
 	view_memory_answer(view, view->suites[index], answers);
 	add_answers(view, index, answers, all_answers);
 	tree_free(answers);
 	view_figures(view, view->suites[index], charts);
 	view_watches(view, view->suites[index], charts);
+	if (view->count == 1)
+		move_charts(charts, map_count, maps);
 	view_tables(view, view->suites[index], suite);
 	/* Every case of two results is in the table of the comparison. */
 	tree_flag(suite, "side_by_side", view->count > 2);
@@ -147,7 +171,7 @@ static bool add_suite(const struct view *view, size_t index, struct tree *list,
 		view_compared_cases(view, view->suites[index], suite);
 	else if (view->count == 1)
 		view_cases(view, view->suites[index], suite);
-	return map;
+	return map_count != 0;
 }
 
 /* The last of the list becomes the item at `place`. */
@@ -158,16 +182,6 @@ static void move_last(struct tree *list, size_t place)
 	for (size_t i = list->count - 1; i > place; i--)
 		list->children[i] = list->children[i - 1];
 	list->children[place] = last;
-}
-
-/* The first of the list becomes its last. */
-static void move_first(struct tree *list)
-{
-	struct tree *first = list->children[0];
-
-	for (size_t i = 0; i + 1 < list->count; i++)
-		list->children[i] = list->children[i + 1];
-	list->children[list->count - 1] = first;
 }
 
 #define LEAD 2 /* charts next to each other */
@@ -183,17 +197,17 @@ static void lead_with_charts(struct tree *suites, struct tree *lead)
 
 			if (strcmp(charts->name, "charts") != 0)
 				continue;
-			while (charts->count && lead->count < LEAD) {
-				move_first(charts);
-				tree_append(lead, charts->children[--charts->count]);
-			}
+			move_charts(charts,
+				    charts->count < LEAD - lead->count ? charts->count
+								       : LEAD - lead->count,
+				    lead);
 		}
 	}
 }
 
 struct tree *view_page(const struct view *view, const char *title)
 {
-	struct tree *page = tree_new(TREE_MAP), *lead, *suites, *answers;
+	struct tree *page = tree_new(TREE_MAP), *lead, *maps, *suites, *answers;
 	size_t first = 0;
 	char *own = title ? NULL : default_title(view);
 
@@ -209,13 +223,14 @@ struct tree *view_page(const struct view *view, const char *title)
 	lead = view_headlines(view, page);
 	tree_flag(page, "comparison", view->count > 1);
 	answers = tree_list(page, "answers");
+	maps = tree_list(page, "map_charts");
 	suites = tree_list(page, "suites");
 	for (size_t i = 0; i < view->suite_count; i++)
-		if (add_suite(view, i, suites, answers))
+		if (add_suite(view, i, suites, maps, answers))
 			move_last(suites, first++);
-	if (view->count == 1 && !lead->count)
+	if (view->count == 1 && !lead->count && !maps->count)
 		lead_with_charts(suites, lead);
-	tree_flag(page, "has_shares", lead->count != 0);
+	tree_flag(page, "has_shares", lead->count || maps->count);
 	tree_flag(page, "has_answers", answers->count != 0);
 	view_skipped(view, page);
 	view_nodes(view, page);
