@@ -81,6 +81,7 @@ static __global__ void __launch_bounds__(DEPTHWISE_THREADS, 2)
 		float sum[V] = { 0 };
 
 		for (int r = 0; r < (int)p.shape.kernel_height; r++)
+#pragma unroll 1 /* most are 3 wide: the compiler unrolls by 4 */
 			for (int s = 0; s < (int)p.shape.kernel_width; s++) {
 				int64_t pixel = PASS == PASS_FORWARD ? read_pixel(p, at, r, s)
 								     : reading_pixel(p, at, r, s);

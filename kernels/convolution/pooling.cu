@@ -10,18 +10,19 @@
 
 #define THREADS 256
 
-/* A pixel of an image and the first of a thread's V channels; I counts packs. */
-template <int V, typename I> struct pooled_pixel {
+/* A pixel of an image and the first of a thread's V channels. */
+template <int V> struct pooled_pixel {
 	int n, h, w, c;
 
-	__device__ __forceinline__ pooled_pixel(I at, const pooling_shape &s, int height, int width)
+	__device__ __forceinline__ pooled_pixel(unsigned pack, const pooling_shape &s, int height,
+						int width)
 	{
-		I packs = s.channels / V, pixel = at / packs, line = pixel / (I)width;
+		unsigned packs = s.channels / V, pixel = pack / packs, line = pixel / width;
 
-		c = (int)(at % packs) * V;
-		w = (int)(pixel % (I)width);
-		h = (int)(line % (I)height);
-		n = (int)(line / (I)height);
+		c = (int)(pack % packs) * V;
+		w = (int)(pixel % width);
+		h = (int)(line % height);
+		n = (int)(line / height);
 	}
 };
 
@@ -40,6 +41,7 @@ template <int V> struct greatest {
 		for (int k = 0; k < V; k++)
 			g.at[k] = -1;
 		for (int y = h.first; y < h.end; y++)
+#pragma unroll 1 /* windows are 2 or 3 wide: the compiler unrolls by 4 */
 			for (int x = w.first; x < w.end; x++) {
 				int at = y * (int)s.width + x;
 				float v[V];
@@ -57,15 +59,14 @@ template <int V> struct greatest {
 	}
 };
 
-template <typename T, int V, typename I>
+template <typename T, int V>
 static __global__ void pooling_forward(pooling_forward_arguments a, int height, int width,
-				       uint64_t count)
+				       unsigned count)
 {
 	const pooling_shape &s = a.shape;
 
-	for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < count;
-	     i += (uint64_t)gridDim.x * THREADS) {
-		pooled_pixel<V, I> p((I)i, s, height, width);
+	for (unsigned i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) {
+		pooled_pixel<V> p(i, s, height, width);
 		pooling_range h = pooling_window(&s, p.h, s.height),
 			      w = pooling_window(&s, p.w, s.width);
 		const T *image =
@@ -73,11 +74,12 @@ static __global__ void pooling_forward(pooling_forward_arguments a, int height, 
 		float sum[V] = {}, v[V];
 
 		if (!s.average) {
-			store_pack<V>((T *)a.y, greatest<V>::of(image, s, h, w).value, i * V,
-				      UINT64_MAX, true);
+			store_pack<V>((T *)a.y, greatest<V>::of(image, s, h, w).value,
+				      (uint64_t)i * V, UINT64_MAX, true);
 			continue;
 		}
 		for (int y = h.first; y < h.end; y++)
+#pragma unroll 1
 			for (int x = w.first; x < w.end; x++) {
 				load_pack<V>(v, image, ((uint64_t)y * s.width + x) * s.channels,
 					     UINT64_MAX, true);
@@ -88,19 +90,18 @@ static __global__ void pooling_forward(pooling_forward_arguments a, int height, 
 #pragma unroll
 		for (int k = 0; k < V; k++)
 			sum[k] /= (h.end - h.first) * (w.end - w.first);
-		store_pack<V>((T *)a.y, sum, i * V, UINT64_MAX, true);
+		store_pack<V>((T *)a.y, sum, (uint64_t)i * V, UINT64_MAX, true);
 	}
 }
 
-template <typename T, int V, typename I>
+template <typename T, int V>
 static __global__ void pooling_backward(pooling_backward_arguments a, int height, int width,
-					uint64_t count)
+					unsigned count)
 {
 	const pooling_shape &s = a.shape;
 
-	for (uint64_t i = (uint64_t)blockIdx.x * THREADS + threadIdx.x; i < count;
-	     i += (uint64_t)gridDim.x * THREADS) {
-		pooled_pixel<V, I> at((I)i, s, (int)s.height, (int)s.width);
+	for (unsigned i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) {
+		pooled_pixel<V> at(i, s, (int)s.height, (int)s.width);
 		pooling_range down = pooling_windows_of(&s, at.h, height),
 			      across = pooling_windows_of(&s, at.w, width);
 		const T *image =
@@ -110,6 +111,7 @@ static __global__ void pooling_backward(pooling_backward_arguments a, int height
 		float sum[V] = {}, dy[V];
 
 		for (int p = down.first; p < down.end; p++)
+#pragma unroll 1
 			for (int q = across.first; q < across.end; q++) {
 				pooling_range h = pooling_window(&s, p, s.height),
 					      w = pooling_window(&s, q, s.width);
@@ -127,28 +129,39 @@ static __global__ void pooling_backward(pooling_backward_arguments a, int height
 					else if (g.at[k] == at.h * (int)s.width + at.w)
 						sum[k] += dy[k];
 			}
-		store_pack<V>((T *)a.dx, sum, i * V, UINT64_MAX, true);
+		store_pack<V>((T *)a.dx, sum, (uint64_t)i * V, UINT64_MAX, true);
 	}
 }
 
-/* launch(T(), V, I()) with whole packs of 16 bytes where channels and addresses allow. */
+/*
+ * Calls launch(T(), V, first image, images) for slices of the batch that 31 bits count, with whole
+ * packs of 16 bytes where channels and addresses allow. `each`: elements of an image of the result.
+ */
 template <typename Launch>
-static void choose_pack(const pooling_shape &s, bool aligned, uint64_t elements, Launch launch)
+static void launch_slices(const pooling_shape &s, bool aligned, uint64_t each, Launch launch)
 {
-	bool small = elements <= INT32_MAX;
+	unsigned most = (unsigned)(INT32_MAX / each);
 
-#define CALL(T)                                                                    \
-	{                                                                          \
-		std::integral_constant<int, 16 / sizeof(T)> whole;                 \
-		std::integral_constant<int, 1> one;                                \
-		bool packs = aligned && s.channels % whole == 0;                   \
-		if (small)                                                         \
-			packs ? launch(T(), whole, 0u) : launch(T(), one, 0u);     \
-		else                                                               \
-			packs ? launch(T(), whole, 0ull) : launch(T(), one, 0ull); \
+	for (unsigned first = 0; first < s.batch; first += most) {
+		unsigned images = s.batch - first < most ? s.batch - first : most;
+
+#define CALL(T)                                                    \
+	{                                                          \
+		std::integral_constant<int, 16 / sizeof(T)> whole; \
+		std::integral_constant<int, 1> one;                \
+		if (aligned && s.channels % whole == 0)            \
+			launch(T(), whole, first, images);         \
+		else                                               \
+			launch(T(), one, first, images);           \
 	}
-	FOR_STORED_FLOATS(s.precision, CALL)
+		FOR_STORED_FLOATS(s.precision, CALL)
 #undef CALL
+	}
+}
+
+template <typename T> static const void *image_of(const void *images, uint64_t first, uint64_t each)
+{
+	return (const T *)images + first * each;
 }
 
 extern "C" enum status kernel_cuda_pooling_forward(struct stream *stream, const void *arguments,
@@ -156,21 +169,27 @@ extern "C" enum status kernel_cuda_pooling_forward(struct stream *stream, const 
 {
 	const pooling_forward_arguments *a = (const pooling_forward_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
-	uint64_t count;
+	uint64_t in, out;
 
 	if (pooling_check(&a->shape, err) != STATUS_OK)
 		return err->status;
-	count = pooling_out_elements(&a->shape);
-	if (count == 0)
+	if (pooling_out_elements(&a->shape) == 0)
 		return STATUS_OK;
-	choose_pack(
-		a->shape, packs_aligned(a->x, a->y), count,
-		[=](auto stored, auto pack, auto index) {
-			pooling_forward<decltype(stored), decltype(pack)::value, decltype(index)>
-				<<<grid_for(count / pack, THREADS), THREADS, 0, handle>>>(
-					*a, (int)pooling_out(&a->shape, a->shape.height),
-					(int)pooling_out(&a->shape, a->shape.width), count / pack);
-		});
+	in = pooling_in_elements(&a->shape) / a->shape.batch;
+	out = pooling_out_elements(&a->shape) / a->shape.batch;
+	launch_slices(a->shape, packs_aligned(a->x, a->y), out,
+		      [=](auto stored, auto pack, unsigned first, unsigned images) {
+			      typedef decltype(stored) T;
+			      unsigned count = (unsigned)(images * out / pack);
+			      pooling_forward_arguments slice = *a;
+
+			      slice.x = image_of<T>(a->x, first, in);
+			      slice.y = (void *)image_of<T>(a->y, first, out);
+			      pooling_forward<T, decltype(pack)::value>
+				      <<<grid_for(count, THREADS), THREADS, 0, handle>>>(
+					      slice, (int)pooling_out(&a->shape, a->shape.height),
+					      (int)pooling_out(&a->shape, a->shape.width), count);
+		      });
 	return cuda_check_launch("pooling_forward", err);
 }
 
@@ -179,20 +198,27 @@ extern "C" enum status kernel_cuda_pooling_backward(struct stream *stream, const
 {
 	const pooling_backward_arguments *a = (const pooling_backward_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
-	uint64_t count;
+	uint64_t in, out;
 
 	if (pooling_check(&a->shape, err) != STATUS_OK)
 		return err->status;
-	count = pooling_in_elements(&a->shape);
-	if (count == 0)
+	if (pooling_in_elements(&a->shape) == 0)
 		return STATUS_OK;
-	choose_pack(
-		a->shape, packs_aligned(a->x, a->dy, a->dx), count,
-		[=](auto stored, auto pack, auto index) {
-			pooling_backward<decltype(stored), decltype(pack)::value, decltype(index)>
-				<<<grid_for(count / pack, THREADS), THREADS, 0, handle>>>(
-					*a, (int)pooling_out(&a->shape, a->shape.height),
-					(int)pooling_out(&a->shape, a->shape.width), count / pack);
-		});
+	in = pooling_in_elements(&a->shape) / a->shape.batch;
+	out = pooling_out_elements(&a->shape) / a->shape.batch;
+	launch_slices(a->shape, packs_aligned(a->x, a->dy, a->dx), in,
+		      [=](auto stored, auto pack, unsigned first, unsigned images) {
+			      typedef decltype(stored) T;
+			      unsigned count = (unsigned)(images * in / pack);
+			      pooling_backward_arguments slice = *a;
+
+			      slice.x = image_of<T>(a->x, first, in);
+			      slice.dy = image_of<T>(a->dy, first, out);
+			      slice.dx = (void *)image_of<T>(a->dx, first, in);
+			      pooling_backward<T, decltype(pack)::value>
+				      <<<grid_for(count, THREADS), THREADS, 0, handle>>>(
+					      slice, (int)pooling_out(&a->shape, a->shape.height),
+					      (int)pooling_out(&a->shape, a->shape.width), count);
+		      });
 	return cuda_check_launch("pooling_backward", err);
 }

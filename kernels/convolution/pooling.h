@@ -56,6 +56,13 @@ static inline enum status pooling_check(const struct pooling_shape *s, struct er
 				 "%u; allowed: a stride of at least 1, a padding below the window, "
 				 "a window up to the padded image",
 				 s->window, s->stride, s->padding, s->height, s->width);
+	if ((uint64_t)s->height * s->width > INT32_MAX ||
+	    pooling_in_elements(s) > (uint64_t)INT32_MAX * s->batch ||
+	    pooling_out_elements(s) > (uint64_t)INT32_MAX * s->batch)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "pooling: an image of %u x %u x %u, or its result, has more than "
+				 "2^31 - 1 elements",
+				 s->height, s->width, s->channels);
 	return STATUS_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "kernels/convolution/pooling.h"
 #include "kernels/generator.h"
 #include "kernels/memory/fill.h"
 
@@ -357,6 +358,63 @@ static enum status memory_view(struct check_context *context, struct error *err)
 	return STATUS_OK;
 }
 
+/* The first and the last 256 numbers of an image of both. */
+static enum status same_ends(struct check_context *context, const float *a, const float *b,
+			     uint64_t elements, struct error *err)
+{
+	float x[256], y[256];
+
+	for (int end = 0; end < 2; end++) {
+		uint64_t at = end ? elements - ARRAY_SIZE(x) : 0;
+
+		STEP(backend_copy(context->stream, x, a + at, sizeof(x), err));
+		STEP(backend_copy(context->stream, y, b + at, sizeof(y), err));
+		STEP(backend_stream_synchronize(context->stream, err));
+		for (size_t i = 0; i < ARRAY_SIZE(x); i++)
+			if (!(x[i] == y[i]))
+				return error_set(err, STATUS_MISMATCH,
+						 "number %llu is %g, expected %g",
+						 (unsigned long long)(at + i), (double)y[i],
+						 (double)x[i]);
+	}
+	return STATUS_OK;
+}
+
+/* Pooling takes a batch in slices that 31 bits count: three images of 4 GiB, windows of a pixel. */
+static enum status pooling_in_slices(struct check_context *context, struct error *err)
+{
+	const struct pooling_shape s = { PRECISION_FP32, 3, 1 << 15, 1 << 14, 2, 1, 1, 0, 0 };
+	uint64_t elements = pooling_in_elements(&s), bytes = 4 * elements, available, total;
+	void *x, *y, *dx;
+
+	STEP(backend_device_memory(context->device, &available, &total, err));
+	if (available < 3 * bytes + (1u << 30))
+		return error_set(err, STATUS_UNSUPPORTED, "needs 37 GiB of device memory");
+	STEP(backend_memory_alloc(context->device, ALLOCATOR_DEVICE, bytes, NULL, &x, err));
+	STEP(backend_memory_alloc(context->device, ALLOCATOR_DEVICE, bytes, NULL, &y, err));
+	STEP(backend_memory_alloc(context->device, ALLOCATOR_DEVICE, bytes, NULL, &dx, err));
+	STEP(gpu_fill(context->stream, x, bytes, 5, err));
+	STEP(backend_launch(context->stream, "pooling_forward",
+			    &(struct pooling_forward_arguments){ s, x, y }, err));
+	STEP(gpu_expect(context->stream, y, bytes, 5, err));
+	STEP(backend_launch(
+		context->stream, "fill",
+		&(struct fill_arguments){
+			.memory = y, .kind = FILL_FP32, .count = elements, .seed = 6, .scale = 1 },
+		err));
+	STEP(backend_launch(context->stream, "pooling_backward",
+			    &(struct pooling_backward_arguments){ s, x, y, dx }, err));
+	for (unsigned i = 0; i < s.batch; i++) {
+		uint64_t each = elements / s.batch;
+
+		STEP(same_ends(context, (const float *)y + i * each, (const float *)dx + i * each,
+			       each, err));
+	}
+	STEP(backend_memory_free(context->device, ALLOCATOR_DEVICE, dx, bytes, NULL, err));
+	STEP(backend_memory_free(context->device, ALLOCATOR_DEVICE, y, bytes, NULL, err));
+	return backend_memory_free(context->device, ALLOCATOR_DEVICE, x, bytes, NULL, err);
+}
+
 const struct check memory_checks[] = {
 	{ "memory view", memory_view },
 	{ "allocators and copies", allocators_and_copies },
@@ -364,6 +422,7 @@ const struct check memory_checks[] = {
 	{ "wrong byte is found", wrong_byte_is_found },
 	{ "pool keeps and trims", pool_keeps_and_trims },
 	{ "after failed allocation", works_after_a_failed_allocation },
+	{ "pooling in slices", pooling_in_slices },
 	{ 0 },
 };
 

@@ -13,9 +13,8 @@
 #include "device/images.h"
 
 /* Architectures in module cuda11. */
-#define CUDA11                                                                             \
-	"35-real 37-real 52-real 60-real 61-real 70-real 75-real 80-real 86-real 90-real " \
-	"35-virtual 90-virtual"
+#define CUDA11 \
+	"35-real 52-real 60-real 61-real 70-real 75-real 80-real 90-real 35-virtual 90-virtual"
 
 static void each_device_gets_the_nearest_code(void **state)
 {
@@ -26,12 +25,13 @@ static void each_device_gets_the_nearest_code(void **state)
 		const char *expected; /* NULL: none */
 	} table[] = {
 		{ CUDA11, 35, false, "machine code for 3.5" },
-		{ CUDA11, 37, false, "machine code for 3.7" },
+		{ CUDA11, 37, false, "machine code for 3.5" },
 		{ CUDA11, 52, false, "machine code for 5.2" },
 		{ CUDA11, 53, false, "machine code for 5.2" },
 		{ CUDA11, 62, false, "machine code for 6.1" },
 		{ CUDA11, 72, false, "machine code for 7.0" },
-		{ CUDA11, 89, false, "machine code for 8.6" },
+		{ CUDA11, 86, false, "machine code for 8.0" },
+		{ CUDA11, 89, false, "machine code for 8.0" },
 		/* Only as intermediate code, for which the driver must be as new as the toolkit. */
 		{ CUDA11, 50, true, "compiled by the driver from the code for 3.5" },
 		{ CUDA11, 50, false, NULL },
