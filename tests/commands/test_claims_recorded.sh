@@ -21,6 +21,7 @@ count = collections.Counter(verdicts.values())
 # Claims come first, with a picture of all verdicts; then the figures.
 places = [page.index(f'id="{name}"') for name in ("claims", "chart-claims", "shares-of-peak")]
 assert places == sorted(places), places
+assert "<b>yes</b> after the refusal the GPU worked" in page and "(bound: no)" in page and "1: yes" not in page
 assert "Of 76 claims 40 hold, 13 do not hold, 16 depend." in page
 guides = re.findall(r">(\d+)\s*claims</text>", html.unescape(page))
 assert len(guides) == 5 and sum(map(int, guides)) == 76, guides

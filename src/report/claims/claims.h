@@ -52,6 +52,7 @@ struct claim_measure {
 	const char *what; /* "optimizer state / parameters, Adam" */
 	struct claim_term a, b, c;
 	bool complement;
+	bool yes_no;      /* the value is 1 for yes, 0 for no */
 	bool even_failed; /* `a` counts also of a case that failed: it says how wrong things were */
 	/* decides where it was measured; a machine that has not the devices for it lacks nothing */
 	bool where_possible;

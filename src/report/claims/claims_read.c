@@ -320,8 +320,8 @@ static void on_claim(struct reading *r, size_t line, const char *key, const char
 
 static void on_measure(struct reading *r, size_t line, const char *key, const char *value)
 {
-	static const char *const keys[] = { "what",   "value",        "min",      "max",
-					    "across", "count_failed", "optional", NULL };
+	static const char *const keys[] = { "what",         "value",    "min",    "max", "across",
+					    "count_failed", "optional", "yes_no", NULL };
 	static const char *const across[] = { "one", "models", "versions", "machines", NULL };
 	static const char *const yes[] = { "no", "yes", NULL };
 	struct claim_measure *m = r->measure;
@@ -340,6 +340,8 @@ static void on_measure(struct reading *r, size_t line, const char *key, const ch
 		m->even_failed = choice(r, line, key, value, yes);
 	else if (strcmp(key, "optional") == 0)
 		m->where_possible = choice(r, line, key, value, yes);
+	else if (strcmp(key, "yes_no") == 0)
+		m->yes_no = choice(r, line, key, value, yes);
 	else
 		unknown_key(r, line, key, keys);
 }

@@ -31,9 +31,12 @@ static const char *const words[CLAIM_VERDICTS] = {
 	[CLAIM_UNTESTED] = "not tested",
 };
 
-static void format_reading(double value, const char *unit, char *out, size_t size)
+static void format_reading(const struct claim_measure *m, double value, const char *unit, char *out,
+			   size_t size)
 {
-	if (strcmp(unit, "1") == 0)
+	if (m->yes_no)
+		snprintf(out, size, "%s", value >= 0.5 ? "yes" : "no");
+	else if (strcmp(unit, "1") == 0)
 		snprintf(out, size, "%.4g", value);
 	else
 		format_quantity(value, unit, out, size);
@@ -47,10 +50,14 @@ static void format_range(const struct claim_measure *m, const char *unit, char *
 	*out = '\0';
 	if (!claim_is_decisive(m))
 		return;
+	if (m->yes_no) {
+		snprintf(out, size, "%s", m->high < 1 ? "no" : "yes");
+		return;
+	}
 	if (isfinite(m->low))
-		format_reading(m->low, unit, low, sizeof(low));
+		format_reading(m, m->low, unit, low, sizeof(low));
 	if (isfinite(m->high))
-		format_reading(m->high, unit, high, sizeof(high));
+		format_reading(m, m->high, unit, high, sizeof(high));
 	if (!isfinite(m->high))
 		snprintf(out, size, "at least %s", low);
 	else if (m->low <= 0)
@@ -79,9 +86,9 @@ static void show_reading(const struct view *view, const struct claim_measure *m,
 	char value[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE], range[3 * FORMAT_SIZE];
 	bool decisive = claim_is_decisive(m);
 
-	format_reading(r->value, r->unit, value, sizeof(value));
-	format_reading(r->low, r->unit, low, sizeof(low));
-	format_reading(r->high, r->unit, high, sizeof(high));
+	format_reading(m, r->value, r->unit, value, sizeof(value));
+	format_reading(m, r->low, r->unit, low, sizeof(low));
+	format_reading(m, r->high, r->unit, high, sizeof(high));
 	format_range(m, r->unit, range, sizeof(range));
 	tree_text(item, "what", m->what);
 	tree_text(item, "value", value);

@@ -45,7 +45,7 @@ static void a_file_becomes_claims(void **state)
 		    "count_failed = yes\n"
 		    "[measure A1.2]\nwhat = bytes\nvalue = copy.memory\nmax = 8 GB\noptional = "
 		    "yes\n"
-		    "[measure A1.3]\nwhat = shown\nvalue = copy.memory\n"
+		    "[measure A1.3]\nwhat = shown\nvalue = copy.memory\nyes_no = yes\n"
 		    "[measure A1.4]\nwhat = ratio\nvalue = copy.memory\nmin = 1.01\n"
 		    "across = versions\n"
 		    "[claim A2]\ntext = t\nsource = s\nprediction = p\nuntestable = why\n");
@@ -55,6 +55,7 @@ static void a_file_becomes_claims(void **state)
 	assert_int_equal(g.count, 2);
 	assert_int_equal(g.claims[0].on, CLAIM_ON_NVLINK);
 	m = g.claims[0].measures;
+	assert_true(m[2].yes_no && !m[1].yes_no);
 	assert_string_equal(m[0].a.metric, "copy.time");
 	assert_string_equal(m[0].a.where, "label:small, sizes:1KiB");
 	assert_string_equal(m[0].b.metric, "copy.time");
