@@ -29,7 +29,7 @@ static void set_detail(const struct aspect_judgement *a, struct tree *cell)
 		tree_textf(cell, "detail", "%zu of %zu", a->passed, a->checks);
 }
 
-static void add_cell(const struct aspect_judgement *a, struct tree *cells)
+static void add_cell(const struct aspect_judgement *a, const char *aspect, struct tree *cells)
 {
 	struct tree *cell = tree_item(cells);
 
@@ -40,6 +40,7 @@ static void add_cell(const struct aspect_judgement *a, struct tree *cells)
 		set_words(cell, "error", "?", "not judged");
 	else
 		set_words(cell, "none", "·", "not asked for");
+	tree_text(cell, "aspect", aspect);
 	set_detail(a, cell);
 }
 
@@ -57,7 +58,8 @@ void acceptance_aspects(const struct acceptance *a, struct tree *page)
 		view_text(row, "device", v->devices[i].device);
 		cells = tree_list(row, "cells");
 		for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
-			add_cell(device_aspect(&v->devices[i], (enum aspect)k), cells);
+			add_cell(device_aspect(&v->devices[i], (enum aspect)k),
+				 aspect_name((enum aspect)k), cells);
 	}
 	tree_flag(page, "has_aspects", v->device_count != 0);
 }

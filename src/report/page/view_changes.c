@@ -391,6 +391,7 @@ static void show_launches(size_t a, size_t b, const char *letter, struct tree *m
 {
 	const char *word = b == 1 ? "launch" : "launches";
 
+	tree_flag(map, "many_launches", a > 1 || b > 1);
 	if (a == b)
 		tree_textf(map, "launches", "%zu %s of each", b, word);
 	else

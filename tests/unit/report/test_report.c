@@ -374,6 +374,7 @@ static void comparison_says_what_it_compares(void **state)
 	assert_has(html, "<small>only in A</small>");
 	assert_has(html, " only in one of the runs)");
 	assert_has(html, ", 1 launch of each.");
+	assert_null(strstr(html, "pairs of launches"));
 	assert_has(html, "cuda:1 only in A: NVIDIA H200");
 	/* The page adds no ratios of its own to those of the comparison. */
 	assert_null(strstr(html, "Against the baseline"));
