@@ -2,24 +2,20 @@
 
 #include <math.h>
 
-#define TURNS 5
-
-/* One algorithm: launches in a turn (0: refused), and seconds of a launch. */
-struct candidate {
-	unsigned launches;
-	double seconds;
-};
+#include "base/autotune.h"
 
 struct search {
 	struct stream *stream;
 	struct event *begin, *end;
 	enum status (*launch)(void *state, enum convolution_algorithm algorithm, struct error *err);
 	void *state;
+	enum convolution_algorithm algorithms[CONVOLUTION_ALGORITHMS]; /* those that can be used */
+	size_t count;
 };
 
 /* Seconds of a launch, the mean of `launches`. */
-static enum status time_turn(const struct search *s, enum convolution_algorithm algorithm,
-			     unsigned launches, double *seconds, struct error *err)
+static enum status time_launches(const struct search *s, enum convolution_algorithm algorithm,
+				 unsigned launches, double *seconds, struct error *err)
 {
 	if (backend_event_record(s->begin, s->stream, err) != STATUS_OK)
 		return err->status;
@@ -34,53 +30,53 @@ static enum status time_turn(const struct search *s, enum convolution_algorithm 
 	return STATUS_OK;
 }
 
-/* Two launches, the first of which loads the kernel, say how many fill a turn of `seconds`. */
-static enum status try_candidate(const struct search *s, enum convolution_algorithm algorithm,
-				 double seconds, struct candidate *c, struct error *err)
+static enum status time_candidate(void *context, size_t candidate, double seconds, double *each,
+				  struct error *err)
 {
-	struct error refusal = ERROR_NONE;
+	const struct search *s = context;
+	enum convolution_algorithm algorithm = s->algorithms[candidate];
+	double launches;
 
-	*c = (struct candidate){ .seconds = INFINITY };
-	if (time_turn(s, algorithm, 1, &c->seconds, &refusal) == STATUS_OK)
-		time_turn(s, algorithm, 1, &c->seconds, &refusal);
-	if (refusal.status == STATUS_OK)
-		c->launches = (unsigned)fmin(fmax(seconds / fmax(c->seconds, 1e-9), 1), 1e4);
-	else if (refusal.status != STATUS_UNSUPPORTED || algorithm == CONVOLUTION_CHOSEN)
-		*err = refusal;
-	return err->status;
+	if (time_launches(s, algorithm, 1, each, err) != STATUS_OK)
+		return err->status;
+	launches = fmin(seconds / fmax(*each, 1e-9), 1e4);
+	return launches < 2 ? STATUS_OK
+			    : time_launches(s, algorithm, (unsigned)launches, each, err);
 }
 
-static enum status search_all(const struct search *s, double seconds,
-			      struct convolution_search *found, struct error *err)
+/*
+ * Launches each algorithm once, which loads its kernel outside of the time that autotune() has:
+ * those that refuse are not asked again.
+ */
+static enum status find_usable(struct search *s, struct error *err)
 {
-	struct candidate candidates[CONVOLUTION_ALGORITHMS];
-
 	for (int a = 0; a < CONVOLUTION_ALGORITHMS; a++) {
-		if (try_candidate(s, (enum convolution_algorithm)a,
-				  seconds / (TURNS * CONVOLUTION_ALGORITHMS), &candidates[a],
-				  err) != STATUS_OK)
-			return err->status;
-		if (a != CONVOLUTION_CHOSEN && candidates[a].launches > 0)
-			found->tried++;
-	}
-	for (int turn = 0; turn < TURNS; turn++)
-		for (int a = 0; a < CONVOLUTION_ALGORITHMS; a++) {
-			struct candidate *c = &candidates[a];
-			double once;
+		struct error refusal = ERROR_NONE;
+		double loading;
+		enum status status =
+			time_launches(s, (enum convolution_algorithm)a, 1, &loading, &refusal);
 
-			if (c->launches == 0)
-				continue;
-			if (time_turn(s, (enum convolution_algorithm)a, c->launches, &once, err) !=
-			    STATUS_OK)
-				return err->status;
-			c->seconds = turn == 0 ? once : fmin(c->seconds, once);
-		}
-	found->chosen_seconds = found->seconds = candidates[CONVOLUTION_CHOSEN].seconds;
-	for (int a = 0; a < CONVOLUTION_ALGORITHMS; a++)
-		if (candidates[a].launches > 0 && candidates[a].seconds < found->seconds) {
-			found->seconds = candidates[a].seconds;
-			found->fastest = (enum convolution_algorithm)a;
-		}
+		if (status == STATUS_OK)
+			s->algorithms[s->count++] = (enum convolution_algorithm)a;
+		else if (status != STATUS_UNSUPPORTED || a == CONVOLUTION_CHOSEN)
+			return error_set(err, status, "%s", refusal.message);
+	}
+	return STATUS_OK;
+}
+
+static enum status find_fastest(struct search *s, double seconds, struct convolution_search *found,
+				struct error *err)
+{
+	struct autotune_rules rules = { .seconds = seconds };
+	struct autotune_result result;
+
+	if (find_usable(s, err) != STATUS_OK ||
+	    autotune(s->count, &rules, time_candidate, s, &result, err) != STATUS_OK)
+		return err->status;
+	*found = (struct convolution_search){ .tried = (unsigned)s->count - 1,
+					      .fastest = s->algorithms[result.best],
+					      .chosen_seconds = result.first_seconds,
+					      .seconds = result.seconds };
 	return STATUS_OK;
 }
 
@@ -95,7 +91,7 @@ enum status convolution_search(struct stream *stream, double seconds,
 	*found = (struct convolution_search){ .fastest = CONVOLUTION_CHOSEN };
 	if (backend_event_create(stream->device, &s.begin, err) == STATUS_OK &&
 	    backend_event_create(stream->device, &s.end, err) == STATUS_OK)
-		search_all(&s, seconds, found, err);
+		find_fastest(&s, seconds, found, err);
 	backend_event_destroy(s.begin);
 	backend_event_destroy(s.end);
 	return err->status;

@@ -11,10 +11,9 @@ struct convolution_search {
 };
 
 /*
- * Times every algorithm for some `seconds` in all. launch(state, algorithm, err) launches the pass
- * once on `stream`, and leaves STATUS_UNSUPPORTED in err where an algorithm is not written for it.
- * Each is timed in several turns, one after the other, so that a clock that rises favours none; its
- * shortest turn counts.
+ * Finds the fastest algorithm within some `seconds`, by autotune() with rests. launch(state,
+ * algorithm, err) launches the pass once on `stream`, and leaves STATUS_UNSUPPORTED in err where an
+ * algorithm is not written for it: that one is launched no more. Any other failure ends the search.
  */
 enum status convolution_search(struct stream *stream, double seconds,
 			       enum status (*launch)(void *state,

@@ -1,5 +1,7 @@
 /* The suite `convolution`, on the host backend: every pass is right, and a wrong one is found. */
+#include "base/clock.h"
 #include "suite_fixture.h"
+#include "suites/convolution/search.h"
 
 #define QUICK                                                                                 \
 	"[defaults]\nmin_samples = 3\nmax_samples = 3\nmax_time = 20ms\nsample_time = 20us\n" \
@@ -89,6 +91,66 @@ static void a_search_tells_what_it_tried(void **state)
 	case_result_release(&result);
 }
 
+/* Algorithms that take some time, refuse (0) or fail (below 0) on launch, and their launches. */
+struct algorithms {
+	struct stream *stream;
+	double seconds[CONVOLUTION_ALGORITHMS];
+	int launches[CONVOLUTION_ALGORITHMS];
+};
+
+static enum status launch_algorithm(void *state, enum convolution_algorithm algorithm,
+				    struct error *err)
+{
+	struct algorithms *a = state;
+
+	a->launches[algorithm]++;
+	if (a->seconds[algorithm] < 0)
+		return error_set(err, STATUS_DEVICE, "lost");
+	if (a->seconds[algorithm] == 0)
+		return error_set(err, STATUS_UNSUPPORTED, "not this one");
+	/* The event before it is recorded now, and not with the one after it. */
+	if (backend_stream_synchronize(a->stream, err) == STATUS_OK)
+		clock_sleep(a->seconds[algorithm]);
+	return err->status;
+}
+
+static enum status search_algorithms(struct fixture *f, struct algorithms *a,
+				     struct convolution_search *found, struct error *err)
+{
+	enum status status;
+
+	assert_int_equal(backend_stream_create(f->devices[0], false, &a->stream, err), STATUS_OK);
+	status = convolution_search(a->stream, 0.5, launch_algorithm, a, found, err);
+	backend_stream_destroy(a->stream);
+	assert_nothing_open("search of algorithms");
+	return status;
+}
+
+/* One that refuses is asked once; the fastest of the others is found; a failure ends the search. */
+static void a_search_leaves_out_what_refuses(void **state)
+{
+	struct algorithms a = { .seconds = { [CONVOLUTION_CHOSEN] = 5e-3,
+					     [CONVOLUTION_SIMT_64] = 1e-5,
+					     [CONVOLUTION_MMA_64] = 5e-3 } };
+	struct convolution_search found;
+	struct error err = ERROR_NONE;
+
+	if (search_algorithms(*state, &a, &found, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	assert_int_equal(found.tried, 2);
+	assert_int_equal(found.fastest, CONVOLUTION_SIMT_64);
+	assert_true(found.seconds < found.chosen_seconds);
+	for (int i = 0; i < CONVOLUTION_ALGORITHMS; i++)
+		assert_true(a.seconds[i] == 0 ? a.launches[i] == 1 : a.launches[i] > 1);
+
+	a.seconds[CONVOLUTION_MMA_64] = -1;
+	assert_int_equal(search_algorithms(*state, &a, &found, &err), STATUS_DEVICE);
+	assert_string_equal(err.message, "lost");
+	a.seconds[CONVOLUTION_CHOSEN] = 0;
+	err = (struct error)ERROR_NONE;
+	assert_int_equal(search_algorithms(*state, &a, &found, &err), STATUS_UNSUPPORTED);
+}
+
 static void a_wrong_result_is_a_mismatch(void **state)
 {
 	struct case_result result;
@@ -147,6 +209,7 @@ int main(void)
 		TEST(every_pass_is_right),
 		TEST(weights_and_memory_are_counted),
 		TEST(a_search_tells_what_it_tried),
+		TEST(a_search_leaves_out_what_refuses),
 		TEST(a_wrong_result_is_a_mismatch),
 		TEST(what_cannot_be_computed_is_skipped),
 		TEST(tf32_is_for_plain_convolutions_on_tensor_cores),
