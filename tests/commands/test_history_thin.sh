@@ -92,6 +92,38 @@ expect 0 ' there already, 0 refused' import nights.jsonl
 said >restored.txt
 diff before.txt restored.txt || fail "nights that were added again changed the answers"
 "$program" history show | grep -qF 'thinned: no figures' && fail "nights that were added again are still thinned"
+# Thinning leaves too little evidence of changes within the noise: their series keep all nights, and the answers stay.
+python3 - <<'END' >faint.jsonl
+import datetime, json, random
+random.seed(1)
+print('{"format":"gpuproof-history","version":1}')
+for i in range(240):
+	day = datetime.date(2026, 1, 1) + datetime.timedelta(days=i)
+	for host in range(1, 7):
+		value = 1e12 * random.gauss(1, .02 if host < 6 else .002) * (.985 if host < 6 and i >= 120 else 1)
+		print(json.dumps({"run": f"n{host}-{i}", "started": f"{day}T01:0{host}:00Z", "host": f"node{host}", "label": "", "state": "complete",
+				  "verdict": "ACCEPTED", "facts": "", "epochs": ["driver=580\n"],
+				  "devices": [{"id": "cuda:0", "machine": f"GPU-{host}", "model": f"H{host}", "serial": f"{host}", "slot": "1"}],
+				  "figures": [{"case": "stream/copy@cuda:0", "metric": "stream.bandwidth", "section": "stream", "point": "copy", "model": f"H{host}",
+					       "machine": f"GPU-{host}", "unit": "B/s", "better": "higher", "headline": True, "epoch": 0,
+					       "value": value, "low": value * .999, "high": value * 1.001}]}))
+END
+export GPUPROOF_DB=$folder/faint.db
+expect 0 '1440 added' import faint.jsonl
+said >before.txt
+expect 0 ' series stay whole: they would be judged otherwise' thin --keep 60
+cat out
+whole=$(sed -n 's/.*thinned; \([0-9]*\) series stay whole.*/\1/p' out)
+said >after.txt
+diff before.txt after.txt || fail "series that stay whole: the thinned history says something else"
+"$program" history show | grep -F 'thinned: no figures' >thinned
+kept=0
+for host in 1 2 3 4 5; do
+	grep -qF " n$host-" thinned || kept=$((kept + 1))
+done
+[ "$kept" -eq "$whole" ] || fail "$whole series stay whole, and $kept nodes have all their nights"
+grep -qF ' n6-' thinned || fail "the node without a change was not thinned"
+export GPUPROOF_DB=$folder/h.db
 # Killed at any moment: all or nothing.
 "$program" history export --db whole.db -o whole.jsonl
 cp whole.db killed.db
