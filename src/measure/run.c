@@ -24,12 +24,13 @@ static void note_throttling(struct statistics *s, size_t readings, size_t thrott
 		 used ? ", " : "", throttled, readings);
 }
 
-static void end_watch(struct run *run, struct series *series)
+static void end_watch(struct run *run, struct series *const *series, size_t count)
 {
 	size_t readings, throttled;
 
 	telemetry_window_end(run->telemetry, &readings, &throttled);
-	note_throttling(&series->statistics, readings, throttled);
+	for (size_t i = 0; i < count; i++)
+		note_throttling(&series[i]->statistics, readings, throttled);
 }
 
 /* The second half of a rest: power falls for a while after work. */
@@ -138,7 +139,7 @@ enum status run_sample(struct run *run, const struct workload *workload, const c
 	}
 	telemetry_window_begin(run->telemetry);
 	status = sample(&run->sampler, workload, series, err);
-	end_watch(run, series);
+	end_watch(run, &series, 1);
 	run->sampler.energy = NULL;
 	run->sampler.energy_begins = NULL;
 	if (with_energy && status == STATUS_OK)
@@ -166,9 +167,30 @@ enum status run_sample_together(struct run *const *runs, const struct workload *
 	}
 	status = sample_together(samplers, workloads, series, count, errs);
 	for (size_t i = 0; i < count; i++)
-		end_watch(runs[i], series[i]);
+		end_watch(runs[i], &series[i], 1);
 	free(samplers);
 	free(series);
+	return status;
+}
+
+enum status run_sample_in_turns(struct run *run, const struct workload workloads[2],
+				const char *const names[3], const struct series *out[3],
+				struct error *err)
+{
+	size_t first = run->result->series_count;
+	const char *around = phases_enter(run->phases, "samples");
+	struct series *series[3];
+	enum status status;
+
+	for (size_t i = 0; i < 3; i++)
+		case_result_add_times(run->result, names[i]);
+	for (size_t i = 0; i < 3; i++)
+		out[i] = series[i] = &run->result->series[first + i];
+	strcpy(series[2]->unit, "1");
+	telemetry_window_begin(run->telemetry);
+	status = sample_in_turns(&run->sampler, workloads, series, err);
+	end_watch(run, series, 2);
+	phases_enter(run->phases, around);
 	return status;
 }
 
@@ -229,6 +251,31 @@ void run_rate(struct run *run, const char *name, double amount, const struct ser
 	value->value = amount / s->median;
 	value->low = amount / s->high;
 	value->high = s->low > 0 ? amount / s->low : NAN;
+}
+
+/* Relative distances of a median from the ends of its interval, on a logarithmic scale. */
+static double below(const struct statistics *s)
+{
+	return s->low > 0 ? log(s->median / s->low) : NAN;
+}
+
+static double above(const struct statistics *s)
+{
+	return log(s->high / s->median);
+}
+
+void run_quotient(struct run *run, const char *name, double factor, const struct series *series,
+		  const struct series *divisor)
+{
+	const struct statistics *a = &series->statistics, *b = &divisor->statistics;
+	double quotient = b->median > 0 ? factor * a->median / b->median : NAN;
+	struct metric_value *value = add_metric(run, name);
+
+	value->value = quotient;
+	value->low = quotient * exp(-hypot(below(a), above(b)));
+	value->high = quotient * exp(hypot(above(a), below(b)));
+	value->n = series->count < divisor->count ? series->count : divisor->count;
+	value->series = xstrdup(divisor->name);
 }
 
 void run_value(struct run *run, const char *name, double reading)

@@ -50,6 +50,14 @@ enum status run_sample_together(struct run *const *runs, const struct workload *
 				struct error *errs);
 
 /*
+ * Samples two workloads of the run's device in turns: sample_in_turns(). names[2] is the series of
+ * the first's durations over the second's, pair by pair; out[0..2] as out of run_sample().
+ */
+enum status run_sample_in_turns(struct run *run, const struct workload workloads[2],
+				const char *const names[3], const struct series *out[3],
+				struct error *err);
+
+/*
  * Metrics. `name` must be in the suite's table (aborts otherwise).
  * run_duration: the series' median with its interval. run_rate: amount / median, the interval
  * turned round.
@@ -59,6 +67,12 @@ void run_duration(struct run *run, const char *name, const struct series *series
 void run_rate(struct run *run, const char *name, double amount, const struct series *series);
 void run_scaled(struct run *run, const char *name, double factor, const struct series *series);
 void run_value(struct run *run, const char *name, double value);
+/*
+ * factor * the median of `series` over that of `divisor`, which was sampled at another time: the
+ * relative halves of both intervals are added in quadrature.
+ */
+void run_quotient(struct run *run, const char *name, double factor, const struct series *series,
+		  const struct series *divisor);
 /* A value that the suite derives from `samples` samples, with its 95 % interval (NaN: none). */
 void run_interval(struct run *run, const char *name, double value, double low, double high,
 		  size_t samples);

@@ -447,3 +447,112 @@ enum status sample_together(const struct sampler *samplers, const struct workloa
 	free(all);
 	return status;
 }
+
+/* Two workloads in turns, and the series of their ratios, pair by pair. */
+struct turns {
+	struct session pair[2];
+	struct stop_rule rule; /* of the ratio */
+	struct series *ratio;
+	bool ratio_enough;
+};
+
+/* One sample of each, in every other round the second one first: no side always follows. */
+static enum status take_turn(struct turns *t, size_t round, bool counts, struct error *err)
+{
+	double seconds[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		size_t turn = (round + i) % 2;
+		struct session *s = &t->pair[turn];
+
+		if (timer_take(&s->timer, s->series->batch, &seconds[turn], err) != STATUS_OK)
+			return err->status;
+		seconds[turn] /= s->series->batch;
+		if (!counts)
+			activity_sampled(s->sampler->activity, 0);
+	}
+	for (size_t i = 0; i < 2 && counts; i++)
+		count(&t->pair[i], seconds[i] * t->pair[i].series->batch);
+	if (counts)
+		add_sample(t->ratio, seconds[0] / seconds[1]);
+	return STATUS_OK;
+}
+
+static enum status preheat_in_turns(struct turns *t, struct error *err)
+{
+	const struct sampler *sampler = t->pair[0].sampler;
+	double each = t->pair[0].warm_seconds + t->pair[1].warm_seconds;
+	double rounds = each > 0 ? ceil(sampler->rules->preheat_seconds / each) : 0;
+
+	for (double i = 0; i < rounds && !(sampler->stop && *sampler->stop); i++)
+		if (take_turn(t, (size_t)i, false, err) != STATUS_OK)
+			break;
+	return err->status;
+}
+
+static bool turns_have_enough(struct turns *t)
+{
+	bool each = all_have_enough(t->pair, 2);
+	struct series *ratio = t->ratio;
+
+	if (!t->ratio_enough) {
+		struct stop_decision decision =
+			stop_rule_decide(&t->rule, ratio->samples, ratio->count,
+					 clock_seconds() - t->pair[0].began);
+
+		drop_samples(ratio, decision.drop);
+		ratio->stop = decision.reason;
+		ratio->unsettled = decision.unsettled;
+		t->ratio_enough = decision.end;
+	}
+	return (each && t->ratio_enough) || t->pair[0].series->stop == STOP_INTERRUPTED ||
+	       t->pair[1].series->stop == STOP_INTERRUPTED;
+}
+
+static enum status take_all_in_turns(struct turns *t, struct error *err)
+{
+	const struct workload *w = t->pair[0].w;
+	size_t round = 0;
+
+	begin_counting(&t->pair[0]);
+	begin_counting(&t->pair[1]);
+	stop_rule_begin(&t->rule, t->pair[0].sampler->rules, (size_t)w->min_samples);
+	do {
+		if (take_turn(t, round++, true, err) != STATUS_OK)
+			return err->status;
+	} while (!turns_have_enough(t));
+	for (size_t i = 0; i < 2; i++)
+		if (t->pair[i].series->stop == STOP_INTERRUPTED)
+			return interrupted(&t->pair[i], err);
+	return STATUS_OK;
+}
+
+enum status sample_in_turns(const struct sampler *sampler, const struct workload workloads[2],
+			    struct series *const series[3], struct error *err)
+{
+	struct world alone = { .size = 1 };
+	struct sampler own = *sampler;
+	struct turns t = { .ratio = series[2] };
+	enum status status = STATUS_OK;
+	size_t opened = 0;
+
+	own.world = &alone;
+	t.ratio->batch = 1;
+	for (; opened < 2 && status == STATUS_OK; opened++) {
+		status = session_open(&t.pair[opened], &own, &workloads[opened], series[opened],
+				      err);
+		if (status == STATUS_OK)
+			status = warm_up(&t.pair[opened], err);
+	}
+	t.ratio->first = series[0]->first / series[1]->first;
+	if (status == STATUS_OK)
+		status = preheat_in_turns(&t, err);
+	if (status == STATUS_OK)
+		status = take_all_in_turns(&t, err);
+	while (opened-- > 0)
+		session_close(&t.pair[opened]);
+	statistics_compute(t.ratio->samples, t.ratio->count, 1, 0, NULL, &t.ratio->statistics);
+	if (t.ratio->unsettled)
+		note_unsettled(&t.ratio->statistics);
+	return status;
+}

@@ -115,4 +115,13 @@ enum status sample(const struct sampler *sampler, const struct workload *workloa
 enum status sample_together(const struct sampler *samplers, const struct workload *workloads,
 			    struct series *const *series, size_t count, struct error *errs);
 
+/*
+ * Samples two workloads of the sampler's device in turns until each and their ratio have enough.
+ * series[0], series[1]: of the workloads; series[2]: the first's duration over the second's of each
+ * pair. A level that both follow, as clocks under a power limit, is not in the ratio. Within one
+ * process: the sampler's world is not looked at, and no energy is measured.
+ */
+enum status sample_in_turns(const struct sampler *sampler, const struct workload workloads[2],
+			    struct series *const series[3], struct error *err);
+
 #endif

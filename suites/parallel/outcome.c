@@ -255,11 +255,11 @@ static void record_speedup(struct run *run, const struct outcome *o)
 
 	run_duration(run, "parallel.single_time", &o->single);
 	if (o->setup->weak) {
-		run_rate(run, "parallel.weak_efficiency", single, &o->step);
+		run_quotient(run, "parallel.weak_efficiency", 1, &o->single, &o->step);
 		return;
 	}
-	run_rate(run, "parallel.speedup", single, &o->step);
-	run_rate(run, "parallel.efficiency", single / o->setup->ranks, &o->step);
+	run_quotient(run, "parallel.speedup", 1, &o->single, &o->step);
+	run_quotient(run, "parallel.efficiency", 1.0 / o->setup->ranks, &o->single, &o->step);
 	if (single > SPEEDUP_SLACK * o->setup->ranks * o->step.statistics.median)
 		run_note(run,
 			 "More than %d times as fast on %d devices: the time of one device is in "

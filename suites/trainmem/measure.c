@@ -57,23 +57,18 @@ static unsigned commands_of(const struct training *t)
 			  1);
 }
 
-static enum status sample_steps(struct run *run, struct training *t, const char *name,
-				struct series *out, struct error *err)
+static struct workload steps_of(struct training *t)
 {
 	bool waits = t->options.policy == POLICY_MALLOC || t->options.policy == POLICY_ASYNC ||
 		     t->options.reports;
-	struct workload w = { .state = t,
-			      .launch = launch_steps,
-			      .clock = CLOCK_DEVICE,
-			      .streams = t->team.streams,
-			      .stream_count = t->options.offload ? 2 : 1,
-			      .commands = commands_of(t),
-			      .no_gate = waits };
-	const struct series *series;
-	enum status status = run_sample(run, &w, name, &series, err);
 
-	*out = *series;
-	return status;
+	return (struct workload){ .state = t,
+				  .launch = launch_steps,
+				  .clock = CLOCK_DEVICE,
+				  .streams = t->team.streams,
+				  .stream_count = t->options.offload ? 2 : 1,
+				  .commands = commands_of(t),
+				  .no_gate = waits };
 }
 
 /* The steps that were timed trained the model. */
@@ -102,27 +97,90 @@ static enum status time_allocator(struct run *run, struct training *t, struct er
 	return training_wait(t, err);
 }
 
-/* `plain`: the step that others are compared with. */
-static enum status time_training(struct run *run, const struct setup *setup,
-				 const struct training_options *options, bool plain,
-				 struct series *out, struct error *err)
-{
-	const char *name = plain ? "trainmem.plain_time" : "trainmem.step_time";
-	struct training_options own = *options;
+/* A training that is timed, and its loss after the first step. */
+struct timed {
 	struct training t;
-	struct heap need;
 	double first;
+};
+
+/* Closed by the caller, whatever becomes of it. */
+static enum status open_timed(struct timed *timed, struct run *run, const struct setup *setup,
+			      const struct training_options *options, struct error *err)
+{
+	struct training_options own = *options;
+	struct training *t = &timed->t;
+	struct heap need;
 
 	training_plan(setup, options, &need);
 	own.reserve = need.reserved_peak;
-	if (training_open(&t, setup, &own, run->devices[0], err) == STATUS_OK &&
-	    training_reset(&t, err) == STATUS_OK && training_step(&t, err) == STATUS_OK &&
-	    training_wait(&t, err) == STATUS_OK && training_loss(&t, &first, err) == STATUS_OK &&
-	    sample_steps(run, &t, name, out, err) == STATUS_OK &&
-	    check_trained(&t, first, err) == STATUS_OK && !plain)
-		time_allocator(run, &t, err);
-	training_close(&t);
+	if (training_open(t, setup, &own, run->devices[0], err) == STATUS_OK &&
+	    training_reset(t, err) == STATUS_OK && training_step(t, err) == STATUS_OK &&
+	    training_wait(t, err) == STATUS_OK)
+		training_loss(t, &timed->first, err);
 	return err->status;
+}
+
+static void record_step(struct run *run, const struct setup *setup, const struct series *step)
+{
+	run_duration(run, "trainmem.step_time", step);
+	run_rate(run, "trainmem.throughput", (double)(setup->batch / setup_sample_rows(setup)),
+		 step);
+}
+
+static enum status time_alone(struct run *run, struct timed *timed, const char *name,
+			      struct series *out, struct error *err)
+{
+	struct workload w = steps_of(&timed->t);
+	const struct series *series;
+
+	if (run_sample(run, &w, name, &series, err) != STATUS_OK)
+		return err->status;
+	*out = *series;
+	return check_trained(&timed->t, timed->first, err);
+}
+
+static enum status time_in_turns(struct run *run, struct timed *step, struct timed *kept,
+				 struct error *err)
+{
+	static const char *const names[] = { "trainmem.step_time", "trainmem.plain_time",
+					     "trainmem.slowdown" };
+	struct workload workloads[] = { steps_of(&step->t), steps_of(&kept->t) };
+	const struct series *series[3];
+
+	if (run_sample_in_turns(run, workloads, names, series, err) != STATUS_OK ||
+	    check_trained(&step->t, step->first, err) != STATUS_OK ||
+	    check_trained(&kept->t, kept->first, err) != STATUS_OK)
+		return err->status;
+	record_step(run, &step->t.setup, series[0]);
+	run_duration(run, "trainmem.plain_time", series[1]);
+	run_scaled(run, "trainmem.slowdown", 1, series[2]);
+	return STATUS_OK;
+}
+
+/* The step that keeps everything after one that has been timed and closed. */
+static enum status time_kept_after(struct run *run, const struct setup *all,
+				   const struct training_options *plain, const struct series *step,
+				   struct error *err)
+{
+	struct error small = ERROR_NONE;
+	struct series series;
+	struct timed kept;
+
+	if (open_timed(&kept, run, all, plain, &small) == STATUS_OK &&
+	    time_alone(run, &kept, "trainmem.plain_time", &series, &small) == STATUS_OK) {
+		run_duration(run, "trainmem.plain_time", &series);
+		run_quotient(run, "trainmem.slowdown", 1, step, &series);
+		run_note(run, "The step that keeps everything was timed after this one, not in "
+			      "turns with it: the device does not hold both.");
+	}
+	training_close(&kept.t);
+	/* A device that holds only the step that needs less is what such steps are for. */
+	if (small.status == STATUS_NO_MEMORY)
+		run_note(run, "Not compared with the step that keeps everything: %s.",
+			 small.message);
+	else if (small.status != STATUS_OK)
+		return error_set(err, small.status, "%s", small.message);
+	return STATUS_OK;
 }
 
 static enum status time_step(struct run *run, const struct setup *setup,
@@ -130,26 +188,28 @@ static enum status time_step(struct run *run, const struct setup *setup,
 {
 	struct training_options plain = plain_options();
 	struct setup all = plain_setup(setup);
-	struct series step, kept;
 	struct error small = ERROR_NONE;
+	bool turns = false, compares = !is_plain(setup, options);
+	struct timed step, kept;
+	struct series series;
 
-	if (time_training(run, setup, options, false, &step, err) != STATUS_OK)
-		return err->status;
-	run_duration(run, "trainmem.step_time", &step);
-	run_rate(run, "trainmem.throughput", (double)(setup->batch / setup_sample_rows(setup)),
-		 &step);
-	if (is_plain(setup, options))
-		return STATUS_OK;
-	/* A device that holds only the step that needs less is what such steps are for. */
-	if (time_training(run, &all, &plain, true, &kept, &small) == STATUS_OK) {
-		run_duration(run, "trainmem.plain_time", &kept);
-		run_scaled(run, "trainmem.slowdown", 1 / kept.statistics.median, &step);
-		return STATUS_OK;
+	if (open_timed(&step, run, setup, options, err) == STATUS_OK && compares) {
+		turns = open_timed(&kept, run, &all, &plain, &small) == STATUS_OK;
+		if (turns)
+			time_in_turns(run, &step, &kept, err);
+		else if (small.status != STATUS_NO_MEMORY)
+			error_set(err, small.status, "%s", small.message);
+		training_close(&kept.t);
 	}
-	if (small.status != STATUS_NO_MEMORY)
-		return error_set(err, small.status, "%s", small.message);
-	run_note(run, "Not compared with the step that keeps everything: %s.", small.message);
-	return STATUS_OK;
+	if (err->status == STATUS_OK && !turns &&
+	    time_alone(run, &step, "trainmem.step_time", &series, err) == STATUS_OK)
+		record_step(run, setup, &series);
+	if (err->status == STATUS_OK)
+		time_allocator(run, &step.t, err);
+	training_close(&step.t);
+	if (err->status == STATUS_OK && compares && !turns)
+		time_kept_after(run, &all, &plain, &series, err);
+	return err->status;
 }
 
 /* The account's own steps, and those that find the sizes of context and inference. */

@@ -37,25 +37,30 @@ static enum status launch_both(void *state, unsigned batch, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status sample_turns(struct run *run, struct logical *l, bool both, struct series *out,
-				struct error *err)
+/* Steps of one alone and of both, in turns. */
+static enum status time_both(struct run *run, struct logical *l, struct error *err)
 {
+	static const char *const names[] = { "trainmem.step_time", "trainmem.plain_time",
+					     "trainmem.slowdown" };
 	struct stream *streams[DEVICES];
-	struct workload w = { .state = l,
-			      .launch = both ? launch_both : launch_alone,
-			      .clock = CLOCK_HOST,
-			      .streams = streams,
-			      .stream_count = both ? DEVICES : 1,
-			      .no_gate = true };
-	const struct series *series;
-	enum status status;
+	struct workload both = { .state = l,
+				 .launch = launch_both,
+				 .clock = CLOCK_HOST,
+				 .streams = streams,
+				 .stream_count = DEVICES,
+				 .no_gate = true };
+	struct workload workloads[] = { both, both };
+	const struct series *series[3];
 
 	for (int d = 0; d < DEVICES; d++)
 		streams[d] = l->devices[d].team.streams[STREAM_COMPUTE];
-	status = run_sample(run, &w, both ? "trainmem.step_time" : "trainmem.plain_time", &series,
-			    err);
-	*out = *series;
-	return status;
+	workloads[1].launch = launch_alone;
+	workloads[1].stream_count = 1;
+	if (run_sample_in_turns(run, workloads, names, series, err) != STATUS_OK)
+		return err->status;
+	for (int i = 0; i < 3; i++)
+		run_scaled(run, names[i], 1, series[i]);
+	return STATUS_OK;
 }
 
 /* The losses after some steps, of the first alone or of both in turns. */
@@ -114,19 +119,12 @@ static enum status ask_beyond(struct logical *l, bool *refused, bool *granted, s
 
 static enum status measure(struct run *run, struct logical *l, struct error *err)
 {
-	struct series alone, both;
 	bool refused, granted;
 
 	if (check_losses(l, err) != STATUS_OK ||
 	    ask_beyond(l, &refused, &granted, err) != STATUS_OK ||
-	    sample_turns(run, l, false, &alone, err) != STATUS_OK)
+	    time_both(run, l, err) != STATUS_OK || check_losses(l, err) != STATUS_OK)
 		return err->status;
-	run_duration(run, "trainmem.plain_time", &alone);
-	if (sample_turns(run, l, true, &both, err) != STATUS_OK ||
-	    check_losses(l, err) != STATUS_OK)
-		return err->status;
-	run_duration(run, "trainmem.step_time", &both);
-	run_scaled(run, "trainmem.slowdown", 1 / alone.statistics.median, &both);
 	run_value(run, "trainmem.isolated", refused && granted);
 	run_value(run, "trainmem.reserved",
 		  (double)(l->devices[0].heap.reserved_peak + l->devices[1].heap.reserved_peak));

@@ -124,7 +124,13 @@ struct script {
 	int fail_at; /* launch number; 0: never */
 	volatile sig_atomic_t *stop;
 	uint64_t stop_at;
+	const double *level; /* that several scripts follow; NULL: none */
+	char name;           /* what it adds to `order`, unless 0 */
 };
+
+/* Names of the scripts that were launched, in order. */
+static char order[4096];
+static size_t ordered;
 
 static enum status launch(void *state, unsigned batch, struct error *err)
 {
@@ -139,7 +145,9 @@ static enum status launch(void *state, unsigned batch, struct error *err)
 		return error_set(err, STATUS_DEVICE, "scripted failure");
 	if (s->stop && s->launches == s->stop_at)
 		*s->stop = 1;
-	now += s->seconds * batch *
+	if (s->name && ordered + 1 < sizeof(order))
+		order[ordered++] = s->name;
+	now += s->seconds * batch * (s->level ? 1 + 0.3 * sin(now / *s->level) : 1) *
 	       (1 + s->spread * (double)generator_uniform(42, s->launches) +
 		s->step * (double)(s->launches % 2) + s->walk * (double)s->launches +
 		fmax(0, s->cold - (double)s->launches) / fmax(1, s->cold));
@@ -487,6 +495,103 @@ static void several_preheat_at_the_same_time(void **state)
 			    launched[1][i] - launched[0][i] <= 110);
 }
 
+static enum status run_in_turns(const struct sampling *by, struct script scripts[2],
+				struct series series[3], struct error *err)
+{
+	struct sampler sampler = { .rules = by, .device = &device, .stop = scripts[1].stop };
+	struct series *out[] = { &series[0], &series[1], &series[2] };
+	struct workload workloads[2];
+
+	ordered = 0;
+	memset(series, 0, 3 * sizeof(*series));
+	for (int i = 0; i < 2; i++)
+		workloads[i] = (struct workload){ .state = &scripts[i],
+						  .launch = launch,
+						  .streams = streams,
+						  .stream_count = 1 };
+	return sample_in_turns(&sampler, workloads, out, err);
+}
+
+static void release_three(struct series series[3])
+{
+	for (int i = 0; i < 3; i++)
+		free(series[i].samples);
+}
+
+/*
+ * The clock of both wanders by 30 % in periods of many samples, as under a power limit; their
+ * ratio does not.
+ */
+static void a_level_that_both_follow_is_not_in_the_ratio_of_turns(void **state)
+{
+	double period = 0.05;
+	struct script scripts[] = {
+		{ .seconds = 1.2e-3, .spread = 1e-3, .level = &period, .name = 'a' },
+		{ .seconds = 1.0e-3, .spread = 1e-3, .level = &period, .name = 'b' },
+	};
+	struct error err = ERROR_NONE;
+	struct series series[3];
+	const struct statistics *ratio = &series[2].statistics;
+
+	(void)state;
+	assert_int_equal(run_in_turns(&rules, scripts, series, &err), STATUS_OK);
+	assert_true(series[0].statistics.q3 / series[0].statistics.q1 > 1.2);
+	assert_true(ratio->low <= 1.2 && 1.2 <= ratio->high);
+	assert_true(ratio->high / ratio->low < 1.03);
+	assert_true(fabs(ratio->median / 1.2 - 1) < 0.01);
+	assert_int_equal(series[2].batch, 1);
+	release_three(series);
+}
+
+/* A batch of its own for each, and no side that always follows the other. */
+static void turns_change_sides(void **state)
+{
+	struct script scripts[] = { { .seconds = 1e-4, .spread = 1e-3, .name = 'a' },
+				    { .seconds = 2e-3, .spread = 1e-3, .name = 'b' } };
+	struct error err = ERROR_NONE;
+	struct series series[3];
+
+	(void)state;
+	assert_int_equal(run_in_turns(&rules, scripts, series, &err), STATUS_OK);
+	assert_in_range(series[0].batch, 9, 11);
+	assert_int_equal(series[1].batch, 1);
+	assert_true(fabs(series[2].statistics.median / 0.05 - 1) < 5e-3);
+	assert_int_equal(series[2].count, series[0].count);
+	order[ordered] = '\0';
+	assert_non_null(strstr(order, "abbaabba"));
+	assert_null(strstr(order + ordered - 2 * series[0].count, "aaa"));
+	assert_null(strstr(order + ordered - 2 * series[0].count, "bbb"));
+	release_three(series);
+}
+
+static void turns_preheat_both_and_stop_when_told(void **state)
+{
+	struct script scripts[] = { { .seconds = 1e-3, .spread = 1e-3 },
+				    { .seconds = 1e-3, .spread = 1e-3 } };
+	struct sampling hot = rules;
+	struct error err = ERROR_NONE;
+	volatile sig_atomic_t stop = 0;
+	struct series series[3];
+
+	(void)state;
+	hot.preheat_seconds = 0.1;
+	assert_int_equal(run_in_turns(&hot, scripts, series, &err), STATUS_OK);
+	for (int i = 0; i < 2; i++)
+		assert_true(scripts[i].launches - series[i].count - series[i].warmup >= 50);
+	release_three(series);
+	scripts[1].stop = &stop;
+	scripts[1].stop_at = scripts[1].launches + 8;
+	assert_int_equal(run_in_turns(&rules, scripts, series, &err), STATUS_INTERRUPTED);
+	release_three(series);
+	error_clear(&err);
+	stop = 0;
+	scripts[1].stop_at = 0;
+	scripts[1].fail_at = (int)scripts[1].launches + 6;
+	assert_int_equal(run_in_turns(&rules, scripts, series, &err), STATUS_DEVICE);
+	assert_int_equal(events_alive, 0);
+	release_three(series);
+}
+
 /* 0.3 % in all: within the target from one end to the other. */
 static void a_drift_within_the_target_is_no_reason_to_go_on(void **state)
 {
@@ -567,6 +672,9 @@ int main(void)
 		cmocka_unit_test(a_workload_is_told_of_another_batch),
 		cmocka_unit_test(waiting_for_other_ranks_is_not_timed),
 		cmocka_unit_test(operations_that_run_on_are_sampled_together),
+		cmocka_unit_test(a_level_that_both_follow_is_not_in_the_ratio_of_turns),
+		cmocka_unit_test(turns_change_sides),
+		cmocka_unit_test(turns_preheat_both_and_stop_when_told),
 		cmocka_unit_test(a_gated_batch_fits_the_queue),
 		cmocka_unit_test(latency_keeps_single_operations_and_its_minimum),
 		cmocka_unit_test(samples_have_ten_digits),
