@@ -166,17 +166,21 @@ static void start_chart(const struct figure *f, const struct case_selection *sel
 	chart->x_scale = f->axis ? axis_scale(selection, f->axis) : SCALE_LINEAR;
 }
 
-/*
- * Bars on a logarithmic axis have no honest foot: only where a linear one would hide the small
- * ones.
- */
+#define HIDES_FROM 30       /* a linear axis that spans this factor hides the small bars, */
+#define HIDES_MOST_FROM 300 /* and this one most of them, whatever the metric */
+
+/* Bars on a logarithmic axis have no honest foot: only where a linear one hides the small ones. */
 static void choose_scale(const struct figure *f, struct chart *chart)
 {
 	struct extent extent = chart_extent(chart);
+	double factor = extent.min > 0 ? extent.max / extent.min : 1;
 
-	if (f->kind == CHART_BARS && chart->y_scale == SCALE_LOG10 &&
-	    !(extent.min > 0 && extent.max / extent.min > 30))
+	if (f->kind != CHART_BARS)
+		return;
+	if (chart->y_scale == SCALE_LOG10 && !(factor > HIDES_FROM))
 		chart->y_scale = SCALE_LINEAR;
+	else if (factor > HIDES_MOST_FROM && !isfinite(chart->reference))
+		chart->y_scale = SCALE_LOG10;
 }
 
 /* A line of one point is a bar: other charts of the metric may have more sizes. */

@@ -303,6 +303,27 @@ static void charts_of_single_bars_join(void **state)
 	free(html);
 }
 
+/* Bars that a linear axis hides are on a logarithmic one, also where the suite asks for none. */
+static void bars_stay_visible(void **state)
+{
+	static const char *const operations[] = { "latency", "callback" };
+
+	(void)state;
+	for (double factor = 100; factor <= 1000; factor *= 10) {
+		struct result r = { 0 };
+		char *html, *chart;
+
+		for (size_t i = 0; i < 2; i++)
+			add_parameter(add_case(&r, "launch", "launch.time",
+					       i ? 1e-6 * factor : 1e-6, 0, -1),
+				      "operation", operations[i], NAN, "");
+		html = page_of(&r);
+		chart = chart_of(html, "Time");
+		assert_int_equal(count(chart, ", logarithmic</text>"), factor > 300);
+		free(html);
+	}
+}
+
 /* A heading over each single bar would take twice the room. */
 static void single_bars_have_no_headings(void **state)
 {
@@ -536,6 +557,7 @@ int main(void)
 		cmocka_unit_test(one_size_makes_bars),
 		cmocka_unit_test(large_sets_are_named_by_their_first),
 		cmocka_unit_test(charts_of_single_bars_join),
+		cmocka_unit_test(bars_stay_visible),
 		cmocka_unit_test(single_bars_have_no_headings),
 		cmocka_unit_test(charts_of_two_kinds_of_memory_have_two_names),
 		cmocka_unit_test(headlines_are_main_figures),
