@@ -17,6 +17,13 @@
 #define POWER_INTERVAL_SECONDS 0.02
 #define POWER_WINDOW_UNKNOWN 1.0
 #define POWER_ACCURACY 0.05
+/*
+ * A counter that is updated every 0.1 s is watched, and its mean power taken from update to update:
+ * read at any moment, it misses up to one update at either end of a window. A counter of more than
+ * WATCHED_UPDATES_SECOND updates a second needs none of that.
+ */
+#define WATCH_INTERVAL_SECONDS 0.005
+#define WATCHED_UPDATES_SECOND 50
 
 /* Power of one device; written by the poller's thread. */
 struct power {
@@ -25,13 +32,27 @@ struct power {
 	double window; /* the longest that a reading is a mean of, in s */
 };
 
+/* An update of a counter, between two looks at it. */
+struct update {
+	double joules, time;
+	double open; /* s by which `time` may be wrong */
+};
+
+/* Updates of one device's counter; written by the poller's thread. */
+struct updates {
+	double joules, looked; /* of the latest look, and when it began */
+	size_t count;
+	struct update first, last;
+};
+
 struct gauge {
 	struct device *device;
 	bool counts; /* it has a counter */
 	double first, last;
-	double power_window;             /* of the readings up to `last` */
-	struct telemetry_poller *poller; /* without a counter; its lock guards `power` */
+	double error;                    /* of `last`, relative */
+	struct telemetry_poller *poller; /* NULL: no need; its lock guards what follows */
 	struct power power;
+	struct updates updates;
 	struct energy latest;
 };
 
@@ -70,6 +91,44 @@ static void add_power(void *context, const struct telemetry *t)
 								: POWER_WINDOW_UNKNOWN);
 }
 
+/* On the poller's thread: has the counter changed since the look before? */
+static void look_for_update(void *context, const struct telemetry *unused)
+{
+	struct gauge *g = context;
+	struct updates *u = &g->updates;
+	struct error ignored = ERROR_NONE;
+	double began = clock_seconds(), ended;
+	struct energy now;
+
+	(void)unused;
+	if (backend_energy(g->device, &now, &ignored) != STATUS_OK)
+		return;
+	ended = clock_seconds();
+	if (u->looked > 0 && now.joules > u->joules) {
+		u->last = (struct update){ .joules = now.joules,
+					   .time = (u->looked + ended) / 2,
+					   .open = (ended - u->looked) / 2 };
+		if (u->count++ == 0)
+			u->first = u->last;
+	}
+	u->joules = now.joules;
+	u->looked = began;
+}
+
+static void watch_counter(struct gauge *g)
+{
+	const struct telemetry_poller_options options = {
+		.interval_seconds = WATCH_INTERVAL_SECONDS,
+		.add = look_for_update,
+		.context = g,
+	};
+
+	if (g->latest.update_seconds * WATCHED_UPDATES_SECOND < 1)
+		return;
+	g->poller = telemetry_poller_open(g->device, &options);
+	telemetry_poller_switch(g->poller, true);
+}
+
 static void start_power(struct gauge *g)
 {
 	const struct telemetry_poller_options options = {
@@ -88,15 +147,35 @@ static void start_power(struct gauge *g)
 }
 
 /* Joules of a device without a counter, `seconds` after the beginning. */
-static double power_joules(struct gauge *g, double seconds)
+static void read_power(struct gauge *g, double seconds)
 {
-	double joules;
+	const struct power *p = &g->power;
 
 	telemetry_poller_lock(g->poller);
-	joules = g->power.count ? g->power.sum / (double)g->power.count * seconds : (double)NAN;
-	g->power_window = g->power.window;
+	g->last = p->count ? p->sum / (double)p->count * seconds : (double)NAN;
+	g->error = p->window / seconds + POWER_ACCURACY;
 	telemetry_poller_unlock(g->poller);
-	return joules;
+}
+
+/*
+ * Joules of a counter, `seconds` after the beginning: mean power from the first update to the last
+ * holds for the parts of an update before and after them, if that is the more certain figure.
+ */
+static void read_counter(struct gauge *g, double seconds)
+{
+	const struct update *first = &g->updates.first, *last = &g->updates.last;
+	double between, error;
+
+	g->last = g->latest.joules - g->first;
+	g->error = g->latest.update_seconds / seconds;
+	telemetry_poller_lock(g->poller);
+	between = last->time - first->time;
+	error = (first->open + last->open) / between;
+	if (2 * between > seconds && error < g->error) {
+		g->last = (last->joules - first->joules) / between * seconds;
+		g->error = error;
+	}
+	telemetry_poller_unlock(g->poller);
 }
 
 struct energy_meter *energy_meter_begin(struct device *const *devices, size_t count)
@@ -112,7 +191,9 @@ struct energy_meter *energy_meter_begin(struct device *const *devices, size_t co
 		g->device = devices[i];
 		g->counts = backend_energy(g->device, &g->latest, &none) == STATUS_OK;
 		g->first = g->latest.joules;
-		if (!g->counts)
+		if (g->counts)
+			watch_counter(g);
+		else
 			start_power(g);
 		if (!g->counts && !g->poller && m->err.status == STATUS_OK)
 			m->err = none;
@@ -129,9 +210,9 @@ void energy_meter_read(struct energy_meter *m)
 		struct gauge *g = &m->gauges[i];
 
 		if (g->counts && backend_energy(g->device, &g->latest, &m->err) == STATUS_OK)
-			g->last = g->latest.joules - g->first;
-		else if (g->poller)
-			g->last = power_joules(g, now - m->began);
+			read_counter(g, now - m->began);
+		else if (!g->counts && g->poller)
+			read_power(g, now - m->began);
 	}
 	m->ended = now;
 }
@@ -148,11 +229,9 @@ static bool is_shared(const struct energy_meter *m, size_t i)
 
 static void add_gauge(struct share *s, const struct gauge *g)
 {
-	double update = g->counts ? g->latest.update_seconds : g->power_window;
-
 	s->joules += g->last;
 	s->watts += g->last / s->seconds;
-	s->error = fmax(s->error, update / s->seconds + (g->counts ? 0 : POWER_ACCURACY));
+	s->error = fmax(s->error, g->error);
 	s->devices++;
 	s->counted &= g->counts;
 	snprintf(s->domain, sizeof(s->domain), "%.50s",

@@ -1,6 +1,7 @@
 /*
  * The energy that devices take between two moments: of their counters (backend_energy), or of their
- * power, read every few milliseconds, where a device reports power alone.
+ * power, read every few milliseconds, where a device reports power alone. A counter of few updates
+ * is watched: its mean power from update to update, times the window.
  */
 #ifndef GPUPROOF_MEASURE_TELEMETRY_ENERGY_METER_H
 #define GPUPROOF_MEASURE_TELEMETRY_ENERGY_METER_H
@@ -14,7 +15,7 @@ struct energy_meter;
 struct energy_window {
 	double joules, watts; /* of all devices together; NAN: not measured */
 	double seconds;       /* from the first reading to the last */
-	/* relative: what the counters' updates and, of power, NVML's accuracy leave open; NAN */
+	/* relative: what the times of updates and, of power, NVML's accuracy leave open; NAN */
 	double error;
 	bool counted;    /* all by counters, not by power */
 	char source[96]; /* "NVML's energy counter, 2 devices" */
