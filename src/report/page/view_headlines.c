@@ -103,7 +103,7 @@ static void show_cell(const struct headline *h, struct tree *cells, const struct
 	else if (leader != SIZE_MAX)
 		tree_textf(map, "absent", "with %s", h->selection.view->sources[leader].label);
 	else
-		tree_text(map, "absent", "not measured");
+		tree_text(map, "absent", "\u2013");
 	if (cell->sets > 1)
 		tree_textf(map, "sets", "worst of %zu", cell->sets);
 	else
