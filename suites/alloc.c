@@ -96,6 +96,15 @@ static const struct key keys[] = {
 	  .parameter = "scenario",
 	  .help = "fragment: every other block freed, or training steps with batches of different "
 		  "size" },
+	{ .name = "logical_devices",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "1",
+	  .min = 1,
+	  .max = 2,
+	  .help = "fragment, of caching, bfc, bfc_growth, arena: logical devices on the one "
+		  "device, "
+		  "each with its own span and limit, that go through the scenario in turns" },
 	{ .name = "loadings",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -134,9 +143,10 @@ static const struct key keys[] = {
 	{ 0 },
 };
 
-static const char *const axes[] = { "allocators", "operations", "states",  "fills",
-				    "threads",    "streams",    "growths", "creations",
-				    "scenarios",  "loadings",   "sizes",   NULL };
+static const char *const axes[] = { "allocators", "operations",      "states",   "fills",
+				    "threads",    "streams",         "growths",  "creations",
+				    "scenarios",  "logical_devices", "loadings", "sizes",
+				    NULL };
 
 /* Metrics of one step of the staircase. */
 #define START(what, help_time, help_memory)                                        \
@@ -179,6 +189,19 @@ static const struct metric metrics[] = {
 	{ "alloc.create_rate", "B/s", BETTER_HIGHER, 0, "its bytes per second", METRIC_HOST },
 	{ "alloc.step", "s", BETTER_LOWER, 0,
 	  "alternating: allocating and freeing what one step needs, 12 blocks", METRIC_HOST },
+	{ "alloc.step_alone", "s", BETTER_NONE, 0,
+	  "with two logical devices: the same while only the first has steps", METRIC_HOST },
+	{ "alloc.step_slowdown", "1", BETTER_LOWER, 0,
+	  "with two logical devices: a step when both have theirs in turns / alone, the median of "
+	  "pairs" },
+	{ "alloc.isolated", "1", BETTER_HIGHER, 0,
+	  "1: a logical device is refused what is beyond its limit, and the other still gets its "
+	  "own; 0: not",
+	  METRIC_EXACT },
+	{ "alloc.external_frag_second", "1", BETTER_LOWER, 0,
+	  "external fragmentation of the second logical device", METRIC_EXACT, .percent = true },
+	{ "alloc.largest_free_second", "B", BETTER_HIGHER, 0,
+	  "the largest block that can be had on it" },
 	{ "alloc.reserved", "B", BETTER_LOWER, 0,
 	  "caching, bfc, arena: taken from the device after the steps" },
 	{ "alloc.external_frag", "1", BETTER_LOWER, 1,
@@ -258,7 +281,7 @@ static const struct figure_row figures[] = {
 	{ .metric = "alloc.growth_memory", .kind = "bars", .bars = { "allocator", "growth" } },
 	{ .metric = "alloc.external_frag",
 	  .kind = "bars",
-	  .facets = { "scenario" },
+	  .facets = { "scenario", "logical_devices" },
 	  .bars = { "allocator" } },
 	{ .metric = "alloc.start_time", .kind = "stacked", .parts = "alloc.start_time_" },
 	{ .metric = "alloc.start_memory", .kind = "stacked", .parts = "alloc.start_memory_" },
@@ -273,6 +296,13 @@ static const struct table_row tables[] = {
 	  .columns = { "alloc.external_frag", "alloc.total_free", "alloc.largest_free",
 		       "alloc.fits_block", "alloc.fits_double", "alloc.fits_quarter", "alloc.kept",
 		       "alloc.step", "alloc.reserved" },
+	  .without = { "operation" } },
+	{ .title =
+		  "Two logical devices on one, each with a limit (isolated 1: what one is refused, "
+		  "the other still has)",
+	  .columns = { "alloc.isolated", "alloc.external_frag", "alloc.external_frag_second",
+		       "alloc.largest_free", "alloc.largest_free_second", "alloc.step",
+		       "alloc.step_alone", "alloc.step_slowdown" },
 	  .without = { "operation" } },
 	{ .title = "What a block really takes",
 	  .columns = { "alloc.cost", "alloc.cost_ratio", "alloc.granularity", "alloc.alignment" },

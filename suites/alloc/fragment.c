@@ -7,6 +7,8 @@
  *                 now and then from between the large ones (a 128th of the span)
  * Then requests: of a block, of two, and of a quarter of the span; and by bisection the largest
  * that fits. external_frag is 1 - largest / all that is free.
+ * With two logical devices each has an allocator with a limit of its own: they go through the
+ * scenario in turns, and a request beyond the first one's limit must leave the second what it has.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +23,7 @@
 #define LAYERS 12
 #define STEPS 16
 #define KEEP_EVERY 3 /* steps between two tensors that stay */
+#define DEVICES_MOST 2
 #define LIVE_MOST (CHECKERBOARD_BLOCKS + STEPS + LAYERS)
 
 struct heap {
@@ -97,10 +100,26 @@ static enum status train_step(struct heap *h, size_t step, struct error *err)
 	return status;
 }
 
-static enum status alternating(struct heap *h, struct error *err)
+/* One or two logical devices. */
+struct fragment {
+	struct run *run;
+	struct heap heaps[DEVICES_MOST];
+	size_t count;
+};
+
+static enum status alternating(struct fragment *f, struct error *err)
 {
 	for (size_t step = 0; step < STEPS; step++)
-		if (train_step(h, step, err) != STATUS_OK)
+		for (size_t d = 0; d < f->count; d++)
+			if (train_step(&f->heaps[d], step, err) != STATUS_OK)
+				return err->status;
+	return STATUS_OK;
+}
+
+static enum status checkerboards(struct fragment *f, struct error *err)
+{
+	for (size_t d = 0; d < f->count; d++)
+		if (checkerboard(&f->heaps[d], err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -140,11 +159,60 @@ static enum status finish_step(void *state, struct error *err)
 	return backend_stream_synchronize(r->heap->blocks.stream, err);
 }
 
-/* The cost of a step's requests in memory that earlier steps have left in pieces. */
-static enum status time_steps(struct heap *h, struct error *err)
+/* A step of each logical device in turns. */
+static enum status launch_both(void *state, unsigned batch, struct error *err)
 {
-	struct replay replay = { .heap = h };
-	struct workload w = { .state = &replay,
+	struct replay *replays = state;
+
+	for (unsigned i = 0; i < batch; i++)
+		for (size_t d = 0; d < DEVICES_MOST; d++)
+			if (launch_step(&replays[d], 1, err) != STATUS_OK)
+				return err->status;
+	return STATUS_OK;
+}
+
+static enum status finish_both(void *state, struct error *err)
+{
+	struct replay *replays = state;
+
+	for (size_t d = 0; d < DEVICES_MOST; d++)
+		if (finish_step(&replays[d], err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+static enum status time_both(struct run *run, struct workload alone, struct error *err)
+{
+	static const char *const names[] = { "alloc.step", "alloc.step_alone",
+					     "alloc.step_slowdown" };
+	struct workload workloads[] = { alone, alone };
+	const struct series *series[3];
+
+	workloads[0].launch = launch_both;
+	workloads[0].finish = finish_both;
+	if (run_sample_in_turns(run, workloads, names, series, err) != STATUS_OK)
+		return err->status;
+	run_scaled(run, names[0], 1.0 / DEVICES_MOST, series[0]);
+	run_duration(run, names[1], series[1]);
+	run_scaled(run, names[2], 1.0 / DEVICES_MOST, series[2]);
+	return STATUS_OK;
+}
+
+static uint64_t reserved_by_all(const struct fragment *f)
+{
+	uint64_t bytes = 0;
+
+	for (size_t d = 0; d < f->count; d++)
+		bytes += origin_reserved(&f->heaps[d].origin);
+	return bytes;
+}
+
+/* The cost of a step's requests in memory that earlier steps have left in pieces. */
+static enum status time_steps(struct fragment *f, struct error *err)
+{
+	struct replay replays[DEVICES_MOST] = { { .heap = &f->heaps[0] },
+						{ .heap = &f->heaps[1] } };
+	struct workload w = { .state = replays,
 			      .launch = launch_step,
 			      .finish = finish_step,
 			      .clock = CLOCK_HOST,
@@ -152,11 +220,13 @@ static enum status time_steps(struct heap *h, struct error *err)
 			      .no_gate = true };
 	const struct series *time;
 
-	if (origin_is_own(h->origin.kind))
-		run_value(h->run, "alloc.reserved", (double)origin_reserved(&h->origin));
-	if (run_sample(h->run, &w, "alloc.step", &time, err) != STATUS_OK)
+	if (origin_is_own(f->heaps[0].origin.kind))
+		run_value(f->run, "alloc.reserved", (double)reserved_by_all(f));
+	if (f->count > 1)
+		return time_both(f->run, w, err);
+	if (run_sample(f->run, &w, "alloc.step", &time, err) != STATUS_OK)
 		return err->status;
-	run_duration(h->run, "alloc.step", time);
+	run_duration(f->run, "alloc.step", time);
 	return STATUS_OK;
 }
 
@@ -188,38 +258,68 @@ static enum status give_all(struct heap *h, struct error *err)
 }
 
 /* Memory that the allocator keeps when everything is freed. */
-static enum status measure_kept(struct heap *h, struct error *err)
+static enum status measure_kept(struct fragment *f, struct error *err)
 {
+	struct origin *origin = &f->heaps[0].origin;
 	uint64_t before, after;
 	struct error ignored = ERROR_NONE;
 
-	if (origin_is_own(h->origin.kind)) {
-		run_value(h->run, "alloc.kept", (double)origin_reserved(&h->origin));
+	if (origin_is_own(origin->kind)) {
+		run_value(f->run, "alloc.kept", (double)reserved_by_all(f));
 		return STATUS_OK;
 	}
-	if (alloc_free_bytes(h->run->devices[0], &before, &ignored) != STATUS_OK)
+	if (alloc_free_bytes(f->run->devices[0], &before, &ignored) != STATUS_OK)
 		return STATUS_OK;
-	if (origin_trim(&h->origin, err) != STATUS_OK ||
-	    alloc_free_bytes(h->run->devices[0], &after, err) != STATUS_OK)
+	if (origin_trim(origin, err) != STATUS_OK ||
+	    alloc_free_bytes(f->run->devices[0], &after, err) != STATUS_OK)
 		return err->status;
-	run_value(h->run, "alloc.kept", after > before ? (double)(after - before) : 0);
+	run_value(f->run, "alloc.kept", after > before ? (double)(after - before) : 0);
 	return STATUS_OK;
 }
 
-static enum status measure(struct heap *h, struct error *err)
+/* Metrics of the second logical device have names of their own. */
+static enum status measure_pieces(struct heap *h, bool second, struct error *err)
 {
 	uint64_t step = h->span / RESOLUTION, largest = 0, all = h->limit - h->blocks.used;
 
-	if (ask(h, err) != STATUS_OK ||
-	    checked_largest(&h->blocks, step, all, &largest, err) != STATUS_OK)
+	if (checked_largest(&h->blocks, step, all, &largest, err) != STATUS_OK)
 		return err->status;
 	all = all / step * step;
-	run_value(h->run, "alloc.external_frag", 1 - (double)largest / (double)all);
-	run_value(h->run, "alloc.largest_free", (double)largest);
-	run_value(h->run, "alloc.total_free", (double)all);
-	if (give_all(h, err) != STATUS_OK)
+	run_value(h->run, second ? "alloc.external_frag_second" : "alloc.external_frag",
+		  1 - (double)largest / (double)all);
+	run_value(h->run, second ? "alloc.largest_free_second" : "alloc.largest_free",
+		  (double)largest);
+	if (!second)
+		run_value(h->run, "alloc.total_free", (double)all);
+	return STATUS_OK;
+}
+
+static enum status measure_isolation(struct fragment *f, struct error *err)
+{
+	struct heap *first = &f->heaps[0], *second = &f->heaps[1];
+	bool beyond, granted;
+
+	if (checked_fits(&first->blocks, first->limit, &beyond, err) != STATUS_OK ||
+	    checked_fits(&second->blocks, second->span / CHECKERBOARD_BLOCKS, &granted, err) !=
+		    STATUS_OK)
 		return err->status;
-	return measure_kept(h, err);
+	run_value(f->run, "alloc.isolated", !beyond && granted);
+	return STATUS_OK;
+}
+
+static enum status measure(struct fragment *f, struct error *err)
+{
+	if (ask(&f->heaps[0], err) != STATUS_OK)
+		return err->status;
+	for (size_t d = 0; d < f->count; d++)
+		if (measure_pieces(&f->heaps[d], d > 0, err) != STATUS_OK)
+			return err->status;
+	if (f->count > 1 && measure_isolation(f, err) != STATUS_OK)
+		return err->status;
+	for (size_t d = 0; d < f->count; d++)
+		if (give_all(&f->heaps[d], err) != STATUS_OK)
+			return err->status;
+	return measure_kept(f, err);
 }
 
 static enum status open_heap(struct heap *h, int kind, struct error *err)
@@ -261,22 +361,35 @@ static void close_heap(struct heap *h)
 	backend_stream_destroy(h->blocks.stream);
 }
 
+static enum status open_heaps(struct fragment *f, int kind, struct error *err)
+{
+	uint64_t span = (uint64_t)section_setting(f->run->c->section, "span")->values[0].integer;
+
+	for (size_t d = 0; d < f->count; d++) {
+		f->heaps[d].run = f->run;
+		f->heaps[d].span = span;
+		f->heaps[d].limit = span + span / 8;
+		if (open_heap(&f->heaps[d], kind, err) != STATUS_OK)
+			break;
+	}
+	return err->status;
+}
+
 enum status alloc_fragment(struct run *run, int kind, struct error *err)
 {
-	struct heap *h = xcalloc(1, sizeof(*h));
+	struct fragment *f = xcalloc(1, sizeof(*f));
 	enum alloc_scenario scenario = (enum alloc_scenario)case_integer(run->c, "scenarios");
+	bool checkered = scenario == SCENARIO_CHECKERBOARD;
 
-	h->run = run;
-	h->span = (uint64_t)section_setting(run->c->section, "span")->values[0].integer;
-	h->limit = h->span + h->span / 8;
-	if (open_heap(h, kind, err) == STATUS_OK &&
-	    (scenario == SCENARIO_CHECKERBOARD ? checkerboard(h, err) : alternating(h, err)) ==
-		    STATUS_OK &&
-	    (scenario == SCENARIO_CHECKERBOARD || time_steps(h, err) == STATUS_OK) &&
-	    measure(h, err) == STATUS_OK)
+	f->run = run;
+	f->count = (size_t)case_integer(run->c, "logical_devices");
+	if (open_heaps(f, kind, err) == STATUS_OK &&
+	    (checkered ? checkerboards(f, err) : alternating(f, err)) == STATUS_OK &&
+	    (checkered || time_steps(f, err) == STATUS_OK) && measure(f, err) == STATUS_OK)
 		run_verified(run, "both ends of every block keep their data until it is freed", NAN,
 			     NAN);
-	close_heap(h);
-	free(h);
+	for (size_t d = 0; d < f->count; d++)
+		close_heap(&f->heaps[d]);
+	free(f);
 	return err->status;
 }

@@ -28,6 +28,7 @@ static const struct {
 	{ "growths", 1u << OPERATION_GROW },
 	{ "creations", 1u << OPERATION_CREATE },
 	{ "scenarios", 1u << OPERATION_FRAGMENT },
+	{ "logical_devices", 1u << OPERATION_FRAGMENT },
 	{ "loadings", 1u << OPERATION_START },
 	{ "sizes", 1u << OPERATION_ALLOC | 1u << OPERATION_FREE | 1u << OPERATION_CONTEND |
 			   1u << OPERATION_COST | 1u << OPERATION_GROW | 1u << OPERATION_CREATE },
@@ -92,7 +93,8 @@ static uint64_t need(const struct plan_case *point, enum alloc_operation operati
 	case OPERATION_GROW:
 		return growth_need(point, kind, bytes);
 	case OPERATION_FRAGMENT:
-		return span_of(point) + span_of(point) / 8;
+		return (uint64_t)case_integer(point, "logical_devices") *
+		       (span_of(point) + span_of(point) / 8);
 	case OPERATION_FAIL:
 	case OPERATION_EXHAUST:
 		return taken(kind, 1, FAILURE_AFTERWARDS_BYTES) + BUFFER_CHECK_BYTES;
@@ -130,7 +132,10 @@ static const char *impossible(const struct plan_case *point, enum alloc_operatio
 		       "more would move to the host";
 	if (operation == OPERATION_EXHAUST && !origin_on_device(kind))
 		return "host memory is not used up: the system would end processes for want of it";
-	(void)point;
+	if (operation == OPERATION_FRAGMENT && !origin_is_own(kind) &&
+	    case_integer(point, "logical_devices") > 1)
+		return "a logical device needs an allocator with a limit of its own: caching, bfc, "
+		       "bfc_growth or arena";
 	return NULL;
 }
 
@@ -213,6 +218,8 @@ enum status alloc_expand(struct plan *plan, struct plan_case *point, struct erro
 		return STATUS_OK;
 	if (operation == OPERATION_ALLOC || operation == OPERATION_FREE)
 		plan_unname_usual(point, "fills", "0%");
+	if (operation == OPERATION_FRAGMENT)
+		plan_unname_usual(point, "logical_devices", "1");
 	bytes = need(point, operation, kind);
 	if (origin_on_device(kind))
 		point->device_bytes = bytes;

@@ -253,6 +253,33 @@ static void test_a_step_is_timed_in_what_earlier_ones_left(void **state)
 	case_result_release(&result);
 }
 
+#define LOGICAL(allocator, scenario) FRAGMENT(allocator, scenario) "logical_devices = 2\n"
+
+/* Each has its own limit, pieces and steps; by hand as for one. */
+static void test_logical_devices_are_two_of_one(void **state)
+{
+	struct case_result result;
+
+	run_ok(*state, LOGICAL("caching", "checkerboard"), &result);
+	assert_true(metric_of(&result, "alloc.isolated") == 1);
+	assert_true(metric_of(&result, "alloc.total_free") == 160 * MIB);
+	assert_true(metric_of(&result, "alloc.largest_free") == 32 * MIB);
+	assert_true(metric_of(&result, "alloc.largest_free_second") == 32 * MIB);
+	assert_true(fabs(metric_of(&result, "alloc.external_frag_second") - (1 - 32.0 / 160)) <
+		    1e-12);
+	assert_true(metric_of(&result, "alloc.kept") >= 2 * 256 * MIB);
+	case_result_release(&result);
+	run_ok(*state, LOGICAL("arena", "alternating"), &result);
+	assert_true(metric_of(&result, "alloc.isolated") == 1);
+	assert_true(metric_of(&result, "alloc.reserved") == 2 * 288 * MIB);
+	assert_true(metric_of(&result, "alloc.external_frag") ==
+		    metric_of(&result, "alloc.external_frag_second"));
+	assert_true(metric_of(&result, "alloc.step") > 0);
+	assert_true(metric_of(&result, "alloc.step_alone") > 0);
+	assert_true(metric_of(&result, "alloc.step_slowdown") > 0);
+	case_result_release(&result);
+}
+
 /* The config's fault, not the allocator's. */
 static void test_a_fraction_too_small_is_no_error(void **state)
 {
@@ -694,6 +721,7 @@ int main(void)
 		TEST(test_a_span_of_less_than_a_segment),
 		TEST(test_fragments_of_alternating_batches),
 		TEST(test_a_step_is_timed_in_what_earlier_ones_left),
+		TEST(test_logical_devices_are_two_of_one),
 		TEST(test_a_fraction_too_small_is_no_error),
 		TEST(test_what_is_created_is_read),
 		TEST(test_fragments_lose_no_data),
