@@ -140,7 +140,7 @@ template <typename T, convolution_pass PASS, int PACK, int COLUMNS>
 static __global__ void __launch_bounds__(GEMM_THREADS, 2)
 	convolution_fma(const convolution_gemm_arguments a)
 {
-	multiply_tile<T, PASS, PACK, COLUMNS, FMA_STAGES, fma_products<T, PASS, COLUMNS>>(a);
+	multiply_tile<T, PASS, PACK, PACK, COLUMNS, FMA_STAGES, fma_products<T, PASS, COLUMNS>>(a);
 }
 
 template <typename T, int PACK>

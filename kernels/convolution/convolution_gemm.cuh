@@ -74,7 +74,7 @@ struct convolution_gemm_arguments {
  * is in the output.
  */
 struct row_pixel {
-	int image; /* pixels before it */
+	int first; /* pixel, of all images */
 	int h, w;
 	int out; /* -1: after the last */
 };
@@ -89,14 +89,18 @@ static __device__ __forceinline__ row_pixel row_pixel_of(const convolution_gemm_
 
 	if (row >= end)
 		return { 0, INT32_MIN / 2, INT32_MIN / 2, -1 };
-	if (PASS != PASS_DATA)
-		return { n * (int)(s.height * s.width), h * stride - padding, w * stride - padding,
-			 row };
+	if (PASS != PASS_DATA) {
+		h = h * stride - padding;
+		w = w * stride - padding;
+		return { (n * (int)s.height + h) * (int)s.width + w, h, w, row };
+	}
 	h = h * stride + a.taps.y;
 	w = w * stride + a.taps.x;
-	return { n * a.problem.out_height * a.problem.out_width,
-		 (h + padding - a.taps.row) / stride, (w + padding - a.taps.column) / stride,
-		 (n * (int)s.height + h) * (int)s.width + w };
+	int out = (n * (int)s.height + h) * (int)s.width + w;
+
+	h = (h + padding - a.taps.row) / stride;
+	w = (w + padding - a.taps.column) / stride;
+	return { (n * a.problem.out_height + h) * a.problem.out_width + w, h, w, out };
 }
 
 /* Place of element `at` of a line of WIDTH elements. */
@@ -114,9 +118,6 @@ static __device__ __forceinline__ int tile_offset(int line, int at)
  * to registers before a stage is multiplied and stored after it.
  */
 enum gather_phase { GATHER_COPY, GATHER_LOAD, GATHER_STORE };
-template <gather_phase PHASE> struct phase_of {
-	static const gather_phase value = PHASE;
-};
 
 template <typename T, int PACK, gather_phase PHASE>
 static __device__ __forceinline__ void copy_pack(T *to, const T *tensor, int64_t at, bool in,
@@ -154,23 +155,29 @@ static __device__ __forceinline__ void gather_pixels(T *tile, const convolution_
 	const convolution_problem &p = a.problem;
 	bool forward = PASS == PASS_FORWARD;
 	const T *tensor = (const T *)(forward ? p.image : p.gradient);
-	int height = forward ? (int)p.shape.height : p.out_height,
-	    width = forward ? (int)p.shape.width : p.out_width,
-	    channels = forward ? p.shape.channels : p.shape.filters;
+	unsigned height = forward ? p.shape.height : (unsigned)p.out_height,
+		 width = forward ? p.shape.width : (unsigned)p.out_width;
+	int channels = forward ? p.shape.channels : p.shape.filters;
 	int at = threadIdx.x % PACKS * PACK, channel, column;
 	int tap = a.depth_channels.quotient(first + at, &channel),
 	    row = a.tap_columns.quotient(tap, &column);
+
+	if (!forward) {
+		row = -row;
+		column = -column;
+	}
 
 #pragma unroll
 	for (int i = 0; i < GEMM_ROWS * PACKS / GEMM_THREADS; i++) {
 		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS);
 		row_pixel r = rows[line];
-		int h = forward ? r.h + row : r.h - row, w = forward ? r.w + column : r.w - column;
 
 		copy_pack<T, PACK, PHASE>(tile + tile_offset<T, true, DEPTH>(line, at), tensor,
-					  (int64_t)(r.image + h * width + w) * channels + channel,
-					  first + at < end && h >= 0 && w >= 0 && h < height &&
-						  w < width,
+					  (int64_t)(r.first + row * (int)width + column) *
+							  channels +
+						  channel,
+					  first + at < end && (unsigned)(r.h + row) < height &&
+						  (unsigned)(r.w + column) < width,
 					  held + i);
 	}
 }
@@ -236,14 +243,13 @@ static __device__ __forceinline__ void gather_taps(T *tile, const convolution_ge
 	for (int i = 0; i < GEMM_DEPTH(T) * PACKS / GEMM_THREADS; i++) {
 		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS);
 		row_pixel p = pixels[line];
-		int h = p.h + r, w = p.w + c;
 
 		copy_pack<T, PACK, PHASE>(tile + tile_offset<T, false, GEMM_ROWS>(line, at),
 					  (const T *)a.problem.image,
-					  (int64_t)(p.image + h * (int)s.width + w) * s.channels +
+					  (int64_t)(p.first + r * (int)s.width + c) * s.channels +
 						  channel,
-					  row + at < a.rows && h >= 0 && w >= 0 &&
-						  h < (int)s.height && w < (int)s.width,
+					  row + at < a.rows && (unsigned)(p.h + r) < s.height &&
+						  (unsigned)(p.w + c) < s.width,
 					  held + i);
 	}
 }
@@ -320,9 +326,10 @@ template <typename T, convolution_pass PASS> struct tile_store {
 
 /*
  * PRODUCTS keeps a thread's sums: add(left, right) multiplies a stage, store(to) stores them.
- * STAGES of copies are under way or being multiplied.
+ * STAGES of copies are under way or being multiplied. RIGHT: the pack of the right operand.
  */
-template <typename T, convolution_pass PASS, int PACK, int COLUMNS, int STAGES, typename PRODUCTS>
+template <typename T, convolution_pass PASS, int PACK, int RIGHT, int COLUMNS, int STAGES,
+	  typename PRODUCTS>
 static __device__ __forceinline__ void multiply_tile(const convolution_gemm_arguments &a)
 {
 	extern __shared__ __align__(128) char gemm_memory[];
@@ -341,34 +348,41 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 	if (PASS != PASS_WEIGHTS && threadIdx.x < GEMM_ROWS)
 		rows[threadIdx.x] = row_pixel_of<PASS>(a, row + threadIdx.x, a.rows);
 
-	const bool HELD = PACK * sizeof(T) < 4;
+	const bool HELD = PACK * sizeof(T) < 4, HELD_RIGHT = RIGHT * sizeof(T) < 4;
 	/* one more than none */
 	uint16_t held_left[HELD ? GEMM_ROWS * DEPTH / GEMM_THREADS : 1],
-		held_right[HELD ? COLUMNS * DEPTH / GEMM_THREADS : 1];
+		held_right[HELD_RIGHT ? COLUMNS * DEPTH / GEMM_THREADS : 1];
 
-	auto gather = [&](auto phase, int first) {
-		const gather_phase PHASE = decltype(phase)::value;
+	/* The copies of a stage, or their second half: what is held is stored. */
+	auto gather = [&](auto ends, int first) {
+		const bool END = decltype(ends)::value;
+		const gather_phase OF_LEFT = END ? GATHER_STORE : HELD ? GATHER_LOAD : GATHER_COPY;
+		const gather_phase OF_RIGHT = END          ? GATHER_STORE
+					      : HELD_RIGHT ? GATHER_LOAD
+							   : GATHER_COPY;
 		T *left = (T *)(gemm_memory + to * GEMM_STAGE_BYTES(COLUMNS)),
 		  *right = left + GEMM_ROWS * DEPTH;
 
 		if (first >= end)
 			return;
-		if (PASS == PASS_FORWARD) {
-			gather_pixels<T, PASS, PACK, PHASE>(left, a, rows, first, end, held_left);
-			gather_filters<T, PACK, COLUMNS, PHASE>(right, a, column, first, end,
-								held_right);
-		} else if (PASS == PASS_DATA) {
-			gather_pixels<T, PASS, PACK, PHASE>(left, a, rows, first, end, held_left);
-			gather_channels<T, PACK, COLUMNS, PHASE>(right, a, column, first, end,
-								 held_right);
-		} else {
-			gather_taps<T, PACK, PHASE>(left, a, pixels, row, held_left);
-			gather_gradients<T, PACK, COLUMNS, PHASE>(right, a, column, first, end,
-								  held_right);
-		}
+		if constexpr (PASS == PASS_WEIGHTS)
+			gather_taps<T, PACK, OF_LEFT>(left, a, pixels, row, held_left);
+		else
+			gather_pixels<T, PASS, PACK, OF_LEFT>(left, a, rows, first, end, held_left);
+		if (END && !HELD_RIGHT)
+			return;
+		if (PASS == PASS_FORWARD)
+			gather_filters<T, RIGHT, COLUMNS, OF_RIGHT>(right, a, column, first, end,
+								    held_right);
+		else if (PASS == PASS_DATA)
+			gather_channels<T, RIGHT, COLUMNS, OF_RIGHT>(right, a, column, first, end,
+								     held_right);
+		else
+			gather_gradients<T, RIGHT, COLUMNS, OF_RIGHT>(right, a, column, first, end,
+								      held_right);
 	};
-	phase_of<HELD ? GATHER_LOAD : GATHER_COPY> begin_copies;
-	phase_of<GATHER_STORE> end_copies;
+	std::integral_constant<bool, false> begin_copies;
+	std::integral_constant<bool, true> end_copies;
 
 	/*
 	 * The first turns only copy. One body, not unrolled: four of it made this the largest code

@@ -157,13 +157,13 @@ template <typename T, convolution_pass PASS, int COLUMNS> struct mma_products {
 };
 
 /* Empty and never launched without such tensor cores. */
-template <typename T, convolution_pass PASS, int PACK, int COLUMNS>
+template <typename T, convolution_pass PASS, int PACK, int RIGHT, int COLUMNS>
 static __global__ void __launch_bounds__(GEMM_THREADS, 2)
 	convolution_mma(const convolution_gemm_arguments a)
 {
 	if constexpr (CODE_CAPABILITY >= mma_of<T>::since)
-		multiply_tile<T, PASS, PACK, COLUMNS, MMA_STAGES, mma_products<T, PASS, COLUMNS>>(
-			a);
+		multiply_tile<T, PASS, PACK, RIGHT, COLUMNS, MMA_STAGES,
+			      mma_products<T, PASS, COLUMNS>>(a);
 }
 
 template <typename T, int PACK>
@@ -174,9 +174,15 @@ static void launch_columns(const convolution_problem &p, enum convolution_pass p
 
 	for_pass(pass, [&](auto constant) {
 		const convolution_pass PASS = decltype(constant)::value;
+		/* Images of 3 channels, and filters in whole packs: first layers. */
+		const int RIGHT = PASS == PASS_WEIGHTS && PACK == 1 ? 16 / sizeof(T) : PACK;
+		bool whole =
+			RIGHT != PACK && p.shape.filters % RIGHT == 0 && packs_aligned(p.gradient);
 
-		launch_gemm<PASS>(columns == WIDE ? convolution_mma<T, PASS, PACK, WIDE>
-						  : convolution_mma<T, PASS, PACK, 64>,
+		launch_gemm<PASS>(columns == WIDE
+					  ? (whole ? convolution_mma<T, PASS, PACK, RIGHT, WIDE>
+						   : convolution_mma<T, PASS, PACK, PACK, WIDE>)
+					  : convolution_mma<T, PASS, PACK, PACK, 64>,
 				  p, columns, GEMM_DEPTH(T), MMA_STAGES, stream);
 	});
 }
