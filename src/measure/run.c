@@ -274,7 +274,7 @@ void run_quotient(struct run *run, const char *name, double factor, const struct
 	value->value = quotient;
 	value->low = quotient * exp(-hypot(below(a), above(b)));
 	value->high = quotient * exp(hypot(above(a), below(b)));
-	value->n = series->count < divisor->count ? series->count : divisor->count;
+	value->n = divisor->count;
 	value->series = xstrdup(divisor->name);
 }
 

@@ -69,7 +69,8 @@ void run_scaled(struct run *run, const char *name, double factor, const struct s
 void run_value(struct run *run, const char *name, double value);
 /*
  * factor * the median of `series` over that of `divisor`, which was sampled at another time: the
- * relative halves of both intervals are added in quadrature.
+ * relative halves of both intervals are added in quadrature. Its series and number of samples are
+ * the divisor's.
  */
 void run_quotient(struct run *run, const char *name, double factor, const struct series *series,
 		  const struct series *divisor);
