@@ -53,6 +53,7 @@ struct plan_case {
 	double estimate_seconds;
 	double limit_seconds; /* the watchdog kills the case after this */
 	char *skip_reason;    /* NULL, or why this case cannot run here: it becomes SKIPPED */
+	bool alone;           /* confirms a figure: shares no node's power with other devices */
 };
 
 /* A group of nodes and what it is to do. */

@@ -223,7 +223,8 @@ bool matmul_groups_with(const void *state, const struct plan_case *const *group,
 			const struct plan_case *other)
 {
 	(void)state;
-	if (!section_integer(other->section, "concurrent") || !same_product(group[0], other))
+	if (other->alone || !section_integer(other->section, "concurrent") ||
+	    !same_product(group[0], other))
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (group[i]->devices[0] == other->devices[0])

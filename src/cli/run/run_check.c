@@ -67,7 +67,10 @@ static void judge_result(const struct run_check *check, struct result *result)
 	result_judge(result, &verdicts);
 }
 
-/* The cases that more launches may decide; borrows everything from `plan` but the array. */
+/*
+ * The cases that more launches may decide, each by itself, so that no figure is rejected for what
+ * other devices took; borrows everything from `plan` but the array.
+ */
 static struct plan part_of(const struct plan *plan, const struct verdicts *verdicts)
 {
 	struct plan part = *plan;
@@ -80,6 +83,7 @@ static struct plan part_of(const struct plan *plan, const struct verdicts *verdi
 			continue;
 		part.cases[part.case_count] = plan->cases[i];
 		part.cases[part.case_count].index = part.case_count;
+		part.cases[part.case_count].alone = true;
 		part.case_count++;
 	}
 	return part;

@@ -23,8 +23,36 @@
 #define EXTENSION 4  /* further launches of what was not decided by one, as `run --check` does */
 #define LIMIT "metric = transfer.bandwidth\noutlier_margin = 2 %\n"
 
-enum noise { NORMAL, LOGNORMAL, STUDENT3, NOISES };
-static const char *const noise_names[NOISES] = { "normal", "lognormal (skew 3.7)", "Student t3" };
+#define PRODUCTS_LIMIT "metric = transfer.bandwidth\noutlier_margin = 10 %\n"
+
+enum noise { NORMAL, LOGNORMAL, STUDENT3, NOISES, ALONE = NOISES, TOGETHER };
+static const char *const noise_names[] = { "normal", "lognormal (skew 3.7)", "Student t3",
+					   "products one after the other:",
+					   "products on all devices at once:" };
+
+/*
+ * Launches of products of 8192 on two H200s in one visit, in turns, in TFLOP/s: of each device by
+ * itself, and of both at once.
+ */
+#define MEASURED 5
+static const struct products {
+	double median; /* of `alone` */
+	double alone[MEASURED], together[MEASURED];
+} products[] = {
+	{ 361.0, { 357.6, 360.9, 361.0, 361.6, 361.2 }, { 355.1, 359.4, 361.7, 358.9, 363.1 } },
+	{ 357.9, { 357.1, 358.5, 358.2, 343.8, 357.9 }, { 343.8, 358.7, 365.9, 339.2, 366.3 } },
+	{ 676.3, { 684.3, 676.3, 675.0, 676.5, 676.2 }, { 678.4, 676.8, 686.0, 681.5, 678.8 } },
+	{ 689.3, { 679.9, 689.3, 679.9, 693.0, 696.1 }, { 693.7, 687.2, 690.3, 689.9, 688.4 } },
+};
+
+/* One of the measured launches, relative to its device. */
+static double measured(bool together)
+{
+	const struct products *p = &products[(size_t)(uniform() * ARRAY_SIZE(products))];
+	size_t i = (size_t)(uniform() * MEASURED);
+
+	return (together ? p->together : p->alone)[i] / p->median;
+}
 
 /* The error of a launch: mean 0, deviation 1. More is slower. */
 static double deviate(enum noise noise)
@@ -55,7 +83,10 @@ static void launch(struct result *r, double slow, enum noise noise)
 {
 	node_init(r, GPUS, "NVIDIA H200");
 	for (size_t i = 0; i < GPUS; i++)
-		node_add(r, i, 55e9 * (i == 3 ? 1 - slow : 1) * exp(-SPREAD * deviate(noise)),
+		node_add(r, i,
+			 55e9 * (i == 3 ? 1 - slow : 1) *
+				 (noise < NOISES ? exp(-SPREAD * deviate(noise))
+						 : measured(noise == TOGETHER)),
 			 0.0005);
 }
 
@@ -92,6 +123,9 @@ static struct outcome accept_node(const struct limits *limits, double slow, enum
 	size_t count = 1;
 
 	launch(&launches[0], slow, noise);
+	/* Measured on all devices at once, a figure is confirmed on each by itself. */
+	if (noise == TOGETHER)
+		noise = ALONE;
 	judge_launches(limits, launches, 1, &v);
 	if (wants_more(&v)) {
 		outcome.extended = true;
@@ -125,7 +159,7 @@ static struct rates simulate(double slow, enum noise noise, size_t nodes)
 	struct limits limits;
 
 	seed = 20261120;
-	limits_from(&limits, LIMIT);
+	limits_from(&limits, noise < NOISES ? LIMIT : PRODUCTS_LIMIT);
 	for (size_t i = 0; i < nodes; i++) {
 		struct outcome o = accept_node(&limits, slow, noise);
 
@@ -164,6 +198,24 @@ static void a_slow_gpu_is_named(void **state)
 		assert_true(five.named >= 0.99);
 		assert_true(three.named >= 0.97);
 		assert_true(five.accused <= 0.001 && three.accused <= 0.001);
+	}
+}
+
+/* Products as acceptance.ini has them are judged no worse than one device after the other. */
+static void products_on_all_devices_at_once_judge_alike(void **state)
+{
+	static const enum noise ways[] = { ALONE, TOGETHER };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct rates healthy = simulate(0, ways[i], repeats(1000));
+		struct rates near = simulate(0.13, ways[i], repeats(1000));
+		struct rates slow = simulate(0.15, ways[i], repeats(1000));
+
+		assert_true(healthy.named + healthy.accused == 0);
+		assert_true(healthy.undecided <= 0.02);
+		assert_true(near.named >= 0.97 && slow.named >= 0.99);
+		assert_true(near.accused <= 0.001 && slow.accused <= 0.001);
 	}
 }
 
@@ -312,6 +364,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(healthy_nodes_are_accepted),
 		cmocka_unit_test(a_slow_gpu_is_named),
+		cmocka_unit_test(products_on_all_devices_at_once_judge_alike),
 		cmocka_unit_test(intervals_cover),
 		cmocka_unit_test(launches_as_many_as_needed_cover),
 		cmocka_unit_test(unchanged_code_is_rarely_called_changed),

@@ -97,6 +97,7 @@ static struct plan part_of(const struct plan *plan, const char *ids)
 			continue;
 		part.cases[part.case_count] = plan->cases[i];
 		part.cases[part.case_count].index = part.case_count;
+		part.cases[part.case_count].alone = true;
 		part.case_count++;
 	}
 	return part;
