@@ -169,22 +169,21 @@ static enum status launch(struct stream *stream, const convolution_problem &p, s
 
 /*
  * The columns of tiles that take the shortest time: rounds of tiles on all multiprocessors, each as
- * long as its columns and what the left operand costs. 140 tiles of 256 columns would leave most of
- * 132 multiprocessors idle in the second round. Measured for 3x3, 256 channels: rounds of 64, 128
- * and 256 columns take 24, 35 and 59 us, those of turned tiles 37, 44 and 64 us.
+ * long as the lines that it reads, the 128 of the left operand and its columns. 140 tiles of
+ * 256 columns would leave most of 132 multiprocessors idle in the second round.
  */
 template <typename T, enum convolution_pass PASS>
 static int choose_columns(const convolution_problem &p, int multiprocessors)
 {
 	int most = (int)(PASS == PASS_FORWARD ? p.shape.filters : p.shape.channels), best = 64;
-	const int LEFT = CONVOLUTION_TURNED(T, PASS) ? 160 : 64; /* counted in columns */
 	int64_t least = INT64_MAX;
 
 	if (CONVOLUTION_TURNED(T, PASS))
 		most = 256;
 	for (int columns = 64; columns <= 256 && columns < 2 * most; columns *= 2) {
 		int tiles = cut_tiles<T, PASS>(p, columns).tiles;
-		int64_t time = (int64_t)ceiling(tiles, multiprocessors) * (LEFT + columns);
+		int64_t time =
+			(int64_t)ceiling(tiles, multiprocessors) * (CONVOLUTION_ROWS + columns);
 
 		if (time <= least)
 			best = columns;
