@@ -389,13 +389,13 @@ static size_t most_launches(const struct comparison *c, bool b)
 /* "5 launches of each"; "5 launches of B, 1 of A" */
 static void show_launches(size_t a, size_t b, const char *letter, struct tree *map)
 {
-	const char *word = b == 1 ? "launch" : "launches";
+	const char *plural = b == 1 ? "" : "es";
 
 	tree_flag(map, "many_launches", a > 1 || b > 1);
 	if (a == b)
-		tree_textf(map, "launches", "%zu %s of each", b, word);
+		tree_textf(map, "launches", "%zu launch%s of each", b, plural);
 	else
-		tree_textf(map, "launches", "%zu %s of %s, %zu of A", b, word, letter, a);
+		tree_textf(map, "launches", "%zu launch%s of %s, %zu of A", b, plural, letter, a);
 }
 
 /* "... both with", "--launches 5", ": fewer ...": lines break at the hyphens of an option. */
