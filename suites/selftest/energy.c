@@ -21,6 +21,7 @@
  */
 #define PERIOD_SECONDS 0.037
 #define READING_SECONDS 0.02
+#define POWER_WINDOW_UNKNOWN 1.0
 /*
  * Leakage grows with temperature, and that with work: with less work before more, each part is as
  * warm as its own work makes it.
@@ -29,7 +30,8 @@ static const double parts[] = { 0, 0.25, 0.5, 0.75, 1 };
 enum { IDLE, PARTS, BUSY = 4, CYCLES };
 
 struct readings {
-	double sum; /* of power, in W */
+	double sum, least, most; /* of power, in W */
+	double window;           /* the longest that a reading is a mean of, in s */
 	size_t count;
 };
 
@@ -64,6 +66,10 @@ static void add_reading(void *context, const struct telemetry *t)
 
 	if (isnan(t->power_watts))
 		return;
+	r->least = r->count ? fmin(r->least, t->power_watts) : t->power_watts;
+	r->most = r->count ? fmax(r->most, t->power_watts) : t->power_watts;
+	r->window = fmax(r->window, t->power_window_seconds > 0 ? t->power_window_seconds
+								: POWER_WINDOW_UNKNOWN);
 	r->sum += t->power_watts;
 	r->count++;
 }
@@ -208,10 +214,13 @@ static enum status hold_cycles(const struct duty *d, struct worst *worst, struct
 	return STATUS_OK;
 }
 
-/* False: there is no counter, or no reading of power. */
+/*
+ * False: there is no counter, or no reading of power. The mean of a power that pulses is open by
+ * one reading: a sensor that looks every 0.1 s sees 12 moments of 1.2 s, not the same part of each.
+ */
 static bool hold_power(const struct duty *d, struct worst *worst)
 {
-	double mean;
+	double mean, open;
 
 	for (int i = 0; i < CYCLES; i++) {
 		const struct cycle *c = &d->cycles[i];
@@ -219,8 +228,9 @@ static bool hold_power(const struct duty *d, struct worst *worst)
 		if (!c->energy.counted || c->power.count == 0)
 			return false;
 		mean = c->power.sum / (double)c->power.count;
+		open = (c->power.most - c->power.least) * fmin(1, c->power.window / d->window);
 		hold(worst, c->energy.watts, mean,
-		     d->tolerance * mean + c->energy.error * c->energy.watts);
+		     d->tolerance * mean + c->energy.error * c->energy.watts + open);
 	}
 	return true;
 }
