@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/stats.h"
 #include "measure/telemetry/telemetry_window.h"
 #include "measure/telemetry/watch.h"
 #include "plan/suite.h"
@@ -272,8 +273,8 @@ void run_quotient(struct run *run, const char *name, double factor, const struct
 	struct metric_value *value = add_metric(run, name);
 
 	value->value = quotient;
-	value->low = quotient * exp(-hypot(below(a), above(b)));
-	value->high = quotient * exp(hypot(above(a), below(b)));
+	value->low = quotient * exp(-root_sum_square(below(a), above(b)));
+	value->high = quotient * exp(root_sum_square(above(a), below(b)));
 	value->n = divisor->count;
 	value->series = xstrdup(divisor->name);
 }
