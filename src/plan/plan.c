@@ -34,6 +34,26 @@ void plan_release(struct plan *plan)
 	memset(plan, 0, sizeof(*plan));
 }
 
+struct plan plan_again(const struct plan *plan,
+		       bool (*wanted)(const void *context, const struct plan_case *c),
+		       const void *context)
+{
+	struct plan part = *plan;
+
+	part.cases = xcalloc(plan->case_count + 1, sizeof(*part.cases));
+	part.case_count = 0;
+	for (size_t i = 0; i < plan->case_count; i++) {
+		struct plan_case *again = &part.cases[part.case_count];
+
+		if (plan->cases[i].skip_reason || !wanted(context, &plan->cases[i]))
+			continue;
+		*again = plan->cases[i];
+		again->index = part.case_count++;
+		again->alone = true;
+	}
+	return part;
+}
+
 /* "suite[:label]/v1/v2": the id of `point` but for its devices. */
 static char *point_id(const struct plan_case *point)
 {

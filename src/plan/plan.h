@@ -101,6 +101,13 @@ enum status plan_build_group(struct plan *plan, const struct config *config,
 /* True if a section of `config` that is chosen has cases of several nodes together. */
 bool plan_has_groups(const struct config *config);
 void plan_release(struct plan *plan);
+/*
+ * The cases to measure again that `wanted` names, in their order, each by itself; none that are
+ * skipped. Borrows everything from `plan` but the array, which the caller frees.
+ */
+struct plan plan_again(const struct plan *plan,
+		       bool (*wanted)(const void *context, const struct plan_case *c),
+		       const void *context);
 
 /*
  * For suite->expand(): adds `point` on these devices (copied; the id gets "@cuda:0" or

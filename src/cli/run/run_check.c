@@ -67,26 +67,10 @@ static void judge_result(const struct run_check *check, struct result *result)
 	result_judge(result, &verdicts);
 }
 
-/*
- * The cases that more launches may decide, each by itself, so that no figure is rejected for what
- * other devices took; borrows everything from `plan` but the array.
- */
-static struct plan part_of(const struct plan *plan, const struct verdicts *verdicts)
+/* More launches may decide the case. */
+static bool is_undecided(const void *verdicts, const struct plan_case *c)
 {
-	struct plan part = *plan;
-
-	part.cases = xcalloc(plan->case_count, sizeof(*part.cases));
-	part.case_count = 0;
-	for (size_t i = 0; i < plan->case_count; i++) {
-		if (plan->cases[i].skip_reason ||
-		    !judge_wants_more(verdicts, plan->cases[i].id, plan->cases[i].point))
-			continue;
-		part.cases[part.case_count] = plan->cases[i];
-		part.cases[part.case_count].index = part.case_count;
-		part.cases[part.case_count].alone = true;
-		part.case_count++;
-	}
-	return part;
+	return judge_wants_more(verdicts, c->id, c->point);
 }
 
 /* The result with its judgement; also of what was measured before the run was stopped. */
@@ -110,7 +94,8 @@ enum status run_check_judge(const struct run_check *check, const struct plan *pl
 	struct plan part;
 
 	judge_result(check, result);
-	part = part_of(plan, result->judgement);
+	/* Each by itself: no figure is rejected for what other devices took. */
+	part = plan_again(plan, is_undecided, result->judgement);
 	if (part.case_count) {
 		status = launches_extend(&part, probe, options, result, err);
 		if (status == STATUS_OK)

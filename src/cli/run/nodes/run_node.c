@@ -79,28 +79,15 @@ static enum status measure(const struct run_setup *setup, struct conduct_options
 	return status == STATUS_OK ? pooled : status;
 }
 
-/* The cases that the file names, one per line; borrows everything from `plan` but the array. */
-static struct plan part_of(const struct plan *plan, const char *ids)
+/* `lines` has the case's id on a line of its own. */
+static bool is_listed(const void *lines, const struct plan_case *c)
 {
-	struct plan part = *plan;
+	const char *ids = lines, *at = ids;
+	size_t length = strlen(c->id);
 
-	part.cases = xcalloc(plan->case_count + 1, sizeof(*part.cases));
-	part.case_count = 0;
-	for (size_t i = 0; i < plan->case_count; i++) {
-		size_t length = strlen(plan->cases[i].id);
-		const char *at = ids;
-
-		while ((at = strstr(at, plan->cases[i].id)) &&
-		       !((at == ids || at[-1] == '\n') && at[length] == '\n'))
-			at += length;
-		if (!at || plan->cases[i].skip_reason)
-			continue;
-		part.cases[part.case_count] = plan->cases[i];
-		part.cases[part.case_count].index = part.case_count;
-		part.cases[part.case_count].alone = true;
-		part.case_count++;
-	}
-	return part;
+	while ((at = strstr(at, c->id)) && !((at == ids || at[-1] == '\n') && at[length] == '\n'))
+		at += length;
+	return at != NULL;
 }
 
 /* Measures again what the conductor's judge suspects, and adds it to the node's result. */
@@ -117,7 +104,7 @@ static enum status confirm(const struct run_setup *setup, const char *list,
 	if (status == STATUS_OK)
 		status = result_read(&result, path, err);
 	if (status == STATUS_OK) {
-		part = part_of(&setup->plan, ids.data ? ids.data : "");
+		part = plan_again(&setup->plan, is_listed, ids.data ? ids.data : "");
 		agent_report_plan(report, part.case_count * LAUNCHES_EXTENSION, 0);
 		status = launches_extend(&part, &setup->probe, options, &result, err);
 	}
