@@ -19,6 +19,12 @@ struct telemetry {
 	int64_t xid_errors;
 };
 
+/* The longest that the power is a mean of, in s. */
+static inline double telemetry_power_window(const struct telemetry *t)
+{
+	return t->power_window_seconds > 0 ? t->power_window_seconds : 1.0;
+}
+
 /*
  * NVML's throttle reasons that take speed away: power cap, hardware slowdown, temperature (by
  * software and by hardware), power brake. Idle and requested clocks do not.

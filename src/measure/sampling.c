@@ -467,14 +467,14 @@ static enum status take_turn(struct turns *t, size_t round, bool counts, struct 
 
 		if (timer_take(&s->timer, s->series->batch, &seconds[turn], err) != STATUS_OK)
 			return err->status;
-		seconds[turn] /= s->series->batch;
 		if (!counts)
 			activity_sampled(s->sampler->activity, 0);
 	}
 	for (size_t i = 0; i < 2 && counts; i++)
-		count(&t->pair[i], seconds[i] * t->pair[i].series->batch);
+		count(&t->pair[i], seconds[i]);
 	if (counts)
-		add_sample(t->ratio, seconds[0] / seconds[1]);
+		add_sample(t->ratio, seconds[0] / t->pair[0].series->batch /
+					     (seconds[1] / t->pair[1].series->batch));
 	return STATUS_OK;
 }
 

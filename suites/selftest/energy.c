@@ -21,7 +21,6 @@
  */
 #define PERIOD_SECONDS 0.037
 #define READING_SECONDS 0.02
-#define POWER_WINDOW_UNKNOWN 1.0
 /*
  * Leakage grows with temperature, and that with work: with less work before more, each part is as
  * warm as its own work makes it.
@@ -68,8 +67,7 @@ static void add_reading(void *context, const struct telemetry *t)
 		return;
 	r->least = r->count ? fmin(r->least, t->power_watts) : t->power_watts;
 	r->most = r->count ? fmax(r->most, t->power_watts) : t->power_watts;
-	r->window = fmax(r->window, t->power_window_seconds > 0 ? t->power_window_seconds
-								: POWER_WINDOW_UNKNOWN);
+	r->window = fmax(r->window, telemetry_power_window(t));
 	r->sum += t->power_watts;
 	r->count++;
 }

@@ -15,7 +15,6 @@
  * reading is a mean over some time: what began before the window, or has not arrived at its end.
  */
 #define POWER_INTERVAL_SECONDS 0.02
-#define POWER_WINDOW_UNKNOWN 1.0
 #define POWER_ACCURACY 0.05
 /*
  * A counter that is updated every 0.1 s is watched, and its mean power taken from update to update:
@@ -87,8 +86,7 @@ static void add_power(void *context, const struct telemetry *t)
 		return;
 	p->sum += t->power_watts;
 	p->count++;
-	p->window = fmax(p->window, t->power_window_seconds > 0 ? t->power_window_seconds
-								: POWER_WINDOW_UNKNOWN);
+	p->window = fmax(p->window, telemetry_power_window(t));
 }
 
 /* On the poller's thread: has the counter changed since the look before? */

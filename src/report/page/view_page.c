@@ -115,23 +115,16 @@ static char *repeat_command(const struct result *result, const char *suite)
 			 rest + word, suite);
 }
 
-/* The first of the list becomes its last. */
-static void move_first(struct tree *list)
+/* The first charts of the one list, `most` of them at most, end the other. */
+static void move_charts(struct tree *charts, size_t most, struct tree *to)
 {
-	struct tree *first = list->children[0];
+	size_t count = most < charts->count ? most : charts->count;
 
-	for (size_t i = 0; i + 1 < list->count; i++)
-		list->children[i] = list->children[i + 1];
-	list->children[list->count - 1] = first;
-}
-
-/* The first `count` charts of the one list end the other. */
-static void move_charts(struct tree *charts, size_t count, struct tree *to)
-{
-	for (; count; count--) {
-		move_first(charts);
-		tree_append(to, charts->children[--charts->count]);
-	}
+	for (size_t i = 0; i < count; i++)
+		tree_append(to, charts->children[i]);
+	charts->count -= count;
+	for (size_t i = 0; i < charts->count; i++)
+		charts->children[i] = charts->children[i + count];
 }
 
 /*
@@ -197,10 +190,7 @@ static void lead_with_charts(struct tree *suites, struct tree *lead)
 
 			if (strcmp(charts->name, "charts") != 0)
 				continue;
-			move_charts(charts,
-				    charts->count < LEAD - lead->count ? charts->count
-								       : LEAD - lead->count,
-				    lead);
+			move_charts(charts, LEAD - lead->count, lead);
 		}
 	}
 }
