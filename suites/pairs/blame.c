@@ -114,6 +114,7 @@ static const struct metric_value *headline(const struct case_result *c)
 	return NULL;
 }
 
+/* Pairs that were measured, and those that failed; one that never settled says nothing. */
 static void collect(struct blame *b, const struct result *result)
 {
 	for (size_t i = 0; i < result->case_count; i++) {
@@ -124,7 +125,7 @@ static void collect(struct blame *b, const struct result *result)
 
 		if (strcmp(c->suite, b->section->suite->name) != 0 ||
 		    strcmp(c->label, b->section->label) != 0 || c->status == CASE_SKIPPED ||
-		    c->device_count < 2)
+		    c->device_count < 2 || (c->status == CASE_OK && !headline(c)))
 			continue;
 		first = name_index(b, c->devices[0]);
 		last = name_index(b, c->devices[c->device_count - 1]);

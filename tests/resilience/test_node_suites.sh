@@ -128,7 +128,9 @@ same "$(json congestion 'sorted({f["subject"].split(" of ")[1] for l in ("prefli
 	--set congestion.operations=send_recv --set congestion.sizes=1KiB --set congestion.load_size=4MiB --no-report >/dev/null 2>incast.err
 same $? 0 "congestion: an incast of three: $(cat incast.err)"
 same "$(json incast '[(c["status"], c["verification"]["done"]) for c in C]')" "[('OK', True)]" "congestion: an incast of three"
-"$gpuproof" run congestion.ini -o few --simulate-nodes 3 --no-report >/dev/null 2>&1
+"$gpuproof" run congestion.ini -o few --simulate-nodes 3 --check >few.out 2>&1
+same "$?" 1 "congestion: too few nodes: exit code: $(cat few.out)"
+[ -s few/fleet.html ] || fail "no page of nodes with a case that is skipped: $(cat few.out)"
 same "$(json few '{(c["status"], c["reason"]) for c in C}')" \
 	"{('SKIPPED', 'needs 4 nodes, of which 2 are victims and 2 load the network; there are 3')}" "congestion: too few nodes"
 sed -e 's/max_time = .*/max_time = 4s/' -e 's/load_size/target = 0.001 %\nload_size/' congestion.ini >loaded.ini

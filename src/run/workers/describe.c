@@ -17,6 +17,7 @@ void describe_case(const struct plan *plan, const struct plan_case *c, struct ca
 	result->device_count = c->device_count;
 	for (size_t i = 0; i < c->device_count; i++)
 		result->devices[i] = xstrdup(plan->devices[c->devices[i]].id);
+	result->node = xstrdup("");
 	result->reason = xstrdup("");
 	result->notes = xstrdup("");
 	case_parameters_fill(c, result);

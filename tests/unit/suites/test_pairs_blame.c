@@ -279,6 +279,21 @@ static void a_node_whose_pairs_hang(void **state)
 	free(out);
 }
 
+/* It was carried out, so its ends are no suspects. */
+static void a_pair_that_never_settled_accuses_no_node(void **state)
+{
+	struct result result = { 0 };
+	struct accusation *out;
+
+	(void)state;
+	for (size_t a = 0; a < 4; a++)
+		for (size_t b = a + 1; b < 4; b++)
+			add_case(&result, a, b, "both", 1, 50e9);
+	result.cases[1].metrics[0].headline = false;
+	assert_int_equal(accuse(&result, &out), 0);
+	free(out);
+}
+
 /* One of two may be slow, but which one cannot be known. */
 static void two_nodes_accuse_each_other_of_nothing(void **state)
 {
@@ -321,6 +336,7 @@ int main(void)
 		cmocka_unit_test(a_slow_link_is_no_slow_node),
 		cmocka_unit_test(the_direction_is_told),
 		cmocka_unit_test(a_node_whose_pairs_hang),
+		cmocka_unit_test(a_pair_that_never_settled_accuses_no_node),
 		cmocka_unit_test(two_nodes_accuse_each_other_of_nothing),
 		cmocka_unit_test(every_two_meet_once),
 	};
