@@ -36,16 +36,16 @@ static uint64_t most_of(uint64_t a, uint64_t b)
 
 /*
  * Elements of the array of gradients, whose order is from the last layer to the first: ends of the
- * head's and of the blocks'. 0: they may not share, since parts of the batch add to them, gaps must
- * stay zero, or slices are not by layer.
+ * head's, of the blocks', and of those of layer `lowest`. 0: they may not share, since parts of the
+ * batch add to them, gaps must stay zero, or slices are not by layer.
  */
 struct ends {
-	uint64_t head, blocks;
+	uint64_t head, blocks, lowest;
 };
 static struct ends ends_of(const struct setup *s, const struct rank_partition *partition,
-			   const struct parameter_shard *shard)
+			   const struct parameter_shard *shard, size_t lowest)
 {
-	const struct ends none = { 0, 0 };
+	const struct ends none = { 0, 0, 0 };
 	size_t head = s->layers - 1;
 	struct model model;
 
@@ -56,45 +56,83 @@ static struct ends ends_of(const struct setup *s, const struct rank_partition *p
 	if (setup_accumulate(s) > 1)
 		return none;
 	if (shard->gradients == model.elements)
-		return (struct ends){ model.layer[head].end, model.layer[0].weight };
+		return (struct ends){ model.layer[head].end, model.layer[0].weight,
+				      model.layer[lowest].end };
 	if (shard->count != s->layers || !s->mode->in_logits)
 		return none;
-	return (struct ends){ shard->ranges[head - 1].gradients, shard->ranges[0].gradients };
+	return (struct ends){ shard->ranges[head - 1].gradients, shard->ranges[0].gradients,
+			      shard->ranges[lowest].gradients + shard->ranges[lowest].count };
+}
+
+/* Least rows of a chunk where the number is chosen: products of fewer take longer. */
+#define CHUNK_ROWS_LEAST 4096
+
+/*
+ * Rows of logits at a time: as many as setup->loss_chunks says, or all of them, halved until they
+ * need no more than the `rest` of what shares their memory, or, where `least`, while that fits.
+ */
+static uint64_t logit_rows(const struct setup *s, const struct rank_partition *partition,
+			   uint64_t step_rows, uint64_t row_bytes, uint64_t rest, bool least)
+{
+	uint64_t rows = step_rows;
+
+	if (partition->parts > 1)
+		return rows;
+	if (s->loss_chunks > 0)
+		return (step_rows + s->loss_chunks - 1) / s->loss_chunks;
+	while (rows / 2 >= CHUNK_ROWS_LEAST &&
+	       (least ? rows / 2 * row_bytes >= rest : rows * row_bytes > rest))
+		rows = (rows + 1) / 2;
+	return rows;
 }
 
 struct logits_room buffer_alias_logits_room(const struct setup *s,
 					    const struct rank_partition *partition,
 					    uint64_t step_rows, const struct parameter_shard *shard)
 {
-	size_t bytes = precision_bytes(s->precision);
+	size_t bytes = precision_bytes(s->precision), lowest = 0;
 	struct logits_room room = { 0 };
+	uint64_t end = 0, row;
 	struct ends ends;
-	uint64_t end;
 
 	if (s->kind != MODEL_TRANSFORMER || !s->mode->aliases_buffers || partition->first > 0 ||
 	    partition->last < s->layers || partition->kept != step_rows)
 		return room;
-	room.logits = step_rows * partition_width(s, partition, s->layers) * bytes;
-	room.wide =
-		aligned(step_rows * 4 * s->transformer.hidden / (uint64_t)partition->parts * bytes);
-	room.narrow = partition->sequence ? 0 : step_rows * s->transformer.hidden * bytes;
-	room.mode = s->mode->in_logits ? s->mode->in_logits(s) : 0;
-	ends = ends_of(s, partition, shard);
+	room.narrow = partition->parts == 1 || partition->sequence
+			      ? 0
+			      : step_rows * s->transformer.hidden * bytes;
+	room.mode = s->mode->in_logits ? s->mode->in_logits(s, &lowest) : 0;
+	ends = ends_of(s, partition, shard, lowest);
 	room.at = ends.head * bytes;
-	/* Over the embedding's gradients, which are written when no block's are any more. */
-	room.wide_at = aligned((ends.blocks - ends.head) * bytes);
-	room.narrow_at = room.wide_at + room.wide;
-	end = room.narrow_at + room.narrow;
+	/* Over the gradients of lower layers, which are written when these are read no more. */
+	room.narrow_at = aligned((ends.blocks - ends.head) * bytes);
+	if (room.narrow > 0)
+		end = room.narrow_at + room.narrow;
+	room.mode_at = aligned(most_of(end, (ends.lowest - ends.head) * bytes));
+	if (room.mode > 0)
+		end = room.mode_at + room.mode;
 	if (ends.head > 0)
 		end = most_of(end, shard->gradients * bytes - room.at);
-	room.mode_at = aligned(end);
-	end = room.mode > 0 ? room.mode_at + room.mode : end;
+	row = partition_width(s, partition, s->layers) * bytes;
+	room.rows = logit_rows(s, partition, step_rows, row, end, ends.head == 0);
+	room.logits = room.rows * row;
 	if (ends.head > 0)
 		room.bytes = room.at + most_of(room.logits, end);
 	else if (end > room.logits)
 		room.mode = 0;
-	return ends.head == 0 && room.wide + room.narrow > room.logits ? (struct logits_room){ 0 }
-								       : room;
+	return ends.head == 0 && room.narrow > room.logits ? (struct logits_room){ 0 } : room;
+}
+
+uint64_t buffer_alias_loss_chunks(const struct setup *s)
+{
+	struct rank_partition partition;
+	struct parameter_shard shard;
+	struct logits_room room;
+	uint64_t step_rows;
+
+	parameter_shard_of(s, 0, &partition, &step_rows, &shard);
+	room = buffer_alias_logits_room(s, &partition, step_rows, &shard);
+	return room.rows > 0 ? (step_rows + room.rows - 1) / room.rows : 1;
 }
 
 /* Counts `bytes` of class `tag`, of which as many as `*own` are in no class yet. */
@@ -118,7 +156,7 @@ enum status buffer_alias_open_gradients(struct network *n, struct error *err)
 	n->gradients = memory;
 	n->activations[n->setup->layers] = (char *)memory + room->at;
 	count_in(n->arena, MEMORY_ACTIVATIONS, room->logits, &own);
-	count_in(n->arena, MEMORY_TRANSIENT, room->wide + room->narrow, &own);
+	count_in(n->arena, MEMORY_TRANSIENT, room->narrow, &own);
 	count_in(n->arena, MEMORY_COMMUNICATION, room->mode, &own);
 	/* Bytes that alignment leaves. */
 	arena_move(n->arena, MEMORY_GRADIENTS, MEMORY_TRANSIENT, own);

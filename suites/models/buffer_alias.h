@@ -28,10 +28,16 @@
  *    has read the inputs, either of which may occupy their place: so they wait in temporary buffers
  *    (struct network: bias_sums).
  *
- * A transformer's step (struct logits_room):
+ * A transformer's step (struct logits_room), of which logits may be there chunk by chunk of the
+ * rows, each with its loss and the head's gradients, so that those of all rows are never there:
  *
- *   logits                 |logits, gradient|gradients inside blocks; buffers of the mode       |
- *   gradients below the head                |gradients of the blocks ...|of the embedding ..read|
+ *   gradients below the head |logits, gradient|gradients of the blocks ...|of the embedding ..read|
+ *   logits, what they need more               |buffers of the mode .......|
+ *   output of the head's norm ......|gradients between layers ....................................|
+ *   output of GELU, last block .............|of the output; of qkv|
+ *   what GELU reads, last block .................|inside the branches|
+ *
+ * The last two of every model: a block's gradients lie in what its own backward has read.
  *
  * Only where a step has one forward and one backward pass over each layer (struct mode:
  * `aliases_buffers`, no gradient accumulation, no recomputation). Aliased activations are lost
@@ -71,6 +77,8 @@ struct logits_room buffer_alias_logits_room(const struct setup *setup,
 					    const struct rank_partition *partition,
 					    uint64_t step_rows,
 					    const struct parameter_shard *shard);
+/* In how many chunks the first rank computes logits and losses; 1: all at once. */
+uint64_t buffer_alias_loss_chunks(const struct setup *setup);
 /* Allocates that block, for network->gradients and the logits. */
 enum status buffer_alias_open_gradients(struct network *network, struct error *err);
 /* True if alignment leaves elements of the layer's range that belong to no tensor. */

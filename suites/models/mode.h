@@ -40,9 +40,9 @@ struct mode {
 	bool aliases_buffers; /* one backward pass per layer: buffer_alias.h */
 	/*
 	 * Bytes of buffers that the mode needs only after backward of the last layer and that may
-	 * lie in a transformer's logits; NULL: none.
+	 * lie in a transformer's logits, and the lowest layer whose backward uses them; NULL: none.
 	 */
-	uint64_t (*in_logits)(const struct setup *setup);
+	uint64_t (*in_logits)(const struct setup *setup, size_t *lowest);
 	bool runs_on;      /* the end of a step overlaps with the beginning of the next */
 	bool overlaps;     /* knows setup->no_overlap */
 	bool transformers; /* its layers may be of any kind, and its rows whole sequences */

@@ -114,6 +114,8 @@ static enum status open_activations(struct network *n, struct error *err)
 		return err->status;
 	for (size_t l = n->partition.first; l <= n->partition.last; l++)
 		n->kept[l] = kept_rows(&n->partition, l);
+	if (n->room.rows > 0)
+		n->kept[n->setup->layers] = n->room.rows;
 	buffer_alias_plan(n, at);
 	for (size_t l = n->partition.first; l <= n->partition.last; l++) {
 		size_t buffer = segments_buffer(&n->segments, l);
@@ -155,9 +157,10 @@ static enum status open_transient(struct network *n, struct error *err)
 	for (size_t i = 0; i < NETWORK_MAX_TRANSIENT; i++) {
 		uint64_t columns = backward_transient_columns(n, i);
 
-		if (columns == 0)
+		/* Those of whole blocks: block_buffers_open(). */
+		if (columns == 0 || (n->room.logits > 0 && n->partition.parts == 1))
 			continue;
-		if (i == 1 && n->room.wide > 0)
+		if (i == 1 && n->room.logits > 0)
 			n->transient[1] = n->transient[0];
 		else if (buffer_alias_possible(n) && i == n->setup->layers % 2)
 			n->transient[i] = n->activations[n->setup->layers];

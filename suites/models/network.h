@@ -74,9 +74,9 @@ struct blocks {
 	/* Outputs of a norm and of GELU that all blocks recompute in turn; NULL: kept. */
 	void *norm_output, *gelu_output;
 	struct kept_norm head;
-	int32_t *positions;   /* of the rows of a backward call */
-	void *wide, *narrow;  /* gradients inside a block: 4 and 1 times the hidden size */
-	void *below_head;     /* gradient of the head's input, all rows */
+	int32_t *positions; /* of the rows of a backward call */
+	/* Gradients of a block's branch and of the head's input: of the last backward call. */
+	void *narrow, *below_head;
 	void *gathered;       /* whole rows of what ranks share: see network_shares() */
 	void *norm_gradients; /* of all norms in turn, to be added up; the same */
 	float *delta, *norm_sums;
@@ -116,9 +116,10 @@ struct images {
  * read their gradient. All 0 where nothing shares it.
  */
 struct logits_room {
+	uint64_t rows; /* whose logits are there at a time: see network_loss_in_chunks() */
 	uint64_t logits;
-	/* blocks->wide and narrow, and from which byte of the logits on; 0 bytes: not there */
-	uint64_t wide, wide_at, narrow, narrow_at;
+	/* blocks->narrow, and from which byte of the logits on; 0 bytes: not there */
+	uint64_t narrow, narrow_at;
 	uint64_t mode, mode_at; /* mode->in_logits(); 0 bytes: not there */
 	/*
 	 * One block of `bytes` for all gradients of parameters, the head's first, and for the
@@ -164,10 +165,10 @@ struct network {
 	double *row_loss;
 	/*
 	 * Gradients of activations: two alternating buffers of rows x network_inside(), or more of
-	 * them (backward_schedule.h) unless `alternate_transient`; one for both if blocks, which
-	 * compute in place, have the rest of what they need in the logits (`room`). With aliased
-	 * buffers, [layers % 2] is also activations[layers]: the loss writes the first gradient,
-	 * that of the logits, in place.
+	 * them (backward_schedule.h) unless `alternate_transient`; one for both with `room`, since
+	 * blocks compute in place, and of whole blocks that is blocks.head.y. With aliased buffers,
+	 * [layers % 2] is also activations[layers]: the loss writes the first gradient, that of the
+	 * logits, in place.
 	 */
 	void *transient[NETWORK_MAX_TRANSIENT];
 	bool alternate_transient;
@@ -191,7 +192,8 @@ struct network {
 	const struct part_links *links;        /* of the parts of its blocks; NULL: whole blocks */
 	bool idle; /* operations of blocks start their collectives and compute nothing */
 	struct logits_room room;
-	struct images images; /* of convolutional layers; others: empty */
+	double gradient_scale; /* of network_loss(), for chunks of the rows */
+	struct images images;  /* of convolutional layers; others: empty */
 	/*
 	 * Set during the tuning step: searches GEMM algorithms, and times wgrad layouts and fused
 	 * epilogues.
@@ -274,7 +276,16 @@ enum status network_forward(struct network *network, struct stream *stream, size
  */
 enum status network_loss(struct network *network, struct stream *stream, uint64_t row,
 			 uint64_t rows, double gradient_scale, struct error *err);
-/* The same of logits that are elsewhere. */
+/*
+ * True if logits of all rows are never there: forward of the head ends with its norm,
+ * network_loss() only takes the scale, and backward of the head computes logits, losses and
+ * gradients of room.rows rows at a time.
+ */
+static inline bool network_loss_in_chunks(const struct network *network)
+{
+	return network->room.rows > 0 && network->room.rows < network->step_rows;
+}
+/* The same of logits that are elsewhere, at once. */
 enum status network_loss_of(struct network *network, struct stream *stream, void *logits,
 			    uint64_t row, uint64_t rows, double gradient_scale, struct error *err);
 /*

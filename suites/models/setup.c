@@ -8,6 +8,7 @@
 #include "kernels/attention/attention.h"
 #include "kernels/generator.h"
 #include "plan/config.h"
+#include "suites/models/buffer_alias.h"
 #include "suites/models/image_model.h"
 #include "suites/models/mode.h"
 #include "suites/models/model.h"
@@ -289,6 +290,7 @@ bool setup_shrink(const struct setup *setup, double flops, struct setup *small)
 	if (ratio >= 1)
 		return true;
 	if (setup->kind == MODEL_TRANSFORMER) {
+		small->loss_chunks = buffer_alias_loss_chunks(setup);
 		shrink_transformer(small, flops);
 		return false;
 	}

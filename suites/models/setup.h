@@ -80,7 +80,9 @@ struct setup {
 	 */
 	uint64_t norm_groups;
 	uint64_t segments; /* of layers whose activations are recomputed; 0: all are kept */
-	bool pointwise;    /* outputs of norms and GELU in a transformer's blocks are recomputed */
+	/* of a rank's rows, whose logits and losses are computed in turn; 0: chosen by memory */
+	uint64_t loss_chunks;
+	bool pointwise; /* outputs of norms and GELU in a transformer's blocks are recomputed */
 	uint64_t bucket_bytes; /* of gradients per all-reduce */
 	uint64_t shards;       /* equal parts that every layer can be cut into; 0: no need */
 	uint64_t chunks; /* tensor: parts of the batch, one computed while another is summed up */

@@ -64,11 +64,12 @@ static bool same_step(const struct setup *a, const struct setup *b)
 	       a->kind == b->kind &&
 	       memcmp(&a->transformer, &b->transformer, sizeof(a->transformer)) == 0 &&
 	       memcmp(&a->images, &b->images, sizeof(a->images)) == 0 &&
-	       a->segments == b->segments && a->pointwise == b->pointwise && a->batch == b->batch &&
-	       a->shards == b->shards && a->precision == b->precision &&
-	       a->storage_only == b->storage_only && a->weight_gradient == b->weight_gradient &&
-	       a->fusion == b->fusion && a->search_seconds == b->search_seconds &&
-	       a->graph == b->graph && same_optimizer(a, b);
+	       a->segments == b->segments && a->pointwise == b->pointwise &&
+	       a->loss_chunks == b->loss_chunks && a->batch == b->batch && a->shards == b->shards &&
+	       a->precision == b->precision && a->storage_only == b->storage_only &&
+	       a->weight_gradient == b->weight_gradient && a->fusion == b->fusion &&
+	       a->search_seconds == b->search_seconds && a->graph == b->graph &&
+	       same_optimizer(a, b);
 }
 
 static const struct baseline *find(const struct baseline_cache *cache, const struct run *run,

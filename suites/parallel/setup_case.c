@@ -65,6 +65,7 @@ static const struct model_key {
 	{ "heads", KIND(TRANSFORMER), "transformer" },
 	{ "sequence", KIND(TRANSFORMER), "transformer" },
 	{ "vocabulary", KIND(TRANSFORMER), "transformer" },
+	{ "loss_chunks", KIND(TRANSFORMER), "transformer" },
 	{ "blocks", KIND(TRANSFORMER) | KIND(CONVNET) | KIND(RESNET),
 	  "transformer, convnet and resnet" },
 	{ "image", KIND(CONVNET) | KIND(RESNET), "convnet and resnet" },
@@ -325,6 +326,7 @@ enum status setup_from_case(struct setup *setup, const struct plan_case *c, stru
 	setup->loss_on_server = section_integer(c->section, "loss_on") == 0;
 	setup_fit_mode(setup);
 	setup->accumulate = (uint64_t)section_integer(c->section, "accumulate");
+	setup->loss_chunks = (uint64_t)section_integer(c->section, "loss_chunks");
 	if (read_recompute(setup, c->section, err) != STATUS_OK ||
 	    (setup->mode->gridded && read_grid(setup, c, err) != STATUS_OK))
 		return err->status;

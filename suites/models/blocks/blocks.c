@@ -186,27 +186,38 @@ static enum status open_statistics(struct network *n, struct error *err)
 			   &n->blocks.all_statistics, err);
 }
 
-/* Gradients inside a block. The head's go where the mode wants them while logits are needed. */
-static enum status open_inside(struct network *n, struct error *err)
+/* A buffer of whole rows, for which what a part of a block keeps is too little. */
+static enum status open_narrow(struct network *n, struct error *err)
 {
-	uint64_t row = hidden_of(n) * precision_bytes(n->setup->precision),
-		 wide = n->step_rows * 4 * row / (uint64_t)n->partition.parts,
-		 narrow = n->step_rows * row;
-	char *logits = n->activations[n->setup->layers];
+	uint64_t bytes = n->step_rows * hidden_of(n) * precision_bytes(n->setup->precision);
 	struct blocks *b = &n->blocks;
 
-	b->wide = logits + n->room.wide_at;
-	if (n->room.wide == 0 &&
-	    arena_alloc(n->arena, MEMORY_TRANSIENT, wide, &b->wide, err) != STATUS_OK)
-		return err->status;
-	b->narrow = logits + n->room.narrow_at;
+	if (n->partition.parts == 1)
+		return STATUS_OK;
+	b->narrow = (char *)n->activations[n->setup->layers] + n->room.narrow_at;
 	if (n->room.narrow == 0 &&
-	    arena_alloc(n->arena, MEMORY_TRANSIENT, narrow, &b->narrow, err) != STATUS_OK)
+	    arena_alloc(n->arena, MEMORY_TRANSIENT, bytes, &b->narrow, err) != STATUS_OK)
 		return err->status;
 	if (n->room.bytes == 0)
-		arena_share(n->arena, MEMORY_TRANSIENT, n->room.wide + n->room.narrow);
+		arena_share(n->arena, MEMORY_TRANSIENT, n->room.narrow);
 	b->below_head = n->room.narrow > 0 ? n->transient[0] : b->narrow;
 	return STATUS_OK;
+}
+
+/* The gradients that lie in what layers keep: see buffer_alias.h. */
+static void share_kept(struct network *n, bool has_blocks)
+{
+	uint64_t bytes = n->step_rows * hidden_of(n) * precision_bytes(n->setup->precision),
+		 parts = (uint64_t)n->partition.parts;
+
+	if (has_blocks)
+		arena_share(n->arena, MEMORY_TRANSIENT, 4 * bytes / parts);
+	if (has_blocks && parts == 1)
+		arena_share(n->arena, MEMORY_TRANSIENT, bytes);
+	if (n->room.logits == 0 || parts > 1)
+		return;
+	n->transient[0] = n->transient[1] = n->blocks.head.y;
+	arena_share(n->arena, MEMORY_TRANSIENT, bytes);
 }
 
 static enum status open_scratch(struct network *n, struct error *err)
@@ -226,7 +237,7 @@ static enum status open_scratch(struct network *n, struct error *err)
 		return err->status;
 	if (n->partition.parts > 1 && network_has_loss(n) && open_statistics(n, err) != STATUS_OK)
 		return err->status;
-	if (open_inside(n, err) != STATUS_OK ||
+	if (open_narrow(n, err) != STATUS_OK ||
 	    arena_alloc(n->arena, MEMORY_WORKSPACE, attention_row_values(&shape) * sizeof(float),
 			&b->delta, err) != STATUS_OK ||
 	    arena_alloc(n->arena, MEMORY_WORKSPACE, layer_norm_scratch_bytes(h), &b->norm_sums,
@@ -268,6 +279,7 @@ enum status block_buffers_open(struct network *n, struct error *err)
 {
 	struct blocks *b = &n->blocks;
 	const struct kept_block *shared = NULL;
+	bool has_blocks = false;
 	uint64_t before;
 
 	if (setup_has_images(n->setup))
@@ -286,7 +298,9 @@ enum status block_buffers_open(struct network *n, struct error *err)
 		if (open_block(n, l, &shared, err) != STATUS_OK)
 			return err->status;
 		b->kept_bytes += n->arena->bytes[MEMORY_ACTIVATIONS] - before;
+		has_blocks = true;
 	}
+	share_kept(n, has_blocks);
 	return STATUS_OK;
 }
 
@@ -391,8 +405,31 @@ static enum status head(struct network *n, struct stream *stream, size_t l, uint
 	if (transformer_norm(n, stream, l, HEAD_GAMMA, network_activation(n, l, row), &norm,
 			     rows / network_shares(n, l), err) != STATUS_OK)
 		return err->status;
+	if (network_loss_in_chunks(n))
+		return STATUS_OK;
 	return transformer_linear(n, stream, &logits, transformer_gather(n, norm.y, rows, err),
 				  network_activation(n, l + 1, row), rows, err);
+}
+
+/* Whole rows: the gradient of the head's input replaces the norm's output chunk by chunk. */
+static enum status head_in_chunks(struct network *n, struct stream *stream, size_t l, uint64_t row,
+				  uint64_t rows, void *y, bool accumulate, struct error *err)
+{
+	const struct linear product = head_linear(n, l);
+	void *logits = n->activations[l + 1];
+
+	for (uint64_t at = 0, count; at < rows; at += count) {
+		void *x = network_element(n, y, at * hidden_of(n));
+
+		count = rows - at < n->room.rows ? rows - at : n->room.rows;
+		if (transformer_linear(n, stream, &product, x, logits, count, err) != STATUS_OK ||
+		    network_loss_of(n, stream, logits, row + at, count, n->gradient_scale, err) !=
+			    STATUS_OK ||
+		    transformer_linear_backward(n, stream, &product, x, logits, x, count,
+						accumulate || at > 0, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
 }
 
 static enum status head_backward(struct network *n, struct stream *stream, size_t l, uint64_t row,
@@ -401,10 +438,14 @@ static enum status head_backward(struct network *n, struct stream *stream, size_
 	const struct linear logits = head_linear(n, l);
 	const struct kept_norm norm = head_norm(n, row);
 
-	if (transformer_linear_backward_summed(n, stream, &logits,
-					       transformer_gather(n, norm.y, rows, err), dy,
-					       n->blocks.below_head, rows, accumulate,
-					       err) != STATUS_OK)
+	if (n->partition.parts == 1)
+		n->blocks.below_head = norm.y;
+	if ((network_loss_in_chunks(n)
+		     ? head_in_chunks(n, stream, l, row, rows, norm.y, accumulate, err)
+		     : transformer_linear_backward_summed(n, stream, &logits,
+							  transformer_gather(n, norm.y, rows, err),
+							  dy, n->blocks.below_head, rows,
+							  accumulate, err)) != STATUS_OK)
 		return err->status;
 	return transformer_norm_backward(n, stream, l, HEAD_GAMMA, network_activation(n, l, row),
 					 &norm, transformer_share(n, n->blocks.below_head, rows),

@@ -448,10 +448,11 @@ static enum status backward_mlp(struct network *n, struct stream *stream, size_t
 	struct linear up = linear_of(n, l, PRODUCT_UP);
 	uint64_t share = rows / network_shares(n, l);
 	void *inner = transformer_share(n, n->blocks.narrow, rows);
+	/* Each tensor replaces one that the products before have read. */
 	struct activation_backward_arguments gelu = {
 		.x = kept->before,
-		.dy = n->blocks.wide,
-		.dx = n->blocks.wide,
+		.dy = kept->after,
+		.dx = kept->after,
 		.activation = ACTIVATION_GELU_TANH,
 		.precision = setup_storage(n->setup),
 		.count = rows * up.out,
@@ -463,12 +464,12 @@ static enum status backward_mlp(struct network *n, struct stream *stream, size_t
 						     &kept->norm[1], share, err) != STATUS_OK))
 		return err->status;
 	if (transformer_linear_backward(n, stream, &down, kept->after,
-					transformer_gather(n, dy, rows, err), n->blocks.wide, rows,
+					transformer_gather(n, dy, rows, err), kept->after, rows,
 					accumulate, err) != STATUS_OK ||
 	    transformer_launch(n, stream, "activation_backward", &gelu, err) != STATUS_OK ||
 	    transformer_linear_backward_summed(n, stream, &up,
 					       transformer_gather(n, kept->norm[1].y, rows, err),
-					       n->blocks.wide, n->blocks.narrow, rows, accumulate,
+					       kept->after, n->blocks.narrow, rows, accumulate,
 					       err) != STATUS_OK ||
 	    transformer_norm_backward(n, stream, l, BLOCK_GAMMA2, kept->middle, &kept->norm[1],
 				      inner, share, accumulate, err) != STATUS_OK)
@@ -483,7 +484,7 @@ static enum status backward_attention(struct network *n, struct stream *stream, 
 {
 	const struct linear qkv = linear_of(n, l, PRODUCT_QKV), out = linear_of(n, l, PRODUCT_OUT);
 	struct attention_shape shape = transformer_attention(n, rows);
-	void *dqkv = n->blocks.wide;
+	void *dqkv = kept->after;
 	struct attention_backward_arguments attention = {
 		.shape = shape,
 		.q = kept->qkv,
@@ -524,6 +525,8 @@ enum status transformer_backward(struct network *n, struct stream *stream, size_
 	if (setup_recomputes_blocks(n->setup) &&
 	    forward_kept(n, stream, l, x, &kept, rows, err) != STATUS_OK)
 		return err->status;
+	if (n->partition.parts == 1)
+		n->blocks.narrow = kept.before;
 	if (backward_mlp(n, stream, l, &kept, dy, rows, accumulate, err) != STATUS_OK)
 		return err->status;
 	return backward_attention(n, stream, l, x, &kept, dy, rows, accumulate, err);

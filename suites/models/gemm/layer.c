@@ -68,6 +68,9 @@ enum status network_forward(struct network *n, struct stream *stream, size_t l, 
 enum status network_loss(struct network *n, struct stream *stream, uint64_t row, uint64_t rows,
 			 double gradient_scale, struct error *err)
 {
+	n->gradient_scale = gradient_scale;
+	if (network_loss_in_chunks(n))
+		return STATUS_OK;
 	return network_loss_of(n, stream, network_activation(n, n->setup->layers, row), row, rows,
 			       gradient_scale, err);
 }

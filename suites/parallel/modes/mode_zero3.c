@@ -72,11 +72,12 @@ static uint64_t buffer_bytes(const struct model *model, size_t b, const struct s
  * when the first gradients are written here, its backward has read those of the logits. Not where
  * alignment leaves gaps, which must stay finite.
  */
-static uint64_t zero3_in_logits(const struct setup *setup)
+static uint64_t zero3_in_logits(const struct setup *setup, size_t *lowest)
 {
 	size_t b = setup->layers % BUFFERS;
 	struct model model;
 
+	*lowest = b;
 	model_init(&model, setup);
 	for (size_t l = b; l < model.layers; l += BUFFERS)
 		if (buffer_alias_has_gaps(&model.layer[l]))

@@ -1,6 +1,7 @@
 #include "suites/parallel/predict/predict_blocks.h"
 
 #include "kernels/attention/attention.h"
+#include "suites/models/buffer_alias.h"
 #include "suites/parallel/predict/predict_images.h"
 #include "suites/parallel/predict/predict_reductions.h"
 
@@ -107,6 +108,17 @@ static struct product head_product(const struct work *w, size_t l)
 	return (struct product){ hidden_of(w), (double)w->model.layer[l].out };
 }
 
+/* Products of chunks of the rows, each of which adds to the weights' gradients. */
+static double head_backward(const struct work *w, size_t l, double rows)
+{
+	double chunks = (double)buffer_alias_loss_chunks(w->setup);
+	struct product p = head_product(w, l);
+
+	return chunks * (inputs_product(w, p, rows / chunks) +
+			 weights_product(w, p, rows / chunks)) +
+	       (chunks - 1) * pass(w, 1, p.out, p.in);
+}
+
 double blocks_forward_time(const struct work *w, size_t l, double rows)
 {
 	double h = hidden_of(w);
@@ -156,9 +168,7 @@ double blocks_backward_time(const struct work *w, size_t l, double rows)
 		table = (double)w->model.layer[l].tensor[EMBEDDING_TABLE].count / h;
 		return pass(w, 1, 2 * rows + table + (double)w->setup->transformer.sequence, h);
 	case LAYER_HEAD:
-		return inputs_product(w, head_product(w, l), rows) +
-		       weights_product(w, head_product(w, l), rows) +
-		       pass(w, 3, shared_rows(w, rows), h);
+		return head_backward(w, l, rows) + pass(w, 3, shared_rows(w, rows), h);
 	default:
 		return block_backward(w, rows);
 	}

@@ -138,25 +138,27 @@ static struct setup decoder(const char *mode, int ranks, enum precision precisio
 }
 
 /*
- * Gradients of parameters below the head, gradients inside a block and zero3's buffer of a block's
- * gradients cost nothing where logits were: what is larger is there once. Parts of the batch that
- * add to gradients share only what is inside a block.
+ * Gradients of parameters below the head and zero3's buffer of a block's gradients cost nothing
+ * where logits were: what is larger is there once. Gradients inside a block lie in what it kept,
+ * those between layers in the output of the head's norm. Parts of the batch that add to gradients
+ * share only these.
  */
 static void blocks_use_the_logits(void **state)
 {
-	const uint64_t row = 128 * 4, wide = 4 * row, logits = 4096 * 4;
+	const uint64_t row = 128 * 4, wide = 4 * row, logits = 4096 * 4,
+		       block = (12 * 128 * 128 + 13 * 128) * 4;
 	struct expected expected[] = {
 		{ decoder("single", 1, PRECISION_FP32), 160 * (2 * row + wide),
-		  160 * (logits + wide + row), 0 },
+		  160 * (logits + wide + 2 * row), 0 },
 		{ decoder("zero1", 2, PRECISION_FP32), 80 * (2 * row + wide),
-		  80 * (logits + wide + row), 0 },
-		/* Slices and, after them, at a multiple of 512 bytes, the buffer. */
+		  80 * (logits + wide + 2 * row), 0 },
+		/* The buffer lies over the embedding's slice. */
 		{ decoder("zero3", 2, PRECISION_FP32), 80 * (2 * row + wide),
-		  80 * (logits + wide + row) - 256, 0 },
+		  80 * (logits + wide + 2 * row) + block, 0 },
 		{ decoder("tensor", 2, PRECISION_FP32), 160 * (2 * row + wide / 2),
 		  160 * (logits / 2 + wide / 2 + row), 0 },
-		{ decoder("single", 1, PRECISION_FP32), 80 * (2 * row + wide), 80 * (wide + row),
-		  0 },
+		{ decoder("single", 1, PRECISION_FP32), 80 * (2 * row + wide),
+		  80 * (wide + 2 * row), 0 },
 		/* One has shares of the rows, one has all: where shares of the sum come from. */
 		{ decoder("tensor_sequence", 2, PRECISION_FP32), 80 * row + 160 * (row + wide / 2),
 		  160 * (logits / 2 + wide / 2), 0 },
@@ -188,11 +190,98 @@ static void zero3_rounds_its_masters(void **state)
 	model_init(&model, &three);
 	assert_int_equal(three.mode->buffers(&three, 1), 2 * (2 * table + block));
 	/*
-	 * Two bytes each of weights and gradients; of the latter half is left, and logits lie in
-	 * them and in the gradients of a block, after 384 bytes that align these.
+	 * Two bytes each of weights and gradients; of the latter half is left, in which logits and
+	 * the gradients of a block lie.
 	 */
 	assert_int_equal(footprint(&one) - footprint(&three),
-			 4 * model.elements - model.elements - 2 * (2 * table + 2 * block) - 384);
+			 4 * model.elements - model.elements - 2 * (2 * table + block));
+}
+
+/* Rows of a chunk that do not divide the rank's among them. */
+static const uint64_t chunks[] = { 2, 3, 80 };
+
+static void losses_in_chunks_change_no_result(void **state)
+{
+	static const char *const names[] = { "single", "ddp", "zero1", "zero2", "zero3" };
+
+	(void)state;
+	for (size_t m = 0; m < ARRAY_SIZE(names); m++)
+		for (size_t c = 0; c < ARRAY_SIZE(chunks); c++) {
+			struct setup s = decoder(names[m], m > 0 ? 2 : 1,
+						 c == 0   ? PRECISION_FP32
+						 : c == 1 ? PRECISION_FP16
+							  : PRECISION_BF16);
+
+			s.loss_chunks = chunks[c];
+			s.segments = c == 1 ? s.layers : 0;
+			s.pointwise = c == 2;
+			s.accumulate = s.mode->accumulates && c != 1 ? 2 : 1;
+			assert_ranks(run_ranks(s.ranks, run_reference, &s), s.ranks, STATUS_OK,
+				     names[m]);
+		}
+}
+
+/* Logits of `rows` rows, their gradients of parameters and the rest, whatever is larger, once. */
+static void chunks_lower_the_memory_of_logits(void **state)
+{
+	struct setup whole = decoder("single", 1, PRECISION_FP32), parts;
+	/* Twice as many rows as gradients below the head have room for logits. */
+	const uint64_t logits = 4096 * 4;
+	struct model model;
+	uint64_t below;
+
+	(void)state;
+	model_init(&model, &whole);
+	below = (model.elements - model.layer[2].end) * 4;
+	whole.batch = 2 * below / logits / 20 * 20;
+	parts = whole;
+	parts.loss_chunks = 2;
+	assert_int_equal(footprint(&whole) - footprint(&parts), whole.batch * logits - below);
+	expect_counts(&(struct expected){ parts, whole.batch * 6 * 512,
+					  whole.batch * (logits / 2 + 6 * 512), 0 },
+		      "two chunks");
+	/* Parts of the batch have logits of their own, and each adds to all gradients. */
+	whole.accumulate = parts.accumulate = 4;
+	assert_int_equal(footprint(&whole) - footprint(&parts), whole.batch / 8 * logits);
+	/* Without the key so few rows are one chunk. */
+	whole.accumulate = 1;
+	assert_int_equal(buffer_alias_loss_chunks(&whole), 1);
+}
+
+/* As many chunks as let logits fit into what else needs their memory, of 4096 rows at least. */
+static void chunks_are_chosen_by_memory(void **state)
+{
+	static const struct transformer_shape shape = {
+		.hidden = 4096, .heads = 32, .sequence = 4096, .vocabulary = 50304
+	};
+	static const struct {
+		const char *mode;
+		int ranks;
+		uint64_t samples, accumulate, chunks;
+		double gigabytes; /* of the whole step, at most; 0: whatever */
+	} expected[] = {
+		{ "single", 1, 4, 1, 2, 12.7 }, { "ddp", 2, 4, 1, 1, 0 },
+		{ "zero3", 2, 4, 1, 2, 7.2 },   { "single", 1, 4, 2, 2, 0 },
+		{ "single", 1, 16, 1, 8, 0 },   { "tensor", 2, 4, 1, 1, 0 },
+		{ "single", 1, 1, 1, 1, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		struct setup s = decoder(expected[i].mode, expected[i].ranks, PRECISION_BF16),
+			     small;
+
+		setup_transformer(&s, 1, &shape);
+		s.batch = expected[i].samples * shape.sequence;
+		s.accumulate = expected[i].accumulate;
+		s.optimizer = OPTIMIZER_ADAM;
+		assert_int_equal(buffer_alias_loss_chunks(&s), expected[i].chunks);
+		if (expected[i].gigabytes > 0)
+			assert_true((double)footprint(&s) < 1e9 * expected[i].gigabytes);
+		/* The smaller model that is verified has as many. */
+		assert_false(setup_shrink(&s, 1e9, &small));
+		assert_int_equal(small.loss_chunks, expected[i].chunks);
+	}
 }
 
 /*
@@ -401,6 +490,9 @@ int main(void)
 		cmocka_unit_test(aliased_buffers_change_no_result),
 		cmocka_unit_test(what_fits_costs_nothing),
 		cmocka_unit_test(blocks_use_the_logits),
+		cmocka_unit_test(losses_in_chunks_change_no_result),
+		cmocka_unit_test(chunks_lower_the_memory_of_logits),
+		cmocka_unit_test(chunks_are_chosen_by_memory),
 		cmocka_unit_test(zero3_rounds_its_masters),
 		cmocka_unit_test(tensor_needs_no_more_for_copies),
 		cmocka_unit_test(biases_below_outputs_wait),
