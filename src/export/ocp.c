@@ -185,7 +185,6 @@ void ocp_begin(struct ocp_stream *s, const struct result *header)
 	struct json_writer w;
 
 	s->result = header;
-	s->near = NULL;
 	w = begin_line(s, 0);
 	open_member(&w, "schemaVersion");
 	writer_count_member(&w, "major", 2);
@@ -208,8 +207,7 @@ void ocp_begin(struct ocp_stream *s, const struct result *header)
 /* Left out where the result does not describe the device. */
 static void write_device(struct ocp_stream *s, struct json_writer *w, const char *device)
 {
-	s->near = result_device_near(s->result, device, s->near);
-	if (s->near)
+	if (result_device(s->result, device))
 		writer_text_member(w, "hardwareInfoId", device);
 }
 
@@ -423,7 +421,6 @@ static void write_end(struct ocp_stream *s, const struct result *r)
 void ocp_end(struct ocp_stream *s, const struct result *result)
 {
 	s->result = result;
-	s->near = NULL;
 	write_findings(s, result->preflight, result->preflight_count, "before");
 	write_findings(s, result->postflight, result->postflight_count, "after");
 	if (result->judgement)

@@ -17,11 +17,10 @@
 #include "result/result.h"
 
 struct ocp_stream {
-	struct text *out;               /* lines are appended */
-	const struct result *result;    /* of the devices; set by ocp_begin() */
-	bool live;                      /* timestamps are the present time, not the result's */
-	size_t sequence, steps;         /* private */
-	const struct device_info *near; /* private */
+	struct text *out;            /* lines are appended */
+	const struct result *result; /* of the devices; set by ocp_begin() */
+	bool live;                   /* timestamps are the present time, not the result's */
+	size_t sequence, steps;      /* private */
 };
 
 /* `header` needs no cases yet; it must stay until ocp_end() or a further ocp_begin(). */

@@ -192,38 +192,44 @@ static size_t count_missing(const struct verdicts *v)
 	return n;
 }
 
-static bool is_repeated(const struct verdicts *v, size_t i)
+static int by_cause(const void *a, const void *b)
 {
-	for (size_t j = 0; j < i; j++)
-		if (v->checks[j].cause == v->checks[i].cause &&
-		    v->checks[j].accepted == v->checks[i].accepted &&
-		    strcmp(v->checks[j].devices, v->checks[i].devices) == 0)
-			return true;
-	return false;
+	const struct verdict_check *p = *(const struct verdict_check *const *)a,
+				   *q = *(const struct verdict_check *const *)b;
+	int order = (p->cause > q->cause) - (p->cause < q->cause);
+
+	order = order ? order : p->accepted - q->accepted;
+	order = order ? order : strcmp(p->devices, q->devices);
+	return order ? order : (p > q) - (p < q);
 }
 
 /* Checks that did not pass, by cause and devices. */
 static void add_causes(struct samples *samples, const struct verdicts *v)
 {
-	for (size_t i = 0; i < v->count; i++) {
-		const struct verdict_check *c = &v->checks[i];
-		struct text labels = TEXT_EMPTY;
-		double count = 0;
+	const struct verdict_check **checks = xcalloc(v->count + 1, sizeof(*checks));
+	size_t found = 0;
 
-		if (c->cause == CAUSE_NONE || is_repeated(v, i))
-			continue;
-		for (size_t j = i; j < v->count; j++)
-			count += v->checks[j].cause == c->cause &&
-				 v->checks[j].accepted == c->accepted &&
-				 strcmp(v->checks[j].devices, c->devices) == 0;
+	for (size_t i = 0; i < v->count; i++)
+		if (v->checks[i].cause != CAUSE_NONE)
+			checks[found++] = &v->checks[i];
+	qsort(checks, found, sizeof(*checks), by_cause);
+	for (size_t first = 0, end; first < found; first = end) {
+		const struct verdict_check *c = checks[first];
+		struct text labels = TEXT_EMPTY;
+
+		for (end = first; end < found && checks[end]->cause == c->cause &&
+				  checks[end]->accepted == c->accepted &&
+				  strcmp(checks[end]->devices, c->devices) == 0;)
+			end++;
 		label(&labels, "cause", cause_name(c->cause));
 		label(&labels, "device", c->devices);
 		label(&labels, "uuid", c->uuid);
 		label(&labels, "accepted", c->accepted ? "true" : "false");
 		add(samples, xstrdup("gpuproof_check_causes"),
 		    xstrdup("checks that did not pass, by cause (gpuproof help causes)"), &labels,
-		    count);
+		    (double)(end - first));
 	}
+	free(checks);
 }
 
 static void add_verdicts(struct samples *samples, const struct verdicts *verdicts)

@@ -182,12 +182,10 @@ struct link *judge_links(const struct judge_input *input)
 		links[i] = (struct link){ first->devices[i].pcie_generation,
 					  first->devices[i].pcie_width };
 	for (size_t r = 0; r < input->count; r++) {
-		const struct device_info *d = NULL;
-
 		for (size_t i = 0; i < input->results[r].case_count; i++) {
 			const struct case_result *c = &input->results[r].cases[i];
+			const struct device_info *d = result_device(first, c->device);
 
-			d = result_device_near(first, c->device, d);
 			if (!d)
 				continue;
 			take_link(&links[d - first->devices], &c->before);

@@ -364,22 +364,15 @@ struct case_result *result_add_case(struct result *result)
 
 const struct device_info *result_device(const struct result *result, const char *id)
 {
+	static _Thread_local size_t last;
+
+	for (size_t i = last; id && i < result->device_count && i <= last + 1; i++)
+		if (strcmp(result->devices[i].id, id) == 0)
+			return &result->devices[last = i];
 	for (size_t i = 0; id && i < result->device_count; i++)
 		if (strcmp(result->devices[i].id, id) == 0)
-			return &result->devices[i];
+			return &result->devices[last = i];
 	return NULL;
-}
-
-const struct device_info *result_device_near(const struct result *result, const char *id,
-					     const struct device_info *near)
-{
-	const struct device_info *end = result->devices + result->device_count;
-
-	for (const struct device_info *d = near;
-	     id && d && d >= result->devices && d < end && d <= near + 1; d++)
-		if (strcmp(d->id, id) == 0)
-			return d;
-	return result_device(result, id);
 }
 
 size_t result_launches(const struct result *result)

@@ -370,14 +370,11 @@ void result_add_fact(struct result *result, const char *name, const char *value)
 const char *result_fact(const struct result *result, const char *name);
 /* One quantity of the host's yardstick ("host.call"); NULL: it was not measured. */
 const struct metric_value *result_yardstick(const struct result *result, const char *name);
-/* The device with that id; NULL: none. */
-const struct device_info *result_device(const struct result *result, const char *id);
 /*
- * The same, which is mostly `near`, that of the case before, or the next: a fleet has 80,000
- * devices. NULL for `near`: none is known.
+ * The device with that id; NULL: none. At once where it is that of the call before or the next, as
+ * cases come device by device: a fleet has 80,000 devices.
  */
-const struct device_info *result_device_near(const struct result *result, const char *id,
-					     const struct device_info *near);
+const struct device_info *result_device(const struct result *result, const char *id);
 /* The launches of the metric that has most of them; 1 where no metric was measured. */
 size_t result_launches(const struct result *result);
 /* "transfer:label/h2d/pinned/512MiB": what a case measures, without its devices; malloc'ed. */

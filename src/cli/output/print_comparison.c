@@ -72,15 +72,33 @@ static const char *short_ratio(double ratio, char *out, size_t size)
 	return out;
 }
 
-/* Reason, number of launches; the metric if a case has several rows. */
-static char *note_of(const struct comparison *c, size_t i)
+static int by_case(const void *a, const void *b)
 {
-	const struct comparison_row *row = &c->rows[i];
-	struct text out = TEXT_EMPTY;
-	bool several = false;
+	return strcmp((*(const struct comparison_row *const *)a)->case_id,
+		      (*(const struct comparison_row *const *)b)->case_id);
+}
 
-	for (size_t j = 0; j < c->count; j++)
-		several = several || (j != i && strcmp(c->rows[j].case_id, row->case_id) == 0);
+/* By row: whether its case has others. Malloc'ed. */
+static bool *rows_of_several(const struct comparison *c)
+{
+	const struct comparison_row **rows = xcalloc(c->count + 1, sizeof(*rows));
+	bool *several = xcalloc(c->count + 1, sizeof(*several));
+
+	for (size_t i = 0; i < c->count; i++)
+		rows[i] = &c->rows[i];
+	qsort(rows, c->count, sizeof(*rows), by_case);
+	for (size_t i = 1; i < c->count; i++)
+		if (by_case(&rows[i - 1], &rows[i]) == 0)
+			several[rows[i - 1] - c->rows] = several[rows[i] - c->rows] = true;
+	free(rows);
+	return several;
+}
+
+/* Reason, number of launches; the metric if a case has `several` rows. */
+static char *note_of(const struct comparison_row *row, bool several)
+{
+	struct text out = TEXT_EMPTY;
+
 	if (several)
 		text_add(&out, row->metric);
 	if (row->change != CHANGE_SAME && *row->reason)
@@ -99,7 +117,7 @@ static bool clock_matters(const struct comparison_row *row)
 	return fabs(row->at_same_clock / row->ratio - 1) > CLOCK_WORTH_TELLING;
 }
 
-static struct columns columns_of(const struct comparison *c, bool all)
+static struct columns columns_of(const struct comparison *c, const bool *several, bool all)
 {
 	struct columns columns = { 0 };
 
@@ -111,7 +129,7 @@ static struct columns columns_of(const struct comparison *c, bool all)
 		else if (columns.devices && strcmp(row->devices, columns.devices) != 0)
 			columns.devices = NULL;
 		if (is_shown(row, all)) {
-			char *note = columns.notes ? NULL : note_of(c, i);
+			char *note = columns.notes ? NULL : note_of(row, several[i]);
 
 			columns.notes = columns.notes || *note;
 			columns.host = columns.host || isfinite(row->at_same_host);
@@ -138,14 +156,13 @@ static void add_heading(struct output_table *table, const struct columns *column
 	table_row(table, cells, n);
 }
 
-static void add_row(struct output_table *table, const struct comparison *c, size_t i,
+static void add_row(struct output_table *table, const struct comparison_row *row, bool several,
 		    const struct columns *columns)
 {
-	const struct comparison_row *row = &c->rows[i];
 	const char *cells[TABLE_MAX_COLUMNS];
 	char word[48], a[48], b[48], ratio[64], clock[48], host[48];
 	size_t n = 0;
-	char *note = note_of(c, i);
+	char *note = note_of(row, several);
 
 	snprintf(word, sizeof(word), "%s%s", row->possible && is_change(row) ? "possibly " : "",
 		 change_name(row->change));
@@ -168,19 +185,21 @@ static void add_row(struct output_table *table, const struct comparison *c, size
 
 static void print_rows(const struct comparison *c, bool all)
 {
-	struct columns columns = columns_of(c, all);
+	bool *several = rows_of_several(c);
+	struct columns columns = columns_of(c, several, all);
 	struct output_table table = TABLE_EMPTY;
 
 	add_heading(&table, &columns);
 	for (size_t i = 0; i < c->count; i++)
 		if (is_shown(&c->rows[i], all))
-			add_row(&table, c, i, &columns);
+			add_row(&table, &c->rows[i], several[i], &columns);
 	if (table.count > 1) {
 		if (columns.devices && *columns.devices)
 			printf("all of %s\n", columns.devices);
 		table_print(&table, stdout);
 	}
 	table_release(&table);
+	free(several);
 }
 
 static void print_host(const struct comparison *c)

@@ -35,7 +35,6 @@ static void begin(void *context, const struct result *header)
 	struct run_events *e = context;
 
 	e->stream->result = header;
-	e->stream->near = NULL;
 	if (!e->begun)
 		ocp_begin(e->stream, header);
 	e->begun = true;

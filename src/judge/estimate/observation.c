@@ -30,14 +30,11 @@ static void add_case(struct subject *s, const struct case_result *c)
 static void add_subject(struct subjects *subjects, const struct result *result,
 			const struct case_result *c)
 {
-	const struct device_info *before =
-		subjects->count ? subjects->items[subjects->count - 1].device : NULL;
 	struct subject *s;
 
 	ARRAY_GROW(subjects->items, subjects->count, subjects->capacity);
 	s = &subjects->items[subjects->count++];
-	*s = (struct subject){ .first = c,
-			       .device = result_device_near(result, c->device, before) };
+	*s = (struct subject){ .first = c, .device = result_device(result, c->device) };
 	add_case(s, c);
 }
 
