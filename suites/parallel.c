@@ -16,6 +16,7 @@
 #include "suites/models/segments.h"
 #include "suites/parallel/baseline_cache.h"
 #include "suites/parallel/footprint.h"
+#include "suites/parallel/largest_batch.h"
 #include "suites/parallel/measure.h"
 #include "suites/parallel/modes/modes.h"
 #include "suites/parallel/outcome.h"
@@ -24,6 +25,9 @@
 #include "suites/parallel/ranks/grid.h"
 #include "suites/parallel/setup_case.h"
 #include "suites/shared/estimate.h"
+
+enum study { STUDY_STEP, STUDY_BATCH };
+static const char *const studies[] = { "step", "largest_batch", NULL };
 
 static const char *const loss_places[] = { "server", "replica", NULL };
 
@@ -45,6 +49,30 @@ static const struct key keys[] = {
 	BLOCKS_KEY,
 	IMAGE_KEYS,
 	LAYERS_KEY,
+	{ .name = "studies",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "step",
+	  .choices = studies,
+	  .parameter = "study",
+	  .help = "step; largest_batch: the largest of all devices together whose step fits each "
+		  "of them" },
+	{ .name = "memory_limit",
+	  .type = KEY_TEXT,
+	  .list = true,
+	  .fallback = "none",
+	  .help = "largest_batch: memory of each card to emulate, such as 11441MiB, or none" },
+	{ .name = "memory_reserve",
+	  .type = KEY_SIZE,
+	  .fallback = "128MiB",
+	  .max = 0x1p44,
+	  .help = "largest_batch: left free on each card" },
+	{ .name = "max_batch",
+	  .type = KEY_INTEGER,
+	  .fallback = "16777216",
+	  .min = 8,
+	  .max = 1e9,
+	  .help = "where the search for the largest batch ends" },
 	{ .name = "width",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -245,11 +273,11 @@ static const struct key keys[] = {
 	{ 0 },
 };
 
-static const char *const axes[] = {
-	"nodes",   "precision", "batch",       "modes",  "devices",   "microbatches",
-	"bucket",  "hybrid",    "batch_mode",  "width",  "transport", "launch",
-	"overlap", "model",     "convolution", "hidden", "sequence",  NULL
-};
+static const char *const axes[] = { "nodes",      "precision",    "batch",        "modes",
+				    "devices",    "microbatches", "bucket",       "hybrid",
+				    "batch_mode", "width",        "transport",    "launch",
+				    "overlap",    "model",        "convolution",  "hidden",
+				    "sequence",   "studies",      "memory_limit", NULL };
 
 /*
  * In addition to samples: starting ranks, the reference, the search, the first steps; several ranks
@@ -273,6 +301,18 @@ static double setup_seconds(const struct setup *setup, const struct section *sec
 
 	return 0.2 + 0.1 * setup->ranks + reference + search + 12 * step +
 	       (setup->ranks > 1 ? 3 : 1) * series;
+}
+
+static enum study study_of(const struct plan_case *c)
+{
+	return (enum study)case_integer(c, "studies");
+}
+
+/* A few trials, each of which writes all of the memory. */
+static double search_seconds(const struct setup *setup, const struct device_info *info)
+{
+	return 3 + 0.5 * setup->ranks +
+	       (double)info->memory_bytes / (device_is_host(info) ? 20e9 : 100e9);
 }
 
 static const char *refusal_of(const struct setup *setup, char *text, size_t size)
@@ -318,8 +358,11 @@ static enum status plan_on(struct plan *plan, struct plan_case *point, const str
 		reason = *text ? text : NULL;
 	}
 	if (!reason) {
-		point->device_bytes = footprint(setup);
-		point->setup_seconds = setup_seconds(setup, point->section, info);
+		bool step = study_of(point) == STUDY_STEP;
+
+		point->device_bytes = step ? footprint(setup) : 0;
+		point->setup_seconds = step ? setup_seconds(setup, point->section, info)
+					    : search_seconds(setup, info);
 	}
 	return plan->group.nodes ? plan_add_group(plan, point, reason, err)
 				 : plan_add_ranks(plan, point, first, setup->ranks, reason, err);
@@ -342,6 +385,22 @@ static bool drop_model(struct plan_case *point, const struct setup *setup)
 		    section_setting(point->section, sizes[i])->count == 1)
 			first &= plan_drop_axis(point, sizes[i]);
 	return first;
+}
+
+/* Drops axes that the study does not vary. False: this point duplicates another. */
+static bool drop_study(struct plan_case *point)
+{
+	static const char *const of_step[] = { "memory_limit" };
+	static const char *const of_batch[] = { "batch", "batch_mode" };
+	bool step = study_of(point) == STUDY_STEP;
+	const char *const *unused = step ? of_step : of_batch;
+	size_t count = step ? ARRAY_SIZE(of_step) : ARRAY_SIZE(of_batch);
+
+	for (size_t i = 0; i < count; i++)
+		if (!plan_drop_axis(point, unused[i]))
+			return false;
+	plan_unname_usual(point, "studies", "step");
+	return true;
 }
 
 /* A group that no grid of the config fills is told once. */
@@ -367,11 +426,16 @@ static enum status skip_grids(struct plan *plan, const struct plan_case *point,
 
 static enum status parallel_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
+	uint64_t limit;
 	struct setup setup;
 
 	if (!plan_takes_nodes(plan, point) ||
 	    (plan->group.nodes &&
 	     !plan_replace_axis(plan, point, "devices", (int64_t)plan_backend_devices(plan, 0))))
+		return STATUS_OK;
+	if (setup_case_limit(point, &limit, err) != STATUS_OK)
+		return err->status;
+	if (!drop_study(point))
 		return STATUS_OK;
 	if (setup_from_case(&setup, point, err) != STATUS_OK)
 		return err->status;
@@ -385,7 +449,8 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 		return STATUS_OK;
 	if (!setup.mode->bucketed && !plan_drop_axis(point, "bucket"))
 		return STATUS_OK;
-	plan_unname_usual(point, "batch_mode", "strong");
+	if (study_of(point) == STUDY_STEP)
+		plan_unname_usual(point, "batch_mode", "strong");
 	if (!drop_model(point, &setup))
 		return STATUS_OK;
 	/* Combinations of keys of different models. */
@@ -430,12 +495,21 @@ static enum status parallel_run(struct run *run, struct error *err)
 	struct measure_options options = { .verify_flops = section_real(section, "verify_flops"),
 					   .timeline = section_integer(section, "timeline") != 0,
 					   .iterations = section_integer(section, "iterations") };
+	struct largest_options largest = {
+		.reserve = (uint64_t)section_integer(section, "memory_reserve"),
+		.most = (uint64_t)section_integer(section, "max_batch"),
+	};
 	struct setup setup;
 
 	if (setup_from_case(&setup, run->c, err) != STATUS_OK)
 		return err->status;
 	setup.seed = setup_data_seed(run->run_seed, &setup);
-	return measure_setup(run, &setup, &options, err);
+	if (study_of(run->c) == STUDY_STEP)
+		return measure_setup(run, &setup, &options, err);
+	options.largest = &largest;
+	return setup_case_limit(run->c, &largest.capacity, err) == STATUS_OK
+		       ? measure_setup(run, &setup, &options, err)
+		       : err->status;
 }
 
 /* Recomputation is work of the device, not of the model. */

@@ -206,22 +206,6 @@ static const char *const axes[] = { "studies",   "precision",   "batch",      "o
 				    "offload",   "pool",        "losses",     "memory_limit",
 				    "model",     "convolution", NULL };
 
-/* 0: the device's own. */
-static enum status read_limit(const struct plan_case *c, uint64_t *bytes, struct error *err)
-{
-	const char *text = case_text(c, "memory_limit");
-	struct error wrong = ERROR_NONE;
-
-	*bytes = 0;
-	if (strcmp(text, "none") == 0)
-		return STATUS_OK;
-	if (units_parse_size(text, bytes, &wrong) == STATUS_OK && *bytes > 0)
-		return STATUS_OK;
-	return error_set(err, STATUS_USAGE,
-			 "%s: memory_limit: \"%s\": allowed are none and sizes such as 11264MiB",
-			 section_setting(c->section, "memory_limit")->origin, text);
-}
-
 /* The axes that only some studies have are 0 or their first choice elsewhere. */
 static bool has(const struct plan_case *c, const char *axis)
 {
@@ -495,7 +479,7 @@ static enum status trainmem_expand(struct plan *plan, struct plan_case *point, s
 	struct setup setup;
 	uint64_t limit;
 
-	if (read_limit(point, &limit, err) != STATUS_OK)
+	if (setup_case_limit(point, &limit, err) != STATUS_OK)
 		return err->status;
 	if (!drop_axes(point, study))
 		return STATUS_OK;
@@ -532,7 +516,7 @@ static enum status run_search(struct run *run, const struct setup *setup,
 			ATTENTION_HEADS_MAX / setup->transformer.heads * setup_accumulate(setup);
 	options.most = options.most < sequences ? options.most : sequences;
 
-	if (read_limit(run->c, &options.capacity, err) != STATUS_OK ||
+	if (setup_case_limit(run->c, &options.capacity, err) != STATUS_OK ||
 	    backend_device_memory(run->devices[0], &unused, &total, err) != STATUS_OK)
 		return err->status;
 	if (options.capacity > total)
@@ -582,7 +566,7 @@ static enum status run_remedies(struct run *run, const struct setup *setup,
 		.most = (uint64_t)section_integer(run->c->section, "max_batch"),
 	};
 
-	if (read_limit(run->c, &remedies.capacity, err) != STATUS_OK)
+	if (setup_case_limit(run->c, &remedies.capacity, err) != STATUS_OK)
 		return err->status;
 	return study_remedies(run, setup, o, &remedies, err);
 }

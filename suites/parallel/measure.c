@@ -10,6 +10,7 @@
 #include "suites/models/segments.h"
 #include "suites/parallel/baseline_cache.h"
 #include "suites/parallel/footprint.h"
+#include "suites/parallel/largest_batch.h"
 #include "suites/parallel/modes/modes.h"
 #include "suites/parallel/outcome.h"
 #include "suites/parallel/ranks/connection_cache.h"
@@ -454,7 +455,9 @@ enum status measure_setup(struct run *run, const struct setup *setup,
 					  err);
 	s.team.phases = run->phases;
 	if (status == STATUS_OK)
-		status = carry_out(&s, options, err);
+		status = options->largest
+				 ? largest_batch(run, &s.team, setup, options->largest, err)
+				 : carry_out(&s, options, err);
 	phases_enter(run->phases, "clean-up");
 	/* If one rank keeps it, all must. */
 	status = world_agree(run->world, status, err);

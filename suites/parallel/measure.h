@@ -17,7 +17,11 @@ struct parallel_state {
 	struct baseline_cache *baselines;
 };
 
+struct largest_options;
+
 struct measure_options {
+	/* the largest batch is looked for, and nothing is timed; NULL: not so */
+	const struct largest_options *largest;
 	double verify_flops; /* of a step: the most that the reference follows */
 	bool timeline;       /* record when each operation of one step ran */
 	int64_t iterations;  /* samples per series; 0: the stop rule decides */

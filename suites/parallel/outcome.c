@@ -113,6 +113,17 @@ const struct metric parallel_metrics[] = {
 	  "parallelism; two of the 34 are masks of dropout, which is not computed here" },
 	{ "parallel.block_activations_unfused", "B", BETTER_NONE, 0,
 	  "the same with 5 a s^2 b / t a block, which attention keeps where it is not fused" },
+	{ "parallel.largest_batch", "samples", BETTER_HIGHER, 1,
+	  "the largest batch of all devices together whose step fits each of them", METRIC_EXACT },
+	{ "parallel.predicted_largest", "samples", BETTER_NONE, 0, "the same before any trial" },
+	{ "parallel.trials", "1", BETTER_NONE, 0,
+	  "steps tried to find it, the one that finds the budget and the one after a refusal "
+	  "included" },
+	{ "parallel.context", "B", BETTER_NONE, 0,
+	  "memory of context, libraries and connections on the device that has most of it, after a "
+	  "step of the least batch" },
+	{ "parallel.budget", "B", BETTER_NONE, 0,
+	  "what that and memory_reserve leave for tensors" },
 	{ "parallel.gradient_error", "1", BETTER_LOWER, 0,
 	  "relative L2 difference of the gradients from the double-precision reference",
 	  METRIC_EXACT },

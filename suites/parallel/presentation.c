@@ -33,6 +33,9 @@ const struct figure_row parallel_figures[] = {
 	{ .metric = "parallel.energy",
 	  STRATEGIES,
 	  .means = "Energy of one training step, of all its devices together" },
+	{ .metric = "parallel.largest_batch",
+	  STRATEGIES,
+	  .means = "Largest batch of all devices together whose step fits each, found by trying" },
 	{ .metric = "parallel.memory",
 	  .kind = "stacked",
 	  .parts = "parallel.memory_",
@@ -42,6 +45,10 @@ const struct figure_row parallel_figures[] = {
 
 const struct table_row parallel_tables[] = {
 	ENERGY_TABLE("parallel", "step_time", "samples_per_joule"),
+	{ .title = "The largest batch that fits, by split and memory of each card",
+	  .columns = { "parallel.largest_batch", "parallel.predicted_largest", "parallel.trials",
+		       "parallel.memory", "parallel.context", "parallel.budget" },
+	  .without = { "study" } },
 	{ 0 },
 };
 
@@ -113,6 +120,7 @@ const struct role_row parallel_roles[] = {
 	{ "depth", ROLE_DEPTH },
 	{ "optimizer", ROLE_UNUSUAL, "adam" },
 	{ "accumulate", ROLE_UNUSUAL, "1" },
+	{ "loss_chunks", ROLE_UNUSUAL, "0" },
 	{ "recompute", ROLE_UNUSUAL, "none" },
 	{ 0 },
 };

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "kernels/training/loss_scale.h"
 #include "plan/suite.h"
 #include "suites/models/image_model.h"
@@ -294,6 +295,21 @@ static enum status read_grid(struct setup *setup, const struct plan_case *c, str
 			 grids->origin, text, g->data * g->tensor * g->pipeline);
 }
 
+enum status setup_case_limit(const struct plan_case *c, uint64_t *bytes, struct error *err)
+{
+	const char *text = case_text(c, "memory_limit");
+	struct error wrong = ERROR_NONE;
+
+	*bytes = 0;
+	if (strcmp(text, "none") == 0)
+		return STATUS_OK;
+	if (units_parse_size(text, bytes, &wrong) == STATUS_OK && *bytes > 0)
+		return STATUS_OK;
+	return error_set(err, STATUS_USAGE,
+			 "%s: memory_limit: \"%s\": allowed are none and sizes such as 11264MiB",
+			 section_setting(c->section, "memory_limit")->origin, text);
+}
+
 static void read_wgrad_microbatches(struct setup *setup, const struct section *section)
 {
 	uint64_t asked = (uint64_t)section_integer(section, "wgrad_microbatches");
@@ -303,19 +319,34 @@ static void read_wgrad_microbatches(struct setup *setup, const struct section *s
 	setup->wgrad_microbatches = asked < setup->microbatches ? asked : setup->microbatches;
 }
 
+/* Rows are multiples of this, so that no trial is slow for want of alignment. */
+#define LEAST_ROWS 8
+
+uint64_t setup_case_least(const struct setup *setup)
+{
+	uint64_t samples = setup->kind == MODEL_TRANSFORMER ? 1 : LEAST_ROWS;
+
+	return samples * (uint64_t)setup->ranks * setup->microbatches * setup_accumulate(setup);
+}
+
+void setup_case_batch(struct setup *setup, const struct plan_case *c, uint64_t samples)
+{
+	setup->batch = samples * setup_sample_rows(setup);
+	setup_fit_mode(setup);
+	read_wgrad_microbatches(setup, c->section);
+}
+
 enum status setup_from_case(struct setup *setup, const struct plan_case *c, struct error *err)
 {
+	uint64_t samples;
+
 	*setup = (struct setup){ .microbatches = 1 };
 	setup_set_training(setup, case_text(c, "precision"));
 	if (read_model(setup, c, err) != STATUS_OK)
 		return err->status;
 	setup->mode = mode_find(case_text(c, "modes"));
 	setup->ranks = (int)case_integer(c, "devices");
-	setup->batch = (uint64_t)case_integer(c, "batch");
-	setup->weak = strcmp(case_text(c, "batch_mode"), "weak") == 0;
-	if (setup->weak)
-		setup->batch *= (uint64_t)setup->ranks;
-	setup->batch *= setup_sample_rows(setup);
+	setup->weak = choice_of(c, "batch_mode") != 0;
 	if (read_loss_scale(setup, c->section, err) != STATUS_OK)
 		return err->status;
 	if (setup->mode->microbatched)
@@ -324,13 +355,13 @@ enum status setup_from_case(struct setup *setup, const struct plan_case *c, stru
 		setup->bucket_bytes = (uint64_t)case_integer(c, "bucket");
 	setup->no_overlap = setup->ranks > 1 && choice_of(c, "overlap") != 0;
 	setup->loss_on_server = section_integer(c->section, "loss_on") == 0;
-	setup_fit_mode(setup);
 	setup->accumulate = (uint64_t)section_integer(c->section, "accumulate");
 	setup->loss_chunks = (uint64_t)section_integer(c->section, "loss_chunks");
 	if (read_recompute(setup, c->section, err) != STATUS_OK ||
 	    (setup->mode->gridded && read_grid(setup, c, err) != STATUS_OK))
 		return err->status;
-	read_wgrad_microbatches(setup, c->section);
+	samples = (uint64_t)choice_of(c, "batch") * (uint64_t)(setup->weak ? setup->ranks : 1);
+	setup_case_batch(setup, c, samples > 0 ? samples : setup_case_least(setup));
 	setup->search_seconds = section_real(c->section, "search_time");
 	setup->collective_multiprocessors =
 		section_integer(c->section, "collective_multiprocessors");

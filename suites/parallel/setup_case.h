@@ -7,6 +7,14 @@
 
 /* STATUS_USAGE names the place of the value that does not go. The seed is left at 0. */
 enum status setup_from_case(struct setup *setup, const struct plan_case *c, struct error *err);
+/*
+ * Sets another batch, with what depends on it; the least one that divides by the ranks and their
+ * parts, which a case without the axis `batch` has.
+ */
+void setup_case_batch(struct setup *setup, const struct plan_case *c, uint64_t samples);
+uint64_t setup_case_least(const struct setup *setup);
+/* The axis memory_limit, in bytes; 0: the device's own. */
+enum status setup_case_limit(const struct plan_case *c, uint64_t *bytes, struct error *err);
 /* Width of each of `depth` layers; 0: the case has the model that `layers` describes. */
 int64_t setup_case_width(const struct plan_case *c);
 

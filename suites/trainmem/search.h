@@ -47,11 +47,4 @@ enum status search_largest(struct run *run, const struct setup *setup,
 enum status search_trial(struct run *run, struct trial_request *request, double process_seconds,
 			 struct trial *trial, struct error *err);
 
-/*
- * The next value to try between `fits` (0: none known) and `fails` (0: none known) after a
- * prediction; 0: the two are close enough, or `most` fits.
- */
-uint64_t search_next(uint64_t fits, uint64_t fails, uint64_t predicted, uint64_t step,
-		     uint64_t most, double tolerance);
-
 #endif

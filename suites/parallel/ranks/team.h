@@ -22,6 +22,8 @@ enum team_stream {
 	STREAM_COUNT
 };
 
+struct arena_source;
+
 struct rank_team {
 	struct device *device;
 	struct world *world;
@@ -41,6 +43,8 @@ struct rank_team {
 	struct phases *phases;
 	struct gemm_cache *gemm_cache; /* of searches on the compute stream; NULL: none */
 	void *scratch;                 /* device memory for sums, made when first needed */
+	/* where trainers take their tensors from; NULL: the device */
+	const struct arena_source *memory;
 	/* Device memory that vanished while communicators were opened; 0: unknown. */
 	uint64_t communicator_bytes;
 };

@@ -53,6 +53,7 @@ enum status trainer_open(struct trainer *t, const struct setup *setup, struct ra
 
 	*t = (struct trainer){ .setup = setup, .mode = setup->mode, .team = team };
 	arena_init(&t->arena, team->device);
+	t->arena.source = team->memory;
 	if (team_phase(team, "memory", err) != STATUS_OK ||
 	    world_agree(world,
 			network_open(&t->network, setup, team->device, &t->arena, world->rank, err),

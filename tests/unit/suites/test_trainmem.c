@@ -14,6 +14,7 @@
 #include "measure/processes/fork_server.h"
 #include "suites/trainmem/check.h"
 #include "suites/trainmem/fragment.h"
+#include "suites/shared/search_next.h"
 #include "suites/trainmem/search.h"
 
 #define MIB (UINT64_C(1) << 20)

@@ -1,0 +1,53 @@
+#include "suites/shared/search_next.h"
+
+#include <math.h>
+
+static uint64_t rounded(double value, uint64_t step)
+{
+	return (uint64_t)(value / (double)step) * step;
+}
+
+/*
+ * Moves away from the known size by growing steps: the prediction was wrong by an unknown amount.
+ */
+static uint64_t away_from(uint64_t known, uint64_t predicted, int sign, uint64_t step,
+			  double tolerance)
+{
+	double distance = fabs((double)known - (double)predicted);
+	/*
+	 * Upwards a first step that fails ends the search; downwards one that fits should come
+	 * soon.
+	 */
+	double first = (sign > 0 ? 1 : 3) * tolerance * (double)known;
+	double next = (double)known + sign * fmax(4 * distance, first);
+	uint64_t value = next > 0 ? rounded(next, step) : 0;
+
+	if (sign > 0)
+		return value > known ? value : known + step;
+	return value < known ? value : known - step;
+}
+
+uint64_t search_next(uint64_t fits, uint64_t fails, uint64_t predicted, uint64_t step,
+		     uint64_t most, double tolerance)
+{
+	uint64_t next;
+
+	predicted = predicted > step ? predicted / step * step : step;
+	if (!fits && !fails)
+		return predicted;
+	if (fits >= most / step * step || (!fits && fails <= step))
+		return 0;
+	if (fits && fails) {
+		uint64_t gap = fails - fits;
+
+		if (gap <= step || (double)gap <= tolerance * (double)fits)
+			return 0;
+		next = fits + gap / 2 / step * step;
+		return next > fits ? next : fits + step;
+	}
+	next = fits ? away_from(fits, predicted, 1, step, tolerance)
+		    : away_from(fails, predicted, -1, step, tolerance);
+	if (next > most)
+		next = most / step * step;
+	return next ? next : step;
+}
