@@ -119,8 +119,11 @@ static const struct sheet_row sheet[] = {
 	{ 0 },
 };
 
-static const struct key round_key = { .name = "round", .type = KEY_INTEGER };
-static const struct key rail_key = { .name = "rail", .type = KEY_INTEGER };
+static const struct key parameters[] = {
+	{ .name = "rail", .type = KEY_INTEGER, .max = 1023 },
+	{ .name = "round", .type = KEY_INTEGER, .max = 1e6 },
+	{ 0 },
+};
 
 static size_t devices_on(const struct plan *plan, int node)
 {
@@ -136,16 +139,16 @@ static enum status add(struct plan *plan, const struct plan_case *point, int rai
 		       struct error *err)
 {
 	const struct device_info *info = &plan->devices[0];
-	struct parameter parameters[8];
+	struct parameter all[8];
 	struct plan_case with = *point;
 	size_t size = (size_t)case_integer(point, "sizes");
 	char reason[128] = "";
 
-	memcpy(parameters, point->parameters, point->parameter_count * sizeof(*parameters));
-	with.parameters = parameters;
+	memcpy(all, point->parameters, point->parameter_count * sizeof(*all));
+	with.parameters = all;
 	if (rail >= 0)
-		parameters[with.parameter_count++] = plan_number(plan, &rail_key, rail);
-	parameters[with.parameter_count++] = plan_number(plan, &round_key, plan->group.round);
+		all[with.parameter_count++] = plan_number(plan, &parameters[0], rail);
+	all[with.parameter_count++] = plan_number(plan, &parameters[1], plan->group.round);
 	if (!(info->capabilities & DEVICE_HAS_COLLECTIVES))
 		snprintf(reason, sizeof(reason), "%s cannot send to other devices", info->id);
 	with.device_bytes = 2 * size;
@@ -186,6 +189,7 @@ const struct suite suite_pairs = {
 	.summary = "messages between two nodes: bandwidth and latency; which node or link is slow",
 	.keys = keys,
 	.axes = axes,
+	.parameters = parameters,
 	.metrics = metrics,
 	.figures = figures,
 	.words = words,

@@ -31,8 +31,7 @@ static const struct result_node *drifted_node(const struct result *result, const
 	return NULL;
 }
 
-/* All devices of the node: "n3/cuda:0,n3/cuda:1"; malloc'ed. */
-static char *devices_of(const struct result *result, const struct result_node *node)
+char *node_devices(const struct result *result, const struct result_node *node)
 {
 	struct text devices = TEXT_EMPTY;
 	size_t length = strlen(node->name);
@@ -73,6 +72,7 @@ static enum cause cause_of_subject(const char *subject)
 	} rows[] = { { "ecc ", CAUSE_GPU_MEMORY_ERROR },
 		     { "retired pages ", CAUSE_GPU_MEMORY_ERROR },
 		     { "remapped rows ", CAUSE_GPU_MEMORY_ERROR },
+		     { "nodes ", CAUSE_NODE_NETWORK },
 		     { "nvlink ", CAUSE_LINK_DEGRADED },
 		     { "pcie ", CAUSE_LINK_DEGRADED } };
 
@@ -97,19 +97,33 @@ static void tell(const struct result *result, const struct finding *f, enum verd
 	}
 	check = judging_finding(verdicts, result, NULL, device, ASPECT_CONDITION, verdict, false,
 				reason);
-	check->cause = node ? CAUSE_NODE_SETTING : cause_of_subject(f->subject);
+	check->cause = node                       ? CAUSE_NODE_SETTING
+		       : judge_accuses(result, f) ? CAUSE_NODE_NETWORK
+						  : cause_of_subject(f->subject);
 	check->accepted = verdict == VERDICT_WARN;
 	if (node) {
-		devices = devices_of(result, node);
+		devices = node_devices(result, node);
 		judging_set(&check->devices, devices);
 		free(devices);
 	}
 }
 
-static void judge_finding(const struct result *result, const struct finding *f, const char *when,
-			  struct verdicts *verdicts)
+/* A limit judges the nodes that findings accuse. */
+static bool is_left_to_limit(const struct judge_input *input, const struct result *result,
+			     const struct finding *f)
 {
-	if (f->severity < SEVERITY_WARNING || !counts(result, f))
+	bool limited = false;
+
+	for (size_t i = 0; i < input->limits->count && !limited; i++)
+		limited = strcmp(input->limits->items[i].metric->name, NODE_ACCUSED) == 0;
+	return limited && judge_accuses(result, f);
+}
+
+static void judge_finding(const struct judge_input *input, const struct result *result,
+			  const struct finding *f, const char *when, struct verdicts *verdicts)
+{
+	if (f->severity < SEVERITY_WARNING || !counts(result, f) ||
+	    is_left_to_limit(input, result, f))
 		return;
 	tell(result, f, f->severity == SEVERITY_ERROR ? VERDICT_FAIL : VERDICT_WARN,
 	     xasprintf("%s the run, %s: %s", when, f->subject, f->text), verdicts);
@@ -145,19 +159,19 @@ bool health_changed(const struct finding *before, const struct finding *after)
 }
 
 /* A post-flight finding that was as bad before the run is not repeated. */
-static void judge_change(const struct result *result, const struct finding *after, size_t *near,
-			 struct verdicts *verdicts)
+static void judge_change(const struct judge_input *input, const struct result *result,
+			 const struct finding *after, size_t *near, struct verdicts *verdicts)
 {
 	const struct finding *before =
 		named(result->preflight, result->preflight_count, after->subject, near);
 
 	if (!before || !health_changed(before, after)) {
 		if (!before || before->severity < after->severity)
-			judge_finding(result, after, "after", verdicts);
+			judge_finding(input, result, after, "after", verdicts);
 		return;
 	}
 	if (after->severity >= SEVERITY_WARNING && after->severity > before->severity)
-		judge_finding(result, after, "after", verdicts);
+		judge_finding(input, result, after, "after", verdicts);
 	else if (counts(result, after))
 		tell(result, after, VERDICT_WARN,
 		     xasprintf("%s changed during the run: from %s to %s", after->subject,
@@ -222,9 +236,9 @@ void judge_health(const struct judge_input *input, struct verdicts *verdicts)
 		size_t near = 0;
 
 		for (size_t i = 0; i < result->preflight_count; i++)
-			judge_finding(result, &result->preflight[i], "before", verdicts);
+			judge_finding(input, result, &result->preflight[i], "before", verdicts);
 		for (size_t i = 0; i < result->postflight_count; i++)
-			judge_change(result, &result->postflight[i], &near, verdicts);
+			judge_change(input, result, &result->postflight[i], &near, verdicts);
 	}
 	if (!input->count)
 		return;

@@ -117,6 +117,20 @@ void judge_errors(const struct judge_input *input, struct verdicts *verdicts);
  * without a limit, and the aspects of each device.
  */
 void judge_aspects(const struct judge_input *input, size_t from, struct verdicts *verdicts);
+/* health.c: all devices of the node: "n3/cuda:0,n3/cuda:1"; malloc'ed. */
+char *node_devices(const struct result *result, const struct result_node *node);
+/*
+ * node.c: a check of a metric of the node as a whole, decided; `value` NaN: an error, for the
+ * reason `unknown`.
+ */
+struct verdict_check *judging_node_check(struct verdicts *verdicts, const struct limit *limit,
+					 const struct bound *bound, enum check_kind comparison,
+					 double value, const char *unknown);
+/* accused.c: true for a finding of a run on several nodes that holds one to be at fault. */
+bool judge_accuses(const struct result *result, const struct finding *finding);
+/* Judges each node by a limit on node.accused. */
+void judge_accused(const struct judge_input *input, const struct limit *limit,
+		   struct verdicts *verdicts);
 /* node.c: a limit on a metric of the node as a whole. */
 void judge_node(const struct judge_input *input, const struct limit *limit,
 		struct verdicts *verdicts);

@@ -236,6 +236,20 @@ static bool device_matches(const struct condition *condition, const struct case_
 	return false;
 }
 
+/* On that node alone, or with others. */
+static bool is_on_node(const struct condition *condition, const struct case_result *c)
+{
+	bool matches = c->node && *c->node && node_matches(condition, c->node);
+
+	for (size_t i = 0; i < c->device_count && !matches && !(c->node && *c->node); i++) {
+		char *node = xstrndup(c->devices[i], device_node_length(c->devices[i]));
+
+		matches = node_matches(condition, node);
+		free(node);
+	}
+	return matches;
+}
+
 /* "cuda" of "cuda:0" */
 static bool backend_matches(const struct condition *condition, const struct case_result *c)
 {
@@ -299,7 +313,7 @@ static bool condition_holds(const struct condition *condition, const struct case
 	if (strcmp(condition->name, "backend") == 0)
 		return backend_matches(condition, c);
 	if (strcmp(condition->name, "node") == 0)
-		return node_matches(condition, c->node ? c->node : "");
+		return is_on_node(condition, c);
 	if (strcmp(condition->name, "label") == 0)
 		return word_matches(condition, c->label);
 	return false;

@@ -1,19 +1,16 @@
-/* Limits on a node as a whole: how many devices, their links, ECC, the driver. */
+/*
+ * Limits on a node as a whole: how many devices, their links, ECC, the driver, the network port;
+ * and on the nodes of a run on several: those that are lost, and drift.
+ */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "judge/judging.h"
 
-/* The node knows one condition, "model". */
-static bool selected(const struct limit *limit, const struct device_info *device)
-{
-	for (size_t c = 0; c < limit->condition_count; c++)
-		if (!condition_is_about(&limit->conditions[c], device->name))
-			return false;
-	return true;
-}
+#define NAMES_MOST 8
 
 /* One device's part of a metric; NaN: unknown. */
 typedef double device_value_fn(const struct link *link, const struct device_info *device);
@@ -48,7 +45,7 @@ static double lowest(const struct judge_input *input, const struct limit *limit,
 		const struct device_info *d = &result->devices[i];
 		double own;
 
-		if (!selected(limit, d))
+		if (!limit_admits(limit, d))
 			continue;
 		own = value_of(&links[i], d);
 		if (!(value < own))
@@ -61,13 +58,88 @@ static double lowest(const struct judge_input *input, const struct limit *limit,
 	return value;
 }
 
-static double count_devices(const struct result *result, const struct limit *limit)
+static double nic_rate(const struct link *link, const struct device_info *device)
 {
+	(void)link;
+	return device->nic_bandwidth > 0 ? device->nic_bandwidth : (double)NAN;
+}
+
+/* The devices of `node`; NULL: of the result. */
+static double devices_on(const struct result *result, const struct limit *limit,
+			 const struct result_node *node)
+{
+	size_t length = node ? strlen(node->name) : 0;
 	double n = 0;
 
 	for (size_t i = 0; i < result->device_count; i++)
-		n += selected(limit, &result->devices[i]);
+		n += limit_admits(limit, &result->devices[i]) &&
+		     (!node || (device_node_length(result->devices[i].id) == length &&
+				strncmp(result->devices[i].id, node->name, length) == 0));
 	return n;
+}
+
+/* On several nodes: that of the whole node with the fewest, or with the most. */
+static double count_devices(const struct result *result, const struct limit *limit, bool most,
+			    char **reason)
+{
+	double value = (double)NAN;
+
+	if (!result->node_count)
+		return devices_on(result, limit, NULL);
+	for (size_t i = 0; i < result->node_count; i++) {
+		const struct result_node *node = &result->nodes[i];
+		double own = node->status == NODE_OK ? devices_on(result, limit, node) : NAN;
+
+		if (isnan(own) || (most ? own <= value : own >= value) ||
+		    (own == 0 && limit->condition_count))
+			continue;
+		value = own;
+		free(*reason);
+		*reason = xasprintf("node %s", node->name);
+	}
+	return value;
+}
+
+/* Nodes without a whole result; NaN: the run is of one node. */
+static double count_lost(const struct result *result, char **reason)
+{
+	size_t lost = 0;
+	struct text names = TEXT_EMPTY;
+
+	for (size_t i = 0; i < result->node_count; i++)
+		if (result->nodes[i].status != NODE_OK && ++lost <= NAMES_MOST)
+			text_addf(&names, "%s%s", lost > 1 ? ", " : "node ", result->nodes[i].name);
+	if (lost > NAMES_MOST)
+		text_addf(&names, " and %zu more", lost - NAMES_MOST);
+	if (names.length)
+		*reason = text_detach(&names);
+	text_release(&names);
+	return result->node_count ? (double)lost : (double)NAN;
+}
+
+/* Takes the node with most differences; NaN: fewer than three nodes have no majority. */
+static double count_drift(const struct result *result, char **reason)
+{
+	size_t whole = 0, most = 0;
+
+	for (size_t i = 0; i < result->node_count; i++)
+		whole += result->nodes[i].status == NODE_OK;
+	for (size_t i = 0; i < result->preflight_count; i++) {
+		const char *word = strrchr(result->preflight[i].subject, ' ');
+		size_t own = 0;
+
+		if (!text_starts_with(result->preflight[i].subject, "drift of ") || !word)
+			continue;
+		for (size_t k = 0; k < result->preflight_count; k++)
+			own += text_starts_with(result->preflight[k].subject, "drift of ") &&
+			       text_ends_with(result->preflight[k].subject, word);
+		if (own <= most)
+			continue;
+		most = own;
+		free(*reason);
+		*reason = xasprintf("node%s: %s", word, result->preflight[i].subject);
+	}
+	return whole >= 3 ? (double)most : (double)NAN;
 }
 
 static double share_with_ecc(const struct result *result, const struct limit *limit,
@@ -76,7 +148,7 @@ static double share_with_ecc(const struct result *result, const struct limit *li
 	double on = 0, devices = 0;
 
 	for (size_t i = 0; i < result->device_count; i++) {
-		if (!selected(limit, &result->devices[i]))
+		if (!limit_admits(limit, &result->devices[i]))
 			continue;
 		devices++;
 		on += result->devices[i].ecc == 1;
@@ -94,19 +166,25 @@ static double driver_version(const struct result *result)
 	return branch > 0 ? (double)branch : (double)NAN;
 }
 
-static double value_of(const struct judge_input *input, const struct limit *limit,
-		       const char **worst)
+/* `most`: of the node or device with the highest value, where the lowest is not what counts. */
+static double value_of(const struct judge_input *input, const struct limit *limit, bool most,
+		       const char **worst, char **reason)
 {
 	static const struct {
 		const char *metric;
 		device_value_fn *value;
 	} rows[] = { { "node.pcie_generation", pcie_generation },
 		     { "node.pcie_width", pcie_width },
-		     { "node.nvlink_links", nvlink_links } };
+		     { "node.nvlink_links", nvlink_links },
+		     { "node.nic_rate", nic_rate } };
 	const struct result *result = &input->results[0];
 
 	if (strcmp(limit->metric->name, "node.devices") == 0)
-		return count_devices(result, limit);
+		return count_devices(result, limit, most, reason);
+	if (strcmp(limit->metric->name, "node.lost") == 0)
+		return count_lost(result, reason);
+	if (strcmp(limit->metric->name, "node.drift") == 0)
+		return count_drift(result, reason);
 	if (strcmp(limit->metric->name, "node.ecc") == 0)
 		return share_with_ecc(result, limit, worst);
 	if (strcmp(limit->metric->name, "node.driver") == 0)
@@ -117,9 +195,9 @@ static double value_of(const struct judge_input *input, const struct limit *limi
 	return (double)NAN;
 }
 
-static void judge_value(const struct limit *limit, const struct bound *bound,
-			enum check_kind comparison, double value, const char *worst,
-			struct verdicts *verdicts)
+struct verdict_check *judging_node_check(struct verdicts *verdicts, const struct limit *limit,
+					 const struct bound *bound, enum check_kind comparison,
+					 double value, const char *unknown)
 {
 	struct verdict_check *check = verdicts_add(verdicts);
 	bool fits = comparison == AT_LEAST ? value >= bound->factor : value <= bound->factor;
@@ -134,23 +212,44 @@ static void judge_value(const struct limit *limit, const struct bound *bound,
 	check->value = check->low = check->high = value;
 	check->bound = bound->factor;
 	check->launches = 1;
-	if (isnan(value)) {
-		check_decide(check, limit, VERDICT_ERROR, "it is not known here");
-		return;
+	check->final = true;
+	check_decide(check, limit,
+		     isnan(value) ? VERDICT_ERROR
+		     : fits       ? VERDICT_PASS
+				  : VERDICT_FAIL,
+		     isnan(value) ? unknown : NULL);
+	return check;
+}
+
+static void judge_value(const struct judge_input *input, const struct limit *limit,
+			const struct bound *bound, enum check_kind comparison,
+			struct verdicts *verdicts)
+{
+	const char *worst = "";
+	char *reason = NULL;
+	double value =
+		input->count ? value_of(input, limit, comparison == AT_MOST, &worst, &reason) : 0;
+	struct verdict_check *check = judging_node_check(verdicts, limit, bound, comparison, value,
+							 "it is not known here");
+
+	if (check->verdict != VERDICT_PASS && !isnan(value)) {
+		if (*worst)
+			judging_set(&check->devices, worst);
+		if (reason)
+			judging_set(&check->reason, reason);
 	}
-	if (!fits && *worst)
-		judging_set(&check->devices, worst);
-	check_decide(check, limit, fits ? VERDICT_PASS : VERDICT_FAIL, NULL);
+	free(reason);
 }
 
 void judge_node(const struct judge_input *input, const struct limit *limit,
 		struct verdicts *verdicts)
 {
-	const char *worst = "";
-	double value = input->count ? value_of(input, limit, &worst) : 0;
-
+	if (input->count && strcmp(limit->metric->name, NODE_ACCUSED) == 0) {
+		judge_accused(input, limit, verdicts);
+		return;
+	}
 	if (limit->min.kind)
-		judge_value(limit, &limit->min, AT_LEAST, value, worst, verdicts);
+		judge_value(input, limit, &limit->min, AT_LEAST, verdicts);
 	if (limit->max.kind)
-		judge_value(limit, &limit->max, AT_MOST, value, worst, verdicts);
+		judge_value(input, limit, &limit->max, AT_MOST, verdicts);
 }

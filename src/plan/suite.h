@@ -74,6 +74,8 @@ struct suite {
 	const struct key *keys;
 	/* list keys that span the sweep, in id order; NULL-terminated; NULL: none */
 	const char *const *axes;
+	/* of the parameters that expand() adds, those that limits may name; ends with { 0 } */
+	const struct key *parameters;
 	const struct metric *metrics; /* ends with { 0 } */
 	/*
 	 * How pages show its cases (result/presentation.h). Each list ends with { 0 }; NULL: none.

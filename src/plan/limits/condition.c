@@ -12,9 +12,18 @@
 
 /* Words with a meaning of their own, which name no parameter. */
 static const char *const special[] = { "device", "model", "backend", "label", "node", NULL };
+static const char *const special_of_node[] = { "model", "node", NULL };
 
-static const struct key *find_axis(const struct suite *suite, const char *name)
+static const char *const *words_for(const struct suite *suite)
 {
+	return suite ? special : special_of_node;
+}
+
+static const struct key *find_parameter(const struct suite *suite, const char *name)
+{
+	for (const struct key *key = suite ? suite->parameters : NULL; key && key->name; key++)
+		if (strcmp(key->name, name) == 0)
+			return key;
 	for (const struct key *key = suite ? suite->keys : NULL; key && key->name; key++)
 		if (schema_is_axis(suite, key) && strcmp(key_parameter(key), name) == 0)
 			return key;
@@ -28,11 +37,14 @@ static enum status unknown_name(const struct suite *suite, const char *name, str
 	size_t n = 0;
 
 	for (const struct key *key = suite ? suite->keys : NULL;
-	     key && key->name && n < MOST_NAMES - 3; key++)
+	     key && key->name && n < MOST_NAMES - ARRAY_SIZE(special); key++)
 		if (schema_is_axis(suite, key))
 			names[n++] = key_parameter(key);
-	for (size_t i = suite ? 0 : 1; special[i] && (suite || i < 2); i++)
-		names[n++] = special[i];
+	for (const struct key *key = suite ? suite->parameters : NULL;
+	     key && key->name && n < MOST_NAMES - ARRAY_SIZE(special); key++)
+		names[n++] = key->name;
+	for (const char *const *word = words_for(suite); *word; word++)
+		names[n++] = *word;
 	names[n] = NULL;
 	for (size_t i = 0; i < n; i++)
 		text_addf(&list, "%s%s", i ? ", " : "", names[i]);
@@ -108,9 +120,9 @@ static enum status read_words(struct condition *c, const struct key *key, const 
 
 static bool is_special(const struct suite *suite, const char *name)
 {
-	for (size_t i = 0; special[i]; i++)
-		if (strcmp(special[i], name) == 0)
-			return suite || strcmp(name, "model") == 0;
+	for (const char *const *word = words_for(suite); *word; word++)
+		if (strcmp(*word, name) == 0)
+			return true;
 	return false;
 }
 
@@ -132,7 +144,7 @@ static enum status read_condition(struct limit *limit, const char *text, struct 
 			return error_set(err, STATUS_USAGE,
 					 "'%.60s' is repeated; alternatives: %.60s:a|b", c->name,
 					 c->name);
-	key = find_axis(limit->suite, c->name);
+	key = find_parameter(limit->suite, c->name);
 	if (!key && !is_special(limit->suite, c->name))
 		return unknown_name(limit->suite, c->name, err);
 	text = colon + 1 + strspn(colon + 1, " \t");

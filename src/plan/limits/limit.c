@@ -11,7 +11,7 @@
 #include "plan/resolve.h"
 
 const struct metric node_metrics[] = {
-	{ "node.devices", "1", BETTER_NONE, 0, "devices that the run used" },
+	{ "node.devices", "1", BETTER_NONE, 0, "devices that the run used, of each node" },
 	{ "node.pcie_generation", "1", BETTER_HIGHER, 0,
 	  "of the PCIe link under load, of the device with the lowest" },
 	{ "node.pcie_width", "1", BETTER_HIGHER, 0,
@@ -20,6 +20,14 @@ const struct metric node_metrics[] = {
 	  "active NVLink links, of the device with the fewest" },
 	{ "node.ecc", "1", BETTER_HIGHER, 0, "share of the devices whose memory has ECC on" },
 	{ "node.driver", "1", BETTER_HIGHER, 0, "the driver's version up to its first dot" },
+	{ "node.nic_rate", "B/s", BETTER_HIGHER, 0,
+	  "of the fastest network port that is up, of the node with the slowest" },
+	{ "node.drift", "1", BETTER_LOWER, 0,
+	  "facts in which a node differs from most of a run on several, of the node with most" },
+	{ "node.lost", "1", BETTER_LOWER, 0, "nodes of a run on several without a whole result" },
+	{ NODE_ACCUSED, "1", BETTER_LOWER, 0,
+	  "times that pairs of nodes, or bisection, hold a node or its link to be at fault; each "
+	  "node is judged" },
 	{ 0 },
 };
 

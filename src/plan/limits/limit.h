@@ -20,8 +20,8 @@
  *      model:H200      the name of the case's first device holds this text, from the start of a
  *                      word on
  *      backend:cuda    the backend of the case's first device
- *      node:n01*       the case was measured on this node of a run on several; '*', '?' and
- *                      [sets] as in names of files
+ *      node:n01*       the case was measured on this node of a run on several, or on it with
+ *                      others; '*', '?' and [sets] as in names of files
  *
  * Ownership: a limit owns its texts; `metric` and `suite` are the schema's.
  *
@@ -100,6 +100,7 @@ bool limit_read(struct limit *limit, const struct section *section, const struct
 		limit_problem_fn *problem, void *context);
 void limit_release(struct limit *limit);
 
+#define NODE_ACCUSED "node.accused" /* judged node by node */
 /* Metrics of a node as a whole; ends with { 0 }. */
 extern const struct metric node_metrics[];
 

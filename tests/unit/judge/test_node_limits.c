@@ -1,0 +1,289 @@
+/* Limits on the nodes of a run on several: devices, losses, drift, ports, and who is at fault. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "judge_fixture.h"
+#include "plan/suite.h"
+
+static void judge_by(const char *limit, const struct result *r, struct verdicts *v)
+{
+	struct limits limits;
+
+	memset(v, 0, sizeof(*v));
+	limits_from(&limits, limit);
+	judge(&(struct judge_input){ .results = r, .count = 1, .limits = &limits }, v);
+	verdicts_finish(v);
+	limits_release(&limits);
+}
+
+static void nodes_init(struct result *r, size_t nodes, size_t per_node)
+{
+	struct presentation p = suite_presentation(suite_find("pairs"));
+
+	node_init(r, nodes * per_node, "NVIDIA H200");
+	result_present(r, &p);
+	for (size_t i = 0; i < nodes * per_node; i++) {
+		snprintf(r->devices[i].id, sizeof(r->devices[i].id), "n%zu/cuda:%zu", i / per_node,
+			 i % per_node);
+		r->devices[i].nic_bandwidth = 50e9;
+	}
+	for (size_t i = 0; i < nodes; i++) {
+		ARRAY_GROW(r->nodes, r->node_count, r->node_capacity);
+		r->nodes[r->node_count++] = (struct result_node){ .name = xasprintf("n%zu", i),
+								  .reason = xstrdup(""),
+								  .lost_at = xstrdup("") };
+	}
+}
+
+static void add_parameter(struct case_result *c, const char *name, const char *text)
+{
+	c->parameters = xrealloc(c->parameters, c->parameter_count + 1, sizeof(*c->parameters));
+	c->parameters[c->parameter_count++] = (struct case_parameter){ .name = xstrdup(name),
+								       .text = xstrdup(text),
+								       .number = strtod(text, NULL),
+								       .unit = xstrdup("") };
+}
+
+/* The first devices of two nodes; `rail` NULL: all rails. */
+static void add_pair(struct result *r, size_t a, size_t b, const char *rail, double value)
+{
+	struct case_result *c = result_add_case(r);
+
+	case_result_init(c);
+	c->suite = xstrdup("pairs");
+	c->label = xstrdup("");
+	c->node = xstrdup("");
+	c->reason = xstrdup("");
+	c->notes = xstrdup("");
+	c->device_count = 2;
+	c->devices = xcalloc(2, sizeof(*c->devices));
+	c->devices[0] = xasprintf("n%zu/cuda:0", a);
+	c->devices[1] = xasprintf("n%zu/cuda:0", b);
+	c->device = xstrdup(c->devices[0]);
+	c->id = xasprintf("pairs/%s/256MiB@n%zu+n%zu", rail ? rail : "all", a, b);
+	add_parameter(c, "pattern", rail ? "each_rail" : "all_rails");
+	if (rail)
+		add_parameter(c, "rail", rail);
+	add_parameter(c, "round", "1");
+	c->verification.done = true;
+	c->verification.method = xstrdup("every byte");
+	c->metrics = xcalloc(1, sizeof(*c->metrics));
+	c->metric_count = 1;
+	c->metrics[0] = (struct metric_value){ .name = xstrdup("pairs.bandwidth"),
+					       .unit = xstrdup("B/s"),
+					       .better = BETTER_HIGHER,
+					       .headline = true,
+					       .value = value,
+					       .low = value * 0.999,
+					       .high = value * 1.001,
+					       .n = 20,
+					       .series = xstrdup("") };
+	r->planned++;
+}
+
+static void find(struct finding **list, size_t *count, enum severity severity, const char *subject)
+{
+	*list = xrealloc(*list, *count + 1, sizeof(**list));
+	(*list)[*count] = (struct finding){ .severity = severity };
+	snprintf((*list)[*count].subject, sizeof((*list)[*count].subject), "%s", subject);
+	snprintf((*list)[*count].text, sizeof((*list)[*count].text), "as planted");
+	++*count;
+}
+
+static const struct verdict_check *check_of(const struct verdicts *v, const char *devices)
+{
+	for (size_t i = 0; i < v->count; i++)
+		if (strcmp(v->checks[i].limit, "run") != 0 &&
+		    strcmp(v->checks[i].devices, devices) == 0)
+			return &v->checks[i];
+	return NULL;
+}
+
+static enum verdict only(struct result *r, const char *limit, char *reason, size_t size)
+{
+	struct verdicts v;
+	enum verdict verdict = VERDICT_COUNT;
+
+	judge_by(limit, r, &v);
+	for (size_t i = 0; i < v.count; i++)
+		if (strcmp(v.checks[i].limit, "run") != 0) {
+			assert_int_equal(verdict, VERDICT_COUNT);
+			verdict = v.checks[i].verdict;
+			snprintf(reason, size, "%s", v.checks[i].reason ? v.checks[i].reason : "");
+		}
+	verdicts_release(&v);
+	return verdict;
+}
+
+/* A missing GPU of one node is not made up for by those of the others. */
+static void each_node_has_its_devices(void **state)
+{
+	struct result r;
+	char why[256];
+
+	(void)state;
+	nodes_init(&r, 3, 4);
+	assert_int_equal(only(&r, "metric = node.devices\nmin = 4\n", why, sizeof(why)),
+			 VERDICT_PASS);
+	r.device_count--;
+	assert_int_equal(only(&r, "metric = node.devices\nmin = 4\n", why, sizeof(why)),
+			 VERDICT_FAIL);
+	assert_string_equal(why, "node n2");
+	assert_int_equal(only(&r, "metric = node.devices\nmax = 3\n", why, sizeof(why)),
+			 VERDICT_FAIL);
+	assert_string_equal(why, "node n0");
+	assert_int_equal(only(&r, "metric = node.devices\nmin = 4\nwhere = node:n[01]\n", why,
+			      sizeof(why)),
+			 VERDICT_PASS);
+	r.device_count++;
+	result_release(&r);
+}
+
+static void ports_losses_and_drift_are_counted(void **state)
+{
+	struct result r;
+	char why[256];
+
+	(void)state;
+	nodes_init(&r, 3, 1);
+	assert_int_equal(only(&r, "metric = node.nic_rate\nmin = 50 GB/s\n", why, sizeof(why)),
+			 VERDICT_PASS);
+	r.devices[1].nic_bandwidth = 25e9;
+	assert_int_equal(only(&r, "metric = node.nic_rate\nmin = 50 GB/s\n", why, sizeof(why)),
+			 VERDICT_FAIL);
+	r.devices[1].nic_bandwidth = 0;
+	assert_int_equal(only(&r, "metric = node.nic_rate\nmin = 50 GB/s\n", why, sizeof(why)),
+			 VERDICT_ERROR);
+	assert_int_equal(only(&r, "metric = node.drift\nmax = 0\n", why, sizeof(why)),
+			 VERDICT_PASS);
+	find(&r.preflight, &r.preflight_count, SEVERITY_WARNING, "drift of driver n1");
+	find(&r.preflight, &r.preflight_count, SEVERITY_WARNING, "drift of kernel n1");
+	assert_int_equal(only(&r, "metric = node.drift\nmax = 1\n", why, sizeof(why)),
+			 VERDICT_FAIL);
+	assert_non_null(strstr(why, "node n1"));
+	assert_int_equal(only(&r, "metric = node.lost\nmax = 0\n", why, sizeof(why)), VERDICT_PASS);
+	r.nodes[2].status = NODE_LOST;
+	assert_int_equal(only(&r, "metric = node.lost\nmax = 0\n", why, sizeof(why)), VERDICT_FAIL);
+	assert_string_equal(why, "node n2");
+	/* Two whole nodes have no majority. */
+	assert_int_equal(only(&r, "metric = node.drift\nmax = 9\n", why, sizeof(why)),
+			 VERDICT_ERROR);
+	result_release(&r);
+}
+
+#define ACCUSED "metric = node.accused\nmax = 0\n"
+
+/* Passed is a node that was looked at; one in no pair is an error, the accused fail. */
+static void each_node_is_judged_by_its_pairs(void **state)
+{
+	struct result r;
+	struct verdicts v;
+
+	(void)state;
+	nodes_init(&r, 5, 1);
+	for (size_t a = 0; a < 4; a++)
+		for (size_t b = a + 1; b < 4; b++)
+			add_pair(&r, a, b, NULL, 45e9);
+	judge_by(ACCUSED, &r, &v);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(check_of(&v, r.devices[i].id)->verdict, VERDICT_PASS);
+	assert_int_equal(check_of(&v, "n4/cuda:0")->verdict, VERDICT_ERROR);
+	assert_int_equal(v.overall, VERDICT_INCONCLUSIVE);
+	verdicts_release(&v);
+
+	r.nodes[4].status = NODE_LOST;
+	find(&r.postflight, &r.postflight_count, SEVERITY_ERROR, "node n1");
+	find(&r.postflight, &r.postflight_count, SEVERITY_ERROR, "link of n2 and n3");
+	find(&r.postflight, &r.postflight_count, SEVERITY_WARNING, "node n0");
+	judge_by(ACCUSED, &r, &v);
+	assert_int_equal(check_of(&v, "n0/cuda:0")->verdict, VERDICT_PASS);
+	for (size_t i = 1; i < 4; i++) {
+		const struct verdict_check *c = check_of(&v, r.devices[i].id);
+
+		assert_int_equal(c->verdict, VERDICT_FAIL);
+		assert_string_equal(cause_name(c->cause), "node-network");
+		assert_non_null(strstr(c->reason, i == 1 ? "node n1: as planted"
+							 : "link of n2 and n3: as planted"));
+		assert_false(check_wants_more(c));
+	}
+	assert_null(check_of(&v, "n4/cuda:0"));
+	/* Said once: by the limit. */
+	assert_int_equal(v.counts[VERDICT_FAIL], 3);
+	verdicts_release(&v);
+
+	/* Without the limit by the findings, and never as a setting of the node. */
+	judge_by("metric = node.lost\nmax = 9\n", &r, &v);
+	assert_int_equal(v.counts[VERDICT_FAIL], 2);
+	for (size_t i = 0; i < v.count; i++)
+		if (v.checks[i].verdict == VERDICT_FAIL)
+			assert_string_equal(cause_name(v.checks[i].cause), "node-network");
+	verdicts_release(&v);
+	result_release(&r);
+}
+
+/* It takes all of them: the run fails, and no node is held to be the cause. */
+static void a_fault_of_all_nodes_is_no_nodes(void **state)
+{
+	struct result r;
+	struct verdicts v;
+
+	(void)state;
+	nodes_init(&r, 3, 1);
+	add_pair(&r, 0, 1, NULL, 45e9);
+	add_pair(&r, 1, 2, NULL, 45e9);
+	find(&r.postflight, &r.postflight_count, SEVERITY_ERROR, "nodes n0, n1 and n2");
+	judge_by(ACCUSED, &r, &v);
+	assert_int_equal(check_of(&v, "n1/cuda:0")->verdict, VERDICT_PASS);
+	assert_int_equal(v.counts[VERDICT_FAIL], 1);
+	assert_int_equal(v.overall, VERDICT_FAIL);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
+static void limits_select_rails_and_the_nodes_of_a_pair(void **state)
+{
+	static const struct {
+		const char *where;
+		unsigned passed;
+	} rows[] = { { "rail:1", 2 },
+		     { "rail:>=1", 3 },
+		     { "pattern:all_rails", 1 },
+		     { "node:n0", 3 },
+		     { "node:n2, rail:2", 1 } };
+	struct result r;
+
+	(void)state;
+	nodes_init(&r, 3, 1);
+	add_pair(&r, 0, 1, NULL, 45e9);
+	add_pair(&r, 0, 1, "1", 45e9);
+	add_pair(&r, 0, 2, "1", 45e9);
+	add_pair(&r, 1, 2, "2", 45e9);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char *limit = xasprintf("metric = pairs.bandwidth\nwhere = %s\nmin = 40 GB/s\n",
+					rows[i].where);
+		struct verdicts v;
+
+		judge_by(limit, &r, &v);
+		assert_int_equal(v.counts[VERDICT_PASS], rows[i].passed);
+		verdicts_release(&v);
+		free(limit);
+	}
+	result_release(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_node_has_its_devices),
+		cmocka_unit_test(ports_losses_and_drift_are_counted),
+		cmocka_unit_test(each_node_is_judged_by_its_pairs),
+		cmocka_unit_test(a_fault_of_all_nodes_is_no_nodes),
+		cmocka_unit_test(limits_select_rails_and_the_nodes_of_a_pair),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
