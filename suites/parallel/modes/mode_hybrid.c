@@ -100,6 +100,7 @@ const struct mode mode_hybrid = {
 	.dgrad_first = true,
 	.refusal = pipeline_refusal,
 	.partition = hybrid_partition,
+	.buffers = pipeline_buffers,
 	.open = hybrid_open,
 	.close = hybrid_close,
 	.tuned = pipeline_tuned,

@@ -24,6 +24,7 @@
 		.dgrad_first = (dgrad_first_),                                               \
 		.refusal = pipeline_refusal,                                                 \
 		.partition = partition_##name_,                                              \
+		.buffers = pipeline_buffers,                                                 \
 		.open = open_##name_,                                                        \
 		.close = pipeline_close,                                                     \
 		.tuned = pipeline_tuned,                                                     \

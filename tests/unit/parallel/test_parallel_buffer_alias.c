@@ -484,6 +484,42 @@ static void activations_are_one_formula_in_every_mode(void **state)
 	}
 }
 
+static enum status expect_plan(struct trainer *t, struct error *err)
+{
+	uint64_t taken = classes_total(t->arena.bytes), most;
+
+	most = (uint64_t)world_max(t->team->world, (double)taken);
+	return footprint(t->setup) == most
+		       ? STATUS_OK
+		       : error_set(err, STATUS_MISMATCH, "%llu B planned, %llu B taken",
+				   (unsigned long long)footprint(t->setup),
+				   (unsigned long long)most);
+}
+
+/* To the byte: a plan with less would begin what cannot end, one with more would refuse it. */
+static void the_plan_is_what_the_fullest_rank_takes(void **state)
+{
+	static const struct grid grids[] = { { 2, 2, 1 }, { 2, 1, 2 }, { 1, 2, 2 } };
+	struct setup s;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(split_names); i++)
+		for (uint64_t micro = 1; micro <= 4; micro *= 4) {
+			s = even(split_names[i], 5, PRECISION_FP32, WGRAD_DIRECT);
+			s.microbatches = s.mode->microbatched ? micro : 1;
+			s.wgrad_microbatches = setup_usual_wgrad_microbatches(&s);
+			assert_ranks(run_trainers(&s, expect_plan), s.ranks, STATUS_OK,
+				     split_names[i]);
+		}
+	for (size_t g = 0; g < ARRAY_SIZE(grids); g++) {
+		s = even("hybrid", 4, PRECISION_FP32, WGRAD_DIRECT);
+		s.ranks = 4;
+		s.grid = grids[g];
+		s.microbatches = 2;
+		assert_ranks(run_trainers(&s, expect_plan), s.ranks, STATUS_OK, "hybrid");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -500,6 +536,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_fit_has_its_own),
 		cmocka_unit_test(gaps_and_second_passes_alias_nothing),
 		cmocka_unit_test(activations_are_one_formula_in_every_mode),
+		cmocka_unit_test(the_plan_is_what_the_fullest_rank_takes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

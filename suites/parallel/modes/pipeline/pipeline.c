@@ -29,10 +29,26 @@ static enum status open_local(struct trainer *t, struct pipeline *p, struct erro
 	if (backend_event_create(device, &p->begun, err) != STATUS_OK ||
 	    backend_event_create(device, &p->computed, err) != STATUS_OK ||
 	    slots_open(&p->inputs, device, inputs, err) != STATUS_OK ||
-	    slots_open(&p->gradients, device, edge_received_slots(t), err) != STATUS_OK ||
+	    slots_open(&p->gradients, device, edge_received_slots(t->setup), err) != STATUS_OK ||
 	    edge_open(&p->up, t, err) != STATUS_OK)
 		return err->status;
 	return edge_open(&p->down, t, err);
+}
+
+uint64_t pipeline_buffers(const struct setup *setup, int rank)
+{
+	struct rank_partition partition;
+	struct parameter_shard shard;
+	uint64_t columns = 0, unused;
+
+	parameter_shard_of(setup, rank, &partition, &unused, &shard);
+	if (partition.first > 0)
+		columns += edge_sent_slots(setup) *
+			   partition_width(setup, &partition, partition.first);
+	if (partition.last < setup->layers)
+		columns += edge_received_slots(setup) *
+			   partition_width(setup, &partition, partition.last);
+	return partition.rows / setup->microbatches * columns * precision_bytes(setup->precision);
 }
 
 enum status pipeline_open(struct trainer *t, pipeline_warmup *warmup, struct error *err)
@@ -51,12 +67,12 @@ enum status pipeline_open(struct trainer *t, pipeline_warmup *warmup, struct err
 			       .backward = { team->previous, STREAM_PREVIOUS, NULL, { 0 } },
 			       .peer = 0,
 			       .boundary = t->network.partition.first,
-			       .slots = edge_sent_slots(t) };
+			       .slots = edge_sent_slots(t->setup) };
 	p->down = (struct edge){ .forward = { team->next, STREAM_NEXT, NULL, { 0 } },
 				 .backward = { team->next, STREAM_NEXT, NULL, { 0 } },
 				 .peer = 1,
 				 .boundary = t->network.partition.last,
-				 .slots = edge_received_slots(t) };
+				 .slots = edge_received_slots(t->setup) };
 	if (alternate) {
 		p->up.backward.communicator = team->previous_gradients;
 		p->up.backward.stream = STREAM_PREVIOUS_GRADIENTS;

@@ -31,6 +31,7 @@ uint64_t pipeline_product(const struct setup *setup, bool last_stage, uint64_t t
 const char *pipeline_refusal(const struct setup *setup);
 void pipeline_partition(const struct setup *setup, int rank, pipeline_warmup *warmup,
 			struct rank_partition *partition, uint64_t *step_rows);
+uint64_t pipeline_buffers(const struct setup *setup, int rank);
 enum status pipeline_open(struct trainer *trainer, pipeline_warmup *warmup, struct error *err);
 void pipeline_close(struct trainer *trainer);
 void pipeline_tuned(struct trainer *trainer);

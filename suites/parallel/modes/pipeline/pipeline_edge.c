@@ -13,16 +13,16 @@ static uint64_t edge_bytes(const struct edge *edge, const struct trainer *t)
 	       precision_bytes(t->setup->precision);
 }
 
-uint64_t edge_sent_slots(const struct trainer *t)
+uint64_t edge_sent_slots(const struct setup *setup)
 {
-	return t->setup->microbatches < GRADIENT_SLOTS ? t->setup->microbatches : GRADIENT_SLOTS;
+	return setup->microbatches < GRADIENT_SLOTS ? setup->microbatches : GRADIENT_SLOTS;
 }
 
-uint64_t edge_received_slots(const struct trainer *t)
+uint64_t edge_received_slots(const struct setup *setup)
 {
-	uint64_t slots = GRADIENT_SLOTS * setup_wgrad_microbatches(t->setup);
+	uint64_t slots = GRADIENT_SLOTS * setup_wgrad_microbatches(setup);
 
-	return t->setup->microbatches < slots ? t->setup->microbatches : slots;
+	return setup->microbatches < slots ? setup->microbatches : slots;
 }
 
 void *edge_gradient(const struct edge *edge, const struct trainer *t, uint64_t turn)
@@ -64,7 +64,7 @@ enum status edge_open(struct edge *edge, struct trainer *t, struct error *err)
 	    backend_event_create(device, &edge->backward.moved, err) != STATUS_OK ||
 	    slots_open(&edge->forward.sent, device, t->network.kept[edge->boundary] / rows, err) !=
 		    STATUS_OK ||
-	    slots_open(&edge->backward.sent, device, edge_sent_slots(t), err) != STATUS_OK)
+	    slots_open(&edge->backward.sent, device, edge_sent_slots(t->setup), err) != STATUS_OK)
 		return err->status;
 	return arena_alloc(&t->arena, MEMORY_COMMUNICATION, edge->slots * edge_bytes(edge, t),
 			   &edge->gradients, err);

@@ -42,9 +42,9 @@ static inline uint64_t edge_rows(const struct trainer *t)
 }
 
 /* Sent gradients of an edge: one is in flight while the other is used. */
-uint64_t edge_sent_slots(const struct trainer *t);
+uint64_t edge_sent_slots(const struct setup *setup);
 /* Received ones: the same, of as many as one wgrad product reads. */
-uint64_t edge_received_slots(const struct trainer *t);
+uint64_t edge_received_slots(const struct setup *setup);
 /* The slot of turn `turn`; NULL at the ends of the pipeline. */
 void *edge_gradient(const struct edge *edge, const struct trainer *t, uint64_t turn);
 
