@@ -282,7 +282,7 @@ static enum status run_memory(struct device *device, struct world *world, void *
 	if (status == STATUS_OK)
 		status = trainer_open(&t, s, &team, err);
 	for (int c = 0; c < MEMORY_STEP_CLASSES && status == STATUS_OK; c++)
-		all += c == MEMORY_COMMUNICATION ? 0 : t.arena.bytes[c];
+		all += t.arena.bytes[c];
 	planned = footprint(s);
 	if (status == STATUS_OK && t.arena.bytes[MEMORY_TRANSIENT] != expected)
 		status = error_set(err, STATUS_MISMATCH, "%llu B instead of %llu",
