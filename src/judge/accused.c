@@ -21,20 +21,13 @@ struct node_look {
 	const char *text;
 };
 
-/* After the word that says who is accused; NULL: the finding accuses no node. */
-static const char *accused_names(const struct finding *f)
-{
-	static const char *const begins[] = { "link of ", "node " };
-
-	for (size_t i = 0; f->severity == SEVERITY_ERROR && i < ARRAY_SIZE(begins); i++)
-		if (text_starts_with(f->subject, begins[i]))
-			return f->subject + strlen(begins[i]);
-	return NULL;
-}
+#define NODE "node "
+#define LINK "link of "
 
 bool judge_accuses(const struct result *result, const struct finding *f)
 {
-	return result->node_count && accused_names(f);
+	return result->node_count && f->severity == SEVERITY_ERROR &&
+	       (text_starts_with(f->subject, NODE) || text_starts_with(f->subject, LINK));
 }
 
 static int by_name(const void *a, const void *b)
@@ -64,20 +57,16 @@ static struct node_look *find(struct node_look *looks, size_t count, const char 
 	return NULL;
 }
 
-/* "n3 and n7" */
 static void note_accusation(struct node_look *looks, size_t count, const struct finding *f)
 {
-	for (const char *at = accused_names(f); at && *at;) {
-		size_t length = strcspn(at, ", ");
-		struct node_look *look = find(looks, count, at, length);
+	const char *name = f->subject + strlen(NODE);
+	struct node_look *look = NULL;
 
-		if (look && !look->accused++) {
-			look->why = f->subject;
-			look->text = f->text;
-		}
-		at += length;
-		at += strspn(at, ", ");
-		at += text_starts_with(at, "and ") ? 4 : 0;
+	if (f->severity == SEVERITY_ERROR && text_starts_with(f->subject, NODE))
+		look = find(looks, count, name, strlen(name));
+	if (look && !look->accused++) {
+		look->why = f->subject;
+		look->text = f->text;
 	}
 }
 
@@ -130,27 +119,60 @@ static bool is_selected(const struct result *result, const struct limit *limit,
 	return !limit->condition_count;
 }
 
+static void say_fault(struct verdict_check *check, const char *why, const char *text)
+{
+	char *reason = xasprintf("%s: %s", why, text);
+
+	judging_set(&check->reason, reason);
+	check->cause = CAUSE_NODE_NETWORK;
+	free(reason);
+}
+
 static void judge_look(const struct result *result, const struct limit *limit,
-		       const struct bound *bound, const struct node_look *look,
-		       struct verdicts *verdicts)
+		       const struct node_look *look, struct verdicts *verdicts)
 {
 	double value = look->accused || look->pairs ? (double)look->accused : (double)NAN;
-	struct verdict_check *check = judging_node_check(verdicts, limit, bound, AT_MOST, value,
-							 "no pair with it was measured");
-	char *reason = NULL;
+	struct verdict_check *check = judging_node_check(verdicts, limit, &limit->max, AT_MOST,
+							 value, "no pair with it was measured");
+	char *devices = node_devices(result, look->node), *reason;
 
-	free(check->devices);
-	check->devices = node_devices(result, look->node);
+	judging_set(&check->devices, devices);
+	free(devices);
 	if (look->accused) {
-		reason = xasprintf("%s: %s", look->why, look->text);
-		check->cause = CAUSE_NODE_NETWORK;
+		say_fault(check, look->why, look->text);
 	} else if (look->pairs) {
-		reason = xasprintf("node %s: %zu case%s with other nodes, none at fault",
-				   look->node->name, look->pairs, look->pairs == 1 ? "" : "s");
-	}
-	if (reason)
+		reason = xasprintf("node %s: %zu case%s with other nodes", look->node->name,
+				   look->pairs, look->pairs == 1 ? "" : "s");
 		judging_set(&check->reason, reason);
-	free(reason);
+		free(reason);
+	}
+}
+
+/* "link of n3 and n7": a check of both, as neither is slow with others. */
+static void judge_link(const struct result *result, const struct limit *limit,
+		       const struct finding *f, struct node_look *looks, struct verdicts *verdicts)
+{
+	const char *first = f->subject + strlen(LINK), *and = strstr(first, " and ");
+	const struct node_look *a, *b;
+	struct verdict_check *check;
+	char *of_a, *of_b, *both;
+
+	if (!and)
+		return;
+	a = find(looks, result->node_count, first, (size_t)(and-first));
+	b = find(looks, result->node_count, and+5, strlen(and+5));
+	if (!a || !b ||
+	    !(is_selected(result, limit, a->node) || is_selected(result, limit, b->node)))
+		return;
+	of_a = node_devices(result, a->node);
+	of_b = node_devices(result, b->node);
+	both = xasprintf("%s,%s", of_a, of_b);
+	check = judging_node_check(verdicts, limit, &limit->max, AT_MOST, 1, NULL);
+	judging_set(&check->devices, both);
+	say_fault(check, f->subject, f->text);
+	free(of_a);
+	free(of_b);
+	free(both);
 }
 
 void judge_accused(const struct judge_input *input, const struct limit *limit,
@@ -169,6 +191,10 @@ void judge_accused(const struct judge_input *input, const struct limit *limit,
 	for (size_t i = 0; i < result->node_count; i++)
 		if ((looks[i].node->status == NODE_OK || looks[i].accused) &&
 		    is_selected(result, limit, looks[i].node))
-			judge_look(result, limit, &limit->max, &looks[i], verdicts);
+			judge_look(result, limit, &looks[i], verdicts);
+	for (size_t i = 0; i < result->postflight_count; i++)
+		if (judge_accuses(result, &result->postflight[i]) &&
+		    text_starts_with(result->postflight[i].subject, LINK))
+			judge_link(result, limit, &result->postflight[i], looks, verdicts);
 	free(looks);
 }
