@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output/table.h"
+#include "cli/run/nodes/run_look.h"
 #include "result/device_json.h"
 #include "result/host/host_findings.h"
 #include "result/json/json_writer.h"
@@ -173,15 +174,72 @@ static int examine(bool json)
 }
 
 struct doctor_arguments {
-	bool json;
+	bool json, fleet;
+	const char *output; /* NULL: not given */
+	struct run_places places;
 };
 
 static const struct option_row rows[] = {
 	{ .name = "json",
 	  FLAG_AT(doctor_arguments, json),
 	  .help = "the findings as JSON on standard output" },
+	{ .name = "fleet",
+	  FLAG_AT(doctor_arguments, fleet),
+	  .help = "all nodes of the allocation, or of the options below: what each is, which can "
+		  "be "
+		  "reached and opened, and in which facts some differ from most" },
+	{ .name = "output",
+	  .letter = 'o',
+	  TEXT_AT(doctor_arguments, output),
+	  .value = "DIR",
+	  .help = "with --fleet: a folder that all nodes share (else gpuproof-results/...)" },
+	{ .name = "simulate-nodes",
+	  COUNT_AT(doctor_arguments, places.simulated),
+	  .value = "N",
+	  .help = "with --fleet, as in gpuproof run" },
+	{ .name = "hosts",
+	  TEXT_AT(doctor_arguments, places.hosts),
+	  .value = "FILE",
+	  .help = "with --fleet, as in gpuproof run" },
+	{ .name = "launch",
+	  TEXT_AT(doctor_arguments, places.launch),
+	  .value = "COMMAND",
+	  .help = "with --fleet, as in gpuproof run" },
 	{ 0 },
 };
+
+static int look_at_nodes(const struct doctor_arguments *a)
+{
+	char *command =
+		a->places.simulated ? xasprintf("gpuproof doctor --fleet --simulate-nodes %lld",
+						(long long)a->places.simulated)
+		: a->places.hosts ? xasprintf("gpuproof doctor --fleet --hosts %s", a->places.hosts)
+				  : xstrdup("gpuproof doctor --fleet");
+	int code = run_look(&a->places, a->output, command);
+
+	free(command);
+	return code;
+}
+
+/* Options that exclude each other. */
+static int refuse_arguments(const struct doctor_arguments *a, const struct options *o)
+{
+	bool elsewhere = a->places.simulated || a->places.hosts || a->places.launch || a->output;
+
+	if (o->operand_count)
+		return command_usage(&command_doctor, "what is '%s' for? It examines this machine",
+				     o->operands[0]);
+	if (elsewhere && !a->fleet)
+		return command_usage(&command_doctor, "--output, --simulate-nodes, --hosts and "
+						      "--launch go with --fleet");
+	if (a->fleet && a->json)
+		return command_usage(&command_doctor, "--fleet prints no JSON: DIR/result.json has "
+						      "the findings of all nodes");
+	if (a->output && !*a->output)
+		return command_usage(&command_doctor, "--output: the directory's name is empty");
+	return run_places_conflict(&a->places) ? command_usage(&command_doctor, RUN_PLACES_CONFLICT)
+					       : EXIT_ACCEPTED;
+}
 
 static int doctor_run(int argc, char **argv)
 {
@@ -189,11 +247,10 @@ static int doctor_run(int argc, char **argv)
 	struct options o;
 	int code = options_parse(&o, &command_doctor, argc, argv, &a);
 
-	if (code == EXIT_ACCEPTED && o.operand_count)
-		code = command_usage(&command_doctor, "what is '%s' for? It examines this machine",
-				     o.operands[0]);
-	else if (code == EXIT_ACCEPTED)
-		code = examine(a.json);
+	if (code == EXIT_ACCEPTED)
+		code = refuse_arguments(&a, &o);
+	if (code == EXIT_ACCEPTED)
+		code = a.fleet ? look_at_nodes(&a) : examine(a.json);
 	options_end(&o);
 	return code;
 }
@@ -201,8 +258,10 @@ static int doctor_run(int argc, char **argv)
 const struct command command_doctor = {
 	.name = "doctor",
 	.summary = "say what can be measured here, what is missing and what would disturb",
-	.forms = { "doctor [--json]" },
+	.forms = { "doctor [--json]",
+		   "doctor --fleet [--hosts FILE]   the same of several nodes, before a run" },
 	.options = rows,
-	.notes = "Exit code: 0 when something can be measured, 3 when nothing can.",
+	.notes = "Exit code: 0 when something can be measured, 3 when nothing can; with --fleet 4 "
+		 "when a node was lost or cannot measure.",
 	.run = doctor_run,
 };

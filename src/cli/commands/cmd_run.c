@@ -1,10 +1,7 @@
 /* gpuproof run: config -> probe -> plan -> conductor -> result and report. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include "base/memory.h"
 #include "cli/command.h"
@@ -21,9 +18,8 @@ struct run_arguments {
 	struct run_request request;
 	const char *output, *resume; /* directories as given; NULL: not given */
 	bool dry_run;
-	int64_t simulate_nodes;     /* 0: not given */
-	const char *hosts, *launch; /* NULL: not given */
-	char **owned;               /* texts of overrides made here */
+	struct run_places places;
+	char **owned; /* texts of overrides made here */
 	size_t owned_count;
 };
 
@@ -147,17 +143,17 @@ static const struct option_row rows[] = {
 	{ RUN_KEY("label"), .value = "TEXT", .help = "as [run] label" },
 	{ RUN_KEY("tags"), .value = "TEXT", .help = "as [run] tags" },
 	{ .name = "simulate-nodes",
-	  COUNT_AT(run_arguments, simulate_nodes),
+	  COUNT_AT(run_arguments, places.simulated),
 	  .value = "N",
 	  .help = "on several nodes, as if this machine were N of them; GPUs are shared out, and "
 		  "with fewer GPUs than nodes some nodes have the same one, whose figures are then "
 		  "no node's" },
 	{ .name = "hosts",
-	  TEXT_AT(run_arguments, hosts),
+	  TEXT_AT(run_arguments, places.hosts),
 	  .value = "FILE",
 	  .help = "on several nodes: one host per line, reached by mpirun" },
 	{ .name = "launch",
-	  TEXT_AT(run_arguments, launch),
+	  TEXT_AT(run_arguments, places.launch),
 	  .value = "COMMAND",
 	  .help = "on several nodes: COMMAND starts what follows it once on each, as in 'srun -N4 "
 		  "--no-kill --container-image=IMAGE'" },
@@ -206,10 +202,9 @@ static int refuse_arguments(const struct run_arguments *a, const struct options 
 	if (r->resume && (r->source || r->override_count || a->output || a->dry_run))
 		return command_usage(&command_run, "--resume continues with the config and the "
 						   "directory of the run");
-	if ((a->simulate_nodes > 0) + (a->hosts != NULL) + (a->launch != NULL) > 1)
-		return command_usage(&command_run, "--simulate-nodes, --hosts and --launch are "
-						   "three ways to reach nodes: give one of them");
-	if (r->resume && (a->simulate_nodes || a->hosts))
+	if (run_places_conflict(&a->places))
+		return command_usage(&command_run, RUN_PLACES_CONFLICT);
+	if (r->resume && (a->places.simulated || a->places.hosts))
 		return command_usage(&command_run, "--resume continues on the nodes of the run");
 	if (!r->check.wanted &&
 	    (r->check.strict || r->check.limits_source || r->check.baseline.count))
@@ -227,23 +222,11 @@ static int refuse_arguments(const struct run_arguments *a, const struct options 
 	return EXIT_ACCEPTED;
 }
 
-/* They make the run one of several nodes, whatever the config says. */
-static void override_nodes(struct run_arguments *a)
+/* A run that continues knows its nodes. */
+static void override_places(struct run_arguments *a)
 {
-	char *path;
-
-	if (a->simulate_nodes) {
-		add_override(a, xstrdup("fleet.launcher=simulate"));
-		add_override(a, xasprintf("fleet.nodes=%lld", (long long)a->simulate_nodes));
-	}
-	if (a->hosts) {
-		path = realpath(a->hosts, NULL);
-		add_override(a, xstrdup("fleet.launcher=mpirun"));
-		add_override(a, xasprintf("fleet.nodes=%s", path ? path : a->hosts));
-		free(path);
-	}
-	if (a->launch && !a->resume)
-		add_override(a, xstrdup("fleet.launcher=command"));
+	if (!a->resume)
+		run_places_override(&a->places, take_override, a);
 }
 
 static int parse_arguments(struct run_arguments *a, int argc, char **argv)
@@ -261,7 +244,7 @@ static int parse_arguments(struct run_arguments *a, int argc, char **argv)
 	if (code == EXIT_ACCEPTED)
 		code = refuse_arguments(a, &o);
 	if (code == EXIT_ACCEPTED)
-		override_nodes(a);
+		override_places(a);
 	options_end(&o);
 	return code;
 }
@@ -279,41 +262,18 @@ static char *command_line(int argc, char **argv)
 	return text_detach(&line);
 }
 
-/* gpuproof-results/20261120-140359-quick; with a number appended when that exists already. */
-static char *new_directory(const char *config_name)
-{
-	const char *slash = strrchr(config_name, '/');
-	char *name = xstrdup(slash ? slash + 1 : config_name), *dot = strrchr(name, '.');
-	char stamp[32], *path;
-	time_t now = time(NULL);
-	struct tm local;
-
-	if (dot && strcmp(dot, ".ini") == 0)
-		*dot = '\0';
-	localtime_r(&now, &local);
-	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &local);
-	path = xasprintf("gpuproof-results/%s-%s", stamp, name);
-	mkdir("gpuproof-results", 0777);
-	for (int n = 2; mkdir(path, 0777) != 0 && errno == EEXIST; n++) {
-		free(path);
-		path = xasprintf("gpuproof-results/%s-%s-%d", stamp, name, n);
-	}
-	free(name);
-	return path;
-}
-
 /* `setup` NULL: on several nodes. */
 static int carry_out(struct run_arguments *a, const struct run_setup *setup,
 		     const struct config *config, const char *command)
 {
-	char *directory =
-		a->request.directory ? xstrdup(a->request.directory) : new_directory(config->name);
+	char *directory = a->request.directory ? xstrdup(a->request.directory)
+					       : run_new_directory(config->name);
 	int code;
 
 	a->request.directory = directory;
 	a->request.command = command;
 	code = setup ? run_carry_out(&a->request, setup)
-		     : run_fleet(&a->request, config, a->launch);
+		     : run_fleet(&a->request, config, a->places.launch);
 	a->request.directory = NULL;
 	free(directory);
 	return code;
@@ -381,7 +341,7 @@ static int run_config(struct run_arguments *a, const char *command)
 		code = EXIT_USAGE;
 	else if (a->dry_run) {
 		run_print_plan(&setup.plan);
-		run_print_nodes(&setup.plan, a->launch);
+		run_print_nodes(&setup.plan, a->places.launch);
 	} else
 		code = carry_out(a, &setup, &setup.config, command);
 	run_setup_release(&setup);

@@ -1,10 +1,13 @@
 #include "cli/run/run_carry_out.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -111,6 +114,28 @@ static int finish(const struct result *result, enum status status, int stopped_b
 	if (status != STATUS_OK)
 		return command_fail(err);
 	return code;
+}
+
+char *run_new_directory(const char *config_name)
+{
+	const char *slash = strrchr(config_name, '/');
+	char *name = xstrdup(slash ? slash + 1 : config_name), *dot = strrchr(name, '.');
+	char stamp[32], *path;
+	time_t now = time(NULL);
+	struct tm local;
+
+	if (dot && strcmp(dot, ".ini") == 0)
+		*dot = '\0';
+	localtime_r(&now, &local);
+	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &local);
+	path = xasprintf("gpuproof-results/%s-%s", stamp, name);
+	mkdir("gpuproof-results", 0777);
+	for (int n = 2; mkdir(path, 0777) != 0 && errno == EEXIST; n++) {
+		free(path);
+		path = xasprintf("gpuproof-results/%s-%s-%d", stamp, name, n);
+	}
+	free(name);
+	return path;
 }
 
 int run_graver_code(int a, int b)

@@ -31,6 +31,11 @@ enum status run_publish_nodes(struct run_request *request, const struct result *
 /* The more severe of two exit codes: 5, then 1, then 4. */
 int run_graver_code(int a, int b);
 
+/*
+ * Makes gpuproof-results/20261120-140359-NAME, of a config's name or path; with a number appended
+ * when that exists already. Malloc'ed.
+ */
+char *run_new_directory(const char *config_name);
 /* Measures, judges when asked to, publishes; messages and verdicts are printed. */
 int run_carry_out(struct run_request *request, const struct run_setup *setup);
 

@@ -153,6 +153,37 @@ int run_fleet(struct run_request *a, const struct config *config, const char *la
 	return code;
 }
 
+bool run_places_conflict(const struct run_places *places)
+{
+	return (places->simulated > 0) + (places->hosts != NULL) + (places->launch != NULL) > 1;
+}
+
+void run_places_override(const struct run_places *places,
+			 enum status (*take)(void *context, const char *name, const char *value,
+					     struct error *err),
+			 void *context)
+{
+	const char *launcher = places->simulated ? "simulate"
+			       : places->hosts   ? "mpirun"
+			       : places->launch  ? "command"
+						 : NULL;
+	char *path = places->hosts ? realpath(places->hosts, NULL) : NULL, *text;
+	struct error err = ERROR_NONE;
+
+	if (launcher) {
+		text = xasprintf("fleet.launcher=%s", launcher);
+		take(context, "set", text, &err);
+		free(text);
+	}
+	if (places->simulated || places->hosts) {
+		text = places->hosts ? xasprintf("fleet.nodes=%s", path ? path : places->hosts)
+				     : xasprintf("fleet.nodes=%lld", (long long)places->simulated);
+		take(context, "set", text, &err);
+		free(text);
+	}
+	free(path);
+}
+
 /* Launchers that start copies, and what is right instead. */
 static const struct copier {
 	const char *variable, *launcher, *instead;

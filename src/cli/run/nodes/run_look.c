@@ -1,0 +1,202 @@
+#include "cli/run/nodes/run_look.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/output/table.h"
+#include "cli/run/run_carry_out.h"
+#include "fleet/merge.h"
+#include "result/result.h"
+
+/* Opens each device and launches work that does nothing. */
+static const char look_config[] = "[fleet]\n"
+				  "launcher = auto\n"
+				  "[defaults]\n"
+				  "max_time = 20ms\n"
+				  "settle_time = 0s\n"
+				  "[suite selftest]\n"
+				  "checks = empty\n";
+
+struct overrides {
+	struct override items[4];
+	char *owned[4];
+	size_t count;
+};
+
+static enum status take(void *context, const char *name, const char *value, struct error *err)
+{
+	struct overrides *o = context;
+
+	(void)name;
+	o->owned[o->count] = xstrdup(value);
+	o->items[o->count].text = o->owned[o->count];
+	o->count++;
+	return err->status;
+}
+
+static bool is_on(const struct device_info *d, const struct result_node *node)
+{
+	size_t length = strlen(node->name);
+
+	return device_node_length(d->id) == length && strncmp(d->id, node->name, length) == 0;
+}
+
+/*
+ * "8 x NVIDIA H200, 1 x NVIDIA L4", and the rate of the network port, "" where it is unknown. From
+ * device *at on, as devices come node by node.
+ */
+static char *describe_devices(const struct result *r, const struct result_node *node, size_t *at,
+			      char *port, size_t size)
+{
+	struct text out = TEXT_EMPTY;
+	size_t first = *at, end = first;
+
+	*port = '\0';
+	while (end < r->device_count && is_on(&r->devices[end], node))
+		end++;
+	*at = end;
+	for (size_t i = first; i < end; i++) {
+		const struct device_info *d = &r->devices[i];
+		size_t same = 0, before = 0;
+
+		if (d->nic_bandwidth > 0)
+			units_si(d->nic_bandwidth, "B/s", port, size);
+		for (size_t k = first; k < end; k++)
+			if (strcmp(r->devices[k].name, d->name) == 0)
+				same++, before += k < i;
+		if (!before)
+			text_addf(&out, "%s%zu x %s", out.length ? ", " : "", same, d->name);
+	}
+	return text_detach(&out);
+}
+
+static const char *or_dash(const char *text)
+{
+	return text && *text ? text : "-";
+}
+
+static void add_node(struct output_table *table, const struct result *r,
+		     const struct result_node *node, size_t *at, const char *directory)
+{
+	char *path = fleet_summary_path(directory, node->name), port[48];
+	char *devices = describe_devices(r, node, at, port, sizeof(port));
+	struct error err = ERROR_NONE;
+	struct result own = { 0 };
+	bool known = result_read_header(&own, path, &err) == STATUS_OK;
+
+	table_row(table,
+		  (const char *[]){
+			  node->name,
+			  node->status == NODE_OK ? "whole" : node_status_name(node->status),
+			  or_dash(devices), or_dash(known ? result_fact(&own, "driver") : NULL),
+			  or_dash(known ? result_fact(&own, "kernel") : NULL),
+			  or_dash(known ? result_fact(&own, "memory") : NULL), or_dash(port) },
+		  7);
+	if (known)
+		result_release(&own);
+	error_clear(&err);
+	free(devices);
+	free(path);
+}
+
+static void print_nodes(const struct result *r, const char *directory)
+{
+	struct output_table table = TABLE_EMPTY;
+	size_t at = 0;
+
+	table_row(&table,
+		  (const char *[]){ "NODE", "", "DEVICES", "DRIVER", "KERNEL", "MEMORY", "PORT" },
+		  7);
+	for (size_t i = 0; i < r->node_count; i++)
+		add_node(&table, r, &r->nodes[i], &at, directory);
+	table_print(&table, stdout);
+	table_release(&table);
+}
+
+static bool is_drift(const struct finding *f)
+{
+	return text_starts_with(f->subject, "drift of ");
+}
+
+/* `drift`: the differences between nodes alone; else all other warnings. How many they are. */
+static size_t print_findings(const struct result *r, bool drift)
+{
+	struct output_table table = TABLE_EMPTY;
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->preflight_count; i++) {
+		const struct finding *f = &r->preflight[i];
+
+		if (f->severity < SEVERITY_WARNING || is_drift(f) != drift)
+			continue;
+		table_row(&table,
+			  (const char *[]){ f->severity == SEVERITY_ERROR ? "x" : "!", f->subject,
+					    f->text },
+			  3);
+		count++;
+	}
+	table_print(&table, stdout);
+	table_release(&table);
+	return count;
+}
+
+static void print_look(const struct result *r, const char *directory)
+{
+	size_t whole = 0, drift;
+
+	print_nodes(r, directory);
+	puts("");
+	print_findings(r, false);
+	drift = print_findings(r, true);
+	for (size_t i = 0; i < r->node_count; i++)
+		whole += r->nodes[i].status == NODE_OK;
+	printf("%zu of %zu nodes are whole; ", whole, r->node_count);
+	if (whole < 3)
+		puts("drift is known from three nodes on");
+	else if (drift)
+		printf("%zu fact%s of nodes differ%s from most\n", drift, drift == 1 ? "" : "s",
+		       drift == 1 ? "s" : "");
+	else
+		puts("no fact of a node differs from most");
+}
+
+int run_look(const struct run_places *places, const char *directory, const char *command)
+{
+	struct overrides overrides = { 0 };
+	struct error err = ERROR_NONE;
+	struct text errors = TEXT_EMPTY;
+	struct config config;
+	char *own = directory ? NULL : run_new_directory("doctor");
+	struct run_request request = { .directory = directory ? directory : own,
+				       .command = command,
+				       .quiet = true,
+				       .no_report = true };
+	char *path = xasprintf("%s/result.json", request.directory);
+	struct result result;
+	int code = EXIT_USAGE;
+
+	run_places_override(places, take, &overrides);
+	if (config_parse(&config, "doctor", look_config, strlen(look_config), overrides.items,
+			 overrides.count, &errors) == STATUS_OK) {
+		code = run_fleet(&request, &config, places->launch);
+		if (result_read(&result, path, &err) == STATUS_OK) {
+			print_look(&result, request.directory);
+			result_release(&result);
+		}
+		config_release(&config);
+	} else {
+		fputs(errors.data, stderr);
+	}
+	for (size_t i = 0; i < overrides.count; i++)
+		free(overrides.owned[i]);
+	text_release(&errors);
+	error_clear(&err);
+	free(path);
+	free(own);
+	return code;
+}
