@@ -184,8 +184,9 @@ static const struct key keys[] = {
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1024,
-	  .help = "transformer in single, ddp and zero: parts of a device's rows whose logits, "
-		  "losses and gradients of the head are computed in turn; 1: all at once; 0: as "
+	  .help = "transformer, not in tensor_sequence: parts of the rows of a forward whose "
+		  "logits, losses and gradients of the head are computed in turn; 1: at once; 0: "
+		  "as "
 		  "many as lower the step's memory, of 4096 rows at least" },
 	{ .name = "search_time",
 	  .type = KEY_DURATION,
@@ -332,8 +333,9 @@ static const char *refusal_of(const struct setup *setup, char *text, size_t size
 		       "tensor: hybrid = 1xNx1 does that";
 	if (setup->pointwise && setup->kind != MODEL_TRANSFORMER)
 		return "recompute = pointwise is for model = transformer";
-	if (setup->loss_chunks > 1 && (!setup->mode->aliases_buffers || setup->mode->shares_layers))
-		return "loss_chunks is for single, ddp and zero1 to zero3";
+	if (setup->loss_chunks > 1 && setup->mode->sequence)
+		return "loss_chunks is not for tensor_sequence, which scatters shares of all rows "
+		       "at once";
 	if (setup->no_overlap && !setup->mode->overlaps)
 		return "overlap = off is for ddp and tensor";
 	if (setup->graph && !setup->mode->recordable)

@@ -76,7 +76,8 @@ static uint64_t logit_rows(const struct setup *s, const struct rank_partition *p
 {
 	uint64_t rows = step_rows;
 
-	if (partition->parts > 1)
+	/* Shares of all rows are scattered at once. */
+	if (partition->sequence)
 		return rows;
 	if (s->loss_chunks > 0)
 		return (step_rows + s->loss_chunks - 1) / s->loss_chunks;
@@ -95,9 +96,13 @@ struct logits_room buffer_alias_logits_room(const struct setup *s,
 	uint64_t end = 0, row;
 	struct ends ends;
 
-	if (s->kind != MODEL_TRANSFORMER || !s->mode->aliases_buffers || partition->first > 0 ||
-	    partition->last < s->layers || partition->kept != step_rows)
+	if (s->kind != MODEL_TRANSFORMER || partition->last < s->layers)
 		return room;
+	row = partition_width(s, partition, s->layers) * bytes;
+	if (!s->mode->aliases_buffers || partition->first > 0 || partition->kept != step_rows) {
+		room.rows = logit_rows(s, partition, step_rows, row, 0, true);
+		return room;
+	}
 	room.narrow = partition->parts == 1 || partition->sequence
 			      ? 0
 			      : step_rows * s->transformer.hidden * bytes;
@@ -113,14 +118,15 @@ struct logits_room buffer_alias_logits_room(const struct setup *s,
 		end = room.mode_at + room.mode;
 	if (ends.head > 0)
 		end = most_of(end, shard->gradients * bytes - room.at);
-	row = partition_width(s, partition, s->layers) * bytes;
 	room.rows = logit_rows(s, partition, step_rows, row, end, ends.head == 0);
 	room.logits = room.rows * row;
 	if (ends.head > 0)
 		room.bytes = room.at + most_of(room.logits, end);
 	else if (end > room.logits)
 		room.mode = 0;
-	return ends.head == 0 && room.narrow > room.logits ? (struct logits_room){ 0 } : room;
+	return ends.head == 0 && room.narrow > room.logits
+		       ? (struct logits_room){ .rows = room.rows }
+		       : room;
 }
 
 uint64_t buffer_alias_loss_chunks(const struct setup *s)
@@ -130,9 +136,13 @@ uint64_t buffer_alias_loss_chunks(const struct setup *s)
 	struct logits_room room;
 	uint64_t step_rows;
 
-	parameter_shard_of(s, 0, &partition, &step_rows, &shard);
-	room = buffer_alias_logits_room(s, &partition, step_rows, &shard);
-	return room.rows > 0 ? (step_rows + room.rows - 1) / room.rows : 1;
+	for (int rank = 0; rank < s->ranks; rank++) {
+		parameter_shard_of(s, rank, &partition, &step_rows, &shard);
+		room = buffer_alias_logits_room(s, &partition, step_rows, &shard);
+		if (room.rows > 0)
+			return (step_rows + room.rows - 1) / room.rows;
+	}
+	return 1;
 }
 
 /* Counts `bytes` of class `tag`, of which as many as `*own` are in no class yet. */

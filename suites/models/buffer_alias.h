@@ -29,7 +29,8 @@
  *    (struct network: bias_sums).
  *
  * A transformer's step (struct logits_room), of which logits may be there chunk by chunk of the
- * rows, each with its loss and the head's gradients, so that those of all rows are never there:
+ * rows, each with its loss and the head's gradients, so that those of all rows are never there. A
+ * stage of a pipeline, which shares nothing, has those of one micro-batch in place of all it keeps.
  *
  *   gradients below the head |logits, gradient|gradients of the blocks ...|of the embedding ..read|
  *   logits, what they need more               |buffers of the mode .......|
@@ -77,7 +78,7 @@ struct logits_room buffer_alias_logits_room(const struct setup *setup,
 					    const struct rank_partition *partition,
 					    uint64_t step_rows,
 					    const struct parameter_shard *shard);
-/* In how many chunks the first rank computes logits and losses; 1: all at once. */
+/* In how many chunks a rank computes logits and losses of a backward call; 1: at once. */
 uint64_t buffer_alias_loss_chunks(const struct setup *setup);
 /* Allocates that block, for network->gradients and the logits. */
 enum status buffer_alias_open_gradients(struct network *network, struct error *err);

@@ -113,10 +113,11 @@ struct images {
 
 /*
  * Memory of a transformer's logits, in bytes, for what is written when backward of the head has
- * read their gradient. All 0 where nothing shares it.
+ * read their gradient. 0 where nothing shares it.
  */
 struct logits_room {
-	uint64_t rows; /* whose logits are there at a time: see network_loss_in_chunks() */
+	/* whose logits are there at a time, also where nothing shares: network_loss_in_chunks() */
+	uint64_t rows;
 	uint64_t logits;
 	/* blocks->narrow, and from which byte of the logits on; 0 bytes: not there */
 	uint64_t narrow, narrow_at;
@@ -277,13 +278,13 @@ enum status network_forward(struct network *network, struct stream *stream, size
 enum status network_loss(struct network *network, struct stream *stream, uint64_t row,
 			 uint64_t rows, double gradient_scale, struct error *err);
 /*
- * True if logits of all rows are never there: forward of the head ends with its norm,
+ * True if logits of all rows that are kept are never there: forward of the head ends with its norm,
  * network_loss() only takes the scale, and backward of the head computes logits, losses and
  * gradients of room.rows rows at a time.
  */
 static inline bool network_loss_in_chunks(const struct network *network)
 {
-	return network->room.rows > 0 && network->room.rows < network->step_rows;
+	return network->room.rows > 0 && network->room.rows < network->partition.kept;
 }
 /* The same of logits that are elsewhere, at once. */
 enum status network_loss_of(struct network *network, struct stream *stream, void *logits,

@@ -411,7 +411,7 @@ static enum status head(struct network *n, struct stream *stream, size_t l, uint
 				  network_activation(n, l + 1, row), rows, err);
 }
 
-/* Whole rows: the gradient of the head's input replaces the norm's output chunk by chunk. */
+/* The gradient of the head's input may replace `y`, the norm's output, chunk by chunk. */
 static enum status head_in_chunks(struct network *n, struct stream *stream, size_t l, uint64_t row,
 				  uint64_t rows, void *y, bool accumulate, struct error *err)
 {
@@ -419,14 +419,15 @@ static enum status head_in_chunks(struct network *n, struct stream *stream, size
 	void *logits = n->activations[l + 1];
 
 	for (uint64_t at = 0, count; at < rows; at += count) {
-		void *x = network_element(n, y, at * hidden_of(n));
+		void *x = network_element(n, y, at * hidden_of(n)),
+		     *dx = network_element(n, n->blocks.below_head, at * hidden_of(n));
 
 		count = rows - at < n->room.rows ? rows - at : n->room.rows;
 		if (transformer_linear(n, stream, &product, x, logits, count, err) != STATUS_OK ||
-		    network_loss_of(n, stream, logits, row + at, count, n->gradient_scale, err) !=
-			    STATUS_OK ||
-		    transformer_linear_backward(n, stream, &product, x, logits, x, count,
-						accumulate || at > 0, err) != STATUS_OK)
+		    (!n->idle && network_loss_of(n, stream, logits, row + at, count,
+						 n->gradient_scale, err) != STATUS_OK) ||
+		    transformer_linear_backward_summed(n, stream, &product, x, logits, dx, count,
+						       accumulate || at > 0, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;

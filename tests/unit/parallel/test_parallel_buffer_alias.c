@@ -202,7 +202,8 @@ static const uint64_t chunks[] = { 2, 3, 80 };
 
 static void losses_in_chunks_change_no_result(void **state)
 {
-	static const char *const names[] = { "single", "ddp", "zero1", "zero2", "zero3" };
+	static const char *const names[] = { "single", "ddp",   "zero1", "zero2",  "zero3",
+					     "tensor", "gpipe", "1f1b",  "hybrid", "layer_split" };
 
 	(void)state;
 	for (size_t m = 0; m < ARRAY_SIZE(names); m++)
@@ -212,6 +213,9 @@ static void losses_in_chunks_change_no_result(void **state)
 						 : c == 1 ? PRECISION_FP16
 							  : PRECISION_BF16);
 
+			if (s.mode->gridded)
+				s.grid = (struct grid){ 1, 2, 1 };
+			s.microbatches = s.mode->microbatched ? 4 : 1;
 			s.loss_chunks = chunks[c];
 			s.segments = c == 1 ? s.layers : 0;
 			s.pointwise = c == 2;
@@ -248,6 +252,26 @@ static void chunks_lower_the_memory_of_logits(void **state)
 	assert_int_equal(buffer_alias_loss_chunks(&whole), 1);
 }
 
+/* A stage keeps four micro-batches, and logits of one. */
+static void pipelines_keep_no_logits(void **state)
+{
+	struct setup s = decoder("gpipe", 2, PRECISION_FP32);
+	struct rank_partition partition;
+	struct parameter_shard shard;
+	struct logits_room room;
+	uint64_t step_rows;
+
+	(void)state;
+	s.microbatches = 4;
+	parameter_shard_of(&s, 1, &partition, &step_rows, &shard);
+	room = buffer_alias_logits_room(&s, &partition, step_rows, &shard);
+	assert_int_equal(partition.kept, s.batch);
+	assert_int_equal(room.rows, s.batch / 4);
+	assert_int_equal(room.logits, 0);
+	parameter_shard_of(&s, 0, &partition, &step_rows, &shard);
+	assert_int_equal(buffer_alias_logits_room(&s, &partition, step_rows, &shard).rows, 0);
+}
+
 /* As many chunks as let logits fit into what else needs their memory, of 4096 rows at least. */
 static void chunks_are_chosen_by_memory(void **state)
 {
@@ -262,7 +286,7 @@ static void chunks_are_chosen_by_memory(void **state)
 	} expected[] = {
 		{ "single", 1, 4, 1, 2, 12.7 }, { "ddp", 2, 4, 1, 1, 0 },
 		{ "zero3", 2, 4, 1, 2, 7.2 },   { "single", 1, 4, 2, 2, 0 },
-		{ "single", 1, 16, 1, 8, 0 },   { "tensor", 2, 4, 1, 1, 0 },
+		{ "single", 1, 16, 1, 8, 0 },   { "tensor", 2, 4, 1, 2, 7.0 },
 		{ "single", 1, 1, 1, 1, 0 },
 	};
 
@@ -528,6 +552,7 @@ int main(void)
 		cmocka_unit_test(blocks_use_the_logits),
 		cmocka_unit_test(losses_in_chunks_change_no_result),
 		cmocka_unit_test(chunks_lower_the_memory_of_logits),
+		cmocka_unit_test(pipelines_keep_no_logits),
 		cmocka_unit_test(chunks_are_chosen_by_memory),
 		cmocka_unit_test(zero3_rounds_its_masters),
 		cmocka_unit_test(tensor_needs_no_more_for_copies),
