@@ -115,6 +115,7 @@ static void attend(struct fleet *f, const struct config *config)
 			nodes_read(f, ready[i]);
 		launching = launcher_attend(&f->launcher);
 		nodes_watch(f, config, launching);
+		nodes_tell(f);
 		nodes_status(f);
 		nodes_stream(f, false);
 		if (clock_seconds() - said >= interval) {
@@ -361,6 +362,7 @@ static enum status attend_nodes(struct fleet *f, const struct config *config, st
 	f->stream.run = result;
 	signals_attend(true);
 	attend(f, config);
+	nodes_tell(f);
 	nodes_stream(f, true);
 	signals_attend(false);
 	peers_close(&f->peers);

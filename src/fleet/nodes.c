@@ -67,13 +67,47 @@ void nodes_end(struct fleet *f, size_t index, enum node_status status, const cha
 	n->phase = NODE_ENDED;
 	n->status = status;
 	nodes_text(&n->reason, reason);
+	n->untold = status != NODE_OK;
+	if (!at)
+		nodes_text(&n->at, "");
 	if (status == NODE_OK)
 		nodes_say(f, "%s is done: %zu cases", n->name, n->finished);
-	else
-		fprintf(stderr, "gpuproof: %s: %s%s%s: %s\n", n->name, node_status_name(status),
-			at ? " at " : "", at ? n->at : "", n->reason);
 	if (status == NODE_LOST)
 		launcher_kill_node(&f->launcher, index);
+}
+
+static bool ended_alike(const struct node *a, const struct node *b)
+{
+	return a->status == b->status && strcmp(a->at, b->at) == 0 &&
+	       strcmp(a->reason, b->reason) == 0;
+}
+
+void nodes_tell(struct fleet *f)
+{
+	for (size_t i = 0; i < f->count; i++) {
+		const struct node *first = &f->nodes[i];
+		struct text names = TEXT_EMPTY;
+		size_t count = 0;
+
+		for (size_t k = i; first->untold && k < f->count; k++) {
+			struct node *n = &f->nodes[k];
+
+			if (!n->untold || !ended_alike(n, first))
+				continue;
+			if (count++ < NODES_NAMED)
+				text_addf(&names, "%s%s", count > 1 ? ", " : "", n->name);
+			if (k > i)
+				n->untold = false;
+		}
+		f->nodes[i].untold = false;
+		if (count > NODES_NAMED)
+			text_addf(&names, " and %zu more", count - NODES_NAMED);
+		if (count)
+			fprintf(stderr, "gpuproof: %s: %s%s%s: %s\n", names.data,
+				node_status_name(first->status), *first->at ? " at " : "",
+				first->at, first->reason);
+		text_release(&names);
+	}
 }
 
 void nodes_send(struct fleet *f, struct peer *peer, const struct fleet_message *message)

@@ -28,6 +28,7 @@ struct node {
 	size_t planned, finished;
 	struct peer *peer; /* NULL: not connected */
 	bool kept;         /* whole before this conductor began */
+	bool untold;       /* has ended without a whole result, which nodes_tell() is to say */
 	/* of its journal and its cases: what the events have */
 	size_t streamed, finished_streamed;
 };
@@ -72,6 +73,8 @@ size_t nodes_add(struct fleet *f, const char *name);
 void nodes_text(char **to, const char *text);
 /* Once for a node; says so on standard error. */
 void nodes_end(struct fleet *f, size_t index, enum node_status status, const char *reason);
+/* Says which nodes have ended without a whole result since the last call, a line per reason. */
+void nodes_tell(struct fleet *f);
 void nodes_send(struct fleet *f, struct peer *peer, const struct fleet_message *message);
 /* Nodes that can still give a whole result. */
 size_t nodes_left(const struct fleet *f);

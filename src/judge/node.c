@@ -10,8 +10,6 @@
 #include "base/text.h"
 #include "judge/judging.h"
 
-#define NAMES_MOST 8
-
 /* One device's part of a metric; NaN: unknown. */
 typedef double device_value_fn(const struct link *link, const struct device_info *device);
 
@@ -107,10 +105,10 @@ static double count_lost(const struct result *result, char **reason)
 	struct text names = TEXT_EMPTY;
 
 	for (size_t i = 0; i < result->node_count; i++)
-		if (result->nodes[i].status != NODE_OK && ++lost <= NAMES_MOST)
+		if (result->nodes[i].status != NODE_OK && ++lost <= NODES_NAMED)
 			text_addf(&names, "%s%s", lost > 1 ? ", " : "node ", result->nodes[i].name);
-	if (lost > NAMES_MOST)
-		text_addf(&names, " and %zu more", lost - NAMES_MOST);
+	if (lost > NODES_NAMED)
+		text_addf(&names, " and %zu more", lost - NODES_NAMED);
 	if (names.length)
 		*reason = text_detach(&names);
 	text_release(&names);

@@ -156,17 +156,24 @@ static void judge_nothing(const struct judge_input *input, struct verdicts *verd
 /* A node that gave no whole result is never accepted, whatever the others measured. */
 static void judge_nodes(const struct result *result, struct verdicts *verdicts)
 {
+	bool *told = xcalloc(result->node_count + 1, sizeof(*told));
+
 	for (size_t i = 0; i < result->node_count; i++) {
 		const struct result_node *node = &result->nodes[i];
+		size_t count = 0;
+		char *names;
 
-		if (node->status == NODE_OK)
+		if (node->status == NODE_OK || told[i])
 			continue;
+		names = result_nodes_ended_alike(result, i, told, &count);
 		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR, false,
-				xasprintf("node %s is %s%s%s: %s", node->name,
-					  node_status_name(node->status),
+				xasprintf("node%s %s %s %s%s%s: %s", count == 1 ? "" : "s", names,
+					  count == 1 ? "is" : "are", node_status_name(node->status),
 					  *node->lost_at ? " at " : "", node->lost_at,
 					  node->reason));
+		free(names);
 	}
+	free(told);
 }
 
 void judge_run(const struct judge_input *input, struct verdicts *verdicts)

@@ -362,6 +362,29 @@ struct case_result *result_add_case(struct result *result)
 	return &result->cases[result->case_count++];
 }
 
+static bool ended_alike(const struct result_node *a, const struct result_node *b)
+{
+	return a->status == b->status && a->finished == b->finished && a->planned == b->planned &&
+	       strcmp(a->lost_at, b->lost_at) == 0 && strcmp(a->reason, b->reason) == 0;
+}
+
+char *result_nodes_ended_alike(const struct result *result, size_t first, bool *told, size_t *count)
+{
+	struct text names = TEXT_EMPTY;
+
+	*count = 0;
+	for (size_t i = first; i < result->node_count; i++) {
+		if (told[i] || !ended_alike(&result->nodes[i], &result->nodes[first]))
+			continue;
+		told[i] = true;
+		if (++*count <= NODES_NAMED)
+			text_addf(&names, "%s%s", *count > 1 ? ", " : "", result->nodes[i].name);
+	}
+	if (*count > NODES_NAMED)
+		text_addf(&names, " and %zu more", *count - NODES_NAMED);
+	return text_detach(&names);
+}
+
 const struct device_info *result_device(const struct result *result, const char *id)
 {
 	static _Thread_local size_t last;

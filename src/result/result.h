@@ -235,6 +235,7 @@ enum node_status {
 };
 
 /* A node of a run on several. */
+#define NODES_NAMED 8 /* in a line about many; of more how many they are */
 struct result_node {
 	char *name; /* "node7": the folder nodes/node7 has its own result */
 	enum node_status status;
@@ -370,6 +371,12 @@ void result_add_fact(struct result *result, const char *name, const char *value)
 const char *result_fact(const struct result *result, const char *name);
 /* One quantity of the host's yardstick ("host.call"); NULL: it was not measured. */
 const struct metric_value *result_yardstick(const struct result *result, const char *name);
+/*
+ * Names of node `first` and of those after it that have ended as it has, "n3, n7 and 4 more", their
+ * number, and true in `told` for each. Malloc'ed.
+ */
+char *result_nodes_ended_alike(const struct result *result, size_t first, bool *told,
+			       size_t *count);
 /*
  * The device with that id; NULL: none. At once where it is that of the call before or the next, as
  * cases come device by device: a fleet has 80,000 devices.

@@ -204,6 +204,13 @@ expect "full: ERROR: " launched.err "full disk"
 grep -E '^gpuproof: full: ERROR: .*(File too large|cannot be written)' -q launched.err || fail "the reason of the full disk"
 expect "has an agent already" launched/agents.log "two agents of one node"
 
+# None calls: one line says so for all of them, and one check.
+"$gpuproof" run short.ini -o uncalled --no-report --check --launch false --set fleet.nodes=20 >uncalled.out 2>uncalled.err
+same $? 1 "exit code of nodes that never call"
+same "$(grep -c 'never called' uncalled.err) $(grep -c '^LOST .*never called' uncalled.out) $(grep -c 'are LOST: its agent never called' uncalled.out)" "1 1 1" \
+	"nodes lost for one reason: $(cat uncalled.out uncalled.err)"
+expect "unknown-8 and 12 more: LOST: its agent never called" uncalled.err "names of many"
+
 # Another build, and what is no agent: refused by name; the address is open to all of this machine.
 cat >other.sh <<-'SH'
 	#!/bin/bash

@@ -17,11 +17,6 @@
 #define NIGHTS_AT_ONCE 256
 #define MOST_TOLD 40 /* results by name; of more only how many */
 
-static void complain(const struct error *refusal)
-{
-	fprintf(stderr, "gpuproof: %s\n", refusal->message);
-}
-
 /* Nights that were read and wait for their transaction. */
 struct batch {
 	struct store_night nights[NIGHTS_AT_ONCE];
@@ -93,7 +88,7 @@ static enum status add_path(struct history_arguments *a, struct store *store, co
 	result_list_release(&results);
 	if (a->paths.count > 1 && err->status == STATUS_USAGE) {
 		tally->refused++;
-		complain(err);
+		history_file_complain(err);
 		error_clear(err);
 	}
 	return err->status;
@@ -113,7 +108,7 @@ static int tell_tally(const struct history_arguments *a, const struct history_ta
 int history_add_results(const struct action_call *call)
 {
 	struct history_arguments *a = history_arguments_of(call);
-	struct history_tally tally = { .complain = complain };
+	struct history_tally tally = { .complain = history_file_complain };
 	struct error err = ERROR_NONE;
 	struct store *store = NULL;
 	struct batch *batch;
@@ -170,7 +165,7 @@ static enum status take_one(struct store *store, const char *path, bool merge,
 static int take(const struct action_call *call, bool merge)
 {
 	struct history_arguments *a = history_arguments_of(call);
-	struct history_tally tally = { .complain = complain };
+	struct history_tally tally = { .complain = history_file_complain };
 	struct error err = ERROR_NONE;
 	struct store *store = NULL;
 

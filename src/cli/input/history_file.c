@@ -15,14 +15,14 @@ const char *history_file(const char *option)
 	return variable && *variable ? variable : "gpuproof-history.db";
 }
 
-static void complain(const struct error *refusal)
+void history_file_complain(const struct error *refusal)
 {
 	fprintf(stderr, "gpuproof: not taken: %s\n", refusal->message);
 }
 
 static enum status take_spool(struct store *store, const char *path, struct error *err)
 {
-	struct history_tally tally = { .complain = complain };
+	struct history_tally tally = { .complain = history_file_complain };
 	size_t half_written = spool_clean(path);
 
 	if (half_written)

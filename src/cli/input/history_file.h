@@ -20,6 +20,8 @@
 
 const char *history_file(const char *option); /* NULL: the option was not given */
 
+/* Says that a night was not taken, and why: for struct history_tally. */
+void history_file_complain(const struct error *refusal);
 /*
  * Opens a history, and takes in the nights of its spool where it may be written; standard error
  * says how many, and which were refused.

@@ -19,6 +19,27 @@
 #include "result/verdict.h"
 #include "run/journal.h"
 
+/* A line for all nodes of one reason. */
+static void print_losses(const struct result *result)
+{
+	bool *told = xcalloc(result->node_count + 1, sizeof(*told));
+
+	for (size_t i = 0; i < result->node_count; i++) {
+		const struct result_node *n = &result->nodes[i];
+		size_t count = 0;
+		char *names;
+
+		if (n->status == NODE_OK || told[i])
+			continue;
+		names = result_nodes_ended_alike(result, i, told, &count);
+		printf("%s %s%s%s: %s; %zu of %zu cases%s\n", node_status_name(n->status), names,
+		       *n->lost_at ? " at " : "", n->lost_at, n->reason, n->finished, n->planned,
+		       count > 1 ? " each" : "");
+		free(names);
+	}
+	free(told);
+}
+
 static void print_nodes(const struct result *result)
 {
 	size_t lost = result_lost_nodes(result);
@@ -26,14 +47,7 @@ static void print_nodes(const struct result *result)
 	printf("%zu node%s: %zu whole", result->node_count, result->node_count == 1 ? "" : "s",
 	       result->node_count - lost);
 	printf(lost ? ", %zu not\n" : "\n", lost);
-	for (size_t i = 0; i < result->node_count; i++) {
-		const struct result_node *n = &result->nodes[i];
-
-		if (n->status != NODE_OK)
-			printf("%s %s%s%s: %s; %zu of %zu cases\n", node_status_name(n->status),
-			       n->name, *n->lost_at ? " at " : "", n->lost_at, n->reason,
-			       n->finished, n->planned);
-	}
+	print_losses(result);
 }
 
 static int finish(struct run_request *a, struct result *result, enum status status, int stopped_by,
