@@ -153,22 +153,33 @@ cat >scale.ini <<-'INI'
 	operations = all_reduce
 	sizes = 256KiB
 	nodes = 2, all
+	[suite congestion]
+	congestors = incast
+	operations = send_recv
+	sizes = 1KiB
+	load_size = 64KiB
+	turns = 1
 INI
 accused() { json "$1" '[f["subject"] for f in r.get("postflight", []) if f["subject"].startswith(("node ", "nodes ", "link "))]'; }
 if ldd "$gpuproof" | grep -qE 'asan|tsan'; then
 	echo "not tried: slow and hanging nodes, since a sanitizer has to be the first library"
 else
-	SLOW_NODE=n4 LD_PRELOAD=$shim "$gpuproof" run scale.ini -o slow --simulate-nodes 6 --check >slow.out 2>slow.err
+	SLOW_NODE=n4 LD_PRELOAD=$shim "$gpuproof" run scale.ini -o slow --suites collective --simulate-nodes 6 --check >slow.out 2>slow.err
 	[ $? = 1 ] || fail "a run with a slow node is accepted"
 	same "$(accused slow)" "['node n4']" "who makes the collective slow"
 	same "$(json slow 'max(c["parameters"].get("bisection", 0) for c in C) in (2, 3)')" True "rounds"
-	HUNG_NODE=n2 LD_PRELOAD=$shim "$gpuproof" run scale.ini -o hung --simulate-nodes 4 --no-report --set collective.nodes=all >hung.out 2>hung.err
+	HUNG_NODE=n2 LD_PRELOAD=$shim "$gpuproof" run scale.ini -o hung --suites collective --simulate-nodes 4 --no-report --set collective.nodes=all >hung.out 2>hung.err
 	same $? 4 "a collective that hangs: exit code"
 	same "$(accused hung)" "['node n2']" "who makes it hang"
-	SLOW_NODE=n4 LD_PRELOAD=$shim "$gpuproof" run scale.ini -o off --simulate-nodes 6 --no-report --set fleet.bisect=0 >off.out 2>off.err
+	expect "gpuproof: node n2: collective/" hung.err "who makes it hang, on the terminal"
+	# A load takes four nodes, so halves of five cannot say; the nodes among which it is are named.
+	HUNG_NODE=n2 LD_PRELOAD=$shim "$gpuproof" run scale.ini -o hungload --simulate-nodes 5 --suites congestion --no-report >hungload.out 2>hungload.err
+	expect "hangs over 5 nodes; among n1, n2, n3, n4, n5, and fewer of them cannot say: needs 4 nodes" \
+		hungload.err "a load that hangs"
+	SLOW_NODE=n4 LD_PRELOAD=$shim "$gpuproof" run scale.ini -o off --suites collective --simulate-nodes 6 --no-report --set fleet.bisect=0 >off.out 2>off.err
 	same "$(json off 'sum("bisection" in c["parameters"] for c in C)')" 0 "bisect = 0 looks for none"
 fi
-"$gpuproof" run scale.ini -o sound --simulate-nodes 4 --no-report >sound.out 2>sound.err
+"$gpuproof" run scale.ini -o sound --suites collective --simulate-nodes 4 --no-report >sound.out 2>sound.err
 same "$(accused sound)" "[]" "sound nodes are not accused"
 
 [ $failures = 0 ] || exit 1

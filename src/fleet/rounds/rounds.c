@@ -146,8 +146,10 @@ void rounds_collect(struct rounds *r, struct result *result)
 
 			result_present(result, &p);
 		}
-	for (size_t i = 0; i < r->note_count; i++)
+	for (size_t i = 0; i < r->note_count; i++) {
 		add_finding(result, &r->notes[i]);
+		fprintf(stderr, "gpuproof: %s: %s\n", r->notes[i].subject, r->notes[i].text);
+	}
 	add_accusations(r, result);
 	for (size_t i = 0; i < r->found.case_count; i++)
 		*result_add_case(result) = r->found.cases[i];

@@ -56,16 +56,18 @@ static const struct case_result *bisection_case(const struct rounds *r, size_t m
 	return NULL;
 }
 
-/* False: a group gave no answer. */
-static bool take_answers(struct rounds *r)
+/* False: a group gave no answer, for the reason *why. */
+static bool take_answers(struct rounds *r, const char **why)
 {
 	for (size_t i = 0; i < r->bisection.try_count; i++) {
 		struct bisection_try *t = &r->bisection.tries[i];
-		enum scale_answer answer =
-			scale_fault_ask(&r->fault, bisection_case(r, t->nodes[0]));
+		const struct case_result *c = bisection_case(r, t->nodes[0]);
+		enum scale_answer answer = scale_fault_ask(&r->fault, c);
 
-		if (answer == SCALE_UNKNOWN)
+		if (answer == SCALE_UNKNOWN) {
+			*why = c ? c->reason : "it was not carried out";
 			return false;
+		}
 		t->shows = answer == SCALE_SHOWS;
 	}
 	return true;
@@ -121,6 +123,30 @@ static void accuse_bisected(struct rounds *r)
 	free(text);
 }
 
+static void add_names(const struct rounds *r, const size_t *nodes, size_t count, struct text *out)
+{
+	for (size_t i = 0; i < count && i < NODES_NAMED; i++)
+		text_addf(out, "%s%s", out->length ? ", " : "", r->members[nodes[i]].name);
+	if (count > NODES_NAMED)
+		text_addf(out, " and %zu more", count - NODES_NAMED);
+}
+
+/* The nodes among which it is, where fewer cannot say. */
+static void tell_unfinished(struct rounds *r, const char *why)
+{
+	const struct bisection *b = &r->bisection;
+	char *fault = fault_text(&r->fault), *text;
+	struct text names = TEXT_EMPTY;
+
+	add_names(r, b->left, b->left_count, &names);
+	add_names(r, b->right, b->right_count, &names);
+	text = xasprintf("%s; among %s, and fewer of them cannot say: %s", fault, names.data, why);
+	rounds_note(r, SEVERITY_WARNING, "nodes at fault", text);
+	text_release(&names);
+	free(fault);
+	free(text);
+}
+
 void rounds_close_bisection(struct rounds *r)
 {
 	if (r->fault.point)
@@ -131,13 +157,13 @@ void rounds_close_bisection(struct rounds *r)
 /* Groups of the fault's nodes, until the fewest that show it are known. */
 bool rounds_make_bisection(struct rounds *r)
 {
+	const char *why = "";
 	size_t tries;
 
 	if (r->step == 0 && !open_bisection(r))
 		return false;
-	if (!take_answers(r)) {
-		rounds_note(r, SEVERITY_WARNING, "nodes at fault",
-			    "not found: a group of the bisection gave no answer");
+	if (!take_answers(r, &why)) {
+		tell_unfinished(r, why);
 		rounds_close_bisection(r);
 		return false;
 	}

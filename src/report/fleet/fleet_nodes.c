@@ -13,8 +13,9 @@
 
 #define FIRST_SUSPECTS 3 /* before the figures */
 #define MOST_SUSPECTS 50 /* with their evidence; the table has all */
-#define MOST_REASONS 4   /* devices of one node */
-#define MOST_ROWS 400    /* of the table; of the nodes that nothing is against, names alone */
+#define FEW_DEVICES 2
+#define MOST_REASONS 4 /* devices of one node */
+#define MOST_ROWS 400  /* of the table; of the nodes that nothing is against, names alone */
 
 static int by_name(const void *a, const void *b)
 {
@@ -175,13 +176,34 @@ static const struct device_info *device_of(const struct result *r, const struct 
 	return strchr(c->devices, ',') ? NULL : result_device(r, c->devices);
 }
 
+/* "n3/cuda:1", or "8 devices of n3, n7" where they are more than a few; malloc'ed. */
+static char *devices_text(const char *devices)
+{
+	struct text nodes = TEXT_EMPTY;
+	const char *before = NULL;
+	size_t count = 0;
+	char *out;
+
+	for (const char *at = devices; *at; at += strcspn(at, ","), at += *at == ',', count++) {
+		size_t length = strcspn(at, "/,");
+
+		if (!before || strncmp(before, at, length + 1) != 0)
+			text_addf(&nodes, "%s%.*s", before ? ", " : "", (int)length, at);
+		before = at;
+	}
+	out = count <= FEW_DEVICES ? xstrdup(count ? devices : "the node")
+				   : xasprintf("%zu devices of %s", count, nodes.data);
+	text_release(&nodes);
+	return out;
+}
+
 static void show_reason(const struct result *r, const struct verdict_check *c, struct tree *list)
 {
 	const struct device_info *d = device_of(r, c);
 	struct tree *item = tree_item(list);
-	char *numbers = check_numbers(c);
+	char *numbers = check_numbers(c), *devices = devices_text(c->devices);
 
-	view_text(item, "device", *c->devices ? c->devices : "the node");
+	view_text(item, "device", devices);
 	view_text(item, "uuid", d ? d->uuid : "");
 	view_text(item, "serial", d ? d->serial : "");
 	tree_text(item, "word", verdict_name(c->verdict));
@@ -195,6 +217,7 @@ static void show_reason(const struct result *r, const struct verdict_check *c, s
 	view_text(item, "cause", cause_name(c->cause));
 	view_text(item, "action", cause_action(c->cause));
 	free(numbers);
+	free(devices);
 }
 
 struct reasons {

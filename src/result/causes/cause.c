@@ -59,7 +59,9 @@ static enum cause cause_of_node(const char *metric)
 		return CAUSE_GPU_MISSING;
 	if (strncmp(metric, "node.pcie_", 10) == 0 || strcmp(metric, "node.nvlink_links") == 0)
 		return CAUSE_LINK_DEGRADED;
-	return CAUSE_NODE_SETTING;
+	if (strcmp(metric, "node.nic_rate") == 0)
+		return CAUSE_NODE_NETWORK;
+	return strcmp(metric, "node.lost") == 0 ? CAUSE_RUN_INCOMPLETE : CAUSE_NODE_SETTING;
 }
 
 static enum cause cause_of_violation(const struct verdict_check *c)
