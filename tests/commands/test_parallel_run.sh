@@ -36,6 +36,13 @@ grep -q 'width: 1, at least 2 are classes' "$dir/said" || fail "width = 1: $(cat
 [ "$(grep -c '^parallel/fp32/.*width=' "$dir/plan")" = 4 ] || fail "two widths and two batches: $(cat "$dir/plan")"
 refused 10 'layers: 1 widths, allowed are 2 to 65'
 refused 10,1 'number of classes, at least 2'
+# Logits in chunks are a transformer's, and shares of all rows are scattered at once.
+"$gpuproof" run "$dir/splits.ini" --set parallel.loss_chunks=2 --dry-run > "$dir/said" 2>&1 && fail "loss_chunks of an mlp"
+grep -q 'loss_chunks is a key of model = transformer, and model is mlp' "$dir/said" || fail "loss_chunks: $(cat "$dir/said")"
+"$gpuproof" run "$dir/splits.ini" --set parallel.model=transformer --set parallel.hidden=64 --set parallel.heads=2 \
+	--set parallel.sequence=16 --set parallel.vocabulary=256 --set parallel.loss_chunks=2 --set parallel.precision=fp32 \
+	--set parallel.modes=tensor,tensor_sequence --set parallel.devices=2 --dry-run > "$dir/plan"
+[ "$(grep -c 'skipped: .*loss_chunks is not for tensor_sequence' "$dir/plan")" = 1 ] || fail "loss_chunks: $(cat "$dir/plan")"
 for scale in 0.5 huge 1e9; do
 	"$gpuproof" run "$dir/splits.ini" --set "parallel.loss_scale=$scale" --dry-run > "$dir/said" 2>&1 && fail "loss_scale = $scale"
 	grep -q 'allowed are dynamic, none, and 1 to' "$dir/said" || fail "loss_scale = $scale: $(cat "$dir/said")"
