@@ -39,7 +39,8 @@ refused 10,1 'number of classes, at least 2'
 # Logits in chunks are a transformer's, and shares of all rows are scattered at once.
 "$gpuproof" run "$dir/splits.ini" --set parallel.loss_chunks=2 --dry-run > "$dir/said" 2>&1 && fail "loss_chunks of an mlp"
 grep -q 'loss_chunks is a key of model = transformer, and model is mlp' "$dir/said" || fail "loss_chunks: $(cat "$dir/said")"
-"$gpuproof" run "$dir/splits.ini" --set parallel.model=transformer --set parallel.hidden=64 --set parallel.heads=2 \
+grep -v layers "$dir/splits.ini" > "$dir/chunks.ini"
+"$gpuproof" run "$dir/chunks.ini" --set parallel.model=transformer --set parallel.hidden=64 --set parallel.heads=2 \
 	--set parallel.sequence=16 --set parallel.vocabulary=256 --set parallel.loss_chunks=2 --set parallel.precision=fp32 \
 	--set parallel.modes=tensor,tensor_sequence --set parallel.devices=2 --dry-run > "$dir/plan"
 [ "$(grep -c 'skipped: .*loss_chunks is not for tensor_sequence' "$dir/plan")" = 1 ] || fail "loss_chunks: $(cat "$dir/plan")"
