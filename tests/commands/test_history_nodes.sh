@@ -88,6 +88,21 @@ END
 [ "$(grep -o '<h3><bdi>stream/[a-z]*' like.html | head -n 1)" = '<h3><bdi>stream/triad' ] || complain "the first strip is not the worst"
 grep -qF 'All like the others' like.html || complain "like: $(cat out)"
 
+# A GPU that moves to another node on the fifth night is one line of nights, and one device; so is what its former node had.
+sed -E '/"host": "node03"/{/2026-03-0[1-4]T/!s/node03/node10/}' like.jsonl >moved.jsonl
+"$program" history import moved.jsonl --db moved.db >out && "$program" history node S3 --json --db moved.db >moved.json &&
+	"$program" history node node03 --json --db moved.db >left.json && "$program" history fleet --json --db moved.db >all.json ||
+	complain "moved: $(cat out)"
+python3 - <<'END' || complain "a GPU that moved: $(cat moved.json)"
+import json
+moved, left, all = (json.load(open(f"{name}.json")) for name in ("moved", "left", "all"))
+assert moved["host"] == "node10" and all["devices"] == 10, (moved["host"], all)
+for case in moved["cases"]:
+	assert case["devices"] == 1 and [n["date"] for n in case["nights"]] == [f"2026-03-{d:02}" for d in range(1, 9)], case
+	assert {n["others_count"] for n in case["nights"]} == {9}, case
+assert {len([n for n in case["nights"] if n["value"] is not None]) for case in left["cases"]} == {4}, left
+END
+
 # Night by night: a node and a GPU, by serial number, next to the others.
 expect 0 'node11, 8 devices, rack:1 site:b' history node node11
 for words in 'OPEN     node11, the node (8 devices)' ' worse than the median of 19 other nodes, in the last 7 nights' '2026-03-02  4.2'; do

@@ -19,6 +19,8 @@ struct night_id {
 	uint32_t index;
 };
 
+#define MOST_PLACES 8 /* hosts of one device that are followed, the latest ones */
+
 struct collecting {
 	struct fleet *fleet;
 	struct night_id *ids; /* of nights, ascending */
@@ -170,6 +172,13 @@ static void index_nights(struct collecting *c, const struct history_filter *filt
 	count_silence(f);
 }
 
+static bool names_node(const struct history_series *s)
+{
+	const char *devices = strrchr(s->case_id, '@');
+
+	return devices && device_node_length(devices + 1);
+}
+
 /*
  * The devices of a case on their host, "cuda:0,cuda:1": of a run on several nodes, where the case
  * has "n1/cuda:0,n1/cuda:1", the host is the node. False: it is no host's alone.
@@ -196,35 +205,59 @@ static bool place_member(const struct fleet *f, struct fleet_member *m, size_t h
 	return !*next && m->host != SIZE_MAX;
 }
 
-/* The points of one series are complete. */
-static void finish_series(struct collecting *c)
+/*
+ * The nights of the series in which its device was where it was in that of `last`. The case of a
+ * run on several nodes names its node, so it is there wherever its conductor ran.
+ */
+static void add_member(struct collecting *c, const struct raw *last, bool moved)
 {
 	const struct history_series *s = &c->fleet->series[c->at];
 	struct fleet *f = c->fleet;
-	struct fleet_member m = { .series = s, .device = SIZE_MAX, .allowed = NAN };
+	struct fleet_member m = { .series = s,
+				  .device = SIZE_MAX,
+				  .allowed = NAN,
+				  .epoch = last->epoch,
+				  .moved = moved };
 	double sign = s->better == BETTER_HIGHER ? 1 : -1;
+	bool named = names_node(s);
+
+	if (!place_member(f, &m, c->host_of[last->night])) {
+		free(m.devices);
+		return;
+	}
+	m.nights = xmalloc(c->count * sizeof(*m.nights));
+	for (size_t i = 0; i < c->count; i++)
+		if (c->raw[i].epoch == last->epoch &&
+		    (named || c->host_of[c->raw[i].night] == c->host_of[last->night]))
+			m.nights[m.count++] =
+				(struct fleet_night){ c->raw[i].night,
+						      (float)(sign * log(c->raw[i].value)) };
+	ARRAY_GROW(f->members, f->member_count, f->member_capacity);
+	f->members[f->member_count++] = m;
+}
+
+/* The points of one series are complete: a member for each host that its device was in. */
+static void finish_series(struct collecting *c)
+{
+	size_t hosts[MOST_PLACES], places = 0;
 	const struct raw *last;
 
 	if (!c->count)
 		return;
 	qsort(c->raw, c->count, sizeof(*c->raw), by_night);
 	last = &c->raw[c->count - 1];
-	m.nights = xmalloc(c->count * sizeof(*m.nights));
-	m.epoch = last->epoch;
-	if (!place_member(f, &m, c->host_of[last->night])) {
-		free(m.devices);
-		free(m.nights);
-		c->count = 0;
-		return;
+	for (size_t i = c->count; i-- > 0 && places < MOST_PLACES;) {
+		size_t host = c->host_of[c->raw[i].night], seen = 0;
+
+		while (seen < places && hosts[seen] != host)
+			seen++;
+		if (seen < places || c->raw[i].epoch != last->epoch)
+			continue;
+		add_member(c, &c->raw[i], places > 0);
+		hosts[places++] = host;
+		if (names_node(&c->fleet->series[c->at]))
+			break;
 	}
-	for (size_t i = 0; i < c->count; i++)
-		if (c->raw[i].epoch == last->epoch &&
-		    c->host_of[c->raw[i].night] == c->host_of[last->night])
-			m.nights[m.count++] =
-				(struct fleet_night){ c->raw[i].night,
-						      (float)(sign * log(c->raw[i].value)) };
-	ARRAY_GROW(f->members, f->member_count, f->member_capacity);
-	f->members[f->member_count++] = m;
 	c->count = 0;
 }
 
@@ -415,7 +448,7 @@ static void find_devices(struct fleet *f)
 	size_t count = 0;
 
 	for (size_t i = 0; i < f->member_count; i++)
-		if (!strchr(f->members[i].devices, ','))
+		if (!strchr(f->members[i].devices, ',') && !f->members[i].moved)
 			members[count++] = &f->members[i];
 	if (count)
 		qsort(members, count, sizeof(*members), by_device);
@@ -450,7 +483,7 @@ void fleet_levels(struct fleet *f)
 		struct fleet_member *m = &f->members[i];
 		size_t n = 0;
 
-		for (size_t k = 0; k < m->count; k++)
+		for (size_t k = 0; k < m->count && !m->moved; k++)
 			if (f->nights.items[m->nights[k].night].day >= f->first_day)
 				values[n++] = (double)m->nights[k].level;
 		m->recent = n;

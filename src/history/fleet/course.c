@@ -182,6 +182,8 @@ size_t fleet_courses(const struct fleet *f, const struct fleet_subject *s, struc
 			x.devices += is_of(s, &f->members[i]);
 		if (!x.devices)
 			continue;
+		/* One GPU in several places. */
+		x.devices = s->machine ? 1 : x.devices;
 		follow(f, c, s, &x);
 		(*out)[count++] = x;
 	}

@@ -50,6 +50,8 @@ struct fleet_member {
 	double residual;            /* to the centre of its own kind */
 	double allowed;             /* NaN: not compared */
 	bool slow;
+	/* in a host that its device has left: part of what was measured then, and of no level */
+	bool moved;
 };
 
 struct fleet_cohort {
