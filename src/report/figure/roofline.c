@@ -293,15 +293,42 @@ static void draw(const struct roofline *r, struct tree *charts)
 	free(what);
 }
 
-void view_roofline(const struct view *view, struct tree *charts)
+/* Tells for each source if a case has a rate: one pass, as thousands may have none. */
+static bool *sources_with_rates(const struct view *view)
+{
+	bool *with = xcalloc(view->source_count + 1, sizeof(*with));
+
+	for (size_t i = 0; i < view->results[0].case_count; i++) {
+		const struct case_result *c = &view->results[0].cases[i];
+
+		if (view_role_value(view, c, ROLE_RATE) > 0)
+			with[view_source_of(view, 0, c)] = true;
+	}
+	return with;
+}
+
+static void draw_first(const struct view *view, const bool *with_rates, struct tree *charts)
 {
 	struct roofline r;
 
-	for (size_t s = 0; view->count == 1 && s < view->source_count; s++) {
+	for (size_t s = 0; s < view->source_count; s++) {
+		if (!with_rates[s])
+			continue;
 		collect(&r, view, s);
 		if (r.bandwidth > 0 && r.points) {
 			draw(&r, charts);
 			return;
 		}
 	}
+}
+
+void view_roofline(const struct view *view, struct tree *charts)
+{
+	bool *with_rates;
+
+	if (view->count != 1)
+		return;
+	with_rates = sources_with_rates(view);
+	draw_first(view, with_rates, charts);
+	free(with_rates);
 }

@@ -64,14 +64,25 @@ void view_device_name(const char *name, char *out, size_t size)
 	free(cut);
 }
 
+static bool is_source(const struct view *view, size_t i, size_t run, const char *device)
+{
+	return i < view->source_count && view->sources[i].run == run &&
+	       strcmp(view->sources[i].device, device) == 0;
+}
+
+/* Cases follow each other by device: of thousands it is mostly the last one again, or the next. */
 static size_t find_source(const struct view *view, size_t run, const char *device)
 {
-	size_t i = 0;
+	static _Thread_local size_t last;
 
-	while (i < view->source_count &&
-	       (view->sources[i].run != run || strcmp(view->sources[i].device, device) != 0))
-		i++;
-	return i;
+	if (is_source(view, last, run, device))
+		return last;
+	if (is_source(view, last + 1, run, device))
+		return ++last;
+	for (size_t i = 0; i < view->source_count; i++)
+		if (is_source(view, i, run, device))
+			return last = i;
+	return view->source_count;
 }
 
 static void add_source(struct view *view, size_t run, const char *device)
@@ -182,15 +193,27 @@ static void add_colour(struct view *view, const struct case_parameter *p)
 		(struct view_colour){ name, text, view_style_at(place) };
 }
 
+/* True if a case is about the device; `at`: where the search begins, and where it ended. */
+static bool has_cases(const struct result *result, const char *device, size_t *at)
+{
+	for (size_t i = 0; i < result->case_count; i++) {
+		size_t c = (*at + i) % result->case_count;
+
+		if (strcmp(view_string(result->cases[c].device), device) == 0) {
+			*at = c;
+			return true;
+		}
+	}
+	return false;
+}
+
 void view_init(struct view *view, const struct result *results, size_t count)
 {
 	*view = (struct view){ .results = results, .count = count };
 	for (size_t r = 0; r < count; r++) {
-		for (size_t d = 0; d < results[r].device_count; d++)
-			for (size_t c = 0; c < results[r].case_count; c++)
-				if (strcmp(view_string(results[r].cases[c].device),
-					   results[r].devices[d].id) == 0)
-					add_source(view, r, results[r].devices[d].id);
+		for (size_t d = 0, at = 0; d < results[r].device_count; d++)
+			if (has_cases(&results[r], results[r].devices[d].id, &at))
+				add_source(view, r, results[r].devices[d].id);
 		for (size_t c = 0; c < results[r].case_count; c++) {
 			add_source(view, r, view_string(results[r].cases[c].device));
 			add_suite(view, view_string(results[r].cases[c].suite));
