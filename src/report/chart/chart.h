@@ -125,10 +125,13 @@ void chart_fit(const struct chart *chart, struct tree *map);
 
 /* Shared by the kinds. */
 #define CHART_WIDTH 480.0
-#define CHART_NARROW 360.0    /* the width of a telephone; report.css knows it, */
-#define CHART_LOW 210.0       /* and a narrow chart of lines by this height */
-#define CHART_NAME_LONGEST 38 /* characters of a bar's name: longer ones are cut in the middle */
-#define CHART_CHARACTER 6.7   /* px: mean width in labels (11 px) of a wide font, DejaVu Sans */
+#define CHART_NARROW 360.0     /* the width of a telephone; report.css knows it, */
+#define CHART_LOW 210.0        /* and a narrow chart of lines by this height */
+#define CHART_NAME_LONGEST 38  /* characters of a bar's name: longer ones are cut in the middle */
+#define CHART_NAME_ABOVE 52    /* the same of a name above its bar, in a narrow chart, */
+#define CHART_NAME_ROW 14.0    /* px: and its height */
+#define CHART_LEAST_BARS 140.0 /* px for the bars of a narrow chart with names on the left */
+#define CHART_CHARACTER 6.7    /* px: mean width in labels (11 px) of a wide font, DejaVu Sans */
 struct chart_style {
 	const char *colour, *dash; /* dash: "none" or a stroke-dasharray */
 	const char *ink;           /* of text upon the colour */
@@ -160,11 +163,13 @@ char *chart_value(const struct chart *chart, const struct chart_point *point, ch
 void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit,
 		 double factor);
 /*
- * Coloured squares with their meaning, in rows of three, or of two where names are long.
+ * Coloured squares with their meaning in a chart of `width`, in rows of three, or of fewer where
+ * names are long.
  * chart_key_item() appends to the list "key"; chart_key_height() is that of `count` items.
  */
-size_t chart_key_columns(const char *const *names, size_t count);
-void chart_key_item(struct tree *key, size_t columns, const char *colour, const char *name);
+size_t chart_key_columns(const char *const *names, size_t count, double width);
+void chart_key_item(struct tree *key, double width, size_t columns, const char *colour,
+		    const char *name);
 double chart_key_height(size_t count, size_t columns);
 /* The list "key" of each colour that some point has; returns its height. */
 double chart_key(const struct chart *chart, struct tree *map);

@@ -16,7 +16,7 @@
 #define AXIS 38.0
 #define VALUE_WIDTH 92.0 /* px right of the longest bar, for its value, at least */
 #define VALUE_GAP 5.0
-#define LEAST_BARS 140.0 /* px for the bars of a narrow chart */
+#define LEFT_BELOW 4.0 /* px left of bars whose names are above them */
 
 static size_t longest_name(const struct chart *chart)
 {
@@ -146,13 +146,14 @@ static void draw_bar(const struct chart *chart, const struct scale *scale, struc
 	/* A bar of no length is still a measurement: one pixel shows it. */
 	chart_coordinate(row, "bar_width", there ? fmax(fabs(end - base), 1) : 0);
 	chart_coordinate(row, "bar_y", y + (ROW - BAR) / 2);
-	chart_coordinate(row, "text_y", y + ROW / 2 + 4);
+	chart_coordinate(row, "value_y", y + ROW / 2 + 4);
 	tree_text(row, "value", chart_value(chart, point, value, sizeof(value)));
 	draw_ideal(chart, scale, row, point, y, place_value(scale, row, point, value, base));
 }
 
+/* `above`: names are above their bars. Returns the bottom of the last bar. */
 static double draw_groups(const struct chart *chart, const struct scale *scale, struct tree *map,
-			  double base)
+			  double base, bool above)
 {
 	struct tree *groups = tree_list(map, "groups");
 	struct text whiskers = TEXT_EMPTY;
@@ -174,7 +175,10 @@ static double draw_groups(const struct chart *chart, const struct scale *scale, 
 
 			tree_text_owned(row, "name",
 					chart_short_name(series->points[p].text, names, count,
-							 CHART_NAME_LONGEST));
+							 above ? CHART_NAME_ABOVE
+							       : CHART_NAME_LONGEST));
+			chart_coordinate(row, "name_y", y + (above ? 11 : ROW / 2 + 4));
+			y += above ? CHART_NAME_ROW : 0;
 			draw_bar(chart, scale, row, &series->points[p], y, base);
 			add_whisker(scale, &series->points[p], y + ROW / 2, &whiskers);
 		}
@@ -185,38 +189,42 @@ static double draw_groups(const struct chart *chart, const struct scale *scale, 
 	return y;
 }
 
-/* The width at which a telephone shows the whole chart, where names and values leave room. */
-static double width_of(const struct chart *chart, double left)
+/* Room for bars, headings and the axis' title in a chart that a telephone shows whole. */
+static bool fits_narrow(const struct chart *chart, double left)
 {
 	double right = CHART_NARROW - value_width(chart);
 	double title = text_width(chart->y_name) + text_width(", logarithmic");
-	bool fits = right - left >= LEAST_BARS && title <= right;
+	bool fits = right - left >= CHART_LEAST_BARS && title <= right;
 
 	for (size_t s = 0; s < chart->count; s++)
 		fits = fits && text_width(chart->series[s].name) <= CHART_NARROW;
-	return fits ? CHART_NARROW : CHART_WIDTH;
+	return fits;
 }
 
 void chart_bars_draw(const struct chart *chart, struct tree *map)
 {
 	struct extent extent = chart_extent(chart);
 	double left = 8 + CHART_CHARACTER * (double)longest_name(chart);
-	double width = width_of(chart, left), right = width - value_width(chart);
+	bool above = !fits_narrow(chart, left) && fits_narrow(chart, LEFT_BELOW);
+	double width = above || fits_narrow(chart, left) ? CHART_NARROW : CHART_WIDTH;
+	double right = width - value_width(chart);
 	struct scale scale;
 	char unit[FORMAT_SIZE];
 	double factor, base, bottom;
 
+	left = above ? LEFT_BELOW : left;
 	extent_add(&extent, chart->reference);
 	scale_init(&scale, chart->y_scale, extent, chart->y_unit, left, right);
 	factor = format_unit(scale.high, chart->y_unit, unit, sizeof(unit));
 	base = isfinite(chart->reference)       ? scale_at(&scale, chart->reference)
 	       : chart->y_scale == SCALE_LINEAR ? scale_at(&scale, 0)
 						: left;
-	bottom = draw_groups(chart, &scale, map, base);
+	bottom = draw_groups(chart, &scale, map, base, above);
 	chart_coordinate(map, "width", width);
 	chart_coordinate(map, "height", bottom + AXIS);
 	chart_coordinate(map, "left", left);
-	chart_coordinate(map, "name_x", left - 5);
+	chart_coordinate(map, "name_x", above ? left + 4 : left - 5);
+	tree_flag(map, "above", above);
 	chart_coordinate(map, "base", base);
 	chart_coordinate(map, "top", TOP);
 	chart_coordinate(map, "bottom", bottom + 2);

@@ -3,30 +3,44 @@
 #include "report/view/format.h"
 
 #define ROW 17.0
-#define WIDTH 474.0 /* px, of all columns */
-#define SHORT 22    /* characters that fit into a third of it, and into half */
-#define LONG 35
+#define SQUARE 15.0   /* px of a column before its text */
+#define CHARACTER 6.5 /* px */
+#define COLUMNS 3     /* at most */
 
-size_t chart_key_columns(const char *const *names, size_t count)
+static double column_width(double width, size_t columns)
 {
-	for (size_t i = 0; i < count; i++)
-		if (chart_characters(names[i]) > SHORT)
-			return 2;
-	return 3;
+	return (width - 6) / (double)columns;
 }
 
-void chart_key_item(struct tree *key, size_t columns, const char *colour, const char *name)
+/* Characters that fit into one of the columns. */
+static size_t room_of(double width, size_t columns)
+{
+	return (size_t)((column_width(width, columns) - SQUARE) / CHARACTER);
+}
+
+size_t chart_key_columns(const char *const *names, size_t count, double width)
+{
+	size_t columns = COLUMNS;
+
+	for (size_t i = 0; i < count; i++)
+		while (columns > 1 && chart_characters(names[i]) > room_of(width, columns))
+			columns--;
+	return columns;
+}
+
+void chart_key_item(struct tree *key, double width, size_t columns, const char *colour,
+		    const char *name)
 {
 	size_t at = key->count;
-	double x = 4 + WIDTH / (double)columns * (double)(at % columns),
+	double x = 4 + column_width(width, columns) * (double)(at % columns),
 	       y = 4 + ROW * (double)(at / columns);
 	struct tree *item = tree_item(key);
 
 	tree_text(item, "colour", colour);
-	tree_text_owned(item, "name", format_label(name, columns == 2 ? LONG : SHORT));
+	tree_text_owned(item, "name", format_label(name, room_of(width, columns)));
 	chart_coordinate(item, "x", x);
 	chart_coordinate(item, "y", y);
-	chart_coordinate(item, "text_x", x + 15);
+	chart_coordinate(item, "text_x", x + SQUARE);
 	chart_coordinate(item, "text_y", y + 9);
 }
 
@@ -47,13 +61,17 @@ static bool used(const struct chart *chart, size_t style)
 double chart_key(const struct chart *chart, struct tree *map)
 {
 	struct tree *key = tree_list(map, "key");
-	size_t columns = 3;
+	size_t columns = COLUMNS;
 
-	for (size_t i = 0; chart->key && chart->key[i]; i++)
-		if (used(chart, i) && chart_key_columns(&chart->key[i], 1) < columns)
-			columns = 2;
+	for (size_t i = 0; chart->key && chart->key[i]; i++) {
+		size_t fit = used(chart, i) ? chart_key_columns(&chart->key[i], 1, CHART_WIDTH)
+					    : COLUMNS;
+
+		columns = fit < columns ? fit : columns;
+	}
 	for (size_t i = 0; chart->key && chart->key[i]; i++)
 		if (used(chart, i))
-			chart_key_item(key, columns, chart_style(i)->colour, chart->key[i]);
+			chart_key_item(key, CHART_WIDTH, columns, chart_style(i)->colour,
+				       chart->key[i]);
 	return chart_key_height(key->count, columns);
 }

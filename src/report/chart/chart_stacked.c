@@ -11,7 +11,7 @@
 #define BAR 16.0
 #define AXIS 38.0
 #define VALUE_WIDTH 92.0
-#define NAME_LONGEST 38
+#define LEFT_BELOW 4.0 /* px left of bars whose names are above them */
 
 /*
  * If totals differ by more than this factor, the parts of the small ones would be invisible: bars
@@ -22,9 +22,10 @@
 struct stack {
 	const struct chart *chart;
 	bool shares;                 /* bars are as long as each other */
+	bool above;                  /* names are above their bars */
 	const char **parts, **names; /* names: of the bars */
 	size_t part_count, key_columns;
-	double left, top;
+	double left, top, width, row; /* px; row: the height of one */
 	struct scale scale;
 };
 
@@ -58,7 +59,7 @@ static void draw_key(const struct stack *s, struct tree *map)
 	struct tree *key = tree_list(map, "key");
 
 	for (size_t i = 0; i < s->part_count; i++)
-		chart_key_item(key, s->key_columns, colour_of(s, i), s->parts[i]);
+		chart_key_item(key, s->width, s->key_columns, colour_of(s, i), s->parts[i]);
 }
 
 static void draw_bar(const struct stack *s, struct tree *row, const struct chart_series *series,
@@ -69,8 +70,11 @@ static void draw_bar(const struct stack *s, struct tree *row, const struct chart
 	char value[FORMAT_SIZE];
 
 	tree_text_owned(row, "name",
-			chart_short_name(series->name, s->names, s->chart->count, NAME_LONGEST));
-	chart_coordinate(row, "text_y", y + ROW / 2 + 4);
+			chart_short_name(series->name, s->names, s->chart->count,
+					 s->above ? CHART_NAME_ABOVE : CHART_NAME_LONGEST));
+	chart_coordinate(row, "name_y", y + (s->above ? 11 : ROW / 2 + 4));
+	y += s->above ? CHART_NAME_ROW : 0;
+	chart_coordinate(row, "value_y", y + ROW / 2 + 4);
 	tree_text(row, "value",
 		  format_quantity(total_of(series), s->chart->y_unit, value, sizeof(value)));
 	chart_coordinate(row, "value_x", scale_at(&s->scale, total_of(series) / whole) + 5);
@@ -105,11 +109,16 @@ static void measure(struct stack *s)
 	s->shares = extent.min > 0 && extent.max > TOTALS_APART * extent.min;
 	if (s->shares)
 		extent = (struct extent){ 1, 1 };
-	s->left = 8 + CHART_CHARACTER * (double)(longest > NAME_LONGEST ? NAME_LONGEST : longest);
-	s->key_columns = chart_key_columns(s->parts, s->part_count);
+	longest = longest > CHART_NAME_LONGEST ? CHART_NAME_LONGEST : longest;
+	s->left = 8 + CHART_CHARACTER * (double)longest;
+	s->width = CHART_NARROW;
+	s->above = CHART_NARROW - VALUE_WIDTH - s->left < CHART_LEAST_BARS;
+	s->left = s->above ? LEFT_BELOW : s->left;
+	s->row = ROW + (s->above ? CHART_NAME_ROW : 0);
+	s->key_columns = chart_key_columns(s->parts, s->part_count, s->width);
 	s->top = 6 + chart_key_height(s->part_count, s->key_columns);
 	scale_init(&s->scale, SCALE_LINEAR, extent, s->shares ? "1" : s->chart->y_unit, s->left,
-		   CHART_WIDTH - VALUE_WIDTH);
+		   s->width - VALUE_WIDTH);
 }
 
 void chart_stacked_draw(const struct chart *chart, struct tree *map)
@@ -125,16 +134,17 @@ void chart_stacked_draw(const struct chart *chart, struct tree *map)
 		s.names[i] = chart->series[i].name;
 	measure(&s);
 	factor = format_unit(s.scale.high, s.shares ? "1" : chart->y_unit, unit, sizeof(unit));
-	bottom = s.top + ROW * (double)chart->count;
+	bottom = s.top + s.row * (double)chart->count;
 	draw_key(&s, map);
 	rows = tree_list(map, "stack_rows");
 	for (size_t i = 0; i < chart->count; i++)
-		draw_bar(&s, tree_item(rows), &chart->series[i], s.top + ROW * (double)i);
-	chart_coordinate(map, "width", CHART_WIDTH);
+		draw_bar(&s, tree_item(rows), &chart->series[i], s.top + s.row * (double)i);
+	chart_coordinate(map, "width", s.width);
 	chart_coordinate(map, "height", bottom + AXIS);
 	chart_coordinate(map, "left", s.left);
-	chart_coordinate(map, "name_x", s.left - 5);
-	chart_coordinate(map, "right", CHART_WIDTH - VALUE_WIDTH);
+	chart_coordinate(map, "name_x", s.above ? s.left + 4 : s.left - 5);
+	tree_flag(map, "above", s.above);
+	chart_coordinate(map, "right", s.width - VALUE_WIDTH);
 	chart_coordinate(map, "top", s.top);
 	chart_coordinate(map, "bottom", bottom + 2);
 	chart_coordinate(map, "tick_y", bottom + 16);

@@ -421,31 +421,39 @@ static void equal_values_are_said_once(void **state)
 	chart_release(&chart);
 }
 
-/* Short names leave room for the plot on a telephone; a chart with long ones scrolls. */
+/*
+ * Short names leave room for the plot on a telephone; long ones are above their bars, and lines
+ * with long ones scroll.
+ */
 static void charts_fit_a_telephone_where_names_do(void **state)
 {
-	static const enum chart_kind kinds[] = { CHART_LINES, CHART_BARS, CHART_STRIP };
+	static const enum chart_kind kinds[] = { CHART_LINES, CHART_STRIP, CHART_BARS,
+						 CHART_STACKED };
 	static const struct {
-		const char *name, *width;
+		const char *name, *width, *bar;
 	} names[] = {
-		{ "pool", "width=\"360\"" },
-		{ "a name of thirty-six characters long", "width=\"480\"" },
+		{ "pool", "width=\"360\"", " text-anchor=\"end\">pool</text>" },
+		{ "a name of thirty-six characters long", "width=\"480\"",
+		  " stroke-width=\"3\">a name of thirty-six characters long</text>" },
 	};
 
 	(void)state;
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++)
 		for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
 			bool line = kinds[k] == CHART_LINES;
+			bool bar = kinds[k] == CHART_BARS || kinds[k] == CHART_STACKED;
+			bool named = line || kinds[k] == CHART_STACKED;
 			struct chart chart;
 			char *html;
 
 			chart_of(&chart, kinds[k]);
 			for (int i = 1; i < 3; i++)
-				add_point(chart_series_named(&chart, line ? names[n].name : ""),
-					  line ? i > 1 ? "2" : "1" : names[n].name, i, i * 5e9,
+				add_point(chart_series_named(&chart, named ? names[n].name : ""),
+					  named ? i > 1 ? "2" : "1" : names[n].name, i, i * 5e9,
 					  (double)NAN, (double)NAN);
 			html = render(&chart);
-			assert_non_null(strstr(html, names[n].width));
+			assert_non_null(strstr(html, names[bar ? 0 : n].width));
+			assert_true(!bar || strstr(html, names[n].bar));
 			free(html);
 			chart_release(&chart);
 		}
