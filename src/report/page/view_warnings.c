@@ -44,22 +44,27 @@ static int64_t risen(int64_t before, int64_t after)
 	return before >= 0 && after > before ? after - before : 0;
 }
 
-static struct seen seen_on(const struct view_source *source)
+static void add_seen(struct seen *seen, const struct case_result *c)
 {
-	struct seen seen = { 0 };
+	int64_t own = case_throttle_reasons(c);
 
-	for (size_t i = 0; i < source->result->case_count; i++) {
-		const struct case_result *c = &source->result->cases[i];
-		int64_t own;
+	seen->throttled += own != 0;
+	seen->reasons |= own;
+	seen->ecc += risen(c->before.ecc_uncorrected, c->after.ecc_uncorrected);
+	seen->replays += risen(c->before.pcie_replays, c->after.pcie_replays);
+}
 
-		if (strcmp(view_string(c->device), source->device) != 0)
-			continue;
-		own = case_throttle_reasons(c);
-		seen.throttled += own != 0;
-		seen.reasons |= own;
-		seen.ecc += risen(c->before.ecc_uncorrected, c->after.ecc_uncorrected);
-		seen.replays += risen(c->before.pcie_replays, c->after.pcie_replays);
-	}
+/* An item for each source. malloc'ed. */
+static struct seen *seen_on_sources(const struct view *view)
+{
+	struct seen *seen = xcalloc(view->source_count + 1, sizeof(*seen));
+
+	for (size_t r = 0; r < view->count; r++)
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+
+			add_seen(&seen[view_source_of(view, r, c)], c);
+		}
 	return seen;
 }
 
@@ -235,11 +240,9 @@ static void warn_host_varies(const struct view *view, struct tree *list)
 void view_warnings(const struct view *view, struct tree *page)
 {
 	struct tree *list = tree_list(page, "warnings");
-	struct seen *seen = xcalloc(view->source_count, sizeof(*seen));
+	struct seen *seen = seen_on_sources(view);
 	struct view_counts n;
 
-	for (size_t s = 0; s < view->source_count; s++)
-		seen[s] = seen_on(&view->sources[s]);
 	view_count(view, &n);
 	warn_unfinished(view, list);
 	warn_lost(view, list);
