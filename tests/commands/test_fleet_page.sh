@@ -152,4 +152,16 @@ for words in 'id="pair-map-1"' 'id="rail-map-2"' 'id="scaling-1"' '6 measurement
 	grep -qF "$words" slow.html || fail "the page of pairs has no '$words'"
 done
 grep -qF 'all 1 devices' slow.html && fail "cases of several nodes are figures of a device"
+
+# A check of all devices of a node, or of several nodes, counts them.
+python3 - <<'END'
+import json
+result = json.load(open("run/result.json"))
+for check, names in zip(result["judgement"]["checks"], (["n1"], ["n1", "n2"])):
+	check.update(verdict="FAIL", accepted=False, devices=",".join(f"{name}/host:{d}" for name in names for d in range(4)))
+result["judgement"].update(verdict="FAIL", accepted=False)
+json.dump(result, open("whole.json", "w"))
+END
+"$program" report whole.json --fleet -o whole.html >/dev/null || fail "a check of a whole node"
+grep -q '4 devices of n1<' whole.html && grep -q '8 devices of n1, n2<' whole.html || fail "devices of a check of a whole node"
 exit 0

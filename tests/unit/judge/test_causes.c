@@ -50,6 +50,7 @@ static void limits_have_the_cause_of_what_they_are_about(void **state)
 		{ "metric = node.devices\nmin = 8\n", VERDICT_FAIL, "gpu-missing" },
 		{ "metric = node.pcie_width\nmin = 16\n", VERDICT_FAIL, "link-degraded" },
 		{ "metric = node.ecc\nmin = 1\n", VERDICT_FAIL, "node-setting" },
+		{ "metric = node.nic_rate\nmin = 60 GB/s\n", VERDICT_FAIL, "node-network" },
 		{ "metric = stream.bandwidth\nmin = 1 GB/s\n", VERDICT_ERROR, "not-judged" },
 		{ "metric = stream.bandwidth\nmin = 1 GB/s\nallow_skipped = yes\n", VERDICT_SKIP,
 		  "not-measured" },
@@ -61,6 +62,7 @@ static void limits_have_the_cause_of_what_they_are_about(void **state)
 		struct result r;
 
 		node_init(&r, 1, "GPU");
+		r.devices[0].nic_bandwidth = 50e9;
 		r.devices[0].pcie_width = r.devices[0].pcie_width_max = 8;
 		r.devices[0].pcie_generation = r.devices[0].pcie_generation_max = 5;
 		node_add(&r, 0, 50e9, 0.01);

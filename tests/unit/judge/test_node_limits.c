@@ -145,6 +145,7 @@ static void each_node_has_its_devices(void **state)
 
 static void ports_losses_and_drift_are_counted(void **state)
 {
+	struct verdicts v;
 	struct result r;
 	char why[256];
 
@@ -169,6 +170,9 @@ static void ports_losses_and_drift_are_counted(void **state)
 	r.nodes[2].status = NODE_LOST;
 	assert_int_equal(only(&r, "metric = node.lost\nmax = 0\n", why, sizeof(why)), VERDICT_FAIL);
 	assert_string_equal(why, "node n2");
+	judge_by("metric = node.lost\nmax = 0\n", &r, &v);
+	assert_string_equal(cause_name(check_of(&v, "")->cause), "run-incomplete");
+	verdicts_release(&v);
 	/* Two whole nodes have no majority. */
 	assert_int_equal(only(&r, "metric = node.drift\nmax = 9\n", why, sizeof(why)),
 			 VERDICT_ERROR);
