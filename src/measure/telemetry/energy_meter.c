@@ -90,7 +90,7 @@ static void add_power(void *context, const struct telemetry *t)
 }
 
 /* On the poller's thread: has the counter changed since the look before? */
-static void look_for_update(void *context, const struct telemetry *unused)
+static void look_for_update(void *context)
 {
 	struct gauge *g = context;
 	struct updates *u = &g->updates;
@@ -98,7 +98,6 @@ static void look_for_update(void *context, const struct telemetry *unused)
 	double began = clock_seconds(), ended;
 	struct energy now;
 
-	(void)unused;
 	if (backend_energy(g->device, &now, &ignored) != STATUS_OK)
 		return;
 	ended = clock_seconds();
@@ -117,7 +116,7 @@ static void watch_counter(struct gauge *g)
 {
 	const struct telemetry_poller_options options = {
 		.interval_seconds = WATCH_INTERVAL_SECONDS,
-		.add = look_for_update,
+		.look = look_for_update,
 		.context = g,
 	};
 

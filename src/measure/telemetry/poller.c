@@ -35,7 +35,7 @@ static bool sleep_for(struct telemetry_poller *p, double seconds)
 	return !p->close && p->turn == turn;
 }
 
-/* Reads the device, unlocked. */
+/* Reads the device, unlocked; or looks, locked. */
 static void take(struct telemetry_poller *p)
 {
 	struct error ignored = ERROR_NONE;
@@ -43,6 +43,10 @@ static void take(struct telemetry_poller *p)
 	struct telemetry reading;
 	enum status status;
 
+	if (p->options.look) {
+		p->options.look(p->options.context);
+		return;
+	}
 	pthread_mutex_unlock(&p->lock);
 	status = backend_telemetry_quick(p->device, &reading, &ignored);
 	pthread_mutex_lock(&p->lock);
@@ -84,7 +88,8 @@ struct telemetry_poller *telemetry_poller_open(struct device *device,
 	struct telemetry_poller *p;
 	pthread_condattr_t attributes;
 
-	if (!device || !(options->interval_seconds > 0) || !device->backend->telemetry_quick)
+	if (!device || !(options->interval_seconds > 0) ||
+	    (!options->look && !device->backend->telemetry_quick))
 		return NULL;
 	p = xcalloc(1, sizeof(*p));
 	p->device = device;

@@ -1,7 +1,7 @@
 /*
- * A thread that reads a device's condition (backend_telemetry_quick) at an interval while it is
- * switched on, and sleeps otherwise. Every call takes a NULL poller and does nothing, so that its
- * owner need not know whether there is one.
+ * A thread that reads a device's condition (backend_telemetry_quick), or calls its owner to read
+ * something else, at an interval while it is switched on, and sleeps otherwise. Every call takes a
+ * NULL poller and does nothing, so that its owner need not know whether there is one.
  */
 #ifndef GPUPROOF_MEASURE_TELEMETRY_POLLER_H
 #define GPUPROOF_MEASURE_TELEMETRY_POLLER_H
@@ -20,12 +20,14 @@ struct telemetry_poller_options {
 	 * are not passed on.
 	 */
 	void (*add)(void *context, const struct telemetry *reading);
+	/* In place of `add`, with the lock held too: `look` reads what it needs by itself. */
+	void (*look)(void *context);
 	void *context;
 };
 
 /*
- * Switched off. NULL when the interval is 0, the backend has no quick telemetry, or no thread can
- * be started. The device must stay open until telemetry_poller_close().
+ * Switched off. NULL when the interval is 0, the backend has no quick telemetry for `add`, or no
+ * thread can be started. The device must stay open until telemetry_poller_close().
  */
 struct telemetry_poller *telemetry_poller_open(struct device *device,
 					       const struct telemetry_poller_options *options);

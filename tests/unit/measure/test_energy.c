@@ -55,7 +55,9 @@ static void pass_moment(double seconds, double watts)
 	if (!stepwise || floor(now / update) > updates)
 		shown = joules;
 	for (size_t i = 0; i < POLLERS_MOST && seconds > 0; i++)
-		if (pollers[i].polling)
+		if (pollers[i].polling && pollers[i].options.look)
+			pollers[i].options.look(pollers[i].options.context);
+		else if (pollers[i].polling)
 			pollers[i].options.add(pollers[i].options.context, &reading);
 }
 
