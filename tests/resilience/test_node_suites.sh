@@ -133,7 +133,7 @@ same "$?" 1 "congestion: too few nodes: exit code: $(cat few.out)"
 [ -s few/fleet.html ] || fail "no page of nodes with a case that is skipped: $(cat few.out)"
 same "$(json few '{(c["status"], c["reason"]) for c in C}')" \
 	"{('SKIPPED', 'needs 4 nodes, of which 2 are victims and 2 load the network; there are 3')}" "congestion: too few nodes"
-sed -e 's/max_time = .*/max_time = 4s/' -e 's/load_size/target = 0.001 %\nload_size/' congestion.ini >loaded.ini
+sed -e 's/max_time = .*/max_time = 2s/' -e 's/load_size/target = 0.001 %\nload_size/' -e 's/turns = 2/turns = 1/' -e 's/, broadcast//' congestion.ini >loaded.ini
 hit killed-load loaded.ini KILL 4
 expect "rank 1 (n2/host:0) killed by signal 9" killed-load.out "who died"
 hit halted-load loaded.ini STOP 4
