@@ -22,10 +22,10 @@ count = collections.Counter(verdicts.values())
 places = [page.index(f'id="{name}"') for name in ("claims", "chart-claims", "shares-of-peak")]
 assert places == sorted(places), places
 assert "<b>yes</b> after the refusal the GPU worked" in page and "(bound: no)" in page and "1: yes" not in page
-assert "Of 76 claims 40 hold, 13 do not hold, 16 depend." in page
+assert "Of 76 claims 40 hold, 14 do not hold, 17 depend." in page
 guides = re.findall(r">(\d+)\s*claims</text>", html.unescape(page))
 assert len(guides) == 5 and sum(map(int, guides)) == 76, guides
-assert count == {"holds": 40, "does not hold": 13, "depends": 16, "undecided": 3}, count
+assert count == {"holds": 40, "does not hold": 14, "depends": 17, "undecided": 1}, count
 rows = re.findall(r"^\| \d+ \| \w \| .*? \| (.*?) \|.*\| (.*?) \|$", doc, re.M)
 assert len(rows) == 60, len(rows)
 told = [pair for claims, said in rows for pair in zip(claims.split(", "), said.split(", "), strict=True)]
