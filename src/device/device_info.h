@@ -84,6 +84,13 @@ static inline const char *device_id_on_node(const char *id)
 	return slash ? slash + 1 : id;
 }
 
+static inline bool device_id_is_of_node(const char *id, const char *node)
+{
+	size_t length = strlen(node);
+
+	return strncmp(id, node, length) == 0 && id[length] == '/';
+}
+
 static inline bool device_ids_share_node(const char *a, const char *b)
 {
 	size_t length = device_node_length(a);

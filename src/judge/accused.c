@@ -109,11 +109,8 @@ static struct node_look *look_at_nodes(const struct result *result)
 static bool is_selected(const struct result *result, const struct limit *limit,
 			const struct result_node *node)
 {
-	size_t length = strlen(node->name);
-
 	for (size_t i = 0; i < result->device_count; i++)
-		if (device_node_length(result->devices[i].id) == length &&
-		    strncmp(result->devices[i].id, node->name, length) == 0 &&
+		if (device_id_is_of_node(result->devices[i].id, node->name) &&
 		    limit_admits(limit, &result->devices[i]))
 			return true;
 	return !limit->condition_count;

@@ -34,12 +34,11 @@ static const struct result_node *drifted_node(const struct result *result, const
 char *node_devices(const struct result *result, const struct result_node *node)
 {
 	struct text devices = TEXT_EMPTY;
-	size_t length = strlen(node->name);
 
 	for (size_t i = 0; i < result->device_count; i++) {
 		const char *id = result->devices[i].id;
 
-		if (strncmp(id, node->name, length) == 0 && id[length] == '/')
+		if (device_id_is_of_node(id, node->name))
 			text_addf(&devices, "%s%s", devices.length ? "," : "", id);
 	}
 	return text_detach(&devices);

@@ -66,13 +66,11 @@ static double nic_rate(const struct link *link, const struct device_info *device
 static double devices_on(const struct result *result, const struct limit *limit,
 			 const struct result_node *node)
 {
-	size_t length = node ? strlen(node->name) : 0;
 	double n = 0;
 
 	for (size_t i = 0; i < result->device_count; i++)
 		n += limit_admits(limit, &result->devices[i]) &&
-		     (!node || (device_node_length(result->devices[i].id) == length &&
-				strncmp(result->devices[i].id, node->name, length) == 0));
+		     (!node || device_id_is_of_node(result->devices[i].id, node->name));
 	return n;
 }
 

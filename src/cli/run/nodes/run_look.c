@@ -39,13 +39,6 @@ static enum status take(void *context, const char *name, const char *value, stru
 	return err->status;
 }
 
-static bool is_on(const struct device_info *d, const struct result_node *node)
-{
-	size_t length = strlen(node->name);
-
-	return device_node_length(d->id) == length && strncmp(d->id, node->name, length) == 0;
-}
-
 /*
  * "8 x NVIDIA H200, 1 x NVIDIA L4", and the rate of the network port, "" where it is unknown. From
  * device *at on, as devices come node by node.
@@ -57,7 +50,7 @@ static char *describe_devices(const struct result *r, const struct result_node *
 	size_t first = *at, end = first;
 
 	*port = '\0';
-	while (end < r->device_count && is_on(&r->devices[end], node))
+	while (end < r->device_count && device_id_is_of_node(r->devices[end].id, node->name))
 		end++;
 	*at = end;
 	for (size_t i = first; i < end; i++) {
