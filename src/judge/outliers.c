@@ -195,9 +195,18 @@ static char *words_of(const struct group *g, const struct standing *s, enum verd
 	return text_detach(&out);
 }
 
+/* The figure is within the margin of warning, and not for certain. */
+static bool may_warn(const struct group *g, const struct standing *s)
+{
+	double warn = -log(1 - g->j->limit->outlier_margin_warn);
+
+	return !isnan(warn) && s->deficit + s->half > warn;
+}
+
 static void judge_member(const struct group *g, size_t member)
 {
 	const struct judging *j = g->j;
+	const struct observation *o = &j->observations[g->members[member]];
 	bool lower = j->limit->metric->better == BETTER_LOWER;
 	struct standing s = standing_of(g, member);
 	enum verdict found = verdict_of(g, &s);
@@ -216,7 +225,9 @@ static void judge_member(const struct group *g, size_t member)
 	check->bound = exp(lower ? -(s.others - allowed) : s.others - allowed);
 	check->margin = (lower ? -1 : 1) * (check->value / check->bound - 1);
 	check_decide(check, j->limit, verdict, reason);
-	judging_say_spread(check, &j->observations[g->members[member]], j->limit);
+	judging_conclude(check, o, j->limit);
+	if (verdict == VERDICT_PASS)
+		check->alone_decides = o->together && may_warn(g, &s);
 	free(reason);
 }
 

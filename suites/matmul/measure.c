@@ -261,9 +261,11 @@ static void measure_group(const struct group *g)
 			 STATUS_OK)
 			conclude(g->runs[i], g->operands[i], times[i], g->errs[i]);
 		phases_enter(g->runs[i]->phases, OTHERS);
-		if (status == STATUS_OK && g->count > 1)
-			run_note(g->runs[i], "Sampled together with %zu other device%s.",
-				 g->count - 1, g->count == 2 ? "" : "s");
+		if (status != STATUS_OK || g->count == 1)
+			continue;
+		g->runs[i]->result->together = true;
+		run_note(g->runs[i], "Sampled together with %zu other device%s.", g->count - 1,
+			 g->count == 2 ? "" : "s");
 	}
 	free(workloads);
 	free(times);
