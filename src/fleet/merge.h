@@ -23,7 +23,7 @@ void fleet_merge(struct result *result, struct result *before, const bool *kept,
 char *fleet_summary_path(const char *directory, const char *name);
 
 /*
- * DIR/nodes/NAME/confirm: ids of the node's cases, one per line, that it is to measure again; the
+ * DIR/nodes/NAME/confirm: the node's cases that it is to measure again, "LAUNCHES ID" per line; the
  * node removes it afterwards. Malloc'ed.
  */
 char *fleet_confirm_path(const char *directory, const char *name);

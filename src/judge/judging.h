@@ -43,9 +43,9 @@ enum verdict judge_bound(const struct verdict_check *check, const struct observa
 			 double bound_half);
 
 /*
- * Of a check with its verdict: adds to the reason that the launches scatter by more than the limit
- * takes for granted, or what they were while other devices worked; a warning of such a figure is
- * one for judge_wants_alone().
+ * Adds to the reason of a decided check that the launches scatter by more than the limit takes for
+ * granted, or what they were while other devices worked; a warning of such a figure is one for
+ * judge_wants_alone().
  */
 void judging_conclude(struct verdict_check *check, const struct observation *o,
 		      const struct limit *limit);

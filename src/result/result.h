@@ -88,8 +88,8 @@ struct metric_value {
 	double *launches;
 	size_t launch_count;
 	/*
-	 * What was found while other devices worked too, one value per launch; value and launches
-	 * are of the device by itself then. Empty where it was measured in one of the two ways.
+	 * Values found while other devices worked too, one per launch; value and launches are of
+	 * the device by itself then. Empty where it was measured in one of the two ways.
 	 */
 	double *together;
 	size_t together_count;

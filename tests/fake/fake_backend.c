@@ -107,11 +107,13 @@ enum status fake_device_open(int index, struct device **out, struct error *err)
 	if (HOST->device_open(index, out, err) != STATUS_OK)
 		return err->status;
 	(*out)->backend = &gpuproof_backend;
+	script_devices(1);
 	return fake_device_info(index, &(*out)->info, err);
 }
 
 void fake_device_close(struct device *device)
 {
+	script_devices(-1);
 	HOST->device_close(device);
 }
 

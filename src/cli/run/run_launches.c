@@ -216,7 +216,20 @@ static size_t free_launch(const char *directory)
 	}
 }
 
-enum status launches_extend(const struct plan *part, const struct probe *probe,
+static void print_extension(const struct plan *part, int count)
+{
+	const char *s = part->case_count == 1 ? "" : "s";
+
+	if (count == LAUNCHES_ALONE)
+		fprintf(stderr, "gpuproof: %zu case%s again, without other devices\n",
+			part->case_count, s);
+	else
+		fprintf(stderr,
+			"gpuproof: %zu case%s not decided by one launch: %d more launches\n",
+			part->case_count, part->case_count == 1 ? " is" : "s are", count);
+}
+
+enum status launches_extend(const struct plan *part, int count, const struct probe *probe,
 			    const struct conduct_options *options, struct result *result,
 			    struct error *err)
 {
@@ -225,13 +238,12 @@ enum status launches_extend(const struct plan *part, const struct probe *probe,
 	size_t before = free_launch(options->directory) - 1;
 	enum status status = STATUS_OK;
 
+	if (!part->case_count)
+		return STATUS_OK;
 	more.resume = false;
 	if (!options->quiet)
-		fprintf(stderr,
-			"gpuproof: %zu case%s not decided by one launch: %d more launches\n",
-			part->case_count, part->case_count == 1 ? " is" : "s are",
-			LAUNCHES_EXTENSION);
-	for (int i = 0; i < LAUNCHES_EXTENSION && status == STATUS_OK; i++)
+		print_extension(part, count);
+	for (int i = 0; i < count && status == STATUS_OK; i++)
 		status = launches_add(&launches, part, probe, &more,
 				      free_launch(options->directory), err);
 	if (status == STATUS_OK)

@@ -46,11 +46,12 @@ enum status launches_pool(struct launches *launches, const char *directory, stru
 			  struct error *err);
 
 /*
- * Measures `part`, cases of the run in `options->directory`, in LAUNCHES_EXTENSION further launches
- * and pools them into `result`, which is that of the run.
+ * Measures `part`, cases of the run in `options->directory`, each by itself in `count` further
+ * launches, and pools them into `result`, which is that of the run. Without a case: nothing.
  */
-#define LAUNCHES_EXTENSION 4
-enum status launches_extend(const struct plan *part, const struct probe *probe,
+#define LAUNCHES_EXTENSION 4 /* of what is not decided by one launch */
+#define LAUNCHES_ALONE 1     /* of what may be slow because other devices worked (judge.h) */
+enum status launches_extend(const struct plan *part, int count, const struct probe *probe,
 			    const struct conduct_options *options, struct result *result,
 			    struct error *err);
 void launches_release(struct launches *launches);

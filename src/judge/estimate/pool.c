@@ -86,8 +86,8 @@ static void note_together(struct case_result *c, const struct metric_value *m)
 }
 
 /*
- * What was sampled while other devices worked gives way to the launch `other` of the device by
- * itself: all of the case is of that one, except what was wrong or lost before.
+ * True if `c` was sampled while other devices worked and gave way to the launch `other` of the
+ * device by itself: all of the case is of that one, except what was wrong or lost before.
  */
 static bool give_way(struct case_result *c, const struct case_result *other)
 {

@@ -1377,7 +1377,7 @@ static void two_devices(struct result *r, double value, bool together)
 	node_add(r, 1, 55e9, 0.001)->together = together;
 }
 
-/* What warns or may warn is measured alone, unless it was; what is rejected is measured again. */
+/* A case that warns or may warn is measured alone, unless it was; rejected ones as before. */
 static void a_warning_next_to_others_is_measured_alone(void **state)
 {
 	static const struct {
@@ -1410,7 +1410,7 @@ static void a_warning_next_to_others_is_measured_alone(void **state)
 	}
 }
 
-/* The figure of the device alone is judged, whether launches were pooled or are given one by one. */
+/* The figure of the device alone is judged, of launches that were pooled or come one by one. */
 static void a_figure_measured_alone_is_the_one_judged(void **state)
 {
 	(void)state;

@@ -26,6 +26,12 @@ static void add_key(struct suspects *s, char *key)
 	s->keys[s->count++] = key;
 }
 
+static void sort(struct suspects *s)
+{
+	if (s->count)
+		qsort(s->keys, s->count, sizeof(*s->keys), by_text);
+}
+
 static void collect(struct suspects *s, const struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++) {
@@ -38,8 +44,23 @@ static void collect(struct suspects *s, const struct verdicts *v)
 			add_key(s, xasprintf("%.*s %s", (int)device_node_length(c->devices),
 					     c->devices, c->point));
 	}
-	if (s->count)
-		qsort(s->keys, s->count, sizeof(*s->keys), by_text);
+	sort(s);
+}
+
+/* As judge_wants_alone(). */
+static void collect_doubted(struct suspects *s, const struct verdicts *v)
+{
+	for (size_t i = 0; i < v->count; i++)
+		if (v->checks[i].alone_decides)
+			add_key(s, xstrdup(v->checks[i].case_id));
+	sort(s);
+}
+
+static void forget(struct suspects *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		free(s->keys[i]);
+	free(s->keys);
 }
 
 static bool holds(const struct suspects *s, const char *key)
@@ -62,57 +83,84 @@ static bool is_suspect(const struct suspects *s, const struct case_result *c)
 	return found;
 }
 
-/* Tells node `n` what to measure again, and returns how many cases that are. */
-static size_t tell_node(const struct result *result, const struct result_node *n,
-			const struct suspects *s, size_t *at, const char *directory,
-			struct error *err)
+/* Cases to measure again, and on how many nodes. */
+struct again {
+	struct suspects undecided, doubted;
+	size_t extended, alone, nodes;
+};
+
+/* Launches of `c` that `a` asks for; 0: none. */
+static int launches_of(struct again *a, const struct case_result *c)
 {
-	struct text ids = TEXT_EMPTY;
-	size_t count = 0;
+	if (is_suspect(&a->undecided, c)) {
+		a->extended++;
+		return LAUNCHES_EXTENSION;
+	}
+	if (!holds(&a->doubted, c->id))
+		return 0;
+	a->alone++;
+	return LAUNCHES_ALONE;
+}
+
+/* Tells node `n` what to measure again. */
+static void tell_node(const struct result *result, const struct result_node *n, struct again *a,
+		      size_t *at, const char *directory, struct error *err)
+{
+	struct text lines = TEXT_EMPTY;
 
 	/* Cases come node by node. */
 	for (; *at < result->case_count; ++*at) {
 		const struct case_result *c = &result->cases[*at];
+		int launches;
 		char *id;
 
 		if (!c->node || strcmp(c->node, n->name) != 0)
 			break;
-		if (n->status != NODE_OK || c->status != CASE_OK || !is_suspect(s, c))
+		if (n->status != NODE_OK || c->status != CASE_OK)
+			continue;
+		launches = launches_of(a, c);
+		if (!launches)
 			continue;
 		id = case_id_on_node(c);
-		text_addf(&ids, "%s\n", id);
+		text_addf(&lines, "%d %s\n", launches, id);
 		free(id);
-		count++;
 	}
-	if (count) {
+	if (lines.length) {
 		char *path = fleet_confirm_path(directory, n->name);
 
-		file_write(path, ids.data, ids.length, err);
+		file_write(path, lines.data, lines.length, err);
 		free(path);
+		a->nodes++;
 	}
-	text_release(&ids);
-	return count;
+	text_release(&lines);
 }
 
-/* Returns how many cases, of how many nodes, are to be measured again. */
-static size_t tell_nodes(const struct result *result, const char *directory, size_t *nodes,
-			 struct error *err)
+static struct again tell_nodes(const struct result *result, const char *directory,
+			       struct error *err)
 {
-	struct suspects s = { 0 };
-	size_t cases = 0, at = 0;
+	struct again a = { .nodes = 0 };
+	size_t at = 0;
 
-	*nodes = 0;
-	collect(&s, result->judgement);
-	for (size_t i = 0; i < result->node_count && s.count && !err->status; i++) {
-		size_t count = tell_node(result, &result->nodes[i], &s, &at, directory, err);
+	collect(&a.undecided, result->judgement);
+	collect_doubted(&a.doubted, result->judgement);
+	for (size_t i = 0; i < result->node_count && !err->status; i++)
+		tell_node(result, &result->nodes[i], &a, &at, directory, err);
+	forget(&a.undecided);
+	forget(&a.doubted);
+	return a;
+}
 
-		cases += count;
-		*nodes += count > 0;
-	}
-	for (size_t i = 0; i < s.count; i++)
-		free(s.keys[i]);
-	free(s.keys);
-	return cases;
+static void print_again(const struct again *a)
+{
+	const char *nodes = a->nodes == 1 ? "" : "s";
+
+	if (a->extended)
+		fprintf(stderr, "gpuproof: %zu case%s not decided: %d more launches (%zu node%s)\n",
+			a->extended, a->extended == 1 ? " is" : "s are", LAUNCHES_EXTENSION,
+			a->nodes, nodes);
+	if (a->alone)
+		fprintf(stderr, "gpuproof: %zu case%s again, without other devices (%zu node%s)\n",
+			a->alone, a->alone == 1 ? "" : "s", a->nodes, nodes);
 }
 
 enum status run_confirm(struct run_check *check, const struct config *config,
@@ -126,16 +174,12 @@ enum status run_confirm(struct run_check *check, const struct config *config,
 	again.before = result;
 	for (int round = 0; round < CONFIRM_ROUNDS && status == STATUS_OK; round++) {
 		struct result next;
-		size_t nodes, cases = tell_nodes(result, options->directory, &nodes, err);
+		struct again asked = tell_nodes(result, options->directory, err);
 
-		if (err->status || !cases)
+		if (err->status || !asked.nodes)
 			return err->status;
 		if (!options->quiet)
-			fprintf(stderr,
-				"gpuproof: %zu case%s of %zu node%s not decided: %d more "
-				"launches\n",
-				cases, cases == 1 ? "" : "s", nodes,
-				nodes == 1 && cases == 1 ? " is" : "s are", LAUNCHES_EXTENSION);
+			print_again(&asked);
 		status = fleet_run(config, &again, &next, err);
 		if (!next.gpuproof_version)
 			return status;

@@ -79,14 +79,21 @@ static enum status measure(const struct run_setup *setup, struct conduct_options
 	return status == STATUS_OK ? pooled : status;
 }
 
-/* `lines` has the case's id on a line of its own. */
-static bool is_listed(const void *lines, const struct plan_case *c)
-{
-	const char *ids = lines, *at = ids;
-	size_t length = strlen(c->id);
+/* Cases to measure again: "LAUNCHES ID" per line. */
+struct listed {
+	const char *lines;
+	int launches;
+};
 
-	while ((at = strstr(at, c->id)) && !((at == ids || at[-1] == '\n') && at[length] == '\n'))
-		at += length;
+static bool is_listed(const void *context, const struct plan_case *c)
+{
+	const struct listed *listed = context;
+	char *line = xasprintf("%d %s\n", listed->launches, c->id);
+	const char *at = listed->lines;
+
+	while ((at = strstr(at, line)) && at != listed->lines && at[-1] != '\n')
+		at++;
+	free(line);
 	return at != NULL;
 }
 
@@ -95,19 +102,26 @@ static enum status confirm(const struct run_setup *setup, const char *list,
 			   const struct conduct_options *options, struct agent_report *report,
 			   const char *summary, char *state, size_t size, struct error *err)
 {
+	static const int launches[] = { LAUNCHES_ALONE, LAUNCHES_EXTENSION };
+	struct plan parts[ARRAY_SIZE(launches)] = { 0 };
 	char *path = xasprintf("%s/result.json", options->directory);
-	struct text ids = TEXT_EMPTY;
+	struct text lines = TEXT_EMPTY;
 	struct result result = { 0 };
-	struct plan part = { 0 };
-	enum status status = input_read_file(list, "list of cases", CONFIRM_MOST, &ids, err);
+	enum status status = input_read_file(list, "list of cases", CONFIRM_MOST, &lines, err);
+	size_t cases = 0;
 
 	if (status == STATUS_OK)
 		status = result_read(&result, path, err);
-	if (status == STATUS_OK) {
-		part = plan_again(&setup->plan, is_listed, ids.data ? ids.data : "");
-		agent_report_plan(report, part.case_count * LAUNCHES_EXTENSION, 0);
-		status = launches_extend(&part, &setup->probe, options, &result, err);
+	for (size_t i = 0; i < ARRAY_SIZE(parts) && status == STATUS_OK; i++) {
+		const struct listed listed = { lines.data ? lines.data : "", launches[i] };
+
+		parts[i] = plan_again(&setup->plan, is_listed, &listed);
+		cases += parts[i].case_count * (size_t)launches[i];
 	}
+	agent_report_plan(report, cases, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(parts) && status == STATUS_OK; i++)
+		status = launches_extend(&parts[i], launches[i], &setup->probe, options, &result,
+					 err);
 	if (status == STATUS_OK)
 		status = result_write(&result, path, err);
 	if (status == STATUS_OK)
@@ -115,10 +129,11 @@ static enum status confirm(const struct run_setup *setup, const char *list,
 	if (!err->status)
 		remove(list);
 	snprintf(state, size, "%s", status == STATUS_INTERRUPTED ? "interrupted" : "complete");
-	free(part.cases);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		free(parts[i].cases);
 	free(path);
 	result_release(&result);
-	text_release(&ids);
+	text_release(&lines);
 	return status;
 }
 
