@@ -60,7 +60,7 @@ const struct key sampling_keys[] = {
 	  .max = 3600,
 	  .help = "after the samples, work for so long while the energy counter is read, then rest "
 		  "for so long, of which the second half gives the idle power; a GPU's counter "
-		  "needs 2s at least, a CPU's 50ms; 0s: no energy" },
+		  "needs 0.6s, with the idle power 1.2s, a CPU's 50ms; 0s: no energy" },
 	{ 0 },
 };
 

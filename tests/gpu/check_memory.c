@@ -307,6 +307,39 @@ static enum status telemetry_quick(struct check_context *context, struct error *
 	return STATUS_OK;
 }
 
+#define ENERGY_SECONDS 0.55
+
+/* The counter never falls, changes as often as it says, and counts no more than a GPU can take. */
+static enum status energy(struct check_context *context, struct error *err)
+{
+	double start = clock_seconds(), seconds = 0, longest = 0, changed = NAN;
+	struct energy first, before, now;
+	int updates = 0, readings = 0;
+
+	STEP(backend_energy(context->device, &first, err));
+	for (before = first; seconds < ENERGY_SECONDS; before = now, readings++) {
+		STEP(backend_energy(context->device, &now, err));
+		seconds = clock_seconds() - start;
+		if (now.joules < before.joules)
+			return error_set(err, STATUS_MISMATCH, "fell from %.3f to %.3f J",
+					 before.joules, now.joules);
+		if (now.joules == before.joules)
+			continue;
+		longest = fmax(longest, seconds - changed);
+		changed = seconds;
+		updates++;
+	}
+	snprintf(context->detail, sizeof(context->detail),
+		 "%.0f W, %d updates in %.2f s, the longest after %.0f ms, %.1f ms a reading",
+		 (now.joules - first.joules) / seconds, updates, seconds, 1e3 * longest,
+		 1e3 * seconds / readings);
+	if (updates < 2 || longest > 1.5 * now.update_seconds ||
+	    now.joules - first.joules > 2000 * (seconds + now.update_seconds))
+		return error_set(err, STATUS_MISMATCH, "%s; said to be updated every %.0f ms",
+				 context->detail, 1e3 * now.update_seconds);
+	return STATUS_OK;
+}
+
 /* As many as the links have; an errors' count only grows. */
 static enum status link_errors(struct check_context *context, struct error *err)
 {
@@ -430,6 +463,7 @@ const struct check node_checks[] = {
 	{ "telemetry", telemetry },
 	{ "link errors", link_errors },
 	{ "telemetry quick", telemetry_quick },
+	{ "energy counter", energy },
 	{ "peers", peers },
 	{ 0 },
 };
