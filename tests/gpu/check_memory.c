@@ -333,7 +333,7 @@ static enum status energy(struct check_context *context, struct error *err)
 		 "%.0f W, %d updates in %.2f s, the longest after %.0f ms, %.1f ms a reading",
 		 (now.joules - first.joules) / seconds, updates, seconds, 1e3 * longest,
 		 1e3 * seconds / readings);
-	if (updates < 2 || longest > 1.5 * now.update_seconds ||
+	if (updates < 2 || longest > 2 * now.update_seconds ||
 	    now.joules - first.joules > 2000 * (seconds + now.update_seconds))
 		return error_set(err, STATUS_MISMATCH, "%s; said to be updated every %.0f ms",
 				 context->detail, 1e3 * now.update_seconds);
