@@ -14,6 +14,7 @@ cat > products.ini <<-INI
 	[defaults]
 	min_samples = 6
 	max_samples = 6
+	sample_time = 100us
 	[suite matmul]
 	precisions = fp32
 	sizes = 128
@@ -78,6 +79,11 @@ asks crowd/result.json "c['notes'].count('measured again by itself')" 1
 sed -i 's/"n1\/fake:2"/"fake:2"/' nodes/result.json
 asks nodes/result.json "k['verdict']" PASS
 asks nodes/result.json "round(100 * (1 - m['together'][0] / m['value']))" 4
+
+# Several launches are confirmed by as many.
+"$program" run warning.ini --backend fake --check -o many --no-report --launches 2 > log 2>&1 || { fail "two launches: exit code $?"; cat log; }
+[ -s many/launch-4/result.json ] && [ ! -e many/launch-5 ] || fail "two launches are not confirmed by two"
+asks many/result.json "len(m['launches']), len(m['together']), k['launches'], k['verdict']" "2 2 2 PASS"
 
 # One that is slow by itself keeps its warning.
 export GPUPROOF_FAKE="devices=4 slow=2:6%"

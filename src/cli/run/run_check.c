@@ -79,15 +79,15 @@ static bool is_doubted(const void *verdicts, const struct plan_case *c)
 	return judge_wants_alone(verdicts, c->id) && !is_undecided(verdicts, c);
 }
 
-/* Measures what is `wanted` in `count` more launches, and judges all of it again. */
+/* Measures what is `wanted` in further launches, and judges all of it again. */
 static enum status extend(const struct run_check *check, const struct plan *plan,
 			  bool (*wanted)(const void *verdicts, const struct plan_case *c),
-			  int count, const struct probe *probe,
+			  enum launches_why why, const struct probe *probe,
 			  const struct conduct_options *options, struct result *result,
 			  struct error *err)
 {
 	struct plan part = plan_again(plan, wanted, result->judgement);
-	enum status status = launches_extend(&part, count, probe, options, result, err);
+	enum status status = launches_extend(&part, why, probe, options, result, err);
 
 	if (part.case_count && status == STATUS_OK)
 		judge_result(check, result);
@@ -118,8 +118,8 @@ enum status run_check_judge(const struct run_check *check, const struct plan *pl
 	/* Each by itself: no figure is rejected for what other devices took. */
 	status = extend(check, plan, is_doubted, LAUNCHES_ALONE, probe, options, result, err);
 	if (status == STATUS_OK)
-		status = extend(check, plan, is_undecided, LAUNCHES_EXTENSION, probe, options,
-				result, err);
+		status = extend(check, plan, is_undecided, LAUNCHES_MORE, probe, options, result,
+				err);
 	return keep(result, options->directory, status, err);
 }
 

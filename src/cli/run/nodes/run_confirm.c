@@ -89,17 +89,17 @@ struct again {
 	size_t extended, alone, nodes;
 };
 
-/* Launches of `c` that `a` asks for; 0: none. */
-static int launches_of(struct again *a, const struct case_result *c)
+/* The line of `c` in the list for its node begins so; NULL: it is not measured again. */
+static const char *reason_of(struct again *a, const struct case_result *c)
 {
 	if (is_suspect(&a->undecided, c)) {
 		a->extended++;
-		return LAUNCHES_EXTENSION;
+		return CONFIRM_MORE;
 	}
 	if (!holds(&a->doubted, c->id))
-		return 0;
+		return NULL;
 	a->alone++;
-	return LAUNCHES_ALONE;
+	return CONFIRM_ALONE;
 }
 
 /* Tells node `n` what to measure again. */
@@ -111,18 +111,18 @@ static void tell_node(const struct result *result, const struct result_node *n, 
 	/* Cases come node by node. */
 	for (; *at < result->case_count; ++*at) {
 		const struct case_result *c = &result->cases[*at];
-		int launches;
+		const char *reason;
 		char *id;
 
 		if (!c->node || strcmp(c->node, n->name) != 0)
 			break;
 		if (n->status != NODE_OK || c->status != CASE_OK)
 			continue;
-		launches = launches_of(a, c);
-		if (!launches)
+		reason = reason_of(a, c);
+		if (!reason)
 			continue;
 		id = case_id_on_node(c);
-		text_addf(&lines, "%d %s\n", launches, id);
+		text_addf(&lines, "%s %s\n", reason, id);
 		free(id);
 	}
 	if (lines.length) {

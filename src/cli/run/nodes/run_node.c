@@ -79,16 +79,15 @@ static enum status measure(const struct run_setup *setup, struct conduct_options
 	return status == STATUS_OK ? pooled : status;
 }
 
-/* Cases to measure again: "LAUNCHES ID" per line. */
+/* Cases to measure again (fleet_confirm_path) whose lines begin with `word`. */
 struct listed {
-	const char *lines;
-	int launches;
+	const char *lines, *word;
 };
 
 static bool is_listed(const void *context, const struct plan_case *c)
 {
 	const struct listed *listed = context;
-	char *line = xasprintf("%d %s\n", listed->launches, c->id);
+	char *line = xasprintf("%s %s\n", listed->word, c->id);
 	const char *at = listed->lines;
 
 	while ((at = strstr(at, line)) && at != listed->lines && at[-1] != '\n')
@@ -102,8 +101,11 @@ static enum status confirm(const struct run_setup *setup, const char *list,
 			   const struct conduct_options *options, struct agent_report *report,
 			   const char *summary, char *state, size_t size, struct error *err)
 {
-	static const int launches[] = { LAUNCHES_ALONE, LAUNCHES_EXTENSION };
-	struct plan parts[ARRAY_SIZE(launches)] = { 0 };
+	static const struct {
+		const char *word;
+		enum launches_why why;
+	} whys[] = { { CONFIRM_ALONE, LAUNCHES_ALONE }, { CONFIRM_MORE, LAUNCHES_MORE } };
+	struct plan parts[ARRAY_SIZE(whys)] = { 0 };
 	char *path = xasprintf("%s/result.json", options->directory);
 	struct text lines = TEXT_EMPTY;
 	struct result result = { 0 };
@@ -113,14 +115,14 @@ static enum status confirm(const struct run_setup *setup, const char *list,
 	if (status == STATUS_OK)
 		status = result_read(&result, path, err);
 	for (size_t i = 0; i < ARRAY_SIZE(parts) && status == STATUS_OK; i++) {
-		const struct listed listed = { lines.data ? lines.data : "", launches[i] };
+		const struct listed listed = { lines.data ? lines.data : "", whys[i].word };
 
 		parts[i] = plan_again(&setup->plan, is_listed, &listed);
-		cases += parts[i].case_count * (size_t)launches[i];
+		cases += parts[i].case_count * launches_further(&setup->plan, whys[i].why);
 	}
 	agent_report_plan(report, cases, 0);
 	for (size_t i = 0; i < ARRAY_SIZE(parts) && status == STATUS_OK; i++)
-		status = launches_extend(&parts[i], launches[i], &setup->probe, options, &result,
+		status = launches_extend(&parts[i], whys[i].why, &setup->probe, options, &result,
 					 err);
 	if (status == STATUS_OK)
 		status = result_write(&result, path, err);
