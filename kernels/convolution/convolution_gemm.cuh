@@ -333,20 +333,19 @@ template <typename T, convolution_pass PASS, int PACK, int RIGHT, int COLUMNS, i
 static __device__ __forceinline__ void multiply_tile(const convolution_gemm_arguments &a)
 {
 	extern __shared__ __align__(128) char gemm_memory[];
-	__shared__ row_pixel rows[GEMM_ROWS];
+	/* Weights: pixels along k, a half of the table while the other is read. */
+	__shared__ row_pixel rows[PASS == PASS_WEIGHTS ? 2 * GEMM_ROWS : GEMM_ROWS];
 	const int DEPTH = GEMM_DEPTH(T);
 	int column, row = a.column_tiles.quotient(blockIdx.x, &column) * GEMM_ROWS;
 	int begin = blockIdx.z * a.part, end = begin + a.part < a.depth ? begin + a.part : a.depth;
 	int to = 0; /* the stage to copy to; the next one is multiplied */
-	const row_pixel *pixels = rows;
 	PRODUCTS products;
 
 	column *= COLUMNS;
-	/* Weights: pixels of one step, then of the next, in turn. */
-	if (PASS == PASS_WEIGHTS && threadIdx.x < DEPTH)
-		rows[threadIdx.x] = row_pixel_of<PASS>(a, begin + threadIdx.x, end);
-	if (PASS != PASS_WEIGHTS && threadIdx.x < GEMM_ROWS)
-		rows[threadIdx.x] = row_pixel_of<PASS>(a, row + threadIdx.x, a.rows);
+	if (threadIdx.x < GEMM_ROWS)
+		rows[threadIdx.x] = PASS == PASS_WEIGHTS
+					    ? row_pixel_of<PASS>(a, begin + threadIdx.x, end)
+					    : row_pixel_of<PASS>(a, row + threadIdx.x, a.rows);
 
 	const bool HELD = PACK * sizeof(T) < 4, HELD_RIGHT = RIGHT * sizeof(T) < 4;
 	/* one more than none */
@@ -366,7 +365,9 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 		if (first >= end)
 			return;
 		if constexpr (PASS == PASS_WEIGHTS)
-			gather_taps<T, PACK, OF_LEFT>(left, a, pixels, row, held_left);
+			gather_taps<T, PACK, OF_LEFT>(left, a,
+						      rows + (first - begin) % (2 * GEMM_ROWS), row,
+						      held_left);
 		else
 			gather_pixels<T, PASS, PACK, OF_LEFT>(left, a, rows, first, end, held_left);
 		if (END && !HELD_RIGHT)
@@ -398,10 +399,12 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 		gather(begin_copies, first + (STAGES - 1) * DEPTH);
 		copies_commit();
 		if (PASS == PASS_WEIGHTS) {
-			pixels = pixels == rows ? rows + DEPTH : rows;
-			if (threadIdx.x < DEPTH)
-				rows[(int)(pixels - rows) + threadIdx.x] = row_pixel_of<PASS>(
-					a, first + STAGES * DEPTH + (int)threadIdx.x, end);
+			int next = first + (STAGES - 1) * DEPTH - begin + GEMM_ROWS;
+
+			/* All warps at once, and seldom: none waits for another's divisions. */
+			if (next % GEMM_ROWS == 0 && threadIdx.x < GEMM_ROWS)
+				rows[next % (2 * GEMM_ROWS) + threadIdx.x] =
+					row_pixel_of<PASS>(a, begin + next + (int)threadIdx.x, end);
 		}
 		if (first >= begin)
 			products.add(left, left + GEMM_ROWS * DEPTH);
