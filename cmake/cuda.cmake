@@ -68,5 +68,5 @@ endforeach()
 target_link_libraries(gpuproof_cuda PRIVATE gpuproof_base CUDA::cudart_static ${CMAKE_DL_LIBS})
 # Without exceptions and locked statics nothing here uses the C++ library, so a GPU node needs none.
 # The module's own copy of the base library stays its own.
-target_link_options(gpuproof_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed)
+target_link_options(gpuproof_cuda PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed -Wl,-z,defs)
 install(TARGETS gpuproof_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/gpuproof/backends COMPONENT ${cuda_module})

@@ -69,7 +69,7 @@ function(cuda11_module target folder)
 	target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/src)
 	target_include_directories(${target} SYSTEM BEFORE PRIVATE ${cuda11_root}/include)
 	target_link_libraries(${target} PRIVATE gpuproof_base ${cuda11_root}/lib64/libcudart_static.a ${CMAKE_DL_LIBS} Threads::Threads rt)
-	target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed)
+	target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed -Wl,-z,defs)
 	set_target_properties(${target} PROPERTIES OUTPUT_NAME cuda11 PREFIX "" C_VISIBILITY_PRESET hidden LINKER_LANGUAGE C
 		LIBRARY_OUTPUT_DIRECTORY ${folder})
 endfunction()

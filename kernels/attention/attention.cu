@@ -116,14 +116,17 @@ extern "C" enum status kernel_cuda_attention_forward(struct stream *stream, cons
 	const attention_forward_arguments *a = (const attention_forward_arguments *)arguments;
 	const struct attention_shape *s = &a->shape;
 	cudaStream_t handle = cuda_stream_handle(stream);
+	enum attention_path path;
 
 	if (attention_check(s, err) != STATUS_OK)
 		return err->status;
 	if (is_empty(s))
 		return STATUS_OK;
-	switch (choose_path(stream, s, packs_aligned(a->q, a->k, a->v, a->o))) {
-	case PATH_WGMMA:
+	path = choose_path(stream, s, packs_aligned(a->q, a->k, a->v, a->o));
+	/* Not a case below: modules without WGMMA lack this function. */
+	if (CUDA_HAS_WGMMA && path == PATH_WGMMA)
 		return attention_wgmma_forward(stream, a, err);
+	switch (path) {
 	case PATH_MMA:
 		s->precision == PRECISION_FP16 ? FOR_HEAD(forward_by_mma, half)
 					       : FOR_HEAD(forward_by_mma, __nv_bfloat16);
@@ -148,6 +151,7 @@ extern "C" enum status kernel_cuda_attention_backward(struct stream *stream, con
 	cudaStream_t handle = cuda_stream_handle(stream);
 	bool aligned = packs_aligned(a->q, a->k, a->v, a->d_o) &&
 		       packs_aligned(a->dq, a->dk, a->dv, a->lse, a->delta);
+	enum attention_path path;
 
 	if (attention_check(s, err) != STATUS_OK)
 		return err->status;
@@ -156,9 +160,10 @@ extern "C" enum status kernel_cuda_attention_backward(struct stream *stream, con
 #define CALL(T) launch_delta<T>(a, handle)
 	FOR_STORED_FLOATS(s->precision, CALL)
 #undef CALL
-	switch (choose_path(stream, s, aligned)) {
-	case PATH_WGMMA:
+	path = choose_path(stream, s, aligned);
+	if (CUDA_HAS_WGMMA && path == PATH_WGMMA)
 		return attention_wgmma_backward(stream, a, err);
+	switch (path) {
 	case PATH_MMA:
 		s->precision == PRECISION_FP16 ? FOR_HEAD(backward_by_mma, half)
 					       : FOR_HEAD(backward_by_mma, __nv_bfloat16);
