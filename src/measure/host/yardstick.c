@@ -1,4 +1,4 @@
-#include "measure/yardstick.h"
+#include "measure/host/yardstick.h"
 
 #include <errno.h>
 #include <math.h>
