@@ -21,6 +21,9 @@ struct node_look {
 	const char *text;
 };
 
+/* Two nodes that are slow with each other do not say which of them is: pairs accuse neither. */
+#define COMPARED_LEAST 3
+
 #define NODE "node "
 #define LINK "link of "
 
@@ -125,19 +128,23 @@ static void say_fault(struct verdict_check *check, const char *why, const char *
 	free(reason);
 }
 
+/* `compared`: how many nodes were in a pair. */
 static void judge_look(const struct result *result, const struct limit *limit,
-		       const struct node_look *look, struct verdicts *verdicts)
+		       const struct node_look *look, size_t compared, struct verdicts *verdicts)
 {
-	double value = look->accused || look->pairs ? (double)look->accused : (double)NAN;
-	struct verdict_check *check = judging_node_check(verdicts, limit, &limit->max, AT_MOST,
-							 value, "no pair with it was measured");
+	bool known = look->accused || (look->pairs && compared >= COMPARED_LEAST);
+	struct verdict_check *check = judging_node_check(
+		verdicts, limit, &limit->max, AT_MOST, known ? (double)look->accused : (double)NAN,
+		look->pairs ? "two nodes are measured with each other, which compares neither: "
+			      "three nodes are needed"
+			    : "no pair with it was measured");
 	char *devices = node_devices(result, look->node), *reason;
 
 	judging_set(&check->devices, devices);
 	free(devices);
 	if (look->accused) {
 		say_fault(check, look->why, look->text);
-	} else if (look->pairs) {
+	} else if (known) {
 		reason = xasprintf("node %s: %zu case%s with other nodes", look->node->name,
 				   look->pairs, look->pairs == 1 ? "" : "s");
 		judging_set(&check->reason, reason);
@@ -177,6 +184,7 @@ void judge_accused(const struct judge_input *input, const struct limit *limit,
 {
 	const struct result *result = &input->results[0];
 	struct node_look *looks;
+	size_t compared = 0;
 
 	if (!result->node_count) {
 		judging_node_check(verdicts, limit, &limit->max, AT_MOST, NAN,
@@ -184,11 +192,13 @@ void judge_accused(const struct judge_input *input, const struct limit *limit,
 		return;
 	}
 	looks = look_at_nodes(result);
+	for (size_t i = 0; i < result->node_count; i++)
+		compared += looks[i].pairs > 0;
 	/* A node without a whole result has a check of its own. */
 	for (size_t i = 0; i < result->node_count; i++)
 		if ((looks[i].node->status == NODE_OK || looks[i].accused) &&
 		    is_selected(result, limit, looks[i].node))
-			judge_look(result, limit, &looks[i], verdicts);
+			judge_look(result, limit, &looks[i], compared, verdicts);
 	for (size_t i = 0; i < result->postflight_count; i++)
 		if (judge_accuses(result, &result->postflight[i]) &&
 		    text_starts_with(result->postflight[i].subject, LINK))

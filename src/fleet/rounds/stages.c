@@ -134,44 +134,84 @@ static enum doubt doubt_of(const char *name, const struct accusation *accused, s
 	return doubt;
 }
 
-/* Suspects meet nodes that are proven; who is at fault is slow with them as well. */
-static bool make_confirmation(struct rounds *r)
+/* Nodes that are there, by doubt. */
+struct doubts {
+	size_t *nodes[DOUBT_ACCUSED + 1], counts[DOUBT_ACCUSED + 1];
+};
+
+static struct doubts doubts_of(const struct rounds *r)
 {
-	size_t *proven = xcalloc(r->count + 1, sizeof(*proven)), proven_count = 0;
-	size_t *suspects = xcalloc(r->count + 1, sizeof(*suspects)), suspect_count = 0, found = 0;
-	size_t *near = xcalloc(r->count + 1, sizeof(*near)), near_count = 0;
-	size_t(*pairs)[2] = xcalloc(r->count + 1, sizeof(*pairs));
-	int64_t confirm = pair_setting(r, "confirm"), rounds = pair_setting(r, "rounds");
 	struct accusation *accused;
 	size_t count = rounds_accusations(r, &accused);
+	struct doubts d = { .counts = { 0 } };
 
+	for (int doubt = DOUBT_NONE; doubt <= DOUBT_ACCUSED; doubt++)
+		d.nodes[doubt] = xcalloc(r->count + 1, sizeof(**d.nodes));
 	for (size_t i = 0; i < r->count; i++) {
 		enum doubt doubt = doubt_of(r->members[i].name, accused, count);
 
-		if (r->members[i].lost)
-			continue;
-		if (doubt == DOUBT_ACCUSED)
-			suspects[suspect_count++] = i;
-		else if (doubt == DOUBT_SUSPECTED)
-			near[near_count++] = i;
-		else
-			proven[proven_count++] = i;
+		if (!r->members[i].lost)
+			d.nodes[doubt][d.counts[doubt]++] = i;
 	}
-	/* Each needs a partner: where there are too few, those that are only near stay away. */
-	for (size_t i = 0; i < near_count && suspect_count < proven_count; i++)
-		suspects[suspect_count++] = near[i];
-	if ((int64_t)r->step < confirm && suspect_count && proven_count) {
-		r->step++;
-		found = pairing_with(&r->pairing, suspects, suspect_count, proven, proven_count,
+	free(accused);
+	return d;
+}
+
+/*
+ * Suspects meet nodes that are proven; who is at fault is slow with them as well. Without a proven
+ * node the accused meet those that are only near it, or else all meet each other: a best pair of
+ * more pairs says more of a node.
+ */
+static size_t pair_suspects(struct rounds *r, const struct doubts *d, size_t (*pairs)[2])
+{
+	size_t near = d->counts[DOUBT_SUSPECTED], accused = d->counts[DOUBT_ACCUSED];
+	enum doubt with = d->counts[DOUBT_NONE] || !accused ? DOUBT_NONE : DOUBT_SUSPECTED;
+	size_t count = d->counts[with], suspect_count = 0, found;
+	size_t *suspects = xcalloc(r->count + 1, sizeof(*suspects));
+
+	/* Too few partners: other suspects than in the round before have them. */
+	for (size_t i = 0; i < accused; i++)
+		suspects[suspect_count++] =
+			d->nodes[DOUBT_ACCUSED][(i + (r->step - 1) * count) % accused];
+	/* Each needs a partner, and those that are only near stay away first. */
+	for (size_t i = 0; with == DOUBT_NONE && i < near && suspect_count < count; i++)
+		suspects[suspect_count++] = d->nodes[DOUBT_SUSPECTED][i];
+	if (count) {
+		found = pairing_with(&r->pairing, suspects, suspect_count, d->nodes[with], count,
 				     pairs);
+	} else {
+		suspect_count = rounds_list_members(r, suspects);
+		found = pairing_random(&r->pairing, suspects, suspect_count, pairs);
+	}
+	free(suspects);
+	return found;
+}
+
+static bool make_confirmation(struct rounds *r)
+{
+	struct doubts d = doubts_of(r);
+	size_t suspects = d.counts[DOUBT_SUSPECTED] + d.counts[DOUBT_ACCUSED], found = 0;
+	size_t(*pairs)[2] = xcalloc(r->count + 1, sizeof(*pairs));
+	int64_t confirm = pair_setting(r, "confirm"), rounds = pair_setting(r, "rounds");
+	char text[200];
+
+	if (r->step == 0 && confirm > 0 && suspects && !d.counts[DOUBT_NONE]) {
+		snprintf(text, sizeof(text),
+			 "none of %zu nodes is proven to be sound by its pairs, so suspects are "
+			 "measured with each other: an accusation says that a node is slower than "
+			 "the others, not that those are sound",
+			 suspects);
+		rounds_note(r, SEVERITY_WARNING, "pairs of nodes", text);
+	}
+	if ((int64_t)r->step < confirm && suspects) {
+		r->step++;
+		found = pair_suspects(r, &d, pairs);
 		add_pairs(r, (const size_t(*)[2])pairs, found,
 			  (int)(rounds > 0 ? rounds : (int64_t)r->count) + (int)r->step);
 	}
-	free(accused);
 	free(pairs);
-	free(near);
-	free(suspects);
-	free(proven);
+	for (int doubt = DOUBT_NONE; doubt <= DOUBT_ACCUSED; doubt++)
+		free(d.nodes[doubt]);
 	return found > 0;
 }
 

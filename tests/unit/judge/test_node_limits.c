@@ -235,6 +235,27 @@ static void each_node_is_judged_by_its_pairs(void **state)
 	result_release(&r);
 }
 
+/* Pairs of two nodes accuse neither, however slow they are: that is no look at either. */
+static void two_nodes_are_not_compared(void **state)
+{
+	struct result r;
+	struct verdicts v;
+
+	(void)state;
+	nodes_init(&r, 2, 1);
+	add_pair(&r, 0, 1, NULL, 45e9);
+	judge_by(ACCUSED, &r, &v);
+	assert_int_equal(check_of(&v, "n0/cuda:0")->verdict, VERDICT_ERROR);
+	assert_non_null(strstr(check_of(&v, "n1/cuda:0")->reason, "three nodes are needed"));
+	assert_int_equal(v.overall, VERDICT_INCONCLUSIVE);
+	verdicts_release(&v);
+	find(&r.postflight, &r.postflight_count, SEVERITY_ERROR, "link of n0 and n1");
+	judge_by(ACCUSED, &r, &v);
+	assert_int_equal(v.overall, VERDICT_FAIL);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
 /* It takes all of them: the run fails, and no node is held to be the cause. */
 static void a_fault_of_all_nodes_is_no_nodes(void **state)
 {
@@ -291,6 +312,7 @@ int main(void)
 		cmocka_unit_test(each_node_has_its_devices),
 		cmocka_unit_test(ports_losses_and_drift_are_counted),
 		cmocka_unit_test(each_node_is_judged_by_its_pairs),
+		cmocka_unit_test(two_nodes_are_not_compared),
 		cmocka_unit_test(a_fault_of_all_nodes_is_no_nodes),
 		cmocka_unit_test(limits_select_rails_and_the_nodes_of_a_pair),
 	};
