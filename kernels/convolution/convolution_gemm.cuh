@@ -236,12 +236,13 @@ static __device__ __forceinline__ void gather_taps(T *tile, const convolution_ge
 {
 	const int PACKS = GEMM_ROWS / PACK;
 	const convolution_shape &s = a.problem.shape;
-	int at = threadIdx.x % PACKS * PACK, channel, c;
+	int thread = thread_now();
+	int at = thread % PACKS * PACK, channel, c;
 	int r = a.tap_columns.quotient(a.depth_channels.quotient(row + at, &channel), &c);
 
 #pragma unroll
 	for (int i = 0; i < GEMM_DEPTH(T) * PACKS / GEMM_THREADS; i++) {
-		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS);
+		int line = thread / PACKS + i * (GEMM_THREADS / PACKS);
 		row_pixel p = pixels[line];
 
 		copy_pack<T, PACK, PHASE>(tile + tile_offset<T, false, GEMM_ROWS>(line, at),
@@ -342,10 +343,14 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 	PRODUCTS products;
 
 	column *= COLUMNS;
-	if (threadIdx.x < GEMM_ROWS)
-		rows[threadIdx.x] = PASS == PASS_WEIGHTS
-					    ? row_pixel_of<PASS>(a, begin + threadIdx.x, end)
-					    : row_pixel_of<PASS>(a, row + threadIdx.x, a.rows);
+	if (PASS == PASS_WEIGHTS)
+		for (int i = threadIdx.x; i < 2 * GEMM_ROWS; i += GEMM_THREADS) {
+			int pixel = begin / GEMM_ROWS * GEMM_ROWS + i;
+
+			rows[pixel % (2 * GEMM_ROWS)] = row_pixel_of<PASS>(a, pixel, end);
+		}
+	else if (threadIdx.x < GEMM_ROWS)
+		rows[threadIdx.x] = row_pixel_of<PASS>(a, row + threadIdx.x, a.rows);
 
 	const bool HELD = PACK * sizeof(T) < 4, HELD_RIGHT = RIGHT * sizeof(T) < 4;
 	/* one more than none */
@@ -365,8 +370,7 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 		if (first >= end)
 			return;
 		if constexpr (PASS == PASS_WEIGHTS)
-			gather_taps<T, PACK, OF_LEFT>(left, a,
-						      rows + (first - begin) % (2 * GEMM_ROWS), row,
+			gather_taps<T, PACK, OF_LEFT>(left, a, rows + first % (2 * GEMM_ROWS), row,
 						      held_left);
 		else
 			gather_pixels<T, PASS, PACK, OF_LEFT>(left, a, rows, first, end, held_left);
@@ -399,12 +403,13 @@ static __device__ __forceinline__ void multiply_tile(const convolution_gemm_argu
 		gather(begin_copies, first + (STAGES - 1) * DEPTH);
 		copies_commit();
 		if (PASS == PASS_WEIGHTS) {
-			int next = first + (STAGES - 1) * DEPTH - begin + GEMM_ROWS;
+			int next = first + (STAGES - 1) * DEPTH;
 
 			/* All warps at once, and seldom: none waits for another's divisions. */
-			if (next % GEMM_ROWS == 0 && threadIdx.x < GEMM_ROWS)
-				rows[next % (2 * GEMM_ROWS) + threadIdx.x] =
-					row_pixel_of<PASS>(a, begin + next + (int)threadIdx.x, end);
+			if (next % GEMM_ROWS == 0 && threadIdx.x < GEMM_ROWS) {
+				next += GEMM_ROWS + (int)threadIdx.x;
+				rows[next % (2 * GEMM_ROWS)] = row_pixel_of<PASS>(a, next, end);
+			}
 		}
 		if (first >= begin)
 			products.add(left, left + GEMM_ROWS * DEPTH);
