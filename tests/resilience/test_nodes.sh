@@ -86,6 +86,12 @@ expect "holds a run already" again.out "second run"
 begin agent --simulate-nodes 3
 await_lines agent/nodes/n2/run.jsonl 2
 sleep 0.5 # the next case begins, and the agent says so
+# While it runs, an agent wakes to say once a second that it is alive, and to hear the same: it takes no time from a sample.
+slept() { sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$(agent $conductor n2)/status"; }
+before=$(slept) since=$(date +%s%N)
+sleep 0.5
+times=$(($(slept) - before)) most=$((3 + 5 * ($(date +%s%N) - since) / 1000000000))
+[ $times -le $most ] || fail "an agent woke $times times, more than $most"
 kill -9 "$(agent $conductor n2)"
 "$gpuproof" run --resume agent >second.out 2>&1
 expect "another gpuproof" second.out "a second conductor"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "result/host/build.h"
 
 #define CLOSE_SECONDS 10.0 /* until it has read the last message */
+#define SAY_SECONDS 0.05   /* between messages about cases that change */
 
 static bool say_alive(struct agent *a)
 {
@@ -46,7 +48,7 @@ static enum status report_end(struct agent *a, const char *reason, struct error 
 	double began = clock_seconds();
 
 	shutdown(a->fd, SHUT_WR);
-	while (clock_seconds() - began < CLOSE_SECONDS && agent_wait(a, 0.25))
+	while (clock_seconds() - began < CLOSE_SECONDS && agent_wait(a, began + CLOSE_SECONDS))
 		a->in.length = 0;
 	return *reason ? error_set(err, STATUS_IO, "node %s: %s", a->name, reason) : STATUS_OK;
 }
@@ -98,15 +100,31 @@ static void watch_group(struct agent *a)
 	}
 }
 
+/* Between messages that say no more than that it is alive. */
+static double alive_seconds(const struct agent *a)
+{
+	return a->order.silent_after / 4 < 1 ? a->order.silent_after / 4 : 1;
+}
+
+/* The next moment at which there is something to do, if nothing wakes it before. */
+static double next_due(const struct agent *a)
+{
+	double due = a->said + alive_seconds(a), gone = a->heard + 3 * a->order.silent_after;
+
+	due = gone < due ? gone : due;
+	if (a->stopped && a->stopped + a->order.silent_after < due)
+		due = a->stopped + a->order.silent_after;
+	return due;
+}
+
 /* Groups, as the conductor orders them, until it closes the connection. */
 static enum status serve_groups(struct agent *a, struct error *err)
 {
-	double interval = a->order.silent_after / 4 < 1 ? a->order.silent_after / 4 : 1;
 	struct fleet_message message;
 	bool told = false;
 
 	for (bool open = true; open && clock_seconds() - a->heard < 3 * a->order.silent_after;) {
-		open = agent_wait(a, a->group.kind ? 0.02 : 0.05);
+		open = agent_wait(a, next_due(a));
 		while (agent_next_message(a, &message))
 			if (strcmp(message.kind, "stop") == 0 || !take_group(a, &message)) {
 				told = told || strcmp(message.kind, "stop") == 0;
@@ -115,7 +133,7 @@ static enum status serve_groups(struct agent *a, struct error *err)
 		watch_group(a);
 		if (signals_stops() && !told)
 			break;
-		if (clock_seconds() - a->said >= interval)
+		if (clock_seconds() - a->said >= alive_seconds(a))
 			open = agent_say(a, &(struct fleet_message){ .kind = "alive",
 								     .planned = a->finished,
 								     .finished = a->finished }) &&
@@ -129,14 +147,14 @@ static enum status serve_groups(struct agent *a, struct error *err)
 
 static enum status attend(struct agent *a, struct error *err)
 {
-	double interval = a->order.silent_after / 4 < 1 ? a->order.silent_after / 4 : 1;
 	struct fleet_message message;
 	char reason[1024];
 	int passed_on = 0;
 
 	for (;;) {
-		/* Short, so that a node that dies has told which case was in flight. */
-		bool open = agent_wait(a, 0.05);
+		/* Soon, so that a node that dies has told which case was in flight. */
+		bool open = agent_wait(a, a->report->turn != a->turn_said ? a->said + SAY_SECONDS
+									  : next_due(a));
 
 		while (agent_next_message(a, &message)) {
 			if (strcmp(message.kind, "stop") == 0)
@@ -152,7 +170,8 @@ static enum status attend(struct agent *a, struct error *err)
 							   : report_end(a, reason, err);
 		}
 		if (open &&
-		    (clock_seconds() - a->said >= interval || a->report->turn != a->turn_said))
+		    clock_seconds() - a->said >=
+			    (a->report->turn != a->turn_said ? SAY_SECONDS : alive_seconds(a)))
 			open = say_alive(a);
 		if (!open || clock_seconds() - a->heard > 3 * a->order.silent_after) {
 			agent_kill_child(a);
@@ -213,7 +232,7 @@ enum status fleet_agent(agent_work_fn *work, agent_group_fn *group, struct error
 {
 	const char *addresses = getenv(FLEET_ADDRESS_VARIABLE);
 	const char *given = getenv(FLEET_TOKEN_VARIABLE);
-	struct agent a = { .fd = -1, .group_work = group };
+	struct agent a = { .fd = -1, .wake = -1, .group_work = group };
 	enum status status;
 	char *token;
 
@@ -226,9 +245,13 @@ enum status fleet_agent(agent_work_fn *work, agent_group_fn *group, struct error
 		return err->status;
 	signals_attend(true);
 	token = xstrdup(given);
-	status = converse(&a, work, addresses, token, err);
+	a.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	status = a.wake < 0 ? error_errno(err, "eventfd")
+			    : converse(&a, work, addresses, token, err);
 	free(token);
 	agent_kill_child(&a);
+	if (a.wake >= 0)
+		close(a.wake);
 	if (a.fd >= 0)
 		close(a.fd);
 	if (a.report)

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -14,6 +15,11 @@
 #include "fleet/agent/parts.h"
 #include "measure/processes/child.h"
 #include "measure/processes/signals.h"
+
+static void wake_agent(const struct agent_report *report)
+{
+	eventfd_write(report->wake, 1);
+}
 
 void agent_report_plan(struct agent_report *report, size_t planned, size_t finished)
 {
@@ -30,12 +36,14 @@ void agent_report_case(void *context, const char *id, bool settled)
 		report->finished++;
 	snprintf(report->current[next % 2], sizeof(report->current[0]), "%s", settled ? "" : id);
 	report->turn = next;
+	wake_agent(report);
 }
 
 void agent_report_listening(struct agent_report *report, const char *address)
 {
 	snprintf(report->address, sizeof(report->address), "%s", address);
 	report->listening = 1;
+	wake_agent(report);
 }
 
 /* In the child; `work` NULL: the group's. */
@@ -76,6 +84,7 @@ enum status agent_start_child(struct agent *a, agent_work_fn *work, struct error
 		a->report = NULL;
 		return error_errno(err, "shared memory");
 	}
+	a->report->wake = a->wake;
 	fflush(NULL);
 	a->child = fork();
 	if (a->child < 0)

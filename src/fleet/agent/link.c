@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -128,13 +129,18 @@ static bool receive(struct agent *a)
 	return true;
 }
 
-bool agent_wait(struct agent *a, double seconds)
+bool agent_wait(struct agent *a, double until)
 {
 	struct pollfd fds[] = { { .fd = a->fd, .events = POLLIN },
-				{ .fd = signals_fd(), .events = POLLIN } };
+				{ .fd = signals_fd(), .events = POLLIN },
+				{ .fd = a->wake, .events = POLLIN } };
+	double left = until - clock_seconds();
+	eventfd_t changes;
 
-	poll(fds, 2, (int)(1000 * seconds) + 1);
+	poll(fds, ARRAY_SIZE(fds), left > 0 ? (int)(1000 * left) + 1 : 0);
 	signals_drain();
+	if (fds[2].revents)
+		eventfd_read(a->wake, &changes);
 	return fds[0].revents == 0 || receive(a);
 }
 
@@ -143,7 +149,7 @@ enum status agent_take_order(struct agent *a, struct error *err)
 	double began = clock_seconds();
 
 	while (clock_seconds() - began < ORDER_SECONDS && !signals_stops()) {
-		bool open = agent_wait(a, 0.25);
+		bool open = agent_wait(a, began + ORDER_SECONDS);
 
 		while (agent_next_message(a, &a->order)) {
 			if (strcmp(a->order.kind, "start") == 0)

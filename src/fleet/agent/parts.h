@@ -23,10 +23,11 @@ struct agent_report {
 	_Atomic int ended;
 	char address[256]; /* of a group's leader */
 	_Atomic int listening;
+	int wake; /* eventfd that wakes the agent after a change of the report */
 };
 
 struct agent {
-	int fd;
+	int fd, wake; /* the connection; report->wake */
 	char name[64];
 	struct text in;
 	struct fleet_message order;
@@ -46,8 +47,11 @@ struct agent {
 enum status agent_call(struct agent *a, const char *addresses, struct error *err);
 /* False: the connection has ended. */
 bool agent_say(struct agent *a, const struct fleet_message *message);
-/* Waits at most so long and reads what is there. False: the connection has ended. */
-bool agent_wait(struct agent *a, double seconds);
+/*
+ * Sleeps until the clock says `until` (s), a message or a signal comes, or the report changes, and
+ * reads what is there. False: the connection has ended.
+ */
+bool agent_wait(struct agent *a, double until);
 /* Takes the next whole line out of what was read. False: there is none. */
 bool agent_next_message(struct agent *a, struct fleet_message *message);
 /* Waits for the order to start; a refusal is STATUS_IO. */
