@@ -11,7 +11,8 @@
 #include "plan/plan.h"
 #include "plan/suite.h"
 #include "suites/congestion/measure.h"
-#include "suites/shared/collective_data.h"
+#include "suites/shared/ranks/collective_data.h"
+#include "suites/shared/ranks/gpudirect.h"
 #include "suites/shared/words.h"
 
 static const char *const loads[] = { "all_to_all", "incast", "all_reduce", "broadcast", NULL };
@@ -68,10 +69,13 @@ static const struct key keys[] = {
 	  .max = 65536,
 	  .word = "all",
 	  .help = "how many nodes of a run on several, with all devices of each" },
+	GPUDIRECT_KEY,
 	{ 0 },
 };
 
-static const char *const axes[] = { "nodes", "congestors", "operations", "sizes", NULL };
+static const char *const axes[] = {
+	"gpudirect", "nodes", "congestors", "operations", "sizes", NULL
+};
 
 static const struct metric metrics[] = {
 	{ "congestion.slowdown", "1", BETTER_LOWER, 1,
@@ -137,7 +141,7 @@ static enum status congestion_expand(struct plan *plan, struct plan_case *point,
 	int least = 2 * CONGESTION_NODES_LEAST, ranks = (int)plan_backend_devices(plan, 0);
 	char reason[128] = "";
 
-	if (!plan_takes_nodes(plan, point))
+	if (!plan_takes_nodes(plan, point) || !gpudirect_plan(plan, point, reason, sizeof(reason)))
 		return STATUS_OK;
 	if (plan->group.nodes < least)
 		snprintf(reason, sizeof(reason),

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "device/device_info.h"
+#include "device/ranks/gpudirect.h"
 #include "plan/config.h"
 #include "plan/suite.h"
 
@@ -53,7 +54,9 @@ struct plan_case {
 	double estimate_seconds;
 	double limit_seconds; /* the watchdog kills the case after this */
 	char *skip_reason;    /* NULL, or why this case cannot run here: it becomes SKIPPED */
-	bool alone;           /* confirms a figure: shares no node's power with other devices */
+	/* of the ranks' processes: cases with another one get other processes */
+	enum gpudirect gpudirect;
+	bool alone; /* confirms a figure: shares no node's power with other devices */
 };
 
 /* A group of nodes and what it is to do. */

@@ -99,6 +99,17 @@ void case_result_release(struct case_result *c)
 	memset(c, 0, sizeof(*c));
 }
 
+void case_drop_figures(struct case_result *c)
+{
+	for (size_t i = 0; i < c->metric_count; i++)
+		metric_value_release(&c->metrics[i]);
+	for (size_t i = 0; i < c->series_count; i++)
+		series_release(&c->series[i]);
+	shared_text_free(c->verification.method);
+	c->verification = (struct verification){ .method = xstrdup("") };
+	c->metric_count = c->series_count = 0;
+}
+
 void case_share_texts(struct case_result *c)
 {
 	char **const texts[] = { &c->suite, &c->label, &c->device,

@@ -334,6 +334,8 @@ char *case_id_on_node(const struct case_result *c);
 /* Devices that the run was to have, but could not use; messages in preflight. */
 size_t result_lost_devices(const struct result *result);
 void case_result_release(struct case_result *c);
+/* Takes metrics, samples and verification away, of a case that turns out to be another one. */
+void case_drop_figures(struct case_result *c);
 /* Keeps once what very many cases have alike (base/memory.h). */
 void case_share_texts(struct case_result *c);
 /* Leaves of each series only its statistics, and no timeline of a step. */

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "device/ranks/gpudirect.h"
 #include "device/ranks/tcp_mesh.h"
 #include "plan/suite.h"
 #include "result/host/nics.h"
@@ -135,14 +136,23 @@ static struct team_part own_ranks(const struct group_part *part, const struct wo
 	return own;
 }
 
-/* Cases to carry out, from the first on; skipped ones are the conductor's. */
+/*
+ * Cases to carry out, from the first on, as far as they take the same processes: the group begins
+ * again with those that are left. Skipped ones are the conductor's.
+ */
 static size_t pick_cases(const struct group_part *part, size_t *cases)
 {
 	size_t count = 0;
 
-	for (size_t i = part->first; i < part->plan->case_count; i++)
-		if (!part->plan->cases[i].skip_reason)
-			cases[count++] = i;
+	for (size_t i = part->first; i < part->plan->case_count; i++) {
+		const struct plan_case *c = &part->plan->cases[i];
+
+		if (c->skip_reason)
+			continue;
+		if (count && c->gpudirect != part->plan->cases[cases[0]].gpudirect)
+			break;
+		cases[count++] = i;
+	}
 	return count;
 }
 
@@ -183,6 +193,8 @@ enum status group_run(const struct group_part *part, struct error *err)
 		if (g.journal < 0)
 			error_errno(err, "%s", part->path);
 	}
+	if (count)
+		gpudirect_ask(part->plan->cases[cases[0]].gpudirect);
 	if (count && err->status == STATUS_OK && control_open(&control, err) == STATUS_OK &&
 	    open_world(part, worker_processes(&part->plan->cases[cases[0]]), &world, err) ==
 		    STATUS_OK) {

@@ -21,7 +21,7 @@
 #include "measure/run.h"
 #include "measure/telemetry/watch.h"
 #include "suites/shared/buffers.h"
-#include "suites/shared/collective_session.h"
+#include "suites/shared/ranks/collective_session.h"
 #include "suites/shared/gemm_reference.h"
 
 enum burn_load { BURN_FP32, BURN_FP16, BURN_FP64, BURN_MEMORY, BURN_LINKS, BURN_LOADS };

@@ -11,7 +11,7 @@
 #include "kernels/reduction.h"
 #include "plan/config.h"
 #include "suites/burn/products.h"
-#include "suites/shared/collective_data.h"
+#include "suites/shared/ranks/collective_data.h"
 
 #define TURNS_MOST 2000
 

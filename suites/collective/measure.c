@@ -5,8 +5,8 @@
 
 #include "base/units.h"
 #include "device/ranks/relay.h"
-#include "suites/shared/collective_data.h"
-#include "suites/shared/collective_session.h"
+#include "suites/shared/ranks/collective_data.h"
+#include "suites/shared/ranks/collective_session.h"
 
 /* A direct operation is a kernel and the events by which NCCL keeps its streams in order. */
 #define DIRECT_COMMANDS 4

@@ -9,8 +9,8 @@
 #include "base/stats.h"
 #include "base/text.h"
 #include "device/ranks/relay.h"
-#include "suites/shared/collective_data.h"
-#include "suites/shared/communicators.h"
+#include "suites/shared/ranks/collective_data.h"
+#include "suites/shared/ranks/communicators.h"
 
 /* Samples of one operation that a p99 with an interval needs. */
 #define TAIL_SAMPLES 400

@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "device/ranks/relay.h"
 #include "suites/shared/buffers.h"
-#include "suites/shared/collective_session.h"
-#include "suites/shared/communicators.h"
+#include "suites/shared/ranks/collective_session.h"
+#include "suites/shared/ranks/communicators.h"
 
 /* Samples of one operation that a p99 needs. */
 #define TAIL_SAMPLES 100

@@ -18,7 +18,7 @@
 #include "suites/parallel/timing.h"
 #include "suites/parallel/trainer/scaler.h"
 #include "suites/parallel/verify/recorded.h"
-#include "suites/shared/communicators.h"
+#include "suites/shared/ranks/communicators.h"
 
 /* By graphs and by calls. */
 #define GRAPH_STEPS 3

@@ -127,32 +127,66 @@ static char *describe(const struct choice *c, const struct text *sockets)
 			 c->nvlink ? "; NVLink between some nodes" : "");
 }
 
+static void take_log(struct choice *c, const char *log, size_t length, struct text *sockets)
+{
+	char *copy = xstrndup(log, length), *rest = copy, *line;
+
+	while ((line = strsep(&rest, "\n")))
+		take_line(c, line, sockets);
+	free(copy);
+}
+
 char *network_choice(const char *log, size_t length)
 {
 	struct choice c = { 0 };
 	struct text sockets = TEXT_EMPTY;
-	char *copy = xstrndup(log, length), *rest = copy, *line, *choice;
+	char *choice;
 
-	while ((line = strsep(&rest, "\n")))
-		take_line(&c, line, &sockets);
+	take_log(&c, log, length, &sockets);
 	choice = describe(&c, &sockets);
 	text_release(&c.adapters);
 	text_release(&sockets);
-	free(copy);
 	return choice;
+}
+
+struct network_connections network_connections(const char *log, size_t length)
+{
+	struct choice c = { 0 };
+	struct text sockets = TEXT_EMPTY;
+
+	take_log(&c, log, length, &sockets);
+	text_release(&c.adapters);
+	text_release(&sockets);
+	return (struct network_connections){ c.connections, c.directly };
+}
+
+/* The log so far; malloc'ed; NULL: there is none. */
+static char *read_log(size_t *length)
+{
+	off_t size = log_file < 0 ? 0 : lseek(log_file, 0, SEEK_END);
+	char *log = size > 0 ? xmalloc((size_t)size) : NULL;
+	ssize_t got = log ? pread(log_file, log, (size_t)size, 0) : 0;
+
+	*length = got > 0 ? (size_t)got : 0;
+	return log;
+}
+
+struct network_connections network_log_connections(void)
+{
+	size_t length;
+	char *log = read_log(&length);
+	struct network_connections found =
+		log ? network_connections(log, length) : (struct network_connections){ 0, 0 };
+
+	free(log);
+	return found;
 }
 
 char *network_log_choice(void)
 {
-	off_t size = log_file < 0 ? 0 : lseek(log_file, 0, SEEK_END);
-	char *log, *choice;
-	ssize_t length;
+	size_t length;
+	char *log = read_log(&length), *choice = log ? network_choice(log, length) : NULL;
 
-	if (size <= 0)
-		return NULL;
-	log = xmalloc((size_t)size);
-	length = pread(log_file, log, (size_t)size, 0);
-	choice = length > 0 ? network_choice(log, (size_t)length) : NULL;
 	free(log);
 	return choice;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "device/ranks/gpudirect.h"
 #include "device/ranks/network_log.h"
 #include "measure/code_paths.h"
 #include "measure/processes/child.h"
@@ -215,6 +216,30 @@ static void record_network(struct worker *w, struct case_result *result)
 }
 
 /*
+ * Takes the figures of a case with or without GPUDirect RDMA away again where NCCL's log does not
+ * tell, on all ranks together, that it did as asked.
+ */
+static void check_gpudirect(const struct worker *w, struct attempt *a)
+{
+	struct network_connections own = network_log_connections();
+	double all = world_sum(a->run.world, (double)own.all),
+	       direct = world_sum(a->run.world, (double)own.direct);
+	bool as_asked = all > 0 && (a->run.c->gpudirect == GPUDIRECT_ON ? direct > 0 : direct == 0);
+
+	if (a->status != STATUS_OK || as_asked)
+		return;
+	a->status =
+		all > 0 ? error_set(&a->err, STATUS_UNSUPPORTED,
+				    "NCCL has %.0f of %.0f connections to other nodes with "
+				    "GPUDirect RDMA: %s",
+				    direct, all, w->network ? w->network : "of other ranks")
+			: error_set(&a->err, STATUS_UNSUPPORTED,
+				    "NCCL's log tells of no connection to another node, so it is "
+				    "not known whether it uses GPUDirect RDMA");
+	case_drop_figures(&a->result);
+}
+
+/*
  * The cases together; with one of them in flight, as the conductor sees it, until all have a
  * result. It gets none when a device broke in a concurrent group or the user interrupts: then cases
  * are repeated, each alone (supervise.c), or later.
@@ -249,6 +274,8 @@ static enum status carry_out(struct worker *w, const struct plan_case *const *ca
 		carry_out_open(w, attempts, count);
 		if (w->a->networks >= 0)
 			record_network(w, &attempts[0].result);
+		if (cases[0]->gpudirect != GPUDIRECT_DEFAULT)
+			check_gpudirect(w, &attempts[0]);
 	}
 	status = worst_status(attempts, count);
 	broken = count > 1 && (!opened || status_loses_device(status));

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "device/ranks/relay.h"
-#include "suites/shared/communicators.h"
+#include "suites/shared/ranks/communicators.h"
 
 /* 0 where it is the whole machine's, which others use as well. */
 static uint64_t free_memory(struct device *device)

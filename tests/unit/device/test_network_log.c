@@ -35,6 +35,23 @@ static void release_2_4(void **state)
 	       "NET/IB over mlx5_0:1/IB, no GPUDirect RDMA");
 }
 
+/* How often GPUDirect RDMA is used, of how many connections to other nodes. */
+static void connections_are_counted(void **state)
+{
+	static const char log[] =
+		"n1:1:2 [0] NCCL INFO Channel 00/0 : 1[1] -> 0[0] [receive] via NET/IB/0/GDRDMA\n"
+		"n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] [send] via NET/IB/0/GDRDMA\n"
+		"n1:1:2 [0] NCCL INFO Channel 01/0 : 0[0] -> 1[1] [send] via NET/IB/1\n"
+		"n1:1:2 [0] NCCL INFO Channel 02/0 : 0[0] -> 2[2] via P2P/CUMEM\n";
+	struct network_connections found = network_connections(log, strlen(log));
+
+	(void)state;
+	assert_int_equal(found.all, 3);
+	assert_int_equal(found.direct, 2);
+	found = network_connections("", 0);
+	assert_int_equal(found.all + found.direct, 0);
+}
+
 static void release_2_8(void **state)
 {
 	(void)state;
@@ -153,6 +170,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(release_2_4),
+		cmocka_unit_test(connections_are_counted),
 		cmocka_unit_test(release_2_8),
 		cmocka_unit_test(release_2_19),
 		cmocka_unit_test(a_plugin_with_rails),

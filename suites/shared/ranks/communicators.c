@@ -1,4 +1,4 @@
-#include "suites/shared/communicators.h"
+#include "suites/shared/ranks/communicators.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
  * How the ranks of a case join a communicator: over the transport that the case asks for, or the
  * first that all of them can use. The communicator says which.
  */
-#ifndef GPUPROOF_SUITES_SHARED_COMMUNICATORS_H
-#define GPUPROOF_SUITES_SHARED_COMMUNICATORS_H
+#ifndef GPUPROOF_SUITES_SHARED_RANKS_COMMUNICATORS_H
+#define GPUPROOF_SUITES_SHARED_RANKS_COMMUNICATORS_H
 
 #include "device/backend.h"
 #include "measure/processes/world.h"

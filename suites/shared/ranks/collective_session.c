@@ -1,10 +1,10 @@
-#include "suites/shared/collective_session.h"
+#include "suites/shared/ranks/collective_session.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "suites/shared/communicators.h"
+#include "suites/shared/ranks/communicators.h"
 
 /* Over a transport or two; more would hold memory of the device for nothing. */
 #define SESSIONS_OF_WORLD 2

@@ -4,10 +4,10 @@
  * Operations that move data have random bits, compared exactly. Sums have random numbers in
  * [-1, 1), compared with sums in double made anew from the generator.
  */
-#ifndef GPUPROOF_SUITES_SHARED_COLLECTIVE_DATA_H
-#define GPUPROOF_SUITES_SHARED_COLLECTIVE_DATA_H
+#ifndef GPUPROOF_SUITES_SHARED_RANKS_COLLECTIVE_DATA_H
+#define GPUPROOF_SUITES_SHARED_RANKS_COLLECTIVE_DATA_H
 
-#include "suites/shared/collective_operation.h"
+#include "suites/shared/ranks/collective_operation.h"
 
 /* Device memory that collective_open() and the checks take. */
 uint64_t collective_footprint(const struct operation *operation, bool in_place, uint64_t bytes,

@@ -1,4 +1,4 @@
-#include "suites/shared/collective_data.h"
+#include "suites/shared/ranks/collective_data.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "suites/shared/collective_operation.h"
+#include "suites/shared/ranks/collective_operation.h"
 
 const char *const operation_names[] = { "all_reduce", "all_gather", "reduce_scatter", "broadcast",
 					"reduce",     "send_recv",  "all_to_all",     NULL };

@@ -3,8 +3,8 @@
  * as many cases. One session for each world and transport; a rank of many devices is one of few as
  * well (run/workers/worker.h).
  */
-#ifndef GPUPROOF_SUITES_SHARED_COLLECTIVE_SESSION_H
-#define GPUPROOF_SUITES_SHARED_COLLECTIVE_SESSION_H
+#ifndef GPUPROOF_SUITES_SHARED_RANKS_COLLECTIVE_SESSION_H
+#define GPUPROOF_SUITES_SHARED_RANKS_COLLECTIVE_SESSION_H
 
 #include "device/backend.h"
 #include "measure/processes/world.h"

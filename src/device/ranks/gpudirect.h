@@ -1,0 +1,17 @@
+/*
+ * GPUDirect RDMA: the network adapter reads and writes GPU memory itself, instead of through
+ * buffers in host memory. NCCL decides it once a process, by the distance of GPU and adapter and by
+ * NCCL_NET_GDR_LEVEL.
+ */
+#ifndef GPUPROOF_DEVICE_RANKS_GPUDIRECT_H
+#define GPUPROOF_DEVICE_RANKS_GPUDIRECT_H
+
+enum gpudirect { GPUDIRECT_DEFAULT, GPUDIRECT_ON, GPUDIRECT_OFF };
+
+/*
+ * Before NCCL's first call in this process or its children: at any distance (SYS), or never (LOC).
+ * GPUDIRECT_DEFAULT changes nothing.
+ */
+void gpudirect_ask(enum gpudirect wanted);
+
+#endif

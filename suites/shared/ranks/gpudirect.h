@@ -1,0 +1,25 @@
+/* With and without GPUDirect RDMA, for suites of several nodes. */
+#ifndef GPUPROOF_SUITES_SHARED_RANKS_GPUDIRECT_H
+#define GPUPROOF_SUITES_SHARED_RANKS_GPUDIRECT_H
+
+#include "plan/plan.h"
+
+extern const char *const gpudirect_names[]; /* by enum gpudirect */
+
+/* The axis is the suite's first: each change of it takes other processes. */
+#define GPUDIRECT_KEY                                                                              \
+	{                                                                                          \
+		.name = "gpudirect", .type = KEY_CHOICE, .list = true, .fallback = "default",      \
+		.choices = gpudirect_names,                                                        \
+		.help = "of several nodes, whether adapters read and write GPU memory (GPUDirect " \
+			"RDMA). on: at any distance of GPU and adapter; off: never; default: as "  \
+			"NCCL decides. Skipped where NCCL's log does not tell that it did so"      \
+	}
+
+/*
+ * For suite->expand(), of a point with that axis: false if it is planned already. `reason` (at
+ * least 128 bytes) is left as it is, or says why no device can do it.
+ */
+bool gpudirect_plan(const struct plan *plan, struct plan_case *point, char *reason, size_t size);
+
+#endif
