@@ -6,7 +6,10 @@
 #include "kernel_checks.h"
 #include "kernels/convolution/convolution.h"
 
-/* batch, height, width, channels, filters, kernel, stride, padding, depthwise */
+/*
+ * batch, height, width, channels, filters, kernel, stride, padding, depthwise. The last one has so
+ * many taps that a part of the weights' sum has more than 256 pixels.
+ */
 #define SHAPE(n, h, w, c, f, r, s, t, p, d)                  \
 	{                                                    \
 		PRECISION_FP32, n, h, w, c, f, r, s, t, p, d \
@@ -21,7 +24,7 @@ static const struct convolution_shape shapes[] = {
 	SHAPE(2, 21, 18, 3, 64, 7, 7, 2, 3, 0),   SHAPE(3, 9, 11, 70, 131, 3, 3, 1, 1, 0),
 	SHAPE(2, 12, 10, 68, 132, 3, 3, 2, 1, 0), SHAPE(2, 6, 7, 20, 12, 1, 1, 2, 0, 0),
 	SHAPE(1, 5, 140, 2, 24, 3, 3, 1, 1, 0),   SHAPE(2, 7, 9, 5, 5, 3, 3, 1, 1, 1),
-	SHAPE(2, 11, 8, 40, 40, 5, 3, 2, 2, 1),
+	SHAPE(2, 11, 8, 40, 40, 5, 3, 2, 2, 1),   SHAPE(2, 17, 16, 264, 4, 7, 7, 1, 3, 0),
 };
 
 /*
