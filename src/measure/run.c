@@ -121,19 +121,6 @@ static void end_power(const struct power_watch *p, bool keep)
 	free(p->recorders);
 }
 
-/* The move to the first core costs one sample. */
-static void note_core(struct run *run, const struct series *series)
-{
-	if (series->shared_counted)
-		run_note(run,
-			 "%s: the host had no core at full speed: %zu of %zu samples are of one "
-			 "that was shared.",
-			 series->name, series->shared_counted, series->count);
-	else if (series->shared_core > 1)
-		run_note(run, "%s: %zu more samples dropped, of a core that was shared.",
-			 series->name, series->shared_core - 1);
-}
-
 enum status run_sample(struct run *run, const struct workload *workload, const char *name,
 		       const struct series **out, struct error *err)
 {
@@ -153,7 +140,6 @@ enum status run_sample(struct run *run, const struct workload *workload, const c
 	}
 	telemetry_window_begin(run->telemetry);
 	status = sample(&run->sampler, workload, series, err);
-	note_core(run, series);
 	end_watch(run, &series, 1);
 	run->sampler.energy = NULL;
 	run->sampler.energy_begins = NULL;

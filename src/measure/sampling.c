@@ -13,7 +13,6 @@
 #include "base/memory.h"
 #include "base/stats.h"
 #include "measure/activity.h"
-#include "measure/host/host_core.h"
 #include "measure/processes/world.h"
 #include "measure/stop_rule.h"
 #include "measure/timer.h"
@@ -201,63 +200,19 @@ static enum status interrupted(const struct session *s, struct error *err)
 			 s->series->count);
 }
 
-/* Ranks sample in step, so that none can repeat a sample; a CPU's work has its own cores. */
-static struct host_core *take_core(const struct session *s)
-{
-	const struct sampler *sampler = s->sampler;
-
-	return sampler->rules->fast_core && s->w->clock == CLOCK_HOST &&
-			       sampler->world->size == 1 && !device_is_host(&sampler->device->info)
-		       ? host_core_take()
-		       : NULL;
-}
-
-/* False: no core stays at full speed, and enough samples were dropped for that. */
-static bool drops(const struct session *s)
-{
-	bool stops = s->sampler->stop && *s->sampler->stop;
-
-	return !stops &&
-	       s->series->shared_core < s->series->count + (size_t)s->sampler->rules->min_samples;
-}
-
-/* One sample of a core at full speed, of as many as it takes. */
-static enum status take_one(struct session *s, struct host_core *core, double *seconds,
-			    struct error *err)
-{
-	while (timer_take(&s->timer, s->series->batch, seconds, err) == STATUS_OK) {
-		if (host_core_was_fast(core))
-			break;
-		if (!drops(s)) {
-			s->series->shared_counted++;
-			break;
-		}
-		s->series->shared_core++;
-		activity_sampled(s->sampler->activity, 0);
-	}
-	return err->status;
-}
-
-static enum status take_until_enough(struct session *s, struct host_core *core, struct error *err)
+static enum status take_all(struct session *s, struct error *err)
 {
 	double seconds;
 
 	begin_counting(s);
 	do {
-		if (take_one(s, core, &seconds, err) != STATUS_OK)
-			return err->status;
+		enum status status = timer_take(&s->timer, s->series->batch, &seconds, err);
+
+		if (status != STATUS_OK)
+			return status;
 		count(s, seconds);
 	} while (!agreed_stop(s));
 	return s->series->stop == STOP_INTERRUPTED ? interrupted(s, err) : STATUS_OK;
-}
-
-static enum status take_all(struct session *s, struct error *err)
-{
-	struct host_core *core = take_core(s);
-	enum status status = take_until_enough(s, core, err);
-
-	host_core_release(core);
-	return status;
 }
 
 /* A sample of this length has no share of gaps that counts. */

@@ -61,12 +61,6 @@ const struct key sampling_keys[] = {
 	  .help = "after the samples, work for so long while the energy counter is read, then rest "
 		  "for so long, of which the second half gives the idle power; a GPU's counter "
 		  "needs 0.6s, with the idle power 1.2s, a CPU's 50ms; 0s: no energy" },
-	{ .name = "fast_core",
-	  .type = KEY_BOOL,
-	  .fallback = "no",
-	  .help = "what is timed on the host's clock for a GPU (calls of its driver): on the "
-		  "fastest core of the host, and without the samples during which it was shared "
-		  "with another thread, also of another virtual machine" },
 	{ 0 },
 };
 
@@ -82,7 +76,6 @@ struct sampling sampling_from(const struct section *section)
 		.warmup = section_integer(section, "warmup"),
 		.preheat_seconds = section_real(section, "preheat"),
 		.energy_seconds = section_real(section, "energy_time"),
-		.fast_core = section_integer(section, "fast_core"),
 	};
 
 	if (s.max_samples < s.min_samples)

@@ -22,8 +22,6 @@ struct sampling {
 	 * counter, then rest for this long; 0: none
 	 */
 	double energy_seconds;
-	/* on the host's clock: on a core at full speed (measure/host/host_core.h) */
-	bool fast_core;
 };
 extern const struct key sampling_keys[];
 struct sampling sampling_from(const struct section *section);

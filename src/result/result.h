@@ -70,11 +70,6 @@ struct series {
 	size_t warmup;
 	/* the level still changed when its time was over: no figure of a steady state */
 	bool unsettled;
-	/*
-	 * samples that were dropped as the host's core was shared (measure/host/host_core.h), and
-	 * those that were not, since there were too many; not in the document, which has a note
-	 */
-	size_t shared_core, shared_counted;
 	struct statistics statistics;
 };
 
@@ -289,7 +284,7 @@ struct result {
 	size_t environment_count;
 	/*
 	 * The host's times for fixed pieces of work, before and after the cases
-	 * (measure/host/yardstick.h); none: older result.
+	 * (measure/yardstick.h); none: older result.
 	 */
 	struct metric_value *yardstick;
 	size_t yardstick_count, yardstick_capacity;

@@ -17,7 +17,7 @@
 #include "measure/activity.h"
 #include "measure/processes/signals.h"
 #include "measure/run.h"
-#include "measure/host/yardstick.h"
+#include "measure/yardstick.h"
 #include "plan/suite.h"
 #include "run/header.h"
 #include "run/journal.h"

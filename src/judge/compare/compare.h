@@ -70,7 +70,7 @@ struct difference {
 	char *name, *a, *b; /* "driver", "580.65", "580.95"; COMPARE_MISSING: that side has none */
 };
 
-/* One quantity of the host's yardstick (measure/host/yardstick.h) on both sides. */
+/* One quantity of the host's yardstick (measure/yardstick.h) on both sides. */
 struct yardstick_row {
 	char *name, *unit;
 	double a, b, ratio;

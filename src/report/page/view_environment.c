@@ -138,8 +138,8 @@ static void value_cells(const struct view *view, value_fn *value, const void *wh
 }
 
 /*
- * The host's yardstick (measure/host/yardstick.h) as a fact: two visits whose hosts differ explain
- * a lot.
+ * The host's yardstick (measure/yardstick.h) as a fact: two visits whose hosts differ explain a
+ * lot.
  */
 static const char *yardstick_value(const struct result *result, const void *what)
 {

@@ -14,7 +14,6 @@
 
 #include "base/memory.h"
 #include "kernels/generator.h"
-#include "measure/host/host_core.h"
 #include "measure/processes/world.h"
 #include "measure/sampling.h"
 
@@ -665,68 +664,6 @@ static void a_clock_that_stands_still_ends_too(void **state)
 	free(series.samples);
 }
 
-/* Cores of the host that are shared during every third launch, or all the time after the first. */
-static const struct script *timed;
-static bool always_shared;
-
-static double scripted_pace(void)
-{
-	bool shared = always_shared ? timed->launches > 4 : timed->launches % 3 == 0;
-
-	return shared ? 2e-6 : 1e-6;
-}
-
-static struct series sample_on_host(bool fast_core, bool shared, struct script *script)
-{
-	struct sampling by = rules;
-	struct error err = ERROR_NONE;
-	struct series series;
-
-	by.fast_core = fast_core;
-	by.max_samples = 20;
-	timed = script;
-	always_shared = shared;
-	host_core_pace = scripted_pace;
-	assert_int_equal(run_by(&by, script,
-				(struct workload){ .clock = CLOCK_HOST, .max_batch = 1 }, &series,
-				&err),
-			 STATUS_OK);
-	return series;
-}
-
-static void a_sample_of_a_shared_core_is_dropped(void **state)
-{
-	struct script script = { .seconds = 1e-6 };
-	struct series series = sample_on_host(true, false, &script);
-	size_t taken;
-
-	(void)state;
-	assert_in_range(series.count, 5, 20);
-	assert_int_equal(series.shared_counted, 0);
-	/* Those after the first launch and warm-up; the first of them, of cold caches. */
-	taken = series.count + series.warmup + series.shared_core;
-	assert_int_equal(taken, script.launches - 3);
-	assert_in_range(series.shared_core, taken / 3, taken / 3 + 2);
-	free(series.samples);
-	script = (struct script){ .seconds = 1e-6 };
-	series = sample_on_host(false, false, &script);
-	assert_int_equal(series.shared_core, 0);
-	assert_int_equal(series.count + series.warmup, script.launches - 3);
-	free(series.samples);
-}
-
-static void samples_count_where_no_core_is_fast(void **state)
-{
-	struct script script = { .seconds = 1e-6 };
-	struct series series = sample_on_host(true, true, &script);
-
-	(void)state;
-	assert_in_range(series.count, 5, 20);
-	assert_in_range(series.shared_counted, 1, series.count + series.warmup);
-	assert_in_range(series.shared_core, 10, series.count + series.warmup + 10);
-	free(series.samples);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -750,8 +687,6 @@ int main(void)
 		cmocka_unit_test(a_wide_spread_takes_more_samples),
 		cmocka_unit_test(interruption_and_failure_keep_what_was_sampled),
 		cmocka_unit_test(a_clock_that_stands_still_ends_too),
-		cmocka_unit_test(a_sample_of_a_shared_core_is_dropped),
-		cmocka_unit_test(samples_count_where_no_core_is_fast),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

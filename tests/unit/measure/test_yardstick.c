@@ -13,7 +13,7 @@
 
 #include "judge/estimate/pool.h"
 #include "judge_fixture.h"
-#include "measure/host/yardstick.h"
+#include "measure/yardstick.h"
 
 static const char *const names[] = { "host.work", "host.call", "host.page_fault", "host.wake_up" };
 

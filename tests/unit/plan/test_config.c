@@ -250,7 +250,7 @@ static void long_lines_that_are_no_entry_harm_no_other(void **state)
 		parse(&c, file.data, file.length, NULL),
 		"a.ini:3: [suite copy] has no key 'word'; keys: sizes, directions, verify, note, "
 		"backend, identical_devices, min_samples, max_samples, target, max_time, "
-		"settle_time, sample_time, warmup, preheat, energy_time, fast_core\n"
+		"settle_time, sample_time, warmup, preheat, energy_time\n"
 		"a.ini:4: 'wordwordwordwordwordwordwordwordwordwordwordwordwordwordword' is "
 		"neither a [section] nor key = value\n"
 		"a.ini:5: [suite copy] verify = 5: '5' is not yes or no (or on, off, true, "

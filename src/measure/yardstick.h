@@ -13,8 +13,8 @@
  *
  * Adding a piece: a function, its line in yardstick_take() and its name.
  */
-#ifndef GPUPROOF_MEASURE_HOST_YARDSTICK_H
-#define GPUPROOF_MEASURE_HOST_YARDSTICK_H
+#ifndef GPUPROOF_MEASURE_YARDSTICK_H
+#define GPUPROOF_MEASURE_YARDSTICK_H
 
 #include "result/result.h"
 

@@ -1,4 +1,4 @@
-#include "measure/host/yardstick.h"
+#include "measure/yardstick.h"
 
 #include <errno.h>
 #include <math.h>
