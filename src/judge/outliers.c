@@ -203,7 +203,8 @@ static bool may_warn(const struct group *g, const struct standing *s)
 	return !isnan(warn) && s->deficit + s->half > warn;
 }
 
-static void judge_member(const struct group *g, size_t member)
+/* Returns true if one launch of the device by itself decides the check. */
+static bool judge_member(const struct group *g, size_t member)
 {
 	const struct judging *j = g->j;
 	const struct observation *o = &j->observations[g->members[member]];
@@ -229,10 +230,26 @@ static void judge_member(const struct group *g, size_t member)
 	if (verdict == VERDICT_PASS)
 		check->alone_decides = o->together && may_warn(g, &s);
 	free(reason);
+	return check->alone_decides;
+}
+
+/*
+ * Marks both of two: the faster one waits for the other between samples that are taken together,
+ * and is faster still for that rest.
+ */
+static void doubt_both(const struct group *g)
+{
+	struct verdicts *v = g->j->verdicts;
+
+	for (size_t i = 0; i < 2; i++)
+		v->checks[v->count - 1 - i].alone_decides |=
+			g->j->observations[g->members[1 - i]].together;
 }
 
 static void judge_group(struct group *g)
 {
+	bool doubted = false;
+
 	if (g->count == 1) {
 		/* If the limit also bounds the value, the case was judged. */
 		if (!g->j->limit->min.kind && !g->j->limit->max.kind)
@@ -242,7 +259,9 @@ static void judge_group(struct group *g)
 	}
 	g->deviation = g->count ? deviation_of(g) : 0;
 	for (size_t i = 0; i < g->count; i++)
-		judge_member(g, i);
+		doubted |= judge_member(g, i);
+	if (doubted && g->count == 2)
+		doubt_both(g);
 }
 
 void judge_identical(const struct judging *j)

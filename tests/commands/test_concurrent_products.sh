@@ -73,6 +73,7 @@ asks crowd/result.json "c['notes'].count('measured again by itself')" 1
 "$program" check crowd --limits warning.ini > log 2>&1 || { fail "check of the pooled result: exit code $?"; cat log; }
 
 # So on each node of several.
+export GPUPROOF_FAKE="devices=8 slow=2:4% crowd=only"
 "$program" run warning.ini --set run.backend=fake --check -o nodes --no-report --simulate-nodes 2 > log 2>&1 || { fail "two nodes: exit code $?"; cat log; }
 [ -s nodes/nodes/n1/launch-2/result.json ] && [ ! -e nodes/nodes/n1/launch-3 ] && [ ! -e nodes/nodes/n2/launch-2 ] ||
 	fail "not one launch more, on the node of the slow device alone"
@@ -81,6 +82,7 @@ asks nodes/result.json "k['verdict']" PASS
 asks nodes/result.json "round(100 * (1 - m['together'][0] / m['value']))" 4
 
 # Several launches are confirmed by as many.
+export GPUPROOF_FAKE="devices=4 slow=2:4% crowd=only"
 "$program" run warning.ini --backend fake --check -o many --no-report --launches 2 > log 2>&1 || { fail "two launches: exit code $?"; cat log; }
 [ -s many/launch-4/result.json ] && [ ! -e many/launch-5 ] || fail "two launches are not confirmed by two"
 asks many/result.json "len(m['launches']), len(m['together']), k['launches'], k['verdict']" "2 2 2 PASS"
@@ -97,6 +99,11 @@ once near
 export GPUPROOF_FAKE="devices=4 slow=2:1%"
 "$program" run warning.ini --backend fake --check -o far --no-report > log 2>&1 || { fail "far from the margin: exit code $?"; cat log; }
 [ ! -e far/launch-2 ] || fail "what cannot warn is measured again"
+# Two devices are both measured again: the faster one had rests.
+export GPUPROOF_FAKE="devices=2 slow=1:6%"
+"$program" run warning.ini --backend fake --check -o two --no-report > log 2>&1 || { fail "two devices: exit code $?"; cat log; }
+grep -q '2 cases again, without other devices' log || { fail "not both of two devices are measured again"; cat log; }
+[ "$(grep -c '"together": \[' two/result.json)" -ge 2 ] && [ ! -e two/launch-3 ] || fail "not both of two devices have two figures"
 # Measured one after the other there is nothing to measure again.
 export GPUPROOF_FAKE="devices=4 slow=2:6%"
 "$program" run warning.ini --backend fake --check -o apart --no-report --set matmul.concurrent=no > log 2>&1
