@@ -95,7 +95,7 @@
 		if (rows > 2 && table.tHead.rows.length === 1)
 			[...table.tHead.rows[0].cells].forEach((head, column) => {
 				/* Pictures have no order. */
-				if ((table.tBodies[0].rows[0].cells[column] || head).querySelector('svg'))
+				if ([table.tHead, ...table.tBodies[0].rows].some((row) => (row.cells || row.rows[0].cells)[column]?.querySelector('svg')))
 					return;
 				const label = 'Sort by ' + (textOf(head) || 'column ' + (column + 1));
 

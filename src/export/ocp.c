@@ -259,8 +259,10 @@ static void write_outcome(struct ocp_stream *s, double after, const struct case_
 		write_texts(s, begin_of_step(s, after, "error"), "symptom",
 			    cause_name(CAUSE_CASE_ERROR), "message", reason);
 	else if (case_is_wrong(c))
-		write_diagnosis(s, after, cause_name(CAUSE_GPU_WRONG_RESULT), "FAIL", reason,
-				device);
+		write_diagnosis(s, after,
+				cause_name(case_wrong_is_planted(c) ? CAUSE_FAULTS_PLANTED
+								    : CAUSE_GPU_WRONG_RESULT),
+				"FAIL", reason, device);
 	else if (case_is_verified(c))
 		write_diagnosis(s, after, "verified", "PASS", "", device);
 }

@@ -75,14 +75,20 @@ static void judge_wrong(const struct result *result, const struct case_result *c
 		return;
 	for (size_t i = 0; i < c->watch_count; i++) {
 		const struct watch *t = &c->watches[i];
+		struct verdict_check *check;
 
 		if (!t->wrong)
 			continue;
 		told = true;
-		judging_finding(verdicts, result, c, t->device, ASPECT_CORRECTNESS, VERDICT_FAIL,
-				true,
-				xasprintf("%" PRIu64 " wrong word%s, the first: %s", t->wrong,
-					  t->wrong == 1 ? "" : "s", t->wrong_words));
+		check = judging_finding(verdicts, result, c, t->device, ASPECT_CORRECTNESS,
+					VERDICT_FAIL, true,
+					xasprintf("%" PRIu64 " wrong word%s%s, the first: %s",
+						  t->wrong, t->wrong == 1 ? "" : "s",
+						  case_wrong_is_planted(c) ? " that the run planted"
+									   : "",
+						  t->wrong_words));
+		if (case_wrong_is_planted(c))
+			check->cause = CAUSE_FAULTS_PLANTED;
 	}
 	if (!told)
 		judging_finding(verdicts, result, c, NULL, ASPECT_CORRECTNESS, VERDICT_FAIL, true,

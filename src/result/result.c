@@ -261,6 +261,34 @@ void telemetry_during_unknown(struct telemetry_during *during)
 	};
 }
 
+static double own_value(const struct case_result *c, const char *what)
+{
+	char *name = xasprintf("%s.%s", c->suite ? c->suite : "", what);
+	const struct metric_value *m = case_metric(c, name);
+
+	free(name);
+	return m && isfinite(m->value) ? m->value : 0;
+}
+
+struct planted_faults case_planted(const struct case_result *c)
+{
+	struct planted_faults faults = { .planted = own_value(c, "planted") };
+
+	if (faults.planted > 0) {
+		faults.found = faults.planted * own_value(c, "found");
+		faults.wrong = own_value(c, "wrong");
+	}
+	return faults;
+}
+
+bool case_wrong_is_planted(const struct case_result *c)
+{
+	struct planted_faults faults = case_planted(c);
+
+	return faults.planted > 0 && faults.found >= faults.planted &&
+	       faults.wrong <= faults.planted;
+}
+
 int64_t case_throttle_reasons(const struct case_result *c)
 {
 	int64_t during = c->during.throttle_reasons, after = c->after.throttle_reasons;

@@ -419,6 +419,14 @@ void case_derive_point(struct case_result *c);
  */
 void series_point_of_id(const char *id, char **section, char **point);
 const struct metric_value *case_metric(const struct case_result *c, const char *name);
+/* Faults that a suite made itself, to show that it finds them; 0 of them: it made none. */
+struct planted_faults {
+	double planted, found, wrong; /* `found`: those of `planted`; `wrong`: all that was wrong */
+};
+/* From the metrics SUITE.planted, SUITE.found (their share) and SUITE.wrong. */
+struct planted_faults case_planted(const struct case_result *c);
+/* True if faults were planted, each was found, and nothing else was wrong. */
+bool case_wrong_is_planted(const struct case_result *c);
 const struct series *case_series(const struct case_result *c, const char *name);
 /*
  * True if a metric is of no steady state: its series is unsettled; a timed metric of several series

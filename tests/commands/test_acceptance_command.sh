@@ -150,6 +150,7 @@ grep -q 'REJECTED' later.html || complain "the later page does not say REJECTED"
 printf '[run]\nbackend = fake\n[suite burn]\nloads = fp32\nsize = 64\nduration = 50ms\nplant = 3\n[limit wrong]\nmetric = burn.wrong\nmax = 1000\n' >burn.ini
 "$program" run burn.ini --check -q -o burn >out 2>&1
 [ $? -eq 5 ] || complain "wrong words do not end with 5: $(cat out)"
+grep -q 'cause: faults-planted' out || complain "planted words are the fault of the device: $(cat out)"
 grep -q 'FAKE-0: 3 wrong words' out || complain "the device is not named by its UUID: $(cat out)"
 grep -q 'REJECTED' burn/acceptance.html || complain "wrong words do not reject"
 exit $failed

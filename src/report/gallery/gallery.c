@@ -84,7 +84,7 @@ static void add_figures(const struct view *view, struct tree *row)
 			told |= j < i;
 			best = other->share > best->share ? other : best;
 		}
-		if (told)
+		if (told || !(best->share > 0))
 			continue;
 		tree_textf(tree_item(list), "words", "%s %s (%s)", best->title,
 			   format_rounded(best->value, best->unit, value, sizeof(value)),

@@ -46,6 +46,29 @@ static struct headline_group *group_of(struct headline *h, const struct selected
 	return &h->groups[i];
 }
 
+bool headline_failed(const struct headline *h, const struct headline_group *group)
+{
+	const struct view *view = h->selection.view;
+	const struct case_result *own = group->figures[0]->c;
+	bool failed = false;
+
+	for (size_t r = 0; r < view->count && !failed; r++)
+		for (size_t i = 0; i < view->results[r].case_count && !failed; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+			struct selected_case there = { .c = c };
+			char *key;
+
+			if ((c->status != CASE_FAILED && c->status != CASE_ERROR) ||
+			    strcmp(view_string(c->suite), view_string(own->suite)) != 0)
+				continue;
+			there.source = view_source_of(view, r, c);
+			key = group_key(h, &there);
+			failed = strcmp(key, group->key) == 0;
+			free(key);
+		}
+	return failed;
+}
+
 static double place(const struct headline *h, const struct selected_case *selected)
 {
 	const struct case_parameter *x = h->axis ? case_parameter(selected->c, h->axis) : NULL;

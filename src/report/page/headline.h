@@ -57,6 +57,11 @@ void headline_collect(struct headline *h, const struct view *view, const char *s
 void headline_release(struct headline *h);
 
 /*
+ * True if a case of the group failed or ended in an error: the best of the others is not its best.
+ */
+bool headline_failed(const struct headline *h, const struct headline_group *group);
+
+/*
  * The source whose case, in this row, the device of `source` is a further device of; SIZE_MAX:
  * none.
  */
@@ -82,7 +87,7 @@ bool headline_peak(const struct headline *h, const struct selected_case *selecte
 struct headline_share {
 	const char *title, *unit; /* borrowed from what is shown */
 	size_t source;
-	double share, low, high, value;
+	double share, low, high, value; /* share 0: each group of cases has one that failed */
 	size_t n;
 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "reference/gpu.h"
 #include "report/chart/chart.h"
 #include "report/page/headline.h"
@@ -39,7 +40,7 @@ void headline_shares_add(struct headline_shares *shares, const struct headline *
 		    view_unsettled(selected->c))
 			continue;
 		share = share_of(shares, &peak, selected->source);
-		if (peak.share <= share->share)
+		if (peak.share <= share->share || headline_failed(h, &h->groups[g]))
 			continue;
 		share->share = peak.share;
 		share->low = selected->m->low / selected->m->value * peak.share;
@@ -54,7 +55,7 @@ static size_t devices_with(const struct headline_shares *shares, const char *tit
 	size_t count = 0;
 
 	for (size_t i = 0; i < shares->count; i++)
-		count += strcmp(shares->items[i].title, title) == 0;
+		count += shares->items[i].share > 0 && strcmp(shares->items[i].title, title) == 0;
 	return count;
 }
 
@@ -63,7 +64,8 @@ static bool is_worst(const struct headline_shares *shares, size_t index)
 	const struct headline_share *share = &shares->items[index];
 
 	for (size_t i = 0; i < shares->count; i++)
-		if (strcmp(shares->items[i].title, share->title) == 0 &&
+		if (shares->items[i].share > 0 &&
+		    strcmp(shares->items[i].title, share->title) == 0 &&
 		    (shares->items[i].share < share->share ||
 		     (shares->items[i].share == share->share && i < index)))
 			return false;
@@ -109,6 +111,24 @@ static void card_share(const struct headline_share *share, struct tree *bar)
 	tree_textf(bar, "share", "%.4f", share->share);
 }
 
+/* "Not shown, for a case of it failed: Host to device on cuda:1." */
+static char *not_shown(const struct headline_shares *shares, const struct view *view)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (size_t i = 0; i < shares->count; i++) {
+		const struct headline_share *share = &shares->items[i];
+
+		if (!(share->share > 0))
+			text_addf(&out, "%s%s on %s",
+				  out.length ? "; " : "Not shown, because a case of it failed: ",
+				  share->title, view->sources[share->source].label);
+	}
+	if (out.length)
+		text_add_char(&out, '.');
+	return text_detach(&out);
+}
+
 struct tree *headline_shares_draw(const struct headline_shares *shares, const struct view *view,
 				  struct tree *page)
 {
@@ -126,7 +146,7 @@ struct tree *headline_shares_draw(const struct headline_shares *shares, const st
 	chart.y_name = xstrdup("of the data sheet");
 	chart.y_unit = xstrdup("1");
 	chart.better = BETTER_HIGHER;
-	chart.note = xstrdup("");
+	chart.note = not_shown(shares, view);
 	chart.finding = xstrdup("");
 	for (size_t i = 0; view->count == 1 && i < shares->count; i++) {
 		const struct headline_share *share = &shares->items[i];
@@ -134,7 +154,7 @@ struct tree *headline_shares_draw(const struct headline_shares *shares, const st
 		struct chart_point *point;
 		char *name;
 
-		if (devices > APART && !is_worst(shares, i))
+		if (!(share->share > 0) || (devices > APART && !is_worst(shares, i)))
 			continue;
 		if (is_worst(shares, i))
 			card_share(share, tree_item(card));

@@ -47,6 +47,11 @@ static size_t outcome_of(const struct comparison *c)
 	return gate == 5 ? 4 : gate == 1 ? 1 : 0;
 }
 
+static bool none_compared(const struct comparison *c)
+{
+	return c->counts[CHANGE_NONE] == c->count;
+}
+
 static size_t certain_regressions(const struct comparison *c)
 {
 	size_t n = 0;
@@ -66,8 +71,9 @@ static void show_outcome(const struct comparison *c, struct tree *map)
 		{ "skipped", "○", "Nothing certainly got worse" },
 		{ "skipped", "○", "Not all was compared" },
 		{ "failed", "✗", "Wrong results" },
+		{ "skipped", "○", "Nothing could be compared" },
 	};
-	size_t outcome = outcome_of(c);
+	size_t outcome = outcome_of(c) == 3 && none_compared(c) ? 5 : outcome_of(c);
 
 	tree_text(map, "outcome_kind", outcomes[outcome].kind);
 	tree_text(map, "outcome_symbol", outcomes[outcome].symbol);
@@ -163,6 +169,22 @@ static double half_axis(const struct comparison *c)
 	return fmin(1.05 * half, log(STRIP_MOST));
 }
 
+/* From `low` to `high`, which are logarithms; an end beyond the axis is an arrow at its edge. */
+static void draw_whisker(const struct scale *scale, double low, double high, struct text *path)
+{
+	double from = scale_at(scale, fmax(low, scale->low));
+	double to = scale_at(scale, fmin(high, scale->high));
+
+	if (low < scale->low)
+		text_addf(path, "M%.0f %.0fl-4 4l4 4", from, STRIP_MIDDLE - 4);
+	if (high > scale->high)
+		text_addf(path, "M%.0f %.0fl4 4l-4 4", to, STRIP_MIDDLE - 4);
+	text_add_char(path, 'M');
+	chart_number(path, low < scale->low ? from - 4 : from);
+	text_addf(path, " %.0fH", STRIP_MIDDLE);
+	chart_number(path, high > scale->high ? to + 4 : to);
+}
+
 static void draw_strip(const struct changes *k, const struct comparison_row *row, struct tree *map)
 {
 	static const char *const colours[CHANGE_COUNT] = {
@@ -180,12 +202,8 @@ static void draw_strip(const struct changes *k, const struct comparison_row *row
 	if (there)
 		chart_marker(&mark, markers[row->change], scale_at(&k->scale, log(row->ratio)),
 			     STRIP_MIDDLE);
-	if (there && row->low > 0 && isfinite(row->high)) {
-		text_add_char(&whisker, 'M');
-		chart_number(&whisker, scale_at(&k->scale, log(row->low)));
-		text_addf(&whisker, " %.0fH", STRIP_MIDDLE);
-		chart_number(&whisker, scale_at(&k->scale, log(row->high)));
-	}
+	if (there && row->low > 0 && isfinite(row->high))
+		draw_whisker(&k->scale, log(row->low), log(row->high), &whisker);
 	tree_flag(map, "strip", there);
 	tree_text(map, "colour", colours[row->change]);
 	tree_text_owned(map, "mark", text_detach(&mark));
@@ -336,7 +354,7 @@ static void show_rows(const struct changes *k, struct tree *map)
 			done[j] = done[j] || one_case(row, &k->c->rows[j]);
 	}
 	free(done);
-	tree_flag(map, "has_changed", shown->count != 0);
+	tree_flag(map, "has_changed", shown->count != 0 && !none_compared(k->c));
 	tree_flag(map, "has_unchanged", rest->count != 0);
 	tree_textf(map, "unchanged_count", "%zu", rest->count);
 	tree_textf(map, "left_out", left_out ? "%zu" : "", left_out);
@@ -392,7 +410,9 @@ static void show_launches(size_t a, size_t b, const char *letter, struct tree *m
 	const char *plural = b == 1 ? "" : "es";
 
 	tree_flag(map, "many_launches", a > 1 || b > 1);
-	if (a == b)
+	if (!a && !b)
+		tree_text(map, "launches", "");
+	else if (a == b)
 		tree_textf(map, "launches", "%zu launch%s of each", b, plural);
 	else
 		tree_textf(map, "launches", "%zu launch%s of %s, %zu of A", b, plural, letter, a);

@@ -269,10 +269,14 @@ static const char *version_value(const struct result *result, const void *what)
 	return view_string(result->gpuproof_version);
 }
 
+/* Differences before those of settings are folded: two configs may differ in thousands. */
+#define SHOWN 30
+
 /* Differences between the runs come first: they decide what a comparison means. */
 void view_differences(const struct view *view, struct tree *page)
 {
 	struct tree *list = tree_list(page, "differences");
+	struct tree *more = tree_list(page, "more_differences");
 
 	if (differs(view, device_names, NULL))
 		add_difference(view, list, "device", "devices", device_names, NULL);
@@ -294,9 +298,12 @@ void view_differences(const struct view *view, struct tree *page)
 			if (setting_before(view, r, s) || !differs(view, setting_value, s))
 				continue;
 			name = xasprintf("[%s] %s", view_string(s->section), view_string(s->key));
-			add_difference(view, list, "configuration", name, setting_value, s);
+			add_difference(view, list->count < SHOWN ? list : more, "configuration",
+				       name, setting_value, s);
 			free(name);
 		}
 	}
 	tree_flag(page, "has_differences", list->count != 0);
+	tree_flag(page, "has_more_differences", more->count != 0);
+	tree_textf(page, "more_differences_count", "%zu", more->count);
 }

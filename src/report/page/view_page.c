@@ -64,8 +64,8 @@ static char *default_title(const struct view *view)
 	}
 	text_add(&out, view->count > 1 ? "Comparison" : "Measurement");
 	if (view->count > NAMED_RESULTS) {
-		text_addf(&out, " of %zu results with that of ", view->count);
-		add_devices(&out, first);
+		text_addf(&out, " of %zu results", view->count);
+		add_common(&out, view);
 	}
 	for (size_t r = 0; view->count > 1 && view->count <= NAMED_RESULTS && r < view->count;
 	     r++) {

@@ -16,6 +16,8 @@
 /* Launches of both sides, before a change is more than possible (judge/compare/compare.h). */
 #define ENOUGH_LAUNCHES 4
 
+#define NAMED 8 /* devices that a warning names; the rest is counted */
+
 static const char *cases(size_t n)
 {
 	return n == 1 ? "case" : "cases";
@@ -79,9 +81,13 @@ static void warn_throttled(const struct view *view, const struct seen *seen, int
 	for (size_t s = 0; s < view->source_count; s++) {
 		if (!seen[s].throttled || seen[s].reasons != reasons)
 			continue;
-		text_addf(&devices, "%s%s", count++ ? ", " : "", view->sources[s].label);
+		if (count < NAMED)
+			text_addf(&devices, "%s%s", count ? ", " : "", view->sources[s].label);
+		count++;
 		total += seen[s].throttled;
 	}
+	if (count > NAMED)
+		text_addf(&devices, " and %zu more devices", count - NAMED);
 	warn(list, "%s %s throttled in %zu %s (%s): %s clock was lower than it could be.",
 	     devices.data, count == 1 ? "was" : "were", total, cases(total), words,
 	     count == 1 ? "its" : "their");
@@ -237,6 +243,30 @@ static void warn_host_varies(const struct view *view, struct tree *list)
 	}
 }
 
+/* Wrong words that the run made itself are no fault of the device. */
+static void warn_planted(const struct view *view, struct tree *list)
+{
+	double planted = 0, wrong = 0;
+	size_t count = 0;
+
+	for (size_t r = 0; r < view->count; r++)
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+			struct planted_faults faults = case_planted(c);
+
+			if (!(faults.planted > 0))
+				continue;
+			planted += faults.planted;
+			wrong += faults.wrong;
+			count++;
+		}
+	if (count)
+		warn(list,
+		     "The run planted %.0f wrong words itself in %zu %s (plant), to show that they "
+		     "are found: %.0f wrong words were found in these.",
+		     planted, count, cases(count), wrong);
+}
+
 void view_warnings(const struct view *view, struct tree *page)
 {
 	struct tree *list = tree_list(page, "warnings");
@@ -244,6 +274,7 @@ void view_warnings(const struct view *view, struct tree *page)
 	struct view_counts n;
 
 	view_count(view, &n);
+	warn_planted(view, list);
 	warn_unfinished(view, list);
 	warn_lost(view, list);
 	warn_host(view, list);

@@ -400,7 +400,9 @@ static void a_soak_blames_its_gpu(void **state)
 			continue;
 		blamed++;
 		assert_string_equal(c->uuid, r.devices[0].uuid);
-		assert_non_null(strstr(c->reason, "12 wrong words, the first: "));
+		assert_non_null(
+			strstr(c->reason, "12 wrong words that the run planted, the first: "));
+		assert_int_equal(c->cause, CAUSE_FAULTS_PLANTED);
 	}
 	assert_int_equal(blamed, 5);
 	assert_int_equal(verdicts_exit_code(&v), 5);

@@ -517,7 +517,7 @@ static void a_title_names_a_few_results(void **state)
 			 "Tesla V100-SXM2-32GB</title>");
 	free(html);
 	html = page_of(results, 4);
-	assert_has(html, "<title>Comparison of 4 results with that of 2 × NVIDIA H200</title>");
+	assert_has(html, "<title>Comparison of 4 results</title>");
 	free(html);
 	for (int i = 0; i < 4; i++)
 		result_release(&results[i]);
@@ -924,6 +924,107 @@ static void a_run_begins_with_shares_of_the_data_sheet(void **state)
 	result_release(&result);
 }
 
+static void read_data(const char *name, struct result *result)
+{
+	char *path = xasprintf(TESTS_DIR "/data/%s.json", name);
+	struct error err = ERROR_NONE;
+
+	if (result_read(result, path, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	free(path);
+}
+
+/* A device whose large case failed is not shown with what its small one reached. */
+static void a_share_is_not_of_what_a_failure_left(void **state)
+{
+	struct result result;
+	size_t failed = 0;
+	char *html;
+
+	(void)state;
+	read_data("quick_h200_x2", &result);
+	html = page_of(&result, 1);
+	assert_null(strstr(html, "Not shown, because a case of it failed"));
+	free(html);
+	for (size_t i = 0; i < result.case_count; i++)
+		if (strcmp(result.cases[i].id, "transfer/h2d/pinned/64MiB@cuda:1") == 0) {
+			result.cases[i].status = CASE_FAILED;
+			failed++;
+		}
+	assert_int_equal(failed, 1);
+	html = page_of(&result, 1);
+	assert_has(html, "Not shown, because a case of it failed: Host to device, page-locked on "
+			 "cuda:1.");
+	assert_null(strstr(html, "1.59 GB/s, cuda:1"));
+	free(html);
+	result_release(&result);
+}
+
+static void planted_faults_are_no_faults_of_the_device(void **state)
+{
+	struct result result;
+	char *html;
+
+	(void)state;
+	read_data("burn_h200_planted", &result);
+	html = page_of(&result, 1);
+	assert_has(html, "The run planted 60 wrong words itself in 5 cases (plant), to show that "
+			 "they are found: 60 wrong words were found in these.");
+	free(html);
+	result_release(&result);
+}
+
+static void runs_without_a_common_case_are_not_compared(void **state)
+{
+	struct result results[2];
+	char *html;
+
+	(void)state;
+	read_data("claims_h200_x2", &results[0]);
+	read_data("quick_h200", &results[1]);
+	html = page_of(results, 2);
+	assert_has(html, "Nothing could be compared");
+	assert_null(strstr(html, "0 launches"));
+	assert_null(strstr(html, "class=\"compared\""));
+	assert_has(html, " more settings that differ</summary>");
+	free(html);
+	result_release(&results[0]);
+	result_release(&results[1]);
+}
+
+static void an_interval_beyond_the_axis_ends_in_an_arrow(void **state)
+{
+	struct result results[2];
+	char *html;
+
+	(void)state;
+	read_data("nights/h100_1", &results[0]);
+	read_data("nights/h100_3", &results[1]);
+	html = page_of(results, 2);
+	assert_has(html, "l-4 4l4 4M");
+	assert_has(html, "l4 4l-4 4M");
+	free(html);
+	result_release(&results[0]);
+	result_release(&results[1]);
+}
+
+static void of_many_throttled_devices_some_are_named(void **state)
+{
+	struct sample_options options = two_gpus;
+	struct result result;
+	char *html;
+
+	(void)state;
+	options.devices = 12;
+	sample_report(&result, &options);
+	for (size_t i = 0; i < result.case_count; i++)
+		result.cases[i].during.throttle_reasons = 0x4;
+	html = page_of(&result, 1);
+	assert_has(html, "cuda:7 and 4 more devices were throttled in");
+	free(html);
+	result_release(&result);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -956,6 +1057,11 @@ int main(void)
 		cmocka_unit_test(golden_pages),
 		cmocka_unit_test(golden_pages_of_real_runs),
 		cmocka_unit_test(a_run_begins_with_shares_of_the_data_sheet),
+		cmocka_unit_test(a_share_is_not_of_what_a_failure_left),
+		cmocka_unit_test(planted_faults_are_no_faults_of_the_device),
+		cmocka_unit_test(runs_without_a_common_case_are_not_compared),
+		cmocka_unit_test(an_interval_beyond_the_axis_ends_in_an_arrow),
+		cmocka_unit_test(of_many_throttled_devices_some_are_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
