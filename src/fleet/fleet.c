@@ -15,6 +15,7 @@
 #include "fleet/merge.h"
 #include "fleet/nodes.h"
 #include "measure/processes/signals.h"
+#include "fleet/rounds/topology.h"
 #include "plan/plan.h"
 #include "run/conductor.h"
 #include "run/header.h"
@@ -392,7 +393,9 @@ enum status fleet_run(const struct config *config, const struct fleet_options *o
 
 	f.has_groups = plan_has_groups(config);
 	memset(result, 0, sizeof(*result));
-	if (launcher_choose(&f.launcher, config, options->launch, err) == STATUS_OK &&
+	/* Now, since the rounds that need it come last. */
+	if (topology_read(section_text(settings, "topology"), NULL, 0, NULL, err) == STATUS_OK &&
+	    launcher_choose(&f.launcher, config, options->launch, err) == STATUS_OK &&
 	    open_journal(&f, config, result, err) == STATUS_OK &&
 	    make_folders(&f, err) == STATUS_OK) {
 		f.run_id = result->run_id;

@@ -16,6 +16,7 @@
 struct member {
 	char *name;
 	size_t node; /* the caller's number */
+	char *leaf;  /* its switch; NULL: not known */
 	char *lost;  /* why; NULL: it is there */
 	struct device_info *devices;
 	size_t device_count;
@@ -83,6 +84,13 @@ void rounds_settle(struct rounds *r, struct group *g);
 const char *rounds_lost_member(const struct rounds *r, const struct group *g);
 /* True while the group has something to do. */
 bool rounds_step_group(struct rounds *r, struct group *g);
+
+/* Switches with members that are there and have a known one. */
+size_t rounds_leaf_count(const struct rounds *r);
+/* The pairs of turn 1 to leaves - 1 (even) or leaves (odd): every two switches once. */
+size_t rounds_pair_leaves(const struct rounds *r, size_t turn, size_t (*pairs)[2]);
+/* Takes accusations of nodes away where their switch is at fault, and notes that. */
+void rounds_accuse_leaves(struct rounds *r, struct accusation *accused, size_t *count);
 
 /* Members that are there; returns how many. */
 size_t rounds_list_members(const struct rounds *r, size_t *out);

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "fleet/rounds/parts.h"
+#include "fleet/rounds/topology.h"
 #include "run/group.h"
 
 bool rounds_is_of(const struct section *section, enum suite_groups kind)
@@ -82,6 +83,19 @@ bool rounds_step(struct rounds *r)
 	return !r->stopped && rounds_make(r);
 }
 
+static enum status find_leaves(struct rounds *r, const char *const *names, struct error *err)
+{
+	const struct section *fleet = config_section(r->config, "fleet", "");
+	char **leaves = xcalloc(r->count + 1, sizeof(*leaves));
+	enum status status =
+		topology_read(section_text(fleet, "topology"), names, r->count, leaves, err);
+
+	for (size_t i = 0; i < r->count; i++)
+		r->members[i].leaf = leaves[i];
+	free(leaves);
+	return status;
+}
+
 enum status rounds_open(struct rounds **out, const struct config *config, const char *directory,
 			const char *const *names, const size_t *nodes, size_t count, uint64_t seed,
 			const struct rounds_door *door, struct error *err)
@@ -105,7 +119,7 @@ enum status rounds_open(struct rounds **out, const struct config *config, const 
 			return err->status;
 	}
 	pairing_open(&r->pairing, count, seed);
-	return STATUS_OK;
+	return find_leaves(r, names, err);
 }
 
 static void add_finding(struct result *result, const struct finding *f)
@@ -115,11 +129,8 @@ static void add_finding(struct result *result, const struct finding *f)
 	result->postflight[result->postflight_count++] = *f;
 }
 
-static void add_accusations(const struct rounds *r, struct result *result)
+static void add_accusations(const struct accusation *accused, size_t count, struct result *result)
 {
-	struct accusation *accused;
-	size_t count = rounds_accusations(r, &accused);
-
 	for (size_t i = 0; i < count; i++) {
 		struct finding f = { .severity = SEVERITY_ERROR };
 
@@ -132,12 +143,16 @@ static void add_accusations(const struct rounds *r, struct result *result)
 		add_finding(result, &f);
 		fprintf(stderr, "gpuproof: %s: %s\n", f.subject, f.text);
 	}
-	free(accused);
 }
 
 void rounds_collect(struct rounds *r, struct result *result)
 {
+	struct accusation *accused;
+	size_t count;
+
 	end_round(r);
+	count = rounds_accusations(r, &accused);
+	rounds_accuse_leaves(r, accused, &count);
 	result->planned += r->planned;
 	for (size_t i = 0; i < r->config->count; i++)
 		if (rounds_is_of(&r->config->sections[i], SUITE_OF_NODES) ||
@@ -150,7 +165,8 @@ void rounds_collect(struct rounds *r, struct result *result)
 		add_finding(result, &r->notes[i]);
 		fprintf(stderr, "gpuproof: %s: %s\n", r->notes[i].subject, r->notes[i].text);
 	}
-	add_accusations(r, result);
+	add_accusations(accused, count, result);
+	free(accused);
 	for (size_t i = 0; i < r->found.case_count; i++)
 		*result_add_case(result) = r->found.cases[i];
 	free(r->found.cases);
@@ -168,6 +184,7 @@ void rounds_close(struct rounds *r)
 		case_result_release(&r->earlier.cases[i]);
 	for (size_t i = 0; i < r->count; i++) {
 		free(r->members[i].name);
+		free(r->members[i].leaf);
 		free(r->members[i].lost);
 		free(r->members[i].devices);
 		free(r->members[i].path);

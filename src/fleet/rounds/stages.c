@@ -75,6 +75,7 @@ static bool make_sizes(struct rounds *r)
 	return asked >= 0;
 }
 
+/* Gives the most of a setting over all sections of pairs; -1: there are none. */
 static int64_t pair_setting(const struct rounds *r, const char *key)
 {
 	int64_t most = -1;
@@ -83,11 +84,38 @@ static int64_t pair_setting(const struct rounds *r, const char *key)
 		if (rounds_is_of(&r->config->sections[i], SUITE_OF_PAIRS)) {
 			int64_t value = section_integer(&r->config->sections[i], key);
 
-			most = value > most || value == 0 ? value : most;
-			if (value == 0 && strcmp(key, "rounds") == 0)
-				return 0;
+			most = value > most ? value : most;
 		}
 	return most;
+}
+
+enum pairs { PAIRS_NONE, PAIRS_RANDOM, PAIRS_OF_LEAVES, PAIRS_ALL };
+
+/* Gives what all sections of pairs ask for together, and the rounds of it at `count` nodes. */
+static enum pairs asked_pairs(const struct rounds *r, size_t count, size_t *rounds)
+{
+	static const char *const words[] = { [PAIRS_OF_LEAVES] = "leaves", [PAIRS_ALL] = "all" };
+	enum pairs asked = PAIRS_NONE;
+	size_t turns = count;
+
+	for (size_t i = 0; i < r->config->count; i++) {
+		const struct section *s = &r->config->sections[i];
+		enum pairs own = PAIRS_RANDOM;
+
+		if (!rounds_is_of(s, SUITE_OF_PAIRS))
+			continue;
+		for (int k = PAIRS_OF_LEAVES; k <= PAIRS_ALL; k++)
+			if (strcmp(section_text(s, "rounds"), words[k]) == 0)
+				own = (enum pairs)k;
+		asked = own > asked ? own : asked;
+	}
+	if (asked == PAIRS_OF_LEAVES)
+		turns = rounds_leaf_count(r);
+	*rounds = asked == PAIRS_NONE     ? 0
+		  : asked == PAIRS_RANDOM ? (size_t)pair_setting(r, "rounds")
+		  : turns < 2             ? 0
+					  : (turns + 1) / 2 * 2 - 1;
+	return asked;
 }
 
 static void add_pairs(struct rounds *r, const size_t (*pairs)[2], size_t count, int round)
@@ -98,23 +126,47 @@ static void add_pairs(struct rounds *r, const size_t (*pairs)[2], size_t count, 
 		rounds_add_group(r, what, pairs[i]);
 }
 
-/* Random pairs, or in turn every pair once (rounds = all). */
+static void tell_unpaired(struct rounds *r, enum pairs asked, size_t count)
+{
+	size_t unknown = 0;
+	char text[200];
+
+	for (size_t i = 0; i < r->count; i++)
+		unknown += !r->members[i].lost && !r->members[i].leaf;
+	if (count < 2)
+		rounds_note(r, SEVERITY_WARNING, "pairs of nodes",
+			    "not measured: fewer than two nodes are left for it");
+	else if (asked == PAIRS_OF_LEAVES && rounds_leaf_count(r) < 2)
+		rounds_note(r, SEVERITY_WARNING, "pairs of nodes",
+			    "not measured: rounds = leaves takes two leaf switches, and topology "
+			    "of "
+			    "[fleet] tells of fewer");
+	else if (asked == PAIRS_OF_LEAVES && unknown) {
+		snprintf(text, sizeof(text),
+			 "%zu of %zu are under no leaf switch that topology of [fleet] tells of, "
+			 "and "
+			 "are not measured",
+			 unknown, count);
+		rounds_note(r, SEVERITY_WARNING, "pairs of nodes", text);
+	}
+}
+
+/* Random pairs, or in turn every pair of nodes or of leaf switches once. */
 static bool make_pairs(struct rounds *r)
 {
 	size_t *all = xcalloc(r->count + 1, sizeof(*all)), count = rounds_list_members(r, all),
-	       found;
+	       found, last;
 	size_t(*pairs)[2] = xcalloc(r->count + 1, sizeof(*pairs));
-	int64_t rounds = pair_setting(r, "rounds");
-	size_t last = rounds == 0 ? (count + 1) / 2 * 2 - 1 : (size_t)(rounds > 0 ? rounds : 0);
-	bool more = count >= 2 && rounds >= 0 && r->step < last;
+	enum pairs asked = asked_pairs(r, count, &last);
+	bool more = count >= 2 && r->step < last;
 
-	if (rounds >= 0 && count < 2 && r->step == 0)
-		rounds_note(r, SEVERITY_WARNING, "pairs of nodes",
-			    "not measured: fewer than two nodes are left for it");
+	if (asked != PAIRS_NONE && r->step == 0)
+		tell_unpaired(r, asked, count);
 	if (more) {
 		r->step++;
-		found = rounds == 0 ? pairing_turn(all, count, r->step, pairs)
-				    : pairing_random(&r->pairing, all, count, pairs);
+		found = asked == PAIRS_ALL         ? pairing_turn(all, count, r->step, pairs)
+			: asked == PAIRS_OF_LEAVES ? rounds_pair_leaves(r, r->step, pairs)
+						   : pairing_random(&r->pairing, all, count, pairs);
 		add_pairs(r, (const size_t(*)[2])pairs, found, (int)r->step);
 	}
 	free(pairs);
