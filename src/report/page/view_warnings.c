@@ -243,6 +243,18 @@ static void warn_host_varies(const struct view *view, struct tree *list)
 	}
 }
 
+/* This page has a column for each device: on many nodes the page of nodes answers first. */
+static void point_to_fleet(const struct view *view, struct tree *list)
+{
+	size_t nodes = view->count == 1 ? view->results[0].node_count : 0;
+
+	if (nodes > NODES_NAMED)
+		warn(list,
+		     "The run is on %zu nodes: gpuproof report --fleet shows the nodes to look at "
+		     "first, and each figure over all devices.",
+		     nodes);
+}
+
 /* Wrong words that the run made itself are no fault of the device. */
 static void warn_planted(const struct view *view, struct tree *list)
 {
@@ -274,6 +286,7 @@ void view_warnings(const struct view *view, struct tree *page)
 	struct view_counts n;
 
 	view_count(view, &n);
+	point_to_fleet(view, list);
 	warn_planted(view, list);
 	warn_unfinished(view, list);
 	warn_lost(view, list);

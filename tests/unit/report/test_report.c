@@ -1025,6 +1025,28 @@ static void of_many_throttled_devices_some_are_named(void **state)
 	result_release(&result);
 }
 
+static void a_run_on_many_nodes_names_the_page_of_nodes(void **state)
+{
+	struct result result;
+	char *html;
+
+	(void)state;
+	sample_report(&result, &one_gpu);
+	for (size_t i = 0; i < 9; i++) {
+		html = page_of(&result, 1);
+		assert_null(strstr(html, "gpuproof report --fleet"));
+		free(html);
+		ARRAY_GROW(result.nodes, result.node_count, result.node_capacity);
+		result.nodes[result.node_count++] = (struct result_node){
+			.name = xasprintf("n%zu", i), .reason = xstrdup(""), .lost_at = xstrdup("")
+		};
+	}
+	html = page_of(&result, 1);
+	assert_has(html, "The run is on 9 nodes: gpuproof report --fleet shows");
+	free(html);
+	result_release(&result);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1062,6 +1084,7 @@ int main(void)
 		cmocka_unit_test(runs_without_a_common_case_are_not_compared),
 		cmocka_unit_test(an_interval_beyond_the_axis_ends_in_an_arrow),
 		cmocka_unit_test(of_many_throttled_devices_some_are_named),
+		cmocka_unit_test(a_run_on_many_nodes_names_the_page_of_nodes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
