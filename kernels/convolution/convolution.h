@@ -129,7 +129,7 @@ static inline uint64_t convolution_scratch_bytes(const struct convolution_shape 
 }
 
 #define CONVOLUTION_DEPTHWISE_TAPS 121      /* 11 x 11 */
-#define CONVOLUTION_MOST (INT32_MAX - 1024) /* weights and pixels: kernels count in steps */
+#define CONVOLUTION_MOST (INT32_MAX - 1024) /* weights, pixels, bytes of one */
 
 static inline enum status convolution_refuse(const struct convolution_shape *s, struct error *err)
 {
@@ -164,9 +164,11 @@ static inline enum status convolution_check(const struct convolution_shape *s, s
 				 s->kernel_height, s->kernel_width, CONVOLUTION_DEPTHWISE_TAPS);
 	if (convolution_weights(s) > CONVOLUTION_MOST ||
 	    convolution_out_pixels(s) > CONVOLUTION_MOST ||
-	    (uint64_t)s->batch * s->height * s->width > CONVOLUTION_MOST)
+	    (uint64_t)s->batch * s->height * s->width > CONVOLUTION_MOST ||
+	    (uint64_t)s->channels * precision_bytes(s->precision) > CONVOLUTION_MOST)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "convolution: more than %d weights or pixels", CONVOLUTION_MOST);
+				 "convolution: more than %d weights, pixels or bytes of a pixel",
+				 CONVOLUTION_MOST);
 	return STATUS_OK;
 }
 

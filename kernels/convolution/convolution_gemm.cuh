@@ -73,7 +73,7 @@ struct convolution_gemm_arguments {
  * A row's pixel (weights: one of the depth): what its first tap reads of which image, and where it
  * is in the output.
  */
-struct row_pixel {
+struct alignas(16) row_pixel {
 	int first; /* pixel, of all images */
 	int h, w;
 	int out; /* -1: after the last */
@@ -103,14 +103,14 @@ static __device__ __forceinline__ row_pixel row_pixel_of(const convolution_gemm_
 	return { (n * a.problem.out_height + h) * a.problem.out_width + w, h, w, out };
 }
 
-/* Place of element `at` of a line of WIDTH elements. */
-template <typename T, bool ALONG, int WIDTH>
-static __device__ __forceinline__ int tile_offset(int line, int at)
+/* Place of element `at` of a line of WIDTH elements. `Index` unsigned takes fewer instructions. */
+template <typename T, bool ALONG, int WIDTH, typename Index>
+static __device__ __forceinline__ int tile_offset(Index line, Index at)
 {
-	const int V = 16 / sizeof(T);
-	int exchange = ALONG ? line / 2 % 4 : sizeof(T) == 2 ? line % 8 : line % 4 * 2;
+	const Index V = 16 / sizeof(T);
+	Index exchange = ALONG ? line / 2 % 4 : sizeof(T) == 2 ? line % 8 : line % 4 * 2;
 
-	return line * WIDTH + (at / V ^ exchange) * V + at % V;
+	return (int)(line * WIDTH + (at / V ^ exchange) * V + at % V);
 }
 
 /*
@@ -120,17 +120,22 @@ static __device__ __forceinline__ int tile_offset(int line, int at)
 enum gather_phase { GATHER_COPY, GATHER_LOAD, GATHER_STORE };
 
 template <typename T, int PACK, gather_phase PHASE>
-static __device__ __forceinline__ void copy_pack(T *to, const T *tensor, int64_t at, bool in,
-						 uint16_t *held)
+static __device__ __forceinline__ void copy_pack(T *to, const T *from, bool in, uint16_t *held)
 {
-	const T *from = tensor + (in ? at : 0);
-
 	if (PHASE == GATHER_COPY)
 		copy_async<PACK * sizeof(T) >= 16 ? 16 : 4>(to, from, in);
 	else if (PHASE == GATHER_LOAD)
 		*held = in ? __ldg(reinterpret_cast<const uint16_t *>(from)) : (uint16_t)0;
 	else
 		*reinterpret_cast<uint16_t *>(to) = *held;
+}
+
+/* Element `at` of a tensor. */
+template <typename T, int PACK, gather_phase PHASE>
+static __device__ __forceinline__ void copy_element(T *to, const T *tensor, int64_t at, bool in,
+						    uint16_t *held)
+{
+	copy_pack<T, PACK, PHASE>(to, tensor + (in ? at : 0), in, held);
 }
 
 /*
@@ -172,13 +177,13 @@ static __device__ __forceinline__ void gather_pixels(T *tile, const convolution_
 		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS);
 		row_pixel r = rows[line];
 
-		copy_pack<T, PACK, PHASE>(tile + tile_offset<T, true, DEPTH>(line, at), tensor,
-					  (int64_t)(r.first + row * (int)width + column) *
-							  channels +
-						  channel,
-					  first + at < end && (unsigned)(r.h + row) < height &&
-						  (unsigned)(r.w + column) < width,
-					  held + i);
+		copy_element<T, PACK, PHASE>(tile + tile_offset<T, true, DEPTH>(line, at), tensor,
+					     (int64_t)(r.first + row * (int)width + column) *
+							     channels +
+						     channel,
+					     first + at < end && (unsigned)(r.h + row) < height &&
+						     (unsigned)(r.w + column) < width,
+					     held + i);
 	}
 }
 
@@ -195,10 +200,11 @@ static __device__ __forceinline__ void gather_filters(T *tile, const convolution
 	for (int i = 0; i < COLUMNS * PACKS / GEMM_THREADS; i++) {
 		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS);
 
-		copy_pack<T, PACK, PHASE>(tile + tile_offset<T, true, DEPTH>(line, at),
-					  (const T *)a.problem.weights,
-					  (int64_t)(column + line) * a.depth + first + at,
-					  first + at < end && column + line < a.columns, held + i);
+		copy_element<T, PACK, PHASE>(tile + tile_offset<T, true, DEPTH>(line, at),
+					     (const T *)a.problem.weights,
+					     (int64_t)(column + line) * a.depth + first + at,
+					     first + at < end && column + line < a.columns,
+					     held + i);
 	}
 }
 
@@ -222,10 +228,12 @@ static __device__ __forceinline__ void gather_channels(T *tile, const convolutio
 		int tap = (a.taps.row + r * stride) * (int)s.kernel_width + a.taps.column +
 			  c * stride;
 
-		copy_pack<T, PACK, PHASE>(tile + tile_offset<T, false, COLUMNS>(line, at),
-					  (const T *)a.problem.weights,
-					  ((int64_t)filter * taps + tap) * s.channels + column + at,
-					  first + line < end && column + at < a.columns, held + i);
+		copy_element<T, PACK, PHASE>(tile + tile_offset<T, false, COLUMNS>(line, at),
+					     (const T *)a.problem.weights,
+					     ((int64_t)filter * taps + tap) * s.channels + column +
+						     at,
+					     first + line < end && column + at < a.columns,
+					     held + i);
 	}
 }
 
@@ -236,22 +244,36 @@ static __device__ __forceinline__ void gather_taps(T *tile, const convolution_ge
 {
 	const int PACKS = GEMM_ROWS / PACK;
 	const convolution_shape &s = a.problem.shape;
-	int thread = thread_now();
+	unsigned thread = (unsigned)thread_now() % GEMM_THREADS; /* a range that is known */
 	int at = thread % PACKS * PACK, channel, c;
 	int r = a.tap_columns.quotient(a.depth_channels.quotient(row + at, &channel), &c);
+	const char *tap =
+		(const char *)((const T *)a.problem.image +
+			       (int64_t)(r * (int)s.width + c) * (int)s.channels + channel);
+	int pitch = (int)s.channels * (int)sizeof(T);
+	bool in = row + at < a.rows;
+	/* A copy waits for its pixel: up to four are read at a time. */
+	const int COPIES = GEMM_DEPTH(T) * PACKS / GEMM_THREADS, GROUP = COPIES < 4 ? COPIES : 4;
 
 #pragma unroll
-	for (int i = 0; i < GEMM_DEPTH(T) * PACKS / GEMM_THREADS; i++) {
-		int line = thread / PACKS + i * (GEMM_THREADS / PACKS);
-		row_pixel p = pixels[line];
+	for (int first = 0; first < COPIES; first += GROUP) {
+		row_pixel group[GROUP];
 
-		copy_pack<T, PACK, PHASE>(tile + tile_offset<T, false, GEMM_ROWS>(line, at),
-					  (const T *)a.problem.image,
-					  (int64_t)(p.first + r * (int)s.width + c) * s.channels +
-						  channel,
-					  row + at < a.rows && (unsigned)(p.h + r) < s.height &&
-						  (unsigned)(p.w + c) < s.width,
-					  held + i);
+#pragma unroll
+		for (int i = 0; i < GROUP; i++)
+			group[i] = pixels[thread / PACKS + (first + i) * (GEMM_THREADS / PACKS)];
+#pragma unroll
+		for (int i = 0; i < GROUP; i++) {
+			int line = thread / PACKS + (first + i) * (GEMM_THREADS / PACKS);
+			const row_pixel &p = group[i];
+
+			copy_pack<T, PACK, PHASE>(
+				tile + tile_offset<T, false, GEMM_ROWS, unsigned>(line, at),
+				(const T *)(tap + (int64_t)p.first * pitch),
+				in & ((unsigned)(p.h + r) < s.height) &
+					((unsigned)(p.w + c) < s.width),
+				held + first + i);
+		}
 	}
 }
 
@@ -268,9 +290,9 @@ gather_gradients(T *tile, const convolution_gemm_arguments &a, int column, int f
 	for (int i = 0; i < GEMM_DEPTH(T) * PACKS / GEMM_THREADS; i++) {
 		int line = threadIdx.x / PACKS + i * (GEMM_THREADS / PACKS);
 
-		copy_pack<T, PACK, PHASE>(tile + tile_offset<T, false, COLUMNS>(line, at),
-					  (const T *)a.problem.gradient,
-					  (int64_t)(first + line) * a.columns + column + at,
+		copy_pack<T, PACK, PHASE>(tile + tile_offset<T, false, COLUMNS, unsigned>(line, at),
+					  (const T *)a.problem.gradient +
+						  (int64_t)(first + line) * a.columns + column + at,
 					  first + line < end && column + at < a.columns, held + i);
 	}
 }

@@ -58,15 +58,22 @@ static __device__ __forceinline__ void load_fragments(unsigned (&r)[4], const T 
 		load_matrices<true>(r, tile + tile_offset<T, false, WIDTH>(depth + of_depth * 8 +
 										   lane % 8,
 									   line + of_lines * 8));
-	else /* no instruction transposes these */
+	else {
+		/*
+		 * No instruction transposes these. It is tile_offset() in terms that are constants
+		 * but for the lane's: as a call it took two instructions for each register.
+		 */
+		const T *of_lane = tile + lane % 4 * WIDTH + lane / 4;
+
 #pragma unroll
 		for (int i = 0; i < 4; i++) {
-			int k = LEFT ? i / 2 : i % 2, l = LEFT ? i % 2 : i / 2;
+			int k = LEFT ? i / 2 : i % 2, at = line + (LEFT ? i % 2 : i / 2) * 8;
 
 			r[i] = *reinterpret_cast<const unsigned *>(
-				tile + tile_offset<T, false, WIDTH>(depth + k * 4 + lane % 4,
-								    line + l * 8 + lane / 4));
+				of_lane + (at % 32 ^ lane % 4 * 8) + at / 32 * 32 +
+				(depth + k * 4) * WIDTH);
 		}
+	}
 	if (sizeof(T) == 4)
 		round_to_tf32<4>(r);
 }

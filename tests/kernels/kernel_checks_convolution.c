@@ -225,10 +225,11 @@ enum status check_convolution(struct device *device, struct error *err)
 enum status check_convolution_refuses(struct device *device, struct error *err)
 {
 	static const struct convolution_shape wrong[] = {
-		SHAPE(1, 4, 4, 8, 8, 7, 7, 1, 1, 0),     /* kernel beyond the padded image */
-		SHAPE(1, 4, 4, 8, 8, 3, 3, 0, 1, 0),     /* no stride */
-		SHAPE(1, 4, 4, 8, 16, 3, 3, 1, 1, 1),    /* depthwise with more filters */
-		SHAPE(1, 20, 20, 8, 8, 12, 12, 1, 1, 1), /* depthwise with more than 121 taps */
+		SHAPE(1, 4, 4, 8, 8, 7, 7, 1, 1, 0),        /* kernel beyond the padded image */
+		SHAPE(1, 4, 4, 8, 8, 3, 3, 0, 1, 0),        /* no stride */
+		SHAPE(1, 4, 4, 8, 16, 3, 3, 1, 1, 1),       /* depthwise with more filters */
+		SHAPE(1, 20, 20, 8, 8, 12, 12, 1, 1, 1),    /* depthwise with more than 121 taps */
+		SHAPE(1, 1, 1, 1u << 29, 1, 1, 1, 1, 0, 0), /* pixels of 2 GiB */
 		{ PRECISION_FP64, 1, 4, 4, 8, 8, 3, 3, 1, 1, 0 },
 	};
 
