@@ -58,6 +58,21 @@ cat >long.ini <<-'INI'
 	sizes = 64KiB, 2MiB, 4MiB
 	nodes = all
 INI
+cat >long_pairs.ini <<-'INI'
+	[run]
+	backend = host
+	[fleet]
+	silent_after = 500ms
+	[defaults]
+	sample_time = 1ms
+	min_samples = 4000
+	max_samples = 4000
+	[suite pairs]
+	sizes = 64KiB
+	directions = forth
+	rounds = 1
+	confirm = 0
+INI
 
 # Every collective over two nodes and over all three, verified; the third node is in a group of two, too.
 "$gpuproof" run groups.ini -o groups --simulate-nodes 3 --no-report >groups.out 2>groups.err
@@ -143,6 +158,26 @@ kill -STOP "$rank"
 finish
 expect "rank 2 (n3/host:0) was stopped by a signal" halted.out "who stands still"
 same "$(json halted 'sum(c["status"] == "ERROR" for c in C)')" 1 "one case is lost"
+
+# SIGSTOP of a node's process of a group: its agent ends it, and then sleeps while the other group goes on.
+"$gpuproof" run long_pairs.ini -o asleep --simulate-nodes 4 --no-report >asleep.out 2>&1 &
+conductor=$!
+for _ in $(seq 400); do
+	group=$(children "$(agent $conductor n2)")
+	[ -n "$group" ] && [ -n "$(rank_of "$conductor" n2)" ] && break
+	kill -0 $conductor 2>/dev/null || break
+	sleep 0.05
+done
+kill -STOP "$group"
+for _ in $(seq 400); do
+	[ -d "/proc/$group" ] || break
+	sleep 0.05
+done
+used() { awk '{ print $14 + $15 }' "/proc/$(agent $conductor n2)/stat"; } # CPU time in ticks; the name has no space
+before=$(used) && sleep 1 && ticks=$(($(used) - before))
+[ "${ticks:-99}" -le $(($(getconf CLK_TCK) / 5)) ] || fail "an agent used ${ticks:-no known number of} ticks of CPU in a second of waiting"
+finish
+expect "was stopped by signal 19 for 0.5 s" asleep/result.json "why a group ended"
 
 # kill -9 of an agent in the middle: the node is lost, the cases are measured again without it.
 begin lost

@@ -76,7 +76,6 @@ static bool take_group(struct agent *a, struct fleet_message *message)
 		end_group(a, "another group was begun");
 	a->group = *message;
 	a->listening_said = false;
-	a->stopped = 0;
 	if (agent_start_child(a, NULL, &err) != STATUS_OK)
 		end_group(a, err.message);
 	return true;
@@ -112,7 +111,7 @@ static double next_due(const struct agent *a)
 	double due = a->said + alive_seconds(a), gone = a->heard + 3 * a->order.silent_after;
 
 	due = gone < due ? gone : due;
-	if (a->stopped && a->stopped + a->order.silent_after < due)
+	if (a->child > 0 && a->stopped && a->stopped + a->order.silent_after < due)
 		due = a->stopped + a->order.silent_after;
 	return due;
 }

@@ -85,6 +85,7 @@ enum status agent_start_child(struct agent *a, agent_work_fn *work, struct error
 		return error_errno(err, "shared memory");
 	}
 	a->report->wake = a->wake;
+	a->stopped = 0;
 	fflush(NULL);
 	a->child = fork();
 	if (a->child < 0)

@@ -35,7 +35,7 @@ struct agent {
 	pid_t child;
 	unsigned turn_said; /* of the report, in the last message */
 	double heard, said; /* last message from the conductor; last one to it */
-	double stopped;     /* since when the child is stopped by a signal; 0: it is not */
+	double stopped;     /* since when the child is stopped by a signal; 0: it was not */
 	int stopped_by;
 	agent_group_fn *group_work;
 	struct fleet_message group; /* the order in progress; kind NULL: none */
