@@ -159,7 +159,7 @@ finish
 expect "rank 2 (n3/host:0) was stopped by a signal" halted.out "who stands still"
 same "$(json halted 'sum(c["status"] == "ERROR" for c in C)')" 1 "one case is lost"
 
-# SIGSTOP of a node's process of a group: its agent ends it, and then sleeps while the other group goes on.
+# SIGSTOP of a node's process of a group: its agent ends it, and then sleeps while the other group continues.
 "$gpuproof" run long_pairs.ini -o asleep --simulate-nodes 4 --no-report >asleep.out 2>&1 &
 conductor=$!
 for _ in $(seq 400); do
