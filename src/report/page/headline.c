@@ -27,48 +27,6 @@ static char *group_key(const struct headline *h, const struct selected_case *sel
 	return key;
 }
 
-/* Cases come in the plan's order, so the group is mostly the last one. */
-static struct headline_group *group_of(struct headline *h, const struct selected_case *selected)
-{
-	char *key = group_key(h, selected);
-	size_t i = h->last;
-
-	if (i >= h->group_count || strcmp(h->groups[i].key, key) != 0)
-		for (i = 0; i < h->group_count && strcmp(h->groups[i].key, key) != 0;)
-			i++;
-	h->last = i;
-	if (i < h->group_count) {
-		free(key);
-		return &h->groups[i];
-	}
-	ARRAY_GROW(h->groups, h->group_count, h->group_capacity);
-	h->groups[h->group_count++] = (struct headline_group){ .key = key };
-	return &h->groups[i];
-}
-
-bool headline_failed(const struct headline *h, const struct headline_group *group)
-{
-	const struct view *view = h->selection.view;
-	const struct case_result *own = group->figures[0]->c;
-	bool failed = false;
-
-	for (size_t r = 0; r < view->count && !failed; r++)
-		for (size_t i = 0; i < view->results[r].case_count && !failed; i++) {
-			const struct case_result *c = &view->results[r].cases[i];
-			struct selected_case there = { .c = c };
-			char *key;
-
-			if ((c->status != CASE_FAILED && c->status != CASE_ERROR) ||
-			    strcmp(view_string(c->suite), view_string(own->suite)) != 0)
-				continue;
-			there.source = view_source_of(view, r, c);
-			key = group_key(h, &there);
-			failed = strcmp(key, group->key) == 0;
-			free(key);
-		}
-	return failed;
-}
-
 static double place(const struct headline *h, const struct selected_case *selected)
 {
 	const struct case_parameter *x = h->axis ? case_parameter(selected->c, h->axis) : NULL;
@@ -93,6 +51,76 @@ static void choose(const struct headline *h, struct headline_group *group,
 	} else if (!*last || place(h, selected) > place(h, *last)) {
 		*last = selected;
 	}
+}
+
+static int by_key(const void *a, const void *b)
+{
+	const struct headline_group *x = a, *y = b;
+
+	return strcmp(x->key, y->key);
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct headline_group *x = a, *y = b;
+
+	return (x->first > y->first) - (x->first < y->first);
+}
+
+static int by_key_and_first(const void *a, const void *b)
+{
+	int order = by_key(a, b);
+
+	return order ? order : by_first(a, b);
+}
+
+/* Marks the groups, sorted by their keys, of which a case failed or ended in an error. */
+static void mark_failed(struct headline *h, const char *suite)
+{
+	const struct view *view = h->selection.view;
+
+	for (size_t r = 0; r < view->count; r++)
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+			struct headline_group wanted = { 0 }, *found;
+
+			if ((c->status != CASE_FAILED && c->status != CASE_ERROR) ||
+			    strcmp(view_string(c->suite), suite) != 0)
+				continue;
+			wanted.key = group_key(h, &(struct selected_case){
+							  .c = c,
+							  .source = view_source_of(view, r, c) });
+			found = bsearch(&wanted, h->groups, h->group_count, sizeof(wanted), by_key);
+			if (found)
+				found->failed = true;
+			free(wanted.key);
+		}
+}
+
+/* A group for each case at first; then those with the same key are joined. */
+static void collect_groups(struct headline *h, const char *suite)
+{
+	size_t count = h->selection.count;
+	struct headline_group *groups = xcalloc(count, sizeof(*groups)), *last = NULL;
+
+	for (size_t i = 0; i < count; i++)
+		groups[i] = (struct headline_group){ .key = group_key(h, &h->selection.items[i]),
+						     .first = i };
+	qsort(groups, count, sizeof(*groups), by_key_and_first);
+	h->groups = groups;
+	for (size_t i = 0; i < count; i++) {
+		const struct selected_case *selected = &h->selection.items[groups[i].first];
+
+		if (last && by_key(last, &groups[i]) == 0) {
+			free(groups[i].key);
+		} else {
+			last = &groups[h->group_count++];
+			*last = groups[i];
+		}
+		choose(h, last, selected);
+	}
+	mark_failed(h, suite);
+	qsort(groups, h->group_count, sizeof(*groups), by_first);
 }
 
 static struct headline_row *row_named(struct headline *h, char *label, const char *section)
@@ -155,10 +183,8 @@ static void fill_row(struct headline *h, const struct headline_group *group)
 		cell->group = group;
 }
 
-static void fill(struct headline *h)
+static void fill_rows(struct headline *h)
 {
-	for (size_t i = 0; i < h->selection.count; i++)
-		choose(h, group_of(h, &h->selection.items[i]), &h->selection.items[i]);
 	for (size_t i = 0; i < h->group_count; i++)
 		fill_row(h, &h->groups[i]);
 	name_repeated_rows(h);
@@ -241,7 +267,8 @@ void headline_collect(struct headline *h, const struct view *view, const char *s
 	h->axis = selection_axis(&h->selection);
 	choose_without(h);
 	h->better = h->selection.items[0].m->better;
-	fill(h);
+	collect_groups(h, suite);
+	fill_rows(h);
 }
 
 void headline_release(struct headline *h)

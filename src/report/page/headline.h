@@ -19,10 +19,13 @@
 /* Selected cases that differ only along the axis, and the one or two that represent them. */
 struct headline_group {
 	char *key;
+	size_t first; /* of its cases in the selection */
 	/*
 	 * higher is better: the best, NULL; else the first and the last on the axis (may be NULL)
 	 */
 	const struct selected_case *figures[HEADLINE_FIGURES];
+	/* One of its cases failed or ended in an error: the best of the others is not its best. */
+	bool failed;
 };
 
 struct headline_cell {
@@ -43,7 +46,7 @@ struct headline {
 	const char **without; /* the axis and what is common, NULL-terminated; borrowed names */
 	enum better better;
 	struct headline_group *groups;
-	size_t group_count, group_capacity, last;
+	size_t group_count;
 	struct headline_row *rows;
 	size_t count, capacity;
 };
@@ -55,11 +58,6 @@ struct headline {
 void headline_collect(struct headline *h, const struct view *view, const char *suite,
 		      const char *metric);
 void headline_release(struct headline *h);
-
-/*
- * True if a case of the group failed or ended in an error: the best of the others is not its best.
- */
-bool headline_failed(const struct headline *h, const struct headline_group *group);
 
 /*
  * The source whose case, in this row, the device of `source` is a further device of; SIZE_MAX:

@@ -40,7 +40,7 @@ void headline_shares_add(struct headline_shares *shares, const struct headline *
 		    view_unsettled(selected->c))
 			continue;
 		share = share_of(shares, &peak, selected->source);
-		if (peak.share <= share->share || headline_failed(h, &h->groups[g]))
+		if (peak.share <= share->share || h->groups[g].failed)
 			continue;
 		share->share = peak.share;
 		share->low = selected->m->low / selected->m->value * peak.share;
