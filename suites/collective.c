@@ -140,31 +140,31 @@ static double setup_seconds(const struct device_info *info, uint64_t bytes, int 
 
 /*
  * On the first n devices of one backend, `first` being the backend's first; of a group of nodes on
- * all. `reason`: why not, or "".
+ * all.
  */
 static enum status plan_on(struct plan *plan, struct plan_case *point, size_t first,
 			   const struct operation *operation, bool in_place,
-			   enum precision precision, const char *reason, struct error *err)
+			   enum precision precision, struct error *err)
 {
 	const struct device_info *info = &plan->devices[first];
 	bool group = plan->group.nodes > 0;
 	int ranks = group ? (int)plan_backend_devices(plan, first)
 			  : (int)case_integer(point, "devices");
 	size_t part, bytes;
-	char own[128] = "";
+	char reason[128] = "";
 
 	bytes = collective_bytes(operation, (size_t)case_integer(point, "sizes"), ranks, &part);
 	if (plan_backend_devices(plan, first) < (size_t)ranks)
-		reason = ""; /* the plan's own comes first */
+		; /* the plan says so */
 	else if (!(info->capabilities & DEVICE_HAS_COLLECTIVES))
-		snprintf(own, sizeof(own), "%s has no collectives", info->id);
+		snprintf(reason, sizeof(reason), "%s has no collectives", info->id);
 	else if (operation->reduces && !(info->capabilities & precision_capability(precision)))
-		snprintf(own, sizeof(own), "%s has no %s", info->id, precision_name(precision));
-	reason = *own ? own : *reason ? reason : NULL;
+		snprintf(reason, sizeof(reason), "%s has no %s", info->id,
+			 precision_name(precision));
 	point->device_bytes = collective_footprint(operation, in_place, bytes, ranks);
 	point->setup_seconds = setup_seconds(info, point->device_bytes, ranks);
-	return group ? plan_add_group(plan, point, reason, err)
-		     : plan_add_ranks(plan, point, first, ranks, reason, err);
+	return group ? plan_add_group(plan, point, *reason ? reason : NULL, err)
+		     : plan_add_ranks(plan, point, first, ranks, *reason ? reason : NULL, err);
 }
 
 static enum status collective_expand(struct plan *plan, struct plan_case *point, struct error *err)
@@ -173,12 +173,9 @@ static enum status collective_expand(struct plan *plan, struct plan_case *point,
 	bool in_place = operation->placements == IN_PLACE_ONLY ||
 			(operation->placements == EITHER_PLACE && case_integer(point, "placement"));
 	enum precision precision = PRECISION_FP32;
-	char reason[128] = "";
 
 	precision_from_name(case_text(point, "precisions"), &precision);
-	if (!plan_takes_nodes(plan, point))
-		return STATUS_OK;
-	if (!gpudirect_plan(plan, point, reason, sizeof(reason)))
+	if (!plan_takes_nodes(plan, point) || !gpudirect_plan(plan, point))
 		return STATUS_OK;
 	/* A group has all devices of its nodes; one device has no peer. */
 	if (plan->group.nodes ? !plan_drop_axis(point, "devices")
@@ -195,8 +192,7 @@ static enum status collective_expand(struct plan *plan, struct plan_case *point,
 		return STATUS_OK;
 	for (size_t i = 0; i < plan->device_count; i++)
 		if (plan_first_of_backend(plan, i) && (i == 0 || !plan->group.nodes) &&
-		    plan_on(plan, point, i, operation, in_place, precision, reason, err) !=
-			    STATUS_OK)
+		    plan_on(plan, point, i, operation, in_place, precision, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }

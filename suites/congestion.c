@@ -141,7 +141,7 @@ static enum status congestion_expand(struct plan *plan, struct plan_case *point,
 	int least = 2 * CONGESTION_NODES_LEAST, ranks = (int)plan_backend_devices(plan, 0);
 	char reason[128] = "";
 
-	if (!plan_takes_nodes(plan, point) || !gpudirect_plan(plan, point, reason, sizeof(reason)))
+	if (!plan_takes_nodes(plan, point) || !gpudirect_plan(plan, point))
 		return STATUS_OK;
 	if (plan->group.nodes < least)
 		snprintf(reason, sizeof(reason),

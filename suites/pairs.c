@@ -139,17 +139,15 @@ static size_t devices_on(const struct plan *plan, int node)
 	return count;
 }
 
-/* `why_not`: of GPUDirect RDMA, or "". */
 static enum status add(struct plan *plan, const struct plan_case *point, int rail,
-		       const char *why_not, struct error *err)
+		       struct error *err)
 {
 	const struct device_info *info = &plan->devices[0];
 	struct parameter all[8];
 	struct plan_case with = *point;
 	size_t size = (size_t)case_integer(point, "sizes");
-	char reason[128];
+	char reason[128] = "";
 
-	snprintf(reason, sizeof(reason), "%s", why_not);
 	memcpy(all, point->parameters, point->parameter_count * sizeof(*all));
 	with.parameters = all;
 	if (rail >= 0)
@@ -167,19 +165,17 @@ static enum status pairs_expand(struct plan *plan, struct plan_case *point, stru
 	enum pattern pattern = (enum pattern)case_integer(point, "patterns");
 	size_t first = devices_on(plan, 0), second = devices_on(plan, 1),
 	       rails = first < second ? first : second;
-	char why_not[128] = "";
 
-	if (!gpudirect_plan(plan, point, why_not, sizeof(why_not)))
+	if (!gpudirect_plan(plan, point))
 		return STATUS_OK;
 	if (case_integer(point, "sizes") <= PAIRS_LATENCY_BYTES &&
 	    !plan_drop_axis(point, "directions"))
 		return STATUS_OK;
 	/* With one rail all patterns are the same. */
 	if (pattern != EACH_RAIL)
-		return rails == 1 && pattern == CROSSED ? STATUS_OK
-							: add(plan, point, -1, why_not, err);
+		return rails == 1 && pattern == CROSSED ? STATUS_OK : add(plan, point, -1, err);
 	for (size_t rail = 0; rail < rails && rails > 1; rail++)
-		if (add(plan, point, (int)rail, why_not, err) != STATUS_OK)
+		if (add(plan, point, (int)rail, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }

@@ -166,6 +166,16 @@ static bool is_bisected(const struct plan *plan, const struct plan_case *point)
 	return same;
 }
 
+/* Why the case cannot run on its devices, whatever its suite; NULL: it can. malloc'ed. */
+static char *own_reason(const struct plan *plan, const struct plan_case *c)
+{
+	const struct device_info *first = &plan->devices[c->devices[0]];
+
+	if (c->gpudirect != GPUDIRECT_DEFAULT && device_is_host(first))
+		return xasprintf("%s has no memory of its own for GPUDirect RDMA", first->id);
+	return plan_memory_reason(plan, c);
+}
+
 static enum status add(struct plan *plan, const struct plan_case *point, const size_t *devices,
 		       size_t device_count, const char *reason, struct error *err)
 {
@@ -195,7 +205,7 @@ static enum status add(struct plan *plan, const struct plan_case *point, const s
 	 */
 	c.point = point_id(&c);
 	c.id = case_id(plan, &c);
-	c.skip_reason = reason ? xstrdup(reason) : plan_memory_reason(plan, &c);
+	c.skip_reason = reason ? xstrdup(reason) : own_reason(plan, &c);
 	plan_estimate(plan, &c);
 	ARRAY_GROW(plan->cases, plan->case_count, plan->case_capacity);
 	plan->cases[plan->case_count++] = c;

@@ -16,10 +16,7 @@ extern const char *const gpudirect_names[]; /* by enum gpudirect */
 			"NCCL decides. Skipped where NCCL's log does not tell that it did so"      \
 	}
 
-/*
- * For suite->expand(), of a point with that axis: false if it is planned already. `reason` (at
- * least 128 bytes) is left as it is, or says why no device can do it.
- */
-bool gpudirect_plan(const struct plan *plan, struct plan_case *point, char *reason, size_t size);
+/* For suite->expand(), of a point with that axis: false if it is planned already. */
+bool gpudirect_plan(const struct plan *plan, struct plan_case *point);
 
 #endif
