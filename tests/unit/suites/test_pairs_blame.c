@@ -15,6 +15,7 @@
 
 #include "base/memory.h"
 #include "fleet/rounds/pairing.h"
+#include "pair_case.h"
 #include "plan/config.h"
 #include "plan/plan.h"
 #include "result/result.h"
@@ -44,48 +45,17 @@ static double normal(struct fleet *f)
 	return sqrt(-2 * log(1 - uniform(f))) * cos(6.283185307179586 * uniform(f));
 }
 
-static void add_word(struct case_result *c, const char *name, const char *text)
-{
-	c->parameters = xrealloc(c->parameters, c->parameter_count + 1, sizeof(*c->parameters));
-	c->parameters[c->parameter_count++] = (struct case_parameter){
-		.name = xstrdup(name), .text = xstrdup(text), .number = NAN, .unit = xstrdup("")
-	};
-}
-
-/* A pair as the suite measures it; `value` NaN: it did not come to its end. */
 static void add_case(struct result *result, size_t a, size_t b, const char *direction, int round,
 		     double value)
 {
-	struct case_result *c = result_add_case(result);
+	struct case_result *c;
 	char number[16];
 
-	case_result_init(c);
 	snprintf(number, sizeof(number), "%d", round);
-	c->suite = xstrdup("pairs");
-	c->label = xstrdup("");
-	c->id = xasprintf("pairs/%d@n%zu+n%zu", round, a, b);
-	c->reason = xstrdup(isnan(value) ? "hung" : "");
-	c->status = isnan(value) ? CASE_ERROR : CASE_OK;
-	c->devices = xcalloc(2, sizeof(*c->devices));
-	c->devices[0] = xasprintf("n%zu/host:0", a);
-	c->devices[1] = xasprintf("n%zu/host:0", b);
-	c->device_count = 2;
-	add_word(c, "pattern", "all_rails");
-	add_word(c, "direction", direction);
-	add_word(c, "round", number);
-	c->metrics = xcalloc(1, sizeof(*c->metrics));
-	c->metrics[0] = (struct metric_value){ .name = xstrdup("pairs.bandwidth"),
-					       .unit = xstrdup("B/s"),
-					       .better = BETTER_HIGHER,
-					       .headline = true,
-					       .value = value,
-					       .low = NAN,
-					       .high = NAN,
-					       .n = 1,
-					       .series = xstrdup("") };
-	c->metric_count = isnan(value) ? 0 : 1;
-	if (isnan(value))
-		metric_value_release(&c->metrics[0]);
+	c = pair_add(result, "host", a, b, number, value);
+	pair_parameter(c, "pattern", "all_rails");
+	pair_parameter(c, "direction", direction);
+	pair_parameter(c, "round", number);
 }
 
 static void measure(struct fleet *f, const size_t (*pairs)[2], size_t count, int round)
