@@ -19,6 +19,7 @@ struct node_look {
 	size_t accused;  /* findings that name it */
 	const char *why; /* subject of the first of these */
 	const char *text;
+	const char *doubt; /* text of a warning about it, which neither accuses nor clears; NULL */
 };
 
 /* Two nodes that are slow with each other do not say which of them is: pairs accuse neither. */
@@ -65,9 +66,11 @@ static void note_accusation(struct node_look *looks, size_t count, const struct 
 	const char *name = f->subject + strlen(NODE);
 	struct node_look *look = NULL;
 
-	if (f->severity == SEVERITY_ERROR && text_starts_with(f->subject, NODE))
+	if (text_starts_with(f->subject, NODE))
 		look = find(looks, count, name, strlen(name));
-	if (look && !look->accused++) {
+	if (look && f->severity == SEVERITY_WARNING)
+		look->doubt = f->text;
+	if (look && f->severity == SEVERITY_ERROR && !look->accused++) {
 		look->why = f->subject;
 		look->text = f->text;
 	}
@@ -132,12 +135,13 @@ static void say_fault(struct verdict_check *check, const char *why, const char *
 static void judge_look(const struct result *result, const struct limit *limit,
 		       const struct node_look *look, size_t compared, struct verdicts *verdicts)
 {
-	bool known = look->accused || (look->pairs && compared >= COMPARED_LEAST);
+	bool known = look->accused || (!look->doubt && look->pairs && compared >= COMPARED_LEAST);
 	struct verdict_check *check = judging_node_check(
 		verdicts, limit, &limit->max, AT_MOST, known ? (double)look->accused : (double)NAN,
-		look->pairs ? "two nodes are measured with each other, which compares neither: "
-			      "three nodes are needed"
-			    : "no pair with it was measured");
+		look->doubt   ? look->doubt
+		: look->pairs ? "two nodes are measured with each other, which compares neither: "
+				"three nodes are needed"
+			      : "no pair with it was measured");
 	char *devices = node_devices(result, look->node), *reason;
 
 	judging_set(&check->devices, devices);

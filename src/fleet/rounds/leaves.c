@@ -96,6 +96,27 @@ static struct accusation *find(struct accusation *accused, size_t count, const c
 	return NULL;
 }
 
+static bool is_under(const struct rounds *r, const struct leaf *leaf, const char *node)
+{
+	for (size_t i = 0; i < leaf->count; i++)
+		if (strcmp(r->members[leaf->nodes[i]].name, node) == 0)
+			return true;
+	return false;
+}
+
+/* Takes the accusation away, for the node's switch is at fault. */
+static void excuse(struct rounds *r, const struct leaf *leaf, const struct accusation *a)
+{
+	char *subject = xasprintf("node %s", a->node);
+	char *text =
+		xasprintf("not told apart from its switch %s, which is held to be at fault: %s",
+			  leaf->name, a->text);
+
+	rounds_note(r, SEVERITY_WARNING, subject, text);
+	free(subject);
+	free(text);
+}
+
 static void tell_leaf(struct rounds *r, const struct leaf *leaf, struct accusation *accused,
 		      size_t *count)
 {
@@ -113,19 +134,18 @@ static void tell_leaf(struct rounds *r, const struct leaf *leaf, struct accusati
 		return;
 	subject = xasprintf("switch %s", leaf->name);
 	text = xasprintf("%zu of its %zu nodes are slow with nodes of other switches, so it or its "
-			 "uplinks are at fault, not each of them; %s: %s",
+			 "uplinks are at fault rather than each of them; %s: %s",
 			 found, leaf->count, first->node, first->text);
 	rounds_note(r, SEVERITY_ERROR, subject, text);
 	free(subject);
 	free(text);
 	for (size_t i = 0; i < *count; i++) {
-		bool of_leaf = false;
+		const struct accusation *a = &accused[i];
 
-		for (size_t k = 0; k < leaf->count; k++)
-			of_leaf = of_leaf ||
-				  find(&accused[i], 1, r->members[leaf->nodes[k]].name) != NULL;
-		if (!of_leaf)
-			accused[kept++] = accused[i];
+		if (a->suspected || *a->other || !is_under(r, leaf, a->node))
+			accused[kept++] = *a;
+		else
+			excuse(r, leaf, a);
 	}
 	*count = kept;
 }

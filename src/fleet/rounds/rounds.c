@@ -152,7 +152,8 @@ void rounds_collect(struct rounds *r, struct result *result)
 
 	end_round(r);
 	count = rounds_accusations(r, &accused);
-	rounds_accuse_leaves(r, accused, &count);
+	if (rounds_asked_pairs(r) == PAIRS_OF_LEAVES)
+		rounds_accuse_leaves(r, accused, &count);
 	result->planned += r->planned;
 	for (size_t i = 0; i < r->config->count; i++)
 		if (rounds_is_of(&r->config->sections[i], SUITE_OF_NODES) ||

@@ -89,33 +89,42 @@ static int64_t pair_setting(const struct rounds *r, const char *key)
 	return most;
 }
 
-enum pairs { PAIRS_NONE, PAIRS_RANDOM, PAIRS_OF_LEAVES, PAIRS_ALL };
-
-/* Gives what all sections of pairs ask for together, and the rounds of it at `count` nodes. */
-static enum pairs asked_pairs(const struct rounds *r, size_t count, size_t *rounds)
+/* Gives the most that sections of pairs ask for. */
+enum pairs rounds_asked_pairs(const struct rounds *r)
 {
-	static const char *const words[] = { [PAIRS_OF_LEAVES] = "leaves", [PAIRS_ALL] = "all" };
 	enum pairs asked = PAIRS_NONE;
-	size_t turns = count;
 
 	for (size_t i = 0; i < r->config->count; i++) {
 		const struct section *s = &r->config->sections[i];
-		enum pairs own = PAIRS_RANDOM;
+		int64_t rounds = rounds_is_of(s, SUITE_OF_PAIRS) ? section_integer(s, "rounds") : 0;
+		enum pairs own = !rounds_is_of(s, SUITE_OF_PAIRS) ? PAIRS_NONE
+				 : rounds == PAIRS_WORD_ALL       ? PAIRS_ALL
+				 : rounds == PAIRS_WORD_LEAVES    ? PAIRS_OF_LEAVES
+								  : PAIRS_RANDOM;
 
-		if (!rounds_is_of(s, SUITE_OF_PAIRS))
-			continue;
-		for (int k = PAIRS_OF_LEAVES; k <= PAIRS_ALL; k++)
-			if (strcmp(section_text(s, "rounds"), words[k]) == 0)
-				own = (enum pairs)k;
 		asked = own > asked ? own : asked;
 	}
-	if (asked == PAIRS_OF_LEAVES)
-		turns = rounds_leaf_count(r);
-	*rounds = asked == PAIRS_NONE     ? 0
-		  : asked == PAIRS_RANDOM ? (size_t)pair_setting(r, "rounds")
-		  : turns < 2             ? 0
-					  : (turns + 1) / 2 * 2 - 1;
 	return asked;
+}
+
+/* Rounds in which each two of `count` meet once. */
+static size_t rounds_of_all(size_t count)
+{
+	return count < 2 ? 0 : (count + 1) / 2 * 2 - 1;
+}
+
+static size_t count_rounds(const struct rounds *r, enum pairs asked, size_t nodes)
+{
+	switch (asked) {
+	case PAIRS_RANDOM:
+		return (size_t)pair_setting(r, "rounds");
+	case PAIRS_OF_LEAVES:
+		return rounds_of_all(rounds_leaf_count(r));
+	case PAIRS_ALL:
+		return rounds_of_all(nodes);
+	default:
+		return 0;
+	}
 }
 
 static void add_pairs(struct rounds *r, const size_t (*pairs)[2], size_t count, int round)
@@ -139,13 +148,11 @@ static void tell_unpaired(struct rounds *r, enum pairs asked, size_t count)
 	else if (asked == PAIRS_OF_LEAVES && rounds_leaf_count(r) < 2)
 		rounds_note(r, SEVERITY_WARNING, "pairs of nodes",
 			    "not measured: rounds = leaves takes two leaf switches, and topology "
-			    "of "
-			    "[fleet] tells of fewer");
+			    "of [fleet] tells of fewer");
 	else if (asked == PAIRS_OF_LEAVES && unknown) {
 		snprintf(text, sizeof(text),
 			 "%zu of %zu are under no leaf switch that topology of [fleet] tells of, "
-			 "and "
-			 "are not measured",
+			 "and are not measured",
 			 unknown, count);
 		rounds_note(r, SEVERITY_WARNING, "pairs of nodes", text);
 	}
@@ -155,10 +162,10 @@ static void tell_unpaired(struct rounds *r, enum pairs asked, size_t count)
 static bool make_pairs(struct rounds *r)
 {
 	size_t *all = xcalloc(r->count + 1, sizeof(*all)), count = rounds_list_members(r, all),
-	       found, last;
+	       found;
 	size_t(*pairs)[2] = xcalloc(r->count + 1, sizeof(*pairs));
-	enum pairs asked = asked_pairs(r, count, &last);
-	bool more = count >= 2 && r->step < last;
+	enum pairs asked = rounds_asked_pairs(r);
+	bool more = count >= 2 && r->step < count_rounds(r, asked, count);
 
 	if (asked != PAIRS_NONE && r->step == 0)
 		tell_unpaired(r, asked, count);

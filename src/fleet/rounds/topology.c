@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "fleet/wire/message.h"
 
 static bool host_fits(const char *host, const char *end, const char *name);
 
@@ -107,6 +108,11 @@ static enum status read_lines(FILE *f, const char *path, const char *const *name
 				  "%s:%zu: neither 'SwitchName=leaf1 Nodes=n[1-16]' nor 'leaf1: n1 "
 				  "n2'",
 				  path, number);
+		else if (!fleet_name_valid(leaf))
+			error_set(err, STATUS_USAGE,
+				  "%s:%zu: '%.100s' cannot be the name of a switch: at most 63 "
+				  "letters, digits, '.', '_' and '-'",
+				  path, number, leaf);
 		for (size_t i = 0; i < count && hosts; i++)
 			if (!leaves[i] && topology_lists(hosts, names[i]))
 				leaves[i] = xstrdup(leaf);

@@ -76,8 +76,7 @@ static void note_together(struct case_result *c, const struct metric_value *m)
 	if (!m->headline || !(before > 0))
 		return;
 	note = xasprintf("%s: %s measured again by itself; %s (%+.1f %%) while other devices "
-			 "worked "
-			 "too.",
+			 "worked too.",
 			 m->name, units_format(m->value, m->unit, alone_text, sizeof(alone_text)),
 			 units_format(before, m->unit, text, sizeof(text)),
 			 100 * (before / m->value - 1));

@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "fleet/rounds/parts.h"
 #include "fleet/rounds/topology.h"
+#include "pair_case.h"
 
 #define NODES 4
 
@@ -29,38 +30,9 @@ static void say(void *context, const char *what)
 	(void)what;
 }
 
-static void add_word(struct case_result *c, const char *name, const char *word)
-{
-	c->parameters = xrealloc(c->parameters, c->parameter_count + 1, sizeof(*c->parameters));
-	c->parameters[c->parameter_count++] = (struct case_parameter){
-		.name = xstrdup(name), .text = xstrdup(word), .number = NAN, .unit = xstrdup("")
-	};
-}
-
 static void add_case(struct result *result, size_t a, size_t b, const char *size, double value)
 {
-	struct case_result *c = result_add_case(result);
-
-	case_result_init(c);
-	c->suite = xstrdup("pairs");
-	c->label = xstrdup("");
-	c->id = xasprintf("pairs/%s@n%zu+n%zu", size, a, b);
-	c->reason = xstrdup("");
-	c->status = CASE_OK;
-	c->devices = xcalloc(2, sizeof(*c->devices));
-	c->devices[0] = xasprintf("n%zu/host:0", a);
-	c->devices[1] = xasprintf("n%zu/host:0", b);
-	c->device_count = 2;
-	add_word(c, "size", size);
-	c->metrics = xcalloc(1, sizeof(*c->metrics));
-	c->metrics[c->metric_count++] = (struct metric_value){ .name = xstrdup("pairs.bandwidth"),
-							       .unit = xstrdup("B/s"),
-							       .better = BETTER_HIGHER,
-							       .headline = true,
-							       .value = value,
-							       .low = NAN,
-							       .high = NAN,
-							       .series = xstrdup("") };
+	pair_parameter(pair_add(result, "host", a, b, size, value), "size", size);
 }
 
 static void open(struct rounds *r, struct config *config, const char *ini, size_t nodes)
@@ -235,9 +207,36 @@ static void a_switch_is_at_fault_instead_of_its_nodes(void **state)
 	play_leaves(&r, 2, 1);
 	rounds_collect(&r, &all);
 	assert_non_null(find(&all, "switch leaf2"));
+	assert_int_equal(find(&all, "switch leaf2")->severity, SEVERITY_ERROR);
 	assert_non_null(strstr(find(&all, "switch leaf2")->text, "4 of its 4 nodes"));
-	assert_non_null(find(&all, "node n1"));
-	assert_int_equal(all.postflight_count, 2);
+	assert_int_equal(find(&all, "node n1")->severity, SEVERITY_ERROR);
+	/* Its nodes are neither accused nor shown to be sound. */
+	assert_int_equal(find(&all, "node n8")->severity, SEVERITY_WARNING);
+	assert_non_null(
+		strstr(find(&all, "node n11")->text, "not told apart from its switch leaf2"));
+	assert_int_equal(all.postflight_count, 2 + LEAF);
+	result_release(&all);
+	finish(&r, &config);
+}
+
+/* Random pairs have partners under the same switch too: they accuse nodes alone. */
+static void random_pairs_accuse_no_switch(void **state)
+{
+	struct config config;
+	struct result all = { 0 };
+	struct rounds r;
+
+	(void)state;
+	open(&r, &config, text, LEAF * LEAVES);
+	for (size_t i = 0; i < r.count; i++)
+		r.members[i].leaf = xasprintf("leaf%zu", i / 2);
+	for (size_t a = 0; a < r.count; a++)
+		for (size_t b = a + 1; b < r.count; b++)
+			add_case(&r.found, a, b, "1MiB", a / 2 == 1 || b / 2 == 1 ? 0.5e9 : 1e9);
+	rounds_collect(&r, &all);
+	assert_null(find(&all, "switch leaf1"));
+	assert_int_equal(find(&all, "node n2")->severity, SEVERITY_ERROR);
+	assert_int_equal(find(&all, "node n3")->severity, SEVERITY_ERROR);
 	result_release(&all);
 	finish(&r, &config);
 }
@@ -301,6 +300,12 @@ static void files_of_switches(void **state)
 	assert_int_equal(topology_read(path, NULL, 0, NULL, &err), STATUS_USAGE);
 	assert_non_null(strstr(err.message, ":6: neither 'SwitchName="));
 	error_clear(&err);
+	f = fopen(path, "w");
+	fputs("SwitchName=leaf:1 Nodes=n1\n", f);
+	fclose(f);
+	assert_int_equal(topology_read(path, NULL, 0, NULL, &err), STATUS_USAGE);
+	assert_non_null(strstr(err.message, ":1: 'leaf:1' cannot be the name of a switch"));
+	error_clear(&err);
 	unlink(path);
 	assert_int_equal(topology_read(path, NULL, 0, NULL, &err), STATUS_IO);
 	error_clear(&err);
@@ -315,6 +320,7 @@ int main(void)
 		cmocka_unit_test(nodes_that_are_all_accused_meet_each_other),
 		cmocka_unit_test(sound_nodes_are_not_measured_again),
 		cmocka_unit_test(a_switch_is_at_fault_instead_of_its_nodes),
+		cmocka_unit_test(random_pairs_accuse_no_switch),
 		cmocka_unit_test(leaves_need_a_topology),
 		cmocka_unit_test(lists_of_hosts),
 		cmocka_unit_test(files_of_switches),

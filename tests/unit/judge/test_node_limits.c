@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "judge_fixture.h"
+#include "pair_case.h"
 #include "plan/suite.h"
 
 static void judge_by(const char *limit, const struct result *r, struct verdicts *v)
@@ -39,50 +40,18 @@ static void nodes_init(struct result *r, size_t nodes, size_t per_node)
 	}
 }
 
-static void add_parameter(struct case_result *c, const char *name, const char *text)
-{
-	c->parameters = xrealloc(c->parameters, c->parameter_count + 1, sizeof(*c->parameters));
-	c->parameters[c->parameter_count++] = (struct case_parameter){ .name = xstrdup(name),
-								       .text = xstrdup(text),
-								       .number = strtod(text, NULL),
-								       .unit = xstrdup("") };
-}
-
 /* The first devices of two nodes; `rail` NULL: all rails. */
 static void add_pair(struct result *r, size_t a, size_t b, const char *rail, double value)
 {
-	struct case_result *c = result_add_case(r);
+	struct case_result *c;
+	char point[32];
 
-	case_result_init(c);
-	c->suite = xstrdup("pairs");
-	c->label = xstrdup("");
-	c->node = xstrdup("");
-	c->reason = xstrdup("");
-	c->notes = xstrdup("");
-	c->device_count = 2;
-	c->devices = xcalloc(2, sizeof(*c->devices));
-	c->devices[0] = xasprintf("n%zu/cuda:0", a);
-	c->devices[1] = xasprintf("n%zu/cuda:0", b);
-	c->device = xstrdup(c->devices[0]);
-	c->id = xasprintf("pairs/%s/256MiB@n%zu+n%zu", rail ? rail : "all", a, b);
-	add_parameter(c, "pattern", rail ? "each_rail" : "all_rails");
+	snprintf(point, sizeof(point), "%s/256MiB", rail ? rail : "all");
+	c = pair_add(r, "cuda", a, b, point, value);
+	pair_parameter(c, "pattern", rail ? "each_rail" : "all_rails");
 	if (rail)
-		add_parameter(c, "rail", rail);
-	add_parameter(c, "round", "1");
-	c->verification.done = true;
-	c->verification.method = xstrdup("every byte");
-	c->metrics = xcalloc(1, sizeof(*c->metrics));
-	c->metric_count = 1;
-	c->metrics[0] = (struct metric_value){ .name = xstrdup("pairs.bandwidth"),
-					       .unit = xstrdup("B/s"),
-					       .better = BETTER_HIGHER,
-					       .headline = true,
-					       .value = value,
-					       .low = value * 0.999,
-					       .high = value * 1.001,
-					       .n = 20,
-					       .series = xstrdup("") };
-	r->planned++;
+		pair_parameter(c, "rail", rail);
+	pair_parameter(c, "round", "1");
 }
 
 static void find(struct finding **list, size_t *count, enum severity severity, const char *subject)
@@ -214,9 +183,12 @@ static void each_node_is_judged_by_its_pairs(void **state)
 	find(&r.postflight, &r.postflight_count, SEVERITY_ERROR, "link of n2 and n3");
 	find(&r.postflight, &r.postflight_count, SEVERITY_WARNING, "node n0");
 	judge_by(ACCUSED, &r, &v);
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 1; i < 4; i++)
 		assert_int_equal(check_of(&v, r.devices[i].id)->verdict,
 				 i == 1 ? VERDICT_FAIL : VERDICT_PASS);
+	/* A warning neither accuses it nor lets it pass. */
+	assert_int_equal(check_of(&v, "n0/cuda:0")->verdict, VERDICT_ERROR);
+	assert_string_equal(check_of(&v, "n0/cuda:0")->reason, "as planted");
 	is_accused(&v, "n1/cuda:0", "node n1: as planted");
 	/* Neither of the two is to be drained for it. */
 	is_accused(&v, "n2/cuda:0,n3/cuda:0", "link of n2 and n3: as planted");
@@ -275,6 +247,27 @@ static void a_fault_of_all_nodes_is_no_nodes(void **state)
 	result_release(&r);
 }
 
+/* A switch that is at fault fails the run, and what is not known of its nodes does not pass. */
+static void a_fault_of_a_switch_is_no_nodes(void **state)
+{
+	struct result r;
+	struct verdicts v;
+
+	(void)state;
+	nodes_init(&r, 3, 1);
+	add_pair(&r, 0, 1, NULL, 45e9);
+	add_pair(&r, 1, 2, NULL, 45e9);
+	find(&r.postflight, &r.postflight_count, SEVERITY_ERROR, "switch leaf2");
+	find(&r.postflight, &r.postflight_count, SEVERITY_WARNING, "node n1");
+	judge_by(ACCUSED, &r, &v);
+	assert_int_equal(check_of(&v, "n0/cuda:0")->verdict, VERDICT_PASS);
+	assert_int_equal(check_of(&v, "n1/cuda:0")->verdict, VERDICT_ERROR);
+	assert_int_equal(v.counts[VERDICT_FAIL], 1);
+	assert_int_equal(v.overall, VERDICT_FAIL);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
 static void limits_select_rails_and_the_nodes_of_a_pair(void **state)
 {
 	static const struct {
@@ -314,6 +307,7 @@ int main(void)
 		cmocka_unit_test(each_node_is_judged_by_its_pairs),
 		cmocka_unit_test(two_nodes_are_not_compared),
 		cmocka_unit_test(a_fault_of_all_nodes_is_no_nodes),
+		cmocka_unit_test(a_fault_of_a_switch_is_no_nodes),
 		cmocka_unit_test(limits_select_rails_and_the_nodes_of_a_pair),
 	};
 
