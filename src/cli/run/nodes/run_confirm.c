@@ -83,46 +83,45 @@ static bool is_suspect(const struct suspects *s, const struct case_result *c)
 	return found;
 }
 
+enum again { AGAIN_MORE, AGAIN_ALONE, AGAIN_NOT };
+
 /* Cases to measure again, and on how many nodes. */
-struct again {
+struct plan_again {
 	struct suspects undecided, doubted;
-	size_t extended, alone, nodes;
+	size_t cases[AGAIN_NOT], nodes[AGAIN_NOT];
 };
 
-/* The line of `c` in the list for its node begins so; NULL: it is not measured again. */
-static const char *reason_of(struct again *a, const struct case_result *c)
+static enum again again_of(const struct plan_again *a, const struct case_result *c)
 {
-	if (is_suspect(&a->undecided, c)) {
-		a->extended++;
-		return CONFIRM_MORE;
-	}
-	if (!holds(&a->doubted, c->id))
-		return NULL;
-	a->alone++;
-	return CONFIRM_ALONE;
+	return is_suspect(&a->undecided, c) ? AGAIN_MORE
+	       : holds(&a->doubted, c->id)  ? AGAIN_ALONE
+					    : AGAIN_NOT;
 }
 
 /* Tells node `n` what to measure again. */
-static void tell_node(const struct result *result, const struct result_node *n, struct again *a,
-		      size_t *at, const char *directory, struct error *err)
+static void tell_node(const struct result *result, const struct result_node *n,
+		      struct plan_again *a, size_t *at, const char *directory, struct error *err)
 {
+	static const char *const words[] = { CONFIRM_MORE, CONFIRM_ALONE };
 	struct text lines = TEXT_EMPTY;
+	size_t cases[AGAIN_NOT] = { 0 };
 
 	/* Cases come node by node. */
 	for (; *at < result->case_count; ++*at) {
 		const struct case_result *c = &result->cases[*at];
-		const char *reason;
+		enum again again;
 		char *id;
 
 		if (!c->node || strcmp(c->node, n->name) != 0)
 			break;
 		if (n->status != NODE_OK || c->status != CASE_OK)
 			continue;
-		reason = reason_of(a, c);
-		if (!reason)
+		again = again_of(a, c);
+		if (again == AGAIN_NOT)
 			continue;
+		cases[again]++;
 		id = case_id_on_node(c);
-		text_addf(&lines, "%s %s\n", reason, id);
+		text_addf(&lines, "%s %s\n", words[again], id);
 		free(id);
 	}
 	if (lines.length) {
@@ -130,15 +129,18 @@ static void tell_node(const struct result *result, const struct result_node *n, 
 
 		file_write(path, lines.data, lines.length, err);
 		free(path);
-		a->nodes++;
+	}
+	for (int i = 0; i < AGAIN_NOT; i++) {
+		a->cases[i] += cases[i];
+		a->nodes[i] += cases[i] > 0;
 	}
 	text_release(&lines);
 }
 
-static struct again tell_nodes(const struct result *result, const char *directory,
-			       struct error *err)
+static struct plan_again tell_nodes(const struct result *result, const char *directory,
+				    struct error *err)
 {
-	struct again a = { .nodes = 0 };
+	struct plan_again a = { .cases = { 0 } };
 	size_t at = 0;
 
 	collect(&a.undecided, result->judgement);
@@ -150,17 +152,18 @@ static struct again tell_nodes(const struct result *result, const char *director
 	return a;
 }
 
-static void print_again(const struct again *a)
+static void print_again(const struct plan_again *a)
 {
-	const char *nodes = a->nodes == 1 ? "" : "s";
+	const size_t *cases = a->cases, *nodes = a->nodes;
 
-	if (a->extended)
+	if (cases[AGAIN_MORE])
 		fprintf(stderr, "gpuproof: %zu case%s not decided: %d more launches (%zu node%s)\n",
-			a->extended, a->extended == 1 ? " is" : "s are", LAUNCHES_EXTENSION,
-			a->nodes, nodes);
-	if (a->alone)
+			cases[AGAIN_MORE], cases[AGAIN_MORE] == 1 ? " is" : "s are",
+			LAUNCHES_EXTENSION, nodes[AGAIN_MORE], nodes[AGAIN_MORE] == 1 ? "" : "s");
+	if (cases[AGAIN_ALONE])
 		fprintf(stderr, "gpuproof: %zu case%s again, without other devices (%zu node%s)\n",
-			a->alone, a->alone == 1 ? "" : "s", a->nodes, nodes);
+			cases[AGAIN_ALONE], cases[AGAIN_ALONE] == 1 ? "" : "s", nodes[AGAIN_ALONE],
+			nodes[AGAIN_ALONE] == 1 ? "" : "s");
 }
 
 enum status run_confirm(struct run_check *check, const struct config *config,
@@ -174,9 +177,9 @@ enum status run_confirm(struct run_check *check, const struct config *config,
 	again.before = result;
 	for (int round = 0; round < CONFIRM_ROUNDS && status == STATUS_OK; round++) {
 		struct result next;
-		struct again asked = tell_nodes(result, options->directory, err);
+		struct plan_again asked = tell_nodes(result, options->directory, err);
 
-		if (err->status || !asked.nodes)
+		if (err->status || !(asked.cases[AGAIN_MORE] + asked.cases[AGAIN_ALONE]))
 			return err->status;
 		if (!options->quiet)
 			print_again(&asked);
