@@ -58,6 +58,14 @@ void watch_release(struct watch *t)
 	memset(t, 0, sizeof(*t));
 }
 
+static void release_figures(struct case_result *c)
+{
+	for (size_t i = 0; i < c->metric_count; i++)
+		metric_value_release(&c->metrics[i]);
+	for (size_t i = 0; i < c->series_count; i++)
+		series_release(&c->series[i]);
+}
+
 void case_result_release(struct case_result *c)
 {
 	for (size_t i = 0; i < c->watch_count; i++)
@@ -67,10 +75,7 @@ void case_result_release(struct case_result *c)
 		shared_text_free(c->devices[i]);
 	for (size_t i = 0; i < c->parameter_count; i++)
 		parameter_release(&c->parameters[i]);
-	for (size_t i = 0; i < c->metric_count; i++)
-		metric_value_release(&c->metrics[i]);
-	for (size_t i = 0; i < c->series_count; i++)
-		series_release(&c->series[i]);
+	release_figures(c);
 	for (size_t i = 0; i < c->timeline_count; i++)
 		timeline_row_release(&c->timeline[i]);
 	free(c->timeline);
@@ -101,12 +106,11 @@ void case_result_release(struct case_result *c)
 
 void case_drop_figures(struct case_result *c)
 {
-	for (size_t i = 0; i < c->metric_count; i++)
-		metric_value_release(&c->metrics[i]);
-	for (size_t i = 0; i < c->series_count; i++)
-		series_release(&c->series[i]);
+	release_figures(c);
 	shared_text_free(c->verification.method);
-	c->verification = (struct verification){ .method = xstrdup("") };
+	c->verification = (struct verification){ .method = xstrdup(""),
+						 .error = (double)NAN,
+						 .tolerance = (double)NAN };
 	c->metric_count = c->series_count = 0;
 }
 

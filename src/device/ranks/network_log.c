@@ -14,6 +14,7 @@
 struct choice {
 	char network[64];             /* of the connections: "IB", "Socket", "AWS Libfabric" */
 	struct text adapters;         /* "mlx5_0:1/IB, mlx5_1:1/IB" */
+	struct text sockets;          /* the same of sockets: "eth0" */
 	size_t connections, directly; /* over the network; with GPUDirect RDMA */
 	bool nvlink;                  /* between nodes */
 	char why_not[96];             /* no GPUDirect RDMA */
@@ -57,14 +58,14 @@ static void take_connection(struct choice *c, const char *line)
 }
 
 /* "[0]mlx5_0:1/IB [1]mlx5_1:1/RoCE [RO]; OOB ib0:10.0.0.1<0>"; of Socket "[0]eth0:10.0.0.1<0>" */
-static void take_adapters(struct choice *c, const char *list, bool socket)
+static void take_adapters(struct text *adapters, const char *list, bool socket)
 {
-	c->adapters.length = 0;
+	adapters->length = 0;
 	for (const char *at = list; *at && *at != ';';) {
 		size_t length = strcspn(at, " ;"), skip = strcspn(at, "]") + 1;
 
 		if (at[0] == '[' && isdigit((unsigned char)at[1]) && skip < length)
-			text_addf(&c->adapters, "%s%.*s", c->adapters.length ? ", " : "",
+			text_addf(adapters, "%s%.*s", adapters->length ? ", " : "",
 				  (int)(socket ? strcspn(at + skip, ":") : length - skip),
 				  at + skip);
 		at += length;
@@ -87,7 +88,7 @@ static void take_refusal(struct choice *c, const char *line)
 		snprintf(c->why_not, sizeof(c->why_not), "the adapters' driver lacks it");
 }
 
-static void take_line(struct choice *c, const char *line, struct text *sockets)
+static void take_line(struct choice *c, const char *line)
 {
 	const char *said = strstr(line, "NCCL INFO "), *list;
 
@@ -98,21 +99,18 @@ static void take_line(struct choice *c, const char *line, struct text *sockets)
 	if (strncmp(said, "Channel ", 8) == 0 || strncmp(said, "Ring ", 5) == 0) {
 		take_connection(c, said);
 	} else if (list && strncmp(said, "NET/Socket", 10) == 0) {
-		struct choice of_sockets = { .adapters = *sockets };
-
-		take_adapters(&of_sockets, list + strlen(" : Using "), true);
-		*sockets = of_sockets.adapters;
+		take_adapters(&c->sockets, list + strlen(" : Using "), true);
 	} else if (list && strncmp(said, "NET/", 4) == 0) {
-		take_adapters(c, list + strlen(" : Using "), false);
+		take_adapters(&c->adapters, list + strlen(" : Using "), false);
 	} else {
 		take_refusal(c, said);
 	}
 }
 
-static char *describe(const struct choice *c, const struct text *sockets)
+static char *describe(const struct choice *c)
 {
 	bool socket = strcmp(c->network, "Socket") == 0;
-	const struct text *adapters = socket ? sockets : &c->adapters;
+	const struct text *adapters = socket ? &c->sockets : &c->adapters;
 	/* Sockets never have it. */
 	const char *why_not = c->directly || socket ? "" : c->why_not;
 	const char *over = adapters->length ? adapters->data : "unknown adapters";
@@ -127,36 +125,39 @@ static char *describe(const struct choice *c, const struct text *sockets)
 			 c->nvlink ? "; NVLink between some nodes" : "");
 }
 
-static void take_log(struct choice *c, const char *log, size_t length, struct text *sockets)
+static void choice_read(struct choice *c, const char *log, size_t length)
 {
 	char *copy = xstrndup(log, length), *rest = copy, *line;
 
+	*c = (struct choice){ 0 };
 	while ((line = strsep(&rest, "\n")))
-		take_line(c, line, sockets);
+		take_line(c, line);
 	free(copy);
+}
+
+static void choice_release(struct choice *c)
+{
+	text_release(&c->adapters);
+	text_release(&c->sockets);
 }
 
 char *network_choice(const char *log, size_t length)
 {
-	struct choice c = { 0 };
-	struct text sockets = TEXT_EMPTY;
-	char *choice;
+	struct choice c;
+	char *described;
 
-	take_log(&c, log, length, &sockets);
-	choice = describe(&c, &sockets);
-	text_release(&c.adapters);
-	text_release(&sockets);
-	return choice;
+	choice_read(&c, log, length);
+	described = describe(&c);
+	choice_release(&c);
+	return described;
 }
 
 struct network_connections network_connections(const char *log, size_t length)
 {
-	struct choice c = { 0 };
-	struct text sockets = TEXT_EMPTY;
+	struct choice c;
 
-	take_log(&c, log, length, &sockets);
-	text_release(&c.adapters);
-	text_release(&sockets);
+	choice_read(&c, log, length);
+	choice_release(&c);
 	return (struct network_connections){ c.connections, c.directly };
 }
 
