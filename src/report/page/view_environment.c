@@ -275,8 +275,8 @@ static const char *version_value(const struct result *result, const void *what)
 /* Differences between the runs come first: they decide what a comparison means. */
 void view_differences(const struct view *view, struct tree *page)
 {
-	struct tree *list = tree_list(page, "differences");
-	struct tree *more = tree_list(page, "more_differences");
+	struct tree *tables = tree_list(page, "difference_tables"), *first = tree_item(tables);
+	struct tree *list = tree_list(first, "differences");
 
 	if (differs(view, device_names, NULL))
 		add_difference(view, list, "device", "devices", device_names, NULL);
@@ -298,12 +298,16 @@ void view_differences(const struct view *view, struct tree *page)
 			if (setting_before(view, r, s) || !differs(view, setting_value, s))
 				continue;
 			name = xasprintf("[%s] %s", view_string(s->section), view_string(s->key));
-			add_difference(view, list->count < SHOWN ? list : more, "configuration",
-				       name, setting_value, s);
+			if (list->count == SHOWN && tables->count == 1)
+				list = tree_list(tree_item(tables), "differences");
+			add_difference(view, list, "configuration", name, setting_value, s);
 			free(name);
 		}
 	}
 	tree_flag(page, "has_differences", list->count != 0);
-	tree_flag(page, "has_more_differences", more->count != 0);
-	tree_textf(page, "more_differences_count", "%zu", more->count);
+	tree_flag(first, "folded", false);
+	if (tables->count > 1) {
+		tree_flag(tables->children[1], "folded", true);
+		tree_textf(tables->children[1], "count", "%zu", list->count);
+	}
 }
