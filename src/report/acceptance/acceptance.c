@@ -14,9 +14,6 @@
 #include "report/view/format.h"
 #include "report/view/view.h"
 
-/* Devices to blame that the answer names; the matrix has them all. */
-#define MOST_BLAMED 8
-
 static const struct {
 	const char *kind, *symbol;
 } looks[VERDICT_COUNT] = {
@@ -65,64 +62,6 @@ bool acceptance_worse(const struct verdict_check *a, const struct verdict_check 
 	if (rank[a->verdict] != rank[b->verdict])
 		return rank[a->verdict] > rank[b->verdict];
 	return isfinite(a->margin) && (!isfinite(b->margin) || a->margin < b->margin);
-}
-
-static const struct verdict_check *worst_of(const struct verdicts *v, const char *device,
-					    size_t *count)
-{
-	const struct verdict_check *worst = NULL;
-
-	*count = 0;
-	for (size_t i = 0; i < v->count; i++) {
-		const struct verdict_check *c = &v->checks[i];
-
-		if (!acceptance_is_bad(c) ||
-		    (*device ? !check_concerns(c, device) : *c->devices != '\0'))
-			continue;
-		++*count;
-		worst = !worst || acceptance_worse(c, worst) ? c : worst;
-	}
-	return worst;
-}
-
-/* `d` NULL: the machine. */
-static void blame(const struct acceptance *a, const struct device_info *d, struct tree *list)
-{
-	const char *device = d ? d->id : "";
-	size_t count;
-	const struct verdict_check *c = worst_of(a->result->judgement, device, &count);
-	struct tree *item;
-	char *numbers;
-
-	if (!c || list->count >= MOST_BLAMED)
-		return;
-	item = tree_item(list);
-	view_text(item, "device", *device ? device : "the machine");
-	view_text(item, "uuid", d ? d->uuid : "");
-	view_text(item, "serial", d ? d->serial : "");
-	tree_text(item, "word", verdict_name(c->verdict));
-	tree_text(item, "symbol", acceptance_symbol(c->verdict));
-	view_text(item, "what", *c->case_id ? c->case_id : strcmp(c->limit, "run") ? c->limit : "");
-	numbers = check_numbers(c);
-	view_text(item, "numbers", numbers);
-	view_text(item, "reason", c->reason);
-	view_text(item, "cause", cause_name(c->cause));
-	view_text(item, "action", cause_action(c->cause));
-	free(numbers);
-	if (count > 1)
-		tree_textf(item, "more", "and %zu more", count - 1);
-	else
-		tree_text(item, "more", "");
-}
-
-static void set_blamed(const struct acceptance *a, struct tree *page)
-{
-	struct tree *list = tree_list(page, "blamed");
-
-	for (size_t i = 0; i < a->result->device_count; i++)
-		blame(a, &a->result->devices[i], list);
-	blame(a, NULL, list);
-	tree_flag(page, "has_blamed", list->count != 0);
 }
 
 static void set_tiles(const struct acceptance *a, struct tree *page)
@@ -248,7 +187,7 @@ static struct tree *page_of(const struct acceptance *a, const struct view *view,
 	free(title);
 	view_runs(view, page);
 	set_answer(a, page);
-	set_blamed(a, page);
+	acceptance_blame(a, page);
 	set_tiles(a, page);
 	view_warnings(view, page);
 	view_text(page, "limits_source", a->result->judgement->limits);

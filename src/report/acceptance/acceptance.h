@@ -21,14 +21,21 @@ enum status acceptance_render(const struct acceptance *acceptance,
 enum status acceptance_write(const struct acceptance *acceptance,
 			     const struct report_options *options, struct error *err);
 
-/* Parts: what each sets on the page. acceptance_aspects.c, _checks.c, _matrix.c, _charts.c */
+/* Parts: what each sets on the page; a file each, acceptance_<part>.c. */
 struct tree;
 struct view;
+void acceptance_blame(const struct acceptance *a, struct tree *page);
 void acceptance_checks(const struct acceptance *a, struct tree *page);
 void acceptance_limits(const struct acceptance *a, struct tree *page);
 void acceptance_aspects(const struct acceptance *a, struct tree *page);
 void acceptance_matrix(const struct acceptance *a, struct tree *page);
 void acceptance_charts(const struct acceptance *a, struct tree *page);
+/*
+ * Puts `rows` (a list, taken over) on the page as the list of tables `name`: of many devices with a
+ * row about all, and the others but the worst in a second table with the words of its fold. Cells
+ * have `detail` next to their word.
+ */
+void acceptance_fold(struct tree *page, const char *name, struct tree *rows, const char *detail);
 /*
  * "ok", "failed", "error", "noisy", "skipped": the verdict's class in report.css; and its symbol.
  */

@@ -47,8 +47,7 @@ static void add_cell(const struct aspect_judgement *a, const char *aspect, struc
 void acceptance_aspects(const struct acceptance *a, struct tree *page)
 {
 	const struct verdicts *v = a->result->judgement;
-	struct tree *columns = tree_list(page, "aspect_columns"),
-		    *rows = tree_list(page, "aspect_rows");
+	struct tree *columns = tree_list(page, "aspect_columns"), *rows = tree_new(TREE_LIST);
 
 	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
 		tree_item_text(columns, aspect_name((enum aspect)k));
@@ -61,5 +60,6 @@ void acceptance_aspects(const struct acceptance *a, struct tree *page)
 			add_cell(device_aspect(&v->devices[i], (enum aspect)k),
 				 aspect_name((enum aspect)k), cells);
 	}
+	acceptance_fold(page, "aspect_tables", rows, "detail");
 	tree_flag(page, "has_aspects", v->device_count != 0);
 }

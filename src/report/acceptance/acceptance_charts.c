@@ -1,6 +1,7 @@
 /*
  * Comparison of identical devices: every device's value of one case, a row each with all samples,
- * and the limit. Drawn for failed, undecided and warned checks, the worst first; if all passed, for
+ * and the limit; of many devices one row of all values, and a row for those that did not pass.
+ * Drawn for failed, undecided and warned checks, the worst first; if all passed, for
  * the limits with the smallest margin.
  */
 #include <math.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "report/acceptance/acceptance.h"
 #include "report/chart/chart.h"
 #include "report/view/format.h"
@@ -16,6 +18,8 @@
 
 #define MOST_BAD 12
 #define MOST_GOOD 4
+#define LEAD 2      /* charts below the answer */
+#define MOST_ROWS 8 /* of devices in a chart; more have a row together */
 
 struct subject {
 	const struct verdict_check *check;
@@ -52,6 +56,18 @@ static double *in_unit(const struct series *series, const struct metric_value *m
 			      : m->value * series->samples[i] / median;
 	return out;
 }
+
+/* A case of the chart's point, what it measured, and what a check of it says; NULL: nothing. */
+struct member {
+	const struct case_result *c;
+	const struct metric_value *m;
+	const struct verdict_check *check;
+};
+
+struct members {
+	struct member *items;
+	size_t count, capacity;
+};
 
 /* Storage of a row's samples, freed when the chart has been drawn. */
 struct owned {
@@ -120,10 +136,85 @@ static bool has_point(const struct case_result *c, const char *point)
 	return same;
 }
 
-static void draw(const struct acceptance *a, const struct verdict_check *c, struct tree *charts)
+/* Those that did not pass in front, the worst first. */
+static int by_badness(const void *a, const void *b)
+{
+	const struct member *p = a, *q = b;
+
+	if (!p->check || !q->check)
+		return (p->check == NULL) - (q->check == NULL);
+	return acceptance_worse(p->check, q->check)   ? -1
+	       : acceptance_worse(q->check, p->check) ? 1
+						      : strcmp(p->c->id, q->c->id);
+}
+
+/* The check of the metric that says most against the case. */
+static const struct verdict_check *accuser_of(const struct acceptance *a,
+					      const struct member *member)
+{
+	const struct verdicts *v = a->result->judgement;
+	const struct verdict_check *worst = NULL;
+
+	for (size_t i = 0; i < v->count; i++) {
+		const struct verdict_check *c = &v->checks[i];
+
+		if (c->verdict != VERDICT_PASS && c->verdict != VERDICT_SKIP &&
+		    strcmp(c->metric, member->m->name) == 0 &&
+		    strcmp(c->case_id, view_string(member->c->id)) == 0 &&
+		    (!worst || acceptance_worse(c, worst)))
+			worst = c;
+	}
+	return worst;
+}
+
+static void collect(const struct acceptance *a, const struct verdict_check *c,
+		    struct members *members)
+{
+	for (size_t i = 0; i < a->result->case_count; i++) {
+		const struct case_result *other = &a->result->cases[i];
+		const struct metric_value *m = case_metric(other, c->metric);
+
+		if (!m || !isfinite(m->value) || !has_point(other, c->point))
+			continue;
+		ARRAY_GROW(members->items, members->count, members->capacity);
+		members->items[members->count++] = (struct member){ .c = other, .m = m };
+	}
+}
+
+/* One row of all values, then the worst of those that did not pass. */
+static void add_many(const struct acceptance *a, const struct view *view, struct chart *chart,
+		     struct chart_series *rows, struct members *members, struct owned *owned)
+{
+	double *values = keep(owned, xcalloc(members->count, sizeof(*values)));
+	char *name = xasprintf("all %zu", members->count);
+	struct chart_point *all = chart_point_new(rows, name);
+	size_t bad = 0;
+
+	for (size_t i = 0; i < members->count; i++) {
+		values[i] = members->items[i].m->value;
+		members->items[i].check = accuser_of(a, &members->items[i]);
+		bad += members->items[i].check != NULL;
+	}
+	qsort(values, members->count, sizeof(*values), compare_doubles);
+	all->samples = values;
+	all->sample_count = all->n = members->count;
+	all->y = all->p50 = median_of_sorted(values, members->count);
+	qsort(members->items, members->count, sizeof(*members->items), by_badness);
+	for (size_t i = 0; i < bad && i < MOST_ROWS; i++)
+		add_device(view, rows, owned, members->items[i].c, members->items[i].m);
+	if (bad > MOST_ROWS) {
+		free(chart->note);
+		chart->note = xasprintf("%zu more did not pass.", bad - MOST_ROWS);
+	}
+	free(name);
+}
+
+static void draw(const struct acceptance *a, const struct verdict_check *c, struct tree *charts,
+		 size_t place)
 {
 	const struct view view = { .results = a->result, .count = 1 };
 	struct owned owned = { 0 };
+	struct members members = { 0 };
 	struct chart_series *rows;
 	struct chart chart;
 	char name[FORMAT_SIZE];
@@ -131,11 +222,16 @@ static void draw(const struct acceptance *a, const struct verdict_check *c, stru
 	chart_init(&chart, CHART_STRIP);
 	view_metric_title(&view, c->metric, name, sizeof(name));
 	chart.close = true;
-	chart.id = xasprintf("outliers-%zu", charts->count + 1);
+	chart.id = xasprintf("outliers-%zu", place);
 	chart.title = xasprintf("%s, %s", name, c->point);
 	format_capital(chart.title);
+	collect(a, c, &members);
 	chart.shows = xstrdup(
-		"Every device and its samples, one tick each; triangle: the median, or the limit.");
+		members.count > MOST_ROWS
+			? "One tick for each device; below, the samples of those that did not "
+			  "pass; triangle: the median, or the limit."
+			: "Every device and its samples, one tick each; triangle: the median, or "
+			  "the limit.");
 	chart.finding = finding_of(c);
 	chart.y_name = xstrdup(name);
 	chart.y_unit = xstrdup(c->unit);
@@ -143,19 +239,17 @@ static void draw(const struct acceptance *a, const struct verdict_check *c, stru
 	chart.x_unit = xstrdup("");
 	chart.note = xstrdup("");
 	rows = chart_series_named(&chart, "");
-	for (size_t i = 0; i < a->result->case_count; i++) {
-		const struct case_result *other = &a->result->cases[i];
-		const struct metric_value *m = case_metric(other, c->metric);
-
-		if (m && isfinite(m->value) && has_point(other, c->point))
-			add_device(&view, rows, &owned, other, m);
-	}
+	if (members.count > MOST_ROWS)
+		add_many(a, &view, &chart, rows, &members, &owned);
+	for (size_t i = 0; i < members.count && members.count <= MOST_ROWS; i++)
+		add_device(&view, rows, &owned, members.items[i].c, members.items[i].m);
 	add_limit_row(rows, c);
 	if (rows->count)
 		chart_draw(&chart, charts);
 	for (size_t i = 0; i < owned.count; i++)
 		free(owned.items[i]);
 	free(owned.items);
+	free(members.items);
 	chart_release(&chart);
 }
 
@@ -173,7 +267,8 @@ void acceptance_charts(const struct acceptance *a, struct tree *page)
 {
 	const struct verdicts *v = a->result->judgement;
 	struct subject *subjects = xcalloc(v->count + 1, sizeof(*subjects));
-	struct tree *charts = tree_list(page, "outlier_charts");
+	struct tree *lead = tree_list(page, "lead_charts"),
+		    *charts = tree_list(page, "outlier_charts");
 	size_t count = 0, bad = 0, good = 0;
 
 	for (size_t i = 0; i < v->count; i++) {
@@ -185,13 +280,14 @@ void acceptance_charts(const struct acceptance *a, struct tree *page)
 	if (count)
 		qsort(subjects, count, sizeof(*subjects), by_need);
 	for (size_t i = 0; i < count; i++) {
-		if (drawn(subjects, i, subjects[i].check) ||
-		    (subjects[i].bad ? bad >= MOST_BAD : good >= MOST_GOOD))
+		if ((subjects[i].bad ? bad >= MOST_BAD : good >= MOST_GOOD) ||
+		    drawn(subjects, i, subjects[i].check))
 			continue;
 		bad += subjects[i].bad;
 		good += !subjects[i].bad;
-		draw(a, subjects[i].check, charts);
+		draw(a, subjects[i].check, lead->count < LEAD ? lead : charts, bad + good);
 	}
+	tree_flag(page, "has_lead_charts", lead->count != 0);
 	tree_flag(page, "has_outlier_charts", charts->count != 0);
 	free(subjects);
 }

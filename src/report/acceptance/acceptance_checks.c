@@ -12,6 +12,7 @@
 #include "report/view/view.h"
 
 #define MOST_ROWS 400 /* of one table: the rest is counted */
+#define MOST_OPEN 16  /* of those above a fold */
 
 struct row {
 	const struct verdict_check *check;
@@ -103,22 +104,39 @@ static void add_row(const struct acceptance *a, struct tree *rows, const struct 
 	set_origin(row, c);
 }
 
+/* Rows from one to another as a table, `folded` under these words; "": open. */
+static void add_part(const struct acceptance *a, struct tree *parts, const struct row *rows,
+		     size_t count, const char *folded)
+{
+	struct tree *part = tree_item(parts), *list;
+
+	tree_text(part, "folded", folded);
+	list = tree_list(part, "rows");
+	for (size_t i = 0; i < count; i++)
+		add_row(a, list, rows[i].check);
+}
+
 static void add_table(const struct acceptance *a, struct tree *page, const char *name,
-		      enum verdict first, enum verdict second)
+		      enum verdict first, enum verdict second, size_t open)
 {
 	const struct verdicts *v = a->result->judgement;
 	struct row *rows = xcalloc(v->count + 1, sizeof(*rows));
-	struct tree *table = tree_map(page, name), *list;
-	size_t count = 0;
+	struct tree *table = tree_map(page, name), *parts;
+	char words[FORMAT_SIZE];
+	size_t count = 0, shown;
 
 	for (size_t i = 0; i < v->count; i++)
 		if (v->checks[i].verdict == first || v->checks[i].verdict == second)
 			rows[count++] = (struct row){ &v->checks[i], i };
 	if (count)
 		qsort(rows, count, sizeof(*rows), by_margin);
-	list = tree_list(table, "rows");
-	for (size_t i = 0; i < count && i < MOST_ROWS; i++)
-		add_row(a, list, rows[i].check);
+	shown = count < MOST_ROWS ? count : MOST_ROWS;
+	open = shown < open ? shown : open;
+	parts = tree_list(table, "parts");
+	add_part(a, parts, rows, open, "");
+	snprintf(words, sizeof(words), "%zu more with more to spare", shown - open);
+	if (shown > open)
+		add_part(a, parts, rows + open, shown - open, words);
 	tree_text(table, "name", name);
 	tree_flag(table, "any", count != 0);
 	tree_textf(table, "count", "%zu", count);
@@ -132,11 +150,11 @@ static void add_table(const struct acceptance *a, struct tree *page, const char 
 
 void acceptance_checks(const struct acceptance *a, struct tree *page)
 {
-	add_table(a, page, "failed", VERDICT_FAIL, VERDICT_FAIL);
-	add_table(a, page, "undecided", VERDICT_INCONCLUSIVE, VERDICT_ERROR);
-	add_table(a, page, "warned", VERDICT_WARN, VERDICT_WARN);
-	add_table(a, page, "passed", VERDICT_PASS, VERDICT_PASS);
-	add_table(a, page, "unmeasured", VERDICT_SKIP, VERDICT_SKIP);
+	add_table(a, page, "failed", VERDICT_FAIL, VERDICT_FAIL, MOST_ROWS);
+	add_table(a, page, "undecided", VERDICT_INCONCLUSIVE, VERDICT_ERROR, MOST_OPEN);
+	add_table(a, page, "warned", VERDICT_WARN, VERDICT_WARN, MOST_OPEN);
+	add_table(a, page, "passed", VERDICT_PASS, VERDICT_PASS, MOST_ROWS);
+	add_table(a, page, "unmeasured", VERDICT_SKIP, VERDICT_SKIP, MOST_ROWS);
 }
 
 /* Checks of one limit with one bound text. */

@@ -130,8 +130,7 @@ void acceptance_matrix(const struct acceptance *a, struct tree *page)
 {
 	const struct result *r = a->result;
 	const char **suites = xcalloc(r->case_count + 1, sizeof(*suites));
-	struct tree *columns = tree_list(page, "matrix_columns"),
-		    *rows = tree_list(page, "matrix_rows");
+	struct tree *columns = tree_list(page, "matrix_columns"), *rows = tree_new(TREE_LIST);
 	size_t count = 0;
 
 	for (size_t i = 0; i < r->case_count; i++) {
@@ -148,6 +147,7 @@ void acceptance_matrix(const struct acceptance *a, struct tree *page)
 	tree_item_text(columns, "condition");
 	for (size_t i = 0; i < r->device_count; i++)
 		add_device(a, &r->devices[i], suites, count, rows);
+	acceptance_fold(page, "matrix_tables", rows, "count");
 	tree_flag(page, "has_matrix", r->device_count != 0);
 	free(suites);
 }

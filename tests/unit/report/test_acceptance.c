@@ -295,6 +295,47 @@ static void the_page_says_who_and_why(void **state)
 	result_release(&r);
 }
 
+static void assert_order(const char *html, const char *first, const char *then)
+{
+	assert_holds(html, first);
+	assert_holds(html, then);
+	if (strstr(html, first) > strstr(html, then))
+		fail_msg("'%s' comes after '%s'", first, then);
+}
+
+/* The last of many devices fails, those before are undecided: it is the first that is named. */
+static void the_worst_of_many_devices_is_named_first(void **state)
+{
+	enum { DEVICES = 12 };
+	struct verdicts v;
+	struct result r;
+	char *html;
+
+	(void)state;
+	node_init(&r, DEVICES, "NVIDIA H200");
+	complete_strings(&r);
+	for (size_t i = 0; i + 1 < DEVICES; i++)
+		node_add(&r, i, i == 0 ? 60e9 : 50e9, 0.01);
+	node_add(&r, DEVICES - 1, 20e9, 0.001);
+	judge_by("metric = transfer.bandwidth\nmin = 50 GB/s\n", &r, &v);
+	html = page_of(&r, &v, "mine.ini");
+	assert_order(html, "<strong>cuda:11</strong> <code>GPU-11</code>: FAIL",
+		     "<strong>cuda:1, cuda:2, cuda:3, cuda:4, cuda:5, cuda:6, cuda:7, cuda:8 and 2 "
+		     "more</strong>: INCONCLUSIVE");
+	/* Tables of devices: how many came out how, the one that failed, the others folded. */
+	assert_order(html, "<strong>all 12 devices</strong>", "<strong>cuda:11</strong></th>");
+	assert_holds(html, "1 FAIL</span> <small>10 INCONCLUSIVE, 1 PASS</small>");
+	assert_order(html, "<strong>cuda:11</strong></th>", "<strong>cuda:1</strong></th>");
+	assert_order(html, "<strong>cuda:2</strong></th>", "<summary>9 more devices");
+	assert_holds(html, "9 more devices, by the worst of each: 8 INCONCLUSIVE, 1 PASS");
+	assert_order(html, "<summary>9 more devices", "<strong>cuda:3</strong></th>");
+	/* The chart: a row for all, one for the device that failed. */
+	assert_holds(html, ">all 12</text>");
+	free(html);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
 /* A required aspect that was not measured is not hidden by what passed. */
 static void skipped_is_not_passed(void **state)
 {
@@ -422,6 +463,7 @@ int main(void)
 		cmocka_unit_test(links_count_under_load),
 		cmocka_unit_test(nodes_have_limits),
 		cmocka_unit_test(the_page_says_who_and_why),
+		cmocka_unit_test(the_worst_of_many_devices_is_named_first),
 		cmocka_unit_test(skipped_is_not_passed),
 		cmocka_unit_test(nothing_is_never_accepted),
 		cmocka_unit_test(golden_page),

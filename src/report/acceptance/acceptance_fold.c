@@ -1,0 +1,188 @@
+/*
+ * Tables with a row per device. Those of many devices say first, in each column, how many devices
+ * came out how; then only the worst devices follow, and the others are folded.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/acceptance/acceptance.h"
+#include "report/template/tree.h"
+
+#define MOST_OPEN 8   /* devices of a table that is not folded */
+#define MOST_WORST 16 /* devices above the fold, that failed; */
+#define LEAST_WORST 3 /* of others that are not in order, the first */
+#define MOST_WORDS 12 /* that cells of one column have */
+
+/* By what a cell's class in report.css says: the higher, the worse. */
+static size_t gravity(const struct tree *cell)
+{
+	static const char *const order[] = { "none", "ok", "skipped", "noisy", "error", "failed" };
+	const char *own = tree_member_text(cell, "kind");
+	size_t i = ARRAY_SIZE(order) - 1;
+
+	while (i > 0 && strcmp(order[i], own) != 0)
+		i--;
+	return i;
+}
+
+#define IN_ORDER 1 /* gravity of "ok" */
+#define FAILED 5
+
+static const struct tree *cell_of(const struct tree *row, size_t column)
+{
+	return tree_member(row, "cells")->children[column];
+}
+
+/* The worst cell of a row. */
+static const struct tree *worst_of(const struct tree *row)
+{
+	const struct tree *cells = tree_member(row, "cells"), *worst = NULL;
+
+	for (size_t i = 0; i < cells->count; i++)
+		if (!worst || gravity(cells->children[i]) > gravity(worst))
+			worst = cells->children[i];
+	return worst;
+}
+
+static size_t gravity_of(const struct tree *row)
+{
+	const struct tree *worst = worst_of(row);
+
+	return worst ? gravity(worst) : 0;
+}
+
+/* Cells counted by their word. */
+struct tally {
+	const struct tree *cell;
+	size_t count;
+};
+
+struct tallies {
+	struct tally items[MOST_WORDS];
+	size_t count;
+};
+
+static void count_cell(struct tallies *t, const struct tree *cell)
+{
+	size_t i = 0;
+
+	while (i < t->count && strcmp(tree_member_text(t->items[i].cell, "word"),
+				      tree_member_text(cell, "word")) != 0)
+		i++;
+	if (i == MOST_WORDS)
+		return;
+	if (i == t->count)
+		t->items[t->count++] = (struct tally){ .cell = cell };
+	t->items[i].count++;
+}
+
+static int by_gravity(const void *a, const void *b)
+{
+	size_t x = gravity(((const struct tally *)a)->cell);
+	size_t y = gravity(((const struct tally *)b)->cell);
+
+	return (x < y) - (x > y);
+}
+
+/* "3 FAIL, 2 INCONCLUSIVE" from the `first` on. */
+static char *words_of(struct tallies *t, size_t first)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (size_t i = first; i < t->count; i++)
+		text_addf(&out, "%s%zu %s", i > first ? ", " : "", t->items[i].count,
+			  tree_member_text(t->items[i].cell, "word"));
+	return out.data ? text_detach(&out) : xstrdup("");
+}
+
+/* The row about all devices: in each column the worst words in front. */
+static struct tree *row_of_all(const struct tree *rows, const char *detail)
+{
+	struct tree *all = tree_new(TREE_MAP), *cells;
+	const struct tree *first = tree_member(rows->children[0], "cells");
+
+	tree_textf(all, "device", "all %zu devices", rows->count);
+	for (size_t i = 0; i < rows->children[0]->count; i++) {
+		const struct tree *member = rows->children[0]->children[i];
+
+		if (member->kind == TREE_TEXT && strcmp(member->name, "device") != 0)
+			tree_text(all, member->name, "");
+	}
+	cells = tree_list(all, "cells");
+	for (size_t k = 0; k < first->count; k++) {
+		struct tallies t = { .count = 0 };
+		struct tree *cell = tree_item(cells);
+
+		for (size_t i = 0; i < rows->count; i++)
+			count_cell(&t, cell_of(rows->children[i], k));
+		qsort(t.items, t.count, sizeof(*t.items), by_gravity);
+		tree_text(cell, "kind", tree_member_text(t.items[0].cell, "kind"));
+		tree_text(cell, "symbol", tree_member_text(t.items[0].cell, "symbol"));
+		tree_textf(cell, "word", "%zu %s", t.items[0].count,
+			   tree_member_text(t.items[0].cell, "word"));
+		tree_text(cell, "aspect", tree_member_text(t.items[0].cell, "aspect"));
+		tree_text_owned(cell, detail, words_of(&t, 1));
+	}
+	return all;
+}
+
+static struct tree *table_of(struct tree *tables, char *folded)
+{
+	struct tree *table = tree_item(tables);
+
+	tree_text_owned(table, "folded", folded);
+	return tree_list(table, "rows");
+}
+
+/* "112 more devices: 3 INCONCLUSIVE, 109 PASS" */
+static char *fold_words(struct tree *const *rows, size_t count)
+{
+	struct tallies t = { .count = 0 };
+	char *words, *out;
+
+	for (size_t i = 0; i < count; i++)
+		if (worst_of(rows[i]))
+			count_cell(&t, worst_of(rows[i]));
+	qsort(t.items, t.count, sizeof(*t.items), by_gravity);
+	words = words_of(&t, 0);
+	out = xasprintf("%zu more devices, by the worst of each: %s", count, words);
+	free(words);
+	return out;
+}
+
+/* Moves the rows of a gravity within bounds that are left in `rows`, at most `most`. */
+static void move(struct tree *rows, struct tree *to, size_t least, size_t most)
+{
+	for (size_t i = 0; i < rows->count && most; i++) {
+		if (!rows->children[i] || gravity_of(rows->children[i]) < least)
+			continue;
+		tree_append(to, rows->children[i]);
+		rows->children[i] = NULL;
+		most--;
+	}
+}
+
+void acceptance_fold(struct tree *page, const char *name, struct tree *rows, const char *detail)
+{
+	struct tree *tables = tree_list(page, name), *shown = table_of(tables, xstrdup(""));
+	size_t left = 0;
+
+	if (rows->count <= MOST_OPEN) {
+		move(rows, shown, 0, rows->count);
+	} else {
+		tree_append(shown, row_of_all(rows, detail));
+		move(rows, shown, FAILED, MOST_WORST);
+		if (shown->count <= LEAST_WORST)
+			move(rows, shown, IN_ORDER + 1, LEAST_WORST + 1 - shown->count);
+		for (size_t i = 0; i < rows->count; i++)
+			if (rows->children[i])
+				rows->children[left++] = rows->children[i];
+		rows->count = left;
+		if (left)
+			move(rows, table_of(tables, fold_words(rows->children, left)), 0, left);
+	}
+	rows->count = 0;
+	tree_free(rows);
+}
