@@ -74,6 +74,12 @@ static int by_key_and_first(const void *a, const void *b)
 	return order ? order : by_first(a, b);
 }
 
+static bool has_failed(const struct case_result *c, const char *suite)
+{
+	return (c->status == CASE_FAILED || c->status == CASE_ERROR) &&
+	       strcmp(view_string(c->suite), suite) == 0;
+}
+
 /* Marks the groups, sorted by their keys, of which a case failed or ended in an error. */
 static void mark_failed(struct headline *h, const char *suite)
 {
@@ -84,8 +90,7 @@ static void mark_failed(struct headline *h, const char *suite)
 			const struct case_result *c = &view->results[r].cases[i];
 			struct headline_group wanted = { 0 }, *found;
 
-			if ((c->status != CASE_FAILED && c->status != CASE_ERROR) ||
-			    strcmp(view_string(c->suite), suite) != 0)
+			if (!has_failed(c, suite))
 				continue;
 			wanted.key = group_key(h, &(struct selected_case){
 							  .c = c,
@@ -123,14 +128,22 @@ static void collect_groups(struct headline *h, const char *suite)
 	qsort(groups, h->group_count, sizeof(*groups), by_first);
 }
 
+static struct headline_row *find_row(struct headline *h, const char *label, const char *section)
+{
+	for (size_t i = 0; i < h->count; i++)
+		if (strcmp(h->rows[i].label, label) == 0 &&
+		    strcmp(h->rows[i].section, section) == 0)
+			return &h->rows[i];
+	return NULL;
+}
+
 static struct headline_row *row_named(struct headline *h, char *label, const char *section)
 {
-	for (size_t i = 0; i < h->count; i++) {
-		if (strcmp(h->rows[i].label, label) == 0 &&
-		    strcmp(h->rows[i].section, section) == 0) {
-			free(label);
-			return &h->rows[i];
-		}
+	struct headline_row *found = find_row(h, label, section);
+
+	if (found) {
+		free(label);
+		return found;
 	}
 	ARRAY_GROW(h->rows, h->count, h->capacity);
 	h->rows[h->count] = (struct headline_row){ label, section,
@@ -165,28 +178,55 @@ static void name_repeated_rows(struct headline *h)
 	free(repeated);
 }
 
+static char *row_label(const struct headline *h, const struct case_result *c)
+{
+	char *label = view_named_parameters(h->selection.view, c, h->without);
+
+	if (*label)
+		return label;
+	free(label);
+	return xstrdup("all");
+}
+
 /* Puts a set of devices into its row; of several that start at the same device the worst stays. */
 static void fill_row(struct headline *h, const struct headline_group *group)
 {
-	char *label = view_named_parameters(h->selection.view, group->figures[0]->c, h->without);
-	struct headline_cell *cell;
+	const struct selected_case *first = group->figures[0];
+	struct headline_cell *cell =
+		&row_named(h, row_label(h, first->c), view_string(first->c->label))
+			 ->cells[first->source];
 
-	if (!*label) {
-		free(label);
-		label = xstrdup("all");
-	}
-	cell = &row_named(h, label, view_string(group->figures[0]->c->label))
-			->cells[group->figures[0]->source];
 	cell->sets++;
 	if (!cell->group ||
 	    better(h->better, cell->group->figures[0]->m->value, group->figures[0]->m->value))
 		cell->group = group;
 }
 
-static void fill_rows(struct headline *h)
+/* Counts a case in its row, which is there if the case was measured on any device. */
+static void count_failed(struct headline *h, const struct case_result *c, size_t source)
 {
+	const struct metric_value *m = view_headline(c);
+	char *label = row_label(h, c);
+	struct headline_row *row = find_row(h, label, view_string(c->label));
+
+	if (row && (!m || strcmp(m->name, h->selection.items[0].m->name) == 0))
+		row->cells[source].failed++;
+	free(label);
+}
+
+static void fill_rows(struct headline *h, const char *suite)
+{
+	const struct view *view = h->selection.view;
+
 	for (size_t i = 0; i < h->group_count; i++)
 		fill_row(h, &h->groups[i]);
+	for (size_t r = 0; r < view->count; r++)
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+
+			if (has_failed(c, suite))
+				count_failed(h, c, view_source_of(view, r, c));
+		}
 	name_repeated_rows(h);
 }
 
@@ -268,7 +308,7 @@ void headline_collect(struct headline *h, const struct view *view, const char *s
 	choose_without(h);
 	h->better = h->selection.items[0].m->better;
 	collect_groups(h, suite);
-	fill_rows(h);
+	fill_rows(h, suite);
 }
 
 void headline_release(struct headline *h)

@@ -31,6 +31,7 @@ struct headline_group {
 struct headline_cell {
 	const struct headline_group *group; /* of the worst set of devices; NULL: not measured */
 	size_t sets;
+	size_t failed; /* cases of the row that failed or ended in an error on these devices */
 };
 
 struct headline_row {

@@ -47,9 +47,11 @@ static double share_of(const struct headline *h, const struct selected_case *sel
 	return headline_peak(h, selected, &peak) ? peak.share : (double)NAN;
 }
 
+/* NULL also where a case of the row failed: the best of the others is not its figure. */
 static const struct selected_case *figure_of(const struct headline_row *row, size_t source)
 {
-	const struct headline_group *group = row->cells[source].group;
+	const struct headline_group *group =
+		row->cells[source].failed ? NULL : row->cells[source].group;
 	const struct selected_case *selected = group ? group->figures[0] : NULL;
 
 	return selected && isfinite(selected->m->value) &&
@@ -67,7 +69,7 @@ static void add_rows(struct lines *l, const struct headline *h, const char *suit
 		for (size_t s = 0; s < l->view.source_count; s++) {
 			const struct selected_case *selected = figure_of(&h->rows[i], s);
 
-			any = any || selected;
+			any = any || selected || h->rows[i].cells[s].failed;
 			if (selected && !(share_of(h, selected) <= c.share))
 				c.share = share_of(h, selected);
 		}
@@ -211,32 +213,56 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Two figures of a line; one may be missing. */
-static void add_pair(struct text *out, struct lines *l, const struct selected_case *a,
-		     const struct selected_case *b)
+/* Counts two figures of a line, of which one may be missing, as told apart or not. */
+static void count_overlap(struct lines *l, const struct selected_case *a,
+			  const struct selected_case *b)
 {
-	add_figure(out, l, a);
-	add_figure(out, l, b);
 	if (!a || !b || !isfinite(a->m->low + a->m->high + b->m->low + b->m->high))
 		return;
 	l->pairs++;
 	l->overlapping += a->m->low <= b->m->high && b->m->low <= a->m->high;
 }
 
-/* For many devices: the median one and the worst. */
+/* A device's figure, or how many of its cases failed. */
+static void add_device(struct text *out, const struct lines *l, const struct headline_row *row,
+		       size_t source)
+{
+	size_t failed = row->cells[source].failed;
+	char words[FIGURE_WIDTH + 1];
+
+	if (!failed) {
+		add_figure(out, l, figure_of(row, source));
+		return;
+	}
+	snprintf(words, sizeof(words), "%zu %s failed", failed, failed == 1 ? "case" : "cases");
+	add_padded(out, words, FIGURE_WIDTH);
+}
+
+/* For many devices: the median one and the worst, or how many failed. */
 static void add_summary(struct text *out, struct lines *l, const struct candidate *c)
 {
 	const struct selected_case **figures =
 		xcalloc(l->view.source_count + 1, sizeof(const struct selected_case *));
-	size_t n = 0;
+	const struct selected_case *middle, *worst;
+	size_t n = 0, failed = 0;
 	bool lower = c->h->better == BETTER_LOWER;
+	char words[FIGURE_WIDTH + 1];
 
-	for (size_t s = 0; s < l->view.source_count; s++)
+	for (size_t s = 0; s < l->view.source_count; s++) {
 		if (figure_of(c->row, s))
 			figures[n++] = figure_of(c->row, s);
+		failed += c->row->cells[s].failed != 0;
+	}
 	qsort(figures, n, sizeof(*figures), by_value);
-	add_pair(out, l, figures[lower ? n / 2 : (n - 1) / 2],
-		 n > 1 ? figures[lower ? n - 1 : 0] : NULL);
+	middle = n ? figures[lower ? n / 2 : (n - 1) / 2] : NULL;
+	worst = n > 1 && !failed ? figures[lower ? n - 1 : 0] : NULL;
+	add_figure(out, l, middle);
+	snprintf(words, sizeof(words), "failed on %zu", failed);
+	if (failed)
+		add_padded(out, words, FIGURE_WIDTH);
+	else
+		add_figure(out, l, worst);
+	count_overlap(l, middle, worst);
 	free(figures);
 }
 
@@ -248,10 +274,10 @@ static void add_line(struct text *out, struct lines *l, const struct candidate *
 	add_padded(out, label, LABEL_WIDTH);
 	if (l->view.source_count > BOTH)
 		add_summary(out, l, c);
-	else if (l->view.source_count == BOTH)
-		add_pair(out, l, figure_of(c->row, 0), figure_of(c->row, 1));
-	else
-		add_figure(out, l, figure_of(c->row, 0));
+	for (size_t i = 0; l->view.source_count <= BOTH && i < l->view.source_count; i++)
+		add_device(out, l, c->row, i);
+	if (l->view.source_count == BOTH)
+		count_overlap(l, figure_of(c->row, 0), figure_of(c->row, 1));
 	if (isfinite(c->share))
 		text_addf(out, "%3.0f %%", 100 * c->share);
 	while (out->length && out->data[out->length - 1] == ' ')

@@ -10,6 +10,7 @@
 #include "report/page/headline.h"
 #include "report/view/format.h"
 
+#define MOST_NOT_SHOWN 6
 #define APART 2 /* devices that have a bar each; of more the worst has one */
 
 static struct headline_share *share_of(struct headline_shares *shares,
@@ -29,8 +30,27 @@ static struct headline_share *share_of(struct headline_shares *shares,
 	return share;
 }
 
+/* Devices on which each case of a row failed have a share as well, of 0. */
+static void add_failed(struct headline_shares *shares, const struct headline *h,
+		       const struct headline_row *row)
+{
+	size_t sources = h->selection.view->source_count, known = 0;
+	struct headline_peak peak;
+
+	while (known < sources && !row->cells[known].group)
+		known++;
+	if (known == sources || !headline_peak(h, row->cells[known].group->figures[0], &peak) ||
+	    !peak.quantity)
+		return;
+	for (size_t s = 0; s < sources; s++)
+		if (row->cells[s].failed && !row->cells[s].group)
+			share_of(shares, &peak, s);
+}
+
 void headline_shares_add(struct headline_shares *shares, const struct headline *h)
 {
+	for (size_t i = 0; i < h->count; i++)
+		add_failed(shares, h, &h->rows[i]);
 	for (size_t g = 0; g < h->group_count; g++) {
 		const struct selected_case *selected = h->groups[g].figures[0];
 		struct headline_share *share;
@@ -111,19 +131,22 @@ static void card_share(const struct headline_share *share, struct tree *bar)
 	tree_textf(bar, "share", "%.4f", share->share);
 }
 
-/* "Not shown, for a case of it failed: Host to device on cuda:1." */
+/* "Not shown, because a case of it failed: Host to device on cuda:1." */
 static char *not_shown(const struct headline_shares *shares, const struct view *view)
 {
 	struct text out = TEXT_EMPTY;
+	size_t count = 0;
 
 	for (size_t i = 0; i < shares->count; i++) {
 		const struct headline_share *share = &shares->items[i];
 
-		if (!(share->share > 0))
+		if (!(share->share > 0) && ++count <= MOST_NOT_SHOWN)
 			text_addf(&out, "%s%s on %s",
 				  out.length ? "; " : "Not shown, because a case of it failed: ",
 				  share->title, view->sources[share->source].label);
 	}
+	if (count > MOST_NOT_SHOWN)
+		text_addf(&out, "; and %zu more", count - MOST_NOT_SHOWN);
 	if (out.length)
 		text_add_char(&out, '.');
 	return text_detach(&out);

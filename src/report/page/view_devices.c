@@ -7,6 +7,9 @@
 #include "report/view/format.h"
 #include "report/view/view.h"
 
+#define MOST_NODES 8   /* of a table that is not folded */
+#define MOST_COLUMNS 8 /* devices side by side; more have a row each */
+
 struct device_row {
 	const char *name;
 	void (*format)(const struct device_info *d, char *out, size_t size);
@@ -134,75 +137,154 @@ static size_t device_total(const struct view *view)
 	return total;
 }
 
-/*
- * Devices are listed as the results describe them, also those that ran no case of their own. What
- * all have in common is one cell.
- */
-static void device_row(const struct view *view, const struct device_row *row, struct tree *rows)
-{
-	size_t total = device_total(view), filled = 0, at = 0, width = total;
-	char(*texts)[256] = xcalloc(total + 1, sizeof(*texts));
+/* A fact of all devices. */
+struct device_fact {
+	const char *name;
+	char (*texts)[256]; /* by device; the caller frees it */
+	bool known;         /* of any device */
+	bool same;          /* of all */
+};
 
+/* Devices are listed as the results describe them, also those that ran no case of their own. */
+static struct device_fact fact_of(const struct view *view, const struct device_row *row)
+{
+	struct device_fact fact = { .name = row->name, .same = true };
+	size_t at = 0;
+
+	fact.texts = xcalloc(device_total(view) + 1, sizeof(*fact.texts));
 	for (size_t r = 0; r < view->count; r++)
 		for (size_t d = 0; d < view->results[r].device_count; d++, at++) {
-			row->format(&view->results[r].devices[d], texts[at], sizeof(texts[at]));
-			filled += texts[at][0] != '\0';
-			width = strcmp(texts[at], texts[0]) == 0 ? width : 1;
+			row->format(&view->results[r].devices[d], fact.texts[at],
+				    sizeof(fact.texts[at]));
+			fact.known = fact.known || fact.texts[at][0];
+			fact.same = fact.same && strcmp(fact.texts[at], fact.texts[0]) == 0;
 		}
-	if (filled) {
-		struct tree *map = tree_item(rows), *cells;
-
-		tree_text(map, "name", row->name);
-		cells = tree_list(map, "cells");
-		for (size_t i = 0; i < total; i += width) {
-			struct tree *cell = tree_item(cells);
-
-			tree_text(cell, "value", texts[i][0] ? texts[i] : "–");
-			if (width > 1)
-				tree_textf(cell, "span", "%zu", width);
-		}
-	}
-	free(texts);
+	return fact;
 }
 
-void view_nodes(const struct view *view, struct tree *page)
+static void add_fact_cell(struct tree *cells, const struct device_fact *fact, size_t device,
+			  size_t span)
 {
-	const struct result *result = view->results;
-	struct tree *rows;
+	struct tree *cell = tree_item(cells);
 
-	if (view->count != 1 || !result->node_count)
-		return;
-	rows = tree_list(page, "nodes");
+	tree_text(cell, "value", fact->texts[device][0] ? fact->texts[device] : "–");
+	if (span > 1)
+		tree_textf(cell, "span", "%zu", span);
+}
+
+/* Adds a row for a fact: what all have in common is one cell. */
+static void add_fact_row(const struct device_fact *fact, size_t total, size_t columns,
+			 struct tree *rows)
+{
+	struct tree *map = tree_item(rows), *cells;
+
+	tree_text(map, "name", fact->name);
+	cells = tree_list(map, "cells");
+	for (size_t i = 0; i < total; i += fact->same ? total : 1)
+		add_fact_cell(cells, fact, i, fact->same ? columns : 1);
+}
+
+/* The nodes that are whole, or those that are not; `folded` is the summary of a fold, "": none. */
+static void node_table(const struct result *result, bool whole, bool other, const char *folded,
+		       struct tree *tables)
+{
+	struct tree *table = tree_item(tables), *rows = tree_list(table, "rows");
+
+	tree_text(table, "folded", folded);
 	for (size_t i = 0; i < result->node_count; i++) {
 		const struct result_node *node = &result->nodes[i];
-		struct tree *row = tree_item(rows);
+		struct tree *row;
 
+		if (node->status == NODE_OK ? !whole : !other)
+			continue;
+		row = tree_item(rows);
 		tree_text(row, "name", node->name);
 		tree_text(row, "status", node_status_name(node->status));
 		tree_textf(row, "cases", "%zu of %zu", node->finished, node->planned);
 		tree_textf(row, "reason", "%s%s%s%s", *node->lost_at ? "at " : "", node->lost_at,
 			   *node->lost_at ? ": " : "", node->reason);
 	}
-	tree_flag(page, "has_nodes", rows->count != 0);
-	tree_textf(page, "nodes_whole", "%zu", rows->count - result_lost_nodes(result));
-	tree_textf(page, "nodes_all", "%zu", rows->count);
+}
+
+void view_nodes(const struct view *view, struct tree *page)
+{
+	const struct result *result = view->results;
+	size_t lost = view->count == 1 ? result_lost_nodes(result) : 0;
+	struct tree *tables;
+	char words[FORMAT_SIZE];
+
+	tree_flag(page, "has_nodes", view->count == 1 && result->node_count != 0);
+	if (view->count != 1 || !result->node_count)
+		return;
+	tables = tree_list(page, "node_tables");
+	snprintf(words, sizeof(words), "The %zu whole nodes", result->node_count - lost);
+	if (result->node_count <= MOST_NODES) {
+		node_table(result, true, true, "", tables);
+	} else {
+		if (lost)
+			node_table(result, false, true, "", tables);
+		if (lost < result->node_count)
+			node_table(result, true, false, words, tables);
+	}
+	tree_textf(page, "nodes_whole", "%zu", result->node_count - lost);
+	tree_textf(page, "nodes_all", "%zu", result->node_count);
+}
+
+static char *device_label(const struct view *view, size_t run, size_t device)
+{
+	char letter[4];
+
+	return xasprintf("%s%s%s", view->count > 1 ? view_letter(run, letter) : "",
+			 view->count > 1 ? " " : "", view->results[run].devices[device].id);
+}
+
+/* A row per device, of the facts that are not the same of all. */
+static void list_devices(const struct view *view, const struct device_fact *facts, size_t count,
+			 struct tree *page)
+{
+	struct tree *columns = tree_list(page, "device_facts"),
+		    *rows = tree_list(page, "device_list");
+	size_t at = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (facts[i].known && !facts[i].same)
+			tree_item_text(columns, facts[i].name);
+	for (size_t r = 0; columns->count && r < view->count; r++)
+		for (size_t d = 0; d < view->results[r].device_count; d++, at++) {
+			struct tree *row = tree_item(rows), *cells;
+
+			tree_text_owned(row, "label", device_label(view, r, d));
+			cells = tree_list(row, "cells");
+			for (size_t i = 0; i < count; i++)
+				if (facts[i].known && !facts[i].same)
+					add_fact_cell(cells, &facts[i], at, 1);
+		}
+	tree_flag(page, "has_device_list", rows->count != 0);
 }
 
 void view_devices_table(const struct view *view, struct tree *page)
 {
 	struct tree *columns = tree_list(page, "device_columns"), *rows;
+	struct device_fact facts[ARRAY_SIZE(device_rows)];
+	size_t total = device_total(view);
+	bool many = total > MOST_COLUMNS;
 
-	for (size_t r = 0; r < view->count; r++) {
-		for (size_t d = 0; d < view->results[r].device_count; d++) {
-			char letter[4];
-
-			tree_textf(tree_item(columns), "label", "%s%s%s",
-				   view->count > 1 ? view_letter(r, letter) : "",
-				   view->count > 1 ? " " : "", view->results[r].devices[d].id);
-		}
-	}
+	for (size_t r = 0; !many && r < view->count; r++)
+		for (size_t d = 0; d < view->results[r].device_count; d++)
+			tree_text_owned(tree_item(columns), "label", device_label(view, r, d));
+	if (many)
+		tree_textf(tree_item(columns), "label", "all %zu devices", total);
 	rows = tree_list(page, "device_rows");
-	for (size_t i = 0; i < ARRAY_SIZE(device_rows); i++)
-		device_row(view, &device_rows[i], rows);
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
+		facts[i] = fact_of(view, &device_rows[i]);
+		if (facts[i].known && (!many || facts[i].same))
+			add_fact_row(&facts[i], total, columns->count, rows);
+	}
 	tree_flag(page, "has_devices", columns->count != 0);
+	if (many)
+		list_devices(view, facts, ARRAY_SIZE(facts), page);
+	else
+		tree_flag(page, "has_device_list", false);
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
+		free(facts[i].texts);
 }

@@ -1,7 +1,8 @@
 /*
  * Shows the headline table (headline.h): a column per source with each figure in full; of many
  * devices of one run a summary with the figure in full and a narrow column per device, so that all
- * are seen at once.
+ * are seen at once; where these do not fit on a sheet, the lowest and the highest by name and a
+ * tick for each device between them.
  */
 #include <math.h>
 #include <stdint.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "reference/gpu.h"
 #include "report/page/headline.h"
 #include "report/view/format.h"
@@ -19,7 +21,12 @@
 #define MOST_ROWS 24     /* per metric: the rest is in the suite's section */
 #define LEAST_APART 5e-5 /* of the middle: less reads 0.00 % */
 #define MOST_FULL 3      /* columns in full; more do not fit on a page */
-#define MOST_COMPARED 6  /* columns of several results */
+#define MOST_NARROW 64   /* characters of narrow columns' names next to each other */
+#define LEAST_NARROW 6   /* of a narrow column: its figures */
+#define MOST_NAMED 4     /* devices that failed */
+#define STRIP_WIDTH 160.0
+#define CROWD_COLUMNS 6
+#define MOST_COMPARED 6 /* columns of several results */
 
 /* In place of a figure whose level still changed: a number there would be read as the device's. */
 #define UNSETTLED "not settled"
@@ -29,10 +36,22 @@ static bool many(const struct view *view)
 	return view->count == 1 && view->source_count > MOST_FULL;
 }
 
+/* True if narrow columns of many devices would not fit on a sheet either. */
+static bool crowded(const struct view *view)
+{
+	size_t width = 0;
+
+	for (size_t s = 0; many(view) && s < view->source_count; s++) {
+		size_t own = strlen(view->sources[s].label);
+
+		width += own > LEAST_NARROW ? own : LEAST_NARROW;
+	}
+	return width > MOST_NARROW;
+}
+
 /* Summary of each figure of a row over all sources that have it. */
 struct summary {
-	const struct selected_case *median, *worst;
-	double low, high;
+	const struct selected_case *median, *worst, *low, *high;
 	size_t count;
 };
 
@@ -55,8 +74,9 @@ static void show_peak(const struct headline *h, struct tree *figure,
 		tree_text(figure, "peak", "");
 }
 
+/* `whole`: no case of its group failed, and it may be held against the data sheet. */
 static void show_figure(const struct headline *h, struct tree *list,
-			const struct selected_case *selected)
+			const struct selected_case *selected, bool whole)
 {
 	const struct case_parameter *x = h->axis ? case_parameter(selected->c, h->axis) : NULL;
 	struct tree *figure = tree_item(list);
@@ -71,7 +91,10 @@ static void show_figure(const struct headline *h, struct tree *list,
 			  view_value(h->selection.view, selected->m, text, sizeof(text)));
 		tree_text(figure, "interval",
 			  view_interval(h->selection.view, selected->m, text, sizeof(text)));
-		show_peak(h, figure, selected);
+		if (whole)
+			show_peak(h, figure, selected);
+		else
+			tree_text(figure, "peak", "");
 	}
 	tree_textf(figure, "n", "%zu", selected->m->n);
 	tree_flag(figure, "noisy", view_noisy(selected->c));
@@ -87,7 +110,7 @@ static void show_figures(const struct headline *h, struct tree *map,
 
 	for (size_t i = 0; group && i < HEADLINE_FIGURES; i++)
 		if (group->figures[i])
-			show_figure(h, list, group->figures[i]);
+			show_figure(h, list, group->figures[i], !group->failed);
 }
 
 static void show_cell(const struct headline *h, struct tree *cells, const struct headline_row *row,
@@ -108,6 +131,28 @@ static void show_cell(const struct headline *h, struct tree *cells, const struct
 		tree_textf(map, "sets", "worst of %zu", cell->sets);
 	else
 		tree_text(map, "sets", "");
+	if (cell->failed)
+		tree_textf(map, "failed", "%zu %s failed", cell->failed,
+			   cell->failed == 1 ? "case" : "cases");
+	else
+		tree_text(map, "failed", "");
+}
+
+/* "failed on cuda:3, cuda:5": where a case of the row did; "" where none. */
+static void show_failed(const struct headline *h, struct tree *map, const struct headline_row *row)
+{
+	const struct view *view = h->selection.view;
+	struct text out = TEXT_EMPTY;
+	size_t count = 0;
+
+	for (size_t s = 0; s < view->source_count; s++)
+		if (row->cells[s].failed && ++count <= MOST_NAMED)
+			text_addf(&out, "%s%s", count == 1 ? "failed on " : ", ",
+				  view->sources[s].label);
+	if (count > MOST_NAMED)
+		text_addf(&out, " and %zu more devices", count - MOST_NAMED);
+	view_text(map, "failed", out.data ? out.data : "");
+	text_release(&out);
 }
 
 static int by_value(const void *a, const void *b)
@@ -136,9 +181,9 @@ static struct summary summarise(const struct headline *h, const struct headline_
 	}
 	qsort(selection, sum.count, sizeof(*selection), by_value);
 	if (sum.count) {
-		sum.low = selection[0]->m->value;
-		sum.high = selection[sum.count - 1]->m->value;
-		sum.worst = selection[h->better == BETTER_LOWER ? sum.count - 1 : 0];
+		sum.low = selection[0];
+		sum.high = selection[sum.count - 1];
+		sum.worst = h->better == BETTER_LOWER ? sum.high : sum.low;
 		sum.median =
 			selection[h->better == BETTER_LOWER ? sum.count / 2 : (sum.count - 1) / 2];
 	}
@@ -149,16 +194,16 @@ static struct summary summarise(const struct headline *h, const struct headline_
 /* "worst cuda:3, by 1.2 %"; how far all are apart where no direction is better. */
 static void show_apart(const struct headline *h, struct tree *figure, const struct summary *sum)
 {
-	double middle = sum->median->m->value;
+	double middle = sum->median->m->value, span = sum->high->m->value - sum->low->m->value;
 	char text[FORMAT_SIZE];
 
 	if (sum->count < 2 || !(middle > 0))
 		tree_text(figure, "apart", "");
-	else if (sum->high - sum->low < LEAST_APART * middle)
+	else if (span < LEAST_APART * middle)
 		tree_text(figure, "apart", "the same on all");
 	else if (h->better == BETTER_NONE)
 		tree_textf(figure, "apart", "apart by %s",
-			   format_percent((sum->high - sum->low) / middle, text, sizeof(text)));
+			   format_percent(span / middle, text, sizeof(text)));
 	else
 		tree_textf(figure, "apart", "worst %s, by %s",
 			   h->selection.view->sources[sum->worst->source].label,
@@ -198,12 +243,14 @@ static void show_joint(const struct headline *h, struct tree *map, const struct 
 
 /* A device's figures in the units of the summary's, and no more. */
 static void show_narrow(const struct view *view, struct tree *cells,
-			const struct headline_group *group,
+			const struct headline_cell *cell,
 			const struct summary sums[HEADLINE_FIGURES])
 {
+	const struct headline_group *group = cell->group;
 	struct tree *map = tree_item(cells), *list = tree_list(map, "figures");
 	char text[FORMAT_SIZE];
 
+	tree_flag(map, "failed", cell->failed != 0);
 	for (size_t i = 0; group && i < HEADLINE_FIGURES; i++) {
 		const struct selected_case *selected = group->figures[i];
 		const struct metric_value *middle = sums[i].median ? sums[i].median->m : NULL;
@@ -227,6 +274,71 @@ static void show_narrow(const struct view *view, struct tree *cells,
 	}
 }
 
+/* A device's figure in the unit of the middle one, and its name. */
+static void show_end(const struct headline *h, struct tree *figure, const char *name,
+		     const struct selected_case *selected, const struct selected_case *middle)
+{
+	const struct metric_value *m = middle->m;
+	struct tree *end = tree_map(figure, name);
+	char text[FORMAT_SIZE];
+	double factor = format_unit(m->value, view_unit(h->selection.view, m->name, m->unit), text,
+				    sizeof(text));
+
+	tree_text(end, "value", format_scaled(selected->m->value, factor, text, sizeof(text)));
+	view_text(end, "where", h->selection.view->sources[selected->source].label);
+}
+
+/* A tick for each device, from the lowest figure to the highest. */
+static void show_strip(const struct headline *h, struct tree *figure, const struct summary *sum,
+		       const struct headline_row *row, size_t index)
+{
+	double low = sum->low->m->value, span = sum->high->m->value - low;
+	double middle = sum->median->m->value;
+	bool taken[(size_t)STRIP_WIDTH + 1] = { false };
+	struct text path = TEXT_EMPTY;
+	char text[FORMAT_SIZE];
+
+	for (size_t s = 0; s < h->selection.view->source_count; s++) {
+		const struct headline_group *group = row->cells[s].group;
+		const struct selected_case *selected = group ? group->figures[index] : NULL;
+
+		if (selected && selected->m->value >= low && selected->m->value <= low + span &&
+		    !case_is_unsettled(selected->c, selected->m))
+			taken[span > 0 ? lround((selected->m->value - low) / span * STRIP_WIDTH)
+				       : (long)(STRIP_WIDTH / 2)] = true;
+	}
+	for (size_t x = 0; x < ARRAY_SIZE(taken); x++)
+		if (taken[x])
+			text_addf(&path, "M%zu 5v10", x + 4);
+	tree_text_owned(figure, "ticks", text_detach(&path));
+	tree_textf(figure, "middle", "%.0f",
+		   4 + (span > 0 ? (middle - low) / span : 0.5) * STRIP_WIDTH);
+	tree_textf(figure, "devices", "%zu", sum->count);
+	tree_text(figure, "span",
+		  middle > 0 ? format_percent(span / middle, text, sizeof(text)) : "");
+}
+
+/* A row of the table for each figure: the middle device's in full, and where the others are. */
+static void show_crowd(const struct headline *h, struct tree *map, const struct headline_row *row)
+{
+	struct tree *list = tree_list(map, "summary");
+
+	for (size_t i = 0; i < HEADLINE_FIGURES; i++) {
+		struct summary sum = summarise(h, row, i);
+		struct tree *figure;
+
+		if (!sum.count)
+			continue;
+		show_figure(h, list, sum.median, true);
+		figure = list->children[list->count - 1];
+		tree_flag(figure, "first", list->count == 1);
+		show_end(h, figure, "lowest", sum.low, sum.median);
+		show_end(h, figure, "highest", sum.high, sum.median);
+		show_strip(h, figure, &sum, row, i);
+	}
+	tree_textf(map, "lines", "%zu", list->count);
+}
+
 /* The middle device's figures in full, and all devices' values. */
 static void show_devices(const struct headline *h, struct tree *map, const struct headline_row *row)
 {
@@ -237,12 +349,12 @@ static void show_devices(const struct headline *h, struct tree *map, const struc
 		sums[i] = summarise(h, row, i);
 		if (!sums[i].count)
 			continue;
-		show_figure(h, list, sums[i].median);
+		show_figure(h, list, sums[i].median, true);
 		show_apart(h, list->children[list->count - 1], &sums[i]);
 	}
 	cells = tree_list(map, "cells");
 	for (size_t s = 0; s < h->selection.view->source_count; s++)
-		show_narrow(h->selection.view, cells, row->cells[s].group, sums);
+		show_narrow(h->selection.view, cells, &row->cells[s], sums);
 }
 
 static void show_row(const struct headline *h, struct tree *map, const struct headline_row *row)
@@ -258,9 +370,11 @@ static void show_row(const struct headline *h, struct tree *map, const struct he
 					      : "");
 	if (many(view) && joint) {
 		show_joint(h, map, joint);
+		show_failed(h, map, row);
 	} else if (many(view)) {
 		tree_flag(map, "joint", false);
-		show_devices(h, map, row);
+		(crowded(view) ? show_crowd : show_devices)(h, map, row);
+		show_failed(h, map, row);
 	} else {
 		cells = tree_list(map, "cells");
 		for (size_t s = 0; s < view->source_count; s++)
@@ -333,6 +447,7 @@ struct tree *view_headlines(const struct view *view, struct tree *page)
 {
 	struct tree *sources = tree_list(page, "columns"), *list, *lead;
 	struct headline_shares shares = { 0 };
+	size_t columns = crowded(view) ? CROWD_COLUMNS : view->source_count + 1 + many(view);
 
 	for (size_t s = 0; s < view->source_count; s++) {
 		struct tree *column = tree_item(sources);
@@ -341,8 +456,10 @@ struct tree *view_headlines(const struct view *view, struct tree *page)
 		tree_flag(column, "baseline_column", view->count > 1 && s == 0);
 	}
 	tree_flag(page, "many", many(view));
-	tree_textf(page, "joint_columns", "%zu", view->source_count + 1);
-	tree_textf(page, "headline_columns", "%zu", view->source_count + 1 + many(view));
+	tree_flag(page, "crowded", crowded(view));
+	tree_textf(page, "device_count", "%zu", view->source_count);
+	tree_textf(page, "joint_columns", "%zu", columns - 1);
+	tree_textf(page, "headline_columns", "%zu", columns);
 	list = tree_list(page, "headlines");
 	for (size_t i = 0; i < view->suite_count; i++)
 		headlines_of(view, view->suites[i], &shares, list);

@@ -149,6 +149,29 @@ static void many_devices_are_summed_up(void **state)
 	result_release(&r);
 }
 
+/* A wrong result is no figure, and the best of other cases does not stand in its place. */
+static void what_failed_has_no_figure(void **state)
+{
+	struct text out = TEXT_EMPTY, answers = TEXT_EMPTY;
+	struct result r;
+	const char *line;
+
+	(void)state;
+	read_data(&r, "quick_h200_x2.json");
+	for (size_t i = 0; i < r.case_count; i++)
+		if (strcmp(r.cases[i].id, "stream/triad/fp64/512MiB@cuda:1") == 0)
+			r.cases[i].status = CASE_FAILED;
+	headline_lines(&r, &out, &answers);
+	count_lines(out.data);
+	line = line_of(out.data, "stream: triad, FP64");
+	assert_memory_equal(line + 30, "4.366 TB/s ±", strlen("4.366 TB/s ±"));
+	if (!strstr(line, "1 case failed") || strstr(line, "1 case failed") > strchr(line, '\n'))
+		fail_msg("%s", line);
+	text_release(&out);
+	text_release(&answers);
+	result_release(&r);
+}
+
 static void nothing_measured_says_nothing(void **state)
 {
 	struct text out = TEXT_EMPTY, answers = TEXT_EMPTY;
@@ -167,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_devices_have_a_column_each),
 		cmocka_unit_test(many_devices_are_summed_up),
+		cmocka_unit_test(what_failed_has_no_figure),
 		cmocka_unit_test(nothing_measured_says_nothing),
 	};
 

@@ -205,6 +205,63 @@ static void many_devices_are_seen_at_once(void **state)
 	assert_has(html, "on cuda:0 + cuda:1");
 	assert_has(html, "<tr><td></td><th scope=\"col\">cuda:0</th><th scope=\"col\">cuda:1</th>");
 	free(html);
+
+	/* More than fit on a sheet: the ends by name, and no column of a single device. */
+	eight.devices = 20;
+	html = page_of_sample(&eight);
+	assert_has(html, "<th scope=\"col\">Lowest</th><th scope=\"col\">All devices</th>");
+	assert_has(html, "</svg><small>20 devices</small>");
+	assert_has(html, "<tr><td></td><th scope=\"col\">all 20 devices</th></tr>");
+	assert_has(html, "What differs between the devices");
+	assert_has(html, "<th scope=\"col\">Highest</th><th scope=\"col\">Apart</th></tr>");
+	free(html);
+}
+
+static size_t count_of(const char *html, const char *words)
+{
+	size_t count = 0;
+
+	for (; (html = strstr(html, words)); html += strlen(words))
+		count++;
+	return count;
+}
+
+/* The best of the others is not taken for the device's: what failed is told next to it. */
+static void a_failed_case_is_told_at_its_headline(void **state)
+{
+	static const struct {
+		int devices;
+		const char *says;
+	} rows[] = { { 2, "✗ 1 case failed" },
+		     { 8, "✗ failed on cuda:1</span>" },
+		     { 20, "✗ failed on cuda:1</span>" } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct sample_options options = two_gpus;
+		struct result result;
+		char *html;
+
+		options.devices = rows[i].devices;
+		options.healthy = true;
+		sample_report(&result, &options);
+		html = page_of(&result, 1);
+		assert_int_equal(count_of(html, rows[i].says), 0);
+		free(html);
+		for (size_t k = 0; k < result.case_count; k++) {
+			struct case_result *c = &result.cases[k];
+
+			if (strcmp(c->suite, "transfer") == 0 && strcmp(c->device, "cuda:1") == 0 &&
+			    c->device_count == 1 && c->status == CASE_OK) {
+				c->status = CASE_FAILED;
+				break;
+			}
+		}
+		html = page_of(&result, 1);
+		assert_int_equal(count_of(html, rows[i].says), 1);
+		free(html);
+		result_release(&result);
+	}
 }
 
 /* Two sections may measure the same with different models: neither hides the other. */
@@ -1055,6 +1112,7 @@ int main(void)
 		cmocka_unit_test(a_run_that_mostly_did_not_run_is_not_green),
 		cmocka_unit_test(the_judgement_of_the_result_is_told),
 		cmocka_unit_test(many_devices_are_seen_at_once),
+		cmocka_unit_test(a_failed_case_is_told_at_its_headline),
 		cmocka_unit_test(cases_that_only_sections_tell_apart_both_show),
 		cmocka_unit_test(unfinished_run_says_so),
 		cmocka_unit_test(a_host_that_varies_is_told),
