@@ -71,26 +71,17 @@ static void add_figures(const struct view *view, struct tree *row)
 	struct tree *list = tree_list(row, "figures");
 
 	headline_shares_of(view, &shares);
-	for (size_t i = 0; i < shares.count && list->count < MOST_FIGURES; i++) {
-		const struct headline_share *best = &shares.items[i];
+	for (size_t i = 0; i < shares.quantity_count && list->count < MOST_FIGURES; i++) {
+		size_t index = shares.quantities[i].best;
+		const struct headline_share *best = index ? &shares.items[index - 1] : NULL;
 		char value[FORMAT_SIZE], share[FORMAT_SIZE];
-		bool told = false;
 
-		for (size_t j = 0; j < shares.count; j++) {
-			const struct headline_share *other = &shares.items[j];
-
-			if (strcmp(other->title, best->title) != 0)
-				continue;
-			told |= j < i;
-			best = other->share > best->share ? other : best;
-		}
-		if (told || !(best->share > 0))
-			continue;
-		tree_textf(tree_item(list), "words", "%s %s (%s)", best->title,
-			   format_rounded(best->value, best->unit, value, sizeof(value)),
-			   format_percent(best->share, share, sizeof(share)));
+		if (best)
+			tree_textf(tree_item(list), "words", "%s %s (%s)", best->title,
+				   format_rounded(best->value, best->unit, value, sizeof(value)),
+				   format_percent(best->share, share, sizeof(share)));
 	}
-	free(shares.items);
+	headline_shares_release(&shares);
 }
 
 void gallery_add(struct gallery *gallery, const struct result *result, const char *link)

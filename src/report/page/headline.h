@@ -84,20 +84,33 @@ bool headline_peak(const struct headline *h, const struct selected_case *selecte
 
 /* The best share of its peak that a source reached of a quantity. */
 struct headline_share {
-	const char *title, *unit; /* borrowed from what is shown */
-	size_t source;
+	const char *title, *unit;       /* borrowed from what is shown */
+	size_t source, quantity;        /* quantity: its index */
 	double share, low, high, value; /* share 0: each group of cases has one that failed */
 	size_t n;
 };
 
+/* A quantity that some source has a share of. */
+struct headline_quantity {
+	const char *title;
+	size_t *items;      /* by source: index + 1 of its share; 0: none */
+	size_t devices;     /* that have a share above 0 */
+	size_t worst, best; /* of these, the first: its share's index + 1; 0: none */
+};
+
 struct headline_shares {
-	struct headline_share *items; /* the caller frees it */
+	struct headline_share *items; /* in order of appearance */
 	size_t count, capacity;
+	struct headline_quantity *quantities;
+	size_t quantity_count, quantity_capacity;
 };
 
 void headline_shares_add(struct headline_shares *shares, const struct headline *h);
 /* Those of all suites, whose titles and units last as long as the view. */
 void headline_shares_of(const struct view *view, struct headline_shares *shares);
+/* Sets what quantities say of their shares, when all were added. */
+void headline_shares_sum_up(struct headline_shares *shares);
+void headline_shares_release(struct headline_shares *shares);
 /*
  * The list "share_charts" of one result: shares where a peak is known, and the roofline where the
  * run has one; and "card_shares", the worst device of each quantity.

@@ -13,21 +13,61 @@
 #define MOST_NOT_SHOWN 6
 #define APART 2 /* devices that have a bar each; of more the worst has one */
 
-static struct headline_share *share_of(struct headline_shares *shares,
+static struct headline_quantity *quantity_of(struct headline_shares *shares, const char *title,
+					     size_t sources)
+{
+	for (size_t i = 0; i < shares->quantity_count; i++)
+		if (strcmp(shares->quantities[i].title, title) == 0)
+			return &shares->quantities[i];
+	ARRAY_GROW(shares->quantities, shares->quantity_count, shares->quantity_capacity);
+	shares->quantities[shares->quantity_count] =
+		(struct headline_quantity){ .title = title,
+					    .items = xcalloc(sources, sizeof(size_t)) };
+	return &shares->quantities[shares->quantity_count++];
+}
+
+static struct headline_share *share_of(struct headline_shares *shares, const struct headline *h,
 				       const struct headline_peak *peak, size_t source)
 {
-	struct headline_share *share;
+	struct headline_quantity *quantity =
+		quantity_of(shares, peak->title, h->selection.view->source_count);
 
-	for (size_t i = 0; i < shares->count; i++)
-		if (strcmp(shares->items[i].title, peak->title) == 0 &&
-		    shares->items[i].source == source)
-			return &shares->items[i];
-	ARRAY_GROW(shares->items, shares->count, shares->capacity);
-	share = &shares->items[shares->count++];
-	*share = (struct headline_share){ .title = peak->title,
-					  .unit = peak->unit,
-					  .source = source };
-	return share;
+	if (!quantity->items[source]) {
+		ARRAY_GROW(shares->items, shares->count, shares->capacity);
+		shares->items[shares->count] =
+			(struct headline_share){ .title = peak->title,
+						 .unit = peak->unit,
+						 .source = source,
+						 .quantity =
+							 (size_t)(quantity - shares->quantities) };
+		quantity->items[source] = ++shares->count;
+	}
+	return &shares->items[quantity->items[source] - 1];
+}
+
+void headline_shares_sum_up(struct headline_shares *shares)
+{
+	for (size_t i = 0; i < shares->count; i++) {
+		const struct headline_share *share = &shares->items[i];
+		struct headline_quantity *q = &shares->quantities[share->quantity];
+
+		if (!(share->share > 0))
+			continue;
+		q->devices++;
+		if (!q->worst || share->share < shares->items[q->worst - 1].share)
+			q->worst = i + 1;
+		if (!q->best || share->share > shares->items[q->best - 1].share)
+			q->best = i + 1;
+	}
+}
+
+void headline_shares_release(struct headline_shares *shares)
+{
+	for (size_t i = 0; i < shares->quantity_count; i++)
+		free(shares->quantities[i].items);
+	free(shares->quantities);
+	free(shares->items);
+	*shares = (struct headline_shares){ 0 };
 }
 
 /* Devices on which each case of a row failed have a share as well, of 0. */
@@ -44,7 +84,7 @@ static void add_failed(struct headline_shares *shares, const struct headline *h,
 		return;
 	for (size_t s = 0; s < sources; s++)
 		if (row->cells[s].failed && !row->cells[s].group)
-			share_of(shares, &peak, s);
+			share_of(shares, h, &peak, s);
 }
 
 void headline_shares_add(struct headline_shares *shares, const struct headline *h)
@@ -59,7 +99,7 @@ void headline_shares_add(struct headline_shares *shares, const struct headline *
 		if (!selected || !headline_peak(h, selected, &peak) || !peak.quantity ||
 		    view_unsettled(selected->c))
 			continue;
-		share = share_of(shares, &peak, selected->source);
+		share = share_of(shares, h, &peak, selected->source);
 		if (peak.share <= share->share || h->groups[g].failed)
 			continue;
 		share->share = peak.share;
@@ -70,26 +110,14 @@ void headline_shares_add(struct headline_shares *shares, const struct headline *
 	}
 }
 
-static size_t devices_with(const struct headline_shares *shares, const char *title)
+static size_t devices_of(const struct headline_shares *shares, size_t index)
 {
-	size_t count = 0;
-
-	for (size_t i = 0; i < shares->count; i++)
-		count += shares->items[i].share > 0 && strcmp(shares->items[i].title, title) == 0;
-	return count;
+	return shares->quantities[shares->items[index].quantity].devices;
 }
 
 static bool is_worst(const struct headline_shares *shares, size_t index)
 {
-	const struct headline_share *share = &shares->items[index];
-
-	for (size_t i = 0; i < shares->count; i++)
-		if (shares->items[i].share > 0 &&
-		    strcmp(shares->items[i].title, share->title) == 0 &&
-		    (shares->items[i].share < share->share ||
-		     (shares->items[i].share == share->share && i < index)))
-			return false;
-	return true;
+	return shares->quantities[shares->items[index].quantity].worst == index + 1;
 }
 
 /* "STREAM triad, 4.393 TB/s, cuda:0"; without its title where that heads the bar. */
@@ -113,7 +141,7 @@ static bool need_headings(const struct headline_shares *shares, const struct vie
 
 	for (size_t i = 0; i < shares->count; i++) {
 		const struct headline_share *share = &shares->items[i];
-		char *name = share_name(view, share, false, devices_with(shares, share->title));
+		char *name = share_name(view, share, false, devices_of(shares, i));
 
 		needed |= chart_characters(name) > CHART_NAME_LONGEST;
 		free(name);
@@ -173,7 +201,7 @@ struct tree *headline_shares_draw(const struct headline_shares *shares, const st
 	chart.finding = xstrdup("");
 	for (size_t i = 0; view->count == 1 && i < shares->count; i++) {
 		const struct headline_share *share = &shares->items[i];
-		size_t devices = devices_with(shares, share->title);
+		size_t devices = devices_of(shares, i);
 		struct chart_point *point;
 		char *name;
 

@@ -440,6 +440,7 @@ void headline_shares_of(const struct view *view, struct headline_shares *shares)
 
 	for (size_t i = 0; i < view->suite_count; i++)
 		headlines_of(view, view->suites[i], shares, unused);
+	headline_shares_sum_up(shares);
 	tree_free(unused);
 }
 
@@ -463,8 +464,9 @@ struct tree *view_headlines(const struct view *view, struct tree *page)
 	list = tree_list(page, "headlines");
 	for (size_t i = 0; i < view->suite_count; i++)
 		headlines_of(view, view->suites[i], &shares, list);
+	headline_shares_sum_up(&shares);
 	lead = headline_shares_draw(&shares, view, page);
-	free(shares.items);
+	headline_shares_release(&shares);
 	/* More columns do not fit on a page; what was compared is in its table. */
 	tree_flag(page, "has_headlines",
 		  list->count != 0 && (view->count == 1 || view->source_count <= MOST_COMPARED));
