@@ -24,9 +24,17 @@ struct figure {
 	const char *without[FIGURE_NAMES]; /* facets and axis: what no label says */
 	/* parameter whose values have the page's colours; NULL: devices have, or nothing */
 	const char *colour;
-	bool joined; /* several facets in one chart of bars, which the first of them heads */
+	size_t thinned; /* devices for which a few stand (figure_thin()); 0: all are there */
+	bool joined;    /* several facets in one chart of bars, which the first of them heads */
 	struct tree *charts;
 };
+
+/*
+ * Keeps, of many devices of one run, the cases of those with the worst figures and of the middle
+ * one, apart for cases of one device and of several. Returns how many devices there were; 0: all
+ * are kept.
+ */
+size_t figure_thin(struct case_selection *selection);
 
 /* Appends to a NULL-terminated list of names, as in struct figure, what it has not yet. */
 void name_list_add(const char **names, const char *name);

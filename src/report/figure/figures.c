@@ -268,6 +268,14 @@ static void draw_facet(const struct figure *all, const struct case_selection *se
 	case CHART_MAP:
 		break;
 	}
+	if (f->thinned) {
+		char *note = xasprintf("Of %zu devices the four with the worst figures and the "
+				       "middle one.%s%s",
+				       f->thinned, *chart.note ? " " : "", chart.note);
+
+		free(chart.note);
+		chart.note = note;
+	}
 	if (row && row->percent && f->kind == CHART_BARS)
 		chart_in_percent(&chart);
 	choose_scale(f, &chart);
@@ -477,6 +485,8 @@ static void draw_rule(const struct view *view, const char *suite, const char *me
 	selection_release(&all);
 	if (f.kind == CHART_HEATMAP)
 		keep_pairs(&selection);
+	else
+		f.thinned = figure_thin(&selection);
 	if (f.kind == CHART_HEATMAP && !has_map(&selection)) {
 		selection_release(&selection);
 		return;

@@ -258,6 +258,34 @@ static void large_sets_are_named_by_their_first(void **state)
 	}
 }
 
+/* One of many devices is far below the others: a chart that cannot show all shows this one. */
+static void charts_of_many_devices_keep_the_worst(void **state)
+{
+	enum { DEVICES = 70, SLOW = 68 };
+	struct result r = { 0 };
+	char *html, *chart;
+
+	(void)state;
+	for (int d = 0; d < DEVICES; d++)
+		for (int size = 1; size <= 4; size *= 4) {
+			struct case_result *c = add_case(&r, "transfer", "transfer.bandwidth",
+							 d == SLOW ? 0.5e9 : 1e9 + d * 1e5, d, -1);
+			char *text = xasprintf("%dMiB", size);
+
+			add_parameter(c, "direction", "h2d", NAN, "");
+			add_parameter(c, "size", text, size * 0x1p20, "B");
+			free(text);
+		}
+	html = page_of(&r);
+	chart = chart_of(html, "Bandwidth");
+	assert_non_null(strstr(chart, ">cuda:68</text>"));
+	assert_non_null(strstr(chart, ">cuda:0</text>"));
+	assert_null(strstr(chart, ">cuda:69</text>"));
+	assert_non_null(strstr(chart, "Of 70 devices the four with the worst figures and the "
+				      "middle one."));
+	free(html);
+}
+
 static void add_copy(struct result *r, const char *direction, int mebibytes)
 {
 	struct case_result *c = add_case(r, "transfer", "transfer.bandwidth", 1e9, 0, -1);
@@ -556,6 +584,7 @@ int main(void)
 		cmocka_unit_test(pairs_without_direction_have_none),
 		cmocka_unit_test(one_size_makes_bars),
 		cmocka_unit_test(large_sets_are_named_by_their_first),
+		cmocka_unit_test(charts_of_many_devices_keep_the_worst),
 		cmocka_unit_test(charts_of_single_bars_join),
 		cmocka_unit_test(bars_stay_visible),
 		cmocka_unit_test(single_bars_have_no_headings),

@@ -1,0 +1,138 @@
+/*
+ * Charts of a run with many devices: those with the worst figures and the middle one, so that a
+ * chart of a few lines never leaves out the device that matters.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report/figure/figure.h"
+
+#define MOST_DEVICES 8 /* that a chart shows all of */
+#define WORST 4        /* devices of more that stay, and the middle one */
+
+/* A case among those that measure the same on other devices. */
+struct member {
+	const struct selected_case *selected;
+	char *key;
+};
+
+/* How much worse than the median of all a device is, at most over what it measured. */
+struct standing {
+	size_t source;
+	double worst, farthest; /* farthest: to either side */
+	bool there;
+};
+
+static int by_key_and_value(const void *a, const void *b)
+{
+	const struct member *p = a, *q = b;
+	int order = strcmp(p->key, q->key);
+	double x = p->selected->m->value, y = q->selected->m->value;
+
+	return order ? order : (x > y) - (x < y);
+}
+
+static int by_worst(const void *a, const void *b)
+{
+	const struct standing *p = a, *q = b;
+
+	if (p->there != q->there)
+		return p->there ? -1 : 1;
+	if (p->worst != q->worst)
+		return p->worst > q->worst ? -1 : 1;
+	return (p->source > q->source) - (p->source < q->source);
+}
+
+/* Members with one key, in order of their values. */
+static void add_standings(const struct member *members, size_t count, struct standing *standings)
+{
+	double median = members[count / 2].selected->m->value;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct metric_value *m = members[i].selected->m;
+		struct standing *s = &standings[members[i].selected->source];
+		double above = median != 0 ? (m->value - median) / fabs(median) : 0;
+		double worse = m->better == BETTER_LOWER    ? above
+			       : m->better == BETTER_HIGHER ? -above
+							    : fabs(above);
+
+		/* Worst of all is what is no number. */
+		worse = isfinite(worse) ? worse : INFINITY;
+		s->worst = s->there ? fmax(s->worst, worse) : worse;
+		s->farthest = fmax(s->farthest, isfinite(above) ? fabs(above) : INFINITY);
+		s->there = true;
+	}
+}
+
+/* Marks the sources to keep of cases with n devices; returns how many there are. */
+static size_t choose(const struct case_selection *selection, size_t n, bool *kept)
+{
+	static const char *const all[] = { NULL };
+	size_t sources = selection->view->source_count, count = 0, known = 0;
+	struct member *members = xcalloc(selection->count + 1, sizeof(*members));
+	struct standing *standings = xcalloc(sources + 1, sizeof(*standings)), *middle = NULL;
+
+	for (size_t i = 0; i < selection->count; i++)
+		if (selection->items[i].c->device_count == n)
+			members[count++] =
+				(struct member){ &selection->items[i],
+						 view_parameters(selection->view,
+								 selection->items[i].c, all) };
+	qsort(members, count, sizeof(*members), by_key_and_value);
+	for (size_t s = 0; s < sources; s++)
+		standings[s].source = s;
+	for (size_t i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count && strcmp(members[next].key, members[i].key) == 0;)
+			next++;
+		add_standings(members + i, next - i, standings);
+	}
+	qsort(standings, sources, sizeof(*standings), by_worst);
+	for (size_t s = 0; s < sources && standings[s].there; s++) {
+		known++;
+		if (s >= WORST && (!middle || standings[s].farthest < middle->farthest))
+			middle = &standings[s];
+	}
+	for (size_t s = 0; s < known; s++)
+		kept[standings[s].source] =
+			known <= MOST_DEVICES || s < WORST || &standings[s] == middle;
+	for (size_t i = 0; i < count; i++)
+		free(members[i].key);
+	free(members);
+	free(standings);
+	return known;
+}
+
+size_t figure_thin(struct case_selection *selection)
+{
+	size_t sources = selection->view->source_count, left = 0, most = 0;
+	bool *kept, *done;
+
+	if (selection->view->count > 1 || sources <= MOST_DEVICES)
+		return 0;
+	kept = xcalloc(sources, sizeof(*kept));
+	done = xcalloc(selection->count + 1, sizeof(*done));
+	for (size_t i = 0; i < selection->count; i++) {
+		size_t devices = selection->items[i].c->device_count, known;
+
+		if (done[i])
+			continue;
+		memset(kept, 0, sources * sizeof(*kept));
+		known = choose(selection, devices, kept);
+		most = known > MOST_DEVICES && known > most ? known : most;
+		for (size_t k = i; k < selection->count; k++)
+			if (selection->items[k].c->device_count == devices) {
+				done[k] = true;
+				if (!kept[selection->items[k].source])
+					selection->items[k].m = NULL;
+			}
+	}
+	for (size_t i = 0; i < selection->count; i++)
+		if (selection->items[i].m)
+			selection->items[left++] = selection->items[i];
+	selection->count = left;
+	free(kept);
+	free(done);
+	return most;
+}
