@@ -23,11 +23,9 @@ void fleet_merge(struct result *result, struct result *before, const bool *kept,
 char *fleet_summary_path(const char *directory, const char *name);
 
 /*
- * DIR/nodes/NAME/confirm: the node's cases that it is to measure again, per line CONFIRM_MORE or
- * CONFIRM_ALONE, a space and the case's id; the node removes it afterwards. Malloc'ed.
+ * DIR/nodes/NAME/confirm: ids of the node's cases, one per line, that it is to measure again; the
+ * node removes it afterwards. Malloc'ed.
  */
-#define CONFIRM_MORE "more"   /* not decided */
-#define CONFIRM_ALONE "alone" /* other devices worked at the same time */
 char *fleet_confirm_path(const char *directory, const char *name);
 
 /* True if the node's result.json in DIR/nodes/NAME is that of a whole run, with nothing to do. */

@@ -168,7 +168,7 @@ static void judge_member(const struct fleet *f, size_t member)
 	check->bound = exp(lower ? -(s.others - allowed) : s.others - allowed);
 	check->margin = (lower ? -1 : 1) * (check->value / check->bound - 1);
 	check_decide(check, j->limit, verdict, reason);
-	judging_conclude(check, &j->observations[f->members[member]], j->limit);
+	judging_say_spread(check, &j->observations[f->members[member]], j->limit);
 	free(reason);
 }
 

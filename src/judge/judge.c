@@ -209,28 +209,18 @@ static void take_worst_launch(struct verdict_check *check, const struct observat
 	check->low = check->high = check->value;
 }
 
-static void add_reason(struct verdict_check *check, char *words)
+void judging_say_spread(struct verdict_check *check, const struct observation *o,
+			const struct limit *limit)
 {
-	char *both = xasprintf("%s%s%s", check->reason, *check->reason ? "; " : "", words);
+	char *both;
 
+	if (!(o->estimate.learnt > 0))
+		return;
+	both = xasprintf("%s%sits launches scatter by %.2g %%, not by %.2g %%", check->reason,
+			 *check->reason ? "; " : "", 100 * o->estimate.learnt,
+			 100 * limit->launch_spread);
 	free(check->reason);
-	free(words);
 	check->reason = both;
-}
-
-void judging_conclude(struct verdict_check *check, const struct observation *o,
-		      const struct limit *limit)
-{
-	char text[48];
-
-	if (o->estimate.learnt > 0)
-		add_reason(check, xasprintf("its launches scatter by %.2g %%, not by %.2g %%",
-					    100 * o->estimate.learnt, 100 * limit->launch_spread));
-	if (o->before > 0 && check->value > 0 && !o->exact)
-		add_reason(check,
-			   xasprintf("measured by itself; %s while other devices worked too",
-				     units_format(o->before, check->unit, text, sizeof(text))));
-	check->alone_decides = o->together && !o->exact && check->verdict == VERDICT_WARN;
 }
 
 static void judge_value(const struct judging *j, size_t i, const struct bound *bound,
@@ -259,7 +249,7 @@ static void judge_value(const struct judging *j, size_t i, const struct bound *b
 		else if (verdict != VERDICT_PASS)
 			reason = circumstances(j->subjects[i], check->metric);
 		check_decide(check, j->limit, verdict, reason);
-		judging_conclude(check, o, j->limit);
+		judging_say_spread(check, o, j->limit);
 	}
 	free(reason);
 }
@@ -439,15 +429,6 @@ bool check_wants_more(const struct verdict_check *check)
 		return false;
 	return check->verdict == VERDICT_INCONCLUSIVE ||
 	       (check->verdict == VERDICT_FAIL && check->launches < LAUNCHES_THAT_DECIDE);
-}
-
-bool judge_wants_alone(const struct verdicts *verdicts, const char *case_id)
-{
-	for (size_t i = 0; i < verdicts->count; i++)
-		if (verdicts->checks[i].alone_decides &&
-		    strcmp(verdicts->checks[i].case_id, case_id) == 0)
-			return true;
-	return false;
 }
 
 bool judge_wants_more(const struct verdicts *verdicts, const char *case_id, const char *point)

@@ -56,11 +56,5 @@ bool judge_same_machine(const struct result *a, const struct result *b);
 #define LAUNCHES_THAT_DECIDE 4
 bool check_wants_more(const struct verdict_check *check);
 bool judge_wants_more(const struct verdicts *verdicts, const char *case_id, const char *point);
-/*
- * True for a case that was sampled while other devices worked, and of which a check warns or could
- * by the uncertainty of the figure: one launch of the device by itself decides it. Of two identical
- * devices for both.
- */
-bool judge_wants_alone(const struct verdicts *verdicts, const char *case_id);
 
 #endif

@@ -43,12 +43,11 @@ enum verdict judge_bound(const struct verdict_check *check, const struct observa
 			 double bound_half);
 
 /*
- * Adds to the reason of a decided check that the launches scatter by more than the limit takes for
- * granted, or what they were while other devices worked; a warning of such a figure is one for
- * judge_wants_alone().
+ * Adds to the reason that the launches scatter by more than the limit takes for granted, where they
+ * do.
  */
-void judging_conclude(struct verdict_check *check, const struct observation *o,
-		      const struct limit *limit);
+void judging_say_spread(struct verdict_check *check, const struct observation *o,
+			const struct limit *limit);
 
 /* outliers.c */
 void judge_identical(const struct judging *j);

@@ -195,19 +195,9 @@ static char *words_of(const struct group *g, const struct standing *s, enum verd
 	return text_detach(&out);
 }
 
-/* The figure is within the margin of warning, and not for certain. */
-static bool may_warn(const struct group *g, const struct standing *s)
-{
-	double warn = -log(1 - g->j->limit->outlier_margin_warn);
-
-	return !isnan(warn) && s->deficit + s->half > warn;
-}
-
-/* Returns true if one launch of the device by itself decides the check. */
-static bool judge_member(const struct group *g, size_t member)
+static void judge_member(const struct group *g, size_t member)
 {
 	const struct judging *j = g->j;
-	const struct observation *o = &j->observations[g->members[member]];
 	bool lower = j->limit->metric->better == BETTER_LOWER;
 	struct standing s = standing_of(g, member);
 	enum verdict found = verdict_of(g, &s);
@@ -226,30 +216,12 @@ static bool judge_member(const struct group *g, size_t member)
 	check->bound = exp(lower ? -(s.others - allowed) : s.others - allowed);
 	check->margin = (lower ? -1 : 1) * (check->value / check->bound - 1);
 	check_decide(check, j->limit, verdict, reason);
-	judging_conclude(check, o, j->limit);
-	if (verdict == VERDICT_PASS)
-		check->alone_decides = o->together && may_warn(g, &s);
+	judging_say_spread(check, &j->observations[g->members[member]], j->limit);
 	free(reason);
-	return check->alone_decides;
-}
-
-/*
- * Marks both of two: the faster one waits for the other between samples that are taken together,
- * and is faster still for that rest.
- */
-static void doubt_both(const struct group *g)
-{
-	struct verdicts *v = g->j->verdicts;
-
-	for (size_t i = 0; i < 2; i++)
-		v->checks[v->count - 1 - i].alone_decides |=
-			g->j->observations[g->members[1 - i]].together;
 }
 
 static void judge_group(struct group *g)
 {
-	bool doubted = false;
-
 	if (g->count == 1) {
 		/* If the limit also bounds the value, the case was judged. */
 		if (!g->j->limit->min.kind && !g->j->limit->max.kind)
@@ -259,9 +231,7 @@ static void judge_group(struct group *g)
 	}
 	g->deviation = g->count ? deviation_of(g) : 0;
 	for (size_t i = 0; i < g->count; i++)
-		doubted |= judge_member(g, i);
-	if (doubted && g->count == 2)
-		doubt_both(g);
+		judge_member(g, i);
 }
 
 void judge_identical(const struct judging *j)

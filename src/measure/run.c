@@ -152,8 +152,8 @@ enum status run_sample(struct run *run, const struct workload *workload, const c
 }
 
 enum status run_sample_together(struct run *const *runs, const struct workload *workloads,
-				const char *name, size_t count, const struct series **out,
-				struct error *errs)
+				enum pace pace, const char *name, size_t count,
+				const struct series **out, struct error *errs)
 {
 	struct sampler *samplers = xcalloc(count, sizeof(*samplers));
 	struct series **series = xcalloc(count, sizeof(struct series *));
@@ -166,7 +166,7 @@ enum status run_sample_together(struct run *const *runs, const struct workload *
 		phases_enter(runs[i]->phases, "samples");
 		telemetry_window_begin(runs[i]->telemetry);
 	}
-	status = sample_together(samplers, workloads, series, count, errs);
+	status = sample_together(samplers, workloads, pace, series, count, errs);
 	for (size_t i = 0; i < count; i++)
 		end_watch(runs[i], &series[i], 1);
 	free(samplers);

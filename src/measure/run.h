@@ -4,7 +4,7 @@
 
 #include "measure/phases.h"
 #include "measure/processes/world.h"
-#include "measure/sampling.h"
+#include "measure/sampling/sampling.h"
 #include "plan/plan.h"
 #include "result/result.h"
 
@@ -46,8 +46,8 @@ enum status run_sample(struct run *run, const struct workload *workload, const c
  * out[i] and errs[i] belong to runs[i].
  */
 enum status run_sample_together(struct run *const *runs, const struct workload *workloads,
-				const char *name, size_t count, const struct series **out,
-				struct error *errs);
+				enum pace pace, const char *name, size_t count,
+				const struct series **out, struct error *errs);
 
 /*
  * Samples two workloads of the run's device in turns: sample_in_turns(). names[2] is the series of

@@ -21,7 +21,6 @@ void metric_value_release(struct metric_value *metric)
 	shared_text_free(metric->unit);
 	shared_text_free(metric->series);
 	free(metric->launches);
-	free(metric->together);
 }
 
 static void parameter_release(struct case_parameter *parameter)

@@ -87,12 +87,6 @@ struct metric_value {
 	 */
 	double *launches;
 	size_t launch_count;
-	/*
-	 * Values found while other devices worked too, one per launch; value and launches are of
-	 * the device by itself then. Empty where it was measured in one of the two ways.
-	 */
-	double *together;
-	size_t together_count;
 };
 
 struct verification {
@@ -229,7 +223,6 @@ struct case_result {
 	size_t phase_count;
 	struct lost_worker *lost; /* before this case began; none: no worker was */
 	size_t lost_count, lost_capacity;
-	bool together; /* sampled while other devices of a concurrent group were */
 	double started_seconds, seconds; /* since the run began; duration */
 };
 

@@ -84,10 +84,6 @@ static const struct field metric_fields[] = {
 	  .codec = &codec_reals,
 	  FIELD_COUNTED(metric_value, launches, launch_count),
 	  .optional = true },
-	{ .name = "together",
-	  .codec = &codec_reals,
-	  FIELD_COUNTED(metric_value, together, together_count),
-	  .optional = true },
 	{ 0 },
 };
 
@@ -320,10 +316,6 @@ const struct field case_fields[] = {
 	  FIELD_CAPACITY(case_result, watch_capacity),
 	  FIELD_KEY(watch, device),
 	  .fields = watch_fields,
-	  .optional = true },
-	{ .name = "together",
-	  .codec = &codec_mark,
-	  FIELD_AT(case_result, together),
 	  .optional = true },
 	{ .name = "notes", .codec = &codec_string, FIELD_AT(case_result, notes) },
 	{ .name = "paths",

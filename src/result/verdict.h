@@ -53,10 +53,6 @@ struct verdict_check {
 	 * further launches decide nothing: none changes it, or no more than a warning is at stake
 	 */
 	bool final;
-	/*
-	 * a warning may be due to other devices that worked at the same time; not in the document
-	 */
-	bool alone_decides;
 	enum aspect aspect;
 	enum cause cause; /* why it did not pass */
 	char *limit;      /* [limit NAME]; "run" for what is checked without a limit */

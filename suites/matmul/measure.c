@@ -251,7 +251,8 @@ static void measure_group(const struct group *g)
 
 	for (size_t i = 0; i < g->count; i++)
 		workloads[i] = workload_of(g->operands[i], &g->runs[i]->devices[0]->info);
-	status = run_sample_together(g->runs, workloads, "matmul.time", g->count, times, errs);
+	status = run_sample_together(g->runs, workloads, PACE_OWN, "matmul.time", g->count, times,
+				     errs);
 	for (size_t i = 0; i < g->count; i++) {
 		if (errs[i].status != STATUS_OK)
 			error_set(g->errs[i], errs[i].status, "%s", errs[i].message);
@@ -261,11 +262,9 @@ static void measure_group(const struct group *g)
 			 STATUS_OK)
 			conclude(g->runs[i], g->operands[i], times[i], g->errs[i]);
 		phases_enter(g->runs[i]->phases, OTHERS);
-		if (status != STATUS_OK || g->count == 1)
-			continue;
-		g->runs[i]->result->together = true;
-		run_note(g->runs[i], "Sampled together with %zu other device%s.", g->count - 1,
-			 g->count == 2 ? "" : "s");
+		if (status == STATUS_OK && g->count > 1)
+			run_note(g->runs[i], "Sampled together with %zu other device%s.",
+				 g->count - 1, g->count == 2 ? "" : "s");
 	}
 	free(workloads);
 	free(times);

@@ -197,8 +197,8 @@ static enum status sample_all(const struct pair_group *c, size_t i)
 		runs[k] = c->all[k]->run;
 		workloads[k] = c->all[k]->timings[i].workload;
 	}
-	status = run_sample_together(runs, workloads, c->all[0]->timings[i].name, c->count, series,
-				     errs);
+	status = run_sample_together(runs, workloads, PACE_COMMON, c->all[0]->timings[i].name,
+				     c->count, series, errs);
 	for (size_t k = 0; k < c->count; k++) {
 		c->all[k]->timings[i].series = (size_t)(series[k] - runs[k]->result->series);
 		if (errs[k].status != STATUS_OK)

@@ -1,7 +1,7 @@
 /*
  * usage: bench_coverage [SERIES]   (500)
  *
- * How often the interval of a series that ends by measure/stop_rule.h holds the true median, how
+ * How often the interval of a series that ends by the stop rule holds the true median, how
  * many samples that costs, and how many steady series lose samples as warm-up: by shape of noise
  * and by its standard deviation over the target. It asks the program's own functions; only the
  * samples are simulated. tests/unit/measure/test_stop_rule.c checks the same in reduced size.

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "measure/sampling.h"
+#include "measure/sampling/sampling.h"
 #include "result/statistics.h"
 
 static enum status nothing(void *state, unsigned batch, struct error *err)

@@ -107,13 +107,11 @@ enum status fake_device_open(int index, struct device **out, struct error *err)
 	if (HOST->device_open(index, out, err) != STATUS_OK)
 		return err->status;
 	(*out)->backend = &gpuproof_backend;
-	script_devices(1);
 	return fake_device_info(index, &(*out)->info, err);
 }
 
 void fake_device_close(struct device *device)
 {
-	script_devices(-1);
 	HOST->device_close(device);
 }
 
@@ -353,6 +351,14 @@ enum status fake_event_synchronize(struct event *event, struct error *err)
 	return status;
 }
 
+enum status fake_event_reached(struct event *event, bool *out, struct error *err)
+{
+	enum status status = HOST->event_reached(((struct fake_event *)event)->host, out, err);
+
+	CALL("event_reached");
+	return status;
+}
+
 enum status fake_event_elapsed(struct event *start, struct event *end, double *seconds,
 			       struct error *err)
 {
@@ -531,6 +537,7 @@ const struct backend gpuproof_backend = {
 	.event_destroy = fake_event_destroy,
 	.event_record = fake_event_record,
 	.event_synchronize = fake_event_synchronize,
+	.event_reached = fake_event_reached,
 	.event_elapsed = fake_event_elapsed,
 	.gate_close = fake_gate_close,
 	.gate_open = fake_gate_open,

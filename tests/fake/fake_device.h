@@ -39,8 +39,7 @@ double fake_power_watts(const struct device *device);
 static inline void pass(struct stream *stream, double seconds)
 {
 	const struct script *script = script_now();
-	bool slow = stream->device && stream->device->info.index == script->slow &&
-		    (!script->crowd_only || script_devices(0) > 1);
+	bool slow = stream->device && stream->device->info.index == script->slow;
 
 	fake_power_work(stream->device);
 	fake(stream)->now += (FAKE_LATENCY + seconds) * (slow ? 1 + script->slowness : 1);

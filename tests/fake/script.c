@@ -109,8 +109,6 @@ static enum status read_word(struct script *script, const char *word, struct err
 		return units_parse_percent(word + 6, &script->noise, err);
 	else if (text_starts_with(word, "slow="))
 		return read_slow(script, word + 5, err);
-	else if (text_starts_with(word, "crowd="))
-		script->crowd_only = strcmp(word + 6, "only") == 0;
 	else if (text_starts_with(word, "wrong="))
 		script->wrong = atoi(word + 6);
 	else if (text_starts_with(word, "vbios="))
@@ -149,14 +147,6 @@ enum status script_read(struct script *script, struct error *err)
 const struct script *script_now(void)
 {
 	return &now;
-}
-
-int script_devices(int change)
-{
-	static int open;
-
-	open += change;
-	return open;
 }
 
 int script_rows(void)

@@ -11,8 +11,7 @@
  *      power=100%         it reports its power, times this; counter=off: and has no counter
  *      blind=2ms          the counter does not see work that begins after a rest so long
  *      noise=1%           of the scripted clock: readings are uniform within +-1 % (0)
- *      slow=3:5%          device 3 takes 5 % longer for everything (none); crowd=only: while its
- *                         process has other devices open
+ *      slow=3:5%          device 3 takes 5 % longer for everything (none)
  *      wrong=5            device 5 calculates products whose first bytes are wrong (none)
  *      clock=host         time is that of the host backend, not scripted (clock=scripted)
  *      error@37           the 37th call of this process fails with a device error, and every later
@@ -62,7 +61,6 @@ struct script {
 	int slow, wrong; /* devices; -1: none */
 	char vbios[32];
 	double slowness; /* 0.05: 5 % longer */
-	bool crowd_only;
 };
 
 /* Reads $GPUPROOF_FAKE. */
@@ -70,9 +68,6 @@ enum status script_read(struct script *script, struct error *err);
 
 /* The script that script_read() read last. */
 const struct script *script_now(void);
-
-/* 1: this process opens a device, -1: it closes one. Returns how many are open. */
-int script_devices(int change);
 
 /* A number that rows=FILE gives, and counts on; -1: it gives none. */
 int script_rows(void);

@@ -73,28 +73,6 @@ static bool is_undecided(const void *verdicts, const struct plan_case *c)
 	return judge_wants_more(verdicts, c->id, c->point);
 }
 
-/* Other devices that worked at the same time may be why it warns. */
-static bool is_doubted(const void *verdicts, const struct plan_case *c)
-{
-	return judge_wants_alone(verdicts, c->id) && !is_undecided(verdicts, c);
-}
-
-/* Measures what is `wanted` in further launches, and judges all of it again. */
-static enum status extend(const struct run_check *check, const struct plan *plan,
-			  bool (*wanted)(const void *verdicts, const struct plan_case *c),
-			  enum launches_why why, const struct probe *probe,
-			  const struct conduct_options *options, struct result *result,
-			  struct error *err)
-{
-	struct plan part = plan_again(plan, wanted, result->judgement);
-	enum status status = launches_extend(&part, why, probe, options, result, err);
-
-	if (part.case_count && status == STATUS_OK)
-		judge_result(check, result);
-	free(part.cases);
-	return status;
-}
-
 /* The result with its judgement; also of what was measured before the run was stopped. */
 static enum status keep(const struct result *result, const char *directory, enum status status,
 			struct error *err)
@@ -112,14 +90,18 @@ enum status run_check_judge(const struct run_check *check, const struct plan *pl
 			    const struct probe *probe, const struct conduct_options *options,
 			    struct result *result, struct error *err)
 {
-	enum status status;
+	enum status status = STATUS_OK;
+	struct plan part;
 
 	judge_result(check, result);
 	/* Each by itself: no figure is rejected for what other devices took. */
-	status = extend(check, plan, is_doubted, LAUNCHES_ALONE, probe, options, result, err);
-	if (status == STATUS_OK)
-		status = extend(check, plan, is_undecided, LAUNCHES_MORE, probe, options, result,
-				err);
+	part = plan_again(plan, is_undecided, result->judgement);
+	if (part.case_count) {
+		status = launches_extend(&part, probe, options, result, err);
+		if (status == STATUS_OK)
+			judge_result(check, result);
+	}
+	free(part.cases);
 	return keep(result, options->directory, status, err);
 }
 

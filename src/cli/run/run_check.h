@@ -22,9 +22,8 @@ struct run_check {
 enum status run_check_prepare(struct run_check *check, const struct plan *plan);
 
 /*
- * Judges `result`; of what was measured on all devices at once and may warn each device is measured
- * once more by itself, and what one launch doesn't decide is measured in further launches, pooled
- * and judged again. `result` and DIR/result.json are then about all of them, with the judgement.
+ * Judges `result`; what one launch doesn't decide is measured in further launches, pooled and
+ * judged again. `result` and DIR/result.json are then about all of them, and hold the judgement.
  */
 enum status run_check_judge(const struct run_check *check, const struct plan *plan,
 			    const struct probe *probe, const struct conduct_options *options,

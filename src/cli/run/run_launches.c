@@ -216,39 +216,22 @@ static size_t free_launch(const char *directory)
 	}
 }
 
-size_t launches_further(const struct plan *plan, enum launches_why why)
-{
-	return why == LAUNCHES_ALONE ? launches_least(plan) : LAUNCHES_EXTENSION;
-}
-
-static void print_extension(const struct plan *part, enum launches_why why)
-{
-	size_t cases = part->case_count;
-
-	if (why == LAUNCHES_ALONE)
-		fprintf(stderr, "gpuproof: %zu case%s again, without other devices\n", cases,
-			cases == 1 ? "" : "s");
-	else
-		fprintf(stderr,
-			"gpuproof: %zu case%s not decided by one launch: %d more launches\n", cases,
-			cases == 1 ? " is" : "s are", LAUNCHES_EXTENSION);
-}
-
-enum status launches_extend(const struct plan *part, enum launches_why why,
-			    const struct probe *probe, const struct conduct_options *options,
-			    struct result *result, struct error *err)
+enum status launches_extend(const struct plan *part, const struct probe *probe,
+			    const struct conduct_options *options, struct result *result,
+			    struct error *err)
 {
 	struct launches launches = { 0 };
 	struct conduct_options more = *options;
-	size_t before = free_launch(options->directory) - 1, count = launches_further(part, why);
+	size_t before = free_launch(options->directory) - 1;
 	enum status status = STATUS_OK;
 
-	if (!part->case_count)
-		return STATUS_OK;
 	more.resume = false;
 	if (!options->quiet)
-		print_extension(part, why);
-	for (size_t i = 0; i < count && status == STATUS_OK; i++)
+		fprintf(stderr,
+			"gpuproof: %zu case%s not decided by one launch: %d more launches\n",
+			part->case_count, part->case_count == 1 ? " is" : "s are",
+			LAUNCHES_EXTENSION);
+	for (int i = 0; i < LAUNCHES_EXTENSION && status == STATUS_OK; i++)
 		status = launches_add(&launches, part, probe, &more,
 				      free_launch(options->directory), err);
 	if (status == STATUS_OK)

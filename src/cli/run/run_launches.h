@@ -46,18 +46,13 @@ enum status launches_pool(struct launches *launches, const char *directory, stru
 			  struct error *err);
 
 /*
- * Measures `part`, cases of the run in `options->directory`, each by itself in further launches,
- * and pools them into `result`, which is that of the run. Without a case: nothing.
+ * Measures `part`, cases of the run in `options->directory`, in LAUNCHES_EXTENSION further launches
+ * and pools them into `result`, which is that of the run.
  */
-enum launches_why {
-	LAUNCHES_MORE, /* not decided by those that are there: LAUNCHES_EXTENSION */
-	LAUNCHES_ALONE /* they may be slow by other devices' work (judge.h): launches_least() */
-};
 #define LAUNCHES_EXTENSION 4
-size_t launches_further(const struct plan *plan, enum launches_why why);
-enum status launches_extend(const struct plan *part, enum launches_why why,
-			    const struct probe *probe, const struct conduct_options *options,
-			    struct result *result, struct error *err);
+enum status launches_extend(const struct plan *part, const struct probe *probe,
+			    const struct conduct_options *options, struct result *result,
+			    struct error *err);
 void launches_release(struct launches *launches);
 
 #endif

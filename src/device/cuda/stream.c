@@ -135,6 +135,21 @@ enum status cuda_event_synchronize(struct event *event, struct error *err)
 	return status;
 }
 
+enum status cuda_event_reached(struct event *event, bool *out, struct error *err)
+{
+	enum status status = cuda_use(event->device, err);
+	cudaError_t state;
+
+	if (status != STATUS_OK)
+		return status;
+	state = cudaEventQuery(cuda_event(event)->handle);
+	*out = state == cudaSuccess;
+	if (state != cudaErrorNotReady)
+		return cuda_check(state, "cudaEventQuery", err);
+	cudaGetLastError(); /* it is no error */
+	return STATUS_OK;
+}
+
 enum status cuda_event_elapsed(struct event *start, struct event *end, double *seconds,
 			       struct error *err)
 {

@@ -111,6 +111,14 @@ enum status host_event_synchronize(struct event *event, struct error *err)
 	return error_set(err, e->error.status, "%s", e->error.message);
 }
 
+enum status host_event_reached(struct event *event, bool *out, struct error *err)
+{
+	struct host_event *e = host_event(event);
+
+	*out = counter_reached(&e->recorded, e->requested);
+	return *out ? host_event_synchronize(event, err) : STATUS_OK;
+}
+
 enum status host_event_elapsed(struct event *start, struct event *end, double *seconds,
 			       struct error *err)
 {

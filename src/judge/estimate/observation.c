@@ -202,33 +202,6 @@ static void gather_case(struct gathering *g, struct observation *o, const struct
 		refuse_missing(o, c);
 }
 
-/* Launches of the device by itself count alone where there are any; a wrong result always does. */
-static bool is_alone(const struct case_result *c)
-{
-	return !c->together && c->status == CASE_OK;
-}
-
-static void gather_launches(struct gathering *g, struct observation *o,
-			    const struct subject *subject, const char *metric, const char *unit)
-{
-	bool alone = false;
-
-	for (size_t i = 0; i < subject->count; i++)
-		alone = alone || is_alone(subject->cases[i]);
-	for (size_t i = 0; i < subject->count; i++) {
-		const struct case_result *c = subject->cases[i];
-		const struct metric_value *m = case_metric(c, metric);
-
-		if (!alone || is_alone(c) || c->status != CASE_OK || case_is_wrong(c))
-			gather_case(g, o, c, metric, unit);
-		if (alone && m && c->together)
-			o->before = m->value;
-		else if (alone && m && m->together_count)
-			o->before = hodges_lehmann(m->together, m->together_count);
-		o->together = o->together || (!alone && c->together);
-	}
-}
-
 /*
  * A level that drifts may end on either side of a bound. Of several launches the settled ones
  * outvote the others.
@@ -257,8 +230,8 @@ struct observation observe(const struct subject *subject, const char *metric, co
 	struct gathering g = { 0 };
 
 	o.estimate = (struct estimate){ .value = NAN, .half = NAN, .half_both = NAN };
-	o.before = NAN;
-	gather_launches(&g, &o, subject, metric, unit);
+	for (size_t i = 0; i < subject->count; i++)
+		gather_case(&g, &o, subject->cases[i], metric, unit);
 	refuse_unsettled(&g, &o);
 	o.no_interval = o.no_interval && g.count == 1;
 	o.values = g.values;

@@ -49,11 +49,6 @@ struct observation {
 	/* metric_is_exact(): the estimate is the worst launch, without an interval */
 	bool exact;
 	enum better better;
-	bool together; /* the values were taken while other devices worked too */
-	/*
-	 * what such launches found before the device was measured by itself; NAN: there were none
-	 */
-	double before;
 };
 
 /* `unit`: what the metric must be in. The caller releases it. */

@@ -1,12 +1,10 @@
 #include "judge/estimate/pool.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/units.h"
 #include "judge/estimate/estimate.h"
 #include "judge/estimate/kind.h"
 #include "judge/estimate/observation.h"
@@ -57,67 +55,6 @@ static void pool_verification(struct verification *v, const struct case_result *
 	free(v->method);
 	*v = *o;
 	v->method = o->method ? xstrdup(o->method) : NULL;
-}
-
-static void keep_together(struct metric_value *alone, const struct metric_value *m)
-{
-	const double *values = m->launch_count ? m->launches : &m->value;
-
-	alone->together_count = m->launch_count ? m->launch_count : 1;
-	alone->together = xcalloc(alone->together_count, sizeof(*alone->together));
-	memcpy(alone->together, values, alone->together_count * sizeof(*values));
-}
-
-static void note_together(struct case_result *c, const struct metric_value *m)
-{
-	double before = hodges_lehmann(m->together, m->together_count);
-	char alone_text[48], text[48], *note;
-
-	if (!m->headline || !(before > 0))
-		return;
-	note = xasprintf("%s: %s measured again by itself; %s (%+.1f %%) while other devices "
-			 "worked too.",
-			 m->name, units_format(m->value, m->unit, alone_text, sizeof(alone_text)),
-			 units_format(before, m->unit, text, sizeof(text)),
-			 100 * (before / m->value - 1));
-	case_result_note(c, note);
-	free(note);
-}
-
-/*
- * True if `c` was sampled while other devices worked and gave way to the launch `other` of the
- * device by itself: all of the case is of that one, except what was wrong or lost before.
- */
-static bool give_way(struct case_result *c, const struct case_result *other)
-{
-	struct error err = ERROR_NONE;
-	struct case_result alone;
-	char *text;
-
-	if (!c->together || other->together || c->status != CASE_OK || other->status != CASE_OK)
-		return false;
-	text = case_result_to_json(other);
-	if (case_result_from_json(&alone, text, strlen(text), &err) != STATUS_OK) {
-		fprintf(stderr, "gpuproof: bug: %s\n", err.message);
-		abort();
-	}
-	free(text);
-	alone.before = c->before;
-	alone.started_seconds = c->started_seconds;
-	alone.seconds += c->seconds;
-	case_result_lose_as(&alone, c);
-	pool_verification(&alone.verification, c);
-	for (size_t i = 0; i < alone.metric_count; i++) {
-		const struct metric_value *before = case_metric(c, alone.metrics[i].name);
-
-		if (before && strcmp(before->unit, alone.metrics[i].unit) == 0) {
-			keep_together(&alone.metrics[i], before);
-			note_together(&alone, &alone.metrics[i]);
-		}
-	}
-	case_result_release(c);
-	*c = alone;
-	return true;
 }
 
 static void pool_case(struct case_result *c, const struct case_result *other, size_t launch)
@@ -233,9 +170,8 @@ static void vote_on_headline(struct case_result *c, struct metric_value *m,
 	m->headline = m->headline && !case_is_unsettled(c, m);
 }
 
-/* `first[i]`: case i is of more[first[i] - 1] and later ones alone; 0: of all launches. */
 static void vote_on_settling(struct result *result, size_t before, const struct result *more,
-			     size_t count, const size_t *first)
+			     size_t count)
 {
 	const struct case_result **others = xcalloc(count + 1, sizeof(*others));
 
@@ -243,9 +179,9 @@ static void vote_on_settling(struct result *result, size_t before, const struct 
 		struct case_result *c = &result->cases[i];
 
 		for (size_t r = 0; r < count; r++)
-			others[r] = r < first[i] ? NULL : find_case(&more[r], c->id, i);
+			others[r] = find_case(&more[r], c->id, i);
 		for (size_t s = 0; s < c->series_count; s++)
-			vote_on_series(&c->series[s], first[i] ? 1 : before, others, count);
+			vote_on_series(&c->series[s], before, others, count);
 		for (size_t m = 0; m < c->metric_count; m++)
 			vote_on_headline(c, &c->metrics[m], others, count);
 	}
@@ -254,17 +190,11 @@ static void vote_on_settling(struct result *result, size_t before, const struct 
 
 void pool_launches(struct result *result, size_t before, const struct result *more, size_t count)
 {
-	size_t *first = xcalloc(result->case_count + 1, sizeof(*first));
-
 	for (size_t r = 0; r < count; r++) {
 		for (size_t i = 0; i < more[r].case_count; i++) {
 			struct case_result *c = find_case(result, more[r].cases[i].id, i);
 
-			if (!c)
-				continue;
-			if (give_way(c, &more[r].cases[i]))
-				first[c - result->cases] = r + 1;
-			else
+			if (c)
 				pool_case(c, &more[r].cases[i], before + r + 1);
 		}
 		pool_yardstick(result, &more[r]);
@@ -277,8 +207,7 @@ void pool_launches(struct result *result, size_t before, const struct result *mo
 	}
 	for (size_t i = 0; i < result->yardstick_count; i++)
 		settle_metric(NULL, &result->yardstick[i]);
-	vote_on_settling(result, before, more, count, first);
-	free(first);
+	vote_on_settling(result, before, more, count);
 	for (size_t i = 0; i < result->case_count; i++)
 		for (size_t m = 0; m < result->cases[i].metric_count; m++)
 			settle_metric(&result->cases[i], &result->cases[i].metrics[m]);

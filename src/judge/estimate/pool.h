@@ -9,8 +9,7 @@
  * (1: one, not pooled yet): each metric gets `launches`, its value becomes
  * their Hodges-Lehmann estimate and low and high the 95 % interval of that; of what no launch
  * changes the worst. Samples stay those of the first launch. A case that went wrong in any launch
- * went wrong; its reason names the launch. A case that was sampled while other devices worked gives
- * way to launches of the device by itself; its metrics keep what they were in `together`.
+ * went wrong; its reason names the launch.
  */
 void pool_launches(struct result *result, size_t before, const struct result *more, size_t count);
 

@@ -76,7 +76,6 @@ static void judge_case(struct comparing *c, size_t i)
 	const struct population *population =
 		j->input->population ? j->input->population : population_shipped();
 	struct population_key key;
-	struct verdict_check *check;
 
 	/* Missing values were reported by the bounds or by the findings about the run. */
 	if (o->verdict != VERDICT_PASS || !(o->estimate.value > 0) ||
@@ -89,9 +88,7 @@ static void judge_case(struct comparing *c, size_t i)
 	if (!found->known)
 		return;
 	standing_find(&found->standing, log(o->estimate.value), o->estimate.half, j->limit);
-	check = judging_add(j, i, LIKE_POPULATION);
-	decide(j, check, &found->standing, j->subjects[i]);
-	judging_conclude(check, o, j->limit);
+	decide(j, judging_add(j, i, LIKE_POPULATION), &found->standing, j->subjects[i]);
 }
 
 /* The lower median: one slow device of two does not make a slow node. */

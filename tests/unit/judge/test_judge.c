@@ -1367,126 +1367,6 @@ static void a_first_failure_is_measured_again(void **state)
 	}
 }
 
-#define MARGINS "outlier_margin = 10 %\noutlier_margin_warn = 3 %\n"
-
-/* A node of two; cuda:0 has `value`. Both were measured at the same time if `together`. */
-static void two_devices(struct result *r, double value, bool together)
-{
-	node_init(r, 2, "NVIDIA H200");
-	node_add(r, 0, value, 0.001)->together = together;
-	node_add(r, 1, 55e9, 0.001)->together = together;
-}
-
-/* A case that warns or may warn is measured alone, unless it was; rejected ones as before. */
-static void a_warning_next_to_others_is_measured_alone(void **state)
-{
-	static const struct {
-		const char *limit;
-		double first;
-		bool together, more, alone;
-		bool first_only; /* else the other one of two as well: it had rests */
-	} rows[] = {
-		{ BANDWIDTH MARGINS, 52e9, true, false, true },
-		{ BANDWIDTH MARGINS, 53.6e9, true, false, true }, /* 2.5 %: it may warn */
-		{ BANDWIDTH MARGINS, 54.5e9, true, false, false },
-		{ BANDWIDTH MARGINS, 52e9, false, false, false },
-		{ BANDWIDTH MARGINS, 45e9, true, true, false },
-		{ BANDWIDTH "outlier_margin = 10 %\n", 52e9, true, false, false },
-		{ BANDWIDTH "min = 54 GB/s\nseverity = warn\n", 52e9, true, false, true, true },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct verdicts v;
-		struct result r;
-
-		two_devices(&r, rows[i].first, rows[i].together);
-		judge_by(rows[i].limit, &r, 1, NULL, &v);
-		if (wants_more(&v, &r.cases[0]) != rows[i].more ||
-		    judge_wants_alone(&v, r.cases[0].id) != rows[i].alone ||
-		    judge_wants_alone(&v, r.cases[1].id) != (rows[i].alone && !rows[i].first_only))
-			fail_msg("row %zu", i);
-		verdicts_release(&v);
-		result_release(&r);
-	}
-}
-
-/* The figure of the device alone is judged, of launches that were pooled or come one by one. */
-static void a_figure_measured_alone_is_the_one_judged(void **state)
-{
-	(void)state;
-	for (int pooled = 0; pooled < 2; pooled++) {
-		struct result r[2];
-		struct metric_value *m = NULL;
-		struct verdicts v;
-
-		two_devices(&r[0], 52e9, true);
-		node_init(&r[1], 2, "NVIDIA H200");
-		node_add(&r[1], 0, 54.9e9, 0.001);
-		if (pooled)
-			pool_launches(&r[0], 1, &r[1], 1);
-		judge_by(BANDWIDTH MARGINS, r, pooled ? 1 : 2, NULL, &v);
-		assert_int_equal(v.checks[0].verdict, VERDICT_PASS);
-		assert_float_equal(v.checks[0].value, 54.9e9, 1);
-		assert_int_equal(v.checks[0].launches, 1);
-		assert_false(judge_wants_alone(&v, r[0].cases[0].id));
-		assert_non_null(strstr(v.checks[0].reason, "; measured by itself; 52.00 GB/s while "
-							   "other devices worked too"));
-		assert_null(strstr(v.checks[1].reason, "measured by itself"));
-		m = &r[0].cases[0].metrics[0];
-		if (pooled) {
-			assert_false(r[0].cases[0].together);
-			assert_true(r[0].cases[1].together);
-			assert_int_equal(m->together_count, 1);
-			assert_float_equal(m->together[0], 52e9, 1);
-			assert_int_equal(m->launch_count, 0);
-			assert_non_null(strstr(r[0].cases[0].notes, "54.90 GB/s measured again by "
-								    "itself; 52.00 GB/s (-5.3 %)"));
-		}
-		verdicts_release(&v);
-		result_release(&r[0]);
-		result_release(&r[1]);
-	}
-}
-
-/* Further launches are pooled with the first one of the device alone. */
-static void launches_alone_are_pooled_without_the_others(void **state)
-{
-	struct result r[4];
-
-	(void)state;
-	two_devices(&r[0], 45e9, true);
-	for (size_t i = 1; i < 4; i++)
-		two_devices(&r[i], 50e9 + (double)i * 1e8, false);
-	pool_launches(&r[0], 1, &r[1], 3);
-	assert_int_equal(r[0].cases[0].metrics[0].launch_count, 3);
-	assert_float_equal(r[0].cases[0].metrics[0].value, 50.2e9, 1e6);
-	assert_int_equal(r[0].cases[0].metrics[0].together_count, 1);
-	for (size_t i = 0; i < 4; i++)
-		result_release(&r[i]);
-}
-
-/* A wrong result is not mended by one that is right. */
-static void what_was_wrong_next_to_others_stays_wrong(void **state)
-{
-	for (int pooled = 0; pooled < 2; pooled++) {
-		struct result r[2];
-		struct verdicts v;
-
-		(void)state;
-		two_devices(&r[0], 55e9, true);
-		two_devices(&r[1], 55e9, false);
-		r[0].cases[0].status = CASE_FAILED;
-		if (pooled)
-			pool_launches(&r[0], 1, &r[1], 1);
-		judge_by(BANDWIDTH "min = 1 GB/s\n", r, pooled ? 1 : 2, NULL, &v);
-		assert_int_equal(verdicts_exit_code(&v), 5);
-		verdicts_release(&v);
-		result_release(&r[0]);
-		result_release(&r[1]);
-	}
-}
-
 static void bytes_that_are_lost_need_no_second_look(void **state)
 {
 	struct verdicts v;
@@ -1593,10 +1473,6 @@ int main(void)
 		cmocka_unit_test(what_was_not_verified_is_not_accepted),
 		cmocka_unit_test(errors_between_two_cases_count),
 		cmocka_unit_test(a_first_failure_is_measured_again),
-		cmocka_unit_test(a_warning_next_to_others_is_measured_alone),
-		cmocka_unit_test(a_figure_measured_alone_is_the_one_judged),
-		cmocka_unit_test(launches_alone_are_pooled_without_the_others),
-		cmocka_unit_test(what_was_wrong_next_to_others_stays_wrong),
 		cmocka_unit_test(bytes_that_are_lost_need_no_second_look),
 		cmocka_unit_test(the_spread_of_launches_is_learnt_and_said),
 	};

@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "kernels/generator.h"
 #include "measure/processes/world.h"
-#include "measure/sampling.h"
+#include "measure/sampling/sampling.h"
 
 /* The scripted device: one clock, one gate. */
 static double now;
@@ -446,7 +446,8 @@ static void each_of_several_settles_by_itself(void **state)
 						  .launch = launch,
 						  .streams = streams,
 						  .stream_count = 1 };
-	assert_int_equal(sample_together(samplers, workloads, both, 2, errs), STATUS_OK);
+	assert_int_equal(sample_together(samplers, workloads, PACE_COMMON, both, 2, errs),
+			 STATUS_OK);
 	assert_true(series[0].warmup > 0);
 	assert_int_equal(series[1].warmup, 0);
 	assert_int_equal(series[0].count + series[0].warmup, series[1].count);
@@ -482,7 +483,8 @@ static void several_preheat_at_the_same_time(void **state)
 							  .streams = streams,
 							  .stream_count = 1 };
 		}
-		assert_int_equal(sample_together(samplers, workloads, both, 2, errs), STATUS_OK);
+		assert_int_equal(sample_together(samplers, workloads, PACE_COMMON, both, 2, errs),
+				 STATUS_OK);
 		for (int i = 0; i < 2; i++) {
 			launched[with][i] =
 				scripts[i].launches - series[i].count - series[i].warmup;

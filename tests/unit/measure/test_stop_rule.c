@@ -11,8 +11,8 @@
 #include "base/memory.h"
 #include "base/stats.h"
 #include "kernels/generator.h"
-#include "measure/settling.h"
-#include "measure/stop_rule.h"
+#include "measure/sampling/settling.h"
+#include "measure/sampling/stop_rule.h"
 #include "sample_noise.h"
 
 static const struct sampling standard = { .min_samples = 10,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "measure/sampling.h"
+#include "measure/sampling/sampling.h"
 #include "suites/models/segments.h"
 #include "suites/parallel/footprint.h"
 #include "suites/parallel/modes/modes.h"

@@ -26,12 +26,6 @@ static void add_key(struct suspects *s, char *key)
 	s->keys[s->count++] = key;
 }
 
-static void sort(struct suspects *s)
-{
-	if (s->count)
-		qsort(s->keys, s->count, sizeof(*s->keys), by_text);
-}
-
 static void collect(struct suspects *s, const struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++) {
@@ -44,23 +38,8 @@ static void collect(struct suspects *s, const struct verdicts *v)
 			add_key(s, xasprintf("%.*s %s", (int)device_node_length(c->devices),
 					     c->devices, c->point));
 	}
-	sort(s);
-}
-
-/* As judge_wants_alone(). */
-static void collect_doubted(struct suspects *s, const struct verdicts *v)
-{
-	for (size_t i = 0; i < v->count; i++)
-		if (v->checks[i].alone_decides)
-			add_key(s, xstrdup(v->checks[i].case_id));
-	sort(s);
-}
-
-static void forget(struct suspects *s)
-{
-	for (size_t i = 0; i < s->count; i++)
-		free(s->keys[i]);
-	free(s->keys);
+	if (s->count)
+		qsort(s->keys, s->count, sizeof(*s->keys), by_text);
 }
 
 static bool holds(const struct suspects *s, const char *key)
@@ -83,87 +62,57 @@ static bool is_suspect(const struct suspects *s, const struct case_result *c)
 	return found;
 }
 
-enum again { AGAIN_MORE, AGAIN_ALONE, AGAIN_NOT };
-
-/* Cases to measure again, and on how many nodes. */
-struct plan_again {
-	struct suspects undecided, doubted;
-	size_t cases[AGAIN_NOT], nodes[AGAIN_NOT];
-};
-
-static enum again again_of(const struct plan_again *a, const struct case_result *c)
+/* Tells node `n` what to measure again, and returns how many cases that are. */
+static size_t tell_node(const struct result *result, const struct result_node *n,
+			const struct suspects *s, size_t *at, const char *directory,
+			struct error *err)
 {
-	return is_suspect(&a->undecided, c) ? AGAIN_MORE
-	       : holds(&a->doubted, c->id)  ? AGAIN_ALONE
-					    : AGAIN_NOT;
-}
-
-/* Tells node `n` what to measure again. */
-static void tell_node(const struct result *result, const struct result_node *n,
-		      struct plan_again *a, size_t *at, const char *directory, struct error *err)
-{
-	static const char *const words[] = { CONFIRM_MORE, CONFIRM_ALONE };
-	struct text lines = TEXT_EMPTY;
-	size_t cases[AGAIN_NOT] = { 0 };
+	struct text ids = TEXT_EMPTY;
+	size_t count = 0;
 
 	/* Cases come node by node. */
 	for (; *at < result->case_count; ++*at) {
 		const struct case_result *c = &result->cases[*at];
-		enum again again;
 		char *id;
 
 		if (!c->node || strcmp(c->node, n->name) != 0)
 			break;
-		if (n->status != NODE_OK || c->status != CASE_OK)
+		if (n->status != NODE_OK || c->status != CASE_OK || !is_suspect(s, c))
 			continue;
-		again = again_of(a, c);
-		if (again == AGAIN_NOT)
-			continue;
-		cases[again]++;
 		id = case_id_on_node(c);
-		text_addf(&lines, "%s %s\n", words[again], id);
+		text_addf(&ids, "%s\n", id);
 		free(id);
+		count++;
 	}
-	if (lines.length) {
+	if (count) {
 		char *path = fleet_confirm_path(directory, n->name);
 
-		file_write(path, lines.data, lines.length, err);
+		file_write(path, ids.data, ids.length, err);
 		free(path);
 	}
-	for (int i = 0; i < AGAIN_NOT; i++) {
-		a->cases[i] += cases[i];
-		a->nodes[i] += cases[i] > 0;
+	text_release(&ids);
+	return count;
+}
+
+/* Returns how many cases, of how many nodes, are to be measured again. */
+static size_t tell_nodes(const struct result *result, const char *directory, size_t *nodes,
+			 struct error *err)
+{
+	struct suspects s = { 0 };
+	size_t cases = 0, at = 0;
+
+	*nodes = 0;
+	collect(&s, result->judgement);
+	for (size_t i = 0; i < result->node_count && s.count && !err->status; i++) {
+		size_t count = tell_node(result, &result->nodes[i], &s, &at, directory, err);
+
+		cases += count;
+		*nodes += count > 0;
 	}
-	text_release(&lines);
-}
-
-static struct plan_again tell_nodes(const struct result *result, const char *directory,
-				    struct error *err)
-{
-	struct plan_again a = { .cases = { 0 } };
-	size_t at = 0;
-
-	collect(&a.undecided, result->judgement);
-	collect_doubted(&a.doubted, result->judgement);
-	for (size_t i = 0; i < result->node_count && !err->status; i++)
-		tell_node(result, &result->nodes[i], &a, &at, directory, err);
-	forget(&a.undecided);
-	forget(&a.doubted);
-	return a;
-}
-
-static void print_again(const struct plan_again *a)
-{
-	const size_t *cases = a->cases, *nodes = a->nodes;
-
-	if (cases[AGAIN_MORE])
-		fprintf(stderr, "gpuproof: %zu case%s not decided: %d more launches (%zu node%s)\n",
-			cases[AGAIN_MORE], cases[AGAIN_MORE] == 1 ? " is" : "s are",
-			LAUNCHES_EXTENSION, nodes[AGAIN_MORE], nodes[AGAIN_MORE] == 1 ? "" : "s");
-	if (cases[AGAIN_ALONE])
-		fprintf(stderr, "gpuproof: %zu case%s again, without other devices (%zu node%s)\n",
-			cases[AGAIN_ALONE], cases[AGAIN_ALONE] == 1 ? "" : "s", nodes[AGAIN_ALONE],
-			nodes[AGAIN_ALONE] == 1 ? "" : "s");
+	for (size_t i = 0; i < s.count; i++)
+		free(s.keys[i]);
+	free(s.keys);
+	return cases;
 }
 
 enum status run_confirm(struct run_check *check, const struct config *config,
@@ -177,12 +126,16 @@ enum status run_confirm(struct run_check *check, const struct config *config,
 	again.before = result;
 	for (int round = 0; round < CONFIRM_ROUNDS && status == STATUS_OK; round++) {
 		struct result next;
-		struct plan_again asked = tell_nodes(result, options->directory, err);
+		size_t nodes, cases = tell_nodes(result, options->directory, &nodes, err);
 
-		if (err->status || !(asked.cases[AGAIN_MORE] + asked.cases[AGAIN_ALONE]))
+		if (err->status || !cases)
 			return err->status;
 		if (!options->quiet)
-			print_again(&asked);
+			fprintf(stderr,
+				"gpuproof: %zu case%s of %zu node%s not decided: %d more "
+				"launches\n",
+				cases, cases == 1 ? "" : "s", nodes,
+				nodes == 1 && cases == 1 ? " is" : "s are", LAUNCHES_EXTENSION);
 		status = fleet_run(config, &again, &next, err);
 		if (!next.gpuproof_version)
 			return status;

@@ -6,11 +6,10 @@
 #include "fleet/fleet.h"
 
 /*
- * Judges the nodes' `result`. As long as cases are not decided, or may be slow by other devices'
- * work, and at most CONFIRM_ROUNDS times, their nodes measure them in further launches (enum
- * launches_why), all at the same time, and everything is judged again; the number of rounds does
- * not grow with that of nodes. `result` and DIR/result.json are then about all of them. As
- * fleet_run() when a round is stopped.
+ * Judges the nodes' `result`. As long as cases are not decided, and at most CONFIRM_ROUNDS times,
+ * their nodes measure them in LAUNCHES_EXTENSION further launches, all at the same time, and
+ * everything is judged again; the number of rounds does not grow with that of nodes. `result` and
+ * DIR/result.json are then about all of them. As fleet_run() when a round is stopped.
  */
 #define CONFIRM_ROUNDS 4
 enum status run_confirm(struct run_check *check, const struct config *config,

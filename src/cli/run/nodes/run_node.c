@@ -79,20 +79,14 @@ static enum status measure(const struct run_setup *setup, struct conduct_options
 	return status == STATUS_OK ? pooled : status;
 }
 
-/* Cases to measure again (fleet_confirm_path) whose lines begin with `word`. */
-struct listed {
-	const char *lines, *word;
-};
-
-static bool is_listed(const void *context, const struct plan_case *c)
+/* `lines` has the case's id on a line of its own. */
+static bool is_listed(const void *lines, const struct plan_case *c)
 {
-	const struct listed *listed = context;
-	char *line = xasprintf("%s %s\n", listed->word, c->id);
-	const char *at = listed->lines;
+	const char *ids = lines, *at = ids;
+	size_t length = strlen(c->id);
 
-	while ((at = strstr(at, line)) && at != listed->lines && at[-1] != '\n')
-		at++;
-	free(line);
+	while ((at = strstr(at, c->id)) && !((at == ids || at[-1] == '\n') && at[length] == '\n'))
+		at += length;
 	return at != NULL;
 }
 
@@ -101,29 +95,19 @@ static enum status confirm(const struct run_setup *setup, const char *list,
 			   const struct conduct_options *options, struct agent_report *report,
 			   const char *summary, char *state, size_t size, struct error *err)
 {
-	static const struct {
-		const char *word;
-		enum launches_why why;
-	} whys[] = { { CONFIRM_ALONE, LAUNCHES_ALONE }, { CONFIRM_MORE, LAUNCHES_MORE } };
-	struct plan parts[ARRAY_SIZE(whys)] = { 0 };
 	char *path = xasprintf("%s/result.json", options->directory);
-	struct text lines = TEXT_EMPTY;
+	struct text ids = TEXT_EMPTY;
 	struct result result = { 0 };
-	enum status status = input_read_file(list, "list of cases", CONFIRM_MOST, &lines, err);
-	size_t cases = 0;
+	struct plan part = { 0 };
+	enum status status = input_read_file(list, "list of cases", CONFIRM_MOST, &ids, err);
 
 	if (status == STATUS_OK)
 		status = result_read(&result, path, err);
-	for (size_t i = 0; i < ARRAY_SIZE(parts) && status == STATUS_OK; i++) {
-		const struct listed listed = { lines.data ? lines.data : "", whys[i].word };
-
-		parts[i] = plan_again(&setup->plan, is_listed, &listed);
-		cases += parts[i].case_count * launches_further(&setup->plan, whys[i].why);
+	if (status == STATUS_OK) {
+		part = plan_again(&setup->plan, is_listed, ids.data ? ids.data : "");
+		agent_report_plan(report, part.case_count * LAUNCHES_EXTENSION, 0);
+		status = launches_extend(&part, &setup->probe, options, &result, err);
 	}
-	agent_report_plan(report, cases, 0);
-	for (size_t i = 0; i < ARRAY_SIZE(parts) && status == STATUS_OK; i++)
-		status = launches_extend(&parts[i], whys[i].why, &setup->probe, options, &result,
-					 err);
 	if (status == STATUS_OK)
 		status = result_write(&result, path, err);
 	if (status == STATUS_OK)
@@ -131,11 +115,10 @@ static enum status confirm(const struct run_setup *setup, const char *list,
 	if (!err->status)
 		remove(list);
 	snprintf(state, size, "%s", status == STATUS_INTERRUPTED ? "interrupted" : "complete");
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		free(parts[i].cases);
+	free(part.cases);
 	free(path);
 	result_release(&result);
-	text_release(&lines);
+	text_release(&ids);
 	return status;
 }
 

@@ -1,4 +1,4 @@
-#include "measure/settling.h"
+#include "measure/sampling/settling.h"
 
 #include <math.h>
 

@@ -1,9 +1,9 @@
-#include "measure/stop_rule.h"
+#include "measure/sampling/stop_rule.h"
 
 #include <math.h>
 
 #include "base/stats.h"
-#include "measure/settling.h"
+#include "measure/sampling/settling.h"
 #include "result/statistics.h"
 
 /* How often max_seconds the samples may take that a workload wants beyond the rules. */

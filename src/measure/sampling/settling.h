@@ -11,8 +11,8 @@
  *   isotonic regression leaves: a smooth rise leaves nothing, noise with memory keeps its memory.
  *   Series longer than SETTLING_BLOCKS are tested by the medians of as many blocks.
  */
-#ifndef GPUPROOF_MEASURE_SETTLING_H
-#define GPUPROOF_MEASURE_SETTLING_H
+#ifndef GPUPROOF_MEASURE_SAMPLING_SETTLING_H
+#define GPUPROOF_MEASURE_SAMPLING_SETTLING_H
 
 #include <stdbool.h>
 #include <stddef.h>

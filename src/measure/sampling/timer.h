@@ -4,10 +4,10 @@
  * time it takes to enqueue is not in the number; ranks open their gates together. What to sample,
  * how often and when to stop is sampling.c's business.
  */
-#ifndef GPUPROOF_MEASURE_TIMER_H
-#define GPUPROOF_MEASURE_TIMER_H
+#ifndef GPUPROOF_MEASURE_SAMPLING_TIMER_H
+#define GPUPROOF_MEASURE_SAMPLING_TIMER_H
 
-#include "measure/sampling.h"
+#include "measure/sampling/sampling.h"
 
 /*
  * A gated batch must fit the device's queue, or enqueueing blocks on the closed gate: CUDA holds
@@ -43,6 +43,8 @@ void timer_close(struct timer *timer);
 enum status timer_begin(struct timer *timer, unsigned batch, struct error *err);
 void timer_release(struct timer *timer, struct error *err);
 enum status timer_end(struct timer *timer, double *seconds, struct error *err);
+/* True if timer_end() would not wait: the sample has ended, or failed. */
+bool timer_ended(struct timer *timer, struct error *err);
 /* All three. */
 enum status timer_take(struct timer *timer, unsigned batch, double *seconds, struct error *err);
 

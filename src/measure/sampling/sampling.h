@@ -2,8 +2,8 @@
  * Timing one workload: batch choice, gate, samples, stop rule. The only place where anything is
  * timed.
  */
-#ifndef GPUPROOF_MEASURE_SAMPLING_H
-#define GPUPROOF_MEASURE_SAMPLING_H
+#ifndef GPUPROOF_MEASURE_SAMPLING_SAMPLING_H
+#define GPUPROOF_MEASURE_SAMPLING_SAMPLING_H
 
 #include <signal.h>
 #include <stdbool.h>
@@ -105,15 +105,25 @@ struct sampler {
 enum status sample(const struct sampler *sampler, const struct workload *workload,
 		   struct series *series, struct error *err);
 
+enum pace {
+	/* sample n of all starts when the last one is enqueued: what they share is shared by all */
+	PACE_COMMON,
+	/*
+	 * each begins its next sample when it has ended one, and works on untimed when it has
+	 * enough: none rests, as a device under a power limit would be faster after it
+	 */
+	PACE_OWN
+};
+
 /*
- * Samples workloads of different devices at the same time: sample n of all of them starts when the
- * last one is enqueued, and all continue until each has enough. Every one keeps its own batch,
- * clock and series. Within one process: the samplers' worlds are not looked at. errs[i], cleared by
- * the caller, says what went wrong with workload i; on a failure of one (returned) all stop, with
- * what was sampled so far in their series.
+ * Samples workloads of different devices at the same time; all work until each has enough. Every
+ * one keeps its own batch, clock and series. Within one process: the samplers' worlds are not
+ * looked at. errs[i], cleared by the caller, says what went wrong with workload i; on a failure of
+ * one (returned) all stop, with what was sampled so far in their series.
  */
 enum status sample_together(const struct sampler *samplers, const struct workload *workloads,
-			    struct series *const *series, size_t count, struct error *errs);
+			    enum pace pace, struct series *const *series, size_t count,
+			    struct error *errs);
 
 /*
  * Samples two workloads of the sampler's device in turns until each and their ratio have enough.

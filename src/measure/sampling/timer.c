@@ -1,4 +1,4 @@
-#include "measure/timer.h"
+#include "measure/sampling/timer.h"
 
 #include <stdlib.h>
 
@@ -144,6 +144,15 @@ enum status timer_end(struct timer *t, double *seconds, struct error *err)
 	t->status = world_agree(t->sampler->world, t->status, err);
 	*seconds = world_max(t->sampler->world, t->seconds);
 	return t->status;
+}
+
+bool timer_ended(struct timer *t, struct error *err)
+{
+	bool reached = true;
+
+	if (t->begun && t->status == STATUS_OK && t->w->clock == CLOCK_DEVICE)
+		t->status = backend_event_reached(t->end, &reached, err);
+	return reached || t->status != STATUS_OK;
 }
 
 enum status timer_take(struct timer *timer, unsigned batch, double *seconds, struct error *err)

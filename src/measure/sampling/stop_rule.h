@@ -10,12 +10,12 @@
  * - twice as many samples have not narrowed the interval by 5 % (STOP_STABLE);
  * - there are max_samples, or max_seconds have passed (STOP_MAX_SAMPLES, STOP_MAX_TIME). A series
  *   whose level still drifts then, or when the number of its samples has doubled
- *   (measure/settling.h), has not
+ *   (measure/sampling/settling.h), has not
  * settled: its first half was warm-up and is dropped, and sampling continues until max_seconds +
  * settle_seconds have passed. What drifts when it ends after that is not settled.
  */
-#ifndef GPUPROOF_MEASURE_STOP_RULE_H
-#define GPUPROOF_MEASURE_STOP_RULE_H
+#ifndef GPUPROOF_MEASURE_SAMPLING_STOP_RULE_H
+#define GPUPROOF_MEASURE_SAMPLING_STOP_RULE_H
 
 #include <stdbool.h>
 #include <stddef.h>

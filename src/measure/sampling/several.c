@@ -1,0 +1,320 @@
+/* Several workloads: of different devices at the same time, or two of one device in turns. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "measure/activity.h"
+#include "measure/processes/world.h"
+#include "measure/sampling/session.h"
+
+/* A sample is not expected to end earlier than after this part of a sample's time. */
+#define EARLIEST 0.9
+/* A sleep may last this much longer, and a device would rest meanwhile. */
+#define OVERSLEPT_SECONDS 100e-6
+
+static bool is_stopped(const struct session *s)
+{
+	return s->sampler->stop && *s->sampler->stop;
+}
+
+/* One sample of each: all gates open when the last batch is enqueued. */
+static enum status take_each(struct session *all, size_t n, bool counts, struct error *errs)
+{
+	enum status first = STATUS_OK;
+	double seconds;
+
+	for (size_t i = 0; i < n; i++)
+		timer_begin(&all[i].timer, all[i].series->batch, &errs[i]);
+	for (size_t i = 0; i < n; i++)
+		timer_release(&all[i].timer, &errs[i]);
+	for (size_t i = 0; i < n; i++) {
+		enum status status = timer_end(&all[i].timer, &seconds, &errs[i]);
+
+		if (status != STATUS_OK)
+			first = first == STATUS_OK ? status : first;
+		else if (counts)
+			session_count(&all[i], seconds);
+		else
+			activity_sampled(all[i].sampler->activity, 0);
+	}
+	return first;
+}
+
+/* At the same time: one that waits for the others would cool down again. */
+static enum status preheat_together(struct session *all, size_t n, struct error *errs)
+{
+	enum status status = STATUS_OK;
+	double rounds = 0;
+
+	for (size_t i = 0; i < n; i++)
+		rounds = fmax(rounds, session_preheats(&all[i]));
+	for (double i = 0; i < rounds && status == STATUS_OK; i++) {
+		if (is_stopped(&all[0]))
+			break;
+		status = take_each(all, n, false, errs);
+	}
+	return status;
+}
+
+/* All continue until the last one has enough samples; its stop reason is the group's. */
+static bool all_have_enough(struct session *all, size_t n)
+{
+	bool every = true;
+
+	for (size_t i = 0; i < n; i++) {
+		struct session *s = &all[i];
+
+		if (s->enough && !is_stopped(s))
+			continue;
+		s->enough = session_has_enough(s);
+		every = every && s->enough;
+	}
+	return every;
+}
+
+/* One that was interrupted is the group's end. */
+static enum status end_of_all(const struct session *all, size_t n, struct error *errs)
+{
+	for (size_t i = 0; i < n; i++)
+		if (all[i].series->stop == STOP_INTERRUPTED)
+			return session_interrupted(&all[i], &errs[i]);
+	return STATUS_OK;
+}
+
+static enum status take_all_together(struct session *all, size_t n, struct error *errs)
+{
+	enum status status = preheat_together(all, n, errs);
+
+	if (status != STATUS_OK)
+		return status;
+	for (size_t i = 0; i < n; i++)
+		session_begin_counting(&all[i]);
+	do {
+		status = take_each(all, n, true, errs);
+		if (status != STATUS_OK)
+			return status;
+	} while (!all_have_enough(all, n));
+	return end_of_all(all, n, errs);
+}
+
+static void begin_next(struct session *s, struct error *err)
+{
+	timer_begin(&s->timer, s->series->batch, err);
+	timer_release(&s->timer, err);
+	s->expected = clock_seconds() + EARLIEST * s->warm_seconds;
+}
+
+/* Sleeps while no sample is about to end; then looks come without a pause. */
+static void await_next(const struct session *all, size_t n)
+{
+	double next = all[0].expected, left;
+
+	for (size_t i = 1; i < n; i++)
+		next = fmin(next, all[i].expected);
+	left = next - clock_seconds() - OVERSLEPT_SECONDS;
+	if (left > 0)
+		clock_sleep(left);
+}
+
+/*
+ * Takes the sample that has ended for preheating, or for one that counts, or, from one that has
+ * enough, for nothing: that is no activity, so that the watchdog notices if another one hangs.
+ */
+static enum status end_sample(struct session *s, struct error *err)
+{
+	double seconds;
+
+	if (timer_end(&s->timer, &seconds, err) != STATUS_OK)
+		return err->status;
+	if (s->preheats > 0) {
+		activity_sampled(s->sampler->activity, 0);
+		s->preheats = is_stopped(s) ? 0 : s->preheats - 1;
+		if (s->preheats <= 0)
+			session_begin_counting(s);
+		return STATUS_OK;
+	}
+	if (!s->enough)
+		session_count(s, seconds);
+	if (!s->enough || is_stopped(s))
+		s->enough = session_has_enough(s);
+	return STATUS_OK;
+}
+
+/* Ends each sample that has ended by now, and begins its session's next one. */
+static enum status look_round(struct session *all, size_t n, struct error *errs)
+{
+	bool waits = true;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!timer_ended(&all[i].timer, &errs[i]))
+			continue;
+		waits = false;
+		if (end_sample(&all[i], &errs[i]) != STATUS_OK)
+			return errs[i].status;
+		begin_next(&all[i], &errs[i]);
+	}
+	if (waits)
+		await_next(all, n);
+	return STATUS_OK;
+}
+
+static enum status take_all_at_own_pace(struct session *all, size_t n, struct error *errs)
+{
+	enum status status = STATUS_OK;
+	struct error late = ERROR_NONE;
+	size_t enough = 0;
+	double unused;
+
+	for (size_t i = 0; i < n; i++) {
+		all[i].preheats = session_preheats(&all[i]);
+		if (!(all[i].preheats > 0))
+			session_begin_counting(&all[i]);
+		begin_next(&all[i], &errs[i]);
+	}
+	while (status == STATUS_OK && enough < n) {
+		status = look_round(all, n, errs);
+		enough = 0;
+		for (size_t i = 0; i < n; i++)
+			enough += all[i].enough;
+	}
+	for (size_t i = 0; i < n; i++, error_clear(&late))
+		timer_end(&all[i].timer, &unused, &late);
+	return status == STATUS_OK ? end_of_all(all, n, errs) : status;
+}
+
+enum status sample_together(const struct sampler *samplers, const struct workload *workloads,
+			    enum pace pace, struct series *const *series, size_t n,
+			    struct error *errs)
+{
+	struct world alone = { .size = 1 };
+	struct sampler *own = xcalloc(n, sizeof(*own));
+	struct session *all = xcalloc(n, sizeof(*all));
+	enum status status = STATUS_OK;
+	size_t opened = 0;
+
+	for (; opened < n && status == STATUS_OK; opened++) {
+		own[opened] = samplers[opened];
+		own[opened].world = &alone;
+		status = session_open(&all[opened], &own[opened], &workloads[opened],
+				      series[opened], &errs[opened]);
+		if (status == STATUS_OK)
+			status = session_warm_up(&all[opened], &errs[opened]);
+	}
+	if (status == STATUS_OK && pace == PACE_OWN)
+		status = take_all_at_own_pace(all, n, errs);
+	else if (status == STATUS_OK)
+		status = take_all_together(all, n, errs);
+	while (opened-- > 0)
+		session_close(&all[opened]);
+	free(own);
+	free(all);
+	return status;
+}
+
+/* Two workloads in turns, and the series of their ratios, pair by pair. */
+struct turns {
+	struct session pair[2];
+	struct stop_rule rule; /* of the ratio */
+	struct series *ratio;
+	bool ratio_enough;
+};
+
+/* One sample of each, in every other round the second one first: no side always follows. */
+static enum status take_turn(struct turns *t, size_t round, bool counts, struct error *err)
+{
+	double seconds[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		size_t turn = (round + i) % 2;
+		struct session *s = &t->pair[turn];
+
+		if (timer_take(&s->timer, s->series->batch, &seconds[turn], err) != STATUS_OK)
+			return err->status;
+		if (!counts)
+			activity_sampled(s->sampler->activity, 0);
+	}
+	for (size_t i = 0; i < 2 && counts; i++)
+		session_count(&t->pair[i], seconds[i]);
+	if (counts)
+		series_add(t->ratio, seconds[0] / t->pair[0].series->batch /
+					     (seconds[1] / t->pair[1].series->batch));
+	return STATUS_OK;
+}
+
+static enum status preheat_in_turns(struct turns *t, struct error *err)
+{
+	const struct sampler *sampler = t->pair[0].sampler;
+	double each = t->pair[0].warm_seconds + t->pair[1].warm_seconds;
+	double rounds = each > 0 ? ceil(sampler->rules->preheat_seconds / each) : 0;
+
+	for (double i = 0; i < rounds && !(sampler->stop && *sampler->stop); i++)
+		if (take_turn(t, (size_t)i, false, err) != STATUS_OK)
+			break;
+	return err->status;
+}
+
+static bool turns_have_enough(struct turns *t)
+{
+	bool each = all_have_enough(t->pair, 2);
+	struct series *ratio = t->ratio;
+
+	if (!t->ratio_enough) {
+		struct stop_decision decision =
+			stop_rule_decide(&t->rule, ratio->samples, ratio->count,
+					 clock_seconds() - t->pair[0].began);
+
+		series_drop_first(ratio, decision.drop);
+		ratio->stop = decision.reason;
+		ratio->unsettled = decision.unsettled;
+		t->ratio_enough = decision.end;
+	}
+	return (each && t->ratio_enough) || t->pair[0].series->stop == STOP_INTERRUPTED ||
+	       t->pair[1].series->stop == STOP_INTERRUPTED;
+}
+
+static enum status take_all_in_turns(struct turns *t, struct error *err)
+{
+	const struct workload *w = t->pair[0].w;
+	size_t round = 0;
+
+	session_begin_counting(&t->pair[0]);
+	session_begin_counting(&t->pair[1]);
+	stop_rule_begin(&t->rule, t->pair[0].sampler->rules, (size_t)w->min_samples);
+	do {
+		if (take_turn(t, round++, true, err) != STATUS_OK)
+			return err->status;
+	} while (!turns_have_enough(t));
+	for (size_t i = 0; i < 2; i++)
+		if (t->pair[i].series->stop == STOP_INTERRUPTED)
+			return session_interrupted(&t->pair[i], err);
+	return STATUS_OK;
+}
+
+enum status sample_in_turns(const struct sampler *sampler, const struct workload workloads[2],
+			    struct series *const series[3], struct error *err)
+{
+	struct world alone = { .size = 1 };
+	struct sampler own = *sampler;
+	struct turns t = { .ratio = series[2] };
+	enum status status = STATUS_OK;
+	size_t opened = 0;
+
+	own.world = &alone;
+	t.ratio->batch = 1;
+	for (; opened < 2 && status == STATUS_OK; opened++) {
+		status = session_open(&t.pair[opened], &own, &workloads[opened], series[opened],
+				      err);
+		if (status == STATUS_OK)
+			status = session_warm_up(&t.pair[opened], err);
+	}
+	t.ratio->first = series[0]->first / series[1]->first;
+	if (status == STATUS_OK)
+		status = preheat_in_turns(&t, err);
+	if (status == STATUS_OK)
+		status = take_all_in_turns(&t, err);
+	while (opened-- > 0)
+		session_close(&t.pair[opened]);
+	series_finish(t.ratio, 0);
+	return status;
+}
