@@ -181,20 +181,23 @@ static struct tree *page_of(const struct acceptance *a, const struct view *view,
 			    const char *own_title)
 {
 	struct tree *page = tree_new(TREE_MAP);
+	struct acceptance_devices devices;
 	char *title = own_title ? xstrdup(own_title) : default_title(a->result);
 
 	view_text(page, "title", title);
 	free(title);
 	view_runs(view, page);
 	set_answer(a, page);
-	acceptance_blame(a, page);
+	acceptance_devices_find(&devices, a);
+	acceptance_blame(a, &devices, page);
 	set_tiles(a, page);
 	view_warnings(view, page);
 	view_text(page, "limits_source", a->result->judgement->limits);
 	view_text(page, "host", result_fact(a->result, "hostname"));
 	tree_text(page, "run_page", a->run_page ? a->run_page : "");
 	acceptance_aspects(a, page);
-	acceptance_matrix(a, page);
+	acceptance_matrix(a, &devices, page);
+	acceptance_devices_release(&devices);
 	acceptance_checks(a, page);
 	acceptance_charts(a, page);
 	acceptance_limits(a, page);

@@ -21,14 +21,28 @@ enum status acceptance_render(const struct acceptance *acceptance,
 enum status acceptance_write(const struct acceptance *acceptance,
 			     const struct report_options *options, struct error *err);
 
+/* Indices of what concerns device `d`: items[starts[d]] up to items[starts[d + 1] - 1]. */
+struct device_items {
+	size_t *starts, *items;
+};
+
+struct acceptance_devices {
+	struct device_items checks, cases;
+};
+
+void acceptance_devices_find(struct acceptance_devices *found, const struct acceptance *a);
+void acceptance_devices_release(struct acceptance_devices *found);
+
 /* Parts: what each sets on the page; a file each, acceptance_<part>.c. */
 struct tree;
 struct view;
-void acceptance_blame(const struct acceptance *a, struct tree *page);
+void acceptance_blame(const struct acceptance *a, const struct acceptance_devices *devices,
+		      struct tree *page);
 void acceptance_checks(const struct acceptance *a, struct tree *page);
 void acceptance_limits(const struct acceptance *a, struct tree *page);
 void acceptance_aspects(const struct acceptance *a, struct tree *page);
-void acceptance_matrix(const struct acceptance *a, struct tree *page);
+void acceptance_matrix(const struct acceptance *a, const struct acceptance_devices *devices,
+		       struct tree *page);
 void acceptance_charts(const struct acceptance *a, struct tree *page);
 /*
  * Puts `rows` (a list, taken over) on the page as the list of tables `name`: of many devices with a

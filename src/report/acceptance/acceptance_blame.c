@@ -19,19 +19,25 @@ struct blamed {
 	size_t checks, order;
 };
 
-static struct blamed blamed_of(const struct verdicts *v, const struct device_info *d, size_t order)
+static void add_check(struct blamed *b, const struct verdict_check *c)
 {
-	struct blamed b = { .device = d, .order = order };
+	if (!acceptance_is_bad(c))
+		return;
+	b->checks++;
+	b->worst = !b->worst || acceptance_worse(c, b->worst) ? c : b->worst;
+}
 
-	for (size_t i = 0; i < v->count; i++) {
-		const struct verdict_check *c = &v->checks[i];
+/* `d` past the devices: the machine. */
+static struct blamed blamed_of(const struct result *r, const struct device_items *checks, size_t d)
+{
+	const struct verdicts *v = r->judgement;
+	struct blamed b = { .device = d < r->device_count ? &r->devices[d] : NULL, .order = d };
 
-		if (!acceptance_is_bad(c) ||
-		    (d ? !check_concerns(c, view_string(d->id)) : *c->devices != '\0'))
-			continue;
-		b.checks++;
-		b.worst = !b.worst || acceptance_worse(c, b.worst) ? c : b.worst;
-	}
+	for (size_t i = checks->starts[d]; b.device && i < checks->starts[d + 1]; i++)
+		add_check(&b, &v->checks[checks->items[i]]);
+	for (size_t i = 0; !b.device && i < v->count; i++)
+		if (*v->checks[i].devices == '\0')
+			add_check(&b, &v->checks[i]);
 	return b;
 }
 
@@ -110,7 +116,8 @@ static size_t gather(struct blamed *list, size_t count)
 	return same;
 }
 
-void acceptance_blame(const struct acceptance *a, struct tree *page)
+void acceptance_blame(const struct acceptance *a, const struct acceptance_devices *devices,
+		      struct tree *page)
 {
 	const struct result *r = a->result;
 	struct blamed *list = xcalloc(r->device_count + 1, sizeof(*list));
@@ -118,9 +125,7 @@ void acceptance_blame(const struct acceptance *a, struct tree *page)
 	size_t count = 0;
 
 	for (size_t i = 0; i <= r->device_count; i++) {
-		const struct device_info *d = i < r->device_count ? &r->devices[i] : NULL;
-
-		list[count] = blamed_of(r->judgement, d, i);
+		list[count] = blamed_of(r, &devices->checks, i);
 		count += list[count].worst != NULL;
 	}
 	if (count)

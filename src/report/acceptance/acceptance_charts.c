@@ -148,23 +148,32 @@ static int by_badness(const void *a, const void *b)
 						      : strcmp(p->c->id, q->c->id);
 }
 
-/* The check of the metric that says most against the case. */
-static const struct verdict_check *accuser_of(const struct acceptance *a,
-					      const struct member *member)
+static int by_case(const void *a, const void *b)
+{
+	const struct member *p = a, *q = b;
+
+	return strcmp(view_string(p->c->id), view_string(q->c->id));
+}
+
+/* Sets the check of the metric that says most against each case. */
+static void accuse(const struct acceptance *a, const char *metric, struct members *members)
 {
 	const struct verdicts *v = a->result->judgement;
-	const struct verdict_check *worst = NULL;
 
+	qsort(members->items, members->count, sizeof(*members->items), by_case);
 	for (size_t i = 0; i < v->count; i++) {
 		const struct verdict_check *c = &v->checks[i];
+		const struct case_result its = { .id = c->case_id };
+		const struct member wanted = { .c = &its };
+		struct member *found;
 
-		if (c->verdict != VERDICT_PASS && c->verdict != VERDICT_SKIP &&
-		    strcmp(c->metric, member->m->name) == 0 &&
-		    strcmp(c->case_id, view_string(member->c->id)) == 0 &&
-		    (!worst || acceptance_worse(c, worst)))
-			worst = c;
+		if (c->verdict == VERDICT_PASS || c->verdict == VERDICT_SKIP ||
+		    strcmp(c->metric, metric) != 0)
+			continue;
+		found = bsearch(&wanted, members->items, members->count, sizeof(wanted), by_case);
+		if (found && (!found->check || acceptance_worse(c, found->check)))
+			found->check = c;
 	}
-	return worst;
 }
 
 static void collect(const struct acceptance *a, const struct verdict_check *c,
@@ -190,9 +199,9 @@ static void add_many(const struct acceptance *a, const struct view *view, struct
 	struct chart_point *all = chart_point_new(rows, name);
 	size_t bad = 0;
 
+	accuse(a, members->items[0].m->name, members);
 	for (size_t i = 0; i < members->count; i++) {
 		values[i] = members->items[i].m->value;
-		members->items[i].check = accuser_of(a, &members->items[i]);
 		bad += members->items[i].check != NULL;
 	}
 	qsort(values, members->count, sizeof(*values), compare_doubles);

@@ -14,32 +14,26 @@ struct cell {
 	size_t checks, cases, ran, wrong, errors;
 };
 
-static bool on_device(const struct case_result *c, const char *device)
+/* `suite` NULL: checks that are of no case. */
+static struct cell cell_of(const struct acceptance *a, const struct acceptance_devices *devices,
+			   size_t d, const char *suite)
 {
-	for (size_t i = 0; i < c->device_count; i++)
-		if (strcmp(view_string(c->devices[i]), device) == 0)
-			return true;
-	return false;
-}
-
-static struct cell cell_of(const struct acceptance *a, const char *device, const char *suite)
-{
+	const struct device_items *checks = &devices->checks, *cases = &devices->cases;
 	struct cell cell = { .checks = 0 };
 
-	for (size_t i = 0; i < a->result->judgement->count; i++) {
-		const struct verdict_check *c = &a->result->judgement->checks[i];
+	for (size_t i = checks->starts[d]; i < checks->starts[d + 1]; i++) {
+		const struct verdict_check *c = &a->result->judgement->checks[checks->items[i]];
 
-		if (!check_concerns(c, device) ||
-		    (suite ? strcmp(c->suite, suite) != 0 : *c->case_id != '\0'))
+		if (suite ? strcmp(c->suite, suite) != 0 : *c->case_id != '\0')
 			continue;
 		cell.counts[c->verdict]++;
 		cell.missing += c->verdict == VERDICT_SKIP && !c->accepted;
 		cell.checks++;
 	}
-	for (size_t i = 0; suite && i < a->result->case_count; i++) {
-		const struct case_result *c = &a->result->cases[i];
+	for (size_t i = cases->starts[d]; suite && i < cases->starts[d + 1]; i++) {
+		const struct case_result *c = &a->result->cases[cases->items[i]];
 
-		if (strcmp(view_string(c->suite), suite) != 0 || !on_device(c, device))
+		if (strcmp(view_string(c->suite), suite) != 0)
 			continue;
 		cell.cases++;
 		cell.ran += c->status != CASE_SKIPPED;
@@ -97,17 +91,18 @@ static void add_cell(const struct cell *cell, bool health, struct tree *list)
 	}
 }
 
-static void add_device(const struct acceptance *a, const struct device_info *d,
-		       const char *const *suites, size_t suite_count, struct tree *rows)
+static void add_device(const struct acceptance *a, const struct acceptance_devices *devices,
+		       size_t index, const char *const *suites, size_t suite_count,
+		       struct tree *rows)
 {
+	const struct device_info *d = &a->result->devices[index];
+	const struct device_items *checks = &devices->checks;
 	struct tree *row = tree_item(rows), *cells;
-	struct cell health = cell_of(a, d->id, NULL), all = { .checks = 0 };
+	struct cell health = cell_of(a, devices, index, NULL), all = { .checks = 0 };
 	char name[FORMAT_SIZE];
 
-	for (size_t i = 0; i < a->result->judgement->count; i++) {
-		if (!check_concerns(&a->result->judgement->checks[i], d->id))
-			continue;
-		all.counts[a->result->judgement->checks[i].verdict]++;
+	for (size_t i = checks->starts[index]; i < checks->starts[index + 1]; i++) {
+		all.counts[a->result->judgement->checks[checks->items[i]].verdict]++;
 		all.checks++;
 	}
 	view_text(row, "device", d->id);
@@ -119,14 +114,15 @@ static void add_device(const struct acceptance *a, const struct device_info *d,
 	tree_text(row, "kind", all.checks ? acceptance_kind(worst_of(&all)) : "none");
 	cells = tree_list(row, "cells");
 	for (size_t s = 0; s < suite_count; s++) {
-		struct cell cell = cell_of(a, d->id, suites[s]);
+		struct cell cell = cell_of(a, devices, index, suites[s]);
 
 		add_cell(&cell, false, cells);
 	}
 	add_cell(&health, true, cells);
 }
 
-void acceptance_matrix(const struct acceptance *a, struct tree *page)
+void acceptance_matrix(const struct acceptance *a, const struct acceptance_devices *devices,
+		       struct tree *page)
 {
 	const struct result *r = a->result;
 	const char **suites = xcalloc(r->case_count + 1, sizeof(*suites));
@@ -146,7 +142,7 @@ void acceptance_matrix(const struct acceptance *a, struct tree *page)
 		tree_item_text(columns, suites[s]);
 	tree_item_text(columns, "condition");
 	for (size_t i = 0; i < r->device_count; i++)
-		add_device(a, &r->devices[i], suites, count, rows);
+		add_device(a, devices, i, suites, count, rows);
 	acceptance_fold(page, "matrix_tables", rows, "count");
 	tree_flag(page, "has_matrix", r->device_count != 0);
 	free(suites);
