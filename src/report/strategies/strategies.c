@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "report/view/format.h"
 
+#define SEVERAL 3 /* sets of devices; two are both shown */
+
 static void add_name(const char *names[STRATEGY_PARAMETERS], const char *name)
 {
 	size_t count = 0;
@@ -138,6 +140,63 @@ static char *brief_name(const struct strategies *strategies, const struct strate
 	return text_detach(&out);
 }
 
+static void release_item(struct strategy *s)
+{
+	free(s->model);
+	free(s->name);
+	free(s->plain);
+	free(s->brief);
+}
+
+/* Compares what is trained and how it is split, on whatever devices. */
+static int by_kind(const struct strategy *a, const struct strategy *b)
+{
+	int order = a->run != b->run ? (a->run > b->run ? 1 : -1) : strcmp(a->model, b->model);
+
+	order = order ? order : strcmp(a->plain, b->plain);
+	return order ? order : strcmp(view_section(a->c), view_section(b->c));
+}
+
+static int by_kind_and_time(const void *a, const void *b)
+{
+	const struct strategy *p = *(struct strategy *const *)a, *q = *(struct strategy *const *)b;
+	int order = by_kind(p, q);
+
+	if (order)
+		return order;
+	if (p->seconds != q->seconds)
+		return p->seconds > q->seconds ? 1 : -1;
+	return p->c > q->c ? 1 : p->c < q->c ? -1 : 0;
+}
+
+/* A strategy that was measured on many sets of devices is one: the middle one stands for all. */
+static void keep_middle(struct strategies *strategies)
+{
+	size_t count = strategies->count, left = 0;
+	struct strategy **order = xcalloc(count + 1, sizeof(*order));
+	bool *dropped = xcalloc(count + 1, sizeof(*dropped));
+
+	for (size_t i = 0; i < count; i++)
+		order[i] = &strategies->items[i];
+	qsort(order, count, sizeof(struct strategy *), by_kind_and_time);
+	for (size_t i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count && by_kind(order[i], order[next]) == 0;)
+			next++;
+		for (size_t k = i; k < next && next - i >= SEVERAL; k++)
+			dropped[order[k] - strategies->items] = k != (i + next) / 2;
+		strategies->several = strategies->several || next - i >= SEVERAL;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (dropped[i])
+			release_item(&strategies->items[i]);
+		else
+			strategies->items[left++] = strategies->items[i];
+	}
+	strategies->count = left;
+	free(order);
+	free(dropped);
+}
+
 void strategies_collect(struct strategies *strategies, const struct view *view, const char *suite)
 {
 	*strategies = (struct strategies){ .view = view };
@@ -165,6 +224,7 @@ void strategies_collect(struct strategies *strategies, const struct view *view, 
 						   .model = strategies_model(view, r, c),
 						   .plain = strategy_words(view, c) };
 		}
+	keep_middle(strategies);
 	name_repeated_models(strategies);
 	for (size_t i = 0; i < strategies->count; i++)
 		strategies->items[i].brief = brief_name(strategies, &strategies->items[i]);
@@ -180,12 +240,8 @@ bool strategies_is_first(const struct strategies *strategies, size_t index)
 
 void strategies_release(struct strategies *strategies)
 {
-	for (size_t i = 0; i < strategies->count; i++) {
-		free(strategies->items[i].model);
-		free(strategies->items[i].name);
-		free(strategies->items[i].plain);
-		free(strategies->items[i].brief);
-	}
+	for (size_t i = 0; i < strategies->count; i++)
+		release_item(&strategies->items[i]);
 	free(strategies->items);
 	*strategies = (struct strategies){ 0 };
 }
@@ -244,20 +300,25 @@ void view_split_answer(const struct view *view, const char *suite, struct tree *
 
 	strategies_collect(&strategies, view, suite);
 	strategies_answer(&strategies, answers, tables);
+	tree_textf(map, "terms", "%s%s",
+		   !tables->count || !strategies.several
+			   ? ""
+			   : "Measured on several sets of devices, a strategy is shown by the "
+			     "middle one. ",
+		   !tables->count
+			   ? ""
+			   : "Speed-up: time of the same step on one device (measured in the same "
+			     "case, with this strategy) / step time. Memory: tensors and "
+			     "workspaces "
+			     "of the device that needs most, without its context and the "
+			     "collectives' library. Computing: the slowest device's kernels with "
+			     "all communication left out. Idle by schedule: what a pipeline's "
+			     "schedule leaves idle with these stages, if messages took no time. "
+			     "Communication exposed: the rest of the step, which nothing hides. "
+			     "Predicted: from what this run measured of products, memory and "
+			     "collectives; + is slower than measured; \u2013: this run has not "
+			     "measured these in that precision.");
 	strategies_release(&strategies);
-	tree_text(map, "terms",
-		  !tables->count
-			  ? ""
-			  : "Speed-up: time of the same step on one device (measured in the same "
-			    "case, with this strategy) / step time. Memory: tensors and workspaces "
-			    "of the device that needs most, without its context and the "
-			    "collectives' library. Computing: the slowest device's kernels with "
-			    "all communication left out. Idle by schedule: what a pipeline's "
-			    "schedule leaves idle with these stages, if messages took no time. "
-			    "Communication exposed: the rest of the step, which nothing hides. "
-			    "Predicted: from what this run measured of products, memory and "
-			    "collectives; + is slower than measured; \u2013: this run has not "
-			    "measured these in that precision.");
 }
 
 void view_split_limits(const struct view *view, const char *suite, struct tree *tables)

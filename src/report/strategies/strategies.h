@@ -26,6 +26,7 @@ struct strategies {
 	size_t suite; /* number of the suite on the page */
 	struct strategy *items;
 	size_t count, capacity;
+	bool several; /* an item is the middle one of several sets of devices */
 };
 
 /*

@@ -388,6 +388,25 @@ static void many_models_have_a_table_of_winners(void **state)
 	result_release(&r);
 }
 
+/* One strategy on many sets of devices is compared once, by the middle one of them. */
+static void sets_of_devices_are_one_strategy(void **state)
+{
+	struct result r = { 0 };
+	struct drawn d;
+
+	(void)state;
+	for (int set = 0; set < 5; set++)
+		add_split(&r, "ddp", 32, 512, (1 + 0.1 * set) * 1e-3, 1e9);
+	add_split(&r, "tensor", 32, 512, 2e-3, 1e9);
+	open_drawn(&d, &r);
+	assert_int_equal(d.strategies.count, 2);
+	assert_true(d.strategies.several);
+	assert_true(fabs(d.strategies.items[0].seconds - 1.2e-3) < 1e-9);
+	assert_true(fabs(d.strategies.items[1].seconds - 2e-3) < 1e-9);
+	close_drawn(&d);
+	result_release(&r);
+}
+
 static void add_setting(struct result *r, const char *section, const char *key, const char *value)
 {
 	r->settings = xrealloc(r->settings, r->setting_count + 1, sizeof(*r->settings));
@@ -783,6 +802,7 @@ int main(void)
 		cmocka_unit_test(speedups_that_cannot_be_are_doubted),
 		cmocka_unit_test(a_map_says_what_is_not_told_apart),
 		cmocka_unit_test(many_models_have_a_table_of_winners),
+		cmocka_unit_test(sets_of_devices_are_one_strategy),
 		cmocka_unit_test(sections_of_one_model_are_compared),
 		cmocka_unit_test(transports_and_graphs_are_strategies_of_the_same_model),
 		cmocka_unit_test(a_step_is_the_sum_of_its_parts),
