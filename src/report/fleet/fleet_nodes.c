@@ -11,7 +11,7 @@
 #include "report/view/format.h"
 #include "report/view/view.h"
 
-#define FIRST_SUSPECTS 3 /* before the figures */
+#define FIRST_SUSPECTS 2 /* before the figures, next to each other */
 #define MOST_SUSPECTS 50 /* with their evidence; the table has all */
 #define FEW_DEVICES 2
 #define MOST_REASONS 4 /* devices of one node */
@@ -247,6 +247,12 @@ static void keep_reason(struct reasons *w, const struct verdict_check *c)
 	w->worst[at] = c;
 }
 
+/* Tells what failed, next to which what could not be decided does not stand. */
+static bool has_failed(const struct verdict_check *c)
+{
+	return c->wrong || c->verdict == VERDICT_FAIL || c->verdict == VERDICT_ERROR;
+}
+
 static void show_suspect(const struct fleet_node *n, const struct reasons *reasons,
 			 const struct result *r, struct tree *list)
 {
@@ -261,9 +267,9 @@ static void show_suspect(const struct fleet_node *n, const struct reasons *reaso
 	tree_flag(item, "unfinished",
 		  n->node->finished < n->node->planned || n->node->status != NODE_OK);
 	shown = tree_list(item, "reasons");
-	for (size_t i = 0; i < reasons->count; i++)
+	for (size_t i = 0; i < reasons->count && (i == 0 || has_failed(reasons->worst[i])); i++)
 		show_reason(r, reasons->worst[i], shown);
-	if (n->bad > reasons->count)
+	if (n->bad > shown->count)
 		tree_textf(item, "more", "%zu checks in all did not pass", n->bad);
 	else
 		tree_text(item, "more", "");
