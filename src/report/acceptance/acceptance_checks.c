@@ -13,6 +13,7 @@
 
 #define MOST_ROWS 400 /* of one table: the rest is counted */
 #define MOST_OPEN 16  /* of those above a fold */
+#define MOST_ON_PAPER 200
 
 struct row {
 	const struct verdict_check *check;
@@ -138,6 +139,7 @@ static void add_table(const struct acceptance *a, struct tree *page, const char 
 	if (shown > open)
 		add_part(a, parts, rows + open, shown - open, words);
 	tree_text(table, "name", name);
+	tree_flag(table, "not_on_paper", count > MOST_ON_PAPER);
 	tree_flag(table, "any", count != 0);
 	tree_textf(table, "count", "%zu", count);
 	if (count > MOST_ROWS)

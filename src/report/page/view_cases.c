@@ -10,6 +10,8 @@
 #include "report/view/presented.h"
 #include "report/view/view.h"
 
+#define MOST_ON_PAPER 200 /* cases of a suite */
+
 static void set_value(const struct view *view, struct tree *row, const struct metric_value *m)
 {
 	char text[FORMAT_SIZE];
@@ -213,6 +215,7 @@ void view_cases(const struct view *view, const char *suite, struct tree *map)
 		}
 	}
 	tree_textf(map, "case_count", "%zu", rows->count);
+	tree_flag(map, "not_on_paper", rows->count > MOST_ON_PAPER);
 	tree_text(map, "metric",
 		  m ? view_metric_title(view, view_string(m->name), name, sizeof(name)) : "value");
 	tree_text(map, "better", m ? format_better(m->better) : "");
