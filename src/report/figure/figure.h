@@ -35,6 +35,12 @@ struct figure {
  * are kept.
  */
 size_t figure_thin(struct case_selection *selection);
+/*
+ * Chooses, by pairs of one `size` on the axis (NULL: none), the node with the worst pair and the
+ * middle node: borrowed names. Returns how many nodes there are; pairs between nodes count as one.
+ */
+size_t figure_choose_nodes(const struct case_selection *selection, const char *axis, double size,
+			   const char *chosen[2]);
 
 /* Appends to a NULL-terminated list of names, as in struct figure, what it has not yet. */
 void name_list_add(const char **names, const char *name);

@@ -285,6 +285,37 @@ static void draw_facet(const struct figure *all, const struct case_selection *se
 	chart_release(&chart);
 }
 
+/* A map for one node: of many, those with the worst pair and the middle one. */
+static void draw_node_maps(const struct figure *f, const struct case_selection *selection,
+			   const char *facet, const struct extent *range)
+{
+	const char *const everything[] = { NULL };
+	const char *chosen[2];
+	double size = end_of_axis(selection, f->axis, true);
+	size_t nodes = figure_choose_nodes(selection, f->axis, size, chosen);
+
+	if (nodes < 2) {
+		draw_facet(f, selection, facet, range);
+		return;
+	}
+	for (size_t n = 0; n < 2 && (n == 0 || strcmp(chosen[0], chosen[1]) != 0); n++) {
+		struct case_selection own;
+		char *name = xasprintf("%s%s%s (%s of %zu nodes)", facet, *facet ? ", " : "",
+				       *chosen[n] ? chosen[n] : "between nodes",
+				       n ? "middle" : "worst pair", nodes);
+		size_t kept = 0;
+
+		selection_filter(&own, selection, everything, "");
+		for (size_t i = 0; i < own.count; i++)
+			if (strcmp(view_string(own.items[i].c->node), chosen[n]) == 0)
+				own.items[kept++] = own.items[i];
+		own.count = kept;
+		draw_facet(f, &own, name, range);
+		selection_release(&own);
+		free(name);
+	}
+}
+
 /*
  * A heat map shows the devices of one run; those of other runs have maps of their own, with the
  * same colours.
@@ -317,7 +348,7 @@ static void draw_maps(const struct figure *f, const struct case_selection *selec
 				own.items[kept++] = own.items[i];
 		own.count = kept;
 		if (kept)
-			draw_facet(f, &own, name, &range);
+			draw_node_maps(f, &own, name, &range);
 		selection_release(&own);
 		free(name);
 	}
