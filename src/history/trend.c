@@ -305,6 +305,11 @@ void trend_propose(const struct history_series *s, trend_proposal_fn *visit, voi
 	trends_release(trends, count);
 }
 
+double trend_percent(const struct trend_change *change)
+{
+	return 100 * fabs(change->after / change->before - 1);
+}
+
 int trend_odds_power(const struct trend_change *change)
 {
 	return (int)fmin(99, floor(change->odds / M_LN10));

@@ -79,6 +79,8 @@ void trends_release(struct trend *trends, size_t count);
 
 /* The power of ten that the odds of a change exceed, at most 99: odds over 10^k to 1. */
 int trend_odds_power(const struct trend_change *change);
+/* By how much the level after it differs from that before, in per cent of that: 6 for 50 -> 47. */
+double trend_percent(const struct trend_change *change);
 
 /*
  * Each epoch's measured nights as logarithms, and the changes that change_points() proposes in

@@ -46,7 +46,7 @@ static void change_text(struct printing *p, const struct history_series *s,
 	text_addf(&p->rows, "    %s %s: %s -> %s, %.1f %% %s, odds over 10^%d to 1\n",
 		  change_state_name(c->state), date,
 		  units_format(c->before, s->unit, before, sizeof(before)),
-		  units_format(c->after, s->unit, after, sizeof(after)), 100 * fabs(c->ratio - 1),
+		  units_format(c->after, s->unit, after, sizeof(after)), trend_percent(c),
 		  s->better == BETTER_NONE ? (c->ratio > 1 ? "more" : "less")
 		  : c->ratio > 1           ? "worse"
 					   : "better",

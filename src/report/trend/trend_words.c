@@ -24,7 +24,7 @@ char *trend_change_words(const struct trend_row *row, const struct trend_change 
 			change_state_name(c->state), date,
 			format_quantity(c->before, row->unit, before, sizeof(before)),
 			format_quantity(c->after, row->unit, after, sizeof(after)),
-			100 * fabs(c->ratio - 1), direction(row->better, c->ratio),
+			trend_percent(c), direction(row->better, c->ratio),
 			format_power_of_ten(pow(10, trend_odds_power(c)), odds, sizeof(odds)),
 			decision ? "; " : "", decision ? decision : "");
 	free(decision);
@@ -46,6 +46,6 @@ char *trend_state_words(const struct trend_row *row)
 		return xstrdup(row->measured < TREND_LEAST_NIGHTS ? "too few nights to tell"
 								  : "no change");
 	history_date(c->day, date);
-	return xasprintf("%s: %.1f %% %s since %s", change_state_name(c->state),
-			 100 * fabs(c->ratio - 1), direction(row->better, c->ratio), date);
+	return xasprintf("%s: %.1f %% %s since %s", change_state_name(c->state), trend_percent(c),
+			 direction(row->better, c->ratio), date);
 }
