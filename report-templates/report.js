@@ -1,6 +1,6 @@
 /*
- * Sorts, searches and copies tables, reads values off line charts and trends, isolates a series, copies links. The page is complete
- * without: where a server forbids scripts nothing is missing, and no control shows that would do nothing.
+ * Sorts, searches and copies tables, reads values off charts, isolates a series, copies links. The page is complete without, and
+ * shows no control that would do nothing.
  */
 'use strict';
 (() => {
@@ -44,15 +44,21 @@
 		button.textContent = 'copied';
 		setTimeout(() => { button.textContent = label; }, 1200);
 	};
-	const cellsOf = (table) => all(table, 'tr').filter((row) => !row.hidden)
-		.map((row) => [...row.cells].map(textOf));
+	/* It holds pictures. */
+	const drawn = (table, i) => [...table.rows].some((row) => row.cells[i]?.querySelector('svg'));
+	const cellsOf = (table) => {
+		const cut = [...table.rows[0].cells].map((_, i) => drawn(table, i));
+
+		return all(table, 'tr').filter((row) => !row.hidden)
+			.map((row) => [...row.cells].filter((_, i) => !cut[i]).map(textOf));
+	};
 	const quoted = (text) => /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
 	const csv = (table) => cellsOf(table).map((row) => row.map(quoted).join(',') + '\n').join('');
 	const markdown = (table) => {
-		const lines = cellsOf(table).map((row) =>
+		const cells = cellsOf(table), lines = cells.map((row) =>
 			'| ' + row.map((text) => text.replace(/\|/g, '\\|')).join(' | ') + ' |\n');
 
-		lines.splice(1, 0, '|' + ' --- |'.repeat(table.rows[0].cells.length) + '\n');
+		lines.splice(1, 0, '|' + ' --- |'.repeat(cells[0].length) + '\n');
 		return lines.join('');
 	};
 
@@ -94,8 +100,7 @@
 		tools.setAttribute('data-script', '');
 		if (rows > 2 && table.tHead.rows.length === 1)
 			[...table.tHead.rows[0].cells].forEach((head, column) => {
-				/* Pictures have no order. */
-				if ([table.tHead, ...table.tBodies[0].rows].some((row) => (row.cells || row.rows[0].cells)[column]?.querySelector('svg')))
+				if (drawn(table, column))
 					return;
 				const label = 'Sort by ' + (textOf(head) || 'column ' + (column + 1));
 

@@ -315,7 +315,7 @@ static void states_of_changes(void **state)
 	s.better = BETTER_HIGHER;
 	trends = trend_with(&s, NULL, &count);
 	assert_true(trends[0].changes[0].worse && trends[0].changes[1].improved);
-	/* What a reader finds who divides one level by the other, for a loss too. */
+	/* Gives what a reader finds who divides one level by the other, for a loss too. */
 	assert_float_equal(trend_percent(&trends[0].changes[0]),
 			   100 - 100 * trends[0].changes[0].after / trends[0].changes[0].before,
 			   1e-9);
