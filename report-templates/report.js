@@ -44,13 +44,12 @@
 		button.textContent = 'copied';
 		setTimeout(() => { button.textContent = label; }, 1200);
 	};
-	/* It holds pictures. */
 	const drawn = (table, i) => [...table.rows].some((row) => row.cells[i]?.querySelector('svg'));
 	const cellsOf = (table) => {
-		const cut = [...table.rows[0].cells].map((_, i) => drawn(table, i));
+		const cut = [...table.rows[0].cells].map((_, at) => drawn(table, at));
 
 		return all(table, 'tr').filter((row) => !row.hidden)
-			.map((row) => [...row.cells].filter((_, i) => !cut[i]).map(textOf));
+			.map((row) => [...row.cells].filter((_, at) => !cut[at]).map(textOf));
 	};
 	const quoted = (text) => /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
 	const csv = (table) => cellsOf(table).map((row) => row.map(quoted).join(',') + '\n').join('');
