@@ -113,7 +113,8 @@ char *format_quantity(double value, const char *unit, char *out, size_t size)
 	if ((strcmp(unit, "samples") == 0 || strcmp(unit, "claims") == 0) &&
 	    value == floor(value) && fabs(value) < 1e15) {
 		format_count(value, plain, sizeof(plain));
-		snprintf(out, size, "%s %s", plain, unit);
+		/* One has no plural. */
+		snprintf(out, size, "%s %.*s", plain, (int)strlen(unit) - (value == 1), unit);
 		return out;
 	}
 	units_si(value, unit, plain, sizeof(plain));

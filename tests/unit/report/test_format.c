@@ -32,6 +32,7 @@ static void quantities(void **state)
 		{ 1.8351, "×", "1.84×" },
 		{ 12353568, "samples", "12,353,568 samples" },
 		{ 1024, "samples", "1024 samples" },
+		{ 1, "claims", "1 claim" },
 		{ 0.5, "samples", "0.5000 samples" },
 	};
 	char out[FORMAT_SIZE];
