@@ -423,12 +423,20 @@ bool judge_same_machine(const struct result *a, const struct result *b)
 	return true;
 }
 
+/* One launch of one device at another level of clocks looks like a slow device. */
+static bool warns_of_outlier(const struct verdict_check *check)
+{
+	return check->verdict == VERDICT_WARN && check->comparison == LIKE_IDENTICAL;
+}
+
 bool check_wants_more(const struct verdict_check *check)
 {
 	if (check->wrong || check->final || check->comparison == NO_COMPARISON)
 		return false;
-	return check->verdict == VERDICT_INCONCLUSIVE ||
-	       (check->verdict == VERDICT_FAIL && check->launches < LAUNCHES_THAT_DECIDE);
+	if (check->verdict == VERDICT_INCONCLUSIVE)
+		return true;
+	return (check->verdict == VERDICT_FAIL || warns_of_outlier(check)) &&
+	       check->launches < LAUNCHES_THAT_DECIDE;
 }
 
 bool judge_wants_more(const struct verdicts *verdicts, const char *case_id, const char *point)

@@ -49,9 +49,10 @@ bool health_changed(const struct finding *before, const struct finding *after);
 bool judge_same_machine(const struct result *a, const struct result *b);
 
 /*
- * True for the cases that more launches may decide: the INCONCLUSIVE ones and those that FAIL by
- * fewer than LAUNCHES_THAT_DECIDE launches, of which one slow one is enough, and the identical
- * devices they are compared with. What no launch changes and wrong results are final.
+ * True for the cases that more launches may decide: the INCONCLUSIVE ones and those that FAIL, or
+ * WARN of an outlier, by fewer than LAUNCHES_THAT_DECIDE launches, of which one slow one is enough,
+ * and the identical devices they are compared with. What no launch changes and wrong results are
+ * final.
  */
 #define LAUNCHES_THAT_DECIDE 4
 bool check_wants_more(const struct verdict_check *check);

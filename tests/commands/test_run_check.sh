@@ -41,7 +41,7 @@ printf '[run]\nbackend = host\n%s\n[limit slow]\nmetric = alloc.latency\nmax = 1
 
 # Launches: each in its directory, pooled in the first one's.
 expect 0 'launch 3 of 3' plain.ini -o three --launches 3
-"$program" report three -o page.html >/dev/null && grep -q '<li>3 launches, each by new processes' page.html || complain "the page does not say that its figures are of three launches"
+"$program" report three -o page.html >/dev/null && grep -q '<li>Values and intervals cover 3 launches, each in new processes' page.html || complain "the page does not say that its figures are of three launches"
 # A page for a pipe, and nothing but the page.
 "$program" report three -o - >piped.html && cmp -s page.html piped.html || complain "report -o - is not the page"
 [ -e ./- ] && complain "report -o - wrote a file called -"

@@ -112,8 +112,8 @@ static const struct option_row rows[] = {
 		  "case's own scatter asks for" },
 	{ .name = "check",
 	  FLAG_AT(run_arguments, request.check.wanted),
-	  .help = "judge afterwards, by the config's limits or the GPU model's; what fails or is "
-		  "inconclusive is measured again" },
+	  .help = "judge afterwards, by the config's limits or the GPU model's; what fails, is "
+		  "inconclusive or warns of an outlier is measured again" },
 	{ .name = "limits",
 	  TEXT_AT(run_arguments, request.check.limits_source),
 	  .value = "FILE",
