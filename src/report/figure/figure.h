@@ -37,7 +37,8 @@ struct figure {
 size_t figure_thin(struct case_selection *selection);
 /*
  * Chooses, by pairs of one `size` on the axis (NULL: none), the node with the worst pair and the
- * middle node: borrowed names. Returns how many nodes there are; pairs between nodes count as one.
+ * middle one of the others: borrowed names. Returns how many nodes there are; pairs between nodes
+ * count as one.
  */
 size_t figure_choose_nodes(const struct case_selection *selection, const char *axis, double size,
 			   const char *chosen[2]);

@@ -183,7 +183,10 @@ size_t figure_choose_nodes(const struct case_selection *selection, const char *a
 	for (size_t i = 0; i < count; i++)
 		worst = !worst || nodes[i].worst < worst->worst ? &nodes[i] : worst;
 	chosen[0] = worst ? worst->node : NULL;
-	chosen[1] = count ? nodes[count / 2].node : NULL;
+	if (count < 2)
+		chosen[1] = NULL;
+	else
+		chosen[1] = nodes[count / 2 - (worst == &nodes[count / 2])].node;
 	free(nodes);
 	return count;
 }

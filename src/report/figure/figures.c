@@ -298,11 +298,14 @@ static void draw_node_maps(const struct figure *f, const struct case_selection *
 		draw_facet(f, selection, facet, range);
 		return;
 	}
-	for (size_t n = 0; n < 2 && (n == 0 || strcmp(chosen[0], chosen[1]) != 0); n++) {
+	for (size_t n = 0; n < 2; n++) {
 		struct case_selection own;
 		char *name = xasprintf("%s%s%s (%s of %zu nodes)", facet, *facet ? ", " : "",
 				       *chosen[n] ? chosen[n] : "between nodes",
-				       n ? "middle" : "worst pair", nodes);
+				       n == 0      ? "worst pair"
+				       : nodes > 2 ? "middle"
+						   : "other",
+				       nodes);
 		size_t kept = 0;
 
 		selection_filter(&own, selection, everything, "");
