@@ -162,11 +162,20 @@ async function onPaper(browser, file) {
 	await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
 	const paper = await colours();
 	await page.setViewportSize({ width: sheet, height: 1000 });
-	const printed = await page.evaluate(() => ({
-		width: document.documentElement.scrollWidth,
-		closed: [...document.querySelectorAll('details table')]
-			.filter((t) => !t.closest('.chart, .trend, .keys') && !t.getBoundingClientRect().height).length,
-	}));
+	const printed = await page.evaluate(() => {
+		const shows = (e) => e && e.getBoundingClientRect().height > 0;
+		// A long table that is left out is named by the paragraph after it.
+		const isNamed = (t) => {
+			const after = t.closest('details.long')?.nextElementSibling;
+			return after?.matches('.paper') && shows(after);
+		};
+
+		return {
+			width: document.documentElement.scrollWidth,
+			closed: [...document.querySelectorAll('details table')]
+				.filter((t) => !t.closest('.chart, .trend, .keys') && !shows(t) && !isNamed(t)).length,
+		};
+	});
 	if (printed.width > sheet)
 		fail(file, `on A4 the page is ${printed.width} px wide, not ${sheet}`);
 	if (printed.closed)
