@@ -52,6 +52,8 @@ answers() { # words..., the last one incomplete
 [ -z "$(answers gpuproof run --launches '')" ] || fail "bash: files as numbers: $(answers gpuproof run --launches '')"
 [[ $(answers gpuproof report --reference = k8) == k80 ]] || fail "bash: report --reference=k8"
 [[ " $(answers gpuproof run --set run.) " == *' run.backend= '* ]] || fail "bash: settings of run --set"
+[[ $(answers gpuproof config '') != *completion.bash* && $(answers gpuproof config validate compl) == *completion.bash* ]] ||
+	fail "bash: a file in place of an action, or none after it"
 [[ $(answers gpuproof report --reference compl) == *completion.bash* ]] || fail "bash: a RESULT after --reference, which needs no value"
 grep -F "'--strict:warnings" completion.zsh >/dev/null && grep -F "'run:measure what" completion.zsh >/dev/null || fail "zsh: no explanations"
 explained=$(sed -n "s/^\t\tdescribed=( 'help:/x&/p" completion.zsh)

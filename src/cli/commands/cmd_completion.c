@@ -98,9 +98,10 @@ static void add_first_words(struct text *out, const struct command *c)
 
 /*
  * The functions' part that bash and zsh share: sets the words from the command; `before`: the word
- * before this one. `describe`: also $described.
+ * before this one; `second`: a condition that holds for the word after the command's name, which is
+ * an action and no file where there are any. `describe`: also $described.
  */
-static void add_cases(struct text *out, const char *before, bool describe)
+static void add_cases(struct text *out, const char *before, const char *second, bool describe)
 {
 	for (const struct command *const *c = commands; *c; c++) {
 		text_addf(out, "\t%s)\n\t\t", (*c)->name);
@@ -108,6 +109,8 @@ static void add_cases(struct text *out, const char *before, bool describe)
 		text_add(out, "\n\t\toperands='");
 		add_first_words(out, *c);
 		text_add(out, "'\n");
+		if ((*c)->actions)
+			text_addf(out, "\t\t[[ %s ]] && no_files=1\n", second);
 		if (describe)
 			add_described(out, *c);
 		if ((*c)->options)
@@ -144,7 +147,7 @@ static void add_bash(struct text *out)
 		      "# /usr/share/bash-completion/completions/gpuproof\n"
 		      "_gpuproof() {\n"
 		      "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} "
-		      "options='' operands='' values='' files=''\n"
+		      "options='' operands='' values='' files='' no_files=''\n"
 		      "\tif [[ $word == '=' ]]; then\n\t\tbefore=$before= word=''\n"
 		      "\telif [[ $before == '=' ]]; then\n"
 		      "\t\tbefore=${COMP_WORDS[COMP_CWORD-2]}=\n\tfi\n"
@@ -152,22 +155,23 @@ static void add_bash(struct text *out)
 		      "\t\tmapfile -t COMPREPLY < <(compgen -W '");
 	add_names(out);
 	text_add(out, "' -- \"$word\")\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n");
-	add_cases(out, "$before", false);
+	add_cases(out, "$before", "$COMP_CWORD -eq 2", false);
 	text_add(out, "\tesac\n");
 	add_give_values(out, "mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$word\"; [[ -z "
 			     "$files ]] || compgen -f -- \"$word\")\n"
 			     "\t\t[[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace");
 	text_add(out, "\tif [[ $COMP_CWORD -gt 2 ]]; then\n");
 	add_actions(out, "\"${COMP_WORDS[1]} ${COMP_WORDS[2]}\"");
-	text_add(out, "\tfi\n"
-		      "\tif [[ $word == -* ]]; then\n"
-		      "\t\tmapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\")\n"
-		      "\telse\n"
-		      "\t\tmapfile -t COMPREPLY < <(compgen -W \"$operands\" -- \"$word\"; compgen "
-		      "-f -- \"$word\")\n"
-		      "\tfi\n"
-		      "}\n"
-		      "complete -o filenames -F _gpuproof gpuproof\n");
+	text_add(out,
+		 "\tfi\n"
+		 "\tif [[ $word == -* ]]; then\n"
+		 "\t\tmapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$word\")\n"
+		 "\telse\n"
+		 "\t\tmapfile -t COMPREPLY < <(compgen -W \"$operands\" -- \"$word\"; [[ $no_files "
+		 "]] || compgen -f -- \"$word\")\n"
+		 "\tfi\n"
+		 "}\n"
+		 "complete -o filenames -F _gpuproof gpuproof\n");
 }
 
 static void add_zsh(struct text *out)
@@ -176,7 +180,8 @@ static void add_zsh(struct text *out)
 		 "#compdef gpuproof\n"
 		 "# Completion of gpuproof for zsh: install it as _gpuproof in a folder of $fpath\n"
 		 "_gpuproof() {\n"
-		 "\tlocal options='' operands='' values='' files='' before=${words[CURRENT-1]}\n"
+		 "\tlocal options='' operands='' values='' files='' no_files='' "
+		 "before=${words[CURRENT-1]}\n"
 		 "\tlocal -a described shown=()\n"
 		 "\tif (( CURRENT == 2 )); then\n"
 		 "\t\tdescribed=(");
@@ -185,7 +190,7 @@ static void add_zsh(struct text *out)
 	text_add(out, " )\n\t\t_describe command described\n\t\treturn\n\tfi\n"
 		      "\tif [[ $PREFIX == --*=* ]]; then\n\t\tbefore=${PREFIX%%=*}=\n"
 		      "\t\tcompset -P '*='\n\tfi\n\tcase ${words[2]} in\n");
-	add_cases(out, "$before", true);
+	add_cases(out, "$before", "$CURRENT -eq 3", true);
 	text_add(out, "\tesac\n");
 	add_give_values(out, "compadd -- ${=values}; [[ -z $files ]] || _files");
 	text_add(out, "\tif (( CURRENT > 3 )); then\n");
@@ -199,7 +204,7 @@ static void add_zsh(struct text *out)
 		      "\t\t_describe -o option shown\n"
 		      "\telse\n"
 		      "\t\tcompadd -- ${=operands}\n"
-		      "\t\t_files\n"
+		      "\t\t[[ -n $no_files ]] || _files\n"
 		      "\tfi\n"
 		      "}\n"
 		      "[[ $funcstack[1] == _gpuproof ]] && _gpuproof \"$@\" || compdef _gpuproof "
@@ -243,8 +248,13 @@ static void add_fish(struct text *out)
 		text_addf(out, "complete -c gpuproof -n __fish_use_subcommand -f -a %s -d ",
 			  (*c)->name);
 		add_fish_quoted(out, (*c)->summary);
-		text_addf(out, "\ncomplete -c gpuproof -n '__fish_seen_subcommand_from %s' -a '",
+		text_addf(out, "\ncomplete -c gpuproof -n '__fish_seen_subcommand_from %s",
 			  (*c)->name);
+		if ((*c)->actions) {
+			text_add(out, "; and not __fish_seen_subcommand_from ");
+			actions_names((*c)->actions, " ", " ", out);
+		}
+		text_add(out, (*c)->actions ? "' -f -a '" : "' -a '");
 		add_first_words(out, *c);
 		text_add(out, "'\n");
 		for (const struct action *a = (*c)->actions; a && a->name; a++) {
