@@ -61,6 +61,14 @@ int command_usage(const struct command *command, const char *format, ...)
 	return EXIT_USAGE;
 }
 
+static const struct command *command_named(const char *name)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		if (strcmp((*c)->name, name) == 0)
+			return *c;
+	return NULL;
+}
+
 /* `rest`: the arguments after it. */
 static int unknown_command(const char *name, char **rest)
 {
@@ -71,25 +79,12 @@ static int unknown_command(const char *name, char **rest)
 	for (; commands[n] && n < 31; n++)
 		names[n] = commands[n]->name;
 	names[n] = NULL;
-	if (*name == '-') {
-		fprintf(stderr,
-			"gpuproof: '%s' is before the command and no option of it; options come "
-			"after it: gpuproof %s %s; see gpuproof help\n",
-			name, *rest && **rest != '-' ? *rest : "COMMAND", name);
-		return EXIT_USAGE;
-	}
+	if (*name == '-' && *rest && command_named(*rest))
+		return command_usage(command_named(*rest), "there is no option '%s'", name);
 	near = text_nearest(name, names);
 	fprintf(stderr, "gpuproof: '%s' is not a command%s%s%s; see gpuproof help\n", name,
 		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 	return EXIT_USAGE;
-}
-
-static const struct command *command_named(const char *name)
-{
-	for (const struct command *const *c = commands; *c; c++)
-		if (strcmp((*c)->name, name) == 0)
-			return *c;
-	return NULL;
 }
 
 /*

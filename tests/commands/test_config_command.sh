@@ -111,7 +111,7 @@ expect 2 "'qick'; did you mean 'quick'?" write qick
 grep -q "there is no option '-z'" out || { cat out; failed=1; }
 # Arguments before the command, and the version.
 "$program" --strictly run >out 2>&1 && failed=1
-grep -q "'--strictly' is before the command and no option of it; options come after it: gpuproof run --strictly" out || { cat out; failed=1; }
+grep -q "gpuproof run: there is no option '--strictly'" out || { cat out; failed=1; }
 "$program" --set run.seed=3 -o run run good.ini --dry-run >out 2>&1 || { cat out; failed=1; }
 "$program" --quiet run >out 2>&1 && failed=1
 grep -q "which CONFIG?" out || { cat out; failed=1; }
