@@ -22,6 +22,8 @@
 
 #include "result/metric.h"
 
+/* Lists of names in the rows below end with NULL, which has to fit as well. */
+
 /*
  * A chart. Without any, a suite's headline metrics are drawn as lines over size, or as bars where
  * nothing is an axis.
@@ -62,7 +64,7 @@ struct figure_row {
 /* A table: a row for each case that has the first column's metric. */
 struct table_row {
 	const char *title;
-	const char *columns[9]; /* metrics */
+	const char *columns[12]; /* metrics */
 	const char *without[4]; /* parameters that the title says */
 	const char *note;       /* explains words of the head; NULL: none */
 };

@@ -19,6 +19,28 @@
 #include "report/view/presented.h"
 #include "sample_result.h"
 
+#define ENDS(names) ((names)[ARRAY_SIZE(names) - 1] == NULL)
+
+/* A list that fills its array would be read on into the next one. */
+static void lists_of_names_have_an_end(void **state)
+{
+	(void)state;
+	for (size_t i = 0; suites[i]; i++) {
+		const struct presentation p = suite_presentation(suites[i]);
+
+		for (const struct table_row *row = p.tables; row && row->title; row++)
+			if (!ENDS(row->columns) || !ENDS(row->without))
+				fail_msg("%s: table '%s'", p.suite, row->title);
+		for (const struct figure_row *row = p.figures; row && row->metric; row++)
+			if (!ENDS(row->facets) || !ENDS(row->only) || !ENDS(row->bars) ||
+			    !ENDS(row->compare) || !ENDS(row->overlap) || !ENDS(row->together))
+				fail_msg("%s: figure of %s", p.suite, row->metric);
+		for (const struct sheet_row *row = p.sheet; row && row->metric; row++)
+			if (!ENDS(row->only))
+				fail_msg("%s: data sheet of %s", p.suite, row->metric);
+	}
+}
+
 static struct case_result *add_case(struct result *r, const char *suite, const char *shape)
 {
 	struct case_result *c = result_add_case(r);
@@ -367,6 +389,7 @@ static void sizes_have_the_unit_of_the_request(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists_of_names_have_an_end),
 		cmocka_unit_test(a_suite_from_elsewhere_is_drawn_by_its_rows),
 		cmocka_unit_test(without_rows_names_are_words),
 		cmocka_unit_test(a_metric_needs_only_its_row),
