@@ -65,8 +65,8 @@ struct figure_row {
 struct table_row {
 	const char *title;
 	const char *columns[12]; /* metrics */
-	const char *without[4]; /* parameters that the title says */
-	const char *note;       /* explains words of the head; NULL: none */
+	const char *without[4];  /* parameters that the title says */
+	const char *note;        /* explains words of the head; NULL: none */
 };
 
 /*

@@ -64,9 +64,10 @@ cat >long_pairs.ini <<-'INI'
 	[fleet]
 	silent_after = 500ms
 	[defaults]
-	sample_time = 1ms
-	min_samples = 4000
-	max_samples = 4000
+	max_time = 6s
+	target = 0.001 %
+	min_samples = 2000
+	max_samples = 1000000
 	[suite pairs]
 	sizes = 64KiB
 	directions = forth
@@ -159,21 +160,26 @@ finish
 expect "rank 2 (n3/host:0) was stopped by a signal" halted.out "who stands still"
 same "$(json halted 'sum(c["status"] == "ERROR" for c in C)')" 1 "one case is lost"
 
-# SIGSTOP of a node's process of a group: its agent ends it, and then sleeps while the other group continues.
-"$gpuproof" run long_pairs.ini -o asleep --simulate-nodes 4 --no-report >asleep.out 2>&1 &
-conductor=$!
-for _ in $(seq 400); do
-	group=$(children "$(agent $conductor n2)")
-	[ -n "$group" ] && [ -n "$(rank_of "$conductor" n2)" ] && break
-	kill -0 $conductor 2>/dev/null || break
-	sleep 0.05
-done
-kill -STOP "$group"
-for _ in $(seq 400); do
+# SIGSTOP of a node's process of a group, which has a rank: its agent ends it, and then sleeps while the other group continues.
+# Begins again where the processes could not be told in time.
+stop_group() {
+	"$gpuproof" run long_pairs.ini -o asleep --simulate-nodes 4 --no-report >asleep.out 2>&1 &
+	conductor=$!
+	while kill -0 $conductor 2>/dev/null; do
+		node=$(agent $conductor n2)
+		group=$(children "$node")
+		# The log is begun by the process of the group, after that of its own cases has ended.
+		[ -e asleep/nodes/n2/groups.log ] && [ -n "$(children "$group")" ] && kill -STOP "$group" && return
+	done
+	rm -rf asleep
+	return 1
+}
+for _ in 1 2 3 4 5; do stop_group && break; done
+for _ in $(seq 200); do
 	[ -d "/proc/$group" ] || break
 	sleep 0.05
 done
-used() { awk '{ print $14 + $15 }' "/proc/$(agent $conductor n2)/stat"; } # CPU time in ticks; the name has no space
+used() { awk '{ print $14 + $15 }' "/proc/$node/stat"; } # CPU time in ticks; the name has no space
 before=$(used) && sleep 1 && ticks=$(($(used) - before))
 [ "${ticks:-99}" -le $(($(getconf CLK_TCK) / 5)) ] || fail "an agent used ${ticks:-no known number of} ticks of CPU in a second of waiting"
 finish
