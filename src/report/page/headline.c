@@ -74,32 +74,34 @@ static int by_key_and_first(const void *a, const void *b)
 	return order ? order : by_first(a, b);
 }
 
-static bool has_failed(const struct case_result *c, const char *suite)
-{
-	return (c->status == CASE_FAILED || c->status == CASE_ERROR) &&
-	       strcmp(view_string(c->suite), suite) == 0;
-}
+typedef void failed_fn(struct headline *h, const struct case_result *c, size_t source);
 
-/* Marks the groups, sorted by their keys, of which a case failed or ended in an error. */
-static void mark_failed(struct headline *h, const char *suite)
+/* Visits the cases of the suite that failed or ended in an error. */
+static void each_failed(struct headline *h, const char *suite, failed_fn *visit)
 {
 	const struct view *view = h->selection.view;
 
 	for (size_t r = 0; r < view->count; r++)
 		for (size_t i = 0; i < view->results[r].case_count; i++) {
 			const struct case_result *c = &view->results[r].cases[i];
-			struct headline_group wanted = { 0 }, *found;
 
-			if (!has_failed(c, suite))
-				continue;
-			wanted.key = group_key(h, &(struct selected_case){
-							  .c = c,
-							  .source = view_source_of(view, r, c) });
-			found = bsearch(&wanted, h->groups, h->group_count, sizeof(wanted), by_key);
-			if (found)
-				found->failed = true;
-			free(wanted.key);
+			if ((c->status == CASE_FAILED || c->status == CASE_ERROR) &&
+			    strcmp(view_string(c->suite), suite) == 0)
+				visit(h, c, view_source_of(view, r, c));
 		}
+}
+
+/* Marks the case's group, of those sorted by their keys. */
+static void mark_failed(struct headline *h, const struct case_result *c, size_t source)
+{
+	struct headline_group wanted = { .key = group_key(h, &(struct selected_case){
+								     .c = c, .source = source }) };
+	struct headline_group *found =
+		bsearch(&wanted, h->groups, h->group_count, sizeof(wanted), by_key);
+
+	if (found)
+		found->failed = true;
+	free(wanted.key);
 }
 
 /* A group for each case at first; then those with the same key are joined. */
@@ -124,7 +126,7 @@ static void collect_groups(struct headline *h, const char *suite)
 		}
 		choose(h, last, selected);
 	}
-	mark_failed(h, suite);
+	each_failed(h, suite, mark_failed);
 	qsort(groups, h->group_count, sizeof(*groups), by_first);
 }
 
@@ -216,17 +218,9 @@ static void count_failed(struct headline *h, const struct case_result *c, size_t
 
 static void fill_rows(struct headline *h, const char *suite)
 {
-	const struct view *view = h->selection.view;
-
 	for (size_t i = 0; i < h->group_count; i++)
 		fill_row(h, &h->groups[i]);
-	for (size_t r = 0; r < view->count; r++)
-		for (size_t i = 0; i < view->results[r].case_count; i++) {
-			const struct case_result *c = &view->results[r].cases[i];
-
-			if (has_failed(c, suite))
-				count_failed(h, c, view_source_of(view, r, c));
-		}
+	each_failed(h, suite, count_failed);
 	name_repeated_rows(h);
 }
 
