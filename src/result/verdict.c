@@ -130,19 +130,6 @@ bool check_is_judged(const struct verdict_check *c)
 	       c->verdict == VERDICT_FAIL;
 }
 
-bool check_concerns(const struct verdict_check *check, const char *device)
-{
-	size_t length = strlen(device);
-
-	if (!length)
-		return false;
-	for (const char *at = check->devices; (at = strstr(at, device)); at += length)
-		if ((at == check->devices || at[-1] == ',') &&
-		    (at[length] == '\0' || at[length] == ','))
-			return true;
-	return false;
-}
-
 void verdicts_count(struct verdicts *v)
 {
 	memset(v->counts, 0, sizeof(v->counts));

@@ -130,8 +130,6 @@ void check_set_case(struct verdict_check *check, const struct case_result *c);
 void check_derive_point(struct verdict_check *check);
 /* True if a check is about all devices of the node that have a point, by one figure. */
 bool check_is_of_node(const struct verdict_check *check);
-/* True if a check is about this device, alone or with others. */
-bool check_concerns(const struct verdict_check *check, const char *device);
 
 /*
  * The process's exit code (cli/command.h): 0 accepted, 1 failed, 4 inconclusive or incomplete, 5
