@@ -228,7 +228,7 @@ static void add_device(struct text *out, const struct lines *l, const struct hea
 		       size_t source)
 {
 	size_t failed = row->cells[source].failed;
-	char words[FIGURE_WIDTH + 1];
+	char words[FORMAT_SIZE];
 
 	if (!failed) {
 		add_figure(out, l, figure_of(row, source));
@@ -246,7 +246,7 @@ static void add_summary(struct text *out, struct lines *l, const struct candidat
 	const struct selected_case *middle, *worst;
 	size_t n = 0, failed = 0;
 	bool lower = c->h->better == BETTER_LOWER;
-	char words[FIGURE_WIDTH + 1];
+	char words[FORMAT_SIZE];
 
 	for (size_t s = 0; s < l->view.source_count; s++) {
 		if (figure_of(c->row, s))
