@@ -292,6 +292,17 @@ void view_strategy_figures(const struct view *view, const char *suite, struct tr
 	strategies_release(&strategies);
 }
 
+#define SEVERAL_TERMS "Measured on several sets of devices, a strategy is shown by the middle one. "
+#define TERMS                                                                                  \
+	"Speed-up: time of the same step on one device (measured in the same case, with this " \
+	"strategy) / step time. Memory: tensors and workspaces of the device that needs "      \
+	"most, without its context and the collectives' library. Computing: the slowest "      \
+	"device's kernels with all communication left out. Idle by schedule: what a "          \
+	"pipeline's schedule leaves idle with these stages, if messages took no time. "        \
+	"Communication exposed: the rest of the step, which nothing hides. Predicted: from "   \
+	"what this run measured of products, memory and collectives; + is slower than "        \
+	"measured; \u2013: this run has not measured these in that precision."
+
 void view_split_answer(const struct view *view, const char *suite, struct tree *map,
 		       struct tree *answers)
 {
@@ -300,24 +311,10 @@ void view_split_answer(const struct view *view, const char *suite, struct tree *
 
 	strategies_collect(&strategies, view, suite);
 	strategies_answer(&strategies, answers, tables);
-	tree_textf(map, "terms", "%s%s",
-		   !tables->count || !strategies.several
-			   ? ""
-			   : "Measured on several sets of devices, a strategy is shown by the "
-			     "middle one. ",
-		   !tables->count
-			   ? ""
-			   : "Speed-up: time of the same step on one device (measured in the same "
-			     "case, with this strategy) / step time. Memory: tensors and "
-			     "workspaces "
-			     "of the device that needs most, without its context and the "
-			     "collectives' library. Computing: the slowest device's kernels with "
-			     "all communication left out. Idle by schedule: what a pipeline's "
-			     "schedule leaves idle with these stages, if messages took no time. "
-			     "Communication exposed: the rest of the step, which nothing hides. "
-			     "Predicted: from what this run measured of products, memory and "
-			     "collectives; + is slower than measured; \u2013: this run has not "
-			     "measured these in that precision.");
+	if (tables->count)
+		tree_textf(map, "terms", "%s%s", strategies.several ? SEVERAL_TERMS : "", TERMS);
+	else
+		tree_text(map, "terms", "");
 	strategies_release(&strategies);
 }
 
