@@ -54,6 +54,14 @@ static void add_pair(struct result *r, size_t a, size_t b, const char *rail, dou
 	pair_parameter(c, "round", "1");
 }
 
+/* Three nodes that were all in a pair. */
+static void three_in_pairs(struct result *r)
+{
+	nodes_init(r, 3, 1);
+	add_pair(r, 0, 1, NULL, 45e9);
+	add_pair(r, 1, 2, NULL, 45e9);
+}
+
 static void find(struct finding **list, size_t *count, enum severity severity, const char *subject)
 {
 	*list = xrealloc(*list, *count + 1, sizeof(**list));
@@ -235,9 +243,7 @@ static void a_fault_of_all_nodes_is_no_nodes(void **state)
 	struct verdicts v;
 
 	(void)state;
-	nodes_init(&r, 3, 1);
-	add_pair(&r, 0, 1, NULL, 45e9);
-	add_pair(&r, 1, 2, NULL, 45e9);
+	three_in_pairs(&r);
 	find(&r.postflight, &r.postflight_count, SEVERITY_ERROR, "nodes n0, n1 and n2");
 	judge_by(ACCUSED, &r, &v);
 	assert_int_equal(check_of(&v, "n1/cuda:0")->verdict, VERDICT_PASS);
@@ -254,9 +260,7 @@ static void a_fault_of_a_switch_is_no_nodes(void **state)
 	struct verdicts v;
 
 	(void)state;
-	nodes_init(&r, 3, 1);
-	add_pair(&r, 0, 1, NULL, 45e9);
-	add_pair(&r, 1, 2, NULL, 45e9);
+	three_in_pairs(&r);
 	find(&r.postflight, &r.postflight_count, SEVERITY_ERROR, "switch leaf2");
 	find(&r.postflight, &r.postflight_count, SEVERITY_WARNING, "node n1");
 	judge_by(ACCUSED, &r, &v);
