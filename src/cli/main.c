@@ -72,6 +72,7 @@ static const struct command *command_named(const char *name)
 /* `rest`: the arguments after it. */
 static int unknown_command(const char *name, char **rest)
 {
+	const struct command *next = *rest ? command_named(*rest) : NULL;
 	const char *names[32];
 	const char *near;
 	size_t n = 0;
@@ -79,8 +80,8 @@ static int unknown_command(const char *name, char **rest)
 	for (; commands[n] && n < 31; n++)
 		names[n] = commands[n]->name;
 	names[n] = NULL;
-	if (*name == '-' && *rest && command_named(*rest))
-		return command_usage(command_named(*rest), "there is no option '%s'", name);
+	if (*name == '-' && next)
+		return command_usage(next, "there is no option '%s'", name);
 	near = text_nearest(name, names);
 	fprintf(stderr, "gpuproof: '%s' is not a command%s%s%s; see gpuproof help\n", name,
 		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");

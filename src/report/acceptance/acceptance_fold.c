@@ -11,8 +11,8 @@
 #include "report/template/tree.h"
 
 #define MOST_OPEN 8   /* devices of a table that is not folded */
-#define MOST_WORST 16 /* devices above the fold, that failed; */
-#define LEAST_WORST 3 /* of others that are not in order, the first */
+#define MOST_WORST 16 /* failed devices above the fold */
+#define LEAST_WORST 3 /* with fewer, devices that are not in order follow, up to as many */
 #define MOST_WORDS 12 /* that cells of one column have */
 
 /* By what a cell's class in report.css says: the higher, the worse. */
