@@ -124,6 +124,38 @@ static void test_waiting_that_does_not_wait_is_found(void **state)
 	expect_mismatch(*state, "callback", "2 calls for one");
 }
 
+/* A backend whose callbacks go wrong after the first verification: its second one has two. */
+static unsigned spins;
+
+static enum status counted_spin(struct stream *stream, const void *arguments, struct error *err)
+{
+	spins++;
+	return spy.real->kernel("spin")(stream, arguments, err);
+}
+
+static kernel_fn *counting_kernel(const char *name)
+{
+	return strcmp(name, "spin") == 0 ? counted_spin : spy.real->kernel(name);
+}
+
+static enum status call_twice_later(struct stream *stream, callback_fn *callback, void *context,
+				    struct error *err)
+{
+	return spins > 2 ? call_twice(stream, callback, context, err)
+			 : spy.real->callback(stream, callback, context, err);
+}
+
+/* A case that was right before the measurement and wrong after it is not verified. */
+static void test_wrong_after_measurement_is_not_verified(void **state)
+{
+	spy_reset();
+	spins = 0;
+	spy.table.kernel = counting_kernel;
+	spy.table.callback = call_twice_later;
+	expect_mismatch(*state, "callback", "2 calls for one");
+	assert_int_equal(spins, 4);
+}
+
 /* A backend without graphs or callbacks skips those cases and says which operation is missing. */
 static void test_missing_operations_skip(void **state)
 {
@@ -151,6 +183,7 @@ int main(void)
 		TEST(test_every_case_runs),
 		TEST(test_lost_launches_are_found),
 		TEST(test_waiting_that_does_not_wait_is_found),
+		TEST(test_wrong_after_measurement_is_not_verified),
 		TEST(test_missing_operations_skip),
 	};
 
