@@ -3,12 +3,22 @@
 #include <errno.h>
 #include <time.h>
 
-double clock_seconds(void)
+static double seconds_on(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double clock_seconds(void)
+{
+	return seconds_on(CLOCK_MONOTONIC);
+}
+
+double clock_unix_seconds(void)
+{
+	return seconds_on(CLOCK_REALTIME);
 }
 
 void clock_sleep(double seconds)

@@ -14,6 +14,9 @@ double clock_seconds(void);
 /* Sleeps at least `seconds`, through interruptions by signals. */
 void clock_sleep(double seconds);
 
+/* Seconds since 1970 (UTC) on the wall clock. */
+double clock_unix_seconds(void);
+
 /* The wall clock as "2026-11-20T14:03:59Z" into `out` (at least 21 bytes). */
 void clock_iso8601(char *out, size_t size);
 

@@ -380,6 +380,23 @@ static void doubt_energy(const struct work_energy *e, char *out, size_t size)
 			 100 * e->busy_seconds / w->seconds, w->seconds);
 }
 
+static void record_window(struct run *run, const char *name, const struct energy_window *w)
+{
+	struct case_result *r = run->result;
+
+	if (!isfinite(w->error))
+		return;
+	ARRAY_GROW(r->energy, r->energy_count, r->energy_capacity);
+	r->energy[r->energy_count++] = (struct energy_record){ .name = xstrdup(name),
+							       .began = w->began,
+							       .ended = w->began + w->seconds,
+							       .first_update = w->first_update,
+							       .last_update = w->last_update,
+							       .joules = w->joules,
+							       .low = w->joules * (1 - w->error),
+							       .high = w->joules * (1 + w->error) };
+}
+
 void run_energy_of(struct run *run, const struct work_energy *e, const char *efficiency,
 		   double amount)
 {
@@ -388,12 +405,15 @@ void run_energy_of(struct run *run, const struct work_energy *e, const char *eff
 	char doubt[384];
 
 	doubt_energy(e, doubt, sizeof(doubt));
-	if (isfinite(e->idle.watts) && e->idle.seconds > 0 && e->idle.error <= ENERGY_ERROR_MOST)
+	if (isfinite(e->idle.watts) && e->idle.seconds > 0 && e->idle.error <= ENERGY_ERROR_MOST) {
 		add_energy_metric(run, "idle_power", e->idle.watts, e->idle.error);
+		record_window(run, "rest", &e->idle);
+	}
 	if (*doubt) {
 		run_note(run, "No energy: %s.", doubt);
 		return;
 	}
+	record_window(run, "work", w);
 	add_energy_metric(run, "energy", each, w->error);
 	add_energy_metric(run, efficiency, amount / each, w->error);
 	add_energy_metric(run, "power", w->watts, w->error);

@@ -57,6 +57,15 @@ void watch_release(struct watch *t)
 	memset(t, 0, sizeof(*t));
 }
 
+static void release_energy(struct case_result *c)
+{
+	for (size_t i = 0; i < c->energy_count; i++)
+		free(c->energy[i].name);
+	free(c->energy);
+	c->energy = NULL;
+	c->energy_count = c->energy_capacity = 0;
+}
+
 static void release_figures(struct case_result *c)
 {
 	for (size_t i = 0; i < c->metric_count; i++)
@@ -96,6 +105,7 @@ void case_result_release(struct case_result *c)
 	for (size_t i = 0; i < c->phase_count; i++)
 		free(c->phases[i].name);
 	free(c->phases);
+	release_energy(c);
 	for (size_t i = 0; i < c->lost_count; i++)
 		lost_worker_release(&c->lost[i]);
 	free(c->lost);
@@ -106,6 +116,7 @@ void case_result_release(struct case_result *c)
 void case_drop_figures(struct case_result *c)
 {
 	release_figures(c);
+	release_energy(c);
 	shared_text_free(c->verification.method);
 	c->verification = (struct verification){ .method = xstrdup(""),
 						 .error = (double)NAN,

@@ -153,6 +153,18 @@ struct watch {
 	size_t quantity_count, quantity_capacity;
 };
 
+/*
+ * The time that the energy of a case was read over, so that a power log can be held against it.
+ * Times are seconds since 1970 (UTC) on the clock of rank 0's machine.
+ */
+struct energy_record {
+	char *name;          /* "work", "rest" */
+	double began, ended; /* the joules are those of this time */
+	/* of the first device's counter in it; NaN: its updates were not watched */
+	double first_update, last_update;
+	double joules, low, high; /* of all devices together */
+};
+
 /* A part of the time that a case took; they follow each other (measure/phases.h). */
 struct case_phase {
 	char *name; /* "product search" */
@@ -216,6 +228,8 @@ struct case_result {
 	struct telemetry_during during;
 	struct watch *watches; /* one per device; of few suites */
 	size_t watch_count, watch_capacity;
+	struct energy_record *energy; /* none: it was not measured */
+	size_t energy_count, energy_capacity;
 	char *notes;  /* anything a reader must know about this case; "" */
 	char **paths; /* which code ran where there was a choice: "gemm_tensor: WMMA"; of rank 0 */
 	size_t path_count;

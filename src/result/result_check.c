@@ -204,6 +204,25 @@ static enum status check_watches(const struct case_result *c, const struct json_
 	return STATUS_OK;
 }
 
+static enum status check_energy(const struct case_result *c, const struct json_path *path,
+				struct error *err)
+{
+	const struct json_path windows = { path, "energy_windows", 0 };
+
+	for (size_t i = 0; i < c->energy_count; i++) {
+		const struct energy_record *e = &c->energy[i];
+
+		if (!(e->began < e->ended) || e->first_update < e->began ||
+		    e->last_update > e->ended || e->first_update > e->last_update)
+			return json_path_error(ELEMENT(&windows, i), err,
+					       "its times do not follow each other");
+		if (!(e->low <= e->joules && e->joules <= e->high))
+			return json_path_error(ELEMENT(&windows, i), err,
+					       "its joules are outside their own interval");
+	}
+	return STATUS_OK;
+}
+
 static enum status check_timeline(const struct case_result *c, const struct json_path *path,
 				  struct error *err)
 {
@@ -269,7 +288,7 @@ enum status case_result_check(const struct case_result *c, enum samples_wanted s
 	for (size_t i = 0; i < c->metric_count; i++)
 		if (check_metric(&c->metrics[i], c, &metrics, err) != STATUS_OK)
 			return STATUS_USAGE;
-	if (check_timeline(c, path, err) != STATUS_OK)
+	if (check_timeline(c, path, err) != STATUS_OK || check_energy(c, path, err) != STATUS_OK)
 		return STATUS_USAGE;
 	return check_watches(c, path, err);
 }

@@ -220,6 +220,18 @@ static const struct field case_telemetry_fields[] = {
 		FIELD_COUNTED(case_result, parameters, parameter_count) \
 	}
 
+static const struct field energy_fields[] = {
+	{ .name = "name", .codec = &codec_string, FIELD_AT(energy_record, name) },
+	{ .name = "began", .codec = &codec_real, FIELD_AT(energy_record, began) },
+	{ .name = "ended", .codec = &codec_real, FIELD_AT(energy_record, ended) },
+	{ .name = "first_update", .codec = &codec_real, FIELD_AT(energy_record, first_update) },
+	{ .name = "last_update", .codec = &codec_real, FIELD_AT(energy_record, last_update) },
+	{ .name = "joules", .codec = &codec_real, FIELD_AT(energy_record, joules) },
+	{ .name = "low", .codec = &codec_real, FIELD_AT(energy_record, low) },
+	{ .name = "high", .codec = &codec_real, FIELD_AT(energy_record, high) },
+	{ 0 },
+};
+
 static const struct field phase_fields[] = {
 	{ .name = "name", .codec = &codec_string, FIELD_AT(case_phase, name) },
 	{ .name = "seconds", .codec = &codec_real, FIELD_AT(case_phase, seconds) },
@@ -317,6 +329,13 @@ const struct field case_fields[] = {
 	  FIELD_KEY(watch, device),
 	  .fields = watch_fields,
 	  .optional = true },
+	{ .name = "energy_windows",
+	  .codec = &codec_array,
+	  FIELD_COUNTED(case_result, energy, energy_count),
+	  FIELD_CAPACITY(case_result, energy_capacity),
+	  .optional = true,
+	  .one_line = true,
+	  .fields = energy_fields },
 	{ .name = "notes", .codec = &codec_string, FIELD_AT(case_result, notes) },
 	{ .name = "paths",
 	  .codec = &codec_strings,

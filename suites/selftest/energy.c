@@ -119,7 +119,7 @@ static enum status measure(struct duty *d, double part, struct cycle *c, struct 
 							  .context = &c->power };
 	struct telemetry_poller *poller;
 	struct energy_meter *meter;
-	double busy = 0;
+	double busy = 0, uncounted = 0;
 	enum status status = work(d, part, d->window / 2, &busy, err);
 
 	if (status != STATUS_OK)
@@ -131,6 +131,8 @@ static enum status measure(struct duty *d, double part, struct cycle *c, struct 
 	status = work(d, part, d->window, &busy, err);
 	telemetry_poller_switch(poller, false);
 	energy_meter_read(meter);
+	if (status == STATUS_OK)
+		status = work(d, part, energy_meter_after_seconds(meter), &uncounted, err);
 	energy_meter_end(meter, NULL, &c->energy);
 	telemetry_poller_close(poller);
 	c->part = busy / c->energy.seconds;

@@ -44,9 +44,9 @@ static enum status take_all(struct session *s, struct error *err)
 /* A sample of this length has no share of gaps that counts. */
 #define ENERGY_SAMPLE_SECONDS 0.05
 
-static enum status add_work(struct session *s, unsigned batch, struct error *err)
+static enum status add_work(struct session *s, unsigned batch, struct work_energy *energy,
+			    struct error *err)
 {
-	struct work_energy *energy = s->sampler->energy;
 	double seconds;
 
 	if (timer_take(&s->timer, batch, &seconds, err) != STATUS_OK)
@@ -74,17 +74,17 @@ static enum status choose_energy_batch(struct session *s, unsigned *batch, struc
 }
 
 /* Rank 0's clock decides when it is enough. */
-static enum status work_for_energy(struct session *s, unsigned batch, struct error *err)
+static enum status work_for(struct session *s, unsigned batch, double seconds,
+			    struct work_energy *energy, struct error *err)
 {
 	const struct sampler *sampler = s->sampler;
 	double began = clock_seconds();
 	bool enough;
 
 	do {
-		if (add_work(s, batch, err) != STATUS_OK)
+		if (add_work(s, batch, energy, err) != STATUS_OK)
 			break;
-		enough = clock_seconds() - began >= sampler->rules->energy_seconds ||
-			 (sampler->stop && *sampler->stop);
+		enough = clock_seconds() - began >= seconds || (sampler->stop && *sampler->stop);
 		world_broadcast(sampler->world, 0, &enough, sizeof(enough));
 	} while (!enough);
 	return err->status;
@@ -94,7 +94,7 @@ static enum status work_for_energy(struct session *s, unsigned batch, struct err
 static enum status measure_energy(struct session *s, struct error *err)
 {
 	const struct sampler *sampler = s->sampler;
-	struct work_energy *energy = sampler->energy;
+	struct work_energy *energy = sampler->energy, uncounted = { .operations = 0 };
 	struct energy_meter *meter;
 	enum status status;
 	unsigned batch;
@@ -107,10 +107,17 @@ static enum status measure_energy(struct session *s, struct error *err)
 	if (sampler->energy_begins)
 		sampler->energy_begins(sampler->energy_context);
 	meter = energy_meter_begin(sampler->energy_devices, sampler->energy_device_count);
-	status = work_for_energy(s, batch, err);
+	status = work_for(s, batch, sampler->rules->energy_seconds, energy, err);
 	energy_meter_read(meter);
 	if (sampler->world->size > 1)
 		status = world_agree(sampler->world, status, err);
+	/* The counter's update at the end of the window is then of the same work. */
+	if (status == STATUS_OK &&
+	    world_max(sampler->world, energy_meter_after_seconds(meter)) > 0) {
+		status = work_for(s, batch, energy_meter_after_seconds(meter), &uncounted, err);
+		if (sampler->world->size > 1)
+			status = world_agree(sampler->world, status, err);
+	}
 	energy_meter_end(meter, status == STATUS_OK ? sampler->world : NULL, &energy->window);
 	return status;
 }

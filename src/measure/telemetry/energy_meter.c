@@ -40,8 +40,17 @@ struct update {
 /* Updates of one device's counter; written by the poller's thread. */
 struct updates {
 	double joules, looked; /* of the latest look, and when it began */
+	double before;         /* joules at the beginning of the window */
+	size_t count;          /* since then */
+	struct update first, last, previous;
+	double most; /* the greatest W between two that their times leave no doubt of */
+};
+
+/* The updates around the end of the window, the latest reading. */
+struct ending {
+	struct update last, after; /* after.time 0: not seen yet */
+	double most;
 	size_t count;
-	struct update first, last;
 };
 
 struct gauge {
@@ -52,6 +61,7 @@ struct gauge {
 	struct telemetry_poller *poller; /* NULL: no need; its lock guards what follows */
 	struct power power;
 	struct updates updates;
+	struct ending ending;
 	struct energy latest;
 };
 
@@ -65,6 +75,7 @@ struct energy_meter {
 /* One rank's share; copied between processes as it is. */
 struct share {
 	double joules, watts, seconds, error;
+	double began, first_update, last_update;
 	int devices;
 	bool counted;
 	char domain[64], source[64], why[160];
@@ -74,7 +85,9 @@ void energy_window_unknown(struct energy_window *w, const char *why)
 {
 	*w = (struct energy_window){ .joules = (double)NAN,
 				     .watts = (double)NAN,
-				     .error = (double)NAN };
+				     .error = (double)NAN,
+				     .first_update = (double)NAN,
+				     .last_update = (double)NAN };
 	snprintf(w->why, sizeof(w->why), "%s", why);
 }
 
@@ -89,6 +102,26 @@ static void add_power(void *context, const struct telemetry *t)
 	p->window = fmax(p->window, telemetry_power_window(t));
 }
 
+/* W that the times of both leave no doubt of. */
+static double power_at_least(const struct update *from, const struct update *to)
+{
+	return (to->joules - from->joules) / (to->time - from->time + from->open + to->open);
+}
+
+static void add_update(struct gauge *g, struct update now)
+{
+	struct updates *u = &g->updates;
+
+	if (u->count > 0)
+		u->most = fmax(u->most, power_at_least(&u->last, &now));
+	u->previous = u->last;
+	u->last = now;
+	if (u->count++ == 0)
+		u->first = now;
+	if (g->ending.count > 0 && !(g->ending.after.time > 0))
+		g->ending.after = now;
+}
+
 /* On the poller's thread: has the counter changed since the look before? */
 static void look_for_update(void *context)
 {
@@ -101,18 +134,16 @@ static void look_for_update(void *context)
 	if (backend_energy(g->device, &now, &ignored) != STATUS_OK)
 		return;
 	ended = clock_seconds();
-	if (u->looked > 0 && now.joules > u->joules) {
-		u->last = (struct update){ .joules = now.joules,
-					   .time = (u->looked + ended) / 2,
-					   .open = (ended - u->looked) / 2 };
-		if (u->count++ == 0)
-			u->first = u->last;
-	}
+	if (now.joules > u->joules)
+		add_update(g, (struct update){ .joules = now.joules,
+					       .time = (u->looked + ended) / 2,
+					       .open = (ended - u->looked) / 2 });
 	u->joules = now.joules;
 	u->looked = began;
 }
 
-static void watch_counter(struct gauge *g)
+/* `looked`: when the reading of `latest` began. */
+static void watch_counter(struct gauge *g, double looked)
 {
 	const struct telemetry_poller_options options = {
 		.interval_seconds = WATCH_INTERVAL_SECONDS,
@@ -122,6 +153,8 @@ static void watch_counter(struct gauge *g)
 
 	if (g->latest.update_seconds * WATCHED_UPDATES_SECOND < 1)
 		return;
+	g->updates.joules = g->latest.joules;
+	g->updates.looked = looked;
 	g->poller = telemetry_poller_open(g->device, &options);
 	telemetry_poller_switch(g->poller, true);
 }
@@ -154,24 +187,64 @@ static void read_power(struct gauge *g, double seconds)
 	telemetry_poller_unlock(g->poller);
 }
 
-/*
- * Joules of a counter, `seconds` after the beginning: mean power from the first update to the last
- * holds for the parts of an update before and after them, if that is the more certain figure.
- */
+/* The counter's difference lacks an update at most at either end. */
 static void read_counter(struct gauge *g, double seconds)
 {
-	const struct update *first = &g->updates.first, *last = &g->updates.last;
-	double between, error;
-
 	g->last = g->latest.joules - g->first;
 	g->error = g->latest.update_seconds / seconds;
-	telemetry_poller_lock(g->poller);
+}
+
+/*
+ * Joules of the part of an update that is in the window, `inside` s long; of the rest of it,
+ * `outside` s, no power is known but that it was not negative, and not more than `most`.
+ */
+struct part {
+	double low, high;
+};
+
+static struct part part_of(double joules, double inside, double outside, double most)
+{
+	double low = fmax(0, joules - fmax(0, outside) * most);
+	double high = fmin(joules, fmax(0, inside) * most);
+
+	return (struct part){ fmin(low, high), fmax(low, high) };
+}
+
+/* As energy_meter.h says it, where updates were seen in and after most of the window. */
+static void bound_counter(struct gauge *g, double began, double ended)
+{
+	const struct update *first = &g->updates.first, *last = &g->ending.last,
+			    *after = &g->ending.after;
+	double between, most, update = g->latest.update_seconds, low, high;
+	double inside = first->time - began, begun = first->joules - g->updates.before;
+	struct part head, tail;
+
+	if (!(g->ending.count > 0) || !(after->time > 0))
+		return;
 	between = last->time - first->time;
-	error = (first->open + last->open) / between;
-	if (2 * between > seconds && error < g->error) {
-		g->last = (last->joules - first->joules) / between * seconds;
-		g->error = error;
-	}
+	if (!(2 * between > ended - began))
+		return;
+	most = fmax(g->ending.most, (last->joules - first->joules) / between);
+	most = fmax(most, power_at_least(last, after));
+	most = fmax(most, begun / (fmax(update, inside) + 2 * first->open));
+	/* An update of more joules than that took longer than the longest. */
+	update = fmax(update, begun / most);
+	head = part_of(begun, inside + first->open, update - inside + first->open, most);
+	tail = part_of(after->joules - last->joules, ended - last->time + last->open,
+		       after->time - ended + after->open, most);
+	low = last->joules - first->joules + head.low + tail.low;
+	high = last->joules - first->joules + head.high + tail.high;
+	g->last = (low + high) / 2;
+	g->error = (high - low) / (high + low);
+}
+
+/* The window leaves out what other devices took to open. */
+static void begin_window(struct gauge *g)
+{
+	telemetry_poller_lock(g->poller);
+	g->updates.before = g->updates.joules;
+	g->updates.count = 0;
+	g->updates.most = 0;
 	telemetry_poller_unlock(g->poller);
 }
 
@@ -185,23 +258,47 @@ struct energy_meter *energy_meter_begin(struct device *const *devices, size_t co
 		struct gauge *g = &m->gauges[i];
 		struct error none = ERROR_NONE;
 
+		double looked = clock_seconds();
+
 		g->device = devices[i];
 		g->counts = backend_energy(g->device, &g->latest, &none) == STATUS_OK;
 		g->first = g->latest.joules;
 		if (g->counts)
-			watch_counter(g);
+			watch_counter(g, looked);
 		else
 			start_power(g);
 		if (!g->counts && !g->poller && m->err.status == STATUS_OK)
 			m->err = none;
 	}
 	m->began = m->ended = clock_seconds();
+	for (size_t i = 0; i < count; i++)
+		begin_window(&m->gauges[i]);
 	return m;
+}
+
+/* An update that came after `ended` is the first one after the window. */
+static void end_window(struct gauge *g, double ended)
+{
+	struct updates *u = &g->updates;
+	bool late;
+
+	telemetry_poller_lock(g->poller);
+	late = u->count > 0 && u->last.time > ended;
+	g->ending = (struct ending){ .last = late ? u->previous : u->last,
+				     .count = u->count - late,
+				     .most = u->most };
+	if (late && g->ending.count > 0)
+		g->ending.after = u->last;
+	telemetry_poller_unlock(g->poller);
 }
 
 void energy_meter_read(struct energy_meter *m)
 {
 	double now = clock_seconds();
+
+	for (size_t i = 0; i < m->count; i++)
+		if (m->gauges[i].counts && m->gauges[i].poller)
+			end_window(&m->gauges[i], now);
 
 	for (size_t i = 0; i < m->count; i++) {
 		struct gauge *g = &m->gauges[i];
@@ -212,6 +309,35 @@ void energy_meter_read(struct energy_meter *m)
 			read_power(g, now - m->began);
 	}
 	m->ended = now;
+}
+
+double energy_meter_after_seconds(const struct energy_meter *m)
+{
+	double longest = 0;
+
+	for (size_t i = 0; i < m->count; i++)
+		if (m->gauges[i].counts && m->gauges[i].poller)
+			longest = fmax(longest, m->gauges[i].latest.update_seconds +
+							2 * WATCH_INTERVAL_SECONDS);
+	return longest;
+}
+
+/* Waits for the first update after the window; a counter that stands still has none. */
+static void settle(struct energy_meter *m, struct gauge *g)
+{
+	double deadline = clock_seconds() + 2 * g->latest.update_seconds;
+	bool seen = !g->counts || !g->poller;
+
+	while (!seen) {
+		telemetry_poller_lock(g->poller);
+		seen = g->ending.count == 0 || g->ending.after.time > 0 ||
+		       clock_seconds() > deadline;
+		if (seen)
+			bound_counter(g, m->began, m->ended);
+		telemetry_poller_unlock(g->poller);
+		if (!seen)
+			clock_sleep(WATCH_INTERVAL_SECONDS);
+	}
 }
 
 /* True if a device before it has the same counter. */
@@ -239,7 +365,17 @@ static void add_gauge(struct share *s, const struct gauge *g)
 
 static struct share share_of(const struct energy_meter *m)
 {
-	struct share s = { .seconds = m->ended - m->began, .counted = true };
+	double unix_offset = clock_unix_seconds() - clock_seconds();
+	struct share s = { .seconds = m->ended - m->began,
+			   .counted = true,
+			   .began = unix_offset + m->began,
+			   .first_update = (double)NAN,
+			   .last_update = (double)NAN };
+
+	if (m->count > 0 && m->gauges[0].ending.count > 0) {
+		s.first_update = unix_offset + fmax(m->began, m->gauges[0].updates.first.time);
+		s.last_update = unix_offset + fmin(m->ended, m->gauges[0].ending.last.time);
+	}
 
 	if (m->err.status != STATUS_OK)
 		snprintf(s.why, sizeof(s.why), "%.150s", m->err.message);
@@ -265,7 +401,10 @@ static void add_shares(struct energy_window *out, const struct share *all, int r
 {
 	int devices = 0;
 
-	*out = (struct energy_window){ .counted = true };
+	*out = (struct energy_window){ .counted = true,
+				       .began = all[0].began,
+				       .first_update = all[0].first_update,
+				       .last_update = all[0].last_update };
 	for (int r = 0; r < ranks; r++) {
 		if (*all[r].why) {
 			energy_window_unknown(out, all[r].why);
@@ -292,6 +431,8 @@ void energy_meter_end(struct energy_meter *m, struct world *world, struct energy
 	struct share *all = xcalloc((size_t)ranks, sizeof(*all));
 	struct share mine;
 
+	for (size_t i = 0; i < m->count; i++)
+		settle(m, &m->gauges[i]);
 	memset(&mine, 0, sizeof(mine));
 	mine = share_of(m);
 	all[0] = mine;

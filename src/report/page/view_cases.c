@@ -93,6 +93,31 @@ static void add_warmup(const struct case_result *c, struct text *remark)
 				  c->series[i].warmup == 1 ? "sample was" : "samples were");
 }
 
+/* "02:57:58.123" */
+static void add_clock(double seconds, struct text *out)
+{
+	double milliseconds = fmod(floor(1e3 * seconds), 86400e3);
+	unsigned ms = isfinite(seconds) ? (unsigned)milliseconds : 0;
+
+	text_addf(out, "%02u:%02u:%02u.%03u", ms / 3600000, ms / 60000 % 60, ms / 1000 % 60,
+		  ms % 1000);
+}
+
+/* Between which times the joules were counted: a power log can be held against them. */
+static void add_energy(const struct case_result *c, struct text *remark)
+{
+	for (size_t i = 0; i < c->energy_count; i++) {
+		char joules[FORMAT_SIZE];
+
+		text_addf(remark, " Energy of %s: %s from ", view_string(c->energy[i].name),
+			  format_quantity(c->energy[i].joules, "J", joules, sizeof(joules)));
+		add_clock(c->energy[i].began, remark);
+		text_add(remark, " to ");
+		add_clock(c->energy[i].ended, remark);
+		text_add(remark, " UTC.");
+	}
+}
+
 /*
  * Why there is no number; else what a reader must know, and which code ran where there was a
  * choice.
@@ -114,6 +139,7 @@ static void set_remark(struct tree *row, const struct case_result *c)
 			  c->paths[i]);
 	add_warmup(c, &remark);
 	add_phases(c, &remark);
+	add_energy(c, &remark);
 	view_text(row, "remark", remark.length ? remark.data : "");
 	text_release(&remark);
 }

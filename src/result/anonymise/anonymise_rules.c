@@ -73,6 +73,7 @@ const struct anonymise_rule anonymise_rules[] = {
 	{ "cases[].watches.*.uuid", TREAT_NAME, "uuid" },
 	{ "cases[].watches.*.wrong_words", TREAT_TEXT, NULL },
 	{ "cases[].watches.*.quantities.*.unit", TREAT_KEEP, NULL },
+	{ "cases[].energy_windows[].name", TREAT_KEEP, NULL },
 	{ "cases[].notes", TREAT_TEXT, NULL },
 	{ "cases[].paths[]", TREAT_KEEP, NULL }, /* of code */
 	{ "cases[].phases[].name", TREAT_KEEP, NULL },
