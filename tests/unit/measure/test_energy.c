@@ -275,6 +275,116 @@ static void a_window_need_not_begin_with_an_update(void **state)
 	}
 }
 
+/* W of a load, `t` seconds after its window of 3 s began. */
+#define LOAD_SECONDS 3
+static double steady(double t)
+{
+	(void)t;
+	return 400;
+}
+
+static double work_in_the_window_alone(double t)
+{
+	return t < 0 || t >= LOAD_SECONDS ? 70 : 400;
+}
+
+static double slow_rise(double t)
+{
+	return t < 0 ? 70 : 400 - 330 * exp(-t / 0.05);
+}
+
+static double fast_rise_and_fall(double t)
+{
+	return t < 0              ? 70
+	       : t < LOAD_SECONDS ? 400 - 330 * exp(-t / 0.015)
+				  : 70 + 330 * exp((LOAD_SECONDS - t) / 0.04);
+}
+
+static double idle_at_the_end(double t)
+{
+	return t < LOAD_SECONDS - 0.05 ? 400 : 70;
+}
+
+static double capped(double t)
+{
+	return 400 + 60 * sin(20 * t);
+}
+
+static void pass_load(double (*load)(double), double from, double seconds)
+{
+	const double step = 1e-3;
+
+	/* Power changes within a look, too. */
+	for (double t = 0; t < seconds - step / 2; t += LOOK_SECONDS) {
+		double watts = 0;
+
+		for (double s = step / 2; s < LOOK_SECONDS; s += step)
+			watts += load(from + t + s) * step / LOOK_SECONDS;
+		pass_moment(LOOK_SECONDS, watts);
+	}
+}
+
+/* Counts windows, begun at any part of an update, whose interval has the true joules. */
+static size_t covered(double (*load)(double), size_t *windows, double *mean_error)
+{
+	size_t found = 0;
+
+	*windows = 0;
+	*mean_error = 0;
+	for (double begins = 0; begins < 0.1; begins += 0.0023) {
+		struct device *opened[] = { &devices[0] };
+		struct energy_meter *meter;
+		struct energy_window w;
+		double truth;
+
+		reset(NULL);
+		now += begins;
+		pass_load(load, -0.3, 0.3);
+		meter = energy_meter_begin(opened, 1);
+		truth = -joules;
+		pass_load(load, 0, LOAD_SECONDS);
+		truth += joules;
+		energy_meter_read(meter);
+		pass_load(load, LOAD_SECONDS, 0.15);
+		energy_meter_end(meter, NULL, &w);
+		assert_float_equal(w.seconds, LOAD_SECONDS, 1e-6);
+		assert_true(w.began <= w.first_update && w.first_update < w.began + 0.11);
+		assert_true(w.last_update <= w.began + w.seconds + 1e-6);
+		found += fabs(w.joules - truth) <= w.error * w.joules + 1e-6;
+		*mean_error += w.error;
+		++*windows;
+	}
+	*mean_error /= (double)*windows;
+	return found;
+}
+
+/* The parts of updates at the ends of a window are not of mean power. */
+static void the_interval_knows_of_ramps(void **state)
+{
+	static const struct {
+		const char *name;
+		double (*load)(double);
+		double error_most;
+	} loads[] = {
+		{ "steady", steady, 0.0025 },
+		{ "work in the window alone", work_in_the_window_alone, 0.02 },
+		{ "slow rise", slow_rise, 0.02 },
+		{ "fast rise and fall", fast_rise_and_fall, 0.02 },
+		{ "idle at the end", idle_at_the_end, 0.02 },
+		{ "capped", capped, 0.01 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
+		double error;
+		size_t windows, found = covered(loads[i].load, &windows, &error);
+
+		if (found < 0.95 * (double)windows || error > loads[i].error_most)
+			fail_msg("%s: %zu of %zu, interval %.2f %%", loads[i].name, found, windows,
+				 100 * error);
+	}
+}
+
 static void a_window_too_short_for_the_counter_gives_no_figure(void **state)
 {
 	struct case_result r = measure(0.15, 1);
@@ -434,6 +544,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(an_operation_takes_power_times_time, reset),
 		cmocka_unit_test_setup(a_window_need_not_begin_with_an_update, reset),
+		cmocka_unit_test_setup(the_interval_knows_of_ramps, reset),
 		cmocka_unit_test_setup(a_window_too_short_for_the_counter_gives_no_figure, reset),
 		cmocka_unit_test_setup(a_device_that_waits_gives_no_figure, reset),
 		cmocka_unit_test_setup(without_a_counter_the_reason_is_told, reset),

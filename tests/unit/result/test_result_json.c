@@ -527,6 +527,12 @@ static void what_makes_no_sense_is_refused(void **state)
 		  "cases[0].samples.transfer.time.statistics.low: 0.39 is above the median, 0.3" },
 		{ "\"spans\": [0, ", "\"spans\": [",
 		  "cases[0].timeline[0].spans: 5 numbers: a span has three" },
+		{ "\"ended\": 1795489080.75", "\"ended\": 1795489070",
+		  "cases[0].energy_windows[0]: its times do not follow each other" },
+		{ "\"last_update\": 1795489080.6875", "\"last_update\": 1795489081",
+		  "cases[0].energy_windows[0]: its times do not follow each other" },
+		{ "\"joules\": 1024", "\"joules\": 1050",
+		  "cases[0].energy_windows[0]: its joules are outside their own interval" },
 		{ "\"mean\": [300, ", "\"mean\": [",
 		  "cases[0].watches.cuda:0.quantities.power_watts: lowest, mean and highest have "
 		  "0, 2 and 3 numbers" },
