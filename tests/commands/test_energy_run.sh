@@ -74,7 +74,7 @@ lacks '"matmul.energy":{'
 sed -e 's/energy_time = .*/energy_time = 1s/' limited.ini > curve.ini
 expect 0 "clock=host watts=70 busy_watts=400 power=100%" curve.ini --check --launches 1
 python3 - <<-PY || fail "power over time"
-	import json
+	import calendar, json, time
 	case, = json.load(open("out/result.json"))["cases"]
 	watch = case["watches"]["fake:0"]
 	assert set(watch["quantities"]) <= {"power_watts", "sm_clock_hz"}, watch
@@ -82,8 +82,14 @@ python3 - <<-PY || fail "power over time"
 	known = [v for v in power["highest"] if v is not None]
 	assert 0 < watch["offset"] < case["seconds"] and watch["interval"] == 0.1, watch
 	assert 10 <= len(power["mean"]) <= 60, power
+	rest, work = case["energy_windows"]
+	started = calendar.timegm(time.strptime(json.load(open("out/result.json"))["run"]["started"], "%Y-%m-%dT%H:%M:%SZ"))
+	assert (rest["name"], work["name"]) == ("rest", "work") and started <= work["began"] < work["ended"] <= rest["began"], case
+	seconds = work["ended"] - work["began"]
+	assert abs(work["joules"] / seconds / case["metrics"]["matmul.power"]["value"] - 1) < 1e-6, case
 	assert abs(max(known) - 400) < 1 and abs(min(v for v in power["lowest"] if v is not None) - 70) < 1, power
 PY
+grep -qE 'Energy of work: [0-9.]+ k?J from [0-9:.]+ to [0-9:.]+ UTC' out/report.html || fail "the page does not tell the window"
 grep -qF 'Power over time' out/report.html || fail "the page has no power over time"
 grep -qF 'words compared' log && fail "a case with energy is told as a soak"
 
