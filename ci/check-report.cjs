@@ -128,12 +128,23 @@ async function firstScreen(browser, file) {
 			picture: pictures.length ? pictures[0].getBoundingClientRect().top : null,
 		};
 	});
+	const dead = await page.evaluate(() => [...document.querySelectorAll('a[href^="#"]')]
+		.map((a) => decodeURIComponent(a.getAttribute('href').slice(1)))
+		.filter((id) => id && !document.getElementById(id)));
+	if (dead.length)
+		fail(file, `links to what is not on the page: ${[...new Set(dead)].slice(0, 5).join(', ')}`);
 	if (seen.answer !== null && seen.answer > answerBy)
 		fail(file, `the answer ends ${Math.round(seen.answer)} px down, not within ${answerBy}`);
 	if (seen.picture !== null && seen.picture > pictureBy)
 		fail(file, `the first picture is ${Math.round(seen.picture)} px down, not within ${pictureBy}`);
+	const pictures = () => page.evaluate(() => [...document.querySelectorAll('svg')]
+		.filter((s) => s.getBoundingClientRect().height > 0).length);
+	const wide = await pictures();
 	await page.setViewportSize({ width: 390, height: 844 });
 	await isAsWide(page, file, 390);
+	const narrow = await pictures();
+	if (narrow !== wide)
+		fail(file, `390 px: ${narrow} of ${wide} pictures and axes are visible`);
 	const small = await page.evaluate((from) => [...document.querySelectorAll('svg text')].filter((t) => {
 		const scale = t.getScreenCTM();
 		return t.textContent.trim() && t.getBoundingClientRect().width && scale &&

@@ -24,7 +24,7 @@ struct plot {
 
 static double deviation(const struct plot *p, double value)
 {
-	return 100 * (value / p->drawing->median - 1);
+	return 100 * (value / p->drawing->zero - 1);
 }
 
 static double y_of(const struct plot *p, double value)
@@ -154,6 +154,7 @@ void trend_chart(const struct trend_drawing *drawing, const char *id, const char
 	tree_text(map, "svg_id", id);
 	tree_text(map, "svg_title", title);
 	tree_text(map, "svg_finding", finding);
+	tree_text(map, "zero", drawing->zero_name);
 	draw_axes(&plot, map);
 	draw_band(&plot, map);
 	draw_segments(&plot, map);

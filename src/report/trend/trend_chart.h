@@ -1,8 +1,7 @@
 /*
  * The nights of one series as geometry for chart_nights.mustache: a dot per night, a step per
  * segment between changes, the band of the last segment, a mark at each change; a line is broken
- * where a night was missed. The y axis is the deviation from the last segment's median, in percent,
- * so that rows compare.
+ * where a night was missed. The y axis is the deviation from one level of the series, in percent.
  */
 #ifndef GPUPROOF_REPORT_TREND_TREND_CHART_H
 #define GPUPROOF_REPORT_TREND_TREND_CHART_H
@@ -23,9 +22,11 @@ struct trend_night {
 struct trend_drawing {
 	const struct trend_night *nights;
 	size_t count;
-	int64_t first, last;      /* days at the ends of the x axis */
-	double median, low, high; /* of the last segment; NaN: no band */
-	bool axes;                /* false: a sparkline, as wide as a cell */
+	int64_t first, last;   /* days at the ends of the x axis */
+	double zero;           /* the level that is 0 % on the y axis */
+	const char *zero_name; /* "the median" */
+	double low, high;      /* the band of the last segment; NaN: none */
+	bool axes;             /* false: a sparkline, as wide as a cell */
 };
 
 /*

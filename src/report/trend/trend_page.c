@@ -70,14 +70,18 @@ static void row_names(const struct trend_row *row, struct tree *map)
 	tree_text_owned(map, "state", trend_state_words(row));
 }
 
+/* A change's percentage is of the level before it, and so are those of its chart. */
 static void draw(const struct page *p, const struct trend_row *row, const char *prefix, bool axes,
 		 struct tree *map)
 {
+	const struct trend_change *change = trend_row_change(row);
 	struct trend_drawing drawing = { .nights = row->nights,
 					 .count = row->count,
 					 .first = p->rows.first,
 					 .last = p->rows.last,
-					 .median = row->median,
+					 .zero = change ? change->before : row->median,
+					 .zero_name = change ? "the level before the change"
+							     : "the median",
 					 .low = row->low,
 					 .high = row->high,
 					 .axes = axes };
