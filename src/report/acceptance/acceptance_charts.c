@@ -104,17 +104,12 @@ static void add_device(const struct view *view, struct chart_series *rows, struc
 	free(devices);
 }
 
-static void add_limit_row(struct chart_series *rows, const struct verdict_check *c)
+static void draw_limit(struct chart *chart, const struct verdict_check *c)
 {
-	struct chart_point *point;
-
 	if (c->comparison == NO_COMPARISON || !isfinite(c->bound))
 		return;
-	point = chart_point_new(rows,
-				c->comparison == AT_MOST ? "limit (at most)" : "limit (at least)");
-	point->samples = &c->bound;
-	point->sample_count = 1;
-	point->p50 = c->bound;
+	chart->reference = c->bound;
+	chart->reference_name = c->comparison == AT_MOST ? "limit (at most)" : "limit (at least)";
 }
 
 static char *finding_of(const struct verdict_check *c)
@@ -238,9 +233,9 @@ static void draw(const struct acceptance *a, const struct verdict_check *c, stru
 	chart.shows = xstrdup(
 		members.count > MOST_ROWS
 			? "One tick for each device; below, the samples of those that did not "
-			  "pass; triangle: the median, or the limit."
-			: "Every device and its samples, one tick each; triangle: the median, or "
-			  "the limit.");
+			  "pass; triangle: the median; dashed: the limit."
+			: "Every device and its samples, one tick each; triangle: the median; "
+			  "dashed: the limit.");
 	chart.finding = finding_of(c);
 	chart.y_name = xstrdup(name);
 	chart.y_unit = xstrdup(c->unit);
@@ -252,7 +247,7 @@ static void draw(const struct acceptance *a, const struct verdict_check *c, stru
 		add_many(a, &view, &chart, rows, &members, &owned);
 	for (size_t i = 0; i < members.count && members.count <= MOST_ROWS; i++)
 		add_device(&view, rows, &owned, members.items[i].c, members.items[i].m);
-	add_limit_row(rows, c);
+	draw_limit(&chart, c);
 	if (rows->count)
 		chart_draw(&chart, charts);
 	for (size_t i = 0; i < owned.count; i++)

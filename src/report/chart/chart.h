@@ -75,7 +75,9 @@ struct chart {
 	char *x_name, *x_unit, *y_name, *y_unit;
 	enum scale_kind x_scale, y_scale;
 	enum better better;
-	double reference; /* CHART_BARS: bars start at this value; NaN: at 0 */
+	/* CHART_BARS: bars start at this value; NaN: at 0. CHART_STRIP: a line across; NaN: none */
+	double reference;
+	const char *reference_name; /* of the line: "limit (at least)" */
 	/* CHART_STRIP: the axis spans what is there, and medians alone are marked */
 	bool close;
 	/* CHART_LINES: low and high are the extremes of many readings, not an interval */

@@ -18,6 +18,7 @@
 #define NAME_LONGEST 28
 #define RIGHT 24.0
 #define SAMPLE_HEIGHT 10.0
+#define KEY 70.0          /* px of a mark of the key and its name */
 #define LEAST_STRIP 200.0 /* px for the samples of a narrow chart */
 /* From this many samples on, the ticks of a close chart are as high as values share a pixel. */
 #define MANY 200
@@ -62,6 +63,7 @@ static struct extent extent_of(const struct chart *chart)
 				extent_add(&extent, point->samples[i]);
 		}
 	}
+	extent_add(&extent, chart->reference);
 	return extent;
 }
 
@@ -137,13 +139,28 @@ static void draw_key(struct tree *map, double left, size_t count)
 	for (size_t i = 0; i < count && i < ARRAY_SIZE(names); i++) {
 		struct tree *item = tree_item(key);
 		struct text path = TEXT_EMPTY;
-		double x = left + 6 + 70 * (double)i;
+		double x = left + 6 + KEY * (double)i;
 
 		chart_marker(&path, shapes[i], x, 10);
 		tree_text_owned(item, "mark", text_detach(&path));
 		tree_text(item, "name", names[i]);
 		chart_coordinate(item, "x", x + 9);
 	}
+}
+
+/* The line at the reference, from the first row to the last, and its name after the key's marks. */
+static void draw_reference(const struct chart *chart, const struct scale *scale, double left,
+			   struct tree *map)
+{
+	bool there = isfinite(chart->reference);
+
+	tree_flag(map, "reference", there);
+	if (!there)
+		return;
+	chart_coordinate(map, "reference_at", scale_at(scale, chart->reference));
+	chart_coordinate(map, "reference_key", left + KEY);
+	chart_coordinate(map, "reference_name_x", left + KEY + 10);
+	tree_text(map, "reference_name", chart->reference_name);
 }
 
 void chart_strip_draw(const struct chart *chart, struct tree *map)
@@ -183,4 +200,5 @@ void chart_strip_draw(const struct chart *chart, struct tree *map)
 	tree_flag(map, "axis_log", chart->y_scale != SCALE_LINEAR);
 	chart_ticks(map, "ticks", &scale, chart->y_unit, factor);
 	draw_key(map, left, chart->close ? 1 : ARRAY_SIZE(shapes));
+	draw_reference(chart, &scale, left, map);
 }

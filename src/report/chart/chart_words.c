@@ -333,11 +333,22 @@ static void table_row_name(struct tree *row, const struct chart_series *series,
 		   point->text);
 }
 
+static void table_reference(const struct chart *chart, struct tree *rows)
+{
+	const struct chart_point point = { .y = chart->reference, .low = NAN, .high = NAN };
+	struct tree *row = tree_item(rows);
+
+	tree_text(row, "name", chart->reference_name);
+	cell(tree_list(row, "cells"), chart, &point);
+}
+
 static void table_listed(const struct chart *chart, struct tree *head, struct tree *rows)
 {
+	bool quantiles = chart->kind == CHART_STRIP && !chart->close;
+
 	tree_item_text(head, "case");
 	tree_item_text(head, chart->y_name);
-	if (chart->kind == CHART_STRIP) {
+	if (quantiles) {
 		tree_item_text(head, "p95");
 		tree_item_text(head, "p99");
 	}
@@ -350,7 +361,7 @@ static void table_listed(const struct chart *chart, struct tree *head, struct tr
 			table_row_name(row, &chart->series[s], point);
 			cells = tree_list(row, "cells");
 			cell(cells, chart, point);
-			if (chart->kind != CHART_STRIP)
+			if (!quantiles)
 				continue;
 			quantile.y = point->p95;
 			cell(cells, chart, &quantile);
@@ -358,6 +369,8 @@ static void table_listed(const struct chart *chart, struct tree *head, struct tr
 			cell(cells, chart, &quantile);
 		}
 	}
+	if (chart->kind == CHART_STRIP && isfinite(chart->reference))
+		table_reference(chart, rows);
 }
 
 /* A row of a timeline's table: one operation of one row of the chart. */
