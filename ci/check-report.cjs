@@ -112,6 +112,26 @@ async function underJenkins(browser, file) {
 	server.close();
 }
 
+// A button of a line chart leaves one line, and pressed again all of them.
+async function isolation(browser, file) {
+	const context = await contextOf(browser, { viewport: { width: 1280, height: 900 } });
+	const page = await context.newPage();
+
+	await page.goto('file://' + path.resolve(file));
+	const wrong = await page.evaluate(() => {
+		document.querySelectorAll('details').forEach((d) => { d.open = true; });
+		return [...document.querySelectorAll('figure.chart > .tools button[aria-pressed]')].filter((button) => {
+			const lines = [...button.closest('figure').querySelectorAll('path[stroke-linejoin]')];
+			const seen = () => lines.filter((l) => (l.parentNode.getAttribute('opacity') || '1') === '1').length;
+			const one = (button.click(), seen()), back = (button.click(), seen());
+			return one !== 1 || back !== lines.length;
+		}).map((button) => button.closest('figure').id + ', ' + button.textContent);
+	});
+	if (wrong.length)
+		fail(file, `${wrong.length} buttons of charts do not isolate one line, first: ${wrong[0]}`);
+	await context.close();
+}
+
 // The answer and a picture are on the first screen, and charts are read on a phone.
 const answerBy = 400, pictureBy = 900, textFrom = 11;
 
@@ -229,6 +249,7 @@ async function pictures(browser, file) {
 					await audit(browser, file, width, colorScheme, open);
 		await underJenkins(browser, file);
 		await firstScreen(browser, file);
+		await isolation(browser, file);
 		await onPaper(browser, file);
 		if (out)
 			await pictures(browser, file);

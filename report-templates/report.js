@@ -150,18 +150,11 @@
 		};
 		svg.onpointerleave = () => { cross.setAttribute('d', ''); words.textContent = ''; };
 	};
-	/* A series has its colour alone: what has another one fades. */
-	const isolate = (svg, colours, colour) => {
-		for (const element of all(svg, 'path, text')) {
-			const own = element.localName === 'text' && element.previousElementSibling || element;
-			const shown = [own.getAttribute('fill'), own.getAttribute('stroke')].find((c) => colours.includes(c));
-
-			element.setAttribute('opacity', colour && shown && shown !== colour ? 0.12 : 1);
-		}
-	};
+	/* All but the series at `place` fade; null: none does. */
+	const isolate = (svg, place) => all(svg, 'g').forEach((g) =>
+		g.setAttribute('opacity', place === null || g.getAttribute('class') === 's' + place ? 1 : 0.12));
 	for (const figure of all(document, 'figure.chart')) {
 		const svg = figure.querySelector('svg'), lines = svg ? all(svg, 'path[stroke-linejoin]') : [];
-		const colours = lines.map((line) => line.getAttribute('stroke'));
 		const heads = all(figure, 'details thead th').slice(1);
 
 		/* The table of a roofline has its cases, not its lines. */
@@ -179,7 +172,7 @@
 				const on = button.getAttribute('aria-pressed') !== 'true';
 
 				all(tools, 'button').forEach((other) => other.setAttribute('aria-pressed', other === button && on));
-				isolate(svg, colours, on ? colours[i] : null);
+				isolate(svg, on ? i : null);
 			};
 		});
 	}

@@ -194,6 +194,7 @@ static void draw_labels(const struct lines *l, struct tree *map, struct label *l
 		chart_marker(&mark, series->mark, l->right + 14, labels[i].y);
 		move(&leader, 'M', labels[i].x + 4, labels[i].wanted);
 		move(&leader, 'L', l->right + 9, labels[i].y);
+		tree_textf(label, "place", "%zu", labels[i].series);
 		tree_text(label, "colour", chart_style(series->style)->colour);
 		tree_text_owned(label, "mark", text_detach(&mark));
 		tree_text_owned(label, "leader", text_detach(&leader));
@@ -213,6 +214,7 @@ static void draw_series(const struct lines *l, struct tree *list, size_t number,
 	size_t count;
 	struct chart_point *points = ordered(l, series, &count);
 
+	tree_textf(map, "place", "%zu", number);
 	tree_text(map, "colour", chart_style(series->style)->colour);
 	tree_text(map, "dash",
 		  series->trace == CHART_PLAIN_LINE    ? "none"
