@@ -53,7 +53,7 @@ python3 - <<'END' || fail "the sentence has another median than the chart"
 import re
 page = open("run/fleet.html").read()
 said = re.findall(r"2 devices: median ([^,]+), from", page)
-drawn = re.findall(r">all 2 devices<td>([^<]+)<", page)
+drawn = re.findall(r">all 2 devices<td>([^<\n]+)", page)
 assert drawn and set(said) == set(drawn), (said, drawn)
 END
 

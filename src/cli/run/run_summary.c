@@ -73,9 +73,13 @@ static size_t count_stopped(const struct result *result)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < result->case_count; i++)
-		count += result->cases[i].status == CASE_SKIPPED &&
-			 text_starts_with(result->cases[i].reason, "interrupted");
+	/* "interrupted before data", "one device alone: interrupted before data" */
+	for (size_t i = 0; i < result->case_count; i++) {
+		const struct case_result *c = &result->cases[i];
+
+		count += c->status == CASE_SKIPPED && (text_starts_with(c->reason, "interrupted") ||
+						       strstr(c->reason, ": interrupted"));
+	}
 	return count;
 }
 
