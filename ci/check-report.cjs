@@ -157,12 +157,12 @@ async function firstScreen(browser, file) {
 		fail(file, `the answer ends ${Math.round(seen.answer)} px down, not within ${answerBy}`);
 	if (seen.picture !== null && seen.picture > pictureBy)
 		fail(file, `the first picture is ${Math.round(seen.picture)} px down, not within ${pictureBy}`);
-	const pictures = () => page.evaluate(() => [...document.querySelectorAll('svg')]
+	const visible = () => page.evaluate(() => [...document.querySelectorAll('svg')]
 		.filter((s) => s.getBoundingClientRect().height > 0).length);
-	const wide = await pictures();
+	const wide = await visible();
 	await page.setViewportSize({ width: 390, height: 844 });
 	await isAsWide(page, file, 390);
-	const narrow = await pictures();
+	const narrow = await visible();
 	if (narrow !== wide)
 		fail(file, `390 px: ${narrow} of ${wide} pictures and axes are visible`);
 	const small = await page.evaluate((from) => [...document.querySelectorAll('svg text')].filter((t) => {

@@ -73,8 +73,8 @@ static const struct metric metrics[] = {
 /* Samples that a p99 needs. */
 #define TAIL_SAMPLES 100
 /*
- * Seconds of the kernel in front when waiting is verified: longer than the host's scheduler keeps a
- * thread from running, which would hide a wait that ended at once.
+ * Seconds of the kernel in front when waiting is verified. A busy host that keeps the thread from
+ * running for longer hides a wait that ended at once.
  */
 #define KERNEL_IN_FRONT 10e-3
 /* Launches in flight that no queue is too short for. */

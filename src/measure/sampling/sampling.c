@@ -98,6 +98,7 @@ static enum status measure_energy(struct session *s, struct error *err)
 	struct energy_meter *meter;
 	enum status status;
 	unsigned batch;
+	double after;
 
 	if (!energy || !s->w->has_energy || !(sampler->rules->energy_seconds > 0))
 		return STATUS_OK;
@@ -109,14 +110,13 @@ static enum status measure_energy(struct session *s, struct error *err)
 	meter = energy_meter_begin(sampler->energy_devices, sampler->energy_device_count);
 	status = work_for(s, batch, sampler->rules->energy_seconds, energy, err);
 	energy_meter_read(meter);
-	if (sampler->world->size > 1)
-		status = world_agree(sampler->world, status, err);
+	status = world_agree(sampler->world, status, err);
+	after = status == STATUS_OK ? world_max(sampler->world, energy_meter_after_seconds(meter))
+				    : 0;
 	/* The counter's update at the end of the window is then of the same work. */
-	if (status == STATUS_OK &&
-	    world_max(sampler->world, energy_meter_after_seconds(meter)) > 0) {
-		status = work_for(s, batch, energy_meter_after_seconds(meter), &uncounted, err);
-		if (sampler->world->size > 1)
-			status = world_agree(sampler->world, status, err);
+	if (after > 0) {
+		status = work_for(s, batch, after, &uncounted, err);
+		status = world_agree(sampler->world, status, err);
 	}
 	energy_meter_end(meter, status == STATUS_OK ? sampler->world : NULL, &energy->window);
 	return status;

@@ -17,9 +17,9 @@
 #define POWER_INTERVAL_SECONDS 0.02
 #define POWER_ACCURACY 0.05
 /*
- * A counter that is updated every 0.1 s is watched, and its mean power taken from update to update:
- * read at any moment, it misses up to one update at either end of a window. A counter of more than
- * WATCHED_UPDATES_SECOND updates a second needs none of that.
+ * A counter that is updated every 0.1 s is watched for its updates: read at any moment, it misses
+ * up to one update at either end of a window. A counter of more than WATCHED_UPDATES_SECOND updates
+ * a second needs none of that.
  */
 #define WATCH_INTERVAL_SECONDS 0.005
 #define WATCHED_UPDATES_SECOND 50
@@ -100,6 +100,12 @@ static void add_power(void *context, const struct telemetry *t)
 	p->sum += t->power_watts;
 	p->count++;
 	p->window = fmax(p->window, telemetry_power_window(t));
+}
+
+/* The updates of its counter are looked for. */
+static bool is_watched(const struct gauge *g)
+{
+	return g->counts && g->poller;
 }
 
 /* W that the times of both leave no doubt of. */
@@ -272,7 +278,8 @@ struct energy_meter *energy_meter_begin(struct device *const *devices, size_t co
 	}
 	m->began = m->ended = clock_seconds();
 	for (size_t i = 0; i < count; i++)
-		begin_window(&m->gauges[i]);
+		if (is_watched(&m->gauges[i]))
+			begin_window(&m->gauges[i]);
 	return m;
 }
 
@@ -297,7 +304,7 @@ void energy_meter_read(struct energy_meter *m)
 	double now = clock_seconds();
 
 	for (size_t i = 0; i < m->count; i++)
-		if (m->gauges[i].counts && m->gauges[i].poller)
+		if (is_watched(&m->gauges[i]))
 			end_window(&m->gauges[i], now);
 
 	for (size_t i = 0; i < m->count; i++) {
@@ -316,7 +323,7 @@ double energy_meter_after_seconds(const struct energy_meter *m)
 	double longest = 0;
 
 	for (size_t i = 0; i < m->count; i++)
-		if (m->gauges[i].counts && m->gauges[i].poller)
+		if (is_watched(&m->gauges[i]))
 			longest = fmax(longest, m->gauges[i].latest.update_seconds +
 							2 * WATCH_INTERVAL_SECONDS);
 	return longest;
@@ -326,7 +333,7 @@ double energy_meter_after_seconds(const struct energy_meter *m)
 static void settle(struct energy_meter *m, struct gauge *g)
 {
 	double deadline = clock_seconds() + 2 * g->latest.update_seconds;
-	bool seen = !g->counts || !g->poller;
+	bool seen = !is_watched(g);
 
 	while (!seen) {
 		telemetry_poller_lock(g->poller);

@@ -77,7 +77,7 @@ struct chart {
 	enum better better;
 	/* CHART_BARS: bars start at this value; NaN: at 0. CHART_STRIP: a line across; NaN: none */
 	double reference;
-	const char *reference_name; /* of the line: "limit (at least)" */
+	const char *reference_name; /* of the line: "limit (at least)"; borrowed */
 	/* CHART_STRIP: the axis spans what is there, and medians alone are marked */
 	bool close;
 	/* CHART_LINES: low and high are the extremes of many readings, not an interval */

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/memory.h"
 #include "measure/run.h"
 #include "measure/telemetry/poller.h"
 #include "plan/suite.h"
@@ -375,7 +376,7 @@ static void the_interval_knows_of_ramps(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(loads) / sizeof(loads[0]); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(loads); i++) {
 		double error;
 		size_t windows, found = covered(loads[i].load, &windows, &error);
 
