@@ -212,7 +212,7 @@ static enum status check_energy(const struct case_result *c, const struct json_p
 	for (size_t i = 0; i < c->energy_count; i++) {
 		const struct energy_record *e = &c->energy[i];
 
-		if (!(e->began < e->ended) || e->first_update < e->began ||
+		if (!(0 <= e->began && e->began < e->ended) || e->first_update < e->began ||
 		    e->last_update > e->ended || e->first_update > e->last_update)
 			return json_path_error(ELEMENT(&windows, i), err,
 					       "its times do not follow each other");

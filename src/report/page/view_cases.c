@@ -97,7 +97,7 @@ static void add_warmup(const struct case_result *c, struct text *remark)
 static void add_clock(double seconds, struct text *out)
 {
 	double milliseconds = fmod(floor(1e3 * seconds), 86400e3);
-	unsigned ms = isfinite(seconds) ? (unsigned)milliseconds : 0;
+	unsigned ms = milliseconds >= 0 ? (unsigned)milliseconds : 0;
 
 	text_addf(out, "%02u:%02u:%02u.%03u", ms / 3600000, ms / 60000 % 60, ms / 1000 % 60,
 		  ms % 1000);

@@ -529,6 +529,8 @@ static void what_makes_no_sense_is_refused(void **state)
 		  "cases[0].timeline[0].spans: 5 numbers: a span has three" },
 		{ "\"ended\": 1795489080.75", "\"ended\": 1795489070",
 		  "cases[0].energy_windows[0]: its times do not follow each other" },
+		{ "\"began\": 1795489077.5,", "\"began\": -1795489077.5,",
+		  "cases[0].energy_windows[0]: its times do not follow each other" },
 		{ "\"last_update\": 1795489080.6875", "\"last_update\": 1795489081",
 		  "cases[0].energy_windows[0]: its times do not follow each other" },
 		{ "\"joules\": 1024", "\"joules\": 1050",
