@@ -132,6 +132,50 @@ async function isolation(browser, file) {
 	await context.close();
 }
 
+// A line chart shows the values below the pointer; a copied table has the words of the one that is seen, each for itself.
+async function reading(browser, file) {
+	const context = await contextOf(browser, { viewport: { width: 1280, height: 900 } });
+	const page = await context.newPage();
+
+	await page.goto('file://' + path.resolve(file));
+	const wrong = await page.evaluate(async () => {
+		const found = [];
+		const words = (text) => text.replace(/[;,"]/g, ' ').split(/\s+/).filter(Boolean).sort().join(' ');
+
+		if (!document.querySelector('.tools'))
+			return found;
+		document.querySelectorAll('details').forEach((d) => { d.open = true; });
+		for (const svg of document.querySelectorAll('svg')) {
+			const box = svg.getBoundingClientRect(), figure = svg.closest('figure, article');
+			const lines = svg.querySelector('path[stroke-linejoin]') || svg.closest('.nights');
+
+			if (!lines || figure.id === 'roofline' || !box.height || !figure.querySelector('details table'))
+				continue;
+			svg.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + box.width / 2, clientY: box.top + 50 }));
+			if (!/\d/.test(figure.querySelector('.readout')?.textContent || ''))
+				found.push('no values below the pointer: ' + (figure.id || figure.textContent.slice(0, 60)));
+		}
+		for (const button of document.querySelectorAll('.tools button[aria-label^="CSV"]')) {
+			const table = button.closest('.tools').nextElementSibling.querySelector('table');
+			let copied = '';
+
+			Object.defineProperty(navigator, 'clipboard', { configurable: true, value: { writeText: async (t) => { copied = t; } } });
+			await button.onclick();
+			const seen = [...table.rows].filter((r) => !r.hidden).map((row) => [...row.cells]
+				.filter((_, at) => ![...table.rows].some((r) => r.cells[at]?.querySelector('svg')))
+				.map((cell) => { const sort = cell.querySelector('.sort'); sort?.remove(); return cell.innerText; }).join(' ')).join(' ');
+			if (words(copied) !== words(seen)) {
+				const a = words(copied).split(' '), b = new Set(words(seen).split(' '));
+				found.push(`${button.getAttribute('aria-label')}: not the table's words: ${a.filter((w) => !b.has(w)).slice(0, 4).join(' ')}`);
+			}
+		}
+		return found;
+	});
+	for (const what of wrong.slice(0, 5))
+		fail(file, what);
+	await context.close();
+}
+
 // The answer and a picture are on the first screen, and charts are read on a phone.
 const answerBy = 400, pictureBy = 900, textFrom = 11;
 
@@ -250,6 +294,7 @@ async function pictures(browser, file) {
 		await underJenkins(browser, file);
 		await firstScreen(browser, file);
 		await isolation(browser, file);
+		await reading(browser, file);
 		await onPaper(browser, file);
 		if (out)
 			await pictures(browser, file);

@@ -21,7 +21,9 @@
 		const copy = cell.cloneNode(true);
 
 		all(copy, '[data-script], svg').forEach((element) => element.remove());
-		return copy.textContent.trim().replace(/\s+/g, ' ');
+		all(copy, 'br, div, small, li, details, summary').forEach((element) => { element.before(' '); element.after(' '); });
+		all(copy, 'li + li, div + div').forEach((element) => element.before('; '));
+		return copy.textContent.trim().replace(/\s+(;?)\s*/g, '$1 ');
 	};
 	/* "~ 55.4 GB/s [55, 56]" as a number in base units; NaN where the text does not begin with one. */
 	const number = (text) => {
@@ -122,20 +124,15 @@
 	for (const link of all(document, 'a.here'))
 		link.addEventListener('click', () => copy(link.href, link));
 
-	/* Coordinates of a path of absolute M and L. */
-	const points = (path) => path.getAttribute('d').split(/[ML]/).slice(1)
-		.map((pair) => pair.split(' ').map(Number));
-	const readout = (figure, svg, lines) => {
+	/* The drawing's data-x has the place of each row of its table. */
+	const readout = (figure, svg) => {
 		const table = figure.querySelector('details table'), box = svg.viewBox.baseVal;
-		const xs = [...new Set(lines.flatMap((line) => points(line).map((p) => p[0])))].sort((a, b) => a - b);
-		const names = table ? [...table.tHead.rows[0].cells].slice(1).map(textOf) : [];
-		const rows = table ? [...table.tBodies[0].rows].map((row) => [...row.cells].map(textOf))
-			.sort((a, b) => number(a[0]) - number(b[0])) : [];
+		const xs = svg.dataset.x.split(' ').map(Number);
+		const names = [...table.tHead.rows[0].cells].slice(1).map(textOf);
+		const rows = [...table.tBodies[0].rows].map((row) => [...row.cells].map(textOf));
 		const cross = document.createElementNS('http://www.w3.org/2000/svg', 'path');
 		const words = document.createElement('p');
 
-		if (!xs.length || rows.length !== xs.length)
-			return;
 		words.className = 'note readout';
 		words.setAttribute('data-script', '');
 		cross.setAttribute('stroke', '#777777');
@@ -153,14 +150,11 @@
 	/* All but the series at `place` fade; null: none does. */
 	const isolate = (svg, place) => all(svg, 'g').forEach((g) =>
 		g.setAttribute('opacity', place === null || g.getAttribute('class') === 's' + place ? 1 : 0.12));
-	for (const figure of all(document, 'figure.chart')) {
-		const svg = figure.querySelector('svg'), lines = svg ? all(svg, 'path[stroke-linejoin]') : [];
+	for (const svg of all(document, 'svg[data-x]')) {
+		const figure = svg.closest('figure, article'), lines = all(svg, 'path[stroke-linejoin]');
 		const heads = all(figure, 'details thead th').slice(1);
 
-		/* The table of a roofline has its cases, not its lines. */
-		if (!lines.length || figure.id === 'roofline')
-			continue;
-		readout(figure, svg, lines);
+		readout(figure, svg);
 		if (lines.length < 2 || heads.length !== lines.length)
 			continue;
 		const tools = add(figure, 'div', 'Only: ', { class: 'tools' });
@@ -176,6 +170,4 @@
 			};
 		});
 	}
-	for (const trend of all(document, 'article.trend'))
-		readout(trend, trend.querySelector('svg'), all(trend, '.nights path[stroke-opacity]'));
 })();

@@ -39,7 +39,10 @@ assert page.count("<script>") == 1 and "two<script>" not in page
 assert "Files that are no results: 1" in page and "other.json" in page
 for name in "g1", "g2", "y1", "y2":
     assert f'class="{name}"' in page and f".{name}:checked" in page, name
+assert 'rel="stylesheet" href="report.css"' in page and os.path.exists("g/report.css"), "unstyled where inline style is forbidden"
+assert "3 results of 2 device models, 2025-" in page and ": NVIDIA H100" in page and "(1), NVIDIA H200 (2)" in page, page[page.index("<h1"):][:400]
 PY
+"$program" report --index g --layout single >/dev/null && ! grep -q report.css g/index.html || fail "--layout single"
 "$program" report --index g --no-script >/dev/null && ! grep -q '<script>' g/index.html || fail "--no-script"
 "$program" report --index g/c/acceptance_h100.json >said 2>&1 && fail "a file is no folder"
 mkdir empty

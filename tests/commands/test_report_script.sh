@@ -12,6 +12,7 @@ cd "$folder" || exit 1
 "$program" report "$data/quick_h200_x2.json" -o run.html >/dev/null || exit 1
 "$program" report "$data/quick_h200.json" "$data/quick_h200_x2.json" -o compare.html >/dev/null || exit 1
 "$program" report "$data/quick_h200_x2.json" --no-script -o plain.html >/dev/null || exit 1
+"$program" report "$data/burn_h200_planted.json" -o burn.html >/dev/null || exit 1
 "$program" check "$data/quick_h200_x2.json" --report acceptance.html >/dev/null
 "$program" check "$data/quick_h200_x2.json" --no-script --report acceptance.plain.html >/dev/null
 "$program" history add "$data"/nights/h100_[123].json --db nights.db >/dev/null || exit 1
@@ -55,6 +56,22 @@ for name in ["run.html", "compare.html"] + [kind + ".html" for kind in kinds]:
     assert len(ids) == len(set(ids)), "an id is there twice"
     for link in re.findall(r'<a class="here" href="#([^"]*)"', page):
         assert html.unescape(link) in ids, f"{name}: #{link} leads nowhere"
+
+# A crosshair reads the rows of the chart's table: each has a place in the drawing, but those of a roofline.
+charts = 0
+for name in "run.html", "burn.html", "trend.html":
+    page = open(name, encoding="utf-8").read()
+    for figure in re.findall(r'<figure class="chart".*?</figure>|<article class="trend.*?</article>', page, re.S):
+        places = re.search(r'<svg data-x="([^"]*)"', figure)
+        rows = re.search(r"<tbody>(.*?)</tbody>", figure[figure.rindex("<details"):], re.S)[1].count("<tr") if "<details" in figure else 0
+        if places:
+            charts += 1
+            assert len(places[1].split()) == rows, (name, places[1], rows)
+            at = [float(x) for x in places[1].split()]
+            assert at == sorted(at), at
+        else:
+            assert "stroke-linejoin" not in figure or 'id="roofline"' in figure, figure[:200]
+assert charts > 8, charts
 
 run = open("run.html", encoding="utf-8").read()
 plain = open("plain.html", encoding="utf-8").read()

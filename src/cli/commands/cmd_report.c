@@ -181,6 +181,7 @@ static int write_index(struct report_arguments *a)
 		gallery_write(gallery, &a->options, &err);
 	gallery_free(gallery);
 	result_paths_release(&paths);
+	page_options_note(&a->options);
 	if (err.status == STATUS_OK)
 		printf("%s\n", output);
 	free(output);
@@ -215,7 +216,10 @@ static int report_run(int argc, char **argv)
 	struct options o;
 	int code = options_parse(&o, &command_report, argc, argv, &a);
 
+	/* A gallery is written into a folder anyway. */
 	page_options_layout(&a.options, a.layout);
+	if (a.index && a.layout == LAYOUT_DEFAULT)
+		a.options.separate_css = true;
 	a.options.chart_files = a.options.separate_css;
 	if (code == EXIT_ACCEPTED)
 		code = act(&o, &a);

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "report/chart/chart.h"
+#include "report/chart/chart_words.h"
 #include "report/view/format.h"
 
 #define HEIGHT 270.0
@@ -284,6 +285,26 @@ static void measure(struct lines *l)
 		place(l, CHART_WIDTH, HEIGHT, x);
 }
 
+/* Where the rows of the chart's table are: "69.1 85.1". */
+static void place_columns(const struct lines *l, struct tree *map)
+{
+	struct text places = TEXT_EMPTY;
+	size_t count;
+	struct chart_column *columns = chart_columns(l->chart, &count);
+
+	/* The table of a roofline has its cases. */
+	for (size_t i = 0; i < count && !l->chart->roofs; i++) {
+		bool drawn =
+			isfinite(columns[i].x) && (l->x.kind == SCALE_LINEAR || columns[i].x > 0);
+
+		if (i)
+			text_add_char(&places, ' ');
+		chart_number(&places, drawn ? scale_at(&l->x, columns[i].x) : l->left);
+	}
+	free(columns);
+	tree_text_owned(map, "columns", text_detach(&places));
+}
+
 void chart_lines_draw(const struct chart *chart, struct tree *map)
 {
 	struct lines l = { .chart = chart };
@@ -317,5 +338,6 @@ void chart_lines_draw(const struct chart *chart, struct tree *map)
 	if (chart->count == 1 && !*chart->series[0].name)
 		count = 0;
 	draw_labels(&l, map, labels, count);
+	place_columns(&l, map);
 	free(labels);
 }

@@ -140,18 +140,68 @@ static void each_spot(const struct chart *chart, struct spots *spots,
 	}
 }
 
-/* "; 4.2× apart", or "; 0.3 % apart" where a factor would read 1.00. */
-static void say_distance(struct text *out, double a, double b)
+/* "batch 1024", "16 layers of 2048", "8 GiB": one of its words is a number, and not of devices. */
+static bool names_amount(const char *part, size_t length)
 {
+	if (memmem(part, length, "device", strlen("device")) || memchr(part, ':', length))
+		return false;
+	for (size_t i = 0; i < length;) {
+		size_t word = 0;
+
+		while (i + word < length && part[i + word] != ' ')
+			word++;
+		if (word && strspn(part + i, "0123456789.,") >= word)
+			return true;
+		i += word + 1;
+	}
+	return false;
+}
+
+/* True if each part of `name` that names an amount, between ", ", is one of `other` too. */
+static bool has_amounts_of(const char *name, const char *other)
+{
+	for (const char *part = name; *part;) {
+		const char *end = strstr(part, ", ");
+		size_t length = end ? (size_t)(end - part) : strlen(part);
+
+		if (names_amount(part, length) && !memmem(other, strlen(other), part, length))
+			return false;
+		part += length + (end ? 2 : 0);
+	}
+	return true;
+}
+
+/* Batches of other sizes, or other models, are no alternatives: a factor between them says nothing. */
+static bool same_work(const struct chart *chart, const struct spot *a, const struct spot *b)
+{
+	bool lines = chart->kind == CHART_LINES; /* the point's text is where the peak is */
+	char *first = xasprintf("%s, %s", a->series->name, lines ? "" : a->point->text);
+	char *second = xasprintf("%s, %s", b->series->name, lines ? "" : b->point->text);
+	bool same = has_amounts_of(first, second) && has_amounts_of(second, first);
+
+	free(first);
+	free(second);
+	return same;
+}
+
+/*
+ * ": a factor of 4.2", or ": 0.3 % apart" where a factor would read 1.00; nothing where the lowest is the one that
+ * values are ratios to, or two decades away.
+ */
+static void say_distance(struct text *out, const struct chart *chart, const struct spots *spots)
+{
+	double a = spots->best.point->y, b = spots->worst.point->y;
 	double ratio = fmax(a, b) / fmin(a, b);
+	bool is_ratio = chart->y_unit && strcmp(chart->y_unit, "×") == 0;
 	char text[FORMAT_SIZE];
 
-	if (!(a > 0 && b > 0))
+	if (!(a > 0 && b > 0) || ratio >= 100 || (is_ratio && fmin(a, b) == 1) ||
+	    !same_work(chart, &spots->best, &spots->worst))
 		return;
 	if (ratio < 1.1)
 		text_addf(out, ": %s apart", format_percent(ratio - 1, text, sizeof(text)));
 	else
-		text_addf(out, ": a factor of %.*f", ratio < 10 ? 2 : ratio < 100 ? 1 : 0, ratio);
+		text_addf(out, ": a factor of %.*f", ratio < 10 ? 2 : 1, ratio);
 }
 
 static double total_of(const struct chart_series *series)
@@ -239,7 +289,7 @@ char *chart_finding(const struct chart *chart)
 			say_close(&out, chart, &spots);
 		text_add(&out, "; ");
 		say(&out, chart, last, &spots.worst);
-		say_distance(&out, spots.best.point->y, spots.worst.point->y);
+		say_distance(&out, chart, &spots);
 	}
 	text_add_char(&out, '.');
 	return text_detach(&out);
@@ -264,22 +314,16 @@ static void cell(struct tree *cells, const struct chart *chart, const struct cha
 			: "");
 }
 
-struct column {
-	const char *text;
-	double x;
-};
-
 static int column_order(const void *a, const void *b)
 {
-	const struct column *p = a, *q = b;
+	const struct chart_column *p = a, *q = b;
 
 	return (p->x > q->x) - (p->x < q->x);
 }
 
-/* Every x of any line, in order. */
-static struct column *columns_of(const struct chart *chart, size_t *count)
+struct chart_column *chart_columns(const struct chart *chart, size_t *count)
 {
-	struct column *columns = NULL;
+	struct chart_column *columns = NULL;
 	size_t n = 0, capacity = 0;
 
 	for (size_t s = 0; s < chart->count; s++) {
@@ -292,7 +336,7 @@ static struct column *columns_of(const struct chart *chart, size_t *count)
 			if (i < n)
 				continue;
 			ARRAY_GROW(columns, n, capacity);
-			columns[n++] = (struct column){ point->text, point->x };
+			columns[n++] = (struct chart_column){ point->text, point->x };
 		}
 	}
 	if (n && chart->kind == CHART_LINES)
@@ -309,7 +353,7 @@ static void table_crossed(const struct chart *chart, struct tree *head, struct t
 						   chart->together ? "between" : "to \\ from",
 					   [CHART_STACKED] = "part" };
 	size_t count;
-	struct column *columns = columns_of(chart, &count);
+	struct chart_column *columns = chart_columns(chart, &count);
 
 	tree_item_text(head, first_head[chart->kind]);
 	for (size_t s = 0; s < chart->count; s++)

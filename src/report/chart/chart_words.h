@@ -14,4 +14,11 @@ char *chart_finding(const struct chart *chart);
  */
 void chart_table(const struct chart *chart, struct tree *map);
 
+/* The rows of a line chart's table: every x of any line, in order. free() the array; texts are borrowed. */
+struct chart_column {
+	const char *text;
+	double x;
+};
+struct chart_column *chart_columns(const struct chart *chart, size_t *count);
+
 #endif

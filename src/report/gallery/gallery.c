@@ -14,6 +14,7 @@
 
 #define MOST_FILTERS 12 /* of one kind; report.css has a rule for each */
 #define MOST_FIGURES 12 /* of a row */
+#define MOST_NAMED 4    /* models of the sentence at the top */
 
 struct entry {
 	char *gpu, *started;
@@ -173,9 +174,48 @@ static void add_filters(struct gallery *gallery, struct tree *page, const char *
 	free(names);
 }
 
+/* "8 results of 2 devices, 2025-03-01 to 2026-11-20: NVIDIA H200 (6), Tesla V100 (2)" */
+static char *summary_of(const struct gallery *gallery)
+{
+	const char *first = "", *last = "";
+	struct text models = TEXT_EMPTY, out = TEXT_EMPTY;
+	size_t count = 0, own;
+
+	for (size_t i = 0; i < gallery->count; i++) {
+		const char *started = gallery->items[i].started;
+
+		/* What other tools measured need not have a time. */
+		if (*started && (!*first || strcmp(started, first) < 0))
+			first = started;
+		if (strcmp(started, last) > 0)
+			last = started;
+	}
+	for (size_t i = 0; i < gallery->count; i += own) {
+		const char *gpu = gallery->items[i].gpu;
+
+		for (own = 1; i + own < gallery->count; own++)
+			if (strcmp(gallery->items[i + own].gpu, gpu) != 0)
+				break;
+		if (count++ < MOST_NAMED)
+			text_addf(&models, "%s%s (%zu)", count > 1 ? ", " : "", gpu, own);
+	}
+	text_addf(&out, "%zu result%s of %zu device model%s", gallery->count,
+		  gallery->count == 1 ? "" : "s", count, count == 1 ? "" : "s");
+	if (*first)
+		text_addf(&out, ", %.10s", first);
+	if (strncmp(first, last, 10) != 0)
+		text_addf(&out, " to %.10s", last);
+	text_addf(&out, ": %s", models.data);
+	if (count > MOST_NAMED)
+		text_addf(&out, " and %zu more", count - MOST_NAMED);
+	text_release(&models);
+	return text_detach(&out);
+}
+
 static struct tree *page_of(struct gallery *gallery, const struct report_options *options)
 {
 	struct tree *page = tree_new(TREE_MAP), *rows;
+	char *summary;
 	char **gpus = xcalloc(gallery->count + 1, sizeof(*gpus));
 	char **years = xcalloc(gallery->count + 1, sizeof(*years));
 
@@ -191,8 +231,9 @@ static struct tree *page_of(struct gallery *gallery, const struct report_options
 		free(years[i]);
 	free(gpus);
 	free(years);
-	tree_textf(page, "row_count", "%zu result%s", gallery->count,
-		   gallery->count == 1 ? "" : "s");
+	summary = summary_of(gallery);
+	view_text(page, "verdict", summary);
+	free(summary);
 	rows = tree_list(page, "rows");
 	for (size_t i = 0; i < gallery->count; i++) {
 		tree_append(rows, gallery->items[i].row);

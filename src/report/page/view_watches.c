@@ -166,8 +166,9 @@ static void add_point(struct chart_series *line, const struct walk *w,
 	if (isfinite(w->watch->offset))
 		start += w->watch->offset;
 	start += ((double)from + 0.5 * (double)count) * w->watch->interval;
-	snprintf(text, sizeof(text), "%.0f:%02.0f:%02.0f", floor(start / 3600),
-		 floor(fmod(start, 3600) / 60), floor(fmod(start, 60)));
+	/* Tenths, since the last interval of a case and the first of the next share a second. */
+	snprintf(text, sizeof(text), "%.0f:%02.0f:%04.1f", floor(start / 3600),
+		 floor(fmod(start, 3600) / 60), floor(10 * fmod(start, 60)) / 10);
 	point = chart_point_new(line, text);
 	point->x = start;
 	point->y = n ? sum / (double)n : (double)NAN;

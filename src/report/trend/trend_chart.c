@@ -63,7 +63,7 @@ static void plot_init(struct plot *p, const struct trend_drawing *d)
 
 static void draw_dots(const struct plot *p, struct tree *map)
 {
-	struct text dots = TEXT_EMPTY, line = TEXT_EMPTY;
+	struct text dots = TEXT_EMPTY, line = TEXT_EMPTY, columns = TEXT_EMPTY;
 	int64_t before = INT64_MIN;
 
 	for (size_t i = 0; i < p->drawing->count; i++) {
@@ -74,7 +74,11 @@ static void draw_dots(const struct plot *p, struct tree *map)
 			  2 * p->dot, 2 * p->dot);
 		text_addf(&line, "%c%.1f %.1f", i && n->day - before <= 1 ? 'L' : 'M', x, y);
 		before = n->day;
+		/* A spark line has no table of its own. */
+		if (p->drawing->axes)
+			text_addf(&columns, "%s%.1f", i ? " " : "", x);
 	}
+	tree_text_owned(map, "columns", text_detach(&columns));
 	tree_text_owned(map, "dots", text_detach(&dots));
 	tree_text_owned(map, "line", text_detach(&line));
 }

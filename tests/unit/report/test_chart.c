@@ -385,6 +385,40 @@ static void finding_names_what_is_not_told_apart(void **state)
 	chart_release(&chart);
 }
 
+/* A factor is told of alternatives: the same work, and no further than two decades apart. */
+static void finding_compares_alternatives(void **state)
+{
+	static const struct {
+		const char *best, *worst;
+		double low;
+		bool told;
+	} pairs[] = {
+		{ "DDP, 2 devices, batch 64", "single, 1 device, batch 64", 2e9, true },
+		{ "FP16, batch 1024", "FP32, batch 64", 2e9, false },
+		{ "FP16, 16 layers of 2048", "FP16, 3 layers of 100", 2e9, false },
+		{ "write, cuda:0", "copy, cuda:1", 2e9, true },
+		{ "by the device", "by the CPU", 7e9 / 99, true },
+		{ "by the device", "by the CPU", 7e9 / 101, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+		struct chart chart;
+		char *html;
+
+		chart_of(&chart, CHART_BARS);
+		add_point(chart_series_named(&chart, ""), pairs[i].best, (double)NAN, 7e9,
+			  (double)NAN, (double)NAN);
+		add_point(chart_series_named(&chart, ""), pairs[i].worst, (double)NAN, pairs[i].low,
+			  (double)NAN, (double)NAN);
+		html = render(&chart);
+		assert_non_null(strstr(html, "; lowest "));
+		assert_int_equal(strstr(html, ": a factor of ") != NULL, pairs[i].told);
+		free(html);
+		chart_release(&chart);
+	}
+}
+
 /* A message of a microsecond in a step of milliseconds; an outline would cover it. */
 static void short_spans_are_seen(void **state)
 {
@@ -566,6 +600,7 @@ int main(void)
 		cmocka_unit_test(labels_of_equal_lines_do_not_collide),
 		cmocka_unit_test(finding_names_best_and_worst),
 		cmocka_unit_test(finding_names_what_is_not_told_apart),
+		cmocka_unit_test(finding_compares_alternatives),
 		cmocka_unit_test(long_names_keep_what_differs),
 		cmocka_unit_test(short_spans_are_seen),
 		cmocka_unit_test(equal_values_are_said_once),

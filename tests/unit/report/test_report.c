@@ -203,7 +203,8 @@ static void many_devices_are_seen_at_once(void **state)
 	assert_has(html, "<th scope=\"col\">cuda:7</th>");
 	assert_has(html, "worst cuda:");
 	assert_has(html, "on cuda:0 + cuda:1");
-	assert_has(html, "<tr><td></td><th scope=\"col\">cuda:0</th><th scope=\"col\">cuda:1</th>");
+	assert_has(html, "<tr><th scope=\"col\">Property</th><th scope=\"col\">cuda:0</th><th "
+			 "scope=\"col\">cuda:1</th>");
 	free(html);
 
 	/* More than fit on a sheet: the ends by name, and no column of a single device. */
@@ -211,7 +212,8 @@ static void many_devices_are_seen_at_once(void **state)
 	html = page_of_sample(&eight);
 	assert_has(html, "<th scope=\"col\">Lowest</th><th scope=\"col\">All devices</th>");
 	assert_has(html, "</svg><small>20 devices</small>");
-	assert_has(html, "<tr><td></td><th scope=\"col\">all 20 devices</th></tr>");
+	assert_has(html,
+		   "<tr><th scope=\"col\">Property</th><th scope=\"col\">all 20 devices</th></tr>");
 	assert_has(html, "What differs between the devices");
 	assert_has(html, "<th scope=\"col\">Highest</th><th scope=\"col\">Apart</th></tr>");
 	free(html);
