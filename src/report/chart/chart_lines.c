@@ -285,7 +285,7 @@ static void measure(struct lines *l)
 		place(l, CHART_WIDTH, HEIGHT, x);
 }
 
-/* Where the rows of the chart's table are: "69.1 85.1". */
+/* Places of the rows of the chart's table: "69.1 85.1". */
 static void place_columns(const struct lines *l, struct tree *map)
 {
 	struct text places = TEXT_EMPTY;

@@ -171,7 +171,7 @@ static bool has_amounts_of(const char *name, const char *other)
 	return true;
 }
 
-/* Batches of other sizes, or other models, are no alternatives: a factor between them says nothing. */
+/* Batches of other sizes, or other models, are no alternatives. */
 static bool same_work(const struct chart *chart, const struct spot *a, const struct spot *b)
 {
 	bool lines = chart->kind == CHART_LINES; /* the point's text is where the peak is */
@@ -185,8 +185,8 @@ static bool same_work(const struct chart *chart, const struct spot *a, const str
 }
 
 /*
- * ": a factor of 4.2", or ": 0.3 % apart" where a factor would read 1.00; nothing where the lowest is the one that
- * values are ratios to, or two decades away.
+ * ": a factor of 4.2", or ": 0.3 % apart" where a factor would read 1.00; nothing where the lowest
+ * is the one that values are ratios to, or two decades away.
  */
 static void say_distance(struct text *out, const struct chart *chart, const struct spots *spots)
 {

@@ -14,7 +14,10 @@ char *chart_finding(const struct chart *chart);
  */
 void chart_table(const struct chart *chart, struct tree *map);
 
-/* The rows of a line chart's table: every x of any line, in order. free() the array; texts are borrowed. */
+/*
+ * The rows of a line chart's table: every x of any line, in order. free() the array; texts are
+ * borrowed.
+ */
 struct chart_column {
 	const char *text;
 	double x;

@@ -184,7 +184,7 @@ static char *summary_of(const struct gallery *gallery)
 	for (size_t i = 0; i < gallery->count; i++) {
 		const char *started = gallery->items[i].started;
 
-		/* What other tools measured need not have a time. */
+		/* Results of other tools need not have a time. */
 		if (*started && (!*first || strcmp(started, first) < 0))
 			first = started;
 		if (strcmp(started, last) > 0)
