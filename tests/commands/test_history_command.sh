@@ -281,6 +281,9 @@ expect 0 'Accepted' check 05.json 06.json 07.json 08.json -l base.ini --baseline
 expect 1 '1 failed' check 31.json 32.json 33.json 34.json -l base.ini --baseline baseline:good
 expect 2 "there is no baseline 'goood'; did you mean 'good'?" check 05.json -l base.ini --baseline baseline:goood
 expect 1 'REGRESSED' compare --fail-on regression baseline:good -- 31.json 32.json 33.json 34.json 35.json
+mkdir elsewhere && mv gpuproof-history.db elsewhere/h.db
+expect 1 'REGRESSED' compare --fail-on regression --db elsewhere/h.db baseline:good -- 31.json 32.json 33.json 34.json 35.json
+mv elsewhere/h.db gpuproof-history.db
 expect 0 '' baseline delete good
 expect 2 "there is no baseline 'good'" baseline show good
 expect 0 '' history add 00.json --db other.db

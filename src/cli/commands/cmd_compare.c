@@ -52,7 +52,8 @@ static const struct option_row rows[] = {
 	  .letter = 'd',
 	  TEXT_AT(compare_arguments, db),
 	  .value = "FILE",
-	  .help = "a history: its nights say what visits differ by, else assumed by kind" },
+	  .help = "the history of baseline:NAME; its nights say what visits differ by, else "
+		  "assumed by kind" },
 	{ .name = "json", FLAG_AT(compare_arguments, json), .help = "as JSON on standard output" },
 	{ 0 },
 };
@@ -80,6 +81,7 @@ static enum status read_sides(struct compare_arguments *c, const struct options 
 {
 	int first = split < argc ? o->operand_count : 1;
 
+	c->a.db = c->b.db = c->db;
 	for (int i = 0; i < first && err->status == STATUS_OK; i++)
 		result_list_add_launch(&c->a, o->operands[i], err);
 	for (int i = first; split == argc && i < o->operand_count && err->status == STATUS_OK; i++)

@@ -71,7 +71,7 @@ static enum status add_baseline(struct result_list *list, const char *name, stru
 	struct result *results = NULL;
 	size_t count = 0;
 
-	if (history_file_open(&history, history_file(NULL), STORE_READ, err) == STATUS_OK)
+	if (history_file_open(&history, history_file(list->db), STORE_READ, err) == STATUS_OK)
 		baseline_load(history, name, &results, &count, err);
 	store_close(history);
 	for (size_t i = 0; i < count; i++) {
@@ -140,7 +140,7 @@ enum status result_list_refuse_output(const struct result_list *list, const char
 		const char *path = list->paths[i];
 
 		if (text_starts_with(path, BASELINE_PREFIX))
-			path = history_file(NULL);
+			path = history_file(list->db);
 		status = file_refuse_input(output, path, err);
 	}
 	return status;

@@ -8,7 +8,8 @@
 struct result_list {
 	struct result *items;
 	char **paths;
-	char **names; /* result_list_names() */
+	char **names;   /* result_list_names() */
+	const char *db; /* the history of baseline:NAME; NULL: GPUPROOF_DB, else the one here */
 	size_t count, capacity;
 };
 
