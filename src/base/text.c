@@ -302,3 +302,8 @@ uint64_t text_hash(uint64_t hash, const void *bytes, size_t count)
 		hash = (hash ^ b[i]) * UINT64_C(0x100000001b3);
 	return hash;
 }
+
+const char *plural(size_t count)
+{
+	return count == 1 ? "" : "s";
+}

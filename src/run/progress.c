@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "result/outcome.h"
 #include "run/workers/message.h"
@@ -212,7 +213,7 @@ void progress_pulse(struct progress *p, double now, struct text *out)
 		  p->part[0] ? p->part : "begins",
 		  units_about(now - p->current_began, passed, sizeof(passed)));
 	if (p->samples)
-		text_addf(out, ", %zu samples", p->samples);
+		text_addf(out, ", %zu sample%s", p->samples, plural(p->samples));
 	text_addf(out, "; about %s left\n", units_about(progress_left(p, now), left, sizeof(left)));
 }
 

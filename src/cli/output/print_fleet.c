@@ -6,15 +6,11 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "cli/output/table.h"
 #include "result/json/json_writer.h"
 
 #define MOST_GONE 40
-
-static const char *plural(size_t count)
-{
-	return count == 1 ? "" : "s";
-}
 
 static void heading(const struct fleet *f)
 {

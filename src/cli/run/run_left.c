@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/run/run_launches.h"
 #include "run/journal.h"
@@ -92,11 +93,6 @@ bool run_left_reported(const char *directory)
 	       modified(directory, "report.html", &report) &&
 	       (report.tv_sec > result.tv_sec ||
 		(report.tv_sec == result.tv_sec && report.tv_nsec >= result.tv_nsec));
-}
-
-static const char *plural(size_t count)
-{
-	return count == 1 ? "" : "s";
 }
 
 void run_left_announce(const struct run_left *left, const struct plan *plan, const char *directory)

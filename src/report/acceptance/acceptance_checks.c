@@ -66,7 +66,7 @@ static void set_numbers(struct tree *row, const struct verdict_check *c)
 	if (c->launches > 1)
 		tree_textf(row, "n", "%zu launches", c->launches);
 	else if (c->samples)
-		tree_textf(row, "n", "%zu samples", c->samples);
+		tree_textf(row, "n", "%zu sample%s", c->samples, plural(c->samples));
 	else
 		tree_text(row, "n", "");
 }

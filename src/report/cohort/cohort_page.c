@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "history/trend.h"
 #include "report/cohort/cohort_matrix.h"
 #include "report/page/html.h"
@@ -40,13 +41,14 @@ static void answer(const struct fleet *f, struct tree *page)
 		tree_textf(page, "verdict",
 			   "%zu open finding%s, %zu decided. %zu of %zu devices of %zu nodes "
 			   "compared, by their nights from %s to %s.",
-			   f->open, f->open == 1 ? "" : "s", f->finding_count - f->open,
-			   f->compared, f->device_count, f->host_count, first, last);
+			   f->open, plural(f->open), f->finding_count - f->open, f->compared,
+			   f->device_count, f->host_count, first, last);
 	else
 		tree_textf(page, "verdict",
-			   "%zu devices of %zu nodes: a comparison needs %d devices of one model, "
-			   "driver and config, on two nodes.",
-			   f->device_count, f->host_count, FLEET_FEWEST);
+			   "%zu device%s of %zu node%s: a comparison needs %d devices of one "
+			   "model, driver and config, on two nodes.",
+			   f->device_count, plural(f->device_count), f->host_count,
+			   plural(f->host_count), FLEET_FEWEST);
 }
 
 static size_t count_open(const struct fleet *f, enum fleet_kind kind)

@@ -221,6 +221,15 @@ static void add_methods(const struct view *view, const char *suite, struct tree 
 	tree_flag(map, "has_methods", list->count != 0);
 }
 
+void view_case_count(struct tree *map, size_t count)
+{
+	tree_textf(map, "case_count", "%zu", count);
+	if (count == 1)
+		tree_text(map, "case_words", "The case");
+	else
+		tree_textf(map, "case_words", "All %zu cases", count);
+}
+
 void view_cases(const struct view *view, const char *suite, struct tree *map)
 {
 	const struct metric_value *m = NULL;
@@ -240,7 +249,7 @@ void view_cases(const struct view *view, const char *suite, struct tree *map)
 			add_row(view, r, c, rows);
 		}
 	}
-	tree_textf(map, "case_count", "%zu", rows->count);
+	view_case_count(map, rows->count);
 	tree_flag(map, "not_on_paper", rows->count > MOST_ON_PAPER);
 	tree_text(map, "metric",
 		  m ? view_metric_title(view, view_string(m->name), name, sizeof(name)) : "value");

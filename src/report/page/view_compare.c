@@ -128,7 +128,7 @@ void view_compared_cases(const struct view *view, const char *suite, struct tree
 				m = view_headline(match->cases[s]);
 		}
 	}
-	tree_textf(map, "case_count", "%zu", matches.count);
+	view_case_count(map, matches.count);
 	tree_text(map, "metric",
 		  m ? view_metric_title(view, view_string(m->name), name, sizeof(name)) : "value");
 	tree_text(map, "better", m ? format_better(m->better) : "");

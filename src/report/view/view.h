@@ -119,6 +119,9 @@ const char *verdicts_symbol(const struct verdicts *verdicts);
 void view_tile(struct tree *tiles, const char *kind, const char *symbol, size_t count,
 	       const char *words);
 
+/* Members "case_count" and "case_words": "All 5 cases". */
+void view_case_count(struct tree *map, size_t count);
+
 /* Parts of a page; each sets its members on `page` or `map`. */
 void view_verdict(const struct view *view, struct tree *page);
 void view_suite_counts(const struct view *view, const char *suite, struct tree *map);

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/input.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "result/json/json_fields.h"
 
@@ -192,7 +193,7 @@ static void add_current(const struct run_status *s, struct text *out)
 	if (isfinite(s->current.seconds))
 		text_addf(out, ", %s", units_about(s->current.seconds, shown, sizeof(shown)));
 	if (s->current.samples)
-		text_addf(out, ", %zu samples", s->current.samples);
+		text_addf(out, ", %zu sample%s", s->current.samples, plural(s->current.samples));
 	if (isfinite(s->current.median))
 		text_addf(out, ", %s", units_format(s->current.median, "s", shown, sizeof(shown)));
 	if (isfinite(s->current.half_width))
