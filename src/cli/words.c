@@ -76,6 +76,7 @@ void words_subjects(struct text *out)
 {
 	for (const struct command *const *c = commands; *c; c++)
 		text_addf(out, "%s ", (*c)->name);
+	text_add(out, "all ");
 	add_stems(embedded_topics, out);
 }
 

@@ -130,6 +130,10 @@ while read -r name; do
 	"$program" help "$name" >>"$folder/help" || fail "help does not know $name, which it names"
 done <"$folder/names"
 awk 'length > 79 { print "help is wider than 79 columns: " $0; bad = 1 } END { exit bad }' "$folder/help" || exit 1
+"$program" help all >"$folder/all" || fail "help all"
+while read -r name; do
+	grep -qE "^---- (topic )?$name(:|$)" "$folder/all" || fail "help all lacks $name"
+done <"$folder/names"
 "$program" help no-such-thing >/dev/null 2>&1
 [ $? = 2 ] || fail "help accepts anything"
 "$program" help --man >"$folder/gpuproof.1"

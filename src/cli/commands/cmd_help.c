@@ -106,6 +106,23 @@ static int explain(const char *name)
 	return EXIT_ACCEPTED;
 }
 
+/* A line between two of them, and nothing twice: to be searched, or read from end to end. */
+static void explain_all(void)
+{
+	overview();
+	for (const struct command *const *c = commands; *c; c++) {
+		printf("\n---- %s: ", (*c)->name);
+		explain_command(*c);
+	}
+	for (const struct embedded_file *topic = embedded_topics; topic->name; topic++) {
+		char *name = topic_name(topic);
+
+		printf("\n---- topic %s\n\n", name);
+		print_folded((const char *)topic->data);
+		free(name);
+	}
+}
+
 struct help_arguments {
 	bool manual;
 };
@@ -123,6 +140,8 @@ static int help_run(int argc, char **argv)
 
 	if (code == EXIT_ACCEPTED && a.manual)
 		code = print_manual();
+	else if (code == EXIT_ACCEPTED && o.operand_count && strcmp(o.operands[0], "all") == 0)
+		explain_all();
 	else if (code == EXIT_ACCEPTED && o.operand_count)
 		code = explain(o.operands[0]);
 	else if (code == EXIT_ACCEPTED)
@@ -134,7 +153,7 @@ static int help_run(int argc, char **argv)
 const struct command command_help = {
 	.name = "help",
 	.summary = "explain a command or a topic",
-	.forms = { "help [COMMAND]", "help [TOPIC]", "help --man" },
+	.forms = { "help [COMMAND]", "help [TOPIC]", "help all", "help --man" },
 	.options = rows,
 	.words = words_subjects,
 	.run = help_run,
