@@ -139,6 +139,57 @@ enum status import_text(struct result *result, const char *format, const char *f
 	return status;
 }
 
+/* The line that "file:12: ..." is about; 0: none. */
+static long line_of(const char *message, const char *file)
+{
+	size_t length = strlen(file);
+
+	return strncmp(message, file, length) == 0 && message[length] == ':'
+		       ? strtol(message + length + 1, NULL, 10)
+		       : 0;
+}
+
+/*
+ * In the one format that reads all of it. Where none does, the error is that of the format that got
+ * furthest.
+ */
+static enum status read_any(struct result *result, const char *file, const char *text,
+			    size_t length, const struct import_options *options, struct error *err)
+{
+	const struct import_format *found = NULL;
+	struct error furthest = ERROR_NONE;
+	const char *tried = "";
+
+	memset(result, 0, sizeof(*result));
+	for (size_t i = 0; import_formats[i]; i++) {
+		const struct import_format *f = import_formats[i];
+		struct error own = ERROR_NONE;
+		struct result one;
+
+		if (import_text(&one, f->name, file, text, length, options, &own) != STATUS_OK) {
+			if (!*tried ||
+			    line_of(own.message, file) > line_of(furthest.message, file)) {
+				furthest = own;
+				tried = f->name;
+			}
+			continue;
+		}
+		if (found) {
+			result_release(&one);
+			result_release(result);
+			return error_set(err, STATUS_USAGE, "%s may be %s or %s: say which", file,
+					 found->name, f->name);
+		}
+		found = f;
+		*result = one;
+	}
+	if (found)
+		return STATUS_OK;
+	return error_set(err, furthest.status,
+			 "no format reads it (gpuproof import --list-formats); as %s: %s", tried,
+			 furthest.message);
+}
+
 enum status import_file(struct result *result, const char *format, const char *path,
 			const struct import_options *options, struct error *err)
 {
@@ -146,12 +197,15 @@ enum status import_file(struct result *result, const char *format, const char *p
 	enum status status;
 
 	memset(result, 0, sizeof(*result));
-	if (!format_named(format, err))
+	if (format && !format_named(format, err))
 		return err->status;
-	status = input_read_file(path, format, MOST_BYTES, &text, err);
-	if (status == STATUS_OK)
+	status = input_read_file(path, format ? format : "text", MOST_BYTES, &text, err);
+	if (status == STATUS_OK && format)
 		status = import_text(result, format, path, text.data ? text.data : "", text.length,
 				     options, err);
+	else if (status == STATUS_OK)
+		status = read_any(result, path, text.data ? text.data : "", text.length, options,
+				  err);
 	text_release(&text);
 	return status;
 }

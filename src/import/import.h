@@ -37,7 +37,7 @@ struct import_format {
 
 extern const struct import_format *const import_formats[]; /* NULL-terminated */
 
-/* The file `path` in the format `format`. Errors name file:line. */
+/* The file `path` in the format `format`; NULL: the one that reads it. Errors name file:line. */
 enum status import_file(struct result *result, const char *format, const char *path,
 			const struct import_options *options, struct error *err);
 /* The same from text; `file` is its name in messages. */

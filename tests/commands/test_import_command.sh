@@ -41,7 +41,19 @@ done
 refuses 2 "nccl_old.txt:10: which collective ran is not known" import nccl-text "$data"/nccl_old.txt
 refuses 2 "there is no format 'excel' to import; there are" import excel nowhere.json
 refuses 2 "did you mean 'babelstream'" import babelstrem "$data"/babelstream.csv
-refuses 2 "say FORMAT and FILE" import nvbandwidth
+refuses 3 "nvbandwidth: No such file" import nvbandwidth
+refuses 2 "which FILE?" import
+
+# Without a format the file tells: the same bytes as with it. What none reads is told by the one that got furthest.
+for file in nvbandwidth=nvbandwidth.json nccl-json=nccl.json nccl-text=nccl.txt babelstream=babelstream.csv \
+	deepbench=deepbench_gemm.csv deepbench=deepbench_allreduce.csv google-benchmark=google_benchmark.json; do
+	"$program" import "${file%%=*}" "$data/${file#*=}" --device "Tesla K80" -o asked.json >/dev/null || fail "$file"
+	"$program" import "$data/${file#*=}" --device "Tesla K80" -o found.json >/dev/null || fail "$file without its format"
+	cmp asked.json found.json || fail "$file is another result without its format"
+done
+refuses 2 "nccl_old.txt:10: which collective ran is not known" import "$data"/nccl_old.txt
+echo "no format at all" >none.txt
+refuses 2 "none.txt:1: " import none.txt
 
 # Default output of tools, made for people: the message names the option whose output can be imported.
 printf 'BabelStream\nVersion: 5.0\nUsing CUDA device NVIDIA H200\nFunction    MBytes/sec  Min (sec)   Max         Average\n' >stream.txt
@@ -51,6 +63,8 @@ refuses 2 "stream.txt:4: this is what babelstream prints for people; run it with
 refuses 2 "bandwidth.txt:1: this is what nvbandwidth prints for people; run it with -j" import nvbandwidth bandwidth.txt
 refuses 2 "benchmark.txt:2: this is what google-benchmark prints for people; run the program with" import google-benchmark benchmark.txt
 refuses 2 "import it as nccl-text" import nccl-json "$data"/nccl.txt
+refuses 2 "stream.txt:4: this is what babelstream prints for people; run it with --csv" import stream.txt
+refuses 2 "bandwidth.txt:1: this is what nvbandwidth prints for people; run it with -j" import bandwidth.txt
 
 # The page of an import says what it has: the file's name, and no time that was not measured.
 "$program" report links.json -o named.html >/dev/null

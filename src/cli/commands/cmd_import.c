@@ -14,7 +14,7 @@
 extern const struct command command_import;
 
 struct import_arguments {
-	const char *format, *file, *output;
+	const char *format, *file, *output; /* format: NULL: what the file is */
 	struct import_options options;
 	bool list;
 };
@@ -42,11 +42,11 @@ static int parse_arguments(struct import_arguments *a, int argc, char **argv)
 	struct options o;
 	int code = options_parse(&o, &command_import, argc, argv, a);
 
-	if (code == EXIT_ACCEPTED && !a->list && o.operand_count != 2)
-		code = command_usage(&command_import, "say FORMAT and FILE");
+	if (code == EXIT_ACCEPTED && !a->list && o.operand_count != 1 && o.operand_count != 2)
+		code = command_usage(&command_import, "which FILE?");
 	if (code == EXIT_ACCEPTED && !a->list) {
-		a->format = o.operands[0];
-		a->file = o.operands[1];
+		a->format = o.operand_count == 2 ? o.operands[0] : NULL;
+		a->file = o.operands[o.operand_count - 1];
 	}
 	options_end(&o);
 	return code;
@@ -95,11 +95,12 @@ static int import_run(int argc, char **argv)
 const struct command command_import = {
 	.name = "import",
 	.summary = "make a result of what another tool wrote",
-	.forms = { "import FORMAT FILE [-o RESULT] [--device NAME] [--collective NAME]",
+	.forms = { "import [FORMAT] FILE [-o RESULT] [--device NAME] [--collective NAME]",
 		   "import --list-formats" },
 	.about = "FORMAT is nvbandwidth, nccl-json, nccl-text, babelstream, deepbench or "
-		 "google-benchmark. The result has\n"
-		 "gpuproof's metrics and parameters, so that it compares with what gpuproof "
+		 "google-benchmark; without\n"
+		 "it the file tells which. The result has gpuproof's metrics and parameters, so "
+		 "that it compares with what gpuproof "
 		 "measured; pages say where it is from.",
 	.options = rows,
 	.words = words_import_formats,
