@@ -287,9 +287,12 @@ char *chart_finding(const struct chart *chart)
 		say(&out, chart, first, &spots.best);
 		if (spots.close)
 			say_close(&out, chart, &spots);
-		text_add(&out, "; ");
-		say(&out, chart, last, &spots.worst);
-		say_distance(&out, chart, &spots);
+		/* Figures that are not told apart have no lowest. */
+		if (spots.close + 1 < spots.count) {
+			text_add(&out, "; ");
+			say(&out, chart, last, &spots.worst);
+			say_distance(&out, chart, &spots);
+		}
 	}
 	text_add_char(&out, '.');
 	return text_detach(&out);

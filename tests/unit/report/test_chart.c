@@ -378,7 +378,11 @@ static void finding_names_what_is_not_told_apart(void **state)
 	assert_non_null(strstr(html, "Highest 7.000 GB/s, pool, not told apart from arena (noise "
 				     "±2.2\u00a0%); lowest 2.000 GB/s, device: a factor of 3.50."));
 	free(html);
-	chart.series[0].points[1].high = 6.89e9;
+	chart.series[0].points[2].high = 6.95e9;
+	html = render(&chart);
+	assert_non_null(strstr(html, "not told apart from arena and 1 more (noise ±248\u00a0%).<"));
+	free(html);
+	chart.series[0].points[1].high = chart.series[0].points[2].high = 6.89e9;
 	html = render(&chart);
 	assert_null(strstr(html, "not told apart"));
 	free(html);
