@@ -181,16 +181,19 @@ static void show_fitting(const struct pen *pen, const char *words, double width,
 	free(safe);
 }
 
-/* "STREAM triad, 4.39 TB/s [=====    ] 91 %": the frame is the data sheet. */
+/* "STREAM triad   4.39 TB/s [=====    ] 91 %": the frame is the data sheet. */
 static void draw_share(struct pen *pen, const struct tree *bar)
 {
 	const double whole = 340;
+	const char *value = tree_member_text(bar, "value");
+	double width = width_of(pen->cairo, value);
 	double share = strtod(tree_member_text(bar, "share"), NULL);
 	char percent[16];
 
 	pen->y += ROW;
 	set_colour(pen->cairo, 0x1a1a1a);
-	show_fitting(pen, tree_member_text(bar, "name"), BAR - MARGIN - 20, false);
+	show_fitting(pen, tree_member_text(bar, "name"), BAR - MARGIN - 40 - width, false);
+	show_at(pen->cairo, BAR - 20 - width, pen->y, value);
 	set_colour(pen->cairo, 0xe6e6e6);
 	call.rectangle(pen->cairo, BAR, pen->y - 22, whole, 26);
 	call.fill(pen->cairo);

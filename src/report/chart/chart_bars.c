@@ -11,6 +11,7 @@
 
 #define ROW 19.0
 #define BAR 12.0
+#define MARK 7.0 /* px: width of a value's mark where bars have no start */
 #define HEADING 20.0
 #define TOP 8.0
 #define AXIS 38.0
@@ -135,20 +136,22 @@ static void draw_bar(const struct chart *chart, const struct scale *scale, struc
 		     const struct chart_point *point, double y, double base)
 {
 	double end = scale_at(scale, point->y);
-	bool there = isfinite(point->y);
+	bool there = isfinite(point->y), mark = there && chart->y_scale != SCALE_LINEAR;
 	char value[FORMAT_SIZE];
 
 	tree_text(row, "colour", chart_style(point->style)->colour);
 	tree_flag(row, "there", there);
 	tree_flag(row, "hollow", point->look != CHART_SOLID);
 	tree_text(row, "outline", point->look == CHART_DASHED ? "4 2" : "none");
-	chart_coordinate(row, "bar_x", there ? fmin(base, end) : base);
+	/* No axis of decades has a zero that a bar could start at: a mark shows the value. */
+	chart_coordinate(row, "bar_x", mark ? end - MARK / 2 : there ? fmin(base, end) : base);
 	/* A bar of no length is still a measurement: one pixel shows it. */
-	chart_coordinate(row, "bar_width", there ? fmax(fabs(end - base), 1) : 0);
+	chart_coordinate(row, "bar_width", mark ? MARK : there ? fmax(fabs(end - base), 1) : 0);
 	chart_coordinate(row, "bar_y", y + (ROW - BAR) / 2);
 	chart_coordinate(row, "value_y", y + ROW / 2 + 4);
 	tree_text(row, "value", chart_value(chart, point, value, sizeof(value)));
-	draw_ideal(chart, scale, row, point, y, place_value(scale, row, point, value, base));
+	draw_ideal(chart, scale, row, point, y,
+		   place_value(scale, row, point, value, mark ? end : base));
 }
 
 /* `above`: names are above their bars. Returns the bottom of the last bar. */

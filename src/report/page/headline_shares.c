@@ -154,8 +154,8 @@ static void card_share(const struct headline_share *share, struct tree *bar)
 {
 	char value[FORMAT_SIZE];
 
-	tree_textf(bar, "name", "%s, %s", share->title,
-		   format_rounded(share->value, share->unit, value, sizeof(value)));
+	tree_text(bar, "name", share->title);
+	tree_text(bar, "value", format_rounded(share->value, share->unit, value, sizeof(value)));
 	tree_textf(bar, "share", "%.4f", share->share);
 }
 

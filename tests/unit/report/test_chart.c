@@ -423,6 +423,30 @@ static void finding_compares_alternatives(void **state)
 	}
 }
 
+/* Bars start at zero, which an axis of decades does not have. */
+static void logarithmic_values_are_marks(void **state)
+{
+	struct chart chart;
+	char *html;
+
+	(void)state;
+	chart_of(&chart, CHART_BARS);
+	add_point(chart_series_named(&chart, ""), "fast", (double)NAN, 1e9, (double)NAN,
+		  (double)NAN);
+	add_point(chart_series_named(&chart, ""), "slow", (double)NAN, 1e6, (double)NAN,
+		  (double)NAN);
+	html = render(&chart);
+	assert_null(strstr(html, "width=\"7\" height=\"12\""));
+	free(html);
+	chart.y_scale = SCALE_LOG10;
+	html = render(&chart);
+	assert_non_null(strstr(html, "width=\"7\" height=\"12\""));
+	assert_non_null(
+		strstr(strstr(html, "width=\"7\" height=\"12\"") + 1, "width=\"7\" height=\"12\""));
+	free(html);
+	chart_release(&chart);
+}
+
 /* A message of a microsecond in a step of milliseconds; an outline would cover it. */
 static void short_spans_are_seen(void **state)
 {
@@ -605,6 +629,7 @@ int main(void)
 		cmocka_unit_test(finding_names_best_and_worst),
 		cmocka_unit_test(finding_names_what_is_not_told_apart),
 		cmocka_unit_test(finding_compares_alternatives),
+		cmocka_unit_test(logarithmic_values_are_marks),
 		cmocka_unit_test(long_names_keep_what_differs),
 		cmocka_unit_test(short_spans_are_seen),
 		cmocka_unit_test(equal_values_are_said_once),
