@@ -185,9 +185,8 @@ static enum status read_any(struct result *result, const char *file, const char 
 	}
 	if (found)
 		return STATUS_OK;
-	return error_set(err, furthest.status,
-			 "no format reads it (gpuproof import --list-formats); as %s: %s", tried,
-			 furthest.message);
+	return error_set(err, furthest.status, "%s (read as %s; gpuproof import --list-formats)",
+			 furthest.message, tried);
 }
 
 enum status import_file(struct result *result, const char *format, const char *path,

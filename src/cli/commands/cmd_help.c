@@ -87,26 +87,7 @@ static void explain_command(const struct command *command)
 	text_release(&usage);
 }
 
-/* A name may be both: then the topic says more about the command. */
-static int explain(const char *name)
-{
-	const struct embedded_file *topic = topic_find(name);
-	bool found = false;
-
-	for (const struct command *const *c = commands; *c; c++)
-		if (strcmp((*c)->name, name) == 0) {
-			explain_command(*c);
-			found = true;
-		}
-	if (!topic)
-		return found ? EXIT_ACCEPTED : unknown(name);
-	if (found)
-		putchar('\n');
-	print_folded((const char *)topic->data);
-	return EXIT_ACCEPTED;
-}
-
-/* A line between two of them, and nothing twice: to be searched, or read from end to end. */
+/* Every command and topic once, after a line with its name: to be searched. */
 static void explain_all(void)
 {
 	overview();
@@ -121,6 +102,29 @@ static void explain_all(void)
 		print_folded((const char *)topic->data);
 		free(name);
 	}
+}
+
+/* A name may be both: then the topic says more about the command. */
+static int explain(const char *name)
+{
+	const struct embedded_file *topic = topic_find(name);
+	bool found = false;
+
+	if (strcmp(name, "all") == 0) {
+		explain_all();
+		return EXIT_ACCEPTED;
+	}
+	for (const struct command *const *c = commands; *c; c++)
+		if (strcmp((*c)->name, name) == 0) {
+			explain_command(*c);
+			found = true;
+		}
+	if (!topic)
+		return found ? EXIT_ACCEPTED : unknown(name);
+	if (found)
+		putchar('\n');
+	print_folded((const char *)topic->data);
+	return EXIT_ACCEPTED;
 }
 
 struct help_arguments {
@@ -140,8 +144,6 @@ static int help_run(int argc, char **argv)
 
 	if (code == EXIT_ACCEPTED && a.manual)
 		code = print_manual();
-	else if (code == EXIT_ACCEPTED && o.operand_count && strcmp(o.operands[0], "all") == 0)
-		explain_all();
 	else if (code == EXIT_ACCEPTED && o.operand_count)
 		code = explain(o.operands[0]);
 	else if (code == EXIT_ACCEPTED)

@@ -62,8 +62,7 @@ static int list_formats(void)
 static void print_outcome(const char *output, const struct result *result)
 {
 	printf("%s: %zu case%s on %zu device%s\n", output, result->case_count,
-	       result->case_count == 1 ? "" : "s", result->device_count,
-	       result->device_count == 1 ? "" : "s");
+	       plural(result->case_count), result->device_count, plural(result->device_count));
 	for (size_t i = 0; i < result->environment_count; i++)
 		if (strcmp(result->environment[i].name, IMPORT_LEFT_OUT) == 0)
 			printf("%s: not imported, for there is nothing like it here: %s\n", output,

@@ -216,8 +216,8 @@ static int report_run(int argc, char **argv)
 	struct options o;
 	int code = options_parse(&o, &command_report, argc, argv, &a);
 
-	/* A gallery is written into a folder anyway. */
 	page_options_layout(&a.options, a.layout);
+	/* A gallery is written into a folder anyway. */
 	if (a.index && a.layout == LAYOUT_DEFAULT)
 		a.options.separate_css = true;
 	a.options.chart_files = a.options.separate_css;

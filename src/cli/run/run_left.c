@@ -116,5 +116,5 @@ void run_left_announce(const struct run_left *left, const struct plan *plan, con
 		fprintf(stderr, "gpuproof: %zu case%s%s", plan->case_count,
 			plural(plan->case_count), several);
 	fprintf(stderr, " on %zu device%s, about %s, into %s\n", plan->device_count,
-		plan->device_count == 1 ? "" : "s", time, directory);
+		plural(plan->device_count), time, directory);
 }

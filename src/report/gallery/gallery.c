@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "report/page/headline.h"
 #include "report/page/html.h"
 #include "report/template/template.h"
@@ -174,7 +175,7 @@ static void add_filters(struct gallery *gallery, struct tree *page, const char *
 	free(names);
 }
 
-/* "8 results of 2 devices, 2025-03-01 to 2026-11-20: NVIDIA H200 (6), Tesla V100 (2)" */
+/* "8 results of 2 device models, 2025-03-01 to 2026-11-20: NVIDIA H200 (6), Tesla V100 (2)" */
 static char *summary_of(const struct gallery *gallery)
 {
 	const char *first = "", *last = "";
@@ -200,7 +201,7 @@ static char *summary_of(const struct gallery *gallery)
 			text_addf(&models, "%s%s (%zu)", count > 1 ? ", " : "", gpu, own);
 	}
 	text_addf(&out, "%zu result%s of %zu device model%s", gallery->count,
-		  gallery->count == 1 ? "" : "s", count, count == 1 ? "" : "s");
+		  plural(gallery->count), count, plural(count));
 	if (*first)
 		text_addf(&out, ", %.10s", first);
 	if (strncmp(first, last, 10) != 0)
