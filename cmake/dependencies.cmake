@@ -25,14 +25,6 @@ if(GPUPROOF_STATIC)
 else()
 	target_link_libraries(gpuproof_dependencies INTERFACE PkgConfig::JANSSON PkgConfig::INIH PkgConfig::SQLITE)
 endif()
-# Pictures of pages for links (src/report/card): cairo is opened when the first is drawn, so only its headers are needed here.
-pkg_check_modules(CAIRO cairo)
-if(CAIRO_FOUND)
-	set_source_files_properties(src/report/card/card.c PROPERTIES
-		COMPILE_DEFINITIONS GPUPROOF_CAIRO INCLUDE_DIRECTORIES "${CAIRO_INCLUDE_DIRS}")
-else()
-	message(STATUS "Pictures of pages for links: none, for there is no cairo (ci/install-deps libcairo2-dev)")
-endif()
 # For the suites' references. ThreadSanitizer does not know libgomp's barriers: they run on one thread there.
 if(OpenMP_C_FOUND AND NOT GPUPROOF_SANITIZE MATCHES "thread")
 	target_link_libraries(gpuproof_dependencies INTERFACE OpenMP::OpenMP_C)

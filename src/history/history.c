@@ -197,8 +197,6 @@ static enum history_added choose(const struct store_night *before, const struct 
 	bool completed =
 		strcmp(before->state, "complete") != 0 && strcmp(after->state, "complete") == 0;
 
-	if (after->thinned)
-		return HISTORY_PRESENT; /* of thinned figures none is lacking */
 	if (v.missing)
 		error_set(err, STATUS_USAGE,
 			  "run %.80s is in the history with %zu figures, %zu of which this result "

@@ -73,7 +73,6 @@ struct store_night {
 	char *verdict; /* "ACCEPTED", "REJECTED", "INCONCLUSIVE"; "": nothing was judged */
 	char *facts;   /* of the environment: "name=value" lines */
 	int64_t day;   /* since 1970-01-01 */
-	bool thinned;  /* its figures were removed (thin/thin.h) */
 	struct store_device *devices;
 	size_t device_count;
 	char **epochs; /* hardware, driver and config as "name=value" lines */
@@ -98,7 +97,6 @@ char *store_facts(struct store *store, int64_t night, struct error *err);
 struct history_night {
 	int64_t id, day;                                                /* day: since 1970-01-01 */
 	char *run_id, *started, *host, *label, *state, *verdict, *tags; /* struct store_night */
-	bool thinned;
 	bool on_nodes; /* of several: devices are "n1/cuda:0", and its host measures none */
 };
 
@@ -135,7 +133,6 @@ struct history_series {
 	enum better better;
 	struct history_point *points; /* the oldest first */
 	size_t count, capacity;
-	int64_t thinned; /* day of the last thinned night of the history; 0: there is none */
 };
 
 struct history_filter {
@@ -207,16 +204,6 @@ enum status store_add_note(struct store *store, const struct history_note *note,
 
 /* Removes the nights before `day`, and what has no points any more; `removed` nights. */
 enum status store_prune(struct store *store, int64_t day, size_t *removed, struct error *err);
-
-/*
- * Removes the figures of nights before `before`, except those of the nights in `keep`, of
- * incomplete or rejected runs, of days with a note, and of the first night that a series has a
- * value in, in each epoch and in each `every` days; `thinned` nights. store_compact() then makes
- * the file smaller; it must be outside of a transaction.
- */
-enum status store_thin(struct store *store, int64_t before, int64_t every, const int64_t *keep,
-		       size_t keep_count, size_t *thinned, struct error *err);
-enum status store_compact(struct store *store, struct error *err);
 
 /* A baseline is a name with documents in order. */
 struct baseline_info {

@@ -210,10 +210,8 @@ static void count_missed(struct trend *t, const struct history_series *s)
 	int64_t *days = xcalloc(t->count + 1, sizeof(*days));
 	size_t n = 0;
 
-	/* Thinned days may have measured the series or not. */
 	for (size_t i = 0; i < t->count; i++)
-		if (!s->thinned || t->points[i]->day > s->thinned)
-			days[n++] = t->points[i]->day;
+		days[n++] = t->points[i]->day;
 	t->missed = missed_nights(days, n, NULL, 0);
 	t->current = is_current(t, s);
 	free(days);

@@ -64,7 +64,7 @@ struct trend {
 	double band;
 	/* the epoch of the last night, or one that takes turns with it (two jobs, one history) */
 	bool current;
-	/* nights between its first and last that measured nothing; after the last thinned night */
+	/* nights between its first and last that measured nothing */
 	size_t missed;
 	size_t gaps; /* nights at its end in which the case was there and gave no figure */
 };

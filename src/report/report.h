@@ -46,16 +46,6 @@ struct report_options {
 	 * them: "report-charts" of report.html.
 	 */
 	bool chart_files;
-	/*
-	 * Also draws the page's card (report/card/card.h) next to it, "report-card.png" of
-	 * report.html, where gpuproof can, and names it in the head.
-	 */
-	bool card;
-	/*
-	 * Address at which the page will be, http(s)://...: social media take the card by a
-	 * whole one only. NULL: not known.
-	 */
-	const char *url;
 	/* Leaves out the script that sorts, searches and copies; the page is whole without. */
 	bool no_script;
 	/*

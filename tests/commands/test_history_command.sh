@@ -49,7 +49,7 @@ for i in range(38):
 END
 
 expect 3 'No such file' history trend
-expect 2 'needs one of add, trend, report, fleet, node, show, annotate, acknowledge, prune, thin, export, import or merge' history
+expect 2 'needs one of add, trend, report, fleet, node, show, annotate, acknowledge, prune, export, import or merge' history
 expect 2 "there is no option '--dbb'" history trend --dbb x
 # Two nights are no quiet series.
 expect 0 '' history add 00.json 01.json --db young.db

@@ -63,7 +63,7 @@ explained=$(sed -n "s/^\t\tdescribed=( 'help:/x&/p" completion.zsh)
 ! command -v fish >/dev/null || fish --no-execute completion.fish || fail "fish: the completion is no script"
 
 # Actions: a misspelt one, a missing operand, an option of another action; completions know which action takes what.
-refuses "'trnd' is not add, trend, report, fleet, node, show, annotate, acknowledge, prune, thin, export, import or merge; did you mean 'trend'?" history trnd
+refuses "'trnd' is not add, trend, report, fleet, node, show, annotate, acknowledge, prune, export, import or merge; did you mean 'trend'?" history trnd
 refuses "'gpu' is not devices, suites, metrics, configs or gpus; did you mean 'gpus'?" list gpu
 refuses "needs one of save, list, show or delete" baseline
 refuses "save needs NAME RESULT..." baseline save night

@@ -20,12 +20,6 @@ for page in trend:report cohort:fleet; do
 	"$program" history "${page#*:}" --db nights.db -o "${page%:*}.html" >/dev/null || exit 1
 	"$program" history "${page#*:}" --db nights.db --no-script -o "${page%:*}.plain.html" >/dev/null || exit 1
 done
-mkdir results
-cp "$data/quick_h200.json" results/
-"$program" report --index results >/dev/null || exit 1
-mv results/index.html gallery.html
-"$program" report --index results --no-script >/dev/null || exit 1
-mv results/index.html gallery.plain.html
 cat >nodes.ini <<'INI'
 [run]
 backend = host
@@ -43,7 +37,7 @@ INI
 python3 - <<'PY'
 import base64, hashlib, html, re
 
-kinds = "acceptance", "trend", "cohort", "gallery", "nodes"
+kinds = "acceptance", "trend", "cohort", "nodes"
 for name in ["run.html", "compare.html"] + [kind + ".html" for kind in kinds]:
     page = open(name, encoding="utf-8", newline="").read()
     scripts = re.findall(r"<script>(.*?)</script>", page, re.S)

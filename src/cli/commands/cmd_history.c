@@ -107,7 +107,6 @@ static int page(const struct action_call *call)
 	refuse_no_match(&a->trend.filter, summary.series, &err);
 	if (err.status != STATUS_OK)
 		return command_fail(&err);
-	page_options_note(&a->page);
 	if (!report_on_stdout(&a->page))
 		puts(a->page.output);
 	return gate(a, &summary);
@@ -290,12 +289,12 @@ static const struct option_row rows[] = {
 	  OPTION_AT(history_arguments, before),
 	  .take = take_day,
 	  .value = "DATE",
-	  .actions = "prune, thin",
+	  .actions = "prune",
 	  .help = "the nights before this day" },
 	{ .name = "keep",
 	  COUNT_AT(history_arguments, keep),
 	  .value = "DAYS",
-	  .actions = "prune, thin",
+	  .actions = "prune",
 	  .help = "all nights but those of the last DAYS days" },
 	{ .name = "json",
 	  FLAG_AT(history_arguments, trend.json),
@@ -344,10 +343,6 @@ static const struct action actions[] = {
 	  .most = 1,
 	  .run = history_acknowledge },
 	{ .name = "prune", .form = "--before DATE | --keep DAYS", .run = history_prune_nights },
-	{ .name = "thin",
-	  .form = "--before DATE | --keep DAYS   of older nights one a week keeps its figures, and "
-		  "those around changes; every answer stays the same",
-	  .run = history_thin_nights },
 	{ .name = "export",
 	  .form = "[-o FILE]   all nights and notes as lines of JSON",
 	  .run = history_export_nights },

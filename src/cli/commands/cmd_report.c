@@ -1,7 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -14,7 +13,6 @@
 #include "cli/options.h"
 #include "cli/words.h"
 #include "report/fleet/fleet_page.h"
-#include "report/gallery/gallery.h"
 #include "report/report.h"
 #include "report/template/template.h"
 
@@ -23,9 +21,8 @@ extern const struct command command_report;
 struct report_arguments {
 	struct report_options options;
 	const char *dump;
-	const char *index; /* --index */
-	bool force;        /* --dump-templates */
-	int layout;        /* enum layout */
+	bool force; /* --dump-templates */
+	int layout; /* enum layout */
 	bool fleet;
 	struct anonymise_option anonymise;
 };
@@ -66,12 +63,6 @@ static const struct option_row rows[] = {
 	  .help = "the page of a run on several nodes: the nodes to look at first, each figure "
 		  "over "
 		  "all devices" },
-	{ .name = "index",
-	  TEXT_AT(report_arguments, index),
-	  .value = "DIR",
-	  .help = "the gallery DIR/" GALLERY_PAGE
-		  " of all results in DIR: a row each with verdict, "
-		  "best figures and a link to its page, filters by GPU and year" },
 	PAGE_OPTIONS(report_arguments, options),
 	{ .name = "dump-templates",
 	  TEXT_AT(report_arguments, dump),
@@ -129,74 +120,14 @@ static int write_report(const struct options *o, struct report_arguments *a)
 	result_list_release(&results);
 	if (status != STATUS_OK)
 		return command_fail(&err);
-	page_options_note(&a->options);
 	if (!report_on_stdout(&a->options))
 		printf("%s\n", a->options.output);
 	return EXIT_ACCEPTED;
 }
 
-/* The page of a result: that of the run's folder, or FILE.html of FILE.json; else the result. */
-static char *page_path(const char *path)
-{
-	bool file = text_ends_with(path, ".json");
-	char *page = file ? xasprintf("%.*s.html", (int)(strlen(path) - strlen(".json")), path)
-			  : xasprintf("%s/report.html", path);
-
-	if (access(page, R_OK) == 0)
-		return page;
-	free(page);
-	return file ? xstrdup(path) : xasprintf("%s/result.json", path);
-}
-
-static int write_index(struct report_arguments *a)
-{
-	struct result_paths paths = { 0 };
-	struct gallery *gallery = gallery_new();
-	struct error err = ERROR_NONE;
-	char *output = xasprintf("%s/" GALLERY_PAGE, a->index);
-	size_t folder = strlen(a->index) + 1;
-
-	result_paths_add(&paths, a->index, &err);
-	for (size_t i = 0; err.status == STATUS_OK && i < paths.count; i++) {
-		struct result_list one = { 0 };
-		struct error unread = ERROR_NONE;
-		char *page = page_path(paths.items[i]);
-
-		if (strlen(paths.items[i]) < folder)
-			error_set(&err, STATUS_USAGE,
-				  "--index %s: a folder of results is needed, and this is one "
-				  "result",
-				  a->index);
-		else if (result_list_add(&one, paths.items[i], &unread) == STATUS_OK &&
-			 anonymise_list(&a->anonymise, &one, &err) == STATUS_OK)
-			gallery_add(gallery, one.items, page + folder);
-		else if (unread.status != STATUS_OK)
-			gallery_refuse(gallery, paths.items[i] + folder, unread.message);
-		result_list_release(&one);
-		free(page);
-	}
-	a->options.output = output;
-	if (err.status == STATUS_OK &&
-	    template_refuse_output(a->options.template_dir, output, &err) == STATUS_OK)
-		gallery_write(gallery, &a->options, &err);
-	gallery_free(gallery);
-	result_paths_release(&paths);
-	page_options_note(&a->options);
-	if (err.status == STATUS_OK)
-		printf("%s\n", output);
-	free(output);
-	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
-}
-
 static int act(const struct options *o, struct report_arguments *a)
 {
 	struct error err = ERROR_NONE;
-
-	if (a->index && (o->operand_count || a->fleet || a->dump))
-		return command_usage(&command_report,
-				     "--index DIR takes no RESULT, --fleet or --dump-templates");
-	if (a->index)
-		return write_index(a);
 
 	if (a->force && !a->dump)
 		return command_usage(&command_report,
@@ -217,9 +148,6 @@ static int report_run(int argc, char **argv)
 	int code = options_parse(&o, &command_report, argc, argv, &a);
 
 	page_options_layout(&a.options, a.layout);
-	/* A gallery is written into a folder anyway. */
-	if (a.index && a.layout == LAYOUT_DEFAULT)
-		a.options.separate_css = true;
 	a.options.chart_files = a.options.separate_css;
 	if (code == EXIT_ACCEPTED)
 		code = act(&o, &a);
@@ -233,13 +161,11 @@ const struct command command_report = {
 	.summary = "publish results as one HTML page",
 	.forms = { "report RESULT... [OPTIONS]       RESULT: a result.json, or the directory of a "
 		   "run",
-		   "report --index DIR", "report --dump-templates DIR [--force]" },
+		   "report --dump-templates DIR [--force]" },
 	.about = "One RESULT gives a page about that run, several a comparison with the first as "
 		 "the baseline.\n"
 		 "With --layout dir each chart is also an SVG and a CSV file, in a folder next to "
-		 "the page,\n"
-		 "and FILE-card.png is its picture for links in chats and social media; --url "
-		 "makes its\naddress whole.",
+		 "the page.",
 	.options = rows,
 	.run = report_run,
 };

@@ -13,7 +13,7 @@ struct history_arguments {
 	struct report_options page;
 	int fail_on, layout; /* enum fail_on; enum layout */
 	bool acknowledge;
-	int64_t before, keep; /* prune and thin; -1: not given */
+	int64_t before, keep; /* prune; -1: not given */
 	int64_t nights;
 	bool spool;
 	struct result_paths paths; /* of the results to add */
@@ -38,6 +38,5 @@ int history_merge_nights(const struct action_call *call);
 int history_acknowledge(const struct action_call *call);
 int history_annotate_day(const struct action_call *call);
 int history_prune_nights(const struct action_call *call);
-int history_thin_nights(const struct action_call *call);
 
 #endif

@@ -1,11 +1,10 @@
-/* gpuproof history acknowledge, annotate, prune, thin: decisions, notes, and old nights. */
+/* gpuproof history acknowledge, annotate, prune: decisions, notes, and old nights. */
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "cli/command.h"
 #include "cli/commands/history_actions.h"
 #include "cli/input/history_file.h"
-#include "history/thin/thin.h"
 
 extern const struct command command_history;
 
@@ -86,28 +85,4 @@ int history_prune_nights(const struct action_call *call)
 	if (err.status == STATUS_OK)
 		printf("%zu night%s removed\n", removed, removed == 1 ? "" : "s");
 	return history_finish(&err);
-}
-
-int history_thin_nights(const struct action_call *call)
-{
-	struct history_arguments *a = history_arguments_of(call);
-	struct error err = ERROR_NONE;
-	struct store *history = NULL;
-	struct history_nights nights = { 0 };
-	struct thinning thinning = { 0 };
-
-	if ((a->before < 0) == (a->keep < 0))
-		return command_usage(&command_history, "thin --before DATE or --keep DAYS");
-	if (history_file_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK &&
-	    store_nights(history, &nights, &err) == STATUS_OK && nights.count)
-		history_thin(history, first_day_kept(a, &nights), &thinning, &err);
-	history_nights_release(&nights);
-	store_close(history);
-	if (err.status != STATUS_OK)
-		return command_fail(&err);
-	printf("%zu night%s thinned", thinning.nights, thinning.nights == 1 ? "" : "s");
-	if (thinning.whole)
-		printf("; %zu series stay whole: they would be judged otherwise", thinning.whole);
-	putchar('\n');
-	return EXIT_ACCEPTED;
 }

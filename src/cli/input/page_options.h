@@ -1,4 +1,4 @@
-/* --title, --layout, --template-dir, --url and --no-script of the commands that write a page. */
+/* --title, --layout, --template-dir and --no-script of the commands that write a page. */
 #ifndef GPUPROOF_CLI_INPUT_PAGE_OPTIONS_H
 #define GPUPROOF_CLI_INPUT_PAGE_OPTIONS_H
 
@@ -14,8 +14,6 @@ enum layout { LAYOUT_DEFAULT, LAYOUT_SINGLE, LAYOUT_DIRECTORY };
 
 /* Sets what a layout asks for on every page. */
 void page_options_layout(struct report_options *page, int layout);
-/* Says on stderr that the page has no picture, if it should have one and this program cannot. */
-void page_options_note(const struct report_options *page);
 
 /*
  * Rows for a command whose struct ARGUMENTS has the report_options PAGE and `int layout`; more
@@ -30,11 +28,8 @@ void page_options_note(const struct report_options *page);
 		{ .name = "layout",                                                                \
 		  CHOICE_AT(ARGUMENTS, layout),                                                    \
 		  .choices = LAYOUT_WORDS,                                                         \
-		  .help = "dir: also write report.css and the page's picture for social media "    \
-			  "next "                                                                  \
-			  "to it and link them, for servers "                                      \
-			  "that "                                                                  \
-			  "block inline style (Jenkins)",                                          \
+		  .help = "dir: also write report.css next to the page and link it, for "          \
+			  "servers that block inline style (Jenkins)",                             \
 		  __VA_ARGS__ },                                                                   \
 		{ .name = "template-dir",                                                          \
 		  TEXT_AT(ARGUMENTS, PAGE.template_dir),                                           \
@@ -42,13 +37,6 @@ void page_options_note(const struct report_options *page);
 		  .help = "Mustache templates and report.css that replace the built-in ones of "   \
 			  "the "                                                                   \
 			  "same name",                                                             \
-		  __VA_ARGS__ },                                                                   \
-		{ .name = "url",                                                                   \
-		  TEXT_AT(ARGUMENTS, PAGE.url),                                                    \
-		  .value = "URL",                                                                  \
-		  .help = "where the page will be, http(s)://...: social media take its picture "  \
-			  "by "                                                                    \
-			  "a whole address only",                                                  \
 		  __VA_ARGS__ },                                                                   \
 	{                                                                                          \
 		.name = "no-script", FLAG_AT(ARGUMENTS, PAGE.no_script),                           \

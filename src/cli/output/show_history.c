@@ -26,16 +26,15 @@ static void show_nights(const struct history_nights *nights)
 {
 	struct output_table table = TABLE_EMPTY;
 
-	table_row(&table,
-		  (const char *[]){ "STARTED", "RUN", "HOST", "STATE", "VERDICT", "LABEL", "" }, 7);
+	table_row(&table, (const char *[]){ "STARTED", "RUN", "HOST", "STATE", "VERDICT", "LABEL" },
+		  6);
 	for (size_t i = 0; i < nights->count; i++) {
 		const struct history_night *n = &nights->items[i];
 
 		table_row(&table,
 			  (const char *[]){ n->started, n->run_id, n->host, n->state,
-					    *n->verdict ? n->verdict : "not judged", n->label,
-					    n->thinned ? "thinned: no figures" : "" },
-			  7);
+					    *n->verdict ? n->verdict : "not judged", n->label },
+			  6);
 	}
 	table_print(&table, stdout);
 	table_release(&table);

@@ -60,12 +60,8 @@ static const char tags_and_triage[] =
 	"ADD COLUMN case_id TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD COLUMN metric TEXT NOT "
 	"NULL DEFAULT '';";
 
-/* A thinned night has no figures any more: the run, its devices and its verdict stay. */
-static const char thinned_nights[] =
-	"ALTER TABLE night ADD COLUMN thinned INTEGER NOT NULL DEFAULT 0;";
-
-const char *const store_migrations[] = { tables,   baselines_and_notes, verdicts,       places,
-					 by_night, tags_and_triage,     thinned_nights, NULL };
+const char *const store_migrations[] = { tables,   baselines_and_notes, verdicts, places,
+					 by_night, tags_and_triage,     NULL };
 
 size_t store_version(void)
 {

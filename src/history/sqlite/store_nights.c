@@ -85,7 +85,7 @@ enum status store_read_night(struct store *s, int64_t id, struct store_night *ou
 {
 	struct db_query *q = db_select(s->db, err,
 				       "SELECT run, started, day, host, label, state, verdict, "
-				       "facts, tags, thinned FROM night WHERE id = ?",
+				       "facts, tags FROM night WHERE id = ?",
 				       "i", id);
 
 	memset(out, 0, sizeof(*out));
@@ -98,8 +98,7 @@ enum status store_read_night(struct store *s, int64_t id, struct store_night *ou
 					     .state = text_of(q, 5),
 					     .verdict = text_of(q, 6),
 					     .facts = text_of(q, 7),
-					     .tags = text_of(q, 8),
-					     .thinned = db_integer(q, 9) != 0 };
+					     .tags = text_of(q, 8) };
 	if (db_end(q) == STATUS_OK && !out->run_id)
 		error_set(err, STATUS_USAGE, "there is no night %" PRId64, id);
 	if (err->status == STATUS_OK)
@@ -198,10 +197,10 @@ enum status store_add_night(struct store *s, const struct store_night *n, struct
 	if (store_begin(s, err) != STATUS_OK)
 		return err->status;
 	db_run(s->db, err,
-	       "INSERT INTO night (run, started, day, host, label, state, facts, verdict, tags, "
-	       "thinned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	       "ssissssssi", n->run_id, n->started, n->day, n->host, n->label, n->state, n->facts,
-	       n->verdict, text_or(n->tags), (int64_t)n->thinned);
+	       "INSERT INTO night (run, started, day, host, label, state, facts, verdict, tags) "
+	       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	       "ssissssss", n->run_id, n->started, n->day, n->host, n->label, n->state, n->facts,
+	       n->verdict, text_or(n->tags));
 	a.id = db_last_id(s->db);
 	a.epochs = xcalloc(n->epoch_count + 1, sizeof(*a.epochs));
 	for (size_t i = 0; err->status == STATUS_OK && i < n->epoch_count; i++)
@@ -235,13 +234,12 @@ char *store_facts(struct store *s, int64_t night, struct error *err)
 
 enum status store_nights(struct store *s, struct history_nights *out, struct error *err)
 {
-	struct db_query *q =
-		db_select(s->db, err,
-			  "SELECT id, day, run, started, host, label, state, verdict, "
-			  "tags, thinned, EXISTS (SELECT 1 FROM device d WHERE d.night = "
-			  "night.id AND instr(d.id, '/')) FROM night ORDER BY "
-			  "started, id",
-			  "");
+	struct db_query *q = db_select(s->db, err,
+				       "SELECT id, day, run, started, host, label, state, verdict, "
+				       "tags, EXISTS (SELECT 1 FROM device d WHERE d.night = "
+				       "night.id AND instr(d.id, '/')) FROM night ORDER BY "
+				       "started, id",
+				       "");
 
 	memset(out, 0, sizeof(*out));
 	while (db_next(q)) {
@@ -256,8 +254,7 @@ enum status store_nights(struct store *s, struct history_nights *out, struct err
 						.state = text_of(q, 6),
 						.verdict = text_of(q, 7),
 						.tags = text_of(q, 8),
-						.thinned = db_integer(q, 9) != 0,
-						.on_nodes = db_integer(q, 10) != 0 };
+						.on_nodes = db_integer(q, 9) != 0 };
 	}
 	return db_end(q);
 }

@@ -68,9 +68,6 @@ enum status store_each_series(struct store *s, const struct history_filter *f,
 			      history_series_fn *visit, void *context, struct error *err)
 {
 	struct history_series series = { 0 };
-	int64_t thinned = db_id(
-		db_select(s->db, err,
-			  "SELECT day FROM night WHERE thinned ORDER BY day DESC LIMIT 1", ""));
 	struct db_query *q = db_select(
 		s->db, err,
 		"SELECT s.id, s.metric, s.case_id, s.section, s.point, s.model, s.machine, s.unit, "
@@ -88,7 +85,6 @@ enum status store_each_series(struct store *s, const struct history_filter *f,
 			if (series.count)
 				visit(context, &series);
 			begin_series(q, &series);
-			series.thinned = thinned;
 		}
 		take_row(q, &series);
 	}

@@ -113,7 +113,7 @@ void headline_shares_sum_up(struct headline_shares *shares);
 void headline_shares_release(struct headline_shares *shares);
 /*
  * The list "share_charts" of one result: shares where a peak is known, and the roofline where the
- * run has one; and "card_shares", the worst device of each quantity.
+ * run has one.
  */
 struct tree *headline_shares_draw(const struct headline_shares *shares, const struct view *view,
 				  struct tree *page);

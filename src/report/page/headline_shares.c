@@ -149,16 +149,6 @@ static bool need_headings(const struct headline_shares *shares, const struct vie
 	return needed;
 }
 
-/* "STREAM triad, 4.393 TB/s" and 0.9153 for the card (report/card/card.h). */
-static void card_share(const struct headline_share *share, struct tree *bar)
-{
-	char value[FORMAT_SIZE];
-
-	tree_text(bar, "name", share->title);
-	tree_text(bar, "value", format_rounded(share->value, share->unit, value, sizeof(value)));
-	tree_textf(bar, "share", "%.4f", share->share);
-}
-
 /* "Not shown, because a case of it failed: Host to device on cuda:1." */
 static char *not_shown(const struct headline_shares *shares, const struct view *view)
 {
@@ -184,7 +174,6 @@ struct tree *headline_shares_draw(const struct headline_shares *shares, const st
 				  struct tree *page)
 {
 	struct tree *charts = tree_list(page, "share_charts");
-	struct tree *card = tree_list(page, "card_shares");
 	bool headed = need_headings(shares, view);
 	struct chart chart;
 
@@ -207,8 +196,6 @@ struct tree *headline_shares_draw(const struct headline_shares *shares, const st
 
 		if (!(share->share > 0) || (devices > APART && !is_worst(shares, i)))
 			continue;
-		if (is_worst(shares, i))
-			card_share(share, tree_item(card));
 		name = share_name(view, share, headed, devices);
 		point = chart_point_new(chart_series_named(&chart, headed ? share->title : ""),
 					name);

@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "base/input.h"
 #include "base/memory.h"
-#include "report/card/card.h"
 #include "report/chart/chart_files.h"
 #include "report/claims/claims_read.h"
 #include "report/page/settings.h"
@@ -109,45 +108,21 @@ static void add_script(const struct report_options *options, struct tree *page)
 	tree_textf(page, "script_hash", "%.*s", (int)hash->size, (const char *)hash->data);
 }
 
-/* The address of `name` in the folder of options->url, which may be that of the page itself. */
-static char *address_of(const struct report_options *options, const char *name)
+/* The page's answer in a sentence, for search engines and previews of links; "": none. */
+static const char *describe_page(const struct tree *page)
 {
-	const char *url = options->url ? options->url : "", *slash = strrchr(url, '/');
+	const struct tree *changes = tree_member(page, "changes");
+	const char *const answers[] = {
+		tree_member_text(page, "lead"),
+		tree_member_text(changes && changes->count ? changes->children[0] : NULL,
+				 "sentence"),
+		tree_member_text(page, "judgement"), tree_member_text(page, "verdict")
+	};
 
-	return xasprintf("%.*s%s", slash ? (int)(slash + 1 - url) : 0, url, name);
-}
-
-/* The members for Open Graph, and the picture. */
-static enum status add_card(const struct report_options *options, struct tree *page,
-			    struct error *err)
-{
-	bool drawn = options->card && card_available() && !report_on_stdout(options);
-	const char *slash = strrchr(options->output ? options->output : "", '/');
-	char *stem, *name, *path;
-
-	if (options->url && !text_starts_with(options->url, "https://") &&
-	    !text_starts_with(options->url, "http://"))
-		return error_set(err, STATUS_USAGE,
-				 "--url %.200s: the page's address begins with https:// or http://",
-				 options->url);
-	view_text(page, "description", card_answer(page));
-	tree_text(page, "url", options->url ? options->url : "");
-	if (!drawn) {
-		tree_text(page, "card", "");
-		return STATUS_OK;
-	}
-	stem = xstrdup(slash ? slash + 1 : options->output);
-	if (text_ends_with(stem, ".html"))
-		stem[strlen(stem) - strlen(".html")] = '\0';
-	name = xasprintf("%s-card.png", stem);
-	path = xasprintf("%.*s%s", slash ? (int)(slash + 1 - options->output) : 0, options->output,
-			 name);
-	tree_text_owned(page, "card", address_of(options, name));
-	card_write(page, path, err);
-	free(stem);
-	free(name);
-	free(path);
-	return err->status;
+	for (size_t i = 0; i < sizeof(answers) / sizeof(*answers); i++)
+		if (*answers[i])
+			return answers[i];
+	return "";
 }
 
 enum status html_render(const char *name, const struct report_options *options, struct tree *page,
@@ -162,8 +137,7 @@ enum status html_render(const char *name, const struct report_options *options, 
 	tree_text_owned(page, "css", css);
 	tree_flag(page, "linked", options->separate_css);
 	add_script(options, page);
-	if (add_card(options, page, err) != STATUS_OK)
-		return err->status;
+	view_text(page, "description", describe_page(page));
 	return template_render(name, options->template_dir, page, html, err);
 }
 
