@@ -20,7 +20,7 @@
 #include "suites/parallel/measure.h"
 #include "suites/parallel/modes/modes.h"
 #include "suites/parallel/outcome.h"
-#include "suites/parallel/predict/predict.h"
+#include "suites/parallel/highest_rates.h"
 #include "suites/parallel/ranks/connection_cache.h"
 #include "suites/parallel/ranks/grid.h"
 #include "suites/parallel/setup_case.h"
@@ -515,10 +515,11 @@ static enum status parallel_run(struct run *run, struct error *err)
 }
 
 /* Recomputation is work of the device, not of the model. */
-static void record_utilisation(struct run *run, const struct setup *setup, struct curves *curves)
+static void record_utilisation(struct run *run, const struct setup *setup,
+			       const struct highest_rates *rates)
 {
 	const struct metric_value *rate = case_metric(run->result, "parallel.flops");
-	double share = rate ? rate->value / setup->ranks / curves_flops(curves) : NAN;
+	double share = rate ? rate->value / setup->ranks / rates->gemm : NAN;
 
 	if (!isfinite(share))
 		return;
@@ -527,81 +528,28 @@ static void record_utilisation(struct run *run, const struct setup *setup, struc
 		  share * (1 + segments_recompute_flops(setup) / setup_flops(setup)));
 }
 
-static void derive_critical(struct run *run, const struct setup *setup, struct curves *curves)
+static void derive_critical(struct run *run, const struct setup *setup,
+			    const struct highest_rates *rates)
 {
-	record_utilisation(run, setup, curves);
-	if (setup->ranks < 2 || !isfinite(predict_critical_batch(setup, curves)))
+	if (setup->ranks < 2 || !isfinite(critical_batch(setup, rates)))
 		return;
-	run_value(run, "parallel.critical_batch", predict_critical_batch(setup, curves));
-	run_value(run, "parallel.critical_width", predict_critical_width(setup, curves));
-}
-
-/* The meaning of `auto` is known from what ran. */
-static const char *messages_of(const struct case_result *c, const struct setup *setup)
-{
-	for (size_t i = 0; i < c->path_count && setup->transport == TRANSPORT_AUTO; i++)
-		if (strcmp(c->paths[i], "transport: peer_copy") == 0)
-			return transport_names[TRANSPORT_PEER_COPY];
-	return transport_names[setup->transport];
-}
-
-/* No prediction without a measurement of any of its inputs. */
-static void note_missing(struct run *run, const struct result *all, const struct curves *curves)
-{
-	static const char *const sources[] = { "matmul", "stream", "collective", "convolution",
-					       "attention" };
-
-	for (size_t i = 0; i < all->case_count; i++)
-		for (size_t s = 0; s < sizeof(sources) / sizeof(sources[0]); s++)
-			if (all->cases[i].status == CASE_OK &&
-			    strcmp(all->cases[i].suite, sources[s]) == 0) {
-				run_note(run, "Not predicted, since this run did not measure %s.",
-					 curves->missing);
-				return;
-			}
-}
-
-/* Parts of a percent are no news. */
-#define SLOWED_SHARE_TOLD 0.005
-
-static void note_slowed(struct run *run, double share)
-{
-	if (share >= SLOWED_SHARE_TOLD)
-		run_note(run,
-			 "Of the predicted time %.0f %% is what products and collectives take "
-			 "longer side by side, by factors found on eight H200s over NCCL: the run "
-			 "does not measure them.",
-			 fmax(1, 100 * share));
+	run_value(run, "parallel.critical_batch", critical_batch(setup, rates));
+	run_value(run, "parallel.critical_width", critical_width(setup, rates));
 }
 
 static void parallel_derive(struct run *run, const struct result *all)
 {
-	const struct metric_value *step = case_metric(run->result, "parallel.step_time");
-	const struct series *samples = case_series(run->result, "parallel.step_time");
-	unsigned steps = samples && samples->batch > 0 ? samples->batch : 1;
-	double measured = step ? step->value : NAN, predicted;
 	struct error ignored = ERROR_NONE;
-	struct curves curves;
+	struct highest_rates rates;
 	struct setup setup;
 
-	if (!step || case_metric(run->result, "parallel.predicted_time") ||
+	if (!case_metric(run->result, "parallel.step_time") ||
 	    setup_from_case(&setup, run->c, &ignored) != STATUS_OK)
 		return;
-	curves_open(&curves, all, run->result->device, precision_name(setup.precision));
-	curves.transport = transport_names[setup.transport];
-	curves.messages = messages_of(run->result, &setup);
-	predicted = predict_step(&setup, steps, &curves);
-	if (isfinite(predicted)) {
-		run_value(run, "parallel.predicted_time", predicted);
-		run_value(run, "parallel.prediction_error", predicted / measured - 1);
-		note_slowed(run, predict_contention_share(&setup, steps, &curves));
-	} else {
-		note_missing(run, all, &curves);
-	}
-	if (setup.kind != MODEL_MLP)
-		record_utilisation(run, &setup, &curves);
-	else
-		derive_critical(run, &setup, &curves);
+	rates = highest_rates_find(all, run->result->device, &setup);
+	record_utilisation(run, &setup, &rates);
+	if (setup.kind == MODEL_MLP)
+		derive_critical(run, &setup, &rates);
 }
 
 static void *open_state(void)

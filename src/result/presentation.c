@@ -17,7 +17,6 @@ static const char *const role_words[] = {
 	[ROLE_COMPUTE_TIME] = "compute_time",
 	[ROLE_SCHEDULE_TIME] = "schedule_time",
 	[ROLE_IDLE_BY_FORMULA] = "idle_by_formula",
-	[ROLE_PREDICTED_TIME] = "predicted_time",
 	[ROLE_CRITICAL_BATCH] = "critical_batch",
 	[ROLE_CRITICAL_WIDTH] = "critical_width",
 	[ROLE_FLOPS] = "flops",

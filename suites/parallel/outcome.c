@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "suites/parallel/classes.h"
-#include "suites/parallel/predict/schedule_measured.h"
+#include "suites/parallel/schedule_measured.h"
 #include "suites/shared/energy.h"
 
 /* Above the number of devices by more than this a speed-up is doubtful. */
@@ -69,11 +69,6 @@ const struct metric parallel_metrics[] = {
 	  "for reference, by formula of equal stages and messages that take no time: (p-1)/(m+p-1) "
 	  "for whole backwards, 2(p-1)/(3m+2(p-1)) where the gradient of a stage's input is sent "
 	  "before those of its weights are computed",
-	  .percent = true },
-	{ "parallel.predicted_time", "s", BETTER_NONE, 0,
-	  "step time by the mode's schedule and what this run measured of products, memory and "
-	  "collectives" },
-	{ "parallel.prediction_error", "1", BETTER_NONE, 0, "predicted / measured step time - 1",
 	  .percent = true },
 	{ "parallel.critical_batch", "1", BETTER_NONE, 0,
 	  "rows per device below which DDP cannot hide its all-reduce, from this run's highest "

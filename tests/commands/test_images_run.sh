@@ -71,51 +71,6 @@ refused 'bad.ini:4: image is a key of model = convnet and resnet, and model is m
 refused 'bad.ini:4: blocks is a key of model = transformer, convnet and resnet, and model is mlp' 'blocks = 2\n'
 refused 'bad.ini:5: blocks: 70, allowed of model = transformer are 1 to 62' 'model = transformer\nblocks = 70\n'
 
-# A run that measures convolutions predicts steps; without depthwise ones it says what it lacks.
-cat > "$dir/parts.ini" <<'INI'
-[run]
-backend = host
-host_devices = 1
-[defaults]
-min_samples = 3
-max_samples = 3
-max_time = 20ms
-[suite matmul]
-precisions = fp32
-implementations = blas
-sizes = 16, 64
-transposes = nn, tn, nt
-[suite stream]
-operations = triad
-precisions = fp32
-sizes = 64KiB, 1MiB
-[suite convolution]
-precisions = fp32
-batch = 1, 8
-image = 8
-channels = 4
-[suite parallel]
-model = convnet
-image = 32
-channels = 4
-batch = 8
-modes = single
-devices = 1
-convolution = plain,depthwise
-iterations = 3
-sample_time = 100us
-verify_flops = 1e6
-INI
-"$gpuproof" run "$dir/parts.ini" -o "$dir/parts" --quiet || fail "parts of images ended with $?"
-python3 - "$dir/parts/result.json" <<'PY'
-import json, sys
-plain, depthwise = (c for c in json.load(open(sys.argv[1]))["cases"] if c["suite"] == "parallel")
-predicted, step = (plain["metrics"][f"parallel.{m}"]["value"] for m in ("predicted_time", "step_time"))
-assert 0.001 < predicted / step < 1000, (predicted, step)
-assert "parallel.predicted_time" not in depthwise["metrics"]
-assert "depthwise convolutions' forward in fp32 (suite convolution)" in depthwise["notes"], depthwise["notes"]
-PY
-
 # Memory of a step: grows with the batch, is less with parts, recomputed layers and depthwise convolutions; a search ends.
 cat > "$dir/memory.ini" <<'INI'
 [run]

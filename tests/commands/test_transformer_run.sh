@@ -72,65 +72,6 @@ printf '[run]\nbackend = host\n[suite parallel]\nmodel = mlp\nmodes = single\nla
 "$gpuproof" config show "$dir/mlp.ini" > "$dir/effective.ini"
 "$gpuproof" run "$dir/effective.ini" --dry-run > "$dir/said" 2>&1 || fail "an effective config is refused: $(cat "$dir/said")"
 
-# A run that measures what steps are made of predicts them; without attention it says so.
-cat > "$dir/parts.ini" <<'INI'
-[run]
-backend = host
-host_devices = 2
-[defaults]
-min_samples = 3
-max_samples = 3
-max_time = 20ms
-[suite matmul]
-precisions = fp32
-implementations = blas
-sizes = 32, 128
-transposes = nn, tn, nt
-[suite stream]
-operations = triad
-precisions = fp32
-sizes = 64KiB, 1MiB
-[suite collective]
-operations = all_reduce, all_gather, reduce_scatter, send_recv
-devices = 2
-sizes = 4KiB, 64KiB
-[suite attention]
-precisions = fp32
-implementations = fused
-head_size = 16
-sequence = 16, 32
-[suite parallel]
-model = transformer
-hidden = 32
-heads = 2
-blocks = 2
-sequence = 24
-vocabulary = 90
-batch = 4
-devices = 1,2
-modes = single,ddp,zero1,zero3,tensor,tensor_sequence,1f1b,hybrid
-microbatches = 2
-hybrid = 1x2x1
-iterations = 3
-sample_time = 100us
-verify_flops = 1e6
-INI
-"$gpuproof" run "$dir/parts.ini" -o "$dir/parts" --quiet || fail "a run of parts ended with $?"
-"$gpuproof" run "$dir/parts.ini" -o "$dir/fewer" --quiet --set 'suite attention.passes=forward' || fail "without backward: $?"
-python3 - "$dir/parts/result.json" "$dir/fewer/result.json" <<'PY'
-import json, sys
-whole, fewer = ([c for c in json.load(open(f))["cases"] if c["suite"] == "parallel"] for f in sys.argv[1:])
-assert len(whole) == len(fewer) == 8, [c["id"] for c in whole]
-for c in whole:
-    predicted = c["metrics"]["parallel.predicted_time"]["value"]
-    step = c["metrics"]["parallel.step_time"]["value"]
-    # A busy CPU; the unit test has the arithmetic.
-    assert 0.001 < predicted / step < 1000, (c["id"], predicted, step)
-for c in fewer:
-    assert "parallel.predicted_time" not in c["metrics"], c["id"]
-    assert "attention in fp32 (suite attention)" in c["notes"], (c["id"], c["notes"])
-PY
-
 # Memory of a step: by its plan and by the published formula, less with parts and with blocks computed again; a search ends.
 cat > "$dir/memory.ini" <<'INI'
 [run]

@@ -299,9 +299,7 @@ void view_strategy_figures(const struct view *view, const char *suite, struct tr
 	"most, without its context and the collectives' library. Computing: the slowest "      \
 	"device's kernels with all communication left out. Idle by schedule: what a "          \
 	"pipeline's schedule leaves idle with these stages, if messages took no time. "        \
-	"Communication exposed: the rest of the step, which nothing hides. Predicted: from "   \
-	"what this run measured of products, memory and collectives; + is slower than "        \
-	"measured; \u2013: this run has not measured these in that precision."
+	"Communication exposed: the rest of the step, which nothing hides."
 
 void view_split_answer(const struct view *view, const char *suite, struct tree *map,
 		       struct tree *answers)

@@ -109,37 +109,12 @@ static const struct strategy *fastest(const struct map *m, const struct place *p
 	return best;
 }
 
-/* The one that predictions call the fastest; NULL unless all there have one. */
-static const struct strategy *fastest_predicted(const struct map *m, const struct place *place)
-{
-	const struct metric_value *least = NULL;
-	const struct strategy *best = NULL;
-
-	for (size_t i = 0; i < m->strategies->count; i++) {
-		const struct metric_value *p =
-			strategies_metric(&m->strategies->items[i], ROLE_PREDICTED_TIME);
-
-		if (!is_at(m, i, place))
-			continue;
-		if (!p)
-			return NULL;
-		if (!least || p->value < least->value) {
-			least = p;
-			best = &m->strategies->items[i];
-		}
-	}
-	return best;
-}
-
 #define MODES_MOST VIEW_STYLES
 #define UNDECIDED VIEW_STYLE_NONE
 
 struct winners {
 	char *names[MODES_MOST + 1]; /* by colour, "" where no mode has it; NULL-terminated */
 	size_t cells[MODES_MOST], all;
-	size_t predicted,
-		/* decided places with predictions, and those whose winner they name */
-		predicted_correctly;
 };
 
 static void winners_open(struct winners *w)
@@ -202,8 +177,7 @@ static void add_cell(const struct map *m, const struct place *place, struct char
 		     struct winners *winners)
 {
 	const struct strategy *best = fastest(m, place, NULL);
-	const struct strategy *next = best ? fastest(m, place, best) : NULL,
-			      *predicted = fastest_predicted(m, place);
+	const struct strategy *next = best ? fastest(m, place, best) : NULL;
 	struct chart_point *cell;
 	char text[32];
 
@@ -213,14 +187,10 @@ static void add_cell(const struct map *m, const struct place *place, struct char
 	cell = chart_point_new(row, text);
 	cell->y = next->seconds / best->seconds;
 	decide(cell, best, next, winners);
-	if (!predicted || cell->style == UNDECIDED)
-		return;
-	winners->predicted++;
-	winners->predicted_correctly += same_mode(predicted, best);
 }
 
 /*
- * A prediction by formula from a strategy of the map; NaN: none. The highest rates of a run are
+ * A size by formula from a strategy of the map; NaN: none. The highest rates of a run are
  * those of all its cases.
  */
 static double critical(const struct map *m, const char *of, enum role role)
@@ -275,9 +245,6 @@ static char *crossover_finding(const struct map *m, const char *of, const struct
 		text_addf(&out, "%s %zu of %zu the fastest two are not told apart",
 			  out.length ? "; in" : "In", w->cells[UNDECIDED], w->all);
 	text_add_char(&out, '.');
-	if (w->predicted)
-		text_addf(&out, " Predictions name the winner in %zu of %zu.",
-			  w->predicted_correctly, w->predicted);
 	add_critical(m, of, &out);
 	return text_detach(&out);
 }

@@ -53,18 +53,6 @@ static char *part_words(double seconds, double step)
 			 format_percent(seconds / step, percent, sizeof(percent)));
 }
 
-static char *prediction_words(const struct strategy *s)
-{
-	double predicted = strategies_value(s, ROLE_PREDICTED_TIME);
-	char value[FORMAT_SIZE], percent[FORMAT_SIZE];
-
-	if (!isfinite(predicted))
-		return xstrdup("\u2013");
-	return xasprintf("%s, %s%s", format_rounded(predicted, "s", value, sizeof(value)),
-			 predicted >= s->seconds ? "+" : "",
-			 format_percent(predicted / s->seconds - 1, percent, sizeof(percent)));
-}
-
 static void add_owned(struct tree *cells, char *text)
 {
 	tree_item_text(cells, text);
@@ -120,17 +108,14 @@ static void add_row(const struct strategy *s, const char *name, bool energy, str
 	tree_item_text(cells, strategies_speedup_cell(s, text, sizeof(text)));
 	tree_item_text(cells, format_rounded(s->memory, "B", text, sizeof(text)));
 	add_parts(s, cells);
-	add_owned(cells, prediction_words(s));
 	if (energy)
 		add_owned(cells, energy_words(s));
 }
 
 static struct tree *add_table(struct tree *tables, char *title, const char *first, bool energy)
 {
-	static const char *const head[] = {
-		"Speed-up",         "Memory of a device",    "Computing",
-		"Idle by schedule", "Communication exposed", "Predicted"
-	};
+	static const char *const head[] = { "Speed-up", "Memory of a device", "Computing",
+					    "Idle by schedule", "Communication exposed" };
 	struct tree *table = tree_item(tables), *columns;
 
 	tree_text_owned(table, "title", title);

@@ -104,7 +104,7 @@ static void values(void **state)
 		{ "trainmem.memory", "B", 3, NAN, "3.000 B" },
 		{ "parallel.efficiency", "1", 0.51234, NAN, "51.2\u00a0%" },
 		{ "parallel.efficiency", "1", 1, NAN, "100\u00a0%" },
-		{ "parallel.prediction_error", "1", -0.0123, NAN, "−1.23\u00a0%" },
+		{ "parallel.compute_inflation", "1", -0.0123, NAN, "−1.23\u00a0%" },
 		{ "parallel.idle", "1", 0, NAN, "0\u00a0%" },
 		{ "parallel.idle", "1", NAN, NAN, "\u2013" },
 	};

@@ -197,7 +197,6 @@ static void the_answer_names_the_fastest_and_the_smallest(void **state)
 	add_metric(c, "parallel.speedup", 1.8, "1");
 	add_metric(c, "parallel.compute_time", 0.6e-3, "s");
 	add_metric(c, "parallel.bubble_model", 0, "1");
-	add_metric(c, "parallel.predicted_time", 0.9e-3, "s");
 	add_split(&r, "zero3", 64, 512, 1.5e-3, 2e9);
 	open_drawn(&d, &r);
 	map = answer_of(&d);
@@ -212,10 +211,9 @@ static void the_answer_names_the_fastest_and_the_smallest(void **state)
 	assert_string_equal(cells->children[2]->text, "600 µs, 60\u00a0%");
 	assert_string_equal(cells->children[3]->text, "none");
 	assert_string_equal(cells->children[4]->text, "400 µs, 40\u00a0%");
-	assert_string_equal(cells->children[5]->text, "900 µs, −10\u00a0%");
 	/* A case that was not measured in parts has none. */
 	cells = tree_member(tree_member(table, "rows")->children[1], "cells");
-	for (size_t i = 2; i < 6; i++)
+	for (size_t i = 2; i < 5; i++)
 		assert_string_equal(cells->children[i]->text, "\u2013");
 	tree_free(map);
 	close_drawn(&d);
@@ -321,10 +319,7 @@ static void speedups_that_cannot_be_are_doubted(void **state)
 	}
 }
 
-/*
- * A winner by less than the intervals is none on the map either, and predictions are not held
- * against it.
- */
+/* A winner by less than the intervals is none on the map either. */
 static void a_map_says_what_is_not_told_apart(void **state)
 {
 	static const double batches[] = { 64, 8192 }, widths[] = { 512, 4096 };
@@ -339,16 +334,14 @@ static void a_map_says_what_is_not_told_apart(void **state)
 				add_split(&r, "ddp", batches[b], widths[w], 1e-3, 1e9);
 
 			metric_of(c, "parallel.step_time")->high = b && w ? 1.3e-3 : 1e-3;
-			add_metric(c, "parallel.predicted_time", 1e-3, "s");
-			c = add_split(&r, "tensor", batches[b], widths[w], 1.2e-3, 1e9);
-			add_metric(c, "parallel.predicted_time", 1.2e-3, "s");
+			add_split(&r, "tensor", batches[b], widths[w], 1.2e-3, 1e9);
 		}
 	open_drawn(&d, &r);
 	strategies_crossover(&d.strategies, d.charts, d.answers);
 	map = d.charts->children[0];
 	assert_string_equal(member(map, "finding"),
 			    "DDP is fastest in 3 of 4; in 1 of 4 the fastest two are not told "
-			    "apart. Predictions name the winner in 3 of 3.");
+			    "apart.");
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -605,8 +598,8 @@ static void weak_scaling_is_on_the_map_at_its_whole_batch(void **state)
 	result_release(&r);
 }
 
-/* A second device may be a mistake; and predictions are compared with measurements. */
-static void one_device_competes_and_predictions_are_counted(void **state)
+/* A second device may be a mistake. */
+static void one_device_competes(void **state)
 {
 	static const double batches[] = { 64, 8192 }, widths[] = { 512, 4096 };
 	struct result r = { 0 };
@@ -615,15 +608,10 @@ static void one_device_competes_and_predictions_are_counted(void **state)
 	(void)state;
 	for (int b = 0; b < 2; b++)
 		for (int w = 0; w < 2; w++) {
-			struct case_result *c =
-				add_split(&r, "ddp", batches[b], widths[w], 2e-3, 1e9);
+			struct case_result *c;
 
-			add_metric(c, "parallel.predicted_time", 2e-3, "s");
+			add_split(&r, "ddp", batches[b], widths[w], 2e-3, 1e9);
 			c = add_split(&r, "single", batches[b], widths[w], b ? 4e-3 : 1e-3, 1e9);
-			/*
-			 * The one device of the small batch is predicted right at one width of two.
-			 */
-			add_metric(c, "parallel.predicted_time", b || w ? 4e-3 : 1e-3, "s");
 			free(c->parameters[3].text);
 			c->parameters[3].text = xstrdup("1");
 			c->parameters[3].number = 1;
@@ -634,8 +622,7 @@ static void one_device_competes_and_predictions_are_counted(void **state)
 	assert_string_equal(member(d.charts->children[0], "title"),
 			    "Which split wins on 2 devices");
 	assert_non_null(strstr(member(d.charts->children[0], "finding"),
-			       "DDP is fastest in 2 of 4; single is fastest in 2 of 4. Predictions "
-			       "name the winner in 3 of 4."));
+			       "DDP is fastest in 2 of 4; single is fastest in 2 of 4."));
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -809,7 +796,7 @@ int main(void)
 		cmocka_unit_test(bars_are_named_by_what_tells_them_apart),
 		cmocka_unit_test(the_map_names_winners),
 		cmocka_unit_test(weak_scaling_is_on_the_map_at_its_whole_batch),
-		cmocka_unit_test(one_device_competes_and_predictions_are_counted),
+		cmocka_unit_test(one_device_competes),
 		cmocka_unit_test(a_limit_names_the_fastest_that_fits),
 		cmocka_unit_test(limits_are_sizes_and_gpus),
 		cmocka_unit_test(utilisation_is_of_the_data_sheet),

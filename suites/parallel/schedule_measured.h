@@ -4,8 +4,8 @@
  * knows neither stages that differ (the first has no gradient of its input to compute) nor messages
  * that come late.
  */
-#ifndef GPUPROOF_SUITES_PARALLEL_PREDICT_SCHEDULE_MEASURED_H
-#define GPUPROOF_SUITES_PARALLEL_PREDICT_SCHEDULE_MEASURED_H
+#ifndef GPUPROOF_SUITES_PARALLEL_SCHEDULE_MEASURED_H
+#define GPUPROOF_SUITES_PARALLEL_SCHEDULE_MEASURED_H
 
 #include "suites/models/mode.h"
 

@@ -1,4 +1,4 @@
-#include "suites/parallel/predict/schedule_measured.h"
+#include "suites/parallel/schedule_measured.h"
 
 #include <math.h>
 
