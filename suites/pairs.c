@@ -49,10 +49,8 @@ static const struct key keys[] = {
 	  .min = 1,
 	  .max = 100,
 	  .word = "all",
-	  .second_word = "leaves",
 	  .help = "random rounds, in each of which a node has one partner; all: every two nodes "
-		  "once; leaves: every two leaf switches once, all their nodes with each other's, "
-		  "by topology of [fleet]" },
+		  "once" },
 	{ .name = "confirm",
 	  .type = KEY_INTEGER,
 	  .fallback = "2",

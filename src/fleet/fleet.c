@@ -14,7 +14,6 @@
 #include "base/memory.h"
 #include "fleet/merge.h"
 #include "fleet/nodes.h"
-#include "fleet/rounds/topology.h"
 #include "measure/processes/signals.h"
 #include "plan/plan.h"
 #include "run/conductor.h"
@@ -393,9 +392,7 @@ enum status fleet_run(const struct config *config, const struct fleet_options *o
 
 	f.has_groups = plan_has_groups(config);
 	memset(result, 0, sizeof(*result));
-	/* Now, since the rounds that need it come last. */
-	if (topology_read(section_text(settings, "topology"), NULL, 0, NULL, err) == STATUS_OK &&
-	    launcher_choose(&f.launcher, config, options->launch, err) == STATUS_OK &&
+	if (launcher_choose(&f.launcher, config, options->launch, err) == STATUS_OK &&
 	    open_journal(&f, config, result, err) == STATUS_OK &&
 	    make_folders(&f, err) == STATUS_OK) {
 		f.run_id = result->run_id;

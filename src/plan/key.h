@@ -53,10 +53,8 @@ struct key {
 	 * allowed. NULL: nothing.
 	 */
 	enum status (*check)(const char *text, struct error *err);
-	/*
-	 * KEY_INTEGER: words that are allowed too, as 0 and -1, which `min` excludes; NULL: none
-	 */
-	const char *word, *second_word;
+	/* KEY_INTEGER: a word that is allowed too, as 0, which `min` excludes; NULL: none */
+	const char *word;
 	/* an axis' name in results: "size" for `sizes`; NULL: as `name` */
 	const char *parameter;
 };

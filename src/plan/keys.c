@@ -170,11 +170,6 @@ const struct key fleet_keys[] = {
 	  .min = 0.5,
 	  .max = 3600,
 	  .help = "a node that says nothing for this long is lost" },
-	{ .name = "topology",
-	  .type = KEY_TEXT,
-	  .fallback = "auto",
-	  .help = "file that tells the leaf switch of each node, as Slurm's topology.conf or in "
-		  "lines 'leaf1: n1 n[2-8]'; auto: Slurm's own in an allocation; none" },
 	{ .name = "bisect",
 	  .type = KEY_PERCENT,
 	  .fallback = "50 %",

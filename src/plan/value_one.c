@@ -58,10 +58,8 @@ static enum status check_range(const struct key *key, const char *text, double n
 		return error_set(err, STATUS_USAGE, "'%.60s' is negative", text);
 	number_text(key, key->min, min, sizeof(min));
 	number_text(key, key->max, max, sizeof(max));
-	return error_set(err, STATUS_USAGE, "'%.60s' is out of range; allowed: %s%s%s%s%s to %s",
-			 text, key->word ? key->word : "", key->word ? ", " : "",
-			 key->second_word ? key->second_word : "", key->second_word ? ", " : "",
-			 min, max);
+	return error_set(err, STATUS_USAGE, "'%.60s' is out of range; allowed: %s%s%s to %s", text,
+			 key->word ? key->word : "", key->word ? ", " : "", min, max);
 }
 
 enum status value_from_integer(struct value *value, const struct key *key, int64_t n,
@@ -88,18 +86,16 @@ static enum status parse_integer(struct value *value, const struct key *key, con
 {
 	int64_t n = 0;
 
-	if ((key->word && strcmp(text, key->word) == 0) ||
-	    (key->second_word && strcmp(text, key->second_word) == 0)) {
+	if (key->word && strcmp(text, key->word) == 0) {
 		value->text = xstrdup(text);
-		value->integer = strcmp(text, key->word) == 0 ? 0 : -1;
+		value->integer = 0;
 		return STATUS_OK;
 	}
 	if (units_parse_integer(text, &n, err) != STATUS_OK) {
 		if (key->word) {
 			error_clear(err);
-			error_set(err, STATUS_USAGE, "'%.60s' is neither %s%s%s nor a whole number",
-				  text, key->word, key->second_word ? ", " : "",
-				  key->second_word ? key->second_word : "");
+			error_set(err, STATUS_USAGE, "'%.60s' is neither %s nor a whole number",
+				  text, key->word);
 		}
 		return STATUS_USAGE;
 	}
@@ -291,6 +287,5 @@ void key_describe(const struct key *key, struct text *out)
 	number_text(key, key->max, max, sizeof(max));
 	text_addf(out, ", %s to %s", min, max);
 	if (key->word)
-		text_addf(out, ", or %s%s%s", key->word, key->second_word ? " or " : "",
-			  key->second_word ? key->second_word : "");
+		text_addf(out, ", or %s", key->word);
 }

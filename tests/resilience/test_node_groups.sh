@@ -134,15 +134,6 @@ fi
 "$gpuproof" run pairs.ini -o healthy --simulate-nodes 3 --no-report --set pairs.rounds=all >healthy.out 2>healthy.err
 same "$(json healthy 'len({c["id"].split("@")[1] for c in C}), all(c["status"] == "OK" for c in C)')" "(3, True)" "every two nodes once"
 
-# Two leaf switches: their nodes meet in one round; a file that is not there is told before anything is measured.
-printf 'SwitchName=leaf1 Nodes=n[1-2]\nSwitchName=leaf2 Nodes=n[3-4]\n' >topology.conf
-"$gpuproof" run pairs.ini -o leaves --simulate-nodes 4 --no-report --set pairs.rounds=leaves --set pairs.confirm=0 \
-	--set fleet.topology=topology.conf >leaves.out 2>leaves.err
-same "$(json leaves 'len({c["id"].split("@")[1] for c in C}), {c["parameters"]["round"] for c in C}, all(sum(n in c["id"].split("@")[1] for n in ("n1", "n2")) == 1 for c in C)')" \
-	"(2, {1}, True)" "pairs of two leaf switches: $(cat leaves.err)"
-"$gpuproof" run pairs.ini -o nowhere --simulate-nodes 4 --set fleet.topology=nowhere.conf >nowhere.out 2>&1 && fail "a topology that is not there"
-expect "nowhere.conf: No such file" nowhere.out "a topology that is not there"
-
 # kill -9 of a rank: the case in flight is an error that names rank and node, the others continue.
 begin killed
 rank=$(rank_of "$conductor" n2)

@@ -1,7 +1,7 @@
 /*
  * Inside of the rounds (rounds.h): their members and groups. group.c orders groups and hears of
  * them, group_cases.c keeps their cases, stages.c says which groups come next, stage_bisection.c
- * those that look for nodes at fault, leaves.c those of leaf switches, rounds.c puts it together.
+ * those that look for nodes at fault, rounds.c puts it together.
  */
 #ifndef GPUPROOF_FLEET_ROUNDS_PARTS_H
 #define GPUPROOF_FLEET_ROUNDS_PARTS_H
@@ -16,7 +16,6 @@
 struct member {
 	char *name;
 	size_t node; /* the caller's number */
-	char *leaf;  /* its switch; NULL: not known */
 	char *lost;  /* why; NULL: it is there */
 	struct device_info *devices;
 	size_t device_count;
@@ -41,10 +40,9 @@ struct group {
 	bool secondary; /* the reason is that another rank was missed */
 };
 
-/* The key `rounds` of pairs, whose words are 0 and -1 (plan/key.h); the later one asks for more. */
-enum pairs { PAIRS_NONE, PAIRS_RANDOM, PAIRS_OF_LEAVES, PAIRS_ALL };
+/* The key `rounds` of pairs, whose word is 0 (plan/key.h); the later one asks for more. */
+enum pairs { PAIRS_NONE, PAIRS_RANDOM, PAIRS_ALL };
 #define PAIRS_WORD_ALL 0
-#define PAIRS_WORD_LEAVES (-1)
 
 enum stage { STAGE_SIZES, STAGE_BISECTION, STAGE_PAIRS, STAGE_CONFIRM, STAGE_OVER };
 
@@ -90,18 +88,6 @@ const char *rounds_lost_member(const struct rounds *r, const struct group *g);
 /* True while the group has something to do. */
 bool rounds_step_group(struct rounds *r, struct group *g);
 
-/* Switches with members that are there and have a known one. */
-size_t rounds_leaf_count(const struct rounds *r);
-/* The pairs of turn 1 to leaves - 1 (even) or leaves (odd): every two switches once. */
-size_t rounds_pair_leaves(const struct rounds *r, size_t turn, size_t (*pairs)[2]);
-/*
- * Notes a switch that is at fault, and takes the accusations of its nodes away, which are
- * neither accused nor shown to be sound: a warning says so of each. After rounds of leaves alone,
- * in which no two nodes of a switch meet.
- */
-void rounds_accuse_leaves(struct rounds *r, struct accusation *accused, size_t *count);
-
-enum pairs rounds_asked_pairs(const struct rounds *r);
 /* Members that are there; returns how many. */
 size_t rounds_list_members(const struct rounds *r, size_t *out);
 /* The next round with a group that has something to do; false: there is none. */

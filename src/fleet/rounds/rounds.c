@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "fleet/rounds/parts.h"
-#include "fleet/rounds/topology.h"
 #include "run/group.h"
 
 bool rounds_is_of(const struct section *section, enum suite_groups kind)
@@ -83,19 +82,6 @@ bool rounds_step(struct rounds *r)
 	return !r->stopped && rounds_make(r);
 }
 
-static enum status find_leaves(struct rounds *r, const char *const *names, struct error *err)
-{
-	const struct section *fleet = config_section(r->config, "fleet", "");
-	char **leaves = xcalloc(r->count + 1, sizeof(*leaves));
-	enum status status =
-		topology_read(section_text(fleet, "topology"), names, r->count, leaves, err);
-
-	for (size_t i = 0; i < r->count; i++)
-		r->members[i].leaf = leaves[i];
-	free(leaves);
-	return status;
-}
-
 enum status rounds_open(struct rounds **out, const struct config *config, const char *directory,
 			const char *const *names, const size_t *nodes, size_t count, uint64_t seed,
 			const struct rounds_door *door, struct error *err)
@@ -119,7 +105,7 @@ enum status rounds_open(struct rounds **out, const struct config *config, const 
 			return err->status;
 	}
 	pairing_open(&r->pairing, count, seed);
-	return find_leaves(r, names, err);
+	return STATUS_OK;
 }
 
 static void add_finding(struct result *result, const struct finding *f)
@@ -152,8 +138,6 @@ void rounds_collect(struct rounds *r, struct result *result)
 
 	end_round(r);
 	count = rounds_accusations(r, &accused);
-	if (rounds_asked_pairs(r) == PAIRS_OF_LEAVES)
-		rounds_accuse_leaves(r, accused, &count);
 	result->planned += r->planned;
 	for (size_t i = 0; i < r->config->count; i++)
 		if (rounds_is_of(&r->config->sections[i], SUITE_OF_NODES) ||
@@ -185,7 +169,6 @@ void rounds_close(struct rounds *r)
 		case_result_release(&r->earlier.cases[i]);
 	for (size_t i = 0; i < r->count; i++) {
 		free(r->members[i].name);
-		free(r->members[i].leaf);
 		free(r->members[i].lost);
 		free(r->members[i].devices);
 		free(r->members[i].path);

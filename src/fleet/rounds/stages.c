@@ -90,7 +90,7 @@ static int64_t pair_setting(const struct rounds *r, const char *key)
 }
 
 /* Gives the most that sections of pairs ask for. */
-enum pairs rounds_asked_pairs(const struct rounds *r)
+static enum pairs asked_pairs(const struct rounds *r)
 {
 	enum pairs asked = PAIRS_NONE;
 
@@ -99,7 +99,6 @@ enum pairs rounds_asked_pairs(const struct rounds *r)
 		int64_t rounds = rounds_is_of(s, SUITE_OF_PAIRS) ? section_integer(s, "rounds") : 0;
 		enum pairs own = !rounds_is_of(s, SUITE_OF_PAIRS) ? PAIRS_NONE
 				 : rounds == PAIRS_WORD_ALL       ? PAIRS_ALL
-				 : rounds == PAIRS_WORD_LEAVES    ? PAIRS_OF_LEAVES
 								  : PAIRS_RANDOM;
 
 		asked = own > asked ? own : asked;
@@ -118,8 +117,6 @@ static size_t count_rounds(const struct rounds *r, enum pairs asked, size_t node
 	switch (asked) {
 	case PAIRS_RANDOM:
 		return (size_t)pair_setting(r, "rounds");
-	case PAIRS_OF_LEAVES:
-		return rounds_of_all(rounds_leaf_count(r));
 	case PAIRS_ALL:
 		return rounds_of_all(nodes);
 	default:
@@ -135,45 +132,22 @@ static void add_pairs(struct rounds *r, const size_t (*pairs)[2], size_t count, 
 		rounds_add_group(r, what, pairs[i]);
 }
 
-static void tell_unpaired(struct rounds *r, enum pairs asked, size_t count)
-{
-	size_t unknown = 0;
-	char text[200];
-
-	for (size_t i = 0; i < r->count; i++)
-		unknown += !r->members[i].lost && !r->members[i].leaf;
-	if (count < 2)
-		rounds_note(r, SEVERITY_WARNING, "pairs of nodes",
-			    "not measured: fewer than two nodes are left for it");
-	else if (asked == PAIRS_OF_LEAVES && rounds_leaf_count(r) < 2)
-		rounds_note(r, SEVERITY_WARNING, "pairs of nodes",
-			    "not measured: rounds = leaves takes two leaf switches, and topology "
-			    "of [fleet] tells of fewer");
-	else if (asked == PAIRS_OF_LEAVES && unknown) {
-		snprintf(text, sizeof(text),
-			 "%zu of %zu are under no leaf switch that topology of [fleet] tells of, "
-			 "and are not measured",
-			 unknown, count);
-		rounds_note(r, SEVERITY_WARNING, "pairs of nodes", text);
-	}
-}
-
-/* Random pairs, or in turn every pair of nodes or of leaf switches once. */
+/* Random pairs, or in turn every pair of nodes once. */
 static bool make_pairs(struct rounds *r)
 {
 	size_t *all = xcalloc(r->count + 1, sizeof(*all)), count = rounds_list_members(r, all),
 	       found;
 	size_t(*pairs)[2] = xcalloc(r->count + 1, sizeof(*pairs));
-	enum pairs asked = rounds_asked_pairs(r);
+	enum pairs asked = asked_pairs(r);
 	bool more = count >= 2 && r->step < count_rounds(r, asked, count);
 
-	if (asked != PAIRS_NONE && r->step == 0)
-		tell_unpaired(r, asked, count);
+	if (asked != PAIRS_NONE && r->step == 0 && count < 2)
+		rounds_note(r, SEVERITY_WARNING, "pairs of nodes",
+			    "not measured: fewer than two nodes are left for it");
 	if (more) {
 		r->step++;
-		found = asked == PAIRS_ALL         ? pairing_turn(all, count, r->step, pairs)
-			: asked == PAIRS_OF_LEAVES ? rounds_pair_leaves(r, r->step, pairs)
-						   : pairing_random(&r->pairing, all, count, pairs);
+		found = asked == PAIRS_ALL ? pairing_turn(all, count, r->step, pairs)
+					   : pairing_random(&r->pairing, all, count, pairs);
 		add_pairs(r, (const size_t(*)[2])pairs, found, (int)r->step);
 	}
 	free(pairs);
