@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# gpuproof run --launches, --check, --against: what is measured again, what it is called, and the exit code.
+# gpuproof run --launches, --check, --against: what is measured again, what it is called, and the exit code. Times are those of
+# the fake backend's clock, so that repetitions differ by what the script says, on any machine.
 set -u
 program=$(realpath "$1")
+export GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends GPUPROOF_FAKE='noise=0.1% between=1%:7'
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -25,19 +27,18 @@ complain() {
 	failed=1
 }
 
-suite='[suite alloc]
-allocators = pageable
-operations = alloc
-states = reused
+suite='[suite transfer]
+directions = h2d
+memories = pinned
 sizes = 64KiB
 min_samples = 10
 max_samples = 20
 max_time = 20ms'
-printf '[run]\nbackend = host\n%s\n' "$suite" >plain.ini
-printf '[run]\nbackend = host\n%s\n[limit slow]\nmetric = alloc.latency\nmax = 10 s\n' "$suite" >wide.ini
-printf '[run]\nbackend = host\n%s\n[limit slow]\nmetric = alloc.latency\nmax = 1ns\n' "$suite" >tight.ini
+printf '[run]\nbackend = fake\n%s\n' "$suite" >plain.ini
+printf '[run]\nbackend = fake\n%s\n[limit slow]\nmetric = transfer.bandwidth\nmin = 1 kB/s\n' "$suite" >wide.ini
+printf '[run]\nbackend = fake\n%s\n[limit slow]\nmetric = transfer.bandwidth\nmin = 1 TB/s\n' "$suite" >tight.ini
 # Wide enough that one launch leaves it open: the limit is what this machine does, give or take anything.
-printf '[run]\nbackend = host\n%s\n[limit slow]\nmetric = alloc.latency\nmax = 1 * baseline\nlaunch_spread = 50 %%\n' "$suite" >open.ini
+printf '[run]\nbackend = fake\n%s\n[limit slow]\nmetric = transfer.bandwidth\nmin = 1 * baseline\nlaunch_spread = 50 %%\n' "$suite" >open.ini
 
 # Launches: each in its directory, pooled in the first one's.
 expect 0 'launch 3 of 3' plain.ini -o three --launches 3
@@ -72,7 +73,7 @@ grep -qF '1 comparison: 1' compared || complain "compare of pooled results: $(ca
 
 # As many launches as each case needs: six of all, and further ones of what is not known to the target. Every case needs
 # all of them to be known to a hundredth of a percent, none to be known to 100 %.
-printf '[run]\nbackend = host\nlaunches = auto\nlaunches_most = 8\nlaunch_target = 0.01 %%\n%s\n' "$suite" >auto.ini
+printf '[run]\nbackend = fake\nlaunches = auto\nlaunches_most = 8\nlaunch_target = 0.01 %%\n%s\n' "$suite" >auto.ini
 expect 0 'launch 8 of 8, of 1 of 1 case' auto.ini -o auto
 grep -q '1 case needs more than launches_most = 8 to be known to 0.01%' err || complain "a figure that stays uncertain is not named: $(cat err)"
 [ "$(grep -o '"launches": \[[^]]*\]' auto/result.json | head -1 | tr ',' '\n' | wc -l)" = 8 ] || complain "auto does not take eight launches"
@@ -103,17 +104,17 @@ expect 4 '1 case is not decided by one launch: 4 more launches' open.ini -o open
 grep -q '"launches": \[' open/result.json || complain "the extension is not pooled"
 
 # Two configs in turns, and two builds.
-printf '[run]\nbackend = host\n%s\n' "${suite/64KiB/64KiB, 128KiB}" >more.ini
+printf '[run]\nbackend = fake\n%s\n' "${suite/64KiB/64KiB, 128KiB}" >more.ini
 expect 0 'launch 2 of 2 of B' plain.ini -o turns --launches 2 --against more.ini --set run.seed=3
 grep -qF 'does not have this case' out || complain "the case that only B has is not named: $(cat out)"
-grep -qF '[suite alloc] sizes' out || complain "the difference of the configs is not named: $(cat out)"
+grep -qF '[suite transfer] sizes' out || complain "the difference of the configs is not named: $(cat out)"
 [ -s turns/a/launch-2/result.json ] && [ -s turns/b/launch-2/result.json ] || complain "launches are missing"
 expect 0 '1 comparison: 1' plain.ini -o builds --against "$program"
 [ -s builds/b/result.json ] || complain "the other build left nothing"
 # The other build takes turns as well: each time one launch, also where the config says how many there are.
 printf '#!/bin/sh\necho called >>calls\nexec "%s" "$@"\n' "$program" >build && chmod +x build
 expect 0 'launch 3 of 3 of B' plain.ini -o turned --launches 3 --against ./build
-printf '[run]\nbackend = host\nlaunches = 2\n%s\n' "$suite" >twice.ini
+printf '[run]\nbackend = fake\nlaunches = 2\n%s\n' "$suite" >twice.ini
 expect 0 'launch 2 of 2 of B' twice.ini -o again --against ./build
 [ "$(wc -l <calls)" = 5 ] || complain "the other build was called $(wc -l <calls) times, not 3 + 2"
 for side in turned/a=3 turned/b=3 again/a=2 again/b=2; do

@@ -368,7 +368,8 @@ enum status fake_event_elapsed(struct event *start, struct event *end, double *s
 	if (script.host_clock)
 		return HOST->event_elapsed(((struct fake_event *)start)->host,
 					   ((struct fake_event *)end)->host, seconds, err);
-	*seconds = between * (1 + script.noise * (double)generator_uniform(1, readings++));
+	*seconds = between * script.level *
+		   (1 + script.noise * (double)generator_uniform(1, readings++));
 	return STATUS_OK;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "../fixtures/random.h"
 
 enum deed { DEED_NONE, DEED_ERROR, DEED_FAIL, DEED_SEGFAULT, DEED_ABORT, DEED_EXIT, DEED_HANG };
 static const char *const deeds[] = { "", "error", "fail", "segfault", "abort", "exit", "hang" };
@@ -28,7 +30,7 @@ static struct {
 	bool broken;                 /* after DEED_ERROR */
 } plot;
 
-static struct script now = { .slow = -1, .wrong = -1 };
+static struct script now = { .slow = -1, .wrong = -1, .level = 1 };
 
 static bool read_deed(const char *word)
 {
@@ -85,6 +87,53 @@ static enum status read_slow(struct script *script, const char *word, struct err
 	return units_parse_percent(colon ? colon + 1 : "", &script->slowness, err);
 }
 
+static unsigned long repetition(void)
+{
+	const char *text = getenv("GPUPROOF_LAUNCH");
+	unsigned long n = text ? strtoul(text, NULL, 10) : 0;
+
+	return n ? n : 1;
+}
+
+/* The percentage in front of a colon. */
+static enum status read_share(const char *word, double *share, struct error *err)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.*s", (int)strcspn(word, ":"), word);
+	return units_parse_percent(text, share, err);
+}
+
+/* "2%:7": this repetition's level by a normal number. */
+static enum status read_between(struct script *script, const char *word, struct error *err)
+{
+	const char *colon = strchr(word, ':');
+	double deviation, z = 0;
+
+	if (read_share(word, &deviation, err) != STATUS_OK)
+		return err->status;
+	seed = colon ? strtoull(colon + 1, NULL, 10) : 1;
+	for (unsigned long n = repetition(); n > 0; n--)
+		z = normal();
+	script->level *= exp(deviation * z);
+	return STATUS_OK;
+}
+
+/* "30%:0.3:7": this repetition's level in one of two states. */
+static enum status read_two_states(struct script *script, const char *word, struct error *err)
+{
+	const char *share = strchr(word, ':'), *second = share ? strchr(share + 1, ':') : NULL;
+	double longer, at = 1;
+
+	if (read_share(word, &longer, err) != STATUS_OK)
+		return err->status;
+	seed = second ? strtoull(second + 1, NULL, 10) : 1;
+	for (unsigned long n = repetition(); n > 0; n--)
+		at = uniform();
+	script->level *= at < (share ? strtod(share + 1, NULL) : 0.5) ? 1 + longer : 1;
+	return STATUS_OK;
+}
+
 static enum status read_word(struct script *script, const char *word, struct error *err)
 {
 	if (text_starts_with(word, "memory=")) {
@@ -107,6 +156,10 @@ static enum status read_word(struct script *script, const char *word, struct err
 		script->no_counter = strcmp(word + 8, "off") == 0;
 	else if (text_starts_with(word, "noise="))
 		return units_parse_percent(word + 6, &script->noise, err);
+	else if (text_starts_with(word, "between="))
+		return read_between(script, word + 8, err);
+	else if (text_starts_with(word, "two="))
+		return read_two_states(script, word + 4, err);
 	else if (text_starts_with(word, "slow="))
 		return read_slow(script, word + 5, err);
 	else if (text_starts_with(word, "wrong="))
@@ -133,7 +186,7 @@ enum status script_read(struct script *script, struct error *err)
 	enum status status = STATUS_OK;
 
 	*script = (struct script){
-		.devices = 1, .memory_bytes = UINT64_C(1) << 30, .slow = -1, .wrong = -1
+		.devices = 1, .memory_bytes = UINT64_C(1) << 30, .slow = -1, .wrong = -1, .level = 1
 	};
 	memset(&plot, 0, sizeof(plot));
 	while (status == STATUS_OK && (word = strsep(&rest, " ")))

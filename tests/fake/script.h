@@ -11,6 +11,10 @@
  *      power=100%         it reports its power, times this; counter=off: and has no counter
  *      blind=2ms          the counter does not see work that begins after a rest so long
  *      noise=1%           of the scripted clock: readings are uniform within +-1 % (0)
+ *      between=2%:7       of the scripted clock: readings of repetition n ($GPUPROOF_LAUNCH) are
+ *                         longer by exp(2 % z), z the n-th normal number of seed 7 (0)
+ *      two=30%:0.3:7      the same in two states: 30 % longer in 0.3 of the repetitions, by the
+ *                         n-th uniform number of seed 7 (0)
  *      slow=3:5%          device 3 takes 5 % longer for everything (none)
  *      wrong=5            device 5 calculates products whose first bytes are wrong (none)
  *      clock=host         time is that of the host backend, not scripted (clock=scripted)
@@ -53,6 +57,7 @@ struct script {
 	uint64_t memory_bytes;
 	bool own_memory;
 	double noise;
+	double level; /* of this repetition: between= and two= */
 	double watts; /* 0: no energy counter */
 	double busy_watts;
 	double power; /* reading of power / power; 0: none */

@@ -29,7 +29,7 @@ enum status launches_add(struct launches *launches, const struct plan *plan,
 			 const struct probe *probe, const struct conduct_options *options,
 			 size_t launch, struct error *err)
 {
-	char *directory;
+	char *directory, number[24];
 	struct conduct_options one = *options;
 	enum status status;
 
@@ -40,6 +40,8 @@ enum status launches_add(struct launches *launches, const struct plan *plan,
 			*options->stopped_by = signals_last_stop();
 		return error_set(err, STATUS_INTERRUPTED, "interrupted");
 	}
+	snprintf(number, sizeof(number), "%zu", launch);
+	setenv(LAUNCH_VARIABLE, number, 1);
 	directory = launch_directory(options->directory, launch);
 	one.directory = directory;
 	if (options->status) {

@@ -4,6 +4,9 @@
 
 #include "run/conductor.h"
 
+/* The environment of a repetition has its number: 1, 2, ... */
+#define LAUNCH_VARIABLE "GPUPROOF_LAUNCH"
+
 struct launches {
 	struct result *items; /* launch 1, 2, ... */
 	size_t count, capacity;
