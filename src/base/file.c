@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/input.h"
 #include "base/memory.h"
 
 static enum status write_all(int fd, const char *data, size_t left, struct error *err)
@@ -110,6 +111,13 @@ enum status file_write(const char *path, const char *data, size_t length, struct
 	return file_output_close(&output, err);
 }
 
+enum status file_publish(const char *path, const char *data, size_t length, struct error *err)
+{
+	if (input_refuse_output(path, err) != STATUS_OK)
+		return err->status;
+	return file_write(path, data, length, err);
+}
+
 enum status file_replace(const char *path, const char *data, size_t length, struct error *err)
 {
 	char *temporary;
@@ -131,17 +139,4 @@ enum status file_replace(const char *path, const char *data, size_t length, stru
 	}
 	free(temporary);
 	return status;
-}
-
-enum status file_refuse_input(const char *output, const char *input, struct error *err)
-{
-	struct stat out, in;
-
-	if (!output || !input || stat(output, &out) != 0 || stat(input, &in) != 0 ||
-	    !S_ISREG(out.st_mode) || out.st_dev != in.st_dev || out.st_ino != in.st_ino)
-		return STATUS_OK;
-	return error_set(err, STATUS_USAGE,
-			 "the output '%.300s' is the file that is read as '%.300s': it must be "
-			 "another one",
-			 output, input);
 }

@@ -17,6 +17,12 @@ extern "C" {
  */
 enum status file_write(const char *path, const char *data, size_t length, struct error *err);
 
+/*
+ * The same for an output that the user named: STATUS_USAGE where this command reads that file
+ * (base/input.h).
+ */
+enum status file_publish(const char *path, const char *data, size_t length, struct error *err);
+
 /* The same in pieces, for what need not be in memory as a whole. */
 struct file_output {
 	int fd;
@@ -36,13 +42,6 @@ enum status file_output_close(struct file_output *output, struct error *err);
  * `path` is no link and no device.
  */
 enum status file_replace(const char *path, const char *data, size_t length, struct error *err);
-
-/*
- * Refuses `output` where it is the file `input`, by that name or through links: a command must not
- * write over what it reads. NULL for either and files that are not there are no conflict; nor are
- * devices and pipes.
- */
-enum status file_refuse_input(const char *output, const char *input, struct error *err);
 
 #ifdef __cplusplus
 }

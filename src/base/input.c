@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,79 @@
 
 #define BLOCK ((size_t)1 << 16)
 
+/* Regular files that this process has read or is about to read. */
+static struct {
+	pthread_mutex_t lock;
+	struct input_file {
+		dev_t device;
+		ino_t inode;
+		char *path; /* for messages */
+	} * items;
+	size_t count, capacity;
+} inputs = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* The lock is held. */
+static const struct input_file *find_input(const struct stat *about)
+{
+	struct stat now;
+
+	for (size_t i = 0; S_ISREG(about->st_mode) && i < inputs.count; i++)
+		/* A file that was replaced has left its inode to others. */
+		if (inputs.items[i].device == about->st_dev &&
+		    inputs.items[i].inode == about->st_ino &&
+		    stat(inputs.items[i].path, &now) == 0 && now.st_dev == about->st_dev &&
+		    now.st_ino == about->st_ino)
+			return &inputs.items[i];
+	return NULL;
+}
+
+static void remember_input(const char *path, const struct stat *about)
+{
+	if (!S_ISREG(about->st_mode))
+		return;
+	pthread_mutex_lock(&inputs.lock);
+	if (!find_input(about)) {
+		ARRAY_GROW(inputs.items, inputs.count, inputs.capacity);
+		inputs.items[inputs.count++] =
+			(struct input_file){ about->st_dev, about->st_ino, xstrdup(path) };
+	}
+	pthread_mutex_unlock(&inputs.lock);
+}
+
+void input_note(const char *path)
+{
+	struct stat about;
+
+	if (path && stat(path, &about) == 0)
+		remember_input(path, &about);
+}
+
+enum status input_refuse_output(const char *output, struct error *err)
+{
+	const struct input_file *input;
+	struct stat about;
+
+	if (err->status != STATUS_OK || !output || stat(output, &about) != 0)
+		return err->status;
+	pthread_mutex_lock(&inputs.lock);
+	input = find_input(&about);
+	if (input)
+		error_set(err, STATUS_USAGE,
+			  "the output '%.300s' is the file that is read as '%.300s': name another "
+			  "file",
+			  output, input->path);
+	pthread_mutex_unlock(&inputs.lock);
+	return err->status;
+}
+
 int input_open(const char *path)
 {
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat about;
+
+	if (fd >= 0 && fstat(fd, &about) == 0)
+		remember_input(path, &about);
+	return fd;
 }
 
 /* Waits until there is something to read, or the end. */

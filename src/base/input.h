@@ -28,6 +28,17 @@ int input_open(const char *path);
 #define INPUT_PATIENCE_SECONDS 10
 enum status input_read(int fd, const char *what, size_t most, struct text *out, struct error *err);
 
+/*
+ * A command must not write over what it reads. input_open() remembers each file, by device and
+ * inode; input_note() adds a file that is opened otherwise, or later. Threads may call both.
+ */
+void input_note(const char *path);
+/*
+ * Refuses `output` (STATUS_USAGE) where it is a regular file that is remembered, by that name or
+ * through links. NULL and files that are not there are no conflict; nor are devices and pipes.
+ */
+enum status input_refuse_output(const char *output, struct error *err);
+
 /* Both, and closes it; messages begin with `path`. */
 enum status input_read_file(const char *path, const char *what, size_t most, struct text *out,
 			    struct error *err);

@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/input.h"
 #include "base/memory.h"
 #include "base/units.h"
 
@@ -205,9 +207,68 @@ bool options_fit(const struct command *command, int count, char **arguments)
 	return true;
 }
 
+/* Files that the options name, so far. */
+struct option_files {
+	const char *written[MOST_ROWS];
+	const char *names[MOST_ROWS]; /* of the options */
+	size_t count;
+};
+
+static void note_file(struct option_files *files, const struct option_row *row, const char *value)
+{
+	if (row->file == OPTION_FILE_READ)
+		input_note(value);
+	if (row->file == OPTION_FILE_WRITTEN && files->count < MOST_ROWS) {
+		files->names[files->count] = row->name;
+		files->written[files->count++] = value;
+	}
+}
+
+/* Files that do not exist yet are compared by folder and name. */
+static bool is_same_file(const char *a, const char *b)
+{
+	const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
+	char *folder_a, *folder_b;
+	struct stat first, second;
+	bool same;
+
+	if (stat(a, &first) == 0 && stat(b, &second) == 0)
+		return S_ISREG(first.st_mode) && first.st_dev == second.st_dev &&
+		       first.st_ino == second.st_ino;
+	if (strcmp(slash_a ? slash_a + 1 : a, slash_b ? slash_b + 1 : b) != 0)
+		return false;
+	folder_a = slash_a ? xstrndup(a, (size_t)(slash_a - a) + 1) : xstrdup(".");
+	folder_b = slash_b ? xstrndup(b, (size_t)(slash_b - b) + 1) : xstrdup(".");
+	same = stat(folder_a, &first) == 0 && stat(folder_b, &second) == 0 &&
+	       first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+	free(folder_a);
+	free(folder_b);
+	return same;
+}
+
+static enum status refuse_files(const struct option_files *files, struct error *err)
+{
+	if (err->status != STATUS_OK)
+		return err->status;
+	for (size_t i = 0; i < files->count; i++) {
+		if (input_refuse_output(files->written[i], err) != STATUS_OK)
+			return err->status;
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(files->names[i], files->names[j]) != 0 &&
+			    is_same_file(files->written[i], files->written[j]))
+				return error_set(err, STATUS_USAGE,
+						 "--%s and --%s both write '%.300s': name two "
+						 "files",
+						 files->names[j], files->names[i],
+						 files->written[i]);
+	}
+	return STATUS_OK;
+}
+
 int options_parse(struct options *o, const struct command *command, int argc, char **argv,
 		  void *arguments)
 {
+	struct option_files files = { .count = 0 };
 	struct error err = ERROR_NONE;
 	const struct option_row *row;
 
@@ -218,9 +279,11 @@ int options_parse(struct options *o, const struct command *command, int argc, ch
 			       .operands = xcalloc((size_t)argc + 1, sizeof(char *)) };
 	while (err.status == STATUS_OK && (row = next_option(o))) {
 		o->given |= 1ULL << (row - command->options);
-		store(row, (char *)arguments + row->at, o->value, &err);
+		if (store(row, (char *)arguments + row->at, o->value, &err) == STATUS_OK)
+			note_file(&files, row, o->value);
 	}
 	if (o->failed)
 		return EXIT_USAGE;
+	refuse_files(&files, &err);
 	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
 }

@@ -38,6 +38,14 @@ enum option_type {
 	OPTION_CALL     /* whatever `take` makes of it */
 };
 
+/* How a command uses the file that an option names. */
+enum option_file {
+	OPTION_FILE_NONE,
+	OPTION_FILE_READ,
+	OPTION_FILE_WRITTEN, /* anew: never a file that the command reads, nor another output */
+	OPTION_FILE_KEPT     /* read and added to, as a history is */
+};
+
 /* `variable` is what the row names; `value` is never NULL. */
 typedef enum status option_take_fn(void *variable, const char *name, const char *value,
 				   struct error *err);
@@ -49,7 +57,8 @@ struct option_row {
 	/* the variable, by its place in the command's arguments: ..._AT() */
 	size_t at;
 	const char *value; /* what help calls the value; NULL: a flag, or the choices */
-	const char *help;  /* one line, folded where it is printed */
+	enum option_file file;
+	const char *help; /* one line, folded where it is printed */
 	/* "show, trend": the command's actions that take it (cli/actions.h); NULL: all */
 	const char *actions;
 	/* OPTION_TEXT: the value of --name; --name=VALUE has another. NULL: it needs one */
@@ -89,6 +98,7 @@ struct options {
  * rows), up to one that is
  * wrong: EXIT_ACCEPTED, or what fits that one, with its message printed. Call options_end() in any
  * case.
+ * Refuses an output that is a file which another option reads, or that two options name.
  */
 int options_parse(struct options *options, const struct command *command, int argc, char **argv,
 		  void *arguments);

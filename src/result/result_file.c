@@ -25,7 +25,7 @@
 /* False: the file is to be read as usual, which also says what is wrong with it. */
 static bool map_file(const char *path, const char **text, size_t *length)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = input_open(path);
 	struct stat about;
 	void *at = MAP_FAILED;
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/input.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "result/result_check.h"
@@ -76,6 +77,7 @@ static enum status check_file(const struct journal *journal, struct error *err)
 {
 	struct stat about;
 
+	input_note(journal->path);
 	if (fstat(journal->fd, &about) != 0)
 		return error_errno(err, "%s", journal->path);
 	if (!S_ISREG(about.st_mode))

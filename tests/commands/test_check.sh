@@ -135,7 +135,7 @@ grep -q 'judged anew by wide.ini; the result holds a judgement by tight.ini: Not
 expect 0 'kept.json' run -l warn.ini -o kept.json
 expect 1 '1 WARN' kept.json --strict
 expect 2 '--output keeps one result' run launch.json -o both.json
-expect 2 'it must be another one' run -o run/result.json
+expect 2 'name another file' run -o run/result.json
 # A judgement that says more than its checks is refused.
 sed '/^ "judgement"/,$s/"verdict": "WARN",$/"verdict": "PASS",/; s/"accepted": true/"accepted": false/' kept.json >forged.json
 expect 2 'judgement.verdict: PASS, although checks[0] is not accepted' forged.json

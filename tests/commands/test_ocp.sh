@@ -84,6 +84,15 @@ wait "$pid" 2>/dev/null
 state --killed killed.ocp
 ! python3 "$tests/commands/ocp_state.py" killed.ocp >/dev/null || wrong "a stream without end passes for whole"
 
+cat >pipe.ini <<'END'
+[run]
+backend = fake
+[suite transfer]
+directions = h2d, d2h
+memories = pinned
+sizes = 4KiB..4MiB *2
+max_time = 5ms
+END
 # A file that cannot be written ends the events, not the run.
 "$program" run own.ini --events no/such/folder/x -o nowhere -q >/dev/null 2>err
 [ $? = 3 ] || wrong "events in no folder: another exit code"
@@ -94,6 +103,30 @@ if [ -w /dev/full ]; then
 	holds err 'the events end early'
 	[ -s full/result.json ] || wrong "a full disk for events cost the result"
 fi
+# A reader that stops reading, or never came, costs the events and not the run; one that comes late gets all of them.
+mkfifo pipe
+exec 7<>pipe
+GPUPROOF_FAKE= "$program" run pipe.ini --launches 4 --events pipe -o stopped -q --no-report >log 2>&1
+[ $? = 3 ] && grep -q 'pipe: no process reads it: the events end early' log && [ -s stopped/launch-4/result.json ] || wrong "a reader that stopped: $(cat log)"
+GPUPROOF_FAKE= "$program" run pipe.ini --launches 1000 --events pipe -o endless -q --no-report >log 2>&1 &
+run=$!
+until [ -e endless/launch-2/run.jsonl ]; do kill -0 $run 2>/dev/null || break; sleep 0.05; done
+kill -TERM $run
+wait $run
+[ $? = 143 ] || wrong "a stop without a reader: another exit code: $(cat log)"
+exec 7>&-
+GPUPROOF_FAKE= "$program" run pipe.ini --events pipe -o alone -q --no-report >log 2>&1
+[ $? = 3 ] && [ -s alone/result.json ] && grep -q 'the events end early' log || wrong "a pipe that was never opened: $(cat log)"
+GPUPROOF_FAKE= "$program" run pipe.ini --launches 1000 --events pipe -o late -q --no-report >log 2>&1 &
+run=$!
+until [ -e late/launch-2/run.jsonl ]; do kill -0 $run 2>/dev/null || break; sleep 0.05; done
+cat pipe >late.ocp &
+reader=$!
+until [ -s late.ocp ]; do kill -0 $run 2>/dev/null || break; sleep 0.05; done
+kill -TERM $run
+wait $run
+wait $reader
+state late.ocp
 "$program" run own.ini --events - -o minus -q 2>err && wrong "--events - is taken"
 "$program" run own.ini --events x.ocp --against slow.ini -q 2>err && wrong "--events with --against is taken"
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/input.h"
 #include "base/memory.h"
 #include "cli/command.h"
 #include "cli/input/population_file.h"
@@ -60,6 +61,7 @@ static const struct option_row rows[] = {
 	{ .name = "report",
 	  TEXT_AT(check_arguments, report),
 	  .value = "FILE",
+	  .file = OPTION_FILE_WRITTEN,
 	  .help = "also write the acceptance page: answer, verdicts by device, limits" },
 	{ .name = "no-script",
 	  FLAG_AT(check_arguments, no_script),
@@ -68,6 +70,7 @@ static const struct option_row rows[] = {
 	  .letter = 'o',
 	  TEXT_AT(check_arguments, output),
 	  .value = "FILE",
+	  .file = OPTION_FILE_WRITTEN,
 	  .help = "also write the result with this judgement: exports and pages show it" },
 	{ .name = "json",
 	  FLAG_AT(check_arguments, json),
@@ -231,7 +234,8 @@ static enum status write_page(const struct check_arguments *a, struct error *err
 
 static enum status write_result(const struct check_arguments *a, struct error *err)
 {
-	if (a->output && result_write(&a->results.items[0], a->output, err) != STATUS_OK)
+	if (a->output && (input_refuse_output(a->output, err) != STATUS_OK ||
+			  result_write(&a->results.items[0], a->output, err) != STATUS_OK))
 		return err->status;
 	if (a->output && !a->json && !a->as)
 		printf("%s\n", a->output);
@@ -245,16 +249,6 @@ static bool one_machine(const struct result_list *list)
 		if (!judge_same_machine(&list->items[0], &list->items[i]))
 			return false;
 	return true;
-}
-
-/* An output must not be written over what was judged, or what it was judged by. */
-static enum status refuse_inputs(const struct check_arguments *a, const char *output,
-				 struct error *err)
-{
-	if (file_refuse_input(output, a->limits, err) != STATUS_OK ||
-	    result_list_refuse_output(&a->baseline, output, err) != STATUS_OK)
-		return err->status;
-	return result_list_refuse_output(&a->results, output, err);
 }
 
 static bool to_stdout(const char *output)
@@ -276,8 +270,8 @@ static int refuse_outputs(const struct check_arguments *a)
 	if (a->output && a->results.count > 1)
 		return command_usage(&command_check,
 				     "--output keeps one result: these are several");
-	if (refuse_inputs(a, a->report, &err) != STATUS_OK ||
-	    refuse_inputs(a, a->output, &err) != STATUS_OK)
+	if (input_refuse_output(a->report, &err) != STATUS_OK ||
+	    input_refuse_output(a->output, &err) != STATUS_OK)
 		return command_fail(&err);
 	return EXIT_ACCEPTED;
 }

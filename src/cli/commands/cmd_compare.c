@@ -52,6 +52,7 @@ static const struct option_row rows[] = {
 	  .letter = 'd',
 	  TEXT_AT(compare_arguments, db),
 	  .value = "FILE",
+	  .file = OPTION_FILE_KEPT,
 	  .help = "the history of baseline:NAME; its nights say what visits differ by, else "
 		  "assumed by kind" },
 	{ .name = "json", FLAG_AT(compare_arguments, json), .help = "as JSON on standard output" },

@@ -53,6 +53,7 @@ static const struct option_row rows[] = {
 	  TEXT_AT(config_arguments, output),
 	  .actions = "write",
 	  .value = "FILE",
+	  .file = OPTION_FILE_WRITTEN,
 	  .help = "the file" },
 	{ .name = "force",
 	  FLAG_AT(config_arguments, force),

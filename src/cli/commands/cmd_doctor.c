@@ -200,6 +200,7 @@ static const struct option_row rows[] = {
 	{ .name = "hosts",
 	  TEXT_AT(doctor_arguments, places.hosts),
 	  .value = "FILE",
+	  .file = OPTION_FILE_READ,
 	  .help = "with --fleet, as in gpuproof run" },
 	{ .name = "launch",
 	  TEXT_AT(doctor_arguments, places.launch),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/input.h"
 #include "cli/command.h"
 #include "cli/input/anonymise_option.h"
 #include "cli/input/population_file.h"
@@ -28,6 +29,7 @@ static const struct option_row rows[] = {
 	  .letter = 'o',
 	  TEXT_AT(export_arguments, output),
 	  .value = "FILE",
+	  .file = OPTION_FILE_WRITTEN,
 	  .help = "instead of standard output; written as a whole" },
 	LIMITS_OPTION(export_arguments, limits),
 	{ .name = "baseline",
@@ -60,15 +62,6 @@ static int unknown_format(const char *name)
 }
 
 /* The export must not be written over what it is made of. */
-static enum status refuse_inputs(const struct export_arguments *a, struct error *err)
-{
-	if (file_refuse_input(a->output, a->limits, err) != STATUS_OK ||
-	    file_refuse_input(a->output, a->anonymise.key_file, err) != STATUS_OK ||
-	    result_list_refuse_output(&a->baseline, a->output, err) != STATUS_OK)
-		return err->status;
-	return result_list_refuse_output(&a->results, a->output, err);
-}
-
 static int take_operands(struct export_arguments *a, const struct options *o, struct error *err)
 {
 	if (!o->operand_count)
@@ -79,7 +72,7 @@ static int take_operands(struct export_arguments *a, const struct options *o, st
 	if (o->operand_count != 2)
 		return command_usage(&command_export, "which RESULT?");
 	if (result_list_add_launch(&a->results, o->operands[1], err) != STATUS_OK ||
-	    refuse_inputs(a, err) != STATUS_OK)
+	    input_refuse_output(a->output, err) != STATUS_OK)
 		return command_fail(err);
 	return EXIT_ACCEPTED;
 }
@@ -145,7 +138,7 @@ static int publish(const struct export_arguments *a, const struct text *out)
 	struct error err = ERROR_NONE;
 
 	if (a->output) {
-		if (file_write(a->output, out->data ? out->data : "", out->length, &err) !=
+		if (file_publish(a->output, out->data ? out->data : "", out->length, &err) !=
 		    STATUS_OK)
 			return command_fail(&err);
 		return EXIT_ACCEPTED;

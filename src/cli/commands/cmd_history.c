@@ -99,9 +99,7 @@ static int page(const struct action_call *call)
 	page_options_layout(&a->page, a->layout);
 	if (!a->page.output)
 		a->page.output = "trend.html";
-	if (file_refuse_input(a->page.output, a->db, &err) == STATUS_OK &&
-	    template_refuse_output(a->page.template_dir, a->page.output, &err) == STATUS_OK &&
-	    history_file_open(&history, a->db, STORE_READ, &err) == STATUS_OK)
+	if (history_file_open(&history, a->db, STORE_READ, &err) == STATUS_OK)
 		report_trend_write(history, &a->trend.filter, &a->page, &summary, &err);
 	store_close(history);
 	refuse_no_match(&a->trend.filter, summary.series, &err);
@@ -128,10 +126,7 @@ static enum status read_fleet(struct history_arguments *a, struct fleet *f, stru
 	struct store *history = NULL;
 
 	page_options_layout(&a->page, a->layout);
-	if ((!a->page.output ||
-	     (file_refuse_input(a->page.output, a->db, err) == STATUS_OK &&
-	      template_refuse_output(a->page.template_dir, a->page.output, err) == STATUS_OK)) &&
-	    history_file_open(&history, a->db, STORE_READ, err) == STATUS_OK &&
+	if (history_file_open(&history, a->db, STORE_READ, err) == STATUS_OK &&
 	    fleet_read(f, history, &a->trend.filter, err) == STATUS_OK)
 		refuse_no_match(&a->trend.filter, f->member_count, err);
 	store_close(history);
@@ -304,6 +299,7 @@ static const struct option_row rows[] = {
 	  .letter = 'o',
 	  TEXT_AT(history_arguments, page.output),
 	  .value = "FILE",
+	  .file = OPTION_FILE_WRITTEN,
 	  .actions = "report, fleet, node, export",
 	  .help = "the page (report: trend.html by default) or the export; -: standard output" },
 	PAGE_OPTIONS(history_arguments, page, .actions = "report, fleet, node"),

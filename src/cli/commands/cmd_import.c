@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/input.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -24,6 +25,7 @@ static const struct option_row rows[] = {
 	  .letter = 'o',
 	  TEXT_AT(import_arguments, output),
 	  .value = "RESULT",
+	  .file = OPTION_FILE_WRITTEN,
 	  .help = "the result document (default: result.json)" },
 	{ .name = "device",
 	  TEXT_AT(import_arguments, options.device),
@@ -81,7 +83,8 @@ static int import_run(int argc, char **argv)
 		return code;
 	if (a.list)
 		return list_formats();
-	if (file_refuse_input(a.output, a.file, &err) != STATUS_OK ||
+	input_note(a.file);
+	if (input_refuse_output(a.output, &err) != STATUS_OK ||
 	    import_file(&result, a.format, a.file, &a.options, &err) != STATUS_OK)
 		return command_fail(&err);
 	status = result_write(&result, a.output, &err);

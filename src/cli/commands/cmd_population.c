@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/input.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "cli/actions.h"
@@ -27,6 +28,7 @@ static const struct option_row rows[] = {
 	  .letter = 'o',
 	  TEXT_AT(population_arguments, output),
 	  .value = "FILE",
+	  .file = OPTION_FILE_KEPT,
 	  .help = "your file; without it GPUPROOF_POPULATION, else gpuproof-population.ini" },
 	{ 0 },
 };
@@ -86,8 +88,7 @@ static int add(const struct action_call *call)
 
 	for (int i = 0; i < call->count && err.status == STATUS_OK; i++)
 		result_list_add_launch(&results, call->operands[i], &err);
-	if (err.status == STATUS_OK &&
-	    result_list_refuse_output(&results, path, &err) == STATUS_OK &&
+	if (err.status == STATUS_OK && input_refuse_output(path, &err) == STATUS_OK &&
 	    population_load_own(&p, path, &err) == STATUS_OK &&
 	    add_all(&p, &results, &added, &err) == STATUS_OK &&
 	    write_file(&p, path, &err) == STATUS_OK)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/input.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -32,6 +33,7 @@ static const struct option_row rows[] = {
 	  .letter = 'o',
 	  TEXT_AT(report_arguments, options.output),
 	  .value = "FILE",
+	  .file = OPTION_FILE_WRITTEN,
 	  .help = "the page (default: report.html); -: standard output" },
 	{ .name = "reference",
 	  TEXT_AT(report_arguments, options.reference),
@@ -54,6 +56,7 @@ static const struct option_row rows[] = {
 	{ .name = "claims",
 	  TEXT_AT(report_arguments, options.claims),
 	  .value = "FILE",
+	  .file = OPTION_FILE_READ,
 	  .fallback = "",
 	  .help = "holds what guides claim about memory and several GPUs, or the claims of a FILE "
 		  "(gpuproof help claims), against the RESULTs; some claims need several: other "
@@ -74,17 +77,6 @@ static const struct option_row rows[] = {
 	ANONYMISE_OPTIONS(report_arguments),
 	{ 0 },
 };
-
-/* The page must not be written over what it is made of. */
-static enum status refuse_inputs(const struct report_arguments *a,
-				 const struct result_list *results, struct error *err)
-{
-	if (file_refuse_input(a->options.output, a->anonymise.key_file, err) != STATUS_OK ||
-	    file_refuse_input(a->options.output, a->options.claims, err) != STATUS_OK ||
-	    template_refuse_output(a->options.template_dir, a->options.output, err) != STATUS_OK)
-		return err->status;
-	return result_list_refuse_output(results, a->options.output, err);
-}
 
 /* One page of all results, or the one of a run's nodes. */
 static enum status write_page(const struct report_arguments *a, const struct result_list *results,
@@ -109,7 +101,7 @@ static int write_report(const struct options *o, struct report_arguments *a)
 	for (int i = 0; status == STATUS_OK && i < o->operand_count; i++)
 		status = result_list_add(&results, o->operands[i], &err);
 	if (status == STATUS_OK)
-		status = refuse_inputs(a, &results, &err);
+		status = input_refuse_output(a->options.output, &err);
 	if (status == STATUS_OK)
 		status = anonymise_list(&a->anonymise, &results, &err);
 	/* The folders' names are the user's own words. */

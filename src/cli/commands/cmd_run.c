@@ -117,6 +117,7 @@ static const struct option_row rows[] = {
 	{ .name = "limits",
 	  TEXT_AT(run_arguments, request.check.limits_source),
 	  .value = "FILE",
+	  .file = OPTION_FILE_READ,
 	  .words = words_limits,
 	  .or_file = true,
 	  .help = "with --check, as in gpuproof check" },
@@ -137,6 +138,7 @@ static const struct option_row rows[] = {
 	{ .name = "events",
 	  TEXT_AT(run_arguments, request.events),
 	  .value = "FILE",
+	  .file = OPTION_FILE_WRITTEN,
 	  .help = "what happens, as it happens, in lines of JSON (Open Compute Test & Validation "
 		  "2.0), of several nodes at the end; see export ocp" },
 	{ RUN_KEY("seed"), .value = "N", .help = "as [run] seed" },
@@ -151,6 +153,7 @@ static const struct option_row rows[] = {
 	{ .name = "hosts",
 	  TEXT_AT(run_arguments, places.hosts),
 	  .value = "FILE",
+	  .file = OPTION_FILE_READ,
 	  .help = "on several nodes: one host per line, reached by mpirun" },
 	{ .name = "launch",
 	  TEXT_AT(run_arguments, places.launch),

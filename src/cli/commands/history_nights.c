@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "base/input.h"
 #include "base/memory.h"
 #include "cli/command.h"
 #include "cli/commands/history_actions.h"
@@ -137,13 +138,12 @@ int history_export_nights(const struct action_call *call)
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);
 
-	if (file_refuse_input(output, a->db, &err) == STATUS_OK &&
-	    history_file_open(&store, a->db, STORE_READ, &err) == STATUS_OK)
+	if (history_file_open(&store, a->db, STORE_READ, &err) == STATUS_OK)
 		history_export(store, out, &err);
 	store_close(store);
 	fclose(out);
 	if (err.status == STATUS_OK)
-		file_write(output ? output : "/dev/stdout", text, length, &err);
+		file_publish(output ? output : "/dev/stdout", text, length, &err);
 	free(text);
 	return history_finish(&err);
 }
@@ -169,9 +169,9 @@ static int take(const struct action_call *call, bool merge)
 	struct error err = ERROR_NONE;
 	struct store *store = NULL;
 
-	for (int i = 0; i < call->count && err.status == STATUS_OK; i++)
-		file_refuse_input(a->db, call->operands[i], &err);
-	if (err.status == STATUS_OK)
+	for (int i = 0; i < call->count; i++)
+		input_note(call->operands[i]);
+	if (input_refuse_output(history_file(a->db), &err) == STATUS_OK)
 		history_file_open(&store, a->db, STORE_CREATE, &err);
 	for (int i = 0; i < call->count && err.status == STATUS_OK; i++)
 		take_one(store, call->operands[i], merge, &tally, &err);

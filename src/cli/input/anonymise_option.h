@@ -26,6 +26,7 @@ struct anonymise_option {
 		  "another program or hold a path, an address or a user are left out" },          \
 	{                                                                                         \
 		.name = "anonymise-key", TEXT_AT(ARGUMENTS, anonymise.key_file), .value = "FILE", \
+		.file = OPTION_FILE_READ,                                                         \
 		.help = "the same words every time, for those who hold the file (16 bytes or "    \
 			"more); without it the key is random and thrown away"                     \
 	}

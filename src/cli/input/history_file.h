@@ -15,6 +15,7 @@
 #define HISTORY_OPTION(ARGUMENTS)                                                       \
 	{                                                                               \
 		.name = "db", .letter = 'd', TEXT_AT(ARGUMENTS, db), .value = "FILE",   \
+		.file = OPTION_FILE_KEPT,                                               \
 		.help = "the history; without it GPUPROOF_DB, else gpuproof-history.db" \
 	}
 

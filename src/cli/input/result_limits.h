@@ -13,7 +13,7 @@
 #define LIMITS_OPTION(ARGUMENTS, MEMBER)                                                         \
 	{                                                                                        \
 		.name = "limits", .letter = 'l', TEXT_AT(ARGUMENTS, MEMBER), .value = "FILE",    \
-		.words = words_limits, .or_file = true,                                          \
+		.words = words_limits, .or_file = true, .file = OPTION_FILE_READ,                \
 		.help = "an INI file with [limit NAME] sections, or shipped ones: h200, generic" \
 	}
 

@@ -131,21 +131,6 @@ enum status result_list_take(void *list, const char *name, const char *path, str
 	return result_list_add_launch(list, path, err);
 }
 
-enum status result_list_refuse_output(const struct result_list *list, const char *output,
-				      struct error *err)
-{
-	enum status status = STATUS_OK;
-
-	for (size_t i = 0; status == STATUS_OK && i < list->count; i++) {
-		const char *path = list->paths[i];
-
-		if (text_starts_with(path, BASELINE_PREFIX))
-			path = history_file(list->db);
-		status = file_refuse_input(output, path, err);
-	}
-	return status;
-}
-
 static bool is_folder(const char *path)
 {
 	struct stat about;

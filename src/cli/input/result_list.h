@@ -26,12 +26,6 @@ enum status result_list_add_launch(struct result_list *list, const char *path, s
 /* The same as an option's `take` (cli/options.h). */
 enum status result_list_take(void *list, const char *name, const char *path, struct error *err);
 /*
- * Refuses an output that is the file of one of them, or the history that it is from. NULL: there is
- * no output.
- */
-enum status result_list_refuse_output(const struct result_list *list, const char *output,
-				      struct error *err);
-/*
  * The shortest ends of the paths that tell the results apart: "monday", "tuesday" of
  * nights/monday/result.json; NULL where one is there twice. The list owns them.
  */

@@ -372,7 +372,7 @@ int run_carry_out(struct run_request *a, const struct run_setup *setup)
 		status = vacant_for_both(a->directory, &err);
 	}
 	if (status == STATUS_OK)
-		status = run_events_open(&events, a->events, &err);
+		status = run_events_open(&events, a->events, a->directory, &err);
 	if (status != STATUS_OK || signals_begin(&err) != STATUS_OK)
 		return command_fail(&err);
 	options.events = events.hooks;

@@ -2,31 +2,82 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/input.h"
 #include "base/memory.h"
+#include "cli/input/population_file.h"
+#include "measure/processes/signals.h"
+#include "result/status/run_status.h"
+#include "run/journal.h"
 
-/* Writes the lines so far; a disk that is full ends the stream, and not the run. */
+/* Limit of what waits for a reader; beyond it the stream ends, and the run continues. */
+#define WAITING_MOST ((size_t)4 << 20)
+/* The end of the stream waits so long for a reader that reads on. */
+#define END_SECONDS 2.0
+
+/* A FIFO may have a reader by now. */
+static void open_pipe(struct run_events *e)
+{
+	e->fd = open(e->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (e->fd < 0 && errno != ENXIO)
+		error_errno(&e->failure, "%s", e->path);
+}
+
+/* Writes what can be written now. A disk that is full and a pipe that is closed end the stream. */
 static void flush(struct run_events *e)
 {
-	const char *at = e->lines.data;
-	size_t left = e->lines.length;
+	size_t done = 0;
 
-	while (left && !e->failure.message[0]) {
-		ssize_t written = write(e->fd, at, left);
+	if (e->fd < 0 && !e->failure.message[0])
+		open_pipe(e);
+	while (e->fd >= 0 && done < e->lines.length && !e->failure.message[0]) {
+		ssize_t written = write(e->fd, e->lines.data + done, e->lines.length - done);
 
 		if (written < 0 && errno == EINTR)
 			continue;
-		if (written < 0) {
-			error_errno(&e->failure, "%s", e->path);
+		if (written < 0 && errno == EAGAIN)
 			break;
-		}
-		at += written;
-		left -= (size_t)written;
+		if (written < 0)
+			error_errno(&e->failure, "%s", e->path);
+		else
+			done += (size_t)written;
 	}
-	text_release(&e->lines);
+	if (done) {
+		memmove(e->lines.data, e->lines.data + done, e->lines.length - done);
+		e->lines.length -= done;
+	}
+	if (e->lines.length > WAITING_MOST && !e->failure.message[0])
+		error_set(&e->failure, STATUS_IO, "%s: no process reads it: %zu MiB wait", e->path,
+			  WAITING_MOST >> 20);
+	if (e->failure.message[0])
+		text_release(&e->lines);
+}
+
+/* Waits for a slow reader, but not for one that stopped or never came, nor after a signal. */
+static void flush_end(struct run_events *e)
+{
+	double until = clock_seconds() + END_SECONDS;
+	size_t left;
+
+	flush(e);
+	while ((left = e->lines.length) > 0) {
+		struct pollfd it = { .fd = e->fd, .events = POLLOUT };
+
+		if (e->fd < 0 || signals_stops() || clock_seconds() > until) {
+			error_set(&e->failure, STATUS_IO, "%s: no process reads it", e->path);
+			text_release(&e->lines);
+			return;
+		}
+		poll(&it, 1, 100);
+		flush(e);
+		if (e->lines.length < left)
+			until = clock_seconds() + END_SECONDS;
+	}
 }
 
 /* Begins the stream; further launches of the run continue it. */
@@ -88,13 +139,58 @@ void run_events_rest(struct run_events *e, const struct result *result)
 	}
 }
 
-enum status run_events_open(struct run_events *e, const char *path, struct error *err)
+/* Files that a run writes into its folder. */
+static bool run_owns_file(const char *name)
+{
+	static const char *const names[] = { JOURNAL_NAME,   STATUS_NAME,       "result.json",
+					     "summary.json", "worker.log",      "agents.log",
+					     "report.html",  "acceptance.html", "fleet.html",
+					     "compare.html", "report.css",      "groups.jsonl",
+					     "confirm.json", "confirm.txt" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Below the run's folder are its own files, some of which are not there yet. Directly in it other
+ * names than theirs are the user's.
+ */
+static enum status refuse_inside(const char *path, const char *directory, struct error *err)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char *parent = slash ? xstrndup(path, (size_t)(slash - path + 1)) : xstrdup(".");
+	char *real = realpath(parent, NULL), *own = realpath(directory, NULL);
+	size_t length = own ? strlen(own) : 0;
+	bool below = real && own && strncmp(real, own, length) == 0 &&
+		     (!real[length] || real[length] == '/');
+	bool refused = below && (real[length] || run_owns_file(name));
+
+	free(parent);
+	free(real);
+	free(own);
+	if (!refused)
+		return STATUS_OK;
+	return error_set(err, STATUS_USAGE,
+			 "--events %.300s: the run writes its own files there; name another file",
+			 path);
+}
+
+enum status run_events_open(struct run_events *e, const char *path, const char *directory,
+			    struct error *err)
 {
 	*e = (struct run_events){ .path = path, .fd = -1 };
 	if (!path)
 		return STATUS_OK;
-	e->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (e->fd < 0)
+	input_note(population_file(NULL));
+	if (input_refuse_output(path, err) != STATUS_OK ||
+	    refuse_inside(path, directory, err) != STATUS_OK)
+		return err->status;
+	e->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
+	/* A FIFO without a reader: it may come during the run. */
+	if (e->fd < 0 && errno != ENXIO)
 		return error_errno(err, "%s", path);
 	e->stream = xcalloc(1, sizeof(*e->stream));
 	*e->stream = (struct ocp_stream){ .out = &e->lines, .live = true };
@@ -113,7 +209,7 @@ void run_events_finish(struct run_events *e, const struct result *result)
 			settle(e, &result->cases[i]);
 	}
 	ocp_end(e->stream, result);
-	flush(e);
+	flush_end(e);
 }
 
 enum status run_events_close(struct run_events *e, struct error *err)

@@ -15,7 +15,7 @@ struct run_events {
 	struct conduct_events hooks; /* for conduct_options; its context is this struct */
 	/* Private. */
 	const char *path;
-	int fd;
+	int fd; /* -1: a FIFO that has no reader yet */
 	bool begun;
 	struct error failure; /* the first failed write: no further line is written */
 	struct text lines;    /* of the stream, until they are written */
@@ -24,8 +24,13 @@ struct run_events {
 	size_t told_count, told_capacity;
 };
 
-/* `path` NULL: no events. The file is made anew; opening a FIFO waits for its reader. */
-enum status run_events_open(struct run_events *events, const char *path, struct error *err);
+/*
+ * `path` NULL: no events. The file is made anew; STATUS_USAGE where it is a file that the command
+ * reads, or one of the run in `directory`. Nothing here waits for the reader of a pipe: the stream
+ * ends early (run_events_close()) when 4 MiB wait for it, or it has not come at the end.
+ */
+enum status run_events_open(struct run_events *events, const char *path, const char *directory,
+			    struct error *err);
 /*
  * Writes the cases of the result that were not written with the same figure: of a run on several
  * nodes, which were skipped, lost, or measured again.

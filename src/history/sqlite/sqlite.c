@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/input.h"
 #include "base/memory.h"
 
 /* Statements that were used last and may be again: a night runs the same few a thousand times. */
@@ -373,6 +374,8 @@ enum status db_open(struct db **out, const char *path, enum db_mode mode, int ap
 
 	*out = NULL;
 	db->path = xstrdup(path);
+	if (mode == DB_READ)
+		input_note(path);
 	if (mode != DB_CREATE && access(path, F_OK) != 0)
 		status = error_errno(err, "%s", path);
 	else if (sqlite3_open_v2(path, &db->handle,

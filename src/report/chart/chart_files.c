@@ -78,7 +78,7 @@ static void write_file(const struct writer *w, const char *id, const char *endin
 {
 	char *path = xasprintf("%s/%s.%s", w->directory, id, ending);
 
-	file_write(path, content->data ? content->data : "", content->length, w->err);
+	file_publish(path, content->data ? content->data : "", content->length, w->err);
 	free(path);
 }
 

@@ -201,7 +201,7 @@ static enum status write_css(const struct report_options *options, struct error 
 
 	if (status == STATUS_OK) {
 		path = xasprintf("%s/" REPORT_STYLE_FILE, dirname(copy));
-		status = file_write(path, css, length, err);
+		status = file_publish(path, css, length, err);
 	}
 	free(css);
 	free(path);
@@ -233,7 +233,7 @@ enum status html_publish(const struct report_options *options, const struct text
 		return print_page(options, html, err);
 	if (options->separate_css && write_css(options, err) != STATUS_OK)
 		return err->status;
-	return file_write(options->output, html->data, html->length, err);
+	return file_publish(options->output, html->data, html->length, err);
 }
 
 enum status report_write(const struct result *results, size_t count,

@@ -269,27 +269,3 @@ out:
 	templates_release(&templates);
 	return status;
 }
-
-static enum status refuse_if_same(void *output, const char *directory, const char *name,
-				  struct error *err)
-{
-	char *path = xasprintf("%s/%s", directory, name);
-	enum status status = STATUS_OK;
-
-	if (text_ends_with(name, SUFFIX) || strcmp(name, REPORT_STYLE_FILE) == 0)
-		status = file_refuse_input(output, path, err);
-	free(path);
-	return status;
-}
-
-enum status template_refuse_output(const char *directory, const char *output, struct error *err)
-{
-	struct error unread = ERROR_NONE;
-	enum status status;
-
-	if (!directory)
-		return STATUS_OK;
-	/* A directory that cannot be read is an error of its reader. */
-	status = each_file(directory, true, refuse_if_same, (void *)output, &unread);
-	return status == STATUS_USAGE ? error_set(err, status, "%s", unread.message) : STATUS_OK;
-}

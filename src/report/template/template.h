@@ -67,9 +67,6 @@ enum status template_render(const char *name, const char *directory, const struc
 enum status template_file(const char *name, const char *directory, char **out, size_t *length,
 			  struct error *err);
 
-/* Refuses an output that is one of the templates in `directory` (NULL: none). */
-enum status template_refuse_output(const char *directory, const char *output, struct error *err);
-
 #ifdef __cplusplus
 }
 #endif

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/input.h"
 
 static char folder[] = "/tmp/test_file.XXXXXX";
 
@@ -27,7 +28,8 @@ static int enter_folder(void **state)
 
 static int leave_folder(void **state)
 {
-	static const char *const names[] = { "file", "link", "dangling", "pipe", "hard", "other" };
+	static const char *const names[] = { "file", "link",  "dangling", "pipe",
+					     "hard", "other", "seen" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -125,31 +127,40 @@ static void errors_name_the_file(void **state)
 static void an_output_is_no_input(void **state)
 {
 	static const struct {
-		const char *output, *input;
+		const char *output;
 		bool refused;
 	} rows[] = {
-		{ "file", "file", true },      { "./file", "file", true },
-		{ "link", "file", true },      { "file", "link", true },
-		{ "hard", "file", true },      { "other", "file", false },
-		{ "absent", "file", false },   { "file", "absent", false },
-		{ "absent", "absent", false }, { NULL, "file", false },
-		{ "file", NULL, false },       { "/dev/null", "/dev/null", false },
+		{ "file", true }, { "./file", true },     { "link", true },    { "hard", true },
+		{ "seen", true }, { "other", false },     { "absent", false }, { NULL, false },
+		{ ".", false },   { "/dev/null", false },
 	};
+	int fd;
 
 	(void)state;
 	put("file", "text");
+	put("seen", "text");
 	put("other", "text");
 	assert_int_equal(link("file", "hard"), 0);
+	input_note("link");
+	input_note("absent");
+	input_note("/dev/null");
+	input_note(NULL);
+	fd = input_open("seen");
+	close(fd);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct error err = ERROR_NONE;
-		enum status status = file_refuse_input(rows[i].output, rows[i].input, &err);
+		enum status status = input_refuse_output(rows[i].output, &err);
 
 		if (status != (rows[i].refused ? STATUS_USAGE : STATUS_OK))
 			fail_msg("row %zu: %s", i, err.message);
 		if (rows[i].refused)
 			assert_non_null(strstr(err.message, rows[i].output));
+		if (rows[i].refused)
+			assert_int_equal(file_publish(rows[i].output, "new", 3, &err),
+					 STATUS_USAGE);
 	}
 	assert_holds("file", "text");
+	assert_holds("seen", "text");
 }
 
 int main(void)

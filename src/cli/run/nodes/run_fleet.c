@@ -138,7 +138,7 @@ int run_fleet(struct run_request *a, const struct config *config, const char *la
 	signal(SIGPIPE, SIG_IGN);
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if ((!a->resume && journal_vacant(a->directory, &err) != STATUS_OK) ||
-	    run_events_open(&events, a->events, &err) != STATUS_OK ||
+	    run_events_open(&events, a->events, a->directory, &err) != STATUS_OK ||
 	    signals_begin(&err) != STATUS_OK)
 		return command_fail(&err);
 	status = fleet_run(config, &options, &result, &err);
