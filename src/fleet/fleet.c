@@ -303,6 +303,7 @@ static void collect(struct fleet *f, const struct config *config, struct result 
 			.status = n->status,
 			.reason = xstrdup(n->reason),
 			.lost_at = xstrdup(n->status == NODE_LOST && n->at ? n->at : ""),
+			.planned = n->planned,
 		};
 		whole = whole && n->status == NODE_OK;
 		interrupted = interrupted || n->status == NODE_INTERRUPTED;

@@ -1,5 +1,6 @@
 #include "fleet/launcher.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -27,39 +28,57 @@ static void add_name(struct launcher *l, char *name)
 	l->expected = l->name_count;
 }
 
-/* One host per line, as mpirun takes it: "node7 slots=8", "node7:8"; '#' begins a comment. */
+/* "node7" of "node7.lan slots=8" or "node7:8", as agents call themselves; malloc'ed. */
+static char *host_name(const struct launcher *l, const char *entry, size_t line, struct error *err)
+{
+	char *whole = xstrndup(entry, strcspn(entry, " \t\r\n#")), *name;
+	unsigned char address[sizeof(struct in6_addr)];
+
+	name = xstrndup(whole, strcspn(whole, ":."));
+	if (inet_pton(AF_INET6, whole, address) == 1 || inet_pton(AF_INET, whole, address) == 1)
+		error_set(err, STATUS_USAGE,
+			  "%s:%zu: %.80s is an address; a node is named as `hostname -s` names it",
+			  l->file, line, whole);
+	else if (*whole && !fleet_name_valid(name))
+		error_set(err, STATUS_USAGE, "%s:%zu: '%.80s' is no host's name", l->file, line,
+			  name);
+	free(whole);
+	return name;
+}
+
+static void refuse_twice(const struct launcher *l, const char *name, size_t line, struct error *err)
+{
+	for (size_t i = 0; i < l->name_count && err->status == STATUS_OK; i++)
+		if (strcmp(l->names[i], name) == 0)
+			error_set(err, STATUS_USAGE,
+				  "%s:%zu: %s is there twice (names end at the first dot); an "
+				  "agent serves all GPUs of its node",
+				  l->file, line, name);
+}
+
+/* One host per line, as mpirun takes it; '#' begins a comment. */
 static enum status read_hosts(struct launcher *l, struct error *err)
 {
 	struct text content = TEXT_EMPTY;
-	enum status status = input_read_file(l->file, "file of hosts", HOSTS_MOST, &content, err);
 	size_t line = 0;
 
-	for (char *at = content.data; status == STATUS_OK && at && *at;) {
-		size_t length = strcspn(at, "\n"), blank = strspn(at, " \t");
-		char *name = xstrndup(at + blank, strcspn(at + blank, " \t\r\n:#"));
+	input_read_file(l->file, "file of hosts", HOSTS_MOST, &content, err);
+	for (char *at = content.data; err->status == STATUS_OK && at && *at;) {
+		size_t length = strcspn(at, "\n");
+		char *name = host_name(l, at + strspn(at, " \t"), ++line, err);
 
-		line++;
 		at += length + (at[length] == '\n');
-		name[strcspn(name, ".")] = '\0';
-		if (!*name) {
+		if (*name) {
+			refuse_twice(l, name, line, err);
+			add_name(l, name);
+		} else {
 			free(name);
-			continue;
 		}
-		if (!fleet_name_valid(name))
-			status = error_set(err, STATUS_USAGE, "%s:%zu: '%.80s' is no host's name",
-					   l->file, line, name);
-		for (size_t i = 0; i < l->name_count && status == STATUS_OK; i++)
-			if (strcmp(l->names[i], name) == 0)
-				status = error_set(err, STATUS_USAGE,
-						   "%s:%zu: %s is there twice; an agent serves all "
-						   "GPUs of its node",
-						   l->file, line, name);
-		add_name(l, name);
 	}
-	if (status == STATUS_OK && !l->name_count)
-		status = error_set(err, STATUS_USAGE, "%s names no host", l->file);
+	if (err->status == STATUS_OK && !l->name_count)
+		error_set(err, STATUS_USAGE, "%s names no host", l->file);
 	text_release(&content);
-	return status;
+	return err->status;
 }
 
 static bool is_file(const char *path)

@@ -195,13 +195,36 @@ static void fail_node(struct result_node *node, const char *message)
 	node->reason = reason;
 }
 
-static bool begun(const char *directory, const char *name)
+/* Its journal has a first line; a node without one has measured nothing. */
+static bool node_begun(const char *directory, const char *name)
 {
-	char *path = xasprintf("%s/nodes/%s/" JOURNAL_NAME, directory, name);
-	bool there = access(path, F_OK) == 0;
+	char *folder = node_directory(directory, name);
+	struct error why = ERROR_NONE;
+	bool there = journal_vacant(folder, &why) != STATUS_OK;
 
-	free(path);
+	free(folder);
 	return there;
+}
+
+/*
+ * A node that ended well has all of its cases in the run's folder; else they are on another disk,
+ * or what was read is not what it wrote.
+ */
+static void check_whole(struct result_node *node, const struct result *read, const char *directory)
+{
+	char *folder = node_directory(directory, node->name), *message = NULL;
+
+	if (node->status == NODE_OK && !read)
+		message = xasprintf("its results are not in %s (is the folder shared?)", folder);
+	else if (node->status == NODE_OK && node->finished < node->planned)
+		message = xasprintf("its results in %s have %zu of %zu cases", folder,
+				    node->finished, node->planned);
+	else if (node->status == NODE_OK && strcmp(read->state, "complete") != 0)
+		message = xasprintf("its results in %s are %s", folder, read->state);
+	if (message)
+		fail_node(node, message);
+	free(message);
+	free(folder);
 }
 
 void fleet_merge(struct result *result, struct result *before, const bool *kept,
@@ -220,8 +243,11 @@ void fleet_merge(struct result *result, struct result *before, const bool *kept,
 		size_t count = result->case_count;
 		struct result node;
 
-		if (!begun(directory, about->name))
+		if (!node_begun(directory, about->name)) {
+			check_whole(about, NULL, directory);
+			result->planned += about->planned;
 			continue;
+		}
 		if (read_node(&node, about, keeps, config, directory, &err) != STATUS_OK)
 			fail_node(about, err.message);
 		if (node.gpuproof_version)
@@ -234,6 +260,8 @@ void fleet_merge(struct result *result, struct result *before, const bool *kept,
 		else
 			take_cases(result, &node, about->name);
 		about->finished = result->case_count - count;
+		if (node.gpuproof_version)
+			check_whole(about, &node, directory);
 		take_findings(&result->preflight, &result->preflight_count, &node, node.preflight,
 			      node.preflight_count, about->name);
 		take_findings(&result->postflight, &result->postflight_count, &node,

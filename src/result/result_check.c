@@ -313,6 +313,111 @@ static enum status check_known_devices(const struct id *ids, size_t count,
 	return STATUS_OK;
 }
 
+/* The sorted id that is what is in front of the '/' of `device`; NULL: none. */
+static const struct id *node_of_device(const struct id *nodes, size_t count, const char *device)
+{
+	const char *slash = strchr(device, '/');
+	char name[64];
+
+	if (!slash || (size_t)(slash - device) >= sizeof(name))
+		return NULL;
+	memcpy(name, device, (size_t)(slash - device));
+	name[slash - device] = '\0';
+	return bsearch(name, nodes, count, sizeof(*nodes), by_id_alone);
+}
+
+/* Counts the cases of each node: those on its devices alone, and all that have one of them. */
+static void count_on_nodes(const struct result *r, const struct id *nodes, size_t *own, size_t *all)
+{
+	for (size_t i = 0; i < r->case_count; i++) {
+		const struct case_result *c = &r->cases[i];
+		const struct id *first = NULL, *node = NULL;
+		bool several = false;
+
+		for (size_t d = 0; d < c->device_count; d++) {
+			const struct id *before = node;
+
+			node = node_of_device(nodes, r->node_count, c->devices[d]);
+			first = first ? first : node;
+			several = several || node != first;
+			if (node && node != before)
+				all[node->index]++;
+		}
+		if (first && !several)
+			own[first->index]++;
+	}
+}
+
+static enum status check_node_counts(const struct result *r, const struct id *nodes,
+				     struct error *err)
+{
+	const struct json_path list = { NULL, "nodes", 0 };
+	size_t *own = xcalloc(r->node_count, sizeof(*own));
+	size_t *all = xcalloc(r->node_count, sizeof(*all));
+
+	count_on_nodes(r, nodes, own, all);
+	for (size_t i = 0; i < r->node_count && err->status == STATUS_OK; i++) {
+		const struct result_node *n = &r->nodes[i];
+		const struct json_path *here = ELEMENT(&list, i);
+
+		if (n->finished > n->planned)
+			json_path_error(MEMBER(here, "finished"), err,
+					"%zu, but %zu cases were planned", n->finished, n->planned);
+		else if (n->finished != own[i])
+			json_path_error(MEMBER(here, "finished"), err,
+					"%zu, but there are %zu cases of %s", n->finished, own[i],
+					n->name);
+		else if (n->status == NODE_OK && !all[i])
+			json_path_error(MEMBER(here, "status"), err, "OK, but %s has no case",
+					n->name);
+	}
+	free(own);
+	free(all);
+	return err->status;
+}
+
+/* "suite/case@n1/cuda:0" is a case of n1. */
+static enum status check_node_of_id(const struct result *r, const struct id *nodes, size_t index,
+				    struct error *err)
+{
+	const struct json_path cases = { NULL, "cases", 0 };
+	const struct case_result *c = &r->cases[index];
+	const char *at = strrchr(c->id, '@');
+	const struct id *named;
+
+	if (!at || !strchr(at, '/') || !c->device_count)
+		return STATUS_OK;
+	named = node_of_device(nodes, r->node_count, at + 1);
+	if (named && named == node_of_device(nodes, r->node_count, c->devices[0]))
+		return STATUS_OK;
+	return json_path_error(MEMBER(ELEMENT(&cases, index), "id"), err,
+			       "'%.200s' is not on the node of its device %.100s", c->id,
+			       c->devices[0]);
+}
+
+/* Nodes, their devices and their cases agree. */
+static enum status check_nodes(const struct result *r, struct error *err)
+{
+	const struct json_path devices = { NULL, "devices", 0 };
+	struct id *nodes = xcalloc(r->node_count + 1, sizeof(*nodes));
+
+	for (size_t i = 0; i < r->node_count; i++)
+		nodes[i] = (struct id){ r->nodes[i].name, i };
+	check_ids(nodes, r->node_count, "nodes", "name", err);
+	for (size_t i = 0; i < r->device_count && err->status == STATUS_OK; i++)
+		if (strchr(r->devices[i].id, '/') &&
+		    !node_of_device(nodes, r->node_count, r->devices[i].id))
+			json_path_error(MEMBER(ELEMENT(&devices, i), "id"), err,
+					"'%.100s' is on none of the result's nodes",
+					r->devices[i].id);
+	for (size_t i = 0; i < r->case_count && r->node_count && err->status == STATUS_OK; i++)
+		check_node_of_id(r, nodes, i, err);
+	if (r->node_count && err->status == STATUS_OK)
+		check_node_counts(r, nodes, err);
+	free(nodes);
+	return err->status;
+}
+
 static enum status check_planned(const struct result *r, struct error *err)
 {
 	const struct json_path run = { NULL, "run", 0 };
@@ -375,7 +480,8 @@ enum status result_check(const struct result *r, enum samples_wanted samples, st
 	struct id *ids = xcalloc(r->device_count + 1, sizeof(*ids));
 	bool good = check_planned(r, err) == STATUS_OK &&
 		    check_device_ids(r, ids, err) == STATUS_OK &&
-		    check_case_ids(r, err) == STATUS_OK && check_judgement(r, err) == STATUS_OK;
+		    check_nodes(r, err) == STATUS_OK && check_case_ids(r, err) == STATUS_OK &&
+		    check_judgement(r, err) == STATUS_OK;
 
 	for (size_t i = 0; i < r->case_count && good; i++) {
 		const struct json_path here = { &cases, NULL, i };

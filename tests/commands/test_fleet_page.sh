@@ -82,7 +82,7 @@ for n in range(count):
         one["status"], one["reason"] = "FAILED", "a byte differs"
         look.update(verdict="FAIL", accepted=False, wrong_result=True, cause="wrong-result")
     if n == 3:
-        result["nodes"][-1].update(status="LOST", reason="silent <script>alert(1)</script>", lost_at="alloc/x@host:0", finished=0)
+        result["nodes"][-1].update(status="LOST", reason="silent <script>alert(1)</script>", lost_at="alloc/x@host:0", finished=1)
     result["cases"].append(one)
     if n != 11:
         judgement["checks"].append(look)

@@ -2,7 +2,8 @@
 # A run on several nodes, simulated on this machine: each node that is killed, stopped, refused or without disk is named
 # with its reason, the others are measured to the end, and --resume continues what is missing.
 set -u
-gpuproof=$1
+gpuproof=$(realpath "$1")
+source=$(cd "$(dirname "$0")/../.." && pwd)
 . "$(dirname "$0")/../fixtures/processes.sh"
 dir=$(mktemp -d)
 failures=0
@@ -366,6 +367,67 @@ expect "lost at" drain.out "a reason with characters of a shell"
 sed 's/"n1"/"n1;touch hacked"/g' silent/result.json >evil.json
 "$gpuproof" fleet drain evil.json >drain.out 2>&1
 same $? 2 "a name with characters of a shell"
+
+# A node whose results stay on a disk of its own was not measured, whatever its agent says.
+cat >elsewhere.sh <<-SH
+	#!/bin/sh
+	GPUPROOF_AGENT_NODE=n1 "\$@" &
+	export GPUPROOF_AGENT_NODE=n2
+	mkdir -p "$dir/elsewhere/nodes/n2"
+	unshare -rm sh -c 'mount -t tmpfs none "$dir/elsewhere/nodes/n2" && exec "\$@"' x "\$@" &
+	wait
+SH
+chmod +x elsewhere.sh
+if unshare -rm mount -t tmpfs none "$dir" 2>/dev/null; then
+	"$gpuproof" run short.ini -o elsewhere --launch ./elsewhere.sh --set fleet.nodes=2 --check --no-report >elsewhere.out 2>&1
+	same $? 4 "exit code with results elsewhere"
+	same "$(statuses elsewhere)" "n1=OK n2=ERROR" "results elsewhere"
+	same "$(json elsewhere/result.json '[(n["planned"], n["finished"]) for n in r["nodes"]], r["run"]["planned"], r["run"]["state"]')" \
+		"([(4, 4), (4, 0)], 8, 'incomplete')" "what is missing"
+	expect "its results are not in $dir/elsewhere/nodes/n2 (is the folder shared?)" elsewhere/result.json "where they should be"
+else
+	echo "not tried: results elsewhere, since no name space can be made here"
+fi
+# The same of an agent that only says that it is done.
+cat >says.py <<-'PY'
+	import json, os, re, socket, sys
+	host, port = os.environ["GPUPROOF_AGENT_ADDRESS"].split(",")[-1].rsplit(":", 1)
+	s = socket.create_connection((host, int(port)))
+	s.sendall((json.dumps({"kind": "hello", "protocol": int(sys.argv[1]), "token": os.environ["GPUPROOF_AGENT_TOKEN"],
+	                       "build": sys.argv[2], "node": "n1"}) + '\n{"kind":"done","state":"complete"}\n').encode())
+	while s.recv(65536):
+	    pass
+PY
+protocol=$(sed -n 's/.*define FLEET_PROTOCOL //p' "$source/src/fleet/wire/message.h")
+printf '#!/bin/sh\nexec python3 says.py %s "%s"\n' "$protocol" "$("$gpuproof" version | cut -d' ' -f2)" >says.sh && chmod +x says.sh
+"$gpuproof" run short.ini -o says --launch ./says.sh --set fleet.nodes=1 --no-report >says.out 2>&1
+same $? 4 "exit code of a node that only says so"
+same "$(statuses says)" "n1=ERROR" "a node that only says that it is done"
+
+# A journal without its first line, of a node that was killed or had no disk: the node begins anew, the others keep what they have.
+"$gpuproof" run short.ini -o torn --simulate-nodes 2 --no-report -q >/dev/null 2>&1
+rm torn/result.json torn/nodes/n2/result.json torn/nodes/n2/summary.json
+cp torn/nodes/n1/run.jsonl kept
+for content in '' '{"journal":1,"pl'; do
+	printf '%s' "$content" >torn/nodes/n2/run.jsonl
+	"$gpuproof" run --resume torn --no-report >torn.out 2>&1
+	same $? 0 "resume with a torn journal: $(cat torn.out)"
+	same "$(statuses torn)" "n1=OK n2=OK" "resume with a torn journal"
+	cmp -s torn/nodes/n1/run.jsonl kept || fail "a whole node was measured again"
+	rm torn/nodes/n2/result.json torn/nodes/n2/summary.json
+done
+
+# Hosts that would be one node, addresses, and names that Slurm takes for all nodes are refused by name.
+for hosts in 'node1.a node1.b|:2: node1 is there twice (names end at the first dot)' '10.0.0.1 10.0.0.2|:1: 10.0.0.1 is an address' \
+	'fd00::1 fd00::2|:1: fd00::1 is an address' "ALL n2|:1: 'ALL' is no host's name" "n[1-2]|:1: 'n[1-2]' is no host's name"; do
+	tr ' ' '\n' <<<"${hosts%%|*}" >hosts
+	"$gpuproof" run short.ini -o hosted --hosts hosts >hosted.out 2>&1
+	same $? 2 "hosts ${hosts%%|*}"
+	expect "${hosts#*|}" hosted.out "hosts ${hosts%%|*}"
+done
+sed 's/"n1"/"ALL"/g; s#n1/#ALL/#g' silent/result.json >evil.json
+"$gpuproof" fleet drain evil.json >drain.out 2>&1
+same $? 2 "a node that Slurm takes for all of them"
 
 # Ids name the nodes: no anonymised result with them leaves the machine.
 "$gpuproof" export result few --anonymise -o few.anonymised >anonymised.out 2>&1

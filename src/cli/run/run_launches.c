@@ -18,11 +18,9 @@ char *launch_directory(const char *directory, size_t launch)
 
 bool launch_begun(const char *directory)
 {
-	char *path = xasprintf("%s/" JOURNAL_NAME, directory);
-	bool found = access(path, F_OK) == 0;
+	struct error why = ERROR_NONE;
 
-	free(path);
-	return found;
+	return journal_vacant(directory, &why) != STATUS_OK;
 }
 
 enum status launches_add(struct launches *launches, const struct plan *plan,

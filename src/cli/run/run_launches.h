@@ -16,7 +16,10 @@ struct launches {
 /* "DIR" for launch 1, "DIR/launch-2" and so on; the caller frees it. */
 char *launch_directory(const char *directory, size_t launch);
 
-/* True if a launch has begun in its directory. */
+/*
+ * True if a launch has begun in its directory: its journal has a first line. A run that was killed
+ * or met a full disk before has measured nothing, and begins anew.
+ */
 bool launch_begun(const char *directory);
 
 /*

@@ -105,5 +105,6 @@ bool fleet_name_valid(const char *name)
 	size_t length =
 		strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 
-	return length > 0 && length < 64 && !name[length] && *name != '.' && *name != '-';
+	return length > 0 && length < 64 && !name[length] && *name != '.' && *name != '-' &&
+	       strcasecmp(name, "ALL") != 0 && strcasecmp(name, "DEFAULT") != 0;
 }
