@@ -227,6 +227,48 @@ static void judge_unverified(const struct result *result, struct verdicts *verdi
 					  count > 1 ? " and of others" : ""));
 }
 
+/* A device error, a hang or a crash: nothing that the config or a missing ability explains. */
+static bool is_lost_with_device(const struct case_result *c)
+{
+	return c->status == CASE_ERROR &&
+	       (c->end == CASE_END_DEVICE || c->end == CASE_END_HUNG || c->end == CASE_END_CRASHED);
+}
+
+/* One case may be at fault itself, several different ones are not. */
+#define UNUSABLE_CASES 2
+
+/* A device on which nothing worked, though it was tried. Cases of several devices do not count. */
+static void judge_unusable(const struct result *result, struct verdicts *verdicts)
+{
+	for (size_t d = 0; d < result->device_count; d++) {
+		const char *id = result->devices[d].id, *reason = NULL;
+		size_t lost = 0, others = 0;
+		struct verdict_check *check;
+
+		for (size_t i = 0; i < result->case_count; i++) {
+			const struct case_result *c = &result->cases[i];
+
+			if (c->device_count != 1 || strcmp(c->device, id) != 0 ||
+			    c->status == CASE_SKIPPED)
+				continue;
+			if (is_lost_with_device(c)) {
+				lost++;
+				reason = reason ? reason : c->reason;
+			} else {
+				others++;
+			}
+		}
+		if (others || lost < UNUSABLE_CASES)
+			continue;
+		check = judging_finding(verdicts, result, NULL, id, ASPECT_NONE, VERDICT_FAIL,
+					false,
+					xasprintf("all %zu cases on this device failed; the first: "
+						  "%s",
+						  lost, reason));
+		check->cause = CAUSE_GPU_UNUSABLE;
+	}
+}
+
 /* A crash is a finding about the machine even without a limit. */
 void judge_errors(const struct judge_input *input, struct verdicts *verdicts)
 {
@@ -234,6 +276,7 @@ void judge_errors(const struct judge_input *input, struct verdicts *verdicts)
 		const struct result *result = &input->results[r];
 
 		judge_unverified(result, verdicts);
+		judge_unusable(result, verdicts);
 		for (size_t i = 0; i < result->case_count; i++) {
 			const struct case_result *c = &result->cases[i];
 

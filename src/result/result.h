@@ -33,6 +33,19 @@ struct verdicts; /* result/verdict.h */
 enum case_status { CASE_OK, CASE_SKIPPED, CASE_FAILED, CASE_ERROR };
 const char *case_status_name(enum case_status status); /* "OK", "SKIPPED", "FAILED", "ERROR" */
 
+/* How a case came to its end; `reason` says it in words. */
+enum case_end {
+	CASE_END_UNKNOWN, /* of an older result or another program's */
+	CASE_END_DONE,    /* it was carried out; its result may be wrong */
+	CASE_END_UNSUPPORTED,
+	CASE_END_INTERRUPTED,
+	CASE_END_DEVICE, /* a call of the device failed */
+	CASE_END_HUNG,
+	CASE_END_CRASHED, /* its worker died */
+	CASE_END_REFUSED, /* its worker sent an invalid result */
+	CASE_END_FAILED   /* any other error */
+};
+
 enum stop_reason {                 /* in the result: "converged", "stable", "max_samples", ... */
 		   STOP_CONVERGED, /* the interval is narrower than the target */
 		   STOP_STABLE,    /* more samples no longer narrow it */
@@ -216,6 +229,7 @@ struct case_result {
 	struct case_parameter *parameters;
 	size_t parameter_count;
 	enum case_status status;
+	enum case_end end;
 	char *reason; /* "" when OK */
 	struct metric_value *metrics;
 	size_t metric_count, metric_capacity;

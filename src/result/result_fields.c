@@ -5,6 +5,10 @@
 #include "result/verdict.h"
 
 static const char *const case_status_words[] = { "OK", "SKIPPED", "FAILED", "ERROR", NULL };
+/* enum case_end */
+static const char *const case_end_words[] = { "unknown",      "done", "unsupported", "interrupted",
+					      "device-error", "hung", "crashed",     "refused",
+					      "failed",       NULL };
 static const char *const stop_words[] = { "converged", "stable",      "max_samples",
 					  "max_time",  "interrupted", NULL };
 const char *const better_words[] = { "higher", "lower", "none", NULL };
@@ -296,6 +300,11 @@ const struct field case_fields[] = {
 	  .codec = &codec_enum,
 	  FIELD_AT(case_result, status),
 	  .words = case_status_words },
+	{ .name = "end",
+	  .codec = &codec_enum_or_none,
+	  FIELD_AT(case_result, end),
+	  .words = case_end_words,
+	  .optional = true },
 	{ .name = "reason", .codec = &codec_string, FIELD_AT(case_result, reason) },
 	{ .name = "metrics",
 	  .codec = &codec_map,

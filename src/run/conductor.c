@@ -175,7 +175,8 @@ static enum status settle_unrun(struct conductor *k, size_t index, enum case_sta
 	struct case_result c;
 
 	describe_case(k->plan, &k->plan->cases[index], &c);
-	describe_outcome(&c, status, reason);
+	describe_outcome(&c, status, status == CASE_ERROR ? CASE_END_CRASHED : CASE_END_UNSUPPORTED,
+			 reason);
 	c.started_seconds = clock_seconds() - k->run_began;
 	return settled(k, index, false, &c, NULL, err);
 }

@@ -213,7 +213,8 @@ void group_unrun(const struct plan *plan, size_t index, enum case_status status,
 		 struct case_result *out)
 {
 	describe_case(plan, &plan->cases[index], out);
-	describe_outcome(out, status, reason);
+	describe_outcome(out, status, status == CASE_ERROR ? CASE_END_FAILED : CASE_END_UNSUPPORTED,
+			 reason);
 }
 
 static void read_line(const char *line, size_t length, struct result *result)

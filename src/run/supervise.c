@@ -90,7 +90,7 @@ static bool refuse_nonsense(const struct session *s, struct case_result *c)
 	reason = xasprintf("what was measured makes no sense: %s", err.message);
 	case_result_release(c);
 	describe_case(plan, &plan->cases[case_in_flight(s)], c);
-	describe_outcome(c, CASE_ERROR, reason);
+	describe_outcome(c, CASE_ERROR, CASE_END_REFUSED, reason);
 	free(reason);
 	return true;
 }
@@ -329,6 +329,9 @@ static void record_in_flight_case(struct session *s)
 			 s->overdue ? ended : "the worker ended without a result");
 	describe_case(s->s->plan, c, &result);
 	describe_outcome(&result, s->overdue ? CASE_SKIPPED : CASE_ERROR,
+			 s->overdue         ? CASE_END_INTERRUPTED
+			 : s->outcome->hung ? CASE_END_HUNG
+					    : CASE_END_CRASHED,
 			 s->overdue ? ended : s->team.reason);
 	result.started_seconds = s->case_began - s->s->run_began;
 	result.seconds = clock_seconds() - s->case_began;

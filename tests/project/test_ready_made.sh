@@ -33,6 +33,13 @@ config() {
 config "1 FLOP/s" good
 config "1e17 FLOP/s" slow
 
+# Old nights go, also where the folder is a link to another disk; no folder is none.
+mkdir -p "$folder/disk/2020-01-01T000000" "$folder/linked" && touch -d '60 days ago' "$folder/disk/2020-01-01T000000" && ln -s "$folder/disk" "$folder/linked/nights"
+"$top"/ci/nightly -c "$folder/good.ini" -d "$folder/linked" -- -q >"$folder/log" 2>&1 || fail "a linked folder: $(cat "$folder/log")"
+[ ! -e "$folder/disk/2020-01-01T000000" ] || fail "an old night stays where nights is a link"
+"$top"/ci/nightly -c "$folder/good.ini" -d '' >/dev/null 2>&1
+[ $? = 2 ] && [ ! -e /nights ] || fail "an empty folder is taken for /"
+
 # ci/nightly: two nights, kept, compared and in the history.
 for night in 1 2; do
 	"$top"/ci/nightly -c "$folder/good.ini" -d "$folder/nights" -- -q >"$folder/log" 2>&1 ||
@@ -88,6 +95,26 @@ slurm prolog "$folder/good.ini" || fail "the prolog refuses a good node"
 slurm prolog "$folder/missing.ini" || fail "the prolog refuses a node for its own config"
 GPUPROOF_SECONDS=0.01 slurm prolog "$folder/good.ini" || fail "the prolog refuses a node because time is short"
 GPUPROOF=$folder/nowhere slurm prolog "$folder/good.ini" || fail "the prolog refuses a node without the program"
+# A GPU on which every case fails drains the node, one failing call does not; a hang is seen in what was left when time was over.
+cat >"$folder/fails.ini" <<-INI
+	[run]
+	backend = fake
+	[suite transfer]
+	directions = h2d, d2h
+	memories = pinned
+	sizes = 64KiB
+	max_time = 5ms
+	[limit link]
+	metric = transfer.bandwidth
+	min = 1 kB/s
+INI
+export GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends
+for fault in 'devices=2 error@copy' 'fail@device_open' 'segfault@copy'; do
+	GPUPROOF_FAKE=$fault slurm prolog "$folder/fails.ini" 2>/dev/null && fail "the prolog accepts a GPU of which every case fails: $fault"
+done
+rm -rf "$folder/state"
+GPUPROOF_FAKE="fail@copy:40 once=$folder/once" slurm prolog "$folder/fails.ini" || fail "the prolog refuses a node for one call that failed"
+GPUPROOF_FAKE=devices=2 slurm prolog "$folder/fails.ini" || fail "the prolog refuses GPUs that work"
 TMPDIR=$folder/nowhere slurm prolog "$folder/good.ini" || fail "the prolog refuses a node without room"
 [ ! -e "$folder/state/reason" ] || fail "a good node is given a reason: $(cat "$folder/state/reason")"
 for script in prolog epilog; do

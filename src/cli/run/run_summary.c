@@ -73,13 +73,8 @@ static size_t count_stopped(const struct result *result)
 {
 	size_t count = 0;
 
-	/* "interrupted before data", "one device alone: interrupted before data" */
-	for (size_t i = 0; i < result->case_count; i++) {
-		const struct case_result *c = &result->cases[i];
-
-		count += c->status == CASE_SKIPPED && (text_starts_with(c->reason, "interrupted") ||
-						       strstr(c->reason, ": interrupted"));
-	}
+	for (size_t i = 0; i < result->case_count; i++)
+		count += result->cases[i].end == CASE_END_INTERRUPTED;
 	return count;
 }
 

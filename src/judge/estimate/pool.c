@@ -35,14 +35,14 @@ static void pool_value(struct metric_value *m, const struct metric_value *same)
 	push(m, same && strcmp(same->unit, m->unit) == 0 ? same->value : (double)NAN);
 }
 
-static void set_reason(struct case_result *c, enum case_status status, size_t launch,
-		       const char *reason)
+static void set_reason(struct case_result *c, const struct case_result *other, size_t launch)
 {
 	free(c->reason);
-	c->reason = xasprintf("launch %zu: %s%s", launch, status == CASE_SKIPPED ? "skipped: " : "",
-			      reason);
+	c->reason = xasprintf("launch %zu: %s%s", launch,
+			      other->status == CASE_SKIPPED ? "skipped: " : "", other->reason);
 	/* Done before, skipped now: something changed that should not have. */
-	c->status = status == CASE_SKIPPED ? CASE_ERROR : status;
+	c->status = other->status == CASE_SKIPPED ? CASE_ERROR : other->status;
+	c->end = other->end;
 }
 
 /* A launch that was wrong, or not looked at, is not covered up by one that was right. */
@@ -68,7 +68,7 @@ static void pool_case(struct case_result *c, const struct case_result *other, si
 	case_result_lose_as(c, other);
 	pool_verification(&c->verification, other);
 	if (rank[other->status] > rank[c->status])
-		set_reason(c, other->status, launch, other->reason);
+		set_reason(c, other, launch);
 	if (c->status == CASE_OK)
 		for (size_t i = 0; i < c->metric_count; i++)
 			pool_value(&c->metrics[i], case_metric(other, c->metrics[i].name));

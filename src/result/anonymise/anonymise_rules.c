@@ -52,6 +52,7 @@ const struct anonymise_rule anonymise_rules[] = {
 	{ "cases[].label", TREAT_LABEL, NULL },
 	{ "cases[].id", TREAT_CASE, NULL },
 	{ "cases[].node", TREAT_NAME, "node" },
+	{ "cases[].end", TREAT_KEEP, NULL },
 	{ "cases[].device", TREAT_KEEP, NULL },
 	{ "cases[].devices[]", TREAT_KEEP, NULL },
 	{ "cases[].parameters.*", TREAT_KEEP, NULL },

@@ -307,5 +307,12 @@ const struct codec codec_bool = { bool_write, bool_read, NULL };
 const struct codec codec_mark = { bool_write, bool_read, NULL };
 const struct codec codec_tristate = { tristate_write, tristate_read, tristate_absent };
 const struct codec codec_enum = { enum_write, enum_read, NULL };
+/* The first word says nothing. */
+static bool enum_nothing(const struct field *f, const void *base)
+{
+	return CONST_MEMBER(unsigned, base, f) == 0;
+}
+
+const struct codec codec_enum_or_none = { enum_write, enum_read, NULL, enum_nothing };
 const struct codec codec_flags = { flags_write, flags_read, NULL };
 const struct codec codec_bits = { bits_write, bits_read, NULL };

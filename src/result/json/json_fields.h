@@ -102,8 +102,10 @@ extern const struct codec codec_bool;     /* bool */
 extern const struct codec codec_mark;     /* bool that is left out where it is false; optional */
 extern const struct codec codec_tristate; /* int: 1 true, 0 false, -1 null */
 extern const struct codec codec_enum;     /* an enum, by `words` */
-extern const struct codec codec_flags;    /* unsigned, as an array of `words` */
-extern const struct codec codec_bits;     /* uint64_t or several, as an array of bit numbers */
+extern const struct codec
+	codec_enum_or_none; /* an enum that is left out where it is the first word; optional */
+extern const struct codec codec_flags; /* unsigned, as an array of `words` */
+extern const struct codec codec_bits;  /* uint64_t or several, as an array of bit numbers */
 /* a nested struct, or (offset 0) members of the same one, grouped */
 extern const struct codec codec_object;
 /* struct *, an object; NULL: left out; element_size: of the struct */

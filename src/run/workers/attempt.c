@@ -153,6 +153,25 @@ static enum case_status case_status_of(enum status status)
 	}
 }
 
+static enum case_end case_end_of(enum status status)
+{
+	switch (status) {
+	case STATUS_OK:
+	case STATUS_MISMATCH:
+		return CASE_END_DONE;
+	case STATUS_UNSUPPORTED:
+		return CASE_END_UNSUPPORTED;
+	case STATUS_INTERRUPTED:
+		return CASE_END_INTERRUPTED;
+	case STATUS_TIMEOUT:
+		return CASE_END_HUNG;
+	case STATUS_DEVICE:
+		return CASE_END_DEVICE;
+	default:
+		return CASE_END_FAILED;
+	}
+}
+
 /* Metrics of samples that still drifted are no headline. */
 static void set_unsettled_aside(struct case_result *result)
 {
@@ -163,7 +182,8 @@ static void set_unsettled_aside(struct case_result *result)
 
 void attempt_settle(struct attempt *a, double run_began, size_t parts)
 {
-	describe_outcome(&a->result, case_status_of(a->status), a->err.message);
+	describe_outcome(&a->result, case_status_of(a->status), case_end_of(a->status),
+			 a->err.message);
 	set_unsettled_aside(&a->result);
 	phases_record(&a->phases, &a->result);
 	a->result.started_seconds = a->began - run_began;

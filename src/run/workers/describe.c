@@ -23,9 +23,11 @@ void describe_case(const struct plan *plan, const struct plan_case *c, struct ca
 	case_parameters_fill(c, result);
 }
 
-void describe_outcome(struct case_result *result, enum case_status status, const char *reason)
+void describe_outcome(struct case_result *result, enum case_status status, enum case_end end,
+		      const char *reason)
 {
 	result->status = status;
+	result->end = end;
 	free(result->reason);
 	result->reason = xstrdup(reason ? reason : "");
 }

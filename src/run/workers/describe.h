@@ -12,6 +12,7 @@
 void describe_case(const struct plan *plan, const struct plan_case *c, struct case_result *result);
 
 /* Sets status and reason; the reason is copied, NULL is "". */
-void describe_outcome(struct case_result *result, enum case_status status, const char *reason);
+void describe_outcome(struct case_result *result, enum case_status status, enum case_end end,
+		      const char *reason);
 
 #endif

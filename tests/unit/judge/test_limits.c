@@ -91,7 +91,8 @@ static void accepted_node(const struct gpu *gpu, size_t count, struct result *r)
 		describe_case(&plan, &plan.cases[i], c);
 		c->verification.done = true;
 		if (plan.cases[i].skip_reason)
-			describe_outcome(c, CASE_SKIPPED, plan.cases[i].skip_reason);
+			describe_outcome(c, CASE_SKIPPED, CASE_END_UNSUPPORTED,
+					 plan.cases[i].skip_reason);
 	}
 	plan_release(&plan);
 	config_release(&config);

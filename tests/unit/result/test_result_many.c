@@ -34,6 +34,13 @@ static void many_cases(struct result *result)
 		assert_int_equal(case_result_from_json(c, line, strlen(line), &err), STATUS_OK);
 		snprintf(node, sizeof(node), "n%d", i);
 		case_put_on_node(c, node);
+		ARRAY_GROW(result->nodes, result->node_count, result->node_capacity);
+		result->nodes[result->node_count++] = (struct result_node){ .name = xstrdup(node),
+									    .status = NODE_OK,
+									    .reason = xstrdup(""),
+									    .lost_at = xstrdup(""),
+									    .planned = 1,
+									    .finished = 1 };
 		for (size_t d = 0; d < c->device_count && d < MOST_DEVICES; d++) {
 			result->devices[result->device_count] = result->devices[0];
 			snprintf(result->devices[result->device_count++].id,
