@@ -200,8 +200,8 @@ static enum status collective_expand(struct plan *plan, struct plan_case *point,
 static const struct role_row roles[] = { { "nodes", ROLE_NODES }, { 0 } };
 
 static const struct aspect_row aspects[] = {
-	{ "collective.busbw", NULL, NULL, ASPECT_LINK },
-	{ "collective.algbw", NULL, NULL, ASPECT_LINK },
+	{ "collective.busbw", NULL, NULL, ASPECT_LINK, true },
+	{ "collective.algbw", NULL, NULL, ASPECT_LINK, true },
 	{ 0 },
 };
 

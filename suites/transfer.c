@@ -156,9 +156,10 @@ static void close_state(void *memory)
 }
 
 static const struct aspect_row aspects[] = {
-	{ "transfer.bandwidth", "direction", "local", ASPECT_MEMORY },
+	{ "transfer.bandwidth", "direction", "p2p", ASPECT_LINK, true },
+	{ "transfer.bandwidth", "direction", "local", ASPECT_MEMORY, true },
 	{ "transfer.bandwidth", NULL, NULL, ASPECT_LINK },
-	{ "transfer.latency", "direction", "local", ASPECT_MEMORY },
+	{ "transfer.latency", "direction", "local", ASPECT_MEMORY, true },
 	{ "transfer.latency", NULL, NULL, ASPECT_LINK },
 	{ 0 },
 };

@@ -4,6 +4,7 @@
  * itself and one for the limits, whose last test is the verdict: skipped where nothing was judged.
  * Names stay the same from run to run, and are unique: Jenkins follows a test by its name.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -226,6 +227,17 @@ static void add_judgement(struct tests *tests, const struct verdicts *v)
 	add_verdict(tests, v);
 }
 
+/* A judgement has a check of its own for them. */
+static void add_memory_errors(struct tests *tests, const struct result *r)
+{
+	struct test *test = add(tests, "limits", xstrdup("memory errors"), FAILED);
+
+	test->type = "memory errors";
+	test->message =
+		xasprintf("%" PRIu64 " uncorrected memory errors (ECC)", result_memory_errors(r));
+	test->body = xstrdup("");
+}
+
 static int by_name(const void *a, const void *b)
 {
 	const struct test *const *p = a, *const *q = b;
@@ -255,6 +267,8 @@ static void collect(struct tests *tests, const struct export_input *input)
 	for (size_t i = 0; i < input->result->case_count; i++)
 		add_case(tests, input->result, &input->result->cases[i]);
 	add_judgement(tests, input->result->judgement);
+	if (!input->result->judgement && result_memory_errors(input->result))
+		add_memory_errors(tests, input->result);
 	number_repeats(tests);
 }
 

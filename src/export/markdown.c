@@ -2,6 +2,7 @@
  * A summary for a pull request, a ticket or a job's page: problems first. Text from outside is put
  * into code spans.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,9 @@ static void add_summary(struct page *page, const struct export_input *input)
 		  r->case_count, r->planned > r->case_count ? r->planned : r->case_count,
 		  result_count(r, CASE_OK), result_count(r, CASE_FAILED),
 		  result_count(r, CASE_ERROR), result_count(r, CASE_SKIPPED));
+	if (result_memory_errors(r))
+		text_addf(page->out, "\n**%" PRIu64 " uncorrected memory errors (ECC)**\n",
+			  result_memory_errors(r));
 }
 
 static void add_checks(struct page *page, const struct verdicts *verdicts)

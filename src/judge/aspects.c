@@ -267,7 +267,17 @@ static bool graver(enum verdict a, enum verdict b)
 	return rank[a] > rank[b];
 }
 
-static void take_check(struct aspect_judgement *k, const struct verdict_check *c)
+/* A check on a figure that alone says too little of its aspect. */
+static bool is_partial(const struct about *about, const struct verdict_check *check)
+{
+	for (size_t i = 0; i < about->case_count; i++)
+		if (strcmp(about->cases[i]->id, check->case_id) == 0)
+			return aspect_is_partial(aspects_of_suite(about->cases[i]->suite),
+						 check->metric, about->cases[i]);
+	return false;
+}
+
+static void take_check(struct aspect_judgement *k, const struct verdict_check *c, bool partial)
 {
 	k->checks++;
 	k->passed += c->verdict == VERDICT_PASS;
@@ -279,7 +289,7 @@ static void take_check(struct aspect_judgement *k, const struct verdict_check *c
 	}
 	if (graver(c->verdict, k->verdict))
 		k->verdict = c->verdict;
-	k->judged += check_is_judged(c);
+	k->judged += check_is_judged(c) && !partial;
 }
 
 static void say_why_missing(const struct about *d, struct aspect_judgement *k)
@@ -309,7 +319,10 @@ static void judge_aspect(const struct aspects *a, const struct about *about,
 
 	for (size_t i = 0; i < about->check_count; i++)
 		if (a->verdicts->checks[about->checks[i]].aspect == aspect)
-			take_check(&sum, &a->verdicts->checks[about->checks[i]]);
+			take_check(&sum, &a->verdicts->checks[about->checks[i]],
+				   is_promised &&
+					   is_partial(about,
+						      &a->verdicts->checks[about->checks[i]]));
 	if (is_promised && !sum.judged)
 		say_why_missing(about, &sum);
 	if (is_promised || sum.checks) {

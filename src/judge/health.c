@@ -11,6 +11,9 @@
 #include "base/memory.h"
 #include "judge/judging.h"
 
+/* Subject of the finding about other processes on a device, which lists them. */
+#define PROCESSES "processes "
+
 /* The device that a finding is about: the last word of its subject; NULL: none. */
 static const char *device_of(const struct result *result, const struct finding *f)
 {
@@ -68,7 +71,8 @@ static enum cause cause_of_subject(const char *subject)
 	static const struct {
 		const char *begin;
 		enum cause cause;
-	} rows[] = { { "ecc ", CAUSE_GPU_MEMORY_ERROR },
+	} rows[] = { { PROCESSES, CAUSE_FOREIGN_PROCESS },
+		     { "ecc ", CAUSE_GPU_MEMORY_ERROR },
 		     { "retired pages ", CAUSE_GPU_MEMORY_ERROR },
 		     { "remapped rows ", CAUSE_GPU_MEMORY_ERROR },
 		     { "nodes ", CAUSE_NODE_NETWORK },
@@ -124,7 +128,10 @@ static void judge_finding(const struct judge_input *input, const struct result *
 	if (f->severity < SEVERITY_WARNING || !counts(result, f) ||
 	    is_left_to_limit(input, result, f))
 		return;
-	tell(result, f, f->severity == SEVERITY_ERROR ? VERDICT_FAIL : VERDICT_WARN,
+	tell(result, f,
+	     f->severity == SEVERITY_ERROR                            ? VERDICT_FAIL
+	     : strncmp(f->subject, PROCESSES, strlen(PROCESSES)) == 0 ? VERDICT_INCONCLUSIVE
+								      : VERDICT_WARN,
 	     xasprintf("%s the run, %s: %s", when, f->subject, f->text), verdicts);
 }
 
@@ -245,4 +252,42 @@ void judge_health(const struct judge_input *input, struct verdicts *verdicts)
 	for (size_t i = 0; i < input->results[0].device_count; i++)
 		judge_pcie(input, &input->results[0].devices[i], &links[i], verdicts);
 	free(links);
+}
+
+static bool names_device(const struct verdict_check *check, const char *device)
+{
+	size_t length = strlen(device);
+
+	for (const char *at = check->devices; (at = strstr(at, device)); at += length)
+		if ((at == check->devices || at[-1] == ',') && (!at[length] || at[length] == ','))
+			return length > 0;
+	return false;
+}
+
+void judge_disturbed(struct verdicts *verdicts, size_t from)
+{
+	for (size_t i = from; i < verdicts->count; i++) {
+		const struct verdict_check *other = &verdicts->checks[i];
+
+		for (size_t k = from; other->cause == CAUSE_FOREIGN_PROCESS && k < verdicts->count;
+		     k++) {
+			struct verdict_check *check = &verdicts->checks[k];
+			char *reason;
+
+			if (check->comparison == NO_COMPARISON || check->wrong ||
+			    (check->verdict != VERDICT_FAIL && check->verdict != VERDICT_WARN) ||
+			    !names_device(check, other->devices))
+				continue;
+			reason =
+				xasprintf("%s%sanother process used %s: end it, and repeat the run",
+					  check->reason, *check->reason ? "; " : "",
+					  other->devices);
+			check->verdict = VERDICT_INCONCLUSIVE;
+			check->cause = CAUSE_FOREIGN_PROCESS;
+			check->accepted = false;
+			check->final = true;
+			judging_set(&check->reason, reason);
+			free(reason);
+		}
+	}
 }

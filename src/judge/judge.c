@@ -9,6 +9,7 @@
 #include "base/stats.h"
 #include "base/units.h"
 #include "judge/estimate/kind.h"
+#include "judge/impossible.h"
 #include "judge/judging.h"
 #include "plan/limits/spec_keys.h"
 #include "plan/metrics.h"
@@ -223,6 +224,64 @@ void judging_say_spread(struct verdict_check *check, const struct observation *o
 	check->reason = both;
 }
 
+/* An identical device on which the same case was measured; NULL: there is none. */
+static const struct subject *measured_elsewhere(const struct judging *j, size_t i)
+{
+	for (size_t k = 0; k < j->count; k++)
+		if (k != i && j->observations[k].verdict == VERDICT_PASS &&
+		    subjects_alike(j->subjects[i], j->subjects[k]))
+			return j->subjects[k];
+	return NULL;
+}
+
+/*
+ * A device that skips what an identical one does is at fault. What no device of the run does may be
+ * skipped only where the model is not known to be able to do it.
+ */
+static void judge_skipped(const struct judging *j, size_t i, struct verdict_check *check)
+{
+	const struct subject *s = j->subjects[i], *other = measured_elsewhere(j, i);
+	const char *why = j->observations[i].reason;
+	struct spec_peak peak;
+	char *reason;
+
+	if (other) {
+		reason = xasprintf("skipped here, and measured on %s: %s", other->first->device,
+				   why);
+		check_decide(check, j->limit, VERDICT_FAIL, reason);
+	} else if (j->limit->allow_skipped && s->device &&
+		   spec_peak(metric_sheet(check->metric), s->first, check->metric, s->device,
+			     &peak)) {
+		reason = xasprintf("not measured, though a %s has %s: %s", s->device->name,
+				   peak.key, why);
+		check_decide(check, j->limit, VERDICT_SKIP, reason);
+		check->accepted = false;
+	} else {
+		reason = xstrdup(why);
+		check_decide(check, j->limit, VERDICT_SKIP, reason);
+	}
+	free(reason);
+}
+
+/* A bound on a GPU of which no data sheet is known holds only as far as the driver's report. */
+static bool is_bounded_by_driver(const struct judging *j, const struct bound *bound,
+				 const struct subject *s)
+{
+	return bound->kind == BOUND_SPEC && !j->limit->accept_derived && s->device &&
+	       !spec_file(s->device->name);
+}
+
+static void refuse_derived(const struct judging *j, size_t i, struct verdict_check *check)
+{
+	char *reason = xasprintf("no data sheet for '%s'; derived limits hold",
+				 j->subjects[i]->device->name);
+
+	check_decide(check, j->limit, VERDICT_INCONCLUSIVE, reason);
+	check->cause = CAUSE_NO_DATA_SHEET;
+	check->final = true; /* more samples do not change it */
+	free(reason);
+}
+
 static void judge_value(const struct judging *j, size_t i, const struct bound *bound,
 			enum check_kind comparison)
 {
@@ -234,7 +293,9 @@ static void judge_value(const struct judging *j, size_t i, const struct bound *b
 
 	set_text(&check->bound_text, bound->text);
 	set_text(&check->place, bound->place);
-	if (o->verdict != VERDICT_PASS) {
+	if (o->verdict == VERDICT_SKIP) {
+		judge_skipped(j, i, check);
+	} else if (o->verdict != VERDICT_PASS) {
 		check->wrong = o->verdict == VERDICT_FAIL;
 		check_decide(check, j->limit, o->verdict, o->reason);
 	} else if (!resolve(j, bound, j->subjects[i], check, &half, &reason)) {
@@ -250,6 +311,8 @@ static void judge_value(const struct judging *j, size_t i, const struct bound *b
 			reason = circumstances(j->subjects[i], check->metric);
 		check_decide(check, j->limit, verdict, reason);
 		judging_say_spread(check, o, j->limit);
+		if (verdict == VERDICT_PASS && is_bounded_by_driver(j, bound, j->subjects[i]))
+			refuse_derived(j, i, check);
 	}
 	free(reason);
 }
@@ -388,6 +451,8 @@ void judge(const struct judge_input *input, struct verdicts *verdicts)
 	judge_population_unknown(without_population.data ? without_population.data : "", verdicts);
 	text_release(&without_population);
 	judge_errors(input, verdicts);
+	judge_impossible(input, verdicts);
+	judge_disturbed(verdicts, from);
 	judge_aspects(input, from, verdicts);
 	subjects_release(&all);
 	subjects_release(&baseline);

@@ -92,6 +92,11 @@ struct verdict_check *judging_finding(struct verdicts *verdicts, const struct re
  * health.c: what was found before and after the run, and PCIe links that stay below what they can.
  */
 void judge_health(const struct judge_input *input, struct verdicts *verdicts);
+/*
+ * Figures of a device that other processes used say nothing about it: those that failed, from check
+ * `from` on, become INCONCLUSIVE.
+ */
+void judge_disturbed(struct verdicts *verdicts, size_t from);
 /* The best PCIe link that a device had, before, during or after its cases; 0: unknown. */
 struct link {
 	int generation, width;

@@ -247,6 +247,7 @@ void run_rate(struct run *run, const char *name, double amount, const struct ser
 
 	value->n = series->count;
 	value->series = xstrdup(series->name);
+	value->amount = amount;
 	if (!(s->median > 0))
 		return; /* nothing was timed: the rate is unknown, not infinite */
 	value->value = amount / s->median;

@@ -245,6 +245,11 @@ const struct key limit_keys[] = {
 	  .fallback = "fail",
 	  .choices = severities,
 	  .help = "what a violation is" },
+	{ .name = "accept_derived",
+	  .type = KEY_BOOL,
+	  .fallback = "no",
+	  .help = "yes: a GPU without a data sheet passes by figures derived from what its driver "
+		  "reports; no: it is INCONCLUSIVE" },
 	{ .name = "allow_skipped",
 	  .type = KEY_BOOL,
 	  .fallback = "no",

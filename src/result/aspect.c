@@ -31,11 +31,28 @@ static bool is_about(const struct aspect_row *row, const struct case_result *c)
 	return !row->parameter || (p && p->text && strcmp(p->text, row->word) == 0);
 }
 
-enum aspect aspect_of(const struct aspect_row *rows, const char *metric,
-		      const struct case_result *c)
+/* NULL: none applies. */
+static const struct aspect_row *row_of(const struct aspect_row *rows, const char *metric,
+				       const struct case_result *c)
 {
 	for (; rows && rows->metric; rows++)
 		if (strcmp(rows->metric, metric) == 0 && is_about(rows, c))
-			return rows->aspect;
-	return ASPECT_NONE;
+			return rows;
+	return NULL;
+}
+
+enum aspect aspect_of(const struct aspect_row *rows, const char *metric,
+		      const struct case_result *c)
+{
+	const struct aspect_row *row = row_of(rows, metric, c);
+
+	return row ? row->aspect : ASPECT_NONE;
+}
+
+bool aspect_is_partial(const struct aspect_row *rows, const char *metric,
+		       const struct case_result *c)
+{
+	const struct aspect_row *row = row_of(rows, metric, c);
+
+	return row && row->partial;
 }

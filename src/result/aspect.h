@@ -33,6 +33,8 @@ struct case_result;
 struct aspect_row {
 	const char *metric, *parameter, *word;
 	enum aspect aspect;
+	/* too little alone: copies within a device say too little of its memory */
+	bool partial;
 };
 
 const char *aspect_name(enum aspect aspect); /* "memory"; "" for ASPECT_NONE */
@@ -41,5 +43,8 @@ bool aspect_named(const char *name, enum aspect *aspect);
 /* `rows` NULL: ASPECT_NONE. */
 enum aspect aspect_of(const struct aspect_row *rows, const char *metric,
 		      const struct case_result *c);
+/* True where the row that applies is partial. */
+bool aspect_is_partial(const struct aspect_row *rows, const char *metric,
+		       const struct case_result *c);
 
 #endif

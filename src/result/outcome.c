@@ -1,6 +1,7 @@
 #include "result/outcome.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -36,11 +37,53 @@ bool result_is_incomplete(const struct result *result)
 	       result_lost_workers(result);
 }
 
+/* Counters of watched devices; readings before and after a case are of its first device. */
+static double watched_memory_errors(const struct watch *w)
+{
+	double low = INFINITY, high = -INFINITY;
+
+	for (size_t q = 0; q < w->quantity_count; q++)
+		for (size_t i = 0; i < w->quantities[q].highest_count; i++) {
+			if (strcmp(w->quantities[q].name, "ecc_uncorrected") != 0)
+				break;
+			low = fmin(low, w->quantities[q].highest[i]);
+			high = fmax(high, w->quantities[q].highest[i]);
+		}
+	return high > low ? high - low : 0;
+}
+
+uint64_t result_memory_errors(const struct result *result)
+{
+	uint64_t errors = 0;
+
+	for (size_t d = 0; d < result->device_count; d++) {
+		int64_t first = -1, last = -1;
+
+		for (size_t i = 0; i < result->case_count; i++) {
+			const struct case_result *c = &result->cases[i];
+			const int64_t seen[] = { c->before.ecc_uncorrected,
+						 c->after.ecc_uncorrected };
+
+			for (size_t k = 0;
+			     k < 2 && c->device && strcmp(c->device, result->devices[d].id) == 0;
+			     k++) {
+				first = first < 0 ? seen[k] : first;
+				last = seen[k] > last ? seen[k] : last;
+			}
+		}
+		errors += first >= 0 && last > first ? (uint64_t)(last - first) : 0;
+	}
+	for (size_t i = 0; i < result->case_count; i++)
+		for (size_t w = 1; w < result->cases[i].watch_count; w++)
+			errors += (uint64_t)watched_memory_errors(&result->cases[i].watches[w]);
+	return errors;
+}
+
 int result_exit_code(const struct result *result)
 {
 	int verdict = result->judgement ? verdicts_exit_code(result->judgement) : 0;
 
-	if (verdict == 5 || result_count(result, CASE_FAILED))
+	if (verdict == 5 || result_count(result, CASE_FAILED) || result_memory_errors(result))
 		return 5;
 	if (verdict)
 		return verdict;

@@ -2,6 +2,8 @@
 #ifndef GPUPROOF_RESULT_OUTCOME_H
 #define GPUPROOF_RESULT_OUTCOME_H
 
+#include <stdint.h>
+
 #include "result/result.h"
 
 /* Cases of that status. */
@@ -18,6 +20,12 @@ bool result_is_incomplete(const struct result *result);
  * judgement: 5 a wrong result, 1 not accepted, 4 incomplete or inconclusive, 0.
  */
 int result_exit_code(const struct result *result);
+
+/*
+ * Uncorrected memory errors (ECC) that were counted while the run lasted, on all of its devices.
+ * Their exit code is 5, whether the run was judged or not.
+ */
+uint64_t result_memory_errors(const struct result *result);
 
 /* True if the case itself reports a wrong result: failed, or an error beyond its tolerance. */
 bool case_is_wrong(const struct case_result *c);

@@ -100,6 +100,8 @@ struct metric_value {
 	 */
 	double *launches;
 	size_t launch_count;
+	/* of a rate: work of an operation, value = amount / median time; 0: unknown */
+	double amount;
 };
 
 struct verification {

@@ -38,6 +38,7 @@ random.seed(1)
 night = json.load(open("run/result.json"))
 for metric in night["cases"][0]["metrics"].values():
 	metric.update(low=None, high=None)
+	metric.pop("amount", None)
 for i in range(38):
 	n = copy.deepcopy(night)
 	day = datetime.date(2026, 1, 1) + datetime.timedelta(days=i + (i >= 10))

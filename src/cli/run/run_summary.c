@@ -1,5 +1,6 @@
 #include "cli/run/run_summary.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include "base/units.h"
 #include "cli/fold.h"
 #include "cli/output/table.h"
+#include "judge/impossible.h"
 #include "report/page/headline_lines.h"
 #include "result/outcome.h"
 #include "result/status/soak_rows.h"
@@ -50,6 +52,18 @@ static void print_lost(const struct result *result)
 	for (size_t i = 0; i < result->case_count; i++)
 		for (size_t l = 0; l < result->cases[i].lost_count; l++)
 			printf("a worker was lost: %s\n", result->cases[i].lost[l].reason);
+}
+
+/* Figures that no limit needs to refuse. */
+static void print_impossible(const struct result *result)
+{
+	for (size_t i = 0; i < result->case_count; i++) {
+		char *words = impossible_figure(result, &result->cases[i]);
+
+		if (words)
+			printf("impossible: %s: %s\n", result->cases[i].id, words);
+		free(words);
+	}
 }
 
 /* Their comparisons and limits are as uncertain as their samples. */
@@ -196,7 +210,11 @@ void run_print_summary(const struct result *result)
 	printf("\n");
 	print_bad(result, CASE_FAILED);
 	print_bad(result, CASE_ERROR);
+	print_impossible(result);
 	print_lost(result);
+	if (result_memory_errors(result))
+		printf("%" PRIu64 " uncorrected memory errors (ECC)\n",
+		       result_memory_errors(result));
 }
 
 void run_print_judgement(const struct result *result, const char *directory)

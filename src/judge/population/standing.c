@@ -7,6 +7,8 @@
 #include "base/memory.h"
 #include "base/units.h"
 
+/* Fewer cards do not tell how cards differ: the margin alone counts. */
+#define FEWEST_TO_SPREAD 4
 #define MEDIAN_VARIANCE 1.5708 /* of a median over that of a mean, normal data: pi / 2 */
 
 /*
@@ -26,15 +28,14 @@ static double student_deviate(double x, double dof)
 }
 
 /*
- * `variance`: of what is predicted, in those of a card. Of one card it is not known how cards
- * differ.
+ * `variance`: of what is predicted, in those of a card.
  */
-static double allowed(const struct kinds *kinds, size_t kind, double variance,
+static double allowed(const struct kinds *kinds, size_t kind, size_t cards, double variance,
 		      const struct limit *limit)
 {
 	double margin = -log(1 - limit->population);
 
-	if (!(kinds->dof > 0))
+	if (cards < FEWEST_TO_SPREAD || !(kinds->dof > 0))
 		return margin;
 	variance += 1 / (double)kinds->items[kind].count;
 	return fmax(margin,
@@ -62,7 +63,7 @@ void standing_find(struct standing *s, double value, double half, const struct l
 	s->kind = nearest(&s->kinds, value);
 	s->deficit = s->kinds.items[s->kind].center - value;
 	s->half = half;
-	s->allowed = allowed(&s->kinds, s->kind, 1, limit);
+	s->allowed = allowed(&s->kinds, s->kind, s->sample.cards, 1, limit);
 }
 
 struct standing standing_of_node(const struct standing *one, size_t devices, double deficit,
@@ -72,7 +73,8 @@ struct standing standing_of_node(const struct standing *one, size_t devices, dou
 
 	node.deficit = deficit;
 	node.half = half;
-	node.allowed = allowed(&one->kinds, one->kind, MEDIAN_VARIANCE / (double)devices, limit);
+	node.allowed = allowed(&one->kinds, one->kind, one->sample.cards,
+			       MEDIAN_VARIANCE / (double)devices, limit);
 	return node;
 }
 

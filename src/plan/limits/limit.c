@@ -218,11 +218,13 @@ static void check_pair(struct reading *r)
 static void read_rest(struct reading *r)
 {
 	const struct setting *skipped = setting_or_null(r->section, "allow_skipped");
+	const struct setting *derived = setting_or_null(r->section, "accept_derived");
 	const struct setting *severity = setting_or_null(r->section, "severity");
 	const struct setting *devices = setting_or_null(r->section, "devices");
 
 	r->fits = r->fits && skipped && severity && devices;
 	r->limit->allow_skipped = skipped && skipped->values[0].integer;
+	r->limit->accept_derived = derived && derived->values[0].integer;
 	r->limit->severity = severity && severity->values[0].integer ? LIMIT_WARNS : LIMIT_FAILS;
 	r->limit->devices = devices ? (size_t)devices->values[0].integer : 0;
 	r->limit->sigmas = real_of(r, "sigmas");

@@ -88,7 +88,7 @@ struct limit {
 	double launch_spread;
 	size_t devices; /* number of different devices that must be judged; 0: all */
 	enum limit_severity severity;
-	bool allow_skipped;
+	bool allow_skipped, accept_derived;
 	char *origin; /* where the number comes from, in words */
 };
 

@@ -42,11 +42,11 @@ static void limits_have_the_cause_of_what_they_are_about(void **state)
 		enum verdict verdict;
 		const char *cause;
 	} rows[] = {
-		{ BANDWIDTH "min = 60 GB/s\n", VERDICT_FAIL, "link-degraded" },
-		{ BANDWIDTH "min = 60 GB/s\nseverity = warn\n", VERDICT_WARN, "link-degraded" },
-		{ BANDWIDTH "min = 50 GB/s\n", VERDICT_INCONCLUSIVE, "undecided" },
-		{ BANDWIDTH "min = 40 GB/s\n", VERDICT_PASS, "" },
-		{ BANDWIDTH "min = 40 GB/s\ndevices = 2\n", VERDICT_FAIL, "gpu-missing" },
+		{ BANDWIDTH "min = 30 GB/s\n", VERDICT_FAIL, "link-degraded" },
+		{ BANDWIDTH "min = 30 GB/s\nseverity = warn\n", VERDICT_WARN, "link-degraded" },
+		{ BANDWIDTH "min = 25 GB/s\n", VERDICT_INCONCLUSIVE, "undecided" },
+		{ BANDWIDTH "min = 20 GB/s\n", VERDICT_PASS, "" },
+		{ BANDWIDTH "min = 20 GB/s\ndevices = 2\n", VERDICT_FAIL, "gpu-missing" },
 		{ "metric = node.devices\nmin = 8\n", VERDICT_FAIL, "gpu-missing" },
 		{ "metric = node.pcie_width\nmin = 16\n", VERDICT_FAIL, "link-degraded" },
 		{ "metric = node.ecc\nmin = 1\n", VERDICT_FAIL, "node-setting" },
@@ -65,7 +65,7 @@ static void limits_have_the_cause_of_what_they_are_about(void **state)
 		r.devices[0].nic_bandwidth = 50e9;
 		r.devices[0].pcie_width = r.devices[0].pcie_width_max = 8;
 		r.devices[0].pcie_generation = r.devices[0].pcie_generation_max = 5;
-		node_add(&r, 0, 50e9, 0.01);
+		node_add(&r, 0, 25e9, 0.01);
 		judge_by(rows[i].limit, &r, &v);
 		assert_string_equal(cause_of_only(&v, rows[i].verdict), rows[i].cause);
 		verdicts_release(&v);

@@ -132,6 +132,24 @@ static void broken_cases_are_never_passed(void **state)
 	}
 }
 
+static void a_skip_of_what_an_identical_device_does_fails(void **state)
+{
+	struct verdicts v;
+	struct result r;
+
+	(void)state;
+	node_init(&r, 2, "NVIDIA H200");
+	node_add(&r, 0, 55e9, 0.001);
+	node_add(&r, 1, 55e9, 0.001)->status = CASE_SKIPPED;
+	judge_by(BANDWIDTH "min = 1 GB/s\nallow_skipped = yes\n", &r, 1, NULL, &v);
+	assert_int_equal(verdicts_exit_code(&v), 1);
+	assert_int_equal(v.counts[VERDICT_PASS], 1);
+	assert_int_equal(v.counts[VERDICT_FAIL], 1);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
+/* The other device is of a model whose link is not known. */
 static void an_allowed_skip_with_a_pass_is_accepted_unless_strict(void **state)
 {
 	struct verdicts v;
@@ -139,6 +157,8 @@ static void an_allowed_skip_with_a_pass_is_accepted_unless_strict(void **state)
 
 	(void)state;
 	node_init(&r, 2, "NVIDIA H200");
+	snprintf(r.devices[1].name, sizeof(r.devices[1].name), "Foo");
+	r.devices[1].pcie_generation_max = r.devices[1].pcie_width_max = 0;
 	node_add(&r, 0, 55e9, 0.001);
 	node_add(&r, 1, 55e9, 0.001)->status = CASE_SKIPPED;
 	judge_by(BANDWIDTH "min = 1 GB/s\nallow_skipped = yes\n", &r, 1, NULL, &v);
@@ -1443,6 +1463,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bounds_decide),
 		cmocka_unit_test(broken_cases_are_never_passed),
+		cmocka_unit_test(a_skip_of_what_an_identical_device_does_fails),
 		cmocka_unit_test(an_allowed_skip_with_a_pass_is_accepted_unless_strict),
 		cmocka_unit_test(a_warning_fails_when_strict),
 		cmocka_unit_test(a_lost_worker_is_not_accepted),

@@ -129,7 +129,7 @@ static void wrong_overrides_are_errors(void **state)
 		{ "limit:a.sede=47 GB/s",
 		  "--set limit:a.sede=47 GB/s: [limit a] has no key 'sede'; keys: metric, where, "
 		  "min, max, outlier_margin, outlier_margin_warn, fleet, population, sigmas, "
-		  "launch_spread, devices, severity, allow_skipped, origin\n"
+		  "launch_spread, devices, severity, accept_derived, allow_skipped, origin\n"
 		  "--set limit:a.sede=47 GB/s: [limit a] needs the key metric: what is limited, as "
 		  "in transfer.bandwidth\n" },
 		{ "suite cpoy.sizes=1B",

@@ -1,0 +1,123 @@
+/*
+ * Figures that cannot be: a rate above what the memory, link or unit can do, a metric that its own
+ * samples do not give, a value outside its repetitions. A timer or a file is broken then, and
+ * nothing that rests on the figure is accepted.
+ */
+#include "judge/impossible.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "judge/judging.h"
+#include "plan/metrics.h"
+#include "reference/derived.h"
+#include "reference/spec.h"
+
+#define PEAK_TOLERANCE 1.02  /* clocks and counters of driver and data sheet */
+#define VALUE_TOLERANCE 1e-6 /* samples are stored to ten digits */
+#define CACHE_SHARE 4.0      /* arrays of at least this many second-level caches are in memory */
+#define CACHE_UNKNOWN ((double)(256 << 20))
+
+/* Arrays that a cache holds are faster than the memory, and rightly so. */
+static bool fits_cache(const struct case_result *c, const struct device_info *device)
+{
+	const struct case_parameter *size = case_parameter(c, PARAMETER_SIZE);
+	double cache = device->l2_bytes ? (double)device->l2_bytes : CACHE_UNKNOWN;
+
+	return !size || strcmp(size->unit, "B") != 0 || !(size->number >= CACHE_SHARE * cache);
+}
+
+static char *above_peak(const struct case_result *c, const struct metric_value *m,
+			const struct device_info *device)
+{
+	struct spec_peak peak;
+	char value[48], most[48];
+	double derived, limit;
+
+	if (m->better != BETTER_HIGHER ||
+	    !spec_peak(metric_sheet(m->name), c, m->name, device, &peak) ||
+	    (strcmp(peak.key, "memory_bandwidth") == 0 && fits_cache(c, device)))
+		return NULL;
+	limit = peak.most;
+	/* Data sheets state rates at a clock that cards exceed. */
+	if (derived_figure(device, peak.key, &derived, NULL) && derived > peak.figure)
+		limit *= derived / peak.figure;
+	if (!isfinite(m->value) || !(m->value > PEAK_TOLERANCE * limit))
+		return NULL;
+	return xasprintf("%s = %s is above what a %s can do: %s %s", m->name,
+			 units_format(m->value, m->unit, value, sizeof(value)), device->name,
+			 peak.key, units_format(limit, m->unit, most, sizeof(most)));
+}
+
+/* The amount of work per time of its samples; of pooled results those of the first repetition. */
+static char *unlike_samples(const struct case_result *c, const struct metric_value *m)
+{
+	const struct series *series = *m->series ? case_series(c, m->series) : NULL;
+	double first = m->launch_count ? m->launches[0] : m->value, expected;
+	char value[48], other[48];
+
+	if (!(m->amount > 0) || !series || !(series->statistics.median > 0) || !isfinite(first))
+		return NULL;
+	expected = m->amount / series->statistics.median;
+	if (fabs(first / expected - 1) <= VALUE_TOLERANCE)
+		return NULL;
+	return xasprintf("%s = %s is not what its samples give: %s", m->name,
+			 units_format(first, m->unit, value, sizeof(value)),
+			 units_format(expected, m->unit, other, sizeof(other)));
+}
+
+static char *outside_launches(const struct metric_value *m)
+{
+	double low = INFINITY, high = -INFINITY;
+	char value[48], from[48], to[48];
+
+	for (size_t i = 0; i < m->launch_count; i++) {
+		low = fmin(low, m->launches[i]);
+		high = fmax(high, m->launches[i]);
+	}
+	if (!(low <= high) || !isfinite(m->value) ||
+	    (m->value >= low - VALUE_TOLERANCE * fabs(low) &&
+	     m->value <= high + VALUE_TOLERANCE * fabs(high)))
+		return NULL;
+	return xasprintf("%s = %s is outside its repetitions: %s to %s", m->name,
+			 units_format(m->value, m->unit, value, sizeof(value)),
+			 units_format(low, m->unit, from, sizeof(from)),
+			 units_format(high, m->unit, to, sizeof(to)));
+}
+
+char *impossible_figure(const struct result *result, const struct case_result *c)
+{
+	const struct device_info *device = result_device(result, c->device ? c->device : "");
+	char *words = NULL;
+
+	for (size_t i = 0; i < c->metric_count && !words && c->status == CASE_OK; i++) {
+		const struct metric_value *m = &c->metrics[i];
+
+		words = unlike_samples(c, m);
+		if (!words)
+			words = outside_launches(m);
+		if (!words && device)
+			words = above_peak(c, m, device);
+	}
+	return words;
+}
+
+void judge_impossible(const struct judge_input *input, struct verdicts *verdicts)
+{
+	for (size_t r = 0; r < input->count; r++)
+		for (size_t i = 0; i < input->results[r].case_count; i++) {
+			const struct result *result = &input->results[r];
+			const struct case_result *c = &result->cases[i];
+			char *words = impossible_figure(result, c);
+			struct verdict_check *check;
+
+			if (!words)
+				continue;
+			check = judging_finding(verdicts, result, c, NULL, ASPECT_CORRECTNESS,
+						VERDICT_ERROR, false, words);
+			check->cause = CAUSE_IMPOSSIBLE;
+		}
+}
