@@ -183,18 +183,26 @@ void import_named(struct case_result *c)
 	free(devices);
 }
 
+struct case_result *import_earlier(struct import *import, const struct case_result *c)
+{
+	const json_t *index = json_object_get(import->ids, c->id);
+
+	if (index)
+		return &import->result->cases[json_integer_value(index)];
+	json_object_set_new_nocheck(import->ids, c->id,
+				    json_integer((json_int_t)import->result->case_count - 1));
+	return NULL;
+}
+
 struct case_result *import_merged(struct import *import, struct case_result *c)
 {
-	struct result *r = import->result;
+	struct case_result *earlier = import_earlier(import, c);
 
-	for (size_t i = 0; i + 1 < r->case_count; i++) {
-		if (strcmp(r->cases[i].id, c->id) != 0)
-			continue;
-		case_result_release(c);
-		r->case_count--;
-		return &r->cases[i];
-	}
-	return c;
+	if (!earlier)
+		return c;
+	case_result_release(c);
+	import->result->case_count--;
+	return earlier;
 }
 
 static void end_as(struct case_result *c, enum case_status status, const char *reason)

@@ -111,21 +111,24 @@ enum status import_text(struct result *result, const char *format, const char *f
 			struct error *err)
 {
 	const struct import_format *f = format_named(format, err);
-	struct import import = { .result = result,
-				 .err = err,
-				 .options = options,
-				 .file = file,
-				 .text = text,
-				 .length = length };
+	struct import import;
 	enum status status;
 
 	memset(result, 0, sizeof(*result));
 	if (!f)
 		return STATUS_USAGE;
-	if (memchr(text, '\0', length))
-		return error_set(err, STATUS_USAGE, "%s:1: this is no text", file);
+	import = (struct import){ .result = result,
+				  .err = err,
+				  .options = options,
+				  .file = file,
+				  .text = text,
+				  .length = length,
+				  .ids = json_object() };
 	start(result);
-	status = refuse_for_people(&import, f);
+	if (memchr(text, '\0', length))
+		status = import_error(&import, 1, "this is no text");
+	else
+		status = refuse_for_people(&import, f);
 	if (status == STATUS_OK)
 		status = f->read(&import);
 	if (status == STATUS_OK && !result->case_count)
@@ -134,6 +137,7 @@ enum status import_text(struct result *result, const char *format, const char *f
 		finish(&import);
 		status = check(&import);
 	}
+	json_decref(import.ids);
 	if (status != STATUS_OK)
 		result_release(result);
 	return status;

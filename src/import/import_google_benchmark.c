@@ -66,31 +66,32 @@ static enum status read_figures(struct import *import, const json_t *benchmark,
 	return STATUS_OK;
 }
 
-/* True if the file has a median of this one's repetitions. */
-static bool has_median(const json_t *list, const json_t *benchmark)
+/* The run_name of each benchmark whose repetitions have a median in the file. The caller frees. */
+static json_t *collect_medians(const json_t *list)
 {
-	const char *run = import_string(benchmark, "run_name");
+	json_t *medians = json_object();
 
-	for (size_t i = 0; *run && i < json_array_size(list); i++) {
-		const json_t *other = json_array_get(list, i);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *one = json_array_get(list, i);
 
-		if (strcmp(import_string(other, "aggregate_name"), "median") == 0 &&
-		    strcmp(import_string(other, "run_name"), run) == 0)
-			return true;
+		if (strcmp(import_string(one, "aggregate_name"), "median") == 0)
+			json_object_set_new(medians, import_string(one, "run_name"), json_true());
 	}
-	return false;
+	json_object_del(medians, "");
+	return medians;
 }
 
-static bool stands_for_itself(const json_t *list, const json_t *benchmark)
+static bool stands_for_itself(const json_t *medians, const json_t *benchmark)
 {
 	const char *aggregate = import_string(benchmark, "aggregate_name");
 
 	if (strcmp(import_string(benchmark, "run_type"), "aggregate") == 0)
 		return strcmp(aggregate, "median") == 0;
-	return !has_median(list, benchmark) && !(number(benchmark, "repetition_index") > 0);
+	return !json_object_get(medians, import_string(benchmark, "run_name")) &&
+	       !(number(benchmark, "repetition_index") > 0);
 }
 
-static enum status read_benchmark(struct import *import, const json_t *list,
+static enum status read_benchmark(struct import *import, const json_t *medians,
 				  const json_t *benchmark, const struct json_path *path,
 				  const char *device)
 {
@@ -103,7 +104,7 @@ static enum status read_benchmark(struct import *import, const json_t *list,
 
 	if (!name)
 		return STATUS_USAGE;
-	if (!stands_for_itself(list, benchmark))
+	if (!stands_for_itself(medians, benchmark))
 		return STATUS_OK;
 	if (json_is_true(json_object_get(benchmark, "error_occurred"))) {
 		c = import_case(import, "benchmark", &device, 1);
@@ -148,16 +149,19 @@ static enum status read_root(struct import *import, const json_t *json)
 		context ? import_member(import, json, NULL, "benchmarks", JSON_ARRAY) : NULL;
 	enum status status = STATUS_OK;
 	const char *device;
+	json_t *medians;
 
 	if (!list)
 		return STATUS_USAGE;
 	read_facts(import, context);
 	device = import_device(import, import->options->device ? "cuda" : "host", 0, "CPU");
+	medians = collect_medians(list);
 	for (size_t i = 0; status == STATUS_OK && i < json_array_size(list); i++) {
 		const struct json_path here = { &list_path, NULL, i };
 
-		status = read_benchmark(import, list, json_array_get(list, i), &here, device);
+		status = read_benchmark(import, medians, json_array_get(list, i), &here, device);
 	}
+	json_decref(medians);
 	return status;
 }
 

@@ -49,7 +49,10 @@ static enum status read_place(struct import *import, const json_t *result,
 		return STATUS_USAGE;
 	if (row.time_us == 0)
 		return import_json_error(import, &time_path, "expected a time above 0");
-	nccl_add(import, &row);
+	if (!nccl_add(import, &row))
+		return import_json_error(import, &here,
+					 "repeats an earlier result (is it the output of several "
+					 "runs?)");
 	return STATUS_OK;
 }
 

@@ -15,6 +15,8 @@
 #include "import/nccl.h"
 
 #define COLUMNS 24
+/* Some 400 MB of memory; nccl-tests prints a few hundred at most. */
+#define MOST_CASES 250000
 
 struct table {
 	struct nccl_row row; /* what all rows have in common */
@@ -78,7 +80,10 @@ static enum status read_values(struct import *import, size_t line, char **v, str
 	/* Before version 2.11 the column held the largest error, not a count. */
 	if (row.wrong < 1)
 		row.wrong = 0;
-	nccl_add(import, &row);
+	if (!nccl_add(import, &row))
+		return import_error(import, line,
+				    "this row repeats an earlier one (is it the output of several "
+				    "runs?)");
 	return STATUS_OK;
 }
 
@@ -102,6 +107,9 @@ static enum status read_row(struct import *import, size_t line, char *text,
 		return import_error(import, line,
 				    "expected the %zu columns of the heading, not %zu",
 				    table->columns, count);
+	if (import->result->case_count >= MOST_CASES)
+		return import_error(import, line, "more than the %d results that are read",
+				    MOST_CASES);
 	if (!import_real(fields[0], &row.bytes) || row.bytes < 0)
 		return import_error(import, line, "expected a size, not '%.40s'", fields[0]);
 	row.type = fields[2];

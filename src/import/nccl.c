@@ -80,14 +80,14 @@ static double above_zero(double value)
 	return value > 0 ? value : (double)NAN;
 }
 
-void nccl_add(struct import *import, const struct nccl_row *row)
+bool nccl_add(struct import *import, const struct nccl_row *row)
 {
 	const char **devices;
 	struct case_result *c;
 	char text[32];
 
 	if (is_second(row))
-		return;
+		return true;
 	devices = xcalloc(row->ranks, sizeof(*devices));
 	for (size_t i = 0; i < row->ranks; i++)
 		devices[i] = import->result->devices[i].id;
@@ -109,8 +109,11 @@ void nccl_add(struct import *import, const struct nccl_row *row)
 		      above_zero(row->algbw_gbs * 1e9));
 	import_metric(c, "collective.time", "s", BETTER_LOWER, row->time_us * 1e-6);
 	import_named(c);
+	if (import_earlier(import, c))
+		return false;
 	if (row->wrong > 0) {
 		snprintf(text, sizeof(text), "%.0f wrong elements", row->wrong);
 		import_failed(c, text);
 	}
+	return true;
 }

@@ -15,7 +15,10 @@ struct nccl_row {
 	double wrong; /* elements; NaN: not checked */
 };
 
-/* A bandwidth of 0 is one that was rounded to nothing, or that of one device: it is left out. */
-void nccl_add(struct import *import, const struct nccl_row *row);
+/*
+ * False: the row is there already, and is added no more.
+ * A bandwidth of 0 is one that was rounded to nothing, or that of one device: it is left out.
+ */
+bool nccl_add(struct import *import, const struct nccl_row *row);
 
 #endif

@@ -18,6 +18,7 @@ struct import {
 	const struct import_options *options;
 	const char *file, *text;
 	size_t length;
+	json_t *ids; /* id: index, of the cases that import_earlier() has seen */
 };
 
 /* "file:line: message"; returns STATUS_USAGE. */
@@ -49,6 +50,8 @@ void import_number(struct case_result *c, const char *name, double number, const
 void import_metric(struct case_result *c, const char *name, const char *unit, enum better better,
 		   double value);
 void import_named(struct case_result *c);
+/* An earlier case with the id of `c`, the last case; NULL: none, and `c` is remembered. */
+struct case_result *import_earlier(struct import *import, const struct case_result *c);
 /* An earlier case of the same id, `c` then being gone again; else `c`. */
 struct case_result *import_merged(struct import *import, struct case_result *c);
 /* A wrong result; one that never came to a result. */

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "import/import.h"
 #include "plan/suite.h"
 
@@ -378,9 +379,7 @@ static void mistakes_name_file_and_line(void **state)
 		  "x:4: expected a number of wrong elements, not '-1'" },
 		{ "nccl-text",
 		  RANK "8 2 float sum -1 9 2 2 0 9 2 2 0\n8 2 float sum -1 9 2 2 0 9 2 2 0\n",
-		  "x: what it holds makes no result (is it the output of several runs?): "
-		  "cases[2].id: 'collective/1/all_reduce/fp32/out_of_place/8B@cuda:0' is repeated; "
-		  "first in cases[0]" },
+		  "x:5: this row repeats an earlier one (is it the output of several runs?)" },
 		{ "nccl-json", NCCL("\"time\": 1, \"alg_bw\": 1,\n\"bus_bw\": -1, \"nwrong\": 0"),
 		  "x:4: results[0].in_place.bus_bw: expected a number of at least 0" },
 		{ "nccl-json", NCCL("\"time\": 0, \"alg_bw\": 1, \"bus_bw\": 1, \"nwrong\": 0"),
@@ -498,6 +497,35 @@ static void a_test_of_nvbandwidth_that_failed_is_an_error(void **state)
 	result_release(&result);
 }
 
+/* As long as a search per row would take minutes; those with a median are represented by it. */
+static void a_hundred_thousand_rows_are_read(void **state)
+{
+	const size_t rows = 100000;
+	const struct import_options none = { 0 };
+	struct text text = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+	struct result result;
+
+	(void)state;
+	text_add(&text, "{\"context\": {}, \"benchmarks\": [");
+	for (size_t i = 0; i < rows; i++)
+		text_addf(&text,
+			  "%s{\"name\": \"n%zu\", \"run_name\": \"n%zu\", \"run_type\": \"%s\", "
+			  "\"aggregate_name\": \"%s\", \"real_time\": 1, \"time_unit\": \"ns\"}",
+			  i ? ",\n" : "", i, i % (rows / 2),
+			  i < rows / 2 ? "iteration" : "aggregate",
+			  i < rows / 2 ? ""
+			  : i % 2      ? "median"
+				       : "mean");
+	text_add(&text, "]}");
+	assert_int_equal(import_text(&result, "google-benchmark", "x", text.data, text.length,
+				     &none, &err),
+			 STATUS_OK);
+	assert_int_equal(result.case_count, rows / 2);
+	result_release(&result);
+	text_release(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -513,6 +541,7 @@ int main(void)
 		cmocka_unit_test(mistakes_name_file_and_line),
 		cmocka_unit_test(rounded_bandwidths_are_left_out),
 		cmocka_unit_test(damaged_files_are_refused_with_their_line),
+		cmocka_unit_test(a_hundred_thousand_rows_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
