@@ -193,6 +193,7 @@ static enum status each_file(const char *directory, bool descends, file_fn *fn, 
 struct own_templates {
 	struct templates *all;
 	struct templates seen; /* names only */
+	bool has_style;
 };
 
 static enum status take_file(void *context, const char *directory, const char *name,
@@ -200,6 +201,7 @@ static enum status take_file(void *context, const char *directory, const char *n
 {
 	struct own_templates *own = context;
 
+	own->has_style |= strcmp(name, REPORT_STYLE_FILE) == 0;
 	if (!text_ends_with(name, SUFFIX))
 		return STATUS_OK;
 	if (templates_find(&own->seen, name))
@@ -217,9 +219,9 @@ static enum status templates_from_directory(struct templates *templates, const c
 	struct own_templates own = { .all = templates };
 	enum status status = each_file(directory, true, take_file, &own, err);
 
-	if (status == STATUS_OK && !own.seen.count)
-		status = error_set(err, STATUS_USAGE, "%s: there is no *%s in it", directory,
-				   SUFFIX);
+	if (status == STATUS_OK && !own.seen.count && !own.has_style)
+		status = error_set(err, STATUS_USAGE, "%s: there is no *%s and no %s in it",
+				   directory, SUFFIX, REPORT_STYLE_FILE);
 	templates_release(&own.seen);
 	return status;
 }

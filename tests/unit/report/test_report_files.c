@@ -259,6 +259,24 @@ static void templates_may_be_in_folders(void **state)
 	text_release(&out);
 }
 
+/* Its own style alone is a folder of templates too; one without both is none. */
+static void style_may_be_all_that_is_own(void **state)
+{
+	struct text out = TEXT_EMPTY;
+
+	(void)state;
+	shell("rm -rf style && mkdir style");
+	put("style/notes.txt", "no template");
+	assert_int_equal(gpuproof(&out, "report a.json -o never.html --template-dir style"),
+			 EXIT_USAGE);
+	assert_non_null(strstr(out.data, "there is no *.mustache and no report.css in it"));
+	put("style/report.css", "/* our own style */\n");
+	assert_int_equal(gpuproof(NULL, "report a.json -o style.html --template-dir style"),
+			 EXIT_ACCEPTED);
+	assert_page("style.html", "our own style", true);
+	text_release(&out);
+}
+
 static void missing_templates_write_nothing(void **state)
 {
 	struct text out = TEXT_EMPTY;
@@ -438,6 +456,7 @@ int main(void)
 		cmocka_unit_test(layout_dir_links_the_style),
 		cmocka_unit_test(templates_can_be_replaced),
 		cmocka_unit_test(templates_may_be_in_folders),
+		cmocka_unit_test(style_may_be_all_that_is_own),
 		cmocka_unit_test(missing_templates_write_nothing),
 		cmocka_unit_test(broken_template_is_named),
 		cmocka_unit_test(templates_that_would_end_badly_are_named),
