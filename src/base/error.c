@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-static enum status set_va(struct error *err, enum status status, const char *format, va_list ap)
+enum status error_va(struct error *err, enum status status, const char *format, va_list ap)
 {
 	if (err && err->status == STATUS_OK) {
 		err->status = status;
@@ -22,7 +22,7 @@ enum status error_set(struct error *err, enum status status, const char *format,
 	va_list ap;
 
 	va_start(ap, format);
-	set_va(err, status, format, ap);
+	error_va(err, status, format, ap);
 	va_end(ap);
 	return status;
 }

@@ -9,11 +9,13 @@
  *		fprintf(stderr, "gpuproof: %s\n", err.message);
  *
  * A message names file:line, key, value and what is allowed; a device error
- * names the call and the library's own error name. It is UTF-8 whatever it quotes, also where a
- * quotation was cut.
+ * names the call and the library's own error name. It is UTF-8 that a terminal shows as it is,
+ * whatever it quotes, also where a quotation was cut.
  */
 #ifndef GPUPROOF_BASE_ERROR_H
 #define GPUPROOF_BASE_ERROR_H
+
+#include <stdarg.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,6 +47,9 @@ struct error {
 /* Sets `err` unless it holds an error already (or is NULL); returns `status`. */
 enum status error_set(struct error *err, enum status status, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+
+enum status error_va(struct error *err, enum status status, const char *format, va_list ap)
+	__attribute__((format(printf, 3, 0)));
 
 /* Puts "context: " before the message of `err`; returns err->status. */
 enum status error_prefix(struct error *err, const char *format, ...)

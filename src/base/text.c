@@ -156,13 +156,14 @@ void text_mend(char *s)
 
 	for (size_t left = strlen(s), n; left; s += n, left -= n) {
 		size_t whole = text_utf8_sequence(s, left), cut = whole ? 0 : cut_character(s);
+		bool shown = whole && (*s == '\n' || *s == '\t' || !text_is_harmful(s, whole));
 
 		n = whole ? whole : cut ? cut : 1;
-		if (whole)
+		if (shown)
 			memmove(to, s, n);
 		else if (!cut)
 			*to = '?';
-		to += whole ? n : !cut;
+		to += shown ? n : !cut;
 	}
 	*to = '\0';
 }

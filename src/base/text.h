@@ -70,7 +70,7 @@ char *text_harmless(const char *s);
 
 /*
  * Makes UTF-8 of a message in place: a character that "%.60s" cut in two is left out, other bytes
- * that are no text become '?'. Never longer than before.
+ * that are no text and harmful characters but newline and tab become '?'. Never longer than before.
  */
 void text_mend(char *s);
 

@@ -44,12 +44,13 @@ int command_fail(const struct error *err)
 int command_usage(const struct command *command, const char *format, ...)
 {
 	struct text forms = TEXT_EMPTY, folded = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
 	va_list ap;
 
-	fprintf(stderr, "gpuproof %s: ", command->name);
 	va_start(ap, format);
-	vfprintf(stderr, format, ap);
+	error_va(&err, STATUS_USAGE, format, ap);
 	va_end(ap);
+	fprintf(stderr, "gpuproof %s: %s", command->name, err.message);
 	/* The forms; what is explained below them would push the message off the screen. */
 	usage_forms(command, "usage: ", &forms);
 	fold(&folded, forms.data, HELP_WIDTH);
@@ -74,6 +75,7 @@ static int unknown_command(const char *name, char **rest)
 {
 	const struct command *next = *rest ? command_named(*rest) : NULL;
 	const char *names[32];
+	struct error err = ERROR_NONE;
 	const char *near;
 	size_t n = 0;
 
@@ -83,9 +85,9 @@ static int unknown_command(const char *name, char **rest)
 	if (*name == '-' && next)
 		return command_usage(next, "there is no option '%s'", name);
 	near = text_nearest(name, names);
-	fprintf(stderr, "gpuproof: '%s' is not a command%s%s%s; see gpuproof help\n", name,
-		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-	return EXIT_USAGE;
+	error_set(&err, STATUS_USAGE, "'%s' is not a command%s%s%s; see gpuproof help", name,
+		  near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	return command_fail(&err);
 }
 
 /*

@@ -78,3 +78,19 @@ for words in "P100 SXM2" "1080 Ti" "Titan V"; do
 done
 ! grep -E "Tesla T4|>T4[< ]" family.html >/dev/null || fail "a GPU of another architecture"
 refuses 2 "there is no reference GPU 'k81'; did you mean 'k80'" report links.json --reference=k81
+
+# A row that is there already ends the reading, with or without the format's name; and no error turns the terminal's text around.
+{ cat "$data"/nccl.txt; for _ in 1 2 3; do grep '^ *[0-9]' "$data"/nccl.txt; done; echo '8 not read'; } >again.txt
+line=$(($(wc -l <"$data"/nccl.txt) + 1))
+refuses 2 "again.txt:$line: this row repeats an earlier one" import nccl-text again.txt
+refuses 2 "again.txt:$line: this row repeats an earlier one" import again.txt
+turned=$(printf 'a\342\200\256b')
+printf '[suite pairs %s]\n' "$turned" >turned.ini
+printf 'gpu,precision,M,N,K,time_ms\n%s,fp32,1,1,1,1\n' "$turned" >turned.csv
+printf '{"context": {}, "benchmarks": [{"%s' "$turned" >turned.json
+cp turned.ini "$turned.ini"
+for command in "run turned.ini" "config validate turned.ini" "config validate $turned.ini" "run $turned" "$turned" "run --$turned" "list $turned" \
+	"import deepbench turned.csv" "import turned.json" "report $turned" "check turned.ini" "help $turned" "export $turned turned.ini" "config keys $turned" "config write $turned"; do
+	$program $command >shown 2>&1 </dev/null && fail "$command is taken"
+	! grep -q "$(printf '\342\200\256')" shown || fail "$command: $(head -1 shown)"
+done

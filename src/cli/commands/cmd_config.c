@@ -170,6 +170,7 @@ static const struct {
 static int unknown_section(const char *name)
 {
 	const char *names[64];
+	struct error err = ERROR_NONE;
 	size_t count = 0;
 	char *instead;
 
@@ -179,9 +180,9 @@ static int unknown_section(const char *name)
 		names[count++] = (*s)->name;
 	names[count] = NULL;
 	instead = text_instead(name, names);
-	fprintf(stderr, "gpuproof config: there is no section '%s'%s\n", name, instead);
+	error_set(&err, STATUS_USAGE, "there is no section '%s'%s", name, instead);
 	free(instead);
-	return EXIT_USAGE;
+	return command_fail(&err);
 }
 
 /* Keys of every suite, printed once. */
@@ -234,12 +235,10 @@ static int write_file(const char *path, const struct embedded_file *file, bool f
 {
 	struct error err = ERROR_NONE;
 
-	if (!force && access(path, F_OK) == 0) {
-		fprintf(stderr, "gpuproof config: %s exists already; --force overwrites it\n",
-			path);
-		return EXIT_USAGE;
-	}
-	if (file_write(path, (const char *)file->data, file->size, &err) != STATUS_OK)
+	if (!force && access(path, F_OK) == 0)
+		error_set(&err, STATUS_USAGE, "%s exists already; --force overwrites it", path);
+	if (err.status != STATUS_OK ||
+	    file_write(path, (const char *)file->data, file->size, &err) != STATUS_OK)
 		return command_fail(&err);
 	printf("%s\n", path);
 	return EXIT_ACCEPTED;
@@ -259,16 +258,17 @@ static int unknown_embedded(const char *name)
 {
 	char *names[STEMS_MOST] = { NULL };
 	size_t count = add_stems(embedded_configs, names, 0);
+	struct error err = ERROR_NONE;
 	char *instead;
 
 	count = add_stems(embedded_claims, names, add_stems(embedded_limits, names, count));
 	instead = text_instead(name, (const char *const *)names);
-	fprintf(stderr, "gpuproof config: there is no embedded config, limits or claims '%s'%s\n",
-		name, instead);
+	error_set(&err, STATUS_USAGE, "there is no embedded config, limits or claims '%s'%s", name,
+		  instead);
 	free(instead);
 	while (count-- > 0)
 		free(names[count]);
-	return EXIT_USAGE;
+	return command_fail(&err);
 }
 
 static int write_embedded(const struct action_call *call)

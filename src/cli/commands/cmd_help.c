@@ -60,6 +60,7 @@ static int unknown(const char *name)
 {
 	const char *names[64];
 	char *owned[64];
+	struct error err = ERROR_NONE;
 	size_t n = 0, topics = 0;
 	struct hint hint;
 
@@ -71,9 +72,9 @@ static int unknown(const char *name)
 	hint = hint_for(name, names);
 	for (size_t i = 0; i < topics; i++)
 		free(owned[i]);
-	fprintf(stderr, "gpuproof: there is no command and no topic '%s'%s; see gpuproof help\n",
-		name, hint.text);
-	return EXIT_USAGE;
+	error_set(&err, STATUS_USAGE, "there is no command and no topic '%s'%s; see gpuproof help",
+		  name, hint.text);
+	return command_fail(&err);
 }
 
 static void explain_command(const struct command *command)

@@ -202,6 +202,11 @@ void document_problems(struct document *d, struct text *out)
 	if (d->problem_count > MAX_PROBLEMS_SHOWN)
 		text_addf(out, "... and %zu more errors\n",
 			  d->problem_count - MAX_PROBLEMS_SHOWN + d->uncounted_problems);
+	/* Names of files are from outside as well. */
+	if (out->data) {
+		text_mend(out->data);
+		out->length = strlen(out->data);
+	}
 }
 
 char *document_place(const struct document *d, struct ini_place place)
