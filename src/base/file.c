@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -139,4 +141,18 @@ enum status file_replace(const char *path, const char *data, size_t length, stru
 	}
 	free(temporary);
 	return status;
+}
+
+bool file_has_no_locks(const char *path)
+{
+	static atomic_flag told = ATOMIC_FLAG_INIT;
+
+	if (errno != ENOLCK && errno != EOPNOTSUPP && errno != ENOSYS)
+		return false;
+	if (!atomic_flag_test_and_set(&told))
+		fprintf(stderr,
+			"gpuproof: %s: its file system has no locks (%s): continuing without; let "
+			"no two programs write there at once\n",
+			path, strerror(errno));
+	return true;
 }

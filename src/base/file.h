@@ -2,6 +2,7 @@
 #ifndef GPUPROOF_BASE_FILE_H
 #define GPUPROOF_BASE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -42,6 +43,12 @@ enum status file_output_close(struct file_output *output, struct error *err);
  * `path` is no link and no device.
  */
 enum status file_replace(const char *path, const char *data, size_t length, struct error *err);
+
+/*
+ * For who got no lock on `path`: true if errno says that its file system has no locks, for this
+ * file or at all, which is then printed, once per process. The caller continues without.
+ */
+bool file_has_no_locks(const char *path);
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/input.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -62,6 +63,8 @@ static enum status lock(int fd, const char *path, struct error *err)
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
 	if (fcntl(fd, F_SETLK, &lock) == 0)
+		return STATUS_OK;
+	if (file_has_no_locks(path))
 		return STATUS_OK;
 	if (errno != EACCES && errno != EAGAIN)
 		return error_errno(err, "lock on %s", path);

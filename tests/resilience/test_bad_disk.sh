@@ -53,6 +53,21 @@ for how in "enospc 1" "enospc 2" "eio 3" "fsync 2" "fsync 3"; do
 	fi
 	[ "$(cases_of run/result.json)" = 2 ] || fail "journal, $how: lost cases"
 done
+# A file system without locks costs one warning, and no wait for a lock that no process holds.
+rm -rf run
+unlocked() { # PART COMMAND...
+	bad "nolock 1 $1" "${@:2}"
+	[ $code = 0 ] && [ "$(grep -c 'its file system has no locks' err)" = 1 ] || fail "no locks: ${*:2}: $code: $(cat err)"
+}
+unlocked run.jsonl run fake.ini -o run -q --no-report
+rm run/result.json && sed -i '3,$d' run/run.jsonl
+unlocked run.jsonl run --resume run -q --no-report
+[ "$(cases_of run/result.json)" = 2 ] || fail "no locks: cases are missing"
+unlocked unlocked.db history add run -d unlocked.db
+unlocked unlocked.db history add good -d unlocked.db
+unlocked unlocked.db history show -d unlocked.db
+[ "$(wc -l < out)" = 3 ] || fail "no locks: nights are missing: $(cat out)"
+"$program" history show -d unlocked.db > with 2> err && cmp -s out with || fail "no locks: with locks it is another history"
 # Half a write is no failure.
 rm -rf run
 bad "short 2 run.jsonl" run fake.ini -o run -q --no-report

@@ -6,7 +6,8 @@
  *                                      rename: those calls with EIO; short: the third write does
  *                                      half of what it was asked for; readonly: from the third time
  *                                      on files and folders of such a path cannot be made or opened
- *                                      for writing (EROFS: root may else)
+ *                                      for writing (EROFS: root may else); nolock: from the third
+ *                                      time on a lock is refused with ENOLCK
  *      BAD_DISK_MARK=FILE              is made when the first call was made to fail
  *      CLOCK_JUMP="5 -86400"           from the fifth reading on, the wall clock (not the monotonic
  *                                      one) is off by that many seconds
@@ -159,6 +160,25 @@ static bool is_readonly(const char *path)
 	errno = EROFS;
 	return true;
 }
+
+#define FCNTL(name)                                                                           \
+	int name(int fd, int command, ...)                                                    \
+	{                                                                                     \
+		bool locks = command == F_SETLK || command == F_SETLKW || command == F_GETLK; \
+		va_list rest;                                                                 \
+		void *argument;                                                               \
+                                                                                              \
+		va_start(rest, command);                                                      \
+		argument = va_arg(rest, void *);                                              \
+		va_end(rest);                                                                 \
+		if (locks && turn_has_come("nolock", file_matches(fd), false)) {              \
+			errno = ENOLCK;                                                       \
+			return -1;                                                            \
+		}                                                                             \
+		return NEXT(name)(fd, command, argument);                                     \
+	}
+FCNTL(fcntl)
+FCNTL(fcntl64)
 
 #define OPEN(name)                                                        \
 	int name(const char *path, int flags, ...)                        \

@@ -1,6 +1,6 @@
 #include "history/sqlite/sqlite.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <sqlite3.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/input.h"
 #include "base/memory.h"
 
@@ -364,6 +365,24 @@ static enum status check_version(struct db *db, enum db_mode mode, int applicati
 	return migrate(db, application, migrations, err);
 }
 
+/*
+ * The VFS for `path`; NULL: SQLite's own, which takes a missing lock for one that another program
+ * holds, and waits for it. The file is made: there are no locks of what is not there.
+ */
+static const char *choose_vfs(const char *path, enum db_mode mode)
+{
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	int fd = open(path,
+		      O_CLOEXEC | O_NOCTTY | O_NONBLOCK |
+			      (mode == DB_CREATE ? O_RDWR | O_CREAT : O_RDONLY),
+		      0644);
+	bool without = fd >= 0 && fcntl(fd, F_GETLK, &lock) != 0 && file_has_no_locks(path);
+
+	if (fd >= 0)
+		close(fd);
+	return without ? "unix-none" : NULL;
+}
+
 enum status db_open(struct db **out, const char *path, enum db_mode mode, int application,
 		    const char *const *migrations, struct error *err)
 {
@@ -380,7 +399,7 @@ enum status db_open(struct db **out, const char *path, enum db_mode mode, int ap
 		status = error_errno(err, "%s", path);
 	else if (sqlite3_open_v2(path, &db->handle,
 				 flags | (mode == DB_CREATE ? SQLITE_OPEN_CREATE : 0),
-				 NULL) != SQLITE_OK)
+				 choose_vfs(path, mode)) != SQLITE_OK)
 		status = fail(db, err);
 	if (status == STATUS_OK) {
 		sqlite3_extended_result_codes(db->handle, 0);
