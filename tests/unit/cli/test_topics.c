@@ -13,6 +13,7 @@
 #include "history/change_points.h"
 #include "history/trend_prior.h"
 #include "report/claims/claims.h"
+#include "result/statistics.h"
 
 #define LONGEST 65536
 
@@ -67,11 +68,24 @@ static void verdicts_of_claims(void **state)
 	free(text);
 }
 
+static void noise_of_samples(void **state)
+{
+	char *text = words_of("sampling");
+
+	(void)state;
+	expect(text, xasprintf("exceeds %g %% of the median, their interquartile range %g %%, "
+			       "their drift %g %%",
+			       100 * noise_limits_default.mad, 100 * noise_limits_default.iqr,
+			       100 * noise_limits_default.drift));
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(verdicts_of_the_trend),
 		cmocka_unit_test(verdicts_of_claims),
+		cmocka_unit_test(noise_of_samples),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
