@@ -36,31 +36,40 @@ PY
 }
 
 # Without widening, `others` is 33.3 and `next` is 0; the median of all is in the second interval alone.
-series next a/x 0.08 10 11 12
-expect 1 'a 1 33.3 33.3 100.0 0.88 100' next
+series next "a/x@cuda:0 m" 0.08 10 11 12
+expect 1 'a@cuda 1 33.3 33.3 100.0 0.88 100' next
 # Without widening, `others` is 66.7.
-series others b:label/x 0.07 10 10.6 10.9
-expect 0 'b 1 100.0 100.0 100.0 1.59 100' others
+series others "b:label/x@cuda:0 m" 0.07 10 10.6 10.9
+expect 0 'b@cuda 1 100.0 100.0 100.0 1.59 100' others
 # Two launches tell, each of the next two is told: 11.1 is within 10 * 1.065^sqrt(3), and outside with sqrt(2).
-series launches c/x 0.065 10,10 11.1,9.2 9.9,10
-expect 0 'c 1 100.0 100.0 100.0 1.09 100' launches
+series launches "c/x@cuda:0 m" 0.065 10,10 11.1,9.2 9.9,10
+expect 0 'c@cuda 1 100.0 100.0 100.0 1.09 100' launches
 # Wide intervals hold everything, and miss the goal of their width.
-series wide d/x 0.5 10 10.1 10.2
+series wide "d/x@cuda:0 m" 0.5 10 10.1 10.2
 expect 1 'missed: 0 % of figures have half widths of at most 2.5 standard deviations' wide
-expect 0 'd 1 100.0' --width 100 wide
-expect 0 'a 1 33.3' --goal 33 next
-expect 1 'missed: a: 33.3 % of intervals hold the median of all runs; goal 34 %' --goal 34 next
+expect 0 'd@cuda 1 100.0' --width 100 wide
+expect 0 'a@cuda 1 33.3' --goal 33 next
+expect 1 'missed: a@cuda: 33.3 % of intervals hold the median of all runs; goal 34 %' --goal 34 next
 expect 1 '1 of 3, half width 0.88 sd' --figures next
 
 # No figure vanishes silently.
-series zero e/x 0.1 0 1 2
-expect 2 'left out: e/x: not above 0' zero
-series same e/x 0.1 2 2 2
-expect 2 'left out: e/x: the same value in every launch' same
-series two e/x 0.1 2 2.1
+series zero "e/x@cuda:0 m" 0.1 0 1 2
+expect 2 'left out: e/x@cuda:0 m: not above 0' zero
+series same "e/x@cuda:0 m" 0.1 2 2 2
+expect 2 'left out: e/x@cuda:0 m: the same value in every launch' same
+series two "e/x@cuda:0 m" 0.1 2 2.1
 expect 2 '2 runs: at least 3 are needed' two
-python3 -c 'import json; a = json.load(open("others")); a["b/y"] = a["b:label/x"][:2]; json.dump(a, open("part", "w"))'
-expect 0 'left out: b/y: measured in 2 runs, fewer than 3' part
+python3 -c 'import json; a = json.load(open("others")); a["b/y@cuda:0 m"] = a["b:label/x@cuda:0 m"][:2]; json.dump(a, open("part", "w"))'
+expect 0 'left out: b/y@cuda:0 m: measured in 2 runs, fewer than 3' part
+
+# The CPU's figures of a suite are no part of the GPU's: they would hide that these miss the goal.
+python3 -c 'import json; a = json.load(open("next")); b = json.load(open("others"))
+json.dump({"a/x@cuda:0 m": a["a/x@cuda:0 m"], "a:cpu/x@host:0 m": b["b:label/x@cuda:0 m"]}, open("both", "w"))'
+expect 1 'a@host 1 100.0 100.0 100.0 1.59 100' both
+expect 1 'missed: a@cuda: 33.3 % of intervals' both
+expect 1 'all suites 1 33.3' --backend cuda both
+expect 0 'all suites 1 100.0' --backend host both
+expect 2 'no figure that varies between runs' --backend other both
 
 # Results of the program, whose folders hold those of each launch too: kept as series they give the same answer.
 cat >small.ini <<'END_INI'
@@ -78,7 +87,7 @@ for i in 1 2 3 4; do
 		{ echo "run $i failed"; cat log; exit 1; }
 done
 python3 "$script" --goal 0 --width 1000 --series kept runs >of_results || { echo "results:"; cat of_results; failed=1; }
-grep -q '^4 runs;' of_results && grep -q '^transfer  *2 ' of_results || { echo "both copies are figures:"; cat of_results; failed=1; }
+grep -q '^4 runs;' of_results && grep -q '^transfer@fake  *2 ' of_results || { echo "both copies are figures:"; cat of_results; failed=1; }
 python3 "$script" --goal 0 --width 1000 kept | diff of_results - || { echo "--series differs"; failed=1; }
 python3 - <<'PY' || failed=1
 import json
