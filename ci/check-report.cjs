@@ -239,7 +239,7 @@ async function onPaper(browser, file) {
 	await page.setViewportSize({ width: sheet, height: 1000 });
 	const printed = await page.evaluate(() => {
 		const shows = (e) => e && e.getBoundingClientRect().height > 0;
-		// A long table that is left out is named by the paragraph after it.
+		// Folds are not printed. A long table that is left out is named by the paragraph after it.
 		const isNamed = (t) => {
 			const after = t.closest('details.long')?.nextElementSibling;
 			return after?.matches('.paper') && shows(after);
@@ -248,7 +248,7 @@ async function onPaper(browser, file) {
 		return {
 			width: document.documentElement.scrollWidth,
 			closed: [...document.querySelectorAll('details table')]
-				.filter((t) => !t.closest('.chart, .trend, .keys') && !shows(t) && !isNamed(t)).length,
+				.filter((t) => !t.closest('.chart, .trend, .keys, .fold:not([open])') && !shows(t) && !isNamed(t)).length,
 		};
 	});
 	if (printed.width > sheet)

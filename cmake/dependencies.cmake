@@ -10,6 +10,8 @@ pkg_check_modules(OPENBLAS REQUIRED openblas)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(INIH REQUIRED IMPORTED_TARGET inih)
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 find_package(mstch REQUIRED)
 
 add_library(gpuproof_dependencies INTERFACE)
@@ -20,10 +22,15 @@ if(GPUPROOF_STATIC)
 	find_library(JANSSON_ARCHIVE libjansson.a REQUIRED)
 	find_library(INIH_ARCHIVE libinih.a REQUIRED)
 	find_library(SQLITE_ARCHIVE libsqlite3.a REQUIRED)
-	target_include_directories(gpuproof_dependencies INTERFACE ${JANSSON_INCLUDE_DIRS} ${INIH_INCLUDE_DIRS} ${SQLITE_INCLUDE_DIRS})
-	target_link_libraries(gpuproof_dependencies INTERFACE ${JANSSON_ARCHIVE} ${INIH_ARCHIVE} ${SQLITE_ARCHIVE})
+	find_library(ZLIB_ARCHIVE libz.a REQUIRED)
+	find_library(ZSTD_ARCHIVE libzstd.a REQUIRED)
+	target_include_directories(gpuproof_dependencies INTERFACE ${JANSSON_INCLUDE_DIRS} ${INIH_INCLUDE_DIRS} ${SQLITE_INCLUDE_DIRS}
+		${ZLIB_INCLUDE_DIRS} ${ZSTD_INCLUDE_DIRS})
+	target_link_libraries(gpuproof_dependencies INTERFACE ${JANSSON_ARCHIVE} ${INIH_ARCHIVE} ${SQLITE_ARCHIVE} ${ZLIB_ARCHIVE}
+		${ZSTD_ARCHIVE})
 else()
-	target_link_libraries(gpuproof_dependencies INTERFACE PkgConfig::JANSSON PkgConfig::INIH PkgConfig::SQLITE)
+	target_link_libraries(gpuproof_dependencies INTERFACE PkgConfig::JANSSON PkgConfig::INIH PkgConfig::SQLITE PkgConfig::ZLIB
+		PkgConfig::ZSTD)
 endif()
 # For the suites' references. ThreadSanitizer does not know libgomp's barriers: they run on one thread there.
 if(OpenMP_C_FOUND AND NOT GPUPROOF_SANITIZE MATCHES "thread")

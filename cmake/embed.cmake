@@ -1,14 +1,17 @@
 # embed_files(<variable> <folder> <patterns>): a C file that holds every matching file as bytes, in a table
 # `<variable>[]` of { name, data, size } ending with a NULL name; names are without folders. String literals would do for small
 # files only: over 4,095 bytes they warn under -pedantic.
-# Arguments after the patterns are files that the build makes.
+# Arguments after the patterns are paths of more files, in their order.
 function(embed_files variable folder patterns)
 	set(globs "")
 	foreach(pattern ${patterns})
 		list(APPEND globs "${CMAKE_SOURCE_DIR}/${folder}/${pattern}")
 	endforeach()
-	file(GLOB files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/${folder} ${globs})
-	list(SORT files)
+	set(files "")
+	if(globs)
+		file(GLOB files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/${folder} ${globs})
+		list(SORT files)
+	endif()
 	set(output ${CMAKE_BINARY_DIR}/embedded/${variable}.c)
 	set(paths "")
 	foreach(file ${files})

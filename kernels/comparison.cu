@@ -1,7 +1,7 @@
 /* Checksums and differences on the device: see comparison.h. */
 #include "kernels/comparison.h"
 
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 
 #define THREADS 256

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 #include "kernels/stored.h"
 
 /* Smaller slices are not worth a second thread. */

@@ -6,9 +6,9 @@
  *
  * A .cu file is small and flat: kernels, then `extern "C"` launchers that check the launch.
  * It gets at the stream with cuda_stream_handle() and reports errors with cuda_check_launch()
- * (kernels/launch/cuda_kernel.h).
+ * (src/device/cuda/cuda_kernel.h).
  *
- * A _host.c file uses host_threads(stream) threads (kernels/launch/host_kernel.h).
+ * A _host.c file uses host_threads(stream) threads (src/device/host/host_kernel.h).
  *
  * All shapes are row-major, all counts are elements, all pointers are memory of the stream's
  * device.

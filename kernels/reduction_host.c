@@ -4,7 +4,7 @@
 
 #include "kernels/generator.h"
 #include "kernels/half.h"
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 #include "kernels/stored.h"
 
 /* Smaller slices are not worth a second thread. */

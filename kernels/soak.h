@@ -1,7 +1,7 @@
 /*
- * Looking for wrong bits in memory that was written and in products that must repeat.
+ * Search for wrong bits in memory that was written, and in GEMMs with periodic integer operands.
  *
- * Both kernels add what they find to a struct wrong_words, which was zero before the first of them;
+ * Each checking kernel adds to a struct wrong_words, which was zero before the first of them;
  * offsets are bytes.
  */
 #ifndef GPUPROOF_KERNELS_SOAK_H
@@ -19,9 +19,10 @@ struct wrong_word {
 	uint64_t offset, address, expected, got;
 };
 
-/* In memory of the device. */
+/* In memory of the device. Words are of 8 bytes, in a GEMM's result elements of 4 or 8. */
 struct wrong_words {
-	uint64_t count;    /* 8-byte words that were wrong */
+	uint64_t compared; /* words that were looked at: a check that skips some is noticed */
+	uint64_t count;    /* words that were wrong */
 	uint64_t flipped;  /* every bit that was wrong in any of them */
 	uint64_t recorded; /* may exceed WRONG_WORDS, the capacity of `words`; in no order */
 	struct wrong_word words[WRONG_WORDS];
@@ -69,14 +70,49 @@ struct soak_memory_arguments {
 };
 
 /*
- * "soak_compare": compares `bytes` (a multiple of 16) of `memory` with `reference`, bit by bit, and
- * writes all ones (NaN) over `memory`: a product that is not computed again is then found.
+ * Operands of a soak's GEMM are integers that repeat: op(A) has `row_period` different rows, op(B)
+ * `column_period` different columns. C then has row_period * column_period different values, each
+ * of them at many places, so on many multiprocessors. Sums of such integers are exact in any order
+ * while `range`^2 * k fits the accumulator, so the CPU knows every bit of C.
  */
-struct soak_compare_arguments {
+GENERATOR_FN int32_t soak_value(uint64_t seed, uint32_t row, uint32_t column, uint32_t range)
+{
+	uint64_t bits = generator_bits(seed, (uint64_t)column << 32 | row);
+
+	return (int32_t)((bits >> 33) % (2 * range + 1)) - (int32_t)range;
+}
+
+/*
+ * "soak_operand": fills a dense column-major matrix with soak_value(), rounded to nothing: `range`
+ * is exact in `precision` (FP64, FP32, TF32, FP16 or BF16). Rows repeat after `row_period`, columns
+ * after `column_period`; 0: they do not repeat.
+ */
+struct soak_operand_arguments {
 	void *memory;
-	const void *reference;
-	uint64_t bytes;
+	enum precision precision;
+	uint64_t rows, columns; /* below 2^32 */
+	uint32_t row_period, column_period, range;
+	uint64_t seed;
+};
+
+#define SOAK_NO_CANARY UINT32_MAX
+
+/*
+ * "soak_table": compares a dense column-major result, bit by bit, with
+ * table[(column + column_offset) mod column_period][(row + row_offset) mod row_period]. Elements
+ * have 4 or 8 bytes; `rows` is a multiple of 4, `memory` is 16-byte aligned. `canary`: the index of
+ * a table entry whose lowest bit is turned for this check, so that each of its places must be found
+ * wrong.
+ */
+struct soak_table_arguments {
+	const void *memory, *table;
+	uint32_t element_bytes;
+	uint64_t rows, columns;
+	uint32_t row_period, column_period; /* row_period: at most SOAK_ROW_PERIOD_MOST */
+	uint32_t row_offset, column_offset;
+	uint32_t canary;
 	struct wrong_words *out;
 };
+#define SOAK_ROW_PERIOD_MOST 256
 
 #endif

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#include "kernels/launch/host_kernel.h"
+#include "kernels/launch/elements.h"
+#include "device/host/host_kernel.h"
 
 /* Words below which a second thread is not worth it. */
 #define GRAIN 16384
@@ -13,13 +14,12 @@ struct findings {
 	struct wrong_words parts[HOST_PARALLEL_MAX];
 };
 
-static void look(struct wrong_words *found, uint64_t offset, const uint64_t *at, uint64_t expected)
+static void record(struct wrong_words *found, uint64_t offset, uint64_t address, uint64_t expected,
+		   uint64_t got)
 {
-	uint64_t got = *at;
-
 	if (found->recorded < WRONG_WORDS)
 		found->words[found->recorded++] =
-			(struct wrong_word){ offset, (uint64_t)(uintptr_t)at, expected, got };
+			(struct wrong_word){ offset, address, expected, got };
 	found->count++;
 	found->flipped |= got ^ expected;
 }
@@ -27,6 +27,7 @@ static void look(struct wrong_words *found, uint64_t offset, const uint64_t *at,
 static void merge(struct wrong_words *out, const struct wrong_words *parts, unsigned count)
 {
 	for (unsigned p = 0; p < count; p++) {
+		out->compared += parts[p].compared;
 		out->count += parts[p].count;
 		out->flipped |= parts[p].flipped;
 		for (uint64_t i = 0; i < parts[p].recorded; i++)
@@ -42,7 +43,8 @@ static void sweep_word(const struct soak_memory_arguments *a, uint64_t i, struct
 	uint64_t expected = pattern_word(a->expected, index, address);
 
 	if (a->check && *at != expected)
-		look(found, 8 * index, at, expected);
+		record(found, 8 * index, address, expected, *at);
+	found->compared += a->check;
 	if (a->write)
 		*at = pattern_word(a->next, index, address);
 }
@@ -73,32 +75,84 @@ static enum status soak_memory_run(struct stream *stream, const void *arguments,
 }
 HOST_KERNEL(soak_memory)
 
-static void compare_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void fill_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
-	struct findings *f = context;
-	const struct soak_compare_arguments *a = f->arguments;
-	uint64_t *memory = a->memory;
-	const uint64_t *reference = a->reference;
+	const struct soak_operand_arguments *a = context;
 
-	memset(&f->parts[part], 0, sizeof(f->parts[part]));
+	(void)part;
 	for (uint64_t i = begin; i < end; i++) {
-		if (memory[i] != reference[i])
-			look(&f->parts[part], 8 * i, &memory[i], reference[i]);
-		memory[i] = UINT64_MAX;
+		uint32_t row = (uint32_t)(i % a->rows), column = (uint32_t)(i / a->rows);
+		int32_t value =
+			soak_value(a->seed, a->row_period ? row % a->row_period : row,
+				   a->column_period ? column % a->column_period : column, a->range);
+		float single = (float)value;
+
+		if (a->precision == PRECISION_FP64)
+			((double *)a->memory)[i] = value;
+		else if (precision_bytes(a->precision) == 4)
+			((float *)a->memory)[i] = single;
+		else
+			elements_to_16((uint16_t *)a->memory + i, &single, 1, a->precision);
 	}
 }
 
-static enum status soak_compare_run(struct stream *stream, const void *arguments, struct error *err)
+static enum status soak_operand_run(struct stream *stream, const void *arguments, struct error *err)
 {
-	const struct soak_compare_arguments *a = arguments;
+	struct soak_operand_arguments a = *(const struct soak_operand_arguments *)arguments;
+
+	(void)err;
+	host_parallel(stream, a.rows * a.columns, GRAIN, fill_slice, &a);
+	return STATUS_OK;
+}
+HOST_KERNEL(soak_operand)
+
+static uint64_t element_at(const void *memory, uint64_t index, uint32_t bytes)
+{
+	return bytes == 8 ? ((const uint64_t *)memory)[index] : ((const uint32_t *)memory)[index];
+}
+
+static void check_column(const struct soak_table_arguments *a, uint64_t column,
+			 struct wrong_words *found)
+{
+	uint32_t kind = (uint32_t)((column + a->column_offset) % a->column_period),
+		 at = a->row_offset % a->row_period;
+
+	for (uint64_t row = 0; row < a->rows; row++) {
+		uint32_t entry = kind * a->row_period + at;
+		uint64_t expected = element_at(a->table, entry, a->element_bytes) ^
+				    (entry == a->canary),
+			 index = column * a->rows + row;
+		uint64_t got = element_at(a->memory, index, a->element_bytes);
+
+		if (got != expected)
+			record(found, a->element_bytes * index,
+			       (uint64_t)(uintptr_t)a->memory + a->element_bytes * index, expected,
+			       got);
+		at = at + 1 == a->row_period ? 0 : at + 1;
+	}
+	found->compared += a->rows;
+}
+
+static void table_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+{
+	struct findings *f = context;
+
+	memset(&f->parts[part], 0, sizeof(f->parts[part]));
+	for (uint64_t column = begin; column < end; column++)
+		check_column(f->arguments, column, &f->parts[part]);
+}
+
+static enum status soak_table_run(struct stream *stream, const void *arguments, struct error *err)
+{
+	const struct soak_table_arguments *a = arguments;
 	struct findings found = { .arguments = a };
 	unsigned parts;
 
-	if (a->bytes % 16 || (uintptr_t)a->memory % 16 || (uintptr_t)a->reference % 16)
+	if (a->rows % 4 || (uintptr_t)a->memory % 16 || a->row_period > SOAK_ROW_PERIOD_MOST)
 		return error_set(err, STATUS_INTERNAL,
-				 "soak_compare: memory must be aligned to 16 bytes, and as long");
-	parts = host_parallel(stream, a->bytes / 8, GRAIN, compare_slice, &found);
+				 "soak_table: rows, alignment or period do not fit");
+	parts = host_parallel(stream, a->columns, 1 + GRAIN / (a->rows + 1), table_slice, &found);
 	merge(a->out, found.parts, parts);
 	return STATUS_OK;
 }
-HOST_KERNEL(soak_compare)
+HOST_KERNEL(soak_table)

@@ -9,7 +9,7 @@ struct spin_arguments {
 	double seconds;
 };
 
-/* "empty": one thread that does nothing, or counts its launches. */
+/* "empty": a kernel without arguments or instructions; with a counter, one that counts launches. */
 struct empty_arguments {
 	uint64_t *counter; /* one more after each launch; NULL: none */
 };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 static enum status spin_run(struct stream *stream, const void *arguments, struct error *err)
 {

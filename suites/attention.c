@@ -9,6 +9,7 @@
 #include "suites/attention/check.h"
 #include "suites/attention/launch.h"
 #include "suites/shared/estimate.h"
+#include "suites/shared/sustained.h"
 #include "suites/shared/words.h"
 
 static const char *const passes[] = { "forward", "backward", NULL };
@@ -24,73 +25,77 @@ static const struct key keys[] = {
 	  .fallback = "forward, backward",
 	  .choices = passes,
 	  .parameter = "pass",
-	  .help = "outputs; gradients of queries, keys and values" },
+	  .help = "forward: outputs; backward: gradients of queries, keys and values" },
 	{ .name = "implementations",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "fused, products",
 	  .choices = implementations,
 	  .parameter = "implementation",
-	  .help = "fused: one kernel with an online softmax; products: only the matrix products, "
-		  "by the library, of all positions and with the scores stored, which attention "
-		  "that is not fused cannot be faster than" },
+	  .help = "fused: one kernel with an online softmax; products: only the GEMMs, by the "
+		  "library, with the scores stored: a lower bound of the time of unfused "
+		  "attention" },
 	{ .name = "precisions",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "fp16, bf16",
 	  .choices = precisions,
 	  .parameter = "precision",
-	  .help = "how tensors are stored; sums and softmax are FP32" },
+	  .help = "precision of the tensors; sums and softmax are FP32" },
 	{ .name = "masks",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "causal",
 	  .choices = masks,
 	  .parameter = "mask",
-	  .help = "causal: a position sees itself and those before; full: all" },
+	  .help = "causal: a position attends to itself and earlier ones; full: to all" },
 	{ .name = "head_size",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "64, 128",
 	  .min = 8,
 	  .max = ATTENTION_HEAD_MAX,
-	  .help = "values of a head, a multiple of 8" },
+	  .help = "head size, a multiple of 8" },
 	{ .name = "sequence",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "1024, 4096, 16384",
 	  .min = 1,
 	  .max = 1 << 24,
-	  .help = "positions of a sample" },
+	  .help = "sequence length" },
 	{ .name = "tokens",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1 << 30,
-	  .help = "positions of all samples together, as published figures keep them; 0: 16384, "
-		  "on a CPU 1024" },
+	  .help = "batch x sequence length, constant as in published figures; 0: 16384, on a CPU "
+		  "1024" },
 	{ .name = "hidden",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1e6,
-	  .help = "heads times their size; 0: 2048, on a CPU 256" },
+	  .help = "heads x head size; 0: 2048, on a CPU 256" },
+	SUSTAINED_KEY,
 	{ 0 },
 };
 
 static const char *const axes[] = { "passes",    "implementations", "precisions", "masks",
 				    "head_size", "sequence",        NULL };
 
+static const struct metric_kind_row precisions_by_kind[] = { WITHOUT_TENSOR_CORES };
+
 static const struct metric metrics[] = {
 	{ "attention.throughput", "FLOP/s", BETTER_HIGHER, 1,
-	  "operations of two products of sequence x sequence x head size forward, five backward, "
-	  "causal half of them, per second" },
-	{ "attention.time", "s", BETTER_LOWER, 0, "one pass" },
+	  "operations per second of two GEMMs of sequence x sequence x head size forward, five "
+	  "backward, half of them if causal; sustained if measured",
+	  METRIC_TENSOR, .kinds = precisions_by_kind },
+	{ "attention.time", "s", BETTER_LOWER, 0, "time of one pass at the throughput" },
+	SUSTAINED_METRICS("attention", METRIC_TENSOR, .kinds = precisions_by_kind),
 	{ "attention.memory", "B", BETTER_LOWER, 0,
-	  "sum of the tensors of the pass, with one score for each pair of positions and head "
-	  "where the products store them" },
+	  "bytes of all tensors of the pass; products: including the stored scores" },
 	{ "attention.error", "1", BETTER_LOWER, 0,
-	  "relative L2 difference of sampled rows from double precision, worst tensor",
+	  "relative L2 error of sampled rows against double precision, worst tensor",
 	  METRIC_EXACT },
 	{ 0 },
 };
@@ -108,9 +113,14 @@ static const struct figure_row figures[] = {
 	{ 0 },
 };
 
+static const struct table_row tables[] = {
+	SUSTAINED_TABLE("attention"),
+	{ 0 },
+};
+
 static const struct word_row words[] = {
 	PRECISION_WORDS,
-	{ "implementation", "products", "products alone" },
+	{ "implementation", "products", "GEMMs only" },
 	{ 0 },
 };
 
@@ -126,8 +136,8 @@ static unsigned scored_of(const struct attention_shape *s)
 	return heads > s->heads ? s->heads : heads > 0 ? (unsigned)heads : 1;
 }
 
-static uint64_t usual(const struct plan_case *c, const char *key, bool cpu, uint64_t large,
-		      uint64_t small)
+static uint64_t attention_usual_size(const struct plan_case *c, const char *key, bool cpu,
+				     uint64_t large, uint64_t small)
 {
 	int64_t value = section_integer(c->section, key);
 
@@ -135,12 +145,12 @@ static uint64_t usual(const struct plan_case *c, const char *key, bool cpu, uint
 }
 
 /* False: `why` says what cannot be. */
-static bool shape_of(const struct plan_case *c, const struct device_info *info,
-		     struct attention_shape *s, struct error *why)
+static bool attention_shape_of_case(const struct plan_case *c, const struct device_info *info,
+				    struct attention_shape *s, struct error *why)
 {
 	bool cpu = info->capabilities & DEVICE_SHARES_HOST_MEMORY;
-	uint64_t tokens = usual(c, "tokens", cpu, 16384, 1024),
-		 hidden = usual(c, "hidden", cpu, 2048, 256),
+	uint64_t tokens = attention_usual_size(c, "tokens", cpu, 16384, 1024),
+		 hidden = attention_usual_size(c, "hidden", cpu, 2048, 256),
 		 sequence = (uint64_t)case_integer(c, "sequence"),
 		 head = (uint64_t)case_integer(c, "head_size");
 
@@ -154,19 +164,17 @@ static bool shape_of(const struct plan_case *c, const struct device_info *info,
 				       .causal = case_integer(c, "masks") == CAUSAL };
 	precision_from_name(case_text(c, "precisions"), &s->precision);
 	if (s->batch == 0)
-		return error_set(why, STATUS_UNSUPPORTED,
-				 "%llu positions are more than tokens, %llu",
+		return error_set(why, STATUS_UNSUPPORTED, "sequence %llu exceeds tokens = %llu",
 				 (unsigned long long)sequence, (unsigned long long)tokens),
 		       false;
 	if (s->heads == 0)
-		return error_set(why, STATUS_UNSUPPORTED,
-				 "a head of %llu is more than hidden, %llu",
+		return error_set(why, STATUS_UNSUPPORTED, "head size %llu exceeds hidden = %llu",
 				 (unsigned long long)head, (unsigned long long)hidden),
 		       false;
 	return attention_check(s, why) == STATUS_OK;
 }
 
-static enum status launch(void *state, unsigned batch, struct error *err)
+static enum status attention_launch_batch(void *state, unsigned batch, struct error *err)
 {
 	for (unsigned i = 0; i < batch; i++)
 		if (attention_launch(state, err) != STATUS_OK)
@@ -174,7 +182,7 @@ static enum status launch(void *state, unsigned batch, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status open_tensors(struct run *run, struct attention *a, struct error *err)
+static enum status attention_open_tensors(struct run *run, struct attention *a, struct error *err)
 {
 	if (backend_stream_create(run->devices[0], false, &a->stream, err) != STATUS_OK)
 		return err->status;
@@ -193,24 +201,23 @@ static enum status open_tensors(struct run *run, struct attention *a, struct err
 	return STATUS_OK;
 }
 
-static enum status measure(struct run *run, struct attention *a, struct error *err)
+static enum status attention_measure(struct run *run, struct attention *a, struct error *err)
 {
 	struct workload w = { .state = a,
-			      .launch = launch,
+			      .launch = attention_launch_batch,
 			      .clock = CLOCK_DEVICE,
 			      .streams = &a->stream,
 			      .stream_count = 1,
 			      .commands = 4 };
-	const struct series *time;
+	struct sustained_work work = { .run = run };
 
 	if (a->implementation == PRODUCTS)
 		w.commands = 4 * a->shape.batch * (a->shape.heads / a->scored + 1);
-	if (run_sample(run, &w, "attention.time", &time, err) != STATUS_OK)
-		return err->status;
-	run_duration(run, "attention.time", time);
-	run_rate(run, "attention.throughput",
-		 attention_operations(&a->shape, a->pass == FORWARD ? 2 : 5), time);
-	return STATUS_OK;
+	work.workload = w;
+	work.operations = attention_operations(&a->shape, a->pass == FORWARD ? 2 : 5);
+	if (sustained_sample(&work, err) == STATUS_OK)
+		sustained_record(&work);
+	return err->status;
 }
 
 static struct attention attention_of(const struct plan_case *c, const struct attention_shape *shape)
@@ -227,12 +234,13 @@ static enum status attention_run(struct run *run, struct error *err)
 	struct attention_shape shape;
 	struct attention a;
 
-	if (!shape_of(run->c, &run->devices[0]->info, &shape, err))
+	if (!attention_shape_of_case(run->c, &run->devices[0]->info, &shape, err))
 		return err->status;
 	a = attention_of(run->c, &shape);
 	a.seed = run->seed;
-	if (open_tensors(run, &a, err) == STATUS_OK && attention_verify(run, &a, err) == STATUS_OK)
-		measure(run, &a, err);
+	if (attention_open_tensors(run, &a, err) == STATUS_OK &&
+	    attention_verify(run, &a, err) == STATUS_OK)
+		attention_measure(run, &a, err);
 	if (a.stream)
 		backend_stream_synchronize(a.stream, NULL);
 	for (int t = 0; t < TENSORS; t++)
@@ -250,13 +258,13 @@ static enum status attention_expand(struct plan *plan, struct plan_case *point, 
 		const struct device_info *info = &plan->devices[i];
 		struct error wrong = ERROR_NONE;
 		struct attention_shape shape;
-		bool possible = shape_of(point, info, &shape, &wrong);
+		bool possible = attention_shape_of_case(point, info, &shape, &wrong);
 		const char *reason = possible ? NULL : wrong.message;
 
 		if (possible && !(info->capabilities & precision_capability(shape.precision)))
-			reason = "the device has not this precision";
+			reason = "the device does not support this precision";
 		point->device_bytes = 0;
-		point->setup_seconds = 1;
+		point->setup_seconds = 1 + sustained_seconds(point->section, info);
 		if (!reason) {
 			struct attention a = attention_of(point, &shape);
 
@@ -282,11 +290,12 @@ static const struct aspect_row aspects[] = {
 
 const struct suite suite_attention = {
 	.name = "attention",
-	.summary = "softmax attention and its gradients, fused, next to the products alone",
+	.summary = "fused softmax attention and its gradients, next to its GEMMs alone",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
 	.figures = figures,
+	.tables = tables,
 	.words = words,
 	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,

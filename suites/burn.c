@@ -20,35 +20,39 @@
 #include "suites/burn/burn.h"
 #include "suites/shared/energy.h"
 #include "suites/shared/estimate.h"
+#include "suites/shared/words.h"
 
 #define SLICES_MOST 5000
 /* Points of a device's curves in one run: more would only make the result larger. */
 #define INTERVALS_OF_A_RUN 600
 #define INTERVAL_LEAST 1.0
 
-static const char *const loads[] = { "fp32", "fp16", "fp64", "memory", "links", NULL };
+static const char *const loads[] = {
+	"bf16", "fp16", "tf32", "fp32", "fp64", "memory", "links", NULL
+};
 
 static const struct key keys[] = {
 	{ .name = "loads",
 	  .type = KEY_CHOICE,
 	  .list = true,
-	  .fallback = "fp32, fp16, fp64, memory, links",
+	  .fallback = "bf16, fp16, tf32, fp32, fp64, memory, links",
 	  .choices = loads,
 	  .parameter = "load",
-	  .help = "fp32, fp16, fp64: matrix products; memory: patterns over the free memory; "
-		  "links: transfers and collectives during products" },
+	  .help = "bf16, fp16, tf32, fp32, fp64: GEMMs; memory: patterns over the free memory; "
+		  "links: "
+		  "transfers and collectives during GEMMs" },
 	{ .name = "duration",
 	  .type = KEY_DURATION,
 	  .fallback = "10min",
 	  .min = 1e-3,
 	  .max = 30 * 86400.0,
-	  .help = "of all loads together" },
+	  .help = "duration of all loads together" },
 	{ .name = "slice",
 	  .type = KEY_DURATION,
 	  .fallback = "60s",
 	  .min = 1e-3,
 	  .max = 86400,
-	  .help = "longest case: loads longer than that are cut into slices, which take turns" },
+	  .help = "longest case; longer loads are cut into slices, which alternate" },
 	{ .name = "size",
 	  .type = KEY_INTEGER,
 	  .fallback = "8192",
@@ -60,61 +64,77 @@ static const struct key keys[] = {
 	  .fallback = "95 %",
 	  .min = 1e-6,
 	  .max = 1,
-	  .help = "share of the free memory that is tested" },
+	  .help = "fraction of the free memory to test" },
 	{ .name = "memory_most",
 	  .type = KEY_SIZE,
 	  .fallback = "1TiB",
 	  .min = 4096,
 	  .max = 0x1p50,
-	  .help = "no more than this, whatever the share" },
+	  .help = "most memory to test, whatever the fraction" },
 	{ .name = "link_size",
 	  .type = KEY_SIZE,
 	  .fallback = "256MiB",
 	  .min = 4096,
 	  .max = 0x1p36,
-	  .help = "of one transfer and one collective" },
+	  .help = "bytes of one transfer and of one collective" },
 	{ .name = "reading",
 	  .type = KEY_DURATION,
 	  .fallback = "100ms",
 	  .min = 0,
 	  .max = 60,
-	  .help = "between two readings of clocks, power and temperature; 0s: none" },
-	{ .name = "plant",
+	  .help = "interval between readings of clocks, power and temperature; 0s: no readings" },
+	{ .name = "inject",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1e6,
-	  .help = "wrong bits that are planted on each device in each slice, to see that they are "
-		  "found: the case is then FAILED" },
+	  .help = "wrong bits to inject per device and slice, to test detection; the case is then "
+		  "FAILED" },
 	{ 0 },
 };
 
 static const char *const axes[] = { "loads", NULL };
 
+static const struct metric_kind_row precisions_by_kind[] = { WITHOUT_TENSOR_CORES };
+
 static const struct metric metrics[] = {
 	{ "burn.throughput", "FLOP/s", BETTER_HIGHER, 1,
-	  "of products one after the other, each compared, on the slowest device" },
+	  "GEMM rate of the slowest device, every result compared", METRIC_TENSOR,
+	  .kinds = precisions_by_kind },
 	{ "burn.bandwidth", "B/s", BETTER_HIGHER, 1,
-	  "bytes read, compared and written by memory patterns, on the slowest device" },
+	  "bytes per second that memory patterns read, compare and write on the slowest device" },
 	{ "burn.traffic", "B/s", BETTER_HIGHER, 1,
-	  "bytes sent over links and summed over ranks during products, compared, on the slowest "
-	  "device" },
-	{ "burn.time", "s", BETTER_LOWER, 0, "of one product, sweep or turn on that device" },
-	{ "burn.slowest", "1", BETTER_HIGHER, 0, "speed of the slowest device over the fastest" },
-	{ "burn.rounds", "1", BETTER_NONE, 0, "products, sweeps or turns, of all devices" },
-	{ "burn.verified", "B", BETTER_NONE, 0, "bytes that were compared, of all devices" },
+	  "bytes per second sent over links and reduced during GEMMs on the slowest device, every "
+	  "byte compared" },
+	{ "burn.time", "s", BETTER_LOWER, 0,
+	  "time of one GEMM, sweep or turn on the slowest device" },
+	{ "burn.slowest", "1", BETTER_HIGHER, 0,
+	  "speed of the slowest device / speed of the fastest" },
+	{ "burn.rounds", "1", BETTER_NONE, 0, "number of GEMMs, sweeps or turns of all devices" },
+	{ "burn.verified", "B", BETTER_NONE, 0, "bytes compared, all devices" },
 	{ "burn.memory_share", "1", BETTER_HIGHER, 0,
-	  "share of the free memory that was tested; of the device with the least", METRIC_EXACT,
+	  "fraction of the free memory that was tested, on the device with the least", METRIC_EXACT,
 	  .percent = true },
-	{ "burn.wrong", "1", BETTER_LOWER, 0, "8-byte words that were wrong, of all devices",
+	{ "burn.wrong", "1", BETTER_LOWER, 0,
+	  "wrong elements of results and wrong 8-byte words of memory, all devices", METRIC_EXACT },
+	{ "burn.injected", "1", BETTER_NONE, 0, "injected wrong bits", METRIC_EXACT },
+	{ "burn.found", "1", BETTER_HIGHER, 0,
+	  "fraction of the injected bits found at the right address", METRIC_EXACT,
+	  .percent = true },
+	{ "burn.multiply_adds", "1", BETTER_NONE, 0,
+	  "multiply-adds whose results were compared, on the device with the fewest",
 	  METRIC_EXACT },
-	{ "burn.planted", "1", BETTER_NONE, 0, "wrong bits that were planted", METRIC_EXACT },
-	{ "burn.found", "1", BETTER_HIGHER, 0, "share of them that was found, where it was",
-	  METRIC_EXACT, .percent = true },
-	ENERGY_METRICS("burn", "one product, sweep or turn", "flops_per_joule", "FLOP/J",
-		       "operations of products over the energy of all devices"),
+	{ "burn.detectable_rate", "1", BETTER_LOWER, 0,
+	  "smallest fraction of wrong multiply-adds that this slice and earlier ones find with a "
+	  "probability of 95 % on each device",
+	  METRIC_EXACT },
+	{ "burn.checked_share", "1", BETTER_HIGHER, 0,
+	  "rate of checked GEMMs / rate of GEMMs without the check, on the slowest device",
+	  METRIC_OTHER, .percent = true },
+	ENERGY_METRICS("burn", "energy of one GEMM, sweep or turn", "flops_per_joule", "FLOP/J",
+		       "GEMM operations / energy of all devices"),
 	{ "burn.bytes_per_joule", "B/J", BETTER_HIGHER, 0,
-	  "bytes of sweeps or turns over the energy of all devices", METRIC_OTHER },
+	  "bytes of sweeps or turns / energy of all devices", METRIC_OTHER },
 	{ 0 },
 };
 
@@ -123,16 +143,17 @@ static const struct table_row tables[] = {
 	{ 0 },
 };
 
-enum burn_load burn_load_of(const struct plan_case *c)
+/* Loads that are no GEMM compute in FP32, if at all. */
+static enum precision burn_precision_of(enum burn_load load)
 {
-	return (enum burn_load)case_integer(c, "loads");
-}
+	static const enum precision precisions[BURN_LOADS] = {
+		[BURN_BF16] = PRECISION_BF16,  [BURN_FP16] = PRECISION_FP16,
+		[BURN_TF32] = PRECISION_TF32,  [BURN_FP32] = PRECISION_FP32,
+		[BURN_FP64] = PRECISION_FP64,  [BURN_MEMORY] = PRECISION_FP32,
+		[BURN_LINKS] = PRECISION_FP32,
+	};
 
-static enum precision precision_of(enum burn_load load)
-{
-	return load == BURN_FP16   ? PRECISION_FP16
-	       : load == BURN_FP64 ? PRECISION_FP64
-				   : PRECISION_FP32;
+	return precisions[load];
 }
 
 /*
@@ -141,7 +162,7 @@ static enum precision precision_of(enum burn_load load)
  */
 static const struct key slice_key = { .name = "slice", .type = KEY_INTEGER };
 
-static const struct value *slice_value(size_t number)
+static const struct value *burn_slice_value(size_t number)
 {
 	static struct {
 		struct value value;
@@ -158,7 +179,7 @@ static const struct value *slice_value(size_t number)
 }
 
 /* Slices of each load, and how long each is. */
-static size_t slices_of(const struct section *section, double *seconds)
+static size_t burn_slices_of(const struct section *section, double *seconds)
 {
 	double each = section_real(section, "duration") /
 		      (double)section_setting(section, "loads")->count;
@@ -169,51 +190,51 @@ static size_t slices_of(const struct section *section, double *seconds)
 	return count > SLICES_MOST ? SLICES_MOST + 1 : (size_t)count;
 }
 
-static uint64_t bytes_of(const struct plan_case *point, enum burn_load load,
-			 const struct device_info *info, int ranks)
+static uint64_t burn_load_bytes(const struct plan_case *point, enum burn_load load,
+				const struct device_info *info, int ranks)
 {
 	if (load == BURN_MEMORY)
 		return burn_memory_bytes(point->section, info);
 	if (load == BURN_LINKS)
 		return burn_links_bytes(point->section, ranks);
-	return burn_products_bytes(point->section, precision_of(load));
+	return burn_products_bytes(point->section, burn_precision_of(load));
 }
 
 /*
- * Products of the shortest slice: the first product and its reference, one timed round, and one in
- * progress when the time is over. Work before the first round is part of the slice.
+ * GEMMs of the shortest slice: a cold one, two that are timed, one round, and one in progress when
+ * the time is over. Work before the first round, the CPU's exact values, is part of the slice.
  */
 #define PRODUCTS_LEAST 4
 
-static double least_seconds(const struct plan_case *point, enum burn_load load,
-			    const struct device_info *info)
+static double burn_least_seconds(const struct plan_case *point, enum burn_load load,
+				 const struct device_info *info)
 {
 	double n = (double)section_integer(point->section, "size");
 
 	if (load == BURN_MEMORY)
 		return 0.5 + 4 * (double)point->device_bytes / estimate_memory_rate(info);
-	return 1.5 + PRODUCTS_LEAST * 2 * n * n * n / estimate_flops(info, precision_of(load));
+	return 1.5 + PRODUCTS_LEAST * 2 * n * n * n / estimate_flops(info, burn_precision_of(load));
 }
 
 /* One slice on all devices of one backend, of which `first` is the first. */
-static enum status plan_slice(struct plan *plan, struct plan_case *point, size_t first,
-			      struct error *err)
+static enum status burn_plan_slice(struct plan *plan, struct plan_case *point, size_t first,
+				   struct error *err)
 {
 	const struct device_info *info = &plan->devices[first];
 	enum burn_load load = burn_load_of(point);
 	size_t count = plan_backend_devices(plan, first);
 	char reason[96] = "";
 
-	if (!(info->capabilities & precision_capability(precision_of(load))))
+	if (!(info->capabilities & precision_capability(burn_precision_of(load))))
 		snprintf(reason, sizeof(reason), "%.31s has no %s", info->id,
-			 precision_name(precision_of(load)));
+			 precision_name(burn_precision_of(load)));
 	else if (load == BURN_LINKS && count > 1 && !(info->capabilities & DEVICE_HAS_COLLECTIVES))
 		snprintf(reason, sizeof(reason), "%.31s has no collectives", info->id);
-	point->device_bytes = bytes_of(point, load, info, (int)count);
+	point->device_bytes = burn_load_bytes(point, load, info, (int)count);
 	point->host_bytes = load == BURN_LINKS
 				    ? count * (uint64_t)section_integer(point->section, "link_size")
 				    : 0;
-	point->setup_seconds = least_seconds(point, load, info);
+	point->setup_seconds = burn_least_seconds(point, load, info);
 	return plan_add_ranks(plan, point, first, (int)count, *reason ? reason : NULL, err);
 }
 
@@ -227,7 +248,7 @@ static enum status burn_expand(struct plan *plan, struct plan_case *point, struc
 	struct parameter parameters[2] = { { &slice_key, NULL, false, false },
 					   point->parameters[0] };
 	struct plan_case own = *point;
-	size_t slices = slices_of(point->section, &own.fixed_seconds);
+	size_t slices = burn_slices_of(point->section, &own.fixed_seconds);
 
 	if (point->parameters[0].value != all->values)
 		return STATUS_OK;
@@ -237,18 +258,18 @@ static enum status burn_expand(struct plan *plan, struct plan_case *point, struc
 				 section_integer(point->section, "size"));
 	if (slices > SLICES_MOST)
 		return error_set(err, STATUS_USAGE,
-				 "[suite burn] duration makes more than %d slices of a load: make "
-				 "slice longer",
+				 "[suite burn] duration gives more than %d slices per load; "
+				 "increase slice",
 				 SLICES_MOST);
 	own.parameters = parameters;
 	own.parameter_count = ARRAY_SIZE(parameters);
 	for (size_t n = 1; n <= slices; n++) {
-		parameters[0].value = slice_value(n);
+		parameters[0].value = burn_slice_value(n);
 		for (size_t l = 0; l < all->count; l++) {
 			parameters[1].value = &all->values[l];
 			for (size_t i = 0; i < plan->device_count; i++)
 				if (plan_first_of_backend(plan, i) &&
-				    plan_slice(plan, &own, i, err) != STATUS_OK)
+				    burn_plan_slice(plan, &own, i, err) != STATUS_OK)
 					return err->status;
 		}
 	}
@@ -270,7 +291,7 @@ static void close_burn(struct burn *b)
 	burn_record_close(&b->record);
 }
 
-static enum status carry_out(struct burn *b, struct error *err)
+static enum status burn_run_load(struct burn *b, struct error *err)
 {
 	enum burn_load load = burn_load_of(b->run->c);
 
@@ -278,11 +299,11 @@ static enum status carry_out(struct burn *b, struct error *err)
 		return burn_memory(b, err);
 	if (load == BURN_LINKS)
 		return burn_links(b, err);
-	return burn_products(b, precision_of(load), err);
+	return burn_products(b, burn_precision_of(load), err);
 }
 
 /* Interval of the whole run, whatever its number of slices and loads. */
-static double interval_seconds(const struct section *section)
+static double burn_interval_seconds(const struct section *section)
 {
 	return fmax(INTERVAL_LEAST, section_real(section, "duration") / INTERVALS_OF_A_RUN);
 }
@@ -291,32 +312,33 @@ static enum status burn_run(struct run *run, struct error *err)
 {
 	const struct section *section = run->c->section;
 	struct series series = { .first = (double)NAN, .batch = 1 };
-	struct burn b = { .run = run,
-			  .world = run->world,
-			  .device = run->devices[0],
-			  .series = &series,
-			  .to_plant = (uint64_t)section_integer(section, "plant"),
-			  .seed = run->seed + (uint64_t)run->world->rank,
-			  .tally = { .error = (double)NAN, .tolerance = (double)NAN } };
+	struct burn b = {
+		.run = run,
+		.world = run->world,
+		.device = run->devices[0],
+		.series = &series,
+		.to_inject = (uint64_t)section_integer(section, "inject"),
+		.seed = run->seed + (uint64_t)run->world->rank,
+	};
 	struct watch watch;
 	size_t readings, throttled;
 	enum status status;
 
-	b.recorder =
-		watch_begin(b.device, section_real(section, "reading"), interval_seconds(section));
+	b.recorder = watch_begin(b.device, section_real(section, "reading"),
+				 burn_interval_seconds(section));
 	burn_hand_over(&b, true);
 	telemetry_window_begin(run->telemetry);
 	b.deadline = clock_seconds() + run->c->fixed_seconds;
 	/* Agreed on before the ranks have anything to do together. */
 	if (world_agree(run->world, open_burn(&b, err), err) == STATUS_OK)
-		carry_out(&b, err);
+		burn_run_load(&b, err);
 	status = err->status;
 	if (status == STATUS_OK)
 		burn_hand_over(&b, true);
 	telemetry_window_end(run->telemetry, &readings, &throttled);
 	watch_end(b.recorder, &watch);
 	/* With the device lost, nothing can be closed; the process is about to end. */
-	if (status != STATUS_DEVICE && status != STATUS_TIMEOUT)
+	if (!status_loses_device(status))
 		close_burn(&b);
 	status = world_agree(run->world, status, err);
 	if (status == STATUS_OK || status == STATUS_INTERRUPTED)
@@ -340,17 +362,22 @@ static void burn_close_state(void *memory)
 {
 	struct burn_state *state = memory;
 
-	for (size_t i = 0; i < PRECISION_COUNT; i++)
-		if (state->references[i].known)
-			matmul_reference_release(&state->references[i].reference);
 	sessions_close(state->sessions);
 	free(state);
 }
 
+static void burn_derive(struct run *run, const struct result *all)
+{
+	enum burn_load load = burn_load_of(run->c);
+
+	if (load < BURN_MEMORY)
+		burn_state_dose(run, burn_precision_of(load), all);
+}
+
 static const struct aspect_row aspects[] = {
-	{ "burn.throughput", NULL, NULL, ASPECT_PRODUCTS },
-	{ "burn.bandwidth", NULL, NULL, ASPECT_MEMORY },
-	{ "burn.traffic", NULL, NULL, ASPECT_LINK },
+	{ "burn.throughput", NULL, NULL, ASPECT_GEMM, .task = "GEMM of the soak" },
+	{ "burn.bandwidth", NULL, NULL, ASPECT_MEMORY, .task = "memory traffic of the soak" },
+	{ "burn.traffic", NULL, NULL, ASPECT_LINK, .task = "link traffic of the soak" },
 	{ "burn.wrong", NULL, NULL, ASPECT_CORRECTNESS },
 	{ "burn.found", NULL, NULL, ASPECT_CORRECTNESS },
 	{ 0 },
@@ -358,7 +385,7 @@ static const struct aspect_row aspects[] = {
 
 const struct suite suite_burn = {
 	.name = "burn",
-	.summary = "a soak: all devices under load for minutes to hours, every bit compared",
+	.summary = "soak: all devices under load for minutes to hours, every bit compared",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
@@ -367,6 +394,8 @@ const struct suite suite_burn = {
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.expand = burn_expand,
 	.run = burn_run,
+	.derive = burn_derive,
+	.statement = burn_statement,
 	.open_state = burn_open_state,
 	.close_state = burn_close_state,
 };

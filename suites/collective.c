@@ -30,42 +30,42 @@ static const struct key keys[] = {
 		      "all_to_all",
 	  .choices = operation_names,
 	  .parameter = "operation",
-	  .help = "send_recv: a ring, each rank to the next; broadcast and reduce: of rank 0" },
+	  .help = "send_recv: a ring, each rank to the next; broadcast and reduce: rank 0 is the "
+		  "root" },
 	{ .name = "precisions",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "fp32",
 	  .choices = precisions,
 	  .parameter = "precision",
-	  .help = "numbers of all_reduce, reduce_scatter and reduce; the others move bytes" },
+	  .help = "element type of all_reduce, reduce_scatter and reduce; the others move bytes" },
 	{ .name = "placement",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "out_of_place",
 	  .choices = placements,
-	  .help = "whether the result overwrites the source; broadcast always does, send_recv and "
+	  .help = "yes: the result overwrites the source; broadcast always does, send_recv and "
 		  "all_to_all never" },
 	{ .name = "launch",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "direct",
 	  .choices = launches,
-	  .help = "direct: call by call; graph: captured once, launched as one (CUDA graph)" },
+	  .help = "direct: one call at a time; graph: captured and launched as a CUDA graph" },
 	{ .name = "transport",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "auto",
 	  .choices = transport_names,
-	  .help = "between devices: nccl, peer_copy, host_copy; host: shared_memory, and tcp "
-		  "between "
-		  "nodes; auto: first of them" },
+	  .help = "between GPUs: nccl, peer_copy or host_copy; on a host: shared_memory, and tcp "
+		  "between nodes; auto: the first one" },
 	{ .name = "devices",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "2, 4, 8",
 	  .min = 1,
 	  .max = NODE_DEVICES_MOST,
-	  .help = "how many ranks, at least two: a single rank has no peer" },
+	  .help = "number of ranks, at least two" },
 	{ .name = "nodes",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -73,9 +73,8 @@ static const struct key keys[] = {
 	  .min = 1,
 	  .max = 65536,
 	  .word = "all",
-	  .help = "how many nodes of a run on several, with all devices of each; 1: each by "
-		  "itself, "
-		  "with as many as `devices` says" },
+	  .help = "number of nodes of a multi-node run, with all their devices; 1: each node "
+		  "alone, with the number in `devices`" },
 	{ .name = "sizes",
 	  .type = KEY_SIZE,
 	  .list = true,
@@ -83,7 +82,7 @@ static const struct key keys[] = {
 	  .min = 256,
 	  .max = 0x1p40,
 	  .parameter = "size",
-	  .help = "bytes of the whole tensor; rounded down to parts of whole 16 bytes" },
+	  .help = "bytes of the whole tensor, rounded down to parts of whole 16 bytes" },
 	GPUDIRECT_KEY,
 	{ 0 },
 };
@@ -97,16 +96,16 @@ static const char *const axes[] = { "gpudirect",  "nodes",     "devices", "trans
 
 static const struct metric metrics[] = {
 	{ "collective.busbw", "B/s", BETTER_HIGHER, 1,
-	  "bytes that pass each device's link per second, by nccl-tests' factors for n ranks: "
-	  "algbw times 2(n-1)/n for all_reduce; (n-1)/n for all_gather, reduce_scatter and "
-	  "all_to_all; 1 for broadcast, reduce and send_recv",
+	  "bytes per second over the link of each device, as in nccl-tests for n ranks: algbw x "
+	  "2(n-1)/n for all_reduce; (n-1)/n for all_gather, reduce_scatter and all_to_all; 1 for "
+	  "broadcast, reduce and send_recv",
 	  METRIC_OTHER, .title = "bus bandwidth" },
-	{ "collective.algbw", "B/s", BETTER_HIGHER, 0, "bytes of the tensor per second",
-	  METRIC_OTHER, .title = "algorithm bandwidth" },
+	{ "collective.algbw", "B/s", BETTER_HIGHER, 0, "bytes of the tensor / time", METRIC_OTHER,
+	  .title = "algorithm bandwidth" },
 	{ "collective.time", "s", BETTER_LOWER, 0,
-	  "one operation on the slowest rank, among others back to back" },
+	  "time of one operation on the slowest rank, among others back to back" },
 	ENERGY_METRICS("collective", "one operation", "bytes_per_joule", "B/J",
-		       "bytes of the tensor over the energy of all ranks' devices"),
+		       "bytes of the tensor / energy of the devices of all ranks"),
 	{ 0 },
 };
 
@@ -131,7 +130,7 @@ static const struct word_row words[] = { PRECISION_WORDS, TRANSPORT_WORDS, { 0 }
  * Filling and checking, roughly. Opening the communicator takes the first case most of a second,
  * and counts on all.
  */
-static double setup_seconds(const struct device_info *info, uint64_t bytes, int ranks)
+static double collective_setup_seconds(const struct device_info *info, uint64_t bytes, int ranks)
 {
 	double rate = device_is_host(info) ? 0.8e9 / ranks : 100e9;
 
@@ -142,9 +141,9 @@ static double setup_seconds(const struct device_info *info, uint64_t bytes, int 
  * On the first n devices of one backend, `first` being the backend's first; of a group of nodes on
  * all.
  */
-static enum status plan_on(struct plan *plan, struct plan_case *point, size_t first,
-			   const struct operation *operation, bool in_place,
-			   enum precision precision, struct error *err)
+static enum status collective_plan_on(struct plan *plan, struct plan_case *point, size_t first,
+				      const struct operation *operation, bool in_place,
+				      enum precision precision, struct error *err)
 {
 	const struct device_info *info = &plan->devices[first];
 	bool group = plan->group.nodes > 0;
@@ -162,7 +161,7 @@ static enum status plan_on(struct plan *plan, struct plan_case *point, size_t fi
 		snprintf(reason, sizeof(reason), "%s has no %s", info->id,
 			 precision_name(precision));
 	point->device_bytes = collective_footprint(operation, in_place, bytes, ranks);
-	point->setup_seconds = setup_seconds(info, point->device_bytes, ranks);
+	point->setup_seconds = collective_setup_seconds(info, point->device_bytes, ranks);
 	return group ? plan_add_group(plan, point, *reason ? reason : NULL, err)
 		     : plan_add_ranks(plan, point, first, ranks, *reason ? reason : NULL, err);
 }
@@ -192,7 +191,8 @@ static enum status collective_expand(struct plan *plan, struct plan_case *point,
 		return STATUS_OK;
 	for (size_t i = 0; i < plan->device_count; i++)
 		if (plan_first_of_backend(plan, i) && (i == 0 || !plan->group.nodes) &&
-		    plan_on(plan, point, i, operation, in_place, precision, err) != STATUS_OK)
+		    collective_plan_on(plan, point, i, operation, in_place, precision, err) !=
+			    STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -200,17 +200,17 @@ static enum status collective_expand(struct plan *plan, struct plan_case *point,
 static const struct role_row roles[] = { { "nodes", ROLE_NODES }, { 0 } };
 
 static const struct aspect_row aspects[] = {
-	{ "collective.busbw", NULL, NULL, ASPECT_LINK, true },
-	{ "collective.algbw", NULL, NULL, ASPECT_LINK, true },
+	{ "collective.busbw", NULL, NULL, ASPECT_LINK, true, "collective {operation}" },
+	{ "collective.algbw", NULL, NULL, ASPECT_LINK, true, "collective {operation}" },
 	{ 0 },
 };
 
-static void *open_state(void)
+static void *collective_open_sessions(void)
 {
 	return sessions_open();
 }
 
-static void close_state(void *state)
+static void collective_close_sessions(void *state)
 {
 	sessions_close(state);
 }
@@ -222,7 +222,7 @@ static const struct sheet_row sheet[] = {
 
 const struct suite suite_collective = {
 	.name = "collective",
-	.summary = "collective operations between devices: time and bandwidth over size and ranks",
+	.summary = "collectives between devices: time and bandwidth over size and ranks",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
@@ -234,9 +234,9 @@ const struct suite suite_collective = {
 	.aspects = aspects,
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.groups = SUITE_OF_NODES,
-	.steady = "collective.busbw",
+	.scale_invariant_metric = "collective.busbw",
 	.expand = collective_expand,
 	.run = collective_run,
-	.open_state = open_state,
-	.close_state = close_state,
+	.open_state = collective_open_sessions,
+	.close_state = collective_close_sessions,
 };

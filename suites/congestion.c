@@ -24,7 +24,7 @@ static const struct key keys[] = {
 	  .fallback = "send_recv, all_reduce",
 	  .choices = operation_names,
 	  .parameter = "operation",
-	  .help = "what the victims do; send_recv: a ring, each rank to the next" },
+	  .help = "operation of the victims; send_recv: a ring, each rank to the next" },
 	{ .name = "sizes",
 	  .type = KEY_SIZE,
 	  .list = true,
@@ -32,35 +32,34 @@ static const struct key keys[] = {
 	  .min = 256,
 	  .max = 0x1p40,
 	  .parameter = "size",
-	  .help = "bytes of the victims' whole tensor: of a short one the latency shows, of a long "
-		  "one the bandwidth" },
+	  .help = "bytes of the victims' tensor; short ones show latency, long ones bandwidth" },
 	{ .name = "congestors",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "all_to_all, incast",
 	  .choices = loads,
 	  .parameter = "congestor",
-	  .help = "what all other nodes do meanwhile; incast: all send to the first of them" },
+	  .help = "load by all other nodes; incast: all send to the first one" },
 	{ .name = "load_size",
 	  .type = KEY_SIZE,
 	  .fallback = "16MiB",
 	  .min = 4096,
 	  .max = 0x1p40,
-	  .help = "bytes of the whole tensor of the congestors" },
+	  .help = "bytes of the tensor of the load" },
 	{ .name = "victims",
 	  .type = KEY_PERCENT,
 	  .fallback = "20 %",
 	  .min = 0.001,
 	  .max = 0.9,
-	  .help = "of the nodes; at least two, and at least two load the network" },
+	  .help = "fraction of the nodes that are victims; at least two, and at least two load the "
+		  "network" },
 	{ .name = "turns",
 	  .type = KEY_INTEGER,
 	  .fallback = "1",
 	  .min = 1,
 	  .max = 100,
-	  .help = "how often, with other nodes as victims each time; with 20 % of victims each "
-		  "node "
-		  "is one in five turns" },
+	  .help = "number of repetitions, each with other nodes as victims; with 20 % of victims "
+		  "each node is one in five turns" },
 	{ .name = "nodes",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -68,7 +67,7 @@ static const struct key keys[] = {
 	  .min = 4,
 	  .max = 65536,
 	  .word = "all",
-	  .help = "how many nodes of a run on several, with all devices of each" },
+	  .help = "number of nodes of a multi-node run, with all their devices" },
 	GPUDIRECT_KEY,
 	{ 0 },
 };
@@ -81,18 +80,20 @@ static const struct metric metrics[] = {
 	{ "congestion.slowdown", "1", BETTER_LOWER, 1,
 	  "mean time of the victims' operation under load / alone", METRIC_OTHER },
 	{ "congestion.slowdown_p99", "1", BETTER_LOWER, 0,
-	  "the same of the time that 99 of 100 operations stay below", METRIC_OTHER },
+	  "99th percentile of the time of the victims' operation under load / alone",
+	  METRIC_OTHER },
 	{ "congestion.worst_node", "1", BETTER_LOWER, 0,
-	  "the same of the own operations of the node that is hurt most", METRIC_OTHER },
+	  "mean time of its own operations under load / alone, of the worst victim", METRIC_OTHER },
 	{ "congestion.time", "s", BETTER_LOWER, 0,
-	  "one operation of the victims under load, on the slowest rank", METRIC_OTHER },
-	{ "congestion.time_p99", "s", BETTER_LOWER, 0, "99 of 100 are faster", METRIC_OTHER },
-	{ "congestion.alone", "s", BETTER_LOWER, 0, "the same without load", METRIC_OTHER },
-	{ "congestion.alone_p99", "s", BETTER_LOWER, 0, "99 of 100 are faster", METRIC_OTHER },
+	  "time of one operation of the victims under load, on the slowest rank", METRIC_OTHER },
+	{ "congestion.time_p99", "s", BETTER_LOWER, 0, "99th percentile", METRIC_OTHER },
+	{ "congestion.alone", "s", BETTER_LOWER, 0,
+	  "time of one operation of the victims without load, on the slowest rank", METRIC_OTHER },
+	{ "congestion.alone_p99", "s", BETTER_LOWER, 0, "99th percentile", METRIC_OTHER },
 	{ "congestion.load", "B/s", BETTER_HIGHER, 0,
-	  "bus bandwidth of the other nodes' operation while the victims rest", METRIC_OTHER },
+	  "bus bandwidth of the load while the victims rest", METRIC_OTHER },
 	{ "congestion.load_busy", "1", BETTER_HIGHER, 0,
-	  "part of the time in which the load ran without a gap, on the rank where it was least",
+	  "fraction of the time in which the load ran without a gap, on the rank with the least",
 	  METRIC_OTHER },
 	{ 0 },
 };
@@ -102,12 +103,12 @@ static const struct figure_row figures[] = {
 	  .kind = "bars",
 	  .bars = { "congestor", "operation", "size" },
 	  .reference = 1,
-	  .means = "Mean time of the victims' operation under load / alone; 1: not hurt" },
+	  .means = "Mean time of the victims' operation under load / alone; 1: no slowdown" },
 	{ .metric = "congestion.slowdown_p99",
 	  .kind = "bars",
 	  .bars = { "congestor", "operation", "size" },
 	  .reference = 1,
-	  .means = "The same of the time that 99 of 100 operations stay below" },
+	  .means = "99th percentile of the time of the victims' operation under load / alone" },
 	{ 0 },
 };
 
@@ -118,8 +119,8 @@ static const struct role_row roles[] = { { "nodes", ROLE_NODES }, { 0 } };
 static const struct key turn_key = { .name = "turn", .type = KEY_INTEGER };
 
 /* The first turn has no number, so that its cases keep their ids whatever `turns` says. */
-static enum status add_turn(struct plan *plan, const struct plan_case *point, int turn,
-			    const char *reason, struct error *err)
+static enum status congestion_add_turn(struct plan *plan, const struct plan_case *point, int turn,
+				       const char *reason, struct error *err)
 {
 	struct parameter parameters[8];
 	struct plan_case with = *point;
@@ -145,8 +146,7 @@ static enum status congestion_expand(struct plan *plan, struct plan_case *point,
 		return STATUS_OK;
 	if (plan->group.nodes < least)
 		snprintf(reason, sizeof(reason),
-			 "needs %d nodes, of which %d are victims and %d load the network; there "
-			 "are %d",
+			 "needs %d nodes, %d victims and %d that load the network; the run has %d",
 			 least, CONGESTION_NODES_LEAST, CONGESTION_NODES_LEAST, plan->group.nodes);
 	else if (!(info->capabilities & DEVICE_HAS_COLLECTIVES))
 		snprintf(reason, sizeof(reason), "%s has no collectives", info->id);
@@ -155,15 +155,15 @@ static enum status congestion_expand(struct plan *plan, struct plan_case *point,
 	point->setup_seconds = 2 + 2 * section_real(section, "max_time") +
 			       6 * (double)(size + load) / (device_is_host(info) ? 0.8e9 : 100e9);
 	for (int turn = 0; turn < section_integer(section, "turns"); turn++)
-		if (add_turn(plan, point, turn, *reason ? reason : NULL, err) != STATUS_OK)
+		if (congestion_add_turn(plan, point, turn, *reason ? reason : NULL, err) !=
+		    STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
 
 const struct suite suite_congestion = {
 	.name = "congestion",
-	.summary =
-		"what some nodes notice of the others' traffic: mean and p99 alone and under load",
+	.summary = "slowdown of some nodes while the others load the network: mean and p99",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,

@@ -11,9 +11,10 @@
 #include "measure/run.h"
 #include "plan/suite.h"
 #include "suites/convolution/search.h"
-#include "suites/models/reference/values.h"
+#include "suites/training/models/reference/values.h"
 #include "suites/shared/buffers.h"
 #include "suites/shared/estimate.h"
+#include "suites/shared/sustained.h"
 #include "suites/shared/words.h"
 
 enum pass { FORWARD, DATA_GRADIENT, WEIGHT_GRADIENT };
@@ -28,7 +29,8 @@ static const struct key keys[] = {
 	  .fallback = "forward, data_gradient, weight_gradient",
 	  .choices = passes,
 	  .parameter = "pass",
-	  .help = "outputs, gradients of inputs, gradients of weights" },
+	  .help = "forward: outputs; data_gradient: gradients of inputs; weight_gradient: "
+		  "gradients of weights" },
 	{ .name = "kinds",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -43,8 +45,7 @@ static const struct key keys[] = {
 	  .fallback = "fp32, fp16",
 	  .choices = precisions,
 	  .parameter = "precision",
-	  .help = "how tensors are stored (tf32: as FP32, multiplied by tensor cores); sums are "
-		  "FP32" },
+	  .help = "precision of the tensors (tf32: stored as FP32, tensor cores); sums are FP32" },
 	{ .name = "batch",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -63,13 +64,13 @@ static const struct key keys[] = {
 	  .fallback = "64",
 	  .min = 1,
 	  .max = 1e5,
-	  .help = "channels of an image" },
+	  .help = "number of channels of an image" },
 	{ .name = "filters",
 	  .type = KEY_INTEGER,
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 1e5,
-	  .help = "channels of the output; 0, and depthwise: as many as channels" },
+	  .help = "number of output channels; 0, and depthwise: as many as channels" },
 	{ .name = "kernel_size",
 	  .type = KEY_INTEGER,
 	  .fallback = "3",
@@ -81,40 +82,44 @@ static const struct key keys[] = {
 	  .fallback = "1",
 	  .min = 1,
 	  .max = 1e3,
-	  .help = "step of the filters" },
+	  .help = "stride of the filters" },
 	{ .name = "padding",
 	  .type = KEY_INTEGER,
 	  .fallback = "1",
 	  .min = 0,
 	  .max = 1e3,
-	  .help = "zeros on each side of the image" },
+	  .help = "zero padding on each side of the image" },
 	{ .name = "search_time",
 	  .type = KEY_DURATION,
 	  .fallback = "0",
 	  .min = 0,
 	  .max = 3600,
-	  .help = "how long all kernels and tiles that can carry out a pass are timed, to measure "
-		  "the "
-		  "fastest; 0: the one that its shape makes the program choose" },
+	  .help = "time for autotuning over all kernels and tiles of a pass; 0: choose by shape" },
+	SUSTAINED_KEY,
 	{ 0 },
 };
 
 static const char *const axes[] = { "passes", "kinds", "precisions", "batch", NULL };
 
+static const struct metric_kind_row precisions_by_kind[] = { WITHOUT_TENSOR_CORES };
+
 static const struct metric metrics[] = {
 	{ "convolution.throughput", "FLOP/s", BETTER_HIGHER, 1,
-	  "two operations for each weight and pixel of the output, per second" },
-	{ "convolution.time", "s", BETTER_LOWER, 0, "one pass" },
-	{ "convolution.weights", "1", BETTER_NONE, 0, "weights of all filters", METRIC_EXACT },
-	{ "convolution.memory", "B", BETTER_LOWER, 0, "sum of the tensors of the pass" },
+	  "operations per second, two per weight and output pixel; sustained if measured",
+	  METRIC_TENSOR, .kinds = precisions_by_kind },
+	{ "convolution.time", "s", BETTER_LOWER, 0, "one pass at that throughput" },
+	SUSTAINED_METRICS("convolution", METRIC_TENSOR, .kinds = precisions_by_kind),
+	{ "convolution.weights", "1", BETTER_NONE, 0, "number of weights of all filters",
+	  METRIC_EXACT },
+	{ "convolution.memory", "B", BETTER_LOWER, 0, "bytes of all tensors of the pass" },
 	{ "convolution.device_memory", "B", BETTER_LOWER, 0,
-	  "what the device lacks after they were allocated" },
+	  "device memory used by the tensors of the pass" },
 	{ "convolution.candidates", "1", BETTER_NONE, 0,
-	  "with search_time: kernels and tiles that were timed to find the fastest" },
+	  "with search_time: number of kernels and tiles timed in autotuning" },
 	{ "convolution.search_gain", "1", BETTER_HIGHER, 0,
-	  "with search_time: time of the choice by shape over that of the fastest" },
+	  "with search_time: time of the choice by shape / time of the fastest" },
 	{ "convolution.error", "1", BETTER_LOWER, 0,
-	  "relative L2 difference of sampled results from double precision", METRIC_EXACT },
+	  "relative L2 error of sampled results against double precision", METRIC_EXACT },
 	{ 0 },
 };
 
@@ -127,6 +132,11 @@ static const struct figure_row figures[] = {
 	  .kind = "lines",
 	  .axis = "batch",
 	  .facets = { "kind", "precision" } },
+	{ 0 },
+};
+
+static const struct table_row tables[] = {
+	SUSTAINED_TABLE("convolution"),
 	{ 0 },
 };
 
@@ -147,23 +157,23 @@ struct convolution {
 	uint64_t seed;
 };
 
-static unsigned setting(const struct plan_case *c, const char *key)
+static unsigned convolution_setting(const struct plan_case *c, const char *key)
 {
 	return (unsigned)section_setting(c->section, key)->values[0].integer;
 }
 
-static struct convolution_shape shape_of(const struct plan_case *c)
+static struct convolution_shape convolution_shape_of_case(const struct plan_case *c)
 {
-	unsigned filters = setting(c, "filters");
+	unsigned filters = convolution_setting(c, "filters");
 	struct convolution_shape s = {
 		.batch = (unsigned)case_integer(c, "batch"),
-		.height = setting(c, "image"),
-		.width = setting(c, "image"),
-		.channels = setting(c, "channels"),
-		.kernel_height = setting(c, "kernel_size"),
-		.kernel_width = setting(c, "kernel_size"),
-		.stride = setting(c, "stride"),
-		.padding = setting(c, "padding"),
+		.height = convolution_setting(c, "image"),
+		.width = convolution_setting(c, "image"),
+		.channels = convolution_setting(c, "channels"),
+		.kernel_height = convolution_setting(c, "kernel_size"),
+		.kernel_width = convolution_setting(c, "kernel_size"),
+		.stride = convolution_setting(c, "stride"),
+		.padding = convolution_setting(c, "padding"),
 		.depthwise = case_integer(c, "kinds") != 0,
 	};
 
@@ -172,7 +182,7 @@ static struct convolution_shape shape_of(const struct plan_case *c)
 	return s;
 }
 
-static uint64_t count_of(const struct convolution_shape *s, enum tensor tensor)
+static uint64_t convolution_elements(const struct convolution_shape *s, enum tensor tensor)
 {
 	switch (tensor) {
 	case INPUT:
@@ -184,24 +194,25 @@ static uint64_t count_of(const struct convolution_shape *s, enum tensor tensor)
 	}
 }
 
-static uint64_t bytes_of(const struct convolution_shape *s, enum pass pass, enum tensor tensor)
+static uint64_t convolution_tensor_bytes(const struct convolution_shape *s, enum pass pass,
+					 enum tensor tensor)
 {
 	if (tensor == SCRATCH)
 		return pass == WEIGHT_GRADIENT ? convolution_scratch_bytes(s) : 0;
-	return count_of(s, tensor) * precision_bytes(s->precision);
+	return convolution_elements(s, tensor) * precision_bytes(s->precision);
 }
 
-static uint64_t bytes_of_all(const struct convolution_shape *s, enum pass pass)
+static uint64_t convolution_bytes_of_all(const struct convolution_shape *s, enum pass pass)
 {
 	uint64_t bytes = 0;
 
 	for (int t = 0; t < TENSORS; t++)
-		bytes += bytes_of(s, pass, (enum tensor)t);
+		bytes += convolution_tensor_bytes(s, pass, (enum tensor)t);
 	return bytes;
 }
 
 /* The tensor that a pass computes. */
-static enum tensor result_of(enum pass pass)
+static enum tensor convolution_result_of(enum pass pass)
 {
 	static const enum tensor results[] = { OUTPUT, INPUT, WEIGHTS };
 
@@ -209,7 +220,7 @@ static enum tensor result_of(enum pass pass)
 }
 
 /* Weights are small, so that sums stay near 1. */
-static double scale_of(const struct convolution *c, enum tensor tensor)
+static double convolution_scale_of(const struct convolution *c, enum tensor tensor)
 {
 	const struct convolution_shape *s = &c->shape;
 
@@ -219,15 +230,16 @@ static double scale_of(const struct convolution *c, enum tensor tensor)
 }
 
 /* Element `i` of a tensor that is read, as it is stored. */
-static double element(const struct convolution *c, enum tensor tensor, uint64_t i)
+static double convolution_element(const struct convolution *c, enum tensor tensor, uint64_t i)
 {
-	double value = (double)((float)scale_of(c, tensor) *
+	double value = (double)((float)convolution_scale_of(c, tensor) *
 				generator_uniform(c->seed + (uint64_t)tensor, i));
 
 	return value_round(value, c->shape.precision);
 }
 
-static enum status fill(struct convolution *c, enum tensor tensor, struct error *err)
+static enum status convolution_fill_tensor(struct convolution *c, enum tensor tensor,
+					   struct error *err)
 {
 	static const enum fill_kind kind_of[PRECISION_COUNT] = { [PRECISION_FP32] = FILL_FP32,
 								 [PRECISION_TF32] = FILL_FP32,
@@ -235,14 +247,14 @@ static enum status fill(struct convolution *c, enum tensor tensor, struct error 
 								 [PRECISION_BF16] = FILL_BF16 };
 	struct fill_arguments fill = { .memory = c->tensors[tensor].memory,
 				       .kind = kind_of[c->shape.precision],
-				       .count = count_of(&c->shape, tensor),
+				       .count = convolution_elements(&c->shape, tensor),
 				       .seed = c->seed + (uint64_t)tensor,
-				       .scale = (float)scale_of(c, tensor) };
+				       .scale = (float)convolution_scale_of(c, tensor) };
 
 	return backend_launch(c->stream, "fill", &fill, err);
 }
 
-static enum status launch_one(const struct convolution *c, struct error *err)
+static enum status convolution_launch_one(const struct convolution *c, struct error *err)
 {
 	struct convolution_forward_arguments forward = { c->shape, c->tensors[INPUT].memory,
 							 c->tensors[WEIGHTS].memory,
@@ -267,38 +279,40 @@ static enum status launch_one(const struct convolution *c, struct error *err)
 	}
 }
 
-static enum status launch(void *state, unsigned batch, struct error *err)
+static enum status convolution_launch_batch(void *state, unsigned batch, struct error *err)
 {
 	for (unsigned i = 0; i < batch; i++)
-		if (launch_one(state, err) != STATUS_OK)
+		if (convolution_launch_one(state, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
 
-static enum status launch_candidate(void *state, enum convolution_algorithm algorithm,
-				    struct error *err)
+static enum status convolution_launch_candidate(void *state, enum convolution_algorithm algorithm,
+						struct error *err)
 {
 	struct convolution *c = state;
 
 	c->shape.algorithm = algorithm;
-	return launch_one(c, err);
+	return convolution_launch_one(c, err);
 }
 
 /* From then on the fastest algorithm is launched. */
-static enum status search(struct run *run, struct convolution *c, struct error *err)
+static enum status convolution_search_fastest(struct run *run, struct convolution *c,
+					      struct error *err)
 {
 	double seconds = section_real(run->c->section, "search_time");
 	struct convolution_search found;
 
 	if (seconds == 0)
 		return STATUS_OK;
-	if (convolution_search(c->stream, seconds, launch_candidate, c, &found, err) != STATUS_OK)
+	if (convolution_search(c->stream, seconds, convolution_launch_candidate, c, &found, err) !=
+	    STATUS_OK)
 		return err->status;
 	c->shape.algorithm = found.fastest;
 	run_value(run, "convolution.candidates", found.tried > 0 ? found.tried : 1);
 	run_value(run, "convolution.search_gain", found.chosen_seconds / found.seconds);
 	run_note(run, "Fastest of %u: %s.", found.tried > 0 ? found.tried : 1,
-		 found.fastest == CONVOLUTION_CHOSEN ? "the choice by shape"
+		 found.fastest == CONVOLUTION_CHOSEN ? "choice by shape"
 						     : convolution_algorithm_name(found.fastest));
 	return STATUS_OK;
 }
@@ -309,7 +323,8 @@ struct term {
 };
 
 /* Place in the input of what a term reads; false: in the padding. */
-static bool input_of(const struct convolution_shape *s, const struct term *t, uint64_t *at)
+static bool convolution_input_of(const struct convolution_shape *s, const struct term *t,
+				 uint64_t *at)
 {
 	int64_t y = (int64_t)(t->oy * s->stride + t->ky) - s->padding;
 	int64_t x = (int64_t)(t->ox * s->stride + t->kx) - s->padding;
@@ -319,14 +334,14 @@ static bool input_of(const struct convolution_shape *s, const struct term *t, ui
 	return y >= 0 && y < s->height && x >= 0 && x < s->width;
 }
 
-static uint64_t weight_of(const struct convolution_shape *s, const struct term *t)
+static uint64_t convolution_weight_of(const struct convolution_shape *s, const struct term *t)
 {
 	return ((t->f * s->kernel_height + t->ky) * s->kernel_width + t->kx) *
 		       convolution_depth(s) +
 	       t->d;
 }
 
-static uint64_t output_of(const struct convolution_shape *s, const struct term *t)
+static uint64_t convolution_output_of(const struct convolution_shape *s, const struct term *t)
 {
 	return ((t->n * convolution_out_height(s) + t->oy) * convolution_out_width(s) + t->ox) *
 		       s->filters +
@@ -334,7 +349,7 @@ static uint64_t output_of(const struct convolution_shape *s, const struct term *
 }
 
 /* Element `i` of the output. */
-static double output_element(const struct convolution *c, uint64_t i)
+static double convolution_output_element(const struct convolution *c, uint64_t i)
 {
 	const struct convolution_shape *s = &c->shape;
 	struct term t = { .f = i % s->filters };
@@ -349,14 +364,15 @@ static double output_element(const struct convolution *c, uint64_t i)
 	for (t.ky = 0; t.ky < s->kernel_height; t.ky++)
 		for (t.kx = 0; t.kx < s->kernel_width; t.kx++)
 			for (t.d = 0; t.d < convolution_depth(s); t.d++)
-				if (input_of(s, &t, &at))
-					sum += element(c, INPUT, at) *
-					       element(c, WEIGHTS, weight_of(s, &t));
+				if (convolution_input_of(s, &t, &at))
+					sum += convolution_element(c, INPUT, at) *
+					       convolution_element(c, WEIGHTS,
+								   convolution_weight_of(s, &t));
 	return sum;
 }
 
 /* Element `i` of the gradient of the input: all outputs that read it. */
-static double input_element(const struct convolution *c, uint64_t i)
+static double convolution_input_element(const struct convolution *c, uint64_t i)
 {
 	const struct convolution_shape *s = &c->shape;
 	uint64_t channel = i % s->channels, x = i / s->channels % s->width,
@@ -378,14 +394,16 @@ static double input_element(const struct convolution *c, uint64_t i)
 			if (t.oy >= convolution_out_height(s) || t.ox >= convolution_out_width(s))
 				continue;
 			for (t.f = first; t.f < last; t.f++)
-				sum += element(c, OUTPUT, output_of(s, &t)) *
-				       element(c, WEIGHTS, weight_of(s, &t));
+				sum += convolution_element(c, OUTPUT,
+							   convolution_output_of(s, &t)) *
+				       convolution_element(c, WEIGHTS,
+							   convolution_weight_of(s, &t));
 		}
 	return sum;
 }
 
 /* Element `i` of the gradient of the weights: all pixels. */
-static double weight_element(const struct convolution *c, uint64_t i)
+static double convolution_weight_element(const struct convolution *c, uint64_t i)
 {
 	const struct convolution_shape *s = &c->shape;
 	uint64_t depth = convolution_depth(s), at;
@@ -398,9 +416,10 @@ static double weight_element(const struct convolution *c, uint64_t i)
 	for (t.n = 0; t.n < s->batch; t.n++)
 		for (t.oy = 0; t.oy < convolution_out_height(s); t.oy++)
 			for (t.ox = 0; t.ox < convolution_out_width(s); t.ox++)
-				if (input_of(s, &t, &at))
-					sum += element(c, INPUT, at) *
-					       element(c, OUTPUT, output_of(s, &t));
+				if (convolution_input_of(s, &t, &at))
+					sum += convolution_element(c, INPUT, at) *
+					       convolution_element(c, OUTPUT,
+								   convolution_output_of(s, &t));
 	return sum;
 }
 
@@ -408,23 +427,24 @@ static double weight_element(const struct convolution *c, uint64_t i)
 #define SAMPLES 48
 #define CHECKED_PRODUCTS 4e7
 
-static double expected_element(const struct convolution *c, uint64_t i)
+static double convolution_expected_element(const struct convolution *c, uint64_t i)
 {
 	switch (c->pass) {
 	case FORWARD:
-		return output_element(c, i);
+		return convolution_output_element(c, i);
 	case DATA_GRADIENT:
-		return input_element(c, i);
+		return convolution_input_element(c, i);
 	default:
-		return weight_element(c, i);
+		return convolution_weight_element(c, i);
 	}
 }
 
-static enum status found_element(struct convolution *c, uint64_t i, double *value,
-				 struct error *err)
+static enum status convolution_found_element(struct convolution *c, uint64_t i, double *value,
+					     struct error *err)
 {
 	size_t bytes = precision_bytes(c->shape.precision);
-	const char *at = (const char *)c->tensors[result_of(c->pass)].memory + i * bytes;
+	const char *at =
+		(const char *)c->tensors[convolution_result_of(c->pass)].memory + i * bytes;
 	unsigned char raw[8];
 
 	if (backend_copy(c->stream, raw, at, bytes, err) != STATUS_OK ||
@@ -434,28 +454,28 @@ static enum status found_element(struct convolution *c, uint64_t i, double *valu
 	return STATUS_OK;
 }
 
-static double tolerance_of(enum precision precision)
+static double convolution_tolerance(enum precision precision)
 {
 	return precision == PRECISION_FP32 ? 2e-5 : precision == PRECISION_BF16 ? 2e-2 : 2e-3;
 }
 
 /* The first and the last element, and others in between. */
-static enum status verify(struct run *run, struct convolution *c, struct error *err)
+static enum status convolution_verify(struct run *run, struct convolution *c, struct error *err)
 {
 	const struct convolution_shape *s = &c->shape;
-	uint64_t count = count_of(s, result_of(c->pass));
+	uint64_t count = convolution_elements(s, convolution_result_of(c->pass));
 	double each = convolution_operations(s) / 2 / (double)count, difference = 0, square = 0;
 	uint64_t samples = (uint64_t)fmin(SAMPLES, fmax(4, CHECKED_PRODUCTS / fmax(each, 1)));
-	double tolerance = tolerance_of(s->precision), error;
+	double tolerance = convolution_tolerance(s->precision), error;
 	char method[80];
 
-	if (launch_one(c, err) != STATUS_OK)
+	if (convolution_launch_one(c, err) != STATUS_OK)
 		return err->status;
 	for (uint64_t k = 0; k < samples; k++) {
 		uint64_t i = k == 0 ? 0 : k == 1 ? count - 1 : generator_bits(c->seed, k) % count;
-		double expected = expected_element(c, i), found;
+		double expected = convolution_expected_element(c, i), found;
 
-		if (found_element(c, i, &found, err) != STATUS_OK)
+		if (convolution_found_element(c, i, &found, err) != STATUS_OK)
 			return err->status;
 		difference += pow(found - expected, 2);
 		square += expected * expected;
@@ -465,8 +485,8 @@ static enum status verify(struct run *run, struct convolution *c, struct error *
 	/* NaN is a difference. */
 	if (!(error <= tolerance))
 		return error_set(err, STATUS_MISMATCH,
-				 "%llu results differ by %.3g from double precision, and %.3g is "
-				 "allowed",
+				 "%llu results differ by %.3g from double precision; tolerance "
+				 "%.3g",
 				 (unsigned long long)samples, error, tolerance);
 	snprintf(method, sizeof(method), "%llu results against double precision",
 		 (unsigned long long)samples);
@@ -474,7 +494,8 @@ static enum status verify(struct run *run, struct convolution *c, struct error *
 	return STATUS_OK;
 }
 
-static enum status open_tensors(struct run *run, struct convolution *c, struct error *err)
+static enum status convolution_open_tensors(struct run *run, struct convolution *c,
+					    struct error *err)
 {
 	struct device *device = run->devices[0];
 	uint64_t before = 0, after = 0, total;
@@ -483,7 +504,7 @@ static enum status open_tensors(struct run *run, struct convolution *c, struct e
 	    backend_device_memory(device, &before, &total, err) != STATUS_OK)
 		return err->status;
 	for (int t = 0; t < TENSORS; t++) {
-		uint64_t bytes = bytes_of(&c->shape, c->pass, (enum tensor)t);
+		uint64_t bytes = convolution_tensor_bytes(&c->shape, c->pass, (enum tensor)t);
 
 		if (bytes > 0 &&
 		    buffer_alloc(&c->tensors[t], device, ALLOCATOR_DEVICE, bytes, err) != STATUS_OK)
@@ -492,43 +513,44 @@ static enum status open_tensors(struct run *run, struct convolution *c, struct e
 	if (backend_device_memory(device, &after, &total, err) != STATUS_OK)
 		return err->status;
 	run_value(run, "convolution.weights", (double)convolution_weights(&c->shape));
-	run_value(run, "convolution.memory", (double)bytes_of_all(&c->shape, c->pass));
+	run_value(run, "convolution.memory", (double)convolution_bytes_of_all(&c->shape, c->pass));
 	/* Memory that is the operating system's moves with what others do. */
 	if (!(device->info.capabilities & DEVICE_SHARES_HOST_MEMORY) && before > after)
 		run_value(run, "convolution.device_memory", (double)(before - after));
 	for (int t = INPUT; t < SCRATCH; t++)
-		if ((enum tensor)t != result_of(c->pass) &&
-		    fill(c, (enum tensor)t, err) != STATUS_OK)
+		if ((enum tensor)t != convolution_result_of(c->pass) &&
+		    convolution_fill_tensor(c, (enum tensor)t, err) != STATUS_OK)
 			return err->status;
-	return buffer_poison(&c->tensors[result_of(c->pass)], c->stream, err);
+	return buffer_poison(&c->tensors[convolution_result_of(c->pass)], c->stream, err);
 }
 
-static enum status measure(struct run *run, struct convolution *c, struct error *err)
+static enum status convolution_measure(struct run *run, struct convolution *c, struct error *err)
 {
 	struct workload w = { .state = c,
-			      .launch = launch,
+			      .launch = convolution_launch_batch,
 			      .clock = CLOCK_DEVICE,
 			      .streams = &c->stream,
 			      .stream_count = 1,
 			      .commands = 2 };
-	const struct series *time;
+	struct sustained_work work = { .run = run,
+				       .workload = w,
+				       .operations = convolution_operations(&c->shape) };
 
-	if (run_sample(run, &w, "convolution.time", &time, err) != STATUS_OK)
-		return err->status;
-	run_duration(run, "convolution.time", time);
-	run_rate(run, "convolution.throughput", convolution_operations(&c->shape), time);
-	return STATUS_OK;
+	if (sustained_sample(&work, err) == STATUS_OK)
+		sustained_record(&work);
+	return err->status;
 }
 
 static enum status convolution_run(struct run *run, struct error *err)
 {
-	struct convolution c = { .shape = shape_of(run->c),
+	struct convolution c = { .shape = convolution_shape_of_case(run->c),
 				 .pass = (enum pass)case_integer(run->c, "passes"),
 				 .seed = run->seed };
 
-	if (open_tensors(run, &c, err) == STATUS_OK && search(run, &c, err) == STATUS_OK &&
-	    verify(run, &c, err) == STATUS_OK)
-		measure(run, &c, err);
+	if (convolution_open_tensors(run, &c, err) == STATUS_OK &&
+	    convolution_search_fastest(run, &c, err) == STATUS_OK &&
+	    convolution_verify(run, &c, err) == STATUS_OK)
+		convolution_measure(run, &c, err);
 	if (c.stream)
 		backend_stream_synchronize(c.stream, NULL);
 	for (int t = 0; t < TENSORS; t++)
@@ -539,24 +561,24 @@ static enum status convolution_run(struct run *run, struct error *err)
 
 static enum status convolution_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
-	struct convolution_shape shape = shape_of(point);
+	struct convolution_shape shape = convolution_shape_of_case(point);
 	struct error wrong = ERROR_NONE;
 
 	convolution_check(&shape, &wrong);
 	point->device_bytes =
 		wrong.status == STATUS_OK
-			? bytes_of_all(&shape, (enum pass)case_integer(point, "passes"))
+			? convolution_bytes_of_all(&shape, (enum pass)case_integer(point, "passes"))
 			: 0;
 	for (size_t i = 0; i < plan->device_count; i++) {
 		const struct device_info *info = &plan->devices[i];
 		const char *reason = wrong.status == STATUS_OK ? NULL : wrong.message;
 
 		if (!(info->capabilities & precision_capability(shape.precision)))
-			reason = "the device has not this precision";
+			reason = "the device does not support this precision";
 		else if (!reason && shape.depthwise && shape.precision == PRECISION_TF32)
-			reason = "a depthwise convolution has no products for tensor cores: in "
-				 "TF32 it is that of FP32";
-		point->setup_seconds = 1;
+			reason = "a depthwise convolution has no GEMM for tensor cores; TF32 is "
+				 "the same as FP32";
+		point->setup_seconds = 1 + sustained_seconds(point->section, info);
 		if (!reason)
 			point->setup_seconds += 10 * convolution_operations(&shape) /
 						estimate_flops(info, PRECISION_FP32);
@@ -579,6 +601,7 @@ const struct suite suite_convolution = {
 	.axes = axes,
 	.metrics = metrics,
 	.figures = figures,
+	.tables = tables,
 	.words = words,
 	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,

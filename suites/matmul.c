@@ -11,6 +11,7 @@
 #include "plan/suite.h"
 #include "suites/matmul/plan.h"
 #include "suites/shared/energy.h"
+#include "suites/shared/sustained.h"
 #include "suites/shared/words.h"
 
 static const char *const precisions[] = { "fp64",       "fp32", "tf32", "fp16", "bf16",
@@ -25,7 +26,7 @@ static const struct key keys[] = {
 	  .fallback = "fp32, fp16, tf32, bf16",
 	  .choices = precisions,
 	  .parameter = "precision",
-	  .help = "how operands and result are stored; tf32: FP32 storage; fp16, bf16: FP32 "
+	  .help = "precision of operands and result; tf32: FP32 storage; fp16, bf16: FP32 "
 		  "accumulation; fp16_acc16: FP16 accumulation; fp8: E4M3 operands, FP16 result; "
 		  "int8: INT32 result" },
 	{ .name = "sizes",
@@ -35,15 +36,15 @@ static const struct key keys[] = {
 	  .min = 1,
 	  .max = 1 << 20,
 	  .parameter = "size",
-	  .help = "N for N x N x N, or MxNxK: C is M x N, K is summed over" },
+	  .help = "N for N x N x N, or MxNxK: C is M x N, the sum runs over K" },
 	{ .name = "implementations",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "blas",
 	  .choices = implementations,
 	  .parameter = "implementation",
-	  .help = "blas: the library as it comes (cublasGemmEx, OpenBLAS); lt: cuBLASLt's fastest "
-		  "by search; own kernels: simt (fp32), half2 (fp16_acc16), tensor (fp16, bf16)" },
+	  .help = "blas: the library (cublasGemmEx, OpenBLAS); lt: cuBLASLt, autotuned; built-in "
+		  "kernels: simt (fp32), half2 (fp16_acc16), tensor (fp16, bf16)" },
 	{ .name = "transposes",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -57,7 +58,7 @@ static const struct key keys[] = {
 	  .fallback = "1",
 	  .min = 1,
 	  .max = 65535,
-	  .help = "products of the same shape in one call" },
+	  .help = "number of GEMMs of the same shape per call" },
 	{ .name = "scales",
 	  .type = KEY_REAL,
 	  .list = true,
@@ -65,56 +66,58 @@ static const struct key keys[] = {
 	  .min = 1e-9,
 	  .max = 32768,
 	  .parameter = "scale",
-	  .help = "operands are uniform in [-scale, scale): shows where FP16 overflows and where "
-		  "it loses digits; other than 1 for up to 1024 x 1024 x 1024" },
+	  .help = "operands are uniform in [-scale, scale), to show where FP16 overflows or loses "
+		  "digits; other than 1 only up to 1024 x 1024 x 1024" },
 	{ .name = "search_time",
 	  .type = KEY_DURATION,
 	  .fallback = "1s",
 	  .min = 0,
 	  .max = 3600,
-	  .help = "implementation lt: how long candidates are timed before the measurement" },
+	  .help = "implementation lt: time for autotuning before the measurement" },
+	SUSTAINED_KEY,
 	{ .name = "concurrent",
 	  .type = KEY_BOOL,
 	  .fallback = "no",
-	  .help = "the same product on several devices is sampled on all of them at the same time; "
-		  "each waits for the slowest between samples; figures can differ from those of a "
-		  "device alone" },
+	  .help = "sample the same GEMM on all devices at the same time, each at its own pace; "
+		  "figures can differ from those of a device alone" },
 	{ 0 },
 };
 
 static const char *const axes[] = { "precisions", "sizes", "implementations", "transposes", "batch",
 				    "scales",     NULL };
 
+static const struct metric_kind_row precisions_by_kind[] = { WITHOUT_TENSOR_CORES };
+
 static const struct metric metrics[] = {
 	{ "matmul.throughput", "FLOP/s", BETTER_HIGHER, 1,
-	  "2 m n k operations of each product over the time of a call" },
-	{ "matmul.time", "s", BETTER_LOWER, 0, "one call: one product, or a batch" },
-	{ "matmul.memory", "B", BETTER_LOWER, 0, "A, B and C as stored" },
+	  "2 m n k operations per GEMM / time; sustained if measured", METRIC_TENSOR,
+	  .kinds = precisions_by_kind },
+	{ "matmul.time", "s", BETTER_LOWER, 0,
+	  "time of one call at matmul.throughput: one GEMM, or a batch" },
+	SUSTAINED_METRICS("matmul", METRIC_TENSOR, .kinds = precisions_by_kind),
+	{ "matmul.memory", "B", BETTER_LOWER, 0, "bytes of A, B and C as stored" },
 	{ "matmul.nonfinite", "1", BETTER_NONE, 0,
-	  "with a scale other than 1: share of the results beyond the format's range",
-	  METRIC_EXACT },
+	  "with a scale other than 1: fraction of results that overflow", METRIC_EXACT },
 	{ "matmul.subnormal", "1", BETTER_NONE, 0,
-	  "with a scale other than 1: share of the operands that are stored as subnormal numbers "
-	  "or zero, with digits lost",
+	  "with a scale other than 1: fraction of operands stored as subnormal numbers or zero",
 	  METRIC_EXACT },
 	{ "matmul.candidates", "1", BETTER_NONE, 0,
-	  "implementation lt: algorithms that were timed to find the fastest" },
+	  "implementation lt: number of algorithms timed in autotuning" },
 	{ "matmul.search_gain", "1", BETTER_HIGHER, 0,
-	  "implementation lt: time of the library's first choice over that of the fastest" },
-	{ "matmul.workspace", "B", BETTER_LOWER, 0, "scratch memory that the library works in" },
+	  "implementation lt: time of the library's first choice / time of the fastest" },
+	{ "matmul.workspace", "B", BETTER_LOWER, 0, "workspace of the library" },
 	{ "matmul.device_memory", "B", BETTER_LOWER, 0,
-	  "what the device has less than before: all sets of operands, workspace, kernels loaded "
-	  "for this product" },
+	  "device memory used by all operand sets, workspace and kernels of this GEMM" },
 	{ "matmul.error", "1", BETTER_LOWER, 0,
-	  "relative Frobenius norm of the error against a double-precision product of the operands "
-	  "as stored",
+	  "relative Frobenius norm of the error against a double-precision GEMM of the operands as "
+	  "stored",
 	  METRIC_EXACT },
 	{ "matmul.error_total", "1", BETTER_LOWER, 0,
-	  "the same against the operands before they were rounded from FP32: what a lower "
-	  "precision costs in all",
+	  "relative Frobenius norm of the error against a double-precision GEMM of the operands "
+	  "before rounding from FP32: total error of the precision",
 	  METRIC_EXACT },
-	ENERGY_METRICS("matmul", "a call: one product, or a batch", "flops_per_joule", "FLOP/J",
-		       "2 m n k operations of each product over the energy of a call"),
+	ENERGY_METRICS("matmul", "energy of one call: one GEMM, or a batch", "flops_per_joule",
+		       "FLOP/J", "2 m n k operations per GEMM / energy"),
 	{ 0 },
 };
 
@@ -131,6 +134,7 @@ static const struct figure_row figures[] = {
 };
 
 static const struct table_row tables[] = {
+	SUSTAINED_TABLE("matmul"),
 	ENERGY_TABLE("matmul", "throughput", "flops_per_joule"),
 	{ 0 },
 };
@@ -138,15 +142,15 @@ static const struct table_row tables[] = {
 static const struct word_row words[] = {
 	PRECISION_WORDS,
 	{ "implementation", "blas", "BLAS" },
-	{ "implementation", "lt", "cuBLASLt by search" },
-	{ "implementation", "simt", "own kernel, ordinary units" },
-	{ "implementation", "half2", "own kernel, pairs" },
-	{ "implementation", "tensor", "own kernel, tensor cores" },
+	{ "implementation", "lt", "cuBLASLt, autotuned" },
+	{ "implementation", "simt", "built-in kernel, FP32 units" },
+	{ "implementation", "half2", "built-in kernel, half2" },
+	{ "implementation", "tensor", "built-in kernel, tensor cores" },
 	{ 0 },
 };
 
 static const struct aspect_row aspects[] = {
-	{ "matmul.throughput", NULL, NULL, ASPECT_PRODUCTS },
+	{ "matmul.throughput", NULL, NULL, ASPECT_GEMM, .task = "{PRECISION} GEMM" },
 	{ "matmul.error", NULL, NULL, ASPECT_CORRECTNESS },
 	{ "matmul.error_total", NULL, NULL, ASPECT_CORRECTNESS },
 	{ 0 },
@@ -160,18 +164,24 @@ static const struct role_row roles[] = {
 	{ 0 },
 };
 
+/* From 8.0 on, cuBLAS computes FP64 with tensor cores. */
+#define RATES_OF_SHEETS(metric)                                                              \
+	{ metric, { "precision", "fp64" }, 0, 79, .quantity = "gemm_fp64" },                 \
+		{ metric, { "precision", "fp64" }, 80, .quantity = "gemm_fp64_tensor" },     \
+		{ metric, { "precision", "fp32" }, .quantity = "gemm_fp32" },                \
+		{ metric, { "precision", "tf32" }, 80, .quantity = "gemm_tf32" },            \
+		{ metric, { "precision", "fp16" }, 0, 69, .quantity = "gemm_fp16_storage" }, \
+		{ metric, { "precision", "fp16" }, 70, .quantity = "gemm_fp16_tensor" },     \
+		{ metric, { "precision", "fp16_acc16" }, 53, 69, .quantity = "gemm_fp16" },  \
+		{ metric, { "precision", "bf16" }, 80, .quantity = "gemm_bf16" },            \
+		{ metric, { "precision", "fp8" }, 89, .quantity = "gemm_fp8" },              \
+	{                                                                                    \
+		metric, { "precision", "int8" }, .quantity = "gemm_int8"                     \
+	}
+
 static const struct sheet_row sheet[] = {
-	/* From 8.0 on, cuBLAS computes FP64 with tensor cores. */
-	{ "matmul.throughput", { "precision", "fp64" }, 0, 79, .quantity = "gemm_fp64" },
-	{ "matmul.throughput", { "precision", "fp64" }, 80, .quantity = "gemm_fp64_tensor" },
-	{ "matmul.throughput", { "precision", "fp32" }, .quantity = "gemm_fp32" },
-	{ "matmul.throughput", { "precision", "tf32" }, 80, .quantity = "gemm_tf32" },
-	{ "matmul.throughput", { "precision", "fp16" }, 0, 69, .quantity = "gemm_fp16_storage" },
-	{ "matmul.throughput", { "precision", "fp16" }, 70, .quantity = "gemm_fp16_tensor" },
-	{ "matmul.throughput", { "precision", "fp16_acc16" }, 53, 69, .quantity = "gemm_fp16" },
-	{ "matmul.throughput", { "precision", "bf16" }, 80, .quantity = "gemm_bf16" },
-	{ "matmul.throughput", { "precision", "fp8" }, 89, .quantity = "gemm_fp8" },
-	{ "matmul.throughput", { "precision", "int8" }, .quantity = "gemm_int8" },
+	RATES_OF_SHEETS("matmul.throughput"),
+	RATES_OF_SHEETS("matmul.burst"),
 	{ "matmul.flops_per_joule", { "precision", "fp32" }, .quantity = "efficiency_fp32" },
 	{ "matmul.flops_per_joule", { "precision", "tf32" }, 80, .quantity = "efficiency_tf32" },
 	{ "matmul.flops_per_joule", { "precision", "fp16" }, 70, .quantity = "efficiency_fp16" },
@@ -181,7 +191,7 @@ static const struct sheet_row sheet[] = {
 
 const struct suite suite_matmul = {
 	.name = "matmul",
-	.summary = "matrix products: throughput, memory and error of each precision and code",
+	.summary = "GEMM throughput, memory and error per precision and implementation",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,

@@ -3,13 +3,13 @@
  * device of one node and the device of the other with the same number, which in a rail-optimised
  * fabric share a switch. Unlike a collective, which needs the network for a part of its time only,
  * messages over all rails fill it, so they show a slow one; and two nodes of many in a few random
- * rounds show which node it is (suites/pairs/blame.h).
+ * rounds show which node it is (suites/pairs/suspects.h).
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "plan/plan.h"
-#include "suites/pairs/blame.h"
+#include "suites/pairs/suspects.h"
 #include "suites/pairs/measure.h"
 #include "suites/shared/ranks/collective_session.h"
 #include "suites/shared/ranks/gpudirect.h"
@@ -24,16 +24,16 @@ static const struct key keys[] = {
 	  .fallback = "all_rails, each_rail",
 	  .choices = patterns,
 	  .parameter = "pattern",
-	  .help = "all_rails: all at the same time; each_rail: one by one; crossed: each device "
-		  "with the other node's next one, all at the same time" },
+	  .help = "all_rails: all at once; each_rail: one by one; crossed: each device with the "
+		  "next one of the other node, all at once" },
 	{ .name = "directions",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "both, forth, back",
 	  .choices = directions,
 	  .parameter = "direction",
-	  .help = "both at the same time, from the first node to the second, from the second to "
-		  "the first; sizes up to 4 KiB are ping-pongs, which have both" },
+	  .help = "both: at the same time; forth: first node to second; back: second node to "
+		  "first. Sizes up to 4 KiB are ping-pongs, which have both" },
 	{ .name = "sizes",
 	  .type = KEY_SIZE,
 	  .list = true,
@@ -41,36 +41,34 @@ static const struct key keys[] = {
 	  .min = 8,
 	  .max = 0x1p40,
 	  .parameter = "size",
-	  .help = "bytes of one message; up to 4 KiB its latency is measured, beyond the "
-		  "bandwidth" },
+	  .help = "bytes of one message; up to 4 KiB for latency, above for bandwidth" },
 	{ .name = "rounds",
 	  .type = KEY_INTEGER,
 	  .fallback = "3",
 	  .min = 1,
 	  .max = 100,
 	  .word = "all",
-	  .help = "random rounds, in each of which a node has one partner; all: every two nodes "
-		  "once" },
+	  .help = "number of random rounds; in each round a node has one partner; all: every pair "
+		  "of nodes once" },
 	{ .name = "confirm",
 	  .type = KEY_INTEGER,
 	  .fallback = "2",
 	  .min = 0,
 	  .max = 20,
-	  .help = "rounds in which suspects meet nodes that are proven" },
+	  .help = "number of rounds that pair suspects with known-good nodes" },
 	{ .name = "margin",
 	  .type = KEY_PERCENT,
 	  .fallback = "3 %",
 	  .min = 0.001,
 	  .max = 0.99,
-	  .help = "accuse a node whose pairs are this much below those of other nodes; from half "
-		  "of it "
-		  "on a node is a suspect, which is measured again" },
+	  .help = "a node whose pairs are this much slower than those of other nodes is at fault; "
+		  "from half of it on the node is a suspect and measured again" },
 	{ .name = "latency_margin",
 	  .type = KEY_PERCENT,
 	  .fallback = "50 %",
 	  .min = 0.01,
 	  .max = 100,
-	  .help = "the same above it, for latencies" },
+	  .help = "the same margin for latencies, above those of other nodes" },
 	GPUDIRECT_KEY,
 	{ 0 },
 };
@@ -79,12 +77,11 @@ static const char *const axes[] = { "gpudirect", "patterns", "directions", "size
 
 static const struct metric metrics[] = {
 	{ "pairs.bandwidth", "B/s", BETTER_HIGHER, 1,
-	  "bytes per second that each rail moves, of the slowest one; both: of both directions "
-	  "together",
+	  "bytes per second of the slowest rail; both: sum of both directions", METRIC_OTHER },
+	{ "pairs.latency", "s", BETTER_LOWER, 1, "half the ping-pong time of the slowest rail",
 	  METRIC_OTHER },
-	{ "pairs.latency", "s", BETTER_LOWER, 1, "half a ping-pong of the slowest rail",
+	{ "pairs.latency_p99", "s", BETTER_LOWER, 0, "99th percentile of pairs.latency",
 	  METRIC_OTHER },
-	{ "pairs.latency_p99", "s", BETTER_LOWER, 0, "99 of 100 are faster", METRIC_OTHER },
 	{ 0 },
 };
 
@@ -110,7 +107,7 @@ static const struct role_row roles[] = {
 };
 
 static const struct aspect_row aspects[] = {
-	{ "pairs.bandwidth", NULL, NULL, ASPECT_LINK },
+	{ "pairs.bandwidth", NULL, NULL, ASPECT_LINK, .task = "transfers between nodes" },
 	{ 0 },
 };
 
@@ -127,7 +124,7 @@ static const struct key parameters[] = {
 	{ 0 },
 };
 
-static size_t devices_on(const struct plan *plan, int node)
+static size_t pairs_devices_on(const struct plan *plan, int node)
 {
 	size_t count = 0;
 
@@ -137,8 +134,8 @@ static size_t devices_on(const struct plan *plan, int node)
 	return count;
 }
 
-static enum status add(struct plan *plan, const struct plan_case *point, int rail,
-		       struct error *err)
+static enum status pairs_plan_rail(struct plan *plan, const struct plan_case *point, int rail,
+				   struct error *err)
 {
 	const struct device_info *info = &plan->devices[0];
 	struct parameter all[8];
@@ -161,7 +158,7 @@ static enum status add(struct plan *plan, const struct plan_case *point, int rai
 static enum status pairs_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	enum pattern pattern = (enum pattern)case_integer(point, "patterns");
-	size_t first = devices_on(plan, 0), second = devices_on(plan, 1),
+	size_t first = pairs_devices_on(plan, 0), second = pairs_devices_on(plan, 1),
 	       rails = first < second ? first : second;
 
 	if (!gpudirect_plan(plan, point))
@@ -171,26 +168,27 @@ static enum status pairs_expand(struct plan *plan, struct plan_case *point, stru
 		return STATUS_OK;
 	/* With one rail all patterns are the same. */
 	if (pattern != EACH_RAIL)
-		return rails == 1 && pattern == CROSSED ? STATUS_OK : add(plan, point, -1, err);
+		return rails == 1 && pattern == CROSSED ? STATUS_OK
+							: pairs_plan_rail(plan, point, -1, err);
 	for (size_t rail = 0; rail < rails && rails > 1; rail++)
-		if (add(plan, point, (int)rail, err) != STATUS_OK)
+		if (pairs_plan_rail(plan, point, (int)rail, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
 
-static void *open_state(void)
+static void *pairs_open_sessions(void)
 {
 	return sessions_open();
 }
 
-static void close_state(void *state)
+static void pairs_close_sessions(void *state)
 {
 	sessions_close(state);
 }
 
 const struct suite suite_pairs = {
 	.name = "pairs",
-	.summary = "messages between two nodes: bandwidth and latency; which node or link is slow",
+	.summary = "messages between pairs of nodes: bandwidth, latency, and the slow node or link",
 	.keys = keys,
 	.axes = axes,
 	.parameters = parameters,
@@ -204,7 +202,7 @@ const struct suite suite_pairs = {
 	.groups = SUITE_OF_PAIRS,
 	.expand = pairs_expand,
 	.run = pairs_run,
-	.accuse = pairs_accuse,
-	.open_state = open_state,
-	.close_state = close_state,
+	.find_suspects = pairs_find_suspects,
+	.open_state = pairs_open_sessions,
+	.close_state = pairs_close_sessions,
 };

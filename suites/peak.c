@@ -17,6 +17,7 @@
 #include "suites/shared/buffers.h"
 #include "suites/shared/estimate.h"
 #include "suites/shared/energy.h"
+#include "suites/shared/sustained.h"
 #include "suites/shared/words.h"
 
 enum unit { FMA, TENSOR, ROOFLINE };
@@ -32,29 +33,30 @@ static const struct key keys[] = {
 	  .fallback = "fma, tensor, roofline",
 	  .choices = units,
 	  .parameter = "unit",
-	  .help = "fma: multiply-adds in registers (fp64, fp32, fp16 in pairs); tensor: tensor "
-		  "cores (tf32, fp16, bf16, fp8, int8); roofline: multiply-adds on numbers from "
-		  "memory (fp64, fp32)" },
+	  .help = "fma: multiply-adds in registers (fp64, fp32, packed fp16); tensor: tensor cores "
+		  "(tf32, fp16, bf16, fp8, int8); roofline: multiply-adds on data from memory "
+		  "(fp64, fp32)" },
 	{ .name = "precisions",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "fp64, fp32, fp16, tf32, bf16, fp8, int8",
 	  .choices = precisions,
 	  .parameter = "precision",
-	  .help = "of the numbers; each unit takes those that it has" },
+	  .help = "precision; each unit uses those it supports" },
 	{ .name = "steps",
 	  .type = KEY_INTEGER,
 	  .list = true,
 	  .fallback = "1..512 *2",
 	  .min = 1,
 	  .max = 65536,
-	  .help = "roofline: multiply-adds on each number that is read and written" },
+	  .help = "roofline: multiply-adds per element read and written" },
 	{ .name = "size",
 	  .type = KEY_SIZE,
 	  .fallback = "512MiB",
 	  .min = 4096,
 	  .max = 0x1p36,
-	  .help = "roofline: bytes that are read, and as many written; a multiple of 512" },
+	  .help = "roofline: bytes to read, and as many to write; a multiple of 512" },
+	SUSTAINED_KEY,
 	{ 0 },
 };
 
@@ -62,18 +64,20 @@ static const char *const axes[] = { "units", "precisions", "steps", NULL };
 
 static const struct metric metrics[] = {
 	{ "peak.throughput", "FLOP/s", BETTER_HIGHER, 1,
-	  "multiplications and additions (int8: of whole numbers) over the time of one launch" },
-	{ "peak.time", "s", BETTER_LOWER, 0, "one launch" },
+	  "multiplications and additions per second (int8: of integers); sustained if measured",
+	  METRIC_PEAK },
+	{ "peak.time", "s", BETTER_LOWER, 0, "time of one launch at peak.throughput", METRIC_PEAK },
+	SUSTAINED_METRICS("peak", METRIC_PEAK),
 	{ "peak.intensity", "FLOP/B", BETTER_NONE, 0,
-	  "roofline: operations over bytes read and written" },
-	{ "peak.bandwidth", "B/s", BETTER_HIGHER, 0,
-	  "roofline: bytes read and written over the time" },
+	  "roofline: operations / bytes read and written" },
+	{ "peak.bandwidth", "B/s", BETTER_HIGHER, 0, "roofline: bytes read and written / time" },
 	ENERGY_METRICS("peak", "one launch", "flops_per_joule", "FLOP/J",
-		       "the operations of a launch over its energy"),
+		       "operations of a launch / its energy"),
 	{ 0 },
 };
 
 static const struct table_row tables[] = {
+	SUSTAINED_TABLE("peak"),
 	ENERGY_TABLE("peak", "throughput", "flops_per_joule"),
 	{ 0 },
 };
@@ -82,7 +86,7 @@ static const struct word_row words[] = {
 	PRECISION_WORDS,
 	{ "unit", "fma", "multiply-add units" },
 	{ "unit", "tensor", "tensor cores" },
-	{ "unit", "roofline", "numbers from memory" },
+	{ "unit", "roofline", "data from memory" },
 	{ 0 },
 };
 
@@ -103,7 +107,7 @@ static const enum precision precision_of[] = { PRECISION_FP64, PRECISION_FP32, P
 #define LOOKED_AT UINT64_C(65536)
 #define REPEATED (UINT64_C(1) << 25)
 
-struct work {
+struct peak_work {
 	enum unit unit;
 	enum precision precision;
 	struct stream *stream;
@@ -113,14 +117,14 @@ struct work {
 	struct peak_tensor_shape shape;
 };
 
-static enum precision chosen_precision(const struct plan_case *c, enum unit unit)
+static enum precision peak_chosen_precision(const struct plan_case *c, enum unit unit)
 {
 	enum precision precision = precision_of[case_integer(c, "precisions")];
 
 	return unit == TENSOR && precision == PRECISION_FP16_ACC16 ? PRECISION_FP16 : precision;
 }
 
-static bool makes_sense(enum unit unit, enum precision precision)
+static bool peak_makes_sense(enum unit unit, enum precision precision)
 {
 	bool wide = precision == PRECISION_FP64 || precision == PRECISION_FP32;
 
@@ -129,8 +133,8 @@ static bool makes_sense(enum unit unit, enum precision precision)
 	return wide || (unit == FMA && precision == PRECISION_FP16_ACC16);
 }
 
-static const char *obstacle(enum unit unit, enum precision precision,
-			    const struct device_info *info, char *reason, size_t size)
+static const char *peak_obstacle(enum unit unit, enum precision precision,
+				 const struct device_info *info, char *reason, size_t size)
 {
 	bool tensor_cores = (info->capabilities & DEVICE_HAS_TENSOR_CORES) &&
 			    peak_tensor_shape(info, precision).m > 0;
@@ -143,7 +147,7 @@ static const char *obstacle(enum unit unit, enum precision precision,
 		snprintf(reason, size, "%s has no tensor cores for %s", info->id,
 			 precision_name(precision));
 	else if (unit != TENSOR && !(info->capabilities & precision_capability(precision)))
-		snprintf(reason, size, "%s does not calculate with %s", info->id,
+		snprintf(reason, size, "%s does not support %s", info->id,
 			 precision == PRECISION_FP16_ACC16 ? "fp16" : precision_name(precision));
 	else
 		return NULL;
@@ -171,20 +175,22 @@ static double roofline_seconds(const struct plan_case *c, enum precision precisi
 static enum status peak_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	enum unit unit = (enum unit)case_integer(point, "units");
-	enum precision precision = chosen_precision(point, unit);
+	enum precision precision = peak_chosen_precision(point, unit);
 	uint64_t size = (uint64_t)section_integer(point->section, "size");
 
-	if (!makes_sense(unit, precision) || (unit != ROOFLINE && !plan_drop_axis(point, "steps")))
+	if (!peak_makes_sense(unit, precision) ||
+	    (unit != ROOFLINE && !plan_drop_axis(point, "steps")))
 		return STATUS_OK;
 	point->device_bytes = unit == ROOFLINE ? 2 * size : UINT64_C(16) << 20;
 	point->host_bytes = unit == ROOFLINE ? size : UINT64_C(16) << 20;
 	for (size_t i = 0; i < plan->device_count; i++) {
 		const struct device_info *info = &plan->devices[i];
 		char text[128];
-		const char *reason = obstacle(unit, precision, info, text, sizeof(text));
+		const char *reason = peak_obstacle(unit, precision, info, text, sizeof(text));
 
 		point->setup_seconds =
-			0.05 + (unit == ROOFLINE ? roofline_seconds(point, precision, info) : 0);
+			0.05 + sustained_seconds(point->section, info) +
+			(unit == ROOFLINE ? roofline_seconds(point, precision, info) : 0);
 		if ((reason ? plan_add_skipped(plan, point, &i, 1, reason, err)
 			    : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
 			return err->status;
@@ -192,7 +198,7 @@ static enum status peak_expand(struct plan *plan, struct plan_case *point, struc
 	return STATUS_OK;
 }
 
-static enum status launch_one(const struct work *w, struct error *err)
+static enum status peak_launch_one(const struct peak_work *w, struct error *err)
 {
 	struct peak_fma_arguments fma = { w->precision, w->count, w->steps, w->out.memory };
 	struct peak_tensor_arguments tensor = { w->precision, w->count, w->steps, w->out.memory };
@@ -209,16 +215,16 @@ static enum status launch_one(const struct work *w, struct error *err)
 	}
 }
 
-static enum status launch(void *state, unsigned batch, struct error *err)
+static enum status peak_launch_batch(void *state, unsigned batch, struct error *err)
 {
 	enum status status = STATUS_OK;
 
 	for (unsigned i = 0; i < batch && status == STATUS_OK; i++)
-		status = launch_one(state, err);
+		status = peak_launch_one(state, err);
 	return status;
 }
 
-static double operations(const struct work *w)
+static double peak_operations(const struct peak_work *w)
 {
 	const struct peak_tensor_shape *s = &w->shape;
 	double chains = PEAK_CHAINS * (w->precision == PRECISION_FP16_ACC16 ? 2 : 1);
@@ -229,14 +235,14 @@ static double operations(const struct work *w)
 	return 2.0 * (double)w->steps * (double)w->count * (w->unit == FMA ? chains : 1);
 }
 
-static void choose_work(struct work *w, const struct run *run)
+static void peak_choose_work(struct peak_work *w, const struct run *run)
 {
 	const struct device_info *info = &run->devices[0]->info;
 	uint64_t multiprocessors = info->multiprocessors > 0 ? (uint64_t)info->multiprocessors : 1;
 	uint64_t size = (uint64_t)section_integer(run->c->section, "size") / 512 * 512;
 
 	w->unit = (enum unit)case_integer(run->c, "units");
-	w->precision = chosen_precision(run->c, w->unit);
+	w->precision = peak_chosen_precision(run->c, w->unit);
 	if (w->unit == TENSOR) {
 		w->shape = peak_tensor_shape(info, w->precision);
 		w->count = multiprocessors * (uint64_t)w->shape.groups_per_multiprocessor;
@@ -251,7 +257,7 @@ static void choose_work(struct work *w, const struct run *run)
 	w->out_bytes = w->unit == ROOFLINE ? size : w->count * sizeof(uint64_t);
 }
 
-static enum status work_open(struct work *w, struct run *run, struct error *err)
+static enum status peak_work_open(struct peak_work *w, struct run *run, struct error *err)
 {
 	struct fill_arguments fill = { .kind = w->precision == PRECISION_FP64 ? FILL_FP64
 									      : FILL_FP32,
@@ -271,7 +277,7 @@ static enum status work_open(struct work *w, struct run *run, struct error *err)
 	return backend_launch(w->stream, "fill", &fill, err);
 }
 
-static void work_close(struct work *w)
+static void peak_work_close(struct peak_work *w)
 {
 	if (w->stream)
 		backend_stream_synchronize(w->stream, NULL);
@@ -280,7 +286,8 @@ static void work_close(struct work *w)
 	backend_stream_destroy(w->stream);
 }
 
-static enum status check_words(const struct work *w, const uint64_t *got, struct error *err)
+static enum status peak_check_words(const struct peak_work *w, const uint64_t *got,
+				    struct error *err)
 {
 	uint64_t expected[PEAK_PERIOD];
 	int64_t sum = w->unit == TENSOR ? peak_expect_tensor(&w->shape, w->steps) : 0;
@@ -300,7 +307,7 @@ static enum status check_words(const struct work *w, const uint64_t *got, struct
 }
 
 /* All of them would take the CPU as long as the device takes for all samples. */
-static uint64_t looked_at(const struct work *w)
+static uint64_t looked_at(const struct peak_work *w)
 {
 	uint64_t most = REPEATED / w->steps;
 
@@ -308,8 +315,8 @@ static uint64_t looked_at(const struct work *w)
 	return w->count < most ? w->count : most;
 }
 
-static enum status check_number(const struct work *w, const void *got, uint64_t seed, uint64_t at,
-				struct error *err)
+static enum status peak_check_number(const struct peak_work *w, const void *got, uint64_t seed,
+				     uint64_t at, struct error *err)
 {
 	double want =
 		peak_expect_stream(w->precision, w->steps, (double)generator_uniform(seed, at));
@@ -323,8 +330,8 @@ static enum status check_number(const struct work *w, const void *got, uint64_t 
 			 is);
 }
 
-static enum status check_numbers(const struct work *w, const void *got, uint64_t seed,
-				 struct error *err)
+static enum status peak_check_sampled(const struct peak_work *w, const void *got, uint64_t seed,
+				      struct error *err)
 {
 	uint64_t looked = looked_at(w);
 
@@ -332,13 +339,14 @@ static enum status check_numbers(const struct work *w, const void *got, uint64_t
 		uint64_t at =
 			looked == w->count ? i : generator_bits(seed ^ PEAK_SEED, i) % w->count;
 
-		if (check_number(w, got, seed, at, err) != STATUS_OK)
+		if (peak_check_number(w, got, seed, at, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
 }
 
-static enum status check(const struct work *w, uint64_t seed, const char *when, struct error *err)
+static enum status peak_check_output(const struct peak_work *w, uint64_t seed, const char *when,
+				     struct error *err)
 {
 	struct buffer copy = { .memory = NULL };
 	enum status status =
@@ -349,55 +357,57 @@ static enum status check(const struct work *w, uint64_t seed, const char *when, 
 	if (status == STATUS_OK)
 		status = backend_stream_synchronize(w->stream, err);
 	if (status == STATUS_OK)
-		status = w->unit == ROOFLINE ? check_numbers(w, copy.memory, seed, err)
-					     : check_words(w, copy.memory, err);
+		status = w->unit == ROOFLINE ? peak_check_sampled(w, copy.memory, seed, err)
+					     : peak_check_words(w, copy.memory, err);
 	if (status == STATUS_MISMATCH)
 		error_prefix(err, "%s", when);
 	buffer_free(&copy);
 	return status;
 }
 
-static void record(struct run *run, const struct work *w, const struct series *time)
+static void peak_record(struct run *run, const struct peak_work *w,
+			const struct sustained_work *work)
 {
 	double bytes = 2 * (double)w->out_bytes;
 
-	run_rate(run, "peak.throughput", operations(w), time);
-	run_duration(run, "peak.time", time);
+	sustained_record(work);
 	if (w->unit != ROOFLINE)
 		return;
-	run_value(run, "peak.intensity", operations(w) / bytes);
-	run_rate(run, "peak.bandwidth", bytes, time);
+	run_value(run, "peak.intensity", work->operations / bytes);
+	run_rate(run, "peak.bandwidth", bytes, sustained_series(work));
 }
 
 static enum status peak_run(struct run *run, struct error *err)
 {
-	struct work w = { .stream = NULL };
-	struct workload workload = { .state = &w,
-				     .launch = launch,
-				     .clock = CLOCK_DEVICE,
-				     .streams = &w.stream,
-				     .stream_count = 1,
-				     .has_energy = true };
-	const struct series *time;
+	struct peak_work w = { .stream = NULL };
+	struct sustained_work work = { .run = run,
+				       .workload = { .state = &w,
+						     .launch = peak_launch_batch,
+						     .clock = CLOCK_DEVICE,
+						     .streams = &w.stream,
+						     .stream_count = 1,
+						     .has_energy = true } };
 	char method[128];
 
-	choose_work(&w, run);
-	if (work_open(&w, run, err) != STATUS_OK ||
-	    buffer_poison(&w.out, w.stream, err) != STATUS_OK || launch_one(&w, err) != STATUS_OK ||
-	    check(&w, run->seed, "before timing", err) != STATUS_OK ||
+	peak_choose_work(&w, run);
+	work.operations = peak_operations(&w);
+	if (peak_work_open(&w, run, err) != STATUS_OK ||
 	    buffer_poison(&w.out, w.stream, err) != STATUS_OK ||
-	    run_sample(run, &workload, "peak.time", &time, err) != STATUS_OK ||
-	    check(&w, run->seed, "after timing", err) != STATUS_OK)
+	    peak_launch_one(&w, err) != STATUS_OK ||
+	    peak_check_output(&w, run->seed, "before timing", err) != STATUS_OK ||
+	    buffer_poison(&w.out, w.stream, err) != STATUS_OK ||
+	    sustained_sample(&work, err) != STATUS_OK ||
+	    peak_check_output(&w, run->seed, "after timing", err) != STATUS_OK)
 		goto out;
-	record(run, &w, time);
-	run_energy(run, "flops_per_joule", operations(&w));
+	peak_record(run, &w, &work);
+	run_energy(run, "flops_per_joule", work.operations);
 	snprintf(method, sizeof(method),
 		 "%" PRIu64 " of %" PRIu64
 		 " results against the CPU's, to the last bit, before and after timing",
 		 w.unit == ROOFLINE ? looked_at(&w) : w.count, w.count);
 	run_verified(run, method, NAN, NAN);
 out:
-	work_close(&w);
+	peak_work_close(&w);
 	return err->status;
 }
 
@@ -409,14 +419,14 @@ static const struct role_row roles[] = {
 };
 
 static const struct aspect_row aspects[] = {
-	{ "peak.throughput", NULL, NULL, ASPECT_PRODUCTS },
-	{ "peak.bandwidth", NULL, NULL, ASPECT_MEMORY },
+	{ "peak.throughput", NULL, NULL, ASPECT_GEMM, .task = "{PRECISION} arithmetic" },
+	{ "peak.bandwidth", NULL, NULL, ASPECT_MEMORY, .task = "memory reads" },
 	{ 0 },
 };
 
 const struct suite suite_peak = {
 	.name = "peak",
-	.summary = "calculation at its fastest, and the roofline between that and memory",
+	.summary = "peak arithmetic rate per precision, and a memory roofline",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,

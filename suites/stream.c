@@ -48,7 +48,7 @@ static const struct key keys[] = {
 	  .fallback = "fp64, fp32",
 	  .choices = precisions,
 	  .parameter = "precision",
-	  .help = "numbers of copy, mul, add, triad and dot" },
+	  .help = "element type of copy, mul, add, triad and dot" },
 	{ .name = "strides",
 	  .type = KEY_SIZE,
 	  .list = true,
@@ -56,8 +56,7 @@ static const struct key keys[] = {
 	  .min = 16,
 	  .max = 0x1p20,
 	  .parameter = "stride",
-	  .help = "bytes from one read of `strided` to the next: a multiple of 8 that divides the "
-		  "size" },
+	  .help = "strided: bytes between reads; a multiple of 8 that divides the size" },
 	{ .name = "sizes",
 	  .type = KEY_SIZE,
 	  .list = true,
@@ -65,18 +64,18 @@ static const struct key keys[] = {
 	  .min = 16,
 	  .max = 0x1p34,
 	  .parameter = "size",
-	  .help = "bytes of one array, a multiple of 16" },
+	  .help = "size of one array, a multiple of 16" },
 	{ .name = "cache",
 	  .type = KEY_CHOICE,
 	  .fallback = "warm",
 	  .choices = caches,
-	  .help = "warm: repeated as it is; cold: other data fill the last-level cache before each "
+	  .help = "warm: repeat as is; cold: fill the last-level cache with other data before each "
 		  "sample" },
 	{ .name = "variant",
 	  .type = KEY_CHOICE,
 	  .fallback = "best",
 	  .choices = choices,
-	  .help = "of the kernel: the best by trying all, or the first without trying" },
+	  .help = "kernel variant: the fastest of all, or the first" },
 	{ 0 },
 };
 
@@ -84,14 +83,14 @@ static const char *const axes[] = { "operations", "precisions", "strides", "size
 
 static const struct metric metrics[] = {
 	{ "stream.bandwidth", "B/s", BETTER_HIGHER, 1,
-	  "bytes of every array read or written, each once (BabelStream's count); strided, random: "
-	  "of the words used" },
-	{ "stream.time", "s", BETTER_LOWER, 0, "one pass" },
+	  "bytes read and written per second, counted as in BabelStream; strided, random: bytes of "
+	  "the words used" },
+	{ "stream.time", "s", BETTER_LOWER, 0, "time of one pass" },
 	{ "stream.peak_share", "1", BETTER_HIGHER, 0,
-	  "bandwidth over that of the device's memory clock and bus width, two transfers a clock",
+	  "stream.bandwidth / peak from memory clock and bus width, two transfers per clock",
 	  .percent = true },
-	ENERGY_METRICS("stream", "one pass", "bytes_per_joule", "B/J",
-		       "bytes that the bandwidth counts over the energy of a pass"),
+	ENERGY_METRICS("stream", "time of one pass", "bytes_per_joule", "B/J",
+		       "bytes of a pass / its energy"),
 	{ 0 },
 };
 
@@ -102,7 +101,7 @@ static const struct table_row tables[] = {
 
 static const struct word_row words[] = { PRECISION_WORDS, { 0 } };
 
-static size_t arrays_of(enum stream_operation operation)
+static size_t stream_arrays_of(enum stream_operation operation)
 {
 	const struct stream_shape *s = &stream_shapes[operation];
 
@@ -114,12 +113,12 @@ static double counted_bytes(enum stream_operation operation, uint64_t bytes)
 {
 	if (operation == STREAM_RANDOM)
 		return (double)(bytes / RANDOM_SHARE / 8 * 8);
-	return (double)arrays_of(operation) * (double)bytes;
+	return (double)stream_arrays_of(operation) * (double)bytes;
 }
 
 /* References are the CPU's. */
-static double setup_seconds(const struct device_info *info, enum stream_operation operation,
-			    uint64_t bytes)
+static double stream_setup_seconds(const struct device_info *info, enum stream_operation operation,
+				   uint64_t bytes)
 {
 	double passes = operation == STREAM_RANDOM || operation == STREAM_STRIDED ? 30 : 15;
 	double reference = stream_shapes[operation].out ? 0 : (double)bytes / 8e9;
@@ -134,22 +133,23 @@ static enum status stream_expand(struct plan *plan, struct plan_case *point, str
 	uint64_t bytes = (uint64_t)case_integer(point, "sizes");
 	uint64_t stride = (uint64_t)case_integer(point, "strides");
 	bool cold = strcmp(section_text(point->section, "cache"), "cold") == 0;
-	const char *wrong = bytes % 16 ? "the size is no multiple of 16" : NULL;
+	const char *wrong = bytes % 16 ? "the size is not a multiple of 16" : NULL;
 
 	if (!stream_shapes[operation].numbers && !plan_drop_axis(point, "precisions"))
 		return STATUS_OK;
 	if (operation != STREAM_STRIDED && !plan_drop_axis(point, "strides"))
 		return STATUS_OK;
 	if (operation == STREAM_STRIDED && (stride % 8 || bytes % stride))
-		wrong = "the stride is no multiple of 8 bytes that divides the size";
+		wrong = "the stride is not a multiple of 8 bytes that divides the size";
 	if (operation == STREAM_RANDOM && bytes < 8 * RANDOM_SHARE)
 		wrong = "too small for random access";
 	for (size_t i = 0; i < plan->device_count; i++) {
 		const struct device_info *info = &plan->devices[i];
 
-		point->device_bytes = arrays_of(operation) * bytes + sizeof(struct stream_sum) +
-				      BUFFER_CHECK_BYTES + (cold ? cache_flush_bytes(info) : 0);
-		point->setup_seconds = setup_seconds(info, operation, bytes);
+		point->device_bytes = stream_arrays_of(operation) * bytes +
+				      sizeof(struct stream_sum) + BUFFER_CHECK_BYTES +
+				      (cold ? cache_flush_bytes(info) : 0);
+		point->setup_seconds = stream_setup_seconds(info, operation, bytes);
 		if ((wrong ? plan_add_skipped(plan, point, &i, 1, wrong, err)
 			   : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
 			return err->status;
@@ -157,7 +157,7 @@ static enum status stream_expand(struct plan *plan, struct plan_case *point, str
 	return STATUS_OK;
 }
 
-static struct workload workload_of(struct stream_case *c)
+static struct workload stream_workload(struct stream_case *c)
 {
 	return (struct workload){ .state = c,
 				  .prepare = c->cold ? stream_flush_before : NULL,
@@ -179,7 +179,7 @@ static enum status try_variant(struct stream_case *c, double *seconds, struct er
 					       .sample_seconds = 100e-6,
 					       .warmup = 1 };
 	struct sampler sampler = c->run->sampler;
-	struct workload w = workload_of(c);
+	struct workload w = stream_workload(c);
 	struct series series = { 0 };
 	enum status status;
 
@@ -218,20 +218,21 @@ static enum status choose_variant(struct stream_case *c, struct error *err)
 	return STATUS_OK;
 }
 
-static void note_cache(const struct stream_case *c)
+static void stream_note_cache(const struct stream_case *c)
 {
-	uint64_t all = arrays_of(c->arguments.operation) * c->arguments.bytes,
+	uint64_t all = stream_arrays_of(c->arguments.operation) * c->arguments.bytes,
 		 cache = c->device->info.l2_bytes;
 	char size[32];
 
 	if (c->cold)
-		run_note(c->run, "The last-level cache holds other data when a sample begins.");
+		run_note(c->run,
+			 "The last-level cache is filled with other data before each sample.");
 	else if (all < cache)
-		run_note(c->run, "The arrays fit in the device's cache (%s).",
+		run_note(c->run, "The arrays fit in the cache of the device (%s).",
 			 units_size(cache, size, sizeof(size)));
 }
 
-static void derive(struct stream_case *c, const struct series *time)
+static void stream_record_metrics(struct stream_case *c, const struct series *time)
 {
 	const struct device_info *info = &c->device->info;
 	double bytes = counted_bytes(c->arguments.operation, c->arguments.bytes);
@@ -244,9 +245,9 @@ static void derive(struct stream_case *c, const struct series *time)
 	run_energy(c->run, "bytes_per_joule", bytes);
 }
 
-static enum status measure(struct stream_case *c, struct error *err)
+static enum status stream_measure(struct stream_case *c, struct error *err)
 {
-	struct workload w = workload_of(c);
+	struct workload w = stream_workload(c);
 	const struct series *time;
 	double error;
 
@@ -258,7 +259,7 @@ static enum status measure(struct stream_case *c, struct error *err)
 	if (stream_forget(c, err) != STATUS_OK ||
 	    run_sample(c->run, &w, "stream.time", &time, err) != STATUS_OK)
 		return err->status;
-	derive(c, time);
+	stream_record_metrics(c, time);
 	if (stream_check(c, &error, err) != STATUS_OK)
 		return error_prefix(err, "after timing");
 	if (c->arguments.operation == STREAM_DOT)
@@ -279,8 +280,8 @@ static enum status stream_run(struct run *run, struct error *err)
 
 	stream_case_init(&c, run);
 	if (stream_case_open(&c, err) == STATUS_OK && stream_forget(&c, err) == STATUS_OK &&
-	    measure(&c, err) == STATUS_OK)
-		note_cache(&c);
+	    stream_measure(&c, err) == STATUS_OK)
+		stream_note_cache(&c);
 	stream_case_close(&c);
 	return err->status;
 }
@@ -291,7 +292,7 @@ static const struct role_row roles[] = {
 };
 
 static const struct aspect_row aspects[] = {
-	{ "stream.bandwidth", NULL, NULL, ASPECT_MEMORY },
+	{ "stream.bandwidth", NULL, NULL, ASPECT_MEMORY, .task = "memory {operation}" },
 	{ 0 },
 };
 
@@ -311,7 +312,7 @@ static const struct sheet_row sheet[] = {
 
 const struct suite suite_stream = {
 	.name = "stream",
-	.summary = "reading and writing device memory: copy, mul, add, triad, dot and more",
+	.summary = "bandwidth of device memory: copy, mul, add, triad, dot and more",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,

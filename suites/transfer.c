@@ -31,20 +31,21 @@ static const struct key keys[] = {
 	  .fallback = "h2d, d2h, both, local, p2p, p2p_both",
 	  .choices = direction_names,
 	  .parameter = "direction",
-	  .help = "h2d: host to device; d2h: back; both at once; local: within a device; p2p: "
-		  "written to another device; p2p_read: read from it; p2p_both, p2p_read_both; "
-		  "h2d_all, d2h_all, both_all: every device at once; host_to_all, all_to_host, and "
-		  "with _both: one device while all others are busy; all_to_one_write, "
-		  "all_to_one_read, one_to_all_write, one_to_all_read: the first named one reads "
-		  "or writes the memory of the other; latency_host, latency_p2p, latency_local; "
-		  "p2p_pairs: all devices in pairs at once, round by round" },
+	  .help = "h2d: host to device; d2h: device to host; both: both at once; local: within a "
+		  "device; p2p: write to another device; p2p_read: read from it; p2p_both, "
+		  "p2p_read_both: both directions; h2d_all, d2h_all, both_all: all devices at "
+		  "once; host_to_all, all_to_host, and with _both: one device while all others are "
+		  "busy; all_to_one_write, all_to_one_read, one_to_all_write, one_to_all_read: the "
+		  "first named reads or writes the memory of the other; latency_host, latency_p2p, "
+		  "latency_local: latency of a load; p2p_pairs: all devices in pairs at once, "
+		  "round by round" },
 	{ .name = "engines",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "ce",
 	  .choices = engines,
 	  .parameter = "engine",
-	  .help = "ce: the device's copy engines (a host copies by memcpy); sm: a kernel on its "
+	  .help = "ce: copy engines of the device (on a host: memcpy); sm: a kernel on its "
 		  "multiprocessors" },
 	{ .name = "memories",
 	  .type = KEY_CHOICE,
@@ -52,23 +53,22 @@ static const struct key keys[] = {
 	  .fallback = "pinned, pageable",
 	  .choices = memories,
 	  .parameter = "memory",
-	  .help = "host memory of the directions that have any (pageable, whose copies block: h2d "
-		  "and d2h by ce only)" },
+	  .help = "kind of host memory (pageable, whose copies block: only h2d and d2h with ce)" },
 	{ .name = "access",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "on, off",
 	  .choices = accesses,
-	  .help = "direct peer access between two devices; off: the driver goes through the host "
-		  "(pairs by ce only)" },
+	  .help = "peer access between two devices; off: the driver copies through the host (only "
+		  "pairs, with ce)" },
 	{ .name = "states",
 	  .type = KEY_CHOICE,
 	  .list = true,
 	  .fallback = "warm",
 	  .choices = states,
 	  .parameter = "state",
-	  .help = "warm: the same block again and again; cold: blocks by turns, so that none is in "
-		  "a cache of host or device (local: always)" },
+	  .help = "warm: copy the same block repeatedly; cold: rotate over blocks, so that none is "
+		  "in a cache of host or device (local: always cold)" },
 	{ .name = "sizes",
 	  .type = KEY_SIZE,
 	  .list = true,
@@ -76,45 +76,54 @@ static const struct key keys[] = {
 	  .min = 1,
 	  .max = 0x1p40,
 	  .parameter = "size",
-	  .help = "bytes of one copy; latency: of the memory that is walked through" },
+	  .help = "bytes of one copy; latency: size of the memory to walk through" },
 	{ 0 },
 };
 
 static const char *const axes[] = { "directions", "engines", "memories", "access",
 				    "states",     "sizes",   NULL };
 
-/* With pageable memory the CPU decides a copy's time. */
-#define PAGEABLE .host_parameter = "memory", .host_value = "pageable"
+/* Kinds of copies. */
+static const struct metric_kind_row copies[] = {
+	{ "memory", "pageable", METRIC_PAGEABLE },
+	{ "direction", "h2d", METRIC_LINK },
+	{ "direction", "both", METRIC_LINK },
+	{ "direction", "h2d_all", METRIC_LINK },
+	{ "direction", "both_all", METRIC_LINK },
+	{ "direction", "local", METRIC_LOCAL },
+	{ 0 },
+};
+
+#define COPY .kinds = copies
 
 static const struct metric metrics[] = {
 	{ "transfer.bandwidth", "B/s", BETTER_HIGHER, 1,
-	  "bytes copied per second; each byte counts once, within a device as well; bidirectional, "
-	  "and where all copy at once: the sum; host_to_all and all_to_host: of the one device",
-	  PAGEABLE },
+	  "bytes copied per second, each byte counted once, also within a device. Bidirectional "
+	  "and concurrent copies: the sum. host_to_all and all_to_host: the timed device only",
+	  COPY },
 	{ "transfer.latency", "s", BETTER_LOWER, 1,
-	  "one load that depends on the one before it, over a random path through the memory",
-	  PAGEABLE },
-	{ "transfer.time", "s", BETTER_LOWER, 0, "one copy; where all copy at once: of all",
-	  PAGEABLE },
-	{ "transfer.first", "s", BETTER_LOWER, 0,
-	  "the first timed copy by itself, before any warm-up", METRIC_HOST, PAGEABLE },
+	  "latency of one dependent load on a random path through the memory", COPY },
+	{ "transfer.time", "s", BETTER_LOWER, 0, "time of one copy; concurrent copies: of all",
+	  COPY },
+	{ "transfer.first", "s", BETTER_LOWER, 0, "time of the first copy, before warm-up",
+	  METRIC_HOST, COPY },
 	{ "transfer.bandwidth_each", "B/s", BETTER_HIGHER, 0,
-	  "one copy's part where all copy at once", PAGEABLE },
+	  "bandwidth of each copy when all devices copy at once", COPY },
 	{ "transfer.concurrent_share", "1", BETTER_HIGHER, 0,
-	  "what the slowest of the pairs that copy at once has, over what the first has alone",
-	  PAGEABLE, .percent = true },
+	  "bandwidth of the slowest of the concurrent pairs / bandwidth of the first pair alone",
+	  COPY, .percent = true },
 	{ "transfer.bandwidth_h2d", "B/s", BETTER_HIGHER, 0,
-	  "host to device while the other direction is busy", PAGEABLE,
+	  "bandwidth from host to device while the other direction is busy", COPY,
 	  .title = "bandwidth from host to device" },
 	{ "transfer.bandwidth_d2h", "B/s", BETTER_HIGHER, 0,
-	  "device to host while the other direction is busy", PAGEABLE,
+	  "bandwidth from device to host while the other direction is busy", COPY,
 	  .title = "bandwidth from device to host" },
 	{ "transfer.bandwidth_forward", "B/s", BETTER_HIGHER, 0,
-	  "first to second device while the other direction is busy", PAGEABLE },
+	  "bandwidth from first to second device while the other direction is busy", COPY },
 	{ "transfer.bandwidth_backward", "B/s", BETTER_HIGHER, 0,
-	  "second to first device while the other direction is busy", PAGEABLE },
-	ENERGY_METRICS("transfer", "one copy; where all copy at once: of all", "bytes_per_joule",
-		       "B/J", "bytes copied over the energy of the devices, without the host's"),
+	  "bandwidth from second to first device while the other direction is busy", COPY },
+	ENERGY_METRICS("transfer", "time of one copy; concurrent copies: of all", "bytes_per_joule",
+		       "B/J", "bytes copied / energy of the devices, without the host"),
 	{ 0 },
 };
 
@@ -125,11 +134,12 @@ static const struct table_row tables[] = {
 
 static enum status transfer_run(struct run *run, struct error *err)
 {
+	const struct series *series;
 	struct transfer t;
 
 	if (transfer_open(&t, run, err) == STATUS_OK) {
 		for (size_t i = 0; i < t.timing_count && err->status == STATUS_OK; i++)
-			transfer_sample(&t, i, t.timings[i].name, err);
+			run_sample(run, &t.timings[i].workload, t.timings[i].name, &series, err);
 		if (err->status == STATUS_OK)
 			transfer_finish(&t, err);
 	}
@@ -137,7 +147,7 @@ static enum status transfer_run(struct run *run, struct error *err)
 	return err->status;
 }
 
-static void *open_state(void)
+static void *transfer_open_state(void)
 {
 	struct transfer_state *state = xcalloc(1, sizeof(*state));
 
@@ -145,7 +155,7 @@ static void *open_state(void)
 	return state;
 }
 
-static void close_state(void *memory)
+static void transfer_close_state(void *memory)
 {
 	struct transfer_state *state = memory;
 
@@ -156,9 +166,14 @@ static void close_state(void *memory)
 }
 
 static const struct aspect_row aspects[] = {
-	{ "transfer.bandwidth", "direction", "p2p", ASPECT_LINK, true },
-	{ "transfer.bandwidth", "direction", "local", ASPECT_MEMORY, true },
-	{ "transfer.bandwidth", NULL, NULL, ASPECT_LINK },
+	{ "transfer.bandwidth", "direction", "p2p", ASPECT_LINK, true, "copies between GPUs" },
+	{ "transfer.bandwidth", "direction", "local", ASPECT_MEMORY, true,
+	  "copies within its memory" },
+	{ "transfer.bandwidth", "direction", "h2d", ASPECT_LINK, .task = "copies from the host" },
+	{ "transfer.bandwidth", "direction", "d2h", ASPECT_LINK, .task = "copies to the host" },
+	{ "transfer.bandwidth", "direction", "both", ASPECT_LINK,
+	  .task = "copies from and to the host at once" },
+	{ "transfer.bandwidth", NULL, NULL, ASPECT_LINK, .task = "copies ({direction})" },
 	{ "transfer.latency", "direction", "local", ASPECT_MEMORY, true },
 	{ "transfer.latency", NULL, NULL, ASPECT_LINK },
 	{ 0 },
@@ -192,7 +207,7 @@ static const struct word_row words[] = {
 	{ "direction", "p2p_read_both", "between devices, bidirectional, read" },
 	{ "direction", "h2d_all", "host to all devices together" },
 	{ "direction", "d2h_all", "all devices to the host together" },
-	{ "direction", "both_all", "host and all devices, both directions together" },
+	{ "direction", "both_all", "host and all devices, both directions" },
 	{ "direction", "host_to_all", "host to one of all busy devices" },
 	{ "direction", "all_to_host", "one of all busy devices to the host" },
 	{ "direction", "host_to_all_both", "host to one of all devices busy in both directions" },
@@ -202,9 +217,9 @@ static const struct word_row words[] = {
 	{ "direction", "all_to_one_read", "all devices read from one" },
 	{ "direction", "one_to_all_write", "one device writes to all" },
 	{ "direction", "one_to_all_read", "one device reads from all" },
-	{ "direction", "latency_host", "loads from the host" },
-	{ "direction", "latency_p2p", "loads from another device" },
-	{ "direction", "latency_local", "loads from the device's own memory" },
+	{ "direction", "latency_host", "loads from host memory" },
+	{ "direction", "latency_p2p", "loads from memory of another device" },
+	{ "direction", "latency_local", "loads from device memory" },
 	{ "direction", "p2p_pairs", "all devices in pairs at once" },
 	{ "engine", "sm", "by kernel" },
 	{ "access", "on", "peer access on" },
@@ -249,6 +264,6 @@ const struct suite suite_transfer = {
 	.run = transfer_run,
 	.groups_with = transfer_groups_with,
 	.run_group = transfer_run_group,
-	.open_state = open_state,
-	.close_state = close_state,
+	.open_state = transfer_open_state,
+	.close_state = transfer_close_state,
 };

@@ -9,7 +9,7 @@
 #include "kernels/attention/attention_simt.cuh"
 #include "kernels/attention/attention_wgmma.h"
 #include "kernels/attention/attention_wmma.cuh"
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 
 #define DELTA_THREADS 256
 

@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "kernels/launch/elements.h"
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 #define TILE 64
 #define HEAD ATTENTION_HEAD_MAX

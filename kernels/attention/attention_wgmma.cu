@@ -3,7 +3,7 @@
 
 #include "kernels/attention/attention_wgmma.cuh"
 #include "kernels/attention/attention_problem.cuh"
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 
 extern "C" bool attention_wgmma_takes(const struct attention_shape *s)
 {

@@ -7,7 +7,7 @@
 #include "kernels/convolution/convolution_problem.cuh"
 #include "kernels/convolution/depthwise.cuh"
 #include "kernels/launch/compat.h"
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 
 #define JOIN_THREADS 256

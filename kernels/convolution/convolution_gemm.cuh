@@ -21,7 +21,7 @@
 
 #include "kernels/convolution/convolution_problem.cuh"
 #include "kernels/gemm/async_copy.cuh"
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 
 /* Threads of a block: the including file says how many. */

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "kernels/launch/elements.h"
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 /* A tensor as FP32: in place, or a converted copy that close_tensor() frees. */
 static const float *open_tensor(const void *tensor, enum precision precision, uint64_t count,

@@ -11,7 +11,7 @@
  */
 #include "kernels/convolution/convolution_problem.cuh"
 #include "kernels/gemm/mma.cuh"
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 
 #define ROWS_THREADS 128

@@ -1,7 +1,7 @@
 /* Convolutions by the tensor cores of compute capability 9.0: see convolution_wgmma.cuh. */
 #include "kernels/convolution/convolution_wgmma.cuh"
 
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 
 bool convolution_wgmma_takes(const convolution_shape &s, enum convolution_pass pass)
 {

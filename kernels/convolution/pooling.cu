@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 
 #define THREADS 256

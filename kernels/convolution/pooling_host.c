@@ -1,7 +1,7 @@
 #include "kernels/convolution/pooling.h"
 
 #include "kernels/launch/elements.h"
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 #include "kernels/stored.h"
 
 static uint64_t element_at(const struct pooling_shape *s, unsigned n, int h, int w, unsigned c)

@@ -3,7 +3,7 @@
 
 #include "kernels/gemm/gemm_half2.cuh"
 #include "kernels/gemm/half2_path.h"
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 
 extern "C" enum status kernel_cuda_gemm_half2(struct stream *stream, const void *arguments,
 					      struct error *err)
@@ -16,7 +16,7 @@ extern "C" enum status kernel_cuda_gemm_half2(struct stream *stream, const void 
 	if (gemm_kernel_check("gemm_half2", g, 1u << PRECISION_FP16_ACC16, err) != STATUS_OK)
 		return err->status;
 	if (!(stream->device->info.capabilities & DEVICE_HAS_FP16_ACC16))
-		return error_set(err, STATUS_UNSUPPORTED, "%s does not calculate with FP16",
+		return error_set(err, STATUS_UNSUPPORTED, "%s does not support FP16",
 				 stream->device->info.id);
 	if (gemm_is_empty(g))
 		return STATUS_OK;

@@ -4,7 +4,7 @@
  */
 #include "kernels/gemm/gemm.h"
 
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 #define ROWS 64
 #define DEPTH 64

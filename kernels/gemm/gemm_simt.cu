@@ -2,7 +2,7 @@
 #include "kernels/gemm/gemm.h"
 
 #include "kernels/gemm/gemm_simt.cuh"
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 
 /*
  * Tiles for devices that copy asynchronously and have much shared memory, for too few of those to

@@ -10,7 +10,7 @@
 #include "kernels/gemm/gemm_wgmma.h"
 #include "kernels/gemm/gemm_wmma.cuh"
 #include "kernels/launch/compat.h"
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 
 template <typename T>
 static void launch(const wmma_problem &p, const struct gemm *g, cudaStream_t stream)

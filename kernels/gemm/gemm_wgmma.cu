@@ -3,7 +3,7 @@
 
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_wgmma.cuh"
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 
 extern "C" bool gemm_wgmma_takes(const struct gemm *g)
 {

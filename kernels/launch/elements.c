@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernels/half.h"
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 HOST_VECTORISED
 static void load_fp16(float *to, const uint16_t *from, uint64_t count)

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "kernels/launch/elements.h"
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 #include "kernels/layers/layers.h"
 
 /* A thread takes a range of columns and goes over all rows: each column's sum has one order,

@@ -3,7 +3,7 @@
  * are first sorted by id, each to where those of smaller ids end plus the number of the same id
  * before it; then a block adds up the lines of one row of the table.
  */
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/layers/layers.h"
 #include "kernels/storage.cuh"
 

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "kernels/launch/elements.h"
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 #include "kernels/layers/layers.h"
 
 /* Rows of a tensor as FP32: in place, or in the n-th of a slice's buffers. */

@@ -4,7 +4,7 @@
 
 #include "kernels/layers/layers.h"
 
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 
 /*

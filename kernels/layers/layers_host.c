@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "kernels/launch/elements.h"
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 #include "kernels/layers/activation.h"
 
 /* Columns [column, column + count) of a row. */

@@ -1,7 +1,7 @@
 /* One thread that follows pointers: see chase.h. */
 #include "kernels/memory/chase.h"
 
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 
 /*
  * One block for each multiprocessor, of which one works. Loads are cached in L2 only, where peer

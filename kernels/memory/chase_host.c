@@ -1,6 +1,6 @@
 #include "kernels/memory/chase.h"
 
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 static enum status chase_run(struct stream *stream, const void *arguments, struct error *err)
 {

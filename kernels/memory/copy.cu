@@ -6,7 +6,7 @@
  */
 #include "kernels/memory/copy.h"
 
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 
 #define THREADS 512

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 /* One core copies smaller pieces sooner than a second one is woken. */
 #define GRAIN_BYTES (256u << 10)

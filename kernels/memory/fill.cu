@@ -2,7 +2,7 @@
 #include "kernels/memory/fill.h"
 
 #include "kernels/generator.h"
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 
 #define THREADS 256

@@ -5,7 +5,7 @@
 #include "kernels/fp8.h"
 #include "kernels/generator.h"
 #include "kernels/half.h"
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 /* Smaller slices are not worth a second thread. */
 #define GRAIN 16384
@@ -107,7 +107,7 @@ static enum status fill_run(struct stream *stream, const void *arguments, struct
 	struct fill_arguments a = *(const struct fill_arguments *)arguments;
 
 	if (a.kind == FILL_BITS && a.first % 8 != 0)
-		return error_set(err, STATUS_INTERNAL, "fill: first is no multiple of 8");
+		return error_set(err, STATUS_INTERNAL, "fill: first is not a multiple of 8");
 	if (a.kind == FILL_BITS)
 		host_parallel(stream, (a.count + 7) / 8, GRAIN, fill_bits_slice, &a);
 	else
@@ -198,7 +198,7 @@ static enum status check_fill_run(struct stream *stream, const void *arguments, 
 	unsigned parts;
 
 	if (a->first % 8 != 0)
-		return error_set(err, STATUS_INTERNAL, "check_fill: first is no multiple of 8");
+		return error_set(err, STATUS_INTERNAL, "check_fill: first is not a multiple of 8");
 	check.a = a;
 	parts = host_parallel(stream, (a->bytes + 7) / 8, GRAIN, check_slice, &check);
 	merge(a->out, check.found, parts);

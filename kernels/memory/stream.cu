@@ -1,7 +1,7 @@
 /* Kernels that only move through memory: see stream.h. */
 #include "kernels/memory/stream.h"
 
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 
 #define MAX_THREADS 1024

@@ -1,7 +1,7 @@
 /* Verifies the output of the kernels of stream.cu: see stream.h. */
 #include "kernels/memory/stream.h"
 
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 
 /* The bits of element i that `operation` must have made. */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 /* Slices are counted in packs of 16 bytes. */
 #define PACK 16

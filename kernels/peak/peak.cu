@@ -5,7 +5,7 @@
 
 #include "kernels/gemm/half2_path.h"
 #include "kernels/launch/compat.h"
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 
 #define THREADS 256
 
@@ -82,7 +82,7 @@ extern "C" enum status kernel_cuda_peak_fma(struct stream *stream, const void *a
 
 	if (a->precision == PRECISION_FP16_ACC16 &&
 	    !(stream->device->info.capabilities & DEVICE_HAS_FP16_ACC16))
-		return error_set(err, STATUS_UNSUPPORTED, "%s does not calculate with FP16",
+		return error_set(err, STATUS_UNSUPPORTED, "%s does not support FP16",
 				 stream->device->info.id);
 	if (a->precision == PRECISION_FP16_ACC16) {
 		peak_fma<half2><<<blocks, THREADS, 0, handle>>>(a->steps, a->out);

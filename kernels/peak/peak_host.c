@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 /* Lanes side by side: eight vectors of 64 bytes. */
 #define LANES_FP32 (128 / PEAK_CHAINS)
@@ -67,7 +67,7 @@ enum status kernel_host_peak_fma(struct stream *stream, const void *arguments, s
 	const struct peak_fma_arguments *a = arguments;
 
 	if (a->precision != PRECISION_FP32 && a->precision != PRECISION_FP64)
-		return error_set(err, STATUS_UNSUPPORTED, "a CPU does not calculate with FP16");
+		return error_set(err, STATUS_UNSUPPORTED, "a CPU does not support FP16");
 	return stream_enqueue(stream, peak_fma_run, a, sizeof(*a), err);
 }
 

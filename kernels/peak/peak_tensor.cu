@@ -9,7 +9,7 @@
 #include <mma.h>
 
 #include "kernels/launch/compat.h"
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/peak/peak_wgmma.h"
 
 #define THREADS 256

@@ -6,7 +6,7 @@
 
 #include "kernels/fp8.h"
 #include "kernels/gemm/wgmma.cuh"
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 
 #define THREADS 256
 /* Bytes of a line, and lines: a step is 64 x 256, as deep as a line. */

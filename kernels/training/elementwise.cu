@@ -1,5 +1,5 @@
 /* Elementwise kernels of a training step: see training.h. */
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 #include "kernels/training/training.h"
 

@@ -2,7 +2,7 @@
 
 #include "kernels/half.h"
 #include "kernels/launch/elements.h"
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 #define REAL float
 #define LOOP(name) name##_float

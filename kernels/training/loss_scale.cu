@@ -1,7 +1,7 @@
 /* The loss scale on the device: see loss_scale.h. */
 #include "kernels/training/loss_scale.h"
 
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 
 #define THREADS 256

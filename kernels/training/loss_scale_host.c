@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "kernels/launch/elements.h"
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 /* Several threads may find something; all write the same. */
 static void check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)

@@ -1,7 +1,7 @@
 /*
  * Optimizers of a training step: see training.h. Weights and state are float, or double for FP64.
  */
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 #include "kernels/training/training.h"
 

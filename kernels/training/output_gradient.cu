@@ -4,7 +4,7 @@
  * columns, through shared memory. Sums are float within a tile and double between tiles, in one
  * fixed order.
  */
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 #include "kernels/training/training.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kernels/launch/elements.h"
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 #define REAL float
 #define LOOP(name) name##_float

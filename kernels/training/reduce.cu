@@ -1,5 +1,5 @@
 /* The loss of a training step, which adds up rows in one fixed order: see training.h. */
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 #include "kernels/training/training.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "kernels/launch/elements.h"
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 #define REAL float
 #define LOOP(name) name##_float

@@ -1,9 +1,10 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <math.h>
 #include <time.h>
 
-static double seconds_on(clockid_t clock)
+static double clock_seconds_on(clockid_t clock)
 {
 	struct timespec t;
 
@@ -13,12 +14,12 @@ static double seconds_on(clockid_t clock)
 
 double clock_seconds(void)
 {
-	return seconds_on(CLOCK_MONOTONIC);
+	return clock_seconds_on(CLOCK_MONOTONIC);
 }
 
 double clock_unix_seconds(void)
 {
-	return seconds_on(CLOCK_REALTIME);
+	return clock_seconds_on(CLOCK_REALTIME);
 }
 
 void clock_sleep(double seconds)
@@ -37,4 +38,12 @@ void clock_iso8601(char *out, size_t size)
 
 	gmtime_r(&now, &utc);
 	strftime(out, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}
+
+double clock_parse_iso8601(const char *text)
+{
+	struct tm utc = { 0 };
+	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+
+	return end && !*end ? (double)timegm(&utc) : (double)NAN;
 }

@@ -20,6 +20,9 @@ double clock_unix_seconds(void);
 /* The wall clock as "2026-11-20T14:03:59Z" into `out` (at least 21 bytes). */
 void clock_iso8601(char *out, size_t size);
 
+/* Seconds since 1970 of "2026-11-20T14:03:59Z"; NaN: it is no such text. */
+double clock_parse_iso8601(const char *text);
+
 #ifdef __cplusplus
 }
 #endif

@@ -45,7 +45,8 @@ double decimal_value(const char *s, const char *end, int shift)
 }
 
 /* 0.`digits` times 10^`point`, where a point in reach needs no exponent. */
-static void write_digits(const char *sign, const char *digits, int point, char *out, size_t size)
+static void decimal_write_digits(const char *sign, const char *digits, int point, char *out,
+				 size_t size)
 {
 	int count = (int)strlen(digits);
 
@@ -88,7 +89,7 @@ char *decimal_text(double value, int shift, char *out, size_t size)
 	if (magnitude == 0)
 		snprintf(out, size, "0");
 	else
-		write_digits(value < 0 ? "-" : "", digits,
-			     atoi(strchr(shortest, 'e') + 1) - shift + 1, out, size);
+		decimal_write_digits(value < 0 ? "-" : "", digits,
+				     atoi(strchr(shortest, 'e') + 1) - shift + 1, out, size);
 	return out;
 }

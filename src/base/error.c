@@ -56,10 +56,24 @@ enum status error_errno(struct error *err, const char *format, ...)
 	return error_set(err, STATUS_IO, "%s: %s", what, strerror(saved));
 }
 
+enum status error_copy(struct error *err, const struct error *from)
+{
+	if (err && err->status == STATUS_OK)
+		*err = *from;
+	return from->status;
+}
+
 void error_clear(struct error *err)
 {
 	err->status = STATUS_OK;
+	err->rank = 0;
 	err->message[0] = '\0';
+}
+
+bool status_loses_device(enum status status)
+{
+	return status == STATUS_DEVICE || status == STATUS_TIMEOUT || status == STATUS_INTERNAL ||
+	       status == STATUS_CRASHED || status == STATUS_LOST;
 }
 
 const char *status_name(enum status status)
@@ -75,6 +89,8 @@ const char *status_name(enum status status)
 		[STATUS_MISMATCH] = "MISMATCH",
 		[STATUS_INTERRUPTED] = "INTERRUPTED",
 		[STATUS_INTERNAL] = "INTERNAL",
+		[STATUS_CRASHED] = "CRASHED",
+		[STATUS_LOST] = "LOST",
 	};
 
 	return (size_t)status < sizeof(names) / sizeof(names[0]) ? names[status] : "UNKNOWN";

@@ -16,6 +16,7 @@
 #define GPUPROOF_BASE_ERROR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,17 +32,21 @@ enum status {
 	STATUS_TIMEOUT,     /* something took longer than its limit */
 	STATUS_MISMATCH,    /* a wrong numerical result: a case FAILs */
 	STATUS_INTERRUPTED, /* the user asked to stop */
-	STATUS_INTERNAL     /* a bug in gpuproof */
+	STATUS_INTERNAL,    /* a bug in gpuproof */
+	STATUS_CRASHED,     /* a process that was to do it died */
+	STATUS_LOST         /* another rank or node has gone; it knows why */
 };
 
 struct error {
 	enum status status;
+	int rank; /* 1 + the rank that it happened on, of a world (measure/processes/world.h); 0:
+		     unknown, or there is none */
 	char message[1024];
 };
 
-#define ERROR_NONE            \
-	{                     \
-		STATUS_OK, "" \
+#define ERROR_NONE               \
+	{                        \
+		STATUS_OK, 0, "" \
 	}
 
 /* Sets `err` unless it holds an error already (or is NULL); returns `status`. */
@@ -59,7 +64,13 @@ enum status error_prefix(struct error *err, const char *format, ...)
 enum status error_errno(struct error *err, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Sets `err`, as error_set() does, to what `from` is. */
+enum status error_copy(struct error *err, const struct error *from);
+
 void error_clear(struct error *err);
+
+/* True if what is done on the device may hang or crash from now on. */
+bool status_loses_device(enum status status);
 
 /* "OK", "USAGE", ...: for messages and tests. */
 const char *status_name(enum status status);

@@ -13,19 +13,23 @@
 #include "base/input.h"
 #include "base/memory.h"
 
-static enum status write_all(int fd, const char *data, size_t left, struct error *err)
+bool file_write_all(int fd, const void *bytes, size_t count)
 {
-	while (left) {
-		ssize_t n = write(fd, data, left);
+	const char *at = bytes;
+
+	while (count > 0) {
+		ssize_t n = write(fd, at, count);
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0)
-			return error_errno(err, "cannot write");
-		data += n;
-		left -= (size_t)n;
+		if (n <= 0) {
+			errno = n == 0 ? ENOSPC : errno;
+			return false;
+		}
+		at += n;
+		count -= (size_t)n;
 	}
-	return STATUS_OK;
+	return true;
 }
 
 static enum status sync_and_close(int fd, enum status status, struct error *err)
@@ -80,8 +84,8 @@ enum status file_output_open(struct file_output *o, const char *path, struct err
 
 void file_output_add(struct file_output *o, const char *data, size_t length)
 {
-	if (!o->failure.status)
-		write_all(o->fd, data, length, &o->failure);
+	if (!o->failure.status && !file_write_all(o->fd, data, length))
+		error_errno(&o->failure, "cannot write");
 }
 
 enum status file_output_close(struct file_output *o, struct error *err)
@@ -124,13 +128,14 @@ enum status file_replace(const char *path, const char *data, size_t length, stru
 {
 	char *temporary;
 	int fd = open_temporary(path, &temporary);
-	enum status status;
+	enum status status = STATUS_OK;
 
 	if (fd < 0) {
 		free(temporary);
 		return error_errno(err, "%s", path);
 	}
-	status = write_all(fd, data, length, err);
+	if (!file_write_all(fd, data, length))
+		status = error_errno(err, "cannot write");
 	if (close(fd) != 0 && status == STATUS_OK)
 		status = error_errno(err, "close");
 	if (status == STATUS_OK && rename(temporary, path) != 0)
@@ -151,8 +156,8 @@ bool file_has_no_locks(const char *path)
 		return false;
 	if (!atomic_flag_test_and_set(&told))
 		fprintf(stderr,
-			"gpuproof: %s: its file system has no locks (%s): continuing without; let "
-			"no two programs write there at once\n",
+			"gpuproof: %s: the file system has no locks (%s); continuing without. Do "
+			"not let two programs write there at once\n",
 			path, strerror(errno));
 	return true;
 }

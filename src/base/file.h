@@ -11,6 +11,9 @@
 extern "C" {
 #endif
 
+/* Writes all of `bytes`, through short writes and interruptions. False: errno says why. */
+bool file_write_all(int fd, const void *bytes, size_t count);
+
 /*
  * Writes `length` bytes to `path` so that a reader sees the old file or the whole new one:
  * temporary file in the same folder, fsync, rename. On failure the old file stays. A symbolic link

@@ -72,8 +72,8 @@ enum status input_refuse_output(const char *output, struct error *err)
 	input = find_input(&about);
 	if (input)
 		error_set(err, STATUS_USAGE,
-			  "the output '%.300s' is the file that is read as '%.300s': name another "
-			  "file",
+			  "the output '%.300s' is the same file as the input '%.300s'; name "
+			  "another file",
 			  output, input->path);
 	pthread_mutex_unlock(&inputs.lock);
 	return err->status;
@@ -90,7 +90,7 @@ int input_open(const char *path)
 }
 
 /* Waits until there is something to read, or the end. */
-static enum status await(int fd, struct error *err)
+static enum status input_await(int fd, struct error *err)
 {
 	struct pollfd it = { .fd = fd, .events = POLLIN };
 	int ready;
@@ -101,13 +101,13 @@ static enum status await(int fd, struct error *err)
 	if (ready < 0)
 		return error_errno(err, "cannot be read");
 	if (!ready)
-		return error_set(err, STATUS_USAGE, "has given nothing for %d s",
+		return error_set(err, STATUS_USAGE, "sent no data for %d s",
 				 INPUT_PATIENCE_SECONDS);
 	return STATUS_OK;
 }
 
 /* The next bytes, at most BLOCK; *got is 0 at the end. */
-static enum status next(int fd, char *block, size_t *got, struct error *err)
+static enum status input_read_block(int fd, char *block, size_t *got, struct error *err)
 {
 	for (;;) {
 		ssize_t n = read(fd, block, BLOCK);
@@ -120,7 +120,7 @@ static enum status next(int fd, char *block, size_t *got, struct error *err)
 			continue;
 		if (errno != EAGAIN)
 			return error_errno(err, "cannot be read");
-		if (await(fd, err) != STATUS_OK)
+		if (input_await(fd, err) != STATUS_OK)
 			return err->status;
 	}
 }
@@ -129,18 +129,18 @@ static enum status too_large(const char *what, size_t most, struct error *err)
 {
 	bool mebibytes = most >= (size_t)1 << 20;
 
-	return error_set(err, STATUS_USAGE, "larger than %zu %s: this is no %s",
+	return error_set(err, STATUS_USAGE, "larger than %zu %s, so not a %s",
 			 mebibytes ? most >> 20 : most >> 10, mebibytes ? "MiB" : "KiB", what);
 }
 
-static enum status read_blocks(int fd, const char *what, size_t most, struct text *out,
-			       struct error *err)
+static enum status input_read_blocks(int fd, const char *what, size_t most, struct text *out,
+				     struct error *err)
 {
 	char *block = xmalloc(BLOCK);
 	enum status status;
 	size_t total = 0, got = 0;
 
-	while ((status = next(fd, block, &got, err)) == STATUS_OK && got) {
+	while ((status = input_read_block(fd, block, &got, err)) == STATUS_OK && got) {
 		total += got;
 		if (total > most) {
 			status = too_large(what, most, err);
@@ -160,7 +160,7 @@ enum status input_read(int fd, const char *what, size_t most, struct text *out, 
 
 	if (fstat(fd, &about) == 0 && S_ISDIR(about.st_mode))
 		return error_set(err, STATUS_USAGE, "is a directory, not a %s file", what);
-	status = read_blocks(fd, what, most, out, err);
+	status = input_read_blocks(fd, what, most, out, err);
 	if (status == STATUS_OK && S_ISFIFO(about.st_mode) && out->length == before)
 		return error_set(err, STATUS_USAGE, "is a pipe without a writer");
 	return status;

@@ -11,7 +11,7 @@
 
 #include "base/text.h"
 
-static void *check(void *p, size_t size)
+static void *exit_if_null(void *p, size_t size)
 {
 	if (!p && size) {
 		fprintf(stderr, "gpuproof: out of memory: %zu bytes of bookkeeping\n", size);
@@ -22,25 +22,25 @@ static void *check(void *p, size_t size)
 
 void *xmalloc(size_t size)
 {
-	return check(malloc(size ? size : 1), size);
+	return exit_if_null(malloc(size ? size : 1), size);
 }
 
 void *xcalloc(size_t count, size_t size)
 {
-	return check(calloc(count ? count : 1, size ? size : 1), count);
+	return exit_if_null(calloc(count ? count : 1, size ? size : 1), count);
 }
 
 void *xcalloc_aligned(size_t alignment, size_t size)
 {
-	return memset(check(aligned_alloc(alignment, size), size), 0, size);
+	return memset(exit_if_null(aligned_alloc(alignment, size), size), 0, size);
 }
 
 void *xrealloc(void *old, size_t count, size_t size)
 {
 	if (size && count > SIZE_MAX / size)
-		check(NULL, SIZE_MAX);
+		exit_if_null(NULL, SIZE_MAX);
 	size *= count;
-	return check(realloc(old, size ? size : 1), size);
+	return exit_if_null(realloc(old, size ? size : 1), size);
 }
 
 char *xstrdup(const char *s)
@@ -67,7 +67,7 @@ char *xasprintf(const char *format, ...)
 	va_start(ap, format);
 	length = vasprintf(&s, format, ap);
 	va_end(ap);
-	return check(length < 0 ? NULL : s, 1);
+	return exit_if_null(length < 0 ? NULL : s, 1);
 }
 
 /* Reserved at once, so that an address tells whether a text is shared; used as it fills. */
@@ -83,7 +83,7 @@ static struct {
 	size_t slot_count, count;
 } shared = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static bool is_shared(const char *text)
+static bool memory_is_shared(const char *text)
 {
 	return shared.region && (uintptr_t)text >= (uintptr_t)shared.region &&
 	       (uintptr_t)text < (uintptr_t)shared.region + REGION_BYTES;
@@ -106,7 +106,7 @@ static bool open_region(void)
 }
 
 /* The slot of `text`, or the free one where it belongs. */
-static uint32_t *find(const char *text, size_t length)
+static uint32_t *shared_text_slot(const char *text, size_t length)
 {
 	size_t mask = shared.slot_count - 1;
 	size_t at = (size_t)text_hash(TEXT_HASH_START, text, length) & mask;
@@ -116,7 +116,7 @@ static uint32_t *find(const char *text, size_t length)
 	return &shared.slots[at];
 }
 
-static void grow(void)
+static void shared_slots_double(void)
 {
 	uint32_t *old = shared.slots;
 	size_t count = shared.slot_count;
@@ -127,7 +127,7 @@ static void grow(void)
 		if (old[i]) {
 			const char *text = shared.region + old[i] - 1;
 
-			*find(text, strlen(text)) = old[i];
+			*shared_text_slot(text, strlen(text)) = old[i];
 		}
 	free(old);
 }
@@ -140,10 +140,10 @@ void shared_text(char **text)
 	if (!*text || length > LONGEST)
 		return;
 	pthread_mutex_lock(&shared.lock);
-	if (open_region() && !is_shared(*text)) {
+	if (open_region() && !memory_is_shared(*text)) {
 		if (2 * shared.count >= shared.slot_count)
-			grow();
-		slot = find(*text, length);
+			shared_slots_double();
+		slot = shared_text_slot(*text, length);
 		if (!*slot && shared.used + length + 1 <= REGION_BYTES) {
 			memcpy(shared.region + shared.used, *text, length + 1);
 			*slot = (uint32_t)shared.used + 1;
@@ -160,6 +160,6 @@ void shared_text(char **text)
 
 void shared_text_free(char *text)
 {
-	if (!is_shared(text))
+	if (!memory_is_shared(text))
 		free(text);
 }

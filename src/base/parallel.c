@@ -9,7 +9,7 @@
 /* About a quarter of a millisecond. */
 #define THREAD_OPERATIONS (UINT64_C(1) << 18)
 
-struct range {
+struct parallel_range {
 	parallel_fn *fn;
 	void *context;
 	size_t begin, end;
@@ -24,16 +24,16 @@ size_t parallel_grain(uint64_t operations)
 					       : (size_t)THREAD_OPERATIONS;
 }
 
-static size_t core_count(void)
+static size_t parallel_core_count(void)
 {
 	cpu_set_t set;
 
 	return sched_getaffinity(0, sizeof(set), &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
 }
 
-static size_t thread_count(size_t count, size_t grain)
+static size_t parallel_thread_count(size_t count, size_t grain)
 {
-	size_t threads = core_count(), useful = grain ? count / grain : count;
+	size_t threads = parallel_core_count(), useful = grain ? count / grain : count;
 
 	if (threads > MAX_THREADS)
 		threads = MAX_THREADS;
@@ -42,15 +42,15 @@ static size_t thread_count(size_t count, size_t grain)
 	return threads ? threads : 1;
 }
 
-static void *run_range(void *argument)
+static void *parallel_run_range(void *argument)
 {
-	struct range *r = argument;
+	struct parallel_range *r = argument;
 
 	r->fn(r->context, r->begin, r->end);
 	return NULL;
 }
 
-int thread_start(pthread_t *thread, void *(*run)(void *), void *context)
+int parallel_thread_start(pthread_t *thread, void *(*run)(void *), void *context)
 {
 	sigset_t all, before;
 	int failure;
@@ -64,13 +64,13 @@ int thread_start(pthread_t *thread, void *(*run)(void *), void *context)
 
 void parallel_for(size_t count, size_t grain, parallel_fn *fn, void *context)
 {
-	struct range ranges[MAX_THREADS];
-	size_t threads = thread_count(count, grain), begin = 0;
+	struct parallel_range ranges[MAX_THREADS];
+	size_t threads = parallel_thread_count(count, grain), begin = 0;
 
 	for (size_t i = 0; i < threads; i++) {
 		size_t length = count / threads + (i < count % threads);
 
-		ranges[i] = (struct range){
+		ranges[i] = (struct parallel_range){
 			.fn = fn, .context = context, .begin = begin, .end = begin + length
 		};
 		begin += length;
@@ -79,11 +79,12 @@ void parallel_for(size_t count, size_t grain, parallel_fn *fn, void *context)
 		 * result.
 		 */
 		ranges[i].started = i + 1 < threads &&
-				    thread_start(&ranges[i].thread, run_range, &ranges[i]) == 0;
+				    parallel_thread_start(&ranges[i].thread, parallel_run_range,
+							  &ranges[i]) == 0;
 	}
 	for (size_t i = 0; i < threads; i++)
 		if (!ranges[i].started)
-			run_range(&ranges[i]);
+			parallel_run_range(&ranges[i]);
 	for (size_t i = 0; i < threads; i++)
 		if (ranges[i].started)
 			pthread_join(ranges[i].thread, NULL);

@@ -46,7 +46,7 @@ void parallel_for(size_t count, size_t grain, parallel_fn *fn, void *context);
  * pthread_create() with all signals blocked in the new thread: they are for the thread that drives
  * the device or conducts the run. Returns 0, or the error's number.
  */
-int thread_start(pthread_t *thread, void *(*run)(void *), void *context);
+int parallel_thread_start(pthread_t *thread, void *(*run)(void *), void *context);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 
-static void reserve(struct text *t, size_t extra)
+static void text_reserve(struct text *t, size_t extra)
 {
 	size_t need = t->length + extra + 1;
 
@@ -20,7 +20,7 @@ static void reserve(struct text *t, size_t extra)
 
 void text_add_bytes(struct text *t, const void *bytes, size_t count)
 {
-	reserve(t, count);
+	text_reserve(t, count);
 	memcpy(t->data + t->length, bytes, count);
 	t->length += count;
 	t->data[t->length] = '\0';
@@ -46,7 +46,7 @@ void text_addf(struct text *t, const char *format, ...)
 	length = vsnprintf(NULL, 0, format, ap);
 	va_end(ap);
 	if (length > 0) {
-		reserve(t, (size_t)length);
+		text_reserve(t, (size_t)length);
 		vsnprintf(t->data + t->length, (size_t)length + 1, format, again);
 		t->length += (size_t)length;
 	}
@@ -139,7 +139,7 @@ static bool is_continuation(char c)
 }
 
 /* Bytes at `s`, which is no whole character, that are the start of one. */
-static size_t cut_character(const char *s)
+static size_t text_cut_character(const char *s)
 {
 	size_t length = 1;
 
@@ -155,7 +155,7 @@ void text_mend(char *s)
 	char *to = s;
 
 	for (size_t left = strlen(s), n; left; s += n, left -= n) {
-		size_t whole = text_utf8_sequence(s, left), cut = whole ? 0 : cut_character(s);
+		size_t whole = text_utf8_sequence(s, left), cut = whole ? 0 : text_cut_character(s);
 		bool shown = whole && (*s == '\n' || *s == '\t' || !text_is_harmful(s, whole));
 
 		n = whole ? whole : cut ? cut : 1;
@@ -168,7 +168,7 @@ void text_mend(char *s)
 	*to = '\0';
 }
 
-static uint32_t code_point(const unsigned char *s, size_t n)
+static uint32_t text_code_point(const unsigned char *s, size_t n)
 {
 	static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
 	uint32_t code = s[0] & masks[n];
@@ -180,7 +180,7 @@ static uint32_t code_point(const unsigned char *s, size_t n)
 
 bool text_is_harmful(const char *bytes, size_t length)
 {
-	uint32_t c = code_point((const unsigned char *)bytes, length);
+	uint32_t c = text_code_point((const unsigned char *)bytes, length);
 
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
 	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff ||
@@ -215,7 +215,7 @@ char *text_harmless(const char *s)
 }
 
 /* Levenshtein distance, words of at most 63 characters; longer ones are far from everything. */
-static size_t distance(const char *a, const char *b)
+static size_t levenshtein_distance(const char *a, const char *b)
 {
 	size_t n = strlen(a), m = strlen(b);
 	size_t row[64];
@@ -246,7 +246,7 @@ const char *text_nearest(const char *word, const char *const *names)
 	size_t best_distance = limit + 1;
 
 	for (; *names; names++) {
-		size_t d = distance(word, *names);
+		size_t d = levenshtein_distance(word, *names);
 
 		if (d < best_distance) {
 			best = *names;
@@ -304,7 +304,7 @@ uint64_t text_hash(uint64_t hash, const void *bytes, size_t count)
 	return hash;
 }
 
-const char *plural(size_t count)
+const char *text_plural(size_t count)
 {
 	return count == 1 ? "" : "s";
 }

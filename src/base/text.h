@@ -86,7 +86,7 @@ const char *text_nearest(const char *word, const char *const *names);
 char *text_instead(const char *word, const char *const *names);
 
 /* The end of a noun: "" for one, "s" for other numbers of it. */
-const char *plural(size_t count);
+const char *text_plural(size_t count);
 
 #ifdef __cplusplus
 }

@@ -14,26 +14,26 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-struct unit {
+struct known_unit {
 	const char *name;
 	double factor; /* 1 where it is a power of ten: that is exact as a shift only (decimal.h) */
 	int shift;
 };
 
-static const struct unit size_units[] = {
+static const struct known_unit size_units[] = {
 	{ "B", 1, 0 },        { "KiB", 0x1p10, 0 }, { "MiB", 0x1p20, 0 }, { "GiB", 0x1p30, 0 },
 	{ "TiB", 0x1p40, 0 }, { "kB", 1, 3 },       { "KB", 1, 3 },       { "MB", 1, 6 },
 	{ "GB", 1, 9 },       { "TB", 1, 12 },
 };
 
-static const struct unit duration_units[] = {
+static const struct known_unit duration_units[] = {
 	{ "ns", 1, -9 }, { "us", 1, -6 },  { "ms", 1, -3 },
 	{ "s", 1, 0 },   { "min", 60, 0 }, { "h", 3600, 0 },
 };
 
-static const struct unit percent_units[] = { { "%", 1, -2 } };
+static const struct known_unit percent_units[] = { { "%", 1, -2 } };
 
-static const struct unit si_prefixes[] = {
+static const struct known_unit si_prefixes[] = {
 	{ "n", 1e-9, -9 }, { "u", 1e-6, -6 }, { "m", 1e-3, -3 }, { "", 1, 0 },      { "k", 1e3, 3 },
 	{ "M", 1e6, 6 },   { "G", 1e9, 9 },   { "T", 1e12, 12 }, { "P", 1e15, 15 },
 };
@@ -44,7 +44,7 @@ static const char *const result_units[] = {
 	"degC", "samples", "samples/s", "ops/s",  "items/s", "images/s",  "cycles",
 };
 
-static void unit_names(const struct unit *units, size_t count, char *out, size_t size)
+static void unit_names(const struct known_unit *units, size_t count, char *out, size_t size)
 {
 	size_t at = 0;
 
@@ -52,7 +52,7 @@ static void unit_names(const struct unit *units, size_t count, char *out, size_t
 		at += (size_t)snprintf(out + at, size - at, "%s%s", i ? ", " : "", units[i].name);
 }
 
-static enum status parse_with_units(const char *s, const char *what, const struct unit *units,
+static enum status parse_with_units(const char *s, const char *what, const struct known_unit *units,
 				    size_t count, double *value, struct error *err)
 {
 	char allowed[160];
@@ -62,13 +62,14 @@ static enum status parse_with_units(const char *s, const char *what, const struc
 	unit_names(units, count, allowed, sizeof(allowed));
 	if (*s == '-' || *s == '+')
 		return error_set(err, STATUS_USAGE,
-				 "'%.60s' has a sign; a %s is a number without sign and a unit "
-				 "(%s)",
+				 "'%.60s' has a sign; write a %s as a number without sign and a "
+				 "unit (%s)",
 				 s, what, allowed);
 	rest = end = decimal_scan(s);
 	if (!rest)
-		return error_set(err, STATUS_USAGE, "'%.60s' is not a %s: a number and a unit (%s)",
-				 s, what, allowed);
+		return error_set(err, STATUS_USAGE,
+				 "'%.60s' is not a %s; write a number and a unit (%s)", s, what,
+				 allowed);
 	if (!isfinite(decimal_value(s, end, 0)))
 		return error_set(err, STATUS_USAGE, "'%.60s' is too large", s);
 	zero = decimal_value(s, end, 0) == 0;
@@ -79,7 +80,7 @@ static enum status parse_with_units(const char *s, const char *what, const struc
 		return STATUS_OK;
 	}
 	if (!*rest)
-		return error_set(err, STATUS_USAGE, "'%.60s' has no unit; allowed units: %s", s,
+		return error_set(err, STATUS_USAGE, "'%.60s' lacks a unit; allowed units: %s", s,
 				 allowed);
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(rest, units[i].name) == 0) {
@@ -104,7 +105,7 @@ enum status units_parse_size(const char *s, uint64_t *bytes, struct error *err)
 		return status;
 	if (value >= 0x1p62)
 		return error_set(err, STATUS_USAGE,
-				 "'%.60s' is too large: the largest size is 4 EiB", s);
+				 "'%.60s' is too large; the largest size is 4 EiB", s);
 	if (value != floor(value))
 		return error_set(err, STATUS_USAGE, "'%.60s' is not a whole number of bytes", s);
 	*bytes = (uint64_t)value;
@@ -141,7 +142,53 @@ enum status units_parse_quantity(const char *s, const char *unit, double *value,
 		}
 	}
 	return error_set(err, STATUS_USAGE,
-			 "'%.60s' needs the unit %s, with an SI prefix if wanted", s, unit);
+			 "'%.60s' needs the unit %s, optionally with an SI prefix", s, unit);
+}
+
+/* Factors of the prefixes that `s` may begin with before exactly `unit`; 0: it is not that unit. */
+static double prefix_before(const char *s, const char *unit)
+{
+	static const struct known_unit binary[] = { { "Ki", 0x1p10, 0 },
+						    { "Mi", 0x1p20, 0 },
+						    { "Gi", 0x1p30, 0 },
+						    { "Ti", 0x1p40, 0 },
+						    { "K", 1e3, 0 } };
+	size_t length = strlen(s), end = strlen(unit);
+	const struct known_unit *found = NULL;
+
+	if (length < end || strcmp(s + length - end, unit) != 0)
+		return 0;
+	length -= end;
+	for (size_t i = 0; i < ARRAY_SIZE(si_prefixes); i++)
+		if (strlen(si_prefixes[i].name) == length &&
+		    strncmp(si_prefixes[i].name, s, length) == 0)
+			found = &si_prefixes[i];
+	for (size_t i = 0; *unit == 'B' && i < ARRAY_SIZE(binary); i++)
+		if (strlen(binary[i].name) == length && strncmp(binary[i].name, s, length) == 0)
+			found = &binary[i];
+	return found ? found->factor : 0;
+}
+
+enum status units_parse_unit(const char *s, const char **unit, double *factor, struct error *err)
+{
+	char allowed[256];
+
+	if (strcmp(s, "%") == 0) {
+		*unit = result_units[0];
+		*factor = 0.01;
+		return STATUS_OK;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(result_units); i++) {
+		/* A ratio has no prefix: "k1" is no unit. */
+		*factor = i ? prefix_before(s, result_units[i]) : strcmp(s, result_units[i]) == 0;
+		*unit = result_units[i];
+		if (*factor > 0)
+			return STATUS_OK;
+	}
+	return error_set(err, STATUS_USAGE,
+			 "unknown unit '%.60s'; allowed: %% and, optionally with a prefix (ms, "
+			 "MB/s, GiB/s), %s",
+			 s, units_all(allowed, sizeof(allowed)));
 }
 
 enum status units_parse_integer(const char *s, int64_t *value, struct error *err)
@@ -177,7 +224,7 @@ enum status units_parse_real(const char *s, double *value, struct error *err)
 char *units_size(uint64_t bytes, char *out, size_t size)
 {
 	/* Largest unit that divides exactly; binary ones first. */
-	static const struct unit order[] = {
+	static const struct known_unit order[] = {
 		{ "TiB", 0x1p40, 0 }, { "GiB", 0x1p30, 0 }, { "MiB", 0x1p20, 0 },
 		{ "KiB", 0x1p10, 0 }, { "TB", 1e12, 0 },    { "GB", 1e9, 0 },
 		{ "MB", 1e6, 0 },
@@ -197,7 +244,7 @@ char *units_size(uint64_t bytes, char *out, size_t size)
 
 char *units_duration(double seconds, char *out, size_t size)
 {
-	static const struct unit order[] = {
+	static const struct known_unit order[] = {
 		{ "s", 1, 0 }, { "ms", 1e-3, -3 }, { "us", 1e-6, -6 }, { "ns", 1e-9, -9 }
 	};
 	size_t i = 0;
@@ -302,7 +349,7 @@ double units_prefix(double value, const char *unit, const char **prefix)
  * Digits after the point that make `significant` digits in all, after rounding to as many; `value`
  * is finite.
  */
-static int decimals(double value, int significant)
+static int units_decimals(double value, int significant)
 {
 	char rounded[32];
 	const char *exponent;
@@ -324,13 +371,14 @@ static bool needs_exponent(double shown, bool prefixed)
 	return shown != 0 && (fabs(shown) < least || fabs(shown) >= most);
 }
 
-char *units_si(double value, const char *unit, char *out, size_t size)
+static char *units_format_digits(double value, const char *unit, int significant, char *out,
+				 size_t size)
 {
 	const char *prefix;
 	double factor = units_prefix(value, unit, &prefix);
 	double shown = value / factor;
 	bool bare = !*unit || strcmp(unit, "1") == 0, binary = strcmp(unit, UNITS_BINARY) == 0;
-	int digits = binary && shown == floor(shown) ? 0 : decimals(shown, 4);
+	int digits = binary && shown == floor(shown) ? 0 : units_decimals(shown, significant);
 
 	unit = units_after_prefix(unit, factor);
 	if (isnan(value)) {
@@ -346,6 +394,16 @@ char *units_si(double value, const char *unit, char *out, size_t size)
 			 bare ? "" : unit);
 	text_mend(out); /* a unit from a file may be longer than there is room */
 	return out;
+}
+
+char *units_si(double value, const char *unit, char *out, size_t size)
+{
+	return units_format_digits(value, unit, 4, out, size);
+}
+
+char *units_brief(double value, const char *unit, char *out, size_t size)
+{
+	return units_format_digits(value, unit, 3, out, size);
 }
 
 /*

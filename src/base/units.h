@@ -29,6 +29,12 @@ enum status units_parse_percent(const char *s, double *ratio, struct error *err)
 /* "47 GB/s" -> 47e9 for unit "B/s"; "1.2 TFLOP/s" for unit "FLOP/s": an SI prefix and the unit. */
 enum status units_parse_quantity(const char *s, const char *unit, double *value, struct error *err);
 
+/*
+ * "MB/s" -> "B/s" and 1e6, "ms" -> "s" and 1e-3, "%" -> "1" and 0.01: one of units_all(), static,
+ * after an SI prefix, of bytes also a binary one ("GiB/s").
+ */
+enum status units_parse_unit(const char *s, const char **unit, double *factor, struct error *err);
+
 /* Plain numbers; the whole of `s` must be the number and be finite. */
 enum status units_parse_integer(const char *s, int64_t *value, struct error *err);
 enum status units_parse_real(const char *s, double *value, struct error *err);
@@ -45,6 +51,7 @@ enum status units_parse_real(const char *s, double *value, struct error *err);
  * times a power of two, keep their unit: (67108864, "B") -> "64 MiB".
  * units_si: the same with SI prefixes alone: for values on axes that have those, and sizes that a
  * sentence compares.
+ * units_brief: as units_si with 3 significant digits, for prose.
  */
 /*
  * The unit of bytes for people who asked for sizes in powers of two (case_asks_binary()): these two
@@ -59,6 +66,7 @@ char *units_percent(double ratio, char *out, size_t size);
 char *units_about(double seconds, char *out, size_t size);
 char *units_format(double value, const char *unit, char *out, size_t size);
 char *units_si(double value, const char *unit, char *out, size_t size);
+char *units_brief(double value, const char *unit, char *out, size_t size);
 
 /*
  * The units that results have: of metrics, samples, parameters and quantities over time. A suite

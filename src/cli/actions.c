@@ -44,14 +44,14 @@ static int no_action(const struct command *command, const char *name)
 		command_usage(command, "'%.60s' is not %s%s", name, all.data,
 			      text_starts_with(instead, "; did") ? instead : "");
 	else
-		command_usage(command, "needs one of %s", all.data);
+		command_usage(command, "no action given; use %s", all.data);
 	free(instead);
 	text_release(&all);
 	return EXIT_USAGE;
 }
 
 /* Operands and options of the action as usage has them, without the explanation. */
-static int needs(const struct command *command, const struct action *action)
+static int action_usage_needs(const struct command *command, const struct action *action)
 {
 	const char *gap = strstr(action->form, "  ");
 
@@ -60,21 +60,21 @@ static int needs(const struct command *command, const struct action *action)
 			     action->form);
 }
 
-static int carry_out(const struct options *o, const struct action *action, void *arguments)
+static int action_dispatch(const struct options *o, const struct action *action, void *arguments)
 {
 	const struct action_call call = { arguments, o->operands + 1, o->operand_count - 1 };
 
 	if (action->most != ANY_NUMBER && call.count > action->most)
-		return command_usage(o->command, "what is '%.60s' for? %s takes %s",
+		return command_usage(o->command, "unexpected argument '%.60s'; %s takes %s",
 				     call.operands[action->most], action->name,
-				     action->most == 0   ? "options only"
-				     : action->most == 1 ? "one operand"
-							 : "fewer operands");
+				     action->most == 0   ? "only options"
+				     : action->most == 1 ? "one argument"
+							 : "fewer arguments");
 	if (call.count < action->least)
-		return needs(o->command, action);
+		return action_usage_needs(o->command, action);
 	for (size_t i = 0; o->command->options && o->command->options[i].name; i++)
 		if (o->given & 1ULL << i && !action_takes(action, &o->command->options[i]))
-			return command_usage(o->command, "--%s is for %s, not for %s",
+			return command_usage(o->command, "--%s applies to %s, not to %s",
 					     o->command->options[i].name,
 					     o->command->options[i].actions, action->name);
 	return action->run(&call);
@@ -90,7 +90,7 @@ int command_act(const struct command *command, int argc, char **argv, void *argu
 		action++;
 	if (code == EXIT_ACCEPTED)
 		code = o.operand_count && action->name
-			       ? carry_out(&o, action, arguments)
+			       ? action_dispatch(&o, action, arguments)
 			       : no_action(command, o.operand_count ? o.operands[0] : NULL);
 	options_end(&o);
 	return code;

@@ -12,7 +12,7 @@ struct line {
 	size_t gap; /* where what two or more blanks set apart begins; 0: nothing is */
 };
 
-static struct line line_at(const char *text)
+static struct line fold_line_at(const char *text)
 {
 	struct line l = { .text = text, .length = strcspn(text, "\n") };
 
@@ -31,7 +31,7 @@ static struct line line_at(const char *text)
 /*
  * " -o, --output FILE the page", " run.jsonl every case": what continues below is further right.
  */
-static bool is_row(const struct line *l)
+static bool fold_is_row(const struct line *l)
 {
 	return l->gap || l->text[l->indent] == '-';
 }
@@ -40,25 +40,27 @@ static bool is_row(const struct line *l)
  * True if `next` continues the block from `first` to `last`: its first word did not fit into
  * `last`.
  */
-static bool continues(const struct line *first, const struct line *last, const struct line *next,
-		      size_t width)
+static bool fold_line_continues(const struct line *first, const struct line *last,
+				const struct line *next, size_t width)
 {
 	size_t word = strcspn(next->text + next->indent, " \n");
 
 	if (next->length == 0 || next->gap || last->length + 1 + word <= width)
 		return false;
-	return is_row(first) ? next->indent > first->indent + 2 : next->indent == first->indent;
+	return fold_is_row(first) ? next->indent > first->indent + 2
+				  : next->indent == first->indent;
 }
 
 /* Indent of a block's continuation lines: that of its second line. */
 static size_t hang_of(const struct line *first, size_t lines)
 {
-	size_t hang = lines > 1    ? line_at(first->text + first->length + 1).indent
+	size_t hang = lines > 1    ? fold_line_at(first->text + first->length + 1).indent
 		      : first->gap ? first->gap
 				   : first->indent;
 
-	return hang > HANG_MOST || (lines == 1 && !first->gap && is_row(first)) ? first->indent + 4
-										: hang;
+	return hang > HANG_MOST || (lines == 1 && !first->gap && fold_is_row(first))
+		       ? first->indent + 4
+		       : hang;
 }
 
 /* The words of a block: those of its first line from the gap on, and all of its other lines. */
@@ -89,16 +91,16 @@ static void fold_block(struct text *out, const struct line *first, size_t lines,
 }
 
 /* Number of lines of the block that begins with `first`; *longest: length of its longest line. */
-static size_t block_of(const struct line *first, bool forms, size_t width, size_t *longest)
+static size_t fold_block_of(const struct line *first, bool forms, size_t width, size_t *longest)
 {
 	struct line last = *first;
 	size_t count = 1;
 
 	*longest = first->length;
 	while (!forms && last.length > 0 && last.text[last.length]) {
-		struct line next = line_at(last.text + last.length + 1);
+		struct line next = fold_line_at(last.text + last.length + 1);
 
-		if (!continues(first, &last, &next, width))
+		if (!fold_line_continues(first, &last, &next, width))
 			break;
 		*longest = next.length > *longest ? next.length : *longest;
 		last = next;
@@ -107,13 +109,13 @@ static size_t block_of(const struct line *first, bool forms, size_t width, size_
 	return count;
 }
 
-void fold(struct text *out, const char *text, size_t width)
+void fold_text(struct text *out, const char *text, size_t width)
 {
 	bool forms = true;
 
 	while (*text) {
-		struct line first = line_at(text);
-		size_t longest, lines = block_of(&first, forms, width, &longest);
+		struct line first = fold_line_at(text);
+		size_t longest, lines = fold_block_of(&first, forms, width, &longest);
 		const char *end = text;
 
 		forms = forms && first.length > 0;

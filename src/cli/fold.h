@@ -11,6 +11,6 @@
  * Appends `text`. Lines before the first empty one are forms, which are never joined; later ones
  * are joined with the one before when that was full, and only where something was too long.
  */
-void fold(struct text *out, const char *text, size_t width);
+void fold_text(struct text *out, const char *text, size_t width);
 
 #endif

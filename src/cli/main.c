@@ -1,4 +1,4 @@
-/* The program's door: finds the command and hands over. */
+/* main(): finds the command that the first argument names, and runs it. */
 #include <malloc.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/usage.h"
 
+#define COMMAND_GROUP(title)
 #define COMMAND(name) extern const struct command command_##name;
 #include "cli/commands.def"
 #undef COMMAND
@@ -53,16 +54,16 @@ int command_usage(const struct command *command, const char *format, ...)
 	fprintf(stderr, "gpuproof %s: %s", command->name, err.message);
 	/* The forms; what is explained below them would push the message off the screen. */
 	usage_forms(command, "usage: ", &forms);
-	fold(&folded, forms.data, HELP_WIDTH);
+	fold_text(&folded, forms.data, HELP_WIDTH);
 	fprintf(stderr, "\n%s", folded.data);
 	if (command->about || command->options || command->notes)
-		fprintf(stderr, "gpuproof help %s explains it.\n", command->name);
+		fprintf(stderr, "More: gpuproof help %s\n", command->name);
 	text_release(&forms);
 	text_release(&folded);
 	return EXIT_USAGE;
 }
 
-static const struct command *command_named(const char *name)
+static const struct command *main_command_named(const char *name)
 {
 	for (const struct command *const *c = commands; *c; c++)
 		if (strcmp((*c)->name, name) == 0)
@@ -71,9 +72,9 @@ static const struct command *command_named(const char *name)
 }
 
 /* `rest`: the arguments after it. */
-static int unknown_command(const char *name, char **rest)
+static int main_unknown_command(const char *name, char **rest)
 {
-	const struct command *next = *rest ? command_named(*rest) : NULL;
+	const struct command *next = *rest ? main_command_named(*rest) : NULL;
 	const char *names[32];
 	struct error err = ERROR_NONE;
 	const char *near;
@@ -83,9 +84,9 @@ static int unknown_command(const char *name, char **rest)
 		names[n] = commands[n]->name;
 	names[n] = NULL;
 	if (*name == '-' && next)
-		return command_usage(next, "there is no option '%s'", name);
+		return command_usage(next, "unknown option '%s'", name);
 	near = text_nearest(name, names);
-	error_set(&err, STATUS_USAGE, "'%s' is not a command%s%s%s; see gpuproof help", name,
+	error_set(&err, STATUS_USAGE, "unknown command '%s'%s%s%s; see gpuproof help", name,
 		  near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 	return command_fail(&err);
 }
@@ -97,7 +98,7 @@ static int unknown_command(const char *name, char **rest)
 static void bring_command_forward(int argc, char **argv)
 {
 	for (int i = 2; i < argc && *argv[1] == '-'; i++) {
-		const struct command *command = command_named(argv[i]);
+		const struct command *command = main_command_named(argv[i]);
 		char *name = argv[i];
 
 		if (!command || !options_fit(command, i - 1, argv + 1))
@@ -109,7 +110,7 @@ static void bring_command_forward(int argc, char **argv)
 }
 
 /* A full disk or a closed pipe at stdout must not look like success. */
-static int finish(int code)
+static int check_stdout_written(int code)
 {
 	if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_ACCEPTED) {
 		perror("gpuproof: standard output");
@@ -118,13 +119,23 @@ static int finish(int code)
 	return code;
 }
 
-/* Anywhere among the command's arguments: a request for help wins. */
-static bool asks_for_help(int argc, char **argv)
+/* "--help" or "-h" if it is anywhere among the command's arguments, else NULL. */
+static char *help_request(int argc, char **argv)
 {
 	for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-			return true;
-	return false;
+			return argv[i];
+	return NULL;
+}
+
+/* -h: a screen; --help: everything. `name`: of a command, or NULL. */
+static int main_help_on(char *request, char *name)
+{
+	char help[] = "help", brief[] = "--brief";
+	bool shorter = strcmp(request, "-h") == 0;
+	char *arguments[] = { help, shorter ? brief : name, shorter ? name : NULL, NULL };
+
+	return command_help.run(1 + (name != NULL) + shorter, arguments);
 }
 
 /*
@@ -145,6 +156,7 @@ int main(int argc, char **argv)
 {
 	const struct command *command;
 	const char *name;
+	char *request;
 
 	if (!hold_standard_streams())
 		return EXIT_ENVIRONMENT;
@@ -158,13 +170,15 @@ int main(int argc, char **argv)
 	bring_command_forward(argc, argv);
 	name = argc > 1 ? argv[1] : "help";
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
-		name = "help";
-	else if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
+		return check_stdout_written(main_help_on(argv[1], NULL));
+	if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
 		name = "version";
-	else if (asks_for_help(argc, argv))
-		return finish(command_help.run(2, (char *[]){ argv[0], argv[1], NULL }));
-	command = command_named(name);
+	request = help_request(argc, argv);
+	if (request)
+		return check_stdout_written(main_help_on(request, argv[1]));
+	command = main_command_named(name);
 	if (command)
-		return finish(command->run(argc > 1 ? argc - 1 : argc, argc > 1 ? argv + 1 : argv));
-	return unknown_command(name, argv + 2);
+		return check_stdout_written(
+			command->run(argc > 1 ? argc - 1 : argc, argc > 1 ? argv + 1 : argv));
+	return main_unknown_command(name, argv + 2);
 }

@@ -16,7 +16,7 @@
  * Text as roff: no escape, no line that starts with a request, ASCII quotes and hyphens as they are
  * typed.
  */
-static void add_plain(struct text *out, const char *s, size_t length)
+static void roff_add_plain(struct text *out, const char *s, size_t length)
 {
 	bool line_start = true;
 
@@ -35,17 +35,17 @@ static void add_plain(struct text *out, const char *s, size_t length)
 	}
 }
 
-static void add_string(struct text *out, const char *s)
+static void roff_add_string(struct text *out, const char *s)
 {
-	add_plain(out, s, strlen(s));
+	roff_add_plain(out, s, strlen(s));
 }
 
-static void add_folded(struct text *out, const char *s)
+static void roff_add_folded(struct text *out, const char *s)
 {
 	struct text folded = TEXT_EMPTY;
 
-	fold(&folded, s, MANUAL_WIDTH);
-	add_string(out, folded.data);
+	fold_text(&folded, s, MANUAL_WIDTH);
+	roff_add_string(out, folded.data);
 	if (!text_ends_with(folded.data, "\n"))
 		text_add_char(out, '\n');
 	text_release(&folded);
@@ -54,11 +54,11 @@ static void add_folded(struct text *out, const char *s)
 static void add_verbatim(struct text *out, const char *s)
 {
 	text_add(out, ".nf\n");
-	add_folded(out, s);
+	roff_add_folded(out, s);
 	text_add(out, ".fi\n");
 }
 
-static void add_heading(struct text *out, const char *request, const char *name)
+static void roff_add_heading(struct text *out, const char *request, const char *name)
 {
 	text_addf(out, "%s \"", request);
 	for (; *name; name++)
@@ -66,27 +66,27 @@ static void add_heading(struct text *out, const char *request, const char *name)
 	text_add(out, "\"\n");
 }
 
-static void add_command(struct text *out, const struct command *command)
+static void roff_add_command(struct text *out, const struct command *command)
 {
 	struct text usage = TEXT_EMPTY;
 
 	usage_forms(command, "", &usage);
 	usage_details(command, &usage);
-	add_heading(out, ".SS", command->name);
-	add_string(out, command->summary);
+	roff_add_heading(out, ".SS", command->name);
+	roff_add_string(out, command->summary);
 	text_add(out, "\n.PP\n");
 	add_verbatim(out, usage.data);
 	text_release(&usage);
 }
 
-static void add_topic(struct text *out, const struct embedded_file *topic)
+static void roff_add_topic(struct text *out, const struct embedded_file *topic)
 {
 	char *name = topic_name(topic), *summary = topic_summary(topic);
 
 	for (char *c = name; *c; c++)
 		*c = (char)toupper((unsigned char)*c);
-	add_heading(out, ".SH", name);
-	add_string(out, summary);
+	roff_add_heading(out, ".SH", name);
+	roff_add_string(out, summary);
 	text_add(out, ".\n.PP\n");
 	add_verbatim(out, topic_body(topic));
 	free(name);
@@ -96,29 +96,26 @@ static void add_topic(struct text *out, const struct embedded_file *topic)
 static void add_examples(struct text *out)
 {
 	text_add(out, ".SH EXAMPLES\n");
-	add_verbatim(out,
-		     "gpuproof doctor                       what can be measured here\n"
-		     "gpuproof run quick -o quick           a page in seconds: quick/report.html\n"
-		     "gpuproof run acceptance --check       a verdict, by the limits of the GPU "
-		     "model\n"
-		     "gpuproof compare monday tuesday --fail-on regression\n"
-		     "gpuproof history add monday tuesday && gpuproof history trend\n");
+	add_verbatim(out, "gpuproof doctor                       what can be measured, what is "
+			  "missing\ngpuproof run quick -o quick           a page in seconds: "
+			  "quick/report.html\ngpuproof run acceptance --check       accepted or "
+			  "rejected, by the GPU model's limits\ngpuproof compare monday tuesday "
+			  "--fail-on regression\ngpuproof history add monday tuesday && gpuproof "
+			  "history trend\n");
 	text_add(out, ".SH SEE ALSO\n.BR nvidia\\-smi (1)\n");
 }
 
 void manual_page(struct text *out)
 {
 	text_addf(out, ".TH GPUPROOF 1 \"\" \"gpuproof %s\" \"User Commands\"\n", build_version());
-	text_add(out,
-		 ".SH NAME\ngpuproof \\- measure GPUs, judge the numbers, publish them\n"
-		 ".SH SYNOPSIS\n.B gpuproof\n.I COMMAND\n[\\fIARGUMENTS\\fR]\n"
-		 ".SH DESCRIPTION\n"
-		 "gpuproof measures GPUs from an INI file, verifies and judges the numbers and "
-		 "publishes them as HTML.\nWithout a GPU the same suites measure the CPU.\n"
-		 ".SH COMMANDS\n");
+	text_add(out, ".SH NAME\ngpuproof \\- benchmark GPUs, check the results, publish them\n.SH "
+		      "SYNOPSIS\n.B gpuproof\n.I COMMAND\n[\\fIARGUMENTS\\fR]\n.SH "
+		      "DESCRIPTION\ngpuproof benchmarks GPUs from an INI file, verifies every "
+		      "result, checks the numbers against limits and writes an HTML "
+		      "report.\nWithout a GPU the same suites measure the CPU.\n.SH COMMANDS\n");
 	for (const struct command *const *c = commands; *c; c++)
-		add_command(out, *c);
+		roff_add_command(out, *c);
 	for (const struct embedded_file *topic = embedded_topics; topic->name; topic++)
-		add_topic(out, topic);
+		roff_add_topic(out, topic);
 	add_examples(out);
 }

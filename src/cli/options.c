@@ -16,7 +16,7 @@ void options_end(struct options *options)
 	options->operands = NULL;
 }
 
-static const struct option_row *unknown(struct options *o, const char *argument)
+static const struct option_row *option_unknown(struct options *o, const char *argument)
 {
 	const char *names[MOST_ROWS + 1], *near = NULL;
 	char *word = xstrndup(argument + 2, strcspn(argument + 2, "="));
@@ -32,17 +32,17 @@ static const struct option_row *unknown(struct options *o, const char *argument)
 		near = text_nearest(word, names);
 	o->failed = true;
 	if (near)
-		command_usage(o->command, "there is no option '--%s'; did you mean '--%s'?", word,
+		command_usage(o->command, "unknown option '--%s'; did you mean '--%s'?", word,
 			      near);
 	else
-		command_usage(o->command, "there is no option '--%s'", word);
+		command_usage(o->command, "unknown option '--%s'", word);
 	free(word);
 	return NULL;
 }
 
 /* `attached`: what stood in the same argument, or NULL. */
-static const struct option_row *found(struct options *o, const struct option_row *row,
-				      const char *attached)
+static const struct option_row *option_take_value(struct options *o, const struct option_row *row,
+						  const char *attached)
 {
 	o->value = attached;
 	if (row->type != OPTION_FLAG && !attached && row->fallback) {
@@ -69,8 +69,8 @@ static const struct option_row *long_option(struct options *o, const char *argum
 
 	for (const struct option_row *row = o->command->options; row && row->name; row++)
 		if (strlen(row->name) == length && strncmp(row->name, name, length) == 0)
-			return found(o, row, equals ? equals + 1 : NULL);
-	return unknown(o, argument);
+			return option_take_value(o, row, equals ? equals + 1 : NULL);
+	return option_unknown(o, argument);
 }
 
 /*
@@ -89,10 +89,10 @@ static const struct option_row *short_option(struct options *o, const char *lett
 			o->letters = rest;
 			rest = NULL;
 		}
-		return found(o, row, rest);
+		return option_take_value(o, row, rest);
 	}
 	o->failed = true;
-	command_usage(o->command, "there is no option '-%c'", letters[0]);
+	command_usage(o->command, "unknown option '-%c'", letters[0]);
 	return NULL;
 }
 
@@ -118,24 +118,24 @@ static const struct option_row *next_option(struct options *o)
 	return NULL;
 }
 
-static enum status store_count(int64_t *count, const struct option_row *row, const char *value,
-			       struct error *err)
+static enum status options_store_count(int64_t *count, const struct option_row *row,
+				       const char *value, struct error *err)
 {
 	if (units_parse_integer(value, count, err) == STATUS_OK && *count < 1)
-		error_set(err, STATUS_USAGE, "'%.40s' is not above 0", value);
+		error_set(err, STATUS_USAGE, "'%.40s' is not a positive number", value);
 	return error_prefix(err, "--%s", row->name);
 }
 
-static enum status store_percent(double *ratio, const struct option_row *row, const char *value,
-				 struct error *err)
+static enum status options_store_percent(double *ratio, const struct option_row *row,
+					 const char *value, struct error *err)
 {
 	if (units_parse_percent(value, ratio, err) == STATUS_OK && *ratio >= 1)
 		error_set(err, STATUS_USAGE, "'%.60s' is not below 100 %%", value);
 	return error_prefix(err, "--%s", row->name);
 }
 
-static enum status store_choice(int *choice, const struct option_row *row, const char *value,
-				struct error *err)
+static enum status options_store_choice(int *choice, const struct option_row *row,
+					const char *value, struct error *err)
 {
 	struct text allowed = TEXT_EMPTY;
 
@@ -156,8 +156,8 @@ static enum status store_choice(int *choice, const struct option_row *row, const
 	return err->status;
 }
 
-static enum status store(const struct option_row *row, void *variable, const char *value,
-			 struct error *err)
+static enum status option_store(const struct option_row *row, void *variable, const char *value,
+				struct error *err)
 {
 	switch (row->type) {
 	case OPTION_FLAG:
@@ -167,11 +167,11 @@ static enum status store(const struct option_row *row, void *variable, const cha
 		*(const char **)variable = value;
 		break;
 	case OPTION_COUNT:
-		return store_count(variable, row, value, err);
+		return options_store_count(variable, row, value, err);
 	case OPTION_PERCENT:
-		return store_percent(variable, row, value, err);
+		return options_store_percent(variable, row, value, err);
 	case OPTION_CHOICE:
-		return store_choice(variable, row, value, err);
+		return options_store_choice(variable, row, value, err);
 	case OPTION_CALL:
 		return row->take(variable, row->name, value, err);
 	}
@@ -214,7 +214,8 @@ struct option_files {
 	size_t count;
 };
 
-static void note_file(struct option_files *files, const struct option_row *row, const char *value)
+static void options_note_file(struct option_files *files, const struct option_row *row,
+			      const char *value)
 {
 	if (row->file == OPTION_FILE_READ)
 		input_note(value);
@@ -225,7 +226,7 @@ static void note_file(struct option_files *files, const struct option_row *row, 
 }
 
 /* Files that do not exist yet are compared by folder and name. */
-static bool is_same_file(const char *a, const char *b)
+static bool options_is_same_file(const char *a, const char *b)
 {
 	const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
 	char *folder_a, *folder_b;
@@ -246,7 +247,7 @@ static bool is_same_file(const char *a, const char *b)
 	return same;
 }
 
-static enum status refuse_files(const struct option_files *files, struct error *err)
+static enum status options_refuse_files(const struct option_files *files, struct error *err)
 {
 	if (err->status != STATUS_OK)
 		return err->status;
@@ -255,9 +256,9 @@ static enum status refuse_files(const struct option_files *files, struct error *
 			return err->status;
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(files->names[i], files->names[j]) != 0 &&
-			    is_same_file(files->written[i], files->written[j]))
+			    options_is_same_file(files->written[i], files->written[j]))
 				return error_set(err, STATUS_USAGE,
-						 "--%s and --%s both write '%.300s': name two "
+						 "--%s and --%s both write '%.300s'; name two "
 						 "files",
 						 files->names[j], files->names[i],
 						 files->written[i]);
@@ -279,11 +280,11 @@ int options_parse(struct options *o, const struct command *command, int argc, ch
 			       .operands = xcalloc((size_t)argc + 1, sizeof(char *)) };
 	while (err.status == STATUS_OK && (row = next_option(o))) {
 		o->given |= 1ULL << (row - command->options);
-		if (store(row, (char *)arguments + row->at, o->value, &err) == STATUS_OK)
-			note_file(&files, row, o->value);
+		if (option_store(row, (char *)arguments + row->at, o->value, &err) == STATUS_OK)
+			options_note_file(&files, row, o->value);
 	}
 	if (o->failed)
 		return EXIT_USAGE;
-	refuse_files(&files, &err);
+	options_refuse_files(&files, &err);
 	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
 }

@@ -15,5 +15,7 @@
 void usage_forms(const struct command *command, const char *first, struct text *out);
 /* Appends about, options and notes, each after an empty line; not folded. */
 void usage_details(const struct command *command, struct text *out);
+/* Appends one line of at most `width` columns per option, after an empty line. */
+void usage_option_lines(const struct command *command, size_t width, struct text *out);
 
 #endif

@@ -10,7 +10,7 @@
 #include "plan/suite.h"
 #include "reference/gpu.h"
 
-static void add_stems(const struct embedded_file *files, struct text *out)
+static void complete_add_stems(const struct embedded_file *files, struct text *out)
 {
 	for (; files->name; files++)
 		text_addf(out, "%.*s ", (int)strcspn(files->name, "."), files->name);
@@ -23,7 +23,7 @@ void words_backends(struct text *out)
 
 void words_configs(struct text *out)
 {
-	add_stems(embedded_configs, out);
+	complete_add_stems(embedded_configs, out);
 }
 
 void words_export_formats(struct text *out)
@@ -48,7 +48,7 @@ void words_import_formats(struct text *out)
 		text_addf(out, "%s ", import_formats[i]->name);
 }
 
-static void add_settings(const char *section, const struct key *keys, struct text *out)
+static void complete_add_settings(const char *section, const struct key *keys, struct text *out)
 {
 	for (; keys->name; keys++)
 		text_addf(out, "%s.%s= ", section, keys->name);
@@ -56,9 +56,9 @@ static void add_settings(const char *section, const struct key *keys, struct tex
 
 void words_settings(struct text *out)
 {
-	add_settings("run", run_keys, out);
-	add_settings("defaults", sampling_keys, out);
-	add_settings("report", report_keys, out);
+	complete_add_settings("run", run_keys, out);
+	complete_add_settings("defaults", sampling_keys, out);
+	complete_add_settings("report", report_keys, out);
 }
 
 void words_suites(struct text *out)
@@ -69,7 +69,7 @@ void words_suites(struct text *out)
 
 void words_limits(struct text *out)
 {
-	add_stems(embedded_limits, out);
+	complete_add_stems(embedded_limits, out);
 }
 
 void words_subjects(struct text *out)
@@ -77,14 +77,14 @@ void words_subjects(struct text *out)
 	for (const struct command *const *c = commands; *c; c++)
 		text_addf(out, "%s ", (*c)->name);
 	text_add(out, "all ");
-	add_stems(embedded_topics, out);
+	complete_add_stems(embedded_topics, out);
 }
 
 void words_embedded(struct text *out)
 {
 	words_configs(out);
 	words_limits(out);
-	add_stems(embedded_claims, out);
+	complete_add_stems(embedded_claims, out);
 }
 
 void words_sections(struct text *out)

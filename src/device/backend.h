@@ -32,7 +32,7 @@
 #include "device/telemetry.h"
 
 /* Changes with every change of this header that a loaded module would notice. */
-#define BACKEND_ABI 22
+#define BACKEND_ABI 25
 
 /* Every backend's device, stream, event, communicator and graph start with these fields. */
 struct device {
@@ -46,7 +46,7 @@ struct event {
 	struct device *device;
 };
 struct communicator_operations;
-struct autotune_rules; /* base/autotune.h */
+struct autotune_rules; /* device/autotune.h */
 struct relay;          /* device/ranks/relay.h */
 struct communicator {
 	struct device *device;
@@ -138,7 +138,8 @@ enum epilogue {
 
 /*
  * C = alpha * op(A) * op(B) + beta * C, column-major as in BLAS: op(A) is m x k, op(B) k x n, C m x
- * n. A and B are stored in `precision`, C in that of its result; alpha and beta are FP32 except for
+ * n. A and B are stored in `precision`, C in that of its result or, `wide`, in FP32; alpha and beta
+ * are FP32 except for
  * FP64 (double), FP16_ACC16 (FP16) and INT8 (whole numbers). `batch` products, the matrices of each
  * `stride` elements after those of the one before; 0: one product.
  */
@@ -159,6 +160,7 @@ struct gemm {
 	 * twice as long.
 	 */
 	int multiprocessors;
+	bool wide;     /* FP16 and BF16: C in FP32, so that no bit of the sums is lost */
 	bool searched; /* by what gemm_search() chose for this shape on this stream */
 };
 

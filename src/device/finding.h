@@ -3,6 +3,7 @@
 #define GPUPROOF_DEVICE_FINDING_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* Name and value of one piece of the environment ("driver", "580.159.03"). */
 typedef void fact_fn(void *context, const char *name, const char *value);
@@ -23,7 +24,43 @@ enum severity { SEVERITY_OK, SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR };
 struct finding {
 	enum severity severity;
 	char subject[160]; /* "persistence cuda:0"; with the node's name in a result of several */
-	char text[320];    /* what was found and, unless OK, what it costs and what to do */
+	/* The facts of the subject, for programs: what was looked at, always in the same words. */
+	char topic[48]; /* "persistence"; a FINDING_ word where other rooms know it */
+	char device[96], node[64], other_node[64]; /* that it is about; "" */
+	char text[320]; /* what was found and, unless OK, what it costs and what to do */
 };
+
+/* Topics that other rooms know. */
+#define FINDING_LOST "devices" /* a device of the run is there, but cannot be used */
+#define FINDING_DEVICE "device"
+#define FINDING_BACKEND "backend"
+#define FINDING_DRIVER "driver"
+#define FINDING_DEVICE_NODES "device nodes"
+#define FINDING_PERMISSIONS "permissions"
+#define FINDING_PROCESSES "processes"
+#define FINDING_ECC "ecc"
+#define FINDING_ECC_ERRORS "ecc errors"
+#define FINDING_RETIRED "retired pages"
+#define FINDING_REMAPPED "remapped rows"
+#define FINDING_NVLINK "nvlink"
+#define FINDING_PCIE "pcie"
+#define FINDING_DRIFT "drift" /* a setting of `node` differs from most nodes' */
+#define FINDING_NODE "node"   /* `node` is slow */
+#define FINDING_LINK "link"   /* neither `node` nor `other_node` is, but both together */
+#define FINDING_NODES "nodes"
+
+/* Sets the topic, and a subject of it and what it is about ("": of the topic alone). */
+static inline void finding_set_subject(struct finding *f, const char *topic, const char *about)
+{
+	snprintf(f->topic, sizeof(f->topic), "%s", topic);
+	snprintf(f->subject, sizeof(f->subject), "%.47s%s%.95s", topic, *about ? " " : "", about);
+}
+
+/* The same of a device. */
+static inline void finding_set_device(struct finding *f, const char *topic, const char *device)
+{
+	finding_set_subject(f, topic, device);
+	snprintf(f->device, sizeof(f->device), "%s", device);
+}
 
 #endif

@@ -45,21 +45,20 @@ static void list_images(const char *images, struct text *out)
 			  image.capability % 10, image.machine ? "" : " and newer");
 }
 
-static enum status refuse(const char *images, int capability, int intermediate, struct error *err)
+static enum status images_refuse_device(const char *images, int capability, int intermediate,
+					struct error *err)
 {
 	struct text list = TEXT_EMPTY;
 
 	if (intermediate)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "compute capability %d.%d: there is no machine code for it, and "
-				 "the driver is older than the toolkit, so it cannot compile the "
-				 "code for %d.%d",
+				 "no machine code for compute capability %d.%d, and the driver is "
+				 "older than the toolkit, so it cannot compile the code for %d.%d",
 				 capability / 10, capability % 10, intermediate / 10,
 				 intermediate % 10);
 	list_images(images, &list);
-	error_set(err, STATUS_UNSUPPORTED,
-		  "compute capability %d.%d: there is no code for it, only for %s", capability / 10,
-		  capability % 10, list.data ? list.data : "none");
+	error_set(err, STATUS_UNSUPPORTED, "no code for compute capability %d.%d, only for %s",
+		  capability / 10, capability % 10, list.data ? list.data : "none");
 	text_release(&list);
 	return STATUS_UNSUPPORTED;
 }
@@ -85,7 +84,7 @@ enum status images_for(const char *images, int capability, bool compiles, char *
 	else if (intermediate && compiles)
 		snprintf(how, size, COMPILED "%d.%d", intermediate / 10, intermediate % 10);
 	else
-		return refuse(images, capability, intermediate, err);
+		return images_refuse_device(images, capability, intermediate, err);
 	return STATUS_OK;
 }
 

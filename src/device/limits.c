@@ -8,7 +8,7 @@
 
 #define CGROUP_ROOT "/sys/fs/cgroup"
 
-static bool read_line(const char *path, char *line, size_t size)
+static bool cgroup_read_line(const char *path, char *line, size_t size)
 {
 	FILE *f = fopen(path, "re");
 	bool ok;
@@ -21,7 +21,7 @@ static bool read_line(const char *path, char *line, size_t size)
 }
 
 /* The value in bytes of a row of a file like /proc/meminfo; 0 when it is not there. */
-static uint64_t row_of(const char *path, const char *key)
+static uint64_t meminfo_row_bytes(const char *path, const char *key)
 {
 	FILE *f = fopen(path, "re");
 	size_t length = strlen(key);
@@ -69,8 +69,8 @@ static bool cgroup_folder(const char *controller, char *folder, size_t size)
 }
 
 /* Calls `look` in the process's folder and every folder above it: each level's limit counts. */
-static void each_level(const char *controller, void (*look)(const char *folder, void *context),
-		       void *context)
+static void cgroup_each_level(const char *controller,
+			      void (*look)(const char *folder, void *context), void *context)
 {
 	char folder[1280];
 	char *slash;
@@ -86,21 +86,21 @@ static void each_level(const char *controller, void (*look)(const char *folder, 
 	}
 }
 
-static bool read_number(const char *folder, const char *file, double *value)
+static bool cgroup_read_number(const char *folder, const char *file, double *value)
 {
 	char path[1400], line[64];
 
 	snprintf(path, sizeof(path), "%s/%s", folder, file);
-	return read_line(path, line, sizeof(line)) && sscanf(line, "%lf", value) == 1;
+	return cgroup_read_line(path, line, sizeof(line)) && sscanf(line, "%lf", value) == 1;
 }
 
-struct memory_limit {
+struct cgroup_memory_limit {
 	const char *limit_file, *usage_file, *reclaimable_key;
 	double total, available;
 };
 
 /* Page cache that the kernel gives back on demand; it counts as used. */
-static double reclaimable(const char *folder, const char *key)
+static double cgroup_reclaimable(const char *folder, const char *key)
 {
 	char path[1400], line[128], name[64];
 	double value, found = 0;
@@ -118,29 +118,30 @@ static double reclaimable(const char *folder, const char *key)
 	return found;
 }
 
-static void look_memory(const char *folder, void *context)
+static void cgroup_look_memory(const char *folder, void *context)
 {
-	struct memory_limit *limit = context;
+	struct cgroup_memory_limit *limit = context;
 	double total, used;
 
-	if (!read_number(folder, limit->limit_file, &total))
+	if (!cgroup_read_number(folder, limit->limit_file, &total))
 		return; /* "max", or not a level with this controller */
 	limit->total = fmin(limit->total, total);
-	if (read_number(folder, limit->usage_file, &used))
+	if (cgroup_read_number(folder, limit->usage_file, &used))
 		limit->available =
 			fmin(limit->available,
-			     fmax(0, total - used + reclaimable(folder, limit->reclaimable_key)));
+			     fmax(0, total - used +
+					     cgroup_reclaimable(folder, limit->reclaimable_key)));
 }
 
-static struct memory_limit memory_limit(void)
+static struct cgroup_memory_limit memory_limit(void)
 {
-	struct memory_limit v2 = { "memory.max", "memory.current", "inactive_file", INFINITY,
-				   INFINITY };
-	struct memory_limit v1 = { "memory.limit_in_bytes", "memory.usage_in_bytes",
-				   "total_inactive_file", INFINITY, INFINITY };
+	struct cgroup_memory_limit v2 = { "memory.max", "memory.current", "inactive_file", INFINITY,
+					  INFINITY };
+	struct cgroup_memory_limit v1 = { "memory.limit_in_bytes", "memory.usage_in_bytes",
+					  "total_inactive_file", INFINITY, INFINITY };
 
-	each_level("", look_memory, &v2);
-	each_level("memory", look_memory, &v1);
+	cgroup_each_level("", cgroup_look_memory, &v2);
+	cgroup_each_level("memory", cgroup_look_memory, &v1);
 	v2.total = fmin(v2.total, v1.total);
 	v2.available = fmin(v2.available, v1.available);
 	return v2;
@@ -148,14 +149,15 @@ static struct memory_limit memory_limit(void)
 
 uint64_t limits_memory_total(void)
 {
-	double total = (double)row_of("/proc/meminfo", "MemTotal"), limit = memory_limit().total;
+	double total = (double)meminfo_row_bytes("/proc/meminfo", "MemTotal"),
+	       limit = memory_limit().total;
 
 	return (uint64_t)fmin(total, limit);
 }
 
 uint64_t limits_memory_available(void)
 {
-	double available = (double)row_of("/proc/meminfo", "MemAvailable"),
+	double available = (double)meminfo_row_bytes("/proc/meminfo", "MemAvailable"),
 	       limit = memory_limit().available;
 
 	return (uint64_t)fmin(available, limit);
@@ -163,7 +165,7 @@ uint64_t limits_memory_available(void)
 
 uint64_t limits_memory_resident(void)
 {
-	return row_of("/proc/self/smaps_rollup", "Rss");
+	return meminfo_row_bytes("/proc/self/smaps_rollup", "Rss");
 }
 
 static void look_quota_v2(const char *folder, void *context)
@@ -172,8 +174,8 @@ static void look_quota_v2(const char *folder, void *context)
 	double quota, period, *cores = context;
 
 	snprintf(path, sizeof(path), "%s/cpu.max", folder);
-	if (read_line(path, line, sizeof(line)) && sscanf(line, "%lf %lf", &quota, &period) == 2 &&
-	    period > 0)
+	if (cgroup_read_line(path, line, sizeof(line)) &&
+	    sscanf(line, "%lf %lf", &quota, &period) == 2 && period > 0)
 		*cores = fmin(*cores, quota / period);
 }
 
@@ -181,8 +183,8 @@ static void look_quota_v1(const char *folder, void *context)
 {
 	double quota, period, *cores = context;
 
-	if (read_number(folder, "cpu.cfs_quota_us", &quota) && quota > 0 &&
-	    read_number(folder, "cpu.cfs_period_us", &period) && period > 0)
+	if (cgroup_read_number(folder, "cpu.cfs_quota_us", &quota) && quota > 0 &&
+	    cgroup_read_number(folder, "cpu.cfs_period_us", &period) && period > 0)
 		*cores = fmin(*cores, quota / period);
 }
 
@@ -190,8 +192,8 @@ double limits_cpu_quota(void)
 {
 	double cores = INFINITY;
 
-	each_level("", look_quota_v2, &cores);
-	each_level("cpu", look_quota_v1, &cores);
-	each_level("cpu,cpuacct", look_quota_v1, &cores);
+	cgroup_each_level("", look_quota_v2, &cores);
+	cgroup_each_level("cpu", look_quota_v1, &cores);
+	cgroup_each_level("cpu,cpuacct", look_quota_v1, &cores);
 	return cores;
 }

@@ -13,7 +13,7 @@
 
 static const struct backend *const built_in[] = { &backend_host };
 
-static void add_missing(struct backend_list *list, const char *name, const char *why)
+static void registry_add_missing(struct backend_list *list, const char *name, const char *why)
 {
 	if (list->missing_count == ARRAY_SIZE(list->missing))
 		return;
@@ -25,7 +25,7 @@ static void add_missing(struct backend_list *list, const char *name, const char 
  * True if `only` ("auto", NULL or names separated by commas or spaces) asks for `name`: "cuda" asks
  * for cuda13, too.
  */
-static bool wanted(const char *only, const char *name)
+static bool backend_is_wanted(const char *only, const char *name)
 {
 	static const char separators[] = ", \t";
 	size_t length;
@@ -43,7 +43,7 @@ static bool wanted(const char *only, const char *name)
 }
 
 /* Another file of a module that is open already: the first folder wins. */
-static bool is_open(const struct backend_list *list, const char *module)
+static bool registry_is_open(const struct backend_list *list, const char *module)
 {
 	for (size_t i = 0; i < list->count; i++)
 		if (strcmp(list->backends[i]->module, module) == 0)
@@ -51,17 +51,19 @@ static bool is_open(const struct backend_list *list, const char *module)
 	return false;
 }
 
-static void open_backend(struct backend_list *list, const char *name, const struct backend *backend,
-			 const struct backend_options *options)
+static void registry_open_backend(struct backend_list *list, const char *name,
+				  const struct backend *backend,
+				  const struct backend_options *options)
 {
 	struct error err = ERROR_NONE;
 
-	if (is_open(list, backend->module))
-		add_missing(list, name, "not needed: another file of this name was found first");
+	if (registry_is_open(list, backend->module))
+		registry_add_missing(list, name,
+				     "not used: another file of this name was found first");
 	else if (list->count == ARRAY_SIZE(list->backends))
-		add_missing(list, name, "too many backends");
+		registry_add_missing(list, name, "too many backends");
 	else if (backend->open(options, &err) != STATUS_OK)
-		add_missing(list, name, err.message);
+		registry_add_missing(list, name, err.message);
 	else
 		list->backends[list->count++] = backend;
 }
@@ -81,23 +83,23 @@ static void open_module(struct backend_list *list, const char *path,
 	if (!module) {
 		const char *reason = dlerror();
 
-		add_missing(list, name, reason ? reason : "dlopen failed");
+		registry_add_missing(list, name, reason ? reason : "dlopen failed");
 		return;
 	}
 	backend = dlsym(module, "gpuproof_backend");
 	if (!backend) {
-		add_missing(list, name,
-			    "is no gpuproof backend: it has no symbol gpuproof_backend");
+		registry_add_missing(list, name,
+				     "not a gpuproof backend: no symbol gpuproof_backend");
 	} else if (backend->abi != BACKEND_ABI) {
-		snprintf(why, sizeof(why), "was built for interface %u, this gpuproof has %u",
+		snprintf(why, sizeof(why), "built for interface %u, but this gpuproof has %u",
 			 backend->abi, BACKEND_ABI);
-		add_missing(list, name, why);
+		registry_add_missing(list, name, why);
 	} else {
-		open_backend(list, name, backend, options);
+		registry_open_backend(list, name, backend, options);
 	}
 }
 
-static bool first_of_name(const struct backend_list *list, size_t which)
+static bool registry_first_of_name(const struct backend_list *list, size_t which)
 {
 	for (size_t i = 0; i < which; i++)
 		if (strcmp(list->backends[i]->name, list->backends[which]->name) == 0)
@@ -106,8 +108,8 @@ static bool first_of_name(const struct backend_list *list, size_t which)
 }
 
 /* "cuda13: machine code for 9.0" or "not cuda13: ..."; true when it has code for the device. */
-static bool ask(const struct backend *backend, int index, bool chosen_already,
-		struct device_choice *choice)
+static bool backend_drives_device(const struct backend *backend, int index, bool chosen_already,
+				  struct device_choice *choice)
 {
 	struct error err = ERROR_NONE;
 	size_t length = strlen(choice->why);
@@ -132,7 +134,7 @@ static bool ask(const struct backend *backend, int index, bool chosen_already,
  * The first module, in the order of the list, that has code for the device; else the first of all,
  * which will say why not.
  */
-static void choose_for(struct backend_list *list, size_t first, int index)
+static void registry_choose_for(struct backend_list *list, size_t first, int index)
 {
 	struct device_choice *choice;
 	const char *name = list->backends[first]->name;
@@ -145,11 +147,11 @@ static void choose_for(struct backend_list *list, size_t first, int index)
 					  .severity = SEVERITY_WARNING };
 	for (size_t i = first; i < list->count; i++)
 		if (strcmp(list->backends[i]->name, name) == 0)
-			chosen |= ask(list->backends[i], index, chosen, choice);
+			chosen |= backend_drives_device(list->backends[i], index, chosen, choice);
 	list->choice_count++;
 }
 
-static bool is_chosen(const struct backend_list *list, const struct backend *backend)
+static bool registry_is_chosen(const struct backend_list *list, const struct backend *backend)
 {
 	for (size_t i = 0; i < list->choice_count; i++)
 		if (list->choices[i].backend == backend)
@@ -164,23 +166,24 @@ static void close_unneeded(struct backend_list *list)
 	for (size_t i = 0; i < list->count; i++) {
 		const struct backend *backend = list->backends[i];
 
-		if (is_chosen(list, backend)) {
+		if (registry_is_chosen(list, backend)) {
 			list->backends[kept++] = backend;
 			continue;
 		}
 		backend->close();
-		add_missing(list, backend->module,
-			    "not needed: a newer module drives these devices");
+		registry_add_missing(list, backend->module,
+				     "not used: a newer module drives these devices");
 	}
 	list->count = kept;
 }
 
-static void choose(struct backend_list *list)
+static void registry_choose_backends(struct backend_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
 		for (int index = 0;
-		     first_of_name(list, i) && index < list->backends[i]->device_count(); index++)
-			choose_for(list, i, index);
+		     registry_first_of_name(list, i) && index < list->backends[i]->device_count();
+		     index++)
+			registry_choose_for(list, i, index);
 	close_unneeded(list);
 }
 
@@ -193,11 +196,12 @@ bool backends_chose(const struct backend_list *list, const struct backend *backe
 }
 
 /* Reports that no backend of that name was found, and which ones were. */
-static void add_unknown(struct backend_list *list, const char *only, const struct text *names)
+static void registry_add_unknown(struct backend_list *list, const char *only,
+				 const struct text *names)
 {
 	char *why = xasprintf("there is no backend of this name; found: %s", names->data);
 
-	add_missing(list, only ? only : "auto", why);
+	registry_add_missing(list, only ? only : "auto", why);
 	free(why);
 }
 
@@ -211,21 +215,21 @@ void backends_open(struct backend_list *list, const char *only,
 	memset(list, 0, sizeof(*list));
 	for (size_t i = 0; i < ARRAY_SIZE(built_in); i++) {
 		text_addf(&names, "%s%s", i ? ", " : "", built_in[i]->name);
-		if (wanted(only, built_in[i]->name))
-			open_backend(list, built_in[i]->name, built_in[i], options);
+		if (backend_is_wanted(only, built_in[i]->name))
+			registry_open_backend(list, built_in[i]->name, built_in[i], options);
 	}
 	if (!backend_modules_find(&modules))
-		add_missing(list, "$GPUPROOF_BACKENDS", strerror(errno));
+		registry_add_missing(list, "$GPUPROOF_BACKENDS", strerror(errno));
 	for (size_t i = 0; i < modules.count; i++) {
 		backend_module_name(modules.paths[i], name, sizeof(name));
 		text_addf(&names, ", %s", name);
-		if (wanted(only, name))
+		if (backend_is_wanted(only, name))
 			open_module(list, modules.paths[i], options);
 	}
 	backend_modules_release(&modules);
-	choose(list);
+	registry_choose_backends(list);
 	if (list->count == 0 && list->missing_count == 0)
-		add_unknown(list, only, &names);
+		registry_add_unknown(list, only, &names);
 	text_release(&names);
 }
 

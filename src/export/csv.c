@@ -10,13 +10,13 @@
 #define LINE_END "\r\n"
 
 /* Names of parameters of all cases, in order of appearance; borrowed. */
-struct columns {
+struct csv_columns {
 	const char **names;
 	size_t count, capacity;
 	const struct verdict_check **checks; /* of the judgement, by case */
 };
 
-static void add_column(struct columns *columns, const char *name)
+static void csv_add_column(struct csv_columns *columns, const char *name)
 {
 	for (size_t i = 0; i < columns->count; i++)
 		if (strcmp(columns->names[i], name) == 0)
@@ -25,14 +25,14 @@ static void add_column(struct columns *columns, const char *name)
 	columns->names[columns->count++] = name;
 }
 
-static void collect_columns(struct columns *columns, const struct result *result)
+static void csv_collect_columns(struct csv_columns *columns, const struct result *result)
 {
 	for (size_t i = 0; i < result->case_count; i++)
 		for (size_t j = 0; j < result->cases[i].parameter_count; j++)
-			add_column(columns, result->cases[i].parameters[j].name);
+			csv_add_column(columns, result->cases[i].parameters[j].name);
 }
 
-static void add_cells(struct text *out, const char *const *cells, size_t count)
+static void csv_add_cells(struct text *out, const char *const *cells, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		escape_csv(out, cells[i]);
@@ -40,7 +40,7 @@ static void add_cells(struct text *out, const char *const *cells, size_t count)
 	}
 }
 
-static void add_header(struct text *out, const struct columns *columns, bool judged)
+static void csv_add_header(struct text *out, const struct csv_columns *columns, bool judged)
 {
 	text_add(out, "run,run_label,started,host,case,suite,variant,device,devices,model,uuid,"
 		      "status,reason,metric,unit,better,headline,value,low,high,n,noisy,settled");
@@ -56,7 +56,7 @@ static void add_header(struct text *out, const struct columns *columns, bool jud
 	text_add(out, LINE_END);
 }
 
-static void add_case(struct text *out, const struct result *r, const struct case_result *c)
+static void csv_add_case(struct text *out, const struct result *r, const struct case_result *c)
 {
 	const struct device_info *device = result_device(r, c->device);
 	const char *status = case_status_name(c->status);
@@ -64,32 +64,33 @@ static void add_case(struct text *out, const struct result *r, const struct case
 
 	for (size_t i = 0; i < c->device_count; i++)
 		text_addf(&devices, "%s%s", i ? " " : "", c->devices[i]);
-	add_cells(out,
-		  (const char *[]){ r->run_id, r->label, r->started, export_fact(r, "hostname"),
-				    c->id, c->suite, c->label, c->device, devices.data,
-				    device ? device->name : "", device ? device->uuid : "", status,
-				    c->reason },
-		  13);
+	csv_add_cells(out,
+		      (const char *[]){ r->run_id, r->label, r->started, export_fact(r, "hostname"),
+					c->id, c->suite, c->label, c->device, devices.data,
+					device ? device->name : "", device ? device->uuid : "",
+					status, c->reason },
+		      13);
 	text_release(&devices);
 }
 
-static void add_metric(struct text *out, const struct case_result *c, const struct metric_value *m)
+static void csv_add_metric(struct text *out, const struct case_result *c,
+			   const struct metric_value *m)
 {
 	static const char *const better[] = { "higher", "lower", "none" };
 	const struct series *series = m->series ? case_series(c, m->series) : NULL;
 	const double numbers[] = { m->value, m->low, m->high };
 
-	add_cells(out, (const char *[]){ m->name, m->unit, better[m->better] }, 3);
+	csv_add_cells(out, (const char *[]){ m->name, m->unit, better[m->better] }, 3);
 	text_addf(out, "%d", m->headline);
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
 		text_add_char(out, ',');
-		add_number(out, numbers[i]);
+		export_add_number(out, numbers[i]);
 	}
 	text_addf(out, ",%zu,%s,%s", m->n, series ? series->statistics.noisy ? "1" : "0" : "",
 		  series ? series->unsettled ? "0" : "1" : "");
 }
 
-static int by_case(const void *left, const void *right)
+static int csv_by_case(const void *left, const void *right)
 {
 	const struct verdict_check *const *a = left, *const *b = right;
 
@@ -105,13 +106,13 @@ static const struct verdict_check **sorted_checks(const struct verdicts *verdict
 	for (size_t i = 0; i < count; i++)
 		out[i] = &verdicts->checks[i];
 	if (count)
-		qsort(out, count, sizeof(*out), by_case);
+		qsort(out, count, sizeof(*out), csv_by_case);
 	return out;
 }
 
 /* The worst verdict on a metric of a case; on the case itself when `metric` is NULL. */
-static const char *verdict_on(const struct verdict_check **checks, size_t count, const char *id,
-			      const char *metric)
+static const char *csv_verdict_on(const struct verdict_check **checks, size_t count, const char *id,
+				  const char *metric)
 {
 	static const int rank[VERDICT_COUNT] = {
 		[VERDICT_PASS] = 1,         [VERDICT_WARN] = 3, [VERDICT_FAIL] = 6,
@@ -141,82 +142,83 @@ static const char *verdict_on(const struct verdict_check **checks, size_t count,
 	return word;
 }
 
-static void add_parameters(struct text *out, const struct case_result *c,
-			   const struct columns *columns)
+static void csv_add_parameters(struct text *out, const struct case_result *c,
+			       const struct csv_columns *columns)
 {
 	for (size_t i = 0; i < columns->count; i++) {
 		const struct case_parameter *p = case_parameter(c, columns->names[i]);
 
 		text_add_char(out, ',');
 		if (p && p->number == p->number)
-			add_number(out, p->number);
+			export_add_number(out, p->number);
 		else if (p)
 			escape_csv(out, p->text);
 	}
 	text_add(out, LINE_END);
 }
 
-static void add_row(const struct export_input *input, struct text *out,
-		    const struct columns *columns, const struct case_result *c,
-		    const struct metric_value *m)
+static void csv_add_row(const struct export_input *input, struct text *out,
+			const struct csv_columns *columns, const struct case_result *c,
+			const struct metric_value *m)
 {
-	add_case(out, input->result, c);
+	csv_add_case(out, input->result, c);
 	if (m)
-		add_metric(out, c, m);
+		csv_add_metric(out, c, m);
 	else
 		text_add(out, ",,,,,,,,,");
 	if (input->result->judgement) {
 		text_add_char(out, ',');
-		escape_csv(out, verdict_on(columns->checks, input->result->judgement->count,
-					   export_string(c->id), m ? m->name : NULL));
+		escape_csv(out, csv_verdict_on(columns->checks, input->result->judgement->count,
+					       export_string(c->id), m ? m->name : NULL));
 	}
-	add_parameters(out, c, columns);
+	csv_add_parameters(out, c, columns);
 }
 
 static void write_csv(const struct export_input *input, struct text *out)
 {
-	struct columns columns = { 0 };
+	struct csv_columns columns = { 0 };
 
-	collect_columns(&columns, input->result);
+	csv_collect_columns(&columns, input->result);
 	columns.checks = sorted_checks(input->result->judgement);
-	add_header(out, &columns, input->result->judgement);
+	csv_add_header(out, &columns, input->result->judgement);
 	for (size_t i = 0; i < input->result->case_count; i++) {
 		const struct case_result *c = &input->result->cases[i];
 
 		for (size_t j = 0; j < c->metric_count; j++)
-			add_row(input, out, &columns, c, &c->metrics[j]);
+			csv_add_row(input, out, &columns, c, &c->metrics[j]);
 		if (!c->metric_count)
-			add_row(input, out, &columns, c, NULL);
+			csv_add_row(input, out, &columns, c, NULL);
 	}
 	free(columns.names);
 	free(columns.checks);
 }
 
-static void add_samples(struct text *out, const struct result *r, const struct case_result *c,
-			const struct series *s)
+static void csv_add_samples(struct text *out, const struct result *r, const struct case_result *c,
+			    const struct series *s)
 {
 	struct text prefix = TEXT_EMPTY;
 
-	add_cells(&prefix, (const char *[]){ r->run_id, c->id, c->device, s->name, s->unit }, 5);
+	csv_add_cells(&prefix, (const char *[]){ r->run_id, c->id, c->device, s->name, s->unit },
+		      5);
 	for (size_t i = 0; i < s->count; i++) {
 		text_add_bytes(out, prefix.data, prefix.length);
 		text_addf(out, "%u,%zu,", s->batch, i);
-		add_number(out, s->samples[i]);
+		export_add_number(out, s->samples[i]);
 		text_add(out, LINE_END);
 	}
 	text_release(&prefix);
 }
 
-static void write_samples(const struct export_input *input, struct text *out)
+static void csv_write_samples(const struct export_input *input, struct text *out)
 {
 	text_add(out, "run,case,device,series,unit,batch,index,value" LINE_END);
 	for (size_t i = 0; i < input->result->case_count; i++) {
 		const struct case_result *c = &input->result->cases[i];
 
 		for (size_t j = 0; j < c->series_count; j++)
-			add_samples(out, input->result, c, &c->series[j]);
+			csv_add_samples(out, input->result, c, &c->series[j]);
 	}
 }
 
 const struct exporter export_csv = { write_csv, NULL };
-const struct exporter export_csv_samples = { write_samples, NULL };
+const struct exporter export_csv_samples = { csv_write_samples, NULL };

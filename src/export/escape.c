@@ -8,7 +8,7 @@
 #define REPLACEMENT "\xEF\xBF\xBD"
 
 /* Adds the next character of `s`; returns its length. */
-static size_t add_plain(struct text *out, const char *s, size_t left, bool lines)
+static size_t escape_add_plain(struct text *out, const char *s, size_t left, bool lines)
 {
 	size_t n = text_utf8_sequence(s, left);
 
@@ -27,7 +27,7 @@ char *escape_plain(const char *s, bool lines, size_t longest)
 	size_t length = s ? strlen(s) : 0, done = 0;
 
 	for (size_t characters = 0; done < length && characters < longest; characters++)
-		done += add_plain(&out, s + done, length - done, lines);
+		done += escape_add_plain(&out, s + done, length - done, lines);
 	if (done < length)
 		text_addf(&out, "… (%zu bytes)", length);
 	return text_detach(&out);
@@ -170,7 +170,7 @@ void escape_prometheus_help(struct text *out, const char *s)
 	add_prometheus(out, s, "\\");
 }
 
-void add_number(struct text *out, double value)
+void export_add_number(struct text *out, double value)
 {
 	char digits[32];
 

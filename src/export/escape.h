@@ -32,6 +32,6 @@ void escape_prometheus(struct text *out, const char *s);
 void escape_prometheus_help(struct text *out, const char *s);
 
 /* The shortest decimal that reads back as `value`; "" for NaN and infinities. */
-void add_number(struct text *out, double value);
+void export_add_number(struct text *out, double value);
 
 #endif

@@ -15,7 +15,7 @@
 #define NANOSECONDS 1e9
 
 /* The series of times of the headline, else any; NULL: the case timed nothing. */
-static const struct series *times_of(const struct case_result *c)
+static const struct series *gbench_times_of(const struct case_result *c)
 {
 	for (size_t i = 0; i < c->metric_count; i++) {
 		const struct series *s = c->metrics[i].headline && c->metrics[i].series
@@ -31,14 +31,14 @@ static const struct series *times_of(const struct case_result *c)
 	return NULL;
 }
 
-struct entry {
+struct gbench_entry {
 	const struct case_result *c;
 	size_t family;
 	const char *suffix; /* "", "_median" */
 	size_t repetitions;
 };
 
-static void open_entry(struct json_writer *w, const struct entry *e, const char *type)
+static void gbench_open_entry(struct json_writer *w, const struct gbench_entry *e, const char *type)
 {
 	const char *id = export_string(e->c->id);
 	char *name = xasprintf("%s%s", id, e->suffix);
@@ -54,7 +54,7 @@ static void open_entry(struct json_writer *w, const struct entry *e, const char 
 	free(name);
 }
 
-static void add_time(struct json_writer *w, double seconds, size_t iterations)
+static void gbench_add_time(struct json_writer *w, double seconds, size_t iterations)
 {
 	writer_count_member(w, "iterations", iterations);
 	writer_real_member(w, "real_time", seconds * NANOSECONDS);
@@ -63,7 +63,7 @@ static void add_time(struct json_writer *w, double seconds, size_t iterations)
 	writer_text_member(w, "time_unit", "ns");
 }
 
-static void add_counters(struct json_writer *w, const struct case_result *c)
+static void gbench_add_counters(struct json_writer *w, const struct case_result *c)
 {
 	bool rate = false;
 
@@ -82,35 +82,35 @@ static void add_counters(struct json_writer *w, const struct case_result *c)
 	}
 }
 
-static void add_error(struct json_writer *w, const struct entry *e)
+static void gbench_add_error(struct json_writer *w, const struct gbench_entry *e)
 {
-	open_entry(w, e, "iteration");
+	gbench_open_entry(w, e, "iteration");
 	writer_bool_member(w, "error_occurred", true);
 	writer_text_member(w, "error_message", export_string(e->c->reason));
 	writer_close(w, '}');
 }
 
-static void add_timed(struct json_writer *w, struct entry *e, const struct series *s)
+static void gbench_add_timed(struct json_writer *w, struct gbench_entry *e, const struct series *s)
 {
 	e->repetitions = s->count;
 	for (size_t i = 0; i < s->count; i++) {
-		open_entry(w, e, "iteration");
+		gbench_open_entry(w, e, "iteration");
 		writer_count_member(w, "repetition_index", i);
-		add_time(w, s->samples[i], s->batch);
+		gbench_add_time(w, s->samples[i], s->batch);
 		writer_close(w, '}');
 	}
 	e->suffix = "_median";
-	open_entry(w, e, "aggregate");
+	gbench_open_entry(w, e, "aggregate");
 	writer_text_member(w, "aggregate_name", "median");
 	writer_text_member(w, "aggregate_unit", "time");
-	add_time(w, s->statistics.median, s->count);
+	gbench_add_time(w, s->statistics.median, s->count);
 	if (s->unsettled)
 		writer_text_member(w, "label", "not settled");
-	add_counters(w, e->c);
+	gbench_add_counters(w, e->c);
 	writer_close(w, '}');
 }
 
-static void add_context(struct json_writer *w, const struct result *r)
+static void gbench_add_context(struct json_writer *w, const struct result *r)
 {
 	const char *compiler = export_fact(r, "compiler");
 
@@ -143,18 +143,18 @@ static void write_gbench(const struct export_input *input, struct text *out)
 	char *json;
 
 	writer_open(&w, '{');
-	add_context(&w, input->result);
+	gbench_add_context(&w, input->result);
 	writer_key(&w, "benchmarks");
 	writer_open(&w, '[');
 	for (size_t i = 0; i < input->result->case_count; i++) {
 		const struct case_result *c = &input->result->cases[i];
-		struct entry entry = { .c = c, .family = i, .suffix = "", .repetitions = 1 };
-		const struct series *s = times_of(c);
+		struct gbench_entry entry = { .c = c, .family = i, .suffix = "", .repetitions = 1 };
+		const struct series *s = gbench_times_of(c);
 
 		if (c->status != CASE_OK)
-			add_error(&w, &entry);
+			gbench_add_error(&w, &entry);
 		else if (s)
-			add_timed(&w, &entry, s);
+			gbench_add_timed(&w, &entry, s);
 	}
 	writer_close(&w, ']');
 	writer_close(&w, '}');

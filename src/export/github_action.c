@@ -11,7 +11,7 @@
 #include "export/export.h"
 #include "result/json/json_writer.h"
 
-static void member(struct json_writer *w, const char *name, const char *text)
+static void benchmark_text_member(struct json_writer *w, const char *name, const char *text)
 {
 	char *plain = escape_plain(text, true, ESCAPE_ALL);
 
@@ -20,8 +20,8 @@ static void member(struct json_writer *w, const char *name, const char *text)
 	free(plain);
 }
 
-static void add_metric(struct json_writer *w, const struct result *r, const struct case_result *c,
-		       const struct metric_value *m)
+static void benchmark_add_metric(struct json_writer *w, const struct result *r,
+				 const struct case_result *c, const struct metric_value *m)
 {
 	const struct device_info *device = result_device(r, c->device);
 	char *name = xasprintf("%s %s", export_string(c->id), m->name);
@@ -29,8 +29,8 @@ static void add_metric(struct json_writer *w, const struct result *r, const stru
 		xasprintf("%s, n = %zu", device ? device->name : export_string(c->device), m->n);
 
 	writer_open(w, '{');
-	member(w, "name", name);
-	member(w, "unit", m->unit);
+	benchmark_text_member(w, "name", name);
+	benchmark_text_member(w, "unit", m->unit);
 	writer_key(w, "value");
 	writer_real(w, m->value);
 	if (isfinite(m->low) && isfinite(m->high)) {
@@ -38,15 +38,16 @@ static void add_metric(struct json_writer *w, const struct result *r, const stru
 
 		snprintf(range, sizeof(range), "± %.4g",
 			 fmax(m->high - m->value, m->value - m->low));
-		member(w, "range", range);
+		benchmark_text_member(w, "range", range);
 	}
-	member(w, "extra", extra);
+	benchmark_text_member(w, "extra", extra);
 	writer_close(w, '}');
 	free(name);
 	free(extra);
 }
 
-static void write_direction(const struct export_input *input, enum better better, struct text *out)
+static void benchmark_write_direction(const struct export_input *input, enum better better,
+				      struct text *out)
 {
 	struct json_writer w = { .expand = 1 };
 	char *json;
@@ -58,7 +59,7 @@ static void write_direction(const struct export_input *input, enum better better
 		for (size_t j = 0; c->status == CASE_OK && j < c->metric_count; j++)
 			if (c->metrics[j].headline && c->metrics[j].better == better &&
 			    isfinite(c->metrics[j].value))
-				add_metric(&w, input->result, c, &c->metrics[j]);
+				benchmark_add_metric(&w, input->result, c, &c->metrics[j]);
 	}
 	writer_close(&w, ']');
 	json = writer_finish(&w);
@@ -68,12 +69,12 @@ static void write_direction(const struct export_input *input, enum better better
 
 static void write_bigger(const struct export_input *input, struct text *out)
 {
-	write_direction(input, BETTER_HIGHER, out);
+	benchmark_write_direction(input, BETTER_HIGHER, out);
 }
 
 static void write_smaller(const struct export_input *input, struct text *out)
 {
-	write_direction(input, BETTER_LOWER, out);
+	benchmark_write_direction(input, BETTER_LOWER, out);
 }
 
 const struct exporter export_github_action_bigger = { write_bigger, NULL };

@@ -37,7 +37,8 @@ struct tests {
 	size_t count, capacity;
 };
 
-static struct test *add(struct tests *tests, const char *suite, char *name, enum outcome outcome)
+static struct test *junit_add_test(struct tests *tests, const char *suite, char *name,
+				   enum outcome outcome)
 {
 	struct test *test;
 
@@ -49,7 +50,7 @@ static struct test *add(struct tests *tests, const char *suite, char *name, enum
 	return test;
 }
 
-static void add_metric(struct text *body, const struct metric_value *m, const char *unit)
+static void junit_add_metric(struct text *body, const struct metric_value *m, const char *unit)
 {
 	static const char *const better[] = { ", higher is better", ", lower is better", "" };
 	char value[64], low[64], high[64];
@@ -66,7 +67,7 @@ static char *case_body(const struct result *r, const struct case_result *c)
 	struct text body = TEXT_EMPTY;
 
 	for (size_t i = 0; i < c->metric_count; i++)
-		add_metric(&body, &c->metrics[i], case_unit(c, &c->metrics[i]));
+		junit_add_metric(&body, &c->metrics[i], case_unit(c, &c->metrics[i]));
 	for (size_t i = 0; i < c->device_count; i++) {
 		const struct device_info *d = result_device(r, c->devices[i]);
 
@@ -80,7 +81,7 @@ static char *case_body(const struct result *r, const struct case_result *c)
 	return text_detach(&body);
 }
 
-static void add_case(struct tests *tests, const struct result *r, const struct case_result *c)
+static void junit_add_case(struct tests *tests, const struct result *r, const struct case_result *c)
 {
 	static const enum outcome outcomes[] = { [CASE_OK] = PASSED,
 						 [CASE_SKIPPED] = SKIPPED,
@@ -88,7 +89,8 @@ static void add_case(struct tests *tests, const struct result *r, const struct c
 						 [CASE_ERROR] = BROKEN };
 	static const char *const types[] = { "", "skipped", "wrong result", "error" };
 	const char *suite = *export_string(c->suite) ? c->suite : "run";
-	struct test *test = add(tests, suite, xstrdup(export_string(c->id)), outcomes[c->status]);
+	struct test *test =
+		junit_add_test(tests, suite, xstrdup(export_string(c->id)), outcomes[c->status]);
 
 	test->type = types[c->status];
 	test->seconds = c->seconds;
@@ -97,9 +99,10 @@ static void add_case(struct tests *tests, const struct result *r, const struct c
 }
 
 /* Takes over `message`: what is wrong with the run, NULL: nothing. */
-static void add_of_run(struct tests *tests, const struct result *r, const char *name, char *message)
+static void junit_add_of_run(struct tests *tests, const struct result *r, const char *name,
+			     char *message)
 {
-	struct test *test = add(tests, "run", xstrdup(name), message ? BROKEN : PASSED);
+	struct test *test = junit_add_test(tests, "run", xstrdup(name), message ? BROKEN : PASSED);
 
 	test->type = "incomplete";
 	test->message = message ? message : xstrdup("");
@@ -111,34 +114,34 @@ static void add_completeness(struct tests *tests, const struct result *r)
 	size_t not_run = result_not_run(r), devices = result_lost_devices(r),
 	       workers = result_lost_workers(r);
 
-	add_of_run(tests, r, "every planned case was run",
-		   not_run ? xasprintf("the run is %s: %zu of %zu cases were not run",
-				       export_string(r->state), not_run, r->planned)
-			   : NULL);
-	add_of_run(tests, r, "every device could be used",
-		   devices ? xasprintf("%zu could not", devices) : NULL);
-	add_of_run(tests, r, "no worker process was lost",
-		   workers ? xasprintf("%zu were lost; they cost no case", workers) : NULL);
+	junit_add_of_run(tests, r, "every planned case was run",
+			 not_run ? xasprintf("the run is %s: %zu of %zu cases were not run",
+					     export_string(r->state), not_run, r->planned)
+				 : NULL);
+	junit_add_of_run(tests, r, "every device could be used",
+			 devices ? xasprintf("%zu could not", devices) : NULL);
+	junit_add_of_run(tests, r, "no worker process was lost",
+			 workers ? xasprintf("%zu were lost; they cost no case", workers) : NULL);
 }
 
 /*
  * A skip that the limit does not allow is not passed, and a warning that --strict does not accept
  * neither.
  */
-static enum outcome outcome_of(const struct verdict_check *check)
+static enum outcome junit_outcome_of(const struct verdict_check *check)
 {
 	if (check->accepted)
 		return check_is_judged(check) ? PASSED : SKIPPED;
 	return check->verdict == VERDICT_FAIL || check->verdict == VERDICT_WARN ? FAILED : BROKEN;
 }
 
-static char *check_name(const struct verdict_check *check)
+static char *junit_check_name(const struct verdict_check *check)
 {
 	static const char *const words[] = {
 		[AT_LEAST] = "at least",
 		[AT_MOST] = "at most",
 		[LIKE_IDENTICAL] = "like identical devices",
-		[LIKE_POPULATION] = "like good cards of its model",
+		[LIKE_POPULATION] = "like reference GPUs of its model",
 		[LIKE_FLEET] = "like its model on all nodes",
 		[NO_COMPARISON] = "",
 	};
@@ -170,9 +173,10 @@ static char *check_body(const struct verdict_check *check)
 	return text_detach(&body);
 }
 
-static void add_check(struct tests *tests, const struct verdict_check *check)
+static void junit_add_check(struct tests *tests, const struct verdict_check *check)
 {
-	struct test *test = add(tests, "limits", check_name(check), outcome_of(check));
+	struct test *test =
+		junit_add_test(tests, "limits", junit_check_name(check), junit_outcome_of(check));
 	char *numbers = check_numbers(check);
 
 	test->type = verdict_name(check->verdict);
@@ -192,10 +196,10 @@ static void add_promises(struct tests *tests, const struct device_judgement *d)
 
 		if (!aspect->promised)
 			continue;
-		test = add(tests, "limits",
-			   xasprintf("[promises] %s of %s was judged", aspect_name(aspect->aspect),
-				     d->device),
-			   missing ? BROKEN : PASSED);
+		test = junit_add_test(tests, "limits",
+				      xasprintf("[promises] %s of %s was judged",
+						aspect_name(aspect->aspect), d->device),
+				      missing ? BROKEN : PASSED);
 		test->type = "not judged";
 		test->message = xstrdup(missing ? aspect->reason : "");
 		test->body = xasprintf("checks: %zu, judged: %zu, passed: %zu\n", aspect->checks,
@@ -203,34 +207,47 @@ static void add_promises(struct tests *tests, const struct device_judgement *d)
 	}
 }
 
-/* The verdict itself, as in every other output: no page is green without one. */
-static void add_verdict(struct tests *tests, const struct verdicts *v)
+static char *verdict_body(const struct verdicts *v)
 {
-	struct test *test = add(tests, "limits", xstrdup("verdict"),
-				!v                                   ? SKIPPED
-				: verdicts_accepted(v)               ? PASSED
-				: v->overall == VERDICT_INCONCLUSIVE ? BROKEN
-								     : FAILED);
+	struct text body = TEXT_EMPTY;
 
-	test->type = v ? verdict_name(v->overall) : "not judged";
-	test->message = xstrdup(v ? v->sentence
-				  : "nothing was judged: run with --check, or gpuproof check -o");
-	test->body = v ? xasprintf("limits: %s\n", v->limits) : xstrdup("");
+	text_addf(&body, "limits: %s\n", v->limits);
+	for (size_t i = 0; i < v->reason_count; i++)
+		text_addf(&body, "%s: %s %s\n", verdict_name(v->reasons[i].verdict),
+			  v->reasons[i].text, v->reasons[i].remedy);
+	return text_detach(&body);
 }
 
-static void add_judgement(struct tests *tests, const struct verdicts *v)
+/* The verdict itself, as in every other output: no page is green without one. */
+static void junit_add_verdict(struct tests *tests, const struct verdicts *v)
+{
+	struct test *test = junit_add_test(tests, "limits", xstrdup("verdict"),
+					   !v                                   ? SKIPPED
+					   : verdicts_accepted(v)               ? PASSED
+					   : verdicts_exit_code(v) == 0         ? SKIPPED
+					   : v->overall == VERDICT_INCONCLUSIVE ? BROKEN
+										: FAILED);
+
+	test->type = v && (verdicts_exit_code(v) || verdicts_accepted(v)) ? verdict_name(v->overall)
+									  : "not judged";
+	test->message = xstrdup(v ? v->sentence
+				  : "nothing was judged: run with --check, or gpuproof check -o");
+	test->body = v ? verdict_body(v) : xstrdup("");
+}
+
+static void junit_add_judgement(struct tests *tests, const struct verdicts *v)
 {
 	for (size_t i = 0; v && i < v->count; i++)
-		add_check(tests, &v->checks[i]);
+		junit_add_check(tests, &v->checks[i]);
 	for (size_t i = 0; v && i < v->device_count; i++)
 		add_promises(tests, &v->devices[i]);
-	add_verdict(tests, v);
+	junit_add_verdict(tests, v);
 }
 
 /* A judgement has a check of its own for them. */
-static void add_memory_errors(struct tests *tests, const struct result *r)
+static void junit_add_memory_errors(struct tests *tests, const struct result *r)
 {
-	struct test *test = add(tests, "limits", xstrdup("memory errors"), FAILED);
+	struct test *test = junit_add_test(tests, "limits", xstrdup("memory errors"), FAILED);
 
 	test->type = "memory errors";
 	test->message =
@@ -238,7 +255,7 @@ static void add_memory_errors(struct tests *tests, const struct result *r)
 	test->body = xstrdup("");
 }
 
-static int by_name(const void *a, const void *b)
+static int junit_by_name(const void *a, const void *b)
 {
 	const struct test *const *p = a, *const *q = b;
 	int order = strcmp((*p)->suite, (*q)->suite);
@@ -247,13 +264,13 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (*p > *q) - (*p < *q);
 }
 
-static void number_repeats(struct tests *tests)
+static void junit_number_repeats(struct tests *tests)
 {
 	struct test **sorted = xcalloc(tests->count + 1, sizeof(struct test *));
 
 	for (size_t i = 0; i < tests->count; i++)
 		sorted[i] = &tests->items[i];
-	qsort(sorted, tests->count, sizeof(*sorted), by_name);
+	qsort(sorted, tests->count, sizeof(*sorted), junit_by_name);
 	for (size_t i = 1; i < tests->count; i++)
 		if (strcmp(sorted[i]->suite, sorted[i - 1]->suite) == 0 &&
 		    strcmp(sorted[i]->name, sorted[i - 1]->name) == 0)
@@ -261,25 +278,25 @@ static void number_repeats(struct tests *tests)
 	free(sorted);
 }
 
-static void collect(struct tests *tests, const struct export_input *input)
+static void junit_collect_tests(struct tests *tests, const struct export_input *input)
 {
 	add_completeness(tests, input->result);
 	for (size_t i = 0; i < input->result->case_count; i++)
-		add_case(tests, input->result, &input->result->cases[i]);
-	add_judgement(tests, input->result->judgement);
+		junit_add_case(tests, input->result, &input->result->cases[i]);
+	junit_add_judgement(tests, input->result->judgement);
 	if (!input->result->judgement && result_memory_errors(input->result))
-		add_memory_errors(tests, input->result);
-	number_repeats(tests);
+		junit_add_memory_errors(tests, input->result);
+	junit_number_repeats(tests);
 }
 
-static void attribute(struct text *out, const char *name, const char *value, size_t longest)
+static void xml_add_attribute(struct text *out, const char *name, const char *value, size_t longest)
 {
 	text_addf(out, " %s=\"", name);
 	escape_xml_attribute(out, value, longest);
 	text_add_char(out, '"');
 }
 
-static void write_problem(struct text *out, const struct test *test)
+static void junit_write_problem(struct text *out, const struct test *test)
 {
 	static const char *const elements[] = {
 		[FAILED] = "failure", [BROKEN] = "error", [SKIPPED] = "skipped"
@@ -287,8 +304,8 @@ static void write_problem(struct text *out, const struct test *test)
 	const char *element = elements[test->outcome];
 
 	text_addf(out, "   <%s", element);
-	attribute(out, "type", test->type, LONGEST_MESSAGE);
-	attribute(out, "message", test->message, LONGEST_MESSAGE);
+	xml_add_attribute(out, "type", test->type, LONGEST_MESSAGE);
+	xml_add_attribute(out, "message", test->message, LONGEST_MESSAGE);
 	text_add_char(out, '>');
 	escape_xml(out, test->message, LONGEST_BODY);
 	text_add_char(out, '\n');
@@ -296,18 +313,18 @@ static void write_problem(struct text *out, const struct test *test)
 	text_addf(out, "</%s>\n", element);
 }
 
-static void write_test(struct text *out, const struct test *test)
+static void junit_write_test(struct text *out, const struct test *test)
 {
 	char *name = test->repeat ? xasprintf("%s #%u", test->name, test->repeat + 1)
 				  : xstrdup(test->name);
 	char *class = xasprintf("gpuproof.%s", test->suite);
 
 	text_add(out, "  <testcase");
-	attribute(out, "classname", class, LONGEST_NAME);
-	attribute(out, "name", name, ESCAPE_ALL);
+	xml_add_attribute(out, "classname", class, LONGEST_NAME);
+	xml_add_attribute(out, "name", name, ESCAPE_ALL);
 	text_addf(out, " time=\"%.3f\">\n", isfinite(test->seconds) ? fmax(test->seconds, 0) : 0.0);
 	if (test->outcome != PASSED) {
-		write_problem(out, test);
+		junit_write_problem(out, test);
 	} else {
 		text_add(out, "   <system-out>");
 		escape_xml(out, test->message, LONGEST_BODY);
@@ -320,7 +337,7 @@ static void write_test(struct text *out, const struct test *test)
 	free(class);
 }
 
-static void write_counts(struct text *out, const struct tests *tests, const char *suite)
+static void junit_write_counts(struct text *out, const struct tests *tests, const char *suite)
 {
 	size_t counts[OUTCOME_COUNT] = { 0 }, total = 0;
 	double seconds = 0;
@@ -339,8 +356,8 @@ static void write_counts(struct text *out, const struct tests *tests, const char
 	text_addf(out, " time=\"%.3f\"", seconds);
 }
 
-static void write_suite(struct text *out, const struct tests *tests, const struct result *r,
-			const char *suite)
+static void junit_write_suite(struct text *out, const struct tests *tests, const struct result *r,
+			      const char *suite)
 {
 	size_t length = strlen(export_string(r->started));
 	/* Without the Z: xs:dateTime of other schemas is local. */
@@ -348,14 +365,14 @@ static void write_suite(struct text *out, const struct tests *tests, const struc
 			       length && r->started[length - 1] == 'Z' ? length - 1 : length);
 
 	text_add(out, " <testsuite");
-	attribute(out, "name", suite, LONGEST_NAME);
-	write_counts(out, tests, suite);
-	attribute(out, "timestamp", stamp, LONGEST_NAME);
-	attribute(out, "hostname", export_fact(r, "hostname"), LONGEST_NAME);
+	xml_add_attribute(out, "name", suite, LONGEST_NAME);
+	junit_write_counts(out, tests, suite);
+	xml_add_attribute(out, "timestamp", stamp, LONGEST_NAME);
+	xml_add_attribute(out, "hostname", export_fact(r, "hostname"), LONGEST_NAME);
 	text_add(out, ">\n");
 	for (size_t i = 0; i < tests->count; i++)
 		if (strcmp(tests->items[i].suite, suite) == 0)
-			write_test(out, &tests->items[i]);
+			junit_write_test(out, &tests->items[i]);
 	text_add(out, " </testsuite>\n");
 	free(stamp);
 }
@@ -369,7 +386,7 @@ static bool seen_before(const struct tests *tests, size_t i)
 	return false;
 }
 
-static void release(struct tests *tests)
+static void junit_tests_release(struct tests *tests)
 {
 	for (size_t i = 0; i < tests->count; i++) {
 		free(tests->items[i].suite);
@@ -384,15 +401,15 @@ static void write_junit(const struct export_input *input, struct text *out)
 {
 	struct tests tests = { 0 };
 
-	collect(&tests, input);
+	junit_collect_tests(&tests, input);
 	text_add(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"gpuproof\"");
-	write_counts(out, &tests, NULL);
+	junit_write_counts(out, &tests, NULL);
 	text_add(out, ">\n");
 	for (size_t i = 0; i < tests.count; i++)
 		if (!seen_before(&tests, i))
-			write_suite(out, &tests, input->result, tests.items[i].suite);
+			junit_write_suite(out, &tests, input->result, tests.items[i].suite);
 	text_add(out, "</testsuites>\n");
-	release(&tests);
+	junit_tests_release(&tests);
 }
 
 const struct exporter export_junit = { write_junit, NULL };

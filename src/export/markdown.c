@@ -19,13 +19,13 @@
 #define MOST_BYTES (1 << 20)
 #define TAIL 500 /* kept for what says that rows are left out */
 
-struct page {
+struct markdown_page {
 	struct text *out;
 	size_t start;
 	size_t left_out; /* rows of the current table */
 };
 
-static void cell(struct text *row, const char *text)
+static void markdown_add_cell(struct text *row, const char *text)
 {
 	text_add(row, " ");
 	escape_markdown(row, text, LONGEST_TEXT);
@@ -33,31 +33,31 @@ static void cell(struct text *row, const char *text)
 }
 
 /* A cell of our own words. */
-static void word(struct text *row, const char *text)
+static void markdown_add_word(struct text *row, const char *text)
 {
 	text_addf(row, " %s |", *text ? text : "–");
 }
 
-static bool fits(const struct page *page, size_t bytes)
+static bool markdown_row_fits(const struct markdown_page *page, size_t bytes)
 {
 	return page->out->length - page->start + bytes + TAIL < MOST_BYTES;
 }
 
 /* Appends a row, unless the page would get too long; empties `row`. */
-static void end_row(struct page *page, struct text *row)
+static void markdown_end_row(struct markdown_page *page, struct text *row)
 {
 	/* Nothing after the first row that did not fit: what is shown is the beginning. */
-	if (!page->left_out && fits(page, row->length + 2))
+	if (!page->left_out && markdown_row_fits(page, row->length + 2))
 		text_addf(page->out, "|%s\n", row->data);
 	else
 		page->left_out++;
 	text_release(row);
 }
 
-static void begin_table(struct page *page, const char *title, const char *header)
+static void markdown_begin_table(struct markdown_page *page, const char *title, const char *header)
 {
 	page->left_out = 0;
-	if (!fits(page, 1000))
+	if (!markdown_row_fits(page, 1000))
 		return;
 	text_addf(page->out, "\n### %s\n\n| %s |\n|", title, header);
 	text_add(page->out, " --- |");
@@ -67,13 +67,13 @@ static void begin_table(struct page *page, const char *title, const char *header
 	text_add_char(page->out, '\n');
 }
 
-static void end_table(struct page *page)
+static void markdown_end_table(struct markdown_page *page)
 {
-	if (page->left_out && fits(page, 0))
+	if (page->left_out && markdown_row_fits(page, 0))
 		text_addf(page->out, "\n%zu more rows are left out.\n", page->left_out);
 }
 
-static void add_summary(struct page *page, const struct export_input *input)
+static void markdown_add_summary(struct markdown_page *page, const struct export_input *input)
 {
 	const struct result *r = input->result;
 
@@ -81,20 +81,21 @@ static void add_summary(struct page *page, const struct export_input *input)
 	if (r->judgement)
 		text_addf(page->out, "**%s**\n\n", r->judgement->sentence);
 	else
-		text_add(page->out,
-			 "**Nothing was judged**: these are figures without a verdict.\n\n");
+		text_add(page->out, "**Nothing was judged**: no limits were applied, so there is "
+				    "no verdict.\n\n");
 	text_addf(page->out,
-		  "%zu of %zu cases were run: %zu OK, %zu wrong results, %zu errors, %zu "
+		  "%zu of %zu cases were run: %zu OK, %zu wrong results, %zu errors; %zu "
 		  "skipped.\n",
-		  r->case_count, r->planned > r->case_count ? r->planned : r->case_count,
-		  result_count(r, CASE_OK), result_count(r, CASE_FAILED),
-		  result_count(r, CASE_ERROR), result_count(r, CASE_SKIPPED));
+		  r->case_count - result_count(r, CASE_SKIPPED),
+		  r->planned > r->case_count ? r->planned : r->case_count, result_count(r, CASE_OK),
+		  result_count(r, CASE_FAILED), result_count(r, CASE_ERROR),
+		  result_count(r, CASE_SKIPPED));
 	if (result_memory_errors(r))
 		text_addf(page->out, "\n**%" PRIu64 " uncorrected memory errors (ECC)**\n",
 			  result_memory_errors(r));
 }
 
-static void add_checks(struct page *page, const struct verdicts *verdicts)
+static void markdown_add_checks(struct markdown_page *page, const struct verdicts *verdicts)
 {
 	static const enum verdict order[] = { VERDICT_FAIL, VERDICT_ERROR, VERDICT_INCONCLUSIVE,
 					      VERDICT_WARN };
@@ -103,8 +104,8 @@ static void add_checks(struct page *page, const struct verdicts *verdicts)
 
 	if (!open)
 		return;
-	begin_table(page, "Checks that did not pass",
-		    "verdict | cause | limit | case | numbers | reason | at");
+	markdown_begin_table(page, "Checks that did not pass",
+			     "verdict | cause | limit | case | numbers | reason | at");
 	for (size_t o = 0; o < ARRAY_SIZE(order); o++)
 		for (size_t i = 0; i < verdicts->count; i++) {
 			const struct verdict_check *check = &verdicts->checks[i];
@@ -114,89 +115,104 @@ static void add_checks(struct page *page, const struct verdicts *verdicts)
 			if (check->verdict != order[o])
 				continue;
 			numbers = check_numbers(check);
-			word(&row, verdict_name(check->verdict));
-			word(&row, cause_name(check->cause));
-			cell(&row, check->limit);
-			cell(&row, check->case_id);
-			word(&row, numbers);
-			cell(&row, check->reason);
-			cell(&row, check->place);
-			end_row(page, &row);
+			markdown_add_word(&row, verdict_name(check->verdict));
+			markdown_add_word(&row, cause_name(check->cause));
+			markdown_add_cell(&row, check->limit);
+			markdown_add_cell(&row, check->case_id);
+			markdown_add_word(&row, numbers);
+			markdown_add_cell(&row, check->reason);
+			markdown_add_cell(&row, check->place);
+			markdown_end_row(page, &row);
 			free(numbers);
 		}
-	end_table(page);
+	markdown_end_table(page);
 }
 
 /* A row per device that something was promised of or judged on, a column per aspect. */
-static void add_aspects(struct page *page, const struct verdicts *v)
+static void markdown_add_aspects(struct markdown_page *page, const struct verdicts *v)
 {
-	begin_table(page, "Judged by device",
-		    "device | memory | link | products | correctness | condition");
+	markdown_begin_table(page, "Judged by device",
+			     "device | memory | link | gemm | correctness | condition");
 	for (size_t i = 0; i < v->device_count; i++) {
 		const struct device_judgement *d = &v->devices[i];
 		struct text row = TEXT_EMPTY;
 
-		cell(&row, d->device);
+		markdown_add_cell(&row, d->device);
 		for (int a = ASPECT_NONE + 1; a < ASPECT_COUNT; a++) {
 			const struct aspect_judgement *aspect = device_aspect(d, (enum aspect)a);
 
-			word(&row, !aspect          ? "–"
-				   : aspect->judged ? verdict_name(aspect->verdict)
-						    : "not judged");
+			markdown_add_word(&row, !aspect          ? "–"
+						: aspect->judged ? verdict_name(aspect->verdict)
+								 : "not judged");
 		}
-		end_row(page, &row);
+		markdown_end_row(page, &row);
 	}
-	end_table(page);
+	markdown_end_table(page);
 }
 
-static void add_problems(struct page *page, const struct result *r)
+/* The worst check of each device and aspect in sentences. */
+static void markdown_add_reasons(struct markdown_page *page, const struct verdicts *v)
+{
+	markdown_begin_table(page, "Reasons", "verdict | reason | what to do");
+	for (size_t i = 0; i < v->reason_count; i++) {
+		struct text row = TEXT_EMPTY;
+
+		markdown_add_word(&row, verdict_name(v->reasons[i].verdict));
+		markdown_add_cell(&row, v->reasons[i].text);
+		markdown_add_cell(&row, v->reasons[i].remedy);
+		markdown_end_row(page, &row);
+	}
+	markdown_end_table(page);
+}
+
+static void markdown_add_problems(struct markdown_page *page, const struct result *r)
 {
 	static const enum case_status order[] = { CASE_FAILED, CASE_ERROR };
 
 	if (!result_count(r, CASE_FAILED) && !result_count(r, CASE_ERROR))
 		return;
-	begin_table(page, "Wrong results and errors", "status | case | reason");
+	markdown_begin_table(page, "Wrong results and errors", "status | case | reason");
 	for (size_t o = 0; o < ARRAY_SIZE(order); o++)
 		for (size_t i = 0; i < r->case_count; i++) {
 			struct text row = TEXT_EMPTY;
 
 			if (r->cases[i].status != order[o])
 				continue;
-			word(&row, case_status_name(r->cases[i].status));
-			cell(&row, r->cases[i].id);
-			cell(&row, r->cases[i].reason);
-			end_row(page, &row);
+			markdown_add_word(&row, case_status_name(r->cases[i].status));
+			markdown_add_cell(&row, r->cases[i].id);
+			markdown_add_cell(&row, r->cases[i].reason);
+			markdown_end_row(page, &row);
 		}
-	end_table(page);
+	markdown_end_table(page);
 }
 
-static void add_figure(struct page *page, const struct case_result *c, const struct metric_value *m,
-		       const char *unit)
+static void markdown_add_metric(struct markdown_page *page, const struct case_result *c,
+				const struct metric_value *m, const char *unit)
 {
 	static const char *const better[] = { "higher", "lower", "–" };
 	const struct series *series = m->series ? case_series(c, m->series) : NULL;
 	struct text row = TEXT_EMPTY, interval = TEXT_EMPTY;
 	char value[64], high[64];
 
-	cell(&row, c->id);
-	cell(&row, m->name);
-	cell(&row, units_format(m->value, unit, value, sizeof(value)));
+	markdown_add_cell(&row, c->id);
+	markdown_add_cell(&row, m->name);
+	markdown_add_cell(&row, units_format(m->value, unit, value, sizeof(value)));
 	if (isfinite(m->low) && isfinite(m->high))
 		text_addf(&interval, "%s to %s", units_format(m->low, unit, value, sizeof(value)),
 			  units_format(m->high, unit, high, sizeof(high)));
-	cell(&row, interval.data);
+	markdown_add_cell(&row, interval.data);
 	text_addf(&row, " %zu |", m->n);
-	word(&row, better[m->better]);
-	cell(&row, series && series->statistics.noisy ? series->statistics.noise : "");
-	end_row(page, &row);
+	markdown_add_word(&row, better[m->better]);
+	markdown_add_cell(&row, series && series->statistics.noisy ? series->statistics.noise : "");
+	markdown_end_row(page, &row);
 	text_release(&interval);
 }
 
 /* Their figures are no headlines. */
-static void add_unsettled(struct page *page, const struct result *r)
+static void markdown_add_unsettled(struct markdown_page *page, const struct result *r)
 {
-	begin_table(page, "Not settled: the level still changed at the end",
-		    "case | metric | value | change");
+	markdown_begin_table(page, "Not settled: the level still changed at the end",
+			     "case | metric | value | change");
 	for (size_t i = 0; i < r->case_count; i++) {
 		const struct case_result *c = &r->cases[i];
 
@@ -208,19 +224,20 @@ static void add_unsettled(struct page *page, const struct result *r)
 
 			if (!case_is_unsettled(c, m))
 				continue;
-			cell(&row, c->id);
-			cell(&row, m->name);
-			cell(&row, units_format(m->value, m->unit, value, sizeof(value)));
+			markdown_add_cell(&row, c->id);
+			markdown_add_cell(&row, m->name);
+			markdown_add_cell(&row,
+					  units_format(m->value, m->unit, value, sizeof(value)));
 			snprintf(value, sizeof(value), "%+.1f %%",
 				 series ? 100 * series->statistics.drift : (double)NAN);
-			cell(&row, series ? value : "");
-			end_row(page, &row);
+			markdown_add_cell(&row, series ? value : "");
+			markdown_end_row(page, &row);
 		}
 	}
-	end_table(page);
+	markdown_end_table(page);
 }
 
-static bool has_unsettled(const struct result *r)
+static bool markdown_has_unsettled(const struct result *r)
 {
 	for (size_t i = 0; i < r->case_count; i++)
 		for (size_t s = 0; s < r->cases[i].series_count; s++)
@@ -229,77 +246,79 @@ static bool has_unsettled(const struct result *r)
 	return false;
 }
 
-static void add_figures(struct page *page, const struct result *r)
+static void markdown_add_figures(struct markdown_page *page, const struct result *r)
 {
-	begin_table(page, "Main figures",
-		    "case | metric | value | 95 % interval | n | better | noisy");
+	markdown_begin_table(page, "Main figures",
+			     "case | metric | value | 95 % interval | n | better | noisy");
 	for (size_t i = 0; i < r->case_count; i++)
 		for (size_t j = 0; r->cases[i].status == CASE_OK && j < r->cases[i].metric_count;
 		     j++)
 			if (r->cases[i].metrics[j].headline)
-				add_figure(page, &r->cases[i], &r->cases[i].metrics[j],
-					   case_unit(&r->cases[i], &r->cases[i].metrics[j]));
-	end_table(page);
+				markdown_add_metric(page, &r->cases[i], &r->cases[i].metrics[j],
+						    case_unit(&r->cases[i],
+							      &r->cases[i].metrics[j]));
+	markdown_end_table(page);
 }
 
-static void add_devices(struct page *page, const struct result *r)
+static void markdown_add_devices(struct markdown_page *page, const struct result *r)
 {
-	begin_table(page, "Devices", "device | model | UUID | memory");
+	markdown_begin_table(page, "Devices", "device | model | UUID | memory");
 	for (size_t i = 0; i < r->device_count; i++) {
 		const struct device_info *d = &r->devices[i];
 		struct text row = TEXT_EMPTY;
 		char memory[48];
 
-		cell(&row, d->id);
-		cell(&row, d->name);
-		cell(&row, d->uuid);
-		word(&row, d->memory_bytes ? units_format((double)d->memory_bytes, "B", memory,
-							  sizeof(memory))
-					   : "");
-		end_row(page, &row);
+		markdown_add_cell(&row, d->id);
+		markdown_add_cell(&row, d->name);
+		markdown_add_cell(&row, d->uuid);
+		markdown_add_word(&row, d->memory_bytes ? units_format((double)d->memory_bytes, "B",
+								       memory, sizeof(memory))
+							: "");
+		markdown_end_row(page, &row);
 	}
-	end_table(page);
+	markdown_end_table(page);
 }
 
-static void add_fact(struct page *page, const char *name, const char *value)
+static void markdown_add_fact(struct markdown_page *page, const char *name, const char *value)
 {
 	struct text row = TEXT_EMPTY;
 
-	cell(&row, name);
-	cell(&row, value);
-	end_row(page, &row);
+	markdown_add_cell(&row, name);
+	markdown_add_cell(&row, value);
+	markdown_end_row(page, &row);
 }
 
-static void add_environment(struct page *page, const struct result *r)
+static void markdown_add_environment(struct markdown_page *page, const struct result *r)
 {
-	begin_table(page, "Environment", "fact | value");
-	add_fact(page, "run", r->run_id);
-	add_fact(page, "label", r->label);
-	add_fact(page, "started", r->started);
-	add_fact(page, "state", r->state);
-	add_fact(page, "gpuproof", r->gpuproof_version);
-	add_fact(page, "repeat with", r->command);
+	markdown_begin_table(page, "Environment", "fact | value");
+	markdown_add_fact(page, "run", r->run_id);
+	markdown_add_fact(page, "label", r->label);
+	markdown_add_fact(page, "started", r->started);
+	markdown_add_fact(page, "state", r->state);
+	markdown_add_fact(page, "gpuproof", r->gpuproof_version);
+	markdown_add_fact(page, "repeat with", r->command);
 	for (size_t i = 0; i < r->environment_count; i++)
 		if (strcmp(r->environment[i].name, "gpuproof") != 0)
-			add_fact(page, r->environment[i].name, r->environment[i].value);
-	end_table(page);
+			markdown_add_fact(page, r->environment[i].name, r->environment[i].value);
+	markdown_end_table(page);
 }
 
 static void write_markdown(const struct export_input *input, struct text *out)
 {
-	struct page page = { .out = out, .start = out->length };
+	struct markdown_page page = { .out = out, .start = out->length };
 
-	add_summary(&page, input);
+	markdown_add_summary(&page, input);
 	if (input->result->judgement) {
-		add_aspects(&page, input->result->judgement);
-		add_checks(&page, input->result->judgement);
+		markdown_add_reasons(&page, input->result->judgement);
+		markdown_add_aspects(&page, input->result->judgement);
+		markdown_add_checks(&page, input->result->judgement);
 	}
-	add_problems(&page, input->result);
-	add_figures(&page, input->result);
-	if (has_unsettled(input->result))
-		add_unsettled(&page, input->result);
-	add_devices(&page, input->result);
-	add_environment(&page, input->result);
+	markdown_add_problems(&page, input->result);
+	markdown_add_figures(&page, input->result);
+	if (markdown_has_unsettled(input->result))
+		markdown_add_unsettled(&page, input->result);
+	markdown_add_devices(&page, input->result);
+	markdown_add_environment(&page, input->result);
 }
 
 const struct exporter export_markdown = { write_markdown, NULL };

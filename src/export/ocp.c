@@ -14,7 +14,7 @@
 #include "result/verdict.h"
 
 /* `after` seconds after the run's start, or now. */
-static void timestamp(const struct ocp_stream *s, double after, char *out, size_t size)
+static void ocp_timestamp(const struct ocp_stream *s, double after, char *out, size_t size)
 {
 	struct tm tm = { 0 };
 	time_t at;
@@ -28,19 +28,19 @@ static void timestamp(const struct ocp_stream *s, double after, char *out, size_
 	strftime(out, size, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
-static struct json_writer begin_line(struct ocp_stream *s, double after)
+static struct json_writer ocp_begin_line(struct ocp_stream *s, double after)
 {
 	struct json_writer w = { 0 };
 	char now[32];
 
-	timestamp(s, after, now, sizeof(now));
+	ocp_timestamp(s, after, now, sizeof(now));
 	writer_open(&w, '{');
 	writer_count_member(&w, "sequenceNumber", s->sequence++);
 	writer_text_member(&w, "timestamp", now);
 	return w;
 }
 
-static void end_line(struct ocp_stream *s, struct json_writer *w)
+static void ocp_end_line(struct ocp_stream *s, struct json_writer *w)
 {
 	char *line;
 
@@ -50,32 +50,32 @@ static void end_line(struct ocp_stream *s, struct json_writer *w)
 	free(line);
 }
 
-static void open_member(struct json_writer *w, const char *name)
+static void ocp_open_member(struct json_writer *w, const char *name)
 {
 	writer_key(w, name);
 	writer_open(w, '{');
 }
 
 /* A line of the run; closed by end_artifact(). */
-static struct json_writer begin_of_run(struct ocp_stream *s, double after, const char *kind)
+static struct json_writer ocp_begin_of_run(struct ocp_stream *s, double after, const char *kind)
 {
-	struct json_writer w = begin_line(s, after);
+	struct json_writer w = ocp_begin_line(s, after);
 
-	open_member(&w, "testRunArtifact");
-	open_member(&w, kind);
+	ocp_open_member(&w, "testRunArtifact");
+	ocp_open_member(&w, kind);
 	return w;
 }
 
 /* A line of the current step; closed by end_artifact(). */
-static struct json_writer begin_of_step(struct ocp_stream *s, double after, const char *kind)
+static struct json_writer ocp_begin_of_step(struct ocp_stream *s, double after, const char *kind)
 {
-	struct json_writer w = begin_line(s, after);
+	struct json_writer w = ocp_begin_line(s, after);
 	char id[24];
 
 	snprintf(id, sizeof(id), "%zu", s->steps);
-	open_member(&w, "testStepArtifact");
+	ocp_open_member(&w, "testStepArtifact");
 	writer_text_member(&w, "testStepId", id);
-	open_member(&w, kind);
+	ocp_open_member(&w, kind);
 	return w;
 }
 
@@ -83,12 +83,12 @@ static void end_artifact(struct ocp_stream *s, struct json_writer *w)
 {
 	writer_close(w, '}');
 	writer_close(w, '}');
-	end_line(s, w);
+	ocp_end_line(s, w);
 }
 
 /* A line with two texts, of which an empty second one is left out. */
-static void write_texts(struct ocp_stream *s, struct json_writer w, const char *first,
-			const char *a, const char *second, const char *b)
+static void ocp_write_texts(struct ocp_stream *s, struct json_writer w, const char *first,
+			    const char *a, const char *second, const char *b)
 {
 	writer_text_member(&w, first, a);
 	if (second && *export_string(b))
@@ -96,15 +96,16 @@ static void write_texts(struct ocp_stream *s, struct json_writer w, const char *
 	end_artifact(s, &w);
 }
 
-static void begin_step(struct ocp_stream *s, double after, const char *name)
+static void ocp_begin_step(struct ocp_stream *s, double after, const char *name)
 {
 	s->steps++;
-	write_texts(s, begin_of_step(s, after, "testStepStart"), "name", name, NULL, NULL);
+	ocp_write_texts(s, ocp_begin_of_step(s, after, "testStepStart"), "name", name, NULL, NULL);
 }
 
-static void end_step(struct ocp_stream *s, double after, const char *status)
+static void ocp_end_step(struct ocp_stream *s, double after, const char *status)
 {
-	write_texts(s, begin_of_step(s, after, "testStepEnd"), "status", status, NULL, NULL);
+	ocp_write_texts(s, ocp_begin_of_step(s, after, "testStepEnd"), "status", status, NULL,
+			NULL);
 }
 
 static void write_hardware(struct json_writer *w, const struct device_info *d)
@@ -136,7 +137,7 @@ static void write_software(struct json_writer *w, const char *name, const char *
 }
 
 /* The host, its devices and their software. */
-static void write_machine(struct json_writer *w, const struct result *r)
+static void ocp_write_machine(struct json_writer *w, const struct result *r)
 {
 	static const char *const software[][2] = {
 		{ "os", "SYSTEM" },          { "kernel", "SYSTEM" },        { "driver", "SYSTEM" },
@@ -145,7 +146,7 @@ static void write_machine(struct json_writer *w, const struct result *r)
 	};
 	const char *host = export_fact(r, "hostname");
 
-	open_member(w, "dutInfo");
+	ocp_open_member(w, "dutInfo");
 	writer_text_member(w, "dutInfoId", *host ? host : "machine");
 	if (*host)
 		writer_text_member(w, "name", host);
@@ -160,7 +161,7 @@ static void write_machine(struct json_writer *w, const struct result *r)
 	for (size_t i = 0; i < r->device_count; i++)
 		write_hardware(w, &r->devices[i]);
 	writer_close(w, ']');
-	open_member(w, "metadata");
+	ocp_open_member(w, "metadata");
 	for (size_t i = 0; i < r->device_count; i++)
 		if (*r->devices[i].uuid)
 			writer_text_member(w, r->devices[i].id, r->devices[i].uuid);
@@ -168,9 +169,9 @@ static void write_machine(struct json_writer *w, const struct result *r)
 	writer_close(w, '}');
 }
 
-static void write_parameters(struct json_writer *w, const struct result *r)
+static void ocp_write_parameters(struct json_writer *w, const struct result *r)
 {
-	open_member(w, "parameters");
+	ocp_open_member(w, "parameters");
 	for (size_t i = 0; i < r->setting_count; i++) {
 		char *name = xasprintf("%s.%s", r->settings[i].section, r->settings[i].key);
 
@@ -185,19 +186,19 @@ void ocp_begin(struct ocp_stream *s, const struct result *header)
 	struct json_writer w;
 
 	s->result = header;
-	w = begin_line(s, 0);
-	open_member(&w, "schemaVersion");
+	w = ocp_begin_line(s, 0);
+	ocp_open_member(&w, "schemaVersion");
 	writer_count_member(&w, "major", 2);
 	writer_count_member(&w, "minor", 0);
 	writer_close(&w, '}');
-	end_line(s, &w);
-	w = begin_of_run(s, 0, "testRunStart");
+	ocp_end_line(s, &w);
+	w = ocp_begin_of_run(s, 0, "testRunStart");
 	writer_text_member(&w, "name", export_string(header->config_name));
 	writer_text_member(&w, "version", export_string(header->gpuproof_version));
 	writer_text_member(&w, "commandLine", export_string(header->command));
-	write_parameters(&w, header);
-	write_machine(&w, header);
-	open_member(&w, "metadata");
+	ocp_write_parameters(&w, header);
+	ocp_write_machine(&w, header);
+	ocp_open_member(&w, "metadata");
 	writer_text_member(&w, "run", export_string(header->run_id));
 	writer_text_member(&w, "label", export_string(header->label));
 	writer_close(&w, '}');
@@ -205,25 +206,25 @@ void ocp_begin(struct ocp_stream *s, const struct result *header)
 }
 
 /* Left out where the result does not describe the device. */
-static void write_device(struct ocp_stream *s, struct json_writer *w, const char *device)
+static void ocp_write_device(struct ocp_stream *s, struct json_writer *w, const char *device)
 {
 	if (result_device(s->result, device))
 		writer_text_member(w, "hardwareInfoId", device);
 }
 
-static void write_metric(struct ocp_stream *s, double after, const struct case_result *c,
-			 const struct metric_value *m)
+static void ocp_write_metric(struct ocp_stream *s, double after, const struct case_result *c,
+			     const struct metric_value *m)
 {
 	struct json_writer w;
 
 	if (!isfinite(m->value))
 		return;
-	w = begin_of_step(s, after, "measurement");
+	w = ocp_begin_of_step(s, after, "measurement");
 	writer_text_member(&w, "name", m->name);
 	writer_real_member(&w, "value", m->value);
 	writer_text_member(&w, "unit", m->unit);
-	write_device(s, &w, export_string(c->device));
-	open_member(&w, "metadata");
+	ocp_write_device(s, &w, export_string(c->device));
+	ocp_open_member(&w, "metadata");
 	if (isfinite(m->low) && isfinite(m->high)) {
 		writer_real_member(&w, "low", m->low);
 		writer_real_member(&w, "high", m->high);
@@ -238,30 +239,30 @@ static void write_metric(struct ocp_stream *s, double after, const struct case_r
 static void write_diagnosis(struct ocp_stream *s, double after, const char *word, const char *type,
 			    const char *message, const char *device)
 {
-	struct json_writer w = begin_of_step(s, after, "diagnosis");
+	struct json_writer w = ocp_begin_of_step(s, after, "diagnosis");
 
 	writer_text_member(&w, "verdict", word);
 	writer_text_member(&w, "type", type);
 	if (*message)
 		writer_text_member(&w, "message", message);
-	write_device(s, &w, device);
+	ocp_write_device(s, &w, device);
 	end_artifact(s, &w);
 }
 
-static void write_outcome(struct ocp_stream *s, double after, const struct case_result *c)
+static void ocp_write_outcome(struct ocp_stream *s, double after, const struct case_result *c)
 {
 	const char *reason = export_string(c->reason), *device = export_string(c->device);
 
 	if (c->status == CASE_SKIPPED)
-		write_texts(s, begin_of_step(s, after, "log"), "severity", "INFO", "message",
-			    *reason ? reason : "skipped");
+		ocp_write_texts(s, ocp_begin_of_step(s, after, "log"), "severity", "INFO",
+				"message", *reason ? reason : "skipped");
 	else if (c->status == CASE_ERROR)
-		write_texts(s, begin_of_step(s, after, "error"), "symptom",
-			    cause_name(CAUSE_CASE_ERROR), "message", reason);
+		ocp_write_texts(s, ocp_begin_of_step(s, after, "error"), "symptom",
+				cause_name(CAUSE_CASE_ERROR), "message", reason);
 	else if (case_is_wrong(c))
 		write_diagnosis(s, after,
-				cause_name(case_wrong_is_planted(c) ? CAUSE_FAULTS_PLANTED
-								    : CAUSE_GPU_WRONG_RESULT),
+				cause_name(case_wrong_is_injected(c) ? CAUSE_FAULTS_INJECTED
+								     : CAUSE_GPU_WRONG_RESULT),
 				"FAIL", reason, device);
 	else if (case_is_verified(c))
 		write_diagnosis(s, after, "verified", "PASS", "", device);
@@ -271,21 +272,21 @@ void ocp_case(struct ocp_stream *s, const struct case_result *c)
 {
 	double end = c->started_seconds + c->seconds;
 
-	begin_step(s, c->started_seconds, export_string(c->id));
+	ocp_begin_step(s, c->started_seconds, export_string(c->id));
 	for (size_t i = 0; i < c->lost_count; i++)
-		write_texts(s, begin_of_step(s, c->started_seconds, "error"), "symptom",
-			    cause_name(CAUSE_WORKER_LOST), "message", c->lost[i].reason);
+		ocp_write_texts(s, ocp_begin_of_step(s, c->started_seconds, "error"), "symptom",
+				cause_name(CAUSE_WORKER_LOST), "message", c->lost[i].reason);
 	for (size_t i = 0; i < c->metric_count; i++)
-		write_metric(s, end, c, &c->metrics[i]);
-	write_outcome(s, end, c);
-	end_step(s, end,
-		 c->status == CASE_SKIPPED ? "SKIP"
-		 : c->status == CASE_ERROR ? "ERROR"
-					   : "COMPLETE");
+		ocp_write_metric(s, end, c, &c->metrics[i]);
+	ocp_write_outcome(s, end, c);
+	ocp_end_step(s, end,
+		     c->status == CASE_SKIPPED ? "SKIP"
+		     : c->status == CASE_ERROR ? "ERROR"
+					       : "COMPLETE");
 }
 
 /* True if more is better: also where identical devices or good cards are compared with. */
-static bool bound_is_least(const struct verdict_check *c)
+static bool ocp_bound_is_least(const struct verdict_check *c)
 {
 	if (c->comparison == AT_LEAST || c->comparison == AT_MOST)
 		return c->comparison == AT_LEAST;
@@ -299,7 +300,7 @@ static void write_bounded(struct ocp_stream *s, const struct verdict_check *c)
 
 	if (!isfinite(c->value) || !isfinite(c->bound) || c->comparison == NO_COMPARISON)
 		return;
-	w = begin_of_step(s, s->result->seconds, "measurement");
+	w = ocp_begin_of_step(s, s->result->seconds, "measurement");
 	writer_text_member(&w, "name", *c->metric ? c->metric : c->limit);
 	writer_real_member(&w, "value", c->value);
 	writer_text_member(&w, "unit", c->unit);
@@ -308,17 +309,17 @@ static void write_bounded(struct ocp_stream *s, const struct verdict_check *c)
 	writer_open(&w, '{');
 	writer_text_member(&w, "name", c->limit);
 	writer_text_member(&w, "type",
-			   bound_is_least(c) ? "GREATER_THAN_OR_EQUAL" : "LESS_THAN_OR_EQUAL");
+			   ocp_bound_is_least(c) ? "GREATER_THAN_OR_EQUAL" : "LESS_THAN_OR_EQUAL");
 	writer_real_member(&w, "value", c->bound);
-	open_member(&w, "metadata");
+	ocp_open_member(&w, "metadata");
 	writer_text_member(&w, "bound", c->bound_text);
 	writer_text_member(&w, "origin", c->bound_origin);
 	writer_text_member(&w, "place", c->place);
 	writer_close(&w, '}');
 	writer_close(&w, '}');
 	writer_close(&w, ']');
-	write_device(s, &w, c->devices);
-	open_member(&w, "metadata");
+	ocp_write_device(s, &w, c->devices);
+	ocp_open_member(&w, "metadata");
 	writer_text_member(&w, "case", c->case_id);
 	if (isfinite(c->low) && isfinite(c->high)) {
 		writer_real_member(&w, "low", c->low);
@@ -336,7 +337,7 @@ static const char *diagnosis_type(const struct verdict_check *c)
 	return check_is_judged(c) ? "PASS" : "UNKNOWN";
 }
 
-static void write_check(struct ocp_stream *s, const struct verdict_check *c)
+static void ocp_write_check(struct ocp_stream *s, const struct verdict_check *c)
 {
 	char *numbers = check_numbers(c);
 	char *message = xasprintf("[%s] %s%s%s%s%s", c->limit, c->case_id, *numbers ? ": " : "",
@@ -351,7 +352,7 @@ static void write_check(struct ocp_stream *s, const struct verdict_check *c)
 }
 
 /* A promised aspect that nothing judged leaves the verdict open. */
-static void write_missing(struct ocp_stream *s, const struct device_judgement *d)
+static void ocp_write_missing(struct ocp_stream *s, const struct device_judgement *d)
 {
 	for (size_t i = 0; i < d->aspect_count; i++) {
 		const struct aspect_judgement *aspect = &d->aspects[i];
@@ -367,18 +368,18 @@ static void write_missing(struct ocp_stream *s, const struct device_judgement *d
 	}
 }
 
-static void write_judgement(struct ocp_stream *s, const struct verdicts *v)
+static void ocp_write_judgement(struct ocp_stream *s, const struct verdicts *v)
 {
-	begin_step(s, s->result->seconds, "limits");
+	ocp_begin_step(s, s->result->seconds, "limits");
 	for (size_t i = 0; i < v->count; i++)
-		write_check(s, &v->checks[i]);
+		ocp_write_check(s, &v->checks[i]);
 	for (size_t i = 0; i < v->device_count; i++)
-		write_missing(s, &v->devices[i]);
-	end_step(s, s->result->seconds, "COMPLETE");
+		ocp_write_missing(s, &v->devices[i]);
+	ocp_end_step(s, s->result->seconds, "COMPLETE");
 }
 
-static void write_findings(struct ocp_stream *s, const struct finding *findings, size_t count,
-			   const char *when)
+static void ocp_write_findings(struct ocp_stream *s, const struct finding *findings, size_t count,
+			       const char *when)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct finding *f = &findings[i];
@@ -387,31 +388,33 @@ static void write_findings(struct ocp_stream *s, const struct finding *findings,
 		if (f->severity < SEVERITY_WARNING)
 			continue;
 		message = xasprintf("%s the run, %s: %s", when, f->subject, f->text);
-		write_texts(s, begin_of_run(s, s->result->seconds, "log"), "severity",
-			    f->severity == SEVERITY_ERROR ? "ERROR" : "WARNING", "message",
-			    message);
+		ocp_write_texts(s, ocp_begin_of_run(s, s->result->seconds, "log"), "severity",
+				f->severity == SEVERITY_ERROR ? "ERROR" : "WARNING", "message",
+				message);
 		free(message);
 	}
 }
 
 /* Only these pairs of status and result are valid ends. */
-static void write_end(struct ocp_stream *s, const struct result *r)
+static void ocp_write_end(struct ocp_stream *s, const struct result *r)
 {
 	const struct verdicts *v = r->judgement;
 	bool accepted = v && verdicts_accepted(v);
 	bool rejected = v ? v->wrong || v->overall == VERDICT_FAIL : result_exit_code(r) == 5;
-	bool broken = v ? !accepted && !rejected : result_exit_code(r) != 0;
+	bool broken = v ? !rejected && verdicts_exit_code(v) != 0 : result_exit_code(r) != 0;
 	struct json_writer w;
 
 	if (broken)
-		write_texts(s, begin_of_run(s, r->seconds, "error"), "symptom",
-			    v ? "inconclusive" : cause_name(CAUSE_RUN_INCOMPLETE), "message",
-			    v ? v->sentence : r->state);
+		ocp_write_texts(s, ocp_begin_of_run(s, r->seconds, "error"), "symptom",
+				v ? "inconclusive" : cause_name(CAUSE_RUN_INCOMPLETE), "message",
+				v ? v->sentence : r->state);
 	else
-		write_texts(s, begin_of_run(s, r->seconds, "log"), "severity", "INFO", "message",
-			    v ? v->sentence
-			      : "Nothing was judged: these are figures without a verdict.");
-	w = begin_of_run(s, r->seconds, "testRunEnd");
+		ocp_write_texts(s, ocp_begin_of_run(s, r->seconds, "log"), "severity", "INFO",
+				"message",
+				v ? v->sentence
+				  : "Nothing was judged: no limits were applied, so there is no "
+				    "verdict.");
+	w = ocp_begin_of_run(s, r->seconds, "testRunEnd");
 	writer_text_member(&w, "status",
 			   accepted || rejected ? "COMPLETE"
 			   : broken             ? "ERROR"
@@ -423,11 +426,11 @@ static void write_end(struct ocp_stream *s, const struct result *r)
 void ocp_end(struct ocp_stream *s, const struct result *result)
 {
 	s->result = result;
-	write_findings(s, result->preflight, result->preflight_count, "before");
-	write_findings(s, result->postflight, result->postflight_count, "after");
+	ocp_write_findings(s, result->preflight, result->preflight_count, "before");
+	ocp_write_findings(s, result->postflight, result->postflight_count, "after");
 	if (result->judgement)
-		write_judgement(s, result->judgement);
-	write_end(s, result);
+		ocp_write_judgement(s, result->judgement);
+	ocp_write_end(s, result);
 }
 
 static void write_ocp(const struct export_input *input, struct text *out)

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "export/escape.h"
 #include "export/export.h"
@@ -25,7 +25,7 @@ struct samples {
 	size_t count, capacity;
 };
 
-static void label(struct text *labels, const char *name, const char *value)
+static void prometheus_add_label(struct text *labels, const char *name, const char *value)
 {
 	text_addf(labels, "%s%s=\"", labels->length ? "," : "", name);
 	escape_prometheus(labels, value);
@@ -33,8 +33,8 @@ static void label(struct text *labels, const char *name, const char *value)
 }
 
 /* Takes over `family` and `help`. */
-static void add(struct samples *samples, char *family, char *help, struct text *labels,
-		double value)
+static void prometheus_add_sample(struct samples *samples, char *family, char *help,
+				  struct text *labels, double value)
 {
 	ARRAY_GROW(samples->items, samples->count, samples->capacity);
 	samples->items[samples->count++] =
@@ -42,7 +42,7 @@ static void add(struct samples *samples, char *family, char *help, struct text *
 }
 
 /* The word of a unit: promtool wants "seconds", and "per_second" below a fraction's line. */
-static void add_unit(struct text *out, const char *unit, size_t length, bool one)
+static void prometheus_add_unit(struct text *out, const char *unit, size_t length, bool one)
 {
 	static const char *const units[][3] = {
 		{ "s", "seconds", "second" },     { "B", "bytes", "byte" },
@@ -84,11 +84,11 @@ static char *family_name(const struct metric_value *m, bool unnamed)
 	text_addf(&name, "gpuproof_%s", m->name);
 	if (!unnamed) {
 		text_add_char(&name, '_');
-		add_unit(&name, m->unit, above, false);
+		prometheus_add_unit(&name, m->unit, above, false);
 	}
 	if (m->unit[above]) {
 		text_add(&name, "_per_");
-		add_unit(&name, m->unit + above + 1, strlen(m->unit + above + 1), true);
+		prometheus_add_unit(&name, m->unit + above + 1, strlen(m->unit + above + 1), true);
 	}
 	for (char *p = name.data; *p; p++)
 		if (!isalnum((unsigned char)*p) || (unsigned char)*p > 0x7f)
@@ -110,8 +110,8 @@ static char *family_help(const struct metric_value *m, bool unnamed)
 	return text_detach(&help);
 }
 
-static void add_metric(struct samples *samples, const struct result *r, const struct case_result *c,
-		       const struct metric_value *m)
+static void prometheus_add_metric(struct samples *samples, const struct result *r,
+				  const struct case_result *c, const struct metric_value *m)
 {
 	const struct device_info *d = result_device(r, c->device);
 	bool unnamed = is_unnamed(r, c, m);
@@ -119,55 +119,48 @@ static void add_metric(struct samples *samples, const struct result *r, const st
 
 	if (!isfinite(m->value))
 		return;
-	label(&labels, "case", c->id);
-	label(&labels, "suite", c->suite);
-	label(&labels, "device", c->device);
-	label(&labels, "model", d ? d->name : "");
-	label(&labels, "uuid", d ? d->uuid : "");
+	prometheus_add_label(&labels, "case", c->id);
+	prometheus_add_label(&labels, "suite", c->suite);
+	prometheus_add_label(&labels, "device", c->device);
+	prometheus_add_label(&labels, "model", d ? d->name : "");
+	prometheus_add_label(&labels, "uuid", d ? d->uuid : "");
 	/* A series of its own: what drifted must not pass for the figure of other nights. */
 	if (case_is_unsettled(c, m))
-		label(&labels, "settled", "false");
-	add(samples, family_name(m, unnamed), family_help(m, unnamed), &labels, m->value);
+		prometheus_add_label(&labels, "settled", "false");
+	prometheus_add_sample(samples, family_name(m, unnamed), family_help(m, unnamed), &labels,
+			      m->value);
 }
 
-static void add_count(struct samples *samples, const char *family, const char *help,
-		      const char *name, const char *word, size_t count)
+static void prometheus_add_count(struct samples *samples, const char *family, const char *help,
+				 const char *name, const char *word, size_t count)
 {
 	struct text labels = TEXT_EMPTY;
 
 	if (name)
-		label(&labels, name, word);
-	add(samples, xstrdup(family), xstrdup(help), &labels, (double)count);
+		prometheus_add_label(&labels, name, word);
+	prometheus_add_sample(samples, xstrdup(family), xstrdup(help), &labels, (double)count);
 }
 
-/* NaN when `iso` is no time. */
-static double seconds_of(const char *iso)
-{
-	struct tm tm = { 0 };
-	const char *end = strptime(export_string(iso), "%Y-%m-%dT%H:%M:%SZ", &tm);
-
-	return end && !*end ? (double)timegm(&tm) : (double)NAN;
-}
-
-static void add_run(struct samples *samples, const struct result *r)
+static void prometheus_add_run(struct samples *samples, const struct result *r)
 {
 	struct text labels = TEXT_EMPTY;
-	double finished = seconds_of(r->finished);
+	double finished = clock_parse_iso8601(export_string(r->finished));
 
-	label(&labels, "version", r->gpuproof_version);
-	label(&labels, "run", r->run_id);
-	label(&labels, "run_label", r->label);
-	label(&labels, "state", r->state);
-	add(samples, xstrdup("gpuproof_run_info"), xstrdup("the run that these figures are from"),
-	    &labels, 1);
+	prometheus_add_label(&labels, "version", r->gpuproof_version);
+	prometheus_add_label(&labels, "run", r->run_id);
+	prometheus_add_label(&labels, "run_label", r->label);
+	prometheus_add_label(&labels, "state", r->state);
+	prometheus_add_sample(samples, xstrdup("gpuproof_run_info"),
+			      xstrdup("the run of these figures"), &labels, 1);
 	if (isfinite(finished))
-		add(samples, xstrdup("gpuproof_run_finished_timestamp_seconds"),
-		    xstrdup("when the run ended"), &labels, finished);
+		prometheus_add_sample(samples, xstrdup("gpuproof_run_finished_timestamp_seconds"),
+				      xstrdup("end of the run, in seconds since 1970"), &labels,
+				      finished);
 	if (isfinite(r->seconds))
-		add(samples, xstrdup("gpuproof_run_duration_seconds"),
-		    xstrdup("how long the run took"), &labels, r->seconds);
-	add_count(samples, "gpuproof_run_planned_cases", "cases that the run was to carry out",
-		  NULL, NULL, r->planned);
+		prometheus_add_sample(samples, xstrdup("gpuproof_run_duration_seconds"),
+				      xstrdup("duration of the run"), &labels, r->seconds);
+	prometheus_add_count(samples, "gpuproof_run_planned_cases", "planned cases of the run",
+			     NULL, NULL, r->planned);
 }
 
 static void add_statuses(struct samples *samples, const struct result *r)
@@ -177,12 +170,12 @@ static void add_statuses(struct samples *samples, const struct result *r)
 
 		for (size_t i = 0; i < r->case_count; i++)
 			count += (int)r->cases[i].status == status;
-		add_count(samples, "gpuproof_run_cases", "cases by what became of them", "status",
-			  case_status_name((enum case_status)status), count);
+		prometheus_add_count(samples, "gpuproof_run_cases", "cases by status", "status",
+				     case_status_name((enum case_status)status), count);
 	}
 }
 
-static size_t count_missing(const struct verdicts *v)
+static size_t prometheus_count_missing(const struct verdicts *v)
 {
 	size_t n = 0;
 
@@ -192,7 +185,7 @@ static size_t count_missing(const struct verdicts *v)
 	return n;
 }
 
-static int by_cause(const void *a, const void *b)
+static int prometheus_by_cause(const void *a, const void *b)
 {
 	const struct verdict_check *p = *(const struct verdict_check *const *)a,
 				   *q = *(const struct verdict_check *const *)b;
@@ -204,7 +197,7 @@ static int by_cause(const void *a, const void *b)
 }
 
 /* Checks that did not pass, by cause and devices. */
-static void add_causes(struct samples *samples, const struct verdicts *v)
+static void prometheus_add_causes(struct samples *samples, const struct verdicts *v)
 {
 	const struct verdict_check **checks = xcalloc(v->count + 1, sizeof(*checks));
 	size_t found = 0;
@@ -212,7 +205,7 @@ static void add_causes(struct samples *samples, const struct verdicts *v)
 	for (size_t i = 0; i < v->count; i++)
 		if (v->checks[i].cause != CAUSE_NONE)
 			checks[found++] = &v->checks[i];
-	qsort(checks, found, sizeof(*checks), by_cause);
+	qsort(checks, found, sizeof(*checks), prometheus_by_cause);
 	for (size_t first = 0, end; first < found; first = end) {
 		const struct verdict_check *c = checks[first];
 		struct text labels = TEXT_EMPTY;
@@ -221,28 +214,29 @@ static void add_causes(struct samples *samples, const struct verdicts *v)
 				  checks[end]->accepted == c->accepted &&
 				  strcmp(checks[end]->devices, c->devices) == 0;)
 			end++;
-		label(&labels, "cause", cause_name(c->cause));
-		label(&labels, "device", c->devices);
-		label(&labels, "uuid", c->uuid);
-		label(&labels, "accepted", c->accepted ? "true" : "false");
-		add(samples, xstrdup("gpuproof_check_causes"),
-		    xstrdup("checks that did not pass, by cause (gpuproof help causes)"), &labels,
-		    (double)(end - first));
+		prometheus_add_label(&labels, "cause", cause_name(c->cause));
+		prometheus_add_label(&labels, "device", c->devices);
+		prometheus_add_label(&labels, "uuid", c->uuid);
+		prometheus_add_label(&labels, "accepted", c->accepted ? "true" : "false");
+		prometheus_add_sample(samples, xstrdup("gpuproof_check_causes"),
+				      xstrdup("checks that did not pass, by cause (gpuproof help "
+					      "causes)"),
+				      &labels, (double)(end - first));
 	}
 	free(checks);
 }
 
-static void add_verdicts(struct samples *samples, const struct verdicts *verdicts)
+static void prometheus_add_verdicts(struct samples *samples, const struct verdicts *verdicts)
 {
-	add_causes(samples, verdicts);
+	prometheus_add_causes(samples, verdicts);
 	for (int i = 0; i < VERDICT_COUNT; i++)
-		add_count(samples, "gpuproof_check_verdicts", "checks by verdict", "verdict",
-			  verdict_name((enum verdict)i), verdicts->counts[i]);
-	add_count(samples, "gpuproof_check_accepted", "1: accepted, 0: not", NULL, NULL,
-		  verdicts_accepted(verdicts));
-	add_count(samples, "gpuproof_check_missing",
-		  "promised aspects of devices that were not judged", NULL, NULL,
-		  count_missing(verdicts));
+		prometheus_add_count(samples, "gpuproof_check_verdicts", "checks by verdict",
+				     "verdict", verdict_name((enum verdict)i), verdicts->counts[i]);
+	prometheus_add_count(samples, "gpuproof_check_accepted", "1: accepted, 0: not accepted",
+			     NULL, NULL, verdicts_accepted(verdicts));
+	prometheus_add_count(samples, "gpuproof_check_missing",
+			     "promised aspects without a verdict, over all devices", NULL, NULL,
+			     prometheus_count_missing(verdicts));
 }
 
 static int by_family(const void *a, const void *b)
@@ -255,7 +249,7 @@ static int by_family(const void *a, const void *b)
 	return order ? order : (p->value > q->value) - (p->value < q->value);
 }
 
-static void write_samples(const struct samples *samples, struct text *out)
+static void prometheus_write_samples(const struct samples *samples, struct text *out)
 {
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct sample *s = &samples->items[i], *before = i ? s - 1 : NULL;
@@ -270,7 +264,7 @@ static void write_samples(const struct samples *samples, struct text *out)
 		if (*s->labels)
 			text_addf(out, "{%s}", s->labels);
 		text_add_char(out, ' ');
-		add_number(out, s->value);
+		export_add_number(out, s->value);
 		text_add_char(out, '\n');
 	}
 }
@@ -279,22 +273,22 @@ static void write_prometheus(const struct export_input *input, struct text *out)
 {
 	struct samples samples = { 0 };
 
-	add_run(&samples, input->result);
+	prometheus_add_run(&samples, input->result);
 	add_statuses(&samples, input->result);
-	add_count(&samples, "gpuproof_run_judged",
-		  "1: the run was judged by limits, 0: figures alone", NULL, NULL,
-		  input->result->judgement != NULL);
+	prometheus_add_count(&samples, "gpuproof_run_judged",
+			     "1: the run was checked against limits, 0: it was not", NULL, NULL,
+			     input->result->judgement != NULL);
 	if (input->result->judgement)
-		add_verdicts(&samples, input->result->judgement);
+		prometheus_add_verdicts(&samples, input->result->judgement);
 	for (size_t i = 0; i < input->result->case_count; i++) {
 		const struct case_result *c = &input->result->cases[i];
 
 		for (size_t j = 0; c->status == CASE_OK && j < c->metric_count; j++)
-			add_metric(&samples, input->result, c, &c->metrics[j]);
+			prometheus_add_metric(&samples, input->result, c, &c->metrics[j]);
 	}
 	if (samples.count)
 		qsort(samples.items, samples.count, sizeof(*samples.items), by_family);
-	write_samples(&samples, out);
+	prometheus_write_samples(&samples, out);
 	for (size_t i = 0; i < samples.count; i++) {
 		free(samples.items[i].family);
 		free(samples.items[i].help);

@@ -3,7 +3,7 @@
 
 #include "export/export.h"
 
-static void write_result(const struct export_input *input, struct text *out)
+static void export_result_json(const struct export_input *input, struct text *out)
 {
 	char *json = result_to_json(input->result);
 
@@ -11,4 +11,4 @@ static void write_result(const struct export_input *input, struct text *out)
 	free(json);
 }
 
-const struct exporter export_result = { write_result, NULL };
+const struct exporter export_result = { export_result_json, NULL };

@@ -13,8 +13,8 @@
 #define MICROSECONDS 1e6
 
 /* Opens an event of that phase; the caller adds its arguments and closes it. */
-static void open_event(struct json_writer *w, const char *name, const char *phase, size_t process,
-		       size_t thread)
+static void trace_open_event(struct json_writer *w, const char *name, const char *phase,
+			     size_t process, size_t thread)
 {
 	writer_open_inline(w, '{');
 	writer_text_member(w, "name", name);
@@ -24,10 +24,10 @@ static void open_event(struct json_writer *w, const char *name, const char *phas
 }
 
 /* Metadata: what viewers call a process or a thread. */
-static void add_name(struct json_writer *w, const char *what, size_t process, size_t thread,
-		     const char *name)
+static void trace_add_name(struct json_writer *w, const char *what, size_t process, size_t thread,
+			   const char *name)
 {
-	open_event(w, what, "M", process, thread);
+	trace_open_event(w, what, "M", process, thread);
 	writer_key(w, "args");
 	writer_open(w, '{');
 	writer_text_member(w, "name", name);
@@ -36,7 +36,7 @@ static void add_name(struct json_writer *w, const char *what, size_t process, si
 }
 
 /* The thread of a row: rows of one stream of one rank, one per operation, share it. */
-static size_t thread_of(const struct case_result *c, size_t row)
+static size_t trace_thread_of(const struct case_result *c, size_t row)
 {
 	for (size_t i = 0; i < row; i++)
 		if (c->timeline[i].rank == c->timeline[row].rank &&
@@ -46,10 +46,11 @@ static size_t thread_of(const struct case_result *c, size_t row)
 	return row + 1;
 }
 
-static void add_row(struct json_writer *w, const struct case_result *c, size_t at, size_t process)
+static void trace_add_event(struct json_writer *w, const struct case_result *c, size_t at,
+			    size_t process)
 {
 	const struct timeline_row *row = &c->timeline[at];
-	size_t thread = thread_of(c, at), rank = row->rank < 0 ? 0 : (size_t)row->rank;
+	size_t thread = trace_thread_of(c, at), rank = row->rank < 0 ? 0 : (size_t)row->rank;
 
 	if (thread == at + 1) {
 		char *name =
@@ -57,13 +58,13 @@ static void add_row(struct json_writer *w, const struct case_result *c, size_t a
 				  rank < c->device_count ? export_string(c->devices[rank]) : "",
 				  export_string(row->stream));
 
-		add_name(w, "thread_name", process, thread, name);
+		trace_add_name(w, "thread_name", process, thread, name);
 		free(name);
 	}
 	for (size_t i = 0; i + 3 <= row->span_count; i += 3) {
 		const double *span = row->spans + i;
 
-		open_event(w, export_string(row->operation), "X", process, thread);
+		trace_open_event(w, export_string(row->operation), "X", process, thread);
 		writer_real_member(w, "ts", MICROSECONDS * span[1]);
 		writer_real_member(w, "dur", MICROSECONDS * (span[2] - span[1]));
 		writer_key(w, "args");
@@ -74,7 +75,7 @@ static void add_row(struct json_writer *w, const struct case_result *c, size_t a
 	}
 }
 
-static void write(const struct export_input *input, struct text *out)
+static void trace_write(const struct export_input *input, struct text *out)
 {
 	const struct result *r = input->result;
 	struct json_writer w = { .expand = 2 };
@@ -94,9 +95,9 @@ static void write(const struct export_input *input, struct text *out)
 		const struct case_result *c = &r->cases[i];
 
 		if (c->timeline_count)
-			add_name(&w, "process_name", i + 1, 0, export_string(c->id));
+			trace_add_name(&w, "process_name", i + 1, 0, export_string(c->id));
 		for (size_t row = 0; row < c->timeline_count; row++)
-			add_row(&w, c, row, i + 1);
+			trace_add_event(&w, c, row, i + 1);
 	}
 	writer_close(&w, ']');
 	writer_close(&w, '}');
@@ -105,7 +106,7 @@ static void write(const struct export_input *input, struct text *out)
 	free(json);
 }
 
-static const char *refuse(const struct export_input *input)
+static const char *trace_refuse(const struct export_input *input)
 {
 	for (size_t i = 0; i < input->result->case_count; i++)
 		if (input->result->cases[i].timeline_count)
@@ -114,4 +115,4 @@ static const char *refuse(const struct export_input *input)
 	       "yes";
 }
 
-const struct exporter export_trace = { write, refuse };
+const struct exporter export_trace = { trace_write, trace_refuse };

@@ -2,20 +2,87 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "fleet/nodes.h"
 #include "result/host/build.h"
 
-static void refuse(struct fleet *f, struct peer *peer, const char *reason)
+#define REASON_MOST 500     /* bytes of a text that an agent sends */
+#define REPORT_SECONDS 60.0 /* between two lines about strangers */
+
+void nodes_report_strangers(struct fleet_run *f, bool last)
+{
+	size_t wrong = f->strangers.wrong, silent = greeter_closed(f->peers.greeter);
+	double now = clock_seconds();
+
+	f->strangers.silent += silent;
+	silent = f->strangers.silent;
+	if (wrong + silent == 0 ||
+	    (!last && f->strangers.said && now - f->strangers.said < REPORT_SECONDS))
+		return;
+	if (wrong == 1)
+		fprintf(stderr,
+			"gpuproof: refused an agent at %s with the node name %s: wrong token\n",
+			f->strangers.from, *f->strangers.node ? f->strangers.node : "(invalid)");
+	else if (wrong)
+		fprintf(stderr,
+			"gpuproof: refused %zu callers with a wrong token, the last at %s\n", wrong,
+			f->strangers.from);
+	if (silent)
+		fprintf(stderr, "gpuproof: refused %zu callers without a token\n", silent);
+	f->strangers.said = now;
+	f->strangers.wrong = f->strangers.silent = 0;
+}
+
+/* Says so and closes the connection; its name is only a hint for a node that never calls. */
+static void turn_away(struct fleet_run *f, int fd, const char *from, const char *name)
+{
+	static const struct fleet_message no = { .kind = "refuse", .text = "wrong token" };
+	size_t index = *name ? nodes_find(f, name) : NO_NODE;
+	char ignored[FLEET_HELLO_MOST];
+	struct text line = TEXT_EMPTY;
+
+	if (index != NO_NODE && f->nodes[index].phase == NODE_WAITS)
+		nodes_text(&f->nodes[index].refused, no.text);
+	f->strangers.wrong++;
+	snprintf(f->strangers.from, sizeof(f->strangers.from), "%s", from);
+	snprintf(f->strangers.node, sizeof(f->strangers.node), "%s", name);
+	/* With unread bytes TCP would reset the connection, and the answer be lost. */
+	if (recv(fd, ignored, sizeof(ignored), MSG_DONTWAIT) != 0) {
+		fleet_message_add(&line, &no);
+		send(fd, line.data, line.length, MSG_NOSIGNAL | MSG_DONTWAIT);
+	}
+	text_release(&line);
+	close(fd);
+}
+
+void nodes_take_calls(struct fleet_run *f)
+{
+	char from[GREETER_FROM], name[FLEET_NAME_MOST + 1];
+	struct fleet_call call;
+	int fd;
+
+	while ((fd = peers_call(&f->peers, &call, from)) >= 0) {
+		if (fleet_call_read(&call, f->token, name))
+			peers_add(&f->peers, fd, from);
+		else
+			turn_away(f, fd, from, name);
+	}
+	nodes_report_strangers(f, false);
+}
+
+static void peer_refuse(struct fleet_run *f, struct peer *peer, const char *reason)
 {
 	nodes_send(f, peer, &(struct fleet_message){ .kind = "refuse", .text = reason });
 	peer->closing = true;
 }
 
 /* Why an agent with a right token is not wanted; NULL: it is. Malloc'ed. */
-static char *objection(const struct fleet *f, const struct fleet_message *hello, size_t index)
+static char *agent_refusal_reason(const struct fleet_run *f, const struct fleet_message *hello,
+				  size_t index)
 {
 	if (hello->protocol != FLEET_PROTOCOL || strcmp(hello->build, build_version()) != 0)
 		return xasprintf("other build: gpuproof %s (protocol %lld), the conductor is "
@@ -26,16 +93,16 @@ static char *objection(const struct fleet *f, const struct fleet_message *hello,
 		return xstrdup("the run is being stopped");
 	if (index != NO_NODE &&
 	    (f->nodes[index].phase == NODE_RUNS || f->nodes[index].phase == NODE_READY))
-		return xasprintf("node %s has an agent already: one per node", hello->node);
+		return xasprintf("node %s already has an agent; start one per node", hello->node);
 	if (index != NO_NODE && f->nodes[index].phase == NODE_ENDED &&
 	    f->nodes[index].status == NODE_OK)
-		return xasprintf("node %s has nothing left to do", hello->node);
+		return xasprintf("node %s has finished its work", hello->node);
 	if (index == NO_NODE && f->launcher.name_count)
-		return xasprintf("node %s is not one of the run's", hello->node);
+		return xasprintf("node %s does not belong to the run", hello->node);
 	return NULL;
 }
 
-static void start_node(struct fleet *f, struct peer *peer, size_t index)
+static void calls_start_node(struct fleet_run *f, struct peer *peer, size_t index)
 {
 	bool shared = f->launcher.kind == LAUNCH_SIMULATED;
 	struct fleet_message start = { .kind = "start",
@@ -55,31 +122,24 @@ static void start_node(struct fleet *f, struct peer *peer, size_t index)
 	nodes_send(f, peer, &start);
 }
 
-static void on_hello(struct fleet *f, struct peer *peer, const struct fleet_message *hello)
+static void on_hello(struct fleet_run *f, struct peer *peer, const struct fleet_message *hello)
 {
-	bool trusted = fleet_token_equal(f->token, hello->token);
 	bool named = fleet_name_valid(hello->node);
 	size_t index = named ? nodes_find(f, hello->node) : NO_NODE;
 	char *reason;
 
-	if (strcmp(hello->kind, "hello") != 0 || !trusted || !named) {
-		reason = xstrdup(!trusted ? "wrong token" : "this is no agent's hello");
-		fprintf(stderr,
-			"gpuproof: an agent at %s that calls itself node %s is refused: %s\n",
-			peer->from, named ? hello->node : "by no valid name", reason);
-		/* Its name is only a hint for a node that never calls. */
-		if (index != NO_NODE && f->nodes[index].phase == NODE_WAITS)
-			nodes_text(&f->nodes[index].refused, reason);
-		refuse(f, peer, reason);
-		free(reason);
+	if (strcmp(hello->kind, "hello") != 0 || !named) {
+		fprintf(stderr, "gpuproof: refused an agent at %s: %s\n", peer->from,
+			"not the greeting of an agent");
+		peer_refuse(f, peer, "not the greeting of an agent");
 		return;
 	}
-	reason = objection(f, hello, index);
+	reason = agent_refusal_reason(f, hello, index);
 	if (!reason) {
-		start_node(f, peer, index == NO_NODE ? nodes_add(f, hello->node) : index);
+		calls_start_node(f, peer, index == NO_NODE ? nodes_add(f, hello->node) : index);
 		return;
 	}
-	refuse(f, peer, reason);
+	peer_refuse(f, peer, reason);
 	if (index == NO_NODE && !f->launcher.name_count)
 		index = nodes_add(f, hello->node);
 	if (index != NO_NODE && f->nodes[index].phase == NODE_WAITS)
@@ -87,12 +147,12 @@ static void on_hello(struct fleet *f, struct peer *peer, const struct fleet_mess
 	free(reason);
 }
 
-static size_t counted(int64_t number)
+static size_t count_from_message(int64_t number)
 {
 	return number > 0 ? (size_t)number : 0;
 }
 
-static void on_done(struct fleet *f, size_t index, const char *state)
+static void on_done(struct fleet_run *f, size_t index, const char *state)
 {
 	if (strcmp(state, "complete") == 0 && f->has_groups && !f->stopping)
 		f->nodes[index].phase = NODE_READY;
@@ -100,12 +160,12 @@ static void on_done(struct fleet *f, size_t index, const char *state)
 		nodes_end(f, index, NODE_OK, "");
 	else if (strcmp(state, "interrupted") == 0)
 		nodes_end(f, index, NODE_INTERRUPTED,
-			  f->too_few ? "stopped: too few nodes are left" : "interrupted");
+			  f->too_few ? "stopped, because too few nodes are left" : "interrupted");
 	else
-		nodes_end(f, index, NODE_ERROR, "its run did not reach its end");
+		nodes_end(f, index, NODE_ERROR, "its run did not finish");
 }
 
-static void on_message(struct fleet *f, struct peer *peer, const struct fleet_message *m)
+static void on_message(struct fleet_run *f, struct peer *peer, const struct fleet_message *m)
 {
 	struct node *n;
 
@@ -115,8 +175,8 @@ static void on_message(struct fleet *f, struct peer *peer, const struct fleet_me
 	}
 	n = &f->nodes[peer->node];
 	if (strcmp(m->kind, "alive") == 0) {
-		n->planned = counted(m->planned);
-		n->finished = counted(m->finished);
+		n->planned = count_from_message(m->planned);
+		n->finished = count_from_message(m->finished);
 		nodes_text(&n->at, m->text);
 	} else if (strcmp(m->kind, "done") == 0) {
 		on_done(f, peer->node, m->state);
@@ -127,15 +187,32 @@ static void on_message(struct fleet *f, struct peer *peer, const struct fleet_me
 	}
 }
 
-void nodes_lose(struct fleet *f, struct peer *peer, const char *reason)
+void nodes_lose(struct fleet_run *f, struct peer *peer, const char *reason)
 {
 	if (peer->node != NO_NODE)
 		nodes_end(f, peer->node, NODE_LOST, reason);
 	peer->closing = true;
 }
 
+static size_t calls_most_of(const struct peer *peer)
+{
+	return peer->node == NO_NODE ? FLEET_HELLO_MOST : FLEET_MESSAGE_MOST;
+}
+
+/* Text of an agent, for messages and pages: one line, cut. */
+static void tame_words(const char **words)
+{
+	char *cut = xasprintf("%.*s", REASON_MOST, *words), *line = text_harmless(cut);
+
+	for (char *c = line; *c; c++)
+		*c = *c == '\n' || *c == '\t' ? ' ' : *c;
+	free((void *)*words);
+	*words = line;
+	free(cut);
+}
+
 /* Every whole line that has come. */
-static void read_lines(struct fleet *f, struct peer *peer)
+static void calls_read_lines(struct fleet_run *f, struct peer *peer)
 {
 	char *line, *end;
 	size_t used = 0;
@@ -146,27 +223,34 @@ static void read_lines(struct fleet *f, struct peer *peer)
 		struct fleet_message message;
 
 		line = peer->in.data + used;
-		if (fleet_message_parse(line, (size_t)(end - line), &message, &err) == STATUS_OK)
+		if ((size_t)(end - line) > calls_most_of(peer)) {
+			nodes_lose(f, peer, "its message is too long");
+			break;
+		}
+		if (fleet_message_parse(line, (size_t)(end - line), &message, &err) == STATUS_OK) {
+			tame_words(&message.text);
+			tame_words(&message.build);
 			on_message(f, peer, &message);
-		else
-			nodes_lose(f, peer, "it sent what is no message");
+		} else {
+			nodes_lose(f, peer, "it sent an invalid message");
+		}
 		fleet_message_release(&message);
 		used += (size_t)(end - line) + 1;
 	}
 	if (used)
 		memmove(peer->in.data, peer->in.data + used, peer->in.length - used);
 	peer->in.length -= used;
-	if (peer->in.length > (peer->node == NO_NODE ? FLEET_HELLO_MOST : FLEET_MESSAGE_MOST))
-		nodes_lose(f, peer, "it sent a line without an end");
+	if (peer->in.length > calls_most_of(peer))
+		nodes_lose(f, peer, "its message has no end");
 }
 
-void nodes_read(struct fleet *f, struct peer *peer)
+void nodes_read(struct fleet_run *f, struct peer *peer)
 {
 	bool open = peer_receive(peer);
 
 	if (!open)
 		text_reset(&peer->out);
-	read_lines(f, peer);
+	calls_read_lines(f, peer);
 	if (!open && !peer->closing)
-		nodes_lose(f, peer, "its agent has died: the connection was closed");
+		nodes_lose(f, peer, "its agent died: connection closed");
 }

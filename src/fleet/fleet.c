@@ -22,30 +22,32 @@
 #define END_SECONDS 10.0 /* that a launcher may take after its last agent */
 #define TICK_MS 100
 
-static void say_alive(struct fleet *f)
+static void fleet_send_order(void *context, size_t node, const struct fleet_message *message)
 {
-	for (size_t i = 0; i < f->peers.count; i++)
-		if (f->peers.items[i]->node != NO_NODE && !f->peers.items[i]->out.length)
-			nodes_send(f, f->peers.items[i],
-				   &(struct fleet_message){ .kind = "alive" });
-}
-
-static void send_order(void *context, size_t node, const struct fleet_message *message)
-{
-	struct fleet *f = context;
+	struct fleet_run *f = context;
 
 	if (f->nodes[node].peer)
 		nodes_send(f, f->nodes[node].peer, message);
 }
 
-static void say_text(void *context, const char *text)
+static void fleet_say_text(void *context, const char *text)
 {
-	nodes_say(context, "%s", text);
+	nodes_log(context, "%s", text);
 }
 
-static void open_rounds(struct fleet *f, const struct config *config)
+/* Numbers of nodes, by their names. */
+static int fleet_by_name_of(const void *a, const void *b, void *fleet)
 {
-	const struct rounds_door door = { .context = f, .send = send_order, .say = say_text };
+	const struct node *nodes = ((const struct fleet_run *)fleet)->nodes;
+
+	return strverscmp(nodes[*(const size_t *)a].name, nodes[*(const size_t *)b].name);
+}
+
+static void fleet_open_rounds(struct fleet_run *f, const struct config *config)
+{
+	const struct rounds_callbacks callbacks = { .context = f,
+						    .send = fleet_send_order,
+						    .say = fleet_say_text };
 	const char **names = xcalloc(f->count + 1, sizeof(*names));
 	size_t *nodes = xcalloc(f->count + 1, sizeof(*nodes)), count = 0;
 	struct error err = ERROR_NONE;
@@ -53,19 +55,11 @@ static void open_rounds(struct fleet *f, const struct config *config)
 	for (size_t i = 0; i < f->count; i++)
 		if (f->nodes[i].phase == NODE_READY)
 			nodes[count++] = i;
-	for (size_t i = 1; i < count; i++)
-		for (size_t k = i;
-		     k > 0 && strverscmp(f->nodes[nodes[k - 1]].name, f->nodes[nodes[k]].name) > 0;
-		     k--) {
-			size_t kept = nodes[k];
-
-			nodes[k] = nodes[k - 1];
-			nodes[k - 1] = kept;
-		}
+	qsort_r(nodes, count, sizeof(*nodes), fleet_by_name_of, f);
 	for (size_t i = 0; i < count; i++)
 		names[i] = f->nodes[nodes[i]].name;
 	if (rounds_open(&f->rounds, config, f->directory, names, nodes, count,
-			text_hash(TEXT_HASH_START, f->run_id, strlen(f->run_id)), &door,
+			text_hash(TEXT_HASH_START, f->run_id, strlen(f->run_id)), &callbacks,
 			&err) != STATUS_OK) {
 		fprintf(stderr, "gpuproof: cases of several nodes: %s\n", err.message);
 		rounds_stop(f->rounds);
@@ -75,7 +69,7 @@ static void open_rounds(struct fleet *f, const struct config *config)
 }
 
 /* True when all nodes' own cases are done, and those of several nodes, too. */
-static bool all_ended(struct fleet *f, const struct config *config)
+static bool fleet_all_ended(struct fleet_run *f, const struct config *config)
 {
 	bool ready = false;
 
@@ -89,7 +83,7 @@ static bool all_ended(struct fleet *f, const struct config *config)
 	if (!f->own_ended)
 		f->own_ended = clock_seconds();
 	if (ready && !f->rounds)
-		open_rounds(f, config);
+		fleet_open_rounds(f, config);
 	if (f->stopping && f->rounds)
 		rounds_stop(f->rounds);
 	if (f->rounds && rounds_step(f->rounds))
@@ -100,34 +94,40 @@ static bool all_ended(struct fleet *f, const struct config *config)
 	return true;
 }
 
-static void attend(struct fleet *f, const struct config *config)
+static void fleet_attend(struct fleet_run *f, const struct config *config)
 {
 	double interval = f->silent_after / 4 < 1 ? f->silent_after / 4 : 1, said = 0;
 
-	while (!all_ended(f, config)) {
+	while (!fleet_all_ended(f, config)) {
 		struct peer *ready[64];
 		size_t count = peers_wait(&f->peers, ready, ARRAY_SIZE(ready),
 					  f->rounds ? TICK_MS / 10 : TICK_MS);
 		bool launching;
 
 		signals_drain();
+		nodes_take_calls(f);
 		for (size_t i = 0; i < count; i++)
 			nodes_read(f, ready[i]);
 		launching = launcher_attend(&f->launcher);
 		nodes_watch(f, config, launching);
-		nodes_tell(f);
+		nodes_report_lost(f);
 		nodes_status(f);
 		nodes_stream(f, false);
 		if (clock_seconds() - said >= interval) {
-			say_alive(f);
+			for (size_t i = 0; i < f->peers.count; i++)
+				if (f->peers.items[i]->node != NO_NODE &&
+				    !f->peers.items[i]->out.length)
+					nodes_send(f, f->peers.items[i],
+						   &(struct fleet_message){ .kind = "alive" });
 			said = clock_seconds();
 		}
 		peers_sweep(&f->peers);
 	}
+	nodes_report_strangers(f, true);
 }
 
 /* True for a node that was not whole when others are to measure again: it stays as it is. */
-static bool take_up_lost(struct fleet *f, size_t index)
+static bool fleet_take_up_lost(struct fleet_run *f, size_t index)
 {
 	const struct result *before = f->options->before;
 	struct node *n = &f->nodes[index];
@@ -147,7 +147,7 @@ static bool take_up_lost(struct fleet *f, size_t index)
 }
 
 /* Nodes of the run that is continued. */
-static enum status take_up_nodes(struct fleet *f, struct error *err)
+static enum status fleet_take_up_nodes(struct fleet_run *f, struct error *err)
 {
 	char *path = xasprintf("%s/nodes", f->directory);
 	DIR *folder = opendir(path);
@@ -161,7 +161,7 @@ static enum status take_up_nodes(struct fleet *f, struct error *err)
 		if (!fleet_name_valid(entry->d_name))
 			continue;
 		index = nodes_add(f, entry->d_name);
-		if (take_up_lost(f, index))
+		if (fleet_take_up_lost(f, index))
 			continue;
 		/* With cases of several nodes to come a node is needed again. */
 		if (f->has_groups || !fleet_node_whole(f->directory, entry->d_name))
@@ -170,24 +170,24 @@ static enum status take_up_nodes(struct fleet *f, struct error *err)
 		f->nodes[index].kept = true;
 		nodes_text(&f->nodes[index].reason, "");
 		if (!f->options->before)
-			nodes_say(f, "%s is done already", entry->d_name);
+			nodes_log(f, "%s has already finished", entry->d_name);
 	}
 	/* Those that never called have no folder. */
 	for (size_t i = 0; f->options->before && i < f->options->before->node_count; i++)
-		take_up_lost(f, nodes_add(f, f->options->before->nodes[i].name));
+		fleet_take_up_lost(f, nodes_add(f, f->options->before->nodes[i].name));
 	if (folder)
 		closedir(folder);
 	free(path);
 	return err->status;
 }
 
-static int by_name(const void *a, const void *b)
+static int by_node_name(const void *a, const void *b)
 {
 	return strverscmp(((const struct node *)a)->name, ((const struct node *)b)->name);
 }
 
-static enum status open_journal(struct fleet *f, const struct config *config, struct result *result,
-				struct error *err)
+static enum status fleet_open_journal(struct fleet_run *f, const struct config *config,
+				      struct result *result, struct error *err)
 {
 	struct plan plan = { .config = config };
 	struct case_result none;
@@ -204,7 +204,7 @@ static enum status open_journal(struct fleet *f, const struct config *config, st
 	return err->status;
 }
 
-static enum status make_folders(struct fleet *f, struct error *err)
+static enum status make_folders(struct fleet_run *f, struct error *err)
 {
 	char *path;
 
@@ -225,24 +225,19 @@ static enum status make_folders(struct fleet *f, struct error *err)
 	return err->status;
 }
 
-/* An agent is a descriptor. */
-static void raise_descriptors(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
-static enum status launch(struct fleet *f, const struct section *settings, struct error *err)
+static enum status fleet_launch_agents(struct fleet_run *f, const struct section *settings,
+				       struct error *err)
 {
 	bool *wanted = xcalloc(f->launcher.name_count, sizeof(*wanted));
 	bool any = !f->launcher.name_count;
 	char *addresses = NULL, *how = launcher_describe(&f->launcher);
+	struct rlimit descriptors;
 
-	raise_descriptors();
+	/* An agent is a descriptor. */
+	if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
+		descriptors.rlim_cur = descriptors.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &descriptors);
+	}
 	for (size_t i = 0; i < f->launcher.name_count; i++) {
 		wanted[i] = f->nodes[nodes_find(f, f->launcher.names[i])].phase != NODE_ENDED;
 		any = any || wanted[i];
@@ -254,7 +249,7 @@ static enum status launch(struct fleet *f, const struct section *settings, struc
 	    peers_open(&f->peers, section_text(settings, "interface"),
 		       f->launcher.kind == LAUNCH_SIMULATED, &addresses, err) == STATUS_OK &&
 	    any) {
-		nodes_say(f, "%s", how);
+		nodes_log(f, "%s", how);
 		launcher_start(&f->launcher, wanted, addresses, f->token, f->log, err);
 	}
 	f->began = clock_seconds();
@@ -265,14 +260,15 @@ static enum status launch(struct fleet *f, const struct section *settings, struc
 }
 
 /* Parts of the run's time; of one that measures again what was not decided, one part. */
-static void add_phases(const struct fleet *f, struct result *result, double began, double ended)
+static void fleet_add_phases(const struct fleet_run *f, struct result *result, double began,
+			     double ended)
 {
 	const struct result *before = f->options->before;
 
 	for (size_t i = 0; before && i < before->phase_count; i++)
 		result_add_phase(result, before->phases[i].name, before->phases[i].seconds);
 	if (before) {
-		result_add_phase(result, "cases measured again", ended - began);
+		result_add_phase(result, "repeated cases", ended - began);
 		return;
 	}
 	result_add_phase(result, "start of the agents",
@@ -285,14 +281,14 @@ static void add_phases(const struct fleet *f, struct result *result, double bega
 		result_add_phase(result, "end of the agents", ended - f->own_ended);
 }
 
-static void collect(struct fleet *f, const struct config *config, struct result *result,
-		    double began, double ended)
+static void fleet_collect_results(struct fleet_run *f, const struct config *config,
+				  struct result *result, double began, double ended)
 {
 	bool whole = true, interrupted = false;
 	bool *kept = xcalloc(f->count, sizeof(*kept));
 	char now[32];
 
-	qsort(f->nodes, f->count, sizeof(*f->nodes), by_name);
+	qsort(f->nodes, f->count, sizeof(*f->nodes), by_node_name);
 	for (size_t i = 0; i < f->count; i++) {
 		const struct node *n = &f->nodes[i];
 
@@ -314,7 +310,7 @@ static void collect(struct fleet *f, const struct config *config, struct result 
 		rounds_collect(f->rounds, result);
 	for (size_t i = 0; i < result->node_count; i++)
 		whole = whole && result->nodes[i].status == NODE_OK;
-	add_phases(f, result, began, ended);
+	fleet_add_phases(f, result, began, ended);
 	free(result->state);
 	result->state = xstrdup(whole                        ? "complete"
 				: interrupted && !f->too_few ? "interrupted"
@@ -325,17 +321,7 @@ static void collect(struct fleet *f, const struct config *config, struct result 
 	result->seconds = ended - began + (f->options->before ? f->options->before->seconds : 0);
 }
 
-static enum status write_result(const struct fleet *f, const struct result *result,
-				struct error *err)
-{
-	char *path = xasprintf("%s/result.json", f->directory);
-	enum status status = result_write(result, path, err);
-
-	free(path);
-	return status;
-}
-
-static void release(struct fleet *f)
+static void fleet_run_release(struct fleet_run *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		free(f->nodes[i].name);
@@ -354,23 +340,23 @@ static void release(struct fleet *f)
 		close(f->log);
 }
 
-static enum status attend_nodes(struct fleet *f, const struct config *config, struct result *result,
-				struct error *err)
+static enum status attend_nodes(struct fleet_run *f, const struct config *config,
+				struct result *result, struct error *err)
 {
 	double began = clock_seconds();
 
 	nodes_status_begin(f, result);
 	f->stream.run = result;
 	signals_attend(true);
-	attend(f, config);
-	nodes_tell(f);
+	fleet_attend(f, config);
+	nodes_report_lost(f);
 	nodes_stream(f, true);
 	signals_attend(false);
 	peers_close(&f->peers);
 	launcher_end(&f->launcher, END_SECONDS);
 	*f->options->stopped_by = signals_last_stop();
-	collect(f, config, result, began, clock_seconds());
-	if (write_result(f, result, err) != STATUS_OK)
+	fleet_collect_results(f, config, result, began, clock_seconds());
+	if (result_write_to(result, f->directory, err) != STATUS_OK)
 		return err->status;
 	if (f->stops_seen)
 		return error_set(err, STATUS_INTERRUPTED, "interrupted");
@@ -383,29 +369,29 @@ enum status fleet_run(const struct config *config, const struct fleet_options *o
 		      struct result *result, struct error *err)
 {
 	const struct section *settings = config_section(config, "fleet", "");
-	struct fleet f = { .options = options,
-			   .journal = { .fd = -1 },
-			   .peers = PEERS_NONE,
-			   .silent_after = section_real(settings, "silent_after"),
-			   .join_within = section_real(settings, "join_within"),
-			   .log = -1 };
+	struct fleet_run f = { .options = options,
+			       .journal = { .fd = -1 },
+			       .peers = PEERS_NONE,
+			       .silent_after = section_real(settings, "silent_after"),
+			       .join_within = section_real(settings, "join_within"),
+			       .log = -1 };
 	bool begun = false;
 
 	f.has_groups = plan_has_groups(config);
 	memset(result, 0, sizeof(*result));
 	if (launcher_choose(&f.launcher, config, options->launch, err) == STATUS_OK &&
-	    open_journal(&f, config, result, err) == STATUS_OK &&
+	    fleet_open_journal(&f, config, result, err) == STATUS_OK &&
 	    make_folders(&f, err) == STATUS_OK) {
 		f.run_id = result->run_id;
 		for (size_t i = 0; i < f.launcher.name_count; i++)
 			nodes_add(&f, f.launcher.names[i]);
-		begun = take_up_nodes(&f, err) == STATUS_OK &&
-			launch(&f, settings, err) == STATUS_OK;
+		begun = fleet_take_up_nodes(&f, err) == STATUS_OK &&
+			fleet_launch_agents(&f, settings, err) == STATUS_OK;
 	}
 	if (begun)
 		attend_nodes(&f, config, result, err);
 	else
 		result_release(result);
-	release(&f);
+	fleet_run_release(&f);
 	return err->status;
 }

@@ -21,7 +21,7 @@
 #define HOSTS_MOST ((size_t)4 << 20)
 #define SIMULATED_MOST 64 /* each starts processes of its own */
 
-static void add_name(struct launcher *l, char *name)
+static void launcher_add_name(struct launcher *l, char *name)
 {
 	l->names = xrealloc(l->names, l->name_count + 1, sizeof(*l->names));
 	l->names[l->name_count++] = name;
@@ -29,7 +29,8 @@ static void add_name(struct launcher *l, char *name)
 }
 
 /* "node7" of "node7.lan slots=8" or "node7:8", as agents call themselves; malloc'ed. */
-static char *host_name(const struct launcher *l, const char *entry, size_t line, struct error *err)
+static char *launcher_host_name(const struct launcher *l, const char *entry, size_t line,
+				struct error *err)
 {
 	char *whole = xstrndup(entry, strcspn(entry, " \t\r\n#")), *name;
 	unsigned char address[sizeof(struct in6_addr)];
@@ -37,10 +38,10 @@ static char *host_name(const struct launcher *l, const char *entry, size_t line,
 	name = xstrndup(whole, strcspn(whole, ":."));
 	if (inet_pton(AF_INET6, whole, address) == 1 || inet_pton(AF_INET, whole, address) == 1)
 		error_set(err, STATUS_USAGE,
-			  "%s:%zu: %.80s is an address; a node is named as `hostname -s` names it",
+			  "%s:%zu: %.80s is an address; name the node as `hostname -s` does",
 			  l->file, line, whole);
 	else if (*whole && !fleet_name_valid(name))
-		error_set(err, STATUS_USAGE, "%s:%zu: '%.80s' is no host's name", l->file, line,
+		error_set(err, STATUS_USAGE, "%s:%zu: invalid host name '%.80s'", l->file, line,
 			  name);
 	free(whole);
 	return name;
@@ -51,13 +52,13 @@ static void refuse_twice(const struct launcher *l, const char *name, size_t line
 	for (size_t i = 0; i < l->name_count && err->status == STATUS_OK; i++)
 		if (strcmp(l->names[i], name) == 0)
 			error_set(err, STATUS_USAGE,
-				  "%s:%zu: %s is there twice (names end at the first dot); an "
-				  "agent serves all GPUs of its node",
+				  "%s:%zu: %s is listed twice (names end at the first dot); one "
+				  "agent serves all GPUs of a node",
 				  l->file, line, name);
 }
 
 /* One host per line, as mpirun takes it; '#' begins a comment. */
-static enum status read_hosts(struct launcher *l, struct error *err)
+static enum status launcher_read_hosts(struct launcher *l, struct error *err)
 {
 	struct text content = TEXT_EMPTY;
 	size_t line = 0;
@@ -65,23 +66,23 @@ static enum status read_hosts(struct launcher *l, struct error *err)
 	input_read_file(l->file, "file of hosts", HOSTS_MOST, &content, err);
 	for (char *at = content.data; err->status == STATUS_OK && at && *at;) {
 		size_t length = strcspn(at, "\n");
-		char *name = host_name(l, at + strspn(at, " \t"), ++line, err);
+		char *name = launcher_host_name(l, at + strspn(at, " \t"), ++line, err);
 
 		at += length + (at[length] == '\n');
 		if (*name) {
 			refuse_twice(l, name, line, err);
-			add_name(l, name);
+			launcher_add_name(l, name);
 		} else {
 			free(name);
 		}
 	}
 	if (err->status == STATUS_OK && !l->name_count)
-		error_set(err, STATUS_USAGE, "%s names no host", l->file);
+		error_set(err, STATUS_USAGE, "%s contains no host", l->file);
 	text_release(&content);
 	return err->status;
 }
 
-static bool is_file(const char *path)
+static bool launcher_is_file(const char *path)
 {
 	struct stat about;
 
@@ -89,8 +90,8 @@ static bool is_file(const char *path)
 }
 
 /* "all" is 0. */
-static enum status take_count(const struct setting *nodes, size_t most, size_t *count,
-			      struct error *err)
+static enum status launcher_take_count(const struct setting *nodes, size_t most, size_t *count,
+				       struct error *err)
 {
 	const char *text = nodes->values[0].text;
 	char *end;
@@ -103,21 +104,9 @@ static enum status take_count(const struct setting *nodes, size_t most, size_t *
 	if (*text >= '0' && *text <= '9' && !*end && n > 0 && n <= most)
 		return STATUS_OK;
 	return error_set(err, STATUS_USAGE,
-			 "%s: nodes = %s: all, a number from 1 to %zu, or with mpirun a file of "
-			 "hosts",
+			 "%s: nodes = %s is invalid; write all, a number from 1 to %zu, or with "
+			 "mpirun a file of hosts",
 			 nodes->origin, text, most);
-}
-
-static enum status choose_simulated(struct launcher *l, const struct setting *nodes,
-				    struct error *err)
-{
-	size_t count;
-
-	if (take_count(nodes, SIMULATED_MOST, &count, err) != STATUS_OK)
-		return err->status;
-	for (size_t i = 1; i <= (count ? count : 2); i++)
-		add_name(l, xasprintf("n%zu", i));
-	return STATUS_OK;
 }
 
 static enum status choose_srun(struct launcher *l, const struct setting *nodes, struct error *err)
@@ -127,17 +116,17 @@ static enum status choose_srun(struct launcher *l, const struct setting *nodes, 
 
 	if (!getenv("SLURM_JOB_ID") || !allocated)
 		return error_set(err, STATUS_USAGE,
-				 "launcher = srun needs an allocation of Slurm: sbatch -N 4 "
-				 "--no-kill --exclusive --wrap 'gpuproof run ...'");
-	if (take_count(nodes, allocated, &l->expected, err) != STATUS_OK)
+				 "launcher = srun needs a Slurm allocation: sbatch -N 4 --no-kill "
+				 "--exclusive --wrap 'gpuproof run ...'");
+	if (launcher_take_count(nodes, allocated, &l->expected, err) != STATUS_OK)
 		return err->status;
 	if (!l->expected)
 		l->expected = allocated;
 	return STATUS_OK;
 }
 
-static enum status choose_kind(struct launcher *l, const char *wanted, bool hosts,
-			       struct error *err)
+static enum status launcher_choose_kind(struct launcher *l, const char *wanted, bool hosts,
+					struct error *err)
 {
 	if (strcmp(wanted, "simulate") == 0)
 		l->kind = LAUNCH_SIMULATED;
@@ -149,9 +138,9 @@ static enum status choose_kind(struct launcher *l, const char *wanted, bool host
 		l->kind = LAUNCH_SRUN;
 	else
 		return error_set(err, STATUS_USAGE,
-				 "[fleet]: no allocation of Slurm and no file of hosts: give "
-				 "--hosts FILE or --launch 'COMMAND', or try it on this machine "
-				 "with --simulate-nodes 3");
+				 "[fleet]: no Slurm allocation and no file of hosts. Add --hosts "
+				 "FILE or --launch 'COMMAND', or try it on this machine with "
+				 "--simulate-nodes 3");
 	return STATUS_OK;
 }
 
@@ -161,25 +150,30 @@ enum status launcher_choose(struct launcher *l, const struct config *config, con
 	const struct section *fleet = config_section(config, "fleet", "");
 	const struct setting *nodes = section_setting(fleet, "nodes");
 	const char *text = nodes->values[0].text;
+	size_t count;
 
 	*l = (struct launcher){ .command = command };
-	if (choose_kind(l, section_text(fleet, "launcher"), is_file(text), err) != STATUS_OK)
+	if (launcher_choose_kind(l, section_text(fleet, "launcher"), launcher_is_file(text), err) !=
+	    STATUS_OK)
 		return err->status;
 	switch (l->kind) {
 	case LAUNCH_SIMULATED:
-		return choose_simulated(l, nodes, err);
+		if (launcher_take_count(nodes, SIMULATED_MOST, &count, err) == STATUS_OK)
+			for (size_t i = 1; i <= (count ? count : 2); i++)
+				launcher_add_name(l, xasprintf("n%zu", i));
+		return err->status;
 	case LAUNCH_SRUN:
 		return choose_srun(l, nodes, err);
 	case LAUNCH_COMMAND:
 		if (!command)
 			return error_set(err, STATUS_USAGE,
-					 "launcher = command: give the command with --launch; a "
-					 "config does not name programs to execute");
-		return take_count(nodes, 1000000, &l->expected, err);
+					 "launcher = command needs --launch; a config cannot name "
+					 "programs to execute");
+		return launcher_take_count(nodes, 1000000, &l->expected, err);
 	case LAUNCH_MPIRUN:
 		l->file = text;
-		if (is_file(text))
-			return read_hosts(l, err);
+		if (launcher_is_file(text))
+			return launcher_read_hosts(l, err);
 	}
 	return error_set(err, STATUS_USAGE,
 			 "%s: nodes = %s: mpirun needs a file with one host per line",
@@ -257,8 +251,9 @@ static void set_srun_environment(void)
 }
 
 /* In a session of its own: Ctrl-C at the terminal is for the conductor, which passes it on. */
-static pid_t start(const struct launcher *l, const char *path, char *const *arguments,
-		   const char *node, int log, struct error *err)
+static pid_t launcher_start_process(const struct launcher *l, const char *path,
+				    char *const *arguments, const char *node, int log,
+				    struct error *err)
 {
 	pid_t pid;
 
@@ -283,37 +278,30 @@ static pid_t start(const struct launcher *l, const char *path, char *const *argu
 	_exit(127);
 }
 
-static enum status own_path(char *path, size_t size, struct error *err)
-{
-	ssize_t n = readlink("/proc/self/exe", path, size - 1);
-
-	if (n <= 0)
-		return error_errno(err, "/proc/self/exe");
-	path[n] = '\0';
-	return STATUS_OK;
-}
-
 enum status launcher_start(struct launcher *l, const bool *wanted, const char *addresses,
 			   const char *token, int log, struct error *err)
 {
 	char path[4096], *line, *arguments[4] = { path, (char[]){ "agent" }, NULL, NULL };
+	ssize_t length = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
-	if (own_path(path, sizeof(path), err) != STATUS_OK)
-		return err->status;
+	if (length <= 0)
+		return error_errno(err, "/proc/self/exe");
+	path[length] = '\0';
 	setenv(FLEET_ADDRESS_VARIABLE, addresses, 1);
 	setenv(FLEET_TOKEN_VARIABLE, token, 1);
 	l->process_count = l->kind == LAUNCH_SIMULATED ? l->name_count : 1;
 	l->processes = xcalloc(l->process_count, sizeof(*l->processes));
 	line = l->kind == LAUNCH_SIMULATED ? NULL : shell_command(l, path);
 	if (line) {
-		l->processes[0] =
-			start(l, "/bin/sh",
-			      (char *[]){ (char[]){ "sh" }, (char[]){ "-c" }, line, NULL }, NULL,
-			      log, err);
+		l->processes[0] = launcher_start_process(l, "/bin/sh",
+							 (char *[]){ (char[]){ "sh" },
+								     (char[]){ "-c" }, line, NULL },
+							 NULL, log, err);
 	} else {
 		for (size_t i = 0; i < l->name_count && !err->status; i++)
 			if (wanted[i])
-				l->processes[i] = start(l, path, arguments, l->names[i], log, err);
+				l->processes[i] = launcher_start_process(l, path, arguments,
+									 l->names[i], log, err);
 	}
 	free(line);
 	unsetenv(FLEET_TOKEN_VARIABLE);

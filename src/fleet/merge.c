@@ -42,7 +42,7 @@ static char *node_directory(const char *directory, const char *name)
 }
 
 /* The summary, or where there is none the result; malloc'ed. */
-static char *result_path(const char *directory, const char *name)
+static char *merge_result_path(const char *directory, const char *name)
 {
 	char *path = fleet_summary_path(directory, name);
 
@@ -67,11 +67,12 @@ static void take_findings_alone(struct result *node, const char *path)
 }
 
 /* `kept`: without its cases. */
-static enum status read_node(struct result *node, const struct result_node *about, bool kept,
-			     const struct config *config, const char *directory, struct error *err)
+static enum status merge_read_node(struct result *node, const struct result_node *about, bool kept,
+				   const struct config *config, const char *directory,
+				   struct error *err)
 {
 	char *folder = node_directory(directory, about->name);
-	char *path = result_path(directory, about->name);
+	char *path = merge_result_path(directory, about->name);
 	enum status status;
 
 	memset(node, 0, sizeof(*node));
@@ -98,7 +99,7 @@ out:
 	return status;
 }
 
-static void take_devices(struct result *to, const struct result *node, const char *name, int index)
+static void merge_devices(struct result *to, const struct result *node, const char *name, int index)
 {
 	to->devices = xrealloc(to->devices, to->device_count + node->device_count + 1,
 			       sizeof(*to->devices));
@@ -111,7 +112,7 @@ static void take_devices(struct result *to, const struct result *node, const cha
 	}
 }
 
-static void take_cases(struct result *to, struct result *node, const char *name)
+static void merge_take_cases(struct result *to, struct result *node, const char *name)
 {
 	result_leave_samples(node);
 	for (size_t i = 0; i < node->case_count; i++) {
@@ -125,8 +126,8 @@ static void take_cases(struct result *to, struct result *node, const char *name)
 }
 
 /* Cases of a node follow each other: from *at on, after those of nodes that are skipped. */
-static void take_cases_before(struct result *to, struct result *before, size_t *at,
-			      const char *name)
+static void merge_take_cases_before(struct result *to, struct result *before, size_t *at,
+				    const char *name)
 {
 	while (*at < before->case_count && strcmp(before->cases[*at].node, name) != 0)
 		++*at;
@@ -139,33 +140,27 @@ static void take_cases_before(struct result *to, struct result *before, size_t *
 
 /* "ecc errors cuda:0" of node n1 is "ecc errors n1/cuda:0", which names the device as it is called
  * now; "memory" is "memory of n1". */
-static void take_findings(struct finding **to, size_t *count, const struct result *node,
-			  const struct finding *from, size_t more, const char *name)
+static void merge_take_findings(struct finding **to, size_t *count, const struct finding *from,
+				size_t more, const char *name)
 {
 	*to = xrealloc(*to, *count + more + 1, sizeof(**to));
 	for (size_t i = 0; i < more; i++) {
 		struct finding *f = &(*to)[(*count)++];
-		const char *word = strrchr(from[i].subject, ' ');
+		char device[sizeof(f->device)];
 
 		*f = from[i];
-		if (word && result_device(node, word + 1))
-			snprintf(f->subject, sizeof(f->subject), "%.*s %.63s/%.31s",
-				 (int)(word - from[i].subject), from[i].subject, name, word + 1);
+		snprintf(f->node, sizeof(f->node), "%.63s", name);
+		snprintf(device, sizeof(device), "%.63s/%.31s", name, from[i].device);
+		if (*from[i].device)
+			finding_set_device(f, from[i].topic, device);
 		else
 			snprintf(f->subject, sizeof(f->subject), "%.90s of %.63s", from[i].subject,
 				 name);
 	}
 }
 
-static void drop_fact(struct result *result, size_t index)
-{
-	free(result->environment[index].name);
-	free(result->environment[index].value);
-	result->environment[index] = result->environment[--result->environment_count];
-}
-
 /* Keeps those that are the same there. */
-static void take_facts(struct result *to, const struct result *node, bool first)
+static void merge_take_facts(struct result *to, const struct result *node, bool first)
 {
 	if (first) {
 		free(to->environment); /* the conductor itself has no facts */
@@ -179,8 +174,11 @@ static void take_facts(struct result *to, const struct result *node, bool first)
 	for (size_t i = to->environment_count; i-- > 0;) {
 		const char *there = result_fact(node, to->environment[i].name);
 
-		if (!there || strcmp(there, to->environment[i].value) != 0)
-			drop_fact(to, i);
+		if (there && strcmp(there, to->environment[i].value) == 0)
+			continue;
+		free(to->environment[i].name);
+		free(to->environment[i].value);
+		to->environment[i] = to->environment[--to->environment_count];
 	}
 }
 
@@ -195,29 +193,20 @@ static void fail_node(struct result_node *node, const char *message)
 	node->reason = reason;
 }
 
-/* Its journal has a first line; a node without one has measured nothing. */
-static bool node_begun(const char *directory, const char *name)
-{
-	char *folder = node_directory(directory, name);
-	struct error why = ERROR_NONE;
-	bool there = journal_vacant(folder, &why) != STATUS_OK;
-
-	free(folder);
-	return there;
-}
-
 /*
  * A node that ended well has all of its cases in the run's folder; else they are on another disk,
  * or what was read is not what it wrote.
  */
-static void check_whole(struct result_node *node, const struct result *read, const char *directory)
+static void merge_check_whole(struct result_node *node, const struct result *read,
+			      const char *directory)
 {
 	char *folder = node_directory(directory, node->name), *message = NULL;
 
 	if (node->status == NODE_OK && !read)
-		message = xasprintf("its results are not in %s (is the folder shared?)", folder);
+		message =
+			xasprintf("its results are not in %s (is this directory shared?)", folder);
 	else if (node->status == NODE_OK && node->finished < node->planned)
-		message = xasprintf("its results in %s have %zu of %zu cases", folder,
+		message = xasprintf("its results in %s have only %zu of %zu cases", folder,
 				    node->finished, node->planned);
 	else if (node->status == NODE_OK && strcmp(read->state, "complete") != 0)
 		message = xasprintf("its results in %s are %s", folder, read->state);
@@ -241,35 +230,39 @@ void fleet_merge(struct result *result, struct result *before, const bool *kept,
 		struct error err = ERROR_NONE;
 		bool keeps = before && kept[i] && about->status == NODE_OK;
 		size_t count = result->case_count;
+		char *folder = node_directory(directory, about->name);
+		bool begun = journal_begun(folder);
 		struct result node;
 
-		if (!node_begun(directory, about->name)) {
-			check_whole(about, NULL, directory);
+		free(folder);
+		/* A node without a first line has measured nothing. */
+		if (!begun) {
+			merge_check_whole(about, NULL, directory);
 			result->planned += about->planned;
 			continue;
 		}
-		if (read_node(&node, about, keeps, config, directory, &err) != STATUS_OK)
+		if (merge_read_node(&node, about, keeps, config, directory, &err) != STATUS_OK)
 			fail_node(about, err.message);
 		if (node.gpuproof_version)
 			drift_take(&drift, i, &node);
 		about->planned = node.planned;
 		result->planned += node.planned;
-		take_devices(result, &node, about->name, (int)i);
+		merge_devices(result, &node, about->name, (int)i);
 		if (keeps)
-			take_cases_before(result, before, &at, about->name);
+			merge_take_cases_before(result, before, &at, about->name);
 		else
-			take_cases(result, &node, about->name);
+			merge_take_cases(result, &node, about->name);
 		about->finished = result->case_count - count;
 		if (node.gpuproof_version)
-			check_whole(about, &node, directory);
-		take_findings(&result->preflight, &result->preflight_count, &node, node.preflight,
-			      node.preflight_count, about->name);
-		take_findings(&result->postflight, &result->postflight_count, &node,
-			      node.postflight, node.postflight_count, about->name);
+			merge_check_whole(about, &node, directory);
+		merge_take_findings(&result->preflight, &result->preflight_count, node.preflight,
+				    node.preflight_count, about->name);
+		merge_take_findings(&result->postflight, &result->postflight_count, node.postflight,
+				    node.postflight_count, about->name);
 		for (size_t p = 0; p < node.presentation_count; p++)
 			result_present(result, &node.presentations[p]);
 		if (node.gpuproof_version)
-			take_facts(result, &node, first);
+			merge_take_facts(result, &node, first);
 		first = first && !node.gpuproof_version;
 		result_release(&node);
 	}
@@ -288,7 +281,7 @@ char *fleet_confirm_path(const char *directory, const char *name)
 
 bool fleet_node_whole(const char *directory, const char *name)
 {
-	char *path = result_path(directory, name);
+	char *path = merge_result_path(directory, name);
 	struct error err = ERROR_NONE;
 	struct result node;
 	bool whole = access(path, F_OK) == 0 && result_read(&node, path, &err) == STATUS_OK;

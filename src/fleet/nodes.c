@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-void nodes_say(const struct fleet *f, const char *format, ...)
+void nodes_log(const struct fleet_run *f, const char *format, ...)
 {
 	struct text line = TEXT_EMPTY;
 	va_list ap;
@@ -25,7 +25,7 @@ void nodes_say(const struct fleet *f, const char *format, ...)
 	text_release(&line);
 }
 
-size_t nodes_find(const struct fleet *f, const char *name)
+size_t nodes_find(const struct fleet_run *f, const char *name)
 {
 	for (size_t i = 0; i < f->count; i++)
 		if (strcmp(f->nodes[i].name, name) == 0)
@@ -33,7 +33,7 @@ size_t nodes_find(const struct fleet *f, const char *name)
 	return NO_NODE;
 }
 
-size_t nodes_add(struct fleet *f, const char *name)
+size_t nodes_add(struct fleet_run *f, const char *name)
 {
 	size_t index = nodes_find(f, name);
 
@@ -52,7 +52,7 @@ void nodes_text(char **to, const char *text)
 	*to = copy;
 }
 
-void nodes_end(struct fleet *f, size_t index, enum node_status status, const char *reason)
+void nodes_end(struct fleet_run *f, size_t index, enum node_status status, const char *reason)
 {
 	struct node *n = &f->nodes[index];
 	bool at = status == NODE_LOST && n->at && *n->at;
@@ -67,39 +67,34 @@ void nodes_end(struct fleet *f, size_t index, enum node_status status, const cha
 	n->phase = NODE_ENDED;
 	n->status = status;
 	nodes_text(&n->reason, reason);
-	n->untold = status != NODE_OK;
+	n->unreported = status != NODE_OK;
 	if (!at)
 		nodes_text(&n->at, "");
 	if (status == NODE_OK)
-		nodes_say(f, "%s is done: %zu cases", n->name, n->finished);
+		nodes_log(f, "%s is done: %zu cases", n->name, n->finished);
 	if (status == NODE_LOST)
 		launcher_kill_node(&f->launcher, index);
 }
 
-static bool ended_alike(const struct node *a, const struct node *b)
-{
-	return a->status == b->status && strcmp(a->at, b->at) == 0 &&
-	       strcmp(a->reason, b->reason) == 0;
-}
-
-void nodes_tell(struct fleet *f)
+void nodes_report_lost(struct fleet_run *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		const struct node *first = &f->nodes[i];
 		struct text names = TEXT_EMPTY;
 		size_t count = 0;
 
-		for (size_t k = i; first->untold && k < f->count; k++) {
+		for (size_t k = i; first->unreported && k < f->count; k++) {
 			struct node *n = &f->nodes[k];
 
-			if (!n->untold || !ended_alike(n, first))
+			if (!n->unreported || n->status != first->status ||
+			    strcmp(n->at, first->at) != 0 || strcmp(n->reason, first->reason) != 0)
 				continue;
 			if (count++ < NODES_NAMED)
 				text_addf(&names, "%s%s", count > 1 ? ", " : "", n->name);
 			if (k > i)
-				n->untold = false;
+				n->unreported = false;
 		}
-		f->nodes[i].untold = false;
+		f->nodes[i].unreported = false;
 		if (count > NODES_NAMED)
 			text_addf(&names, " and %zu more", count - NODES_NAMED);
 		if (count)
@@ -110,7 +105,7 @@ void nodes_tell(struct fleet *f)
 	}
 }
 
-void nodes_send(struct fleet *f, struct peer *peer, const struct fleet_message *message)
+void nodes_send(struct fleet_run *f, struct peer *peer, const struct fleet_message *message)
 {
 	struct text line = TEXT_EMPTY;
 
@@ -120,7 +115,7 @@ void nodes_send(struct fleet *f, struct peer *peer, const struct fleet_message *
 }
 
 /* Nodes that can still give a whole result. */
-size_t nodes_left(const struct fleet *f)
+size_t nodes_left(const struct fleet_run *f)
 {
 	size_t left = 0;
 
@@ -131,12 +126,12 @@ size_t nodes_left(const struct fleet *f)
 	return left;
 }
 
-size_t nodes_wanted(const struct fleet *f)
+size_t nodes_wanted(const struct fleet_run *f)
 {
 	return f->launcher.expected > f->count ? f->launcher.expected : f->count;
 }
 
-void nodes_stop(struct fleet *f)
+void nodes_stop(struct fleet_run *f)
 {
 	f->stopping = true;
 	for (size_t i = 0; i < f->count; i++) {
@@ -144,6 +139,6 @@ void nodes_stop(struct fleet *f)
 		    f->nodes[i].peer)
 			nodes_send(f, f->nodes[i].peer, &(struct fleet_message){ .kind = "stop" });
 		else if (f->nodes[i].phase == NODE_WAITS)
-			nodes_end(f, i, NODE_INTERRUPTED, "interrupted before it began");
+			nodes_end(f, i, NODE_INTERRUPTED, "interrupted before its start");
 	}
 }

@@ -1,4 +1,7 @@
-/* Notices nodes that cannot be heard any more, and requests to stop. */
+/*
+ * While nodes run: notices those that cannot be heard any more, and requests to stop; says how far
+ * all are in DIR/status.json, and gives cases as they end to who follows the run.
+ */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,10 +13,12 @@
 #include "base/memory.h"
 #include "fleet/nodes.h"
 #include "measure/processes/signals.h"
+#include "run/group.h"
+#include "run/journal.h"
 
 #define HELLO_SECONDS 10.0 /* in which a connection must have identified itself */
 
-static void heed_stops(struct fleet *f)
+static void handle_stops(struct fleet_run *f)
 {
 	int stops = signals_stops();
 
@@ -21,18 +26,19 @@ static void heed_stops(struct fleet *f)
 		return;
 	f->stops_seen = stops;
 	if (stops == 1) {
-		fprintf(stderr, "gpuproof: stopping all nodes after their sample in flight; once "
-				"more to stop at once\n");
+		fprintf(stderr, "gpuproof: stopping all nodes after their current sample. Press "
+				"Ctrl-C again to stop now.\n");
 		nodes_stop(f);
 		return;
 	}
 	for (size_t i = 0; i < f->count; i++)
 		if (f->nodes[i].phase != NODE_ENDED)
-			nodes_end(f, i, NODE_LOST, "given up: the run was stopped at once");
+			nodes_end(f, i, NODE_LOST,
+				  "abandoned, because the run was stopped at once");
 }
 
 /* Those that have not called. */
-static void end_joining(struct fleet *f, const char *reason)
+static void end_joining(struct fleet_run *f, const char *reason)
 {
 	f->join_over = true;
 	for (size_t i = 0; i < f->count; i++) {
@@ -56,7 +62,7 @@ static void end_joining(struct fleet *f, const char *reason)
 }
 
 /* ": <last line of agents.log>", by which a launcher tells what it lacks; "" without one. */
-static void last_words(const struct fleet *f, char *words, size_t size)
+static void fleet_watch_last_words(const struct fleet_run *f, char *words, size_t size)
 {
 	char *path = xasprintf("%s/agents.log", f->directory), end[512], *line;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -78,7 +84,7 @@ static void last_words(const struct fleet *f, char *words, size_t size)
 }
 
 /* Agents of this machine that ended before they called. */
-static void watch_processes(struct fleet *f)
+static void watch_processes(struct fleet_run *f)
 {
 	for (size_t i = 0; i < f->launcher.process_count && !f->peers.count; i++) {
 		size_t index = f->launcher.kind == LAUNCH_SIMULATED
@@ -88,13 +94,14 @@ static void watch_processes(struct fleet *f)
 
 		if (index == NO_NODE || f->launcher.processes[i] > 0)
 			continue;
-		snprintf(reason, sizeof(reason), "its agent never called: %s", f->launcher.ending);
+		snprintf(reason, sizeof(reason), "its agent never connected: %s",
+			 f->launcher.ending);
 		if (f->nodes[index].phase == NODE_WAITS)
 			nodes_end(f, index, NODE_LOST, reason);
 	}
 }
 
-static void watch_joining(struct fleet *f, bool launching)
+static void watch_joining(struct fleet_run *f, bool launching)
 {
 	char reason[512], words[256];
 	bool waits = f->launcher.expected > f->count || !f->launcher.expected;
@@ -106,23 +113,23 @@ static void watch_joining(struct fleet *f, bool launching)
 	if (!waits || f->stopping) {
 		f->join_over = true;
 	} else if (!launching && !f->peers.count) {
-		last_words(f, words, sizeof(words));
-		snprintf(reason, sizeof(reason), "its agent never called: what starts it %s%s",
+		fleet_watch_last_words(f, words, sizeof(words));
+		snprintf(reason, sizeof(reason), "its agent never connected: the launcher %s%s",
 			 *f->launcher.ending ? f->launcher.ending : "has ended", words);
 		end_joining(f, reason);
 	} else if (clock_seconds() - f->began > f->join_within) {
-		snprintf(reason, sizeof(reason), "its agent has not called within %g s",
+		snprintf(reason, sizeof(reason), "its agent has not connected within %g s",
 			 f->join_within);
 		end_joining(f, reason);
 	}
 }
 
-static void watch_silence(struct fleet *f)
+static void watch_silence(struct fleet_run *f)
 {
 	double now = clock_seconds();
 	char reason[128];
 
-	snprintf(reason, sizeof(reason), "it has said nothing for %g s", f->silent_after);
+	snprintf(reason, sizeof(reason), "no message for %g s", f->silent_after);
 	for (size_t i = 0; i < f->peers.count; i++) {
 		struct peer *peer = f->peers.items[i];
 
@@ -143,7 +150,7 @@ static size_t min_nodes(const struct config *config, size_t all)
 	return strchr(text, '%') ? (size_t)ceil(number / 100 * (double)all) : (size_t)number;
 }
 
-static void watch_min_nodes(struct fleet *f, const struct config *config)
+static void watch_min_nodes(struct fleet_run *f, const struct config *config)
 {
 	size_t wanted = min_nodes(config, nodes_wanted(f)), left = nodes_left(f);
 
@@ -151,16 +158,180 @@ static void watch_min_nodes(struct fleet *f, const struct config *config)
 	if (f->stopping || left >= wanted || (!f->launcher.expected && !f->join_over))
 		return;
 	f->too_few = true;
-	fprintf(stderr, "gpuproof: %zu of %zu nodes are left, min_nodes asks for %zu: stopping\n",
-		left, nodes_wanted(f), wanted);
+	fprintf(stderr,
+		"gpuproof: %zu of %zu nodes are left, but min_nodes requires %zu: stopping\n", left,
+		nodes_wanted(f), wanted);
 	nodes_stop(f);
 }
 
-void nodes_watch(struct fleet *f, const struct config *config, bool launching)
+void nodes_watch(struct fleet_run *f, const struct config *config, bool launching)
 {
-	heed_stops(f);
+	handle_stops(f);
 	watch_silence(f);
 	watch_processes(f);
 	watch_joining(f, launching);
 	watch_min_nodes(f, config);
+}
+
+#define JOINING_SECONDS 0.3 /* between two documents while nodes have not called */
+
+void nodes_status_begin(struct fleet_run *f, const struct result *result)
+{
+	struct run_status *s = f->options->status;
+
+	if (!s)
+		return;
+	run_status_begin(s, result);
+	gethostname(s->hostname, sizeof(s->hostname) - 1);
+	s->launch = s->launches = 1;
+}
+
+/* Estimates it by the node's own rate so far; NaN: it has not finished a case. */
+static double fleet_watch_seconds_left(const struct fleet_run *f, const struct node *n)
+{
+	double passed = clock_seconds() - f->began;
+
+	return n->finished ? passed * (double)(n->planned - n->finished) / (double)n->finished
+			   : (double)NAN;
+}
+
+/* The node that is last, with its case in flight and the seconds that it has left. */
+static void fleet_watch_take_last(struct run_status *s, const struct fleet_run *f)
+{
+	const struct node *last = NULL;
+
+	for (size_t i = 0; i < f->count; i++) {
+		const struct node *n = &f->nodes[i];
+
+		if (n->phase == NODE_RUNS && n->finished <= n->planned &&
+		    (!last || n->finished * last->planned < last->finished * n->planned))
+			last = n;
+	}
+	s->seconds_left =
+		last && !s->nodes.waiting ? fleet_watch_seconds_left(f, last) : (double)NAN;
+	if (last && last->at && *last->at) {
+		snprintf(s->current.part, sizeof(s->current.part), "in flight");
+		snprintf(s->current.id, sizeof(s->current.id), "%.60s: %.180s", last->name,
+			 last->at);
+	}
+}
+
+void nodes_status(struct fleet_run *f)
+{
+	struct run_status *s = f->options->status;
+	struct error err = ERROR_NONE;
+	double now = clock_seconds();
+
+	if (!s || now < f->status_due)
+		return;
+	s->seconds = now - f->began;
+	s->seconds_left = (double)NAN;
+	memset(&s->nodes, 0, sizeof(s->nodes));
+	memset(&s->current, 0, sizeof(s->current));
+	s->current.seconds = s->current.median = s->current.half_width = (double)NAN;
+	s->planned = s->settled = 0;
+	s->nodes.planned = nodes_wanted(f);
+	for (size_t i = 0; i < f->count; i++) {
+		const struct node *n = &f->nodes[i];
+		bool whole = n->status == NODE_OK;
+
+		s->nodes.waiting += n->phase == NODE_WAITS;
+		s->nodes.running += n->phase == NODE_RUNS;
+		s->nodes.done += n->phase == NODE_READY || (n->phase == NODE_ENDED && whole);
+		s->nodes.lost += n->phase == NODE_ENDED && !whole;
+		s->planned += n->planned;
+		s->settled += n->finished;
+	}
+	/* Those that have not called, of which a launcher says only how many there are. */
+	s->nodes.waiting += s->nodes.planned - f->count;
+	f->status_due = now + (s->nodes.waiting ? JOINING_SECONDS : STATUS_SECONDS);
+	if (f->rounds) {
+		rounds_count(f->rounds, &s->planned, &s->settled);
+		snprintf(s->doing, sizeof(s->doing), "measuring groups of nodes");
+	} else {
+		fleet_watch_take_last(s, f);
+	}
+	/* Says once that it cannot be written, which is no reason to lose the run. */
+	if (run_status_write(s, f->directory, &err) != STATUS_OK) {
+		nodes_log(f, "%s: `gpuproof watch` will not be updated", err.message);
+		f->status_due = (double)INFINITY;
+	}
+}
+
+#define STREAM_SECONDS 1.0 /* between two looks into the journals */
+
+/* Nodes are known once all have called; their devices once each has its plan. */
+static bool can_begin(const struct fleet_run *f)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (f->nodes[i].phase == NODE_WAITS ||
+		    (f->nodes[i].phase == NODE_RUNS && !f->nodes[i].planned))
+			return false;
+	return f->join_over;
+}
+
+/* A node that was lost before it knew its devices has none. */
+static void fleet_watch_begin_stream(struct fleet_run *f)
+{
+	struct result *h = &f->stream.header;
+
+	*h = *f->stream.run;
+	h->devices = NULL;
+	h->device_count = 0;
+	for (size_t i = 0; i < f->count; i++) {
+		const char *name = f->nodes[i].name;
+		struct device_info *some = NULL;
+		struct error ignored = ERROR_NONE;
+		size_t count = 0;
+
+		if (group_devices(f->directory, &name, 1, &some, &count, &ignored) == STATUS_OK &&
+		    count) {
+			h->devices =
+				xrealloc(h->devices, h->device_count + count, sizeof(*h->devices));
+			memcpy(h->devices + h->device_count, some, count * sizeof(*some));
+			h->device_count += count;
+		}
+		free(some);
+	}
+	f->stream.begun = true;
+	f->options->events->began(f->options->events->context, h);
+}
+
+/* Cases that the node's journal has got since. */
+static void fleet_watch_stream_node(struct fleet_run *f, struct node *n)
+{
+	char *path = xasprintf("%s/nodes/%s/" JOURNAL_NAME, f->directory, n->name);
+	struct result read = { 0 };
+
+	group_read(path, &n->streamed, &read);
+	for (size_t i = 0; i < read.case_count; i++) {
+		case_put_on_node(&read.cases[i], n->name);
+		f->options->events->settled(f->options->events->context, &read.cases[i]);
+		case_result_release(&read.cases[i]);
+	}
+	free(read.cases);
+	free(path);
+}
+
+void nodes_stream(struct fleet_run *f, bool last)
+{
+	double now = clock_seconds();
+
+	if (!f->options->events || f->options->before || (!last && now < f->stream.due))
+		return;
+	f->stream.due = now + STREAM_SECONDS;
+	if (!f->stream.begun && (last || can_begin(f)))
+		fleet_watch_begin_stream(f);
+	if (!f->stream.begun)
+		return;
+	for (size_t i = 0; i < f->count; i++) {
+		struct node *n = &f->nodes[i];
+
+		if (last || n->finished != n->finished_streamed)
+			fleet_watch_stream_node(f, n);
+		n->finished_streamed = n->finished;
+	}
+	if (f->rounds)
+		rounds_each_found(f->rounds, &f->stream.found, f->options->events->settled,
+				  f->options->events->context);
 }

@@ -10,7 +10,7 @@
 
 #define LONGEST_NAME 100
 
-static enum status check_name(const char *name, struct error *err)
+static enum status baseline_check_name(const char *name, struct error *err)
 {
 	size_t length = strlen(name);
 
@@ -19,7 +19,7 @@ static enum status check_name(const char *name, struct error *err)
 			length = 0;
 	if (!length || length > LONGEST_NAME)
 		return error_set(err, STATUS_USAGE,
-				 "'%.120s' is no name of a baseline: up to %d letters, digits, "
+				 "'%.120s' is not a valid baseline name: up to %d letters, digits, "
 				 "'.', '_' and '-'",
 				 name, LONGEST_NAME);
 	return STATUS_OK;
@@ -52,7 +52,7 @@ void baseline_list_release(struct baseline_list *list)
 	memset(list, 0, sizeof(*list));
 }
 
-static bool is_there(struct store *store, const char *name, struct error *err)
+static bool baseline_is_there(struct store *store, const char *name, struct error *err)
 {
 	struct baseline_list list;
 	bool found = false;
@@ -71,11 +71,11 @@ enum status baseline_save(struct store *store, const char *name, const struct re
 	char now[32];
 
 	clock_iso8601(now, sizeof(now));
-	if (check_name(name, err) != STATUS_OK || store_begin(store, err) != STATUS_OK)
+	if (baseline_check_name(name, err) != STATUS_OK || store_begin(store, err) != STATUS_OK)
 		return err->status;
 	if (replace)
 		store_remove_baseline(store, name, &was_there, err);
-	else if (is_there(store, name, err))
+	else if (baseline_is_there(store, name, err))
 		error_set(err, STATUS_USAGE,
 			  "there is a baseline '%s' already: --replace, or another name", name);
 	for (size_t i = 0; err->status == STATUS_OK && i < count; i++) {
@@ -88,7 +88,7 @@ enum status baseline_save(struct store *store, const char *name, const struct re
 	return store_end(store, true, err);
 }
 
-static enum status unknown(struct store *store, const char *name, struct error *err)
+static enum status baseline_unknown(struct store *store, const char *name, struct error *err)
 {
 	struct baseline_list list;
 	const char **names;
@@ -113,7 +113,7 @@ struct loading {
 	size_t count, capacity;
 };
 
-static enum status take_document(void *context, const char *document, struct error *err)
+static enum status baseline_take_document(void *context, const char *document, struct error *err)
 {
 	struct loading *l = context;
 
@@ -131,9 +131,9 @@ enum status baseline_load(struct store *store, const char *name, struct result *
 {
 	struct loading l = { .name = name };
 
-	store_each_document(store, name, take_document, &l, err);
+	store_each_document(store, name, baseline_take_document, &l, err);
 	if (err->status == STATUS_OK && !l.count)
-		unknown(store, name, err);
+		baseline_unknown(store, name, err);
 	if (err->status != STATUS_OK) {
 		for (size_t i = 0; i < l.count; i++)
 			result_release(&l.results[i]);
@@ -150,6 +150,6 @@ enum status baseline_delete(struct store *store, const char *name, struct error 
 	bool was_there;
 
 	if (store_remove_baseline(store, name, &was_there, err) == STATUS_OK && !was_there)
-		unknown(store, name, err);
+		baseline_unknown(store, name, err);
 	return err->status;
 }

@@ -37,7 +37,7 @@ struct nights {
 	double squares, earlier, products;
 };
 
-static void draw_in(const double *values, size_t n, double *x)
+static void change_odds_draw_in(const double *values, size_t n, double *x)
 {
 	double *around = xmalloc(n * sizeof(*around)), *off = xmalloc(n * sizeof(*off)), most;
 
@@ -56,14 +56,14 @@ static void draw_in(const double *values, size_t n, double *x)
 	free(off);
 }
 
-static void nights_init(struct nights *s, const double *values, size_t n)
+static void change_odds_nights_init(struct nights *s, const double *values, size_t n)
 {
 	double centre = median_of(values, n);
 
 	*s = (struct nights){ .n = n,
 			      .x = xmalloc(n * sizeof(*s->x)),
 			      .rest = xcalloc(n + 1, sizeof(*s->rest)) };
-	draw_in(values, n, s->x);
+	change_odds_draw_in(values, n, s->x);
 	for (size_t i = n; i-- > 0;) {
 		s->x[i] -= centre;
 		s->rest[i] = s->rest[i + 1] + s->x[i];
@@ -75,7 +75,7 @@ static void nights_init(struct nights *s, const double *values, size_t n)
 	}
 }
 
-static void nights_release(struct nights *s)
+static void change_odds_nights_release(struct nights *s)
 {
 	free(s->x);
 	free(s->rest);
@@ -85,91 +85,94 @@ static void nights_release(struct nights *s)
  * The regression for one rho: column 0 is the level, column i the step at points[i - 1], the last
  * one the series. Swept (Goodnight 1979) over all but the last it holds M^-1, the sizes and RSS.
  */
-struct model {
+struct odds_model {
 	size_t columns; /* of the level and the steps */
 	double *cells;  /* (columns + 1) squared */
 	double log_determinant, log_ridge;
 };
 
-static double *cell(const struct model *m, size_t row, size_t column)
+static double *model_cell(const struct odds_model *m, size_t row, size_t column)
 {
 	return &m->cells[row * (m->columns + 1) + column];
 }
 
-static void set_both(const struct model *m, size_t row, size_t column, double value)
+static void change_odds_set_both(const struct odds_model *m, size_t row, size_t column,
+				 double value)
 {
-	*cell(m, row, column) = *cell(m, column, row) = value;
+	*model_cell(m, row, column) = *model_cell(m, column, row) = value;
 }
 
 /*
  * Sums over the prewhitened series: of its squares, and of its product with a step at `night`, or
  * with the level.
  */
-static double squares(const struct nights *s, double rho)
+static double prewhitened_squares(const struct nights *s, double rho)
 {
 	return (1 - rho * rho) * s->x[0] * s->x[0] + s->squares - 2 * rho * s->products +
 	       rho * rho * s->earlier;
 }
 
-static double rest_after(const struct nights *s, size_t night, double rho)
+static double change_odds_rest_after(const struct nights *s, size_t night, double rho)
 {
 	return (1 - rho) * (s->rest[night + 1] - rho * (s->rest[night] - s->x[s->n - 1]));
 }
 
-static double step_sum(const struct nights *s, size_t night, double rho)
+static double change_odds_step_sum(const struct nights *s, size_t night, double rho)
 {
-	return s->x[night] - rho * s->x[night - 1] + rest_after(s, night, rho);
+	return s->x[night] - rho * s->x[night - 1] + change_odds_rest_after(s, night, rho);
 }
 
 /* A prewhitened step is 1 at its night and 1 - rho from the next on. */
-static void fill_step(const struct model *m, const struct nights *s, double rho,
-		      const size_t *points, size_t i)
+static void change_odds_fill_step(const struct odds_model *m, const struct nights *s, double rho,
+				  const size_t *points, size_t i)
 {
 	size_t night = points[i - 1];
 	double after = (double)(s->n - night - 1) * (1 - rho) * (1 - rho);
 
 	for (size_t j = 0; j < i; j++)
-		set_both(m, i, j, 1 - rho + after);
-	set_both(m, i, i, 1 + after + exp(m->log_ridge));
-	set_both(m, i, m->columns, step_sum(s, night, rho));
+		change_odds_set_both(m, i, j, 1 - rho + after);
+	change_odds_set_both(m, i, i, 1 + after + exp(m->log_ridge));
+	change_odds_set_both(m, i, m->columns, change_odds_step_sum(s, night, rho));
 }
 
-static void model_fill(struct model *m, const struct nights *s, double rho, const size_t *points)
+static void change_odds_model_fill(struct odds_model *m, const struct nights *s, double rho,
+				   const size_t *points)
 {
 	double first = 1 - rho * rho;
 
 	m->log_ridge = log(first / (CHANGE_SIZE * CHANGE_SIZE));
-	set_both(m, 0, 0, first + (double)(s->n - 1) * (1 - rho) * (1 - rho));
-	set_both(m, 0, m->columns, first * s->x[0] + rest_after(s, 0, rho));
+	change_odds_set_both(m, 0, 0, first + (double)(s->n - 1) * (1 - rho) * (1 - rho));
+	change_odds_set_both(m, 0, m->columns, first * s->x[0] + change_odds_rest_after(s, 0, rho));
 	for (size_t i = 1; i < m->columns; i++)
-		fill_step(m, s, rho, points, i);
-	*cell(m, m->columns, m->columns) = squares(s, rho) + (double)s->n * RESOLUTION * RESOLUTION;
+		change_odds_fill_step(m, s, rho, points, i);
+	*model_cell(m, m->columns, m->columns) =
+		prewhitened_squares(s, rho) + (double)s->n * RESOLUTION * RESOLUTION;
 }
 
-static void sweep(const struct model *m, size_t k)
+static void model_sweep(const struct odds_model *m, size_t k)
 {
-	double pivot = *cell(m, k, k);
+	double pivot = *model_cell(m, k, k);
 
 	for (size_t j = 0; j <= m->columns; j++)
-		*cell(m, k, j) /= pivot;
+		*model_cell(m, k, j) /= pivot;
 	for (size_t i = 0; i <= m->columns; i++) {
-		double factor = *cell(m, i, k);
+		double factor = *model_cell(m, i, k);
 
 		if (i == k)
 			continue;
 		for (size_t j = 0; j <= m->columns; j++)
-			*cell(m, i, j) -= factor * *cell(m, k, j);
-		*cell(m, i, k) = -factor / pivot;
+			*model_cell(m, i, j) -= factor * *model_cell(m, k, j);
+		*model_cell(m, i, k) = -factor / pivot;
 	}
-	*cell(m, k, k) = 1 / pivot;
+	*model_cell(m, k, k) = 1 / pivot;
 }
 
-static void model_solve(struct model *m)
+static void model_solve(struct odds_model *m)
 {
 	m->log_determinant = 0;
 	for (size_t k = 0; k < m->columns; k++) {
-		m->log_determinant += log(*cell(m, k, k));
-		sweep(m, k);
+		m->log_determinant += log(*model_cell(m, k, k));
+		model_sweep(m, k);
 	}
 }
 
@@ -191,46 +194,46 @@ struct stage {
  * Contribution of the moment prior for step i: log of its size's mean square afterwards over that
  * before, 1 / ridge. Exact for one step; several are taken as independent.
  */
-static double moment(const struct model *m, size_t i, double variance)
+static double moment_prior(const struct odds_model *m, size_t i, double variance)
 {
-	double size = *cell(m, i, m->columns);
+	double size = *model_cell(m, i, m->columns);
 
-	return log(size * size / variance + *cell(m, i, i)) + m->log_ridge;
+	return log(size * size / variance + *model_cell(m, i, i)) + m->log_ridge;
 }
 
-static void stage_of_rho(struct stage *stage, const struct model *m, size_t n, size_t r)
+static void stage_of_rho(struct stage *stage, const struct odds_model *m, size_t n, size_t r)
 {
-	double rho = change_rho(r), rss = *cell(m, m->columns, m->columns), moments = 0;
+	double rho = change_rho(r), rss = *model_cell(m, m->columns, m->columns), moments = 0;
 	double variance = rss / (double)(n - 1);
 	size_t steps = m->columns - 1;
 
 	for (size_t i = 1; i <= steps; i++)
-		moments += moment(m, i, variance);
+		moments += moment_prior(m, i, variance);
 	stage->all[r] =
 		log_marginal(n, rho, rss, m->log_determinant, steps, m->log_ridge) + moments;
 	for (size_t i = 1; i <= steps; i++) {
-		double inverse = *cell(m, i, i), size = *cell(m, i, m->columns);
+		double inverse = *model_cell(m, i, i), size = *model_cell(m, i, m->columns);
 
 		stage->without[i - 1][r] =
 			log_marginal(n, rho, rss + size * size / inverse,
 				     m->log_determinant + log(inverse), steps - 1, m->log_ridge) +
-			moments - moment(m, i, variance);
+			moments - moment_prior(m, i, variance);
 	}
 }
 
-static void stage_fill(struct stage *stage, struct model *m, const struct nights *s,
-		       const size_t *points, size_t count)
+static void change_odds_stage_fill(struct stage *stage, struct odds_model *m,
+				   const struct nights *s, const size_t *points, size_t count)
 {
 	m->columns = count + 1;
 	for (size_t r = 0; r < CHANGE_RHOS; r++) {
-		model_fill(m, s, change_rho(r), points);
+		change_odds_model_fill(m, s, change_rho(r), points);
 		model_solve(m);
 		stage_of_rho(stage, m, s->n, r);
 	}
 }
 
 /* log of the sum of exp(values) by weight. */
-static double log_sum(const double *values, const struct rho_weights *weights)
+static double change_odds_log_sum(const double *values, const struct rho_weights *weights)
 {
 	double most = -INFINITY, sum = 0;
 
@@ -244,42 +247,43 @@ static double log_sum(const double *values, const struct rho_weights *weights)
 /*
  * Writes the cost of removing each change to `odds`; returns the cheapest one. `count` is above 0.
  */
-static size_t weakest(const struct stage *stage, size_t count, const struct rho_weights *weights,
-		      double *odds)
+static size_t stage_weakest_change(const struct stage *stage, size_t count,
+				   const struct rho_weights *weights, double *odds)
 {
-	double all = log_sum(stage->all, weights);
+	double all = change_odds_log_sum(stage->all, weights);
 	size_t found = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		odds[i] = all - log_sum(stage->without[i], weights);
+		odds[i] = all - change_odds_log_sum(stage->without[i], weights);
 		if (odds[i] < odds[found])
 			found = i;
 	}
 	return found;
 }
 
-static void drop(size_t *points, size_t *count, size_t i)
+static void drop_point(size_t *points, size_t *count, size_t i)
 {
 	memmove(&points[i], &points[i + 1], (--*count - i) * sizeof(*points));
 }
 
 /* Working state for the changes of one series. */
-struct work {
+struct odds_work {
 	struct nights nights;
-	struct model model;
+	struct odds_model model;
 	struct stage stage;
 };
 
-static void work_init(struct work *w, const double *values, size_t n, size_t count)
+static void change_odds_work_init(struct odds_work *w, const double *values, size_t n, size_t count)
 {
-	nights_init(&w->nights, values, n);
-	w->model = (struct model){ .cells = xmalloc((count + 2) * (count + 2) * sizeof(double)) };
+	change_odds_nights_init(&w->nights, values, n);
+	w->model =
+		(struct odds_model){ .cells = xmalloc((count + 2) * (count + 2) * sizeof(double)) };
 	w->stage.without = xmalloc((count + 1) * sizeof(*w->stage.without));
 }
 
-static void work_release(struct work *w)
+static void change_odds_work_release(struct odds_work *w)
 {
-	nights_release(&w->nights);
+	change_odds_nights_release(&w->nights);
 	free(w->model.cells);
 	free(w->stage.without);
 }
@@ -287,26 +291,26 @@ static void work_release(struct work *w)
 size_t change_odds_keep(const double *values, size_t n, const struct rho_weights *weights,
 			double limit, size_t *points, size_t count, double *odds)
 {
-	struct work w;
+	struct odds_work w;
 
 	if (!count)
 		return 0;
-	work_init(&w, values, n, count);
+	change_odds_work_init(&w, values, n, count);
 	while (count) {
 		size_t i;
 
-		stage_fill(&w.stage, &w.model, &w.nights, points, count);
-		i = weakest(&w.stage, count, weights, odds);
+		change_odds_stage_fill(&w.stage, &w.model, &w.nights, points, count);
+		i = stage_weakest_change(&w.stage, count, weights, odds);
 		if (odds[i] > limit)
 			break;
-		drop(points, &count, i);
+		drop_point(points, &count, i);
 	}
-	work_release(&w);
+	change_odds_work_release(&w);
 	return count;
 }
 
 /* Adds exp(more) to exp(*sum). */
-static void add_log(double *sum, double more)
+static void change_odds_add_log(double *sum, double more)
 {
 	double most = fmax(*sum, more);
 
@@ -318,27 +322,28 @@ void change_odds_evidence(const double *values, size_t n, const size_t *points, 
 {
 	size_t *left = xmalloc((count + 1) * sizeof(*left));
 	double *odds = xmalloc((count + 1) * sizeof(*odds)), most = -INFINITY;
-	struct work w;
+	struct odds_work w;
 
 	if (count)
 		memcpy(left, points, count * sizeof(*left));
-	work_init(&w, values, n, count);
+	change_odds_work_init(&w, values, n, count);
 	for (size_t r = 0; r < CHANGE_RHOS; r++)
 		evidence->weight[r] = -INFINITY;
 	for (;;) {
-		stage_fill(&w.stage, &w.model, &w.nights, left, count);
+		change_odds_stage_fill(&w.stage, &w.model, &w.nights, left, count);
 		for (size_t r = 0; r < CHANGE_RHOS; r++)
-			add_log(&evidence->weight[r],
-				w.stage.all[r] - CHANGE_SURPRISE * (double)count);
+			change_odds_add_log(&evidence->weight[r],
+					    w.stage.all[r] - CHANGE_SURPRISE * (double)count);
 		if (!count)
 			break;
-		drop(left, &count, weakest(&w.stage, count, &rho_weights_flat, odds));
+		drop_point(left, &count,
+			   stage_weakest_change(&w.stage, count, &rho_weights_flat, odds));
 	}
 	for (size_t r = 0; r < CHANGE_RHOS; r++)
 		most = fmax(most, evidence->weight[r]);
 	for (size_t r = 0; r < CHANGE_RHOS; r++)
 		evidence->weight[r] = exp(evidence->weight[r] - most);
-	work_release(&w);
+	change_odds_work_release(&w);
 	free(left);
 	free(odds);
 }

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/stats.h"
-#include "judge/estimate/difference.h"
+#include "stats/difference.h"
 
 /*
  * A change that was reverted is masked by the values after it: this many ends of the right side are
@@ -31,7 +31,7 @@ struct ranked {
 	size_t index;
 };
 
-static int by_value(const void *a, const void *b)
+static int change_points_by_value(const void *a, const void *b)
 {
 	const struct ranked *p = a, *q = b;
 
@@ -40,7 +40,7 @@ static int by_value(const void *a, const void *b)
 	return (p->index > q->index) - (p->index < q->index);
 }
 
-static void ranks_init(struct ranks *r, const double *x, size_t n)
+static void change_points_ranks_init(struct ranks *r, const double *x, size_t n)
 {
 	struct ranked *sorted = xmalloc(n * sizeof(*sorted));
 
@@ -50,20 +50,20 @@ static void ranks_init(struct ranks *r, const double *x, size_t n)
 	r->sum = xmalloc((n + 1) * sizeof(*r->sum));
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = (struct ranked){ x[i], i };
-	qsort(sorted, n, sizeof(*sorted), by_value);
+	qsort(sorted, n, sizeof(*sorted), change_points_by_value);
 	for (size_t i = 0; i < n; i++)
 		r->rank[sorted[i].index] = i + 1;
 	free(sorted);
 }
 
-static void ranks_release(struct ranks *r)
+static void change_points_ranks_release(struct ranks *r)
 {
 	free(r->rank);
 	free(r->count);
 	free(r->sum);
 }
 
-static void ranks_empty(struct ranks *r)
+static void change_points_ranks_empty(struct ranks *r)
 {
 	memset(r->count, 0, (r->n + 1) * sizeof(*r->count));
 	memset(r->sum, 0, (r->n + 1) * sizeof(*r->sum));
@@ -71,7 +71,7 @@ static void ranks_empty(struct ranks *r)
 }
 
 /* Adds x[i]; returns the sum of its distances from all that were added before. */
-static double ranks_add(struct ranks *r, const double *x, size_t i)
+static double change_points_ranks_add(struct ranks *r, const double *x, size_t i)
 {
 	double below = 0, below_sum = 0, distance;
 
@@ -96,7 +96,7 @@ struct split {
 };
 
 /* Szekely & Rizzo's distance between both sides, weighted by their sizes. */
-static double energy(double between, double left, double right, size_t m, size_t n)
+static double energy_distance(double between, double left, double right, size_t m, size_t n)
 {
 	double dm = (double)m, dn = (double)n;
 	double distance =
@@ -106,47 +106,48 @@ static double energy(double between, double left, double right, size_t m, size_t
 }
 
 /* The best split of x[0..end-1]; `left[k]` are the distances within the first k values. */
-static void scan(struct ranks *r, const double *x, size_t end, const double *left,
-		 struct split *best)
+static void scan_splits(struct ranks *r, const double *x, size_t end, const double *left,
+			struct split *best)
 {
 	double right = 0;
 
-	ranks_empty(r);
+	change_points_ranks_empty(r);
 	for (size_t at = end; at-- > CHANGE_MIN_SEGMENT;) {
 		double statistic;
 
-		right += ranks_add(r, x, at);
+		right += change_points_ranks_add(r, x, at);
 		if (end - at < CHANGE_MIN_SEGMENT)
 			continue;
-		statistic = energy(left[end] - left[at] - right, left[at], right, at, end - at);
+		statistic = energy_distance(left[end] - left[at] - right, left[at], right, at,
+					    end - at);
 		if (statistic > best->statistic)
 			*best = (struct split){ at, end, statistic };
 	}
 }
 
-static struct split best_split(const double *x, size_t n)
+static struct split change_points_best_split(const double *x, size_t n)
 {
 	struct split best = { 0, n, -INFINITY };
 	double *left = xmalloc((n + 1) * sizeof(*left));
 	struct ranks r;
 
-	ranks_init(&r, x, n);
-	ranks_empty(&r);
+	change_points_ranks_init(&r, x, n);
+	change_points_ranks_empty(&r);
 	left[0] = 0;
 	for (size_t i = 0; i < n; i++)
-		left[i + 1] = left[i] + ranks_add(&r, x, i);
+		left[i + 1] = left[i] + change_points_ranks_add(&r, x, i);
 	for (size_t k = RIGHT_ENDS; k; k--) {
 		size_t end = n * k / RIGHT_ENDS;
 
 		if (end >= 2 * CHANGE_MIN_SEGMENT)
-			scan(&r, x, end, left, &best);
+			scan_splits(&r, x, end, left, &best);
 	}
-	ranks_release(&r);
+	change_points_ranks_release(&r);
 	free(left);
 	return best;
 }
 
-static bool confirmed(const double *x, size_t m, size_t n)
+static bool change_is_confirmed(const double *x, size_t m, size_t n)
 {
 	double least = fmin((double)m, (double)n);
 
@@ -155,19 +156,19 @@ static bool confirmed(const double *x, size_t m, size_t n)
 	       shift_probability(x, m, n) <= CHANGE_PROBABILITY / least;
 }
 
-static double spread(const double *x, size_t n, size_t at, double distance)
+static double winsorized_spread(const double *x, size_t n, size_t at, double distance)
 {
 	double mean;
 
-	return drawn_in_squares(x, at, distance, &mean) +
-	       drawn_in_squares(x + at, n - at, distance, &mean);
+	return winsorized_sum_of_squares(x, at, distance, &mean) +
+	       winsorized_sum_of_squares(x + at, n - at, distance, &mean);
 }
 
 /*
  * The night near `at` that leaves least spread on both sides: the energy distance often prefers an
  * earlier one.
  */
-static size_t dated(const double *x, size_t n, size_t at)
+static size_t date_of_change(const double *x, size_t n, size_t at)
 {
 	double distance = outlier_distance(x, at, n - at), least;
 	size_t first = at > 2 * CHANGE_MIN_SEGMENT ? at - CHANGE_MIN_SEGMENT : CHANGE_MIN_SEGMENT;
@@ -179,9 +180,9 @@ static size_t dated(const double *x, size_t n, size_t at)
 	 */
 	if (!(distance > 0))
 		distance = INFINITY;
-	least = spread(x, n, at, distance);
+	least = winsorized_spread(x, n, at, distance);
 	for (size_t i = first; i <= last && i + CHANGE_MIN_SEGMENT <= n; i++) {
-		double now = spread(x, n, i, distance);
+		double now = winsorized_spread(x, n, i, distance);
 
 		if (now < least) {
 			least = now;
@@ -191,21 +192,21 @@ static size_t dated(const double *x, size_t n, size_t at)
 	return best;
 }
 
-static void divide(const double *x, size_t begin, size_t end, size_t *points, size_t *count)
+static void divide_segment(const double *x, size_t begin, size_t end, size_t *points, size_t *count)
 {
 	struct split split;
 
 	if (end - begin < 2 * CHANGE_MIN_SEGMENT)
 		return;
-	split = best_split(x + begin, end - begin);
+	split = change_points_best_split(x + begin, end - begin);
 	if (!split.at)
 		return;
-	split.at = dated(x + begin, split.end, split.at);
-	if (!confirmed(x + begin, split.at, split.end - split.at))
+	split.at = date_of_change(x + begin, split.end, split.at);
+	if (!change_is_confirmed(x + begin, split.at, split.end - split.at))
 		return;
-	divide(x, begin, begin + split.at, points, count);
+	divide_segment(x, begin, begin + split.at, points, count);
 	points[(*count)++] = begin + split.at;
-	divide(x, begin + split.at, end, points, count);
+	divide_segment(x, begin + split.at, end, points, count);
 }
 
 /* A point confirmed against everything before it may not hold against its final neighbours. */
@@ -214,7 +215,7 @@ size_t change_points_confirmed(const double *x, size_t n, size_t *points, size_t
 	for (size_t i = 0; i < count;) {
 		size_t before = i ? points[i - 1] : 0, after = i + 1 < count ? points[i + 1] : n;
 
-		if (confirmed(x + before, points[i] - before, after - points[i])) {
+		if (change_is_confirmed(x + before, points[i] - before, after - points[i])) {
 			i++;
 			continue;
 		}
@@ -228,6 +229,6 @@ size_t change_points(const double *values, size_t n, size_t *points)
 {
 	size_t count = 0;
 
-	divide(values, 0, n, points, &count);
+	divide_segment(values, 0, n, points, &count);
 	return change_points_confirmed(values, n, points, count);
 }

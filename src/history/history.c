@@ -73,17 +73,17 @@ void history_places_release(struct history_places *places)
 	memset(places, 0, sizeof(*places));
 }
 
-static int by_machine(const void *machine, const void *place)
+static int history_by_machine(const void *machine, const void *place)
 {
 	return strcmp(machine, ((const struct history_place *)place)->machine);
 }
 
 const struct history_place *history_place(const struct history_places *places, const char *machine)
 {
-	const struct history_place *p = places->count
-						? bsearch(machine, places->items, places->count,
-							  sizeof(*places->items), by_machine)
-						: NULL;
+	const struct history_place *p =
+		places->count ? bsearch(machine, places->items, places->count,
+					sizeof(*places->items), history_by_machine)
+			      : NULL;
 
 	return p && strcmp(p->machine, p->host) != 0 ? p : NULL;
 }
@@ -147,7 +147,7 @@ struct versions {
 	size_t missing, changed; /* of the old figures: not there now; another value now */
 };
 
-static int by_series(const void *a, const void *b)
+static int history_by_series(const void *a, const void *b)
 {
 	const struct store_figure *p = *(const struct store_figure *const *)a;
 	const struct store_figure *q = *(const struct store_figure *const *)b;
@@ -159,7 +159,8 @@ static int by_series(const void *a, const void *b)
 }
 
 /* The figures that have values, by series. malloc'ed. */
-static const struct store_figure **measured(const struct store_night *night, size_t *count)
+static const struct store_figure **night_measured_figures(const struct store_night *night,
+							  size_t *count)
 {
 	const struct store_figure **out = xcalloc(night->figure_count + 1, sizeof(*out));
 
@@ -167,20 +168,20 @@ static const struct store_figure **measured(const struct store_night *night, siz
 	for (size_t i = 0; i < night->figure_count; i++)
 		if (!isnan(night->figures[i].value))
 			out[(*count)++] = &night->figures[i];
-	qsort(out, *count, sizeof(*out), by_series);
+	qsort(out, *count, sizeof(*out), history_by_series);
 	return out;
 }
 
-static struct versions compare_versions(const struct store_night *before,
-					const struct store_night *after)
+static struct versions history_compare_versions(const struct store_night *before,
+						const struct store_night *after)
 {
 	struct versions v = { 0 };
-	const struct store_figure **old = measured(before, &v.old_figures);
-	const struct store_figure **now = measured(after, &v.figures);
+	const struct store_figure **old = night_measured_figures(before, &v.old_figures);
+	const struct store_figure **now = night_measured_figures(after, &v.figures);
 
 	for (size_t i = 0; i < v.old_figures; i++) {
 		const struct store_figure *const *found =
-			bsearch(&old[i], now, v.figures, sizeof(*now), by_series);
+			bsearch(&old[i], now, v.figures, sizeof(*now), history_by_series);
 
 		v.missing += !found;
 		v.changed += found && (*found)->value != old[i]->value;
@@ -190,10 +191,10 @@ static struct versions compare_versions(const struct store_night *before,
 	return v;
 }
 
-static enum history_added choose(const struct store_night *before, const struct store_night *after,
-				 struct error *err)
+static enum history_added choose_night_version(const struct store_night *before,
+					       const struct store_night *after, struct error *err)
 {
-	const struct versions v = compare_versions(before, after);
+	const struct versions v = history_compare_versions(before, after);
 	bool completed =
 		strcmp(before->state, "complete") != 0 && strcmp(after->state, "complete") == 0;
 
@@ -227,7 +228,7 @@ enum status history_add_night(struct store *store, const struct store_night *nig
 	if (err->status == STATUS_OK && !old)
 		*added = HISTORY_ADDED;
 	else if (old && store_read_night(store, old, &before, err) == STATUS_OK)
-		*added = choose(&before, night, err);
+		*added = choose_night_version(&before, night, err);
 	store_night_release(&before);
 	if (err->status == STATUS_OK && *added == HISTORY_REPLACED)
 		store_remove_night(store, old, err);
@@ -272,7 +273,7 @@ enum status history_tally(struct store *store, const struct store_night *night, 
 }
 
 /* A note of a day without a night would be shown nowhere that one looks for it. */
-static enum status check_day(struct store *store, int64_t day, struct error *err)
+static enum status history_check_day(struct store *store, int64_t day, struct error *err)
 {
 	int64_t before = INT64_MIN, after = INT64_MAX;
 	char date[16], early[16] = "", late[16] = "";
@@ -312,7 +313,7 @@ enum status history_annotate(struct store *store, int64_t day, int64_t series, b
 				     .written = now };
 
 	clock_iso8601(now, sizeof(now));
-	if (check_day(store, day, err) == STATUS_OK)
+	if (history_check_day(store, day, err) == STATUS_OK)
 		store_add_note(store, &note, err);
 	return err->status;
 }

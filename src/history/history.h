@@ -52,6 +52,13 @@ struct history_tally {
 enum status history_tally(struct store *store, const struct store_night *night, const char *name,
 			  struct history_tally *tally, struct error *err);
 
+/*
+ * Adds all nights and notes of another history; `name` is its file, for messages. All or, after an
+ * error, nothing.
+ */
+enum status history_merge(struct store *store, struct store *from, const char *name,
+			  struct history_tally *tally, struct error *err);
+
 void history_places_release(struct history_places *places);
 /*
  * NULL: no night of this version has the machine. A CPU's machine is its host, which may have

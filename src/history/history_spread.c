@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "history/trend.h"
-#include "judge/estimate/difference.h"
+#include "stats/difference.h"
 
 struct pooling {
 	const char *machine;
@@ -15,7 +15,7 @@ struct pooling {
 };
 
 /* Squares around the mean of the nights since the last change; wild nights are drawn in. */
-static double squares_of(const struct trend *t, size_t begin)
+static double winsorized_squares(const struct trend *t, size_t begin)
 {
 	size_t n = t->count - begin;
 	double *logs = xmalloc(n * sizeof(*logs)), distance, mean, squares;
@@ -26,12 +26,12 @@ static double squares_of(const struct trend *t, size_t begin)
 	/* Most nights are exactly alike. */
 	if (!(distance > 0))
 		distance = INFINITY;
-	squares = drawn_in_squares(logs, n, distance, &mean);
+	squares = winsorized_sum_of_squares(logs, n, distance, &mean);
 	free(logs);
 	return squares;
 }
 
-static void pool(void *context, const struct history_series *s)
+static void spread_pool_series(void *context, const struct history_series *s)
 {
 	struct pooling *p = context;
 	struct trend *trends;
@@ -44,9 +44,10 @@ static void pool(void *context, const struct history_series *s)
 		const struct trend *t = &trends[i];
 		size_t begin = t->change_count ? t->changes[t->change_count - 1].at : 0;
 
+		begin = begin < t->begin ? t->begin : begin;
 		if (t->epoch != s->points[s->count - 1].epoch || t->count - begin < 2)
 			continue;
-		p->squares += squares_of(t, begin);
+		p->squares += winsorized_squares(t, begin);
 		p->nights += t->count - begin;
 		p->freedom += t->count - begin - 1;
 	}
@@ -61,7 +62,7 @@ enum status history_spread(struct store *history, const char *metric, const char
 	};
 	struct pooling p = { .machine = machine };
 
-	store_each_series(history, &filter, pool, &p, err);
+	store_each_series(history, &filter, spread_pool_series, &p, err);
 	*out = (struct night_spread){ p.freedom ? sqrt(p.squares / (double)p.freedom) : NAN,
 				      p.nights };
 	return err->status;

@@ -9,16 +9,17 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "history/history.h"
-#include "result/anonymise/pseudonym.h"
+#include "judge/estimate/kind.h"
+#include "base/siphash.h"
 #include "result/result.h"
 #include "result/verdict.h"
 
-static const char *text_or(const char *s)
+static const char *text_or_empty(const char *s)
 {
 	return s ? s : "";
 }
 
-static void add_line(struct text *out, const char *name, const char *value)
+static void night_add_line(struct text *out, const char *name, const char *value)
 {
 	const char *texts[] = { name, "=", value, "\n" };
 
@@ -29,58 +30,58 @@ static void add_line(struct text *out, const char *name, const char *value)
 	text_add_char(out, '\n');
 }
 
-static void add_device(struct text *out, const struct device_info *d)
+static void epoch_add_device(struct text *out, const struct device_info *d)
 {
 	char number[64];
 
-	add_line(out, "model", d->name);
-	add_line(out, "module", d->module);
+	night_add_line(out, "model", d->name);
+	night_add_line(out, "module", d->module);
 	snprintf(number, sizeof(number), "%d", d->ecc);
-	add_line(out, "ecc", number);
+	night_add_line(out, "ecc", number);
 	snprintf(number, sizeof(number), "%" PRIu64, d->memory_bytes);
-	add_line(out, "memory", number);
+	night_add_line(out, "memory", number);
 	snprintf(number, sizeof(number), "%.0f", d->clock_hz);
-	add_line(out, "maximum clock", number);
+	night_add_line(out, "maximum clock", number);
 	snprintf(number, sizeof(number), "generation %d, x%d", d->pcie_generation_max,
 		 d->pcie_width_max);
-	add_line(out, "PCIe", number);
+	night_add_line(out, "PCIe", number);
 }
 
 /* Settings that affect the measurement; not page titles, not limits. */
-static bool matters(const struct result_setting *s)
+static bool setting_starts_epoch(const struct result_setting *s)
 {
 	return s->section && s->key && strcmp(s->section, "report") != 0 &&
 	       strncmp(s->section, "limit", 5) != 0 && strcmp(s->key, "label") != 0 &&
-	       strcmp(s->key, "tags") != 0;
+	       strcmp(s->key, "tags") != 0 && strcmp(s->key, "verdict") != 0;
 }
 
-static void add_config(struct text *out, const struct result *r)
+static void night_add_config(struct text *out, const struct result *r)
 {
-	static const struct pseudonym_key key = { 0, 0 };
+	static const struct siphash_key key = { 0, 0 };
 	struct text all = TEXT_EMPTY;
 	char hash[24];
 
 	for (size_t i = 0; i < r->setting_count; i++)
-		if (matters(&r->settings[i]))
+		if (setting_starts_epoch(&r->settings[i]))
 			text_addf(&all, "%s\n%s\n%s\n", r->settings[i].section, r->settings[i].key,
 				  r->settings[i].value ? r->settings[i].value : "");
 	snprintf(hash, sizeof(hash), "%016" PRIx64,
-		 pseudonym_hash(&key, all.data ? all.data : "", all.length));
-	add_line(out, "config", hash);
+		 siphash(&key, all.data ? all.data : "", all.length));
+	night_add_line(out, "config", hash);
 	text_release(&all);
 }
 
 /* Hardware of `device` (may be NULL), driver and config. */
-static char *epoch_facts(const struct result *r, const struct device_info *device)
+static char *night_epoch_facts(const struct result *r, const struct device_info *device)
 {
 	struct text out = TEXT_EMPTY;
 
 	if (device)
-		add_device(&out, device);
+		epoch_add_device(&out, device);
 	for (size_t i = 0; i < r->environment_count; i++)
 		if (strcasestr(r->environment[i].name, "driver"))
-			add_line(&out, r->environment[i].name, r->environment[i].value);
-	add_config(&out, r);
+			night_add_line(&out, r->environment[i].name, r->environment[i].value);
+	night_add_config(&out, r);
 	return text_detach(&out);
 }
 
@@ -88,13 +89,13 @@ static char *night_facts(const struct result *r)
 {
 	struct text out = TEXT_EMPTY;
 
-	add_line(&out, "gpuproof", r->gpuproof_version);
+	night_add_line(&out, "gpuproof", r->gpuproof_version);
 	for (size_t i = 0; i < r->environment_count; i++)
-		add_line(&out, r->environment[i].name, r->environment[i].value);
+		night_add_line(&out, r->environment[i].name, r->environment[i].value);
 	return text_detach(&out);
 }
 
-struct filling {
+struct night_filling {
 	struct store_night *out;
 	const struct result *result;
 	const struct case_result *c;
@@ -103,7 +104,7 @@ struct filling {
 };
 
 /* The index of the device's epoch: a case of a device without one begins it. */
-static size_t find_epoch(struct filling *f, const struct device_info **devices)
+static size_t night_find_epoch(struct night_filling *f, const struct device_info **devices)
 {
 	struct store_night *out = f->out;
 
@@ -112,12 +113,12 @@ static size_t find_epoch(struct filling *f, const struct device_info **devices)
 			return i;
 	devices[out->epoch_count] = f->device;
 	out->epochs = xrealloc(out->epochs, out->epoch_count + 1, sizeof(*out->epochs));
-	out->epochs[out->epoch_count] = epoch_facts(f->result, f->device);
+	out->epochs[out->epoch_count] = night_epoch_facts(f->result, f->device);
 	return out->epoch_count++;
 }
 
 /* malloc'ed: a device without a UUID is its node. */
-static char *machine_of(const struct store_night *night, const struct device_info *d)
+static char *night_machine_of(const struct store_night *night, const struct device_info *d)
 {
 	size_t length = d ? device_node_length(d->id) : 0;
 
@@ -127,26 +128,28 @@ static char *machine_of(const struct store_night *night, const struct device_inf
 }
 
 /* A figure of the case with unknown values; `m` NULL: of all its metrics. */
-static struct store_figure *add_figure(struct filling *f, const struct metric_value *m,
-				       size_t epoch)
+static struct store_figure *night_add_figure(struct night_filling *f, const struct metric_value *m,
+					     size_t epoch)
 {
 	struct store_night *out = f->out;
 
 	ARRAY_GROW(out->figures, out->figure_count, out->figure_capacity);
-	out->figures[out->figure_count] =
-		(struct store_figure){ .metric = xstrdup(m ? m->name : ""),
-				       .case_id = xstrdup(text_or(f->c->id)),
-				       .section = xstrdup(f->section),
-				       .point = xstrdup(f->point),
-				       .model = xstrdup(f->device ? f->device->name : ""),
-				       .machine = machine_of(out, f->device),
-				       .unit = xstrdup(m ? m->unit : ""),
-				       .better = m ? m->better : BETTER_NONE,
-				       .headline = m && m->headline,
-				       .epoch = epoch,
-				       .value = NAN,
-				       .low = NAN,
-				       .high = NAN };
+	out->figures[out->figure_count] = (struct store_figure){
+		.metric = xstrdup(m ? m->name : ""),
+		.case_id = xstrdup(text_or_empty(f->c->id)),
+		.section = xstrdup(f->section),
+		.point = xstrdup(f->point),
+		.model = xstrdup(f->device ? f->device->name : ""),
+		.machine = night_machine_of(out, f->device),
+		.unit = xstrdup(m ? m->unit : ""),
+		.kind = xstrdup(m ? figure_kind_name(figure_kind_of(m, f->c, f->device)) : ""),
+		.better = m ? m->better : BETTER_NONE,
+		.headline = m && m->headline,
+		.epoch = epoch,
+		.value = NAN,
+		.low = NAN,
+		.high = NAN
+	};
 	return &out->figures[out->figure_count++];
 }
 
@@ -159,19 +162,19 @@ static double finite_or_unknown(double value)
  * A case that measured nothing leaves a gap in the series that it has, and so does an unsettled
  * value, whose metric would be no headline.
  */
-static void add_case(struct filling *f, const struct device_info **devices)
+static void night_add_case(struct night_filling *f, const struct device_info **devices)
 {
 	const struct case_result *c = f->c;
 	size_t epoch;
 
 	f->device = result_device(f->result, c->device);
-	f->section = xasprintf("%s%s%s", text_or(c->suite), *text_or(c->label) ? ":" : "",
-			       text_or(c->label));
+	f->section = xasprintf("%s%s%s", text_or_empty(c->suite),
+			       *text_or_empty(c->label) ? ":" : "", text_or_empty(c->label));
 	f->point = case_point(c);
-	epoch = find_epoch(f, devices);
+	epoch = night_find_epoch(f, devices);
 	for (size_t i = 0; i < c->metric_count; i++) {
 		const struct metric_value *m = &c->metrics[i];
-		struct store_figure *figure = add_figure(f, m, epoch);
+		struct store_figure *figure = night_add_figure(f, m, epoch);
 
 		figure->only_gap = case_is_unsettled(c, m);
 		if (figure->only_gap)
@@ -181,12 +184,12 @@ static void add_case(struct filling *f, const struct device_info **devices)
 		figure->high = finite_or_unknown(m->high);
 	}
 	if (!c->metric_count)
-		add_figure(f, NULL, epoch)->only_gap = true;
+		night_add_figure(f, NULL, epoch)->only_gap = true;
 	free(f->section);
 	free(f->point);
 }
 
-static void add_devices(struct store_night *out, const struct result *r)
+static void night_add_devices(struct store_night *out, const struct result *r)
 {
 	out->devices = xcalloc(r->device_count + 1, sizeof(*out->devices));
 	out->device_count = r->device_count;
@@ -194,7 +197,7 @@ static void add_devices(struct store_night *out, const struct result *r)
 		const struct device_info *d = &r->devices[i];
 
 		out->devices[i] = (struct store_device){ .id = xstrdup(d->id),
-							 .machine = machine_of(out, d),
+							 .machine = night_machine_of(out, d),
 							 .model = xstrdup(d->name),
 							 .serial = xstrdup(d->serial),
 							 .slot = xstrdup(d->pci) };
@@ -202,7 +205,7 @@ static void add_devices(struct store_night *out, const struct result *r)
 }
 
 /* "rack:7, site:b" -> "rack:7 site:b" */
-static char *tags_of(const char *written)
+static char *night_tags_of(const char *written)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -222,26 +225,25 @@ enum status night_of_result(const struct result *r, struct store_night *out, str
 {
 	/* Devices that have an epoch, and no device. */
 	const struct device_info **devices = xcalloc(r->device_count + 2, sizeof(*devices));
-	struct filling f = { .out = out, .result = r };
+	struct night_filling f = { .out = out, .result = r };
 
 	memset(out, 0, sizeof(*out));
-	if (!history_day(r->started, &out->day) || !*text_or(r->run_id)) {
+	if (!history_day(r->started, &out->day) || !*text_or_empty(r->run_id)) {
 		free(devices);
-		return error_set(err, STATUS_USAGE,
-				 "a result without a run id and a time of its start");
+		return error_set(err, STATUS_USAGE, "the result has no run id or no start time");
 	}
 	out->run_id = xstrdup(r->run_id);
 	out->started = xstrdup(r->started);
-	out->host = xstrdup(text_or(result_fact(r, "hostname")));
-	out->label = xstrdup(text_or(r->label));
-	out->state = xstrdup(text_or(r->state));
-	out->tags = tags_of(text_or(r->tags));
+	out->host = xstrdup(text_or_empty(result_fact(r, "hostname")));
+	out->label = xstrdup(text_or_empty(r->label));
+	out->state = xstrdup(text_or_empty(r->state));
+	out->tags = night_tags_of(text_or_empty(r->tags));
 	out->verdict = xstrdup(r->judgement ? verdicts_word(r->judgement) : "");
 	out->facts = night_facts(r);
-	add_devices(out, r);
+	night_add_devices(out, r);
 	for (size_t i = 0; i < r->case_count; i++) {
 		f.c = &r->cases[i];
-		add_case(&f, devices);
+		night_add_case(&f, devices);
 	}
 	free(devices);
 	return STATUS_OK;
@@ -266,7 +268,7 @@ void store_night_release(struct store_night *night)
 	for (size_t i = 0; i < night->figure_count; i++) {
 		struct store_figure *f = &night->figures[i];
 		char *words[] = { f->metric, f->case_id, f->section, f->point,
-				  f->model,  f->machine, f->unit };
+				  f->model,  f->machine, f->unit,    f->kind };
 
 		for (size_t k = 0; k < ARRAY_SIZE(words); k++)
 			free(words[k]);

@@ -55,6 +55,7 @@ struct store_figure {
 	char *metric, *case_id;
 	char *section, *point; /* of the case: "transfer:label", case_point() */
 	char *model, *machine, *unit;
+	char *kind; /* what decides it: figure_kind_name(); "": unknown */
 	enum better better;
 	bool headline;
 	size_t epoch;            /* index into the night's */
@@ -124,12 +125,14 @@ enum status store_places(struct store *store, struct history_places *out, struct
 
 struct history_point {
 	int64_t night, day, epoch;
+	uint64_t config;         /* a hash; 0: unknown */
 	double value, low, high; /* value NaN: the case did not run or failed */
 };
 
 struct history_series {
 	int64_t id;
 	char *metric, *case_id, *section, *point, *model, *machine, *unit;
+	char *kind; /* of its last night, as in struct store_figure */
 	enum better better;
 	struct history_point *points; /* the oldest first */
 	size_t count, capacity;

@@ -8,7 +8,9 @@
 #include "base/stats.h"
 #include "history/change_odds.h"
 #include "history/change_points.h"
-#include "judge/estimate/difference.h"
+#include "history/trend_internal.h"
+#include "judge/estimate/kind.h"
+#include "stats/difference.h"
 
 const char *change_state_name(enum change_state state)
 {
@@ -21,7 +23,7 @@ const char *change_state_name(enum change_state state)
  * The pace of nightly jobs is a day, of weekly ones a week: the median distance of days that had a
  * night.
  */
-size_t missed_nights(const int64_t *days, size_t count, int64_t *missed, size_t room)
+size_t trend_missed_nights(const int64_t *days, size_t count, int64_t *missed, size_t room)
 {
 	double *gaps = xmalloc((count + 1) * sizeof(*gaps));
 	size_t n = 0, found = 0;
@@ -48,30 +50,45 @@ size_t missed_nights(const int64_t *days, size_t count, int64_t *missed, size_t 
 	return found;
 }
 
-static void fill_change(struct trend *t, const struct history_series *s, const double *logs,
-			const size_t *points, size_t i)
-{
-	struct trend_change *c = &t->changes[i];
-	size_t begin = i ? points[i - 1] : 0,
-	       end = i + 1 < t->change_count ? points[i + 1] : t->count;
-	double before = median_of(logs + begin, points[i] - begin);
-	double after = median_of(logs + points[i], end - points[i]);
+/* A trend while its changes are found. */
+struct analysis {
+	struct trend *t;
+	const struct history_series *series;
+	const struct trend_prior *prior;
+	double *logs; /* of t->points */
+	struct level_nights nights;
+};
 
-	*c = (struct trend_change){ .at = points[i],
-				    .day = t->points[points[i]]->day,
-				    .night = t->points[points[i]]->night,
-				    .night_before = t->points[points[i] - 1]->night,
+/* Levels as logarithms. */
+static struct trend_change *trend_add_change(struct analysis *f, enum change_found found, size_t at,
+					     double before, double after)
+{
+	struct trend *t = f->t;
+	enum better better = f->series->better;
+	struct trend_change *c = &t->changes[t->change_count++];
+
+	*c = (struct trend_change){ .found = found,
+				    .at = at,
+				    .day = t->points[at]->day,
+				    .night = t->points[at]->night,
+				    .night_before = t->points[at - 1]->night,
 				    .before = exp(before),
-				    .after = exp(after) };
-	c->ratio = exp(s->better == BETTER_HIGHER ? before - after : after - before);
-	c->worse = s->better != BETTER_NONE && c->ratio > 1;
-	c->improved = s->better != BETTER_NONE && c->ratio < 1;
-	c->probability = difference_probability(logs + begin, points[i] - begin, logs + points[i],
-						end - points[i]);
+				    .after = exp(after),
+				    .odds = NAN };
+	c->ratio = exp(better == BETTER_HIGHER ? before - after : after - before);
+	c->worse = better != BETTER_NONE && c->ratio > 1;
+	c->improved = better != BETTER_NONE && c->ratio < 1;
+	return c;
+}
+
+/* First night of what the last change led to. */
+static size_t trend_last_level(const struct trend *t)
+{
+	return t->change_count ? t->changes[t->change_count - 1].at : 0;
 }
 
 /* True if change i reverts a change for the worse that has recovered. */
-static bool takes_back(const struct trend *t, size_t i)
+static bool trend_takes_back(const struct trend *t, size_t i)
 {
 	const struct trend_change *c = &t->changes[i];
 
@@ -82,8 +99,8 @@ static bool takes_back(const struct trend *t, size_t i)
 	return false;
 }
 
-static void find_states(struct trend *t, const struct history_series *s,
-			const struct history_notes *notes)
+static void trend_find_states(struct trend *t, const struct history_series *s,
+			      const struct history_notes *notes)
 {
 	int64_t *days = xcalloc(t->count + 1, sizeof(*days));
 	struct triage_subject subject = { .series = s->id,
@@ -102,7 +119,7 @@ static void find_states(struct trend *t, const struct history_series *s,
 
 		if (i + 1 < t->change_count && fabs(log(now / c->before)) < log1p(CHANGE_MAGNITUDE))
 			c->state = TREND_RECOVERED;
-		else if (takes_back(t, i))
+		else if (trend_takes_back(t, i))
 			c->state = TREND_RECOVERED;
 		else {
 			subject.since = c->day;
@@ -114,41 +131,123 @@ static void find_states(struct trend *t, const struct history_series *s,
 	free(days);
 }
 
-/* Keeps the accepted proposals, with their odds. */
-static size_t decide(const struct trend *t, const struct history_series *s, const double *logs,
-		     const struct trend_prior *prior, size_t *points, double *odds)
+/* True if change i leads back to the level before the last one, which is told as a recovery. */
+static bool trend_leads_back(const double *logs, size_t nights, const size_t *points, size_t count,
+			     size_t i)
 {
-	const struct rho_weights *weights = trend_prior_weights(prior, s);
-	double limit = trend_prior_limit(prior);
-	size_t count = change_points(logs, t->count, points), kept;
+	size_t first = i > 1 ? points[i - 2] : 0, end = i + 1 < count ? points[i + 1] : nights;
+
+	return i && fabs(median_of(logs + points[i], end - points[i]) -
+			 median_of(logs + first, points[i - 1] - first)) < log1p(CHANGE_MAGNITUDE);
+}
+
+/* Drops the first change that is a state come again; returns how many are left. */
+static size_t trend_drop_state(const double *logs, size_t nights, bool states, size_t *points,
+			       size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct level_segment s = { i ? points[i - 1] : 0, points[i],
+						 i + 1 < count ? points[i + 1] : nights };
+
+		if (trend_leads_back(logs, nights, points, count, i) ||
+		    !trend_is_state(logs, nights, &s, states))
+			continue;
+		memmove(&points[i], &points[i + 1], (count - i - 1) * sizeof(*points));
+		return count - 1;
+	}
+	return count;
+}
+
+/* Keeps the accepted proposals, with their odds. */
+static size_t change_points_with_odds(const struct analysis *f, const double *logs, size_t nights,
+				      size_t *points, double *odds)
+{
+	const struct rho_weights *weights = trend_prior_weights(f->prior, f->series);
+	double limit = trend_prior_limit(f->prior);
+	size_t count = change_points(logs, nights, points), kept;
 
 	do {
-		kept = change_odds_keep(logs, t->count, weights, limit, points, count, odds);
-		count = change_points_confirmed(logs, t->count, points, kept);
+		kept = change_odds_keep(logs, nights, weights, limit, points, count, odds);
+		count = change_points_confirmed(logs, nights, points, kept);
+		count = trend_drop_state(logs, nights, f->nights.states, points, count);
 	} while (count < kept);
 	return count;
 }
 
-static void find_changes(struct trend *t, const struct history_series *s, const double *logs,
-			 const struct history_notes *notes, const struct trend_prior *prior)
+/* The level up to `end` against all nights since the last change. */
+static void trend_add_seam(struct analysis *f, const struct trend_epoch *before,
+			   const struct trend_epoch *after, size_t at, size_t end)
 {
-	size_t room = t->count / CHANGE_MIN_SEGMENT + 2;
+	struct trend *t = f->t;
+	size_t from = trend_last_level(t);
+	struct trend_seam *seam = &t->seams[t->seam_count++];
+	double shift;
+
+	*seam = (struct trend_seam){ .at = at,
+				     .day = t->points[at]->day,
+				     .night = t->points[at]->night,
+				     .night_before = t->points[at - 1]->night,
+				     .epoch = after->epoch,
+				     .epoch_before = before->epoch,
+				     .shift = trend_seam_shift(&f->nights, from, at, end) };
+	shift = seam->shift.value;
+	seam->ratio = exp(f->series->better == BETTER_HIGHER ? -shift : shift);
+	seam->differs = trend_seam_differs(&f->nights, &seam->shift, end - at);
+	if (seam->differs) {
+		double level = median_of(f->logs + from, at - from);
+
+		trend_add_change(f, FOUND_AT_SEAM, at, level, level + shift)->probability =
+			level_probability(&seam->shift, 0);
+	}
+}
+
+/* Adds the nights of one more epoch, and what changed with and within it. */
+static void trend_add_epoch(struct analysis *f, const struct trend_epoch *before,
+			    const struct trend_epoch *e)
+{
+	size_t room = e->count / CHANGE_MIN_SEGMENT + 2, begin = f->t->count, count;
 	size_t *points = xcalloc(room, sizeof(*points));
 	double *odds = xcalloc(room, sizeof(*odds));
+	const double *logs = f->logs + begin;
 
-	t->change_count = decide(t, s, logs, prior, points, odds);
-	t->changes = xcalloc(t->change_count + 1, sizeof(*t->changes));
-	for (size_t i = 0; i < t->change_count; i++) {
-		fill_change(t, s, logs, points, i);
-		t->changes[i].odds = odds[i];
+	for (size_t i = 0; i < e->count; i++) {
+		f->logs[begin + i] = log(e->points[i]->value);
+		f->t->points[f->t->count++] = e->points[i];
 	}
-	find_states(t, s, notes);
+	count = change_points_with_odds(f, logs, e->count, points, odds);
+	if (begin && e->count)
+		trend_add_seam(f, before, e, begin, begin + (count ? points[0] : e->count));
+	for (size_t i = 0; i < count; i++) {
+		size_t from = i ? points[i - 1] : 0, at = points[i],
+		       end = i + 1 < count ? points[i + 1] : e->count;
+		struct trend_change *c = trend_add_change(f, FOUND_BY_NIGHTS, begin + at,
+							  median_of(logs + from, at - from),
+							  median_of(logs + at, end - at));
+
+		c->odds = odds[i];
+		c->probability =
+			difference_probability(logs + from, at - from, logs + at, end - at);
+	}
+	f->t->begin = begin;
 	free(points);
 	free(odds);
 }
 
+static void add_sudden(struct analysis *f)
+{
+	struct trend *t = f->t;
+	size_t from = trend_last_level(t), at;
+	struct level_shift shift;
+
+	if (t->count - from < 2 || !trend_sudden(&f->nights, from, t->count, &at, &shift))
+		return;
+	trend_add_change(f, FOUND_SUDDENLY, at, median_of(f->logs + from, at - from),
+			 median_of(f->logs + at, t->count - at))
+		->probability = level_probability(&shift, 0);
+}
+
 /* Half width of the band around the median of `logs`, NaN when there are too few. */
-static double band_of(const double *logs, size_t n, double median)
+static double trend_band_of(const double *logs, size_t n, double median)
 {
 	double *distances, half;
 
@@ -163,7 +262,7 @@ static double band_of(const double *logs, size_t n, double median)
 	return fmax(half, log1p(BAND_LEAST));
 }
 
-static bool beyond(double log_value, double median, double half, enum better better)
+static bool value_beyond_level(double log_value, double median, double half, enum better better)
 {
 	if (better != BETTER_LOWER && log_value < median - half)
 		return true;
@@ -171,12 +270,13 @@ static bool beyond(double log_value, double median, double half, enum better bet
 }
 
 /* The band is that of the last segment without the three nights that are judged by it. */
-static void find_band(struct trend *t, const struct history_series *s, const double *logs)
+static void trend_find_band(struct trend *t, const struct history_series *s, const double *logs)
 {
-	size_t begin = t->change_count ? t->changes[t->change_count - 1].at : 0;
+	size_t begin = trend_last_level(t);
 	size_t recent = t->count - begin < 3 ? t->count - begin : 3,
 	       past = t->count - begin - recent;
-	double median = median_of(logs + begin, past), half = band_of(logs + begin, past, median);
+	double median = median_of(logs + begin, past),
+	       half = trend_band_of(logs + begin, past, median);
 
 	t->median = exp(median_of(logs + begin, t->count - begin));
 	t->low = exp(median - half);
@@ -184,14 +284,14 @@ static void find_band(struct trend *t, const struct history_series *s, const dou
 	t->band = expm1(half);
 	t->beyond_by = NAN;
 	for (size_t i = t->count - recent; i < t->count; i++)
-		if (beyond(logs[i], median, half, s->better)) {
+		if (value_beyond_level(logs[i], median, half, s->better)) {
 			t->beyond++;
 			t->beyond_by = expm1(logs[i] - median);
 		}
 	t->warning = t->beyond >= 2;
 }
 
-static bool is_current(const struct trend *t, const struct history_series *s)
+static bool trend_is_current(const struct trend *t, const struct history_series *s)
 {
 	int64_t latest = s->points[s->count - 1].epoch;
 	size_t began = 0, last = s->count - 1;
@@ -205,102 +305,91 @@ static bool is_current(const struct trend *t, const struct history_series *s)
 	return last > began && s->count - last <= TURN_NIGHTS;
 }
 
-static void count_missed(struct trend *t, const struct history_series *s)
+static void trend_count_missed(struct trend *t, const struct history_series *s)
 {
 	int64_t *days = xcalloc(t->count + 1, sizeof(*days));
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->count; i++)
 		days[n++] = t->points[i]->day;
-	t->missed = missed_nights(days, n, NULL, 0);
-	t->current = is_current(t, s);
+	t->missed = trend_missed_nights(days, n, NULL, 0);
+	t->current = trend_is_current(t, s);
 	free(days);
 }
 
-static struct trend *epoch_of(struct trend *trends, size_t *count, int64_t epoch, size_t nights)
+/* `last`: of a chain of epochs. */
+static void trend_analyse(struct trend *t, const struct trend_epoch *epochs, size_t last,
+			  const struct history_series *s, const struct history_notes *notes,
+			  const struct trend_prior *prior)
 {
-	for (size_t i = 0; i < *count; i++)
-		if (trends[i].epoch == epoch)
-			return &trends[i];
-	trends[*count] =
-		(struct trend){ .epoch = epoch, .points = xcalloc(nights, sizeof(void *)) };
-	return &trends[(*count)++];
-}
+	enum figure_kind kind = figure_kind_named(s->kind ? s->kind : "");
+	size_t length = 0, nights = 0, *chain;
+	struct analysis f = { .t = t, .series = s, .prior = prior };
 
-static double *logarithms(const struct trend *t)
-{
-	double *logs = xmalloc((t->count + 1) * sizeof(*logs));
-
-	for (size_t i = 0; i < t->count; i++)
-		logs[i] = log(t->points[i]->value);
-	return logs;
-}
-
-static void analyse(struct trend *t, const struct history_series *s,
-		    const struct history_notes *notes, const struct trend_prior *prior)
-{
-	double *logs = logarithms(t);
-
-	find_changes(t, s, logs, notes, prior);
-	find_band(t, s, logs);
-	count_missed(t, s);
-	free(logs);
-}
-
-static size_t count_epochs(const struct history_series *s)
-{
-	size_t changes = 1;
-
-	for (size_t i = 1; i < s->count; i++)
-		changes += s->points[i].epoch != s->points[i - 1].epoch;
-	return changes;
-}
-
-/* The nights of each epoch; returns how many epochs there are. */
-static size_t split_epochs(const struct history_series *s, struct trend **trends)
-{
-	size_t count = 0;
-
-	*trends = xcalloc(count_epochs(s), sizeof(**trends));
-	for (size_t i = 0; i < s->count; i++) {
-		struct trend *t = epoch_of(*trends, &count, s->points[i].epoch, s->count);
-
-		t->gaps = isnan(s->points[i].value) ? t->gaps + 1 : 0;
-		/*
-		 * Zero has no logarithm; a quantity that can be zero has no ratio either. A file
-		 * from elsewhere may hold infinity.
-		 */
-		if (s->points[i].value > 0 && isfinite(s->points[i].value))
-			t->points[t->count++] = &s->points[i];
-	}
-	return count;
+	for (size_t e = last; e != NO_EPOCH; e = epochs[e].before, length++)
+		nights += epochs[e].count;
+	chain = xcalloc(length, sizeof(*chain));
+	for (size_t e = last, i = length; e != NO_EPOCH; e = epochs[e].before)
+		chain[--i] = e;
+	f.logs = xmalloc((nights + 1) * sizeof(*f.logs));
+	f.nights = (struct level_nights){ f.logs, trend_prior_rho(prior, s),
+					  figure_session_spread(kind),
+					  kind < FIGURE_KINDS && figure_repeat(kind).states,
+					  trend_prior_series(prior) };
+	*t = (struct trend){ .epoch = epochs[last].epoch, .gaps = epochs[last].gaps };
+	t->points = xcalloc(nights + 1, sizeof(void *));
+	t->seams = xcalloc(length, sizeof(*t->seams));
+	t->changes = xcalloc(nights / CHANGE_MIN_SEGMENT + length + 2, sizeof(*t->changes));
+	for (size_t i = 0; i < length; i++)
+		trend_add_epoch(&f, i ? &epochs[chain[i - 1]] : NULL, &epochs[chain[i]]);
+	trend_find_band(t, s, f.logs);
+	add_sudden(&f);
+	trend_find_states(t, s, notes);
+	trend_count_missed(t, s);
+	free(chain);
+	free(f.logs);
 }
 
 size_t trend_of_series(const struct history_series *s, const struct history_notes *notes,
 		       const struct trend_prior *prior, struct trend **trends)
 {
-	size_t count = split_epochs(s, trends);
+	struct trend_epoch *epochs;
+	size_t count = trend_epochs(s, &epochs), chains = 0;
 
+	trend_epochs_link(epochs, count);
+	*trends = xcalloc(count, sizeof(**trends));
 	for (size_t i = 0; i < count; i++)
-		analyse(&(*trends)[i], s, notes, prior);
-	return count;
+		if (!epochs[i].followed)
+			trend_analyse(&(*trends)[chains++], epochs, i, s, notes, prior);
+	trend_epochs_release(epochs, count);
+	return chains;
 }
 
 void trend_propose(const struct history_series *s, trend_proposal_fn *visit, void *context)
 {
-	struct trend *trends;
-	size_t count = split_epochs(s, &trends);
+	struct trend_epoch *epochs;
+	size_t count = trend_epochs(s, &epochs);
 
 	for (size_t i = 0; i < count; i++) {
-		size_t n = trends[i].count;
+		size_t n = epochs[i].count;
 		size_t *points = xcalloc(n / CHANGE_MIN_SEGMENT + 2, sizeof(*points));
-		double *logs = logarithms(&trends[i]);
+		double *logs = trend_epoch_logs(&epochs[i]);
 
 		visit(context, logs, n, points, change_points(logs, n, points));
 		free(points);
 		free(logs);
 	}
-	trends_release(trends, count);
+	trend_epochs_release(epochs, count);
+}
+
+bool trend_seam_is_recent(const struct trend *t, const struct trend_seam *seam)
+{
+	return t->count - seam->at <= SEAM_RECENT;
+}
+
+bool trend_is_young(const struct trend *t)
+{
+	return t->count - t->begin < TREND_LEAST_NIGHTS;
 }
 
 double trend_percent(const struct trend_change *change)
@@ -317,6 +406,7 @@ void trends_release(struct trend *trends, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		free(trends[i].points);
+		free(trends[i].seams);
 		free(trends[i].changes);
 	}
 	free(trends);

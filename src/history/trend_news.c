@@ -6,14 +6,13 @@
 
 #include "base/memory.h"
 
-#define RECENT_NIGHTS 10
 #define MOST_DIFFERENCES 12
 
 bool trend_count(struct trend_summary *summary, const struct trend *trend)
 {
 	summary->series++;
 	summary->warnings += trend->warning;
-	summary->young += trend->count < TREND_LEAST_NIGHTS && !trend->warning;
+	summary->young += trend_is_young(trend) && !trend->warning && !trend->change_count;
 	for (size_t i = 0; i < trend->change_count; i++) {
 		const struct trend_change *c = &trend->changes[i];
 
@@ -26,27 +25,8 @@ bool trend_count(struct trend_summary *summary, const struct trend *trend)
 	return trend->warning || trend->change_count;
 }
 
-bool trend_starts_anew(const struct history_series *s, const struct history_point **before,
-		       const struct history_point **after)
-{
-	int64_t epoch = s->points[s->count - 1].epoch;
-	size_t first = s->count - 1;
-
-	while (first && s->points[first - 1].epoch == epoch)
-		first--;
-	if (!first || s->count - first > RECENT_NIGHTS)
-		return false;
-	/* Two jobs take turns, or something was undone. */
-	for (size_t i = 0; i < first; i++)
-		if (s->points[i].epoch == epoch)
-			return false;
-	*before = &s->points[first - 1];
-	*after = &s->points[first];
-	return true;
-}
-
 /* The line "name=..." of facts; NULL: there is none. */
-static const char *fact_line(const char *facts, const char *line)
+static const char *trend_news_fact_line(const char *facts, const char *line)
 {
 	size_t name = strcspn(line, "=") + 1;
 
@@ -56,7 +36,8 @@ static const char *fact_line(const char *facts, const char *line)
 	return NULL;
 }
 
-static void add_difference(struct fact_differences *out, const char *line, const char *other)
+static void trend_news_add_difference(struct fact_differences *out, const char *line,
+				      const char *other)
 {
 	size_t name = strcspn(line, "=");
 	size_t length = strcspn(line, "\n"), other_length = other ? strcspn(other, "\n") : 0;
@@ -71,16 +52,24 @@ static void add_difference(struct fact_differences *out, const char *line, const
 					  xstrndup(other + name + 1, other_length - name - 1) };
 }
 
+void fact_differences_of(const char *before, const char *after, struct fact_differences *out)
+{
+	for (const char *line = before; *line && out->count < MOST_DIFFERENCES;) {
+		/* A name may stand twice: the first counts. */
+		if (trend_news_fact_line(before, line) == line)
+			trend_news_add_difference(out, line, trend_news_fact_line(after, line));
+		line += strcspn(line, "\n");
+		line += *line == '\n';
+	}
+}
+
 enum status history_differences(struct store *history, int64_t before, int64_t after,
 				struct fact_differences *out, struct error *err)
 {
 	char *a = store_facts(history, before, err), *b = store_facts(history, after, err);
 
-	for (const char *line = a; line && b && *line && out->count < MOST_DIFFERENCES;) {
-		add_difference(out, line, fact_line(b, line));
-		line += strcspn(line, "\n");
-		line += *line == '\n';
-	}
+	if (a && b)
+		fact_differences_of(a, b, out);
 	free(a);
 	free(b);
 	return err->status;
@@ -97,6 +86,94 @@ void fact_differences_release(struct fact_differences *differences)
 	memset(differences, 0, sizeof(*differences));
 }
 
+#define LOOKED_AT 10 /* nights */
+
+static const struct history_night *trend_news_night_before(const struct history_nights *nights,
+							   size_t of)
+{
+	for (size_t i = of; i-- > 0;)
+		if (strcmp(nights->items[i].host, nights->items[of].host) == 0)
+			return &nights->items[i];
+	return NULL;
+}
+
+/* A driver begins an epoch, which is told where its levels are compared. */
+static void trend_news_drop_drivers(struct fact_differences *d)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < d->count; i++) {
+		struct fact_difference *x = &d->items[i];
+
+		if (strcasestr(x->name, "driver")) {
+			free(x->name);
+			free(x->before);
+			free(x->after);
+		} else {
+			d->items[kept++] = *x;
+		}
+	}
+	d->count = kept;
+}
+
+size_t history_environment(struct store *history, const struct history_nights *nights,
+			   struct environment_change out[MOST_ENVIRONMENT], struct error *err)
+{
+	size_t first = nights->count > LOOKED_AT ? nights->count - LOOKED_AT : 0, count = 0;
+
+	for (size_t i = nights->count; i-- > first && count < MOST_ENVIRONMENT;) {
+		const struct history_night *before = trend_news_night_before(nights, i);
+		struct environment_change *c = &out[MOST_ENVIRONMENT - 1 - count];
+
+		*c = (struct environment_change){ .day = nights->items[i].day };
+		if (before)
+			history_differences(history, before->id, nights->items[i].id, &c->facts,
+					    err);
+		trend_news_drop_drivers(&c->facts);
+		if (c->facts.count)
+			count++;
+		else
+			fact_differences_release(&c->facts);
+	}
+	memmove(out, &out[MOST_ENVIRONMENT - count], count * sizeof(*out));
+	return count;
+}
+
+const char *trend_found_name(enum change_found found)
+{
+	static const char *const names[] = { "by nights", "at a seam", "suddenly" };
+
+	return names[found];
+}
+
+char *trend_found_words(const struct trend_change *c)
+{
+	if (c->found == FOUND_BY_NIGHTS)
+		return xasprintf("odds over 10^%d to 1", trend_odds_power(c));
+	return xasprintf("%s (p = %.0e)",
+			 c->found == FOUND_AT_SEAM ? "with another driver, config or hardware"
+						   : "far beyond what nights differ by",
+			 c->probability);
+}
+
+char *trend_seam_words(const struct trend_seam *seam, enum better better)
+{
+	double half = 100 * expm1(level_half(&seam->shift));
+	const char *word = better == BETTER_NONE ? seam->ratio > 1 ? "more" : "less"
+			   : seam->ratio > 1     ? "worse"
+						 : "better";
+	char date[16];
+
+	history_date(seam->day, date);
+	if (isnan(half))
+		return xasprintf("starts anew %s: hardware, driver or config changed; too few "
+				 "nights to compare the levels",
+				 date);
+	return xasprintf("starts anew %s: hardware, driver or config changed; level %.1f %% "
+			 "(±%.1f) %s: no clear difference",
+			 date, 100 * fabs(expm1(seam->shift.value)), half, word);
+}
+
 char *trend_warning_words(size_t beyond, double beyond_by, double band)
 {
 	return xasprintf("WARNING: %zu of the last 3 nights beyond the band (±%.1f %%), the last "
@@ -105,7 +182,7 @@ char *trend_warning_words(size_t beyond, double beyond_by, double band)
 			 beyond_by < 0 ? "below" : "above");
 }
 
-static bool named_before(const struct history_nights *nights, size_t index)
+static bool trend_news_named_before(const struct history_nights *nights, size_t index)
 {
 	for (size_t i = 0; i < index; i++)
 		if (strcmp(nights->items[i].host, nights->items[index].host) == 0)
@@ -119,7 +196,7 @@ char *history_hosts(const struct history_nights *nights)
 	size_t count = 0;
 
 	for (size_t i = 0; i < nights->count; i++) {
-		if (!*nights->items[i].host || named_before(nights, i))
+		if (!*nights->items[i].host || trend_news_named_before(nights, i))
 			continue;
 		if (count < ARRAY_SIZE(names))
 			names[count] = nights->items[i].host;
@@ -137,7 +214,7 @@ size_t history_missed(const struct history_nights *nights, int64_t *missed)
 
 	for (size_t i = 0; i < nights->count; i++)
 		days[i] = nights->items[i].day;
-	found = missed_nights(days, nights->count, missed, MOST_MISSED);
+	found = trend_missed_nights(days, nights->count, missed, MOST_MISSED);
 	free(days);
 	return found < MOST_MISSED ? found : MOST_MISSED;
 }

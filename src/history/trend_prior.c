@@ -12,35 +12,36 @@
 #define FLAT_SERIES 1.0
 
 /* "" for series that were put together without a section. */
-static const char *section_of(const struct history_series *s)
+static const char *trend_prior_section_of(const struct history_series *s)
 {
 	return s->section ? s->section : "";
 }
 
-static struct rho_group *find(const struct trend_prior *p, const struct history_series *s)
+static struct rho_group *rho_group_find(const struct trend_prior *p, const struct history_series *s)
 {
 	for (size_t i = 0; i < p->count; i++)
-		if (strcmp(p->groups[i].section, section_of(s)) == 0 &&
+		if (strcmp(p->groups[i].section, trend_prior_section_of(s)) == 0 &&
 		    strcmp(p->groups[i].machine, s->machine) == 0)
 			return &p->groups[i];
 	return NULL;
 }
 
-static struct rho_group *find_or_make(struct trend_prior *p, const struct history_series *s)
+static struct rho_group *trend_prior_find_or_make(struct trend_prior *p,
+						  const struct history_series *s)
 {
-	struct rho_group *found = find(p, s);
+	struct rho_group *found = rho_group_find(p, s);
 
 	if (found)
 		return found;
 	ARRAY_GROW(p->groups, p->count, p->capacity);
-	p->groups[p->count] = (struct rho_group){ .section = xstrdup(section_of(s)),
+	p->groups[p->count] = (struct rho_group){ .section = xstrdup(trend_prior_section_of(s)),
 						  .machine = xstrdup(s->machine),
 						  .weights = rho_weights_flat };
 	return &p->groups[p->count++];
 }
 
-static void take_evidence(void *context, const double *logs, size_t n, const size_t *points,
-			  size_t count)
+static void trend_prior_take_evidence(void *context, const double *logs, size_t n,
+				      const size_t *points, size_t count)
 {
 	struct rho_group *g = context;
 
@@ -54,10 +55,10 @@ static void take_evidence(void *context, const double *logs, size_t n, const siz
 void trend_prior_add(struct trend_prior *p, const struct history_series *s)
 {
 	p->series++;
-	trend_propose(s, take_evidence, find_or_make(p, s));
+	trend_propose(s, trend_prior_take_evidence, trend_prior_find_or_make(p, s));
 }
 
-static void visit(void *context, const struct history_series *s)
+static void trend_prior_visit(void *context, const struct history_series *s)
 {
 	trend_prior_add(context, s);
 }
@@ -95,7 +96,7 @@ enum status trend_prior_learn(struct trend_prior *p, struct store *history,
 					    .nights = filter->nights };
 
 	memset(p, 0, sizeof(*p));
-	if (store_each_series(history, &all, visit, p, err) == STATUS_OK)
+	if (store_each_series(history, &all, trend_prior_visit, p, err) == STATUS_OK)
 		trend_prior_finish(p);
 	return err->status;
 }
@@ -114,9 +115,24 @@ void trend_prior_release(struct trend_prior *p)
 const struct rho_weights *trend_prior_weights(const struct trend_prior *p,
 					      const struct history_series *s)
 {
-	const struct rho_group *group = p ? find(p, s) : NULL;
+	const struct rho_group *group = p ? rho_group_find(p, s) : NULL;
 
 	return group ? &group->weights : &rho_weights_flat;
+}
+
+size_t trend_prior_series(const struct trend_prior *p)
+{
+	return p && p->series ? p->series : 1;
+}
+
+double trend_prior_rho(const struct trend_prior *p, const struct history_series *s)
+{
+	const struct rho_weights *weights = trend_prior_weights(p, s);
+	double rho = 0;
+
+	for (size_t i = 0; i < CHANGE_RHOS; i++)
+		rho += weights->weight[i] * change_rho(i);
+	return rho;
 }
 
 double trend_prior_limit(const struct trend_prior *p)

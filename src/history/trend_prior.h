@@ -53,6 +53,10 @@ void trend_prior_release(struct trend_prior *prior);
 /* Flat where nothing is known of the series' suite and machine, or `prior` is NULL. */
 const struct rho_weights *trend_prior_weights(const struct trend_prior *prior,
 					      const struct history_series *series);
+/* How many series are looked at; 1: NULL, or none. */
+size_t trend_prior_series(const struct trend_prior *prior);
+/* Their mean rho. */
+double trend_prior_rho(const struct trend_prior *prior, const struct history_series *series);
 /*
  * TREND_ODDS + TREND_ODDS_GROWTH * log(series / TREND_ODDS_SERIES), at least TREND_ODDS; NULL: of a
  * series that is looked at alone.

@@ -8,7 +8,8 @@
 #include "base/text.h"
 
 /* The host of the subject now; "" when no night says it. */
-static const char *host_of(const struct history_notes *notes, const struct triage_subject *s)
+static const char *triage_subject_host(const struct history_notes *notes,
+				       const struct triage_subject *s)
 {
 	const struct history_place *place =
 		notes->places && s->machine ? history_place(notes->places, s->machine) : NULL;
@@ -18,25 +19,26 @@ static const char *host_of(const struct history_notes *notes, const struct triag
 	return place ? place->host : s->machine ? s->machine : "";
 }
 
-static bool names(const char *wanted, const char *is)
+static bool note_names(const char *wanted, const char *is)
 {
 	return !wanted || !*wanted || (is && strcmp(wanted, is) == 0);
 }
 
-static bool has_part(const char *wanted, const char *is)
+static bool triage_has_part(const char *wanted, const char *is)
 {
 	return !wanted || !*wanted || (is && strstr(is, wanted));
 }
 
-static bool is_about(const struct history_notes *notes, const struct history_note *n,
-		     const struct triage_subject *s)
+static bool triage_is_about(const struct history_notes *notes, const struct history_note *n,
+			    const struct triage_subject *s)
 {
-	return (!n->series || n->series == s->series) && names(n->host, host_of(notes, s)) &&
-	       names(n->machine, s->machine) && has_part(n->case_id, s->case_id) &&
-	       has_part(n->metric, s->metric);
+	return (!n->series || n->series == s->series) &&
+	       note_names(n->host, triage_subject_host(notes, s)) &&
+	       note_names(n->machine, s->machine) && triage_has_part(n->case_id, s->case_id) &&
+	       triage_has_part(n->metric, s->metric);
 }
 
-static size_t nights_after(const struct triage_subject *s, int64_t day)
+static size_t triage_nights_after(const struct triage_subject *s, int64_t day)
 {
 	size_t n = 0;
 
@@ -46,13 +48,13 @@ static size_t nights_after(const struct triage_subject *s, int64_t day)
 }
 
 /* True if the note closes the subject, when no later one says otherwise. */
-static bool closes(const struct history_note *n, const struct triage_subject *s)
+static bool triage_note_closes(const struct history_note *n, const struct triage_subject *s)
 {
 	if (n->state == TRIAGE_NONE)
 		return llabs(n->day - s->since) <= ACKNOWLEDGED_WITHIN;
 	if (n->state == TRIAGE_OPEN || (n->until && n->until < s->today))
 		return false;
-	return n->state != TRIAGE_FIXED || nights_after(s, n->day) < TRIAGE_NIGHTS;
+	return n->state != TRIAGE_FIXED || triage_nights_after(s, n->day) < TRIAGE_NIGHTS;
 }
 
 const struct history_note *triage_decision(const struct history_notes *notes,
@@ -62,12 +64,13 @@ const struct history_note *triage_decision(const struct history_notes *notes,
 
 	for (size_t i = 0; notes && i < notes->count; i++) {
 		const struct history_note *n = &notes->items[i];
-		bool near = n->state == TRIAGE_NONE ? closes(n, s) : s->since <= n->day;
+		bool near = n->state == TRIAGE_NONE ? triage_note_closes(n, s) : s->since <= n->day;
 
-		if (n->acknowledges && near && is_about(notes, n, s) && (!last || n->id > last->id))
+		if (n->acknowledges && near && triage_is_about(notes, n, s) &&
+		    (!last || n->id > last->id))
 			last = n;
 	}
-	return last && closes(last, s) ? last : NULL;
+	return last && triage_note_closes(last, s) ? last : NULL;
 }
 
 char *triage_words(const struct history_note *n)
@@ -103,8 +106,8 @@ char *triage_note_words(const struct history_note *n)
 	return text_detach(&out);
 }
 
-static bool has_host(const struct history_nights *nights, const struct history_places *places,
-		     const char *host)
+static bool triage_has_host(const struct history_nights *nights,
+			    const struct history_places *places, const char *host)
 {
 	for (size_t i = 0; i < nights->count; i++)
 		if (strcmp(nights->items[i].host, host) == 0)
@@ -116,8 +119,9 @@ static bool has_host(const struct history_nights *nights, const struct history_p
 	return false;
 }
 
-static void check(const struct history_note *n, const struct history_nights *nights,
-		  const struct history_places *places, struct history_note *out, struct error *err)
+static void history_note_check(const struct history_note *n, const struct history_nights *nights,
+			       const struct history_places *places, struct history_note *out,
+			       struct error *err)
 {
 	const struct history_place *place =
 		n->machine ? history_place_named(places, n->machine) : NULL;
@@ -126,9 +130,9 @@ static void check(const struct history_note *n, const struct history_nights *nig
 		error_set(err, STATUS_USAGE, "the history has no nights");
 	else if (!n->series && !n->host && !n->machine && !n->case_id && !n->metric)
 		error_set(err, STATUS_USAGE,
-			  "a decision is about something: --series, --node, --device, --case or "
+			  "a decision needs --series, --node, --device, --case or "
 			  "--metric");
-	else if (n->host && !has_host(nights, places, n->host))
+	else if (n->host && !triage_has_host(nights, places, n->host))
 		error_set(err, STATUS_USAGE, "--node %.80s: no night is of this host", n->host);
 	else if (n->machine && !place)
 		error_set(err, STATUS_USAGE,
@@ -142,7 +146,7 @@ static void check(const struct history_note *n, const struct history_nights *nig
 	if (!out->day)
 		out->day = nights->items[nights->count - 1].day;
 	if (n->until && n->until < out->day)
-		error_set(err, STATUS_USAGE, "--until is before the night that it is about");
+		error_set(err, STATUS_USAGE, "--until is before the night of the decision");
 }
 
 enum status triage_decide(struct store *store, const struct history_note *note, struct error *err)
@@ -157,7 +161,7 @@ enum status triage_decide(struct store *store, const struct history_note *note, 
 	out.acknowledges = true;
 	if (store_nights(store, &nights, err) == STATUS_OK &&
 	    store_places(store, &places, err) == STATUS_OK)
-		check(note, &nights, &places, &out, err);
+		history_note_check(note, &nights, &places, &out, err);
 	if (err->status == STATUS_OK)
 		store_add_note(store, &out, err);
 	history_nights_release(&nights);

@@ -1,20 +1,80 @@
-/* The result that an import builds. */
+/* The result that an import builds: facts, devices, cases, samples. */
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "import/reading.h"
 #include "reference/gpu.h"
+#include "result/statistics.h"
+
+/* "Z", "+02:00", "-0800", "" or nothing that is known: seconds east of UTC. */
+static bool read_zone(const char *text, long *seconds)
+{
+	unsigned hours, minutes;
+	int end = 0;
+
+	*seconds = 0;
+	while (isspace((unsigned char)*text))
+		text++;
+	if (!*text || strcmp(text, "Z") == 0 || strcmp(text, "UTC") == 0)
+		return true;
+	if ((*text != '+' && *text != '-') ||
+	    (sscanf(text + 1, "%2u:%2u%n", &hours, &minutes, &end) != 2 &&
+	     sscanf(text + 1, "%2u%2u%n", &hours, &minutes, &end) != 2) ||
+	    text[1 + end] || hours > 14 || minutes > 59)
+		return false;
+	*seconds = (long)(hours * 3600 + minutes * 60) * (*text == '-' ? -1 : 1);
+	return true;
+}
+
+/*
+ * A time as tools write it: "2026-11-20 12:00:00", "2026-11-20T12:00:00+02:00", "...Z"; without a
+ * zone it is taken as UTC. Into "2026-11-20T10:00:00Z" (at least 21 bytes); false: it is none.
+ */
+static bool import_time(const char *text, char *out, size_t size)
+{
+	static const char *const forms[] = { "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S",
+					     "%Y/%m/%d %H:%M:%S", "%Y-%m-%dT%H:%M",
+					     "%Y-%m-%d %H:%M",    "%Y-%m-%d" };
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+		struct tm tm = { 0 };
+		const char *end = strptime(text, forms[i], &tm);
+		int day = tm.tm_mday;
+		time_t seconds;
+		long zone;
+
+		if (!end)
+			continue;
+		if (*end == '.' || *end == ',') /* fractions of a second */
+			end += 1 + strspn(end + 1, "0123456789");
+		seconds = timegm(&tm);
+		/* strptime() takes 31 February. */
+		if (!read_zone(end, &zone) || tm.tm_mday != day || tm.tm_year < 70)
+			continue;
+		seconds -= zone;
+		if (!gmtime_r(&seconds, &tm) || tm.tm_year > 8099)
+			return false;
+		return strftime(out, size, "%Y-%m-%dT%H:%M:%SZ", &tm) > 0;
+	}
+	return false;
+}
+
+/* Longest value of a fact that a file of many tests adds to. */
+#define FACT_LENGTH 400
+/* Names of what was left out in one fact. */
+#define MOST_NAMED 100
 
 enum status import_error(struct import *import, size_t line, const char *format, ...)
 {
-	char message[512];
+	char message[640];
 	va_list arguments;
 
 	va_start(arguments, format);
@@ -23,21 +83,30 @@ enum status import_error(struct import *import, size_t line, const char *format,
 	for (char *p = message; *p; p++)
 		if (iscntrl((unsigned char)*p))
 			*p = '?';
-	return error_set(import->err, STATUS_USAGE, "%s:%zu: %s", import->file, line, message);
+	return error_set(import->err, STATUS_USAGE, "%s:%zu: %s", import->file,
+			 import->lines_before + line, message);
 }
 
-void import_fact(struct import *import, const char *name, const char *value)
+static char *import_format_text(const char *format, va_list arguments)
 {
-	struct result *r = import->result;
+	char *text = NULL;
 
-	if (!*value)
-		return;
-	r->environment = xrealloc(r->environment, r->environment_count + 1, sizeof(struct fact));
-	r->environment[r->environment_count++] =
-		(struct fact){ .name = xstrdup(name), .value = xstrdup(value) };
+	if (vasprintf(&text, format, arguments) < 0)
+		abort();
+	text_mend(text);
+	return text;
 }
 
-static bool in_list(const char *list, const char *word)
+#define FORMATTED(text, format)                                 \
+	do {                                                    \
+		va_list arguments;                              \
+		va_start(arguments, format);                    \
+		(text) = import_format_text(format, arguments); \
+		va_end(arguments);                              \
+	} while (0)
+
+/* True if `list`, "a, b", has the entry `word`. */
+static bool import_fact_holds(const char *list, const char *word)
 {
 	size_t length = strlen(word);
 
@@ -49,90 +118,200 @@ static bool in_list(const char *list, const char *word)
 	return false;
 }
 
-void import_left_out(struct import *import, const char *what)
+void import_fact(struct import *import, const char *name, const char *value)
 {
 	struct result *r = import->result;
+	char *longer;
 
+	if (!value || !*value)
+		return;
 	for (size_t i = 0; i < r->environment_count; i++) {
 		struct fact *fact = &r->environment[i];
-		char *longer;
 
-		if (strcmp(fact->name, IMPORT_LEFT_OUT) != 0)
+		if (strcmp(fact->name, name) != 0)
 			continue;
-		if (in_list(fact->value, what))
+		if (import_fact_holds(fact->value, value) || strlen(fact->value) > FACT_LENGTH)
 			return;
-		longer = xasprintf("%s, %s", fact->value, what);
+		longer = xasprintf("%s, %s", fact->value, value);
 		free(fact->value);
 		fact->value = longer;
 		return;
 	}
-	import_fact(import, IMPORT_LEFT_OUT, what);
+	longer = text_harmless(value);
+	result_add_fact(r, name, longer);
+	free(longer);
 }
 
-void import_tool(struct import *import, const char *tool)
+void import_tool(struct import *import, const char *format, ...)
 {
-	char *value = xasprintf("imported: %s", tool);
+	char *tool, *value;
 
-	import_fact(import, IMPORT_PROVENANCE, value);
+	FORMATTED(tool, format);
+	value = xasprintf("imported from %s", tool);
+	if (!result_fact(import->result, IMPORT_PROVENANCE))
+		import_fact(import, IMPORT_PROVENANCE, value);
+	else if (!strstr(result_fact(import->result, IMPORT_PROVENANCE), tool))
+		import_fact(import, IMPORT_PROVENANCE, tool);
 	free(value);
+	free(tool);
 }
 
-const char *import_device(struct import *import, const char *backend, int index, const char *name)
+void import_left_out(struct import *import, const char *format, ...)
 {
-	struct result *r = import->result;
-	struct device_info info = { .index = index, .ecc = -1, .numa_node = -1 };
-	const struct device_info *known;
+	char *what;
+
+	FORMATTED(what, format);
+	json_object_set_new(import->left_out, what, json_true());
+	free(what);
+}
+
+void import_incomplete(struct import *import, const char *format, ...)
+{
+	char *why;
+
+	FORMATTED(why, format);
+	import_fact(import, "incomplete", why);
+	import->unfinished++;
+	free(why);
+}
+
+void import_started(struct import *import, const char *text)
+{
+	char time[32];
+
+	if (*import->result->started || !import_time(text, time, sizeof(time)))
+		return;
+	free(import->result->started);
+	import->result->started = xstrdup(time);
+}
+
+const char *import_backend(const char *name)
+{
+	static const char *const amd[] = { "AMD", "Radeon", "Instinct", "gfx", "Vega" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(amd); i++)
+		if (strstr(name, amd[i]))
+			return "hip";
+	return "cuda";
+}
+
+static const char *import_known_text(const char *text)
+{
+	return text ? text : "";
+}
+
+/* Numbers that this backend's devices have are below the value of its key. */
+static int import_free_number(struct import *import, const char *backend, int wanted)
+{
+	char key[64];
+	json_t *next;
+	int number = wanted;
+
+	snprintf(key, sizeof(key), "%.15s:%d", backend, wanted);
+	if (json_object_get(import->device_keys, key)) {
+		next = json_object_get(import->device_keys, backend);
+		number = (int)json_integer_value(next);
+		snprintf(key, sizeof(key), "%.15s:%d", backend, number);
+	}
+	json_object_set_new(import->device_keys, key, json_true());
+	next = json_object_get(import->device_keys, backend);
+	if (number >= json_integer_value(next))
+		json_object_set_new(import->device_keys, backend, json_integer(number + 1));
+	return number;
+}
+
+static void import_describe_device(struct import *import, struct device_info *info,
+				   const struct import_device *device)
+{
+	const char *name = import->options->device ? import->options->device : device->name;
+	char *harmless = text_harmless(import_known_text(name));
 	const struct gpu *gpu;
 
-	snprintf(info.id, sizeof(info.id), "%s:%d", backend, index);
-	known = result_device(r, info.id);
-	if (known)
-		return known->id;
-	if (import->options->device)
-		name = import->options->device;
-	snprintf(info.backend, sizeof(info.backend), "%s", backend);
-	snprintf(info.module, sizeof(info.module), "imported");
-	snprintf(info.name, sizeof(info.name), "%s", name);
-	gpu = gpus_by_device(name);
+	snprintf(info->backend, sizeof(info->backend), "%s", device->backend);
+	snprintf(info->module, sizeof(info->module), "imported");
+	snprintf(info->name, sizeof(info->name), "%s", harmless);
+	snprintf(info->pci, sizeof(info->pci), "%s", import_known_text(device->pci));
+	snprintf(info->uuid, sizeof(info->uuid), "%s", import_known_text(device->uuid));
+	snprintf(info->serial, sizeof(info->serial), "%s", import_known_text(device->serial));
+	text_mend(info->name);
+	text_mend(info->pci);
+	text_mend(info->uuid);
+	text_mend(info->serial);
+	free(harmless);
+	gpu = gpus_by_device(info->name);
 	if (gpu)
-		sscanf(gpu_words(gpu, "capability"), "%d.%d", &info.capability_major,
-		       &info.capability_minor);
-	info.capabilities = device_implied_capabilities(&info);
-	r->devices = xrealloc(r->devices, r->device_count + 1, sizeof(info));
-	r->devices[r->device_count] = info;
-	return r->devices[r->device_count++].id;
+		sscanf(gpu_words(gpu, "capability"), "%d.%d", &info->capability_major,
+		       &info->capability_minor);
+	info->capabilities = device_implied_capabilities(info);
 }
 
-struct case_result *import_case(struct import *import, const char *suite,
-				const char *const *devices, size_t count)
+size_t import_device(struct import *import, const struct import_device *device)
 {
-	struct case_result *c = result_add_case(import->result);
+	struct result *r = import->result;
+	struct device_info info = { .ecc = -1, .numa_node = -1 };
+	char *key = xasprintf("%s|%s|%d|%s|%s|%s", device->backend, import_known_text(device->host),
+			      device->number, import_known_text(device->pci),
+			      import_known_text(device->uuid), import_known_text(device->name));
+	const json_t *known = json_object_get(import->device_keys, key);
+	size_t index = r->device_count;
 
+	if (known) {
+		free(key);
+		return (size_t)json_integer_value(known);
+	}
+	json_object_set_new_nocheck(import->device_keys, key, json_integer((json_int_t)index));
+	free(key);
+	info.index = import_free_number(import, device->backend, device->number);
+	snprintf(info.id, sizeof(info.id), "%s:%d", device->backend, info.index);
+	import_describe_device(import, &info, device);
+	if (r->device_count == import->device_capacity) {
+		import->device_capacity = import->device_capacity ? 2 * import->device_capacity : 8;
+		r->devices = xrealloc(r->devices, import->device_capacity, sizeof(info));
+		import->hosts =
+			xrealloc(import->hosts, import->device_capacity, sizeof(*import->hosts));
+	}
+	r->devices[r->device_count] = info;
+	import->hosts[r->device_count++] = xstrdup(import_known_text(device->host));
+	return index;
+}
+
+struct case_result *import_case(struct import *import, size_t line, const char *suite,
+				const size_t *devices, size_t count)
+{
+	struct case_result *c;
+
+	if (import->result->case_count >= IMPORT_MOST_CASES) {
+		import_error(import, line, "more than the %zu results that are read",
+			     IMPORT_MOST_CASES);
+		return NULL;
+	}
+	c = result_add_case(import->result);
 	c->suite = xstrdup(suite);
 	c->label = xstrdup("");
 	c->reason = xstrdup("");
 	c->notes = xstrdup("");
-	c->device = xstrdup(devices[0]);
+	c->device = xstrdup(import->result->devices[devices[0]].id);
 	c->devices = xcalloc(count, sizeof(*c->devices));
 	c->device_count = count;
 	for (size_t i = 0; i < count; i++)
-		c->devices[i] = xstrdup(devices[i]);
+		c->devices[i] = xstrdup(import->result->devices[devices[i]].id);
 	return c;
 }
 
-static void parameter(struct case_result *c, const char *name, const char *text, double number,
-		      const char *unit)
+static void import_add_parameter(struct case_result *c, const char *name, const char *text,
+				 double number, const char *unit)
 {
+	char *harmless = text_harmless(text);
+
 	c->parameters = xrealloc(c->parameters, c->parameter_count + 1, sizeof(*c->parameters));
-	c->parameters[c->parameter_count++] = (struct case_parameter){ .name = xstrdup(name),
-								       .text = xstrdup(text),
-								       .number = number,
-								       .unit = xstrdup(unit) };
+	c->parameters[c->parameter_count++] = (struct case_parameter){
+		.name = xstrdup(name), .text = harmless, .number = number, .unit = xstrdup(unit)
+	};
 }
 
 void import_word(struct case_result *c, const char *name, const char *word)
 {
-	parameter(c, name, word, NAN, "");
+	import_add_parameter(c, name, word, NAN, "");
 }
 
 void import_bytes(struct case_result *c, const char *name, double bytes)
@@ -144,19 +323,58 @@ void import_bytes(struct case_result *c, const char *name, double bytes)
 		units_size((uint64_t)bytes, text, sizeof(text));
 	else
 		snprintf(text, sizeof(text), "%g", bytes);
-	parameter(c, name, text, bytes, "B");
+	import_add_parameter(c, name, text, bytes, "B");
 }
 
-void import_number(struct case_result *c, const char *name, double number, const char *text)
+void import_number(struct case_result *c, const char *name, double number)
 {
-	parameter(c, name, text, number, "1");
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.10g", number);
+	import_add_parameter(c, name, text, number, "1");
+}
+
+static struct metric_value *import_metric_named(struct case_result *c, const char *name)
+{
+	for (size_t i = 0; i < c->metric_count; i++)
+		if (strcmp(c->metrics[i].name, name) == 0)
+			return &c->metrics[i];
+	return NULL;
+}
+
+/* The samples of a metric that has more than one. */
+static struct series *import_samples_of_metric(struct case_result *c, struct metric_value *m)
+{
+	struct series *s;
+
+	for (size_t i = 0; *m->series && i < c->series_count; i++)
+		if (strcmp(c->series[i].name, m->name) == 0)
+			return &c->series[i];
+	s = case_result_add_times(c, m->name);
+	snprintf(s->unit, sizeof(s->unit), "%s", m->unit);
+	s->batch = 1;
+	s->first = NAN;
+	ARRAY_GROW(s->samples, s->count, s->capacity);
+	s->samples[s->count++] = m->value;
+	free(m->series);
+	m->series = xstrdup(m->name);
+	return s;
 }
 
 void import_metric(struct case_result *c, const char *name, const char *unit, enum better better,
 		   double value)
 {
+	struct metric_value *m = import_metric_named(c, name);
+
 	if (!isfinite(value))
 		return;
+	if (m) {
+		struct series *s = import_samples_of_metric(c, m);
+
+		ARRAY_GROW(s->samples, s->count, s->capacity);
+		s->samples[s->count++] = value;
+		return;
+	}
 	ARRAY_GROW(c->metrics, c->metric_count, c->metric_capacity);
 	c->metrics[c->metric_count] = (struct metric_value){ .name = xstrdup(name),
 							     .unit = xstrdup(unit),
@@ -170,10 +388,10 @@ void import_metric(struct case_result *c, const char *name, const char *unit, en
 	c->metric_count++;
 }
 
-/* As gpuproof names its own: "transfer:label/h2d/pinned/64MiB@cuda:0". */
-void import_named(struct case_result *c)
+struct case_result *import_named(struct import *import, struct case_result *c)
 {
 	char *devices = case_devices(c), *point;
+	const json_t *index;
 
 	for (size_t i = 0; i < c->parameter_count; i++)
 		case_add_axis(c, c->parameters[i].name, c->parameters[i].text, false);
@@ -181,43 +399,125 @@ void import_named(struct case_result *c)
 	c->id = xasprintf("%s@%s", point, devices);
 	free(point);
 	free(devices);
-}
-
-struct case_result *import_earlier(struct import *import, const struct case_result *c)
-{
-	const json_t *index = json_object_get(import->ids, c->id);
-
-	if (index)
+	index = json_object_get(import->ids, c->id);
+	if (index) {
+		case_result_release(c);
+		import->result->case_count--;
 		return &import->result->cases[json_integer_value(index)];
+	}
 	json_object_set_new_nocheck(import->ids, c->id,
 				    json_integer((json_int_t)import->result->case_count - 1));
-	return NULL;
+	return c;
 }
 
-struct case_result *import_merged(struct import *import, struct case_result *c)
+static void import_end_case(struct case_result *c, enum case_status status, char *reason)
 {
-	struct case_result *earlier = import_earlier(import, c);
-
-	if (!earlier)
-		return c;
-	case_result_release(c);
-	import->result->case_count--;
-	return earlier;
+	/* The worst end of several repetitions stays. */
+	if (status >= c->status) {
+		c->status = status;
+		free(c->reason);
+		c->reason = text_harmless(*reason ? reason : "the tool gives no reason");
+	}
+	free(reason);
 }
 
-static void end_as(struct case_result *c, enum case_status status, const char *reason)
+void import_failed(struct case_result *c, const char *format, ...)
 {
-	c->status = status;
-	free(c->reason);
-	c->reason = xstrdup(reason);
+	char *reason;
+
+	FORMATTED(reason, format);
+	import_end_case(c, CASE_FAILED, reason);
 }
 
-void import_failed(struct case_result *c, const char *reason)
+void import_broken(struct case_result *c, const char *format, ...)
 {
-	end_as(c, CASE_FAILED, reason);
+	char *reason;
+
+	FORMATTED(reason, format);
+	import_end_case(c, CASE_ERROR, reason);
 }
 
-void import_broken(struct case_result *c, const char *reason)
+void import_skipped(struct case_result *c, const char *reason)
 {
-	end_as(c, CASE_ERROR, reason);
+	import_end_case(c, CASE_SKIPPED, xstrdup(reason));
+}
+
+/* The median of a metric that was measured several times. */
+static void import_metric_from_samples(struct case_result *c, struct metric_value *m)
+{
+	struct series *s;
+
+	if (!*m->series)
+		return;
+	s = import_samples_of_metric(c, m);
+	statistics_compute(s->samples, s->count, 1, 0, NULL, &s->statistics);
+	m->value = s->statistics.median;
+	m->low = s->statistics.low;
+	m->high = s->statistics.high;
+	m->n = s->count;
+}
+
+/* "node-a: cuda:0-7, node-b: cuda:8-15", or the one host's name. */
+static void import_add_hosts(struct import *import)
+{
+	const struct result *r = import->result;
+	struct text out = TEXT_EMPTY;
+	size_t hosts = 0;
+
+	for (size_t i = 0, next; i < r->device_count; i = next) {
+		for (next = i + 1; next < r->device_count &&
+				   strcmp(import->hosts[next], import->hosts[i]) == 0 &&
+				   r->devices[next].index == r->devices[next - 1].index + 1;)
+			next++;
+		if (!*import->hosts[i])
+			continue;
+		hosts += strcmp(import->hosts[i], import->hosts[0]) != 0;
+		text_addf(&out, "%s%s: %s", out.length ? ", " : "", import->hosts[i],
+			  r->devices[i].id);
+		if (next - i > 1)
+			text_addf(&out, "-%d", r->devices[next - 1].index);
+	}
+	if (out.length && hosts)
+		import_fact(import, "hosts", out.data);
+	else if (out.length)
+		import_fact(import, "hostname", import->hosts[0]);
+	text_release(&out);
+}
+
+void import_finish(struct import *import)
+{
+	struct result *r = import->result;
+	struct text names = TEXT_EMPTY;
+	size_t named = 0;
+	const char *name;
+	json_t *value;
+
+	for (size_t i = 0; i < r->case_count; i++)
+		for (size_t m = 0; m < r->cases[i].metric_count; m++)
+			import_metric_from_samples(&r->cases[i], &r->cases[i].metrics[m]);
+	json_object_foreach(import->left_out, name, value) if (named++ < MOST_NAMED)
+		text_addf(&names, "%s%s", names.length ? ", " : "", name);
+	if (named > MOST_NAMED)
+		text_addf(&names, " and %zu more", named - MOST_NAMED);
+	if (names.length)
+		import_fact(import, IMPORT_LEFT_OUT, names.data);
+	text_release(&names);
+	import_add_hosts(import);
+	import_fact(import, "not reported by the tool", import->format->silent);
+	r->planned = r->case_count + import->unfinished;
+	if (import->unfinished) {
+		free(r->state);
+		r->state = xstrdup("incomplete");
+	}
+}
+
+void import_end(struct import *import)
+{
+	json_decref(import->ids);
+	json_decref(import->device_keys);
+	json_decref(import->left_out);
+	for (size_t i = 0; import->hosts && i < import->device_capacity; i++)
+		if (i < import->result->device_count)
+			free(import->hosts[i]);
+	free(import->hosts);
 }

@@ -1,17 +1,354 @@
 #include "import/import.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #include "base/input.h"
 #include "base/memory.h"
-#include "base/text.h"
 #include "import/reading.h"
 #include "result/host/build.h"
 #include "result/result_check.h"
 
-#define MOST_BYTES ((size_t)256 << 20)
+/* Which tool wrote a file, by a mark that only its output has. */
+
+/* Marks are in the first part of a file; the rest is looked at only where none is there. */
+#define FIRST_PART ((size_t)4 << 20)
+/* A launcher's prefix is no longer. */
+#define MOST_PREFIX 160
+
+/*
+ * Tools that are known and not read, and what to do. The first that fits is told: those whose
+ * marks others have as well are at the end.
+ */
+static const struct known_tool {
+	const char *mark, *tool, *advice;
+} known_tools[] = {
+	{ "\"machine_info\"", "pytest-benchmark", "it measures Python on the CPU" },
+	{ "Mb/s/iteration", "CUDA's bandwidthTest",
+	  "CUDA has replaced it: run nvbandwidth -j instead" },
+	{ "[CUDA Bandwidth Test]", "CUDA's bandwidthTest",
+	  "CUDA has replaced it: run nvbandwidth -j instead" },
+	{ "RocmBandwidthTest", "rocm_bandwidth_test", "gpuproof compares NVIDIA GPUs" },
+	{ "HPLinpack", "HPL", "run gpuproof's suites matmul and burn instead" },
+	{ "HPL-NVIDIA", "NVIDIA's HPL", "run gpuproof's suites matmul and burn instead" },
+	{ "STREAM version", "STREAM", "run BabelStream with --csv instead" },
+	{ "STREAM_BW_", "SuperBench's gpu-stream", "run BabelStream with --csv instead" },
+	{ "\"nvbench_version\"", "nvbench", "no metric of gpuproof is like it" },
+	{ "\"nvbench\"", "nvbench", "no metric of gpuproof is like it" },
+	{ "kernel-launch/", "SuperBench's summary",
+	  "import the raw logs of its benchmarks, in outputs/*/nodes" },
+	{ "nccl-bw", "SuperBench's summary",
+	  "import the raw logs of its benchmarks, in outputs/*/nodes" },
+	{ "gemm-flops", "SuperBench's summary",
+	  "import the raw logs of its benchmarks, in outputs/*/nodes" },
+	{ "GPCNet", "GPCNeT", "run gpuproof's suite congestion instead" },
+	{ "RDMA_Write BW Test", "perftest (ib_write_bw)", "run gpuproof's suite pairs instead" },
+	{ "RDMA_Write", "perftest", "run gpuproof's suite pairs instead" },
+	{ "#bytes     #iterations", "perftest", "run gpuproof's suite pairs instead" },
+	{ "fio-", "fio", "gpuproof measures no disks" },
+	{ "TensorRT.trtexec", "trtexec", "no metric of gpuproof is like it" },
+	{ "\"mean\",\"stddev\"", "hyperfine", "it measures programs, not GPUs" },
+	{ "\"primaryMetric\"", "JMH", "it measures Java on the CPU" },
+	{ "\"hyperfine\"", "hyperfine", "it measures programs, not GPUs" },
+	{ "\"point_estimate\"", "Criterion", "it measures Rust on the CPU" },
+	{ "\"BenchmarkDotNetCaption\"", "BenchmarkDotNet", "it measures .NET on the CPU" },
+	{ "Dense Matrix Multiplication,M,N,K", "DeepBench",
+	  "run gpuproof's suites matmul and convolution instead" },
+	{ "| NVIDIA-SMI", "nvidia-smi",
+	  "run it with --query-gpu=index,name,uuid,temperature.gpu --format=csv" },
+	{ "CPU Affinity", "nvidia-smi topo", "gpuproof doctor shows the topology" },
+	{ "<nvidia_smi_log>", "nvidia-smi",
+	  "run it with --query-gpu=index,name,uuid,temperature.gpu --format=csv" },
+	{ "DCGM_FI_", "dcgm-exporter", "run dcgmi diag -j instead" },
+	{ "Successfully ran diagnostic for group", "dcgmi diag", "run it with -j" },
+	{ "| Diagnostic ", "dcgmi diag", "run it with -j" },
+	{ "name,iterations,real_time", "Google Benchmark",
+	  "run the program with --benchmark_format=json" },
+	{ "CPU   Iterations", "Google Benchmark", "run the program with --benchmark_format=json" },
+	{ "blockSize   threads", "gpu-benches", "run BabelStream with --csv instead" },
+	{ "gpuproof-result", "gpuproof", "it is a result already: gpuproof report shows it" },
+	{ "NCCL INFO", "NCCL's log alone", "the output of nccl-tests is not in it; import that" },
+	{ "mpirun", "a launcher", "no output of a tool is in it" },
+	{ "srun: ", "a launcher", "no output of a tool is in it" },
+};
+
+/* The first place of `mark` in the text that its kind allows; NULL: none. */
+static const char *import_find_mark(const char *text, size_t length, const char *mark)
+{
+	bool anywhere = *mark == '"' || *mark == '~';
+	size_t size = strlen(mark += *mark == '~');
+	const char *end = text + length, *found = text;
+
+	while ((found = memmem(found, (size_t)(end - found), mark, size))) {
+		const char *start = found;
+
+		while (start > text && start[-1] != '\n' && found - start < MOST_PREFIX)
+			start--;
+		if (anywhere || start == text || start[-1] == '\n')
+			return found;
+		found++;
+	}
+	return NULL;
+}
+
+static const char *import_first_mark(const struct import_format *format, const char *text,
+				     size_t length)
+{
+	const char *first = NULL;
+
+	for (size_t i = 0; format->marks[i]; i++) {
+		const char *found = import_find_mark(text, length, format->marks[i]);
+
+		if (found && (!first || found < first))
+			first = found;
+	}
+	return first;
+}
+
+static size_t import_line_of_mark(const char *text, const char *place)
+{
+	size_t line = 1;
+
+	for (; text < place; text++)
+		line += *text == '\n';
+	return line;
+}
+
+/* A file of two tools: which of them is asked for must be said. */
+static void refuse_two(struct import *import, const struct import_format *const *format,
+		       const char *const *place)
+{
+	bool second = place[1] < place[0];
+
+	import_error(import, import_line_of_mark(import->text, place[second]),
+		     "this is %s, and line %zu is %s: say which to import", format[second]->name,
+		     import_line_of_mark(import->text, place[!second]), format[!second]->name);
+}
+
+/* The one format with a mark in the first bytes; *over: the search has an end. */
+static const struct import_format *import_search_marks(struct import *import, size_t length,
+						       bool *over)
+{
+	const struct import_format *found[2] = { NULL, NULL };
+	const char *place[2] = { NULL, NULL };
+
+	for (size_t i = 0; import_formats[i] && !found[1]; i++) {
+		const char *mark = import_first_mark(import_formats[i], import->text, length);
+
+		if (mark) {
+			found[found[0] != NULL] = import_formats[i];
+			place[place[0] != NULL] = mark;
+		}
+	}
+	*over = found[0] != NULL;
+	if (!found[1])
+		return found[0];
+	refuse_two(import, found, place);
+	return NULL;
+}
+
+static void recognise_refuse_unknown(struct import *import)
+{
+	char names[512] = "";
+	size_t length = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(known_tools); i++) {
+		const struct known_tool *t = &known_tools[i];
+		const char *mark = memmem(import->text, import->length, t->mark, strlen(t->mark));
+
+		if (mark) {
+			import_error(import, import_line_of_mark(import->text, mark),
+				     "this is the output of %s, which import does not read; %s",
+				     t->tool, t->advice);
+			return;
+		}
+	}
+	for (size_t i = 0; import_formats[i] && length < sizeof(names); i++)
+		length += (size_t)snprintf(names + length, sizeof(names) - length, "%s%s",
+					   i ? ", " : "", import_formats[i]->name);
+	import_error(import, 1, "no format reads this; formats are %s", names);
+}
+
+/* The format of the text; NULL: reported, with what to do where the tool is a known one. */
+static const struct import_format *import_recognise(struct import *import)
+{
+	const struct import_format *found;
+	bool over;
+
+	found = import_search_marks(import,
+				    import->length < FIRST_PART ? import->length : FIRST_PART,
+				    &over);
+	if (!over && import->length > FIRST_PART)
+		found = import_search_marks(import, import->length, &over);
+	if (!over)
+		recognise_refuse_unknown(import);
+	return found;
+}
+
+/* Files as they come: compressed, with a byte order mark, in Latin-1. */
+
+#define BLOCK ((size_t)1 << 18)
+
+static enum status too_long(struct import *import)
+{
+	return import_error(import, 1, "expands to more than %zu MiB", IMPORT_MOST_BYTES >> 20);
+}
+
+/* Room for another block at the end of `out`; false: it has as much as it may. */
+static bool import_reserve_block(struct text *out)
+{
+	if (out->length > IMPORT_MOST_BYTES)
+		return false;
+	if (out->capacity - out->length < BLOCK) {
+		out->capacity = out->capacity ? 2 * out->capacity : 2 * BLOCK;
+		out->data = xrealloc(out->data, out->capacity, 1);
+	}
+	return true;
+}
+
+/* All members of a file of gzip. */
+static enum status expand_gzip(struct import *import, struct text *out)
+{
+	z_stream z = { .next_in = (Bytef *)(uintptr_t)import->text,
+		       .avail_in = (uInt)import->length };
+	int code = inflateInit2(&z, 15 + 16);
+
+	while (code == Z_OK && z.avail_in) {
+		if (!import_reserve_block(out)) {
+			inflateEnd(&z);
+			return too_long(import);
+		}
+		z.next_out = (Bytef *)out->data + out->length;
+		z.avail_out = (uInt)BLOCK;
+		code = inflate(&z, Z_NO_FLUSH);
+		out->length += BLOCK - z.avail_out;
+		if (code == Z_STREAM_END && z.avail_in)
+			code = inflateReset(&z);
+	}
+	inflateEnd(&z);
+	return code == Z_STREAM_END ? STATUS_OK
+				    : import_error(import, 1, "is a damaged or cut gzip file");
+}
+
+/* All frames of a file of zstd. */
+static enum status expand_zstd(struct import *import, struct text *out)
+{
+	ZSTD_DStream *stream = ZSTD_createDStream();
+	ZSTD_inBuffer in = { import->text, import->length, 0 };
+	enum status status = STATUS_OK;
+	size_t left = 1;
+
+	while (status == STATUS_OK && (in.pos < in.size || left)) {
+		ZSTD_outBuffer block;
+		size_t before = in.pos;
+
+		if (!import_reserve_block(out)) {
+			status = too_long(import);
+			break;
+		}
+		block = (ZSTD_outBuffer){ out->data + out->length, BLOCK, 0 };
+		left = ZSTD_decompressStream(stream, &block, &in);
+		out->length += block.pos;
+		if (ZSTD_isError(left) || (!block.pos && in.pos == before))
+			status = import_error(import, 1, "is a damaged or cut zstd file");
+	}
+	ZSTD_freeDStream(stream);
+	return status;
+}
+
+/* Logs are long, and nearly always ASCII: eight bytes at a time. */
+static bool is_ascii(const char *text, size_t length)
+{
+	uint64_t seen = 0, eight;
+	size_t i = 0;
+
+	for (; i + sizeof(eight) <= length; i += sizeof(eight)) {
+		memcpy(&eight, text + i, sizeof(eight));
+		seen |= eight;
+	}
+	for (; i < length; i++)
+		seen |= (unsigned char)text[i];
+	return !(seen & UINT64_C(0x8080808080808080));
+}
+
+/* Bytes above ASCII of text that is not UTF-8 are those of Latin-1. */
+static void encode_latin_1(const struct import *import, struct text *out)
+{
+	const unsigned char *in = (const unsigned char *)import->text;
+	char *to;
+
+	out->capacity = 2 * import->length + 1;
+	out->data = to = xmalloc(out->capacity);
+	for (size_t i = 0; i < import->length; i++) {
+		if (in[i] >= 0x80) {
+			*to++ = (char)(0xc0 | in[i] >> 6);
+			*to++ = (char)(0x80 | (in[i] & 0x3f));
+		} else {
+			*to++ = (char)in[i];
+		}
+	}
+	out->length = (size_t)(to - out->data);
+}
+
+static bool import_begins_with(const struct import *import, const char *bytes, size_t count)
+{
+	return import->length >= count && memcmp(import->text, bytes, count) == 0;
+}
+
+/* `next` is the text from now on. */
+static void import_replace_text(struct import *import, struct text *out, struct text *next)
+{
+	text_release(out);
+	*out = *next;
+	import->text = out->data ? out->data : "";
+	import->length = out->length;
+}
+
+/*
+ * Makes UTF-8 text of a file as it comes: gzip, zstd, a byte order mark, Latin-1. `out` holds what
+ * had to be changed, and is empty where `text` is the text already.
+ */
+static enum status import_decode(struct import *import, struct text *out)
+{
+	/* A compressed file in a compressed file, but no more. */
+	for (int depth = 0; depth < 2; depth++) {
+		struct text expanded = TEXT_EMPTY;
+		enum status status = STATUS_OK;
+
+		if (import_begins_with(import, "\x1f\x8b", 2))
+			status = expand_gzip(import, &expanded);
+		else if (import_begins_with(import, "\x28\xb5\x2f\xfd", 4))
+			status = expand_zstd(import, &expanded);
+		else
+			break;
+		if (status != STATUS_OK) {
+			text_release(&expanded);
+			return status;
+		}
+		import_replace_text(import, out, &expanded);
+	}
+	if (import_begins_with(import, "\xff\xfe", 2) || import_begins_with(import, "\xfe\xff", 2))
+		return import_error(import, 1,
+				    "this is UTF-16; convert it: iconv -f UTF-16 -t UTF-8");
+	if (import_begins_with(import, "\xef\xbb\xbf", 3)) {
+		import->text += 3;
+		import->length -= 3;
+	}
+	if (memchr(import->text, '\0', import->length))
+		return import_error(import, 1, "not a text file");
+	if (!is_ascii(import->text, import->length) &&
+	    !text_is_utf8(import->text, import->length)) {
+		struct text utf8 = TEXT_EMPTY;
+
+		encode_latin_1(import, &utf8);
+		import_replace_text(import, out, &utf8);
+	}
+	return STATUS_OK;
+}
 
 #define IMPORT(name) extern const struct import_format import_##name;
 #include "import/import.def"
@@ -24,9 +361,9 @@ const struct import_format *const import_formats[] = {
 	NULL
 };
 
-static const struct import_format *format_named(const char *name, struct error *err)
+static const struct import_format *import_format_named(const char *name, struct error *err)
 {
-	const char *names[16] = { NULL };
+	const char *names[32] = { NULL };
 	char *instead;
 
 	for (size_t i = 0; import_formats[i]; i++) {
@@ -40,7 +377,7 @@ static const struct import_format *format_named(const char *name, struct error *
 	return NULL;
 }
 
-static void start(struct result *result)
+static void import_start_result(struct result *result)
 {
 	*result = (struct result){ .version = RESULT_VERSION,
 				   .gpuproof_version = xstrdup(build_version()),
@@ -54,161 +391,118 @@ static void start(struct result *result)
 				   .config_text = xstrdup("") };
 }
 
-/* The same file gives the same id. */
-static char *identity(const char *text, size_t length)
+static void import_name_result(struct result *r, const char *file, uint64_t identity)
 {
-	return xasprintf("%016llx", (unsigned long long)text_hash(TEXT_HASH_START, text, length));
-}
-
-static void finish(struct import *import)
-{
-	struct result *r = import->result;
-
 	free(r->run_id);
-	r->run_id = identity(import->text, import->length);
+	/* The same file gives the same id. */
+	r->run_id = xasprintf("%016llx", (unsigned long long)identity);
 	free(r->label);
-	r->label =
-		xstrdup(strrchr(import->file, '/') ? strrchr(import->file, '/') + 1 : import->file);
-	r->planned = r->case_count;
+	r->label = text_harmless(strrchr(file, '/') ? strrchr(file, '/') + 1 : file);
 }
 
-/*
- * Human-readable numbers are rounded and do not identify their cases: the error names the option
- * for the others.
- */
-static enum status refuse_for_people(struct import *import, const struct import_format *f)
+/* A result without a case is none; all that was left out is told. */
+static enum status import_refuse_empty(struct import *import)
 {
-	struct import_lines lines = import_lines(import);
-	enum status status = STATUS_OK;
+	struct text names = TEXT_EMPTY;
+	const char *name;
+	json_t *value;
 
-	while (f->for_people && status == STATUS_OK && import_next(&lines))
-		if (text_starts_with(lines.line, f->for_people))
-			status = import_error(import, lines.number,
-					      "this is what %s prints for people; %s", f->name,
-					      f->instead);
-	import_lines_end(&lines);
-	return status;
+	if (import->result->case_count)
+		return STATUS_OK;
+	json_object_foreach(import->left_out, name, value)
+		text_addf(&names, "%s%s", names.length ? ", " : "; not imported: ", name);
+	import_error(import, 1, "holds no value that %s knows%.400s", import->format->name,
+		     names.data ? names.data : "");
+	text_release(&names);
+	return STATUS_USAGE;
 }
 
-/*
- * An imported result must be readable. The likely cause of a failure: the output of several runs in
- * one file.
- */
-static enum status check(struct import *import)
+static enum status import_check_result(struct import *import)
 {
 	struct error own = ERROR_NONE;
 
 	if (result_check(import->result, SAMPLES_REQUIRED, &own) == STATUS_OK)
 		return STATUS_OK;
-	return error_set(import->err, STATUS_USAGE,
-			 "%s: what it holds makes no result (is it the output of several runs?): "
-			 "%s",
+	return error_set(import->err, STATUS_USAGE, "%s: its content is not a valid result: %s",
 			 import->file, own.message);
+}
+
+static enum status import_read_text(struct import *import)
+{
+	struct text decoded = TEXT_EMPTY;
+	enum status status = import_decode(import, &decoded);
+
+	if (status == STATUS_OK && !import->format) {
+		import->format = import_recognise(import);
+		status = import->format ? STATUS_OK : STATUS_USAGE;
+	}
+	if (status == STATUS_OK)
+		status = import->format->read(import);
+	if (status == STATUS_OK)
+		status = import_refuse_empty(import);
+	if (status == STATUS_OK) {
+		import_finish(import);
+		status = import_check_result(import);
+	}
+	text_release(&decoded);
+	return status;
 }
 
 enum status import_text(struct result *result, const char *format, const char *file,
 			const char *text, size_t length, const struct import_options *options,
 			struct error *err)
 {
-	const struct import_format *f = format_named(format, err);
-	struct import import;
+	struct import import = { .result = result,
+				 .err = err,
+				 .options = options,
+				 .format = format ? import_format_named(format, err) : NULL,
+				 .file = file,
+				 .text = text,
+				 .length = length };
 	enum status status;
 
 	memset(result, 0, sizeof(*result));
-	if (!f)
+	if (format && !import.format)
 		return STATUS_USAGE;
-	import = (struct import){ .result = result,
-				  .err = err,
-				  .options = options,
-				  .file = file,
-				  .text = text,
-				  .length = length,
-				  .ids = json_object() };
-	start(result);
-	if (memchr(text, '\0', length))
-		status = import_error(&import, 1, "this is no text");
-	else
-		status = refuse_for_people(&import, f);
-	if (status == STATUS_OK)
-		status = f->read(&import);
-	if (status == STATUS_OK && !result->case_count)
-		status = import_error(&import, 1, "holds no value that %s knows", f->name);
-	if (status == STATUS_OK) {
-		finish(&import);
-		status = check(&import);
+	import_start_result(result);
+	if (options->started) {
+		import_started(&import, options->started);
+		if (!*result->started) {
+			result_release(result);
+			return error_set(err, STATUS_USAGE,
+					 "--started: '%.60s' is not a time; write "
+					 "2026-11-20T12:00:00Z",
+					 options->started);
+		}
 	}
-	json_decref(import.ids);
+	import.ids = json_object();
+	import.device_keys = json_object();
+	import.left_out = json_object();
+	import_name_result(result, file, text_hash(TEXT_HASH_START, text, length));
+	status = import_read_text(&import);
+	import_end(&import);
 	if (status != STATUS_OK)
 		result_release(result);
 	return status;
 }
 
-/* The line that "file:12: ..." is about; 0: none. */
-static long line_of(const char *message, const char *file)
-{
-	size_t length = strlen(file);
-
-	return strncmp(message, file, length) == 0 && message[length] == ':'
-		       ? strtol(message + length + 1, NULL, 10)
-		       : 0;
-}
-
-/*
- * In the one format that reads all of it. Where none does, the error is that of the format that got
- * furthest.
- */
-static enum status read_any(struct result *result, const char *file, const char *text,
-			    size_t length, const struct import_options *options, struct error *err)
-{
-	const struct import_format *found = NULL;
-	struct error furthest = ERROR_NONE;
-	const char *tried = "";
-
-	memset(result, 0, sizeof(*result));
-	for (size_t i = 0; import_formats[i]; i++) {
-		const struct import_format *f = import_formats[i];
-		struct error own = ERROR_NONE;
-		struct result one;
-
-		if (import_text(&one, f->name, file, text, length, options, &own) != STATUS_OK) {
-			if (!*tried ||
-			    line_of(own.message, file) > line_of(furthest.message, file)) {
-				furthest = own;
-				tried = f->name;
-			}
-			continue;
-		}
-		if (found) {
-			result_release(&one);
-			result_release(result);
-			return error_set(err, STATUS_USAGE, "%s may be %s or %s: say which", file,
-					 found->name, f->name);
-		}
-		found = f;
-		*result = one;
-	}
-	if (found)
-		return STATUS_OK;
-	return error_set(err, furthest.status, "%s (read as %s; gpuproof import --list-formats)",
-			 furthest.message, tried);
-}
-
 enum status import_file(struct result *result, const char *format, const char *path,
 			const struct import_options *options, struct error *err)
 {
+	bool standard = strcmp(path, "-") == 0;
+	const char *name = standard ? "standard input" : path;
 	struct text text = TEXT_EMPTY;
 	enum status status;
 
 	memset(result, 0, sizeof(*result));
-	if (format && !format_named(format, err))
+	if (format && !import_format_named(format, err))
 		return err->status;
-	status = input_read_file(path, format ? format : "text", MOST_BYTES, &text, err);
-	if (status == STATUS_OK && format)
-		status = import_text(result, format, path, text.data ? text.data : "", text.length,
+	status = standard ? input_read(0, "text", IMPORT_MOST_BYTES, &text, err)
+			  : input_read_file(path, format ? format : "text", IMPORT_MOST_BYTES,
+					    &text, err);
+	if (status == STATUS_OK)
+		status = import_text(result, format, name, text.data ? text.data : "", text.length,
 				     options, err);
-	else if (status == STATUS_OK)
-		status = read_any(result, path, text.data ? text.data : "", text.length, options,
-				  err);
 	text_release(&text);
 	return status;
 }

@@ -1,16 +1,19 @@
 /*
- * Output of other tools as result documents: so that owners of machines that cannot run gpuproof
- * any more can bring what they have, and so that gpuproof can be compared with its peers. Metrics
- * and parameters have gpuproof's names; environment "provenance" says "imported: nvbandwidth v0.8",
- * and pages mark every value with it.
+ * Output of other tools as result documents: so that a supplier's evidence can be judged on one
+ * page, owners of machines that cannot run gpuproof can bring what they have, and gpuproof can be
+ * compared with its peers. Metrics and parameters have gpuproof's names; environment "provenance"
+ * says "imported from nvbandwidth v0.8", and pages mark every value with it. `check` accepts no
+ * import: no value of it was verified here.
  *
- * Adding a format: import_<name>.c ending in `const struct import_format import_<name>`, and a line
- * in import.def.
+ * Adding a format: formats/import_<name>.c ending in `const struct import_format import_<name>`, a
+ * line in import.def, and a small file after the tool's real output in tests/data/import, with what
+ * must come of it.
  */
 #ifndef GPUPROOF_IMPORT_IMPORT_H
 #define GPUPROOF_IMPORT_IMPORT_H
 
 #include "base/error.h"
+#include "base/text.h"
 #include "result/result.h"
 
 #define IMPORT_PROVENANCE "provenance" /* the fact's name */
@@ -20,6 +23,7 @@
 struct import_options {
 	const char *device;     /* name of the GPU, where the file has none; NULL */
 	const char *collective; /* "all_reduce", where the file does not say; NULL */
+	const char *started;    /* ISO 8601; NULL: as the file says */
 };
 
 struct import;
@@ -28,16 +32,21 @@ struct import_format {
 	const char *name;
 	const char *summary; /* which tool, how to have it write the file */
 	/*
-	 * How a line of what the tool writes for people begins, and what to do instead of importing
-	 * that; NULL: unknown.
+	 * Texts that only this tool's output has, NULL-terminated. Lines begin with them, after a
+	 * launcher's prefix; in JSON they are anywhere.
 	 */
-	const char *for_people, *instead;
+	const char *marks[10];
+	const char *silent; /* quantities that the tool does not report, for the page */
 	enum status (*read)(struct import *import);
 };
 
 extern const struct import_format *const import_formats[]; /* NULL-terminated */
 
-/* The file `path` in the format `format`; NULL: the one that reads it. Errors name file:line. */
+/*
+ * The file `path` ("-": standard input) in the format `format`; NULL: the one whose mark it has.
+ * gzip, zstd, Latin-1 and a byte order mark are read. Errors name file:line. Devices of result
+ * folders and logs together are one result: a folder is read file by file by its caller.
+ */
 enum status import_file(struct result *result, const char *format, const char *path,
 			const struct import_options *options, struct error *err);
 /* The same from text; `file` is its name in messages. */

@@ -1,34 +1,26 @@
 /*
  * JSON with the line of every value: jansson reports it only for syntax errors, so it is looked up
- * in the text.
+ * in the text. Before and after the document may be what other programs wrote.
  */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "import/reading.h"
 
-enum status import_json(struct import *import,
-			enum status (*read)(struct import *import, const json_t *root))
-{
-	json_error_t at;
-	json_t *root = json_loadb(import->text, import->length, JSON_REJECT_DUPLICATES, &at);
-	enum status status;
-
-	if (!root)
-		return import_error(import, at.line > 0 ? (size_t)at.line : 1, "%s", at.text);
-	status = read(import, root);
-	json_decref(root);
-	return status;
-}
+/* Places where a document may begin that are tried: each is read up to its first mistake. */
+#define MOST_STARTS 64
 
 static const char *skip_space(const char *p)
 {
 	return p + strspn(p, " \t\r\n");
 }
 
-static const char *skip_string(const char *p)
+static const char *import_json_after_string(const char *p)
 {
 	for (p++; *p && *p != '"'; p++)
 		if (*p == '\\' && p[1])
@@ -36,15 +28,138 @@ static const char *skip_string(const char *p)
 	return *p ? p + 1 : p;
 }
 
+/*
+ * Some programs write NaN and Infinity, which JSON has not: they become texts of the same length,
+ * so that places stay.
+ */
+static void quote_odd_numbers(char *text)
+{
+	for (char *p = text; *p;) {
+		size_t length = strspn(p, "+-aAfFiInNtTyY"), sign = *p == '-' || *p == '+';
+
+		if (*p == '"') {
+			p = (char *)(uintptr_t)import_json_after_string(p);
+			continue;
+		}
+		if (length >= 3 &&
+		    (strncasecmp(p + sign, "nan", 3) == 0 || strncasecmp(p + sign, "inf", 3) == 0))
+			p[0] = p[length - 1] = '"';
+		p += length ? length : 1;
+	}
+}
+
+static size_t import_json_lines_in(const char *from, const char *to)
+{
+	size_t lines = 0;
+
+	for (; from < to; from++)
+		lines += *from == '\n';
+	return lines;
+}
+
+/* True if the mistake is a number that only other readers know. */
+static bool import_json_is_odd_number(const json_error_t *at)
+{
+	return strcasestr(at->text, "near 'nan") || strcasestr(at->text, "near 'inf") ||
+	       strstr(at->text, "near '-'");
+}
+
+/* The document that begins at `start`, `*length` bytes; NULL: there is none. */
+static json_t *import_json_load_at(char *start, size_t left, size_t *length, json_error_t *at)
+{
+	const size_t flags = JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK;
+	json_t *root = json_loadb(start, left, flags, at);
+
+	if (!root && import_json_is_odd_number(at)) {
+		quote_odd_numbers(start);
+		root = json_loadb(start, left, flags, at);
+	}
+	*length = (size_t)at->position;
+	return root;
+}
+
+/* True if the text has one of the format's marks: `"nvbandwidth"`. */
+static bool import_json_has_mark(const struct import *import, const char *text, size_t length)
+{
+	for (size_t i = 0; import->format->marks[i]; i++)
+		if (memmem(text, length, import->format->marks[i],
+			   strlen(import->format->marks[i])))
+			return true;
+	return false;
+}
+
+/* `start` and what follows is the text from now on. */
+static void import_json_start_document_at(struct import *import, const char *start)
+{
+	import->lines_before += import_json_lines_in(import->text, start);
+	import->length -= (size_t)(start - import->text);
+	import->text = start;
+}
+
+/*
+ * The first document in the text that has a mark of the format; else the first one. The error is
+ * that of the first place that looks like the start of one.
+ */
+static json_t *import_json_load_document(struct import *import, char *text)
+{
+	char *end = text + import->length, *other = NULL, *p = text;
+	json_error_t first = { .line = 0 }, at;
+	size_t length;
+	json_t *root;
+
+	for (int starts = 0; p < end && starts < MOST_STARTS; starts++) {
+		p += strcspn(p, "{");
+		root = *p ? import_json_load_at(p, (size_t)(end - p), &length, &at) : NULL;
+		if (root && import_json_has_mark(import, p, length)) {
+			import_json_start_document_at(import, p);
+			return root;
+		}
+		other = root && !other ? p : other;
+		if (*p && !root && !first.line) {
+			first = at;
+			first.line += (int)import_json_lines_in(text, p);
+		}
+		p += root ? length : *p != '\0';
+		json_decref(root);
+	}
+	if (other && (!first.line || !import_json_has_mark(import, text, import->length))) {
+		import_json_start_document_at(import, other);
+		return import_json_load_at(other, import->length, &length, &at);
+	}
+	import_error(import, first.line > 0 ? (size_t)first.line : 1, "%s",
+		     first.line > 0 ? first.text : "not valid JSON");
+	return NULL;
+}
+
+enum status import_json(struct import *import,
+			enum status (*read)(struct import *import, const json_t *root))
+{
+	struct text copy = TEXT_EMPTY;
+	enum status status = STATUS_USAGE;
+	json_t *root;
+
+	import_unprefixed(import, &copy);
+	import->text = copy.data;
+	import->length = copy.length;
+	root = import_json_load_document(import, copy.data);
+	if (root)
+		status = read(import, root);
+	json_decref(root);
+	import->text = "";
+	import->length = 0;
+	text_release(&copy);
+	return status;
+}
+
 /* Position after the value at `p`; the text is known to be JSON. */
-static const char *skip_value(const char *p)
+static const char *import_json_after_value(const char *p)
 {
 	int depth = 0;
 
 	do {
 		p = skip_space(p);
 		if (*p == '"') {
-			p = skip_string(p);
+			p = import_json_after_string(p);
 		} else if (*p == '{' || *p == '[') {
 			depth++;
 			p++;
@@ -61,7 +176,7 @@ static const char *skip_value(const char *p)
 }
 
 /* The value of member `name`, or element `index`, of what starts at `p`; NULL: not there. */
-static const char *step(const char *p, const char *name, size_t index)
+static const char *import_json_find_member(const char *p, const char *name, size_t index)
 {
 	bool object = *p == '{';
 
@@ -69,7 +184,7 @@ static const char *step(const char *p, const char *name, size_t index)
 		const char *key = p;
 
 		if (object) {
-			p = skip_space(skip_string(p));
+			p = skip_space(import_json_after_string(p));
 			p = skip_space(*p ? p + 1 : p);
 			if (name && strncmp(key + 1, name, strlen(name)) == 0 &&
 			    key[1 + strlen(name)] == '"')
@@ -77,40 +192,29 @@ static const char *step(const char *p, const char *name, size_t index)
 		} else if (!name && index-- == 0) {
 			return p;
 		}
-		p = skip_space(skip_value(p));
+		p = skip_space(import_json_after_value(p));
 		p += *p == ',';
 	}
 	return NULL;
 }
 
 /* As near as there is: of a missing member its object. */
-static const char *place(const struct import *import, const struct json_path *path)
+static const char *import_json_find_value(const struct import *import, const struct json_path *path)
 {
 	const char *parent, *found;
 
 	if (!path)
 		return skip_space(import->text);
-	parent = place(import, path->parent);
-	found = step(parent, path->name, path->index);
+	parent = import_json_find_value(import, path->parent);
+	found = import_json_find_member(parent, path->name, path->index);
 	return found ? found : parent;
 }
 
-/* Line of the value at `path`. */
-static size_t line_of(const struct import *import, const struct json_path *path)
-{
-	const char *end = place(import, path);
-	size_t line = 1;
-
-	for (const char *p = import->text; p < end; p++)
-		line += *p == '\n';
-	return line;
-}
-
-static void add_path(struct text *out, const struct json_path *path)
+static void import_json_describe_path(struct text *out, const struct json_path *path)
 {
 	if (!path)
 		return;
-	add_path(out, path->parent);
+	import_json_describe_path(out, path->parent);
 	if (path->name)
 		text_addf(out, "%s%s", out->length ? "." : "", path->name);
 	else
@@ -121,15 +225,16 @@ enum status import_json_error(struct import *import, const struct json_path *pat
 			      const char *format, ...)
 {
 	struct text where = TEXT_EMPTY;
-	char message[256];
+	char message[512];
 	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(message, sizeof(message), format, arguments);
 	va_end(arguments);
-	add_path(&where, path);
-	import_error(import, line_of(import, path), "%s%s%s", where.data ? where.data : "",
-		     where.length ? ": " : "", message);
+	import_json_describe_path(&where, path);
+	import_error(import,
+		     1 + import_json_lines_in(import->text, import_json_find_value(import, path)),
+		     "%s%s%s", where.data ? where.data : "", where.length ? ": " : "", message);
 	text_release(&where);
 	return STATUS_USAGE;
 }
@@ -161,4 +266,14 @@ const char *import_string(const json_t *object, const char *name)
 	const char *text = json_string_value(json_object_get(object, name));
 
 	return text ? text : "";
+}
+
+double import_figure(const json_t *value)
+{
+	double number;
+
+	if (json_is_number(value))
+		return json_number_value(value);
+	return json_is_string(value) && import_real(json_string_value(value), &number) ? number
+										       : NAN;
 }

@@ -1,86 +1,292 @@
-/* Text as lines and fields. */
+/*
+ * The text reader of all formats: lines without colours and launchers' prefixes, held against
+ * tables of forms. Lines of other programs in between are noise.
+ */
 #include <ctype.h>
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "import/reading.h"
 
-struct import_lines import_lines(const struct import *import)
+#define CAPTURES 12
+#define PREFIX 160
+
+struct line_reader {
+	const char *at, *end;
+	size_t number;
+	char *line, *captured; /* of `capacity` bytes and a few more */
+	size_t capacity;
+	char prefix[PREFIX]; /* of the launcher, "": none */
+};
+
+static void keep_room(struct line_reader *r, size_t length)
 {
-	return (struct import_lines){ .at = import->text, .end = import->text + import->length };
+	if (r->capacity > length)
+		return;
+	r->capacity = 2 * length + 256;
+	r->line = xrealloc(r->line, r->capacity, 1);
+	r->captured = xrealloc(r->captured, r->capacity + CAPTURES, 1);
 }
 
-bool import_next(struct import_lines *lines)
+/* Takes colours and other controls of a terminal out, "\033[1;31m", and blanks at the end. */
+static void clean_line(char *line)
+{
+	char *to = line;
+
+	for (char *p = line; *p; p++) {
+		if (*p == '\033' && p[1] == '[') {
+			p += 2 + strspn(p + 2, "0123456789;?");
+			if (!*p)
+				break;
+		} else {
+			*to++ = *p;
+		}
+	}
+	while (to > line && isspace((unsigned char)to[-1]))
+		to--;
+	*to = '\0';
+}
+
+/*
+ * The next line; a '\r' alone ends one as well, for what overwrites itself on a terminal. Lines are
+ * numbered as editors do.
+ */
+static bool import_read_line(struct line_reader *r)
 {
 	const char *stop;
 	size_t length;
 
-	free(lines->line);
-	lines->line = NULL;
-	if (lines->at == lines->end)
+	if (r->at == r->end)
 		return false;
-	stop = memchr(lines->at, '\n', (size_t)(lines->end - lines->at));
-	length = (size_t)((stop ? stop : lines->end) - lines->at);
-	lines->line = xstrndup(lines->at, length);
-	while (length && (lines->line[length - 1] == '\r' || lines->line[length - 1] == ' '))
-		lines->line[--length] = '\0';
-	lines->at = stop ? stop + 1 : lines->end;
-	lines->number++;
+	if (r->at[-(r->number > 0)] == '\n' || !r->number)
+		r->number++;
+	stop = memchr(r->at, '\n', (size_t)(r->end - r->at));
+	length = (size_t)((stop ? stop : r->end) - r->at);
+	if (memchr(r->at, '\r', length)) {
+		const char *back = memchr(r->at, '\r', length);
+
+		stop = back;
+		length = (size_t)(back - r->at);
+	}
+	keep_room(r, length);
+	memcpy(r->line, r->at, length);
+	r->line[length] = '\0';
+	r->at = stop ? stop + 1 : r->end;
+	/* "\r\n" is one end. */
+	if (stop && *stop == '\r' && r->at < r->end && *r->at == '\n')
+		r->at++;
+	clean_line(r->line);
 	return true;
 }
 
-void import_lines_end(struct import_lines *lines)
-{
-	free(lines->line);
-	lines->line = NULL;
-}
-
 /*
- * One field of RFC 4180 from *at on, unquoted in place; *at is then after its separator, or NULL at
- * the end.
+ * `line` after a prefix of the same shape: numbers in it may be others, as those of times and
+ * ranks. NULL: it has another one.
  */
-static char *quoted_field(char **at, char separator)
+static char *after_prefix(char *line, const char *prefix)
 {
-	char *start = *at, *to = *at, *p = *at;
-	bool quoted = *p == '"';
+	static const char digits[] = "0123456789";
 
-	if (quoted)
-		p++;
-	for (; *p && (quoted || *p != separator); p++) {
-		if (quoted && *p == '"' && p[1] == '"')
-			*to++ = *p++;
-		else if (quoted && *p == '"')
-			quoted = false;
-		else
-			*to++ = *p;
+	line += strspn(line, " \t");
+	prefix += strspn(prefix, " \t");
+	for (; *prefix; prefix++, line++) {
+		if (isdigit((unsigned char)*prefix) && isdigit((unsigned char)*line)) {
+			prefix += strspn(prefix, digits) - 1;
+			line += strspn(line, digits) - 1;
+		} else if (*prefix != *line) {
+			/* The blanks after "0: " are cut from a line without content. */
+			return !*line && !prefix[strspn(prefix, " \t")] ? line : NULL;
+		}
 	}
-	*at = *p ? p + 1 : NULL;
-	*to = '\0';
-	return start;
+	return line;
 }
 
-size_t import_fields(char *line, char separator, char **fields, size_t most)
+/* Other marks stand in the middle of a line, or in JSON. */
+static bool begins_line(const char *mark)
+{
+	return *mark != '~' && *mark != '"';
+}
+
+/* True if `line` begins with a mark of the format, after blanks. */
+static bool lines_begins_with_mark(const struct import_format *format, const char *line)
+{
+	line += strspn(line, " \t");
+	for (size_t i = 0; format->marks[i]; i++)
+		if (begins_line(format->marks[i]) && text_starts_with(line, format->marks[i]))
+			return true;
+	return false;
+}
+
+/* The line without its prefix; a mark in the middle of a line shows what the prefix is. */
+static char *strip_prefix(struct line_reader *r, const struct import_format *format)
+{
+	char *rest = *r->prefix ? after_prefix(r->line, r->prefix) : r->line;
+
+	if (rest && lines_begins_with_mark(format, rest))
+		return rest;
+	if (lines_begins_with_mark(format, r->line)) {
+		r->prefix[0] = '\0';
+		return r->line;
+	}
+	for (size_t i = 0; format->marks[i]; i++) {
+		const char *wanted = format->marks[i];
+		char *first = begins_line(wanted) ? strchr(r->line, *wanted) : NULL;
+		char *mark = first ? strstr(first, wanted) : NULL;
+
+		if (!mark || (size_t)(mark - r->line) >= sizeof(r->prefix))
+			continue;
+		memcpy(r->prefix, r->line, (size_t)(mark - r->line));
+		r->prefix[mark - r->line] = '\0';
+		return mark;
+	}
+	return rest ? rest : r->line;
+}
+
+/* The end of the text before what the pattern has next, or of all of it. NULL: that is not there.
+ */
+static const char *lines_text_before(const char *line, const char *pattern)
+{
+	char wanted[64];
+	size_t length;
+
+	pattern += strspn(pattern, " ");
+	length = strcspn(pattern, " %*");
+	if (!length || length >= sizeof(wanted))
+		return line + strlen(line);
+	memcpy(wanted, pattern, length);
+	wanted[length] = '\0';
+	return strstr(line, wanted);
+}
+
+/* Length of what the form `kind` captures at `line`; -1: nothing that it may. */
+static ptrdiff_t capture_length(char kind, const char *line, const char *pattern)
+{
+	const char *end;
+	size_t length;
+
+	switch (kind) {
+	case 'd':
+		length = strspn(line, "0123456789");
+		return length ? (ptrdiff_t)length : -1;
+	case 'n':
+		length = strspn(line, "+-.0123456789eEnaif");
+		return length ? (ptrdiff_t)length : -1;
+	case 'w':
+		length = strcspn(line, " \t");
+		if (*pattern && !strchr(" %*", *pattern)) {
+			end = memchr(line, *pattern, length);
+			length = end ? (size_t)(end - line) : length;
+		}
+		return length ? (ptrdiff_t)length : -1;
+	case 't':
+		end = lines_text_before(line, pattern);
+		return end ? end - line : -1;
+	default:
+		return (ptrdiff_t)strlen(line);
+	}
+}
+
+/* Captures in `out`, copies in `room`. */
+static bool line_fits(const char *line, const char *pattern, char *room, char **out)
 {
 	size_t count = 0;
-	char *at = line;
 
-	if (separator == ' ') {
-		for (char *p = strtok_r(line, " \t", &at); p && count < most;
-		     p = strtok_r(NULL, " \t", &at))
-			fields[count++] = p;
-		return count;
+	while (*pattern) {
+		char c = *pattern++;
+
+		if (c == ' ') {
+			line += strspn(line, " \t");
+		} else if (c == '*') {
+			line = lines_text_before(line, pattern);
+			if (!line)
+				return false;
+		} else if (c == '%' && *pattern != '%') {
+			char kind = *pattern++;
+			ptrdiff_t length = capture_length(kind, line, pattern);
+			size_t kept;
+
+			if (length < 0 || count == CAPTURES - 1)
+				return false;
+			kept = (size_t)length;
+			while (kept && isspace((unsigned char)line[kept - 1]))
+				kept--;
+			memcpy(room, line, kept);
+			room[kept] = '\0';
+			out[count++] = room;
+			room += kept + 1;
+			line += length;
+		} else {
+			pattern += c == '%';
+			if (*line++ != c)
+				return false;
+		}
 	}
-	while (at && count < most)
-		fields[count++] = quoted_field(&at, separator);
-	return count;
+	out[count] = NULL;
+	return true;
 }
 
-bool import_real(const char *text, double *value)
+enum status import_lines(struct import *import, const struct import_rule *rules, void *state)
 {
-	char *end;
+	struct line_reader r = { .at = import->text, .end = import->text + import->length };
+	enum status status = STATUS_OK;
+	char *captured[CAPTURES];
 
-	*value = strtod(text, &end);
-	return end != text && !*end && isfinite(*value);
+	while (status == STATUS_OK && import_read_line(&r)) {
+		const char *line = strip_prefix(&r, import->format);
+
+		line += strspn(line, " \t");
+		for (const struct import_rule *rule = rules; *line && rule->pattern; rule++)
+			if (line_fits(line, rule->pattern, r.captured, captured)) {
+				status = rule->take ? rule->take(import, state, r.number, captured)
+						    : STATUS_OK;
+				break;
+			}
+	}
+	free(r.line);
+	free(r.captured);
+	return status;
+}
+
+/* Finds the text before the first '{' that the next line begins with as well; "": none. */
+static void json_prefix(const struct import *import, char *prefix, size_t size)
+{
+	const char *brace = memchr(import->text, '{', import->length), *start = brace, *next;
+	char line[PREFIX];
+
+	*prefix = '\0';
+	while (brace && start > import->text && start[-1] != '\n')
+		start--;
+	next = brace ? memchr(brace, '\n', import->length - (size_t)(brace - import->text)) : NULL;
+	if (!next || start == brace || (size_t)(brace - start) >= size)
+		return;
+	memcpy(prefix, start, (size_t)(brace - start));
+	prefix[brace - start] = '\0';
+	snprintf(line, sizeof(line), "%.*s", (int)(import->text + import->length - next - 1),
+		 next + 1);
+	if (!prefix[strspn(prefix, " \t")] || !after_prefix(line, prefix))
+		*prefix = '\0';
+}
+
+void import_unprefixed(const struct import *import, struct text *out)
+{
+	char prefix[PREFIX];
+	struct line_reader r = { .at = import->text, .end = import->text + import->length };
+
+	json_prefix(import, prefix, sizeof(prefix));
+	if (!*prefix) {
+		text_add_bytes(out, import->text, import->length);
+		text_add(out, "");
+		return;
+	}
+	while (import_read_line(&r)) {
+		char *rest = after_prefix(r.line, prefix);
+
+		text_add(out, rest ? rest : r.line);
+		text_add_char(out, '\n');
+	}
+	free(r.line);
+	free(r.captured);
 }

@@ -12,62 +12,121 @@
 #include "import/import.h"
 #include "result/json/json_fields.h"
 
+/* The most bytes that a file has, also after it was expanded. */
+#define IMPORT_MOST_BYTES ((size_t)1 << 30)
+/* The most cases of one result: some 800 MB of memory. */
+#define IMPORT_MOST_CASES ((size_t)250000)
+/* The most rows of a file, which may be samples of fewer cases: some 400 MB of memory. */
+#define IMPORT_MOST_ROWS ((size_t)2000000)
+
 struct import {
 	struct result *result;
 	struct error *err;
 	const struct import_options *options;
+	const struct import_format *format;
 	const char *file, *text;
 	size_t length;
-	json_t *ids; /* id: index, of the cases that import_earlier() has seen */
+	size_t lines_before; /* lines of the file before `text` */
+	json_t *ids;         /* id: index, of the cases that import_merged() has seen */
+	json_t *device_keys; /* what tells a device from others: its index */
+	json_t *left_out;    /* names, in the order in which they were met */
+	char **hosts;        /* of each device; "": unknown */
+	size_t device_capacity;
+	size_t unfinished; /* tests without all their figures */
 };
 
 /* "file:line: message"; returns STATUS_USAGE. */
 enum status import_error(struct import *import, size_t line, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* "imported: <tool>" */
-void import_tool(struct import *import, const char *tool);
+/* "imported from <tool>" */
+void import_tool(struct import *import, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Once; another value of the same fact is added to it. "" is no fact. */
 void import_fact(struct import *import, const char *name, const char *value);
 /* Names what has no counterpart here, once, in the fact IMPORT_LEFT_OUT. */
-void import_left_out(struct import *import, const char *what);
+void import_left_out(struct import *import, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The result lacks figures that the tool was to give; `format`: why. */
+void import_incomplete(struct import *import, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* The run's start, unless an earlier call or an option gave it; a text that is no time is left. */
+void import_started(struct import *import, const char *text);
+
+struct import_device {
+	const char *backend;     /* "cuda", "hip", "host" */
+	int number;              /* on its host */
+	const char *name, *host; /* NULL, "": unknown */
+	const char *pci, *uuid, *serial;
+};
+/*
+ * Index of the device in the result, added when it is new: host, number and PCI address or UUID
+ * tell devices apart. Its id is that of its number, or the next free one. options->device replaces
+ * the name.
+ */
+size_t import_device(struct import *import, const struct import_device *device);
+/* The backend of a GPU of this name: "cuda" unless it is another vendor's. */
+const char *import_backend(const char *name);
 
 /*
- * The device with number `index`, added when it is new, and its id ("cuda:0", "host:0").
- * options->device replaces `name`.
+ * A case on devices (indices, the first one is the case's): parameters and metrics are added to it,
+ * import_named() gives it its id. Valid until the next one. NULL: there are too many, reported.
  */
-const char *import_device(struct import *import, const char *backend, int index, const char *name);
-
-/*
- * A case on devices (ids, the first one is the case's): parameters and metrics are added to it,
- * import_named() gives it its id. Valid until the next one.
- */
-struct case_result *import_case(struct import *import, const char *suite,
-				const char *const *devices, size_t count);
+struct case_result *import_case(struct import *import, size_t line, const char *suite,
+				const size_t *devices, size_t count);
 void import_word(struct case_result *c, const char *name, const char *word);
 void import_bytes(struct case_result *c, const char *name, double bytes);
-void import_number(struct case_result *c, const char *name, double number, const char *text);
-/* The first metric is the headline. NaN is left out. */
+void import_number(struct case_result *c, const char *name, double number);
+/*
+ * The first metric is the headline. NaN is left out. A second value of a metric is a sample: the
+ * metric is the median of all in the end.
+ */
 void import_metric(struct case_result *c, const char *name, const char *unit, enum better better,
 		   double value);
-void import_named(struct case_result *c);
-/* An earlier case with the id of `c`, the last case; NULL: none, and `c` is remembered. */
-struct case_result *import_earlier(struct import *import, const struct case_result *c);
-/* An earlier case of the same id, `c` then being gone again; else `c`. */
-struct case_result *import_merged(struct import *import, struct case_result *c);
-/* A wrong result; one that never came to a result. */
-void import_failed(struct case_result *c, const char *reason);
-void import_broken(struct case_result *c, const char *reason);
+/*
+ * Gives the last case its id. Returns the earlier case with that id, the last one then being gone
+ * again; else `c`.
+ */
+struct case_result *import_named(struct import *import, struct case_result *c);
+/* A wrong result; one that never came to a result; one that was not tried. */
+void import_failed(struct case_result *c, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void import_broken(struct case_result *c, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+void import_skipped(struct case_result *c, const char *reason);
+/* Facts, statistics and states that need all cases. */
+void import_finish(struct import *import);
+void import_end(struct import *import);
 
-/* One line after the other, without its end. */
-struct import_lines {
-	const char *at, *end;
-	size_t number;
-	char *line; /* the caller changes it as it likes */
+/*
+ * Rows of a table of line forms, the first that fits takes the line. Blanks of a pattern stand for
+ * any blanks or none, '*' for any text up to the next character, and these for what is captured:
+ * %d a whole number, %n a number, %w a word, %t text up to what follows, %r the rest of the line.
+ */
+struct import_rule {
+	const char *pattern;
+	/* `captured` are texts that may be changed, NULL-terminated. NULL: noise. */
+	enum status (*take)(struct import *import, void *state, size_t line, char **captured);
 };
-struct import_lines import_lines(const struct import *import);
-bool import_next(struct import_lines *lines);
-void import_lines_end(struct import_lines *lines);
+/*
+ * Reads the text line by line: ends of any kind, without colours, without the prefix of a launcher
+ * ("[1,0]<stdout>:", "0: ", a time) that is found before a mark of the format. `rules` end with a
+ * NULL pattern; lines that fit none are noise.
+ */
+enum status import_lines(struct import *import, const struct import_rule *rules, void *state);
+/* A copy of the text without the prefix that its JSON has in each line. */
+void import_unprefixed(const struct import *import, struct text *out);
 
+#define IMPORT_COLUMNS 48
+/* The heading of a table: names of columns, in order. */
+struct import_table {
+	char heading[1024];
+	char *names[IMPORT_COLUMNS];
+	size_t count; /* 0: no heading yet */
+};
+void import_heading(struct import_table *table, const char *line, char separator);
+/* Index of the column with that name, the `nth` of them from 0; -1: none. */
+int import_column(const struct import_table *table, const char *name, int nth);
 /*
  * Cuts `line` at separators (',', or ' ' for any white space) into at most `most` fields; quotes
  * hold commas.
@@ -75,6 +134,8 @@ void import_lines_end(struct import_lines *lines);
 size_t import_fields(char *line, char separator, char **fields, size_t most);
 /* The whole of `text` must be a number. */
 bool import_real(const char *text, double *value);
+/* Half a unit of the last digit of a number as text: 0.005 of "1.25". */
+double import_half_digit(const char *text);
 
 /* Reads the file as JSON, whose root goes to `read`; syntax errors name the line. */
 enum status import_json(struct import *import,
@@ -87,5 +148,7 @@ json_t *import_member(struct import *import, const json_t *object, const struct 
 		      const char *name, json_type type);
 /* A text that may be absent: "". */
 const char *import_string(const json_t *object, const char *name);
+/* A number that may be absent or none: NaN. Numbers as text are numbers. */
+double import_figure(const json_t *value);
 
 #endif

@@ -38,7 +38,7 @@ struct aspects {
 	unsigned *of_limits; /* aspects_of_limit() of input->limits->items[i] */
 };
 
-static int by_id(const void *a, const void *b)
+static int aspects_by_id(const void *a, const void *b)
 {
 	return strcmp(((const struct about *)a)->device->id, ((const struct about *)b)->device->id);
 }
@@ -63,7 +63,7 @@ static struct about *find_about(const struct aspects *a, const char *id, size_t 
 	return NULL;
 }
 
-static void note_check(struct aspects *a, size_t index)
+static void aspects_note_check(struct aspects *a, size_t index)
 {
 	const char *at = a->verdicts->checks[index].devices;
 
@@ -79,7 +79,7 @@ static void note_check(struct aspects *a, size_t index)
 	}
 }
 
-static void note_case(const struct aspects *a, const struct case_result *c)
+static void aspects_note_case(const struct aspects *a, const struct case_result *c)
 {
 	for (size_t i = 0; i < c->device_count; i++) {
 		struct about *d = find_about(a, c->devices[i], strlen(c->devices[i]));
@@ -170,7 +170,7 @@ static unsigned aspects_of_config(const struct result *result)
 	return aspects;
 }
 
-static unsigned promised(const struct aspects *a, const struct about *d)
+static unsigned aspects_promised(const struct aspects *a, const struct about *d)
 {
 	unsigned aspects = aspects_of_config(&a->input->results[0]);
 
@@ -185,14 +185,15 @@ static unsigned promised(const struct aspects *a, const struct about *d)
  * A look belongs to no limit: it is reported once per device, if promised and nothing worse was
  * found.
  */
-static void add_look(struct aspects *a, const struct about *d, enum aspect aspect, char *reason)
+static void aspects_add_look(struct aspects *a, const struct about *d, enum aspect aspect,
+			     char *reason)
 {
 	struct verdict_check *check =
 		judging_finding(a->verdicts, &a->input->results[0], NULL, d->device->id, aspect,
 				VERDICT_PASS, false, reason);
 
 	check->accepted = true;
-	note_check(a, a->verdicts->count - 1);
+	aspects_note_check(a, a->verdicts->count - 1);
 }
 
 static bool was_looked_at(const struct aspects *a, const struct about *d, enum aspect aspect)
@@ -217,7 +218,7 @@ static bool was_sensed(const struct telemetry *t)
 	       isfinite(t->temperature_celsius);
 }
 
-static struct looks look_at(const struct about *d)
+static struct looks aspects_look_at(const struct about *d)
 {
 	struct looks looks = { 0 };
 
@@ -239,24 +240,25 @@ static struct looks look_at(const struct about *d)
  * Adds looks for verification and sensors where nothing bad was found; otherwise the findings are
  * the looks.
  */
-static void add_looks(struct aspects *a, const struct about *d, unsigned aspects)
+static void aspects_add_looks(struct aspects *a, const struct about *d, unsigned aspects)
 {
-	struct looks looks = look_at(d);
+	struct looks looks = aspects_look_at(d);
 
 	if (aspects >> ASPECT_CORRECTNESS & 1 && looks.verified &&
 	    !was_looked_at(a, d, ASPECT_CORRECTNESS))
-		add_look(a, d, ASPECT_CORRECTNESS,
-			 xasprintf("the results of %zu of %zu measured cases were verified",
-				   looks.verified, looks.measured));
+		aspects_add_look(a, d, ASPECT_CORRECTNESS,
+				 xasprintf("the results of %zu of %zu measured cases were verified",
+					   looks.verified, looks.measured));
 	if (aspects >> ASPECT_CONDITION & 1 && looks.sensed &&
 	    !was_looked_at(a, d, ASPECT_CONDITION))
-		add_look(a, d, ASPECT_CONDITION,
-			 xasprintf("no fault in the readings of sensors and counters with %zu "
-				   "cases",
-				   looks.sensed));
+		aspects_add_look(a, d, ASPECT_CONDITION,
+				 xasprintf("no fault in the readings of sensors and counters with "
+					   "%zu "
+					   "cases",
+					   looks.sensed));
 }
 
-static bool graver(enum verdict a, enum verdict b)
+static bool verdict_is_graver(enum verdict a, enum verdict b)
 {
 	static const int rank[VERDICT_COUNT] = { [VERDICT_FAIL] = 5,
 						 [VERDICT_ERROR] = 4,
@@ -277,25 +279,24 @@ static bool is_partial(const struct about *about, const struct verdict_check *ch
 	return false;
 }
 
-static void take_check(struct aspect_judgement *k, const struct verdict_check *c, bool partial)
+static void aspects_take_check(struct aspect_judgement *k, const struct verdict_check *c,
+			       bool partial)
 {
 	k->checks++;
 	k->passed += c->verdict == VERDICT_PASS;
-	if (isfinite(c->margin) && !(c->margin >= k->margin))
+	if (!c->warns_only && isfinite(c->margin) && !(c->margin >= k->margin))
 		k->margin = c->margin;
-	if (graver(c->verdict, k->verdict) || !*k->reason) {
+	if (verdict_is_graver(c->verdict, k->verdict) || !*k->reason) {
 		free(k->reason);
 		k->reason = xstrdup(c->reason);
 	}
-	if (graver(c->verdict, k->verdict))
+	if (verdict_is_graver(c->verdict, k->verdict))
 		k->verdict = c->verdict;
 	k->judged += check_is_judged(c) && !partial;
 }
 
-static void say_why_missing(const struct about *d, struct aspect_judgement *k)
+static void say_why_missing(struct aspect_judgement *k)
 {
-	bool measured = measured_aspects(d) >> k->aspect & 1;
-
 	if (*k->reason)
 		return;
 	free(k->reason);
@@ -305,7 +306,7 @@ static void say_why_missing(const struct about *d, struct aspect_judgement *k)
 		k->reason = xstrdup("no result was verified");
 	else
 		k->reason =
-			xstrdup(measured ? "measured, and no limit is about it" : "not measured");
+			xstrdup(k->measured ? "measured, but no limit covers it" : "not measured");
 }
 
 static void judge_aspect(const struct aspects *a, const struct about *about,
@@ -319,12 +320,13 @@ static void judge_aspect(const struct aspects *a, const struct about *about,
 
 	for (size_t i = 0; i < about->check_count; i++)
 		if (a->verdicts->checks[about->checks[i]].aspect == aspect)
-			take_check(&sum, &a->verdicts->checks[about->checks[i]],
-				   is_promised &&
-					   is_partial(about,
-						      &a->verdicts->checks[about->checks[i]]));
+			aspects_take_check(
+				&sum, &a->verdicts->checks[about->checks[i]],
+				is_promised &&
+					is_partial(about, &a->verdicts->checks[about->checks[i]]));
+	sum.measured = measured_aspects(about) >> aspect & 1;
 	if (is_promised && !sum.judged)
-		say_why_missing(about, &sum);
+		say_why_missing(&sum);
 	if (is_promised || sum.checks) {
 		struct aspect_judgement *k = device_judgement_add(d, aspect);
 
@@ -338,14 +340,15 @@ static void judge_aspect(const struct aspects *a, const struct about *about,
 static void judge_device(struct aspects *a, const struct device_info *info)
 {
 	struct about *about = find_about(a, info->id, strlen(info->id));
-	unsigned aspects = promised(a, about);
+	unsigned aspects = aspects_promised(a, about);
 	struct device_judgement *d;
 
-	add_looks(a, about, aspects);
+	aspects_add_looks(a, about, aspects);
 	d = verdicts_add_device(a->verdicts);
 	judging_set(&d->device, info->id);
 	judging_set(&d->model, info->name);
 	judging_set(&d->uuid, info->uuid);
+	judging_set(&d->serial, info->serial);
 	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
 		judge_aspect(a, about, d, (enum aspect)k, aspects >> k & 1);
 }
@@ -360,12 +363,12 @@ void judge_aspects(const struct judge_input *input, size_t from, struct verdicts
 	a.devices = xcalloc(result->device_count + 1, sizeof(*a.devices));
 	for (; a.count < result->device_count; a.count++)
 		a.devices[a.count].device = &result->devices[a.count];
-	qsort(a.devices, a.count, sizeof(*a.devices), by_id);
+	qsort(a.devices, a.count, sizeof(*a.devices), aspects_by_id);
 	for (size_t r = 0; r < input->count; r++)
 		for (size_t i = 0; i < input->results[r].case_count; i++)
-			note_case(&a, &input->results[r].cases[i]);
+			aspects_note_case(&a, &input->results[r].cases[i]);
 	for (size_t i = from; i < verdicts->count; i++)
-		note_check(&a, i);
+		aspects_note_check(&a, i);
 	a.of_limits = xcalloc(input->limits->count + 1, sizeof(*a.of_limits));
 	for (size_t i = 0; i < input->limits->count; i++)
 		if (rejects_without(&input->limits->items[i]))

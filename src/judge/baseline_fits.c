@@ -9,9 +9,9 @@
  * How long to sample changes how sure a figure is, not what it is; lists are in the cases'
  * parameters.
  */
-static bool decides(const char *key)
+static bool key_changes_certainty_only(const char *key)
 {
-	static const char *const keys[] = { "preheat", "warmup" };
+	static const char *const keys[] = { "preheat", "warmup", "sustained_time" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (strcmp(key, keys[i]) == 0)
@@ -19,7 +19,8 @@ static bool decides(const char *key)
 	return false;
 }
 
-static const char *setting_of(const struct result *r, const char *section, const char *key)
+static const char *baseline_fits_setting_of(const struct result *r, const char *section,
+					    const char *key)
 {
 	for (size_t i = 0; i < r->setting_count; i++)
 		if (strcmp(r->settings[i].section, section) == 0 &&
@@ -32,8 +33,8 @@ static const char *setting_of(const struct result *r, const char *section, const
  * A setting of the case's suite that is another one there; one that only one of the two knows is no
  * difference.
  */
-static char *other_setting(const struct result *now, const struct result *before,
-			   const struct case_result *c)
+static char *baseline_fits_other_setting(const struct result *now, const struct result *before,
+					 const struct case_result *c)
 {
 	char *section = xasprintf("suite %s%s%s", c->suite, *c->label ? " " : "", c->label);
 	char *found = NULL;
@@ -42,9 +43,9 @@ static char *other_setting(const struct result *now, const struct result *before
 		const struct result_setting *s = &now->settings[i];
 		const char *there;
 
-		if (strcmp(s->section, section) != 0 || !decides(s->key))
+		if (strcmp(s->section, section) != 0 || !key_changes_certainty_only(s->key))
 			continue;
-		there = setting_of(before, section, s->key);
+		there = baseline_fits_setting_of(before, section, s->key);
 		if (there && s->value && strcmp(there, s->value) != 0)
 			found = xasprintf("the baseline was measured differently: [%s] %s = %s, "
 					  "here %s",
@@ -54,7 +55,8 @@ static char *other_setting(const struct result *now, const struct result *before
 	return found;
 }
 
-static char *other_parameter(const struct case_result *now, const struct case_result *before)
+static char *baseline_fits_other_parameter(const struct case_result *now,
+					   const struct case_result *before)
 {
 	for (size_t i = 0; i < now->parameter_count; i++) {
 		const struct case_parameter *p = &now->parameters[i];
@@ -67,7 +69,7 @@ static char *other_parameter(const struct case_result *now, const struct case_re
 	return NULL;
 }
 
-static char *same_run(const struct judge_input *input)
+static char *baseline_fits_same_run(const struct judge_input *input)
 {
 	for (size_t i = 0; i < input->count; i++)
 		for (size_t k = 0; k < input->baseline_count; k++) {
@@ -84,15 +86,16 @@ static char *same_run(const struct judge_input *input)
 char *baseline_misfit(const struct judge_input *input, const struct subject *now,
 		      const struct subject *before)
 {
-	char *reason = same_run(input);
+	char *reason = baseline_fits_same_run(input);
 
 	if (!reason && now->device && before->device &&
 	    strcmp(now->device->name, before->device->name) != 0)
 		reason = xasprintf("the baseline is of another model: '%.60s', here '%.60s'",
 				   before->device->name, now->device->name);
 	if (!reason)
-		reason = other_parameter(now->first, before->first);
+		reason = baseline_fits_other_parameter(now->first, before->first);
 	for (size_t k = 0; k < input->baseline_count && input->count && !reason; k++)
-		reason = other_setting(&input->results[0], &input->baseline[k], now->first);
+		reason = baseline_fits_other_setting(&input->results[0], &input->baseline[k],
+						     now->first);
 	return reason;
 }

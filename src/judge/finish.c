@@ -5,8 +5,9 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "judge/judge.h"
+#include "result/reasons/reasons.h"
 
-static void add_count(struct text *out, size_t n, const char *what)
+static void finish_add_count(struct text *out, size_t n, const char *what)
 {
 	if (n)
 		text_addf(out, "; %zu %s", n, what);
@@ -15,18 +16,18 @@ static void add_count(struct text *out, size_t n, const char *what)
 /* "; 1 failed; 2 cannot be judged" */
 static void add_complaints(const struct verdicts *v, struct text *out)
 {
-	add_count(out, v->counts[VERDICT_FAIL], "failed");
-	add_count(out, v->counts[VERDICT_ERROR], "cannot be judged");
+	finish_add_count(out, v->counts[VERDICT_FAIL], "failed");
+	finish_add_count(out, v->counts[VERDICT_ERROR], "could not be judged");
 	/* "Accepted" needs a decision on every check that can reject. */
-	add_count(out, v->counts[VERDICT_INCONCLUSIVE],
-		  v->overall == VERDICT_WARN ? "inconclusive where limits only warn"
-					     : "inconclusive");
-	add_count(out, v->counts[VERDICT_SKIP], "skipped");
-	add_count(out, v->counts[VERDICT_WARN],
-		  v->counts[VERDICT_WARN] == 1 ? "warning" : "warnings");
+	finish_add_count(out, v->counts[VERDICT_INCONCLUSIVE],
+			 v->overall == VERDICT_WARN ? "inconclusive where limits only warn"
+						    : "inconclusive");
+	finish_add_count(out, v->counts[VERDICT_SKIP], "skipped");
+	finish_add_count(out, v->counts[VERDICT_WARN],
+			 v->counts[VERDICT_WARN] == 1 ? "warning" : "warnings");
 }
 
-static unsigned missing_of(const struct device_judgement *d)
+static unsigned finish_missing_of(const struct device_judgement *d)
 {
 	unsigned missing = 0;
 
@@ -37,10 +38,10 @@ static unsigned missing_of(const struct device_judgement *d)
 }
 
 /* True if a device before devices[i] lacks the same aspects: they are named together. */
-static bool is_named(const struct verdicts *v, size_t i)
+static bool finish_is_named(const struct verdicts *v, size_t i)
 {
 	for (size_t d = 0; d < i; d++)
-		if (missing_of(&v->devices[d]) == missing_of(&v->devices[i]))
+		if (finish_missing_of(&v->devices[d]) == finish_missing_of(&v->devices[i]))
 			return true;
 	return false;
 }
@@ -59,20 +60,20 @@ static void add_aspects(unsigned missing, struct text *out)
 }
 
 /* "; not judged: memory and link of cuda:0, cuda:1" */
-static void add_missing(const struct verdicts *v, struct text *out)
+static void finish_verdict_add_missing(const struct verdicts *v, struct text *out)
 {
 	const char *before = "; not judged: ";
 
 	for (size_t i = 0; i < v->device_count; i++) {
 		const char *separator = " of ";
-		unsigned missing = missing_of(&v->devices[i]);
+		unsigned missing = finish_missing_of(&v->devices[i]);
 
-		if (!missing || is_named(v, i))
+		if (!missing || finish_is_named(v, i))
 			continue;
 		text_add(out, before);
 		add_aspects(missing, out);
 		for (size_t d = i; d < v->device_count; d++) {
-			if (missing_of(&v->devices[d]) != missing)
+			if (finish_missing_of(&v->devices[d]) != missing)
 				continue;
 			text_addf(out, "%s%s", separator, v->devices[d].device);
 			separator = ", ";
@@ -81,24 +82,19 @@ static void add_missing(const struct verdicts *v, struct text *out)
 	}
 }
 
-static bool is_missing(const struct verdicts *v)
+static bool finish_is_missing(const struct verdicts *v)
 {
 	for (size_t i = 0; i < v->device_count; i++)
-		if (missing_of(&v->devices[i]))
+		if (finish_missing_of(&v->devices[i]))
 			return true;
 	return false;
-}
-
-static bool is_unknown_population(const struct verdict_check *check)
-{
-	return check->comparison == LIKE_POPULATION && check->verdict == VERDICT_SKIP;
 }
 
 /*
  * True if limits ask for a comparison with good cards, and nothing could be compared: a whole node
  * may then be slow.
  */
-static bool is_without_population(const struct verdicts *v)
+static bool finish_is_without_population(const struct verdicts *v)
 {
 	bool asked = false;
 
@@ -112,55 +108,48 @@ static bool is_without_population(const struct verdicts *v)
 	return asked;
 }
 
-static char *sentence(const struct verdicts *v, size_t judged)
+static char *judgement_sentence(const struct verdicts *v, size_t judged)
 {
 	static const char *const openings[VERDICT_COUNT] = {
-		[VERDICT_PASS] = "Accepted: ",
-		[VERDICT_WARN] = "Accepted: ",
-		[VERDICT_FAIL] = "Not accepted: ",
-		[VERDICT_INCONCLUSIVE] = "Not decided: ",
+		[VERDICT_PASS] = "ACCEPTED: ",
+		[VERDICT_WARN] = "ACCEPTED: ",
+		[VERDICT_FAIL] = "REJECTED: ",
+		[VERDICT_INCONCLUSIVE] = "INCONCLUSIVE: ",
 	};
 	const char *checks = v->count == 1 ? "check" : "checks";
 	size_t passed = v->counts[VERDICT_PASS];
 	struct text out = TEXT_EMPTY;
 
-	text_add(&out, v->wrong ? "Not accepted: WRONG RESULTS; "
+	text_add(&out, v->wrong                            ? "REJECTED: WRONG RESULTS; "
+		       : !judged && !verdicts_exit_code(v) ? "NOT JUDGED: "
 		       : v->overall == VERDICT_WARN && v->counts[VERDICT_WARN]
-			       ? "Accepted with warnings: "
+			       ? "ACCEPTED with warnings: "
 			       : openings[v->overall]);
-	if (!judged && passed)
-		text_addf(&out, "no figure was judged, %zu of %zu %s passed", passed, v->count,
-			  checks);
+	if (!judged && v->trend && v->overall != VERDICT_FAIL)
+		text_add(&out, "no limits, the trend decides about speed (verdict = trend)");
+	else if (!judged && passed)
+		text_addf(&out, "no limit covered any value; %zu of %zu %s passed", passed,
+			  v->count, checks);
 	else if (!judged)
-		text_add(&out, "nothing was judged");
+		text_add(&out, "no check could be evaluated");
+	else if (passed == v->count && passed == 1)
+		text_add(&out, "the only check passed");
 	else if (passed == v->count)
-		text_addf(&out, "%zu of %zu judged, all passed", passed, v->count);
+		text_addf(&out, "all %zu checks passed", passed);
 	else
 		text_addf(&out, "%zu of %zu %s passed", passed, v->count, checks);
 	add_complaints(v, &out);
-	add_missing(v, &out);
+	finish_verdict_add_missing(v, &out);
 	text_add_char(&out, '.');
-	if (judged && v->overall != VERDICT_FAIL && is_without_population(v))
-		text_add(&out, " No good cards are known to compare with: the node as a whole was "
-			       "compared with the data sheet only.");
+	if (judged && v->overall != VERDICT_FAIL && finish_is_without_population(v))
+		text_add(&out, " No reference GPUs are known: the node as a whole was compared "
+			       "with the data sheet only.");
+	if (v->reason_count && !v->reasons[0].accepted)
+		text_addf(&out, " Worst: %s.", v->reasons[0].headline);
 	return text_detach(&out);
 }
 
-/* A number was held against a bound; findings about the run are no reason to accept it. */
-static size_t count_judged(const struct verdicts *v)
-{
-	size_t judged = 0;
-
-	for (size_t i = 0; i < v->count; i++) {
-		const struct verdict_check *c = &v->checks[i];
-
-		judged += c->comparison != NO_COMPARISON && c->verdict != VERDICT_SKIP &&
-			  c->verdict != VERDICT_ERROR;
-	}
-	return judged;
-}
-
-static bool is_open(const struct verdicts *v)
+static bool finish_is_open(const struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++) {
 		const struct verdict_check *c = &v->checks[i];
@@ -169,30 +158,32 @@ static bool is_open(const struct verdicts *v)
 				     c->verdict == VERDICT_INCONCLUSIVE))
 			return true;
 	}
-	return is_missing(v);
+	return finish_is_missing(v);
 }
 
 void verdicts_finish(struct verdicts *v)
 {
-	size_t judged = count_judged(v);
+	size_t judged = verdicts_judged(v);
 
-	/* That good cards are not known is nothing that the run lacks. */
+	/* A missing population does not make a run incomplete. */
 	for (size_t i = 0; v->strict && i < v->count; i++)
 		v->checks[i].accepted = v->checks[i].verdict == VERDICT_PASS ||
-					is_unknown_population(&v->checks[i]);
+					(v->checks[i].verdict == VERDICT_SKIP &&
+					 v->checks[i].comparison == LIKE_POPULATION);
 	for (size_t i = 0; i < v->count; i++)
 		if (v->checks[i].cause == CAUSE_NONE)
 			v->checks[i].cause = cause_of_check(&v->checks[i]);
 	verdicts_count(v);
 	if (v->wrong || v->counts[VERDICT_FAIL] || (v->strict && v->counts[VERDICT_WARN]) ||
-	    !v->count)
+	    (!v->count && !v->trend))
 		v->overall = VERDICT_FAIL;
-	else if (!judged || is_open(v))
+	else if ((!judged && !v->trend) || finish_is_open(v))
 		v->overall = VERDICT_INCONCLUSIVE;
 	else
 		v->overall = v->counts[VERDICT_WARN] || v->counts[VERDICT_INCONCLUSIVE]
 				     ? VERDICT_WARN
 				     : VERDICT_PASS;
+	verdicts_explain(v);
 	free(v->sentence);
-	v->sentence = sentence(v, judged);
+	v->sentence = judgement_sentence(v, judged);
 }

@@ -3,12 +3,12 @@
  *
  * A device is compared with the median of the others. It fails when it is worse by more than the
  * margin, beyond the uncertainty of both sides, and by more than healthy devices scatter: the
- * number of standard deviations is such that all comparisons of the limit together accuse a healthy
- * one in fewer than FALSE_ACCUSATIONS of all runs. The deviation is that between devices (of the
+ * number of standard deviations is such that all comparisons of the limit together fail a healthy
+ * one in fewer than FALSE_SUSPECTS of all runs. The deviation is that between devices (of the
  * median absolute deviation, less the part of the launches) with that of the device's own launches,
- * so that few launches accuse less readily than many. It passes only within the margin. Suspects of
- * one launch are measured again (judge_wants_more); slow nodes do not move a median that most do
- * not share.
+ * so that few launches fail a device less readily than many. It passes only within the margin.
+ * Suspects of one launch are measured again (judge_wants_more); slow nodes do not move a median
+ * that most do not share.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,13 +18,13 @@
 #include "base/stats.h"
 #include "judge/judging.h"
 
-#define FALSE_ACCUSATIONS 0.01 /* chance per limit and run that a healthy device fails */
+#define FALSE_SUSPECTS 0.01 /* chance per limit and run that a healthy device fails */
 #define FEWEST_DEVICES 3
 #define MAD_TO_SIGMA 1.4826
 #define MEDIAN_TO_MEAN 1.2533 /* standard error of a median over that of a mean, normal data */
 #define Z_95 1.6448536269514722
 
-struct fleet {
+struct fleet_comparison {
 	const struct judging *j;
 	size_t *members; /* indices into j->subjects that have a value */
 	double *logs;    /* of members, negated where lower is better */
@@ -35,7 +35,7 @@ struct fleet {
 	double z;           /* standard deviations by which a device must be worse */
 };
 
-static const char *node_of(const struct subject *s)
+static const char *fleet_limit_node_of(const struct subject *s)
 {
 	return s->first->node ? s->first->node : "";
 }
@@ -53,7 +53,7 @@ static double normal_quantile(double tail)
 }
 
 /* The devices like subjects[first] on all nodes; `seen` marks also those without a value. */
-static void collect(struct fleet *f, size_t first, bool *seen)
+static void fleet_collect_devices(struct fleet_comparison *f, size_t first, bool *seen)
 {
 	const struct judging *j = f->j;
 	const char *node = NULL;
@@ -69,8 +69,8 @@ static void collect(struct fleet *f, size_t first, bool *seen)
 		if (o->verdict != VERDICT_PASS || !(o->estimate.value > 0))
 			continue;
 		/* Cases come node by node. */
-		f->nodes += !node || strcmp(node, node_of(j->subjects[i])) != 0;
-		node = node_of(j->subjects[i]);
+		f->nodes += !node || strcmp(node, fleet_limit_node_of(j->subjects[i])) != 0;
+		node = fleet_limit_node_of(j->subjects[i]);
 		value = log(o->estimate.value);
 		f->members[f->count] = i;
 		f->logs[f->count++] = j->limit->metric->better == BETTER_LOWER ? -value : value;
@@ -79,12 +79,12 @@ static void collect(struct fleet *f, size_t first, bool *seen)
 	qsort(f->sorted, f->count, sizeof(*f->sorted), compare_doubles);
 }
 
-static double half_of(const struct fleet *f, size_t member)
+static double fleet_limit_half_of(const struct fleet_comparison *f, size_t member)
 {
 	return f->j->observations[f->members[member]].estimate.half;
 }
 
-static void learn_scatter(struct fleet *f)
+static void learn_scatter(struct fleet_comparison *f)
 {
 	double *room = xmalloc((f->count + 1) * sizeof(*room));
 	double center = median_of_sorted(f->sorted, f->count), deviation, half;
@@ -93,17 +93,17 @@ static void learn_scatter(struct fleet *f)
 		room[i] = fabs(f->logs[i] - center);
 	deviation = MAD_TO_SIGMA * median_of(room, f->count);
 	for (size_t i = 0; i < f->count; i++)
-		room[i] = half_of(f, i);
+		room[i] = fleet_limit_half_of(f, i);
 	half = median_of(room, f->count);
 	f->between = sqrt(fmax(0, pow(deviation, 2) - pow(half / Z_95, 2)));
 	/* The devices' own scatter is part of how well their median is known. */
 	f->center_half = Z_95 * MEDIAN_TO_MEAN * deviation / sqrt((double)f->count - 1);
-	f->z = fmax(f->j->limit->sigmas, normal_quantile(FALSE_ACCUSATIONS / (double)f->j->count));
+	f->z = fmax(f->j->limit->sigmas, normal_quantile(FALSE_SUSPECTS / (double)f->j->count));
 	free(room);
 }
 
 /* The median of all but the value `own`, which is one of them. */
-static double median_of_others(const struct fleet *f, double own)
+static double fleet_median_of_others(const struct fleet_comparison *f, double own)
 {
 	size_t n = f->count - 1, low = (n - 1) / 2, high = n / 2;
 	/* Every position of equal values is as good. */
@@ -120,9 +120,10 @@ struct fleet_standing {
 	double scatter; /* more than any healthy device is worse, by the budget */
 };
 
-static struct fleet_standing standing_of(const struct fleet *f, size_t member)
+static struct fleet_standing fleet_standing_of(const struct fleet_comparison *f, size_t member)
 {
-	double others = median_of_others(f, f->logs[member]), half = half_of(f, member);
+	double others = fleet_median_of_others(f, f->logs[member]),
+	       half = fleet_limit_half_of(f, member);
 
 	return (struct fleet_standing){
 		.others = others,
@@ -132,7 +133,7 @@ static struct fleet_standing standing_of(const struct fleet *f, size_t member)
 	};
 }
 
-static struct verdict_check *add_check(const struct judging *j, size_t i)
+static struct verdict_check *fleet_add_check(const struct judging *j, size_t i)
 {
 	struct verdict_check *check = judging_add(j, i, LIKE_FLEET);
 
@@ -142,7 +143,7 @@ static struct verdict_check *add_check(const struct judging *j, size_t i)
 	return check;
 }
 
-static enum verdict verdict_of(const struct fleet *f, const struct fleet_standing *s)
+static enum verdict fleet_verdict(const struct fleet_comparison *f, const struct fleet_standing *s)
 {
 	double margin = -log(1 - f->j->limit->fleet);
 
@@ -151,15 +152,16 @@ static enum verdict verdict_of(const struct fleet *f, const struct fleet_standin
 	return s->deficit + s->half > margin ? VERDICT_INCONCLUSIVE : VERDICT_PASS;
 }
 
-static void judge_member(const struct fleet *f, size_t member)
+static void fleet_judge_member(const struct fleet_comparison *f, size_t member)
 {
 	const struct judging *j = f->j;
 	bool lower = j->limit->metric->better == BETTER_LOWER;
-	struct fleet_standing s = standing_of(f, member);
-	enum verdict found = verdict_of(f, &s);
-	enum verdict verdict = judge_doubt(j->input, j->subjects[f->members[member]], found);
+	struct fleet_standing s = fleet_standing_of(f, member);
+	enum verdict found = fleet_verdict(f, &s);
+	enum verdict verdict =
+		judge_downgrade_if_throttled(j->input, j->subjects[f->members[member]], found);
 	double allowed = fmax(-log(1 - j->limit->fleet), s.scatter);
-	struct verdict_check *check = add_check(j, f->members[member]);
+	struct verdict_check *check = fleet_add_check(j, f->members[member]);
 	char *reason =
 		xasprintf("%.2f %% %s than the median of %zu like it on %zu nodes%s",
 			  fabs(100 * (1 - exp(-s.deficit))), s.deficit < 0 ? "better" : "worse",
@@ -167,13 +169,13 @@ static void judge_member(const struct fleet *f, size_t member)
 
 	check->bound = exp(lower ? -(s.others - allowed) : s.others - allowed);
 	check->margin = (lower ? -1 : 1) * (check->value / check->bound - 1);
+	check_compare(check, s.half, exp(lower ? -s.others : s.others), f->count - 1);
 	check_decide(check, j->limit, verdict, reason);
-	judging_say_spread(check, &j->observations[f->members[member]], j->limit);
 	free(reason);
 }
 
 /* Too few say nothing about a fleet; where the limit has other bounds, those have judged. */
-static bool is_too_small(const struct fleet *f)
+static bool is_too_small(const struct fleet_comparison *f)
 {
 	const struct limit *limit = f->j->limit;
 	char *reason;
@@ -186,13 +188,13 @@ static bool is_too_small(const struct fleet *f)
 			   f->count, f->count == 1 ? "" : "s", f->nodes, f->nodes == 1 ? "" : "s",
 			   FEWEST_DEVICES);
 	for (size_t i = 0; i < f->count; i++)
-		check_decide(add_check(f->j, f->members[i]), limit, VERDICT_SKIP, reason);
+		check_decide(fleet_add_check(f->j, f->members[i]), limit, VERDICT_SKIP, reason);
 	free(reason);
 	return true;
 }
 
 /* Cases without a value were told by the other bounds of the limit. */
-static void tell_missing(const struct judging *j)
+static void fleet_limit_tell_missing(const struct judging *j)
 {
 	for (size_t i = 0; i < j->count && isnan(j->limit->outlier_margin); i++) {
 		const struct observation *o = &j->observations[i];
@@ -200,7 +202,7 @@ static void tell_missing(const struct judging *j)
 
 		if (o->verdict == VERDICT_PASS)
 			continue;
-		check = add_check(j, i);
+		check = fleet_add_check(j, i);
 		check->wrong = o->verdict == VERDICT_FAIL;
 		check_decide(check, j->limit, o->verdict, o->reason);
 	}
@@ -209,21 +211,21 @@ static void tell_missing(const struct judging *j)
 void judge_fleet(const struct judging *j)
 {
 	bool *seen = xcalloc(j->count + 1, sizeof(*seen));
-	struct fleet f = { .j = j,
-			   .members = xcalloc(j->count + 1, sizeof(*f.members)),
-			   .logs = xcalloc(j->count + 1, sizeof(*f.logs)),
-			   .sorted = xcalloc(j->count + 1, sizeof(*f.sorted)) };
+	struct fleet_comparison f = { .j = j,
+				      .members = xcalloc(j->count + 1, sizeof(*f.members)),
+				      .logs = xcalloc(j->count + 1, sizeof(*f.logs)),
+				      .sorted = xcalloc(j->count + 1, sizeof(*f.sorted)) };
 
-	tell_missing(j);
+	fleet_limit_tell_missing(j);
 	for (size_t i = 0; i < j->count; i++) {
 		if (seen[i])
 			continue;
-		collect(&f, i, seen);
+		fleet_collect_devices(&f, i, seen);
 		if (!f.count || is_too_small(&f))
 			continue;
 		learn_scatter(&f);
 		for (size_t m = 0; m < f.count; m++)
-			judge_member(&f, m);
+			fleet_judge_member(&f, m);
 	}
 	free(f.members);
 	free(f.logs);

@@ -11,14 +11,10 @@
 #include "base/memory.h"
 #include "judge/judging.h"
 
-/* Subject of the finding about other processes on a device, which lists them. */
-#define PROCESSES "processes "
-
-/* The device that a finding is about: the last word of its subject; NULL: none. */
-static const char *device_of(const struct result *result, const struct finding *f)
+/* The device of the run that a finding is about; NULL: none. */
+static const char *health_device_of(const struct result *result, const struct finding *f)
 {
-	const char *word = strrchr(f->subject, ' ');
-	const struct device_info *device = word ? result_device(result, word + 1) : NULL;
+	const struct device_info *device = *f->device ? result_device(result, f->device) : NULL;
 
 	return device ? device->id : NULL;
 }
@@ -26,10 +22,8 @@ static const char *device_of(const struct result *result, const struct finding *
 /* The node whose settings differ from those of most others (fleet/drift.h); NULL: none. */
 static const struct result_node *drifted_node(const struct result *result, const struct finding *f)
 {
-	const char *word = strrchr(f->subject, ' ');
-
-	for (size_t i = 0; strncmp(f->subject, "drift ", 6) == 0 && i < result->node_count; i++)
-		if (strcmp(result->nodes[i].name, word + 1) == 0)
+	for (size_t i = 0; strcmp(f->topic, FINDING_DRIFT) == 0 && i < result->node_count; i++)
+		if (strcmp(result->nodes[i].name, f->node) == 0)
 			return &result->nodes[i];
 	return NULL;
 }
@@ -48,14 +42,15 @@ char *node_devices(const struct result *result, const struct result_node *node)
 }
 
 /* Devices that the run did not use are ignored. */
-static bool counts(const struct result *result, const struct finding *f)
+static bool finding_concerns_run(const struct result *result, const struct finding *f)
 {
-	return device_of(result, f) || drifted_node(result, f) ||
-	       (f->severity == SEVERITY_ERROR && !strchr(f->subject, ':'));
+	return health_device_of(result, f) || drifted_node(result, f) ||
+	       (f->severity == SEVERITY_ERROR && !*f->device);
 }
 
 /* Each launch may report the same finding; it is listed once. */
-static bool is_told(const struct verdicts *verdicts, const char *device, const char *reason)
+static bool health_check_exists(const struct verdicts *verdicts, const char *device,
+				const char *reason)
 {
 	for (size_t i = 0; i < verdicts->count; i++)
 		if (verdicts->checks[i].comparison == NO_COMPARISON &&
@@ -65,44 +60,45 @@ static bool is_told(const struct verdicts *verdicts, const char *device, const c
 	return false;
 }
 
-/* Cause that a finding's subject names; CAUSE_NONE: the check's members tell it. */
-static enum cause cause_of_subject(const char *subject)
+/* Cause that a finding's topic names; CAUSE_NONE: the check's members tell it. */
+static enum cause cause_of_topic(const char *topic)
 {
 	static const struct {
-		const char *begin;
+		const char *topic;
 		enum cause cause;
-	} rows[] = { { PROCESSES, CAUSE_FOREIGN_PROCESS },
-		     { "ecc ", CAUSE_GPU_MEMORY_ERROR },
-		     { "retired pages ", CAUSE_GPU_MEMORY_ERROR },
-		     { "remapped rows ", CAUSE_GPU_MEMORY_ERROR },
-		     { "nodes ", CAUSE_NODE_NETWORK },
-		     { "nvlink ", CAUSE_LINK_DEGRADED },
-		     { "pcie ", CAUSE_LINK_DEGRADED } };
+	} rows[] = { { FINDING_PROCESSES, CAUSE_FOREIGN_PROCESS },
+		     { FINDING_ECC, CAUSE_GPU_MEMORY_ERROR },
+		     { FINDING_ECC_ERRORS, CAUSE_GPU_MEMORY_ERROR },
+		     { FINDING_RETIRED, CAUSE_GPU_MEMORY_ERROR },
+		     { FINDING_REMAPPED, CAUSE_GPU_MEMORY_ERROR },
+		     { FINDING_NODES, CAUSE_NODE_NETWORK },
+		     { FINDING_NVLINK, CAUSE_LINK_DEGRADED },
+		     { FINDING_PCIE, CAUSE_LINK_DEGRADED } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-		if (strncmp(subject, rows[i].begin, strlen(rows[i].begin)) == 0)
+		if (strcmp(topic, rows[i].topic) == 0)
 			return rows[i].cause;
 	return CAUSE_NONE;
 }
 
 /* Takes over `reason`. */
-static void tell(const struct result *result, const struct finding *f, enum verdict verdict,
-		 char *reason, struct verdicts *verdicts)
+static void health_add_check(const struct result *result, const struct finding *f,
+			     enum verdict verdict, char *reason, struct verdicts *verdicts)
 {
-	const char *device = device_of(result, f);
+	const char *device = health_device_of(result, f);
 	const struct result_node *node = drifted_node(result, f);
 	struct verdict_check *check;
 	char *devices;
 
-	if (is_told(verdicts, device, reason)) {
+	if (health_check_exists(verdicts, device, reason)) {
 		free(reason);
 		return;
 	}
 	check = judging_finding(verdicts, result, NULL, device, ASPECT_CONDITION, verdict, false,
 				reason);
-	check->cause = node                       ? CAUSE_NODE_SETTING
-		       : judge_accuses(result, f) ? CAUSE_NODE_NETWORK
-						  : cause_of_subject(f->subject);
+	check->cause = node                             ? CAUSE_NODE_SETTING
+		       : judge_names_suspect(result, f) ? CAUSE_NODE_NETWORK
+							: cause_of_topic(f->topic);
 	check->accepted = verdict == VERDICT_WARN;
 	if (node) {
 		devices = node_devices(result, node);
@@ -111,33 +107,33 @@ static void tell(const struct result *result, const struct finding *f, enum verd
 	}
 }
 
-/* A limit judges the nodes that findings accuse. */
-static bool is_left_to_limit(const struct judge_input *input, const struct result *result,
-			     const struct finding *f)
+/* A limit judges the nodes that findings name as suspects. */
+static bool health_is_left_to_limit(const struct judge_input *input, const struct result *result,
+				    const struct finding *f)
 {
 	bool limited = false;
 
 	for (size_t i = 0; i < input->limits->count && !limited; i++)
-		limited = strcmp(input->limits->items[i].metric->name, NODE_ACCUSED) == 0;
-	return limited && judge_accuses(result, f);
+		limited = strcmp(input->limits->items[i].metric->name, NODE_SUSPECT) == 0;
+	return limited && judge_names_suspect(result, f);
 }
 
 static void judge_finding(const struct judge_input *input, const struct result *result,
 			  const struct finding *f, const char *when, struct verdicts *verdicts)
 {
-	if (f->severity < SEVERITY_WARNING || !counts(result, f) ||
-	    is_left_to_limit(input, result, f))
+	if (f->severity < SEVERITY_WARNING || !finding_concerns_run(result, f) ||
+	    health_is_left_to_limit(input, result, f))
 		return;
-	tell(result, f,
-	     f->severity == SEVERITY_ERROR                            ? VERDICT_FAIL
-	     : strncmp(f->subject, PROCESSES, strlen(PROCESSES)) == 0 ? VERDICT_INCONCLUSIVE
-								      : VERDICT_WARN,
-	     xasprintf("%s the run, %s: %s", when, f->subject, f->text), verdicts);
+	health_add_check(result, f,
+			 f->severity == SEVERITY_ERROR              ? VERDICT_FAIL
+			 : strcmp(f->topic, FINDING_PROCESSES) == 0 ? VERDICT_INCONCLUSIVE
+								    : VERDICT_WARN,
+			 xasprintf("%s the run, %s: %s", when, f->subject, f->text), verdicts);
 }
 
 /* Mostly after the one that was found before: both lists have one order. */
-static const struct finding *named(const struct finding *findings, size_t count,
-				   const char *subject, size_t *near)
+static const struct finding *finding_by_subject(const struct finding *findings, size_t count,
+						const char *subject, size_t *near)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct finding *f = &findings[(*near + i) % count];
@@ -153,13 +149,20 @@ static const struct finding *named(const struct finding *findings, size_t count,
 bool health_changed(const struct finding *before, const struct finding *after)
 {
 	/* Use changes what is free and how fast links are trained; only these must stay. */
-	static const char *const stay[] = { "ecc ",       "retired pages ", "remapped rows ",
-					    "power cap ", "persistence ",   "nvlink ",
-					    "clocks ",    "peers ",         "compute mode ",
-					    "nic " };
+	static const char *const stay[] = { FINDING_ECC,
+					    FINDING_ECC_ERRORS,
+					    FINDING_RETIRED,
+					    FINDING_REMAPPED,
+					    "power cap",
+					    "persistence",
+					    FINDING_NVLINK,
+					    "clocks",
+					    "peers",
+					    "compute mode",
+					    "nic" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(stay); i++)
-		if (strncmp(before->subject, stay[i], strlen(stay[i])) == 0)
+		if (strcmp(before->topic, stay[i]) == 0)
 			return strcmp(before->text, after->text) != 0;
 	return after->severity > before->severity && after->severity >= SEVERITY_WARNING;
 }
@@ -169,7 +172,8 @@ static void judge_change(const struct judge_input *input, const struct result *r
 			 const struct finding *after, size_t *near, struct verdicts *verdicts)
 {
 	const struct finding *before =
-		named(result->preflight, result->preflight_count, after->subject, near);
+		finding_by_subject(result->preflight, result->preflight_count, after->subject,
+				   near);
 
 	if (!before || !health_changed(before, after)) {
 		if (!before || before->severity < after->severity)
@@ -178,14 +182,14 @@ static void judge_change(const struct judge_input *input, const struct result *r
 	}
 	if (after->severity >= SEVERITY_WARNING && after->severity > before->severity)
 		judge_finding(input, result, after, "after", verdicts);
-	else if (counts(result, after))
-		tell(result, after, VERDICT_WARN,
-		     xasprintf("%s changed during the run: from %s to %s", after->subject,
-			       before->text, after->text),
-		     verdicts);
+	else if (finding_concerns_run(result, after))
+		health_add_check(result, after, VERDICT_WARN,
+				 xasprintf("%s changed during the run: from %s to %s",
+					   after->subject, before->text, after->text),
+				 verdicts);
 }
 
-static void take_link(struct link *link, const struct telemetry *seen)
+static void health_take_link(struct link *link, const struct telemetry *seen)
 {
 	if (seen->pcie_generation > link->generation)
 		link->generation = (int)seen->pcie_generation;
@@ -208,8 +212,8 @@ struct link *judge_links(const struct judge_input *input)
 
 			if (!d)
 				continue;
-			take_link(&links[d - first->devices], &c->before);
-			take_link(&links[d - first->devices], &c->after);
+			health_take_link(&links[d - first->devices], &c->before);
+			health_take_link(&links[d - first->devices], &c->after);
 		}
 	}
 	return links;
@@ -254,7 +258,7 @@ void judge_health(const struct judge_input *input, struct verdicts *verdicts)
 	free(links);
 }
 
-static bool names_device(const struct verdict_check *check, const char *device)
+static bool health_names_device(const struct verdict_check *check, const char *device)
 {
 	size_t length = strlen(device);
 
@@ -276,7 +280,7 @@ void judge_disturbed(struct verdicts *verdicts, size_t from)
 
 			if (check->comparison == NO_COMPARISON || check->wrong ||
 			    (check->verdict != VERDICT_FAIL && check->verdict != VERDICT_WARN) ||
-			    !names_device(check, other->devices))
+			    !health_names_device(check, other->devices))
 				continue;
 			reason =
 				xasprintf("%s%sanother process used %s: end it, and repeat the run",

@@ -15,6 +15,7 @@
 #include "plan/metrics.h"
 #include "reference/derived.h"
 #include "reference/spec.h"
+#include "result/statistics.h"
 
 #define PEAK_TOLERANCE 1.02  /* clocks and counters of driver and data sheet */
 #define VALUE_TOLERANCE 1e-6 /* samples are stored to ten digits */
@@ -56,12 +57,16 @@ static char *above_peak(const struct case_result *c, const struct metric_value *
 static char *unlike_samples(const struct case_result *c, const struct metric_value *m)
 {
 	const struct series *series = *m->series ? case_series(c, m->series) : NULL;
-	double first = m->launch_count ? m->launches[0] : m->value, expected;
+	double first = m->launch_count ? m->launches[0] : m->value, time, expected, low, high;
 	char value[48], other[48];
 
-	if (!(m->amount > 0) || !series || !(series->statistics.median > 0) || !isfinite(first))
+	if (!(m->amount > 0) || !series || !isfinite(first))
 		return NULL;
-	expected = m->amount / series->statistics.median;
+	time = series->load ? load_mean(series->samples, series->count, &low, &high)
+			    : series->statistics.median;
+	if (!(time > 0))
+		return NULL;
+	expected = m->amount / time;
 	if (fabs(first / expected - 1) <= VALUE_TOLERANCE)
 		return NULL;
 	return xasprintf("%s = %s is not what its samples give: %s", m->name,

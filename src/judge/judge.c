@@ -15,7 +15,35 @@
 #include "plan/metrics.h"
 #include "reference/spec.h"
 
-static void set_text(char **target, const char *text)
+static void refuse_unverified(const struct subject *s, struct observation *o)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->cases[i]->status == CASE_OK && !case_is_verified(s->cases[i]))
+			observation_refuse(o, VERDICT_ERROR, "its result was never verified");
+}
+
+/*
+ * Fills subjects and observations of `limit`; those of identical devices share their launches'
+ * spread.
+ */
+static void judging_select(struct judging *j)
+{
+	j->subjects = xcalloc(j->all->count + 1, sizeof(*j->subjects));
+	j->observations = xcalloc(j->all->count + 1, sizeof(*j->observations));
+	for (size_t i = 0; i < j->all->count; i++) {
+		const struct subject *s = &j->all->items[i];
+
+		if (!limit_selects(j->limit, s->first, s->device ? s->device->name : ""))
+			continue;
+		j->subjects[j->count] = s;
+		j->observations[j->count] =
+			observation_make(s, j->limit->metric->name, j->limit->metric->unit,
+					 j->limit->launch_spread);
+		refuse_unverified(s, &j->observations[j->count++]);
+	}
+}
+
+static void judge_set_text(char **target, const char *text)
 {
 	free(*target);
 	*target = xstrdup(text ? text : "");
@@ -27,17 +55,21 @@ struct verdict_check *judging_add(const struct judging *j, size_t i, enum check_
 	const struct observation *o = &j->observations[i];
 	struct verdict_check *check = verdicts_add(j->verdicts);
 
-	set_text(&check->limit, j->limit->name);
+	judge_set_text(&check->limit, j->limit->name);
 	check_set_case(check, s->first);
 	free(check->devices);
 	check->devices = case_devices(s->first);
-	set_text(&check->model, s->device ? s->device->name : "");
-	set_text(&check->uuid, s->device ? s->device->uuid : "");
-	set_text(&check->metric, j->limit->metric->name);
-	set_text(&check->unit, j->limit->metric->unit);
-	set_text(&check->place, j->limit->place);
-	set_text(&check->bound_origin, j->limit->origin);
+	for (size_t k = 0; k < s->count && !*check->failed_device; k++)
+		judge_set_text(&check->failed_device, s->cases[k]->failed_device);
+	judge_set_text(&check->model, s->device ? s->device->name : "");
+	judge_set_text(&check->uuid, s->device ? s->device->uuid : "");
+	judge_set_text(&check->metric, j->limit->metric->name);
+	judge_set_text(&check->unit, j->limit->metric->unit);
+	judge_set_text(&check->place, j->limit->place);
+	judge_set_text(&check->bound_origin, j->limit->origin);
 	check->aspect = aspect_of(j->limit->suite->aspects, j->limit->metric->name, s->first);
+	free(check->task);
+	check->task = aspect_task(j->limit->suite->aspects, j->limit->metric->name, s->first);
 	check->comparison = comparison;
 	check->launches = o->estimate.launches;
 	check->samples = o->samples;
@@ -48,9 +80,18 @@ struct verdict_check *judging_add(const struct judging *j, size_t i, enum check_
 	return check;
 }
 
+void check_compare(struct verdict_check *check, double half, double reference, size_t count)
+{
+	check->deciding_low = check->value * exp(-half);
+	check->deciding_high = check->value * exp(half);
+	check->reference = reference;
+	check->reference_count = count;
+}
+
 void check_decide(struct verdict_check *check, const struct limit *limit, enum verdict verdict,
 		  const char *reason)
 {
+	check->warns_only = check->warns_only || limit->severity == LIMIT_WARNS;
 	if (verdict == VERDICT_FAIL && limit->severity == LIMIT_WARNS && !check->wrong)
 		verdict = VERDICT_WARN;
 	check->verdict = verdict;
@@ -58,7 +99,7 @@ void check_decide(struct verdict_check *check, const struct limit *limit, enum v
 			  (verdict == VERDICT_SKIP && limit->allow_skipped) ||
 			  (verdict == VERDICT_INCONCLUSIVE && limit->severity == LIMIT_WARNS);
 	if (reason)
-		set_text(&check->reason, reason);
+		judge_set_text(&check->reason, reason);
 }
 
 /* (value - bound) / bound, so that > 0 is good. */
@@ -99,8 +140,8 @@ static void add_origin(struct verdict_check *check, char *origin)
  * The figure that `spec` names for the case: NULL where nothing bounds it; `most`: what the metric
  * may reach by it.
  */
-static const char *figure_of(const char *spec, const struct subject *s, const char *metric,
-			     double *figure, double *most)
+static const char *spec_figure(const char *spec, const struct subject *s, const char *metric,
+			       double *figure, double *most)
 {
 	const char *status;
 	struct spec_peak peak;
@@ -126,7 +167,7 @@ static bool resolve_spec(const struct bound *bound, const struct subject *s,
 {
 	char text[48], *words;
 	double figure, most;
-	const char *key = figure_of(bound->spec, s, check->metric, &figure, &most);
+	const char *key = spec_figure(bound->spec, s, check->metric, &figure, &most);
 
 	if (!key) {
 		*reason =
@@ -160,7 +201,7 @@ static bool resolve_baseline(const struct judging *j, const struct bound *bound,
 	*reason = baseline_misfit(j->input, s, before);
 	if (*reason)
 		return false;
-	o = observe(before, check->metric, check->unit, j->limit->launch_spread);
+	o = observation_make(before, check->metric, check->unit, j->limit->launch_spread);
 	if (o.verdict == VERDICT_PASS) {
 		check->bound = bound->factor * o.estimate.value;
 		*half = o.estimate.half;
@@ -174,8 +215,9 @@ static bool resolve_baseline(const struct judging *j, const struct bound *bound,
 	return !*reason;
 }
 
-static bool resolve(const struct judging *j, const struct bound *bound, const struct subject *s,
-		    struct verdict_check *check, double *half, char **reason)
+static bool bound_resolve(const struct judging *j, const struct bound *bound,
+			  const struct subject *s, struct verdict_check *check, double *half,
+			  char **reason)
 {
 	if (bound->kind == BOUND_SPEC)
 		return resolve_spec(bound, s, check, reason);
@@ -186,12 +228,12 @@ static bool resolve(const struct judging *j, const struct bound *bound, const st
 }
 
 /* Facts that qualify a violation: the case was noisy, the device was throttled. */
-static char *circumstances(const struct subject *s, const char *metric)
+static char *verdict_circumstances(const struct subject *s, const char *metric)
 {
 	const struct metric_value *m = case_metric(s->first, metric);
 	const struct series *series = m && m->series ? case_series(s->first, m->series) : NULL;
 	struct text out = TEXT_EMPTY;
-	char *throttled = throttle_words(case_throttle_reasons(s->first));
+	char *throttled = result_throttle_words(case_throttle_reasons(s->first));
 
 	if (series && series->statistics.noisy)
 		text_addf(&out, "noisy: %s", series->statistics.noise);
@@ -202,26 +244,12 @@ static char *circumstances(const struct subject *s, const char *metric)
 }
 
 /* An exact metric is decided by its worst launch. */
-static void take_worst_launch(struct verdict_check *check, const struct observation *o,
-			      enum check_kind comparison)
+static void judge_take_worst_launch(struct verdict_check *check, const struct observation *o,
+				    enum check_kind comparison)
 {
-	check->value = worst_value(o->values, o->count,
-				   comparison == AT_MOST ? BETTER_LOWER : BETTER_HIGHER);
+	check->value = figure_worst_value(o->values, o->count,
+					  comparison == AT_MOST ? BETTER_LOWER : BETTER_HIGHER);
 	check->low = check->high = check->value;
-}
-
-void judging_say_spread(struct verdict_check *check, const struct observation *o,
-			const struct limit *limit)
-{
-	char *both;
-
-	if (!(o->estimate.learnt > 0))
-		return;
-	both = xasprintf("%s%sits launches scatter by %.2g %%, not by %.2g %%", check->reason,
-			 *check->reason ? "; " : "", 100 * o->estimate.learnt,
-			 100 * limit->launch_spread);
-	free(check->reason);
-	check->reason = both;
 }
 
 /* An identical device on which the same case was measured; NULL: there is none. */
@@ -282,8 +310,8 @@ static void refuse_derived(const struct judging *j, size_t i, struct verdict_che
 	free(reason);
 }
 
-static void judge_value(const struct judging *j, size_t i, const struct bound *bound,
-			enum check_kind comparison)
+static void judge_value_by_bound(const struct judging *j, size_t i, const struct bound *bound,
+				 enum check_kind comparison)
 {
 	struct verdict_check *check = judging_add(j, i, comparison);
 	const struct observation *o = &j->observations[i];
@@ -291,26 +319,27 @@ static void judge_value(const struct judging *j, size_t i, const struct bound *b
 	double half = 0;
 	enum verdict verdict;
 
-	set_text(&check->bound_text, bound->text);
-	set_text(&check->place, bound->place);
+	judge_set_text(&check->bound_text, bound->text);
+	judge_set_text(&check->place, bound->place);
 	if (o->verdict == VERDICT_SKIP) {
 		judge_skipped(j, i, check);
 	} else if (o->verdict != VERDICT_PASS) {
 		check->wrong = o->verdict == VERDICT_FAIL;
 		check_decide(check, j->limit, o->verdict, o->reason);
-	} else if (!resolve(j, bound, j->subjects[i], check, &half, &reason)) {
+	} else if (!bound_resolve(j, bound, j->subjects[i], check, &half, &reason)) {
 		check_decide(check, j->limit, VERDICT_ERROR, reason);
 	} else {
 		if (o->exact)
-			take_worst_launch(check, o, comparison);
+			judge_take_worst_launch(check, o, comparison);
 		check->margin = margin_of(check, comparison == AT_LEAST);
 		verdict = judge_bound(check, o, half);
+		if (half > 0)
+			check_compare(check, root_sum_square(o->estimate.half, half), NAN, 0);
 		if (o->no_interval)
 			reason = xasprintf("%zu samples have no interval", o->samples);
 		else if (verdict != VERDICT_PASS)
-			reason = circumstances(j->subjects[i], check->metric);
+			reason = verdict_circumstances(j->subjects[i], check->metric);
 		check_decide(check, j->limit, verdict, reason);
-		judging_say_spread(check, o, j->limit);
 		if (verdict == VERDICT_PASS && is_bounded_by_driver(j, bound, j->subjects[i]))
 			refuse_derived(j, i, check);
 	}
@@ -318,7 +347,7 @@ static void judge_value(const struct judging *j, size_t i, const struct bound *b
 }
 
 /* All bounds of the limit, as written: "47 GB/s; outlier_margin = 2 %". */
-static char *bounds_of(const struct limit *limit)
+static char *judge_limit_bounds_text(const struct limit *limit)
 {
 	const char *bounds[] = { limit->min.text, limit->max.text };
 	struct text out = TEXT_EMPTY;
@@ -338,21 +367,21 @@ static char *bounds_of(const struct limit *limit)
 }
 
 /* A finding about the limit as a whole. */
-static struct verdict_check *add_plain(const struct limit *limit, struct verdicts *verdicts)
+static struct verdict_check *judge_add_plain(const struct limit *limit, struct verdicts *verdicts)
 {
 	struct verdict_check *check = verdicts_add(verdicts);
 
 	free(check->bound_text);
-	check->bound_text = bounds_of(limit);
-	set_text(&check->limit, limit->name);
-	set_text(&check->metric, limit->metric->name);
-	set_text(&check->unit, limit->metric->unit);
-	set_text(&check->place, limit->place);
-	set_text(&check->bound_origin, limit->origin);
+	check->bound_text = judge_limit_bounds_text(limit);
+	judge_set_text(&check->limit, limit->name);
+	judge_set_text(&check->metric, limit->metric->name);
+	judge_set_text(&check->unit, limit->metric->unit);
+	judge_set_text(&check->place, limit->place);
+	judge_set_text(&check->bound_origin, limit->origin);
 	return check;
 }
 
-static int by_text(const void *a, const void *b)
+static int judge_by_text(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -370,7 +399,7 @@ static size_t different_devices(const struct judging *j)
 			ids[count++] = j->subjects[i]->first->devices[d];
 		}
 	if (count)
-		qsort(ids, count, sizeof(*ids), by_text);
+		qsort(ids, count, sizeof(*ids), judge_by_text);
 	for (size_t i = 0; i < count; i++)
 		different += i == 0 || strcmp(ids[i], ids[i - 1]) != 0;
 	free(ids);
@@ -384,14 +413,14 @@ static void judge_coverage(const struct judging *j)
 	char *reason;
 
 	if (!j->count) {
-		check = add_plain(j->limit, j->verdicts);
+		check = judge_add_plain(j->limit, j->verdicts);
 		check_decide(check, j->limit,
 			     j->limit->allow_skipped ? VERDICT_SKIP : VERDICT_ERROR,
 			     "no case in this run matches this limit");
 	}
 	if (!j->limit->devices || found == j->limit->devices)
 		return;
-	check = add_plain(j->limit, j->verdicts);
+	check = judge_add_plain(j->limit, j->verdicts);
 	reason = xasprintf("measured on %zu device%s, expected %zu", found, found == 1 ? "" : "s",
 			   j->limit->devices);
 	check_decide(check, j->limit, VERDICT_FAIL, reason);
@@ -404,9 +433,9 @@ static void judge_limit(struct judging *j)
 	judge_coverage(j);
 	for (size_t i = 0; i < j->count; i++) {
 		if (j->limit->min.kind)
-			judge_value(j, i, &j->limit->min, AT_LEAST);
+			judge_value_by_bound(j, i, &j->limit->min, AT_LEAST);
 		if (j->limit->max.kind)
-			judge_value(j, i, &j->limit->max, AT_MOST);
+			judge_value_by_bound(j, i, &j->limit->max, AT_MOST);
 	}
 	/* Before identical devices are compared: it may decide which one of two is slow. */
 	if (!isnan(j->limit->population))
@@ -421,19 +450,51 @@ static void judge_limit(struct judging *j)
 	free(j->subjects);
 }
 
-void judge(const struct judge_input *input, struct verdicts *verdicts)
+/* The command that measures and judges again; "" for a result that no config made. */
+static char *repeat_command(const struct judge_input *input)
+{
+	const struct result *result = &input->results[0];
+	struct text out = TEXT_EMPTY;
+
+	if (!input->count || !result->config_name || !*result->config_name ||
+	    !text_starts_with(result->command ? result->command : "", "gpuproof run"))
+		return xstrdup("");
+	text_add(&out, "gpuproof run ");
+	text_add_shell_word(&out, result->config_name);
+	text_add(&out, " --check");
+	return text_detach(&out);
+}
+
+bool judge_by_trend(const struct result *result)
+{
+	for (size_t i = 0; i < result->setting_count; i++) {
+		const struct result_setting *s = &result->settings[i];
+
+		if (strcmp(s->section, "run") == 0 && strcmp(s->key, "verdict") == 0)
+			return strcmp(s->value, "trend") == 0;
+	}
+	return false;
+}
+
+void judge_results(const struct judge_input *input, struct verdicts *verdicts)
 {
 	struct text without_population = TEXT_EMPTY;
 	struct subjects all, baseline;
 	size_t from = verdicts->count;
 
+	if (!verdicts->repeat)
+		verdicts->repeat = repeat_command(input);
 	subjects_collect(&all, input->results, input->count);
 	subjects_collect(&baseline, input->baseline, input->baseline_count);
+	/* Several machines: as soon as one of them is to be judged, all are. */
+	verdicts->trend = !verdicts->limits || verdicts->trend;
+	for (size_t i = 0; i < input->count; i++)
+		verdicts->trend = verdicts->trend && judge_by_trend(&input->results[i]);
 	if (!verdicts->limits) {
 		verdicts->limits = xstrdup(input->limits->source ? input->limits->source : "");
 		verdicts->limits_text = xstrdup(input->limits->text ? input->limits->text : "");
 	}
-	judge_run(input, verdicts);
+	judge_run_findings(input, verdicts);
 	for (size_t i = 0; i < input->limits->count; i++) {
 		const struct limit *limit = &input->limits->items[i];
 		struct judging j = { .input = input,
@@ -458,7 +519,7 @@ void judge(const struct judge_input *input, struct verdicts *verdicts)
 	subjects_release(&baseline);
 }
 
-static const char *host_of(const struct result *result)
+static const char *judge_host_of(const struct result *result)
 {
 	const char *name = result_fact(result, "hostname");
 
@@ -478,7 +539,7 @@ bool judge_same_machine(const struct result *a, const struct result *b)
 	if (a->device_count != b->device_count)
 		return false;
 	/* A device without an id of its own (a CPU) is identified by its host. */
-	if (!names_itself(a) && strcmp(host_of(a), host_of(b)) != 0)
+	if (!names_itself(a) && strcmp(judge_host_of(a), judge_host_of(b)) != 0)
 		return false;
 	for (size_t i = 0; i < a->device_count; i++)
 		if (strcmp(a->devices[i].uuid, b->devices[i].uuid) != 0 ||

@@ -23,12 +23,15 @@ struct judge_input {
 	const struct population *population;
 };
 
+/* True if the run's config has [run] verdict = trend: no shipped limits then. */
+bool judge_by_trend(const struct result *result);
+
 /*
  * Appends a check per limit, case and bound, the findings about the run itself, and the machine's
  * devices with the aspects that are promised and judged. Several machines may go into the same
  * verdicts; verdicts_finish() comes after all.
  */
-void judge(const struct judge_input *input, struct verdicts *verdicts);
+void judge_results(const struct judge_input *input, struct verdicts *verdicts);
 /*
  * Counts, and comes to the one verdict and its sentence. FAIL: a check failed, or there is none;
  * INCONCLUSIVE: one is open, no number was held against a bound, or a promised aspect was not

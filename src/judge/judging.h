@@ -20,17 +20,18 @@ struct judging {
 	struct text *without_population;
 };
 
-/*
- * selection.c: fills subjects and observations of `limit`; those of identical devices share their
- * launches' spread.
- */
-void judging_select(struct judging *j);
 /* outliers.c: one case on two identical devices. */
 bool subjects_alike(const struct subject *a, const struct subject *b);
 bool subjects_on_one_node(const struct subject *a, const struct subject *b);
 
 /* A check of `limit` on a case, with everything but bound and verdict filled in. */
 struct verdict_check *judging_add(const struct judging *j, size_t i, enum check_kind comparison);
+
+/*
+ * Sets the deciding interval of a comparison, by its half width on the log scale, and the median of
+ * `count` devices that the value was compared with.
+ */
+void check_compare(struct verdict_check *check, double half, double reference, size_t count);
 
 /* Sets verdict and acceptance; `reason` (may be NULL) is copied. */
 void check_decide(struct verdict_check *check, const struct limit *limit, enum verdict verdict,
@@ -42,26 +43,20 @@ void check_decide(struct verdict_check *check, const struct limit *limit, enum v
 enum verdict judge_bound(const struct verdict_check *check, const struct observation *o,
 			 double bound_half);
 
-/*
- * Adds to the reason that the launches scatter by more than the limit takes for granted, where they
- * do.
- */
-void judging_say_spread(struct verdict_check *check, const struct observation *o,
-			const struct limit *limit);
-
 /* outliers.c */
 void judge_identical(const struct judging *j);
 /* fleet.c */
 void judge_fleet(const struct judging *j);
 
 /*
- * two_clocks.c: whether the power limit set in among the case's samples, which nothing had heated
+ * power_cap.c: whether the power limit set in among the case's samples, which nothing had heated
  * the device before.
  */
-bool judge_saw_two_clocks(const struct judge_input *input, const struct subject *subject);
+bool judge_power_cap_hit_mid_sampling(const struct judge_input *input,
+				      const struct subject *subject);
 /* The verdict on such a case when compared with others: FAIL and WARN become INCONCLUSIVE. */
-enum verdict judge_doubt(const struct judge_input *input, const struct subject *subject,
-			 enum verdict verdict);
+enum verdict judge_downgrade_if_throttled(const struct judge_input *input,
+					  const struct subject *subject, enum verdict verdict);
 #define DOUBT_WORDS                                                                               \
 	"; its power limit set in among its samples, and when is a matter of chance: measure it " \
 	"after preheating (preheat = 1s)"
@@ -106,12 +101,7 @@ struct link {
 struct link *judge_links(const struct judge_input *input);
 
 /* run_findings.c: wrong results, memory errors, cases that were not run. */
-void judge_run(const struct judge_input *input, struct verdicts *verdicts);
-/*
- * fault_counters.c: memory errors and the like that were counted during cases of `result`, and
- * between them.
- */
-void judge_fault_counters(const struct result *result, struct verdicts *verdicts);
+void judge_run_findings(const struct judge_input *input, struct verdicts *verdicts);
 /*
  * Reports cases that ended in an error or were never verified and that no check of a limit covers;
  * call after the limits.
@@ -131,11 +121,11 @@ char *node_devices(const struct result *result, const struct result_node *node);
 struct verdict_check *judging_node_check(struct verdicts *verdicts, const struct limit *limit,
 					 const struct bound *bound, enum check_kind comparison,
 					 double value, const char *unknown);
-/* accused.c: true for a finding of a run on several nodes that holds one to be at fault. */
-bool judge_accuses(const struct result *result, const struct finding *finding);
-/* Judges each node by a limit on node.accused. */
-void judge_accused(const struct judge_input *input, const struct limit *limit,
-		   struct verdicts *verdicts);
+/* suspects.c: true for a finding of a run on several nodes that holds one to be at fault. */
+bool judge_names_suspect(const struct result *result, const struct finding *finding);
+/* Judges each node by a limit on node.suspect. */
+void judge_suspects(const struct judge_input *input, const struct limit *limit,
+		    struct verdicts *verdicts);
 /* node.c: a limit on a metric of the node as a whole. */
 void judge_node(const struct judge_input *input, const struct limit *limit,
 		struct verdicts *verdicts);

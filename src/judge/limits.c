@@ -10,13 +10,14 @@
 #include "base/embedded.h"
 #include "base/memory.h"
 #include "plan/ini/hint.h"
+#include "plan/suites/suite_set.h"
 #include "reference/gpu.h"
 #include "reference/spec.h"
 
 #define GENERIC "generic.ini"     /* any GPU */
 #define DATASHEET "datasheet.ini" /* a model of configs/gpus that needs no shares of its own */
 
-static void nothing(void *context, const char *key, const char *message)
+static void ignore_message(void *context, const char *key, const char *message)
 {
 	(void)context;
 	(void)key;
@@ -33,19 +34,24 @@ static char *limits_as_text(const struct config *config)
 
 void limits_of_config(struct limits *limits, const struct config *config)
 {
+	struct schema schema = schema_program;
+
 	memset(limits, 0, sizeof(*limits));
+	limits->suites = suite_set_hold(config->suites);
+	schema.suites = suite_set_all(config->suites);
 	limits->items = xcalloc(config->count + 1, sizeof(*limits->items));
 	limits->source = xstrdup(config->name);
 	for (size_t i = 0; i < config->count; i++)
 		/* A loaded config was checked: there is nothing to complain about. */
 		if (strcmp(config->sections[i].kind, "limit") == 0 &&
-		    limit_read(&limits->items[limits->count], &config->sections[i], &schema_program,
-			       nothing, NULL))
+		    limit_read(&limits->items[limits->count], &config->sections[i], &schema,
+			       ignore_message, NULL))
 			limits->count++;
 	limits->text = limits_as_text(config);
 }
 
-static enum status take(struct limits *limits, struct config *config, enum status status)
+static enum status limits_take_config(struct limits *limits, struct config *config,
+				      enum status status)
 {
 	if (status == STATUS_OK)
 		limits_of_config(limits, config);
@@ -63,13 +69,13 @@ static enum status load_shipped(struct limits *limits, const struct embedded_fil
 				  file->size, NULL, 0, errors);
 
 	free(name);
-	status = take(limits, &config, status);
+	status = limits_take_config(limits, &config, status);
 	limits->shipped = true;
 	return status;
 }
 
 /* The limits of a model of configs/gpus, NULL: of any other device. */
-static const struct embedded_file *file_of_model(const struct embedded_file *sheet)
+static const struct embedded_file *limits_file_of_model(const struct embedded_file *sheet)
 {
 	const struct embedded_file *file =
 		sheet ? embedded_find(embedded_limits, sheet->name) : NULL;
@@ -78,14 +84,14 @@ static const struct embedded_file *file_of_model(const struct embedded_file *she
 }
 
 /* Shipped limits by name: of a file, or of a model that shares one. */
-static const struct embedded_file *shipped(const char *source)
+static const struct embedded_file *limits_shipped(const char *source)
 {
 	char *name = xasprintf("%s.ini", source);
 	const struct embedded_file *file = embedded_find(embedded_limits, name);
 	const struct gpu *gpu = gpus_by_id(source);
 
 	free(name);
-	return file || !gpu ? file : file_of_model(gpu->file);
+	return file || !gpu ? file : limits_file_of_model(gpu->file);
 }
 
 /* A name that is neither a file's nor one of shipped limits. */
@@ -99,7 +105,7 @@ static enum status not_there(const char *source, struct text *errors)
 
 enum status limits_load(struct limits *limits, const char *source, struct text *errors)
 {
-	const struct embedded_file *file = shipped(source);
+	const struct embedded_file *file = limits_shipped(source);
 	struct config config;
 	enum status status;
 
@@ -108,8 +114,9 @@ enum status limits_load(struct limits *limits, const char *source, struct text *
 		return load_shipped(limits, file, errors);
 	if (access(source, F_OK) != 0 && !strchr(source, '/') && !text_ends_with(source, ".ini"))
 		return not_there(source, errors);
-	status = take(limits, &config,
-		      config_load_with(&config, &schema_limits, source, NULL, 0, errors));
+	status = limits_take_config(limits, &config,
+				    config_load_with(&config, &schema_limits, source, NULL, 0,
+						     errors));
 	if (status == STATUS_OK && !limits->count) {
 		/* Suites alone: a config is what was given. */
 		text_addf(errors, "%s: no [limit NAME] section: nothing to judge by\n", source);
@@ -122,7 +129,7 @@ enum status limits_load(struct limits *limits, const char *source, struct text *
 enum status limits_of_model(struct limits *limits, const char *device_name, struct text *errors)
 {
 	memset(limits, 0, sizeof(*limits));
-	return load_shipped(limits, file_of_model(spec_file(device_name)), errors);
+	return load_shipped(limits, limits_file_of_model(spec_file(device_name)), errors);
 }
 
 /* The config was written anew into the result: what its lines were called is in the settings. */
@@ -151,9 +158,10 @@ enum status limits_of_result(struct limits *limits, const struct result *result,
 
 	memset(limits, 0, sizeof(*limits));
 	if (strstr(result->config_text, "[limit ")) {
-		status = config_parse_written(&config, result->config_name, result->config_text,
-					      strlen(result->config_text), errors);
-		if (take(limits, &config, status) != STATUS_OK)
+		status = config_parse_presented(&config, result->config_name, result->config_text,
+						strlen(result->config_text), result->presentations,
+						result->presentation_count, errors);
+		if (limits_take_config(limits, &config, status) != STATUS_OK)
 			return status;
 		for (size_t i = 0; i < limits->count; i++) {
 			restore_place(&limits->items[i].min.place, result, limits->items[i].name,
@@ -183,6 +191,7 @@ void limits_release(struct limits *limits)
 	free(limits->items);
 	free(limits->source);
 	free(limits->text);
+	suite_set_drop(limits->suites);
 	memset(limits, 0, sizeof(*limits));
 }
 
@@ -194,7 +203,7 @@ static bool word_matches(const struct condition *condition, const char *text)
 	return false;
 }
 
-static bool model_is(const char *device_name, const char *text)
+static bool limits_model_is(const char *device_name, const char *text)
 {
 	if (!*text)
 		return false;
@@ -208,7 +217,7 @@ static bool model_is(const char *device_name, const char *text)
 bool condition_is_about(const struct condition *condition, const char *device_name)
 {
 	for (size_t i = 0; i < condition->word_count; i++)
-		if (model_is(device_name, condition->words[i]))
+		if (limits_model_is(device_name, condition->words[i]))
 			return true;
 	return false;
 }
@@ -237,7 +246,7 @@ static bool device_matches(const struct condition *condition, const struct case_
 }
 
 /* On that node alone, or with others. */
-static bool is_on_node(const struct condition *condition, const struct case_result *c)
+static bool limits_is_on_node(const struct condition *condition, const struct case_result *c)
 {
 	bool matches = c->node && *c->node && node_matches(condition, c->node);
 
@@ -313,7 +322,7 @@ static bool condition_holds(const struct condition *condition, const struct case
 	if (strcmp(condition->name, "backend") == 0)
 		return backend_matches(condition, c);
 	if (strcmp(condition->name, "node") == 0)
-		return is_on_node(condition, c);
+		return limits_is_on_node(condition, c);
 	if (strcmp(condition->name, "label") == 0)
 		return word_matches(condition, c->label);
 	return false;

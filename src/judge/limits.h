@@ -10,9 +10,10 @@
 struct limits {
 	struct limit *items;
 	size_t count;
-	char *source; /* "nightly.ini", "h200" (shipped): for people */
-	char *text;   /* all of them as INI */
-	bool shipped; /* with the program, not a user's own */
+	char *source;             /* "nightly.ini", "h200" (shipped): for people */
+	char *text;               /* all of them as INI */
+	bool shipped;             /* with the program, not a user's own */
+	struct suite_set *suites; /* of which suites and metrics of the items are */
 };
 
 /* The [limit] sections of a valid config; count 0 when it has none. */

@@ -32,8 +32,8 @@ static double nvlink_links(const struct link *link, const struct device_info *de
 }
 
 /* The lowest value over the devices; `worst` names the last device that has it. */
-static double lowest(const struct judge_input *input, const struct limit *limit,
-		     device_value_fn *value_of, const char **worst)
+static double lowest_device_value(const struct judge_input *input, const struct limit *limit,
+				  device_value_fn *value_of, const char **worst)
 {
 	const struct result *result = &input->results[0];
 	struct link *links = judge_links(input);
@@ -63,8 +63,8 @@ static double nic_rate(const struct link *link, const struct device_info *device
 }
 
 /* The devices of `node`; NULL: of the result. */
-static double devices_on(const struct result *result, const struct limit *limit,
-			 const struct result_node *node)
+static double node_limit_devices_on(const struct result *result, const struct limit *limit,
+				    const struct result_node *node)
 {
 	double n = 0;
 
@@ -75,16 +75,17 @@ static double devices_on(const struct result *result, const struct limit *limit,
 }
 
 /* On several nodes: that of the whole node with the fewest, or with the most. */
-static double count_devices(const struct result *result, const struct limit *limit, bool most,
-			    char **reason)
+static double node_count_devices(const struct result *result, const struct limit *limit, bool most,
+				 char **reason)
 {
 	double value = (double)NAN;
 
 	if (!result->node_count)
-		return devices_on(result, limit, NULL);
+		return node_limit_devices_on(result, limit, NULL);
 	for (size_t i = 0; i < result->node_count; i++) {
 		const struct result_node *node = &result->nodes[i];
-		double own = node->status == NODE_OK ? devices_on(result, limit, node) : NAN;
+		double own =
+			node->status == NODE_OK ? node_limit_devices_on(result, limit, node) : NAN;
 
 		if (isnan(own) || (most ? own <= value : own >= value) ||
 		    (own == 0 && limit->condition_count))
@@ -97,7 +98,7 @@ static double count_devices(const struct result *result, const struct limit *lim
 }
 
 /* Nodes without a whole result; NaN: the run is of one node. */
-static double count_lost(const struct result *result, char **reason)
+static double node_limit_count_lost(const struct result *result, char **reason)
 {
 	size_t lost = 0;
 	struct text names = TEXT_EMPTY;
@@ -121,19 +122,19 @@ static double count_drift(const struct result *result, char **reason)
 	for (size_t i = 0; i < result->node_count; i++)
 		whole += result->nodes[i].status == NODE_OK;
 	for (size_t i = 0; i < result->preflight_count; i++) {
-		const char *word = strrchr(result->preflight[i].subject, ' ');
+		const struct finding *f = &result->preflight[i];
 		size_t own = 0;
 
-		if (!text_starts_with(result->preflight[i].subject, "drift of ") || !word)
+		if (strcmp(f->topic, FINDING_DRIFT) != 0)
 			continue;
 		for (size_t k = 0; k < result->preflight_count; k++)
-			own += text_starts_with(result->preflight[k].subject, "drift of ") &&
-			       text_ends_with(result->preflight[k].subject, word);
+			own += strcmp(result->preflight[k].topic, FINDING_DRIFT) == 0 &&
+			       strcmp(result->preflight[k].node, f->node) == 0;
 		if (own <= most)
 			continue;
 		most = own;
 		free(*reason);
-		*reason = xasprintf("node%s: %s", word, result->preflight[i].subject);
+		*reason = xasprintf("node %s: %s", f->node, f->subject);
 	}
 	return whole >= 3 ? (double)most : (double)NAN;
 }
@@ -163,8 +164,8 @@ static double driver_version(const struct result *result)
 }
 
 /* `most`: of the node or device with the highest value, where the lowest is not what counts. */
-static double value_of(const struct judge_input *input, const struct limit *limit, bool most,
-		       const char **worst, char **reason)
+static double node_value(const struct judge_input *input, const struct limit *limit, bool most,
+			 const char **worst, char **reason)
 {
 	static const struct {
 		const char *metric;
@@ -176,9 +177,9 @@ static double value_of(const struct judge_input *input, const struct limit *limi
 	const struct result *result = &input->results[0];
 
 	if (strcmp(limit->metric->name, "node.devices") == 0)
-		return count_devices(result, limit, most, reason);
+		return node_count_devices(result, limit, most, reason);
 	if (strcmp(limit->metric->name, "node.lost") == 0)
-		return count_lost(result, reason);
+		return node_limit_count_lost(result, reason);
 	if (strcmp(limit->metric->name, "node.drift") == 0)
 		return count_drift(result, reason);
 	if (strcmp(limit->metric->name, "node.ecc") == 0)
@@ -187,7 +188,7 @@ static double value_of(const struct judge_input *input, const struct limit *limi
 		return driver_version(result);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (strcmp(limit->metric->name, rows[i].metric) == 0)
-			return lowest(input, limit, rows[i].value, worst);
+			return lowest_device_value(input, limit, rows[i].value, worst);
 	return (double)NAN;
 }
 
@@ -217,14 +218,14 @@ struct verdict_check *judging_node_check(struct verdicts *verdicts, const struct
 	return check;
 }
 
-static void judge_value(const struct judge_input *input, const struct limit *limit,
-			const struct bound *bound, enum check_kind comparison,
-			struct verdicts *verdicts)
+static void judge_node_bound(const struct judge_input *input, const struct limit *limit,
+			     const struct bound *bound, enum check_kind comparison,
+			     struct verdicts *verdicts)
 {
 	const char *worst = "";
 	char *reason = NULL;
 	double value =
-		input->count ? value_of(input, limit, comparison == AT_MOST, &worst, &reason) : 0;
+		input->count ? node_value(input, limit, comparison == AT_MOST, &worst, &reason) : 0;
 	struct verdict_check *check = judging_node_check(verdicts, limit, bound, comparison, value,
 							 "it is not known here");
 
@@ -240,12 +241,12 @@ static void judge_value(const struct judge_input *input, const struct limit *lim
 void judge_node(const struct judge_input *input, const struct limit *limit,
 		struct verdicts *verdicts)
 {
-	if (input->count && strcmp(limit->metric->name, NODE_ACCUSED) == 0) {
-		judge_accused(input, limit, verdicts);
+	if (input->count && strcmp(limit->metric->name, NODE_SUSPECT) == 0) {
+		judge_suspects(input, limit, verdicts);
 		return;
 	}
 	if (limit->min.kind)
-		judge_value(input, limit, &limit->min, AT_LEAST, verdicts);
+		judge_node_bound(input, limit, &limit->min, AT_LEAST, verdicts);
 	if (limit->max.kind)
-		judge_value(input, limit, &limit->max, AT_MOST, verdicts);
+		judge_node_bound(input, limit, &limit->max, AT_MOST, verdicts);
 }

@@ -34,7 +34,7 @@ bool subjects_on_one_node(const struct subject *a, const struct subject *b)
 	return strcmp(node, b->first->node ? b->first->node : "") == 0;
 }
 
-struct group {
+struct outlier_group {
 	const struct judging *j;
 	size_t members[MOST_IDENTICAL]; /* indices into j->subjects that have a value */
 	double logs[MOST_IDENTICAL];    /* negated where lower is better */
@@ -54,7 +54,7 @@ static double turned_log(const struct judging *j, size_t i)
  * The devices identical to that of subjects[first], itself included; `seen` marks all of them, also
  * those without a value.
  */
-static void collect_group(struct group *g, size_t first, bool *seen)
+static void outliers_collect_group(struct outlier_group *g, size_t first, bool *seen)
 {
 	const struct judging *j = g->j;
 
@@ -75,7 +75,7 @@ static void collect_group(struct group *g, size_t first, bool *seen)
 	}
 }
 
-static double deviation_of(const struct group *g)
+static double deviation_of(const struct outlier_group *g)
 {
 	double center = median_of(g->logs, g->count);
 	double *distances = xmalloc(g->count * sizeof(*distances)), deviation;
@@ -87,7 +87,8 @@ static double deviation_of(const struct group *g)
 	return deviation;
 }
 
-static double median_of_others(const struct group *g, const double *values, size_t member)
+static double outlier_median_of_others(const struct outlier_group *g, const double *values,
+				       size_t member)
 {
 	double *others = xmalloc(g->count * sizeof(*others)), median;
 	size_t n = 0;
@@ -100,7 +101,7 @@ static double median_of_others(const struct group *g, const double *values, size
 	return median;
 }
 
-static struct verdict_check *add_check(const struct judging *j, size_t i)
+static struct verdict_check *outlier_add_check(const struct judging *j, size_t i)
 {
 	struct verdict_check *check = judging_add(j, i, LIKE_IDENTICAL);
 
@@ -111,102 +112,73 @@ static struct verdict_check *add_check(const struct judging *j, size_t i)
 	return check;
 }
 
-struct standing {
+struct outlier_standing {
 	double others;  /* their median, logarithm */
 	double deficit; /* how much worse than that, logarithm */
 	double half;    /* of the interval of `deficit` */
 };
 
-static struct standing standing_of(const struct group *g, size_t member)
+static struct outlier_standing outlier_standing(const struct outlier_group *g, size_t member)
 {
-	double others = median_of_others(g, g->logs, member);
+	double others = outlier_median_of_others(g, g->logs, member);
 	/* A device that scatters widely is no reason to trust the others less. */
-	double half = median_of_others(g, g->halves, member);
+	double half = outlier_median_of_others(g, g->halves, member);
 
 	if (g->count > 2)
 		half *= MEDIAN_TO_MEAN / sqrt((double)g->count - 1);
-	return (struct standing){ others, others - g->logs[member],
-				  root_sum_square(g->halves[member], half) };
+	return (struct outlier_standing){ others, others - g->logs[member],
+					  root_sum_square(g->halves[member], half) };
 }
 
 /* 0 for two devices: their deviation would be half their distance. */
-static double scatter(const struct group *g)
+static double outlier_scatter(const struct outlier_group *g)
 {
 	return g->count > 2 ? g->j->limit->sigmas * g->deviation : 0;
 }
 
-static enum verdict verdict_of(const struct group *g, const struct standing *s)
+static enum verdict outlier_verdict(const struct outlier_group *g, const struct outlier_standing *s)
 {
 	double margin = -log(1 - g->j->limit->outlier_margin),
 	       warn = -log(1 - g->j->limit->outlier_margin_warn);
 
-	if (s->deficit - s->half > fmax(margin, scatter(g)))
+	if (s->deficit - s->half > fmax(margin, outlier_scatter(g)))
 		return VERDICT_FAIL;
 	if (s->deficit + s->half > margin)
 		return VERDICT_INCONCLUSIVE;
 	/* Not a number where the limit has no such margin. */
-	return s->deficit - s->half > fmax(warn, scatter(g)) && !isnan(warn) ? VERDICT_WARN
-									     : VERDICT_PASS;
+	return s->deficit - s->half > fmax(warn, outlier_scatter(g)) && !isnan(warn) ? VERDICT_WARN
+										     : VERDICT_PASS;
 }
 
-/* True if another check finds the case slow; some good cards warn as well. */
-static bool is_slow_by(const struct verdict_check *check, const char *case_id)
-{
-	bool warns = check->comparison == LIKE_POPULATION && check->verdict == VERDICT_WARN;
-
-	return (check->verdict == VERDICT_FAIL || warns) && check->comparison != LIKE_IDENTICAL &&
-	       strcmp(check->case_id, case_id) == 0;
-}
-
-/* For two devices: the reason why this one is the slow one, if an earlier check decides it. */
-static void add_which(struct text *out, const struct verdicts *v, const char *case_id)
-{
-	for (size_t i = 0; i < v->count; i++) {
-		const struct verdict_check *check = &v->checks[i];
-
-		if (!is_slow_by(check, case_id))
-			continue;
-		if (check->comparison == LIKE_POPULATION)
-			text_add(out, ": this one is slow, as good cards of the model tell too");
-		else
-			text_addf(out, ": this one is slow, as [limit %s] says too", check->limit);
-		return;
-	}
-	text_add(out, ": one of the two is wrong, most likely the slower one; compare each with "
-		      "its limit or population");
-}
-
-static char *words_of(const struct group *g, const struct standing *s, enum verdict verdict,
-		      bool doubted, const char *case_id)
+static char *outliers_words_of(const struct outlier_group *g, const struct outlier_standing *s,
+			       bool doubted)
 {
 	struct text out = TEXT_EMPTY;
 
 	text_addf(&out, "%.2f %% %s than ", fabs(100 * (1 - exp(-s->deficit))),
 		  s->deficit < 0 ? "better" : "worse");
-	if (g->count > 2) {
+	if (g->count > 2)
 		text_addf(&out, "the median of %zu identical devices", g->count - 1);
-	} else {
+	else
 		text_add(&out, "the other one of two");
-		if (verdict == VERDICT_FAIL)
-			add_which(&out, g->j->verdicts, case_id);
-	}
 	if (doubted)
 		text_add(&out, DOUBT_WORDS);
 	return text_detach(&out);
 }
 
-static void judge_member(const struct group *g, size_t member)
+static void outlier_judge_member(const struct outlier_group *g, size_t member)
 {
 	const struct judging *j = g->j;
 	bool lower = j->limit->metric->better == BETTER_LOWER;
-	struct standing s = standing_of(g, member);
-	enum verdict found = verdict_of(g, &s);
-	enum verdict verdict = judge_doubt(j->input, j->subjects[g->members[member]], found);
+	struct outlier_standing s = outlier_standing(g, member);
+	enum verdict found = outlier_verdict(g, &s);
+	enum verdict verdict =
+		judge_downgrade_if_throttled(j->input, j->subjects[g->members[member]], found);
 	double margin =
 		verdict == VERDICT_WARN ? j->limit->outlier_margin_warn : j->limit->outlier_margin;
-	double allowed = fmax(-log(1 - margin), scatter(g));
-	struct verdict_check *check = add_check(j, g->members[member]);
-	char *reason = words_of(g, &s, verdict, verdict != found, check->case_id);
+	double allowed = fmax(-log(1 - margin), outlier_scatter(g));
+	struct verdict_check *check = outlier_add_check(j, g->members[member]);
+	char *reason = outliers_words_of(g, &s, verdict != found);
 
 	if (verdict == VERDICT_WARN) {
 		free(check->bound_text);
@@ -215,43 +187,47 @@ static void judge_member(const struct group *g, size_t member)
 	}
 	check->bound = exp(lower ? -(s.others - allowed) : s.others - allowed);
 	check->margin = (lower ? -1 : 1) * (check->value / check->bound - 1);
+	check->warns_only = verdict == VERDICT_WARN;
+	check_compare(check, s.half, exp(lower ? -s.others : s.others), g->count - 1);
+	if (g->count == 2)
+		judging_set(&check->reference_device,
+			    j->subjects[g->members[1 - member]]->first->device);
 	check_decide(check, j->limit, verdict, reason);
-	judging_say_spread(check, &j->observations[g->members[member]], j->limit);
 	free(reason);
 }
 
-static void judge_group(struct group *g)
+static void judge_group(struct outlier_group *g)
 {
 	if (g->count == 1) {
 		/* If the limit also bounds the value, the case was judged. */
 		if (!g->j->limit->min.kind && !g->j->limit->max.kind)
-			check_decide(add_check(g->j, g->members[0]), g->j->limit, VERDICT_SKIP,
-				     "there is no identical device to compare with");
+			check_decide(outlier_add_check(g->j, g->members[0]), g->j->limit,
+				     VERDICT_SKIP, "no identical device to compare with");
 		return;
 	}
 	g->deviation = g->count ? deviation_of(g) : 0;
 	for (size_t i = 0; i < g->count; i++)
-		judge_member(g, i);
+		outlier_judge_member(g, i);
 }
 
 void judge_identical(const struct judging *j)
 {
 	bool *seen = xcalloc(j->count + 1, sizeof(*seen));
-	struct group *g = xcalloc(1, sizeof(*g));
+	struct outlier_group *g = xcalloc(1, sizeof(*g));
 
 	g->j = j;
 	for (size_t i = 0; i < j->count; i++) {
 		const struct observation *o = &j->observations[i];
 
 		if (o->verdict != VERDICT_PASS) {
-			struct verdict_check *check = add_check(j, i);
+			struct verdict_check *check = outlier_add_check(j, i);
 
 			check->wrong = o->verdict == VERDICT_FAIL;
 			check_decide(check, j->limit, o->verdict, o->reason);
 		}
 		if (seen[i])
 			continue;
-		collect_group(g, i, seen);
+		outliers_collect_group(g, i, seen);
 		judge_group(g);
 	}
 	free(seen);

@@ -1,7 +1,7 @@
 /*
  * Checks without a limit: wrong results, memory errors, cases that are missing.
  *
- * Adding a finding about a run: a function called by judge_run(), with its aspect.
+ * Adding a finding about a run: a function called by judge_run_findings(), with its aspect.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -12,13 +12,172 @@
 #include "base/memory.h"
 #include "judge/judging.h"
 
+/*
+ * Counters of faults, and what it means when one of them moved during a case. Not NVLink's: it
+ * counts corrected replays, of which two healthy H200s had 1 to 19 in most cases of an acceptance
+ * run. They are in the telemetry.
+ */
+static const struct {
+	size_t offset;
+	enum verdict verdict;
+	enum cause cause;
+	const char *what;
+} counters[] = {
+	{ offsetof(struct telemetry, ecc_uncorrected), VERDICT_FAIL, CAUSE_GPU_MEMORY_ERROR,
+	  "uncorrected memory errors (ECC)" },
+	{ offsetof(struct telemetry, xid_errors), VERDICT_FAIL, CAUSE_GPU_CRITICAL_ERROR,
+	  "critical errors of the GPU (Xid; the kernel's log says which)" },
+	{ offsetof(struct telemetry, ecc_corrected), VERDICT_WARN, CAUSE_GPU_MEMORY_ERROR,
+	  "corrected memory errors (ECC)" },
+	{ offsetof(struct telemetry, pcie_replays), VERDICT_WARN, CAUSE_LINK_DEGRADED,
+	  "PCIe replays" },
+};
+
+/* Takes over `reason`. `n` is of the counter; `device` NULL: the case's first. */
+static void tell_counter(const struct result *result, const struct case_result *c,
+			 const char *device, size_t n, char *reason, struct verdicts *verdicts)
+{
+	bool fails = counters[n].verdict == VERDICT_FAIL;
+	struct verdict_check *check = judging_finding(verdicts, result, c, device, ASPECT_CONDITION,
+						      counters[n].verdict, fails, reason);
+
+	check->cause = counters[n].cause;
+	check->accepted = !fails;
+}
+
+static int64_t counter_of(const struct telemetry *telemetry, size_t offset)
+{
+	return *(const int64_t *)(const void *)((const char *)telemetry + offset);
+}
+
+/*
+ * Counters of a case's first device that moved between two readings; `when` is "during the case".
+ */
+static void judge_readings(const struct result *result, const struct case_result *c,
+			   const struct telemetry *first, const struct telemetry *last,
+			   const char *when, struct verdicts *verdicts)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
+		int64_t before = counter_of(first, counters[i].offset);
+		int64_t after = counter_of(last, counters[i].offset);
+
+		if (before >= 0 && after > before)
+			tell_counter(result, c, NULL, i,
+				     xasprintf("%s %s: %" PRId64, counters[i].what, when,
+					       after - before),
+				     verdicts);
+	}
+}
+
+/* The lowest and the highest of a counter that only grows. */
+static bool counter_grew(const struct time_quantity *q, double *by)
+{
+	double low = (double)NAN, high = (double)NAN;
+
+	for (size_t i = 0; i < q->highest_count; i++) {
+		low = fmin(low, q->highest[i]);
+		high = fmax(high, q->highest[i]);
+	}
+	*by = high - low;
+	return *by > 0;
+}
+
+/* Fault counters of a soak on all devices but the first, which judge_readings() compares. */
+static void judge_watches(const struct result *result, const struct case_result *c,
+			  struct verdicts *verdicts)
+{
+	static const char *const names[] = { "ecc_uncorrected", "xid_errors", "ecc_corrected",
+					     "pcie_replays" };
+
+	for (size_t i = 1; i < c->watch_count; i++) {
+		const struct watch *t = &c->watches[i];
+
+		for (size_t q = 0; q < t->quantity_count; q++) {
+			double by;
+
+			for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
+				if (strcmp(t->quantities[q].name, names[n]) != 0 ||
+				    !counter_grew(&t->quantities[q], &by))
+					continue;
+				tell_counter(result, c, t->device, n,
+					     xasprintf("%s during the case: %.0f", counters[n].what,
+						       by),
+					     verdicts);
+			}
+		}
+	}
+}
+
+/* A case and the latest before it with the same first device. */
+struct gap {
+	const struct case_result *c, *before; /* before: NULL: there is none */
+};
+
+static int fault_counters_by_start(const void *a, const void *b)
+{
+	const struct case_result *p = ((const struct gap *)a)->c, *q = ((const struct gap *)b)->c;
+
+	if (p->started_seconds != q->started_seconds)
+		return p->started_seconds < q->started_seconds ? -1 : 1;
+	return (p > q) - (p < q);
+}
+
+static int fault_counters_by_device(const void *a, const void *b)
+{
+	int order = strcmp(((const struct gap *)a)->c->device, ((const struct gap *)b)->c->device);
+
+	return order ? order : fault_counters_by_start(a, b);
+}
+
+/*
+ * Faults counted between two cases of a device: opening a context, filling memory and verifying are
+ * work too. Of pooled launches a case's last reading is of the last one, and the next case's first
+ * of the first: such readings decrease, and every launch is covered by a case's own two readings.
+ */
+static void judge_gaps(const struct result *result, struct verdicts *verdicts)
+{
+	struct gap *gaps = xcalloc(result->case_count + 1, sizeof(*gaps));
+	size_t count = 0;
+
+	for (size_t i = 0; i < result->case_count; i++)
+		if (result->cases[i].device)
+			gaps[count++].c = &result->cases[i];
+	qsort(gaps, count, sizeof(*gaps), fault_counters_by_device);
+	for (size_t i = 1; i < count; i++)
+		if (strcmp(gaps[i - 1].c->device, gaps[i].c->device) == 0)
+			gaps[i].before = gaps[i - 1].c;
+	qsort(gaps, count, sizeof(*gaps), fault_counters_by_start);
+	for (size_t i = 0; i < count; i++)
+		if (gaps[i].before)
+			judge_readings(result, gaps[i].c, &gaps[i].before->after,
+				       &gaps[i].c->before,
+				       "before the case, since the one before it", verdicts);
+	free(gaps);
+}
+
+/*
+ * Memory errors and the like that were counted during cases of `result`, and
+ * between them.
+ */
+static void judge_fault_counters(const struct result *result, struct verdicts *verdicts)
+{
+	for (size_t i = 0; i < result->case_count; i++) {
+		const struct case_result *c = &result->cases[i];
+
+		judge_readings(result, c, &c->before, &c->after, "during the case", verdicts);
+		judge_watches(result, c, verdicts);
+	}
+	judge_gaps(result, verdicts);
+}
+
 void judging_set(char **text, const char *value)
 {
 	free(*text);
 	*text = xstrdup(value ? value : "");
 }
 
-static void set_device(struct verdict_check *check, const struct result *result, const char *id)
+static void run_findings_set_device(struct verdict_check *check, const struct result *result,
+				    const char *id)
 {
 	const struct device_info *device = result_device(result, id);
 
@@ -40,7 +199,7 @@ struct verdict_check *judging_finding(struct verdicts *verdicts, const struct re
 	if (c)
 		check_set_case(check, c);
 	if (c || device)
-		set_device(check, result, device ? device : c->device);
+		run_findings_set_device(check, result, device ? device : c->device);
 	check->aspect = aspect;
 	check->verdict = verdict;
 	check->wrong = wrong;
@@ -55,14 +214,20 @@ static void judge_throttling(const struct result *result, const struct case_resu
 	struct verdict_check *check;
 	char *words;
 
-	if (!throttle_is_fault(case_throttle_reasons(c)))
+	if (!result_throttle_is_fault(case_throttle_reasons(c)))
 		return;
-	words = throttle_words(case_throttle_reasons(c));
+	words = result_throttle_words(case_throttle_reasons(c));
 	check = judging_finding(verdicts, result, c, NULL, ASPECT_CONDITION, VERDICT_WARN, false,
 				xasprintf("the device was throttled: %s", words));
 	check->cause = CAUSE_GPU_THROTTLED;
 	check->accepted = true;
 	free(words);
+}
+
+/* The device where the case failed; NULL: unknown. */
+static const char *known_device(const struct case_result *c)
+{
+	return c->failed_device && *c->failed_device ? c->failed_device : NULL;
 }
 
 /* A soak knows which of its devices were wrong; for other cases the first device represents all. */
@@ -80,18 +245,18 @@ static void judge_wrong(const struct result *result, const struct case_result *c
 		if (!t->wrong)
 			continue;
 		told = true;
-		check = judging_finding(verdicts, result, c, t->device, ASPECT_CORRECTNESS,
-					VERDICT_FAIL, true,
-					xasprintf("%" PRIu64 " wrong word%s%s, the first: %s",
-						  t->wrong, t->wrong == 1 ? "" : "s",
-						  case_wrong_is_planted(c) ? " that the run planted"
-									   : "",
-						  t->wrong_words));
-		if (case_wrong_is_planted(c))
-			check->cause = CAUSE_FAULTS_PLANTED;
+		check = judging_finding(
+			verdicts, result, c, t->device, ASPECT_CORRECTNESS, VERDICT_FAIL, true,
+			xasprintf("%" PRIu64 " wrong word%s%s, the first: %s", t->wrong,
+				  t->wrong == 1 ? "" : "s",
+				  case_wrong_is_injected(c) ? " that the run injected" : "",
+				  t->wrong_words));
+		if (case_wrong_is_injected(c))
+			check->cause = CAUSE_FAULTS_INJECTED;
 	}
 	if (!told)
-		judging_finding(verdicts, result, c, NULL, ASPECT_CORRECTNESS, VERDICT_FAIL, true,
+		judging_finding(verdicts, result, c, known_device(c), ASPECT_CORRECTNESS,
+				VERDICT_FAIL, true,
 				c->status == CASE_FAILED ? xstrdup(c->reason)
 							 : xasprintf("its error of %.3g is beyond "
 								     "the tolerance of %.3g",
@@ -123,14 +288,6 @@ static void judge_lost(const struct result *result, const struct case_result *c,
 	}
 }
 
-static void judge_case(const struct result *result, const struct case_result *c,
-		       struct verdicts *verdicts)
-{
-	judge_wrong(result, c, verdicts);
-	judge_throttling(result, c, verdicts);
-	judge_lost(result, c, verdicts);
-}
-
 /* A run that did not reach its end is never accepted, also when what is missing has no limit. */
 static void judge_end(const struct result *result, struct verdicts *verdicts)
 {
@@ -160,7 +317,7 @@ static void judge_nothing(const struct judge_input *input, struct verdicts *verd
 }
 
 /* A node that gave no whole result is never accepted, whatever the others measured. */
-static void judge_nodes(const struct result *result, struct verdicts *verdicts)
+static void judge_lost_nodes(const struct result *result, struct verdicts *verdicts)
 {
 	bool *told = xcalloc(result->node_count + 1, sizeof(*told));
 
@@ -182,22 +339,25 @@ static void judge_nodes(const struct result *result, struct verdicts *verdicts)
 	free(told);
 }
 
-void judge_run(const struct judge_input *input, struct verdicts *verdicts)
+void judge_run_findings(const struct judge_input *input, struct verdicts *verdicts)
 {
 	judge_health(input, verdicts);
 	judge_nothing(input, verdicts);
 	for (size_t r = 0; r < input->count; r++) {
 		const struct result *result = &input->results[r];
 
-		for (size_t i = 0; i < result->case_count; i++)
-			judge_case(result, &result->cases[i], verdicts);
+		for (size_t i = 0; i < result->case_count; i++) {
+			judge_wrong(result, &result->cases[i], verdicts);
+			judge_throttling(result, &result->cases[i], verdicts);
+			judge_lost(result, &result->cases[i], verdicts);
+		}
 		judge_fault_counters(result, verdicts);
 		judge_end(result, verdicts);
-		judge_nodes(result, verdicts);
+		judge_lost_nodes(result, verdicts);
 	}
 }
 
-static bool is_told(const struct verdicts *verdicts, const char *case_id)
+static bool run_findings_case_has_error_check(const struct verdicts *verdicts, const char *case_id)
 {
 	for (size_t i = 0; i < verdicts->count; i++)
 		if (verdicts->checks[i].verdict == VERDICT_ERROR &&
@@ -215,7 +375,8 @@ static void judge_unverified(const struct result *result, struct verdicts *verdi
 	for (size_t i = 0; i < result->case_count; i++) {
 		const struct case_result *c = &result->cases[i];
 
-		if (c->status != CASE_OK || case_is_verified(c) || is_told(verdicts, c->id))
+		if (c->status != CASE_OK || case_is_verified(c) ||
+		    run_findings_case_has_error_check(verdicts, c->id))
 			continue;
 		first = first ? first : c;
 		count++;
@@ -225,13 +386,6 @@ static void judge_unverified(const struct result *result, struct verdicts *verdi
 				false,
 				xasprintf("the result of this case%s was never verified",
 					  count > 1 ? " and of others" : ""));
-}
-
-/* A device error, a hang or a crash: nothing that the config or a missing ability explains. */
-static bool is_lost_with_device(const struct case_result *c)
-{
-	return c->status == CASE_ERROR &&
-	       (c->end == CASE_END_DEVICE || c->end == CASE_END_HUNG || c->end == CASE_END_CRASHED);
 }
 
 /* One case may be at fault itself, several different ones are not. */
@@ -251,7 +405,7 @@ static void judge_unusable(const struct result *result, struct verdicts *verdict
 			if (c->device_count != 1 || strcmp(c->device, id) != 0 ||
 			    c->status == CASE_SKIPPED)
 				continue;
-			if (is_lost_with_device(c)) {
+			if (c->status == CASE_ERROR && case_end_is_fault(c->end)) {
 				lost++;
 				reason = reason ? reason : c->reason;
 			} else {
@@ -280,8 +434,9 @@ void judge_errors(const struct judge_input *input, struct verdicts *verdicts)
 		for (size_t i = 0; i < result->case_count; i++) {
 			const struct case_result *c = &result->cases[i];
 
-			if (c->status == CASE_ERROR && !is_told(verdicts, c->id))
-				judging_finding(verdicts, result, c, NULL, ASPECT_NONE,
+			if (c->status == CASE_ERROR &&
+			    !run_findings_case_has_error_check(verdicts, c->id))
+				judging_finding(verdicts, result, c, known_device(c), ASPECT_NONE,
 						VERDICT_ERROR, false,
 						xasprintf("the case ended in an error: %s",
 							  c->reason));

@@ -9,7 +9,7 @@
 #include "result/result.h"
 
 /* More names than there is room for belong to the last one. */
-static size_t place_of(struct phases *phases, const char *name)
+static size_t phase_index(struct phases *phases, const char *name)
 {
 	for (size_t i = 0; i < phases->count; i++)
 		if (strcmp(phases->parts[i].name, name) == 0)
@@ -25,7 +25,7 @@ void phases_begin(struct phases *phases, const char *name)
 	double now = clock_seconds();
 
 	*phases = (struct phases){ .began = now, .since = now };
-	phases->current = place_of(phases, name);
+	phases->current = phase_index(phases, name);
 }
 
 const char *phases_enter(struct phases *phases, const char *name)
@@ -38,7 +38,7 @@ const char *phases_enter(struct phases *phases, const char *name)
 	ended = phases->parts[phases->current].name;
 	phases->parts[phases->current].seconds += now - phases->since;
 	phases->since = now;
-	phases->current = place_of(phases, name);
+	phases->current = phase_index(phases, name);
 	activity_enter(phases->activity, name);
 	return ended;
 }

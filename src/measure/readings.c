@@ -9,25 +9,9 @@
 
 #define TICK_SECONDS 50e-9
 
-static struct series *add_series(struct case_result *result, const char *name)
-{
-	struct series *series = case_result_add_times(result, name);
-
-	series->batch = 1;
-	return series;
-}
-
-static void add_sample(struct series *series, double seconds)
-{
-	if (isnan(seconds))
-		return;
-	ARRAY_GROW(series->samples, series->count, series->capacity);
-	series->samples[series->count++] = seconds;
-}
-
 /* True if the first series is complete; sets its reason. */
-static bool enough(const struct run *run, const struct readings *r, struct series *first,
-		   double began)
+static bool readings_are_enough(const struct run *run, const struct readings *r,
+				struct series *first, double began)
 {
 	const struct sampling *rules = run->sampler.rules;
 	int64_t least = rules->min_samples < r->least ? rules->min_samples : r->least;
@@ -46,8 +30,8 @@ static bool enough(const struct run *run, const struct readings *r, struct serie
 	return n >= rules->max_samples || clock_seconds() - began >= rules->max_seconds;
 }
 
-static enum status take_all(struct run *run, const struct readings *r, struct series *series,
-			    struct error *err)
+static enum status readings_take_all(struct run *run, const struct readings *r,
+				     struct series *series, struct error *err)
 {
 	double seconds[READINGS_MOST], began;
 
@@ -59,9 +43,15 @@ static enum status take_all(struct run *run, const struct readings *r, struct se
 	do {
 		if (r->take(r->state, seconds, err) != STATUS_OK)
 			return err->status;
-		for (size_t i = 0; i < r->count; i++)
-			add_sample(&series[i], seconds[i]);
-	} while (!enough(run, r, &series[0], began));
+		for (size_t i = 0; i < r->count; i++) {
+			struct series *one = &series[i];
+
+			if (isnan(seconds[i]))
+				continue;
+			ARRAY_GROW(one->samples, one->count, one->capacity);
+			one->samples[one->count++] = seconds[i];
+		}
+	} while (!readings_are_enough(run, r, &series[0], began));
 	if (series[0].stop == STOP_INTERRUPTED)
 		return error_set(err, STATUS_INTERRUPTED, "interrupted after %zu samples",
 				 series[0].count);
@@ -77,10 +67,13 @@ enum status run_readings(struct run *run, const struct readings *r, const struct
 
 	if (r->count > READINGS_MOST)
 		return error_set(err, STATUS_INTERNAL, "%zu readings at a time", r->count);
-	for (size_t i = 0; i < r->count; i++)
-		add_series(run->result, r->names[i])->first = NAN;
+	for (size_t i = 0; i < r->count; i++) {
+		series = case_result_add_times(run->result, r->names[i]);
+		series->batch = 1;
+		series->first = NAN;
+	}
 	series = &run->result->series[first];
-	status = take_all(run, r, series, err);
+	status = readings_take_all(run, r, series, err);
 	for (size_t i = 0; i < r->count; i++) {
 		series[i].stop = series[0].stop;
 		statistics_compute(series[i].samples, series[i].count, 1, TICK_SECONDS, NULL,

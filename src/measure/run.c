@@ -11,7 +11,93 @@
 #include "base/stats.h"
 #include "measure/telemetry/telemetry_window.h"
 #include "measure/telemetry/watch.h"
+#include "plan/metrics.h"
 #include "plan/suite.h"
+#include "result/statistics.h"
+
+/* Power and SM clock of a case's devices over time, kept in its result. */
+/* Points while the work lasts whose energy counts; as many again while the devices rest. */
+#define POWER_POINTS 10
+
+struct power_watch {
+	struct run *run;
+	double interval;                   /* seconds of a point */
+	struct watch_recorder **recorders; /* of run->devices; NULL: not begun */
+	double began;
+};
+
+/* NVML's power is a mean over 0.1 s. */
+#define POWER_READING_SECONDS 0.05
+
+/* `context`: a struct power_watch with its run and interval; a second call does nothing. */
+static void power_watch_begin(void *context)
+{
+	struct power_watch *p = context;
+	struct run *run = p->run;
+
+	if (p->recorders)
+		return;
+	p->began = clock_seconds();
+	p->recorders = xcalloc(run->device_count + 1, sizeof(struct watch_recorder *));
+	for (size_t i = 0; i < run->device_count; i++)
+		p->recorders[i] =
+			watch_begin(run->devices[i], fmin(POWER_READING_SECONDS, p->interval),
+				    p->interval);
+}
+
+/* Power of the latest workload is kept, whose energy is the figure of the case. */
+static void forget_power(struct case_result *result)
+{
+	for (size_t i = 0; i < result->watch_count; i++)
+		watch_release(&result->watches[i]);
+	result->watch_count = 0;
+}
+
+static void power_watch_drop_unknown(struct case_result *result)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < result->watch_count; i++) {
+		if (watch_has_power(&result->watches[i]))
+			result->watches[kept++] = result->watches[i];
+		else
+			watch_release(&result->watches[i]);
+	}
+	result->watch_count = kept;
+}
+
+/*
+ * With `keep` the curves replace those of the result, and all ranks must call. Does nothing where
+ * none was begun.
+ */
+static void power_watch_end(const struct power_watch *p, bool keep)
+{
+	struct case_result *result = p->run->result;
+	struct world *world = p->run->world;
+
+	if (!p->recorders)
+		return;
+	if (keep)
+		forget_power(result);
+	for (size_t i = 0; i < p->run->device_count; i++) {
+		struct watch watch;
+
+		watch_end(p->recorders[i], &watch);
+		watch_release_other_than_power(&watch);
+		watch.offset = p->run->phases ? p->began - p->run->phases->began : 0;
+		if (!keep) {
+			watch_release(&watch);
+		} else if (world && world->size > 1) {
+			watch_gather(world, &watch, result);
+		} else {
+			ARRAY_GROW(result->watches, result->watch_count, result->watch_capacity);
+			result->watches[result->watch_count++] = watch;
+		}
+	}
+	if (keep)
+		power_watch_drop_unknown(result);
+	free(p->recorders);
+}
 
 /* Throttled samples are kept: for acceptance they are the finding. */
 static void note_throttling(struct statistics *s, size_t readings, size_t throttled)
@@ -25,12 +111,13 @@ static void note_throttling(struct statistics *s, size_t readings, size_t thrott
 		 used ? ", " : "", throttled, readings);
 }
 
-static void end_watch(struct run *run, struct series *const *series, size_t count)
+static void run_end_watch(struct run *run, struct series *const *series, size_t count)
 {
 	size_t readings, throttled;
 
 	telemetry_window_end(run->telemetry, &readings, &throttled);
-	for (size_t i = 0; i < count; i++)
+	/* A load's figure is what a limit makes of it; a burst may end at the limit. */
+	for (size_t i = 0; i < count && !run->sampler.rules->may_drift; i++)
 		note_throttling(&series[i]->statistics, readings, throttled);
 }
 
@@ -47,92 +134,33 @@ static void measure_idle(struct run *run)
 	energy_meter_end(meter, run->world, &run->energy.idle);
 }
 
-/* NVML's power is a mean over 0.1 s. */
-#define POWER_READING_SECONDS 0.05
-/* While the device works; as many again while it rests. */
-#define POWER_POINTS 10
-
-/* Power over time, from the work whose energy counts to the end of the rest after it. */
-struct power_watch {
-	struct run *run;
-	struct watch_recorder **recorders; /* of run->devices */
-	double began;
-};
-
-static void begin_power(void *context)
+/* A load that lasts: its power and clock, from the preheating on. */
+static void run_watch_load(struct power_watch *power)
 {
-	struct power_watch *p = context;
-	struct run *run = p->run;
-	double interval = run->sampler.rules->energy_seconds / POWER_POINTS;
+	const struct sampling *rules = power->run->sampler.rules;
 
-	p->began = clock_seconds();
-	p->recorders = xcalloc(run->device_count + 1, sizeof(struct watch_recorder *));
-	for (size_t i = 0; i < run->device_count; i++)
-		p->recorders[i] = watch_begin(run->devices[i],
-					      fmin(POWER_READING_SECONDS, interval), interval);
-}
-
-/* Power of the latest workload is kept, whose energy is the figure of the case. */
-static void forget_power(struct case_result *result)
-{
-	for (size_t i = 0; i < result->watch_count; i++)
-		watch_release(&result->watches[i]);
-	result->watch_count = 0;
-}
-
-static void drop_unknown(struct case_result *result)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < result->watch_count; i++) {
-		if (watch_has_power(&result->watches[i]))
-			result->watches[kept++] = result->watches[i];
-		else
-			watch_release(&result->watches[i]);
-	}
-	result->watch_count = kept;
-}
-
-/* Collective, if `keep`. */
-static void end_power(const struct power_watch *p, bool keep)
-{
-	struct case_result *result = p->run->result;
-	struct world *world = p->run->world;
-
-	if (keep)
-		forget_power(result);
-	for (size_t i = 0; p->recorders && i < p->run->device_count; i++) {
-		struct watch watch;
-
-		watch_end(p->recorders[i], &watch);
-		watch_release_other_than_power(&watch);
-		watch.offset = p->run->phases ? p->began - p->run->phases->began : 0;
-		if (!keep) {
-			watch_release(&watch);
-		} else if (world && world->size > 1) {
-			watch_gather(world, &watch, result);
-		} else {
-			ARRAY_GROW(result->watches, result->watch_count, result->watch_capacity);
-			result->watches[result->watch_count++] = watch;
-		}
-	}
-	if (keep)
-		drop_unknown(result);
-	free(p->recorders);
+	power->interval = (rules->preheat_seconds + rules->least_seconds) / (2 * POWER_POINTS);
+	power_watch_begin(power);
 }
 
 enum status run_sample(struct run *run, const struct workload *workload, const char *name,
 		       const struct series **out, struct error *err)
 {
-	bool with_energy = workload->has_energy && run->sampler.rules->energy_seconds > 0;
+	const struct sampling *rules = run->sampler.rules;
+	bool with_energy = workload->has_energy && rules->energy_seconds > 0;
 	struct series *series = case_result_add_times(run->result, name);
 	const char *around = phases_enter(run->phases, "samples");
-	struct power_watch power = { .run = run };
+	struct power_watch power = { .run = run, .interval = rules->energy_seconds / POWER_POINTS };
+	struct device *device = run->sampler.device;
 	enum status status;
 
 	*out = series;
+	if (workload->stream_count)
+		run->sampler.device = workload->streams[0]->device;
+	if (rules->least_seconds > 0)
+		run_watch_load(&power);
 	if (with_energy) {
-		run->sampler.energy_begins = begin_power;
+		run->sampler.energy_begins = power_watch_begin;
 		run->sampler.energy_context = &power;
 		run->sampler.energy = &run->energy;
 		run->sampler.energy_devices = run->devices;
@@ -140,13 +168,29 @@ enum status run_sample(struct run *run, const struct workload *workload, const c
 	}
 	telemetry_window_begin(run->telemetry);
 	status = sample(&run->sampler, workload, series, err);
-	end_watch(run, &series, 1);
+	run_end_watch(run, &series, 1);
+	run->sampler.device = device;
 	run->sampler.energy = NULL;
 	run->sampler.energy_begins = NULL;
 	if (with_energy && status == STATUS_OK)
 		measure_idle(run);
-	if (with_energy)
-		end_power(&power, status == STATUS_OK);
+	power_watch_end(&power, status == STATUS_OK);
+	phases_enter(run->phases, around);
+	return status;
+}
+
+enum status run_sample_reports(struct run *run, const struct reporter *reporter, const char *name,
+			       const char *unit, const struct series **out, struct error *err)
+{
+	struct series *series = case_result_add_times(run->result, name);
+	const char *around = phases_enter(run->phases, "samples");
+	enum status status;
+
+	*out = series;
+	snprintf(series->unit, sizeof(series->unit), "%s", unit);
+	telemetry_window_begin(run->telemetry);
+	status = sample_reports(&run->sampler, reporter, series, err);
+	run_end_watch(run, &series, 1);
 	phases_enter(run->phases, around);
 	return status;
 }
@@ -157,9 +201,13 @@ enum status run_sample_together(struct run *const *runs, const struct workload *
 {
 	struct sampler *samplers = xcalloc(count, sizeof(*samplers));
 	struct series **series = xcalloc(count, sizeof(struct series *));
+	struct power_watch *power = xcalloc(count, sizeof(*power));
 	enum status status;
 
 	for (size_t i = 0; i < count; i++) {
+		power[i].run = runs[i];
+		if (runs[i]->sampler.rules->least_seconds > 0)
+			run_watch_load(&power[i]);
 		samplers[i] = runs[i]->sampler;
 		samplers[i].device = workloads[i].streams[0]->device;
 		out[i] = series[i] = case_result_add_times(runs[i]->result, name);
@@ -167,16 +215,19 @@ enum status run_sample_together(struct run *const *runs, const struct workload *
 		telemetry_window_begin(runs[i]->telemetry);
 	}
 	status = sample_together(samplers, workloads, pace, series, count, errs);
-	for (size_t i = 0; i < count; i++)
-		end_watch(runs[i], &series[i], 1);
+	for (size_t i = 0; i < count; i++) {
+		run_end_watch(runs[i], &series[i], 1);
+		power_watch_end(&power[i], status == STATUS_OK);
+	}
+	free(power);
 	free(samplers);
 	free(series);
 	return status;
 }
 
-enum status run_sample_in_turns(struct run *run, const struct workload workloads[2],
-				const char *const names[3], const struct series *out[3],
-				struct error *err)
+enum status run_sample_interleaved(struct run *run, const struct workload workloads[2],
+				   const char *const names[3], const struct series *out[3],
+				   struct error *err)
 {
 	size_t first = run->result->series_count;
 	const char *around = phases_enter(run->phases, "samples");
@@ -189,13 +240,13 @@ enum status run_sample_in_turns(struct run *run, const struct workload workloads
 		out[i] = series[i] = &run->result->series[first + i];
 	strcpy(series[2]->unit, "1");
 	telemetry_window_begin(run->telemetry);
-	status = sample_in_turns(&run->sampler, workloads, series, err);
-	end_watch(run, series, 2);
+	status = sample_interleaved(&run->sampler, workloads, series, err);
+	run_end_watch(run, series, 2);
 	phases_enter(run->phases, around);
 	return status;
 }
 
-static const struct metric *find_metric(const struct suite *suite, const char *name)
+static const struct metric *run_find_metric(const struct suite *suite, const char *name)
 {
 	for (const struct metric *m = suite->metrics; m->name; m++)
 		if (strcmp(m->name, name) == 0)
@@ -204,9 +255,9 @@ static const struct metric *find_metric(const struct suite *suite, const char *n
 	abort();
 }
 
-static struct metric_value *add_metric(struct run *run, const char *name)
+static struct metric_value *run_add_metric(struct run *run, const char *name)
 {
-	const struct metric *metric = find_metric(run->c->suite, name);
+	const struct metric *metric = run_find_metric(run->c->suite, name);
 	struct case_result *result = run->result;
 	struct metric_value *value;
 
@@ -221,16 +272,34 @@ static struct metric_value *add_metric(struct run *run, const char *name)
 		.low = NAN,
 		.high = NAN,
 	};
+	if (!metric_find(name))
+		value->kind = metric_kind_of(metric, result);
 	return value;
+}
+
+/* The samples' median, or the mean of a load, with its interval: the source of a figure. */
+struct level {
+	double value, low, high;
+};
+
+static struct level run_level_of(const struct series *series)
+{
+	const struct statistics *s = &series->statistics;
+	struct level level = { s->median, s->low, s->high };
+
+	if (series->load)
+		level.value = load_mean(series->samples, series->count, &level.low, &level.high);
+	return level;
 }
 
 void run_scaled(struct run *run, const char *name, double factor, const struct series *series)
 {
-	struct metric_value *value = add_metric(run, name);
+	struct metric_value *value = run_add_metric(run, name);
+	struct level level = run_level_of(series);
 
-	value->value = factor * series->statistics.median;
-	value->low = factor * series->statistics.low;
-	value->high = factor * series->statistics.high;
+	value->value = factor * level.value;
+	value->low = factor * level.low;
+	value->high = factor * level.high;
 	value->n = series->count;
 	value->series = xstrdup(series->name);
 }
@@ -242,47 +311,49 @@ void run_duration(struct run *run, const char *name, const struct series *series
 
 void run_rate(struct run *run, const char *name, double amount, const struct series *series)
 {
-	const struct statistics *s = &series->statistics;
-	struct metric_value *value = add_metric(run, name);
+	struct metric_value *value = run_add_metric(run, name);
+	struct level level = run_level_of(series);
 
 	value->n = series->count;
 	value->series = xstrdup(series->name);
 	value->amount = amount;
-	if (!(s->median > 0))
+	if (!(level.value > 0))
 		return; /* nothing was timed: the rate is unknown, not infinite */
-	value->value = amount / s->median;
-	value->low = amount / s->high;
-	value->high = s->low > 0 ? amount / s->low : NAN;
+	value->value = amount / level.value;
+	value->low = amount / level.high;
+	value->high = level.low > 0 ? amount / level.low : NAN;
 }
 
 /* Relative distances of a median from the ends of its interval, on a logarithmic scale. */
-static double below(const struct statistics *s)
+static double level_distance_below(const struct level *l)
 {
-	return s->low > 0 ? log(s->median / s->low) : NAN;
+	return l->low > 0 ? log(l->value / l->low) : NAN;
 }
 
-static double above(const struct statistics *s)
+static double level_distance_above(const struct level *l)
 {
-	return log(s->high / s->median);
+	return log(l->high / l->value);
 }
 
 void run_quotient(struct run *run, const char *name, double factor, const struct series *series,
 		  const struct series *divisor)
 {
-	const struct statistics *a = &series->statistics, *b = &divisor->statistics;
-	double quotient = b->median > 0 ? factor * a->median / b->median : NAN;
-	struct metric_value *value = add_metric(run, name);
+	const struct level a = run_level_of(series), b = run_level_of(divisor);
+	double quotient = b.value > 0 ? factor * a.value / b.value : NAN;
+	struct metric_value *value = run_add_metric(run, name);
 
 	value->value = quotient;
-	value->low = quotient * exp(-root_sum_square(below(a), above(b)));
-	value->high = quotient * exp(root_sum_square(above(a), below(b)));
+	value->low = quotient *
+		     exp(-root_sum_square(level_distance_below(&a), level_distance_above(&b)));
+	value->high =
+		quotient * exp(root_sum_square(level_distance_above(&a), level_distance_below(&b)));
 	value->n = divisor->count;
 	value->series = xstrdup(divisor->name);
 }
 
 void run_value(struct run *run, const char *name, double reading)
 {
-	struct metric_value *value = add_metric(run, name);
+	struct metric_value *value = run_add_metric(run, name);
 
 	value->value = reading;
 	value->n = 1;
@@ -292,7 +363,7 @@ void run_value(struct run *run, const char *name, double reading)
 void run_interval(struct run *run, const char *name, double reading, double low, double high,
 		  size_t samples)
 {
-	struct metric_value *value = add_metric(run, name);
+	struct metric_value *value = run_add_metric(run, name);
 
 	value->value = reading;
 	value->low = low;
@@ -301,7 +372,7 @@ void run_interval(struct run *run, const char *name, double reading, double low,
 	value->series = xstrdup("");
 }
 
-void run_aside(struct run *run, const char *name)
+void run_demote_metric(struct run *run, const char *name)
 {
 	for (size_t i = 0; i < run->result->metric_count; i++)
 		if (strcmp(run->result->metrics[i].name, name) == 0)
@@ -314,7 +385,7 @@ void run_statistic(struct run *run, const char *name, double statistic, const st
 
 	if (isnan(statistic))
 		return;
-	value = add_metric(run, name);
+	value = run_add_metric(run, name);
 	value->value = statistic;
 	value->n = series->count;
 	value->series = xstrdup(series->name);
@@ -333,7 +404,7 @@ void run_sum(struct run *run, const char *name, const char *const *parts, size_t
 		sum.high += part->high;
 		sum.n = part->n < sum.n ? part->n : sum.n;
 	}
-	value = add_metric(run, name);
+	value = run_add_metric(run, name);
 	value->value = sum.value;
 	value->low = sum.low;
 	value->high = sum.high;
@@ -342,12 +413,12 @@ void run_sum(struct run *run, const char *name, const char *const *parts, size_t
 }
 
 /* A suite's metric with what the counter leaves open on both sides; nothing where it is unknown. */
-static void add_energy_metric(struct run *run, const char *metric, double reading, double error)
+static void run_add_energy_metric(struct run *run, const char *metric, double reading, double error)
 {
 	char *name = xasprintf("%s.%s", run->c->suite->name, metric);
 
 	if (isfinite(reading) && isfinite(error)) {
-		struct metric_value *value = add_metric(run, name);
+		struct metric_value *value = run_add_metric(run, name);
 
 		value->value = reading;
 		value->low = reading * (1 - error);
@@ -364,24 +435,24 @@ static void add_energy_metric(struct run *run, const char *metric, double readin
 #define ENERGY_BUSY_LEAST 0.9
 
 /* "": good enough. */
-static void doubt_energy(const struct work_energy *e, char *out, size_t size)
+static void run_doubt_energy(const struct work_energy *e, char *out, size_t size)
 {
 	const struct energy_window *w = &e->window;
 
 	*out = '\0';
 	if (!(w->joules > 0))
-		snprintf(out, size, "%s", *w->why ? w->why : "nothing was read");
+		snprintf(out, size, "%s", *w->why ? w->why : "no reading");
 	else if (w->error > ENERGY_ERROR_MOST)
 		snprintf(out, size,
-			 "in %.3g s %s is %.0f %% uncertain, more than %.0f %%: energy_time gives "
-			 "it more",
+			 "in %.3g s %s is %.0f %% uncertain, more than %.0f %%; increase "
+			 "energy_time",
 			 w->seconds, w->source, 100 * w->error, 100 * ENERGY_ERROR_MOST);
 	else if (e->busy_seconds < ENERGY_BUSY_LEAST * w->seconds)
 		snprintf(out, size, "the devices worked only %.0f %% of the %.3g s",
 			 100 * e->busy_seconds / w->seconds, w->seconds);
 }
 
-static void record_window(struct run *run, const char *name, const struct energy_window *w)
+static void run_record_window(struct run *run, const char *name, const struct energy_window *w)
 {
 	struct case_result *r = run->result;
 
@@ -405,20 +476,20 @@ void run_energy_of(struct run *run, const struct work_energy *e, const char *eff
 	double each = w->joules / e->operations;
 	char doubt[384];
 
-	doubt_energy(e, doubt, sizeof(doubt));
+	run_doubt_energy(e, doubt, sizeof(doubt));
 	if (isfinite(e->idle.watts) && e->idle.seconds > 0 && e->idle.error <= ENERGY_ERROR_MOST) {
-		add_energy_metric(run, "idle_power", e->idle.watts, e->idle.error);
-		record_window(run, "rest", &e->idle);
+		run_add_energy_metric(run, "idle_power", e->idle.watts, e->idle.error);
+		run_record_window(run, "rest", &e->idle);
 	}
 	if (*doubt) {
 		run_note(run, "No energy: %s.", doubt);
 		return;
 	}
-	record_window(run, "work", w);
-	add_energy_metric(run, "energy", each, w->error);
-	add_energy_metric(run, efficiency, amount / each, w->error);
-	add_energy_metric(run, "power", w->watts, w->error);
-	run_note(run, "Energy: %s, over %.3g s; its updates leave ± %.2g %% open.", w->source,
+	run_record_window(run, "work", w);
+	run_add_energy_metric(run, "energy", each, w->error);
+	run_add_energy_metric(run, efficiency, amount / each, w->error);
+	run_add_energy_metric(run, "power", w->watts, w->error);
+	run_note(run, "Energy: %s, over %.3g s; uncertainty from its updates ± %.2g %%.", w->source,
 		 w->seconds, 100 * w->error);
 }
 

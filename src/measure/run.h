@@ -26,19 +26,23 @@ struct run {
 	/* [run] seed itself: for data that several cases must have in common. */
 	uint64_t run_seed;
 	struct case_result *result;
+	/* of the run, for what a case leaves next to its result; NULL: there is none */
+	const char *folder;
 	/* of the latest run_sample() of a workload that has_energy */
 	struct work_energy energy;
 };
 
-/* Fills result->parameters from the case's axes. The worker calls it before suite->run(). */
-void case_parameters_fill(const struct plan_case *c, struct case_result *result);
-
 /*
  * Samples `workload` into a new series `name` of the result and returns it (owned by the result,
- * valid until the next run_sample). On failure *out holds what was sampled so far.
+ * valid until the next run_sample). The clock is that of the device whose stream is timed. On
+ * failure *out holds what was sampled so far.
  */
 enum status run_sample(struct run *run, const struct workload *workload, const char *name,
 		       const struct series **out, struct error *err);
+
+/* Samples what `reporter` reports in `unit`, one of units_all(): sample_reports(). */
+enum status run_sample_reports(struct run *run, const struct reporter *reporter, const char *name,
+			       const char *unit, const struct series **out, struct error *err);
 
 /*
  * The same for `count` cases of a concurrent group (src/plan/suite.h) at the same time:
@@ -50,12 +54,12 @@ enum status run_sample_together(struct run *const *runs, const struct workload *
 				const struct series **out, struct error *errs);
 
 /*
- * Samples two workloads of the run's device in turns: sample_in_turns(). names[2] is the series of
- * the first's durations over the second's, pair by pair; out[0..2] as out of run_sample().
+ * Samples two workloads of the run's device in turns: sample_interleaved(). names[2] is the series
+ * of the first's durations over the second's, pair by pair; out[0..2] as out of run_sample().
  */
-enum status run_sample_in_turns(struct run *run, const struct workload workloads[2],
-				const char *const names[3], const struct series *out[3],
-				struct error *err);
+enum status run_sample_interleaved(struct run *run, const struct workload workloads[2],
+				   const char *const names[3], const struct series *out[3],
+				   struct error *err);
 
 /*
  * Metrics. `name` must be in the suite's table (aborts otherwise).
@@ -81,7 +85,7 @@ void run_interval(struct run *run, const char *name, double value, double low, d
  * The metric, recorded before, is no main figure of this case though the suite's table calls it
  * one.
  */
-void run_aside(struct run *run, const char *name);
+void run_demote_metric(struct run *run, const char *name);
 /*
  * One of the series' statistics as it is, without interval: a quantile, the first sample. NaN
  * records nothing.

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "device/limits.h"
 
-static int64_t difference(int64_t after, int64_t before)
+static int64_t counter_step(int64_t after, int64_t before)
 {
 	return after >= 0 && before >= 0 ? after - before : -1;
 }
@@ -22,7 +22,7 @@ enum status steps_take(const struct steps_work *work, void *state, struct steps_
 			return status;
 		out->steps[i].seconds = clock_seconds() - start;
 		now = work->device_bytes(state);
-		out->steps[i].device_bytes = difference(now, device);
+		out->steps[i].device_bytes = counter_step(now, device);
 		device = now;
 		now = (int64_t)limits_memory_resident();
 		out->steps[i].resident_bytes = now - resident;

@@ -45,7 +45,7 @@ enum watchdog_verdict watchdog_judge(const struct watchdog *w, double limit, boo
 }
 
 /* "; load 13.2 on 2 CPUs"; "" where the system does not report it. */
-static void describe_load(char *out, size_t size)
+static void watchdog_describe_load(char *out, size_t size)
 {
 	double load;
 
@@ -66,16 +66,15 @@ void watchdog_explain(const struct watchdog *w, enum watchdog_verdict verdict, d
 	units_format(w->waited > 10 ? round(w->waited) : limit, "s", waited, sizeof(waited));
 	units_format(w->still > 10 ? round(w->still) : w->still, "s", still, sizeof(still));
 	snprintf(more, sizeof(more), "%.0fs", ceil(fmax(2, 2 * fmax(w->waited, limit))));
-	describe_load(load, sizeof(load));
+	watchdog_describe_load(load, sizeof(load));
 	if (verdict == WATCHDOG_SLOW)
 		snprintf(out, size,
-			 "slow: no result within %s (killed) though it went on: in %s, %lu samples "
-			 "taken%s; [run] case_limit = %s gives it longer",
+			 "slow: no result within %s (killed), although it made progress: in %s, "
+			 "%lu samples%s; to allow more time set [run] case_limit = %s",
 			 waited, part[0] ? part : "set-up", samples, load, more);
 	else
 		snprintf(out, size,
-			 "hung: no result within %s (killed): no sign of life for %s in %s, %lu "
-			 "samples taken%s; if it is only slow, [run] case_limit = %s gives it "
-			 "longer",
+			 "hung: no result within %s (killed): no progress for %s in %s, %lu "
+			 "samples%s; if it is only slow, set [run] case_limit = %s",
 			 waited, still, part[0] ? part : "set-up", samples, load, more);
 }

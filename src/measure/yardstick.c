@@ -21,7 +21,7 @@
  * Each sample lasts 50 to 500 microseconds: long against reading a clock, short against a time
  * slice.
  */
-#define WORK_ROUNDS 50000
+#define MULTIPLICATIONS 50000
 #define CALLS 500
 #define PAGES 64
 #define WAKE_UPS 20
@@ -29,23 +29,26 @@
 /* One sample, in seconds per operation; NaN: the system refused. */
 typedef double quantity_fn(void *state);
 
-static double sample_work(void *state)
+uint64_t yardstick_multiply(uint64_t x, unsigned rounds)
 {
-	volatile uint64_t *sink = state;
-	uint64_t x = *sink | 1;
-	double began = clock_seconds();
-
-	/*
-	 * Each round needs the one before it, so that no compiler and no wide core can do two at
-	 * once.
-	 */
-	for (int i = 0; i < WORK_ROUNDS; i++)
+	for (unsigned i = 0; i < rounds; i++) {
 		x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	*sink = x;
-	return (clock_seconds() - began) / WORK_ROUNDS;
+		/* The compiler must neither skip a round nor join two. */
+		__asm__ volatile("" : "+r"(x));
+	}
+	return x;
 }
 
-static double sample_call(void *state)
+static double yardstick_sample_multiply(void *state)
+{
+	uint64_t *x = state;
+	double began = clock_seconds();
+
+	*x = yardstick_multiply(*x, MULTIPLICATIONS);
+	return (clock_seconds() - began) / MULTIPLICATIONS;
+}
+
+static double yardstick_sample_call(void *state)
 {
 	double began = clock_seconds();
 
@@ -55,7 +58,7 @@ static double sample_call(void *state)
 	return (clock_seconds() - began) / CALLS;
 }
 
-static double sample_page_fault(void *state)
+static double yardstick_sample_page_fault(void *state)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = PAGES * page;
 	volatile char *memory;
@@ -85,7 +88,7 @@ struct waking {
  * Through interruptions by signals: a thread that gave up would leave the other one waiting. False:
  * the other end is closed.
  */
-static bool receive_byte(int from, char *byte)
+static bool yardstick_receive_byte(int from, char *byte)
 {
 	ssize_t got;
 
@@ -95,7 +98,7 @@ static bool receive_byte(int from, char *byte)
 	return got == 1;
 }
 
-static bool send_byte(int to, const char *byte)
+static bool yardstick_send_byte(int to, const char *byte)
 {
 	ssize_t sent;
 
@@ -105,12 +108,12 @@ static bool send_byte(int to, const char *byte)
 	return sent == 1;
 }
 
-static void *answer(void *state)
+static void *yardstick_echo_bytes(void *state)
 {
 	const struct waking *w = state;
 	char byte;
 
-	while (receive_byte(w->there[0], &byte) && send_byte(w->back[1], &byte))
+	while (yardstick_receive_byte(w->there[0], &byte) && yardstick_send_byte(w->back[1], &byte))
 		;
 	return NULL;
 }
@@ -122,15 +125,17 @@ static double sample_wake_up(void *state)
 	char byte = 1;
 
 	for (int i = 0; i < WAKE_UPS; i++)
-		if (!send_byte(w->there[1], &byte) || !receive_byte(w->back[0], &byte))
+		if (!yardstick_send_byte(w->there[1], &byte) ||
+		    !yardstick_receive_byte(w->back[0], &byte))
 			return (double)NAN;
 	return (clock_seconds() - began) / (2 * WAKE_UPS);
 }
 
-static const char *const names[YARDSTICK_QUANTITIES] = { "host.work", "host.call",
+static const char *const names[YARDSTICK_QUANTITIES] = { "host.multiply", "host.call",
 							 "host.page_fault", "host.wake_up" };
 
-static void take(struct yardstick *y, size_t quantity, quantity_fn *sample, void *state)
+static void yardstick_sample_quantity(struct yardstick *y, size_t quantity, quantity_fn *sample,
+				      void *state)
 {
 	if (y->counts[quantity] + YARDSTICK_SAMPLES > ARRAY_SIZE(y->samples[quantity]))
 		return;
@@ -143,7 +148,7 @@ static void take(struct yardstick *y, size_t quantity, quantity_fn *sample, void
 	}
 }
 
-static void close_both(const int *ends)
+static void close_pipe(const int *ends)
 {
 	close(ends[0]);
 	close(ends[1]);
@@ -156,32 +161,33 @@ static void take_wake_ups(struct yardstick *y, size_t quantity)
 	if (pipe(w.there) != 0)
 		return;
 	if (pipe(w.back) != 0) {
-		close_both(w.there);
+		close_pipe(w.there);
 		return;
 	}
-	if (thread_start(&w.thread, answer, &w) == 0) {
-		take(y, quantity, sample_wake_up, &w);
+	if (parallel_thread_start(&w.thread, yardstick_echo_bytes, &w) == 0) {
+		yardstick_sample_quantity(y, quantity, sample_wake_up, &w);
 		/* Its end of the pipe lets the thread go. */
 		close(w.there[1]);
 		pthread_join(w.thread, NULL);
 		close(w.there[0]);
 	} else {
-		close_both(w.there);
+		close_pipe(w.there);
 	}
-	close_both(w.back);
+	close_pipe(w.back);
 }
 
 void yardstick_take(struct yardstick *y)
 {
-	uint64_t sink = 1;
+	uint64_t x = 1;
 
-	take(y, 0, sample_work, &sink);
-	take(y, 1, sample_call, NULL);
-	take(y, 2, sample_page_fault, NULL);
+	yardstick_sample_quantity(y, 0, yardstick_sample_multiply, &x);
+	yardstick_sample_quantity(y, 1, yardstick_sample_call, NULL);
+	yardstick_sample_quantity(y, 2, yardstick_sample_page_fault, NULL);
 	take_wake_ups(y, 3);
 }
 
-static void store(struct metric_value *m, const char *name, const double *samples, size_t n)
+static void yardstick_store_metric(struct metric_value *m, const char *name, const double *samples,
+				   size_t n)
 {
 	double sorted[2 * YARDSTICK_SAMPLES];
 
@@ -208,6 +214,6 @@ void yardstick_store(const struct yardstick *y, struct result *result)
 	result->yardstick_count = 0;
 	for (size_t i = 0; i < YARDSTICK_QUANTITIES; i++)
 		if (y->counts[i])
-			store(&result->yardstick[result->yardstick_count++], names[i],
-			      y->samples[i], y->counts[i]);
+			yardstick_store_metric(&result->yardstick[result->yardstick_count++],
+					       names[i], y->samples[i], y->counts[i]);
 }

@@ -4,7 +4,7 @@
  * the state of the host (clocks, neighbours on a shared machine, mitigations), not by what was
  * measured.
  *
- *	host.work        a chain of integer multiplications, in registers
+ *	host.multiply    one of a chain of dependent integer multiplications
  *	host.call        a system call that does nothing
  *	host.page_fault  the first touch of a fresh page of 4 KiB
  *	host.wake_up     from a write into a pipe until the thread that waits for it has read
@@ -31,6 +31,9 @@ struct yardstick {
  * thread and ends it. What the system refuses (pages, a pipe, a thread) has no samples.
  */
 void yardstick_take(struct yardstick *yardstick);
+
+/* `rounds` multiplications and additions modulo 2^64, none of which a compiler may skip. */
+uint64_t yardstick_multiply(uint64_t x, unsigned rounds);
 
 /*
  * Medians with their intervals become result->yardstick, in place of what is there; what has no

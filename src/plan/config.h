@@ -20,7 +20,9 @@
 #include "base/text.h"
 #include "plan/key.h"
 
+struct presentation;
 struct suite;
+struct suite_set;
 
 struct section {
 	/* "run", "suite", "limit", "report", "fleet"; [defaults] has gone into the suites */
@@ -41,6 +43,7 @@ struct config {
 	 */
 	struct section *sections;
 	size_t count;
+	struct suite_set *suites; /* those that its sections may be of (plan/suites/suite_set.h) */
 };
 
 /*
@@ -68,7 +71,15 @@ enum status config_parse(struct config *config, const char *name, const char *te
  */
 enum status config_parse_written(struct config *config, const char *name, const char *text,
 				 size_t length, struct text *errors);
+/*
+ * The same for judging and showing the result, which runs nothing: no library is loaded. Suites
+ * that are not built in are known from their rows in the result, `presented`, which are copied.
+ */
+enum status config_parse_presented(struct config *config, const char *name, const char *text,
+				   size_t length, const struct presentation *presented,
+				   size_t count, struct text *errors);
 void config_release(struct config *config);
+void section_release(struct section *section); /* of section_resolve() */
 
 /* The first section of that kind and name; NULL when there is none. */
 const struct section *config_section(const struct config *config, const char *kind,

@@ -17,7 +17,7 @@
 #define TYPICAL_SAMPLES 2.0
 
 /* A series may last max_time, and longer where that is no time for min_samples. */
-static double most_seconds(const struct section *section)
+static double plan_estimate_most_seconds(const struct section *section)
 {
 	double samples = (double)section_integer(section, "min_samples") +
 			 (double)section_integer(section, "warmup");
@@ -33,23 +33,24 @@ static double sampling_seconds(const struct section *section)
 			 (double)section_integer(section, "warmup");
 	double seconds = samples * section_real(section, "sample_time");
 
-	return fmin(seconds, most_seconds(section)) + section_real(section, "preheat") +
-	       2 * section_real(section, "energy_time");
+	return fmin(seconds, plan_estimate_most_seconds(section)) +
+	       section_real(section, "preheat") + 2 * section_real(section, "energy_time");
 }
 
 void plan_estimate(const struct plan *plan, struct plan_case *c)
 {
 	double given = section_real(config_section(plan->config, "run", ""), "case_limit");
-	double derived = LIMIT_MULTIPLE * (c->setup_seconds + most_seconds(c->section) +
-					   section_real(c->section, "settle_time") +
-					   section_real(c->section, "preheat") +
-					   2 * section_real(c->section, "energy_time"));
+	double derived =
+		LIMIT_MULTIPLE *
+		(c->setup_seconds + plan_estimate_most_seconds(c->section) +
+		 section_real(c->section, "settle_time") + section_real(c->section, "preheat") +
+		 2 * section_real(c->section, "energy_time"));
 
 	double lasts = c->fixed_seconds > 0 ? c->fixed_seconds : sampling_seconds(c->section);
 
 	c->estimate_seconds = c->skip_reason ? 0 : c->setup_seconds + lasts;
 	c->limit_seconds = derived > LIMIT_FLOOR_SECONDS ? derived : LIMIT_FLOOR_SECONDS;
-	c->limit_seconds += c->fixed_seconds;
+	c->limit_seconds += c->fixed_seconds + c->silent_seconds;
 	if (given > 0)
 		c->limit_seconds = given;
 }

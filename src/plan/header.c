@@ -1,11 +1,12 @@
-/* Section headers: "run", "suite transfer label". */
+#include "plan/header.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "plan/ini/document.h"
 #include "plan/ini/hint.h"
+#include "plan/schema.h"
 #include "plan/suite.h"
 
 const char *const section_kinds[] = {
@@ -20,7 +21,7 @@ char *header_text(const char *kind, const char *name, const char *label)
 }
 
 /* At most `max` words of `s`; returns how many there are in all. */
-static size_t split(const char *s, char **words, size_t max)
+static size_t header_split_words(const char *s, char **words, size_t max)
 {
 	size_t count = 0;
 
@@ -38,16 +39,29 @@ static size_t split(const char *s, char **words, size_t max)
 	}
 }
 
-static const struct suite *find_suite(const struct document *d, const char *name)
+/* As suites are called: their names begin those of metrics and cases. */
+static bool header_is_suite_name(const char *name)
 {
-	for (const struct suite *const *s = d->suites; *s; s++)
-		if (strcmp((*s)->name, name) == 0)
-			return *s;
-	return NULL;
+	if (!islower((unsigned char)*name))
+		return false;
+	while (islower((unsigned char)*name) || isdigit((unsigned char)*name) || *name == '_')
+		name++;
+	return !*name;
 }
 
-static void unknown_suite(struct document *d, struct ini_place place, const char *header,
-			  const char *name)
+/* A suite that is built in or that a section has; while reading, a library may have any. */
+static bool header_is_known(const struct document *d, const char *name)
+{
+	bool known = schema_named(d->suites, name) || (d->reading && header_is_suite_name(name));
+
+	for (size_t i = 0; i < d->section_count && !known; i++)
+		known = strcmp(d->sections[i].kind, "suite") == 0 &&
+			strcmp(d->sections[i].name, name) == 0;
+	return known;
+}
+
+void document_unknown_suite(struct document *d, struct ini_place place, const char *header,
+			    const char *name)
 {
 	const char *names[64];
 	struct text list = TEXT_EMPTY;
@@ -58,17 +72,17 @@ static void unknown_suite(struct document *d, struct ini_place place, const char
 		text_addf(&list, "%s%s", n ? ", " : "", names[n]);
 	}
 	names[n] = NULL;
-	document_problem(d, place, "[%s]: there is no suite '%s'%s; suites: %s", header, name,
+	document_problem(d, place, "[%s]: unknown suite '%s'%s; suites: %s", header, name,
 			 hint_for(name, names).text, list.data ? list.data : "none");
 	text_release(&list);
 }
 
-static void unknown_kind(struct document *d, struct ini_place place, const char *header,
-			 const char *kind)
+static void header_unknown_kind(struct document *d, struct ini_place place, const char *header,
+				const char *kind)
 {
 	const char *near = text_nearest(kind, section_kinds);
 
-	if (find_suite(d, kind)) {
+	if (schema_named(d->suites, kind)) {
 		d->suite_maybe = true;
 		document_problem(d, place, "[%s] is not a section; did you mean [suite %s]?",
 				 header, kind);
@@ -80,7 +94,7 @@ static void unknown_kind(struct document *d, struct ini_place place, const char 
 			 hint_for(kind, section_kinds).text, allowed_kinds);
 }
 
-static bool label_fits(const char *label)
+static bool header_label_fits(const char *label)
 {
 	for (; *label; label++)
 		if (!isalnum((unsigned char)*label) && !strchr("_-.", *label))
@@ -88,55 +102,77 @@ static bool label_fits(const char *label)
 	return true;
 }
 
-static bool suite_fits(struct document *d, struct ini_place place, const char *header, char **words,
-		       size_t count)
+static bool header_suite_fits(struct document *d, struct ini_place place, const char *header,
+			      char **words, size_t count)
 {
 	d->suite_maybe = true;
 	if (count == 1)
-		document_problem(d, place, "[suite] names no suite: write [suite NAME]");
-	else if (!find_suite(d, words[1]))
-		unknown_suite(d, place, header, words[1]);
+		document_problem(d, place, "[suite] lacks a name; write [suite NAME]");
+	else if (!header_is_known(d, words[1]))
+		document_unknown_suite(d, place, header, words[1]);
 	else if (count > 3)
-		document_problem(d, place, "[%s] has more than a suite and a label", header);
-	else if (count == 3 && !label_fits(words[2]))
+		document_problem(d, place, "[%s]: too many words; write [suite NAME LABEL]",
+				 header);
+	else if (count == 3 && !header_label_fits(words[2]))
 		document_problem(d, place,
-				 "[%s]: the label '%s' may hold letters, digits, '_', '-' and '.' "
-				 "only",
+				 "[%s]: invalid label '%s'; use letters, digits, '_', '-' and '.'",
 				 header, words[2]);
 	else
 		return true;
 	return false;
 }
 
-static bool limit_fits(struct document *d, struct ini_place place, const char *header, char **words,
-		       size_t count)
+static bool header_name_fits(struct document *d, struct ini_place place, const char *header,
+			     char **words, size_t count)
 {
 	if (count == 1)
-		document_problem(d, place, "[limit] has no name: write [limit NAME]");
+		document_problem(d, place, "[%s] lacks a name; write [%s NAME]", words[0],
+				 words[0]);
 	else if (count > 2)
-		document_problem(d, place, "[%s] has more than a name", header);
-	else if (!label_fits(words[1]))
+		document_problem(d, place, "[%s]: too many words; write one name", header);
+	else if (!header_label_fits(words[1]))
 		document_problem(d, place,
-				 "[%s]: the name '%s' may hold letters, digits, '_', '-' and '.' "
-				 "only",
+				 "[%s]: invalid name '%s'; use letters, digits, '_', '-' and '.'",
 				 header, words[1]);
 	else
 		return true;
 	return false;
 }
 
-static bool words_fit(struct document *d, struct ini_place place, const char *header, char **words,
-		      size_t count)
+/* In a file that is no config. */
+static bool header_kind_fits(struct document *d, struct ini_place place, const char *header,
+			     char **words, size_t count)
 {
+	const struct section_kind *k = d->kinds;
+	struct text list = TEXT_EMPTY;
+
+	for (; k->name && (!count || strcmp(k->name, words[0]) != 0); k++)
+		text_addf(&list, "%s[%s%s]", list.length ? ", " : "", k->name,
+			  k->named ? " NAME" : "");
+	if (!k->name)
+		document_problem(d, place, "[%s] is not a section; sections: %s", header,
+				 list.data);
+	else if (!k->named && count > 1)
+		document_problem(d, place, "[%s]: [%s] takes no name", header, words[0]);
+	text_release(&list);
+	return k->name &&
+	       (k->named ? header_name_fits(d, place, header, words, count) : count == 1);
+}
+
+static bool header_words_fit(struct document *d, struct ini_place place, const char *header,
+			     char **words, size_t count)
+{
+	if (d->kinds)
+		return header_kind_fits(d, place, header, words, count);
 	if (count == 0)
-		document_problem(d, place, "[] names no section; sections: %s", allowed_kinds);
+		document_problem(d, place, "[] lacks a section name; sections: %s", allowed_kinds);
 	else if (strcmp(words[0], "suite") == 0)
-		return suite_fits(d, place, header, words, count);
+		return header_suite_fits(d, place, header, words, count);
 	else if (strcmp(words[0], "limit") == 0)
-		return limit_fits(d, place, header, words, count);
+		return header_name_fits(d, place, header, words, count);
 	else if (strcmp(words[0], "run") && strcmp(words[0], "defaults") &&
 		 strcmp(words[0], "report") && strcmp(words[0], "fleet"))
-		unknown_kind(d, place, header, words[0]);
+		header_unknown_kind(d, place, header, words[0]);
 	else if (count > 1)
 		document_problem(d, place, "[%s]: [%s] takes no name", header, words[0]);
 	else
@@ -148,8 +184,8 @@ bool header_parse(struct document *d, struct ini_place place, const char *header
 		  char **name, char **label)
 {
 	char *words[3] = { NULL, NULL, NULL };
-	size_t count = split(header, words, 3);
-	bool fits = words_fit(d, place, header, words, count);
+	size_t count = header_split_words(header, words, 3);
+	bool fits = header_words_fit(d, place, header, words, count);
 
 	if (!fits) {
 		for (size_t i = 0; i < 3; i++)

@@ -4,7 +4,7 @@
 
 #include "plan/suite.h"
 
-static const struct metric *find(const char *name, const struct suite **suite)
+static const struct metric *metric_find_by_name(const char *name, const struct suite **suite)
 {
 	for (const struct suite *const *s = suites; *s; s++)
 		for (const struct metric *m = (*s)->metrics; m && m->name; m++)
@@ -19,12 +19,12 @@ const struct metric *metric_find(const char *name)
 {
 	const struct suite *suite;
 
-	return find(name, &suite);
+	return metric_find_by_name(name, &suite);
 }
 
 const struct sheet_row *metric_sheet(const char *name)
 {
 	const struct suite *suite;
 
-	return find(name, &suite) ? suite->sheet : NULL;
+	return metric_find_by_name(name, &suite) ? suite->sheet : NULL;
 }

@@ -3,15 +3,20 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "plan/header.h"
 #include "plan/ini/document.h"
-#include "plan/suite.h"
+#include "plan/schema.h"
 
-static bool is_suite(const struct document *d, const char *name, size_t length)
+static bool override_is_suite(const struct document *d, const char *name, size_t length)
 {
-	for (const struct suite *const *s = d->suites; *s; s++)
-		if (strlen((*s)->name) == length && strncmp((*s)->name, name, length) == 0)
-			return true;
-	return false;
+	char *word = xstrndup(name, length);
+	bool found = schema_named(d->suites, word) != NULL;
+
+	for (size_t i = 0; i < d->section_count && !found; i++)
+		found = strcmp(d->sections[i].kind, "suite") == 0 &&
+			strcmp(d->sections[i].name, word) == 0;
+	free(word);
+	return found;
 }
 
 /* "transfer:label" and "transfer" as written in a section header: "suite transfer label". */
@@ -22,8 +27,8 @@ static char *header_of(const struct document *d, const char *section)
 	char *header;
 
 	/* For an unknown section that resembles no known one, list the suites. */
-	if (!whole &&
-	    (is_suite(d, section, strcspn(section, ":")) || !text_nearest(section, section_kinds)))
+	if (!whole && (override_is_suite(d, section, strcspn(section, ":")) ||
+		       !text_nearest(section, section_kinds)))
 		header = xasprintf("suite %s", section);
 	else
 		header = xstrdup(section);
@@ -33,15 +38,15 @@ static char *header_of(const struct document *d, const char *section)
 	return header;
 }
 
-static void set_in(struct document_section *section, const char *key, const char *value,
-		   struct ini_place place)
+static void override_set_in(struct document_section *section, const char *key, const char *value,
+			    struct ini_place place)
 {
 	section_add_entry(section, key, xstrdup(value), false, place);
 }
 
 /* A suite's name alone means all its variants. */
-static void apply(struct document *d, struct ini_place place, const char *kind, const char *name,
-		  const char *label, const char *key, const char *value)
+static void override_apply(struct document *d, struct ini_place place, const char *kind,
+			   const char *name, const char *label, const char *key, const char *value)
 {
 	struct document_section *section;
 	size_t matches = 0;
@@ -50,7 +55,7 @@ static void apply(struct document *d, struct ini_place place, const char *kind, 
 		section = document_find(d, kind, name, label);
 		if (!section)
 			section = document_add_section(d, kind, name, label, place);
-		set_in(section, key, value, place);
+		override_set_in(section, key, value, place);
 		return;
 	}
 	for (size_t i = 0; i < d->section_count; i++) {
@@ -58,7 +63,7 @@ static void apply(struct document *d, struct ini_place place, const char *kind, 
 		if (strcmp(section->kind, kind) || strcmp(section->name, name) ||
 		    (*label && strcmp(section->label, label)))
 			continue;
-		set_in(section, key, value, place);
+		override_set_in(section, key, value, place);
 		matches++;
 	}
 	if (!matches) {
@@ -70,7 +75,7 @@ static void apply(struct document *d, struct ini_place place, const char *kind, 
 }
 
 /* `left` is "section.key" and is cut in two; false: there are no two parts. */
-static bool split(char *left, char **key)
+static bool override_split_name(char *left, char **key)
 {
 	char *dot = strrchr(left, '.');
 
@@ -81,7 +86,7 @@ static bool split(char *left, char **key)
 	return true;
 }
 
-static char *trimmed(char *s)
+static char *override_trim(char *s)
 {
 	char *end = s + strlen(s);
 
@@ -95,14 +100,14 @@ static void override_section(struct document *d, struct ini_place place, char *l
 {
 	char *key, *kind, *name, *label, *header;
 
-	if (!split(left, &key)) {
+	if (!override_split_name(left, &key)) {
 		document_problem(d, place, "write --set section.key=value");
 		return;
 	}
-	header = header_of(d, trimmed(left));
+	header = header_of(d, override_trim(left));
 	if (header_parse(d, place, header, &kind, &name, &label)) {
-		apply(d, place, kind, name, label, document_key(d, kind, trimmed(key), place),
-		      value);
+		override_apply(d, place, kind, name, label,
+			       document_key(d, kind, override_trim(key), place), value);
 		free(kind);
 		free(name);
 		free(label);

@@ -11,7 +11,7 @@
 #include "plan/estimate.h"
 #include "plan/suite.h"
 
-static void case_release(struct plan_case *c)
+static void plan_case_release(struct plan_case *c)
 {
 	free(c->id);
 	free(c->point);
@@ -23,7 +23,7 @@ static void case_release(struct plan_case *c)
 void plan_release(struct plan *plan)
 {
 	for (size_t i = 0; i < plan->case_count; i++)
-		case_release(&plan->cases[i]);
+		plan_case_release(&plan->cases[i]);
 	for (size_t i = 0; i < plan->number_count; i++) {
 		free(plan->numbers[i]->text);
 		free(plan->numbers[i]);
@@ -34,9 +34,9 @@ void plan_release(struct plan *plan)
 	memset(plan, 0, sizeof(*plan));
 }
 
-struct plan plan_again(const struct plan *plan,
-		       bool (*wanted)(const void *context, const struct plan_case *c),
-		       const void *context)
+struct plan plan_subset(const struct plan *plan,
+			bool (*wanted)(const void *context, const struct plan_case *c),
+			const void *context)
 {
 	struct plan part = *plan;
 
@@ -55,7 +55,7 @@ struct plan plan_again(const struct plan *plan,
 }
 
 /* "suite[:label]/v1/v2": the id of `point` but for its devices. */
-static char *point_id(const struct plan_case *point)
+static char *plan_point_id(const struct plan_case *point)
 {
 	struct text id = TEXT_EMPTY;
 
@@ -74,13 +74,13 @@ static char *point_id(const struct plan_case *point)
 }
 
 /* "n1" of "n1/cuda:0". */
-static void add_node(struct text *to, const struct device_info *device)
+static void plan_add_node(struct text *to, const struct device_info *device)
 {
 	text_add_bytes(to, device->id, device_node_length(device->id));
 }
 
 /* "@n1+n2"; of more than four nodes "@n1..n9x9". */
-static void add_nodes(struct text *id, const struct plan *plan, const struct plan_case *c)
+static void plan_add_nodes(struct text *id, const struct plan *plan, const struct plan_case *c)
 {
 	const struct device_info *last = NULL;
 	int count = 0;
@@ -93,25 +93,25 @@ static void add_nodes(struct text *id, const struct plan *plan, const struct pla
 			continue;
 		if (plan->group.nodes <= 4 || !last) {
 			text_add(id, last ? "+" : "");
-			add_node(id, d);
+			plan_add_node(id, d);
 		}
 		last = d;
 		count++;
 	}
 	if (plan->group.nodes > 4 && last) {
 		text_add(id, "..");
-		add_node(id, last);
+		plan_add_node(id, last);
 		text_addf(id, "x%d", count);
 	}
 }
 
-static char *case_id(const struct plan *plan, const struct plan_case *c)
+static char *plan_case_id(const struct plan *plan, const struct plan_case *c)
 {
 	struct text id = TEXT_EMPTY;
 
 	text_add(&id, c->point);
 	if (plan->group.nodes) {
-		add_nodes(&id, plan, c);
+		plan_add_nodes(&id, plan, c);
 		return text_detach(&id);
 	}
 	for (size_t i = 0; i < c->device_count; i++)
@@ -119,7 +119,7 @@ static char *case_id(const struct plan *plan, const struct plan_case *c)
 	return text_detach(&id);
 }
 
-static bool same_model(const struct device_info *a, const struct device_info *b)
+static bool plan_same_model(const struct device_info *a, const struct device_info *b)
 {
 	return strcmp(a->name, b->name) == 0 && strcmp(a->backend, b->backend) == 0 &&
 	       strcmp(a->module, b->module) == 0 && a->memory_bytes == b->memory_bytes;
@@ -128,23 +128,23 @@ static bool same_model(const struct device_info *a, const struct device_info *b)
 /*
  * For [suite ...] identical_devices = one: only the first of several identical devices is measured.
  */
-static bool is_first_of_model(const struct plan *plan, size_t device)
+static bool plan_is_first_of_model(const struct plan *plan, size_t device)
 {
 	for (size_t i = 0; i < device; i++)
-		if (same_model(&plan->devices[i], &plan->devices[device]))
+		if (plan_same_model(&plan->devices[i], &plan->devices[device]))
 			return false;
 	return true;
 }
 
 /* [suite ...] backend: sections for one kind of device let one config serve GPUs and CPUs. */
-static bool is_wanted(const struct plan *plan, const struct plan_case *point, const size_t *devices,
-		      size_t device_count)
+static bool case_suits_devices(const struct plan *plan, const struct plan_case *point,
+			       const size_t *devices, size_t device_count)
 {
 	const char *backend = section_text(point->section, "backend");
 
 	if (device_count == 1 &&
 	    strcmp(section_text(point->section, "identical_devices"), "one") == 0 &&
-	    !is_first_of_model(plan, devices[0]))
+	    !plan_is_first_of_model(plan, devices[0]))
 		return false;
 	if (strcmp(backend, "any") == 0)
 		return true;
@@ -159,7 +159,7 @@ static const struct key bisection_key = { .name = "bisection", .type = KEY_INTEG
 /* True for every point, or, in a bisection, for the one that it is about. */
 static bool is_bisected(const struct plan *plan, const struct plan_case *point)
 {
-	char *name = plan->group.point ? point_id(point) : NULL;
+	char *name = plan->group.point ? plan_point_id(point) : NULL;
 	bool same = !name || strcmp(name, plan->group.point) == 0;
 
 	free(name);
@@ -167,27 +167,28 @@ static bool is_bisected(const struct plan *plan, const struct plan_case *point)
 }
 
 /* Why the case cannot run on its devices, whatever its suite; NULL: it can. malloc'ed. */
-static char *own_reason(const struct plan *plan, const struct plan_case *c)
+static char *plan_skip_reason(const struct plan *plan, const struct plan_case *c)
 {
 	const struct device_info *first = &plan->devices[c->devices[0]];
 
 	if (c->gpudirect != GPUDIRECT_DEFAULT && device_is_host(first))
-		return xasprintf("%s has no memory of its own for GPUDirect RDMA", first->id);
+		return xasprintf("%s has no device memory for GPUDirect RDMA", first->id);
 	return plan_memory_reason(plan, c);
 }
 
-static enum status add(struct plan *plan, const struct plan_case *point, const size_t *devices,
-		       size_t device_count, const char *reason, struct error *err)
+static enum status plan_append_case(struct plan *plan, const struct plan_case *point,
+				    const size_t *devices, size_t device_count, const char *reason,
+				    struct error *err)
 {
 	struct plan_case c = *point;
 
 	if (c.setup_seconds <= 0)
 		c.setup_seconds = PLAN_SETUP_SECONDS;
-	if (!is_wanted(plan, point, devices, device_count) || !is_bisected(plan, point))
+	if (!case_suits_devices(plan, point, devices, device_count) || !is_bisected(plan, point))
 		return STATUS_OK;
 	if (plan->case_count == PLAN_MAX_CASES)
 		return error_set(err, STATUS_USAGE,
-				 "the plan has more than %d cases: shorten the lists of %s",
+				 "the plan has more than %d cases; shorten the lists of %s",
 				 PLAN_MAX_CASES, point->suite->name);
 	c.index = plan->case_count;
 	c.device_count = device_count;
@@ -203,9 +204,9 @@ static enum status add(struct plan *plan, const struct plan_case *point, const s
 	/*
 	 * Only the parameters that suite->expand() kept, which may be fewer than point->id names.
 	 */
-	c.point = point_id(&c);
-	c.id = case_id(plan, &c);
-	c.skip_reason = reason ? xstrdup(reason) : own_reason(plan, &c);
+	c.point = plan_point_id(&c);
+	c.id = plan_case_id(plan, &c);
+	c.skip_reason = reason ? xstrdup(reason) : plan_skip_reason(plan, &c);
 	plan_estimate(plan, &c);
 	ARRAY_GROW(plan->cases, plan->case_count, plan->case_capacity);
 	plan->cases[plan->case_count++] = c;
@@ -215,7 +216,7 @@ static enum status add(struct plan *plan, const struct plan_case *point, const s
 enum status plan_add(struct plan *plan, const struct plan_case *point, const size_t *devices,
 		     size_t device_count, struct error *err)
 {
-	return add(plan, point, devices, device_count, NULL, err);
+	return plan_append_case(plan, point, devices, device_count, NULL, err);
 }
 
 char *plan_too_few(int needed, const char *backend, size_t has, char *out, size_t size)
@@ -232,13 +233,13 @@ enum status plan_add_skipped(struct plan *plan, const struct plan_case *point,
 			     const size_t *devices, size_t device_count, const char *reason,
 			     struct error *err)
 {
-	return add(plan, point, devices, device_count, reason, err);
+	return plan_append_case(plan, point, devices, device_count, reason, err);
 }
 
 enum status plan_add_each(struct plan *plan, const struct plan_case *point, struct error *err)
 {
 	for (size_t i = 0; i < plan->device_count; i++)
-		if (add(plan, point, &i, 1, NULL, err) != STATUS_OK)
+		if (plan_append_case(plan, point, &i, 1, NULL, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -249,7 +250,7 @@ struct axis {
 };
 
 /* The next point of the product, the last axis fastest; false after the last point. */
-static bool advance(struct axis *axes, size_t count)
+static bool axes_advance(struct axis *axes, size_t count)
 {
 	while (count-- > 0) {
 		if (++axes[count].at < axes[count].setting->count)
@@ -259,8 +260,8 @@ static bool advance(struct axis *axes, size_t count)
 	return false;
 }
 
-static enum status expand_point(struct plan *plan, const struct section *section,
-				const struct axis *axes, size_t count, struct error *err)
+static enum status plan_expand_point(struct plan *plan, const struct section *section,
+				     const struct axis *axes, size_t count, struct error *err)
 {
 	struct plan_case point = { .suite = section->suite,
 				   .section = section,
@@ -272,15 +273,15 @@ static enum status expand_point(struct plan *plan, const struct section *section
 		point.parameters[i] =
 			(struct parameter){ axes[i].setting->key,
 					    &axes[i].setting->values[axes[i].at], false, false };
-	point.id = point_id(&point);
+	point.id = plan_point_id(&point);
 	status = section->suite->expand ? section->suite->expand(plan, &point, err)
 					: plan_add_each(plan, &point, err);
-	case_release(&point);
+	plan_case_release(&point);
 	return status;
 }
 
-static enum status expand_section(struct plan *plan, const struct section *section,
-				  struct error *err)
+static enum status plan_expand_section(struct plan *plan, const struct section *section,
+				       struct error *err)
 {
 	const char *const *names = section->suite->axes;
 	struct axis *axes;
@@ -293,20 +294,20 @@ static enum status expand_section(struct plan *plan, const struct section *secti
 	for (size_t i = 0; i < count; i++)
 		axes[i].setting = section_setting(section, names[i]);
 	do
-		status = expand_point(plan, section, axes, count, err);
-	while (status == STATUS_OK && advance(axes, count));
+		status = plan_expand_point(plan, section, axes, count, err);
+	while (status == STATUS_OK && axes_advance(axes, count));
 	free(axes);
 	return status;
 }
 
-static int by_id(const void *a, const void *b)
+static int plan_by_id(const void *a, const void *b)
 {
 	const struct plan_case *const *p = a, *const *q = b;
 
 	return strcmp((*p)->id, (*q)->id);
 }
 
-static enum status check_ids(const struct plan *plan, struct error *err)
+static enum status plan_check_ids(const struct plan *plan, struct error *err)
 {
 	const struct plan_case **sorted = xcalloc(plan->case_count, sizeof(struct plan_case *));
 	enum status status = STATUS_OK;
@@ -314,11 +315,11 @@ static enum status check_ids(const struct plan *plan, struct error *err)
 	for (size_t i = 0; i < plan->case_count; i++)
 		sorted[i] = &plan->cases[i];
 	if (plan->case_count)
-		qsort(sorted, plan->case_count, sizeof(struct plan_case *), by_id);
+		qsort(sorted, plan->case_count, sizeof(struct plan_case *), plan_by_id);
 	for (size_t i = 1; i < plan->case_count && status == STATUS_OK; i++)
-		if (by_id(&sorted[i - 1], &sorted[i]) == 0)
-			status = error_set(err, STATUS_INTERNAL, "the case %s is in the plan twice",
-					   sorted[i]->id);
+		if (plan_by_id(&sorted[i - 1], &sorted[i]) == 0)
+			status = error_set(err, STATUS_INTERNAL,
+					   "the plan contains the case %s twice", sorted[i]->id);
 	free(sorted);
 	return status;
 }
@@ -336,7 +337,7 @@ static bool is_chosen(const struct config *config, const struct section *section
 }
 
 /* `pattern` is the case's id, its point, a beginning of it up to a '/', or matches its id. */
-static bool is_named(const struct plan_case *c, const char *pattern)
+static bool plan_is_named(const struct plan_case *c, const char *pattern)
 {
 	size_t length = strlen(pattern);
 
@@ -357,8 +358,8 @@ static enum status no_such_case(const struct plan *plan, const char *pattern, st
 	}
 	near = text_nearest(pattern, ids);
 	error_set(err, STATUS_USAGE,
-		  "[run] only = %.200s: none of the %zu cases of %s has this name%s%s%s; --dry-run "
-		  "lists them",
+		  "[run] only = %.200s: none of the %zu cases of %s matches%s%s%s; --dry-run lists "
+		  "them",
 		  pattern, plan->case_count, plan->config->name, near ? "; did you mean '" : "",
 		  near ? near : "", near ? "'?" : "");
 	free(ids);
@@ -380,7 +381,7 @@ static enum status keep_only(struct plan *plan, struct error *err)
 		bool found = false;
 
 		for (size_t i = 0; i < plan->case_count; i++)
-			if (is_named(&plan->cases[i], name))
+			if (plan_is_named(&plan->cases[i], name))
 				kept[i] = found = true;
 		if (!found && !elsewhere)
 			no_such_case(plan, name, err);
@@ -388,7 +389,7 @@ static enum status keep_only(struct plan *plan, struct error *err)
 	}
 	for (size_t i = 0; given && i < plan->case_count; i++) {
 		if (!kept[i]) {
-			case_release(&plan->cases[i]);
+			plan_case_release(&plan->cases[i]);
 			continue;
 		}
 		plan->cases[count] = plan->cases[i];
@@ -418,6 +419,47 @@ bool plan_has_groups(const struct config *config)
 				return true;
 	}
 	return false;
+}
+
+size_t plan_group_sizes(const struct config *config, int64_t sizes[PLAN_SIZES_MOST])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < config->count; i++) {
+		const struct section *s = &config->sections[i];
+		const struct setting *nodes = s->suite && s->suite->groups == SUITE_OF_NODES
+						      ? section_setting(s, "nodes")
+						      : NULL;
+
+		for (size_t v = 0; nodes && v < nodes->count && count < PLAN_SIZES_MOST; v++) {
+			int64_t size = nodes->values[v].integer;
+			size_t k = 0;
+
+			while (k < count && sizes[k] != size)
+				k++;
+			if (k == count && size != 1)
+				sizes[count++] = size;
+		}
+	}
+	return count;
+}
+
+int64_t plan_pair_setting(const struct config *config, const char *key)
+{
+	int64_t most = -1;
+
+	for (size_t i = 0; i < config->count; i++) {
+		const struct section *s = &config->sections[i];
+		int64_t value;
+
+		if (!s->suite || s->suite->groups != SUITE_OF_PAIRS)
+			continue;
+		value = section_integer(s, key);
+		if (value == 0 && strcmp(key, "rounds") == 0)
+			return 0;
+		most = value > most ? value : most;
+	}
+	return most;
 }
 
 /* A suite of pairs has no cases of one node, one within nodes none of several. */
@@ -452,9 +494,9 @@ enum status plan_build_group(struct plan *plan, const struct config *config,
 		memcpy(plan->devices, devices, device_count * sizeof(*devices));
 	for (size_t i = 0; i < config->count && status == STATUS_OK; i++)
 		if (is_expanded(plan, &config->sections[i]))
-			status = expand_section(plan, &config->sections[i], err);
+			status = plan_expand_section(plan, &config->sections[i], err);
 	if (status == STATUS_OK)
-		status = check_ids(plan, err);
+		status = plan_check_ids(plan, err);
 	if (status == STATUS_OK)
 		status = keep_only(plan, err);
 	if (status != STATUS_OK)
@@ -462,11 +504,34 @@ enum status plan_build_group(struct plan *plan, const struct config *config,
 	return status;
 }
 
-const struct value *case_value(const struct plan_case *c, const char *name)
+const struct value *case_find_value(const struct plan_case *c, const char *name)
 {
 	for (size_t i = 0; i < c->parameter_count; i++)
 		if (strcmp(c->parameters[i].key->name, name) == 0)
 			return c->parameters[i].value;
+	return NULL;
+}
+
+int64_t case_integer_or(const struct plan_case *c, const char *name, int64_t otherwise)
+{
+	const struct value *value = case_find_value(c, name);
+
+	return value ? value->integer : otherwise;
+}
+
+const char *case_text_or(const struct plan_case *c, const char *name, const char *otherwise)
+{
+	const struct value *value = case_find_value(c, name);
+
+	return value ? value->text : otherwise;
+}
+
+const struct value *case_value(const struct plan_case *c, const char *name)
+{
+	const struct value *value = case_find_value(c, name);
+
+	if (value)
+		return value;
 	fprintf(stderr, "gpuproof: bug: suite %s has no axis %s\n", c->suite->name, name);
 	abort();
 }
@@ -511,7 +576,7 @@ enum status plan_add_ranks(struct plan *plan, const struct plan_case *point, siz
 			set[count++] = i;
 	if (!reason && count < (size_t)ranks)
 		reason = plan_too_few(ranks, backend, count, text, sizeof(text));
-	status = add(plan, point, set, count, reason, err);
+	status = plan_append_case(plan, point, set, count, reason, err);
 	free(set);
 	return status;
 }

@@ -50,6 +50,8 @@ struct plan_case {
 	double setup_seconds;
 	/* how long the case lasts by its config, instead of sampling; 0: it samples */
 	double fixed_seconds;
+	/* may pass without a sign of life, beyond what the watchdog allows anyway */
+	double silent_seconds;
 	/* Derived by the plan from the above and the sampling keys. */
 	double estimate_seconds;
 	double limit_seconds; /* the watchdog kills the case after this */
@@ -103,14 +105,22 @@ enum status plan_build_group(struct plan *plan, const struct config *config,
 			     const struct plan_group *group, struct error *err);
 /* True if a section of `config` that is chosen has cases of several nodes together. */
 bool plan_has_groups(const struct config *config);
+/* Distinct numbers of nodes but 1 that suites of nodes ask for, 0 for all; how many there are. */
+#define PLAN_SIZES_MOST 256
+size_t plan_group_sizes(const struct config *config, int64_t sizes[PLAN_SIZES_MOST]);
+/*
+ * The highest value of a key of suites of pairs; 0 of `rounds`, which is all, before any. -1: there
+ * are no such suites.
+ */
+int64_t plan_pair_setting(const struct config *config, const char *key);
 void plan_release(struct plan *plan);
 /*
  * The cases to measure again that `wanted` names, in their order, each by itself; none that are
  * skipped. Borrows everything from `plan` but the array, which the caller frees.
  */
-struct plan plan_again(const struct plan *plan,
-		       bool (*wanted)(const void *context, const struct plan_case *c),
-		       const void *context);
+struct plan plan_subset(const struct plan *plan,
+			bool (*wanted)(const void *context, const struct plan_case *c),
+			const void *context);
 
 /*
  * For suite->expand(): adds `point` on these devices (copied; the id gets "@cuda:0" or
@@ -190,5 +200,9 @@ bool plan_takes_nodes(const struct plan *plan, struct plan_case *point);
 const struct value *case_value(const struct plan_case *c, const char *name);
 int64_t case_integer(const struct plan_case *c, const char *name);
 const char *case_text(const struct plan_case *c, const char *name);
+/* The same of an axis that the suite may have dropped; case_find_value(): then NULL. */
+const struct value *case_find_value(const struct plan_case *c, const char *name);
+int64_t case_integer_or(const struct plan_case *c, const char *name, int64_t otherwise);
+const char *case_text_or(const struct plan_case *c, const char *name, const char *otherwise);
 
 #endif

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "plan/header.h"
 #include "plan/ini/hint.h"
+#include "plan/limits/check.h"
 #include "plan/value.h"
 
 struct resolving {
@@ -22,8 +24,8 @@ struct resolving {
 };
 
 /* Reports that `section` has no key `name`, with the nearest that it has. */
-static void unknown_key(struct resolving *r, const struct document_section *section,
-			const struct suite *suite, const struct entry *entry)
+static void resolve_unknown_key(struct resolving *r, const struct document_section *section,
+				const struct suite *suite, const struct entry *entry)
 {
 	struct key_walk walk = schema_keys(r->schema, section->kind, suite);
 	char *title;
@@ -48,8 +50,8 @@ static void unknown_key(struct resolving *r, const struct document_section *sect
 	free(title);
 }
 
-static void check_keys(struct resolving *r, const struct document_section *section,
-		       const struct suite *suite)
+static void resolve_check_keys(struct resolving *r, const struct document_section *section,
+			       const struct suite *suite)
 {
 	for (size_t i = 0; i < section->count; i++) {
 		const struct entry *entry = &section->entries[i];
@@ -57,7 +59,7 @@ static void check_keys(struct resolving *r, const struct document_section *secti
 		if (*entry->key && !schema_key(r->schema, section->kind, suite, entry->key) &&
 		    !(suite &&
 		      document_retired_key(r->document, suite->name, entry->key, entry->place)))
-			unknown_key(r, section, suite, entry);
+			resolve_unknown_key(r, section, suite, entry);
 	}
 }
 
@@ -78,7 +80,7 @@ static void unknown_default(struct resolving *r, const struct entry *entry)
 			names[n++] = key->name;
 	}
 	names[n] = NULL;
-	document_problem(r->document, entry->place, "[defaults]: no suite has a key '%.60s'%s",
+	document_problem(r->document, entry->place, "[defaults]: no suite has the key '%.60s'%s",
 			 entry->key, hint_for(entry->key, names).text);
 }
 
@@ -143,8 +145,8 @@ static void bad_value(struct resolving *r, const struct section *section, const 
 	free(title);
 }
 
-static void missing_value(struct resolving *r, const struct section *section, const struct key *key,
-			  struct ini_place place)
+static void resolve_missing_value(struct resolving *r, const struct section *section,
+				  const struct key *key, struct ini_place place)
 {
 	char *title = header_text(section->kind, section->name, section->label);
 
@@ -179,7 +181,7 @@ static void resolve_key(struct resolving *r, const struct section *section,
 	setting->key = key;
 	setting->origin = entry ? document_place(r->document, entry->place) : xstrdup("default");
 	if (!entry && !key->fallback)
-		missing_value(r, section, key, place);
+		resolve_missing_value(r, section, key, place);
 	else if (!entry)
 		parse_fallback(&values, key, unique);
 	else if (!entry->broken &&
@@ -192,8 +194,9 @@ static void resolve_key(struct resolving *r, const struct section *section,
 static void resolve_section(struct resolving *r, struct section *out, const char *kind,
 			    const struct document_section *own)
 {
-	const struct suite *suite =
-		strcmp(kind, "suite") == 0 ? schema_suite(r->schema, own->name) : NULL;
+	const struct suite *suite = strcmp(kind, "suite") != 0 ? NULL
+				    : own->suite               ? own->suite
+							       : schema_suite(r->schema, own->name);
 	struct key_walk walk = schema_keys(r->schema, kind, suite);
 	struct ini_place place = own ? own->place : (struct ini_place){ 0, 0 };
 	const struct key *key;
@@ -206,8 +209,8 @@ static void resolve_section(struct resolving *r, struct section *out, const char
 		.suite = suite,
 		.origin = own ? document_place(r->document, place) : xstrdup("default"),
 	};
-	if (own)
-		check_keys(r, own, suite);
+	if (own && !(suite && suite->absent))
+		resolve_check_keys(r, own, suite);
 	while ((key = key_next(&walk))) {
 		ARRAY_GROW(out->settings, out->count, capacity);
 		out->settings[out->count] = (struct setting){ 0 };
@@ -216,7 +219,15 @@ static void resolve_section(struct resolving *r, struct section *out, const char
 	}
 }
 
-static bool has_kind(const struct config *config, const char *kind)
+void section_resolve(struct section *out, const struct schema *schema, struct document *d,
+		     const struct document_section *own)
+{
+	struct resolving r = { .schema = schema, .document = d };
+
+	resolve_section(&r, out, own->kind, own);
+}
+
+static bool resolve_has_kind(const struct config *config, const char *kind)
 {
 	for (size_t i = 0; i < config->count; i++)
 		if (strcmp(config->sections[i].kind, kind) == 0)
@@ -230,13 +241,13 @@ static void nothing_to_do(struct resolving *r)
 
 	if (r->schema->limits_only) {
 		document_problem(r->document, (struct ini_place){ 0, 0 },
-				 "no [limit NAME] section: nothing to judge by");
+				 "no [limit NAME] section; a file of limits needs one");
 		return;
 	}
 	for (const struct suite *const *s = r->schema->suites; *s; s++)
 		text_addf(&list, "%s%s", list.length ? ", " : "", (*s)->name);
 	document_problem(r->document, (struct ini_place){ 0, 0 },
-			 "no [suite NAME] section: nothing to run; suites: %s",
+			 "no [suite NAME] section, so nothing to run; suites: %s",
 			 list.data ? list.data : "none");
 	text_release(&list);
 }
@@ -269,7 +280,7 @@ void config_resolve(struct config *config, const struct schema *schema, struct d
 	resolve_section(&r, &config->sections[config->count++], "report",
 			document_find(d, "report", "", ""));
 	report_bad_defaults(&r);
-	if (!d->suite_maybe && !has_kind(config, schema->limits_only ? "limit" : "suite"))
+	if (!d->suite_maybe && !resolve_has_kind(config, schema->limits_only ? "limit" : "suite"))
 		nothing_to_do(&r);
 	config_check(config, schema, d);
 }

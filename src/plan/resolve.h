@@ -8,8 +8,9 @@
 /* Problems go to the document; the config is then good for config_release() only. */
 void config_resolve(struct config *config, const struct schema *schema, struct document *d);
 
-/* Checks that involve several keys: the words of [run], pairs of keys (check.c). */
-void config_check(const struct config *config, const struct schema *schema, struct document *d);
+/* One section of a file that is no config; the caller calls section_release(). */
+void section_resolve(struct section *out, const struct schema *schema, struct document *d,
+		     const struct document_section *own);
 
 /* The setting `key` of `section`, NULL when it is missing or broken. */
 const struct setting *setting_or_null(const struct section *section, const char *key);

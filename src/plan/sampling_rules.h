@@ -2,6 +2,7 @@
 #ifndef GPUPROOF_PLAN_SAMPLING_RULES_H
 #define GPUPROOF_PLAN_SAMPLING_RULES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "plan/key.h"
@@ -13,6 +14,10 @@ struct sampling {
 	double target;         /* half width of the 95 % interval over the median, a ratio */
 	double max_seconds;    /* of sampling per series */
 	double settle_seconds; /* beyond max_seconds, of a series whose level still drifts */
+	/* From no key. A load: a series lasts at least this long, and figures are of its mean. */
+	double least_seconds;
+	/* what drifts is no fault, and none of it is dropped: a burst, a load that a limit moves */
+	bool may_drift;
 	double sample_seconds; /* a sample lasts at least this long (batch choice) */
 	int64_t warmup;        /* untimed samples before the first one that counts */
 	/* then this much untimed work, until clocks reach what a power limit sustains */

@@ -13,6 +13,9 @@ const struct schema schema_limits = { .suites = suites,
 struct key_walk schema_keys(const struct schema *schema, const char *kind,
 			    const struct suite *suite)
 {
+	for (const struct section_kind *k = schema->kinds; k && k->name; k++)
+		if (strcmp(k->name, kind) == 0)
+			return (struct key_walk){ .tables = { k->keys, NULL } };
 	if (suite)
 		return (struct key_walk){ .tables = { suite->keys, suite_keys, schema->sampling } };
 	if (strcmp(kind, "run") == 0)
@@ -26,7 +29,7 @@ struct key_walk schema_keys(const struct schema *schema, const char *kind,
 	return (struct key_walk){ .tables = { schema->sampling, NULL } };
 }
 
-static bool named_before(const struct key_walk *walk, const char *name)
+static bool schema_named_before(const struct key_walk *walk, const char *name)
 {
 	for (size_t i = 0; i < walk->table; i++)
 		for (const struct key *key = walk->tables[i]; key && key->name; key++)
@@ -43,7 +46,7 @@ const struct key *key_next(struct key_walk *walk)
 		while (table && table[walk->at].name) {
 			const struct key *key = &table[walk->at++];
 
-			if (!named_before(walk, key->name))
+			if (!schema_named_before(walk, key->name))
 				return key;
 		}
 	}
@@ -62,12 +65,17 @@ const struct key *schema_key(const struct schema *schema, const char *kind,
 	return NULL;
 }
 
+const struct suite *schema_named(const struct suite *const *list, const char *name)
+{
+	for (; *list; list++)
+		if (strcmp((*list)->name, name) == 0)
+			return *list;
+	return NULL;
+}
+
 const struct suite *schema_suite(const struct schema *schema, const char *name)
 {
-	for (const struct suite *const *s = schema->suites; *s; s++)
-		if (strcmp((*s)->name, name) == 0)
-			return *s;
-	return NULL;
+	return schema_named(schema->suites, name);
 }
 
 bool schema_is_axis(const struct suite *suite, const struct key *key)

@@ -10,10 +10,18 @@
 #include "plan/config.h"
 #include "plan/suite.h"
 
+/* A kind of section, of a file that is no config. */
+struct section_kind {
+	const char *name;
+	bool named;             /* [kind NAME], else [kind] */
+	const struct key *keys; /* NULL: names of the file's own */
+};
+
 struct schema {
 	const struct suite *const *suites; /* NULL-terminated */
 	const struct key *sampling;        /* keys of every suite; ends with { 0 } */
-	bool limits_only; /* a file of limits: it needs a [limit], and no [suite] */
+	bool limits_only;                 /* a file of limits: it needs a [limit], and no [suite] */
+	const struct section_kind *kinds; /* end with { 0 }; NULL: those of configs */
 };
 
 /*
@@ -48,6 +56,8 @@ const struct key *key_next(struct key_walk *walk); /* NULL at the end */
 const struct key *schema_key(const struct schema *schema, const char *kind,
 			     const struct suite *suite, const char *name);
 const struct suite *schema_suite(const struct schema *schema, const char *name);
+/* The one of that name in a NULL-terminated list; NULL: there is none. */
+const struct suite *schema_named(const struct suite *const *list, const char *name);
 /* True when `key` spans the suite's sweep. */
 bool schema_is_axis(const struct suite *suite, const struct key *key);
 

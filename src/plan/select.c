@@ -14,7 +14,7 @@ struct selection {
 	bool *chosen;
 };
 
-static char *existing(const struct selection *s)
+static char *list_existing_devices(const struct selection *s)
 {
 	struct text list = TEXT_EMPTY;
 
@@ -26,7 +26,7 @@ static char *existing(const struct selection *s)
 }
 
 /* "auto": the first backend with a device that is not the host. */
-static const char *automatic(const struct device_info *devices, size_t count)
+static const char *automatic_backend(const struct device_info *devices, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (!device_is_host(&devices[i]))
@@ -34,8 +34,8 @@ static const char *automatic(const struct device_info *devices, size_t count)
 	return "host";
 }
 
-static bool is_wanted(const struct selection *s, const struct device_info *device,
-		      const char *wanted)
+static bool device_is_wanted(const struct selection *s, const struct device_info *device,
+			     const char *wanted)
 {
 	bool of_backend = device_is_of(device, s->backend);
 
@@ -44,25 +44,25 @@ static bool is_wanted(const struct selection *s, const struct device_info *devic
 	return of_backend && device->index == atoi(wanted);
 }
 
-static enum status choose(struct selection *s, const char *wanted, struct error *err)
+static enum status select_device(struct selection *s, const char *wanted, struct error *err)
 {
 	char *list;
 
 	for (size_t i = 0; i < s->count; i++) {
-		if (is_wanted(s, &s->devices[i], wanted)) {
+		if (device_is_wanted(s, &s->devices[i], wanted)) {
 			s->chosen[i] = true;
 			return STATUS_OK;
 		}
 	}
-	list = existing(s);
-	error_set(err, STATUS_USAGE, "[run] devices: there is no device %s%s%s here; devices: %s",
+	list = list_existing_devices(s);
+	error_set(err, STATUS_USAGE, "[run] devices: no device %s%s%s on this machine; devices: %s",
 		  wanted, s->any_backend ? "" : " of backend ", s->any_backend ? "" : s->backend,
 		  list);
 	free(list);
 	return STATUS_USAGE;
 }
 
-static enum status choose_all(struct selection *s, struct error *err)
+static enum status select_choose_all(struct selection *s, struct error *err)
 {
 	size_t found = 0;
 	char *list;
@@ -73,9 +73,9 @@ static enum status choose_all(struct selection *s, struct error *err)
 	}
 	if (found)
 		return STATUS_OK;
-	list = existing(s);
+	list = list_existing_devices(s);
 	error_set(err, STATUS_UNSUPPORTED,
-		  "[run] backend = %s: there is no such device here; devices: %s", s->backend,
+		  "[run] backend = %s: no such device on this machine; devices: %s", s->backend,
 		  list);
 	free(list);
 	return STATUS_UNSUPPORTED;
@@ -95,13 +95,13 @@ enum status plan_select_devices(const struct config *config, const struct device
 	*selected_count = 0;
 	s.any_backend = strcmp(backend, "auto") == 0;
 	if (s.any_backend)
-		s.backend = automatic(devices, device_count);
+		s.backend = automatic_backend(devices, device_count);
 	s.chosen = xcalloc(device_count, sizeof(*s.chosen));
 	if (strcmp(wanted->values[0].text, "all") == 0)
-		status = choose_all(&s, err);
+		status = select_choose_all(&s, err);
 	else
 		for (size_t i = 0; i < wanted->count && status == STATUS_OK; i++)
-			status = choose(&s, wanted->values[i].text, err);
+			status = select_device(&s, wanted->values[i].text, err);
 	if (status == STATUS_OK) {
 		*selected = xcalloc(device_count, sizeof(**selected));
 		for (size_t i = 0; i < device_count; i++)

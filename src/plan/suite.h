@@ -34,6 +34,7 @@
 #include "result/metric.h"
 #include "result/presentation.h"
 
+struct adaption;
 struct plan;
 struct plan_case;
 struct result;
@@ -58,10 +59,10 @@ enum suite_groups {
 };
 
 /* A node, or the link between two (`other` not ""), that a suite holds to be at fault. */
-struct accusation {
+struct suspect {
 	char node[64], other[64]; /* other: "", or it is the link between the two */
 	char text[320];           /* what was measured, and against what */
-	bool suspected; /* not accused, but so near it that further rounds must decide; no text */
+	bool candidate; /* so near to being a suspect that further rounds must decide; no text */
 };
 
 struct suite {
@@ -85,11 +86,27 @@ struct suite {
 	const struct word_row *words;
 	const struct role_row *roles;
 	const struct sheet_row *sheet;
+	const struct suite_page *page; /* report/view/suite_page.h; NULL: none */
 	/* what acceptance looks at; ends with { 0 }; NULL: none of it */
 	const struct aspect_row *aspects;
 	enum suite_processes processes;
 	enum suite_groups groups;
+	/* known from a result alone, its library is not loaded: sections may have any key */
+	bool absent;
 	bool fresh_processes; /* run->fork_server starts processes that have not touched a device */
+
+	/*
+	 * Adds the axes and metrics that a section declares to the section's copy of the suite
+	 * (plan/suites/adapt.h), and checks what involves several keys. NULL: all sections have the
+	 * same.
+	 */
+	void (*adapt)(struct adaption *adaption);
+
+	/*
+	 * A line that says more than the case's id, for `run --dry-run`; malloc'ed. NULL: the id
+	 * says it all.
+	 */
+	char *(*describe)(const struct plan *plan, const struct plan_case *c);
 
 	/*
 	 * Places one point of the sweep: plan_add() / plan_add_each() / plan_add_skipped(), or
@@ -126,18 +143,23 @@ struct suite {
 	void (*derive)(struct run *run, const struct result *all);
 
 	/*
-	 * Compares the cases of `section` in a result of several nodes: who is at fault. *out is
-	 * released by the caller. NULL: the suite accuses none.
+	 * Says in sentences what the cases of this suite show together, for the end of a run; NULL:
+	 * nothing. The caller frees.
 	 */
-	size_t (*accuse)(const struct result *result, const struct section *section,
-			 struct accusation **out);
+	char *(*statement)(const struct result *all);
 
 	/*
-	 * A metric, of the kind that is better higher, which more nodes should not change where the
-	 * network is as good between all of them. Over all nodes far below the same over fewer, the
-	 * nodes that cause it are looked for. NULL: none.
+	 * Compares the cases of `section` in a result of several nodes: who is at fault. *out is
+	 * released by the caller. NULL: the suite names none.
 	 */
-	const char *steady;
+	size_t (*find_suspects)(const struct result *result, const struct section *section,
+				struct suspect **out);
+
+	/*
+	 * Higher-is-better metric that should not depend on the number of nodes. Where it is far
+	 * lower over all nodes than over fewer, bisection looks for the cause. NULL: none.
+	 */
+	const char *scale_invariant_metric;
 
 	/*
 	 * State kept from case to case of one process, such as connections: run->suite_state. The

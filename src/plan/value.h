@@ -25,7 +25,7 @@ enum status values_parse(struct values *values, const struct key *key, const cha
 			 bool unique, struct error *err);
 void values_release(struct values *values);
 
-/* One value, which is no range (value_one.c). */
+/* One value, which is no range. */
 enum status value_parse(struct value *value, const struct key *key, const char *text,
 			struct error *err);
 /* The value `n` of an integer kind: range-checked, with its canonical text. */

@@ -25,7 +25,7 @@ static const struct rate rates[] = {
 	{ 100, 0, 256, 0, 8192, 16384, 0 },  { 120, 4, 256, 0, 1024, 2048, 2048 },
 };
 
-static const struct rate *rate_of(const struct device_info *device)
+static const struct rate *derived_rate_of(const struct device_info *device)
 {
 	int capability = device->capability_major * 10 + device->capability_minor;
 
@@ -37,7 +37,7 @@ static const struct rate *rate_of(const struct device_info *device)
 }
 
 /* GeForce cards sum products of FP16 and FP8 in FP32 at half of the chip's rate. */
-static double tensor_share(const struct device_info *device)
+static double derived_tensor_share(const struct device_info *device)
 {
 	return device->capability_major * 10 + device->capability_minor > 70 &&
 			       strstr(device->name, "GeForce")
@@ -45,10 +45,10 @@ static double tensor_share(const struct device_info *device)
 		       : 1;
 }
 
-static double rate_for(const struct device_info *device, const char *key)
+static double derived_rate_for(const struct device_info *device, const char *key)
 {
-	const struct rate *r = rate_of(device);
-	double share = tensor_share(device);
+	const struct rate *r = derived_rate_of(device);
+	double share = derived_tensor_share(device);
 	bool ampere = r && r->capability >= 80;
 
 	if (!r)
@@ -70,10 +70,10 @@ static double rate_for(const struct device_info *device, const char *key)
 	return 0;
 }
 
-static bool arithmetic(const struct device_info *device, const char *key, double *value,
-		       struct text *words)
+static bool derived_arithmetic(const struct device_info *device, const char *key, double *value,
+			       struct text *words)
 {
-	double rate = rate_for(device, key);
+	double rate = derived_rate_for(device, key);
 
 	*value = device->multiprocessors * device->clock_hz * rate;
 	if (words)
@@ -88,8 +88,8 @@ static bool arithmetic(const struct device_info *device, const char *key, double
  * GT/s x lanes x line coding / 8, one direction. Generations 1 and 2 send 10 bits per byte, later
  * ones 130 per 128.
  */
-static bool pcie(const struct device_info *device, const char *key, double *value,
-		 struct text *words)
+static bool derived_pcie(const struct device_info *device, const char *key, double *value,
+			 struct text *words)
 {
 	static const double transfers[] = { 0, 2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9 };
 	int generation = device->pcie_generation_max;
@@ -117,8 +117,8 @@ static bool memory_bandwidth(const struct device_info *device, const char *key, 
 	return *value > 0;
 }
 
-static bool memory(const struct device_info *device, const char *key, double *value,
-		   struct text *words)
+static bool derived_memory(const struct device_info *device, const char *key, double *value,
+			   struct text *words)
 {
 	(void)key;
 	*value = (double)device->memory_bytes;
@@ -131,8 +131,8 @@ static bool memory(const struct device_info *device, const char *key, double *va
  * One link, one direction; by the white papers of Pascal, Volta, Ampere (GA100, GA102), Hopper and
  * Blackwell.
  */
-static bool nvlink(const struct device_info *device, const char *key, double *value,
-		   struct text *words)
+static bool derived_nvlink(const struct device_info *device, const char *key, double *value,
+			   struct text *words)
 {
 	static const struct {
 		int capability;
@@ -151,8 +151,8 @@ static bool nvlink(const struct device_info *device, const char *key, double *va
 	return *value > 0;
 }
 
-static bool nic(const struct device_info *device, const char *key, double *value,
-		struct text *words)
+static bool derived_nic(const struct device_info *device, const char *key, double *value,
+			struct text *words)
 {
 	(void)key;
 	*value = device->nic_bandwidth;
@@ -167,14 +167,14 @@ bool derived_figure(const struct device_info *device, const char *key, double *v
 	static const struct {
 		const char *key;
 		bool (*of)(const struct device_info *, const char *, double *, struct text *);
-	} rows[] = { { "pcie_bandwidth", pcie },
+	} rows[] = { { "pcie_bandwidth", derived_pcie },
 		     { "memory_bandwidth", memory_bandwidth },
-		     { "nvlink_bandwidth", nvlink },
-		     { "nic_bandwidth", nic },
-		     { "memory", memory } };
+		     { "nvlink_bandwidth", derived_nvlink },
+		     { "nic_bandwidth", derived_nic },
+		     { "memory", derived_memory } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (strcmp(rows[i].key, key) == 0)
 			return rows[i].of(device, key, value, words);
-	return arithmetic(device, key, value, words);
+	return derived_arithmetic(device, key, value, words);
 }

@@ -26,7 +26,7 @@
  *	above_peak = boost               ; allows a value above the data sheet, and says why
  *
  * Keys of data sheets: figures that limits may refer to (plan/limits/spec_keys.h), counts and words
- * (sheet.h). Every function takes figures in SI base units.
+ * (gpu_read.c). Every function takes figures in SI base units.
  *
  * Adding a GPU model or a published figure: one file, or one section, there; its source in
  * configs/gpus/sources.ini.

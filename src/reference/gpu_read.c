@@ -1,15 +1,110 @@
 /* From the text of a file to struct gpu. */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "plan/ini/ini.h"
+#include "plan/limits/spec_keys.h"
 #include "reference/gpu.h"
-#include "reference/sheet.h"
+
+struct sheet_key {
+	const char *name;
+	const char *unit; /* SI base; "1": a count; NULL: words */
+	const char *help;
+};
+
+/*
+ * Keys of data sheets in addition to the figures that limits may refer to
+ * (plan/limits/spec_keys.h).
+ *
+ * Adding one: a row here.
+ */
+static const struct sheet_key keys[] = {
+	{ "year", "1", "of its first delivery" },
+	{ "dies", "1", "devices on one board" },
+	{ "multiprocessors", "1", "streaming multiprocessors" },
+	{ "fp32_cores", "1", "FP32 units of one multiprocessor" },
+	{ "base_clock", "Hz", "" },
+	{ "boost_clock", "Hz", "rated, not the most that a card reaches" },
+	{ "query_clock", "Hz", "as deviceQuery shows it" },
+	{ "tensor_clock", "Hz", "that the tensor figures are given at" },
+	{ "memory_clock", "Hz", "two transfers each" },
+	{ "memory_bus", "1", "bits" },
+	{ "memory_visible", "B", "with ECC on" },
+	{ "l2", "B", "second-level cache" },
+	{ "pcie_generation", "1", "" },
+	{ "pcie_lanes", "1", "" },
+	{ "nvlink_generation", "1", "" },
+	{ "nvlink_links", "1", "" },
+	{ "nvlink_link_bandwidth", "B/s", "one link, one direction" },
+	{ "memory_bandwidth_marketed", "B/s", "as advertised" },
+	{ "fp32_base", "FLOP/s", "at the base clock" },
+	{ "fp64_base", "FLOP/s", "at the base clock" },
+	{ "fp32_rounded", "FLOP/s", "as advertised" },
+	{ "fp16_tensor_rounded", "FLOP/s", "as advertised" },
+	{ "fp16_tensor_boost", "FLOP/s", "at the rated boost clock" },
+	{ "int8", "ops/s", "INT8 without tensor cores" },
+	{ "power_board", "W", "all dies of a board" },
+	{ "power_die", "W", "limit of one die" },
+	{ "architecture", NULL, "" },
+	{ "chip", NULL, "" },
+	{ "capability", NULL, "compute capability" },
+	{ "memory_type", NULL, "" },
+	{ "memory_sizes", NULL, "where the model comes in several" },
+	{ "memory_clocks", NULL, "of the sizes" },
+	{ "tensor_cores", NULL, "" },
+	{ "fp16_arithmetic", NULL, "" },
+	{ "fp64_ratio", NULL, "to FP32" },
+	{ "fp16_ratio", NULL, "to FP32, without tensor cores" },
+	{ "int8_dot", NULL, "dp4a" },
+	{ "ecc", NULL, "" },
+	{ "p2p", NULL, "" },
+	{ "pcie_shared", NULL, "" },
+	{ "board_switch", NULL, "" },
+	{ "memory_pools", NULL, "" },
+	{ "last_toolkit", NULL, "newest CUDA toolkit that compiles for it" },
+	{ "last_driver", NULL, "" },
+	{ "variant", NULL, "" },
+	{ "note", NULL, "" },
+	{ 0 },
+};
+
+/* NULL: there is none. Knows the figures of spec_keys as well. */
+static const struct sheet_key *gpu_file_sheet_key_find(const char *name, struct sheet_key *found)
+{
+	const struct spec_key *figure = spec_key_find(name);
+
+	if (figure) {
+		*found = (struct sheet_key){ figure->name, figure->unit, figure->help };
+		return found;
+	}
+	for (const struct sheet_key *key = keys; key->name; key++)
+		if (strcmp(key->name, name) == 0)
+			return key;
+	return NULL;
+}
+
+/* "4800 GB/s", "16GiB", "132" in the unit of its key. */
+static enum status gpu_file_sheet_parse(const char *text, const char *unit, double *value,
+					struct error *err)
+{
+	uint64_t bytes = 0;
+	enum status status;
+
+	if (strcmp(unit, "1") == 0)
+		return units_parse_real(text, value, err);
+	if (strcmp(unit, "B") != 0)
+		return units_parse_quantity(text, unit, value, err);
+	status = units_parse_size(text, &bytes, err);
+	*value = (double)bytes;
+	return status;
+}
 
 #define PUBLISHED "published "
 
@@ -22,7 +117,7 @@ const char *sheet_status_name(enum sheet_status status)
 
 enum section { SECTION_NONE, SECTION_GPU, SECTION_SHEET, SECTION_PUBLISHED };
 
-struct reading {
+struct gpu_reading {
 	struct gpu *gpu;
 	struct error *err;
 	enum section section;
@@ -30,7 +125,8 @@ struct reading {
 	size_t header; /* line of the section */
 };
 
-static void complain(struct reading *r, size_t line, const char *format, const char *what)
+static void gpu_report_problem(struct gpu_reading *r, size_t line, const char *format,
+			       const char *what)
 {
 	struct text message = TEXT_EMPTY;
 
@@ -39,13 +135,13 @@ static void complain(struct reading *r, size_t line, const char *format, const c
 	text_release(&message);
 }
 
-static void begin_published(struct reading *r, size_t line, const char *name)
+static void gpu_file_begin_published(struct gpu_reading *r, size_t line, const char *name)
 {
 	struct gpu *gpu = r->gpu;
 
 	for (size_t i = 0; i < gpu->published_count; i++)
 		if (strcmp(gpu->published[i].name, name) == 0)
-			complain(r, line, "a second [published %s]", name);
+			gpu_report_problem(r, line, "a second [published %s]", name);
 	ARRAY_GROW(gpu->published, gpu->published_count, gpu->published_capacity);
 	gpu->published[gpu->published_count++] = (struct published){ .name = xstrdup(name),
 								     .value = NAN,
@@ -59,7 +155,7 @@ static void begin_published(struct reading *r, size_t line, const char *name)
 }
 
 /* Checks that the section that ends here is complete. */
-static void check_published(struct reading *r)
+static void gpu_file_check_published(struct gpu_reading *r)
 {
 	const struct published *p;
 
@@ -67,18 +163,18 @@ static void check_published(struct reading *r)
 		return;
 	p = &r->gpu->published[r->gpu->published_count - 1];
 	if (!p->quantity)
-		complain(r, r->header, "[published %s] has no quantity", p->name);
+		gpu_report_problem(r, r->header, "[published %s] has no quantity", p->name);
 	if (!isfinite(p->value))
-		complain(r, r->header, "[published %s] has no value", p->name);
+		gpu_report_problem(r, r->header, "[published %s] has no value", p->name);
 	if (!*p->source)
-		complain(r, r->header, "[published %s] has no source", p->name);
+		gpu_report_problem(r, r->header, "[published %s] has no source", p->name);
 }
 
-static void on_section(void *context, size_t line, const char *name)
+static void gpu_on_section(void *context, size_t line, const char *name)
 {
-	struct reading *r = context;
+	struct gpu_reading *r = context;
 
-	check_published(r);
+	gpu_file_check_published(r);
 	r->section = SECTION_NONE;
 	r->header = line;
 	if (strcmp(name, "gpu") == 0)
@@ -91,19 +187,19 @@ static void on_section(void *context, size_t line, const char *name)
 	}
 	if (text_starts_with(name, PUBLISHED)) {
 		r->section = SECTION_PUBLISHED;
-		begin_published(r, line, name + strlen(PUBLISHED));
+		gpu_file_begin_published(r, line, name + strlen(PUBLISHED));
 	}
 	if (r->section == SECTION_NONE)
-		complain(r, line, "there is no section [%.60s]", name);
+		gpu_report_problem(r, line, "there is no section [%.60s]", name);
 }
 
-static void take(char **member, const char *value)
+static void gpu_set_text(char **member, const char *value)
 {
 	free(*member);
 	*member = xstrdup(value);
 }
 
-static void on_gpu(struct reading *r, size_t line, const char *key, const char *value)
+static void on_gpu(struct gpu_reading *r, size_t line, const char *key, const char *value)
 {
 	const struct {
 		const char *key;
@@ -115,29 +211,30 @@ static void on_gpu(struct reading *r, size_t line, const char *key, const char *
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
 		if (strcmp(members[i].key, key) == 0) {
-			take(members[i].member, value);
+			gpu_set_text(members[i].member, value);
 			return;
 		}
 	}
-	complain(r, line, "[gpu] has no key '%.60s'", key);
+	gpu_report_problem(r, line, "[gpu] has no key '%.60s'", key);
 }
 
-static void on_sheet(struct reading *r, size_t line, const char *name, const char *text)
+static void gpu_file_on_sheet(struct gpu_reading *r, size_t line, const char *name,
+			      const char *text)
 {
 	struct sheet_key found;
-	const struct sheet_key *key = sheet_key_find(name, &found);
+	const struct sheet_key *key = gpu_file_sheet_key_find(name, &found);
 	struct gpu *gpu = r->gpu;
 	double value = NAN;
 
 	if (!key) {
-		complain(r, line, "there is no figure '%.60s'", name);
+		gpu_report_problem(r, line, "there is no figure '%.60s'", name);
 		return;
 	}
 	if (gpu_entry(gpu, name)) {
-		complain(r, line, "a second '%.60s'", name);
+		gpu_report_problem(r, line, "a second '%.60s'", name);
 		return;
 	}
-	if (key->unit && sheet_parse(text, key->unit, &value, r->err) != STATUS_OK) {
+	if (key->unit && gpu_file_sheet_parse(text, key->unit, &value, r->err) != STATUS_OK) {
 		error_prefix(r->err, "%s:%zu: %s", gpu->file->name, line, name);
 		return;
 	}
@@ -150,13 +247,14 @@ static void on_sheet(struct reading *r, size_t line, const char *name, const cha
 }
 
 /* "12.1 TFLOP/s" or "499 GB/s .. 503 GB/s"; the quantity must be known by then. */
-static void parse_value(struct reading *r, size_t line, struct published *p, const char *text)
+static void gpu_file_parse_value(struct gpu_reading *r, size_t line, struct published *p,
+				 const char *text)
 {
 	const char *dots = strstr(text, " .. ");
 	char *first = dots ? xstrndup(text, (size_t)(dots - text)) : xstrdup(text);
 
 	if (!p->quantity) {
-		complain(r, line, "value before quantity in [published %s]", p->name);
+		gpu_report_problem(r, line, "value before quantity in [published %s]", p->name);
 	} else if (units_parse_quantity(first, p->quantity->unit, &p->value, r->err) != STATUS_OK ||
 		   (dots && units_parse_quantity(dots + strlen(" .. "), p->quantity->unit, &p->high,
 						 r->err) != STATUS_OK)) {
@@ -168,62 +266,64 @@ static void parse_value(struct reading *r, size_t line, struct published *p, con
 	free(first);
 }
 
-static void parse_devices(struct reading *r, size_t line, struct published *p, const char *text)
+static void gpu_file_parse_devices(struct gpu_reading *r, size_t line, struct published *p,
+				   const char *text)
 {
 	int64_t devices = 0;
 
 	if (units_parse_integer(text, &devices, r->err) != STATUS_OK)
 		error_prefix(r->err, "%s:%zu: devices", r->gpu->file->name, line);
 	else if (devices < 1 || devices > 100000)
-		complain(r, line, "devices = %s: a number from 1", text);
+		gpu_report_problem(r, line, "devices = %s: a number from 1", text);
 	else
 		p->devices = (int)devices;
 }
 
-static void on_published(struct reading *r, size_t line, const char *key, const char *value)
+static void gpu_file_on_published(struct gpu_reading *r, size_t line, const char *key,
+				  const char *value)
 {
 	struct published *p = &r->gpu->published[r->gpu->published_count - 1];
 
 	if (strcmp(key, "quantity") == 0) {
 		p->quantity = quantity_find(value);
 		if (!p->quantity)
-			complain(r, line, "there is no quantity '%.60s'", value);
+			gpu_report_problem(r, line, "there is no quantity '%.60s'", value);
 	} else if (strcmp(key, "value") == 0) {
-		parse_value(r, line, p, value);
+		gpu_file_parse_value(r, line, p, value);
 	} else if (strcmp(key, "devices") == 0) {
-		parse_devices(r, line, p, value);
+		gpu_file_parse_devices(r, line, p, value);
 	} else if (strcmp(key, "workload") == 0) {
-		take(&p->workload, value);
+		gpu_set_text(&p->workload, value);
 	} else if (strcmp(key, "conditions") == 0) {
-		take(&p->conditions, value);
+		gpu_set_text(&p->conditions, value);
 	} else if (strcmp(key, "source") == 0) {
-		take(&p->source, value);
+		gpu_set_text(&p->source, value);
 	} else if (strcmp(key, "above_peak") == 0) {
-		take(&p->above_peak, value);
+		gpu_set_text(&p->above_peak, value);
 	} else {
-		complain(r, line, "[published] has no key '%.60s'", key);
+		gpu_report_problem(r, line, "[published] has no key '%.60s'", key);
 	}
 }
 
-static void on_entry(void *context, size_t line, const char *key, const char *value)
+static void gpu_on_entry(void *context, size_t line, const char *key, const char *value)
 {
-	struct reading *r = context;
+	struct gpu_reading *r = context;
 
 	if (r->section == SECTION_GPU)
 		on_gpu(r, line, key, value);
 	else if (r->section == SECTION_SHEET)
-		on_sheet(r, line, key, value);
+		gpu_file_on_sheet(r, line, key, value);
 	else if (r->section == SECTION_PUBLISHED)
-		on_published(r, line, key, value);
+		gpu_file_on_published(r, line, key, value);
 }
 
-static void on_problem(void *context, size_t line, const char *message)
+static void gpu_on_problem(void *context, size_t line, const char *message)
 {
-	complain(context, line, "%s", message);
+	gpu_report_problem(context, line, "%s", message);
 }
 
 /* "v100-pcie" of "v100-pcie.ini" */
-static char *id_of(const char *file)
+static char *gpu_file_id_of(const char *file)
 {
 	const char *dot = strrchr(file, '.');
 
@@ -232,21 +332,22 @@ static char *id_of(const char *file)
 
 enum status gpu_read(struct gpu *gpu, const struct embedded_file *file, struct error *err)
 {
-	struct reading r = { .gpu = gpu, .err = err };
-	const struct ini_sink sink = {
-		.context = &r, .section = on_section, .entry = on_entry, .problem = on_problem
-	};
+	struct gpu_reading r = { .gpu = gpu, .err = err };
+	const struct ini_sink sink = { .context = &r,
+				       .section = gpu_on_section,
+				       .entry = gpu_on_entry,
+				       .problem = gpu_on_problem };
 
-	*gpu = (struct gpu){ .id = id_of(file->name),
+	*gpu = (struct gpu){ .id = gpu_file_id_of(file->name),
 			     .file = file,
 			     .name = xstrdup(""),
 			     .label = xstrdup(""),
 			     .match = xstrdup(""),
 			     .source = xstrdup("") };
 	ini_read((const char *)file->data, file->size, &sink);
-	check_published(&r);
+	gpu_file_check_published(&r);
 	if (!*gpu->name || !*gpu->label || !*gpu->match)
-		complain(&r, 1, "[gpu] needs name, label and %s", "match");
+		gpu_report_problem(&r, 1, "[gpu] needs name, label and %s", "match");
 	if (err->status != STATUS_OK)
 		gpu_release(gpu);
 	return err->status;

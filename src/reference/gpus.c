@@ -21,7 +21,7 @@ static struct {
 	size_t source_count, source_capacity;
 } all;
 
-static double capability(const struct gpu *gpu)
+static double gpu_capability(const struct gpu *gpu)
 {
 	return strtod(gpu_words(gpu, "capability"), NULL);
 }
@@ -29,12 +29,12 @@ static double capability(const struct gpu *gpu)
 static int gpu_order(const void *a, const void *b)
 {
 	const struct gpu *p = a, *q = b;
-	double x = capability(p), y = capability(q);
+	double x = gpu_capability(p), y = gpu_capability(q);
 
 	return x != y ? (x > y) - (x < y) : strcmp(p->id, q->id);
 }
 
-static void on_source(void *context, size_t line, const char *name)
+static void gpus_on_source(void *context, size_t line, const char *name)
 {
 	(void)context;
 	(void)line;
@@ -46,7 +46,7 @@ static void on_source(void *context, size_t line, const char *name)
 	};
 }
 
-static void on_source_entry(void *context, size_t line, const char *key, const char *value)
+static void gpus_on_source_entry(void *context, size_t line, const char *key, const char *value)
 {
 	struct gpu_source *s = all.source_count ? &all.sources[all.source_count - 1] : NULL;
 	char **member = !s                          ? NULL
@@ -63,18 +63,18 @@ static void on_source_entry(void *context, size_t line, const char *key, const c
 	*member = xstrdup(value);
 }
 
-static void on_source_problem(void *context, size_t line, const char *message)
+static void gpus_on_source_problem(void *context, size_t line, const char *message)
 {
 	(void)context;
 	(void)line;
 	(void)message;
 }
 
-static void read_all(void)
+static void gpus_read_all(void)
 {
-	const struct ini_sink sink = { .section = on_source,
-				       .entry = on_source_entry,
-				       .problem = on_source_problem };
+	const struct ini_sink sink = { .section = gpus_on_source,
+				       .entry = gpus_on_source_entry,
+				       .problem = gpus_on_source_problem };
 
 	for (const struct embedded_file *file = embedded_gpus; file->name; file++) {
 		struct error err = ERROR_NONE;
@@ -91,11 +91,11 @@ static void read_all(void)
 		qsort(all.gpus, all.count, sizeof(*all.gpus), gpu_order);
 }
 
-static void read_once(void)
+static void gpus_read_once(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, read_all);
+	pthread_once(&once, gpus_read_all);
 }
 
 bool gpus_is_sources(const struct embedded_file *file)
@@ -105,21 +105,21 @@ bool gpus_is_sources(const struct embedded_file *file)
 
 const struct gpu *gpus_all(size_t *count)
 {
-	read_once();
+	gpus_read_once();
 	*count = all.count;
 	return all.gpus;
 }
 
 const struct gpu_source *gpus_sources(size_t *count)
 {
-	read_once();
+	gpus_read_once();
 	*count = all.source_count;
 	return all.sources;
 }
 
 const struct gpu *gpus_by_id(const char *id)
 {
-	read_once();
+	gpus_read_once();
 	for (size_t i = 0; i < all.count; i++)
 		if (strcmp(all.gpus[i].id, id) == 0)
 			return &all.gpus[i];
@@ -128,7 +128,7 @@ const struct gpu *gpus_by_id(const char *id)
 
 const struct gpu_source *gpus_source(const char *id)
 {
-	read_once();
+	gpus_read_once();
 	for (size_t i = 0; i < all.source_count; i++)
 		if (strcmp(all.sources[i].id, id) == 0)
 			return &all.sources[i];
@@ -136,7 +136,7 @@ const struct gpu_source *gpus_source(const char *id)
 }
 
 /* One of "NVIDIA H200 | H200 SXM*" */
-static bool name_matches(const char *patterns, const char *name)
+static bool gpus_name_matches(const char *patterns, const char *name)
 {
 	for (const char *p = patterns; *p;) {
 		size_t length;
@@ -158,9 +158,9 @@ static bool name_matches(const char *patterns, const char *name)
 
 const struct gpu *gpus_by_device(const char *device_name)
 {
-	read_once();
+	gpus_read_once();
 	for (size_t i = 0; i < all.count; i++)
-		if (name_matches(all.gpus[i].match, device_name))
+		if (gpus_name_matches(all.gpus[i].match, device_name))
 			return &all.gpus[i];
 	return NULL;
 }

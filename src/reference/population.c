@@ -11,33 +11,22 @@
 #include "base/text.h"
 #include "plan/ini/source.h"
 
-static void value_release(struct population_value *v)
-{
-	free(v->cards);
-	free(v->model);
-	free(v->measured);
-	free(v->driver);
-	free(v->origin);
-}
-
-static void card_release(struct population_card *card)
-{
-	free(card->id);
-	free(card->model);
-	free(card->measured);
-	free(card->driver);
-	free(card->place);
-}
-
 void population_release(struct population *p)
 {
-	for (size_t i = 0; i < p->card_count; i++)
-		card_release(&p->cards[i]);
+	for (size_t i = 0; i < p->card_count; i++) {
+		struct population_card *card = &p->cards[i];
+
+		free(card->id);
+		free(card->model);
+		free(card->measured);
+		free(card->driver);
+		free(card->place);
+	}
 	for (size_t i = 0; i < p->figure_count; i++) {
 		struct population_figure *f = &p->figures[i];
 
 		for (size_t k = 0; k < f->count; k++)
-			value_release(&f->values[k]);
+			free(f->values[k].cards);
 		free(f->values);
 		free(f->point);
 		free(f->preheat);
@@ -51,7 +40,7 @@ void population_release(struct population *p)
 }
 
 /* True if "a+b" or "a" names the card. */
-static bool names(const char *cards, const char *id)
+static bool cards_include(const char *cards, const char *id)
 {
 	size_t length = strlen(id);
 
@@ -66,8 +55,8 @@ static void drop_values(struct population_figure *f, const char *id)
 	size_t kept = 0;
 
 	for (size_t k = 0; k < f->count; k++) {
-		if (names(f->values[k].cards, id))
-			value_release(&f->values[k]);
+		if (cards_include(f->values[k].cards, id))
+			free(f->values[k].cards);
 		else
 			f->values[kept++] = f->values[k];
 	}
@@ -80,7 +69,7 @@ void population_drop_values(struct population *p, const char *id)
 		drop_values(&p->figures[i], id);
 }
 
-static size_t hash_of(const char *id)
+static size_t population_hash_of(const char *id)
 {
 	uint64_t hash = text_hash(TEXT_HASH_START, id, strlen(id));
 
@@ -88,16 +77,16 @@ static size_t hash_of(const char *id)
 }
 
 /* Slot of the card in the hash table, or a free one; there is always a free slot. */
-static size_t *slot_of(const struct population *p, const char *id)
+static size_t *population_slot_of(const struct population *p, const char *id)
 {
 	size_t mask = p->slot_count - 1;
 
-	for (size_t at = hash_of(id) & mask;; at = (at + 1) & mask)
+	for (size_t at = population_hash_of(id) & mask;; at = (at + 1) & mask)
 		if (!p->slots[at] || strcmp(p->cards[p->slots[at] - 1].id, id) == 0)
 			return &p->slots[at];
 }
 
-static void grow_slots(struct population *p)
+static void population_grow_slots(struct population *p)
 {
 	if (2 * (p->card_count + 1) < p->slot_count)
 		return;
@@ -105,30 +94,25 @@ static void grow_slots(struct population *p)
 	p->slot_count = p->slot_count ? 4 * p->slot_count : 64;
 	p->slots = xcalloc(p->slot_count, sizeof(*p->slots));
 	for (size_t i = 0; i < p->card_count; i++)
-		*slot_of(p, p->cards[i].id) = i + 1;
-}
-
-static struct population_card *find_card(const struct population *p, const char *id)
-{
-	size_t found = p->slot_count ? *slot_of(p, id) : 0;
-
-	return found ? &p->cards[found - 1] : NULL;
+		*population_slot_of(p, p->cards[i].id) = i + 1;
 }
 
 const struct population_card *population_card(const struct population *p, const char *id)
 {
-	return find_card(p, id);
+	size_t found = p->slot_count ? *population_slot_of(p, id) : 0;
+
+	return found ? &p->cards[found - 1] : NULL;
 }
 
 struct population_card *population_add_card(struct population *p, const char *id)
 {
-	struct population_card *card = find_card(p, id);
+	struct population_card *card = (struct population_card *)population_card(p, id);
 
 	if (card)
 		return card;
-	grow_slots(p);
+	population_grow_slots(p);
 	ARRAY_GROW(p->cards, p->card_count, p->card_capacity);
-	*slot_of(p, id) = p->card_count + 1;
+	*population_slot_of(p, id) = p->card_count + 1;
 	card = &p->cards[p->card_count++];
 	*card = (struct population_card){ .id = xstrdup(id),
 					  .model = xstrdup(""),
@@ -163,13 +147,7 @@ struct population_value *population_append_value(struct population_figure *f, co
 						 double value)
 {
 	ARRAY_GROW(f->values, f->count, f->capacity);
-	f->values[f->count] = (struct population_value){ .cards = xstrdup(cards),
-							 .value = value,
-							 .count = 1,
-							 .model = xstrdup(""),
-							 .measured = xstrdup(""),
-							 .driver = xstrdup(""),
-							 .origin = xstrdup("") };
+	f->values[f->count] = (struct population_value){ xstrdup(cards), value, 0 };
 	return &f->values[f->count++];
 }
 
@@ -211,7 +189,7 @@ static void read_shipped(struct population *p, struct error *err)
 static struct population shipped;
 
 /* A shipped file that is broken is a bug: a test reads every one. */
-static void read_once(void)
+static void population_read_shipped(void)
 {
 	struct error err = ERROR_NONE;
 
@@ -224,11 +202,11 @@ const struct population *population_shipped(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, read_once);
+	pthread_once(&once, population_read_shipped);
 	return &shipped;
 }
 
-static enum status read_file(struct population *p, const char *path, struct error *err)
+static enum status population_read_file(struct population *p, const char *path, struct error *err)
 {
 	/* "./quick" is a file, "quick" a config that is compiled in. */
 	char *file = xasprintf("%s%s", strchr(path, '/') ? "" : "./", path);
@@ -247,7 +225,7 @@ static enum status read_file(struct population *p, const char *path, struct erro
 enum status population_load_own(struct population *p, const char *path, struct error *err)
 {
 	*p = (struct population){ 0 };
-	return access(path, F_OK) == 0 ? read_file(p, path, err) : STATUS_OK;
+	return access(path, F_OK) == 0 ? population_read_file(p, path, err) : STATUS_OK;
 }
 
 enum status population_load(struct population *p, const char *own, struct error *err)
@@ -255,14 +233,14 @@ enum status population_load(struct population *p, const char *own, struct error 
 	struct population site = { 0 };
 
 	*p = (struct population){ 0 };
-	if (own && read_file(&site, own, err) != STATUS_OK) {
+	if (own && population_read_file(&site, own, err) != STATUS_OK) {
 		population_release(&site);
 		return err->status;
 	}
 	if (!site.without_shipped)
 		read_shipped(p, err);
 	if (own && err->status == STATUS_OK)
-		read_file(p, own, err);
+		population_read_file(p, own, err);
 	population_release(&site);
 	if (err->status != STATUS_OK)
 		population_release(p);

@@ -23,17 +23,6 @@
  *	GPU-8f1c2d3e-... = 753.2 TFLOP/s
  *	GPU-8f1c2d3e-...+GPU-91ab... = 386.6 GB/s     ; a case of two devices
  *
- *	[kinds 1]                     ; cards whose single values were not kept
- *	case = stream/read/1GiB
- *	metric = stream.bandwidth
- *	unit = B/s
- *	model = NVIDIA H200
- *	measured = 2026-11-20
- *	driver = 580.159.04
- *	cards = 36 x 4.48 TB/s, 16 x 4.58 TB/s
- *	spread = 0.3 %                ; standard deviation within a kind
- *	origin = where the numbers come from
- *
  * Units are "B/s" and "FLOP/s": rates, of which more is better. Nothing is compared across models,
  * cases or preheating. Ownership: `char *` belong to their struct.
  *
@@ -52,6 +41,8 @@
 /* Devices of one case at most: a value of more is about the node, not about a card. */
 #define POPULATION_MOST_DEVICES 2
 
+#define POPULATION_LOAD "sustained"
+
 struct population_card {
 	char *id, *model;
 	char *measured; /* "2026-11-20" */
@@ -62,19 +53,14 @@ struct population_card {
 };
 
 struct population_value {
-	char *cards; /* "GPU-8f1c", or two joined by '+' in alphabetical order; "": a kind */
+	char *cards; /* "GPU-8f1c", or two joined by '+' in alphabetical order */
 	double value;
-	size_t count; /* cards: 1; of a kind more */
-	/* Only for kinds: standard deviation of the logarithm, and its source. */
-	double spread;
-	char *model, *measured, *driver, *origin;
-	bool shipped;
 	size_t line; /* of its file; 0: from none */
 };
 
 struct population_figure {
 	char *point;   /* "matmul/fp16/8192" */
-	char *preheat; /* "1s"; "": none */
+	char *preheat; /* "1s"; POPULATION_LOAD: none, of a load that lasts; "": none */
 	char *metric, *unit;
 	struct population_value *values;
 	size_t count, capacity;
@@ -133,11 +119,9 @@ char *population_to_text(const struct population *p);
 
 /* Values of one figure on one model. */
 struct population_sample {
-	/* ascending; a kind's are spread around its centre as normal quantiles are */
-	double *values;
+	double *values; /* ascending */
 	size_t count;
 	size_t cards;             /* different ones */
-	size_t of_kinds;          /* number of cards known only by their kind */
 	size_t own;               /* number of cards from the site's own file */
 	char first[16], last[16]; /* days of the measurements; "" */
 	char driver[64];          /* the one, or "several drivers"; "" */

@@ -1,5 +1,4 @@
 /* The values that a device is compared with. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,23 +7,7 @@
 #include "base/stats.h"
 #include "reference/population.h"
 
-/* The normal deviate that a share of all is below: bisection of erfc(), to 1e-9. */
-static double normal_quantile(double share)
-{
-	double low = -9, high = 9;
-
-	while (high - low > 1e-9) {
-		double middle = (low + high) / 2;
-
-		if (erfc(-middle / M_SQRT2) / 2 < share)
-			low = middle;
-		else
-			high = middle;
-	}
-	return (low + high) / 2;
-}
-
-struct gathering {
+struct sample_gathering {
 	const struct population *p;
 	const char *model;
 	const char *const *without;
@@ -33,13 +16,7 @@ struct gathering {
 	bool *counted; /* by the card's place in the population */
 };
 
-static void add(struct gathering *g, double value)
-{
-	ARRAY_GROW(g->out->values, g->out->count, g->capacity);
-	g->out->values[g->out->count++] = value;
-}
-
-static void date(struct population_sample *out, const char *measured, const char *driver)
+static void sample_add_date(struct population_sample *out, const char *measured, const char *driver)
 {
 	if (!*out->first || strcmp(measured, out->first) < 0)
 		snprintf(out->first, sizeof(out->first), "%.15s", measured);
@@ -51,7 +28,7 @@ static void date(struct population_sample *out, const char *measured, const char
 		 *out->driver ? "several drivers" : driver);
 }
 
-static bool left_out(const struct gathering *g, const char *id)
+static bool population_sample_left_out(const struct sample_gathering *g, const char *id)
 {
 	for (const char *const *w = g->without; w && *w; w++)
 		if (strcmp(*w, id) == 0)
@@ -59,7 +36,8 @@ static bool left_out(const struct gathering *g, const char *id)
 	return false;
 }
 
-static void count_card(struct gathering *g, const struct population_card *card)
+static void population_sample_count_card(struct sample_gathering *g,
+					 const struct population_card *card)
 {
 	bool *counted = &g->counted[card - g->p->cards];
 
@@ -68,12 +46,13 @@ static void count_card(struct gathering *g, const struct population_card *card)
 	*counted = true;
 	g->out->cards++;
 	g->out->own += !card->shipped;
-	date(g->out, card->measured, card->driver);
+	sample_add_date(g->out, card->measured, card->driver);
 }
 
 /* The cards of "a" or "a+b"; 0: one is of another model, unknown or left out. */
-static size_t cards_of(const struct gathering *g, const char *cards,
-		       const struct population_card *found[POPULATION_MOST_DEVICES])
+static size_t
+population_sample_cards_of(const struct sample_gathering *g, const char *cards,
+			   const struct population_card *found[POPULATION_MOST_DEVICES])
 {
 	size_t n = 0;
 
@@ -82,7 +61,8 @@ static size_t cards_of(const struct gathering *g, const char *cards,
 		char *id = xstrndup(at, length);
 
 		found[n] = population_card(g->p, id);
-		if (!found[n] || strcmp(found[n]->model, g->model) != 0 || left_out(g, id)) {
+		if (!found[n] || strcmp(found[n]->model, g->model) != 0 ||
+		    population_sample_left_out(g, id)) {
 			free(id);
 			return 0;
 		}
@@ -93,28 +73,18 @@ static size_t cards_of(const struct gathering *g, const char *cards,
 	return n;
 }
 
-static void add_cards(struct gathering *g, const struct population_value *v)
+static void population_sample_add_cards(struct sample_gathering *g,
+					const struct population_value *v)
 {
 	const struct population_card *found[POPULATION_MOST_DEVICES];
-	size_t n = cards_of(g, v->cards, found);
+	size_t n = population_sample_cards_of(g, v->cards, found);
 
 	for (size_t i = 0; i < n; i++)
-		count_card(g, found[i]);
-	if (n)
-		add(g, v->value);
-}
-
-static void add_kind(struct gathering *g, const struct population_value *v)
-{
-	if (strcmp(v->model, g->model) != 0)
+		population_sample_count_card(g, found[i]);
+	if (!n)
 		return;
-	for (size_t i = 0; i < v->count; i++)
-		add(g, v->value * exp(v->spread *
-				      normal_quantile(((double)i + 0.5) / (double)v->count)));
-	g->out->cards += v->count;
-	g->out->of_kinds += v->count;
-	g->out->own += v->shipped ? 0 : v->count;
-	date(g->out, v->measured, v->driver);
+	ARRAY_GROW(g->out->values, g->out->count, g->capacity);
+	g->out->values[g->out->count++] = v->value;
 }
 
 struct population_sample population_sample(const struct population *p, const char *model,
@@ -122,11 +92,11 @@ struct population_sample population_sample(const struct population *p, const cha
 					   const char *metric, const char *const *without)
 {
 	struct population_sample out = { 0 };
-	struct gathering g = { .p = p,
-			       .model = model,
-			       .without = without,
-			       .out = &out,
-			       .counted = xcalloc(p->card_count + 1, sizeof(*g.counted)) };
+	struct sample_gathering g = { .p = p,
+				      .model = model,
+				      .without = without,
+				      .out = &out,
+				      .counted = xcalloc(p->card_count + 1, sizeof(*g.counted)) };
 
 	for (size_t i = 0; i < p->figure_count; i++) {
 		const struct population_figure *f = &p->figures[i];
@@ -134,12 +104,8 @@ struct population_sample population_sample(const struct population *p, const cha
 		if (strcmp(f->point, point) != 0 || strcmp(f->preheat, preheat) != 0 ||
 		    strcmp(f->metric, metric) != 0)
 			continue;
-		for (size_t k = 0; k < f->count; k++) {
-			if (*f->values[k].cards)
-				add_cards(&g, &f->values[k]);
-			else
-				add_kind(&g, &f->values[k]);
-		}
+		for (size_t k = 0; k < f->count; k++)
+			population_sample_add_cards(&g, &f->values[k]);
 	}
 	free(g.counted);
 	if (out.count)

@@ -132,7 +132,7 @@ const struct quantity quantities[] = {
 	  .peak_factor = 1,
 	  .together = true },
 	PUBLISHED("all_reduce_time", "s", BETTER_LOWER, "All-reduce, small", GROUPS),
-	LAUNCH("launch", "Kernel launch, many in a row"),
+	LAUNCH(QUANTITY_LAUNCH_TIME, "Kernel launch, many in a row"),
 	LAUNCH("launch_wait", "Kernel launch and wait"),
 	PUBLISHED("peer_latency", "s", BETTER_LOWER, "Peer copy, smallest", LATENCY),
 	PUBLISHED("memory_latency", "cycles", BETTER_LOWER, "Device memory, pointer chase",
@@ -160,7 +160,7 @@ const struct quantity *quantity_find(const char *name)
 	return NULL;
 }
 
-static bool parameters_match(const struct sheet_row *row, const struct case_result *c)
+static bool quantity_parameters_match(const struct sheet_row *row, const struct case_result *c)
 {
 	for (size_t i = 0; i + 1 < ARRAY_SIZE(row->only) && row->only[i]; i += 2) {
 		const struct case_parameter *p = case_parameter(c, row->only[i]);
@@ -171,7 +171,8 @@ static bool parameters_match(const struct sheet_row *row, const struct case_resu
 	return true;
 }
 
-static bool capability_matches(const struct sheet_row *row, const struct device_info *device)
+static bool quantity_capability_matches(const struct sheet_row *row,
+					const struct device_info *device)
 {
 	int capability = device ? device->capability_major * 10 + device->capability_minor : 0;
 
@@ -183,8 +184,8 @@ const struct sheet_row *sheet_row_of_case(const struct sheet_row *rows, const st
 					  const char *metric, const struct device_info *device)
 {
 	for (const struct sheet_row *row = rows; row && row->metric; row++)
-		if (strcmp(row->metric, metric) == 0 && parameters_match(row, c) &&
-		    capability_matches(row, device))
+		if (strcmp(row->metric, metric) == 0 && quantity_parameters_match(row, c) &&
+		    quantity_capability_matches(row, device))
 			return row;
 	return NULL;
 }

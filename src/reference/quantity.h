@@ -13,6 +13,9 @@
 #include "result/presentation.h"
 #include "result/result.h"
 
+/* The name of the quantity: the time of a kernel launch, many in a row. */
+#define QUANTITY_LAUNCH_TIME "launch"
+
 struct quantity {
 	const char *name; /* "gemm_fp32" */
 	const char *unit; /* SI base */

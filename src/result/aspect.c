@@ -1,12 +1,16 @@
 #include "result/aspect.h"
 
+#include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "base/former_names.h"
+#include "base/memory.h"
+#include "base/text.h"
 #include "result/result.h"
 
-static const char *const names[ASPECT_COUNT] = { "",         "memory",      "link",
-						 "products", "correctness", "condition" };
+static const char *const names[ASPECT_COUNT] = { "",     "memory",      "link",
+						 "gemm", "correctness", "condition" };
 
 const char *aspect_name(enum aspect aspect)
 {
@@ -15,8 +19,10 @@ const char *aspect_name(enum aspect aspect)
 
 bool aspect_named(const char *name, enum aspect *aspect)
 {
+	const char *current = former_name_current(NAME_ASPECT, "", name);
+
 	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++) {
-		if (strcmp(names[k], name) != 0)
+		if (strcmp(names[k], current) != 0)
 			continue;
 		*aspect = (enum aspect)k;
 		return true;
@@ -32,8 +38,8 @@ static bool is_about(const struct aspect_row *row, const struct case_result *c)
 }
 
 /* NULL: none applies. */
-static const struct aspect_row *row_of(const struct aspect_row *rows, const char *metric,
-				       const struct case_result *c)
+static const struct aspect_row *aspect_row_of(const struct aspect_row *rows, const char *metric,
+					      const struct case_result *c)
 {
 	for (; rows && rows->metric; rows++)
 		if (strcmp(rows->metric, metric) == 0 && is_about(rows, c))
@@ -44,7 +50,7 @@ static const struct aspect_row *row_of(const struct aspect_row *rows, const char
 enum aspect aspect_of(const struct aspect_row *rows, const char *metric,
 		      const struct case_result *c)
 {
-	const struct aspect_row *row = row_of(rows, metric, c);
+	const struct aspect_row *row = aspect_row_of(rows, metric, c);
 
 	return row ? row->aspect : ASPECT_NONE;
 }
@@ -52,7 +58,46 @@ enum aspect aspect_of(const struct aspect_row *rows, const char *metric,
 bool aspect_is_partial(const struct aspect_row *rows, const char *metric,
 		       const struct case_result *c)
 {
-	const struct aspect_row *row = row_of(rows, metric, c);
+	const struct aspect_row *row = aspect_row_of(rows, metric, c);
 
 	return row && row->partial;
+}
+
+#define LONGEST_PARAMETER 32
+
+/* The value of the parameter that `braced` names: "{PRECISION}" of `length` bytes gives "FP16". */
+static void add_braced(struct text *out, const char *braced, size_t length,
+		       const struct case_result *c)
+{
+	const struct case_parameter *p;
+	char name[LONGEST_PARAMETER] = "";
+	bool capitals = isupper((unsigned char)braced[1]);
+
+	for (size_t i = 1; i + 1 < length && i < sizeof(name); i++)
+		name[i - 1] = (char)tolower((unsigned char)braced[i]);
+	p = case_parameter(c, name);
+	for (const char *at = p && p->text ? p->text : ""; *at; at++)
+		text_add_char(out, (char)(capitals     ? toupper((unsigned char)*at)
+					  : *at == '_' ? ' '
+						       : *at));
+}
+
+char *aspect_task(const struct aspect_row *rows, const char *metric, const struct case_result *c)
+{
+	const struct aspect_row *row = aspect_row_of(rows, metric, c);
+	struct text out = TEXT_EMPTY;
+
+	if (!row || !row->task)
+		return xstrdup(metric);
+	for (const char *at = row->task; *at;) {
+		const char *end = *at == '{' ? strchr(at, '}') : NULL;
+
+		if (end) {
+			add_braced(&out, at, (size_t)(end - at) + 1, c);
+			at = end + 1;
+		} else {
+			text_add_char(&out, *at++);
+		}
+	}
+	return text_detach(&out);
 }

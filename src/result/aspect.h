@@ -21,7 +21,7 @@ enum aspect {
 	ASPECT_NONE,
 	ASPECT_MEMORY,      /* how fast the device reads and writes its own memory */
 	ASPECT_LINK,        /* between host and device, and between devices */
-	ASPECT_PRODUCTS,    /* arithmetic */
+	ASPECT_GEMM,        /* matrix multiplication and other arithmetic */
 	ASPECT_CORRECTNESS, /* results compared with a reference */
 	ASPECT_CONDITION,   /* sensors and counters: throttling, memory errors, link width */
 	ASPECT_COUNT
@@ -35,9 +35,15 @@ struct aspect_row {
 	enum aspect aspect;
 	/* too little alone: copies within a device say too little of its memory */
 	bool partial;
+	/*
+	 * The measured task for a sentence ("is slower in ..."): "{PRECISION} GEMM" with the value
+	 * of a parameter in braces, in capitals where its name is; NULL: the metric's name
+	 */
+	const char *task;
 };
 
 const char *aspect_name(enum aspect aspect); /* "memory"; "" for ASPECT_NONE */
+/* Also for a former name ("products"); false: no aspect of this name. */
 bool aspect_named(const char *name, enum aspect *aspect);
 
 /* `rows` NULL: ASPECT_NONE. */
@@ -46,5 +52,7 @@ enum aspect aspect_of(const struct aspect_row *rows, const char *metric,
 /* True where the row that applies is partial. */
 bool aspect_is_partial(const struct aspect_row *rows, const char *metric,
 		       const struct case_result *c);
+/* The task of a metric in words, "FP16 GEMM", or the metric's name; the caller frees it. */
+char *aspect_task(const struct aspect_row *rows, const char *metric, const struct case_result *c);
 
 #endif

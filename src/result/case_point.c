@@ -12,7 +12,7 @@
 #include "result/result.h"
 #include "result/verdict.h"
 
-static const char *text_or(const char *s)
+static const char *case_text_or_empty(const char *s)
 {
 	return s ? s : "";
 }
@@ -37,8 +37,8 @@ char *case_point(const struct case_result *c)
 {
 	struct text out = TEXT_EMPTY;
 
-	text_addf(&out, "%s%s%s", text_or(c->suite), *text_or(c->label) ? ":" : "",
-		  text_or(c->label));
+	text_addf(&out, "%s%s%s", case_text_or_empty(c->suite),
+		  *case_text_or_empty(c->label) ? ":" : "", case_text_or_empty(c->label));
 	add_axes(&out, c);
 	return text_detach(&out);
 }
@@ -47,7 +47,7 @@ char *case_point_without_label(const struct case_result *c)
 {
 	struct text out = TEXT_EMPTY;
 
-	text_add(&out, text_or(c->suite));
+	text_add(&out, case_text_or_empty(c->suite));
 	add_axes(&out, c);
 	return text_detach(&out);
 }
@@ -62,9 +62,16 @@ void case_put_on_node(struct case_result *c, const char *node)
 		shared_text_free(c->devices[i]);
 		c->devices[i] = placed;
 	}
-	placed = xasprintf("%s/%s", node, text_or(c->device));
+	placed = xasprintf("%s/%s", node, case_text_or_empty(c->device));
 	shared_text_free(c->device);
 	c->device = placed;
+	if (*case_text_or_empty(c->failed_device)) {
+		placed = xasprintf("%s/%s", node, c->failed_device);
+		free(c->failed_device);
+		c->failed_device = placed;
+		free(c->failed_node);
+		c->failed_node = xstrdup(node);
+	}
 	for (size_t i = 0; i < c->watch_count; i++) {
 		placed = xasprintf("%s/%s", node, c->watches[i].device);
 		free(c->watches[i].device);
@@ -93,7 +100,8 @@ void case_put_on_node(struct case_result *c, const char *node)
 char *case_id_on_node(const struct case_result *c)
 {
 	char *placed = case_devices(c), *id;
-	size_t length = strlen(c->id), tail = strlen(placed), node = strlen(text_or(c->node));
+	size_t length = strlen(c->id), tail = strlen(placed),
+	       node = strlen(case_text_or_empty(c->node));
 	struct text devices = TEXT_EMPTY;
 
 	for (size_t i = 0; i < c->device_count; i++)
@@ -122,14 +130,15 @@ char *case_devices(const struct case_result *c)
 	struct text out = TEXT_EMPTY;
 
 	for (size_t i = 0; i < c->device_count; i++)
-		text_addf(&out, "%s%s", i ? "," : "", text_or(c->devices[i]));
+		text_addf(&out, "%s%s", i ? "," : "", case_text_or_empty(c->devices[i]));
 	return text_detach(&out);
 }
 
 bool cases_share_point(const struct case_result *a, const struct case_result *b)
 {
-	if (a->point_count != b->point_count || strcmp(text_or(a->suite), text_or(b->suite)) != 0 ||
-	    strcmp(text_or(a->label), text_or(b->label)) != 0)
+	if (a->point_count != b->point_count ||
+	    strcmp(case_text_or_empty(a->suite), case_text_or_empty(b->suite)) != 0 ||
+	    strcmp(case_text_or_empty(a->label), case_text_or_empty(b->label)) != 0)
 		return false;
 	for (size_t i = 0; i < a->point_count; i++)
 		if (strcmp(a->point[i].name, b->point[i].name) != 0 ||
@@ -172,10 +181,10 @@ void series_point_of_id(const char *id, char **section, char **point)
  * True if [piece, piece + length) is how an id writes this parameter: "arena" or, labelled,
  * "accumulate=16".
  */
-static bool is_piece(const struct case_parameter *p, const char *piece, size_t length,
-		     bool *labelled)
+static bool case_point_is_piece(const struct case_parameter *p, const char *piece, size_t length,
+				bool *labelled)
 {
-	const char *name = text_or(p->name), *text = text_or(p->text);
+	const char *name = case_text_or_empty(p->name), *text = case_text_or_empty(p->text);
 	size_t name_length = strlen(name), text_length = strlen(text);
 
 	*labelled = length == name_length + 1 + text_length &&
@@ -203,15 +212,16 @@ static bool match_pieces(struct case_result *c, const char *begin, const char *e
 
 		while (piece[-1] != '/')
 			piece--;
-		named[i] = is_piece(&c->parameters[i], piece, (size_t)(end - piece), &labelled[i]);
+		named[i] = case_point_is_piece(&c->parameters[i], piece, (size_t)(end - piece),
+					       &labelled[i]);
 		if (named[i])
 			end = piece - 1;
 	}
 	complete = end <= begin;
 	for (size_t i = 0; complete && i < c->parameter_count; i++)
 		if (named[i])
-			case_add_axis(c, text_or(c->parameters[i].name),
-				      text_or(c->parameters[i].text), labelled[i]);
+			case_add_axis(c, case_text_or_empty(c->parameters[i].name),
+				      case_text_or_empty(c->parameters[i].text), labelled[i]);
 	free(named);
 	free(labelled);
 	return complete;
@@ -230,9 +240,10 @@ void case_release_point(struct case_result *c)
 
 void case_derive_point(struct case_result *c)
 {
-	const char *id = text_or(c->id), *end = id + point_length(id);
-	char *section = xasprintf("%s%s%s", text_or(c->suite), *text_or(c->label) ? ":" : "",
-				  text_or(c->label));
+	const char *id = case_text_or_empty(c->id), *end = id + point_length(id);
+	char *section =
+		xasprintf("%s%s%s", case_text_or_empty(c->suite),
+			  *case_text_or_empty(c->label) ? ":" : "", case_text_or_empty(c->label));
 	size_t length = strlen(section);
 	bool ours = (size_t)(end - id) >= length && strncmp(id, section, length) == 0 &&
 		    (id + length == end || id[length] == '/');

@@ -69,12 +69,22 @@ static const struct field component_fields[] = {
 
 static const char *const severity_words[] = { "ok", "note", "warning", "error", NULL };
 
+#define FACT(member)                                                                       \
+	{                                                                                  \
+		.name = #member, .codec = &codec_chars_or_none, FIELD_AT(finding, member), \
+		.optional = true                                                           \
+	}
+
 const struct field finding_fields[] = {
 	{ .name = "severity",
 	  .codec = &codec_enum,
 	  FIELD_AT(finding, severity),
 	  .words = severity_words },
 	{ .name = "subject", .codec = &codec_chars, FIELD_AT(finding, subject) },
+	FACT(topic),
+	FACT(device),
+	FACT(node),
+	FACT(other_node),
 	{ .name = "text", .codec = &codec_chars, FIELD_AT(finding, text) },
 	{ 0 },
 };

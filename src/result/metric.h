@@ -9,14 +9,26 @@
 
 enum better { BETTER_HIGHER, BETTER_LOWER, BETTER_NONE };
 
-/* How a metric repeats, from launch to launch and from visit to visit (judge/estimate/kind.h). */
+/* Decides how a metric repeats from run to run (judge/estimate/kind.h). */
 enum metric_kind {
-	METRIC_TIMED, /* rates and times of a device; by unit: B/s a bandwidth, FLOP/s a product */
+	METRIC_TIMED, /* rates and times of a device; by unit: B/s bandwidth, FLOP/s products */
 	METRIC_HOST,  /* a time that the CPU and the operating system decide */
 	/* counted or computed, not timed: no launch changes it, the worst one counts */
 	METRIC_EXACT,
 	/* timed, but neither one memory's or link's bandwidth nor a product: of several devices */
-	METRIC_OTHER
+	METRIC_OTHER,
+	METRIC_PEAK,    /* arithmetic in registers */
+	METRIC_TENSOR,  /* matrix products of tensor cores: meet the power limit when they last */
+	METRIC_LINK,    /* a copy from the host to a device */
+	METRIC_LOCAL,   /* a copy within a device */
+	METRIC_LAUNCH,  /* the time between kernels on the device */
+	METRIC_PAGEABLE /* a copy of pageable memory, which passes through the CPU */
+};
+
+/* The kind of a metric in cases with a parameter of this value. */
+struct metric_kind_row {
+	const char *parameter, *value;
+	enum metric_kind kind;
 };
 
 struct metric {
@@ -30,8 +42,8 @@ struct metric {
 	/* "bus bandwidth"; NULL: the name's part after the suite, with spaces for underscores */
 	const char *title;
 	bool percent; /* a part of one, which pages show in percent */
-	/* A parameter and the value of it with which the metric is METRIC_HOST; NULL: none. */
-	const char *host_parameter, *host_value;
+	/* Kinds by parameter, ended by an empty row; the first that fits outranks `kind`. */
+	const struct metric_kind_row *kinds;
 };
 
 #endif

@@ -8,51 +8,13 @@
 #include "result/result_fields.h"
 
 static const char *const role_words[] = {
-	[ROLE_ARROW] = "arrow",
-	[ROLE_STEP_TIME] = "step_time",
-	[ROLE_STRATEGY_MEMORY] = "strategy_memory",
-	[ROLE_STEP_ENERGY] = "step_energy",
-	[ROLE_SINGLE_TIME] = "single_time",
-	[ROLE_SPEEDUP] = "speedup",
-	[ROLE_COMPUTE_TIME] = "compute_time",
-	[ROLE_SCHEDULE_TIME] = "schedule_time",
-	[ROLE_IDLE_BY_FORMULA] = "idle_by_formula",
-	[ROLE_CRITICAL_BATCH] = "critical_batch",
-	[ROLE_CRITICAL_WIDTH] = "critical_width",
-	[ROLE_FLOPS] = "flops",
-	[ROLE_MODEL_UTILISATION] = "model_utilisation",
-	[ROLE_HARDWARE_UTILISATION] = "hardware_utilisation",
-	[ROLE_MODE] = "mode",
-	[ROLE_RANKS] = "ranks",
-	[ROLE_STRATEGY] = "strategy",
-	[ROLE_BATCH] = "batch",
-	[ROLE_BATCH_PER_DEVICE] = "batch_per_device",
-	[ROLE_WIDTH] = "width",
-	[ROLE_PRECISION] = "precision",
-	[ROLE_SHEET_RATE] = "sheet_rate",
-	[ROLE_LAYERS] = "layers",
-	[ROLE_DEPTH] = "depth",
-	[ROLE_LAYERED] = "layered",
-	[ROLE_MODEL_SIZE] = "model_size",
-	[ROLE_UNUSUAL] = "unusual",
-	[ROLE_STEP_MEMORY] = "step_memory",
-	[ROLE_BALANCE_BATCH] = "balance_batch",
-	[ROLE_STUDY] = "study",
-	[ROLE_PLAIN] = "plain",
-	[ROLE_OPTIMIZER] = "optimizer",
-	[ROLE_BANDWIDTH] = "bandwidth",
-	[ROLE_RATE] = "rate",
-	[ROLE_INTENSITY] = "intensity",
-	[ROLE_WORK_TIME] = "work_time",
-	[ROLE_WORK_BYTES] = "work_bytes",
-	[ROLE_LARGEST_BATCH] = "largest_batch",
-	[ROLE_LARGEST_BATCH_STUDY] = "largest_batch_study",
-	[ROLE_MEMORY_LIMIT] = "memory_limit",
-	[ROLE_NODES] = "nodes",
-	[ROLE_ROUND] = "round",
-	[ROLE_RAIL] = "rail",
+	[ROLE_ARROW] = "arrow",           [ROLE_PRECISION] = "precision",
+	[ROLE_BANDWIDTH] = "bandwidth",   [ROLE_RATE] = "rate",
+	[ROLE_INTENSITY] = "intensity",   [ROLE_WORK_TIME] = "work_time",
+	[ROLE_WORK_BYTES] = "work_bytes", [ROLE_NODES] = "nodes",
+	[ROLE_ROUND] = "round",           [ROLE_RAIL] = "rail",
 };
-_Static_assert(ARRAY_SIZE(role_words) == ROLE_COUNT, "a role without a word");
+_Static_assert(ARRAY_SIZE(role_words) == ROLE_COUNT, "a role without a name");
 
 static enum role *role_at(const struct field *f, const void *base)
 {
@@ -61,12 +23,10 @@ static enum role *role_at(const struct field *f, const void *base)
 
 static void role_write(struct json_writer *w, const struct field *f, const void *base)
 {
-	enum role role = *role_at(f, base);
-
-	writer_text(w, role < ROLE_COUNT ? role_words[role] : "");
+	writer_text(w, role_words[*role_at(f, base)]);
 }
 
-/* A newer program may have a role that this one does not know. */
+/* Another program may have a role that this one does not know: the row is left out. */
 static enum status role_read(const json_t *json, const struct field *f, void *base,
 			     const struct json_path *path, struct error *err)
 {
@@ -77,6 +37,12 @@ static enum status role_read(const json_t *json, const struct field *f, void *ba
 		return json_path_error(path, err, "expected a string");
 	while (role < ROLE_COUNT && strcmp(role_words[role], word) != 0)
 		role++;
+	if (role == ROLE_COUNT) {
+		struct role_row *row = base;
+
+		free((void *)(uintptr_t)row->name);
+		row->name = NULL;
+	}
 	*role_at(f, base) = (enum role)role;
 	return STATUS_OK;
 }
@@ -91,7 +57,6 @@ static const struct codec codec_role = { role_write, role_read, NULL, NULL };
 #define NAMED(type, member)                                                    \
 	{                                                                      \
 		.name = #member, .codec = &codec_word, FIELD_AT(type, member), \
-		.names = NAME_METRIC                                           \
 	}
 #define WORD(type, member)                                                                      \
 	{                                                                                       \
@@ -145,14 +110,13 @@ static const struct field figure_rows[] = {
 	{ 0 },
 };
 
-static const struct field table_rows[] = { NEEDED(table_row, title),
-					   { .name = "columns",
-					     .codec = &codec_names,
-					     FIELD_AT(table_row, columns),
-					     .names = NAME_METRIC },
-					   NAMES(table_row, without),
-					   WORD(table_row, note),
-					   { 0 } };
+static const struct field table_rows[] = {
+	NEEDED(table_row, title),
+	{ .name = "columns", .codec = &codec_names, FIELD_AT(table_row, columns) },
+	NAMES(table_row, without),
+	WORD(table_row, note),
+	{ 0 }
+};
 
 static const struct field word_rows[] = {
 	NEEDED(word_row, parameter), NEEDED(word_row, value), NEEDED(word_row, words), { 0 }
@@ -162,7 +126,6 @@ static const struct field role_rows[] = {
 	NAMED(role_row, name),
 	{ .name = "role", .codec = &codec_role, FIELD_AT(role_row, role) },
 	WORD(role_row, value),
-	WORD(role_row, sheet_key),
 	{ 0 },
 };
 

@@ -100,49 +100,6 @@ enum role {
 	/* Devices of a case with this value are a source and a destination: "cuda:0 → cuda:1". */
 	ROLE_ARROW,
 
-	/*
-	 * Strategies: one training step split over devices in several ways (report/strategies/).
-	 * Metrics:
-	 */
-	ROLE_STEP_TIME, /* its presence makes a case a strategy */
-	ROLE_STRATEGY_MEMORY,
-	ROLE_STEP_ENERGY, /* of all devices together */
-	ROLE_SINGLE_TIME, /* the same step on one device */
-	ROLE_SPEEDUP,
-	ROLE_COMPUTE_TIME,
-	ROLE_SCHEDULE_TIME,
-	ROLE_IDLE_BY_FORMULA, /* where a result has no schedule time */
-	ROLE_CRITICAL_BATCH,
-	ROLE_CRITICAL_WIDTH,
-	ROLE_FLOPS,
-	ROLE_MODEL_UTILISATION,
-	ROLE_HARDWARE_UTILISATION,
-	/* Parameters: */
-	ROLE_MODE,
-	ROLE_RANKS,
-	ROLE_STRATEGY, /* further ones that say how a step is split; several rows */
-	ROLE_BATCH,
-	ROLE_BATCH_PER_DEVICE, /* with this value the batch is that of one device */
-	ROLE_WIDTH,            /* several rows: that of the parameter which a case has */
-	ROLE_PRECISION,
-	/* with this value the data sheet's rate is that of `sheet_key`; several rows */
-	ROLE_SHEET_RATE,
-	/* Settings of the case's section: */
-	ROLE_LAYERS,
-	ROLE_DEPTH,
-	/* parameter: cases of another value have no layers and depth, but sizes; several rows */
-	ROLE_LAYERED,
-	/* of cases whose layered parameter has this value; "0" is the program's own choice */
-	ROLE_MODEL_SIZE,
-	ROLE_UNUSUAL, /* worth a word unless it has this value; several rows */
-
-	/* Memory of a step over its batch (report/strategies/memory_answer.c). */
-	ROLE_STEP_MEMORY,
-	ROLE_BALANCE_BATCH,
-	ROLE_STUDY,
-	ROLE_PLAIN, /* a plain step has this value or no such parameter; several rows */
-	ROLE_OPTIMIZER,
-
 	/* Roofline of a device (report/figure/roofline.c). Metrics: */
 	ROLE_BANDWIDTH, /* of memory */
 	/* of calculation, FLOP/s: of a case without an intensity it is that of arithmetic alone */
@@ -150,11 +107,8 @@ enum role {
 	ROLE_INTENSITY, /* FLOP/B; or the next two, where each operand moves once */
 	ROLE_WORK_TIME,
 	ROLE_WORK_BYTES,
-
-	/* Largest batches by card (report/reference/reference_memory.c). */
-	ROLE_LARGEST_BATCH,
-	ROLE_LARGEST_BATCH_STUDY, /* the study, with this value */
-	ROLE_MEMORY_LIMIT,        /* with this value there is none */
+	/* a parameter, by which charts of other suites choose colours as well */
+	ROLE_PRECISION,
 
 	/* Cases of several nodes together (report/fleet/). Parameters: */
 	ROLE_NODES, /* how many nodes were asked for */
@@ -165,9 +119,8 @@ enum role {
 
 struct role_row {
 	const char *name; /* of the metric, parameter or setting */
-	enum role role;   /* ROLE_COUNT: another program's, passed over */
+	enum role role;
 	const char *value;
-	const char *sheet_key; /* "fp16_tensor" (configs/gpus); ROLE_SHEET_RATE alone */
 };
 
 struct presentation {

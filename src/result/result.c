@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "result/verdict.h"
 
-static void series_release(struct series *series)
+static void result_series_release(struct series *series)
 {
 	shared_text_free(series->name);
 	free(series->samples);
@@ -23,7 +23,7 @@ void metric_value_release(struct metric_value *metric)
 	free(metric->launches);
 }
 
-static void parameter_release(struct case_parameter *parameter)
+static void result_parameter_release(struct case_parameter *parameter)
 {
 	shared_text_free(parameter->name);
 	shared_text_free(parameter->text);
@@ -57,7 +57,7 @@ void watch_release(struct watch *t)
 	memset(t, 0, sizeof(*t));
 }
 
-static void release_energy(struct case_result *c)
+static void result_release_energy(struct case_result *c)
 {
 	for (size_t i = 0; i < c->energy_count; i++)
 		free(c->energy[i].name);
@@ -66,12 +66,12 @@ static void release_energy(struct case_result *c)
 	c->energy_count = c->energy_capacity = 0;
 }
 
-static void release_figures(struct case_result *c)
+static void result_release_figures(struct case_result *c)
 {
 	for (size_t i = 0; i < c->metric_count; i++)
 		metric_value_release(&c->metrics[i]);
 	for (size_t i = 0; i < c->series_count; i++)
-		series_release(&c->series[i]);
+		result_series_release(&c->series[i]);
 }
 
 void case_result_release(struct case_result *c)
@@ -82,8 +82,8 @@ void case_result_release(struct case_result *c)
 	for (size_t i = 0; i < c->device_count; i++)
 		shared_text_free(c->devices[i]);
 	for (size_t i = 0; i < c->parameter_count; i++)
-		parameter_release(&c->parameters[i]);
-	release_figures(c);
+		result_parameter_release(&c->parameters[i]);
+	result_release_figures(c);
 	for (size_t i = 0; i < c->timeline_count; i++)
 		timeline_row_release(&c->timeline[i]);
 	free(c->timeline);
@@ -98,6 +98,8 @@ void case_result_release(struct case_result *c)
 	shared_text_free(c->device);
 	shared_text_free(c->node);
 	free(c->reason);
+	free(c->failed_device);
+	free(c->failed_node);
 	shared_text_free(c->notes);
 	for (size_t i = 0; i < c->path_count; i++)
 		free(c->paths[i]);
@@ -105,7 +107,7 @@ void case_result_release(struct case_result *c)
 	for (size_t i = 0; i < c->phase_count; i++)
 		free(c->phases[i].name);
 	free(c->phases);
-	release_energy(c);
+	result_release_energy(c);
 	for (size_t i = 0; i < c->lost_count; i++)
 		lost_worker_release(&c->lost[i]);
 	free(c->lost);
@@ -115,8 +117,8 @@ void case_result_release(struct case_result *c)
 
 void case_drop_figures(struct case_result *c)
 {
-	release_figures(c);
-	release_energy(c);
+	result_release_figures(c);
+	result_release_energy(c);
 	shared_text_free(c->verification.method);
 	c->verification = (struct verification){ .method = xstrdup(""),
 						 .error = (double)NAN,
@@ -170,7 +172,7 @@ void result_leave_samples(struct result *result)
 	}
 }
 
-static void setting_release(struct result_setting *setting)
+static void result_setting_release(struct result_setting *setting)
 {
 	free(setting->section);
 	free(setting->key);
@@ -199,7 +201,7 @@ void result_release(struct result *result)
 	for (size_t i = 0; i < result->case_count; i++)
 		case_result_release(&result->cases[i]);
 	for (size_t i = 0; i < result->setting_count; i++)
-		setting_release(&result->settings[i]);
+		result_setting_release(&result->settings[i]);
 	for (size_t i = 0; i < result->environment_count; i++) {
 		free(result->environment[i].name);
 		free(result->environment[i].value);
@@ -275,7 +277,7 @@ void telemetry_during_unknown(struct telemetry_during *during)
 	};
 }
 
-static double own_value(const struct case_result *c, const char *what)
+static double result_own_value(const struct case_result *c, const char *what)
 {
 	char *name = xasprintf("%s.%s", c->suite ? c->suite : "", what);
 	const struct metric_value *m = case_metric(c, name);
@@ -284,23 +286,23 @@ static double own_value(const struct case_result *c, const char *what)
 	return m && isfinite(m->value) ? m->value : 0;
 }
 
-struct planted_faults case_planted(const struct case_result *c)
+struct injected_faults case_injected_faults(const struct case_result *c)
 {
-	struct planted_faults faults = { .planted = own_value(c, "planted") };
+	struct injected_faults faults = { .injected = result_own_value(c, "injected") };
 
-	if (faults.planted > 0) {
-		faults.found = faults.planted * own_value(c, "found");
-		faults.wrong = own_value(c, "wrong");
+	if (faults.injected > 0) {
+		faults.found = faults.injected * result_own_value(c, "found");
+		faults.wrong = result_own_value(c, "wrong");
 	}
 	return faults;
 }
 
-bool case_wrong_is_planted(const struct case_result *c)
+bool case_wrong_is_injected(const struct case_result *c)
 {
-	struct planted_faults faults = case_planted(c);
+	struct injected_faults faults = case_injected_faults(c);
 
-	return faults.planted > 0 && faults.found >= faults.planted &&
-	       faults.wrong <= faults.planted;
+	return faults.injected > 0 && faults.found >= faults.injected &&
+	       faults.wrong <= faults.injected;
 }
 
 int64_t case_throttle_reasons(const struct case_result *c)
@@ -334,17 +336,17 @@ static char *join_throttles(int64_t reasons, bool page)
 	return text_detach(&out);
 }
 
-char *throttle_words(int64_t reasons)
+char *result_throttle_words(int64_t reasons)
 {
 	return join_throttles(reasons, false);
 }
 
-char *throttle_page_words(int64_t reasons)
+char *result_throttle_page_words(int64_t reasons)
 {
 	return join_throttles(reasons, true);
 }
 
-bool throttle_is_fault(int64_t reasons)
+bool result_throttle_is_fault(int64_t reasons)
 {
 	for (size_t i = 0; reasons > 0 && i < ARRAY_SIZE(throttles); i++)
 		if (throttles[i].fault && reasons & throttles[i].bit)
@@ -355,11 +357,63 @@ bool throttle_is_fault(int64_t reasons)
 void case_result_init(struct case_result *c)
 {
 	memset(c, 0, sizeof(*c));
+	c->failed_rank = -1;
 	c->verification.error = (double)NAN;
 	c->verification.tolerance = (double)NAN;
 	telemetry_unknown(&c->before);
 	telemetry_unknown(&c->after);
 	telemetry_during_unknown(&c->during);
+}
+
+bool case_end_is_fault(enum case_end end)
+{
+	return end == CASE_END_DEVICE || end == CASE_END_HUNG || end == CASE_END_CRASHED;
+}
+
+enum case_end case_end_of_status(enum status status)
+{
+	switch (status) {
+	case STATUS_OK:
+	case STATUS_MISMATCH:
+		return CASE_END_DONE;
+	case STATUS_UNSUPPORTED:
+		return CASE_END_UNSUPPORTED;
+	case STATUS_INTERRUPTED:
+		return CASE_END_INTERRUPTED;
+	case STATUS_TIMEOUT:
+		return CASE_END_HUNG;
+	case STATUS_DEVICE:
+		return CASE_END_DEVICE;
+	case STATUS_CRASHED:
+		return CASE_END_CRASHED;
+	case STATUS_LOST:
+		return CASE_END_LOST;
+	default:
+		return CASE_END_FAILED;
+	}
+}
+
+void case_result_copy_fault(struct case_result *c, const struct case_result *from)
+{
+	free(c->failed_device);
+	free(c->failed_node);
+	c->failed_rank = from->failed_rank;
+	c->failed_device = xstrdup(from->failed_device ? from->failed_device : "");
+	c->failed_node = xstrdup(from->failed_node ? from->failed_node : "");
+}
+
+void case_result_set_fault(struct case_result *c, int rank)
+{
+	bool single = c->device_count == 1;
+	size_t at = single ? 0 : (size_t)rank;
+
+	if (at >= c->device_count)
+		return;
+	free(c->failed_device);
+	free(c->failed_node);
+	c->failed_rank = single ? -1 : rank;
+	c->failed_device = xstrdup(c->devices[at]);
+	c->failed_node = xasprintf("%.*s", (int)device_node_length(c->devices[at]), c->devices[at]);
 }
 
 void case_result_note(struct case_result *c, const char *text)
@@ -379,7 +433,7 @@ void lost_worker_release(struct lost_worker *lost)
 	memset(lost, 0, sizeof(*lost));
 }
 
-static void add_lost(struct case_result *c, struct lost_worker *lost)
+static void result_add_lost(struct case_result *c, struct lost_worker *lost)
 {
 	ARRAY_GROW(c->lost, c->lost_count, c->lost_capacity);
 	c->lost[c->lost_count++] = *lost;
@@ -392,7 +446,7 @@ void case_result_lose(struct case_result *c, struct lost_worker *lost)
 
 	case_result_note(c, note);
 	free(note);
-	add_lost(c, lost);
+	result_add_lost(c, lost);
 }
 
 void case_result_lose_as(struct case_result *c, const struct case_result *from)
@@ -405,7 +459,7 @@ void case_result_lose_as(struct case_result *c, const struct case_result *from)
 		copy.devices = xcalloc(f->device_count + 1, sizeof(*copy.devices));
 		for (size_t d = 0; d < f->device_count; d++)
 			copy.devices[d] = xstrdup(f->devices[d]);
-		add_lost(c, &copy);
+		result_add_lost(c, &copy);
 	}
 }
 
@@ -537,6 +591,17 @@ const char *case_unit(const struct case_result *c, const struct metric_value *m)
 	return strcmp(m->unit, "B") == 0 && case_asks_binary(c) ? UNITS_BINARY : m->unit;
 }
 
+enum metric_kind metric_kind_of(const struct metric *row, const struct case_result *c)
+{
+	for (const struct metric_kind_row *k = row ? row->kinds : NULL; k && k->parameter; k++) {
+		const struct case_parameter *p = case_parameter(c, k->parameter);
+
+		if (p && p->text && strcmp(p->text, k->value) == 0)
+			return k->kind;
+	}
+	return row ? row->kind : METRIC_TIMED;
+}
+
 struct series *case_result_add_times(struct case_result *result, const char *name)
 {
 	struct series *series;
@@ -578,6 +643,6 @@ size_t result_lost_devices(const struct result *result)
 
 	for (size_t i = 0; i < result->preflight_count; i++)
 		lost += result->preflight[i].severity == SEVERITY_ERROR &&
-			strcmp(result->preflight[i].subject, FINDING_LOST) == 0;
+			strcmp(result->preflight[i].topic, FINDING_LOST) == 0;
 	return lost;
 }

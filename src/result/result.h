@@ -7,7 +7,8 @@
  * RESULT_VERSION stays while documents of earlier programs still mean what they say. Members that
  * are added are optional (json_fields.h): older documents lack them and are read, older programs
  * ignore them. A member that goes, changes its meaning or gets another word needs a new version,
- * and a reader of the old one. tests/data keeps results of every version, and the tests read them.
+ * and a reader of the old one. A test checks that the results in tests/data are
+ * as the program writes them today.
  *
  * Ownership: `char *` and arrays belong to the struct they are in.
  */
@@ -43,8 +44,13 @@ enum case_end {
 	CASE_END_HUNG,
 	CASE_END_CRASHED, /* its worker died */
 	CASE_END_REFUSED, /* its worker sent an invalid result */
-	CASE_END_FAILED   /* any other error */
+	CASE_END_FAILED,  /* any other error */
+	CASE_END_LOST     /* another rank or node that it needs has gone */
 };
+/* The end of a case with that status. */
+enum case_end case_end_of_status(enum status status);
+/* A device error, a hang or a crash: nothing that the config or a missing ability explains. */
+bool case_end_is_fault(enum case_end end);
 
 enum stop_reason {                 /* in the result: "converged", "stable", "max_samples", ... */
 		   STOP_CONVERGED, /* the interval is narrower than the target */
@@ -83,17 +89,26 @@ struct series {
 	size_t warmup;
 	/* the level still changed when its time was over: no figure of a steady state */
 	bool unsettled;
+	/* of one load without a pause: figures are of the samples' mean, not of their median */
+	bool load;
 	struct statistics statistics;
 };
 
 /* One metric of one case. low/high: 95 % interval, NaN when there is none (then `n` says why). */
+/* Which spread the interval of a metric covers. */
+enum interval_kind {
+	INTERVAL_WITHIN,  /* of the samples of one process, which says nothing of the next run */
+	INTERVAL_TYPICAL, /* between runs, as figures of its kind vary; of one launch */
+	INTERVAL_LAUNCHES /* between runs, from several launches */
+};
+
 struct metric_value {
 	char *name, *unit;
 	enum better better;
 	bool headline;
-	double value, low, high;
-	size_t n;     /* number of samples; 1: a single reading */
-	char *series; /* the series it was derived from; "" */
+	double value, low, high; /* two-sided 95 % interval; NaN: there is none */
+	size_t n;                /* number of samples; 1: a single reading */
+	char *series;            /* the series it was derived from; "" */
 	/*
 	 * One value per launch when there were several (judge/estimate/pool.h): value, low and high
 	 * are then about all of them, n and series about the first. Empty for a single launch.
@@ -102,6 +117,11 @@ struct metric_value {
 	size_t launch_count;
 	/* of a rate: work of an operation, value = amount / median time; 0: unknown */
 	double amount;
+	enum interval_kind interval;
+	/* of a metric of no built-in suite, whose table is unknown where results are judged */
+	enum metric_kind kind;
+	/* of the samples of the first launch, where `interval` is another one; 0: there is none */
+	double within_low, within_high;
 };
 
 struct verification {
@@ -182,7 +202,7 @@ struct energy_record {
 
 /* A part of the time that a case took; they follow each other (measure/phases.h). */
 struct case_phase {
-	char *name; /* "product search" */
+	char *name; /* "autotuning" */
 	double seconds;
 };
 
@@ -233,6 +253,12 @@ struct case_result {
 	enum case_status status;
 	enum case_end end;
 	char *reason; /* "" when OK */
+	/*
+	 * The place of the failure as far as it is known: rank (an index of `devices`; -1: unknown,
+	 * or one process had all of them), device and node; "".
+	 */
+	int failed_rank;
+	char *failed_device, *failed_node;
 	struct metric_value *metrics;
 	size_t metric_count, metric_capacity;
 	struct series *series;
@@ -328,11 +354,6 @@ struct result {
 	struct verdicts *judgement; /* what it was judged to be; owned; NULL: nothing was judged */
 };
 
-/*
- * Subject of an error in preflight: a device that the run was to have is there, but cannot be used.
- */
-#define FINDING_LOST "devices"
-
 void result_release(struct result *result);
 /* Moves `judgement` into the result; it is empty then. */
 void result_judge(struct result *result, struct verdicts *judgement);
@@ -363,6 +384,11 @@ void result_leave_samples(struct result *result);
  * written as ""; after reading no string is NULL.
  */
 void case_result_init(struct case_result *c);
+/*
+ * Says where the case failed: on the device of `rank`, or on its only one; -1: the rank is unknown.
+ */
+void case_result_set_fault(struct case_result *c, int rank);
+void case_result_copy_fault(struct case_result *c, const struct case_result *from);
 /* Appends `text` to the notes. */
 void case_result_note(struct case_result *c, const char *text);
 void lost_worker_release(struct lost_worker *lost);
@@ -385,14 +411,14 @@ int64_t case_throttle_reasons(const struct case_result *c);
  * "software power cap, thermal (hardware)": what slowed a device down, of NVML's mask; the caller
  * frees it.
  */
-char *throttle_words(int64_t reasons);
+char *result_throttle_words(int64_t reasons);
 /* The same in the words of a page: "power cap, temperature, by hardware". */
-char *throttle_page_words(int64_t reasons);
+char *result_throttle_page_words(int64_t reasons);
 /*
  * True if one of the reasons is a fault of cooling or power supply, which a software power cap is
  * not.
  */
-bool throttle_is_fault(int64_t reasons);
+bool result_throttle_is_fault(int64_t reasons);
 /* Adds to the run's time of that phase, which is appended when it is new. */
 void result_add_phase(struct result *result, const char *name, double seconds);
 /* Appends an empty case whose fields the caller fills; valid until the next call. */
@@ -443,13 +469,13 @@ void case_derive_point(struct case_result *c);
 void series_point_of_id(const char *id, char **section, char **point);
 const struct metric_value *case_metric(const struct case_result *c, const char *name);
 /* Faults that a suite made itself, to show that it finds them; 0 of them: it made none. */
-struct planted_faults {
-	double planted, found, wrong; /* `found`: those of `planted`; `wrong`: all that was wrong */
+struct injected_faults {
+	double injected, found, wrong; /* `found`: of `injected`; `wrong`: all that was wrong */
 };
-/* From the metrics SUITE.planted, SUITE.found (their share) and SUITE.wrong. */
-struct planted_faults case_planted(const struct case_result *c);
-/* True if faults were planted, each was found, and nothing else was wrong. */
-bool case_wrong_is_planted(const struct case_result *c);
+/* From the metrics SUITE.injected, SUITE.found (their share) and SUITE.wrong. */
+struct injected_faults case_injected_faults(const struct case_result *c);
+/* True if faults were injected, each was found, and nothing else was wrong. */
+bool case_wrong_is_injected(const struct case_result *c);
 const struct series *case_series(const struct case_result *c, const char *name);
 /*
  * True if a metric is of no steady state: its series is unsettled; a timed metric of several series
@@ -457,6 +483,8 @@ const struct series *case_series(const struct case_result *c, const char *name);
  */
 bool case_is_unsettled(const struct case_result *c, const struct metric_value *metric);
 const struct case_parameter *case_parameter(const struct case_result *c, const char *name);
+/* By the case's parameters, else as its row says; `row` NULL: METRIC_TIMED. */
+enum metric_kind metric_kind_of(const struct metric *row, const struct case_result *c);
 /*
  * True if the case was asked for a size in powers of two ("64MiB"): its bytes are shown as
  * UNITS_BINARY (base/units.h).
@@ -494,6 +522,9 @@ enum status result_from_json_without_samples(struct result *result, const char *
  * same bytes.
  */
 enum status result_write(const struct result *result, const char *path, struct error *err);
+/* The same with DIRECTORY/result.json. */
+enum status result_read_from(struct result *result, const char *directory, struct error *err);
+enum status result_write_to(const struct result *result, const char *directory, struct error *err);
 /*
  * The document as text (malloc'ed). Holds no '<', so it can be embedded in a page's <script> as it
  * is.

@@ -20,7 +20,7 @@ struct id {
 	size_t index;
 };
 
-static int by_id(const void *a, const void *b)
+static int result_check_by_id(const void *a, const void *b)
 {
 	const struct id *x = a, *y = b;
 	int order = strcmp(x->id, y->id);
@@ -32,8 +32,8 @@ static int by_id(const void *a, const void *b)
  * `ids` in the order of the document; sorts them. `list` is the member whose elements have them as
  * `member`.
  */
-static enum status check_ids(struct id *ids, size_t count, const char *list, const char *member,
-			     struct error *err)
+static enum status result_check_ids(struct id *ids, size_t count, const char *list,
+				    const char *member, struct error *err)
 {
 	const struct json_path top = { NULL, list, 0 };
 	const struct id *second = NULL, *first = NULL;
@@ -42,7 +42,7 @@ static enum status check_ids(struct id *ids, size_t count, const char *list, con
 		if (!*ids[i].id)
 			return json_path_error(MEMBER(ELEMENT(&top, i), member), err, "is empty");
 	if (count)
-		qsort(ids, count, sizeof(*ids), by_id);
+		qsort(ids, count, sizeof(*ids), result_check_by_id);
 	for (size_t i = 1; i < count; i++)
 		if (strcmp(ids[i - 1].id, ids[i].id) == 0 &&
 		    (!second || ids[i].index < second->index)) {
@@ -61,7 +61,7 @@ static enum status check_device_ids(const struct result *r, struct id *ids, stru
 {
 	for (size_t i = 0; i < r->device_count; i++)
 		ids[i] = (struct id){ r->devices[i].id, i };
-	return check_ids(ids, r->device_count, "devices", "id", err);
+	return result_check_ids(ids, r->device_count, "devices", "id", err);
 }
 
 static enum status check_case_ids(const struct result *r, struct error *err)
@@ -71,7 +71,7 @@ static enum status check_case_ids(const struct result *r, struct error *err)
 
 	for (size_t i = 0; i < r->case_count; i++)
 		ids[i] = (struct id){ r->cases[i].id, i };
-	status = check_ids(ids, r->case_count, "cases", "id", err);
+	status = result_check_ids(ids, r->case_count, "cases", "id", err);
 	free(ids);
 	return status;
 }
@@ -83,7 +83,7 @@ static enum status check_unit(const char *unit, const struct json_path *path, st
 	if (units_known(unit))
 		return STATUS_OK;
 	return json_path_error(MEMBER(path, "unit"), err,
-			       "'%.60s' is no unit that results have; they have %s", unit,
+			       "'%.60s' is not a unit of results; they have %s", unit,
 			       units_all(known, sizeof(known)));
 }
 
@@ -169,8 +169,8 @@ static enum status check_series(const struct series *s, enum samples_wanted samp
 }
 
 /* Lengths of what one quantity was over time: those that are there are equal. */
-static enum status check_quantity(const struct time_quantity *q, const struct json_path *quantities,
-				  struct error *err)
+static enum status result_check_quantity(const struct time_quantity *q,
+					 const struct json_path *quantities, struct error *err)
 {
 	const size_t counts[] = { q->lowest_count, q->mean_count, q->highest_count };
 	const struct json_path here = { quantities, q->name, 0 };
@@ -197,7 +197,7 @@ static enum status check_watches(const struct case_result *c, const struct json_
 		const struct json_path quantities = { &watch, "quantities", 0 };
 
 		for (size_t j = 0; j < c->watches[i].quantity_count; j++)
-			if (check_quantity(&c->watches[i].quantities[j], &quantities, err) !=
+			if (result_check_quantity(&c->watches[i].quantities[j], &quantities, err) !=
 			    STATUS_OK)
 				return STATUS_USAGE;
 	}
@@ -236,6 +236,17 @@ static enum status check_timeline(const struct case_result *c, const struct json
 	return STATUS_OK;
 }
 
+/* True if the device at fault, if any, is one of the case and that of the rank at fault. */
+static bool has_failed_device(const struct case_result *c)
+{
+	const char *device = c->failed_device ? c->failed_device : "";
+
+	for (size_t i = 0; i < c->device_count; i++)
+		if (strcmp(c->devices[i], device) == 0)
+			return c->failed_rank < 0 || (size_t)c->failed_rank == i;
+	return !*device && c->failed_rank < 0;
+}
+
 static enum status check_case_devices(const struct case_result *c, const struct json_path *path,
 				      struct error *err)
 {
@@ -256,6 +267,11 @@ static enum status check_case_devices(const struct case_result *c, const struct 
 			if (strcmp(c->devices[i], c->devices[j]) == 0)
 				return json_path_error(ELEMENT(&devices, i), err,
 						       "'%.60s' is repeated", c->devices[i]);
+	if (!has_failed_device(c))
+		return json_path_error(MEMBER(path, "failed_device"), err,
+				       "'%.60s' is not one of its devices, or belongs to another "
+				       "rank",
+				       c->failed_device);
 	return STATUS_OK;
 }
 
@@ -269,7 +285,7 @@ static enum status check_parameters(const struct case_result *c, const struct js
 
 		if (*p->unit && !units_known(p->unit))
 			return json_path_error(MEMBER(&units, p->name), err,
-					       "'%.60s' is no unit that results have", p->unit);
+					       "'%.60s' is not a unit of results", p->unit);
 	}
 	return STATUS_OK;
 }
@@ -308,13 +324,14 @@ static enum status check_known_devices(const struct id *ids, size_t count,
 	for (size_t i = 0; i < c->device_count; i++)
 		if (!bsearch(c->devices[i], ids, count, sizeof(*ids), by_id_alone))
 			return json_path_error(ELEMENT(&devices, i), err,
-					       "'%.60s' is none of the result's devices",
+					       "'%.60s' is not a device of the result",
 					       c->devices[i]);
 	return STATUS_OK;
 }
 
 /* The sorted id that is what is in front of the '/' of `device`; NULL: none. */
-static const struct id *node_of_device(const struct id *nodes, size_t count, const char *device)
+static const struct id *result_check_node_of_device(const struct id *nodes, size_t count,
+						    const char *device)
 {
 	const char *slash = strchr(device, '/');
 	char name[64];
@@ -327,7 +344,8 @@ static const struct id *node_of_device(const struct id *nodes, size_t count, con
 }
 
 /* Counts the cases of each node: those on its devices alone, and all that have one of them. */
-static void count_on_nodes(const struct result *r, const struct id *nodes, size_t *own, size_t *all)
+static void result_check_count_on_nodes(const struct result *r, const struct id *nodes, size_t *own,
+					size_t *all)
 {
 	for (size_t i = 0; i < r->case_count; i++) {
 		const struct case_result *c = &r->cases[i];
@@ -337,7 +355,7 @@ static void count_on_nodes(const struct result *r, const struct id *nodes, size_
 		for (size_t d = 0; d < c->device_count; d++) {
 			const struct id *before = node;
 
-			node = node_of_device(nodes, r->node_count, c->devices[d]);
+			node = result_check_node_of_device(nodes, r->node_count, c->devices[d]);
 			first = first ? first : node;
 			several = several || node != first;
 			if (node && node != before)
@@ -355,7 +373,7 @@ static enum status check_node_counts(const struct result *r, const struct id *no
 	size_t *own = xcalloc(r->node_count, sizeof(*own));
 	size_t *all = xcalloc(r->node_count, sizeof(*all));
 
-	count_on_nodes(r, nodes, own, all);
+	result_check_count_on_nodes(r, nodes, own, all);
 	for (size_t i = 0; i < r->node_count && err->status == STATUS_OK; i++) {
 		const struct result_node *n = &r->nodes[i];
 		const struct json_path *here = ELEMENT(&list, i);
@@ -387,8 +405,8 @@ static enum status check_node_of_id(const struct result *r, const struct id *nod
 
 	if (!at || !strchr(at, '/') || !c->device_count)
 		return STATUS_OK;
-	named = node_of_device(nodes, r->node_count, at + 1);
-	if (named && named == node_of_device(nodes, r->node_count, c->devices[0]))
+	named = result_check_node_of_device(nodes, r->node_count, at + 1);
+	if (named && named == result_check_node_of_device(nodes, r->node_count, c->devices[0]))
 		return STATUS_OK;
 	return json_path_error(MEMBER(ELEMENT(&cases, index), "id"), err,
 			       "'%.200s' is not on the node of its device %.100s", c->id,
@@ -396,19 +414,19 @@ static enum status check_node_of_id(const struct result *r, const struct id *nod
 }
 
 /* Nodes, their devices and their cases agree. */
-static enum status check_nodes(const struct result *r, struct error *err)
+static enum status result_check_nodes(const struct result *r, struct error *err)
 {
 	const struct json_path devices = { NULL, "devices", 0 };
 	struct id *nodes = xcalloc(r->node_count + 1, sizeof(*nodes));
 
 	for (size_t i = 0; i < r->node_count; i++)
 		nodes[i] = (struct id){ r->nodes[i].name, i };
-	check_ids(nodes, r->node_count, "nodes", "name", err);
+	result_check_ids(nodes, r->node_count, "nodes", "name", err);
 	for (size_t i = 0; i < r->device_count && err->status == STATUS_OK; i++)
 		if (strchr(r->devices[i].id, '/') &&
-		    !node_of_device(nodes, r->node_count, r->devices[i].id))
+		    !result_check_node_of_device(nodes, r->node_count, r->devices[i].id))
 			json_path_error(MEMBER(ELEMENT(&devices, i), "id"), err,
-					"'%.100s' is on none of the result's nodes",
+					"'%.100s' is not on any node of the result",
 					r->devices[i].id);
 	for (size_t i = 0; i < r->case_count && r->node_count && err->status == STATUS_OK; i++)
 		check_node_of_id(r, nodes, i, err);
@@ -467,8 +485,8 @@ static enum status check_judgement(const struct result *r, struct error *err)
 	if (!v)
 		return STATUS_OK;
 	if (v->overall == VERDICT_SKIP || v->overall == VERDICT_ERROR)
-		return json_path_error(MEMBER(&here, "verdict"), err, "%s is no verdict on a run",
-				       verdict_name(v->overall));
+		return json_path_error(MEMBER(&here, "verdict"), err,
+				       "%s is not a verdict on a run", verdict_name(v->overall));
 	return v->overall == VERDICT_PASS || v->overall == VERDICT_WARN
 		       ? check_accepted(r, &here, err)
 		       : STATUS_OK;
@@ -480,8 +498,8 @@ enum status result_check(const struct result *r, enum samples_wanted samples, st
 	struct id *ids = xcalloc(r->device_count + 1, sizeof(*ids));
 	bool good = check_planned(r, err) == STATUS_OK &&
 		    check_device_ids(r, ids, err) == STATUS_OK &&
-		    check_nodes(r, err) == STATUS_OK && check_case_ids(r, err) == STATUS_OK &&
-		    check_judgement(r, err) == STATUS_OK;
+		    result_check_nodes(r, err) == STATUS_OK &&
+		    check_case_ids(r, err) == STATUS_OK && check_judgement(r, err) == STATUS_OK;
 
 	for (size_t i = 0; i < r->case_count && good; i++) {
 		const struct json_path here = { &cases, NULL, i };

@@ -8,10 +8,11 @@ static const char *const case_status_words[] = { "OK", "SKIPPED", "FAILED", "ERR
 /* enum case_end */
 static const char *const case_end_words[] = { "unknown",      "done", "unsupported", "interrupted",
 					      "device-error", "hung", "crashed",     "refused",
-					      "failed",       NULL };
+					      "failed",       "lost", NULL };
 static const char *const stop_words[] = { "converged", "stable",      "max_samples",
 					  "max_time",  "interrupted", NULL };
 const char *const better_words[] = { "higher", "lower", "none", NULL };
+static const char *const interval_words[] = { "within", "typical", "launches", NULL };
 
 static const char *const node_status_words[] = { "OK", "LOST", "ERROR", "INTERRUPTED", NULL };
 
@@ -61,6 +62,7 @@ static const struct field series_fields[] = {
 	  .codec = &codec_bool,
 	  FIELD_AT(series, unsettled),
 	  .optional = true },
+	{ .name = "load", .codec = &codec_bool, FIELD_AT(series, load), .optional = true },
 	{ .name = "values",
 	  .codec = &codec_reals,
 	  FIELD_COUNTED(series, samples, count),
@@ -70,6 +72,20 @@ static const struct field series_fields[] = {
 	  FIELD_AT(series, statistics),
 	  .fields = statistics_fields },
 	{ 0 },
+};
+
+static const char *const metric_kind_words[] = {
+	[METRIC_TIMED] = "timed",
+	[METRIC_HOST] = "host",
+	[METRIC_EXACT] = "exact",
+	[METRIC_OTHER] = "other",
+	[METRIC_PEAK] = "peak",
+	[METRIC_TENSOR] = "tensor",
+	[METRIC_LINK] = "link",
+	[METRIC_LOCAL] = "local",
+	[METRIC_LAUNCH] = "launch",
+	[METRIC_PAGEABLE] = "pageable",
+	NULL,
 };
 
 static const struct field metric_fields[] = {
@@ -82,6 +98,24 @@ static const struct field metric_fields[] = {
 	{ .name = "headline", .codec = &codec_bool, FIELD_AT(metric_value, headline) },
 	{ .name = "low", .codec = &codec_real, FIELD_AT(metric_value, low) },
 	{ .name = "high", .codec = &codec_real, FIELD_AT(metric_value, high) },
+	{ .name = "interval",
+	  .codec = &codec_enum_or_none,
+	  FIELD_AT(metric_value, interval),
+	  .words = interval_words,
+	  .optional = true },
+	{ .name = "kind",
+	  .codec = &codec_enum_or_none,
+	  FIELD_AT(metric_value, kind),
+	  .words = metric_kind_words,
+	  .optional = true },
+	{ .name = "within_low",
+	  .codec = &codec_positive,
+	  FIELD_AT(metric_value, within_low),
+	  .optional = true },
+	{ .name = "within_high",
+	  .codec = &codec_positive,
+	  FIELD_AT(metric_value, within_high),
+	  .optional = true },
 	{ .name = "n", .codec = &codec_uint64, FIELD_AT(metric_value, n) },
 	{ .name = "series", .codec = &codec_string, FIELD_AT(metric_value, series) },
 	{ .name = "amount",
@@ -310,13 +344,25 @@ const struct field case_fields[] = {
 	  .words = case_end_words,
 	  .optional = true },
 	{ .name = "reason", .codec = &codec_string, FIELD_AT(case_result, reason) },
+	{ .name = "failed_rank",
+	  .codec = &codec_int_or_none,
+	  FIELD_AT(case_result, failed_rank),
+	  .unknown = UNKNOWN_NEGATIVE,
+	  .optional = true },
+	{ .name = "failed_device",
+	  .codec = &codec_string_or_none,
+	  FIELD_AT(case_result, failed_device),
+	  .optional = true },
+	{ .name = "failed_node",
+	  .codec = &codec_string_or_none,
+	  FIELD_AT(case_result, failed_node),
+	  .optional = true },
 	{ .name = "metrics",
 	  .codec = &codec_map,
 	  FIELD_COUNTED(case_result, metrics, metric_count),
 	  FIELD_CAPACITY(case_result, metric_capacity),
 	  FIELD_KEY(metric_value, name),
-	  .fields = metric_fields,
-	  .names = NAME_METRIC },
+	  .fields = metric_fields },
 	{ .name = "samples",
 	  .codec = &codec_map,
 	  FIELD_COUNTED(case_result, series, series_count),

@@ -44,8 +44,8 @@ static bool map_file(const char *path, const char **text, size_t *length)
 
 typedef enum status read_fn(struct result *, const char *text, size_t length, struct error *);
 
-static enum status read_file(struct result *result, const char *path, read_fn *read,
-			     struct error *err)
+static enum status result_read_file(struct result *result, const char *path, read_fn *read,
+				    struct error *err)
 {
 	struct text text = TEXT_EMPTY;
 	const char *mapped;
@@ -69,17 +69,17 @@ static enum status read_file(struct result *result, const char *path, read_fn *r
 
 enum status result_read(struct result *result, const char *path, struct error *err)
 {
-	return read_file(result, path, result_from_json, err);
+	return result_read_file(result, path, result_from_json, err);
 }
 
 enum status result_read_summary(struct result *result, const char *path, struct error *err)
 {
-	return read_file(result, path, result_from_summary, err);
+	return result_read_file(result, path, result_from_summary, err);
 }
 
 enum status result_read_header(struct result *result, const char *path, struct error *err)
 {
-	return read_file(result, path, result_header_of_json, err);
+	return result_read_file(result, path, result_header_of_json, err);
 }
 
 /*
@@ -113,5 +113,23 @@ enum status result_write(const struct result *result, const char *path, struct e
 	if (status == STATUS_OK)
 		status = sync_directory(dirname(path_copy), err);
 	free(path_copy);
+	return status;
+}
+
+enum status result_read_from(struct result *result, const char *directory, struct error *err)
+{
+	char *path = xasprintf("%s/result.json", directory);
+	enum status status = result_read(result, path, err);
+
+	free(path);
+	return status;
+}
+
+enum status result_write_to(const struct result *result, const char *directory, struct error *err)
+{
+	char *path = xasprintf("%s/result.json", directory);
+	enum status status = result_write(result, path, err);
+
+	free(path);
 	return status;
 }

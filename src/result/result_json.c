@@ -8,43 +8,34 @@
 #include "result/json/json_wide.h"
 #include "result/result.h"
 #include "result/result_check.h"
+#include "result/reasons/reasons.h"
 #include "result/result_fields.h"
 #include "result/verdict.h"
 
-/*
- * Levels of the document with one member per line; deeper ones (a metric, a series) are one line.
- */
-#define EXPANDED_LEVELS 4
-/* A result of several nodes has one case a line. */
-#define EXPANDED_LEVELS_NODES 2
+/* One case, device or fact a line, so that line tools find whole cases. */
+#define EXPANDED_LEVELS 2
 /* From this size on cases are read one by one: a tree of them all is 10 times as large. */
 #define WIDE_BYTES ((size_t)16 << 20)
 
-static struct json_writer writer_for(const struct result *result)
-{
-	return (struct json_writer){ .expand = result->node_count ? EXPANDED_LEVELS_NODES
-								  : EXPANDED_LEVELS };
-}
-
 char *result_to_json(const struct result *result)
 {
-	struct json_writer w = writer_for(result);
+	struct json_writer w = { .expand = EXPANDED_LEVELS };
 
 	fields_write(&w, result_fields, result);
 	return writer_finish(&w);
 }
 
-static void drain(void *output, const char *bytes, size_t count)
+static void write_to_file_output(void *output, const char *bytes, size_t count)
 {
 	file_output_add(output, bytes, count);
 }
 
 void result_to_file(const struct result *result, struct file_output *output)
 {
-	struct json_writer w = writer_for(result);
+	struct json_writer w = { .expand = EXPANDED_LEVELS };
 	char *rest;
 
-	w.drain = drain;
+	w.drain = write_to_file_output;
 	w.context = output;
 	fields_write(&w, result_fields, result);
 	rest = writer_finish(&w);
@@ -68,14 +59,14 @@ char *case_result_to_json(const struct case_result *c)
 }
 
 /* Said before anything else is looked at: a newer document may differ anywhere. */
-static enum status check_version(const json_t *json, struct error *err)
+static enum status result_check_version(const json_t *json, struct error *err)
 {
 	const char *format = json_string_value(json_object_get(json, "format"));
 	const json_t *version = json_object_get(json, "version");
 
 	if (!format || strcmp(format, RESULT_FORMAT) != 0)
 		return error_set(err, STATUS_USAGE,
-				 "this is no gpuproof result: it has no \"format\": \"%s\"",
+				 "not a gpuproof result: it has no \"format\": \"%s\"",
 				 RESULT_FORMAT);
 	if (!json_is_integer(version) || json_integer_value(version) < 1)
 		return error_set(err, STATUS_USAGE, "version: expected a positive integer");
@@ -97,23 +88,6 @@ static bool is_json(const char *text, size_t length)
 	return at < length && (text[at] == '{' || text[at] == '[');
 }
 
-/* Settings of earlier versions, so that two results compare by the keys of today. */
-static void rename_settings(struct result *result)
-{
-	for (size_t i = 0; i < result->setting_count; i++) {
-		struct result_setting *s = &result->settings[i];
-		char kind[16];
-		const char *key;
-
-		snprintf(kind, sizeof(kind), "%.*s", (int)strcspn(s->section, " "), s->section);
-		key = current_name(NAME_KEY, kind, s->key);
-		if (key != s->key) {
-			free(s->key);
-			s->key = xstrdup(key);
-		}
-	}
-}
-
 static enum status read_tree(struct result *result, const char *text, size_t length,
 			     const struct field *fields, struct error *err)
 {
@@ -122,14 +96,14 @@ static enum status read_tree(struct result *result, const char *text, size_t len
 
 	if (status != STATUS_OK)
 		return status;
-	status = check_version(json, err);
+	status = result_check_version(json, err);
 	if (status == STATUS_OK)
 		status = fields_read(json, fields, result, NULL, err);
 	json_decref(json);
 	return status;
 }
 
-static void share_texts(const struct field *field, void *element)
+static void result_json_share_texts(const struct field *field, void *element)
 {
 	if (field->fields == case_fields)
 		case_share_texts(element);
@@ -142,9 +116,9 @@ static enum status read_wide(struct result *result, const char *text, size_t len
 	enum status status = wide_open(&document, text, length, fields, err);
 
 	if (status == STATUS_OK)
-		status = check_version(document.narrow, err);
+		status = result_check_version(document.narrow, err);
 	if (status == STATUS_OK)
-		status = wide_read(&document, fields, result, NULL, share_texts, err);
+		status = wide_read(&document, fields, result, NULL, result_json_share_texts, err);
 	wide_close(&document);
 	return status;
 }
@@ -156,21 +130,18 @@ static enum status read_document(struct result *result, const char *text, size_t
 
 	memset(result, 0, sizeof(*result));
 	if (!is_json(text, length))
-		return error_set(err, STATUS_USAGE,
-				 "this is no gpuproof result, which is JSON (result.json)");
+		return error_set(err, STATUS_USAGE, "not a gpuproof result: not valid JSON");
 	status = wide ? read_wide(result, text, length, fields, err)
 		      : read_tree(result, text, length, fields, err);
 	for (size_t i = 0; i < result->device_count && status == STATUS_OK; i++)
 		result->devices[i].capabilities |= device_implied_capabilities(&result->devices[i]);
-	if (status == STATUS_OK)
-		rename_settings(result);
-	else
+	if (status != STATUS_OK)
 		result_release(result);
 	return status;
 }
 
-static enum status read_whole(struct result *result, const char *text, size_t length,
-			      enum samples_wanted samples, bool wide, struct error *err)
+static enum status result_json_read_whole(struct result *result, const char *text, size_t length,
+					  enum samples_wanted samples, bool wide, struct error *err)
 {
 	enum status status = read_document(result, text, length, result_fields, wide, err);
 
@@ -179,6 +150,9 @@ static enum status read_whole(struct result *result, const char *text, size_t le
 	/* Counts are not in the document: they cannot disagree with the checks. */
 	if (result->judgement)
 		verdicts_count(result->judgement);
+	/* Earlier versions stored none. */
+	if (result->judgement && !result->judgement->reason_count)
+		verdicts_explain(result->judgement);
 	status = result_check(result, result->samples_left_out ? SAMPLES_MAY_LACK : samples, err);
 	if (status != STATUS_OK)
 		result_release(result);
@@ -188,13 +162,15 @@ static enum status read_whole(struct result *result, const char *text, size_t le
 enum status result_from_json(struct result *result, const char *text, size_t length,
 			     struct error *err)
 {
-	return read_whole(result, text, length, SAMPLES_REQUIRED, length >= WIDE_BYTES, err);
+	return result_json_read_whole(result, text, length, SAMPLES_REQUIRED, length >= WIDE_BYTES,
+				      err);
 }
 
 enum status result_from_json_without_samples(struct result *result, const char *text, size_t length,
 					     struct error *err)
 {
-	return read_whole(result, text, length, SAMPLES_MAY_LACK, length >= WIDE_BYTES, err);
+	return result_json_read_whole(result, text, length, SAMPLES_MAY_LACK, length >= WIDE_BYTES,
+				      err);
 }
 
 enum status result_header_from_json(struct result *result, const char *text, size_t length,
@@ -206,7 +182,7 @@ enum status result_header_from_json(struct result *result, const char *text, siz
 enum status result_from_summary(struct result *result, const char *text, size_t length,
 				struct error *err)
 {
-	return read_whole(result, text, length, SAMPLES_REQUIRED, true, err);
+	return result_json_read_whole(result, text, length, SAMPLES_REQUIRED, true, err);
 }
 
 enum status result_header_of_json(struct result *result, const char *text, size_t length,

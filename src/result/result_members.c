@@ -16,7 +16,7 @@ static const struct case_result *case_const(const void *base)
 	return base;
 }
 
-static void parameters_write(struct json_writer *w, const struct field *f, const void *base)
+static void member_parameters_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	const struct case_result *c = case_const(base);
 
@@ -32,8 +32,8 @@ static void parameters_write(struct json_writer *w, const struct field *f, const
 	writer_close(w, '}');
 }
 
-static enum status parameters_read(const json_t *json, const struct field *f, void *base,
-				   const struct json_path *path, struct error *err)
+static enum status member_parameters_read(const json_t *json, const struct field *f, void *base,
+					  const struct json_path *path, struct error *err)
 {
 	const char *key;
 	json_t *value;
@@ -56,7 +56,8 @@ static enum status parameters_read(const json_t *json, const struct field *f, vo
 }
 
 /* The text of numbers only: a word is its own text. */
-static void parameter_text_write(struct json_writer *w, const struct field *f, const void *base)
+static void member_parameter_text_write(struct json_writer *w, const struct field *f,
+					const void *base)
 {
 	const struct case_result *c = case_const(base);
 
@@ -71,7 +72,8 @@ static void parameter_text_write(struct json_writer *w, const struct field *f, c
 	writer_close(w, '}');
 }
 
-static void parameter_units_write(struct json_writer *w, const struct field *f, const void *base)
+static void member_parameter_units_write(struct json_writer *w, const struct field *f,
+					 const void *base)
 {
 	const struct case_result *c = case_const(base);
 
@@ -99,8 +101,8 @@ static enum status optional_string(const json_t *json, const char *name, char **
 	return STATUS_OK;
 }
 
-static enum status parameter_text_read(const json_t *json, const struct field *f, void *base,
-				       const struct json_path *path, struct error *err)
+static enum status member_parameter_text_read(const json_t *json, const struct field *f, void *base,
+					      const struct json_path *path, struct error *err)
 {
 	struct case_result *c = base;
 
@@ -119,8 +121,9 @@ static enum status parameter_text_read(const json_t *json, const struct field *f
 	return STATUS_OK;
 }
 
-static enum status parameter_units_read(const json_t *json, const struct field *f, void *base,
-					const struct json_path *path, struct error *err)
+static enum status member_parameter_units_read(const json_t *json, const struct field *f,
+					       void *base, const struct json_path *path,
+					       struct error *err)
 {
 	struct case_result *c = base;
 
@@ -137,15 +140,15 @@ static enum status parameter_units_read(const json_t *json, const struct field *
 	return STATUS_OK;
 }
 
-static void format_write(struct json_writer *w, const struct field *f, const void *base)
+static void member_format_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	(void)f;
 	(void)base;
 	writer_text(w, RESULT_FORMAT);
 }
 
-static enum status format_read(const json_t *json, const struct field *f, void *base,
-			       const struct json_path *path, struct error *err)
+static enum status member_format_read(const json_t *json, const struct field *f, void *base,
+				      const struct json_path *path, struct error *err)
 {
 	(void)f;
 	(void)base;
@@ -154,14 +157,14 @@ static enum status format_read(const json_t *json, const struct field *f, void *
 	return STATUS_OK;
 }
 
-static void point_write(struct json_writer *w, const struct field *f, const void *base)
+static void member_point_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	writer_inline_next(w);
 	codec_array.write(w, f, base);
 }
 
-static enum status point_read(const json_t *json, const struct field *f, void *base,
-			      const struct json_path *path, struct error *err)
+static enum status member_point_read(const json_t *json, const struct field *f, void *base,
+				     const struct json_path *path, struct error *err)
 {
 	return codec_array.read(json, f, base, path, err);
 }
@@ -172,13 +175,13 @@ static void point_absent(const struct field *f, void *base)
 	case_derive_point(base);
 }
 
-static void check_point_write(struct json_writer *w, const struct field *f, const void *base)
+static void member_check_point_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	codec_string.write(w, f, base);
 }
 
-static enum status check_point_read(const json_t *json, const struct field *f, void *base,
-				    const struct json_path *path, struct error *err)
+static enum status member_check_point_read(const json_t *json, const struct field *f, void *base,
+					   const struct json_path *path, struct error *err)
 {
 	return codec_string.read(json, f, base, path, err);
 }
@@ -189,9 +192,12 @@ static void check_point_absent(const struct field *f, void *base)
 	check_derive_point(base);
 }
 
-const struct codec codec_point = { point_write, point_read, point_absent };
-const struct codec codec_check_point = { check_point_write, check_point_read, check_point_absent };
-const struct codec codec_parameters = { parameters_write, parameters_read, NULL };
-const struct codec codec_parameter_text = { parameter_text_write, parameter_text_read, NULL };
-const struct codec codec_parameter_units = { parameter_units_write, parameter_units_read, NULL };
-const struct codec codec_format = { format_write, format_read, NULL };
+const struct codec codec_point = { member_point_write, member_point_read, point_absent };
+const struct codec codec_check_point = { member_check_point_write, member_check_point_read,
+					 check_point_absent };
+const struct codec codec_parameters = { member_parameters_write, member_parameters_read, NULL };
+const struct codec codec_parameter_text = { member_parameter_text_write, member_parameter_text_read,
+					    NULL };
+const struct codec codec_parameter_units = { member_parameter_units_write,
+					     member_parameter_units_read, NULL };
+const struct codec codec_format = { member_format_write, member_format_read, NULL };

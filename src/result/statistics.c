@@ -126,7 +126,7 @@ bool median_interval(const double *sorted, size_t n, double r1, double *low, dou
 }
 
 /* Drift of the level per sample: medians of the last third and the first, two thirds of n apart. */
-static double trend_of(const double *samples, size_t n)
+static double statistics_trend_of(const double *samples, size_t n)
 {
 	size_t third = n / 3;
 
@@ -150,7 +150,7 @@ bool drifting_interval(const double *samples, size_t n, double *low, double *hig
 	*low = *high = NAN;
 	if (n < 6)
 		return false;
-	trend = trend_of(samples, n);
+	trend = statistics_trend_of(samples, n);
 	half = fabs(trend) * (double)(n - 1) / 2;
 	steady = xmalloc(n * sizeof(*steady));
 	for (size_t i = 0; i < n; i++)
@@ -169,6 +169,46 @@ bool drifting_interval(const double *samples, size_t n, double *low, double *hig
 		there = false;
 	}
 	return there;
+}
+
+static double mean_of(const double *samples, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += samples[i];
+	return sum / (double)n;
+}
+
+/*
+ * Half the difference of the two halves of 2 s under the power limit, root mean square: 33 loads of
+ * an H100.
+ */
+#define LOAD_ERROR 0.002
+#define LOAD_ERROR_WEIGHT 3
+/* Student's t at 95 %, 1 + LOAD_ERROR_WEIGHT degrees of freedom. */
+#define LOAD_QUANTILE 2.776
+
+double load_mean(const double *samples, size_t n, double *low, double *high)
+{
+	double mean, halves, squares = 0, typical, half;
+
+	*low = *high = NAN;
+	if (n == 0)
+		return NAN;
+	mean = mean_of(samples, n);
+	if (n < 6)
+		return mean;
+	for (size_t i = 0; i < n; i++)
+		squares += (samples[i] - mean) * (samples[i] - mean);
+	/* No larger than of as many samples without waves. */
+	typical = fmin(LOAD_ERROR * mean, sqrt(squares / (double)(n - 1) / (double)n));
+	halves = (mean_of(samples, n / 2) - mean_of(samples + n / 2, n - n / 2)) / 2;
+	half = LOAD_QUANTILE * sqrt((halves * halves + LOAD_ERROR_WEIGHT * typical * typical) /
+				    (1 + LOAD_ERROR_WEIGHT));
+	*low = mean - half;
+	*high = mean + half;
+	return mean;
 }
 
 double half_width(const double *samples, size_t n, bool *drifts)

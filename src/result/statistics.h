@@ -43,6 +43,14 @@ bool median_interval(const double *sorted, size_t n, double autocorrelation, dou
 bool drifting_interval(const double *samples, size_t n, double *low, double *high);
 
 /*
+ * Mean of samples of one load, in the order they were taken, with its 95 % interval. A power limit
+ * moves them in waves of about a second, which are no noise: the interval is from the difference of
+ * the load's halves, each of which has its waves, moderated by what is typical of loads. Below six
+ * samples low and high are NaN.
+ */
+double load_mean(const double *samples, size_t n, double *low, double *high);
+
+/*
  * How well the median of samples, in the order they were taken, is known so far: the interval's
  * larger half over the median. NaN while there is none. *drifts: it is drifting_interval()'s, and
  * may yet narrow when the level settles.

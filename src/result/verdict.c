@@ -20,7 +20,9 @@ struct verdict_check *verdicts_add(struct verdicts *v)
 					 .case_id = xstrdup(""),
 					 .suite = xstrdup(""),
 					 .point = xstrdup(""),
+					 .machine = xstrdup(""),
 					 .devices = xstrdup(""),
+					 .failed_device = xstrdup(""),
 					 .model = xstrdup(""),
 					 .uuid = xstrdup(""),
 					 .metric = xstrdup(""),
@@ -29,6 +31,11 @@ struct verdict_check *verdicts_add(struct verdicts *v)
 					 .bound_origin = xstrdup(""),
 					 .place = xstrdup(""),
 					 .reason = xstrdup(""),
+					 .task = xstrdup(""),
+					 .reference_device = xstrdup(""),
+					 .reference = NAN,
+					 .deciding_low = NAN,
+					 .deciding_high = NAN,
 					 .comparison = NO_COMPARISON,
 					 .value = NAN,
 					 .low = NAN,
@@ -38,7 +45,7 @@ struct verdict_check *verdicts_add(struct verdicts *v)
 	return check;
 }
 
-static void device_release(struct device_judgement *device)
+static void verdict_device_release(struct device_judgement *device)
 {
 	for (size_t i = 0; i < device->aspect_count; i++)
 		free(device->aspects[i].reason);
@@ -46,26 +53,33 @@ static void device_release(struct device_judgement *device)
 	free(device->device);
 	free(device->model);
 	free(device->uuid);
+	free(device->serial);
+	free(device->machine);
 }
 
 void verdicts_release(struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++) {
 		struct verdict_check *c = &v->checks[i];
-		char *texts[] = { c->limit, c->case_id,      c->suite,  c->point, c->devices,
-				  c->model, c->uuid,         c->metric, c->unit,  c->bound_text,
-				  c->place, c->bound_origin, c->reason };
+		char *texts[] = { c->limit,      c->case_id,      c->suite,
+				  c->point,      c->devices,      c->model,
+				  c->uuid,       c->metric,       c->unit,
+				  c->bound_text, c->place,        c->bound_origin,
+				  c->reason,     c->task,         c->reference_device,
+				  c->machine,    c->failed_device };
 
 		for (size_t t = 0; t < ARRAY_SIZE(texts); t++)
 			free(texts[t]);
 	}
 	for (size_t i = 0; i < v->device_count; i++)
-		device_release(&v->devices[i]);
+		verdict_device_release(&v->devices[i]);
 	free(v->checks);
 	free(v->devices);
 	free(v->limits);
 	free(v->limits_text);
 	free(v->sentence);
+	free(v->repeat);
+	verdicts_drop_reasons(v);
 	memset(v, 0, sizeof(*v));
 }
 
@@ -74,14 +88,36 @@ void check_set_case(struct verdict_check *check, const struct case_result *c)
 	free(check->case_id);
 	free(check->suite);
 	free(check->point);
+	free(check->failed_device);
+	check->failed_device = xstrdup(c->failed_device ? c->failed_device : "");
 	check->case_id = xstrdup(c->id);
 	check->suite = xstrdup(c->suite);
 	check->point = case_point(c);
 }
 
+const char *check_faulty_devices(const struct verdict_check *check)
+{
+	return *check->failed_device ? check->failed_device : check->devices;
+}
+
 bool check_is_of_node(const struct verdict_check *check)
 {
 	return *check->case_id && strcmp(check->case_id, check->point) == 0;
+}
+
+void verdicts_drop_reasons(struct verdicts *v)
+{
+	for (size_t i = 0; i < v->reason_count; i++) {
+		free(v->reasons[i].machine);
+		free(v->reasons[i].devices);
+		free(v->reasons[i].serial);
+		free(v->reasons[i].headline);
+		free(v->reasons[i].text);
+		free(v->reasons[i].remedy);
+	}
+	free(v->reasons);
+	v->reasons = NULL;
+	v->reason_count = v->reason_capacity = 0;
 }
 
 struct device_judgement *verdicts_add_device(struct verdicts *v)
@@ -90,9 +126,11 @@ struct device_judgement *verdicts_add_device(struct verdicts *v)
 
 	ARRAY_GROW(v->devices, v->device_count, v->device_capacity);
 	device = &v->devices[v->device_count++];
-	*device = (struct device_judgement){ .device = xstrdup(""),
+	*device = (struct device_judgement){ .machine = xstrdup(""),
+					     .device = xstrdup(""),
 					     .model = xstrdup(""),
-					     .uuid = xstrdup("") };
+					     .uuid = xstrdup(""),
+					     .serial = xstrdup("") };
 	return device;
 }
 
@@ -140,15 +178,30 @@ void verdicts_count(struct verdicts *v)
 	}
 }
 
+size_t verdicts_judged(const struct verdicts *v)
+{
+	size_t judged = 0;
+
+	for (size_t i = 0; i < v->count; i++) {
+		const struct verdict_check *c = &v->checks[i];
+
+		judged += c->comparison != NO_COMPARISON && c->verdict != VERDICT_SKIP &&
+			  c->verdict != VERDICT_ERROR;
+	}
+	return judged;
+}
+
 bool verdicts_accepted(const struct verdicts *v)
 {
-	return verdicts_exit_code(v) == 0;
+	return verdicts_exit_code(v) == 0 && verdicts_judged(v) > 0;
 }
 
 const char *verdicts_word(const struct verdicts *v)
 {
 	if (verdicts_accepted(v))
 		return "ACCEPTED";
+	if (verdicts_exit_code(v) == 0)
+		return "NOT JUDGED";
 	return v->wrong || v->overall == VERDICT_FAIL ? "REJECTED" : "INCONCLUSIVE";
 }
 
@@ -161,13 +214,37 @@ int verdicts_exit_code(const struct verdicts *v)
 	return v->overall == VERDICT_INCONCLUSIVE ? 4 : 0;
 }
 
+bool device_id_is_cpu(const char *id)
+{
+	const char *slash = strchr(id, '/');
+
+	return text_starts_with(slash ? slash + 1 : id, "host:");
+}
+
+bool check_is_worse(const struct verdict_check *a, const struct verdict_check *b)
+{
+	static const int rank[VERDICT_COUNT] = { [VERDICT_FAIL] = 5,
+						 [VERDICT_ERROR] = 4,
+						 [VERDICT_INCONCLUSIVE] = 3,
+						 [VERDICT_SKIP] = 2,
+						 [VERDICT_WARN] = 1 };
+
+	if (a->wrong != b->wrong)
+		return a->wrong;
+	if (a->accepted != b->accepted)
+		return b->accepted;
+	if (rank[a->verdict] != rank[b->verdict])
+		return rank[a->verdict] > rank[b->verdict];
+	return isfinite(a->margin) && (!isfinite(b->margin) || a->margin < b->margin);
+}
+
 bool check_counts(const struct verdict_check *c)
 {
 	return strcmp(c->unit, "1") == 0 && c->value == floor(c->value) &&
 	       c->bound == floor(c->bound);
 }
 
-static char *shown(const struct verdict_check *c, double value, char *out, size_t size)
+static char *check_shown_value(const struct verdict_check *c, double value, char *out, size_t size)
 {
 	if (!check_counts(c))
 		return units_format(value, c->unit, out, size);
@@ -180,20 +257,23 @@ char *check_numbers(const struct verdict_check *c)
 	static const char *const words[] = { [AT_LEAST] = "at least",
 					     [AT_MOST] = "at most",
 					     [LIKE_IDENTICAL] = "identical devices allow",
-					     [LIKE_POPULATION] = "good cards allow",
+					     [LIKE_POPULATION] = "reference GPUs allow",
 					     [LIKE_FLEET] = "the fleet allows" };
 	char value[48], low[48], high[48], bound[48];
+	bool own = isnan(c->deciding_low);
+	double from = own ? c->low : c->deciding_low, to = own ? c->high : c->deciding_high;
 	struct text out = TEXT_EMPTY;
 
 	if (isnan(c->value))
 		return xstrdup("");
-	text_add(&out, shown(c, c->value, value, sizeof(value)));
-	if (!isnan(c->low) && c->low != c->high)
-		text_addf(&out, " [%s, %s]", units_format(c->low, c->unit, low, sizeof(low)),
-			  units_format(c->high, c->unit, high, sizeof(high)));
+	text_add(&out, check_shown_value(c, c->value, value, sizeof(value)));
+	if (!isnan(from) && from != to)
+		text_addf(&out, " [%s, %s]", units_format(from, c->unit, low, sizeof(low)),
+			  units_format(to, c->unit, high, sizeof(high)));
 	if (c->comparison == NO_COMPARISON || isnan(c->bound))
 		return text_detach(&out);
-	text_addf(&out, ", %s %s", words[c->comparison], shown(c, c->bound, bound, sizeof(bound)));
+	text_addf(&out, ", %s %s", words[c->comparison],
+		  check_shown_value(c, c->bound, bound, sizeof(bound)));
 	if (isfinite(c->margin))
 		text_addf(&out, ": %.3g %% %s", fabs(100 * c->margin),
 			  c->margin >= 0        ? "to spare"

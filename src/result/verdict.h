@@ -59,7 +59,10 @@ struct verdict_check {
 	char *case_id; /* "" when no case matched; the point for a check of all that the node has */
 	char *suite;   /* of the case; "" */
 	char *point;   /* case_point(); "" */
+	char *machine; /* of several that are judged together: its file; "" */
 	char *devices; /* "cuda:3", "cuda:0,cuda:1" */
+	/* the one of them where the case failed; "": unknown, or it did not */
+	char *failed_device;
 	char *model, *uuid; /* of the first device; "" when unknown */
 	char *metric, *unit;
 	enum check_kind comparison;
@@ -72,6 +75,39 @@ struct verdict_check {
 	char *bound_origin; /* "data sheet (read): 63.02 GB/s", and what the limit's origin says */
 	char *place;        /* "nightly.ini:12" */
 	char *reason;       /* a sentence where the numbers don't say it; "" */
+	char *task;         /* what was measured, in words: "FP16 GEMM"; "" */
+	/*
+	 * The median that a comparison used, the number of its devices, and the name where it is
+	 * a single device of the node; NaN, 0 and "" else.
+	 */
+	double reference;
+	size_t reference_count;
+	char *reference_device;
+	/*
+	 * The interval that decided against `bound`, which includes the uncertainty of the
+	 * reference; NaN: [low, high] did.
+	 */
+	double deciding_low, deciding_high;
+	bool warns_only; /* no value of it could reject */
+};
+
+/* Why a device, or the node, is not accepted without reserve: one per device and aspect. */
+struct verdict_reason {
+	enum verdict verdict; /* of the worst check */
+	bool accepted;        /* a warning */
+	bool wrong;
+	enum aspect aspect;
+	enum cause cause;
+	char *machine;  /* as in the check */
+	char *devices;  /* "cuda:1", "cuda:0,cuda:1"; "" the node */
+	char *serial;   /* of a single device; "" unknown */
+	char *headline; /* a clause: "GPU cuda:1 is 16 % slower than cuda:0 in FP16 GEMM" */
+	char *text;     /* sentences: what, where, how much against which limit */
+	char *remedy;   /* sentences: what to do; "" */
+	double margin;  /* of the worst check */
+	/* index of the worst check; `count`: none, a promised aspect was not judged */
+	size_t check;
+	size_t checks; /* how many checks of the device and aspect did not pass */
 };
 
 /* The judgement of one aspect on one device. */
@@ -81,12 +117,15 @@ struct aspect_judgement {
 	/* The worst of its checks that judged something; SKIP: none did, and `reason` says why. */
 	enum verdict verdict;
 	size_t checks, judged, passed; /* judged: PASS, WARN or FAIL */
-	double margin;                 /* the smallest of those that are numbers; NaN: none */
+	/* the smallest to a limit that rejects; NaN: none is a number */
+	double margin;
+	bool measured; /* a case measured it, whether or not a limit covers it */
 	char *reason;
 };
 
 struct device_judgement {
-	char *device, *model, *uuid;
+	char *machine; /* as in its checks */
+	char *device, *model, *uuid, *serial;
 	/* those that are promised or have checks, in the order of enum aspect */
 	struct aspect_judgement *aspects;
 	size_t aspect_count;
@@ -100,11 +139,16 @@ struct verdicts {
 	struct device_judgement *devices;
 	size_t device_count, device_capacity;
 	size_t counts[VERDICT_COUNT];
-	bool strict; /* warnings and allowed skips are not accepted */
+	bool strict;  /* warnings and allowed skips are not accepted */
+	bool trend;   /* [run] verdict = trend: exit code 0 without a limit, too */
+	char *repeat; /* the command that measures and judges again; "" unknown */
 	/* Filled by verdicts_finish(). */
 	enum verdict overall; /* PASS, WARN, FAIL, INCONCLUSIVE (also when incomplete) */
 	bool wrong;
-	char *sentence; /* "Not accepted: 47 of 48 checks passed; 1 failed." */
+	char *sentence; /* "REJECTED: 47 of 48 checks passed; 1 failed. Worst: ..." */
+	/* verdicts_explain() (reasons/reasons.h): the worst first */
+	struct verdict_reason *reasons;
+	size_t reason_count, reason_capacity;
 };
 
 /* Appends an empty check whose strings are ""; valid until the next call. */
@@ -124,7 +168,11 @@ bool aspect_is_missing(const struct aspect_judgement *aspect);
  * FAIL.
  */
 bool check_is_judged(const struct verdict_check *check);
-/* Sets case_id, suite and point. */
+/* True for a CPU: "host:0", "n3/host:0". */
+bool device_id_is_cpu(const char *id);
+/* The device at fault where it is known, else all that it is about. */
+const char *check_faulty_devices(const struct verdict_check *check);
+/* Sets case_id, suite, point and failed_device. */
 void check_set_case(struct verdict_check *check, const struct case_result *c);
 /* The suite and point of a check of a document that has none, of its case_id (case_point.c). */
 void check_derive_point(struct verdict_check *check);
@@ -146,11 +194,20 @@ bool check_counts(const struct verdict_check *check);
  */
 char *check_numbers(const struct verdict_check *check);
 
+/*
+ * True if `a` says more against a device than `b`: wrong results first, then what failed, then what
+ * could not be judged, then by margin.
+ */
+bool check_is_worse(const struct verdict_check *a, const struct verdict_check *b);
+void verdicts_drop_reasons(struct verdicts *verdicts);
+
 /* Recounts `counts` and `wrong` from the checks. */
 void verdicts_count(struct verdicts *verdicts);
-/* Accepted, with or without warnings. */
+/* Checks that held a number against a bound; findings about the run are no reason to accept it. */
+size_t verdicts_judged(const struct verdicts *verdicts);
+/* Judged and accepted, with or without warnings. */
 bool verdicts_accepted(const struct verdicts *verdicts);
-/* "ACCEPTED", "REJECTED", "INCONCLUSIVE" */
+/* "ACCEPTED", "REJECTED", "INCONCLUSIVE"; "NOT JUDGED": the trend decides, exit code 0 */
 const char *verdicts_word(const struct verdicts *verdicts);
 
 /* The verdicts as JSON text of their own (verdict_fields.c); the caller frees it. */

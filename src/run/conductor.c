@@ -23,7 +23,6 @@
 #include "run/journal.h"
 #include "run/progress.h"
 #include "run/supervise.h"
-#include "run/workers/control.h"
 #include "run/workers/describe.h"
 
 #define START_SECONDS 120.0 /* opening eight GPUs without persistence mode takes most of a minute */
@@ -53,7 +52,7 @@ struct conductor {
 	bool status_failed;
 };
 
-static void count_status(struct run_status *status, enum case_status as)
+static void conductor_count_status(struct run_status *status, enum case_status as)
 {
 	status->ok += as == CASE_OK;
 	status->skipped += as == CASE_SKIPPED;
@@ -61,7 +60,7 @@ static void count_status(struct run_status *status, enum case_status as)
 	status->errors += as == CASE_ERROR;
 }
 
-static void begin_status(struct conductor *k, const struct result *result)
+static void conductor_begin_status(struct conductor *k, const struct result *result)
 {
 	struct run_status *s = k->options->status;
 	const char *hostname = result_fact(result, "hostname");
@@ -75,13 +74,13 @@ static void begin_status(struct conductor *k, const struct result *result)
 	soak_rows_release(&s->devices);
 	for (size_t i = 0; i < k->plan->case_count; i++)
 		if (k->done[i]) {
-			count_status(s, k->cases[i].status);
+			conductor_count_status(s, k->cases[i].status);
 			soak_rows_add(&s->devices, &k->cases[i]);
 		}
 }
 
 /* A status that cannot be written is no reason to lose the run. */
-static void write_status(struct conductor *k)
+static void conductor_write_status(struct conductor *k)
 {
 	struct run_status *s = k->options->status;
 	struct progress *p = &k->progress;
@@ -102,19 +101,19 @@ static void write_status(struct conductor *k)
 	if (run_status_write(s, k->options->status_directory, &err) != STATUS_OK &&
 	    !k->status_failed) {
 		k->status_failed = true;
-		progress_note(p, "%s: `gpuproof watch` will show nothing new", err.message);
+		progress_note(p, "%s: `gpuproof watch` will not be updated", err.message);
 	}
 }
 
-static void ticked(void *context)
+static void conductor_ticked(void *context)
 {
 	struct conductor *k = context;
 
-	progress_tick(&k->progress, control_activity(k->control)->part);
-	write_status(k);
+	progress_tick(&k->progress, k->control->activity.part);
+	conductor_write_status(k);
 }
 
-static void started(void *context, size_t index)
+static void conductor_case_started(void *context, size_t index)
 {
 	struct conductor *k = context;
 
@@ -123,25 +122,24 @@ static void started(void *context, size_t index)
 	progress_started(&k->progress, &k->plan->cases[index]);
 }
 
-static void progressed(void *context, size_t samples, double median, double half_width)
+static void conductor_progressed(void *context, size_t samples, double median, double half_width)
 {
 	struct conductor *k = context;
 
 	progress_sampled(&k->progress, samples, median, half_width);
 }
 
-static void stopping(void *context)
+static void conductor_stopping(void *context)
 {
 	struct conductor *k = context;
 
-	progress_note(&k->progress,
-		      "stopping after this sample, at the latest in %g s; once more to stop at "
-		      "once",
+	progress_note(&k->progress, "stopping within %g s. Press Ctrl-C again to stop now",
 		      SUPERVISE_STOP_SECONDS);
 }
 
-static enum status settled(void *context, size_t index, bool partial, struct case_result *c,
-			   const struct message *sent, struct error *err)
+static enum status conductor_settled(void *context, size_t index, bool partial,
+				     struct case_result *c, const struct message *sent,
+				     struct error *err)
 {
 	struct conductor *k = context;
 	enum status status;
@@ -161,7 +159,7 @@ static enum status settled(void *context, size_t index, bool partial, struct cas
 		k->options->watch(k->options->watch_context, c->id, true);
 	progress_settled(&k->progress, &k->plan->cases[index], c);
 	if (k->options->status) {
-		count_status(k->options->status, c->status);
+		conductor_count_status(k->options->status, c->status);
 		soak_rows_add(&k->options->status->devices, c);
 	}
 	if (k->options->events.settled)
@@ -178,7 +176,7 @@ static enum status settle_unrun(struct conductor *k, size_t index, enum case_sta
 	describe_outcome(&c, status, status == CASE_ERROR ? CASE_END_CRASHED : CASE_END_UNSUPPORTED,
 			 reason);
 	c.started_seconds = clock_seconds() - k->run_began;
-	return settled(k, index, false, &c, NULL, err);
+	return conductor_settled(k, index, false, &c, NULL, err);
 }
 
 /*
@@ -203,47 +201,41 @@ static size_t next_team_cases(const struct conductor *k, size_t *cases)
 	return count;
 }
 
-/* How many of `cases` are of the suite of the first one, from there on. */
-static size_t same_suite(const struct plan *plan, const size_t *cases, size_t count)
+/* The first of `cases` that are of one suite; *count: how many they are. */
+static enum status conductor_give_up_suite(struct conductor *k, const size_t *cases, size_t *count,
+					   const char *reason, struct error *err)
 {
-	size_t n = 0;
-
-	while (n < count && plan->cases[cases[n]].suite == plan->cases[cases[0]].suite)
-		n++;
-	return n;
-}
-
-static enum status give_up(struct conductor *k, const size_t *cases, size_t count,
-			   const char *reason, struct error *err)
-{
+	const struct plan_case *all = k->plan->cases;
 	enum status status = STATUS_OK;
-	char *text = xasprintf("not attempted, workers of this suite keep dying: %s", reason);
+	size_t n = 0;
+	char *text =
+		xasprintf("not attempted, because workers of this suite keep dying: %s", reason);
 
-	for (size_t i = 0; i < count && status == STATUS_OK; i++)
-		status = settle_unrun(k, cases[i], CASE_ERROR, text, err);
+	for (; n < *count && all[cases[n]].suite == all[cases[0]].suite && status == STATUS_OK; n++)
+		status = settle_unrun(k, cases[n], CASE_ERROR, text, err);
+	*count = n;
 	free(text);
 	return status;
 }
 
 /* In the journal at once: after the last case no other one would report it. */
-static enum status take_loss(struct conductor *k, struct lost_worker *lost, bool repeated,
-			     struct error *err)
+static enum status conductor_take_loss(struct conductor *k, struct lost_worker *lost, bool repeated,
+				       struct error *err)
 {
 	enum status status;
 
 	if (!lost->reason)
 		return STATUS_OK;
 	fprintf(stderr, "gpuproof: a worker was lost%s: %s\n",
-		repeated ? ", and what it did is done again" : " after its last case",
-		lost->reason);
+		repeated ? "; its work is repeated" : " after its last case", lost->reason);
 	status = journal_append_lost(&k->journal, lost, err);
 	losses_add(&k->lost, lost);
 	return status;
 }
 
 /* Workers one after the other until all `cases` are settled or a stop is asked for. */
-static enum status run_team(struct conductor *k, const size_t *cases, size_t count,
-			    struct error *err)
+static enum status run_workers(struct conductor *k, const size_t *cases, size_t count,
+			       struct error *err)
 {
 	const struct supervisor supervisor = {
 		.plan = k->plan,
@@ -253,15 +245,15 @@ static enum status run_team(struct conductor *k, const size_t *cases, size_t cou
 		.context = k,
 		.start_seconds =
 			k->options->start_seconds > 0 ? k->options->start_seconds : START_SECONDS,
-		.started = started,
-		.progressed = progressed,
-		.ticked = ticked,
-		.settled = settled,
-		.stopping = stopping,
+		.started = conductor_case_started,
+		.progressed = conductor_progressed,
+		.ticked = conductor_ticked,
+		.settled = conductor_settled,
+		.stopping = conductor_stopping,
 	};
 	int idle = 0, hangs = 0;
 
-	control_ban_groups(k->control, false);
+	k->control->groups_banned = false;
 	while (count > 0 && !signals_stops()) {
 		struct worker_outcome outcome;
 		size_t given_up;
@@ -272,16 +264,17 @@ static enum status run_team(struct conductor *k, const size_t *cases, size_t cou
 		}
 		cases += outcome.settled;
 		count -= outcome.settled;
-		if (take_loss(k, &outcome.lost, count > 0, err) != STATUS_OK)
+		if (conductor_take_loss(k, &outcome.lost, count > 0, err) != STATUS_OK)
 			return err->status;
 		idle = outcome.settled ? 0 : idle + 1;
 		hangs = outcome.hung && outcome.settled <= 1 ? hangs + 1 : 0;
 		if (!count || signals_stops() || (idle < 2 && hangs < HANGS_IN_A_ROW))
 			continue;
-		given_up = same_suite(k->plan, cases, count);
-		if (give_up(k, cases, given_up,
-			    outcome.reason[0] ? outcome.reason : "they end without a word",
-			    err) != STATUS_OK)
+		given_up = count;
+		if (conductor_give_up_suite(k, cases, &given_up,
+					    outcome.reason[0] ? outcome.reason
+							      : "they exit without a message",
+					    err) != STATUS_OK)
 			return err->status;
 		cases += given_up;
 		count -= given_up;
@@ -302,19 +295,6 @@ static enum status settle_skipped(struct conductor *k, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status run_all(struct conductor *k, struct error *err)
-{
-	size_t *cases = xcalloc(k->plan->case_count, sizeof(*cases)), count;
-	enum status status = settle_skipped(k, err);
-
-	while (status == STATUS_OK && !signals_stops() && (count = next_team_cases(k, cases)) > 0)
-		status = run_team(k, cases, count, err);
-	free(cases);
-	if (status == STATUS_OK && signals_stops())
-		status = error_set(err, STATUS_INTERRUPTED, "interrupted");
-	return status;
-}
-
 static double earlier_seconds(const struct conductor *k)
 {
 	double latest = 0;
@@ -329,7 +309,8 @@ static double earlier_seconds(const struct conductor *k)
 }
 
 /* Errors of the journal itself are left to journal_resume(). */
-static enum status check_host(const char *directory, const struct probe *probe, struct error *err)
+static enum status conductor_check_host(const char *directory, const struct probe *probe,
+					struct error *err)
 {
 	struct error unread = ERROR_NONE;
 	struct result header = { 0 };
@@ -338,7 +319,7 @@ static enum status check_host(const char *directory, const struct probe *probe, 
 	if (journal_read_header(directory, &header, &unread) != STATUS_OK)
 		return STATUS_OK;
 	if (header_same_host(&header, probe, err) != STATUS_OK)
-		status = error_prefix(err, "%s cannot be continued", directory);
+		status = error_prefix(err, "cannot continue %s", directory);
 	result_release(&header);
 	return status;
 }
@@ -348,7 +329,7 @@ static enum status open_journal(struct conductor *k, const struct probe *probe,
 {
 	const struct conduct_options *options = k->options;
 
-	if (options->resume && check_host(options->directory, probe, err) != STATUS_OK)
+	if (options->resume && conductor_check_host(options->directory, probe, err) != STATUS_OK)
 		return err->status;
 	if (options->resume)
 		return journal_resume(&k->journal, options->directory, k->plan, result, k->cases,
@@ -369,13 +350,14 @@ static enum status open_rest(struct conductor *k, struct error *err)
 		return err->status;
 	if (control_open(&k->control, err) != STATUS_OK)
 		return err->status;
+	snprintf(k->control->folder, sizeof(k->control->folder), "%s", k->options->directory);
 	k->earlier_seconds = earlier_seconds(k);
 	k->run_began = clock_seconds() - k->earlier_seconds;
 	k->signals_installed = signals_begin(err) == STATUS_OK;
 	return k->signals_installed ? STATUS_OK : err->status;
 }
 
-static void close_all(struct conductor *k)
+static void conductor_close_all(struct conductor *k)
 {
 	if (k->signals_installed)
 		signals_end();
@@ -409,7 +391,7 @@ static void tell_beginning(const struct conductor *k, const struct result *heade
 }
 
 /* Moves the cases into the result, in the plan's order. */
-static void collect(struct conductor *k, struct result *result, enum status status)
+static void conductor_collect_cases(struct conductor *k, struct result *result, enum status status)
 {
 	static const char *const states[] = { "complete", "interrupted", "incomplete" };
 	int state = status == STATUS_OK ? 0 : status == STATUS_INTERRUPTED ? 1 : 2;
@@ -432,7 +414,7 @@ static void collect(struct conductor *k, struct result *result, enum status stat
 }
 
 /* Adds metrics that need several cases of a run. */
-static void derive(const struct conductor *k, struct result *result)
+static void conductor_derive_metrics(const struct conductor *k, struct result *result)
 {
 	size_t at = 0;
 
@@ -448,19 +430,20 @@ static void derive(const struct conductor *k, struct result *result)
 	}
 }
 
-static enum status write_result(const struct conductor *k, const struct result *result,
-				struct error *err)
+static void begin_measuring(struct conductor *k, const struct result *header)
 {
-	char *path = xasprintf("%s/result.json", k->options->directory);
-	enum status status = result_write(result, path, err);
-
-	free(path);
-	return status;
+	progress_begin(&k->progress, k->plan, k->done, k->options->quiet);
+	conductor_begin_status(k, header);
+	conductor_write_status(k);
+	signals_attend(true);
+	yardstick_take(&k->yardstick);
 }
 
-enum status conduct_resume_header(const char *directory, struct result *header, struct error *err)
+static void end_measuring(struct conductor *k)
 {
-	return journal_read_header(directory, header, err);
+	yardstick_take(&k->yardstick);
+	signals_attend(false);
+	progress_end(&k->progress);
 }
 
 enum status conduct(const struct plan *plan, const struct probe *probe,
@@ -469,6 +452,7 @@ enum status conduct(const struct plan *plan, const struct probe *probe,
 	struct conductor k = {
 		.plan = plan, .options = options, .journal = { .fd = -1 }, .log = -1
 	};
+	size_t *cases = xcalloc(plan->case_count, sizeof(*cases)), count;
 	struct error write_error = ERROR_NONE;
 	enum status status;
 
@@ -481,25 +465,26 @@ enum status conduct(const struct plan *plan, const struct probe *probe,
 		tell_beginning(&k, result);
 		status = open_rest(&k, err);
 		if (status == STATUS_OK) {
-			progress_begin(&k.progress, plan, k.done, options->quiet);
-			begin_status(&k, result);
-			write_status(&k);
-			signals_attend(true);
-			yardstick_take(&k.yardstick);
-			status = run_all(&k, err);
-			yardstick_take(&k.yardstick);
-			signals_attend(false);
-			progress_end(&k.progress);
+			begin_measuring(&k, result);
+			status = settle_skipped(&k, err);
+			while (status == STATUS_OK && !signals_stops() &&
+			       (count = next_team_cases(&k, cases)) > 0)
+				status = run_workers(&k, cases, count, err);
+			if (status == STATUS_OK && signals_stops())
+				status = error_set(err, STATUS_INTERRUPTED, "interrupted");
+			end_measuring(&k);
 		}
 		if (options->stopped_by)
 			*options->stopped_by = signals_last_stop();
-		collect(&k, result, status);
-		derive(&k, result);
-		if (write_result(&k, result, &write_error) != STATUS_OK && status == STATUS_OK)
+		conductor_collect_cases(&k, result, status);
+		conductor_derive_metrics(&k, result);
+		if (result_write_to(result, options->directory, &write_error) != STATUS_OK &&
+		    status == STATUS_OK)
 			status = error_set(err, write_error.status, "%s", write_error.message);
 	} else {
 		result_release(result); /* nothing was begun */
 	}
-	close_all(&k);
+	conductor_close_all(&k);
+	free(cases);
 	return status;
 }

@@ -53,9 +53,6 @@ struct conduct_options {
 	int *stopped_by; /* out, may be NULL: the signal that stopped the run, 0: none */
 };
 
-/* Subject, before the id, of the error about a device that is there, but cannot be described. */
-#define PROBE_NO_DEVICE "device "
-
 /* Devices and environment as a short-lived probe process sees them. */
 struct probe {
 	struct device_info *devices;
@@ -74,12 +71,6 @@ struct probe {
  */
 enum status probe_devices(struct probe *probe, const struct config *config, struct error *err);
 void probe_release(struct probe *probe);
-
-/*
- * The header of the run in `directory` (released by the caller), for the config that --resume
- * continues with.
- */
-enum status conduct_resume_header(const char *directory, struct result *header, struct error *err);
 
 /*
  * Carries out `plan` and fills `result` (also written to DIR/result.json). Returns STATUS_OK when

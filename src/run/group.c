@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "device/ranks/gpudirect.h"
 #include "device/ranks/tcp_mesh.h"
@@ -14,15 +15,14 @@
 #include "result/host/nics.h"
 #include "run/journal.h"
 #include "run/supervise.h"
-#include "run/workers/control.h"
 #include "run/workers/describe.h"
 
 #define START_SECONDS 120.0
 /* Until all nodes' ranks have connected; they open their devices first. */
 #define JOIN_SECONDS 120.0
 
-static enum status add_devices(const char *directory, const char *name, int node,
-			       struct device_info **out, size_t *count, struct error *err)
+static enum status group_add_devices(const char *directory, const char *name, int node,
+				     struct device_info **out, size_t *count, struct error *err)
 {
 	char *folder = xasprintf("%s/nodes/%s", directory, name);
 	struct result header = { 0 };
@@ -47,7 +47,7 @@ enum status group_devices(const char *directory, const char *const *names, size_
 	*out = NULL;
 	*count = 0;
 	for (size_t i = 0; i < name_count; i++)
-		if (add_devices(directory, names[i], (int)i, out, count, err) != STATUS_OK) {
+		if (group_add_devices(directory, names[i], (int)i, out, count, err) != STATUS_OK) {
 			free(*out);
 			*out = NULL;
 			return err->status;
@@ -55,43 +55,16 @@ enum status group_devices(const char *directory, const char *const *names, size_
 	return STATUS_OK;
 }
 
-struct group {
+struct group_run {
 	const struct group_part *part;
 	int journal; /* -1: this node does not lead */
 };
 
-static void nothing_started(void *context, size_t index)
+static enum status group_settled(void *context, size_t index, bool partial, struct case_result *c,
+				 const struct message *sent, struct error *err)
 {
-	(void)context;
-	(void)index;
-}
-
-static void nothing_progressed(void *context, size_t samples, double median, double half_width)
-{
-	(void)context;
-	(void)samples;
-	(void)median;
-	(void)half_width;
-}
-
-static void nothing(void *context)
-{
-	(void)context;
-}
-
-static enum status append(int fd, const char *line, size_t length, struct error *err)
-{
-	if (!write_all(fd, line, length) || fsync(fd) != 0)
-		return error_errno(err, GROUP_JOURNAL_NAME);
-	return STATUS_OK;
-}
-
-static enum status settled(void *context, size_t index, bool partial, struct case_result *c,
-			   const struct message *sent, struct error *err)
-{
-	const struct group *g = context;
+	const struct group_run *g = context;
 	struct text line = TEXT_EMPTY;
-	enum status status;
 
 	(void)index;
 	if (sent) {
@@ -100,10 +73,11 @@ static enum status settled(void *context, size_t index, bool partial, struct cas
 	} else {
 		message_add_case(&line, partial, c);
 	}
-	status = append(g->journal, line.data, line.length, err);
+	if (!file_write_all(g->journal, line.data, line.length) || fsync(g->journal) != 0)
+		error_errno(err, GROUP_JOURNAL_NAME);
 	text_release(&line);
 	case_result_release(c);
-	return status;
+	return err->status;
 }
 
 static enum status open_world(const struct group_part *part, int size, struct world *world,
@@ -122,7 +96,8 @@ static enum status open_world(const struct group_part *part, int size, struct wo
 }
 
 /* Ranks follow the devices of a case; those of one node are neighbours. */
-static struct team_part own_ranks(const struct group_part *part, const struct world *world)
+static struct team_part group_run_own_ranks(const struct group_part *part,
+					    const struct world *world)
 {
 	const struct plan_case *c = &part->plan->cases[part->first];
 	struct team_part own = { .world = world, .networks = part->networks };
@@ -156,33 +131,9 @@ static size_t pick_cases(const struct group_part *part, size_t *cases)
 	return count;
 }
 
-static enum status carry_out(struct group *g, struct control *control, struct world *world,
-			     const size_t *cases, size_t count, struct error *err)
-{
-	struct team_part own = own_ranks(g->part, world);
-	const struct supervisor supervisor = { .plan = g->part->plan,
-					       .control = control,
-					       .run_began = clock_seconds(),
-					       .log = g->part->log,
-					       .start_seconds = START_SECONDS,
-					       .part = &own,
-					       .context = g,
-					       .started = nothing_started,
-					       .progressed = nothing_progressed,
-					       .ticked = nothing,
-					       .settled = settled,
-					       .stopping = nothing };
-	struct worker_outcome outcome;
-
-	if (supervise(&supervisor, cases, count, &outcome, err) == STATUS_OK && outcome.reason[0])
-		error_set(err, STATUS_DEVICE, "%s", outcome.reason);
-	lost_worker_release(&outcome.lost);
-	return err->status;
-}
-
 enum status group_run(const struct group_part *part, struct error *err)
 {
-	struct group g = { .part = part, .journal = -1 };
+	struct group_run g = { .part = part, .journal = -1 };
 	size_t *cases = xcalloc(part->plan->case_count + 1, sizeof(*cases));
 	size_t count = pick_cases(part, cases);
 	struct control *control = NULL;
@@ -198,8 +149,28 @@ enum status group_run(const struct group_part *part, struct error *err)
 	if (count && err->status == STATUS_OK && control_open(&control, err) == STATUS_OK &&
 	    open_world(part, worker_processes(&part->plan->cases[cases[0]]), &world, err) ==
 		    STATUS_OK) {
-		control_ban_groups(control, true);
-		carry_out(&g, control, &world, cases, count, err);
+		struct team_part own = group_run_own_ranks(part, &world);
+		const struct supervisor supervisor = { .plan = part->plan,
+						       .control = control,
+						       .run_began = clock_seconds(),
+						       .log = part->log,
+						       .start_seconds = START_SECONDS,
+						       .part = &own,
+						       .context = &g,
+						       .settled = group_settled };
+		struct worker_outcome outcome;
+
+		control->groups_banned = true;
+		if (supervise(&supervisor, cases, count, &outcome, err) == STATUS_OK &&
+		    outcome.reason[0]) {
+			error_set(err,
+				  outcome.end == CASE_END_HUNG   ? STATUS_TIMEOUT
+				  : outcome.end == CASE_END_LOST ? STATUS_LOST
+								 : STATUS_CRASHED,
+				  "%s", outcome.reason);
+			err->rank = outcome.failed_rank + 1;
+		}
+		lost_worker_release(&outcome.lost);
 		world_release(&world);
 	}
 	control_close(control);
@@ -209,15 +180,18 @@ enum status group_run(const struct group_part *part, struct error *err)
 	return err->status;
 }
 
-void group_unrun(const struct plan *plan, size_t index, enum case_status status, const char *reason,
+void group_unrun(const struct plan *plan, size_t index, const struct group_fault *why,
 		 struct case_result *out)
 {
 	describe_case(plan, &plan->cases[index], out);
-	describe_outcome(out, status, status == CASE_ERROR ? CASE_END_FAILED : CASE_END_UNSUPPORTED,
-			 reason);
+	describe_outcome(out, why->end == CASE_END_UNSUPPORTED ? CASE_SKIPPED : CASE_ERROR,
+			 why->end, why->reason);
+	case_result_set_fault(out, why->rank);
+	if (why->node && !out->failed_node)
+		out->failed_node = xstrdup(why->node);
 }
 
-static void read_line(const char *line, size_t length, struct result *result)
+static void group_run_read_line(const char *line, size_t length, struct result *result)
 {
 	struct error err = ERROR_NONE;
 	struct message message;
@@ -239,7 +213,7 @@ void group_read(const char *path, size_t *offset, struct result *result)
 		return;
 	if (fseeko(f, (off_t)*offset, SEEK_SET) == 0)
 		while ((length = getline(&line, &size, f)) > 0 && line[length - 1] == '\n') {
-			read_line(line, (size_t)length - 1, result);
+			group_run_read_line(line, (size_t)length - 1, result);
 			*offset += (size_t)length;
 		}
 	free(line);
@@ -260,7 +234,7 @@ void group_note_adapters(const char *directory)
 
 	nic_findings("", add_adapter, &text);
 	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd >= 0 && write_all(fd, text.data ? text.data : "", text.length))
+	if (fd >= 0 && file_write_all(fd, text.data ? text.data : "", text.length))
 		rename(fresh, path);
 	if (fd >= 0)
 		close(fd);

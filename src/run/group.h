@@ -40,7 +40,7 @@ struct group_part {
 
 /*
  * Carries the part out. STATUS_OK when all ranks of this node ended as they should; else err says
- * which did not, with its device.
+ * which did not, with its device. STATUS_LOST: only because a rank of another node had.
  */
 enum status group_run(const struct group_part *part, struct error *err);
 
@@ -52,8 +52,15 @@ void group_take_adapters(const char *directory, struct result *result);
 /* The choices in DIR/networks.txt as a fact of result->environment. */
 void group_take_networks(const char *directory, struct result *result);
 
-/* The case `index` of a plan without having been measured: SKIPPED, or ERROR, with the reason. */
-void group_unrun(const struct plan *plan, size_t index, enum case_status status, const char *reason,
+/* Why a case of several nodes has no result, and where it failed. */
+struct group_fault {
+	enum case_end end;
+	int rank;         /* of its ranks; -1: unknown */
+	const char *node; /* NULL: that of the rank */
+	const char *reason;
+};
+/* The case `index` of a plan without a result: SKIPPED where it ends as unsupported, else ERROR. */
+void group_unrun(const struct plan *plan, size_t index, const struct group_fault *why,
 		 struct case_result *out);
 /*
  * Appends to `result` the cases in a groups.jsonl from byte *offset on, and moves it on. Lines that

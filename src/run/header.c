@@ -26,7 +26,7 @@ static char *random_id(void)
 	return xasprintf("%016" PRIx64, number);
 }
 
-static char *section_name(const struct section *section)
+static char *run_header_section_name(const struct section *section)
 {
 	const char *name = section->name ? section->name : "",
 		   *label = section->label ? section->label : "";
@@ -35,7 +35,7 @@ static char *section_name(const struct section *section)
 			 label);
 }
 
-static char *setting_text(const struct setting *setting)
+static char *run_header_setting_text(const struct setting *setting)
 {
 	struct text text = TEXT_EMPTY;
 
@@ -44,7 +44,7 @@ static char *setting_text(const struct setting *setting)
 	return text_detach(&text);
 }
 
-static void fill_settings(struct result *result, const struct config *config)
+static void run_header_fill_settings(struct result *result, const struct config *config)
 {
 	size_t capacity = 0;
 
@@ -56,23 +56,23 @@ static void fill_settings(struct result *result, const struct config *config)
 
 			ARRAY_GROW(result->settings, result->setting_count, capacity);
 			result->settings[result->setting_count++] = (struct result_setting){
-				.section = section_name(section),
+				.section = run_header_section_name(section),
 				.key = xstrdup(setting->key->name),
-				.value = setting_text(setting),
+				.value = run_header_setting_text(setting),
 				.origin = xstrdup(setting->origin),
 			};
 		}
 	}
 }
 
-static void fill_config(struct result *result, const struct config *config)
+static void run_header_fill_config(struct result *result, const struct config *config)
 {
 	struct text text = TEXT_EMPTY;
 
 	config_write(config, 0, &text);
 	result->config_text = text_detach(&text);
 	result->config_name = xstrdup(config->name);
-	fill_settings(result, config);
+	run_header_fill_settings(result, config);
 }
 
 /* How pages show the cases of every suite in the plan. */
@@ -105,19 +105,21 @@ static void fill_machine(struct result *result, const struct plan *plan, const s
  * With devices = all, devices that failed when they were listed are missing, and a run on the
  * others must not look whole; who named some knows why.
  */
-static void fill_lost(struct result *result, const struct config *config, const struct probe *probe)
+static void run_header_fill_lost(struct result *result, const struct config *config,
+				 const struct probe *probe)
 {
 	const char *wanted = section_text(config_section(config, "run", ""), "devices");
 	size_t capacity = 0;
 
 	for (size_t i = 0; i < probe->finding_count && strcmp(wanted, "all") == 0; i++) {
 		const struct finding *f = &probe->findings[i];
-		struct finding lost = { .severity = SEVERITY_ERROR, .subject = FINDING_LOST };
+		struct finding lost = { .severity = SEVERITY_ERROR };
 
-		if (f->severity != SEVERITY_ERROR || !text_starts_with(f->subject, PROBE_NO_DEVICE))
+		if (f->severity != SEVERITY_ERROR || strcmp(f->topic, FINDING_DEVICE) != 0)
 			continue;
-		snprintf(lost.text, sizeof(lost.text), "%s is there, but cannot be used: %.250s",
-			 f->subject + strlen(PROBE_NO_DEVICE), f->text);
+		finding_set_subject(&lost, FINDING_LOST, "");
+		snprintf(lost.text, sizeof(lost.text), "%.40s is present but unusable: %.250s",
+			 f->device, f->text);
 		ARRAY_GROW(result->preflight, result->preflight_count, capacity);
 		result->preflight[result->preflight_count++] = lost;
 	}
@@ -141,10 +143,10 @@ void header_fill(struct result *result, const struct plan *plan, const struct pr
 	result->command = xstrdup(command ? command : "");
 	result->seed = settings.seed;
 	result->planned = plan->case_count;
-	fill_config(result, plan->config);
+	run_header_fill_config(result, plan->config);
 	fill_presentations(result, plan);
 	fill_machine(result, plan, probe);
-	fill_lost(result, plan->config, probe);
+	run_header_fill_lost(result, plan->config, probe);
 }
 
 static bool tells_itself(const struct result *then)
@@ -165,7 +167,7 @@ enum status header_same_host(const struct result *then, const struct probe *now,
 	if (tells_itself(then) || !before || !here || strcmp(before, here) == 0)
 		return STATUS_OK;
 	return error_set(err, STATUS_USAGE,
-			 "the run began on the host %.100s, this is %.100s: two CPUs must not "
-			 "share a result",
+			 "the run began on host %.100s, but this is %.100s; a result must come "
+			 "from one CPU",
 			 before, here);
 }

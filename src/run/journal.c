@@ -58,7 +58,7 @@ static enum status make_directories(const char *path, struct error *err)
  * A POSIX lock: forked workers do not inherit it, so a worker that outlives a killed conductor
  * (stuck in a driver) does not block --resume; and F_GETLK returns the process that holds it.
  */
-static enum status lock(int fd, const char *path, struct error *err)
+static enum status journal_lock(int fd, const char *path, struct error *err)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
@@ -71,12 +71,12 @@ static enum status lock(int fd, const char *path, struct error *err)
 	if (fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
 		lock.l_pid = 0;
 	return error_set(err, STATUS_IO,
-			 "%s: another gpuproof (process %ld) is running in this directory", path,
+			 "%s: another gpuproof (process %ld) runs in this directory", path,
 			 (long)lock.l_pid);
 }
 
 /* A pipe in the journal's place would be waited for for ever, and cannot be continued. */
-static enum status check_file(const struct journal *journal, struct error *err)
+static enum status journal_check_file(const struct journal *journal, struct error *err)
 {
 	struct stat about;
 
@@ -84,8 +84,8 @@ static enum status check_file(const struct journal *journal, struct error *err)
 	if (fstat(journal->fd, &about) != 0)
 		return error_errno(err, "%s", journal->path);
 	if (!S_ISREG(about.st_mode))
-		return error_set(err, STATUS_USAGE, "%s is no file, so no journal of gpuproof",
-				 journal->path);
+		return error_set(err, STATUS_USAGE,
+				 "%s is not a file, so not a journal of gpuproof", journal->path);
 	return STATUS_OK;
 }
 
@@ -96,16 +96,16 @@ static enum status open_locked(struct journal *journal, const char *directory, i
 	journal->fd = open(journal->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | flags, 0666);
 	/* In a new one: its directory is a link to nowhere. */
 	if (journal->fd < 0 && errno == ENOENT && !(flags & O_CREAT))
-		return error_set(err, STATUS_USAGE, "%s: there is no run to continue",
+		return error_set(err, STATUS_USAGE, "%s: nothing to resume: no run.jsonl",
 				 journal->path);
 	if (journal->fd < 0)
 		return error_errno(err, "%s", journal->path);
-	if (check_file(journal, err) != STATUS_OK)
+	if (journal_check_file(journal, err) != STATUS_OK)
 		return err->status;
-	return lock(journal->fd, journal->path, err);
+	return journal_lock(journal->fd, journal->path, err);
 }
 
-static enum status read_all(int fd, const char *path, struct text *out, struct error *err)
+static enum status journal_read_all(int fd, const char *path, struct text *out, struct error *err)
 {
 	char block[65536];
 	ssize_t n;
@@ -159,11 +159,11 @@ static enum status parse_header(const struct text *content, const char *path, st
 
 	if (!length && was_torn(content))
 		return error_set(err, STATUS_USAGE,
-				 "%s: the run was ended before its first line was written; start "
-				 "it anew",
+				 "%s: the run ended before its first line was written; start it "
+				 "again",
 				 path);
 	if (!length)
-		return error_set(err, STATUS_USAGE, "%s is no journal of gpuproof", path);
+		return error_set(err, STATUS_USAGE, "%s is not a journal of gpuproof", path);
 	if (result_header_from_json(header, content->data + before, length - before - 1, err) !=
 	    STATUS_OK)
 		return error_prefix(err, "%s:1", path);
@@ -175,34 +175,50 @@ static enum status open_unlocked(struct journal *journal, const char *directory,
 	journal->path = xasprintf("%s/%s", directory, JOURNAL_NAME);
 	journal->fd = open(journal->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (journal->fd >= 0)
-		return check_file(journal, err);
-	return error_set(err, STATUS_USAGE, "%s: no run to continue: %s", journal->path,
+		return journal_check_file(journal, err);
+	return error_set(err, STATUS_USAGE, "%s: nothing to resume: %s", journal->path,
 			 strerror(errno));
+}
+
+/* All of the journal and its header, without the lock; both are the caller's to release. */
+static enum status journal_read_run(const char *directory, struct text *content,
+				    struct result *header, struct error *err)
+{
+	struct journal journal = { .fd = -1 };
+	enum status status = open_unlocked(&journal, directory, err);
+
+	if (status == STATUS_OK)
+		status = journal_read_all(journal.fd, journal.path, content, err);
+	if (status == STATUS_OK)
+		status = parse_header(content, journal.path, header, err);
+	journal_close(&journal);
+	return status;
 }
 
 enum status journal_read_header(const char *directory, struct result *header, struct error *err)
 {
-	struct journal journal = { .fd = -1 };
 	struct text content = TEXT_EMPTY;
-	enum status status = open_unlocked(&journal, directory, err);
+	enum status status = journal_read_run(directory, &content, header, err);
 
-	if (status == STATUS_OK)
-		status = read_all(journal.fd, journal.path, &content, err);
-	if (status == STATUS_OK)
-		status = parse_header(&content, journal.path, header, err);
-	journal_close(&journal);
 	text_release(&content);
 	return status;
 }
 
-static enum status append_line(struct journal *journal, const struct text *line, struct error *err)
+/* Releases the line. */
+static enum status journal_append_line(struct journal *journal, struct text *line,
+				       struct error *err)
 {
-	if (lseek(journal->fd, journal->size, SEEK_SET) >= 0 &&
-	    write_all(journal->fd, line->data, line->length) && fsync(journal->fd) == 0) {
+	bool whole = lseek(journal->fd, journal->size, SEEK_SET) >= 0 &&
+		     file_write_all(journal->fd, line->data, line->length) &&
+		     fsync(journal->fd) == 0;
+
+	if (whole)
 		journal->size += (off_t)line->length;
+	else
+		error_errno(err, "cannot write %s", journal->path);
+	text_release(line);
+	if (whole)
 		return STATUS_OK;
-	}
-	error_errno(err, "%s cannot be written", journal->path);
 	/* Takes back half a line; where that fails, --resume does it. */
 	return ftruncate(journal->fd, journal->size) == 0 ? STATUS_IO : err->status;
 }
@@ -213,14 +229,11 @@ static enum status write_header(struct journal *journal, const struct result *he
 	char fingerprint[FINGERPRINT_LENGTH + 1];
 	char *json = result_header_to_json(header);
 	struct text line = TEXT_EMPTY;
-	enum status status;
 
 	fingerprint_of(plan, fingerprint);
 	text_addf(&line, "%s%s%s%s}\n", OPENING, fingerprint, MIDDLE, json);
-	status = append_line(journal, &line, err);
-	text_release(&line);
 	free(json);
-	return status;
+	return journal_append_line(journal, &line, err);
 }
 
 /* So that the file's name survives a power cut as well. */
@@ -240,14 +253,15 @@ static enum status holds_a_run(const char *directory, struct error *err)
 
 	text_add_shell_word(&word, directory);
 	error_set(err, STATUS_USAGE,
-		  "%s holds a run already; continue it with --resume %s, or choose another "
+		  "%s already contains a run; continue it with --resume %s, or choose another "
 		  "directory",
 		  directory, word.data);
 	text_release(&word);
 	return err->status;
 }
 
-static enum status vacant(const struct text *content, const char *directory, struct error *err)
+static enum status journal_is_vacant(const struct text *content, const char *directory,
+				     struct error *err)
 {
 	size_t before;
 
@@ -255,7 +269,7 @@ static enum status vacant(const struct text *content, const char *directory, str
 		return holds_a_run(directory, err);
 	if (!was_torn(content))
 		return error_set(err, STATUS_USAGE,
-				 "%s/%s is no journal of gpuproof; choose another directory",
+				 "%s/%s is not a journal of gpuproof; choose another directory",
 				 directory, JOURNAL_NAME);
 	return STATUS_OK;
 }
@@ -269,11 +283,18 @@ enum status journal_vacant(const char *directory, struct error *err)
 
 	/* An unreadable file is reported when it is written. */
 	if (open_unlocked(&journal, directory, &unread) == STATUS_OK &&
-	    read_all(journal.fd, journal.path, &content, &unread) == STATUS_OK)
-		status = vacant(&content, directory, err);
+	    journal_read_all(journal.fd, journal.path, &content, &unread) == STATUS_OK)
+		status = journal_is_vacant(&content, directory, err);
 	journal_close(&journal);
 	text_release(&content);
 	return status;
+}
+
+bool journal_begun(const char *directory)
+{
+	struct error why = ERROR_NONE;
+
+	return journal_vacant(directory, &why) != STATUS_OK;
 }
 
 enum status journal_create(struct journal *journal, const char *directory,
@@ -286,9 +307,9 @@ enum status journal_create(struct journal *journal, const char *directory,
 	if (status == STATUS_OK)
 		status = open_locked(journal, directory, O_CREAT, err);
 	if (status == STATUS_OK)
-		status = read_all(journal->fd, journal->path, &content, err);
+		status = journal_read_all(journal->fd, journal->path, &content, err);
 	if (status == STATUS_OK)
-		status = vacant(&content, directory, err);
+		status = journal_is_vacant(&content, directory, err);
 	if (status == STATUS_OK && ftruncate(journal->fd, 0) != 0)
 		status = error_errno(err, "%s", journal->path);
 	if (status == STATUS_OK)
@@ -301,8 +322,8 @@ enum status journal_create(struct journal *journal, const char *directory,
 	return status;
 }
 
-static enum status same_devices(const struct result *header, const struct plan *plan,
-				struct error *err)
+static enum status journal_same_devices(const struct result *header, const struct plan *plan,
+					struct error *err)
 {
 	for (size_t i = 0; i < header->device_count || i < plan->device_count; i++) {
 		const struct device_info *then =
@@ -322,32 +343,24 @@ static enum status same_devices(const struct result *header, const struct plan *
 	return STATUS_OK;
 }
 
-static enum status same_plan(const struct text *content, const struct result *header,
-			     const struct plan *plan, struct error *err)
+static enum status journal_same_plan(const struct text *content, const struct result *header,
+				     const struct plan *plan, struct error *err)
 {
 	char fingerprint[FINGERPRINT_LENGTH + 1];
 
-	if (same_devices(header, plan, err) != STATUS_OK)
+	if (journal_same_devices(header, plan, err) != STATUS_OK)
 		return err->status;
 	fingerprint_of(plan, fingerprint);
 	if (memcmp(content->data + strlen(OPENING), fingerprint, FINGERPRINT_LENGTH) != 0)
 		return error_set(err, STATUS_USAGE,
-				 "the plan is another one: %zu cases by gpuproof %s then, %zu "
-				 "cases now",
+				 "the plan has changed: %zu cases by gpuproof %s then, %zu cases "
+				 "now",
 				 header->planned, header->gpuproof_version, plan->case_count);
 	return STATUS_OK;
 }
 
-static size_t case_index(const struct plan *plan, const char *id)
-{
-	for (size_t i = 0; i < plan->case_count; i++)
-		if (strcmp(plan->cases[i].id, id) == 0)
-			return i;
-	return plan->case_count;
-}
-
 /* The next finished case reports it; an interrupted one is done again and does not. */
-static bool take_lost(const struct message *message, struct losses *lost)
+static bool journal_take_lost(const struct message *message, struct losses *lost)
 {
 	struct error err = ERROR_NONE;
 	struct lost_worker one;
@@ -359,24 +372,25 @@ static bool take_lost(const struct message *message, struct losses *lost)
 }
 
 /* Takes one line. False if it is damaged. */
-static bool take_line(const struct plan *plan, const char *line, size_t length,
-		      struct case_result *cases, bool *done, struct losses *lost)
+static bool journal_take_line(const struct plan *plan, const char *line, size_t length,
+			      struct case_result *cases, bool *done, struct losses *lost)
 {
 	struct error err = ERROR_NONE;
 	struct case_result c;
 	struct message message;
-	size_t index;
+	size_t index = 0;
 
 	if (!message_parse(line, length, &message))
 		return false;
 	if (message.kind == MESSAGE_PARTIAL)
 		return true; /* done again */
 	if (message.kind == MESSAGE_LOST)
-		return take_lost(&message, lost);
+		return journal_take_lost(&message, lost);
 	if (message.kind != MESSAGE_CASE ||
 	    case_result_from_json(&c, message.json, message.json_length, &err) != STATUS_OK)
 		return false;
-	index = case_index(plan, c.id);
+	while (index < plan->case_count && strcmp(plan->cases[index].id, c.id) != 0)
+		index++;
 	if (index == plan->case_count || done[index] ||
 	    case_result_check(&c, SAMPLES_REQUIRED, NULL, &err) != STATUS_OK) {
 		case_result_release(&c);
@@ -392,22 +406,23 @@ static bool take_line(const struct plan *plan, const char *line, size_t length,
 }
 
 /* Returns the length of all that counts. `path` NULL: says nothing about what does not. */
-static off_t take_lines(const char *path, const struct plan *plan, const struct text *content,
-			struct case_result *cases, bool *done, struct losses *lost)
+static off_t journal_take_lines(const char *path, const struct plan *plan,
+				const struct text *content, struct case_result *cases, bool *done,
+				struct losses *lost)
 {
 	const char *at = (const char *)memchr(content->data, '\n', content->length) + 1;
 	const char *end = content->data + content->length;
 
 	while (at < end) {
 		const char *stop = memchr(at, '\n', (size_t)(end - at));
-		bool whole = stop && take_line(plan, at, (size_t)(stop - at), cases, done, lost);
+		bool whole =
+			stop && journal_take_line(plan, at, (size_t)(stop - at), cases, done, lost);
 
 		if (!whole && (!stop || stop + 1 == end))
 			break; /* torn: cut away */
 		if (!whole && path)
 			fprintf(stderr,
-				"gpuproof: %s: a damaged line is left out; its case is done "
-				"again\n",
+				"gpuproof: %s: skipped a damaged line; its case is repeated\n",
 				path);
 		at = stop + 1;
 	}
@@ -424,13 +439,14 @@ enum status journal_resume(struct journal *journal, const char *directory, const
 	*journal = (struct journal){ .fd = -1 };
 	status = open_locked(journal, directory, 0, err);
 	if (status == STATUS_OK)
-		status = read_all(journal->fd, journal->path, &content, err);
+		status = journal_read_all(journal->fd, journal->path, &content, err);
 	if (status == STATUS_OK)
 		status = parse_header(&content, journal->path, header, err);
-	if (status == STATUS_OK && same_plan(&content, header, plan, err) != STATUS_OK)
-		status = error_prefix(err, "%s cannot be continued", directory);
+	if (status == STATUS_OK && journal_same_plan(&content, header, plan, err) != STATUS_OK)
+		status = error_prefix(err, "cannot continue %s", directory);
 	if (status == STATUS_OK) {
-		journal->size = take_lines(journal->path, plan, &content, cases, done, lost);
+		journal->size =
+			journal_take_lines(journal->path, plan, &content, cases, done, lost);
 		if (ftruncate(journal->fd, journal->size) != 0)
 			status = error_errno(err, "%s", journal->path);
 	}
@@ -443,24 +459,18 @@ enum status journal_resume(struct journal *journal, const char *directory, const
 enum status journal_read(const char *directory, const struct plan *plan, struct case_result *cases,
 			 bool *done, struct error *err)
 {
-	struct journal journal = { .fd = -1 };
 	struct text content = TEXT_EMPTY;
 	struct result header = { 0 };
 	struct losses lost = { 0 };
-	enum status status = open_unlocked(&journal, directory, err);
+	enum status status = journal_read_run(directory, &content, &header, err);
 
 	if (status == STATUS_OK)
-		status = read_all(journal.fd, journal.path, &content, err);
+		status = journal_same_plan(&content, &header, plan, err);
 	if (status == STATUS_OK)
-		status = parse_header(&content, journal.path, &header, err);
-	if (status == STATUS_OK)
-		status = same_plan(&content, &header, plan, err);
-	if (status == STATUS_OK)
-		take_lines(NULL, plan, &content, cases, done, &lost);
+		journal_take_lines(NULL, plan, &content, cases, done, &lost);
 	losses_release(&lost);
 	result_release(&header);
 	text_release(&content);
-	journal_close(&journal);
 	return status;
 }
 
@@ -481,37 +491,28 @@ enum status journal_append_sent(struct journal *journal, const struct message *s
 				struct error *err)
 {
 	struct text line = TEXT_EMPTY;
-	enum status status;
 
 	text_add_bytes(&line, sent->line, sent->line_length);
 	text_add(&line, "\n");
-	status = append_line(journal, &line, err);
-	text_release(&line);
-	return status;
+	return journal_append_line(journal, &line, err);
 }
 
 enum status journal_append(struct journal *journal, bool partial, const struct case_result *c,
 			   struct error *err)
 {
 	struct text line = TEXT_EMPTY;
-	enum status status;
 
 	message_add_case(&line, partial, c);
-	status = append_line(journal, &line, err);
-	text_release(&line);
-	return status;
+	return journal_append_line(journal, &line, err);
 }
 
 enum status journal_append_lost(struct journal *journal, const struct lost_worker *lost,
 				struct error *err)
 {
 	struct text line = TEXT_EMPTY;
-	enum status status;
 
 	message_add_lost(&line, lost);
-	status = append_line(journal, &line, err);
-	text_release(&line);
-	return status;
+	return journal_append_line(journal, &line, err);
 }
 
 void journal_close(struct journal *journal)
@@ -520,4 +521,26 @@ void journal_close(struct journal *journal)
 		close(journal->fd);
 	free(journal->path);
 	*journal = (struct journal){ .fd = -1 };
+}
+
+void losses_add(struct losses *losses, struct lost_worker *lost)
+{
+	ARRAY_GROW(losses->items, losses->count, losses->capacity);
+	losses->items[losses->count++] = *lost;
+	memset(lost, 0, sizeof(*lost));
+}
+
+void losses_attach(struct losses *losses, struct case_result *c)
+{
+	for (size_t i = 0; i < losses->count; i++)
+		case_result_lose(c, &losses->items[i]);
+	losses->count = 0;
+}
+
+void losses_release(struct losses *losses)
+{
+	for (size_t i = 0; i < losses->count; i++)
+		lost_worker_release(&losses->items[i]);
+	free(losses->items);
+	memset(losses, 0, sizeof(*losses));
 }

@@ -17,8 +17,18 @@
 #include "base/text.h"
 #include "plan/plan.h"
 #include "result/result.h"
-#include "run/losses.h"
 #include "run/workers/message.h"
+
+/* Workers that were lost, in their order, until a case reports them. The owner releases them. */
+struct losses {
+	struct lost_worker *items;
+	size_t count, capacity;
+};
+
+void losses_add(struct losses *losses, struct lost_worker *lost); /* empties `lost` */
+void losses_attach(struct losses *losses,
+		   struct case_result *c); /* moves all of them into the case */
+void losses_release(struct losses *losses);
 
 #define JOURNAL_NAME "run.jsonl"
 
@@ -37,6 +47,12 @@ enum status journal_create(struct journal *journal, const char *directory,
 
 /* STATUS_USAGE when a run is in `directory` already. Nothing is made or changed. */
 enum status journal_vacant(const char *directory, struct error *err);
+
+/*
+ * True if a run has begun in `directory`: its journal has a first line. One that was killed or met
+ * a full disk before has measured nothing, and begins anew.
+ */
+bool journal_begun(const char *directory);
 
 /*
  * Sets done[i] for each case of `plan` that the run in `directory` has finished; as

@@ -14,12 +14,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "measure/processes/child.h"
+#include "measure/processes/process_title.h"
 #include "result/device_json.h"
 #include "result/host/environment.h"
 #include "run/conductor.h"
-#include "run/workers/message.h"
 #include "run/workers/run_settings.h"
 
 #define PROBE_SECONDS 60.0
@@ -35,30 +36,31 @@ enum line {
 	LINE_END = '.'
 };
 
-static void send_line(int pipe, enum line kind, char *json)
+static void probe_send_line(int pipe, enum line kind, char *json)
 {
 	char *line = xasprintf("%c%s\n", kind, json ? json : "");
 
-	if (!write_all(pipe, line, strlen(line)))
+	if (!file_write_all(pipe, line, strlen(line)))
 		child_exit(1);
 	free(line);
 	free(json);
 }
 
-static void send_fact(void *context, const char *name, const char *value)
+static void probe_send_fact(void *context, const char *name, const char *value)
 {
 	struct fact fact = { .name = xstrdup(name), .value = xstrdup(value) };
 
-	send_line(*(const int *)context, LINE_FACT, fact_to_json(&fact));
+	probe_send_line(*(const int *)context, LINE_FACT, fact_to_json(&fact));
 	fact_release(&fact);
 }
 
-static void send_finding(int pipe, const struct finding *finding)
+static void probe_send_finding(int pipe, const struct finding *finding)
 {
-	send_line(pipe, LINE_FINDING, finding_to_json(finding));
+	probe_send_line(pipe, LINE_FINDING, finding_to_json(finding));
 }
 
-static void send_devices(int pipe, const struct backend_list *list, const struct backend *backend)
+static void probe_send_devices(int pipe, const struct backend_list *list,
+			       const struct backend *backend)
 {
 	int count = backend->device_count();
 
@@ -66,36 +68,38 @@ static void send_devices(int pipe, const struct backend_list *list, const struct
 		struct error err = ERROR_NONE;
 		struct device_info info;
 		struct finding finding = { .severity = SEVERITY_ERROR };
+		char id[64];
 
 		if (!backends_chose(list, backend, i))
 			continue;
 		memset(&info, 0, sizeof(info));
 		if (backend->device_info(i, &info, &err) == STATUS_OK) {
-			send_line(pipe, LINE_DEVICE, device_info_to_json(&info));
+			probe_send_line(pipe, LINE_DEVICE, device_info_to_json(&info));
 			continue;
 		}
-		snprintf(finding.subject, sizeof(finding.subject), PROBE_NO_DEVICE "%s:%d",
-			 backend->name, i);
+		snprintf(id, sizeof(id), "%s:%d", backend->name, i);
+		finding_set_device(&finding, FINDING_DEVICE, id);
 		snprintf(finding.text, sizeof(finding.text), "%.300s", err.message);
-		send_finding(pipe, &finding);
+		probe_send_finding(pipe, &finding);
 	}
 }
 
-static void send_backend(int pipe, const struct backend_list *list, const struct backend *backend)
+static void probe_send_backend(int pipe, const struct backend_list *list,
+			       const struct backend *backend)
 {
 	struct component *components = xcalloc(MOST_ITEMS, sizeof(*components));
 	struct finding *findings = xcalloc(MOST_ITEMS, sizeof(*findings));
 	size_t count;
 
-	send_devices(pipe, list, backend);
+	probe_send_devices(pipe, list, backend);
 	if (backend->facts)
-		backend->facts(send_fact, &pipe);
+		backend->facts(probe_send_fact, &pipe);
 	count = backend->components ? backend->components(components, MOST_ITEMS) : 0;
 	for (size_t i = 0; i < count; i++)
-		send_line(pipe, LINE_COMPONENT, component_to_json(&components[i]));
+		probe_send_line(pipe, LINE_COMPONENT, component_to_json(&components[i]));
 	count = backend->findings ? backend->findings(findings, MOST_ITEMS) : 0;
 	for (size_t i = 0; i < count; i++)
-		send_finding(pipe, &findings[i]);
+		probe_send_finding(pipe, &findings[i]);
 	free(components);
 	free(findings);
 }
@@ -104,26 +108,28 @@ static void send_backend(int pipe, const struct backend_list *list, const struct
 static void send_choice(int pipe, const struct device_choice *choice)
 {
 	struct finding finding = { .severity = choice->severity };
+	char id[64];
 
 	if (!choice->backend->drives)
 		return;
-	snprintf(finding.subject, sizeof(finding.subject), "module for %s:%d",
-		 choice->backend->name, choice->index);
+	snprintf(id, sizeof(id), "%s:%d", choice->backend->name, choice->index);
+	finding_set_device(&finding, "module for", id);
 	snprintf(finding.text, sizeof(finding.text), "%s", choice->why);
-	send_finding(pipe, &finding);
+	probe_send_finding(pipe, &finding);
 }
 
 /* "cuda13: no driver" -> NOTE "backend cuda13": "no driver" */
-static void send_missing(int pipe, const char *missing)
+static void probe_send_missing(int pipe, const char *missing)
 {
 	const char *colon = strstr(missing, ": ");
 	int length = colon ? (int)(colon - missing) : (int)strlen(missing);
 	struct finding finding = { .severity = SEVERITY_NOTE };
+	char name[51];
 
-	snprintf(finding.subject, sizeof(finding.subject), "backend %.*s",
-		 length < 50 ? length : 50, missing);
+	snprintf(name, sizeof(name), "%.*s", length, missing);
+	finding_set_subject(&finding, FINDING_BACKEND, name);
 	snprintf(finding.text, sizeof(finding.text), "%s", colon ? colon + 2 : missing);
-	send_finding(pipe, &finding);
+	probe_send_finding(pipe, &finding);
 }
 
 static void probe_child(int pipe, const struct config *config)
@@ -131,15 +137,15 @@ static void probe_child(int pipe, const struct config *config)
 	struct run_settings settings = run_settings_from(config);
 	struct backend_list list;
 
-	environment_collect(send_fact, &pipe);
+	environment_collect(probe_send_fact, &pipe);
 	backends_open(&list, settings.backend, &settings.backend_options);
 	for (size_t i = 0; i < list.count; i++)
-		send_backend(pipe, &list, list.backends[i]);
+		probe_send_backend(pipe, &list, list.backends[i]);
 	for (size_t i = 0; i < list.choice_count; i++)
 		send_choice(pipe, &list.choices[i]);
 	for (size_t i = 0; i < list.missing_count; i++)
-		send_missing(pipe, list.missing[i]);
-	send_line(pipe, LINE_END, NULL);
+		probe_send_missing(pipe, list.missing[i]);
+	probe_send_line(pipe, LINE_END, NULL);
 	child_exit(0); /* closing the backends would only cost time */
 }
 
@@ -156,7 +162,7 @@ static enum status listen_to_child(int pipe, struct text *input, struct error *e
 
 		if (left <= 0)
 			return error_set(err, STATUS_TIMEOUT,
-					 "the devices could not be listed within %.0f s",
+					 "listing the devices took more than %.0f s",
 					 PROBE_SECONDS);
 		if (poll(&fd, 1, (int)(1e3 * left) + 1) <= 0)
 			continue;
@@ -179,8 +185,8 @@ static enum status listen_to_child(int pipe, struct text *input, struct error *e
 		probe->count++;                                                                 \
 		return STATUS_OK
 
-static enum status take_line(struct probe *probe, const char *line, size_t length,
-			     struct error *err)
+static enum status probe_take_line(struct probe *probe, const char *line, size_t length,
+				   struct error *err)
 {
 	switch (line[0]) {
 		TAKE(LINE_DEVICE, devices, device_count, device_info_from_json);
@@ -193,7 +199,7 @@ static enum status take_line(struct probe *probe, const char *line, size_t lengt
 }
 
 /* False when the last line is missing: the child did not get to its end. */
-static bool take_lines(struct probe *probe, struct text *input, struct error *err)
+static bool probe_take_lines(struct probe *probe, struct text *input, struct error *err)
 {
 	char *at = input->data, *stop;
 
@@ -201,13 +207,13 @@ static bool take_lines(struct probe *probe, struct text *input, struct error *er
 		*stop = '\0';
 		if (at[0] == LINE_END)
 			return true;
-		take_line(probe, at, (size_t)(stop - at), err);
+		probe_take_line(probe, at, (size_t)(stop - at), err);
 		at = stop + 1;
 	}
 	return false;
 }
 
-static int reap(pid_t pid)
+static int probe_reap_child(pid_t pid)
 {
 	int wait_status = 0;
 
@@ -225,15 +231,14 @@ static enum status end_child(pid_t pid, int output, struct error *err)
 
 	if (err->status)
 		kill(pid, SIGKILL); /* it hangs, or what it says makes no sense */
-	wait_status = reap(pid);
+	wait_status = probe_reap_child(pid);
 	child_last_words(output, 0, words, sizeof(words));
 	if (err->status == STATUS_OK)
 		error_set(err, STATUS_DEVICE, "listing the devices failed: the probe process %s",
 			  child_ending(wait_status, ending, sizeof(ending)));
 	if (words[0])
 		snprintf(err->message + strlen(err->message),
-			 sizeof(err->message) - strlen(err->message), "; its last words: %s",
-			 words);
+			 sizeof(err->message) - strlen(err->message), "; last output: %s", words);
 	return err->status;
 }
 
@@ -249,14 +254,15 @@ enum status probe_devices(struct probe *probe, const struct config *config, stru
 		return error_errno(err, "probe");
 	pid = child_fork(output, err);
 	if (pid == 0) {
+		process_title("probe");
 		close(ends[0]);
 		probe_child(ends[1], config);
 	}
 	close(ends[1]);
 	if (pid > 0 && listen_to_child(ends[0], &input, err) == STATUS_OK)
-		complete = take_lines(probe, &input, err);
+		complete = probe_take_lines(probe, &input, err);
 	if (pid > 0 && complete)
-		reap(pid);
+		probe_reap_child(pid);
 	else if (pid > 0)
 		end_child(pid, output, err);
 	if (err->status != STATUS_OK)

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "result/outcome.h"
-#include "run/workers/message.h"
 
 #define DRAW_SECONDS 0.1
 #define OUTLIER_TIMES 5
@@ -35,14 +35,14 @@ static bool is_terminal(int fd)
 }
 
 /* Asked anew each time: windows change. */
-static int terminal_columns(int fd)
+static int progress_columns(int fd)
 {
 	struct winsize size;
 
 	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-static void put(const struct text *text)
+static void progress_write(const struct text *text)
 {
 	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
 
@@ -51,7 +51,7 @@ static void put(const struct text *text)
 	 * measurement.
 	 */
 	if (poll(&fd, 1, 0) == 1 && (fd.revents & POLLOUT) &&
-	    !write_all(STDERR_FILENO, text->data, text->length))
+	    !file_write_all(STDERR_FILENO, text->data, text->length))
 		return; /* no terminal */
 }
 
@@ -75,7 +75,7 @@ void progress_begin(struct progress *progress, const struct plan *plan, const bo
 }
 
 /* Seconds left by the plan's estimates, corrected by how they fared so far. */
-static double seconds_left(const struct progress *p, double now)
+static double progress_seconds_left(const struct progress *p, double now)
 {
 	double spent = p->current ? now - p->current_began : 0;
 	double left = p->estimate_left, factor = 1, prior = 0.2 * p->estimate_begun;
@@ -89,7 +89,7 @@ static double seconds_left(const struct progress *p, double now)
 
 double progress_left(struct progress *p, double now)
 {
-	double left = seconds_left(p, now), passed = fmax(now - p->shown_at, 0), due;
+	double left = progress_seconds_left(p, now), passed = fmax(now - p->shown_at, 0), due;
 
 	if (isfinite(p->shown_left)) {
 		due = fmax(p->shown_left - passed, 0);
@@ -100,7 +100,8 @@ double progress_left(struct progress *p, double now)
 	return left;
 }
 
-static void add_reading(struct text *out, double value, const char *unit, double half_width)
+static void progress_add_reading(struct text *out, double value, const char *unit,
+				 double half_width)
 {
 	char shown[48];
 
@@ -109,7 +110,7 @@ static void add_reading(struct text *out, double value, const char *unit, double
 		text_addf(out, half_width < 0.995 ? " ±%.2g %%" : " ±%.0f %%", 100 * half_width);
 }
 
-static void cut(struct text *text, size_t columns)
+static void progress_cut(struct text *text, size_t columns)
 {
 	size_t at = 0;
 
@@ -128,24 +129,24 @@ void progress_line(const struct progress *progress, double now, int columns, str
 	text_addf(&line, "case %zu/%zu  ETA %s", progress->number + (progress->current ? 1 : 0),
 		  progress->total,
 		  units_about(isfinite(progress->shown_left) ? progress->shown_left
-							     : seconds_left(progress, now),
+							     : progress_seconds_left(progress, now),
 			      eta, sizeof(eta)));
 	if (progress->current)
 		text_addf(&line, "  %s", progress->current->id);
 	if (isfinite(progress->median)) {
 		text_add(&line, "  time ");
-		add_reading(&line, progress->median, "s", progress->half_width);
+		progress_add_reading(&line, progress->median, "s", progress->half_width);
 	} else if (progress->current && progress->part[0]) {
 		text_addf(&line, "  %s", progress->part);
 	}
-	cut(&line, columns > 0 ? (size_t)columns : 0);
+	progress_cut(&line, columns > 0 ? (size_t)columns : 0);
 	text_add_bytes(out, line.data, line.length);
 	text_release(&line);
 }
 
 static void tell_skips(struct progress *progress, bool all);
 
-static int width_of(const struct text *line)
+static int progress_width_of(const struct text *line)
 {
 	int width = 0;
 
@@ -163,14 +164,14 @@ void progress_clear(const struct progress *progress, int columns, struct text *o
 }
 
 /* Clears the line if there is one. */
-static void clear(struct progress *progress, struct text *out)
+static void progress_clear_line(struct progress *progress, struct text *out)
 {
 	if (progress->drawn)
-		progress_clear(progress, terminal_columns(STDERR_FILENO), out);
+		progress_clear(progress, progress_columns(STDERR_FILENO), out);
 	progress->drawn = false;
 }
 
-static void draw(struct progress *progress)
+static void progress_draw(struct progress *progress)
 {
 	struct text text = TEXT_EMPTY, line = TEXT_EMPTY;
 	double now = clock_seconds();
@@ -178,14 +179,14 @@ static void draw(struct progress *progress)
 	if (!progress->terminal || now < progress->next_draw || in_background(STDERR_FILENO))
 		return;
 	progress->next_draw = now + DRAW_SECONDS;
-	clear(progress, &text);
-	progress->drawn_columns = terminal_columns(STDERR_FILENO);
+	progress_clear_line(progress, &text);
+	progress->drawn_columns = progress_columns(STDERR_FILENO);
 	progress_left(progress, now);
 	/* One column less: a full last column makes some terminals wrap. */
 	progress_line(progress, now, progress->drawn_columns - 1, &line);
-	progress->drawn_width = width_of(&line);
+	progress->drawn_width = progress_width_of(&line);
 	text_add_bytes(&text, line.data, line.length);
-	put(&text);
+	progress_write(&text);
 	progress->drawn = true;
 	text_release(&line);
 	text_release(&text);
@@ -199,7 +200,7 @@ void progress_started(struct progress *progress, const struct plan_case *c)
 	progress->part[0] = '\0';
 	progress->samples = 0;
 	tell_skips(progress, false);
-	draw(progress);
+	progress_draw(progress);
 }
 
 void progress_pulse(struct progress *p, double now, struct text *out)
@@ -213,7 +214,7 @@ void progress_pulse(struct progress *p, double now, struct text *out)
 		  p->part[0] ? p->part : "begins",
 		  units_about(now - p->current_began, passed, sizeof(passed)));
 	if (p->samples)
-		text_addf(out, ", %zu sample%s", p->samples, plural(p->samples));
+		text_addf(out, ", %zu sample%s", p->samples, text_plural(p->samples));
 	text_addf(out, "; about %s left\n", units_about(progress_left(p, now), left, sizeof(left)));
 }
 
@@ -223,10 +224,10 @@ void progress_tick(struct progress *progress, const char *part)
 
 	memcpy(progress->part, part, sizeof(progress->part));
 	progress->part[sizeof(progress->part) - 1] = '\0';
-	draw(progress);
+	progress_draw(progress);
 	progress_pulse(progress, clock_seconds(), &text);
 	if (text.length)
-		put(&text);
+		progress_write(&text);
 	text_release(&text);
 }
 
@@ -235,11 +236,11 @@ void progress_sampled(struct progress *progress, size_t samples, double median, 
 	progress->samples = samples;
 	progress->median = median;
 	progress->half_width = half_width;
-	draw(progress);
+	progress_draw(progress);
 }
 
 /* An unsettled metric is no headline, but is what was measured, before a size that was counted. */
-static const struct metric_value *headline(const struct case_result *result)
+static const struct metric_value *progress_headline(const struct case_result *result)
 {
 	for (size_t i = 0; i < result->metric_count; i++)
 		if (result->metrics[i].headline)
@@ -259,7 +260,7 @@ static bool is_noisy(const struct case_result *result, const struct metric_value
 }
 
 /* "error " of matmul.error, whose number has no unit that would tell; else "". */
-static void add_name(struct text *out, const struct metric_value *m)
+static void progress_add_name(struct text *out, const struct metric_value *m)
 {
 	const char *dot = m->name ? strchr(m->name, '.') : NULL;
 
@@ -273,7 +274,7 @@ static void add_name(struct text *out, const struct metric_value *m)
 void progress_plain(const struct progress *progress, const struct case_result *result,
 		    struct text *out)
 {
-	const struct metric_value *m = headline(result);
+	const struct metric_value *m = progress_headline(result);
 
 	text_addf(out, "[%zu/%zu] %s %s", progress->number, progress->total,
 		  case_status_name(result->status), result->id);
@@ -281,9 +282,9 @@ void progress_plain(const struct progress *progress, const struct case_result *r
 		text_addf(out, ": %s", result->reason);
 	else if (m) {
 		text_add(out, ": ");
-		add_name(out, m);
-		add_reading(out, m->value, case_unit(result, m),
-			    fmax(m->high - m->value, m->value - m->low) / fabs(m->value));
+		progress_add_name(out, m);
+		progress_add_reading(out, m->value, case_unit(result, m),
+				     fmax(m->high - m->value, m->value - m->low) / fabs(m->value));
 		text_add(out, case_is_unsettled(result, m) ? ", not settled"
 			      : is_noisy(result, m)        ? ", noisy"
 							   : "");
@@ -291,7 +292,7 @@ void progress_plain(const struct progress *progress, const struct case_result *r
 	text_add_char(out, '\n');
 }
 
-static void skip(struct progress *p, const struct case_result *result)
+static void progress_note_skipped(struct progress *p, const struct case_result *result)
 {
 	char *reason = case_common_reason(result);
 
@@ -326,7 +327,7 @@ void progress_skips(struct progress *progress, bool all, struct text *out)
 	}
 }
 
-static bool in_lines(const struct progress *progress)
+static bool progress_in_lines(const struct progress *progress)
 {
 	return !progress->quiet && !progress->terminal;
 }
@@ -337,7 +338,7 @@ static void tell_skips(struct progress *progress, bool all)
 
 	progress_skips(progress, all, &text);
 	if (text.length) {
-		put(&text);
+		progress_write(&text);
 		progress->line_at = clock_seconds();
 	}
 	text_release(&text);
@@ -362,12 +363,12 @@ void progress_settled(struct progress *progress, const struct plan_case *c,
 	}
 	progress->current = NULL;
 	progress->median = progress->half_width = NAN;
-	if (result->status == CASE_SKIPPED && in_lines(progress))
-		skip(progress, result);
-	else if (bad || in_lines(progress)) {
-		clear(progress, &text);
+	if (result->status == CASE_SKIPPED && progress_in_lines(progress))
+		progress_note_skipped(progress, result);
+	else if (bad || progress_in_lines(progress)) {
+		progress_clear_line(progress, &text);
 		progress_plain(progress, result, &text);
-		put(&text);
+		progress_write(&text);
 		progress->line_at = clock_seconds();
 	}
 	text_release(&text);
@@ -383,9 +384,9 @@ void progress_note(struct progress *progress, const char *format, ...)
 	if (vasprintf(&note, format, ap) < 0)
 		note = NULL;
 	va_end(ap);
-	clear(progress, &text);
+	progress_clear_line(progress, &text);
 	text_addf(&text, "gpuproof: %s\n", note ? note : format);
-	put(&text);
+	progress_write(&text);
 	text_release(&text);
 	free(note);
 }
@@ -394,9 +395,9 @@ void progress_end(struct progress *progress)
 {
 	struct text text = TEXT_EMPTY;
 
-	clear(progress, &text);
+	progress_clear_line(progress, &text);
 	if (text.length)
-		put(&text);
+		progress_write(&text);
 	text_release(&text);
 	tell_skips(progress, true);
 	for (size_t i = 0; i < progress->skipped_count; i++) {

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/units.h"
+#include "measure/processes/child.h"
 #include "measure/processes/signals.h"
 #include "measure/watchdog.h"
 #include "result/result_check.h"
@@ -24,7 +25,7 @@
 /* A case is some thousand samples of some twenty bytes. */
 #define LONGEST_LINE (256u << 20)
 
-struct session {
+struct supervised {
 	const struct supervisor *s;
 	const size_t *cases;
 	size_t case_count;
@@ -41,15 +42,16 @@ struct session {
 	bool stop_told;
 	double stopping;   /* seconds since then */
 	bool overdue;      /* killed for not having stopped in time */
+	enum case_end end; /* of the case in flight, should it die with the team */
 	struct error *err; /* why the run cannot continue */
 };
 
-static size_t case_in_flight(const struct session *s)
+static size_t case_in_flight(const struct supervised *s)
 {
 	return s->cases[s->outcome->settled];
 }
 
-static void broken_line(struct session *s, const char *line, size_t length)
+static void broken_line(struct supervised *s, const char *line, size_t length)
 {
 	char reason[128];
 	int shown = length > 60 ? 60 : (int)length;
@@ -60,11 +62,11 @@ static void broken_line(struct session *s, const char *line, size_t length)
 	reason[at + shown] = '\0';
 	s->input_corrupt = true;
 	text_reset(&s->input);
-	team_kill(&s->team, reason);
+	team_kill(&s->team, reason, -1);
 }
 
-static void settle(struct session *s, bool partial, struct case_result *c,
-		   const struct message *sent)
+static void settle_in_flight(struct supervised *s, bool partial, struct case_result *c,
+			     const struct message *sent)
 {
 	size_t index = case_in_flight(s);
 
@@ -72,14 +74,14 @@ static void settle(struct session *s, bool partial, struct case_result *c,
 	s->waited = 0;
 	s->outcome->settled++;
 	if (s->s->settled(s->s->context, index, partial, c, sent, s->err) != STATUS_OK)
-		team_kill(&s->team, NULL);
+		team_kill(&s->team, NULL, -1);
 }
 
 /*
  * Makes a case that no reader would accept an error: in the result it would cost all other cases as
  * well. Returns true if it did.
  */
-static bool refuse_nonsense(const struct session *s, struct case_result *c)
+static bool refuse_nonsense(const struct supervised *s, struct case_result *c)
 {
 	const struct plan *plan = s->s->plan;
 	struct error err = ERROR_NONE;
@@ -87,7 +89,7 @@ static bool refuse_nonsense(const struct session *s, struct case_result *c)
 
 	if (case_result_check(c, SAMPLES_REQUIRED, NULL, &err) == STATUS_OK)
 		return false;
-	reason = xasprintf("what was measured makes no sense: %s", err.message);
+	reason = xasprintf("invalid result from the worker: %s", err.message);
 	case_result_release(c);
 	describe_case(plan, &plan->cases[case_in_flight(s)], c);
 	describe_outcome(c, CASE_ERROR, CASE_END_REFUSED, reason);
@@ -95,7 +97,7 @@ static bool refuse_nonsense(const struct session *s, struct case_result *c)
 	return true;
 }
 
-static bool take_case(struct session *s, const struct message *message)
+static bool supervise_take_case(struct supervised *s, const struct message *message)
 {
 	struct error err = ERROR_NONE;
 	struct case_result c;
@@ -108,12 +110,12 @@ static bool take_case(struct session *s, const struct message *message)
 		return false;
 	}
 	refused = refuse_nonsense(s, &c);
-	settle(s, message->kind == MESSAGE_PARTIAL, &c, refused ? NULL : message);
+	settle_in_flight(s, message->kind == MESSAGE_PARTIAL, &c, refused ? NULL : message);
 	return true;
 }
 
 /* False when the message makes no sense now. */
-static bool take(struct session *s, const struct message *message)
+static bool session_take_message(struct supervised *s, const struct message *message)
 {
 	if (message->kind == MESSAGE_START) {
 		if (s->in_flight || s->outcome->settled == s->case_count ||
@@ -123,7 +125,8 @@ static bool take(struct session *s, const struct message *message)
 		s->ready = false;
 		s->waited = 0;
 		s->case_began = clock_seconds();
-		s->s->started(s->s->context, message->index);
+		if (s->s->started)
+			s->s->started(s->s->context, message->index);
 		return true;
 	}
 	if (!s->in_flight)
@@ -135,14 +138,15 @@ static bool take(struct session *s, const struct message *message)
 		return message->index == case_in_flight(s);
 	}
 	if (message->kind == MESSAGE_PROGRESS) {
-		s->s->progressed(s->s->context, message->samples, message->median,
-				 message->half_width);
+		if (s->s->progressed)
+			s->s->progressed(s->s->context, message->samples, message->median,
+					 message->half_width);
 		return true;
 	}
-	return message->kind != MESSAGE_LOST && take_case(s, message);
+	return message->kind != MESSAGE_LOST && supervise_take_case(s, message);
 }
 
-static void take_lines(struct session *s)
+static void take_messages(struct supervised *s)
 {
 	size_t done = 0;
 	const char *stop;
@@ -153,7 +157,7 @@ static void take_lines(struct session *s)
 		size_t length = (size_t)(stop - line);
 		struct message message;
 
-		if (!message_parse(line, length, &message) || !take(s, &message)) {
+		if (!message_parse(line, length, &message) || !session_take_message(s, &message)) {
 			broken_line(s, line, length);
 			return;
 		}
@@ -163,7 +167,7 @@ static void take_lines(struct session *s)
 	s->input.length -= done;
 }
 
-static void listen_to_pipe(struct session *s)
+static void listen_to_pipe(struct supervised *s)
 {
 	char block[65536];
 	ssize_t n;
@@ -175,7 +179,7 @@ static void listen_to_pipe(struct session *s)
 			continue;
 		text_add_bytes(&s->input, block, (size_t)n);
 		if (memchr(block, '\n', (size_t)n))
-			take_lines(s);
+			take_messages(s);
 		else if (s->input.length > LONGEST_LINE)
 			break;
 	}
@@ -187,7 +191,7 @@ static void listen_to_pipe(struct session *s)
  * CPU time is a sign of life of devices that are made of the CPU; a process that waits for a GPU
  * spins, too.
  */
-static double lively_cpu_seconds(const struct session *s)
+static double lively_cpu_seconds(const struct supervised *s)
 {
 	const struct plan_case *c = &s->s->plan->cases[case_in_flight(s)];
 
@@ -197,27 +201,23 @@ static double lively_cpu_seconds(const struct session *s)
 	return team_cpu_seconds(&s->team);
 }
 
-static bool limit_is_given(const struct plan *plan)
+static void enforce_case_limit(struct supervised *s)
 {
-	return section_real(config_section(plan->config, "run", ""), "case_limit") > 0;
-}
-
-static void keep_case_limit(struct session *s)
-{
-	const struct activity *activity = control_activity(s->s->control);
-	double limit = s->s->plan->cases[case_in_flight(s)].limit_seconds;
-	enum watchdog_verdict verdict =
-		watchdog_judge(&s->watchdog, limit, limit_is_given(s->s->plan));
+	const struct activity *activity = &s->s->control->activity;
+	const struct plan *plan = s->s->plan;
+	double limit = plan->cases[case_in_flight(s)].limit_seconds;
+	bool given = section_real(config_section(plan->config, "run", ""), "case_limit") > 0;
+	enum watchdog_verdict verdict = watchdog_judge(&s->watchdog, limit, given);
 	char reason[384];
 
 	if (verdict == WATCHDOG_GO_ON)
 		return;
 	watchdog_explain(&s->watchdog, verdict, limit, activity, reason, sizeof(reason));
 	s->outcome->hung = true;
-	team_kill(&s->team, reason);
+	team_kill(&s->team, reason, -1);
 }
 
-static void keep_limits(struct session *s)
+static void enforce_limits(struct supervised *s)
 {
 	double limit = s->s->start_seconds;
 	char reason[160], shown[32];
@@ -225,59 +225,62 @@ static void keep_limits(struct session *s)
 	if (s->team.killed || (s->s->part && s->s->part->first != 0))
 		return;
 	if (s->in_flight && s->ready) {
-		keep_case_limit(s);
+		enforce_case_limit(s);
 		return;
 	}
 	if (s->waited <= limit)
 		return;
 	snprintf(reason, sizeof(reason), "hung: %s within %s (killed)",
-		 s->in_flight ? "its devices were not open" : "the worker did not start a case",
+		 s->in_flight ? "devices not opened" : "the worker started no case",
 		 units_format(limit, "s", shown, sizeof(shown)));
 	s->outcome->hung = true;
 	/* After the last case there is nothing left to lose but time. */
-	team_kill(&s->team, s->outcome->settled < s->case_count ? reason : NULL);
+	team_kill(&s->team, s->outcome->settled < s->case_count ? reason : NULL, -1);
 }
 
-static void heed_signals(struct session *s)
+static void handle_signals(struct supervised *s)
 {
 	signals_drain();
 	if (signals_stops() >= 1 && !s->stop_told) {
 		s->stop_told = true;
-		control_stop(s->s->control);
-		s->s->stopping(s->s->context);
+		s->s->control->stop = 1;
+		if (s->s->stopping)
+			s->s->stopping(s->s->context);
 	}
 	if (signals_stops() >= 2 && !s->abandoned) {
 		s->abandoned = true;
-		team_kill(&s->team, NULL);
+		team_kill(&s->team, NULL, -1);
 	}
 }
 
 /* A case that does not come to its end now (an endless set-up, a hung device) loses what it has. */
-static void end_overdue(struct session *s, double passed)
+static void end_overdue(struct supervised *s, double passed)
 {
 	s->stopping += s->stop_told ? passed : 0;
 	if (s->stopping <= SUPERVISE_STOP_SECONDS || s->team.killed)
 		return;
 	s->overdue = true;
-	team_kill(&s->team, NULL);
+	team_kill(&s->team, NULL, -1);
 }
 
 /* The others would hang until the case's time is over, and the reason would be lost. */
-static void end_pending_failure(struct session *s, double passed)
+static void end_pending_failure(struct supervised *s, double passed)
 {
 	struct error said = ERROR_NONE;
 
 	s->failure_pending_seconds =
 		team_pending_failure(&s->team, &said) ? s->failure_pending_seconds + passed : 0;
-	if (s->failure_pending_seconds > PENDING_FAILURE_SECONDS && !s->team.killed)
-		team_kill(&s->team, said.message);
+	if (s->failure_pending_seconds <= PENDING_FAILURE_SECONDS || s->team.killed)
+		return;
+	s->end = case_end_of_status(said.status);
+	team_kill(&s->team, said.message, said.rank - 1);
 }
 
 /*
  * Waits for something to happen. The time that passed counts, but not the time in which we were
  * stopped ourselves.
  */
-static void wait_a_tick(struct session *s)
+static void wait_a_tick(struct supervised *s)
 {
 	struct pollfd fds[] = { { .fd = s->team.pipe, .events = POLLIN },
 				{ .fd = signals_fd(), .events = POLLIN } };
@@ -289,62 +292,63 @@ static void wait_a_tick(struct session *s)
 	passed = fmin(clock_seconds() - start, 4 * TICK_SECONDS);
 	s->waited += passed;
 	if (s->in_flight && s->ready)
-		watchdog_tick(&s->watchdog, passed, control_activity(s->s->control),
+		watchdog_tick(&s->watchdog, passed, &s->s->control->activity,
 			      lively_cpu_seconds(s));
 	end_pending_failure(s, passed);
 	end_overdue(s, passed);
 }
 
-static bool unkillable(const struct session *s)
+static bool workers_unkillable(const struct supervised *s)
 {
 	return s->team.killed && clock_seconds() - s->team.killed_at > KILL_SECONDS;
 }
 
-static void live(struct session *s)
+static void event_loop(struct supervised *s)
 {
-	heed_signals(s); /* a stop may have come between two workers */
-	while (team_reap(&s->team) > 0 && !unkillable(s)) {
+	handle_signals(s); /* a stop may have come between two workers */
+	while (team_reap(&s->team) > 0 && !workers_unkillable(s)) {
 		wait_a_tick(s);
 		listen_to_pipe(s);
-		heed_signals(s);
-		keep_limits(s);
-		s->s->ticked(s->s->context);
+		handle_signals(s);
+		enforce_limits(s);
+		if (s->s->ticked)
+			s->s->ticked(s->s->context);
 	}
 	listen_to_pipe(s); /* what it sent before it died counts */
+}
+
+/* How the case in flight ended that died with the team. */
+static enum case_end team_end(const struct supervised *s)
+{
+	return s->outcome->hung ? CASE_END_HUNG : s->team.missed_peer ? CASE_END_LOST : s->end;
 }
 
 /*
  * The case in flight has died with its worker: by itself, or because it did not stop when it was
  * asked to.
  */
-static void record_in_flight_case(struct session *s)
+static void record_in_flight_case(struct supervised *s)
 {
 	const struct plan_case *c = &s->s->plan->cases[case_in_flight(s)];
 	struct case_result result;
 	char ended[64];
 
-	snprintf(ended, sizeof(ended), "interrupted, and ended after %g s", SUPERVISE_STOP_SECONDS);
+	snprintf(ended, sizeof(ended), "interrupted; killed after %g s", SUPERVISE_STOP_SECONDS);
 	if (!s->team.reason[0])
 		snprintf(s->team.reason, sizeof(s->team.reason), "%s",
-			 s->overdue ? ended : "the worker ended without a result");
+			 s->overdue ? ended : "the worker exited without a result");
 	describe_case(s->s->plan, c, &result);
 	describe_outcome(&result, s->overdue ? CASE_SKIPPED : CASE_ERROR,
-			 s->overdue         ? CASE_END_INTERRUPTED
-			 : s->outcome->hung ? CASE_END_HUNG
-					    : CASE_END_CRASHED,
+			 s->overdue ? CASE_END_INTERRUPTED : team_end(s),
 			 s->overdue ? ended : s->team.reason);
+	if (!s->overdue)
+		case_result_set_fault(&result, worker_processes(c) > 1 ? s->team.failed_rank : -1);
 	result.started_seconds = s->case_began - s->s->run_began;
 	result.seconds = clock_seconds() - s->case_began;
-	settle(s, s->overdue, &result, NULL);
+	settle_in_flight(s, s->overdue, &result, NULL);
 }
 
-/* A failure that a case reports is no loss, nor an end that the user asked for. */
-static bool is_loss(const struct session *s, bool told)
-{
-	return s->team.reason[0] && !told && !s->overdue && !signals_stops();
-}
-
-static void blame(struct session *s, size_t plan_device)
+static void supervise_add_lost_device(struct supervised *s, size_t plan_device)
 {
 	struct lost_worker *lost = &s->outcome->lost;
 	const char *id = s->s->plan->devices[plan_device].id;
@@ -356,19 +360,11 @@ static void blame(struct session *s, size_t plan_device)
 	lost->devices[lost->device_count++] = xstrdup(id);
 }
 
-static void blame_case(struct session *s, size_t at)
-{
-	const struct plan_case *c = &s->s->plan->cases[s->cases[at]];
-
-	for (size_t i = 0; i < c->device_count; i++)
-		blame(s, c->devices[i]);
-}
-
 /*
  * The device of the rank that went first; of one process those of the cases that it had, or was
  * about to begin.
  */
-static void record_loss(struct session *s)
+static void supervise_record_loss(struct supervised *s)
 {
 	size_t settled = s->outcome->settled, group_size = 1;
 	const struct plan_case *largest = &s->s->plan->cases[s->cases[0]];
@@ -376,55 +372,73 @@ static void record_loss(struct session *s)
 	s->outcome->lost.reason = xstrdup(s->team.reason);
 	for (size_t i = 1; i < s->case_count; i++)
 		largest = team_larger(largest, &s->s->plan->cases[s->cases[i]]);
-	if (s->team.size > 1 && s->team.first_failed_rank >= 0) {
-		blame(s, largest->devices[s->team.first_failed_rank]);
+	if (s->team.size > 1 && s->team.failed_rank >= 0) {
+		supervise_add_lost_device(s, largest->devices[s->team.failed_rank]);
 		return;
 	}
 	if (s->team.size > 1) {
 		for (int rank = 0; rank < s->team.size; rank++)
-			blame(s, largest->devices[rank]);
+			supervise_add_lost_device(s, largest->devices[rank]);
 		return;
 	}
 	if (s->in_flight)
-		group_size = control_in_flight(s->s->control);
+		group_size = s->s->control->in_flight;
 	if (settled == s->case_count)
 		settled--;
-	for (size_t i = settled; i < settled + group_size && i < s->case_count; i++)
-		blame_case(s, i);
+	for (size_t i = settled; i < settled + group_size && i < s->case_count; i++) {
+		const struct plan_case *c = &s->s->plan->cases[s->cases[i]];
+
+		for (size_t d = 0; d < c->device_count; d++)
+			supervise_add_lost_device(s, c->devices[d]);
+	}
 }
 
 enum status supervise(const struct supervisor *supervisor, const size_t *cases, size_t case_count,
 		      struct worker_outcome *outcome, struct error *err)
 {
-	struct session s = { .s = supervisor,
-			     .cases = cases,
-			     .case_count = case_count,
-			     .outcome = outcome,
-			     .err = err };
+	struct supervised s = { .s = supervisor,
+				.end = CASE_END_CRASHED,
+				.cases = cases,
+				.case_count = case_count,
+				.outcome = outcome,
+				.err = err };
+	struct assignment assignment = { .plan = supervisor->plan,
+					 .control = supervisor->control,
+					 .run_began = supervisor->run_began,
+					 .cases = cases,
+					 .case_count = case_count,
+					 .networks = supervisor->part ? supervisor->part->networks
+								      : -1 };
 	bool told = false; /* by the case that it was lost with */
 
 	*outcome = (struct worker_outcome){ 0 };
-	if (team_start(&s.team, supervisor->plan, supervisor->control, supervisor->run_began, cases,
-		       case_count, supervisor->log, supervisor->part, err) != STATUS_OK)
-		team_kill(&s.team, NULL);
-	live(&s);
+	if (team_start(&s.team, &assignment, supervisor->log, supervisor->part, err) != STATUS_OK)
+		team_kill(&s.team, NULL, -1);
+	if (s.team.own_rank >= 0) {
+		worker_run(&assignment);
+		child_exit(WORKER_FINISHED);
+	}
+	event_loop(&s);
 	if (s.in_flight && !s.abandoned && err->status == STATUS_OK) {
 		/* The case at fault in a concurrent group is unknown: repeat each alone. */
-		if (control_in_flight(supervisor->control) > 1 && !s.overdue) {
-			control_ban_groups(supervisor->control, true);
+		if (supervisor->control->in_flight > 1 && !s.overdue) {
+			supervisor->control->groups_banned = true;
 		} else {
 			record_in_flight_case(&s);
 			told = true;
 		}
 	}
-	if (unkillable(&s) && s.team.alive > 0)
+	if (workers_unkillable(&s) && s.team.alive > 0)
 		fprintf(stderr,
-			"gpuproof: %d process(es) cannot be killed (stuck in a driver?); going on "
-			"without them\n",
+			"gpuproof: cannot kill %d process(es), which may be stuck in a driver; "
+			"continuing without them\n",
 			s.team.alive);
 	memcpy(outcome->reason, s.team.reason, sizeof(outcome->reason));
-	if (!supervisor->part && is_loss(&s, told))
-		record_loss(&s);
+	outcome->failed_rank = s.team.failed_rank;
+	outcome->end = team_end(&s);
+	/* A failure that a case reports is no loss, nor an end that the user asked for. */
+	if (!supervisor->part && s.team.reason[0] && !told && !s.overdue && !signals_stops())
+		supervise_record_loss(&s);
 	text_release(&s.input);
 	team_release(&s.team);
 	return err->status;

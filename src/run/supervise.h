@@ -28,6 +28,7 @@ struct supervisor {
 	 * case is reported, and the node that has it keeps the limits. */
 	const struct team_part *part;
 	void *context;
+	/* These may be NULL, but for `settled`. */
 	void (*started)(void *context, size_t index);
 	void (*progressed)(void *context, size_t samples, double median, double half_width);
 	/* Some times a second, in any phase. */
@@ -48,8 +49,10 @@ struct worker_outcome {
 	 * died in a concurrent group (src/plan/suite.h) and is to be repeated alone.
 	 */
 	size_t settled;
-	bool hung;        /* it had to be killed for taking too long */
-	char reason[768]; /* "" or why the worker did not end as it should */
+	bool hung;         /* it had to be killed for taking too long */
+	char reason[768];  /* "" or why the worker did not end as it should */
+	int failed_rank;   /* as in struct worker_team */
+	enum case_end end; /* of a case that is lost for that reason */
 	/* A crash not attributable to one case. Empty reason: none. The caller frees it. */
 	struct lost_worker lost;
 };

@@ -66,7 +66,7 @@ enum status blocks_settle(struct blocks *b, struct error *err)
 	return backend_stream_synchronize(b->stream, err);
 }
 
-static enum status write_and_read(struct blocks *b, char *at, struct error *err)
+static enum status blocks_write_and_read(struct blocks *b, char *at, struct error *err)
 {
 	b->exchange.sent = generator_bits(b->seed, b->token++);
 	if (exchange_write(b->stream, origin_on_device(b->origin.kind), at, &b->exchange, err) !=
@@ -77,9 +77,9 @@ static enum status write_and_read(struct blocks *b, char *at, struct error *err)
 
 enum status blocks_use(struct blocks *b, struct error *err)
 {
-	if (write_and_read(b, b->current, err) != STATUS_OK)
+	if (blocks_write_and_read(b, b->current, err) != STATUS_OK)
 		return err->status;
-	return write_and_read(b, (char *)b->current + exchange_last(b->bytes), err);
+	return blocks_write_and_read(b, (char *)b->current + exchange_last(b->bytes), err);
 }
 
 void blocks_hold(struct blocks *b)

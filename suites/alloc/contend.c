@@ -23,7 +23,7 @@
 struct contention;
 typedef enum status phase_fn(struct contention *c, size_t thread, struct error *err);
 
-struct member {
+struct contention_member {
 	struct contention *contention;
 	size_t number;
 	pthread_t thread;
@@ -37,7 +37,7 @@ struct contention {
 	struct origin origin;
 	size_t bytes, threads, streams;
 	struct stream **order; /* the streams that allocations are ordered by */
-	struct member *members;
+	struct contention_member *members;
 	size_t started; /* threads; the driving one is member 0 */
 	uint64_t seed;
 	phase_fn *phase;
@@ -47,15 +47,16 @@ struct contention {
 	_Atomic int stop;
 };
 
-static struct stream *stream_of(const struct contention *c, size_t thread, size_t pair)
+static struct stream *contention_stream_of(const struct contention *c, size_t thread, size_t pair)
 {
 	return c->order[(thread + pair * c->threads) % c->streams];
 }
 
-static enum status pairs(struct contention *c, size_t thread, struct error *err)
+static enum status contention_alloc_free_pairs(struct contention *c, size_t thread,
+					       struct error *err)
 {
 	for (unsigned i = 0; i < c->batch; i++) {
-		struct stream *stream = stream_of(c, thread, i);
+		struct stream *stream = contention_stream_of(c, thread, i);
 		void *memory;
 
 		if (origin_get(&c->origin, c->bytes, stream, &memory, err) != STATUS_OK ||
@@ -65,18 +66,19 @@ static enum status pairs(struct contention *c, size_t thread, struct error *err)
 	return STATUS_OK;
 }
 
-static char *end_of(const struct contention *c, const struct member *m, size_t i, int end)
+static char *held_block_end(const struct contention *c, const struct contention_member *m, size_t i,
+			    int end)
 {
 	return (char *)m->held[i] + (end ? exchange_last(c->bytes) : 0);
 }
 
 /* Verification, first half: every thread holds blocks, written at both ends. */
-static enum status hold(struct contention *c, size_t thread, struct error *err)
+static enum status contention_hold_blocks(struct contention *c, size_t thread, struct error *err)
 {
-	struct member *m = &c->members[thread];
+	struct contention_member *m = &c->members[thread];
 
 	for (size_t i = 0; i < CONTEND_HELD; i++) {
-		struct stream *stream = stream_of(c, thread, i);
+		struct stream *stream = contention_stream_of(c, thread, i);
 
 		if (origin_get(&c->origin, c->bytes, stream, &m->held[i], err) != STATUS_OK ||
 		    backend_stream_synchronize(stream, err) != STATUS_OK)
@@ -86,10 +88,10 @@ static enum status hold(struct contention *c, size_t thread, struct error *err)
 				generator_bits(c->seed,
 					       (thread * CONTEND_HELD + i) * 2 + (size_t)end);
 			/* Ends of a block of one word are the same place. */
-			if (end && end_of(c, m, i, 1) == end_of(c, m, i, 0))
+			if (end && held_block_end(c, m, i, 1) == held_block_end(c, m, i, 0))
 				m->ends[i][0].sent = m->ends[i][1].sent;
 			if (exchange_write(m->stream, origin_on_device(c->origin.kind),
-					   end_of(c, m, i, end), &m->ends[i][end],
+					   held_block_end(c, m, i, end), &m->ends[i][end],
 					   err) != STATUS_OK)
 				return err->status;
 		}
@@ -98,14 +100,14 @@ static enum status hold(struct contention *c, size_t thread, struct error *err)
 }
 
 /* Second half, when all have written: each block still has what its own thread wrote. */
-static enum status check(struct contention *c, size_t thread, struct error *err)
+static enum status contention_check_blocks(struct contention *c, size_t thread, struct error *err)
 {
-	struct member *m = &c->members[thread];
+	struct contention_member *m = &c->members[thread];
 
 	for (size_t i = 0; i < CONTEND_HELD; i++)
 		for (int end = 0; end < 2; end++)
 			if (exchange_check(m->stream, origin_on_device(c->origin.kind),
-					   end_of(c, m, i, end), &m->ends[i][end],
+					   held_block_end(c, m, i, end), &m->ends[i][end],
 					   err) != STATUS_OK)
 				return err->status;
 	return STATUS_OK;
@@ -113,11 +115,11 @@ static enum status check(struct contention *c, size_t thread, struct error *err)
 
 static enum status give_held(struct contention *c, size_t thread, struct error *err)
 {
-	struct member *m = &c->members[thread];
+	struct contention_member *m = &c->members[thread];
 	enum status status = STATUS_OK;
 
 	for (size_t i = 0; i < CONTEND_HELD; i++) {
-		struct stream *stream = stream_of(c, thread, i);
+		struct stream *stream = contention_stream_of(c, thread, i);
 		void *memory = m->held[i];
 
 		m->held[i] = NULL;
@@ -129,9 +131,9 @@ static enum status give_held(struct contention *c, size_t thread, struct error *
 	return status;
 }
 
-static void carry_out(struct contention *c, size_t thread)
+static void contention_run_phase(struct contention *c, size_t thread)
 {
-	struct member *m = &c->members[thread];
+	struct contention_member *m = &c->members[thread];
 
 	if (m->err.status == STATUS_OK)
 		c->phase(c, thread, &m->err);
@@ -141,9 +143,9 @@ static void carry_out(struct contention *c, size_t thread)
  * Spins between samples, so that no sample begins with waking a thread; yields if there are few
  * cores.
  */
-static void *member_run(void *context)
+static void *contention_member_run(void *context)
 {
-	struct member *m = context;
+	struct contention_member *m = context;
 	struct contention *c = m->contention;
 	unsigned seen = 0;
 
@@ -153,18 +155,18 @@ static void *member_run(void *context)
 		seen++;
 		if (atomic_load(&c->stop))
 			return NULL;
-		carry_out(c, m->number);
+		contention_run_phase(c, m->number);
 		atomic_fetch_sub_explicit(&c->working, 1, memory_order_release);
 	}
 }
 
 /* Has every thread carry out `phase`, the driving one as well, and waits for all. */
-static enum status together(struct contention *c, phase_fn *phase, struct error *err)
+static enum status contention_run_together(struct contention *c, phase_fn *phase, struct error *err)
 {
 	c->phase = phase;
 	atomic_store(&c->working, c->started);
 	atomic_fetch_add_explicit(&c->round, 1, memory_order_release);
-	carry_out(c, 0);
+	contention_run_phase(c, 0);
 	while (atomic_load_explicit(&c->working, memory_order_acquire) > 0)
 		sched_yield();
 	for (size_t i = 0; i < c->threads; i++)
@@ -174,7 +176,7 @@ static enum status together(struct contention *c, phase_fn *phase, struct error 
 	return STATUS_OK;
 }
 
-static enum status settle(struct contention *c, struct error *err)
+static enum status contention_synchronize(struct contention *c, struct error *err)
 {
 	for (size_t i = 0; i < c->streams; i++)
 		if (backend_stream_synchronize(c->order[i], err) != STATUS_OK)
@@ -182,7 +184,7 @@ static enum status settle(struct contention *c, struct error *err)
 	return STATUS_OK;
 }
 
-static int by_address(const void *a, const void *b)
+static int contention_by_address(const void *a, const void *b)
 {
 	uintptr_t p = *(const uintptr_t *)a, q = *(const uintptr_t *)b;
 
@@ -190,7 +192,7 @@ static int by_address(const void *a, const void *b)
 }
 
 /* Two threads must never be given the same memory. */
-static enum status check_apart(const struct contention *c, struct error *err)
+static enum status contention_check_apart(const struct contention *c, struct error *err)
 {
 	size_t count = c->threads * CONTEND_HELD;
 	uintptr_t *at = xcalloc(count, sizeof(*at));
@@ -198,7 +200,7 @@ static enum status check_apart(const struct contention *c, struct error *err)
 
 	for (size_t i = 0; i < count; i++)
 		at[i] = (uintptr_t)c->members[i / CONTEND_HELD].held[i % CONTEND_HELD];
-	qsort(at, count, sizeof(*at), by_address);
+	qsort(at, count, sizeof(*at), contention_by_address);
 	for (size_t i = 1; i < count && status == STATUS_OK; i++)
 		if (at[i] - at[i - 1] < c->bytes)
 			status = error_set(err, STATUS_MISMATCH,
@@ -209,32 +211,34 @@ static enum status check_apart(const struct contention *c, struct error *err)
 	return status;
 }
 
-static enum status verify(struct contention *c, struct error *err)
+static enum status contention_verify(struct contention *c, struct error *err)
 {
-	if (together(c, hold, err) == STATUS_OK && check_apart(c, err) == STATUS_OK &&
-	    together(c, check, err) == STATUS_OK && together(c, give_held, err) == STATUS_OK)
-		settle(c, err);
+	if (contention_run_together(c, contention_hold_blocks, err) == STATUS_OK &&
+	    contention_check_apart(c, err) == STATUS_OK &&
+	    contention_run_together(c, contention_check_blocks, err) == STATUS_OK &&
+	    contention_run_together(c, give_held, err) == STATUS_OK)
+		contention_synchronize(c, err);
 	return err->status;
 }
 
-static enum status launch(void *state, unsigned batch, struct error *err)
+static enum status contention_launch(void *state, unsigned batch, struct error *err)
 {
 	struct contention *c = state;
 
 	c->batch = batch;
-	return together(c, pairs, err);
+	return contention_run_together(c, contention_alloc_free_pairs, err);
 }
 
-static enum status finish(void *state, struct error *err)
+static enum status contention_finish(void *state, struct error *err)
 {
-	return settle(state, err);
+	return contention_synchronize(state, err);
 }
 
-static enum status measure(struct contention *c, struct run *run, struct error *err)
+static enum status contention_measure(struct contention *c, struct run *run, struct error *err)
 {
 	struct workload w = { .state = c,
-			      .launch = launch,
-			      .finish = finish,
+			      .launch = contention_launch,
+			      .finish = contention_finish,
 			      .clock = CLOCK_HOST,
 			      .max_batch = LARGEST_BATCH,
 			      .no_gate = true };
@@ -248,7 +252,7 @@ static enum status measure(struct contention *c, struct run *run, struct error *
 }
 
 /* The first allocation of a kind is the driving thread's (device/backend.h). */
-static enum status first_pair(struct contention *c, struct error *err)
+static enum status contention_first_pair(struct contention *c, struct error *err)
 {
 	void *memory;
 
@@ -258,12 +262,13 @@ static enum status first_pair(struct contention *c, struct error *err)
 	return backend_stream_synchronize(c->order[0], err);
 }
 
-static enum status start_threads(struct contention *c, struct error *err)
+static enum status contention_start_threads(struct contention *c, struct error *err)
 {
 	for (size_t i = 1; i < c->threads; i++) {
-		if (thread_start(&c->members[i].thread, member_run, &c->members[i]) != 0)
-			return error_set(err, STATUS_IO, "thread %zu of %zu cannot be started",
-					 i + 1, c->threads);
+		if (parallel_thread_start(&c->members[i].thread, contention_member_run,
+					  &c->members[i]) != 0)
+			return error_set(err, STATUS_IO, "cannot start thread %zu of %zu", i + 1,
+					 c->threads);
 		c->started++;
 	}
 	return STATUS_OK;
@@ -284,12 +289,12 @@ static enum status open_contention(struct contention *c, struct run *run, int ki
 		if (backend_stream_create(device, false, &c->members[i].stream, err) != STATUS_OK)
 			return err->status;
 	}
-	if (first_pair(c, err) != STATUS_OK)
+	if (contention_first_pair(c, err) != STATUS_OK)
 		return err->status;
-	return start_threads(c, err);
+	return contention_start_threads(c, err);
 }
 
-static void stop_threads(struct contention *c)
+static void contention_stop_threads(struct contention *c)
 {
 	atomic_store(&c->stop, 1);
 	atomic_fetch_add(&c->round, 1);
@@ -299,14 +304,14 @@ static void stop_threads(struct contention *c)
 
 static void close_contention(struct contention *c)
 {
-	stop_threads(c);
+	contention_stop_threads(c);
 	for (size_t i = 0; i < c->threads; i++) {
 		if (c->members[i].stream)
 			backend_stream_synchronize(c->members[i].stream, NULL);
 		for (size_t k = 0; k < CONTEND_HELD; k++)
 			if (c->members[i].held[k])
 				origin_give(&c->origin, c->members[i].held[k], c->bytes,
-					    stream_of(c, i, k), NULL);
+					    contention_stream_of(c, i, k), NULL);
 		backend_stream_destroy(c->members[i].stream);
 	}
 	for (size_t i = 0; i < c->streams; i++)
@@ -332,11 +337,13 @@ enum status alloc_contend(struct run *run, int kind, struct error *err)
 
 	c.order = xcalloc(c.streams, sizeof(struct stream *));
 	c.members = xcalloc(c.threads, sizeof(*c.members));
-	if (open_contention(&c, run, kind, err) == STATUS_OK && verify(&c, err) == STATUS_OK &&
-	    measure(&c, run, err) == STATUS_OK && verify(&c, err) == STATUS_OK)
+	if (open_contention(&c, run, kind, err) == STATUS_OK &&
+	    contention_verify(&c, err) == STATUS_OK &&
+	    contention_measure(&c, run, err) == STATUS_OK &&
+	    contention_verify(&c, err) == STATUS_OK)
 		run_verified(run,
-			     "blocks that all threads hold at once: apart, and each keeps what its "
-			     "thread wrote to both ends",
+			     "blocks held by all threads at once are disjoint, and keep what was "
+			     "written to both ends",
 			     NAN, NAN);
 	close_contention(&c);
 	return err->status;

@@ -39,7 +39,7 @@ struct cost {
 };
 
 /* Bytes allocated now, up to a constant. */
-static enum status reading(struct cost *c, int64_t *taken, struct error *err)
+static enum status cost_read_memory(struct cost *c, int64_t *taken, struct error *err)
 {
 	bool shared = c->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY;
 	uint64_t unused;
@@ -55,7 +55,7 @@ static enum status reading(struct cost *c, int64_t *taken, struct error *err)
 }
 
 /* Memory may be backed only after its first use. */
-static enum status touch(struct cost *c, void *block, struct error *err)
+static enum status cost_touch_block(struct cost *c, void *block, struct error *err)
 {
 	if (origin_on_device(c->origin.kind))
 		return backend_memory_set(c->stream, block, 0x5A, c->bytes, err);
@@ -64,7 +64,7 @@ static enum status touch(struct cost *c, void *block, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status take_block(struct cost *c, struct error *err)
+static enum status cost_take_block(struct cost *c, struct error *err)
 {
 	struct exchange *x = &c->ends[c->held];
 	void *block;
@@ -72,14 +72,14 @@ static enum status take_block(struct cost *c, struct error *err)
 	if (origin_get(&c->origin, c->bytes, c->stream, &block, err) != STATUS_OK)
 		return err->status;
 	c->blocks[c->held++] = block;
-	if (touch(c, block, err) != STATUS_OK)
+	if (cost_touch_block(c, block, err) != STATUS_OK)
 		return err->status;
 	x->sent = c->run->seed ^ (uintptr_t)block;
 	return exchange_write(c->stream, origin_on_device(c->origin.kind),
 			      (char *)block + exchange_last(c->bytes), x, err);
 }
 
-static enum status check_all(struct cost *c, struct error *err)
+static enum status cost_check_all(struct cost *c, struct error *err)
 {
 	for (size_t i = 0; i < c->held; i++)
 		if (exchange_check(c->stream, origin_on_device(c->origin.kind),
@@ -90,7 +90,7 @@ static enum status check_all(struct cost *c, struct error *err)
 }
 
 /* The largest power of two that divides every address. */
-static double alignment(const struct cost *c)
+static double cost_alignment(const struct cost *c)
 {
 	uintptr_t all = 0;
 
@@ -99,7 +99,7 @@ static double alignment(const struct cost *c)
 	return (double)(all & -all);
 }
 
-static void record(struct cost *c, int64_t taken)
+static void cost_record(struct cost *c, int64_t taken)
 {
 	double each = (double)taken / (double)c->count;
 	struct error ignored = ERROR_NONE;
@@ -107,7 +107,7 @@ static void record(struct cost *c, int64_t taken)
 
 	run_value(c->run, "alloc.cost", each);
 	run_value(c->run, "alloc.cost_ratio", each / (double)c->bytes);
-	run_value(c->run, "alloc.alignment", alignment(c));
+	run_value(c->run, "alloc.alignment", cost_alignment(c));
 	if (!origin_is_own(c->origin.kind) &&
 	    backend_memory_granularity(c->device, (enum allocator)c->origin.kind, &unit,
 				       &ignored) == STATUS_OK)
@@ -123,32 +123,33 @@ static enum status check_seen(const struct cost *c, int64_t taken, struct error 
 	if (taken >= 0 && 10 * (double)taken >= 9.0 * (double)c->bytes * (double)c->count)
 		return STATUS_OK;
 	return error_set(err, STATUS_UNSUPPORTED,
-			 "what %s memory takes cannot be seen from here: %s for %s in use",
+			 "cannot measure the size of %s memory: %s reported for %s in use",
 			 origin_name(c->origin.kind),
 			 units_format((double)taken, "B", seen, sizeof(seen)),
 			 units_format((double)c->bytes * (double)c->count, "B", all, sizeof(all)));
 }
 
-static enum status measure(struct cost *c, struct error *err)
+static enum status cost_measure(struct cost *c, struct error *err)
 {
 	int64_t before, after;
 
 	/* The first use of an allocator costs memory that is not part of a block. */
-	if (take_block(c, err) != STATUS_OK || check_all(c, err) != STATUS_OK)
+	if (cost_take_block(c, err) != STATUS_OK || cost_check_all(c, err) != STATUS_OK)
 		return err->status;
 	c->held = 0;
 	if (origin_give(&c->origin, c->blocks[0], c->bytes, c->stream, err) != STATUS_OK ||
 	    backend_stream_synchronize(c->stream, err) != STATUS_OK ||
-	    origin_trim(&c->origin, err) != STATUS_OK || reading(c, &before, err) != STATUS_OK)
+	    origin_trim(&c->origin, err) != STATUS_OK ||
+	    cost_read_memory(c, &before, err) != STATUS_OK)
 		return err->status;
 	while (c->held < c->count)
-		if (take_block(c, err) != STATUS_OK)
+		if (cost_take_block(c, err) != STATUS_OK)
 			return err->status;
 	if (backend_stream_synchronize(c->stream, err) != STATUS_OK ||
-	    reading(c, &after, err) != STATUS_OK || check_all(c, err) != STATUS_OK ||
+	    cost_read_memory(c, &after, err) != STATUS_OK || cost_check_all(c, err) != STATUS_OK ||
 	    check_seen(c, after - before, err) != STATUS_OK)
 		return err->status;
-	record(c, after - before);
+	cost_record(c, after - before);
 	return STATUS_OK;
 }
 
@@ -177,9 +178,8 @@ enum status alloc_cost(struct run *run, int kind, struct error *err)
 	c.ends = xcalloc(c.count, sizeof(*c.ends));
 	origin_open(&c.origin, c.device, kind, alloc_limit(run, kind));
 	if (backend_stream_create(c.device, false, &c.stream, err) == STATUS_OK &&
-	    measure(&c, err) == STATUS_OK)
-		run_verified(run, "all blocks held at once keep what was written to their ends",
-			     NAN, NAN);
+	    cost_measure(&c, err) == STATUS_OK)
+		run_verified(run, "both ends of every block, held at once and read back", NAN, NAN);
 	close_cost(&c);
 	return err->status;
 }

@@ -34,7 +34,7 @@ static enum status launch_create(void *state, unsigned batch, struct error *err)
 	return err->status == STATUS_OK ? backend_stream_synchronize(c->stream, err) : err->status;
 }
 
-static enum status measure(struct run *run, struct creation *c, struct error *err)
+static enum status creation_measure(struct run *run, struct creation *c, struct error *err)
 {
 	struct workload w = { .state = c,
 			      .launch = launch_create,
@@ -51,7 +51,7 @@ static enum status measure(struct run *run, struct creation *c, struct error *er
 }
 
 /* Once more, over other contents. */
-static enum status verify(struct creation *c, struct error *err)
+static enum status creation_verify(struct creation *c, struct error *err)
 {
 	if (backend_memory_set(c->stream, c->device.memory, OTHER_BYTE, c->device.bytes, err) !=
 		    STATUS_OK ||
@@ -71,7 +71,7 @@ enum status alloc_create(struct run *run, struct error *err)
 	    buffer_alloc(&c.device, run->devices[0], ALLOCATOR_DEVICE, bytes, err) == STATUS_OK &&
 	    (c.method == CREATION_DEVICE ||
 	     buffer_alloc(&c.host, run->devices[0], from, bytes, err) == STATUS_OK) &&
-	    measure(run, &c, err) == STATUS_OK && verify(&c, err) == STATUS_OK)
+	    creation_measure(run, &c, err) == STATUS_OK && creation_verify(&c, err) == STATUS_OK)
 		run_verified(run, "every byte read", NAN, NAN);
 	buffer_free(&c.host);
 	buffer_free(&c.device);

@@ -24,8 +24,8 @@
  * system is granted beyond what there is and taken back by killing the process, so there it is more
  * than an address space holds.
  */
-static enum status impossible_size(struct device *device, int kind, size_t *bytes,
-				   struct error *err)
+static enum status failure_impossible_size(struct device *device, int kind, size_t *bytes,
+					   struct error *err)
 {
 	uint64_t unused, total;
 
@@ -38,7 +38,7 @@ static enum status impossible_size(struct device *device, int kind, size_t *byte
 	return STATUS_OK;
 }
 
-static enum status launch_fail(void *state, unsigned batch, struct error *err)
+static enum status failure_launch_fail(void *state, unsigned batch, struct error *err)
 {
 	struct blocks *b = state;
 	struct error refused = ERROR_NONE;
@@ -58,7 +58,7 @@ static enum status launch_fail(void *state, unsigned batch, struct error *err)
 static enum status measure_failure(struct run *run, struct blocks *b, struct error *err)
 {
 	struct workload w = { .state = b,
-			      .launch = launch_fail,
+			      .launch = failure_launch_fail,
 			      .clock = CLOCK_HOST,
 			      .max_batch = 1,
 			      .no_gate = true };
@@ -71,8 +71,8 @@ static enum status measure_failure(struct run *run, struct blocks *b, struct err
 }
 
 /* A kernel fills `memory`; what it wrote comes back by copy and is compared by the CPU. */
-static enum status kernel_works(struct stream *stream, int kind, void *memory, size_t bytes,
-				uint64_t seed, struct error *err)
+static enum status failure_kernel_works(struct stream *stream, int kind, void *memory, size_t bytes,
+					uint64_t seed, struct error *err)
 {
 	struct fill_arguments fill = {
 		.memory = memory, .kind = FILL_BITS, .count = bytes, .seed = seed, .scale = 1
@@ -97,7 +97,7 @@ static enum status kernel_works(struct stream *stream, int kind, void *memory, s
 	return status;
 }
 
-static enum status use_memory(struct blocks *b, struct origin *origin, struct error *err)
+static enum status failure_use_memory(struct blocks *b, struct origin *origin, struct error *err)
 {
 	enum allocator allocator =
 		origin_is_own(origin->kind) ? ALLOCATOR_DEVICE : (enum allocator)origin->kind;
@@ -111,8 +111,8 @@ static enum status use_memory(struct blocks *b, struct origin *origin, struct er
 	if (status == STATUS_OK)
 		status = backend_device_synchronize(b->device, err);
 	if (status == STATUS_OK)
-		status = kernel_works(b->stream, origin->kind, buffer.memory,
-				      FAILURE_AFTERWARDS_BYTES, b->seed, err);
+		status = failure_kernel_works(b->stream, origin->kind, buffer.memory,
+					      FAILURE_AFTERWARDS_BYTES, b->seed, err);
 	if (status == STATUS_OK)
 		status = buffer_fill(&buffer, b->stream, b->seed, err);
 	if (status == STATUS_OK)
@@ -130,13 +130,12 @@ static enum status use_memory(struct blocks *b, struct origin *origin, struct er
 static enum status still_works(struct blocks *b, struct error *err)
 {
 	struct error broken = ERROR_NONE;
-	enum status status = use_memory(b, &b->origin, &broken);
+	enum status status = failure_use_memory(b, &b->origin, &broken);
 
 	if (status == STATUS_OK)
 		return STATUS_OK;
 	return error_set(err, status == STATUS_NO_MEMORY ? STATUS_MISMATCH : status,
-			 "the device no longer works after a failed allocation: %s",
-			 broken.message);
+			 "the device does not work after a failed allocation: %s", broken.message);
 }
 
 /* Free memory of the device when nothing is cached; -1 where it cannot be known. */
@@ -155,7 +154,8 @@ static enum status free_now(struct blocks *b, int64_t *out, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status all_back(struct run *run, struct blocks *b, int64_t before, struct error *err)
+static enum status failure_all_back(struct run *run, struct blocks *b, int64_t before,
+				    struct error *err)
 {
 	int64_t after;
 	char lost[32];
@@ -168,13 +168,15 @@ static enum status all_back(struct run *run, struct blocks *b, int64_t before, s
 	if (before - after <= MAY_KEEP_BYTES)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
-			 "%s of device memory are not back after the failed allocation",
+			 "%s of device memory are lost after the failed allocation",
 			 units_format((double)(before - after), "B", lost, sizeof(lost)));
 }
 
-static enum status recovered(struct run *run, struct blocks *b, int64_t before, struct error *err)
+static enum status alloc_record_recovered(struct run *run, struct blocks *b, int64_t before,
+					  struct error *err)
 {
-	bool works = still_works(b, err) == STATUS_OK && all_back(run, b, before, err) == STATUS_OK;
+	bool works = still_works(b, err) == STATUS_OK &&
+		     failure_all_back(run, b, before, err) == STATUS_OK;
 
 	run_value(run, "alloc.recovered", works);
 	return err->status;
@@ -183,7 +185,7 @@ static enum status recovered(struct run *run, struct blocks *b, int64_t before, 
 /* The first use of an allocator and of a kernel costs memory that is not part of the failure. */
 static enum status warm_up(struct blocks *b, struct error *err)
 {
-	return use_memory(b, &b->origin, err);
+	return failure_use_memory(b, &b->origin, err);
 }
 
 enum status alloc_failure(struct run *run, int kind, struct error *err)
@@ -193,20 +195,20 @@ enum status alloc_failure(struct run *run, int kind, struct error *err)
 	int64_t before = -1;
 	size_t bytes;
 
-	if (impossible_size(device, kind, &bytes, err) != STATUS_OK)
+	if (failure_impossible_size(device, kind, &bytes, err) != STATUS_OK)
 		return err->status;
 	if (blocks_open(&b, run, kind, bytes, alloc_limit(run, kind), err) == STATUS_OK &&
 	    warm_up(&b, err) == STATUS_OK && free_now(&b, &before, err) == STATUS_OK) {
 		if (measure_failure(run, &b, err) == STATUS_OK &&
-		    recovered(run, &b, before, err) == STATUS_OK)
-			run_verified(run, "memory allocated afterwards, filled and checked", NAN,
+		    alloc_record_recovered(run, &b, before, err) == STATUS_OK)
+			run_verified(run, "memory allocated afterwards, filled and read back", NAN,
 				     NAN);
 	}
 	blocks_close(&b);
 	return err->status;
 }
 
-struct filling {
+struct memory_filling {
 	void **pieces;
 	size_t *sizes;
 	size_t count, capacity, size_capacity;
@@ -214,7 +216,8 @@ struct filling {
 };
 
 /* Ever smaller pieces, until not even the smallest is granted. */
-static enum status fill_up(struct blocks *b, uint64_t piece, struct filling *f, struct error *err)
+static enum status failure_fill_up(struct blocks *b, uint64_t piece, struct memory_filling *f,
+				   struct error *err)
 {
 	while (piece >= SMALLEST_PIECE) {
 		struct error refused = ERROR_NONE;
@@ -236,7 +239,7 @@ static enum status fill_up(struct blocks *b, uint64_t piece, struct filling *f, 
 	return backend_stream_synchronize(b->stream, err);
 }
 
-static void empty(struct blocks *b, struct filling *f)
+static void alloc_empty_filling(struct blocks *b, struct memory_filling *f)
 {
 	if (b->stream)
 		backend_stream_synchronize(b->stream, NULL);
@@ -251,25 +254,27 @@ static void empty(struct blocks *b, struct filling *f)
 }
 
 /* A full device still computes in the memory that it has given. */
-static enum status works_when_full(struct blocks *b, const struct filling *f, struct error *err)
+static enum status works_when_full(struct blocks *b, const struct memory_filling *f,
+				   struct error *err)
 {
 	struct error broken = ERROR_NONE;
 
 	if (f->count == 0)
-		return error_set(err, STATUS_UNSUPPORTED, "no memory at all was granted");
-	if (kernel_works(b->stream, b->origin.kind, f->pieces[0], FAILURE_AFTERWARDS_BYTES, b->seed,
-			 &broken) == STATUS_OK)
+		return error_set(err, STATUS_UNSUPPORTED, "no memory was granted");
+	if (failure_kernel_works(b->stream, b->origin.kind, f->pieces[0], FAILURE_AFTERWARDS_BYTES,
+				 b->seed, &broken) == STATUS_OK)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
 			 "the device does not work while its memory is full: %s", broken.message);
 }
 
-static enum status exhaust(struct run *run, struct blocks *b, int64_t before, struct filling *f,
-			   struct error *err)
+static enum status alloc_exhaust_device(struct run *run, struct blocks *b, int64_t before,
+					struct memory_filling *f, struct error *err)
 {
 	uint64_t piece = (uint64_t)before / PIECES / SMALLEST_PIECE * SMALLEST_PIECE;
 
-	if (fill_up(b, piece > SMALLEST_PIECE ? piece : SMALLEST_PIECE, f, err) != STATUS_OK ||
+	if (failure_fill_up(b, piece > SMALLEST_PIECE ? piece : SMALLEST_PIECE, f, err) !=
+		    STATUS_OK ||
 	    works_when_full(b, f, err) != STATUS_OK || measure_failure(run, b, err) != STATUS_OK)
 		return err->status;
 	run_value(run, "alloc.granted", (double)f->bytes);
@@ -286,7 +291,7 @@ static uint64_t exhaust_limit(int kind, uint64_t unused)
 enum status alloc_exhaust(struct run *run, int kind, struct error *err)
 {
 	struct blocks b = { 0 };
-	struct filling filling = { 0 };
+	struct memory_filling filling = { 0 };
 	uint64_t unused;
 	int64_t before = -1;
 
@@ -295,12 +300,12 @@ enum status alloc_exhaust(struct run *run, int kind, struct error *err)
 	if (blocks_open(&b, run, kind, REFUSED_BYTES, exhaust_limit(kind, unused), err) ==
 		    STATUS_OK &&
 	    warm_up(&b, err) == STATUS_OK && free_now(&b, &before, err) == STATUS_OK)
-		exhaust(run, &b, before, &filling, err);
-	empty(&b, &filling);
-	if (err->status == STATUS_OK && recovered(run, &b, before, err) == STATUS_OK)
+		alloc_exhaust_device(run, &b, before, &filling, err);
+	alloc_empty_filling(&b, &filling);
+	if (err->status == STATUS_OK && alloc_record_recovered(run, &b, before, err) == STATUS_OK)
 		run_verified(run,
-			     "kernels right while the memory is full and afterwards; all of it "
-			     "back",
+			     "kernels compute correctly while memory is full and afterwards; all "
+			     "memory is freed",
 			     NAN, NAN);
 	blocks_close(&b);
 	return err->status;

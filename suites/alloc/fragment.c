@@ -26,7 +26,7 @@
 #define DEVICES_MOST 2
 #define LIVE_MOST (CHECKERBOARD_BLOCKS + STEPS + LAYERS)
 
-struct heap {
+struct alloc_heap {
 	struct run *run;
 	struct origin origin;
 	struct checked_blocks blocks;
@@ -36,28 +36,28 @@ struct heap {
 	size_t count; /* of live[] in use, freed ones included */
 };
 
-static enum status take(void *state, size_t bytes, void **out, struct error *err)
+static enum status alloc_heap_take(void *state, size_t bytes, void **out, struct error *err)
 {
-	struct heap *h = state;
+	struct alloc_heap *h = state;
 
 	return origin_get(&h->origin, bytes, h->blocks.stream, out, err);
 }
 
-static enum status give(void *state, void *memory, size_t bytes, struct error *err)
+static enum status alloc_heap_give(void *state, void *memory, size_t bytes, struct error *err)
 {
-	struct heap *h = state;
+	struct alloc_heap *h = state;
 
 	return origin_give(&h->origin, memory, bytes, h->blocks.stream, err);
 }
 
 /* For less than 10 MiB an allocator of segments takes 20. */
-static enum status checkerboard(struct heap *h, struct error *err)
+static enum status heap_checkerboard(struct alloc_heap *h, struct error *err)
 {
 	h->count = CHECKERBOARD_BLOCKS;
 	if (checkerboard_make(&h->blocks, h->span, h->live, err) == STATUS_NO_MEMORY &&
 	    h->origin.caching && h->blocks.used == 0) {
 		err->status = STATUS_UNSUPPORTED;
-		error_prefix(err, "the span is too small for an allocator of segments");
+		error_prefix(err, "the span is too small for an allocator with segments");
 	}
 	return err->status;
 }
@@ -70,22 +70,22 @@ static enum status checkerboard(struct heap *h, struct error *err)
 static const unsigned layers[LAYERS] = { 20, 80, 120, 60, 30, 90, 110, 40, 70, 50, 35, 15 };
 static const unsigned batches[] = { 80, 33, 80, 57, 80, 71, 80, 12, 100, 46 };
 
-static size_t activation(const struct heap *h, size_t step, size_t layer)
+static size_t fragment_activation_bytes(const struct alloc_heap *h, size_t step, size_t layer)
 {
 	unsigned batch = batches[step % ARRAY_SIZE(batches)];
 
 	return (size_t)(h->span / 100000 * layers[layer] * batch) / 512 * 512 + 512;
 }
 
-static enum status train_step(struct heap *h, size_t step, struct error *err)
+static enum status train_step(struct alloc_heap *h, size_t step, struct error *err)
 {
 	struct checked_block activations[LAYERS] = { 0 };
 	size_t done = 0;
 	enum status status = STATUS_OK;
 
 	for (; done < LAYERS && status == STATUS_OK; done++) {
-		status = checked_take(&h->blocks, &activations[done], activation(h, step, done),
-				      err);
+		status = checked_take(&h->blocks, &activations[done],
+				      fragment_activation_bytes(h, step, done), err);
 		if (status == STATUS_OK && done == LAYERS / 2 && step % KEEP_EVERY == 0)
 			status = checked_take(&h->blocks, &h->live[h->count++], h->span / 128, err);
 	}
@@ -103,11 +103,11 @@ static enum status train_step(struct heap *h, size_t step, struct error *err)
 /* One or two logical devices. */
 struct fragment {
 	struct run *run;
-	struct heap heaps[DEVICES_MOST];
+	struct alloc_heap heaps[DEVICES_MOST];
 	size_t count;
 };
 
-static enum status alternating(struct fragment *f, struct error *err)
+static enum status fragment_alternate_batches(struct fragment *f, struct error *err)
 {
 	for (size_t step = 0; step < STEPS; step++)
 		for (size_t d = 0; d < f->count; d++)
@@ -116,21 +116,21 @@ static enum status alternating(struct fragment *f, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status checkerboards(struct fragment *f, struct error *err)
+static enum status fragment_checkerboards(struct fragment *f, struct error *err)
 {
 	for (size_t d = 0; d < f->count; d++)
-		if (checkerboard(&f->heaps[d], err) != STATUS_OK)
+		if (heap_checkerboard(&f->heaps[d], err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
 
 struct replay {
-	struct heap *heap;
+	struct alloc_heap *heap;
 	size_t step;
 };
 
 /* Requests of one step after another, without touching the memory. */
-static enum status launch_step(void *state, unsigned batch, struct error *err)
+static enum status fragment_launch_step(void *state, unsigned batch, struct error *err)
 {
 	struct replay *r = state;
 	struct stream *stream = r->heap->blocks.stream;
@@ -140,19 +140,21 @@ static enum status launch_step(void *state, unsigned batch, struct error *err)
 		size_t done = 0;
 
 		while (done < LAYERS &&
-		       origin_get(&r->heap->origin, activation(r->heap, r->step, done), stream,
+		       origin_get(&r->heap->origin,
+				  fragment_activation_bytes(r->heap, r->step, done), stream,
 				  &blocks[done], err) == STATUS_OK)
 			done++;
 		for (size_t l = done; l-- > 0;)
-			origin_give(&r->heap->origin, blocks[l], activation(r->heap, r->step, l),
-				    stream, done == LAYERS ? err : NULL);
+			origin_give(&r->heap->origin, blocks[l],
+				    fragment_activation_bytes(r->heap, r->step, l), stream,
+				    done == LAYERS ? err : NULL);
 		if (err->status != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
 }
 
-static enum status finish_step(void *state, struct error *err)
+static enum status fragment_finish_step(void *state, struct error *err)
 {
 	const struct replay *r = state;
 
@@ -160,37 +162,37 @@ static enum status finish_step(void *state, struct error *err)
 }
 
 /* A step of each logical device in turns. */
-static enum status launch_both(void *state, unsigned batch, struct error *err)
+static enum status fragment_launch_both(void *state, unsigned batch, struct error *err)
 {
 	struct replay *replays = state;
 
 	for (unsigned i = 0; i < batch; i++)
 		for (size_t d = 0; d < DEVICES_MOST; d++)
-			if (launch_step(&replays[d], 1, err) != STATUS_OK)
+			if (fragment_launch_step(&replays[d], 1, err) != STATUS_OK)
 				return err->status;
 	return STATUS_OK;
 }
 
-static enum status finish_both(void *state, struct error *err)
+static enum status fragment_finish_both(void *state, struct error *err)
 {
 	struct replay *replays = state;
 
 	for (size_t d = 0; d < DEVICES_MOST; d++)
-		if (finish_step(&replays[d], err) != STATUS_OK)
+		if (fragment_finish_step(&replays[d], err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
 
-static enum status time_both(struct run *run, struct workload alone, struct error *err)
+static enum status fragment_time_both(struct run *run, struct workload alone, struct error *err)
 {
 	static const char *const names[] = { "alloc.step", "alloc.step_alone",
 					     "alloc.step_slowdown" };
 	struct workload workloads[] = { alone, alone };
 	const struct series *series[3];
 
-	workloads[0].launch = launch_both;
-	workloads[0].finish = finish_both;
-	if (run_sample_in_turns(run, workloads, names, series, err) != STATUS_OK)
+	workloads[0].launch = fragment_launch_both;
+	workloads[0].finish = fragment_finish_both;
+	if (run_sample_interleaved(run, workloads, names, series, err) != STATUS_OK)
 		return err->status;
 	run_scaled(run, names[0], 1.0 / DEVICES_MOST, series[0]);
 	run_duration(run, names[1], series[1]);
@@ -198,7 +200,7 @@ static enum status time_both(struct run *run, struct workload alone, struct erro
 	return STATUS_OK;
 }
 
-static uint64_t reserved_by_all(const struct fragment *f)
+static uint64_t fragment_reserved_by_all(const struct fragment *f)
 {
 	uint64_t bytes = 0;
 
@@ -208,29 +210,29 @@ static uint64_t reserved_by_all(const struct fragment *f)
 }
 
 /* The cost of a step's requests in memory that earlier steps have left in pieces. */
-static enum status time_steps(struct fragment *f, struct error *err)
+static enum status fragment_time_steps(struct fragment *f, struct error *err)
 {
 	struct replay replays[DEVICES_MOST] = { { .heap = &f->heaps[0] },
 						{ .heap = &f->heaps[1] } };
 	struct workload w = { .state = replays,
-			      .launch = launch_step,
-			      .finish = finish_step,
+			      .launch = fragment_launch_step,
+			      .finish = fragment_finish_step,
 			      .clock = CLOCK_HOST,
 			      .max_batch = ARRAY_SIZE(batches),
 			      .no_gate = true };
 	const struct series *time;
 
 	if (origin_is_own(f->heaps[0].origin.kind))
-		run_value(f->run, "alloc.reserved", (double)reserved_by_all(f));
+		run_value(f->run, "alloc.reserved", (double)fragment_reserved_by_all(f));
 	if (f->count > 1)
-		return time_both(f->run, w, err);
+		return fragment_time_both(f->run, w, err);
 	if (run_sample(f->run, &w, "alloc.step", &time, err) != STATUS_OK)
 		return err->status;
 	run_duration(f->run, "alloc.step", time);
 	return STATUS_OK;
 }
 
-static enum status ask(struct heap *h, struct error *err)
+static enum status fragment_ask_fits(struct alloc_heap *h, struct error *err)
 {
 	static const struct {
 		const char *name;
@@ -249,7 +251,7 @@ static enum status ask(struct heap *h, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status give_all(struct heap *h, struct error *err)
+static enum status fragment_give_all(struct alloc_heap *h, struct error *err)
 {
 	for (size_t i = 0; i < h->count; i++)
 		if (checked_give(&h->blocks, &h->live[i], err) != STATUS_OK)
@@ -258,14 +260,14 @@ static enum status give_all(struct heap *h, struct error *err)
 }
 
 /* Memory that the allocator keeps when everything is freed. */
-static enum status measure_kept(struct fragment *f, struct error *err)
+static enum status fragment_measure_kept(struct fragment *f, struct error *err)
 {
 	struct origin *origin = &f->heaps[0].origin;
 	uint64_t before, after;
 	struct error ignored = ERROR_NONE;
 
 	if (origin_is_own(origin->kind)) {
-		run_value(f->run, "alloc.kept", (double)reserved_by_all(f));
+		run_value(f->run, "alloc.kept", (double)fragment_reserved_by_all(f));
 		return STATUS_OK;
 	}
 	if (alloc_free_bytes(f->run->devices[0], &before, &ignored) != STATUS_OK)
@@ -278,7 +280,7 @@ static enum status measure_kept(struct fragment *f, struct error *err)
 }
 
 /* Metrics of the second logical device have names of their own. */
-static enum status measure_pieces(struct heap *h, bool second, struct error *err)
+static enum status fragment_measure_pieces(struct alloc_heap *h, bool second, struct error *err)
 {
 	uint64_t step = h->span / RESOLUTION, largest = 0, all = h->limit - h->blocks.used;
 
@@ -296,7 +298,7 @@ static enum status measure_pieces(struct heap *h, bool second, struct error *err
 
 static enum status measure_isolation(struct fragment *f, struct error *err)
 {
-	struct heap *first = &f->heaps[0], *second = &f->heaps[1];
+	struct alloc_heap *first = &f->heaps[0], *second = &f->heaps[1];
 	bool beyond, granted;
 
 	if (checked_fits(&first->blocks, first->limit, &beyond, err) != STATUS_OK ||
@@ -307,29 +309,29 @@ static enum status measure_isolation(struct fragment *f, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status measure(struct fragment *f, struct error *err)
+static enum status fragment_measure(struct fragment *f, struct error *err)
 {
-	if (ask(&f->heaps[0], err) != STATUS_OK)
+	if (fragment_ask_fits(&f->heaps[0], err) != STATUS_OK)
 		return err->status;
 	for (size_t d = 0; d < f->count; d++)
-		if (measure_pieces(&f->heaps[d], d > 0, err) != STATUS_OK)
+		if (fragment_measure_pieces(&f->heaps[d], d > 0, err) != STATUS_OK)
 			return err->status;
 	if (f->count > 1 && measure_isolation(f, err) != STATUS_OK)
 		return err->status;
 	for (size_t d = 0; d < f->count; d++)
-		if (give_all(&f->heaps[d], err) != STATUS_OK)
+		if (fragment_give_all(&f->heaps[d], err) != STATUS_OK)
 			return err->status;
-	return measure_kept(f, err);
+	return fragment_measure_kept(f, err);
 }
 
-static enum status open_heap(struct heap *h, int kind, struct error *err)
+static enum status open_heap(struct alloc_heap *h, int kind, struct error *err)
 {
 	struct device *device = h->run->devices[0];
 	bool shared = device->info.capabilities & DEVICE_SHARES_HOST_MEMORY;
 
 	h->blocks = (struct checked_blocks){ .state = h,
-					     .take = take,
-					     .give = give,
+					     .take = alloc_heap_take,
+					     .give = alloc_heap_give,
 					     .on_device = origin_on_device(kind),
 					     .seed = h->run->seed };
 	if (backend_stream_create(device, false, &h->blocks.stream, err) != STATUS_OK)
@@ -338,13 +340,13 @@ static enum status open_heap(struct heap *h, int kind, struct error *err)
 	if (origin_trim(&h->origin, err) != STATUS_OK)
 		return err->status;
 	if (shared && !origin_is_own(kind))
-		run_note(h->run, "Without a limit: the memory is the operating system's.");
+		run_note(h->run, "No limit: the operating system manages this memory.");
 	return shared || origin_is_own(kind)
 		       ? STATUS_OK
 		       : memory_filler_leave(&h->filler, device, h->limit, err);
 }
 
-static void close_heap(struct heap *h)
+static void close_heap(struct alloc_heap *h)
 {
 	if (h->blocks.stream)
 		backend_stream_synchronize(h->blocks.stream, NULL);
@@ -384,8 +386,10 @@ enum status alloc_fragment(struct run *run, int kind, struct error *err)
 	f->run = run;
 	f->count = (size_t)case_integer(run->c, "logical_devices");
 	if (open_heaps(f, kind, err) == STATUS_OK &&
-	    (checkered ? checkerboards(f, err) : alternating(f, err)) == STATUS_OK &&
-	    (checkered || time_steps(f, err) == STATUS_OK) && measure(f, err) == STATUS_OK)
+	    (checkered ? fragment_checkerboards(f, err) : fragment_alternate_batches(f, err)) ==
+		    STATUS_OK &&
+	    (checkered || fragment_time_steps(f, err) == STATUS_OK) &&
+	    fragment_measure(f, err) == STATUS_OK)
 		run_verified(run, "both ends of every block keep their data until it is freed", NAN,
 			     NAN);
 	for (size_t d = 0; d < f->count; d++)

@@ -30,7 +30,7 @@ struct grower {
 	bool seen;              /* the device reports its free memory */
 };
 
-static char *start_of(const struct grower *g)
+static char *growth_start_of(const struct grower *g)
 {
 	return g->range ? g->range->start : g->block;
 }
@@ -38,7 +38,7 @@ static char *start_of(const struct grower *g)
 /*
  * Reads the memory in use; of memory shared with others, the bytes that this growth has requested.
  */
-static void look(struct grower *g)
+static void growth_track_peak(struct grower *g)
 {
 	struct error ignored = ERROR_NONE;
 	int64_t taken = (int64_t)(g->bytes + g->other + (g->range ? g->range->mapped : 0));
@@ -53,20 +53,20 @@ static void look(struct grower *g)
 }
 
 /* Marks the steps whose memory is new. */
-static enum status mark(struct grower *g, size_t from, size_t to, struct error *err)
+static enum status growth_mark(struct grower *g, size_t from, size_t to, struct error *err)
 {
 	for (size_t at = from; g->marks && at < to; at += g->step) {
 		struct exchange *x = &g->marks[at / g->step];
 
 		x->sent = generator_bits(g->run->seed, at);
-		if (exchange_write(g->stream, origin_on_device(g->origin.kind), start_of(g) + at, x,
-				   err) != STATUS_OK)
+		if (exchange_write(g->stream, origin_on_device(g->origin.kind),
+				   growth_start_of(g) + at, x, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
 }
 
-static enum status move_to(struct grower *g, size_t bytes, struct error *err)
+static enum status growth_move_to(struct grower *g, size_t bytes, struct error *err)
 {
 	void *larger;
 	void *old = g->block;
@@ -75,7 +75,7 @@ static enum status move_to(struct grower *g, size_t bytes, struct error *err)
 	if (origin_get(&g->origin, bytes, g->stream, &larger, err) != STATUS_OK)
 		return err->status;
 	g->other = bytes;
-	look(g);
+	growth_track_peak(g);
 	g->other = 0;
 	g->block = larger;
 	g->bytes = bytes;
@@ -113,9 +113,9 @@ static enum status grow_by_moving(struct grower *g, struct error *err)
 	for (size_t bytes = g->step; bytes <= g->final; bytes += g->step) {
 		size_t capacity = capacity_for(g, bytes);
 
-		if (capacity > g->bytes && move_to(g, capacity, err) != STATUS_OK)
+		if (capacity > g->bytes && growth_move_to(g, capacity, err) != STATUS_OK)
 			return err->status;
-		if (mark(g, bytes - g->step, bytes, err) != STATUS_OK)
+		if (growth_mark(g, bytes - g->step, bytes, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
@@ -128,14 +128,14 @@ static enum status grow_by_mapping(struct grower *g, struct error *err)
 	for (size_t bytes = 0; bytes < g->final; bytes += g->step) {
 		if (backend_range_map(g->range, g->step, err) != STATUS_OK)
 			return err->status;
-		look(g);
-		if (mark(g, bytes, bytes + g->step, err) != STATUS_OK)
+		growth_track_peak(g);
+		if (growth_mark(g, bytes, bytes + g->step, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
 }
 
-static enum status launch(void *state, unsigned batch, struct error *err)
+static enum status growth_launch(void *state, unsigned batch, struct error *err)
 {
 	struct grower *g = state;
 
@@ -147,7 +147,7 @@ static enum status launch(void *state, unsigned batch, struct error *err)
 }
 
 /* Back to nothing: the next sample finds what the first one found. */
-static enum status finish(void *state, struct error *err)
+static enum status growth_finish(void *state, struct error *err)
 {
 	struct grower *g = state;
 	struct memory_range *range = g->range;
@@ -164,17 +164,18 @@ static enum status finish(void *state, struct error *err)
 	return origin_trim(&g->origin, err);
 }
 
-static enum status check_marks(struct grower *g, struct error *err)
+static enum status growth_check_marks(struct grower *g, struct error *err)
 {
 	for (size_t at = 0; at < g->final; at += g->step)
-		if (exchange_check(g->stream, origin_on_device(g->origin.kind), start_of(g) + at,
-				   &g->marks[at / g->step], err) != STATUS_OK)
+		if (exchange_check(g->stream, origin_on_device(g->origin.kind),
+				   growth_start_of(g) + at, &g->marks[at / g->step],
+				   err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
 
 /* A growth with marks, which are all there at its end. */
-static enum status verify(struct grower *g, struct error *err)
+static enum status growth_verify(struct grower *g, struct error *err)
 {
 	struct error ignored = ERROR_NONE, freed = ERROR_NONE;
 	uint64_t unused = 0;
@@ -183,22 +184,22 @@ static enum status verify(struct grower *g, struct error *err)
 	g->seen = alloc_free_bytes(g->run->devices[0], &unused, &ignored) == STATUS_OK;
 	g->base = (int64_t)unused;
 	g->marks = xcalloc(g->final / g->step, sizeof(*g->marks));
-	status = launch(g, 1, err);
+	status = growth_launch(g, 1, err);
 	if (status == STATUS_OK)
-		status = check_marks(g, err);
+		status = growth_check_marks(g, err);
 	backend_stream_synchronize(g->stream, NULL);
-	if (finish(g, &freed) != STATUS_OK && status == STATUS_OK)
+	if (growth_finish(g, &freed) != STATUS_OK && status == STATUS_OK)
 		status = error_set(err, freed.status, "%s", freed.message);
 	free(g->marks);
 	g->marks = NULL;
 	return status;
 }
 
-static enum status measure(struct grower *g, struct error *err)
+static enum status growth_measure(struct grower *g, struct error *err)
 {
 	struct workload w = { .state = g,
-			      .launch = launch,
-			      .finish = finish,
+			      .launch = growth_launch,
+			      .finish = growth_finish,
 			      .clock = CLOCK_HOST,
 			      .max_batch = 1,
 			      .no_gate = true };
@@ -211,7 +212,7 @@ static enum status measure(struct grower *g, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status check_steps(const struct grower *g, struct error *err)
+static enum status growth_check_steps(const struct grower *g, struct error *err)
 {
 	char final[32], shown[32];
 	size_t unit = sizeof(uint64_t);
@@ -221,7 +222,7 @@ static enum status check_steps(const struct grower *g, struct error *err)
 		return err->status;
 	if (g->step && g->step % unit == 0 && g->final % g->step == 0)
 		return STATUS_OK;
-	return error_set(err, STATUS_UNSUPPORTED, "%s cannot be cut into steps of whole %s",
+	return error_set(err, STATUS_UNSUPPORTED, "%s cannot be divided into steps of whole %s",
 			 units_size(g->final, final, sizeof(final)),
 			 units_size(unit, shown, sizeof(shown)));
 }
@@ -234,12 +235,13 @@ enum status alloc_grow(struct run *run, int kind, struct error *err)
 	g.final = (size_t)case_integer(run->c, "sizes");
 	g.step = g.final / (size_t)section_setting(run->c->section, "steps")->values[0].integer;
 	origin_open(&g.origin, run->devices[0], kind, alloc_limit(run, kind));
-	if (check_steps(&g, err) == STATUS_OK &&
+	if (growth_check_steps(&g, err) == STATUS_OK &&
 	    backend_stream_create(run->devices[0], false, &g.stream, err) == STATUS_OK &&
-	    origin_trim(&g.origin, err) == STATUS_OK && verify(&g, err) == STATUS_OK &&
-	    measure(&g, err) == STATUS_OK && verify(&g, err) == STATUS_OK)
-		run_verified(run, "a mark in each step's memory is there when all have grown", NAN,
-			     NAN);
+	    origin_trim(&g.origin, err) == STATUS_OK && growth_verify(&g, err) == STATUS_OK &&
+	    growth_measure(&g, err) == STATUS_OK && growth_verify(&g, err) == STATUS_OK)
+		run_verified(run,
+			     "a mark in the memory of each step, read back after the last step",
+			     NAN, NAN);
 	if (g.stream)
 		backend_stream_synchronize(g.stream, NULL);
 	origin_close(&g.origin);

@@ -16,15 +16,16 @@ enum status alloc_free_bytes(struct device *device, uint64_t *out, struct error 
 
 	if (device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "the memory of %s is the operating system's: others use it as "
-				 "well",
+				 "cannot fill the memory of %s: the operating system shares it "
+				 "with other processes",
 				 device->info.id);
 	if (backend_device_synchronize(device, err) != STATUS_OK)
 		return err->status;
 	return backend_device_memory(device, out, &total, err);
 }
 
-static enum status take_chunk(struct memory_filler *filler, uint64_t bytes, struct error *err)
+static enum status memory_filler_take_chunk(struct memory_filler *filler, uint64_t bytes,
+					    struct error *err)
 {
 	void *memory;
 
@@ -50,7 +51,8 @@ enum status memory_filler_leave(struct memory_filler *filler, struct device *dev
 		uint64_t rest = (unused - bytes) / UNIT_BYTES * UNIT_BYTES;
 		uint64_t before = unused;
 
-		if (take_chunk(filler, rest < CHUNK_BYTES ? rest : CHUNK_BYTES, err) != STATUS_OK ||
+		if (memory_filler_take_chunk(filler, rest < CHUNK_BYTES ? rest : CHUNK_BYTES,
+					     err) != STATUS_OK ||
 		    alloc_free_bytes(device, &unused, err) != STATUS_OK)
 			return err->status;
 		if (unused >= before)

@@ -35,7 +35,7 @@ static const struct {
 	{ "allocators", ~(1u << OPERATION_START | 1u << OPERATION_CREATE) },
 };
 
-static bool drop_axes(struct plan_case *point, enum alloc_operation operation, int kind)
+static bool plan_drop_axes(struct plan_case *point, enum alloc_operation operation, int kind)
 {
 	bool pool = kind == ALLOCATOR_POOL || kind == ALLOCATOR_POOL_RELEASE;
 	bool planned = true;
@@ -50,7 +50,7 @@ static bool drop_axes(struct plan_case *point, enum alloc_operation operation, i
 }
 
 /* Device or host memory of `count` blocks of that size. */
-static uint64_t taken(int kind, uint64_t count, uint64_t bytes)
+static uint64_t alloc_bytes_taken(int kind, uint64_t count, uint64_t bytes)
 {
 	if (kind == ALLOCATOR_VMM)
 		bytes = (bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES;
@@ -60,25 +60,26 @@ static uint64_t taken(int kind, uint64_t count, uint64_t bytes)
 	return count * bytes + (kind == ORIGIN_CACHING ? SEGMENT_BYTES : 0);
 }
 
-static uint64_t span_of(const struct plan_case *point)
+static uint64_t plan_span_of(const struct plan_case *point)
 {
 	return (uint64_t)section_setting(point->section, "span")->values[0].integer;
 }
 
 /* The old block and the new one; of capacities that double the last may be larger than the size. */
-static uint64_t growth_need(const struct plan_case *point, int kind, uint64_t bytes)
+static uint64_t plan_growth_need(const struct plan_case *point, int kind, uint64_t bytes)
 {
 	uint64_t capacity =
 		bytes / (uint64_t)section_setting(point->section, "steps")->values[0].integer;
 
 	if ((enum alloc_growth)case_integer(point, "growths") != GROWTH_DOUBLE)
-		return taken(kind, 2, bytes);
+		return alloc_bytes_taken(kind, 2, bytes);
 	while (capacity && capacity < bytes)
 		capacity *= 2;
-	return taken(kind, 1, capacity) + taken(kind, 1, capacity / 2);
+	return alloc_bytes_taken(kind, 1, capacity) + alloc_bytes_taken(kind, 1, capacity / 2);
 }
 
-static uint64_t need(const struct plan_case *point, enum alloc_operation operation, int kind)
+static uint64_t alloc_bytes_needed(const struct plan_case *point, enum alloc_operation operation,
+				   int kind)
 {
 	uint64_t bytes = 0;
 
@@ -87,28 +88,31 @@ static uint64_t need(const struct plan_case *point, enum alloc_operation operati
 		bytes = (uint64_t)case_integer(point, "sizes");
 	switch (operation) {
 	case OPERATION_CONTEND:
-		return taken(kind, CONTEND_HELD * (uint64_t)case_integer(point, "threads"), bytes);
+		return alloc_bytes_taken(kind,
+					 CONTEND_HELD * (uint64_t)case_integer(point, "threads"),
+					 bytes);
 	case OPERATION_COST:
-		return taken(kind, cost_blocks(kind, bytes) + 1, bytes);
+		return alloc_bytes_taken(kind, cost_blocks(kind, bytes) + 1, bytes);
 	case OPERATION_GROW:
-		return growth_need(point, kind, bytes);
+		return plan_growth_need(point, kind, bytes);
 	case OPERATION_FRAGMENT:
 		return (uint64_t)case_integer(point, "logical_devices") *
-		       (span_of(point) + span_of(point) / 8);
+		       (plan_span_of(point) + plan_span_of(point) / 8);
 	case OPERATION_FAIL:
 	case OPERATION_EXHAUST:
-		return taken(kind, 1, FAILURE_AFTERWARDS_BYTES) + BUFFER_CHECK_BYTES;
+		return alloc_bytes_taken(kind, 1, FAILURE_AFTERWARDS_BYTES) + BUFFER_CHECK_BYTES;
 	case OPERATION_CREATE:
 		return bytes + BUFFER_CHECK_BYTES;
 	case OPERATION_START:
 		return UNIT_BYTES;
 	default:
-		return taken(kind, blocks_held_most(bytes) + 1, bytes);
+		return alloc_bytes_taken(kind, blocks_held_most(bytes) + 1, bytes);
 	}
 }
 
 /* Seconds in addition to the samples: memory is touched, a device filled, processes started. */
-static double setup(const struct plan_case *point, enum alloc_operation operation, uint64_t bytes)
+static double alloc_setup_seconds(const struct plan_case *point, enum alloc_operation operation,
+				  uint64_t bytes)
 {
 	double seconds = 0.02 + (double)bytes / 2e9;
 
@@ -123,39 +127,41 @@ static double setup(const struct plan_case *point, enum alloc_operation operatio
 }
 
 /* NULL: it can be done; else why not, whatever the device. */
-static const char *impossible(const struct plan_case *point, enum alloc_operation operation,
-			      int kind)
+static const char *alloc_impossible(const struct plan_case *point, enum alloc_operation operation,
+				    int kind)
 {
 	if (kind == ALLOCATOR_MANAGED &&
 	    (operation == OPERATION_FAIL || operation == OPERATION_EXHAUST))
-		return "managed memory is held below what is free here, so that it cannot run out: "
-		       "more would move to the host";
+		return "managed memory stays below the free device memory here, because more would "
+		       "move to the host instead of failing";
 	if (operation == OPERATION_EXHAUST && !origin_on_device(kind))
-		return "host memory is not used up: the system would end processes for want of it";
+		return "host memory is not exhausted: the system would kill processes";
 	if (operation == OPERATION_FRAGMENT && !origin_is_own(kind) &&
 	    case_integer(point, "logical_devices") > 1)
-		return "a logical device needs an allocator with a limit of its own: caching, bfc, "
+		return "a logical device needs an allocator with its own limit: caching, bfc, "
 		       "bfc_growth or arena";
 	return NULL;
 }
 
 /* NULL: it can be done on this device. */
-static const char *impossible_on(const struct plan_case *point, enum alloc_operation operation,
-				 int kind, const struct device_info *device)
+static const char *plan_impossible_on(const struct plan_case *point, enum alloc_operation operation,
+				      int kind, const struct device_info *device)
 {
 	if (!(device->capabilities & DEVICE_SHARES_HOST_MEMORY))
 		return NULL;
 	if (operation == OPERATION_EXHAUST)
-		return "its memory is the operating system's and is not used up: the system would "
-		       "end processes for want of it";
+		return "its memory belongs to the operating system and is not exhausted: the "
+		       "system would kill processes";
 	if ((operation == OPERATION_ALLOC || operation == OPERATION_FREE) &&
 	    origin_on_device(kind) && case_value(point, "fills")->real > 0)
-		return "its memory is the operating system's and is not filled: others need it";
+		return "its memory belongs to the operating system and is not filled: other "
+		       "processes need it";
 	return NULL;
 }
 
 /* Operations that make no sense for an allocator. */
-static bool meaningless(const struct plan_case *point, enum alloc_operation operation, int kind)
+static bool alloc_is_meaningless(const struct plan_case *point, enum alloc_operation operation,
+				 int kind)
 {
 	switch (operation) {
 	case OPERATION_GROW:
@@ -175,8 +181,8 @@ static bool meaningless(const struct plan_case *point, enum alloc_operation oper
 }
 
 /* Seconds of a growth: its steps, and its copies if the CPU makes them. */
-static double growing(const struct plan_case *point, enum alloc_operation operation,
-		      const struct device_info *device)
+static double alloc_growth_seconds(const struct plan_case *point, enum alloc_operation operation,
+				   const struct device_info *device)
 {
 	double steps, seconds;
 
@@ -189,15 +195,16 @@ static double growing(const struct plan_case *point, enum alloc_operation operat
 	return GROWTHS_LOOKED_AT * seconds;
 }
 
-static enum status place(struct plan *plan, struct plan_case *point, enum alloc_operation operation,
-			 int kind, size_t device, struct error *err)
+static enum status alloc_plan_case(struct plan *plan, struct plan_case *point,
+				   enum alloc_operation operation, int kind, size_t device,
+				   struct error *err)
 {
-	const char *reason = impossible(point, operation, kind);
-	double growths = growing(point, operation, &plan->devices[device]);
+	const char *reason = alloc_impossible(point, operation, kind);
+	double growths = alloc_growth_seconds(point, operation, &plan->devices[device]);
 
 	point->setup_seconds += growths;
 	if (!reason)
-		reason = impossible_on(point, operation, kind, &plan->devices[device]);
+		reason = plan_impossible_on(point, operation, kind, &plan->devices[device]);
 	if (reason)
 		plan_add_skipped(plan, point, &device, 1, reason, err);
 	else
@@ -214,23 +221,23 @@ enum status alloc_expand(struct plan *plan, struct plan_case *point, struct erro
 	size_t devices = plan->device_count;
 	uint64_t bytes;
 
-	if (meaningless(point, operation, kind) || !drop_axes(point, operation, kind))
+	if (alloc_is_meaningless(point, operation, kind) || !plan_drop_axes(point, operation, kind))
 		return STATUS_OK;
 	if (operation == OPERATION_ALLOC || operation == OPERATION_FREE)
 		plan_unname_usual(point, "fills", "0%");
 	if (operation == OPERATION_FRAGMENT)
 		plan_unname_usual(point, "logical_devices", "1");
-	bytes = need(point, operation, kind);
+	bytes = alloc_bytes_needed(point, operation, kind);
 	if (origin_on_device(kind))
 		point->device_bytes = bytes;
 	if (!origin_on_device(kind) || operation == OPERATION_CREATE)
 		point->host_bytes = bytes;
-	point->setup_seconds = setup(point, operation, bytes);
+	point->setup_seconds = alloc_setup_seconds(point, operation, bytes);
 	/* Ordinary memory has nothing to do with any device: once is enough. */
 	if (kind == ALLOCATOR_PAGEABLE && operation != OPERATION_START && devices > 1)
 		devices = 1;
 	for (size_t i = 0; i < devices; i++)
-		if (place(plan, point, operation, kind, i, err) != STATUS_OK)
+		if (alloc_plan_case(plan, point, operation, kind, i, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }

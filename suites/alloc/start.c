@@ -36,7 +36,7 @@ struct starting {
 	struct stream *stream;
 };
 
-static enum status open_driver(void *state, struct error *err)
+static enum status start_open_driver(void *state, struct error *err)
 {
 	struct starting *s = state;
 	struct backend_options options = { .host_devices = s->host_devices };
@@ -50,11 +50,11 @@ static enum status open_driver(void *state, struct error *err)
 			s->opened = list.backends[i];
 	if (s->opened)
 		return STATUS_OK;
-	return error_set(err, STATUS_DEVICE, "module %s could not be opened: %s", s->module,
-			 list.missing_count ? list.missing[0] : "it is not there");
+	return error_set(err, STATUS_DEVICE, "cannot open module %s: %s", s->module,
+			 list.missing_count ? list.missing[0] : "it does not exist");
 }
 
-static enum status open_context(void *state, struct error *err)
+static enum status start_open_context(void *state, struct error *err)
 {
 	struct starting *s = state;
 
@@ -62,7 +62,7 @@ static enum status open_context(void *state, struct error *err)
 }
 
 /* The kernel counts its launch: a word of device memory that must be 1 afterwards. */
-static enum status first_kernel(void *state, struct error *err)
+static enum status start_first_kernel(void *state, struct error *err)
 {
 	struct starting *s = state;
 	uint64_t count = 0;
@@ -86,8 +86,8 @@ static enum status first_kernel(void *state, struct error *err)
 }
 
 /* Device memory with `count` times `value`. */
-static enum status filled(struct starting *s, float value, size_t count, void **out,
-			  struct error *err)
+static enum status start_fill_memory(struct starting *s, float value, size_t count, void **out,
+				     struct error *err)
 {
 	float *values = xmalloc(count * sizeof(*values));
 	enum status status;
@@ -104,8 +104,8 @@ static enum status filled(struct starting *s, float value, size_t count, void **
 	return status;
 }
 
-static enum status expect(struct starting *s, const void *memory, float value, size_t count,
-			  const char *what, struct error *err)
+static enum status start_expect_values(struct starting *s, const void *memory, float value,
+				       size_t count, const char *what, struct error *err)
 {
 	float *values = xcalloc(count, sizeof(*values));
 	enum status status = backend_copy(s->stream, values, memory, count * sizeof(*values), err);
@@ -121,7 +121,7 @@ static enum status expect(struct starting *s, const void *memory, float value, s
 }
 
 /* Product of 2s and 3s: every element is 6 * 64, exactly. */
-static enum status first_product(void *state, struct error *err)
+static enum status start_first_product(void *state, struct error *err)
 {
 	struct starting *s = state;
 	struct gemm gemm = { .precision = PRECISION_FP32,
@@ -135,18 +135,19 @@ static enum status first_product(void *state, struct error *err)
 	size_t count = (size_t)PRODUCT * PRODUCT;
 	void *a, *b, *c;
 
-	if (filled(s, 2, count, &a, err) != STATUS_OK ||
-	    filled(s, 3, count, &b, err) != STATUS_OK || filled(s, 0, count, &c, err) != STATUS_OK)
+	if (start_fill_memory(s, 2, count, &a, err) != STATUS_OK ||
+	    start_fill_memory(s, 3, count, &b, err) != STATUS_OK ||
+	    start_fill_memory(s, 0, count, &c, err) != STATUS_OK)
 		return err->status;
 	gemm.a = a;
 	gemm.b = b;
 	gemm.c = c;
 	if (backend_gemm(s->stream, &gemm, err) != STATUS_OK)
 		return err->status;
-	return expect(s, c, 6 * PRODUCT, count, "the first product", err);
+	return start_expect_values(s, c, 6 * PRODUCT, count, "the first GEMM", err);
 }
 
-static enum status first_collective(void *state, struct error *err)
+static enum status start_first_collective(void *state, struct error *err)
 {
 	struct starting *s = state;
 	struct communicator *communicator;
@@ -160,16 +161,16 @@ static enum status first_collective(void *state, struct error *err)
 	if (s->opened->communicator_id(&id, err) != STATUS_OK ||
 	    backend_communicator_open(s->device, &options, &id, 0, 1, &communicator, err) !=
 		    STATUS_OK ||
-	    filled(s, 7, PRODUCT, &from, err) != STATUS_OK ||
-	    filled(s, 0, PRODUCT, &to, err) != STATUS_OK ||
+	    start_fill_memory(s, 7, PRODUCT, &from, err) != STATUS_OK ||
+	    start_fill_memory(s, 0, PRODUCT, &to, err) != STATUS_OK ||
 	    backend_all_reduce(communicator, s->stream, to, from, PRODUCT, PRECISION_FP32,
 			       REDUCE_SUM, err) != STATUS_OK)
 		return err->status;
-	return expect(s, to, 7, PRODUCT, "the first all-reduce", err);
+	return start_expect_values(s, to, 7, PRODUCT, "the first all-reduce", err);
 }
 
 /* By what is known without a context; the memory of the operating system is others' as well. */
-static int64_t used_bytes(void *state)
+static int64_t start_used_bytes(void *state)
 {
 	struct starting *s = state;
 	struct error ignored = ERROR_NONE;
@@ -182,13 +183,14 @@ static int64_t used_bytes(void *state)
 }
 
 static const struct steps_work work = {
-	.steps = { open_driver, open_context, first_kernel, first_product, first_collective },
-	.device_bytes = used_bytes,
+	.steps = { start_open_driver, start_open_context, start_first_kernel, start_first_product,
+		   start_first_collective },
+	.device_bytes = start_used_bytes,
 };
 
 /* In the fresh process, in which nothing is open. */
-static enum status staircase(struct device *none, const void *arguments, void *result,
-			     struct error *err)
+static enum status start_staircase(struct device *none, const void *arguments, void *result,
+				   struct error *err)
 {
 	struct starting state = *(const struct starting *)arguments;
 
@@ -196,7 +198,7 @@ static enum status staircase(struct device *none, const void *arguments, void *r
 	return steps_take(&work, &state, result, err);
 }
 
-struct starts {
+struct process_starts {
 	struct run *run;
 	struct starting arguments;
 	size_t steps; /* that every process could do; the rest has no library */
@@ -207,11 +209,11 @@ struct starts {
 /* Lacking a library is no failure of what came before it. */
 static enum status start_one(void *state, double *seconds, struct error *err)
 {
-	struct starts *s = state;
+	struct process_starts *s = state;
 	struct steps_taken taken = { 0 };
 	struct error failed = ERROR_NONE;
 	struct fork_server_task task = { .device = &s->run->devices[0]->info,
-					 .run = staircase,
+					 .run = start_staircase,
 					 .arguments = &s->arguments,
 					 .arguments_size = sizeof(s->arguments),
 					 .result_size = sizeof(taken),
@@ -238,7 +240,7 @@ static enum status start_one(void *state, double *seconds, struct error *err)
 }
 
 /* The metric of a step, or of the whole. */
-static void record_value(struct run *run, const char *metric, const char *step, double value)
+static void start_record_value(struct run *run, const char *metric, const char *step, double value)
 {
 	char name[64];
 
@@ -249,7 +251,7 @@ static void record_value(struct run *run, const char *metric, const char *step, 
 }
 
 /* Sum of the known values: the memory of the driver is unknown before it is loaded. */
-static double sum(const double *values, size_t count)
+static double start_sum_of_known(const double *values, size_t count)
 {
 	double all = NAN;
 
@@ -259,7 +261,7 @@ static double sum(const double *values, size_t count)
 	return all;
 }
 
-static void record(struct starts *s, const struct series *series)
+static void start_record(struct process_starts *s, const struct series *series)
 {
 	run_duration(s->run, "alloc.start_time", &series[0]);
 	for (size_t i = 0; i < s->steps; i++) {
@@ -268,14 +270,16 @@ static void record(struct starts *s, const struct series *series)
 		snprintf(name, sizeof(name), "alloc.start_time_%s", step_names[i]);
 		run_duration(s->run, name, &series[1 + i]);
 	}
-	record_value(s->run, "alloc.start_memory", NULL, sum(s->memory, s->steps));
-	record_value(s->run, "alloc.start_resident", NULL, sum(s->resident, s->steps));
+	start_record_value(s->run, "alloc.start_memory", NULL,
+			   start_sum_of_known(s->memory, s->steps));
+	start_record_value(s->run, "alloc.start_resident", NULL,
+			   start_sum_of_known(s->resident, s->steps));
 	for (size_t i = 0; i < s->steps; i++) {
-		record_value(s->run, "alloc.start_memory", step_names[i], s->memory[i]);
-		record_value(s->run, "alloc.start_resident", step_names[i], s->resident[i]);
+		start_record_value(s->run, "alloc.start_memory", step_names[i], s->memory[i]);
+		start_record_value(s->run, "alloc.start_resident", step_names[i], s->resident[i]);
 	}
 	if (s->missing.status != STATUS_OK)
-		run_note(s->run, "Not all steps: %s.", s->missing.message);
+		run_note(s->run, "Some steps are missing: %s.", s->missing.message);
 }
 
 static const char *const series_names[] = {
@@ -287,7 +291,7 @@ enum status alloc_start(struct run *run, struct error *err)
 {
 	const struct device_info *info = &run->devices[0]->info;
 	enum { LAZY, EAGER } loading = (int)case_integer(run->c, "loadings");
-	struct starts *s = xcalloc(1, sizeof(*s));
+	struct process_starts *s = xcalloc(1, sizeof(*s));
 	struct readings readings = { .take = start_one,
 				     .state = s,
 				     .names = series_names,
@@ -305,8 +309,9 @@ enum status alloc_start(struct run *run, struct error *err)
 	snprintf(s->arguments.backend, sizeof(s->arguments.backend), "%s", info->backend);
 	snprintf(s->arguments.module, sizeof(s->arguments.module), "%s", info->module);
 	if (run_readings(run, &readings, &series, err) == STATUS_OK) {
-		record(s, series);
-		run_verified(run, "the first kernel's count, product and sum are exact", NAN, NAN);
+		start_record(s, series);
+		run_verified(run, "count of the first kernel, first GEMM and first sum are exact",
+			     NAN, NAN);
 	}
 	free(s);
 	return err->status;

@@ -10,15 +10,15 @@
 /* Addresses that share a bucket are this far apart. */
 #define BUCKET_BYTES 256
 
-struct block {
+struct caching_block {
 	char *at;
 	size_t bytes;
 	bool used;
-	unsigned pool;                /* the bin that its segment was taken for */
-	struct block *before, *after; /* neighbours in the segment */
+	unsigned pool;                        /* the bin that its segment was taken for */
+	struct caching_block *before, *after; /* neighbours in the segment */
 	/* In the list of a bin, or in the bucket of the used; `list` is which. */
-	struct block *previous, *next;
-	struct block **list;
+	struct caching_block *previous, *next;
+	struct caching_block **list;
 };
 
 struct caching {
@@ -26,12 +26,12 @@ struct caching {
 	const struct ruleset *rules;
 	uint64_t limit, reserved;
 	size_t region; /* of rules that double: the next one */
-	struct block *free[RULES_MOST_BINS];
-	struct block *used[BUCKETS]; /* by address */
+	struct caching_block *free[RULES_MOST_BINS];
+	struct caching_block *used[BUCKETS]; /* by address */
 	pthread_mutex_t lock;
 };
 
-static void unlink_block(struct block *b)
+static void unlink_block(struct caching_block *b)
 {
 	if (b->previous)
 		b->previous->next = b->next;
@@ -41,7 +41,7 @@ static void unlink_block(struct block *b)
 		b->next->previous = b->previous;
 }
 
-static void link_block(struct block **list, struct block *b)
+static void caching_link_block(struct caching_block **list, struct caching_block *b)
 {
 	b->list = list;
 	b->previous = NULL;
@@ -51,30 +51,32 @@ static void link_block(struct block **list, struct block *b)
 	*list = b;
 }
 
-static struct block **bucket(struct caching *c, const void *memory)
+static struct caching_block **caching_bucket(struct caching *c, const void *memory)
 {
 	return &c->used[((uintptr_t)memory / BUCKET_BYTES) % BUCKETS];
 }
 
-static void set_free(struct caching *c, struct block *b)
+static void caching_set_free(struct caching *c, struct caching_block *b)
 {
 	b->used = false;
-	link_block(&c->free[c->rules->bin_of_block(b->bytes, b->pool)], b);
+	caching_link_block(&c->free[c->rules->bin_of_block(b->bytes, b->pool)], b);
 }
 
-static enum status take_from_device(void *state, size_t bytes, void **out, struct error *err)
+static enum status caching_take_from_device(void *state, size_t bytes, void **out,
+					    struct error *err)
 {
 	return backend_memory_alloc(state, ALLOCATOR_DEVICE, bytes, NULL, out, err);
 }
 
-static enum status give_to_device(void *state, void *memory, size_t bytes, struct error *err)
+static enum status caching_give_to_device(void *state, void *memory, size_t bytes,
+					  struct error *err)
 {
 	return backend_memory_free(state, ALLOCATOR_DEVICE, memory, bytes, NULL, err);
 }
 
 struct caching_source caching_source_device(struct device *device)
 {
-	return (struct caching_source){ device, take_from_device, give_to_device };
+	return (struct caching_source){ device, caching_take_from_device, caching_give_to_device };
 }
 
 struct caching *caching_open(struct caching_source source, enum caching_rules rules, uint64_t limit)
@@ -94,13 +96,14 @@ struct caching *caching_open(struct caching_source source, enum caching_rules ru
 	return c;
 }
 
-static bool whole_segment(const struct block *b)
+static bool caching_whole_segment(const struct caching_block *b)
 {
 	return !b->before && !b->after;
 }
 
 /* Frees a whole segment: `b` is its only block. */
-static enum status give_segment_back(struct caching *c, struct block *b, struct error *err)
+static enum status caching_give_segment_back(struct caching *c, struct caching_block *b,
+					     struct error *err)
 {
 	enum status status;
 
@@ -111,24 +114,25 @@ static enum status give_segment_back(struct caching *c, struct block *b, struct 
 	return status;
 }
 
-static enum status trim(struct caching *c, struct error *err)
+static enum status caching_trim_free(struct caching *c, struct error *err)
 {
 	enum status status = STATUS_OK;
 
 	for (unsigned bin = 0; bin < c->rules->bins; bin++) {
-		struct block *next;
+		struct caching_block *next;
 
-		for (struct block *b = c->free[bin]; b && status == STATUS_OK; b = next) {
+		for (struct caching_block *b = c->free[bin]; b && status == STATUS_OK; b = next) {
 			next = b->next;
-			if (whole_segment(b))
-				status = give_segment_back(c, b, err);
+			if (caching_whole_segment(b))
+				status = caching_give_segment_back(c, b, err);
 		}
 	}
 	return status;
 }
 
 /* Takes `b` into its neighbour before it; neither is in a list. */
-static struct block *swallow(struct block *before, struct block *b)
+static struct caching_block *caching_merge_block(struct caching_block *before,
+						 struct caching_block *b)
 {
 	before->bytes += b->bytes;
 	before->after = b->after;
@@ -139,17 +143,17 @@ static struct block *swallow(struct block *before, struct block *b)
 }
 
 /* Makes `b`, which is in no list, free, together with neighbours that are. */
-static void release(struct caching *c, struct block *b)
+static void caching_free_block(struct caching *c, struct caching_block *b)
 {
 	if (b->before && !b->before->used) {
 		unlink_block(b->before);
-		b = swallow(b->before, b);
+		b = caching_merge_block(b->before, b);
 	}
 	if (b->after && !b->after->used) {
 		unlink_block(b->after);
-		swallow(b, b->after);
+		caching_merge_block(b, b->after);
 	}
-	set_free(c, b);
+	caching_set_free(c, b);
 }
 
 void caching_close(struct caching *c)
@@ -158,36 +162,36 @@ void caching_close(struct caching *c)
 		return;
 	for (size_t i = 0; i < BUCKETS; i++) {
 		while (c->used[i]) {
-			struct block *b = c->used[i];
+			struct caching_block *b = c->used[i];
 
 			unlink_block(b);
-			release(c, b);
+			caching_free_block(c, b);
 		}
 	}
-	trim(c, NULL);
+	caching_trim_free(c, NULL);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
 
-static bool fits_better(const struct block *b, const struct block *best)
+static bool caching_fits_better(const struct caching_block *b, const struct caching_block *best)
 {
 	return b->bytes < best->bytes || (b->bytes == best->bytes && b->at < best->at);
 }
 
-static struct block *best_in_bin(const struct caching *c, unsigned bin, size_t bytes)
+static struct caching_block *best_in_bin(const struct caching *c, unsigned bin, size_t bytes)
 {
-	struct block *best = NULL;
+	struct caching_block *best = NULL;
 
-	for (struct block *b = c->free[bin]; b; b = b->next)
-		if (b->bytes >= bytes && (!best || fits_better(b, best)))
+	for (struct caching_block *b = c->free[bin]; b; b = b->next)
+		if (b->bytes >= bytes && (!best || caching_fits_better(b, best)))
 			best = b;
 	return best;
 }
 
-static struct block *best_fit(const struct caching *c, unsigned bin, size_t bytes)
+static struct caching_block *caching_best_fit(const struct caching *c, unsigned bin, size_t bytes)
 {
 	unsigned end = c->rules->larger_bins ? c->rules->bins : bin + 1;
-	struct block *best = NULL;
+	struct caching_block *best = NULL;
 
 	for (; bin < end && !best; bin++)
 		best = best_in_bin(c, bin, bytes);
@@ -195,20 +199,21 @@ static struct block *best_fit(const struct caching *c, unsigned bin, size_t byte
 }
 
 /* Bytes that the limit leaves, in whole units. */
-static size_t left(const struct caching *c)
+static size_t caching_limit_left(const struct caching *c)
 {
 	uint64_t bytes = c->limit > c->reserved ? c->limit - c->reserved : 0;
 
 	return c->limit ? (size_t)bytes / c->rules->rounding * c->rules->rounding : SIZE_MAX;
 }
 
-static enum status take_segment(struct caching *c, size_t bytes, void **memory, struct error *err)
+static enum status caching_take_segment(struct caching *c, size_t bytes, void **memory,
+					struct error *err)
 {
 	char wanted[32], limit[32];
 
-	if (bytes <= left(c))
+	if (bytes <= caching_limit_left(c))
 		return c->source.take(c->source.state, bytes, memory, err);
-	return error_set(err, STATUS_NO_MEMORY, "a segment of %s goes beyond the limit of %s",
+	return error_set(err, STATUS_NO_MEMORY, "a segment of %s exceeds the limit of %s",
 			 units_size(bytes, wanted, sizeof(wanted)),
 			 units_size(c->limit, limit, sizeof(limit)));
 }
@@ -226,16 +231,18 @@ static enum status take_region(struct caching *c, size_t request, size_t *bytes,
 
 	while (region < request)
 		region *= 2;
-	*bytes = region > left(c) && request <= left(c) ? left(c) : region;
-	status = take_segment(c, *bytes, memory, &refused);
-	while (status == STATUS_NO_MEMORY && *bytes > request && request <= left(c)) {
+	*bytes = region > caching_limit_left(c) && request <= caching_limit_left(c)
+			 ? caching_limit_left(c)
+			 : region;
+	status = caching_take_segment(c, *bytes, memory, &refused);
+	while (status == STATUS_NO_MEMORY && *bytes > request && request <= caching_limit_left(c)) {
 		size_t smaller = rules_round(c->rules, *bytes - *bytes / 10);
 
 		*bytes = smaller < *bytes ? smaller : *bytes - c->rules->rounding;
 		if (*bytes < request)
 			break;
 		error_clear(&refused);
-		status = take_segment(c, *bytes, memory, &refused);
+		status = caching_take_segment(c, *bytes, memory, &refused);
 	}
 	if (status != STATUS_OK)
 		return error_set(err, status, "%s", refused.message);
@@ -249,7 +256,7 @@ static enum status take_more(struct caching *c, size_t request, size_t *bytes, v
 	if (!c->rules->segment)
 		return take_region(c, request, bytes, memory, err);
 	*bytes = c->rules->segment(request);
-	return take_segment(c, *bytes, memory, err);
+	return caching_take_segment(c, *bytes, memory, err);
 }
 
 /* PyTorch's rules try again in any case, the others if what is free as a whole could make room. */
@@ -258,14 +265,14 @@ static bool may_help(const struct caching *c, size_t request)
 	uint64_t whole = 0;
 
 	for (unsigned bin = 0; bin < c->rules->bins; bin++)
-		for (const struct block *b = c->free[bin]; b; b = b->next)
-			whole += whole_segment(b) ? b->bytes : 0;
+		for (const struct caching_block *b = c->free[bin]; b; b = b->next)
+			whole += caching_whole_segment(b) ? b->bytes : 0;
 	return c->rules->segment ||
 	       (whole > 0 && (!c->limit || request <= c->limit - c->reserved + whole));
 }
 
-static enum status new_segment(struct caching *c, unsigned bin, size_t request, struct block **out,
-			       struct error *err)
+static enum status caching_new_segment(struct caching *c, unsigned bin, size_t request,
+				       struct caching_block **out, struct error *err)
 {
 	struct error refused = ERROR_NONE;
 	void *memory = NULL;
@@ -274,7 +281,7 @@ static enum status new_segment(struct caching *c, unsigned bin, size_t request, 
 
 	if (status == STATUS_NO_MEMORY && may_help(c, request)) {
 		error_clear(&refused);
-		status = trim(c, err);
+		status = caching_trim_free(c, err);
 		if (status == STATUS_OK)
 			status = take_more(c, request, &bytes, &memory, err);
 	} else if (status != STATUS_OK) {
@@ -283,47 +290,48 @@ static enum status new_segment(struct caching *c, unsigned bin, size_t request, 
 	if (status != STATUS_OK)
 		return status;
 	*out = xcalloc(1, sizeof(**out));
-	**out = (struct block){ .at = memory, .bytes = bytes, .pool = bin };
+	**out = (struct caching_block){ .at = memory, .bytes = bytes, .pool = bin };
 	c->reserved += bytes;
-	set_free(c, *out);
+	caching_set_free(c, *out);
 	return STATUS_OK;
 }
 
 /* Makes the remainder a block of its own, where the rules say so. */
-static void cut(struct caching *c, struct block *b, size_t bytes)
+static void caching_split_block(struct caching *c, struct caching_block *b, size_t bytes)
 {
-	struct block *other;
+	struct caching_block *other;
 
 	if (!c->rules->cuts(b->bytes, bytes, b->pool))
 		return;
 	other = xcalloc(1, sizeof(*other));
-	*other = (struct block){ .at = b->at + bytes,
-				 .bytes = b->bytes - bytes,
-				 .pool = b->pool,
-				 .before = b,
-				 .after = b->after };
+	*other = (struct caching_block){ .at = b->at + bytes,
+					 .bytes = b->bytes - bytes,
+					 .pool = b->pool,
+					 .before = b,
+					 .after = b->after };
 	if (b->after)
 		b->after->before = other;
 	b->after = other;
 	b->bytes = bytes;
-	set_free(c, other);
+	caching_set_free(c, other);
 }
 
-static enum status take(struct caching *c, size_t bytes, void **out, struct error *err)
+static enum status caching_take_block(struct caching *c, size_t bytes, void **out,
+				      struct error *err)
 {
 	size_t rounded = rules_round(c->rules, bytes);
 	unsigned bin = c->rules->bin_of_request(rounded);
-	struct block *b = best_fit(c, bin, rounded);
+	struct caching_block *b = caching_best_fit(c, bin, rounded);
 	enum status status = STATUS_OK;
 
 	if (!b)
-		status = new_segment(c, bin, rounded, &b, err);
+		status = caching_new_segment(c, bin, rounded, &b, err);
 	if (status != STATUS_OK)
 		return status;
 	unlink_block(b);
-	cut(c, b, rounded);
+	caching_split_block(c, b, rounded);
 	b->used = true;
-	link_block(bucket(c, b->at), b);
+	caching_link_block(caching_bucket(c, b->at), b);
 	*out = b->at;
 	return STATUS_OK;
 }
@@ -334,27 +342,28 @@ enum status caching_alloc(struct caching *c, size_t bytes, void **out, struct er
 
 	*out = NULL;
 	pthread_mutex_lock(&c->lock);
-	status = take(c, bytes, out, err);
+	status = caching_take_block(c, bytes, out, err);
 	pthread_mutex_unlock(&c->lock);
 	return status;
 }
 
 enum status caching_free(struct caching *c, void *memory, struct error *err)
 {
-	struct block *b;
+	struct caching_block *b;
 
 	if (!memory)
 		return STATUS_OK;
 	pthread_mutex_lock(&c->lock);
-	for (b = *bucket(c, memory); b && b->at != memory;)
+	for (b = *caching_bucket(c, memory); b && b->at != memory;)
 		b = b->next;
 	if (b) {
 		unlink_block(b);
-		release(c, b);
+		caching_free_block(c, b);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return b ? STATUS_OK
-		 : error_set(err, STATUS_INTERNAL, "memory that the caching allocator never gave");
+		 : error_set(err, STATUS_INTERNAL,
+			     "freed memory that the caching allocator did not allocate");
 }
 
 enum status caching_trim(struct caching *c, struct error *err)
@@ -362,7 +371,7 @@ enum status caching_trim(struct caching *c, struct error *err)
 	enum status status;
 
 	pthread_mutex_lock(&c->lock);
-	status = trim(c, err);
+	status = caching_trim_free(c, err);
 	pthread_mutex_unlock(&c->lock);
 	return status;
 }
@@ -382,7 +391,7 @@ void caching_free_bytes(struct caching *c, uint64_t *all, uint64_t *largest)
 	*all = *largest = 0;
 	pthread_mutex_lock(&c->lock);
 	for (unsigned bin = 0; bin < c->rules->bins; bin++)
-		for (const struct block *b = c->free[bin]; b; b = b->next) {
+		for (const struct caching_block *b = c->free[bin]; b; b = b->next) {
 			*all += b->bytes;
 			*largest = b->bytes > *largest ? b->bytes : *largest;
 		}

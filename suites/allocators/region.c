@@ -43,7 +43,7 @@ struct region_piece *region_find(const struct region *region, uint64_t bytes, en
 	return found;
 }
 
-static void split(struct region_piece *piece, uint64_t bytes)
+static void region_split_piece(struct region_piece *piece, uint64_t bytes)
 {
 	struct region_piece *rest = xcalloc(1, sizeof(*rest));
 
@@ -60,7 +60,7 @@ static void split(struct region_piece *piece, uint64_t bytes)
 void region_take(struct region *region, struct region_piece *piece, uint64_t bytes)
 {
 	if (piece->bytes > bytes)
-		split(piece, bytes);
+		region_split_piece(piece, bytes);
 	piece->used = true;
 	region->used += piece->bytes;
 }
@@ -77,7 +77,7 @@ struct region_piece *region_take_end(struct region *region, struct region_piece 
 				     uint64_t bytes)
 {
 	if (piece->bytes > bytes) {
-		split(piece, piece->bytes - bytes);
+		region_split_piece(piece, piece->bytes - bytes);
 		piece = piece->next;
 	}
 	region_take(region, piece, piece->bytes);
@@ -85,7 +85,7 @@ struct region_piece *region_take_end(struct region *region, struct region_piece 
 }
 
 /* `piece` takes in its successor. */
-static void join(struct region_piece *piece)
+static void region_join_next(struct region_piece *piece)
 {
 	struct region_piece *next = piece->next;
 
@@ -101,9 +101,9 @@ void region_give(struct region *region, struct region_piece *piece)
 	piece->used = false;
 	region->used -= piece->bytes;
 	if (piece->next && !piece->next->used)
-		join(piece);
+		region_join_next(piece);
 	if (piece->previous && !piece->previous->used)
-		join(piece->previous);
+		region_join_next(piece->previous);
 }
 
 uint64_t region_largest_free(const struct region *region)

@@ -25,7 +25,7 @@ struct reservation *reservation_open(struct caching_source source, uint64_t byte
 	return r;
 }
 
-static enum status give_back(struct reservation *r, struct error *err)
+static enum status reservation_give_back(struct reservation *r, struct error *err)
 {
 	void *base = r->base;
 
@@ -40,12 +40,12 @@ void reservation_close(struct reservation *r)
 {
 	if (!r)
 		return;
-	give_back(r, NULL);
+	reservation_give_back(r, NULL);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 }
 
-static enum status make(struct reservation *r, struct error *err)
+static enum status reservation_obtain(struct reservation *r, struct error *err)
 {
 	enum status status;
 	void *base;
@@ -65,16 +65,16 @@ enum status reservation_make(struct reservation *r, struct error *err)
 	enum status status;
 
 	pthread_mutex_lock(&r->lock);
-	status = make(r, err);
+	status = reservation_obtain(r, err);
 	pthread_mutex_unlock(&r->lock);
 	return status;
 }
 
-static enum status take(struct reservation *r, bool from_top, uint64_t bytes, void **out,
-			struct error *err)
+static enum status reservation_take_piece(struct reservation *r, bool from_top, uint64_t bytes,
+					  void **out, struct error *err)
 {
 	struct region_piece *piece;
-	enum status status = make(r, err);
+	enum status status = reservation_obtain(r, err);
 	char largest[32];
 
 	if (status != STATUS_OK)
@@ -82,7 +82,7 @@ static enum status take(struct reservation *r, bool from_top, uint64_t bytes, vo
 	bytes = region_round(bytes);
 	piece = region_find(&r->region, bytes, from_top ? REGION_LAST : REGION_FIRST);
 	if (!piece)
-		return error_set(err, STATUS_NO_MEMORY, "the arena's largest free piece has %s",
+		return error_set(err, STATUS_NO_MEMORY, "the largest free block of the arena is %s",
 				 units_format((double)region_largest_free(&r->region), "B", largest,
 					      sizeof(largest)));
 	if (from_top)
@@ -100,7 +100,7 @@ enum status reservation_take(struct reservation *r, bool from_top, uint64_t byte
 
 	*out = NULL;
 	pthread_mutex_lock(&r->lock);
-	status = take(r, from_top, bytes, out, err);
+	status = reservation_take_piece(r, from_top, bytes, out, err);
 	pthread_mutex_unlock(&r->lock);
 	return status;
 }
@@ -118,7 +118,8 @@ enum status reservation_give(struct reservation *r, void *memory, struct error *
 		region_give(&r->region, piece);
 	pthread_mutex_unlock(&r->lock);
 	return piece ? STATUS_OK
-		     : error_set(err, STATUS_INTERNAL, "memory that the arena never gave");
+		     : error_set(err, STATUS_INTERNAL,
+				 "freed memory that the arena did not allocate");
 }
 
 enum status reservation_trim(struct reservation *r, struct error *err)
@@ -127,7 +128,7 @@ enum status reservation_trim(struct reservation *r, struct error *err)
 
 	pthread_mutex_lock(&r->lock);
 	if (r->base && r->region.used == 0)
-		status = give_back(r, err);
+		status = reservation_give_back(r, err);
 	pthread_mutex_unlock(&r->lock);
 	return status;
 }

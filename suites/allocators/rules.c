@@ -25,7 +25,7 @@ static unsigned bin_of_segment(size_t bytes, unsigned pool)
 	return pool;
 }
 
-static bool cuts_above_least(size_t block_bytes, size_t bytes, unsigned pool)
+static bool rules_cuts_above_least(size_t block_bytes, size_t bytes, unsigned pool)
 {
 	return pool == SMALL ? block_bytes > bytes : block_bytes - bytes > SMALL_MOST;
 }
@@ -75,7 +75,7 @@ const struct ruleset caching_rulesets[CACHING_RULES_COUNT] = {
 			      .bins = 2,
 			      .bin_of_request = small_or_large,
 			      .bin_of_block = bin_of_segment,
-			      .cuts = cuts_above_least,
+			      .cuts = rules_cuts_above_least,
 			      .segment = segment_of_class },
 	[CACHING_BFC] = { BFC_RULES },
 	[CACHING_BFC_GROWTH] = { BFC_RULES, .first_region = 2 * MIB },

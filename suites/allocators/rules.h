@@ -22,10 +22,11 @@
  * (`allow_growth`) regions begin with 2 MiB and double, until the limit. A region that the device
  * refuses is asked for again, a tenth smaller each time, down to the request.
  */
-#define CACHING_RULES(X)                                                          \
-	X(PYTORCH, caching, "blocks kept and cut up as PyTorch's allocator does") \
-	X(BFC, bfc, "TensorFlow's best fit with coalescing in one region")        \
-	X(BFC_GROWTH, bfc_growth, "the same in regions that double (allow_growth)")
+#define CACHING_RULES(X)                                                        \
+	X(PYTORCH, caching, "keeps and splits blocks like PyTorch's allocator") \
+	X(BFC, bfc, "best fit with coalescing in one region, like TensorFlow")  \
+	X(BFC_GROWTH, bfc_growth,                                               \
+	  "best fit with coalescing in regions that double, like TensorFlow with allow_growth")
 
 enum caching_rules {
 #define X(symbol, name, help) CACHING_##symbol,

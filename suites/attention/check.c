@@ -8,7 +8,7 @@
 #include "kernels/generator.h"
 #include "suites/attention/launch.h"
 #include "suites/attention/reference.h"
-#include "suites/models/reference/values.h"
+#include "suites/training/models/reference/values.h"
 
 /* Errors of each tensor: OUTPUTS, gradients of queries, keys, values. */
 struct errors {
@@ -16,8 +16,9 @@ struct errors {
 };
 
 /* `rows` rows of a head, `ld` elements apart. */
-static enum status found_row(const struct attention *a, enum tensor tensor, uint64_t first,
-			     uint64_t rows, uint64_t ld, double *out, struct error *err)
+static enum status attention_found_row(const struct attention *a, enum tensor tensor,
+				       uint64_t first, uint64_t rows, uint64_t ld, double *out,
+				       struct error *err)
 {
 	size_t bytes = attention_element_bytes(a, tensor), width = a->shape.head_size * bytes;
 	void *raw = xmalloc(rows * width), *packed = attention_at(a, HEAD, 0);
@@ -31,14 +32,14 @@ static enum status found_row(const struct attention *a, enum tensor tensor, uint
 	return err->status;
 }
 
-static enum status compare(const struct head *e, enum tensor tensor, uint64_t first,
-			   const double *expected, int which, struct errors *errors,
-			   struct error *err)
+static enum status attention_compare_row(const struct head *e, enum tensor tensor, uint64_t first,
+					 const double *expected, int which, struct errors *errors,
+					 struct error *err)
 {
 	unsigned d = e->a->shape.head_size;
 	double found[ATTENTION_HEAD_MAX];
 
-	if (found_row(e->a, tensor, first, 1, d, found, err) != STATUS_OK)
+	if (attention_found_row(e->a, tensor, first, 1, d, found, err) != STATUS_OK)
 		return err->status;
 	for (unsigned x = 0; x < d; x++) {
 		errors->difference[which] += pow(found[x] - expected[x], 2);
@@ -56,23 +57,23 @@ static enum status check_fused(const struct head *e, uint64_t i, struct errors *
 	errors->lse = fmax(errors->lse, fabs(e->lse[i] - lse) / (1 + fabs(lse)));
 	if (isnan(e->lse[i]))
 		errors->lse = NAN;
-	if (compare(e, OUTPUTS, attention_place_out(a, e->b, i, e->h), e->expected[0], 0, errors,
-		    err) != STATUS_OK ||
+	if (attention_compare_row(e, OUTPUTS, attention_place_out(a, e->b, i, e->h), e->expected[0],
+				  0, errors, err) != STATUS_OK ||
 	    a->pass == FORWARD)
 		return err->status;
-	if (compare(e, RESULTS, attention_place(a, QUERY, e->b, i, e->h), e->expected[1], 1, errors,
-		    err) != STATUS_OK)
+	if (attention_compare_row(e, RESULTS, attention_place(a, QUERY, e->b, i, e->h),
+				  e->expected[1], 1, errors, err) != STATUS_OK)
 		return err->status;
 	attention_expected_column(e, i);
-	if (compare(e, RESULTS, attention_place(a, KEY, e->b, i, e->h), e->expected[1], 2, errors,
-		    err) != STATUS_OK)
+	if (attention_compare_row(e, RESULTS, attention_place(a, KEY, e->b, i, e->h),
+				  e->expected[1], 2, errors, err) != STATUS_OK)
 		return err->status;
-	return compare(e, RESULTS, attention_place(a, VALUE, e->b, i, e->h), e->expected[2], 3,
-		       errors, err);
+	return attention_compare_row(e, RESULTS, attention_place(a, VALUE, e->b, i, e->h),
+				     e->expected[2], 3, errors, err);
 }
 
-static enum status check_products(const struct head *e, uint64_t i, struct errors *errors,
-				  struct error *err)
+static enum status attention_check_gemms(const struct head *e, uint64_t i, struct errors *errors,
+					 struct error *err)
 {
 	const struct attention *a = e->a;
 	const double *q = e->values[QUERY], *k = e->values[KEY], *v = e->values[VALUE],
@@ -81,31 +82,32 @@ static enum status check_products(const struct head *e, uint64_t i, struct error
 
 	if (a->pass == FORWARD) {
 		attention_expected_product(e, i, false, q, k, v, out);
-		return compare(e, OUTPUTS, attention_place_out(a, e->b, i, e->h), out, 0, errors,
-			       err);
+		return attention_compare_row(e, OUTPUTS, attention_place_out(a, e->b, i, e->h), out,
+					     0, errors, err);
 	}
 	attention_expected_product(e, i, false, d_o, v, k, out);
-	if (compare(e, RESULTS, attention_place(a, QUERY, e->b, i, e->h), out, 1, errors, err) !=
-	    STATUS_OK)
+	if (attention_compare_row(e, RESULTS, attention_place(a, QUERY, e->b, i, e->h), out, 1,
+				  errors, err) != STATUS_OK)
 		return err->status;
 	attention_expected_product(e, i, true, d_o, v, q, out);
-	if (compare(e, RESULTS, attention_place(a, KEY, e->b, i, e->h), out, 2, errors, err) !=
-	    STATUS_OK)
+	if (attention_compare_row(e, RESULTS, attention_place(a, KEY, e->b, i, e->h), out, 2,
+				  errors, err) != STATUS_OK)
 		return err->status;
 	attention_expected_product(e, i, true, d_o, v, d_o, out);
-	return compare(e, RESULTS, attention_place(a, VALUE, e->b, i, e->h), out, 3, errors, err);
+	return attention_compare_row(e, RESULTS, attention_place(a, VALUE, e->b, i, e->h), out, 3,
+				     errors, err);
 }
 
 /* The forward's results of the head, which gradients are computed from. */
-static enum status fetch_forward(struct head *e, struct error *err)
+static enum status attention_fetch_forward(struct head *e, struct error *err)
 {
 	const struct attention *a = e->a;
 	unsigned n = a->shape.sequence, d = a->shape.head_size;
 	float *lse = xmalloc(n * sizeof(*lse));
 	uint64_t row = (e->b * a->shape.heads + e->h) * attention_padded(n);
 
-	if (found_row(a, OUTPUTS, attention_place_out(a, e->b, 0, e->h), n, a->shape.ld_o,
-		      e->outputs, err) == STATUS_OK &&
+	if (attention_found_row(a, OUTPUTS, attention_place_out(a, e->b, 0, e->h), n, a->shape.ld_o,
+				e->outputs, err) == STATUS_OK &&
 	    backend_copy(a->stream, lse, attention_at(a, LSE, row), n * sizeof(*lse), err) ==
 		    STATUS_OK)
 		backend_stream_synchronize(a->stream, err);
@@ -125,24 +127,25 @@ static enum status check_head(struct head *e, struct errors *errors, struct erro
 	uint64_t n = a->shape.sequence;
 
 	attention_head_values(e);
-	if (a->implementation == FUSED && fetch_forward(e, err) != STATUS_OK)
+	if (a->implementation == FUSED && attention_fetch_forward(e, err) != STATUS_OK)
 		return err->status;
 	for (uint64_t k = 0; k < ROWS; k++) {
 		uint64_t i = k == 0 ? 0 : k == 1 ? n - 1 : generator_bits(a->seed, k) % n;
 
-		if ((a->implementation == FUSED ? check_fused(e, i, errors, err)
-						: check_products(e, i, errors, err)) != STATUS_OK)
+		if ((a->implementation == FUSED
+			     ? check_fused(e, i, errors, err)
+			     : attention_check_gemms(e, i, errors, err)) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
 }
 
-static double tolerance_of(enum precision precision)
+static double attention_tolerance(enum precision precision)
 {
 	return precision == PRECISION_FP32 ? 2e-5 : precision == PRECISION_FP16 ? 3e-3 : 2e-2;
 }
 
-static double worst_of(const struct errors *errors)
+static double attention_worst_of(const struct errors *errors)
 {
 	double worst = errors->lse;
 
@@ -182,7 +185,7 @@ static enum status check_heads(struct attention *a, struct errors *errors, struc
 
 enum status attention_verify(struct run *run, struct attention *a, struct error *err)
 {
-	double tolerance = tolerance_of(a->shape.precision), error;
+	double tolerance = attention_tolerance(a->shape.precision), error;
 	struct errors errors = { .lse = 0 };
 	char method[80];
 
@@ -190,12 +193,12 @@ enum status attention_verify(struct run *run, struct attention *a, struct error 
 	     attention_launch_fused(a, FORWARD, err) != STATUS_OK) ||
 	    attention_launch(a, err) != STATUS_OK || check_heads(a, &errors, err) != STATUS_OK)
 		return err->status;
-	error = worst_of(&errors);
+	error = attention_worst_of(&errors);
 	run_value(run, "attention.error", error);
 	if (!(error <= tolerance))
 		return error_set(err, STATUS_MISMATCH,
-				 "%d rows of %d heads differ by %.3g from double precision, and "
-				 "%.3g is allowed",
+				 "%d rows of %d heads differ by %.3g from double precision; "
+				 "tolerance %.3g",
 				 ROWS, HEADS, error, tolerance);
 	snprintf(method, sizeof(method), "%d rows of %d heads against double precision", ROWS,
 		 HEADS);

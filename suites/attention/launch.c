@@ -29,20 +29,20 @@ enum status attention_launch_fused(const struct attention *a, enum pass pass, st
 }
 
 /* Rows of a tensor, head by head. */
-struct rows {
+struct attention_rows {
 	char *memory;
 	uint64_t ld;
 };
 
-static struct rows rows_of(const struct attention *a, enum tensor tensor, enum part part,
-			   uint64_t b, uint64_t h)
+static struct attention_rows attention_rows_of(const struct attention *a, enum tensor tensor,
+					       enum part part, uint64_t b, uint64_t h)
 {
 	bool parts = tensor == INPUTS || tensor == RESULTS;
 
-	return (struct rows){ attention_at(a, tensor,
-					   parts ? attention_place(a, part, b, 0, h)
-						 : attention_place_out(a, b, 0, h)),
-			      parts ? a->shape.ld_qkv : a->shape.ld_o };
+	return (struct attention_rows){ attention_at(a, tensor,
+						     parts ? attention_place(a, part, b, 0, h)
+							   : attention_place_out(a, b, 0, h)),
+					parts ? a->shape.ld_qkv : a->shape.ld_o };
 }
 
 double attention_score_factor(const struct attention *a)
@@ -55,8 +55,9 @@ double attention_sum_factor(const struct attention *a)
 }
 
 /* Column-major, scores (keys x queries) = K Q^T of `heads` heads. */
-static enum status multiply_scores(const struct attention *a, struct rows q, struct rows k,
-				   unsigned heads, struct error *err)
+static enum status attention_multiply_scores(const struct attention *a, struct attention_rows q,
+					     struct attention_rows k, unsigned heads,
+					     struct error *err)
 {
 	int64_t n = a->shape.sequence, d = a->shape.head_size;
 	struct gemm gemm = {
@@ -82,8 +83,9 @@ static enum status multiply_scores(const struct attention *a, struct rows q, str
 }
 
 /* Y = scores X, or of their transpose. */
-static enum status multiply_rows(const struct attention *a, bool transposed, struct rows x,
-				 struct rows y, unsigned heads, struct error *err)
+static enum status attention_multiply_rows(const struct attention *a, bool transposed,
+					   struct attention_rows x, struct attention_rows y,
+					   unsigned heads, struct error *err)
 {
 	int64_t n = a->shape.sequence, d = a->shape.head_size;
 	struct gemm gemm = {
@@ -112,25 +114,29 @@ static enum status multiply_rows(const struct attention *a, bool transposed, str
  * Forward S = Q K^T, O = S V. Backward dP = dO V^T, dV = dP^T dO, dQ = dP K, dK = dP^T Q: products
  * of the same shapes as attention's, of other values.
  */
-static enum status launch_products(const struct attention *a, uint64_t b, unsigned h,
-				   unsigned heads, struct error *err)
+static enum status attention_launch_gemms(const struct attention *a, uint64_t b, unsigned h,
+					  unsigned heads, struct error *err)
 {
-	struct rows q = rows_of(a, INPUTS, QUERY, b, h), k = rows_of(a, INPUTS, KEY, b, h),
-		    v = rows_of(a, INPUTS, VALUE, b, h);
-	struct rows d_o;
+	struct attention_rows q = attention_rows_of(a, INPUTS, QUERY, b, h),
+			      k = attention_rows_of(a, INPUTS, KEY, b, h),
+			      v = attention_rows_of(a, INPUTS, VALUE, b, h);
+	struct attention_rows d_o;
 
 	if (a->pass == FORWARD)
-		return multiply_scores(a, q, k, heads, err) == STATUS_OK
-			       ? multiply_rows(a, false, v, rows_of(a, OUTPUTS, QUERY, b, h), heads,
-					       err)
+		return attention_multiply_scores(a, q, k, heads, err) == STATUS_OK
+			       ? attention_multiply_rows(a, false, v,
+							 attention_rows_of(a, OUTPUTS, QUERY, b, h),
+							 heads, err)
 			       : err->status;
-	d_o = rows_of(a, OUTPUT_GRADIENTS, QUERY, b, h);
-	if (multiply_scores(a, d_o, v, heads, err) != STATUS_OK ||
-	    multiply_rows(a, true, d_o, rows_of(a, RESULTS, VALUE, b, h), heads, err) !=
-		    STATUS_OK ||
-	    multiply_rows(a, false, k, rows_of(a, RESULTS, QUERY, b, h), heads, err) != STATUS_OK)
+	d_o = attention_rows_of(a, OUTPUT_GRADIENTS, QUERY, b, h);
+	if (attention_multiply_scores(a, d_o, v, heads, err) != STATUS_OK ||
+	    attention_multiply_rows(a, true, d_o, attention_rows_of(a, RESULTS, VALUE, b, h), heads,
+				    err) != STATUS_OK ||
+	    attention_multiply_rows(a, false, k, attention_rows_of(a, RESULTS, QUERY, b, h), heads,
+				    err) != STATUS_OK)
 		return err->status;
-	return multiply_rows(a, true, q, rows_of(a, RESULTS, KEY, b, h), heads, err);
+	return attention_multiply_rows(a, true, q, attention_rows_of(a, RESULTS, KEY, b, h), heads,
+				       err);
 }
 
 enum status attention_launch(const struct attention *a, struct error *err)
@@ -141,8 +147,8 @@ enum status attention_launch(const struct attention *a, struct error *err)
 		for (unsigned h = 0; h < a->shape.heads; h += a->scored) {
 			unsigned rest = a->shape.heads - h;
 
-			if (launch_products(a, b, h, rest < a->scored ? rest : a->scored, err) !=
-			    STATUS_OK)
+			if (attention_launch_gemms(a, b, h, rest < a->scored ? rest : a->scored,
+						   err) != STATUS_OK)
 				return err->status;
 		}
 	return STATUS_OK;

@@ -4,10 +4,11 @@
 
 #include "kernels/generator.h"
 #include "suites/attention/launch.h"
-#include "suites/models/reference/values.h"
+#include "suites/training/models/reference/values.h"
 
 /* A head's values of a row of INPUTS or OUTPUT_GRADIENTS, as stored. */
-static void input_row(const struct attention *a, enum tensor tensor, uint64_t first, double *row)
+static void attention_input_row(const struct attention *a, enum tensor tensor, uint64_t first,
+				double *row)
 {
 	for (unsigned d = 0; d < a->shape.head_size; d++)
 		row[d] = value_round((double)(SPREAD * generator_uniform(a->seed + (uint64_t)tensor,
@@ -24,13 +25,13 @@ double attention_dot(const double *x, const double *y, unsigned count)
 	return sum;
 }
 
-static void add(double *sum, double factor, const double *x, unsigned count)
+static void add_scaled_row(double *sum, double factor, const double *x, unsigned count)
 {
 	for (unsigned d = 0; d < count; d++)
 		sum[d] += factor * x[d];
 }
 
-static double score(const struct head *e, uint64_t i, uint64_t j)
+static double attention_score(const struct head *e, uint64_t i, uint64_t j)
 {
 	unsigned d = e->a->shape.head_size;
 
@@ -46,23 +47,24 @@ double attention_expected_row(const struct head *e, uint64_t i)
 	double most = -INFINITY, sum = 0, delta;
 
 	for (uint64_t j = 0; j < end; j++)
-		most = fmax(most, e->weights[j] = score(e, i, j));
+		most = fmax(most, e->weights[j] = attention_score(e, i, j));
 	for (uint64_t j = 0; j < end; j++)
 		sum += e->weights[j] = exp(e->weights[j] - most);
 	for (int k = 0; k < 2; k++)
 		for (unsigned x = 0; x < d; x++)
 			e->expected[k][x] = 0;
 	for (uint64_t j = 0; j < end; j++)
-		add(e->expected[0], e->weights[j] / sum, e->values[VALUE] + j * d, d);
+		add_scaled_row(e->expected[0], e->weights[j] / sum, e->values[VALUE] + j * d, d);
 	if (e->a->pass == FORWARD)
 		return most + log(sum);
 	delta = attention_dot(e->expected[0], e->values[3] + i * d, d);
 	for (uint64_t j = 0; j < end; j++)
-		add(e->expected[1],
-		    (double)s->scale * e->weights[j] / sum *
-			    (attention_dot(e->values[3] + i * d, e->values[VALUE] + j * d, d) -
-			     delta),
-		    e->values[KEY] + j * d, d);
+		add_scaled_row(e->expected[1],
+			       (double)s->scale * e->weights[j] / sum *
+				       (attention_dot(e->values[3] + i * d,
+						      e->values[VALUE] + j * d, d) -
+					delta),
+			       e->values[KEY] + j * d, d);
 	return most + log(sum);
 }
 
@@ -76,13 +78,14 @@ void attention_expected_column(const struct head *e, uint64_t j)
 			e->expected[k][x] = 0;
 	for (uint64_t i = s->causal ? j : 0; i < s->sequence; i++) {
 		const double *d_o = e->values[3] + i * d;
-		double p = exp(score(e, i, j) - e->lse[i]);
+		double p = exp(attention_score(e, i, j) - e->lse[i]);
 
-		add(e->expected[2], p, d_o, d);
-		add(e->expected[1],
-		    (double)s->scale * p *
-			    (attention_dot(d_o, e->values[VALUE] + j * d, d) - e->delta[i]),
-		    e->values[QUERY] + i * d, d);
+		add_scaled_row(e->expected[2], p, d_o, d);
+		add_scaled_row(e->expected[1],
+			       (double)s->scale * p *
+				       (attention_dot(d_o, e->values[VALUE] + j * d, d) -
+					e->delta[i]),
+			       e->values[QUERY] + i * d, d);
 	}
 }
 
@@ -97,10 +100,11 @@ void attention_expected_product(const struct head *e, uint64_t i, bool column, c
 		double weight =
 			attention_dot(q + (column ? j : i) * d, k + (column ? i : j) * d, d);
 
-		add(out,
-		    value_round(attention_score_factor(e->a) * weight, e->a->shape.precision) *
-			    attention_sum_factor(e->a),
-		    x + j * d, d);
+		add_scaled_row(out,
+			       value_round(attention_score_factor(e->a) * weight,
+					   e->a->shape.precision) *
+				       attention_sum_factor(e->a),
+			       x + j * d, d);
 	}
 }
 
@@ -111,10 +115,12 @@ void attention_head_values(struct head *e)
 
 	for (uint64_t i = 0; i < a->shape.sequence; i++) {
 		for (int part = QUERY; part <= VALUE; part++)
-			input_row(a, INPUTS, attention_place(a, (enum part)part, e->b, i, e->h),
-				  e->values[part] + i * d);
+			attention_input_row(a, INPUTS,
+					    attention_place(a, (enum part)part, e->b, i, e->h),
+					    e->values[part] + i * d);
 		if (a->pass == BACKWARD)
-			input_row(a, OUTPUT_GRADIENTS, attention_place_out(a, e->b, i, e->h),
-				  e->values[3] + i * d);
+			attention_input_row(a, OUTPUT_GRADIENTS,
+					    attention_place_out(a, e->b, i, e->h),
+					    e->values[3] + i * d);
 	}
 }

@@ -1,6 +1,6 @@
 /*
  * Declarations that the loads of the suite `burn` share: the time that is left, looking for wrong
- * words, planting them, and what one rank has found out so far.
+ * words, injecting them, and what one rank has found out so far.
  *
  * A load runs rounds until burn_go_on() says that the slice is over:
  *
@@ -22,19 +22,30 @@
 #include "measure/telemetry/watch.h"
 #include "suites/shared/buffers.h"
 #include "suites/shared/ranks/collective_session.h"
-#include "suites/shared/gemm_reference.h"
 
-enum burn_load { BURN_FP32, BURN_FP16, BURN_FP64, BURN_MEMORY, BURN_LINKS, BURN_LOADS };
+enum burn_load {
+	BURN_BF16,
+	BURN_FP16,
+	BURN_TF32,
+	BURN_FP32,
+	BURN_FP64,
+	BURN_MEMORY,
+	BURN_LINKS,
+	BURN_LOADS
+};
 
 /* Tally of one rank; copied between processes as it is. */
 struct burn_tally {
-	uint64_t wrong, flipped; /* 8-byte words; bits that were wrong in any of them */
-	uint64_t planted, planted_found;
-	uint64_t rounds; /* products, sweeps, rounds of transfers */
+	uint64_t wrong, flipped; /* words; bits that were wrong in any of them */
+	uint64_t injected, injected_found;
+	uint64_t rounds;      /* GEMMs, sweeps, rounds of transfers */
+	uint64_t canaries;    /* checks with a wrong table, all of them noticed */
+	double multiply_adds; /* whose results were compared */
+	/* of a GEMM with its check, and right after that without; 0: not measured */
+	double checked_seconds, alone_seconds;
 	double verified_bytes;
 	double work, seconds; /* operations or bytes of what was timed, and how long that took */
 	double free_bytes, tested_bytes; /* BURN_MEMORY */
-	double error, tolerance;         /* of products, against double; NaN: none */
 	char first[384];                 /* the first wrong word in words; "" */
 };
 
@@ -66,30 +77,29 @@ struct burn {
 		} pending;
 	} energy;
 	struct series *series; /* seconds of one unit of work, in batches; of this rank */
-	uint64_t to_plant, seed;
+	uint64_t to_inject, seed;
 	struct {
-		bool is; /* one is planted and not looked for yet */
+		bool is; /* one is injected and not looked for yet */
 		uint64_t offset;
 		unsigned bit;
-	} planted;
+	} injected;
 };
 
 /* State kept from slice to slice: run->suite_state. */
 struct burn_state {
 	struct sessions *sessions;
-	struct {
-		bool known;
-		struct matmul_reference reference;
-	} references[PRECISION_COUNT];
 };
 
 /* Description of the compared memory, for messages. */
 struct burn_place {
-	const char *what; /* "product 812 (fp32)" */
+	const char *what; /* "GEMM 812 of fp32" */
 	uint64_t bytes;
+	uint64_t compared;      /* words that must have been looked at; 0: unknown */
+	uint64_t rows;          /* of a column-major result; 0: it is none */
+	uint32_t element_bytes; /* of that result */
 };
 
-/* True while the slice continues: there is time left, or bits are still to be planted. */
+/* True while the slice continues: there is time left, or bits are still to be injected. */
 bool burn_go_on(const struct burn *b);
 /* STATUS_INTERRUPTED when the user asked to stop. */
 enum status burn_interrupted(const struct burn *b, struct error *err);
@@ -103,21 +113,21 @@ enum status burn_record_open(struct burn_record *record, struct device *device, 
 void burn_record_close(struct burn_record *record);
 
 enum status burn_look_begin(const struct burn_record *record, struct error *err);
-/* All bits planted since must be in the record: STATUS_INTERNAL when they are not. */
+/* All bits injected since must be in the record: STATUS_INTERNAL when they are not. */
 enum status burn_look_end(struct burn *b, const struct burn_record *record,
 			  const struct burn_place *place, struct error *err);
 /* Counts wrong words found otherwise: `text` says where and what. */
 void burn_note_wrong(struct burn *b, uint64_t words, const char *text);
 
-/* True if a bit is to be planted now. */
-bool burn_plant_due(const struct burn *b);
-/* Index of the 8-byte word, of `words`, for the next planted bit. */
-uint64_t burn_plant_word(const struct burn *b, uint64_t words);
+/* True if a bit is to be injected now. */
+bool burn_inject_due(const struct burn *b);
+/* Index of the 8-byte word, of `words`, for the next injected bit. */
+uint64_t burn_inject_word(const struct burn *b, uint64_t words);
 /*
  * Turns a bit of the 8-byte word at `address`, whose offset the kernels report as `offset`. Waits.
  */
-enum status burn_plant(struct burn *b, struct stream *stream, void *address, uint64_t offset,
-		       struct error *err);
+enum status burn_inject(struct burn *b, struct stream *stream, void *address, uint64_t offset,
+			struct error *err);
 /* A timed batch: a sample of the series, `work` more operations or bytes. */
 void burn_timed(struct burn *b, double seconds, double count, double work);
 
@@ -133,6 +143,18 @@ enum burn_load burn_load_of(const struct plan_case *c);
  * with wrong words.
  */
 enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err);
+
+/*
+ * Says what all slices of this load up to this one would have found together: the metric
+ * burn.detectable_rate, and a note. Says nothing if one of them found wrong or injected words.
+ */
+void burn_state_dose(struct run *run, enum precision precision, const struct result *all);
+
+/*
+ * Sentences on all loads: how many multiply-adds were compared, and how rare a defect they would
+ * have found. NULL: there are none, or something was wrong or injected. The caller frees.
+ */
+char *burn_statement(const struct result *all);
 
 /* Bytes of device memory of a load. */
 uint64_t burn_products_bytes(const struct section *section, enum precision precision);

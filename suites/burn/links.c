@@ -40,7 +40,7 @@ uint64_t burn_links_bytes(const struct section *section, int ranks)
 }
 
 /* Pattern that rank `rank` sends in a turn. */
-static struct pattern sent_by(const struct links *l, int rank)
+static struct pattern links_sent_by(const struct links *l, int rank)
 {
 	return (struct pattern){ .kind = PATTERN_RANDOM,
 				 .value = (l->turn * (uint64_t)l->b->world->size + (uint64_t)rank +
@@ -48,11 +48,11 @@ static struct pattern sent_by(const struct links *l, int rank)
 					  UINT64_C(0x9E3779B97F4A7C15) };
 }
 
-static enum status write_source(const struct links *l, struct error *err)
+static enum status links_write_source(const struct links *l, struct error *err)
 {
 	struct soak_memory_arguments a = { .memory = l->source.memory,
 					   .words = l->bytes / 8,
-					   .next = sent_by(l, l->b->world->rank),
+					   .next = links_sent_by(l, l->b->world->rank),
 					   .write = true };
 
 	return backend_launch(l->record.stream, "soak_memory", &a, err);
@@ -64,8 +64,8 @@ static enum status check_arrived(const struct links *l, const struct buffer *arr
 {
 	struct soak_memory_arguments a = { .memory = arrived->memory,
 					   .words = l->bytes / 8,
-					   .expected = sent_by(l, sender),
-					   .next = sent_by(l, sender),
+					   .expected = links_sent_by(l, sender),
+					   .next = links_sent_by(l, sender),
 					   .check = true,
 					   .write = true,
 					   .out = l->record.buffer.memory };
@@ -74,7 +74,7 @@ static enum status check_arrived(const struct links *l, const struct buffer *arr
 	return backend_launch(l->record.stream, "soak_memory", &a, err);
 }
 
-static enum status to_host_and_back(const struct links *l, struct error *err)
+static enum status links_to_host_and_back(const struct links *l, struct error *err)
 {
 	if (backend_copy(l->record.stream, l->host.memory, l->source.memory, l->bytes, err) !=
 	    STATUS_OK)
@@ -101,7 +101,7 @@ static enum status around_the_ring(const struct links *l, struct error *err)
 	return check_arrived(l, &l->received, previous, err);
 }
 
-static enum status sum_over_ranks(const struct links *l, struct error *err)
+static enum status links_sum_over_ranks(const struct links *l, struct error *err)
 {
 	const struct collective *c = &l->sums;
 	struct check_reduction_arguments check = {
@@ -121,27 +121,30 @@ static enum status sum_over_ranks(const struct links *l, struct error *err)
 	return backend_launch(l->record.stream, "check_reduction", &check, err);
 }
 
-static enum status enqueue_turn(struct links *l, struct error *err)
+static enum status links_enqueue_turn(struct links *l, struct error *err)
 {
 	l->turn++;
-	if (write_source(l, err) != STATUS_OK || to_host_and_back(l, err) != STATUS_OK ||
+	if (links_write_source(l, err) != STATUS_OK ||
+	    links_to_host_and_back(l, err) != STATUS_OK ||
 	    check_arrived(l, &l->landed, l->b->world->rank, err) != STATUS_OK)
 		return err->status;
 	if (!l->communicator)
 		return STATUS_OK;
-	return around_the_ring(l, err) == STATUS_OK ? sum_over_ranks(l, err) : err->status;
+	return around_the_ring(l, err) == STATUS_OK ? links_sum_over_ranks(l, err) : err->status;
 }
 
 /* A turn of this rank alone, with a bit turned before it is compared. */
-static enum status plant(struct links *l, struct error *err)
+static enum status links_inject_bit(struct links *l, struct error *err)
 {
 	struct burn *b = l->b;
-	const struct burn_place place = { "transfer to the host and back", l->bytes };
-	uint64_t offset = 8 * burn_plant_word(b, l->bytes / 8);
+	const struct burn_place place = { .what = "transfer to the host and back",
+					  .bytes = l->bytes };
+	uint64_t offset = 8 * burn_inject_word(b, l->bytes / 8);
 
-	if (burn_look_begin(&l->record, err) != STATUS_OK || write_source(l, err) != STATUS_OK ||
-	    to_host_and_back(l, err) != STATUS_OK ||
-	    burn_plant(b, l->record.stream, (char *)l->landed.memory + offset, offset, err) !=
+	if (burn_look_begin(&l->record, err) != STATUS_OK ||
+	    links_write_source(l, err) != STATUS_OK ||
+	    links_to_host_and_back(l, err) != STATUS_OK ||
+	    burn_inject(b, l->record.stream, (char *)l->landed.memory + offset, offset, err) !=
 		    STATUS_OK ||
 	    check_arrived(l, &l->landed, b->world->rank, err) != STATUS_OK)
 		return err->status;
@@ -150,7 +153,7 @@ static enum status plant(struct links *l, struct error *err)
 
 static const struct reduction_mismatch no_mismatch = { 0, UINT64_MAX, 0, 0, 0 };
 
-static enum status look_at_sums(const struct links *l, struct error *err)
+static enum status links_look_at_sums(const struct links *l, struct error *err)
 {
 	struct reduction_mismatch found = no_mismatch;
 	char text[192];
@@ -182,31 +185,39 @@ static enum status begin_looking(const struct links *l, struct error *err)
 }
 
 /* Runs `turns` transfers concurrently with `count` products. */
-static enum status round_of(struct links *l, uint64_t turns, uint64_t count, double *seconds,
-			    struct error *err)
+static enum status links_round_of(struct links *l, uint64_t turns, uint64_t count, double *seconds,
+				  struct error *err)
 {
 	struct burn *b = l->b;
-	const struct burn_place product = { "product of fp32 during transfers", l->products.bytes },
-				arrived = { b->world->size > 1 ? "transfer to the host and back, "
-								 "or around the ring of devices"
-							       : "transfer to the host and back",
-					    l->bytes };
+	uint64_t elements = products_elements(&l->products), bytes = l->products.element_bytes;
+	const struct burn_place product = { .what = "GEMM of fp32 during transfers",
+					    .bytes = elements * bytes,
+					    .compared = count * elements,
+					    .rows = (uint64_t)l->products.gemm.m,
+					    .element_bytes = l->products.element_bytes },
+				arrived = { .what = b->world->size > 1
+							    ? "transfer to the host and back, "
+							      "or around the ring of devices"
+							    : "transfer to the host and back",
+					    .bytes = l->bytes };
 
 	if (begin_looking(l, err) != STATUS_OK ||
-	    products_enqueue(&l->products, count, b->record.buffer.memory, err) != STATUS_OK ||
+	    (count &&
+	     products_enqueue(&l->products, count, b->record.buffer.memory, err) != STATUS_OK) ||
 	    backend_event_record(b->start, l->record.stream, err) != STATUS_OK)
 		return err->status;
 	for (uint64_t i = 0; i < turns; i++)
-		if (enqueue_turn(l, err) != STATUS_OK)
+		if (links_enqueue_turn(l, err) != STATUS_OK)
 			return err->status;
 	if (backend_event_record(b->end, l->record.stream, err) != STATUS_OK ||
 	    burn_look_end(b, &l->record, &arrived, err) != STATUS_OK ||
-	    look_at_sums(l, err) != STATUS_OK ||
-	    burn_look_end(b, &b->record, &product, err) != STATUS_OK)
+	    links_look_at_sums(l, err) != STATUS_OK ||
+	    burn_look_end(b, &b->record, &product, err) != STATUS_OK ||
+	    (count && products_check_canary(&l->products, b, err) != STATUS_OK))
 		return err->status;
 	b->tally.rounds += turns;
 	b->tally.verified_bytes +=
-		(double)turns * l->turn_bytes + (double)count * (double)l->products.bytes;
+		(double)turns * l->turn_bytes + (double)count * (double)(elements * bytes);
 	return backend_event_elapsed(b->start, b->end, seconds, err);
 }
 
@@ -220,7 +231,7 @@ static uint64_t agreed_turns(struct burn *b, double seconds_per_turn)
 	return turns;
 }
 
-/* Rank 0's clock decides for all ranks; a rank that still has bits to plant is waited for. */
+/* Rank 0's clock decides for all ranks; a rank that still has bits to inject is waited for. */
 static bool agreed_to_go_on(struct burn *b, struct error *err)
 {
 	double wanted = burn_interrupted(b, err) == STATUS_OK && burn_go_on(b);
@@ -228,41 +239,41 @@ static bool agreed_to_go_on(struct burn *b, struct error *err)
 
 	world_broadcast(b->world, 0, &time_left, sizeof(time_left));
 	return world_agree(b->world, err->status, err) == STATUS_OK &&
-	       (world_max(b->world, burn_plant_due(b)) > 0 || time_left);
+	       (world_max(b->world, burn_inject_due(b)) > 0 || time_left);
 }
 
 /* Seconds of one product, with nothing else to do. */
-static enum status time_products(struct links *l, double *seconds, struct error *err)
+static enum status links_time_products(struct links *l, double *seconds, struct error *err)
 {
 	double ignored, began = clock_seconds();
-	enum status status = round_of(l, 0, 4, &ignored, err);
+	enum status status = links_round_of(l, 0, 4, &ignored, err);
 
 	*seconds = (clock_seconds() - began) / 4;
 	return status;
 }
 
-static enum status transfer(struct links *l, struct error *err)
+static enum status links_transfer_slice(struct links *l, struct error *err)
 {
 	struct burn *b = l->b;
 	uint64_t turns, products;
 	double seconds, product_seconds = 0;
 
 	/* Alone first: products and turns that take equally long keep both busy. */
-	round_of(l, 1, 1, &b->series->first, err);
+	links_round_of(l, 1, 1, &b->series->first, err);
 	if (err->status == STATUS_OK)
-		time_products(l, &product_seconds, err);
+		links_time_products(l, &product_seconds, err);
 	if (err->status == STATUS_OK)
-		round_of(l, 4, 0, &seconds, err);
+		links_round_of(l, 4, 0, &seconds, err);
 	if (world_agree(b->world, err->status, err) != STATUS_OK)
 		return err->status;
 	turns = agreed_turns(b, seconds / 4);
 	products = products_in_chunk(b, product_seconds);
 	b->series->batch = (unsigned)turns;
 	do {
-		if (burn_plant_due(b))
-			plant(l, err);
+		if (burn_inject_due(b))
+			links_inject_bit(l, err);
 		if (err->status == STATUS_OK)
-			round_of(l, turns, products, &seconds, err);
+			links_round_of(l, turns, products, &seconds, err);
 		if (world_agree(b->world, err->status, err) != STATUS_OK)
 			return err->status;
 		burn_timed(b, seconds, (double)turns, (double)turns * l->turn_bytes);
@@ -271,7 +282,7 @@ static enum status transfer(struct links *l, struct error *err)
 	return err->status;
 }
 
-static enum status open_ranks(struct links *l, struct error *err)
+static enum status links_open_ranks(struct links *l, struct error *err)
 {
 	struct burn *b = l->b;
 	struct burn_state *state = b->run->suite_state;
@@ -337,8 +348,8 @@ enum status burn_links(struct burn *b, struct error *err)
 
 	/* A rank whose first product is wrong leaves together with the others. */
 	if (world_agree(b->world, open_links(&l, err), err) == STATUS_OK &&
-	    world_agree(b->world, open_ranks(&l, err), err) == STATUS_OK)
-		transfer(&l, err);
+	    world_agree(b->world, links_open_ranks(&l, err), err) == STATUS_OK)
+		links_transfer_slice(&l, err);
 	close_links(&l);
 	return err->status;
 }

@@ -1,4 +1,4 @@
-/* Looking for wrong words, and planting them. */
+/* Looking for wrong words, and injecting them. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,11 +12,11 @@
 #include "suites/burn/burn.h"
 
 #define PULSE_SECONDS 1.0
-#define PLANT_SEED UINT64_C(0x706c616e74)
+#define INJECT_SEED UINT64_C(0x706c616e74)
 
 bool burn_go_on(const struct burn *b)
 {
-	return clock_seconds() < b->deadline || burn_plant_due(b);
+	return clock_seconds() < b->deadline || burn_inject_due(b);
 }
 
 enum status burn_interrupted(const struct burn *b, struct error *err)
@@ -86,7 +86,7 @@ enum status burn_look_begin(const struct burn_record *record, struct error *err)
 #define ENERGY_READING_SECONDS 2.0
 
 /* The first batch begins the window, so that set-up is not in it. */
-static void count_energy(struct burn *b, double seconds, double count, double work)
+static void burn_look_count_energy(struct burn *b, double seconds, double count, double work)
 {
 	double now = clock_seconds();
 
@@ -116,7 +116,7 @@ void burn_timed(struct burn *b, double seconds, double count, double work)
 	series->samples[series->count++] = seconds / count;
 	b->tally.work += work;
 	b->tally.seconds += seconds;
-	count_energy(b, seconds, count, work);
+	burn_look_count_energy(b, seconds, count, work);
 }
 
 void burn_note_wrong(struct burn *b, uint64_t words, const char *text)
@@ -126,19 +126,28 @@ void burn_note_wrong(struct burn *b, uint64_t words, const char *text)
 		snprintf(b->tally.first, sizeof(b->tally.first), "%s", text);
 }
 
-static void describe(const struct burn_place *place, const struct wrong_words *found,
-		     const struct wrong_word *word, char *out, size_t size)
+static void burn_look_describe_wrong_word(const struct burn_place *place,
+					  const struct wrong_words *found,
+					  const struct wrong_word *word, char *out, size_t size)
 {
+	int digits = place->rows ? 2 * (int)place->element_bytes : 16;
+	char where[64] = "";
+
+	if (place->rows)
+		snprintf(where, sizeof(where), ", row %" PRIu64 ", column %" PRIu64,
+			 word->offset / place->element_bytes % place->rows,
+			 word->offset / place->element_bytes / place->rows);
 	snprintf(out, size,
-		 "%s, byte %" PRIu64 " of %" PRIu64 " (address %#" PRIx64
-		 "): expected 0x%016" PRIx64 ", read 0x%016" PRIx64 ", wrong bits 0x%016" PRIx64
+		 "%s%s, byte %" PRIu64 " of %" PRIu64 " (address %#" PRIx64
+		 "): expected 0x%0*" PRIx64 ", read 0x%0*" PRIx64 ", wrong bits 0x%0*" PRIx64
 		 " (%" PRIu64 " word%s)",
-		 place->what, word->offset, place->bytes, word->address, word->expected, word->got,
-		 word->expected ^ word->got, found->count, found->count == 1 ? "" : "s");
+		 place->what, where, word->offset, place->bytes, word->address, digits,
+		 word->expected, digits, word->got, digits, word->expected ^ word->got,
+		 found->count, found->count == 1 ? "" : "s");
 }
 
 /* The recorded words are in no order: the lowest is the one to name. */
-static const struct wrong_word *lowest(const struct wrong_words *found)
+static const struct wrong_word *lowest_wrong_word(const struct wrong_words *found)
 {
 	uint64_t count = found->recorded < WRONG_WORDS ? found->recorded : WRONG_WORDS;
 	const struct wrong_word *first = &found->words[0];
@@ -149,27 +158,33 @@ static const struct wrong_word *lowest(const struct wrong_words *found)
 	return first;
 }
 
-/* The planted bit must be there, where it is, and no other bit of that word. */
-static enum status claim_planted(struct burn *b, const struct wrong_words *found, struct error *err)
+/*
+ * The injected bit must be there, where it is, and no other bit of that word, which may be half of
+ * the 8 bytes in which it was turned.
+ */
+static enum status claim_injected(struct burn *b, const struct wrong_words *found,
+				  struct error *err)
 {
 	uint64_t count = found->recorded < WRONG_WORDS ? found->recorded : WRONG_WORDS;
 
-	if (!b->planted.is)
+	if (!b->injected.is)
 		return STATUS_OK;
-	b->planted.is = false;
+	b->injected.is = false;
 	for (uint64_t i = 0; i < count; i++) {
 		const struct wrong_word *w = &found->words[i];
 
-		if (w->offset == b->planted.offset &&
-		    (w->expected ^ w->got) == UINT64_C(1) << b->planted.bit) {
-			b->tally.planted_found++;
+		uint64_t wrong = (w->expected ^ w->got) << 8 * (w->offset % 8);
+
+		if (w->offset - w->offset % 8 == b->injected.offset &&
+		    wrong == UINT64_C(1) << b->injected.bit) {
+			b->tally.injected_found++;
 			return STATUS_OK;
 		}
 	}
 	return error_set(err, STATUS_INTERNAL,
-			 "the bit %u that was planted at byte %" PRIu64 " was not found: %" PRIu64
+			 "bit %u injected at byte %" PRIu64 " was not found: %" PRIu64
 			 " wrong words were",
-			 b->planted.bit, b->planted.offset, found->count);
+			 b->injected.bit, b->injected.offset, found->count);
 }
 
 enum status burn_look_end(struct burn *b, const struct burn_record *record,
@@ -182,32 +197,37 @@ enum status burn_look_end(struct burn *b, const struct burn_record *record,
 		    STATUS_OK ||
 	    backend_stream_synchronize(record->stream, err) != STATUS_OK)
 		return err->status;
+	if (place->compared && found.compared != place->compared)
+		return error_set(err, STATUS_INTERNAL,
+				 "%s: the check looked at %" PRIu64 " of %" PRIu64 " words",
+				 place->what, found.compared, place->compared);
 	if (found.count) {
-		describe(place, &found, lowest(&found), text, sizeof(text));
+		burn_look_describe_wrong_word(place, &found, lowest_wrong_word(&found), text,
+					      sizeof(text));
 		burn_note_wrong(b, found.count, text);
 		b->tally.flipped |= found.flipped;
 	}
-	return claim_planted(b, &found, err);
+	return claim_injected(b, &found, err);
 }
 
-bool burn_plant_due(const struct burn *b)
+bool burn_inject_due(const struct burn *b)
 {
-	return b->tally.planted < b->to_plant;
+	return b->tally.injected < b->to_inject;
 }
 
-uint64_t burn_plant_word(const struct burn *b, uint64_t words)
+uint64_t burn_inject_word(const struct burn *b, uint64_t words)
 {
 	/* The ends first: a check that misses a word most likely misses the last. */
-	if (b->tally.planted < 2)
-		return b->tally.planted ? words - 1 : 0;
-	return generator_bits(b->seed ^ PLANT_SEED, 2 * b->tally.planted) % words;
+	if (b->tally.injected < 2)
+		return b->tally.injected ? words - 1 : 0;
+	return generator_bits(b->seed ^ INJECT_SEED, 2 * b->tally.injected) % words;
 }
 
-enum status burn_plant(struct burn *b, struct stream *stream, void *address, uint64_t offset,
-		       struct error *err)
+enum status burn_inject(struct burn *b, struct stream *stream, void *address, uint64_t offset,
+			struct error *err)
 {
 	unsigned bit =
-		(unsigned)(generator_bits(b->seed ^ PLANT_SEED, 2 * b->tally.planted + 1) % 64);
+		(unsigned)(generator_bits(b->seed ^ INJECT_SEED, 2 * b->tally.injected + 1) % 64);
 	uint64_t word;
 
 	if (backend_copy(stream, &word, address, sizeof(word), err) != STATUS_OK ||
@@ -217,9 +237,9 @@ enum status burn_plant(struct burn *b, struct stream *stream, void *address, uin
 	if (backend_copy(stream, address, &word, sizeof(word), err) != STATUS_OK ||
 	    backend_stream_synchronize(stream, err) != STATUS_OK)
 		return err->status;
-	b->planted.is = true;
-	b->planted.offset = offset;
-	b->planted.bit = bit;
-	b->tally.planted++;
+	b->injected.is = true;
+	b->injected.offset = offset;
+	b->injected.bit = bit;
+	b->tally.injected++;
 	return STATUS_OK;
 }

@@ -36,7 +36,7 @@ static const struct {
 #define SWEEPS_FIXED (2 * ARRAY_SIZE(patterns))
 #define SWEEPS_OF_A_PASS (SWEEPS_FIXED + 2 * WALK)
 
-struct tested {
+struct tested_memory {
 	struct buffer blocks[BLOCKS];
 	size_t count;
 	uint64_t bytes;
@@ -52,7 +52,7 @@ uint64_t burn_memory_bytes(const struct section *section, const struct device_in
 	return share < (double)most ? (uint64_t)share : most;
 }
 
-static struct pattern pattern_of(const struct burn *b, uint64_t sweep)
+static struct pattern memory_pattern_of(const struct burn *b, uint64_t sweep)
 {
 	uint64_t step = sweep % SWEEPS_OF_A_PASS, pass = sweep / SWEEPS_OF_A_PASS;
 	struct pattern p = { .inverted = step % 2 ? UINT64_MAX : 0 };
@@ -67,7 +67,7 @@ static struct pattern pattern_of(const struct burn *b, uint64_t sweep)
 	return p;
 }
 
-static const char *name_pattern(uint64_t sweep, char *out, size_t size)
+static const char *memory_name_pattern(uint64_t sweep, char *out, size_t size)
 {
 	uint64_t step = sweep % SWEEPS_OF_A_PASS;
 	const char *inverted = step % 2 ? ", inverted" : "";
@@ -81,7 +81,8 @@ static const char *name_pattern(uint64_t sweep, char *out, size_t size)
 }
 
 /* Blocks until `wanted` bytes are there; smaller ones where the memory is in pieces. */
-static enum status take_memory(struct tested *t, struct burn *b, uint64_t wanted, struct error *err)
+static enum status burn_take_memory(struct tested_memory *t, struct burn *b, uint64_t wanted,
+				    struct error *err)
 {
 	uint64_t block = BLOCK_MOST;
 
@@ -110,8 +111,8 @@ static enum status take_memory(struct tested *t, struct burn *b, uint64_t wanted
 			 b->device->info.id);
 }
 
-static enum status sweep(struct burn *b, const struct tested *t, uint64_t number, bool write,
-			 struct error *err)
+static enum status memory_sweep(struct burn *b, const struct tested_memory *t, uint64_t number,
+				bool write, struct error *err)
 {
 	bool descending = number % 2;
 	uint64_t first = 0;
@@ -127,8 +128,8 @@ static enum status sweep(struct burn *b, const struct tested *t, uint64_t number
 						   .out = b->record.buffer.memory };
 
 		if (number > 0)
-			a.expected = pattern_of(b, number - 1);
-		a.next = pattern_of(b, number);
+			a.expected = memory_pattern_of(b, number - 1);
+		a.next = memory_pattern_of(b, number);
 		if (backend_launch(b->record.stream, "soak_memory", &a, err) != STATUS_OK)
 			return err->status;
 		first += a.words;
@@ -137,28 +138,31 @@ static enum status sweep(struct burn *b, const struct tested *t, uint64_t number
 }
 
 /* Somewhere in all blocks. */
-static enum status plant(struct burn *b, const struct tested *t, struct error *err)
+static enum status memory_inject_bit(struct burn *b, const struct tested_memory *t,
+				     struct error *err)
 {
-	uint64_t offset = 8 * burn_plant_word(b, t->bytes / 8), left = offset;
+	uint64_t offset = 8 * burn_inject_word(b, t->bytes / 8), left = offset;
 	size_t n = 0;
 
 	while (left >= t->blocks[n].bytes)
 		left -= t->blocks[n++].bytes;
-	return burn_plant(b, b->record.stream, (char *)t->blocks[n].memory + left, offset, err);
+	return burn_inject(b, b->record.stream, (char *)t->blocks[n].memory + left, offset, err);
 }
 
 /* Sweep `number`, timed where it both reads and writes. */
-static enum status carry_out(struct burn *b, const struct tested *t, uint64_t number, bool last,
-			     struct error *err)
+static enum status memory_run_sweep(struct burn *b, const struct tested_memory *t, uint64_t number,
+				    bool last, struct error *err)
 {
 	char what[128];
-	const struct burn_place place = { name_pattern(number ? number - 1 : 0, what, sizeof(what)),
-					  t->bytes };
+	const struct burn_place place = { .what = memory_name_pattern(number ? number - 1 : 0, what,
+								      sizeof(what)),
+					  .bytes = t->bytes,
+					  .compared = number ? t->bytes / 8 : 0 };
 	double seconds;
 
 	if (burn_look_begin(&b->record, err) != STATUS_OK ||
 	    backend_event_record(b->start, b->record.stream, err) != STATUS_OK ||
-	    sweep(b, t, number, !last, err) != STATUS_OK ||
+	    memory_sweep(b, t, number, !last, err) != STATUS_OK ||
 	    backend_event_record(b->end, b->record.stream, err) != STATUS_OK ||
 	    burn_look_end(b, &b->record, &place, err) != STATUS_OK ||
 	    backend_event_elapsed(b->start, b->end, &seconds, err) != STATUS_OK)
@@ -172,20 +176,21 @@ static enum status carry_out(struct burn *b, const struct tested *t, uint64_t nu
 	return STATUS_OK;
 }
 
-static enum status test(struct burn *b, const struct tested *t, struct error *err)
+static enum status burn_test_memory(struct burn *b, const struct tested_memory *t,
+				    struct error *err)
 {
 	uint64_t number = 0;
 	bool last = false;
 
-	while (!last && carry_out(b, t, number++, false, err) == STATUS_OK &&
+	while (!last && memory_run_sweep(b, t, number++, false, err) == STATUS_OK &&
 	       burn_interrupted(b, err) == STATUS_OK) {
 		burn_pulse(b);
 		last = b->series->count > 0 && !burn_go_on(b);
-		if (burn_plant_due(b) && plant(b, t, err) != STATUS_OK)
+		if (burn_inject_due(b) && memory_inject_bit(b, t, err) != STATUS_OK)
 			break;
 	}
 	if (err->status == STATUS_OK)
-		carry_out(b, t, number, true, err);
+		memory_run_sweep(b, t, number, true, err);
 	if (err->status == STATUS_OK)
 		run_note(b->run, "%" PRIu64 " sweeps of the %zu of a pass on this device.",
 			 b->tally.rounds, SWEEPS_OF_A_PASS);
@@ -194,16 +199,17 @@ static enum status test(struct burn *b, const struct tested *t, struct error *er
 
 enum status burn_memory(struct burn *b, struct error *err)
 {
-	struct tested *t = xcalloc(1, sizeof(*t));
+	struct tested_memory *t = xcalloc(1, sizeof(*t));
 	struct device_info info = b->device->info;
 	uint64_t total;
 
 	info.memory_free_bytes = 0;
 	if (backend_device_memory(b->device, &info.memory_free_bytes, &total, err) == STATUS_OK &&
-	    take_memory(t, b, burn_memory_bytes(b->run->c->section, &info), err) == STATUS_OK) {
+	    burn_take_memory(t, b, burn_memory_bytes(b->run->c->section, &info), err) ==
+		    STATUS_OK) {
 		b->tally.free_bytes = (double)info.memory_free_bytes;
 		b->tally.tested_bytes = (double)t->bytes;
-		test(b, t, err);
+		burn_test_memory(b, t, err);
 	}
 	backend_stream_synchronize(b->record.stream, NULL);
 	for (size_t i = 0; i < t->count; i++)

@@ -11,7 +11,12 @@
 #include "result/statistics.h"
 #include "suites/burn/burn.h"
 
-static double speed(const struct burn_tally *t)
+enum burn_load burn_load_of(const struct plan_case *c)
+{
+	return (enum burn_load)case_integer(c, "loads");
+}
+
+static double tally_speed(const struct burn_tally *t)
 {
 	return t->seconds > 0 ? t->work / t->seconds : 0;
 }
@@ -21,14 +26,14 @@ static int slowest_of(const struct burn_tally *all, int ranks)
 	int slowest = 0;
 
 	for (int r = 1; r < ranks; r++)
-		if (speed(&all[r]) < speed(&all[slowest]))
+		if (tally_speed(&all[r]) < tally_speed(&all[slowest]))
 			slowest = r;
 	return slowest;
 }
 
 /* The slowest rank's samples, in every rank. */
-static struct series *share_series(struct run *run, struct world *world, struct series *mine,
-				   int owner)
+static struct series *burn_share_series(struct run *run, struct world *world, struct series *mine,
+					int owner)
 {
 	struct case_result *result = run->result;
 	struct series *series;
@@ -59,8 +64,8 @@ static void record_speed(struct run *run, const struct burn_tally *all, int rank
 			 const struct series *time)
 {
 	static const char *const names[BURN_LOADS] = {
-		"burn.throughput", "burn.throughput", "burn.throughput",
-		"burn.bandwidth",  "burn.traffic",
+		"burn.throughput", "burn.throughput", "burn.throughput", "burn.throughput",
+		"burn.throughput", "burn.bandwidth",  "burn.traffic",
 	};
 	const struct burn_tally *t = &all[slowest];
 	double fastest = 0;
@@ -68,25 +73,25 @@ static void record_speed(struct run *run, const struct burn_tally *all, int rank
 	if (!time->count)
 		return;
 	for (int r = 0; r < ranks; r++)
-		fastest = fmax(fastest, speed(&all[r]));
+		fastest = fmax(fastest, tally_speed(&all[r]));
 	/* Work of one unit: what was timed over all units. */
 	run_rate(run, names[burn_load_of(run->c)],
 		 t->work / ((double)time->count * (double)time->batch), time);
 	run_duration(run, "burn.time", time);
 	if (ranks > 1)
-		run_value(run, "burn.slowest", speed(t) / fastest);
+		run_value(run, "burn.slowest", tally_speed(t) / fastest);
 }
 
-static void record_counts(struct run *run, const struct burn_tally *all, int ranks)
+static void burn_record_counts(struct run *run, const struct burn_tally *all, int ranks)
 {
-	double rounds = 0, bytes = 0, wrong = 0, planted = 0, found = 0, share = 1;
+	double rounds = 0, bytes = 0, wrong = 0, injected = 0, found = 0, share = 1;
 
 	for (int r = 0; r < ranks; r++) {
 		rounds += (double)all[r].rounds;
 		bytes += all[r].verified_bytes;
 		wrong += (double)all[r].wrong;
-		planted += (double)all[r].planted;
-		found += (double)all[r].planted_found;
+		injected += (double)all[r].injected;
+		found += (double)all[r].injected_found;
 		if (all[r].free_bytes > 0)
 			share = fmin(share, all[r].tested_bytes / all[r].free_bytes);
 	}
@@ -95,32 +100,45 @@ static void record_counts(struct run *run, const struct burn_tally *all, int ran
 	if (burn_load_of(run->c) == BURN_MEMORY)
 		run_value(run, "burn.memory_share", share);
 	run_value(run, "burn.wrong", wrong);
-	if (planted > 0) {
-		run_value(run, "burn.planted", planted);
-		run_value(run, "burn.found", found / planted);
+	if (injected > 0) {
+		run_value(run, "burn.injected", injected);
+		run_value(run, "burn.found", found / injected);
 	}
 }
 
-static void record_verified(struct run *run, const struct burn_tally *all, int ranks)
+static void burn_record_verified(struct run *run)
 {
 	static const char *const methods[BURN_LOADS] = {
-		[BURN_FP32] = "every product bit by bit against the first, and that against "
-			      "double-precision sums by the CPU",
+		[BURN_FP32] = "every element of every result, bit by bit, against exact values of "
+			      "the CPU; the check by results that it must find wrong",
 		[BURN_MEMORY] = "every 8-byte word of the tested memory, after every write",
 		[BURN_LINKS] = "every byte that was sent, every sum against double, and every "
-			       "product bit by bit",
+			       "element of every GEMM",
 	};
 	enum burn_load load = burn_load_of(run->c);
-	double error = (double)NAN;
 
-	for (int r = 0; r < ranks; r++)
-		error = fmax(error, all[r].error);
-	run_verified(run, methods[load < BURN_MEMORY ? BURN_FP32 : load], error, all[0].tolerance);
+	run_verified(run, methods[load < BURN_MEMORY ? BURN_FP32 : load], (double)NAN, (double)NAN);
+}
+
+/* Multiply-adds, and the cost of checking them, on the devices with the least of either. */
+static void burn_record_search(struct run *run, const struct burn_tally *all, int ranks)
+{
+	double multiply_adds = INFINITY, share = INFINITY;
+
+	for (int r = 0; r < ranks; r++) {
+		multiply_adds = fmin(multiply_adds, all[r].multiply_adds);
+		share = all[r].checked_seconds > 0
+				? fmin(share, all[r].alone_seconds / all[r].checked_seconds)
+				: 0;
+	}
+	run_value(run, "burn.multiply_adds", multiply_adds);
+	if (share > 0)
+		run_value(run, "burn.checked_share", share);
 }
 
 /* "cuda:3 GPU-2f...: 2 wrong words; product 12 of fp32, byte ...; cuda:5 ..." */
-static enum status tell_wrong(struct run *run, const struct burn_tally *all, struct watch *mine,
-			      struct error *err)
+static enum status burn_tell_wrong(struct run *run, const struct burn_tally *all,
+				   struct watch *mine, struct error *err)
 {
 	struct text text = TEXT_EMPTY;
 	struct world *world = run->world;
@@ -134,7 +152,7 @@ static enum status tell_wrong(struct run *run, const struct burn_tally *all, str
 	snprintf(own.uuid, sizeof(own.uuid), "%s", run->devices[0]->info.uuid);
 	world_gather(world, &own, names, sizeof(own));
 	mine->wrong = all[world->rank].wrong;
-	mine->rate = all[world->rank].work > 0 ? speed(&all[world->rank]) : (double)NAN;
+	mine->rate = all[world->rank].work > 0 ? tally_speed(&all[world->rank]) : (double)NAN;
 	mine->verified_bytes = all[world->rank].verified_bytes;
 	free(mine->wrong_words);
 	mine->wrong_words = xstrdup(all[world->rank].first);
@@ -144,9 +162,9 @@ static enum status tell_wrong(struct run *run, const struct burn_tally *all, str
 		text_addf(&text, "%s%s%s%s: %" PRIu64 " wrong word%s", text.length ? "; " : "",
 			  names[r].id, names[r].uuid[0] ? " " : "", names[r].uuid, all[r].wrong,
 			  all[r].wrong == 1 ? "" : "s");
-		if (all[r].planted)
-			text_addf(&text, " (%" PRIu64 " of %" PRIu64 " planted ones found)",
-				  all[r].planted_found, all[r].planted);
+		if (all[r].injected)
+			text_addf(&text, " (%" PRIu64 " of %" PRIu64 " injected ones found)",
+				  all[r].injected_found, all[r].injected);
 		text_addf(&text, ", the first: %s", all[r].first);
 	}
 	if (text.length) {
@@ -159,11 +177,11 @@ static enum status tell_wrong(struct run *run, const struct burn_tally *all, str
 }
 
 /* Energy of all devices; the least busy one says how busy they were. */
-static void record_energy(struct burn *b)
+static void burn_record_energy(struct burn *b)
 {
 	static const char *const names[BURN_LOADS] = {
-		"flops_per_joule", "flops_per_joule", "flops_per_joule",
-		"bytes_per_joule", "bytes_per_joule",
+		"flops_per_joule", "flops_per_joule", "flops_per_joule", "flops_per_joule",
+		"flops_per_joule", "bytes_per_joule", "bytes_per_joule",
 	};
 	struct world *world = b->world;
 	struct work_energy e = { .operations = world_sum(world, b->energy.count) };
@@ -187,12 +205,14 @@ enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err
 
 	world_gather(world, &b->tally, all, sizeof(b->tally));
 	slowest = slowest_of(all, world->size);
-	time = share_series(b->run, world, b->series, slowest);
+	time = burn_share_series(b->run, world, b->series, slowest);
 	record_speed(b->run, all, world->size, slowest, time);
-	record_counts(b->run, all, world->size);
-	record_energy(b);
-	record_verified(b->run, all, world->size);
-	tell_wrong(b->run, all, watch, err);
+	burn_record_counts(b->run, all, world->size);
+	burn_record_energy(b);
+	burn_record_verified(b->run);
+	if (burn_load_of(b->run->c) < BURN_MEMORY)
+		burn_record_search(b->run, all, world->size);
+	burn_tell_wrong(b->run, all, watch, err);
 	watch_gather(world, watch, b->run->result);
 	free(all);
 	return err->status;

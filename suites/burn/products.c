@@ -3,124 +3,153 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/memory.h"
 #include "plan/config.h"
+#include "plan/plan.h"
+#include "suites/burn/exact_table.h"
 
-/* A chunk of products is waited for together: seldom enough that the device is never seen idle. */
+/* A chunk of GEMMs is waited for together: seldom enough that the device is never seen idle. */
 #define CHUNK_SECONDS 0.25
 #define CHUNK_MOST 400
 #define CHUNKS_LEAST 20 /* samples of a short slice */
-/* The same operands in every slice: the reference is then worked out once. */
 #define SEED UINT64_C(0x6275726e)
+/* Offsets are multiples of this, so that operands stay aligned to 16 bytes. */
+#define ROW_STEP 8
+/* Slices from which on the rate without the check is measured too, for a share of this. */
+#define LONG_SLICE_SECONDS 5.0
+#define ALONE_SHARE 0.02
 
-static int64_t size_of(const struct section *section)
+static int64_t soak_size_of(const struct section *section)
 {
 	return section_integer(section, "size");
 }
 
+/* Rows in which op(A) is stored: any offset leaves the size. */
+static int64_t soak_stored_rows(int64_t n)
+{
+	return n + ROW_STEP * SOAK_ROW_PERIOD;
+}
+
+static int64_t soak_stored_columns(int64_t n)
+{
+	return n + SOAK_COLUMN_PERIOD;
+}
+
+static uint32_t soak_result_bytes(enum precision precision)
+{
+	return precision == PRECISION_FP64 ? 8 : 4;
+}
+
 uint64_t burn_products_bytes(const struct section *section, enum precision precision)
 {
-	uint64_t n = (uint64_t)size_of(section);
+	uint64_t n = (uint64_t)soak_size_of(section);
+	uint64_t operands =
+		n * (uint64_t)(soak_stored_rows((int64_t)n) + soak_stored_columns((int64_t)n));
 
-	return 4 * n * n * precision_bytes(precision);
+	return operands * precision_bytes(precision) +
+	       (n * n + SOAK_TABLE_ENTRIES) * soak_result_bytes(precision) +
+	       sizeof(struct wrong_words);
 }
 
-/* Computed once for all slices. */
-static const struct matmul_reference *reference_for(struct burn_state *state,
-						    enum precision precision, int64_t n)
+uint64_t products_elements(const struct products *p)
 {
-	struct matmul_reference *reference = &state->references[precision].reference;
-	bool *known = &state->references[precision].known;
-	struct matmul_problem problem = { .precision = precision,
-					  .m = n,
-					  .n = n,
-					  .k = n,
-					  .scale = 1,
-					  .seed_a = SEED,
-					  .seed_b = SEED + 1 };
-
-	if (*known && reference->problem.n != n) {
-		matmul_reference_release(reference);
-		*known = false;
-	}
-	if (!*known)
-		matmul_reference_init(reference, &problem);
-	*known = true;
-	return reference;
+	return (uint64_t)(p->gemm.m * p->gemm.n);
 }
 
-static enum status fill(const struct products *p, struct error *err)
+/* Other data in each slice and load; all ranks have the same. */
+static uint64_t seed_of(const struct burn *b, enum precision precision)
 {
-	static const enum fill_kind kinds[PRECISION_COUNT] = { [PRECISION_FP64] = FILL_FP64,
-							       [PRECISION_FP32] = FILL_FP32,
-							       [PRECISION_FP16] = FILL_FP16 };
-	struct fill_arguments fill = { .memory = p->a.memory,
-				       .kind = kinds[p->gemm.precision],
-				       .count = (uint64_t)(p->gemm.m * p->gemm.k),
-				       .seed = SEED,
-				       .scale = 1 };
-
-	if (backend_launch(p->stream, "fill", &fill, err) != STATUS_OK)
-		return err->status;
-	fill.memory = p->b.memory;
-	fill.seed = SEED + 1;
-	return backend_launch(p->stream, "fill", &fill, err);
+	return generator_bits(SEED + (uint64_t)precision,
+			      (uint64_t)case_integer(b->run->c, "slice"));
 }
 
-/* The first product, in a copy that the CPU reads. */
-static enum status verify_first(const struct products *p, struct burn *b, struct buffer *copy,
-				struct error *err)
+static enum status soak_fill_operands(const struct products *p, const struct exact_problem *x,
+				      struct error *err)
 {
-	const struct matmul_reference *reference;
-	struct matmul_error error;
+	struct soak_operand_arguments a = { .memory = p->a.memory,
+					    .precision = p->gemm.precision,
+					    .rows = (uint64_t)p->gemm.lda,
+					    .columns = (uint64_t)p->gemm.k,
+					    .row_period = SOAK_ROW_PERIOD,
+					    .range = x->range,
+					    .seed = x->seed };
+	struct soak_operand_arguments b = { .memory = p->b.memory,
+					    .precision = p->gemm.precision,
+					    .rows = (uint64_t)p->gemm.k,
+					    .columns = (uint64_t)soak_stored_columns(p->gemm.n),
+					    .column_period = SOAK_COLUMN_PERIOD,
+					    .range = x->range,
+					    .seed = x->seed + 1 };
 
-	if (backend_gemm(p->stream, &p->gemm, err) != STATUS_OK ||
-	    backend_copy(p->stream, p->kept.memory, p->c.memory, p->bytes, err) != STATUS_OK ||
-	    backend_copy(p->stream, copy->memory, p->c.memory, p->bytes, err) != STATUS_OK)
+	if (backend_launch(p->stream, "soak_operand", &a, err) != STATUS_OK)
 		return err->status;
-	/* The device computes while the reference does. */
-	reference = reference_for(b->run->suite_state, p->gemm.precision, p->gemm.n);
-	if (backend_stream_synchronize(p->stream, err) != STATUS_OK)
-		return err->status;
-	b->tally.tolerance = reference->tolerance;
-	if (matmul_reference_check(reference, copy->memory, &error, err) != STATUS_OK)
-		return error_prefix(err, "the first product");
-	b->tally.error = error.stored;
+	return backend_launch(p->stream, "soak_operand", &b, err);
+}
+
+/* Rounds nothing: the values are exact in the result's format. */
+static enum status soak_load_table(const struct products *p, const struct exact_problem *x,
+				   struct error *err)
+{
+	double *table = xcalloc(SOAK_TABLE_ENTRIES, sizeof(*table));
+	float *single = (float *)table;
+
+	exact_table_fill(table, x);
+	for (size_t i = 0; p->element_bytes == 4 && i < SOAK_TABLE_ENTRIES; i++)
+		single[i] = (float)table[i];
+	if (backend_copy(p->stream, p->table.memory, table,
+			 (size_t)SOAK_TABLE_ENTRIES * p->element_bytes, err) == STATUS_OK)
+		backend_stream_synchronize(p->stream, err);
+	free(table);
+	return err->status;
+}
+
+static enum status soak_allocate(struct products *p, struct device *device, struct error *err)
+{
+	uint64_t k = (uint64_t)p->gemm.k, bytes = precision_bytes(p->gemm.precision);
+	const struct {
+		struct buffer *buffer;
+		uint64_t bytes;
+	} buffers[] = {
+		{ &p->a, (uint64_t)p->gemm.lda * k * bytes },
+		{ &p->b, (uint64_t)soak_stored_columns(p->gemm.n) * k * bytes },
+		{ &p->c, products_elements(p) * p->element_bytes },
+		{ &p->table, (uint64_t)SOAK_TABLE_ENTRIES * p->element_bytes },
+		{ &p->canary, sizeof(struct wrong_words) },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(buffers); i++)
+		if (buffer_alloc(buffers[i].buffer, device, ALLOCATOR_DEVICE, buffers[i].bytes,
+				 err) != STATUS_OK)
+			return err->status;
+	p->gemm.a = p->a.memory;
+	p->gemm.b = p->b.memory;
+	p->gemm.c = p->c.memory;
 	return STATUS_OK;
 }
 
 enum status products_open(struct products *p, struct burn *b, struct stream *stream,
 			  enum precision precision, struct error *err)
 {
-	int64_t n = size_of(b->run->c->section);
-	struct buffer copy = { .memory = NULL };
-	struct buffer *buffers[] = { &p->a, &p->b, &p->c, &p->kept };
+	int64_t n = soak_size_of(b->run->c->section);
+	struct exact_problem x = { seed_of(b, precision), exact_range(precision, n), n };
 
-	*p = (struct products){ .stream = stream,
-				.bytes = (uint64_t)(n * n) * precision_bytes(precision) };
-	for (size_t i = 0; i < ARRAY_SIZE(buffers); i++)
-		if (buffer_alloc(buffers[i], b->device, ALLOCATOR_DEVICE, p->bytes, err) !=
-		    STATUS_OK)
-			return err->status;
+	*p = (struct products){ .stream = stream, .element_bytes = soak_result_bytes(precision) };
 	p->gemm = (struct gemm){ .precision = precision,
 				 .m = n,
 				 .n = n,
 				 .k = n,
-				 .lda = n,
+				 .lda = soak_stored_rows(n),
 				 .ldb = n,
 				 .ldc = n,
-				 .a = p->a.memory,
-				 .b = p->b.memory,
-				 .c = p->c.memory,
-				 .alpha = 1 };
-	if (buffer_poison(&p->c, stream, err) != STATUS_OK || fill(p, err) != STATUS_OK ||
-	    buffer_alloc(&copy, b->device, ALLOCATOR_PAGEABLE, p->bytes, err) != STATUS_OK)
+				 .alpha = 1,
+				 .wide = precision_bytes(precision) == 2 };
+	if (soak_allocate(p, b->device, err) != STATUS_OK ||
+	    buffer_poison(&p->c, stream, err) != STATUS_OK ||
+	    soak_fill_operands(p, &x, err) != STATUS_OK)
 		return err->status;
-	verify_first(p, b, &copy, err);
-	backend_stream_synchronize(stream, NULL);
-	buffer_free(&copy);
-	return err->status;
+	return soak_load_table(p, &x, err);
 }
 
 void products_close(struct products *p)
@@ -130,71 +159,134 @@ void products_close(struct products *p)
 	buffer_free(&p->a);
 	buffer_free(&p->b);
 	buffer_free(&p->c);
-	buffer_free(&p->kept);
+	buffer_free(&p->table);
+	buffer_free(&p->canary);
 }
 
-static enum status compare(const struct products *p, void *record, struct error *err)
+/* The next GEMM. Its offsets differ from those of the last ones, and so does all of its result. */
+static enum status soak_multiply(struct products *p, struct error *err)
 {
-	struct soak_compare_arguments arguments = { p->c.memory, p->kept.memory, p->bytes, record };
+	struct gemm gemm = p->gemm;
+	uint64_t bytes = precision_bytes(gemm.precision),
+		 step = generator_bits(SEED, p->made) % SOAK_ROW_PERIOD;
 
-	return backend_launch(p->stream, "soak_compare", &arguments, err);
+	p->row_offset = (uint32_t)(ROW_STEP * step);
+	p->column_offset = (uint32_t)(p->made % SOAK_COLUMN_PERIOD);
+	p->made++;
+	gemm.a = (const char *)gemm.a + p->row_offset * bytes;
+	gemm.b = (const char *)gemm.b + (uint64_t)p->column_offset * (uint64_t)gemm.ldb * bytes;
+	return backend_gemm(p->stream, &gemm, err);
 }
 
-enum status products_enqueue(const struct products *p, uint64_t count, void *record,
-			     struct error *err)
+static enum status soak_compare_product(const struct products *p, uint32_t canary, void *record,
+					struct error *err)
+{
+	struct soak_table_arguments a = { .memory = p->c.memory,
+					  .table = p->table.memory,
+					  .element_bytes = p->element_bytes,
+					  .rows = (uint64_t)p->gemm.m,
+					  .columns = (uint64_t)p->gemm.n,
+					  .row_period = SOAK_ROW_PERIOD,
+					  .column_period = SOAK_COLUMN_PERIOD,
+					  .row_offset = p->row_offset,
+					  .column_offset = p->column_offset,
+					  .canary = canary,
+					  .out = record };
+
+	return backend_launch(p->stream, "soak_table", &a, err);
+}
+
+/* An entry that the result has: a small one does not have all of them. */
+static uint32_t choose_canary(const struct products *p)
+{
+	uint64_t element = generator_bits(SEED + 1, p->made) % products_elements(p);
+	uint64_t row = element % (uint64_t)p->gemm.m, column = element / (uint64_t)p->gemm.m;
+
+	return (uint32_t)((column + p->column_offset) % SOAK_COLUMN_PERIOD * SOAK_ROW_PERIOD +
+			  (row + p->row_offset) % SOAK_ROW_PERIOD);
+}
+
+enum status products_enqueue(struct products *p, uint64_t count, void *record, struct error *err)
 {
 	for (uint64_t i = 0; i < count; i++)
-		if (backend_gemm(p->stream, &p->gemm, err) != STATUS_OK ||
-		    compare(p, record, err) != STATUS_OK)
+		if (soak_multiply(p, err) != STATUS_OK ||
+		    soak_compare_product(p, SOAK_NO_CANARY, record, err) != STATUS_OK)
 			return err->status;
-	return STATUS_OK;
+	p->canary_entry = choose_canary(p);
+	if (backend_memory_set(p->stream, p->canary.memory, 0, sizeof(struct wrong_words), err) !=
+	    STATUS_OK)
+		return err->status;
+	return soak_compare_product(p, p->canary_entry, p->canary.memory, err);
 }
 
-static double operations(const struct products *p)
+enum status products_check_canary(const struct products *p, struct burn *b, struct error *err)
+{
+	struct wrong_words found = { 0 };
+	uint64_t wanted = exact_places(p->canary_entry, (uint64_t)p->gemm.m, (uint64_t)p->gemm.n,
+				       p->row_offset, p->column_offset);
+
+	if (backend_copy(p->stream, &found, p->canary.memory, sizeof(found), err) != STATUS_OK ||
+	    backend_stream_synchronize(p->stream, err) != STATUS_OK)
+		return err->status;
+	b->tally.canaries++;
+	/* A result that is wrong elsewhere adds words; those are reported by the check itself. */
+	if (found.compared == products_elements(p) && found.count >= wanted && found.flipped & 1)
+		return STATUS_OK;
+	return error_set(err, STATUS_INTERNAL,
+			 "the check of GEMM results is broken: a wrong entry at %" PRIu64
+			 " places was found at %" PRIu64 " of %" PRIu64 " elements",
+			 wanted, found.count, found.compared);
+}
+
+static double soak_operations(const struct products *p)
 {
 	return 2.0 * (double)p->gemm.m * (double)p->gemm.n * (double)p->gemm.k;
 }
 
-static enum status look_end(struct burn *b, const struct products *p, uint64_t count,
-			    struct error *err)
+static enum status soak_look_end(struct burn *b, const struct products *p, uint64_t count,
+				 struct error *err)
 {
 	char what[96];
-	const struct burn_place place = { what, p->bytes };
+	const struct burn_place place = { .what = what,
+					  .bytes = products_elements(p) * p->element_bytes,
+					  .compared = count * products_elements(p),
+					  .rows = (uint64_t)p->gemm.m,
+					  .element_bytes = p->element_bytes };
 
-	snprintf(what, sizeof(what), "product %" PRIu64 " to %" PRIu64 " of %s",
-		 b->tally.rounds + 1, b->tally.rounds + count, precision_name(p->gemm.precision));
+	snprintf(what, sizeof(what), "GEMM %" PRIu64 " to %" PRIu64 " of %s", b->tally.rounds + 1,
+		 b->tally.rounds + count, precision_name(p->gemm.precision));
 	if (count == 1)
-		snprintf(what, sizeof(what), "product %" PRIu64 " of %s", b->tally.rounds + 1,
+		snprintf(what, sizeof(what), "GEMM %" PRIu64 " of %s", b->tally.rounds + 1,
 			 precision_name(p->gemm.precision));
 	b->tally.rounds += count;
-	b->tally.verified_bytes += (double)count * (double)p->bytes;
+	b->tally.verified_bytes += (double)count * (double)place.bytes;
+	b->tally.multiply_adds += (double)count * soak_operations(p) / 2;
 	return burn_look_end(b, &b->record, &place, err);
 }
 
-/* One product with a bit turned before it is compared. */
-static enum status plant(struct burn *b, const struct products *p, struct error *err)
+/* One GEMM with a bit turned before it is compared. */
+static enum status soak_inject_bit(struct burn *b, struct products *p, struct error *err)
 {
-	uint64_t word = burn_plant_word(b, p->bytes / 8);
+	uint64_t word = burn_inject_word(b, products_elements(p) * p->element_bytes / 8);
 
-	if (burn_look_begin(&b->record, err) != STATUS_OK ||
-	    backend_gemm(p->stream, &p->gemm, err) != STATUS_OK ||
-	    burn_plant(b, p->stream, (char *)p->c.memory + 8 * word, 8 * word, err) != STATUS_OK ||
-	    compare(p, b->record.buffer.memory, err) != STATUS_OK)
+	if (burn_look_begin(&b->record, err) != STATUS_OK || soak_multiply(p, err) != STATUS_OK ||
+	    burn_inject(b, p->stream, (char *)p->c.memory + 8 * word, 8 * word, err) != STATUS_OK ||
+	    soak_compare_product(p, SOAK_NO_CANARY, b->record.buffer.memory, err) != STATUS_OK)
 		return err->status;
-	return look_end(b, p, 1, err);
+	return soak_look_end(b, p, 1, err);
 }
 
-static enum status chunk(struct burn *b, const struct products *p, uint64_t count, double *seconds,
-			 struct error *err)
+static enum status soak_chunk(struct burn *b, struct products *p, uint64_t count, double *seconds,
+			      struct error *err)
 {
 	if (burn_look_begin(&b->record, err) != STATUS_OK ||
 	    backend_event_record(b->start, p->stream, err) != STATUS_OK ||
 	    products_enqueue(p, count, b->record.buffer.memory, err) != STATUS_OK ||
 	    backend_event_record(b->end, p->stream, err) != STATUS_OK ||
-	    look_end(b, p, count, err) != STATUS_OK ||
+	    soak_look_end(b, p, count, err) != STATUS_OK ||
 	    backend_event_elapsed(b->start, b->end, seconds, err) != STATUS_OK)
 		return err->status;
-	return STATUS_OK;
+	return products_check_canary(p, b, err);
 }
 
 uint64_t products_in_chunk(const struct burn *b, double seconds)
@@ -205,40 +297,71 @@ uint64_t products_in_chunk(const struct burn *b, double seconds)
 	return count < 1 ? 1 : count > CHUNK_MOST ? CHUNK_MOST : (uint64_t)count;
 }
 
-static enum status multiply(struct burn *b, const struct products *p, struct error *err)
+/* Mean of the last samples: the device is as hot as for what follows. */
+static double latest_seconds(const struct series *series)
+{
+	size_t count = series->count < 4 ? series->count : 4;
+	double sum = 0;
+
+	for (size_t i = series->count - count; i < series->count; i++)
+		sum += series->samples[i];
+	return sum / (double)count;
+}
+
+/* The rate of GEMMs without a check, right after checked ones; short slices have no time for it. */
+static enum status soak_time_unchecked(struct burn *b, struct products *p, uint64_t count,
+				       struct error *err)
+{
+	double budget = ALONE_SHARE * b->run->c->fixed_seconds, seconds, total = 0, made = 0;
+
+	if (b->run->c->fixed_seconds < LONG_SLICE_SECONDS)
+		return STATUS_OK;
+	while (total < budget) {
+		if (backend_event_record(b->start, p->stream, err) != STATUS_OK)
+			return err->status;
+		for (uint64_t i = 0; i < count; i++)
+			if (soak_multiply(p, err) != STATUS_OK)
+				return err->status;
+		if (backend_event_record(b->end, p->stream, err) != STATUS_OK ||
+		    backend_stream_synchronize(p->stream, err) != STATUS_OK ||
+		    backend_event_elapsed(b->start, b->end, &seconds, err) != STATUS_OK)
+			return err->status;
+		total += seconds;
+		made += (double)count;
+	}
+	b->tally.alone_seconds = total / made;
+	b->tally.checked_seconds = latest_seconds(b->series);
+	return STATUS_OK;
+}
+
+static enum status soak_until_over(struct burn *b, struct products *p, struct error *err)
 {
 	uint64_t count = 1;
 	double seconds;
 
-	/* The first again is warm; its time says how many make a chunk. */
-	if (chunk(b, p, 1, &b->series->first, err) != STATUS_OK ||
-	    chunk(b, p, 2, &seconds, err) != STATUS_OK)
+	/* The first is cold; the time of the next says how many make a chunk. */
+	if (soak_chunk(b, p, 1, &b->series->first, err) != STATUS_OK ||
+	    soak_chunk(b, p, 2, &seconds, err) != STATUS_OK)
 		return err->status;
 	count = products_in_chunk(b, seconds / 2);
 	b->series->batch = (unsigned)count;
 	do {
-		if (burn_plant_due(b) && plant(b, p, err) != STATUS_OK)
+		if (burn_inject_due(b) && soak_inject_bit(b, p, err) != STATUS_OK)
 			return err->status;
-		if (chunk(b, p, count, &seconds, err) != STATUS_OK)
+		if (soak_chunk(b, p, count, &seconds, err) != STATUS_OK)
 			return err->status;
-		burn_timed(b, seconds, (double)count, (double)count * operations(p));
+		burn_timed(b, seconds, (double)count, (double)count * soak_operations(p));
 		burn_pulse(b);
 	} while (burn_interrupted(b, err) == STATUS_OK && burn_go_on(b));
-	return err->status;
+	return err->status == STATUS_OK ? soak_time_unchecked(b, p, count, err) : err->status;
 }
 
 enum status burn_products(struct burn *b, enum precision precision, struct error *err)
 {
 	struct products p;
-	enum status status = products_open(&p, b, b->record.stream, precision, err);
 
-	if (status == STATUS_MISMATCH) {
-		/* No bit of what follows could be trusted; that it is wrong is the finding. */
-		burn_note_wrong(b, 1, err->message);
-		error_clear(err);
-	} else if (status == STATUS_OK) {
-		multiply(b, &p, err);
-	}
+	if (products_open(&p, b, b->record.stream, precision, err) == STATUS_OK)
+		soak_until_over(b, &p, err);
 	products_close(&p);
 	return err->status;
 }

@@ -13,18 +13,9 @@
 /* Operations of a graph: enough that launching it is no longer seen. */
 #define GRAPH_OPERATIONS 128
 
-/* The case's choice on an axis; `otherwise` where the axis means nothing to it. */
-static const char *choice(const struct plan_case *c, const char *axis, const char *otherwise)
+static enum transport collective_transport_of(const struct plan_case *c)
 {
-	for (size_t i = 0; i < c->parameter_count; i++)
-		if (strcmp(c->parameters[i].key->name, axis) == 0)
-			return case_text(c, axis);
-	return otherwise;
-}
-
-static enum transport transport_of(const struct plan_case *c)
-{
-	const char *name = choice(c, "transport", "auto");
+	const char *name = case_text_or(c, "transport", "auto");
 	enum transport transport = TRANSPORT_AUTO;
 
 	while (transport_names[transport] && strcmp(transport_names[transport], name) != 0)
@@ -32,7 +23,7 @@ static enum transport transport_of(const struct plan_case *c)
 	return transport;
 }
 
-static void describe(struct collective *c, const struct run *run)
+static void collective_describe(struct collective *c, const struct run *run)
 {
 	const struct plan_case *at = run->c;
 	size_t size = (size_t)case_integer(at, "sizes");
@@ -45,15 +36,15 @@ static void describe(struct collective *c, const struct run *run)
 				  .seed = run->seed };
 	c->operation = &operations[c->kind];
 	c->in_place = c->operation->placements == EITHER_PLACE
-			      ? strcmp(choice(at, "placement", ""), "in_place") == 0
+			      ? strcmp(case_text_or(at, "placement", ""), "in_place") == 0
 			      : c->operation->placements == IN_PLACE_ONLY;
-	precision_from_name(choice(at, "precisions", "fp32"), &c->precision);
+	precision_from_name(case_text_or(at, "precisions", "fp32"), &c->precision);
 	c->bytes = collective_bytes(c->operation, size, c->ranks, &c->part);
 }
 
 /* One operation from fresh data, checked. Each step may fail on one rank only. */
-static enum status verify(struct collective *c, struct world *world, const char *when,
-			  struct error *err)
+static enum status collective_verify(struct collective *c, struct world *world, const char *when,
+				     struct error *err)
 {
 	enum status status = world_agree(world, collective_prepare(c, err), err);
 	uint64_t before = relay_pieces(c->communicator);
@@ -67,17 +58,18 @@ static enum status verify(struct collective *c, struct world *world, const char 
 }
 
 /* Sums in place grow from one operation to the next; all else gives the same again. */
-static bool repeats(const struct collective *c)
+static bool collective_repeats(const struct collective *c)
 {
 	return !(c->in_place && c->operation->reduces);
 }
 
-struct timed {
+struct timed_collective {
 	struct collective *c;
 	struct graph *graph; /* of the batch */
 };
 
-static enum status enqueue_batch(const struct collective *c, unsigned batch, struct error *err)
+static enum status collective_enqueue_batch(const struct collective *c, unsigned batch,
+					    struct error *err)
 {
 	for (unsigned i = 0; i < batch; i++)
 		if (c->operation->enqueue(c, err) != STATUS_OK)
@@ -85,9 +77,9 @@ static enum status enqueue_batch(const struct collective *c, unsigned batch, str
 	return STATUS_OK;
 }
 
-static enum status launch_batch(void *state, unsigned batch, struct error *err)
+static enum status collective_launch_batch(void *state, unsigned batch, struct error *err)
 {
-	return enqueue_batch(((struct timed *)state)->c, batch, err);
+	return collective_enqueue_batch(((struct timed_collective *)state)->c, batch, err);
 }
 
 /*
@@ -96,13 +88,13 @@ static enum status launch_batch(void *state, unsigned batch, struct error *err)
  */
 static enum status begin_anew(void *state, struct error *err)
 {
-	return collective_prepare(((struct timed *)state)->c, err);
+	return collective_prepare(((struct timed_collective *)state)->c, err);
 }
 
 /* A graph that was begun is ended, also when what it was to record has failed. */
-static enum status record_batch(void *state, unsigned batch, struct error *err)
+static enum status collective_record_batch(void *state, unsigned batch, struct error *err)
 {
-	struct timed *t = state;
+	struct timed_collective *t = state;
 	struct stream *stream = t->c->stream;
 	struct error ignored = ERROR_NONE;
 	enum status status;
@@ -111,28 +103,29 @@ static enum status record_batch(void *state, unsigned batch, struct error *err)
 	t->graph = NULL;
 	if (backend_graph_begin(stream, err) != STATUS_OK)
 		return err->status;
-	status = enqueue_batch(t->c, batch, err);
+	status = collective_enqueue_batch(t->c, batch, err);
 	if (backend_graph_end(stream, &t->graph, status == STATUS_OK ? err : &ignored) == STATUS_OK)
 		return status;
 	t->graph = NULL;
 	return status == STATUS_OK ? err->status : status;
 }
 
-static enum status launch_graph(void *state, unsigned batch, struct error *err)
+static enum status collective_launch_graph(void *state, unsigned batch, struct error *err)
 {
-	struct timed *t = state;
+	struct timed_collective *t = state;
 
 	(void)batch;
 	return backend_graph_launch(t->graph, t->c->stream, err);
 }
 
-static enum status measure(struct run *run, struct timed *t, struct error *err)
+static enum status collective_measure(struct run *run, struct timed_collective *t,
+				      struct error *err)
 {
 	const struct collective *c = t->c;
 	struct stream *stream = c->stream;
 	struct workload w = { .state = t,
-			      .prepare = repeats(c) ? NULL : begin_anew,
-			      .launch = launch_batch,
+			      .prepare = collective_repeats(c) ? NULL : begin_anew,
+			      .launch = collective_launch_batch,
 			      .clock = CLOCK_DEVICE,
 			      .streams = &stream,
 			      .stream_count = 1,
@@ -141,9 +134,9 @@ static enum status measure(struct run *run, struct timed *t, struct error *err)
 	double factor = c->operation->bus_factor(c->ranks);
 	const struct series *time;
 
-	if (strcmp(choice(run->c, "launch", ""), "graph") == 0) {
-		w.resize = record_batch;
-		w.launch = launch_graph;
+	if (strcmp(case_text_or(run->c, "launch", ""), "graph") == 0) {
+		w.resize = collective_record_batch;
+		w.launch = collective_launch_graph;
 		w.commands = 1;
 		w.max_batch = GRAPH_OPERATIONS;
 	}
@@ -156,7 +149,7 @@ static enum status measure(struct run *run, struct timed *t, struct error *err)
 	return STATUS_OK;
 }
 
-static void note_size(struct run *run, const struct collective *c)
+static void collective_note_size(struct run *run, const struct collective *c)
 {
 	char part[32];
 
@@ -166,7 +159,7 @@ static void note_size(struct run *run, const struct collective *c)
 }
 
 /* Notes the transport, which all ranks have chosen together. */
-static void note_transport(struct run *run, const struct collective *c)
+static void collective_note_transport(struct run *run, const struct collective *c)
 {
 	enum transport transport = c->communicator->transport;
 
@@ -174,11 +167,11 @@ static void note_transport(struct run *run, const struct collective *c)
 		run_note(run, "Transport between the devices: %s.", transport_names[transport]);
 }
 
-static void note_verified(struct run *run, const struct collective *c)
+static void collective_note_verified(struct run *run, const struct collective *c)
 {
 	if (c->operation->reduces)
 		run_verified(run,
-			     "every element on every rank against sums in double from the "
+			     "every element on every rank against double-precision sums from the "
 			     "generator, before and after timing",
 			     world_max(run->world, c->error), collective_tolerance(c));
 	else
@@ -189,12 +182,13 @@ static void note_verified(struct run *run, const struct collective *c)
 }
 
 /* Verifies the result of the timed operations, or, if their sums are not known, of a new one. */
-static enum status verify_after(struct collective *c, struct world *world, struct error *err)
+static enum status collective_verify_after(struct collective *c, struct world *world,
+					   struct error *err)
 {
 	enum status status;
 
-	if (!repeats(c))
-		return verify(c, world, "after", err);
+	if (!collective_repeats(c))
+		return collective_verify(c, world, "after", err);
 	status = world_agree(world, collective_check(c, err), err);
 	return status == STATUS_OK ? status : error_prefix(err, "after timing");
 }
@@ -202,33 +196,33 @@ static enum status verify_after(struct collective *c, struct world *world, struc
 enum status collective_run(struct run *run, struct error *err)
 {
 	struct collective c;
-	struct timed timed = { .c = &c };
+	struct timed_collective timed = { .c = &c };
 	const struct collective_session *session =
-		session_find(run->suite_state, run->devices[0], run->world, transport_of(run->c),
-			     err);
+		session_find(run->suite_state, run->devices[0], run->world,
+			     collective_transport_of(run->c), err);
 	enum status status;
 
 	if (!session)
 		return err->status;
-	describe(&c, run);
+	collective_describe(&c, run);
 	c.stream = session->stream;
 	c.communicator = session->communicator;
 	status = world_agree(run->world, collective_open(&c, err), err);
 	if (status == STATUS_OK)
-		status = verify(&c, run->world, "before", err);
+		status = collective_verify(&c, run->world, "before", err);
 	if (status == STATUS_OK)
 		status = world_agree(run->world, collective_prepare(&c, err), err);
 	if (status == STATUS_OK)
-		status = measure(run, &timed, err);
+		status = collective_measure(run, &timed, err);
 	if (status == STATUS_OK)
-		status = verify_after(&c, run->world, err);
+		status = collective_verify_after(&c, run->world, err);
 	if (status == STATUS_OK) {
-		note_transport(run, &c);
-		note_size(run, &c);
-		note_verified(run, &c);
+		collective_note_transport(run, &c);
+		collective_note_size(run, &c);
+		collective_note_verified(run, &c);
 	}
 	/* With the device or a rank lost, waiting would not end; the process is about to. */
-	if (status == STATUS_DEVICE || status == STATUS_TIMEOUT || status == STATUS_INTERNAL)
+	if (status_loses_device(status))
 		return status;
 	backend_graph_destroy(timed.graph);
 	collective_close(&c);

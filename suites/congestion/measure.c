@@ -28,7 +28,7 @@
 #define NORMAL_QUANTILE 1.96
 
 /* Kept by a rank from case to case: opening communicators takes as long as many cases. */
-struct state {
+struct congestion_state {
 	uint64_t world;
 	int turn;
 	struct stream *stream;
@@ -36,11 +36,11 @@ struct state {
 };
 
 /* A piece of the load, from event to event. */
-struct piece {
+struct congestion_piece {
 	struct event *begin, *end;
 };
 
-struct side {
+struct congestion_side {
 	struct run *run;
 	struct device *device;
 	bool victim;
@@ -55,7 +55,7 @@ struct side {
 	unsigned load_commands;
 	/* the sampled stream; the load has one of its own while victims are sampled */
 	struct stream *stream, *load_stream;
-	struct piece pieces[2];
+	struct congestion_piece pieces[2];
 	unsigned piece_operations;
 	uint64_t piece_count;
 	double busy_seconds, gap_seconds;
@@ -81,32 +81,24 @@ bool congestion_is_victim(int node, int nodes, int victims, int turn)
 
 void *congestion_open_state(void)
 {
-	return xcalloc(1, sizeof(struct state));
+	return xcalloc(1, sizeof(struct congestion_state));
 }
 
-static void forget(struct state *state)
+static void congestion_forget_state(struct congestion_state *state)
 {
 	backend_communicator_close(state->communicator);
 	backend_stream_destroy(state->stream);
-	*state = (struct state){ .world = 0 };
+	*state = (struct congestion_state){ .world = 0 };
 }
 
 void congestion_close_state(void *state)
 {
-	forget(state);
+	congestion_forget_state(state);
 	free(state);
 }
 
-static int number_of(const struct run *run, const char *name)
-{
-	for (size_t i = 0; i < run->c->parameter_count; i++)
-		if (strcmp(run->c->parameters[i].key->name, name) == 0)
-			return (int)run->c->parameters[i].value->integer;
-	return 0;
-}
-
 /* Part 0 has the ranks of victims, part 1 the others; nodes are numbered from 0. */
-static int *divide(const struct run *run)
+static int *congestion_part_of_ranks(const struct run *run)
 {
 	int size = run->world->size, nodes = 0, victims;
 	struct device_address *all = join_addresses(run->devices[0], run->world);
@@ -117,21 +109,21 @@ static int *divide(const struct run *run)
 	victims = congestion_victims(nodes, section_real(run->c->section, "victims"));
 	for (int rank = 0; rank < size; rank++)
 		part_of[rank] = !congestion_is_victim(all[rank].node, nodes, victims,
-						      number_of(run, "turn"));
+						      (int)case_integer_or(run->c, "turn", 0));
 	free(all);
 	return part_of;
 }
 
-static enum status connect(struct state *state, const struct run *run, const int *part_of,
-			   struct error *err)
+static enum status congestion_connect(struct congestion_state *state, const struct run *run,
+				      const int *part_of, struct error *err)
 {
 	const struct communicator_options options = { .transport = TRANSPORT_AUTO };
-	int turn = number_of(run, "turn");
+	int turn = (int)case_integer_or(run->c, "turn", 0);
 	enum status status;
 
 	if (state->communicator && state->world == run->world->id && state->turn == turn)
 		return STATUS_OK;
-	forget(state);
+	congestion_forget_state(state);
 	state->world = run->world->id;
 	state->turn = turn;
 	status = world_agree(run->world,
@@ -142,7 +134,7 @@ static enum status connect(struct state *state, const struct run *run, const int
 				   : status;
 }
 
-static enum operation_kind kind_of_load(enum load load)
+static enum operation_kind congestion_kind_of_load(enum load load)
 {
 	/* The receiver of an incast has what all have after an all-gather. */
 	static const enum operation_kind kinds[] = { ALL_TO_ALL, ALL_GATHER, ALL_REDUCE,
@@ -151,24 +143,25 @@ static enum operation_kind kind_of_load(enum load load)
 	return kinds[load];
 }
 
-static void describe(struct side *s, struct run *run, const struct state *state, const int *part_of)
+static void congestion_describe_side(struct congestion_side *s, struct run *run,
+				     const struct congestion_state *state, const int *part_of)
 {
 	int rank = run->world->rank;
 	size_t bytes;
 
-	*s = (struct side){ .run = run,
-			    .device = run->devices[0],
-			    .victim = part_of[rank] == 0,
-			    .load = (enum load)case_integer(run->c, "congestors"),
-			    .stream = state->stream,
-			    .piece_operations = 1 };
+	*s = (struct congestion_side){ .run = run,
+				       .device = run->devices[0],
+				       .victim = part_of[rank] == 0,
+				       .load = (enum load)case_integer(run->c, "congestors"),
+				       .stream = state->stream,
+				       .piece_operations = 1 };
 	for (int i = 0; i < run->world->size; i++) {
 		s->part_rank += part_of[i] == part_of[rank] && i < rank;
 		s->part_size += part_of[i] == part_of[rank];
 	}
 	s->c = (struct collective){
 		.kind = s->victim ? (enum operation_kind)case_integer(run->c, "operations")
-				  : kind_of_load(s->load),
+				  : congestion_kind_of_load(s->load),
 		.precision = PRECISION_FP32,
 		.rank = s->part_rank,
 		.ranks = s->part_size,
@@ -205,24 +198,24 @@ static enum status enqueue_incast(const struct collective *c, struct error *err)
 	return status;
 }
 
-static bool is_incast(const struct side *s)
+static bool is_incast(const struct congestion_side *s)
 {
 	return !s->victim && s->load == LOAD_INCAST;
 }
 
-static enum status enqueue(const struct side *s, struct error *err)
+static enum status congestion_enqueue(const struct congestion_side *s, struct error *err)
 {
 	return is_incast(s) ? enqueue_incast(&s->c, err) : s->c.operation->enqueue(&s->c, err);
 }
 
-static enum status check(struct side *s, struct error *err)
+static enum status congestion_check(struct congestion_side *s, struct error *err)
 {
 	if (is_incast(s) && s->part_rank > 0)
 		return backend_stream_synchronize(s->c.stream, err);
 	return collective_check(&s->c, err);
 }
 
-static enum status open_events(struct side *s, struct error *err)
+static enum status congestion_open_events(struct congestion_side *s, struct error *err)
 {
 	struct event **all[] = { &s->began,         &s->ended,           &s->pieces[0].begin,
 				 &s->pieces[0].end, &s->pieces[1].begin, &s->pieces[1].end };
@@ -234,7 +227,7 @@ static enum status open_events(struct side *s, struct error *err)
 			 : backend_stream_create(s->device, false, &s->load_stream, err);
 }
 
-static void close_side(struct side *s)
+static void congestion_close_side(struct congestion_side *s)
 {
 	collective_close(&s->c);
 	relay_settled(s->c.communicator);
@@ -249,20 +242,20 @@ static void close_side(struct side *s)
 }
 
 /* One operation of each part from fresh data, checked. */
-static enum status verify(struct side *s, struct error *err)
+static enum status congestion_verify(struct congestion_side *s, struct error *err)
 {
 	struct world *world = s->run->world;
 	uint64_t before = relay_pieces(s->c.communicator);
 	enum status status = world_agree(world, collective_open(&s->c, err), err);
 
 	if (status == STATUS_OK)
-		status = world_agree(world, open_events(s, err), err);
+		status = world_agree(world, congestion_open_events(s, err), err);
 	if (status == STATUS_OK)
 		status = world_agree(world, collective_prepare(&s->c, err), err);
 	if (status == STATUS_OK)
-		status = world_agree(world, enqueue(s, err), err);
+		status = world_agree(world, congestion_enqueue(s, err), err);
 	if (status == STATUS_OK)
-		status = world_agree(world, check(s, err), err);
+		status = world_agree(world, congestion_check(s, err), err);
 	s->commands = OPERATION_COMMANDS +
 		      (unsigned)(relay_pieces(s->c.communicator) - before) * RELAY_COMMANDS;
 	if (status != STATUS_OK)
@@ -271,12 +264,12 @@ static enum status verify(struct side *s, struct error *err)
 	return status;
 }
 
-static enum status launch_load(void *state, unsigned batch, struct error *err)
+static enum status congestion_launch_load(void *state, unsigned batch, struct error *err)
 {
-	const struct side *s = state;
+	const struct congestion_side *s = state;
 
 	for (unsigned i = 0; i < batch && !s->victim; i++)
-		if (enqueue(s, err) != STATUS_OK)
+		if (congestion_enqueue(s, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -284,21 +277,21 @@ static enum status launch_load(void *state, unsigned batch, struct error *err)
 /* The rank's own time is between two events, since a sample is the slowest rank's. */
 static enum status launch_victims(void *state, unsigned batch, struct error *err)
 {
-	const struct side *s = state;
+	const struct congestion_side *s = state;
 
 	if (!s->victim)
 		return STATUS_OK;
 	if (backend_event_record(s->began, s->stream, err) != STATUS_OK)
 		return err->status;
 	for (unsigned i = 0; i < batch; i++)
-		if (enqueue(s, err) != STATUS_OK)
+		if (congestion_enqueue(s, err) != STATUS_OK)
 			return err->status;
 	return backend_event_record(s->ended, s->stream, err);
 }
 
-static enum status note_own(void *state, struct error *err)
+static enum status congestion_note_own(void *state, struct error *err)
 {
-	struct side *s = state;
+	struct congestion_side *s = state;
 	double seconds;
 
 	if (!s->victim)
@@ -312,10 +305,11 @@ static enum status note_own(void *state, struct error *err)
 }
 
 /* Waits for the piece before the latest, and adds up how long the load stood still between them. */
-static enum status follow_load(struct side *s, double *gap, double *length, struct error *err)
+static enum status congestion_follow_load(struct congestion_side *s, double *gap, double *length,
+					  struct error *err)
 {
-	const struct piece *before = &s->pieces[s->piece_count % 2],
-			   *latest = &s->pieces[(s->piece_count + 1) % 2];
+	const struct congestion_piece *before = &s->pieces[s->piece_count % 2],
+				      *latest = &s->pieces[(s->piece_count + 1) % 2];
 
 	if (backend_event_synchronize(before->end, err) != STATUS_OK ||
 	    backend_event_synchronize(latest->begin, err) != STATUS_OK ||
@@ -327,14 +321,14 @@ static enum status follow_load(struct side *s, double *gap, double *length, stru
 	return STATUS_OK;
 }
 
-static enum status add_piece(struct side *s, struct error *err)
+static enum status congestion_add_piece(struct congestion_side *s, struct error *err)
 {
-	struct piece *piece = &s->pieces[s->piece_count++ % 2];
-	struct side on_load = *s;
+	struct congestion_piece *piece = &s->pieces[s->piece_count++ % 2];
+	struct congestion_side on_load = *s;
 
 	on_load.c.stream = s->load_stream;
 	if (backend_event_record(piece->begin, s->load_stream, err) != STATUS_OK ||
-	    launch_load(&on_load, s->piece_operations, err) != STATUS_OK)
+	    congestion_launch_load(&on_load, s->piece_operations, err) != STATUS_OK)
 		return err->status;
 	return backend_event_record(piece->end, s->load_stream, err);
 }
@@ -345,25 +339,25 @@ static enum status add_piece(struct side *s, struct error *err)
  */
 static enum status keep_loaded(void *state, struct error *err)
 {
-	struct side *s = state;
+	struct congestion_side *s = state;
 	double gap = 0, length = 0;
 	enum status status = STATUS_OK;
 
 	if (!s->victim && s->piece_count >= 2)
-		status = follow_load(s, &gap, &length, err);
+		status = congestion_follow_load(s, &gap, &length, err);
 	if (world_max(s->run->world, gap > GAP_MOST * length) > 0 &&
 	    2 * s->piece_operations * s->load_commands <= LOAD_COMMANDS)
 		s->piece_operations *= 2;
-	return status == STATUS_OK && !s->victim ? add_piece(s, err) : status;
+	return status == STATUS_OK && !s->victim ? congestion_add_piece(s, err) : status;
 }
 
-static enum status stop_load(struct side *s, struct error *err)
+static enum status congestion_stop_load(struct congestion_side *s, struct error *err)
 {
 	return s->victim ? STATUS_OK : backend_stream_synchronize(s->load_stream, err);
 }
 
 /* The rank's own mean over the `counted` samples, which follow those of the warm-up. */
-static double own_mean(const struct side *s, size_t counted)
+static double congestion_own_mean(const struct congestion_side *s, size_t counted)
 {
 	double sum = 0;
 
@@ -374,7 +368,7 @@ static double own_mean(const struct side *s, size_t counted)
 	return sum / (double)counted;
 }
 
-struct spread {
+struct time_spread {
 	double value, low, high;
 };
 
@@ -382,7 +376,7 @@ struct spread {
  * The mean with its 95 % interval by the normal approximation, for as many independent samples as
  * a series of this autocorrelation is worth.
  */
-static struct spread mean_of(const struct series *series)
+static struct time_spread congestion_mean_of(const struct series *series)
 {
 	double sum = 0, squares = 0, n = (double)series->count,
 	       rho = fmin(fmax(series->statistics.autocorrelation, 0), 0.99), mean, half;
@@ -393,41 +387,42 @@ static struct spread mean_of(const struct series *series)
 	for (size_t i = 0; i < series->count; i++)
 		squares += (series->samples[i] - mean) * (series->samples[i] - mean);
 	half = n < 2 ? NAN : NORMAL_QUANTILE * sqrt(squares / (n - 1) / n * (1 + rho) / (1 - rho));
-	return (struct spread){ mean, mean - half, mean + half };
+	return (struct time_spread){ mean, mean - half, mean + half };
 }
 
 /*
  * The 99th percentile with its 95 % interval from order statistics: of n samples the number below
  * it is binomial. An end is NaN where the samples do not bound it.
  */
-static struct spread tail_of(const struct series *series)
+static struct time_spread tail_of(const struct series *series)
 {
 	size_t n = series->count;
 	double half = NORMAL_QUANTILE * sqrt((double)n * 0.99 * 0.01), middle = 0.99 * (double)n;
 	size_t low = middle - half > 1 ? (size_t)(middle - half) - 1 : 0,
 	       high = (size_t)ceil(middle + half);
 	double *sorted = xmalloc((n + 1) * sizeof(*sorted));
-	struct spread tail;
+	struct time_spread tail;
 
 	memcpy(sorted, series->samples, n * sizeof(*sorted));
 	qsort(sorted, n, sizeof(*sorted), compare_doubles);
-	tail = (struct spread){ series->statistics.p99, n ? sorted[low] : NAN,
-				high <= n && n ? sorted[high - 1] : NAN };
+	tail = (struct time_spread){ series->statistics.p99, n ? sorted[low] : NAN,
+				     high <= n && n ? sorted[high - 1] : NAN };
 	free(sorted);
 	return tail;
 }
 
 /* Errors of both add up as independent ones do. */
-static struct spread ratio_of(struct spread a, struct spread b)
+static struct time_spread spread_ratio(struct time_spread a, struct time_spread b)
 {
 	double value = a.value / b.value;
 	double down = root_sum_square((a.value - a.low) / a.value, (b.high - b.value) / b.value);
 	double up = root_sum_square((a.high - a.value) / a.value, (b.value - b.low) / b.value);
 
-	return (struct spread){ value, value * fmax(0, 1 - down), value * (1 + up) };
+	return (struct time_spread){ value, value * fmax(0, 1 - down), value * (1 + up) };
 }
 
-static void record_ratio(struct run *run, const char *name, struct spread ratio, size_t samples)
+static void congestion_record_ratio(struct run *run, const char *name, struct time_spread ratio,
+				    size_t samples)
 {
 	if (isfinite(ratio.value))
 		run_interval(run, name, ratio.value, ratio.low, ratio.high, samples);
@@ -446,7 +441,7 @@ static int most_hurt(const void *a, const void *b)
 }
 
 /* By node, the slowest of its ranks; ranks of one node follow each other. */
-static size_t nodes_hurt(const struct side *s, double ratio, struct hurt *nodes)
+static size_t nodes_hurt(const struct congestion_side *s, double ratio, struct hurt *nodes)
 {
 	struct world *world = s->run->world;
 	struct hurt mine = { .ratio = s->victim ? ratio : NAN }, *all;
@@ -469,7 +464,7 @@ static size_t nodes_hurt(const struct side *s, double ratio, struct hurt *nodes)
 	return count;
 }
 
-static void note_hurt(struct side *s, double ratio)
+static void note_hurt(struct congestion_side *s, double ratio)
 {
 	struct hurt *nodes = xcalloc((size_t)s->run->world->size + 1, sizeof(*nodes));
 	size_t count = nodes_hurt(s, ratio, nodes);
@@ -479,17 +474,15 @@ static void note_hurt(struct side *s, double ratio)
 		text_addf(&text, "%s%s %.2f", i ? ", " : "", nodes[i].node, nodes[i].ratio);
 	if (count) {
 		run_value(s->run, "congestion.worst_node", nodes[0].ratio);
-		run_note(s->run,
-			 "Victims, by how many times as long as alone their own operations took: "
-			 "%s%s.",
-			 text.data, count > HURT_MOST ? ", and others less" : "");
+		run_note(s->run, "Victims, with the slowdown of their own operations: %s%s.",
+			 text.data, count > HURT_MOST ? ", and others with less" : "");
 	}
 	text_release(&text);
 	free(nodes);
 }
 
 /* The part of its time in which the load was busy, of the rank where it was least. */
-static void note_load(struct side *s)
+static void congestion_record_load(struct congestion_side *s)
 {
 	double total = s->busy_seconds + s->gap_seconds;
 	double idle = world_max(s->run->world, total > 0 ? s->gap_seconds / total : 0);
@@ -497,15 +490,15 @@ static void note_load(struct side *s)
 	run_value(s->run, "congestion.load_busy", 1 - idle);
 }
 
-static enum status sample_load(struct side *s, struct workload *w, double *seconds,
-			       struct error *err)
+static enum status congestion_sample_load(struct congestion_side *s, struct workload *w,
+					  double *seconds, struct error *err)
 {
 	const struct series *time;
 	double bytes = world_max(s->run->world, s->victim ? 0
 							  : s->c.operation->bus_factor(s->c.ranks) *
 								    (double)s->c.bytes);
 
-	w->launch = launch_load;
+	w->launch = congestion_launch_load;
 	if (run_sample(s->run, w, "congestion.load_time", &time, err) != STATUS_OK)
 		return err->status;
 	run_rate(s->run, "congestion.load", bytes, time);
@@ -513,21 +506,21 @@ static enum status sample_load(struct side *s, struct workload *w, double *secon
 	return STATUS_OK;
 }
 
-static enum status sample_victims(struct side *s, struct workload *w, const char *series,
+static enum status sample_victims(struct congestion_side *s, struct workload *w, const char *series,
 				  const struct series **time, double *own, struct error *err)
 {
 	s->own_count = 0;
 	w->launch = launch_victims;
-	w->finish = note_own;
+	w->finish = congestion_note_own;
 	w->max_batch = 1;
 	w->min_samples = TAIL_SAMPLES;
 	if (run_sample(s->run, w, series, time, err) != STATUS_OK)
 		return err->status;
-	*own = own_mean(s, (*time)->count);
+	*own = congestion_own_mean(s, (*time)->count);
 	return STATUS_OK;
 }
 
-static enum status measure(struct side *s, struct error *err)
+static enum status congestion_measure(struct congestion_side *s, struct error *err)
 {
 	struct workload w = { .state = s,
 			      .clock = CLOCK_DEVICE,
@@ -536,13 +529,13 @@ static enum status measure(struct side *s, struct error *err)
 			      .commands = s->commands };
 	const struct series *time;
 	double load_seconds = 0, alone_own = NAN, own = NAN, operations_ahead;
-	struct spread mean, tail;
+	struct time_spread mean, tail;
 	enum status status;
 
-	if (sample_load(s, &w, &load_seconds, err) != STATUS_OK ||
+	if (congestion_sample_load(s, &w, &load_seconds, err) != STATUS_OK ||
 	    sample_victims(s, &w, "congestion.alone", &time, &alone_own, err) != STATUS_OK)
 		return err->status;
-	mean = mean_of(time);
+	mean = congestion_mean_of(time);
 	tail = tail_of(time);
 	run_duration(s->run, "congestion.alone", time);
 	run_statistic(s->run, "congestion.alone_p99", time->statistics.p99, time);
@@ -555,48 +548,51 @@ static enum status measure(struct side *s, struct error *err)
 		(unsigned)world_max(s->run->world, s->victim ? 1 : s->piece_operations);
 	w.prepare = keep_loaded;
 	status = sample_victims(s, &w, "congestion.time", &time, &own, err);
-	status = world_agree(s->run->world, status == STATUS_OK ? stop_load(s, err) : status, err);
+	status = world_agree(s->run->world,
+			     status == STATUS_OK ? congestion_stop_load(s, err) : status, err);
 	if (status != STATUS_OK)
 		return status;
 	run_duration(s->run, "congestion.time", time);
 	run_statistic(s->run, "congestion.time_p99", time->statistics.p99, time);
-	record_ratio(s->run, "congestion.slowdown", ratio_of(mean_of(time), mean), time->count);
-	record_ratio(s->run, "congestion.slowdown_p99", ratio_of(tail_of(time), tail), time->count);
-	note_load(s);
+	congestion_record_ratio(s->run, "congestion.slowdown",
+				spread_ratio(congestion_mean_of(time), mean), time->count);
+	congestion_record_ratio(s->run, "congestion.slowdown_p99",
+				spread_ratio(tail_of(time), tail), time->count);
+	congestion_record_load(s);
 	note_hurt(s, own / alone_own);
 	return STATUS_OK;
 }
 
 enum status congestion_run(struct run *run, struct error *err)
 {
-	struct state *state = run->suite_state;
-	int *part_of = divide(run);
-	enum status status = connect(state, run, part_of, err);
-	struct side s;
+	struct congestion_state *state = run->suite_state;
+	int *part_of = congestion_part_of_ranks(run);
+	enum status status = congestion_connect(state, run, part_of, err);
+	struct congestion_side s;
 
-	describe(&s, run, state, part_of);
+	congestion_describe_side(&s, run, state, part_of);
 	free(part_of);
 	if (status != STATUS_OK)
 		return status;
-	status = verify(&s, err);
+	status = congestion_verify(&s, err);
 	if (status == STATUS_OK)
-		status = measure(&s, err);
+		status = congestion_measure(&s, err);
 	if (status == STATUS_OK) {
-		status = world_agree(run->world, check(&s, err), err);
+		status = world_agree(run->world, congestion_check(&s, err), err);
 		if (status != STATUS_OK)
 			error_prefix(err, "after timing");
 	}
 	if (status == STATUS_OK) {
 		run_verified(run,
-			     "every element that victims and the load left on a rank against the "
+			     "every element of victims and load on every rank against the "
 			     "generator, before and after timing",
 			     NAN, NAN);
 		run_note(run, "Transport between the devices: %s.",
 			 transport_names[s.c.communicator->transport]);
 	}
 	/* With the device or a rank lost, waiting would not end; the process is about to. */
-	if (status == STATUS_DEVICE || status == STATUS_TIMEOUT || status == STATUS_INTERNAL)
+	if (status_loses_device(status))
 		return status;
-	close_side(&s);
+	congestion_close_side(&s);
 	return status;
 }

@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-#include "base/autotune.h"
+#include "device/autotune.h"
 
-struct search {
+struct algorithm_search {
 	struct stream *stream;
 	struct event *begin, *end;
 	enum status (*launch)(void *state, enum convolution_algorithm algorithm, struct error *err);
@@ -14,8 +14,10 @@ struct search {
 };
 
 /* Seconds of a launch, the mean of `launches`. */
-static enum status time_launches(const struct search *s, enum convolution_algorithm algorithm,
-				 unsigned launches, double *seconds, struct error *err)
+static enum status convolution_search_time_launches(const struct algorithm_search *s,
+						    enum convolution_algorithm algorithm,
+						    unsigned launches, double *seconds,
+						    struct error *err)
 {
 	if (backend_event_record(s->begin, s->stream, err) != STATUS_OK)
 		return err->status;
@@ -30,31 +32,33 @@ static enum status time_launches(const struct search *s, enum convolution_algori
 	return STATUS_OK;
 }
 
-static enum status time_candidate(void *context, size_t candidate, double seconds, double *each,
-				  struct error *err)
+static enum status convolution_time_candidate(void *context, size_t candidate, double seconds,
+					      double *each, struct error *err)
 {
-	const struct search *s = context;
+	const struct algorithm_search *s = context;
 	enum convolution_algorithm algorithm = s->algorithms[candidate];
 	double launches;
 
-	if (time_launches(s, algorithm, 1, each, err) != STATUS_OK)
+	if (convolution_search_time_launches(s, algorithm, 1, each, err) != STATUS_OK)
 		return err->status;
 	launches = fmin(seconds / fmax(*each, 1e-9), 1e4);
 	return launches < 2 ? STATUS_OK
-			    : time_launches(s, algorithm, (unsigned)launches, each, err);
+			    : convolution_search_time_launches(s, algorithm, (unsigned)launches,
+							       each, err);
 }
 
 /*
  * Launches each algorithm once, which loads its kernel outside of the time that autotune() has:
  * those that refuse are not asked again.
  */
-static enum status find_usable(struct search *s, struct error *err)
+static enum status convolution_search_find_usable(struct algorithm_search *s, struct error *err)
 {
 	for (int a = 0; a < CONVOLUTION_ALGORITHMS; a++) {
 		struct error refusal = ERROR_NONE;
 		double loading;
 		enum status status =
-			time_launches(s, (enum convolution_algorithm)a, 1, &loading, &refusal);
+			convolution_search_time_launches(s, (enum convolution_algorithm)a, 1,
+							 &loading, &refusal);
 
 		if (status == STATUS_OK)
 			s->algorithms[s->count++] = (enum convolution_algorithm)a;
@@ -64,14 +68,14 @@ static enum status find_usable(struct search *s, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status find_fastest(struct search *s, double seconds, struct convolution_search *found,
-				struct error *err)
+static enum status convolution_find_fastest(struct algorithm_search *s, double seconds,
+					    struct convolution_search *found, struct error *err)
 {
 	struct autotune_rules rules = { .seconds = seconds };
 	struct autotune_result result;
 
-	if (find_usable(s, err) != STATUS_OK ||
-	    autotune(s->count, &rules, time_candidate, s, &result, err) != STATUS_OK)
+	if (convolution_search_find_usable(s, err) != STATUS_OK ||
+	    autotune(s->count, &rules, convolution_time_candidate, s, &result, err) != STATUS_OK)
 		return err->status;
 	*found = (struct convolution_search){ .tried = (unsigned)s->count - 1,
 					      .fastest = s->algorithms[result.best],
@@ -86,12 +90,12 @@ enum status convolution_search(struct stream *stream, double seconds,
 						     struct error *err),
 			       void *state, struct convolution_search *found, struct error *err)
 {
-	struct search s = { .stream = stream, .launch = launch, .state = state };
+	struct algorithm_search s = { .stream = stream, .launch = launch, .state = state };
 
 	*found = (struct convolution_search){ .fastest = CONVOLUTION_CHOSEN };
 	if (backend_event_create(stream->device, &s.begin, err) == STATUS_OK &&
 	    backend_event_create(stream->device, &s.end, err) == STATUS_OK)
-		find_fastest(&s, seconds, found, err);
+		convolution_find_fastest(&s, seconds, found, err);
 	backend_event_destroy(s.begin);
 	backend_event_destroy(s.end);
 	return err->status;

@@ -1,3 +1,4 @@
+#include "suites/matmul/check.h"
 #include "suites/shared/gemm_reference.h"
 
 #include <inttypes.h>
@@ -51,7 +52,7 @@ static void observe_rows(void *context, size_t begin, size_t end)
 	}
 }
 
-static double element_at(const struct matmul_reference *r, const void *c, int64_t index)
+static double matmul_element_at(const struct matmul_reference *r, const void *c, int64_t index)
 {
 	double value;
 
@@ -59,7 +60,7 @@ static double element_at(const struct matmul_reference *r, const void *c, int64_
 	return value;
 }
 
-static double exact_element(const struct matmul_reference *r, int64_t row, int64_t column)
+static double matmul_exact_element(const struct matmul_reference *r, int64_t row, int64_t column)
 {
 	const struct matmul_problem *p = &r->problem;
 	double sum = 0;
@@ -73,16 +74,16 @@ static double exact_element(const struct matmul_reference *r, int64_t row, int64
 }
 
 /* The element of a wrong sum that is furthest off; a NaN is further than anything. */
-static enum status name_element(const struct matmul_reference *r, const void *c, int64_t at,
-				int64_t wrong, struct error *err)
+static enum status matmul_name_element(const struct matmul_reference *r, const void *c, int64_t at,
+				       int64_t wrong, struct error *err)
 {
 	int64_t row = at / r->blocks, first = at % r->blocks * r->width, worst = first;
 	int64_t end = first + r->width < r->problem.n ? first + r->width : r->problem.n;
 	double expected = 0, got = 0, furthest = -1;
 
 	for (int64_t column = first; column < end; column++) {
-		double exact = exact_element(r, row, column);
-		double value = element_at(r, c, column * r->problem.m + row);
+		double exact = matmul_exact_element(r, row, column);
+		double value = matmul_element_at(r, c, column * r->problem.m + row);
 		double off = isnan(value) ? INFINITY : fabs(value - exact);
 
 		if (off > furthest) {
@@ -93,7 +94,7 @@ static enum status name_element(const struct matmul_reference *r, const void *c,
 		}
 	}
 	return error_set(err, STATUS_MISMATCH,
-			 "wrong product: C[%" PRId64 "][%" PRId64
+			 "wrong result: C[%" PRId64 "][%" PRId64
 			 "] should be %.9g, is %.9g (%" PRId64 " of %" PRId64
 			 " %s wrong, tolerance %.2g)",
 			 row, worst, expected, got, wrong, r->problem.m * r->blocks,
@@ -101,7 +102,7 @@ static enum status name_element(const struct matmul_reference *r, const void *c,
 }
 
 /* A sum's own scale; where cancellation left little of it, that of a typical one. */
-static bool wrong_sum(const struct matmul_reference *r, const struct observed *o, int64_t i)
+static bool matmul_wrong_sum(const struct matmul_reference *r, const struct observed *o, int64_t i)
 {
 	double scale = fmax(sqrt(o->squares[i]), r->rms * sqrt((double)r->width));
 
@@ -112,7 +113,7 @@ static bool wrong_sum(const struct matmul_reference *r, const struct observed *o
  * The same for a single element where the range matters. FP16 partial sums may leave the range
  * although the element is within it: when six standard deviations of an element reach its end.
  */
-static bool wrong_element(const struct matmul_reference *r, double got, double exact)
+static bool matmul_wrong_element(const struct matmul_reference *r, double got, double exact)
 {
 	bool narrow_sums = r->problem.precision == PRECISION_FP16_ACC16;
 	bool narrow = narrow_sums || r->problem.precision == PRECISION_FP16;
@@ -128,15 +129,16 @@ static bool wrong_element(const struct matmul_reference *r, double got, double e
 	       signbit(got) != signbit(exact);
 }
 
-static bool wrong(const struct matmul_reference *r, const struct observed *o, int64_t i)
+static bool matmul_element_is_wrong(const struct matmul_reference *r, const struct observed *o,
+				    int64_t i)
 {
-	return r->problem.scale == 1 ? wrong_sum(r, o, i)
-				     : wrong_element(r, o->sums[i], r->sums[i]);
+	return r->problem.scale == 1 ? matmul_wrong_sum(r, o, i)
+				     : matmul_wrong_element(r, o->sums[i], r->sums[i]);
 }
 
 /* The norms; with one element to a sum, of those that are finite. */
-static void measure_error(const struct matmul_reference *r, const struct observed *o,
-			  struct matmul_error *error)
+static void matmul_measure_error(const struct matmul_reference *r, const struct observed *o,
+				 struct matmul_error *error)
 {
 	double stored = 0, total = 0, norm = 0;
 	int64_t count = r->problem.m * r->blocks, nonfinite = 0;
@@ -158,21 +160,22 @@ static void measure_error(const struct matmul_reference *r, const struct observe
 	error->nonfinite = (double)nonfinite / (double)count;
 }
 
-static enum status compare(const struct matmul_reference *r, const struct observed *o,
-			   struct matmul_error *error, struct error *err)
+static enum status matmul_compare_elements(const struct matmul_reference *r,
+					   const struct observed *o, struct matmul_error *error,
+					   struct error *err)
 {
 	int64_t count = 0, first = -1;
 
-	measure_error(r, o, error);
+	matmul_measure_error(r, o, error);
 	for (int64_t i = 0; i < r->problem.m * r->blocks; i++)
-		if (wrong(r, o, i) && count++ == 0)
+		if (matmul_element_is_wrong(r, o, i) && count++ == 0)
 			first = i;
 	if (count > 0)
-		return name_element(r, o->c, first, count, err);
+		return matmul_name_element(r, o->c, first, count, err);
 	if (r->problem.scale == 1 && !(error->stored <= r->tolerance))
 		return error_set(err, STATUS_MISMATCH,
-				 "wrong product: relative error %.3g, tolerance %.3g",
-				 error->stored, r->tolerance);
+				 "wrong result: relative error %.3g, tolerance %.3g", error->stored,
+				 r->tolerance);
 	return STATUS_OK;
 }
 
@@ -186,7 +189,7 @@ enum status matmul_reference_check(const struct matmul_reference *r, const void 
 
 	parallel_for((size_t)m, matmul_rows_per_thread(r->problem.n, ELEMENT_OPERATIONS),
 		     observe_rows, &o);
-	status = compare(r, &o, error, err);
+	status = matmul_compare_elements(r, &o, error, err);
 	free(o.sums);
 	free(o.squares);
 	return status;

@@ -8,8 +8,9 @@
 #include "base/units.h"
 #include "device/architecture.h"
 #include "suites/matmul/plan.h"
+#include "suites/shared/sustained.h"
 
-static enum status launch_products(void *state, unsigned batch, struct error *err)
+static enum status matmul_launch(void *state, unsigned batch, struct error *err)
 {
 	return operands_multiply(state, batch, err);
 }
@@ -19,7 +20,7 @@ static enum status launch_products(void *state, unsigned batch, struct error *er
  * batch without a batched call. After a closed gate, more commands than the device's queue holds
  * could never be enqueued.
  */
-static unsigned commands_of(const struct device_info *info, const struct operands *o)
+static unsigned matmul_commands_of(const struct device_info *info, const struct operands *o)
 {
 	bool singly = (o->implementation == IMPLEMENTATION_TENSOR &&
 		       (info->capabilities & DEVICE_HAS_WGMMA)) ||
@@ -30,14 +31,14 @@ static unsigned commands_of(const struct device_info *info, const struct operand
 	return singly && o->batch > 2 ? (unsigned)o->batch : 2;
 }
 
-static struct workload workload_of(struct operands *o, const struct device_info *info)
+static struct workload matmul_workload(struct operands *o, const struct device_info *info)
 {
 	return (struct workload){ .state = o,
-				  .launch = launch_products,
+				  .launch = matmul_launch,
 				  .clock = CLOCK_DEVICE,
 				  .streams = &o->stream,
 				  .stream_count = 1,
-				  .commands = commands_of(info, o),
+				  .commands = matmul_commands_of(info, o),
 				  .has_energy = true };
 }
 
@@ -45,7 +46,7 @@ static struct workload workload_of(struct operands *o, const struct device_info 
  * Free bytes on the device; 0: unknown, or the memory of the whole machine, which others use as
  * well.
  */
-static uint64_t free_bytes(struct device *device)
+static uint64_t matmul_free_bytes(struct device *device)
 {
 	struct error unknown = ERROR_NONE;
 	uint64_t bytes = 0, total;
@@ -55,12 +56,12 @@ static uint64_t free_bytes(struct device *device)
 	return backend_device_memory(device, &bytes, &total, &unknown) == STATUS_OK ? bytes : 0;
 }
 
-static void record_memory(struct run *run, const struct operands *o,
-			  const struct gemm_choice *choice, uint64_t free_before)
+static void matmul_record_memory(struct run *run, const struct operands *o,
+				 const struct gemm_choice *choice, uint64_t free_before)
 {
 	struct device *device = run->devices[0];
 	const struct backend *backend = device->backend;
-	uint64_t free_after = free_bytes(device), bytes = 0;
+	uint64_t free_after = matmul_free_bytes(device), bytes = 0;
 	double workspace = 0;
 
 	for (int i = 0; i < OPERANDS; i++)
@@ -75,14 +76,13 @@ static void record_memory(struct run *run, const struct operands *o,
 		run_value(run, "matmul.device_memory", (double)free_before - (double)free_after);
 }
 
-static void record_error(struct run *run, const struct operands *o)
+static void matmul_record_error(struct run *run, const struct operands *o)
 {
-	const char *full =
-		"every element against a double-precision product, before and after timing";
-	const char *sums = "eight signed sums of every row against a double-precision product, "
-			   "before and after timing";
-	const char *range = "every element against a double-precision product, infinite where that "
-			    "is beyond the format's range, before and after timing";
+	const char *full = "every element against a double-precision GEMM, before and after timing";
+	const char *sums = "eight signed sums of every row against a double-precision GEMM, before "
+			   "and after timing";
+	const char *range = "every element against a double-precision GEMM, infinite where the "
+			    "format overflows, before and after timing";
 	bool scaled = o->problem.scale != 1;
 
 	if (scaled) {
@@ -100,7 +100,7 @@ static void record_error(struct run *run, const struct operands *o)
 		     o->error.stored, o->reference->tolerance);
 }
 
-static void note_cache(struct run *run, const struct operands *o)
+static void matmul_note_cache(struct run *run, const struct operands *o)
 {
 	uint64_t cache = run->devices[0]->info.l2_bytes, set_bytes = 0;
 	char size[32];
@@ -109,7 +109,8 @@ static void note_cache(struct run *run, const struct operands *o)
 		set_bytes += (uint64_t)o->batch * o->strides[i];
 	units_size(cache, size, sizeof(size));
 	if (o->sets > 1)
-		run_note(run, "Rotates over %zu sets of operands: one would stay in the %s cache.",
+		run_note(run,
+			 "Rotates over %zu operand sets, because one would stay in the %s cache.",
 			 o->sets, size);
 	if (set_bytes * o->sets < cache)
 		run_note(run, "All sets together still fit in it.");
@@ -119,7 +120,8 @@ static void note_cache(struct run *run, const struct operands *o)
  * A first product in a stream of its own, so that what the library keeps for good is not counted to
  * the case that happens to be the first.
  */
-static enum status load_library(struct run *run, const struct matmul_case *s, struct error *err)
+static enum status matmul_load_library(struct run *run, const struct matmul_case *s,
+				       struct error *err)
 {
 	struct matmul_problem problem = s->problem;
 	struct gemm_choice choice;
@@ -135,8 +137,8 @@ static enum status load_library(struct run *run, const struct matmul_case *s, st
 	return err->status;
 }
 
-static enum status search(struct run *run, struct operands *o, struct gemm_choice *choice,
-			  struct error *err)
+static enum status matmul_search_algorithm(struct run *run, struct operands *o,
+					   struct gemm_choice *choice, struct error *err)
 {
 	double seconds = section_real(run->c->section, "search_time");
 
@@ -146,13 +148,13 @@ static enum status search(struct run *run, struct operands *o, struct gemm_choic
 		return err->status;
 	run_value(run, "matmul.candidates", choice->tried);
 	run_value(run, "matmul.search_gain", choice->first_seconds / choice->seconds);
-	run_note(run, "Chosen: %s; %u of %u candidates timed.", choice->text, choice->tried,
+	run_note(run, "Autotuned: %s; %u of %u candidates timed.", choice->text, choice->tried,
 		 choice->offered);
 	return STATUS_OK;
 }
 
 /* Everything before the samples. `o` is closed by the caller, also after a failure. */
-static enum status prepare(struct run *run, struct operands *o, struct error *err)
+static enum status matmul_prepare_operands(struct run *run, struct operands *o, struct error *err)
 {
 	struct matmul_case s = matmul_case_of(run->c);
 	struct gemm_choice choice = { .workspace_bytes = 0 };
@@ -162,54 +164,59 @@ static enum status prepare(struct run *run, struct operands *o, struct error *er
 	s.problem.seed_a = run->run_seed;
 	s.problem.seed_b = run->run_seed + 1;
 	if (phases_next(run->phases, run->world, "operands", err) != STATUS_OK ||
-	    load_library(run, &s, err) != STATUS_OK)
+	    matmul_load_library(run, &s, err) != STATUS_OK)
 		return err->status;
-	free_before = free_bytes(run->devices[0]);
+	free_before = matmul_free_bytes(run->devices[0]);
 	if (operands_open(o, run->devices[0], &s.problem, s.batch, s.implementation, err) !=
 		    STATUS_OK ||
-	    phases_next(run->phases, run->world, "product search", err) != STATUS_OK ||
-	    search(run, o, &choice, err) != STATUS_OK)
+	    phases_next(run->phases, run->world, "autotuning", err) != STATUS_OK ||
+	    matmul_search_algorithm(run, o, &choice, err) != STATUS_OK)
 		return err->status;
 	if (phases_next(run->phases, run->world, "check", err) != STATUS_OK)
 		return err->status;
 	if (operands_verify(o, err) != STATUS_OK)
 		return error_prefix(err, "before timing");
-	note_cache(run, o);
-	record_memory(run, o, &choice, free_before);
+	matmul_note_cache(run, o);
+	matmul_record_memory(run, o, &choice, free_before);
 	return STATUS_OK;
 }
 
-/* Everything after them. */
-static enum status conclude(struct run *run, struct operands *o, const struct series *time,
-			    struct error *err)
+static struct sustained_work matmul_work_of(struct run *run, struct operands *o)
 {
-	double operations = matmul_operations(&o->problem, o->batch);
+	return (struct sustained_work){ .run = run,
+					.workload = matmul_workload(o, &run->devices[0]->info),
+					.operations = matmul_operations(&o->problem, o->batch) };
+}
 
-	run_rate(run, "matmul.throughput", operations, time);
-	run_duration(run, "matmul.time", time);
-	run_energy(run, "flops_per_joule", operations);
+/* Everything after them. */
+static enum status matmul_conclude(const struct sustained_work *work, struct operands *o,
+				   struct error *err)
+{
+	struct run *run = work->run;
+
+	sustained_record(work);
+	run_energy(run, "flops_per_joule", work->operations);
 	if (operands_check(o, err) != STATUS_OK)
 		return error_prefix(err, "after timing");
-	record_error(run, o);
+	matmul_record_error(run, o);
 	return STATUS_OK;
 }
 
 enum status matmul_run(struct run *run, struct error *err)
 {
 	struct operands o = { .stream = NULL };
-	struct workload w;
-	const struct series *time;
+	struct sustained_work work;
 
-	if (prepare(run, &o, err) == STATUS_OK) {
-		w = workload_of(&o, &run->devices[0]->info);
-		if (run_sample(run, &w, "matmul.time", &time, err) == STATUS_OK)
-			conclude(run, &o, time, err);
+	if (matmul_prepare_operands(run, &o, err) == STATUS_OK) {
+		work = matmul_work_of(run, &o);
+		if (sustained_sample(&work, err) == STATUS_OK)
+			matmul_conclude(&work, &o, err);
 	}
 	operands_close(&o);
 	return err->status;
 }
 
-static bool same_product(const struct plan_case *a, const struct plan_case *b)
+static bool matmul_same_product(const struct plan_case *a, const struct plan_case *b)
 {
 	if (a->parameter_count != b->parameter_count)
 		return false;
@@ -224,7 +231,7 @@ bool matmul_groups_with(const void *state, const struct plan_case *const *group,
 {
 	(void)state;
 	if (other->alone || !section_integer(other->section, "concurrent") ||
-	    !same_product(group[0], other))
+	    !matmul_same_product(group[0], other))
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (group[i]->devices[0] == other->devices[0])
@@ -235,24 +242,22 @@ bool matmul_groups_with(const void *state, const struct plan_case *const *group,
 /* The phase in which a device of a group waits. */
 #define OTHERS "other devices"
 
-struct group {
+struct matmul_group {
 	struct run **runs;
 	struct operands **operands;
 	struct error **errs;
 	size_t count;
 };
 
-static void measure_group(const struct group *g)
+static void measure_group(const struct matmul_group *g)
 {
-	struct workload *workloads = xcalloc(g->count, sizeof(*workloads));
-	const struct series **times = xcalloc(g->count, sizeof(struct series *));
+	struct sustained_work *work = xcalloc(g->count, sizeof(*work));
 	struct error *errs = xcalloc(g->count, sizeof(*errs));
 	enum status status;
 
 	for (size_t i = 0; i < g->count; i++)
-		workloads[i] = workload_of(g->operands[i], &g->runs[i]->devices[0]->info);
-	status = run_sample_together(g->runs, workloads, PACE_OWN, "matmul.time", g->count, times,
-				     errs);
+		work[i] = matmul_work_of(g->runs[i], g->operands[i]);
+	status = sustained_sample_together(work, g->count, errs);
 	for (size_t i = 0; i < g->count; i++) {
 		if (errs[i].status != STATUS_OK)
 			error_set(g->errs[i], errs[i].status, "%s", errs[i].message);
@@ -260,14 +265,13 @@ static void measure_group(const struct group *g)
 			error_set(g->errs[i], status, "in a concurrent group");
 		else if (phases_next(g->runs[i]->phases, g->runs[i]->world, "check", g->errs[i]) ==
 			 STATUS_OK)
-			conclude(g->runs[i], g->operands[i], times[i], g->errs[i]);
+			matmul_conclude(&work[i], g->operands[i], g->errs[i]);
 		phases_enter(g->runs[i]->phases, OTHERS);
 		if (status == STATUS_OK && g->count > 1)
 			run_note(g->runs[i], "Sampled together with %zu other device%s.",
 				 g->count - 1, g->count == 2 ? "" : "s");
 	}
-	free(workloads);
-	free(times);
+	free(work);
 	free(errs);
 }
 
@@ -275,12 +279,12 @@ static void measure_group(const struct group *g)
 void matmul_run_group(struct run *const *runs, size_t count, struct error *errs)
 {
 	struct operands *all = xcalloc(count, sizeof(*all));
-	struct group g = { .runs = xcalloc(count, sizeof(struct run *)),
-			   .operands = xcalloc(count, sizeof(struct operands *)),
-			   .errs = xcalloc(count, sizeof(struct error *)) };
+	struct matmul_group g = { .runs = xcalloc(count, sizeof(struct run *)),
+				  .operands = xcalloc(count, sizeof(struct operands *)),
+				  .errs = xcalloc(count, sizeof(struct error *)) };
 
 	for (size_t i = 0; i < count; i++) {
-		if (prepare(runs[i], &all[i], &errs[i]) != STATUS_OK)
+		if (matmul_prepare_operands(runs[i], &all[i], &errs[i]) != STATUS_OK)
 			continue;
 		phases_enter(runs[i]->phases, OTHERS);
 		g.runs[g.count] = runs[i];

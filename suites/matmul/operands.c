@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/autotune.h"
+#include "device/autotune.h"
+#include "suites/matmul/check.h"
 #include "suites/shared/cache.h"
 
 /* Sets that are rotated at most. */
@@ -34,7 +35,7 @@ size_t operand_bytes(enum precision precision, int which)
 	return which == OPERAND_C ? precision_result_bytes(precision) : precision_bytes(precision);
 }
 
-static uint64_t stride_of(uint64_t count, size_t bytes)
+static uint64_t operand_stride(uint64_t count, size_t bytes)
 {
 	return (count * bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
@@ -45,7 +46,7 @@ uint64_t operands_set_bytes(const int64_t shape[3], enum precision precision, in
 
 	operands_counts(shape, counts);
 	for (int i = 0; i < OPERANDS; i++)
-		bytes += stride_of(counts[i], operand_bytes(precision, i));
+		bytes += operand_stride(counts[i], operand_bytes(precision, i));
 	return bytes * (uint64_t)batch;
 }
 
@@ -61,12 +62,12 @@ uint64_t operands_copy_bytes(const int64_t shape[3], enum precision precision)
 	uint64_t counts[OPERANDS], one;
 
 	operands_counts(shape, counts);
-	one = stride_of(counts[OPERAND_C], operand_bytes(precision, OPERAND_C));
+	one = operand_stride(counts[OPERAND_C], operand_bytes(precision, OPERAND_C));
 	return one > COPY_BYTES ? one : COPY_BYTES;
 }
 
 /* Products of all sets. */
-static size_t products_of(const struct operands *o)
+static size_t operands_products_of(const struct operands *o)
 {
 	return o->sets * (size_t)o->batch;
 }
@@ -75,14 +76,14 @@ static size_t products_of(const struct operands *o)
  * Results that are copied back at once: every wait for the device costs as much as checking a small
  * one.
  */
-static size_t results_of_copy(const struct operands *o)
+static size_t operands_results_of_copy(const struct operands *o)
 {
 	size_t fit = COPY_BYTES / o->strides[OPERAND_C];
 
-	return fit < 1 ? 1 : fit < products_of(o) ? fit : products_of(o);
+	return fit < 1 ? 1 : fit < operands_products_of(o) ? fit : operands_products_of(o);
 }
 
-static void *matrix(const struct operands *o, int which, size_t product)
+static void *operand_matrix(const struct operands *o, int which, size_t product)
 {
 	return (char *)o->matrices[which].memory + product * o->strides[which];
 }
@@ -91,10 +92,10 @@ static enum status fill_operands(struct operands *o, struct error *err)
 {
 	const struct matmul_problem *p = &o->problem;
 
-	for (size_t product = 0; product < products_of(o); product++) {
+	for (size_t product = 0; product < operands_products_of(o); product++) {
 		for (int which = OPERAND_A; which <= OPERAND_B; which++) {
 			struct fill_arguments fill = {
-				.memory = matrix(o, which, product),
+				.memory = operand_matrix(o, which, product),
 				.kind = fills[p->precision],
 				.count = o->counts[which],
 				.seed = which == OPERAND_A ? p->seed_a : p->seed_b,
@@ -108,7 +109,7 @@ static enum status fill_operands(struct operands *o, struct error *err)
 	return backend_stream_synchronize(o->stream, err);
 }
 
-static enum status poison_results(struct operands *o, struct error *err)
+static enum status operands_poison_results(struct operands *o, struct error *err)
 {
 	o->operations = 0;
 	return buffer_poison(&o->matrices[OPERAND_C], o->stream, err);
@@ -127,16 +128,16 @@ enum status operands_open(struct operands *o, struct device *device,
 	o->sets = operands_set_count(shape, problem->precision, batch, &device->info);
 	operands_counts(shape, o->counts);
 	for (int i = 0; i < OPERANDS; i++)
-		o->strides[i] = stride_of(o->counts[i], operand_bytes(problem->precision, i));
+		o->strides[i] = operand_stride(o->counts[i], operand_bytes(problem->precision, i));
 	if (backend_stream_create(device, false, &o->stream, err) != STATUS_OK ||
 	    buffer_alloc(&o->copy, device, ALLOCATOR_PAGEABLE,
-			 results_of_copy(o) * o->strides[OPERAND_C], err) != STATUS_OK)
+			 operands_results_of_copy(o) * o->strides[OPERAND_C], err) != STATUS_OK)
 		return err->status;
 	for (int i = 0; i < OPERANDS; i++)
 		if (buffer_alloc(&o->matrices[i], device, ALLOCATOR_DEVICE,
-				 products_of(o) * o->strides[i], err) != STATUS_OK)
+				 operands_products_of(o) * o->strides[i], err) != STATUS_OK)
 			return err->status;
-	return fill_operands(o, err) != STATUS_OK ? err->status : poison_results(o, err);
+	return fill_operands(o, err) != STATUS_OK ? err->status : operands_poison_results(o, err);
 }
 
 void operands_close(struct operands *o)
@@ -155,7 +156,7 @@ static int64_t stride_elements(const struct operands *o, int which)
 	return (int64_t)(o->strides[which] / operand_bytes(o->problem.precision, which));
 }
 
-static struct gemm gemm_of(const struct operands *o, size_t set)
+static struct gemm operands_gemm_of(const struct operands *o, size_t set)
 {
 	const struct matmul_problem *p = &o->problem;
 	size_t first = set * (size_t)o->batch;
@@ -169,9 +170,9 @@ static struct gemm gemm_of(const struct operands *o, size_t set)
 			      .lda = p->transpose_a ? p->k : p->m,
 			      .ldb = p->transpose_b ? p->n : p->k,
 			      .ldc = p->m,
-			      .a = matrix(o, OPERAND_A, first),
-			      .b = matrix(o, OPERAND_B, first),
-			      .c = matrix(o, OPERAND_C, first),
+			      .a = operand_matrix(o, OPERAND_A, first),
+			      .b = operand_matrix(o, OPERAND_B, first),
+			      .c = operand_matrix(o, OPERAND_C, first),
 			      .alpha = 1,
 			      .beta = 0,
 			      .batch = o->batch,
@@ -181,14 +182,14 @@ static struct gemm gemm_of(const struct operands *o, size_t set)
 			      .searched = o->implementation == IMPLEMENTATION_LT };
 }
 
-static enum status multiply(struct operands *o, size_t set, struct error *err)
+static enum status operands_multiply_set(struct operands *o, size_t set, struct error *err)
 {
 	static const char *const kernels[] = {
 		[IMPLEMENTATION_SIMT] = "gemm_simt",
 		[IMPLEMENTATION_HALF2] = "gemm_half2",
 		[IMPLEMENTATION_TENSOR] = "gemm_tensor",
 	};
-	struct gemm gemm = gemm_of(o, set);
+	struct gemm gemm = operands_gemm_of(o, set);
 
 	if (o->implementation < IMPLEMENTATION_SIMT)
 		return backend_gemm(o->stream, &gemm, err);
@@ -199,11 +200,11 @@ enum status operands_search(struct operands *o, double seconds, struct gemm_choi
 			    struct error *err)
 {
 	const struct autotune_rules rules = { .seconds = seconds };
-	struct gemm gemm = gemm_of(o, 0);
+	struct gemm gemm = operands_gemm_of(o, 0);
 
 	if (backend_gemm_search(o->stream, &gemm, &rules, out, err) != STATUS_OK)
 		return err->status;
-	return poison_results(o, err);
+	return operands_poison_results(o, err);
 }
 
 enum status operands_multiply(struct operands *o, uint64_t count, struct error *err)
@@ -211,18 +212,18 @@ enum status operands_multiply(struct operands *o, uint64_t count, struct error *
 	enum status status = STATUS_OK;
 
 	for (uint64_t i = 0; i < count && status == STATUS_OK; i++)
-		status = multiply(o, o->operations++ % o->sets, err);
+		status = operands_multiply_set(o, o->operations++ % o->sets, err);
 	return status;
 }
 
-static enum status check_product(struct operands *o, size_t product, const void *result,
-				 struct error *err)
+static enum status operands_check_product(struct operands *o, size_t product, const void *result,
+					  struct error *err)
 {
 	struct matmul_error error;
 
 	if (matmul_reference_check(o->reference, result, &error, err) != STATUS_OK)
 		return o->batch == 1 ? error_prefix(err, "operand set %zu", product)
-				     : error_prefix(err, "operand set %zu, product %zu",
+				     : error_prefix(err, "operand set %zu, GEMM %zu",
 						    product / (size_t)o->batch,
 						    product % (size_t)o->batch);
 	o->error.stored = fmax(o->error.stored, error.stored);
@@ -231,18 +232,19 @@ static enum status check_product(struct operands *o, size_t product, const void 
 	return STATUS_OK;
 }
 
-static enum status check_products(struct operands *o, size_t first, size_t count, struct error *err)
+static enum status operands_check_products(struct operands *o, size_t first, size_t count,
+					   struct error *err)
 {
 	const char *results = o->copy.memory;
 	uint64_t stride = o->strides[OPERAND_C];
 	size_t last = o->counts[OPERAND_C] * operand_bytes(o->problem.precision, OPERAND_C);
 
-	if (backend_copy(o->stream, o->copy.memory, matrix(o, OPERAND_C, first),
+	if (backend_copy(o->stream, o->copy.memory, operand_matrix(o, OPERAND_C, first),
 			 (count - 1) * stride + last, err) != STATUS_OK ||
 	    backend_stream_synchronize(o->stream, err) != STATUS_OK)
 		return err->status;
 	for (size_t i = 0; i < count; i++)
-		if (check_product(o, first + i, results + i * stride, err) != STATUS_OK)
+		if (operands_check_product(o, first + i, results + i * stride, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -250,27 +252,28 @@ static enum status check_products(struct operands *o, size_t first, size_t count
 enum status operands_check(struct operands *o, struct error *err)
 {
 	size_t done = (o->operations < o->sets ? o->operations : o->sets) * (size_t)o->batch;
-	size_t at_once = results_of_copy(o);
+	size_t at_once = operands_results_of_copy(o);
 
 	for (size_t first = 0; first < done; first += at_once)
-		if (check_products(o, first, done - first < at_once ? done - first : at_once,
-				   err) != STATUS_OK)
+		if (operands_check_products(o, first,
+					    done - first < at_once ? done - first : at_once,
+					    err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
 
-static bool same_problem(const struct matmul_problem *a, const struct matmul_problem *b)
+static bool operands_same_problem(const struct matmul_problem *a, const struct matmul_problem *b)
 {
 	return a->precision == b->precision && a->m == b->m && a->n == b->n && a->k == b->k &&
 	       a->transpose_a == b->transpose_a && a->transpose_b == b->transpose_b &&
 	       a->scale == b->scale && a->seed_a == b->seed_a && a->seed_b == b->seed_b;
 }
 
-static const struct matmul_reference *reference_of(const struct matmul_problem *problem)
+static const struct matmul_reference *operands_reference_of(const struct matmul_problem *problem)
 {
 	static struct matmul_reference latest;
 
-	if (latest.sums && same_problem(&latest.problem, problem))
+	if (latest.sums && operands_same_problem(&latest.problem, problem))
 		return &latest;
 	matmul_reference_release(&latest);
 	matmul_reference_init(&latest, problem);
@@ -282,6 +285,6 @@ enum status operands_verify(struct operands *o, struct error *err)
 	if (operands_multiply(o, o->sets, err) != STATUS_OK)
 		return err->status;
 	/* The device computes while the reference does. */
-	o->reference = reference_of(&o->problem);
-	return operands_check(o, err) != STATUS_OK ? err->status : poison_results(o, err);
+	o->reference = operands_reference_of(&o->problem);
+	return operands_check(o, err) != STATUS_OK ? err->status : operands_poison_results(o, err);
 }

@@ -6,8 +6,8 @@
 #ifndef GPUPROOF_SUITES_MATMUL_OPERANDS_H
 #define GPUPROOF_SUITES_MATMUL_OPERANDS_H
 
+#include "suites/matmul/check.h"
 #include "suites/shared/buffers.h"
-#include "suites/shared/gemm_reference.h"
 
 enum { OPERAND_A, OPERAND_B, OPERAND_C, OPERANDS };
 

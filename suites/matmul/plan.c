@@ -5,6 +5,7 @@
 #include "device/architecture.h"
 #include "plan/suite.h"
 #include "suites/shared/estimate.h"
+#include "suites/shared/sustained.h"
 
 /* Room for the library's workspace in the plan. */
 #define LIBRARY_BYTES (UINT64_C(64) << 20)
@@ -50,8 +51,8 @@ double matmul_operations(const struct matmul_problem *p, int64_t batch)
  * The reference reads each element of the three matrices a few times on one core; a full one, which
  * other scales have, multiplies.
  */
-static void estimate(struct plan_case *point, const struct matmul_case *s,
-		     const struct device_info *info)
+static void matmul_estimate_case(struct plan_case *point, const struct matmul_case *s,
+				 const struct device_info *info)
 {
 	const int64_t *shape = case_value(point, "sizes")->shape;
 	enum precision precision = s->problem.precision;
@@ -68,7 +69,8 @@ static void estimate(struct plan_case *point, const struct matmul_case *s,
 		0.05 +
 		calls * matmul_operations(&s->problem, s->batch) / estimate_flops(info, precision) +
 		3e-9 * (double)(counts[OPERAND_A] + counts[OPERAND_B] +
-				2 * results * counts[OPERAND_C]);
+				2 * results * counts[OPERAND_C]) +
+		sustained_seconds(point->section, info);
 	if (s->problem.scale != 1)
 		point->setup_seconds += matmul_operations(&s->problem, 2) / UNIT_RATE;
 	if (s->implementation == IMPLEMENTATION_LT)
@@ -76,7 +78,7 @@ static void estimate(struct plan_case *point, const struct matmul_case *s,
 }
 
 /* False for meaningless combinations; the axes are lists for the sake of the others. */
-static bool makes_sense(const struct matmul_case *s)
+static bool matmul_makes_sense(const struct matmul_case *s)
 {
 	bool own = s->implementation >= IMPLEMENTATION_SIMT;
 	bool whole =
@@ -88,21 +90,20 @@ static bool makes_sense(const struct matmul_case *s)
 }
 
 /* Why this device cannot, into `reason`; NULL when it can. */
-static const char *obstacle(const struct matmul_case *s, const struct device_info *info,
-			    char *reason, size_t size)
+static const char *matmul_obstacle(const struct matmul_case *s, const struct device_info *info,
+				   char *reason, size_t size)
 {
 	const struct matmul_problem *p = &s->problem;
 
 	if (!(info->capabilities & precision_capability(p->precision)))
-		snprintf(reason, size, "%s has no %s matrix multiplication", info->id,
-			 precision_name(p->precision));
+		snprintf(reason, size, "%s has no %s GEMM", info->id, precision_name(p->precision));
 	else if (s->implementation == IMPLEMENTATION_TENSOR && !device_is_host(info) &&
 		 !(info->capabilities & DEVICE_HAS_TENSOR_CORES))
 		snprintf(reason, size, "%s has no tensor cores for %s", info->id,
 			 precision_name(p->precision));
 	else if (p->scale != 1 && matmul_operations(p, 1) > 2.0 * MATMUL_FULL_OPERATIONS)
 		snprintf(reason, size,
-			 "a scale other than 1 needs every element of the reference: up to 1024 x "
+			 "a scale other than 1 needs a reference of every element: at most 1024 x "
 			 "1024 x 1024");
 	else
 		return NULL;
@@ -113,7 +114,7 @@ enum status matmul_expand(struct plan *plan, struct plan_case *point, struct err
 {
 	struct matmul_case s = matmul_case_of(point);
 
-	if (!makes_sense(&s))
+	if (!matmul_makes_sense(&s))
 		return STATUS_OK;
 	plan_unname_usual(point, "implementations", "blas");
 	plan_unname_usual(point, "transposes", "nn");
@@ -122,9 +123,9 @@ enum status matmul_expand(struct plan *plan, struct plan_case *point, struct err
 	for (size_t i = 0; i < plan->device_count; i++) {
 		const struct device_info *info = &plan->devices[i];
 		char text[128];
-		const char *reason = obstacle(&s, info, text, sizeof(text));
+		const char *reason = matmul_obstacle(&s, info, text, sizeof(text));
 
-		estimate(point, &s, info);
+		matmul_estimate_case(point, &s, info);
 		if ((reason ? plan_add_skipped(plan, point, &i, 1, reason, err)
 			    : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
 			return err->status;

@@ -21,7 +21,7 @@ static void run_fp64(double *x, size_t count, uint64_t steps)
 }
 
 VECTORISED
-static void run_fp32(float *x, size_t count, uint64_t steps)
+static void expected_run_fp32(float *x, size_t count, uint64_t steps)
 {
 	for (uint64_t step = 0; step < steps; step++)
 		for (size_t i = 0; i < count; i++)
@@ -56,7 +56,7 @@ static void expect_fp32(uint64_t steps, uint64_t *expected)
 
 	for (size_t i = 0; i < CHAINS; i++)
 		x[i] = peak_start(i / PEAK_CHAINS, i % PEAK_CHAINS, PEAK_CHAINS);
-	run_fp32(x, CHAINS, steps);
+	expected_run_fp32(x, CHAINS, steps);
 	for (size_t i = 0; i < CHAINS; i++) {
 		uint32_t bits;
 
@@ -96,7 +96,7 @@ double peak_expect_stream(enum precision precision, uint64_t steps, double numbe
 		run_fp64(&number, 1, steps);
 		return number;
 	}
-	run_fp32(&narrow, 1, steps);
+	expected_run_fp32(&narrow, 1, steps);
 	return narrow;
 }
 

@@ -25,14 +25,14 @@ static enum status spin_and_wait(void *spinning, unsigned batch, struct error *e
 	return backend_stream_synchronize(s->t->stream, err);
 }
 
-static enum status wrong_time(const char *clock, double took, double real, double tolerance,
-			      struct error *err)
+static enum status selftest_clock_wrong_time(const char *clock, double took, double real,
+					     double tolerance, struct error *err)
 {
 	char text[2][32];
 
 	return error_set(err, STATUS_MISMATCH,
-			 "a kernel of %s took %s by the %s's clock: %.2g %% off, of at most %.2g "
-			 "%%",
+			 "a kernel of %s measured %s on the clock of the %s: %.2g %% off, "
+			 "tolerance %.2g %%",
 			 units_format(real, "s", text[0], sizeof(text[0])),
 			 units_format(took, "s", text[1], sizeof(text[1])), clock,
 			 100 * fabs(took / real - 1), 100 * tolerance);
@@ -63,7 +63,7 @@ enum status selftest_clock(struct selftest *t, struct error *err)
 	error = fabs(took / s.seconds - 1);
 	run_value(t->run, "selftest.clock_error", error);
 	if (!(error <= tolerance))
-		return wrong_time("device", took, s.seconds, tolerance, err);
+		return selftest_clock_wrong_time("device", took, s.seconds, tolerance, err);
 	w.launch = spin_and_wait;
 	w.clock = CLOCK_HOST;
 	if (run_sample(t->run, &w, "selftest.spin_host", &time, err) != STATUS_OK)
@@ -71,13 +71,13 @@ enum status selftest_clock(struct selftest *t, struct error *err)
 	took = time->statistics.min;
 	run_value(t->run, "selftest.host_overhead", took - s.seconds);
 	if (took < (1 - tolerance) * s.seconds)
-		return wrong_time("host", took, s.seconds, tolerance, err);
-	run_verified(t->run, "a kernel that times itself, against events and the host's clock",
-		     error, tolerance);
+		return selftest_clock_wrong_time("host", took, s.seconds, tolerance, err);
+	run_verified(t->run, "a kernel that times itself, against events and the host clock", error,
+		     tolerance);
 	return STATUS_OK;
 }
 
-static enum status launch_nothing(void *state, unsigned batch, struct error *err)
+static enum status selftest_clock_launch_nothing(void *state, unsigned batch, struct error *err)
 {
 	(void)state;
 	(void)batch;
@@ -88,7 +88,7 @@ static enum status launch_nothing(void *state, unsigned batch, struct error *err
 enum status selftest_empty(struct selftest *t, struct error *err)
 {
 	double limit = section_real(t->run->c->section, "empty_limit");
-	struct workload w = { .launch = launch_nothing,
+	struct workload w = { .launch = selftest_clock_launch_nothing,
 			      .clock = CLOCK_DEVICE,
 			      .streams = &t->stream,
 			      .stream_count = 1,
@@ -100,8 +100,7 @@ enum status selftest_empty(struct selftest *t, struct error *err)
 		return err->status;
 	run_duration(t->run, "selftest.empty_sample", time);
 	if (!(time->statistics.median >= 0 && time->statistics.median <= limit))
-		return error_set(err, STATUS_MISMATCH,
-				 "a sample with nothing in it takes %s, more than %s",
+		return error_set(err, STATUS_MISMATCH, "an empty sample takes %s, limit %s",
 				 units_format(time->statistics.median, "s", text[0],
 					      sizeof(text[0])),
 				 units_format(limit, "s", text[1], sizeof(text[1])));

@@ -1,4 +1,4 @@
-/* A planted wrong bit must be found where it is. */
+/* An injected wrong bit must be found where it is. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,15 +17,15 @@ uint64_t selftest_corruption_bytes(void)
 }
 
 /* First, last, then anywhere. */
-static size_t place_of(const struct selftest *t, int64_t trial)
+static size_t corruption_offset(const struct selftest *t, int64_t trial)
 {
 	if (trial < 2)
 		return trial == 0 ? 0 : BYTES - 1;
 	return (size_t)(generator_bits(t->run->seed, (uint64_t)trial) % BYTES);
 }
 
-static enum status put_byte(struct selftest *t, struct buffer *buffer, size_t at, unsigned flip,
-			    struct error *err)
+static enum status corruption_put_byte(struct selftest *t, struct buffer *buffer, size_t at,
+				       unsigned flip, struct error *err)
 {
 	unsigned char byte =
 		(unsigned char)(generator_bits(t->run->seed, at / 8) >> (8 * (at % 8)));
@@ -39,8 +39,8 @@ static enum status put_byte(struct selftest *t, struct buffer *buffer, size_t at
 }
 
 /* Sets *found if the check finds exactly the one wrong word. */
-static enum status look(struct selftest *t, struct buffer *buffer, size_t at, bool *found,
-			struct error *err)
+static enum status corruption_is_found(struct selftest *t, struct buffer *buffer, size_t at,
+				       bool *found, struct error *err)
 {
 	struct error seen = ERROR_NONE;
 	enum status status = buffer_check(buffer, t->stream, 0, BYTES, t->run->seed, &seen);
@@ -54,16 +54,16 @@ static enum status look(struct selftest *t, struct buffer *buffer, size_t at, bo
 	return STATUS_OK;
 }
 
-static enum status take_trials(struct selftest *t, struct buffer *buffer, int64_t trials,
-			       int64_t *found, size_t *missed, struct error *err)
+static enum status corruption_take_trials(struct selftest *t, struct buffer *buffer, int64_t trials,
+					  int64_t *found, size_t *missed, struct error *err)
 {
 	for (int64_t i = 0; i < trials; i++) {
-		size_t at = place_of(t, i);
+		size_t at = corruption_offset(t, i);
 		bool seen;
 
-		if (put_byte(t, buffer, at, 1u << (i % 8), err) != STATUS_OK ||
-		    look(t, buffer, at, &seen, err) != STATUS_OK ||
-		    put_byte(t, buffer, at, 0, err) != STATUS_OK)
+		if (corruption_put_byte(t, buffer, at, 1u << (i % 8), err) != STATUS_OK ||
+		    corruption_is_found(t, buffer, at, &seen, err) != STATUS_OK ||
+		    corruption_put_byte(t, buffer, at, 0, err) != STATUS_OK)
 			return err->status;
 		*found += seen;
 		*missed = seen ? *missed : at;
@@ -71,24 +71,24 @@ static enum status take_trials(struct selftest *t, struct buffer *buffer, int64_
 	return STATUS_OK;
 }
 
-static enum status plant(struct selftest *t, struct buffer *buffer, struct error *err)
+static enum status corruption_inject(struct selftest *t, struct buffer *buffer, struct error *err)
 {
 	int64_t trials = section_integer(t->run->c->section, "trials"), found = 0;
 	size_t missed = 0;
 
 	if (buffer_fill(buffer, t->stream, t->run->seed, err) != STATUS_OK ||
 	    buffer_check(buffer, t->stream, 0, BYTES, t->run->seed, err) != STATUS_OK ||
-	    take_trials(t, buffer, trials, &found, &missed, err) != STATUS_OK)
+	    corruption_take_trials(t, buffer, trials, &found, &missed, err) != STATUS_OK)
 		return err->status;
 	run_value(t->run, "selftest.found", (double)found / (double)trials);
 	if (found < trials)
 		return error_set(err, STATUS_MISMATCH,
 				 "%" PRId64 " of %" PRId64
-				 " planted wrong bits were not found, the last at byte %zu",
+				 " injected wrong bits were not detected, the last at byte %zu",
 				 trials - found, trials, missed);
 	if (buffer_check(buffer, t->stream, 0, BYTES, t->run->seed, err) != STATUS_OK)
-		return error_prefix(err, "after all bits were put right");
-	run_verified(t->run, "planted bits found where they are", NAN, NAN);
+		return error_prefix(err, "after all bits were corrected");
+	run_verified(t->run, "injected bits, found at their addresses", NAN, NAN);
 	return STATUS_OK;
 }
 
@@ -98,7 +98,7 @@ enum status selftest_corruption(struct selftest *t, struct error *err)
 
 	if (buffer_alloc(&buffer, t->device, ALLOCATOR_DEVICE, BYTES, err) != STATUS_OK)
 		return err->status;
-	plant(t, &buffer, err);
+	corruption_inject(t, &buffer, err);
 	backend_stream_synchronize(t->stream, NULL);
 	buffer_free(&buffer);
 	return err->status;

@@ -28,7 +28,7 @@
 static const double parts[] = { 0, 0.25, 0.5, 0.75, 1 };
 enum { IDLE, PARTS, BUSY = 4, CYCLES };
 
-struct readings {
+struct power_readings {
 	double sum, least, most; /* of power, in W */
 	double window;           /* the longest that a reading is a mean of, in s */
 	size_t count;
@@ -38,7 +38,7 @@ struct readings {
 struct cycle {
 	double part; /* of the time that the device worked */
 	struct energy_window energy;
-	struct readings power;
+	struct power_readings power;
 };
 
 struct duty {
@@ -59,9 +59,9 @@ double selftest_energy_seconds(const struct section *section)
 	return CYCLES * 1.5 * section_real(section, "energy_window") + 1;
 }
 
-static void add_reading(void *context, const struct telemetry *t)
+static void duty_add_reading(void *context, const struct telemetry *t)
 {
-	struct readings *r = context;
+	struct power_readings *r = context;
 
 	if (isnan(t->power_watts))
 		return;
@@ -73,7 +73,7 @@ static void add_reading(void *context, const struct telemetry *t)
 }
 
 /* Without passes a launch alone, so that the device is as awake as between two pulses. */
-static enum status pulse(struct duty *d, unsigned passes, double *seconds, struct error *err)
+static enum status duty_pulse(struct duty *d, unsigned passes, double *seconds, struct error *err)
 {
 	static const struct empty_arguments nothing;
 	double began = clock_seconds();
@@ -91,8 +91,8 @@ static enum status pulse(struct duty *d, unsigned passes, double *seconds, struc
 }
 
 /* Works for `part` of each period, for `seconds`; adds to `busy` how long it worked. */
-static enum status work(struct duty *d, double part, double seconds, double *busy,
-			struct error *err)
+static enum status duty_work(struct duty *d, double part, double seconds, double *busy,
+			     struct error *err)
 {
 	const volatile sig_atomic_t *stop = d->t->run->sampler.stop;
 	unsigned passes = part > 0 ? (unsigned)fmax(1, round(part * PERIOD_SECONDS / d->each)) : 0;
@@ -101,7 +101,7 @@ static enum status work(struct duty *d, double part, double seconds, double *bus
 	while (clock_seconds() < end) {
 		if (stop && *stop)
 			return error_set(err, STATUS_INTERRUPTED, "interrupted");
-		if (pulse(d, passes, &pulsed, err) != STATUS_OK)
+		if (duty_pulse(d, passes, &pulsed, err) != STATUS_OK)
 			return err->status;
 		pause = part > 0 ? pulsed / part - pulsed : PERIOD_SECONDS;
 		if (pause > 0)
@@ -112,15 +112,16 @@ static enum status work(struct duty *d, double part, double seconds, double *bus
 }
 
 /* After half a window of the same, in which power and its readings become what they stay. */
-static enum status measure(struct duty *d, double part, struct cycle *c, struct error *err)
+static enum status duty_measure_cycle(struct duty *d, double part, struct cycle *c,
+				      struct error *err)
 {
 	const struct telemetry_poller_options options = { .interval_seconds = READING_SECONDS,
-							  .add = add_reading,
+							  .add = duty_add_reading,
 							  .context = &c->power };
 	struct telemetry_poller *poller;
 	struct energy_meter *meter;
 	double busy = 0, uncounted = 0;
-	enum status status = work(d, part, d->window / 2, &busy, err);
+	enum status status = duty_work(d, part, d->window / 2, &busy, err);
 
 	if (status != STATUS_OK)
 		return status;
@@ -128,11 +129,11 @@ static enum status measure(struct duty *d, double part, struct cycle *c, struct 
 	meter = energy_meter_begin(&d->t->device, 1);
 	telemetry_poller_switch(poller, true);
 	busy = 0;
-	status = work(d, part, d->window, &busy, err);
+	status = duty_work(d, part, d->window, &busy, err);
 	telemetry_poller_switch(poller, false);
 	energy_meter_read(meter);
 	if (status == STATUS_OK)
-		status = work(d, part, energy_meter_after_seconds(meter), &uncounted, err);
+		status = duty_work(d, part, energy_meter_after_seconds(meter), &uncounted, err);
 	energy_meter_end(meter, NULL, &c->energy);
 	telemetry_poller_close(poller);
 	c->part = busy / c->energy.seconds;
@@ -142,22 +143,23 @@ static enum status measure(struct duty *d, double part, struct cycle *c, struct 
 }
 
 /* Some passes at first, which touch the memory, then as many as take most of a period. */
-static enum status calibrate(struct duty *d, struct error *err)
+static enum status duty_calibrate(struct duty *d, struct error *err)
 {
 	double seconds = 0;
 
 	for (unsigned passes = 1; seconds < PERIOD_SECONDS / 2; passes *= 2) {
-		if (pulse(d, passes, &seconds, err) != STATUS_OK)
+		if (duty_pulse(d, passes, &seconds, err) != STATUS_OK)
 			return err->status;
 		if (passes > 1u << 20)
-			return error_set(err, STATUS_MISMATCH, "writing memory takes no time");
+			return error_set(err, STATUS_MISMATCH,
+					 "writing memory takes no measurable time");
 		d->each = seconds / passes;
 	}
 	return STATUS_OK;
 }
 
 /* W of a cycle by those without and with work alone, and what is allowed. */
-static double expected(const struct duty *d, const struct cycle *c, double *allowed)
+static double duty_expected_watts(const struct duty *d, const struct cycle *c, double *allowed)
 {
 	const struct energy_window *idle = &d->cycles[IDLE].energy, *busy = &d->cycles[BUSY].energy;
 	double part = c->part / d->cycles[BUSY].part;
@@ -177,8 +179,9 @@ static enum status can_tell(const struct duty *d, const struct cycle *c, double 
 	if (allowed < c->part * (busy - idle))
 		return STATUS_OK;
 	return error_set(err, STATUS_UNSUPPORTED,
-			 "%.4g W at work and %.4g W without: a counter that misses the work of "
-			 "%.0f %% of the time is within the %.3g W that %s leaves open",
+			 "%.4g W under load and %.4g W at rest: the counter cannot be tested, "
+			 "because the energy of %.0f %% of the time is within the %.3g W that %s "
+			 "leaves open",
 			 busy, idle, 100 * c->part, allowed, c->energy.source);
 }
 
@@ -188,7 +191,7 @@ struct worst {
 };
 
 /* Relative to `right`; the one that is nearest to its tolerance stays. */
-static void hold(struct worst *w, double value, double right, double allowed)
+static void duty_keep_worst_error(struct worst *w, double value, double right, double allowed)
 {
 	double error = fabs(value / right - 1), tolerance = allowed / right;
 
@@ -202,14 +205,14 @@ static enum status hold_cycles(const struct duty *d, struct worst *worst, struct
 
 	for (int i = PARTS; i < BUSY; i++) {
 		const struct cycle *c = &d->cycles[i];
-		double right = expected(d, c, &allowed);
+		double right = duty_expected_watts(d, c, &allowed);
 
 		if (can_tell(d, c, allowed, err) != STATUS_OK)
 			return err->status;
 		run_note(d->t->run,
 			 "Work for %.1f %% of %.2f s: %.1f W, by the duty %.1f ± %.1f W.",
 			 100 * c->part, c->energy.seconds, c->energy.watts, right, allowed);
-		hold(worst, c->energy.watts, right, allowed);
+		duty_keep_worst_error(worst, c->energy.watts, right, allowed);
 	}
 	return STATUS_OK;
 }
@@ -218,7 +221,7 @@ static enum status hold_cycles(const struct duty *d, struct worst *worst, struct
  * False: there is no counter, or no reading of power. The mean of a power that pulses is open by
  * one reading: a sensor that looks every 0.1 s sees 12 moments of 1.2 s, not the same part of each.
  */
-static bool hold_power(const struct duty *d, struct worst *worst)
+static bool duty_hold_power(const struct duty *d, struct worst *worst)
 {
 	double mean, open;
 
@@ -229,13 +232,14 @@ static bool hold_power(const struct duty *d, struct worst *worst)
 			return false;
 		mean = c->power.sum / (double)c->power.count;
 		open = (c->power.most - c->power.least) * fmin(1, c->power.window / d->window);
-		hold(worst, c->energy.watts, mean,
-		     d->tolerance * mean + c->energy.error * c->energy.watts + open);
+		duty_keep_worst_error(worst, c->energy.watts, mean,
+				      d->tolerance * mean + c->energy.error * c->energy.watts +
+					      open);
 	}
 	return true;
 }
 
-static enum status judge(struct duty *d, struct error *err)
+static enum status duty_judge(struct duty *d, struct error *err)
 {
 	struct run *run = d->t->run;
 	struct worst duty = { 0 }, power = { 0 };
@@ -244,26 +248,27 @@ static enum status judge(struct duty *d, struct error *err)
 
 	if (hold_cycles(d, &duty, err) != STATUS_OK)
 		return err->status;
-	compared = hold_power(d, &power);
+	compared = duty_hold_power(d, &power);
 	run_value(run, "selftest.energy_error", duty.error);
 	run_value(run, "selftest.idle_power", d->cycles[IDLE].energy.watts);
 	run_value(run, "selftest.busy_power", d->cycles[BUSY].energy.watts);
 	if (compared)
 		run_value(run, "selftest.power_error", power.error);
 	else
-		run_note(run, "Not held against mean power: the device has no %s.",
+		run_note(run, "Not compared with mean power: the device has no %s.",
 			 d->cycles[BUSY].energy.counted ? "reading of it" : "energy counter");
 	if (duty.wrong)
 		return error_set(err, STATUS_MISMATCH,
-				 "%s is %.3g %% off what the duty cycle takes, of at most %.3g %%",
+				 "%s is %.3g %% off the energy of the duty cycle, tolerance %.3g "
+				 "%%",
 				 source, 100 * duty.error, 100 * duty.tolerance);
 	if (power.wrong)
 		return error_set(err, STATUS_MISMATCH,
-				 "%s is %.3g %% off mean power times time, of at most %.3g %%",
-				 source, 100 * power.error, 100 * power.tolerance);
+				 "%s is %.3g %% off mean power x time, tolerance %.3g %%", source,
+				 100 * power.error, 100 * power.tolerance);
 	run_verified(run,
-		     compared ? "work for 25, 50 and 75 % of the time, and mean power"
-			      : "work for 25, 50 and 75 % of the time",
+		     compared ? "load for 25, 50 and 75 % of the time, and mean power"
+			      : "load for 25, 50 and 75 % of the time",
 		     duty.error, duty.tolerance);
 	return STATUS_OK;
 }
@@ -277,11 +282,11 @@ enum status selftest_energy(struct selftest *t, struct error *err)
 	enum status status = buffer_alloc(&d.buffer, t->device, ALLOCATOR_DEVICE, BYTES, err);
 
 	if (status == STATUS_OK)
-		status = calibrate(&d, err);
+		status = duty_calibrate(&d, err);
 	for (int i = 0; i < CYCLES && status == STATUS_OK; i++)
-		status = measure(&d, parts[i], &d.cycles[i], err);
+		status = duty_measure_cycle(&d, parts[i], &d.cycles[i], err);
 	if (status == STATUS_OK)
-		status = judge(&d, err);
+		status = duty_judge(&d, err);
 	backend_stream_synchronize(t->stream, NULL);
 	buffer_free(&d.buffer);
 	return status;

@@ -1,4 +1,4 @@
-/* A planted slowdown must be found, and where there is none, none. */
+/* An injected slowdown must be found, and where there is none, none. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 #include "suites/selftest/trial.h"
 
 /* The median of three samples in a series of its own, as if it were a launch. */
-static enum status measure(void *context, double *seconds, struct error *err)
+static enum status slowdown_measure_median(void *context, double *seconds, struct error *err)
 {
 	static const struct sampling rules = { .min_samples = 3,
 					       .max_samples = 3,
@@ -31,20 +31,21 @@ static enum status measure(void *context, double *seconds, struct error *err)
 	*seconds = series.statistics.median;
 	free(series.samples);
 	if (status == STATUS_OK && !(*seconds > 0))
-		return error_set(err, STATUS_MISMATCH, "a kernel took no time at all");
+		return error_set(err, STATUS_MISMATCH, "a kernel took no measurable time");
 	return status;
 }
 
-struct tally {
+struct slowdown_tally {
 	int64_t trials, found, alarms;
 	double ratios; /* sum of the logs */
 };
 
-static enum status take_trials(struct selftest *t, double seconds, double slowdown,
-			       struct tally *tally, struct error *err)
+static enum status slowdown_take_trials(struct selftest *t, double seconds, double slowdown,
+					struct slowdown_tally *tally, struct error *err)
 {
 	struct spinning plain = { t, seconds }, slow = { t, seconds * (1 + slowdown) };
-	struct contender a = { measure, &plain }, b = { measure, &slow };
+	struct contender a = { slowdown_measure_median, &plain },
+			 b = { slowdown_measure_median, &slow };
 	struct ratio ratio;
 
 	for (int64_t i = 0; i < tally->trials; i++) {
@@ -72,26 +73,29 @@ enum status selftest_slowdown(struct selftest *t, struct error *err)
 	const struct section *section = t->run->c->section;
 	double slowdown = section_real(section, "slowdown"),
 	       wanted = section_real(section, "detection");
-	struct tally tally = { .trials = section_integer(section, "trials") };
+	struct slowdown_tally tally = { .trials = section_integer(section, "trials") };
 	double trials = (double)tally.trials;
 
-	if (take_trials(t, section_real(section, "duration"), slowdown, &tally, err) != STATUS_OK)
+	if (slowdown_take_trials(t, section_real(section, "duration"), slowdown, &tally, err) !=
+	    STATUS_OK)
 		return err->status;
 	run_value(t->run, "selftest.detected", (double)tally.found / trials);
 	run_value(t->run, "selftest.false_alarms", (double)tally.alarms / trials);
 	run_value(t->run, "selftest.slowdown", exp(tally.ratios / trials) - 1);
-	run_note(t->run, "%lld trials: five medians of three samples against five.",
+	run_note(t->run, "%lld trials, each of five medians of three samples against five.",
 		 (long long)tally.trials);
 	if ((double)tally.found < wanted * trials)
 		return error_set(err, STATUS_MISMATCH,
-				 "a planted slowdown of %.3g %% was found in %lld of %lld trials, "
-				 "not in %.3g %%",
+				 "an injected slowdown of %.3g %% was detected in %lld of %lld "
+				 "trials; required %.3g %%",
 				 100 * slowdown, (long long)tally.found, (long long)tally.trials,
 				 100 * wanted);
 	if ((double)tally.alarms > most_alarms(tally.trials))
 		return error_set(err, STATUS_MISMATCH,
-				 "%lld of %lld trials found a slowdown where there was none",
+				 "%lld of %lld trials reported a slowdown of identical kernels",
 				 (long long)tally.alarms, (long long)tally.trials);
-	run_verified(t->run, "planted slowdowns found, and none where there is none", NAN, NAN);
+	run_verified(t->run,
+		     "injected slowdowns are detected, and identical kernels are not reported", NAN,
+		     NAN);
 	return STATUS_OK;
 }

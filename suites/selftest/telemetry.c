@@ -17,7 +17,7 @@ struct watched {
 	size_t readings;
 };
 
-static enum status launch_and_wait(struct selftest *t, struct error *err)
+static enum status selftest_launch_and_wait(struct selftest *t, struct error *err)
 {
 	static const struct empty_arguments nothing;
 	enum status status = backend_launch(t->stream, "empty", &nothing, err);
@@ -33,7 +33,7 @@ static enum status launch_and_wait(struct selftest *t, struct error *err)
  * count chosen during a reading would leave no room for another, and a median would hide the cost
  * to few samples.
  */
-static enum status measure(void *context, double *seconds, struct error *err)
+static enum status telemetry_count_launches(void *context, double *seconds, struct error *err)
 {
 	struct watched *c = context;
 	double start = clock_seconds(), spent;
@@ -43,7 +43,7 @@ static enum status measure(void *context, double *seconds, struct error *err)
 	if (c->on)
 		telemetry_window_begin(c->t->run->telemetry);
 	do {
-		status = launch_and_wait(c->t, err);
+		status = selftest_launch_and_wait(c->t, err);
 		launches++;
 		spent = clock_seconds() - start;
 	} while (status == STATUS_OK && spent < INTERVALS * c->interval);
@@ -60,30 +60,32 @@ enum status selftest_telemetry(struct selftest *t, struct error *err)
 	double limit = section_real(t->run->c->section, "disturbance");
 	struct telemetry_during during;
 	struct watched off = { .t = t }, on = { .t = t, .on = true };
-	struct contender a = { measure, &off }, b = { measure, &on };
+	struct contender a = { telemetry_count_launches, &off },
+			 b = { telemetry_count_launches, &on };
 	struct ratio ratio;
 
 	if (!t->run->telemetry)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "nothing watches here: [run] telemetry is 0s, or the backend "
-				 "cannot tell");
+				 "no telemetry: [run] telemetry is 0s, or the backend has no "
+				 "sensors");
 	telemetry_window_summary(t->run->telemetry, &during);
 	off.interval = on.interval = during.interval;
 	if (trial_run(&a, &b, &ratio, err) != STATUS_OK)
 		return err->status;
 	run_value(t->run, "selftest.telemetry_effect", ratio.value - 1);
 	run_note(t->run,
-		 "Launching and waiting with and without %zu readings: between %.2f %% faster and "
+		 "Launch and wait with %zu readings, against without: between %.2f %% faster and "
 		 "%.2f %% slower.",
 		 on.readings, 100 * (1 - ratio.low), 100 * (ratio.high - 1));
 	if (on.readings == 0)
 		return error_set(err, STATUS_MISMATCH, "no reading was taken");
 	if (ratio.low > 1 + limit)
 		return error_set(err, STATUS_MISMATCH,
-				 "watching makes launching at least %.2g %% slower, more than %.2g "
-				 "%%",
+				 "telemetry slows down launches by at least %.2g %%, tolerance "
+				 "%.2g %%",
 				 100 * (ratio.low - 1), 100 * limit);
 	/* The lower bound is held against the limit: a noisy host is no wrong result. */
-	run_verified(t->run, "with and without, in turn", fmax(0, ratio.low - 1), limit);
+	run_verified(t->run, "with and without telemetry, alternating", fmax(0, ratio.low - 1),
+		     limit);
 	return STATUS_OK;
 }

@@ -12,7 +12,7 @@
  */
 #define LOWEST 2
 
-static struct ratio ratio_of(const double *a, const double *b)
+static struct ratio trial_ratio(const double *a, const double *b)
 {
 	double ratios[RATIOS];
 
@@ -35,6 +35,6 @@ enum status trial_run(const struct contender *a, const struct contender *b, stru
 		if (c->measure(c->context, &seconds[second][i / 2], err) != STATUS_OK)
 			return err->status;
 	}
-	*out = ratio_of(seconds[0], seconds[1]);
+	*out = trial_ratio(seconds[0], seconds[1]);
 	return STATUS_OK;
 }

@@ -33,14 +33,14 @@ void buffer_free(struct buffer *buffer)
 }
 
 /* Write-combined memory is written fast by the CPU but read at a few hundred MB/s. */
-static bool cpu_writes(const struct buffer *b)
+static bool buffer_cpu_writes(const struct buffer *b)
 {
 	return !allocator_on_device(b->allocator);
 }
 
-static bool cpu_reads(const struct buffer *b)
+static bool buffer_cpu_reads(const struct buffer *b)
 {
-	return cpu_writes(b) && b->allocator != ALLOCATOR_WRITE_COMBINED;
+	return buffer_cpu_writes(b) && b->allocator != ALLOCATOR_WRITE_COMBINED;
 }
 
 struct host_data {
@@ -51,13 +51,13 @@ struct host_data {
 	pthread_mutex_t lock;
 };
 
-static size_t word_bytes(const struct host_data *d, size_t word)
+static size_t buffer_word_bytes(const struct host_data *d, size_t word)
 {
 	return d->bytes - 8 * word < 8 ? d->bytes - 8 * word : 8;
 }
 
 VECTORISED
-static void fill_whole(unsigned char *memory, uint64_t first, size_t count, uint64_t seed)
+static void buffer_fill_whole(unsigned char *memory, uint64_t first, size_t count, uint64_t seed)
 {
 	for (size_t i = 0; i < count; i++) {
 		uint64_t word = generator_bits(seed, first + i);
@@ -66,39 +66,39 @@ static void fill_whole(unsigned char *memory, uint64_t first, size_t count, uint
 	}
 }
 
-static void fill_words(void *context, size_t begin, size_t end)
+static void buffer_fill_words(void *context, size_t begin, size_t end)
 {
 	struct host_data *d = context;
 	size_t whole = d->bytes / 8, last = end < whole ? end : whole;
 
-	fill_whole(d->memory + 8 * begin, d->first_word + begin, last - begin, d->seed);
+	buffer_fill_whole(d->memory + 8 * begin, d->first_word + begin, last - begin, d->seed);
 	if (end > whole) {
 		uint64_t word = generator_bits(d->seed, d->first_word + whole);
 
-		memcpy(d->memory + 8 * whole, &word, word_bytes(d, whole));
+		memcpy(d->memory + 8 * whole, &word, buffer_word_bytes(d, whole));
 	}
 }
 
-static uint64_t expected_word(const struct host_data *d, size_t i)
+static uint64_t buffer_expected_word(const struct host_data *d, size_t i)
 {
 	uint64_t word = generator_bits(d->seed, d->first_word + i);
-	size_t bytes = word_bytes(d, i);
+	size_t bytes = buffer_word_bytes(d, i);
 
 	return bytes == 8 ? word : word & ((UINT64_C(1) << 8 * bytes) - 1);
 }
 
-static uint64_t word_at(const struct host_data *d, size_t i)
+static uint64_t buffer_word_at(const struct host_data *d, size_t i)
 {
 	uint64_t word = 0;
 
-	memcpy(&word, d->memory + 8 * i, word_bytes(d, i));
+	memcpy(&word, d->memory + 8 * i, buffer_word_bytes(d, i));
 	return word;
 }
 
 /* The quick look that nearly always finds nothing. */
 VECTORISED
-static uint64_t differences(const unsigned char *memory, uint64_t first, size_t count,
-			    uint64_t seed)
+static uint64_t pattern_differences(const unsigned char *memory, uint64_t first, size_t count,
+				    uint64_t seed)
 {
 	uint64_t different = 0;
 
@@ -111,13 +111,13 @@ static uint64_t differences(const unsigned char *memory, uint64_t first, size_t 
 	return different;
 }
 
-static void record_wrong_words(struct host_data *d, size_t begin, size_t end)
+static void buffer_record_wrong_words(struct host_data *d, size_t begin, size_t end)
 {
 	uint64_t wrong = 0;
 	size_t first = 0;
 
 	for (size_t i = begin; i < end; i++)
-		if (word_at(d, i) != expected_word(d, i) && wrong++ == 0)
+		if (buffer_word_at(d, i) != buffer_expected_word(d, i) && wrong++ == 0)
 			first = i;
 	if (wrong == 0)
 		return;
@@ -125,24 +125,24 @@ static void record_wrong_words(struct host_data *d, size_t begin, size_t end)
 	d->found.count += wrong;
 	if (8 * first < d->found.index) {
 		d->found.index = 8 * first;
-		d->found.expected = expected_word(d, first);
-		d->found.got = word_at(d, first);
+		d->found.expected = buffer_expected_word(d, first);
+		d->found.got = buffer_word_at(d, first);
 	}
 	pthread_mutex_unlock(&d->lock);
 }
 
-static void check_words(void *context, size_t begin, size_t end)
+static void buffer_check_words(void *context, size_t begin, size_t end)
 {
 	struct host_data *d = context;
 	size_t whole = d->bytes / 8, last = end < whole ? end : whole;
 
-	if (end > whole ||
-	    differences(d->memory + 8 * begin, d->first_word + begin, last - begin, d->seed))
-		record_wrong_words(d, begin, end);
+	if (end > whole || pattern_differences(d->memory + 8 * begin, d->first_word + begin,
+					       last - begin, d->seed))
+		buffer_record_wrong_words(d, begin, end);
 }
 
-static void on_host(const struct buffer *b, size_t offset, size_t bytes, uint64_t seed,
-		    parallel_fn *fn, struct fill_mismatch *found)
+static void buffer_on_host(const struct buffer *b, size_t offset, size_t bytes, uint64_t seed,
+			   parallel_fn *fn, struct fill_mismatch *found)
 {
 	struct host_data d = { .memory = (unsigned char *)b->memory + offset,
 			       .bytes = bytes,
@@ -159,9 +159,10 @@ static void on_host(const struct buffer *b, size_t offset, size_t bytes, uint64_
  * The device looks at the memory in place; what it found travels through device memory, which there
  * always is.
  */
-static enum status check_on_device(const struct buffer *b, const struct buffer *record,
-				   struct stream *stream, size_t offset, size_t bytes,
-				   uint64_t seed, struct fill_mismatch *found, struct error *err)
+static enum status buffer_check_on_device(const struct buffer *b, const struct buffer *record,
+					  struct stream *stream, size_t offset, size_t bytes,
+					  uint64_t seed, struct fill_mismatch *found,
+					  struct error *err)
 {
 	struct check_fill_arguments arguments = { .memory = (const char *)b->memory + offset,
 						  .bytes = bytes,
@@ -189,8 +190,8 @@ enum status buffer_fill(const struct buffer *b, struct stream *stream, uint64_t 
 	};
 	struct fill_mismatch unused = { 0, UINT64_MAX, 0, 0 };
 
-	if (cpu_writes(b)) {
-		on_host(b, 0, b->bytes, seed, fill_words, &unused);
+	if (buffer_cpu_writes(b)) {
+		buffer_on_host(b, 0, b->bytes, seed, buffer_fill_words, &unused);
 		return STATUS_OK;
 	}
 	if (backend_launch(stream, "fill", &arguments, err) != STATUS_OK)
@@ -201,15 +202,15 @@ enum status buffer_fill(const struct buffer *b, struct stream *stream, uint64_t 
 /* Bytes below which another thread costs more than it saves. */
 #define BYTES_PER_THREAD (8u << 20)
 
-static void poison_bytes(void *context, size_t begin, size_t end)
+static void buffer_poison_bytes(void *context, size_t begin, size_t end)
 {
 	memset((char *)context + begin, 0xFF, end - begin);
 }
 
 enum status buffer_poison(const struct buffer *b, struct stream *stream, struct error *err)
 {
-	if (cpu_writes(b)) {
-		parallel_for(b->bytes, BYTES_PER_THREAD, poison_bytes, b->memory);
+	if (buffer_cpu_writes(b)) {
+		parallel_for(b->bytes, BYTES_PER_THREAD, buffer_poison_bytes, b->memory);
 		return STATUS_OK;
 	}
 	if (backend_memory_set(stream, b->memory, 0xFF, b->bytes, err) != STATUS_OK)
@@ -219,7 +220,7 @@ enum status buffer_poison(const struct buffer *b, struct stream *stream, struct 
 
 bool buffer_check_needs_record(const struct buffer *b)
 {
-	return !cpu_reads(b);
+	return !buffer_cpu_reads(b);
 }
 
 enum status buffer_check_by(const struct buffer *b, const struct buffer *record,
@@ -229,10 +230,11 @@ enum status buffer_check_by(const struct buffer *b, const struct buffer *record,
 	struct fill_mismatch found = { 0, UINT64_MAX, 0, 0 };
 	enum status status = STATUS_OK;
 
-	if (cpu_reads(b))
-		on_host(b, offset, bytes, seed, check_words, &found);
+	if (buffer_cpu_reads(b))
+		buffer_on_host(b, offset, bytes, seed, buffer_check_words, &found);
 	else
-		status = check_on_device(b, record, stream, offset, bytes, seed, &found, err);
+		status =
+			buffer_check_on_device(b, record, stream, offset, bytes, seed, &found, err);
 	if (status != STATUS_OK || found.count == 0)
 		return status;
 	return error_set(err, STATUS_MISMATCH,
@@ -265,8 +267,8 @@ struct byte_mismatch {
 	unsigned char got;   /* there */
 };
 
-static void compare_bytes(const unsigned char *memory, size_t offset, size_t bytes,
-			  unsigned char expected, struct byte_mismatch *found)
+static void buffer_compare_bytes(const unsigned char *memory, size_t offset, size_t bytes,
+				 unsigned char expected, struct byte_mismatch *found)
 {
 	for (size_t i = 0; i < bytes; i++)
 		if (memory[i] != expected && found->count++ == 0) {
@@ -275,9 +277,9 @@ static void compare_bytes(const unsigned char *memory, size_t offset, size_t byt
 		}
 }
 
-static enum status compare_pieces(const struct buffer *b, struct stream *stream,
-				  unsigned char expected, const struct buffer *piece,
-				  struct byte_mismatch *found, struct error *err)
+static enum status buffer_compare_pieces(const struct buffer *b, struct stream *stream,
+					 unsigned char expected, const struct buffer *piece,
+					 struct byte_mismatch *found, struct error *err)
 {
 	for (size_t at = 0; at < b->bytes; at += piece->bytes) {
 		size_t bytes = b->bytes - at < piece->bytes ? b->bytes - at : piece->bytes;
@@ -286,7 +288,7 @@ static enum status compare_pieces(const struct buffer *b, struct stream *stream,
 		if (backend_stream_synchronize(stream, err) != STATUS_OK ||
 		    err->status != STATUS_OK)
 			return err->status;
-		compare_bytes(piece->memory, at, bytes, expected, found);
+		buffer_compare_bytes(piece->memory, at, bytes, expected, found);
 	}
 	return STATUS_OK;
 }
@@ -297,14 +299,14 @@ enum status buffer_check_byte(const struct buffer *b, struct stream *stream, uns
 	struct byte_mismatch found = { 0 };
 	struct buffer piece;
 
-	if (cpu_reads(b)) {
+	if (buffer_cpu_reads(b)) {
 		if (backend_stream_synchronize(stream, err) != STATUS_OK)
 			return err->status;
-		compare_bytes(b->memory, 0, b->bytes, byte, &found);
+		buffer_compare_bytes(b->memory, 0, b->bytes, byte, &found);
 	} else {
 		if (buffer_alloc(&piece, b->device, ALLOCATOR_PAGEABLE,
 				 b->bytes < PIECE_BYTES ? b->bytes : PIECE_BYTES, err) == STATUS_OK)
-			compare_pieces(b, stream, byte, &piece, &found, err);
+			buffer_compare_pieces(b, stream, byte, &piece, &found, err);
 		buffer_free(&piece);
 		if (err->status != STATUS_OK)
 			return err->status;

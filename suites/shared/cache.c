@@ -28,8 +28,7 @@ enum status cache_flush_open(struct cache_flush *flush, struct stream *stream, s
 	*flush = (struct cache_flush){ .stream = stream };
 	if (bytes == 0)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "the size of the last-level cache of %s is unknown",
-				 device->info.id);
+				 "unknown size of the last-level cache of %s", device->info.id);
 	return buffer_alloc(&flush->scratch, device, ALLOCATOR_DEVICE, bytes, err);
 }
 

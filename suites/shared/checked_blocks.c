@@ -28,7 +28,7 @@ enum status exchange_compare(const struct exchange *x, struct error *err)
 	if (x->received == x->sent)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
-			 "memory just allocated does not keep its data: wrote 0x%016" PRIx64
+			 "newly allocated memory does not keep its data: wrote 0x%016" PRIx64
 			 ", read 0x%016" PRIx64,
 			 x->sent, x->received);
 }
@@ -42,18 +42,18 @@ enum status exchange_check(struct stream *stream, bool on_device, const void *at
 	return exchange_compare(x, err);
 }
 
-static char *end_of(const struct checked_block *block, int end)
+static char *checked_block_end(const struct checked_block *block, int end)
 {
 	return (char *)block->memory + (end ? exchange_last(block->bytes) : 0);
 }
 
-static enum status write_ends(struct checked_blocks *b, struct checked_block *block,
-			      struct error *err)
+static enum status checked_blocks_write_ends(struct checked_blocks *b, struct checked_block *block,
+					     struct error *err)
 {
 	for (int end = 0; end < 2; end++) {
 		block->ends[end].sent = generator_bits(b->seed, b->token++);
-		if (exchange_write(b->stream, b->on_device, end_of(block, end), &block->ends[end],
-				   err) != STATUS_OK)
+		if (exchange_write(b->stream, b->on_device, checked_block_end(block, end),
+				   &block->ends[end], err) != STATUS_OK)
 			return err->status;
 	}
 	return backend_stream_synchronize(b->stream, err);
@@ -63,8 +63,8 @@ static enum status check_ends(struct checked_blocks *b, struct checked_block *bl
 			      struct error *err)
 {
 	for (int end = 0; end < 2; end++)
-		if (exchange_read(b->stream, b->on_device, end_of(block, end), &block->ends[end],
-				  err) != STATUS_OK)
+		if (exchange_read(b->stream, b->on_device, checked_block_end(block, end),
+				  &block->ends[end], err) != STATUS_OK)
 			return err->status;
 	if (backend_stream_synchronize(b->stream, err) != STATUS_OK ||
 	    exchange_compare(&block->ends[0], err) != STATUS_OK)
@@ -81,7 +81,7 @@ enum status checked_take(struct checked_blocks *b, struct checked_block *block, 
 		return err->status;
 	}
 	b->used += bytes;
-	return b->stream ? write_ends(b, block, err) : STATUS_OK;
+	return b->stream ? checked_blocks_write_ends(b, block, err) : STATUS_OK;
 }
 
 enum status checked_give(struct checked_blocks *b, struct checked_block *block, struct error *err)

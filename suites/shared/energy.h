@@ -12,26 +12,26 @@
 		  "J",                                                                        \
 		  BETTER_LOWER,                                                               \
 		  0,                                                                          \
-		  operation ", of all devices together, with what they take idle",            \
+		  operation ", of all devices together, including idle power",                \
 		  METRIC_OTHER },                                                             \
 		{ suite ".power",                                                             \
 		  "W",                                                                        \
 		  BETTER_NONE,                                                                \
 		  0,                                                                          \
-		  "of all devices together, mean over the time whose energy was counted",     \
+		  "mean power of all devices together over the energy window",                \
 		  METRIC_OTHER },                                                             \
 	{                                                                                     \
 		suite ".idle_power", "W", BETTER_LOWER, 0,                                    \
-			"of the same devices without work, their contexts open", METRIC_OTHER \
+			"power of the same devices without work, contexts open", METRIC_OTHER \
 	}
 
 /* The table of energy with time; one row for each case whose energy was measured. */
-#define ENERGY_TABLE(suite, time, efficiency)                                              \
-	{                                                                                  \
-		.title = "Energy",                                                         \
-		.columns = { suite ".energy", suite "." time, suite "." efficiency,        \
-			     suite ".power", suite ".idle_power" },                        \
-		.note = "Intervals are what the updates of the energy counter leave open." \
+#define ENERGY_TABLE(suite, time, efficiency)                                       \
+	{                                                                           \
+		.title = "Energy",                                                  \
+		.columns = { suite ".energy", suite "." time, suite "." efficiency, \
+			     suite ".power", suite ".idle_power" },                 \
+		.note = "Intervals follow from the updates of the energy counter."  \
 	}
 
 #endif

@@ -22,7 +22,7 @@ static const struct per_clock_rates {
 #define CORE_FLOPS 40e9
 #define CORE_BANDWIDTH 5e9
 
-static double units(const struct device_info *info)
+static double estimate_device_units(const struct device_info *info)
 {
 	return info->multiprocessors > 0 ? info->multiprocessors : 1;
 }
@@ -48,10 +48,11 @@ double estimate_flops(const struct device_info *info, enum precision precision)
 	size_t i = 0;
 
 	if (device_is_host(info))
-		return (precision == PRECISION_FP64 ? 0.5 : 1) * CORE_FLOPS * units(info);
+		return (precision == PRECISION_FP64 ? 0.5 : 1) * CORE_FLOPS *
+		       estimate_device_units(info);
 	while (capability < rates[i].capability)
 		i++;
-	return 0.5 * per_clock(&rates[i], precision) * clock * units(info);
+	return 0.5 * per_clock(&rates[i], precision) * clock * estimate_device_units(info);
 }
 
 double estimate_memory_rate(const struct device_info *info)
@@ -60,6 +61,6 @@ double estimate_memory_rate(const struct device_info *info)
 	double bus = 2 * info->memory_clock_hz * info->memory_bus_bits / 8;
 
 	if (device_is_host(info))
-		return CORE_BANDWIDTH * units(info);
+		return CORE_BANDWIDTH * estimate_device_units(info);
 	return bus > 0 ? 0.5 * bus : 100e9;
 }

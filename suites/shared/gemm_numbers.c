@@ -42,7 +42,7 @@ ROUND(fp8, fp8_to_float, fp8_from_float)
 ROUND(fixed8, fixed8_to_float, fixed8_from_float)
 
 VECTORISED
-static void round_fp32(double *values, size_t count)
+static void gemm_numbers_round_fp32(double *values, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		values[i] = (float)values[i];
@@ -72,7 +72,7 @@ void number_round(enum precision precision, double *values, size_t count)
 		round_fixed8(values, count);
 		break;
 	default:
-		round_fp32(values, count);
+		gemm_numbers_round_fp32(values, count);
 	}
 }
 

@@ -85,30 +85,31 @@ struct product {
 
 /* `count` elements of a generated matrix, `stride` apart. */
 VECTORISED
-static void generate(double *out, uint64_t seed, uint64_t first, uint64_t stride, size_t count)
+static void matrix_generate(double *out, uint64_t seed, uint64_t first, uint64_t stride,
+			    size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		out[i] = (double)generator_uniform(seed, first + i * stride);
 }
 
 VECTORISED
-static void multiply_all(double *values, size_t count, double scale)
+static void gemm_reference_multiply_all(double *values, size_t count, double scale)
 {
 	for (size_t i = 0; i < count; i++)
 		values[i] *= scale;
 }
 
 /* Elements of one column, from `row` on. */
-static void values_of(const struct product *p, uint64_t row, uint64_t column, size_t count,
-		      double *out)
+static void gemm_reference_values_of(const struct product *p, uint64_t row, uint64_t column,
+				     size_t count, double *out)
 {
 	const struct matmul_problem *problem = &p->r->problem;
 	uint64_t rows = (uint64_t)p->rows, columns = (uint64_t)p->columns;
 
-	generate(out, p->seed, p->transposed ? row * columns + column : column * rows + row,
-		 p->transposed ? columns : 1, count);
+	matrix_generate(out, p->seed, p->transposed ? row * columns + column : column * rows + row,
+			p->transposed ? columns : 1, count);
 	if (problem->scale != 1)
-		multiply_all(out, count, problem->scale);
+		gemm_reference_multiply_all(out, count, problem->scale);
 	if (problem->scale != 1 && p->rounded && number_is_narrow(problem->precision))
 		number_round_to_odd(out, count);
 	if (p->rounded)
@@ -117,8 +118,8 @@ static void values_of(const struct product *p, uint64_t row, uint64_t column, si
 
 /* sums[i][*] += values[i] * right[*] */
 VECTORISED
-static void add_scaled(double *sums, size_t per_row, const double *values, size_t count,
-		       const double *right)
+static void gemm_add_scaled(double *sums, size_t per_row, const double *values, size_t count,
+			    const double *right)
 {
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < per_row; j++)
@@ -134,8 +135,8 @@ static void add_scaled_8(double *sums, const double *values, size_t count, const
 			sums[i * SUMS_PER_ROW + j] += values[i] * right[j];
 }
 
-static void add_column(const struct product *p, int64_t column, const double *values, size_t count,
-		       double *sums)
+static void gemm_add_column(const struct product *p, int64_t column, const double *values,
+			    size_t count, double *sums)
 {
 	size_t per_row = (size_t)p->per_row;
 
@@ -148,12 +149,12 @@ static void add_column(const struct product *p, int64_t column, const double *va
 	} else if (per_row == SUMS_PER_ROW) {
 		add_scaled_8(sums, values, count, p->right + (size_t)column * per_row);
 	} else {
-		add_scaled(sums, per_row, values, count, p->right + (size_t)column * per_row);
+		gemm_add_scaled(sums, per_row, values, count, p->right + (size_t)column * per_row);
 	}
 }
 
 /* A tile of rows at a time, whose sums stay in the first-level cache. */
-static void multiply_rows(void *context, size_t begin, size_t end)
+static void gemm_multiply_rows(void *context, size_t begin, size_t end)
 {
 	const struct product *p = context;
 	double values[TILE_ROWS];
@@ -162,18 +163,19 @@ static void multiply_rows(void *context, size_t begin, size_t end)
 		size_t count = end - row < TILE_ROWS ? end - row : TILE_ROWS;
 
 		for (int64_t column = 0; column < p->columns; column++) {
-			values_of(p, row, (uint64_t)column, count, values);
-			add_column(p, column, values, count, p->out + row * (size_t)p->per_row);
+			gemm_reference_values_of(p, row, (uint64_t)column, count, values);
+			gemm_add_column(p, column, values, count,
+					p->out + row * (size_t)p->per_row);
 		}
 	}
 }
 
-static double *zeros(int64_t rows, int64_t columns)
+static double *zero_matrix(int64_t rows, int64_t columns)
 {
 	return xcalloc((size_t)(rows * columns), sizeof(double));
 }
 
-static bool is_small(const struct matmul_problem *p)
+static bool gemm_reference_is_small(const struct matmul_problem *p)
 {
 	if (p->scale != 1)
 		return true;
@@ -189,13 +191,13 @@ size_t matmul_rows_per_thread(int64_t columns, int64_t operations)
 }
 
 /* A (B r): of the operands as stored, or of those before rounding. */
-static double *expected_sums(const struct matmul_reference *r, bool rounded)
+static double *gemm_reference_expected_sums(const struct matmul_reference *r, bool rounded)
 {
 	const struct matmul_problem *p = &r->problem;
-	double *right = zeros(p->k, r->blocks), *sums = zeros(p->m, r->blocks);
+	double *right = zero_matrix(p->k, r->blocks), *sums = zero_matrix(p->m, r->blocks);
 
 	parallel_for((size_t)p->k, matmul_rows_per_thread(p->n, GENERATION + r->blocks),
-		     multiply_rows,
+		     gemm_multiply_rows,
 		     &(struct product){ .r = r,
 					.seed = p->seed_b,
 					.rows = p->k,
@@ -205,7 +207,7 @@ static double *expected_sums(const struct matmul_reference *r, bool rounded)
 					.rounded = rounded,
 					.out = right });
 	parallel_for((size_t)p->m, matmul_rows_per_thread(p->k, GENERATION + r->blocks),
-		     multiply_rows,
+		     gemm_multiply_rows,
 		     &(struct product){ .r = r,
 					.seed = p->seed_a,
 					.rows = p->m,
@@ -222,7 +224,7 @@ static double *expected_sums(const struct matmul_reference *r, bool rounded)
 void matmul_reference_init(struct matmul_reference *r, const struct matmul_problem *problem)
 {
 	int64_t n = problem->n;
-	bool full = n <= SUMS_PER_ROW || is_small(problem);
+	bool full = n <= SUMS_PER_ROW || gemm_reference_is_small(problem);
 	double squares = 0;
 
 	*r = (struct matmul_reference){
@@ -231,8 +233,9 @@ void matmul_reference_init(struct matmul_reference *r, const struct matmul_probl
 	};
 	r->width = full ? 1 : (n + SUMS_PER_ROW - 1) / SUMS_PER_ROW;
 	r->blocks = (n + r->width - 1) / r->width;
-	r->sums = expected_sums(r, true);
-	r->unrounded = number_is_narrow(problem->precision) ? expected_sums(r, false) : NULL;
+	r->sums = gemm_reference_expected_sums(r, true);
+	r->unrounded = number_is_narrow(problem->precision) ? gemm_reference_expected_sums(r, false)
+							    : NULL;
 	for (int64_t i = 0; i < problem->m * r->blocks; i++)
 		squares += r->sums[i] * r->sums[i];
 	r->rms = sqrt(squares / ((double)problem->m * (double)n));

@@ -39,13 +39,6 @@ struct matmul_reference {
 	double tolerance;      /* matmul_tolerance(); of the whole, a row's sums get a margin */
 };
 
-/* Relative Frobenius norms of the error of C, over its finite elements (NaN: there are none). */
-struct matmul_error {
-	double stored;    /* against the product of the operands as stored */
-	double total;     /* against the product of the operands before they were rounded */
-	double nonfinite; /* share of the elements that are infinite or NaN */
-};
-
 /* A scale other than 1 takes at most MATMUL_FULL_OPERATIONS multiplications. */
 void matmul_reference_init(struct matmul_reference *reference,
 			   const struct matmul_problem *problem);
@@ -56,13 +49,6 @@ void matmul_reference_release(struct matmul_reference *reference);
  * them.
  */
 size_t matmul_rows_per_thread(int64_t columns, int64_t operations);
-
-/*
- * Compares `c` (host memory, as stored). STATUS_MISMATCH names the first wrong element, what was
- * expected and what is there; NaN is wrong. `error` is set in any case.
- */
-enum status matmul_reference_check(const struct matmul_reference *reference, const void *c,
-				   struct matmul_error *error, struct error *err);
 
 /* The random sign, 1 or -1, by which column `column` of C goes into its block's sum. */
 double matmul_reference_sign(const struct matmul_reference *reference, int64_t column);

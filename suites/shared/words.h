@@ -2,6 +2,13 @@
 #ifndef GPUPROOF_SUITES_SHARED_WORDS_H
 #define GPUPROOF_SUITES_SHARED_WORDS_H
 
+/* Precisions that tensor cores are not asked for: rows of metric.kinds, for METRIC_TENSOR. */
+#define WITHOUT_TENSOR_CORES                                                          \
+	{ "precision", "fp64", METRIC_TIMED }, { "precision", "fp32", METRIC_TIMED }, \
+	{                                                                             \
+		0                                                                     \
+	}
+
 #define PRECISION_WORDS                                                                          \
 	{ "precision", "fp64", "FP64" }, { "precision", "fp32", "FP32" },                        \
 		{ "precision", "tf32", "TF32" }, { "precision", "fp16", "FP16" },                \
@@ -22,13 +29,13 @@
 		"transport", "tcp", "over TCP"                                 \
 	}
 
-#define ALLOCATOR_WORDS                                                 \
-	{ "allocator", "pool_release", "pool, threshold 0" },           \
-		{ "allocator", "vmm", "virtual memory" },               \
-		{ "allocator", "caching", "caching, PyTorch's rules" }, \
-		{ "allocator", "bfc", "best fit, one region" },         \
-	{                                                               \
-		"allocator", "bfc_growth", "best fit, growing regions"  \
+#define ALLOCATOR_WORDS                                                  \
+	{ "allocator", "pool_release", "pool, threshold 0" },            \
+		{ "allocator", "vmm", "virtual memory" },                \
+		{ "allocator", "caching", "caching, rules of PyTorch" }, \
+		{ "allocator", "bfc", "best fit, one region" },          \
+	{                                                                \
+		"allocator", "bfc_growth", "best fit, growing regions"   \
 	}
 
 #endif

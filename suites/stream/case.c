@@ -21,14 +21,14 @@ const struct stream_shape stream_shapes[] = {
 	[STREAM_RANDOM] = { false, true, false, false },
 };
 
-static bool is_fp32(const struct stream_case *c)
+static bool stream_is_fp32(const struct stream_case *c)
 {
 	return c->arguments.precision == PRECISION_FP32;
 }
 
 uint64_t stream_elements(const struct stream_case *c)
 {
-	return c->arguments.bytes / (is_fp32(c) ? 4 : 8);
+	return c->arguments.bytes / (stream_is_fp32(c) ? 4 : 8);
 }
 
 void stream_case_init(struct stream_case *c, struct run *run)
@@ -54,14 +54,14 @@ void stream_case_init(struct stream_case *c, struct run *run)
 		c->arguments.stride = (uint64_t)case_integer(p, "strides");
 }
 
-static enum status fill(struct stream_case *c, struct buffer *buffer, uint64_t seed,
-			struct error *err)
+static enum status stream_fill_array(struct stream_case *c, struct buffer *buffer, uint64_t seed,
+				     struct error *err)
 {
 	struct fill_arguments a = { .memory = buffer->memory, .seed = seed, .scale = 1 };
 
 	if (!stream_shapes[c->arguments.operation].numbers)
 		return buffer_fill(buffer, c->stream, seed, err);
-	a.kind = is_fp32(c) ? FILL_FP32 : FILL_FP64;
+	a.kind = stream_is_fp32(c) ? FILL_FP32 : FILL_FP64;
 	a.count = stream_elements(c);
 	return backend_launch(c->stream, "fill", &a, err);
 }
@@ -80,8 +80,8 @@ enum status stream_case_open(struct stream_case *c, struct error *err)
 	     buffer_alloc(&c->out, c->device, ALLOCATOR_DEVICE, bytes, err) != STATUS_OK) ||
 	    buffer_alloc(&c->sum, c->device, ALLOCATOR_DEVICE, sizeof(struct stream_sum), err) !=
 		    STATUS_OK ||
-	    (shape->x && fill(c, &c->x, c->seeds[0], err) != STATUS_OK) ||
-	    (shape->y && fill(c, &c->y, c->seeds[1], err) != STATUS_OK) ||
+	    (shape->x && stream_fill_array(c, &c->x, c->seeds[0], err) != STATUS_OK) ||
+	    (shape->y && stream_fill_array(c, &c->y, c->seeds[1], err) != STATUS_OK) ||
 	    (c->cold && cache_flush_open(&c->flush, c->stream, err) != STATUS_OK))
 		return err->status;
 	c->arguments.x = c->x.memory;
@@ -131,7 +131,7 @@ enum status stream_flush_before(void *state, struct error *err)
  * Every element, in place: what was found travels through the memory of the sum, which is not in
  * use.
  */
-static enum status check_elements(struct stream_case *c, struct error *err)
+static enum status stream_check_elements(struct stream_case *c, struct error *err)
 {
 	struct fill_mismatch found = { 0, UINT64_MAX, 0, 0 };
 	struct check_stream_arguments a = { .operation = c->arguments.operation,
@@ -140,7 +140,7 @@ static enum status check_elements(struct stream_case *c, struct error *err)
 					    .bytes = c->arguments.bytes,
 					    .seeds = { c->seeds[0], c->seeds[1] },
 					    .found = c->sum.memory };
-	int digits = is_fp32(c) ? 8 : 16;
+	int digits = stream_is_fp32(c) ? 8 : 16;
 
 	if (a.operation == STREAM_WRITE)
 		a.seeds[0] = c->arguments.seed;
@@ -161,8 +161,8 @@ static enum status check_elements(struct stream_case *c, struct error *err)
 			 stream_elements(c));
 }
 
-static enum status check_dot(const struct stream_case *c, double got, double *error,
-			     struct error *err)
+static enum status stream_check_dot(const struct stream_case *c, double got, double *error,
+				    struct error *err)
 {
 	double expected = stream_dot_reference(c->seeds, stream_elements(c));
 
@@ -173,7 +173,7 @@ static enum status check_dot(const struct stream_case *c, double got, double *er
 			 got);
 }
 
-static enum status check_words(const struct stream_case *c, uint64_t got, struct error *err)
+static enum status stream_check_words(const struct stream_case *c, uint64_t got, struct error *err)
 {
 	uint64_t words = c->arguments.bytes / 8;
 	uint64_t expected = c->arguments.operation == STREAM_RANDOM
@@ -193,7 +193,7 @@ enum status stream_check(struct stream_case *c, double *error, struct error *err
 
 	*error = NAN;
 	if (c->out.memory)
-		return check_elements(c, err);
+		return stream_check_elements(c, err);
 	if (backend_copy(c->stream, &sum, c->sum.memory, offsetof(struct stream_sum, parts), err) !=
 		    STATUS_OK ||
 	    backend_stream_synchronize(c->stream, err) != STATUS_OK) {
@@ -201,6 +201,6 @@ enum status stream_check(struct stream_case *c, double *error, struct error *err
 		return err->status;
 	}
 	if (c->arguments.operation == STREAM_DOT)
-		return check_dot(c, sum.sum.number, error, err);
-	return check_words(c, sum.sum.words, err);
+		return stream_check_dot(c, sum.sum.number, error, err);
+	return stream_check_words(c, sum.sum.words, err);
 }

@@ -24,7 +24,7 @@ struct sum {
 };
 
 VECTORISED
-static int64_t dot_steps(const uint64_t seeds[2], uint64_t begin, uint64_t end)
+static int64_t stream_reference_dot_steps(const uint64_t seeds[2], uint64_t begin, uint64_t end)
 {
 	int64_t sum = 0;
 
@@ -33,12 +33,13 @@ static int64_t dot_steps(const uint64_t seeds[2], uint64_t begin, uint64_t end)
 	return sum;
 }
 
-static void add_dot(void *context, size_t begin, size_t end)
+static void reference_add_dot(void *context, size_t begin, size_t end)
 {
 	struct sum *s = context;
 
 	for (uint64_t at = begin; at < end; at += GRAIN) {
-		int64_t sum = dot_steps(s->seeds, at, at + GRAIN < end ? at + GRAIN : end);
+		int64_t sum = stream_reference_dot_steps(s->seeds, at,
+							 at + GRAIN < end ? at + GRAIN : end);
 
 		atomic_fetch_add(&s->high, sum >> 32);
 		atomic_fetch_add(&s->low, sum & INT64_C(0xFFFFFFFF));
@@ -49,7 +50,7 @@ double stream_dot_reference(const uint64_t seeds[2], uint64_t count)
 {
 	struct sum s = { .seeds = { seeds[0], seeds[1] } };
 
-	parallel_for(count, GRAIN, add_dot, &s);
+	parallel_for(count, GRAIN, reference_add_dot, &s);
 	return (double)((long double)s.high * 0x1p-14L + (long double)s.low * 0x1p-46L);
 }
 
@@ -59,7 +60,7 @@ double stream_dot_tolerance(uint64_t count)
 }
 
 VECTORISED
-static uint64_t sum_words(uint64_t seed, uint64_t begin, uint64_t end)
+static uint64_t stream_reference_sum_words(uint64_t seed, uint64_t begin, uint64_t end)
 {
 	uint64_t sum = 0;
 
@@ -68,18 +69,18 @@ static uint64_t sum_words(uint64_t seed, uint64_t begin, uint64_t end)
 	return sum;
 }
 
-static void add_words(void *context, size_t begin, size_t end)
+static void reference_add_words(void *context, size_t begin, size_t end)
 {
 	struct sum *s = context;
 
-	atomic_fetch_add(&s->total, sum_words(s->seeds[0], begin, end));
+	atomic_fetch_add(&s->total, stream_reference_sum_words(s->seeds[0], begin, end));
 }
 
 uint64_t stream_words_reference(uint64_t seed, uint64_t words)
 {
 	struct sum s = { .seeds = { seed } };
 
-	parallel_for(words, GRAIN, add_words, &s);
+	parallel_for(words, GRAIN, reference_add_words, &s);
 	return s.total;
 }
 

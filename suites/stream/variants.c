@@ -49,8 +49,7 @@ char *stream_variant_text(const struct stream_variant *v, const struct device_in
 		snprintf(blocks, sizeof(blocks), ", at most %u blocks per multiprocessor",
 			 v->blocks);
 	if (device_is_host(info))
-		snprintf(out, size, "%s",
-			 v->streaming ? "stores past the caches" : "ordinary stores");
+		snprintf(out, size, "%s", v->streaming ? "streaming stores" : "ordinary stores");
 	else
 		snprintf(out, size,
 			 "%u 16-byte accesses in flight per thread and array, blocks of %u "

@@ -4,13 +4,13 @@
 
 #include "base/memory.h"
 
-struct pair {
+struct access_pair {
 	struct device *a, *b;
 	unsigned turn; /* of the latest case that asked for it */
 };
 
 struct access {
-	struct pair *pairs; /* that were switched on */
+	struct access_pair *pairs; /* that were switched on */
 	size_t count, capacity;
 	unsigned turn;
 };
@@ -25,11 +25,11 @@ void access_turn(struct access *access)
 	access->turn++;
 }
 
-static struct pair *find(const struct access *access, const struct device *a,
-			 const struct device *b)
+static struct access_pair *access_find_pair(const struct access *access, const struct device *a,
+					    const struct device *b)
 {
 	for (size_t i = 0; i < access->count; i++) {
-		struct pair *p = &access->pairs[i];
+		struct access_pair *p = &access->pairs[i];
 
 		if ((p->a == a && p->b == b) || (p->a == b && p->b == a))
 			return p;
@@ -49,12 +49,13 @@ static enum status switch_both(struct device *a, struct device *b, bool on, stru
 }
 
 /* Takes back what earlier cases had of `a` and of `b`; false: there is nothing. */
-static bool make_room(struct access *access, const struct device *a, const struct device *b)
+static bool access_release_unused(struct access *access, const struct device *a,
+				  const struct device *b)
 {
 	bool any = false;
 
 	for (size_t i = access->count; i-- > 0;) {
-		struct pair *p = &access->pairs[i];
+		struct access_pair *p = &access->pairs[i];
 
 		if (p->turn == access->turn || (p->a != a && p->a != b && p->b != a && p->b != b))
 			continue;
@@ -72,7 +73,7 @@ static enum status switch_on(struct access *access, struct device *a, struct dev
 
 	if (switch_both(a, b, true, &refused) == STATUS_OK)
 		return STATUS_OK;
-	if (refused.status == STATUS_UNSUPPORTED && make_room(access, a, b))
+	if (refused.status == STATUS_UNSUPPORTED && access_release_unused(access, a, b))
 		return switch_both(a, b, true, err);
 	return error_set(err, refused.status, "%s", refused.message);
 }
@@ -80,7 +81,7 @@ static enum status switch_on(struct access *access, struct device *a, struct dev
 enum status access_set(struct access *access, struct device *a, struct device *b, bool on,
 		       struct error *err)
 {
-	struct pair *known = find(access, a, b);
+	struct access_pair *known = access_find_pair(access, a, b);
 
 	if (known && on) {
 		known->turn = access->turn;
@@ -91,7 +92,7 @@ enum status access_set(struct access *access, struct device *a, struct device *b
 		return err->status;
 	if (on) {
 		ARRAY_GROW(access->pairs, access->count, access->capacity);
-		access->pairs[access->count++] = (struct pair){ a, b, access->turn };
+		access->pairs[access->count++] = (struct access_pair){ a, b, access->turn };
 	} else if (known) {
 		*known = access->pairs[--access->count];
 	}

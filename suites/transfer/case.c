@@ -1,7 +1,4 @@
-/*
- * One case from its parameters to its outcome; what is timed in between is measure.c's and
- * latency.c's business.
- */
+/* One case of copies from its parameters to its outcome: buffers, timed quantities, metrics. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +9,271 @@
 #include "plan/suite.h"
 #include "suites/transfer/access.h"
 #include "suites/transfer/transfer.h"
+
+static enum status launch_lane(void *state, unsigned batch, struct error *err)
+{
+	return lane_copy(state, batch, err);
+}
+
+static enum status transfer_copy_and_wait(void *state, unsigned batch, struct error *err)
+{
+	struct transfer_lane *lane = state;
+
+	if (lane_copy(lane, batch, err) != STATUS_OK)
+		return err->status;
+	return backend_stream_synchronize(lane->stream, err);
+}
+
+static void add_timing(struct transfer *t, const char *name, struct workload workload)
+{
+	t->timings[t->timing_count] =
+		(struct timing){ .name = name,
+				 .workload = workload,
+				 .series = t->run->result->series_count + t->timing_count };
+	t->timing_count++;
+}
+
+const struct series *transfer_series(const struct transfer *t, size_t timing)
+{
+	return &t->run->result->series[t->timings[timing].series];
+}
+
+/* The first lane by itself. */
+static void transfer_plan_one(struct transfer *t, const char *name)
+{
+	struct transfer_lane *lane = &t->lanes[0];
+	bool blocks = t->info->host && t->memory == ALLOCATOR_PAGEABLE;
+
+	add_timing(t, name,
+		   (struct workload){ .state = lane,
+				      .launch = blocks ? transfer_copy_and_wait : launch_lane,
+				      .clock = blocks ? CLOCK_HOST : CLOCK_DEVICE,
+				      .streams = &lane->stream,
+				      .stream_count = 1,
+				      .no_gate = blocks || t->staged,
+				      .has_energy = t->info->timing != TIME_PAIRS });
+}
+
+/* The others have twice the work, so that they end later. */
+static uint64_t busy_copies(const struct contended_copy *c, const struct transfer_lane *other,
+			    uint64_t batch)
+{
+	uint64_t bytes = 2 * batch * c->t->lanes[c->timed].plan.bytes;
+
+	return (bytes + other->plan.bytes - 1) / other->plan.bytes;
+}
+
+/* They start with the first timed copy. */
+static enum status launch_contended_copy(void *state, unsigned batch, struct error *err)
+{
+	struct contended_copy *c = state;
+	struct transfer_lane *timed = &c->t->lanes[c->timed];
+
+	if (backend_event_record(c->start, timed->stream, err) != STATUS_OK)
+		return err->status;
+	for (size_t i = 0; i < c->t->lane_count; i++) {
+		struct transfer_lane *other = &c->t->lanes[i];
+
+		if (i == c->timed)
+			continue;
+		if (backend_stream_wait(other->stream, c->start, err) != STATUS_OK ||
+		    lane_copy(other, busy_copies(c, other, batch), err) != STATUS_OK)
+			return err->status;
+	}
+	return lane_copy(timed, batch, err);
+}
+
+static enum status finish_contended_copy(void *state, struct error *err)
+{
+	struct contended_copy *c = state;
+
+	for (size_t i = 0; i < c->t->lane_count; i++)
+		if (i != c->timed &&
+		    backend_stream_synchronize(c->t->lanes[i].stream, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+enum status transfer_plan_contended_copy(struct transfer *t, size_t timed, const char *name,
+					 struct error *err)
+{
+	struct contended_copy *c = &t->contended[t->timing_count];
+	const struct transfer_lane *other =
+		&t->lanes[t->lane_count - 1 - (timed == t->lane_count - 1)];
+
+	*c = (struct contended_copy){ .t = t, .timed = timed };
+	if (backend_event_create(t->lanes[timed].stream->device, &c->start, err) != STATUS_OK)
+		return err->status;
+	add_timing(t, name,
+		   (struct workload){ .state = c,
+				      .launch = launch_contended_copy,
+				      .finish = finish_contended_copy,
+				      .clock = CLOCK_DEVICE,
+				      .streams = &t->lanes[timed].stream,
+				      .stream_count = 1,
+				      .commands = (unsigned)busy_copies(c, other, 1) + 1,
+				      .no_gate = t->staged });
+	return STATUS_OK;
+}
+
+/* Index of a lane's direction: 0 from the host or forward, 1 to the host or backward. */
+static size_t lane_direction(const struct transfer *t, size_t lane)
+{
+	int from = t->routes[lane].from;
+
+	return (size_t)(t->info->peer ? from : from != ROUTE_HOST);
+}
+
+static enum status transfer_plan_in_turn(struct transfer *t, struct error *err)
+{
+	static const char *const names[2][2] = { { "transfer.time_h2d", "transfer.time_d2h" },
+						 { "transfer.time_forward",
+						   "transfer.time_backward" } };
+	bool peer = t->info->peer;
+
+	for (size_t i = 0; i < 2; i++)
+		if (transfer_plan_contended_copy(t, i, names[peer][lane_direction(t, i)], err) !=
+		    STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+static enum status launch_together(void *state, unsigned batch, struct error *err)
+{
+	struct transfer *t = state;
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < t->lane_count && status == STATUS_OK; i++)
+		status = lane_copy(&t->lanes[i], batch, err);
+	return status;
+}
+
+static void plan_together(struct transfer *t)
+{
+	for (size_t i = 0; i < t->lane_count; i++)
+		t->streams[i] = t->lanes[i].stream;
+	add_timing(t, "transfer.time",
+		   (struct workload){ .state = t,
+				      .launch = launch_together,
+				      .clock = CLOCK_DEVICE,
+				      .streams = t->streams,
+				      .stream_count = t->lane_count,
+				      .has_energy = true });
+}
+
+enum status transfer_plan_timings(struct transfer *t, struct error *err)
+{
+	enum timing_kind kind = t->info->timing;
+
+	if (kind == TIME_FIRST)
+		return transfer_plan_contended_copy(t, 0, "transfer.time", err);
+	if (kind == TIME_IN_TURN && !t->lanes[0].reverse)
+		return transfer_plan_in_turn(t, err);
+	if (kind == TIME_PAIRS)
+		transfer_plan_one(t, "transfer.time_alone");
+	if (kind == TIME_PAIRS || kind == TIME_TOGETHER)
+		plan_together(t);
+	else
+		transfer_plan_one(t, "transfer.time");
+	return STATUS_OK;
+}
+
+void transfer_close_timings(struct transfer *t)
+{
+	for (size_t i = 0; i < t->timing_count; i++) {
+		backend_event_destroy(t->contended[i].start);
+		t->contended[i].start = NULL;
+	}
+	t->timing_count = 0;
+}
+
+static bool transfer_has_energy(const struct transfer *t)
+{
+	return t->timings[t->timing_count - 1].workload.has_energy;
+}
+
+static void transfer_record_copy(struct transfer *t, const struct series *time, double bytes)
+{
+	run_rate(t->run, "transfer.bandwidth", bytes, time);
+	run_duration(t->run, "transfer.time", time);
+	run_statistic(t->run, "transfer.first", time->first, time);
+	if (transfer_has_energy(t))
+		run_energy(t->run, "bytes_per_joule", bytes);
+}
+
+/* One kernel moves both directions in step, so both take the same time. */
+static void record_reverses(struct transfer *t)
+{
+	static const char *const names[2] = { "transfer.bandwidth_h2d", "transfer.bandwidth_d2h" };
+
+	transfer_record_copy(t, transfer_series(t, 0), 2 * (double)t->bytes);
+	for (size_t i = 0; i < 2; i++)
+		run_rate(t->run, names[i], (double)t->bytes, transfer_series(t, 0));
+}
+
+static void transfer_record_in_turn(struct transfer *t)
+{
+	static const char *const names[2][2] = {
+		{ "transfer.bandwidth_h2d", "transfer.bandwidth_d2h" },
+		{ "transfer.bandwidth_forward", "transfer.bandwidth_backward" }
+	};
+	bool peer = t->info->peer;
+	double seconds[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		seconds[i] = transfer_series(t, i)->statistics.median;
+		run_rate(t->run, names[peer][lane_direction(t, i)], (double)t->bytes,
+			 transfer_series(t, i));
+	}
+	run_sum(t->run, "transfer.bandwidth", names[peer], 2);
+	if (fmax(seconds[0], seconds[1]) > 2 * fmin(seconds[0], seconds[1]))
+		run_note(t->run, "One direction is more than twice as fast as the other, so it was "
+				 "not busy during all of the timing of the slower one.");
+}
+
+static void record_together(struct transfer *t, const struct series *time)
+{
+	transfer_record_copy(t, time, (double)t->bytes * (double)t->lane_count);
+	run_rate(t->run, "transfer.bandwidth_each", (double)t->bytes, time);
+}
+
+/* Less than this of what the first pair has alone is a disturbance. */
+#define KEPT_AT_LEAST 0.97
+
+static void transfer_record_pairs(struct transfer *t)
+{
+	const struct transfer_lane *lane = &t->lanes[0];
+	double kept;
+
+	record_together(t, transfer_series(t, 1));
+	kept = transfer_series(t, 0)->statistics.median *
+	       case_metric(t->run->result, "transfer.bandwidth_each")->value / (double)t->bytes;
+	run_value(t->run, "transfer.concurrent_share", kept);
+	run_note(t->run,
+		 "The slowest of %zu concurrent pairs reaches %.1f %% of %s and %s alone: %s.",
+		 t->lane_count, 100 * kept, lane->plan.from.device->info.id,
+		 lane->plan.to.device->info.id,
+		 kept < KEPT_AT_LEAST ? "they slow each other down, or one is slower"
+				      : "they do not slow each other down");
+}
+
+void transfer_record(struct transfer *t)
+{
+	enum timing_kind kind = t->info->timing;
+
+	if (kind == TIME_IN_TURN && t->lanes[0].reverse)
+		record_reverses(t);
+	else if (kind == TIME_IN_TURN)
+		transfer_record_in_turn(t);
+	else if (kind == TIME_TOGETHER)
+		record_together(t, transfer_series(t, 0));
+	else if (kind == TIME_PAIRS)
+		transfer_record_pairs(t);
+	else
+		transfer_record_copy(t, transfer_series(t, 0), (double)t->bytes);
+	if (!transfer_has_energy(t) && t->run->sampler.rules->energy_seconds > 0)
+		run_note(t->run, "No energy figure: untimed copies use part of the energy.");
+}
 
 void transfer_note_nodes(struct run *run, const int *nodes, size_t count)
 {
@@ -41,7 +303,7 @@ static void note_nodes(const struct transfer *t)
 	free(nodes);
 }
 
-static void note_cache(const struct transfer *t)
+static void transfer_note_cache(const struct transfer *t)
 {
 	const struct device_info *info = &t->run->devices[0]->info;
 	uint64_t cache = info->l2_bytes, all = lane_footprint(t->bytes, t->slots);
@@ -49,8 +311,8 @@ static void note_cache(const struct transfer *t)
 
 	if (t->slots > 1 && all < transfer_cache(info, transfer_cold(t->run->c)))
 		run_note(t->run,
-			 "Rotates over %zu buffers, which stay in a cache all the same: they have "
-			 "%s together.",
+			 "Rotates over %zu buffers, which fit in a cache nevertheless: %s "
+			 "together.",
 			 t->slots, units_size(all, size, sizeof(size)));
 	else if (t->slots > 1)
 		run_note(t->run,
@@ -58,15 +320,15 @@ static void note_cache(const struct transfer *t)
 			 "device).",
 			 t->slots, units_size(cache, size, sizeof(size)));
 	else if (t->bytes < cache)
-		run_note(t->run, "The data fit in the device's cache (%s).",
+		run_note(t->run, "The data fits in the cache of the device (%s).",
 			 units_size(cache, size, sizeof(size)));
 	/* Small ones then take what a launch takes, many times what they take by themselves. */
 	if (t->slots > 1 && transfer_by_kernel(t->run->c))
-		run_note(t->run, "Each copy is a launch of its own; of one block all of a sample "
-				 "are one launch.");
+		run_note(t->run, "Each copy is one launch; the copies of one block in a sample are "
+				 "a single launch.");
 }
 
-static struct lane_end end_of(const struct transfer *t, int end, int other)
+static struct lane_end transfer_lane_end(const struct transfer *t, int end, int other)
 {
 	if (end == ROUTE_HOST)
 		return (struct lane_end){ t->run->devices[other], t->memory };
@@ -80,8 +342,8 @@ static enum status open_lane(struct transfer *t, size_t i, struct error *err)
 	const struct transfer_state *state = t->run->suite_state;
 	struct lane_plan plan = {
 		.pool = state->pool,
-		.from = end_of(t, route->from, route->to),
-		.to = end_of(t, route->to, route->from),
+		.from = transfer_lane_end(t, route->from, route->to),
+		.to = transfer_lane_end(t, route->to, route->from),
 		.issuer = t->run->devices[route->issuer],
 		.by_kernel = transfer_by_kernel(c),
 		.bytes = t->rotates ? t->bytes : transfer_route_bytes(c, i),
@@ -104,33 +366,26 @@ static enum status open_lanes(struct transfer *t, size_t count, struct error *er
 	return status;
 }
 
-static const char *end_name(const struct lane_end *end)
+static const char *transfer_end_name(const struct lane_end *end)
 {
 	return allocator_on_device(end->allocator) ? end->device->info.id : "host";
-}
-
-static enum status check_lane(struct transfer *t, size_t i, bool before, struct error *err)
-{
-	struct transfer_lane *lane = &t->lanes[i];
-	const struct lane_plan *plan = &lane->plan;
-	enum status status = before ? lane_verify(lane, err) : lane_check(lane, err);
-
-	if (status == STATUS_OK)
-		return status;
-	return error_prefix(err, "%s%s timing, %s to %s",
-			    status == STATUS_MISMATCH ? "corrupt: " : "",
-			    before ? "before" : "after", end_name(&plan->from),
-			    end_name(&plan->to));
 }
 
 enum status transfer_check_lanes(struct transfer *t, size_t first, size_t count, bool before,
 				 struct error *err)
 {
-	enum status status = STATUS_OK;
+	for (size_t i = first; i < first + count; i++) {
+		struct transfer_lane *lane = &t->lanes[i];
+		enum status status = before ? lane_verify(lane, err) : lane_check(lane, err);
 
-	for (size_t i = first; i < first + count && status == STATUS_OK; i++)
-		status = check_lane(t, i, before, err);
-	return status;
+		if (status != STATUS_OK)
+			return error_prefix(err, "%s%s timing, %s to %s",
+					    status == STATUS_MISMATCH ? "corrupt: " : "",
+					    before ? "before" : "after",
+					    transfer_end_name(&lane->plan.from),
+					    transfer_end_name(&lane->plan.to));
+	}
+	return STATUS_OK;
 }
 
 static enum status set_access(struct transfer *t, size_t count, struct error *err)
@@ -180,7 +435,7 @@ enum status transfer_open_lanes(struct transfer *t, struct error *err)
 void transfer_note(const struct transfer *t)
 {
 	note_nodes(t);
-	note_cache(t);
+	transfer_note_cache(t);
 }
 
 enum status transfer_open(struct transfer *t, struct run *run, struct error *err)
@@ -199,7 +454,7 @@ enum status transfer_open(struct transfer *t, struct run *run, struct error *err
 void transfer_verified(struct transfer *t)
 {
 	run_verified(t->run,
-		     t->chase ? "the end of the path against its order, before and after timing"
+		     t->chase ? "end of the path against its order, before and after timing"
 			      : "every byte against the generator, before and after timing",
 		     NAN, NAN);
 }

@@ -27,7 +27,7 @@ struct bounds {
 };
 
 /* Findings about one kind of case, by its direction and engine, which determine the path. */
-struct kind {
+struct pair_kind {
 	bool disturbs, known;
 	size_t bytes;
 	struct bounds alone[TIMINGS_MAX]; /* the reference */
@@ -35,7 +35,7 @@ struct kind {
 };
 
 struct pair_kinds {
-	struct kind kinds[DIRECTION_COUNT][2];
+	struct pair_kind kinds[DIRECTION_COUNT][2];
 };
 
 struct pair_kinds *pair_kinds_open(void)
@@ -43,12 +43,13 @@ struct pair_kinds *pair_kinds_open(void)
 	return xcalloc(1, sizeof(struct pair_kinds));
 }
 
-static struct kind *kind_of(const struct transfer_state *state, const struct plan_case *c)
+static struct pair_kind *pairs_group_pair_kind(const struct transfer_state *state,
+					       const struct plan_case *c)
 {
 	return &state->kinds->kinds[case_integer(c, "directions")][transfer_by_kernel(c)];
 }
 
-static bool same_parameters(const struct plan_case *a, const struct plan_case *b)
+static bool pairs_group_same_parameters(const struct plan_case *a, const struct plan_case *b)
 {
 	if (a->parameter_count != b->parameter_count)
 		return false;
@@ -59,15 +60,7 @@ static bool same_parameters(const struct plan_case *a, const struct plan_case *b
 	return true;
 }
 
-static bool direct(const struct plan_case *c)
-{
-	for (size_t i = 0; i < c->parameter_count; i++)
-		if (strcmp(c->parameters[i].key->name, "access") == 0)
-			return strcmp(c->parameters[i].value->text, "on") == 0;
-	return true;
-}
-
-static bool share_a_device(const struct plan_case *a, const struct plan_case *b)
+static bool pairs_group_share_a_device(const struct plan_case *a, const struct plan_case *b)
 {
 	for (size_t i = 0; i < a->device_count; i++)
 		for (size_t j = 0; j < b->device_count; j++)
@@ -83,11 +76,12 @@ static bool pairs_group(const struct transfer_state *state, const struct plan_ca
 	enum direction direction = (enum direction)case_integer(other, "directions");
 	enum placing placing = direction_info(direction)->placing;
 
-	if ((placing != EACH_PAIR && placing != EACH_TWO) || !direct(other) ||
-	    kind_of(state, other)->disturbs)
+	if ((placing != EACH_PAIR && placing != EACH_TWO) ||
+	    strcmp(case_text_or(other, "access", "on"), "on") != 0 ||
+	    pairs_group_pair_kind(state, other)->disturbs)
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if (share_a_device(group[i], other))
+		if (pairs_group_share_a_device(group[i], other))
 			return false;
 	return true;
 }
@@ -95,7 +89,7 @@ static bool pairs_group(const struct transfer_state *state, const struct plan_ca
 bool transfer_groups_with(const void *state, const struct plan_case *const *group, size_t count,
 			  const struct plan_case *other)
 {
-	return same_parameters(group[0], other) &&
+	return pairs_group_same_parameters(group[0], other) &&
 	       (pairs_group(state, group, count, other) || rotation_groups_with(group[0], other));
 }
 
@@ -105,17 +99,17 @@ struct pair_group {
 	struct transfer **all;
 	struct error **errs;
 	size_t count;
-	struct kind *kind;
+	struct pair_kind *kind;
 	/* series of the first pair alone; NOT_ALONE: the reference is an earlier one's */
 	size_t alone[TIMINGS_MAX];
 };
 
-static const struct series *series_at(const struct transfer *t, size_t index)
+static const struct series *pairs_group_series_at(const struct transfer *t, size_t index)
 {
 	return &t->run->result->series[index];
 }
 
-static struct bounds bounds_of(const struct series *s)
+static struct bounds pairs_group_bounds_of(const struct series *s)
 {
 	const struct statistics *x = &s->statistics;
 
@@ -127,7 +121,7 @@ static struct bounds bounds_of(const struct series *s)
 #define DIFFERENT_ANYHOW 0.03
 
 /* Beyond both intervals, and by more than the precision that was asked for. */
-static bool slower(const struct transfer *t, struct bounds a, struct bounds b)
+static bool pair_is_slower(const struct transfer *t, struct bounds a, struct bounds b)
 {
 	return a.low > b.high * (1 + t->run->sampler.rules->target) ||
 	       a.median > b.median * (1 + DIFFERENT_ANYHOW);
@@ -148,33 +142,33 @@ static void rename_series(const struct transfer *t, size_t index, const char *na
 }
 
 /* Samples it as NAME_alone; *index: the series. */
-static enum status sample_alone(struct transfer *t, size_t i, size_t *index, struct error *err)
+static enum status pair_sample_alone(struct transfer *t, size_t i, size_t *index, struct error *err)
 {
-	struct timing *timing = &t->timings[i];
-	size_t kept = timing->series;
+	const struct timing *timing = &t->timings[i];
 	char *name = xasprintf("%s_alone", timing->name);
-	enum status status = transfer_sample(t, i, name, err);
+	const struct series *series;
+	enum status status;
 
+	*index = t->run->result->series_count;
+	status = run_sample(t->run, &timing->workload, name, &series, err);
 	free(name);
-	*index = timing->series;
-	timing->series = kept;
 	return status;
 }
 
 /* The faster of the two counts: step 3. */
-static enum status compare(const struct pair_group *c, size_t member, size_t i)
+static enum status pair_compare_with_alone(const struct pair_group *c, size_t member, size_t i)
 {
 	struct transfer *t = c->all[member];
 	struct timing *timing = &t->timings[i];
-	struct bounds together = bounds_of(transfer_series(t, i));
+	struct bounds together = pairs_group_bounds_of(transfer_series(t, i));
 	size_t alone = member == 0 ? c->alone[i] : NOT_ALONE;
 
-	if (!slower(t, together, c->kind->alone[i]) &&
+	if (!pair_is_slower(t, together, c->kind->alone[i]) &&
 	    !of_another_speed(together, c->kind->alone[i]))
 		return STATUS_OK;
-	if (alone == NOT_ALONE && sample_alone(t, i, &alone, c->errs[member]) != STATUS_OK)
+	if (alone == NOT_ALONE && pair_sample_alone(t, i, &alone, c->errs[member]) != STATUS_OK)
 		return c->errs[member]->status;
-	if (!slower(t, together, bounds_of(series_at(t, alone))))
+	if (!pair_is_slower(t, together, pairs_group_bounds_of(pairs_group_series_at(t, alone))))
 		return STATUS_OK;
 	timing->apart = true;
 	timing->grouped = timing->series;
@@ -185,7 +179,7 @@ static enum status compare(const struct pair_group *c, size_t member, size_t i)
 	return STATUS_OK;
 }
 
-static enum status sample_all(const struct pair_group *c, size_t i)
+static enum status pairs_group_pairs_sample_all(const struct pair_group *c, size_t i)
 {
 	struct run **runs = xcalloc(c->count, sizeof(struct run *));
 	struct workload *workloads = xcalloc(c->count, sizeof(*workloads));
@@ -212,41 +206,42 @@ static enum status sample_all(const struct pair_group *c, size_t i)
 }
 
 /* Once for all its timings: the worst of them. */
-static void add_note(const struct pair_group *c, const struct transfer *t)
+static void pairs_group_pairs_add_note(const struct pair_group *c, const struct transfer *t)
 {
 	double kept = INFINITY, apart = INFINITY;
 	bool slow = false;
 
 	for (size_t i = 0; i < t->timing_count; i++) {
-		struct bounds counts = bounds_of(transfer_series(t, i));
+		struct bounds counts = pairs_group_bounds_of(transfer_series(t, i));
 		struct bounds first = c->kind->alone[i];
 
 		if (t->timings[i].apart)
-			apart = fmin(apart, counts.median / series_at(t, t->timings[i].grouped)
-								    ->statistics.median);
+			apart = fmin(apart,
+				     counts.median / pairs_group_series_at(t, t->timings[i].grouped)
+							     ->statistics.median);
 		kept = fmin(kept, first.median / counts.median);
-		slow = slow || slower(t, counts, first);
+		slow = slow || pair_is_slower(t, counts, first);
 	}
 	if (isfinite(apart))
 		run_note(t->run,
-			 "Sampled alone: together with %zu other pairs it has %.1f %% of that.",
+			 "Sampled alone; together with %zu other pairs it reaches %.1f %% of this.",
 			 c->count - 1, 100 * apart);
 	else
 		run_note(t->run,
-			 "Sampled together with %zu other pairs; it has %.1f %% of what %s and %s "
-			 "have alone%s.",
+			 "Sampled together with %zu other pairs; it reaches %.1f %% of %s and %s "
+			 "alone%s.",
 			 c->count - 1, 100 * kept, c->kind->pair[0], c->kind->pair[1],
-			 slow ? ", and no more by itself" : "");
+			 slow ? ", and no more when alone" : "");
 }
 
 /* Step 1, of one timing. */
-static enum status sample_reference(struct pair_group *c, size_t i)
+static enum status pairs_group_sample_reference(struct pair_group *c, size_t i)
 {
 	struct transfer *first = c->all[0];
 
-	if (sample_alone(first, i, &c->alone[i], c->errs[0]) != STATUS_OK)
+	if (pair_sample_alone(first, i, &c->alone[i], c->errs[0]) != STATUS_OK)
 		return c->errs[0]->status;
-	c->kind->alone[i] = bounds_of(series_at(first, c->alone[i]));
+	c->kind->alone[i] = pairs_group_bounds_of(pairs_group_series_at(first, c->alone[i]));
 	for (size_t end = 0; end < 2; end++)
 		snprintf(c->kind->pair[end], sizeof(c->kind->pair[end]), "%.31s",
 			 first->run->devices[end]->info.id);
@@ -259,11 +254,11 @@ static enum status measure_timing(struct pair_group *c, size_t i)
 
 	c->alone[i] = NOT_ALONE;
 	if (!c->kind->known)
-		status = sample_reference(c, i);
+		status = pairs_group_sample_reference(c, i);
 	if (status == STATUS_OK)
-		status = sample_all(c, i);
+		status = pairs_group_pairs_sample_all(c, i);
 	for (size_t k = 0; k < c->count && status == STATUS_OK; k++)
-		status = compare(c, k, i);
+		status = pair_compare_with_alone(c, k, i);
 	return status;
 }
 
@@ -279,30 +274,31 @@ static void fail_all(const struct pair_group *c, enum status status)
 		error_set(c->errs[i], status, "%s", message);
 }
 
-static void measure(struct pair_group *c)
+static void pairs_measure_group(struct pair_group *c)
 {
 	struct transfer *first = c->all[0];
 	enum status status = STATUS_OK;
+	const struct series *series;
 
-	c->kind = kind_of(first->run->suite_state, first->run->c);
+	c->kind = pairs_group_pair_kind(first->run->suite_state, first->run->c);
 	c->kind->known = c->kind->known && c->kind->bytes == first->bytes;
 	for (size_t i = 0; i < first->timing_count && status == STATUS_OK; i++)
-		status = c->count > 1
-				 ? measure_timing(c, i)
-				 : transfer_sample(first, i, first->timings[i].name, c->errs[0]);
+		status = c->count > 1 ? measure_timing(c, i)
+				      : run_sample(first->run, &first->timings[i].workload,
+						   first->timings[i].name, &series, c->errs[0]);
 	if (status != STATUS_OK) {
 		fail_all(c, status);
 		return;
 	}
 	for (size_t i = 0; i < c->count && c->count > 1; i++)
-		add_note(c, c->all[i]);
+		pairs_group_pairs_add_note(c, c->all[i]);
 	if (c->count > 1) {
 		c->kind->known = true;
 		c->kind->bytes = first->bytes;
 	}
 }
 
-static void run_pairs(struct run *const *runs, size_t count, struct error *errs)
+static void pairs_group_run_pairs(struct run *const *runs, size_t count, struct error *errs)
 {
 	struct transfer *all = xcalloc(count, sizeof(*all));
 	struct pair_group c = { .all = xcalloc(count, sizeof(struct transfer *)),
@@ -316,7 +312,7 @@ static void run_pairs(struct run *const *runs, size_t count, struct error *errs)
 		c.errs[c.count++] = &errs[i];
 	}
 	if (c.count > 0)
-		measure(&c);
+		pairs_measure_group(&c);
 	for (size_t i = 0; i < c.count; i++)
 		if (c.errs[i]->status == STATUS_OK)
 			transfer_finish(c.all[i], c.errs[i]);
@@ -334,5 +330,5 @@ void transfer_run_group(struct run *const *runs, size_t count, struct error *err
 	if (direction_info(direction)->timing == TIME_FIRST)
 		rotation_run(runs, count, errs);
 	else
-		run_pairs(runs, count, errs);
+		pairs_group_run_pairs(runs, count, errs);
 }

@@ -8,24 +8,24 @@
 /* Alignment for check_fill and for a kernel's widest store. */
 #define ALIGNMENT 16
 
-static size_t stride_of(size_t bytes)
+static size_t lane_stride(size_t bytes)
 {
 	return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 uint64_t lane_footprint(size_t bytes, size_t slots)
 {
-	return (uint64_t)stride_of(bytes) * slots;
+	return (uint64_t)lane_stride(bytes) * slots;
 }
 
-static enum status poison(struct transfer_lane *lane, struct error *err)
+static enum status lane_poison(struct transfer_lane *lane, struct error *err)
 {
 	lane->copies = 0;
 	return buffer_poison(&lane->to, lane->at_to, err);
 }
 
 /* One stream for each device that takes part. */
-static enum status open_streams(struct transfer_lane *lane, struct error *err)
+static enum status lane_open_streams(struct transfer_lane *lane, struct error *err)
 {
 	struct device *issuer = lane->plan.issuer;
 	struct device *ends[2] = { lane->plan.from.device, lane->plan.to.device };
@@ -42,8 +42,8 @@ static enum status open_streams(struct transfer_lane *lane, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status alloc_end(struct transfer_lane *lane, const struct lane_end *end,
-			     struct buffer *buffer, struct error *err)
+static enum status lane_alloc_end(struct transfer_lane *lane, const struct lane_end *end,
+				  struct buffer *buffer, struct error *err)
 {
 	uint64_t footprint = lane_footprint(lane->plan.bytes, lane->plan.slots);
 	int none;
@@ -52,7 +52,7 @@ static enum status alloc_end(struct transfer_lane *lane, const struct lane_end *
 			 allocator_on_device(end->allocator) ? &none : &lane->node, err);
 }
 
-static enum status alloc_record(struct transfer_lane *lane, struct error *err)
+static enum status lane_alloc_record(struct transfer_lane *lane, struct error *err)
 {
 	int none;
 
@@ -67,14 +67,14 @@ enum status lane_open(struct transfer_lane *lane, const struct lane_plan *plan, 
 	memset(lane, 0, sizeof(*lane));
 	lane->plan = *plan;
 	lane->node = -1;
-	lane->stride = stride_of(plan->bytes);
-	if (open_streams(lane, err) != STATUS_OK ||
-	    alloc_end(lane, &plan->from, &lane->from, err) != STATUS_OK ||
-	    alloc_end(lane, &plan->to, &lane->to, err) != STATUS_OK ||
-	    alloc_record(lane, err) != STATUS_OK ||
+	lane->stride = lane_stride(plan->bytes);
+	if (lane_open_streams(lane, err) != STATUS_OK ||
+	    lane_alloc_end(lane, &plan->from, &lane->from, err) != STATUS_OK ||
+	    lane_alloc_end(lane, &plan->to, &lane->to, err) != STATUS_OK ||
+	    lane_alloc_record(lane, err) != STATUS_OK ||
 	    buffer_fill(&lane->from, lane->at_from, plan->seed, err) != STATUS_OK)
 		return err->status;
-	return poison(lane, err);
+	return lane_poison(lane, err);
 }
 
 void lane_close(struct transfer_lane *lane)
@@ -99,7 +99,8 @@ void lane_join(struct transfer_lane *lane, struct transfer_lane *reverse)
 	reverse->led = true;
 }
 
-static char *block_at(const struct buffer *buffer, const struct transfer_lane *lane, uint64_t slot)
+static char *lane_block_at(const struct buffer *buffer, const struct transfer_lane *lane,
+			   uint64_t slot)
 {
 	return (char *)buffer->memory + slot * lane->stride;
 }
@@ -108,34 +109,21 @@ static enum status launch_copies(struct transfer_lane *lane, uint64_t slot, uint
 				 struct error *err)
 {
 	struct transfer_lane *reverse = lane->reverse;
-	struct copy_arguments a = { .to = block_at(&lane->to, lane, slot),
-				    .from = block_at(&lane->from, lane, slot),
+	struct copy_arguments a = { .to = lane_block_at(&lane->to, lane, slot),
+				    .from = lane_block_at(&lane->from, lane, slot),
 				    .bytes = lane->plan.bytes,
 				    .count = count };
 
 	if (reverse) {
-		a.back_to = block_at(&reverse->to, reverse, slot);
-		a.back_from = block_at(&reverse->from, reverse, slot);
+		a.back_to = lane_block_at(&reverse->to, reverse, slot);
+		a.back_from = lane_block_at(&reverse->from, reverse, slot);
 	}
 	return backend_launch(lane->stream, "copy", &a, err);
 }
 
-static enum status copy_block(struct transfer_lane *lane, uint64_t slot, struct error *err)
-{
-	struct copy_arguments a = { .to = block_at(&lane->to, lane, slot),
-				    .from = block_at(&lane->from, lane, slot),
-				    .bytes = lane->plan.bytes };
-
-	if (lane->plan.by_kernel)
-		return launch_copies(lane, slot, 1, err);
-	if (lane->from.device != lane->to.device)
-		return backend_copy_peer(lane->stream, a.to, lane->to.device, a.from,
-					 lane->from.device, a.bytes, err);
-	return backend_copy(lane->stream, a.to, a.from, a.bytes, err);
-}
-
 enum status lane_copy(struct transfer_lane *lane, uint64_t count, struct error *err)
 {
+	const struct lane_plan *plan = &lane->plan;
 	enum status status = STATUS_OK;
 	uint64_t first = lane->copies;
 
@@ -145,10 +133,21 @@ enum status lane_copy(struct transfer_lane *lane, uint64_t count, struct error *
 	if (lane->reverse)
 		lane->reverse->copies += count;
 	/* Copies of one block follow each other without another launch. */
-	if (lane->plan.by_kernel && lane->plan.slots == 1)
+	if (plan->by_kernel && plan->slots == 1)
 		return launch_copies(lane, 0, count, err);
-	for (uint64_t i = 0; i < count && status == STATUS_OK; i++)
-		status = copy_block(lane, (first + i) % lane->plan.slots, err);
+	for (uint64_t i = 0; i < count && status == STATUS_OK; i++) {
+		uint64_t slot = (first + i) % plan->slots;
+		void *to = lane_block_at(&lane->to, lane, slot);
+		const void *from = lane_block_at(&lane->from, lane, slot);
+
+		if (plan->by_kernel)
+			status = launch_copies(lane, slot, 1, err);
+		else if (lane->from.device != lane->to.device)
+			status = backend_copy_peer(lane->stream, to, lane->to.device, from,
+						   lane->from.device, plan->bytes, err);
+		else
+			status = backend_copy(lane->stream, to, from, plan->bytes, err);
+	}
 	return status;
 }
 
@@ -173,5 +172,5 @@ enum status lane_verify(struct transfer_lane *lane, struct error *err)
 	if (lane_copy(lane, lane->plan.slots, err) != STATUS_OK ||
 	    lane_check(lane, err) != STATUS_OK)
 		return err->status;
-	return poison(lane, err);
+	return lane_poison(lane, err);
 }

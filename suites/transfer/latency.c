@@ -41,7 +41,7 @@ struct chase {
 	uint64_t launches;
 };
 
-static size_t count_of(size_t bytes)
+static size_t chase_node_count(size_t bytes)
 {
 	size_t lines = bytes / LINE;
 
@@ -50,17 +50,17 @@ static size_t count_of(size_t bytes)
 
 static size_t spacing_of(size_t bytes)
 {
-	size_t spacing = bytes / count_of(bytes) / LINE * LINE;
+	size_t spacing = bytes / chase_node_count(bytes) / LINE * LINE;
 
 	return spacing ? spacing : LINE;
 }
 
 uint64_t chase_footprint(size_t bytes)
 {
-	return (uint64_t)count_of(bytes) * spacing_of(bytes);
+	return (uint64_t)chase_node_count(bytes) * spacing_of(bytes);
 }
 
-static uintptr_t address(const struct chase *c, uint64_t step)
+static uintptr_t chase_address(const struct chase *c, uint64_t step)
 {
 	return (uintptr_t)c->memory.memory + c->order[step % c->count] * c->spacing;
 }
@@ -75,14 +75,14 @@ static void lay_out(struct chase *c, char *memory)
 		c->order[j] = (uint32_t)i;
 	}
 	for (size_t i = 0; i < c->count; i++) {
-		uintptr_t next = address(c, i + 1);
+		uintptr_t next = chase_address(c, i + 1);
 
 		memcpy(memory + c->order[i] * c->spacing, &next, sizeof(next));
 	}
 }
 
-static enum status open_memory(struct chase *c, const struct transfer *t, size_t bytes,
-			       struct error *err)
+static enum status chase_open_memory(struct chase *c, const struct transfer *t, size_t bytes,
+				     struct error *err)
 {
 	struct device *home = t->run->devices[t->direction == LATENCY_P2P];
 	size_t footprint = (size_t)chase_footprint(bytes);
@@ -101,12 +101,12 @@ static enum status open_memory(struct chase *c, const struct transfer *t, size_t
 	return pool_take(c->pool, &c->staging, home, ALLOCATOR_PAGEABLE, footprint, &none, err);
 }
 
-static enum status fill_memory(struct chase *c, struct error *err)
+static enum status chase_fill_memory(struct chase *c, struct error *err)
 {
 	uintptr_t first;
 
 	lay_out(c, c->staging.memory ? c->staging.memory : c->memory.memory);
-	first = address(c, 0);
+	first = chase_address(c, 0);
 	if (c->staging.memory && (backend_copy(c->at_memory, c->memory.memory, c->staging.memory,
 					       c->memory.bytes, err) != STATUS_OK ||
 				  backend_stream_synchronize(c->at_memory, err) != STATUS_OK))
@@ -116,7 +116,7 @@ static enum status fill_memory(struct chase *c, struct error *err)
 	return backend_stream_synchronize(c->stream, err);
 }
 
-static void close_memory(struct chase *c)
+static void chase_close_memory(struct chase *c)
 {
 	if (c->stream)
 		backend_stream_synchronize(c->stream, NULL);
@@ -150,7 +150,7 @@ static enum status launch_chase(void *state, unsigned batch, struct error *err)
 enum status chase_check(struct transfer *t, const char *when, struct error *err)
 {
 	struct chase *c = t->chase;
-	uintptr_t expected = address(c, c->launches * HOPS), got = 0;
+	uintptr_t expected = chase_address(c, c->launches * HOPS), got = 0;
 
 	if (backend_copy(c->stream, &got, c->cursor.memory, sizeof(got), err) != STATUS_OK ||
 	    backend_stream_synchronize(c->stream, err) != STATUS_OK) {
@@ -177,6 +177,7 @@ static void plan_timing(struct transfer *t)
 			      .streams = &c->stream,
 			      .stream_count = 1,
 			      .min_samples = MIN_SAMPLES },
+		.series = t->run->result->series_count,
 	};
 }
 
@@ -188,11 +189,12 @@ enum status chase_open(struct transfer *t, struct error *err)
 	*c = (struct chase){ .run = t->run,
 			     .pool = state->pool,
 			     .device = t->run->devices[0],
-			     .count = count_of(t->bytes),
+			     .count = chase_node_count(t->bytes),
 			     .spacing = spacing_of(t->bytes),
 			     .node = -1 };
 	c->order = xcalloc(c->count, sizeof(*c->order));
-	if (open_memory(c, t, t->bytes, err) != STATUS_OK || fill_memory(c, err) != STATUS_OK)
+	if (chase_open_memory(c, t, t->bytes, err) != STATUS_OK ||
+	    chase_fill_memory(c, err) != STATUS_OK)
 		return err->status;
 	transfer_note_nodes(t->run, &c->node, 1);
 	if (launch_chase(c, 1, err) != STATUS_OK || chase_check(t, "before", err) != STATUS_OK)
@@ -210,7 +212,7 @@ void chase_close(struct transfer *t)
 {
 	if (!t->chase)
 		return;
-	close_memory(t->chase);
+	chase_close_memory(t->chase);
 	free(t->chase);
 	t->chase = NULL;
 }

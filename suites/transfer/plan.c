@@ -13,26 +13,14 @@
  */
 #define BUSY_BYTES (64u << 20)
 
-static const struct value *find_axis(const struct plan_case *c, const char *axis)
-{
-	for (size_t i = 0; i < c->parameter_count; i++)
-		if (strcmp(c->parameters[i].key->name, axis) == 0)
-			return c->parameters[i].value;
-	return NULL;
-}
-
 bool transfer_by_kernel(const struct plan_case *c)
 {
-	const struct value *engine = find_axis(c, "engines");
-
-	return engine && strcmp(engine->text, "sm") == 0;
+	return strcmp(case_text_or(c, "engines", ""), "sm") == 0;
 }
 
 bool transfer_cold(const struct plan_case *c)
 {
-	const struct value *state = find_axis(c, "states");
-
-	return state && strcmp(state->text, "cold") == 0;
+	return strcmp(case_text_or(c, "states", ""), "cold") == 0;
 }
 
 uint64_t transfer_cache(const struct device_info *info, bool host)
@@ -86,8 +74,8 @@ static void add_route(const struct route *route, uint64_t block, uint64_t *devic
  * Memory and set-up time of one case; host memory is page-locked and filled at about 2 GB/s, unless
  * an earlier case has left some.
  */
-static void estimate(struct plan_case *point, enum direction direction, size_t device_count,
-		     const struct device_info *info)
+static void transfer_estimate_case(struct plan_case *point, enum direction direction,
+				   size_t device_count, const struct device_info *info)
 {
 	const struct direction_info *d = direction_info(direction);
 	size_t bytes = (size_t)case_integer(point, "sizes");
@@ -114,14 +102,15 @@ static void estimate(struct plan_case *point, enum direction direction, size_t d
 		0.02 + (double)point->host_bytes / 2e9 + (double)point->device_bytes / 20e9;
 }
 
-static bool reaches(const struct device_info *a, const struct device_info *b)
+static bool device_reaches_peer(const struct device_info *a, const struct device_info *b)
 {
 	return a->node == b->node && device_bits_has(&a->peers, b->index);
 }
 
 /* NULL, or why the devices of a case cannot do it with direct access. */
-static const char *unreachable(const struct plan *plan, enum direction direction,
-			       const size_t *devices, size_t count, char *reason, size_t size)
+static const char *transfer_unreachable(const struct plan *plan, enum direction direction,
+					const size_t *devices, size_t count, char *reason,
+					size_t size)
 {
 	struct route *routes = xcalloc(ROUTES_MOST(count), sizeof(*routes));
 	size_t route_count = direction_routes(direction, count, routes);
@@ -134,7 +123,7 @@ static const char *unreachable(const struct plan *plan, enum direction direction
 		if (peer < 0)
 			continue;
 		b = &plan->devices[devices[peer]];
-		reached = reaches(a, b);
+		reached = device_reaches_peer(a, b);
 		if (!reached)
 			snprintf(reason, size, "%.31s cannot access the memory of %.31s", a->id,
 				 b->id);
@@ -143,8 +132,8 @@ static const char *unreachable(const struct plan *plan, enum direction direction
 	return reached ? NULL : reason;
 }
 
-static enum status place(struct plan *plan, struct plan_case *point, const size_t *devices,
-			 size_t count, struct error *err)
+static enum status transfer_plan_case(struct plan *plan, struct plan_case *point,
+				      const size_t *devices, size_t count, struct error *err)
 {
 	enum direction direction = (enum direction)case_integer(point, "directions");
 	bool direct = direction_info(direction)->peer &&
@@ -153,41 +142,43 @@ static enum status place(struct plan *plan, struct plan_case *point, const size_
 	const char *reason = NULL;
 
 	if (direct)
-		reason = unreachable(plan, direction, devices, count, buffer, sizeof(buffer));
-	estimate(point, direction, count, &plan->devices[devices[0]]);
+		reason = transfer_unreachable(plan, direction, devices, count, buffer,
+					      sizeof(buffer));
+	transfer_estimate_case(point, direction, count, &plan->devices[devices[0]]);
 	return reason ? plan_add_skipped(plan, point, devices, count, reason, err)
 		      : plan_add(plan, point, devices, count, err);
 }
 
-static enum status place_each(struct plan *plan, struct plan_case *point, struct error *err)
+static enum status transfer_plan_place_each(struct plan *plan, struct plan_case *point,
+					    struct error *err)
 {
 	for (size_t i = 0; i < plan->device_count; i++)
-		if (place(plan, point, &i, 1, err) != STATUS_OK)
+		if (transfer_plan_case(plan, point, &i, 1, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
 
-static bool same_backend(const struct plan *plan, size_t i, size_t j)
+static bool transfer_plan_same_backend(const struct plan *plan, size_t i, size_t j)
 {
 	return strcmp(plan->devices[i].backend, plan->devices[j].backend) == 0;
 }
 
 /* Places device `first` followed by all others of its backend; nothing when there is no other. */
-static enum status place_all(struct plan *plan, struct plan_case *point, size_t first,
-			     struct error *err)
+static enum status transfer_plan_place_all(struct plan *plan, struct plan_case *point, size_t first,
+					   struct error *err)
 {
 	size_t devices[NODE_DEVICES_MOST] = { first }, count = 1;
 
 	for (size_t j = 0; j < plan->device_count && count < NODE_DEVICES_MOST; j++)
-		if (j != first && same_backend(plan, first, j))
+		if (j != first && transfer_plan_same_backend(plan, first, j))
 			devices[count++] = j;
-	return count > 1 ? place(plan, point, devices, count, err) : STATUS_OK;
+	return count > 1 ? transfer_plan_case(plan, point, devices, count, err) : STATUS_OK;
 }
 
-static bool first_of_backend(const struct plan *plan, size_t i)
+static bool transfer_plan_first_of_backend(const struct plan *plan, size_t i)
 {
 	for (size_t j = 0; j < i; j++)
-		if (same_backend(plan, i, j))
+		if (transfer_plan_same_backend(plan, i, j))
 			return false;
 	return true;
 }
@@ -200,23 +191,24 @@ static enum status place_among_all(struct plan *plan, struct plan_case *point, b
 				   place_fn *from, struct error *err)
 {
 	for (size_t i = 0; i < plan->device_count; i++)
-		if ((each || first_of_backend(plan, i)) && from(plan, point, i, err) != STATUS_OK)
+		if ((each || transfer_plan_first_of_backend(plan, i)) &&
+		    from(plan, point, i, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
 
 /* Devices of the backend of `first`, which is its first one; returns how many. */
-static size_t devices_of_backend(const struct plan *plan, size_t first, size_t *all)
+static size_t transfer_plan_devices_of_backend(const struct plan *plan, size_t first, size_t *all)
 {
 	size_t count = 0;
 
 	for (size_t i = first; i < plan->device_count && count < NODE_DEVICES_MOST; i++)
-		if (same_backend(plan, first, i))
+		if (transfer_plan_same_backend(plan, first, i))
 			all[count++] = i;
 	return count;
 }
 
-static size_t rounds_of(size_t count)
+static size_t transfer_plan_rounds_of(size_t count)
 {
 	return count - 1 + count % 2;
 }
@@ -226,7 +218,7 @@ static size_t rounds_of(size_t count)
  * With an odd number the last one is a dummy, and its partner sits out. Fills `pairs`, pair after
  * pair; returns the number of devices.
  */
-static size_t pair_up(const size_t *all, size_t count, size_t round, size_t *pairs)
+static size_t transfer_plan_pair_up(const size_t *all, size_t count, size_t round, size_t *pairs)
 {
 	size_t places = count + count % 2, ring = places - 1, used = 0;
 
@@ -242,29 +234,29 @@ static size_t pair_up(const size_t *all, size_t count, size_t round, size_t *pai
 }
 
 /* With fewer than two pairs there is nothing to disturb. */
-static enum status place_rounds(struct plan *plan, struct plan_case *point, size_t first,
-				struct error *err)
+static enum status transfer_plan_place_rounds(struct plan *plan, struct plan_case *point,
+					      size_t first, struct error *err)
 {
 	size_t all[NODE_DEVICES_MOST], pairs[NODE_DEVICES_MOST],
-		count = devices_of_backend(plan, first, all);
+		count = transfer_plan_devices_of_backend(plan, first, all);
 
-	for (size_t round = 0; count >= 4 && round < rounds_of(count); round++) {
-		size_t used = pair_up(all, count, round, pairs);
+	for (size_t round = 0; count >= 4 && round < transfer_plan_rounds_of(count); round++) {
+		size_t used = transfer_plan_pair_up(all, count, round, pairs);
 
-		if (place(plan, point, pairs, used, err) != STATUS_OK)
+		if (transfer_plan_case(plan, point, pairs, used, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
 }
 
-static enum status place_round_of_pairs(struct plan *plan, struct plan_case *point,
-					const size_t *pairs, size_t used, bool turned,
-					struct error *err)
+static enum status transfer_plan_place_round_of_pairs(struct plan *plan, struct plan_case *point,
+						      const size_t *pairs, size_t used, bool turned,
+						      struct error *err)
 {
 	for (size_t i = 0; i < used; i += 2) {
 		size_t pair[2] = { pairs[i + turned], pairs[i + !turned] };
 
-		if (place(plan, point, pair, 2, err) != STATUS_OK)
+		if (transfer_plan_case(plan, point, pair, 2, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
@@ -274,27 +266,29 @@ static enum status place_round_of_pairs(struct plan *plan, struct plan_case *poi
  * Places every two devices, in an order in which neighbours share none and can be measured together
  * (group.c).
  */
-static enum status place_pairs(struct plan *plan, struct plan_case *point, size_t first,
-			       struct error *err)
+static enum status transfer_plan_place_pairs(struct plan *plan, struct plan_case *point,
+					     size_t first, struct error *err)
 {
 	enum placing placing =
 		direction_info((enum direction)case_integer(point, "directions"))->placing;
 	size_t all[NODE_DEVICES_MOST], pairs[NODE_DEVICES_MOST],
-		count = devices_of_backend(plan, first, all);
+		count = transfer_plan_devices_of_backend(plan, first, all);
 
-	for (size_t round = 0; count >= 2 && round < rounds_of(count); round++) {
-		size_t used = pair_up(all, count, round, pairs);
+	for (size_t round = 0; count >= 2 && round < transfer_plan_rounds_of(count); round++) {
+		size_t used = transfer_plan_pair_up(all, count, round, pairs);
 
-		if (place_round_of_pairs(plan, point, pairs, used, false, err) != STATUS_OK ||
+		if (transfer_plan_place_round_of_pairs(plan, point, pairs, used, false, err) !=
+			    STATUS_OK ||
 		    (placing == EACH_PAIR &&
-		     place_round_of_pairs(plan, point, pairs, used, true, err) != STATUS_OK))
+		     transfer_plan_place_round_of_pairs(plan, point, pairs, used, true, err) !=
+			     STATUS_OK))
 			return err->status;
 	}
 	return STATUS_OK;
 }
 
 /* Combinations that make no sense or were there already; takes axes out that say nothing. */
-static bool makes_sense(struct plan_case *point, enum direction direction)
+static bool transfer_makes_sense(struct plan_case *point, enum direction direction)
 {
 	const struct direction_info *d = direction_info(direction);
 	bool by_kernel = transfer_by_kernel(point), cold = transfer_cold(point);
@@ -341,20 +335,20 @@ enum status transfer_expand(struct plan *plan, struct plan_case *point, struct e
 {
 	enum direction direction = (enum direction)case_integer(point, "directions");
 
-	if (!makes_sense(point, direction) || always_cold(plan, point))
+	if (!transfer_makes_sense(point, direction) || always_cold(plan, point))
 		return STATUS_OK;
 	switch (direction_info(direction)->placing) {
 	case EACH_DEVICE:
-		return place_each(plan, point, err);
+		return transfer_plan_place_each(plan, point, err);
 	case EACH_PAIR:
 	case EACH_TWO:
-		return place_among_all(plan, point, false, place_pairs, err);
+		return place_among_all(plan, point, false, transfer_plan_place_pairs, err);
 	case ALL_DEVICES:
-		return place_among_all(plan, point, false, place_all, err);
+		return place_among_all(plan, point, false, transfer_plan_place_all, err);
 	case EACH_AMONG_ALL:
-		return place_among_all(plan, point, true, place_all, err);
+		return place_among_all(plan, point, true, transfer_plan_place_all, err);
 	case EACH_ROUND:
-		return place_among_all(plan, point, false, place_rounds, err);
+		return place_among_all(plan, point, false, transfer_plan_place_rounds, err);
 	}
 	return STATUS_OK;
 }

@@ -5,16 +5,16 @@
 
 #include "base/memory.h"
 #include "device/limits.h"
-#include "device/placement.h"
+#include "device/host/placement.h"
 
-struct block {
+struct pool_block {
 	struct buffer buffer; /* at its full size */
 	int node;
 	bool lent;
 };
 
 struct pool {
-	struct block *blocks;
+	struct pool_block *blocks;
 	size_t count, capacity;
 };
 
@@ -52,8 +52,8 @@ void pool_close(struct pool *pool)
 }
 
 /* A device that is made of host memory has its own; GPUs share what is near. */
-static bool serves(const struct block *b, const struct device *device, enum allocator allocator,
-		   int node)
+static bool pool_block_serves(const struct pool_block *b, const struct device *device,
+			      enum allocator allocator, int node)
 {
 	const struct device *owner = b->buffer.device;
 
@@ -69,7 +69,7 @@ static bool serves(const struct block *b, const struct device *device, enum allo
 #define SPENDTHRIFT 64
 #define SMALL_BYTES (4u << 20)
 
-static bool fits(const struct block *b, size_t bytes)
+static bool pool_block_fits(const struct pool_block *b, size_t bytes)
 {
 	size_t size = b->buffer.bytes;
 
@@ -77,15 +77,15 @@ static bool fits(const struct block *b, size_t bytes)
 }
 
 /* The smallest idle block that will do. */
-static struct block *find(const struct pool *pool, const struct device *device,
-			  enum allocator allocator, size_t bytes, int node)
+static struct pool_block *pool_find_block(const struct pool *pool, const struct device *device,
+					  enum allocator allocator, size_t bytes, int node)
 {
-	struct block *best = NULL;
+	struct pool_block *best = NULL;
 
 	for (size_t i = 0; i < pool->count; i++) {
-		struct block *b = &pool->blocks[i];
+		struct pool_block *b = &pool->blocks[i];
 
-		if (serves(b, device, allocator, node) && fits(b, bytes) &&
+		if (pool_block_serves(b, device, allocator, node) && pool_block_fits(b, bytes) &&
 		    (!best || b->buffer.bytes < best->buffer.bytes))
 			best = b;
 	}
@@ -97,14 +97,15 @@ static void remove_outgrown(struct pool *pool, const struct device *device,
 			    enum allocator allocator, int node, size_t bytes)
 {
 	for (size_t i = pool->count; i-- > 0;)
-		if (serves(&pool->blocks[i], device, allocator, node) &&
+		if (pool_block_serves(&pool->blocks[i], device, allocator, node) &&
 		    pool->blocks[i].buffer.bytes < bytes &&
 		    bytes / SPENDTHRIFT <= pool->blocks[i].buffer.bytes)
 			remove_block(pool, i);
 }
 
-static enum status add(struct pool *pool, struct device *device, enum allocator allocator,
-		       size_t bytes, int node, struct error *err)
+static enum status pool_add_block(struct pool *pool, struct device *device,
+				  enum allocator allocator, size_t bytes, int node,
+				  struct error *err)
 {
 	struct error first = ERROR_NONE;
 	struct buffer buffer;
@@ -121,7 +122,7 @@ static enum status add(struct pool *pool, struct device *device, enum allocator 
 			return err->status;
 	}
 	ARRAY_GROW(pool->blocks, pool->count, pool->capacity);
-	pool->blocks[pool->count++] = (struct block){ .buffer = buffer, .node = node };
+	pool->blocks[pool->count++] = (struct pool_block){ .buffer = buffer, .node = node };
 	return STATUS_OK;
 }
 
@@ -130,13 +131,13 @@ enum status pool_take(struct pool *pool, struct buffer *buffer, struct device *d
 {
 	bool on_host = !allocator_on_device(allocator);
 	int near = on_host ? placement_begin(device) : -1;
-	struct block *block = find(pool, device, allocator, bytes, near);
+	struct pool_block *block = pool_find_block(pool, device, allocator, bytes, near);
 	enum status status = STATUS_OK;
 
 	memset(buffer, 0, sizeof(*buffer));
 	if (!block) {
 		remove_outgrown(pool, device, allocator, near, bytes);
-		status = add(pool, device, allocator, bytes, near, err);
+		status = pool_add_block(pool, device, allocator, bytes, near, err);
 		block = status == STATUS_OK ? &pool->blocks[pool->count - 1] : NULL;
 	}
 	if (on_host)
@@ -152,7 +153,7 @@ enum status pool_take(struct pool *pool, struct buffer *buffer, struct device *d
 }
 
 /* Bytes that the pool keeps in the memory of `given`: on its device, or anywhere on the host. */
-static uint64_t kept_with(const struct pool *pool, const struct block *given)
+static uint64_t kept_with(const struct pool *pool, const struct pool_block *given)
 {
 	bool on_device = allocator_on_device(given->buffer.allocator);
 	uint64_t bytes = 0;
@@ -169,7 +170,7 @@ static uint64_t kept_with(const struct pool *pool, const struct block *given)
 }
 
 /* Keeping must not make the next case's memory scarce. */
-static bool may_keep(const struct pool *pool, const struct block *block)
+static bool may_keep(const struct pool *pool, const struct pool_block *block)
 {
 	if (allocator_on_device(block->buffer.allocator))
 		return kept_with(pool, block) <=

@@ -1,8 +1,8 @@
 /*
- * host_to_all and its kind: one device is timed while all others are busy, and every device is the
- * one once. All these cases have the same copies, so they share them: opened and filled once,
- * verified before the first and after the last of them, timed by turns. Each case answers for the
- * data of its own device.
+ * host_to_all and its kind: times one device while all others are busy, round-robin over the
+ * devices. All these cases have the same copies, so they share them: opened and filled once,
+ * verified before the first and after the last of them. Each case answers for the data of its own
+ * device.
  */
 #include <stdlib.h>
 
@@ -21,7 +21,7 @@ static size_t lanes_each(const struct plan_case *c)
 	return direction_goes_back((enum direction)case_integer(c, "directions")) ? 2 : 1;
 }
 
-static bool has_device(const struct plan_case *c, size_t device)
+static bool rotation_has_device(const struct plan_case *c, size_t device)
 {
 	for (size_t i = 0; i < c->device_count; i++)
 		if (c->devices[i] == device)
@@ -39,7 +39,7 @@ bool rotation_groups_with(const struct plan_case *c, const struct plan_case *oth
 	    bytes > limits_memory_available() / HOST_SHARE)
 		return false;
 	for (size_t i = 0; i < c->device_count; i++)
-		if (!has_device(other, c->devices[i]))
+		if (!rotation_has_device(other, c->devices[i]))
 			return false;
 	return true;
 }
@@ -55,19 +55,21 @@ static size_t lane_of(const struct transfer *t, const struct plan_case *first,
 	return i * (direction_goes_back(t->direction) ? 2 : 1);
 }
 
-static enum status sample_turn(struct transfer *t, size_t lane, struct error *err)
+static enum status rotation_sample_turn(struct transfer *t, size_t lane, struct error *err)
 {
-	enum status status = transfer_plan_contest(t, lane, "transfer.time", err);
+	enum status status = transfer_plan_contended_copy(t, lane, "transfer.time", err);
+	const struct series *series;
 
 	if (status == STATUS_OK)
-		status = transfer_sample(t, 0, "transfer.time", err);
+		status = run_sample(t->run, &t->timings[0].workload, "transfer.time", &series, err);
 	if (status == STATUS_OK)
 		transfer_record(t);
 	transfer_close_timings(t);
 	return status;
 }
 
-static void carry_out(struct transfer *t, struct run *const *runs, size_t count, struct error *errs)
+static void rotation_run_cases(struct transfer *t, struct run *const *runs, size_t count,
+			       struct error *errs)
 {
 	const struct plan_case *first = runs[0]->c;
 	size_t each = lanes_each(first);
@@ -78,7 +80,7 @@ static void carry_out(struct transfer *t, struct run *const *runs, size_t count,
 		t->run = runs[i];
 		transfer_note(t);
 		if (errs[i].status == STATUS_OK)
-			sample_turn(t, lane_of(t, first, runs[i]->c), &errs[i]);
+			rotation_sample_turn(t, lane_of(t, first, runs[i]->c), &errs[i]);
 	}
 	for (size_t i = 0; i < count; i++) {
 		t->run = runs[i];
@@ -96,7 +98,7 @@ void rotation_run(struct run *const *runs, size_t count, struct error *errs)
 	transfer_init(t, runs[0]);
 	t->rotates = true;
 	if (transfer_open_lanes(t, &errs[0]) == STATUS_OK)
-		carry_out(t, runs, count, errs);
+		rotation_run_cases(t, runs, count, errs);
 	else
 		for (size_t i = 1; i < count; i++)
 			error_set(&errs[i], errs[0].status, "%s", errs[0].message);

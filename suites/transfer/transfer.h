@@ -40,7 +40,7 @@ struct transfer_state {
 struct timing {
 	const char *name; /* of the series */
 	struct workload workload;
-	size_t series; /* index in the result, once it is sampled */
+	size_t series; /* index in the result, where all timings are sampled in their order */
 	/*
 	 * group.c: it is slower in a concurrent group, so `series` is of it alone; the index of the
 	 * other one.
@@ -50,7 +50,7 @@ struct timing {
 };
 
 /* A lane that is timed while the others are busy. */
-struct contest {
+struct contended_copy {
 	struct transfer *t;
 	size_t timed; /* lane */
 	struct event *start;
@@ -72,15 +72,13 @@ struct transfer {
 	struct stream **streams; /* the lanes' */
 	struct timing timings[TIMINGS_MAX];
 	size_t timing_count;
-	struct contest contests[TIMINGS_MAX];
+	struct contended_copy contended[TIMINGS_MAX];
 	struct chase *chase; /* latency.c's; NULL: copies */
 };
 
-/* measure.c: describes what is timed, once the lanes are open; closes what it has opened. */
+/* case.c: describes what is timed, once the lanes are open; closes what it has opened. */
 enum status transfer_plan_timings(struct transfer *t, struct error *err);
 void transfer_close_timings(struct transfer *t);
-/* Samples one of them by itself, as a series `name`. */
-enum status transfer_sample(struct transfer *t, size_t timing, const char *name, struct error *err);
 const struct series *transfer_series(const struct transfer *t, size_t timing);
 /* Records the metrics, once all is sampled. */
 void transfer_record(struct transfer *t);
@@ -107,9 +105,9 @@ enum status transfer_check_lanes(struct transfer *t, size_t first, size_t count,
 void transfer_note(const struct transfer *t);
 void transfer_verified(struct transfer *t);
 
-/* measure.c: one lane is timed while all others are busy. */
-enum status transfer_plan_contest(struct transfer *t, size_t timed, const char *name,
-				  struct error *err);
+/* case.c: one lane is timed while all others are busy. */
+enum status transfer_plan_contended_copy(struct transfer *t, size_t timed, const char *name,
+					 struct error *err);
 
 /* group.c: see src/plan/suite.h. */
 bool transfer_groups_with(const void *state, const struct plan_case *const *group, size_t count,

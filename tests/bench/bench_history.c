@@ -109,6 +109,144 @@ static void errors_of_sizes(size_t series)
 		quiet_months(500, 0.01, rhos[i], series / 500 ? series / 500 : 1);
 }
 
+#define SESSION_SERIES 41 /* of one GPU's night */
+#define SESSION_DEVICE 19 /* of them those that the GPU decides */
+
+/* How often equal levels at a seam raise an alarm within 20 nights, and 3 and 10 % are found. */
+static void seams(struct night_plan plan, const char *what, size_t rounds)
+{
+	static const double steps[] = { 0, 0.03, 0.1 };
+	double alarms = 0, improved = 0, first[3] = { 0 }, all[3] = { 0 };
+
+	plan.series = SESSION_SERIES;
+	plan.seam = true;
+	for (size_t k = 0; k < 3; k++)
+		for (size_t i = 0; i < rounds; i++) {
+			struct seam_outcome o;
+
+			plan.step = steps[k];
+			plan.nights = k ? 10 : 20;
+			plan.seed = 1000 * k + i + 1;
+			o = simulate_seam(&plan);
+			alarms += !k && o.alarm;
+			improved += !k && o.improved;
+			first[k] += 100 * o.first / SESSION_DEVICE / (double)rounds;
+			all[k] += 100 * o.all / SESSION_DEVICE / (double)rounds;
+		}
+	printf("seam, %-30s %2zu nights before: of equal seams %5.2f %% alarm, %5.2f %% claim "
+	       "better; 3 %% found next morning / in 9 nights %3.0f / %3.0f %%, 10 %% %3.0f / "
+	       "%3.0f %%\n",
+	       what, plan.past, 100 * alarms / (double)rounds, 100 * improved / (double)rounds,
+	       first[1], all[1], first[2], all[2]);
+	fflush(stdout);
+}
+
+static void errors_of_seams(size_t rounds)
+{
+	static const size_t pasts[] = { 3, 10, 40 };
+	static const struct {
+		const char *what;
+		double width, rho;
+		bool heavy;
+	} rows[] = {
+		{ "as wide as assumed,", 1, 0, false },
+		{ "the same, Student t3,", 1, 0, true },
+		{ "three times as wide,", 3, 0, false },
+		{ "rho 0.5,", 1, 0.5, false },
+		{ "three times as wide, rho 0.8,", 3, 0.8, false },
+	};
+
+	for (size_t k = 0; k < ARRAY_SIZE(pasts); k++)
+		for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+			seams((struct night_plan){ .past = pasts[k],
+						   .width = rows[i].width,
+						   .rho = rows[i].rho,
+						   .shape = rows[i].heavy ? NOISE_STUDENT3
+									  : NOISE_NORMAL },
+			      rows[i].what, rounds);
+}
+
+/* A fall of 40 % in nights 2 to 10, and false ones of quiet nights. */
+static void errors_of_falls(size_t rounds)
+{
+	static const struct {
+		const char *kind;
+		double noise, rare, stay;
+	} rows[] = {
+		{ "bandwidth", 0.002, 0, 0 },  { "matrix product at the power limit", 0.01, 0, 0 },
+		{ "step", 0.01, 0, 0 },        { NULL, 0.01, 0, 0 },
+		{ "host call", 0.05, 0.3, 0 }, { "host call", 0.05, 0.1, 0.8 },
+	};
+	static const size_t pasts[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 25 };
+
+	for (size_t k = 0; k < ARRAY_SIZE(rows); k++) {
+		printf("fall of 40 %%, %-34s noise %.1f %%, rare state %2.0f %%: told next morning "
+		       "in night",
+		       rows[k].kind ? rows[k].kind : "unknown kind", 100 * rows[k].noise,
+		       100 * rows[k].rare);
+		for (size_t j = 0; j < ARRAY_SIZE(pasts); j++) {
+			struct fall_outcome o, sum = { 0 };
+			size_t past = pasts[j];
+
+			for (size_t i = 0; i < rounds; i++) {
+				struct night_plan plan = { .series = SESSION_SERIES,
+							   .past = past,
+							   .noise = rows[k].noise,
+							   .kind = rows[k].kind,
+							   .shape = rows[k].rare > 0 ? NOISE_STATES
+										     : NOISE_NORMAL,
+							   .rare = rows[k].rare,
+							   .apart = 0.29,
+							   .stay = rows[k].stay,
+							   .step = 0.4,
+							   .seed = i + 1 };
+
+				o = simulate_fall(&plan);
+				sum.told += o.told / (double)rounds;
+				sum.alarms += o.alarms / (double)rounds;
+			}
+			printf(" %zu: %.0f%s", past + 1, 100 * sum.told, past < 9 ? "" : " %");
+			if (past >= 9)
+				printf(" (%.2f %% false before)", 100 * sum.alarms);
+		}
+		putchar('\n');
+		fflush(stdout);
+	}
+}
+
+/* Nights of two states: how many series show a change that is none. */
+static void errors_of_states(size_t rounds)
+{
+	static const double rares[] = { 0.1, 0.3, 0.45 }, stays[] = { 0, 0.5, 0.8 };
+
+	for (size_t r = 0; r < ARRAY_SIZE(rares); r++)
+		for (size_t s = 0; s < ARRAY_SIZE(stays); s++) {
+			struct night_plan plan = { .series = TREND_ODDS_SERIES,
+						   .past = 60,
+						   .nights = 25,
+						   .noise = 0.01,
+						   .shape = NOISE_STATES,
+						   .kind = "host call",
+						   .rare = rares[r],
+						   .apart = 0.29,
+						   .stay = stays[s] };
+			double changes = 0, warnings = 0;
+
+			for (size_t i = 0; i < rounds; i++) {
+				struct quiet_outcome q;
+
+				plan.seed = i + 1;
+				q = simulate_quiet(&plan);
+				changes += q.changes / (double)rounds;
+				warnings += q.warnings / (double)rounds;
+			}
+			printf("two states, rarer %2.0f %% of nights, %3.0f %% stay: %5.2f %% "
+			       "change in 25 nights, %5.2f %% warn\n",
+			       100 * rares[r], 100 * stays[s], 100 * changes, 100 * warnings);
+			fflush(stdout);
+		}
+}
+
 static void make_night(struct result *r, size_t night, size_t metrics, uint64_t *seed)
 {
 	memset(r, 0, sizeof(*r));
@@ -210,6 +348,9 @@ int main(int argc, char **argv)
 {
 	size_t series = argc > 1 ? strtoul(argv[1], NULL, 10) : 2000;
 
+	errors_of_seams(series / 20);
+	errors_of_falls(series / 100);
+	errors_of_states(series / TREND_ODDS_SERIES);
 	speed(1000, 500, argc > 2 ? argv[2] : NULL);
 	errors_of_methods(series);
 	errors_of_sizes(series);

@@ -1,5 +1,5 @@
 /*
- * Device memory of a training step without and with buffer aliasing (suites/models/buffer_alias.h),
+ * Device memory of a training step without and with buffer aliasing (models/buffer_alias.h),
  * by mode and model, from the allocations of rank 0 without a device: bench_memory. Two columns
  * each: the first step, which tunes layouts, and those after it; then what aliasing saves of both.
  * Workspaces of libraries are not counted.
@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "suites/models/backward_schedule.h"
-#include "suites/models/buffer_alias.h"
-#include "suites/parallel/modes/modes.h"
+#include "suites/training/models/backward_schedule.h"
+#include "suites/training/models/buffer_alias.h"
+#include "suites/training/parallel/modes/modes.h"
 
 struct memory {
 	uint64_t now, peak;

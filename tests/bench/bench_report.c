@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "report/report.h"
+#include "report/page/report.h"
 #include "result/statistics.h"
 #include "sample_report.h"
 

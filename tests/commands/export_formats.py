@@ -166,7 +166,7 @@ def check_all(path, limits=(), repeat=False):
 	return judged
 
 # Words that the format of a result allows only some values for.
-FIXED = {"format", "status", "end", "better", "stop", "series", "capabilities", "started", "finished", "text", "unit"}
+FIXED = {"format", "status", "end", "better", "interval", "stop", "series", "capabilities", "started", "finished", "text", "unit"}
 # Names of devices and cases: unique, and the same wherever they stand.
 NAMES = {"id", "device", "devices"}
 

@@ -3,7 +3,7 @@
 # that is used up and filled.
 set -euo pipefail
 program=$1
-export GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends
+GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends; export GPUPROOF_BACKENDS
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -39,6 +39,16 @@ expect 0 "" "${start[@]}"
 says '"alloc.start_time_collectives"'
 expect 4 "segfault@gemm" "${start[@]}"
 says 'a fresh process killed by signal 11'
+
+# A pool has a figure of pairs in a row, next to that of a call after other work; an allocator that waits has none.
+expect 0 "" --set "suite alloc.operations=alloc" --set "suite alloc.allocators=pool, device"
+python3 - <<-'PY' || fail "allocations in a row"
+	import json
+	for case in json.load(open("out/result.json"))["cases"]:
+	    row = case["metrics"].get("alloc.row")
+	    assert (row is not None) == ("/pool/alloc/reused/" in case["id"]), case["id"]
+	    assert row is None or (row["value"] > 0 and case["samples"]["alloc.row"]["batch"] > 1), row
+PY
 
 # A card of 64 MiB is used up, one of 256 MiB filled.
 expect 0 "memory=64MiB" --set "suite alloc.operations=exhaust"

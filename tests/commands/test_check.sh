@@ -46,27 +46,27 @@ printf '[limit bad]\nmetric = alloc.latncy\nmax = 1ns\n' >bad.ini
 printf '[run]\nseed = 1\n' >none.ini
 printf '[limit base]\nmetric = alloc.latency\nmax = 50 * baseline\n' >base.ini
 
-expect 2 'which RESULT?'
-expect 2 "there is no option '--limit'; did you mean '--limits'?" run --limit x
+expect 2 'no RESULT given'
+expect 2 "unknown option '--limit'; did you mean '--limits'?" run --limit x
 expect 3 'nothing.json' nothing.json
 # The run's own limits, with the places where they stand.
-expect 0 'Accepted: 1 of 1 judged, all passed.' run
+expect 0 'ACCEPTED: the only check passed.' run
 expect 0 'own.ini:13' run/result.json --all
 expect 0 'a test' run --all
 # A result may come from an untrusted source: its config reads neither the environment nor a file.
 export GPUPROOF_TEST_SECRET=hunter2
 sed 's/origin = a test/origin = $GPUPROOF_TEST_SECRET/' run/result.json >secret.json
-expect 2 'takes nothing from the environment' secret.json
+expect 2 'must not use environment variables' secret.json
 grep -q hunter2 out err && { echo "check: a result's config reads the environment"; failed=1; }
 sed 's|"text": "\[run\]|"text": "include = /etc/passwd\\n[run]|' run/result.json >include.json
-expect 2 'the config of a result includes nothing' include.json
+expect 2 'the config of a result must not include files' include.json
 # From a file.
-expect 1 'Not accepted: 0 of 1 check passed; 1 failed.' run --limits tight.ini
+expect 1 'REJECTED: 0 of 1 check passed; 1 failed. Worst: ' run --limits tight.ini
 expect 1 'at most 1.000 ns' run -l tight.ini
 expect 1 'tight.ini:3' run -l tight.ini
 # Each check that did not pass has a cause, and what to do about it is said once; the topic explains every cause.
 expect 1 'cause: limit-violated' run -l tight.ini
-expect 1 'what to do about limit-violated: Compare with' run -l tight.ini
+expect 1 '  Compare with identical devices' run -l tight.ini
 expect 1 '"cause": "limit-violated"' run -l tight.ini --json
 sed -n 's/^CAUSE([A-Z_]*, "\([a-z-]*\)".*/\1/p' "$here/src/result/causes/causes.def" >causes
 [ -s causes ] || { echo "causes.def has no causes"; failed=1; }
@@ -77,15 +77,15 @@ done <causes
 expect 0 '1 WARN' run -l warn.ini
 expect 1 '1 WARN' run -l warn.ini --strict
 expect 4 'no case in this run matches this limit' run -l gone.ini
-expect 2 "bad.ini:2: [limit bad] metric = alloc.latncy: there is no metric 'alloc.latncy' (did you mean 'alloc.latency'?)" run -l bad.ini
-expect 2 'none.ini: no [limit NAME] section: nothing to judge by' run -l none.ini
+expect 2 "bad.ini:2: [limit bad] metric = alloc.latncy: unknown metric 'alloc.latncy' (did you mean 'alloc.latency'?)" run -l bad.ini
+expect 2 'none.ini: no [limit NAME] section; a file of limits needs one' run -l none.ini
 expect 2 'no such file' run -l nowhere.ini
 # Shipped ones know no allocation: nothing was judged.
-expect 4 'nothing was judged' run -l generic
+expect 4 'no check could be evaluated' run -l generic
 # Limits that no case is about are one line.
 [ "$(grep -c 'no case in this run matches this limit' out)" = 1 ] && grep -q '^SKIP .*pcie, pcie-both, ' out ||
 	{ echo 'limits without a case are not one line:'; cat out; failed=1; }
-grep -q 'To get limits: gpuproof config write' out || { echo "check: how to get limits is not said:"; cat out; failed=1; }
+grep -q 'Add a limit for it (gpuproof help limits)' out || { echo "check: how to get limits is not said:"; cat out; failed=1; }
 expect 4 'there is no baseline' run -l base.ini
 expect 4 'the baseline is the run that is judged' run -l base.ini --baseline run
 sed 's/"id": "[0-9a-f]\{16\}"/"id": "before"/' run/result.json >before.json
@@ -97,9 +97,9 @@ expect 4 "the baseline is of another model: 'Tesla K80'" run -l base.ini --basel
 expect 2 "h20: no such file, and no shipped limits of that name (did you mean 'h200'?); shipped: " run --limits h20
 expect 2 'nowhere.ini: no such file' run --limits nowhere.ini
 # A usage error is short: the message is not pushed off the screen by explanations.
-expect 2 'gpuproof help check explains it.' --limit x
+expect 2 'More: gpuproof help check' --limit x
 [ "$(wc -l <err)" -le 4 ] || { echo 'a long usage error:'; cat err; failed=1; }
-[ "$("$program" check run --help | head -1)" = 'judge results by limits: accepted or not' ] ||
+[ "$("$program" check run --help | head -1)" = 'check results against limits: accepted or rejected' ] ||
 	{ echo '--help after an operand does not help'; failed=1; }
 
 # Several results of one machine are launches.
@@ -110,7 +110,7 @@ grep -q '"launches": *2' out.json || { echo "two results are not pooled:"; cat o
 sed 's/"hostname": "[^"]*"/"hostname": "elsewhere"/; s/"id": "another launch"/"id": "a third"/' launch.json >other.json
 printf '[limit count]\nmetric = node.devices\nmin = 2\n' >count.ini
 expect 1 'other.json' other.json run launch.json -l count.ini
-[ "$(grep -c '^ *run/result.json$' out)" = 1 ] || { echo "check: which machine fails is not said:"; cat out; failed=1; }
+[ "$(grep -c '^FAIL *The node of run/result.json: node.devices is 1; the limit is at least 2' out)" = 1 ] || { echo "check: which machine fails is not said:"; cat out; failed=1; }
 sed 's/"suite": "alloc"/"suite": "transfer"/; s/"alloc\.latency"/"transfer.latency"/g' other.json >link.json
 printf '[limit link]\nmetric = transfer.latency\nmax = 10 s\nallow_skipped = no\n' >link.ini
 expect 4 'link.json host:0' link.json run -l link.ini
@@ -118,23 +118,23 @@ expect 1 'other.json' other.json run launch.json -l count.ini
 grep -q 'launch.json' out && { echo "check: a launch is taken for a machine:"; cat out; failed=1; }
 # One that is named twice, by a link to the latest for one, is no second launch.
 ln -s run latest
-expect 2 'latest/result.json is the same run as run/result.json: a launch counts once' run latest
+expect 2 'latest/result.json is the same run as run/result.json; a launch counts once' run latest
 expect 2 'a launch counts once' run --baseline run --baseline latest
 # The judgement is kept where -o says, and told from there: the limits' file is no longer needed.
 expect 1 'kept.json' run -l tight.ini -o kept.json
 rm -f gone-tight.ini && mv tight.ini gone-tight.ini
-expect 1 'Not accepted: 0 of 1 check passed; 1 failed.' kept.json
+expect 1 'REJECTED: 0 of 1 check passed; 1 failed. Worst: ' kept.json
 grep -q 'limits: tight.ini' out || { echo "check: whose limits they were is not said:"; cat out; failed=1; }
-grep -q 'Not accepted: 0 of 1' kept.json || { echo "the sentence is not in the result"; failed=1; }
+grep -q 'REJECTED: 0 of 1' kept.json || { echo "the sentence is not in the result"; failed=1; }
 # Other limits judge anew, and say so.
 printf '[limit wide]\nmetric = alloc.latency\nmax = 10 s\n' >wide.ini
-expect 0 'Accepted: 1 of 1 judged, all passed.' kept.json -l wide.ini
-grep -q 'judged anew by wide.ini; the result holds a judgement by tight.ini: Not accepted: ' err ||
+expect 0 'ACCEPTED: the only check passed.' kept.json -l wide.ini
+grep -q 'judged again with wide.ini; the stored verdict (with tight.ini) is: REJECTED: ' err ||
 	{ echo "check: judged anew without a word:"; cat err; failed=1; }
 # Strictness is added to what is kept, and never taken away.
 expect 0 'kept.json' run -l warn.ini -o kept.json
 expect 1 '1 WARN' kept.json --strict
-expect 2 '--output keeps one result' run launch.json -o both.json
+expect 2 '--output takes the results of one machine' run launch.json -o both.json
 expect 2 'name another file' run -o run/result.json
 # A judgement that says more than its checks is refused.
 sed '/^ "judgement"/,$s/"verdict": "WARN",$/"verdict": "PASS",/; s/"accepted": true/"accepted": false/' kept.json >forged.json
@@ -153,14 +153,14 @@ expect 0 '1 WARN' published.json
 # run --check leaves it in the result; a run without it says that nothing was judged.
 "$program" run own.ini -o judged --check >out 2>&1 || { echo "run --check: exit code $?"; failed=1; }
 grep -q '^ "judgement": {' judged/result.json || { echo "run --check keeps no judgement"; failed=1; }
-grep -q '<p class="answer">Accepted: ' judged/report.html || { echo "the report does not tell the verdict"; failed=1; }
+grep -q '<p class="answer">ACCEPTED: ' judged/report.html || { echo "the report does not tell the verdict"; failed=1; }
 "$program" run own.ini -o figures >out 2>&1
-grep -q '^Nothing was judged: ' out || { echo "run without --check: $(cat out)"; failed=1; }
+grep -q '^No limits applied. ' out || { echo "run without --check: $(cat out)"; failed=1; }
 grep -q '"judgement"' figures/result.json && { echo "a run without --check has a judgement"; failed=1; }
 "$program" run --resume figures --check >out 2>&1
-grep -q '^Accepted: ' out && grep -q '"judgement"' figures/result.json || { echo "resume --check: $(cat out)"; failed=1; }
+grep -q '^ACCEPTED: ' out && grep -q '"judgement"' figures/result.json || { echo "resume --check: $(cat out)"; failed=1; }
 "$program" run --resume figures >out 2>&1
-grep -q '^Accepted: ' out || { echo "resume of a judged run: $(cat out)"; failed=1; }
+grep -q '^ACCEPTED: ' out || { echo "resume of a judged run: $(cat out)"; failed=1; }
 if command -v python3 >/dev/null; then
 	python3 -m json.tool out.json >/dev/null || failed=1
 	# A terminal gets whole words, and the verdict as its last line, in bold.
@@ -181,7 +181,7 @@ if command -v python3 >/dev/null; then
 		lines = text.decode().replace("\r", "").rstrip("\n").split("\n")
 		plain = [re.sub("\033\\[[0-9;]*m", "", line) for line in lines]
 		wide = [line for line in plain if len(line) > 60]
-		if wide or not "".join(lines[-2:]).startswith("\033[1;31m") and not lines[-1].startswith("\033[1;31m"):
+		if wide or not any(line.startswith("\033[1;31mREJECTED: ") for line in lines[-5:]):
 		    print("check at a terminal:", wide, lines[-2:])
 		    sys.exit(1)
 	PYTHON

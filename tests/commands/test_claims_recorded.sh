@@ -14,18 +14,20 @@ python3 - "$dir/page.html" "$top/docs/claims.md" <<'PY'
 import collections, html, re, sys
 page, doc = (open(f).read() for f in sys.argv[1:])
 verdicts = {}
-for status, row in re.findall(r'<td class="status">(.*?)</td>\s*<th scope="row"><b>([A-E]\d+)\.', page, re.S):
+for status, row in re.findall(r'<td class="status">(.*?)</td>\s*<th scope="row"><details><summary><b>([A-E]\d+)\.', page, re.S):
     words = html.unescape(re.sub(r"<[^>]*>", " ", status))
     verdicts[row] = re.sub(r"^\W+", "", words).strip()
-count = collections.Counter(verdicts.values())
-# Claims come first, with a picture of all verdicts; then the figures.
-places = [page.index(f'id="{name}"') for name in ("claims", "chart-claims", "shares-of-peak")]
+assert len(verdicts) == 76, len(verdicts)
+count = collections.Counter(v for v in verdicts.values() if v != "not tested")
+# Claims come first, with the number of each verdict; then the figures.
+places = [page.index(f'id="{name}"') for name in ("claims", "figures")]
 assert places == sorted(places), places
-assert "<b>yes</b> after the refusal the GPU worked" in page and "(bound: no)" in page and "1: yes" not in page
-assert "Of 76 claims 40 hold, 14 do not hold, 17 depend." in page
-guides = re.findall(r">(\d+)\s*claims</text>", html.unescape(page))
-assert len(guides) == 5 and sum(map(int, guides)) == 76, guides
-assert count == {"holds": 40, "does not hold": 14, "depends": 17, "undecided": 1}, count
+assert "<b>yes</b> after the refusal the GPU worked" in page and "bound: no" in page and "1: yes" not in page
+tiles = re.findall(r'<span class="count">.*?</span> (\d+)</span> ([a-z ]+)</li>', page)[:5]
+assert [(int(n), w) for n, w in tiles] == [(43, "hold"), (10, "do not hold"), (17, "depend"), (1, "undecided"), (5, "not tested")], tiles
+guides = re.findall(r'<th colspan="3" scope="rowgroup">.*?<small>(.*?)</small>', page)
+assert len(guides) == 5 and sum(int(n) for g in guides for n in re.findall(r"\d+", g)) == 76, guides
+assert count == {"holds": 43, "does not hold": 10, "depends": 17, "undecided": 1}, count
 rows = re.findall(r"^\| \d+ \| \w \| .*? \| (.*?) \|.*\| (.*?) \|$", doc, re.M)
 assert len(rows) == 60, len(rows)
 told = [pair for claims, said in rows for pair in zip(claims.split(", "), said.split(", "), strict=True)]

@@ -3,7 +3,7 @@
 # doubts is measured again without the others.
 set -uo pipefail
 program=$(realpath "$1")
-export GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends
+GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends; export GPUPROOF_BACKENDS
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -15,10 +15,11 @@ cat > products.ini <<-INI
 	min_samples = 6
 	max_samples = 6
 	[suite matmul]
+	sustained_time = 0s
 	precisions = fp32
 	sizes = 128
 	concurrent = yes
-	[limit products]
+	[limit gemm]
 	metric = matmul.throughput
 	outlier_margin = 3 %
 INI
@@ -31,7 +32,7 @@ export GPUPROOF_FAKE="devices=4"
 export GPUPROOF_FAKE="devices=4 slow=2:8%"
 "$program" run products.ini --backend fake --check -o slow --no-report > log 2>&1
 [ $? = 1 ] || { fail "a slow device: not exit code 1"; cat log; }
-grep -q 'FAKE-2: fails products' log || { fail "the slow device is not named"; cat log; }
+grep -q 'GPU fake:2, serial 4711-0002, is' log || { fail "the slow device is not named"; cat log; }
 grep -q 'Sampled together' slow/result.json || fail "not sampled together at first"
 for launch in 2 3 4 5; do
 	[ -s slow/launch-$launch/result.json ] || fail "launch $launch is missing"

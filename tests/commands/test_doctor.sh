@@ -55,7 +55,7 @@ GPUPROOF_BACKENDS=/nowhere "$program" doctor --fleet --simulate-nodes 3 -o three
 for node in n1 n2 n3; do
 	grep -qE "^$node +whole +1 x .* $(uname -r)" three.out || fail "doctor --fleet says nothing of $node: $(cat three.out)"
 done
-tail -1 three.out | grep -qx '3 of 3 nodes are whole; no fact of a node differs from most' || fail "doctor --fleet: drift: $(cat three.out)"
+tail -1 three.out | grep -qx '3 of 3 nodes are complete; no differences between nodes' || fail "doctor --fleet: drift: $(cat three.out)"
 cat >start <<'SH'
 #!/bin/sh
 # Starts an agent on each of four nodes; one has a setting that the others have not.
@@ -68,9 +68,9 @@ SH
 chmod +x start
 GPUPROOF_BACKENDS=/nowhere "$program" doctor --fleet --launch ./start -o four >four.out 2>&1 || fail "doctor --fleet --launch: $(cat four.out)"
 grep -qE '^!  drift of env NCCL_ALGO c  +Ring, where 3 of 4 nodes have none' four.out &&
-	tail -1 four.out | grep -qx '4 of 4 nodes are whole; 1 fact of nodes differs from most' || fail "doctor --fleet: no drift: $(cat four.out)"
+	tail -1 four.out | grep -qx '4 of 4 nodes are complete; 1 fact differs from the majority' || fail "doctor --fleet: no drift: $(cat four.out)"
 "$program" doctor --fleet --simulate-nodes 2 -o two >two.out 2>&1 || fail "doctor --fleet of two nodes: $(cat two.out)"
-tail -1 two.out | grep -q 'drift is known from three nodes on' || fail "two nodes have no majority: $(cat two.out)"
+tail -1 two.out | grep -q 'differences between nodes need three nodes' || fail "two nodes have no majority: $(cat two.out)"
 for wrong in '--hosts nowhere' '--fleet --json' '--fleet --simulate-nodes 2 --launch true'; do
 	code=0
 	"$program" doctor $wrong >said 2>&1 || code=$?

@@ -3,7 +3,7 @@
 # written into them, so that no clock of this machine decides.
 set -uo pipefail
 program=$(realpath "$1")
-export GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends
+GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends; export GPUPROOF_BACKENDS
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -21,6 +21,7 @@ expect() {
 
 cat > product.ini <<-INI
 	[suite matmul]
+	sustained_time = 0s
 	precisions = fp32
 	sizes = 256
 	min_samples = 6

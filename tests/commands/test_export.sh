@@ -34,10 +34,10 @@ END
 "$program" run own.ini -o run -q >/dev/null || { echo "run own.ini: exit code $?"; exit 1; }
 printf '[limit tight]\nmetric = alloc.latency\nmax = 1ns\n' >tight.ini
 
-expect 2 'which FORMAT?'
-expect 2 "there is no format 'junitt'; did you mean 'junit'?" junitt run
-expect 2 "there is no format 'google-benchmark'; there are junit, markdown, csv, " google-benchmark run
-expect 2 'which RESULT?' junit
+expect 2 'no FORMAT given'
+expect 2 "unknown format 'junitt'; did you mean 'junit'?" junitt run
+expect 2 "unknown format 'google-benchmark'; there are junit, markdown, csv, " google-benchmark run
+expect 2 'no RESULT given' junit
 expect 3 'nothing.json' junit nothing.json
 expect 2 'no such file' junit run -l nowhere.ini
 expect 0 'alloc.latency' csv run

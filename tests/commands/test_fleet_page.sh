@@ -30,8 +30,9 @@ for page in report.html acceptance.html; do
 	grep -q "href=\"$page\"" run/fleet.html || fail "no link to $page"
 done
 "$program" run nodes.ini --simulate-nodes 2 -o unjudged --quiet >said 2>&1 || fail "the run without limits: $(cat said)"
-grep -q '<td>NOT JUDGED<' unjudged/fleet.html && grep -q '</span> 0</span> judged without a failure' unjudged/fleet.html ||
-	fail "nodes that were not judged are cleared"
+grep -q '<td>NOT JUDGED<' unjudged/fleet.html && grep -q '</span> 2</span> whole, not judged' unjudged/fleet.html ||
+	fail "nodes that were not judged are not counted so"
+! grep -q 'judged without a failure' unjudged/fleet.html || fail "nodes that were not judged are cleared"
 grep -q 'ACCEPTED' run/fleet.html && grep -q 'id="suspects"' run/fleet.html && fail "an accepted run has suspects"
 
 # The cost by phase: parts of the run's time; a run that measures again has one more.
@@ -41,7 +42,7 @@ for run in ("run", "unjudged"):
 	result = json.load(open(f"{run}/result.json"))
 	names = [p["name"] for p in result["phases"]]
 	assert names[:3] == ["start of the agents", "cases of each node", "end of the agents"], names
-	assert names[3:] in ([], ["cases measured again"]), names
+	assert names[3:] in ([], ["repeated cases"]), names
 	assert abs(sum(p["seconds"] for p in result["phases"]) - result["run"]["seconds"]) < .01, result["phases"]
 	page = open(f"{run}/fleet.html").read()
 	cost = page[page.index('id="cost"'):]

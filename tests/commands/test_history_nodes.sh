@@ -2,12 +2,14 @@
 # gpuproof history fleet: a slow GPU, one that gets slow, a slow node, silent ones; tags; decisions about them.
 set -u
 program=$(realpath "$1")
+tests=$(realpath "$(dirname "$0")/..")
 command -v python3 >/dev/null || { echo "no python3 to make nights with"; exit 77; }
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 failed=0
 unset GPUPROOF_DB
+nights() { python3 "$tests/fixtures/nights.py" "$tests/data/quick_h200.json" "$1"; } # FOLDER <LINES
 
 complain() { echo "$*"; failed=1; }
 expect() { # CODE WORD ARGUMENTS...
@@ -26,7 +28,6 @@ python3 - <<'END' >fleet.jsonl
 import datetime, json, math, random
 random.seed(1)
 chip = {(n, d): random.gauss(0, .004) for n in range(20) for d in range(8)}
-print(json.dumps({"format": "gpuproof-history", "version": 1}))
 for night in range(30):
 	day = (datetime.date(2026, 3, 2) + datetime.timedelta(days=night)).isoformat()
 	for node in range(20):
@@ -42,13 +43,13 @@ for night in range(30):
 			v = 4.4e12 * math.exp(x)
 			devices.append({"id": f"cuda:{d}", "machine": uuid, "model": "H200", "serial": f"S{node:02}{d}", "slot": f"0000:{16 + d:02x}:00.0"})
 			figures.append({"case": f"stream/triad@cuda:{d}", "metric": "stream.bandwidth", "section": "stream", "point": "stream/triad",
-				"model": "H200", "machine": uuid, "unit": "B/s", "better": "higher", "headline": True, "epoch": 0,
+				"model": "H200", "machine": uuid, "unit": "B/s", "better": "higher",
 				"value": v, "low": v * .999, "high": v * 1.001})
-		print(json.dumps({"run": f"{night:08x}{node:08x}", "started": f"{day}T01:{node:02}:00Z", "host": f"node{node:02}", "label": "",
-			"state": "complete", "verdict": "ACCEPTED", "facts": "", "tags": f"rack:{node // 10} site:b", "devices": devices,
+		print(json.dumps({"run": f"{night:08x}{node:08x}", "started": f"{day}T01:{node:02}:00Z", "host": f"node{node:02}", "tags": f"rack:{node // 10} site:b", "devices": devices,
 			"epochs": ["driver=580\n"], "figures": figures}))
 END
-expect 0 '596 added' history import fleet.jsonl
+nights fleet <fleet.jsonl
+expect 0 '596 added' history add fleet
 expect 0 '3 findings, 3 open; 160 of 160 devices compared' history fleet
 for words in 'node11, the node (8 devices)' 'since its first night, 2026-03-02' \
 	'node03 cuda:5, 0000:15:00.0, serial S035 (GPU-3-5)' 'node07 cuda:2, 0000:12:00.0, serial S072 (GPU-7-2)' '; since 2026-03-19' \
@@ -74,23 +75,23 @@ grep -qF 'rack:1 site:b' fleet.html || complain "the page has no tags"
 # No device is slow: the strip with the device farthest from the others is the first all the same.
 python3 - <<'END' >like.jsonl
 import json
-print(json.dumps({"format": "gpuproof-history", "version": 1}))
 for night in range(8):
 	for node in range(10):
 		figures = [{"case": f"stream/{point}@cuda:0", "metric": "stream.bandwidth", "section": "stream", "point": f"stream/{point}", "model": "H200",
-			"machine": f"GPU-{node}", "unit": "B/s", "better": "higher", "headline": True, "epoch": 0, "value": v, "low": v * .95, "high": v * 1.05}
+			"machine": f"GPU-{node}", "unit": "B/s", "better": "higher", "value": v, "low": v * .95, "high": v * 1.05}
 			for point in ("copy", "triad") for v in [4.4e12 * (1 + .0005 * (node % 3) - .01 * (node == 4 and point == "triad"))]]
-		print(json.dumps({"run": f"{night:08x}{node:08x}", "started": f"2026-03-{night + 1:02}T01:{node:02}:00Z", "host": f"node{node:02}", "label": "",
-			"state": "complete", "verdict": "ACCEPTED", "facts": "", "devices": [{"id": "cuda:0", "machine": f"GPU-{node}", "model": "H200",
-			"serial": f"S{node}", "slot": "0000:16:00.0"}], "epochs": ["driver=580\n"], "figures": figures}))
+		print(json.dumps({"run": f"{night:08x}{node:08x}", "started": f"2026-03-{night + 1:02}T01:{node:02}:00Z", "host": f"node{node:02}", "devices": [{"id": "cuda:0", "machine": f"GPU-{node}", "model": "H200",
+			"serial": f"S{node}", "slot": "0000:16:00.0"}], "figures": figures}))
 END
-"$program" history import like.jsonl --db like.db >out && "$program" history fleet --db like.db -o like.html >out || complain "like: $(cat out)"
+nights like <like.jsonl
+"$program" history add like --db like.db >out && "$program" history fleet --db like.db -o like.html >out || complain "like: $(cat out)"
 [ "$(grep -o '<h3><bdi>stream/[a-z]*' like.html | head -n 1)" = '<h3><bdi>stream/triad' ] || complain "the first strip is not the worst"
 grep -qF 'All like the others' like.html || complain "like: $(cat out)"
 
 # A GPU that moves to another node on the fifth night is one line of nights, and one device; so is what its former node had.
 sed -E '/"host": "node03"/{/2026-03-0[1-4]T/!s/node03/node10/}' like.jsonl >moved.jsonl
-"$program" history import moved.jsonl --db moved.db >out && "$program" history node S3 --json --db moved.db >moved.json &&
+nights moved <moved.jsonl
+"$program" history add moved --db moved.db >out && "$program" history node S3 --json --db moved.db >moved.json &&
 	"$program" history node node03 --json --db moved.db >left.json && "$program" history fleet --json --db moved.db >all.json ||
 	complain "moved: $(cat out)"
 python3 - <<'END' || complain "a GPU that moved: $(cat moved.json)"
@@ -152,18 +153,16 @@ expect 0 '' history acknowledge 'no' --device GPU-3-5 --state open
 expect 0 '3 findings, 1 open' history fleet
 expect 2 'no night is of this host' history acknowledge x --node node99
 expect 2 'no night has a GPU of this' history acknowledge x --device S999
-expect 2 'is about something' history acknowledge x
+expect 2 'a decision needs' history acknowledge x
 expect 2 'is before' history acknowledge x --node node11 --until 2026-03-01
 # Decisions travel with the nights.
-"$program" history export --db fleet.db -o again.jsonl && "$program" history import again.jsonl --db again.db 2>/dev/null
+"$program" history merge fleet.db --db again.db 2>/dev/null
 "$program" history fleet --db again.db >again; "$program" history fleet --db fleet.db >out
-diff again out || complain "an import loses decisions"
+diff again out || complain "a merge loses decisions"
 # Five more nights: what is fixed is still there, and the tracked one has ended.
 python3 - <<'END' >more.jsonl
 import datetime, json
-lines = open("fleet.jsonl").read().splitlines()
-print(lines[0])
-for line in lines[1:]:
+for line in open("fleet.jsonl"):
 	n = json.loads(line)
 	night = int(n["run"][:8], 16)
 	if 20 <= night < 25:
@@ -172,7 +171,8 @@ for line in lines[1:]:
 		n["started"] = day.isoformat() + n["started"][10:]
 		print(json.dumps(n))
 END
-expect 0 '100 added' history import more.jsonl
+nights more <more.jsonl
+expect 0 '100 added' history add more
 expect 0 '3 findings, 3 open' history fleet
 
 # The trend of one series: a decision closes its change, its end opens it again.
@@ -194,7 +194,6 @@ grep -qF 'tracked by bob: fans (https://t/9)' trend.html || complain "the page o
 python3 - <<'END' >runs.jsonl
 import json, random
 random.seed(2)
-print(json.dumps({"format": "gpuproof-history", "version": 1}))
 for night in range(10):
 	devices, figures = [], []
 	for node in range(6):
@@ -207,15 +206,14 @@ for night in range(10):
 			v = 4e12 * (1 + random.gauss(0, .002) - .05 * (node == 2))
 			devices.append({"id": id, "machine": uuid, "model": "H200", "serial": f"S{node}{d}", "slot": ""})
 			figures.append({"case": f"stream/triad@{id}", "metric": "stream.bandwidth", "section": "stream", "point": "stream/triad",
-				"model": "H200", "machine": uuid, "unit": "B/s", "better": "higher", "headline": True, "epoch": 0,
+				"model": "H200", "machine": uuid, "unit": "B/s", "better": "higher",
 				"value": v, "low": v * .999, "high": v * 1.001})
 	figures.append({"case": "collective/all_reduce@n0+n1", "metric": "collective.bandwidth", "section": "collective",
-		"point": "collective/all_reduce", "model": "H200", "machine": "GPU-0-0", "unit": "B/s", "better": "higher", "headline": True,
-		"epoch": 0, "value": 1e11, "low": 1e11, "high": 1e11})
-	print(json.dumps({"run": f"{night:08x}", "started": f"2026-03-{night + 1:02}T01:00:00Z", "host": "login", "label": "", "state": "complete",
-		"verdict": "", "facts": "", "tags": "site:c", "devices": devices, "epochs": ["driver=580\n"], "figures": figures}))
+		"point": "collective/all_reduce", "model": "H200", "machine": "GPU-0-0", "unit": "B/s", "better": "higher", "value": 1e11, "low": 1e11, "high": 1e11})
+	print(json.dumps({"run": f"{night:08x}", "started": f"2026-03-{night + 1:02}T01:00:00Z", "host": "login", "tags": "site:c", "devices": devices, "figures": figures}))
 END
-"$program" history import runs.jsonl --db runs.db 2>/dev/null
+nights runs <runs.jsonl
+"$program" history add runs --db runs.db 2>err || complain "runs: $(cat err)"
 "$program" history fleet --db runs.db >out || complain "fleet of runs on nodes: exit code $?"
 for words in '6 nodes, 24 devices, 10 runs' 'OPEN     n2, the node (4 devices)' 'SILENT   n5: no run since 2026-03-07, 3 nights' \
 	'GONE     n4 cuda:3, serial S43 (GPU-4-3): not in the last 2 runs of its node'; do
@@ -227,9 +225,9 @@ grep -qF 'n2, 4 devices, site:c' out && grep -qF 'worse than the median of 5 oth
 "$program" history trend -a --db runs.db | grep -qF '(GPU-2-1: n2, cuda:1, serial S21)' || complain "trend: not the node of a GPU"
 
 # Two devices of one node: nothing is compared, which is told and no success.
-head -1 fleet.jsonl >few.jsonl
-grep node02 fleet.jsonl >>few.jsonl
-"$program" history import few.jsonl --db few.db 2>/dev/null
+grep node02 fleet.jsonl >few.jsonl
+nights few <few.jsonl
+"$program" history add few --db few.db 2>err || complain "few: $(cat err)"
 "$program" history fleet --db few.db --fail-on change >out && complain "nothing compared is a success"
 grep -qF 'Nothing was compared' out || complain "nothing compared is not told: $(cat out)"
 exit $failed

@@ -3,7 +3,7 @@
 # refused.
 set -euo pipefail
 program=$1
-export GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends
+GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends; export GPUPROOF_BACKENDS
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
@@ -47,7 +47,7 @@ expect 0 --set inference.devices=1
 says '"inference.throughput":'
 lacks '"inference.speedup":'
 expect 0 --set inference.batch=63
-says 'the batch does not divide by the devices'
+says 'the batch is not divisible by the number of devices'
 lacks '"inference.throughput":'
 
 # Products that are wrong on a device are noticed.

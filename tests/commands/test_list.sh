@@ -12,11 +12,11 @@ says() { # command..., expected pattern last
 	"${@:1:$#-1}" | grep -E "$pattern" >/dev/null || fail "${*:1:$#-1} does not say: $pattern"
 }
 
-says "$program" list suites '^SUITE +WHAT IT MEASURES$'
+says "$program" list suites '^SUITE +MEASURES$'
 says "$program" list suites '^transfer  +[a-z]'
 says "$program" list metrics '^transfer\.bandwidth +B/s +higher  +[a-z]'
 says "$program" list metrics '^node\.devices +1 +none  +[a-z]'
-says "$program" list configs '^quick +Every suite in small'
+says "$program" list configs '^quick +A short run of every'
 says "$program" list gpus '^k80  +Kepler +3\.7 +240\.5 GB/s'
 says "$program" list devices '^host:0  +[0-9.]+ [GT]B'
 # A table's cells, not its folds: elsewhere than on a terminal a row is a line.

@@ -29,6 +29,7 @@ sizes = 1MiB
 min_samples = 10
 max_samples = 10
 [suite matmul]
+sustained_time = 0s
 sizes = 64
 precisions = fp32
 min_samples = 10
@@ -41,14 +42,14 @@ sed 's/1 MB/900 TB/' wide.ini >tight.ini
 sed '$aseverity = warn' tight.ini >warn.ini
 printf '[limit gone]\nmetric = stream.bandwidth\nmin = 1 GB/s\n' >gone.ini
 
-expect nagios 0 'GPUPROOF OK: Accepted: ' good -l wide.ini
+expect nagios 0 'GPUPROOF OK: ACCEPTED: ' good -l wide.ini
 expect nagios 0 ' | passed=' good -l wide.ini
-expect nagios 1 'GPUPROOF WARNING: fake:0 link-degraded; fake:1 link-degraded' good -l warn.ini
-expect nagios 2 'GPUPROOF CRITICAL: fake:0 link-degraded' good -l tight.ini
+expect nagios 1 'GPUPROOF WARNING: ACCEPTED: GPU fake:0 is more than 99 % below the limit in copies from the host (link-degraded); GPU fake:1 ' good -l warn.ini
+expect nagios 2 'GPUPROOF CRITICAL: REJECTED: GPU fake:0 is more than 99 % below the limit in copies from the host (link-degraded)' good -l tight.ini
 expect nagios 2 'link-degraded' good -l warn.ini --strict
 # A wrong result is told before what is only slow.
-expect nagios 2 'GPUPROOF CRITICAL: fake:5 gpu-wrong-result; fake:0 link-degraded' wrong -l tight.ini
-expect nagios 3 'GPUPROOF UNKNOWN: not-judged' good -l gone.ini
+expect nagios 2 'GPUPROOF CRITICAL: REJECTED: GPU fake:5 computed or copied wrong data (gpu-wrong-result); GPU fake:0 ' wrong -l tight.ini
+expect nagios 3 'GPUPROOF UNKNOWN: INCONCLUSIVE: the node: the value or the value to compare with is missing (not-judged)' good -l gone.ini
 expect nagios 3 'UNKNOWN: no verdict' nowhere
 expect nagios 3 'UNKNOWN: no verdict' good -l nowhere.ini
 expect nagios 3 'UNKNOWN: no verdict' good --no-such-option
@@ -57,13 +58,27 @@ expect npd 0 'WARNING: ' good -l warn.ini
 expect npd 1 'CRITICAL: fake:5 gpu-wrong-result' wrong -l wide.ini
 expect npd 2 'UNKNOWN: ' good -l gone.ini
 expect npd 2 'UNKNOWN: no verdict' nowhere
+# A job that no longer runs leaves its last verdict there: accepted is none when it is too old, rejected is still one.
+expect nagios 0 'GPUPROOF OK: ACCEPTED: ' good -l wide.ini --max-age 26h
+sed 's/"finished": "[^"]*"/"finished": "2026-01-01T00:00:00Z"/' good/result.json >old.json
+expect nagios 3 'UNKNOWN: the newest result is ' old.json -l wide.ini --max-age 26h
+expect nagios 3 ' old, more than 26 h; ACCEPTED' old.json -l wide.ini --max-age 26h
+expect nagios 0 'OK' old.json -l wide.ini
+expect nagios 0 'OK' old.json -l wide.ini --max-age 99999999h
+expect nagios 2 'CRITICAL: the newest result is ' old.json -l tight.ini --max-age 26h
+expect npd 2 'UNKNOWN: the newest result is ' old.json -l wide.ini --max-age 26h
+sed 's/"finished": "[^"]*"/"finished": ""/; s/"started": "[^"]*"/"started": ""/' good/result.json >undated.json
+expect nagios 3 'UNKNOWN: the result does not say when it was measured' undated.json -l wide.ini --max-age 26h
+expect nagios 3 'UNKNOWN: no verdict' good --max-age 0h
+"$program" check good --max-age 26h >out 2>err
+[ $? = 2 ] && grep -q 'needs --as' err || { echo "--max-age without --as:"; cat out err; failed=1; }
 # A judgement that the run left, and the files that check writes in addition, without a second line.
 "$program" check good -l tight.ini -o kept.json >/dev/null
 expect nagios 2 'CRITICAL' kept.json
 expect nagios 2 'CRITICAL' good -l tight.ini -o again.json --report page.html
 [ -s again.json ] && [ -s page.html ] || { echo "-o and --report wrote nothing"; failed=1; }
 "$program" check good --as icinga 2>err
-[ $? = 2 ] && grep -q 'there are nagios and npd' err || { echo "another program is taken:"; cat err; failed=1; }
+[ $? = 2 ] && grep -q 'use nagios or npd' err || { echo "another program is taken:"; cat err; failed=1; }
 "$program" check good --as npd --json >out 2>err
-[ $? = 2 ] && grep -q 'neither --json' err || { echo "--as with --json:"; cat out err; failed=1; }
+[ $? = 2 ] && grep -q 'cannot be combined with --json' err || { echo "--as with --json:"; cat out err; failed=1; }
 exit $failed

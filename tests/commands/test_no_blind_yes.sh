@@ -65,6 +65,16 @@ for factor in 1.5, 10:
     rates(result, factor)
     amounts(result, factor)
     judged(f"peaks-{factor}", result, {1, 4}, "is above what a NVIDIA H200 can do")
+# The burst, next to a throughput that can be.
+for factor, codes, cause in ((1.2, {0}, None), (2, {1, 4}, "is above what a NVIDIA H200 can do")):
+    result = copy.deepcopy(healthy)
+    metrics = next(c["metrics"] for c in result["cases"] if c["id"].startswith("matmul/bf16"))
+    burst = copy.deepcopy(metrics["matmul.throughput"])
+    for member in ("value", "low", "high", "amount"):
+        burst[member] *= factor
+    burst.update(headline=False, series="")
+    metrics["matmul.burst"] = burst
+    judged(f"burst-{factor}", result, codes, cause)
 result = copy.deepcopy(healthy)
 metric = next(m for c in result["cases"] for n, m in c["metrics"].items() if n == "stream.bandwidth")
 for member in ("value", "low", "high"):

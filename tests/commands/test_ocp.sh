@@ -37,6 +37,7 @@ sizes = 1MiB
 min_samples = 5
 max_samples = 5
 [suite matmul]
+sustained_time = 0s
 sizes = 64
 precisions = fp32
 min_samples = 5
@@ -44,7 +45,7 @@ max_samples = 5
 [limit link]
 metric = transfer.bandwidth
 min = 1 MB/s
-[limit products]
+[limit gemm]
 metric = matmul.throughput
 min = 1 kFLOP/s
 END
@@ -100,24 +101,24 @@ holds err 'no/such/folder/x'
 if [ -w /dev/full ]; then
 	"$program" run own.ini --events /dev/full -o full -q >/dev/null 2>err
 	[ $? = 3 ] || wrong "events on a full disk: another exit code"
-	holds err 'the events end early'
+	holds err 'the events are incomplete'
 	[ -s full/result.json ] || wrong "a full disk for events cost the result"
 fi
 # A reader that stops reading, or never came, costs the events and not the run; one that comes late gets all of them.
 mkfifo pipe
 exec 7<>pipe
-GPUPROOF_FAKE= "$program" run pipe.ini --launches 4 --events pipe -o stopped -q --no-report >log 2>&1
-[ $? = 3 ] && grep -q 'pipe: no process reads it: the events end early' log && [ -s stopped/launch-4/result.json ] || wrong "a reader that stopped: $(cat log)"
-GPUPROOF_FAKE= "$program" run pipe.ini --launches 1000 --events pipe -o endless -q --no-report >log 2>&1 &
+GPUPROOF_FAKE='' "$program" run pipe.ini --launches 4 --events pipe -o stopped -q --no-report >log 2>&1
+[ $? = 3 ] && grep -q 'pipe: no process reads from it: the events are incomplete' log && [ -s stopped/launch-4/result.json ] || wrong "a reader that stopped: $(cat log)"
+GPUPROOF_FAKE='' "$program" run pipe.ini --launches 1000 --events pipe -o endless -q --no-report >log 2>&1 &
 run=$!
 until [ -e endless/launch-2/run.jsonl ]; do kill -0 $run 2>/dev/null || break; sleep 0.05; done
 kill -TERM $run
 wait $run
 [ $? = 143 ] || wrong "a stop without a reader: another exit code: $(cat log)"
 exec 7>&-
-GPUPROOF_FAKE= "$program" run pipe.ini --events pipe -o alone -q --no-report >log 2>&1
-[ $? = 3 ] && [ -s alone/result.json ] && grep -q 'the events end early' log || wrong "a pipe that was never opened: $(cat log)"
-GPUPROOF_FAKE= "$program" run pipe.ini --launches 1000 --events pipe -o late -q --no-report >log 2>&1 &
+GPUPROOF_FAKE='' "$program" run pipe.ini --events pipe -o alone -q --no-report >log 2>&1
+[ $? = 3 ] && [ -s alone/result.json ] && grep -q 'the events are incomplete' log || wrong "a pipe that was never opened: $(cat log)"
+GPUPROOF_FAKE='' "$program" run pipe.ini --launches 1000 --events pipe -o late -q --no-report >log 2>&1 &
 run=$!
 until [ -e late/launch-2/run.jsonl ]; do kill -0 $run 2>/dev/null || break; sleep 0.05; done
 cat pipe >late.ocp &
@@ -129,6 +130,13 @@ wait $reader
 state late.ocp
 "$program" run own.ini --events - -o minus -q 2>err && wrong "--events - is taken"
 "$program" run own.ini --events x.ocp --against slow.ini -q 2>err && wrong "--events with --against is taken"
+
+# A skipped case is a step with its reason.
+printf '[run]\nbackend = fake\n[suite matmul]\nsizes = 64\nprecisions = fp8\n' >skip.ini
+GPUPROOF_FAKE='devices=1' "$program" run skip.ini --events skip.ocp -o skip -q >log 2>&1 || wrong "skip: exit code $? $(cat log)"
+holds skip.ocp '"message":"fake:0 has no fp8 GEMM"'
+holds skip.ocp '"testStepEnd":{"status":"SKIP"}'
+state skip.ocp
 
 # A run on several nodes: cases come while others are still measured, each once, skipped ones and those of a lost node too.
 cat >nodes.ini <<'END'

@@ -31,7 +31,7 @@ for command in $("$program" help | sed -n '/^usage/,/^Topics/s/^  \([a-z]*\)  .*
 			# A flag takes no value, every other option wants one.
 			if "$program" help "$command" | grep -E -- "^.{6}$option  " >/dev/null; then
 				refuses "$option takes no value" "$command" validate "$option=1"
-			elif ! grep -F -- " $option[=" help >/dev/null; then
+			elif ! grep -F -- " ${option}[=" help >/dev/null; then
 				refuses "$option needs a value" "$command" validate "$option"
 			fi
 		else
@@ -55,22 +55,22 @@ answers() { # words..., the last one incomplete
 [[ $(answers gpuproof config '') != *completion.bash* && $(answers gpuproof config validate compl) == *completion.bash* ]] ||
 	fail "bash: a file in place of an action, or none after it"
 [[ $(answers gpuproof report --reference compl) == *completion.bash* ]] || fail "bash: a RESULT after --reference, which needs no value"
-grep -F "'--strict:warnings" completion.zsh >/dev/null && grep -F "'run:measure what" completion.zsh >/dev/null || fail "zsh: no explanations"
-explained=$(sed -n "s/^\t\tdescribed=( 'help:/x&/p" completion.zsh)
+grep -F "'--strict:do not accept" completion.zsh >/dev/null && grep -F "'run:run the benchmarks" completion.zsh >/dev/null || fail "zsh: no explanations"
+explained=$(sed -n "s/^\t\tdescribed=( 'doctor:/x&/p" completion.zsh)
 [ "$(bash -c "${explained#x}"'; printf "%s\n" "${described[@]}"' | grep -c '^[a-z]*:.')" = "$("$program" help | sed -n '/^usage/,/^Topics/s/^  \([a-z]*\)  .*/\1/p' | grep -c .)" ] ||
 	fail "zsh: an apostrophe divides explanations"
 ! command -v zsh >/dev/null || zsh -n completion.zsh || fail "zsh: the completion is no script"
 ! command -v fish >/dev/null || fish --no-execute completion.fish || fail "fish: the completion is no script"
 
 # Actions: a misspelt one, a missing operand, an option of another action; completions know which action takes what.
-refuses "'trnd' is not add, trend, report, fleet, node, show, annotate, acknowledge, prune, export, import or merge; did you mean 'trend'?" history trnd
+refuses "'trnd' is not add, trend, report, fleet, node, show, annotate, acknowledge, prune or merge; did you mean 'trend'?" history trnd
 refuses "'gpu' is not devices, suites, metrics, configs or gpus; did you mean 'gpus'?" list gpu
-refuses "needs one of save, list, show or delete" baseline
+refuses "no action given; use save, list, show or delete" baseline
 refuses "save needs NAME RESULT..." baseline save night
-refuses "what is 'b' for? show takes one operand" baseline show a b
-refuses "--spool is for add, not for trend" history trend --spool
-refuses "--title is for report, fleet, node, not for show" history show --title x
-refuses "--force is for write, not for validate" config validate --force quick
+refuses "unexpected argument 'b'; show takes one argument" baseline show a b
+refuses "--keep applies to prune, not to trend" history trend --keep 3
+refuses "--title applies to report, fleet, node, not to show" history show --title x
+refuses "--force applies to write, not to validate" config validate --force quick
 for shell in bash zsh; do
 	grep -F "'history prune') options='--db -d --before --keep ' operands='' ;;" completion.$shell >/dev/null || fail "$shell: options of history prune"
 	grep -E "'config keys'\) options='' operands='run limit report .*transfer " completion.$shell >/dev/null || fail "$shell: words of config keys"
@@ -80,14 +80,14 @@ grep -F "seen_subcommand_from config; and __fish_seen_subcommand_from keys' -a '
 # Kinds of value.
 refuses "--margin: '150%' is not below 100 %" compare a b --margin 150%
 refuses "--margin: " compare a b --margin much
-refuses "--nights: '0' is not above 0" history trend --nights 0
+refuses "--nights: '0' is not a positive number" history trend --nights 0
 refuses "--keep: 'x' is not a whole number" history prune --keep=x
 refuses "--fail-on takes change or warning, not 'regression'" history trend --fail-on regression
 refuses "--layout takes single or dir, not ''" report a --layout=
-refuses "--before: 'yesterday' is no date" history prune --before yesterday
-refuses "there is no option '-z'" check a -z
-refuses "there is no option '--strictly'; did you mean '--strict'?" check a --strictly
-refuses "--output: the directory's name is empty" run quick -qo ''
+refuses "--before: invalid date 'yesterday'" history prune --before yesterday
+refuses "unknown option '-z'" check a -z
+refuses "unknown option '--strictly'; did you mean '--strict'?" check a --strictly
+refuses "--output: empty directory name" run quick -qo ''
 
 # Ways of writing one; "--" ends the options.
 for way in "--set run.seed=7" "--set=run.seed=7"; do

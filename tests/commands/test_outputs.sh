@@ -16,7 +16,7 @@ refused() { # FILE ARGUMENTS...
 	"$program" "$@" >out 2>err </dev/null
 	got=$?
 	[ $got -eq 2 ] || { echo "$*: exit code $got, not 2"; cat out err; failed=1; }
-	grep -q "^gpuproof: the output '.*' is the file that is read as '.*': name another file$" err ||
+	grep -q "^gpuproof: the output '.*' is the same file as the input '.*'; name another file$" err ||
 		{ echo "$*: the message is"; cat err; failed=1; }
 	[ "$(sha256sum <"$file")" = "$before" ] || { echo "$*: $file is no longer what it was"; failed=1; }
 }
@@ -58,7 +58,6 @@ refused h.db export junit baseline:good -l l.ini -o h.db
 # check keeps its result, config writes a copy, two outputs are two files; a chart, report.css or night goes over no input either.
 refused m.json check m.json -o m.json
 refused l.ini check m.json -l l.ini -o l.ini
-refused h.db history export -d h.db -o h.db
 mkdir css && "$program" report --dump-templates css >/dev/null
 refused css/report.css report m.json --template-dir css --layout dir -o css/page.html
 "$program" check m.json --report twice -o ./twice >out 2>err; [ $? = 2 ] && [ ! -e twice ] || { echo "two outputs to one file: $(cat out err)"; failed=1; }
@@ -67,13 +66,13 @@ echo 1 >twice
 [ $? = 2 ] && grep -q -e '--report and --output both write' err && [ "$(cat twice)" = 1 ] || { echo "two outputs to one file: $(cat out err)"; failed=1; }
 
 # run --events: over nothing that the run reads or writes: config and its includes, limits, baseline, hosts, population, journal.
-export GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends GPUPROOF_POPULATION=own.ini
+GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends GPUPROOF_POPULATION=own.ini; export GPUPROOF_BACKENDS GPUPROOF_POPULATION
 "$program" population add m.json >/dev/null 2>&1 || { echo "population add failed"; failed=1; }
 printf 'include = part.ini\n[run]\nbackend = fake\n' >run.ini
 printf '[suite transfer]\ndirections = h2d\nmemories = pinned\nsizes = 64KiB\nmax_time = 5ms\n' >part.ini
 printf 'localhost\n' >hosts
 ln -s run.ini to-run
-"$program" run run.ini -o done -q --no-report >/dev/null 2>&1 || { echo "run.ini does not run"; failed=1; }
+"$program" run run.ini -o ended -q --no-report >/dev/null 2>&1 || { echo "run.ini does not run"; failed=1; }
 refused run.ini run run.ini -o new --events run.ini
 refused run.ini run run.ini -o new --events to-run
 refused part.ini run run.ini -o new --events part.ini
@@ -81,7 +80,7 @@ refused l.ini run run.ini -o new --check --limits l.ini --events l.ini
 refused m.json run run.ini -o new --check --limits l.ini --baseline m.json --events m.json
 refused hosts run run.ini -o new --hosts hosts --events hosts
 refused own.ini run run.ini -o new --check --limits l.ini --events own.ini
-refused done/run.jsonl run --resume done --events done/run.jsonl
+refused ended/run.jsonl run --resume ended --events ended/run.jsonl
 owned() { # FILE ARGUMENTS...: a name of the run's own
 	local before
 	before=$([ -e "$1" ] && sha256sum <"$1")
@@ -89,7 +88,7 @@ owned() { # FILE ARGUMENTS...: a name of the run's own
 	[ $? = 2 ] && grep -q 'the run writes its own files there' err || { echo "--events $1: $(cat out err)"; failed=1; }
 	[ "$([ -e "$1" ] && sha256sum <"$1")" = "$before" ] || { echo "--events $1: it is not what it was"; failed=1; }
 }
-owned done/result.json --resume done
+owned ended/result.json --resume ended
 mkdir empty empty/launch-2
 for name in run.jsonl result.json status.json report.html launch-2/run.jsonl; do owned empty/$name run.ini -o empty; done
 "$program" run run.ini -o empty --events empty/events.ocp -q --no-report >out 2>err && [ -s empty/events.ocp ] ||

@@ -19,12 +19,11 @@ expect() { # CODE WORD COMMAND...: the exit code, and WORD in what is printed
 	fi
 }
 
-expect 2 'needs one of add or show' population
+expect 2 'no action given; use add or show' population
 expect 2 'add needs RESULT...' population add
 expect 3 'nothing.json' population add nothing.json
-# The shipped ones: two kinds of H200s.
-expect 0 '36 x 4.380 TB/s' population show
-expect 0 '16 x 4.460 TB/s' population show
+# The shipped ones: two groups of H200s, 2 % apart.
+expect 0 '4.385 TB/s, 4.361 TB/s to 4.477 TB/s' population show
 expect 2 'no-such.ini: no such file' population show no-such.ini
 
 # A node of 8 with bandwidths of their own, of an unknown model.
@@ -60,16 +59,16 @@ printf '[limit m]\nmetric = stream.bandwidth\nwhere = operation:read\noutlier_ma
 # The model is unknown: the sentence says so.
 expect 0 'compared with the data sheet only' check slow.json -l m.ini
 # The run lacks nothing by that, also for who takes warnings and skips for failures.
-expect 0 'these limits are about: m' check slow.json -l m.ini --strict
+expect 0 'what these limits cover: m' check slow.json -l m.ini --strict
 # 8 cards held for good: a node that is slow as a whole is rejected, one like them is not.
-expect 0 '8 cards added' population add good.json
-grep -q 'gpuproof-population.ini has 8 cards' out || { echo "where it is, is not said:"; cat out; failed=1; }
+expect 0 '8 GPUs added' population add good.json
+grep -q 'gpuproof-population.ini has 8 GPUs' out || { echo "where it is, is not said:"; cat out; failed=1; }
 expect 0 'NVIDIA H300' population show
-expect 1 'than the median of 8 good cards' check slow.json -l m.ini
+expect 1 'than the median of 8 reference GPUs' check slow.json -l m.ini
 grep -q '9 FAIL' out || { echo "not all 8 GPUs and their median fail:"; cat out; failed=1; }
 expect 0 '17 PASS' check like.json -l m.ini
 # The same cards again are no new ones; a node is not its own yardstick.
-expect 0 '0 cards added, 8 measured again' population add good.json
+expect 0 '0 GPUs added, 8 updated' population add good.json
 expect 0 'compared with the data sheet only' check good.json -l m.ini
 # Elsewhere, by name; a name that is wrong is no file that is missing.
 mv gpuproof-population.ini mine.ini
@@ -81,14 +80,14 @@ GPUPROOF_POPULATION=mine.ini expect 2 "[card] has no key 'modle'; keys: model" c
 
 # A result that is not good, not whole or not told apart is refused, and the file stays as it was.
 node bad 0.3 >bad.json
-expect 2 'bad.json: no good cards: [limit memory] fails' population add bad.json -o p.ini
+expect 2 'bad.json: not accepted as reference GPUs: [limit memory] fails' population add bad.json -o p.ini
 sed 's/"state": "complete"/"state": "interrupted"/' good.json >part.json
 expect 2 'part.json: the run is not complete but interrupted' population add part.json -o p.ini
 sed 's/"uuid": "[^"]*"/"uuid": ""/g; s/"serial": "[^"]*"/"serial": ""/g' good.json >nameless.json
 expect 2 'no device has a UUID' population add nameless.json -o p.ini
 # The text of a result cannot write lines of its own into the file.
 sed 's/"uuid": "GPU-good-3"/"uuid": "x]\\n[card y"/' good.json >lines.json
-expect 2 "is no UUID" population add lines.json -o p.ini
+expect 2 "is not a UUID" population add lines.json -o p.ini
 sed 's/"name": "NVIDIA H300"/"name": "A\\nmodel = B"/' good.json >lines.json
 expect 2 "no name" population add lines.json -o p.ini
 [ ! -e p.ini ] || { echo "a refused result was added"; failed=1; }

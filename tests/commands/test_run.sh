@@ -2,7 +2,7 @@
 # `gpuproof run` as people use it, on the backend `fake`: exit codes, what is printed where, a crash in the driver.
 set -euo pipefail
 program=$1
-export GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends GPUPROOF_FAKE="devices=2"
+GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends GPUPROOF_FAKE="devices=2"; export GPUPROOF_BACKENDS GPUPROOF_FAKE
 unset NO_COLOR
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -52,7 +52,30 @@ expect 0 run fake.ini -o bare --no-report
 
 # A directory of its own when none is given.
 expect 0 run fake.ini -q
-[[ $(cat out) =~ ^gpuproof-results/[0-9]{8}-[0-9]{6}-fake(-[0-9]+)?/report.html$ ]] || fail "$(cat out)"
+[[ $(cat out) =~ ^gpuproof-results/[0-9]{8}-[0-9]{6}Z-fake(-[0-9]+)?/report.html$ ]] || fail "$(cat out)"
+
+# The node's name is the option's, else the environment's, else the host's; the history has it, too.
+named() { # NAME DIRECTORY
+	grep -qE "\"hostname\": \"$1\"" "$2/result.json" || fail "$2: not the node $1: $(grep -o '"hostname": "[^"]*"' "$2/result.json")"
+}
+expect 0 run fake.ini -q -o rack --node-name rack7.node-3
+named 'rack7\.node-3' rack
+GPUPROOF_NODE=of-the-pod expect 0 run fake.ini -q -o pod
+named of-the-pod pod
+GPUPROOF_NODE=of-the-pod expect 0 run fake.ini -q -o both --node-name runner-1
+named runner-1 both
+GPUPROOF_NODE='' expect 0 run fake.ini -q -o host
+named "$(hostname)" host
+expect 0 history add rack pod both --db named.db
+expect 0 history show --db named.db
+says out of-the-pod
+says out runner-1
+for name in '' 'two words' 'a/b' "$(printf 'x%.0s' {1..201})"; do
+	expect 2 run fake.ini -o bad --node-name "$name"
+	says err "--node-name"
+done
+expect 2 run fake.ini -o bad --node-name x --simulate-nodes 2
+says err "set GPUPROOF_NODE on each of several"
 
 # Some cases only: by id, by point, by the beginning of an id, by a pattern; a name of no case is an error.
 expect 0 run fake.ini --dry-run --only transfer/h2d/pinned/1MiB@fake:1 -o planned
@@ -60,7 +83,7 @@ says out "1 case (0 skipped)"
 expect 0 run fake.ini --dry-run --only transfer/h2d --only 'transfer/d2h/*@fake:0' -o planned
 says out "3 cases (0 skipped)"
 expect 2 run fake.ini --only transfer/h2d/pinned/2MiB -o planned
-says err "[run] only = transfer/h2d/pinned/2MiB: none of the 4 cases of fake.ini has this name; did you mean 'transfer/h2d/pinned/1MiB'?"
+says err "[run] only = transfer/h2d/pinned/2MiB: none of the 4 cases of fake.ini matches; did you mean 'transfer/h2d/pinned/1MiB'?"
 expect 2 run fake.ini --only transfer/h2 -o planned
 expect 2 run fake.ini --only '' -o planned
 expect 2 run fake.ini --suites matmul -o planned
@@ -81,9 +104,9 @@ says out "2 cases (0 skipped) on 1 device"
 expect 2 run
 expect 2 run fake.ini other.ini
 expect 2 run fake.ini --dry
-says err "there is no option '--dry'; did you mean '--dry-run'?"
+says err "unknown option '--dry'; did you mean '--dry-run'?"
 expect 2 run fake.ini --out x
-says err "there is no option '--out'; did you mean '--output'?"
+says err "unknown option '--out'; did you mean '--output'?"
 expect 2 run fake.ini --output
 expect 2 run fake.ini --quiet=yes
 expect 2 run fake.ini --set run.sed=1 -o never
@@ -91,17 +114,17 @@ says err "sed"
 expect 2 run --resume good --seed 5
 expect 2 run --resume nowhere
 expect 2 run fake.ini -o good
-says err "good holds a run already; continue it with --resume good"
+says err "good already contains a run; continue it with --resume good"
 [ ! -e never ] || fail "a wrong config made a directory"
 
 # A directory whose name has a space in it is named as one can paste it; slashes at its end are not; none is no directory.
 expect 0 run fake.ini -o "my run//" -q
 [ "$(cat out)" = "my run/report.html" ] || fail "slashes: $(cat out)"
 expect 2 run fake.ini -o "my run"
-says err "my run holds a run already; continue it with --resume 'my run', or"
+says err "my run already contains a run; continue it with --resume 'my run', or"
 expect 0 run --resume "my run/"
 expect 2 run fake.ini -o ""
-says err "--output: the directory's name is empty"
+says err "--output: empty directory name"
 expect 2 run --resume ""
 
 # Settings from the command line are in the result.
@@ -113,14 +136,14 @@ says set/result.json "gpuproof run fake.ini -o set --seed 42 --label 'it'\\\\''s
 
 # Devices: none, not that one, a driver that crashes or says no.
 expect 2 run fake.ini -o never --devices 7
-says err "there is no device 7"
+says err "no device 7"
 GPUPROOF_FAKE="segfault@open" expect 3 run fake.ini -o never
 says err "listing the devices failed: the probe process killed by signal 11"
 GPUPROOF_FAKE="error@open" expect 3 run fake.ini -o never
 says err "FAKE_ERROR_STICKY"
 expect 3 run fake.ini --backend nonesuch -o never
-says err "there is no device to run on: backend = nonesuch is asked for by the command line"
-expect 2 help exit-code
+says err "no device to run on: backend = nonesuch (the command line)"
+expect 2 help exit-cods
 says err "did you mean 'exit-codes'?"
 [ ! -e never ] || fail "a run without devices made a directory"
 
@@ -169,7 +192,7 @@ cp fake.ini kept.ini
 rm fake.ini
 expect 0 run --resume good
 says out "4 cases: 4 OK; complete"
-[ "$(cat err)" = "gpuproof: nothing is left to do: good holds all 4 cases" ] || fail "--resume of a finished run says $(cat err)"
+[ "$(cat err)" = "gpuproof: nothing to do: good contains all 4 cases" ] || fail "--resume of a finished run says $(cat err)"
 [ "$(tail -1 out)" = good/report.html ] || fail "--resume of a finished run: $(cat out)"
 cmp -s before.json good/result.json || fail "--resume changed a finished run"
 rm good/report.html
@@ -180,12 +203,12 @@ expect 0 run kept.ini -o launched --launches 3 --no-report
 says err "gpuproof: 4 cases in 3 launches on 2 devices, about "
 cp launched/result.json before.json
 expect 0 run --resume launched --no-report
-says err "nothing is left to do: launched holds all 12 cases of 3 launches"
+says err "nothing to do: launched contains all 12 cases of 3 launches"
 cmp -s before.json launched/result.json || fail "--resume changed a finished run of three launches"
 rm -r launched/launch-3
-head -3 launched/run.jsonl > cut && cp cut launched/run.jsonl
+head -3 launched/run.jsonl > begun.jsonl && cp begun.jsonl launched/run.jsonl
 expect 0 run --resume launched --no-report
-says err "gpuproof: 6 of the 12 cases of 3 launches are left on 2 devices, about "
+says err "gpuproof: 6 of 12 cases of 3 launches left on 2 devices, about "
 expect 2 run kept.ini -o launched
 [ "$(wc -l < err)" = 1 ] || fail "a run that cannot begin says what it would do: $(cat err)"
 
@@ -244,7 +267,7 @@ for stop in INT:130 TERM:143; do
 	[ "$got" = "${stop#*:}" ] || fail "SIG${stop%:*} ended with $got"
 	[ "$(tail -1 out)" = "stopped-${stop%:*}/report.html" ] || fail "no report after SIG${stop%:*}: $(cat out)"
 	says out "not run; interrupted"
-	says err "continue with: gpuproof run --resume stopped-${stop%:*}"
+	says err "To continue: gpuproof run --resume stopped-${stop%:*}"
 done
 
 # Standard output is closed, or its disk is full: the run itself is complete.

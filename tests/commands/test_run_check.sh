@@ -3,7 +3,7 @@
 # the fake backend's clock, so that repetitions differ by what the script says, on any machine.
 set -u
 program=$(realpath "$1")
-export GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends GPUPROOF_FAKE='noise=0.1% between=1%:7'
+GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends GPUPROOF_FAKE='noise=0.1% between=1%:7'; export GPUPROOF_BACKENDS GPUPROOF_FAKE
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
@@ -60,7 +60,7 @@ done
 	complain "result.json does not hold three launches: $(grep -c launches three/result.json)"
 # Each launch times the host, and the pooled result keeps all of them.
 [ "$(grep -c '"host\.' three/launch-2/result.json)" = 4 ] || complain "a launch has no yardstick of the host"
-grep -A9 '"host.call"' three/result.json | tr -d '\n' | grep -q '"launches": \[[^]]*,[^]]*,' ||
+grep '"host.call"' three/result.json | grep -q '"launches": \[[^]]*,[^]]*,' ||
 	complain "the yardsticks of launches are not pooled"
 grep -q '"launches": \[' three/launch-2/result.json && complain "a single launch claims to be several"
 # An interrupted one continues where it was: the third is missing.
@@ -69,13 +69,13 @@ rm -r three/launch-3 three/result.json
 [ -s three/launch-3/result.json ] || complain "resume does not make the missing launch"
 [ -s three/result.json ] || complain "resume does not pool"
 "$program" compare three three >compared || complain "compare: exit code $?"
-grep -qF '1 comparison: 1' compared || complain "compare of pooled results: $(cat compared)"
+grep -qF 'are the same run' compared || complain "compare of pooled results: $(cat compared)"
 
 # As many launches as each case needs: six of all, and further ones of what is not known to the target. Every case needs
 # all of them to be known to a hundredth of a percent, none to be known to 100 %.
 printf '[run]\nbackend = fake\nlaunches = auto\nlaunches_most = 8\nlaunch_target = 0.01 %%\n%s\n' "$suite" >auto.ini
 expect 0 'launch 8 of 8, of 1 of 1 case' auto.ini -o auto
-grep -q '1 case needs more than launches_most = 8 to be known to 0.01%' err || complain "a figure that stays uncertain is not named: $(cat err)"
+grep -q '1 case needs more than launches_most = 8 for a precision of 0.01%' err || complain "a figure that stays uncertain is not named: $(cat err)"
 [ "$(grep -o '"launches": \[[^]]*\]' auto/result.json | head -1 | tr ',' '\n' | wc -l)" = 8 ] || complain "auto does not take eight launches"
 expect 0 'launch 6 of 6 or more' auto.ini -o few --set run.launch_target=100%
 [ ! -e few/launch-7 ] || complain "auto takes launches that nothing needs"
@@ -86,19 +86,19 @@ rm -r auto/launch-8 auto/result.json
 [ "$(grep -o '"launches": \[[^]]*\]' auto/result.json | head -1 | tr ',' '\n' | wc -l)" = 8 ] || complain "resume of auto does not pool"
 expect 2 "'many' is neither auto nor a whole number" plain.ini -o no --launches many
 expect 2 'allowed: auto, 1 to 1000' plain.ini -o no --launches 0
-expect 2 'launches = auto cannot be compared in turns' auto.ini -o no --against plain.ini
+expect 2 '--against cannot use launches = auto' auto.ini -o no --against plain.ini
 
 # Verdicts after the run.
-expect 0 'Accepted: 1 of 1 judged, all passed.' wide.ini -o wide --check
-expect 1 'Not accepted: 0 of 1 check passed; 1 failed.' tight.ini -o tight --check
-expect 0 'Accepted: 1 of 1 judged, all passed.' tight.ini -o other --check --limits wide.ini
-expect 2 'go with --check' wide.ini -o no --limits wide.ini
+expect 0 'ACCEPTED: the only check passed.' wide.ini -o wide --check
+expect 1 'REJECTED: 0 of 1 check passed; 1 failed. Worst: ' tight.ini -o tight --check
+expect 0 'ACCEPTED: the only check passed.' tight.ini -o other --check --limits wide.ini
+expect 2 '--strict need --check' wide.ini -o no --limits wide.ini
 expect 2 'no such file' wide.ini -o no --check --limits nowhere.ini
 [ ! -e no ] || complain "a run began although its limits are wrong"
 expect 3 'nowhere' wide.ini -o no --check --baseline nowhere
 
 # An inconclusive figure is measured again, once.
-expect 4 '1 case is not decided by one launch: 4 more launches' open.ini -o open --check --baseline wide
+expect 4 '1 case is undecided after one launch: 4 more launches' open.ini -o open --check --baseline wide
 [ -s open/launch-5/result.json ] || complain "no extension"
 [ ! -e open/launch-6 ] || complain "more than one extension"
 grep -q '"launches": \[' open/result.json || complain "the extension is not pooled"
@@ -109,7 +109,7 @@ expect 0 'launch 2 of 2 of B' plain.ini -o turns --launches 2 --against more.ini
 grep -qF 'does not have this case' out || complain "the case that only B has is not named: $(cat out)"
 grep -qF '[suite transfer] sizes' out || complain "the difference of the configs is not named: $(cat out)"
 [ -s turns/a/launch-2/result.json ] && [ -s turns/b/launch-2/result.json ] || complain "launches are missing"
-expect 0 '1 comparison: 1' plain.ini -o builds --against "$program"
+expect 0 '1 figure: 1' plain.ini -o builds --against "$program"
 [ -s builds/b/result.json ] || complain "the other build left nothing"
 # The other build takes turns as well: each time one launch, also where the config says how many there are.
 printf '#!/bin/sh\necho called >>calls\nexec "%s" "$@"\n' "$program" >build && chmod +x build
@@ -124,6 +124,6 @@ done
 printf '#!/bin/sh\nexit 2\n' >build
 expect 3 './build did not run: exit code 2' plain.ini -o refused --against ./build
 expect 2 'no such file' plain.ini -o no --against nowhere.ini
-expect 2 '--against compares' plain.ini -o no --against more.ini --check
+expect 2 '--against cannot be combined with --check' plain.ini -o no --against more.ini --check
 [ ! -e no ] || complain "a run began although it cannot be compared"
 exit $failed

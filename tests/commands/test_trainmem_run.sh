@@ -84,7 +84,7 @@ for by in allocator filler; do
 	"$gpuproof" run "$dir/none.ini" -o "$dir/none" --set "suite trainmem.limit_by=$by" --quiet --no-report >"$dir/said" 2>&1
 	python3 - "$dir/none/result.json" $by <<'PY' || { cat "$dir/said"; fail "a card of 1 MiB"; }
 import json, sys
-why = {"allocator": "leave nothing for tensors", "filler": "the host's memory cannot be filled up"}[sys.argv[2]]
+why = {"allocator": "leave no memory for tensors", "filler": "the host's memory cannot be filled up"}[sys.argv[2]]
 cases = json.load(open(sys.argv[1]))["cases"]
 assert len(cases) == 2
 for c in cases:

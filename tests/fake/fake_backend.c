@@ -497,11 +497,13 @@ kernel_fn *fake_kernel(const char *name)
 size_t fake_findings(struct finding *out, size_t capacity)
 {
 	int rows = script_rows();
+	char device[32];
 
 	if (rows < 0 || capacity == 0)
 		return 0;
 	out->severity = rows ? SEVERITY_WARNING : SEVERITY_OK;
-	snprintf(out->subject, sizeof(out->subject), "remapped rows fake:%d", script.devices - 1);
+	snprintf(device, sizeof(device), "fake:%d", script.devices - 1);
+	finding_set_device(out, FINDING_REMAPPED, device);
 	snprintf(out->text, sizeof(out->text), "%d", rows);
 	return 1;
 }

@@ -16,15 +16,25 @@
 #include "base/units.h"
 #include "../fixtures/random.h"
 
-enum deed { DEED_NONE, DEED_ERROR, DEED_FAIL, DEED_SEGFAULT, DEED_ABORT, DEED_EXIT, DEED_HANG };
-static const char *const deeds[] = { "", "error", "fail", "segfault", "abort", "exit", "hang" };
+enum deed {
+	DEED_NONE,
+	DEED_ERROR,
+	DEED_FAIL,
+	DEED_SEGFAULT,
+	DEED_ABORT,
+	DEED_EXIT,
+	DEED_HANG,
+	DEED_HOLD
+};
+static const char *const deeds[] = { "",      "error", "fail", "segfault",
+				     "abort", "exit",  "hang", "hold" };
 
 /* One per process, as the device it stands for. */
 static struct {
 	enum deed deed;
 	char operation[32]; /* "": any */
 	long turn, calls;
-	char once[PATH_MAX];
+	char once[PATH_MAX], until[PATH_MAX];
 	char rows[PATH_MAX];
 	struct script_calls *shared; /* NULL: each process counts its own */
 	bool broken;                 /* after DEED_ERROR */
@@ -170,6 +180,8 @@ static enum status read_word(struct script *script, const char *word, struct err
 		snprintf(plot.rows, sizeof(plot.rows), "%s", word + 5);
 	else if (text_starts_with(word, "once="))
 		snprintf(plot.once, sizeof(plot.once), "%s", word + 5);
+	else if (text_starts_with(word, "until="))
+		snprintf(plot.until, sizeof(plot.until), "%s", word + 6);
 	else if (text_starts_with(word, "calls="))
 		return share_calls(word + 6, err);
 	else if (text_starts_with(word, "clock="))
@@ -254,6 +266,10 @@ enum status script_call(const char *operation, struct error *err)
 		case DEED_HANG:
 			for (;;)
 				pause();
+		case DEED_HOLD:
+			while (access(plot.until, F_OK) != 0)
+				usleep(1000);
+			break;
 		case DEED_FAIL:
 			return error_set(err, STATUS_DEVICE, "fake %s: FAKE_ERROR_ONCE", operation);
 		default:

@@ -23,6 +23,8 @@
  *      fail@37            that call alone fails
  *      segfault@copy      the first copy crashes; abort@..., exit@... (code 3), hang@...
  *      segfault@copy:5    the 5th one
+ *      hold@copy:5        the 5th one waits until=FILE is there: a test that hits a run in the
+ *                         middle of a case needs no case that takes long
  *      vbios=TEXT         version of the firmware (none)
  *      rows=FILE          the last device has as many remapped rows as FILE says, one more each
  *                         time it is asked

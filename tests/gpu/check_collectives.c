@@ -310,7 +310,7 @@ static enum status refuses_recording(struct rank *r, struct error *err)
 		backend_graph_destroy(graph);
 	return status == STATUS_UNSUPPORTED
 		       ? STATUS_OK
-		       : error_set(err, STATUS_MISMATCH, "recorded in a graph: %s",
+		       : error_set(err, STATUS_MISMATCH, "captured in a graph: %s",
 				   expected.message);
 }
 

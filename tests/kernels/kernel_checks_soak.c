@@ -1,5 +1,5 @@
 /*
- * The sweeps and comparisons of the soak: patterns written out once more, and planted wrong bits
+ * Sweeps, operands and checks of the soak: patterns written out once more, and injected wrong bits
  * that must be found.
  */
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "kernel_checks.h"
+#include "kernels/half.h"
 #include "kernels/soak.h"
 
 #define WORDS 50000
@@ -143,60 +144,146 @@ enum status check_soak_memory(struct device *device, struct error *err)
 	return bench_close(&b);
 }
 
-/* More wrong words than there is room for: all are counted, the first few have a place. */
-static void check_many(struct bench *b, char *memory, const char *reference,
-		       struct wrong_words *out)
+#define OPERAND_ROWS 300
+#define OPERAND_COLUMNS 40
+
+/* Element `i` as a number, from what `precision` stores. */
+static double stored(const void *memory, size_t i, enum precision precision)
 {
-	struct soak_compare_arguments a = { memory, reference, 8 * WORDS, out };
-	struct wrong_words found;
-
-	clear_record(b, out);
-
-	if (bench_ok(b) && backend_memory_set(b->stream, memory, 0xA5, 4096, b->err) == STATUS_OK)
-		backend_stream_synchronize(b->stream, b->err);
-	bench_launch(b, "soak_compare", &a);
-	read_words(b, a.out, &found);
-	/* The rest is NaN since the last comparison. */
-	if (bench_ok(b) && (found.count != WORDS || found.recorded < WRONG_WORDS))
-		error_set(b->err, STATUS_MISMATCH, "soak_compare: %llu of %d wrong words found",
-			  (unsigned long long)found.count, WORDS);
-	for (size_t i = 0; i < WRONG_WORDS && bench_ok(b); i++)
-		if (found.words[i].got != UINT64_MAX &&
-		    found.words[i].got != UINT64_C(0xA5A5A5A5A5A5A5A5))
-			error_set(b->err, STATUS_MISMATCH, "soak_compare: word %zu was %#llx", i,
-				  (unsigned long long)found.words[i].got);
+	if (precision == PRECISION_FP64)
+		return ((const double *)memory)[i];
+	if (precision_bytes(precision) == 4)
+		return (double)((const float *)memory)[i];
+	return precision == PRECISION_FP16 ? (double)half_to_float(((const uint16_t *)memory)[i])
+					   : (double)bf16_to_float(((const uint16_t *)memory)[i]);
 }
 
-/*
- * One bit of a product is wrong: found; and what was compared is overwritten, so nothing is
- * compared twice.
- */
-enum status check_soak_compare(struct device *device, struct error *err)
+static void check_operand(struct bench *b, enum precision precision, uint32_t row_period,
+			  uint32_t column_period)
 {
-	uint64_t *data = xcalloc(WORDS, 8);
-	struct wrong_words found, *out;
-	char *memory, *reference;
+	uint32_t range = precision == PRECISION_BF16 ? 256 : 2000;
+	size_t count = OPERAND_ROWS * OPERAND_COLUMNS, bytes = count * precision_bytes(precision);
+	void *got = xcalloc(1, bytes), *memory = bench_upload(b, NULL, bytes);
+	struct soak_operand_arguments a = { .memory = memory,
+					    .precision = precision,
+					    .rows = OPERAND_ROWS,
+					    .columns = OPERAND_COLUMNS,
+					    .row_period = row_period,
+					    .column_period = column_period,
+					    .range = range,
+					    .seed = 77 };
+
+	bench_launch(b, "soak_operand", &a);
+	bench_download(b, got, memory, bytes);
+	for (uint64_t i = 0; i < count && bench_ok(b); i++) {
+		uint64_t row = i % OPERAND_ROWS % (row_period ? row_period : OPERAND_ROWS),
+			 column = i / OPERAND_ROWS % (column_period ? column_period : 1u << 31);
+		uint64_t bits = generator_bits(77, column << 32 | row) >> 33;
+		double wanted = (double)(bits % (2 * range + 1)) - range;
+
+		if (stored(got, i, precision) != wanted)
+			error_set(b->err, STATUS_MISMATCH,
+				  "soak_operand: %s, element %llu is %g, not %g",
+				  precision_name(precision), (unsigned long long)i,
+				  stored(got, i, precision), wanted);
+	}
+	free(got);
+}
+
+enum status check_soak_operand(struct device *device, struct error *err)
+{
 	struct bench b;
 
-	for (uint64_t i = 0; i < WORDS; i++)
-		data[i] = generator_bits(3, i);
 	bench_open(&b, device, err);
-	memory = bench_upload(&b, data, 8 * WORDS);
-	reference = bench_upload(&b, data, 8 * WORDS);
-	out = bench_upload(&b, &nothing, sizeof(nothing));
-	for (uint64_t t = 0; t < TRIALS && bench_ok(&b); t++) {
-		struct soak_compare_arguments a = { memory, reference, 8 * WORDS, out };
-		uint64_t word = place(t), bit = UINT64_C(1) << generator_bits(8, t) % 64;
-
-		clear_record(&b, out);
-		if (backend_copy(b.stream, memory, data, 8 * WORDS, err) == STATUS_OK)
-			backend_stream_synchronize(b.stream, err);
-		turn_bit(&b, memory + 8 * word, bit);
-		bench_launch(&b, "soak_compare", &a);
-		read_words(&b, a.out, &found);
-		expect(&b, &found, 8 * word, memory + 8 * word, bit, "soak_compare");
+	for (int p = 0; p < PRECISION_COUNT && bench_ok(&b); p++) {
+		check_operand(&b, (enum precision)p, 251, 0);
+		check_operand(&b, (enum precision)p, 0, 7);
 	}
-	check_many(&b, memory, reference, out);
-	free(data);
 	return bench_close(&b);
+}
+
+enum { TABLE_ROWS = 13, TABLE_COLUMNS = 7, RESULT_ROWS = 1036, RESULT_COLUMNS = 29 };
+
+/* Bytes of entry (row, column) of the table, written out once more. */
+static uint64_t entry_of(uint32_t row, uint32_t column, uint32_t bytes)
+{
+	uint64_t bits = generator_bits(9, row + 1000 * column);
+
+	return bytes == 8 ? bits : bits & 0xFFFFFFFF;
+}
+
+static void put(void *to, size_t i, uint64_t value, uint32_t bytes)
+{
+	if (bytes == 8)
+		((uint64_t *)to)[i] = value;
+	else
+		((uint32_t *)to)[i] = (uint32_t)value;
+}
+
+/* One element is wrong, then an entry of the table: found, each at its places, and all compared. */
+static void check_table(struct bench *b, uint32_t bytes, uint64_t trial)
+{
+	struct wrong_words *out = bench_upload(b, &nothing, sizeof(nothing));
+	uint32_t row_offset = (uint32_t)(generator_bits(10, trial) % 100),
+		 column_offset = (uint32_t)(generator_bits(11, trial) % 100);
+	size_t count = RESULT_ROWS * RESULT_COLUMNS, entries = TABLE_ROWS * TABLE_COLUMNS;
+	size_t wrong = trial == 0 ? 0 : trial == 1 ? count - 1 : generator_bits(12, trial) % count;
+	unsigned bit = (unsigned)(generator_bits(13, trial) % (8 * bytes));
+	void *result = xcalloc(count, bytes), *table = xcalloc(entries, bytes);
+	uint32_t canary = (uint32_t)(trial % entries);
+	uint64_t places = 0;
+	struct soak_table_arguments a = { .element_bytes = bytes,
+					  .rows = RESULT_ROWS,
+					  .columns = RESULT_COLUMNS,
+					  .row_period = TABLE_ROWS,
+					  .column_period = TABLE_COLUMNS,
+					  .row_offset = row_offset,
+					  .column_offset = column_offset,
+					  .canary = SOAK_NO_CANARY,
+					  .out = out };
+	struct wrong_words found;
+
+	for (uint32_t i = 0; i < entries; i++)
+		put(table, i, entry_of(i % TABLE_ROWS, i / TABLE_ROWS, bytes), bytes);
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t row = (i % RESULT_ROWS + row_offset) % TABLE_ROWS,
+			 column = (i / RESULT_ROWS + column_offset) % TABLE_COLUMNS;
+		uint64_t turned = i == wrong ? UINT64_C(1) << bit : 0;
+
+		places += canary == column * TABLE_ROWS + row && i != wrong;
+		put(result, i, entry_of(row, column, bytes) ^ turned, bytes);
+	}
+	a.memory = bench_upload(b, result, count * bytes);
+	a.table = bench_upload(b, table, entries * bytes);
+	clear_record(b, out);
+	bench_launch(b, "soak_table", &a);
+	read_words(b, out, &found);
+	expect(b, &found, bytes * wrong, (const char *)a.memory + bytes * wrong, UINT64_C(1) << bit,
+	       "soak_table");
+	if (bench_ok(b) && found.compared != count)
+		error_set(b->err, STATUS_MISMATCH, "soak_table: %llu of %zu elements compared",
+			  (unsigned long long)found.compared, count);
+	clear_record(b, out);
+	a.canary = canary;
+	bench_launch(b, "soak_table", &a);
+	read_words(b, out, &found);
+	if (bench_ok(b) && (found.count < places || found.count > places + 1))
+		error_set(b->err, STATUS_MISMATCH,
+			  "soak_table: a wrong entry at %llu places was found at %llu",
+			  (unsigned long long)places, (unsigned long long)found.count);
+	free(result);
+	free(table);
+}
+
+enum status check_soak_table(struct device *device, struct error *err)
+{
+	for (uint64_t trial = 0; trial < 24; trial++) {
+		struct bench b;
+
+		bench_open(&b, device, err);
+		check_table(&b, trial % 2 ? 4 : 8, trial / 2);
+		if (bench_close(&b) != STATUS_OK)
+			break;
+	}
+	return err->status;
 }

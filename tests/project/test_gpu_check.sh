@@ -18,7 +18,7 @@ if ! grep -Eq 'no GPU to check: (cuda[0-9]+: cudaGetDeviceCount: cudaError[A-Za-
 fi
 
 # Every device in a process of its own: each says what is wrong with it, and one that dies does not take the others along.
-export GPUPROOF_BACKENDS=$(dirname "$1")/tests/backends
+GPUPROOF_BACKENDS=$(dirname "$1")/tests/backends; export GPUPROOF_BACKENDS
 if [ -e "$GPUPROOF_BACKENDS/fake.so" ]; then
 	output=$(GPUPROOF_FAKE="devices=3 fail@device_open" "$check" --backend fake 2>&1)
 	[ $? -eq 1 ] && [ "$(grep -c '^open .*[012] .*FAIL .*device_open' <<<"$output")" -ge 4 ] || { echo "$output"; echo "three devices that do not open"; exit 1; }

@@ -23,6 +23,7 @@ config() {
 		max_samples = 10
 		max_time = 20ms
 		[suite matmul]
+		sustained_time = 0s
 		precisions = fp32
 		sizes = 128
 		[limit speed]
@@ -53,13 +54,13 @@ grep -q '^2 nights' "$folder/nights/trend.txt" || fail "the history does not hol
 "$top"/ci/nightly -c "$folder/slow.ini" -d "$folder/nights" -- -q >/dev/null 2>&1
 [ $? = 1 ] || fail "nightly does not say that a limit is violated"
 grep -q '<failure' "$folder/nights/junit.xml" || fail "junit.xml does not hold the violated limit"
-grep -q '<failure message="exit code 1"' "$folder/nights/junit-night.xml" || fail "junit-night.xml is green, the exit code is 1"
+grep -q '<failure message="REJECTED: ' "$folder/nights/junit-night.xml" || fail "junit-night.xml does not say why the exit code is 1: $(cat "$folder/nights/junit-night.xml")"
 grep -q '^## The night as a whole: exit code 1$' "$folder/nights/summary.md" || fail "the summary does not end with the exit code"
 grep -q '"result":"FAIL"' "$folder/nights/run.ocp.jsonl" || fail "run.ocp.jsonl has another verdict"
 grep -qx 'gpuproof_check_accepted 0' "$folder/nights/gpuproof.prom" || fail "gpuproof.prom has another verdict"
 grep -q 'REJECTED' "$folder/nights/acceptance.html" || fail "the acceptance page is not of this night"
-grep -q '^\*\*Not accepted: ' "$folder/nights/summary.md" || fail "the summary does not say what the exit code says: $(head -5 "$folder/nights/summary.md")"
-tail -n 1 "$folder/nights/verdict.txt" | grep -q '^Not accepted: ' || fail "verdict.txt: $(cat "$folder/nights/verdict.txt")"
+grep -q '^\*\*REJECTED: ' "$folder/nights/summary.md" || fail "the summary does not say what the exit code says: $(head -5 "$folder/nights/summary.md")"
+tail -n 1 "$folder/nights/verdict.txt" | grep -q '^REJECTED: ' || fail "verdict.txt: $(cat "$folder/nights/verdict.txt")"
 "$program" history show --db "$folder/nights/history.db" | tail -n 1 | grep -q REJECTED || fail "the history does not know the verdict"
 for page in report acceptance compare trend; do
 	grep -q '<link rel="stylesheet" href="report.css"' "$folder/nights/$page.html" || fail "$page.html does not link its style sheet"
@@ -70,8 +71,8 @@ sed '/^.limit/,$d' "$folder/good.ini" >"$folder/none.ini"
 "$top"/ci/nightly -c "$folder/none.ini" -d "$folder/nights" -- -q >/dev/null 2>&1
 code=$?
 [ $code = 4 ] || fail "a night without a judgement: exit code $code"
-grep -q '<error type="INCONCLUSIVE" message="Not decided: no figure was judged, [0-9]* of [0-9]* checks* passed' "$folder/nights/junit.xml" || fail "a night without a judgement has a green junit.xml"
-grep -q 'no figure was judged' "$folder/nights/summary.md" || fail "the summary hides that nothing was judged"
+grep -q '<error type="INCONCLUSIVE" message="INCONCLUSIVE: no limit covered any value; [0-9]* of [0-9]* checks* passed' "$folder/nights/junit.xml" || fail "a night without a judgement has a green junit.xml"
+grep -q 'no limit covered any value' "$folder/nights/summary.md" || fail "the summary hides that nothing was judged"
 "$top"/ci/nightly -c "$folder/missing.ini" -d "$folder/nights" >/dev/null 2>&1
 [ $? = 2 ] || fail "nightly hides a usage error"
 grep -q 'exit code 2' "$folder/nights/junit-night.xml" || fail "a night without a result is not red"
@@ -108,7 +109,7 @@ cat >"$folder/fails.ini" <<-INI
 	metric = transfer.bandwidth
 	min = 1 kB/s
 INI
-export GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends
+GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends; export GPUPROOF_BACKENDS
 for fault in 'devices=2 error@copy' 'fail@device_open' 'segfault@copy'; do
 	GPUPROOF_FAKE=$fault slurm prolog "$folder/fails.ini" 2>/dev/null && fail "the prolog accepts a GPU of which every case fails: $fault"
 done
@@ -122,19 +123,26 @@ for script in prolog epilog; do
 	slurm "$script" "$folder/slow.ini" && fail "the $script accepts a slow node"
 	[ -s "$(echo "$folder"/kept/node7-*/run/result.json)" ] || fail "the evidence is not kept"
 	grep -q "result, pages and log are in $folder/kept/node7-" "$folder/said" || fail "where the evidence is is not logged"
-	grep -qx 'gpuproof: a limit is violated: host:0: fails speed' "$folder/state/reason" || fail "reason: $(cat "$folder/state/reason")"
+	grep -qx 'gpuproof: a limit is violated: CPU host:0 is more than 99 % below the limit in FP32 GEMM (host-slow)' "$folder/state/reason" || fail "reason: $(cat "$folder/state/reason")"
 done
 [ ! -e "$folder/drained" ] || fail "prolog or epilog calls scontrol"
 slurm health-check none && slurm health-check none || fail "the health check fails"
-[ "$(cat "$folder/drained")" = 'update nodename=node7 state=drain reason=gpuproof: a limit is violated: host:0: fails speed' ] ||
+[ "$(cat "$folder/drained")" = 'update nodename=node7 state=drain reason=gpuproof: a limit is violated: CPU host:0 is more than 99 % below the limit in FP32 GEMM (host-slow)' ] ||
 	fail "not drained once, as it should: $(cat "$folder/drained")"
 rm "$folder/drained"
 GPUPROOF_HEALTH_CONFIG=$folder/good.ini slurm health-check none
 [ ! -e "$folder/drained" ] || fail "the health check drains a good node"
 GPUPROOF_HEALTH_CONFIG=$folder/slow.ini slurm health-check none
-grep -q 'fails speed' "$folder/drained" || fail "the health check accepts a slow node"
-PATH=$folder/bin:$PATH GPUPROOF_CONFIG=$folder/slow.ini SLURM_JOB_GPUS= "$top"/ci/slurm/prolog || fail "a job without GPUs is refused"
+grep -q 'host-slow' "$folder/drained" || fail "the health check accepts a slow node"
+PATH=$folder/bin:$PATH GPUPROOF_CONFIG=$folder/slow.ini SLURM_JOB_GPUS='' "$top"/ci/slurm/prolog || fail "a job without GPUs is refused"
 # A folder that nothing can be kept in hides no verdict.
+# A job's own GPUs alone are measured: of two fake GPUs the job has the first; a GPU that is gone is seen.
+sed 's/min = 1 kB.s/min = 1 kB\/s\noutlier_margin = 2 %/' "$folder/fails.ini" >"$folder/pair.ini"
+GPUPROOF_FAKE='devices=2 slow=1:50%' slurm node-check "$folder/pair.ini" >/dev/null && fail "the whole node hides its slow GPU"
+GPUPROOF_FAKE='devices=2 slow=1:50%' slurm prolog "$folder/pair.ini" || fail "the prolog measures a GPU of another job"
+PATH=$folder/bin:$PATH SLURM_JOB_GPUS=0-2 GPUPROOF_FAKE=devices=2 GPUPROOF_CONFIG=$folder/pair.ini "$top/ci/slurm/prolog" 2>/dev/null &&
+	fail "the prolog accepts a job whose third GPU is missing"
+grep -qx 'gpuproof: a GPU of the job is missing' "$folder/state/reason" || fail "a missing GPU has another reason: $(cat "$folder/state/reason")"
 GPUPROOF_KEEP=/dev/null/x slurm prolog "$folder/slow.ini" && fail "a slow node is accepted since its evidence cannot be kept"
 
 # Exit code 3: no device, which drains, or a full disk, which does not. A limit on the size of files stands for one.

@@ -11,9 +11,9 @@ trap 'rm -rf "$folder"' EXIT
 python3 - "$folder" "$root/docs/samples" <<'PY'
 import os, re, sys
 drawn, there = sys.argv[1:]
-assert sorted(os.listdir(drawn)) == [k + ".html" for k in ("acceptance", "architectures", "comparison", "nodes", "run", "trend")]
+assert sorted(os.listdir(drawn)) == [k + ".html" for k in ("acceptance", "architectures-run", "architectures", "comparison", "nodes", "run", "trend")]
 kept = [n for n in os.listdir(there) if n.endswith(".html")]
-assert sorted(kept) == ["acceptance.html", "architectures.html"], kept
+assert sorted(kept) == ["acceptance.html", "architectures-run.html", "architectures.html"], kept
 assert sum(os.path.getsize(os.path.join(there, n)) for n in os.listdir(there)) < 2_000_000
 listed = open(os.path.join(there, "README.md")).read()
 for name in kept:
@@ -25,6 +25,7 @@ changed = re.findall(r'<article class="trend \w+">\n<h3><bdi>([^<]*)</bdi>', pag
 assert changed and all(c.startswith("transfer/h2d/") for c in changed), changed
 assert "since 2026-10-30" in page("trend"), "the planted night"
 assert "</span> ACCEPTED" in page("acceptance")
-assert re.search(r'<p class="lead">H200 reads and writes memory .* trains a ResNet-50 in FP32 [0-9.]+× as fast as K80\.', page("architectures"))
-assert re.search("<h2 [^>]*>.*Nothing certainly got worse", page("comparison"))
+assert re.search(r"<h1>From Kepler to Hopper in 10 years: Memory [0-9.]+×", page("architectures"))
+assert re.search(r'<p class="lead">H200 against V100:.* FP16 GEMM <b>[0-9.]+×</b>', page("architectures"))
+assert re.search("<h2 [^>]*>.*Nothing got worse", page("comparison"))
 PY

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The words of tests/project/words.txt are in no file, and no comment begins with What, Of, Whether, Where or Who: it begins
-# with a verb or a noun. Exempt: the table of former names and its tests, the glossary, and files that earlier versions wrote.
+# with a verb or a noun. Texts for users keep the rules of user_texts.py. Exempt: the table of former names and its tests, the glossary, and files that earlier versions wrote.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-exempt='^(src/base/former_names\.c|tests/project/(words\.txt|test_words\.sh)|tests/commands/test_former_names\.sh|docs/glossary\.md):'
+exempt='^(src/base/former_names\.c|tests/project/(words\.txt|test_words\.sh|user_texts\.(py|txt))|tests/commands/test_former_names\.sh|docs/glossary\.md):'
 failed=0
 
 files() { # folders: the text files in them
@@ -42,4 +42,23 @@ if [ -n "$found" ]; then
 	echo "a comment begins with a verb or a noun"
 	failed=1
 fi
+
+# The grammar of texts for users; it must find a fault where there is one.
+python3 tests/project/user_texts.py . || failed=1
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+mkdir -p "$copy"/src "$copy"/suites "$copy"/docs/topics "$copy"/tests/project
+cp README.md SECURITY.md "$copy"
+cp tests/project/user_texts.txt "$copy"/tests/project
+for text in 'they are not told apart here' 'What was measured is kept' "$(printf 'word %.0s' {1..26})"; do
+	printf 'const char *text = "%s";\n' "$text" >"$copy"/src/fault.c
+	python3 tests/project/user_texts.py "$copy" | grep -F "src/fault.c: " >/dev/null || {
+		echo "user_texts.py finds nothing in: $text"
+		failed=1
+	}
+done
+
+# Subjects of the last commits, where this is a checkout.
+long=$(git log -20 --format=%s 2>/dev/null | awk 'length > 72')
+[ -z "$long" ] || { echo "commit subjects of more than 72 characters:"; echo "$long"; failed=1; }
 exit $failed

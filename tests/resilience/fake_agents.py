@@ -27,8 +27,9 @@ def variant(factor, kernel):
         for case in document["cases"]:
             for metric in case["metrics"].values():
                 if metric.get("unit") == "B/s":
-                    for key in ("value", "low", "high"):
-                        metric[key] *= factor
+                    for key in ("value", "low", "high", "within_low", "within_high"):
+                        if key in metric:
+                            metric[key] *= factor
         document["environment"]["kernel"] = kernel
         made[factor, kernel] = json.dumps(document)
     return made[factor, kernel]
@@ -43,8 +44,9 @@ poll = selectors.DefaultSelector()
 for number in range(count):
     what = planted.get(number, "slow" if number % 100 == 7 else "good")
     s = socket.create_connection((host, int(port)))
-    s.sendall((json.dumps({"kind": "hello", "protocol": protocol, "token": token,
-                           "build": build, "node": "f%05d" % number}) + "\n").encode())
+    name = "f%05d" % number
+    s.sendall((token.ljust(64) + name.ljust(63) + "\n" + json.dumps({"kind": "hello", "protocol": protocol, "build": build,
+                                                                     "node": name}) + "\n").encode())
     poll.register(s, selectors.EVENT_READ, [number, what, b"", False])
 left = count
 while left:

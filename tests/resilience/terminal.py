@@ -123,7 +123,7 @@ def interrupted(terminal, folder, what, code=130):
     got = terminal.end()
     if got != code:
         fail(what, "exit code", got, "not", code, terminal.text()[-800:])
-    for words in (folder + "/report.html", "continue with: gpuproof run --resume " + folder):
+    for words in (folder + "/report.html", "To continue: gpuproof run --resume " + folder):
         if words not in terminal.text():
             fail(what, "does not say", words, terminal.text()[-800:])
 
@@ -152,7 +152,7 @@ def test_second_ctrl_c():
     terminal = run("second", "long.ini", "devices=2 hang@copy:30")
     terminal.wait_for(b"case 1/")
     terminal.press(CTRL_C)
-    terminal.wait_for(b"once more to stop at once")
+    terminal.wait_for(b"Press Ctrl-C again to stop now")
     terminal.listen(0.4)
     began = time.monotonic()
     terminal.press(CTRL_C)
@@ -181,7 +181,7 @@ def test_ctrl_c_while_ranks_set_up():
         terminal.listen(seconds)
         terminal.press(CTRL_C)
         terminal.end()
-        if b"before anything was measured" in terminal.said and terminal.process.returncode == 130:
+        if b"before the first measurement" in terminal.said and terminal.process.returncode == 130:
             if os.path.exists(folder):
                 fail("Ctrl-C before the first case left", os.listdir(folder))
             continue
@@ -217,14 +217,14 @@ def test_ctrl_c_after_the_measurement():
         terminal.listen(0.05)
     terminal.listen(0.3)
     terminal.press(CTRL_C)
-    terminal.wait_for(b"stopping as soon as what is measured is written; once more to stop at once")
+    terminal.wait_for(b"stopping as soon as the results are written. Press Ctrl-C again to stop now.")
     terminal.listen(0.4)
     terminal.press(CTRL_C)
     if terminal.end() != -signal.SIGINT:
         fail("a second Ctrl-C after the measurement: exit code", terminal.process.returncode, terminal.text())
     os.environ["GPUPROOF_FAKE"] = "devices=2"
     resumed = subprocess.run([PROGRAM, "run", "--resume", "after", "--check"], capture_output=True, text=True)
-    if resumed.returncode != 0 or "nothing is left to do" not in resumed.stderr or "Accepted" not in resumed.stdout:
+    if resumed.returncode != 0 or "nothing to do" not in resumed.stderr or "ACCEPTED" not in resumed.stdout:
         fail("--resume --check of what is measured:", resumed)
 
 
@@ -233,7 +233,7 @@ def test_ctrl_c_in_a_comparison():
     terminal = run("compared", "long.ini", "devices=2 clock=host", "--against", "long.ini")
     terminal.wait_for(b"case 1/")
     terminal.press(CTRL_C)
-    if terminal.end() != 130 or b"cannot be continued; what was measured is in compared/a" not in terminal.said:
+    if terminal.end() != 130 or b"cannot be continued; its results are in compared/a" not in terminal.said:
         fail("Ctrl-C in a comparison:", terminal.process.returncode, terminal.text())
 
 

@@ -28,14 +28,17 @@ sizes = 4KiB
 sizes = 4KiB
 operations = copy
 [suite matmul]
+sustained_time = 0s
 precisions = fp64, fp32, tf32, fp16, bf16, fp16_acc16, fp8, int8
 sizes = 32
 implementations = blas, simt, half2, tensor
 [suite matmul batch]
+sustained_time = 0s
 precisions = fp16
 sizes = 32
 batch = 3
 [suite peak]
+sustained_time = 0s
 precisions = fp64, fp32, fp16, tf32, bf16, fp8, int8
 size = 64KiB
 steps = 1
@@ -69,7 +72,7 @@ modes = ddp, 1f1b
 microbatches = 2
 precision = fp32, fp16_mixed
 END
-export GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends
+GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends; export GPUPROOF_BACKENDS
 
 replay() { # file, words of the fake device, config, more options
 	local expected=$here/architectures/$1.txt

@@ -29,11 +29,11 @@ GPUPROOF_BACKENDS=$(dirname "$gpuproof")/tests/backends "$gpuproof" run many.ini
 	>one.out 2>&1 || { cat one.out; exit 1; }
 printf '#!/bin/sh\nexec python3 "%s" 90 "%s"\n' "$here/fake_agents.py" "$dir/one/nodes/n1" >launch.sh
 chmod +x launch.sh
-"$gpuproof" run many.ini -o many --no-report -q --launch ./launch.sh --set fleet.nodes=90 >many.out 2>many.err
+"$gpuproof" run many.ini -o many --no-report -q --launch ./launch.sh --set fleet.nodes=90 --set fleet.silent_after=5s >many.out 2>many.err
 same $? 4 "exit code with lost nodes"
 same "$(json '[n["name"] + "=" + n["status"] for n in r["nodes"] if n["status"] != "OK"]')" "['f00030=LOST', 'f00045=LOST']" "lost nodes"
 same "$(json '[n["lost_at"] for n in r["nodes"] if n["name"] == "f00045"]')" "['case in flight']" "where a node died"
-grep -q "f00030: LOST.*said nothing for 15 s" many.err || fail "the silent node: $(cat many.err)"
+grep -q "f00030: LOST.*no message for 5 s" many.err || fail "the silent node: $(cat many.err)"
 "$gpuproof" check many --limits many.ini -o judged.json >check.out 2>&1
 same $? 1 "exit code of the check"
 document=judged.json

@@ -8,6 +8,8 @@ dir=$(mktemp -d)
 failures=0
 trap 'kill -9 $(jobs -p) 2>/dev/null; rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
+GPUPROOF_BACKENDS=$(dirname "$gpuproof")/tests/backends
+export GPUPROOF_BACKENDS
 unset SLURM_JOB_ID SLURM_STEP_NUM_TASKS OMPI_COMM_WORLD_SIZE PMI_SIZE
 export OMP_NUM_THREADS=1
 
@@ -15,21 +17,18 @@ fail() { echo "FAIL: $*"; failures=$((failures + 1)); [ $failures -lt 12 ] || ex
 expect() { grep -qF -- "$1" "$2" || { fail "$3: no '$1' in:"; sed 's/^/    /' "$2"; }; }
 json() { python3 -c 'import json,sys; r=json.load(open(sys.argv[1] + "/result.json")); C=r["cases"]; print(eval(sys.argv[2]))' "$1" "$2"; }
 same() { [ "$1" = "$2" ] || fail "$3: '$1' instead of '$2'"; }
-# begin NAME CONFIG NODES: starts it, and waits until n1 has finished a case of several nodes.
-begin() {
-	"$gpuproof" run "$2" -o "$1" --simulate-nodes "$3" --no-report >"$1.out" 2>"$1.err" &
+# hit NAME CONFIG SIGNAL NODES CALL: to a rank of n2, while every rank holds in a call of the second case.
+hit() {
+	rm -f go
+	GPUPROOF_FAKE="hold@$5 until=$dir/go" "$gpuproof" run "$2" -o "$1" --simulate-nodes "$4" --no-report >"$1.out" 2>"$1.err" &
 	conductor=$!
 	for _ in $(seq 1200); do
-		[ -s "$1/nodes/n1/groups.jsonl" ] && return
-		kill -0 $conductor 2>/dev/null || break
+		[ ! -s "$1/nodes/n1/groups.jsonl" ] && kill -0 $conductor 2>/dev/null || break
 		sleep 0.05
 	done
-	fail "$1: no case of several nodes was finished: $(cat "$1.err")"
-}
-# hit NAME CONFIG SIGNAL NODES: to a rank of n2, in the middle of the second case.
-hit() {
-	begin "$1" "$2" "$4"
+	[ -s "$1/nodes/n1/groups.jsonl" ] || fail "$1: no case of several nodes was finished: $(cat "$1.err")"
 	kill "-$3" "$(rank_of "$conductor" n2)"
+	touch go
 	wait "$conductor"
 	same $? 4 "$1: exit code"
 	same "$(json "$1" 'sum(c["status"] == "ERROR" for c in C), sum(c["status"] == "OK" for c in C) > 1')" "(1, True)" \
@@ -39,8 +38,7 @@ hit() {
 # Data, tensor and pipeline parallelism over two nodes of two devices, and grids with each dimension over the network.
 cat >parallel.ini <<-'INI'
 	[run]
-	backend = host
-	host_devices = 2
+	backend = fake
 	[defaults]
 	max_time = 20ms
 	[suite parallel]
@@ -67,48 +65,48 @@ cat >parallel.ini <<-'INI'
 	nodes = all
 	search_time = 0
 INI
-"$gpuproof" run parallel.ini -o parallel --simulate-nodes 2 --no-report >parallel.out 2>parallel.err
+GPUPROOF_FAKE=devices=4 "$gpuproof" run parallel.ini -o parallel --simulate-nodes 2 --no-report >parallel.out 2>parallel.err
 same $? 0 "exit code: $(cat parallel.err)"
 same "$(json parallel '[c["id"].split("/", 4)[4] for c in C if "nodes=2" in c["id"] and c["verification"]["done"] and c["status"] == "OK"]')" \
 	"['ddp/4/25MiB@n1+n2', 'zero3/4@n1+n2', 'tensor/4@n1+n2', '1f1b/4/2@n1+n2', 'hybrid/4/2/2x2x1@n1+n2', 'hybrid/4/2/1x2x2@n1+n2']" \
 	"over two nodes, with verified gradients"
-same "$(json parallel '[c["devices"] for c in C if "nodes=2" in c["id"]][0]')" "['n1/host:0', 'n1/host:1', 'n2/host:0', 'n2/host:1']" "all devices"
+same "$(json parallel '[c["devices"] for c in C if "nodes=2" in c["id"]][0]')" "['n1/fake:0', 'n1/fake:2', 'n2/fake:1', 'n2/fake:3']" "all devices"
 same "$(json parallel '[c["notes"].split("Over the network: ")[1].split(";")[0] for c in C if "nodes=2" in c["id"] and "hybrid" in c["id"]]')" \
 	"['data parallelism', 'stages']" "what of a grid is over the network"
 same "$(json parallel 'sum("nodes" not in c["parameters"] for c in C)')" 8 "cases of each node by itself keep their ids"
 same "$(json parallel '[c["status"] for c in C if "parallel:" in c["id"]]')" "['OK', 'SKIPPED']" "a grid that the group does not fill is told"
-same "$(json parallel '[c["reason"] for c in C if c["status"] == "SKIPPED"]')" "['no grid of hybrid has 4 devices, as this group has']" "why"
+same "$(json parallel '[c["reason"] for c in C if c["status"] == "SKIPPED"]')" "['no grid of hybrid has 4 devices, the size of this group']" "why"
 
 # A rank of a training step that is killed, or stopped.
 cat >steps.ini <<-'INI'
 	[run]
-	backend = host
+	backend = fake
 	[defaults]
 	max_time = 60s
 	[suite parallel]
 	layers = 64, 96, 48, 10
 	batch = 48, 96, 144
-	iterations = 200
+	iterations = 10
 	modes = ddp
 	devices = 2
 	nodes = all
 	search_time = 0
 INI
-hit killed-step steps.ini KILL 3
-expect "rank 1 (n2/host:0) killed by signal 9" killed-step.out "who died"
-hit halted-step steps.ini STOP 3
-expect "rank 1 (n2/host:0) was stopped by a signal" halted-step.out "who stands still"
+hit killed-step steps.ini KILL 3 all_reduce:700
+expect "rank 1 (n2/fake:0) killed by signal 9" killed-step.out "who died"
+hit halted-step steps.ini STOP 3 all_reduce:700
+expect "rank 1 (n2/fake:0) was stopped by a signal" halted-step.out "who stands still"
 
 # Victims and load: four nodes are needed; every one is measured alone and under load, and who is hurt is named.
 cat >congestion.ini <<-'INI'
 	[run]
-	backend = host
+	backend = fake
 	[defaults]
-	max_time = 200ms
+	max_time = 40ms
 	[suite congestion]
 	operations = all_reduce
 	sizes = 4KiB
-	load_size = 1MiB
+	load_size = 256KiB
 	congestors = all_to_all, incast, all_reduce, broadcast
 	turns = 2
 INI
@@ -118,7 +116,7 @@ same "$(json congestion 'len(C), sum(c["status"] == "OK" and c["verification"]["
 same "$(json congestion 'all(abs(c["metrics"]["congestion.slowdown"]["value"] - (lambda m: m("congestion.time") / m("congestion.alone"))(lambda s: sum(c["samples"][s]["values"]) / len(c["samples"][s]["values"]))) < 1e-6 for c in C)')" \
 	True "congestion: slowdown is mean over mean"
 same "$(json congestion 'all(m["low"] is not None and m["low"] <= m["value"] and (m["high"] is None or m["value"] <= m["high"]) for c in C for n, m in c["metrics"].items() if n in ("congestion.slowdown", "congestion.slowdown_p99"))')" True "congestion: intervals"
-same "$(json congestion 'sorted({w.split()[0] for c in C for w in c["notes"].split("operations took: ")[1].split(".  ")[0].split(", ")})')" \
+same "$(json congestion 'sorted({w.split()[0] for c in C for w in c["notes"].split("own operations: ")[1].split(".  ")[0].split(", ")})')" \
 	"['n1', 'n2', 'n3', 'n4']" "congestion: victims are named, other ones in the second turn"
 same "$(json congestion 'sorted({f["subject"].split(" of ")[1] for l in ("preflight", "postflight") for f in r[l] if f["subject"].startswith("memory of")})')" \
 	"['n1', 'n2', 'n3', 'n4']" "congestion: nodes without cases of their own have findings"
@@ -132,12 +130,12 @@ same "$(json incast '[(c["status"], c["verification"]["done"]) for c in C]')" "[
 same "$?" 1 "congestion: too few nodes: exit code: $(cat few.out)"
 [ -s few/fleet.html ] || fail "no page of nodes with a case that is skipped: $(cat few.out)"
 same "$(json few '{(c["status"], c["reason"]) for c in C}')" \
-	"{('SKIPPED', 'needs 4 nodes, of which 2 are victims and 2 load the network; there are 3')}" "congestion: too few nodes"
-sed -e 's/max_time = .*/max_time = 2s/' -e 's/load_size/target = 0.001 %\nload_size/' -e 's/turns = 2/turns = 1/' -e 's/, broadcast//' congestion.ini >loaded.ini
-hit killed-load loaded.ini KILL 4
-expect "rank 1 (n2/host:0) killed by signal 9" killed-load.out "who died"
-hit halted-load loaded.ini STOP 4
-expect "rank 1 (n2/host:0) was stopped by a signal" halted-load.out "who stands still"
+	"{('SKIPPED', 'needs 4 nodes, 2 victims and 2 that load the network; the run has 3')}" "congestion: too few nodes"
+sed -e 's/turns = 2/turns = 1/' -e 's/, broadcast//' congestion.ini >loaded.ini
+hit killed-load loaded.ini KILL 4 memory_alloc:6
+expect "rank 1 (n2/fake:0) killed by signal 9" killed-load.out "who died"
+hit halted-load loaded.ini STOP 4 memory_alloc:6
+expect "rank 1 (n2/fake:0) was stopped by a signal" halted-load.out "who stands still"
 
 # A collective over all nodes that is slow, or hangs: the node that causes it is found by bisection, and no other is named.
 shim=$(dirname "$gpuproof")/tests/slow_node.so
@@ -174,12 +172,12 @@ else
 	expect "gpuproof: node n2: collective/" hung.err "who makes it hang, on the terminal"
 	# A load takes four nodes, so halves of five cannot say; the nodes among which it is are named.
 	HUNG_NODE=n2 LD_PRELOAD=$shim "$gpuproof" run scale.ini -o hungload --simulate-nodes 5 --suites congestion --no-report >hungload.out 2>hungload.err
-	expect "hangs over 5 nodes; among n1, n2, n3, n4, n5, and fewer of them cannot say: needs 4 nodes" \
+	expect "hangs over 5 nodes; among n1, n2, n3, n4, n5, and smaller groups cannot decide: needs 4 nodes" \
 		hungload.err "a load that hangs"
-	SLOW_NODE=n4 LD_PRELOAD=$shim "$gpuproof" run scale.ini -o off --suites collective --simulate-nodes 6 --no-report --set fleet.bisect=0 >off.out 2>off.err
+	SLOW_NODE=n4 LD_PRELOAD=$shim "$gpuproof" run scale.ini -o off --suites collective --simulate-nodes 4 --no-report --set fleet.bisect=0 >off.out 2>off.err
 	same "$(json off 'sum("bisection" in c["parameters"] for c in C)')" 0 "bisect = 0 looks for none"
 fi
-"$gpuproof" run scale.ini -o sound --suites collective --simulate-nodes 4 --no-report >sound.out 2>sound.err
+"$gpuproof" run scale.ini -o sound --suites collective --simulate-nodes 4 --no-report >sound.out 2>sound.err || fail "sound nodes: exit code $?: $(cat sound.err)"
 same "$(accused sound)" "[]" "sound nodes are not accused"
 
 [ $failures = 0 ] || exit 1

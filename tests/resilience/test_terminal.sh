@@ -4,7 +4,7 @@
 set -euo pipefail
 program=$(realpath "$1") here=$(cd "$(dirname "$0")/.." && pwd)
 command -v python3 > /dev/null || { echo "skipped: no python3 to open a terminal with"; exit 77; }
-export GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends TERM=xterm OMP_NUM_THREADS=1
+GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends TERM=xterm OMP_NUM_THREADS=1; export GPUPROOF_BACKENDS TERM OMP_NUM_THREADS
 unset NO_COLOR
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -14,7 +14,7 @@ static int agent_run(int argc, char **argv)
 	int code = options_parse(&o, &command_agent, argc, argv, NULL);
 
 	if (code == EXIT_ACCEPTED && o.operand_count)
-		code = command_usage(&command_agent, "'%s' is too much", o.operands[0]);
+		code = command_usage(&command_agent, "unexpected argument '%s'", o.operands[0]);
 	if (code == EXIT_ACCEPTED && fleet_agent(run_node, run_group, &err) != STATUS_OK)
 		code = command_fail(&err);
 	options_end(&o);
@@ -23,12 +23,12 @@ static int agent_run(int argc, char **argv)
 
 const struct command command_agent = {
 	.name = "agent",
-	.summary = "one node of a run on several; started by gpuproof run",
+	.summary = "per-node agent of a multi-node run (internal)",
 	.forms = { "agent" },
-	.about = "gpuproof run CONFIG on several nodes starts one agent on each, through srun, "
-		 "mpirun or the\ncommand of --launch. The agent calls the conductor back, at the "
-		 "address in GPUPROOF_AGENT_ADDRESS,\nwith the token in GPUPROOF_AGENT_TOKEN, and "
-		 "carries out the run of its node. GPUPROOF_AGENT_NODE\nnames the node where that "
-		 "is not the host's name. It ends with the conductor.",
+	.about = "On several nodes, gpuproof run starts one agent on each node through srun, "
+		 "mpirun or the command of --launch. The agent connects to the conductor at "
+		 "GPUPROOF_AGENT_ADDRESS, authenticates with GPUPROOF_AGENT_TOKEN, and carries out "
+		 "the run on its node. GPUPROOF_AGENT_NODE names the node if its name is not the "
+		 "host name. The agent ends with the conductor.",
 	.run = agent_run,
 };

@@ -23,11 +23,11 @@ static const struct option_row rows[] = {
 	{ .name = "replace",
 	  FLAG_AT(baseline_arguments, replace),
 	  .actions = "save",
-	  .help = "over a set of the same name" },
+	  .help = "replace a set of the same name" },
 	{ 0 },
 };
 
-static int save(const struct action_call *call)
+static int baseline_save_action(const struct action_call *call)
 {
 	const struct baseline_arguments *a = call->arguments;
 	struct result_list results = { 0 };
@@ -37,17 +37,17 @@ static int save(const struct action_call *call)
 	for (int i = 1; i < call->count && err.status == STATUS_OK; i++)
 		result_list_add_launch(&results, call->operands[i], &err);
 	if (err.status == STATUS_OK &&
-	    history_file_open(&history, history_file(a->db), STORE_CREATE, &err) == STATUS_OK &&
+	    store_open(&history, history_file(a->db), STORE_CREATE, &err) == STATUS_OK &&
 	    baseline_save(history, call->operands[0], results.items, results.count, a->replace,
 			  &err) == STATUS_OK)
-		fprintf(stderr, "gpuproof: baseline:%s is now in %s\n", call->operands[0],
+		fprintf(stderr, "gpuproof: stored baseline:%s in %s\n", call->operands[0],
 			history_file(a->db));
 	store_close(history);
 	result_list_release(&results);
 	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
 }
 
-static int list(const struct action_call *call)
+static int baseline_list_action(const struct action_call *call)
 {
 	const struct baseline_arguments *a = call->arguments;
 	struct error err = ERROR_NONE;
@@ -55,7 +55,7 @@ static int list(const struct action_call *call)
 	struct baseline_list found;
 	struct output_table table = TABLE_EMPTY;
 
-	if (history_file_open(&history, history_file(a->db), STORE_READ, &err) != STATUS_OK)
+	if (store_open(&history, history_file(a->db), STORE_READ, &err) != STATUS_OK)
 		return command_fail(&err);
 	if (store_baselines(history, &found, &err) == STATUS_OK) {
 		table_row(&table, (const char *[]){ "NAME", "RESULTS", "SAVED" }, 3);
@@ -76,7 +76,7 @@ static int list(const struct action_call *call)
 	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
 }
 
-static void print_result(struct output_table *table, const struct result *r)
+static void baseline_print_result(struct output_table *table, const struct result *r)
 {
 	char cases[24];
 
@@ -87,7 +87,7 @@ static void print_result(struct output_table *table, const struct result *r)
 		  6);
 }
 
-static int show(const struct action_call *call)
+static int baseline_show(const struct action_call *call)
 {
 	const struct baseline_arguments *a = call->arguments;
 	struct error err = ERROR_NONE;
@@ -96,13 +96,13 @@ static int show(const struct action_call *call)
 	struct output_table table = TABLE_EMPTY;
 	size_t found = 0;
 
-	if (history_file_open(&history, history_file(a->db), STORE_READ, &err) == STATUS_OK &&
+	if (store_open(&history, history_file(a->db), STORE_READ, &err) == STATUS_OK &&
 	    baseline_load(history, call->operands[0], &results, &found, &err) == STATUS_OK) {
 		table_row(&table,
 			  (const char *[]){ "RUN", "STARTED", "LABEL", "STATE", "CASES", "DEVICE" },
 			  6);
 		for (size_t i = 0; i < found; i++)
-			print_result(&table, &results[i]);
+			baseline_print_result(&table, &results[i]);
 		table_print(&table, stdout);
 	}
 	table_release(&table);
@@ -113,13 +113,13 @@ static int show(const struct action_call *call)
 	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
 }
 
-static int delete (const struct action_call *call)
+static int baseline_delete_action(const struct action_call *call)
 {
 	const struct baseline_arguments *a = call->arguments;
 	struct error err = ERROR_NONE;
 	struct store *history;
 
-	if (history_file_open(&history, history_file(a->db), STORE_WRITE, &err) == STATUS_OK)
+	if (store_open(&history, history_file(a->db), STORE_WRITE, &err) == STATUS_OK)
 		baseline_delete(history, call->operands[0], &err);
 	store_close(history);
 	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
@@ -127,13 +127,13 @@ static int delete (const struct action_call *call)
 
 static const struct action actions[] = {
 	{ .name = "save",
-	  .form = "NAME RESULT...    a set of results (launches of one measurement) under a name",
+	  .form = "NAME RESULT...    store results (launches of one measurement) under a name",
 	  .least = 2,
 	  .most = ANY_NUMBER,
-	  .run = save },
-	{ .name = "list", .run = list },
-	{ .name = "show", .form = "NAME", .least = 1, .most = 1, .run = show },
-	{ .name = "delete", .form = "NAME", .least = 1, .most = 1, .run = delete },
+	  .run = baseline_save_action },
+	{ .name = "list", .run = baseline_list_action },
+	{ .name = "show", .form = "NAME", .least = 1, .most = 1, .run = baseline_show },
+	{ .name = "delete", .form = "NAME", .least = 1, .most = 1, .run = baseline_delete_action },
 	{ 0 },
 };
 
@@ -146,10 +146,10 @@ static int baseline_run(int argc, char **argv)
 
 const struct command command_baseline = {
 	.name = "baseline",
-	.summary = "keep results to compare later ones with",
-	.about = "baseline:NAME then means the set wherever a RESULT is expected:\n"
-		 "  gpuproof check run --baseline baseline:NAME\n"
-		 "  gpuproof compare baseline:NAME -- run",
+	.summary = "name results for later comparisons",
+	.about = "Wherever a command takes a RESULT, baseline:NAME then names the stored set:\n  "
+		 "gpuproof check run --baseline baseline:NAME\n  gpuproof compare baseline:NAME -- "
+		 "run",
 	.actions = actions,
 	.options = rows,
 	.run = baseline_run,

@@ -1,11 +1,14 @@
 /* gpuproof check: results against limits. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/input.h"
 #include "base/memory.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/input/population_file.h"
 #include "cli/input/result_limits.h"
@@ -15,6 +18,7 @@
 #include "cli/output/print_verdicts.h"
 #include "judge/judge.h"
 #include "report/acceptance/acceptance.h"
+#include "report/acceptance/delivery.h"
 
 extern const struct command command_check;
 
@@ -24,8 +28,10 @@ struct check_arguments {
 	const char *output; /* the result with its judgement; NULL: not written */
 	bool strict, json, all, no_script;
 	enum monitoring as; /* whose exit code and line; none: gpuproof's own */
+	double max_age;     /* seconds since the newest result ended; 0: any */
 	struct result_list results, baseline;
 	struct population population;
+	struct delivery *delivery; /* its page is to be written: of several machines; else NULL */
 };
 
 static enum status take_monitoring(void *arguments, const char *name, const char *value,
@@ -35,7 +41,17 @@ static enum status take_monitoring(void *arguments, const char *name, const char
 
 	if (monitoring_named(value, &a->as))
 		return STATUS_OK;
-	return error_set(err, STATUS_USAGE, "--%s %.60s: there are nagios and npd", name, value);
+	return error_set(err, STATUS_USAGE, "--%s %.60s: unknown program; use nagios or npd", name,
+			 value);
+}
+
+static enum status take_age(void *age, const char *name, const char *value, struct error *err)
+{
+	double *seconds = age;
+
+	if (units_parse_duration(value, seconds, err) == STATUS_OK && !(*seconds > 0))
+		error_set(err, STATUS_USAGE, "'%.60s' is not above 0", value);
+	return error_prefix(err, "--%s", name);
 }
 
 static void words_monitoring(struct text *out)
@@ -50,42 +66,48 @@ static const struct option_row rows[] = {
 	  OPTION_AT(check_arguments, baseline),
 	  .take = result_list_take,
 	  .value = "RESULT",
-	  .help = "what `* baseline` refers to; repeatable: launches of it" },
+	  .help = "result that `baseline` in limits refers to; repeat it for more launches" },
 	{ .name = "strict",
 	  FLAG_AT(check_arguments, strict),
-	  .help = "warnings and allowed skips are not accepted" },
+	  .help = "do not accept warnings or allowed skips" },
 	{ .name = "all",
 	  .letter = 'a',
 	  FLAG_AT(check_arguments, all),
-	  .help = "also print the checks that passed" },
+	  .help = "also print passed checks" },
 	{ .name = "report",
 	  TEXT_AT(check_arguments, report),
 	  .value = "FILE",
 	  .file = OPTION_FILE_WRITTEN,
-	  .help = "also write the acceptance page: answer, verdicts by device, limits" },
+	  .help = "also write the acceptance page: answer, verdicts per device, limits; of several "
+		  "machines the delivery page: rejected ones first, by serial number" },
 	{ .name = "no-script",
 	  FLAG_AT(check_arguments, no_script),
-	  .help = "with --report: leave out the script that sorts, searches and copies tables" },
+	  .help = "with --report: omit the script that sorts, searches and copies tables" },
 	{ .name = "output",
 	  .letter = 'o',
 	  TEXT_AT(check_arguments, output),
 	  .value = "FILE",
 	  .file = OPTION_FILE_WRITTEN,
-	  .help = "also write the result with this judgement: exports and pages show it" },
-	{ .name = "json",
-	  FLAG_AT(check_arguments, json),
-	  .help = "verdicts as JSON on standard output" },
+	  .help = "also write the result with this judgement, for exports and pages" },
+	{ .name = "json", FLAG_AT(check_arguments, json), .help = "print verdicts as JSON" },
 	{ .name = "as",
 	  .type = OPTION_CALL,
 	  .take = take_monitoring,
 	  .value = "PROGRAM",
 	  .words = words_monitoring,
-	  .help = "one line and the exit code for nagios or npd (Kubernetes' "
-		  "node-problem-detector)" },
+	  .help = "print one line, and exit as nagios or npd (Kubernetes node-problem-detector) "
+		  "expects" },
+	{ .name = "max-age",
+	  .type = OPTION_CALL,
+	  OPTION_AT(check_arguments, max_age),
+	  .take = take_age,
+	  .value = "TIME",
+	  .help = "with --as: no verdict if the newest result ended longer ago than this, such as "
+		  "26h" },
 	{ 0 },
 };
 
-static int parse_arguments(struct check_arguments *a, int argc, char **argv)
+static int check_parse_arguments(struct check_arguments *a, int argc, char **argv)
 {
 	struct error err = ERROR_NONE;
 	struct options o;
@@ -95,38 +117,52 @@ static int parse_arguments(struct check_arguments *a, int argc, char **argv)
 		if (result_list_add_launch(&a->results, o.operands[i], &err) != STATUS_OK)
 			code = command_fail(&err);
 	if (code == EXIT_ACCEPTED && a->as && (a->json || a->all))
-		code = command_usage(&command_check,
-				     "--as prints one line: neither --json nor --all goes with it");
+		code = command_usage(&command_check, "--as prints one line and cannot be combined "
+						     "with --json or --all");
+	if (code == EXIT_ACCEPTED && a->max_age > 0 && !a->as)
+		code = command_usage(&command_check, "--max-age needs --as nagios or --as npd");
 	if (code == EXIT_ACCEPTED && !a->results.count)
-		code = command_usage(&command_check, "which RESULT?");
+		code = command_usage(&command_check, "no RESULT given");
 	options_end(&o);
 	return code;
 }
 
-/*
- * With several machines, a check that did not pass and names no device is printed with its file:
- * "node7/result.json: ..."; so do the devices, which have the same ids on each.
- */
-static void name_machine(const char *path, struct verdicts *verdicts, size_t from,
-			 size_t from_device)
+/* With several machines, whose devices have the same ids, each check and device has its file. */
+static void check_name_machine(const char *path, struct verdicts *verdicts, size_t from,
+			       size_t from_device)
 {
 	for (size_t i = from_device; i < verdicts->device_count; i++) {
-		struct device_judgement *d = &verdicts->devices[i];
-		char *named = xasprintf("%s %s", path, d->device);
-
-		free(d->device);
-		d->device = named;
+		free(verdicts->devices[i].machine);
+		verdicts->devices[i].machine = xstrdup(path);
 	}
 	for (size_t i = from; i < verdicts->count; i++) {
-		struct verdict_check *check = &verdicts->checks[i];
-		char *reason;
-
-		if (*check->uuid || check->verdict == VERDICT_PASS)
-			continue;
-		reason = xasprintf("%s%s%s", path, *check->reason ? ": " : "", check->reason);
-		free(check->reason);
-		check->reason = reason;
+		free(verdicts->checks[i].machine);
+		verdicts->checks[i].machine = xstrdup(path);
 	}
+}
+
+/*
+ * The verdict of one machine on the delivery page: of the checks from `from` on and the devices
+ * from `from_device` on, all of which stay those of `verdicts`.
+ */
+static void check_add_to_delivery(struct delivery *delivery, const struct result *result,
+				  const char *path, const struct limits *limits,
+				  const struct verdicts *verdicts, size_t from, size_t from_device)
+{
+	struct verdicts own = { .limits = limits->source,
+				.limits_text = limits->text,
+				.checks = verdicts->checks ? verdicts->checks + from : NULL,
+				.count = verdicts->count - from,
+				.devices =
+					verdicts->devices ? verdicts->devices + from_device : NULL,
+				.device_count = verdicts->device_count - from_device,
+				.strict = verdicts->strict,
+				.trend = verdicts->trend };
+
+	verdicts_finish(&own);
+	delivery_add(delivery, result, path, &own);
+	verdicts_drop_reasons(&own);
+	free(own.sentence);
 }
 
 /* Puts the results of each machine next to each other, in the order of the command line. */
@@ -151,8 +187,8 @@ static void sort_by_machine(struct result_list *list)
  * Judges the launches of one machine, which are results[first] and those that follow from the same
  * one.
  */
-static enum status judge_machine(struct check_arguments *a, size_t first, size_t count,
-				 struct verdicts *verdicts)
+static enum status check_judge_machine(struct check_arguments *a, size_t first, size_t count,
+				       struct verdicts *verdicts)
 {
 	struct judge_input input = { .results = &a->results.items[first],
 				     .count = count,
@@ -165,9 +201,12 @@ static enum status judge_machine(struct check_arguments *a, size_t first, size_t
 	if (result_limits(a->limits, input.results, true, &limits) != STATUS_OK)
 		return STATUS_USAGE;
 	input.limits = &limits;
-	judge(&input, verdicts);
+	judge_results(&input, verdicts);
+	if (a->delivery)
+		check_add_to_delivery(a->delivery, input.results, a->results.paths[first], &limits,
+				      verdicts, before, devices_before);
 	if (count < a->results.count)
-		name_machine(a->results.paths[first], verdicts, before, devices_before);
+		check_name_machine(a->results.paths[first], verdicts, before, devices_before);
 	limits_release(&limits);
 	return STATUS_OK;
 }
@@ -178,11 +217,11 @@ static void say_anew(const struct check_arguments *a, const struct verdicts *sto
 {
 	if (stored && !a->json && !a->as)
 		fprintf(stderr,
-			"gpuproof: judged anew by %s; the result holds a judgement by %s: %s\n",
+			"gpuproof: judged again with %s; the stored verdict (with %s) is: %s\n",
 			now->limits, stored->limits, stored->sentence);
 }
 
-static enum status judge_all(struct check_arguments *a)
+static enum status check_judge_all(struct check_arguments *a)
 {
 	struct verdicts verdicts = { .strict = a->strict };
 	enum status status = STATUS_OK;
@@ -193,7 +232,7 @@ static enum status judge_all(struct check_arguments *a)
 		for (next = first + 1; next < a->results.count; next++)
 			if (!judge_same_machine(&a->results.items[first], &a->results.items[next]))
 				break;
-		status = judge_machine(a, first, next - first, &verdicts);
+		status = check_judge_machine(a, first, next - first, &verdicts);
 	}
 	if (status == STATUS_OK) {
 		verdicts_finish(&verdicts);
@@ -204,7 +243,7 @@ static enum status judge_all(struct check_arguments *a)
 	return status;
 }
 
-static void print_answer(const struct check_arguments *a, const struct verdicts *verdicts)
+static void check_print_answer(const struct check_arguments *a, const struct verdicts *verdicts)
 {
 	char *json;
 
@@ -219,20 +258,21 @@ static void print_answer(const struct check_arguments *a, const struct verdicts 
 	}
 }
 
-/* The acceptance page, of the first launch and the verdicts of all. */
-static enum status write_page(const struct check_arguments *a, struct error *err)
+/* The acceptance page of one machine, with all launches' verdicts; of several the delivery page. */
+static enum status check_write_page(const struct check_arguments *a, struct error *err)
 {
 	const struct acceptance acceptance = { .result = &a->results.items[0] };
 	const struct report_options options = { .output = a->report, .no_script = a->no_script };
 
-	if (a->report && acceptance_write(&acceptance, &options, err) != STATUS_OK)
+	if (a->report && (a->delivery ? delivery_write(a->delivery, &options, err)
+				      : acceptance_write(&acceptance, &options, err)) != STATUS_OK)
 		return err->status;
 	if (a->report && !a->json && !a->as)
 		printf("%s\n", a->report);
 	return STATUS_OK;
 }
 
-static enum status write_result(const struct check_arguments *a, struct error *err)
+static enum status check_write_result(const struct check_arguments *a, struct error *err)
 {
 	if (a->output && (input_refuse_output(a->output, err) != STATUS_OK ||
 			  result_write(&a->results.items[0], a->output, err) != STATUS_OK))
@@ -242,8 +282,8 @@ static enum status write_result(const struct check_arguments *a, struct error *e
 	return STATUS_OK;
 }
 
-/* A page is about one machine. */
-static bool one_machine(const struct result_list *list)
+/* One machine has an acceptance page, several have a delivery page. */
+static bool check_one_machine(const struct result_list *list)
 {
 	for (size_t i = 1; i < list->count; i++)
 		if (!judge_same_machine(&list->items[0], &list->items[i]))
@@ -256,20 +296,18 @@ static bool to_stdout(const char *output)
 	return output && strcmp(output, "-") == 0;
 }
 
-static int refuse_outputs(const struct check_arguments *a)
+static int check_refuse_outputs(const struct check_arguments *a)
 {
 	struct error err = ERROR_NONE;
 
 	if (to_stdout(a->report) || to_stdout(a->output))
 		return command_usage(&command_check,
-				     "%s needs a file: the verdicts go to standard output",
+				     "%s needs a file, because verdicts go to standard output",
 				     to_stdout(a->report) ? "--report" : "--output");
-	if (a->report && !one_machine(&a->results))
-		return command_usage(&command_check,
-				     "--report is about one machine: these are several");
 	if (a->output && a->results.count > 1)
 		return command_usage(&command_check,
-				     "--output keeps one result: these are several");
+				     "--output takes the results of one machine, and these are "
+				     "from several. Run check for each machine");
 	if (input_refuse_output(a->report, &err) != STATUS_OK ||
 	    input_refuse_output(a->output, &err) != STATUS_OK)
 		return command_fail(&err);
@@ -279,69 +317,92 @@ static int refuse_outputs(const struct check_arguments *a)
 static int check_results(struct check_arguments *a)
 {
 	struct error err = ERROR_NONE;
-	int code = refuse_outputs(a);
+	int code = check_refuse_outputs(a);
 
 	if (code != EXIT_ACCEPTED)
 		return code;
 	if (population_open(&a->population, NULL) != STATUS_OK)
 		return EXIT_USAGE;
+	if (a->report && !check_one_machine(&a->results))
+		a->delivery = delivery_new();
 	if (!(a->results.count == 1 && result_keeps_judgement(&a->results.items[0], a->limits,
 							      a->baseline.count, a->strict)) &&
-	    judge_all(a) != STATUS_OK)
+	    check_judge_all(a) != STATUS_OK)
 		return EXIT_USAGE;
-	print_answer(a, a->results.items[0].judgement);
-	if (write_page(a, &err) != STATUS_OK || write_result(a, &err) != STATUS_OK)
+	check_print_answer(a, a->results.items[0].judgement);
+	if (check_write_page(a, &err) != STATUS_OK || check_write_result(a, &err) != STATUS_OK)
 		return command_fail(&err);
 	return verdicts_exit_code(a->results.items[0].judgement);
 }
 
+/* "the newest result is 30 h old, more than 26 h"; NULL: it is not, or any age will do. */
+static char *stale(const struct check_arguments *a)
+{
+	double newest = -INFINITY, now = clock_unix_seconds();
+
+	for (size_t i = 0; i < a->results.count; i++) {
+		const struct result *r = &a->results.items[i];
+
+		newest = fmax(newest, clock_parse_iso8601(r->finished && *r->finished ? r->finished
+							  : r->started                ? r->started
+										      : ""));
+	}
+	if (!(a->max_age > 0) || now - newest <= a->max_age)
+		return NULL;
+	if (!isfinite(newest))
+		return xstrdup("the result does not say when it was measured");
+	return xasprintf("the newest result is %.3g h old, more than %.3g h", (now - newest) / 3600,
+			 a->max_age / 3600);
+}
+
 /* Also of a check that could not be made: its own exit codes mean other things there. */
-static int answer_as(const struct check_arguments *a, int code)
+static int check_answer_as(const struct check_arguments *a, int code)
 {
 	bool judged = code == EXIT_ACCEPTED || code == EXIT_GATE_FAILED ||
 		      code == EXIT_INCOMPLETE || code == EXIT_WRONG_RESULT;
 	const struct verdicts *verdicts =
 		judged && a->results.count ? a->results.items[0].judgement : NULL;
+	char *old = verdicts ? stale(a) : NULL;
+	const char *why = verdicts ? old
+			  : code == EXIT_USAGE
+				  ? "no verdict: error in the command, the result or the limits; "
+				    "see standard error"
+				  : "no verdict: cannot read or write a file; see standard error";
 
-	return monitoring_print(a->as, verdicts,
-				code == EXIT_USAGE ? "no verdict: wrong command, result or limits "
-						     "(standard error says which)"
-						   : "no verdict: a file cannot be read or written "
-						     "(standard error says which)");
+	code = monitoring_print(a->as, verdicts, why);
+	free(old);
+	return code;
 }
 
 static int check_run(int argc, char **argv)
 {
 	struct check_arguments arguments = { 0 };
-	int code = parse_arguments(&arguments, argc, argv);
+	int code = check_parse_arguments(&arguments, argc, argv);
 
 	if (code == EXIT_ACCEPTED)
 		code = check_results(&arguments);
 	if (arguments.as)
-		code = answer_as(&arguments, code);
+		code = check_answer_as(&arguments, code);
 	result_list_release(&arguments.results);
 	result_list_release(&arguments.baseline);
 	population_release(&arguments.population);
+	delivery_free(arguments.delivery);
 	return code;
 }
 
 const struct command command_check = {
 	.name = "check",
-	.summary = "judge results by limits: accepted or not",
-	.forms = { "check RESULT... [OPTIONS]        RESULT: a result.json, or the directory of a "
-		   "run" },
-	.about =
-		"Results of the same machine are launches of one measurement and judged together.\n"
-		"Without --limits: the judgement that a run with --check left in the result; else "
-		"by the limits of\n"
-		"the run's own config, else by those shipped for the GPU model. Limits with "
-		"`population` compare with good\n"
-		"cards of the model, those that are shipped and yours: gpuproof help good-cards",
+	.summary = "check results against limits: accepted or rejected",
+	.forms = { "check RESULT... [OPTIONS]        RESULT: a result.json or a run directory" },
+	.about = "Results of one machine count as launches of one measurement and are judged "
+		 "together.\n\nWithout --limits, check prints the judgement that run --check "
+		 "stored. If there is none, it uses the limits in the config of the run, or else "
+		 "the limits shipped for the GPU model.\n\nLimits with `population` compare with "
+		 "reference GPUs of the model, shipped ones and yours: gpuproof help good-cards",
 	.options = rows,
-	.notes = "Exit code: 0 accepted, 1 a limit was violated, 4 inconclusive or incomplete, 5 a "
-		 "wrong result.\n"
-		 "With --as nagios: 0 accepted, 1 accepted with warnings, 2 rejected, 3 no "
-		 "verdict; with --as npd: 0\n"
-		 "accepted, 1 rejected, 2 no verdict. Why, and what to do: gpuproof help causes",
+	.notes = "Exit code: 0 accepted, 1 a limit is violated, 4 inconclusive or incomplete, 5 a "
+		 "wrong result. With --as nagios: 0 accepted, 1 accepted with warnings, 2 "
+		 "rejected, 3 no verdict. With --as npd: 0 accepted, 1 rejected, 2 no verdict. "
+		 "Causes and remedies: gpuproof help causes",
 	.run = check_run,
 };

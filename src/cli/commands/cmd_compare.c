@@ -4,21 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/input/history_file.h"
 #include "cli/input/result_list.h"
 #include "cli/options.h"
 #include "cli/output/print_comparison.h"
-#include "judge/compare/compare.h"
-#include "judge/estimate/launch_spread.h"
+#include "compare/compare.h"
 
 extern const struct command command_compare;
 
 struct compare_arguments {
 	int fail_on; /* enum fail_on */
 	bool all_metrics, json, all;
-	double margin, launch_spread;
+	double margin, launch_spread; /* margin 0: auto */
 	const char *db;
 	struct result_list a, b;
 };
@@ -26,36 +27,54 @@ struct compare_arguments {
 enum fail_on { FAIL_ON_NOTHING, FAIL_ON_REGRESSION, FAIL_ON_CERTAIN };
 static const char *const fail_on[] = { "regression", "certain", NULL };
 
+static enum status compare_take_margin(void *margin, const char *name, const char *value,
+				       struct error *err)
+{
+	double *ratio = margin;
+
+	*ratio = 0;
+	if (strcmp(value, "auto") == 0)
+		return STATUS_OK;
+	if (units_parse_percent(value, ratio, err) == STATUS_OK && !(*ratio > 0 && *ratio < 1))
+		error_set(err, STATUS_USAGE, "'%.60s' is not %s", value,
+			  *ratio < 1 ? "above 0 %" : "below 100 %");
+	return error_prefix(err, "--%s", name);
+}
+
 /* clang-format off: rows */
 static const struct option_row rows[] = {
 	{ .name = "margin",
-	  PERCENT_AT(compare_arguments, margin),
-	  .value = "1%",
-	  .help = "changes within are the same" },
+	  .type = OPTION_CALL,
+	  OPTION_AT(compare_arguments, margin),
+	  .take = compare_take_margin,
+	  .value = "MARGIN",
+	  .help = "smallest change that counts, such as 2%; auto: 1%, and each figure is unchanged "
+		  "within what sessions of its kind differ by (default)" },
 	{ .name = "fail-on",
 	  CHOICE_AT(compare_arguments, fail_on),
 	  .choices = fail_on,
-	  .help = "regression: exit code 1 for a regression, 4 when none can be ruled out; "
-		  "certain: 1 for a certain one, 4 when something is not compared; else 0" },
+	  .help = "regression: exit 1 on a regression, 4 if one cannot be ruled out; certain: exit "
+		  "1 on a certain regression, 4 if something could not be compared (for CI)" },
 	{ .name = "launch-spread",
 	  PERCENT_AT(compare_arguments, launch_spread),
 	  .value = "0.5%",
-	  .help = "assumed where there are fewer than four launches" },
+	  .help = "variation between launches to assume if there are fewer than four (default: "
+		  "typical of each kind of figure)" },
 	{ .name = "all-metrics",
 	  FLAG_AT(compare_arguments, all_metrics),
-	  .help = "not only each suite's main figure" },
+	  .help = "compare all metrics, not only the main one of each suite" },
 	{ .name = "all",
 	  .letter = 'a',
 	  FLAG_AT(compare_arguments, all),
-	  .help = "print what is the same or inconclusive, too" },
+	  .help = "also print unchanged and inconclusive cases" },
 	{ .name = "db",
 	  .letter = 'd',
 	  TEXT_AT(compare_arguments, db),
 	  .value = "FILE",
 	  .file = OPTION_FILE_KEPT,
-	  .help = "the history of baseline:NAME; its nights say what visits differ by, else "
-		  "assumed by kind" },
-	{ .name = "json", FLAG_AT(compare_arguments, json), .help = "as JSON on standard output" },
+	  .help = "history that holds baseline:NAME; its nights also show how much sessions vary "
+		  "(else a default per kind of figure is used)" },
+	{ .name = "json", FLAG_AT(compare_arguments, json), .help = "print JSON" },
 	{ 0 },
 };
 /* clang-format on */
@@ -64,7 +83,7 @@ static const struct option_row rows[] = {
  * Index of the first argument of B: after a "--", else the second operand of two. `argc` when there
  * is no "--".
  */
-static int separator(int argc, char **argv)
+static int compare_separator_index(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], "--") == 0)
@@ -72,13 +91,13 @@ static int separator(int argc, char **argv)
 	return argc;
 }
 
-static int usage(const char *what)
+static int compare_usage(const char *what)
 {
 	return command_usage(&command_compare, "%s", what);
 }
 
-static enum status read_sides(struct compare_arguments *c, const struct options *o, int argc,
-			      char **argv, int split, struct error *err)
+static enum status compare_read_sides(struct compare_arguments *c, const struct options *o,
+				      int argc, char **argv, int split, struct error *err)
 {
 	int first = split < argc ? o->operand_count : 1;
 
@@ -92,25 +111,27 @@ static enum status read_sides(struct compare_arguments *c, const struct options 
 	return err->status;
 }
 
-static int parse_arguments(struct compare_arguments *c, int argc, char **argv)
+static int compare_parse_arguments(struct compare_arguments *c, int argc, char **argv)
 {
-	int split = separator(argc, argv);
+	int split = compare_separator_index(argc, argv);
 	struct error err = ERROR_NONE;
 	struct options o;
 	int code = options_parse(&o, &command_compare, split, argv, c);
 
 	if (code == EXIT_ACCEPTED && split == argc && o.operand_count != 2)
-		code = usage("which two? A B, or several launches each: A... -- B...");
+		code = compare_usage(
+			"name two results: A B, or several launches of each: A... -- B...");
 	else if (code == EXIT_ACCEPTED && split < argc && (!o.operand_count || split + 1 == argc))
-		code = usage("results belong on both sides of the --");
-	if (code == EXIT_ACCEPTED && read_sides(c, &o, argc, argv, split, &err) != STATUS_OK)
+		code = compare_usage("both sides of -- need a result");
+	if (code == EXIT_ACCEPTED &&
+	    compare_read_sides(c, &o, argc, argv, split, &err) != STATUS_OK)
 		code = command_fail(&err);
 	options_end(&o);
 	return code;
 }
 
 /* Two pooled results, or as many launches on either side, each with its other. */
-static bool in_turns(const struct compare_arguments *c)
+static bool compare_in_turns(const struct compare_arguments *c)
 {
 	for (size_t i = 0; i < c->a.count && c->a.count == c->b.count; i++)
 		if (!compare_taken_in_turns(&c->a.items[i], &c->b.items[i]))
@@ -118,9 +139,41 @@ static bool in_turns(const struct compare_arguments *c)
 	return c->a.count == c->b.count;
 }
 
+/* "night-a" for runs/night-a/result.json and for night-a.json. malloc'ed. */
+static char *compare_short_name(const char *path)
+{
+	static const char result[] = "/result.json";
+	size_t length = strlen(path), from;
+
+	if (text_ends_with(path, result))
+		length -= strlen(result);
+	else if (text_ends_with(path, ".json"))
+		length -= strlen(".json");
+	while (length && path[length - 1] == '/')
+		length--;
+	for (from = length; from && path[from - 1] != '/';)
+		from--;
+	return xasprintf("%.*s", (int)(length - from), path + from);
+}
+
+/* Names of both sides, whole paths where the short ones are the same. */
+static void compare_name_sides(const struct compare_arguments *c, char *names[2])
+{
+	const struct result_list *const lists[2] = { &c->a, &c->b };
+
+	for (size_t i = 0; i < 2; i++)
+		names[i] = compare_short_name(lists[i]->paths[0]);
+	if (!*names[0] || !*names[1] || strcmp(names[0], names[1]) == 0)
+		for (size_t i = 0; i < 2; i++) {
+			free(names[i]);
+			names[i] = xstrdup(lists[i]->paths[0]);
+		}
+}
+
 static int compare_and_print(const struct compare_arguments *c, struct store *history)
 {
-	const struct comparison_input input = {
+	char *names[2];
+	struct comparison_input input = {
 		.a = c->a.items,
 		.b = c->b.items,
 		.a_count = c->a.count,
@@ -128,14 +181,20 @@ static int compare_and_print(const struct compare_arguments *c, struct store *hi
 		.margin = c->margin,
 		.launch_spread = c->launch_spread,
 		.all_metrics = c->all_metrics,
-		.turns = in_turns(c),
+		.turns = compare_in_turns(c),
 		.history = history,
 	};
 	struct comparison comparison;
 	struct error err = ERROR_NONE;
 	int code;
 
-	if (compare_results(&input, &comparison, &err) != STATUS_OK)
+	compare_name_sides(c, names);
+	input.name_a = names[0];
+	input.name_b = names[1];
+	compare_results(&input, &comparison, &err);
+	free(names[0]);
+	free(names[1]);
+	if (err.status != STATUS_OK)
 		return command_fail(&err);
 	if (c->json) {
 		char *json = comparison_to_json(&comparison);
@@ -147,21 +206,23 @@ static int compare_and_print(const struct compare_arguments *c, struct store *hi
 	}
 	code = c->fail_on == FAIL_ON_CERTAIN ? comparison_gate_certain(&comparison)
 					     : comparison_gate(&comparison);
+	/* Without a gate a comparison is information; a wrong result, or none at all, is not. */
+	if (c->fail_on == FAIL_ON_NOTHING && code != EXIT_WRONG_RESULT)
+		code = comparison_is_empty(&comparison) && !comparison.same_run ? EXIT_INCOMPLETE
+										: EXIT_ACCEPTED;
 	comparison_release(&comparison);
-	/* Without a gate a comparison is information; a wrong result is not. */
-	return c->fail_on != FAIL_ON_NOTHING || code == EXIT_WRONG_RESULT ? code : EXIT_ACCEPTED;
+	return code;
 }
 
 static int compare_run(int argc, char **argv)
 {
-	struct compare_arguments arguments = { .margin = COMPARE_MARGIN,
-					       .launch_spread = LAUNCH_SPREAD };
+	struct compare_arguments arguments = { 0 };
 	struct store *history = NULL;
 	struct error err = ERROR_NONE;
-	int code = parse_arguments(&arguments, argc, argv);
+	int code = compare_parse_arguments(&arguments, argc, argv);
 
 	if (code == EXIT_ACCEPTED && arguments.db &&
-	    history_file_open(&history, arguments.db, STORE_READ, &err) != STATUS_OK)
+	    store_open(&history, arguments.db, STORE_READ, &err) != STATUS_OK)
 		code = command_fail(&err);
 	if (code == EXIT_ACCEPTED)
 		code = compare_and_print(&arguments, history);
@@ -173,18 +234,20 @@ static int compare_run(int argc, char **argv)
 
 const struct command command_compare = {
 	.name = "compare",
-	.summary = "did something change between two measurements?",
+	.summary = "compare two measurements",
 	.forms = { "compare A B [OPTIONS]",
 		   "compare [OPTIONS] A... -- B...   several launches each" },
-	.about = "A and B are result.json files or directories of runs; `run --launches 5` makes "
-		 "five\n"
-		 "launches. The ratio is oriented so that above 1 is worse for B, with its 95 % "
-		 "interval:\n"
-		 "REGRESSED, IMPROVED, SAME, or INCONCLUSIVE; fewer than four launches: possible "
-		 "at most. Of all\n"
-		 "changes for the worse together at most one comparison in 20 has one that is "
-		 "none; intervals hold\n"
-		 "what visits differ by, and `run --against` measures both sides in one visit.",
+	.about =
+		"A and B are result.json files or run directories. Each side needs at least four "
+		"launches for a certain change: gpuproof run CONFIG --launches 5. With fewer, a "
+		"change is \"possibly\" at most.\n\nFor each figure, compare prints the ratio of "
+		"the two values with its 95 % interval. A ratio above 1 means that B is worse. The "
+		"verdict is REGRESSED, IMPROVED, UNCHANGED or INCONCLUSIVE. At most one "
+		"comparison in 20 reports a regression that is not real.\n\nIntervals include the "
+		"variation between sessions. Figures that vary by more than 5 % between sessions, "
+		"such as host calls, are counted in one line. To compare them, measure both sides "
+		"in one session: gpuproof run A --against B\n\nIf A and B have no figure in "
+		"common, the exit code is 4.",
 	.options = rows,
 	.run = compare_run,
 };

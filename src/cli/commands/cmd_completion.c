@@ -10,51 +10,53 @@
 
 extern const struct command command_completion;
 
-static void add_names(struct text *out)
+static void completion_add_names(struct text *out)
 {
 	for (const struct command *const *c = commands; *c; c++)
 		text_addf(out, "%s ", (*c)->name);
 }
 
-static bool has_words(const struct option_row *row)
+static bool completion_has_words(const struct option_row *row)
 {
 	return row->words || row->choices;
 }
 
 /* True if the option takes what is neither a word nor a file: a number, a date, a text. */
-static bool takes_no_file(const struct option_row *row)
+static bool completion_takes_no_file(const struct option_row *row)
 {
 	static const char *const files[] = { "FILE", "DIR", "RESULT", "PROGRAM", "COMMAND" };
 
 	for (size_t i = 0; row->value && i < ARRAY_SIZE(files); i++)
 		if (strcmp(row->value, files[i]) == 0)
 			return false;
-	return row->value && !has_words(row);
+	return row->value && !completion_has_words(row);
 }
 
 /*
  * Sets $values and $files from the option before, in a case of bash and zsh; blank values offer
  * nothing. "--name=" is before a value that follows the sign.
  */
-static void add_values(struct text *out, const struct option_row *rows, const char *before)
+static void completion_add_values(struct text *out, const struct option_row *rows,
+				  const char *before)
 {
 	text_addf(out, "\t\tcase %s in\n", before);
 	for (const struct option_row *row = rows; row->name; row++) {
-		if (!has_words(row) && !takes_no_file(row))
+		if (!completion_has_words(row) && !completion_takes_no_file(row))
 			continue;
 		text_addf(out, "\t\t--%s=", row->name);
 		if (!row->fallback)
 			text_addf(out, "|--%s", row->name);
 		if (row->letter)
 			text_addf(out, "|-%c", row->letter);
-		text_addf(out, ") values='%s", has_words(row) ? "" : " ");
+		text_addf(out, ") values='%s", completion_has_words(row) ? "" : " ");
 		words_of_option(row, out);
 		text_addf(out, "' files=%s ;;\n", row->or_file ? "yes" : "''");
 	}
 	text_add(out, "\t\tesac\n");
 }
 
-static void add_options(struct text *out, const struct command *c, const struct action *action)
+static void completion_add_options(struct text *out, const struct command *c,
+				   const struct action *action)
 {
 	text_add(out, "options='");
 	for (const struct option_row *row = c->options; row && row->name; row++) {
@@ -68,7 +70,8 @@ static void add_options(struct text *out, const struct command *c, const struct 
 }
 
 /* " 'name:words'", an item for zsh's _describe. */
-static void add_item(struct text *out, const char *dashes, const char *name, const char *words)
+static void completion_add_item(struct text *out, const char *dashes, const char *name,
+				const char *words)
 {
 	text_addf(out, " '%s%s:", dashes, name);
 	for (; *words; words++)
@@ -81,12 +84,12 @@ static void add_described(struct text *out, const struct command *c)
 {
 	text_add(out, "\t\tdescribed=(");
 	for (const struct option_row *row = c->options; row && row->name; row++)
-		add_item(out, "--", row->name, row->help);
+		completion_add_item(out, "--", row->name, row->help);
 	text_add(out, " )\n");
 }
 
 /* Words that may follow the command's name. */
-static void add_first_words(struct text *out, const struct command *c)
+static void completion_add_first_words(struct text *out, const struct command *c)
 {
 	if (c->actions) {
 		actions_names(c->actions, " ", " ", out);
@@ -101,38 +104,39 @@ static void add_first_words(struct text *out, const struct command *c)
  * before this one; `second`: a condition that holds for the word after the command's name, which is
  * an action and no file where there are any. `describe`: also $described.
  */
-static void add_cases(struct text *out, const char *before, const char *second, bool describe)
+static void completion_add_commands(struct text *out, const char *before, const char *second,
+				    bool describe)
 {
 	for (const struct command *const *c = commands; *c; c++) {
 		text_addf(out, "\t%s)\n\t\t", (*c)->name);
-		add_options(out, *c, NULL);
+		completion_add_options(out, *c, NULL);
 		text_add(out, "\n\t\toperands='");
-		add_first_words(out, *c);
+		completion_add_first_words(out, *c);
 		text_add(out, "'\n");
 		if ((*c)->actions)
 			text_addf(out, "\t\t[[ %s ]] && no_files=1\n", second);
 		if (describe)
 			add_described(out, *c);
 		if ((*c)->options)
-			add_values(out, (*c)->options, before);
+			completion_add_values(out, (*c)->options, before);
 		text_add(out, "\t\t;;\n");
 	}
 }
 
 /* `give`: what is done with $values. */
-static void add_give_values(struct text *out, const char *give)
+static void completion_add_give_values(struct text *out, const char *give)
 {
 	text_addf(out, "\tif [[ -n $values ]]; then\n\t\t%s\n\t\treturn\n\tfi\n", give);
 }
 
 /* $options and $operands after "COMMAND ACTION". */
-static void add_actions(struct text *out, const char *command_and_action)
+static void completion_add_actions(struct text *out, const char *command_and_action)
 {
 	text_addf(out, "\t\toperands=''\n\t\tcase %s in\n", command_and_action);
 	for (const struct command *const *c = commands; *c; c++)
 		for (const struct action *a = (*c)->actions; a && a->name; a++) {
 			text_addf(out, "\t\t'%s %s') ", (*c)->name, a->name);
-			add_options(out, *c, a);
+			completion_add_options(out, *c, a);
 			text_add(out, " operands='");
 			if (a->words)
 				a->words(out);
@@ -153,15 +157,16 @@ static void add_bash(struct text *out)
 		      "\t\tbefore=${COMP_WORDS[COMP_CWORD-2]}=\n\tfi\n"
 		      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
 		      "\t\tmapfile -t COMPREPLY < <(compgen -W '");
-	add_names(out);
+	completion_add_names(out);
 	text_add(out, "' -- \"$word\")\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n");
-	add_cases(out, "$before", "$COMP_CWORD -eq 2", false);
+	completion_add_commands(out, "$before", "$COMP_CWORD -eq 2", false);
 	text_add(out, "\tesac\n");
-	add_give_values(out, "mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$word\"; [[ -z "
-			     "$files ]] || compgen -f -- \"$word\")\n"
-			     "\t\t[[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace");
+	completion_add_give_values(out, "mapfile -t COMPREPLY < <(compgen -W \"$values\" -- "
+					"\"$word\"; [[ -z "
+					"$files ]] || compgen -f -- \"$word\")\n"
+					"\t\t[[ ${COMPREPLY[0]} != *= ]] || compopt -o nospace");
 	text_add(out, "\tif [[ $COMP_CWORD -gt 2 ]]; then\n");
-	add_actions(out, "\"${COMP_WORDS[1]} ${COMP_WORDS[2]}\"");
+	completion_add_actions(out, "\"${COMP_WORDS[1]} ${COMP_WORDS[2]}\"");
 	text_add(out,
 		 "\tfi\n"
 		 "\tif [[ $word == -* ]]; then\n"
@@ -186,15 +191,15 @@ static void add_zsh(struct text *out)
 		 "\tif (( CURRENT == 2 )); then\n"
 		 "\t\tdescribed=(");
 	for (const struct command *const *c = commands; *c; c++)
-		add_item(out, "", (*c)->name, (*c)->summary);
+		completion_add_item(out, "", (*c)->name, (*c)->summary);
 	text_add(out, " )\n\t\t_describe command described\n\t\treturn\n\tfi\n"
 		      "\tif [[ $PREFIX == --*=* ]]; then\n\t\tbefore=${PREFIX%%=*}=\n"
 		      "\t\tcompset -P '*='\n\tfi\n\tcase ${words[2]} in\n");
-	add_cases(out, "$before", "$CURRENT -eq 3", true);
+	completion_add_commands(out, "$before", "$CURRENT -eq 3", true);
 	text_add(out, "\tesac\n");
-	add_give_values(out, "compadd -- ${=values}; [[ -z $files ]] || _files");
+	completion_add_give_values(out, "compadd -- ${=values}; [[ -z $files ]] || _files");
 	text_add(out, "\tif (( CURRENT > 3 )); then\n");
-	add_actions(out, "\"${words[2]} ${words[3]}\"");
+	completion_add_actions(out, "\"${words[2]} ${words[3]}\"");
 	text_add(out, "\tfi\n"
 		      "\tif [[ $PREFIX == -* ]]; then\n"
 		      "\t\tlocal option\n"
@@ -227,9 +232,9 @@ static void add_fish_option(struct text *out, const char *command, const struct 
 		  row->name);
 	if (row->letter)
 		text_addf(out, " -s %c", row->letter);
-	if (takes_no_file(row) && !row->fallback)
+	if (completion_takes_no_file(row) && !row->fallback)
 		text_add(out, " -x");
-	if (has_words(row)) {
+	if (completion_has_words(row)) {
 		text_addf(out, " -%c -a '", row->or_file ? 'r' : 'x');
 		words_of_option(row, out);
 		text_add_char(out, '\'');
@@ -255,7 +260,7 @@ static void add_fish(struct text *out)
 			actions_names((*c)->actions, " ", " ", out);
 		}
 		text_add(out, (*c)->actions ? "' -f -a '" : "' -a '");
-		add_first_words(out, *c);
+		completion_add_first_words(out, *c);
 		text_add(out, "'\n");
 		for (const struct action *a = (*c)->actions; a && a->name; a++) {
 			if (!a->words)
@@ -281,7 +286,7 @@ static const struct {
 	{ "fish", add_fish },
 };
 
-static void words(struct text *out)
+static void complete_shell_names(struct text *out)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
 		text_addf(out, "%s ", shells[i].name);
@@ -292,7 +297,7 @@ static int completion_run(int argc, char **argv)
 	struct text script = TEXT_EMPTY;
 
 	if (argc != 2)
-		return command_usage(&command_completion, "which shell?");
+		return command_usage(&command_completion, "no shell given");
 	for (size_t i = 0; i < ARRAY_SIZE(shells); i++) {
 		if (strcmp(argv[1], shells[i].name) == 0) {
 			shells[i].add(&script);
@@ -301,14 +306,14 @@ static int completion_run(int argc, char **argv)
 			return EXIT_ACCEPTED;
 		}
 	}
-	return command_usage(&command_completion, "there is no completion for '%s'", argv[1]);
+	return command_usage(&command_completion, "no completion for '%s'", argv[1]);
 }
 
 const struct command command_completion = {
 	.name = "completion",
-	.summary = "print the completion script of a shell",
+	.summary = "print a shell completion script",
 	.forms = { "completion bash|zsh|fish" },
 	.about = "For bash: source <(gpuproof completion bash)",
-	.words = words,
+	.words = complete_shell_names,
 	.run = completion_run,
 };

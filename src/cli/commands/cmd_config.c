@@ -25,8 +25,8 @@ struct config_arguments {
 	bool origin, force;
 };
 
-static enum status take_override(void *arguments, const char *name, const char *value,
-				 struct error *err)
+static enum status config_take_override(void *arguments, const char *name, const char *value,
+					struct error *err)
 {
 	struct config_arguments *a = arguments;
 
@@ -39,26 +39,26 @@ static enum status take_override(void *arguments, const char *name, const char *
 static const struct option_row rows[] = {
 	{ .name = "set",
 	  .type = OPTION_CALL,
-	  .take = take_override,
+	  .take = config_take_override,
 	  .value = "SECTION.KEY=VALUE",
 	  .words = words_settings,
 	  .actions = "validate, show",
-	  .help = "overrides the config; repeatable" },
+	  .help = "override a key; repeatable" },
 	{ .name = "origin",
 	  FLAG_AT(config_arguments, origin),
 	  .actions = "show",
-	  .help = "also the place that set each key" },
+	  .help = "also print the origin of each key" },
 	{ .name = "output",
 	  .letter = 'o',
 	  TEXT_AT(config_arguments, output),
 	  .actions = "write",
 	  .value = "FILE",
 	  .file = OPTION_FILE_WRITTEN,
-	  .help = "the file" },
+	  .help = "file to write" },
 	{ .name = "force",
 	  FLAG_AT(config_arguments, force),
 	  .actions = "write",
-	  .help = "over a file that is there" },
+	  .help = "overwrite an existing file" },
 	{ 0 },
 };
 /* clang-format on */
@@ -71,7 +71,7 @@ static bool validate_limits(const char *name)
 	bool valid = limits_load(&limits, name, &errors) == STATUS_OK && limits.count > 0;
 
 	if (valid)
-		printf("%s: valid, %zu limit%s and nothing to run\n", name, limits.count,
+		printf("%s: valid, %zu limit%s, nothing to run\n", name, limits.count,
 		       limits.count == 1 ? "" : "s");
 	if (valid && errors.data)
 		fputs(errors.data, stderr);
@@ -103,7 +103,7 @@ static int validate_one(const struct config_arguments *a, const char *name)
 	return status == STATUS_OK ? EXIT_ACCEPTED : EXIT_USAGE;
 }
 
-static int validate(const struct action_call *call)
+static int config_validate_action(const struct action_call *call)
 {
 	int code = EXIT_ACCEPTED;
 
@@ -113,7 +113,7 @@ static int validate(const struct action_call *call)
 	return code;
 }
 
-static int show(const struct action_call *call)
+static int config_show(const struct action_call *call)
 {
 	const struct config_arguments *a = call->arguments;
 	struct text errors = TEXT_EMPTY, out = TEXT_EMPTY;
@@ -133,7 +133,7 @@ static int show(const struct action_call *call)
 	return status == STATUS_OK ? EXIT_ACCEPTED : EXIT_USAGE;
 }
 
-static void print_keys(const char *title, const struct key *key)
+static void config_print_keys(const char *title, const struct key *key)
 {
 	struct text what = TEXT_EMPTY;
 
@@ -148,11 +148,11 @@ static void print_keys(const char *title, const struct key *key)
 	text_release(&what);
 }
 
-static void print_suite(const struct suite *suite)
+static void config_print_suite(const struct suite *suite)
 {
 	char *title = xasprintf("[suite %s]: %s", suite->name, suite->summary);
 
-	print_keys(title, suite->keys);
+	config_print_keys(title, suite->keys);
 	free(title);
 }
 
@@ -161,13 +161,13 @@ static const struct {
 	const char *name, *title;
 	const struct key *keys;
 } others[] = {
-	{ "run", "[run]: what to run on and how", run_keys },
-	{ "limit", "[limit NAME]: what a metric must satisfy", limit_keys },
-	{ "fleet", "[fleet]: a run on several nodes", fleet_keys },
-	{ "report", "[report]: what to publish", report_keys },
+	{ "run", "[run]: devices, launches and label", run_keys },
+	{ "limit", "[limit NAME]: a bound for a metric", limit_keys },
+	{ "fleet", "[fleet]: runs on several nodes", fleet_keys },
+	{ "report", "[report]: contents of the page", report_keys },
 };
 
-static int unknown_section(const char *name)
+static int config_unknown_section(const char *name)
 {
 	const char *names[64];
 	struct error err = ERROR_NONE;
@@ -180,29 +180,30 @@ static int unknown_section(const char *name)
 		names[count++] = (*s)->name;
 	names[count] = NULL;
 	instead = text_instead(name, names);
-	error_set(&err, STATUS_USAGE, "there is no section '%s'%s", name, instead);
+	error_set(&err, STATUS_USAGE, "unknown section '%s'%s", name, instead);
 	free(instead);
 	return command_fail(&err);
 }
 
 /* Keys of every suite, printed once. */
-static void print_common(void)
+static void config_print_common(void)
 {
-	print_keys("every [suite]", suite_keys);
-	print_keys("every [suite], and [defaults] for all of them", schema_program.sampling);
+	config_print_keys("every [suite]", suite_keys);
+	config_print_keys("every [suite]; [defaults] sets them for all suites",
+			  schema_program.sampling);
 }
 
-static bool print_other(const char *name)
+static bool config_print_other(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (strcmp(others[i].name, name) == 0) {
-			print_keys(others[i].title, others[i].keys);
+			config_print_keys(others[i].title, others[i].keys);
 			return true;
 		}
 	return false;
 }
 
-static bool is_section(const char *name)
+static bool config_is_section(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		if (strcmp(others[i].name, name) == 0)
@@ -210,33 +211,33 @@ static bool is_section(const char *name)
 	return suite_find(name) != NULL;
 }
 
-static int keys(const struct action_call *call)
+static int config_keys_action(const struct action_call *call)
 {
 	bool suite = !call->count;
 
 	for (int i = 0; i < call->count; i++)
-		if (!is_section(call->operands[i]))
-			return unknown_section(call->operands[i]);
+		if (!config_is_section(call->operands[i]))
+			return config_unknown_section(call->operands[i]);
 	for (size_t i = 0; !call->count && i < ARRAY_SIZE(others); i++)
-		print_other(others[i].name);
+		config_print_other(others[i].name);
 	for (const struct suite *const *s = suites; !call->count && *s; s++)
-		print_suite(*s);
+		config_print_suite(*s);
 	for (int i = 0; i < call->count; i++)
-		if (!print_other(call->operands[i])) {
-			print_suite(suite_find(call->operands[i]));
+		if (!config_print_other(call->operands[i])) {
+			config_print_suite(suite_find(call->operands[i]));
 			suite = true;
 		}
 	if (suite)
-		print_common();
+		config_print_common();
 	return EXIT_ACCEPTED;
 }
 
-static int write_file(const char *path, const struct embedded_file *file, bool force)
+static int config_write_file(const char *path, const struct embedded_file *file, bool force)
 {
 	struct error err = ERROR_NONE;
 
 	if (!force && access(path, F_OK) == 0)
-		error_set(&err, STATUS_USAGE, "%s exists already; --force overwrites it", path);
+		error_set(&err, STATUS_USAGE, "%s exists; add --force to overwrite it", path);
 	if (err.status != STATUS_OK ||
 	    file_write(path, (const char *)file->data, file->size, &err) != STATUS_OK)
 		return command_fail(&err);
@@ -247,23 +248,24 @@ static int write_file(const char *path, const struct embedded_file *file, bool f
 #define STEMS_MOST 64
 
 /* Names without ".ini", copies. */
-static size_t add_stems(const struct embedded_file *files, char **names, size_t count)
+static size_t config_add_names(const struct embedded_file *files, char **names, size_t count)
 {
 	for (const struct embedded_file *f = files; f->name && count + 1 < STEMS_MOST; f++)
 		names[count++] = xstrndup(f->name, strlen(f->name) - 4);
 	return count;
 }
 
-static int unknown_embedded(const char *name)
+static int config_unknown_embedded(const char *name)
 {
 	char *names[STEMS_MOST] = { NULL };
-	size_t count = add_stems(embedded_configs, names, 0);
+	size_t count = config_add_names(embedded_configs, names, 0);
 	struct error err = ERROR_NONE;
 	char *instead;
 
-	count = add_stems(embedded_claims, names, add_stems(embedded_limits, names, count));
+	count = config_add_names(embedded_claims, names,
+				 config_add_names(embedded_limits, names, count));
 	instead = text_instead(name, (const char *const *)names);
-	error_set(&err, STATUS_USAGE, "there is no embedded config, limits or claims '%s'%s", name,
+	error_set(&err, STATUS_USAGE, "no shipped config, limits or claims named '%s'%s", name,
 		  instead);
 	free(instead);
 	while (count-- > 0)
@@ -271,7 +273,7 @@ static int unknown_embedded(const char *name)
 	return command_fail(&err);
 }
 
-static int write_embedded(const struct action_call *call)
+static int config_write_embedded(const struct action_call *call)
 {
 	const struct config_arguments *a = call->arguments;
 	const char *operand = call->operands[0];
@@ -285,8 +287,8 @@ static int write_embedded(const struct action_call *call)
 		file = embedded_find(embedded_limits, name);
 	if (!file)
 		file = embedded_find(embedded_claims, name);
-	code = file ? write_file(a->output ? a->output : name, file, a->force)
-		    : unknown_embedded(operand);
+	code = file ? config_write_file(a->output ? a->output : name, file, a->force)
+		    : config_unknown_embedded(operand);
 	free(name);
 	return code;
 }
@@ -296,24 +298,24 @@ static const struct action actions[] = {
 	  .form = "CONFIG... [--set SECTION.KEY=VALUE]...",
 	  .least = 1,
 	  .most = ANY_NUMBER,
-	  .run = validate,
+	  .run = config_validate_action,
 	  .words = words_configs },
 	{ .name = "show",
 	  .form = "CONFIG [--origin] [--set SECTION.KEY=VALUE]...",
 	  .least = 1,
 	  .most = 1,
-	  .run = show,
+	  .run = config_show,
 	  .words = words_configs },
 	{ .name = "keys",
 	  .form = "[SECTION]...",
 	  .most = ANY_NUMBER,
-	  .run = keys,
+	  .run = config_keys_action,
 	  .words = words_sections },
 	{ .name = "write",
 	  .form = "NAME [-o FILE] [--force]",
 	  .least = 1,
 	  .most = 1,
-	  .run = write_embedded,
+	  .run = config_write_embedded,
 	  .words = words_embedded },
 	{ 0 },
 };
@@ -329,13 +331,11 @@ static int config_run(int argc, char **argv)
 
 const struct command command_config = {
 	.name = "config",
-	.summary = "check, show, explain and write out configs",
-	.about =
-		"CONFIG is a file, - (standard input) or the name of an embedded config. keys is\n"
-		"about a suite, run, limit or report, or about all. show prints the effective\n"
-		"config, with --origin the place that set each key; write puts an embedded config\n"
-		"the limits of a GPU model (h200, generic) or the claims of a guide (c-memory)\n"
-		"into a file for editing.",
+	.summary = "validate, show, explain or copy a config",
+	.about = "CONFIG is a file, - (standard input) or the name of a shipped config. keys "
+		 "prints the keys of a suite, of run, limit, fleet or report, or all keys. show "
+		 "prints the effective config. write copies a shipped config, the limits of a GPU "
+		 "model (h200, generic) or the claims of a guide (c-memory) to a file for editing.",
 	.actions = actions,
 	.options = rows,
 	.run = config_run,

@@ -16,38 +16,38 @@
 
 extern const struct command command_doctor;
 
-struct check {
+struct doctor_check {
 	const char *mark, *word;
 };
-static const struct check by_severity[] = {
+static const struct doctor_check by_severity[] = {
 	[SEVERITY_OK] = { "+", "ok" },
 	[SEVERITY_NOTE] = { ".", "note" },
 	[SEVERITY_WARNING] = { "!", "warning" },
 	[SEVERITY_ERROR] = { "x", "error" },
 };
-static const struct check missing = { "-", "missing" };
+static const struct doctor_check missing = { "-", "missing" };
 
-struct answer {
+struct doctor_answer {
 	struct answer_line {
-		const struct check *check;
+		const struct doctor_check *check;
 		struct finding finding;
 	} * lines;
 	size_t count, capacity;
 };
 
-static void add_line(struct answer *answer, const struct check *check,
-		     const struct finding *finding)
+static void doctor_add_line(struct doctor_answer *answer, const struct doctor_check *check,
+			    const struct finding *finding)
 {
 	ARRAY_GROW(answer->lines, answer->count, answer->capacity);
 	answer->lines[answer->count++] = (struct answer_line){ check, *finding };
 }
 
-static void add_finding(void *context, const struct finding *finding)
+static void doctor_add_finding(void *context, const struct finding *finding)
 {
-	add_line(context, &by_severity[finding->severity], finding);
+	doctor_add_line(context, &by_severity[finding->severity], finding);
 }
 
-static void add_device(struct answer *answer, const struct device_info *d)
+static void doctor_add_device(struct doctor_answer *answer, const struct device_info *d)
 {
 	struct finding finding = { .severity = SEVERITY_OK };
 	char bytes[32], memory[40] = "", capability[64] = "";
@@ -58,35 +58,35 @@ static void add_device(struct answer *answer, const struct device_info *d)
 	if (d->capability_major)
 		snprintf(capability, sizeof(capability), ", compute capability %d.%d",
 			 d->capability_major, d->capability_minor);
-	snprintf(finding.subject, sizeof(finding.subject), "device %.50s", d->id);
+	finding_set_device(&finding, FINDING_DEVICE, d->id);
 	snprintf(finding.text, sizeof(finding.text), "%s%s%s, backend %s (%s)", d->name, memory,
 		 capability, d->backend, d->module);
-	add_finding(answer, &finding);
-	device_findings(d, add_finding, answer);
+	doctor_add_finding(answer, &finding);
+	device_findings(d, doctor_add_finding, answer);
 }
 
-static void add_component(struct answer *answer, const struct component *c)
+static void doctor_add_component(struct doctor_answer *answer, const struct component *c)
 {
 	struct finding finding = { .severity = SEVERITY_OK };
 
-	snprintf(finding.subject, sizeof(finding.subject), "%s", c->name);
+	finding_set_subject(&finding, c->name, "");
 	snprintf(finding.text, sizeof(finding.text), "%s%s%.250s", c->version,
 		 c->version[0] && c->detail[0] ? ", " : "", c->detail);
-	add_line(answer, c->present ? &by_severity[SEVERITY_OK] : &missing, &finding);
+	doctor_add_line(answer, c->present ? &by_severity[SEVERITY_OK] : &missing, &finding);
 }
 
-static void ask(struct answer *answer, const struct probe *probe)
+static void doctor_collect(struct doctor_answer *answer, const struct probe *probe)
 {
 	for (size_t i = 0; i < probe->device_count; i++)
-		add_device(answer, &probe->devices[i]);
+		doctor_add_device(answer, &probe->devices[i]);
 	for (size_t i = 0; i < probe->component_count; i++)
-		add_component(answer, &probe->components[i]);
+		doctor_add_component(answer, &probe->components[i]);
 	for (size_t i = 0; i < probe->finding_count; i++)
-		add_finding(answer, &probe->findings[i]);
-	host_findings("", ".", add_finding, answer);
+		doctor_add_finding(answer, &probe->findings[i]);
+	host_findings("", ".", doctor_add_finding, answer);
 }
 
-static size_t count_gpus(const struct probe *probe)
+static size_t doctor_count_gpus(const struct probe *probe)
 {
 	size_t count = 0;
 
@@ -95,9 +95,9 @@ static size_t count_gpus(const struct probe *probe)
 	return count;
 }
 
-static void print_for_people(const struct answer *answer, const struct probe *probe)
+static void print_for_people(const struct doctor_answer *answer, const struct probe *probe)
 {
-	size_t gpus = count_gpus(probe);
+	size_t gpus = doctor_count_gpus(probe);
 	struct output_table table = TABLE_EMPTY;
 
 	for (size_t i = 0; i < answer->count; i++) {
@@ -111,15 +111,15 @@ static void print_for_people(const struct answer *answer, const struct probe *pr
 	table_print(&table, stdout);
 	table_release(&table);
 	if (gpus)
-		printf("\n%zu GPU%s can be measured: gpuproof run quick\n", gpus,
+		printf("\n%zu GPU%s found. To measure: gpuproof run quick\n", gpus,
 		       gpus == 1 ? "" : "s");
 	else if (probe->device_count)
-		puts("\nNo GPU can be measured here, the CPU can: gpuproof run quick");
+		puts("\nNo GPU found. To measure the CPU: gpuproof run quick");
 	else
-		puts("\nNothing can be measured here.");
+		puts("\nNo device can be measured on this machine.");
 }
 
-static void print_json(const struct answer *answer, const struct probe *probe)
+static void doctor_print_json(const struct doctor_answer *answer, const struct probe *probe)
 {
 	struct json_writer w = { .expand = 2 };
 	char *text;
@@ -145,26 +145,28 @@ static void print_json(const struct answer *answer, const struct probe *probe)
 }
 
 /* A probe that failed is a finding too: what is wrong with the host may be why. */
-static void add_failure(struct answer *answer, const struct error *err)
+static void doctor_add_failure(struct doctor_answer *answer, const struct error *err)
 {
-	struct finding finding = { .severity = SEVERITY_ERROR, .subject = "devices" };
+	struct finding finding = { .severity = SEVERITY_ERROR,
+				   .topic = FINDING_LOST,
+				   .subject = FINDING_LOST };
 
 	snprintf(finding.text, sizeof(finding.text), "%.300s", err->message);
-	add_finding(answer, &finding);
+	doctor_add_finding(answer, &finding);
 }
 
-static int examine(bool json)
+static int doctor_examine(bool json)
 {
 	struct probe probe = { 0 };
-	struct answer answer = { 0 };
+	struct doctor_answer answer = { 0 };
 	struct error err = ERROR_NONE;
 	int code;
 
 	if (probe_devices(&probe, NULL, &err) != STATUS_OK)
-		add_failure(&answer, &err);
-	ask(&answer, &probe);
+		doctor_add_failure(&answer, &err);
+	doctor_collect(&answer, &probe);
 	if (json)
-		print_json(&answer, &probe);
+		doctor_print_json(&answer, &probe);
 	else
 		print_for_people(&answer, &probe);
 	code = probe.device_count ? EXIT_ACCEPTED : EXIT_ENVIRONMENT;
@@ -180,19 +182,17 @@ struct doctor_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "json",
-	  FLAG_AT(doctor_arguments, json),
-	  .help = "the findings as JSON on standard output" },
+	{ .name = "json", FLAG_AT(doctor_arguments, json), .help = "print the findings as JSON" },
 	{ .name = "fleet",
 	  FLAG_AT(doctor_arguments, fleet),
-	  .help = "all nodes of the allocation, or of the options below: what each is, which can "
-		  "be "
-		  "reached and opened, and in which facts some differ from most" },
+	  .help = "examine all nodes of the allocation or of the options below: hardware, nodes "
+		  "that cannot be reached or opened, and differences from the majority" },
 	{ .name = "output",
 	  .letter = 'o',
 	  TEXT_AT(doctor_arguments, output),
 	  .value = "DIR",
-	  .help = "with --fleet: a folder that all nodes share (else gpuproof-results/...)" },
+	  .help = "with --fleet: a directory that all nodes share (default: "
+		  "gpuproof-results/...)" },
 	{ .name = "simulate-nodes",
 	  COUNT_AT(doctor_arguments, places.simulated),
 	  .value = "N",
@@ -209,7 +209,7 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-static int look_at_nodes(const struct doctor_arguments *a)
+static int doctor_look_at_nodes(const struct doctor_arguments *a)
 {
 	char *command =
 		a->places.simulated ? xasprintf("gpuproof doctor --fleet --simulate-nodes %lld",
@@ -223,21 +223,23 @@ static int look_at_nodes(const struct doctor_arguments *a)
 }
 
 /* Options that exclude each other. */
-static int refuse_arguments(const struct doctor_arguments *a, const struct options *o)
+static int doctor_refuse_arguments(const struct doctor_arguments *a, const struct options *o)
 {
 	bool elsewhere = a->places.simulated || a->places.hosts || a->places.launch || a->output;
 
 	if (o->operand_count)
-		return command_usage(&command_doctor, "what is '%s' for? It examines this machine",
+		return command_usage(&command_doctor,
+				     "unexpected argument '%s'; doctor examines this machine",
 				     o->operands[0]);
 	if (elsewhere && !a->fleet)
 		return command_usage(&command_doctor, "--output, --simulate-nodes, --hosts and "
-						      "--launch go with --fleet");
+						      "--launch need --fleet");
 	if (a->fleet && a->json)
-		return command_usage(&command_doctor, "--fleet prints no JSON: DIR/result.json has "
-						      "the findings of all nodes");
+		return command_usage(&command_doctor,
+				     "--json cannot be combined with --fleet; DIR/result.json has "
+				     "the findings of all nodes");
 	if (a->output && !*a->output)
-		return command_usage(&command_doctor, "--output: the directory's name is empty");
+		return command_usage(&command_doctor, "--output: empty directory name");
 	return run_places_conflict(&a->places) ? command_usage(&command_doctor, RUN_PLACES_CONFLICT)
 					       : EXIT_ACCEPTED;
 }
@@ -249,20 +251,20 @@ static int doctor_run(int argc, char **argv)
 	int code = options_parse(&o, &command_doctor, argc, argv, &a);
 
 	if (code == EXIT_ACCEPTED)
-		code = refuse_arguments(&a, &o);
+		code = doctor_refuse_arguments(&a, &o);
 	if (code == EXIT_ACCEPTED)
-		code = a.fleet ? look_at_nodes(&a) : examine(a.json);
+		code = a.fleet ? doctor_look_at_nodes(&a) : doctor_examine(a.json);
 	options_end(&o);
 	return code;
 }
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.summary = "say what can be measured here, what is missing and what would disturb",
+	.summary = "show what can be measured, and what is missing or could disturb",
 	.forms = { "doctor [--json]",
-		   "doctor --fleet [--hosts FILE]   the same of several nodes, before a run" },
+		   "doctor --fleet [--hosts FILE]   examine several nodes before a run" },
 	.options = rows,
-	.notes = "Exit code: 0 when something can be measured, 3 when nothing can; with --fleet 4 "
-		 "when a node was lost or cannot measure.",
+	.notes = "Exit code: 0 if a device can be measured, 3 if none can; with --fleet, 4 if a "
+		 "node was lost or cannot measure.",
 	.run = doctor_run,
 };

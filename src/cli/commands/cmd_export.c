@@ -30,22 +30,22 @@ static const struct option_row rows[] = {
 	  TEXT_AT(export_arguments, output),
 	  .value = "FILE",
 	  .file = OPTION_FILE_WRITTEN,
-	  .help = "instead of standard output; written as a whole" },
+	  .help = "file to write (default: standard output)" },
 	LIMITS_OPTION(export_arguments, limits),
 	{ .name = "baseline",
 	  .type = OPTION_CALL,
 	  OPTION_AT(export_arguments, baseline),
 	  .take = result_list_take,
 	  .value = "RESULT",
-	  .help = "what `* baseline` refers to; repeatable" },
+	  .help = "result that `baseline` in limits refers to; repeatable" },
 	{ .name = "strict",
 	  FLAG_AT(export_arguments, strict),
-	  .help = "warnings and allowed skips are not accepted" },
+	  .help = "do not accept warnings or allowed skips" },
 	ANONYMISE_OPTIONS(export_arguments),
 	{ 0 },
 };
 
-static int unknown_format(const char *name)
+static int export_unknown_format(const char *name)
 {
 	const char *names[32];
 	char *instead;
@@ -56,28 +56,29 @@ static int unknown_format(const char *name)
 		names[n] = export_formats[n].name;
 	names[n] = NULL;
 	instead = text_instead(name, names);
-	code = command_usage(&command_export, "there is no format '%s'%s", name, instead);
+	code = command_usage(&command_export, "unknown format '%s'%s", name, instead);
 	free(instead);
 	return code;
 }
 
 /* The export must not be written over what it is made of. */
-static int take_operands(struct export_arguments *a, const struct options *o, struct error *err)
+static int export_take_operands(struct export_arguments *a, const struct options *o,
+				struct error *err)
 {
 	if (!o->operand_count)
-		return command_usage(&command_export, "which FORMAT?");
+		return command_usage(&command_export, "no FORMAT given");
 	a->format = export_find(o->operands[0]);
 	if (!a->format)
-		return unknown_format(o->operands[0]);
+		return export_unknown_format(o->operands[0]);
 	if (o->operand_count != 2)
-		return command_usage(&command_export, "which RESULT?");
+		return command_usage(&command_export, "no RESULT given");
 	if (result_list_add_launch(&a->results, o->operands[1], err) != STATUS_OK ||
 	    input_refuse_output(a->output, err) != STATUS_OK)
 		return command_fail(err);
 	return EXIT_ACCEPTED;
 }
 
-static int parse_arguments(struct export_arguments *a, int argc, char **argv)
+static int export_parse_arguments(struct export_arguments *a, int argc, char **argv)
 {
 	struct error err = ERROR_NONE;
 	struct options o;
@@ -86,7 +87,7 @@ static int parse_arguments(struct export_arguments *a, int argc, char **argv)
 	if (a->output && strcmp(a->output, "-") == 0)
 		a->output = NULL;
 	if (code == EXIT_ACCEPTED)
-		code = take_operands(a, &o, &err);
+		code = export_take_operands(a, &o, &err);
 	options_end(&o);
 	return code;
 }
@@ -115,7 +116,7 @@ static enum status judge_anew(const struct export_arguments *a, struct result *r
 	}
 	input.population = &population;
 	if (limits.count) {
-		judge(&input, &verdicts);
+		judge_results(&input, &verdicts);
 		verdicts_finish(&verdicts);
 		result_judge(result, &verdicts);
 	}
@@ -124,7 +125,7 @@ static enum status judge_anew(const struct export_arguments *a, struct result *r
 	return STATUS_OK;
 }
 
-static enum status judge_result(const struct export_arguments *a)
+static enum status export_judge_result(const struct export_arguments *a)
 {
 	struct result *result = a->results.items;
 
@@ -133,7 +134,7 @@ static enum status judge_result(const struct export_arguments *a)
 		       : judge_anew(a, result);
 }
 
-static int publish(const struct export_arguments *a, const struct text *out)
+static int export_publish(const struct export_arguments *a, const struct text *out)
 {
 	struct error err = ERROR_NONE;
 
@@ -159,7 +160,7 @@ static int export_result(struct export_arguments *a)
 	int code = EXIT_USAGE;
 
 	/* The judgement quotes names of limits and cases: it is anonymised with its result. */
-	if (judge_result(a) != STATUS_OK) {
+	if (export_judge_result(a) != STATUS_OK) {
 		;
 	} else if (anonymise_list(&a->anonymise, &a->results, &err) != STATUS_OK) {
 		code = command_fail(&err);
@@ -169,7 +170,7 @@ static int export_result(struct export_arguments *a)
 		code = command_fail(&err);
 	} else {
 		a->format->exporter->write(&input, &out);
-		code = publish(a, &out);
+		code = export_publish(a, &out);
 	}
 	text_release(&out);
 	return code;
@@ -178,31 +179,26 @@ static int export_result(struct export_arguments *a)
 static int export_run(int argc, char **argv)
 {
 	struct export_arguments arguments = { 0 };
-	int code = parse_arguments(&arguments, argc, argv);
+	int code = export_parse_arguments(&arguments, argc, argv);
 
 	if (code == EXIT_ACCEPTED)
 		code = export_result(&arguments);
 	result_list_release(&arguments.results);
 	result_list_release(&arguments.baseline);
-	anonymise_option_release(&arguments.anonymise);
 	return code;
 }
 
 const struct command command_export = {
 	.name = "export",
-	.summary = "write a result in other programs' formats: JUnit, CSV, Prometheus, ...",
-	.forms = { "export FORMAT RESULT [OPTIONS]   RESULT: a result.json, or the directory of a "
-		   "run" },
+	.summary = "convert a result to JUnit, CSV, Prometheus, ...",
+	.forms = { "export FORMAT RESULT [OPTIONS]   RESULT: a result.json or a run directory" },
 	.about =
 #define EXPORT(symbol, name, help) "  " name "\n        " help "\n"
 #include "export/formats.def"
 #undef EXPORT
-		"\n"
-		"The verdict in it is the one that a run with --check, or check -o, left in the "
-		"result; with --limits,\n"
-		"and by limits of the run's own config where there is none, it is judged anew. The "
-		"exit code does not\n"
-		"tell it: use `check`.",
+		"\nThe export contains the verdict that run --check or check -o stored in the "
+		"result. With --limits, or if there is none, export judges again. The exit code "
+		"does not depend on the verdict: use `check`.",
 	.options = rows,
 	.words = words_export_formats,
 	.run = export_run,

@@ -14,7 +14,7 @@
 extern const struct command command_fleet;
 
 /* The length of the name of the one node that the check is about; 0: none, or several. */
-static size_t node_of(const struct verdict_check *c)
+static size_t fleet_node_of(const struct verdict_check *c)
 {
 	size_t length = strcspn(c->devices, "/,");
 
@@ -29,14 +29,14 @@ static size_t node_of(const struct verdict_check *c)
 	return length;
 }
 
-static bool rejects(const struct verdict_check *c, const char *node)
+static bool check_rejects_node(const struct verdict_check *c, const char *node)
 {
-	return c->verdict == VERDICT_FAIL && !c->accepted && node_of(c) == strlen(node) &&
+	return c->verdict == VERDICT_FAIL && !c->accepted && fleet_node_of(c) == strlen(node) &&
 	       strncmp(c->devices, node, strlen(node)) == 0;
 }
 
 /* Why the node is not to be used, malloc'ed; NULL: nothing is known against it. */
-static char *objection(const struct result *result, const struct result_node *node)
+static char *node_drain_reason(const struct result *result, const struct result_node *node)
 {
 	const struct verdict_check *worst = NULL;
 	struct text reason = TEXT_EMPTY;
@@ -45,7 +45,7 @@ static char *objection(const struct result *result, const struct result_node *no
 	for (size_t i = 0; result->judgement && i < result->judgement->count; i++) {
 		const struct verdict_check *c = &result->judgement->checks[i];
 
-		if (!rejects(c, node->name))
+		if (!check_rejects_node(c, node->name))
 			continue;
 		failed++;
 		worst = !worst || (c->wrong && !worst->wrong) ? c : worst;
@@ -74,27 +74,28 @@ static void print_drain(const char *node, char *reason)
 	printf("scontrol update NodeName=%s State=DRAIN Reason='%.200s'\n", node, reason);
 }
 
-static enum status print_nodes(const struct result *result, size_t *drained, struct error *err)
+static enum status drain_print_nodes(const struct result *result, size_t *drained,
+				     struct error *err)
 {
 	if (!result->node_count)
 		return error_set(err, STATUS_USAGE,
-				 "this is the result of one machine: it names no nodes");
+				 "this is the result of one machine, without nodes");
 	/* Before the first line, so that none is carried out by halves. */
 	for (size_t i = 0; i < result->node_count; i++)
 		if (!fleet_name_valid(result->nodes[i].name))
-			return error_set(err, STATUS_USAGE, "'%.80s' cannot be the name of a node",
+			return error_set(err, STATUS_USAGE, "invalid node name '%.80s'",
 					 result->nodes[i].name);
 	for (size_t i = 0; i < result->node_count; i++) {
 		const struct result_node *node = &result->nodes[i];
-		char *reason = objection(result, node);
+		char *reason = node_drain_reason(result, node);
 
 		if (reason) {
 			print_drain(node->name, reason);
 			++*drained;
 		} else if (node->status == NODE_ERROR) {
 			fprintf(stderr,
-				"gpuproof: %s is not drained: ERROR says nothing about its "
-				"devices: %s\n",
+				"gpuproof: %s is not drained, because an agent's ERROR does not "
+				"show a fault of its devices: %s\n",
 				node->name, node->reason);
 		}
 		free(reason);
@@ -102,20 +103,19 @@ static enum status print_nodes(const struct result *result, size_t *drained, str
 	return STATUS_OK;
 }
 
-static int drain(const struct action_call *call)
+static int fleet_drain_action(const struct action_call *call)
 {
 	struct result_list list = { 0 };
 	struct error err = ERROR_NONE;
 	size_t drained = 0;
 
 	if (result_list_add(&list, call->operands[0], &err) == STATUS_OK &&
-	    print_nodes(&list.items[0], &drained, &err) == STATUS_OK) {
+	    drain_print_nodes(&list.items[0], &drained, &err) == STATUS_OK) {
 		if (!list.items[0].judgement)
-			fprintf(stderr,
-				"gpuproof: nothing was judged, so only lost nodes are known; "
-				"gpuproof check -o judges\n");
+			fprintf(stderr, "gpuproof: the result has no judgement, so only lost nodes "
+					"are known; judge it with gpuproof check -o\n");
 		if (!drained)
-			fprintf(stderr, "gpuproof: nothing speaks against any of %zu nodes\n",
+			fprintf(stderr, "gpuproof: no reason to drain any of the %zu nodes\n",
 				list.items[0].node_count);
 	}
 	result_list_release(&list);
@@ -124,10 +124,10 @@ static int drain(const struct action_call *call)
 
 static const struct action actions[] = {
 	{ .name = "drain",
-	  .form = "RESULT    prints scontrol commands for nodes that fail or were lost",
+	  .form = "RESULT    print scontrol commands for nodes that fail or were lost",
 	  .least = 1,
 	  .most = 1,
-	  .run = drain },
+	  .run = fleet_drain_action },
 	{ 0 },
 };
 
@@ -142,10 +142,10 @@ static int fleet_command_run(int argc, char **argv)
 
 const struct command command_fleet = {
 	.name = "fleet",
-	.summary = "which nodes of a run on several to take out of service",
-	.about = "Prints one command of Slurm per node, with the reason, and carries none out:\n"
-		 "  gpuproof fleet drain run7\n"
-		 "A node whose agent ended with an error is named on stderr and not drained.",
+	.summary = "list the nodes of a multi-node run to drain",
+	.about = "Prints one Slurm command per node, with the reason, and runs none of them:\n  "
+		 "gpuproof fleet drain run7\nA node whose agent ended with an error is named on "
+		 "standard error and not drained.",
 	.actions = actions,
 	.options = rows,
 	.run = fleet_command_run,

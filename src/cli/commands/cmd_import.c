@@ -1,7 +1,10 @@
-/* gpuproof import: other tools' output as a result document. */
+/* gpuproof import: other tools' output as result documents, of one file or of a folder of them. */
+#include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/input.h"
@@ -15,7 +18,7 @@
 extern const struct command command_import;
 
 struct import_arguments {
-	const char *format, *file, *output; /* format: NULL: what the file is */
+	const char *format, *file, *output; /* format: NULL: as the file tells */
 	struct import_options options;
 	bool list;
 };
@@ -26,20 +29,26 @@ static const struct option_row rows[] = {
 	  TEXT_AT(import_arguments, output),
 	  .value = "RESULT",
 	  .file = OPTION_FILE_WRITTEN,
-	  .help = "the result document (default: result.json)" },
+	  .help = "file to write (default: result.json); of a folder the folder to write "
+		  "(default: imported)" },
 	{ .name = "device",
 	  TEXT_AT(import_arguments, options.device),
 	  .value = "NAME",
-	  .help = "the GPU, as its driver names it, where the file does not say it" },
+	  .help = "name of the GPU as its driver reports it, if the file lacks it" },
 	{ .name = "collective",
 	  TEXT_AT(import_arguments, options.collective),
 	  .value = "NAME",
-	  .help = "what nccl-tests measured (all_reduce), where the file does not say it" },
-	{ .name = "list-formats", FLAG_AT(import_arguments, list), .help = "what FORMAT may be" },
+	  .help = "collective that nccl-tests measured (all_reduce), if the file lacks it" },
+	{ .name = "started",
+	  TEXT_AT(import_arguments, options.started),
+	  .value = "TIME",
+	  .help = "start of the measurement, such as 2026-11-20T12:00:00+01:00, if the file "
+		  "lacks it; the history needs it" },
+	{ .name = "list-formats", FLAG_AT(import_arguments, list), .help = "list the formats" },
 	{ 0 },
 };
 
-static int parse_arguments(struct import_arguments *a, int argc, char **argv)
+static int import_parse_arguments(struct import_arguments *a, int argc, char **argv)
 {
 	struct options o;
 	int code = options_parse(&o, &command_import, argc, argv, a);
@@ -54,56 +63,143 @@ static int parse_arguments(struct import_arguments *a, int argc, char **argv)
 	return code;
 }
 
-static int list_formats(void)
+static int import_list_formats(void)
 {
 	for (size_t i = 0; import_formats[i]; i++)
 		printf("%-18s %s\n", import_formats[i]->name, import_formats[i]->summary);
 	return EXIT_ACCEPTED;
 }
 
-static void print_outcome(const char *output, const struct result *result)
+static void import_print_outcome(const char *output, const struct result *result)
 {
 	printf("%s: %zu case%s on %zu device%s\n", output, result->case_count,
-	       plural(result->case_count), result->device_count, plural(result->device_count));
-	for (size_t i = 0; i < result->environment_count; i++)
-		if (strcmp(result->environment[i].name, IMPORT_LEFT_OUT) == 0)
-			printf("%s: not imported, for there is nothing like it here: %s\n", output,
-			       result->environment[i].value);
+	       text_plural(result->case_count), result->device_count,
+	       text_plural(result->device_count));
+	if (result_fact(result, IMPORT_LEFT_OUT))
+		printf("%s: not imported (no equivalent): %s\n", output,
+		       result_fact(result, IMPORT_LEFT_OUT));
+	if (result_fact(result, "incomplete"))
+		printf("%s: incomplete: %s\n", output, result_fact(result, "incomplete"));
+}
+
+static enum status import_one(const struct import_arguments *a, const char *file,
+			      const char *output, struct error *err)
+{
+	struct result result;
+	enum status status;
+
+	input_note(file);
+	if (input_refuse_output(output, err) != STATUS_OK ||
+	    import_file(&result, a->format, file, &a->options, err) != STATUS_OK)
+		return err->status;
+	status = result_write(&result, output, err);
+	if (status == STATUS_OK)
+		import_print_outcome(output, &result);
+	result_release(&result);
+	return status;
+}
+
+/* A folder of logs, with its folders: files that were read, and that were not. */
+struct folder {
+	const struct import_arguments *a;
+	const char *top;
+	size_t read, refused;
+};
+
+static void import_entry(struct folder *f, const char *path)
+{
+	const char *name = path + strlen(f->top) + 1;
+	char *output = xasprintf("%s/%s.json", f->a->output, name);
+	struct error err = ERROR_NONE;
+
+	for (char *p = output + strlen(f->a->output) + 1; *p; p++)
+		if (*p == '/')
+			*p = '_';
+	if (import_one(f->a, path, output, &err) == STATUS_OK) {
+		f->read++;
+	} else {
+		f->refused++;
+		fprintf(stderr, "gpuproof: %s\n", err.message);
+	}
+	free(output);
+}
+
+static int import_file_is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
+static void import_tree(struct folder *f, const char *folder, int depth)
+{
+	struct dirent **entries;
+	int count = scandir(folder, &entries, import_file_is_visible, alphasort);
+
+	for (int i = 0; i < count; i++) {
+		char *path = xasprintf("%s/%s", folder, entries[i]->d_name);
+		struct stat about;
+		bool there = lstat(path, &about) == 0;
+
+		if (there && S_ISREG(about.st_mode))
+			import_entry(f, path);
+		else if (there && S_ISDIR(about.st_mode) && depth < 16)
+			import_tree(f, path, depth + 1);
+		free(path);
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+}
+
+static int import_folder(const struct import_arguments *a)
+{
+	struct folder f = { a, a->file, 0, 0 };
+	struct error err = ERROR_NONE;
+
+	if (mkdir(a->output, 0777) != 0 && errno != EEXIST) {
+		error_errno(&err, "%s", a->output);
+		return command_fail(&err);
+	}
+	import_tree(&f, a->file, 0);
+	printf("%s: %zu file%s imported, %zu refused\n", a->output, f.read, text_plural(f.read),
+	       f.refused);
+	if (!f.read)
+		return EXIT_USAGE;
+	return f.refused ? EXIT_INCOMPLETE : EXIT_ACCEPTED;
 }
 
 static int import_run(int argc, char **argv)
 {
-	struct import_arguments a = { .output = "result.json" };
+	struct import_arguments a = { 0 };
 	struct error err = ERROR_NONE;
-	struct result result;
-	int code = parse_arguments(&a, argc, argv);
-	enum status status;
+	struct stat about;
+	int code = import_parse_arguments(&a, argc, argv);
+	bool folder;
 
 	if (code != EXIT_ACCEPTED)
 		return code;
 	if (a.list)
-		return list_formats();
-	input_note(a.file);
-	if (input_refuse_output(a.output, &err) != STATUS_OK ||
-	    import_file(&result, a.format, a.file, &a.options, &err) != STATUS_OK)
-		return command_fail(&err);
-	status = result_write(&result, a.output, &err);
-	if (status == STATUS_OK)
-		print_outcome(a.output, &result);
-	result_release(&result);
-	return status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
+		return import_list_formats();
+	folder = stat(a.file, &about) == 0 && S_ISDIR(about.st_mode);
+	if (!a.output)
+		a.output = folder ? "imported" : "result.json";
+	if (folder)
+		return import_folder(&a);
+	return import_one(&a, a.file, a.output, &err) == STATUS_OK ? EXIT_ACCEPTED
+								   : command_fail(&err);
 }
 
 const struct command command_import = {
 	.name = "import",
-	.summary = "make a result of what another tool wrote",
+	.summary = "convert another tool's output to a result",
 	.forms = { "import [FORMAT] FILE [-o RESULT] [--device NAME] [--collective NAME]",
-		   "import --list-formats" },
-	.about = "FORMAT is nvbandwidth, nccl-json, nccl-text, babelstream, deepbench or "
-		 "google-benchmark; without\n"
-		 "it the file tells which. The result has gpuproof's metrics and parameters, so "
-		 "that it compares with what gpuproof "
-		 "measured; pages say where it is from.",
+		   "import [FORMAT] FOLDER [-o FOLDER]", "import --list-formats" },
+	.about = "FORMAT is one of --list-formats; without it a mark of the tool's own output "
+		 "tells which.\n"
+		 "FILE may be - (standard input), gzip or zstd; launchers' prefixes and other "
+		 "programs' lines are skipped. "
+		 "The result has gpuproof's metrics and parameters, so that it compares with what "
+		 "gpuproof measured. Pages say where it is from, and check accepts no import.\n"
+		 "Of a folder each file becomes a result; exit code 4: some were not read.",
 	.options = rows,
 	.words = words_import_formats,
 	.run = import_run,

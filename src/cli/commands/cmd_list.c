@@ -26,7 +26,7 @@
 
 extern const struct command command_list;
 
-static struct json_writer start_json(void)
+static struct json_writer list_start_json(void)
 {
 	struct json_writer w = { .expand = 1 };
 
@@ -35,7 +35,7 @@ static struct json_writer start_json(void)
 }
 
 /* Prints one of the two and releases both. */
-static void finish(bool json, struct json_writer *w, struct output_table *table)
+static void list_finish(bool json, struct json_writer *w, struct output_table *table)
 {
 	char *text;
 
@@ -49,7 +49,7 @@ static void finish(bool json, struct json_writer *w, struct output_table *table)
 	table_release(table);
 }
 
-static void devices_table(const struct probe *probe)
+static void list_devices_table(const struct probe *probe)
 {
 	struct output_table table = TABLE_EMPTY;
 	bool host = false;
@@ -70,12 +70,12 @@ static void devices_table(const struct probe *probe)
 	table_print(&table, stdout);
 	/* `run quick` names host:1 as well. */
 	if (host)
-		puts("The CPU is one device here; a config may split it into several ([run] "
+		puts("The CPU is one device here; a config can split it into several ([run] "
 		     "host_devices).");
 	table_release(&table);
 }
 
-static void devices_json(const struct probe *probe)
+static void list_devices_json(const struct probe *probe)
 {
 	fputs("[", stdout);
 	for (size_t i = 0; i < probe->device_count; i++) {
@@ -87,7 +87,7 @@ static void devices_json(const struct probe *probe)
 	puts(probe->device_count ? "\n]" : "]");
 }
 
-static int list_devices(const struct action_call *call)
+static int list_print_devices(const struct action_call *call)
 {
 	const bool json = ((struct list_arguments *)call->arguments)->json;
 	struct probe probe = { 0 };
@@ -96,14 +96,14 @@ static int list_devices(const struct action_call *call)
 	if (probe_devices(&probe, NULL, &err) != STATUS_OK)
 		return command_fail(&err);
 	if (json)
-		devices_json(&probe);
+		list_devices_json(&probe);
 	else
-		devices_table(&probe);
+		list_devices_table(&probe);
 	probe_release(&probe);
 	return EXIT_ACCEPTED;
 }
 
-static void suite_json(struct json_writer *w, const struct suite *suite)
+static void list_suite_json(struct json_writer *w, const struct suite *suite)
 {
 	writer_open(w, '{');
 	writer_text_member(w, "name", suite->name);
@@ -124,21 +124,21 @@ static void suite_json(struct json_writer *w, const struct suite *suite)
 static int list_suites(const struct action_call *call)
 {
 	const bool json = ((struct list_arguments *)call->arguments)->json;
-	struct json_writer w = start_json();
+	struct json_writer w = list_start_json();
 	struct output_table table = TABLE_EMPTY;
 
-	ROW(&table, "SUITE", "WHAT IT MEASURES");
+	ROW(&table, "SUITE", "MEASURES");
 	for (const struct suite *const *s = suites; *s; s++) {
 		if (json)
-			suite_json(&w, *s);
+			list_suite_json(&w, *s);
 		else
 			ROW(&table, (*s)->name, (*s)->summary);
 	}
-	finish(json, &w, &table);
+	list_finish(json, &w, &table);
 	return EXIT_ACCEPTED;
 }
 
-static const char *better_name(enum better better)
+static const char *list_better_name(enum better better)
 {
 	static const char *const names[] = {
 		[BETTER_HIGHER] = "higher", [BETTER_LOWER] = "lower", [BETTER_NONE] = "none"
@@ -147,46 +147,46 @@ static const char *better_name(enum better better)
 	return names[better];
 }
 
-static void metric_json(struct json_writer *w, const char *suite, const struct metric *metric)
+static void list_metric_json(struct json_writer *w, const char *suite, const struct metric *metric)
 {
 	writer_open(w, '{');
 	writer_text_member(w, "name", metric->name);
 	writer_text_member(w, "suite", suite);
 	writer_text_member(w, "unit", metric->unit);
-	writer_text_member(w, "better", better_name(metric->better));
+	writer_text_member(w, "better", list_better_name(metric->better));
 	writer_bool_member(w, "headline", metric->headline);
 	writer_text_member(w, "help", metric->help);
 	writer_close(w, '}');
 }
 
-static void add_metrics(const char *suite, const struct metric *metrics, bool json,
-			struct json_writer *w, struct output_table *table)
+static void list_add_metrics(const char *suite, const struct metric *metrics, bool json,
+			     struct json_writer *w, struct output_table *table)
 {
 	for (const struct metric *m = metrics; m->name; m++) {
 		if (json)
-			metric_json(w, suite, m);
+			list_metric_json(w, suite, m);
 		else
-			ROW(table, m->name, m->unit, better_name(m->better), m->help);
+			ROW(table, m->name, m->unit, list_better_name(m->better), m->help);
 	}
 }
 
 static int list_metrics(const struct action_call *call)
 {
 	const bool json = ((struct list_arguments *)call->arguments)->json;
-	struct json_writer w = start_json();
+	struct json_writer w = list_start_json();
 	struct output_table table = TABLE_EMPTY;
 
 	ROW(&table, "METRIC", "UNIT", "BETTER", "DEFINITION");
 	for (const struct suite *const *s = suites; *s; s++)
-		add_metrics((*s)->name, (*s)->metrics, json, &w, &table);
+		list_add_metrics((*s)->name, (*s)->metrics, json, &w, &table);
 	/* Metrics of the node belong to no suite: limits may use them. */
-	add_metrics("node", node_metrics, json, &w, &table);
-	finish(json, &w, &table);
+	list_add_metrics("node", node_metrics, json, &w, &table);
+	list_finish(json, &w, &table);
 	return EXIT_ACCEPTED;
 }
 
 /* The purpose of a config: its first line, a comment. The caller frees it. */
-static char *config_summary(const struct embedded_file *file)
+static char *list_config_summary(const struct embedded_file *file)
 {
 	const char *text = (const char *)file->data;
 
@@ -199,13 +199,13 @@ static char *config_summary(const struct embedded_file *file)
 static int list_configs(const struct action_call *call)
 {
 	const bool json = ((struct list_arguments *)call->arguments)->json;
-	struct json_writer w = start_json();
+	struct json_writer w = list_start_json();
 	struct output_table table = TABLE_EMPTY;
 
-	ROW(&table, "CONFIG", "WHAT IT IS FOR");
+	ROW(&table, "CONFIG", "PURPOSE");
 	for (const struct embedded_file *file = embedded_configs; file->name; file++) {
 		char *name = xstrndup(file->name, strlen(file->name) - strlen(".ini"));
-		char *summary = config_summary(file);
+		char *summary = list_config_summary(file);
 
 		if (json) {
 			writer_open(&w, '{');
@@ -218,21 +218,22 @@ static int list_configs(const struct action_call *call)
 		free(name);
 		free(summary);
 	}
-	finish(json, &w, &table);
+	list_finish(json, &w, &table);
 	return EXIT_ACCEPTED;
 }
 
 static const struct option_row rows[] = {
-	{ .name = "json",
-	  FLAG_AT(list_arguments, json),
-	  .help = "the list as JSON on standard output" },
+	{ .name = "json", FLAG_AT(list_arguments, json), .help = "print JSON" },
 	{ 0 },
 };
 
 static const struct action actions[] = {
-	{ .name = "devices", .run = list_devices }, { .name = "suites", .run = list_suites },
-	{ .name = "metrics", .run = list_metrics }, { .name = "configs", .run = list_configs },
-	{ .name = "gpus", .run = list_gpus },       { 0 },
+	{ .name = "devices", .run = list_print_devices },
+	{ .name = "suites", .run = list_suites },
+	{ .name = "metrics", .run = list_metrics },
+	{ .name = "configs", .run = list_configs },
+	{ .name = "gpus", .run = list_gpus },
+	{ 0 },
 };
 
 static int list_run(int argc, char **argv)
@@ -244,7 +245,7 @@ static int list_run(int argc, char **argv)
 
 const struct command command_list = {
 	.name = "list",
-	.summary = "list devices, suites, metrics, configs or known GPU models",
+	.summary = "list devices, suites, metrics, configs or GPU models",
 	.forms = { "list devices|suites|metrics|configs|gpus [--json]" },
 	.actions = actions,
 	.options = rows,

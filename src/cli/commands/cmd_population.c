@@ -15,7 +15,6 @@
 #include "cli/output/table.h"
 #include "judge/judge.h"
 #include "judge/population/population_add.h"
-#include "judge/population/population_kinds.h"
 
 extern const struct command command_population;
 
@@ -29,24 +28,25 @@ static const struct option_row rows[] = {
 	  TEXT_AT(population_arguments, output),
 	  .value = "FILE",
 	  .file = OPTION_FILE_KEPT,
-	  .help = "your file; without it GPUPROOF_POPULATION, else gpuproof-population.ini" },
+	  .help = "your file (default: GPUPROOF_POPULATION, else gpuproof-population.ini)" },
 	{ 0 },
 };
 
-static bool are_launches(const struct result *a, const struct result *b)
+static bool population_are_launches(const struct result *a, const struct result *b)
 {
 	return judge_same_machine(a, b) && strcmp(a->config_text, b->config_text) == 0;
 }
 
 /* Launches of one config on one machine; they need not be next to each other. */
-static enum status add_machine(struct population *p, const struct result_list *list, size_t first,
-			       bool *done, struct population_added *added, struct error *err)
+static enum status population_add_machine(struct population *p, const struct result_list *list,
+					  size_t first, bool *done, struct population_added *added,
+					  struct error *err)
 {
 	struct result *launches = xcalloc(list->count, sizeof(*launches));
 	size_t count = 0;
 
 	for (size_t i = first; i < list->count; i++)
-		if (!done[i] && are_launches(&list->items[first], &list->items[i])) {
+		if (!done[i] && population_are_launches(&list->items[first], &list->items[i])) {
 			done[i] = true;
 			launches[count++] = list->items[i];
 		}
@@ -56,19 +56,20 @@ static enum status add_machine(struct population *p, const struct result_list *l
 	return err->status;
 }
 
-static enum status add_all(struct population *p, const struct result_list *list,
-			   struct population_added *added, struct error *err)
+static enum status population_add_all(struct population *p, const struct result_list *list,
+				      struct population_added *added, struct error *err)
 {
 	bool *done = xcalloc(list->count, sizeof(*done));
 
 	for (size_t i = 0; i < list->count && err->status == STATUS_OK; i++)
 		if (!done[i])
-			add_machine(p, list, i, done, added, err);
+			population_add_machine(p, list, i, done, added, err);
 	free(done);
 	return err->status;
 }
 
-static enum status write_file(const struct population *p, const char *path, struct error *err)
+static enum status population_write_file(const struct population *p, const char *path,
+					 struct error *err)
 {
 	char *text = population_to_text(p);
 
@@ -77,7 +78,7 @@ static enum status write_file(const struct population *p, const char *path, stru
 	return err->status;
 }
 
-static int add(const struct action_call *call)
+static int population_add_action(const struct action_call *call)
 {
 	const struct population_arguments *a = call->arguments;
 	const char *path = population_file(a->output);
@@ -90,11 +91,12 @@ static int add(const struct action_call *call)
 		result_list_add_launch(&results, call->operands[i], &err);
 	if (err.status == STATUS_OK && input_refuse_output(path, &err) == STATUS_OK &&
 	    population_load_own(&p, path, &err) == STATUS_OK &&
-	    add_all(&p, &results, &added, &err) == STATUS_OK &&
-	    write_file(&p, path, &err) == STATUS_OK)
+	    population_add_all(&p, &results, &added, &err) == STATUS_OK &&
+	    population_write_file(&p, path, &err) == STATUS_OK)
 		fprintf(stderr,
-			"gpuproof: %zu card%s added, %zu measured again: %zu values, and %zu left "
-			"out that do not repeat or were not verified; %s has %zu card%s\n",
+			"gpuproof: %zu GPU%s added, %zu updated, %zu values stored; %zu values "
+			"were left out because they do not repeat or were not verified; %s has %zu "
+			"GPU%s\n",
 			added.cards, added.cards == 1 ? "" : "s", added.again, added.values,
 			added.unsteady, path, p.card_count, p.card_count == 1 ? "" : "s");
 	population_release(&p);
@@ -102,36 +104,26 @@ static int add(const struct action_call *call)
 	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
 }
 
-/* "36 x 4.482 TB/s, 16 x 4.576 TB/s +-0.2 %" */
-static char *describe_kinds(const struct population_sample *s, const char *unit)
+/* "4.482 TB/s, 4.462 to 4.501 TB/s" */
+static char *population_describe_values(const struct population_sample *s, const char *unit)
 {
-	double *logs = xmalloc(s->count * sizeof(*logs));
-	struct text out = TEXT_EMPTY;
-	struct kinds kinds;
-	char center[48];
+	double median = (s->values[(s->count - 1) / 2] + s->values[s->count / 2]) / 2;
+	char middle[48], low[48], high[48];
 
-	for (size_t i = 0; i < s->count; i++)
-		logs[i] = log(s->values[i]);
-	kinds = kinds_of(logs, s->count);
-	for (size_t i = 0; i < kinds.count; i++) {
-		const struct kind *k = &kinds.items[i];
-
-		text_addf(&out, "%s%zu x %s", i ? ", " : "", k->count,
-			  units_format(exp(k->center), unit, center, sizeof(center)));
-	}
-	if (kinds.dof > 0)
-		text_addf(&out, " +-%.2g %%", 100 * kinds.deviation);
-	free(logs);
-	return text_detach(&out);
+	units_format(median, unit, middle, sizeof(middle));
+	if (s->count == 1)
+		return xstrdup(middle);
+	return xasprintf("%s, %s to %s", middle, units_format(s->values[0], unit, low, sizeof(low)),
+			 units_format(s->values[s->count - 1], unit, high, sizeof(high)));
 }
 
-static void add_row(struct output_table *table, const struct population *p,
-		    const struct population_figure *f, const char *model)
+static void population_add_row(struct output_table *table, const struct population *p,
+			       const struct population_figure *f, const char *model)
 {
 	struct population_sample s =
 		population_sample(p, model, f->point, f->preheat, f->metric, NULL);
 	char *name = xasprintf("%s%s%s", f->point, *f->preheat ? " preheat " : "", f->preheat);
-	char *values = s.count ? describe_kinds(&s, f->unit) : xstrdup("");
+	char *values = s.count ? population_describe_values(&s, f->unit) : xstrdup("");
 	char *days = xasprintf("%s%s%s", s.first, strcmp(s.first, s.last) == 0 ? "" : "..",
 			       strcmp(s.first, s.last) == 0 ? "" : s.last);
 	char cards[24];
@@ -145,26 +137,27 @@ static void add_row(struct output_table *table, const struct population *p,
 	population_sample_release(&s);
 }
 
-/* The model of a value: of its first card, or its kind's own. */
-static const char *model_of(const struct population *p, const struct population_value *v)
+/* The model of a value: of its first card. */
+static const char *population_model_of(const struct population *p, const struct population_value *v)
 {
 	char *id = xstrndup(v->cards, strcspn(v->cards, "+"));
 	const struct population_card *card = population_card(p, id);
 
 	free(id);
-	return card ? card->model : v->model;
+	return card ? card->model : "";
 }
 
-static bool is_first_of_model(const struct population *p, const struct population_figure *f,
-			      size_t k)
+static bool population_is_first_of_model(const struct population *p,
+					 const struct population_figure *f, size_t k)
 {
 	for (size_t i = 0; i < k; i++)
-		if (strcmp(model_of(p, &f->values[i]), model_of(p, &f->values[k])) == 0)
+		if (strcmp(population_model_of(p, &f->values[i]),
+			   population_model_of(p, &f->values[k])) == 0)
 			return false;
 	return true;
 }
 
-static int show(const struct action_call *call)
+static int population_show(const struct action_call *call)
 {
 	const struct population_arguments *a = call->arguments;
 	struct output_table table = TABLE_EMPTY;
@@ -176,9 +169,10 @@ static int show(const struct action_call *call)
 		  (const char *[]){ "MODEL", "CASE", "CARDS", "VALUES", "MEASURED", "DRIVER" }, 6);
 	for (size_t i = 0; i < p.figure_count; i++)
 		for (size_t k = 0; k < p.figures[i].count; k++)
-			if (is_first_of_model(&p, &p.figures[i], k))
-				add_row(&table, &p, &p.figures[i],
-					model_of(&p, &p.figures[i].values[k]));
+			if (population_is_first_of_model(&p, &p.figures[i], k))
+				population_add_row(&table, &p, &p.figures[i],
+						   population_model_of(&p,
+								       &p.figures[i].values[k]));
 	table_print(&table, stdout);
 	table_release(&table);
 	population_release(&p);
@@ -187,14 +181,14 @@ static int show(const struct action_call *call)
 
 static const struct action actions[] = {
 	{ .name = "add",
-	  .form = "RESULT... [-o FILE]    the cards of results that you hold for good",
+	  .form = "RESULT... [-o FILE]    add the GPUs of results that you consider good",
 	  .least = 1,
 	  .most = ANY_NUMBER,
-	  .run = add },
+	  .run = population_add_action },
 	{ .name = "show",
-	  .form = "[FILE]           what is known of which model",
+	  .form = "[FILE]           list the reference GPUs",
 	  .most = 1,
-	  .run = show },
+	  .run = population_show },
 	{ 0 },
 };
 
@@ -207,11 +201,11 @@ static int population_run(int argc, char **argv)
 
 const struct command command_population = {
 	.name = "population",
-	.summary = "good cards of a model, to compare whole nodes with",
-	.about = "A card counts once, by its UUID: measured again, its newest values count. "
-		 "Results of one config on one\nmachine that are given together are launches. What "
-		 "a limit of the model rejects is refused. `population = 3 %`\nin a [limit] "
-		 "compares with the shipped cards and yours: gpuproof help good-cards",
+	.summary = "manage the reference GPUs of a model",
+	.about = "A GPU counts once, by its UUID, with its newest values. Results of one config on "
+		 "one machine, given together, count as launches. GPUs that a limit of the model "
+		 "rejects are refused. `population = 3 %` in a [limit] compares with the shipped "
+		 "reference GPUs and yours: gpuproof help good-cards",
 	.actions = actions,
 	.options = rows,
 	.run = population_run,

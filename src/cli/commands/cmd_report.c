@@ -14,7 +14,7 @@
 #include "cli/options.h"
 #include "cli/words.h"
 #include "report/fleet/fleet_page.h"
-#include "report/report.h"
+#include "report/page/report.h"
 #include "report/template/template.h"
 
 extern const struct command command_report;
@@ -34,53 +34,51 @@ static const struct option_row rows[] = {
 	  TEXT_AT(report_arguments, options.output),
 	  .value = "FILE",
 	  .file = OPTION_FILE_WRITTEN,
-	  .help = "the page (default: report.html); -: standard output" },
+	  .help = "file to write (default: report.html); -: standard output" },
 	{ .name = "reference",
 	  TEXT_AT(report_arguments, options.reference),
 	  .value = "GPU,...",
 	  .fallback = "all",
 	  .words = words_gpus,
-	  .help = "adds published figures and data sheets of these GPUs (gpuproof list gpus), or "
+	  .help = "add published figures and data sheets of these GPUs (gpuproof list gpus), or of "
 		  "all" },
 	{ .name = "baseline",
 	  TEXT_AT(report_arguments, options.baseline),
 	  .value = "GPU",
 	  .words = words_gpus,
-	  .help = "the one that ratios are to (default: the oldest)" },
+	  .help = "GPU that ratios refer to (default: the oldest)" },
 	{ .name = "memory-limits",
 	  TEXT_AT(report_arguments, options.memory_limits),
 	  .value = "LIMIT,...",
 	  .words = words_gpus,
-	  .help = "names the fastest split of each model for devices of so much memory: sizes "
-		  "(8GiB), or GPUs (gpuproof list gpus)" },
+	  .help = "show the fastest strategy of each model that fits this memory: sizes (8GiB) or "
+		  "GPUs (gpuproof list gpus)" },
 	{ .name = "claims",
 	  TEXT_AT(report_arguments, options.claims),
 	  .value = "FILE",
 	  .file = OPTION_FILE_READ,
 	  .fallback = "",
-	  .help = "holds what guides claim about memory and several GPUs, or the claims of a FILE "
-		  "(gpuproof help claims), against the RESULTs; some claims need several: other "
-		  "GPU models, versions or machines" },
+	  .help = "test the shipped claims, or those of a FILE, against the RESULTs; some claims "
+		  "need results of other GPU models, versions or machines (gpuproof help claims)" },
 	{ .name = "fleet",
 	  FLAG_AT(report_arguments, fleet),
-	  .help = "the page of a run on several nodes: the nodes to look at first, each figure "
-		  "over "
-		  "all devices" },
+	  .help = "write the page of a multi-node run: nodes to look at first, and each figure "
+		  "over all devices" },
 	PAGE_OPTIONS(report_arguments, options),
 	{ .name = "dump-templates",
 	  TEXT_AT(report_arguments, dump),
 	  .value = "DIR",
-	  .help = "write the built-in ones into DIR, to be edited" },
+	  .help = "write the built-in templates to DIR for editing" },
 	{ .name = "force",
 	  FLAG_AT(report_arguments, force),
-	  .help = "also over those in DIR that were edited" },
+	  .help = "with --dump-templates: overwrite edited files" },
 	ANONYMISE_OPTIONS(report_arguments),
 	{ 0 },
 };
 
 /* One page of all results, or the one of a run's nodes. */
-static enum status write_page(const struct report_arguments *a, const struct result_list *results,
-			      struct error *err)
+static enum status report_write_page(const struct report_arguments *a,
+				     const struct result_list *results, struct error *err)
 {
 	const struct fleet_page fleet = { .result = results->items };
 
@@ -105,10 +103,10 @@ static int write_report(const struct options *o, struct report_arguments *a)
 	if (status == STATUS_OK)
 		status = anonymise_list(&a->anonymise, &results, &err);
 	/* The folders' names are the user's own words. */
-	if (status == STATUS_OK && results.count > 1 && !a->anonymise.anonymiser)
+	if (status == STATUS_OK && results.count > 1 && !anonymise_wanted(&a->anonymise))
 		a->options.names = result_list_names(&results);
 	if (status == STATUS_OK)
-		status = write_page(a, &results, &err);
+		status = report_write_page(a, &results, &err);
 	result_list_release(&results);
 	if (status != STATUS_OK)
 		return command_fail(&err);
@@ -117,20 +115,19 @@ static int write_report(const struct options *o, struct report_arguments *a)
 	return EXIT_ACCEPTED;
 }
 
-static int act(const struct options *o, struct report_arguments *a)
+static int report_act(const struct options *o, struct report_arguments *a)
 {
 	struct error err = ERROR_NONE;
 
 	if (a->force && !a->dump)
-		return command_usage(&command_report,
-				     "what is --force for? It goes with --dump-templates");
+		return command_usage(&command_report, "--force needs --dump-templates");
 	if (a->dump && report_dump_templates(a->dump, a->force, &err) != STATUS_OK)
 		return command_fail(&err);
 	if (a->dump)
 		printf("%s\n", a->dump);
 	if (o->operand_count)
 		return write_report(o, a);
-	return a->dump ? EXIT_ACCEPTED : command_usage(&command_report, "which RESULT?");
+	return a->dump ? EXIT_ACCEPTED : command_usage(&command_report, "no RESULT given");
 }
 
 static int report_run(int argc, char **argv)
@@ -142,22 +139,19 @@ static int report_run(int argc, char **argv)
 	page_options_layout(&a.options, a.layout);
 	a.options.chart_files = a.options.separate_css;
 	if (code == EXIT_ACCEPTED)
-		code = act(&o, &a);
-	anonymise_option_release(&a.anonymise);
+		code = report_act(&o, &a);
 	options_end(&o);
 	return code;
 }
 
 const struct command command_report = {
 	.name = "report",
-	.summary = "publish results as one HTML page",
-	.forms = { "report RESULT... [OPTIONS]       RESULT: a result.json, or the directory of a "
-		   "run",
+	.summary = "write results as one HTML page",
+	.forms = { "report RESULT... [OPTIONS]       RESULT: a result.json or a run directory",
 		   "report --dump-templates DIR [--force]" },
-	.about = "One RESULT gives a page about that run, several a comparison with the first as "
-		 "the baseline.\n"
-		 "With --layout dir each chart is also an SVG and a CSV file, in a folder next to "
-		 "the page.",
+	.about = "One RESULT gives the page of that run, several give a comparison with the first "
+		 "as the baseline. With --layout dir, each chart is also written as SVG and CSV to "
+		 "a directory next to the page.",
 	.options = rows,
 	.run = report_run,
 };

@@ -1,4 +1,4 @@
-/* gpuproof run: config -> probe -> plan -> conductor -> result and report. */
+/* gpuproof run: reads the options and the config; runs on one node (run_one_node.h) or several. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,10 +6,9 @@
 #include "base/memory.h"
 #include "cli/command.h"
 #include "cli/options.h"
-#include "cli/run/run_carry_out.h"
+#include "cli/run/nodes/run_dry.h"
 #include "cli/run/nodes/run_fleet.h"
-#include "cli/run/nodes/run_nodes_plan.h"
-#include "cli/run/run_plan.h"
+#include "cli/run/run_one_node.h"
 #include "cli/words.h"
 
 extern const struct command command_run;
@@ -17,13 +16,14 @@ extern const struct command command_run;
 struct run_arguments {
 	struct run_request request;
 	const char *output, *resume; /* directories as given; NULL: not given */
+	const char *node_name;       /* NULL: of the environment, or the host */
 	bool dry_run;
 	struct run_places places;
 	char **owned; /* texts of overrides made here */
 	size_t owned_count;
 };
 
-static void arguments_release(struct run_arguments *a)
+static void run_arguments_release(struct run_arguments *a)
 {
 	run_check_release(&a->request.check);
 	for (size_t i = 0; i < a->owned_count; i++)
@@ -32,17 +32,17 @@ static void arguments_release(struct run_arguments *a)
 	free(a->request.overrides);
 }
 
-static void add_override(struct run_arguments *a, char *text)
+static void run_add_override(struct run_arguments *a, char *text)
 {
 	a->owned[a->owned_count++] = text;
 	a->request.overrides[a->request.override_count++].text = text;
 }
 
-static enum status take_override(void *arguments, const char *name, const char *value,
-				 struct error *err)
+static enum status run_take_override(void *arguments, const char *name, const char *value,
+				     struct error *err)
 {
 	(void)name;
-	add_override(arguments, xstrdup(value));
+	run_add_override(arguments, xstrdup(value));
 	return err->status;
 }
 
@@ -50,18 +50,18 @@ static enum status take_override(void *arguments, const char *name, const char *
 static enum status take_run_key(void *arguments, const char *name, const char *value,
 				struct error *err)
 {
-	add_override(arguments, xasprintf("run.%s=%s", name, value));
+	run_add_override(arguments, xasprintf("run.%s=%s", name, value));
 	return err->status;
 }
 
 /* Each --only adds a name to [run] only, whose override is the first of them. */
-static enum status take_only(void *arguments, const char *name, const char *value,
-			     struct error *err)
+static enum status run_take_only(void *arguments, const char *name, const char *value,
+				 struct error *err)
 {
 	struct run_arguments *a = arguments;
 
 	if (!*value || strpbrk(value, " \t"))
-		return error_set(err, STATUS_USAGE, "--%s: '%.60s' is no case's name", name, value);
+		return error_set(err, STATUS_USAGE, "--%s: invalid case '%.60s'", name, value);
 	for (size_t i = 0; i < a->request.override_count; i++)
 		if (text_starts_with(a->request.overrides[i].text, "run.only=")) {
 			a->owned[a->owned_count] =
@@ -69,7 +69,7 @@ static enum status take_only(void *arguments, const char *name, const char *valu
 			a->request.overrides[i].text = a->owned[a->owned_count++];
 			return STATUS_OK;
 		}
-	add_override(a, xasprintf("run.only=%s", value));
+	run_add_override(a, xasprintf("run.only=%s", value));
 	return err->status;
 }
 
@@ -80,40 +80,40 @@ static const struct option_row rows[] = {
 	  .letter = 'o',
 	  TEXT_AT(run_arguments, output),
 	  .value = "DIR",
-	  .help = "where the results go (else gpuproof-results/...)" },
+	  .help = "directory for the results (default: gpuproof-results/...)" },
 	{ .name = "resume",
 	  TEXT_AT(run_arguments, resume),
 	  .value = "DIR",
-	  .help = "continue the run in DIR, which was interrupted" },
+	  .help = "continue the interrupted run in DIR" },
 	{ .name = "dry-run",
 	  FLAG_AT(run_arguments, dry_run),
-	  .help = "print the cases, their memory and time; run nothing" },
+	  .help = "print the cases with their memory and time; run nothing" },
 	{ RUN_KEY("backend"), .value = "NAME", .words = words_backends,
-	  .help = "as [run] backend: auto, cuda, host, cuda13, cuda11" },
+	  .help = "auto, cuda, host, cuda13 or cuda11; as [run] backend" },
 	{ RUN_KEY("devices"), .value = "LIST",
-	  .help = "as [run] devices: all, or 0,1 or cuda:0,cuda:1" },
+	  .help = "all, or 0,1 or cuda:0,cuda:1; as [run] devices" },
 	{ RUN_KEY("suites"), .value = "LIST", .words = words_suites,
-	  .help = "as [run] suites: only these of the config" },
+	  .help = "run only these suites of the config; as [run] suites" },
 	{ .name = "only",
 	  .type = OPTION_CALL,
-	  .take = take_only,
+	  .take = run_take_only,
 	  .value = "CASE",
-	  .help = "only this case of the config, by its id as --dry-run prints it; repeatable; "
-		  "transfer/h2d, 'matmul/*/fp16*'" },
+	  .help = "run only this case, by its id from --dry-run; repeatable: transfer/h2d, "
+		  "'matmul/*/fp16*'" },
 	{ .name = "set",
 	  .type = OPTION_CALL,
-	  .take = take_override,
+	  .take = run_take_override,
 	  .value = "SECTION.KEY=VALUE",
 	  .words = words_settings,
-	  .help = "overrides the config; repeatable: run.seed=2, transfer.sizes=4KiB, 'suite "
-		  "transfer cpu.sizes=4KiB' for the one labelled cpu" },
+	  .help = "override a key; repeatable: run.seed=2, transfer.sizes=4KiB, 'suite transfer "
+		  "cpu.sizes=4KiB' for the section labelled cpu" },
 	{ RUN_KEY("launches"), .value = "N",
-	  .help = "as [run] launches: everything N times, by new processes; auto: as often as each "
-		  "case's own scatter asks for" },
+	  .help = "measure everything N times, in new processes; auto: as often as the variation "
+		  "of each case requires; as [run] launches" },
 	{ .name = "check",
 	  FLAG_AT(run_arguments, request.check.wanted),
-	  .help = "judge afterwards, by the config's limits or the GPU model's; what fails, is "
-		  "inconclusive or warns of an outlier is measured again" },
+	  .help = "check against the limits of the config, or else of the GPU model; repeat cases "
+		  "that fail, are inconclusive or warn of an outlier" },
 	{ .name = "limits",
 	  TEXT_AT(run_arguments, request.check.limits_source),
 	  .value = "FILE",
@@ -133,40 +133,45 @@ static const struct option_row rows[] = {
 	{ .name = "against",
 	  TEXT_AT(run_arguments, request.against),
 	  .value = "OTHER",
-	  .help = "a config, or the path of another gpuproof: both in turns into DIR/a and DIR/b, "
-		  "compared" },
+	  .help = "alternate with another config or gpuproof program and compare; results in DIR/a "
+		  "and DIR/b" },
 	{ .name = "events",
 	  TEXT_AT(run_arguments, request.events),
 	  .value = "FILE",
 	  .file = OPTION_FILE_WRITTEN,
-	  .help = "what happens, as it happens, in lines of JSON (Open Compute Test & Validation "
-		  "2.0), of several nodes at the end; see export ocp" },
-	{ RUN_KEY("seed"), .value = "N", .help = "as [run] seed" },
-	{ RUN_KEY("label"), .value = "TEXT", .help = "as [run] label" },
-	{ RUN_KEY("tags"), .value = "TEXT", .help = "as [run] tags" },
+	  .help = "write events as JSON lines (OCP Test & Validation 2.0) while the run proceeds, "
+		  "with several nodes at the end; see export ocp" },
+	{ RUN_KEY("seed"), .value = "N", .help = "seed of the test data; as [run] seed" },
+	{ RUN_KEY("label"), .value = "TEXT",
+	  .help = "name of the run in the report; as [run] label" },
+	{ RUN_KEY("tags"), .value = "TEXT", .help = "words to select nights by; as [run] tags" },
 	{ .name = "simulate-nodes",
 	  COUNT_AT(run_arguments, places.simulated),
 	  .value = "N",
-	  .help = "on several nodes, as if this machine were N of them; GPUs are shared out, and "
-		  "with fewer GPUs than nodes some nodes have the same one, whose figures are then "
-		  "no node's" },
+	  .help = "simulate N nodes on this machine; its GPUs are distributed. With fewer GPUs "
+		  "than nodes, nodes share a GPU, and its figures describe no real node" },
 	{ .name = "hosts",
 	  TEXT_AT(run_arguments, places.hosts),
 	  .value = "FILE",
 	  .file = OPTION_FILE_READ,
-	  .help = "on several nodes: one host per line, reached by mpirun" },
+	  .help = "run on several nodes through mpirun; one host per line" },
 	{ .name = "launch",
 	  TEXT_AT(run_arguments, places.launch),
 	  .value = "COMMAND",
-	  .help = "on several nodes: COMMAND starts what follows it once on each, as in 'srun -N4 "
-		  "--no-kill --container-image=IMAGE'" },
+	  .help = "run on several nodes: COMMAND must start its arguments once on each node, as "
+		  "'srun -N4 --no-kill --container-image=IMAGE' does" },
+	{ .name = "node-name",
+	  TEXT_AT(run_arguments, node_name),
+	  .value = "NAME",
+	  .help = "name of this node in results and in the history, where the host name is that of "
+		  "a container (default: $GPUPROOF_NODE, else the host name)" },
 	{ .name = "quiet",
 	  FLAG_AT(run_arguments, request.quiet),
 	  .letter = 'q',
-	  .help = "errors and the report's path only" },
+	  .help = "print only errors and the path of the report" },
 	{ .name = "no-report",
 	  FLAG_AT(run_arguments, request.no_report),
-	  .help = "result.json only" },
+	  .help = "write result.json, but no report" },
 	{ 0 },
 };
 
@@ -174,7 +179,7 @@ static const struct option_row rows[] = {
  * Without slashes at its end. An empty one, of a variable that is not set, would be the root of all
  * files.
  */
-static int take_directory(struct run_arguments *a)
+static int run_take_directory(struct run_arguments *a)
 {
 	const char *given = a->resume ? a->resume : a->output;
 	size_t length = given ? strlen(given) : 0;
@@ -184,7 +189,7 @@ static int take_directory(struct run_arguments *a)
 	if (!given)
 		return EXIT_ACCEPTED;
 	if (length == 0) {
-		error_set(&err, STATUS_USAGE, "--%s: the directory's name is empty",
+		error_set(&err, STATUS_USAGE, "--%s: empty directory name",
 			  a->resume ? "resume" : "output");
 		return command_fail(&err);
 	}
@@ -194,45 +199,57 @@ static int take_directory(struct run_arguments *a)
 	return EXIT_ACCEPTED;
 }
 
+static bool is_node_name(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length > 0 && length <= 200 &&
+	       strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") ==
+		       length;
+}
+
 /* Options that exclude each other. */
-static int refuse_arguments(const struct run_arguments *a, const struct options *o)
+static int run_refuse_arguments(const struct run_arguments *a, const struct options *o)
 {
 	const struct run_request *r = &a->request;
 
 	if (o->operand_count > 1)
-		return command_usage(&command_run, "one CONFIG at a time, not '%s' as well",
+		return command_usage(&command_run, "unexpected argument '%s'; run takes one CONFIG",
 				     o->operands[1]);
 	if (r->resume && (r->source || r->override_count || a->output || a->dry_run))
-		return command_usage(&command_run, "--resume continues with the config and the "
-						   "directory of the run");
+		return command_usage(&command_run, "--resume takes config and directory from the "
+						   "run; omit CONFIG and --output");
 	if (run_places_conflict(&a->places))
 		return command_usage(&command_run, RUN_PLACES_CONFLICT);
 	if (r->resume && (a->places.simulated || a->places.hosts))
-		return command_usage(&command_run, "--resume continues on the nodes of the run");
+		return command_usage(&command_run, "--resume uses the nodes of the run; omit "
+						   "--simulate-nodes, --hosts and --launch");
 	if (!r->check.wanted &&
 	    (r->check.strict || r->check.limits_source || r->check.baseline.count))
 		return command_usage(&command_run,
-				     "--limits, --baseline and --strict go with --check");
+				     "--limits, --baseline and --strict need --check");
 	if (r->against && (r->check.wanted || r->resume || r->events))
-		return command_usage(&command_run, "--against compares: neither --check nor "
-						   "--resume nor --events goes with it");
+		return command_usage(&command_run, "--against cannot be combined with --check, "
+						   "--resume or --events");
 	if (r->events && (!*r->events || strcmp(r->events, "-") == 0))
-		return command_usage(&command_run, "--events needs a file: standard output has "
-						   "results and verdicts");
-	if (!r->resume && !r->source)
+		return command_usage(&command_run, "--events needs a file, because results and "
+						   "verdicts go to standard output");
+	if (a->node_name && (a->places.simulated || a->places.hosts))
 		return command_usage(&command_run,
-				     "which CONFIG? A file, or the name of an embedded one: quick");
+				     "--node-name names one node; set GPUPROOF_NODE on "
+				     "each of several");
+	if (a->node_name && !is_node_name(a->node_name))
+		return command_usage(&command_run,
+				     "--node-name '%.60s': use letters, digits, '.', "
+				     "'_', ':' and '-', 200 at most",
+				     a->node_name);
+	if (!r->resume && !r->source)
+		return command_usage(&command_run, "no CONFIG given; name a file or a shipped "
+						   "config such as quick");
 	return EXIT_ACCEPTED;
 }
 
-/* A run that continues knows its nodes. */
-static void override_places(struct run_arguments *a)
-{
-	if (!a->resume)
-		run_places_override(&a->places, take_override, a);
-}
-
-static int parse_arguments(struct run_arguments *a, int argc, char **argv)
+static int run_parse_arguments(struct run_arguments *a, int argc, char **argv)
 {
 	struct options o;
 	int code;
@@ -243,11 +260,12 @@ static int parse_arguments(struct run_arguments *a, int argc, char **argv)
 	code = options_parse(&o, &command_run, argc, argv, a);
 	a->request.source = o.operand_count ? o.operands[0] : NULL;
 	if (code == EXIT_ACCEPTED)
-		code = take_directory(a);
+		code = run_take_directory(a);
 	if (code == EXIT_ACCEPTED)
-		code = refuse_arguments(a, &o);
-	if (code == EXIT_ACCEPTED)
-		override_places(a);
+		code = run_refuse_arguments(a, &o);
+	/* A run that continues knows its nodes. */
+	if (code == EXIT_ACCEPTED && !a->resume)
+		run_places_override(&a->places, run_take_override, a);
 	options_end(&o);
 	return code;
 }
@@ -265,123 +283,71 @@ static char *command_line(int argc, char **argv)
 	return text_detach(&line);
 }
 
-/* `setup` NULL: on several nodes. */
-static int carry_out(struct run_arguments *a, const struct run_setup *setup,
-		     const struct config *config, const char *command)
+/* On several nodes each node plans for itself; a dry run shows the cases of this one. */
+static int run_prepare(struct run_arguments *a, struct run_setup *setup, bool *nodes)
 {
-	char *directory = a->request.directory ? xstrdup(a->request.directory)
-					       : run_new_directory(config->name);
-	int code;
-
-	a->request.directory = directory;
-	a->request.command = command;
-	code = setup ? run_carry_out(&a->request, setup)
-		     : run_fleet(&a->request, config, a->places.launch);
-	a->request.directory = NULL;
-	free(directory);
-	return code;
-}
-
-/* The config alone, without devices. */
-static enum status load_config(const struct run_arguments *a, struct config *config,
-			       struct text *errors, struct error *err)
-{
-	const struct run_request *r = &a->request;
-	struct result header = { 0 };
-	enum status status;
-
-	if (!r->resume)
-		return config_load(config, r->source, r->overrides, r->override_count, errors);
-	if (conduct_resume_header(r->directory, &header, err) != STATUS_OK)
-		return err->status;
-	status = config_parse_written(config, header.config_name, header.config_text,
-				      strlen(header.config_text), errors);
-	result_release(&header);
-	return status;
-}
-
-static int run_on_nodes(struct run_arguments *a, const struct config *config, const char *command)
-{
-	if (a->request.against)
-		return command_usage(&command_run, "--against compares on one node only");
-	return carry_out(a, NULL, config, command);
-}
-
-/* True if the config is one of several nodes: *code is how the run ended. */
-static bool has_nodes(struct run_arguments *a, const char *command, int *code)
-{
+	struct run_request *r = &a->request;
 	struct error err = ERROR_NONE;
-	struct text errors = TEXT_EMPTY;
-	struct config config = { 0 };
-	enum status status = load_config(a, &config, &errors, &err);
-	bool nodes = status == STATUS_OK && config_section(&config, "fleet", "");
 
-	/* Errors are told by who loads it for one node; a dry run shows one node's cases. */
-	nodes = nodes && !a->dry_run;
-	if (nodes && errors.data)
-		fputs(errors.data, stderr);
-	if (nodes)
-		*code = run_on_nodes(a, &config, command);
-	config_release(&config);
-	text_release(&errors);
-	return nodes;
-}
-
-static int run_config(struct run_arguments *a, const char *command)
-{
-	struct error err = ERROR_NONE;
-	struct run_setup setup;
-	enum status status =
-		a->request.resume ? run_setup_resume(&setup, a->request.directory, &err)
-				  : run_setup_load(&setup, a->request.source, a->request.overrides,
-						   a->request.override_count, &err);
-	int code = EXIT_ACCEPTED;
-
-	if (status != STATUS_OK)
-		code = err.message[0] ? command_fail(&err) : EXIT_USAGE;
-	else if (a->request.check.wanted &&
-		 run_check_prepare(&a->request.check, &setup.plan) != STATUS_OK)
-		code = EXIT_USAGE;
-	else if (a->dry_run) {
-		run_print_plan(&setup.plan);
-		run_print_nodes(&setup.plan, a->places.launch);
-	} else
-		code = carry_out(a, &setup, &setup.config, command);
-	run_setup_release(&setup);
-	return code;
+	if (run_setup_config(setup, r->source, r->overrides, r->override_count,
+			     r->resume ? r->directory : NULL, &err) != STATUS_OK)
+		return err.message[0] ? command_fail(&err) : EXIT_USAGE;
+	*nodes = config_section(&setup->config, "fleet", "") && !a->dry_run;
+	if (*nodes && r->against)
+		return command_usage(&command_run, "--against works on one node only");
+	if (*nodes)
+		return EXIT_ACCEPTED;
+	if (run_setup_plan(setup, &err) != STATUS_OK ||
+	    (r->check.wanted && run_setup_refuse_cpu(setup, &err) != STATUS_OK))
+		return command_fail(&err);
+	if (r->check.wanted && run_check_prepare(&r->check, &setup->plan) != STATUS_OK)
+		return EXIT_USAGE;
+	return EXIT_ACCEPTED;
 }
 
 static int run_run(int argc, char **argv)
 {
-	struct run_arguments arguments = { 0 };
-	int code = parse_arguments(&arguments, argc, argv);
+	struct run_arguments a = { 0 };
+	struct run_setup setup = { 0 };
+	bool nodes = false;
+	int code = run_parse_arguments(&a, argc, argv);
+	char *command = command_line(argc, argv), *made = NULL;
 
-	if (code == EXIT_ACCEPTED) {
-		char *command = command_line(argc, argv);
-
-		if (run_is_copied())
-			code = EXIT_USAGE;
-		else if (!has_nodes(&arguments, command, &code))
-			code = run_config(&arguments, command);
-		free(command);
+	if (code == EXIT_ACCEPTED && run_is_copied())
+		code = EXIT_USAGE;
+	/* Workers and the programs of --against take it from there. */
+	if (code == EXIT_ACCEPTED && a.node_name)
+		setenv("GPUPROOF_NODE", a.node_name, 1);
+	if (code == EXIT_ACCEPTED)
+		code = run_prepare(&a, &setup, &nodes);
+	if (code == EXIT_ACCEPTED && a.dry_run) {
+		run_print_plan(&setup.plan);
+		run_print_nodes(&setup.plan, a.places.launch);
+	} else if (code == EXIT_ACCEPTED) {
+		if (!a.request.directory)
+			a.request.directory = made = run_new_directory(setup.config.name);
+		a.request.command = command;
+		code = nodes ? run_fleet(&a.request, &setup.config, a.places.launch)
+			     : run_one_node(&a.request, &setup);
 	}
-	arguments_release(&arguments);
+	run_setup_release(&setup);
+	free(made);
+	free(command);
+	run_arguments_release(&a);
 	return code;
 }
 
 const struct command command_run = {
 	.name = "run",
-	.summary = "measure what a config asks for, and report it",
-	.forms = { "run CONFIG [OPTIONS]       CONFIG: a file, or an embedded config such as quick",
-		   "run --resume DIR [--check ...]   continue a run that was interrupted" },
+	.summary = "run the benchmarks of a config and write the report",
+	.forms = { "run CONFIG [OPTIONS]       CONFIG: a file or a shipped config such as quick",
+		   "run --resume DIR [--check ...]   continue an interrupted run" },
 	.options = rows,
-	.notes = "The report's path is the last line on standard output, all else than results and "
-		 "verdicts goes\n"
-		 "to standard error. Ctrl-C ends the run after the sample in flight, and writes "
-		 "the report; a\n"
-		 "second one ends it at once. Exit code: 0 done, 4 incomplete, 5 a wrong result; "
-		 "with --check the\n"
-		 "verdict's. More: gpuproof help results, gpuproof help exit-codes",
+	.notes = "Results, verdicts and, last, the path of the report go to standard output. "
+		 "Everything else goes to standard error. Ctrl-C stops the run after the current "
+		 "sample and writes the report; a second Ctrl-C stops at once.\n\nExit code: 0 "
+		 "done, 4 incomplete, 5 a wrong result; with --check the verdict decides. More: "
+		 "gpuproof help results, gpuproof help exit-codes",
 	.words = words_configs,
 	.run = run_run,
 };

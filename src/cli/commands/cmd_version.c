@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "device/modules.h"
-#include "history/exchange/exchange.h"
+#include "history/store.h"
 #include "result/host/build.h"
 #include "result/json/json_writer.h"
 #include "result/result.h"
@@ -18,11 +18,12 @@ struct version_arguments {
 static const struct option_row rows[] = {
 	{ .name = "json",
 	  FLAG_AT(version_arguments, json),
-	  .help = "version, compiler, oldest glibc, installed backends and file formats as JSON" },
+	  .help = "print version, compiler, oldest glibc, installed backends and file formats as "
+		  "JSON" },
 	{ 0 },
 };
 
-static void print_json(void)
+static void version_print_json(void)
 {
 	struct json_writer w = { .expand = 1 };
 	struct backend_modules modules;
@@ -44,7 +45,6 @@ static void print_json(void)
 	writer_close(&w, ']');
 	writer_count_member(&w, "result_version", RESULT_VERSION);
 	writer_count_member(&w, "history_version", store_version());
-	writer_count_member(&w, "history_export_version", HISTORY_EXPORT_VERSION);
 	writer_close(&w, '}');
 	text = writer_finish(&w);
 	fputs(text, stdout);
@@ -59,9 +59,9 @@ static int version_run(int argc, char **argv)
 	int code = options_parse(&o, &command_version, argc, argv, &a);
 
 	if (code == EXIT_ACCEPTED && o.operand_count)
-		code = command_usage(&command_version, "'%s' is too much", o.operands[0]);
+		code = command_usage(&command_version, "unexpected argument '%s'", o.operands[0]);
 	else if (code == EXIT_ACCEPTED)
-		a.json ? print_json() : (void)printf("gpuproof %s\n", build_version());
+		a.json ? version_print_json() : (void)printf("gpuproof %s\n", build_version());
 	options_end(&o);
 	return code;
 }

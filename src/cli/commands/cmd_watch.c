@@ -21,10 +21,12 @@ struct watch_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "once", FLAG_AT(watch_arguments, once), .help = "print it once, and end" },
+	{ .name = "once",
+	  FLAG_AT(watch_arguments, once),
+	  .help = "print the progress once and exit" },
 	{ .name = "json",
 	  FLAG_AT(watch_arguments, json),
-	  .help = "the document, a line each time that it changes" },
+	  .help = "print the document as a line each time it changes" },
 	{ 0 },
 };
 
@@ -36,7 +38,7 @@ struct screen {
 	char updated[32];
 };
 
-static size_t lines_of(const struct text *text)
+static size_t watch_lines_of(const struct text *text)
 {
 	size_t lines = 0;
 
@@ -45,7 +47,7 @@ static size_t lines_of(const struct text *text)
 	return lines;
 }
 
-static void show_text(struct screen *screen, const struct run_status *status, bool lost)
+static void watch_print_text(struct screen *screen, const struct run_status *status, bool lost)
 {
 	bool ended = status->exit_code >= 0 || lost;
 	struct text text = TEXT_EMPTY;
@@ -58,15 +60,15 @@ static void show_text(struct screen *screen, const struct run_status *status, bo
 	if (screen->terminal && screen->lines)
 		printf("\033[%zuA\r\033[J", screen->lines);
 	fputs(text.data, stdout);
-	screen->lines = lines_of(&text);
+	screen->lines = watch_lines_of(&text);
 	text_release(&text);
 }
 
-static void show(struct screen *screen, const struct watch_arguments *a,
-		 const struct run_status *status, bool lost)
+static void watch_print_status(struct screen *screen, const struct watch_arguments *a,
+			       const struct run_status *status, bool lost)
 {
 	if (!a->json) {
-		show_text(screen, status, lost);
+		watch_print_text(screen, status, lost);
 	} else if (lost || strcmp(screen->updated, status->updated) != 0) {
 		char *line = run_status_line(status);
 
@@ -77,7 +79,7 @@ static void show(struct screen *screen, const struct watch_arguments *a,
 	fflush(stdout);
 }
 
-static int follow(const char *directory, const struct watch_arguments *a)
+static int watch_follow(const char *directory, const struct watch_arguments *a)
 {
 	const char *term = getenv("TERM");
 	struct screen screen = { .terminal = isatty(STDOUT_FILENO) && !a->once && term &&
@@ -96,7 +98,7 @@ static int follow(const char *directory, const struct watch_arguments *a)
 		lost = run_status_lost(&status, (double)time(NULL));
 		if (lost)
 			snprintf(status.state, sizeof(status.state), "lost");
-		show(&screen, a, &status, lost);
+		watch_print_status(&screen, a, &status, lost);
 		code = lost ? EXIT_INCOMPLETE : status.exit_code;
 		run_status_release(&status);
 		if (ferror(stdout))
@@ -114,24 +116,23 @@ static int watch_run(int argc, char **argv)
 	int code = options_parse(&o, &command_watch, argc, argv, &a);
 
 	if (code == EXIT_ACCEPTED && o.operand_count != 1)
-		code = command_usage(&command_watch, "which run? The directory of one");
+		code = command_usage(&command_watch, "no run directory given");
 	else if (code == EXIT_ACCEPTED)
-		code = follow(o.operands[0], &a);
+		code = watch_follow(o.operands[0], &a);
 	options_end(&o);
 	return code;
 }
 
 const struct command command_watch = {
 	.name = "watch",
-	.summary = "show how far a run has come, until it ends",
+	.summary = "follow a run's progress",
 	.forms = { "watch DIR [--once] [--json]" },
-	.about = "Works on any machine that sees the run's directory: the run replaces "
-		 "DIR/status.json every two\n"
-		 "seconds. For a soak there is a row per device: its latest rate against its first "
-		 "slice's, power,\n"
-		 "temperature, clock, throttling, words compared and wrong words.",
+	.about = "Works on any machine that can read the run directory: the run replaces "
+		 "DIR/status.json every two seconds. A soak shows one row per device: latest rate "
+		 "compared with the first slice, power, temperature, clock, throttling, words "
+		 "compared and wrong words.",
 	.options = rows,
-	.notes = "Exit code: that of the run; 0 with --once while it runs; 4 when its process is "
-		 "gone.",
+	.notes = "Exit code: the same as the run's; 0 with --once while it runs; 4 if its process "
+		 "has died.",
 	.run = watch_run,
 };

@@ -5,7 +5,7 @@
 #include "cli/actions.h"
 #include "cli/input/result_list.h"
 #include "cli/output/print_trend.h"
-#include "report/report.h"
+#include "report/page/report.h"
 
 struct history_arguments {
 	const char *db;
@@ -15,7 +15,6 @@ struct history_arguments {
 	bool acknowledge;
 	int64_t before, keep; /* prune; -1: not given */
 	int64_t nights;
-	bool spool;
 	struct result_paths paths; /* of the results to add */
 	/* of a decision; state: enum triage, 0: not given; until: 0: not given */
 	const char *node, *device, *by, *ticket;
@@ -28,10 +27,8 @@ struct history_arguments *history_arguments_of(const struct action_call *call);
 /* Exit code of an action without a gate; tells the error. */
 int history_finish(const struct error *err);
 
-/* history_nights.c: nights in and out */
+/* history_nights.c: nights of results and of other histories */
 int history_add_results(const struct action_call *call);
-int history_export_nights(const struct action_call *call);
-int history_import_nights(const struct action_call *call);
 int history_merge_nights(const struct action_call *call);
 
 /* history_upkeep.c: decisions, notes, and old nights */

@@ -27,7 +27,7 @@ int history_acknowledge(const struct action_call *call)
 		.metric = (char *)a->trend.filter.metric,
 	};
 
-	if (history_file_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK)
+	if (store_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK)
 		triage_decide(history, &decision, &err);
 	store_close(history);
 	return history_finish(&err);
@@ -41,9 +41,9 @@ int history_annotate_day(const struct action_call *call)
 	int64_t day;
 
 	if (!history_day(call->operands[0], &day))
-		error_set(&err, STATUS_USAGE, "'%.40s' is no date like 2026-11-20",
+		error_set(&err, STATUS_USAGE, "invalid date '%.40s'; write it as 2026-11-20",
 			  call->operands[0]);
-	else if (history_file_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK)
+	else if (store_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK)
 		history_annotate(history, day, a->trend.filter.series, a->acknowledge,
 				 call->operands[1], &err);
 	store_close(history);
@@ -51,7 +51,7 @@ int history_annotate_day(const struct action_call *call)
 }
 
 /* One night that a wrong clock dated into the future must not make all others old. */
-static int64_t last_day(const struct history_nights *nights)
+static int64_t history_upkeep_last_day(const struct history_nights *nights)
 {
 	int64_t last = nights->items[nights->count - 1].day, today;
 	char now[32];
@@ -61,10 +61,10 @@ static int64_t last_day(const struct history_nights *nights)
 }
 
 /* The first day that --before or --keep leaves as it is. */
-static int64_t first_day_kept(const struct history_arguments *a,
-			      const struct history_nights *nights)
+static int64_t history_upkeep_first_day_kept(const struct history_arguments *a,
+					     const struct history_nights *nights)
 {
-	return a->keep >= 0 ? last_day(nights) - a->keep + 1 : a->before;
+	return a->keep >= 0 ? history_upkeep_last_day(nights) - a->keep + 1 : a->before;
 }
 
 int history_prune_nights(const struct action_call *call)
@@ -76,10 +76,10 @@ int history_prune_nights(const struct action_call *call)
 	size_t removed = 0;
 
 	if ((a->before < 0) == (a->keep < 0))
-		return command_usage(&command_history, "prune --before DATE or --keep DAYS");
-	if (history_file_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK &&
+		return command_usage(&command_history, "prune needs --before DATE or --keep DAYS");
+	if (store_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK &&
 	    store_nights(history, &nights, &err) == STATUS_OK && nights.count)
-		store_prune(history, first_day_kept(a, &nights), &removed, &err);
+		store_prune(history, history_upkeep_first_day_kept(a, &nights), &removed, &err);
 	history_nights_release(&nights);
 	store_close(history);
 	if (err.status == STATUS_OK)

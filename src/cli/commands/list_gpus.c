@@ -10,7 +10,7 @@
 #include "reference/gpu.h"
 #include "result/json/json_writer.h"
 
-static void write_sheet(struct json_writer *w, const struct gpu *gpu)
+static void list_gpus_write_sheet(struct json_writer *w, const struct gpu *gpu)
 {
 	writer_key(w, "sheet");
 	writer_open(w, '{');
@@ -31,7 +31,7 @@ static void write_sheet(struct json_writer *w, const struct gpu *gpu)
 	writer_close(w, '}');
 }
 
-static void write_published(struct json_writer *w, const struct gpu *gpu)
+static void list_gpus_write_published(struct json_writer *w, const struct gpu *gpu)
 {
 	writer_key(w, "published");
 	writer_open(w, '[');
@@ -56,7 +56,7 @@ static void write_published(struct json_writer *w, const struct gpu *gpu)
 	writer_close(w, ']');
 }
 
-static void write_sources(struct json_writer *w)
+static void list_gpus_write_sources(struct json_writer *w)
 {
 	size_t count;
 	const struct gpu_source *sources = gpus_sources(&count);
@@ -74,7 +74,7 @@ static void write_sources(struct json_writer *w)
 	writer_close(w, '}');
 }
 
-static void print_json(const struct gpu *gpus, size_t count)
+static void gpus_print_json(const struct gpu *gpus, size_t count)
 {
 	struct json_writer w = { .expand = 4 };
 	char *text;
@@ -89,12 +89,12 @@ static void print_json(const struct gpu *gpus, size_t count)
 		writer_text_member(&w, "label", gpus[i].label);
 		writer_text_member(&w, "match", gpus[i].match);
 		writer_text_member(&w, "source", gpus[i].source);
-		write_sheet(&w, &gpus[i]);
-		write_published(&w, &gpus[i]);
+		list_gpus_write_sheet(&w, &gpus[i]);
+		list_gpus_write_published(&w, &gpus[i]);
 		writer_close(&w, '}');
 	}
 	writer_close(&w, ']');
-	write_sources(&w);
+	list_gpus_write_sources(&w);
 	writer_close(&w, '}');
 	text = writer_finish(&w);
 	fputs(text, stdout);
@@ -102,7 +102,7 @@ static void print_json(const struct gpu *gpus, size_t count)
 }
 
 /* "4.800 TB/s", "none", "-" */
-static const char *figure(const struct gpu *gpu, const char *key, char *out, size_t size)
+static const char *list_gpu_figure(const struct gpu *gpu, const char *key, char *out, size_t size)
 {
 	double value = gpu_figure(gpu, key);
 	const struct sheet_entry *entry = gpu_entry(gpu, key);
@@ -114,7 +114,7 @@ static const char *figure(const struct gpu *gpu, const char *key, char *out, siz
 	return out;
 }
 
-static void print_table(const struct gpu *gpus, size_t count)
+static void list_gpus_print_table(const struct gpu *gpus, size_t count)
 {
 	static const char *const head[] = { "GPU",  "ARCHITECTURE", "CAPABILITY", "MEMORY AT",
 					    "FP32", "FP16 TENSOR",  "PUBLISHED",  "NAME" };
@@ -123,15 +123,16 @@ static void print_table(const struct gpu *gpus, size_t count)
 	table_row(&table, head, sizeof(head) / sizeof(head[0]));
 	for (size_t i = 0; i < count; i++) {
 		char memory[32], fp32[32], tensor[32], published[24];
-		const char *cells[] = { gpus[i].id,
-					gpu_words(&gpus[i], "architecture"),
-					gpu_words(&gpus[i], "capability"),
-					figure(&gpus[i], "memory_bandwidth", memory,
-					       sizeof(memory)),
-					figure(&gpus[i], "fp32", fp32, sizeof(fp32)),
-					figure(&gpus[i], "fp16_tensor", tensor, sizeof(tensor)),
-					published,
-					gpus[i].name };
+		const char *cells[] = {
+			gpus[i].id,
+			gpu_words(&gpus[i], "architecture"),
+			gpu_words(&gpus[i], "capability"),
+			list_gpu_figure(&gpus[i], "memory_bandwidth", memory, sizeof(memory)),
+			list_gpu_figure(&gpus[i], "fp32", fp32, sizeof(fp32)),
+			list_gpu_figure(&gpus[i], "fp16_tensor", tensor, sizeof(tensor)),
+			published,
+			gpus[i].name
+		};
 
 		snprintf(published, sizeof(published), "%zu", gpus[i].published_count);
 		table_row(&table, cells, sizeof(cells) / sizeof(cells[0]));
@@ -147,8 +148,8 @@ int list_gpus(const struct action_call *call)
 	const struct gpu *gpus = gpus_all(&count);
 
 	if (a->json)
-		print_json(gpus, count);
+		gpus_print_json(gpus, count);
 	else
-		print_table(gpus, count);
+		list_gpus_print_table(gpus, count);
 	return EXIT_ACCEPTED;
 }

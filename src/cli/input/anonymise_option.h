@@ -10,8 +10,7 @@
 
 struct anonymise_option {
 	bool wanted;
-	const char *key_file;          /* NULL: a random key; else it is wanted as well */
-	struct anonymiser *anonymiser; /* NULL: not wanted, nothing below does anything */
+	const char *key_file; /* NULL: a random key; else it is wanted as well */
 };
 
 /*
@@ -21,19 +20,23 @@ struct anonymise_option {
 #define ANONYMISE_OPTIONS(ARGUMENTS)                                                              \
 	{ .name = "anonymise",                                                                    \
 	  FLAG_AT(ARGUMENTS, anonymise.wanted),                                                   \
-	  .help = "hosts, UUIDs, serials, PCI addresses, labels, titles, and the names of own "   \
-		  "configs and limits become words like host-1f6c0b22d9e4; messages that quote "  \
-		  "another program or hold a path, an address or a user are left out" },          \
+	  .help = "replace hosts, UUIDs, serials, PCI addresses, labels, titles, and names of "   \
+		  "your configs and limits by words such as host-1f6c0b22d9e4; omit reasons, "    \
+		  "notes and other sentences" },                                                  \
 	{                                                                                         \
 		.name = "anonymise-key", TEXT_AT(ARGUMENTS, anonymise.key_file), .value = "FILE", \
 		.file = OPTION_FILE_READ,                                                         \
-		.help = "the same words every time, for those who hold the file (16 bytes or "    \
-			"more); without it the key is random and thrown away"                     \
+		.help = "use the key in FILE (16 bytes or more), so that the words are the same " \
+			"every time; without it the key is random and not stored"                 \
 	}
 
-/* Makes the anonymiser and rewrites the results, with their judgements. */
-enum status anonymise_list(struct anonymise_option *option, struct result_list *results,
+static inline bool anonymise_wanted(const struct anonymise_option *option)
+{
+	return option->wanted || option->key_file;
+}
+
+/* Rewrites the results, with their judgements, where that is wanted. */
+enum status anonymise_list(const struct anonymise_option *option, struct result_list *results,
 			   struct error *err);
-void anonymise_option_release(struct anonymise_option *option);
 
 #endif

@@ -12,22 +12,16 @@
  * The row of --db for the table of a command whose arguments are struct ARGUMENTS, with `const char
  * *db` in it.
  */
-#define HISTORY_OPTION(ARGUMENTS)                                                       \
-	{                                                                               \
-		.name = "db", .letter = 'd', TEXT_AT(ARGUMENTS, db), .value = "FILE",   \
-		.file = OPTION_FILE_KEPT,                                               \
-		.help = "the history; without it GPUPROOF_DB, else gpuproof-history.db" \
+#define HISTORY_OPTION(ARGUMENTS)                                                              \
+	{                                                                                      \
+		.name = "db", .letter = 'd', TEXT_AT(ARGUMENTS, db), .value = "FILE",          \
+		.file = OPTION_FILE_KEPT,                                                      \
+		.help = "file of the history (default: GPUPROOF_DB, else gpuproof-history.db)" \
 	}
 
 const char *history_file(const char *option); /* NULL: the option was not given */
 
 /* Says that a night was not taken, and why: for struct history_tally. */
 void history_file_complain(const struct error *refusal);
-/*
- * Opens a history, and takes in the nights of its spool where it may be written; standard error
- * says how many, and which were refused.
- */
-enum status history_file_open(struct store **out, const char *path, enum store_mode mode,
-			      struct error *err);
 
 #endif

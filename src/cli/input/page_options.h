@@ -3,7 +3,7 @@
 #define GPUPROOF_CLI_INPUT_PAGE_OPTIONS_H
 
 #include "cli/options.h"
-#include "report/report.h"
+#include "report/page/report.h"
 
 enum layout { LAYOUT_DEFAULT, LAYOUT_SINGLE, LAYOUT_DIRECTORY };
 #define LAYOUT_WORDS                  \
@@ -19,28 +19,27 @@ void page_options_layout(struct report_options *page, int layout);
  * Rows for a command whose struct ARGUMENTS has the report_options PAGE and `int layout`; more
  * members of each row follow.
  */
-#define PAGE_OPTIONS(ARGUMENTS, PAGE, ...)                                                         \
-	{ .name = "title",                                                                         \
-	  TEXT_AT(ARGUMENTS, PAGE.title),                                                          \
-	  .value = "TITLE",                                                                        \
-	  .help = "its title",                                                                     \
-	  __VA_ARGS__ },                                                                           \
-		{ .name = "layout",                                                                \
-		  CHOICE_AT(ARGUMENTS, layout),                                                    \
-		  .choices = LAYOUT_WORDS,                                                         \
-		  .help = "dir: also write report.css next to the page and link it, for "          \
-			  "servers that block inline style (Jenkins)",                             \
-		  __VA_ARGS__ },                                                                   \
-		{ .name = "template-dir",                                                          \
-		  TEXT_AT(ARGUMENTS, PAGE.template_dir),                                           \
-		  .value = "DIR",                                                                  \
-		  .help = "Mustache templates and report.css that replace the built-in ones of "   \
-			  "the "                                                                   \
-			  "same name",                                                             \
-		  __VA_ARGS__ },                                                                   \
-	{                                                                                          \
-		.name = "no-script", FLAG_AT(ARGUMENTS, PAGE.no_script),                           \
-		.help = "leave out the script that sorts, searches and copies tables", __VA_ARGS__ \
+#define PAGE_OPTIONS(ARGUMENTS, PAGE, ...)                                                        \
+	{ .name = "title",                                                                        \
+	  TEXT_AT(ARGUMENTS, PAGE.title),                                                         \
+	  .value = "TITLE",                                                                       \
+	  .help = "title of the page",                                                            \
+	  __VA_ARGS__ },                                                                          \
+		{ .name = "layout",                                                               \
+		  CHOICE_AT(ARGUMENTS, layout),                                                   \
+		  .choices = LAYOUT_WORDS,                                                        \
+		  .help = "dir: also write report.css next to the page and link it, for servers " \
+			  "that block inline style (Jenkins)",                                    \
+		  __VA_ARGS__ },                                                                  \
+		{ .name = "template-dir",                                                         \
+		  TEXT_AT(ARGUMENTS, PAGE.template_dir),                                          \
+		  .value = "DIR",                                                                 \
+		  .help = "directory with Mustache templates and a report.css that replace "      \
+			  "built-in ones of the same name",                                       \
+		  __VA_ARGS__ },                                                                  \
+	{                                                                                         \
+		.name = "no-script", FLAG_AT(ARGUMENTS, PAGE.no_script),                          \
+		.help = "omit the script that sorts, searches and copies tables", __VA_ARGS__     \
 	}
 
 #endif

@@ -7,7 +7,7 @@
 
 #define HERE "gpuproof-population.ini"
 
-static const char *named(const char *option)
+static const char *population_file_named(const char *option)
 {
 	const char *variable = getenv("GPUPROOF_POPULATION");
 
@@ -18,12 +18,12 @@ static const char *named(const char *option)
 
 const char *population_file(const char *option)
 {
-	return named(option) ? named(option) : HERE;
+	return population_file_named(option) ? population_file_named(option) : HERE;
 }
 
 enum status population_open(struct population *p, const char *option)
 {
-	const char *own = named(option);
+	const char *own = population_file_named(option);
 	struct error err = ERROR_NONE;
 
 	if (!own && access(HERE, F_OK) == 0)

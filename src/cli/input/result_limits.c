@@ -14,7 +14,7 @@ enum status result_limits(const char *named, const struct result *result, bool s
 	*limits = (struct limits){ 0 };
 	if (named)
 		status = limits_load(limits, named, &errors);
-	else if (shipped || strstr(result->config_text, "[limit "))
+	else if ((shipped && !judge_by_trend(result)) || strstr(result->config_text, "[limit "))
 		status = limits_of_result(limits, result, &errors);
 	if (status == STATUS_OK && !limits_make_sense(limits, result, &errors)) {
 		limits_release(limits);

@@ -10,11 +10,11 @@
 /*
  * The row of --limits for the table of a command; MEMBER: a const char * of its struct ARGUMENTS.
  */
-#define LIMITS_OPTION(ARGUMENTS, MEMBER)                                                         \
-	{                                                                                        \
-		.name = "limits", .letter = 'l', TEXT_AT(ARGUMENTS, MEMBER), .value = "FILE",    \
-		.words = words_limits, .or_file = true, .file = OPTION_FILE_READ,                \
-		.help = "an INI file with [limit NAME] sections, or shipped ones: h200, generic" \
+#define LIMITS_OPTION(ARGUMENTS, MEMBER)                                                        \
+	{                                                                                       \
+		.name = "limits", .letter = 'l', TEXT_AT(ARGUMENTS, MEMBER), .value = "FILE",   \
+		.words = words_limits, .or_file = true, .file = OPTION_FILE_READ,               \
+		.help = "INI file with [limit NAME] sections, or shipped limits: h200, generic" \
 	}
 
 /*

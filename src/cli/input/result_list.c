@@ -18,7 +18,7 @@
 
 #define BASELINE_PREFIX "baseline:"
 
-static char *file_of(const char *path)
+static char *result_list_file_of(const char *path)
 {
 	struct stat about;
 	size_t length = strlen(path);
@@ -47,15 +47,15 @@ static bool is_running(const char *directory, char *out, size_t size)
 
 	if (on)
 		snprintf(out, size,
-			 "%s: the run is not finished: %s, %zu of %zu cases done; gpuproof watch "
-			 "%s follows it",
+			 "%s: the run is not finished: %s, %zu of %zu cases done; to follow it: "
+			 "gpuproof watch %s",
 			 directory, s.doing, s.ok + s.skipped + s.failed + s.errors, s.planned,
 			 directory);
 	run_status_release(&s);
 	return on;
 }
 
-static struct result *next_item(struct result_list *list)
+static struct result *result_list_next_item(struct result_list *list)
 {
 	if (list->count == list->capacity) {
 		list->capacity = list->capacity ? 2 * list->capacity : 8;
@@ -65,17 +65,18 @@ static struct result *next_item(struct result_list *list)
 	return &list->items[list->count];
 }
 
-static enum status add_baseline(struct result_list *list, const char *name, struct error *err)
+static enum status result_list_add_baseline(struct result_list *list, const char *name,
+					    struct error *err)
 {
 	struct store *history;
 	struct result *results = NULL;
 	size_t count = 0;
 
-	if (history_file_open(&history, history_file(list->db), STORE_READ, err) == STATUS_OK)
+	if (store_open(&history, history_file(list->db), STORE_READ, err) == STATUS_OK)
 		baseline_load(history, name, &results, &count, err);
 	store_close(history);
 	for (size_t i = 0; i < count; i++) {
-		*next_item(list) = results[i];
+		*result_list_next_item(list) = results[i];
 		list->paths[list->count++] = xasprintf("%s%s", BASELINE_PREFIX, name);
 	}
 	free(results);
@@ -87,18 +88,18 @@ enum status result_list_add(struct result_list *list, const char *path, struct e
 	char *file, running[512];
 
 	if (text_starts_with(path, BASELINE_PREFIX))
-		return add_baseline(list, path + strlen(BASELINE_PREFIX), err);
-	file = file_of(path);
+		return result_list_add_baseline(list, path + strlen(BASELINE_PREFIX), err);
+	file = result_list_file_of(path);
 	if (access(file, F_OK) != 0 && killed_before_a_result(path)) {
 		free(file);
 		if (is_running(path, running, sizeof(running)))
 			return error_set(err, STATUS_IO, "%s", running);
 		return error_set(err, STATUS_IO,
-				 "%s: the run was killed before it wrote result.json; make it with "
+				 "%s: the run was killed before it wrote result.json; to write it: "
 				 "gpuproof run --resume %s",
 				 path, path);
 	}
-	if (result_read(next_item(list), file, err) != STATUS_OK) {
+	if (result_read(result_list_next_item(list), file, err) != STATUS_OK) {
 		free(file);
 		return err->status;
 	}
@@ -120,7 +121,7 @@ enum status result_list_add_launch(struct result_list *list, const char *path, s
 			if (*list->items[i].run_id &&
 			    strcmp(list->items[i].run_id, list->items[j].run_id) == 0)
 				return error_set(err, STATUS_USAGE,
-						 "%s is the same run as %s: a launch counts once",
+						 "%s is the same run as %s; a launch counts once",
 						 list->paths[i], list->paths[j]);
 	return STATUS_OK;
 }
@@ -131,29 +132,29 @@ enum status result_list_take(void *list, const char *name, const char *path, str
 	return result_list_add_launch(list, path, err);
 }
 
-static bool is_folder(const char *path)
+static bool result_list_is_folder(const char *path)
 {
 	struct stat about;
 
 	return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
-static bool is_run(const char *folder)
+static bool result_list_is_run(const char *folder)
 {
-	char *file = file_of(folder);
+	char *file = result_list_file_of(folder);
 	bool is = access(file, F_OK) == 0 || killed_before_a_result(folder);
 
 	free(file);
 	return is;
 }
 
-static void append_path(struct result_paths *paths, const char *path)
+static void result_list_append_path(struct result_paths *paths, const char *path)
 {
 	ARRAY_GROW(paths->items, paths->count, paths->capacity);
 	paths->items[paths->count++] = xstrdup(path);
 }
 
-static int is_visible(const struct dirent *entry)
+static int result_file_is_visible(const struct dirent *entry)
 {
 	return *entry->d_name != '.';
 }
@@ -161,23 +162,24 @@ static int is_visible(const struct dirent *entry)
 /* Links to folders may lead in circles. */
 #define DEEPEST_FOLDER 16
 
-static enum status search(struct result_paths *paths, const char *folder, int depth,
-			  struct error *err)
+static enum status result_paths_search(struct result_paths *paths, const char *folder, int depth,
+				       struct error *err)
 {
 	struct dirent **entries = NULL;
-	int count = scandir(folder, &entries, is_visible, alphasort);
+	int count = scandir(folder, &entries, result_file_is_visible, alphasort);
 
 	if (count < 0)
 		return error_errno(err, "%s", folder);
 	for (int i = 0; i < count; i++) {
 		char *path = xasprintf("%s/%s", folder, entries[i]->d_name);
 
-		if (is_folder(path) && is_run(path))
-			append_path(paths, path);
-		else if (is_folder(path) && depth < DEEPEST_FOLDER && err->status == STATUS_OK)
-			search(paths, path, depth + 1, err);
-		else if (!is_folder(path) && text_ends_with(path, ".json"))
-			append_path(paths, path);
+		if (result_list_is_folder(path) && result_list_is_run(path))
+			result_list_append_path(paths, path);
+		else if (result_list_is_folder(path) && depth < DEEPEST_FOLDER &&
+			 err->status == STATUS_OK)
+			result_paths_search(paths, path, depth + 1, err);
+		else if (!result_list_is_folder(path) && text_ends_with(path, ".json"))
+			result_list_append_path(paths, path);
 		free(path);
 		free(entries[i]);
 	}
@@ -189,11 +191,13 @@ enum status result_paths_add(struct result_paths *paths, const char *path, struc
 {
 	size_t before = paths->count;
 
-	if (text_starts_with(path, BASELINE_PREFIX) || !is_folder(path) || is_run(path))
-		append_path(paths, path);
-	else if (search(paths, path, 0, err) == STATUS_OK && paths->count == before)
+	if (text_starts_with(path, BASELINE_PREFIX) || !result_list_is_folder(path) ||
+	    result_list_is_run(path))
+		result_list_append_path(paths, path);
+	else if (result_paths_search(paths, path, 0, err) == STATUS_OK && paths->count == before)
 		error_set(err, STATUS_USAGE,
-			  "%s: there is no result in this folder (a run's folder, or *.json)",
+			  "%s: no result.json in this directory; name a run directory or a result "
+			  "file",
 			  path);
 	return err->status;
 }
@@ -227,7 +231,7 @@ static char *trunk_of(const char *path)
 }
 
 /* The last `parts` components. */
-static const char *end_of(const char *trunk, size_t parts)
+static const char *result_list_end_of(const char *trunk, size_t parts)
 {
 	const char *end = trunk + strlen(trunk);
 
@@ -236,18 +240,19 @@ static const char *end_of(const char *trunk, size_t parts)
 	return end;
 }
 
-static bool all_differ(char **trunks, size_t count, size_t parts)
+static bool result_list_all_differ(char **trunks, size_t count, size_t parts)
 {
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < i; j++)
-			if (strcmp(end_of(trunks[i], parts), end_of(trunks[j], parts)) == 0)
+			if (strcmp(result_list_end_of(trunks[i], parts),
+				   result_list_end_of(trunks[j], parts)) == 0)
 				return false;
 	return true;
 }
 
 #define NAME_PARTS 4
 
-static void release_names(struct result_list *list)
+static void result_list_release_names(struct result_list *list)
 {
 	for (size_t i = 0; list->names && i < list->count; i++)
 		free(list->names[i]);
@@ -259,26 +264,26 @@ const char *const *result_list_names(struct result_list *list)
 {
 	size_t parts = 1;
 
-	release_names(list);
+	result_list_release_names(list);
 	list->names = xcalloc(list->count + 1, sizeof(*list->names));
 	for (size_t i = 0; i < list->count; i++)
 		list->names[i] = trunk_of(list->paths[i]);
-	while (parts <= NAME_PARTS && !all_differ(list->names, list->count, parts))
+	while (parts <= NAME_PARTS && !result_list_all_differ(list->names, list->count, parts))
 		parts++;
 	for (size_t i = 0; i < list->count; i++) {
 		char *trunk = list->names[i];
 
-		list->names[i] = xstrdup(end_of(trunk, parts));
+		list->names[i] = xstrdup(result_list_end_of(trunk, parts));
 		free(trunk);
 	}
 	if (parts > NAME_PARTS)
-		release_names(list);
+		result_list_release_names(list);
 	return (const char *const *)list->names;
 }
 
 void result_list_release(struct result_list *list)
 {
-	release_names(list);
+	result_list_release_names(list);
 	for (size_t i = 0; i < list->count; i++) {
 		result_release(&list->items[i]);
 		free(list->paths[i]);

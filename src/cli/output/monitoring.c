@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 
+#define MOST_REASONS 3 /* of a line for Nagios */
 #define NPD_LONGEST 80 /* node-problem-detector cuts messages there unless told otherwise */
 
 enum state { STATE_OK, STATE_WARNING, STATE_CRITICAL, STATE_UNKNOWN, STATE_COUNT };
@@ -29,7 +30,7 @@ bool monitoring_named(const char *name, enum monitoring *as)
 	return false;
 }
 
-static enum state state_of(const struct verdicts *v)
+static enum state nagios_state_of(const struct verdicts *v)
 {
 	if (!v)
 		return STATE_UNKNOWN;
@@ -38,43 +39,49 @@ static enum state state_of(const struct verdicts *v)
 	return v->wrong || v->overall == VERDICT_FAIL ? STATE_CRITICAL : STATE_UNKNOWN;
 }
 
-/* True for the checks that the state is about. */
-static bool is_told(const struct verdict_check *c, enum state state)
+/* True for the reasons of the state. */
+static bool monitoring_reason_explains(const struct verdict_reason *r, enum state state)
 {
 	if (state == STATE_CRITICAL)
-		return c->verdict == VERDICT_FAIL || (c->verdict == VERDICT_WARN && !c->accepted);
+		return r->verdict == VERDICT_FAIL || (r->verdict == VERDICT_WARN && !r->accepted);
 	if (state == STATE_WARNING)
-		return c->verdict == VERDICT_WARN;
-	return state == STATE_UNKNOWN && !c->accepted;
-}
-
-static bool is_repeated(const struct verdicts *v, size_t i, enum state state)
-{
-	for (size_t j = 0; j < i; j++)
-		if (is_told(&v->checks[j], state) && v->checks[j].cause == v->checks[i].cause &&
-		    strcmp(v->checks[j].devices, v->checks[i].devices) == 0)
-			return true;
-	return false;
+		return r->verdict == VERDICT_WARN;
+	return state == STATE_UNKNOWN && !r->accepted;
 }
 
 /*
- * "cuda:3 gpu-slow-memory; cuda:5 gpu-wrong-result": wrong results first. Where no check is to
- * blame, the sentence.
+ * Nagios: "REJECTED: GPU cuda:3 is 10 % slower ... (gpu-slow-memory); ...", npd, which has less
+ * room: "cuda:3 gpu-slow-memory; cuda:5 gpu-wrong-result". Without such a reason, the sentence.
  */
-static char *devices_and_causes(const struct verdicts *v, enum state state)
+static char *nagios_reasons_in_a_line(const struct verdicts *v, enum state state, bool brief)
 {
 	struct text out = TEXT_EMPTY;
+	size_t count = 0;
 
-	for (int wrong = 1; wrong >= 0; wrong--)
-		for (size_t i = 0; i < v->count; i++) {
-			const struct verdict_check *c = &v->checks[i];
+	for (size_t i = 0; i < v->reason_count; i++) {
+		const struct verdict_reason *r = &v->reasons[i];
+		const char *separator = out.length ? "; " : "";
 
-			if (c->wrong != wrong || !is_told(c, state) || is_repeated(v, i, state))
-				continue;
-			text_addf(&out, "%s%s%s%s", out.length ? "; " : "", c->devices,
-				  *c->devices ? " " : "", cause_name(c->cause));
-		}
-	return out.length ? text_detach(&out) : xstrdup(v->sentence);
+		if (!monitoring_reason_explains(r, state) || (count++ >= MOST_REASONS && !brief))
+			continue;
+		if (brief)
+			text_addf(&out, "%s%s%s%s", separator, r->devices, *r->devices ? " " : "",
+				  cause_name(r->cause));
+		else
+			text_addf(&out, "%s%s (%s)", out.length ? "; " : "", r->headline,
+				  cause_name(r->cause));
+	}
+	if (!out.length)
+		return xstrdup(v->sentence);
+	if (count > MOST_REASONS && !brief)
+		text_addf(&out, "; and %zu more reasons", count - MOST_REASONS);
+	if (!brief) {
+		char *line = xasprintf("%s: %s", verdicts_word(v), out.data);
+
+		text_release(&out);
+		return line;
+	}
+	return text_detach(&out);
 }
 
 /* One line of ASCII: '|' would begin Nagios' figures. */
@@ -88,8 +95,11 @@ static void make_harmless(char *line)
 int monitoring_print(enum monitoring as, const struct verdicts *v, const char *why)
 {
 	static const char *const words[] = { "OK", "WARNING", "CRITICAL", "UNKNOWN" };
-	enum state state = state_of(v);
-	char *what = v ? devices_and_causes(v, state) : xstrdup(why);
+	enum state judged = nagios_state_of(v),
+		   state = why && judged != STATE_CRITICAL ? STATE_UNKNOWN : judged;
+	char *reasons =
+		v ? nagios_reasons_in_a_line(v, judged, as == MONITORING_NPD) : xstrdup(why);
+	char *what = v && why ? xasprintf("%s; %s", why, reasons) : xstrdup(reasons);
 	char *line = xasprintf("%s%s: %s", programs[as].word, words[state], what);
 
 	make_harmless(line);
@@ -103,6 +113,7 @@ int monitoring_print(enum monitoring as, const struct verdicts *v, const char *w
 			       v->counts[VERDICT_SKIP]);
 	putchar('\n');
 	free(what);
+	free(reasons);
 	free(line);
 	return programs[as].codes[state];
 }

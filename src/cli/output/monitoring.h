@@ -20,7 +20,8 @@ bool monitoring_named(const char *name, enum monitoring *as);
 
 /*
  * Prints the line and returns the code. `verdicts` NULL: the check could not be made; `why` says so
- * then, and is not used otherwise.
+ * then. With verdicts, `why` is the reason that an accepted result counts as none (it is too old);
+ * NULL: there is none.
  */
 int monitoring_print(enum monitoring as, const struct verdicts *verdicts, const char *why);
 

@@ -10,46 +10,66 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/output/table.h"
-#include "judge/estimate/launch_spread.h"
 
 #define CLOCK_WORTH_TELLING 0.005 /* how far the ratio at the same clock is from the ratio */
+#define LONGEST_VALUE 32          /* of the environment; a build's settings have 100 characters */
+#define MOST_DIFFERENCES 20
 
-static void print_differences(const struct comparison *c)
+/* As much of `text` as fits, cut between characters of UTF-8. */
+static const char *shorten(const char *text, char out[LONGEST_VALUE + 4])
+{
+	size_t length = strlen(text), cut = LONGEST_VALUE - 3;
+
+	if (length <= LONGEST_VALUE)
+		return text;
+	while (cut && ((unsigned char)text[cut] & 0xc0) == 0x80)
+		cut--;
+	snprintf(out, LONGEST_VALUE + 4, "%.*s...", (int)cut, text);
+	return out;
+}
+
+static void print_differences(const struct comparison *c, bool all)
 {
 	struct output_table table = TABLE_EMPTY;
+	size_t shown = all || c->difference_count <= MOST_DIFFERENCES ? c->difference_count
+								      : MOST_DIFFERENCES;
 
 	if (!c->difference_count)
 		return;
-	printf("The measurements differ in:\n");
-	table_row(&table, (const char *[]){ "", "A", "B" }, 3);
-	for (size_t i = 0; i < c->difference_count; i++)
+	printf("\nThe environments differ in:\n");
+	table_row(&table, (const char *[]){ "", c->name_a, c->name_b }, 3);
+	for (size_t i = 0; i < shown; i++) {
+		char a[LONGEST_VALUE + 4], b[LONGEST_VALUE + 4];
+
 		table_row(&table,
-			  (const char *[]){ c->differences[i].name, c->differences[i].a,
-					    c->differences[i].b },
+			  (const char *[]){ c->differences[i].name, shorten(c->differences[i].a, a),
+					    shorten(c->differences[i].b, b) },
 			  3);
+	}
 	table_print(&table, stdout);
 	table_release(&table);
-	printf("\n");
+	if (shown < c->difference_count)
+		printf("and %zu more; --all lists them\n", c->difference_count - shown);
 }
 
 /* Columns after word, case, ratio and values, where they hold something. */
-struct columns {
+struct comparison_columns {
 	bool clock, host, notes;
 	const char *devices; /* of all cases; NULL: they differ */
 };
 
-static bool is_change(const struct comparison_row *row)
+static bool comparison_is_change(const struct comparison_row *row)
 {
 	return row->change == CHANGE_REGRESSED || row->change == CHANGE_IMPROVED;
 }
 
-static bool is_shown(const struct comparison_row *row, bool all)
+static bool comparison_is_shown(const struct comparison_row *row, bool all)
 {
-	return all || is_change(row) || row->change == CHANGE_NONE || row->wrong;
+	return all || comparison_is_change(row) || row->change == CHANGE_NONE || row->wrong;
 }
 
 /* Digits that the interval leaves a meaning to. */
-static const char *ratio_text(const struct comparison_row *row, char *out, size_t size)
+static const char *comparison_ratio_text(const struct comparison_row *row, char *out, size_t size)
 {
 	double half = (row->high - row->low) / 2 / row->ratio;
 	int digits = half > 0.1 ? 2 : half > 0.01 ? 3 : 4;
@@ -64,7 +84,7 @@ static const char *ratio_text(const struct comparison_row *row, char *out, size_
 	return out;
 }
 
-static const char *short_ratio(double ratio, char *out, size_t size)
+static const char *comparison_short_ratio(double ratio, char *out, size_t size)
 {
 	if (!isfinite(ratio))
 		return "";
@@ -72,7 +92,7 @@ static const char *short_ratio(double ratio, char *out, size_t size)
 	return out;
 }
 
-static int by_case(const void *a, const void *b)
+static int comparison_by_case(const void *a, const void *b)
 {
 	return strcmp((*(const struct comparison_row *const *)a)->case_id,
 		      (*(const struct comparison_row *const *)b)->case_id);
@@ -86,25 +106,25 @@ static bool *rows_of_several(const struct comparison *c)
 
 	for (size_t i = 0; i < c->count; i++)
 		rows[i] = &c->rows[i];
-	qsort(rows, c->count, sizeof(*rows), by_case);
+	qsort(rows, c->count, sizeof(*rows), comparison_by_case);
 	for (size_t i = 1; i < c->count; i++)
-		if (by_case(&rows[i - 1], &rows[i]) == 0)
+		if (comparison_by_case(&rows[i - 1], &rows[i]) == 0)
 			several[rows[i - 1] - c->rows] = several[rows[i] - c->rows] = true;
 	free(rows);
 	return several;
 }
 
 /* Reason, number of launches; the metric if a case has `several` rows. */
-static char *note_of(const struct comparison_row *row, bool several)
+static char *comparison_row_note(const struct comparison_row *row, bool several)
 {
 	struct text out = TEXT_EMPTY;
 
 	if (several)
 		text_add(&out, row->metric);
-	if (row->change != CHANGE_SAME && *row->reason)
+	if (row->change != CHANGE_UNCHANGED && *row->reason)
 		text_addf(&out, "%s%s", out.length ? "; " : "", row->reason);
 	if (row->launches_needed)
-		text_addf(&out, "%s%zu launches would tell", out.length ? "; " : "",
+		text_addf(&out, "%s%zu launches would decide", out.length ? "; " : "",
 			  row->launches_needed);
 	if (row->launches_a != row->launches_b)
 		text_addf(&out, "%s%zu and %zu launches", out.length ? "; " : "", row->launches_a,
@@ -117,9 +137,10 @@ static bool clock_matters(const struct comparison_row *row)
 	return fabs(row->at_same_clock / row->ratio - 1) > CLOCK_WORTH_TELLING;
 }
 
-static struct columns columns_of(const struct comparison *c, const bool *several, bool all)
+static struct comparison_columns comparison_columns_of(const struct comparison *c,
+						       const bool *several, bool all)
 {
-	struct columns columns = { 0 };
+	struct comparison_columns columns = { 0 };
 
 	for (size_t i = 0; i < c->count; i++) {
 		const struct comparison_row *row = &c->rows[i];
@@ -128,8 +149,8 @@ static struct columns columns_of(const struct comparison *c, const bool *several
 			columns.devices = row->devices;
 		else if (columns.devices && strcmp(row->devices, columns.devices) != 0)
 			columns.devices = NULL;
-		if (is_shown(row, all)) {
-			char *note = columns.notes ? NULL : note_of(row, several[i]);
+		if (comparison_is_shown(row, all)) {
+			char *note = columns.notes ? NULL : comparison_row_note(row, several[i]);
 
 			columns.notes = columns.notes || *note;
 			columns.host = columns.host || isfinite(row->at_same_host);
@@ -140,41 +161,43 @@ static struct columns columns_of(const struct comparison *c, const bool *several
 	return columns;
 }
 
-static void add_heading(struct output_table *table, const struct columns *columns)
+static void comparison_add_heading(struct output_table *table, const struct comparison *c,
+				   const struct comparison_columns *columns)
 {
-	const char *cells[TABLE_MAX_COLUMNS] = { "", "CASE", "B/A, > 1 WORSE" };
+	const char *cells[TABLE_MAX_COLUMNS] = { "", "CASE", "RATIO, > 1 WORSE" };
 	size_t n = 3;
 
 	if (columns->clock)
 		cells[n++] = "AT SAME CLOCK";
 	if (columns->host)
 		cells[n++] = "AT SAME HOST";
-	cells[n++] = "A";
-	cells[n++] = "B";
+	cells[n++] = c->name_a;
+	cells[n++] = c->name_b;
 	if (columns->notes)
 		cells[n++] = "";
 	table_row(table, cells, n);
 }
 
-static void add_row(struct output_table *table, const struct comparison_row *row, bool several,
-		    const struct columns *columns)
+static void comparison_add_row(struct output_table *table, const struct comparison_row *row,
+			       bool several, const struct comparison_columns *columns)
 {
 	const char *cells[TABLE_MAX_COLUMNS];
 	char word[48], a[48], b[48], ratio[64], clock[48], host[48];
 	size_t n = 0;
-	char *note = note_of(row, several);
+	char *note = comparison_row_note(row, several);
 
-	snprintf(word, sizeof(word), "%s%s", row->possible && is_change(row) ? "possibly " : "",
+	snprintf(word, sizeof(word), "%s%s",
+		 row->possible && comparison_is_change(row) ? "possibly " : "",
 		 change_name(row->change));
 	cells[n++] = word;
 	cells[n++] = columns->devices ? row->point : row->case_id;
-	cells[n++] = ratio_text(row, ratio, sizeof(ratio));
+	cells[n++] = comparison_ratio_text(row, ratio, sizeof(ratio));
 	if (columns->clock)
-		cells[n++] = clock_matters(row)
-				     ? short_ratio(row->at_same_clock, clock, sizeof(clock))
-				     : "";
+		cells[n++] = clock_matters(row) ? comparison_short_ratio(row->at_same_clock, clock,
+									 sizeof(clock))
+						: "";
 	if (columns->host)
-		cells[n++] = short_ratio(row->at_same_host, host, sizeof(host));
+		cells[n++] = comparison_short_ratio(row->at_same_host, host, sizeof(host));
 	cells[n++] = units_format(row->a, row->unit, a, sizeof(a));
 	cells[n++] = units_format(row->b, row->unit, b, sizeof(b));
 	if (columns->notes)
@@ -186,13 +209,13 @@ static void add_row(struct output_table *table, const struct comparison_row *row
 static void print_rows(const struct comparison *c, bool all)
 {
 	bool *several = rows_of_several(c);
-	struct columns columns = columns_of(c, several, all);
+	struct comparison_columns columns = comparison_columns_of(c, several, all);
 	struct output_table table = TABLE_EMPTY;
 
-	add_heading(&table, &columns);
+	comparison_add_heading(&table, c, &columns);
 	for (size_t i = 0; i < c->count; i++)
-		if (is_shown(&c->rows[i], all))
-			add_row(&table, &c->rows[i], several[i], &columns);
+		if (comparison_is_shown(&c->rows[i], all))
+			comparison_add_row(&table, &c->rows[i], several[i], &columns);
 	if (table.count > 1) {
 		if (columns.devices && *columns.devices)
 			printf("all of %s\n", columns.devices);
@@ -204,11 +227,15 @@ static void print_rows(const struct comparison *c, bool all)
 
 static void print_host(const struct comparison *c)
 {
+	if (fabs(log(c->session_shift)) > SESSION_SHIFT / 2)
+		printf("the median figure of the GPU is %.3g times as slow in %s: sessions differ "
+		       "by up to %.3g %%, and changes count beyond that\n",
+		       c->session_shift, c->name_b, 100 * SESSION_SHIFT);
 	if (*c->host_finding)
 		printf("%s\n", c->host_finding);
 	if (!c->yardstick_count)
 		return;
-	printf("The host's yardstick, B/A:");
+	printf("host calibration, %s over %s:", c->name_b, c->name_a);
 	for (size_t i = 0; i < c->yardstick_count; i++)
 		printf("%s %s %.3g", i ? "," : "", c->yardstick[i].name, c->yardstick[i].ratio);
 	printf("; together %.3g\n", c->host_ratio);
@@ -242,63 +269,100 @@ static void print_launches(const struct comparison *c)
 	printf("\n");
 }
 
-/* Advice on how to decide the inconclusive ones. */
-static void print_needed(const struct comparison *c)
+/* "24 figures (alloc.latency, ...) differ by up to 1.5 times between sessions: ..." */
+static void print_grouped(const struct comparison *c)
 {
-	size_t host = 0, enough = 0, hopeless = 0, least = SIZE_MAX, most = 0;
+	struct text metrics = TEXT_EMPTY;
+	double most = 1;
 
 	for (size_t i = 0; i < c->count; i++) {
 		const struct comparison_row *row = &c->rows[i];
 
-		if (row->change != CHANGE_INCONCLUSIVE)
+		if (!row->grouped)
 			continue;
-		if (row->launches_needed) {
-			enough++;
-			least = row->launches_needed < least ? row->launches_needed : least;
-			most = row->launches_needed > most ? row->launches_needed : most;
-		} else if (!c->turns && (row->kind == FIGURE_HOST || row->kind == FIGURE_CPU)) {
-			host++;
-		} else {
-			hopeless++;
-		}
+		most = fmax(most, row->high / row->ratio);
+		if (!metrics.length || !strstr(metrics.data, row->metric))
+			text_addf(&metrics, "%s%s", metrics.length ? ", " : "", row->metric);
 	}
-	if (enough) {
-		printf("of the inconclusive: %zu would be decided by %zu", enough, least);
-		printf(most > least ? " to %zu launches of each\n" : " launches of each\n", most);
+	if (c->grouped)
+		printf("%zu figure%s (%s) differ by up to %.2g times between sessions: not "
+		       "comparable; gpuproof run --against measures both in one session\n",
+		       c->grouped, c->grouped == 1 ? "" : "s", metrics.data, most);
+	text_release(&metrics);
+}
+
+struct range {
+	double least, most;
+	size_t nights; /* of the history that showed it; 0: assumed */
+};
+
+static struct range comparison_margins_of(const struct comparison *c, enum figure_kind kind)
+{
+	struct range range = { INFINITY, 0, 0 };
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct comparison_row *row = &c->rows[i];
+
+		if (row->kind != kind || row->grouped || isnan(row->margin))
+			continue;
+		range.least = fmin(range.least, row->margin);
+		range.most = fmax(range.most, row->margin);
+		range.nights = row->visit_nights > range.nights ? row->visit_nights : range.nights;
 	}
-	if (host)
-		printf("of the inconclusive: %zu are decided by the host, which differs more from "
-		       "visit to visit; run --against measures both in one visit\n",
-		       host);
-	if (hopeless)
-		printf("of the inconclusive: %zu have too few launches to tell%s\n", hopeless,
-		       c->turns ? ", or scatter too much" : ", or differ more from visit to visit");
+	return range;
+}
+
+/* "margin 1 %, UNCHANGED within: 1 % (bandwidth), 1.7 to 2.1 % (step; 12 nights)" */
+static void print_margins(const struct comparison *c)
+{
+	size_t n = 0;
+
+	printf("margin %.3g %%", 100 * c->margin);
+	for (int kind = 0; c->automatic && kind < FIGURE_KINDS; kind++) {
+		struct range range = comparison_margins_of(c, (enum figure_kind)kind);
+
+		if (!(range.most > 0))
+			continue;
+		printf("%s%.2g", n++ ? ", " : "; UNCHANGED within: ", 100 * range.least);
+		if (range.most > 1.05 * range.least)
+			printf(" to %.2g", 100 * range.most);
+		printf(" %% (%s", figure_kind_name((enum figure_kind)kind));
+		if (range.nights)
+			printf("; %zu nights", range.nights);
+		printf(")");
+	}
+	printf("\n");
 }
 
 void print_comparison(const struct comparison *c, bool all)
 {
-	size_t hidden = c->counts[CHANGE_INCONCLUSIVE] + c->counts[CHANGE_SAME];
+	size_t hidden = c->counts[CHANGE_INCONCLUSIVE] + c->counts[CHANGE_UNCHANGED];
 
-	print_differences(c);
+	printf("%s\n", c->sentence);
+	if (c->same_run)
+		return;
 	for (size_t i = 0; i < c->fault_count; i++)
-		printf("WRONG in B: %s\n", c->faults[i]);
-	print_host(c);
-	printf("%s; margin %.3g %%\n", c->sentence, 100 * c->margin);
-	print_launches(c);
-	print_needed(c);
+		printf("WRONG in %s: %s\n", c->name_b, c->faults[i]);
 	print_rows(c, all);
+	print_grouped(c);
+	print_launches(c);
+	print_margins(c);
+	if (*c->advice)
+		printf("%s\n", c->advice);
+	print_host(c);
 	if (hidden && !all)
-		printf("(--all lists what is the same or inconclusive, too)\n");
+		printf("--all lists what is unchanged or inconclusive, too\n");
+	print_differences(c, all);
 }
 
 enum status print_compared(const struct result *a, const struct result *b, struct error *err)
 {
 	const struct comparison_input input = { .a = a,
 						.b = b,
+						.name_a = "a",
+						.name_b = "b",
 						.a_count = 1,
 						.b_count = 1,
-						.margin = COMPARE_MARGIN,
-						.launch_spread = LAUNCH_SPREAD,
 						.turns = true };
 	struct comparison comparison;
 

@@ -1,11 +1,11 @@
 #ifndef GPUPROOF_CLI_OUTPUT_PRINT_COMPARISON_H
 #define GPUPROOF_CLI_OUTPUT_PRINT_COMPARISON_H
 
-#include "judge/compare/compare.h"
+#include "compare/compare.h"
 
 /*
- * Differences of the environment first, then the sentence, then the cases; with `all` also those
- * that are the same.
+ * The counts first, then what changed, then differences of the environment; with `all` also cases
+ * that are unchanged.
  */
 void print_comparison(const struct comparison *comparison, bool all);
 

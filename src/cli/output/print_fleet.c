@@ -12,7 +12,7 @@
 
 #define MOST_GONE 40
 
-static void heading(const struct fleet *f)
+static void fleet_print_heading(const struct fleet *f)
 {
 	char first[16], last[16], since[16];
 
@@ -20,13 +20,14 @@ static void heading(const struct fleet *f)
 	history_date(f->last_day, last);
 	history_date(f->first_day, since);
 	printf("%zu node%s, %zu device%s, %zu run%s from %s to %s; levels since %s\n",
-	       f->host_count, plural(f->host_count), f->device_count, plural(f->device_count),
-	       f->nights.count, plural(f->nights.count), first, last, since);
+	       f->host_count, text_plural(f->host_count), f->device_count,
+	       text_plural(f->device_count), f->nights.count, text_plural(f->nights.count), first,
+	       last, since);
 	printf("%zu finding%s, %zu open; %zu of %zu devices compared\n\n", f->finding_count,
-	       plural(f->finding_count), f->open, f->compared, f->device_count);
+	       text_plural(f->finding_count), f->open, f->compared, f->device_count);
 }
 
-static void findings(const struct fleet *f)
+static void fleet_print_findings(const struct fleet *f)
 {
 	for (size_t i = 0; i < f->finding_count; i++) {
 		const struct fleet_finding *x = &f->findings[i];
@@ -39,7 +40,7 @@ static void findings(const struct fleet *f)
 }
 
 /* Says what the comparison could not answer, too. */
-static void limits(const struct fleet *f)
+static void fleet_print_not_compared(const struct fleet *f)
 {
 	if (!f->compared)
 		printf("Nothing was compared: a cohort needs %d devices of one model, driver and "
@@ -60,7 +61,7 @@ static void limits(const struct fleet *f)
 	}
 }
 
-static void silent(const struct fleet *f)
+static void fleet_print_silent_nodes(const struct fleet *f)
 {
 	char day[16];
 
@@ -82,7 +83,7 @@ static void silent(const struct fleet *f)
 	}
 }
 
-static void worst(const struct fleet *f)
+static void fleet_print_worst(const struct fleet *f)
 {
 	struct output_table table = TABLE_EMPTY;
 	size_t members[FLEET_WORST], n = fleet_worst(f, members);
@@ -105,7 +106,7 @@ static void worst(const struct fleet *f)
 	table_release(&table);
 }
 
-static void date_member(struct json_writer *w, const char *name, int64_t day)
+static void print_fleet_date_member(struct json_writer *w, const char *name, int64_t day)
 {
 	char date[16];
 
@@ -113,8 +114,8 @@ static void date_member(struct json_writer *w, const char *name, int64_t day)
 	writer_text_member(w, name, date);
 }
 
-static void finding_json(struct json_writer *w, const struct fleet *f,
-			 const struct fleet_finding *x)
+static void print_fleet_finding_json(struct json_writer *w, const struct fleet *f,
+				     const struct fleet_finding *x)
 {
 	static const char *const kinds[] = { "node", "device", "slot" };
 	const struct fleet_member *m = &f->members[x->member];
@@ -135,7 +136,7 @@ static void finding_json(struct json_writer *w, const struct fleet *f,
 	writer_real_member(w, "half_interval", x->half);
 	writer_real_member(w, "allowed", fleet_percent(x->allowed));
 	writer_count_member(w, "cohorts", x->cohorts);
-	date_member(w, "since", x->since);
+	print_fleet_date_member(w, "since", x->since);
 	writer_bool_member(w, "since_first_night", x->always);
 	writer_bool_member(w, "enough_nights_to_date", x->dated);
 	writer_text_member(w, "state", x->decision ? triage_word(x->decision->state) : "open");
@@ -156,7 +157,7 @@ static void silent_json(struct json_writer *w, const struct fleet *f)
 			continue;
 		writer_open(w, '{');
 		writer_text_member(w, "host", f->hosts[i].name);
-		date_member(w, "last", f->hosts[i].last_day);
+		print_fleet_date_member(w, "last", f->hosts[i].last_day);
 		writer_count_member(w, "nights", f->hosts[i].silent);
 		writer_close(w, '}');
 	}
@@ -171,13 +172,13 @@ static void silent_json(struct json_writer *w, const struct fleet *f)
 		writer_text_member(w, "device", p->device);
 		writer_text_member(w, "machine", p->machine);
 		writer_text_member(w, "serial", p->serial);
-		date_member(w, "last", p->day);
+		print_fleet_date_member(w, "last", p->day);
 		writer_close(w, '}');
 	}
 	writer_close(w, ']');
 }
 
-static void print_json(const struct fleet *f)
+static void fleet_print_json(const struct fleet *f)
 {
 	struct json_writer w = { .expand = 3 };
 	char *json;
@@ -192,13 +193,13 @@ static void print_json(const struct fleet *f)
 	writer_count_member(&w, "cohorts", f->cohort_count);
 	writer_count_member(&w, "tests", f->tests);
 	writer_real_member(&w, "false_accusations", FLEET_FALSE);
-	date_member(&w, "levels_since", f->first_day);
-	date_member(&w, "last", f->last_day);
+	print_fleet_date_member(&w, "levels_since", f->first_day);
+	print_fleet_date_member(&w, "last", f->last_day);
 	writer_count_member(&w, "open", f->open);
 	writer_key(&w, "findings");
 	writer_open(&w, '[');
 	for (size_t i = 0; i < f->finding_count; i++)
-		finding_json(&w, f, &f->findings[i]);
+		print_fleet_finding_json(&w, f, &f->findings[i]);
 	writer_close(&w, ']');
 	silent_json(&w, f);
 	writer_close(&w, '}');
@@ -210,16 +211,16 @@ static void print_json(const struct fleet *f)
 void print_fleet(const struct fleet *f, bool json)
 {
 	if (json) {
-		print_json(f);
+		fleet_print_json(f);
 		return;
 	}
 	if (!f->nights.count) {
 		puts("No nights");
 		return;
 	}
-	heading(f);
-	findings(f);
-	limits(f);
-	silent(f);
-	worst(f);
+	fleet_print_heading(f);
+	fleet_print_findings(f);
+	fleet_print_not_compared(f);
+	fleet_print_silent_nodes(f);
+	fleet_print_worst(f);
 }

@@ -12,12 +12,13 @@
 #define MOST_TABLES 8  /* cases whose nights are printed */
 #define MOST_NIGHTS 30 /* of each */
 
-static const struct history_series *series_of(const struct fleet *f, const struct course *x)
+static const struct history_series *print_node_series_of(const struct fleet *f,
+							 const struct course *x)
 {
 	return f->members[f->cohorts[x->cohort].first].series;
 }
 
-static void findings(const struct fleet *f, const struct fleet_subject *s)
+static void node_print_findings(const struct fleet *f, const struct fleet_subject *s)
 {
 	size_t count = 0;
 
@@ -35,12 +36,13 @@ static void findings(const struct fleet *f, const struct fleet_subject *s)
 		count++;
 	}
 	if (!count)
-		printf("%s\n", f->compared ? "No finding: history fleet does not accuse it."
-					   : "Nothing was judged: too few devices of one model, "
-					     "driver and config.");
+		printf("%s\n",
+		       f->compared
+			       ? "No finding: history fleet does not suspect it."
+			       : "Not compared: too few devices of one model, driver and config.");
 }
 
-static void value_cell(const struct history_series *s, double level, char out[48])
+static void print_node_value_cell(const struct history_series *s, double level, char out[48])
 {
 	if (isnan(level))
 		snprintf(out, 48, "-");
@@ -48,17 +50,17 @@ static void value_cell(const struct history_series *s, double level, char out[48
 		units_format(course_value(s, level), s->unit, out, 48);
 }
 
-static void night_row(const struct history_series *s, const struct course_night *n,
-		      struct output_table *table)
+static void print_node_night_row(const struct history_series *s, const struct course_night *n,
+				 struct output_table *table)
 {
 	char date[16], own[48], others[48], low[48], high[48], range[112], away[48], half[32],
 		count[32];
 
 	history_date(n->day, date);
-	value_cell(s, n->own, own);
-	value_cell(s, n->others, others);
-	value_cell(s, n->low, low);
-	value_cell(s, n->high, high);
+	print_node_value_cell(s, n->own, own);
+	print_node_value_cell(s, n->others, others);
+	print_node_value_cell(s, n->low, low);
+	print_node_value_cell(s, n->high, high);
 	snprintf(range, sizeof(range), "%s to %s", low, high);
 	snprintf(away, sizeof(away), "%+.2f %%", 100 * expm1(n->own - n->others));
 	snprintf(half, sizeof(half), "±%.2f", 100 * n->half);
@@ -70,7 +72,8 @@ static void night_row(const struct history_series *s, const struct course_night 
 		  7);
 }
 
-static void nights(const struct fleet *f, const struct fleet_subject *s, const struct course *x)
+static void node_print_nights(const struct fleet *f, const struct fleet_subject *s,
+			      const struct course *x)
 {
 	struct output_table table = TABLE_EMPTY;
 	size_t first = x->count > MOST_NIGHTS ? x->count - MOST_NIGHTS : 0;
@@ -80,36 +83,36 @@ static void nights(const struct fleet *f, const struct fleet_subject *s, const s
 				    "10 TO 90 % OF THEM", "BETTER BY", "95 %", "OTHERS" },
 		  7);
 	for (size_t i = first; i < x->count; i++)
-		night_row(series_of(f, x), &x->nights[i], &table);
+		print_node_night_row(print_node_series_of(f, x), &x->nights[i], &table);
 	table_print(&table, stdout);
 	table_release(&table);
 	if (first)
 		printf("%zu earlier nights: --json\n", first);
 }
 
-static void text(const struct fleet *f, const struct fleet_subject *s, const struct course *courses,
-		 size_t count)
+static void node_print_text(const struct fleet *f, const struct fleet_subject *s,
+			    const struct course *courses, size_t count)
 {
 	char *name = fleet_subject_name(f, s);
 
 	printf("%s\n", name);
 	free(name);
-	findings(f, s);
+	node_print_findings(f, s);
 	if (!count)
 		puts("It measured nothing that a filter admits.");
 	for (size_t i = 0; i < count; i++) {
-		const struct history_series *series = series_of(f, &courses[i]);
+		const struct history_series *series = print_node_series_of(f, &courses[i]);
 		char *words = course_words(f, s, &courses[i]);
 
 		printf("\n%s %s, %s: %s\n", series->point, series->metric, series->model, words);
 		free(words);
 		if (i < MOST_TABLES)
-			nights(f, s, &courses[i]);
+			node_print_nights(f, s, &courses[i]);
 	}
 }
 
-static void night_json(struct json_writer *w, const struct history_series *s,
-		       const struct course_night *n)
+static void print_node_night_json(struct json_writer *w, const struct history_series *s,
+				  const struct course_night *n)
 {
 	char date[16];
 
@@ -126,9 +129,10 @@ static void night_json(struct json_writer *w, const struct history_series *s,
 	writer_close(w, '}');
 }
 
-static void course_json(struct json_writer *w, const struct fleet *f, const struct course *x)
+static void print_node_course_json(struct json_writer *w, const struct fleet *f,
+				   const struct course *x)
 {
-	const struct history_series *s = series_of(f, x);
+	const struct history_series *s = print_node_series_of(f, x);
 
 	writer_open(w, '{');
 	writer_text_member(w, "case", s->point);
@@ -142,13 +146,13 @@ static void course_json(struct json_writer *w, const struct fleet *f, const stru
 	writer_key(w, "nights");
 	writer_open(w, '[');
 	for (size_t i = 0; i < x->count; i++)
-		night_json(w, s, &x->nights[i]);
+		print_node_night_json(w, s, &x->nights[i]);
 	writer_close(w, ']');
 	writer_close(w, '}');
 }
 
-static void json(const struct fleet *f, const struct fleet_subject *s, const struct course *courses,
-		 size_t count)
+static void node_print_json(const struct fleet *f, const struct fleet_subject *s,
+			    const struct course *courses, size_t count)
 {
 	const struct history_place *p =
 		s->machine ? history_place_named(&f->places, s->machine) : NULL;
@@ -175,7 +179,7 @@ static void json(const struct fleet *f, const struct fleet_subject *s, const str
 	writer_key(&w, "cases");
 	writer_open(&w, '[');
 	for (size_t i = 0; i < count; i++)
-		course_json(&w, f, &courses[i]);
+		print_node_course_json(&w, f, &courses[i]);
 	writer_close(&w, ']');
 	writer_close(&w, '}');
 	out = writer_finish(&w);
@@ -188,6 +192,6 @@ void print_node(const struct fleet *f, const struct fleet_subject *s, bool as_js
 	struct course *courses;
 	size_t count = fleet_courses(f, s, &courses);
 
-	(as_json ? json : text)(f, s, courses, count);
+	(as_json ? node_print_json : node_print_text)(f, s, courses, count);
 	courses_release(courses, count);
 }

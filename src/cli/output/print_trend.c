@@ -1,5 +1,6 @@
 #include "cli/output/print_trend.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/output/show_history.h"
+#include "history/trend_news.h"
 #include "result/json/json_writer.h"
 
 #define MOST_DATES 12 /* missed nights that are printed */
@@ -21,12 +23,13 @@ struct printing {
 	struct history_notes notes;
 	struct history_places places;
 	struct trend_prior prior;
+	struct seam_groups seams;
 	struct json_writer json;
 	struct text rows; /* of text output: printed after the status line */
 	struct error *err;
 };
 
-static void differences_text(struct printing *p, int64_t before, int64_t after)
+static void print_trend_differences_text(struct printing *p, int64_t before, int64_t after)
 {
 	struct fact_differences found = { 0 };
 
@@ -37,20 +40,24 @@ static void differences_text(struct printing *p, int64_t before, int64_t after)
 	fact_differences_release(&found);
 }
 
-static void change_text(struct printing *p, const struct history_series *s,
-			const struct trend_change *c)
+static const char *trend_direction_word(const struct history_series *s, double ratio)
 {
-	char date[16], before[48], after[48];
+	if (s->better == BETTER_NONE)
+		return ratio > 1 ? "more" : "less";
+	return ratio > 1 ? "worse" : "better";
+}
+
+static void print_trend_change_text(struct printing *p, const struct history_series *s,
+				    const struct trend_change *c)
+{
+	char date[16], before[48], after[48], *how = trend_found_words(c);
 
 	history_date(c->day, date);
-	text_addf(&p->rows, "    %s %s: %s -> %s, %.1f %% %s, odds over 10^%d to 1\n",
-		  change_state_name(c->state), date,
-		  units_format(c->before, s->unit, before, sizeof(before)),
+	text_addf(&p->rows, "    %s %s: %s -> %s, %.1f %% %s, %s\n", change_state_name(c->state),
+		  date, units_format(c->before, s->unit, before, sizeof(before)),
 		  units_format(c->after, s->unit, after, sizeof(after)), trend_percent(c),
-		  s->better == BETTER_NONE ? (c->ratio > 1 ? "more" : "less")
-		  : c->ratio > 1           ? "worse"
-					   : "better",
-		  trend_odds_power(c));
+		  trend_direction_word(s, c->ratio), how);
+	free(how);
 	if (c->decision) {
 		char *words = triage_words(c->decision);
 
@@ -58,10 +65,21 @@ static void change_text(struct printing *p, const struct history_series *s,
 		free(words);
 	}
 	if (c->state != TREND_RECOVERED)
-		differences_text(p, c->night_before, c->night);
+		print_trend_differences_text(p, c->night_before, c->night);
 }
 
-static void notes_text(struct printing *p, const struct history_series *s)
+/* A seam without a change: what can be said about the levels on both sides. */
+static void print_trend_seam_text(struct printing *p, const struct history_series *s,
+				  const struct trend_seam *seam)
+{
+	char *words = trend_seam_words(seam, s->better);
+
+	text_addf(&p->rows, "    %s\n", words);
+	print_trend_differences_text(p, seam->night_before, seam->night);
+	free(words);
+}
+
+static void print_trend_notes_text(struct printing *p, const struct history_series *s)
 {
 	for (size_t i = 0; i < p->notes.count; i++) {
 		if (p->notes.items[i].series != s->id)
@@ -71,10 +89,10 @@ static void notes_text(struct printing *p, const struct history_series *s)
 	}
 }
 
-static void series_text(struct printing *p, const struct history_series *s, const struct trend *t)
+static void print_trend_series_text(struct printing *p, const struct history_series *s,
+				    const struct trend *t)
 {
-	const struct history_point *before, *after;
-	char median[48], date[16], *machine;
+	char median[48], *machine;
 
 	text_addf(&p->rows, "%4" PRId64 "  %s %s", s->id, s->case_id, s->metric);
 	if (*s->model)
@@ -85,7 +103,7 @@ static void series_text(struct printing *p, const struct history_series *s, cons
 	text_addf(&p->rows, "    %zu night%s, median %s, %zu missed%s\n", t->count,
 		  t->count == 1 ? "" : "s",
 		  units_format(t->median, s->unit, median, sizeof(median)), t->missed,
-		  t->count < TREND_LEAST_NIGHTS ? "; too few to tell" : "");
+		  trend_is_young(t) && !t->change_count ? "; cannot tell yet" : "");
 	if (t->warning) {
 		char *words = trend_warning_words(t->beyond, t->beyond_by, t->band);
 
@@ -96,17 +114,14 @@ static void series_text(struct printing *p, const struct history_series *s, cons
 		text_addf(&p->rows, "    no figure in the last %zu nights: skipped or failed\n",
 			  t->gaps);
 	for (size_t i = 0; i < t->change_count; i++)
-		change_text(p, s, &t->changes[i]);
-	if (trend_starts_anew(s, &before, &after)) {
-		history_date(after->day, date);
-		text_addf(&p->rows, "    starts anew %s: hardware, driver or config changed\n",
-			  date);
-		differences_text(p, before->night, after->night);
-	}
-	notes_text(p, s);
+		print_trend_change_text(p, s, &t->changes[i]);
+	for (size_t i = 0; i < t->seam_count; i++)
+		if (trend_seam_is_recent(t, &t->seams[i]) && !t->seams[i].differs)
+			print_trend_seam_text(p, s, &t->seams[i]);
+	print_trend_notes_text(p, s);
 }
 
-static void differences_json(struct printing *p, int64_t before, int64_t after)
+static void print_trend_differences_json(struct printing *p, int64_t before, int64_t after)
 {
 	struct fact_differences found = { 0 };
 
@@ -121,7 +136,7 @@ static void differences_json(struct printing *p, int64_t before, int64_t after)
 	fact_differences_release(&found);
 }
 
-static void change_json(struct printing *p, const struct trend_change *c)
+static void print_trend_change_json(struct printing *p, const struct trend_change *c)
 {
 	struct json_writer *w = &p->json;
 	char date[16];
@@ -130,6 +145,7 @@ static void change_json(struct printing *p, const struct trend_change *c)
 	writer_open(w, '{');
 	writer_text_member(w, "date", date);
 	writer_text_member(w, "state", change_state_name(c->state));
+	writer_text_member(w, "found", trend_found_name(c->found));
 	if (c->decision) {
 		char *words = triage_words(c->decision);
 
@@ -143,12 +159,29 @@ static void change_json(struct printing *p, const struct trend_change *c)
 	writer_real_member(w, "log_odds", c->odds);
 	writer_key(w, "environment");
 	writer_open(w, '[');
-	differences_json(p, c->night_before, c->night);
+	print_trend_differences_json(p, c->night_before, c->night);
 	writer_close(w, ']');
 	writer_close(w, '}');
 }
 
-static void place_json(struct printing *p, const char *machine)
+static void print_trend_seam_json(struct printing *p, const struct trend_seam *seam)
+{
+	struct json_writer *w = &p->json;
+	char date[16], *what = seam_what(p->history, seam->epoch_before, seam->epoch, p->err);
+
+	history_date(seam->day, date);
+	writer_open(w, '{');
+	writer_text_member(w, "date", date);
+	writer_text_member(w, "what", what);
+	writer_real_member(w, "ratio", seam->ratio);
+	/* Factor of the 95 % interval around the ratio; null: too few nights. */
+	writer_real_member(w, "within", exp(level_half(&seam->shift)));
+	writer_bool_member(w, "differs", seam->differs);
+	writer_close(w, '}');
+	free(what);
+}
+
+static void print_trend_place_json(struct printing *p, const char *machine)
 {
 	const struct history_place *place = history_place(&p->places, machine);
 
@@ -158,7 +191,8 @@ static void place_json(struct printing *p, const char *machine)
 	writer_text_member(&p->json, "serial", place ? place->serial : "");
 }
 
-static void series_json(struct printing *p, const struct history_series *s, const struct trend *t)
+static void print_trend_series_json(struct printing *p, const struct history_series *s,
+				    const struct trend *t)
 {
 	struct json_writer *w = &p->json;
 
@@ -169,7 +203,7 @@ static void series_json(struct printing *p, const struct history_series *s, cons
 	writer_text_member(w, "unit", s->unit);
 	writer_text_member(w, "model", s->model);
 	writer_text_member(w, "machine", s->machine);
-	place_json(p, s->machine);
+	print_trend_place_json(p, s->machine);
 	writer_count_member(w, "nights", t->count);
 	writer_count_member(w, "missed", t->missed);
 	writer_real_member(w, "median", t->median);
@@ -178,19 +212,23 @@ static void series_json(struct printing *p, const struct history_series *s, cons
 	writer_bool_member(w, "warning", t->warning);
 	writer_count_member(w, "beyond_band", t->beyond);
 	writer_real_member(w, "beyond_by", t->beyond_by);
-	writer_bool_member(w, "too_few_nights", t->count < TREND_LEAST_NIGHTS);
+	writer_bool_member(w, "too_few_nights", trend_is_young(t));
 	writer_key(w, "changes");
 	writer_open(w, '[');
 	for (size_t i = 0; i < t->change_count; i++)
-		change_json(p, &t->changes[i]);
+		print_trend_change_json(p, &t->changes[i]);
+	writer_close(w, ']');
+	writer_key(w, "seams");
+	writer_open(w, '[');
+	for (size_t i = 0; i < t->seam_count; i++)
+		print_trend_seam_json(p, &t->seams[i]);
 	writer_close(w, ']');
 	writer_close(w, '}');
 }
 
-static void visit(void *context, const struct history_series *s)
+static void print_trends_of_series(void *context, const struct history_series *s)
 {
 	struct printing *p = context;
-	const struct history_point *before, *after;
 	struct trend *trends;
 	size_t n = trend_of_series(s, &p->notes, &p->prior, &trends);
 
@@ -198,18 +236,19 @@ static void visit(void *context, const struct history_series *s)
 		/* Changes of an older epoch are not reported. */
 		if (!trends[i].current)
 			continue;
+		seam_groups_add(&p->seams, p->history, s, &trends[i], p->err);
 		if (!trend_count(p->summary, &trends[i]) && !p->options->all &&
-		    trends[i].gaps < GAPS && !trend_starts_anew(s, &before, &after))
+		    trends[i].gaps < GAPS)
 			continue;
 		if (p->options->json)
-			series_json(p, s, &trends[i]);
+			print_trend_series_json(p, s, &trends[i]);
 		else
-			series_text(p, s, &trends[i]);
+			print_trend_series_text(p, s, &trends[i]);
 	}
 	trends_release(trends, n);
 }
 
-static void range_text(const struct history_nights *nights, size_t looked_at)
+static void print_trend_range_text(const struct history_nights *nights, size_t looked_at)
 {
 	char first[16], last[16], *hosts = history_hosts(nights);
 
@@ -223,13 +262,13 @@ static void range_text(const struct history_nights *nights, size_t looked_at)
 }
 
 /* `looked_at`: the last nights; 0: all. */
-static void nights_text(const struct history_nights *nights, size_t looked_at,
-			const int64_t *missed, size_t missed_count)
+static void print_trend_nights_text(const struct history_nights *nights, size_t looked_at,
+				    const int64_t *missed, size_t missed_count)
 {
 	char date[16];
 
 	if (nights->count)
-		range_text(nights, looked_at);
+		print_trend_range_text(nights, looked_at);
 	else
 		printf("No nights");
 	if (missed_count)
@@ -243,7 +282,7 @@ static void nights_text(const struct history_nights *nights, size_t looked_at,
 }
 
 /* Notes about whole nights. */
-static void night_notes_text(const struct history_notes *notes)
+static void print_trend_night_notes_text(const struct history_notes *notes)
 {
 	struct text lines = TEXT_EMPTY;
 
@@ -254,18 +293,56 @@ static void night_notes_text(const struct history_notes *notes)
 	text_release(&lines);
 }
 
-/* An unknown state is not quiet. */
-static void quiet_text(const struct trend_summary *s, bool has_rows)
+/* Comes before all else: it has a date and a cause. */
+static void print_trend_seams_text(const struct seam_groups *seams)
 {
+	for (size_t i = 0; i < seams->count; i++) {
+		char *words = seam_group_words(&seams->items[i]);
+
+		printf("%c%s\n", toupper((unsigned char)words[0]), words + 1);
+		free(words);
+	}
+}
+
+/* The environment of the last nights, where it changed without a seam: a program, a kernel. */
+static size_t print_trend_environment_text(struct printing *p, const struct history_nights *nights)
+{
+	struct environment_change changes[MOST_ENVIRONMENT];
+	size_t count = history_environment(p->history, nights, changes, p->err);
+
+	for (size_t i = 0; i < count; i++) {
+		char date[16];
+
+		history_date(changes[i].day, date);
+		printf("Environment, %s:", date);
+		for (size_t k = 0; k < changes[i].facts.count; k++)
+			printf("%s %s %s -> %s", k ? "," : "", changes[i].facts.items[k].name,
+			       changes[i].facts.items[k].before, changes[i].facts.items[k].after);
+		putchar('\n');
+		fact_differences_release(&changes[i].facts);
+	}
+	return count;
+}
+
+/* An unknown state is not quiet, and figures that did not change are not all that there is. */
+static void quiet_text(const struct printing *p, bool environment)
+{
+	const struct trend_summary *s = p->summary;
+
 	if (s->young == s->series)
-		printf("Too few nights to tell: a change can show after %d nights with the same "
-		       "hardware, driver and config.\n",
-		       TREND_LEAST_NIGHTS);
+		printf("Cannot tell yet: a change can be found after %d nights with the same "
+		       "hardware, driver and config; one of %.0f %% and more at once.\n",
+		       TREND_LEAST_NIGHTS, 100 * TREND_SUDDEN);
 	else if (s->young)
 		printf("%zu of %zu series have fewer than %d nights with the same hardware, driver "
-		       "and config: too few to tell.\n",
+		       "and config: cannot tell yet.\n",
 		       s->young, s->series, TREND_LEAST_NIGHTS);
-	if (!has_rows && s->young < s->series)
+	if (p->rows.data || s->young >= s->series)
+		return;
+	if (p->seams.count || environment)
+		puts(s->young ? "In the others no figure changed, but the environment did."
+			      : "No figure changed, but the environment did.");
+	else
 		puts(s->young ? "Nothing changed in the others." : "Nothing changed.");
 }
 
@@ -273,19 +350,22 @@ static void print_text(struct printing *p, const struct history_nights *nights,
 		       const int64_t *missed, size_t missed_count)
 {
 	const struct trend_summary *s = p->summary;
+	bool environment;
 
-	nights_text(nights, p->options->filter.nights, missed, missed_count);
+	print_trend_nights_text(nights, p->options->filter.nights, missed, missed_count);
 	printf("%zu series: %zu new change%s (%zu for the worse), %zu warning%s, %zu acknowledged, "
 	       "%zu recovered\n",
 	       s->series, s->fresh, s->fresh == 1 ? "" : "s", s->worse, s->warnings,
 	       s->warnings == 1 ? "" : "s", s->acknowledged, s->recovered);
-	night_notes_text(&p->notes);
+	print_trend_seams_text(&p->seams);
+	environment = print_trend_environment_text(p, nights);
+	print_trend_night_notes_text(&p->notes);
 	putchar('\n');
-	quiet_text(s, p->rows.data);
+	quiet_text(p, environment);
 	fputs(p->rows.data ? p->rows.data : "", stdout);
 }
 
-static void notes_json(struct json_writer *w, const struct history_notes *notes)
+static void print_trend_notes_json(struct json_writer *w, const struct history_notes *notes)
 {
 	writer_key(w, "notes");
 	writer_open(w, '[');
@@ -311,7 +391,7 @@ static void notes_json(struct json_writer *w, const struct history_notes *notes)
 	writer_close(w, ']');
 }
 
-static void finish_json(struct printing *p, const int64_t *missed, size_t missed_count)
+static void print_trend_finish_json(struct printing *p, const int64_t *missed, size_t missed_count)
 {
 	struct json_writer *w = &p->json;
 	char date[16], *json;
@@ -324,7 +404,16 @@ static void finish_json(struct printing *p, const int64_t *missed, size_t missed
 		writer_text(w, date);
 	}
 	writer_close(w, ']');
-	notes_json(w, &p->notes);
+	print_trend_notes_json(w, &p->notes);
+	writer_key(w, "seams");
+	writer_open(w, '[');
+	for (size_t i = 0; i < p->seams.count; i++) {
+		char *words = seam_group_words(&p->seams.items[i]);
+
+		writer_text(w, words);
+		free(words);
+	}
+	writer_close(w, ']');
 	writer_count_member(w, "too_few_nights", p->summary->young);
 	writer_count_member(w, "series_looked_at", p->prior.series);
 	writer_real_member(w, "log_odds_limit", trend_prior_limit(&p->prior));
@@ -362,14 +451,15 @@ enum status print_trend(struct store *history, const struct trend_options *optio
 		writer_count_member(&p.json, "nights", nights.count);
 		writer_key(&p.json, "series");
 		writer_open(&p.json, '[');
-		store_each_series(history, &options->filter, visit, &p, err);
+		store_each_series(history, &options->filter, print_trends_of_series, &p, err);
 	}
 	if (err->status == STATUS_OK && options->json)
-		finish_json(&p, missed, missed_count);
+		print_trend_finish_json(&p, missed, missed_count);
 	else if (err->status == STATUS_OK)
 		print_text(&p, &nights, missed, missed_count);
 	free(options->json ? NULL : writer_finish(&p.json));
 	text_release(&p.rows);
+	seam_groups_release(&p.seams);
 	trend_prior_release(&p.prior);
 	history_notes_release(&p.notes);
 	history_places_release(&p.places);

@@ -68,7 +68,7 @@ static void show_series(void *context, const struct history_series *s)
 	printf("series %" PRId64 ": %s %s, %s (%s)\n", s->id, s->case_id, s->metric, s->model,
 	       machine);
 	free(machine);
-	table_row(&table, (const char *[]){ "NIGHT", "VALUE", "95 % INTERVAL", "EPOCH" }, 4);
+	table_row(&table, (const char *[]){ "NIGHT", "VALUE", "INTERVAL", "EPOCH" }, 4);
 	for (size_t i = 0; i < s->count; i++) {
 		const struct history_point *p = &s->points[i];
 		char date[16], value[48], low[48], high[48], interval[100] = "", epoch[24];

@@ -11,7 +11,7 @@
 #define NARROWEST 20 /* the last column is never folded to less */
 
 /* A row stays one line, whatever its cells hold. */
-static char *one_line(const char *s)
+static char *table_one_line(const char *s)
 {
 	char *copy = xstrdup(s);
 
@@ -25,7 +25,7 @@ void table_row(struct output_table *table, const char *const *cells, size_t colu
 {
 	ARRAY_GROW(table->rows, table->count, table->capacity);
 	for (size_t i = 0; i < columns; i++)
-		table->rows[table->count][i] = one_line(cells[i]);
+		table->rows[table->count][i] = table_one_line(cells[i]);
 	table->columns = columns;
 	table->count++;
 }
@@ -39,7 +39,7 @@ void table_release(struct output_table *table)
 	*table = (struct output_table)TABLE_EMPTY;
 }
 
-size_t terminal_columns(FILE *out)
+size_t table_terminal_columns(FILE *out)
 {
 	struct winsize size;
 
@@ -49,7 +49,7 @@ size_t terminal_columns(FILE *out)
 }
 
 /* Characters, not bytes: UTF-8 continuation bytes take no room. */
-static size_t width_of(const char *s, size_t length)
+static size_t table_width_of(const char *s, size_t length)
 {
 	size_t width = 0;
 
@@ -59,11 +59,11 @@ static size_t width_of(const char *s, size_t length)
 }
 
 /* Bytes of `s` (not empty) that fit into `width` columns, cut after a word where there is one. */
-static size_t fold(const char *s, size_t width)
+static size_t fold_cell(const char *s, size_t width)
 {
 	size_t end = 0, word_end = 0;
 
-	while (s[end] && width_of(s, end + 1) <= width) {
+	while (s[end] && table_width_of(s, end + 1) <= width) {
 		end++;
 		if (s[end] == ' ' || !s[end])
 			word_end = end;
@@ -71,10 +71,10 @@ static size_t fold(const char *s, size_t width)
 	return word_end ? word_end : end + strcspn(s + end, " ");
 }
 
-static void print_last(const char *s, size_t indent, size_t width, FILE *out)
+static void table_print_last(const char *s, size_t indent, size_t width, FILE *out)
 {
 	for (;;) {
-		size_t length = fold(s, width);
+		size_t length = fold_cell(s, width);
 
 		fprintf(out, "%.*s\n", (int)length, s);
 		s += length;
@@ -88,11 +88,12 @@ static void print_last(const char *s, size_t indent, size_t width, FILE *out)
 void table_print(const struct output_table *table, FILE *out)
 {
 	size_t widths[TABLE_MAX_COLUMNS] = { 0 };
-	size_t indent = 0, columns = terminal_columns(out), last;
+	size_t indent = 0, columns = table_terminal_columns(out), last;
 
 	for (size_t row = 0; row < table->count; row++) {
 		for (size_t i = 0; i < table->columns; i++) {
-			size_t width = width_of(table->rows[row][i], strlen(table->rows[row][i]));
+			size_t width =
+				table_width_of(table->rows[row][i], strlen(table->rows[row][i]));
 
 			widths[i] = width > widths[i] ? width : widths[i];
 		}
@@ -103,10 +104,10 @@ void table_print(const struct output_table *table, FILE *out)
 	for (size_t row = 0; row < table->count; row++) {
 		for (size_t i = 0; i + 1 < table->columns; i++) {
 			const char *cell = table->rows[row][i];
-			size_t width = width_of(cell, strlen(cell));
+			size_t width = table_width_of(cell, strlen(cell));
 
 			fprintf(out, "%s%*s", cell, (int)(widths[i] - width + GAP), "");
 		}
-		print_last(table->rows[row][table->columns - 1], indent, last, out);
+		table_print_last(table->rows[row][table->columns - 1], indent, last, out);
 	}
 }

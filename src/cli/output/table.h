@@ -32,6 +32,6 @@ void table_print(const struct output_table *table, FILE *out);
 void table_release(struct output_table *table);
 
 /* Columns of the terminal that `out` is; no limit (SIZE_MAX) where it is none. */
-size_t terminal_columns(FILE *out);
+size_t table_terminal_columns(FILE *out);
 
 #endif

@@ -18,20 +18,12 @@
 #include "measure/processes/signals.h"
 
 /* One side of the comparison. */
-struct side {
+struct against_side {
 	const struct plan *plan; /* NULL: a program measures it */
 	const struct probe *probe;
 	struct conduct_options options;
 	struct launches launches;
 };
-
-static bool is_program(const char *path)
-{
-	struct stat about;
-
-	return strchr(path, '/') && stat(path, &about) == 0 && S_ISREG(about.st_mode) &&
-	       access(path, X_OK) == 0;
-}
 
 /*
  * One launch: the turns are taken here, and a program that took several would leave them where the
@@ -58,13 +50,6 @@ static char **program_arguments(const struct against *against, const char *direc
 	arguments[n++] = xstrdup("--output");
 	arguments[n++] = xstrdup(directory);
 	return arguments;
-}
-
-static void free_arguments(char **arguments)
-{
-	for (size_t i = 0; arguments[i]; i++)
-		free(arguments[i]);
-	free(arguments);
 }
 
 /* Its output is of no interest, its messages are. */
@@ -114,7 +99,7 @@ static enum status wait_for_program(pid_t pid, const char *name, struct error *e
 	if (signals_stops())
 		return error_set(err, STATUS_INTERRUPTED, "interrupted");
 	if (WIFSIGNALED(status))
-		return error_set(err, STATUS_IO, "%s was ended by signal %d", name,
+		return error_set(err, STATUS_IO, "%s was killed by signal %d", name,
 				 WTERMSIG(status));
 	if (WEXITSTATUS(status) == 130 || WEXITSTATUS(status) == 143)
 		return error_set(err, STATUS_INTERRUPTED, "interrupted");
@@ -130,11 +115,10 @@ static enum status wait_for_program(pid_t pid, const char *name, struct error *e
 	}
 }
 
-static enum status launch_program(const struct against *against, struct side *side, size_t launch,
-				  struct error *err)
+static enum status launch_program(const struct against *against, struct against_side *side,
+				  size_t launch, struct error *err)
 {
 	char *directory = launch_directory(side->options.directory, launch);
-	char *path = xasprintf("%s/result.json", directory);
 	char **arguments = program_arguments(against, directory);
 	enum status status = STATUS_OK;
 	pid_t pid;
@@ -147,16 +131,18 @@ static enum status launch_program(const struct against *against, struct side *si
 		status = wait_for_program(pid, against->other, err);
 	ARRAY_GROW(side->launches.items, side->launches.count, side->launches.capacity);
 	if (status == STATUS_OK)
-		status = result_read(&side->launches.items[side->launches.count], path, err);
+		status = result_read_from(&side->launches.items[side->launches.count], directory,
+					  err);
 	side->launches.count += status == STATUS_OK;
-	free_arguments(arguments);
-	free(path);
+	for (size_t i = 0; arguments[i]; i++)
+		free(arguments[i]);
+	free(arguments);
 	free(directory);
 	return status;
 }
 
-static enum status launch_side(const struct against *against, struct side *side, size_t launch,
-			       const char *name, struct error *err)
+static enum status launch_side(const struct against *against, struct against_side *side,
+			       size_t launch, const char *name, struct error *err)
 {
 	if (signals_stops())
 		return error_set(err, STATUS_INTERRUPTED, "interrupted");
@@ -165,15 +151,16 @@ static enum status launch_side(const struct against *against, struct side *side,
 			name);
 	if (!side->plan)
 		return launch_program(against, side, launch, err);
-	return launches_add(&side->launches, side->plan, side->probe, &side->options, launch, err);
+	return launches_run(&side->launches, side->plan, side->probe, &side->options, launch,
+			    launch, err);
 }
 
 /* A B, B A, A B, ...: what drifts in the machine hits both alike. */
-static enum status alternate(const struct against *against, struct side *a, struct side *b,
-			     struct error *err)
+static enum status alternate_sides(const struct against *against, struct against_side *a,
+				   struct against_side *b, struct error *err)
 {
 	for (size_t launch = 1; launch <= against->launches; launch++) {
-		struct side *first = launch % 2 ? a : b, *second = launch % 2 ? b : a;
+		struct against_side *first = launch % 2 ? a : b, *second = launch % 2 ? b : a;
 
 		if (launch_side(against, first, launch, first == a ? "A" : "B", err) != STATUS_OK ||
 		    launch_side(against, second, launch, second == a ? "A" : "B", err) != STATUS_OK)
@@ -183,23 +170,24 @@ static enum status alternate(const struct against *against, struct side *a, stru
 }
 
 /* `other` is NULL for a program. */
-static enum status measure(const struct against *against, const struct plan *plan,
-			   const struct probe *probe, const struct run_setup *other,
-			   const struct conduct_options *options, struct result *result_a,
-			   struct result *result_b, struct error *err)
+static enum status measure_both_sides(const struct against *against, const struct plan *plan,
+				      const struct probe *probe, const struct run_setup *other,
+				      const struct conduct_options *options,
+				      struct result *result_a, struct result *result_b,
+				      struct error *err)
 {
 	char *directories[2] = { xasprintf("%s/a", options->directory),
 				 xasprintf("%s/b", options->directory) };
-	struct side a = { .plan = plan, .probe = probe, .options = *options };
-	struct side b = { .plan = other ? &other->plan : NULL,
-			  .probe = other ? &other->probe : NULL,
-			  .options = *options };
+	struct against_side a = { .plan = plan, .probe = probe, .options = *options };
+	struct against_side b = { .plan = other ? &other->plan : NULL,
+				  .probe = other ? &other->probe : NULL,
+				  .options = *options };
 	struct error pool_error = ERROR_NONE;
 	enum status status;
 
 	a.options.directory = directories[0];
 	b.options.directory = directories[1];
-	status = alternate(against, &a, &b, err);
+	status = alternate_sides(against, &a, &b, err);
 	if (launches_pool(&a.launches, directories[0], result_a, &pool_error) != STATUS_OK ||
 	    launches_pool(&b.launches, directories[1], result_b, &pool_error) != STATUS_OK)
 		status = status != STATUS_OK
@@ -217,16 +205,20 @@ enum status run_against(const struct against *against, const struct plan *plan,
 			struct result *a, struct result *b, struct error *err)
 {
 	struct run_setup other;
+	struct stat about;
 	enum status status;
 
 	memset(a, 0, sizeof(*a));
 	memset(b, 0, sizeof(*b));
-	if (is_program(against->other))
-		return measure(against, plan, probe, NULL, options, a, b, err);
-	status = run_setup_load(&other, against->other, against->overrides, against->override_count,
-				err);
+	if (strchr(against->other, '/') && stat(against->other, &about) == 0 &&
+	    S_ISREG(about.st_mode) && access(against->other, X_OK) == 0)
+		return measure_both_sides(against, plan, probe, NULL, options, a, b, err);
+	status = run_setup_config(&other, against->other, against->overrides,
+				  against->override_count, NULL, err);
 	if (status == STATUS_OK)
-		status = measure(against, plan, probe, &other, options, a, b, err);
+		status = run_setup_plan(&other, err);
+	if (status == STATUS_OK)
+		status = measure_both_sides(against, plan, probe, &other, options, a, b, err);
 	run_setup_release(&other);
 	return status;
 }

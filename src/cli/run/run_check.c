@@ -10,7 +10,7 @@
 #include "run/workers/describe.h"
 
 /* The plan's cases as a result that holds no number yet. */
-static void describe_plan(const struct plan *plan, struct result *result)
+static void run_check_describe_plan(const struct plan *plan, struct result *result)
 {
 	memset(result, 0, sizeof(*result));
 	result->devices = xcalloc(plan->device_count + 1, sizeof(*result->devices));
@@ -21,13 +21,21 @@ static void describe_plan(const struct plan *plan, struct result *result)
 		describe_case(plan, &plan->cases[i], result_add_case(result));
 }
 
-static enum status find_limits(struct run_check *check, const struct config *config,
-			       const char *model, struct text *errors)
+static bool is_by_trend(const struct config *config)
+{
+	const struct section *run = config_section(config, "run", "");
+	const struct setting *verdict = run ? section_setting(run, "verdict") : NULL;
+
+	return verdict && strcmp(verdict->values[0].text, "trend") == 0;
+}
+
+static enum status run_check_find_limits(struct run_check *check, const struct config *config,
+					 const char *model, struct text *errors)
 {
 	if (check->limits_source)
 		return limits_load(&check->limits, check->limits_source, errors);
 	limits_of_config(&check->limits, config);
-	if (check->limits.count)
+	if (check->limits.count || is_by_trend(config))
 		return STATUS_OK;
 	limits_release(&check->limits);
 	return limits_of_model(&check->limits, model, errors);
@@ -37,10 +45,11 @@ enum status run_check_prepare(struct run_check *check, const struct plan *plan)
 {
 	struct text errors = TEXT_EMPTY;
 	struct result planned;
-	enum status status = find_limits(check, plan->config, plan->devices[0].name, &errors);
+	enum status status =
+		run_check_find_limits(check, plan->config, plan->devices[0].name, &errors);
 
 	if (status == STATUS_OK) {
-		describe_plan(plan, &planned);
+		run_check_describe_plan(plan, &planned);
 		if (!limits_make_sense(&check->limits, &planned, &errors))
 			status = STATUS_USAGE;
 		result_release(&planned);
@@ -51,7 +60,7 @@ enum status run_check_prepare(struct run_check *check, const struct plan *plan)
 	return status == STATUS_OK ? population_open(&check->population, NULL) : status;
 }
 
-static void judge_result(const struct run_check *check, struct result *result)
+static void run_judge_by_limits(const struct run_check *check, struct result *result)
 {
 	const struct judge_input input = { .results = result,
 					   .count = 1,
@@ -62,7 +71,7 @@ static void judge_result(const struct run_check *check, struct result *result)
 
 	struct verdicts verdicts = { .strict = check->strict };
 
-	judge(&input, &verdicts);
+	judge_results(&input, &verdicts);
 	verdicts_finish(&verdicts);
 	result_judge(result, &verdicts);
 }
@@ -74,14 +83,13 @@ static bool is_undecided(const void *verdicts, const struct plan_case *c)
 }
 
 /* The result with its judgement; also of what was measured before the run was stopped. */
-static enum status keep(const struct result *result, const char *directory, enum status status,
-			struct error *err)
+static enum status run_write_judged_result(const struct result *result, const char *directory,
+					   enum status status, struct error *err)
 {
 	struct error unwritten = ERROR_NONE;
-	char *path = xasprintf("%s/result.json", directory);
-	enum status written = result_write(result, path, status == STATUS_OK ? err : &unwritten);
+	enum status written =
+		result_write_to(result, directory, status == STATUS_OK ? err : &unwritten);
 
-	free(path);
 	error_clear(&unwritten);
 	return status == STATUS_OK ? written : status;
 }
@@ -93,16 +101,16 @@ enum status run_check_judge(const struct run_check *check, const struct plan *pl
 	enum status status = STATUS_OK;
 	struct plan part;
 
-	judge_result(check, result);
+	run_judge_by_limits(check, result);
 	/* Each by itself: no figure is rejected for what other devices took. */
-	part = plan_again(plan, is_undecided, result->judgement);
+	part = plan_subset(plan, is_undecided, result->judgement);
 	if (part.case_count) {
 		status = launches_extend(&part, probe, options, result, err);
 		if (status == STATUS_OK)
-			judge_result(check, result);
+			run_judge_by_limits(check, result);
 	}
 	free(part.cases);
-	return keep(result, options->directory, status, err);
+	return run_write_judged_result(result, options->directory, status, err);
 }
 
 enum status run_check_nodes(struct run_check *check, const struct config *config,
@@ -112,8 +120,9 @@ enum status run_check_nodes(struct run_check *check, const struct config *config
 	enum status status = STATUS_OK;
 
 	if (!check->limits.count) {
-		status = find_limits(check, config,
-				     result->device_count ? result->devices[0].name : "", &errors);
+		status = run_check_find_limits(check, config,
+					       result->device_count ? result->devices[0].name : "",
+					       &errors);
 		if (status == STATUS_OK && result->device_count &&
 		    !limits_make_sense(&check->limits, result, &errors))
 			status = STATUS_USAGE;
@@ -121,13 +130,13 @@ enum status run_check_nodes(struct run_check *check, const struct config *config
 			status = population_open(&check->population, NULL);
 	}
 	if (status != STATUS_OK)
-		error_set(err, status, "the limits cannot be applied: %s",
+		error_set(err, status, "cannot apply the limits: %s",
 			  errors.data ? errors.data : "");
 	text_release(&errors);
 	if (status != STATUS_OK)
 		return status;
-	judge_result(check, result);
-	return keep(result, directory, STATUS_OK, err);
+	run_judge_by_limits(check, result);
+	return run_write_judged_result(result, directory, STATUS_OK, err);
 }
 
 void run_check_release(struct run_check *check)

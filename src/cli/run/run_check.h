@@ -32,7 +32,7 @@ enum status run_check_judge(const struct run_check *check, const struct plan *pl
 /*
  * The same for the result of several nodes, in DIR/result.json: finds the limits only now, since
  * the conductor has no devices of its own; a second call applies the same. What one launch doesn't
- * decide stays INCONCLUSIVE (run_confirm.h).
+ * decide stays INCONCLUSIVE until run_fleet() measures it again.
  */
 enum status run_check_nodes(struct run_check *check, const struct config *config,
 			    const char *directory, struct result *result, struct error *err);

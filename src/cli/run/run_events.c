@@ -29,7 +29,7 @@ static void open_pipe(struct run_events *e)
 }
 
 /* Writes what can be written now. A disk that is full and a pipe that is closed end the stream. */
-static void flush(struct run_events *e)
+static void events_flush(struct run_events *e)
 {
 	size_t done = 0;
 
@@ -52,7 +52,8 @@ static void flush(struct run_events *e)
 		e->lines.length -= done;
 	}
 	if (e->lines.length > WAITING_MOST && !e->failure.message[0])
-		error_set(&e->failure, STATUS_IO, "%s: no process reads it: %zu MiB wait", e->path,
+		error_set(&e->failure, STATUS_IO,
+			  "%s: no process reads from it; %zu MiB are waiting", e->path,
 			  WAITING_MOST >> 20);
 	if (e->failure.message[0])
 		text_release(&e->lines);
@@ -64,24 +65,24 @@ static void flush_end(struct run_events *e)
 	double until = clock_seconds() + END_SECONDS;
 	size_t left;
 
-	flush(e);
+	events_flush(e);
 	while ((left = e->lines.length) > 0) {
 		struct pollfd it = { .fd = e->fd, .events = POLLOUT };
 
 		if (e->fd < 0 || signals_stops() || clock_seconds() > until) {
-			error_set(&e->failure, STATUS_IO, "%s: no process reads it", e->path);
+			error_set(&e->failure, STATUS_IO, "%s: no process reads from it", e->path);
 			text_release(&e->lines);
 			return;
 		}
 		poll(&it, 1, 100);
-		flush(e);
+		events_flush(e);
 		if (e->lines.length < left)
 			until = clock_seconds() + END_SECONDS;
 	}
 }
 
 /* Begins the stream; further launches of the run continue it. */
-static void begin(void *context, const struct result *header)
+static void events_begin(void *context, const struct result *header)
 {
 	struct run_events *e = context;
 
@@ -89,7 +90,7 @@ static void begin(void *context, const struct result *header)
 	if (!e->begun)
 		ocp_begin(e->stream, header);
 	e->begun = true;
-	flush(e);
+	events_flush(e);
 }
 
 /* The first figure: others may follow from cases of the whole run at its end. */
@@ -103,14 +104,14 @@ static uint64_t mark_of(const struct case_result *c)
 	return hash;
 }
 
-static void settle(void *context, const struct case_result *c)
+static void events_settle(void *context, const struct case_result *c)
 {
 	struct run_events *e = context;
 
 	ARRAY_GROW(e->told, e->told_count, e->told_capacity);
 	e->told[e->told_count++] = mark_of(c);
 	ocp_case(e->stream, c);
-	flush(e);
+	events_flush(e);
 }
 
 static int by_mark(const void *left, const void *right)
@@ -126,7 +127,7 @@ void run_events_rest(struct run_events *e, const struct result *result)
 
 	if (!e->stream)
 		return;
-	begin(e, result);
+	events_begin(e, result);
 	if (count)
 		qsort(e->told, count, sizeof(*e->told), by_mark);
 	for (size_t i = 0; i < result->case_count; i++) {
@@ -134,7 +135,7 @@ void run_events_rest(struct run_events *e, const struct result *result)
 
 		if (!count || !bsearch(&mark, e->told, count, sizeof(mark), by_mark)) {
 			ocp_case(e->stream, &result->cases[i]);
-			flush(e);
+			events_flush(e);
 		}
 	}
 }
@@ -195,7 +196,9 @@ enum status run_events_open(struct run_events *e, const char *path, const char *
 	e->stream = xcalloc(1, sizeof(*e->stream));
 	*e->stream = (struct ocp_stream){ .out = &e->lines, .live = true };
 	/* `e` stays where it is until run_events_close(). */
-	e->hooks = (struct conduct_events){ .context = e, .began = begin, .settled = settle };
+	e->hooks = (struct conduct_events){ .context = e,
+					    .began = events_begin,
+					    .settled = events_settle };
 	return STATUS_OK;
 }
 
@@ -204,9 +207,9 @@ void run_events_finish(struct run_events *e, const struct result *result)
 	if (!e->stream)
 		return;
 	if (!e->begun) {
-		begin(e, result);
+		events_begin(e, result);
 		for (size_t i = 0; i < result->case_count; i++)
-			settle(e, &result->cases[i]);
+			events_settle(e, &result->cases[i]);
 	}
 	ocp_end(e->stream, result);
 	flush_end(e);
@@ -223,7 +226,7 @@ enum status run_events_close(struct run_events *e, struct error *err)
 	e->told = NULL;
 	text_release(&e->lines);
 	if (e->failure.message[0])
-		return error_set(err, e->failure.status, "%s: the events end early",
+		return error_set(err, e->failure.status, "%s: the events are incomplete",
 				 e->failure.message);
 	return STATUS_OK;
 }

@@ -7,50 +7,55 @@
 #include "base/memory.h"
 #include "result/host/host_findings.h"
 
-struct findings {
+struct preflight_findings {
 	struct finding *items;
 	size_t count, capacity;
 };
 
-static void add(void *context, const struct finding *finding)
+static void preflight_add_finding(void *context, const struct finding *finding)
 {
-	struct findings *list = context;
+	struct preflight_findings *list = context;
 
 	/*
 	 * A backend that is not there on a machine that does not have it is no finding about this
 	 * run.
 	 */
-	if (strncmp(finding->subject, "backend ", 8) == 0)
+	if (strcmp(finding->topic, FINDING_BACKEND) == 0)
 		return;
 	ARRAY_GROW(list->items, list->count, list->capacity);
 	list->items[list->count++] = *finding;
 }
 
-static void collect(struct findings *list, const struct probe *probe, const char *directory)
+static void preflight_collect_findings(struct preflight_findings *list, const struct probe *probe,
+				       const char *directory)
 {
 	for (size_t i = 0; i < probe->device_count; i++)
-		device_findings(&probe->devices[i], add, list);
+		device_findings(&probe->devices[i], preflight_add_finding, list);
 	for (size_t i = 0; i < probe->finding_count; i++)
-		add(list, &probe->findings[i]);
-	host_findings("", directory, add, list);
+		preflight_add_finding(list, &probe->findings[i]);
+	host_findings("", directory, preflight_add_finding, list);
 }
 
 void health_collect(const struct probe *probe, struct finding **out, size_t *count)
 {
-	struct findings list = { 0 };
+	struct preflight_findings list = { 0 };
 
-	collect(&list, probe, ".");
+	preflight_collect_findings(&list, probe, ".");
 	*out = list.items;
 	*count = list.count;
 }
 
-static void add_error(struct findings *list, const char *subject, const char *id, const char *text)
+static void run_health_add_error(struct preflight_findings *list, const char *topic, const char *id,
+				 const char *text)
 {
 	struct finding f = { .severity = SEVERITY_ERROR };
 
-	snprintf(f.subject, sizeof(f.subject), "%s%s%s", subject, *id ? " " : "", id);
+	if (*id)
+		finding_set_device(&f, topic, id);
+	else
+		finding_set_subject(&f, topic, "");
 	snprintf(f.text, sizeof(f.text), "%.300s", text);
-	add(list, &f);
+	preflight_add_finding(list, &f);
 }
 
 static bool is_there(const struct probe *probe, const struct device_info *device)
@@ -65,18 +70,18 @@ static bool is_there(const struct probe *probe, const struct device_info *device
 /* A device of the run that is no longer there, and a probe that fails, are findings, too. */
 static void probe_again(const struct config *config, struct result *result)
 {
-	struct findings list = { 0 };
+	struct preflight_findings list = { 0 };
 	struct error err = ERROR_NONE;
 	struct probe probe;
 
 	if (probe_devices(&probe, config, &err) != STATUS_OK) {
-		add_error(&list, "devices", "", err.message);
+		run_health_add_error(&list, FINDING_LOST, "", err.message);
 	} else {
-		collect(&list, &probe, ".");
+		preflight_collect_findings(&list, &probe, ".");
 		for (size_t i = 0; i < result->device_count; i++)
 			if (!is_there(&probe, &result->devices[i]))
-				add_error(&list, "device", result->devices[i].id,
-					  "it is gone: it was there when the run began");
+				run_health_add_error(&list, FINDING_DEVICE, result->devices[i].id,
+						     "lost during the run");
 		probe_release(&probe);
 	}
 	result->postflight = list.items;
@@ -86,9 +91,6 @@ static void probe_again(const struct config *config, struct result *result)
 enum status health_add(struct result *result, struct finding *before, size_t count,
 		       const struct config *config, const char *directory, struct error *err)
 {
-	char *path = xasprintf("%s/result.json", directory);
-	enum status status;
-
 	/* After the devices that were lost, which every run says. */
 	result->preflight =
 		xrealloc(result->preflight, result->preflight_count + count, sizeof(*before));
@@ -98,7 +100,5 @@ enum status health_add(struct result *result, struct finding *before, size_t cou
 	result->preflight_count += count;
 	free(before);
 	probe_again(config, result);
-	status = result_write(result, path, err);
-	free(path);
-	return status;
+	return result_write_to(result, directory, err);
 }

@@ -3,9 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "judge/estimate/pool.h"
 #include "measure/processes/signals.h"
 #include "plan/schema.h"
@@ -14,47 +17,6 @@
 char *launch_directory(const char *directory, size_t launch)
 {
 	return launch == 1 ? xstrdup(directory) : xasprintf("%s/launch-%zu", directory, launch);
-}
-
-bool launch_begun(const char *directory)
-{
-	struct error why = ERROR_NONE;
-
-	return journal_vacant(directory, &why) != STATUS_OK;
-}
-
-enum status launches_add(struct launches *launches, const struct plan *plan,
-			 const struct probe *probe, const struct conduct_options *options,
-			 size_t launch, struct error *err)
-{
-	char *directory, number[24];
-	struct conduct_options one = *options;
-	enum status status;
-
-	/* Between two launches no other code checks. */
-	if (signals_stops()) {
-		launches->stopped = true;
-		if (options->stopped_by)
-			*options->stopped_by = signals_last_stop();
-		return error_set(err, STATUS_INTERRUPTED, "interrupted");
-	}
-	snprintf(number, sizeof(number), "%zu", launch);
-	setenv(LAUNCH_VARIABLE, number, 1);
-	directory = launch_directory(options->directory, launch);
-	one.directory = directory;
-	if (options->status) {
-		options->status->launch = launch;
-		if (options->status->launches < launch)
-			options->status->launches = launch;
-	}
-	one.resume = options->resume && (launch == 1 || launch_begun(directory));
-	ARRAY_GROW(launches->items, launches->count, launches->capacity);
-	status = conduct(plan, probe, &one, &launches->items[launches->count], err);
-	/* Nothing was begun: there is nothing to keep. */
-	if (launches->items[launches->count].gpuproof_version)
-		launches->count++;
-	free(directory);
-	return status;
 }
 
 static int64_t run_integer(const struct plan *plan, const char *key)
@@ -70,6 +32,54 @@ bool launches_auto(const struct plan *plan)
 size_t launches_least(const struct plan *plan)
 {
 	return launches_auto(plan) ? LAUNCHES_AUTO_LEAST : (size_t)run_integer(plan, "launches");
+}
+
+/* The launch has the number in its environment, its status and its directory. */
+static struct conduct_options options_of_launch(const struct conduct_options *options,
+						size_t launch)
+{
+	struct conduct_options one = *options;
+	char number[24];
+
+	snprintf(number, sizeof(number), "%zu", launch);
+	setenv(LAUNCH_VARIABLE, number, 1);
+	one.directory = launch_directory(options->directory, launch);
+	one.resume = options->resume && (launch == 1 || journal_begun(one.directory));
+	if (options->status)
+		options->status->launch = launch;
+	return one;
+}
+
+enum status launches_run(struct launches *launches, const struct plan *plan,
+			 const struct probe *probe, const struct conduct_options *options,
+			 size_t first, size_t last, struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	launches->decided_by = launches_auto(plan) ? LAUNCHES_AUTO_LEAST : 0;
+	if (options->status && options->status->launches < last)
+		options->status->launches = last;
+	for (size_t launch = first; launch <= last && status == STATUS_OK; launch++) {
+		struct conduct_options one;
+
+		/* Between two launches no other code checks. */
+		if (signals_stops()) {
+			launches->stopped = true;
+			if (options->stopped_by)
+				*options->stopped_by = signals_last_stop();
+			return error_set(err, STATUS_INTERRUPTED, "interrupted");
+		}
+		if (last > first && !options->quiet)
+			fprintf(stderr, "gpuproof: launch %zu of %zu%s\n", launch, last,
+				launches_auto(plan) ? " or more" : "");
+		one = options_of_launch(options, launch);
+		ARRAY_GROW(launches->items, launches->count, launches->capacity);
+		status = conduct(plan, probe, &one, &launches->items[launches->count], err);
+		/* Nothing was begun: there is nothing to keep. */
+		launches->count += launches->items[launches->count].gpuproof_version != NULL;
+		free((char *)one.directory);
+	}
+	return status;
 }
 
 /* How often launches = auto carries each of the plan's cases out; the first ones tell. */
@@ -92,20 +102,17 @@ static size_t *launches_needed(const struct launches *launches, const struct pla
 	}
 	if (cut && !quiet)
 		fprintf(stderr,
-			"gpuproof: %zu case%s more than launches_most = %zu to be known to %s\n",
+			"gpuproof: %zu case%s more than launches_most = %zu for a precision of "
+			"%s\n",
 			cut, cut == 1 ? " needs" : "s need", limit,
 			section_text(run, "launch_target"));
 	return needed;
 }
 
-/* One more launch of the cases that need it; borrows everything from `plan` but the array. */
-static enum status add_part(struct launches *launches, const struct plan *plan,
-			    const size_t *needed, size_t most, const struct probe *probe,
-			    const struct conduct_options *options, struct error *err)
+/* The cases that need this launch; borrows everything from `plan` but the array. */
+static struct plan cases_of_launch(const struct plan *plan, const size_t *needed, size_t launch)
 {
 	struct plan part = *plan;
-	size_t launch = launches->count + 1;
-	enum status status;
 
 	part.cases = xcalloc(plan->case_count + 1, sizeof(*part.cases));
 	part.case_count = 0;
@@ -116,49 +123,36 @@ static enum status add_part(struct launches *launches, const struct plan *plan,
 		part.cases[part.case_count].index = part.case_count;
 		part.case_count++;
 	}
-	if (!options->quiet && !signals_stops())
-		fprintf(stderr, "gpuproof: launch %zu of %zu, of %zu of %zu cases\n", launch, most,
-			part.case_count, plan->case_count);
-	status = launches_add(launches, &part, probe, options, launch, err);
-	free(part.cases);
-	return status;
+	return part;
 }
 
-static enum status add_needed(struct launches *launches, const struct plan *plan,
-			      const struct probe *probe, const struct conduct_options *options,
-			      struct error *err)
+enum status launches_run_needed(struct launches *launches, const struct plan *plan,
+				const struct probe *probe, const struct conduct_options *options,
+				struct error *err)
 {
-	size_t most;
-	size_t *needed = launches_needed(launches, plan, &most, options->quiet);
 	enum status status = STATUS_OK;
+	size_t most, *needed;
 
+	if (!launches_auto(plan))
+		return STATUS_OK;
+	needed = launches_needed(launches, plan, &most, options->quiet);
 	if (options->status)
 		options->status->launches = most;
-	while (launches->count < most && status == STATUS_OK)
-		status = add_part(launches, plan, needed, most, probe, options, err);
+	while (launches->count < most && status == STATUS_OK) {
+		size_t launch = launches->count + 1;
+		struct plan part = cases_of_launch(plan, needed, launch);
+
+		if (!options->quiet && !signals_stops())
+			fprintf(stderr, "gpuproof: launch %zu of %zu, of %zu of %zu cases\n",
+				launch, most, part.case_count, plan->case_count);
+		status = launches_run(launches, &part, probe, options, launch, launch, err);
+		free(part.cases);
+	}
 	free(needed);
 	return status;
 }
 
-enum status launches_run(struct launches *launches, const struct plan *plan,
-			 const struct probe *probe, const struct conduct_options *options,
-			 struct error *err)
-{
-	size_t count = launches_least(plan);
-
-	if (options->status)
-		options->status->launches = count;
-	for (size_t launch = launches->count + 1; launch <= count; launch++) {
-		if (count > 1 && !options->quiet && !signals_stops())
-			fprintf(stderr, "gpuproof: launch %zu of %zu%s\n", launch, count,
-				launches_auto(plan) ? " or more" : "");
-		if (launches_add(launches, plan, probe, options, launch, err) != STATUS_OK)
-			return err->status;
-	}
-	return launches_auto(plan) ? add_needed(launches, plan, probe, options, err) : STATUS_OK;
-}
-
-static void set_state(struct result *result, const char *state)
+static void run_launches_set_state(struct result *result, const char *state)
 {
 	free(result->state);
 	result->state = xstrdup(state);
@@ -173,11 +167,11 @@ static size_t complete_ones(const struct launches *launches, struct result *resu
 	for (size_t i = 1; i < launches->count; i++) {
 		if (strcmp(launches->items[i].state, "complete") == 0)
 			continue;
-		set_state(result, launches->items[i].state);
+		run_launches_set_state(result, launches->items[i].state);
 		return i;
 	}
 	if (launches->stopped && strcmp(result->state, "complete") == 0)
-		set_state(result, "interrupted");
+		run_launches_set_state(result, "interrupted");
 	return launches->count;
 }
 
@@ -193,12 +187,17 @@ enum status launches_pool(struct launches *launches, const char *directory, stru
 		return STATUS_OK;
 	*result = launches->items[0];
 	memset(&launches->items[0], 0, sizeof(launches->items[0]));
-	if (count > 1 || launches->stopped) {
+	if (count > 1 || launches->stopped)
 		pool_launches(result, 1, launches->items + 1, complete_ones(launches, result) - 1);
-		path = xasprintf("%s/result.json", directory);
+	else
+		pool_settle(result);
+	if (launches->decided_by)
+		pool_widen_by_first(result, launches->decided_by);
+	path = xasprintf("%s/result.json", directory);
+	/* The result of a single launch that could not be written stays unwritten. */
+	if (count > 1 || launches->stopped || access(path, F_OK) == 0)
 		status = result_write(result, path, err);
-		free(path);
-	}
+	free(path);
 	launches_release(launches);
 	return status;
 }
@@ -228,12 +227,14 @@ enum status launches_extend(const struct plan *part, const struct probe *probe,
 	more.resume = false;
 	if (!options->quiet)
 		fprintf(stderr,
-			"gpuproof: %zu case%s not decided by one launch: %d more launches\n",
+			"gpuproof: %zu case%s undecided after one launch: %d more launches\n",
 			part->case_count, part->case_count == 1 ? " is" : "s are",
 			LAUNCHES_EXTENSION);
-	for (int i = 0; i < LAUNCHES_EXTENSION && status == STATUS_OK; i++)
-		status = launches_add(&launches, part, probe, &more,
-				      free_launch(options->directory), err);
+	for (int i = 0; i < LAUNCHES_EXTENSION && status == STATUS_OK; i++) {
+		size_t launch = free_launch(options->directory);
+
+		status = launches_run(&launches, part, probe, &more, launch, launch, err);
+	}
 	if (status == STATUS_OK)
 		pool_launches(result, before, launches.items, launches.count);
 	launches_release(&launches);
@@ -246,4 +247,104 @@ void launches_release(struct launches *launches)
 		result_release(&launches->items[i]);
 	free(launches->items);
 	memset(launches, 0, sizeof(*launches));
+}
+
+static void count_left(struct run_left *left, const struct plan *plan, const bool *done)
+{
+	left->planned += plan->case_count;
+	for (size_t i = 0; i < plan->case_count; i++) {
+		if (done && done[i])
+			continue;
+		left->cases++;
+		left->seconds += plan->cases[i].skip_reason ? 0 : plan->cases[i].estimate_seconds;
+	}
+}
+
+enum status run_left_new(struct run_left *left, const struct plan *plan, const char *directory,
+			 struct error *err)
+{
+	*left = (struct run_left){ .launches = launches_least(plan) };
+	for (size_t launch = 1; launch <= left->launches; launch++)
+		count_left(left, plan, NULL);
+	return journal_vacant(directory, err);
+}
+
+enum status run_left_of(struct run_left *left, const struct plan *plan, const char *directory,
+			struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	*left = (struct run_left){ .launches = launches_least(plan) };
+	for (size_t launch = 1; launch <= left->launches && status == STATUS_OK; launch++) {
+		char *path = launch_directory(directory, launch);
+		bool *done = xcalloc(plan->case_count, sizeof(*done));
+
+		/* The first one is the run; a further one may not have begun. */
+		if (launch == 1 || journal_begun(path))
+			status = journal_look(path, plan, done, err);
+		count_left(left, plan, done);
+		free(done);
+		free(path);
+	}
+	return status;
+}
+
+bool run_left_nothing(const struct run_left *left, const char *directory, struct result *result)
+{
+	struct error err = ERROR_NONE;
+	bool whole = left->cases == 0 && result_read_from(result, directory, &err) == STATUS_OK;
+
+	if (whole &&
+	    (strcmp(result->state, "complete") != 0 || result->case_count < result->planned ||
+	     result_launches(result) < left->launches)) {
+		result_release(result);
+		whole = false;
+	}
+	return whole;
+}
+
+static bool modified(const char *directory, const char *name, struct timespec *when)
+{
+	char *path = xasprintf("%s/%s", directory, name);
+	struct stat about;
+	bool there = stat(path, &about) == 0;
+
+	if (there)
+		*when = about.st_mtim;
+	free(path);
+	return there;
+}
+
+bool run_left_reported(const char *directory)
+{
+	struct timespec result, report;
+
+	return modified(directory, "result.json", &result) &&
+	       modified(directory, "report.html", &report) &&
+	       (report.tv_sec > result.tv_sec ||
+		(report.tv_sec == result.tv_sec && report.tv_nsec >= result.tv_nsec));
+}
+
+void run_left_announce(const struct run_left *left, const struct plan *plan, const char *directory)
+{
+	size_t launches = left->launches;
+	char time[32], several[48] = "";
+
+	if (launches > 1)
+		snprintf(several, sizeof(several), " %s %zu launches",
+			 left->cases < left->planned ? "of" : "in", launches);
+	if (left->cases == 0) {
+		fprintf(stderr, "gpuproof: nothing to do: %s contains all %zu case%s%s\n",
+			directory, left->planned, text_plural(left->planned), several);
+		return;
+	}
+	units_about(left->seconds, time, sizeof(time));
+	if (left->cases < left->planned)
+		fprintf(stderr, "gpuproof: %zu of %zu case%s%s left", left->cases, left->planned,
+			text_plural(left->planned), several);
+	else
+		fprintf(stderr, "gpuproof: %zu case%s%s", plan->case_count,
+			text_plural(plan->case_count), several);
+	fprintf(stderr, " on %zu device%s, about %s, into %s\n", plan->device_count,
+		text_plural(plan->device_count), time, directory);
 }

@@ -6,7 +6,9 @@
 
 #include "base/text.h"
 #include "plan/resolve.h"
+#include "result/host/host_findings.h"
 #include "run/group.h"
+#include "run/journal.h"
 
 /* Why there is nothing to run on: what the config asks for, and what the backends told. */
 static enum status no_devices(const struct config *config, const struct probe *probe,
@@ -17,18 +19,17 @@ static enum status no_devices(const struct config *config, const struct probe *p
 	struct text why = TEXT_EMPTY;
 
 	if (backend && strcmp(backend->values[0].text, "auto") != 0)
-		text_addf(&why, ": backend = %s is asked for by %s", backend->values[0].text,
+		text_addf(&why, ": backend = %s (%s)", backend->values[0].text,
 			  text_starts_with(backend->origin, "--") ? "the command line"
 								  : backend->origin);
 	for (size_t i = 0; i < probe->finding_count; i++)
 		text_addf(&why, "\n  %s: %s", probe->findings[i].subject, probe->findings[i].text);
-	error_set(err, STATUS_UNSUPPORTED, "there is no device to run on%s",
-		  why.length ? why.data : "");
+	error_set(err, STATUS_UNSUPPORTED, "no device to run on%s", why.length ? why.data : "");
 	text_release(&why);
 	return err->status;
 }
 
-static enum status make_plan(struct run_setup *setup, bool in_fleet, struct error *err)
+static enum status build_plan(struct run_setup *setup, bool in_fleet, struct error *err)
 {
 	const struct probe *probe = &setup->probe;
 	struct device_info *devices = NULL;
@@ -46,14 +47,14 @@ static enum status make_plan(struct run_setup *setup, bool in_fleet, struct erro
 	      plan_has_groups(&setup->config)))
 		status = error_set(err, STATUS_USAGE, "%s: no case to run%s", setup->config.name,
 				   plan_has_groups(&setup->config)
-					   ? "; its cases need several nodes: --hosts FILE, or "
+					   ? "; its cases need several nodes: add --hosts FILE, or "
 					     "--simulate-nodes 3 to try them"
 					   : "");
 	free(devices);
 	return status;
 }
 
-static int count_gpus(const struct probe *probe)
+static int setup_count_gpus(const struct probe *probe)
 {
 	int count = 0;
 
@@ -63,12 +64,69 @@ static int count_gpus(const struct probe *probe)
 }
 
 /*
+ * True if the config promises a judgement (promises), a section of it names a backend of GPUs, and
+ * the run may choose any backend.
+ */
+static bool is_about_gpus(const struct config *config)
+{
+	const struct section *run = config_section(config, "run", "");
+	const struct setting *chosen = setting_or_null(run, "backend");
+	const struct setting *promises = setting_or_null(run, "promises");
+
+	if ((chosen && strcmp(chosen->values[0].text, "auto") != 0) || !promises ||
+	    !promises->count)
+		return false;
+	for (size_t i = 0; i < config->count; i++) {
+		const struct section *section = &config->sections[i];
+		const struct setting *backend = strcmp(section->kind, "suite") == 0
+							? setting_or_null(section, "backend")
+							: NULL;
+
+		if (backend && strcmp(backend->values[0].text, "host") != 0 &&
+		    strcmp(backend->values[0].text, "auto") != 0)
+			return true;
+	}
+	return false;
+}
+
+/* Adds what doctor finds wrong with the driver. */
+static void add_driver_finding(void *text, const struct finding *finding)
+{
+	static const char *const topics[] = { FINDING_DRIVER, FINDING_DEVICE_NODES,
+					      FINDING_PERMISSIONS };
+	bool ok = finding->severity == SEVERITY_OK;
+
+	for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]) && !ok; i++)
+		if (strcmp(finding->topic, topics[i]) == 0)
+			text_addf(text, "\n  %s: %s", finding->subject, finding->text);
+}
+
+enum status run_setup_refuse_cpu(const struct run_setup *setup, struct error *err)
+{
+	struct text why = TEXT_EMPTY;
+
+	if (setup_count_gpus(&setup->probe) || !is_about_gpus(&setup->config))
+		return STATUS_OK;
+	host_findings("", ".", add_driver_finding, &why);
+	for (size_t i = 0; i < setup->probe.finding_count; i++)
+		if (strcmp(setup->probe.findings[i].topic, FINDING_BACKEND) == 0)
+			text_addf(&why, "\n  %s: %s", setup->probe.findings[i].subject,
+				  setup->probe.findings[i].text);
+	error_set(err, STATUS_UNSUPPORTED,
+		  "%s accepts GPUs, and no GPU is visible. To judge the CPU instead: --backend "
+		  "host%s",
+		  setup->config.name, why.data ? why.data : "");
+	text_release(&why);
+	return err->status;
+}
+
+/*
  * Keeps every `shares`th device of each GPU backend, or, where there are more shares than GPUs, one
  * that several have; the host is everybody's.
  */
-static void keep_share(struct probe *probe, int share, int shares)
+static void run_setup_keep_share(struct probe *probe, int share, int shares)
 {
-	int gpus = count_gpus(probe), own = share % shares;
+	int gpus = setup_count_gpus(probe), own = share % shares;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < probe->device_count; i++) {
@@ -81,75 +139,68 @@ static void keep_share(struct probe *probe, int share, int shares)
 	probe->device_count = kept;
 }
 
-static enum status finish(struct run_setup *setup, enum status status, struct text *errors,
-			  struct error *err)
+/* The config that the run in `directory` began with; of `run`, unless that is NULL. */
+static enum status run_setup_read_config_of(const char *directory, const char *run,
+					    struct config *config, struct text *errors,
+					    struct error *err)
 {
-	if (errors->data)
-		fputs(errors->data, stderr);
-	if (status == STATUS_OK &&
-	    (probe_devices(&setup->probe, &setup->config, err) != STATUS_OK ||
-	     make_plan(setup, false, err) != STATUS_OK))
-		status = err->status;
-	text_release(errors);
+	struct result header = { 0 };
+	enum status status = journal_read_header(directory, &header, err);
+
+	if (status != STATUS_OK)
+		return run ? error_prefix(err, "the run directory must be shared by all nodes")
+			   : status;
+	if (run && strcmp(header.run_id, run) != 0)
+		status = error_set(err, STATUS_USAGE,
+				   "%s belongs to another run on this node; the run directory must "
+				   "be shared by all nodes",
+				   directory);
+	else
+		status = config_parse_written(config, header.config_name, header.config_text,
+					      strlen(header.config_text), errors);
+	result_release(&header);
 	return status;
 }
 
-enum status run_setup_load(struct run_setup *setup, const char *source,
-			   const struct override *overrides, size_t override_count,
-			   struct error *err)
+enum status run_setup_config(struct run_setup *setup, const char *source,
+			     const struct override *overrides, size_t override_count,
+			     const char *resume, struct error *err)
 {
 	struct text errors = TEXT_EMPTY;
-
-	memset(setup, 0, sizeof(*setup));
-	return finish(setup,
-		      config_load(&setup->config, source, overrides, override_count, &errors),
-		      &errors, err);
-}
-
-enum status run_setup_resume(struct run_setup *setup, const char *directory, struct error *err)
-{
-	struct text errors = TEXT_EMPTY;
-	struct result header = { 0 };
 	enum status status;
 
 	memset(setup, 0, sizeof(*setup));
-	if (conduct_resume_header(directory, &header, err) != STATUS_OK)
-		return err->status;
-	status = config_parse_written(&setup->config, header.config_name, header.config_text,
-				      strlen(header.config_text), &errors);
-	result_release(&header);
-	return finish(setup, status, &errors, err);
+	status = resume ? run_setup_read_config_of(resume, NULL, &setup->config, &errors, err)
+			: config_load(&setup->config, source, overrides, override_count, &errors);
+	if (errors.data)
+		fputs(errors.data, stderr);
+	text_release(&errors);
+	return status;
+}
+
+enum status run_setup_plan(struct run_setup *setup, struct error *err)
+{
+	if (probe_devices(&setup->probe, &setup->config, err) == STATUS_OK)
+		build_plan(setup, false, err);
+	return err->status;
 }
 
 enum status run_setup_node(struct run_setup *setup, const char *directory, const char *run,
 			   int share, int shares, struct error *err)
 {
 	struct text errors = TEXT_EMPTY;
-	struct result header = { 0 };
 	enum status status;
 
 	memset(setup, 0, sizeof(*setup));
-	if (conduct_resume_header(directory, &header, err) != STATUS_OK)
-		return error_prefix(err, "the folder of the run must be the same on all nodes");
-	if (strcmp(header.run_id, run) != 0)
-		status = error_set(err, STATUS_USAGE,
-				   "%s is of another run on this node; the folder of the run must "
-				   "be the same on all nodes",
-				   directory);
-	else
-		status =
-			config_parse_written(&setup->config, header.config_name, header.config_text,
-					     strlen(header.config_text), &errors);
-	result_release(&header);
+	status = run_setup_read_config_of(directory, run, &setup->config, &errors, err);
 	if (status == STATUS_OK)
 		status = probe_devices(&setup->probe, &setup->config, err);
 	if (status == STATUS_OK)
-		keep_share(&setup->probe, share, shares > 0 ? shares : 1);
+		run_setup_keep_share(&setup->probe, share, shares > 0 ? shares : 1);
 	if (status == STATUS_OK)
-		status = make_plan(setup, true, err);
+		status = build_plan(setup, true, err);
 	if (status != STATUS_OK && !err->message[0])
-		error_set(err, status, "%s",
-			  errors.data ? errors.data : "the config is unreadable");
+		error_set(err, status, "%s", errors.data ? errors.data : "cannot read the config");
 	text_release(&errors);
 	return status;
 }
@@ -159,21 +210,17 @@ enum status run_setup_group(struct run_setup *setup, const char *directory,
 			    struct error *err)
 {
 	struct text errors = TEXT_EMPTY;
-	struct result header = { 0 };
 	struct device_info *devices = NULL;
 	size_t count = 0;
 
 	memset(setup, 0, sizeof(*setup));
-	if (conduct_resume_header(directory, &header, err) != STATUS_OK)
-		return err->status;
-	if (config_parse_written(&setup->config, header.config_name, header.config_text,
-				 strlen(header.config_text), &errors) != STATUS_OK)
+	if (run_setup_read_config_of(directory, NULL, &setup->config, &errors, err) != STATUS_OK &&
+	    !err->message[0])
 		error_set(err, STATUS_INTERNAL, "%s", errors.data);
 	if (err->status == STATUS_OK && group_devices(directory, names, (size_t)group->nodes,
 						      &devices, &count, err) == STATUS_OK)
 		plan_build_group(&setup->plan, &setup->config, devices, count, group, err);
 	free(devices);
-	result_release(&header);
 	text_release(&errors);
 	return err->status;
 }

@@ -11,18 +11,18 @@ struct run_setup {
 };
 
 /*
- * Reads the config, looks for devices and expands the plan. The config's errors go to stderr, with
- * STATUS_USAGE and an empty `err`. Released by the caller in any case.
+ * Reads the config `source`, or the one stored with the run in the directory `resume` (else NULL).
+ * Its errors go to stderr, with STATUS_USAGE and an empty `err`. The caller always releases it.
  */
-enum status run_setup_load(struct run_setup *setup, const char *source,
-			   const struct override *overrides, size_t override_count,
-			   struct error *err);
-/* The same for the run in `directory`, to be continued. */
-enum status run_setup_resume(struct run_setup *setup, const char *directory, struct error *err);
+enum status run_setup_config(struct run_setup *setup, const char *source,
+			     const struct override *overrides, size_t override_count,
+			     const char *resume, struct error *err);
+/* Then looks for devices and expands the plan. */
+enum status run_setup_plan(struct run_setup *setup, struct error *err);
 /*
- * As run_setup_resume() for one node of a run on several, whose header is in `directory`: of GPUs
- * only each `shares`th from `share` on, where nodes are simulated on one machine. STATUS_USAGE
- * where the folder is of another run than `run`.
+ * Both for one node of the run `run` on several, whose header is in `directory`: of GPUs only each
+ * `shares`th from `share` on, where nodes are simulated on one machine. STATUS_USAGE where the
+ * folder is of another run.
  */
 enum status run_setup_node(struct run_setup *setup, const char *directory, const char *run,
 			   int share, int shares, struct error *err);
@@ -34,6 +34,12 @@ enum status run_setup_node(struct run_setup *setup, const char *directory, const
 enum status run_setup_group(struct run_setup *setup, const char *directory,
 			    const char *const *names, const struct plan_group *group,
 			    struct error *err);
+
+/*
+ * STATUS_UNSUPPORTED with doctor's reasons where the config promises a judgement of GPUs and none
+ * is visible: the CPU is not judged in their place, unless --backend host asks for it.
+ */
+enum status run_setup_refuse_cpu(const struct run_setup *setup, struct error *err);
 
 void run_setup_release(struct run_setup *setup);
 

@@ -13,7 +13,8 @@
 #include "cli/fold.h"
 #include "cli/output/table.h"
 #include "judge/impossible.h"
-#include "report/page/headline_lines.h"
+#include "plan/suite.h"
+#include "report/run/headline_lines.h"
 #include "result/outcome.h"
 #include "result/status/soak_rows.h"
 #include "result/verdict.h"
@@ -21,7 +22,7 @@
 #define MOST_SHOWN 20
 
 /* https://no-color.org: present and not empty. */
-static bool coloured(void)
+static bool summary_coloured(void)
 {
 	const char *no_color = getenv("NO_COLOR");
 
@@ -30,7 +31,7 @@ static bool coloured(void)
 
 static void print_bad(const struct result *result, enum case_status status)
 {
-	const char *on = coloured() ? "\033[31m" : "", *off = *on ? "\033[0m" : "";
+	const char *on = summary_coloured() ? "\033[31m" : "", *off = *on ? "\033[0m" : "";
 	size_t shown = 0;
 
 	for (size_t i = 0; i < result->case_count; i++) {
@@ -44,10 +45,10 @@ static void print_bad(const struct result *result, enum case_status status)
 		printf("and %zu more\n", shown - MOST_SHOWN);
 }
 
-static void print_lost(const struct result *result)
+static void run_summary_print_lost(const struct result *result)
 {
 	for (size_t i = 0; i < result->preflight_count; i++)
-		if (strcmp(result->preflight[i].subject, FINDING_LOST) == 0)
+		if (strcmp(result->preflight[i].topic, FINDING_LOST) == 0)
 			printf("%s\n", result->preflight[i].text);
 	for (size_t i = 0; i < result->case_count; i++)
 		for (size_t l = 0; l < result->cases[i].lost_count; l++)
@@ -93,27 +94,25 @@ static size_t count_stopped(const struct result *result)
 }
 
 /* Folds lines at the terminal's edge between words; in a pipe a line stays a line. */
-static void print_folded(const struct text *lines)
+static void summary_print_folded(const struct text *lines)
 {
 	struct text folded = TEXT_EMPTY;
 
 	if (isatty(STDOUT_FILENO))
-		fold(&folded, lines->data ? lines->data : "", terminal_columns(stdout));
+		fold_text(&folded, lines->data ? lines->data : "", table_terminal_columns(stdout));
 	else
 		text_add(&folded, lines->data ? lines->data : "");
 	fputs(folded.data ? folded.data : "", stdout);
 	text_release(&folded);
 }
 
-/* In a pipe each case had a line of its own; at a terminal progress has wiped itself away. */
 static void print_headlines(const struct result *result)
 {
 	struct text lines = TEXT_EMPTY, answers = TEXT_EMPTY;
 
-	if (isatty(STDOUT_FILENO))
-		headline_lines(result, &lines, &answers);
+	headline_lines(result, &lines, &answers);
 	fputs(lines.data ? lines.data : "", stdout);
-	print_folded(&answers);
+	summary_print_folded(&answers);
 	text_release(&lines);
 	text_release(&answers);
 }
@@ -163,7 +162,7 @@ static void print_skipped(const struct result *result)
 	}
 	if (count > MOST_SHOWN)
 		text_addf(&lines, "and %zu more reasons\n", count - MOST_SHOWN);
-	print_folded(&lines);
+	summary_print_folded(&lines);
 	text_release(&lines);
 	free(groups);
 }
@@ -182,16 +181,32 @@ static void print_soak(const struct result *result)
 	soak_rows_release(&rows);
 }
 
+static void print_statements(const struct result *result)
+{
+	struct text lines = TEXT_EMPTY;
+
+	for (const struct suite *const *suite = suites; *suite; suite++) {
+		char *words = (*suite)->statement ? (*suite)->statement(result) : NULL;
+
+		if (words)
+			text_addf(&lines, "%s\n", words);
+		free(words);
+	}
+	summary_print_folded(&lines);
+	text_release(&lines);
+}
+
 void run_print_summary(const struct result *result)
 {
 	static const enum case_status order[] = { CASE_OK, CASE_SKIPPED, CASE_FAILED, CASE_ERROR };
 	const char *separator = ": ";
 	char time[32];
 
+	print_skipped(result);
+	print_statements(result);
 	print_headlines(result);
 	print_soak(result);
-	print_skipped(result);
-	printf("%zu case%s", result->planned, result->planned == 1 ? "" : "s");
+	printf("%zu case%s", result->planned, text_plural(result->planned));
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		size_t n = result_count(result, order[i]);
 
@@ -211,7 +226,7 @@ void run_print_summary(const struct result *result)
 	print_bad(result, CASE_FAILED);
 	print_bad(result, CASE_ERROR);
 	print_impossible(result);
-	print_lost(result);
+	run_summary_print_lost(result);
 	if (result_memory_errors(result))
 		printf("%" PRIu64 " uncorrected memory errors (ECC)\n",
 		       result_memory_errors(result));
@@ -224,12 +239,11 @@ void run_print_judgement(const struct result *result, const char *directory)
 	if (result->judgement) {
 		text_addf(&line, "%s\n", result->judgement->sentence);
 	} else {
-		text_add(&line, "Nothing was judged: these are figures without a verdict; gpuproof "
-				"check ");
+		text_add(&line, "No limits applied. For a verdict: gpuproof check ");
 		text_add_shell_word(&line, directory);
-		text_add(&line, " gives one.\n");
+		text_add(&line, "\n");
 	}
-	print_folded(&line);
+	summary_print_folded(&line);
 	text_release(&line);
 }
 
@@ -239,7 +253,7 @@ void run_print_resume(const char *directory)
 
 	text_add_shell_word(&word, directory);
 	fprintf(stderr,
-		"gpuproof: finished cases are kept; continue with: gpuproof run --resume %s\n",
+		"gpuproof: finished cases are saved. To continue: gpuproof run --resume %s\n",
 		word.data);
 	text_release(&word);
 }

@@ -24,7 +24,7 @@ static bool cuda_number(int version, char *out, size_t size)
  * NVML reports the driver's version; without NVML only that of the newest CUDA it supports is
  * known.
  */
-static bool driver_version(char *out, size_t size)
+static bool nvml_driver_version(char *out, size_t size)
 {
 	return nvml_open(NULL) == STATUS_OK &&
 	       nvml.nvmlSystemGetDriverVersion(out, (unsigned)size) == NVML_SUCCESS;
@@ -61,7 +61,7 @@ static bool found_cublaslt(char *out, size_t size)
 	return true;
 }
 
-static bool found_nccl(char *out, size_t size)
+static bool components_found_nccl(char *out, size_t size)
 {
 	if (nccl_open(NULL) != STATUS_OK)
 		return false;
@@ -69,7 +69,7 @@ static bool found_nccl(char *out, size_t size)
 	return true;
 }
 
-static bool found_nvml(char *out, size_t size)
+static bool components_found_nvml(char *out, size_t size)
 {
 	if (nvml_open(NULL) != STATUS_OK)
 		return false;
@@ -85,15 +85,15 @@ static const struct {
 	const struct library *library; /* NULL: not a library of its own */
 	const char *detail;            /* of those */
 } pieces[] = {
-	{ "NVIDIA driver", "driver", driver_version, NULL, "kernel driver, as NVML reports" },
+	{ "NVIDIA driver", "driver", nvml_driver_version, NULL, "kernel driver, as NVML reports" },
 	{ "CUDA driver API", "cuda_driver", driver_api_version, NULL,
 	  "newest CUDA the driver supports" },
 	{ "CUDA runtime", "cuda_runtime", runtime_version, NULL,
 	  "linked into module " GPUPROOF_CUDA_MODULE },
 	{ "cuBLAS", "cublas", found_cublas, &cublas_library, NULL },
 	{ "cuBLASLt", NULL, found_cublaslt, &cublaslt_library, NULL },
-	{ "NCCL", "nccl", found_nccl, &nccl_library, NULL },
-	{ "NVML", NULL, found_nvml, &nvml_library, NULL },
+	{ "NCCL", "nccl", components_found_nccl, &nccl_library, NULL },
+	{ "NVML", NULL, components_found_nvml, &nvml_library, NULL },
 };
 
 void cuda_facts(fact_fn *add, void *context)
@@ -105,7 +105,8 @@ void cuda_facts(fact_fn *add, void *context)
 			add(context, pieces[i].fact, version);
 }
 
-static void describe(struct component *out, const struct library *library, const char *detail)
+static void component_describe_library(struct component *out, const struct library *library,
+				       const char *detail)
 {
 	if (!library)
 		snprintf(out->detail, sizeof(out->detail), "%s",
@@ -127,7 +128,7 @@ size_t cuda_components(struct component *out, size_t capacity)
 		out[i].present = pieces[i].version(out[i].version, sizeof(out[i].version));
 		if (!out[i].present)
 			out[i].version[0] = '\0';
-		describe(&out[i], pieces[i].library, pieces[i].detail);
+		component_describe_library(&out[i], pieces[i].library, pieces[i].detail);
 	}
 	return count;
 }

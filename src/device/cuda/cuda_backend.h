@@ -7,7 +7,7 @@
 
 #include "device/backend.h"
 #include "kernels/launch/compat.h"
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 
 struct cublas_context;    /* gemm.c: handle and workspace of one stream */
 struct lt_context;        /* lt.c: the same, and what the last search chose */
@@ -57,23 +57,7 @@ enum status cuda_use(const struct device *device, struct error *err);
 enum status cuda_devices_find(int emulate, struct error *err);
 int cuda_emulated_capability(void);
 
-/* memory_managed.c. Other allocations of device memory change what fits. */
-struct managed *cuda_managed_open(void);
-void cuda_managed_changed(struct device *device);
-enum status cuda_managed_alloc(struct device *device, size_t bytes, void **out, struct error *err);
-enum status cuda_managed_free(struct device *device, void *memory, size_t bytes, struct error *err);
-/* vmm.c */
-enum status cuda_vmm_alloc(struct device *device, size_t bytes, void **out, struct error *err);
-enum status cuda_vmm_free(struct device *device, void *memory, size_t bytes, struct error *err);
-/* memory.c */
-enum status cuda_pool_keep(struct device *device, bool keep, struct error *err);
-void cuda_pools_destroy(struct device *device);
-
 void cuda_gate_release(struct cuda_stream *stream);
-void cublas_context_free(struct cublas_context *context);
-void lt_context_free(struct lt_context *context);
-/* nccl.c: the asynchronous errors of the device's open communicators, after a synchronisation. */
-enum status cuda_communicators_check(struct cuda_device *device, struct error *err);
 
 /*
  * gate.cu: spins until *opened >= ticket or `timeout_ns` of the device's clock; then writes

@@ -4,7 +4,7 @@
 
 #include "base/units.h"
 
-static enum status status_of(cudaError_t code)
+static enum status status_of_cuda_error(cudaError_t code)
 {
 	switch (code) {
 	case cudaErrorMemoryAllocation:
@@ -31,8 +31,8 @@ enum status cuda_check(cudaError_t code, const char *call, struct error *err)
 	if (code == cudaSuccess)
 		return STATUS_OK;
 	cudaGetLastError();
-	return error_set(err, status_of(code), "%s: %s: %s", call, cudaGetErrorName(code),
-			 cudaGetErrorString(code));
+	return error_set(err, status_of_cuda_error(code), "%s: %s: %s", call,
+			 cudaGetErrorName(code), cudaGetErrorString(code));
 }
 
 enum status cuda_check_size(cudaError_t code, const char *function, size_t bytes, struct error *err)

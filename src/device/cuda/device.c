@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "device/cuda/memory/memory.h"
 #include "device/cuda/nvml.h"
+#include "device/cuda/ranks/nccl.h"
 #include "device/images.h"
 
 static int device_count;
@@ -103,7 +105,7 @@ enum status cuda_use(const struct device *device, struct error *err)
 	return status;
 }
 
-static enum status check_code(const struct device_info *info, struct error *err)
+static enum status device_check_code(const struct device_info *info, struct error *err)
 {
 	char how[96];
 
@@ -141,7 +143,7 @@ enum status cuda_device_open(int index, struct device **out, struct error *err)
 	device->managed = cuda_managed_open();
 	status = cuda_device_info(index, &device->base.info, err);
 	if (status == STATUS_OK)
-		status = check_code(&device->base.info, err);
+		status = device_check_code(&device->base.info, err);
 	if (status == STATUS_OK)
 		status = device_start(device, err);
 	if (status != STATUS_OK) {

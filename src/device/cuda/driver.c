@@ -29,7 +29,7 @@ enum status driver_open(struct error *err)
 	return library_open(&driver_library, err);
 }
 
-static enum status status_of(CUresult code)
+static enum status status_of_driver_result(CUresult code)
 {
 	switch (code) {
 	case CUDA_ERROR_OUT_OF_MEMORY:
@@ -50,6 +50,6 @@ enum status driver_check(CUresult code, const char *call, size_t bytes, struct e
 	if (code == CUDA_SUCCESS)
 		return STATUS_OK;
 	driver.cuGetErrorName(code, &name);
-	return error_set(err, status_of(code), "%s(%s): %s", call,
+	return error_set(err, status_of_driver_result(code), "%s(%s): %s", call,
 			 units_size(bytes, size, sizeof(size)), name);
 }

@@ -85,8 +85,8 @@ enum status cuda_gate_open(struct stream *stream, struct error *err)
 		return STATUS_OK;
 	gate->reported = expired;
 	return error_set(err, STATUS_TIMEOUT,
-			 "the gate of a stream of %s opened by itself after %s: enqueueing took "
-			 "longer, or a call in between waited for the device",
+			 "the gate of a stream of %s timed out after %s: queueing took longer, or "
+			 "a call waited for the device",
 			 stream->device->info.id,
 			 units_format(gate->timeout_seconds, "s", limit, sizeof(limit)));
 }

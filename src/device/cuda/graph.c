@@ -10,7 +10,7 @@ struct cuda_graph {
 	cudaGraphExec_t handle;
 };
 
-static cudaStream_t handle_of(struct stream *stream)
+static cudaStream_t graph_handle_of(struct stream *stream)
 {
 	return ((struct cuda_stream *)stream)->handle;
 }
@@ -21,23 +21,23 @@ enum status cuda_graph_begin(struct stream *stream, struct error *err)
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaStreamBeginCapture(handle_of(stream),
+		status = cuda_check(cudaStreamBeginCapture(graph_handle_of(stream),
 							   cudaStreamCaptureModeRelaxed),
 				    "cudaStreamBeginCapture", err);
 	return status;
 }
 
 /* Uploaded as well, so that the first launch is like the others. */
-static enum status instantiate(struct cuda_graph *graph, cudaGraph_t captured,
-			       struct stream *stream, struct error *err)
+static enum status cuda_graph_instantiate(struct cuda_graph *graph, cudaGraph_t captured,
+					  struct stream *stream, struct error *err)
 {
 	enum status status = cuda_check(cudaGraphInstantiateWithFlags(&graph->handle, captured, 0),
 					"cudaGraphInstantiateWithFlags", err);
 
 	if (status != STATUS_OK)
 		return status;
-	status = cuda_check(cudaGraphUpload(graph->handle, handle_of(stream)), "cudaGraphUpload",
-			    err);
+	status = cuda_check(cudaGraphUpload(graph->handle, graph_handle_of(stream)),
+			    "cudaGraphUpload", err);
 	if (status != STATUS_OK)
 		cudaGraphExecDestroy(graph->handle);
 	return status;
@@ -50,13 +50,13 @@ enum status cuda_graph_end(struct stream *stream, struct graph **out, struct err
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaStreamEndCapture(handle_of(stream), &captured),
+		status = cuda_check(cudaStreamEndCapture(graph_handle_of(stream), &captured),
 				    "cudaStreamEndCapture", err);
 	if (status != STATUS_OK)
 		return status;
 	graph = xcalloc(1, sizeof(*graph));
 	graph->base.device = stream->device;
-	status = instantiate(graph, captured, stream, err);
+	status = cuda_graph_instantiate(graph, captured, stream, err);
 	cudaGraphDestroy(captured);
 	if (status != STATUS_OK) {
 		free(graph);
@@ -72,7 +72,7 @@ enum status cuda_graph_launch(struct graph *graph, struct stream *stream, struct
 
 	if (status == STATUS_OK)
 		status = cuda_check(cudaGraphLaunch(((struct cuda_graph *)graph)->handle,
-						    handle_of(stream)),
+						    graph_handle_of(stream)),
 				    "cudaGraphLaunch", err);
 	return status;
 }
@@ -92,7 +92,7 @@ enum status cuda_callback(struct stream *stream, callback_fn *callback, void *co
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaLaunchHostFunc(handle_of(stream), callback, context),
+		status = cuda_check(cudaLaunchHostFunc(graph_handle_of(stream), callback, context),
 				    "cudaLaunchHostFunc", err);
 	return status;
 }

@@ -14,7 +14,7 @@
 #include "device/cuda/ranks/nccl.h"
 
 /* The attribute, or `otherwise` where the toolkit's or driver's answer is an error. */
-static int attribute(int index, enum cudaDeviceAttr which, int otherwise)
+static int device_attribute_or(int index, enum cudaDeviceAttr which, int otherwise)
 {
 	int value = otherwise;
 
@@ -45,7 +45,7 @@ static void find_pci(struct device_info *info)
 		*c = (char)tolower((unsigned char)*c);
 }
 
-static int numa_node(const char *pci)
+static int pci_numa_node(const char *pci)
 {
 	char path[128];
 	int node = -1;
@@ -61,7 +61,7 @@ static int numa_node(const char *pci)
 	return node;
 }
 
-static struct device_bits peers_of(int index)
+static struct device_bits cuda_info_peers_of(int index)
 {
 	struct device_bits peers = { { 0 } };
 
@@ -84,18 +84,19 @@ static bool lacks_pools(int capability)
 	return cuda_emulated_capability() && capability < 60;
 }
 
-static unsigned capabilities(const struct device_info *info)
+static unsigned cuda_capabilities(const struct device_info *info)
 {
 	int capability = device_capability_number(info);
 	unsigned mask = architecture_capabilities(capability) | device_implied_capabilities(info);
 
-	if (attribute(info->index, cudaDevAttrIntegrated, 0))
+	if (device_attribute_or(info->index, cudaDevAttrIntegrated, 0))
 		mask |= DEVICE_SHARES_HOST_MEMORY;
-	if (attribute(info->index, cudaDevAttrMemoryPoolsSupported, 0) && !lacks_pools(capability))
+	if (device_attribute_or(info->index, cudaDevAttrMemoryPoolsSupported, 0) &&
+	    !lacks_pools(capability))
 		mask |= DEVICE_HAS_POOLS;
 	/* Without NCCL by copies through the host's memory. */
 	if (nccl_serves(capability, NULL) == STATUS_OK ||
-	    attribute(info->index, cudaDevAttrHostRegisterSupported, 0))
+	    device_attribute_or(info->index, cudaDevAttrHostRegisterSupported, 0))
 		mask |= DEVICE_HAS_COLLECTIVES;
 	if (CUDA_HAS_WGMMA && capability == 90)
 		mask |= DEVICE_HAS_WGMMA;
@@ -103,7 +104,7 @@ static unsigned capabilities(const struct device_info *info)
 }
 
 /* The code paths of another capability; the code itself is what the module has for the device. */
-static void emulate(struct device_info *info, int capability)
+static void cuda_emulate_capability(struct device_info *info, int capability)
 {
 	snprintf(info->emulated_on, sizeof(info->emulated_on), "%d.%d", info->capability_major,
 		 info->capability_minor);
@@ -128,7 +129,7 @@ static int active_nvlinks(nvmlDevice_t device)
 	return count;
 }
 
-static void ask_nvml(struct device_info *info)
+static void cuda_info_ask_nvml(struct device_info *info)
 {
 	nvmlDevice_t device = nvml_device(info->pci);
 	struct nvml_memory memory;
@@ -167,17 +168,17 @@ static void ask_runtime(struct device_info *info, const struct cudaDeviceProp *p
 	info->capability_major = p->major;
 	info->capability_minor = p->minor;
 	if (cuda_emulated_capability())
-		emulate(info, cuda_emulated_capability());
+		cuda_emulate_capability(info, cuda_emulated_capability());
 	info->multiprocessors = p->multiProcessorCount;
 	info->memory_bytes = p->totalGlobalMem;
-	info->l2_bytes = (uint64_t)attribute(index, cudaDevAttrL2CacheSize, 0);
-	info->clock_hz = 1e3 * attribute(index, cudaDevAttrClockRate, 0);
-	info->memory_clock_hz = 1e3 * attribute(index, cudaDevAttrMemoryClockRate, 0);
-	info->memory_bus_bits = attribute(index, cudaDevAttrGlobalMemoryBusWidth, 0);
-	info->ecc = attribute(index, cudaDevAttrEccEnabled, -1);
-	info->numa_node = numa_node(info->pci);
-	info->capabilities = capabilities(info);
-	info->peers = peers_of(index);
+	info->l2_bytes = (uint64_t)device_attribute_or(index, cudaDevAttrL2CacheSize, 0);
+	info->clock_hz = 1e3 * device_attribute_or(index, cudaDevAttrClockRate, 0);
+	info->memory_clock_hz = 1e3 * device_attribute_or(index, cudaDevAttrMemoryClockRate, 0);
+	info->memory_bus_bits = device_attribute_or(index, cudaDevAttrGlobalMemoryBusWidth, 0);
+	info->ecc = device_attribute_or(index, cudaDevAttrEccEnabled, -1);
+	info->numa_node = pci_numa_node(info->pci);
+	info->capabilities = cuda_capabilities(info);
+	info->peers = cuda_info_peers_of(index);
 }
 
 enum status cuda_device_info(int index, struct device_info *out, struct error *err)
@@ -187,8 +188,8 @@ enum status cuda_device_info(int index, struct device_info *out, struct error *e
 
 	memset(out, 0, sizeof(*out));
 	if (index < 0 || index >= cuda_device_count())
-		return error_set(err, STATUS_USAGE, "there is no device cuda:%d; there are %d",
-				 index, cuda_device_count());
+		return error_set(err, STATUS_USAGE, "no device cuda:%d; there are %d", index,
+				 cuda_device_count());
 	status = cuda_check(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties",
 			    err);
 	if (status != STATUS_OK)
@@ -198,6 +199,6 @@ enum status cuda_device_info(int index, struct device_info *out, struct error *e
 	snprintf(out->module, sizeof(out->module), "%s", GPUPROOF_CUDA_MODULE);
 	out->index = index;
 	ask_runtime(out, &properties);
-	ask_nvml(out);
+	cuda_info_ask_nvml(out);
 	return STATUS_OK;
 }

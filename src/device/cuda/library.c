@@ -23,7 +23,7 @@ static void remember_path(struct library *library)
 		 realpath(map->l_name, real) ? real : map->l_name);
 }
 
-static bool open_file(struct library *library, const char *file)
+static bool library_open_file(struct library *library, const char *file)
 {
 	library->handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
 	if (!library->handle)
@@ -35,29 +35,29 @@ static bool open_file(struct library *library, const char *file)
  * A file that is there but cannot be opened gives a better reason than the many that are not
  * there.
  */
-static bool open_in(struct library *library, const char *folder, size_t length)
+static bool library_open_in(struct library *library, const char *folder, size_t length)
 {
 	char file[PATH_MAX];
 
 	if (length == 0)
 		return false;
 	snprintf(file, sizeof(file), "%.*s/%s", (int)length, folder, library->soname);
-	return access(file, R_OK) == 0 && open_file(library, file);
+	return access(file, R_OK) == 0 && library_open_file(library, file);
 }
 
-static bool open_in_list(struct library *library, const char *list)
+static bool library_open_in_list(struct library *library, const char *list)
 {
 	while (list && *list) {
 		size_t length = strcspn(list, ":");
 
-		if (open_in(library, list, length))
+		if (library_open_in(library, list, length))
 			return true;
 		list += length + (list[length] == ':');
 	}
 	return false;
 }
 
-static bool open_in_pattern(struct library *library, const char *pattern)
+static bool library_open_in_pattern(struct library *library, const char *pattern)
 {
 	glob_t found;
 	bool opened = false;
@@ -65,7 +65,7 @@ static bool open_in_pattern(struct library *library, const char *pattern)
 	if (glob(pattern, 0, NULL, &found) != 0)
 		return false;
 	for (size_t i = 0; i < found.gl_pathc && !opened; i++)
-		opened = open_in(library, found.gl_pathv[i], strlen(found.gl_pathv[i]));
+		opened = library_open_in(library, found.gl_pathv[i], strlen(found.gl_pathv[i]));
 	globfree(&found);
 	return opened;
 }
@@ -79,16 +79,16 @@ static bool open_in_toolkits(struct library *library)
 
 	if (home && *home) {
 		snprintf(folder, sizeof(folder), "%s/lib64", home);
-		if (open_in(library, folder, strlen(folder)))
+		if (library_open_in(library, folder, strlen(folder)))
 			return true;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
-		if (open_in_pattern(library, patterns[i]))
+		if (library_open_in_pattern(library, patterns[i]))
 			return true;
 	return false;
 }
 
-static void find_symbols(struct library *library)
+static void library_find_symbols(struct library *library)
 {
 	for (size_t i = 0; i < library->symbol_count; i++) {
 		const struct library_symbol *symbol = &library->symbols[i];
@@ -107,10 +107,10 @@ enum status library_open(struct library *library, struct error *err)
 {
 	if (!library->tried) {
 		library->tried = true;
-		if (open_in_list(library, getenv("GPUPROOF_LIBRARY_PATH")) ||
-		    open_file(library, library->soname) || open_in_toolkits(library)) {
+		if (library_open_in_list(library, getenv("GPUPROOF_LIBRARY_PATH")) ||
+		    library_open_file(library, library->soname) || open_in_toolkits(library)) {
 			remember_path(library);
-			find_symbols(library);
+			library_find_symbols(library);
 		}
 	}
 	if (library->handle)

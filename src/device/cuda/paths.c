@@ -12,7 +12,7 @@ static struct code_path taken[64];
 static size_t taken_count;
 
 /* Texts are literals: mostly the pointers are the same. */
-static bool known(const char *kernel, const char *path)
+static bool code_path_is_known(const char *kernel, const char *path)
 {
 	for (size_t i = 0; i < taken_count; i++)
 		if (taken[i].kernel == kernel && taken[i].path == path)
@@ -25,7 +25,7 @@ static bool known(const char *kernel, const char *path)
 
 void cuda_path(const char *kernel, const char *path)
 {
-	if (taken_count < ARRAY_SIZE(taken) && !known(kernel, path))
+	if (taken_count < ARRAY_SIZE(taken) && !code_path_is_known(kernel, path))
 		taken[taken_count++] = (struct code_path){ kernel, path };
 }
 

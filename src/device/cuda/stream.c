@@ -4,8 +4,10 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "device/cuda/blas/contexts.h"
+#include "device/cuda/ranks/nccl.h"
 
-static struct cuda_stream *cuda(struct stream *stream)
+static struct cuda_stream *cuda_stream_of(struct stream *stream)
 {
 	return (struct cuda_stream *)stream;
 }
@@ -20,7 +22,7 @@ cudaStream_t cuda_stream_handle(struct stream *stream)
 	struct error ignored = ERROR_NONE; /* a launch on the wrong device fails by itself */
 
 	cuda_use(stream->device, &ignored);
-	return cuda(stream)->handle;
+	return cuda_stream_of(stream)->handle;
 }
 
 int cuda_stream_multiprocessors(const struct stream *stream)
@@ -50,6 +52,12 @@ enum status cuda_stream_create(struct device *device, bool high_priority, struct
 	return STATUS_OK;
 }
 
+enum status cuda_stream_native(struct stream *stream, void **out, struct error *err)
+{
+	*out = (void *)cuda_stream_of(stream)->handle;
+	return cuda_use(stream->device, err);
+}
+
 void cuda_stream_destroy(struct stream *stream)
 {
 	struct error ignored = ERROR_NONE;
@@ -57,13 +65,13 @@ void cuda_stream_destroy(struct stream *stream)
 	if (!stream)
 		return;
 	cuda_use(stream->device, &ignored);
-	cuda_gate_release(cuda(stream));
-	cudaStreamSynchronize(cuda(stream)->handle);
-	cublas_context_free(cuda(stream)->cublas);
-	lt_context_free(cuda(stream)->lt);
-	cudaStreamDestroy(cuda(stream)->handle);
+	cuda_gate_release(cuda_stream_of(stream));
+	cudaStreamSynchronize(cuda_stream_of(stream)->handle);
+	cublas_context_free(cuda_stream_of(stream)->cublas);
+	lt_context_free(cuda_stream_of(stream)->lt);
+	cudaStreamDestroy(cuda_stream_of(stream)->handle);
 	cudaGetLastError();
-	free(cuda(stream));
+	free(cuda_stream_of(stream));
 }
 
 enum status cuda_stream_synchronize(struct stream *stream, struct error *err)
@@ -71,7 +79,7 @@ enum status cuda_stream_synchronize(struct stream *stream, struct error *err)
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaStreamSynchronize(cuda(stream)->handle),
+		status = cuda_check(cudaStreamSynchronize(cuda_stream_of(stream)->handle),
 				    "cudaStreamSynchronize", err);
 	if (status == STATUS_OK)
 		status = cuda_communicators_check((struct cuda_device *)stream->device, err);
@@ -83,7 +91,7 @@ enum status cuda_stream_wait(struct stream *stream, struct event *event, struct 
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaStreamWaitEvent(cuda(stream)->handle,
+		status = cuda_check(cudaStreamWaitEvent(cuda_stream_of(stream)->handle,
 							cuda_event(event)->handle, 0),
 				    "cudaStreamWaitEvent", err);
 	return status;
@@ -119,9 +127,9 @@ enum status cuda_event_record(struct event *event, struct stream *stream, struct
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status =
-			cuda_check(cudaEventRecord(cuda_event(event)->handle, cuda(stream)->handle),
-				   "cudaEventRecord", err);
+		status = cuda_check(cudaEventRecord(cuda_event(event)->handle,
+						    cuda_stream_of(stream)->handle),
+				    "cudaEventRecord", err);
 	return status;
 }
 
@@ -171,7 +179,7 @@ enum status cuda_copy(struct stream *stream, void *to, const void *from, size_t 
 
 	if (status == STATUS_OK)
 		status = cuda_check_size(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault,
-							 cuda(stream)->handle),
+							 cuda_stream_of(stream)->handle),
 					 "cudaMemcpyAsync", bytes, err);
 	return status;
 }
@@ -185,7 +193,7 @@ enum status cuda_copy_peer(struct stream *stream, void *to, struct device *to_de
 	if (status == STATUS_OK)
 		status = cuda_check_size(cudaMemcpyPeerAsync(to, to_device->info.index, from,
 							     from_device->info.index, bytes,
-							     cuda(stream)->handle),
+							     cuda_stream_of(stream)->handle),
 					 "cudaMemcpyPeerAsync", bytes, err);
 	return status;
 }
@@ -199,7 +207,7 @@ enum status cuda_copy_rows(struct stream *stream, void *to, size_t to_stride, co
 		status =
 			cuda_check_size(cudaMemcpy2DAsync(to, to_stride, from, from_stride,
 							  row_bytes, rows, cudaMemcpyDeviceToDevice,
-							  cuda(stream)->handle),
+							  cuda_stream_of(stream)->handle),
 					"cudaMemcpy2DAsync", row_bytes * rows, err);
 	return status;
 }
@@ -210,7 +218,8 @@ enum status cuda_memory_set(struct stream *stream, void *memory, int byte, size_
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check_size(cudaMemsetAsync(memory, byte, bytes, cuda(stream)->handle),
+		status = cuda_check_size(cudaMemsetAsync(memory, byte, bytes,
+							 cuda_stream_of(stream)->handle),
 					 "cudaMemsetAsync", bytes, err);
 	return status;
 }

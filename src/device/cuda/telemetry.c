@@ -7,14 +7,14 @@
 #include "base/memory.h"
 #include "device/cuda/nvml.h"
 
-static double clock_hz(nvmlDevice_t device, int type)
+static double nvml_clock_hz(nvmlDevice_t device, int type)
 {
 	unsigned mhz;
 
 	return NVML_OK(nvmlDeviceGetClockInfo, device, type, &mhz) ? 1e6 * mhz : (double)NAN;
 }
 
-static int64_t ecc_errors(nvmlDevice_t device, int type)
+static int64_t nvml_ecc_errors(nvmlDevice_t device, int type)
 {
 	unsigned long long count;
 
@@ -34,7 +34,7 @@ static int64_t throttle_reasons(nvmlDevice_t device)
 	return -1;
 }
 
-static void ask_pcie(nvmlDevice_t device, struct telemetry *out)
+static void nvml_ask_pcie(nvmlDevice_t device, struct telemetry *out)
 {
 	unsigned value;
 
@@ -50,7 +50,7 @@ static void ask_pcie(nvmlDevice_t device, struct telemetry *out)
  * Replays, recoveries and CRC errors of every active link. Newer generations count some of them
  * elsewhere: what the driver does not know adds nothing, and -1 means that it knows none.
  */
-static int64_t nvlink_errors(nvmlDevice_t device)
+static int64_t nvml_nvlink_errors(nvmlDevice_t device)
 {
 	static const int counters[] = { NVML_NVLINK_ERROR_DL_REPLAY, NVML_NVLINK_ERROR_DL_RECOVERY,
 					NVML_NVLINK_ERROR_DL_CRC_FLIT,
@@ -102,7 +102,7 @@ static int64_t xid_errors(int index, nvmlDevice_t device)
 	return xids[index].count;
 }
 
-static enum status find(struct device *device, nvmlDevice_t *handle, struct error *err)
+static enum status nvml_find_device(struct device *device, nvmlDevice_t *handle, struct error *err)
 {
 	if (nvml_open(err) != STATUS_OK)
 		return STATUS_UNSUPPORTED;
@@ -120,7 +120,8 @@ static enum status find(struct device *device, nvmlDevice_t *handle, struct erro
 #define POWER_MEAN_SECONDS 1.0
 #define POWER_UPDATE_SECONDS 0.1
 
-static void ask_power(nvmlDevice_t handle, const struct device_info *info, struct telemetry *out)
+static void nvml_ask_power(nvmlDevice_t handle, const struct device_info *info,
+			   struct telemetry *out)
 {
 	struct nvml_field field = { .id = NVML_FIELD_POWER_INSTANT };
 	bool mean = info->capability_major > 8 ||
@@ -149,9 +150,9 @@ static void ask_quick(nvmlDevice_t handle, const struct device_info *info, struc
 				   .pcie_replays = -1,
 				   .nvlink_errors = -1,
 				   .xid_errors = -1 };
-	out->sm_clock_hz = clock_hz(handle, NVML_CLOCK_SM);
-	out->memory_clock_hz = clock_hz(handle, NVML_CLOCK_MEM);
-	ask_power(handle, info, out);
+	out->sm_clock_hz = nvml_clock_hz(handle, NVML_CLOCK_SM);
+	out->memory_clock_hz = nvml_clock_hz(handle, NVML_CLOCK_MEM);
+	nvml_ask_power(handle, info, out);
 	out->temperature_celsius =
 		NVML_OK(nvmlDeviceGetTemperature, handle, NVML_TEMPERATURE_GPU, &value)
 			? value
@@ -162,7 +163,7 @@ static void ask_quick(nvmlDevice_t handle, const struct device_info *info, struc
 enum status cuda_telemetry_quick(struct device *device, struct telemetry *out, struct error *err)
 {
 	nvmlDevice_t handle;
-	enum status status = find(device, &handle, err);
+	enum status status = nvml_find_device(device, &handle, err);
 
 	if (status == STATUS_OK)
 		ask_quick(handle, &device->info, out);
@@ -172,25 +173,25 @@ enum status cuda_telemetry_quick(struct device *device, struct telemetry *out, s
 enum status cuda_telemetry(struct device *device, struct telemetry *out, struct error *err)
 {
 	nvmlDevice_t handle;
-	enum status status = find(device, &handle, err);
+	enum status status = nvml_find_device(device, &handle, err);
 
 	if (status != STATUS_OK)
 		return status;
 	ask_quick(handle, &device->info, out);
-	out->ecc_corrected = ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_CORRECTED);
-	out->ecc_uncorrected = ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
+	out->ecc_corrected = nvml_ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_CORRECTED);
+	out->ecc_uncorrected = nvml_ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
 	out->xid_errors = xid_errors(device->info.index, handle);
-	ask_pcie(handle, out);
+	nvml_ask_pcie(handle, out);
 	return STATUS_OK;
 }
 
 enum status cuda_link_errors(struct device *device, int64_t *out, struct error *err)
 {
 	nvmlDevice_t handle;
-	enum status status = find(device, &handle, err);
+	enum status status = nvml_find_device(device, &handle, err);
 
 	if (status == STATUS_OK)
-		*out = nvlink_errors(handle);
+		*out = nvml_nvlink_errors(handle);
 	return status;
 }
 
@@ -205,11 +206,11 @@ enum status cuda_energy(struct device *device, struct energy *out, struct error 
 	nvmlDevice_t handle;
 	unsigned long long millijoules;
 
-	if (find(device, &handle, err) != STATUS_OK)
+	if (nvml_find_device(device, &handle, err) != STATUS_OK)
 		return err->status;
 	if (!NVML_OK(nvmlDeviceGetTotalEnergyConsumption, handle, &millijoules))
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "%s has no energy counter (NVML has one for Volta and later)",
+				 "%s has no energy counter (NVML has one for Volta and newer)",
 				 device->info.id);
 	*out = (struct energy){ .joules = 1e-3 * (double)millijoules,
 				.update_seconds = COUNTER_UPDATE_SECONDS };

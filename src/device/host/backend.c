@@ -29,8 +29,8 @@ enum status host_device_info(int index, struct device_info *out, struct error *e
 
 	if (!partition)
 		return error_set(err, STATUS_USAGE,
-				 "there is no device host:%d; the CPU is cut into %d", index,
-				 count);
+				 "there is no device host:%d; the CPU is split into %d devices",
+				 index, count);
 	*out = (struct device_info){
 		.backend = "host",
 		.module = "built-in",

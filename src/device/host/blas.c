@@ -23,7 +23,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
  */
 static atomic_uint running, held;
 
-static void *symbol(void *library, const char *name)
+static void *openblas_symbol(void *library, const char *name)
 {
 	void *found = dlsym(library, name);
 
@@ -32,7 +32,7 @@ static void *symbol(void *library, const char *name)
 	return found;
 }
 
-static void load(void)
+static void openblas_load(void)
 {
 	void *library;
 
@@ -46,7 +46,7 @@ static void load(void)
 			sizeof(failure) - 1);
 		return;
 	}
-#define X(result, name, parameters) *(void **)&blas.name = symbol(library, #name);
+#define X(result, name, parameters) *(void **)&blas.name = openblas_symbol(library, #name);
 	BLAS_SYMBOLS(X)
 #undef X
 	if (failure[0] == '\0')
@@ -80,7 +80,7 @@ static bool commits_strictly(void)
 static bool limited;
 static pthread_once_t limit_once = PTHREAD_ONCE_INIT;
 
-static void look_for_limits(void)
+static void openblas_look_for_limits(void)
 {
 	limited = is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA) || commits_strictly();
 }
@@ -95,7 +95,7 @@ enum status blas_enter(unsigned calls, struct error *err)
 	size_t bytes;
 	void *room;
 
-	pthread_once(&limit_once, look_for_limits);
+	pthread_once(&limit_once, openblas_look_for_limits);
 	if (!limited)
 		return STATUS_OK;
 	all = atomic_fetch_add(&running, calls) + calls;
@@ -126,7 +126,7 @@ void blas_leave(unsigned calls, bool large)
 
 const struct blas *blas_open(struct error *err)
 {
-	pthread_once(&once, load);
+	pthread_once(&once, openblas_load);
 	if (failure[0] == '\0')
 		return &blas;
 	error_set(err, STATUS_UNSUPPORTED, "OpenBLAS is missing: %s", failure);

@@ -1,7 +1,7 @@
 /* Copies and fills of the host backend. */
 #include <string.h>
 
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 /* One core copies smaller pieces sooner than a second one is woken. */
 #define GRAIN_BYTES (512u << 10)
@@ -12,7 +12,7 @@ struct copy_arguments {
 	size_t bytes;
 };
 
-static void copy_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void copy_memory_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct copy_arguments *copy = context;
 
@@ -26,7 +26,7 @@ static enum status copy_run(struct stream *stream, const void *arguments, struct
 
 	(void)err;
 	if (copy.to != copy.from)
-		host_parallel(stream, copy.bytes, GRAIN_BYTES, copy_slice, &copy);
+		host_parallel(stream, copy.bytes, GRAIN_BYTES, copy_memory_slice, &copy);
 	return STATUS_OK;
 }
 
@@ -56,7 +56,7 @@ struct rows_arguments {
 	size_t to_stride, from_stride, row_bytes, rows;
 };
 
-static void rows_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void host_copy_rows_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct rows_arguments *r = context;
 
@@ -65,12 +65,13 @@ static void rows_slice(void *context, unsigned part, uint64_t begin, uint64_t en
 		memcpy(r->to + row * r->to_stride, r->from + row * r->from_stride, r->row_bytes);
 }
 
-static enum status rows_run(struct stream *stream, const void *arguments, struct error *err)
+static enum status host_copy_rows_run(struct stream *stream, const void *arguments,
+				      struct error *err)
 {
 	struct rows_arguments r = *(const struct rows_arguments *)arguments;
 
 	(void)err;
-	host_parallel(stream, r.rows, GRAIN_BYTES / r.row_bytes + 1, rows_slice, &r);
+	host_parallel(stream, r.rows, GRAIN_BYTES / r.row_bytes + 1, host_copy_rows_slice, &r);
 	return STATUS_OK;
 }
 
@@ -81,7 +82,7 @@ enum status host_copy_rows(struct stream *stream, void *to, size_t to_stride, co
 
 	if (row_bytes == 0 || rows == 0)
 		return STATUS_OK;
-	return stream_enqueue(stream, rows_run, &r, sizeof(r), err);
+	return stream_enqueue(stream, host_copy_rows_run, &r, sizeof(r), err);
 }
 
 struct set_arguments {
@@ -90,7 +91,7 @@ struct set_arguments {
 	size_t bytes;
 };
 
-static void set_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void host_copy_set_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct set_arguments *set = context;
 
@@ -98,12 +99,13 @@ static void set_slice(void *context, unsigned part, uint64_t begin, uint64_t end
 	memset(set->memory + begin, set->byte, end - begin);
 }
 
-static enum status set_run(struct stream *stream, const void *arguments, struct error *err)
+static enum status host_copy_set_run(struct stream *stream, const void *arguments,
+				     struct error *err)
 {
 	struct set_arguments set = *(const struct set_arguments *)arguments;
 
 	(void)err;
-	host_parallel(stream, set.bytes, GRAIN_BYTES, set_slice, &set);
+	host_parallel(stream, set.bytes, GRAIN_BYTES, host_copy_set_slice, &set);
 	return STATUS_OK;
 }
 
@@ -114,5 +116,5 @@ enum status host_memory_set(struct stream *stream, void *memory, int byte, size_
 
 	if (bytes == 0)
 		return STATUS_OK;
-	return stream_enqueue(stream, set_run, &set, sizeof(set), err);
+	return stream_enqueue(stream, host_copy_set_run, &set, sizeof(set), err);
 }

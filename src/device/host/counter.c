@@ -15,22 +15,22 @@
 #define YIELD_SECONDS 20e-6
 
 /* Without FUTEX_PRIVATE_FLAG: counters in shared memory join processes. */
-static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
-		  const struct timespec *timeout)
+static long counter_futex(_Atomic uint32_t *word, int operation, uint32_t value,
+			  const struct timespec *timeout)
 {
 	return syscall(SYS_futex, word, operation, value, timeout, NULL, 0);
 }
 
-static void wake(struct counter *counter)
+static void counter_wake(struct counter *counter)
 {
 	if (atomic_load(&counter->sleepers) > 0)
-		futex(&counter->value, FUTEX_WAKE, INT_MAX, NULL);
+		counter_futex(&counter->value, FUTEX_WAKE, INT_MAX, NULL);
 }
 
 void counter_add(struct counter *counter, uint32_t amount)
 {
 	atomic_fetch_add(&counter->value, amount);
-	wake(counter);
+	counter_wake(counter);
 }
 
 void counter_raise(struct counter *counter, uint32_t value)
@@ -39,7 +39,7 @@ void counter_raise(struct counter *counter, uint32_t value)
 
 	while ((int32_t)(value - now) > 0) {
 		if (atomic_compare_exchange_weak(&counter->value, &now, value)) {
-			wake(counter);
+			counter_wake(counter);
 			return;
 		}
 	}
@@ -59,7 +59,7 @@ static void pause_core(void)
 #endif
 }
 
-static bool spin(const struct counter *counter, uint32_t value)
+static bool counter_spin(const struct counter *counter, uint32_t value)
 {
 	double end;
 
@@ -91,7 +91,7 @@ static bool sleep_once(struct counter *counter, uint32_t seen, double deadline)
 		rest.tv_nsec = (long)((seconds - (double)rest.tv_sec) * 1e9);
 		timeout = &rest;
 	}
-	futex(&counter->value, FUTEX_WAIT, seen, timeout);
+	counter_futex(&counter->value, FUTEX_WAIT, seen, timeout);
 	return true;
 }
 
@@ -99,7 +99,7 @@ bool counter_wait(struct counter *counter, uint32_t value, double deadline)
 {
 	bool in_time = true;
 
-	if (spin(counter, value))
+	if (counter_spin(counter, value))
 		return true;
 	/*
 	 * Announced before the last check: a thread that adds after it sees the sleeper and wakes

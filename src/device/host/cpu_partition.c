@@ -15,7 +15,7 @@ static struct {
 	char cpu_name[128];
 } machine;
 
-static enum status load_topology(struct error *err)
+static enum status cpu_partition_load_topology(struct error *err)
 {
 	hwloc_cpuset_t mask;
 
@@ -63,7 +63,7 @@ static void read_cpu_name(char *out, size_t size)
 }
 
 /* Sum of the last-level caches that the cores touch; each is usable in full by any one core. */
-static uint64_t cache_bytes(hwloc_const_cpuset_t cpuset)
+static uint64_t cpu_partition_cache_bytes(hwloc_const_cpuset_t cpuset)
 {
 	static const hwloc_obj_type_t levels[] = { HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L3CACHE,
 						   HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L1CACHE };
@@ -81,7 +81,7 @@ static uint64_t cache_bytes(hwloc_const_cpuset_t cpuset)
 	return 0;
 }
 
-static int numa_node(hwloc_const_cpuset_t cpuset)
+static int cpuset_numa_node(hwloc_const_cpuset_t cpuset)
 {
 	hwloc_obj_t node = NULL;
 
@@ -108,13 +108,13 @@ static void cut_partition(struct cpu_partition *partition, int index, int count)
 		hwloc_bitmap_or(partition->cpuset, partition->cpuset, core->cpuset);
 	}
 	partition->first_cpu = hwloc_bitmap_first(partition->cpuset);
-	partition->cache_bytes = cache_bytes(partition->cpuset);
-	partition->numa_node = numa_node(partition->cpuset);
+	partition->cache_bytes = cpu_partition_cache_bytes(partition->cpuset);
+	partition->numa_node = cpuset_numa_node(partition->cpuset);
 	partition->memory_bytes = limits_memory_total() / (uint64_t)count;
 }
 
 /* Cores that may be used; hyper-threads of one core count once, a CPU quota takes cores away. */
-static int usable_cores(void)
+static int cpu_partition_usable_cores(void)
 {
 	int cores = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_CORE);
 	double quota = limits_cpu_quota();
@@ -130,9 +130,9 @@ enum status cpu_partitions_open(int count, struct error *err)
 {
 	if (machine.topology)
 		return error_set(err, STATUS_INTERNAL, "the host backend is open already");
-	if (load_topology(err) != STATUS_OK)
+	if (cpu_partition_load_topology(err) != STATUS_OK)
 		return err ? err->status : STATUS_IO;
-	machine.cores = usable_cores();
+	machine.cores = cpu_partition_usable_cores();
 	machine.nodes = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_NUMANODE);
 	machine.count = count > 0 ? count : 1;
 	machine.partitions = xcalloc((size_t)machine.count, sizeof(*machine.partitions));

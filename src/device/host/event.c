@@ -26,7 +26,7 @@ static struct host_event *host_event(struct event *event)
 	return (struct host_event *)event;
 }
 
-static void drop(struct host_event *event)
+static void host_event_drop(struct host_event *event)
 {
 	if (atomic_fetch_sub(&event->references, 1) == 1)
 		free(event);
@@ -47,10 +47,11 @@ enum status host_event_create(struct device *device, struct event **out, struct 
 void host_event_destroy(struct event *event)
 {
 	if (event)
-		drop(host_event(event));
+		host_event_drop(host_event(event));
 }
 
-static enum status record_run(struct stream *stream, const void *arguments, struct error *err)
+static enum status host_event_record_run(struct stream *stream, const void *arguments,
+					 struct error *err)
 {
 	const struct event_point *point = arguments;
 	struct host_event *event = point->event;
@@ -61,23 +62,24 @@ static enum status record_run(struct stream *stream, const void *arguments, stru
 	if (host_stream(stream)->error.status != STATUS_OK)
 		event->error = host_stream(stream)->error;
 	counter_raise(&event->recorded, point->number);
-	drop(event);
+	host_event_drop(event);
 	return STATUS_OK;
 }
 
-static enum status wait_run(struct stream *stream, const void *arguments, struct error *err)
+static enum status host_event_wait_run(struct stream *stream, const void *arguments,
+				       struct error *err)
 {
 	const struct event_point *point = arguments;
 
 	(void)stream;
 	(void)err;
 	counter_wait(&point->event->recorded, point->number, INFINITY);
-	drop(point->event);
+	host_event_drop(point->event);
 	return STATUS_OK;
 }
 
-static enum status enqueue_point(struct stream *stream, kernel_fn *run, struct host_event *event,
-				 struct error *err)
+static enum status host_event_enqueue_point(struct stream *stream, kernel_fn *run,
+					    struct host_event *event, struct error *err)
 {
 	struct event_point point = { event, event->requested };
 
@@ -90,7 +92,7 @@ enum status host_event_record(struct event *event, struct stream *stream, struct
 	if (stream_refuse_recording(stream, "events", err) != STATUS_OK)
 		return STATUS_UNSUPPORTED;
 	host_event(event)->requested++;
-	return enqueue_point(stream, record_run, host_event(event), err);
+	return host_event_enqueue_point(stream, host_event_record_run, host_event(event), err);
 }
 
 /* An event that was never recorded is no reason to wait. */
@@ -98,7 +100,7 @@ enum status host_stream_wait(struct stream *stream, struct event *event, struct 
 {
 	if (stream_refuse_recording(stream, "waits for events", err) != STATUS_OK)
 		return STATUS_UNSUPPORTED;
-	return enqueue_point(stream, wait_run, host_event(event), err);
+	return host_event_enqueue_point(stream, host_event_wait_run, host_event(event), err);
 }
 
 enum status host_event_synchronize(struct event *event, struct error *err)

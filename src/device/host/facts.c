@@ -62,7 +62,7 @@ size_t host_components(struct component *out, size_t capacity)
 			 blas->openblas_get_config());
 	} else {
 		snprintf(parts[0].detail, sizeof(parts[0].detail),
-			 "%.160s; matrix products on the CPU are skipped", err.message);
+			 "%.160s; GEMMs on the CPU are skipped", err.message);
 	}
 	hwloc_version(parts[1].version, sizeof(parts[1].version));
 	snprintf(parts[1].detail, sizeof(parts[1].detail), "%d cores for gpuproof",

@@ -10,7 +10,7 @@
 
 #include "device/host/blas.h"
 #include "kernels/launch/elements.h"
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 /*
  * A product with fewer operations for each thread is done sooner by fewer threads. OpenBLAS has
@@ -46,7 +46,7 @@ struct tile {
 #define LOOP(name) name##_double
 #include "device/host/gemm_loops.inc"
 
-static enum CBLAS_TRANSPOSE transposed(bool yes)
+static enum CBLAS_TRANSPOSE cblas_transpose(bool yes)
 {
 	return yes ? CblasTrans : CblasNoTrans;
 }
@@ -55,7 +55,7 @@ static enum CBLAS_TRANSPOSE transposed(bool yes)
  * Elements from the start of A to the operand of rows from `row` and depth from `depth`; the same
  * for B.
  */
-static int64_t offset_a(const struct gemm *g, int64_t row, int64_t depth)
+static int64_t host_gemm_offset_a(const struct gemm *g, int64_t row, int64_t depth)
 {
 	return g->transpose_a ? depth + row * g->lda : row + depth * g->lda;
 }
@@ -65,40 +65,42 @@ static int64_t offset_b(const struct gemm *g, int64_t depth, int64_t column)
 	return g->transpose_b ? column + depth * g->ldb : depth + column * g->ldb;
 }
 
-static void multiply_fp32(const struct multiply *x, const struct tile *t)
+static void host_gemm_multiply_fp32(const struct multiply *x, const struct tile *t)
 {
 	const struct gemm *g = &x->g;
 
-	x->blas->cblas_sgemm(CblasColMajor, transposed(g->transpose_a), transposed(g->transpose_b),
-			     (blasint)t->rows, (blasint)t->columns, (blasint)g->k, (float)g->alpha,
-			     (const float *)g->a + offset_a(g, t->row, 0), (blasint)g->lda,
-			     (const float *)g->b + offset_b(g, 0, t->column), (blasint)g->ldb,
-			     (float)g->beta, (float *)g->c + t->row + t->column * g->ldc,
-			     (blasint)g->ldc);
+	x->blas->cblas_sgemm(CblasColMajor, cblas_transpose(g->transpose_a),
+			     cblas_transpose(g->transpose_b), (blasint)t->rows, (blasint)t->columns,
+			     (blasint)g->k, (float)g->alpha,
+			     (const float *)g->a + host_gemm_offset_a(g, t->row, 0),
+			     (blasint)g->lda, (const float *)g->b + offset_b(g, 0, t->column),
+			     (blasint)g->ldb, (float)g->beta,
+			     (float *)g->c + t->row + t->column * g->ldc, (blasint)g->ldc);
 }
 
 static void multiply_fp64(const struct multiply *x, const struct tile *t)
 {
 	const struct gemm *g = &x->g;
 
-	x->blas->cblas_dgemm(CblasColMajor, transposed(g->transpose_a), transposed(g->transpose_b),
-			     (blasint)t->rows, (blasint)t->columns, (blasint)g->k, g->alpha,
-			     (const double *)g->a + offset_a(g, t->row, 0), (blasint)g->lda,
-			     (const double *)g->b + offset_b(g, 0, t->column), (blasint)g->ldb,
-			     g->beta, (double *)g->c + t->row + t->column * g->ldc,
+	x->blas->cblas_dgemm(CblasColMajor, cblas_transpose(g->transpose_a),
+			     cblas_transpose(g->transpose_b), (blasint)t->rows, (blasint)t->columns,
+			     (blasint)g->k, g->alpha,
+			     (const double *)g->a + host_gemm_offset_a(g, t->row, 0),
+			     (blasint)g->lda, (const double *)g->b + offset_b(g, 0, t->column),
+			     (blasint)g->ldb, g->beta, (double *)g->c + t->row + t->column * g->ldc,
 			     (blasint)g->ldc);
 }
 
 /* A rectangle stored with leading dimension `ld` to one stored densely, in FP32. */
-static void load(float *to, const uint16_t *from, int64_t rows, int64_t columns, int64_t ld,
-		 enum precision precision)
+static void panel_widen_to_fp32(float *to, const uint16_t *from, int64_t rows, int64_t columns,
+				int64_t ld, enum precision precision)
 {
 	for (int64_t j = 0; j < columns; j++)
 		elements_from_16(to + j * rows, from + j * ld, (uint64_t)rows, precision);
 }
 
-static void store(uint16_t *to, const float *from, int64_t rows, int64_t columns, int64_t ld,
-		  enum precision precision)
+static void panel_round_to_16(uint16_t *to, const float *from, int64_t rows, int64_t columns,
+			      int64_t ld, enum precision precision)
 {
 	for (int64_t j = 0; j < columns; j++)
 		elements_to_16(to + j * ld, from + j * rows, (uint64_t)rows, precision);
@@ -113,14 +115,14 @@ static void multiply_panel(const struct multiply *x, const struct tile *t, int64
 	int64_t a_rows = g->transpose_a ? count : t->rows,
 		b_rows = g->transpose_b ? t->columns : count;
 
-	load(a, (const uint16_t *)g->a + offset_a(g, t->row, depth), a_rows,
-	     g->transpose_a ? t->rows : count, g->lda, g->precision);
-	load(b, (const uint16_t *)g->b + offset_b(g, depth, t->column), b_rows,
-	     g->transpose_b ? count : t->columns, g->ldb, g->precision);
-	x->blas->cblas_sgemm(CblasColMajor, transposed(g->transpose_a), transposed(g->transpose_b),
-			     (blasint)t->rows, (blasint)t->columns, (blasint)count, (float)g->alpha,
-			     a, (blasint)(a_rows > 0 ? a_rows : 1), b,
-			     (blasint)(b_rows > 0 ? b_rows : 1), beta, c, (blasint)t->rows);
+	panel_widen_to_fp32(a, (const uint16_t *)g->a + host_gemm_offset_a(g, t->row, depth),
+			    a_rows, g->transpose_a ? t->rows : count, g->lda, g->precision);
+	panel_widen_to_fp32(b, (const uint16_t *)g->b + offset_b(g, depth, t->column), b_rows,
+			    g->transpose_b ? count : t->columns, g->ldb, g->precision);
+	x->blas->cblas_sgemm(CblasColMajor, cblas_transpose(g->transpose_a),
+			     cblas_transpose(g->transpose_b), (blasint)t->rows, (blasint)t->columns,
+			     (blasint)count, (float)g->alpha, a, (blasint)(a_rows > 0 ? a_rows : 1),
+			     b, (blasint)(b_rows > 0 ? b_rows : 1), beta, c, (blasint)t->rows);
 }
 
 /* The epilogue of an FP32 tile before it is rounded; `bias` has room for its rows. */
@@ -132,15 +134,39 @@ static void finish_16(const struct gemm *g, const struct tile *t, float *c, floa
 				  g->epilogue == EPILOGUE_BIAS_RELU);
 }
 
+/* The tile of C in FP32, which is stored in 16 bits or, `wide`, as it is. */
+static void host_gemm_load_result(const struct gemm *g, const struct tile *t, float *c)
+{
+	int64_t first = t->row + t->column * g->ldc;
+
+	if (!g->wide)
+		panel_widen_to_fp32(c, (const uint16_t *)g->c + first, t->rows, t->columns, g->ldc,
+				    g->precision);
+	for (int64_t j = 0; g->wide && j < t->columns; j++)
+		memcpy(c + j * t->rows, (const float *)g->c + first + j * g->ldc,
+		       (size_t)t->rows * sizeof(float));
+}
+
+static void host_gemm_store_result(const struct gemm *g, const struct tile *t, const float *c)
+{
+	int64_t first = t->row + t->column * g->ldc;
+
+	if (!g->wide)
+		panel_round_to_16((uint16_t *)g->c + first, c, t->rows, t->columns, g->ldc,
+				  g->precision);
+	for (int64_t j = 0; g->wide && j < t->columns; j++)
+		memcpy((float *)g->c + first + j * g->ldc, c + j * t->rows,
+		       (size_t)t->rows * sizeof(float));
+}
+
 static void multiply_tile_16(const struct multiply *x, const struct tile *t, float *c)
 {
 	const struct gemm *g = &x->g;
-	uint16_t *stored = (uint16_t *)g->c + t->row + t->column * g->ldc;
 	float beta = (float)g->beta;
 	int64_t depth = 0;
 
 	if (g->beta != 0)
-		load(c, stored, t->rows, t->columns, g->ldc, g->precision);
+		host_gemm_load_result(g, t, c);
 	do {
 		int64_t count = g->k - depth < PANEL ? g->k - depth : PANEL;
 
@@ -150,10 +176,10 @@ static void multiply_tile_16(const struct multiply *x, const struct tile *t, flo
 	} while (depth < g->k);
 	if (g->epilogue != EPILOGUE_NONE)
 		finish_16(g, t, c, c + (size_t)TILE * TILE);
-	store(stored, c, t->rows, t->columns, g->ldc, g->precision);
+	host_gemm_store_result(g, t, c);
 }
 
-static int64_t smaller(int64_t a, int64_t b)
+static int64_t int64_min(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
@@ -165,8 +191,8 @@ static void multiply_16(const struct multiply *x, const struct tile *whole, unsi
 	for (int64_t j = 0; j < whole->columns; j += TILE) {
 		for (int64_t i = 0; i < whole->rows; i += TILE) {
 			struct tile t = { whole->row + i, whole->column + j,
-					  smaller(TILE, whole->rows - i),
-					  smaller(TILE, whole->columns - j) };
+					  int64_min(TILE, whole->rows - i),
+					  int64_min(TILE, whole->columns - j) };
 
 			multiply_tile_16(x, &t, workspace);
 		}
@@ -174,7 +200,7 @@ static void multiply_16(const struct multiply *x, const struct tile *whole, unsi
 }
 
 /* Start of part `index` of `parts`: a multiple of 16, so that no tile splits a vector. */
-static int64_t cut(int64_t length, unsigned index, unsigned parts)
+static int64_t gemm_tile_start(int64_t length, unsigned index, unsigned parts)
 {
 	if (index == parts)
 		return length;
@@ -182,7 +208,7 @@ static int64_t cut(int64_t length, unsigned index, unsigned parts)
 }
 
 /* The epilogue of a tile that is stored in FP32 or FP64; multiply_tile_16() has its own. */
-static void finish_fp32(const struct gemm *g, const struct tile *t)
+static void host_gemm_finish_fp32(const struct gemm *g, const struct tile *t)
 {
 	const float *bias = (const float *)g->bias + t->row;
 
@@ -200,17 +226,17 @@ static void finish_fp64(const struct gemm *g, const struct tile *t)
 				   t->rows, g->epilogue == EPILOGUE_BIAS_RELU);
 }
 
-static void multiply_part(void *context, unsigned part, uint64_t begin, uint64_t end)
+static void host_gemm_multiply_part(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct multiply *x = context;
 
 	for (uint64_t i = begin; i < end; i++) {
 		unsigned row = (unsigned)i % x->rows, column = (unsigned)i / x->rows;
-		struct tile t = { cut(x->g.m, row, x->rows), cut(x->g.n, column, x->columns), 0,
-				  0 };
+		struct tile t = { gemm_tile_start(x->g.m, row, x->rows),
+				  gemm_tile_start(x->g.n, column, x->columns), 0, 0 };
 
-		t.rows = cut(x->g.m, row + 1, x->rows) - t.row;
-		t.columns = cut(x->g.n, column + 1, x->columns) - t.column;
+		t.rows = gemm_tile_start(x->g.m, row + 1, x->rows) - t.row;
+		t.columns = gemm_tile_start(x->g.n, column + 1, x->columns) - t.column;
 		if (t.rows == 0 || t.columns == 0)
 			continue;
 		if (x->g.precision == PRECISION_FP64) {
@@ -218,9 +244,9 @@ static void multiply_part(void *context, unsigned part, uint64_t begin, uint64_t
 			if (x->g.epilogue != EPILOGUE_NONE)
 				finish_fp64(&x->g, &t);
 		} else if (x->g.precision == PRECISION_FP32) {
-			multiply_fp32(x, &t);
+			host_gemm_multiply_fp32(x, &t);
 			if (x->g.epilogue != EPILOGUE_NONE)
-				finish_fp32(&x->g, &t);
+				host_gemm_finish_fp32(&x->g, &t);
 		} else {
 			multiply_16(x, &t, part);
 		}
@@ -231,7 +257,7 @@ static void multiply_part(void *context, unsigned part, uint64_t begin, uint64_t
  * The grid of `threads` tiles whose tiles have the shortest edges: each thread reads the least of A
  * and B.
  */
-static void choose_grid(struct multiply *x, unsigned threads)
+static void host_gemm_choose_grid(struct multiply *x, unsigned threads)
 {
 	double best = 0;
 
@@ -247,7 +273,8 @@ static void choose_grid(struct multiply *x, unsigned threads)
 }
 
 /* Kept by the stream: pages that were never used cost nothing. */
-static enum status get_workspace(struct host_stream *s, struct multiply *x, struct error *err)
+static enum status host_gemm_get_workspace(struct host_stream *s, struct multiply *x,
+					   struct error *err)
 {
 	size_t bytes = host_threads(&s->base) * WORKSPACE_FLOATS * sizeof(float);
 
@@ -275,18 +302,18 @@ static enum status gemm_run(struct stream *stream, const void *arguments, struct
 
 	if (flop < THREAD_FLOP * threads)
 		threads = flop < THREAD_FLOP ? 1 : (unsigned)(flop / THREAD_FLOP);
-	choose_grid(&x, threads);
+	host_gemm_choose_grid(&x, threads);
 	if (precision_bytes(x.g.precision) == 2 &&
-	    get_workspace(host_stream(stream), &x, err) != STATUS_OK)
+	    host_gemm_get_workspace(host_stream(stream), &x, err) != STATUS_OK)
 		return STATUS_NO_MEMORY;
 	if (blas_enter(threads, err) != STATUS_OK)
 		return STATUS_NO_MEMORY;
-	host_parallel(stream, threads, 1, multiply_part, &x);
+	host_parallel(stream, threads, 1, host_gemm_multiply_part, &x);
 	blas_leave(threads, flop >= THREAD_FLOP);
 	return STATUS_OK;
 }
 
-static enum status check(const struct gemm *g, struct error *err)
+static enum status host_gemm_check(const struct gemm *g, struct error *err)
 {
 	const int64_t sizes[] = { g->m, g->n, g->k, g->lda, g->ldb, g->ldc };
 	int64_t a_rows = g->transpose_a ? g->k : g->m, b_rows = g->transpose_b ? g->n : g->k;
@@ -312,7 +339,7 @@ static enum status check(const struct gemm *g, struct error *err)
 enum status host_gemm(struct stream *stream, const struct gemm *gemm, struct error *err)
 {
 	struct multiply x = { .g = *gemm };
-	enum status status = check(gemm, err);
+	enum status status = host_gemm_check(gemm, err);
 	size_t bytes = precision_bytes(gemm->precision);
 
 	if (status != STATUS_OK || gemm->m == 0 || gemm->n == 0)

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "device/host/stream.h"
 
-struct recorded {
+struct recorded_operation {
 	kernel_fn *run;
 	size_t bytes;
 	_Alignas(16) unsigned char arguments[OPERATION_BYTES];
@@ -16,7 +16,7 @@ struct recorded {
 
 struct host_graph {
 	struct graph base;
-	struct recorded *operations;
+	struct recorded_operation *operations;
 	size_t count, capacity;
 };
 
@@ -30,7 +30,7 @@ enum status stream_refuse_recording(struct stream *stream, const char *what, str
 
 void graph_record(struct host_graph *graph, kernel_fn *run, const void *arguments, size_t bytes)
 {
-	struct recorded *operation;
+	struct recorded_operation *operation;
 
 	ARRAY_GROW(graph->operations, graph->count, graph->capacity);
 	operation = &graph->operations[graph->count++];

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 static const struct {
 	const char *name;

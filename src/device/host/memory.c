@@ -53,8 +53,8 @@ static void ask_for_huge_pages(void *memory, size_t bytes)
 		madvise(memory, bytes, MADV_HUGEPAGE); /* refused: small pages do, too */
 }
 
-static enum status map_pages(struct host_device *device, const char *kind, size_t bytes, void **out,
-			     struct error *err)
+static enum status host_memory_map_pages(struct host_device *device, const char *kind, size_t bytes,
+					 void **out, struct error *err)
 {
 	void *memory =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -88,8 +88,8 @@ enum status host_reserve(const char *kind, size_t bytes, void **out, struct erro
 }
 
 /* Reserves addresses; memory is mapped to them later, as by cuMemMap() on a device. */
-static enum status map_reserved(struct host_device *device, const char *kind, size_t bytes,
-				void **out, struct error *err)
+static enum status host_memory_map_reserved(struct host_device *device, const char *kind,
+					    size_t bytes, void **out, struct error *err)
 {
 	if (host_reserve(kind, bytes, out, err) != STATUS_OK)
 		return STATUS_NO_MEMORY;
@@ -100,7 +100,8 @@ static enum status map_reserved(struct host_device *device, const char *kind, si
 	return STATUS_NO_MEMORY;
 }
 
-static enum status lock_failed(const char *kind, size_t bytes, int failure, struct error *err)
+static enum status host_memory_lock_failed(const char *kind, size_t bytes, int failure,
+					   struct error *err)
 {
 	struct rlimit limit = { 0, 0 };
 	char size[32];
@@ -120,14 +121,14 @@ static enum status lock_failed(const char *kind, size_t bytes, int failure, stru
 static enum status map_locked(struct host_device *device, const char *kind, size_t bytes,
 			      void **out, struct error *err)
 {
-	if (map_pages(device, kind, bytes, out, err) != STATUS_OK)
+	if (host_memory_map_pages(device, kind, bytes, out, err) != STATUS_OK)
 		return STATUS_NO_MEMORY;
 	if (mlock(*out, bytes) != 0) {
 		int failure = errno;
 
 		munmap(*out, bytes);
 		*out = NULL;
-		return lock_failed(kind, bytes, failure, err);
+		return host_memory_lock_failed(kind, bytes, failure, err);
 	}
 	return STATUS_OK;
 }
@@ -146,19 +147,19 @@ static enum status allocate_touched(size_t bytes, void **out, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status allocate(struct host_device *device, enum allocator allocator, size_t bytes,
-			    void **out, struct error *err)
+static enum status host_memory_allocate(struct host_device *device, enum allocator allocator,
+					size_t bytes, void **out, struct error *err)
 {
 	const char *kind = allocator_name(allocator);
 
 	switch (allocator) {
 	case ALLOCATOR_DEVICE:
-		if (map_pages(device, kind, bytes, out, err) != STATUS_OK)
+		if (host_memory_map_pages(device, kind, bytes, out, err) != STATUS_OK)
 			return STATUS_NO_MEMORY;
 		ask_for_huge_pages(*out, bytes);
 		return STATUS_OK;
 	case ALLOCATOR_VMM:
-		return map_reserved(device, kind, bytes, out, err);
+		return host_memory_map_reserved(device, kind, bytes, out, err);
 	case ALLOCATOR_PINNED:
 	case ALLOCATOR_REGISTERED:
 		return map_locked(device, kind, bytes, out, err);
@@ -179,7 +180,7 @@ static enum status allocate(struct host_device *device, enum allocator allocator
 	}
 }
 
-static bool has(enum allocator allocator)
+static bool host_has_allocator(enum allocator allocator)
 {
 	return allocator != ALLOCATOR_POOL && allocator != ALLOCATOR_POOL_RELEASE &&
 	       allocator != ALLOCATOR_MANAGED && allocator != ALLOCATOR_WRITE_COMBINED;
@@ -198,13 +199,13 @@ enum status host_memory_alloc(struct device *device, enum allocator allocator, s
 	*out = NULL;
 	if (bytes == 0)
 		return STATUS_OK;
-	if (has(allocator)) {
+	if (host_has_allocator(allocator)) {
 		status = host_check_fits(allocator_name(allocator), bytes, atomic_load(used), total,
 					 err);
 		if (status != STATUS_OK)
 			return status;
 	}
-	status = allocate(host, allocator, bytes, out, err);
+	status = host_memory_allocate(host, allocator, bytes, out, err);
 	if (status == STATUS_OK)
 		atomic_fetch_add(used, bytes);
 	return status;

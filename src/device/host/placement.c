@@ -1,4 +1,4 @@
-#include "device/placement.h"
+#include "device/host/placement.h"
 
 #include <hwloc.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static bool several_nodes(void)
 	return strpbrk(nodes, "-,") != NULL; /* "0-1" */
 }
 
-static bool load(void)
+static bool hwloc_load_topology(void)
 {
 	if (machine.loaded)
 		return machine.topology != NULL;
@@ -65,7 +65,7 @@ static hwloc_obj_t parent_of(const struct device *device)
 
 int placement_begin(const struct device *device)
 {
-	hwloc_obj_t parent = load() ? parent_of(device) : NULL;
+	hwloc_obj_t parent = hwloc_load_topology() ? parent_of(device) : NULL;
 	int node;
 
 	/* Several nodes: the bus hangs on the machine as a whole, as in a virtual one. */

@@ -15,8 +15,8 @@
  * nodes before that one are the producer's to use again, so a queue that has reached its depth
  * allocates nothing.
  */
-struct operation {
-	struct operation *next;
+struct host_operation {
+	struct host_operation *next;
 	kernel_fn *run; /* NULL ends the thread */
 	bool always;
 	_Alignas(16) unsigned char arguments[OPERATION_BYTES];
@@ -25,9 +25,9 @@ struct operation {
 /* Nodes made with the stream: a batch of this depth enqueues without malloc. */
 #define FIRST_NODES 256
 
-static struct operation *take_node(struct host_stream *s)
+static struct host_operation *host_stream_take_node(struct host_stream *s)
 {
-	struct operation *node = s->oldest;
+	struct host_operation *node = s->oldest;
 
 	if (node == atomic_load_explicit(&s->current, memory_order_acquire))
 		return xmalloc(sizeof(*node));
@@ -35,7 +35,7 @@ static struct operation *take_node(struct host_stream *s)
 	return node;
 }
 
-static void append(struct host_stream *s, struct operation *node)
+static void operations_append(struct host_stream *s, struct host_operation *node)
 {
 	node->next = NULL;
 	s->newest->next = node;
@@ -44,22 +44,22 @@ static void append(struct host_stream *s, struct operation *node)
 	counter_add(&s->enqueued, 1);
 }
 
-static enum status enqueue(struct stream *stream, kernel_fn *run, bool always,
-			   const void *arguments, size_t bytes, struct error *err)
+static enum status operations_enqueue(struct stream *stream, kernel_fn *run, bool always,
+				      const void *arguments, size_t bytes, struct error *err)
 {
 	struct host_stream *s = host_stream(stream);
-	struct operation *node;
+	struct host_operation *node;
 
 	if (bytes > OPERATION_BYTES)
 		return error_set(err, STATUS_INTERNAL,
 				 "an operation has %zu bytes of arguments, more than %d", bytes,
 				 OPERATION_BYTES);
-	node = take_node(s);
+	node = host_stream_take_node(s);
 	node->run = run;
 	node->always = always;
 	if (bytes > 0)
 		memcpy(node->arguments, arguments, bytes);
-	append(s, node);
+	operations_append(s, node);
 	return STATUS_OK;
 }
 
@@ -69,7 +69,7 @@ enum status stream_enqueue(struct stream *stream, kernel_fn *run, const void *ar
 	struct host_graph *recording = host_stream(stream)->recording;
 
 	if (!recording || bytes > OPERATION_BYTES)
-		return enqueue(stream, run, false, arguments, bytes, err);
+		return operations_enqueue(stream, run, false, arguments, bytes, err);
 	graph_record(recording, run, arguments, bytes);
 	return STATUS_OK;
 }
@@ -80,10 +80,10 @@ enum status stream_enqueue_always(struct stream *stream, kernel_fn *run, const v
 	if (stream_refuse_recording(stream, "what other streams or ranks wait for", err) !=
 	    STATUS_OK)
 		return STATUS_UNSUPPORTED;
-	return enqueue(stream, run, true, arguments, bytes, err);
+	return operations_enqueue(stream, run, true, arguments, bytes, err);
 }
 
-static void carry_out(struct host_stream *s, struct operation *node)
+static void carry_out(struct host_stream *s, struct host_operation *node)
 {
 	struct error err = ERROR_NONE;
 	enum status status;
@@ -98,7 +98,7 @@ static void carry_out(struct host_stream *s, struct operation *node)
 static void *stream_thread(void *context)
 {
 	struct host_stream *s = context;
-	struct operation *node = atomic_load_explicit(&s->current, memory_order_relaxed);
+	struct host_operation *node = atomic_load_explicit(&s->current, memory_order_relaxed);
 	uint32_t done = 0;
 
 	cpu_partition_bind_thread(host_device(s->base.device)->partition);
@@ -114,9 +114,9 @@ static void *stream_thread(void *context)
 	}
 }
 
-static void make_nodes(struct host_stream *s)
+static void host_stream_make_nodes(struct host_stream *s)
 {
-	struct operation *first = xcalloc(1, sizeof(*first)), *last = first;
+	struct host_operation *first = xcalloc(1, sizeof(*first)), *last = first;
 
 	for (int i = 1; i < FIRST_NODES; i++) {
 		last->next = xcalloc(1, sizeof(*last));
@@ -127,10 +127,10 @@ static void make_nodes(struct host_stream *s)
 	atomic_init(&s->current, last);
 }
 
-static void free_nodes(struct host_stream *s)
+static void host_stream_free_nodes(struct host_stream *s)
 {
 	while (s->oldest) {
-		struct operation *node = s->oldest;
+		struct host_operation *node = s->oldest;
 
 		s->oldest = node->next;
 		free(node);
@@ -146,10 +146,10 @@ enum status host_stream_create(struct device *device, bool high_priority, struct
 	(void)high_priority; /* the OS is fair between threads; raising one takes privileges */
 	s->base.device = device;
 	pthread_mutex_init(&s->taking, NULL);
-	make_nodes(s);
-	failed = thread_start(&s->thread, stream_thread, s);
+	host_stream_make_nodes(s);
+	failed = parallel_thread_start(&s->thread, stream_thread, s);
 	if (failed) {
-		free_nodes(s);
+		host_stream_free_nodes(s);
 		free(s);
 		return error_set(err, STATUS_DEVICE, "pthread_create for a stream: %s",
 				 strerror(failed));
@@ -168,7 +168,7 @@ void host_stream_destroy(struct stream *stream)
 		return;
 	s = host_stream(stream);
 	counter_raise(&s->gates_opened, s->gates_closed);
-	enqueue(stream, NULL, true, NULL, 0, NULL);
+	operations_enqueue(stream, NULL, true, NULL, 0, NULL);
 	pthread_join(s->thread, NULL);
 	for (link = &host_device(stream->device)->streams; *link; link = &(*link)->next) {
 		if (*link == s) {
@@ -182,7 +182,7 @@ void host_stream_destroy(struct stream *stream)
 	if (s->workspace)
 		munmap(s->workspace, s->workspace_bytes);
 	atomic_fetch_sub(&host_device(stream->device)->workspace_bytes, s->workspace_bytes);
-	free_nodes(s);
+	host_stream_free_nodes(s);
 	pthread_mutex_destroy(&s->taking);
 	free(s);
 }

@@ -16,7 +16,7 @@
 /* Most bytes of arguments that an operation carries. */
 #define OPERATION_BYTES 216
 
-struct operation; /* a place in the queue */
+struct host_operation; /* a place in the queue */
 struct host_graph;
 
 struct host_stream {
@@ -26,14 +26,14 @@ struct host_stream {
 
 	/* Written by the driving thread. */
 	/* from the oldest node that may be used again to the last one added */
-	struct operation *newest, *oldest;
+	struct host_operation *newest, *oldest;
 	uint32_t enqueued_count;
 	uint32_t gates_closed;
 	struct counter enqueued;
 	struct host_graph *recording; /* takes what is enqueued; NULL: it is carried out */
 
 	/* Written by the stream's thread. */
-	_Atomic(struct operation *) current;
+	_Atomic(struct host_operation *) current;
 	_Atomic uint32_t gate_timed_out; /* number of the last gate that opened by itself */
 	struct error error;              /* first failure since the last synchronise */
 	pthread_mutex_t taking;          /* of the error, where several threads synchronise */

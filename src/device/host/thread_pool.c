@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "device/host/counter.h"
 #include "device/host/cpu_partition.h"
+#include "device/host/host_kernel.h"
 
 /*
  * The parts still to be taken, in one word: the job's number above, then how many parts it has,
@@ -31,7 +32,7 @@ struct thread_pool {
 };
 
 /* Runs parts until none is left. */
-static void take_parts(struct thread_pool *pool)
+static void thread_pool_take_parts(struct thread_pool *pool)
 {
 	uint64_t seen = atomic_load(&pool->parts);
 
@@ -49,7 +50,7 @@ static void take_parts(struct thread_pool *pool)
 	}
 }
 
-static void *help(void *context)
+static void *thread_pool_worker(void *context)
 {
 	struct thread_pool *pool = context;
 	uint32_t seen = 0;
@@ -58,7 +59,7 @@ static void *help(void *context)
 	while (!atomic_load(&pool->quit)) {
 		counter_wait(&pool->jobs, seen + 1, INFINITY);
 		seen = atomic_load(&pool->jobs.value);
-		take_parts(pool);
+		thread_pool_take_parts(pool);
 	}
 	return NULL;
 }
@@ -70,7 +71,8 @@ struct thread_pool *thread_pool_new(const struct cpu_partition *partition, unsig
 
 	pool->partition = partition;
 	while (pool->helper_count + 1 < threads &&
-	       thread_start(&pool->helpers[pool->helper_count], help, pool) == 0)
+	       parallel_thread_start(&pool->helpers[pool->helper_count], thread_pool_worker,
+				     pool) == 0)
 		pool->helper_count++;
 	return pool;
 }
@@ -95,7 +97,50 @@ void thread_pool_run(struct thread_pool *pool, unsigned parts, thread_pool_part_
 	atomic_store(&pool->parts,
 		     (uint64_t)pool->job << 2 * PART_BITS | (uint64_t)parts << PART_BITS);
 	counter_add(&pool->jobs, 1);
-	take_parts(pool);
+	thread_pool_take_parts(pool);
 	pool->finished_before += parts;
 	counter_wait(&pool->finished, pool->finished_before, INFINITY);
+}
+
+unsigned host_threads(struct stream *stream)
+{
+	int cores = host_device(stream->device)->partition->cores;
+
+	return cores > HOST_PARALLEL_MAX ? HOST_PARALLEL_MAX : (unsigned)cores;
+}
+
+struct slices {
+	host_slice_fn *slice;
+	void *context;
+	uint64_t count;
+};
+
+static void thread_pool_run_part(void *context, unsigned part, unsigned parts)
+{
+	const struct slices *s = context;
+	uint64_t share = s->count / parts, rest = s->count % parts;
+
+	s->slice(s->context, part, share * part + rest * part / parts,
+		 share * (part + 1) + rest * (part + 1) / parts);
+}
+
+unsigned host_parallel(struct stream *stream, uint64_t count, uint64_t grain, host_slice_fn *slice,
+		       void *context)
+{
+	struct host_stream *s = host_stream(stream);
+	struct slices slices = { slice, context, count };
+	uint64_t most = grain > 0 ? count / grain : count;
+	unsigned parts = host_threads(stream);
+
+	if (most < parts)
+		parts = most > 1 ? (unsigned)most : 1;
+	if (parts == 1) {
+		slice(context, 0, 0, count);
+		return 1;
+	}
+	if (!s->pool)
+		s->pool = thread_pool_new(host_device(stream->device)->partition,
+					  host_threads(stream));
+	thread_pool_run(s->pool, parts, thread_pool_run_part, &slices);
+	return parts;
 }

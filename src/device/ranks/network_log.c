@@ -39,7 +39,7 @@ void network_log_open(void)
 }
 
 /* " ... [send] via NET/IB/0/GDRDMA", "via NET/AWS Libfabric/2(1)/GDRDMA/Shared" */
-static void take_connection(struct choice *c, const char *line)
+static void nccl_log_take_connection(struct choice *c, const char *line)
 {
 	const char *name = strstr(line, " via NET/"), *end;
 
@@ -74,7 +74,7 @@ static void take_adapters(struct text *adapters, const char *list, bool socket)
 }
 
 /* "GPU Direct RDMA Disabled for GPU 42000 / HCA 0 (distance 6 > 4)", "... for HCA 0 'mlx5_0'" */
-static void take_refusal(struct choice *c, const char *line)
+static void nccl_log_take_refusal(struct choice *c, const char *line)
 {
 	const char *refusal = strstr(line, "GPU Direct RDMA Disabled for ");
 	const char *distance = refusal ? strchr(refusal, '(') : NULL;
@@ -88,7 +88,7 @@ static void take_refusal(struct choice *c, const char *line)
 		snprintf(c->why_not, sizeof(c->why_not), "the adapters' driver lacks it");
 }
 
-static void take_line(struct choice *c, const char *line)
+static void nccl_log_take_line(struct choice *c, const char *line)
 {
 	const char *said = strstr(line, "NCCL INFO "), *list;
 
@@ -97,17 +97,17 @@ static void take_line(struct choice *c, const char *line)
 	said += strlen("NCCL INFO ");
 	list = strstr(said, " : Using [");
 	if (strncmp(said, "Channel ", 8) == 0 || strncmp(said, "Ring ", 5) == 0) {
-		take_connection(c, said);
+		nccl_log_take_connection(c, said);
 	} else if (list && strncmp(said, "NET/Socket", 10) == 0) {
 		take_adapters(&c->sockets, list + strlen(" : Using "), true);
 	} else if (list && strncmp(said, "NET/", 4) == 0) {
 		take_adapters(&c->adapters, list + strlen(" : Using "), false);
 	} else {
-		take_refusal(c, said);
+		nccl_log_take_refusal(c, said);
 	}
 }
 
-static char *describe(const struct choice *c)
+static char *network_choice_describe(const struct choice *c)
 {
 	bool socket = strcmp(c->network, "Socket") == 0;
 	const struct text *adapters = socket ? &c->sockets : &c->adapters;
@@ -125,17 +125,17 @@ static char *describe(const struct choice *c)
 			 c->nvlink ? "; NVLink between some nodes" : "");
 }
 
-static void choice_read(struct choice *c, const char *log, size_t length)
+static void nccl_log_choice_read(struct choice *c, const char *log, size_t length)
 {
 	char *copy = xstrndup(log, length), *rest = copy, *line;
 
 	*c = (struct choice){ 0 };
 	while ((line = strsep(&rest, "\n")))
-		take_line(c, line);
+		nccl_log_take_line(c, line);
 	free(copy);
 }
 
-static void choice_release(struct choice *c)
+static void nccl_log_choice_release(struct choice *c)
 {
 	text_release(&c->adapters);
 	text_release(&c->sockets);
@@ -146,9 +146,9 @@ char *network_choice(const char *log, size_t length)
 	struct choice c;
 	char *described;
 
-	choice_read(&c, log, length);
-	described = describe(&c);
-	choice_release(&c);
+	nccl_log_choice_read(&c, log, length);
+	described = network_choice_describe(&c);
+	nccl_log_choice_release(&c);
 	return described;
 }
 
@@ -156,8 +156,8 @@ struct network_connections network_connections(const char *log, size_t length)
 {
 	struct choice c;
 
-	choice_read(&c, log, length);
-	choice_release(&c);
+	nccl_log_choice_read(&c, log, length);
+	nccl_log_choice_release(&c);
 	return (struct network_connections){ c.connections, c.directly };
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-struct message {
+struct relay_message {
 	struct stream *stream;
 	bool is_send, is_due;
 	int peer;
@@ -21,7 +21,7 @@ struct relay {
 	struct stream *latest; /* of the previous operation */
 	struct event *order;   /* what the next stream waits for */
 	bool in_group;
-	struct message *group;
+	struct relay_message *group;
 	size_t group_count, group_capacity;
 };
 
@@ -76,8 +76,8 @@ void *relay_scratch(const struct communicator *c)
 }
 
 /* Makes `stream` wait for all work enqueued on `ahead` so far. */
-static enum status follow(struct communicator *c, struct stream *stream, struct stream *ahead,
-			  struct error *err)
+static enum status stream_follow(struct communicator *c, struct stream *stream,
+				 struct stream *ahead, struct error *err)
 {
 	enum status status;
 
@@ -92,7 +92,7 @@ enum status relay_turn(struct communicator *c, struct stream *stream, struct err
 	struct stream *ahead = c->relay->latest;
 
 	c->relay->latest = stream;
-	return ahead ? follow(c, stream, ahead, err) : STATUS_OK;
+	return ahead ? stream_follow(c, stream, ahead, err) : STATUS_OK;
 }
 
 enum status relay_push(struct communicator *c, struct stream *stream, int peer, const void *from,
@@ -123,9 +123,9 @@ enum status relay_pull_reduce(struct communicator *c, struct stream *stream, int
 }
 
 /* Messages between the same two ranks arrive in the order they were sent. */
-static bool waits_for_another(const struct message *messages, size_t index)
+static bool message_waits_for_earlier(const struct relay_message *messages, size_t index)
 {
-	const struct message *m = &messages[index];
+	const struct relay_message *m = &messages[index];
 
 	for (size_t i = 0; i < index; i++)
 		if (messages[i].peer == m->peer && messages[i].is_send == m->is_send &&
@@ -134,8 +134,8 @@ static bool waits_for_another(const struct message *messages, size_t index)
 	return false;
 }
 
-static enum status move_piece(struct communicator *c, struct stream *stream, struct message *m,
-			      struct error *err)
+static enum status relay_move_piece(struct communicator *c, struct stream *stream,
+				    struct relay_message *m, struct error *err)
 {
 	size_t left = m->bytes - m->done,
 	       bytes = left < c->relay->slot_bytes ? left : c->relay->slot_bytes;
@@ -147,42 +147,43 @@ static enum status move_piece(struct communicator *c, struct stream *stream, str
 }
 
 /* Moves one piece of each unfinished message: all sends before any receive. */
-static enum status move_round(struct communicator *c, struct message *messages, size_t count,
-			      bool *moved, struct error *err)
+static enum status relay_move_round(struct communicator *c, struct relay_message *messages,
+				    size_t count, bool *moved, struct error *err)
 {
 	enum status status = STATUS_OK;
 
 	*moved = false;
 	for (size_t i = 0; i < count; i++) {
-		messages[i].is_due =
-			messages[i].done < messages[i].bytes && !waits_for_another(messages, i);
+		messages[i].is_due = messages[i].done < messages[i].bytes &&
+				     !message_waits_for_earlier(messages, i);
 		*moved |= messages[i].is_due;
 	}
 	for (int sends = 1; sends >= 0; sends--)
 		for (size_t i = 0; i < count && status == STATUS_OK; i++)
 			if (messages[i].is_due && messages[i].is_send == (sends == 1))
-				status = move_piece(c, messages[0].stream, &messages[i], err);
+				status = relay_move_piece(c, messages[0].stream, &messages[i], err);
 	return status;
 }
 
 /* All are one operation on the first one's stream: it waits for the others, and they for it. */
-static enum status exchange(struct communicator *c, struct message *messages, size_t count,
-			    struct error *err)
+static enum status relay_exchange_messages(struct communicator *c, struct relay_message *messages,
+					   size_t count, struct error *err)
 {
 	struct stream *stream = messages[0].stream;
 	enum status status = relay_turn(c, stream, err);
 	bool moved = true;
 
 	for (size_t i = 1; i < count && status == STATUS_OK; i++)
-		status = follow(c, stream, messages[i].stream, err);
+		status = stream_follow(c, stream, messages[i].stream, err);
 	while (moved && status == STATUS_OK)
-		status = move_round(c, messages, count, &moved, err);
+		status = relay_move_round(c, messages, count, &moved, err);
 	for (size_t i = 1; i < count && status == STATUS_OK; i++)
-		status = follow(c, messages[i].stream, stream, err);
+		status = stream_follow(c, messages[i].stream, stream, err);
 	return status;
 }
 
-static enum status add_message(struct communicator *c, struct message message, struct error *err)
+static enum status relay_add_message(struct communicator *c, struct relay_message message,
+				     struct error *err)
 {
 	struct relay *relay = c->relay;
 
@@ -192,7 +193,7 @@ static enum status add_message(struct communicator *c, struct message message, s
 	if (message.bytes == 0)
 		return STATUS_OK;
 	if (!relay->in_group)
-		return exchange(c, &message, 1, err);
+		return relay_exchange_messages(c, &message, 1, err);
 	ARRAY_GROW(relay->group, relay->group_count, relay->group_capacity);
 	relay->group[relay->group_count++] = message;
 	return STATUS_OK;
@@ -201,21 +202,23 @@ static enum status add_message(struct communicator *c, struct message message, s
 enum status relay_send(struct communicator *c, struct stream *stream, const void *from,
 		       size_t bytes, int peer, struct error *err)
 {
-	struct message message = { .stream = stream,
-				   .is_send = true,
-				   .peer = peer,
-				   .memory = (char *)from,
-				   .bytes = bytes };
+	struct relay_message message = { .stream = stream,
+					 .is_send = true,
+					 .peer = peer,
+					 .memory = (char *)from,
+					 .bytes = bytes };
 
-	return add_message(c, message, err);
+	return relay_add_message(c, message, err);
 }
 
 enum status relay_receive(struct communicator *c, struct stream *stream, void *to, size_t bytes,
 			  int peer, struct error *err)
 {
-	struct message message = { .stream = stream, .peer = peer, .memory = to, .bytes = bytes };
+	struct relay_message message = {
+		.stream = stream, .peer = peer, .memory = to, .bytes = bytes
+	};
 
-	return add_message(c, message, err);
+	return relay_add_message(c, message, err);
 }
 
 enum status relay_group_begin(struct communicator *c, struct error *err)
@@ -235,7 +238,7 @@ enum status relay_group_end(struct communicator *c, struct error *err)
 		return error_set(err, STATUS_INTERNAL, "group_end without group_begin");
 	relay->in_group = false;
 	if (relay->group_count > 0)
-		status = exchange(c, relay->group, relay->group_count, err);
+		status = relay_exchange_messages(c, relay->group, relay->group_count, err);
 	relay->group_count = 0;
 	return status;
 }

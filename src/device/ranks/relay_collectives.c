@@ -42,58 +42,60 @@ static struct ring ring_make(struct communicator *c, struct stream *stream, void
 			      .before = (c->rank + c->size - 1) % c->size };
 }
 
-static size_t piece_elements(const struct ring *r)
+static size_t ring_piece_elements(const struct ring *r)
 {
 	return relay_slot_bytes(r->c) / r->element;
 }
 
-static size_t smaller(size_t a, size_t b)
+static size_t size_min(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
 /* Part of the rank `distance` places before this one on the ring. */
-static int part_before(const struct ring *r, int distance)
+static int ring_part_before(const struct ring *r, int distance)
 {
 	return (r->c->rank + 2 * r->c->size - distance) % r->c->size;
 }
 
 /* The piece `done` elements into a part, which may be empty. */
-static struct span span_of(const struct ring *r, int part, size_t done)
+static struct span ring_span_of(const struct ring *r, int part, size_t done)
 {
-	size_t begin = smaller((size_t)part * r->part + done, r->count),
-	       end = smaller((size_t)(part + 1) * r->part, r->count);
+	size_t begin = size_min((size_t)part * r->part + done, r->count),
+	       end = size_min((size_t)(part + 1) * r->part, r->count);
 
-	return (struct span){ begin, end > begin ? smaller(end - begin, piece_elements(r)) : 0 };
+	return (struct span){ begin,
+			      end > begin ? size_min(end - begin, ring_piece_elements(r)) : 0 };
 }
 
 /* Address of a span of a tensor. */
-static char *at(const struct ring *r, const void *tensor, struct span span)
+static char *ring_span_at(const struct ring *r, const void *tensor, struct span span)
 {
 	return (char *)tensor + span.first * r->element;
 }
 
-static enum status put(const struct ring *r, const void *from, struct span span, struct error *err)
+static enum status ring_put(const struct ring *r, const void *from, struct span span,
+			    struct error *err)
 {
 	return relay_push(r->c, r->stream, r->next, from, span.count * r->element, err);
 }
 
-static enum status take(const struct ring *r, struct span span, struct error *err)
+static enum status ring_take(const struct ring *r, struct span span, struct error *err)
 {
-	return relay_pull(r->c, r->stream, r->before, at(r, r->to, span), span.count * r->element,
-			  err);
+	return relay_pull(r->c, r->stream, r->before, ring_span_at(r, r->to, span),
+			  span.count * r->element, err);
 }
 
 /*
  * Adds this rank's elements; `raw`: what comes has not been added to yet. Averages are sums of
  * n-ths.
  */
-static enum status add(const struct ring *r, struct span span, void *to, bool raw,
-		       struct error *err)
+static enum status ring_take_and_add(const struct ring *r, struct span span, void *to, bool raw,
+				     struct error *err)
 {
 	double share = r->reduction == REDUCE_AVERAGE ? 1.0 / r->c->size : 1;
 	struct relay_sum sum = { .to = to,
-				 .own = at(r, r->from, span),
+				 .own = ring_span_at(r, r->from, span),
 				 .count = span.count,
 				 .precision = r->precision,
 				 .larger = r->reduction == REDUCE_MAX,
@@ -103,74 +105,78 @@ static enum status add(const struct ring *r, struct span span, void *to, bool ra
 	return relay_pull_reduce(r->c, r->stream, r->before, &sum, err);
 }
 
-static enum status copy(struct stream *stream, void *to, const void *from, size_t bytes,
-			struct error *err)
+static enum status copy_unless_in_place(struct stream *stream, void *to, const void *from,
+					size_t bytes, struct error *err)
 {
 	return to == from || bytes == 0 ? STATUS_OK : backend_copy(stream, to, from, bytes, err);
 }
 
 /* Each part goes round and grows; its sum ends on the rank before the one whose part it is. */
-static enum status sum_pieces(const struct ring *r, size_t done, struct error *err)
+static enum status ring_sum_pieces(const struct ring *r, size_t done, struct error *err)
 {
 	enum status status = STATUS_OK;
 
 	for (int step = 0; step < r->c->size - 1 && status == STATUS_OK; step++) {
-		struct span mine = span_of(r, part_before(r, step), done),
-			    theirs = span_of(r, part_before(r, step + 1), done);
+		struct span mine = ring_span_of(r, ring_part_before(r, step), done),
+			    theirs = ring_span_of(r, ring_part_before(r, step + 1), done);
 
-		status = put(r, at(r, step == 0 ? r->from : r->to, mine), mine, err);
+		status = ring_put(r, ring_span_at(r, step == 0 ? r->from : r->to, mine), mine, err);
 		if (status == STATUS_OK)
-			status = add(r, theirs, at(r, r->to, theirs), step == 0, err);
+			status = ring_take_and_add(r, theirs, ring_span_at(r, r->to, theirs),
+						   step == 0, err);
 	}
 	return status;
 }
 
 /* Initially the part of the rank `distance` places before this one is complete here. */
-static enum status pass_pieces(const struct ring *r, int distance, size_t done, struct error *err)
+static enum status ring_pass_pieces(const struct ring *r, int distance, size_t done,
+				    struct error *err)
 {
 	enum status status = STATUS_OK;
 
 	for (int step = 0; step < r->c->size - 1 && status == STATUS_OK; step++) {
-		struct span mine = span_of(r, part_before(r, distance + step), done),
-			    theirs = span_of(r, part_before(r, distance + step + 1), done);
+		struct span mine = ring_span_of(r, ring_part_before(r, distance + step), done),
+			    theirs =
+				    ring_span_of(r, ring_part_before(r, distance + step + 1), done);
 
-		status = put(r, at(r, r->to, mine), mine, err);
+		status = ring_put(r, ring_span_at(r, r->to, mine), mine, err);
 		if (status == STATUS_OK)
-			status = take(r, theirs, err);
+			status = ring_take(r, theirs, err);
 	}
 	return status;
 }
 
 /* Whole 16 bytes, so that every part is aligned as the tensor is. */
-static size_t equal_parts(const struct communicator *c, size_t count, enum precision precision)
+static size_t ring_equal_parts(const struct communicator *c, size_t count, enum precision precision)
 {
 	size_t whole = 16 / precision_bytes(precision), n = (size_t)c->size;
 
 	return (count + n * whole - 1) / (n * whole) * whole;
 }
 
-static enum status all_reduce(struct communicator *c, struct stream *stream, void *to,
-			      const void *from, size_t count, enum precision precision,
-			      enum reduction reduction, struct error *err)
+static enum status ring_all_reduce(struct communicator *c, struct stream *stream, void *to,
+				   const void *from, size_t count, enum precision precision,
+				   enum reduction reduction, struct error *err)
 {
-	struct ring r = ring_make(c, stream, to, from, count, equal_parts(c, count, precision),
+	struct ring r = ring_make(c, stream, to, from, count, ring_equal_parts(c, count, precision),
 				  precision, reduction);
 
 	enum status status = relay_turn(c, stream, err);
 
 	if (c->size == 1 && status == STATUS_OK)
-		status = copy(stream, to, from, count * r.element, err);
-	for (size_t done = 0; done < r.part && status == STATUS_OK; done += piece_elements(&r)) {
-		status = sum_pieces(&r, done, err);
+		status = copy_unless_in_place(stream, to, from, count * r.element, err);
+	for (size_t done = 0; done < r.part && status == STATUS_OK;
+	     done += ring_piece_elements(&r)) {
+		status = ring_sum_pieces(&r, done, err);
 		if (status == STATUS_OK)
-			status = pass_pieces(&r, c->size - 1, done, err);
+			status = ring_pass_pieces(&r, c->size - 1, done, err);
 	}
 	return status;
 }
 
-static enum status all_gather(struct communicator *c, struct stream *stream, void *to,
-			      const void *from, size_t count_per_rank, enum precision precision,
-			      struct error *err)
+static enum status ring_all_gather(struct communicator *c, struct stream *stream, void *to,
+				   const void *from, size_t count_per_rank,
+				   enum precision precision, struct error *err)
 {
 	struct ring r = ring_make(c, stream, to, from, count_per_rank * (size_t)c->size,
 				  count_per_rank, precision, REDUCE_SUM);
@@ -178,34 +184,39 @@ static enum status all_gather(struct communicator *c, struct stream *stream, voi
 	enum status status = relay_turn(c, stream, err);
 
 	if (status == STATUS_OK)
-		status = copy(stream, r.to + (size_t)c->rank * bytes, from, bytes, err);
-	for (size_t done = 0; done < r.part && status == STATUS_OK; done += piece_elements(&r))
-		status = pass_pieces(&r, 0, done, err);
+		status = copy_unless_in_place(stream, r.to + (size_t)c->rank * bytes, from, bytes,
+					      err);
+	for (size_t done = 0; done < r.part && status == STATUS_OK; done += ring_piece_elements(&r))
+		status = ring_pass_pieces(&r, 0, done, err);
 	return status;
 }
 
 /* Partial sums are kept in the scratch slot: `from` is read-only, `to` holds one part. */
-static enum status scatter_pieces(const struct ring *r, size_t done, struct error *err)
+static enum status ring_scatter_pieces(const struct ring *r, size_t done, struct error *err)
 {
 	void *scratch = relay_scratch(r->c);
 	int last = r->c->size - 2;
 	enum status status = STATUS_OK;
 
 	for (int step = 0; step <= last && status == STATUS_OK; step++) {
-		struct span mine = span_of(r, part_before(r, step + 1), done),
-			    theirs = span_of(r, part_before(r, step + 2), done);
+		struct span mine = ring_span_of(r, ring_part_before(r, step + 1), done),
+			    theirs = ring_span_of(r, ring_part_before(r, step + 2), done);
 
-		status = put(r, step == 0 ? at(r, r->from, mine) : scratch, mine, err);
+		status = ring_put(r, step == 0 ? ring_span_at(r, r->from, mine) : scratch, mine,
+				  err);
 		if (status == STATUS_OK)
-			status = add(r, theirs, step == last ? r->to + done * r->element : scratch,
-				     step == 0, err);
+			status = ring_take_and_add(r, theirs,
+						   step == last ? r->to + done * r->element
+								: scratch,
+						   step == 0, err);
 	}
 	return status;
 }
 
-static enum status reduce_scatter(struct communicator *c, struct stream *stream, void *to,
-				  const void *from, size_t count_per_rank, enum precision precision,
-				  enum reduction reduction, struct error *err)
+static enum status ring_reduce_scatter(struct communicator *c, struct stream *stream, void *to,
+				       const void *from, size_t count_per_rank,
+				       enum precision precision, enum reduction reduction,
+				       struct error *err)
 {
 	struct ring r = ring_make(c, stream, to, from, count_per_rank * (size_t)c->size,
 				  count_per_rank, precision, reduction);
@@ -213,15 +224,15 @@ static enum status reduce_scatter(struct communicator *c, struct stream *stream,
 	enum status status = relay_turn(c, stream, err);
 
 	if (c->size == 1 && status == STATUS_OK)
-		status = copy(stream, to, from, count_per_rank * r.element, err);
-	for (size_t done = 0; done < r.part && status == STATUS_OK; done += piece_elements(&r))
-		status = scatter_pieces(&r, done, err);
+		status = copy_unless_in_place(stream, to, from, count_per_rank * r.element, err);
+	for (size_t done = 0; done < r.part && status == STATUS_OK; done += ring_piece_elements(&r))
+		status = ring_scatter_pieces(&r, done, err);
 	return status;
 }
 
 /* The chain begins at the root and ends at the rank before it. */
-static enum status broadcast(struct communicator *c, struct stream *stream, void *buffer,
-			     size_t bytes, int root, struct error *err)
+static enum status ring_broadcast(struct communicator *c, struct stream *stream, void *buffer,
+				  size_t bytes, int root, struct error *err)
 {
 	struct ring r =
 		ring_make(c, stream, buffer, buffer, bytes, bytes, PRECISION_FP32, REDUCE_SUM);
@@ -229,52 +240,55 @@ static enum status broadcast(struct communicator *c, struct stream *stream, void
 	enum status status;
 
 	if (root < 0 || root >= c->size)
-		return error_set(err, STATUS_INTERNAL, "broadcast: there is no rank %d", root);
+		return error_set(err, STATUS_INTERNAL, "broadcast: invalid rank %d", root);
 	r.element = 1;
 	status = relay_turn(c, stream, err);
-	for (size_t done = 0; done < bytes && status == STATUS_OK; done += piece_elements(&r)) {
-		struct span piece = span_of(&r, 0, done);
+	for (size_t done = 0; done < bytes && status == STATUS_OK;
+	     done += ring_piece_elements(&r)) {
+		struct span piece = ring_span_of(&r, 0, done);
 
 		if (c->rank != root)
-			status = take(&r, piece, err);
+			status = ring_take(&r, piece, err);
 		if (r.next != root && status == STATUS_OK)
-			status = put(&r, at(&r, buffer, piece), piece, err);
+			status = ring_put(&r, ring_span_at(&r, buffer, piece), piece, err);
 	}
 	return status;
 }
 
 /* The chain begins after the root and ends at it. */
-static enum status reduce_piece(const struct ring *r, struct span piece, int root,
-				struct error *err)
+static enum status ring_reduce_piece(const struct ring *r, struct span piece, int root,
+				     struct error *err)
 {
 	int me = r->c->rank, first = (root + 1) % r->c->size;
 	void *scratch = relay_scratch(r->c);
 	enum status status;
 
 	if (me == first)
-		return put(r, at(r, r->from, piece), piece, err);
+		return ring_put(r, ring_span_at(r, r->from, piece), piece, err);
 	if (me == root)
-		return add(r, piece, at(r, r->to, piece), r->before == first, err);
-	status = add(r, piece, scratch, r->before == first, err);
-	return status == STATUS_OK ? put(r, scratch, piece, err) : status;
+		return ring_take_and_add(r, piece, ring_span_at(r, r->to, piece),
+					 r->before == first, err);
+	status = ring_take_and_add(r, piece, scratch, r->before == first, err);
+	return status == STATUS_OK ? ring_put(r, scratch, piece, err) : status;
 }
 
-static enum status reduce(struct communicator *c, struct stream *stream, void *to, const void *from,
-			  size_t count, enum precision precision, enum reduction reduction,
-			  int root, struct error *err)
+static enum status ring_reduce(struct communicator *c, struct stream *stream, void *to,
+			       const void *from, size_t count, enum precision precision,
+			       enum reduction reduction, int root, struct error *err)
 {
 	struct ring r = ring_make(c, stream, to, from, count, count, precision, reduction);
 
 	enum status status;
 
 	if (root < 0 || root >= c->size)
-		return error_set(err, STATUS_INTERNAL, "reduce: there is no rank %d", root);
+		return error_set(err, STATUS_INTERNAL, "reduce: invalid rank %d", root);
 	status = relay_turn(c, stream, err);
 	if (c->size == 1)
-		return status == STATUS_OK ? copy(stream, to, from, count * r.element, err)
-					   : status;
-	for (size_t done = 0; done < count && status == STATUS_OK; done += piece_elements(&r))
-		status = reduce_piece(&r, span_of(&r, 0, done), root, err);
+		return status == STATUS_OK
+			       ? copy_unless_in_place(stream, to, from, count * r.element, err)
+			       : status;
+	for (size_t done = 0; done < count && status == STATUS_OK; done += ring_piece_elements(&r))
+		status = ring_reduce_piece(&r, ring_span_of(&r, 0, done), root, err);
 	return status;
 }
 
@@ -285,7 +299,7 @@ static enum status swap_pieces(struct communicator *c, struct stream *stream, ch
 {
 	size_t on = (size_t)((c->rank + distance) % c->size),
 	       back = (size_t)((c->rank + c->size - distance) % c->size),
-	       bytes = smaller(part - done, relay_slot_bytes(c));
+	       bytes = size_min(part - done, relay_slot_bytes(c));
 	enum status status = relay_push(c, stream, (int)on, from + on * part + done, bytes, err);
 
 	return status == STATUS_OK
@@ -293,15 +307,16 @@ static enum status swap_pieces(struct communicator *c, struct stream *stream, ch
 		       : status;
 }
 
-static enum status all_to_all(struct communicator *c, struct stream *stream, void *to,
-			      const void *from, size_t count_per_rank, enum precision precision,
-			      struct error *err)
+static enum status relay_all_to_all(struct communicator *c, struct stream *stream, void *to,
+				    const void *from, size_t count_per_rank,
+				    enum precision precision, struct error *err)
 {
 	size_t part = count_per_rank * precision_bytes(precision), mine = (size_t)c->rank * part;
 	enum status status = relay_turn(c, stream, err);
 
 	if (status == STATUS_OK)
-		status = copy(stream, (char *)to + mine, (const char *)from + mine, part, err);
+		status = copy_unless_in_place(stream, (char *)to + mine, (const char *)from + mine,
+					      part, err);
 	for (size_t done = 0; done < part; done += relay_slot_bytes(c))
 		for (int distance = 1; distance < c->size && status == STATUS_OK; distance++)
 			status = swap_pieces(c, stream, to, from, part, done, distance, err);
@@ -309,14 +324,14 @@ static enum status all_to_all(struct communicator *c, struct stream *stream, voi
 }
 
 const struct communicator_operations relay_operations = {
-	.all_reduce = all_reduce,
-	.broadcast = broadcast,
+	.all_reduce = ring_all_reduce,
+	.broadcast = ring_broadcast,
 	.send = relay_send,
 	.receive = relay_receive,
 	.group_begin = relay_group_begin,
 	.group_end = relay_group_end,
-	.all_gather = all_gather,
-	.reduce_scatter = reduce_scatter,
-	.reduce = reduce,
-	.all_to_all = all_to_all,
+	.all_gather = ring_all_gather,
+	.reduce_scatter = ring_reduce_scatter,
+	.reduce = ring_reduce,
+	.all_to_all = relay_all_to_all,
 };

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdint.h>
@@ -15,6 +16,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "device/backend.h"
+#include "net/greeter.h"
+#include "net/net.h"
 
 #define TOKEN_BYTES 32
 /* Holds two pieces of a relay (device/ranks/relay.h), which a rank may send before it receives. */
@@ -29,7 +32,7 @@ struct rendezvous {
 };
 
 /* The first bytes on every connection. */
-struct hello {
+struct mesh_hello {
 	unsigned char token[TOKEN_BYTES];
 	int32_t rank;
 	struct sockaddr_in listens; /* where the others reach it; to rank 0 only */
@@ -37,7 +40,7 @@ struct hello {
 
 static struct in_addr own_address;
 
-static struct pending {
+static struct mesh_pending {
 	int fd; /* 0: free */
 	unsigned char token[TOKEN_BYTES];
 } pending[PENDING_MOST];
@@ -46,22 +49,6 @@ void tcp_mesh_host(const char *address)
 {
 	if (inet_pton(AF_INET, address, &own_address) != 1)
 		own_address.s_addr = 0;
-}
-
-static enum status listen_at(struct in_addr at, struct sockaddr_in *out, int *fd, struct error *err)
-{
-	socklen_t length = sizeof(*out);
-
-	*out = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr = at };
-	*fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (*fd >= 0 && bind(*fd, (struct sockaddr *)out, length) == 0 && listen(*fd, 512) == 0 &&
-	    getsockname(*fd, (struct sockaddr *)out, &length) == 0)
-		return STATUS_OK;
-	error_errno(err, "transport tcp: listening");
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-	return err->status;
 }
 
 enum status tcp_mesh_id(struct communicator_id *out, struct error *err)
@@ -80,9 +67,9 @@ enum status tcp_mesh_id(struct communicator_id *out, struct error *err)
 				 "transport tcp: %d communicators were never opened", PENDING_MOST);
 	if (getrandom(r->token, TOKEN_BYTES, 0) != TOKEN_BYTES)
 		return error_errno(err, "getrandom");
-	if (listen_at(at, &r->address, &pending[place].fd, err) != STATUS_OK) {
+	if (net_listen(at, &pending[place].fd, &r->address, err) != STATUS_OK) {
 		pending[place].fd = 0;
-		return err->status;
+		return error_prefix(err, "transport tcp");
 	}
 	memcpy(pending[place].token, r->token, TOKEN_BYTES);
 	return STATUS_OK;
@@ -94,7 +81,7 @@ static int take_listener(const struct rendezvous *r)
 	for (size_t i = 0; i < PENDING_MOST; i++) {
 		int fd = pending[i].fd;
 
-		if (fd && memcmp(pending[i].token, r->token, TOKEN_BYTES) == 0) {
+		if (fd && net_equal(pending[i].token, r->token, TOKEN_BYTES)) {
 			pending[i].fd = 0;
 			return fd;
 		}
@@ -102,7 +89,7 @@ static int take_listener(const struct rendezvous *r)
 	return -1;
 }
 
-static void prepare(int fd)
+static void mesh_set_socket_options(int fd)
 {
 	int on = 1, bytes = BUFFER_BYTES;
 
@@ -112,7 +99,7 @@ static void prepare(int fd)
 }
 
 /* Waits for `events`; false when the time is over. */
-static bool wait_for(int fd, short events, double limit)
+static bool mesh_wait_for(int fd, short events, double limit)
 {
 	struct pollfd waiting = { .fd = fd, .events = events };
 	double left = limit - clock_seconds();
@@ -120,8 +107,8 @@ static bool wait_for(int fd, short events, double limit)
 	return left > 0 && poll(&waiting, 1, (int)(1e3 * left) + 1) != 0;
 }
 
-static enum status transfer(int fd, char *at, size_t bytes, bool sends, double seconds,
-			    struct error *err)
+static enum status mesh_transfer_bytes(int fd, char *at, size_t bytes, bool sends, double seconds,
+				       struct error *err)
 {
 	double limit = clock_seconds() + seconds;
 
@@ -136,10 +123,10 @@ static enum status transfer(int fd, char *at, size_t bytes, bool sends, double s
 			continue;
 		}
 		if (n == 0)
-			return error_set(err, STATUS_DEVICE, "it has closed the connection");
+			return error_set(err, STATUS_DEVICE, "closed the connection");
 		if (errno != EAGAIN && errno != EINTR)
 			return error_set(err, STATUS_DEVICE, "%s", strerror(errno));
-		if (!wait_for(fd, sends ? POLLOUT : POLLIN, limit))
+		if (!mesh_wait_for(fd, sends ? POLLOUT : POLLIN, limit))
 			return error_set(err, STATUS_TIMEOUT, "no progress for %g s", seconds);
 	}
 	return STATUS_OK;
@@ -147,108 +134,101 @@ static enum status transfer(int fd, char *at, size_t bytes, bool sends, double s
 
 enum status tcp_mesh_send(int fd, const void *from, size_t bytes, double seconds, struct error *err)
 {
-	return transfer(fd, (char *)from, bytes, true, seconds, err);
+	return mesh_transfer_bytes(fd, (char *)from, bytes, true, seconds, err);
 }
 
 enum status tcp_mesh_receive(int fd, void *to, size_t bytes, double seconds, struct error *err)
 {
-	return transfer(fd, to, bytes, false, seconds, err);
+	return mesh_transfer_bytes(fd, to, bytes, false, seconds, err);
 }
 
-static enum status connect_to(const struct sockaddr_in *to, double limit, int *fd,
-			      struct error *err)
+static enum status mesh_connect_peer(const struct sockaddr_in *to, const struct mesh_hello *hello,
+				     int peer, double limit, int *fd, struct error *err)
 {
-	socklen_t length = sizeof(int);
-	int failure = 0;
-
-	*fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (*fd < 0)
-		return error_errno(err, "socket");
-	prepare(*fd);
-	if (connect(*fd, (const struct sockaddr *)to, sizeof(*to)) == 0)
-		return STATUS_OK;
-	if (errno != EINPROGRESS)
-		return error_errno(err, "connect");
-	if (!wait_for(*fd, POLLOUT, limit))
-		return error_set(err, STATUS_TIMEOUT, "connect: no answer");
-	getsockopt(*fd, SOL_SOCKET, SO_ERROR, &failure, &length);
-	return failure ? error_set(err, STATUS_IO, "connect: %s", strerror(failure)) : STATUS_OK;
-}
-
-static enum status connect_peer(const struct sockaddr_in *to, const struct hello *hello, int peer,
-				double limit, int *fd, struct error *err)
-{
-	if (connect_to(to, limit, fd, err) != STATUS_OK ||
+	if (net_connect(to, limit - clock_seconds(), BUFFER_BYTES, fd, err) != STATUS_OK ||
 	    tcp_mesh_send(*fd, hello, sizeof(*hello), limit - clock_seconds(), err) != STATUS_OK)
 		return error_prefix(err, "rank %d", peer);
 	return STATUS_OK;
 }
 
-static int first_missing(const int *peers, int from, int end)
+static int mesh_first_missing(const int *peers, int from, int end)
 {
 	while (from < end && peers[from] >= 0)
 		from++;
 	return from;
 }
 
-/* Takes up connections until ranks [from, size) are all there; the others are not of this id. */
-static enum status accept_peers(int listener, const struct hello *mine, int from, int size,
+/* A connection of a rank of this id that is not there yet; others are closed. */
+static void mesh_admit_peer(int fd, const struct mesh_hello *hello, const struct mesh_hello *mine,
+			    int from, int size, int *peers, struct sockaddr_in *table)
+{
+	if (!net_equal(hello->token, mine->token, TOKEN_BYTES) || hello->rank < from ||
+	    hello->rank >= size || peers[hello->rank] >= 0) {
+		close(fd);
+		return;
+	}
+	mesh_set_socket_options(fd);
+	peers[hello->rank] = fd;
+	table[hello->rank] = hello->listens;
+}
+
+/* Takes up connections until ranks [from, size) are all there; closes the listener. */
+static enum status accept_peers(int listener, const struct mesh_hello *mine, int from, int size,
 				double limit, int *peers, struct sockaddr_in *table,
 				struct error *err)
 {
-	while (first_missing(peers, from, size) < size) {
-		struct error ignored = ERROR_NONE;
-		struct hello hello;
+	struct greeter *greeter;
+	char caller[GREETER_FROM];
+	struct mesh_hello hello;
+
+	if (greeter_open(&greeter, listener, sizeof(hello), err) != STATUS_OK)
+		return err->status;
+	while (mesh_first_missing(peers, from, size) < size) {
+		double second = fmin(limit, clock_seconds() + 1);
 		int fd;
 
-		if (!wait_for(listener, POLLIN, limit))
-			return error_set(err, STATUS_TIMEOUT, "rank %d has not connected",
-					 first_missing(peers, from, size));
-		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd < 0)
-			continue;
-		prepare(fd);
-		if (tcp_mesh_receive(fd, &hello, sizeof(hello), 5, &ignored) != STATUS_OK ||
-		    memcmp(hello.token, mine->token, TOKEN_BYTES) != 0 || hello.rank < from ||
-		    hello.rank >= size || peers[hello.rank] >= 0) {
-			close(fd);
-			continue;
+		mesh_wait_for(greeter_fd(greeter), POLLIN, second);
+		while ((fd = greeter_next(greeter, &hello, caller)) >= 0)
+			mesh_admit_peer(fd, &hello, mine, from, size, peers, table);
+		if (clock_seconds() >= limit && mesh_first_missing(peers, from, size) < size) {
+			error_set(err, STATUS_TIMEOUT, "rank %d has not connected",
+				  mesh_first_missing(peers, from, size));
+			break;
 		}
-		peers[hello.rank] = fd;
-		table[hello.rank] = hello.listens;
 	}
-	return STATUS_OK;
+	greeter_close(greeter);
+	return err->status;
 }
 
-static enum status open_first(const struct rendezvous *r, const struct hello *hello, int size,
-			      double limit, int *peers, struct sockaddr_in *table,
-			      struct error *err)
+static enum status mesh_open_first(const struct rendezvous *r, const struct mesh_hello *hello,
+				   int size, double limit, int *peers, struct sockaddr_in *table,
+				   struct error *err)
 {
 	int listener = take_listener(r);
 
 	if (listener < 0)
 		return error_set(err, STATUS_INTERNAL, "rank 0 did not make the id");
 	accept_peers(listener, hello, 1, size, limit, peers, table, err);
-	close(listener);
 	for (int peer = 1; peer < size && err->status == STATUS_OK; peer++)
 		tcp_mesh_send(peers[peer], table, (size_t)size * sizeof(*table),
 			      limit - clock_seconds(), err);
 	return err->status;
 }
 
-static enum status open_other(const struct rendezvous *r, struct hello *hello, int size,
-			      double limit, int *peers, struct sockaddr_in *table,
-			      struct error *err)
+static enum status mesh_open_other(const struct rendezvous *r, struct mesh_hello *hello, int size,
+				   double limit, int *peers, struct sockaddr_in *table,
+				   struct error *err)
 {
 	struct sockaddr_in own;
 	socklen_t length = sizeof(own);
 	int listener = -1;
 
 	/* The address by which rank 0 is reached is the one by which others reach this rank. */
-	if (connect_to(&r->address, limit, &peers[0], err) != STATUS_OK)
+	if (net_connect(&r->address, limit - clock_seconds(), BUFFER_BYTES, &peers[0], err) !=
+	    STATUS_OK)
 		return error_prefix(err, "rank 0");
 	getsockname(peers[0], (struct sockaddr *)&own, &length);
-	if (listen_at(own.sin_addr, &hello->listens, &listener, err) != STATUS_OK)
+	if (net_listen(own.sin_addr, &listener, &hello->listens, err) != STATUS_OK)
 		return err->status;
 	if (tcp_mesh_send(peers[0], hello, sizeof(*hello), limit - clock_seconds(), err) !=
 		    STATUS_OK ||
@@ -256,10 +236,11 @@ static enum status open_other(const struct rendezvous *r, struct hello *hello, i
 			     limit - clock_seconds(), err) != STATUS_OK)
 		error_prefix(err, "rank 0");
 	for (int peer = 1; peer < hello->rank && err->status == STATUS_OK; peer++)
-		connect_peer(&table[peer], hello, peer, limit, &peers[peer], err);
+		mesh_connect_peer(&table[peer], hello, peer, limit, &peers[peer], err);
 	if (err->status == STATUS_OK)
 		accept_peers(listener, hello, hello->rank + 1, size, limit, peers, table, err);
-	close(listener);
+	else
+		close(listener);
 	return err->status;
 }
 
@@ -268,15 +249,15 @@ enum status tcp_mesh_open(const struct communicator_id *id, int rank, int size, 
 {
 	const struct rendezvous *r = (const struct rendezvous *)id;
 	struct sockaddr_in *table = xcalloc((size_t)size, sizeof(*table));
-	struct hello hello = { .rank = rank };
+	struct mesh_hello hello = { .rank = rank };
 	double limit = clock_seconds() + seconds;
 	enum status status;
 
 	memcpy(hello.token, r->token, TOKEN_BYTES);
 	for (int peer = 0; peer < size; peer++)
 		peers[peer] = -1;
-	status = rank == 0 ? open_first(r, &hello, size, limit, peers, table, err)
-			   : open_other(r, &hello, size, limit, peers, table, err);
+	status = rank == 0 ? mesh_open_first(r, &hello, size, limit, peers, table, err)
+			   : mesh_open_other(r, &hello, size, limit, peers, table, err);
 	free(table);
 	if (status != STATUS_OK) {
 		tcp_mesh_close(peers, size);

@@ -23,7 +23,8 @@ enum status transport_reaches(const struct device *device, enum transport transp
 	if (!within_node[transport] || !devices || device_set_on_node(devices, device->info.node))
 		return STATUS_OK;
 	return error_set(err, STATUS_UNSUPPORTED,
-			 "transport %s: within one node only; %s works with devices of others",
+			 "transport %s works within one node only, and %s uses devices of other "
+			 "nodes",
 			 transport_names[transport], device->info.id);
 }
 

@@ -3,7 +3,7 @@
  *
  * `auto` is the first of nccl, shared_memory, peer_copy, host_copy and tcp that every rank can use;
  * for messages between stages of a pipeline it is peer_copy rather than nccl where neighbours can
- * (suites/parallel/ranks/team.h).
+ * (suites/training/parallel/ranks/team.h).
  *
  * Adding a transport: a row in TRANSPORTS, whose place is its place in the order of `auto`;
  * transport_usable and communicator_open of the backends. One that only moves pieces gives the
@@ -20,13 +20,13 @@
  * TRANSPORTS(X): X(symbol, name in INI and reports, only within a node, description), in the order
  * in which `auto` tries them
  */
-#define TRANSPORTS(X)                                                                             \
-	X(AUTO, "auto", false, "the first of the following that all ranks can use")               \
-	X(NCCL, "nccl", false, "NVIDIA's library")                                                \
-	X(SHARED_MEMORY, "shared_memory", true, "devices of the host: through memory they share") \
-	X(PEER_COPY, "peer_copy", true, "copies into the other device's memory")                  \
-	X(HOST_COPY, "host_copy", true, "copies to the host and from there")                      \
-	X(TCP, "tcp", false, "devices of the host, also on several nodes: over TCP")
+#define TRANSPORTS(X)                                                                         \
+	X(AUTO, "auto", false, "the first of the following that all ranks can use")           \
+	X(NCCL, "nccl", false, "NVIDIA's collective library")                                 \
+	X(SHARED_MEMORY, "shared_memory", true, "devices of the host, through shared memory") \
+	X(PEER_COPY, "peer_copy", true, "copies to the memory of the other device")           \
+	X(HOST_COPY, "host_copy", true, "copies through the host")                            \
+	X(TCP, "tcp", false, "devices of the host, also on several nodes, over TCP")
 
 enum transport {
 #define X(symbol, name, within_node, description) TRANSPORT_##symbol,

@@ -11,14 +11,15 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "fleet/agent/parts.h"
+#include "fleet/agent/agent_internal.h"
+#include "measure/processes/process_title.h"
 #include "measure/processes/signals.h"
 #include "result/host/build.h"
 
 #define CLOSE_SECONDS 10.0 /* until it has read the last message */
 #define SAY_SECONDS 0.05   /* between messages about cases that change */
 
-static bool say_alive(struct agent *a)
+static bool agent_say_alive(struct agent *a)
 {
 	struct agent_report *r = a->report;
 	char current[sizeof(r->current[0])];
@@ -32,58 +33,43 @@ static bool say_alive(struct agent *a)
 						     .text = current });
 }
 
-static void say_end(struct agent *a, char *reason)
-{
-	say_alive(a);
-	text_mend(reason);
-	if (*reason)
-		agent_say(a, &(struct fleet_message){ .kind = "failed", .text = reason });
-	else
-		agent_say(a, &(struct fleet_message){ .kind = "done", .state = a->report->state });
-}
-
-/* Waits until the conductor has read how it ended. */
-static enum status report_end(struct agent *a, const char *reason, struct error *err)
-{
-	double began = clock_seconds();
-
-	shutdown(a->fd, SHUT_WR);
-	while (clock_seconds() - began < CLOSE_SECONDS && agent_wait(a, began + CLOSE_SECONDS))
-		a->in.length = 0;
-	return *reason ? error_set(err, STATUS_IO, "node %s: %s", a->name, reason) : STATUS_OK;
-}
-
-static void end_group(struct agent *a, const char *reason)
+static void agent_end_group(struct agent *a, const struct error *why)
 {
 	agent_kill_child(a);
-	agent_say(a, &(struct fleet_message){
-			     .kind = "ended", .group = a->group.group, .text = reason });
+	agent_say(a, &(struct fleet_message){ .kind = "ended",
+					      .group = a->group.group,
+					      .status = why->status,
+					      .rank = why->rank,
+					      .text = why->message });
 	fleet_message_release(&a->group);
 }
 
 /* Takes the message over if it is an order that begins a group. */
-static bool take_group(struct agent *a, struct fleet_message *message)
+static bool agent_take_group(struct agent *a, struct fleet_message *message)
 {
+	static const struct error none = ERROR_NONE,
+				  replaced = { .status = STATUS_IO,
+					       .message = "another group was started" };
 	struct error err = ERROR_NONE;
 
 	if (strcmp(message->kind, "lead") != 0 && strcmp(message->kind, "join") != 0) {
 		if (strcmp(message->kind, "end") == 0 && a->group.kind &&
 		    message->group == a->group.group)
-			end_group(a, "");
+			agent_end_group(a, &none);
 		return false;
 	}
 	if (a->group.kind)
-		end_group(a, "another group was begun");
+		agent_end_group(a, &replaced);
 	a->group = *message;
 	a->listening_said = false;
 	if (agent_start_child(a, NULL, &err) != STATUS_OK)
-		end_group(a, err.message);
+		agent_end_group(a, &err);
 	return true;
 }
 
-static void watch_group(struct agent *a)
+static void agent_watch_group(struct agent *a)
 {
-	char reason[1024];
+	struct error why = ERROR_NONE;
 
 	if (!a->group.kind)
 		return;
@@ -93,10 +79,8 @@ static void watch_group(struct agent *a)
 						      .group = a->group.group,
 						      .address = a->report->address });
 	}
-	if (agent_child_ended(a, reason, sizeof(reason))) {
-		text_mend(reason);
-		end_group(a, reason);
-	}
+	if (agent_child_ended(a, &why))
+		agent_end_group(a, &why);
 }
 
 /* Between messages that say no more than that it is alive. */
@@ -117,7 +101,7 @@ static double next_due(const struct agent *a)
 }
 
 /* Groups, as the conductor orders them, until it closes the connection. */
-static enum status serve_groups(struct agent *a, struct error *err)
+static void serve_groups(struct agent *a)
 {
 	struct fleet_message message;
 	bool told = false;
@@ -125,11 +109,11 @@ static enum status serve_groups(struct agent *a, struct error *err)
 	for (bool open = true; open && clock_seconds() - a->heard < 3 * a->order.silent_after;) {
 		open = agent_wait(a, next_due(a));
 		while (agent_next_message(a, &message))
-			if (strcmp(message.kind, "stop") == 0 || !take_group(a, &message)) {
+			if (strcmp(message.kind, "stop") == 0 || !agent_take_group(a, &message)) {
 				told = told || strcmp(message.kind, "stop") == 0;
 				fleet_message_release(&message);
 			}
-		watch_group(a);
+		agent_watch_group(a);
 		if (signals_stops() && !told)
 			break;
 		if (clock_seconds() - a->said >= alive_seconds(a))
@@ -140,14 +124,36 @@ static enum status serve_groups(struct agent *a, struct error *err)
 	}
 	agent_kill_child(a);
 	fleet_message_release(&a->group);
-	(void)err;
-	return STATUS_OK;
 }
 
-static enum status attend(struct agent *a, struct error *err)
+/* The child has ended: what the agent does then. */
+static enum status agent_end_own(struct agent *a, const struct error *why, struct error *err)
+{
+	double began = clock_seconds();
+
+	agent_say_alive(a);
+	if (why->status != STATUS_OK)
+		agent_say(a, &(struct fleet_message){ .kind = "failed", .text = why->message });
+	else
+		agent_say(a, &(struct fleet_message){ .kind = "done", .state = a->report->state });
+	a->finished = (int64_t)a->report->finished;
+	if (a->order.groups && why->status == STATUS_OK) {
+		serve_groups(a);
+		return STATUS_OK;
+	}
+	/* Waits until the conductor has read how it ended. */
+	shutdown(a->fd, SHUT_WR);
+	while (clock_seconds() - began < CLOSE_SECONDS && agent_wait(a, began + CLOSE_SECONDS))
+		a->in.length = 0;
+	return why->status == STATUS_OK
+		       ? STATUS_OK
+		       : error_set(err, STATUS_IO, "node %s: %s", a->name, why->message);
+}
+
+static enum status agent_attend(struct agent *a, struct error *err)
 {
 	struct fleet_message message;
-	char reason[1024];
+	struct error why = ERROR_NONE;
 	int passed_on = 0;
 
 	for (;;) {
@@ -162,27 +168,23 @@ static enum status attend(struct agent *a, struct error *err)
 		}
 		for (; passed_on < signals_stops(); passed_on++)
 			kill(a->child, SIGTERM);
-		if (agent_child_ended(a, reason, sizeof(reason))) {
-			say_end(a, reason);
-			a->finished = (int64_t)a->report->finished;
-			return a->order.groups && !*reason ? serve_groups(a, err)
-							   : report_end(a, reason, err);
-		}
+		if (agent_child_ended(a, &why))
+			return agent_end_own(a, &why, err);
 		if (open &&
 		    clock_seconds() - a->said >=
 			    (a->report->turn != a->turn_said ? SAY_SECONDS : alive_seconds(a)))
-			open = say_alive(a);
+			open = agent_say_alive(a);
 		if (!open || clock_seconds() - a->heard > 3 * a->order.silent_after) {
 			agent_kill_child(a);
 			return error_set(err, STATUS_IO,
-					 "node %s: the conductor is gone; what was finished is in "
+					 "node %s: lost the conductor; finished cases are in "
 					 "%s/nodes/%s",
 					 a->name, a->order.directory, a->name);
 		}
 	}
 }
 
-static enum status take_name(struct agent *a, struct error *err)
+static enum status agent_take_name(struct agent *a, struct error *err)
 {
 	const char *given = getenv(FLEET_NODE_VARIABLE);
 	char host[256] = "";
@@ -193,26 +195,23 @@ static enum status take_name(struct agent *a, struct error *err)
 		given = host;
 	if (!fleet_name_valid(given))
 		return error_set(err, STATUS_USAGE,
-				 "'%.100s' cannot be the name of a node: at most 63 letters, "
-				 "digits, '.', '_' and '-'; " FLEET_NODE_VARIABLE
-				 " gives it another one",
+				 "invalid node name '%.100s'; use at most 63 letters, digits, '.', "
+				 "'_' and '-'; " FLEET_NODE_VARIABLE " gives it another one",
 				 given);
 	snprintf(a->name, sizeof(a->name), "%.63s", given);
 	return STATUS_OK;
 }
 
-static enum status converse(struct agent *a, agent_work_fn *work, const char *addresses,
-			    char *token, struct error *err)
+static enum status agent_converse(struct agent *a, agent_work_fn *work, const char *addresses,
+				  char *token, struct error *err)
 {
 	char *build = xstrdup(build_version());
-	struct fleet_message hello = { .kind = "hello",
-				       .protocol = FLEET_PROTOCOL,
-				       .token = token,
-				       .build = build,
-				       .node = a->name };
+	struct fleet_message hello = {
+		.kind = "hello", .protocol = FLEET_PROTOCOL, .build = build, .node = a->name
+	};
 	enum status status = agent_call(a, addresses, err);
 
-	if (status == STATUS_OK && !agent_say(a, &hello))
+	if (status == STATUS_OK && !agent_introduce(a, token, &hello))
 		status = error_errno(err, "the conductor at %s", addresses);
 	free(build);
 	if (status == STATUS_OK)
@@ -224,7 +223,7 @@ static enum status converse(struct agent *a, agent_work_fn *work, const char *ad
 	/* Neither the workers nor what they start need it. */
 	unsetenv(FLEET_TOKEN_VARIABLE);
 	status = agent_start_child(a, work, err);
-	return status == STATUS_OK ? attend(a, err) : status;
+	return status == STATUS_OK ? agent_attend(a, err) : status;
 }
 
 enum status fleet_agent(agent_work_fn *work, agent_group_fn *group, struct error *err)
@@ -237,16 +236,17 @@ enum status fleet_agent(agent_work_fn *work, agent_group_fn *group, struct error
 
 	if (!addresses || !given)
 		return error_set(err, STATUS_USAGE,
-				 "agents are started by gpuproof run on several nodes, which sets "
-				 "%s; start that",
+				 "%s is not set. Run gpuproof run on several nodes, which starts "
+				 "the agents",
 				 addresses ? FLEET_TOKEN_VARIABLE : FLEET_ADDRESS_VARIABLE);
-	if (take_name(&a, err) != STATUS_OK || signals_begin(err) != STATUS_OK)
+	if (agent_take_name(&a, err) != STATUS_OK || signals_begin(err) != STATUS_OK)
 		return err->status;
 	signals_attend(true);
+	process_title("agent %s", a.name);
 	token = xstrdup(given);
 	a.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	status = a.wake < 0 ? error_errno(err, "eventfd")
-			    : converse(&a, work, addresses, token, err);
+			    : agent_converse(&a, work, addresses, token, err);
 	free(token);
 	agent_kill_child(&a);
 	if (a.wake >= 0)

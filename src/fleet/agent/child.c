@@ -12,8 +12,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "fleet/agent/parts.h"
+#include "fleet/agent/agent_internal.h"
 #include "measure/processes/child.h"
+#include "measure/processes/process_title.h"
 #include "measure/processes/signals.h"
 
 static void wake_agent(const struct agent_report *report)
@@ -49,19 +50,16 @@ void agent_report_listening(struct agent_report *report, const char *address)
 /* In the child; `work` NULL: the group's. */
 static void work_and_exit(struct agent *a, agent_work_fn *work, const char *host)
 {
-	struct error err = ERROR_NONE;
+	struct error *err = &a->report->failure;
 
 	close(a->fd);
 	signals_end();
 	signals_attend(false);
 	/* Again, for this process: a full disk must be an error, and a stop heeded everywhere. */
-	a->report->status = signals_begin(&err);
-	if (a->report->status == STATUS_OK)
-		a->report->status =
-			work ? work(&a->order, a->report, a->report->state,
-				    sizeof(a->report->state), &err)
-			     : a->group_work(&a->order, &a->group, host, a->report, &err);
-	snprintf(a->report->failure, sizeof(a->report->failure), "%s", err.message);
+	if (signals_begin(err) == STATUS_OK && work)
+		work(&a->order, a->report, a->report->state, sizeof(a->report->state), err);
+	else if (err->status == STATUS_OK)
+		a->group_work(&a->order, &a->group, host, a->report, err);
 	a->report->ended = 1;
 	child_exit(0);
 }
@@ -95,6 +93,7 @@ enum status agent_start_child(struct agent *a, agent_work_fn *work, struct error
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(1);
+	process_title("conductor of node %s", a->name);
 	work_and_exit(a, work, host);
 	return STATUS_OK;
 }
@@ -109,14 +108,13 @@ void agent_kill_child(struct agent *a)
 	a->child = 0;
 }
 
-/* How the child ended; true if it has. */
-bool agent_child_ended(struct agent *a, char *reason, size_t size)
+bool agent_child_ended(struct agent *a, struct error *err)
 {
 	char how[128];
 	int status;
 	pid_t got = waitpid(a->child, &status, WNOHANG | WUNTRACED | WCONTINUED);
 
-	*reason = '\0';
+	error_clear(err);
 	if (got == a->child && WIFCONTINUED(status))
 		a->stopped = 0;
 	if (got == a->child && WIFSTOPPED(status)) {
@@ -126,16 +124,16 @@ bool agent_child_ended(struct agent *a, char *reason, size_t size)
 	if (got == a->child && (WIFEXITED(status) || WIFSIGNALED(status))) {
 		a->child = 0;
 		if (!a->report->ended)
-			snprintf(reason, size, "the node's conductor was %s",
-				 child_ending(status, how, sizeof(how)));
-		else if (a->report->status != STATUS_OK && a->report->status != STATUS_INTERRUPTED)
-			snprintf(reason, size, "%s", a->report->failure);
+			error_set(err, STATUS_CRASHED, "the node's conductor was %s",
+				  child_ending(status, how, sizeof(how)));
+		else if (a->report->failure.status != STATUS_INTERRUPTED)
+			error_copy(err, &a->report->failure);
 		return true;
 	}
 	if (!a->stopped || clock_seconds() - a->stopped < a->order.silent_after)
 		return false;
 	agent_kill_child(a);
-	snprintf(reason, size, "the node's conductor was stopped by signal %d for %g s",
-		 a->stopped_by, a->order.silent_after);
+	error_set(err, STATUS_CRASHED, "the node's conductor was stopped by signal %d for %g s",
+		  a->stopped_by, a->order.silent_after);
 	return true;
 }

@@ -1,7 +1,6 @@
 /* Connection of an agent to the conductor. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,53 +11,35 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "fleet/agent/parts.h"
+#include "fleet/agent/agent_internal.h"
 #include "measure/processes/signals.h"
+#include "net/net.h"
 
-#define CONNECT_SECONDS 5.0 /* for one address */
-#define CALL_SECONDS 30.0   /* for all of them, again and again */
-#define ORDER_SECONDS 60.0  /* until the conductor answers the hello */
+#define PATIENCE_SECONDS 5.0 /* for one address, and for one message */
+#define CALL_SECONDS 30.0    /* for all of them, again and again */
+#define ORDER_SECONDS 60.0   /* until the conductor answers the hello */
 
-static int connect_to(const char *host, int port)
-{
-	struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-	struct timeval patience = { .tv_sec = (time_t)CONNECT_SECONDS };
-	int fd, on = 1;
-
-	if (inet_pton(AF_INET, host, &address.sin_addr) != 1) {
-		errno = EINVAL;
-		return -1;
-	}
-	fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -1;
-	/* Bounds connect() as well as every send. */
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
-		return fd;
-	on = errno;
-	close(fd);
-	errno = on;
-	return -1;
-}
-
-/* Each address of the list once. */
-static int connect_any(const char *addresses)
+/* Each address of the list once. -1: err says why. */
+static int connect_any(const char *addresses, struct error *err)
 {
 	int fd = -1;
 
 	for (const char *at = addresses; fd < 0 && *at;) {
+		struct sockaddr_in address = { .sin_family = AF_INET };
 		size_t length = strcspn(at, ",");
 		char one[64], *colon;
 
 		snprintf(one, sizeof(one), "%.*s", (int)length, at);
 		colon = strrchr(one, ':');
-		if (colon) {
-			*colon = '\0';
-			fd = connect_to(one, atoi(colon + 1));
-		}
 		at += length + (at[length] == ',');
+		if (!colon)
+			continue;
+		*colon = '\0';
+		address.sin_port = htons((uint16_t)atoi(colon + 1));
+		if (inet_pton(AF_INET, one, &address.sin_addr) != 1)
+			error_set(err, STATUS_USAGE, "'%s' is not an IPv4 address", one);
+		else
+			net_connect(&address, PATIENCE_SECONDS, 0, &fd, err);
 	}
 	return fd;
 }
@@ -67,33 +48,44 @@ enum status agent_call(struct agent *a, const char *addresses, struct error *err
 {
 	double began = clock_seconds();
 
-	while ((a->fd = connect_any(addresses)) < 0 && clock_seconds() - began < CALL_SECONDS &&
-	       !signals_stops())
+	while ((a->fd = connect_any(addresses, err)) < 0 &&
+	       clock_seconds() - began < CALL_SECONDS && !signals_stops())
 		clock_sleep(0.5);
 	if (a->fd < 0)
-		return error_errno(err, "no conductor of a run answers at %s", addresses);
+		return error_prefix(err, "no conductor of a run answers at %s", addresses);
+	error_clear(err);
 	return STATUS_OK;
+}
+
+static bool agent_send_all(struct agent *a, const struct text *bytes)
+{
+	bool whole = net_send(a->fd, bytes->data, bytes->length, PATIENCE_SECONDS);
+
+	a->said = clock_seconds();
+	return whole;
 }
 
 bool agent_say(struct agent *a, const struct fleet_message *message)
 {
 	struct text line = TEXT_EMPTY;
-	size_t sent = 0;
 	bool whole;
 
 	fleet_message_add(&line, message);
-	while (sent < line.length) {
-		ssize_t n = send(a->fd, line.data + sent, line.length - sent, MSG_NOSIGNAL);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		sent += (size_t)n;
-	}
-	a->said = clock_seconds();
-	whole = sent == line.length;
+	whole = agent_send_all(a, &line);
 	text_release(&line);
+	return whole;
+}
+
+bool agent_introduce(struct agent *a, const char *token, const struct fleet_message *hello)
+{
+	struct fleet_call call = fleet_call_make(token, a->name);
+	struct text bytes = TEXT_EMPTY;
+	bool whole;
+
+	text_add_bytes(&bytes, (const char *)&call, sizeof(call));
+	fleet_message_add(&bytes, hello);
+	whole = agent_send_all(a, &bytes);
+	text_release(&bytes);
 	return whole;
 }
 
@@ -115,7 +107,7 @@ bool agent_next_message(struct agent *a, struct fleet_message *message)
 }
 
 /* Reads what is there. False: the connection has ended. */
-static bool receive(struct agent *a)
+static bool agent_receive(struct agent *a)
 {
 	char block[4096];
 	ssize_t n = recv(a->fd, block, sizeof(block), MSG_DONTWAIT);
@@ -141,7 +133,7 @@ bool agent_wait(struct agent *a, double until)
 	signals_drain();
 	if (fds[2].revents)
 		eventfd_read(a->wake, &changes);
-	return fds[0].revents == 0 || receive(a);
+	return fds[0].revents == 0 || agent_receive(a);
 }
 
 enum status agent_take_order(struct agent *a, struct error *err)
@@ -162,8 +154,7 @@ enum status agent_take_order(struct agent *a, struct error *err)
 		}
 		if (!open)
 			return error_set(err, STATUS_IO,
-					 "the conductor has closed the connection of node %s",
-					 a->name);
+					 "the conductor closed the connection of node %s", a->name);
 	}
 	return error_set(err, STATUS_TIMEOUT, "the conductor does not answer node %s", a->name);
 }

@@ -25,13 +25,13 @@ void bisection_close(struct bisection *b)
 	free(b->tries[1].nodes);
 }
 
-static void add(struct bisection_try *t, const size_t *nodes, size_t count)
+static void bisection_add_nodes(struct bisection_try *t, const size_t *nodes, size_t count)
 {
 	memcpy(t->nodes + t->count, nodes, count * sizeof(*nodes));
 	t->count += count;
 }
 
-static void prove(struct bisection *b, const size_t *nodes, size_t count)
+static void bisection_prove_nodes(struct bisection *b, const size_t *nodes, size_t count)
 {
 	memcpy(b->proven + b->proven_count, nodes, count * sizeof(*nodes));
 	b->proven_count += count;
@@ -47,12 +47,12 @@ static void try_halves(struct bisection *b)
 {
 	size_t low = low_half(b->left_count), high = b->left_count - low;
 
-	add(&b->tries[b->try_count++], b->left, low);
+	bisection_add_nodes(&b->tries[b->try_count++], b->left, low);
 	if (high == 1 && !b->proven_count)
 		return;
-	add(&b->tries[b->try_count], b->left + low, high);
+	bisection_add_nodes(&b->tries[b->try_count], b->left + low, high);
 	if (high == 1)
-		add(&b->tries[b->try_count], b->proven, 1);
+		bisection_add_nodes(&b->tries[b->try_count], b->proven, 1);
 	b->try_count++;
 }
 
@@ -64,10 +64,10 @@ static void take_halves(struct bisection *b)
 	if (b->tries[0].shows) {
 		/* Follows one of two that show it: a second fault is for another run. */
 		if (high_tried && !b->tries[1].shows)
-			prove(b, b->left + low, high);
+			bisection_prove_nodes(b, b->left + low, high);
 		b->left_count = low;
 	} else if (high_tried && b->tries[1].shows) {
-		prove(b, b->left, low);
+		bisection_prove_nodes(b, b->left, low);
 		memmove(b->left, b->left + low, high * sizeof(*b->left));
 		b->left_count = high;
 		b->singly = high == 1;
@@ -85,13 +85,13 @@ static void try_pair(struct bisection *b)
 	size_t at_once = b->proven_count > 1 && b->step == 0 ? 2 : 1;
 
 	for (size_t i = 0; i < at_once; i++) {
-		add(&b->tries[i], &b->left[(size_t)b->step + i], 1);
-		add(&b->tries[i], &b->proven[i], 1);
+		bisection_add_nodes(&b->tries[i], &b->left[(size_t)b->step + i], 1);
+		bisection_add_nodes(&b->tries[i], &b->proven[i], 1);
 	}
 	b->try_count = at_once;
 }
 
-static void take_pair(struct bisection *b)
+static void bisection_take_pair(struct bisection *b)
 {
 	size_t guilty[2], count = 0;
 
@@ -114,8 +114,8 @@ static void take_pair(struct bisection *b)
 }
 
 /* The part that becomes smaller, and the one that stays. */
-static void sides(struct bisection *b, size_t **part, size_t **count, size_t **stays,
-		  size_t *stays_count)
+static void bisection_sides(struct bisection *b, size_t **part, size_t **count, size_t **stays,
+			    size_t *stays_count)
 {
 	bool left = b->stage == BISECTION_LEFT;
 
@@ -129,21 +129,21 @@ static void try_part(struct bisection *b)
 {
 	size_t *part, *count, *stays, stays_count, low;
 
-	sides(b, &part, &count, &stays, &stays_count);
+	bisection_sides(b, &part, &count, &stays, &stays_count);
 	low = low_half(*count);
 	if (b->step == 0)
-		add(&b->tries[0], part, low);
+		bisection_add_nodes(&b->tries[0], part, low);
 	else
-		add(&b->tries[0], part + low, *count - low);
-	add(&b->tries[0], stays, stays_count);
+		bisection_add_nodes(&b->tries[0], part + low, *count - low);
+	bisection_add_nodes(&b->tries[0], stays, stays_count);
 	b->try_count = 1;
 }
 
-static void take_part(struct bisection *b)
+static void bisection_take_part(struct bisection *b)
 {
 	size_t *part, *count, *stays, stays_count, low;
 
-	sides(b, &part, &count, &stays, &stays_count);
+	bisection_sides(b, &part, &count, &stays, &stays_count);
 	low = low_half(*count);
 	if (b->tries[0].shows) {
 		if (b->step == 1) {
@@ -159,7 +159,7 @@ static void take_part(struct bisection *b)
 	}
 }
 
-static void take_answers(struct bisection *b)
+static void bisection_take_answers(struct bisection *b)
 {
 	if (!b->try_count)
 		return;
@@ -168,11 +168,11 @@ static void take_answers(struct bisection *b)
 		take_halves(b);
 		break;
 	case BISECTION_PAIR:
-		take_pair(b);
+		bisection_take_pair(b);
 		break;
 	case BISECTION_LEFT:
 	case BISECTION_RIGHT:
-		take_part(b);
+		bisection_take_part(b);
 		break;
 	case BISECTION_OVER:
 		break;
@@ -183,7 +183,7 @@ static void take_answers(struct bisection *b)
 }
 
 /* Stages that have nothing to try. */
-static void move_on(struct bisection *b)
+static void bisection_move_on(struct bisection *b)
 {
 	if (b->stage == BISECTION_HALVES && b->left_count <= 2)
 		b->stage = b->left_count == 2 && b->proven_count ? BISECTION_PAIR : BISECTION_OVER;
@@ -200,8 +200,8 @@ static void move_on(struct bisection *b)
 
 size_t bisection_next(struct bisection *b)
 {
-	take_answers(b);
-	move_on(b);
+	bisection_take_answers(b);
+	bisection_move_on(b);
 	if (b->stage == BISECTION_HALVES)
 		try_halves(b);
 	else if (b->stage == BISECTION_PAIR)

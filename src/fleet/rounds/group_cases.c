@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "fleet/rounds/parts.h"
+#include "fleet/rounds/rounds_internal.h"
 #include "run/group.h"
 
 /* Groups of the same nodes in a row that finish no case. */
 #define IDLE_MOST 2
 
-static void keep(struct group *g, struct case_result *c)
+static void group_keep_case(struct group *g, struct case_result *c)
 {
 	for (size_t i = 0; i < g->plan.case_count; i++)
 		if (!g->done[i] && strcmp(g->plan.cases[i].id, c->id) == 0) {
@@ -27,16 +27,26 @@ static void read_cases(struct rounds *r, struct group *g)
 
 	group_read(leader->path, &leader->offset, &read);
 	for (size_t i = 0; i < read.case_count; i++)
-		keep(g, &read.cases[i]);
+		group_keep_case(g, &read.cases[i]);
 	free(read.cases);
 }
 
-static void set_error(struct group *g, size_t index, const char *reason)
+static void set_unrun(struct group *g, size_t index, const struct group_fault *why)
 {
 	if (g->done[index])
 		case_result_release(&g->cases[index]);
-	group_unrun(&g->plan, index, CASE_ERROR, reason, &g->cases[index]);
+	group_unrun(&g->plan, index, why, &g->cases[index]);
 	g->done[index] = true;
+}
+
+/* The case as it ended with the group. */
+static void set_failed(struct group *g, size_t index)
+{
+	set_unrun(g, index,
+		  &(struct group_fault){ .end = case_end_of_status(g->failure.status),
+					 .rank = g->failure.rank - 1,
+					 .node = g->lost,
+					 .reason = g->failure.message });
 }
 
 size_t rounds_first_left(const struct group *g)
@@ -52,50 +62,56 @@ size_t rounds_first_left(const struct group *g)
  * True if the leader has settled a case as an error, of which it knows only that a rank was missed:
  * the reason becomes that of the node where it happened.
  */
-static bool explain(struct group *g)
+static bool group_explain_error(struct group *g)
 {
 	for (size_t i = g->first; i < g->plan.case_count; i++) {
 		if (!g->done[i] || g->cases[i].status != CASE_ERROR)
 			continue;
-		if (g->reason && !g->secondary)
-			set_error(g, i, g->reason);
+		if (g->failure.status != STATUS_OK && g->failure.status != STATUS_LOST)
+			set_failed(g, i);
 		return true;
 	}
 	return false;
 }
 
-void rounds_give_up(struct group *g, const char *reason)
+void rounds_give_up(struct group *g, const struct error *why, const struct member *lost)
 {
-	char *text = xasprintf("not attempted: %s", reason);
+	char *text = xasprintf("not attempted: %s", lost ? lost->lost : why->message);
+	const struct group_fault fault = {
+		.end = CASE_END_LOST, .rank = -1, .node = lost ? lost->name : NULL, .reason = text
+	};
 
 	for (size_t i = 0; i < g->plan.case_count; i++)
 		if (!g->done[i])
-			set_error(g, i, text);
+			set_unrun(g, i, &fault);
 	free(text);
 }
 
 /* All of its nodes have ended: takes its cases, and begins again with those that are left. */
 void rounds_settle(struct rounds *r, struct group *g)
 {
-	const char *lost = rounds_lost_member(r, g);
+	const struct member *lost = rounds_lost_member(r, g);
+	const struct error silent = { .status = STATUS_CRASHED,
+				      .message = "its ranks exited without a result" },
+			   early = { .message = "groups of these nodes end early" };
 	size_t left, before = g->first;
-	bool told;
+	bool told, failed = g->failure.status != STATUS_OK;
 
 	read_cases(r, g);
-	told = explain(g);
+	told = group_explain_error(g);
 	left = rounds_first_left(g);
 	g->begun = false;
 	g->idle = left > before ? 0 : g->idle + 1;
 	/* The case in flight is lost with the group. */
-	if (left < g->plan.case_count && !r->stopped && !told && (g->reason || left == before))
-		set_error(g, left, g->reason ? g->reason : "its ranks ended without a result");
+	if (left < g->plan.case_count && !r->stopped && !told && (failed || left == before)) {
+		error_copy(&g->failure, &silent);
+		set_failed(g, left);
+	}
 	left = rounds_first_left(g);
 	if (left == g->plan.case_count || r->stopped)
 		return;
 	if (lost || g->idle >= IDLE_MOST)
-		rounds_give_up(g, lost        ? lost
-				  : g->reason ? g->reason
-					      : "groups of these nodes end early");
+		rounds_give_up(g, failed ? &g->failure : &early, lost);
 	else
 		g->first = left;
 }
@@ -110,13 +126,14 @@ void rounds_count(const struct rounds *r, size_t *planned, size_t *settled)
 }
 
 /* Cases that cannot be carried out, and those that an earlier conductor has. */
-static void take_known(struct rounds *r, struct group *g)
+static void group_take_known(struct rounds *r, struct group *g)
 {
 	for (size_t i = 0; i < g->plan.case_count; i++)
 		if (g->plan.cases[i].skip_reason) {
-			group_unrun(&g->plan, i, CASE_SKIPPED, g->plan.cases[i].skip_reason,
-				    &g->cases[i]);
-			g->done[i] = true;
+			set_unrun(g, i,
+				  &(struct group_fault){ .end = CASE_END_UNSUPPORTED,
+							 .rank = -1,
+							 .reason = g->plan.cases[i].skip_reason });
 		}
 	for (size_t i = 0; i < r->earlier.case_count; i++)
 		for (size_t k = 0; k < g->plan.case_count && r->earlier.cases[i].id; k++)
@@ -153,10 +170,11 @@ void rounds_add_group(struct rounds *r, struct plan_group what, const size_t *me
 	g->ended = xcalloc((size_t)what.nodes, sizeof(*g->ended));
 	memcpy(g->members, members, (size_t)what.nodes * sizeof(*members));
 	if (plan_build_group(&g->plan, r->config, devices, count, &what, &err) != STATUS_OK)
-		rounds_note(r, SEVERITY_WARNING, "cases of several nodes", err.message);
+		rounds_note(r, SEVERITY_WARNING, "cases of several nodes", "cases of several nodes",
+			    err.message);
 	g->cases = xcalloc(g->plan.case_count + 1, sizeof(*g->cases));
 	g->done = xcalloc(g->plan.case_count + 1, sizeof(*g->done));
 	r->planned += g->plan.case_count;
 	free(devices);
-	take_known(r, g);
+	group_take_known(r, g);
 }

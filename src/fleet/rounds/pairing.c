@@ -20,7 +20,7 @@ void pairing_close(struct pairing *p)
 }
 
 /* SplitMix64. */
-static uint64_t draw(struct pairing *p)
+static uint64_t splitmix64_next(struct pairing *p)
 {
 	uint64_t z = p->state += UINT64_C(0x9e3779b97f4a7c15);
 
@@ -29,13 +29,13 @@ static uint64_t draw(struct pairing *p)
 	return z ^ z >> 31;
 }
 
-static size_t *shuffled(struct pairing *p, const size_t *nodes, size_t count)
+static size_t *pairing_shuffle(struct pairing *p, const size_t *nodes, size_t count)
 {
 	size_t *order = xcalloc(count + 1, sizeof(*order));
 
 	memcpy(order, nodes, count * sizeof(*order));
 	for (size_t i = count; i > 1; i--) {
-		size_t other = draw(p) % i, kept = order[i - 1];
+		size_t other = splitmix64_next(p) % i, kept = order[i - 1];
 
 		order[i - 1] = order[other];
 		order[other] = kept;
@@ -52,7 +52,8 @@ static bool have_met(const struct pairing *p, size_t a, size_t b)
 	return false;
 }
 
-static void take(struct pairing *p, size_t a, size_t b, size_t (*pairs)[2], size_t *found)
+static void pairing_take_pair(struct pairing *p, size_t a, size_t b, size_t (*pairs)[2],
+			      size_t *found)
 {
 	size_t low = a < b ? a : b, high = a < b ? b : a;
 
@@ -82,8 +83,8 @@ static void put_last(const struct pairing *p, size_t *order, size_t count)
 }
 
 /* The place of a partner of `node` from `from` on; one that it has not met if there is one. */
-static size_t partner(const struct pairing *p, size_t node, const size_t *order, size_t from,
-		      size_t count)
+static size_t pairing_find_partner(const struct pairing *p, size_t node, const size_t *order,
+				   size_t from, size_t count)
 {
 	for (size_t i = from; i < count; i++)
 		if (!have_met(p, node, order[i]))
@@ -93,16 +94,17 @@ static size_t partner(const struct pairing *p, size_t node, const size_t *order,
 
 size_t pairing_random(struct pairing *p, const size_t *nodes, size_t count, size_t (*pairs)[2])
 {
-	size_t *order = shuffled(p, nodes, count), found = 0;
+	size_t *order = pairing_shuffle(p, nodes, count), found = 0;
 
 	if (count % 2)
 		put_last(p, order, count--);
 	for (size_t i = 0; i + 1 < count; i += 2) {
-		size_t at = partner(p, order[i], order, i + 1, count), kept = order[at];
+		size_t at = pairing_find_partner(p, order[i], order, i + 1, count),
+		       kept = order[at];
 
 		order[at] = order[i + 1];
 		order[i + 1] = kept;
-		take(p, order[i], kept, pairs, &found);
+		pairing_take_pair(p, order[i], kept, pairs, &found);
 	}
 	free(order);
 	return found;
@@ -111,14 +113,15 @@ size_t pairing_random(struct pairing *p, const size_t *nodes, size_t count, size
 size_t pairing_with(struct pairing *p, const size_t *suspects, size_t suspect_count,
 		    const size_t *proven, size_t proven_count, size_t (*pairs)[2])
 {
-	size_t *order = shuffled(p, proven, proven_count), found = 0;
+	size_t *order = pairing_shuffle(p, proven, proven_count), found = 0;
 
 	for (size_t i = 0; i < suspect_count && i < proven_count; i++) {
-		size_t at = partner(p, suspects[i], order, i, proven_count), kept = order[at];
+		size_t at = pairing_find_partner(p, suspects[i], order, i, proven_count),
+		       kept = order[at];
 
 		order[at] = order[i];
 		order[i] = kept;
-		take(p, suspects[i], kept, pairs, &found);
+		pairing_take_pair(p, suspects[i], kept, pairs, &found);
 	}
 	free(order);
 	return found;

@@ -5,35 +5,50 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "fleet/rounds/parts.h"
+#include "fleet/rounds/rounds_internal.h"
 #include "run/group.h"
 
-bool rounds_is_of(const struct section *section, enum suite_groups kind)
+static bool rounds_is_of(const struct section *section, enum suite_groups kind)
 {
 	return section->suite && section->suite->groups == kind;
 }
 
-void rounds_note(struct rounds *r, enum severity severity, const char *subject, const char *text)
+struct finding *rounds_note(struct rounds *r, enum severity severity, const char *topic,
+			    const char *subject, const char *text)
 {
 	struct finding *f;
 
 	ARRAY_GROW(r->notes, r->note_count, r->note_capacity);
 	f = &r->notes[r->note_count++];
 	*f = (struct finding){ .severity = severity };
+	snprintf(f->topic, sizeof(f->topic), "%s", topic);
 	snprintf(f->subject, sizeof(f->subject), "%s", subject);
 	snprintf(f->text, sizeof(f->text), "%s", text);
+	return f;
 }
 
-size_t rounds_accusations(const struct rounds *r, struct accusation **out)
+void rounds_note_suspect(struct rounds *r, const char *node, const char *other, const char *text)
+{
+	char *subject = xasprintf(*other ? "link of %s and %s" : "node %s%s", node, other);
+	struct finding *f =
+		rounds_note(r, SEVERITY_ERROR, *other ? FINDING_LINK : FINDING_NODE, subject, text);
+
+	snprintf(f->node, sizeof(f->node), "%s", node);
+	snprintf(f->other_node, sizeof(f->other_node), "%s", other);
+	free(subject);
+}
+
+size_t rounds_suspects(const struct rounds *r, struct suspect **out)
 {
 	size_t count = 0;
 
 	*out = NULL;
 	for (size_t i = 0; i < r->config->count; i++) {
 		const struct section *s = &r->config->sections[i];
-		struct accusation *some = NULL;
-		size_t more =
-			s->suite && s->suite->accuse ? s->suite->accuse(&r->found, s, &some) : 0;
+		struct suspect *some = NULL;
+		size_t more = s->suite && s->suite->find_suspects
+				      ? s->suite->find_suspects(&r->found, s, &some)
+				      : 0;
 
 		*out = xrealloc(*out, count + more + 1, sizeof(**out));
 		if (more)
@@ -58,7 +73,6 @@ static void end_round(struct rounds *r)
 		free(g->done);
 		free(g->members);
 		free(g->ended);
-		free(g->reason);
 	}
 	r->group_count = 0;
 }
@@ -84,14 +98,14 @@ bool rounds_step(struct rounds *r)
 
 enum status rounds_open(struct rounds **out, const struct config *config, const char *directory,
 			const char *const *names, const size_t *nodes, size_t count, uint64_t seed,
-			const struct rounds_door *door, struct error *err)
+			const struct rounds_callbacks *callbacks, struct error *err)
 {
 	struct rounds *r = xcalloc(1, sizeof(*r));
 
 	*out = r;
 	r->config = config;
 	r->directory = directory;
-	r->door = *door;
+	r->callbacks = *callbacks;
 	r->members = xcalloc(count + 1, sizeof(*r->members));
 	for (size_t i = 0; i < count; i++) {
 		struct member *m = &r->members[r->count++];
@@ -108,36 +122,13 @@ enum status rounds_open(struct rounds **out, const struct config *config, const 
 	return STATUS_OK;
 }
 
-static void add_finding(struct result *result, const struct finding *f)
-{
-	result->postflight = xrealloc(result->postflight, result->postflight_count + 1,
-				      sizeof(*result->postflight));
-	result->postflight[result->postflight_count++] = *f;
-}
-
-static void add_accusations(const struct accusation *accused, size_t count, struct result *result)
-{
-	for (size_t i = 0; i < count; i++) {
-		struct finding f = { .severity = SEVERITY_ERROR };
-
-		if (accused[i].suspected)
-			continue;
-		snprintf(f.subject, sizeof(f.subject),
-			 *accused[i].other ? "link of %s and %s" : "node %s%s", accused[i].node,
-			 accused[i].other);
-		snprintf(f.text, sizeof(f.text), "%s", accused[i].text);
-		add_finding(result, &f);
-		fprintf(stderr, "gpuproof: %s: %s\n", f.subject, f.text);
-	}
-}
-
 void rounds_collect(struct rounds *r, struct result *result)
 {
-	struct accusation *accused;
+	struct suspect *suspects;
 	size_t count;
 
 	end_round(r);
-	count = rounds_accusations(r, &accused);
+	count = rounds_suspects(r, &suspects);
 	result->planned += r->planned;
 	for (size_t i = 0; i < r->config->count; i++)
 		if (rounds_is_of(&r->config->sections[i], SUITE_OF_NODES) ||
@@ -146,12 +137,19 @@ void rounds_collect(struct rounds *r, struct result *result)
 
 			result_present(result, &p);
 		}
+	for (size_t i = 0; i < count; i++) {
+		if (!suspects[i].candidate)
+			rounds_note_suspect(r, suspects[i].node, suspects[i].other,
+					    suspects[i].text);
+	}
+	free(suspects);
+	result->postflight =
+		xrealloc(result->postflight, result->postflight_count + r->note_count + 1,
+			 sizeof(*result->postflight));
 	for (size_t i = 0; i < r->note_count; i++) {
-		add_finding(result, &r->notes[i]);
+		result->postflight[result->postflight_count++] = r->notes[i];
 		fprintf(stderr, "gpuproof: %s: %s\n", r->notes[i].subject, r->notes[i].text);
 	}
-	add_accusations(accused, count, result);
-	free(accused);
 	for (size_t i = 0; i < r->found.case_count; i++)
 		*result_add_case(result) = r->found.cases[i];
 	free(r->found.cases);

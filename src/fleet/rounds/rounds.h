@@ -16,7 +16,7 @@
 #include "result/result.h"
 
 /* How orders reach the agents; `node` is the caller's number. */
-struct rounds_door {
+struct rounds_callbacks {
 	void *context;
 	void (*send)(void *context, size_t node, const struct fleet_message *message);
 	void (*say)(void *context, const char *text);
@@ -30,7 +30,7 @@ struct rounds;
  */
 enum status rounds_open(struct rounds **out, const struct config *config, const char *directory,
 			const char *const *names, const size_t *nodes, size_t count, uint64_t seed,
-			const struct rounds_door *door, struct error *err);
+			const struct rounds_callbacks *callbacks, struct error *err);
 /* Adds the cases of the rounds so far, and those of them that are settled. */
 void rounds_count(const struct rounds *rounds, size_t *planned, size_t *settled);
 /* Calls `visit` with the cases of ended rounds from *from on, and moves it on. */

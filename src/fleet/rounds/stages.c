@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "fleet/rounds/parts.h"
+#include "base/text.h"
+#include "fleet/rounds/rounds_internal.h"
 
-size_t rounds_list_members(const struct rounds *r, size_t *out)
+/* Members that are there; how many they are. */
+static size_t rounds_list_members(const struct rounds *r, size_t *out)
 {
 	size_t count = 0;
 
@@ -16,38 +18,17 @@ size_t rounds_list_members(const struct rounds *r, size_t *out)
 	return count;
 }
 
-/* The `step`th distinct number of nodes that suites ask for, 0 for all; -1: there is none. */
-static int64_t asked_size(const struct rounds *r, size_t step)
-{
-	int64_t seen[256];
-	size_t count = 0;
-
-	for (size_t i = 0; i < r->config->count; i++) {
-		const struct section *s = &r->config->sections[i];
-		const struct setting *nodes =
-			rounds_is_of(s, SUITE_OF_NODES) ? section_setting(s, "nodes") : NULL;
-
-		for (size_t v = 0; nodes && v < nodes->count && count < ARRAY_SIZE(seen); v++) {
-			bool known = nodes->values[v].integer == 1;
-
-			for (size_t k = 0; k < count; k++)
-				known = known || seen[k] == nodes->values[v].integer;
-			if (!known)
-				seen[count++] = nodes->values[v].integer;
-		}
-	}
-	return step < count ? seen[step] : -1;
-}
-
 /*
  * Groups of `size` tile the nodes; where some are left over, the last group is of the last ones,
  * with some that are in another group already, in a round of its own. A round of all in which nodes
  * were lost is made again without them. True: there may be more.
  */
-static bool make_sizes(struct rounds *r)
+static bool stages_make_sizes(struct rounds *r)
 {
 	size_t *all = xcalloc(r->count + 1, sizeof(*all)), count = rounds_list_members(r, all);
-	int64_t asked = asked_size(r, r->step / 2);
+	int64_t sizes[PLAN_SIZES_MOST];
+	size_t size_count = plan_group_sizes(r->config, sizes);
+	int64_t asked = r->step / 2 < size_count ? sizes[r->step / 2] : -1;
 	size_t size = asked == 0 ? count : (size_t)asked;
 	bool rest = r->step++ % 2 == 1;
 	char subject[64], text[160];
@@ -66,65 +47,15 @@ static bool make_sizes(struct rounds *r)
 	} else if (asked >= 0 && !rest) {
 		snprintf(subject, sizeof(subject), "nodes = %s%.0lld", asked ? "" : "all",
 			 (long long)asked);
-		snprintf(text, sizeof(text),
-			 "not measured: the run has %zu node%s that %s left for it", count,
-			 count == 1 ? "" : "s", count == 1 ? "is" : "are");
-		rounds_note(r, SEVERITY_WARNING, subject, text);
+		snprintf(text, sizeof(text), "not measured, because only %zu node%s %s left", count,
+			 text_plural(count), count == 1 ? "is" : "are");
+		rounds_note(r, SEVERITY_WARNING, FINDING_NODES, subject, text);
 	}
 	free(all);
 	return asked >= 0;
 }
 
-/* Gives the most of a setting over all sections of pairs; -1: there are none. */
-static int64_t pair_setting(const struct rounds *r, const char *key)
-{
-	int64_t most = -1;
-
-	for (size_t i = 0; i < r->config->count; i++)
-		if (rounds_is_of(&r->config->sections[i], SUITE_OF_PAIRS)) {
-			int64_t value = section_integer(&r->config->sections[i], key);
-
-			most = value > most ? value : most;
-		}
-	return most;
-}
-
-/* Gives the most that sections of pairs ask for. */
-static enum pairs asked_pairs(const struct rounds *r)
-{
-	enum pairs asked = PAIRS_NONE;
-
-	for (size_t i = 0; i < r->config->count; i++) {
-		const struct section *s = &r->config->sections[i];
-		int64_t rounds = rounds_is_of(s, SUITE_OF_PAIRS) ? section_integer(s, "rounds") : 0;
-		enum pairs own = !rounds_is_of(s, SUITE_OF_PAIRS) ? PAIRS_NONE
-				 : rounds == PAIRS_WORD_ALL       ? PAIRS_ALL
-								  : PAIRS_RANDOM;
-
-		asked = own > asked ? own : asked;
-	}
-	return asked;
-}
-
-/* Rounds in which each two of `count` meet once. */
-static size_t rounds_of_all(size_t count)
-{
-	return count < 2 ? 0 : (count + 1) / 2 * 2 - 1;
-}
-
-static size_t count_rounds(const struct rounds *r, enum pairs asked, size_t nodes)
-{
-	switch (asked) {
-	case PAIRS_RANDOM:
-		return (size_t)pair_setting(r, "rounds");
-	case PAIRS_ALL:
-		return rounds_of_all(nodes);
-	default:
-		return 0;
-	}
-}
-
-static void add_pairs(struct rounds *r, const size_t (*pairs)[2], size_t count, int round)
+static void stages_add_pairs(struct rounds *r, const size_t (*pairs)[2], size_t count, int round)
 {
 	const struct plan_group what = { .nodes = 2, .kind = SUITE_OF_PAIRS, .round = round };
 
@@ -133,82 +64,84 @@ static void add_pairs(struct rounds *r, const size_t (*pairs)[2], size_t count, 
 }
 
 /* Random pairs, or in turn every pair of nodes once. */
-static bool make_pairs(struct rounds *r)
+static bool stages_make_pairs(struct rounds *r)
 {
 	size_t *all = xcalloc(r->count + 1, sizeof(*all)), count = rounds_list_members(r, all),
 	       found;
 	size_t(*pairs)[2] = xcalloc(r->count + 1, sizeof(*pairs));
-	enum pairs asked = asked_pairs(r);
-	bool more = count >= 2 && r->step < count_rounds(r, asked, count);
+	int64_t asked = plan_pair_setting(r->config, "rounds");
+	/* 0 means as many rounds as each two need to meet once. */
+	size_t rounds = asked ? (size_t)asked : (count + 1) / 2 * 2 - 1;
+	bool more = asked >= 0 && count >= 2 && r->step < rounds;
 
-	if (asked != PAIRS_NONE && r->step == 0 && count < 2)
-		rounds_note(r, SEVERITY_WARNING, "pairs of nodes",
-			    "not measured: fewer than two nodes are left for it");
+	if (asked >= 0 && r->step == 0 && count < 2)
+		rounds_note(r, SEVERITY_WARNING, "pairs of nodes", "pairs of nodes",
+			    "not measured, because fewer than two nodes are left");
 	if (more) {
 		r->step++;
-		found = asked == PAIRS_ALL ? pairing_turn(all, count, r->step, pairs)
-					   : pairing_random(&r->pairing, all, count, pairs);
-		add_pairs(r, (const size_t(*)[2])pairs, found, (int)r->step);
+		found = asked ? pairing_random(&r->pairing, all, count, pairs)
+			      : pairing_turn(all, count, r->step, pairs);
+		stages_add_pairs(r, (const size_t(*)[2])pairs, found, (int)r->step);
 	}
 	free(pairs);
 	free(all);
 	return more;
 }
 
-enum doubt { DOUBT_NONE, DOUBT_SUSPECTED, DOUBT_ACCUSED };
+enum doubt { DOUBT_NONE, DOUBT_CANDIDATE, DOUBT_SUSPECT };
 
-static enum doubt doubt_of(const char *name, const struct accusation *accused, size_t count)
+static enum doubt doubt_of(const char *name, const struct suspect *suspects, size_t count)
 {
 	enum doubt doubt = DOUBT_NONE;
 
-	for (size_t i = 0; i < count && doubt != DOUBT_ACCUSED; i++)
-		if (strcmp(accused[i].node, name) == 0 || strcmp(accused[i].other, name) == 0)
-			doubt = accused[i].suspected ? DOUBT_SUSPECTED : DOUBT_ACCUSED;
+	for (size_t i = 0; i < count && doubt != DOUBT_SUSPECT; i++)
+		if (strcmp(suspects[i].node, name) == 0 || strcmp(suspects[i].other, name) == 0)
+			doubt = suspects[i].candidate ? DOUBT_CANDIDATE : DOUBT_SUSPECT;
 	return doubt;
 }
 
 /* Nodes that are there, by doubt. */
 struct doubts {
-	size_t *nodes[DOUBT_ACCUSED + 1], counts[DOUBT_ACCUSED + 1];
+	size_t *nodes[DOUBT_SUSPECT + 1], counts[DOUBT_SUSPECT + 1];
 };
 
 static struct doubts doubts_of(const struct rounds *r)
 {
-	struct accusation *accused;
-	size_t count = rounds_accusations(r, &accused);
+	struct suspect *suspects;
+	size_t count = rounds_suspects(r, &suspects);
 	struct doubts d = { .counts = { 0 } };
 
-	for (int doubt = DOUBT_NONE; doubt <= DOUBT_ACCUSED; doubt++)
+	for (int doubt = DOUBT_NONE; doubt <= DOUBT_SUSPECT; doubt++)
 		d.nodes[doubt] = xcalloc(r->count + 1, sizeof(**d.nodes));
 	for (size_t i = 0; i < r->count; i++) {
-		enum doubt doubt = doubt_of(r->members[i].name, accused, count);
+		enum doubt doubt = doubt_of(r->members[i].name, suspects, count);
 
 		if (!r->members[i].lost)
 			d.nodes[doubt][d.counts[doubt]++] = i;
 	}
-	free(accused);
+	free(suspects);
 	return d;
 }
 
 /*
  * Suspects meet nodes that are proven; who is at fault is slow with them as well. Without a proven
- * node the accused meet those that are only near it, or else all meet each other: a best pair of
+ * node the suspects meet those that are only near it, or else all meet each other: a best pair of
  * more pairs says more of a node.
  */
 static size_t pair_suspects(struct rounds *r, const struct doubts *d, size_t (*pairs)[2])
 {
-	size_t near = d->counts[DOUBT_SUSPECTED], accused = d->counts[DOUBT_ACCUSED];
-	enum doubt with = d->counts[DOUBT_NONE] || !accused ? DOUBT_NONE : DOUBT_SUSPECTED;
+	size_t near = d->counts[DOUBT_CANDIDATE], named = d->counts[DOUBT_SUSPECT];
+	enum doubt with = d->counts[DOUBT_NONE] || !named ? DOUBT_NONE : DOUBT_CANDIDATE;
 	size_t count = d->counts[with], suspect_count = 0, found;
 	size_t *suspects = xcalloc(r->count + 1, sizeof(*suspects));
 
 	/* Too few partners: other suspects than in the round before have them. */
-	for (size_t i = 0; i < accused; i++)
+	for (size_t i = 0; i < named; i++)
 		suspects[suspect_count++] =
-			d->nodes[DOUBT_ACCUSED][(i + (r->step - 1) * count) % accused];
+			d->nodes[DOUBT_SUSPECT][(i + (r->step - 1) * count) % named];
 	/* Each needs a partner, and those that are only near stay away first. */
 	for (size_t i = 0; with == DOUBT_NONE && i < near && suspect_count < count; i++)
-		suspects[suspect_count++] = d->nodes[DOUBT_SUSPECTED][i];
+		suspects[suspect_count++] = d->nodes[DOUBT_CANDIDATE][i];
 	if (count) {
 		found = pairing_with(&r->pairing, suspects, suspect_count, d->nodes[with], count,
 				     pairs);
@@ -223,27 +156,28 @@ static size_t pair_suspects(struct rounds *r, const struct doubts *d, size_t (*p
 static bool make_confirmation(struct rounds *r)
 {
 	struct doubts d = doubts_of(r);
-	size_t suspects = d.counts[DOUBT_SUSPECTED] + d.counts[DOUBT_ACCUSED], found = 0;
+	size_t suspects = d.counts[DOUBT_CANDIDATE] + d.counts[DOUBT_SUSPECT], found = 0;
 	size_t(*pairs)[2] = xcalloc(r->count + 1, sizeof(*pairs));
-	int64_t confirm = pair_setting(r, "confirm"), rounds = pair_setting(r, "rounds");
+	int64_t confirm = plan_pair_setting(r->config, "confirm"),
+		rounds = plan_pair_setting(r->config, "rounds");
 	char text[200];
 
 	if (r->step == 0 && confirm > 0 && suspects && !d.counts[DOUBT_NONE]) {
 		snprintf(text, sizeof(text),
-			 "none of %zu nodes is proven to be sound by its pairs, so suspects are "
-			 "measured with each other: an accusation says that a node is slower than "
-			 "the others, not that those are sound",
+			 "none of %zu nodes is known to be good, so suspects are paired with each "
+			 "other. A fault then means that a node is slower than the others, not "
+			 "that the others are good",
 			 suspects);
-		rounds_note(r, SEVERITY_WARNING, "pairs of nodes", text);
+		rounds_note(r, SEVERITY_WARNING, "pairs of nodes", "pairs of nodes", text);
 	}
 	if ((int64_t)r->step < confirm && suspects) {
 		r->step++;
 		found = pair_suspects(r, &d, pairs);
-		add_pairs(r, (const size_t(*)[2])pairs, found,
-			  (int)(rounds > 0 ? rounds : (int64_t)r->count) + (int)r->step);
+		stages_add_pairs(r, (const size_t(*)[2])pairs, found,
+				 (int)(rounds > 0 ? rounds : (int64_t)r->count) + (int)r->step);
 	}
 	free(pairs);
-	for (int doubt = DOUBT_NONE; doubt <= DOUBT_ACCUSED; doubt++)
+	for (int doubt = DOUBT_NONE; doubt <= DOUBT_SUSPECT; doubt++)
 		free(d.nodes[doubt]);
 	return found > 0;
 }
@@ -251,8 +185,8 @@ static bool make_confirmation(struct rounds *r)
 /* The next round with a group that has something to do. */
 bool rounds_make(struct rounds *r)
 {
-	static bool (*const make[])(struct rounds *) = { make_sizes, rounds_make_bisection,
-							 make_pairs, make_confirmation };
+	static bool (*const make[])(struct rounds *) = { stages_make_sizes, rounds_make_bisection,
+							 stages_make_pairs, make_confirmation };
 	char text[128];
 
 	while (r->stage != STAGE_OVER && !r->group_count) {
@@ -263,11 +197,11 @@ bool rounds_make(struct rounds *r)
 	}
 	if (r->group_count) {
 		snprintf(text, sizeof(text), "%zu group%s of %d nodes%s", r->group_count,
-			 r->group_count == 1 ? "" : "s", r->groups[0].what.nodes,
+			 text_plural(r->group_count), r->groups[0].what.nodes,
 			 r->stage == STAGE_CONFIRM     ? " (suspects again)"
 			 : r->stage == STAGE_BISECTION ? " (which of them are at fault)"
 						       : "");
-		r->door.say(r->door.context, text);
+		r->callbacks.say(r->callbacks.context, text);
 	}
 	return r->group_count > 0;
 }

@@ -1,10 +1,12 @@
 #include "fleet/wire/message.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
+#include "net/net.h"
 #include "result/json/json_fields.h"
 
 #define TEXT(member)                                                                              \
@@ -21,7 +23,6 @@
 static const struct field message_fields[] = {
 	{ .name = "kind", .codec = &codec_string, FIELD_AT(fleet_message, kind) },
 	NUMBER(protocol),
-	TEXT(token),
 	TEXT(build),
 	TEXT(node),
 	TEXT(directory),
@@ -43,6 +44,8 @@ static const struct field message_fields[] = {
 	NUMBER(asked),
 	TEXT(point),
 	TEXT(address),
+	NUMBER(status),
+	NUMBER(rank),
 	TEXT(text),
 	{ 0 },
 };
@@ -66,7 +69,6 @@ enum status fleet_message_parse(const char *line, size_t length, struct fleet_me
 void fleet_message_release(struct fleet_message *message)
 {
 	free((void *)message->kind);
-	free((void *)message->token);
 	free((void *)message->build);
 	free((void *)message->node);
 	free((void *)message->directory);
@@ -89,15 +91,25 @@ enum status fleet_token_make(char out[FLEET_TOKEN_LENGTH + 1], struct error *err
 	return STATUS_OK;
 }
 
-bool fleet_token_equal(const char *token, const char *given)
+struct fleet_call fleet_call_make(const char *token, const char *node)
 {
-	unsigned char differs = 0;
+	struct fleet_call call = { .end = '\n' };
 
-	if (!given || strlen(given) != FLEET_TOKEN_LENGTH)
-		return false;
-	for (size_t i = 0; i < FLEET_TOKEN_LENGTH; i++)
-		differs |= (unsigned char)(token[i] ^ given[i]);
-	return differs == 0;
+	memset(&call, ' ', offsetof(struct fleet_call, end));
+	memcpy(call.token, token, strnlen(token, sizeof(call.token)));
+	memcpy(call.node, node, strnlen(node, sizeof(call.node)));
+	return call;
+}
+
+bool fleet_call_read(const struct fleet_call *call, const char *token,
+		     char node[FLEET_NAME_MOST + 1])
+{
+	memcpy(node, call->node, FLEET_NAME_MOST);
+	node[FLEET_NAME_MOST] = '\0';
+	node[strcspn(node, " ")] = '\0';
+	if (!fleet_name_valid(node))
+		*node = '\0';
+	return net_equal(call->token, token, FLEET_TOKEN_LENGTH) && call->end == '\n';
 }
 
 bool fleet_name_valid(const char *name)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,94 +15,91 @@
 #include "base/memory.h"
 #include "fleet/wire/message.h"
 #include "measure/processes/signals.h"
+#include "net/net.h"
 
-#define BACKLOG 4096
 #define DRAIN_SECONDS 5.0 /* that a closing connection may take to be sent the rest */
 
-/* All addresses of this machine where agents can call, loopback last. */
-static enum status list_addresses(const char *interface, bool loopback, int port, struct text *out,
-				  struct error *err)
+/* "10.0.0.1:4242,127.0.0.1:4242": all IPv4 addresses of this machine, loopback last. */
+static enum status list_addresses(int port, struct text *out, struct error *err)
 {
-	struct text known = TEXT_EMPTY;
 	struct ifaddrs *all = NULL;
 
-	if (!loopback && getifaddrs(&all) != 0)
+	if (getifaddrs(&all) != 0)
 		return error_errno(err, "getifaddrs");
 	for (struct ifaddrs *i = all; i; i = i->ifa_next) {
 		char host[INET_ADDRSTRLEN];
 
-		if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET)
-			continue;
-		text_addf(&known, "%s%s", known.length ? ", " : "", i->ifa_name);
-		if (*interface ? strcmp(i->ifa_name, interface) != 0
-			       : (i->ifa_flags & IFF_LOOPBACK) != 0)
+		if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET ||
+		    (i->ifa_flags & IFF_LOOPBACK))
 			continue;
 		inet_ntop(AF_INET, &((struct sockaddr_in *)i->ifa_addr)->sin_addr, host,
 			  sizeof(host));
-		text_addf(out, "%s%s:%d", out->length ? "," : "", host, port);
+		text_addf(out, "%s:%d,", host, port);
 	}
-	if (all)
-		freeifaddrs(all);
-	if (*interface && !loopback && !out->length)
-		error_set(err, STATUS_USAGE,
-			  "[fleet] interface = %s: there is none of this name with an IPv4 "
-			  "address; there are: %s",
-			  interface, known.length ? known.data : "none");
-	else if (!*interface || loopback)
-		text_addf(out, "%s127.0.0.1:%d", out->length ? "," : "", port);
-	text_release(&known);
-	return err->status;
+	freeifaddrs(all);
+	text_addf(out, "127.0.0.1:%d", port);
+	return STATUS_OK;
 }
 
-static bool watch(const struct peers *p, int fd, void *what, unsigned events)
+static bool peers_watch_fd(const struct peers *p, int fd, void *what, unsigned events)
 {
 	struct epoll_event event = { .events = events, .data.ptr = what };
 
 	return epoll_ctl(p->poll, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-enum status peers_open(struct peers *p, const char *interface, bool loopback, char **addresses,
-		       struct error *err)
+static enum status describe_address(const struct sockaddr_in *bound, char **addresses,
+				    struct error *err)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET };
-	socklen_t length = sizeof(address);
+	char host[INET_ADDRSTRLEN];
 	struct text list = TEXT_EMPTY;
+	int port = ntohs(bound->sin_port);
 
-	address.sin_addr.s_addr = htonl(loopback ? INADDR_LOOPBACK : INADDR_ANY);
-	p->poll = epoll_create1(EPOLL_CLOEXEC);
-	p->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (p->poll < 0 || p->listener < 0 ||
-	    bind(p->listener, (struct sockaddr *)&address, length) != 0 ||
-	    listen(p->listener, BACKLOG) != 0 ||
-	    getsockname(p->listener, (struct sockaddr *)&address, &length) != 0 ||
-	    !watch(p, p->listener, p, EPOLLIN) || !watch(p, signals_fd(), NULL, EPOLLIN))
-		return error_errno(err, "listening for agents");
-	if (list_addresses(interface, loopback, ntohs(address.sin_port), &list, err) == STATUS_OK)
-		*addresses = text_detach(&list);
+	if (bound->sin_addr.s_addr == htonl(INADDR_ANY))
+		list_addresses(port, &list, err);
+	else
+		text_addf(&list, "%s:%d", inet_ntop(AF_INET, &bound->sin_addr, host, sizeof(host)),
+			  port);
+	*addresses = err->status == STATUS_OK ? text_detach(&list) : NULL;
 	text_release(&list);
 	return err->status;
 }
 
-static void take_connections(struct peers *p)
+enum status peers_open(struct peers *p, const char *interface, bool loopback, char **addresses,
+		       struct error *err)
 {
-	struct sockaddr_in from = { 0 };
-	socklen_t length = sizeof(from);
-	int fd, on = 1;
+	struct sockaddr_in bound;
+	struct in_addr address = { htonl(loopback ? INADDR_LOOPBACK : INADDR_ANY) };
+	int listener;
 
-	while ((fd = accept4(p->listener, (struct sockaddr *)&from, &length,
-			     SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-		struct peer *peer = xcalloc(1, sizeof(*peer));
+	if (!loopback && *interface && net_interface_address(interface, &address, err) != STATUS_OK)
+		return error_prefix(err, "[fleet] interface = %s", interface);
+	if (net_listen(address, &listener, &bound, err) != STATUS_OK ||
+	    greeter_open(&p->greeter, listener, sizeof(struct fleet_call), err) != STATUS_OK)
+		return err->status;
+	p->poll = epoll_create1(EPOLL_CLOEXEC);
+	if (p->poll < 0 || !peers_watch_fd(p, greeter_fd(p->greeter), NULL, EPOLLIN) ||
+	    !peers_watch_fd(p, signals_fd(), NULL, EPOLLIN))
+		return error_errno(err, "listening for agents");
+	return describe_address(&bound, addresses, err);
+}
 
-		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-		peer->fd = fd;
-		peer->node = (size_t)-1;
-		peer->since = peer->heard = clock_seconds();
-		inet_ntop(AF_INET, &from.sin_addr, peer->from, sizeof(peer->from));
-		ARRAY_GROW(p->items, p->count, p->capacity);
-		p->items[p->count++] = peer;
-		peer->closing = !watch(p, fd, peer, EPOLLIN);
-		length = sizeof(from);
-	}
+int peers_call(struct peers *p, struct fleet_call *call, char from[GREETER_FROM])
+{
+	return greeter_next(p->greeter, call, from);
+}
+
+void peers_add(struct peers *p, int fd, const char *from)
+{
+	struct peer *peer = xcalloc(1, sizeof(*peer));
+
+	peer->fd = fd;
+	peer->node = (size_t)-1;
+	peer->since = peer->heard = clock_seconds();
+	snprintf(peer->from, sizeof(peer->from), "%s", from);
+	ARRAY_GROW(p->items, p->count, p->capacity);
+	p->items[p->count++] = peer;
+	peer->closing = !peers_watch_fd(p, fd, peer, EPOLLIN);
 }
 
 /* Sends as much as the connection takes now. */
@@ -143,10 +139,6 @@ size_t peers_wait(struct peers *p, struct peer **ready, size_t most, int millise
 	for (int i = 0; i < count; i++) {
 		struct peer *peer = events[i].data.ptr;
 
-		if ((void *)peer == p) {
-			take_connections(p);
-			continue;
-		}
 		if (!peer)
 			continue;
 		if (events[i].events & EPOLLOUT)
@@ -178,7 +170,7 @@ bool peer_receive(struct peer *peer)
 	}
 }
 
-static void drop(struct peer *peer)
+static void peer_drop(struct peer *peer)
 {
 	close(peer->fd);
 	text_release(&peer->in);
@@ -195,7 +187,7 @@ void peers_sweep(struct peers *p)
 
 		if (peer->closing &&
 		    (!peer->out.length || clock_seconds() - peer->heard > DRAIN_SECONDS))
-			drop(peer);
+			peer_drop(peer);
 		else
 			p->items[kept++] = peer;
 	}
@@ -205,10 +197,9 @@ void peers_sweep(struct peers *p)
 void peers_close(struct peers *p)
 {
 	for (size_t i = 0; i < p->count; i++)
-		drop(p->items[i]);
+		peer_drop(p->items[i]);
 	free(p->items);
-	if (p->listener >= 0)
-		close(p->listener);
+	greeter_close(p->greeter);
 	if (p->poll >= 0)
 		close(p->poll);
 	*p = (struct peers)PEERS_NONE;

@@ -21,7 +21,7 @@ struct night_id {
 
 #define MOST_PLACES 8 /* hosts of one device that are followed, the latest ones */
 
-struct collecting {
+struct fleet_collecting {
 	struct fleet *fleet;
 	struct night_id *ids; /* of nights, ascending */
 	size_t *host_of;      /* of each night; SIZE_MAX: it measures nothing itself */
@@ -31,35 +31,35 @@ struct collecting {
 	size_t count, capacity;
 };
 
-static int by_id(const void *a, const void *b)
+static int fleet_collect_by_id(const void *a, const void *b)
 {
 	const struct night_id *p = a, *q = b;
 
 	return (p->id > q->id) - (p->id < q->id);
 }
 
-static int by_night(const void *a, const void *b)
+static int fleet_collect_by_night(const void *a, const void *b)
 {
 	const struct raw *p = a, *q = b;
 
 	return (p->night > q->night) - (p->night < q->night);
 }
 
-static int by_name(const void *a, const void *b)
+static int fleet_collect_by_name(const void *a, const void *b)
 {
 	return strcmp(((const struct fleet_host *)a)->name, ((const struct fleet_host *)b)->name);
 }
 
-static size_t host_index(const struct fleet *f, const char *name)
+static size_t fleet_collect_host_index(const struct fleet *f, const char *name)
 {
 	const struct fleet_host key = { .name = (char *)name };
 	const struct fleet_host *found =
-		bsearch(&key, f->hosts, f->host_count, sizeof(*f->hosts), by_name);
+		bsearch(&key, f->hosts, f->host_count, sizeof(*f->hosts), fleet_collect_by_name);
 
 	return found ? (size_t)(found - f->hosts) : SIZE_MAX;
 }
 
-static int by_text(const void *a, const void *b)
+static int fleet_collect_by_text(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -68,7 +68,7 @@ static int by_text(const void *a, const void *b)
  * Hosts that measured alone, and nodes of runs on several: where machines are and were. The host
  * that such a run was started on is none by that.
  */
-static void find_hosts(struct fleet *f)
+static void fleet_collect_find_hosts(struct fleet *f)
 {
 	size_t most = f->nights.count + 2 * f->places.count, n = 0;
 	const char **names = xcalloc(most + 1, sizeof(*names));
@@ -81,7 +81,7 @@ static void find_hosts(struct fleet *f)
 		if (*f->places.items[i].host_before)
 			names[n++] = f->places.items[i].host_before;
 	}
-	qsort(names, n, sizeof(*names), by_text);
+	qsort(names, n, sizeof(*names), fleet_collect_by_text);
 	f->hosts = xcalloc(n + 1, sizeof(*f->hosts));
 	for (size_t i = 0; i < n; i++)
 		if (!i || strcmp(names[i], names[i - 1]) != 0)
@@ -101,11 +101,11 @@ static void heard_of(struct fleet_host *host, int64_t day, const char *tags)
 }
 
 /* Days and tags of the hosts' last nights. */
-static void find_last_nights(struct fleet *f)
+static void fleet_collect_find_last_nights(struct fleet *f)
 {
 	for (size_t i = 0; i < f->nights.count; i++) {
 		const struct history_night *night = &f->nights.items[i];
-		size_t host = host_index(f, night->host);
+		size_t host = fleet_collect_host_index(f, night->host);
 
 		if (!night->on_nodes && host != SIZE_MAX)
 			heard_of(&f->hosts[host], night->day, night->tags);
@@ -113,12 +113,12 @@ static void find_last_nights(struct fleet *f)
 	for (size_t i = 0; i < f->places.count; i++) {
 		const struct history_place *p = &f->places.items[i];
 
-		heard_of(&f->hosts[host_index(f, p->host)], p->day, p->tags);
+		heard_of(&f->hosts[fleet_collect_host_index(f, p->host)], p->day, p->tags);
 	}
 }
 
 /* The first of the last `count` days that have a night. */
-static int64_t first_of_last(const struct history_nights *nights, size_t count)
+static int64_t fleet_collect_first_of_last(const struct history_nights *nights, size_t count)
 {
 	int64_t *days = xcalloc(nights->count + 1, sizeof(*days)), first;
 	size_t found = 0;
@@ -149,13 +149,14 @@ static void count_silence(struct fleet *f)
 	}
 }
 
-static void index_nights(struct collecting *c, const struct history_filter *filter)
+static void fleet_collect_index_nights(struct fleet_collecting *c,
+				       const struct history_filter *filter)
 {
 	struct fleet *f = c->fleet;
 	size_t n = f->nights.count;
 
-	find_hosts(f);
-	find_last_nights(f);
+	fleet_collect_find_hosts(f);
+	fleet_collect_find_last_nights(f);
 	c->ids = xcalloc(n + 1, sizeof(*c->ids));
 	c->host_of = xcalloc(n + 1, sizeof(*c->host_of));
 	c->wanted = xcalloc(n + 1, sizeof(*c->wanted));
@@ -163,16 +164,17 @@ static void index_nights(struct collecting *c, const struct history_filter *filt
 		const struct history_night *night = &f->nights.items[i];
 
 		c->ids[i] = (struct night_id){ night->id, (uint32_t)i };
-		c->host_of[i] = host_index(f, night->host);
+		c->host_of[i] = fleet_collect_host_index(f, night->host);
 		c->wanted[i] = history_has_tag(night->tags, filter->tag);
 	}
-	qsort(c->ids, n, sizeof(*c->ids), by_id);
+	qsort(c->ids, n, sizeof(*c->ids), fleet_collect_by_id);
 	f->last_day = n ? f->nights.items[n - 1].day : 0;
-	f->first_day = first_of_last(&f->nights, filter->nights ? filter->nights : FLEET_NIGHTS);
+	f->first_day = fleet_collect_first_of_last(&f->nights,
+						   filter->nights ? filter->nights : FLEET_NIGHTS);
 	count_silence(f);
 }
 
-static bool names_node(const struct history_series *s)
+static bool fleet_collect_names_node(const struct history_series *s)
 {
 	const char *devices = strrchr(s->case_id, '@');
 
@@ -183,7 +185,8 @@ static bool names_node(const struct history_series *s)
  * The devices of a case on their host, "cuda:0,cuda:1": of a run on several nodes, where the case
  * has "n1/cuda:0,n1/cuda:1", the host is the node. False: it is no host's alone.
  */
-static bool place_member(const struct fleet *f, struct fleet_member *m, size_t host_of_night)
+static bool fleet_collect_place_member(const struct fleet *f, struct fleet_member *m,
+				       size_t host_of_night)
 {
 	const char *devices = strrchr(m->series->case_id, '@'), *next;
 	size_t length = devices ? device_node_length(devices + 1) : 0,
@@ -199,7 +202,7 @@ static bool place_member(const struct fleet *f, struct fleet_member *m, size_t h
 		next += end + (next[end] == ',');
 	}
 	name = xstrndup(devices, length);
-	m->host = length ? host_index(f, name) : host_of_night;
+	m->host = length ? fleet_collect_host_index(f, name) : host_of_night;
 	m->devices = text_detach(&out);
 	free(name);
 	return !*next && m->host != SIZE_MAX;
@@ -209,7 +212,7 @@ static bool place_member(const struct fleet *f, struct fleet_member *m, size_t h
  * The nights of the series in which its device was where it was in that of `last`. The case of a
  * run on several nodes names its node, so it is there wherever its conductor ran.
  */
-static void add_member(struct collecting *c, const struct raw *last, bool moved)
+static void fleet_collect_add_member(struct fleet_collecting *c, const struct raw *last, bool moved)
 {
 	const struct history_series *s = &c->fleet->series[c->at];
 	struct fleet *f = c->fleet;
@@ -219,9 +222,9 @@ static void add_member(struct collecting *c, const struct raw *last, bool moved)
 				  .epoch = last->epoch,
 				  .moved = moved };
 	double sign = s->better == BETTER_HIGHER ? 1 : -1;
-	bool named = names_node(s);
+	bool named = fleet_collect_names_node(s);
 
-	if (!place_member(f, &m, c->host_of[last->night])) {
+	if (!fleet_collect_place_member(f, &m, c->host_of[last->night])) {
 		free(m.devices);
 		return;
 	}
@@ -237,14 +240,14 @@ static void add_member(struct collecting *c, const struct raw *last, bool moved)
 }
 
 /* The points of one series are complete: a member for each host that its device was in. */
-static void finish_series(struct collecting *c)
+static void fleet_collect_finish_series(struct fleet_collecting *c)
 {
 	size_t hosts[MOST_PLACES], places = 0;
 	const struct raw *last;
 
 	if (!c->count)
 		return;
-	qsort(c->raw, c->count, sizeof(*c->raw), by_night);
+	qsort(c->raw, c->count, sizeof(*c->raw), fleet_collect_by_night);
 	last = &c->raw[c->count - 1];
 	for (size_t i = c->count; i-- > 0 && places < MOST_PLACES;) {
 		size_t host = c->host_of[c->raw[i].night], seen = 0;
@@ -253,35 +256,36 @@ static void finish_series(struct collecting *c)
 			seen++;
 		if (seen < places || c->raw[i].epoch != last->epoch)
 			continue;
-		add_member(c, &c->raw[i], places > 0);
+		fleet_collect_add_member(c, &c->raw[i], places > 0);
 		hosts[places++] = host;
-		if (names_node(&c->fleet->series[c->at]))
+		if (fleet_collect_names_node(&c->fleet->series[c->at]))
 			break;
 	}
 	c->count = 0;
 }
 
-static void take_point(void *context, int64_t series, int64_t night, int64_t epoch, double value)
+static void fleet_collect_take_point(void *context, int64_t series, int64_t night, int64_t epoch,
+				     double value)
 {
-	struct collecting *c = context;
+	struct fleet_collecting *c = context;
 	const struct night_id key = { .id = night }, *found;
 
 	if (c->fleet->series[c->at].id != series) {
-		finish_series(c);
+		fleet_collect_finish_series(c);
 		while (c->at + 1 < c->fleet->series_count && c->fleet->series[c->at].id < series)
 			c->at++;
 	}
 	if (c->fleet->series[c->at].id != series || !(value > 0) || !isfinite(value) ||
 	    c->fleet->series[c->at].better == BETTER_NONE)
 		return;
-	found = bsearch(&key, c->ids, c->fleet->nights.count, sizeof(key), by_id);
+	found = bsearch(&key, c->ids, c->fleet->nights.count, sizeof(key), fleet_collect_by_id);
 	if (!found || !c->wanted[found->index])
 		return;
 	ARRAY_GROW(c->raw, c->count, c->capacity);
 	c->raw[c->count++] = (struct raw){ found->index, epoch, value };
 }
 
-static void take_name(void *context, const struct history_series *s)
+static void fleet_take_series(void *context, const struct history_series *s)
 {
 	struct fleet *f = context;
 
@@ -320,7 +324,7 @@ static void find_gone(struct fleet *f)
 
 	for (size_t i = 0; i < f->places.count; i++) {
 		const struct history_place *p = &f->places.items[i];
-		size_t host = host_index(f, p->host), silent;
+		size_t host = fleet_collect_host_index(f, p->host), silent;
 
 		if (p->day >= f->hosts[host].last_day)
 			continue;
@@ -336,18 +340,19 @@ static void find_gone(struct fleet *f)
 enum status fleet_read(struct fleet *f, struct store *history, const struct history_filter *filter,
 		       struct error *err)
 {
-	struct collecting c = { .fleet = f };
+	struct fleet_collecting c = { .fleet = f };
 
 	memset(f, 0, sizeof(*f));
 	if (store_nights(history, &f->nights, err) == STATUS_OK &&
 	    store_places(history, &f->places, err) == STATUS_OK &&
 	    store_notes(history, &f->notes, err) == STATUS_OK && f->nights.count) {
 		f->notes.places = &f->places;
-		index_nights(&c, filter);
-		if (store_each_name(history, filter, take_name, f, err) == STATUS_OK &&
+		fleet_collect_index_nights(&c, filter);
+		if (store_each_name(history, filter, fleet_take_series, f, err) == STATUS_OK &&
 		    f->series_count &&
-		    store_each_point(history, filter, take_point, &c, err) == STATUS_OK)
-			finish_series(&c);
+		    store_each_point(history, filter, fleet_collect_take_point, &c, err) ==
+			    STATUS_OK)
+			fleet_collect_finish_series(&c);
 		find_gone(f);
 		fleet_group(f);
 		fleet_levels(f);
@@ -393,38 +398,38 @@ void fleet_release(struct fleet *f)
 }
 
 /* Cases of several devices are compared with those of the same devices only. */
-static const char *own_devices(const struct fleet_member *m)
+static const char *fleet_collect_own_devices(const struct fleet_member *m)
 {
 	return strchr(m->devices, ',') ? m->devices : "";
 }
 
-static int by_cohort(const struct fleet_member *a, const struct fleet_member *b)
+static int fleet_collect_by_cohort(const struct fleet_member *a, const struct fleet_member *b)
 {
 	int order = strcmp(a->series->point, b->series->point);
 
 	order = order ? order : strcmp(a->series->metric, b->series->metric);
 	order = order ? order : strcmp(a->series->model, b->series->model);
-	order = order ? order : strcmp(own_devices(a), own_devices(b));
+	order = order ? order : strcmp(fleet_collect_own_devices(a), fleet_collect_own_devices(b));
 	return order ? order : (a->epoch > b->epoch) - (a->epoch < b->epoch);
 }
 
-static int by_cohort_and_host(const void *left, const void *right)
+static int fleet_collect_by_cohort_and_host(const void *left, const void *right)
 {
 	const struct fleet_member *a = left, *b = right;
-	int order = by_cohort(a, b);
+	int order = fleet_collect_by_cohort(a, b);
 
 	order = order ? order : (a->host > b->host) - (a->host < b->host);
 	return order ? order : strcmp(a->devices, b->devices);
 }
 
-static void find_cohorts(struct fleet *f)
+static void fleet_collect_find_cohorts(struct fleet *f)
 {
 	f->cohorts = xcalloc(f->member_count + 1, sizeof(*f->cohorts));
 	for (size_t i = 0; i < f->member_count; i++) {
 		const struct fleet_member *m = &f->members[i];
 		struct fleet_cohort *c;
 
-		if (!i || by_cohort(&m[-1], m) != 0)
+		if (!i || fleet_collect_by_cohort(&m[-1], m) != 0)
 			f->cohorts[f->cohort_count++].first = i;
 		c = &f->cohorts[f->cohort_count - 1];
 		c->hosts += !c->count || m[-1].host != m->host;
@@ -432,7 +437,7 @@ static void find_cohorts(struct fleet *f)
 	}
 }
 
-static int by_device(const void *left, const void *right)
+static int fleet_collect_by_device(const void *left, const void *right)
 {
 	const struct fleet_member *a = *(struct fleet_member *const *)left;
 	const struct fleet_member *b = *(struct fleet_member *const *)right;
@@ -442,7 +447,7 @@ static int by_device(const void *left, const void *right)
 	return order ? order : strcmp(a->devices, b->devices);
 }
 
-static void find_devices(struct fleet *f)
+static void fleet_collect_find_devices(struct fleet *f)
 {
 	struct fleet_member **members = xcalloc(f->member_count + 1, sizeof(*members));
 	size_t count = 0;
@@ -451,12 +456,12 @@ static void find_devices(struct fleet *f)
 		if (!strchr(f->members[i].devices, ',') && !f->members[i].moved)
 			members[count++] = &f->members[i];
 	if (count)
-		qsort(members, count, sizeof(*members), by_device);
+		qsort(members, count, sizeof(*members), fleet_collect_by_device);
 	f->devices = xcalloc(count + 1, sizeof(*f->devices));
 	for (size_t i = 0; i < count; i++) {
 		struct fleet_member *m = members[i];
 
-		if (!i || by_device(&members[i - 1], &members[i]) != 0) {
+		if (!i || fleet_collect_by_device(&members[i - 1], &members[i]) != 0) {
 			f->devices[f->device_count++] =
 				(struct fleet_device){ m->series->machine, m->devices, m->host,
 						       false };
@@ -470,9 +475,10 @@ static void find_devices(struct fleet *f)
 void fleet_group(struct fleet *f)
 {
 	if (f->member_count)
-		qsort(f->members, f->member_count, sizeof(*f->members), by_cohort_and_host);
-	find_cohorts(f);
-	find_devices(f);
+		qsort(f->members, f->member_count, sizeof(*f->members),
+		      fleet_collect_by_cohort_and_host);
+	fleet_collect_find_cohorts(f);
+	fleet_collect_find_devices(f);
 }
 
 void fleet_levels(struct fleet *f)

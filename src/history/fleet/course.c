@@ -15,28 +15,28 @@
 #define MOST_NAMED 8             /* nodes that an error lists */
 
 /* One night of one member. */
-struct reading {
+struct course_reading {
 	int64_t day;
 	size_t group; /* 0: the subject's; else 1 + the host, of a device 1 + the member */
 	double level;
 };
 
-static bool is_of(const struct fleet_subject *s, const struct fleet_member *m)
+static bool course_is_of(const struct fleet_subject *s, const struct fleet_member *m)
 {
 	return s->machine ? strcmp(m->series->machine, s->machine) == 0 : m->host == s->host;
 }
 
-static int by_day_and_group(const void *a, const void *b)
+static int course_by_day_and_group(const void *a, const void *b)
 {
-	const struct reading *p = a, *q = b;
+	const struct course_reading *p = a, *q = b;
 
 	if (p->day != q->day)
 		return p->day < q->day ? -1 : 1;
 	return (p->group > q->group) - (p->group < q->group);
 }
 
-static size_t readings_of(const struct fleet *f, const struct fleet_cohort *c,
-			  const struct fleet_subject *s, struct reading **out)
+static size_t course_readings(const struct fleet *f, const struct fleet_cohort *c,
+			      const struct fleet_subject *s, struct course_reading **out)
 {
 	size_t n = 0, count = 0;
 
@@ -45,18 +45,20 @@ static size_t readings_of(const struct fleet *f, const struct fleet_cohort *c,
 	*out = xcalloc(n + 1, sizeof(**out));
 	for (size_t i = c->first; i < c->first + c->count; i++) {
 		const struct fleet_member *m = &f->members[i];
-		size_t group = is_of(s, m) ? 0 : 1 + (s->machine ? i : m->host);
+		size_t group = course_is_of(s, m) ? 0 : 1 + (s->machine ? i : m->host);
 
 		for (size_t k = 0; k < m->count; k++)
-			(*out)[count++] = (struct reading){ f->nights.items[m->nights[k].night].day,
-							    group, (double)m->nights[k].level };
+			(*out)[count++] =
+				(struct course_reading){ f->nights.items[m->nights[k].night].day,
+							 group, (double)m->nights[k].level };
 	}
-	qsort(*out, count, sizeof(**out), by_day_and_group);
+	qsort(*out, count, sizeof(**out), course_by_day_and_group);
 	return count;
 }
 
 /* The median of each group's readings; `readings` are of one night. */
-static size_t medians(const struct reading *readings, size_t n, double *values, double *out)
+static size_t group_medians(const struct course_reading *readings, size_t n, double *values,
+			    double *out)
 {
 	size_t count = 0, end;
 
@@ -69,7 +71,7 @@ static size_t medians(const struct reading *readings, size_t n, double *values, 
 }
 
 /* Half of the 95 % interval of the median of `n` values; NaN below three. */
-static double half_of_median(const double *values, size_t n, double median, double *away)
+static double course_half_of_median(const double *values, size_t n, double median, double *away)
 {
 	if (n < 3)
 		return NAN;
@@ -79,8 +81,9 @@ static double half_of_median(const double *values, size_t n, double median, doub
 }
 
 /* `own`: the first readings, which are the subject's. `room`: twice `n`. */
-static struct course_night night_of(const struct fleet_cohort *c, const struct reading *readings,
-				    size_t n, size_t own, double *room)
+static struct course_night course_night_of(const struct fleet_cohort *c,
+					   const struct course_reading *readings, size_t n,
+					   size_t own, double *room)
 {
 	struct course_night out = { .day = readings[0].day,
 				    .own = NAN,
@@ -94,7 +97,7 @@ static struct course_night night_of(const struct fleet_cohort *c, const struct r
 		values[i] = readings[i].level;
 	if (own)
 		out.own = median_of(values, own);
-	out.count = medians(readings + own, n - own, values, others);
+	out.count = group_medians(readings + own, n - own, values, others);
 	if (!out.count)
 		return out;
 	qsort(others, out.count, sizeof(*others), compare_doubles);
@@ -102,14 +105,15 @@ static struct course_night night_of(const struct fleet_cohort *c, const struct r
 	out.low = quantile(others, out.count, 0.1);
 	out.high = quantile(others, out.count, 0.9);
 	if (own && c->night_deviation > 0)
-		out.half = root_sum_square(half_of_median(others, out.count, out.others, values),
+		out.half = root_sum_square(course_half_of_median(others, out.count, out.others,
+								 values),
 					   INTERVAL * MEDIAN_EFFICIENCY * c->night_deviation /
 						   sqrt((double)own));
 	return out;
 }
 
 /* The level of the last nights: their noise averages out, the others' scatter does not. */
-static void level_of(const struct fleet *f, const struct fleet_cohort *c, struct course *x)
+static void course_level(const struct fleet *f, const struct fleet_cohort *c, struct course *x)
 {
 	double *away = xcalloc(x->count + 1, sizeof(*away));
 	double *half = xcalloc(x->count + 1, sizeof(*half));
@@ -137,12 +141,12 @@ static void level_of(const struct fleet *f, const struct fleet_cohort *c, struct
 	free(half);
 }
 
-static void follow(const struct fleet *f, size_t cohort, const struct fleet_subject *s,
-		   struct course *x)
+static void course_follow_subject(const struct fleet *f, size_t cohort,
+				  const struct fleet_subject *s, struct course *x)
 {
 	const struct fleet_cohort *c = &f->cohorts[cohort];
-	struct reading *readings;
-	size_t n = readings_of(f, c, s, &readings), end;
+	struct course_reading *readings;
+	size_t n = course_readings(f, c, s, &readings), end;
 	double *room = xcalloc(2 * n + 1, sizeof(*room));
 
 	x->nights = xcalloc(n + 1, sizeof(*x->nights));
@@ -151,14 +155,14 @@ static void follow(const struct fleet *f, size_t cohort, const struct fleet_subj
 
 		for (end = i; end < n && readings[end].day == readings[i].day; end++)
 			own += readings[end].group == 0;
-		x->nights[x->count++] = night_of(c, readings + i, end - i, own, room);
+		x->nights[x->count++] = course_night_of(c, readings + i, end - i, own, room);
 	}
-	level_of(f, c, x);
+	course_level(f, c, x);
 	free(readings);
 	free(room);
 }
 
-static int worst_first(const void *left, const void *right)
+static int course_worst_first(const void *left, const void *right)
 {
 	const struct course *a = left, *b = right;
 
@@ -179,16 +183,16 @@ size_t fleet_courses(const struct fleet *f, const struct fleet_subject *s, struc
 
 		for (size_t i = f->cohorts[c].first; i < f->cohorts[c].first + f->cohorts[c].count;
 		     i++)
-			x.devices += is_of(s, &f->members[i]);
+			x.devices += course_is_of(s, &f->members[i]);
 		if (!x.devices)
 			continue;
 		/* One GPU in several places. */
 		x.devices = s->machine ? 1 : x.devices;
-		follow(f, c, s, &x);
+		course_follow_subject(f, c, s, &x);
 		(*out)[count++] = x;
 	}
 	if (count)
-		qsort(*out, count, sizeof(**out), worst_first);
+		qsort(*out, count, sizeof(**out), course_worst_first);
 	return count;
 }
 
@@ -227,7 +231,7 @@ char *course_words(const struct fleet *f, const struct fleet_subject *s, const s
 }
 
 /* Names some of the nodes for who asked for one that is not there. */
-static enum status refuse(const struct fleet *f, const char *name, struct error *err)
+static enum status fleet_refuse_name(const struct fleet *f, const char *name, struct error *err)
 {
 	struct text known = TEXT_EMPTY;
 
@@ -255,7 +259,7 @@ enum status fleet_find_subject(const struct fleet *f, const char *name, struct f
 	/* A CPU's machine is its node. */
 	if (place && strcmp(place->machine, place->host) == 0)
 		out->machine = NULL;
-	return out->host < f->host_count ? STATUS_OK : refuse(f, name, err);
+	return out->host < f->host_count ? STATUS_OK : fleet_refuse_name(f, name, err);
 }
 
 char *fleet_subject_name(const struct fleet *f, const struct fleet_subject *s)

@@ -14,29 +14,29 @@
 #define MOST_DATED 64 /* findings; each takes a look at all nights of its cohort */
 
 /* One night of one member of a cohort. */
-struct reading {
+struct finding_reading {
 	int64_t day;
 	double away; /* from the member's level */
 	double own;  /* its value, if it belongs to the finding's subject; else NaN */
 };
 
-static int by_day(const void *a, const void *b)
+static int finding_by_day(const void *a, const void *b)
 {
-	const struct reading *p = a, *q = b;
+	const struct finding_reading *p = a, *q = b;
 
 	return (p->day > q->day) - (p->day < q->day);
 }
 
-static bool is_subject(const struct fleet *f, const struct fleet_finding *x,
-		       const struct fleet_member *m)
+static bool finding_is_subject(const struct fleet *f, const struct fleet_finding *x,
+			       const struct fleet_member *m)
 {
 	if (x->kind == FLEET_SLOT)
 		return strcmp(m->devices, x->slot) == 0;
 	return x->kind == FLEET_HOST ? m->host == x->host : m == &f->members[x->member];
 }
 
-static size_t readings_of(const struct fleet *f, const struct fleet_finding *x,
-			  struct reading **out)
+static size_t finding_readings(const struct fleet *f, const struct fleet_finding *x,
+			       struct finding_reading **out)
 {
 	const struct fleet_cohort *c = &f->cohorts[x->cohort];
 	size_t n = 0, count = 0;
@@ -51,11 +51,12 @@ static size_t readings_of(const struct fleet *f, const struct fleet_finding *x,
 			double log = (double)m->nights[k].level;
 
 			(*out)[count++] =
-				(struct reading){ f->nights.items[m->nights[k].night].day,
-						  log - m->level, is_subject(f, x, m) ? log : NAN };
+				(struct finding_reading){ f->nights.items[m->nights[k].night].day,
+							  log - m->level,
+							  finding_is_subject(f, x, m) ? log : NAN };
 		}
 	}
-	qsort(*out, count, sizeof(**out), by_day);
+	qsort(*out, count, sizeof(**out), finding_by_day);
 	return count;
 }
 
@@ -64,11 +65,11 @@ static size_t readings_of(const struct fleet *f, const struct fleet_finding *x,
  * less the median over the cohort of how far the day is from each level. Less is worse. Returns how
  * many days it has.
  */
-static size_t course_of(const struct fleet *f, const struct fleet_finding *x, double **logs,
-			int64_t **days)
+static size_t finding_course_of(const struct fleet *f, const struct fleet_finding *x, double **logs,
+				int64_t **days)
 {
-	struct reading *readings;
-	size_t n = readings_of(f, x, &readings), count = 0, end;
+	struct finding_reading *readings;
+	size_t n = finding_readings(f, x, &readings), count = 0, end;
 	double *away = xcalloc(n + 1, sizeof(*away)), *own = xcalloc(n + 1, sizeof(*own));
 
 	*logs = xcalloc(n + 1, sizeof(**logs));
@@ -122,7 +123,7 @@ static void find_since(struct fleet_finding *x, const double *logs, const int64_
 	free(odds);
 }
 
-static void date(struct fleet *f, struct fleet_finding *x)
+static void finding_date(struct fleet *f, struct fleet_finding *x)
 {
 	const struct fleet_member *m = &f->members[x->member];
 	struct triage_subject subject = {
@@ -136,7 +137,7 @@ static void date(struct fleet *f, struct fleet_finding *x)
 	int64_t *days;
 	double *logs;
 
-	subject.count = course_of(f, x, &logs, &days);
+	subject.count = finding_course_of(f, x, &logs, &days);
 	find_since(x, logs, days, subject.count);
 	subject.days = days;
 	subject.since = x->since;
@@ -145,7 +146,7 @@ static void date(struct fleet *f, struct fleet_finding *x)
 	free(days);
 }
 
-static int by_weight(const void *left, const void *right)
+static int finding_by_weight(const void *left, const void *right)
 {
 	const struct fleet_finding *a = left, *b = right;
 	double u = a->deficit / a->allowed, v = b->deficit / b->allowed;
@@ -162,11 +163,11 @@ static int by_weight(const void *left, const void *right)
 void fleet_findings(struct fleet *f)
 {
 	if (f->finding_count)
-		qsort(f->findings, f->finding_count, sizeof(*f->findings), by_weight);
+		qsort(f->findings, f->finding_count, sizeof(*f->findings), finding_by_weight);
 	for (size_t i = 0; i < f->finding_count && i < MOST_DATED; i++)
-		date(f, &f->findings[i]);
+		finding_date(f, &f->findings[i]);
 	if (f->finding_count)
-		qsort(f->findings, f->finding_count, sizeof(*f->findings), by_weight);
+		qsort(f->findings, f->finding_count, sizeof(*f->findings), finding_by_weight);
 	f->open = 0;
 	for (size_t i = 0; i < f->finding_count; i++)
 		f->open += !f->findings[i].decision;
@@ -177,7 +178,8 @@ double fleet_percent(double deficit)
 	return -expm1(-deficit);
 }
 
-static void add_device(const struct fleet *f, const struct fleet_member *m, struct text *out)
+static void finding_add_device(const struct fleet *f, const struct fleet_member *m,
+			       struct text *out)
 {
 	const struct history_place *p = history_place(&f->places, m->series->machine);
 
@@ -197,7 +199,7 @@ char *fleet_member_words(const struct fleet *f, const struct fleet_member *m)
 {
 	struct text out = TEXT_EMPTY;
 
-	add_device(f, m, &out);
+	finding_add_device(f, m, &out);
 	return text_detach(&out);
 }
 
@@ -208,7 +210,7 @@ char *fleet_subject_words(const struct fleet *f, const struct fleet_finding *x)
 	if (x->kind == FLEET_SLOT)
 		text_addf(&out, "slot %s of most nodes", x->slot);
 	else if (x->kind == FLEET_DEVICE)
-		add_device(f, &f->members[x->member], &out);
+		finding_add_device(f, &f->members[x->member], &out);
 	else
 		text_addf(&out, "%s, the node (%zu devices)", f->hosts[x->host].name,
 			  f->hosts[x->host].devices);
@@ -245,7 +247,7 @@ char *fleet_finding_words(const struct fleet *f, const struct fleet_finding *x)
 	return out;
 }
 
-static double weight_of(const struct fleet_member *m)
+static double finding_weight_of(const struct fleet_member *m)
 {
 	return m->deficit / m->allowed;
 }
@@ -261,7 +263,7 @@ size_t fleet_worst(const struct fleet *f, size_t members[FLEET_WORST])
 		if (m->device == SIZE_MAX || isnan(m->allowed))
 			continue;
 		if (!worst[m->device] ||
-		    weight_of(m) > weight_of(&f->members[worst[m->device] - 1]))
+		    finding_weight_of(m) > finding_weight_of(&f->members[worst[m->device] - 1]))
 			worst[m->device] = i + 1;
 	}
 	for (size_t d = 0; d < f->device_count; d++) {
@@ -269,8 +271,8 @@ size_t fleet_worst(const struct fleet *f, size_t members[FLEET_WORST])
 
 		if (!worst[d])
 			continue;
-		while (at && weight_of(&f->members[worst[d] - 1]) >
-				     weight_of(&f->members[members[at - 1]]))
+		while (at && finding_weight_of(&f->members[worst[d] - 1]) >
+				     finding_weight_of(&f->members[members[at - 1]]))
 			at--;
 		if (at == FLEET_WORST)
 			continue;
@@ -291,7 +293,7 @@ char *fleet_kinds_words(const struct fleet *f, const struct fleet_cohort *c)
 		return NULL;
 	high += c->kinds.count - 1;
 	return xasprintf("%s %s, %s: nodes are of %zu kinds, %.1f %% apart; %zu of %zu devices are "
-			 "of the lowest, and none of them is accused for that",
+			 "of the lowest; none of them is a suspect for that",
 			 s->point, s->metric, s->model, c->kinds.count,
 			 100 * fleet_percent(high->center - low->center), low->count, c->count);
 }

@@ -7,7 +7,7 @@
  * A cohort is a case without its device x metric x device model x epoch (hardware, driver, config).
  * A member's level is the median of its last nights (FLEET_NIGHTS by default); all are logarithms,
  * turned so that more is better. Members scatter around the centre of their kind
- * (judge/population/population_kinds.h: good chips of one model may come in two kinds); kinds that
+ * (stats/kinds.h: good chips of one model may come in two kinds); kinds that
  * follow hosts are no kinds of chips, and a small one of them counts as slow nodes.
  *
  * The rule. Accused is what is worse than the centre of the lowest kind by FLEET_MAGNITUDE and by
@@ -22,7 +22,7 @@
 
 #include "history/history.h"
 #include "history/triage.h"
-#include "judge/population/population_kinds.h"
+#include "stats/kinds.h"
 
 #define FLEET_NIGHTS 7       /* that make a level */
 #define FLEET_FEWEST 8       /* members; fewer are not compared */

@@ -6,7 +6,8 @@
 #include "base/memory.h"
 #include "base/stats.h"
 #include "history/fleet/fleet.h"
-#include "judge/estimate/difference.h"
+#include "stats/difference.h"
+#include "stats/student.h"
 
 #define MAD_SIGMAS 1.4826
 #define MAD_EFFICIENCY 0.37
@@ -31,7 +32,7 @@ static double mad_of(double *values, size_t n, double center)
 }
 
 /* The t that a MAD of n values exceeds by chance once in `tests` / FLEET_FALSE. */
-static double limit_of(size_t n, size_t tests)
+static double mad_limit(size_t n, size_t tests)
 {
 	double dof = floor(MAD_EFFICIENCY * (double)(n - 1)), low = 0, high = 1e6;
 	size_t freedom = dof < 1 ? 1 : dof > MOST_FREEDOM ? MOST_FREEDOM : (size_t)dof;
@@ -47,13 +48,13 @@ static double limit_of(size_t n, size_t tests)
 	return high;
 }
 
-static bool has_level(const struct fleet_member *m)
+static bool fleet_judge_has_level(const struct fleet_member *m)
 {
 	return m->recent > 0;
 }
 
 /* Index of the kind whose centre is nearest. */
-static size_t kind_of(const struct kinds *kinds, double level)
+static size_t fleet_judge_kind_of(const struct kinds *kinds, double level)
 {
 	size_t best = 0;
 
@@ -64,7 +65,8 @@ static size_t kind_of(const struct kinds *kinds, double level)
 }
 
 /* True if each host's members are of one kind; `low`: how many hosts are of the lowest. */
-static bool follow_hosts(const struct fleet *f, const struct fleet_cohort *c, size_t *low)
+static bool fleet_judge_follow_hosts(const struct fleet *f, const struct fleet_cohort *c,
+				     size_t *low)
 {
 	bool pairs = false;
 
@@ -73,11 +75,11 @@ static bool follow_hosts(const struct fleet *f, const struct fleet_cohort *c, si
 		size_t kind = SIZE_MAX, n = 0, host = f->members[i].host;
 
 		for (; i < c->first + c->count && f->members[i].host == host; i++) {
-			if (!has_level(&f->members[i]))
+			if (!fleet_judge_has_level(&f->members[i]))
 				continue;
-			if (n++ && kind_of(&c->kinds, f->members[i].level) != kind)
+			if (n++ && fleet_judge_kind_of(&c->kinds, f->members[i].level) != kind)
 				return false;
-			kind = kind_of(&c->kinds, f->members[i].level);
+			kind = fleet_judge_kind_of(&c->kinds, f->members[i].level);
 		}
 		pairs = pairs || n > 1;
 		*low += kind == 0;
@@ -85,19 +87,20 @@ static bool follow_hosts(const struct fleet *f, const struct fleet_cohort *c, si
 	return pairs;
 }
 
-static size_t levels_of(const struct fleet *f, const struct fleet_cohort *c, double *values)
+static size_t fleet_judge_levels_of(const struct fleet *f, const struct fleet_cohort *c,
+				    double *values)
 {
 	size_t n = 0;
 
 	for (size_t i = c->first; i < c->first + c->count; i++)
-		if (has_level(&f->members[i]))
+		if (fleet_judge_has_level(&f->members[i]))
 			values[n++] = f->members[i].level;
 	qsort(values, n, sizeof(*values), compare_doubles);
 	return n;
 }
 
 /* Kinds, residuals and deviations of a cohort. */
-static void describe(struct fleet *f, struct fleet_cohort *c, double *values)
+static void cohort_describe(struct fleet *f, struct fleet_cohort *c, double *values)
 {
 	size_t n = 0, low;
 
@@ -105,12 +108,12 @@ static void describe(struct fleet *f, struct fleet_cohort *c, double *values)
 		if (!isnan(f->members[i].deviation))
 			values[n++] = f->members[i].deviation;
 	c->night_deviation = n ? median_of(values, n) : 0;
-	n = levels_of(f, c, values);
+	n = fleet_judge_levels_of(f, c, values);
 	c->compared = n >= FLEET_FEWEST && c->hosts > 1;
 	if (!c->compared)
 		return;
 	c->kinds = kinds_of(values, n);
-	c->kinds_of_hosts = c->kinds.count > 1 && follow_hosts(f, c, &low);
+	c->kinds_of_hosts = c->kinds.count > 1 && fleet_judge_follow_hosts(f, c, &low);
 	if (c->kinds_of_hosts && low * MOST_SLOW_HOSTS < c->hosts) {
 		c->kinds.count = 1;
 		c->kinds.items[0] = (struct kind){ median_of_sorted(values, n), n };
@@ -119,24 +122,26 @@ static void describe(struct fleet *f, struct fleet_cohort *c, double *values)
 	for (size_t i = c->first; i < c->first + c->count; i++) {
 		struct fleet_member *m = &f->members[i];
 
-		m->residual = c->kinds.items[kind_of(&c->kinds, m->level)].center - m->level;
+		m->residual =
+			c->kinds.items[fleet_judge_kind_of(&c->kinds, m->level)].center - m->level;
 		m->deficit = c->kinds.items[0].center - m->level;
 	}
 	n = 0;
 	for (size_t i = c->first; i < c->first + c->count; i++)
-		if (has_level(&f->members[i]))
+		if (fleet_judge_has_level(&f->members[i]))
 			values[n++] = f->members[i].residual;
 	c->deviation = mad_of(values, n, 0);
 }
 
 /* Half of the 95 % interval of a level of `nights`. */
-static double half_of(const struct fleet_cohort *c, size_t nights)
+static double fleet_judge_half_of(const struct fleet_cohort *c, size_t nights)
 {
 	return 1.96 * MEDIAN_EFFICIENCY * c->night_deviation / sqrt((double)nights);
 }
 
 /* Members of fewer nights than usual scatter more. */
-static double deviation_of(const struct fleet_cohort *c, const struct fleet_member *m, double usual)
+static double fleet_judge_deviation_of(const struct fleet_cohort *c, const struct fleet_member *m,
+				       double usual)
 {
 	double own = MEDIAN_EFFICIENCY * c->night_deviation / sqrt((double)m->recent);
 	double theirs = MEDIAN_EFFICIENCY * c->night_deviation / sqrt(usual);
@@ -151,16 +156,17 @@ static void judge_members(struct fleet *f, const struct fleet_cohort *c, double 
 	double usual, t;
 
 	for (size_t i = c->first; i < c->first + c->count; i++)
-		if (has_level(&f->members[i]))
+		if (fleet_judge_has_level(&f->members[i]))
 			values[n++] = (double)f->members[i].recent;
 	usual = median_of(values, n);
-	t = limit_of(n, f->tests);
+	t = mad_limit(n, f->tests);
 	for (size_t i = c->first; i < c->first + c->count; i++) {
 		struct fleet_member *m = &f->members[i];
 
-		if (!has_level(m))
+		if (!fleet_judge_has_level(m))
 			continue;
-		m->allowed = fmax(-log1p(-FLEET_MAGNITUDE), t * deviation_of(c, m, usual));
+		m->allowed =
+			fmax(-log1p(-FLEET_MAGNITUDE), t * fleet_judge_deviation_of(c, m, usual));
 		m->slow = m->deficit > m->allowed;
 	}
 }
@@ -173,14 +179,15 @@ struct grouping {
 	const struct fleet_member **order; /* of one cohort */
 };
 
-static bool groups_with(const struct fleet_member *a, const struct fleet_member *b, bool slots)
+static bool fleet_judge_groups_with(const struct fleet_member *a, const struct fleet_member *b,
+				    bool slots)
 {
 	return slots ? strcmp(a->devices, b->devices) == 0 : a->host == b->host;
 }
 
 /* The median of `count` members, by their offsets. `values`: room for all members. */
-static void add_group(struct grouping *g, size_t cohort, const struct fleet_member **members,
-		      size_t count, const double *offsets, bool slots, double *values)
+static void grouping_add(struct grouping *g, size_t cohort, const struct fleet_member **members,
+			 size_t count, const double *offsets, bool slots, double *values)
 {
 	const struct fleet_member *all = g->fleet->members, *worst = members[0];
 	const struct fleet_cohort *c = &g->fleet->cohorts[cohort];
@@ -197,7 +204,7 @@ static void add_group(struct grouping *g, size_t cohort, const struct fleet_memb
 	out.host = members[0]->host;
 	out.slot = slots ? members[0]->devices : NULL;
 	out.deficit = median_of(values, count);
-	out.half = half_of(c, nights);
+	out.half = fleet_judge_half_of(c, nights);
 	/* A slot's median is as certain as its nodes agree. */
 	if (slots) {
 		double center = out.deficit, deviation = mad_of(values, count, center);
@@ -208,7 +215,7 @@ static void add_group(struct grouping *g, size_t cohort, const struct fleet_memb
 	g->groups[g->count++] = out;
 }
 
-static int by_slot(const void *a, const void *b)
+static int fleet_judge_by_slot(const void *a, const void *b)
 {
 	const struct fleet_member *p = *(const struct fleet_member *const *)a;
 	const struct fleet_member *q = *(const struct fleet_member *const *)b;
@@ -218,22 +225,23 @@ static int by_slot(const void *a, const void *b)
 }
 
 /* Groups of the members of one cohort; smaller ones than `least` are none. Returns how many. */
-static size_t group(struct grouping *g, size_t cohort, const double *offsets, bool slots,
-		    double *values)
+static size_t grouping_add_cohort(struct grouping *g, size_t cohort, const double *offsets,
+				  bool slots, double *values)
 {
 	const struct fleet_cohort *c = &g->fleet->cohorts[cohort];
 	size_t n = 0, end, before = g->count, least = slots ? FLEET_FEWEST_HOSTS : 2;
 
 	for (size_t i = c->first; i < c->first + c->count; i++)
-		if (has_level(&g->fleet->members[i]))
+		if (fleet_judge_has_level(&g->fleet->members[i]))
 			g->order[n++] = &g->fleet->members[i];
 	if (slots)
-		qsort(g->order, n, sizeof(*g->order), by_slot);
+		qsort(g->order, n, sizeof(*g->order), fleet_judge_by_slot);
 	for (size_t i = 0; i < n; i = end) {
-		for (end = i + 1; end < n && groups_with(g->order[i], g->order[end], slots);)
+		for (end = i + 1;
+		     end < n && fleet_judge_groups_with(g->order[i], g->order[end], slots);)
 			end++;
 		if (end - i >= least)
-			add_group(g, cohort, g->order + i, end - i, offsets, slots, values);
+			grouping_add(g, cohort, g->order + i, end - i, offsets, slots, values);
 	}
 	return g->count - before;
 }
@@ -247,10 +255,10 @@ static void judge_by_members(struct grouping *g, struct fleet_group *node)
 	node->allowed = g->fleet->members[node->member].allowed;
 }
 
-static void judge_nodes(struct grouping *g, size_t first, size_t n, double *values)
+static void fleet_judge_nodes(struct grouping *g, size_t first, size_t n, double *values)
 {
 	struct fleet_group *nodes = g->groups + first;
-	double center, deviation, t = limit_of(n, g->fleet->tests);
+	double center, deviation, t = mad_limit(n, g->fleet->tests);
 
 	for (size_t i = 0; i < n; i++)
 		values[i] = nodes[i].deficit;
@@ -273,14 +281,15 @@ static void judge_slots(struct grouping *g, size_t first, size_t n)
 		struct fleet_group *slot = &g->groups[i];
 
 		slot->allowed = fmax(-log1p(-FLEET_MAGNITUDE),
-				     limit_of(slot->count, g->fleet->tests) * slot->half);
+				     mad_limit(slot->count, g->fleet->tests) * slot->half);
 		slot->is_slow = slot->deficit > slot->allowed;
 	}
 }
 
 /* Offsets of members from their node's median; members and nodes are in the order of hosts. */
-static void offsets_within(const struct fleet *f, const struct fleet_cohort *c,
-			   const struct fleet_group *nodes, size_t count, double *offsets)
+static void fleet_judge_offsets_within(const struct fleet *f, const struct fleet_cohort *c,
+				       const struct fleet_group *nodes, size_t count,
+				       double *offsets)
 {
 	size_t k = 0;
 
@@ -302,18 +311,18 @@ static void judge_cohort(struct grouping *g, size_t cohort, double *values, doub
 	judge_members(g->fleet, c, values);
 	for (size_t i = 0; i < c->count; i++)
 		offsets[i] = f->members[c->first + i].residual;
-	nodes = group(g, cohort, offsets, false, values);
+	nodes = grouping_add_cohort(g, cohort, offsets, false, values);
 	if (nodes >= FLEET_FEWEST_HOSTS) {
 		size_t slots;
 
-		offsets_within(f, c, g->groups + first, nodes, offsets);
-		slots = group(g, cohort, offsets, true, values);
+		fleet_judge_offsets_within(f, c, g->groups + first, nodes, offsets);
+		slots = grouping_add_cohort(g, cohort, offsets, true, values);
 		judge_slots(g, first + nodes, slots);
 	}
-	judge_nodes(g, first, nodes, values);
+	fleet_judge_nodes(g, first, nodes, values);
 }
 
-static size_t tests_of(const struct fleet *f)
+static size_t fleet_judge_tests_of(const struct fleet *f)
 {
 	size_t tests = 0;
 
@@ -327,13 +336,13 @@ static size_t tests_of(const struct fleet *f)
 	return tests ? tests : 1;
 }
 
-static void count_devices(struct fleet *f)
+static void fleet_judge_count_devices(struct fleet *f)
 {
 	for (size_t i = 0; i < f->cohort_count; i++)
 		for (size_t k = 0; k < f->cohorts[i].count && f->cohorts[i].compared; k++) {
 			const struct fleet_member *m = &f->members[f->cohorts[i].first + k];
 
-			if (m->device != SIZE_MAX && has_level(m))
+			if (m->device != SIZE_MAX && fleet_judge_has_level(m))
 				f->devices[m->device].compared = true;
 		}
 	for (size_t i = 0; i < f->device_count; i++)
@@ -342,7 +351,7 @@ static void count_devices(struct fleet *f)
 }
 
 /* A subject is slow in one more cohort: its finding, which holds the worst. */
-static void add_finding(struct fleet *f, struct fleet_finding new)
+static void fleet_add_finding(struct fleet *f, struct fleet_finding new)
 {
 	for (size_t i = 0; i < f->finding_count; i++) {
 		struct fleet_finding *old = &f->findings[i];
@@ -367,7 +376,8 @@ static void add_finding(struct fleet *f, struct fleet_finding new)
 	f->findings[f->finding_count++] = new;
 }
 
-static const struct fleet_group *group_of(const struct grouping *g, size_t cohort, size_t host)
+static const struct fleet_group *grouping_find_host(const struct grouping *g, size_t cohort,
+						    size_t host)
 {
 	for (size_t i = 0; i < g->count; i++)
 		if (g->groups[i].cohort == cohort && !g->groups[i].slot &&
@@ -376,45 +386,47 @@ static const struct fleet_group *group_of(const struct grouping *g, size_t cohor
 	return NULL;
 }
 
-static void find_slow_groups(struct fleet *f, const struct grouping *g)
+static void fleet_judge_find_slow_groups(struct fleet *f, const struct grouping *g)
 {
 	for (size_t i = 0; i < g->count; i++) {
 		const struct fleet_group *group = &g->groups[i];
 
 		if (group->is_slow)
-			add_finding(f,
-				    (struct fleet_finding){
-					    .kind = group->slot ? FLEET_SLOT : FLEET_HOST,
-					    .host = group->host,
-					    .slot = group->slot,
-					    .member = group->member,
-					    .cohort = group->cohort,
-					    .deficit = group->deficit,
-					    .half = group->slot ? 1.96 * group->half : group->half,
-					    .allowed = group->allowed });
+			fleet_add_finding(f, (struct fleet_finding){
+						     .kind = group->slot ? FLEET_SLOT : FLEET_HOST,
+						     .host = group->host,
+						     .slot = group->slot,
+						     .member = group->member,
+						     .cohort = group->cohort,
+						     .deficit = group->deficit,
+						     .half = group->slot ? 1.96 * group->half
+									 : group->half,
+						     .allowed = group->allowed });
 	}
 }
 
 /* A device of a slow node is a finding of its own where it is slow among its neighbours, too. */
-static void find_slow_members(struct fleet *f, const struct grouping *g)
+static void fleet_judge_find_slow_members(struct fleet *f, const struct grouping *g)
 {
 	for (size_t c = 0; c < f->cohort_count; c++)
 		for (size_t i = f->cohorts[c].first; i < f->cohorts[c].first + f->cohorts[c].count;
 		     i++) {
 			const struct fleet_member *m = &f->members[i];
-			const struct fleet_group *node = m->slow ? group_of(g, c, m->host) : NULL;
+			const struct fleet_group *node =
+				m->slow ? grouping_find_host(g, c, m->host) : NULL;
 
 			if (!m->slow ||
 			    (node && node->is_slow && m->deficit - node->deficit <= m->allowed))
 				continue;
-			add_finding(f, (struct fleet_finding){
-					       .kind = FLEET_DEVICE,
-					       .host = m->host,
-					       .member = i,
-					       .cohort = c,
-					       .deficit = m->deficit,
-					       .half = half_of(&f->cohorts[c], m->recent),
-					       .allowed = m->allowed });
+			fleet_add_finding(f, (struct fleet_finding){
+						     .kind = FLEET_DEVICE,
+						     .host = m->host,
+						     .member = i,
+						     .cohort = c,
+						     .deficit = m->deficit,
+						     .half = fleet_judge_half_of(&f->cohorts[c],
+										 m->recent),
+						     .allowed = m->allowed });
 		}
 }
 
@@ -425,14 +437,14 @@ void fleet_judge(struct fleet *f)
 	struct grouping g = { .fleet = f, .order = xcalloc(f->member_count + 1, sizeof(*g.order)) };
 
 	for (size_t i = 0; i < f->cohort_count; i++)
-		describe(f, &f->cohorts[i], values);
-	f->tests = tests_of(f);
+		cohort_describe(f, &f->cohorts[i], values);
+	f->tests = fleet_judge_tests_of(f);
 	for (size_t i = 0; i < f->cohort_count; i++)
 		if (f->cohorts[i].compared)
 			judge_cohort(&g, i, values, offsets);
-	find_slow_groups(f, &g);
-	find_slow_members(f, &g);
-	count_devices(f);
+	fleet_judge_find_slow_groups(f, &g);
+	fleet_judge_find_slow_members(f, &g);
+	fleet_judge_count_devices(f);
 	free(g.groups);
 	free(g.order);
 	free(values);

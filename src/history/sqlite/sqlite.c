@@ -32,7 +32,7 @@ struct db_query {
 	enum status status;
 };
 
-static enum status fail(const struct db *db, struct error *err)
+static enum status db_fail(const struct db *db, struct error *err)
 {
 	int code = sqlite3_errcode(db->handle);
 
@@ -46,7 +46,7 @@ static enum status fail(const struct db *db, struct error *err)
 	return error_set(err, STATUS_IO, "%s: %s", db->path, sqlite3_errmsg(db->handle));
 }
 
-static void bind(sqlite3_stmt *statement, const char *types, va_list arguments)
+static void db_bind(sqlite3_stmt *statement, const char *types, va_list arguments)
 {
 	for (int i = 1; *types; i++, types++) {
 		if (*types == 'i') {
@@ -65,7 +65,7 @@ static void bind(sqlite3_stmt *statement, const char *types, va_list arguments)
 	}
 }
 
-static sqlite3_stmt *take_kept(struct db *db, const char *sql)
+static sqlite3_stmt *db_take_kept(struct db *db, const char *sql)
 {
 	for (size_t i = 0; i < KEPT_STATEMENTS; i++) {
 		sqlite3_stmt *statement = db->kept[i];
@@ -78,7 +78,7 @@ static sqlite3_stmt *take_kept(struct db *db, const char *sql)
 	return NULL;
 }
 
-static void keep(struct db *db, sqlite3_stmt *statement)
+static void db_keep_statement(struct db *db, sqlite3_stmt *statement)
 {
 	sqlite3_stmt **slot = &db->kept[db->next++ % KEPT_STATEMENTS];
 
@@ -91,18 +91,18 @@ static void keep(struct db *db, sqlite3_stmt *statement)
 	*slot = statement;
 }
 
-static struct db_query *prepare(struct db *db, struct error *err, const char *sql,
-				const char *types, va_list arguments)
+static struct db_query *db_prepare(struct db *db, struct error *err, const char *sql,
+				   const char *types, va_list arguments)
 {
 	struct db_query *q = xcalloc(1, sizeof(*q));
 
 	*q = (struct db_query){ .db = db, .err = err };
-	q->statement = take_kept(db, sql);
+	q->statement = db_take_kept(db, sql);
 	if (!q->statement &&
 	    sqlite3_prepare_v2(db->handle, sql, -1, &q->statement, NULL) != SQLITE_OK)
-		q->status = fail(db, err);
+		q->status = db_fail(db, err);
 	else
-		bind(q->statement, types, arguments);
+		db_bind(q->statement, types, arguments);
 	return q;
 }
 
@@ -113,7 +113,7 @@ struct db_query *db_select(struct db *db, struct error *err, const char *sql, co
 	va_list arguments;
 
 	va_start(arguments, types);
-	q = prepare(db, err, sql, types, arguments);
+	q = db_prepare(db, err, sql, types, arguments);
 	va_end(arguments);
 	return q;
 }
@@ -126,7 +126,7 @@ bool db_next(struct db_query *q)
 		return false;
 	code = sqlite3_step(q->statement);
 	if (code != SQLITE_ROW && code != SQLITE_DONE)
-		q->status = fail(q->db, q->err);
+		q->status = db_fail(q->db, q->err);
 	return code == SQLITE_ROW;
 }
 
@@ -170,7 +170,7 @@ enum status db_end(struct db_query *q)
 
 	/* One that failed is not used again: its error would come back from sqlite3_reset(). */
 	if (status == STATUS_OK && q->statement)
-		keep(q->db, q->statement);
+		db_keep_statement(q->db, q->statement);
 	else
 		sqlite3_finalize(q->statement);
 	free(q);
@@ -191,7 +191,7 @@ enum status db_run(struct db *db, struct error *err, const char *sql, const char
 	va_list arguments;
 
 	va_start(arguments, types);
-	q = prepare(db, err, sql, types, arguments);
+	q = db_prepare(db, err, sql, types, arguments);
 	va_end(arguments);
 	while (db_next(q))
 		;
@@ -247,7 +247,7 @@ void db_rollback(struct db *db)
 	}
 }
 
-static int64_t pragma(struct db *db, const char *sql, struct error *err)
+static int64_t db_pragma(struct db *db, const char *sql, struct error *err)
 {
 	struct db_query *q = db_select(db, err, sql, "");
 	int64_t value = db_next(q) ? db_integer(q, 0) : -1;
@@ -263,7 +263,7 @@ static enum status check_intact(struct db *db, struct error *err)
 	enum status status;
 	char *said;
 
-	if (pragma(db, "PRAGMA page_count", err) > CHECKED_PAGES)
+	if (db_pragma(db, "PRAGMA page_count", err) > CHECKED_PAGES)
 		return err->status;
 	q = db_select(db, err, "PRAGMA quick_check(1)", "");
 	said = xstrdup(db_next(q) ? db_string(q, 0) : "");
@@ -283,22 +283,22 @@ static enum status run_script(struct db *db, const char *sql, struct error *err)
 		int code;
 
 		if (sqlite3_prepare_v2(db->handle, sql, -1, &statement, &sql) != SQLITE_OK)
-			return fail(db, err);
+			return db_fail(db, err);
 		code = statement ? sqlite3_step(statement) : SQLITE_DONE;
 		sqlite3_finalize(statement);
 		if (code != SQLITE_DONE)
-			return fail(db, err);
+			return db_fail(db, err);
 	}
 	return STATUS_OK;
 }
 
-static enum status migrate(struct db *db, int application, const char *const *migrations,
-			   struct error *err)
+static enum status db_migrate(struct db *db, int application, const char *const *migrations,
+			      struct error *err)
 {
 	char *sql;
 	enum status status = db_begin(db, err);
 	/* Read again under the lock: another program may have been faster. */
-	int64_t version = status == STATUS_OK ? pragma(db, "PRAGMA user_version", err) : 0;
+	int64_t version = status == STATUS_OK ? db_pragma(db, "PRAGMA user_version", err) : 0;
 
 	if (status == STATUS_OK && version < 0)
 		status = error_set(err, STATUS_IO, "%s: the history is damaged (version %d)",
@@ -325,19 +325,19 @@ struct identity {
 };
 
 /* In one transaction: another program may be making the same file. */
-static enum status identify(struct db *db, struct identity *out, struct error *err)
+static enum status db_identify(struct db *db, struct identity *out, struct error *err)
 {
 	if (db_run(db, err, "BEGIN", "") != STATUS_OK)
 		return err->status;
-	out->version = pragma(db, "PRAGMA user_version", err);
-	out->application = pragma(db, "PRAGMA application_id", err);
-	out->is_empty = pragma(db, "SELECT count(*) FROM sqlite_master", err) == 0;
+	out->version = db_pragma(db, "PRAGMA user_version", err);
+	out->application = db_pragma(db, "PRAGMA application_id", err);
+	out->is_empty = db_pragma(db, "SELECT count(*) FROM sqlite_master", err) == 0;
 	db_rollback(db);
 	return err->status;
 }
 
-static enum status check_version(struct db *db, enum db_mode mode, int application,
-				 const char *const *migrations, struct error *err)
+static enum status db_check_version(struct db *db, enum db_mode mode, int application,
+				    const char *const *migrations, struct error *err)
 {
 	struct identity found = { 0 };
 	int64_t newest = 0;
@@ -345,7 +345,7 @@ static enum status check_version(struct db *db, enum db_mode mode, int applicati
 
 	while (migrations[newest])
 		newest++;
-	if (identify(db, &found, err) != STATUS_OK)
+	if (db_identify(db, &found, err) != STATUS_OK)
 		return err->status;
 	is_new = found.version == 0 && found.application == 0 && found.is_empty;
 	if (!is_new && found.application != application)
@@ -362,7 +362,7 @@ static enum status check_version(struct db *db, enum db_mode mode, int applicati
 				 "%s: version %d of a history must be brought to version %d, and "
 				 "cannot be written to",
 				 db->path, (int)found.version, (int)newest);
-	return migrate(db, application, migrations, err);
+	return db_migrate(db, application, migrations, err);
 }
 
 /*
@@ -400,7 +400,7 @@ enum status db_open(struct db **out, const char *path, enum db_mode mode, int ap
 	else if (sqlite3_open_v2(path, &db->handle,
 				 flags | (mode == DB_CREATE ? SQLITE_OPEN_CREATE : 0),
 				 choose_vfs(path, mode)) != SQLITE_OK)
-		status = fail(db, err);
+		status = db_fail(db, err);
 	if (status == STATUS_OK) {
 		sqlite3_extended_result_codes(db->handle, 0);
 		sqlite3_busy_timeout(db->handle, DB_BUSY_SECONDS * 1000);
@@ -408,7 +408,7 @@ enum status db_open(struct db **out, const char *path, enum db_mode mode, int ap
 		status = err->status;
 	}
 	if (status == STATUS_OK)
-		status = check_version(db, mode, application, migrations, err);
+		status = db_check_version(db, mode, application, migrations, err);
 	/*
 	 * A file that someone else put into write-ahead mode goes back, as that needs shared
 	 * memory.

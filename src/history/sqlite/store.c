@@ -60,15 +60,18 @@ static const char tags_and_triage[] =
 	"ADD COLUMN case_id TEXT NOT NULL DEFAULT '';ALTER TABLE note ADD COLUMN metric TEXT NOT "
 	"NULL DEFAULT '';";
 
+/* enum figure_kind as its name, by which the spread of few nights is judged. */
+static const char kinds[] = "ALTER TABLE series ADD COLUMN kind TEXT NOT NULL DEFAULT '';";
+
 const char *const store_migrations[] = { tables,   baselines_and_notes, verdicts, places,
-					 by_night, tags_and_triage,     NULL };
+					 by_night, tags_and_triage,     kinds,    NULL };
 
 size_t store_version(void)
 {
 	return ARRAY_SIZE(store_migrations) - 1;
 }
 
-const char *text_or(const char *s)
+const char *store_text_or_empty(const char *s)
 {
 	return s ? s : "";
 }
@@ -137,27 +140,27 @@ enum status store_end(struct store *s, bool keep, struct error *err)
 	return err->status;
 }
 
-int64_t day_of(struct db_query *q, int column, const char *what)
+int64_t store_day(struct db_query *q, int column, const char *what)
 {
 	return db_integer_within(q, column, FIRST_DAY, LAST_DAY, what);
 }
 
-char *text_of(const struct db_query *q, int column)
+char *store_text(const struct db_query *q, int column)
 {
 	return text_harmless(db_string(q, column));
 }
 
-char *metric_of(const struct db_query *q, int column)
+char *store_metric(const struct db_query *q, int column)
 {
-	return text_harmless(current_name(NAME_METRIC, "", db_string(q, column)));
+	return text_harmless(former_name_current(NAME_METRIC, "", db_string(q, column)));
 }
 
-void place_of(const struct db_query *q, int section, int case_id, char **out_section,
-	      char **out_point)
+void store_section_and_point(const struct db_query *q, int section, int case_id, char **out_section,
+			     char **out_point)
 {
 	if (*db_string(q, section)) {
-		*out_section = text_of(q, section);
-		*out_point = text_of(q, section + 1);
+		*out_section = store_text(q, section);
+		*out_point = store_text(q, section + 1);
 		return;
 	}
 	series_point_of_id(db_string(q, case_id), out_section, out_point);

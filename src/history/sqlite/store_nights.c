@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "history/sqlite/rows.h"
-#include "result/anonymise/pseudonym.h"
+#include "base/siphash.h"
 #include "result/result.h"
 
 int64_t store_find_night(struct store *s, const char *run_id, struct error *err)
@@ -15,7 +15,8 @@ int64_t store_find_night(struct store *s, const char *run_id, struct error *err)
 	return db_id(db_select(s->db, err, "SELECT id FROM night WHERE run = ?", "s", run_id));
 }
 
-static void read_devices(struct store *s, int64_t id, struct store_night *out, struct error *err)
+static void store_read_devices(struct store *s, int64_t id, struct store_night *out,
+			       struct error *err)
 {
 	struct db_query *q = db_select(s->db, err,
 				       "SELECT id, machine, model, serial, slot FROM device WHERE "
@@ -24,17 +25,19 @@ static void read_devices(struct store *s, int64_t id, struct store_night *out, s
 
 	while (db_next(q)) {
 		out->devices = xrealloc(out->devices, out->device_count + 1, sizeof(*out->devices));
-		out->devices[out->device_count++] = (struct store_device){ .id = text_of(q, 0),
-									   .machine = text_of(q, 1),
-									   .model = text_of(q, 2),
-									   .serial = text_of(q, 3),
-									   .slot = text_of(q, 4) };
+		out->devices[out->device_count++] =
+			(struct store_device){ .id = store_text(q, 0),
+					       .machine = store_text(q, 1),
+					       .model = store_text(q, 2),
+					       .serial = store_text(q, 3),
+					       .slot = store_text(q, 4) };
 	}
 	db_end(q);
 }
 
 /* The index of the epoch in the night; `ids` grows with the night's epochs. */
-static size_t epoch_index(struct store_night *out, int64_t **ids, int64_t id, const char *facts)
+static size_t store_epoch_index(struct store_night *out, int64_t **ids, int64_t id,
+				const char *facts)
 {
 	for (size_t i = out->epoch_count; i-- > 0;)
 		if ((*ids)[i] == id)
@@ -46,15 +49,17 @@ static size_t epoch_index(struct store_night *out, int64_t **ids, int64_t id, co
 	return out->epoch_count++;
 }
 
-static void read_figures(struct store *s, int64_t id, struct store_night *out, struct error *err)
+static void store_read_figures(struct store *s, int64_t id, struct store_night *out,
+			       struct error *err)
 {
-	struct db_query *q = db_select(s->db, err,
-				       "SELECT s.metric, s.case_id, s.section, s.point, s.model, "
-				       "s.machine, s.unit, s.better, s.headline, p.value, p.low, "
-				       "p.high, e.id, e.facts FROM point p JOIN series s ON s.id = "
-				       "p.series JOIN epoch e ON e.id = p.epoch WHERE p.night = ? "
-				       "ORDER BY s.case_id, s.metric, s.model, s.machine",
-				       "i", id);
+	struct db_query *q =
+		db_select(s->db, err,
+			  "SELECT s.metric, s.case_id, s.section, s.point, s.model, "
+			  "s.machine, s.unit, s.better, s.headline, p.value, p.low, "
+			  "p.high, e.id, e.facts, s.kind FROM point p JOIN series s ON s.id = "
+			  "p.series JOIN epoch e ON e.id = p.epoch WHERE p.night = ? "
+			  "ORDER BY s.case_id, s.metric, s.model, s.machine",
+			  "i", id);
 	int64_t *ids = NULL;
 
 	while (db_next(q)) {
@@ -62,19 +67,20 @@ static void read_figures(struct store *s, int64_t id, struct store_night *out, s
 
 		ARRAY_GROW(out->figures, out->figure_count, out->figure_capacity);
 		f = &out->figures[out->figure_count++];
-		*f = (struct store_figure){ .metric = metric_of(q, 0),
-					    .case_id = text_of(q, 1),
-					    .model = text_of(q, 4),
-					    .machine = text_of(q, 5),
-					    .unit = text_of(q, 6),
+		*f = (struct store_figure){ .metric = store_metric(q, 0),
+					    .case_id = store_text(q, 1),
+					    .model = store_text(q, 4),
+					    .machine = store_text(q, 5),
+					    .unit = store_text(q, 6),
+					    .kind = store_text(q, 14),
 					    .better = (enum better)db_integer(q, 7),
 					    .headline = db_integer(q, 8) != 0,
 					    .value = db_real(q, 9),
 					    .low = db_real(q, 10),
 					    .high = db_real(q, 11),
-					    .epoch = epoch_index(out, &ids, db_integer(q, 12),
-								 db_string(q, 13)) };
-		place_of(q, 2, 1, &f->section, &f->point);
+					    .epoch = store_epoch_index(out, &ids, db_integer(q, 12),
+								       db_string(q, 13)) };
+		store_section_and_point(q, 2, 1, &f->section, &f->point);
 	}
 	free(ids);
 	db_end(q);
@@ -90,21 +96,21 @@ enum status store_read_night(struct store *s, int64_t id, struct store_night *ou
 
 	memset(out, 0, sizeof(*out));
 	if (db_next(q))
-		*out = (struct store_night){ .run_id = text_of(q, 0),
-					     .started = text_of(q, 1),
-					     .day = day_of(q, 2, "the day"),
-					     .host = text_of(q, 3),
-					     .label = text_of(q, 4),
-					     .state = text_of(q, 5),
-					     .verdict = text_of(q, 6),
-					     .facts = text_of(q, 7),
-					     .tags = text_of(q, 8) };
+		*out = (struct store_night){ .run_id = store_text(q, 0),
+					     .started = store_text(q, 1),
+					     .day = store_day(q, 2, "the day"),
+					     .host = store_text(q, 3),
+					     .label = store_text(q, 4),
+					     .state = store_text(q, 5),
+					     .verdict = store_text(q, 6),
+					     .facts = store_text(q, 7),
+					     .tags = store_text(q, 8) };
 	if (db_end(q) == STATUS_OK && !out->run_id)
 		error_set(err, STATUS_USAGE, "there is no night %" PRId64, id);
 	if (err->status == STATUS_OK)
-		read_devices(s, id, out, err);
+		store_read_devices(s, id, out, err);
 	if (err->status == STATUS_OK)
-		read_figures(s, id, out, err);
+		store_read_figures(s, id, out, err);
 	if (err->status != STATUS_OK)
 		store_night_release(out);
 	return err->status;
@@ -119,19 +125,19 @@ struct adding {
 	struct error *err;
 };
 
-static int64_t add_epoch(struct db *db, const char *facts, struct error *err)
+static int64_t store_add_epoch(struct db *db, const char *facts, struct error *err)
 {
-	static const struct pseudonym_key key = { 0, 0 };
+	static const struct siphash_key key = { 0, 0 };
 	char hash[17];
 
-	snprintf(hash, sizeof(hash), "%016" PRIx64, pseudonym_hash(&key, facts, strlen(facts)));
+	snprintf(hash, sizeof(hash), "%016" PRIx64, siphash(&key, facts, strlen(facts)));
 	db_run(db, err, "INSERT OR IGNORE INTO epoch (hash, facts) VALUES (?, ?)", "ss", hash,
 	       facts);
 	return db_id(db_select(db, err, "SELECT id FROM epoch WHERE hash = ?", "s", hash));
 }
 
 /* A figure in another unit would be a change by a factor of a thousand that never was. */
-static void refuse_unit(struct adding *a, const struct store_figure *f, const char *before)
+static void store_refuse_unit(struct adding *a, const struct store_figure *f, const char *before)
 {
 	error_set(a->err, STATUS_USAGE,
 		  "%.200s: %.80s is in '%.30s', in this history so far in '%.30s': it belongs into "
@@ -139,28 +145,34 @@ static void refuse_unit(struct adding *a, const struct store_figure *f, const ch
 		  f->case_id, f->metric, f->unit, before);
 }
 
-static int64_t find_series(struct adding *a, const struct store_figure *f)
+static int64_t store_find_series(struct adding *a, const struct store_figure *f)
 {
-	struct db_query *q = db_select(a->db, a->err,
-				       "SELECT id, unit FROM series WHERE case_id = ? AND metric = "
-				       "? AND model = ? AND machine = ?",
-				       "ssss", f->case_id, f->metric, f->model, f->machine);
+	struct db_query *q =
+		db_select(a->db, a->err,
+			  "SELECT id, unit, kind FROM series WHERE case_id = ? AND metric = "
+			  "? AND model = ? AND machine = ?",
+			  "ssss", f->case_id, f->metric, f->model, f->machine);
 	int64_t id = db_next(q) ? db_integer(q, 0) : 0;
 
+	bool same_kind =
+		!*store_text_or_empty(f->kind) || (id && strcmp(db_string(q, 2), f->kind) == 0);
+
 	if (id && strcmp(db_string(q, 1), f->unit) != 0)
-		refuse_unit(a, f, db_string(q, 1));
+		store_refuse_unit(a, f, db_string(q, 1));
 	db_end(q);
+	if (id && !same_kind)
+		db_run(a->db, a->err, "UPDATE series SET kind = ? WHERE id = ?", "si", f->kind, id);
 	if (id)
 		return id;
 	db_run(a->db, a->err,
 	       "INSERT INTO series (case_id, metric, section, point, model, machine, unit, better, "
-	       "headline) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-	       "sssssssii", f->case_id, f->metric, f->section, f->point, f->model, f->machine,
-	       f->unit, (int64_t)f->better, (int64_t)f->headline);
+	       "headline, kind) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	       "sssssssiis", f->case_id, f->metric, f->section, f->point, f->model, f->machine,
+	       f->unit, (int64_t)f->better, (int64_t)f->headline, store_text_or_empty(f->kind));
 	return db_last_id(a->db);
 }
 
-static void add_figure(struct adding *a, const struct store_figure *f)
+static void store_add_figure(struct adding *a, const struct store_figure *f)
 {
 	int64_t epoch = a->epochs[f->epoch];
 
@@ -175,10 +187,10 @@ static void add_figure(struct adding *a, const struct store_figure *f)
 		db_run(a->db, a->err,
 		       "INSERT OR REPLACE INTO point (series, night, epoch, value, low, high) "
 		       "VALUES (?, ?, ?, ?, ?, ?)",
-		       "iiiddd", find_series(a, f), a->id, epoch, f->value, f->low, f->high);
+		       "iiiddd", store_find_series(a, f), a->id, epoch, f->value, f->low, f->high);
 }
 
-static void add_devices(struct adding *a)
+static void store_add_devices(struct adding *a)
 {
 	for (size_t i = 0; a->err->status == STATUS_OK && i < a->night->device_count; i++) {
 		const struct store_device *d = &a->night->devices[i];
@@ -200,14 +212,14 @@ enum status store_add_night(struct store *s, const struct store_night *n, struct
 	       "INSERT INTO night (run, started, day, host, label, state, facts, verdict, tags) "
 	       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 	       "ssissssss", n->run_id, n->started, n->day, n->host, n->label, n->state, n->facts,
-	       n->verdict, text_or(n->tags));
+	       n->verdict, store_text_or_empty(n->tags));
 	a.id = db_last_id(s->db);
 	a.epochs = xcalloc(n->epoch_count + 1, sizeof(*a.epochs));
 	for (size_t i = 0; err->status == STATUS_OK && i < n->epoch_count; i++)
-		a.epochs[i] = add_epoch(s->db, n->epochs[i], err);
-	add_devices(&a);
+		a.epochs[i] = store_add_epoch(s->db, n->epochs[i], err);
+	store_add_devices(&a);
 	for (size_t i = 0; err->status == STATUS_OK && i < n->figure_count; i++)
-		add_figure(&a, &n->figures[i]);
+		store_add_figure(&a, &n->figures[i]);
 	free(a.epochs);
 	return store_end(s, true, err);
 }
@@ -246,21 +258,21 @@ enum status store_nights(struct store *s, struct history_nights *out, struct err
 		ARRAY_GROW(out->items, out->count, out->capacity);
 		out->items[out->count++] =
 			(struct history_night){ .id = db_integer(q, 0),
-						.day = day_of(q, 1, "the day"),
-						.run_id = text_of(q, 2),
-						.started = text_of(q, 3),
-						.host = text_of(q, 4),
-						.label = text_of(q, 5),
-						.state = text_of(q, 6),
-						.verdict = text_of(q, 7),
-						.tags = text_of(q, 8),
+						.day = store_day(q, 1, "the day"),
+						.run_id = store_text(q, 2),
+						.started = store_text(q, 3),
+						.host = store_text(q, 4),
+						.label = store_text(q, 5),
+						.state = store_text(q, 6),
+						.verdict = store_text(q, 7),
+						.tags = store_text(q, 8),
 						.on_nodes = db_integer(q, 9) != 0 };
 	}
 	return db_end(q);
 }
 
 /* "n1" of the device "n1/cuda:0" of a run on several nodes; else the host of the night. */
-static char *host_of(struct db_query *q)
+static char *device_row_host(struct db_query *q)
 {
 	const char *id = db_string(q, 2);
 	size_t length = device_node_length(id);
@@ -271,9 +283,9 @@ static char *host_of(struct db_query *q)
 }
 
 /* A later night of the same machine. */
-static void move_place(struct history_place *p, struct db_query *q)
+static void store_move_place(struct history_place *p, struct db_query *q)
 {
-	char *host = host_of(q);
+	char *host = device_row_host(q);
 
 	if (strcmp(p->host, host) != 0) {
 		free(p->host_before);
@@ -301,19 +313,19 @@ enum status store_places(struct store *s, struct history_places *out, struct err
 		struct history_place *p = out->count ? &out->items[out->count - 1] : NULL;
 
 		if (p && strcmp(p->machine, db_string(q, 0)) == 0) {
-			move_place(p, q);
+			store_move_place(p, q);
 		} else {
 			ARRAY_GROW(out->items, out->count, out->capacity);
 			p = &out->items[out->count++];
-			*p = (struct history_place){ .machine = text_of(q, 0),
-						     .host = host_of(q),
+			*p = (struct history_place){ .machine = store_text(q, 0),
+						     .host = device_row_host(q),
 						     .host_before = xstrdup("") };
 		}
 		p->device = text_harmless(device_id_on_node(db_string(q, 2)));
-		p->slot = text_of(q, 3);
-		p->serial = text_of(q, 4);
-		p->day = day_of(q, 5, "the day");
-		p->tags = text_of(q, 6);
+		p->slot = store_text(q, 3);
+		p->serial = store_text(q, 4);
+		p->day = store_day(q, 5, "the day");
+		p->tags = store_text(q, 6);
 	}
 	return db_end(q);
 }

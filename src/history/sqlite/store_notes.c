@@ -7,7 +7,7 @@
 #include "history/sqlite/rows.h"
 
 /* A note is one line wherever it is shown. */
-static char *one_line(const char *text)
+static char *store_notes_one_line(const char *text)
 {
 	char *line = text_harmless(text);
 
@@ -47,19 +47,19 @@ enum status store_notes(struct store *s, struct history_notes *out, struct error
 		ARRAY_GROW(out->items, out->count, out->capacity);
 		out->items[out->count++] =
 			(struct history_note){ .id = db_integer(q, 0),
-					       .day = day_of(q, 1, "the day of a note"),
+					       .day = store_day(q, 1, "the day of a note"),
 					       .series = db_integer(q, 2),
 					       .acknowledges = db_integer(q, 3) != 0,
-					       .text = one_line(db_string(q, 4)),
-					       .written = text_of(q, 5),
+					       .text = store_notes_one_line(db_string(q, 4)),
+					       .written = store_text(q, 5),
 					       .state = triage_of_word(db_string(q, 6)),
-					       .by = one_line(db_string(q, 7)),
-					       .ticket = one_line(db_string(q, 8)),
-					       .until = day_of(q, 9, "the end of a decision"),
-					       .host = text_of(q, 10),
-					       .machine = text_of(q, 11),
-					       .case_id = text_of(q, 12),
-					       .metric = text_of(q, 13) };
+					       .by = store_notes_one_line(db_string(q, 7)),
+					       .ticket = store_notes_one_line(db_string(q, 8)),
+					       .until = store_day(q, 9, "the end of a decision"),
+					       .host = store_text(q, 10),
+					       .machine = store_text(q, 11),
+					       .case_id = store_text(q, 12),
+					       .metric = store_text(q, 13) };
 	}
 	return db_end(q);
 }
@@ -74,9 +74,10 @@ enum status store_add_note(struct store *s, const struct history_note *n, struct
 		      "ticket, until, host, machine, case_id, metric) VALUES (?, ?, ?, ?, ?, ?, ?, "
 		      "?, ?, ?, ?, ?, ?)",
 		      "iiisssssissss", n->day, n->series, (int64_t)n->acknowledges, n->text,
-		      n->written, triage_word(n->state), text_or(n->by), text_or(n->ticket),
-		      n->until, text_or(n->host), text_or(n->machine), text_or(n->case_id),
-		      text_or(n->metric));
+		      n->written, triage_word(n->state), store_text_or_empty(n->by),
+		      store_text_or_empty(n->ticket), n->until, store_text_or_empty(n->host),
+		      store_text_or_empty(n->machine), store_text_or_empty(n->case_id),
+		      store_text_or_empty(n->metric));
 }
 
 enum status store_baselines(struct store *s, struct baseline_list *out, struct error *err)

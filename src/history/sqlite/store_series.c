@@ -9,9 +9,8 @@
 
 static void series_release(struct history_series *s)
 {
-	char *texts[] = {
-		s->metric, s->case_id, s->section, s->point, s->model, s->machine, s->unit
-	};
+	char *texts[] = { s->metric, s->case_id, s->section, s->point,
+			  s->model,  s->machine, s->unit,    s->kind };
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free(texts[i]);
@@ -19,32 +18,41 @@ static void series_release(struct history_series *s)
 	memset(s, 0, sizeof(*s));
 }
 
-static void take_row(struct db_query *q, struct history_series *s)
+/* The line "config=..." ends epoch_facts() (night.c). */
+static uint64_t store_series_config_of(const char *hash)
+{
+	return strtoull(hash, NULL, 16);
+}
+
+static void store_series_take_row(struct db_query *q, struct history_series *s)
 {
 	ARRAY_GROW(s->points, s->count, s->capacity);
-	s->points[s->count++] = (struct history_point){ .night = db_integer(q, 9),
-							.day = day_of(q, 10, "the day"),
-							.epoch = db_integer(q, 11),
-							.value = db_real(q, 12),
-							.low = db_real(q, 13),
-							.high = db_real(q, 14) };
+	s->points[s->count++] =
+		(struct history_point){ .night = db_integer(q, 10),
+					.day = store_day(q, 11, "the day"),
+					.epoch = db_integer(q, 12),
+					.config = store_series_config_of(db_string(q, 16)),
+					.value = db_real(q, 13),
+					.low = db_real(q, 14),
+					.high = db_real(q, 15) };
 }
 
 static void begin_series(struct db_query *q, struct history_series *s)
 {
 	series_release(s);
 	*s = (struct history_series){ .id = db_integer(q, 0),
-				      .metric = metric_of(q, 1),
-				      .case_id = text_of(q, 2),
-				      .model = text_of(q, 5),
-				      .machine = text_of(q, 6),
-				      .unit = text_of(q, 7),
-				      .better = (enum better)db_integer(q, 8) };
-	place_of(q, 3, 2, &s->section, &s->point);
+				      .metric = store_metric(q, 1),
+				      .case_id = store_text(q, 2),
+				      .model = store_text(q, 5),
+				      .machine = store_text(q, 6),
+				      .unit = store_text(q, 7),
+				      .better = (enum better)db_integer(q, 8),
+				      .kind = store_text(q, 9) };
+	store_section_and_point(q, 3, 2, &s->section, &s->point);
 }
 
 /* The day of the night that is `nights` from the last. */
-static int64_t first_day(struct store *s, size_t nights, struct error *err)
+static int64_t store_series_first_day(struct store *s, size_t nights, struct error *err)
 {
 	struct db_query *q;
 	int64_t day;
@@ -54,7 +62,7 @@ static int64_t first_day(struct store *s, size_t nights, struct error *err)
 	q = db_select(s->db, err,
 		      "SELECT day FROM night GROUP BY day ORDER BY day DESC LIMIT 1 OFFSET ?", "i",
 		      (int64_t)nights - 1);
-	day = db_next(q) ? day_of(q, 0, "the day") : INT64_MIN;
+	day = db_next(q) ? store_day(q, 0, "the day") : INT64_MIN;
 	db_end(q);
 	return day;
 }
@@ -71,14 +79,17 @@ enum status store_each_series(struct store *s, const struct history_filter *f,
 	struct db_query *q = db_select(
 		s->db, err,
 		"SELECT s.id, s.metric, s.case_id, s.section, s.point, s.model, s.machine, s.unit, "
-		"s.better, n.id, n.day, p.epoch, p.value, p.low, p.high FROM series s CROSS JOIN "
-		"point p ON p.series = s.id CROSS JOIN night n ON n.id = p.night WHERE " SELECTED
+		"s.better, s.kind, n.id, n.day, p.epoch, p.value, p.low, p.high, "
+		"substr(e.facts, instr(e.facts, 'config=') + 7, 16) FROM series s CROSS JOIN point "
+		"p ON p.series = s.id CROSS JOIN night n ON n.id = p.night CROSS JOIN epoch e ON "
+		"e.id = p.epoch WHERE " SELECTED
 		" AND n.day >= ? AND (? = '' OR instr(' ' || n.tags || ' ', ' ' || ? || ' ')) "
 		"ORDER BY s.id, n.started, n.id",
 		"iiiissssiss", (int64_t)(f->all_metrics || f->series || f->metric), f->series,
-		f->series, (int64_t)f->exact, text_or(f->metric), text_or(f->case_id),
-		text_or(f->metric), text_or(f->case_id), first_day(s, f->nights, err),
-		text_or(f->tag), text_or(f->tag));
+		f->series, (int64_t)f->exact, store_text_or_empty(f->metric),
+		store_text_or_empty(f->case_id), store_text_or_empty(f->metric),
+		store_text_or_empty(f->case_id), store_series_first_day(s, f->nights, err),
+		store_text_or_empty(f->tag), store_text_or_empty(f->tag));
 
 	while (db_next(q)) {
 		if (db_integer(q, 0) != series.id) {
@@ -86,7 +97,7 @@ enum status store_each_series(struct store *s, const struct history_filter *f,
 				visit(context, &series);
 			begin_series(q, &series);
 		}
-		take_row(q, &series);
+		store_series_take_row(q, &series);
 	}
 	if (series.count)
 		visit(context, &series);
@@ -100,8 +111,9 @@ static struct db_query *select_series(struct store *s, const struct history_filt
 {
 	return db_select(s->db, err, sql, "iiiissss",
 			 (int64_t)(f->all_metrics || f->series || f->metric), f->series, f->series,
-			 (int64_t)f->exact, text_or(f->metric), text_or(f->case_id),
-			 text_or(f->metric), text_or(f->case_id));
+			 (int64_t)f->exact, store_text_or_empty(f->metric),
+			 store_text_or_empty(f->case_id), store_text_or_empty(f->metric),
+			 store_text_or_empty(f->case_id));
 }
 
 enum status store_each_name(struct store *s, const struct history_filter *f,
@@ -111,7 +123,7 @@ enum status store_each_name(struct store *s, const struct history_filter *f,
 	struct db_query *q =
 		select_series(s, f,
 			      "SELECT s.id, s.metric, s.case_id, s.section, s.point, s.model, "
-			      "s.machine, s.unit, s.better FROM series s WHERE " SELECTED
+			      "s.machine, s.unit, s.better, s.kind FROM series s WHERE " SELECTED
 			      " ORDER BY s.id",
 			      err);
 

@@ -1,29 +1,26 @@
 /*
  * One value with its uncertainty, from one or several launches of the same case. The launch is the
- * unit of
- * replication: samples of one process say nothing about the spread between processes, so that is
- * taken for granted (launch_spread.h) and corrected by what the present launches show. If they
- * refute it, it is not true of this figure, and only what they show counts.
+ * unit of replication: samples of one process say nothing of the spread between processes, which is
+ * taken from the kind of figure (kind.h) and from the launches themselves (stats/repeat.h).
  */
 #ifndef GPUPROOF_JUDGE_ESTIMATE_ESTIMATE_H
 #define GPUPROOF_JUDGE_ESTIMATE_ESTIMATE_H
 
 #include <stddef.h>
 
-#include "judge/estimate/launch_spread.h"
+#include "stats/repeat.h"
 
 struct estimate {
 	double value; /* one launch: its value; several: Hodges-Lehmann on their logs */
+	/* two-sided 95 % interval of the level of repeated runs; NaN: none */
+	double low, high;
 	/*
-	 * one-sided 95 %: the true value is above value * exp(-half), and below value * exp(half)
+	 * one-sided 95 %: the level is above value * exp(-half), and below value * exp(half); where
+	 * the sides differ the longer one
 	 */
 	double half;
 	double half_both; /* two-sided 95 %, as a log ratio too */
 	size_t launches;
-	/*
-	 * the deviation learnt from launches, where they refute what was taken for granted; else 0
-	 */
-	double learnt;
 };
 
 /*
@@ -32,7 +29,7 @@ struct estimate {
  * NaN: unknown.
  */
 struct estimate estimate_launches(const double *values, size_t n, double sample_half,
-				  const struct launch_spread *spread);
+				  const struct repeat *repeat);
 
 /*
  * The same for values of which some are zero and so have no logarithm: the interval is Student's
@@ -41,16 +38,7 @@ struct estimate estimate_launches(const double *values, size_t n, double sample_
  */
 struct estimate estimate_with_zeros(const double *values, size_t n);
 
-/*
- * Quantile of Student's t: probability 0.95 or 0.975, dof >= 1. Abramowitz & Stegun 26.7.5: four
- * terms; relative error below 2e-3 from 3 degrees of freedom on, exact below.
- */
-double student_quantile(double probability, double dof);
-
-/*
- * Median of the pairwise means (each value with itself too): robust, and 96 % as efficient as the
- * mean.
- */
-double hodges_lehmann(const double *values, size_t n);
+/* Sample standard deviation of the logs; 0 for n < 2. */
+double estimate_log_deviation(const double *values, size_t n);
 
 #endif

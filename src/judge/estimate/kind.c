@@ -14,7 +14,7 @@ bool metric_is_exact(const struct metric_value *m)
 	if (m->series && *m->series)
 		return false;
 	row = metric_find(m->name);
-	return strcmp(m->unit, "B") == 0 || (row && row->kind == METRIC_EXACT);
+	return strcmp(m->unit, "B") == 0 || (row ? row->kind : m->kind) == METRIC_EXACT;
 }
 
 #define SHORT_SECONDS 20e-6 /* a copy that lasts little longer than what starts it */
@@ -27,45 +27,91 @@ static double operation_seconds(const struct metric_value *m, const struct case_
 	return series && strcmp(series->unit, "s") == 0 ? series->statistics.median : (double)NAN;
 }
 
-/*
- * True if the CPU decides the metric's time: always, or with this case's parameter ("pageable"
- * memory).
- */
-static bool is_host_bound(const struct metric *row, const struct case_result *c)
-{
-	const struct case_parameter *p =
-		row && row->host_parameter ? case_parameter(c, row->host_parameter) : NULL;
+/* Products of tensor cores for longer than this meet the power limit. */
+#define HOT_SECONDS 0.1
 
-	return (row && row->kind == METRIC_HOST) ||
-	       (p && p->text && strcmp(p->text, row->host_value) == 0);
+/* The readings show it; without any, the time that the samples lasted. */
+static bool meets_power_limit(const struct metric_value *m, const struct case_result *c)
+{
+	if (c->during.readings)
+		return 2 * c->during.throttled > c->during.readings;
+	return operation_seconds(m, c) * (double)m->n > HOT_SECONDS;
+}
+
+/* Its value is the mean over a load of seconds, which levels the waves of the power limit. */
+static bool figure_kind_is_of_load(const struct metric_value *m, const struct case_result *c)
+{
+	const struct series *series = m->series && *m->series ? case_series(c, m->series) : NULL;
+
+	return series && series->load;
+}
+
+/* A rate or time that no other kind names. */
+static enum figure_kind kind_of_timed(const struct metric_value *m, const struct case_result *c)
+{
+	if (strcmp(m->unit, "FLOP/s") == 0)
+		return FIGURE_PRODUCT;
+	if (strcmp(m->unit, "B/s") != 0)
+		return FIGURE_STEP;
+	return operation_seconds(m, c) < SHORT_SECONDS ? FIGURE_SMALL_COPY : FIGURE_BANDWIDTH;
 }
 
 enum figure_kind figure_kind_of(const struct metric_value *m, const struct case_result *c,
 				const struct device_info *device)
 {
 	const struct metric *row = metric_find(m->name);
+	enum metric_kind kind = row ? metric_kind_of(row, c) : m->kind;
+	bool small = operation_seconds(m, c) < SHORT_SECONDS;
 
 	if (metric_is_exact(m))
 		return FIGURE_EXACT;
-	if (is_host_bound(row, c))
-		return FIGURE_HOST;
 	if (device && device_is_host(device))
-		return FIGURE_CPU;
-	if (strcmp(m->unit, "FLOP/s") == 0)
-		return FIGURE_PRODUCT;
-	if (strcmp(m->unit, "B/s") != 0 || operation_seconds(m, c) < SHORT_SECONDS ||
-	    (row && row->kind == METRIC_OTHER))
-		return FIGURE_OTHER;
-	return FIGURE_BANDWIDTH;
+		return kind == METRIC_HOST || kind == METRIC_LAUNCH ? FIGURE_CPU_CALL
+								    : FIGURE_CPU_WORK;
+	if (figure_kind_is_of_load(m, c))
+		return FIGURE_LOAD;
+	switch (kind) {
+	case METRIC_HOST:
+		return FIGURE_HOST;
+	case METRIC_OTHER:
+		return FIGURE_STEP;
+	case METRIC_TENSOR:
+		return meets_power_limit(m, c) ? FIGURE_POWER_LIMIT : FIGURE_PRODUCT;
+	case METRIC_PEAK:
+		return FIGURE_PEAK;
+	case METRIC_LINK:
+		return small ? FIGURE_SMALL_COPY : FIGURE_LINK;
+	case METRIC_LOCAL:
+		return small ? FIGURE_SMALL_LOCAL : FIGURE_BANDWIDTH;
+	case METRIC_LAUNCH:
+		return FIGURE_LAUNCH;
+	case METRIC_PAGEABLE:
+		return FIGURE_PAGEABLE;
+	default:
+		return kind_of_timed(m, c);
+	}
 }
 
 static const struct {
 	const char *name;
-	double visit_spread;
+	double spread, visit_spread;
+	bool states;
 } kinds[FIGURE_KINDS] = {
-	[FIGURE_EXACT] = { "exact", 0 },          [FIGURE_HOST] = { "host-bound", 0.20 },
-	[FIGURE_CPU] = { "CPU", 0.03 },           [FIGURE_BANDWIDTH] = { "bandwidth", 0.0015 },
-	[FIGURE_PRODUCT] = { "product", 0.0015 }, [FIGURE_OTHER] = { "other", 0.007 },
+	[FIGURE_EXACT] = { "exact", 0, 0, false },
+	[FIGURE_BANDWIDTH] = { "bandwidth", 0.0010, 0.0010, false },
+	[FIGURE_PRODUCT] = { "matrix product", 0.0016, 0.0010, false },
+	[FIGURE_PEAK] = { "arithmetic in registers", 0.0043, 0.002, false },
+	[FIGURE_LINK] = { "copy from the host", 0.0041, 0.0015, false },
+	[FIGURE_LOAD] = { "load that lasts", 0.0025, 0.0015, false },
+	[FIGURE_STEP] = { "step", 0.0056, 0.004, false },
+	[FIGURE_SMALL_COPY] = { "small copy", 0.0077, 0.005, false },
+	[FIGURE_POWER_LIMIT] = { "matrix product at the power limit", 0.0091, 0.0015, false },
+	[FIGURE_LAUNCH] = { "launch on the device", 0.022, 0.03, false },
+	[FIGURE_SMALL_LOCAL] = { "small copy within the device", 0.031, 0.01, false },
+	[FIGURE_PAGEABLE] = { "copy of pageable memory", 0.09, 0.15, true },
+	[FIGURE_HOST] = { "host call", 0.125, 0.15, true },
+	[FIGURE_CPU_WORK] = { "work on a CPU", 0.11, 0.20, true },
+	[FIGURE_CPU_CALL] = { "call on a CPU", 0.36, 0.25, true },
 };
 
 const char *figure_kind_name(enum figure_kind kind)
@@ -73,12 +119,37 @@ const char *figure_kind_name(enum figure_kind kind)
 	return kinds[kind].name;
 }
 
+enum figure_kind figure_kind_named(const char *name)
+{
+	enum figure_kind kind = 0;
+
+	while (kind < FIGURE_KINDS && strcmp(kinds[kind].name, name) != 0)
+		kind++;
+	return kind;
+}
+
+bool figure_is_of_host(enum figure_kind kind)
+{
+	return kind == FIGURE_HOST || kind == FIGURE_PAGEABLE || kind == FIGURE_CPU_CALL;
+}
+
+struct repeat figure_repeat(enum figure_kind kind)
+{
+	return (struct repeat){ .spread = kinds[kind].spread, .states = kinds[kind].states };
+}
+
 double figure_visit_spread(enum figure_kind kind)
 {
 	return kinds[kind].visit_spread;
 }
 
-double worst_value(const double *values, size_t n, enum better better)
+double figure_session_spread(enum figure_kind kind)
+{
+	return kind < FIGURE_KINDS ? root_sum_square(kinds[kind].spread, kinds[kind].visit_spread)
+				   : (double)NAN;
+}
+
+double figure_worst_value(const double *values, size_t n, enum better better)
 {
 	double worst = values[0];
 

@@ -9,19 +9,19 @@
 #include "judge/estimate/kind.h"
 
 /* Subjects by id, so that 2,000 cases in 10 results take no quadratic time. */
-struct by_id {
+struct observation_by_id {
 	const char *id;
 	size_t index;
 };
 
-static int compare(const void *a, const void *b)
+static int observation_compare_ids(const void *a, const void *b)
 {
-	const struct by_id *p = a, *q = b;
+	const struct observation_by_id *p = a, *q = b;
 
 	return strcmp(p->id, q->id);
 }
 
-static void add_case(struct subject *s, const struct case_result *c)
+static void observation_add_case(struct subject *s, const struct case_result *c)
 {
 	s->cases = xrealloc(s->cases, s->count + 1, sizeof(*s->cases));
 	s->cases[s->count++] = c;
@@ -35,24 +35,25 @@ static void add_subject(struct subjects *subjects, const struct result *result,
 	ARRAY_GROW(subjects->items, subjects->count, subjects->capacity);
 	s = &subjects->items[subjects->count++];
 	*s = (struct subject){ .first = c, .device = result_device(result, c->device) };
-	add_case(s, c);
+	observation_add_case(s, c);
 }
 
 /* The cases of a further launch. */
-static void merge(struct subjects *subjects, const struct result *result)
+static void subjects_merge_launch(struct subjects *subjects, const struct result *result)
 {
 	size_t known = subjects->count;
-	struct by_id *index = xcalloc(known + 1, sizeof(*index));
+	struct observation_by_id *index = xcalloc(known + 1, sizeof(*index));
 
 	for (size_t i = 0; i < known; i++)
-		index[i] = (struct by_id){ subjects->items[i].first->id, i };
-	qsort(index, known, sizeof(*index), compare);
+		index[i] = (struct observation_by_id){ subjects->items[i].first->id, i };
+	qsort(index, known, sizeof(*index), observation_compare_ids);
 	for (size_t i = 0; i < result->case_count; i++) {
-		const struct by_id wanted = { result->cases[i].id, 0 };
-		const struct by_id *found = bsearch(&wanted, index, known, sizeof(*index), compare);
+		const struct observation_by_id wanted = { result->cases[i].id, 0 };
+		const struct observation_by_id *found =
+			bsearch(&wanted, index, known, sizeof(*index), observation_compare_ids);
 
 		if (found)
-			add_case(&subjects->items[found->index], &result->cases[i]);
+			observation_add_case(&subjects->items[found->index], &result->cases[i]);
 		else
 			add_subject(subjects, result, &result->cases[i]);
 	}
@@ -63,7 +64,7 @@ void subjects_collect(struct subjects *subjects, const struct result *results, s
 {
 	memset(subjects, 0, sizeof(*subjects));
 	for (size_t r = 0; r < count; r++)
-		merge(subjects, &results[r]);
+		subjects_merge_launch(subjects, &results[r]);
 }
 
 void subjects_release(struct subjects *subjects)
@@ -82,7 +83,7 @@ const struct subject *subjects_find(const struct subjects *subjects, const char 
 	return NULL;
 }
 
-struct gathering {
+struct observation_gathering {
 	double *values;
 	size_t count, capacity;
 	double half; /* sum of the longer sides of the samples' intervals */
@@ -109,27 +110,22 @@ void observation_refuse(struct observation *o, enum verdict verdict, const char 
 	o->verdict = verdict;
 }
 
-static void add_value(struct gathering *g, double value)
-{
-	ARRAY_GROW(g->values, g->count, g->capacity);
-	g->values[g->count++] = value;
-}
-
 /* Zero is a value only where nothing was timed and less is better: an error, an idle share. */
-static bool plausible(const struct metric_value *m, double value)
+static bool value_is_plausible(const struct metric_value *m, double value)
 {
 	if (!isfinite(value) || value < 0)
 		return false;
 	return value > 0 || (m->better != BETTER_HIGHER && !(m->series && *m->series));
 }
 
-static void gather_value(struct gathering *g, struct observation *o, const struct metric_value *m,
-			 double value)
+static void observation_gather_value(struct observation_gathering *g, struct observation *o,
+				     const struct metric_value *m, double value)
 {
 	char reason[96];
 
-	if (plausible(m, value)) {
-		add_value(g, value);
+	if (value_is_plausible(m, value)) {
+		ARRAY_GROW(g->values, g->count, g->capacity);
+		g->values[g->count++] = value;
 		return;
 	}
 	if (isnan(value) && m->launch_count)
@@ -137,14 +133,25 @@ static void gather_value(struct gathering *g, struct observation *o, const struc
 			 m->launch_count);
 	else
 		snprintf(reason, sizeof(reason), "its value is %g%s", value,
-			 value < 0 ? ": limits are about what is never below zero" : "");
+			 value < 0 ? ": limits cover only values that are never below zero" : "");
 	observation_refuse(o, VERDICT_ERROR, reason);
 }
 
-static void gather_metric(struct gathering *g, struct observation *o, const struct metric_value *m,
-			  const char *unit)
+double metric_sample_half(const struct metric_value *m)
 {
-	bool interval = m->low > 0 && isfinite(m->high) && m->high > 0;
+	double low = m->interval == INTERVAL_WITHIN ? m->low : m->within_low;
+	double high = m->interval == INTERVAL_WITHIN ? m->high : m->within_high;
+
+	if (!(low > 0 && isfinite(high) && high > 0 && m->value > 0) || m->launch_count > 1)
+		return NAN;
+	/* The longer side: a tail must not pass for half of what it is. */
+	return fmax(fabs(log(m->value / low)), fabs(log(high / m->value)));
+}
+
+static void observation_gather_metric(struct observation_gathering *g, struct observation *o,
+				      const struct metric_value *m, const char *unit)
+{
+	double half = metric_sample_half(m);
 
 	if (strcmp(m->unit, unit) != 0) {
 		char *reason = xasprintf("its unit is '%.30s', not %s", m->unit, unit);
@@ -154,22 +161,21 @@ static void gather_metric(struct gathering *g, struct observation *o, const stru
 		return;
 	}
 	for (size_t i = 0; i < m->launch_count; i++)
-		gather_value(g, o, m, m->launches[i]);
+		observation_gather_value(g, o, m, m->launches[i]);
 	if (!m->launch_count)
-		gather_value(g, o, m, m->value);
-	if (interval && m->value > 0) {
-		/* The longer side: a tail must not pass for half of what it is. */
-		g->half += fmax(fabs(log(m->value / m->low)), fabs(log(m->high / m->value)));
+		observation_gather_value(g, o, m, m->value);
+	if (half >= 0) {
+		g->half += half;
 		g->halves++;
 	}
 	o->samples = o->samples ? o->samples : m->n;
-	o->no_interval = !interval && m->series && *m->series && m->n < 6;
+	o->no_interval = isnan(half) && m->series && *m->series && m->n < 6;
 	o->better = m->better;
 	o->exact = metric_is_exact(m);
 }
 
 /* A suite notes why it has no figure. */
-static void refuse_missing(struct observation *o, const struct case_result *c)
+static void observation_refuse_missing(struct observation *o, const struct case_result *c)
 {
 	bool noted = c->notes && *c->notes;
 	char *reason = xasprintf("the result has no such metric%s%s", noted ? "; its notes: " : "",
@@ -179,9 +185,11 @@ static void refuse_missing(struct observation *o, const struct case_result *c)
 	free(reason);
 }
 
-static void gather_case(struct gathering *g, struct observation *o, const struct case_result *c,
-			const char *metric, const char *unit)
+static void observation_gather_case(struct observation_gathering *g, struct observation *o,
+				    const struct subject *subject, size_t i, const char *metric,
+				    const char *unit)
 {
+	const struct case_result *c = subject->cases[i];
 	const struct metric_value *m;
 
 	if (case_is_wrong(c) || c->status != CASE_OK) {
@@ -195,18 +203,19 @@ static void gather_case(struct gathering *g, struct observation *o, const struct
 	}
 	m = case_metric(c, metric);
 	if (m) {
-		gather_metric(g, o, m, unit);
+		observation_gather_metric(g, o, m, unit);
+		o->repeat = figure_repeat(figure_kind_of(m, c, subject->device));
 		g->launches++;
 		g->unsettled += case_is_unsettled(c, m);
 	} else
-		refuse_missing(o, c);
+		observation_refuse_missing(o, c);
 }
 
 /*
  * A level that drifts may end on either side of a bound. Of several launches the settled ones
  * outvote the others.
  */
-static void refuse_unsettled(const struct gathering *g, struct observation *o)
+static void refuse_unsettled(const struct observation_gathering *g, struct observation *o)
 {
 	if (2 * g->unsettled > g->launches)
 		observation_refuse(o, VERDICT_INCONCLUSIVE,
@@ -222,37 +231,38 @@ static bool has_zero(const struct observation *o)
 	return false;
 }
 
-struct observation observe(const struct subject *subject, const char *metric, const char *unit,
-			   double launch_spread)
+static struct estimate estimate_of(const struct observation *o, double sample_half)
+{
+	if (o->verdict != VERDICT_PASS && o->verdict != VERDICT_INCONCLUSIVE)
+		return (struct estimate){
+			.value = NAN, .low = NAN, .high = NAN, .half = NAN, .half_both = NAN
+		};
+	if (o->exact)
+		return (struct estimate){ .value = figure_worst_value(o->values, o->count,
+								      o->better),
+					  .low = NAN,
+					  .high = NAN,
+					  .launches = o->count };
+	return has_zero(o) ? estimate_with_zeros(o->values, o->count)
+			   : estimate_launches(o->values, o->count, sample_half, &o->repeat);
+}
+
+struct observation observation_make(const struct subject *subject, const char *metric,
+				    const char *unit, double launch_spread)
 {
 	struct observation o = { .verdict = VERDICT_PASS, .reason = xstrdup("") };
-	const struct launch_spread assumed = launch_spread_assumed(launch_spread);
-	struct gathering g = { 0 };
+	struct observation_gathering g = { 0 };
 
-	o.estimate = (struct estimate){ .value = NAN, .half = NAN, .half_both = NAN };
 	for (size_t i = 0; i < subject->count; i++)
-		gather_case(&g, &o, subject->cases[i], metric, unit);
+		observation_gather_case(&g, &o, subject, i, metric, unit);
 	refuse_unsettled(&g, &o);
 	o.no_interval = o.no_interval && g.count == 1;
 	o.values = g.values;
 	o.count = g.count;
-	o.sample_half = g.halves ? g.half / (double)g.halves : 0;
-	observation_estimate(&o, &assumed);
+	if (launch_spread > 0)
+		o.repeat.spread = launch_spread;
+	o.estimate = estimate_of(&o, g.halves ? g.half / (double)g.halves : 0);
 	return o;
-}
-
-void observation_estimate(struct observation *o, const struct launch_spread *spread)
-{
-	if (o->verdict != VERDICT_PASS && o->verdict != VERDICT_INCONCLUSIVE)
-		return;
-	if (o->exact)
-		o->estimate =
-			(struct estimate){ .value = worst_value(o->values, o->count, o->better),
-					   .launches = o->count };
-	else if (has_zero(o))
-		o->estimate = estimate_with_zeros(o->values, o->count);
-	else
-		o->estimate = estimate_launches(o->values, o->count, o->sample_half, spread);
 }
 
 void observation_release(struct observation *o)

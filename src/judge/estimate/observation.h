@@ -42,21 +42,23 @@ struct observation {
 	struct estimate estimate;
 	double *values; /* one per launch; owned */
 	size_t count;
-	/* of the samples' intervals, mean over the launches; 0: they have none */
-	double sample_half;
 	size_t samples;
 	bool no_interval; /* too few samples for one, in a single launch */
 	/* metric_is_exact(): the estimate is the worst launch, without an interval */
 	bool exact;
+	struct repeat repeat; /* typical spread of the figure's kind, or as the caller has it */
 	enum better better;
 };
 
-/* `unit`: what the metric must be in. The caller releases it. */
-struct observation observe(const struct subject *subject, const char *metric, const char *unit,
-			   double launch_spread);
-/* Estimates anew, with a spread that was learnt of several devices. */
-void observation_estimate(struct observation *observation, const struct launch_spread *spread);
+/*
+ * `unit`: what the metric must be in. `launch_spread`: standard deviation between launches; 0: that
+ * of the figure's kind. The caller releases it.
+ */
+struct observation observation_make(const struct subject *subject, const char *metric,
+				    const char *unit, double launch_spread);
 void observation_release(struct observation *observation);
+/* Half width of the interval of one launch's samples, on the log scale; NaN: there is none. */
+double metric_sample_half(const struct metric_value *metric);
 /*
  * Takes the value's verdict away, unless it has a graver one: a wrong result, an error, a skip in
  * this order.

@@ -8,10 +8,11 @@
 #include "judge/estimate/estimate.h"
 #include "judge/estimate/kind.h"
 #include "judge/estimate/observation.h"
+#include "stats/student.h"
 
 #define NOISY_SPREAD 0.03 /* between launches, standard deviation: worth a note */
 
-static struct case_result *find_case(const struct result *result, const char *id, size_t hint)
+static struct case_result *pool_find_case(const struct result *result, const char *id, size_t hint)
 {
 	if (hint < result->case_count && strcmp(result->cases[hint].id, id) == 0)
 		return &result->cases[hint];
@@ -21,7 +22,7 @@ static struct case_result *find_case(const struct result *result, const char *id
 	return NULL;
 }
 
-static void push(struct metric_value *m, double value)
+static void metric_push_launch(struct metric_value *m, double value)
 {
 	m->launches = xrealloc(m->launches, m->launch_count + 1, sizeof(*m->launches));
 	m->launches[m->launch_count++] = value;
@@ -31,11 +32,11 @@ static void push(struct metric_value *m, double value)
 static void pool_value(struct metric_value *m, const struct metric_value *same)
 {
 	if (!m->launch_count)
-		push(m, m->value);
-	push(m, same && strcmp(same->unit, m->unit) == 0 ? same->value : (double)NAN);
+		metric_push_launch(m, m->value);
+	metric_push_launch(m, same && strcmp(same->unit, m->unit) == 0 ? same->value : (double)NAN);
 }
 
-static void set_reason(struct case_result *c, const struct case_result *other, size_t launch)
+static void pool_set_reason(struct case_result *c, const struct case_result *other, size_t launch)
 {
 	free(c->reason);
 	c->reason = xasprintf("launch %zu: %s%s", launch,
@@ -43,6 +44,7 @@ static void set_reason(struct case_result *c, const struct case_result *other, s
 	/* Done before, skipped now: something changed that should not have. */
 	c->status = other->status == CASE_SKIPPED ? CASE_ERROR : other->status;
 	c->end = other->end;
+	case_result_copy_fault(c, other);
 }
 
 /* A launch that was wrong, or not looked at, is not covered up by one that was right. */
@@ -68,13 +70,13 @@ static void pool_case(struct case_result *c, const struct case_result *other, si
 	case_result_lose_as(c, other);
 	pool_verification(&c->verification, other);
 	if (rank[other->status] > rank[c->status])
-		set_reason(c, other, launch);
+		pool_set_reason(c, other, launch);
 	if (c->status == CASE_OK)
 		for (size_t i = 0; i < c->metric_count; i++)
 			pool_value(&c->metrics[i], case_metric(other, c->metrics[i].name));
 }
 
-static bool usable(const struct metric_value *m)
+static bool launches_are_usable(const struct metric_value *m)
 {
 	for (size_t i = 0; i < m->launch_count; i++)
 		if (!(m->launches[i] > 0) || !isfinite(m->launches[i]))
@@ -84,48 +86,92 @@ static bool usable(const struct metric_value *m)
 
 static void note_spread(struct case_result *c, const struct metric_value *m)
 {
-	double spread = log_deviation(m->launches, m->launch_count);
+	double spread = estimate_log_deviation(m->launches, m->launch_count);
 	char *note;
 
 	if (!m->headline || spread <= NOISY_SPREAD ||
 	    (c->notes && strstr(c->notes, " launches of ")))
 		return;
-	note = xasprintf("%zu launches of %s scatter by %.1f %%.", m->launch_count, m->name,
+	note = xasprintf("%zu launches of %s vary by %.1f %%.", m->launch_count, m->name,
 			 100 * spread);
 	case_result_note(c, note);
 	free(note);
 }
 
 /* The worst launch, for a quantity that no launch may exceed; NaN if a launch lacks it. */
-static double worst_of(const struct metric_value *m)
+static double pool_worst_of(const struct metric_value *m)
 {
 	for (size_t i = 0; i < m->launch_count; i++)
 		if (!isfinite(m->launches[i]))
 			return (double)NAN;
-	return worst_value(m->launches, m->launch_count, m->better);
+	return figure_worst_value(m->launches, m->launch_count, m->better);
+}
+
+static enum figure_kind pool_kind_of(const struct result *result, const struct case_result *c,
+				     const struct metric_value *m)
+{
+	if (!c) /* of the host */
+		return FIGURE_CPU_WORK;
+	return figure_kind_of(m, c, result_device(result, c->device));
+}
+
+static void take_estimate(struct metric_value *m, const struct estimate *e)
+{
+	if (m->interval == INTERVAL_WITHIN && m->low > 0 && isfinite(m->high)) {
+		m->within_low = m->low;
+		m->within_high = m->high;
+	}
+	m->interval = m->launch_count > 1 ? INTERVAL_LAUNCHES : INTERVAL_TYPICAL;
+	m->value = e->value;
+	m->low = e->low;
+	m->high = e->high;
+}
+
+/* Shown, an interval of a link reaches its launches, too: judged, that would hide a slow one. */
+static struct repeat shown_repeat(enum figure_kind kind)
+{
+	struct repeat repeat = figure_repeat(kind);
+
+	repeat.states = repeat.states || kind == FIGURE_LINK;
+	return repeat;
+}
+
+/* One launch whose samples have an interval gets the one between runs. */
+static void settle_single(struct metric_value *m, enum figure_kind kind)
+{
+	struct repeat repeat = shown_repeat(kind);
+	double half = metric_sample_half(m);
+	struct estimate e;
+
+	if (m->interval != INTERVAL_WITHIN || kind == FIGURE_EXACT || isnan(half))
+		return;
+	e = estimate_launches(&m->value, 1, half, &repeat);
+	take_estimate(m, &e);
 }
 
 /* `c` NULL: of the host. */
-static void settle_metric(struct case_result *c, struct metric_value *m)
+static void pool_settle_metric(const struct result *result, struct case_result *c,
+			       struct metric_value *m)
 {
-	const struct launch_spread assumed = launch_spread_assumed(LAUNCH_SPREAD);
+	enum figure_kind kind = pool_kind_of(result, c, m);
+	struct repeat repeat = shown_repeat(kind);
 	struct estimate e;
 
-	if (m->launch_count < 2)
-		return;
-	if (metric_is_exact(m)) {
-		m->value = worst_of(m);
+	if (m->launch_count < 2) {
+		settle_single(m, kind);
 		return;
 	}
-	if (!usable(m)) {
+	if (kind == FIGURE_EXACT || metric_is_exact(m)) {
+		m->value = pool_worst_of(m);
+		return;
+	}
+	if (!launches_are_usable(m)) {
 		m->value = hodges_lehmann(m->launches, m->launch_count);
 		m->low = m->high = (double)NAN;
 		return;
 	}
-	e = estimate_launches(m->launches, m->launch_count, 0, &assumed);
-	m->value = e.value;
-	m->low = e.half_both > 0 ? e.value * exp(-e.half_both) : (double)NAN;
-	m->high = e.half_both > 0 ? e.value * exp(e.half_both) : (double)NAN;
+	e = estimate_launches(m->launches, m->launch_count, 0, &repeat);
+	take_estimate(m, &e);
 	if (c)
 		note_spread(c, m);
 }
@@ -179,7 +225,7 @@ static void vote_on_settling(struct result *result, size_t before, const struct 
 		struct case_result *c = &result->cases[i];
 
 		for (size_t r = 0; r < count; r++)
-			others[r] = find_case(&more[r], c->id, i);
+			others[r] = pool_find_case(&more[r], c->id, i);
 		for (size_t s = 0; s < c->series_count; s++)
 			vote_on_series(&c->series[s], before, others, count);
 		for (size_t m = 0; m < c->metric_count; m++)
@@ -188,11 +234,20 @@ static void vote_on_settling(struct result *result, size_t before, const struct 
 	free(others);
 }
 
+void pool_settle(struct result *result)
+{
+	for (size_t i = 0; i < result->yardstick_count; i++)
+		pool_settle_metric(result, NULL, &result->yardstick[i]);
+	for (size_t i = 0; i < result->case_count; i++)
+		for (size_t m = 0; m < result->cases[i].metric_count; m++)
+			pool_settle_metric(result, &result->cases[i], &result->cases[i].metrics[m]);
+}
+
 void pool_launches(struct result *result, size_t before, const struct result *more, size_t count)
 {
 	for (size_t r = 0; r < count; r++) {
 		for (size_t i = 0; i < more[r].case_count; i++) {
-			struct case_result *c = find_case(result, more[r].cases[i].id, i);
+			struct case_result *c = pool_find_case(result, more[r].cases[i].id, i);
 
 			if (c)
 				pool_case(c, &more[r].cases[i], before + r + 1);
@@ -205,12 +260,33 @@ void pool_launches(struct result *result, size_t before, const struct result *mo
 			result->finished = xstrdup(more[r].finished);
 		}
 	}
-	for (size_t i = 0; i < result->yardstick_count; i++)
-		settle_metric(NULL, &result->yardstick[i]);
 	vote_on_settling(result, before, more, count);
+	pool_settle(result);
+}
+
+/* Half width by Stein's rule, of an estimate from `n` launches whose first ones decided n. */
+static double pool_half_by_first(const double *values, size_t first, double n)
+{
+	return student_quantile(0.975, (double)first - 1) * estimate_log_deviation(values, first) *
+	       sqrt(HODGES_LEHMANN_VARIANCE / n);
+}
+
+static void widen_by_first(struct metric_value *m, size_t first)
+{
+	double half;
+
+	if (m->launch_count < first || m->interval != INTERVAL_LAUNCHES || !launches_are_usable(m))
+		return;
+	half = pool_half_by_first(m->launches, first, (double)m->launch_count);
+	m->low = fmin(m->low, m->value * exp(-half));
+	m->high = fmax(m->high, m->value * exp(half));
+}
+
+void pool_widen_by_first(struct result *result, size_t first)
+{
 	for (size_t i = 0; i < result->case_count; i++)
 		for (size_t m = 0; m < result->cases[i].metric_count; m++)
-			settle_metric(&result->cases[i], &result->cases[i].metrics[m]);
+			widen_by_first(&result->cases[i].metrics[m], first);
 }
 
 /* Launches of one figure; 0: they cannot be told, or nothing is uncertain. */
@@ -223,15 +299,13 @@ static size_t metric_launches_needed(const struct result *launches, size_t count
 	if (!metric->headline || metric_is_exact(metric))
 		return 0;
 	for (size_t i = 0; i < count; i++) {
-		const struct case_result *c = find_case(&launches[i], id, 0);
+		const struct case_result *c = pool_find_case(&launches[i], id, 0);
 		const struct metric_value *same = c ? case_metric(c, metric->name) : NULL;
 
-		push(&all, same ? same->value : (double)NAN);
+		metric_push_launch(&all, same ? same->value : (double)NAN);
 	}
-	if (usable(&all))
-		needed = pow(student_quantile(0.975, (double)count - 1) *
-				     log_deviation(all.launches, count) / log1p(target),
-			     2);
+	if (launches_are_usable(&all))
+		needed = pow(pool_half_by_first(all.launches, count, 1) / log1p(target), 2);
 	free(all.launches);
 	return needed < 1e6 ? (size_t)ceil(needed) : (size_t)1e6;
 }
@@ -243,7 +317,7 @@ size_t pool_launches_needed(const struct result *launches, size_t count, const c
 	size_t needed = count;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct case_result *c = find_case(&launches[i], id, 0);
+		const struct case_result *c = pool_find_case(&launches[i], id, 0);
 
 		if (!c || c->status != CASE_OK)
 			return count;

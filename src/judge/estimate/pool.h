@@ -7,11 +7,24 @@
 /*
  * Adds launches of the same cases (all of them, or some) to `result`, which holds `before` of them
  * (1: one, not pooled yet): each metric gets `launches`, its value becomes
- * their Hodges-Lehmann estimate and low and high the 95 % interval of that; of what no launch
+ * their Hodges-Lehmann estimate, low and high the interval of pool_settle(); of what no launch
  * changes the worst. Samples stay those of the first launch. A case that went wrong in any launch
  * went wrong; its reason names the launch.
  */
 void pool_launches(struct result *result, size_t before, const struct result *more, size_t count);
+
+/*
+ * Gives each figure the interval that holds the level of repeated runs (stats/repeat.h): from its
+ * launches, or with one launch from the spread of its kind (kind.h) and its samples. The samples'
+ * own interval stays as within_low and within_high. Doing it again changes nothing.
+ */
+void pool_settle(struct result *result);
+
+/*
+ * Widens the intervals of a run whose number of launches its first ones decided: Stein's rule holds
+ * for the deviation of those `first` launches alone.
+ */
+void pool_widen_by_first(struct result *result, size_t first);
 
 /*
  * How many launches of case `id` it takes until the 95 % interval of each of its headline metrics

@@ -14,7 +14,7 @@
 #define STEADY_LAUNCHES 3
 
 /* The first check that rejects. */
-static const struct verdict_check *rejecting(const struct verdicts *v)
+static const struct verdict_check *first_rejecting_check(const struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++)
 		if (v->checks[i].wrong || v->checks[i].verdict == VERDICT_FAIL)
@@ -32,16 +32,16 @@ static enum status refuse_bad_cards(const struct result *results, size_t count, 
 	struct limits limits;
 
 	if (limits_of_model(&limits, results[0].devices[0].name, &errors) == STATUS_OK) {
-		judge(&(struct judge_input){ .results = results,
-					     .count = count,
-					     .limits = &limits,
-					     .population = &empty },
-		      &verdicts);
-		bad = rejecting(&verdicts);
+		judge_results(&(struct judge_input){ .results = results,
+						     .count = count,
+						     .limits = &limits,
+						     .population = &empty },
+			      &verdicts);
+		bad = first_rejecting_check(&verdicts);
 		if (bad)
 			error_set(err, STATUS_USAGE,
-				  "no good cards: [limit %s] fails: %s %s; gpuproof check says "
-				  "more",
+				  "not accepted as reference GPUs: [limit %s] fails: %s %s; "
+				  "details: gpuproof check",
 				  bad->limit, *bad->case_id ? bad->case_id : bad->metric,
 				  bad->reason);
 		limits_release(&limits);
@@ -53,13 +53,14 @@ static enum status refuse_bad_cards(const struct result *results, size_t count, 
 	return err->status;
 }
 
-static enum status refuse(const struct result *results, size_t count, struct error *err)
+static enum status population_refuse_results(const struct result *results, size_t count,
+					     struct error *err)
 {
 	const char *driver = result_fact(&results[0], "driver");
 	size_t known = 0;
 
 	if (driver && *driver && !population_text_fits(driver))
-		return error_set(err, STATUS_USAGE, "driver '%.60s' is no version", driver);
+		return error_set(err, STATUS_USAGE, "driver '%.60s' is not a version", driver);
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(results[i].state, "complete") != 0)
 			return error_set(err, STATUS_USAGE, "the run is not complete but %s",
@@ -71,7 +72,7 @@ static enum status refuse(const struct result *results, size_t count, struct err
 		if (*population_id(d) &&
 		    (!population_id_fits(population_id(d)) || !population_text_fits(d->name)))
 			return error_set(err, STATUS_USAGE,
-					 "%s: '%.60s' is no UUID, or '%.60s' no name", d->id,
+					 "%s: '%.60s' is not a UUID, or '%.60s' no name", d->id,
 					 population_id(d), d->name);
 	}
 	if (!known)
@@ -81,8 +82,8 @@ static enum status refuse(const struct result *results, size_t count, struct err
 	return refuse_bad_cards(results, count, err);
 }
 
-static void add_card(struct population *p, const struct result *result, size_t launches,
-		     const struct device_info *device, struct population_added *added)
+static void population_take_card(struct population *p, const struct result *result, size_t launches,
+				 const struct device_info *device, struct population_added *added)
 {
 	bool there = population_card(p, population_id(device)) != NULL;
 	struct population_card *card = population_add_card(p, population_id(device));
@@ -114,8 +115,9 @@ static bool is_verified(const struct subject *s)
 	return true;
 }
 
-static void add_metric(struct population *p, const struct result *result, const struct subject *s,
-		       const struct metric_value *m, struct population_added *added)
+static void population_take_metric(struct population *p, const struct result *result,
+				   const struct subject *s, const struct metric_value *m,
+				   struct population_added *added)
 {
 	struct population_key key;
 	struct observation o;
@@ -128,7 +130,7 @@ static void add_metric(struct population *p, const struct result *result, const 
 		population_key_release(&key);
 		return;
 	}
-	o = observe(s, m->name, m->unit, 0);
+	o = observation_make(s, m->name, m->unit, 0);
 	if (o.verdict == VERDICT_PASS && is_verified(s) && is_steady(&o, m)) {
 		/* A pair of devices counts once, not once per direction. */
 		if (!key.turned)
@@ -148,16 +150,16 @@ enum status population_add(struct population *p, const struct result *results, s
 {
 	struct subjects all;
 
-	if (refuse(results, count, err) != STATUS_OK)
+	if (population_refuse_results(results, count, err) != STATUS_OK)
 		return err->status;
 	for (size_t i = 0; i < results[0].device_count; i++)
 		if (*population_id(&results[0].devices[i]))
-			add_card(p, &results[0], count, &results[0].devices[i], added);
+			population_take_card(p, &results[0], count, &results[0].devices[i], added);
 	subjects_collect(&all, results, count);
 	for (size_t i = 0; i < all.count; i++)
 		for (size_t k = 0; k < all.items[i].first->metric_count; k++)
-			add_metric(p, &results[0], &all.items[i], &all.items[i].first->metrics[k],
-				   added);
+			population_take_metric(p, &results[0], &all.items[i],
+					       &all.items[i].first->metrics[k], added);
 	subjects_release(&all);
 	return STATUS_OK;
 }

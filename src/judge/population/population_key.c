@@ -5,7 +5,18 @@
 
 #include "base/memory.h"
 
-/* The preheating time before the case; results of earlier versions have no such setting. */
+static bool population_key_has_load(const struct case_result *c)
+{
+	for (size_t i = 0; i < c->series_count; i++)
+		if (c->series[i].load)
+			return true;
+	return false;
+}
+
+/*
+ * The preheating time before the case; results of earlier versions have no such setting. Without it
+ * figures may be of a load.
+ */
 static char *preheat_of(const struct result *result, const struct case_result *c)
 {
 	char *section = xasprintf("suite %s%s%s", c->suite, *c->label ? " " : "", c->label);
@@ -18,7 +29,9 @@ static char *preheat_of(const struct result *result, const struct case_result *c
 			found = s->value;
 	}
 	free(section);
-	return xstrdup(strcmp(found, "0s") == 0 ? "" : found);
+	if (*found && strcmp(found, "0s") != 0)
+		return xstrdup(found);
+	return xstrdup(population_key_has_load(c) ? POPULATION_LOAD : "");
 }
 
 const char *population_id(const struct device_info *device)
@@ -35,8 +48,8 @@ bool case_is_preheated(const struct result *result, const struct case_result *c)
 	return is;
 }
 
-static bool devices_of(const struct result *result, const struct case_result *c,
-		       struct population_key *key)
+static bool population_key_devices(const struct result *result, const struct case_result *c,
+				   struct population_key *key)
 {
 	if (!c->device_count || c->device_count > POPULATION_MOST_DEVICES)
 		return false;
@@ -56,7 +69,7 @@ bool population_key_of(const struct result *result, const struct case_result *c,
 		       struct population_key *key)
 {
 	*key = (struct population_key){ 0 };
-	if (!devices_of(result, c, key))
+	if (!population_key_devices(result, c, key))
 		return false;
 	if (key->ids[1] && strcmp(key->ids[0], key->ids[1]) > 0) {
 		const char *first = key->ids[0];

@@ -16,7 +16,7 @@
 void __gcov_dump(void);
 #endif
 
-static void redirect(int output)
+static void child_redirect_output(int output)
 {
 	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
@@ -39,7 +39,7 @@ static void volunteer_for_oom(void)
 	if (fd < 0)
 		return;
 	if (write(fd, "500", 3) != 3)
-		fputs("gpuproof: oom_score_adj cannot be set\n", stderr);
+		fputs("gpuproof: cannot set oom_score_adj\n", stderr);
 	close(fd);
 }
 
@@ -58,7 +58,7 @@ pid_t child_fork(int output, struct error *err)
 	if (getppid() != parent)
 		_exit(1); /* it died before prctl() */
 	signals_in_child();
-	redirect(output);
+	child_redirect_output(output);
 	volunteer_for_oom();
 	return 0;
 }
@@ -95,7 +95,7 @@ char *child_ending(int wait_status, char *out, size_t size)
 }
 
 /* Starts of at most three last lines. */
-static const char *last_lines(const char *text, size_t length)
+static const char *child_last_lines(const char *text, size_t length)
 {
 	const char *at = text + length;
 
@@ -116,7 +116,7 @@ char *child_last_words(int output, off_t from, char *out, size_t size)
 
 	while (length && (tail[length - 1] == '\n' || tail[length - 1] == ' '))
 		length--;
-	at = last_lines(tail, length);
+	at = child_last_lines(tail, length);
 	if ((size_t)(tail + length - at) >= size)
 		at = tail + length - size + 1;
 	for (; at < tail + length && used + 4 < size; at++) {

@@ -15,9 +15,10 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "measure/processes/child.h"
+#include "measure/processes/process_title.h"
 
 /* State that the three kinds of process share. */
-struct shared {
+struct fork_server_shared {
 	struct error err;
 	bool done;
 	alignas(max_align_t) char arguments[FORK_SERVER_ARGUMENTS];
@@ -39,13 +40,13 @@ struct reply {
 struct fork_server {
 	pid_t pid;
 	int link; /* to the fork server; in the fork server to the worker */
-	struct shared *shared;
+	struct fork_server_shared *shared;
 	char *backends;
 	struct backend_options options;
 };
 
-static enum status open_and_run(const struct fork_server *n, const struct request *r,
-				struct error *err)
+static enum status fork_server_open_and_run(const struct fork_server *n, const struct request *r,
+					    struct error *err)
 {
 	struct backend_list list;
 	const struct backend *backend = NULL;
@@ -60,7 +61,7 @@ static enum status open_and_run(const struct fork_server *n, const struct reques
 		    strcmp(list.backends[i]->module, r->device.module) == 0)
 			backend = list.backends[i];
 	if (!backend)
-		return error_set(err, STATUS_DEVICE, "backend %s could not be opened again%s%s",
+		return error_set(err, STATUS_DEVICE, "cannot reopen backend %s%s%s",
 				 r->device.backend, list.missing_count ? ": " : "",
 				 list.missing_count ? list.missing[0] : "");
 	if (backend->device_open(r->device.index, &device, err) != STATUS_OK)
@@ -81,8 +82,9 @@ static void serve(const struct fork_server *n, const struct request *r, struct r
 
 	*reply = (struct reply){ .started = pid > 0 };
 	if (pid == 0) {
+		process_title("fresh process on %s:%d", r->device.backend, r->device.index);
 		close(n->link);
-		err.status = open_and_run(n, r, &err);
+		err.status = fork_server_open_and_run(n, r, &err);
 		n->shared->err = err;
 		n->shared->done = true;
 		child_exit(0);
@@ -97,7 +99,7 @@ static void serve(const struct fork_server *n, const struct request *r, struct r
 }
 
 /* All or nothing: the messages are small and of one size. */
-static bool receive_all(int link, void *data, size_t size)
+static bool fork_server_receive_all(int link, void *data, size_t size)
 {
 	ssize_t got;
 
@@ -107,7 +109,7 @@ static bool receive_all(int link, void *data, size_t size)
 	return got == (ssize_t)size;
 }
 
-static bool send_all(int link, const void *data, size_t size)
+static bool fork_server_send_all(int link, const void *data, size_t size)
 {
 	ssize_t sent;
 
@@ -122,14 +124,14 @@ static void fork_server_main(const struct fork_server *n)
 	struct request request;
 	struct reply reply;
 
-	while (receive_all(n->link, &request, sizeof(request))) {
+	while (fork_server_receive_all(n->link, &request, sizeof(request))) {
 		serve(n, &request, &reply);
-		if (!send_all(n->link, &reply, sizeof(reply)))
+		if (!fork_server_send_all(n->link, &reply, sizeof(reply)))
 			break;
 	}
 }
 
-static enum status start(struct fork_server *n, struct error *err)
+static enum status fork_server_start(struct fork_server *n, struct error *err)
 {
 	int ends[2];
 
@@ -145,6 +147,7 @@ static enum status start(struct fork_server *n, struct error *err)
 	n->link = n->pid == 0 ? ends[1] : ends[0];
 	close(n->pid == 0 ? ends[0] : ends[1]);
 	if (n->pid == 0) {
+		process_title("fork server");
 		fork_server_main(n);
 		child_exit(0);
 	}
@@ -159,7 +162,7 @@ struct fork_server *fork_server_open(const char *backends, const struct backend_
 	n->link = -1;
 	n->backends = xstrdup(backends);
 	n->options = *options;
-	if (start(n, err) == STATUS_OK)
+	if (fork_server_start(n, err) == STATUS_OK)
 		return n;
 	fork_server_close(n);
 	return NULL;
@@ -184,13 +187,14 @@ struct backend_options fork_server_options(const struct fork_server *n)
 	return n ? n->options : (struct backend_options){ 0 };
 }
 
-static enum status judge(const struct fork_server *n, const struct fork_server_task *task,
-			 const struct reply *reply, struct error *err)
+static enum status fork_server_judge_reply(const struct fork_server *n,
+					   const struct fork_server_task *task,
+					   const struct reply *reply, struct error *err)
 {
 	char ending[128];
 
 	if (!reply->started)
-		return error_set(err, STATUS_IO, "no process could be started");
+		return error_set(err, STATUS_IO, "cannot start a process");
 	if (!reply->in_time)
 		return error_set(err, STATUS_TIMEOUT,
 				 "a fresh process took more than %g s (killed)", task->seconds);
@@ -212,14 +216,14 @@ enum status fork_server_run(struct fork_server *n, const struct fork_server_task
 	struct reply reply;
 
 	if (!n)
-		return error_set(err, STATUS_UNSUPPORTED, "no fresh processes can be started here");
+		return error_set(err, STATUS_UNSUPPORTED, "cannot start fresh processes here");
 	if (task->arguments_size > FORK_SERVER_ARGUMENTS || task->result_size > FORK_SERVER_RESULT)
 		return error_set(err, STATUS_INTERNAL, "too much data for a fresh process");
 	memset(n->shared, 0, sizeof(*n->shared));
 	memcpy(n->shared->arguments, task->arguments, task->arguments_size);
-	if (!send_all(n->link, &request, sizeof(request)) ||
-	    !receive_all(n->link, &reply, sizeof(reply)))
-		return error_set(err, STATUS_IO, "the process that starts others is gone");
+	if (!fork_server_send_all(n->link, &request, sizeof(request)) ||
+	    !fork_server_receive_all(n->link, &reply, sizeof(reply)))
+		return error_set(err, STATUS_IO, "the fork server has ended");
 	memcpy(result, n->shared->result, task->result_size);
-	return judge(n, task, &reply, err);
+	return fork_server_judge_reply(n, task, &reply, err);
 }

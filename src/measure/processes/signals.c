@@ -36,10 +36,10 @@ static bool is_echo(int number)
 	return false;
 }
 
-static void answer(int number)
+static void handle_unattended_stop(int number)
 {
-	static const char note[] = "gpuproof: stopping as soon as what is measured is written; "
-				   "once more to stop at once\n";
+	static const char note[] = "gpuproof: stopping as soon as the results are written. Press "
+				   "Ctrl-C again to stop now.\n";
 
 	unattended_stops = unattended_stops + 1;
 	if (unattended_stops > 1) {
@@ -58,7 +58,7 @@ static void on_signal(int number)
 		stops = stops + 1;
 		last_stop = number;
 		if (!attended)
-			answer(number);
+			handle_unattended_stop(number);
 	}
 	/* A full pipe is readable already. */
 	if (write(ends[1], "", 1) < 0)

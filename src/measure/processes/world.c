@@ -10,9 +10,6 @@
 #include "measure/processes/child.h"
 #include "measure/processes/world_ops.h"
 
-/* Exit code of a rank whose world has ended. */
-#define EXIT_ENDED 75
-
 /*
  * The operation that a rank is in, so that ranks out of step are detected before they mix up their
  * data.
@@ -21,14 +18,14 @@ enum operation { BARRIER = 1, BROADCAST, GATHER, MAXIMUM, SUM, AGREE, AGREE_MESS
 static const char *const operation_names[] = { "nothing", "barrier", "broadcast", "gather",
 					       "max",     "sum",     "agree",     "agree" };
 
-static void exit_ended(const struct world *world, const struct error *reason)
+static void world_exit_ended(const struct world *world, const struct error *reason)
 {
 	fprintf(stderr, "gpuproof: rank %d of %d ends: %s\n", world->rank, world->size,
 		reason->message);
-	child_exit(EXIT_ENDED);
+	child_exit(WORLD_ENDED_EXIT);
 }
 
-world_ended_fn *world_ended = exit_ended;
+world_ended_fn *world_ended = world_exit_ended;
 
 enum status world_new_id(uint64_t *out, struct error *err)
 {
@@ -47,8 +44,8 @@ void world_release(struct world *world)
 	world->state = NULL;
 }
 
-static void out_of_step(const struct world *world, int other, const struct world_call *mine,
-			const struct world_call *its)
+static void world_out_of_step(const struct world *world, int other, const struct world_call *mine,
+			      const struct world_call *its)
 {
 	fprintf(stderr,
 		"gpuproof: bug: rank %d is in world_%s of %llu bytes, rank %d in world_%s of "
@@ -59,9 +56,9 @@ static void out_of_step(const struct world *world, int other, const struct world
 }
 
 /* One exchange; `set`: every rank's slot, valid until the next exchange but one. */
-static enum status try_exchange(struct world *world, enum operation operation, int root,
-				const void *data, size_t bytes, const struct world_slot **set,
-				struct error *err)
+static enum status world_try_exchange(struct world *world, enum operation operation, int root,
+				      const void *data, size_t bytes, const struct world_slot **set,
+				      struct error *err)
 {
 	const struct world_call mine = { .operation = operation, .root = root, .bytes = bytes };
 
@@ -75,18 +72,18 @@ static enum status try_exchange(struct world *world, enum operation operation, i
 	for (int i = 0; i < world->size; i++)
 		if ((*set)[i].call.operation != mine.operation || (*set)[i].call.bytes != bytes ||
 		    (*set)[i].call.root != root)
-			out_of_step(world, i, &mine, &(*set)[i].call);
+			world_out_of_step(world, i, &mine, &(*set)[i].call);
 	return STATUS_OK;
 }
 
 /* The same; NULL when the world has ended and the handler wants to continue. */
-static const struct world_slot *exchange(struct world *world, enum operation operation, int root,
-					 const void *data, size_t bytes)
+static const struct world_slot *exchange_or_end(struct world *world, enum operation operation,
+						int root, const void *data, size_t bytes)
 {
 	struct error reason = ERROR_NONE;
 	const struct world_slot *set;
 
-	if (try_exchange(world, operation, root, data, bytes, &set, &reason) == STATUS_OK)
+	if (world_try_exchange(world, operation, root, data, bytes, &set, &reason) == STATUS_OK)
 		return set;
 	world_ended(world, &reason);
 	return NULL;
@@ -95,7 +92,7 @@ static const struct world_slot *exchange(struct world *world, enum operation ope
 void world_barrier(struct world *world)
 {
 	if (world->size > 1)
-		exchange(world, BARRIER, 0, NULL, 0);
+		exchange_or_end(world, BARRIER, 0, NULL, 0);
 }
 
 void world_broadcast(struct world *world, int root, void *data, size_t bytes)
@@ -104,7 +101,7 @@ void world_broadcast(struct world *world, int root, void *data, size_t bytes)
 
 	if (world->size == 1)
 		return;
-	set = exchange(world, BROADCAST, root, world->rank == root ? data : NULL, bytes);
+	set = exchange_or_end(world, BROADCAST, root, world->rank == root ? data : NULL, bytes);
 	if (set && world->rank != root)
 		memcpy(data, set[root].data, bytes);
 }
@@ -127,14 +124,14 @@ void world_gather(struct world *world, const void *mine, void *all, size_t bytes
 		memmove(all, mine, bytes);
 		return;
 	}
-	set = exchange(world, GATHER, 0, mine, bytes);
+	set = exchange_or_end(world, GATHER, 0, mine, bytes);
 	if (!set)
 		memset(all, 0, (size_t)world->size * bytes);
 	for (int i = 0; set && i < world->size; i++)
 		memcpy((char *)all + (size_t)i * bytes, set[i].data, bytes);
 }
 
-static double reading(const struct world_slot *slot)
+static double world_slot_value(const struct world_slot *slot)
 {
 	double value;
 
@@ -148,12 +145,12 @@ double world_max(struct world *world, double mine)
 
 	if (world->size == 1)
 		return mine;
-	set = exchange(world, MAXIMUM, 0, &mine, sizeof(mine));
+	set = exchange_or_end(world, MAXIMUM, 0, &mine, sizeof(mine));
 	if (!set)
 		return NAN;
-	mine = reading(&set[0]);
+	mine = world_slot_value(&set[0]);
 	for (int i = 1; i < world->size; i++)
-		mine = reading(&set[i]) > mine ? reading(&set[i]) : mine;
+		mine = world_slot_value(&set[i]) > mine ? world_slot_value(&set[i]) : mine;
 	return mine;
 }
 
@@ -163,22 +160,28 @@ double world_sum(struct world *world, double mine)
 
 	if (world->size == 1)
 		return mine;
-	set = exchange(world, SUM, 0, &mine, sizeof(mine));
+	set = exchange_or_end(world, SUM, 0, &mine, sizeof(mine));
 	if (!set)
 		return NAN;
 	mine = 0;
 	for (int i = 0; i < world->size; i++)
-		mine += reading(&set[i]);
+		mine += world_slot_value(&set[i]);
 	return mine;
+}
+
+/* The rank of an error, which an earlier agreement may have found on another one. */
+static int world_rank_at_fault(const struct world *world, const struct error *err)
+{
+	return err && err->rank ? err->rank : world->rank + 1;
 }
 
 /*
  * Publishes a failure of this rank's device: the other ranks may be waiting for it. After
  * STATUS_UNSUPPORTED or a wrong result they do not, and arrive as soon as they are done.
  */
-static bool publish_failure(struct world *world, enum status mine, const struct error *err)
+static bool world_publish_failure(struct world *world, enum status mine, const struct error *err)
 {
-	struct error said = { .status = mine };
+	struct error said = { .status = mine, .rank = world_rank_at_fault(world, err) };
 
 	if (mine == STATUS_OK || mine == STATUS_UNSUPPORTED || mine == STATUS_INTERRUPTED ||
 	    mine == STATUS_MISMATCH)
@@ -209,7 +212,7 @@ void world_leave(struct world *world)
 }
 
 /* Failures that some callers can do without (not supported, out of memory) are least severe. */
-static int severity(int32_t status)
+static int status_severity(int32_t status)
 {
 	switch (status) {
 	case STATUS_OK:
@@ -223,7 +226,7 @@ static int severity(int32_t status)
 	}
 }
 
-static int32_t status_in(const struct world_slot *slot)
+static int32_t world_status_in(const struct world_slot *slot)
 {
 	int32_t status;
 
@@ -237,18 +240,18 @@ static int failing_rank(const struct world_slot *set, int size)
 	int found = -1, worst = 0;
 
 	for (int i = 0; i < size; i++)
-		if (severity(status_in(&set[i])) > worst) {
-			worst = severity(status_in(&set[i]));
+		if (status_severity(world_status_in(&set[i])) > worst) {
+			worst = status_severity(world_status_in(&set[i]));
 			found = i;
 		}
 	return found;
 }
 
 /* The own failure, if there was one, is the better reason. */
-static enum status fail_ended(struct error *err, const struct error *ended)
+static enum status world_fail_ended(struct error *err, const struct error *ended)
 {
 	if (!err || err->status == STATUS_OK)
-		error_set(err, ended->status, "%s", ended->message);
+		error_copy(err, ended);
 	return err ? err->status : ended->status;
 }
 
@@ -263,9 +266,9 @@ enum status world_agree(struct world *world, enum status mine, struct error *err
 
 	if (world->size == 1)
 		return mine;
-	published = publish_failure(world, mine, err);
-	if (try_exchange(world, AGREE, 0, &status, sizeof(status), &set, &ended) != STATUS_OK)
-		return fail_ended(err, &ended);
+	published = world_publish_failure(world, mine, err);
+	if (world_try_exchange(world, AGREE, 0, &status, sizeof(status), &set, &ended) != STATUS_OK)
+		return world_fail_ended(err, &ended);
 	if (published)
 		world->ops->clear_failure(world); /* all have come */
 	failing = failing_rank(set, world->size);
@@ -273,16 +276,21 @@ enum status world_agree(struct world *world, enum status mine, struct error *err
 		return STATUS_OK;
 	if (mine != STATUS_OK) {
 		said.status = mine;
+		said.rank = world_rank_at_fault(world, err);
 		snprintf(said.message, sizeof(said.message), "%s",
 			 err && err->status ? err->message : "failed");
 	}
-	if (try_exchange(world, AGREE_MESSAGE, 0, &said, sizeof(said), &set, &ended) != STATUS_OK)
-		return fail_ended(err, &ended);
+	if (world_try_exchange(world, AGREE_MESSAGE, 0, &said, sizeof(said), &set, &ended) !=
+	    STATUS_OK)
+		return world_fail_ended(err, &ended);
 	memcpy(&said, set[failing].data, sizeof(said));
-	if (mine == said.status)
-		return mine;
-	/* A rank that ignored its own failure and went on would be out of step with the others. */
-	if (err)
-		error_clear(err);
-	return error_set(err, said.status, "rank %d: %s", failing, said.message);
+	if (mine != said.status) {
+		/* One that ignored its own failure and went on would be out of step. */
+		if (err)
+			error_clear(err);
+		error_set(err, said.status, "rank %d: %s", failing, said.message);
+	}
+	if (err && !err->rank)
+		err->rank = said.rank;
+	return said.status;
 }

@@ -27,6 +27,8 @@ struct world {
 
 /* Most bytes that one broadcast or gather moves per rank. */
 #define WORLD_MAX_BYTES 4096
+/* Exit code of a rank that ends because its world has: another rank is missing. */
+#define WORLD_ENDED_EXIT 75
 
 /*
  * Before fork(): a world of `size` ranks in shared memory. After fork() each child sets
@@ -48,15 +50,16 @@ double world_sum(struct world *world, double mine); /* in rank order: the same b
 /*
  * Agrees on success: when any rank has failed, every rank returns the worst failure (what is not
  * supported, or does not fit, is least), the first rank's of several such; the ranks that had
- * another one, or none, get "rank N: <its message>". So all take the same decision. Call it after
- * each step that can fail on one rank only. When the world has ended, the reason.
+ * another one, or none, get "rank N: <its message>"; err->rank says which. So all take the same
+ * decision. Call it after each step that can fail on one rank only. When the world has ended, the
+ * reason.
  */
 enum status world_agree(struct world *world, enum status mine, struct error *err);
 
 /*
  * For the process that made the world, at any time: true if a rank whose device has failed waits in
  * world_agree() for the others, which may be waiting for it in a collective, without an end; or if
- * a rank was lost. `said` becomes "rank N: <its message>".
+ * a rank was lost. `said` becomes "rank N: <its message>", with its rank.
  */
 bool world_pending_failure(const struct world *world, struct error *said);
 

@@ -16,7 +16,7 @@
 /* About 50 us of spinning before a rank sleeps: ranks that sample in step meet within that. */
 #define SPINS 2000
 
-struct shared {
+struct world_shared {
 	_Alignas(64) _Atomic uint32_t arrived;
 	_Alignas(64) _Atomic uint32_t
 		generation; /* exchanges completed; the futex that late ranks sleep on */
@@ -31,7 +31,7 @@ struct shared {
 	struct world_slot slots[]; /* set 0 of every rank, then set 1 */
 };
 
-static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
+static void barrier_futex(_Atomic uint32_t *word, int operation, uint32_t value)
 {
 	/*
 	 * Not FUTEX_PRIVATE: the ranks are processes. An error (EAGAIN, EINTR) only means: look
@@ -49,7 +49,7 @@ static void pause_briefly(void)
 #endif
 }
 
-static void wait_for_others(struct shared *shared, uint32_t generation)
+static void shm_wait_for_others(struct world_shared *shared, uint32_t generation)
 {
 	for (int i = 0; shared->spin && i < SPINS; i++) {
 		if (atomic_load_explicit(&shared->generation, memory_order_acquire) != generation)
@@ -58,57 +58,57 @@ static void wait_for_others(struct shared *shared, uint32_t generation)
 	}
 	atomic_fetch_add(&shared->sleepers, 1);
 	while (atomic_load(&shared->generation) == generation)
-		futex(&shared->generation, FUTEX_WAIT, generation);
+		barrier_futex(&shared->generation, FUTEX_WAIT, generation);
 	atomic_fetch_sub(&shared->sleepers, 1);
 }
 
-static void advance(struct shared *shared)
+static void barrier_advance(struct world_shared *shared)
 {
 	atomic_fetch_add(&shared->generation, 1);
 	if (atomic_load(&shared->sleepers))
-		futex(&shared->generation, FUTEX_WAKE, INT_MAX);
+		barrier_futex(&shared->generation, FUTEX_WAKE, INT_MAX);
 }
 
-static void meet(struct shared *shared, uint32_t generation)
+static void barrier_meet(struct world_shared *shared, uint32_t generation)
 {
 	if (atomic_fetch_add(&shared->arrived, 1) + 1 < (uint32_t)shared->size) {
-		wait_for_others(shared, generation);
+		shm_wait_for_others(shared, generation);
 		return;
 	}
 	atomic_store(&shared->arrived, 0);
-	advance(shared);
+	barrier_advance(shared);
 }
 
-static enum status check_stopped(const struct shared *shared, struct error *err)
+static enum status shm_check_stopped(const struct world_shared *shared, struct error *err)
 {
 	if (atomic_load(&shared->stopped) <= 0)
 		return STATUS_OK;
-	return error_set(err, shared->reason.status, "%s", shared->reason.message);
+	return error_copy(err, &shared->reason);
 }
 
 static enum status shm_exchange(struct world *world, const struct world_call *call,
 				const void *data, const struct world_slot **all, struct error *err)
 {
-	struct shared *shared = world->state;
+	struct world_shared *shared = world->state;
 	/* Stable until this rank arrives, hence the same for all. */
 	uint32_t generation = atomic_load_explicit(&shared->generation, memory_order_acquire);
 	struct world_slot *set = shared->slots + (generation & 1) * (size_t)world->size;
 	struct world_slot *mine = &set[world->rank];
 
 	/* After the generation was read: a stop in between is noticed by its change. */
-	if (check_stopped(shared, err) != STATUS_OK)
+	if (shm_check_stopped(shared, err) != STATUS_OK)
 		return err->status;
 	mine->call = *call;
 	if (data)
 		memcpy(mine->data, data, call->bytes);
-	meet(shared, generation);
+	barrier_meet(shared, generation);
 	*all = set;
-	return check_stopped(shared, err);
+	return shm_check_stopped(shared, err);
 }
 
 static bool shm_publish_failure(struct world *world, const struct error *said)
 {
-	struct shared *shared = world->state;
+	struct world_shared *shared = world->state;
 	int none = 0;
 
 	if (!atomic_compare_exchange_strong(&shared->pending, &none, -1))
@@ -120,14 +120,14 @@ static bool shm_publish_failure(struct world *world, const struct error *said)
 
 static void shm_clear_failure(struct world *world)
 {
-	struct shared *shared = world->state;
+	struct world_shared *shared = world->state;
 
 	atomic_store(&shared->pending, 0);
 }
 
 static bool shm_pending_failure(const struct world *world, struct error *said)
 {
-	const struct shared *shared = world->state;
+	const struct world_shared *shared = world->state;
 
 	if (atomic_load(&shared->pending) <= 0)
 		return false;
@@ -137,14 +137,14 @@ static bool shm_pending_failure(const struct world *world, struct error *said)
 
 static void shm_stop(struct world *world, const struct error *reason)
 {
-	struct shared *shared = world->state;
+	struct world_shared *shared = world->state;
 	int none = 0;
 
 	if (!atomic_compare_exchange_strong(&shared->stopped, &none, -1))
 		return;
 	shared->reason = *reason;
 	atomic_store(&shared->stopped, 1);
-	advance(shared);
+	barrier_advance(shared);
 }
 
 static void shm_leave(struct world *world)
@@ -154,7 +154,7 @@ static void shm_leave(struct world *world)
 
 static void shm_release(struct world *world)
 {
-	struct shared *shared = world->state;
+	struct world_shared *shared = world->state;
 
 	munmap(shared, shared->mapped_bytes);
 }
@@ -171,7 +171,7 @@ static const struct world_ops shm_ops = {
 
 enum status world_create(struct world *world, int size, struct error *err)
 {
-	struct shared *shared;
+	struct world_shared *shared;
 	size_t bytes;
 
 	*world = (struct world){ .rank = 0, .size = size };

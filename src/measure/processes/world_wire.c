@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-#include "base/clock.h"
+#include "net/net.h"
 
 bool notice_set(_Atomic int *flag, struct error *to, const struct error *said)
 {
@@ -46,31 +46,6 @@ void wire_prepare(int fd)
 			   sizeof(options[i].value));
 }
 
-bool wire_send(int fd, const void *bytes, size_t count, double seconds)
-{
-	double limit = clock_seconds() + seconds;
-	const char *at = bytes;
-
-	while (count > 0) {
-		struct pollfd waiting = { .fd = fd, .events = POLLOUT };
-		ssize_t n = send(fd, at, count, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-		if (n > 0) {
-			at += n;
-			count -= (size_t)n;
-			continue;
-		}
-		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			return false;
-		if (clock_seconds() > limit) {
-			errno = ETIMEDOUT;
-			return false;
-		}
-		poll(&waiting, 1, 100);
-	}
-	return true;
-}
-
 struct frame wire_order(struct frame frame)
 {
 	return (struct frame){ htole32(frame.kind), (int32_t)htole32((uint32_t)frame.operation),
@@ -81,6 +56,7 @@ struct frame wire_error(enum frame_kind kind, const struct error *said)
 {
 	return (struct frame){ .kind = kind,
 			       .operation = said->status,
+			       .root = said->rank,
 			       .bytes = (uint32_t)strnlen(said->message,
 							  sizeof(said->message) - 1) };
 }
@@ -95,5 +71,5 @@ bool wire_send_frame(int fd, const struct frame *frame, const void *data, double
 		memcpy(bytes + sizeof(ordered), data, frame->bytes);
 	else
 		memset(bytes + sizeof(ordered), 0, frame->bytes);
-	return wire_send(fd, bytes, sizeof(ordered) + frame->bytes, seconds);
+	return net_send(fd, bytes, sizeof(ordered) + frame->bytes, seconds);
 }

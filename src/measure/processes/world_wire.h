@@ -57,12 +57,11 @@ void *hub_run(void *context);
  * minute.
  */
 void wire_prepare(int fd);
-/* Sends it all within `seconds`. False: errno says why. */
-bool wire_send(int fd, const void *bytes, size_t count, double seconds);
+/* As net_send(). */
 bool wire_send_frame(int fd, const struct frame *frame, const void *data, double seconds);
 /* Converts to the wire's byte order, or from it. */
 struct frame wire_order(struct frame frame);
-/* A frame with an error in it. `data` points into *said. */
+/* A frame with an error in it, its rank in `root`. `data` points into *said. */
 struct frame wire_error(enum frame_kind kind, const struct error *said);
 
 #endif

@@ -1,15 +1,393 @@
-/* One workload: preheating, the samples until the stop rule ends them, and its energy. */
+/*
+ * One workload and its series: warm-up, batch choice, preheating, the samples until the stop rule
+ * ends them, and its energy. A single sample is timed on the device's clock, after a gate, or on
+ * the host's. Several workloads are several.c's business.
+ */
 #include "measure/sampling/sampling.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
+#include "base/stats.h"
 #include "measure/activity.h"
 #include "measure/processes/world.h"
 #include "measure/sampling/session.h"
+#include "result/statistics.h"
+
+#define GATE_TIMEOUT_SECONDS 10.0
+/*
+ * A gated batch must fit the device's queue, or enqueueing blocks on the closed gate: CUDA holds
+ * 1,024 commands.
+ */
+#define GATED_COMMANDS 512
+
+static enum status timer_open_events(struct timer *t, struct error *err)
+{
+	struct device *device = t->sampler->device;
+
+	if (t->w->clock != CLOCK_DEVICE)
+		return STATUS_OK;
+	if (t->w->stream_count == 0)
+		return error_set(err, STATUS_INTERNAL,
+				 "a workload on the device's clock needs a stream");
+	t->join = xcalloc(t->w->stream_count, sizeof(struct event *));
+	if (backend_event_create(device, &t->start, err) != STATUS_OK ||
+	    backend_event_create(device, &t->end, err) != STATUS_OK)
+		return err->status;
+	for (size_t i = 1; i < t->w->stream_count; i++)
+		if (backend_event_create(t->w->streams[i]->device, &t->join[i], err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+/* A failed timer must be closed as well. */
+static enum status timer_open(struct timer *timer, const struct sampler *sampler,
+			      const struct workload *workload, struct error *err)
+{
+	*timer = (struct timer){ .sampler = sampler, .w = workload };
+	timer->gated = workload->clock == CLOCK_DEVICE && !workload->no_gate &&
+		       workload->commands <= GATED_COMMANDS && sampler->device->backend->gate_close;
+	return world_agree(sampler->world, timer_open_events(timer, err), err);
+}
+
+static void timer_close(struct timer *timer)
+{
+	backend_event_destroy(timer->start);
+	backend_event_destroy(timer->end);
+	for (size_t i = 1; timer->join && i < timer->w->stream_count; i++)
+		backend_event_destroy(timer->join[i]);
+	free(timer->join);
+}
+
+/*
+ * On the device's clock: closes the gate, or waits for all ranks; then the alignment of ranks, the
+ * start event, and the fork to the other streams.
+ */
+static enum status timer_enqueue_start(struct timer *t, struct error *err)
+{
+	struct stream *const *streams = t->w->streams;
+	enum status status = STATUS_OK;
+
+	if (t->gated)
+		status = backend_gate_close(streams[0], GATE_TIMEOUT_SECONDS, err);
+	else
+		world_barrier(t->sampler->world);
+	if (t->w->align && status == STATUS_OK)
+		status = t->w->align(t->w->state, err);
+	if (status == STATUS_OK)
+		status = backend_event_record(t->start, streams[0], err);
+	for (size_t i = 1; i < t->w->stream_count && status == STATUS_OK; i++)
+		status = backend_stream_wait(streams[i], t->start, err);
+	return status;
+}
+
+/* The join of the other streams, and the end event. */
+static enum status timer_enqueue_end(struct timer *t, struct error *err)
+{
+	struct stream *const *streams = t->w->streams;
+	enum status status = STATUS_OK;
+
+	for (size_t i = 1; i < t->w->stream_count && status == STATUS_OK; i++) {
+		status = backend_event_record(t->join[i], streams[i], err);
+		if (status == STATUS_OK)
+			status = backend_stream_wait(streams[0], t->join[i], err);
+	}
+	return status == STATUS_OK ? backend_event_record(t->end, streams[0], err) : status;
+}
+
+enum status timer_begin(struct timer *t, unsigned batch, struct error *err)
+{
+	const struct workload *w = t->w;
+	enum status status = STATUS_OK;
+	double start;
+
+	t->seconds = 0;
+	if (w->resize && batch != t->sized)
+		status = w->resize(w->state, batch, err);
+	t->sized = batch;
+	if (w->prepare && status == STATUS_OK)
+		status = w->prepare(w->state, err);
+	t->status = world_agree(t->sampler->world, status, err);
+	t->begun = t->status == STATUS_OK;
+	if (!t->begun)
+		return t->status;
+	if (w->clock == CLOCK_DEVICE)
+		t->status = timer_enqueue_start(t, err);
+	else
+		world_barrier(t->sampler->world);
+	start = clock_seconds();
+	if (t->status == STATUS_OK)
+		t->status = w->launch(w->state, batch, err);
+	if (w->clock == CLOCK_HOST)
+		t->seconds = clock_seconds() - start;
+	else if (t->status == STATUS_OK)
+		t->status = timer_enqueue_end(t, err);
+	return t->status;
+}
+
+void timer_release(struct timer *t, struct error *err)
+{
+	struct error gate_error = ERROR_NONE;
+
+	if (!t->begun || !t->gated)
+		return;
+	world_barrier(t->sampler->world);
+	/* Opened even after a failure: a closed gate would hold the stream until its time-out. */
+	if (backend_gate_open(t->w->streams[0], &gate_error) != STATUS_OK && t->status == STATUS_OK)
+		t->status = error_set(err, gate_error.status, "%s", gate_error.message);
+}
+
+enum status timer_end(struct timer *t, double *seconds, struct error *err)
+{
+	const struct workload *w = t->w;
+
+	*seconds = 0;
+	if (!t->begun)
+		return t->status;
+	t->begun = false;
+	if (w->clock == CLOCK_DEVICE && t->status == STATUS_OK)
+		t->status = backend_event_synchronize(t->end, err);
+	if (w->clock == CLOCK_DEVICE && t->status == STATUS_OK)
+		t->status = backend_event_elapsed(t->start, t->end, &t->seconds, err);
+	if (w->finish) {
+		/* Also after a failure: it releases what launch() made. */
+		enum status finished = w->finish(w->state, err);
+
+		t->status = t->status == STATUS_OK ? finished : t->status;
+	}
+	t->status = world_agree(t->sampler->world, t->status, err);
+	*seconds = world_max(t->sampler->world, t->seconds);
+	return t->status;
+}
+
+bool timer_ended(struct timer *t, struct error *err)
+{
+	bool reached = true;
+
+	if (t->begun && t->status == STATUS_OK && t->w->clock == CLOCK_DEVICE)
+		t->status = backend_event_reached(t->end, &reached, err);
+	return reached || t->status != STATUS_OK;
+}
+
+enum status timer_take(struct timer *timer, unsigned batch, double *seconds, struct error *err)
+{
+	timer_begin(timer, batch, err);
+	timer_release(timer, err);
+	return timer_end(timer, seconds, err);
+}
+
+/* Resolution of one reading, in seconds. */
+static double timer_tick(const struct timer *timer)
+{
+	/* CUDA events tick at about 0.5 us, the host's clock at some 50 ns. */
+	return timer->w->clock == CLOCK_DEVICE ? 0.5e-6 : 50e-9;
+}
+
+#define LARGEST_BATCH 65536
+/* Progress is for eyes. */
+#define REPORT_SECONDS 0.1
+
+static unsigned session_largest_batch(const struct session *s)
+{
+	unsigned commands = s->w->commands ? s->w->commands : 1;
+	unsigned largest = s->w->max_batch ? s->w->max_batch : LARGEST_BATCH;
+
+	if (s->timer.gated && largest > GATED_COMMANDS / commands)
+		largest = GATED_COMMANDS / commands;
+	return largest;
+}
+
+/*
+ * The first operation ever. Never after the gate: a kernel is loaded when it is first launched, and
+ * loading waits for the device, which the closed gate holds.
+ */
+static enum status session_take_first(struct session *s, double *seconds, struct error *err)
+{
+	bool gated = s->timer.gated;
+	enum status status;
+
+	s->timer.gated = false;
+	status = timer_take(&s->timer, 1, seconds, err);
+	s->timer.gated = gated;
+	activity_sampled(s->sampler->activity, 0);
+	s->series->first = status == STATUS_OK ? *seconds : NAN;
+	return status;
+}
+
+double session_preheats(const struct session *s)
+{
+	return s->warm_seconds > 0 ? ceil(s->sampler->rules->preheat_seconds / s->warm_seconds) : 0;
+}
+
+/*
+ * The first guess of the batch comes from a batch of one, which a launch dominates when the
+ * operation is short: so guess again from larger batches.
+ */
+enum status session_warm_up(struct session *s, struct error *err)
+{
+	const struct sampling *rules = s->sampler->rules;
+	unsigned largest = session_largest_batch(s), batch = 1;
+	double seconds;
+	enum status status = session_take_first(s, &seconds, err);
+
+	/* One at least: what the first took says nothing about the batch. */
+	for (int64_t i = 0; i < (rules->warmup ? rules->warmup : 1) && status == STATUS_OK; i++)
+		status = timer_take(&s->timer, 1, &seconds, err);
+	if (s->w->min_batch > 1 && largest > 1 && status == STATUS_OK) {
+		batch = s->w->min_batch < largest ? s->w->min_batch : largest;
+		status = timer_take(&s->timer, batch, &seconds, err);
+	}
+	for (int guess = 0; guess < 4 && status == STATUS_OK && batch < largest; guess++) {
+		double wanted = seconds > 0 ? rules->sample_seconds / seconds * batch : largest;
+
+		if (seconds >= 0.9 * rules->sample_seconds)
+			break;
+		batch = wanted >= largest ? largest : (unsigned)ceil(wanted);
+		status = timer_take(&s->timer, batch, &seconds, err);
+		activity_sampled(s->sampler->activity, 0);
+	}
+	s->series->batch = batch;
+	s->warm_seconds = seconds;
+	return status;
+}
+
+/*
+ * Ten digits are beyond any clock; a double's seventeen only say how it was divided, and make
+ * result files twice as large and as slow to read. Powers of ten up to 22 are exact, so the
+ * quotient is the double nearest to the decimal.
+ */
+static double ten_digits(double seconds)
+{
+	int places = seconds > 0 && isfinite(seconds) ? 9 - (int)floor(log10(seconds)) : -1;
+	double scale;
+
+	if (places < 0 || places > 22)
+		return seconds;
+	scale = pow(10, places);
+	return rint(seconds * scale) / scale;
+}
+
+void series_add(struct series *series, double value)
+{
+	ARRAY_GROW(series->samples, series->count, series->capacity);
+	series->samples[series->count++] = ten_digits(value);
+}
+
+void series_drop_first(struct series *series, size_t count)
+{
+	series->count -= count;
+	series->warmup += count;
+	memmove(series->samples, series->samples + count, series->count * sizeof(double));
+}
+
+/* Rank 0 decides whether to continue: clocks differ, and all ranks must stop at the same sample. */
+bool session_has_enough(struct session *s)
+{
+	struct series *series = s->series;
+	struct stop_decision decision = stop_rule_decide(&s->rule, series->samples, series->count,
+							 clock_seconds() - s->began);
+
+	if (s->sampler->stop && *s->sampler->stop)
+		decision = (struct stop_decision){ .end = true, .reason = STOP_INTERRUPTED };
+	world_broadcast(s->sampler->world, 0, &decision, sizeof(decision));
+	series_drop_first(series, decision.drop);
+	series->stop = decision.reason;
+	series->unsettled = decision.unsettled;
+	return decision.end;
+}
+
+/* The median of n samples costs more than many a sample: never after each of them. */
+static void report_progress(struct session *s)
+{
+	const struct sampler *sampler = s->sampler;
+	double now;
+
+	if (!sampler->progress)
+		return;
+	now = clock_seconds();
+	if (now < s->next_report)
+		return;
+	s->next_report = now + REPORT_SECONDS;
+	sampler->progress(sampler->progress_context, s->series->count,
+			  median_of(s->series->samples, s->series->count), s->rule.half_width);
+}
+
+void session_begin_counting(struct session *s)
+{
+	stop_rule_begin(&s->rule, s->sampler->rules, (size_t)s->w->min_samples);
+	s->began = clock_seconds();
+	s->next_report = s->began + REPORT_SECONDS;
+}
+
+void session_count(struct session *s, double seconds)
+{
+	activity_sampled(s->sampler->activity, 1);
+	series_add(s->series, seconds / s->series->batch);
+	report_progress(s);
+}
+
+enum status session_interrupted(const struct session *s, struct error *err)
+{
+	return error_set(err, STATUS_INTERRUPTED, "interrupted after %zu samples",
+			 s->series->count);
+}
+
+enum status session_open(struct session *s, const struct sampler *sampler,
+			 const struct workload *workload, struct series *series, struct error *err)
+{
+	*s = (struct session){ .sampler = sampler, .w = workload, .series = series };
+	series->batch = 1;
+	series->first = NAN;
+	series->load = sampler->rules->least_seconds > 0;
+	return timer_open(&s->timer, sampler, workload, err);
+}
+
+/* In front of what else is said about the noise. */
+static void note_unsettled(struct statistics *s)
+{
+	char noise[sizeof(s->noise)];
+
+	snprintf(noise, sizeof(noise), "not settled%s%.80s", s->noisy ? ", " : "", s->noise);
+	memcpy(s->noise, noise, sizeof(noise));
+	s->noisy = true;
+}
+
+/* Waves that a limit makes are no noise; a mean that they leave unknown is. */
+static void note_load_mean(struct series *series)
+{
+	struct statistics *s = &series->statistics;
+	double low, high, mean = load_mean(series->samples, series->count, &low, &high);
+
+	if (!(high - mean > noise_limits_default.mad * mean))
+		return;
+	s->noisy = true;
+	snprintf(s->noise, sizeof(s->noise), "mean to %.1f %%", 100 * (high / mean - 1));
+}
+
+void series_finish(struct series *series, double tick)
+{
+	static const struct noise_limits none = { INFINITY, INFINITY, INFINITY };
+
+	statistics_compute(series->samples, series->count, series->batch, tick / series->batch,
+			   series->load ? &none : NULL, &series->statistics);
+	if (series->load)
+		note_load_mean(series);
+	if (series->unsettled)
+		note_unsettled(&series->statistics);
+}
+
+void session_close(struct session *s)
+{
+	timer_close(&s->timer);
+	series_finish(s->series, timer_tick(&s->timer));
+}
 
 /* Ranks look at the stop flag only where they agree about it, a single process here. */
-static enum status preheat(struct session *s, struct error *err)
+static enum status session_preheat(struct session *s, struct error *err)
 {
 	const struct sampler *sampler = s->sampler;
 	double count = session_preheats(s);
@@ -24,21 +402,6 @@ static enum status preheat(struct session *s, struct error *err)
 		activity_sampled(sampler->activity, 0);
 	}
 	return err->status;
-}
-
-static enum status take_all(struct session *s, struct error *err)
-{
-	double seconds;
-
-	session_begin_counting(s);
-	do {
-		enum status status = timer_take(&s->timer, s->series->batch, &seconds, err);
-
-		if (status != STATUS_OK)
-			return status;
-		session_count(s, seconds);
-	} while (!session_has_enough(s));
-	return s->series->stop == STOP_INTERRUPTED ? session_interrupted(s, err) : STATUS_OK;
 }
 
 /* A sample of this length has no share of gaps that counts. */
@@ -58,7 +421,8 @@ static enum status add_work(struct session *s, unsigned batch, struct work_energ
 }
 
 /* Before the window: a batch as long as ENERGY_SAMPLE_SECONDS, the same in all ranks. */
-static enum status choose_energy_batch(struct session *s, unsigned *batch, struct error *err)
+static enum status session_choose_energy_batch(struct session *s, unsigned *batch,
+					       struct error *err)
 {
 	double largest = session_largest_batch(s), wanted, seconds;
 
@@ -103,7 +467,7 @@ static enum status measure_energy(struct session *s, struct error *err)
 	if (!energy || !s->w->has_energy || !(sampler->rules->energy_seconds > 0))
 		return STATUS_OK;
 	*energy = (struct work_energy){ .operations = 0 };
-	if (choose_energy_batch(s, &batch, err) != STATUS_OK)
+	if (session_choose_energy_batch(s, &batch, err) != STATUS_OK)
 		return err->status;
 	if (sampler->energy_begins)
 		sampler->energy_begins(sampler->energy_context);
@@ -142,9 +506,20 @@ enum status sample(const struct sampler *sampler, const struct workload *workloa
 	if (status == STATUS_OK)
 		status = session_warm_up(&s, err);
 	if (status == STATUS_OK)
-		status = preheat(&s, err);
-	if (status == STATUS_OK)
-		status = take_all(&s, err);
+		status = session_preheat(&s, err);
+	session_begin_counting(&s);
+	while (status == STATUS_OK) {
+		double seconds;
+
+		status = timer_take(&s.timer, series->batch, &seconds, err);
+		if (status != STATUS_OK)
+			break;
+		session_count(&s, seconds);
+		if (session_has_enough(&s))
+			break;
+	}
+	if (status == STATUS_OK && series->stop == STOP_INTERRUPTED)
+		status = session_interrupted(&s, err);
 	if (status == STATUS_OK)
 		status = measure_energy(&s, err);
 	session_close(&s);

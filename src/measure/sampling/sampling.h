@@ -112,8 +112,32 @@ enum pace {
 	 * each begins its next sample when it has ended one, and works on untimed when it has
 	 * enough: none rests, as a device under a power limit would be faster after it
 	 */
-	PACE_OWN
+	PACE_FREE_RUNNING
 };
+
+/* Figures that report() has found, in the order in which they are added. */
+struct reported {
+	double *values;
+	size_t count, capacity;
+};
+void reported_add(struct reported *reported, double value);
+
+/*
+ * An operation that is not timed here and reports its own figures: each call carries it out once
+ * and adds one or several.
+ */
+struct reporter {
+	void *state;
+	enum status (*report)(void *state, struct reported *out, struct error *err);
+};
+
+/*
+ * Samples the figures of `reporter` by the sampler's rules: `warmup` calls are not counted, and it
+ * ends after a call. Within one process: the sampler's world is not looked at, and no energy is
+ * measured. Otherwise as sample().
+ */
+enum status sample_reports(const struct sampler *sampler, const struct reporter *reporter,
+			   struct series *series, struct error *err);
 
 /*
  * Samples workloads of different devices at the same time; all work until each has enough. Every
@@ -131,7 +155,7 @@ enum status sample_together(const struct sampler *samplers, const struct workloa
  * pair. A level that both follow, as clocks under a power limit, is not in the ratio. Within one
  * process: the sampler's world is not looked at, and no energy is measured.
  */
-enum status sample_in_turns(const struct sampler *sampler, const struct workload workloads[2],
-			    struct series *const series[3], struct error *err);
+enum status sample_interleaved(const struct sampler *sampler, const struct workload workloads[2],
+			       struct series *const series[3], struct error *err);
 
 #endif

@@ -13,13 +13,13 @@
 /* A sleep may last this much longer, and a device would rest meanwhile. */
 #define OVERSLEPT_SECONDS 100e-6
 
-static bool is_stopped(const struct session *s)
+static bool session_is_stopped(const struct session *s)
 {
 	return s->sampler->stop && *s->sampler->stop;
 }
 
 /* One sample of each: all gates open when the last batch is enqueued. */
-static enum status take_each(struct session *all, size_t n, bool counts, struct error *errs)
+static enum status several_take_each(struct session *all, size_t n, bool counts, struct error *errs)
 {
 	enum status first = STATUS_OK;
 	double seconds;
@@ -50,9 +50,9 @@ static enum status preheat_together(struct session *all, size_t n, struct error 
 	for (size_t i = 0; i < n; i++)
 		rounds = fmax(rounds, session_preheats(&all[i]));
 	for (double i = 0; i < rounds && status == STATUS_OK; i++) {
-		if (is_stopped(&all[0]))
+		if (session_is_stopped(&all[0]))
 			break;
-		status = take_each(all, n, false, errs);
+		status = several_take_each(all, n, false, errs);
 	}
 	return status;
 }
@@ -65,7 +65,7 @@ static bool all_have_enough(struct session *all, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		struct session *s = &all[i];
 
-		if (s->enough && !is_stopped(s))
+		if (s->enough && !session_is_stopped(s))
 			continue;
 		s->enough = session_has_enough(s);
 		every = every && s->enough;
@@ -74,7 +74,7 @@ static bool all_have_enough(struct session *all, size_t n)
 }
 
 /* One that was interrupted is the group's end. */
-static enum status end_of_all(const struct session *all, size_t n, struct error *errs)
+static enum status several_end_of_all(const struct session *all, size_t n, struct error *errs)
 {
 	for (size_t i = 0; i < n; i++)
 		if (all[i].series->stop == STOP_INTERRUPTED)
@@ -91,14 +91,14 @@ static enum status take_all_together(struct session *all, size_t n, struct error
 	for (size_t i = 0; i < n; i++)
 		session_begin_counting(&all[i]);
 	do {
-		status = take_each(all, n, true, errs);
+		status = several_take_each(all, n, true, errs);
 		if (status != STATUS_OK)
 			return status;
 	} while (!all_have_enough(all, n));
-	return end_of_all(all, n, errs);
+	return several_end_of_all(all, n, errs);
 }
 
-static void begin_next(struct session *s, struct error *err)
+static void several_begin_next(struct session *s, struct error *err)
 {
 	timer_begin(&s->timer, s->series->batch, err);
 	timer_release(&s->timer, err);
@@ -129,20 +129,20 @@ static enum status end_sample(struct session *s, struct error *err)
 		return err->status;
 	if (s->preheats > 0) {
 		activity_sampled(s->sampler->activity, 0);
-		s->preheats = is_stopped(s) ? 0 : s->preheats - 1;
+		s->preheats = session_is_stopped(s) ? 0 : s->preheats - 1;
 		if (s->preheats <= 0)
 			session_begin_counting(s);
 		return STATUS_OK;
 	}
 	if (!s->enough)
 		session_count(s, seconds);
-	if (!s->enough || is_stopped(s))
+	if (!s->enough || session_is_stopped(s))
 		s->enough = session_has_enough(s);
 	return STATUS_OK;
 }
 
 /* Ends each sample that has ended by now, and begins its session's next one. */
-static enum status look_round(struct session *all, size_t n, struct error *errs)
+static enum status several_look_round(struct session *all, size_t n, struct error *errs)
 {
 	bool waits = true;
 
@@ -152,7 +152,7 @@ static enum status look_round(struct session *all, size_t n, struct error *errs)
 		waits = false;
 		if (end_sample(&all[i], &errs[i]) != STATUS_OK)
 			return errs[i].status;
-		begin_next(&all[i], &errs[i]);
+		several_begin_next(&all[i], &errs[i]);
 	}
 	if (waits)
 		await_next(all, n);
@@ -170,17 +170,17 @@ static enum status take_all_at_own_pace(struct session *all, size_t n, struct er
 		all[i].preheats = session_preheats(&all[i]);
 		if (!(all[i].preheats > 0))
 			session_begin_counting(&all[i]);
-		begin_next(&all[i], &errs[i]);
+		several_begin_next(&all[i], &errs[i]);
 	}
 	while (status == STATUS_OK && enough < n) {
-		status = look_round(all, n, errs);
+		status = several_look_round(all, n, errs);
 		enough = 0;
 		for (size_t i = 0; i < n; i++)
 			enough += all[i].enough;
 	}
 	for (size_t i = 0; i < n; i++, error_clear(&late))
 		timer_end(&all[i].timer, &unused, &late);
-	return status == STATUS_OK ? end_of_all(all, n, errs) : status;
+	return status == STATUS_OK ? several_end_of_all(all, n, errs) : status;
 }
 
 enum status sample_together(const struct sampler *samplers, const struct workload *workloads,
@@ -201,7 +201,7 @@ enum status sample_together(const struct sampler *samplers, const struct workloa
 		if (status == STATUS_OK)
 			status = session_warm_up(&all[opened], &errs[opened]);
 	}
-	if (status == STATUS_OK && pace == PACE_OWN)
+	if (status == STATUS_OK && pace == PACE_FREE_RUNNING)
 		status = take_all_at_own_pace(all, n, errs);
 	else if (status == STATUS_OK)
 		status = take_all_together(all, n, errs);
@@ -221,7 +221,7 @@ struct turns {
 };
 
 /* One sample of each, in every other round the second one first: no side always follows. */
-static enum status take_turn(struct turns *t, size_t round, bool counts, struct error *err)
+static enum status sample_both_once(struct turns *t, size_t round, bool counts, struct error *err)
 {
 	double seconds[2];
 
@@ -249,7 +249,7 @@ static enum status preheat_in_turns(struct turns *t, struct error *err)
 	double rounds = each > 0 ? ceil(sampler->rules->preheat_seconds / each) : 0;
 
 	for (double i = 0; i < rounds && !(sampler->stop && *sampler->stop); i++)
-		if (take_turn(t, (size_t)i, false, err) != STATUS_OK)
+		if (sample_both_once(t, (size_t)i, false, err) != STATUS_OK)
 			break;
 	return err->status;
 }
@@ -273,7 +273,7 @@ static bool turns_have_enough(struct turns *t)
 	       t->pair[1].series->stop == STOP_INTERRUPTED;
 }
 
-static enum status take_all_in_turns(struct turns *t, struct error *err)
+static enum status several_take_all_in_turns(struct turns *t, struct error *err)
 {
 	const struct workload *w = t->pair[0].w;
 	size_t round = 0;
@@ -282,7 +282,7 @@ static enum status take_all_in_turns(struct turns *t, struct error *err)
 	session_begin_counting(&t->pair[1]);
 	stop_rule_begin(&t->rule, t->pair[0].sampler->rules, (size_t)w->min_samples);
 	do {
-		if (take_turn(t, round++, true, err) != STATUS_OK)
+		if (sample_both_once(t, round++, true, err) != STATUS_OK)
 			return err->status;
 	} while (!turns_have_enough(t));
 	for (size_t i = 0; i < 2; i++)
@@ -291,8 +291,8 @@ static enum status take_all_in_turns(struct turns *t, struct error *err)
 	return STATUS_OK;
 }
 
-enum status sample_in_turns(const struct sampler *sampler, const struct workload workloads[2],
-			    struct series *const series[3], struct error *err)
+enum status sample_interleaved(const struct sampler *sampler, const struct workload workloads[2],
+			       struct series *const series[3], struct error *err)
 {
 	struct world alone = { .size = 1 };
 	struct sampler own = *sampler;
@@ -312,7 +312,7 @@ enum status sample_in_turns(const struct sampler *sampler, const struct workload
 	if (status == STATUS_OK)
 		status = preheat_in_turns(&t, err);
 	if (status == STATUS_OK)
-		status = take_all_in_turns(&t, err);
+		status = several_take_all_in_turns(&t, err);
 	while (opened-- > 0)
 		session_close(&t.pair[opened]);
 	series_finish(t.ratio, 0);

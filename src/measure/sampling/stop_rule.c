@@ -12,7 +12,7 @@
 #define CORRELATION_SUSPECT 0.1
 #define CORRELATION_SAMPLES 80
 
-static void restart(struct stop_rule *rule, double seconds)
+static void stop_rule_restart(struct stop_rule *rule, double seconds)
 {
 	rule->half_width = NAN;
 	rule->earlier_half_width = INFINITY;
@@ -26,15 +26,17 @@ void stop_rule_begin(struct stop_rule *rule, const struct sampling *rules, size_
 	*rule = (struct stop_rule){ .rules = rules, .min_samples = (size_t)rules->min_samples };
 	if (min_samples > rule->min_samples)
 		rule->min_samples = min_samples;
-	restart(rule, 0);
+	stop_rule_restart(rule, 0);
 }
 
 /*
  * Samples that the rules ask for take as long as they need; further ones of the workload are
  * limited.
  */
-static bool enough(const struct stop_rule *rule, size_t n, double seconds)
+static bool stop_rule_enough_samples(const struct stop_rule *rule, size_t n, double seconds)
 {
+	if (seconds < rule->rules->least_seconds)
+		return false;
 	return n >= rule->min_samples ||
 	       (n >= (size_t)rule->rules->min_samples &&
 		seconds - rule->began >= WORKLOAD_PATIENCE * rule->rules->max_seconds);
@@ -69,7 +71,7 @@ static bool all_within(const double *samples, size_t n, double distance)
  * True if the interval's width is reliable: it depends on an autocorrelation that takes many
  * samples to estimate.
  */
-static bool width_is_known(const struct stop_rule *rule, const double *samples, size_t n)
+static bool stop_rule_width_is_known(const struct stop_rule *rule, const double *samples, size_t n)
 {
 	return n >= CORRELATION_SAMPLES ||
 	       correlation_bound(autocorrelation(samples, n), n) <= CORRELATION_SUSPECT ||
@@ -77,21 +79,21 @@ static bool width_is_known(const struct stop_rule *rule, const double *samples, 
 }
 
 /* True if the interval ends the series. */
-static bool interval_ends(struct stop_rule *rule, const double *samples, size_t n,
-			  enum stop_reason *reason)
+static bool stop_rule_interval_ends(struct stop_rule *rule, const double *samples, size_t n,
+				    enum stop_reason *reason)
 {
 	bool drifts;
 
 	rule->half_width = half_width(samples, n, &drifts);
 	*reason = STOP_CONVERGED;
-	if (rule->half_width <= rule->rules->target && width_is_known(rule, samples, n))
+	if (rule->half_width <= rule->rules->target && stop_rule_width_is_known(rule, samples, n))
 		return true;
 	*reason = STOP_STABLE;
 	return no_longer_narrows(rule, n) && !drifts;
 }
 
-static bool limit_ends(const struct stop_rule *rule, size_t n, double seconds,
-		       enum stop_reason *reason)
+static bool stop_rule_limit_ends(const struct stop_rule *rule, size_t n, double seconds,
+				 enum stop_reason *reason)
 {
 	*reason = n >= (size_t)rule->rules->max_samples ? STOP_MAX_SAMPLES : STOP_MAX_TIME;
 	return *reason == STOP_MAX_SAMPLES || seconds - rule->began >= rule->rules->max_seconds;
@@ -108,23 +110,23 @@ struct stop_decision stop_rule_decide(struct stop_rule *rule, const double *samp
 	struct stop_decision decision = { 0 };
 	bool doubled = n >= rule->next_doubling;
 
-	if (!enough(rule, n, seconds))
+	if (!stop_rule_enough_samples(rule, n, seconds))
 		return decision;
 	/*
 	 * Sorting after every sample would cost more than many a sample: look again after 5 % more.
 	 */
 	if (n >= rule->next_look) {
 		rule->next_look = n + 1 + n / 20;
-		decision.end = interval_ends(rule, samples, n, &decision.reason);
+		decision.end = stop_rule_interval_ends(rule, samples, n, &decision.reason);
 	}
 	if (!decision.end)
-		decision.end = limit_ends(rule, n, seconds, &decision.reason);
-	if ((decision.end || (doubled && may_settle(rule, seconds))) &&
+		decision.end = stop_rule_limit_ends(rule, n, seconds, &decision.reason);
+	if (!rule->rules->may_drift && (decision.end || (doubled && may_settle(rule, seconds))) &&
 	    settling_drifts(samples, n, rule->rules->target)) {
 		decision.unsettled = decision.end;
 		if (may_settle(rule, seconds)) {
 			decision = (struct stop_decision){ .drop = n / 2 };
-			restart(rule, seconds);
+			stop_rule_restart(rule, seconds);
 		}
 	}
 	return decision;

@@ -2,7 +2,7 @@
  * When a series ends, and which of its samples are warm-up. Knows no clock and no device:
  * simulations ask it too (tests/bench/bench_coverage.c, tests/unit/measure/test_stop_rule.c).
  *
- * A series ends after at least min_samples when
+ * A series ends after at least min_samples and least_seconds when
  * - the median's 95 % interval is narrower than the target (STOP_CONVERGED); a series whose samples
  *   may depend on each other (correlation_bound() > 0.1) has at least 80 samples before that,
  *   because fewer do not determine by how much. Samples that are all within a quarter of the target

@@ -5,7 +5,7 @@
 /* Reading links takes at most 1/LINK_SHARE of a worker's time. */
 #define LINK_SHARE 20
 
-static void ask(struct device *device, struct telemetry *out)
+static void telemetry_read_or_unknown(struct device *device, struct telemetry *out)
 {
 	struct error ignored = ERROR_NONE;
 
@@ -15,17 +15,17 @@ static void ask(struct device *device, struct telemetry *out)
 
 void condition_before(struct device *device, struct case_result *result)
 {
-	ask(device, &result->before);
+	telemetry_read_or_unknown(device, &result->before);
 }
 
 /* -1 where one of the two is unknown, or the counter was reset in between. */
-static int64_t difference(int64_t before, int64_t after)
+static int64_t counter_difference(int64_t before, int64_t after)
 {
 	return before >= 0 && after >= before ? after - before : -1;
 }
 
-static void read_links(struct device *device, struct link_watch *watch, struct link_poll *poll,
-		       struct case_result *result)
+static void condition_read_links(struct device *device, struct link_watch *watch,
+				 struct link_poll *poll, struct case_result *result)
 {
 	struct error ignored = ERROR_NONE;
 	double start = clock_seconds(), end;
@@ -37,7 +37,7 @@ static void read_links(struct device *device, struct link_watch *watch, struct l
 	poll->next = end + LINK_SHARE * (end - start);
 	result->after.nvlink_errors = errors;
 	if (watch->read)
-		result->during.nvlink_errors = difference(watch->errors, errors);
+		result->during.nvlink_errors = counter_difference(watch->errors, errors);
 	*watch = (struct link_watch){ true, errors };
 }
 
@@ -47,10 +47,10 @@ void condition_after(struct device *device, struct link_watch *watch, struct lin
 	const struct telemetry *a = &result->before, *b = &result->after;
 	struct telemetry_during *during = &result->during;
 
-	ask(device, &result->after);
-	during->ecc_corrected = difference(a->ecc_corrected, b->ecc_corrected);
-	during->ecc_uncorrected = difference(a->ecc_uncorrected, b->ecc_uncorrected);
-	during->pcie_replays = difference(a->pcie_replays, b->pcie_replays);
+	telemetry_read_or_unknown(device, &result->after);
+	during->ecc_corrected = counter_difference(a->ecc_corrected, b->ecc_corrected);
+	during->ecc_uncorrected = counter_difference(a->ecc_uncorrected, b->ecc_uncorrected);
+	during->pcie_replays = counter_difference(a->pcie_replays, b->pcie_replays);
 	if (device)
-		read_links(device, watch, poll, result);
+		condition_read_links(device, watch, poll, result);
 }

@@ -23,6 +23,9 @@
  */
 #define WATCH_INTERVAL_SECONDS 0.005
 #define WATCHED_UPDATES_SECOND 50
+/* Least error of a window below SHORT_WINDOW_SECONDS, as measured. */
+#define SHORT_WINDOW_SECONDS 2
+#define SHORT_WINDOW_ERROR 0.035
 
 /* Power of one device; written by the poller's thread. */
 struct power {
@@ -43,7 +46,8 @@ struct updates {
 	double before;         /* joules at the beginning of the window */
 	size_t count;          /* since then */
 	struct update first, last, previous;
-	double most; /* the greatest W between two that their times leave no doubt of */
+	double most;    /* the greatest W between two that their times leave no doubt of */
+	double longest; /* s between two */
 };
 
 /* The updates around the end of the window, the latest reading. */
@@ -91,7 +95,7 @@ void energy_window_unknown(struct energy_window *w, const char *why)
 	snprintf(w->why, sizeof(w->why), "%s", why);
 }
 
-static void add_power(void *context, const struct telemetry *t)
+static void energy_add_power(void *context, const struct telemetry *t)
 {
 	struct power *p = context;
 
@@ -109,17 +113,19 @@ static bool is_watched(const struct gauge *g)
 }
 
 /* W that the times of both leave no doubt of. */
-static double power_at_least(const struct update *from, const struct update *to)
+static double energy_power_at_least(const struct update *from, const struct update *to)
 {
 	return (to->joules - from->joules) / (to->time - from->time + from->open + to->open);
 }
 
-static void add_update(struct gauge *g, struct update now)
+static void energy_add_update(struct gauge *g, struct update now)
 {
 	struct updates *u = &g->updates;
 
-	if (u->count > 0)
-		u->most = fmax(u->most, power_at_least(&u->last, &now));
+	if (u->count > 0) {
+		u->most = fmax(u->most, energy_power_at_least(&u->last, &now));
+		u->longest = fmax(u->longest, now.time - u->last.time);
+	}
 	u->previous = u->last;
 	u->last = now;
 	if (u->count++ == 0)
@@ -129,7 +135,7 @@ static void add_update(struct gauge *g, struct update now)
 }
 
 /* On the poller's thread: has the counter changed since the look before? */
-static void look_for_update(void *context)
+static void energy_look_for_update(void *context)
 {
 	struct gauge *g = context;
 	struct updates *u = &g->updates;
@@ -141,19 +147,19 @@ static void look_for_update(void *context)
 		return;
 	ended = clock_seconds();
 	if (now.joules > u->joules)
-		add_update(g, (struct update){ .joules = now.joules,
-					       .time = (u->looked + ended) / 2,
-					       .open = (ended - u->looked) / 2 });
+		energy_add_update(g, (struct update){ .joules = now.joules,
+						      .time = (u->looked + ended) / 2,
+						      .open = (ended - u->looked) / 2 });
 	u->joules = now.joules;
 	u->looked = began;
 }
 
 /* `looked`: when the reading of `latest` began. */
-static void watch_counter(struct gauge *g, double looked)
+static void energy_watch_counter(struct gauge *g, double looked)
 {
 	const struct telemetry_poller_options options = {
 		.interval_seconds = WATCH_INTERVAL_SECONDS,
-		.look = look_for_update,
+		.look = energy_look_for_update,
 		.context = g,
 	};
 
@@ -165,11 +171,11 @@ static void watch_counter(struct gauge *g, double looked)
 	telemetry_poller_switch(g->poller, true);
 }
 
-static void start_power(struct gauge *g)
+static void energy_start_power(struct gauge *g)
 {
 	const struct telemetry_poller_options options = {
 		.interval_seconds = POWER_INTERVAL_SECONDS,
-		.add = add_power,
+		.add = energy_add_power,
 		.context = &g->power,
 	};
 	struct telemetry now;
@@ -183,7 +189,7 @@ static void start_power(struct gauge *g)
 }
 
 /* Joules of a device without a counter, `seconds` after the beginning. */
-static void read_power(struct gauge *g, double seconds)
+static void energy_read_power(struct gauge *g, double seconds)
 {
 	const struct power *p = &g->power;
 
@@ -194,7 +200,7 @@ static void read_power(struct gauge *g, double seconds)
 }
 
 /* The counter's difference lacks an update at most at either end. */
-static void read_counter(struct gauge *g, double seconds)
+static void energy_read_counter(struct gauge *g, double seconds)
 {
 	g->last = g->latest.joules - g->first;
 	g->error = g->latest.update_seconds / seconds;
@@ -208,7 +214,7 @@ struct part {
 	double low, high;
 };
 
-static struct part part_of(double joules, double inside, double outside, double most)
+static struct part energy_part_of(double joules, double inside, double outside, double most)
 {
 	double low = fmax(0, joules - fmax(0, outside) * most);
 	double high = fmin(joules, fmax(0, inside) * most);
@@ -217,11 +223,11 @@ static struct part part_of(double joules, double inside, double outside, double 
 }
 
 /* As energy_meter.h says it, where updates were seen in and after most of the window. */
-static void bound_counter(struct gauge *g, double began, double ended)
+static void energy_bound_counter(struct gauge *g, double began, double ended)
 {
 	const struct update *first = &g->updates.first, *last = &g->ending.last,
 			    *after = &g->ending.after;
-	double between, most, update = g->latest.update_seconds, low, high;
+	double between, most, update = g->latest.update_seconds, low, high, late;
 	double inside = first->time - began, begun = first->joules - g->updates.before;
 	struct part head, tail;
 
@@ -231,21 +237,25 @@ static void bound_counter(struct gauge *g, double began, double ended)
 	if (!(2 * between > ended - began))
 		return;
 	most = fmax(g->ending.most, (last->joules - first->joules) / between);
-	most = fmax(most, power_at_least(last, after));
+	most = fmax(most, energy_power_at_least(last, after));
 	most = fmax(most, begun / (fmax(update, inside) + 2 * first->open));
 	/* An update of more joules than that took longer than the longest. */
 	update = fmax(update, begun / most);
-	head = part_of(begun, inside + first->open, update - inside + first->open, most);
-	tail = part_of(after->joules - last->joules, ended - last->time + last->open,
-		       after->time - ended + after->open, most);
+	head = energy_part_of(begun, inside + first->open, update - inside + first->open, most);
+	tail = energy_part_of(after->joules - last->joules, ended - last->time + last->open,
+			      after->time - ended + after->open, most);
 	low = last->joules - first->joules + head.low + tail.low;
 	high = last->joules - first->joules + head.high + tail.high;
 	g->last = (low + high) / 2;
-	g->error = (high - low) / (high + low);
+	/* A look may be late, and an update later than any that was seen. */
+	late = WATCH_INTERVAL_SECONDS + fmax(0, g->updates.longest - g->latest.update_seconds);
+	g->error = (high - low) / (high + low) + late * most / g->last;
+	if (ended - began < SHORT_WINDOW_SECONDS)
+		g->error = fmax(g->error, SHORT_WINDOW_ERROR);
 }
 
 /* The window leaves out what other devices took to open. */
-static void begin_window(struct gauge *g)
+static void energy_begin_window(struct gauge *g)
 {
 	telemetry_poller_lock(g->poller);
 	g->updates.before = g->updates.joules;
@@ -270,21 +280,21 @@ struct energy_meter *energy_meter_begin(struct device *const *devices, size_t co
 		g->counts = backend_energy(g->device, &g->latest, &none) == STATUS_OK;
 		g->first = g->latest.joules;
 		if (g->counts)
-			watch_counter(g, looked);
+			energy_watch_counter(g, looked);
 		else
-			start_power(g);
+			energy_start_power(g);
 		if (!g->counts && !g->poller && m->err.status == STATUS_OK)
 			m->err = none;
 	}
 	m->began = m->ended = clock_seconds();
 	for (size_t i = 0; i < count; i++)
 		if (is_watched(&m->gauges[i]))
-			begin_window(&m->gauges[i]);
+			energy_begin_window(&m->gauges[i]);
 	return m;
 }
 
 /* An update that came after `ended` is the first one after the window. */
-static void end_window(struct gauge *g, double ended)
+static void energy_end_window(struct gauge *g, double ended)
 {
 	struct updates *u = &g->updates;
 	bool late;
@@ -305,15 +315,15 @@ void energy_meter_read(struct energy_meter *m)
 
 	for (size_t i = 0; i < m->count; i++)
 		if (is_watched(&m->gauges[i]))
-			end_window(&m->gauges[i], now);
+			energy_end_window(&m->gauges[i], now);
 
 	for (size_t i = 0; i < m->count; i++) {
 		struct gauge *g = &m->gauges[i];
 
 		if (g->counts && backend_energy(g->device, &g->latest, &m->err) == STATUS_OK)
-			read_counter(g, now - m->began);
+			energy_read_counter(g, now - m->began);
 		else if (!g->counts && g->poller)
-			read_power(g, now - m->began);
+			energy_read_power(g, now - m->began);
 	}
 	m->ended = now;
 }
@@ -330,7 +340,7 @@ double energy_meter_after_seconds(const struct energy_meter *m)
 }
 
 /* Waits for the first update after the window; a counter that stands still has none. */
-static void settle(struct energy_meter *m, struct gauge *g)
+static void gauge_wait_for_update(struct energy_meter *m, struct gauge *g)
 {
 	double deadline = clock_seconds() + 2 * g->latest.update_seconds;
 	bool seen = !is_watched(g);
@@ -340,7 +350,7 @@ static void settle(struct energy_meter *m, struct gauge *g)
 		seen = g->ending.count == 0 || g->ending.after.time > 0 ||
 		       clock_seconds() > deadline;
 		if (seen)
-			bound_counter(g, m->began, m->ended);
+			energy_bound_counter(g, m->began, m->ended);
 		telemetry_poller_unlock(g->poller);
 		if (!seen)
 			clock_sleep(WATCH_INTERVAL_SECONDS);
@@ -348,7 +358,7 @@ static void settle(struct energy_meter *m, struct gauge *g)
 }
 
 /* True if a device before it has the same counter. */
-static bool is_shared(const struct energy_meter *m, size_t i)
+static bool energy_is_shared(const struct energy_meter *m, size_t i)
 {
 	for (size_t before = 0; before < i; before++)
 		if (m->gauges[i].counts && m->gauges[before].counts &&
@@ -370,7 +380,7 @@ static void add_gauge(struct share *s, const struct gauge *g)
 		 g->counts ? g->latest.source : "power read every 20 ms");
 }
 
-static struct share share_of(const struct energy_meter *m)
+static struct share energy_share_of_rank(const struct energy_meter *m)
 {
 	double unix_offset = clock_unix_seconds() - clock_seconds();
 	struct share s = { .seconds = m->ended - m->began,
@@ -387,16 +397,16 @@ static struct share share_of(const struct energy_meter *m)
 	if (m->err.status != STATUS_OK)
 		snprintf(s.why, sizeof(s.why), "%.150s", m->err.message);
 	else if (!(s.seconds > 0))
-		snprintf(s.why, sizeof(s.why), "nothing was measured long enough");
+		snprintf(s.why, sizeof(s.why), "no measurement was long enough");
 	for (size_t i = 0; i < m->count && !*s.why; i++)
-		if (!is_shared(m, i))
+		if (!energy_is_shared(m, i))
 			add_gauge(&s, &m->gauges[i]);
 	if (!*s.why && !(s.joules > 0))
 		snprintf(s.why, sizeof(s.why), "%s did not change in %.3g s", s.source, s.seconds);
 	return s;
 }
 
-static bool known_before(const struct share *all, int rank)
+static bool energy_known_before(const struct share *all, int rank)
 {
 	for (int r = 0; r < rank; r++)
 		if (strcmp(all[r].domain, all[rank].domain) == 0)
@@ -404,7 +414,7 @@ static bool known_before(const struct share *all, int rank)
 	return false;
 }
 
-static void add_shares(struct energy_window *out, const struct share *all, int ranks)
+static void energy_add_shares(struct energy_window *out, const struct share *all, int ranks)
 {
 	int devices = 0;
 
@@ -417,7 +427,7 @@ static void add_shares(struct energy_window *out, const struct share *all, int r
 			energy_window_unknown(out, all[r].why);
 			return;
 		}
-		if (known_before(all, r))
+		if (energy_known_before(all, r))
 			continue;
 		out->joules += all[r].joules;
 		out->watts += all[r].watts;
@@ -439,13 +449,13 @@ void energy_meter_end(struct energy_meter *m, struct world *world, struct energy
 	struct share mine;
 
 	for (size_t i = 0; i < m->count; i++)
-		settle(m, &m->gauges[i]);
+		gauge_wait_for_update(m, &m->gauges[i]);
 	memset(&mine, 0, sizeof(mine));
-	mine = share_of(m);
+	mine = energy_share_of_rank(m);
 	all[0] = mine;
 	if (ranks > 1)
 		world_gather(world, &mine, all, sizeof(mine));
-	add_shares(out, all, ranks);
+	energy_add_shares(out, all, ranks);
 	for (size_t i = 0; i < m->count; i++)
 		telemetry_poller_close(m->gauges[i].poller);
 	free(m->gauges);

@@ -13,7 +13,9 @@
  * the middle of both sums, its error half of their distance. At steady power U is (in + out) P, and
  * the times alone are left open; where power rises or falls within an update, U is less, and the
  * error has what that may hide. Power that swings within an update higher than P is not seen. The
- * update before the window is as long as the longest (struct energy).
+ * update before the window is as long as the longest (struct energy). The error also has one look's
+ * time, and by how much the longest update seen is above that, at P each; it is 3.5 % or more of a
+ * window below two seconds.
  */
 #ifndef GPUPROOF_MEASURE_TELEMETRY_ENERGY_METER_H
 #define GPUPROOF_MEASURE_TELEMETRY_ENERGY_METER_H

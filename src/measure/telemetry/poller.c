@@ -36,7 +36,7 @@ static bool sleep_for(struct telemetry_poller *p, double seconds)
 }
 
 /* Reads the device, unlocked; or looks, locked. */
-static void take(struct telemetry_poller *p)
+static void poller_take_reading(struct telemetry_poller *p)
 {
 	struct error ignored = ERROR_NONE;
 	unsigned turn = p->turn;
@@ -68,14 +68,14 @@ static void *poll_device(void *context)
 		if (sleep_for(p, read_in == p->turn ? p->options.interval_seconds
 						    : p->options.first_seconds)) {
 			read_in = p->turn;
-			take(p);
+			poller_take_reading(p);
 		}
 	}
 	pthread_mutex_unlock(&p->lock);
 	return NULL;
 }
 
-static void release(struct telemetry_poller *p)
+static void poller_release(struct telemetry_poller *p)
 {
 	pthread_cond_destroy(&p->changed);
 	pthread_mutex_destroy(&p->lock);
@@ -99,9 +99,9 @@ struct telemetry_poller *telemetry_poller_open(struct device *device,
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&p->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
-	if (thread_start(&p->thread, poll_device, p) == 0)
+	if (parallel_thread_start(&p->thread, poll_device, p) == 0)
 		return p;
-	release(p);
+	poller_release(p);
 	return NULL;
 }
 
@@ -114,7 +114,7 @@ void telemetry_poller_close(struct telemetry_poller *p)
 	pthread_cond_signal(&p->changed);
 	pthread_mutex_unlock(&p->lock);
 	pthread_join(p->thread, NULL);
-	release(p);
+	poller_release(p);
 }
 
 void telemetry_poller_lock(struct telemetry_poller *p)

@@ -15,7 +15,7 @@
 
 enum quantity { SM_CLOCK, MEMORY_CLOCK, POWER, TEMPERATURE, QUANTITIES };
 
-struct readings {
+struct window_readings {
 	double *values; /* NaN where unknown */
 	size_t count, capacity;
 };
@@ -23,19 +23,19 @@ struct readings {
 struct telemetry_window {
 	double interval;
 	struct telemetry_poller *poller; /* its lock guards everything below */
-	struct readings readings[QUANTITIES];
+	struct window_readings readings[QUANTITIES];
 	int64_t reasons; /* all, ORed; -1: unknown */
 	size_t throttled, begun_readings, begun_throttled;
 };
 
-static void add(void *context, const struct telemetry *t)
+static void telemetry_window_add_reading(void *context, const struct telemetry *t)
 {
 	struct telemetry_window *w = context;
 	const double values[QUANTITIES] = { t->sm_clock_hz, t->memory_clock_hz, t->power_watts,
 					    t->temperature_celsius };
 
 	for (size_t i = 0; i < QUANTITIES; i++) {
-		struct readings *r = &w->readings[i];
+		struct window_readings *r = &w->readings[i];
 
 		ARRAY_GROW(r->values, r->count, r->capacity);
 		r->values[r->count++] = values[i];
@@ -52,7 +52,7 @@ struct telemetry_window *telemetry_window_open(struct device *device, double int
 	const struct telemetry_poller_options options = {
 		.first_seconds = FIRST_SHARE * interval_seconds,
 		.interval_seconds = interval_seconds,
-		.add = add,
+		.add = telemetry_window_add_reading,
 		.context = w,
 	};
 
@@ -95,7 +95,7 @@ void telemetry_window_end(struct telemetry_window *w, size_t *readings, size_t *
 }
 
 /* Over the known readings. */
-static struct telemetry_span span_of(const struct readings *r)
+static struct telemetry_span telemetry_span_of(const struct window_readings *r)
 {
 	struct telemetry_span span = { (double)NAN, (double)NAN, (double)NAN };
 	double *known = xcalloc(r->count + 1, sizeof(*known));
@@ -125,9 +125,9 @@ void telemetry_window_summary(struct telemetry_window *w, struct telemetry_durin
 	out->interval = w->interval;
 	out->throttled = w->throttled;
 	out->throttle_reasons = w->reasons;
-	out->sm_clock_hz = span_of(&w->readings[SM_CLOCK]);
-	out->memory_clock_hz = span_of(&w->readings[MEMORY_CLOCK]);
-	out->power_watts = span_of(&w->readings[POWER]);
-	out->temperature_celsius = span_of(&w->readings[TEMPERATURE]);
+	out->sm_clock_hz = telemetry_span_of(&w->readings[SM_CLOCK]);
+	out->memory_clock_hz = telemetry_span_of(&w->readings[MEMORY_CLOCK]);
+	out->power_watts = telemetry_span_of(&w->readings[POWER]);
+	out->temperature_celsius = telemetry_span_of(&w->readings[TEMPERATURE]);
 	telemetry_poller_unlock(w->poller);
 }

@@ -62,7 +62,7 @@ struct watch_recorder {
 };
 
 /* The one that `seconds` belongs to, and those before it. */
-static struct interval *interval_at(struct watch_recorder *r, double seconds)
+static struct interval *watch_interval_at(struct watch_recorder *r, double seconds)
 {
 	size_t index = seconds > 0 ? (size_t)(seconds / r->interval_seconds) : 0;
 
@@ -76,7 +76,7 @@ static struct interval *interval_at(struct watch_recorder *r, double seconds)
 	return &r->intervals[index];
 }
 
-static void add_reading(struct interval *i, enum quantity q, double value)
+static void watch_add_reading(struct interval *i, enum quantity q, double value)
 {
 	if (isnan(value))
 		return;
@@ -86,27 +86,27 @@ static void add_reading(struct interval *i, enum quantity q, double value)
 	i->n[q]++;
 }
 
-static void set_last(struct interval *i, enum quantity q, int64_t value)
+static void watch_set_last(struct interval *i, enum quantity q, int64_t value)
 {
 	if (value >= 0)
 		i->last[q] = (double)value;
 }
 
-static void add_readings(void *context, const struct telemetry *t)
+static void watch_add_readings(void *context, const struct telemetry *t)
 {
 	struct watch_recorder *r = context;
-	struct interval *i = interval_at(r, clock_seconds() - r->began);
+	struct interval *i = watch_interval_at(r, clock_seconds() - r->began);
 	int64_t before = isnan(i->last[THROTTLE_REASONS]) ? 0 : (int64_t)i->last[THROTTLE_REASONS];
 
 	r->readings++;
-	add_reading(i, SM_CLOCK, t->sm_clock_hz);
-	add_reading(i, MEMORY_CLOCK, t->memory_clock_hz);
-	add_reading(i, POWER, t->power_watts);
-	add_reading(i, TEMPERATURE, t->temperature_celsius);
+	watch_add_reading(i, SM_CLOCK, t->sm_clock_hz);
+	watch_add_reading(i, MEMORY_CLOCK, t->memory_clock_hz);
+	watch_add_reading(i, POWER, t->power_watts);
+	watch_add_reading(i, TEMPERATURE, t->temperature_celsius);
 	if (t->throttle_reasons < 0)
 		return;
-	add_reading(i, THROTTLED, (t->throttle_reasons & THROTTLE_SLOWS) != 0);
-	set_last(i, THROTTLE_REASONS, before | t->throttle_reasons);
+	watch_add_reading(i, THROTTLED, (t->throttle_reasons & THROTTLE_SLOWS) != 0);
+	watch_set_last(i, THROTTLE_REASONS, before | t->throttle_reasons);
 }
 
 void watch_hand_over(struct watch_recorder *r, const struct telemetry *now)
@@ -116,14 +116,14 @@ void watch_hand_over(struct watch_recorder *r, const struct telemetry *now)
 	if (!r)
 		return;
 	telemetry_poller_lock(r->poller);
-	i = interval_at(r, clock_seconds() - r->began);
-	set_last(i, ECC_CORRECTED, now->ecc_corrected);
-	set_last(i, ECC_UNCORRECTED, now->ecc_uncorrected);
-	set_last(i, XID_ERRORS, now->xid_errors);
-	set_last(i, PCIE_GENERATION, now->pcie_generation);
-	set_last(i, PCIE_WIDTH, now->pcie_width);
-	set_last(i, PCIE_REPLAYS, now->pcie_replays);
-	set_last(i, NVLINK_ERRORS, now->nvlink_errors);
+	i = watch_interval_at(r, clock_seconds() - r->began);
+	watch_set_last(i, ECC_CORRECTED, now->ecc_corrected);
+	watch_set_last(i, ECC_UNCORRECTED, now->ecc_uncorrected);
+	watch_set_last(i, XID_ERRORS, now->xid_errors);
+	watch_set_last(i, PCIE_GENERATION, now->pcie_generation);
+	watch_set_last(i, PCIE_WIDTH, now->pcie_width);
+	watch_set_last(i, PCIE_REPLAYS, now->pcie_replays);
+	watch_set_last(i, NVLINK_ERRORS, now->nvlink_errors);
 	telemetry_poller_unlock(r->poller);
 }
 
@@ -133,7 +133,7 @@ struct watch_recorder *watch_begin(struct device *device, double reading_seconds
 	struct watch_recorder *r = xcalloc(1, sizeof(*r));
 	const struct telemetry_poller_options options = {
 		.interval_seconds = reading_seconds,
-		.add = add_readings,
+		.add = watch_add_readings,
 		.context = r,
 	};
 
@@ -146,7 +146,7 @@ struct watch_recorder *watch_begin(struct device *device, double reading_seconds
 }
 
 /* One array of a quantity over all intervals; none where every value is unknown. */
-static void add_values(const double *values, size_t count, double **out, size_t *out_count)
+static void watch_add_values(const double *values, size_t count, double **out, size_t *out_count)
 {
 	bool known = false;
 
@@ -160,7 +160,7 @@ static void add_values(const double *values, size_t count, double **out, size_t 
 }
 
 /* min, mean and max of all quantities in order, `count` values each. */
-static double *matrix_of(const struct watch_recorder *r)
+static double *watch_matrix_of(const struct watch_recorder *r)
 {
 	double *matrix = xcalloc(3 * QUANTITIES * (r->count + 1), sizeof(*matrix)), *at = matrix;
 
@@ -182,17 +182,17 @@ static double *matrix_of(const struct watch_recorder *r)
 	return matrix;
 }
 
-static void fill(struct watch *out, const double *matrix, size_t count)
+static void watch_fill_quantities(struct watch *out, const double *matrix, size_t count)
 {
 	for (size_t q = 0; q < QUANTITIES; q++) {
 		struct time_quantity t = { 0 };
 
 		if (q != THROTTLED) { /* yes or no: how often is all there is to say */
-			add_values(matrix + 3 * q * count, count, &t.lowest, &t.lowest_count);
-			add_values(matrix + (3 * q + 2) * count, count, &t.highest,
-				   &t.highest_count);
+			watch_add_values(matrix + 3 * q * count, count, &t.lowest, &t.lowest_count);
+			watch_add_values(matrix + (3 * q + 2) * count, count, &t.highest,
+					 &t.highest_count);
 		}
-		add_values(matrix + (3 * q + 1) * count, count, &t.mean, &t.mean_count);
+		watch_add_values(matrix + (3 * q + 1) * count, count, &t.mean, &t.mean_count);
 		if (!t.lowest_count && !t.mean_count && !t.highest_count)
 			continue;
 		t.name = xstrdup(names[q].name);
@@ -234,19 +234,19 @@ void watch_end(struct watch_recorder *r, struct watch *out)
 	if (!r)
 		return;
 	telemetry_poller_close(r->poller);
-	matrix = matrix_of(r);
+	matrix = watch_matrix_of(r);
 	out->device = xstrdup(r->device->info.id);
 	out->uuid = xstrdup(r->device->info.uuid);
 	out->interval = r->interval_seconds;
 	out->readings = r->readings;
-	fill(out, matrix, r->count);
+	watch_fill_quantities(out, matrix, r->count);
 	free(matrix);
 	free(r->intervals);
 	free(r);
 }
 
 /* As JSON, which knows how to write and read all of it. */
-static char *to_text(struct watch *mine, size_t *length)
+static char *watch_to_text(struct watch *mine, size_t *length)
 {
 	struct case_result carrier;
 	char *text;
@@ -259,7 +259,7 @@ static char *to_text(struct watch *mine, size_t *length)
 	return text;
 }
 
-static void take_text(const char *text, size_t length, struct case_result *result)
+static void watch_take_text(const char *text, size_t length, struct case_result *result)
 {
 	struct error ignored = ERROR_NONE;
 	struct case_result carrier;
@@ -277,7 +277,7 @@ static void take_text(const char *text, size_t length, struct case_result *resul
 void watch_gather(struct world *world, struct watch *mine, struct case_result *result)
 {
 	size_t own_length;
-	char *own_text = to_text(mine, &own_length);
+	char *own_text = watch_to_text(mine, &own_length);
 
 	for (int rank = 0; rank < world->size; rank++) {
 		size_t length = own_length;
@@ -289,7 +289,7 @@ void watch_gather(struct world *world, struct watch *mine, struct case_result *r
 			memcpy(text, own_text, length);
 		world_broadcast_long(world, rank, text, length);
 		if (world->rank == 0)
-			take_text(text, length, result);
+			watch_take_text(text, length, result);
 		free(text);
 	}
 	free(own_text);

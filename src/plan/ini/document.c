@@ -17,7 +17,7 @@ void document_init(struct document *d, const struct suite *const *suites)
 	d->suites = suites;
 }
 
-static void section_release(struct document_section *section)
+void document_section_release(struct document_section *section)
 {
 	for (size_t i = 0; i < section->count; i++) {
 		free(section->entries[i].key);
@@ -34,7 +34,7 @@ void document_release(struct document *d)
 	for (size_t i = 0; i < d->file_count; i++)
 		free(d->files[i].name);
 	for (size_t i = 0; i < d->section_count; i++)
-		section_release(&d->sections[i]);
+		document_section_release(&d->sections[i]);
 	for (size_t i = 0; i < d->problem_count; i++)
 		free(d->problems[i].message);
 	free(d->files);
@@ -54,6 +54,16 @@ char *document_printable(const char *name)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f || (!utf8 && (unsigned char)*p >= 0x80))
 			*p = '?';
 	return copy;
+}
+
+char *document_path(const struct document *d, struct ini_place place, const char *path)
+{
+	const struct document_file *file = &d->files[place.file];
+	const char *slash = strrchr(file->name, '/');
+
+	if (!slash || file->command_line || file->embedded || d->written || *path == '/')
+		return xstrdup(path);
+	return xasprintf("%.*s/%s", (int)(slash - file->name), file->name, path);
 }
 
 size_t document_add_file(struct document *d, const char *name)
@@ -115,7 +125,7 @@ void section_add_entry(struct document_section *section, const char *key, char *
 }
 
 /* Once per document; none for what a program wrote. */
-static void add_note(struct document *d, struct ini_place place, const char *note)
+static void document_add_note(struct document *d, struct ini_place place, const char *note)
 {
 	if (d->written || (d->notes.data && strstr(d->notes.data, note)))
 		return;
@@ -129,13 +139,13 @@ const char *document_key(struct document *d, const char *kind, const char *key,
 			 struct ini_place place)
 {
 	const char *current =
-		current_name(NAME_KEY, strcmp(kind, "defaults") == 0 ? "suite" : kind, key);
+		former_name_current(NAME_KEY, strcmp(kind, "defaults") == 0 ? "suite" : kind, key);
 	char *note;
 
 	if (current == key)
 		return current;
 	note = xasprintf(": note: the key %s is now called %s; both are read\n", key, current);
-	add_note(d, place, note);
+	document_add_note(d, place, note);
 	free(note);
 	return current;
 }
@@ -145,10 +155,10 @@ bool document_retired_key(struct document *d, const char *suite, const char *key
 {
 	char *note;
 
-	if (!is_retired_key(suite, key))
+	if (!former_key_is_retired(suite, key))
 		return false;
-	note = xasprintf(": note: the key %s has no effect any more\n", key);
-	add_note(d, place, note);
+	note = xasprintf(": note: the key %s no longer has an effect\n", key);
+	document_add_note(d, place, note);
 	free(note);
 	return true;
 }
@@ -176,7 +186,7 @@ void document_problem(struct document *d, struct ini_place place, const char *fo
 	d->problems[d->problem_count++] = problem;
 }
 
-static int by_place(const void *a, const void *b)
+static int document_by_place(const void *a, const void *b)
 {
 	const struct problem *p = a, *q = b;
 
@@ -190,7 +200,7 @@ static int by_place(const void *a, const void *b)
 void document_problems(struct document *d, struct text *out)
 {
 	if (d->problem_count)
-		qsort(d->problems, d->problem_count, sizeof(*d->problems), by_place);
+		qsort(d->problems, d->problem_count, sizeof(*d->problems), document_by_place);
 	for (size_t i = 0; i < d->problem_count && i < MAX_PROBLEMS_SHOWN; i++) {
 		const struct problem *p = &d->problems[i];
 

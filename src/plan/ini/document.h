@@ -15,6 +15,8 @@
 #include "base/error.h"
 #include "base/text.h"
 
+struct presentation;
+struct section_kind;
 struct suite;
 
 /* A location: an index into document->files and a line (0: the file as a whole). */
@@ -41,6 +43,8 @@ struct entry {
 struct document_section {
 	char *kind, *name, *label; /* see struct section */
 	struct ini_place place;
+	/* a copy of its suite that it alone has (plan/suites/suite_set.h); NULL: there is none */
+	const struct suite *suite;
 	struct entry *entries;
 	size_t count, capacity;
 	bool full; /* further keys are dropped; reported */
@@ -62,6 +66,7 @@ struct problem {
 
 struct document {
 	const struct suite *const *suites; /* those that exist, NULL-terminated */
+	const struct section_kind *kinds;  /* of its sections (plan/schema.h); NULL: of configs */
 	struct document_file *files;
 	size_t file_count, file_capacity;
 	struct document_section *sections;
@@ -73,6 +78,14 @@ struct document {
 	size_t uncounted_problems; /* beyond DOCUMENT_MOST_PROBLEMS: only their number is kept */
 	/* by config_write(), into a result: reads neither environment nor files */
 	bool written;
+	/*
+	 * no library is loaded: sections whose suite is not among `suites` are left out, and are no
+	 * problem
+	 */
+	bool loads_nothing;
+	const struct presentation *presented; /* then known from these as well */
+	size_t presented_count;
+	bool reading; /* sections may be of suites that the keys below them name a library for */
 	/* something unreadable, a line or a whole file, may have been or had a suite's header */
 	bool suite_maybe;
 };
@@ -83,8 +96,13 @@ void document_release(struct document *d);
 /* `source` is a path or the name of an embedded config. */
 void document_read(struct document *d, const char *source);
 void document_read_text(struct document *d, const char *name, const char *text, size_t length);
-/* One `--set section.key=value` (override.c); after the reading. */
-void document_override(struct document *d, const char *text);
+
+/*
+ * `path` from the folder of the file at that place; as it is where that is the command line, a
+ * shipped config or a result's. malloc'ed.
+ */
+char *document_path(const struct document *d, struct ini_place place, const char *path);
+void document_section_release(struct document_section *section);
 
 struct document_section *document_find(const struct document *d, const char *kind, const char *name,
 				       const char *label);
@@ -120,17 +138,6 @@ bool document_is_full(const struct document *d);
 void document_problems(struct document *d, struct text *out);
 /* "nightly.ini:12", "--set": for messages and origins; the caller frees it. */
 char *document_place(const struct document *d, struct ini_place place);
-
-extern const char *const section_kinds[]; /* "run", ...; NULL-terminated */
-
-/*
- * The three parts of a header, checked against what exists (header.c). False: a problem was
- * reported. `header` is "suite transfer label"; the caller frees the parts.
- */
-bool header_parse(struct document *d, struct ini_place place, const char *header, char **kind,
-		  char **name, char **label);
-/* "[suite transfer label]"; the caller frees it. */
-char *header_text(const char *kind, const char *name, const char *label);
 
 /*
  * `value` with $NAME and ${NAME} replaced from the environment and $$ by a dollar (variables.c);

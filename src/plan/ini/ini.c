@@ -12,7 +12,7 @@
 
 enum line_kind { LINE_NONE, LINE_HEADER, LINE_ENTRY };
 
-struct reader {
+struct ini_reader {
 	const struct ini_sink *sink;
 	const char *at, *end; /* text not yet read */
 	size_t number;        /* of `line`, from 1 */
@@ -26,10 +26,10 @@ struct reader {
 	struct text value;
 };
 
-static void problem(const struct reader *r, const char *format, ...)
+static void ini_problem(const struct ini_reader *r, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void problem(const struct reader *r, const char *format, ...)
+static void ini_problem(const struct ini_reader *r, const char *format, ...)
 {
 	char message[256];
 	va_list ap;
@@ -54,7 +54,7 @@ static const char *trailing_comment(const char *s)
 	return NULL;
 }
 
-static void trim(struct text *line)
+static void ini_trim_line(struct text *line)
 {
 	size_t start = 0, end = line->length;
 
@@ -70,7 +70,7 @@ static void trim(struct text *line)
 }
 
 /* Takes the next physical line, without its end, into r->line. False at the end of the text. */
-static bool next_line(struct reader *r, size_t *length)
+static bool ini_next_line(struct ini_reader *r, size_t *length)
 {
 	const char *newline;
 
@@ -87,34 +87,35 @@ static bool next_line(struct reader *r, size_t *length)
 	return true;
 }
 
-static bool bytes_fit(const struct reader *r, size_t length)
+static bool ini_bytes_fit(const struct ini_reader *r, size_t length)
 {
 	const struct text *line = &r->line;
 
 	if (length > INI_LINE_MAX) {
-		problem(r, "the line has %zu bytes; the limit is %d", length, INI_LINE_MAX);
+		ini_problem(r, "the line has %zu bytes; at most %d are allowed", length,
+			    INI_LINE_MAX);
 		return false;
 	}
 	for (size_t i = 0; i < line->length; i++) {
 		unsigned char c = (unsigned char)line->data[i];
 
 		if (c == '\0')
-			problem(r, "NUL byte in column %zu: this is not a text file", i + 1);
+			ini_problem(r, "NUL byte in column %zu; not a text file", i + 1);
 		else if ((c < 0x20 && c != '\t') || c == 0x7f)
-			problem(r, "control character 0x%02x in column %zu", c, i + 1);
+			ini_problem(r, "control character 0x%02x in column %zu", c, i + 1);
 		else
 			continue;
 		return false;
 	}
 	if (!text_is_utf8(line->data ? line->data : "", line->length)) {
-		problem(r, "the line is not UTF-8 text");
+		ini_problem(r, "the line is not UTF-8 text");
 		return false;
 	}
 	return true;
 }
 
 /* Checks what inih would swallow in a header. */
-static bool header_fits(const struct reader *r)
+static bool header_fits(const struct ini_reader *r)
 {
 	const char *line = r->line.data;
 	const char *close = strchr(line, ']');
@@ -122,30 +123,30 @@ static bool header_fits(const struct reader *r)
 	const char *rest = close ? close + 1 : "";
 
 	if (!close || (comment && comment < close)) {
-		problem(r, "the section has no closing ']': '%.60s'", line);
+		ini_problem(r, "missing ']' after the section name: '%.60s'", line);
 		return false;
 	}
 	if (close - line - 1 > INI_SECTION_MAX) {
-		problem(r, "the section name has %d bytes; the limit is %d",
-			(int)(close - line - 1), INI_SECTION_MAX);
+		ini_problem(r, "the section name has %d bytes; at most %d are allowed",
+			    (int)(close - line - 1), INI_SECTION_MAX);
 		return false;
 	}
 	while (is_blank(*rest))
 		rest++;
 	if (*rest && *rest != ';' && *rest != '#') {
-		problem(r, "text after the section's ']': '%.60s'", rest);
+		ini_problem(r, "text after ']': '%.60s'", rest);
 		return false;
 	}
 	return true;
 }
 
 /* Decides what the line in r->line is and whether inih gets it. */
-static void classify(struct reader *r, size_t length)
+static void ini_classify_line(struct ini_reader *r, size_t length)
 {
-	bool sound = bytes_fit(r, length);
+	bool sound = ini_bytes_fit(r, length);
 	bool header;
 
-	trim(&r->line);
+	ini_trim_line(&r->line);
 	header = r->line.length && r->line.data[0] == '[';
 	r->kind = LINE_NONE;
 	r->handed = 0;
@@ -180,7 +181,7 @@ static void replace_bytes(char *s, const char *from, const char *to)
 }
 
 /* Makes r->line, which is longer than a piece, ready to be cut anywhere after its '='. */
-static void prepare_pieces(struct reader *r)
+static void ini_prepare_pieces(struct ini_reader *r)
 {
 	const char *comment = trailing_comment(r->line.data);
 	char *value;
@@ -188,7 +189,7 @@ static void prepare_pieces(struct reader *r)
 	if (comment) {
 		r->line.length = (size_t)(comment - r->line.data);
 		r->line.data[r->line.length] = '\0';
-		trim(&r->line);
+		ini_trim_line(&r->line);
 	}
 	value = r->line.data + strcspn(r->line.data, "=:");
 	if (!*value)
@@ -200,12 +201,12 @@ static void prepare_pieces(struct reader *r)
 
 /* Gives inih the next piece of the line; a later piece starts with a blank, which makes it a
  * continuation. */
-static void hand_over(struct reader *r, char *out, size_t size)
+static void hand_over(struct ini_reader *r, char *out, size_t size)
 {
 	size_t length, most = size - 3;
 
 	if (r->handed == 0 && r->line.length > most)
-		prepare_pieces(r);
+		ini_prepare_pieces(r);
 	length = r->line.length - r->handed < most ? r->line.length - r->handed : most;
 	snprintf(out, size, "%s%.*s", r->handed ? " " : "", (int)length, r->line.data + r->handed);
 	r->handed += length;
@@ -213,25 +214,26 @@ static void hand_over(struct reader *r, char *out, size_t size)
 }
 
 /* inih is done with the line: passes the entry on, or says that inih made nothing of it. */
-static void finish_line(struct reader *r)
+static void ini_finish_line(struct ini_reader *r)
 {
 	if (r->kind == LINE_ENTRY && !r->skip) {
 		if (r->answers && r->answers == r->pieces)
 			r->sink->entry(r->sink->context, r->number, r->key,
 				       r->value.data ? r->value.data : "");
 		else if (r->answers)
-			problem(r, "inih lost a part of the line; it was built without "
-				   "continuation lines");
+			ini_problem(r, "inih dropped part of the line; it was built without "
+				       "continuation lines");
 		else
-			problem(r, "'%.60s' is neither a [section] nor key = value", r->line.data);
+			ini_problem(r, "'%.60s' is neither a [section] nor key = value",
+				    r->line.data);
 	}
 	r->kind = LINE_NONE;
 }
 
 /* The line reader that inih calls; see ini_reader. */
-static char *read_piece(char *out, int size, void *context)
+static char *ini_read_piece(char *out, int size, void *context)
 {
-	struct reader *r = context;
+	struct ini_reader *r = context;
 	size_t length;
 
 	if (r->kind == LINE_ENTRY && r->handed < r->line.length) {
@@ -244,10 +246,10 @@ static char *read_piece(char *out, int size, void *context)
 		return strcpy(out, "=");
 	}
 	do {
-		finish_line(r);
-		if (!next_line(r, &length))
+		ini_finish_line(r);
+		if (!ini_next_line(r, &length))
 			return NULL;
-		classify(r, length);
+		ini_classify_line(r, length);
 		if (r->kind == LINE_HEADER) {
 			const char *close = strchr(r->line.data, ']');
 
@@ -261,9 +263,9 @@ static char *read_piece(char *out, int size, void *context)
 }
 
 /* See ini_handler. */
-static int take(void *context, const char *section, const char *key, const char *value)
+static int ini_take_entry(void *context, const char *section, const char *key, const char *value)
 {
-	struct reader *r = context;
+	struct ini_reader *r = context;
 	size_t before;
 
 	if (r->kind == LINE_HEADER) {
@@ -288,12 +290,12 @@ static int take(void *context, const char *section, const char *key, const char 
 void ini_read(const char *text, size_t length, const struct ini_sink *sink)
 {
 	static const char bom[] = "\xEF\xBB\xBF";
-	struct reader r = { .sink = sink, .at = text, .end = text + length };
+	struct ini_reader r = { .sink = sink, .at = text, .end = text + length };
 
 	if (length >= 3 && memcmp(text, bom, 3) == 0)
 		r.at += 3;
-	/* The return code names only the first bad line; finish_line() has reported each. */
-	ini_parse_stream(read_piece, &r, take, &r);
+	/* The return code names only the first bad line; ini_finish_line() has reported each. */
+	ini_parse_stream(ini_read_piece, &r, ini_take_entry, &r);
 	free(r.key);
 	text_release(&r.line);
 	text_release(&r.value);

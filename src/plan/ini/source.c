@@ -29,7 +29,7 @@ static const struct embedded_file *find_embedded(const char *name,
 	return file;
 }
 
-static char *path_of(const char *name, const struct ini_source *includer)
+static char *source_path_of(const char *name, const struct ini_source *includer)
 {
 	const char *slash = includer && !includer->embedded ? strrchr(includer->name, '/') : NULL;
 
@@ -46,13 +46,12 @@ static enum status not_there(const char *name, struct error *err)
 	if (strchr(name, '/') || text_ends_with(name, ".ini"))
 		return error_set(err, STATUS_USAGE, "no such file");
 	hint_files(&hint, name, embedded_configs);
-	error_set(err, STATUS_USAGE, "no such file, and no shipped config of that name%s",
-		  hint.data);
+	error_set(err, STATUS_USAGE, "no file and no shipped config of this name%s", hint.data);
 	text_release(&hint);
 	return STATUS_USAGE;
 }
 
-static enum status read_all(struct ini_source *source, int fd, struct error *err)
+static enum status source_read_all(struct ini_source *source, int fd, struct error *err)
 {
 	struct text bytes = TEXT_EMPTY;
 	enum status status = input_read(fd, "config", SOURCE_MAX_BYTES, &bytes, err);
@@ -60,17 +59,17 @@ static enum status read_all(struct ini_source *source, int fd, struct error *err
 	source->length = bytes.length;
 	source->data = text_detach(&bytes);
 	if (status == STATUS_OK && memchr(source->data, '\0', source->length))
-		return error_set(err, STATUS_USAGE, "is no text file: it has NUL bytes");
+		return error_set(err, STATUS_USAGE, "not a text file: it contains NUL bytes");
 	return status;
 }
 
 static enum status read_standard_input(struct ini_source *source, struct error *err)
 {
 	source->name = xstrdup("standard input");
-	return read_all(source, STDIN_FILENO, err);
+	return source_read_all(source, STDIN_FILENO, err);
 }
 
-static enum status open_file(struct ini_source *source, const char *name, struct error *err)
+static enum status source_open_file(struct ini_source *source, const char *name, struct error *err)
 {
 	struct stat about = { 0 };
 	enum status status;
@@ -79,12 +78,12 @@ static enum status open_file(struct ini_source *source, const char *name, struct
 	if (fd < 0 && errno == ENOENT)
 		return not_there(name, err);
 	if (fd < 0)
-		return error_set(err, STATUS_USAGE, "cannot be opened: %s", strerror(errno));
+		return error_set(err, STATUS_USAGE, "cannot open: %s", strerror(errno));
 	if (fstat(fd, &about) == 0) {
 		source->device = about.st_dev;
 		source->inode = about.st_ino;
 	}
-	status = read_all(source, fd, err);
+	status = source_read_all(source, fd, err);
 	close(fd);
 	return status;
 }
@@ -98,8 +97,8 @@ enum status source_open(struct ini_source *source, const char *name,
 	if (!includer && strcmp(name, "-") == 0)
 		return read_standard_input(source, err);
 	if (!embedded) {
-		source->name = path_of(name, includer);
-		return open_file(source, name, err);
+		source->name = source_path_of(name, includer);
+		return source_open_file(source, name, err);
 	}
 	source->name = text_starts_with(name, LIMITS) ? xasprintf("%s.ini", name)
 						      : xstrdup(embedded->name);

@@ -9,7 +9,7 @@
 /* Longest value, in bytes; a canonical list written out again stays below INI_LINE_MAX. */
 #define VALUE_MAX (INI_LINE_MAX / 4)
 
-static bool is_name(char c)
+static bool variables_is_name(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
@@ -28,11 +28,11 @@ static const char *replace_one(const char *p, bool environment, struct text *out
 	}
 	if (!environment) {
 		error_set(err, STATUS_USAGE,
-			  "the config of a result takes nothing from the environment ($$ is a "
+			  "the config of a result must not use environment variables ($$ is a "
 			  "plain dollar)");
 		return NULL;
 	}
-	while (is_name(*end))
+	while (variables_is_name(*end))
 		end++;
 	if (end == start || (braces && *end != '}') || isdigit((unsigned char)*start)) {
 		error_set(err, STATUS_USAGE,
@@ -40,8 +40,7 @@ static const char *replace_one(const char *p, bool environment, struct text *out
 		return NULL;
 	}
 	if ((size_t)(end - start) >= sizeof(name)) {
-		error_set(err, STATUS_USAGE, "the name of the variable '%.40s...' is too long",
-			  start);
+		error_set(err, STATUS_USAGE, "variable name '%.40s...' is too long", start);
 		return NULL;
 	}
 	memcpy(name, start, (size_t)(end - start));
@@ -56,7 +55,7 @@ static const char *replace_one(const char *p, bool environment, struct text *out
 	return end + braces;
 }
 
-static void trim(struct text *t)
+static void variables_trim(struct text *t)
 {
 	size_t start = 0;
 
@@ -78,20 +77,21 @@ static enum status check_writable(const struct text *t, struct error *err)
 	const char *s = t->data ? t->data : "";
 
 	if (t->length > VALUE_MAX)
-		return error_set(err, STATUS_USAGE, "the value has %zu bytes; the limit is %d",
-				 t->length, VALUE_MAX);
+		return error_set(err, STATUS_USAGE,
+				 "the value has %zu bytes; at most %d are allowed", t->length,
+				 VALUE_MAX);
 	if (!text_is_utf8(s, t->length))
 		return error_set(err, STATUS_USAGE, "the value is not UTF-8 text");
 	if (*s == ';')
 		return error_set(err, STATUS_USAGE,
-				 "a value cannot start with ';': that is a comment");
+				 "a value cannot start with ';', which starts a comment");
 	for (const char *p = s; *p; p++) {
 		if ((unsigned char)*p < 0x20 ? *p != '\t' : *p == 0x7f)
 			return error_set(err, STATUS_USAGE,
-					 "the value holds the control character 0x%02x", *p);
+					 "the value contains the control character 0x%02x", *p);
 		if (*p == ';' && (p[-1] == ' ' || p[-1] == '\t'))
 			return error_set(err, STATUS_USAGE,
-					 "a value cannot hold a ';' after a blank: that is a "
+					 "a value cannot contain ';' after a blank, which starts a "
 					 "comment");
 	}
 	return STATUS_OK;
@@ -110,7 +110,7 @@ char *variables_replace(const char *value, bool environment, struct error *err)
 			goto fail;
 	}
 	if (out.data)
-		trim(&out);
+		variables_trim(&out);
 	if (check_writable(&out, err) == STATUS_OK)
 		return text_detach(&out);
 fail:

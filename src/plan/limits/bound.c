@@ -11,20 +11,21 @@
 
 #define SPEC "spec."
 
-static enum status unknown_figure(const char *figure, const char *const *names, struct error *err)
+static enum status bound_unknown_figure(const char *figure, const char *const *names,
+					struct error *err)
 {
 	struct text list = TEXT_EMPTY;
 
 	for (size_t i = 0; names[i]; i++)
 		text_addf(&list, "%s%s", i ? ", " : "", names[i]);
-	error_set(err, STATUS_USAGE, "there is no data-sheet figure '%.60s'%s; there are: %s",
-		  figure, hint_for(figure, names).text, list.data);
+	error_set(err, STATUS_USAGE, "unknown data-sheet value '%.60s'%s; use one of %s", figure,
+		  hint_for(figure, names).text, list.data);
 	text_release(&list);
 	return STATUS_USAGE;
 }
 
-static enum status read_figure(struct bound *bound, const char *figure, const struct metric *metric,
-			       struct error *err)
+static enum status bound_read_figure(struct bound *bound, const char *figure,
+				     const struct metric *metric, struct error *err)
 {
 	const char *names[64];
 	const struct spec_key *key;
@@ -36,7 +37,7 @@ static enum status read_figure(struct bound *bound, const char *figure, const st
 	}
 	if (!text_starts_with(figure, SPEC))
 		return error_set(err, STATUS_USAGE,
-				 "'%.60s' is neither baseline nor a data-sheet figure (spec.NAME)",
+				 "'%.60s' is neither baseline nor a data-sheet value (spec.NAME)",
 				 figure);
 	figure += strlen(SPEC);
 	bound->kind = BOUND_SPEC;
@@ -49,7 +50,7 @@ static enum status read_figure(struct bound *bound, const char *figure, const st
 	names[n] = NULL;
 	key = spec_key_find(figure);
 	if (!key)
-		return unknown_figure(figure, names, err);
+		return bound_unknown_figure(figure, names, err);
 	if (strcmp(key->unit, metric->unit) != 0)
 		return error_set(err, STATUS_USAGE, "spec.%s is in %s, %s in %s", key->name,
 				 key->unit, metric->name, metric->unit);
@@ -64,7 +65,8 @@ static enum status read_factor(struct bound *bound, const char *text, struct err
 
 	if (status == STATUS_OK && !(bound->factor > 0 && bound->factor <= 100))
 		status = error_set(err, STATUS_USAGE,
-				   "the factor '%.60s' is not above 0 and at most 100", text);
+				   "invalid factor '%.60s'; it must be above 0 and at most 100",
+				   text);
 	return status;
 }
 
@@ -106,7 +108,7 @@ enum status bound_read(struct bound *bound, const char *text, const struct metri
 	right = star ? text_trimmed(star + 1, strlen(star + 1)) : xstrdup(text);
 	status = read_factor(bound, left, err);
 	if (status == STATUS_OK)
-		status = read_figure(bound, right, metric, err);
+		status = bound_read_figure(bound, right, metric, err);
 	free(left);
 	free(right);
 	return status;

@@ -1,16 +1,18 @@
-/* Checks that involve several keys. */
+#include "plan/limits/check.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "plan/header.h"
 #include "plan/ini/hint.h"
 #include "plan/limits/limit.h"
 #include "plan/resolve.h"
 
 /* The location of a setting's entry. */
-static struct ini_place place_of(const struct document *d, const struct section *section,
-				 const char *key)
+static struct ini_place config_check_setting_place(const struct document *d,
+						   const struct section *section, const char *key)
 {
 	const struct document_section *own =
 		document_find(d, section->kind, section->name, section->label);
@@ -21,7 +23,7 @@ static struct ini_place place_of(const struct document *d, const struct section 
 	return entry ? entry->place : own ? own->place : (struct ini_place){ 0, 0 };
 }
 
-static bool is_word(const char *s)
+static bool config_check_is_word(const char *s)
 {
 	if (!isalpha((unsigned char)*s))
 		return false;
@@ -50,10 +52,10 @@ static void check_backend(const struct section *section, const char *none, struc
 	for (size_t i = 0; known[i]; i++)
 		if (strcmp(name, known[i]) == 0)
 			return;
-	if (!text_nearest(name, known) && is_word(name) && !is_reserved(name))
+	if (!text_nearest(name, known) && config_check_is_word(name) && !is_reserved(name))
 		return;
 	title = header_text(section->kind, section->name, section->label);
-	document_problem(d, place_of(d, section, "backend"),
+	document_problem(d, config_check_setting_place(d, section, "backend"),
 			 "%s backend = %.60s: '%.60s' is not one of %s, cuda, host%s", title, name,
 			 name, none, hint_for(name, known).text);
 	free(title);
@@ -65,7 +67,7 @@ static bool all_digits(const char *s)
 }
 
 /* "0" or "cuda:0". */
-static bool is_device(const char *s)
+static bool config_check_is_device(const char *s)
 {
 	const char *colon = strchr(s, ':');
 	bool fits;
@@ -74,12 +76,12 @@ static bool is_device(const char *s)
 	if (!colon)
 		return all_digits(s);
 	word = xstrndup(s, (size_t)(colon - s));
-	fits = is_word(word) && all_digits(colon + 1);
+	fits = config_check_is_word(word) && all_digits(colon + 1);
 	free(word);
 	return fits;
 }
 
-static bool is_all(const struct setting *setting)
+static bool config_check_is_all(const struct setting *setting)
 {
 	return setting->count == 1 && strcmp(setting->values[0].text, "all") == 0;
 }
@@ -91,8 +93,10 @@ static void check_repeats(const struct section *run, const struct setting *setti
 	for (size_t i = 1; i < setting->count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(setting->values[i].text, setting->values[j].text) == 0) {
-				document_problem(d, place_of(d, run, setting->key->name),
-						 "[run] %s: the list has '%.60s' twice",
+				document_problem(d,
+						 config_check_setting_place(d, run,
+									    setting->key->name),
+						 "[run] %s: '%.60s' is listed twice",
 						 setting->key->name, setting->values[i].text);
 				return;
 			}
@@ -102,11 +106,11 @@ static void check_devices(const struct section *run, struct document *d)
 {
 	const struct setting *setting = setting_or_null(run, "devices");
 
-	if (!setting || is_all(setting))
+	if (!setting || config_check_is_all(setting))
 		return;
 	for (size_t i = 0; i < setting->count; i++)
-		if (!is_device(setting->values[i].text)) {
-			document_problem(d, place_of(d, run, "devices"),
+		if (!config_check_is_device(setting->values[i].text)) {
+			document_problem(d, config_check_setting_place(d, run, "devices"),
 					 "[run] devices: '%.60s' is not a device; allowed: all, or "
 					 "indices (0, 1) or ids (cuda:0, host:1)",
 					 setting->values[i].text);
@@ -115,7 +119,7 @@ static void check_devices(const struct section *run, struct document *d)
 	check_repeats(run, setting, d);
 }
 
-static bool has_suite(const struct config *config, const char *name)
+static bool config_check_has_suite(const struct config *config, const char *name)
 {
 	for (size_t i = 0; i < config->count; i++)
 		if (config->sections[i].suite && strcmp(config->sections[i].name, name) == 0)
@@ -130,16 +134,16 @@ static void check_suites(const struct config *config, struct document *d)
 	const char *names[64];
 	size_t n = 0;
 
-	if (!setting || is_all(setting))
+	if (!setting || config_check_is_all(setting))
 		return;
 	for (size_t i = 0; i < config->count && n + 1 < ARRAY_SIZE(names); i++)
 		if (config->sections[i].suite)
 			names[n++] = config->sections[i].name;
 	names[n] = NULL;
 	for (size_t i = 0; i < setting->count; i++) {
-		if (has_suite(config, setting->values[i].text))
+		if (config_check_has_suite(config, setting->values[i].text))
 			continue;
-		document_problem(d, place_of(d, run, "suites"),
+		document_problem(d, config_check_setting_place(d, run, "suites"),
 				 "[run] suites: the config has no [suite %.60s]%s",
 				 setting->values[i].text,
 				 hint_for(setting->values[i].text, names).text);
@@ -159,8 +163,8 @@ static void check_sampling(const struct section *section, struct document *d)
 		return;
 	key = strcmp(max->origin, "default") == 0 ? "min_samples" : "max_samples";
 	title = header_text(section->kind, section->name, section->label);
-	document_problem(d, place_of(d, section, key),
-			 "%s: min_samples = %s is above max_samples = %s", title,
+	document_problem(d, config_check_setting_place(d, section, key),
+			 "%s: min_samples = %s exceeds max_samples = %s", title,
 			 min->values[0].text, max->values[0].text);
 	free(title);
 }
@@ -178,12 +182,14 @@ static void limit_problem(void *context, const char *key, const char *message)
 		header_text(check->section->kind, check->section->name, check->section->label);
 
 	if (setting)
-		document_problem(check->d, place_of(check->d, check->section, key),
+		document_problem(check->d,
+				 config_check_setting_place(check->d, check->section, key),
 				 "%s %s = %.60s%s: %s", title, key, setting->values[0].text,
 				 strlen(setting->values[0].text) > 60 ? "..." : "", message);
 	else
-		document_problem(check->d, place_of(check->d, check->section, key), "%s: %s", title,
-				 message);
+		document_problem(check->d,
+				 config_check_setting_place(check->d, check->section, key),
+				 "%s: %s", title, message);
 	free(title);
 }
 

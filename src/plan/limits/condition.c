@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "plan/ini/hint.h"
 #include "plan/limits/limit.h"
 #include "plan/value.h"
@@ -14,12 +15,12 @@
 static const char *const special[] = { "device", "model", "backend", "label", "node", NULL };
 static const char *const special_of_node[] = { "model", "node", NULL };
 
-static const char *const *words_for(const struct suite *suite)
+static const char *const *condition_words_for(const struct suite *suite)
 {
 	return suite ? special : special_of_node;
 }
 
-static const struct key *find_parameter(const struct suite *suite, const char *name)
+static const struct key *condition_find_parameter(const struct suite *suite, const char *name)
 {
 	for (const struct key *key = suite ? suite->parameters : NULL; key && key->name; key++)
 		if (strcmp(key->name, name) == 0)
@@ -30,7 +31,8 @@ static const struct key *find_parameter(const struct suite *suite, const char *n
 	return NULL;
 }
 
-static enum status unknown_name(const struct suite *suite, const char *name, struct error *err)
+static enum status condition_unknown_name(const struct suite *suite, const char *name,
+					  struct error *err)
 {
 	const char *names[MOST_NAMES + 1];
 	struct text list = TEXT_EMPTY;
@@ -43,57 +45,74 @@ static enum status unknown_name(const struct suite *suite, const char *name, str
 	for (const struct key *key = suite ? suite->parameters : NULL;
 	     key && key->name && n < MOST_NAMES - ARRAY_SIZE(special); key++)
 		names[n++] = key->name;
-	for (const char *const *word = words_for(suite); *word; word++)
+	for (const char *const *word = condition_words_for(suite); *word; word++)
 		names[n++] = *word;
 	names[n] = NULL;
 	for (size_t i = 0; i < n; i++)
 		text_addf(&list, "%s%s", i ? ", " : "", names[i]);
-	error_set(err, STATUS_USAGE, "%s%s has no parameter '%.60s'%s; there are: %s",
+	error_set(err, STATUS_USAGE, "%s%s has no parameter '%.60s'%s; use one of %s",
 		  suite ? "suite " : "", suite ? suite->name : "the node", name,
 		  hint_for(name, names).text, list.data);
 	text_release(&list);
 	return STATUS_USAGE;
 }
 
-static void add_word(struct condition *c, const char *word)
+static void condition_add_word(struct condition *c, const char *word)
 {
 	c->words = xrealloc(c->words, c->word_count + 1, sizeof(*c->words));
 	c->words[c->word_count++] = xstrdup(word);
 }
 
 /* One alternative of "a|b|c"; `key` NULL: any text. */
-static enum status read_word(struct condition *c, const struct key *key, const char *word,
-			     struct error *err)
+static enum status condition_read_word(struct condition *c, const struct key *key, const char *word,
+				       struct error *err)
 {
 	struct value value = { 0 };
 
 	if (!*word)
-		return error_set(err, STATUS_USAGE, "%s: a value is missing", c->name);
+		return error_set(err, STATUS_USAGE, "%s: missing value", c->name);
 	if (!key) {
-		add_word(c, word);
+		condition_add_word(c, word);
 		return STATUS_OK;
 	}
 	if (value_parse(&value, key, word, err) != STATUS_OK) {
 		value_release(&value);
 		return error_prefix(err, "%s", c->name);
 	}
-	add_word(c, value.text);
+	condition_add_word(c, value.text);
 	value_release(&value);
 	return STATUS_OK;
 }
 
-static enum status read_comparison(struct condition *c, const struct key *key, const char *text,
-				   struct error *err)
+/* A number of a suite that is absent: a size, or a plain one. */
+static enum status read_any_number(const char *text, double *number, struct error *err)
+{
+	struct error ignored = ERROR_NONE;
+	uint64_t bytes;
+
+	if (units_parse_size(text, &bytes, &ignored) != STATUS_OK)
+		return units_parse_real(text, number, err);
+	*number = (double)bytes;
+	return STATUS_OK;
+}
+
+static enum status read_comparison(struct condition *c, const struct key *key, bool absent,
+				   const char *text, struct error *err)
 {
 	struct value value = { 0 };
 	char *number = text_trimmed(text + 2, strlen(text + 2));
 	enum status status = STATUS_OK;
 
 	c->test = *text == '>' ? CONDITION_AT_LEAST : CONDITION_AT_MOST;
+	if (!key && absent) {
+		status = read_any_number(number, &c->number, err);
+		free(number);
+		return status;
+	}
 	if (!key || key->type == KEY_TEXT || key->type == KEY_CHOICE || key->type == KEY_BOOL ||
 	    key->type == KEY_SHAPE)
-		status = error_set(err, STATUS_USAGE, "%s: %.2s needs a parameter that is a number",
-				   c->name, text);
+		status = error_set(err, STATUS_USAGE, "%s: %.2s needs a numeric parameter", c->name,
+				   text);
 	else if (value_parse(&value, key, number, err) != STATUS_OK)
 		status = error_prefix(err, "%s", c->name);
 	c->number = value.real;
@@ -102,13 +121,13 @@ static enum status read_comparison(struct condition *c, const struct key *key, c
 	return status;
 }
 
-static enum status read_words(struct condition *c, const struct key *key, const char *text,
-			      struct error *err)
+static enum status condition_read_words(struct condition *c, const struct key *key,
+					const char *text, struct error *err)
 {
 	for (const char *p = text; p;) {
 		const char *bar = strchr(p, '|');
 		char *word = text_trimmed(p, bar ? (size_t)(bar - p) : strlen(p));
-		enum status status = read_word(c, key, word, err);
+		enum status status = condition_read_word(c, key, word, err);
 
 		free(word);
 		if (status != STATUS_OK)
@@ -120,7 +139,7 @@ static enum status read_words(struct condition *c, const struct key *key, const 
 
 static bool is_special(const struct suite *suite, const char *name)
 {
-	for (const char *const *word = words_for(suite); *word; word++)
+	for (const char *const *word = condition_words_for(suite); *word; word++)
 		if (strcmp(*word, name) == 0)
 			return true;
 	return false;
@@ -129,11 +148,13 @@ static bool is_special(const struct suite *suite, const char *name)
 static enum status read_condition(struct limit *limit, const char *text, struct error *err)
 {
 	const char *colon = strchr(text, ':');
+	bool absent = limit->suite && limit->suite->absent;
 	const struct key *key;
 	struct condition *c;
 
 	if (!colon)
-		return error_set(err, STATUS_USAGE, "'%.60s' is not parameter:value", text);
+		return error_set(err, STATUS_USAGE,
+				 "'%.60s' is not a condition; write parameter:value", text);
 	limit->conditions =
 		xrealloc(limit->conditions, limit->condition_count + 1, sizeof(*limit->conditions));
 	c = &limit->conditions[limit->condition_count++];
@@ -144,13 +165,13 @@ static enum status read_condition(struct limit *limit, const char *text, struct 
 			return error_set(err, STATUS_USAGE,
 					 "'%.60s' is repeated; alternatives: %.60s:a|b", c->name,
 					 c->name);
-	key = find_parameter(limit->suite, c->name);
-	if (!key && !is_special(limit->suite, c->name))
-		return unknown_name(limit->suite, c->name, err);
+	key = condition_find_parameter(limit->suite, c->name);
+	if (!key && !absent && !is_special(limit->suite, c->name))
+		return condition_unknown_name(limit->suite, c->name, err);
 	text = colon + 1 + strspn(colon + 1, " \t");
 	if (text_starts_with(text, ">=") || text_starts_with(text, "<="))
-		return read_comparison(c, key, text, err);
-	return read_words(c, key, text, err);
+		return read_comparison(c, key, absent, text, err);
+	return condition_read_words(c, key, text, err);
 }
 
 enum status conditions_read(struct limit *limit, const char *text, struct error *err)

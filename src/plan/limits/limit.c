@@ -11,27 +11,30 @@
 #include "plan/resolve.h"
 
 const struct metric node_metrics[] = {
-	{ "node.devices", "1", BETTER_NONE, 0, "devices that the run used, of each node" },
+	{ "node.devices", "1", BETTER_NONE, 0,
+	  "number of devices that the run used; several nodes: on the node with the fewest" },
 	{ "node.pcie_generation", "1", BETTER_HIGHER, 0,
-	  "of the PCIe link under load, of the device with the lowest" },
+	  "generation of the PCIe link under load, lowest of all devices" },
 	{ "node.pcie_width", "1", BETTER_HIGHER, 0,
-	  "lanes of the PCIe link, of the device with the fewest" },
+	  "lanes of the PCIe link, fewest of all devices" },
 	{ "node.nvlink_links", "1", BETTER_HIGHER, 0,
-	  "active NVLink links, of the device with the fewest" },
-	{ "node.ecc", "1", BETTER_HIGHER, 0, "share of the devices whose memory has ECC on" },
-	{ "node.driver", "1", BETTER_HIGHER, 0, "the driver's version up to its first dot" },
+	  "active NVLink links, fewest of all devices" },
+	{ "node.ecc", "1", BETTER_HIGHER, 0, "fraction of the devices with ECC on" },
+	{ "node.driver", "1", BETTER_HIGHER, 0, "driver version up to the first dot" },
 	{ "node.nic_rate", "B/s", BETTER_HIGHER, 0,
-	  "of the fastest network port that is up, of the node with the slowest" },
+	  "rate of the fastest network port that is up; several nodes: slowest of all nodes" },
 	{ "node.drift", "1", BETTER_LOWER, 0,
-	  "facts in which a node differs from most of a run on several, of the node with most" },
-	{ "node.lost", "1", BETTER_LOWER, 0, "nodes of a run on several without a whole result" },
-	{ NODE_ACCUSED, "1", BETTER_LOWER, 0,
-	  "times that pairs of nodes, or bisection, hold a node or its link to be at fault; each "
-	  "node is judged" },
+	  "several nodes: number of facts in which a node differs from most, largest of all "
+	  "nodes" },
+	{ "node.lost", "1", BETTER_LOWER, 0,
+	  "several nodes: number of nodes without a complete result" },
+	{ NODE_SUSPECT, "1", BETTER_LOWER, 0,
+	  "several nodes: number of times that pairs or bisection found a fault of a node or its "
+	  "link; every node is judged" },
 	{ 0 },
 };
 
-struct reading {
+struct limit_reading {
 	struct limit *limit;
 	const struct section *section;
 	const struct schema *schema;
@@ -40,14 +43,14 @@ struct reading {
 	bool fits;
 };
 
-static void complain(struct reading *r, const char *key, const char *message)
+static void limit_report_problem(struct limit_reading *r, const char *key, const char *message)
 {
 	r->problem(r->context, key, message);
 	r->fits = false;
 }
 
 /* "" when the key is broken: that was said already. */
-static const char *text_of(struct reading *r, const char *key)
+static const char *limit_setting_text(struct limit_reading *r, const char *key)
 {
 	const struct setting *setting = setting_or_null(r->section, key);
 
@@ -56,7 +59,7 @@ static const char *text_of(struct reading *r, const char *key)
 	return setting ? setting->values[0].text : "";
 }
 
-static double real_of(struct reading *r, const char *key)
+static double real_of(struct limit_reading *r, const char *key)
 {
 	const struct setting *setting = setting_or_null(r->section, key);
 
@@ -65,14 +68,14 @@ static double real_of(struct reading *r, const char *key)
 	return setting ? setting->values[0].real : NAN;
 }
 
-static char *place_of(const struct reading *r, const char *key)
+static char *limit_setting_place(const struct limit_reading *r, const char *key)
 {
 	const struct setting *setting = setting_or_null(r->section, key);
 
 	return xstrdup(setting ? setting->origin : r->section->origin);
 }
 
-static const struct metric *metric_in(const struct metric *table, const char *name)
+static const struct metric *limit_metric_in(const struct metric *table, const char *name)
 {
 	for (; table && table->name; table++)
 		if (strcmp(table->name, name) == 0)
@@ -80,79 +83,88 @@ static const struct metric *metric_in(const struct metric *table, const char *na
 	return NULL;
 }
 
-static void unknown_metric(struct reading *r, const char *name)
+static enum status limit_unknown_metric(const struct schema *schema, const char *name,
+					struct error *err)
 {
 	const char *names[256];
-	struct hint hint;
-	char *message;
 	size_t n = 0;
 
-	for (const struct suite *const *s = r->schema->suites; *s; s++)
+	for (const struct suite *const *s = schema->suites; *s; s++)
 		for (const struct metric *m = (*s)->metrics;
 		     m && m->name && n + 10 < ARRAY_SIZE(names); m++)
 			names[n++] = m->name;
 	for (const struct metric *m = node_metrics; m->name && n + 1 < ARRAY_SIZE(names); m++)
 		names[n++] = m->name;
 	names[n] = NULL;
-	hint = hint_for(name, names);
-	message = xasprintf("there is no metric '%.60s'%s; gpuproof list metrics shows all", name,
-			    hint.text);
-	complain(r, "metric", message);
-	free(message);
+	return error_set(err, STATUS_USAGE,
+			 "unknown metric '%.60s'%s; gpuproof list metrics shows all", name,
+			 hint_for(name, names).text);
+}
+
+enum status limit_read_metric(struct limit *limit, const struct schema *schema, const char *name,
+			      struct error *err)
+{
+	name = former_name_current(NAME_METRIC, "", name);
+	limit->metric = NULL;
+	for (const struct suite *const *s = schema->suites; *s && !limit->metric; s++) {
+		limit->metric = limit_metric_in((*s)->metrics, name);
+		limit->suite = limit->metric ? *s : NULL;
+	}
+	if (!limit->metric)
+		limit->metric = limit_metric_in(node_metrics, name);
+	return limit->metric ? STATUS_OK : limit_unknown_metric(schema, name, err);
 }
 
 /* False: there is nothing that the other keys could be checked against. */
-static bool read_metric(struct reading *r)
+static bool read_metric(struct limit_reading *r)
 {
-	const char *name = current_name(NAME_METRIC, "", text_of(r, "metric"));
+	const char *name = limit_setting_text(r, "metric");
+	struct error err = ERROR_NONE;
 
-	for (const struct suite *const *s = r->schema->suites; *s && !r->limit->metric; s++) {
-		r->limit->metric = metric_in((*s)->metrics, name);
-		r->limit->suite = r->limit->metric ? *s : NULL;
-	}
-	if (!r->limit->metric)
-		r->limit->metric = metric_in(node_metrics, name);
-	if (!r->limit->metric && *name)
-		unknown_metric(r, name);
+	if (*name && limit_read_metric(r->limit, r->schema, name, &err) != STATUS_OK)
+		limit_report_problem(r, "metric", err.message);
 	return r->limit->metric != NULL;
 }
 
-static void read_bound(struct reading *r, const char *key, struct bound *bound)
+static void limit_read_bound(struct limit_reading *r, const char *key, struct bound *bound)
 {
 	struct error err = ERROR_NONE;
-	const char *text = text_of(r, key);
+	const char *text = limit_setting_text(r, key);
 
 	if (!*text)
 		return;
-	bound->place = place_of(r, key);
+	bound->place = limit_setting_place(r, key);
 	if (bound_read(bound, text, r->limit->metric, &err) != STATUS_OK)
-		complain(r, key, err.message);
+		limit_report_problem(r, key, err.message);
 	else if (bound->kind != BOUND_ABSOLUTE && !r->limit->suite)
-		complain(r, key, "a metric of the node has absolute bounds only");
+		limit_report_problem(r, key, "a node metric can only have absolute bounds");
 	else if (bound->kind == BOUND_ABSOLUTE && bound->factor == 0 && strcmp(key, "min") == 0)
-		complain(r, key, "no value is below 0: it could never fail");
+		limit_report_problem(r, key, "no value is below 0, so this could never fail");
 }
 
 /* A margin to other devices; NaN: the key is not there, or wrong. `text` is owned by the limit. */
-static double read_margin(struct reading *r, const char *key, char **text)
+static double read_margin(struct limit_reading *r, const char *key, char **text)
 {
 	struct error err = ERROR_NONE;
-	const char *written = text_of(r, key);
+	const char *written = limit_setting_text(r, key);
 	double margin = NAN;
 
 	if (!*written)
 		return NAN;
 	*text = xstrdup(written);
 	if (units_parse_percent(written, &margin, &err) != STATUS_OK)
-		complain(r, key, err.message);
+		limit_report_problem(r, key, err.message);
 	else if (!(margin > 0 && margin < 1))
-		complain(r, key, "the margin must be above 0 % and below 100 %");
+		limit_report_problem(r, key,
+				     "invalid margin; it must be above 0 % and below 100 %");
 	else if (!r->limit->suite || r->limit->metric->better == BETTER_NONE)
-		complain(r, key, "the metric has no better and worse to compare by");
+		limit_report_problem(r, key,
+				     "the metric is neither higher-better nor lower-better; use "
+				     "min or max");
 	return margin;
 }
 
-static void read_outlier_margins(struct reading *r)
+static void read_outlier_margins(struct limit_reading *r)
 {
 	struct limit *limit = r->limit;
 
@@ -160,62 +172,65 @@ static void read_outlier_margins(struct reading *r)
 	limit->outlier_margin_warn =
 		read_margin(r, "outlier_margin_warn", &limit->outlier_warn_text);
 	if (limit->outlier_text)
-		limit->outlier_place = place_of(r, "outlier_margin");
+		limit->outlier_place = limit_setting_place(r, "outlier_margin");
 	if (limit->outlier_warn_text && !(limit->outlier_margin_warn < limit->outlier_margin))
-		complain(r, "outlier_margin_warn",
-			 "it warns before outlier_margin rejects: give outlier_margin, and this "
-			 "below it");
+		limit_report_problem(r, "outlier_margin_warn",
+				     "set outlier_margin as well, to a larger value");
 }
 
-static void read_fleet(struct reading *r)
+static void limit_read_fleet(struct limit_reading *r)
 {
 	r->limit->fleet = read_margin(r, "fleet", &r->limit->fleet_text);
 	if (r->limit->fleet_text)
-		r->limit->fleet_place = place_of(r, "fleet");
+		r->limit->fleet_place = limit_setting_place(r, "fleet");
 }
 
-static void read_population(struct reading *r)
+static void limit_read_population(struct limit_reading *r)
 {
 	struct limit *limit = r->limit;
 
 	limit->population = read_margin(r, "population", &limit->population_text);
 	if (!limit->population_text)
 		return;
-	limit->population_place = place_of(r, "population");
+	limit->population_place = limit_setting_place(r, "population");
 	if (limit->metric->better == BETTER_LOWER)
-		complain(r, "population", "populations are of rates, of which more is better");
+		limit_report_problem(r, "population",
+				     "the metric is lower-better, and reference GPUs cover rates "
+				     "only; limit "
+				     "its rate, or use max");
 }
 
-static void read_where(struct reading *r)
+static void read_where(struct limit_reading *r)
 {
 	struct error err = ERROR_NONE;
 
-	if (conditions_read(r->limit, text_of(r, "where"), &err) != STATUS_OK)
-		complain(r, "where", err.message);
+	if (conditions_read(r->limit, limit_setting_text(r, "where"), &err) != STATUS_OK)
+		limit_report_problem(r, "where", err.message);
 }
 
-static bool same_figure(const struct bound *a, const struct bound *b)
+static bool limit_same_figure(const struct bound *a, const struct bound *b)
 {
 	return a->kind == b->kind && (a->kind != BOUND_SPEC || strcmp(a->spec, b->spec) == 0);
 }
 
-static void check_pair(struct reading *r)
+static void limit_check_pair(struct limit_reading *r)
 {
 	const struct bound *min = &r->limit->min, *max = &r->limit->max;
 	char *message;
 
 	if (!min->kind && !max->kind && isnan(r->limit->outlier_margin) && isnan(r->limit->fleet) &&
 	    isnan(r->limit->population)) {
-		complain(r, "",
-			 "it bounds nothing: give min, max, outlier_margin, fleet or population");
-	} else if (min->kind && max->kind && same_figure(min, max) && min->factor > max->factor) {
+		limit_report_problem(r, "",
+				     "no bound; set min, max, outlier_margin, fleet or population");
+	} else if (min->kind && max->kind && limit_same_figure(min, max) &&
+		   min->factor > max->factor) {
 		message = xasprintf("that is above max = %s", max->text);
-		complain(r, "min", message);
+		limit_report_problem(r, "min", message);
 		free(message);
 	}
 }
 
-static void read_rest(struct reading *r)
+static void read_rest(struct limit_reading *r)
 {
 	const struct setting *skipped = setting_or_null(r->section, "allow_skipped");
 	const struct setting *derived = setting_or_null(r->section, "accept_derived");
@@ -229,13 +244,13 @@ static void read_rest(struct reading *r)
 	r->limit->devices = devices ? (size_t)devices->values[0].integer : 0;
 	r->limit->sigmas = real_of(r, "sigmas");
 	r->limit->launch_spread = real_of(r, "launch_spread");
-	r->limit->origin = xstrdup(text_of(r, "origin"));
+	r->limit->origin = xstrdup(limit_setting_text(r, "origin"));
 }
 
 bool limit_read(struct limit *limit, const struct section *section, const struct schema *schema,
 		limit_problem_fn *problem, void *context)
 {
-	struct reading r = { limit, section, schema, problem, context, true };
+	struct limit_reading r = { limit, section, schema, problem, context, true };
 
 	*limit = (struct limit){ .name = xstrdup(section->name),
 				 .place = xstrdup(section->origin),
@@ -246,13 +261,13 @@ bool limit_read(struct limit *limit, const struct section *section, const struct
 	read_rest(&r);
 	if (read_metric(&r)) {
 		read_where(&r);
-		read_bound(&r, "min", &limit->min);
-		read_bound(&r, "max", &limit->max);
+		limit_read_bound(&r, "min", &limit->min);
+		limit_read_bound(&r, "max", &limit->max);
 		read_outlier_margins(&r);
-		read_fleet(&r);
-		read_population(&r);
+		limit_read_fleet(&r);
+		limit_read_population(&r);
 		if (r.fits)
-			check_pair(&r);
+			limit_check_pair(&r);
 	} else {
 		r.fits = false;
 	}
@@ -261,7 +276,7 @@ bool limit_read(struct limit *limit, const struct section *section, const struct
 	return r.fits;
 }
 
-static void bound_release(struct bound *bound)
+static void limit_bound_release(struct bound *bound)
 {
 	free(bound->spec);
 	free(bound->text);
@@ -277,8 +292,8 @@ void limit_release(struct limit *limit)
 		free(limit->conditions[i].name);
 	}
 	free(limit->conditions);
-	bound_release(&limit->min);
-	bound_release(&limit->max);
+	limit_bound_release(&limit->min);
+	limit_bound_release(&limit->max);
 	free(limit->name);
 	free(limit->place);
 	free(limit->outlier_text);

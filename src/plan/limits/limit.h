@@ -84,7 +84,7 @@ struct limit {
 	char *population_text, *population_place;
 	/* all three: and this many robust standard deviations of what it is compared with */
 	double sigmas;
-	/* standard deviation between launches that is taken for granted, a ratio */
+	/* typical standard deviation between launches, a ratio; 0: that of the figure's kind */
 	double launch_spread;
 	size_t devices; /* number of different devices that must be judged; 0: all */
 	enum limit_severity severity;
@@ -100,9 +100,13 @@ bool limit_read(struct limit *limit, const struct section *section, const struct
 		limit_problem_fn *problem, void *context);
 void limit_release(struct limit *limit);
 
-#define NODE_ACCUSED "node.accused" /* judged node by node */
+#define NODE_SUSPECT "node.suspect" /* judged node by node */
 /* Metrics of a node as a whole; ends with { 0 }. */
 extern const struct metric node_metrics[];
+
+/* Sets the metric of that name and its suite; an error names the nearest. */
+enum status limit_read_metric(struct limit *limit, const struct schema *schema, const char *name,
+			      struct error *err);
 
 /*
  * Parts of limit_read(): bound.c, condition.c. On failure the target holds what limit_release()

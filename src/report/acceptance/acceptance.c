@@ -7,8 +7,10 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "judge/judge.h"
+#include "report/figure/figure.h"
 #include "report/page/html.h"
 #include "report/page/settings.h"
+#include "report/page/view_sections.h"
 #include "report/template/template.h"
 #include "report/view/format.h"
 #include "report/view/view.h"
@@ -32,7 +34,7 @@ const char *acceptance_symbol(enum verdict verdict)
 }
 
 /* The word at the top, which is all that some readers read. */
-static void set_answer(const struct acceptance *a, struct tree *page)
+static void acceptance_set_answer(const struct acceptance *a, struct tree *page)
 {
 	const struct verdicts *v = a->result->judgement;
 
@@ -48,22 +50,8 @@ bool acceptance_is_bad(const struct verdict_check *c)
 	return !c->accepted && c->verdict != VERDICT_PASS;
 }
 
-bool acceptance_worse(const struct verdict_check *a, const struct verdict_check *b)
-{
-	static const int rank[VERDICT_COUNT] = { [VERDICT_FAIL] = 5,
-						 [VERDICT_ERROR] = 4,
-						 [VERDICT_INCONCLUSIVE] = 3,
-						 [VERDICT_SKIP] = 2,
-						 [VERDICT_WARN] = 1 };
-
-	if (a->wrong != b->wrong)
-		return a->wrong;
-	if (rank[a->verdict] != rank[b->verdict])
-		return rank[a->verdict] > rank[b->verdict];
-	return isfinite(a->margin) && (!isfinite(b->margin) || a->margin < b->margin);
-}
-
-static void set_tiles(const struct acceptance *a, struct tree *page)
+/* "2 inconclusive, 103 passed" */
+static void acceptance_count_checks(const struct acceptance *a, struct tree *page)
 {
 	static const struct {
 		enum verdict verdict;
@@ -71,21 +59,24 @@ static void set_tiles(const struct acceptance *a, struct tree *page)
 	} order[] = { { VERDICT_FAIL, "failed" },
 		      { VERDICT_ERROR, "could not be judged" },
 		      { VERDICT_INCONCLUSIVE, "inconclusive" },
-		      { VERDICT_WARN, "warnings" },
+		      { VERDICT_WARN, "with a warning" },
 		      { VERDICT_SKIP, "not measured" },
 		      { VERDICT_PASS, "passed" } };
-	struct tree *tiles = tree_list(page, "tiles");
+	struct text counts = TEXT_EMPTY;
 
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-		enum verdict verdict = order[i].verdict;
+		size_t count = a->result->judgement->counts[order[i].verdict];
 
-		view_tile(tiles, acceptance_kind(verdict), acceptance_symbol(verdict),
-			  a->result->judgement->counts[verdict], order[i].words);
+		if (count)
+			text_addf(&counts, "%s%zu %s", counts.length ? ", " : "", count,
+				  order[i].words);
 	}
+	view_text(page, "check_counts", counts.length ? counts.data : "none");
+	text_release(&counts);
 }
 
-static const struct finding *same_subject(const struct finding *list, size_t count,
-					  const struct finding *f)
+static const struct finding *acceptance_same_subject(const struct finding *list, size_t count,
+						     const struct finding *f)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(list[i].subject, f->subject) == 0)
@@ -96,8 +87,8 @@ static const struct finding *same_subject(const struct finding *list, size_t cou
 static const char *const severities[] = { "ok", "note", "warning", "error" };
 static const char *const severity_kinds[] = { "ok", "skipped", "noisy", "failed" };
 
-static void add_finding(struct tree *list, const struct finding *before,
-			const struct finding *after, bool changed)
+static void acceptance_add_finding(struct tree *list, const struct finding *before,
+				   const struct finding *after, bool changed)
 {
 	const struct finding *worst =
 		!before || (after && after->severity > before->severity) ? after : before;
@@ -120,25 +111,27 @@ static void set_flight(const struct acceptance *a, struct tree *page)
 
 	for (size_t i = 0; i < r->preflight_count; i++) {
 		const struct finding *f = &r->preflight[i],
-				     *after = same_subject(r->postflight, r->postflight_count, f);
+				     *after = acceptance_same_subject(r->postflight,
+								      r->postflight_count, f);
 		bool changed = after && health_changed(f, after);
 		bool bad = f->severity >= SEVERITY_WARNING ||
 			   (after && after->severity >= SEVERITY_WARNING);
 
-		add_finding(changed || bad ? notable : others, f, after, changed);
+		acceptance_add_finding(changed || bad ? notable : others, f, after, changed);
 	}
 	for (size_t i = 0; i < r->postflight_count; i++)
-		if (!same_subject(r->preflight, r->preflight_count, &r->postflight[i]))
-			add_finding(r->postflight[i].severity >= SEVERITY_WARNING ? notable
-										  : others,
-				    NULL, &r->postflight[i], true);
+		if (!acceptance_same_subject(r->preflight, r->preflight_count, &r->postflight[i]))
+			acceptance_add_finding(r->postflight[i].severity >= SEVERITY_WARNING
+						       ? notable
+						       : others,
+					       NULL, &r->postflight[i], true);
 	tree_flag(page, "has_flight", notable->count || others->count);
 	tree_flag(page, "has_notable", notable->count != 0);
 	tree_flag(page, "has_others", others->count != 0);
 	tree_textf(page, "others_count", "%zu", others->count);
 }
 
-static char *default_title(const struct result *r)
+static char *acceptance_default_title(const struct result *r)
 {
 	const char *label = view_string(r->label), *asked = report_setting(r, "title");
 	struct text out = TEXT_EMPTY;
@@ -153,7 +146,7 @@ static char *default_title(const struct result *r)
 }
 
 /* The maps of all pairs of devices, of the suites that have them. */
-static void set_topology(const struct view *view, struct tree *page)
+static void acceptance_set_topology(const struct view *view, struct tree *page)
 {
 	struct tree *all = tree_new(TREE_LIST), *maps = tree_list(page, "topology");
 
@@ -176,20 +169,20 @@ static void set_topology(const struct view *view, struct tree *page)
 	tree_free(all);
 }
 
-static struct tree *page_of(const struct acceptance *a, const struct view *view,
-			    const char *own_title)
+static struct tree *acceptance_page_tree(const struct acceptance *a, const struct view *view,
+					 const char *own_title)
 {
 	struct tree *page = tree_new(TREE_MAP);
 	struct acceptance_devices devices;
-	char *title = own_title ? xstrdup(own_title) : default_title(a->result);
+	char *title = own_title ? xstrdup(own_title) : acceptance_default_title(a->result);
 
 	view_text(page, "title", title);
 	free(title);
 	view_runs(view, page);
-	set_answer(a, page);
+	acceptance_set_answer(a, page);
 	acceptance_devices_find(&devices, a);
-	acceptance_blame(a, &devices, page);
-	set_tiles(a, page);
+	acceptance_reasons(a, page);
+	acceptance_count_checks(a, page);
 	view_warnings(view, page);
 	view_text(page, "limits_source", a->result->judgement->limits);
 	view_text(page, "host", result_fact(a->result, "hostname"));
@@ -201,7 +194,7 @@ static struct tree *page_of(const struct acceptance *a, const struct view *view,
 	acceptance_charts(a, page);
 	acceptance_limits(a, page);
 	set_flight(a, page);
-	set_topology(view, page);
+	acceptance_set_topology(view, page);
 	view_skipped(view, page);
 	view_devices_table(view, page);
 	view_environment(view, page);
@@ -217,7 +210,7 @@ enum status acceptance_render(const struct acceptance *a, const struct report_op
 	enum status status;
 
 	view_init(&view, a->result, 1);
-	page = page_of(a, &view, options->title);
+	page = acceptance_page_tree(a, &view, options->title);
 	tree_flag(page, "charts_folder", false);
 	status = html_render("acceptance", options, page, html, err);
 	tree_free(page);

@@ -5,7 +5,7 @@
 #ifndef GPUPROOF_REPORT_ACCEPTANCE_ACCEPTANCE_H
 #define GPUPROOF_REPORT_ACCEPTANCE_ACCEPTANCE_H
 
-#include "report/report.h"
+#include "report/page/report.h"
 #include "result/verdict.h"
 
 struct acceptance {
@@ -36,8 +36,7 @@ void acceptance_devices_release(struct acceptance_devices *found);
 /* Parts: what each sets on the page; a file each, acceptance_<part>.c. */
 struct tree;
 struct view;
-void acceptance_blame(const struct acceptance *a, const struct acceptance_devices *devices,
-		      struct tree *page);
+void acceptance_reasons(const struct acceptance *a, struct tree *page);
 void acceptance_checks(const struct acceptance *a, struct tree *page);
 void acceptance_limits(const struct acceptance *a, struct tree *page);
 void acceptance_aspects(const struct acceptance *a, struct tree *page);
@@ -57,10 +56,4 @@ const char *acceptance_kind(enum verdict verdict);
 const char *acceptance_symbol(enum verdict verdict);
 /* True if the check counts against its devices. */
 bool acceptance_is_bad(const struct verdict_check *check);
-/*
- * True if `a` says more against a device than `b`: wrong results first, then what failed, then what
- * could not be judged, then by margin.
- */
-bool acceptance_worse(const struct verdict_check *a, const struct verdict_check *b);
-
 #endif

@@ -9,14 +9,15 @@
 #include "report/view/view.h"
 #include "result/verdict.h"
 
-static void set_words(struct tree *cell, const char *kind, const char *symbol, const char *word)
+static void acceptance_aspects_set_words(struct tree *cell, const char *kind, const char *symbol,
+					 const char *word)
 {
 	tree_text(cell, "kind", kind);
 	tree_text(cell, "symbol", symbol);
 	tree_text(cell, "word", word);
 }
 
-static void set_detail(const struct aspect_judgement *a, struct tree *cell)
+static void acceptance_aspects_set_detail(const struct aspect_judgement *a, struct tree *cell)
 {
 	char margin[FORMAT_SIZE];
 
@@ -29,19 +30,21 @@ static void set_detail(const struct aspect_judgement *a, struct tree *cell)
 		tree_textf(cell, "detail", "%zu of %zu", a->passed, a->checks);
 }
 
-static void add_cell(const struct aspect_judgement *a, const char *aspect, struct tree *cells)
+static void aspects_add_cell(const struct aspect_judgement *a, const char *aspect,
+			     struct tree *cells)
 {
 	struct tree *cell = tree_item(cells);
 
 	if (a && a->judged)
-		set_words(cell, acceptance_kind(a->verdict), acceptance_symbol(a->verdict),
-			  verdict_name(a->verdict));
+		acceptance_aspects_set_words(cell, acceptance_kind(a->verdict),
+					     acceptance_symbol(a->verdict),
+					     verdict_name(a->verdict));
 	else if (a && a->promised)
-		set_words(cell, "error", "?", "not judged");
+		acceptance_aspects_set_words(cell, "error", "?", "not judged");
 	else
-		set_words(cell, "none", "·", "not asked for");
+		acceptance_aspects_set_words(cell, "none", "·", "not asked for");
 	tree_text(cell, "aspect", aspect);
-	set_detail(a, cell);
+	acceptance_aspects_set_detail(a, cell);
 }
 
 void acceptance_aspects(const struct acceptance *a, struct tree *page)
@@ -55,10 +58,11 @@ void acceptance_aspects(const struct acceptance *a, struct tree *page)
 		struct tree *row = tree_item(rows), *cells;
 
 		view_text(row, "device", v->devices[i].device);
+		view_text(row, "serial", v->devices[i].serial);
 		cells = tree_list(row, "cells");
 		for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
-			add_cell(device_aspect(&v->devices[i], (enum aspect)k),
-				 aspect_name((enum aspect)k), cells);
+			aspects_add_cell(device_aspect(&v->devices[i], (enum aspect)k),
+					 aspect_name((enum aspect)k), cells);
 	}
 	acceptance_fold(page, "aspect_tables", rows, "detail");
 	tree_flag(page, "has_aspects", v->device_count != 0);

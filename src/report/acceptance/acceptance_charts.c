@@ -18,23 +18,25 @@
 
 #define MOST_BAD 12
 #define MOST_GOOD 4
-#define LEAD 2      /* charts below the answer */
+#define LEAD 1      /* charts below the answer */
 #define MOST_ROWS 8 /* of devices in a chart; more have a row together */
 
-struct subject {
+struct chart_subject {
 	const struct verdict_check *check;
 	size_t order;
 	bool bad;
 };
 
-static int by_need(const void *a, const void *b)
+static int charts_by_need(const void *a, const void *b)
 {
-	const struct subject *p = a, *q = b;
+	const struct chart_subject *p = a, *q = b;
 	double m = isfinite(p->check->margin) ? p->check->margin : INFINITY,
 	       n = isfinite(q->check->margin) ? q->check->margin : INFINITY;
 
 	if (p->bad != q->bad)
 		return p->bad ? -1 : 1;
+	if (p->bad && check_is_worse(p->check, q->check) != check_is_worse(q->check, p->check))
+		return check_is_worse(p->check, q->check) ? -1 : 1;
 	if (m != n)
 		return m < n ? -1 : 1;
 	return (p->order > q->order) - (p->order < q->order);
@@ -44,7 +46,7 @@ static int by_need(const void *a, const void *b)
  * Samples in the metric's own unit: a rate is an amount over a time, all else in proportion to the
  * time.
  */
-static double *in_unit(const struct series *series, const struct metric_value *m)
+static double *acceptance_chart_in_unit(const struct series *series, const struct metric_value *m)
 {
 	size_t length = strlen(view_string(m->unit));
 	bool rate = length > 2 && strcmp(m->unit + length - 2, "/s") == 0;
@@ -58,14 +60,14 @@ static double *in_unit(const struct series *series, const struct metric_value *m
 }
 
 /* A case of the chart's point, what it measured, and what a check of it says; NULL: nothing. */
-struct member {
+struct chart_member {
 	const struct case_result *c;
 	const struct metric_value *m;
 	const struct verdict_check *check;
 };
 
 struct members {
-	struct member *items;
+	struct chart_member *items;
 	size_t count, capacity;
 };
 
@@ -75,15 +77,16 @@ struct owned {
 	size_t count, capacity;
 };
 
-static double *keep(struct owned *owned, double *values)
+static double *owned_keep(struct owned *owned, double *values)
 {
 	ARRAY_GROW(owned->items, owned->count, owned->capacity);
 	owned->items[owned->count++] = values;
 	return values;
 }
 
-static void add_device(const struct view *view, struct chart_series *rows, struct owned *owned,
-		       const struct case_result *c, const struct metric_value *m)
+static void strip_add_device(const struct view *view, struct chart_series *rows,
+			     struct owned *owned, const struct case_result *c,
+			     const struct metric_value *m)
 {
 	const struct series *series = view_series(c, m);
 	char *devices = view_devices(view, c);
@@ -95,7 +98,7 @@ static void add_device(const struct view *view, struct chart_series *rows, struc
 		point->samples = m->launches;
 		point->sample_count = m->launch_count;
 	} else if (series && series->count && series->statistics.median > 0) {
-		point->samples = keep(owned, in_unit(series, m));
+		point->samples = owned_keep(owned, acceptance_chart_in_unit(series, m));
 		point->sample_count = series->count;
 	} else {
 		point->samples = &m->value;
@@ -104,7 +107,7 @@ static void add_device(const struct view *view, struct chart_series *rows, struc
 	free(devices);
 }
 
-static void draw_limit(struct chart *chart, const struct verdict_check *c)
+static void acceptance_chart_draw_limit(struct chart *chart, const struct verdict_check *c)
 {
 	if (c->comparison == NO_COMPARISON || !isfinite(c->bound))
 		return;
@@ -112,7 +115,36 @@ static void draw_limit(struct chart *chart, const struct verdict_check *c)
 	chart->reference_name = c->comparison == AT_MOST ? "limit (at most)" : "limit (at least)";
 }
 
-static char *finding_of(const struct verdict_check *c)
+/* The limit of the same value that only warns; NULL: there is none. */
+static const struct verdict_check *acceptance_chart_warning_limit_of(const struct verdicts *v,
+								     const struct verdict_check *c)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		const struct verdict_check *other = &v->checks[i];
+
+		if (other != c && other->warns_only && isfinite(other->bound) && !c->warns_only &&
+		    strcmp(other->case_id, c->case_id) == 0 &&
+		    strcmp(other->metric, c->metric) == 0)
+			return other;
+	}
+	return NULL;
+}
+
+/* Names both limits: the one that rejects is drawn. */
+static char *acceptance_chart_note_of_limits(const struct verdicts *v,
+					     const struct verdict_check *c)
+{
+	const struct verdict_check *warning = acceptance_chart_warning_limit_of(v, c);
+	char rejects[FORMAT_SIZE], warns[FORMAT_SIZE];
+
+	if (!warning || !isfinite(c->bound))
+		return xstrdup("");
+	return xasprintf("Rejects below %s; warns below %s.",
+			 format_quantity(c->bound, c->unit, rejects, sizeof(rejects)),
+			 format_quantity(warning->bound, c->unit, warns, sizeof(warns)));
+}
+
+static char *acceptance_chart_check_finding(const struct verdict_check *c)
 {
 	char *numbers = check_numbers(c), *out;
 
@@ -122,7 +154,7 @@ static char *finding_of(const struct verdict_check *c)
 	return out;
 }
 
-static bool has_point(const struct case_result *c, const char *point)
+static bool acceptance_chart_has_point(const struct case_result *c, const char *point)
 {
 	char *own = case_point(c);
 	bool same = strcmp(own, point) == 0;
@@ -132,56 +164,58 @@ static bool has_point(const struct case_result *c, const char *point)
 }
 
 /* Those that did not pass in front, the worst first. */
-static int by_badness(const void *a, const void *b)
+static int members_by_badness(const void *a, const void *b)
 {
-	const struct member *p = a, *q = b;
+	const struct chart_member *p = a, *q = b;
 
 	if (!p->check || !q->check)
 		return (p->check == NULL) - (q->check == NULL);
-	return acceptance_worse(p->check, q->check)   ? -1
-	       : acceptance_worse(q->check, p->check) ? 1
-						      : strcmp(p->c->id, q->c->id);
+	return check_is_worse(p->check, q->check)   ? -1
+	       : check_is_worse(q->check, p->check) ? 1
+						    : strcmp(p->c->id, q->c->id);
 }
 
-static int by_case(const void *a, const void *b)
+static int acceptance_chart_by_case(const void *a, const void *b)
 {
-	const struct member *p = a, *q = b;
+	const struct chart_member *p = a, *q = b;
 
 	return strcmp(view_string(p->c->id), view_string(q->c->id));
 }
 
 /* Sets the check of the metric that says most against each case. */
-static void accuse(const struct acceptance *a, const char *metric, struct members *members)
+static void members_set_checks(const struct acceptance *a, const char *metric,
+			       struct members *members)
 {
 	const struct verdicts *v = a->result->judgement;
 
-	qsort(members->items, members->count, sizeof(*members->items), by_case);
+	qsort(members->items, members->count, sizeof(*members->items), acceptance_chart_by_case);
 	for (size_t i = 0; i < v->count; i++) {
 		const struct verdict_check *c = &v->checks[i];
 		const struct case_result its = { .id = c->case_id };
-		const struct member wanted = { .c = &its };
-		struct member *found;
+		const struct chart_member wanted = { .c = &its };
+		struct chart_member *found;
 
 		if (c->verdict == VERDICT_PASS || c->verdict == VERDICT_SKIP ||
 		    strcmp(c->metric, metric) != 0)
 			continue;
-		found = bsearch(&wanted, members->items, members->count, sizeof(wanted), by_case);
-		if (found && (!found->check || acceptance_worse(c, found->check)))
+		found = bsearch(&wanted, members->items, members->count, sizeof(wanted),
+				acceptance_chart_by_case);
+		if (found && (!found->check || check_is_worse(c, found->check)))
 			found->check = c;
 	}
 }
 
-static void collect(const struct acceptance *a, const struct verdict_check *c,
-		    struct members *members)
+static void acceptance_chart_members_collect(const struct acceptance *a,
+					     const struct verdict_check *c, struct members *members)
 {
 	for (size_t i = 0; i < a->result->case_count; i++) {
 		const struct case_result *other = &a->result->cases[i];
 		const struct metric_value *m = case_metric(other, c->metric);
 
-		if (!m || !isfinite(m->value) || !has_point(other, c->point))
+		if (!m || !isfinite(m->value) || !acceptance_chart_has_point(other, c->point))
 			continue;
 		ARRAY_GROW(members->items, members->count, members->capacity);
-		members->items[members->count++] = (struct member){ .c = other, .m = m };
+		members->items[members->count++] = (struct chart_member){ .c = other, .m = m };
 	}
 }
 
@@ -189,12 +223,12 @@ static void collect(const struct acceptance *a, const struct verdict_check *c,
 static void add_many(const struct acceptance *a, const struct view *view, struct chart *chart,
 		     struct chart_series *rows, struct members *members, struct owned *owned)
 {
-	double *values = keep(owned, xcalloc(members->count, sizeof(*values)));
+	double *values = owned_keep(owned, xcalloc(members->count, sizeof(*values)));
 	char *name = xasprintf("all %zu", members->count);
 	struct chart_point *all = chart_point_new(rows, name);
 	size_t bad = 0;
 
-	accuse(a, members->items[0].m->name, members);
+	members_set_checks(a, members->items[0].m->name, members);
 	for (size_t i = 0; i < members->count; i++) {
 		values[i] = members->items[i].m->value;
 		bad += members->items[i].check != NULL;
@@ -203,9 +237,9 @@ static void add_many(const struct acceptance *a, const struct view *view, struct
 	all->samples = values;
 	all->sample_count = all->n = members->count;
 	all->y = all->p50 = median_of_sorted(values, members->count);
-	qsort(members->items, members->count, sizeof(*members->items), by_badness);
+	qsort(members->items, members->count, sizeof(*members->items), members_by_badness);
 	for (size_t i = 0; i < bad && i < MOST_ROWS; i++)
-		add_device(view, rows, owned, members->items[i].c, members->items[i].m);
+		strip_add_device(view, rows, owned, members->items[i].c, members->items[i].m);
 	if (bad > MOST_ROWS) {
 		free(chart->note);
 		chart->note = xasprintf("%zu more did not pass.", bad - MOST_ROWS);
@@ -213,8 +247,8 @@ static void add_many(const struct acceptance *a, const struct view *view, struct
 	free(name);
 }
 
-static void draw(const struct acceptance *a, const struct verdict_check *c, struct tree *charts,
-		 size_t place)
+static void acceptance_draw_chart(const struct acceptance *a, const struct verdict_check *c,
+				  struct tree *charts, size_t place)
 {
 	const struct view view = { .results = a->result, .count = 1 };
 	struct owned owned = { 0 };
@@ -229,25 +263,25 @@ static void draw(const struct acceptance *a, const struct verdict_check *c, stru
 	chart.id = xasprintf("outliers-%zu", place);
 	chart.title = xasprintf("%s, %s", name, c->point);
 	format_capital(chart.title);
-	collect(a, c, &members);
+	acceptance_chart_members_collect(a, c, &members);
 	chart.shows = xstrdup(
 		members.count > MOST_ROWS
 			? "One tick for each device; below, the samples of those that did not "
 			  "pass; triangle: the median; dashed: the limit."
 			: "Every device and its samples, one tick each; triangle: the median; "
 			  "dashed: the limit.");
-	chart.finding = finding_of(c);
+	chart.finding = acceptance_chart_check_finding(c);
 	chart.y_name = xstrdup(name);
 	chart.y_unit = xstrdup(c->unit);
 	chart.x_name = xstrdup("");
 	chart.x_unit = xstrdup("");
-	chart.note = xstrdup("");
+	chart.note = acceptance_chart_note_of_limits(a->result->judgement, c);
 	rows = chart_series_named(&chart, "");
 	if (members.count > MOST_ROWS)
 		add_many(a, &view, &chart, rows, &members, &owned);
 	for (size_t i = 0; i < members.count && members.count <= MOST_ROWS; i++)
-		add_device(&view, rows, &owned, members.items[i].c, members.items[i].m);
-	draw_limit(&chart, c);
+		strip_add_device(&view, rows, &owned, members.items[i].c, members.items[i].m);
+	acceptance_chart_draw_limit(&chart, c);
 	if (rows->count)
 		chart_draw(&chart, charts);
 	for (size_t i = 0; i < owned.count; i++)
@@ -258,7 +292,8 @@ static void draw(const struct acceptance *a, const struct verdict_check *c, stru
 }
 
 /* One chart serves all devices of a case. */
-static bool drawn(const struct subject *subjects, size_t count, const struct verdict_check *c)
+static bool chart_is_drawn(const struct chart_subject *subjects, size_t count,
+			   const struct verdict_check *c)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(subjects[i].check->metric, c->metric) == 0 &&
@@ -270,7 +305,7 @@ static bool drawn(const struct subject *subjects, size_t count, const struct ver
 void acceptance_charts(const struct acceptance *a, struct tree *page)
 {
 	const struct verdicts *v = a->result->judgement;
-	struct subject *subjects = xcalloc(v->count + 1, sizeof(*subjects));
+	struct chart_subject *subjects = xcalloc(v->count + 1, sizeof(*subjects));
 	struct tree *lead = tree_list(page, "lead_charts"),
 		    *charts = tree_list(page, "outlier_charts");
 	size_t count = 0, bad = 0, good = 0;
@@ -279,17 +314,19 @@ void acceptance_charts(const struct acceptance *a, struct tree *page)
 		const struct verdict_check *c = &v->checks[i];
 
 		if (*c->case_id && *c->metric && c->verdict != VERDICT_SKIP)
-			subjects[count++] = (struct subject){ c, i, c->verdict != VERDICT_PASS };
+			subjects[count++] =
+				(struct chart_subject){ c, i, c->verdict != VERDICT_PASS };
 	}
 	if (count)
-		qsort(subjects, count, sizeof(*subjects), by_need);
+		qsort(subjects, count, sizeof(*subjects), charts_by_need);
 	for (size_t i = 0; i < count; i++) {
 		if ((subjects[i].bad ? bad >= MOST_BAD : good >= MOST_GOOD) ||
-		    drawn(subjects, i, subjects[i].check))
+		    chart_is_drawn(subjects, i, subjects[i].check))
 			continue;
 		bad += subjects[i].bad;
 		good += !subjects[i].bad;
-		draw(a, subjects[i].check, lead->count < LEAD ? lead : charts, bad + good);
+		acceptance_draw_chart(a, subjects[i].check, lead->count < LEAD ? lead : charts,
+				      bad + good);
 	}
 	tree_flag(page, "has_lead_charts", lead->count != 0);
 	tree_flag(page, "has_outlier_charts", charts->count != 0);

@@ -21,7 +21,7 @@ struct row {
 };
 
 /* Wrong results first, then the worst margin; else as the judge said it. */
-static int by_margin(const void *a, const void *b)
+static int acceptance_checks_by_margin(const void *a, const void *b)
 {
 	const struct row *p = a, *q = b;
 	double m = isfinite(p->check->margin) ? p->check->margin : -INFINITY,
@@ -42,7 +42,7 @@ static char *check_quantity(const struct verdict_check *c, double value, char *o
 	return out;
 }
 
-static void set_numbers(struct tree *row, const struct verdict_check *c)
+static void acceptance_checks_set_numbers(struct tree *row, const struct verdict_check *c)
 {
 	char text[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE];
 
@@ -66,12 +66,12 @@ static void set_numbers(struct tree *row, const struct verdict_check *c)
 	if (c->launches > 1)
 		tree_textf(row, "n", "%zu launches", c->launches);
 	else if (c->samples)
-		tree_textf(row, "n", "%zu sample%s", c->samples, plural(c->samples));
+		tree_textf(row, "n", "%zu sample%s", c->samples, text_plural(c->samples));
 	else
 		tree_text(row, "n", "");
 }
 
-static void set_origin(struct tree *row, const struct verdict_check *c)
+static void acceptance_checks_set_origin(struct tree *row, const struct verdict_check *c)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -84,7 +84,8 @@ static void set_origin(struct tree *row, const struct verdict_check *c)
 	text_release(&out);
 }
 
-static void add_row(const struct acceptance *a, struct tree *rows, const struct verdict_check *c)
+static void checks_add_row(const struct acceptance *a, struct tree *rows,
+			   const struct verdict_check *c)
 {
 	const struct view view = { .results = a->result, .count = 1 };
 	struct tree *row = tree_item(rows);
@@ -101,24 +102,24 @@ static void add_row(const struct acceptance *a, struct tree *rows, const struct 
 	view_text(row, "reason", c->reason);
 	view_text(row, "cause", cause_name(c->cause));
 	view_text(row, "action", cause_action(c->cause));
-	set_numbers(row, c);
-	set_origin(row, c);
+	acceptance_checks_set_numbers(row, c);
+	acceptance_checks_set_origin(row, c);
 }
 
 /* Rows from one to another as a table, `folded` under these words; "": open. */
-static void add_part(const struct acceptance *a, struct tree *parts, const struct row *rows,
-		     size_t count, const char *folded)
+static void checks_add_part(const struct acceptance *a, struct tree *parts, const struct row *rows,
+			    size_t count, const char *folded)
 {
 	struct tree *part = tree_item(parts), *list;
 
 	tree_text(part, "folded", folded);
 	list = tree_list(part, "rows");
 	for (size_t i = 0; i < count; i++)
-		add_row(a, list, rows[i].check);
+		checks_add_row(a, list, rows[i].check);
 }
 
-static void add_table(const struct acceptance *a, struct tree *page, const char *name,
-		      enum verdict first, enum verdict second, size_t open)
+static void checks_add_table(const struct acceptance *a, struct tree *page, const char *name,
+			     enum verdict first, enum verdict second, size_t open)
 {
 	const struct verdicts *v = a->result->judgement;
 	struct row *rows = xcalloc(v->count + 1, sizeof(*rows));
@@ -130,14 +131,14 @@ static void add_table(const struct acceptance *a, struct tree *page, const char 
 		if (v->checks[i].verdict == first || v->checks[i].verdict == second)
 			rows[count++] = (struct row){ &v->checks[i], i };
 	if (count)
-		qsort(rows, count, sizeof(*rows), by_margin);
+		qsort(rows, count, sizeof(*rows), acceptance_checks_by_margin);
 	shown = count < MOST_ROWS ? count : MOST_ROWS;
 	open = shown < open ? shown : open;
 	parts = tree_list(table, "parts");
-	add_part(a, parts, rows, open, "");
+	checks_add_part(a, parts, rows, open, "");
 	snprintf(words, sizeof(words), "%zu more with more to spare", shown - open);
 	if (shown > open)
-		add_part(a, parts, rows + open, shown - open, words);
+		checks_add_part(a, parts, rows + open, shown - open, words);
 	tree_text(table, "name", name);
 	tree_flag(table, "not_on_paper", count > MOST_ON_PAPER);
 	tree_flag(table, "any", count != 0);
@@ -152,11 +153,11 @@ static void add_table(const struct acceptance *a, struct tree *page, const char 
 
 void acceptance_checks(const struct acceptance *a, struct tree *page)
 {
-	add_table(a, page, "failed", VERDICT_FAIL, VERDICT_FAIL, MOST_ROWS);
-	add_table(a, page, "undecided", VERDICT_INCONCLUSIVE, VERDICT_ERROR, MOST_OPEN);
-	add_table(a, page, "warned", VERDICT_WARN, VERDICT_WARN, MOST_OPEN);
-	add_table(a, page, "passed", VERDICT_PASS, VERDICT_PASS, MOST_ROWS);
-	add_table(a, page, "unmeasured", VERDICT_SKIP, VERDICT_SKIP, MOST_ROWS);
+	checks_add_table(a, page, "failed", VERDICT_FAIL, VERDICT_FAIL, MOST_ROWS);
+	checks_add_table(a, page, "undecided", VERDICT_INCONCLUSIVE, VERDICT_ERROR, MOST_OPEN);
+	checks_add_table(a, page, "warned", VERDICT_WARN, VERDICT_WARN, MOST_OPEN);
+	checks_add_table(a, page, "passed", VERDICT_PASS, VERDICT_PASS, MOST_ROWS);
+	checks_add_table(a, page, "unmeasured", VERDICT_SKIP, VERDICT_SKIP, MOST_ROWS);
 }
 
 /* Checks of one limit with one bound text. */
@@ -165,8 +166,8 @@ struct limit_row {
 	size_t counts[VERDICT_COUNT], total;
 };
 
-static struct limit_row *row_of(struct limit_row *rows, size_t *count,
-				const struct verdict_check *c)
+static struct limit_row *acceptance_checks_limit_row_of(struct limit_row *rows, size_t *count,
+							const struct verdict_check *c)
 {
 	for (size_t i = 0; i < *count; i++)
 		if (strcmp(rows[i].first->limit, c->limit) == 0 &&
@@ -176,7 +177,8 @@ static struct limit_row *row_of(struct limit_row *rows, size_t *count,
 	return &rows[(*count)++];
 }
 
-static void add_limit(const struct acceptance *a, struct tree *list, const struct limit_row *r)
+static void acceptance_checks_add_limit(const struct acceptance *a, struct tree *list,
+					const struct limit_row *r)
 {
 	const struct view view = { .results = a->result, .count = 1 };
 	struct tree *row = tree_item(list);
@@ -215,13 +217,13 @@ void acceptance_limits(const struct acceptance *a, struct tree *page)
 
 		if (strcmp(c->limit, "run") == 0)
 			continue;
-		row = row_of(rows, &count, c);
+		row = acceptance_checks_limit_row_of(rows, &count, c);
 		row->counts[c->verdict]++;
 		if (isfinite(c->margin) && (!row->tightest || c->margin < row->tightest->margin))
 			row->tightest = c;
 	}
 	for (size_t i = 0; i < count; i++)
-		add_limit(a, list, &rows[i]);
+		acceptance_checks_add_limit(a, list, &rows[i]);
 	tree_flag(page, "has_limits", count != 0);
 	free(rows);
 }

@@ -19,16 +19,17 @@ struct pairs {
 	size_t count, capacity;
 };
 
-static int by_id(const void *a, const void *b)
+static int acceptance_devices_by_id(const void *a, const void *b)
 {
 	return strcmp(((const struct name *)a)->id, ((const struct name *)b)->id);
 }
 
-static void add_pair(struct pairs *pairs, const struct name *names, size_t count, const char *id,
-		     size_t item)
+static void acceptance_devices_add_pair(struct pairs *pairs, const struct name *names, size_t count,
+					const char *id, size_t item)
 {
 	const struct name wanted = { .id = id },
-			  *found = bsearch(&wanted, names, count, sizeof(*names), by_id);
+			  *found = bsearch(&wanted, names, count, sizeof(*names),
+					   acceptance_devices_by_id);
 
 	if (!found)
 		return;
@@ -37,18 +38,18 @@ static void add_pair(struct pairs *pairs, const struct name *names, size_t count
 	pairs->items[pairs->count++].item = item;
 }
 
-static void add_check(struct pairs *pairs, const struct name *names, size_t count,
-		      const struct verdict_check *c, size_t item)
+static void devices_add_check(struct pairs *pairs, const struct name *names, size_t count,
+			      const struct verdict_check *c, size_t item)
 {
 	char *devices = xstrdup(c->devices), *rest = devices, *id;
 
 	while ((id = strsep(&rest, ",")))
-		add_pair(pairs, names, count, id, item);
+		acceptance_devices_add_pair(pairs, names, count, id, item);
 	free(devices);
 }
 
 /* Takes over the pairs. */
-static struct device_items items_of(struct pairs *pairs, size_t devices)
+static struct device_items acceptance_devices_items_of(struct pairs *pairs, size_t devices)
 {
 	struct device_items out = { .starts = xcalloc(devices + 2, sizeof(*out.starts)),
 				    .items = xcalloc(pairs->count + 1, sizeof(*out.items)) };
@@ -71,15 +72,15 @@ void acceptance_devices_find(struct acceptance_devices *found, const struct acce
 
 	for (size_t i = 0; i < r->device_count; i++)
 		names[i] = (struct name){ r->devices[i].id, i };
-	qsort(names, r->device_count, sizeof(*names), by_id);
+	qsort(names, r->device_count, sizeof(*names), acceptance_devices_by_id);
 	for (size_t i = 0; i < r->judgement->count; i++)
-		add_check(&checks, names, r->device_count, &r->judgement->checks[i], i);
+		devices_add_check(&checks, names, r->device_count, &r->judgement->checks[i], i);
 	for (size_t i = 0; i < r->case_count; i++)
 		for (size_t d = 0; d < r->cases[i].device_count; d++)
-			add_pair(&cases, names, r->device_count,
-				 view_string(r->cases[i].devices[d]), i);
-	found->checks = items_of(&checks, r->device_count);
-	found->cases = items_of(&cases, r->device_count);
+			acceptance_devices_add_pair(&cases, names, r->device_count,
+						    view_string(r->cases[i].devices[d]), i);
+	found->checks = acceptance_devices_items_of(&checks, r->device_count);
+	found->cases = acceptance_devices_items_of(&cases, r->device_count);
 	free(names);
 }
 

@@ -16,7 +16,7 @@
 #define MOST_WORDS 12 /* that cells of one column have */
 
 /* By what a cell's class in report.css says: the higher, the worse. */
-static size_t gravity(const struct tree *cell)
+static size_t cell_gravity(const struct tree *cell)
 {
 	static const char *const order[] = { "none", "ok", "skipped", "noisy", "error", "failed" };
 	const char *own = tree_member_text(cell, "kind");
@@ -30,41 +30,41 @@ static size_t gravity(const struct tree *cell)
 #define IN_ORDER 1 /* gravity of "ok" */
 #define FAILED 5
 
-static const struct tree *cell_of(const struct tree *row, size_t column)
+static const struct tree *fold_cell_of(const struct tree *row, size_t column)
 {
 	return tree_member(row, "cells")->children[column];
 }
 
 /* The worst cell of a row. */
-static const struct tree *worst_of(const struct tree *row)
+static const struct tree *fold_worst_cell(const struct tree *row)
 {
 	const struct tree *cells = tree_member(row, "cells"), *worst = NULL;
 
 	for (size_t i = 0; i < cells->count; i++)
-		if (!worst || gravity(cells->children[i]) > gravity(worst))
+		if (!worst || cell_gravity(cells->children[i]) > cell_gravity(worst))
 			worst = cells->children[i];
 	return worst;
 }
 
 static size_t gravity_of(const struct tree *row)
 {
-	const struct tree *worst = worst_of(row);
+	const struct tree *worst = fold_worst_cell(row);
 
-	return worst ? gravity(worst) : 0;
+	return worst ? cell_gravity(worst) : 0;
 }
 
 /* Cells counted by their word. */
-struct tally {
+struct verdict_tally {
 	const struct tree *cell;
 	size_t count;
 };
 
 struct tallies {
-	struct tally items[MOST_WORDS];
+	struct verdict_tally items[MOST_WORDS];
 	size_t count;
 };
 
-static void count_cell(struct tallies *t, const struct tree *cell)
+static void fold_count_cell(struct tallies *t, const struct tree *cell)
 {
 	size_t i = 0;
 
@@ -74,20 +74,20 @@ static void count_cell(struct tallies *t, const struct tree *cell)
 	if (i == MOST_WORDS)
 		return;
 	if (i == t->count)
-		t->items[t->count++] = (struct tally){ .cell = cell };
+		t->items[t->count++] = (struct verdict_tally){ .cell = cell };
 	t->items[i].count++;
 }
 
 static int by_gravity(const void *a, const void *b)
 {
-	size_t x = gravity(((const struct tally *)a)->cell);
-	size_t y = gravity(((const struct tally *)b)->cell);
+	size_t x = cell_gravity(((const struct verdict_tally *)a)->cell);
+	size_t y = cell_gravity(((const struct verdict_tally *)b)->cell);
 
 	return (x < y) - (x > y);
 }
 
 /* "3 FAIL, 2 INCONCLUSIVE" from the `first` on. */
-static char *words_of(struct tallies *t, size_t first)
+static char *tallies_words(struct tallies *t, size_t first)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -98,7 +98,7 @@ static char *words_of(struct tallies *t, size_t first)
 }
 
 /* The row about all devices: in each column the worst words in front. */
-static struct tree *row_of_all(const struct tree *rows, const char *detail)
+static struct tree *fold_row_of_all(const struct tree *rows, const char *detail)
 {
 	struct tree *all = tree_new(TREE_MAP), *cells;
 	const struct tree *first = tree_member(rows->children[0], "cells");
@@ -116,19 +116,19 @@ static struct tree *row_of_all(const struct tree *rows, const char *detail)
 		struct tree *cell = tree_item(cells);
 
 		for (size_t i = 0; i < rows->count; i++)
-			count_cell(&t, cell_of(rows->children[i], k));
+			fold_count_cell(&t, fold_cell_of(rows->children[i], k));
 		qsort(t.items, t.count, sizeof(*t.items), by_gravity);
 		tree_text(cell, "kind", tree_member_text(t.items[0].cell, "kind"));
 		tree_text(cell, "symbol", tree_member_text(t.items[0].cell, "symbol"));
 		tree_textf(cell, "word", "%zu %s", t.items[0].count,
 			   tree_member_text(t.items[0].cell, "word"));
 		tree_text(cell, "aspect", tree_member_text(t.items[0].cell, "aspect"));
-		tree_text_owned(cell, detail, words_of(&t, 1));
+		tree_text_owned(cell, detail, tallies_words(&t, 1));
 	}
 	return all;
 }
 
-static struct tree *table_of(struct tree *tables, char *folded)
+static struct tree *fold_table_of(struct tree *tables, char *folded)
 {
 	struct tree *table = tree_item(tables);
 
@@ -143,17 +143,17 @@ static char *fold_words(struct tree *const *rows, size_t count)
 	char *words, *out;
 
 	for (size_t i = 0; i < count; i++)
-		if (worst_of(rows[i]))
-			count_cell(&t, worst_of(rows[i]));
+		if (fold_worst_cell(rows[i]))
+			fold_count_cell(&t, fold_worst_cell(rows[i]));
 	qsort(t.items, t.count, sizeof(*t.items), by_gravity);
-	words = words_of(&t, 0);
+	words = tallies_words(&t, 0);
 	out = xasprintf("%zu more devices, by the worst of each: %s", count, words);
 	free(words);
 	return out;
 }
 
 /* Moves the rows of a gravity within bounds that are left in `rows`, at most `most`. */
-static void move(struct tree *rows, struct tree *to, size_t least, size_t most)
+static void fold_move_rows(struct tree *rows, struct tree *to, size_t least, size_t most)
 {
 	for (size_t i = 0; i < rows->count && most; i++) {
 		if (!rows->children[i] || gravity_of(rows->children[i]) < least)
@@ -166,22 +166,24 @@ static void move(struct tree *rows, struct tree *to, size_t least, size_t most)
 
 void acceptance_fold(struct tree *page, const char *name, struct tree *rows, const char *detail)
 {
-	struct tree *tables = tree_list(page, name), *shown = table_of(tables, xstrdup(""));
+	struct tree *tables = tree_list(page, name), *shown = fold_table_of(tables, xstrdup(""));
 	size_t left = 0;
 
 	if (rows->count <= MOST_OPEN) {
-		move(rows, shown, 0, rows->count);
+		fold_move_rows(rows, shown, 0, rows->count);
 	} else {
-		tree_append(shown, row_of_all(rows, detail));
-		move(rows, shown, FAILED, MOST_WORST);
+		tree_append(shown, fold_row_of_all(rows, detail));
+		fold_move_rows(rows, shown, FAILED, MOST_WORST);
 		if (shown->count <= LEAST_WORST)
-			move(rows, shown, IN_ORDER + 1, LEAST_WORST + 1 - shown->count);
+			fold_move_rows(rows, shown, IN_ORDER + 1, LEAST_WORST + 1 - shown->count);
 		for (size_t i = 0; i < rows->count; i++)
 			if (rows->children[i])
 				rows->children[left++] = rows->children[i];
 		rows->count = left;
 		if (left)
-			move(rows, table_of(tables, fold_words(rows->children, left)), 0, left);
+			fold_move_rows(rows,
+				       fold_table_of(tables, fold_words(rows->children, left)), 0,
+				       left);
 	}
 	rows->count = 0;
 	tree_free(rows);

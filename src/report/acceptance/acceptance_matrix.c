@@ -8,18 +8,19 @@
 #include "report/view/view.h"
 
 /* The outcome of one suite on one device. */
-struct cell {
+struct device_cell {
 	size_t counts[VERDICT_COUNT];
 	size_t missing; /* of the skipped, those that no limit allows */
 	size_t checks, cases, ran, wrong, errors;
 };
 
 /* `suite` NULL: checks that are of no case. */
-static struct cell cell_of(const struct acceptance *a, const struct acceptance_devices *devices,
-			   size_t d, const char *suite)
+static struct device_cell matrix_cell(const struct acceptance *a,
+				      const struct acceptance_devices *devices, size_t d,
+				      const char *suite)
 {
 	const struct device_items *checks = &devices->checks, *cases = &devices->cases;
-	struct cell cell = { .checks = 0 };
+	struct device_cell cell = { .checks = 0 };
 
 	for (size_t i = checks->starts[d]; i < checks->starts[d + 1]; i++) {
 		const struct verdict_check *c = &a->result->judgement->checks[checks->items[i]];
@@ -44,7 +45,7 @@ static struct cell cell_of(const struct acceptance *a, const struct acceptance_d
 }
 
 /* The worst first. */
-static enum verdict worst_of(const struct cell *cell)
+static enum verdict matrix_worst_verdict(const struct device_cell *cell)
 {
 	static const enum verdict order[] = { VERDICT_FAIL, VERDICT_ERROR, VERDICT_INCONCLUSIVE,
 					      VERDICT_WARN, VERDICT_PASS,  VERDICT_SKIP };
@@ -59,10 +60,10 @@ static enum verdict worst_of(const struct cell *cell)
 }
 
 /* "12 of 12": how many checks have the word. */
-static void add_cell(const struct cell *cell, bool health, struct tree *list)
+static void matrix_add_cell(const struct device_cell *cell, bool health, struct tree *list)
 {
 	struct tree *item = tree_item(list);
-	enum verdict worst = worst_of(cell);
+	enum verdict worst = matrix_worst_verdict(cell);
 
 	if (cell->checks) {
 		tree_text(item, "kind", acceptance_kind(worst));
@@ -91,14 +92,14 @@ static void add_cell(const struct cell *cell, bool health, struct tree *list)
 	}
 }
 
-static void add_device(const struct acceptance *a, const struct acceptance_devices *devices,
-		       size_t index, const char *const *suites, size_t suite_count,
-		       struct tree *rows)
+static void matrix_add_device(const struct acceptance *a, const struct acceptance_devices *devices,
+			      size_t index, const char *const *suites, size_t suite_count,
+			      struct tree *rows)
 {
 	const struct device_info *d = &a->result->devices[index];
 	const struct device_items *checks = &devices->checks;
 	struct tree *row = tree_item(rows), *cells;
-	struct cell health = cell_of(a, devices, index, NULL), all = { .checks = 0 };
+	struct device_cell health = matrix_cell(a, devices, index, NULL), all = { .checks = 0 };
 	char name[FORMAT_SIZE];
 
 	for (size_t i = checks->starts[index]; i < checks->starts[index + 1]; i++) {
@@ -111,14 +112,14 @@ static void add_device(const struct acceptance *a, const struct acceptance_devic
 	view_text(row, "uuid", d->uuid);
 	view_text(row, "serial", d->serial);
 	view_text(row, "pci", d->pci);
-	tree_text(row, "kind", all.checks ? acceptance_kind(worst_of(&all)) : "none");
+	tree_text(row, "kind", all.checks ? acceptance_kind(matrix_worst_verdict(&all)) : "none");
 	cells = tree_list(row, "cells");
 	for (size_t s = 0; s < suite_count; s++) {
-		struct cell cell = cell_of(a, devices, index, suites[s]);
+		struct device_cell cell = matrix_cell(a, devices, index, suites[s]);
 
-		add_cell(&cell, false, cells);
+		matrix_add_cell(&cell, false, cells);
 	}
-	add_cell(&health, true, cells);
+	matrix_add_cell(&health, true, cells);
 }
 
 void acceptance_matrix(const struct acceptance *a, const struct acceptance_devices *devices,
@@ -142,7 +143,7 @@ void acceptance_matrix(const struct acceptance *a, const struct acceptance_devic
 		tree_item_text(columns, suites[s]);
 	tree_item_text(columns, "condition");
 	for (size_t i = 0; i < r->device_count; i++)
-		add_device(a, devices, i, suites, count, rows);
+		matrix_add_device(a, devices, i, suites, count, rows);
 	acceptance_fold(page, "matrix_tables", rows, "count");
 	tree_flag(page, "has_matrix", r->device_count != 0);
 	free(suites);

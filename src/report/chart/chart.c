@@ -1,14 +1,152 @@
 #include "report/chart/chart.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "report/chart/chart_files.h"
-#include "report/chart/chart_words.h"
+#include "report/chart/chart_table.h"
+#include "report/chart/fit.h"
 #include "report/view/format.h"
+#include "report/view/text_index.h"
+
+/* Fits lines of time over size: latency and bandwidth, a row for each line. */
+
+static bool chart_fit_series(const struct chart_series *series, struct fit *fit)
+{
+	double *sizes = xcalloc(series->count + 1, sizeof(*sizes));
+	double *seconds = xcalloc(series->count + 1, sizeof(*seconds));
+	bool fitted;
+
+	for (size_t p = 0; p < series->count; p++) {
+		sizes[p] = series->points[p].x;
+		seconds[p] = series->points[p].y;
+	}
+	fitted = fit_transfer(sizes, seconds, series->count, fit);
+	free(sizes);
+	free(seconds);
+	return fitted;
+}
+
+/* "6.01 µs ± 3.2 %" */
+static char *chart_fit_with_error(double value, const char *unit, double error)
+{
+	char quantity[FORMAT_SIZE], relative[FORMAT_SIZE];
+
+	format_quantity(value, unit, quantity, sizeof(quantity));
+	if (!isfinite(error) || !(value > 0))
+		return xstrdup(quantity);
+	return xasprintf("%s ± %s", quantity,
+			 format_percent(error / value, relative, sizeof(relative)));
+}
+
+static const char *text_at_x(const struct chart_series *series, double x)
+{
+	for (size_t p = 0; p < series->count; p++)
+		if (series->points[p].x == x)
+			return series->points[p].text;
+	return "";
+}
+
+static void fit_add_row(struct tree *rows, const struct chart_series *series, const struct fit *fit)
+{
+	struct tree *row = tree_item(rows);
+	char typical[FORMAT_SIZE], worst[FORMAT_SIZE];
+
+	tree_text(row, "name", *series->name ? series->name : "all");
+	tree_text_owned(row, "latency", chart_fit_with_error(fit->alpha, "s", fit->alpha_error));
+	tree_text_owned(row, "rate", chart_fit_with_error(fit->beta, "B/s", fit->beta_error));
+	format_percent(fit->deviation, typical, sizeof(typical));
+	format_percent(fit->worst, worst, sizeof(worst));
+	tree_textf(row, "deviation", "%s, at most %s at %s", typical, worst,
+		   text_at_x(series, fit->worst_size));
+}
+
+/* The list "fit", one table or none. */
+static void chart_fit(const struct chart *chart, struct tree *map)
+{
+	struct tree *table = tree_list(map, "fit"), *rows = NULL;
+
+	if (!chart->fitted)
+		return;
+	for (size_t s = 0; s < chart->count; s++) {
+		struct fit fit;
+
+		if (!chart_fit_series(&chart->series[s], &fit))
+			continue;
+		if (!rows) {
+			struct tree *shown = tree_item(table);
+
+			tree_text(shown, "of", chart->title);
+			rows = tree_list(shown, "fits");
+		}
+		fit_add_row(rows, &chart->series[s], &fit);
+	}
+}
+
+/* A grid of words: rows and columns are numbers, a colour for each word. */
+
+#define LEFT 78.0
+#define HEAD 38.0
+#define CELL 34.0
+#define CELL_WIDEST 110.0
+#define NAME_LONGEST 11
+
+static void map_draw_cell(struct tree *list, const struct chart_point *point, double x, double y,
+			  double width)
+{
+	struct tree *cell = tree_item(list);
+	size_t longest = (size_t)fmax(width / CHART_CHARACTER, 3);
+
+	chart_coordinate(cell, "x", x);
+	chart_coordinate(cell, "y", y);
+	chart_coordinate(cell, "middle", x + width / 2);
+	chart_coordinate(cell, "text_y", y + CELL / 2 + 4);
+	tree_text(cell, "colour", point ? chart_style(point->style)->colour : "#ffffff");
+	tree_text_owned(cell, "words",
+			format_label(point && point->label ? point->label : "\u2013", longest));
+}
+
+static void chart_map_draw(const struct chart *chart, struct tree *map)
+{
+	double top = chart_key(chart, map) + HEAD, width;
+	struct tree *cells, *rows, *columns;
+	size_t count;
+	const char **texts = chart_texts(chart, &count);
+
+	width = fmin((CHART_WIDTH - LEFT - 4) / (double)count, CELL_WIDEST);
+	cells = tree_list(map, "cells");
+	rows = tree_list(map, "row_names");
+	columns = tree_list(map, "column_names");
+	for (size_t s = 0; s < chart->count; s++) {
+		struct tree *name = tree_item(rows);
+		double y = top + CELL * (double)s;
+
+		tree_text_owned(name, "name", format_label(chart->series[s].name, NAME_LONGEST));
+		chart_coordinate(name, "y", y + CELL / 2 + 4);
+		for (size_t c = 0; c < count; c++)
+			map_draw_cell(cells, chart_point_named(&chart->series[s], texts[c]),
+				      LEFT + width * (double)c, y, width);
+	}
+	for (size_t c = 0; c < count; c++) {
+		struct tree *name = tree_item(columns);
+
+		tree_text_owned(name, "name", format_label(texts[c], NAME_LONGEST));
+		chart_coordinate(name, "x", LEFT + width * ((double)c + 0.5));
+	}
+	chart_coordinate(map, "width", CHART_WIDTH);
+	chart_coordinate(map, "height", top + CELL * (double)chart->count + 6);
+	chart_coordinate(map, "cell_width", width);
+	chart_coordinate(map, "cell_height", CELL);
+	chart_coordinate(map, "name_x", LEFT - 6);
+	chart_coordinate(map, "head_y", top - 6);
+	chart_coordinate(map, "title_y", top - 22);
+	tree_text(map, "axes", chart->x_name);
+	free(texts);
+}
 
 static const struct {
 	const char *name;
@@ -49,6 +187,7 @@ void chart_release(struct chart *chart)
 		for (size_t p = 0; p < chart->series[s].count; p++) {
 			free(chart->series[s].points[p].text);
 			free(chart->series[s].points[p].label);
+			free(chart->series[s].points[p].converted);
 		}
 		free(chart->series[s].points);
 		free(chart->series[s].name);
@@ -130,22 +269,23 @@ const struct chart_point *chart_point_named(const struct chart_series *series, c
 
 const char **chart_texts(const struct chart *chart, size_t *count)
 {
+	struct text_index seen = { 0 };
 	const char **texts = NULL;
 	size_t n = 0, capacity = 0;
 
 	for (size_t s = 0; s < chart->count; s++) {
 		for (size_t p = 0; p < chart->series[s].count; p++) {
 			const char *text = chart->series[s].points[p].text;
-			size_t i = 0;
+			size_t *place = text_index_at(&seen, text, "");
 
-			while (i < n && strcmp(texts[i], text) != 0)
-				i++;
-			if (i < n)
+			if (*place != SIZE_MAX)
 				continue;
+			*place = n;
 			ARRAY_GROW(texts, n, capacity);
 			texts[n++] = text;
 		}
 	}
+	text_index_release(&seen);
 	*count = n;
 	return texts;
 }
@@ -168,7 +308,7 @@ struct word {
 	bool left_out;
 };
 
-static size_t words_of(const char *name, struct word *words)
+static size_t chart_name_words(const char *name, struct word *words)
 {
 	size_t count = 0;
 
@@ -182,10 +322,10 @@ static size_t words_of(const char *name, struct word *words)
 	return count;
 }
 
-static bool has_word(const char *name, const struct word *word)
+static bool chart_has_word(const char *name, const struct word *word)
 {
 	struct word words[WORDS_MOST];
-	size_t count = words_of(name, words);
+	size_t count = chart_name_words(name, words);
 
 	for (size_t i = 0; i < count; i++)
 		if (words[i].length == word->length &&
@@ -195,7 +335,7 @@ static bool has_word(const char *name, const struct word *word)
 }
 
 /* Words that are left out in a row are one "…". */
-static char *joined(const struct word *words, size_t count)
+static char *chart_name_join_words(const struct word *words, size_t count)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -214,14 +354,14 @@ static char *joined(const struct word *words, size_t count)
 char *chart_short_name(const char *name, const char *const *names, size_t count, size_t longest)
 {
 	struct word words[WORDS_MOST];
-	size_t word_count = words_of(name, words), left = word_count;
+	size_t word_count = chart_name_words(name, words), left = word_count;
 	char *out = xstrdup(name), *cut;
 
 	if (chart_characters(name) <= longest)
 		return out;
 	for (size_t w = 0; w < word_count; w++)
 		for (size_t i = 0; i < count; i++)
-			words[w].shared += has_word(names[i], &words[w]);
+			words[w].shared += chart_has_word(names[i], &words[w]);
 	while (chart_characters(out) > longest && left > 1) {
 		struct word *most = NULL;
 
@@ -233,7 +373,7 @@ char *chart_short_name(const char *name, const char *const *names, size_t count,
 		most->left_out = true;
 		left--;
 		free(out);
-		out = joined(words, word_count);
+		out = chart_name_join_words(words, word_count);
 	}
 	cut = format_name(out, longest);
 	free(out);
@@ -269,14 +409,22 @@ char *chart_value(const struct chart *chart, const struct chart_point *point, ch
 
 #define TICK_APART 2.0 /* px */
 
+/* The middle of a label below a tick: next to an edge of the drawing it moves inwards, whole. */
+static double chart_label_middle(const struct scale *scale, const struct tick *tick, double width)
+{
+	double half = CHART_CHARACTER * (double)chart_characters(tick->label) / 2;
+
+	return fmax(half, fmin(scale_at(scale, tick->value), width - half));
+}
+
 /* Horizontal labels: every n-th is shown, so that no two touch. */
 static bool labels_touch(const struct scale *scale, const struct tick *ticks, size_t count,
-			 size_t every)
+			 size_t every, double width)
 {
 	double free_from = -HUGE_VAL;
 
 	for (size_t i = 0; i < count; i += every) {
-		double at = scale_at(scale, ticks[i].value);
+		double at = chart_label_middle(scale, &ticks[i], width);
 		double half = CHART_CHARACTER * (double)chart_characters(ticks[i].label) / 2;
 
 		if (at - half < free_from)
@@ -287,21 +435,21 @@ static bool labels_touch(const struct scale *scale, const struct tick *ticks, si
 }
 
 void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit,
-		 double factor)
+		 double factor, double width)
 {
 	struct tick ticks[SCALE_TICKS];
 	size_t count = scale_ticks(scale, unit, factor, ticks);
 	struct tree *list = tree_list(map, name);
-	bool across =
-		count > 1 && scale_at(scale, ticks[1].value) > scale_at(scale, ticks[0].value);
 	size_t every = 1;
 
-	while (across && every < count && labels_touch(scale, ticks, count, every))
+	while (width > 0 && every < count && labels_touch(scale, ticks, count, every, width))
 		every++;
 	for (size_t i = 0; i < count; i++) {
 		struct tree *tick = tree_item(list);
 
 		chart_coordinate(tick, "at", scale_at(scale, ticks[i].value));
+		chart_coordinate(tick, "label_at",
+				 width > 0 ? chart_label_middle(scale, &ticks[i], width) : 0);
 		tree_text(tick, "label", i % every ? "" : ticks[i].label);
 	}
 }
@@ -336,7 +484,7 @@ void chart_marker(struct text *path, size_t series, double x, double y)
 	text_add_char(path, 'Z');
 }
 
-static size_t point_count(const struct chart *chart)
+static size_t chart_point_count(const struct chart *chart)
 {
 	size_t count = 0;
 
@@ -349,14 +497,13 @@ static size_t point_count(const struct chart *chart)
 void chart_draw(const struct chart *chart, struct tree *charts)
 {
 	struct tree *map = tree_item(charts);
-	char *finding = chart->finding ? xstrdup(chart->finding) : chart_finding(chart);
-	bool empty = point_count(chart) == 0;
+	bool empty = chart_point_count(chart) == 0;
 
 	tree_text(map, "id", chart->id);
 	tree_text(map, "title", chart->title);
 	tree_text(map, "shows", chart->shows);
 	tree_text(map, "note", chart->note);
-	tree_text_owned(map, "finding", finding);
+	tree_text(map, "finding", chart->finding ? chart->finding : "");
 	tree_flag(map, "empty", empty);
 	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
 		if (k == (size_t)chart->kind && !empty)

@@ -48,6 +48,7 @@ struct chart_point {
 	char *text;            /* of x: "64 MiB"; the bar's, row's or cell's name */
 	const double *samples; /* CHART_STRIP; borrowed */
 	size_t sample_count;
+	double *converted;    /* CHART_STRIP: samples that the chart owns; NULL: none */
 	double p50, p95, p99; /* CHART_STRIP */
 	double ideal;         /* CHART_BARS: a dashed tick; NaN: none; see `roofs` */
 	/* CHART_BARS, _TIMELINE, _MAP: colour; _STACKED: that of the part, 0 in all: by order */
@@ -71,7 +72,7 @@ struct chart {
 	char *id; /* unique on the page */
 	char *title;
 	char *shows;   /* one sentence: what is drawn */
-	char *finding; /* one sentence: what it says; NULL: chart_draw() finds one */
+	char *finding; /* one sentence: what it says; NULL: nothing that the drawing does not */
 	char *x_name, *x_unit, *y_name, *y_unit;
 	enum scale_kind x_scale, y_scale;
 	enum better better;
@@ -118,10 +119,6 @@ void chart_heatmap_draw(const struct chart *chart, struct tree *map);
 void chart_strip_draw(const struct chart *chart, struct tree *map);
 void chart_stacked_draw(const struct chart *chart, struct tree *map);
 void chart_timeline_draw(const struct chart *chart, struct tree *map);
-void chart_map_draw(const struct chart *chart, struct tree *map);
-
-/* chart_fit.c: the list "fit", one table or none. */
-void chart_fit(const struct chart *chart, struct tree *map);
 
 #define CHART_STYLES 12 /* then they repeat */
 
@@ -161,9 +158,12 @@ void chart_marker(struct text *path, size_t series, double x, double y);
 /* The point's y with its unit: what was not measured here (its look) as its source states it. */
 char *chart_value(const struct chart *chart, const struct chart_point *point, char *out,
 		  size_t size);
-/* Ticks as a list of { at, label }. */
+/*
+ * Ticks as a list of { at, label_at, label }. `width`: of the drawing, for an axis along it, whose
+ * labels stay inside; 0: an axis upwards.
+ */
 void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit,
-		 double factor);
+		 double factor, double width);
 /*
  * Coloured squares with their meaning in a chart of `width`, in rows of three, or of fewer where
  * names are long.

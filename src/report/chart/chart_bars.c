@@ -34,8 +34,8 @@ static size_t longest_name(const struct chart *chart)
 }
 
 /* The number of a tick, in three digits: "¦ 989 TFLOP/s". */
-static char *tick_text(const struct chart *chart, const struct chart_point *point, char *out,
-		       size_t size)
+static char *bars_tick_text(const struct chart *chart, const struct chart_point *point, char *out,
+			    size_t size)
 {
 	char digits[32], number[FORMAT_SIZE];
 
@@ -45,7 +45,7 @@ static char *tick_text(const struct chart *chart, const struct chart_point *poin
 	return out;
 }
 
-static double text_width(const char *text)
+static double bars_text_width(const char *text)
 {
 	return CHART_CHARACTER * (double)chart_characters(text);
 }
@@ -54,7 +54,7 @@ static double text_width(const char *text)
  * Room for the widest value, which may be that of the longest bar: "12,353,568 samples", and for
  * the number of its tick.
  */
-static double value_width(const struct chart *chart)
+static double bars_value_width(const struct chart *chart)
 {
 	double widest = VALUE_WIDTH;
 
@@ -64,11 +64,11 @@ static double value_width(const struct chart *chart)
 			char value[FORMAT_SIZE], tick[FORMAT_SIZE + 8] = "";
 
 			if (isfinite(point->ideal))
-				tick_text(chart, point, tick, sizeof(tick));
+				bars_tick_text(chart, point, tick, sizeof(tick));
 			/* The value of the longest bar is inside it where a tick follows. */
 			chart_value(chart, point, value, sizeof(value));
-			widest =
-				fmax(widest, VALUE_GAP + fmax(text_width(value), text_width(tick)));
+			widest = fmax(widest, VALUE_GAP + fmax(bars_text_width(value),
+							       bars_text_width(tick)));
 		}
 	}
 	return widest;
@@ -105,7 +105,8 @@ static void draw_ideal(const struct chart *chart, const struct scale *scale, str
 		text_addf(&path, " %.1fv%.0f", y + 1, ROW - 2);
 	}
 	tree_text_owned(row, "ideal", text_detach(&path));
-	tree_text(row, "ideal_value", there ? tick_text(chart, point, text, sizeof(text)) : "");
+	tree_text(row, "ideal_value",
+		  there ? bars_tick_text(chart, point, text, sizeof(text)) : "");
 	chart_coordinate(row, "ideal_x", there ? fmax(at, value_end) + VALUE_GAP : 0);
 }
 
@@ -113,13 +114,14 @@ static void draw_ideal(const struct chart *chart, const struct scale *scale, str
  * The value is inside the bar where a tick comes after it and the bar is long enough, else at its
  * end.
  */
-static double place_value(const struct scale *scale, struct tree *row,
-			  const struct chart_point *point, const char *value, double base)
+static double bars_place_value(const struct scale *scale, struct tree *row,
+			       const struct chart_point *point, const char *value, double base)
 {
 	double end = scale_at(scale, point->y), high = scale_at(scale, point->high);
 	double low = scale_at(scale, point->low), ideal = scale_at(scale, point->ideal);
 	double inside = fmin(end, isfinite(low) ? low : end) - VALUE_GAP;
-	bool fits = isfinite(point->ideal) && ideal > end && inside - base > text_width(value) + 2;
+	bool fits =
+		isfinite(point->ideal) && ideal > end && inside - base > bars_text_width(value) + 2;
 	double x = isfinite(point->y) ? fmax(fmax(end, high), base) + VALUE_GAP : base + VALUE_GAP;
 
 	/* The value is after a tick that the bar has passed; it covers one that crosses it. */
@@ -129,11 +131,11 @@ static double place_value(const struct scale *scale, struct tree *row,
 	tree_text(row, "value_ink",
 		  point->look == CHART_SOLID ? chart_style(point->style)->ink : "#1a1a1a");
 	chart_coordinate(row, "value_x", fits ? inside : x);
-	return fits ? end : x + text_width(value);
+	return fits ? end : x + bars_text_width(value);
 }
 
-static void draw_bar(const struct chart *chart, const struct scale *scale, struct tree *row,
-		     const struct chart_point *point, double y, double base)
+static void bars_draw_bar(const struct chart *chart, const struct scale *scale, struct tree *row,
+			  const struct chart_point *point, double y, double base)
 {
 	double end = scale_at(scale, point->y);
 	bool there = isfinite(point->y), mark = there && chart->y_scale != SCALE_LINEAR;
@@ -151,12 +153,12 @@ static void draw_bar(const struct chart *chart, const struct scale *scale, struc
 	chart_coordinate(row, "value_y", y + ROW / 2 + 4);
 	tree_text(row, "value", chart_value(chart, point, value, sizeof(value)));
 	draw_ideal(chart, scale, row, point, y,
-		   place_value(scale, row, point, value, mark ? end : base));
+		   bars_place_value(scale, row, point, value, mark ? end : base));
 }
 
 /* `above`: names are above their bars. Returns the bottom of the last bar. */
-static double draw_groups(const struct chart *chart, const struct scale *scale, struct tree *map,
-			  double base, bool above)
+static double bars_draw_groups(const struct chart *chart, const struct scale *scale,
+			       struct tree *map, double base, bool above)
 {
 	struct tree *groups = tree_list(map, "groups");
 	struct text whiskers = TEXT_EMPTY;
@@ -182,7 +184,7 @@ static double draw_groups(const struct chart *chart, const struct scale *scale, 
 							       : CHART_NAME_LONGEST));
 			chart_coordinate(row, "name_y", y + (above ? 11 : ROW / 2 + 4));
 			y += above ? CHART_NAME_ROW : 0;
-			draw_bar(chart, scale, row, &series->points[p], y, base);
+			bars_draw_bar(chart, scale, row, &series->points[p], y, base);
 			add_whisker(scale, &series->points[p], y + ROW / 2, &whiskers);
 		}
 		chart_coordinate(group, "base_bottom", y);
@@ -193,14 +195,14 @@ static double draw_groups(const struct chart *chart, const struct scale *scale, 
 }
 
 /* Room for bars, headings and the axis' title in a chart that a telephone shows whole. */
-static bool fits_narrow(const struct chart *chart, double left)
+static bool bars_fits_narrow(const struct chart *chart, double left)
 {
-	double right = CHART_NARROW - value_width(chart);
-	double title = text_width(chart->y_name) + text_width(", logarithmic");
+	double right = CHART_NARROW - bars_value_width(chart);
+	double title = bars_text_width(chart->y_name) + bars_text_width(", logarithmic");
 	bool fits = right - left >= CHART_LEAST_BARS && title <= right;
 
 	for (size_t s = 0; s < chart->count; s++)
-		fits = fits && text_width(chart->series[s].name) <= CHART_NARROW;
+		fits = fits && bars_text_width(chart->series[s].name) <= CHART_NARROW;
 	return fits;
 }
 
@@ -208,9 +210,9 @@ void chart_bars_draw(const struct chart *chart, struct tree *map)
 {
 	struct extent extent = chart_extent(chart);
 	double left = 8 + CHART_CHARACTER * (double)longest_name(chart);
-	bool above = !fits_narrow(chart, left) && fits_narrow(chart, LEFT_BELOW);
-	double width = above || fits_narrow(chart, left) ? CHART_NARROW : CHART_WIDTH;
-	double right = width - value_width(chart);
+	bool above = !bars_fits_narrow(chart, left) && bars_fits_narrow(chart, LEFT_BELOW);
+	double width = above || bars_fits_narrow(chart, left) ? CHART_NARROW : CHART_WIDTH;
+	double right = width - bars_value_width(chart);
 	struct scale scale;
 	char unit[FORMAT_SIZE];
 	double factor, base, bottom;
@@ -222,7 +224,7 @@ void chart_bars_draw(const struct chart *chart, struct tree *map)
 	base = isfinite(chart->reference)       ? scale_at(&scale, chart->reference)
 	       : chart->y_scale == SCALE_LINEAR ? scale_at(&scale, 0)
 						: left;
-	bottom = draw_groups(chart, &scale, map, base, above);
+	bottom = bars_draw_groups(chart, &scale, map, base, above);
 	chart_coordinate(map, "width", width);
 	chart_coordinate(map, "height", bottom + AXIS);
 	chart_coordinate(map, "left", left);
@@ -237,5 +239,5 @@ void chart_bars_draw(const struct chart *chart, struct tree *map)
 	tree_text(map, "axis_name", chart->y_name);
 	tree_text(map, "axis_unit", chart->y_scale == SCALE_LINEAR ? unit : "");
 	tree_flag(map, "axis_log", chart->y_scale != SCALE_LINEAR);
-	chart_ticks(map, "ticks", &scale, chart->y_unit, factor);
+	chart_ticks(map, "ticks", &scale, chart->y_unit, factor, width);
 }

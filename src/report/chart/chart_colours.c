@@ -19,7 +19,7 @@
  * each is seen upon white; yellow became olive. A dash and a marker each.
  */
 static const struct chart_style styles[CHART_STYLES] = {
-	{ "#0072b2", "none", WHITE },    { "#d55e00", "7 3", BLACK },
+	{ "#0b5cad", "none", WHITE },    { "#d55e00", "7 3", BLACK },
 	{ "#009e73", "2 2", BLACK },     { "#ad5a89", "9 3 2 3", WHITE },
 	{ "#222222", "4 2", WHITE },     { "#755a00", "12 3", WHITE },
 	{ "#3a8fc4", "1 3", BLACK },     { "#767676", "6 2 1 2 1 2", WHITE },

@@ -14,7 +14,7 @@
 #include "report/template/template.h"
 
 /* A field in quotes; what a spreadsheet would take for a formula gets an apostrophe before it. */
-static void add_field(struct text *out, const char *s)
+static void chart_files_add_field(struct text *out, const char *s)
 {
 	text_addf(out, "\"%s", s && *s && strchr("=+-@\t\r", *s) ? "'" : "");
 	for (; s && *s; s++) {
@@ -25,14 +25,15 @@ static void add_field(struct text *out, const char *s)
 	text_add_char(out, '"');
 }
 
-static void add_number(struct text *out, double value)
+static void chart_csv_add_number(struct text *out, double value)
 {
 	char text[64];
 
 	text_addf(out, ",%s", isfinite(value) ? decimal_text(value, 0, text, sizeof(text)) : "");
 }
 
-static void add_axis(struct text *out, const char *name, const char *unit, const char *fallback)
+static void chart_csv_add_axis(struct text *out, const char *name, const char *unit,
+			       const char *fallback)
 {
 	/* A program's numbers have one unit, whatever people asked in. */
 	const char *shown = unit && strcmp(unit, UNITS_BINARY) == 0 ? "B" : unit;
@@ -40,7 +41,7 @@ static void add_axis(struct text *out, const char *name, const char *unit, const
 				shown && *shown ? " in " : "", shown ? shown : "");
 
 	text_add_char(out, ',');
-	add_field(out, words);
+	chart_files_add_field(out, words);
 	free(words);
 }
 
@@ -49,20 +50,20 @@ void chart_csv(const struct chart *chart, struct tree *map)
 	struct text csv = TEXT_EMPTY;
 
 	text_add(&csv, "\"series\",\"point\"");
-	add_axis(&csv, chart->x_name, chart->x_unit, "x");
-	add_axis(&csv, chart->y_name, chart->y_unit, "y");
+	chart_csv_add_axis(&csv, chart->x_name, chart->x_unit, "x");
+	chart_csv_add_axis(&csv, chart->y_name, chart->y_unit, "y");
 	text_add(&csv, ",\"low\",\"high\",\"n\"\r\n");
 	for (size_t s = 0; s < chart->count; s++)
 		for (size_t p = 0; p < chart->series[s].count; p++) {
 			const struct chart_point *point = &chart->series[s].points[p];
 
-			add_field(&csv, chart->series[s].name);
+			chart_files_add_field(&csv, chart->series[s].name);
 			text_add_char(&csv, ',');
-			add_field(&csv, point->text);
-			add_number(&csv, point->x);
-			add_number(&csv, point->y);
-			add_number(&csv, point->low);
-			add_number(&csv, point->high);
+			chart_files_add_field(&csv, point->text);
+			chart_csv_add_number(&csv, point->x);
+			chart_csv_add_number(&csv, point->y);
+			chart_csv_add_number(&csv, point->low);
+			chart_csv_add_number(&csv, point->high);
 			text_addf(&csv, ",%zu\r\n", point->n);
 		}
 	map->attached = text_detach(&csv);
@@ -105,7 +106,7 @@ static void write_svg(const struct writer *w, const struct tree *chart, const ch
 	text_release(&drawn);
 }
 
-static void write_below(const struct writer *w, const struct tree *tree)
+static void chart_files_write_below(const struct writer *w, const struct tree *tree)
 {
 	const char *csv = tree->kind == TREE_MAP ? tree->attached : NULL;
 	const struct tree *member = csv ? tree_member(tree, "id") : NULL;
@@ -122,7 +123,7 @@ static void write_below(const struct writer *w, const struct tree *tree)
 		return;
 	}
 	for (size_t i = 0; i < tree->count && w->err->status == STATUS_OK; i++)
-		write_below(w, tree->children[i]);
+		chart_files_write_below(w, tree->children[i]);
 }
 
 enum status chart_files_write(const struct tree *page, const char *directory, const char *origin,
@@ -132,6 +133,6 @@ enum status chart_files_write(const struct tree *page, const char *directory, co
 
 	if (mkdir(directory, 0777) != 0 && errno != EEXIST)
 		return error_errno(err, "%s", directory);
-	write_below(&w, page);
+	chart_files_write_below(&w, page);
 	return err->status;
 }

@@ -17,28 +17,28 @@
  * The ramp spans at least a fifth of the highest value: cells that are all but equal must not look
  * far apart.
  */
-static const struct chart_shade *shade(const struct extent *extent, double value)
+static const struct chart_shade *heatmap_shade(const struct extent *extent, double value)
 {
 	double low = fmin(extent->min, 0.8 * extent->max);
 
 	return chart_shade(extent->max > low ? (value - low) / (extent->max - low) : 0.5);
 }
 
-static int name_order(const void *a, const void *b)
+static int heatmap_name_order(const void *a, const void *b)
 {
 	return strverscmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-struct grid {
+struct heatmap_grid {
 	double left, cell_width, cell_height, factor;
 	struct extent extent;
 };
 
-static void draw_cell(const struct grid *grid, struct tree *list, const struct chart_point *point,
-		      size_t row, size_t column)
+static void heatmap_draw_cell(const struct heatmap_grid *grid, struct tree *list,
+			      const struct chart_point *point, size_t row, size_t column)
 {
 	bool there = point && isfinite(point->y), numbered = grid->cell_width >= CELL_WITH_NUMBER;
-	const struct chart_shade *shown = there ? shade(&grid->extent, point->y) : NULL;
+	const struct chart_shade *shown = there ? heatmap_shade(&grid->extent, point->y) : NULL;
 	char value[FORMAT_SIZE] = "";
 	struct tree *cell;
 
@@ -57,13 +57,14 @@ static void draw_cell(const struct grid *grid, struct tree *list, const struct c
 }
 
 /* Returns n where every n-th name has room. */
-static size_t every(double room, double step)
+static size_t heatmap_name_stride(double room, double step)
 {
 	return step >= room ? 1 : (size_t)ceil(room / step);
 }
 
 /* Names all columns whose cells have numbers, though long names may touch. */
-static size_t every_column(const struct grid *grid, const char *const *columns, size_t count)
+static size_t every_column(const struct heatmap_grid *grid, const char *const *columns,
+			   size_t count)
 {
 	double room = 0;
 
@@ -73,16 +74,17 @@ static size_t every_column(const struct grid *grid, const char *const *columns, 
 		room = fmax(room, CHART_CHARACTER * (double)(chart_characters(label) + 1));
 		free(label);
 	}
-	return grid->cell_width >= CELL_WITH_NUMBER ? 1 : every(room, grid->cell_width);
+	return grid->cell_width >= CELL_WITH_NUMBER ? 1
+						    : heatmap_name_stride(room, grid->cell_width);
 }
 
-static void draw_rows(const struct chart *chart, const struct grid *grid, struct tree *map,
-		      const char *const *columns, size_t count)
+static void heatmap_draw_rows(const struct chart *chart, const struct heatmap_grid *grid,
+			      struct tree *map, const char *const *columns, size_t count)
 {
 	struct tree *cells = tree_list(map, "cells"), *names = tree_list(map, "row_names");
 
 	for (size_t s = 0; s < chart->count; s++) {
-		if (s % every(NAME_APART, grid->cell_height) == 0) {
+		if (s % heatmap_name_stride(NAME_APART, grid->cell_height) == 0) {
 			struct tree *name = tree_item(names);
 
 			tree_text_owned(name, "name",
@@ -91,13 +93,13 @@ static void draw_rows(const struct chart *chart, const struct grid *grid, struct
 					 TOP + grid->cell_height * ((double)s + 0.5) + 4);
 		}
 		for (size_t c = 0; c < count; c++)
-			draw_cell(grid, cells, chart_point_named(&chart->series[s], columns[c]), s,
-				  c);
+			heatmap_draw_cell(grid, cells,
+					  chart_point_named(&chart->series[s], columns[c]), s, c);
 	}
 }
 
-static void draw_columns(const struct grid *grid, struct tree *map, const char *const *columns,
-			 size_t count)
+static void heatmap_draw_columns(const struct heatmap_grid *grid, struct tree *map,
+				 const char *const *columns, size_t count)
 {
 	struct tree *names = tree_list(map, "column_names");
 
@@ -111,12 +113,12 @@ static void draw_columns(const struct grid *grid, struct tree *map, const char *
 
 void chart_heatmap_draw(const struct chart *chart, struct tree *map)
 {
-	struct grid grid = { .left = 100, .extent = EXTENT_EMPTY };
+	struct heatmap_grid grid = { .left = 100, .extent = EXTENT_EMPTY };
 	char unit[FORMAT_SIZE];
 	size_t count;
 	const char **columns = chart_texts(chart, &count);
 
-	qsort(columns, count, sizeof(*columns), name_order);
+	qsort(columns, count, sizeof(*columns), heatmap_name_order);
 	for (size_t s = 0; s < chart->count; s++)
 		for (size_t p = 0; p < chart->series[s].count; p++)
 			extent_add(&grid.extent, chart->series[s].points[p].y);
@@ -136,7 +138,7 @@ void chart_heatmap_draw(const struct chart *chart, struct tree *map)
 		  chart->together ? "between the row and the column"
 				  : "from the row to the column");
 	tree_text(map, "y_title", chart->y_name);
-	draw_columns(&grid, map, columns, count);
-	draw_rows(chart, &grid, map, columns, count);
+	heatmap_draw_columns(&grid, map, columns, count);
+	heatmap_draw_rows(chart, &grid, map, columns, count);
 	free(columns);
 }

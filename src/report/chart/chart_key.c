@@ -7,7 +7,7 @@
 #define CHARACTER 6.5 /* px */
 #define COLUMNS 3     /* at most */
 
-static double column_width(double width, size_t columns)
+static double chart_key_column_width(double width, size_t columns)
 {
 	return (width - 6) / (double)columns;
 }
@@ -15,7 +15,7 @@ static double column_width(double width, size_t columns)
 /* Characters that fit into one of the columns. */
 static size_t room_of(double width, size_t columns)
 {
-	return (size_t)((column_width(width, columns) - SQUARE) / CHARACTER);
+	return (size_t)((chart_key_column_width(width, columns) - SQUARE) / CHARACTER);
 }
 
 size_t chart_key_columns(const char *const *names, size_t count, double width)
@@ -32,7 +32,7 @@ void chart_key_item(struct tree *key, double width, size_t columns, const char *
 		    const char *name)
 {
 	size_t at = key->count;
-	double x = 4 + column_width(width, columns) * (double)(at % columns),
+	double x = 4 + chart_key_column_width(width, columns) * (double)(at % columns),
 	       y = 4 + ROW * (double)(at / columns);
 	struct tree *item = tree_item(key);
 
@@ -49,7 +49,7 @@ double chart_key_height(size_t count, size_t columns)
 	return 4 + ROW * (double)((count + columns - 1) / columns);
 }
 
-static bool used(const struct chart *chart, size_t style)
+static bool key_style_is_used(const struct chart *chart, size_t style)
 {
 	for (size_t s = 0; s < chart->count; s++)
 		for (size_t p = 0; p < chart->series[s].count; p++)
@@ -64,13 +64,14 @@ double chart_key(const struct chart *chart, struct tree *map)
 	size_t columns = COLUMNS;
 
 	for (size_t i = 0; chart->key && chart->key[i]; i++) {
-		size_t fit = used(chart, i) ? chart_key_columns(&chart->key[i], 1, CHART_WIDTH)
-					    : COLUMNS;
+		size_t fit = key_style_is_used(chart, i)
+				     ? chart_key_columns(&chart->key[i], 1, CHART_WIDTH)
+				     : COLUMNS;
 
 		columns = fit < columns ? fit : columns;
 	}
 	for (size_t i = 0; chart->key && chart->key[i]; i++)
-		if (used(chart, i))
+		if (key_style_is_used(chart, i))
 			chart_key_item(key, CHART_WIDTH, columns, chart_style(i)->colour,
 				       chart->key[i]);
 	return chart_key_height(key->count, columns);

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "report/chart/chart.h"
-#include "report/chart/chart_words.h"
+#include "report/chart/chart_table.h"
 #include "report/view/format.h"
 
 #define HEIGHT 270.0
@@ -21,7 +21,7 @@
 #define DECIMATE_FROM \
 	2000 /* points of a line: beyond, the extremes of each pixel column are enough */
 
-struct lines {
+struct lines_chart {
 	const struct chart *chart;
 	struct scale x, y;
 	double width, height;
@@ -29,7 +29,7 @@ struct lines {
 	size_t label_longest;
 };
 
-static int by_x(const void *a, const void *b)
+static int lines_by_x(const void *a, const void *b)
 {
 	const struct chart_point *p = a, *q = b;
 
@@ -37,7 +37,7 @@ static int by_x(const void *a, const void *b)
 }
 
 /* Keeps the lowest and the highest point of each pixel column, in order. Returns how many. */
-static size_t decimate(const struct lines *l, struct chart_point *points, size_t count)
+static size_t lines_decimate(const struct lines_chart *l, struct chart_point *points, size_t count)
 {
 	size_t kept = 0;
 
@@ -58,8 +58,8 @@ static size_t decimate(const struct lines *l, struct chart_point *points, size_t
 }
 
 /* The series' drawable points in order of x; the array is the caller's, the texts are not. */
-static struct chart_point *ordered(const struct lines *l, const struct chart_series *series,
-				   size_t *count)
+static struct chart_point *lines_order_points(const struct lines_chart *l,
+					      const struct chart_series *series, size_t *count)
 {
 	struct chart_point *points = xmalloc((series->count + 1) * sizeof(*points));
 	size_t n = 0;
@@ -68,12 +68,12 @@ static struct chart_point *ordered(const struct lines *l, const struct chart_ser
 		if (isfinite(series->points[p].x) &&
 		    (l->x.kind == SCALE_LINEAR || series->points[p].x > 0))
 			points[n++] = series->points[p];
-	qsort(points, n, sizeof(*points), by_x);
-	*count = n > DECIMATE_FROM ? decimate(l, points, n) : n;
+	qsort(points, n, sizeof(*points), lines_by_x);
+	*count = n > DECIMATE_FROM ? lines_decimate(l, points, n) : n;
 	return points;
 }
 
-static void move(struct text *path, char command, double x, double y)
+static void lines_path_add_point(struct text *path, char command, double x, double y)
 {
 	text_add_char(path, command);
 	chart_number(path, x);
@@ -81,8 +81,8 @@ static void move(struct text *path, char command, double x, double y)
 	chart_number(path, y);
 }
 
-static void draw_line(const struct lines *l, struct tree *map, const struct chart_point *points,
-		      size_t count)
+static void draw_line(const struct lines_chart *l, struct tree *map,
+		      const struct chart_point *points, size_t count)
 {
 	struct text path = TEXT_EMPTY;
 	bool pen_down = false;
@@ -92,15 +92,16 @@ static void draw_line(const struct lines *l, struct tree *map, const struct char
 			pen_down = false; /* a gap, not a line across missing points */
 			continue;
 		}
-		move(&path, pen_down ? 'L' : 'M', scale_at(&l->x, points[p].x),
-		     scale_at(&l->y, points[p].y));
+		lines_path_add_point(&path, pen_down ? 'L' : 'M', scale_at(&l->x, points[p].x),
+				     scale_at(&l->y, points[p].y));
 		pen_down = true;
 	}
 	tree_text_owned(map, "line", text_detach(&path));
 }
 
-static void draw_marks(const struct lines *l, struct tree *map, const struct chart_series *series,
-		       const struct chart_point *points, size_t count)
+static void lines_draw_marks(const struct lines_chart *l, struct tree *map,
+			     const struct chart_series *series, const struct chart_point *points,
+			     size_t count)
 {
 	struct text marks = TEXT_EMPTY, whiskers = TEXT_EMPTY;
 
@@ -116,16 +117,16 @@ static void draw_marks(const struct lines *l, struct tree *map, const struct cha
 			chart_marker(&marks, series->mark, x, scale_at(&l->y, points[p].y));
 		if (!isfinite(points[p].low) || !isfinite(points[p].high))
 			continue;
-		move(&whiskers, 'M', x, scale_at(&l->y, points[p].low));
-		move(&whiskers, 'L', x, scale_at(&l->y, points[p].high));
+		lines_path_add_point(&whiskers, 'M', x, scale_at(&l->y, points[p].low));
+		lines_path_add_point(&whiskers, 'L', x, scale_at(&l->y, points[p].high));
 	}
 	tree_text_owned(map, "marks", text_detach(&marks));
 	tree_text_owned(map, "whiskers", text_detach(&whiskers));
 }
 
 /* The interval as an area: there along the upper ends, back along the lower ones. */
-static void draw_band(const struct lines *l, struct tree *map, const struct chart_point *points,
-		      size_t count)
+static void lines_draw_band(const struct lines_chart *l, struct tree *map,
+			    const struct chart_point *points, size_t count)
 {
 	struct text path = TEXT_EMPTY;
 
@@ -135,11 +136,12 @@ static void draw_band(const struct lines *l, struct tree *map, const struct char
 		while (end < count && isfinite(points[end].low) && isfinite(points[end].high))
 			end++;
 		for (size_t p = start; end - start > 1 && p < end; p++)
-			move(&path, p == start ? 'M' : 'L', scale_at(&l->x, points[p].x),
-			     scale_at(&l->y, points[p].high));
+			lines_path_add_point(&path, p == start ? 'M' : 'L',
+					     scale_at(&l->x, points[p].x),
+					     scale_at(&l->y, points[p].high));
 		for (size_t p = end; end - start > 1 && p > start; p--)
-			move(&path, 'L', scale_at(&l->x, points[p - 1].x),
-			     scale_at(&l->y, points[p - 1].low));
+			lines_path_add_point(&path, 'L', scale_at(&l->x, points[p - 1].x),
+					     scale_at(&l->y, points[p - 1].low));
 		if (end - start > 1)
 			text_add_char(&path, 'Z');
 		start = end == start ? start + 1 : end;
@@ -152,7 +154,7 @@ struct label {
 	double x, wanted, y; /* the line's end; where the label goes */
 };
 
-static int by_height(const void *a, const void *b)
+static int labels_by_height(const void *a, const void *b)
 {
 	const struct label *p = a, *q = b;
 
@@ -164,9 +166,9 @@ static int by_height(const void *a, const void *b)
 /*
  * Labels in order of height, each at least LABEL_HEIGHT below the one above, none below the plot.
  */
-static void relax(struct label *labels, size_t count, double bottom)
+static void labels_relax(struct label *labels, size_t count, double bottom)
 {
-	qsort(labels, count, sizeof(*labels), by_height);
+	qsort(labels, count, sizeof(*labels), labels_by_height);
 	for (size_t i = 0; i < count; i++) {
 		labels[i].y = fmax(labels[i].wanted, TOP);
 		if (i)
@@ -179,22 +181,23 @@ static void relax(struct label *labels, size_t count, double bottom)
 	}
 }
 
-static void draw_labels(const struct lines *l, struct tree *map, struct label *labels, size_t count)
+static void lines_draw_labels(const struct lines_chart *l, struct tree *map, struct label *labels,
+			      size_t count)
 {
 	struct tree *list = tree_list(map, "labels");
 	const char **names = xcalloc(count + 1, sizeof(*names));
 
 	for (size_t i = 0; i < count; i++)
 		names[i] = l->chart->series[labels[i].series].name;
-	relax(labels, count, l->bottom);
+	labels_relax(labels, count, l->bottom);
 	for (size_t i = 0; i < count; i++) {
 		const struct chart_series *series = &l->chart->series[labels[i].series];
 		struct tree *label = tree_item(list);
 		struct text mark = TEXT_EMPTY, leader = TEXT_EMPTY;
 
 		chart_marker(&mark, series->mark, l->right + 14, labels[i].y);
-		move(&leader, 'M', labels[i].x + 4, labels[i].wanted);
-		move(&leader, 'L', l->right + 9, labels[i].y);
+		lines_path_add_point(&leader, 'M', labels[i].x + 4, labels[i].wanted);
+		lines_path_add_point(&leader, 'L', l->right + 9, labels[i].y);
 		tree_textf(label, "place", "%zu", labels[i].series);
 		tree_text(label, "colour", chart_style(series->style)->colour);
 		tree_text_owned(label, "mark", text_detach(&mark));
@@ -207,13 +210,13 @@ static void draw_labels(const struct lines *l, struct tree *map, struct label *l
 	free(names);
 }
 
-static void draw_series(const struct lines *l, struct tree *list, size_t number,
-			struct label *label)
+static void lines_draw_series(const struct lines_chart *l, struct tree *list, size_t number,
+			      struct label *label)
 {
 	const struct chart_series *series = &l->chart->series[number];
 	struct tree *map = tree_item(list);
 	size_t count;
-	struct chart_point *points = ordered(l, series, &count);
+	struct chart_point *points = lines_order_points(l, series, &count);
 
 	tree_textf(map, "place", "%zu", number);
 	tree_text(map, "colour", chart_style(series->style)->colour);
@@ -221,12 +224,12 @@ static void draw_series(const struct lines *l, struct tree *list, size_t number,
 		  series->trace == CHART_PLAIN_LINE    ? "none"
 		  : series->trace == CHART_DASHED_LINE ? "4 3"
 						       : chart_style(series->mark)->dash);
-	draw_band(l, map, points, count);
+	lines_draw_band(l, map, points, count);
 	if (series->trace == CHART_MARKS_ONLY)
 		tree_text(map, "line", "");
 	else
 		draw_line(l, map, points, count);
-	draw_marks(l, map, series, points, count);
+	lines_draw_marks(l, map, series, points, count);
 	*label = (struct label){ .series = number, .wanted = NAN };
 	for (size_t p = 0; p < count; p++) {
 		if (isfinite(points[p].y) && series->trace != CHART_MARKS_ONLY) {
@@ -238,7 +241,7 @@ static void draw_series(const struct lines *l, struct tree *list, size_t number,
 }
 
 /* Room for the labels of the y axis: "100 TFLOP/s". */
-static double left_of(const struct lines *l)
+static double lines_left(const struct lines_chart *l)
 {
 	struct tick ticks[SCALE_TICKS];
 	char unit[FORMAT_SIZE];
@@ -252,7 +255,7 @@ static double left_of(const struct lines *l)
 }
 
 /* Places the plot in a chart of this size. */
-static void place(struct lines *l, double width, double height, struct extent x)
+static void lines_place(struct lines_chart *l, double width, double height, struct extent x)
 {
 	l->width = width;
 	l->height = height;
@@ -260,12 +263,12 @@ static void place(struct lines *l, double width, double height, struct extent x)
 	l->right = width - 24 - CHART_CHARACTER * (double)l->label_longest;
 	scale_init(&l->y, l->chart->y_scale, chart_extent(l->chart), l->chart->y_unit, l->bottom,
 		   TOP + 4);
-	l->left = left_of(l);
+	l->left = lines_left(l);
 	scale_init(&l->x, l->chart->x_scale, x, l->chart->x_unit, l->left + 6, l->right);
 }
 
 /* As wide as a telephone where that leaves room for the lines. */
-static void measure(struct lines *l)
+static void lines_measure(struct lines_chart *l)
 {
 	struct extent x = EXTENT_EMPTY;
 	size_t longest = 0, labels = 0;
@@ -280,13 +283,13 @@ static void measure(struct lines *l)
 			extent_add(&x, l->chart->series[s].points[p].x);
 	}
 	l->label_longest = longest > LABEL_LONGEST ? LABEL_LONGEST + 2 : longest;
-	place(l, CHART_NARROW, CHART_LOW, x);
+	lines_place(l, CHART_NARROW, CHART_LOW, x);
 	if (l->right - l->left < LEAST_PLOT || labels > LABELS_MOST)
-		place(l, CHART_WIDTH, HEIGHT, x);
+		lines_place(l, CHART_WIDTH, HEIGHT, x);
 }
 
 /* Places of the rows of the chart's table: "69.1 85.1". */
-static void place_columns(const struct lines *l, struct tree *map)
+static void lines_place_columns(const struct lines_chart *l, struct tree *map)
 {
 	struct text places = TEXT_EMPTY;
 	size_t count;
@@ -307,14 +310,14 @@ static void place_columns(const struct lines *l, struct tree *map)
 
 void chart_lines_draw(const struct chart *chart, struct tree *map)
 {
-	struct lines l = { .chart = chart };
+	struct lines_chart l = { .chart = chart };
 	struct label *labels = xmalloc((chart->count + 1) * sizeof(*labels));
 	char unit[FORMAT_SIZE];
 	struct tree *list;
 	double factor;
 	size_t count = 0;
 
-	measure(&l);
+	lines_measure(&l);
 	factor = format_unit(l.y.high, chart->y_unit, unit, sizeof(unit));
 	chart_coordinate(map, "width", l.width);
 	chart_coordinate(map, "height", l.height);
@@ -326,18 +329,18 @@ void chart_lines_draw(const struct chart *chart, struct tree *map)
 	tree_text(map, "y_title_unit", chart->y_scale == SCALE_LINEAR ? unit : "");
 	tree_flag(map, "y_log", chart->y_scale != SCALE_LINEAR);
 	tree_text(map, "x_title", chart->x_name);
-	chart_ticks(map, "x_ticks", &l.x, chart->x_unit, 1);
-	chart_ticks(map, "y_ticks", &l.y, chart->y_unit, factor);
+	chart_ticks(map, "x_ticks", &l.x, chart->x_unit, 1, l.width);
+	chart_ticks(map, "y_ticks", &l.y, chart->y_unit, factor, 0);
 	list = tree_list(map, "series");
 	for (size_t s = 0; s < chart->count; s++) {
-		draw_series(&l, list, s, &labels[count]);
+		lines_draw_series(&l, list, s, &labels[count]);
 		if (isfinite(labels[count].wanted))
 			count++;
 	}
 	/* A single line without a name needs no label. */
 	if (chart->count == 1 && !*chart->series[0].name)
 		count = 0;
-	draw_labels(&l, map, labels, count);
-	place_columns(&l, map);
+	lines_draw_labels(&l, map, labels, count);
+	lines_place_columns(&l, map);
 	free(labels);
 }

@@ -29,7 +29,7 @@ struct stack {
 	struct scale scale;
 };
 
-static double total_of(const struct chart_series *series)
+static double stacked_total_of(const struct chart_series *series)
 {
 	double total = 0;
 
@@ -54,7 +54,7 @@ static const char *colour_of(const struct stack *s, size_t part)
 	return chart_style(style)->colour;
 }
 
-static void draw_key(const struct stack *s, struct tree *map)
+static void stack_draw_key(const struct stack *s, struct tree *map)
 {
 	struct tree *key = tree_list(map, "key");
 
@@ -62,11 +62,11 @@ static void draw_key(const struct stack *s, struct tree *map)
 		chart_key_item(key, s->width, s->key_columns, colour_of(s, i), s->parts[i]);
 }
 
-static void draw_bar(const struct stack *s, struct tree *row, const struct chart_series *series,
-		     double y)
+static void stack_draw_bar(const struct stack *s, struct tree *row,
+			   const struct chart_series *series, double y)
 {
 	struct tree *parts;
-	double sum = 0, whole = s->shares ? total_of(series) : 1;
+	double sum = 0, whole = s->shares ? stacked_total_of(series) : 1;
 	char value[FORMAT_SIZE];
 
 	tree_text_owned(row, "name",
@@ -76,8 +76,9 @@ static void draw_bar(const struct stack *s, struct tree *row, const struct chart
 	y += s->above ? CHART_NAME_ROW : 0;
 	chart_coordinate(row, "value_y", y + ROW / 2 + 4);
 	tree_text(row, "value",
-		  format_quantity(total_of(series), s->chart->y_unit, value, sizeof(value)));
-	chart_coordinate(row, "value_x", scale_at(&s->scale, total_of(series) / whole) + 5);
+		  format_quantity(stacked_total_of(series), s->chart->y_unit, value,
+				  sizeof(value)));
+	chart_coordinate(row, "value_x", scale_at(&s->scale, stacked_total_of(series) / whole) + 5);
 	parts = tree_list(row, "parts");
 	for (size_t i = 0; i < s->part_count; i++) {
 		const struct chart_point *point = chart_point_named(series, s->parts[i]);
@@ -95,7 +96,7 @@ static void draw_bar(const struct stack *s, struct tree *row, const struct chart
 	}
 }
 
-static void measure(struct stack *s)
+static void stack_measure(struct stack *s)
 {
 	struct extent extent = EXTENT_EMPTY;
 	size_t longest = 4;
@@ -104,7 +105,7 @@ static void measure(struct stack *s)
 		size_t length = chart_characters(s->chart->series[i].name);
 
 		longest = length > longest ? length : longest;
-		extent_add(&extent, total_of(&s->chart->series[i]));
+		extent_add(&extent, stacked_total_of(&s->chart->series[i]));
 	}
 	s->shares = extent.min > 0 && extent.max > TOTALS_APART * extent.min;
 	if (s->shares)
@@ -132,13 +133,13 @@ void chart_stacked_draw(const struct chart *chart, struct tree *map)
 	s.names = xcalloc(chart->count + 1, sizeof(*s.names));
 	for (size_t i = 0; i < chart->count; i++)
 		s.names[i] = chart->series[i].name;
-	measure(&s);
+	stack_measure(&s);
 	factor = format_unit(s.scale.high, s.shares ? "1" : chart->y_unit, unit, sizeof(unit));
 	bottom = s.top + s.row * (double)chart->count;
-	draw_key(&s, map);
+	stack_draw_key(&s, map);
 	rows = tree_list(map, "stack_rows");
 	for (size_t i = 0; i < chart->count; i++)
-		draw_bar(&s, tree_item(rows), &chart->series[i], s.top + s.row * (double)i);
+		stack_draw_bar(&s, tree_item(rows), &chart->series[i], s.top + s.row * (double)i);
 	chart_coordinate(map, "width", s.width);
 	chart_coordinate(map, "height", bottom + AXIS);
 	chart_coordinate(map, "left", s.left);
@@ -151,7 +152,7 @@ void chart_stacked_draw(const struct chart *chart, struct tree *map)
 	chart_coordinate(map, "title_y", bottom + 32);
 	tree_textf(map, "axis_name", "%s%s", s.shares ? "share of the " : "", chart->y_name);
 	tree_text(map, "axis_unit", strcmp(unit, chart->y_name) == 0 ? "" : unit);
-	chart_ticks(map, "ticks", &s.scale, s.shares ? "1" : chart->y_unit, factor);
+	chart_ticks(map, "ticks", &s.scale, s.shares ? "1" : chart->y_unit, factor, s.width);
 	free(s.parts);
 	free(s.names);
 }

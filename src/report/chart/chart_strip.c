@@ -23,7 +23,7 @@
 /* From this many samples on, the ticks of a close chart are as high as values share a pixel. */
 #define MANY 200
 
-static double left_of(const struct chart *chart)
+static double strip_left(const struct chart *chart)
 {
 	size_t longest = 4;
 
@@ -38,7 +38,7 @@ static double left_of(const struct chart *chart)
 }
 
 /* As wide as a telephone where names and headings leave room. */
-static double width_of(const struct chart *chart, double left)
+static double strip_width(const struct chart *chart, double left)
 {
 	bool fits = CHART_NARROW - RIGHT - left >= LEAST_STRIP;
 
@@ -48,7 +48,7 @@ static double width_of(const struct chart *chart, double left)
 	return fits ? CHART_NARROW : CHART_WIDTH;
 }
 
-static struct extent extent_of(const struct chart *chart)
+static struct extent strip_extent_of(const struct chart *chart)
 {
 	struct extent extent = EXTENT_EMPTY;
 
@@ -67,8 +67,8 @@ static struct extent extent_of(const struct chart *chart)
 	return extent;
 }
 
-static void draw_samples(const struct scale *scale, struct tree *row,
-			 const struct chart_point *point, double y, bool crowded)
+static void strip_draw_samples(const struct scale *scale, struct tree *row,
+			       const struct chart_point *point, double y, bool crowded)
 {
 	size_t taken[(int)CHART_WIDTH + 1] = { 0 }, most = 0;
 	struct text path = TEXT_EMPTY;
@@ -92,8 +92,8 @@ static void draw_samples(const struct scale *scale, struct tree *row,
 	tree_text_owned(row, "samples", text_detach(&path));
 }
 
-static void draw_mark(const struct scale *scale, struct tree *marks, double value, double y,
-		      size_t shape)
+static void strip_draw_mark(const struct scale *scale, struct tree *marks, double value, double y,
+			    size_t shape)
 {
 	struct text path = TEXT_EMPTY;
 
@@ -106,19 +106,19 @@ static void draw_mark(const struct scale *scale, struct tree *marks, double valu
 /* Markers of the three quantiles: triangle, square, diamond (chart_marker's shapes). */
 static const size_t shapes[] = { 2, 1, 3 };
 
-static void draw_row(const struct scale *scale, struct tree *row, const struct chart_point *point,
-		     double y, bool crowded)
+static void strip_draw_row(const struct scale *scale, struct tree *row,
+			   const struct chart_point *point, double y, bool crowded)
 {
 	struct tree *marks;
 
 	tree_text_owned(row, "name", format_name(point->text, NAME_LONGEST));
 	chart_coordinate(row, "text_y", y + 19);
 	chart_coordinate(row, "line_y", y + 15);
-	draw_samples(scale, row, point, y, crowded);
+	strip_draw_samples(scale, row, point, y, crowded);
 	marks = tree_list(row, "quantiles");
-	draw_mark(scale, marks, point->p50, y + 4, shapes[0]);
-	draw_mark(scale, marks, point->p95, y + 4, shapes[1]);
-	draw_mark(scale, marks, point->p99, y + 4, shapes[2]);
+	strip_draw_mark(scale, marks, point->p50, y + 4, shapes[0]);
+	strip_draw_mark(scale, marks, point->p95, y + 4, shapes[1]);
+	strip_draw_mark(scale, marks, point->p99, y + 4, shapes[2]);
 }
 
 /* Rows of one chart are drawn alike. */
@@ -131,7 +131,7 @@ static bool is_crowded(const struct chart *chart)
 	return false;
 }
 
-static void draw_key(struct tree *map, double left, size_t count)
+static void strip_draw_key(struct tree *map, double left, size_t count)
 {
 	static const char *const names[] = { "median", "p95", "p99" };
 	struct tree *key = tree_list(map, "key");
@@ -149,8 +149,8 @@ static void draw_key(struct tree *map, double left, size_t count)
 }
 
 /* The line at the reference, from the first row to the last, and its name after the key's marks. */
-static void draw_reference(const struct chart *chart, const struct scale *scale, double left,
-			   struct tree *map)
+static void strip_draw_reference(const struct chart *chart, const struct scale *scale, double left,
+				 struct tree *map)
 {
 	bool there = isfinite(chart->reference);
 
@@ -165,15 +165,16 @@ static void draw_reference(const struct chart *chart, const struct scale *scale,
 
 void chart_strip_draw(const struct chart *chart, struct tree *map)
 {
-	double left = left_of(chart), width = width_of(chart, left), y = TOP, factor;
+	double left = strip_left(chart), width = strip_width(chart, left), y = TOP, factor;
 	struct tree *groups = tree_list(map, "groups");
 	struct scale scale;
 	bool crowded = is_crowded(chart);
 	char unit[FORMAT_SIZE];
 
-	scale_init(&scale, chart->y_scale, extent_of(chart), chart->y_unit, left, width - RIGHT);
+	scale_init(&scale, chart->y_scale, strip_extent_of(chart), chart->y_unit, left,
+		   width - RIGHT);
 	if (chart->close)
-		scale_fit(&scale, extent_of(chart));
+		scale_fit(&scale, strip_extent_of(chart));
 	factor = format_unit(scale.high, chart->y_unit, unit, sizeof(unit));
 	for (size_t s = 0; s < chart->count; s++) {
 		const struct chart_series *series = &chart->series[s];
@@ -184,7 +185,7 @@ void chart_strip_draw(const struct chart *chart, struct tree *map)
 		chart_coordinate(group, "heading_y", y - 6);
 		rows = tree_list(group, "strip_rows");
 		for (size_t p = 0; p < series->count; p++, y += ROW)
-			draw_row(&scale, tree_item(rows), &series->points[p], y, crowded);
+			strip_draw_row(&scale, tree_item(rows), &series->points[p], y, crowded);
 	}
 	chart_coordinate(map, "width", width);
 	chart_coordinate(map, "height", y + AXIS);
@@ -198,7 +199,7 @@ void chart_strip_draw(const struct chart *chart, struct tree *map)
 	tree_text(map, "axis_name", chart->y_name);
 	tree_text(map, "axis_unit", chart->y_scale == SCALE_LINEAR ? unit : "");
 	tree_flag(map, "axis_log", chart->y_scale != SCALE_LINEAR);
-	chart_ticks(map, "ticks", &scale, chart->y_unit, factor);
-	draw_key(map, left, chart->close ? 1 : ARRAY_SIZE(shapes));
-	draw_reference(chart, &scale, left, map);
+	chart_ticks(map, "ticks", &scale, chart->y_unit, factor, width);
+	strip_draw_key(map, left, chart->close ? 1 : ARRAY_SIZE(shapes));
+	strip_draw_reference(chart, &scale, left, map);
 }

@@ -18,8 +18,8 @@
 /* px of a label inside a span: 9 px digits are narrower than other labels. */
 #define LABEL_CHARACTER 5.6
 
-static void draw_span(struct tree *list, const struct scale *scale, const struct chart_point *point,
-		      double y)
+static void chart_timeline_draw_span(struct tree *list, const struct scale *scale,
+				     const struct chart_point *point, double y)
 {
 	double from = scale_at(scale, point->x), to = scale_at(scale, point->y);
 	double width = fmax(to - from, NARROWEST);
@@ -38,7 +38,7 @@ static void draw_span(struct tree *list, const struct scale *scale, const struct
 	chart_coordinate(span, "text_y", y + ROW / 2 + 3);
 }
 
-static double left_of(const struct chart *chart)
+static double timeline_left(const struct chart *chart)
 {
 	size_t longest = 4;
 
@@ -52,7 +52,7 @@ static double left_of(const struct chart *chart)
 
 void chart_timeline_draw(const struct chart *chart, struct tree *map)
 {
-	double left = left_of(chart), top = chart_key(chart, map) + 4;
+	double left = timeline_left(chart), top = chart_key(chart, map) + 4;
 	double bottom = top + ROW * (double)chart->count, factor;
 	struct extent extent = EXTENT_EMPTY;
 	struct tree *rows = tree_list(map, "span_rows");
@@ -73,7 +73,7 @@ void chart_timeline_draw(const struct chart *chart, struct tree *map)
 		chart_coordinate(row, "text_y", y + ROW / 2 + 4);
 		spans = tree_list(row, "spans");
 		for (size_t p = 0; p < chart->series[s].count; p++)
-			draw_span(spans, &scale, &chart->series[s].points[p], y);
+			chart_timeline_draw_span(spans, &scale, &chart->series[s].points[p], y);
 	}
 	chart_coordinate(map, "width", CHART_WIDTH);
 	chart_coordinate(map, "height", bottom + AXIS);
@@ -86,5 +86,5 @@ void chart_timeline_draw(const struct chart *chart, struct tree *map)
 	chart_coordinate(map, "title_y", bottom + 32);
 	tree_text(map, "axis_name", chart->x_name);
 	tree_text(map, "axis_unit", unit);
-	chart_ticks(map, "ticks", &scale, chart->y_unit, factor);
+	chart_ticks(map, "ticks", &scale, chart->y_unit, factor, CHART_WIDTH);
 }

@@ -17,13 +17,13 @@ struct points {
 };
 
 /* Sums over the points of w, w x, w x^2, w y, w x y, where w = weight / y^2. */
-struct sums {
+struct fit_sums {
 	double w, x, xx, y, xy;
 };
 
-static struct sums add_up(const struct points *p)
+static struct fit_sums fit_add_up(const struct points *p)
 {
-	struct sums s = { 0, 0, 0, 0, 0 };
+	struct fit_sums s = { 0, 0, 0, 0, 0 };
 
 	for (size_t i = 0; i < p->n; i++) {
 		double w = p->weight[i] / (p->y[i] * p->y[i]);
@@ -38,7 +38,7 @@ static struct sums add_up(const struct points *p)
 }
 
 /* alpha and the slope; a line that would start below zero starts at zero. */
-static void solve(const struct sums *s, double *alpha, double *slope)
+static void fit_solve(const struct fit_sums *s, double *alpha, double *slope)
 {
 	double determinant = s->w * s->xx - s->x * s->x;
 
@@ -50,7 +50,7 @@ static void solve(const struct sums *s, double *alpha, double *slope)
 	}
 }
 
-static double residual(const struct points *p, size_t i, double alpha, double slope)
+static double relative_residual(const struct points *p, size_t i, double alpha, double slope)
 {
 	return (p->y[i] - alpha - slope * p->x[i]) / p->y[i];
 }
@@ -60,31 +60,32 @@ static double median_magnitude(const struct points *p, double alpha, double slop
 	double *r = xcalloc(p->n, sizeof(*r)), middle;
 
 	for (size_t i = 0; i < p->n; i++)
-		r[i] = fabs(residual(p, i, alpha, slope));
+		r[i] = fabs(relative_residual(p, i, alpha, slope));
 	middle = median_of(r, p->n);
 	free(r);
 	return middle;
 }
 
-static void weigh(const struct points *p, double alpha, double slope)
+static void fit_weigh_residuals(const struct points *p, double alpha, double slope)
 {
 	double limit = HUBER * 1.4826 * median_magnitude(p, alpha, slope);
 
 	for (size_t i = 0; i < p->n; i++) {
-		double r = fabs(residual(p, i, alpha, slope));
+		double r = fabs(relative_residual(p, i, alpha, slope));
 
 		p->weight[i] = r > limit && limit > 0 ? limit / r : 1;
 	}
 }
 
 /* From the weighted sum of squares, with n - 2 degrees of freedom. */
-static void find_errors(const struct points *p, const struct sums *s, double slope, struct fit *out)
+static void fit_find_errors(const struct points *p, const struct fit_sums *s, double slope,
+			    struct fit *out)
 {
 	double determinant = s->w * s->xx - s->x * s->x, sum = 0, variance;
 
 	out->alpha_error = NAN;
 	for (size_t i = 0; i < p->n; i++) {
-		double r = residual(p, i, out->alpha, slope);
+		double r = relative_residual(p, i, out->alpha, slope);
 
 		sum += p->weight[i] * r * r;
 	}
@@ -95,7 +96,7 @@ static void find_errors(const struct points *p, const struct sums *s, double slo
 	out->beta_error = out->beta * sqrt(variance * s->w / determinant) / slope;
 }
 
-static void find_worst(const struct points *p, double slope, struct fit *out)
+static void fit_find_worst(const struct points *p, double slope, struct fit *out)
 {
 	double *deviations = xcalloc(p->n, sizeof(*deviations));
 
@@ -115,25 +116,25 @@ static void find_worst(const struct points *p, double slope, struct fit *out)
 
 static bool fit_points(struct points *p, struct fit *out)
 {
-	struct sums s;
+	struct fit_sums s;
 	double slope;
 
 	for (size_t i = 0; i < p->n; i++)
 		p->weight[i] = 1;
 	for (int round = 0; round < ROUNDS; round++) {
-		s = add_up(p);
+		s = fit_add_up(p);
 		if (!(s.w * s.xx - s.x * s.x > 1e-12 * s.w * s.xx))
 			return false; /* all of one size */
-		solve(&s, &out->alpha, &slope);
+		fit_solve(&s, &out->alpha, &slope);
 		if (!(slope > 0) || !isfinite(slope))
 			return false;
 		if (round < ROUNDS - 1)
-			weigh(p, out->alpha, slope);
+			fit_weigh_residuals(p, out->alpha, slope);
 	}
 	out->beta = 1 / slope;
 	out->n = p->n;
-	find_errors(p, &s, slope, out);
-	find_worst(p, slope, out);
+	fit_find_errors(p, &s, slope, out);
+	fit_find_worst(p, slope, out);
 	return true;
 }
 

@@ -46,7 +46,7 @@ static double nice_step(double range, double base)
 	return 10 * power * base;
 }
 
-static void init_linear(struct scale *scale, struct extent extent)
+static void scale_init_linear(struct scale *scale, struct extent extent)
 {
 	double low = fmin(extent.min, 0), high = fmax(extent.max, 0);
 	double step;
@@ -113,7 +113,7 @@ void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent,
 		extent = (struct extent){ extent.max > 0 ? extent.max / 10 : 1,
 					  extent.max > 0 ? extent.max : 10 };
 	if (kind == SCALE_LINEAR)
-		init_linear(scale, extent);
+		scale_init_linear(scale, extent);
 	else if (kind == SCALE_LOG10)
 		init_log10(scale, extent);
 	else
@@ -145,7 +145,7 @@ double scale_at(const struct scale *scale, double value)
 	return scale->from + position * (scale->to - scale->from);
 }
 
-static size_t ticks_linear(const struct scale *scale, double factor, struct tick *out)
+static size_t scale_ticks_linear(const struct scale *scale, double factor, struct tick *out)
 {
 	double step = nice_step(scale->high - scale->low, scale->base);
 	size_t n = 0;
@@ -164,7 +164,7 @@ static size_t ticks_linear(const struct scale *scale, double factor, struct tick
 }
 
 /* "10 µs", "1 GB/s": round numbers need no four digits. */
-static void label_round(double value, const char *unit, char *out, size_t size)
+static void scale_label_round(double value, const char *unit, char *out, size_t size)
 {
 	char name[12], number[18];
 	double factor = format_unit(value, unit, name, sizeof(name));
@@ -195,7 +195,7 @@ static size_t ticks_log10(const struct scale *scale, const char *unit, struct ti
 			    value > scale->high * 1.001)
 				continue;
 			out[n].value = value;
-			label_round(value, unit, out[n].label, sizeof(out[n].label));
+			scale_label_round(value, unit, out[n].label, sizeof(out[n].label));
 			n++;
 		}
 	}
@@ -205,10 +205,10 @@ static size_t ticks_log10(const struct scale *scale, const char *unit, struct ti
 /* For close ratios, whose powers of two would give a single tick. */
 static size_t ticks_between(const struct scale *scale, const char *unit, struct tick *out)
 {
-	size_t n = ticks_linear(scale, 1, out);
+	size_t n = scale_ticks_linear(scale, 1, out);
 
 	for (size_t i = 0; i < n; i++)
-		label_round(out[i].value, unit, out[i].label, sizeof(out[i].label));
+		scale_label_round(out[i].value, unit, out[i].label, sizeof(out[i].label));
 	return n;
 }
 
@@ -232,7 +232,7 @@ static size_t ticks_log2(const struct scale *scale, const char *unit, struct tic
 			format_spaced(units_size((uint64_t)1 << power, size, sizeof(size)),
 				      out[n].label, sizeof(out[n].label));
 		else
-			label_round(out[n].value, unit, out[n].label, sizeof(out[n].label));
+			scale_label_round(out[n].value, unit, out[n].label, sizeof(out[n].label));
 		n++;
 	}
 	return n;
@@ -242,7 +242,7 @@ size_t scale_ticks(const struct scale *scale, const char *unit, double factor, s
 {
 	switch (scale->kind) {
 	case SCALE_LINEAR:
-		return ticks_linear(scale, factor, out);
+		return scale_ticks_linear(scale, factor, out);
 	case SCALE_LOG10:
 		return ticks_log10(scale, unit, out);
 	case SCALE_LOG2:

@@ -1,8 +1,7 @@
 /*
  * Claims that popular guides on GPU memory and multi-GPU training repeat, held against what was
- * measured. Claims are data (claims_read.h): the claim in our own words, where it is made, what the
- * formulas predict, the measurements that decide it, computed from the results' cases, and the
- * range in which the claim holds.
+ * measured. Claims are data, one guide a file: configs/claims/NAME.ini, compiled in, or a file of a
+ * user. `gpuproof help claims` describes it.
  *
  * The interval decides, not the value: a measurement whose 95 % interval crosses a bound is
  * undecided. A claim of which a measurement is missing is tested in part at most, and the page says
@@ -17,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "plan/schema.h"
 #include "result/result.h"
 
 /*
@@ -25,16 +25,17 @@
  * case's device contains it; "backend:cuda", "device:cuda:0": its device.
  */
 struct claim_term {
-	const char *metric, *where;
+	const char *metric, *where; /* metric NULL: no term */
 };
 
-/* Upper limit per claim. */
+/* Upper limits per claim and per measure. */
 #define CLAIM_MEASURES 6
+#define CLAIM_TERMS 3
 
 /* Which results a measurement compares. */
 enum claim_across {
 	CLAIM_ONE_RESULT, /* terms of one device of one result; in every result that has them */
-	CLAIM_MODELS,     /* each term from whichever result has its device model */
+	CLAIM_MODELS,     /* each of two terms from whichever result has its device model */
 	/* larger / smaller, of one device model with other versions of driver, CUDA or system */
 	CLAIM_VERSIONS,
 	CLAIM_MACHINES /* larger / smaller, of machines with different host names */
@@ -43,21 +44,17 @@ enum claim_across {
 /* Devices on which a claim can be decided. */
 enum claim_on { CLAIM_ON_ANY, CLAIM_ON_GPU, CLAIM_ON_NVLINK };
 
-/*
- * a, or a / b, or a / b / c; `complement`: one less that. The claim holds from `low` to `high`;
- * without a bound on either side (-HUGE_VAL, HUGE_VAL) the measurement is shown with the others and
- * has no say.
- */
+/* Without a bound on either side (-HUGE_VAL, HUGE_VAL) it is shown and has no say. */
 struct claim_measure {
 	const char *what; /* "optimizer state / parameters, Adam" */
-	struct claim_term a, b, c;
-	bool complement;
-	bool yes_no;      /* the value is 1 for yes, 0 for no */
-	bool even_failed; /* `a` counts also of a case that failed: it says how wrong things were */
-	/* decides where it was measured; a machine that has not the devices for it lacks nothing */
-	bool where_possible;
-	enum claim_across across;
+	struct claim_term terms[CLAIM_TERMS];
 	double low, high;
+	bool complement;  /* one less the quotient */
+	bool even_failed; /* the first term counts also of a case that failed */
+	/* decides where it was measured; a machine without the devices for it lacks nothing */
+	bool where_possible;
+	bool yes_no; /* the value is 1 for yes, 0 for no */
+	enum claim_across across;
 };
 
 struct claim {
@@ -96,12 +93,24 @@ struct claim_set {
 	size_t count;
 };
 
+/*
+ * `group` is empty after an error, which begins with "NAME:LINE: ". Metrics and parameters are
+ * those of the schema.
+ */
+enum status claims_read(struct claim_group *group, const struct schema *schema, const char *name,
+			const char *text, size_t length, struct error *err);
+void claim_group_release(struct claim_group *group);
+
+/* The shipped guides in the order of their ids; with `file` those of the file instead. */
+enum status claims_load(struct claim_set *set, const char *file, struct error *err);
+void claims_release(struct claim_set *set);
+
 /* One value of a measurement, with its two-sided 95 % interval; low = high where it is exact. */
 struct claim_reading {
 	double value, low, high;
 	const char *unit;   /* "1" for a ratio; borrowed */
-	size_t run, other;  /* indexes of the results of `a` and of the term it is compared with */
-	const char *device; /* of `a`; borrowed */
+	size_t run, other;  /* indexes of the results of the first term and of the one compared */
+	const char *device; /* of the first term; borrowed */
 	enum claim_verdict verdict;
 };
 
@@ -110,7 +119,6 @@ struct claim_evidence {
 	struct claim_reading *readings; /* owned */
 	size_t count, capacity;
 	char *missing; /* why there are none; owned, NULL: there are some, or none is wanted here */
-	enum claim_verdict verdict;
 };
 
 /* True if the measurement decides, or is shown only. */

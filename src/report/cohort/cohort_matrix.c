@@ -16,7 +16,7 @@
 #define STRIP_LEFT 8.0
 #define STRIP_HEIGHT 40.0
 
-struct cell {
+struct cohort_cell {
 	double offset; /* logarithm, of the case where it is farthest on the bad side; NaN: none */
 	bool slow;
 };
@@ -25,11 +25,11 @@ struct matrix {
 	const struct fleet *fleet;
 	const char **sections; /* in the order of their cohorts */
 	size_t section_count;
-	struct cell *cells; /* host x section */
-	size_t *hosts;      /* in the order of rows */
+	struct cohort_cell *cells; /* host x section */
+	size_t *hosts;             /* in the order of rows */
 };
 
-static size_t section_of(struct matrix *m, const char *name)
+static size_t matrix_section(struct matrix *m, const char *name)
 {
 	size_t i = 0;
 
@@ -40,7 +40,7 @@ static size_t section_of(struct matrix *m, const char *name)
 	return i;
 }
 
-static struct cell *cell_of(const struct matrix *m, size_t host, size_t section)
+static struct cohort_cell *matrix_cell_at(const struct matrix *m, size_t host, size_t section)
 {
 	return &m->cells[host * m->section_count + section];
 }
@@ -49,10 +49,10 @@ static struct cell *cell_of(const struct matrix *m, size_t host, size_t section)
 static void take_cohort(struct matrix *m, const struct fleet_cohort *c, double *values)
 {
 	const struct fleet_member *members = m->fleet->members;
-	size_t section = section_of(m, members[c->first].series->section), end;
+	size_t section = matrix_section(m, members[c->first].series->section), end;
 
 	for (size_t i = c->first; i < c->first + c->count; i = end) {
-		struct cell *cell = cell_of(m, members[i].host, section);
+		struct cohort_cell *cell = matrix_cell_at(m, members[i].host, section);
 		double offset;
 		size_t n = 0;
 
@@ -77,7 +77,7 @@ static void matrix_init(struct matrix *m, const struct fleet *f)
 			      .sections = xcalloc(f->cohort_count + 1, sizeof(*m->sections)) };
 	for (size_t i = 0; i < f->cohort_count; i++)
 		if (f->cohorts[i].compared)
-			section_of(m, f->members[f->cohorts[i].first].series->section);
+			matrix_section(m, f->members[f->cohorts[i].first].series->section);
 	m->cells = xcalloc(f->host_count * m->section_count + 1, sizeof(*m->cells));
 	for (size_t i = 0; i < f->host_count * m->section_count; i++)
 		m->cells[i].offset = NAN;
@@ -88,19 +88,20 @@ static void matrix_init(struct matrix *m, const struct fleet *f)
 		const struct fleet_finding *x = &f->findings[i];
 
 		if (x->kind == FLEET_HOST)
-			cell_of(m, x->host, section_of(m, f->members[x->member].series->section))
+			matrix_cell_at(m, x->host,
+				       matrix_section(m, f->members[x->member].series->section))
 				->slow = true;
 	}
 	free(values);
 }
 
 /* The distance of a row's worst cell; rows with a mark weigh more than those without. */
-static double weight_of(const struct matrix *m, size_t host)
+static double cohort_matrix_weight_of(const struct matrix *m, size_t host)
 {
 	double weight = -1;
 
 	for (size_t s = 0; s < m->section_count; s++) {
-		const struct cell *c = cell_of(m, host, s);
+		const struct cohort_cell *c = matrix_cell_at(m, host, s);
 
 		if (!isnan(c->offset))
 			weight = fmax(weight, c->offset + (c->slow ? 100 : 0));
@@ -113,7 +114,7 @@ struct weighted {
 	size_t index;
 };
 
-static int by_weight(const void *left, const void *right)
+static int by_matrix_weight(const void *left, const void *right)
 {
 	const struct weighted *a = left, *b = right;
 
@@ -131,7 +132,7 @@ static void matrix_row(const struct matrix *m, size_t host, struct tree *list)
 	view_text(row, "host", *h->name ? h->name : "(no name)");
 	view_text(row, "tags", h->tags);
 	for (size_t s = 0; s < m->section_count; s++) {
-		const struct cell *c = cell_of(m, host, s);
+		const struct cohort_cell *c = matrix_cell_at(m, host, s);
 		struct tree *cell = tree_item(cells);
 
 		tree_text(cell, "kind", c->slow ? "failed" : "");
@@ -153,9 +154,9 @@ void fleet_matrix(const struct fleet *f, struct tree *page)
 	for (size_t i = 0; i < m.section_count; i++)
 		view_text(tree_item(sections), "section", m.sections[i]);
 	for (size_t i = 0; i < f->host_count; i++)
-		order[i] = (struct weighted){ weight_of(&m, i), i };
+		order[i] = (struct weighted){ cohort_matrix_weight_of(&m, i), i };
 	if (f->host_count)
-		qsort(order, f->host_count, sizeof(*order), by_weight);
+		qsort(order, f->host_count, sizeof(*order), by_matrix_weight);
 	for (size_t i = 0; i < shown && m.section_count; i++)
 		matrix_row(&m, order[i].index, rows);
 	tree_flag(page, "has_matrix", rows->count);
@@ -168,7 +169,7 @@ void fleet_matrix(const struct fleet *f, struct tree *page)
 }
 
 /* Position of a deviation on a strip, which ends at `most` on both sides. */
-static double x_of(double ratio, double most)
+static double cohort_strip_x(double ratio, double most)
 {
 	double share = (ratio / most + 1) / 2;
 
@@ -176,15 +177,15 @@ static double x_of(double ratio, double most)
 }
 
 /* Devices that share a pixel are one tick; the accused ones are drawn apart. */
-static void ticks(const struct fleet *f, const struct fleet_cohort *c, double most,
-		  struct tree *map)
+static void cohort_strip_ticks(const struct fleet *f, const struct fleet_cohort *c, double most,
+			       struct tree *map)
 {
 	struct text usual = TEXT_EMPTY, slow = TEXT_EMPTY;
 	size_t columns[(size_t)CHART_WIDTH + 1] = { 0 }, highest = 1;
 
 	for (size_t i = c->first; i < c->first + c->count; i++) {
 		const struct fleet_member *m = &f->members[i];
-		double x = m->recent ? x_of(expm1(-m->residual), most) : 0;
+		double x = m->recent ? cohort_strip_x(expm1(-m->residual), most) : 0;
 
 		if (m->recent && m->slow)
 			text_addf(&slow, "M%.1f 4V32", x);
@@ -199,7 +200,7 @@ static void ticks(const struct fleet *f, const struct fleet_cohort *c, double mo
 	tree_text_owned(map, "slow", text_detach(&slow));
 }
 
-static size_t slow_members(const struct fleet *f, const struct fleet_cohort *c)
+static size_t cohort_matrix_slow_members(const struct fleet *f, const struct fleet_cohort *c)
 {
 	size_t n = 0;
 
@@ -209,20 +210,21 @@ static size_t slow_members(const struct fleet *f, const struct fleet_cohort *c)
 }
 
 /* First the cohorts with most slow devices, of equal ones that with the worst device. */
-static double strip_weight(const struct fleet *f, const struct fleet_cohort *c)
+static double cohort_matrix_strip_weight(const struct fleet *f, const struct fleet_cohort *c)
 {
 	double worst = 0;
 
 	for (size_t i = c->first; i < c->first + c->count; i++)
 		if (f->members[i].recent)
 			worst = fmax(worst, f->members[i].residual);
-	return (double)slow_members(f, c) + fmin(worst, 0.99);
+	return (double)cohort_matrix_slow_members(f, c) + fmin(worst, 0.99);
 }
 
-static void names(const struct fleet *f, const struct fleet_cohort *c, struct tree *map)
+static void cohort_name_slow_members(const struct fleet *f, const struct fleet_cohort *c,
+				     struct tree *map)
 {
 	struct text out = TEXT_EMPTY;
-	size_t n = 0, all = slow_members(f, c);
+	size_t n = 0, all = cohort_matrix_slow_members(f, c);
 
 	for (size_t i = c->first; i < c->first + c->count && n < MOST_NAMED; i++) {
 		const struct fleet_member *m = &f->members[i];
@@ -237,7 +239,7 @@ static void names(const struct fleet *f, const struct fleet_cohort *c, struct tr
 	text_release(&out);
 }
 
-static void strip(const struct fleet *f, size_t index, struct tree *list)
+static void cohort_add_strip(const struct fleet *f, size_t index, struct tree *list)
 {
 	const struct fleet_cohort *c = &f->cohorts[index];
 	const struct history_series *s = f->members[c->first].series;
@@ -258,11 +260,11 @@ static void strip(const struct fleet *f, size_t index, struct tree *list)
 	tree_text(map, "low", format_margin(-most, text, sizeof(text)));
 	tree_text(map, "high", format_margin(most, text, sizeof(text)));
 	tree_textf(map, "width", "%.0f", CHART_WIDTH);
-	tree_textf(map, "middle", "%.1f", x_of(0, most));
+	tree_textf(map, "middle", "%.1f", cohort_strip_x(0, most));
 	tree_textf(map, "right", "%.1f", CHART_WIDTH - STRIP_LEFT);
 	view_text(map, "kinds", kinds ? kinds : "");
-	ticks(f, c, most, map);
-	names(f, c, map);
+	cohort_strip_ticks(f, c, most, map);
+	cohort_name_slow_members(f, c, map);
 	free(kinds);
 }
 
@@ -274,11 +276,13 @@ void fleet_strips(const struct fleet *f, struct tree *page)
 
 	for (size_t i = 0; i < f->cohort_count; i++)
 		if (f->cohorts[i].compared)
-			order[n++] = (struct weighted){ strip_weight(f, &f->cohorts[i]), i };
+			order[n++] =
+				(struct weighted){ cohort_matrix_strip_weight(f, &f->cohorts[i]),
+						   i };
 	if (n)
-		qsort(order, n, sizeof(*order), by_weight);
+		qsort(order, n, sizeof(*order), by_matrix_weight);
 	for (size_t i = 0; i < n && i < MOST_STRIPS; i++)
-		strip(f, order[i].index, list);
+		cohort_add_strip(f, order[i].index, list);
 	tree_flag(page, "has_strips", list->count);
 	tree_textf(page, "more_strips",
 		   n > list->count ? "%zu cohorts with fewer slow devices are left out." : "",

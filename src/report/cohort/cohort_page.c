@@ -8,25 +8,26 @@
 #include "history/trend.h"
 #include "report/cohort/cohort_matrix.h"
 #include "report/page/html.h"
+#include "report/page/view_sections.h"
 #include "report/template/template.h"
 #include "report/view/format.h"
 #include "report/view/view.h"
 
 #define MOST_FINDINGS 200
 
-static const char *verdict_kind(const struct fleet *f)
+static const char *cohort_verdict_kind(const struct fleet *f)
 {
 	return f->open ? "failed" : !f->compared ? "skipped" : f->finding_count ? "error" : "ok";
 }
 
 /* Nothing compared is no good news; only decided findings are no clean fleet. */
-static void answer(const struct fleet *f, struct tree *page)
+static void cohort_set_answer(const struct fleet *f, struct tree *page)
 {
 	char first[16], last[16];
 
 	history_date(f->first_day, first);
 	history_date(f->last_day, last);
-	tree_text(page, "verdict_kind", verdict_kind(f));
+	tree_text(page, "verdict_kind", cohort_verdict_kind(f));
 	tree_text(page, "verdict_symbol",
 		  f->open            ? "✗"
 		  : !f->compared     ? "○"
@@ -41,17 +42,17 @@ static void answer(const struct fleet *f, struct tree *page)
 		tree_textf(page, "verdict",
 			   "%zu open finding%s, %zu decided. %zu of %zu devices of %zu nodes "
 			   "compared, by their nights from %s to %s.",
-			   f->open, plural(f->open), f->finding_count - f->open, f->compared,
+			   f->open, text_plural(f->open), f->finding_count - f->open, f->compared,
 			   f->device_count, f->host_count, first, last);
 	else
 		tree_textf(page, "verdict",
 			   "%zu device%s of %zu node%s: a comparison needs %d devices of one "
 			   "model, driver and config, on two nodes.",
-			   f->device_count, plural(f->device_count), f->host_count,
-			   plural(f->host_count), FLEET_FEWEST);
+			   f->device_count, text_plural(f->device_count), f->host_count,
+			   text_plural(f->host_count), FLEET_FEWEST);
 }
 
-static size_t count_open(const struct fleet *f, enum fleet_kind kind)
+static size_t cohort_count_open(const struct fleet *f, enum fleet_kind kind)
 {
 	size_t n = 0;
 
@@ -60,20 +61,20 @@ static size_t count_open(const struct fleet *f, enum fleet_kind kind)
 	return n;
 }
 
-static void tiles(const struct fleet *f, struct tree *page)
+static void cohort_add_tiles(const struct fleet *f, struct tree *page)
 {
 	struct tree *list = tree_list(page, "tiles");
 
-	view_tile(list, "failed", "✗", count_open(f, FLEET_HOST), "slow nodes");
-	view_tile(list, "failed", "✗", count_open(f, FLEET_DEVICE), "slow devices");
-	view_tile(list, "failed", "✗", count_open(f, FLEET_SLOT), "slow slots");
+	view_tile(list, "failed", "✗", cohort_count_open(f, FLEET_HOST), "slow nodes");
+	view_tile(list, "failed", "✗", cohort_count_open(f, FLEET_DEVICE), "slow devices");
+	view_tile(list, "failed", "✗", cohort_count_open(f, FLEET_SLOT), "slow slots");
 	view_tile(list, "skipped", "○", f->finding_count - f->open, "decided");
 	view_tile(list, "error", "!", f->silent_hosts, "silent nodes");
 	view_tile(list, "error", "!", f->gone_count, "devices gone");
 	view_tile(list, "skipped", "○", f->too_few, "not compared");
 }
 
-static void findings(const struct fleet *f, struct tree *page)
+static void cohort_add_findings(const struct fleet *f, struct tree *page)
 {
 	struct tree *list = tree_list(page, "findings");
 
@@ -108,7 +109,7 @@ static void findings(const struct fleet *f, struct tree *page)
 		   f->finding_count - list->count);
 }
 
-static void silence(const struct fleet *f, struct tree *page)
+static void cohort_add_silent_nodes(const struct fleet *f, struct tree *page)
 {
 	struct tree *list = tree_list(page, "silent");
 	char date[16];
@@ -137,7 +138,7 @@ static void silence(const struct fleet *f, struct tree *page)
 	tree_flag(page, "has_silent", list->count);
 }
 
-static void worst(const struct fleet *f, struct tree *page)
+static void cohort_add_worst(const struct fleet *f, struct tree *page)
 {
 	size_t members[FLEET_WORST], n = fleet_worst(f, members);
 	struct tree *list = tree_list(page, "worst");
@@ -161,7 +162,7 @@ static void worst(const struct fleet *f, struct tree *page)
 	tree_textf(page, "compared", "%zu", f->compared);
 }
 
-static void method(const struct fleet *f, struct tree *page)
+static void cohort_set_method(const struct fleet *f, struct tree *page)
 {
 	char text[FORMAT_SIZE];
 
@@ -182,14 +183,14 @@ enum status report_cohorts_write(const struct fleet *f, const struct report_opti
 
 	view_text(page, "title", options->title ? options->title : "Node against node");
 	tree_list(page, "warnings");
-	answer(f, page);
-	tiles(f, page);
-	findings(f, page);
-	silence(f, page);
+	cohort_set_answer(f, page);
+	cohort_add_tiles(f, page);
+	cohort_add_findings(f, page);
+	cohort_add_silent_nodes(f, page);
 	fleet_strips(f, page);
 	fleet_matrix(f, page);
-	worst(f, page);
-	method(f, page);
+	cohort_add_worst(f, page);
+	cohort_set_method(f, page);
 	if (html_render("cohort", options, page, &html, err) == STATUS_OK)
 		html_publish(options, &html, err);
 	text_release(&html);

@@ -7,7 +7,7 @@
 #define GPUPROOF_REPORT_COHORT_COHORT_PAGE_H
 
 #include "history/fleet/course.h"
-#include "report/report.h"
+#include "report/page/report.h"
 
 /* Into options->output. Of `options` the title, template_dir and separate_css count, too. */
 enum status report_cohorts_write(const struct fleet *fleet, const struct report_options *options,

@@ -11,7 +11,7 @@
 
 #define MOST_CHARTS 24
 
-struct page {
+struct node_page {
 	const struct fleet *fleet;
 	const struct fleet_subject *subject;
 	const struct course *courses;
@@ -19,12 +19,12 @@ struct page {
 	struct tree *tree;
 };
 
-static const struct history_series *series_of(const struct page *p, const struct course *x)
+static const struct history_series *course_series(const struct node_page *p, const struct course *x)
 {
 	return p->fleet->members[p->fleet->cohorts[x->cohort].first].series;
 }
 
-static void findings(const struct page *p)
+static void node_add_findings(const struct node_page *p)
 {
 	struct tree *list = tree_list(p->tree, "findings");
 
@@ -49,7 +49,7 @@ static void findings(const struct page *p)
 }
 
 /* Not accused is good news only where there was something to compare it with. */
-static void answer(const struct page *p)
+static void node_set_answer(const struct node_page *p)
 {
 	size_t open = 0, decided = 0, compared = 0;
 	char first[16], last[16];
@@ -82,9 +82,10 @@ static void answer(const struct page *p)
 		   open, open == 1 ? "" : "s", decided, compared, p->count, first, last);
 }
 
-static void row(const struct page *p, const struct course *x, struct tree *list)
+static void node_add_course_row(const struct node_page *p, const struct course *x,
+				struct tree *list)
 {
-	const struct history_series *s = series_of(p, x);
+	const struct history_series *s = course_series(p, x);
 	struct tree *map = tree_item(list);
 	char text[FORMAT_SIZE];
 	char *words = course_words(p->fleet, p->subject, x);
@@ -110,8 +111,8 @@ static double base_of(const struct course *x)
 	return n ? sum / (double)n : (double)NAN;
 }
 
-static void add_point(struct chart_series *line, int64_t day, int64_t last, double y, double low,
-		      double high, size_t n)
+static void node_chart_add_point(struct chart_series *line, int64_t day, int64_t last, double y,
+				 double low, double high, size_t n)
 {
 	char date[16];
 	struct chart_point *point;
@@ -125,9 +126,9 @@ static void add_point(struct chart_series *line, int64_t day, int64_t last, doub
 	point->n = n;
 }
 
-static void draw(const struct page *p, const struct course *x, struct tree *charts)
+static void node_draw_course(const struct node_page *p, const struct course *x, struct tree *charts)
 {
-	const struct history_series *s = series_of(p, x);
+	const struct history_series *s = course_series(p, x);
 	double base = base_of(x);
 	const char *other = p->subject->machine ? "other devices" : "other nodes";
 	struct chart_series *own, *others;
@@ -158,11 +159,11 @@ static void draw(const struct page *p, const struct course *x, struct tree *char
 		double y = n->own - base;
 
 		if (n->count)
-			add_point(others, n->day, p->fleet->last_day, n->others - base,
-				  n->low - base, n->high - base, n->count);
+			node_chart_add_point(others, n->day, p->fleet->last_day, n->others - base,
+					     n->low - base, n->high - base, n->count);
 		if (!isnan(n->own))
-			add_point(own, n->day, p->fleet->last_day, y, y - n->half, y + n->half,
-				  x->devices);
+			node_chart_add_point(own, n->day, p->fleet->last_day, y, y - n->half,
+					     y + n->half, x->devices);
 	}
 	chart_in_percent(&chart);
 	chart_draw(&chart, charts);
@@ -173,7 +174,7 @@ enum status report_node_write(const struct fleet *f, const struct fleet_subject 
 			      const struct report_options *options, struct error *err)
 {
 	struct course *courses;
-	struct page p = { .fleet = f, .subject = subject, .tree = tree_new(TREE_MAP) };
+	struct node_page p = { .fleet = f, .subject = subject, .tree = tree_new(TREE_MAP) };
 	struct tree *rows = tree_list(p.tree, "rows"), *charts = tree_list(p.tree, "charts");
 	char *name = fleet_subject_name(f, subject);
 	struct text html = TEXT_EMPTY;
@@ -182,12 +183,12 @@ enum status report_node_write(const struct fleet *f, const struct fleet_subject 
 	p.courses = courses;
 	view_text(p.tree, "title", options->title ? options->title : name);
 	tree_list(p.tree, "warnings");
-	answer(&p);
-	findings(&p);
+	node_set_answer(&p);
+	node_add_findings(&p);
 	for (size_t i = 0; i < p.count; i++)
-		row(&p, &courses[i], rows);
+		node_add_course_row(&p, &courses[i], rows);
 	for (size_t i = 0; i < p.count && i < MOST_CHARTS; i++)
-		draw(&p, &courses[i], charts);
+		node_draw_course(&p, &courses[i], charts);
 	tree_flag(p.tree, "has_rows", rows->count);
 	tree_flag(p.tree, "has_charts", charts->count);
 	tree_textf(p.tree, "more_charts",

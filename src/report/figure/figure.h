@@ -44,7 +44,7 @@ size_t figure_choose_nodes(const struct case_selection *selection, const char *a
 			   const char *chosen[2]);
 
 /* Appends to a NULL-terminated list of names, as in struct figure, what it has not yet. */
-void name_list_add(const char **names, const char *name);
+void figure_name_list_add(const char **names, const char *name);
 
 /*
  * Sets facets and without: the rule's facets, then one parameter after another until no chart has
@@ -79,5 +79,12 @@ const char *figure_value(const struct selected_case *selected, const char *name)
  * compares nothing.
  */
 char *figure_ratio(const struct figure *f, const struct case_selection *selection);
+
+/* figures.c: the charts of a suite. */
+void view_figures(const struct view *view, const char *suite, struct tree *charts);
+/* The roofline of the first device of one result whose cases have its roles; else nothing. */
+void view_roofline(const struct view *view, struct tree *charts);
+/* True if the suite has maps of pairs of devices. */
+bool view_has_map(const struct view *view, const char *suite);
 
 #endif

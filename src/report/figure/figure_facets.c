@@ -5,20 +5,21 @@
 #include "base/memory.h"
 #include "report/figure/figure.h"
 
-static void set_without(struct figure *f)
+static void facets_set_without(struct figure *f)
 {
 	memset(f->without, 0, sizeof(f->without));
 	for (size_t i = 0; f->facets[i]; i++)
-		name_list_add(f->without, f->facets[i]);
+		figure_name_list_add(f->without, f->facets[i]);
 	if (f->axis)
-		name_list_add(f->without, f->axis);
+		figure_name_list_add(f->without, f->axis);
 }
 
 /*
  * Lines (or bars, rows) of the fullest chart that the facets would give. Distinct labels are
  * counted up to `most`.
  */
-static size_t fullest(const struct figure *f, const struct case_selection *selection, size_t most)
+static size_t facets_fullest_chart(const struct figure *f, const struct case_selection *selection,
+				   size_t most)
 {
 	char **keys = NULL, **labels = NULL;
 	size_t count = 0, capacity = 0, label_capacity = 0, best = 0;
@@ -64,18 +65,18 @@ void figure_choose_facets(struct figure *f, const struct case_selection *selecti
 {
 	for (size_t i = 0; i < ARRAY_SIZE(f->rule->facets) && f->rule->facets[i]; i++)
 		if (selection_vary(selection, f->rule->facets[i]))
-			name_list_add(f->facets, f->rule->facets[i]);
-	set_without(f);
+			figure_name_list_add(f->facets, f->rule->facets[i]);
+	facets_set_without(f);
 	for (size_t i = 0; i < selection->parameter_count; i++) {
 		const char *name = selection->parameters[i].name;
 
-		if (fullest(f, selection, most) <= most)
+		if (facets_fullest_chart(f, selection, most) <= most)
 			return;
 		if (selection->parameters[i].values < 2 || view_listed(name, f->without) ||
 		    (f->kind == CHART_BARS && f->rule->bars[0] &&
 		     strcmp(name, f->rule->bars[0]) == 0))
 			continue;
-		name_list_add(f->facets, name);
-		set_without(f);
+		figure_name_list_add(f->facets, name);
+		facets_set_without(f);
 	}
 }

@@ -12,7 +12,7 @@
 #include "report/view/format.h"
 #include "report/view/presented.h"
 
-void name_list_add(const char **names, const char *name)
+void figure_name_list_add(const char **names, const char *name)
 {
 	size_t n = 0;
 
@@ -44,14 +44,14 @@ static size_t count_distinct(char **texts, size_t count)
 	return distinct;
 }
 
-static void note_left_out(struct chart *chart, size_t shown, size_t all, const char *what)
+static void figure_note_left_out(struct chart *chart, size_t shown, size_t all, const char *what)
 {
 	chart->note = all > shown ? xasprintf("Shows %zu of %zu %s; all are in the table of cases.",
 					      shown, all, what)
 				  : xstrdup("");
 }
 
-static void note_add(struct chart *chart, const char *sentence)
+static void figure_note_add(struct chart *chart, const char *sentence)
 {
 	char *all = xasprintf("%s%s%s", chart->note, *chart->note ? " " : "", sentence);
 
@@ -67,27 +67,23 @@ const char *figure_value(const struct selected_case *selected, const char *name)
 }
 
 /* True if lines or bars differ by the parameter. */
-static bool tells_apart(const struct figure *f, const struct case_selection *selection,
-			const char *name)
+static bool figure_tells_apart(const struct figure *f, const struct case_selection *selection,
+			       const char *name)
 {
 	return selection_vary(selection, name) && !view_listed(name, f->without);
 }
 
 void figure_choose_colour(struct figure *f, const struct case_selection *selection)
 {
-	static const enum role roles[] = { ROLE_MODE, ROLE_PRECISION };
 	const struct presentation p = view_presentation(f->view, f->suite);
+	const struct role_row *precision = presentation_role(&p, ROLE_PRECISION, NULL);
 
 	f->colour = f->rule->bars[0];
-	for (size_t i = 0; !f->colour && i < ARRAY_SIZE(roles); i++) {
-		const struct role_row *row = presentation_role(&p, roles[i], NULL);
-
-		if (row && tells_apart(f, selection, row->name))
-			f->colour = row->name;
-	}
+	if (!f->colour && precision && figure_tells_apart(f, selection, precision->name))
+		f->colour = precision->name;
 	for (size_t i = 0; !f->colour && i < selection->parameter_count; i++)
 		if (!selection->parameters[i].number &&
-		    tells_apart(f, selection, selection->parameters[i].name))
+		    figure_tells_apart(f, selection, selection->parameters[i].name))
 			f->colour = selection->parameters[i].name;
 }
 
@@ -95,8 +91,8 @@ void figure_choose_colour(struct figure *f, const struct case_selection *selecti
  * The colour of a case on the whole page: of its run in a comparison, else of its value of
  * f->colour, else of its device; `other` where it has neither.
  */
-static size_t style_of(const struct figure *f, const struct case_selection *selection,
-		       const struct selected_case *selected, size_t other)
+static size_t figure_style_of(const struct figure *f, const struct case_selection *selection,
+			      const struct selected_case *selected, size_t other)
 {
 	const char *text = figure_value(selected, f->colour);
 	size_t style = f->colour ? view_style(f->view, f->colour, text) : SIZE_MAX;
@@ -110,7 +106,8 @@ static size_t style_of(const struct figure *f, const struct case_selection *sele
 	return other;
 }
 
-static bool mark_is_used(const struct chart *chart, size_t mark, const struct chart_series *by)
+static bool figure_mark_is_used(const struct chart *chart, size_t mark,
+				const struct chart_series *by)
 {
 	for (size_t s = 0; s < chart->count; s++)
 		if (&chart->series[s] != by && chart->series[s].mark == mark)
@@ -119,15 +116,16 @@ static bool mark_is_used(const struct chart *chart, size_t mark, const struct ch
 }
 
 /* The mark of its colour, else the first that no other line has. */
-static struct chart_series *add_line(const struct figure *f, const struct case_selection *selection,
-				     const struct selected_case *selected, struct chart *chart,
-				     const char *label)
+static struct chart_series *figure_add_line(const struct figure *f,
+					    const struct case_selection *selection,
+					    const struct selected_case *selected,
+					    struct chart *chart, const char *label)
 {
 	struct chart_series *series = chart_series_named(chart, label);
 
-	series->style = style_of(f, selection, selected, series->style);
+	series->style = figure_style_of(f, selection, selected, series->style);
 	series->mark = series->style;
-	for (size_t mark = 0; mark_is_used(chart, series->mark, series); mark++)
+	for (size_t mark = 0; figure_mark_is_used(chart, series->mark, series); mark++)
 		series->mark = mark;
 	return series;
 }
@@ -150,7 +148,7 @@ void figure_fill_lines(const struct figure *f, const struct case_selection *sele
 			if (strcmp(chart->series[s].name, label) == 0)
 				series = &chart->series[s];
 		if (!series && chart->count < FIGURE_LINES)
-			series = add_line(f, selection, selected, chart, label);
+			series = figure_add_line(f, selection, selected, chart, label);
 		if (!series || !x) {
 			dropped[left_out++] = label;
 			continue;
@@ -161,29 +159,29 @@ void figure_fill_lines(const struct figure *f, const struct case_selection *sele
 		point->x = x->number;
 		fill_point(point, selected);
 	}
-	note_left_out(chart, chart->count, chart->count + count_distinct(dropped, left_out),
-		      "lines");
+	figure_note_left_out(chart, chart->count, chart->count + count_distinct(dropped, left_out),
+			     "lines");
 	for (size_t i = 0; i < left_out; i++)
 		free(dropped[i]);
 	free(dropped);
 }
 
 /* Names of everything that varies but neither facets nor names a bar: it heads a group. */
-static void group_names(const struct figure *f, const struct case_selection *selection,
-			const char **names)
+static void figure_group_names(const struct figure *f, const struct case_selection *selection,
+			       const char **names)
 {
 	for (size_t i = 0; f->rule->bars[0] && i < selection->parameter_count; i++) {
 		const struct varying *v = &selection->parameters[i];
 
 		if (v->values > 1 && !view_listed(v->name, f->without) &&
 		    !view_listed(v->name, f->rule->bars))
-			name_list_add(names, v->name);
+			figure_name_list_add(names, v->name);
 	}
 }
 
 /* True if every heading would have a single bar: then its text becomes the bar's name. */
-static bool one_bar_each(const struct figure *f, const struct case_selection *selection,
-			 const char **names)
+static bool figure_one_bar_each(const struct figure *f, const struct case_selection *selection,
+				const char **names)
 {
 	bool one = names[0] != NULL;
 	char **keys = xcalloc(selection->count + 1, sizeof(*keys));
@@ -203,8 +201,8 @@ static bool one_bar_each(const struct figure *f, const struct case_selection *se
 }
 
 /* A row must have a name: its devices if nothing else distinguishes it. */
-static char *row_label(const struct case_selection *selection, const struct selected_case *selected,
-		       const char *const *without)
+static char *figure_row_label(const struct case_selection *selection,
+			      const struct selected_case *selected, const char *const *without)
 {
 	char *label = selection_label(selection, selected, without);
 
@@ -224,7 +222,7 @@ struct bar {
 	size_t place; /* of the case in the first run that has it */
 };
 
-static int bar_order(const void *a, const void *b)
+static int figure_bar_order(const void *a, const void *b)
 {
 	const struct bar *p = a, *q = b;
 
@@ -236,7 +234,7 @@ static int bar_order(const void *a, const void *b)
 }
 
 /* The first of the selection that measures the same on the device of that number. */
-static size_t place_of(const struct case_selection *selection, size_t i)
+static size_t selection_place_of(const struct case_selection *selection, size_t i)
 {
 	const struct case_result *c = selection->items[i].c;
 
@@ -258,13 +256,13 @@ static struct bar *ordered_bars(const struct case_selection *selection, const ch
 	for (size_t i = 0; i < selection->count; i++) {
 		size_t j = 0;
 
-		bars[i] = (struct bar){ &selection->items[i], 0, place_of(selection, i) };
+		bars[i] = (struct bar){ &selection->items[i], 0, selection_place_of(selection, i) };
 		while (j < i && strcmp(figure_value(bars[j].selected, by),
 				       figure_value(bars[i].selected, by)) != 0)
 			j++;
 		bars[i].value = j < i ? bars[j].value : values++;
 	}
-	qsort(bars, selection->count, sizeof(*bars), bar_order);
+	qsort(bars, selection->count, sizeof(*bars), figure_bar_order);
 	return bars;
 }
 
@@ -275,12 +273,12 @@ static void fill_bar(const struct figure *f, const struct case_selection *select
 		f->rule->ideal ? case_parameter(bar->selected->c, f->rule->ideal) : NULL;
 
 	fill_point(point, bar->selected);
-	point->style = style_of(f, selection, bar->selected, bar->value);
+	point->style = figure_style_of(f, selection, bar->selected, bar->value);
 	point->ideal = ideal ? ideal->number : NAN;
 }
 
 /* Distinguishes cases with equal parameters by the name of their section. Takes `label`. */
-static char *with_section(const struct selected_case *selected, char *label)
+static char *figure_with_section(const struct selected_case *selected, char *label)
 {
 	const char *section = view_string(selected->c->label);
 	char *longer;
@@ -299,35 +297,35 @@ void figure_fill_bars(const struct figure *f, const struct case_selection *selec
 	struct bar *bars = ordered_bars(selection, f->rule->bars[0]);
 	size_t shown = 0;
 
-	group_names(f, selection, groups);
+	figure_group_names(f, selection, groups);
 	if (f->joined)
-		name_list_add(groups, f->facets[0]);
-	if (one_bar_each(f, selection, groups))
+		figure_name_list_add(groups, f->facets[0]);
+	if (figure_one_bar_each(f, selection, groups))
 		groups[0] = NULL;
 	for (size_t i = 0; f->without[i]; i++)
-		name_list_add(without, f->without[i]);
+		figure_name_list_add(without, f->without[i]);
 	for (size_t i = 0; groups[i]; i++)
-		name_list_add(without, groups[i]);
+		figure_name_list_add(without, groups[i]);
 	for (size_t i = 0; i < selection->count && shown < FIGURE_BARS; i++, shown++) {
 		char *group = selection_key(selection, bars[i].selected, groups);
 		struct chart_series *series = chart_series_named(chart, group);
-		char *label = row_label(selection, bars[i].selected, without);
+		char *label = figure_row_label(selection, bars[i].selected, without);
 
 		if (chart_point_named(series, label))
-			label = with_section(bars[i].selected, label);
+			label = figure_with_section(bars[i].selected, label);
 		fill_bar(f, selection, &bars[i], chart_point_new(series, label));
 		free(group);
 		free(label);
 	}
 	free(bars);
-	note_left_out(chart, shown, selection->count, "bars");
+	figure_note_left_out(chart, shown, selection->count, "bars");
 }
 
 /*
  * Devices come in the order of a plan that lets disjoint pairs work at once: here they are in that
  * of their numbers.
  */
-static int row_order(const void *a, const void *b)
+static int figure_series_in_device_order(const void *a, const void *b)
 {
 	return strverscmp(((const struct chart_series *)a)->name,
 			  ((const struct chart_series *)b)->name);
@@ -350,8 +348,25 @@ void figure_fill_heatmap(const struct figure *f, const struct case_selection *se
 	}
 	chart->together = *together && selection->count &&
 			  view_listed(figure_value(&selection->items[0], *together), together + 1);
-	qsort(chart->series, chart->count, sizeof(*chart->series), row_order);
+	qsort(chart->series, chart->count, sizeof(*chart->series), figure_series_in_device_order);
 	chart->note = xstrdup("");
+}
+
+/*
+ * Samples of a time as the metric that was made of them, in its unit: a rate is an amount over the
+ * time, so that the 95th percentile of the times stays on the bad side.
+ */
+static void figure_add_samples(struct chart_point *point, const struct series *series,
+			       const struct metric_value *m)
+{
+	const struct statistics *s = &series->statistics;
+
+	point->converted = view_samples(series, m);
+	point->samples = point->converted;
+	point->sample_count = series->count;
+	point->p50 = view_sample(series, m, s->median);
+	point->p95 = view_sample(series, m, s->p95);
+	point->p99 = view_sample(series, m, s->p99);
 }
 
 void figure_fill_strip(const struct figure *f, const struct case_selection *selection,
@@ -371,36 +386,33 @@ void figure_fill_strip(const struct figure *f, const struct case_selection *sele
 			continue;
 		if (++all > FIGURE_ROWS)
 			continue;
-		label = row_label(selection, selected, f->without);
+		label = figure_row_label(selection, selected, f->without);
 		point = chart_point_new(chart_series_named(chart, ""), label);
 		free(label);
 		fill_point(point, selected);
-		point->samples = series->samples;
-		point->sample_count = series->count;
-		point->p50 = series->statistics.median;
-		point->p95 = series->statistics.p95;
-		point->p99 = series->statistics.p99;
+		figure_add_samples(point, series, selected->m);
 		shown++;
 	}
-	note_left_out(chart, shown, all, "rows");
+	figure_note_left_out(chart, shown, all, "rows");
 }
 
 /* A bar of its own for each case: the parameters of two variants of a suite may be the same. */
-static struct chart_series *bar_of(const struct figure *f, const struct case_selection *selection,
-				   size_t i, struct chart *chart)
+static struct chart_series *figure_bar_of(const struct figure *f,
+					  const struct case_selection *selection, size_t i,
+					  struct chart *chart)
 {
-	char *label = row_label(selection, &selection->items[i], f->without);
+	char *label = figure_row_label(selection, &selection->items[i], f->without);
 	struct chart_series *series = chart_series_named(chart, label);
 
 	if (series->count) {
-		label = with_section(&selection->items[i], label);
+		label = figure_with_section(&selection->items[i], label);
 		series = chart_series_named(chart, label);
 	}
 	free(label);
 	return series;
 }
 
-static double part_of(const struct figure *f, const struct case_result *c, const char *part)
+static double figure_part_of(const struct figure *f, const struct case_result *c, const char *part)
 {
 	char name[FORMAT_SIZE];
 	const struct metric_value *m;
@@ -414,11 +426,11 @@ static double part_of(const struct figure *f, const struct case_result *c, const
  * The parts of a bar add up to the metric: what one part shares with another (the row's `overlap`)
  * is drawn there, once. True: there was such.
  */
-static bool add_parts(const struct figure *f, const struct case_result *c,
-		      struct chart_series *series)
+static bool figure_add_parts(const struct figure *f, const struct case_result *c,
+			     struct chart_series *series)
 {
 	const char *within = f->rule->overlap[0], *whole = within ? f->rule->overlap[1] : NULL;
-	double shared = within ? part_of(f, c, within) : 0;
+	double shared = within ? figure_part_of(f, c, within) : 0;
 
 	for (size_t m = 0; f->rule->parts && m < c->metric_count && series->count < c->metric_count;
 	     m++) {
@@ -442,15 +454,15 @@ void figure_fill_stacked(const struct figure *f, const struct case_selection *se
 
 	for (size_t i = 0; i < selection->count && shown < FIGURE_ROWS; i++, shown++) {
 		const struct case_result *c = selection->items[i].c;
-		struct chart_series *series = bar_of(f, selection, i, chart);
+		struct chart_series *series = figure_bar_of(f, selection, i, chart);
 
 		if (series->count)
 			continue;
-		shared |= add_parts(f, c, series);
+		shared |= figure_add_parts(f, c, series);
 		if (!series->count)
 			fill_point(chart_point_new(series, chart->y_name), &selection->items[i]);
 	}
-	note_left_out(chart, shown, selection->count, "bars");
+	figure_note_left_out(chart, shown, selection->count, "bars");
 	if (shared && f->rule->overlap[1] && f->rule->overlap[2])
-		note_add(chart, f->rule->overlap[2]);
+		figure_note_add(chart, f->rule->overlap[2]);
 }

@@ -13,7 +13,7 @@
 #include "report/view/presented.h"
 
 /* Everything of a case but the compared parameter: cases with the same key make a pair. */
-static char **pair_keys(const struct case_selection *selection, const char *parameter)
+static char **ratio_pair_keys(const struct case_selection *selection, const char *parameter)
 {
 	const char *without[] = { parameter, NULL };
 	char **keys = xcalloc(selection->count + 1, sizeof(*keys));
@@ -27,8 +27,9 @@ static char **pair_keys(const struct case_selection *selection, const char *para
 	return keys;
 }
 
-static const struct selected_case *partner(const struct case_selection *selection, char **keys,
-					   size_t of, const char *parameter, const char *value)
+static const struct selected_case *ratio_find_partner(const struct case_selection *selection,
+						      char **keys, size_t of, const char *parameter,
+						      const char *value)
 {
 	for (size_t j = 0; j < selection->count; j++)
 		if (strcmp(figure_value(&selection->items[j], parameter), value) == 0 &&
@@ -41,7 +42,7 @@ static const struct selected_case *partner(const struct case_selection *selectio
 static size_t pair_ratios(const struct case_selection *selection, const char *const *compare,
 			  struct extent *ratios)
 {
-	char **keys = pair_keys(selection, compare[0]);
+	char **keys = ratio_pair_keys(selection, compare[0]);
 	size_t pairs = 0;
 
 	for (size_t i = 0; i < selection->count; i++) {
@@ -50,7 +51,7 @@ static size_t pair_ratios(const struct case_selection *selection, const char *co
 
 		if (strcmp(figure_value(&selection->items[i], compare[0]), compare[1]) != 0)
 			continue;
-		base = partner(selection, keys, i, compare[0], compare[2]);
+		base = ratio_find_partner(selection, keys, i, compare[0], compare[2]);
 		ratio = base ? selection->items[i].m->value / base->m->value : NAN;
 		extent_add(ratios, ratio);
 		pairs += isfinite(ratio) != 0;
@@ -61,8 +62,8 @@ static size_t pair_ratios(const struct case_selection *selection, const char *co
 	return pairs;
 }
 
-static void word_of(const struct figure *f, const char *name, const char *value, char *out,
-		    size_t size)
+static void figure_parameter_word(const struct figure *f, const char *name, const char *value,
+				  char *out, size_t size)
 {
 	struct case_parameter p = {
 		.name = (char *)name, .text = (char *)value, .number = NAN, .unit = (char *)""
@@ -85,8 +86,8 @@ char *figure_ratio(const struct figure *f, const struct case_selection *selectio
 		return NULL;
 	view_metric_title(f->view, f->metric, metric, sizeof(metric));
 	format_capital(metric);
-	word_of(f, compare[0], compare[1], of, sizeof(of));
-	word_of(f, compare[0], compare[2], to, sizeof(to));
+	figure_parameter_word(f, compare[0], compare[1], of, sizeof(of));
+	figure_parameter_word(f, compare[0], compare[2], to, sizeof(to));
 	format_ratio(ratios.min, low, sizeof(low));
 	format_ratio(ratios.max, high, sizeof(high));
 	if (strcmp(low, high) == 0)

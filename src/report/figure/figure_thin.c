@@ -13,30 +13,30 @@
 #define WORST 4        /* devices of more that stay, and the middle one */
 
 /* A case among those that measure the same on other devices. */
-struct member {
+struct thin_member {
 	const struct selected_case *selected;
 	char *key;
 };
 
 /* How much worse than the median of all a device is, at most over what it measured. */
-struct standing {
+struct thin_standing {
 	size_t source;
 	double worst, farthest; /* farthest: to either side */
 	bool there;
 };
 
-static int by_key_and_value(const void *a, const void *b)
+static int thin_by_key_and_value(const void *a, const void *b)
 {
-	const struct member *p = a, *q = b;
+	const struct thin_member *p = a, *q = b;
 	int order = strcmp(p->key, q->key);
 	double x = p->selected->m->value, y = q->selected->m->value;
 
 	return order ? order : (x > y) - (x < y);
 }
 
-static int by_worst(const void *a, const void *b)
+static int thin_by_worst(const void *a, const void *b)
 {
-	const struct standing *p = a, *q = b;
+	const struct thin_standing *p = a, *q = b;
 
 	if (p->there != q->there)
 		return p->there ? -1 : 1;
@@ -46,13 +46,14 @@ static int by_worst(const void *a, const void *b)
 }
 
 /* Members with one key, in order of their values. */
-static void add_standings(const struct member *members, size_t count, struct standing *standings)
+static void thin_add_standings(const struct thin_member *members, size_t count,
+			       struct thin_standing *standings)
 {
 	double median = members[count / 2].selected->m->value;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct metric_value *m = members[i].selected->m;
-		struct standing *s = &standings[members[i].selected->source];
+		struct thin_standing *s = &standings[members[i].selected->source];
 		double above = median != 0 ? (m->value - median) / fabs(median) : 0;
 		double worse = m->better == BETTER_LOWER    ? above
 			       : m->better == BETTER_HIGHER ? -above
@@ -67,28 +68,28 @@ static void add_standings(const struct member *members, size_t count, struct sta
 }
 
 /* Marks the sources to keep of cases with n devices; returns how many there are. */
-static size_t choose(const struct case_selection *selection, size_t n, bool *kept)
+static size_t thin_choose_sources(const struct case_selection *selection, size_t n, bool *kept)
 {
 	static const char *const all[] = { NULL };
 	size_t sources = selection->view->source_count, count = 0, known = 0;
-	struct member *members = xcalloc(selection->count + 1, sizeof(*members));
-	struct standing *standings = xcalloc(sources + 1, sizeof(*standings)), *middle = NULL;
+	struct thin_member *members = xcalloc(selection->count + 1, sizeof(*members));
+	struct thin_standing *standings = xcalloc(sources + 1, sizeof(*standings)), *middle = NULL;
 
 	for (size_t i = 0; i < selection->count; i++)
 		if (selection->items[i].c->device_count == n)
 			members[count++] =
-				(struct member){ &selection->items[i],
-						 view_parameters(selection->view,
-								 selection->items[i].c, all) };
-	qsort(members, count, sizeof(*members), by_key_and_value);
+				(struct thin_member){ &selection->items[i],
+						      view_parameters(selection->view,
+								      selection->items[i].c, all) };
+	qsort(members, count, sizeof(*members), thin_by_key_and_value);
 	for (size_t s = 0; s < sources; s++)
 		standings[s].source = s;
 	for (size_t i = 0, next; i < count; i = next) {
 		for (next = i + 1; next < count && strcmp(members[next].key, members[i].key) == 0;)
 			next++;
-		add_standings(members + i, next - i, standings);
+		thin_add_standings(members + i, next - i, standings);
 	}
-	qsort(standings, sources, sizeof(*standings), by_worst);
+	qsort(standings, sources, sizeof(*standings), thin_by_worst);
 	for (size_t s = 0; s < sources && standings[s].there; s++) {
 		known++;
 		if (s >= WORST && (!middle || standings[s].farthest < middle->farthest))
@@ -119,7 +120,7 @@ size_t figure_thin(struct case_selection *selection)
 		if (done[i])
 			continue;
 		memset(kept, 0, sources * sizeof(*kept));
-		known = choose(selection, devices, kept);
+		known = thin_choose_sources(selection, devices, kept);
 		most = known > MOST_DEVICES && known > most ? known : most;
 		for (size_t k = i; k < selection->count; k++)
 			if (selection->items[k].c->device_count == devices) {
@@ -144,7 +145,7 @@ struct node_pairs {
 	size_t count;
 };
 
-static int by_mean(const void *a, const void *b)
+static int thin_by_mean(const void *a, const void *b)
 {
 	const struct node_pairs *p = a, *q = b;
 	double x = p->sum / (double)p->count, y = q->sum / (double)q->count;
@@ -179,7 +180,7 @@ size_t figure_choose_nodes(const struct case_selection *selection, const char *a
 		nodes[at].count++;
 	}
 	if (count)
-		qsort(nodes, count, sizeof(*nodes), by_mean);
+		qsort(nodes, count, sizeof(*nodes), thin_by_mean);
 	for (size_t i = 0; i < count; i++)
 		worst = !worst || nodes[i].worst < worst->worst ? &nodes[i] : worst;
 	chosen[0] = worst ? worst->node : NULL;

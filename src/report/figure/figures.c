@@ -10,11 +10,12 @@
 
 #include "base/memory.h"
 #include "report/figure/figure.h"
+#include "report/view/suite_page.h"
 #include "report/view/format.h"
 #include "report/view/presented.h"
 
 /* A kind that only another program knows is drawn as bars. */
-static enum chart_kind kind_of(const struct figure_row *row)
+static enum chart_kind figures_chart_kind_of_row(const struct figure_row *row)
 {
 	static const char *const kinds[] = { [CHART_LINES] = "lines",
 					     [CHART_BARS] = "bars",
@@ -28,7 +29,8 @@ static enum chart_kind kind_of(const struct figure_row *row)
 	return CHART_BARS;
 }
 
-static double end_of_axis(const struct case_selection *selection, const char *axis, bool largest)
+static double figures_end_of_axis(const struct case_selection *selection, const char *axis,
+				  bool largest)
 {
 	double end = NAN;
 
@@ -43,8 +45,8 @@ static double end_of_axis(const struct case_selection *selection, const char *ax
 }
 
 /* The text of the axis's value `number` ("64 MiB"). */
-static void axis_text(const struct case_selection *selection, const char *axis, double number,
-		      char *out, size_t size)
+static void figures_axis_text(const struct case_selection *selection, const char *axis,
+			      double number, char *out, size_t size)
 {
 	*out = '\0';
 	for (size_t i = 0; axis && i < selection->count; i++) {
@@ -57,7 +59,7 @@ static void axis_text(const struct case_selection *selection, const char *axis, 
 	}
 }
 
-static char *shows(const struct figure *f, const struct chart *chart)
+static char *figure_shows_text(const struct figure *f, const struct chart *chart)
 {
 	const char *interval =
 		chart_has_intervals(chart) ? "; whisker: 95\u00a0% interval of the median" : "";
@@ -88,14 +90,14 @@ static char *shows(const struct figure *f, const struct chart *chart)
 		break;
 	case CHART_TIMELINE:
 	case CHART_MAP:
-		out = xstrdup(""); /* strategies.c draws these */
+		out = xstrdup(""); /* a suite's own page draws these */
 		break;
 	}
 	format_capital(out);
 	return out;
 }
 
-static const char *axis_unit(const struct case_selection *selection, const char *axis)
+static const char *figures_axis_unit(const struct case_selection *selection, const char *axis)
 {
 	const struct case_parameter *x = NULL;
 
@@ -104,7 +106,7 @@ static const char *axis_unit(const struct case_selection *selection, const char 
 	return x ? view_string(x->unit) : "";
 }
 
-static enum scale_kind axis_scale(const struct case_selection *selection, const char *axis)
+static enum scale_kind figures_axis_scale(const struct case_selection *selection, const char *axis)
 {
 	struct extent extent = EXTENT_EMPTY;
 
@@ -116,13 +118,13 @@ static enum scale_kind axis_scale(const struct case_selection *selection, const 
 	if (!(extent.min > 0) || extent.min == extent.max)
 		return SCALE_LINEAR;
 	/* Sizes are read in powers of two. */
-	return extent.max / extent.min >= 8 || strcmp(axis_unit(selection, axis), "B") == 0
+	return extent.max / extent.min >= 8 || strcmp(figures_axis_unit(selection, axis), "B") == 0
 		       ? SCALE_LOG2
 		       : SCALE_LINEAR;
 }
 
 /* Suites' names come from outside, so they make no ids. */
-static size_t suite_number(const struct figure *f)
+static size_t figure_suite_number(const struct figure *f)
 {
 	size_t i = 0;
 
@@ -132,7 +134,8 @@ static size_t suite_number(const struct figure *f)
 }
 
 /* "bandwidth by pair: device to device, at 64 MiB"; `name`: of the metric */
-static char *title_of(const struct figure *f, const char *name, const char *facet, const char *size)
+static char *figures_title_of(const struct figure *f, const char *name, const char *facet,
+			      const char *size)
 {
 	const char *of = f->rule->of ? f->rule->of : "";
 
@@ -141,8 +144,8 @@ static char *title_of(const struct figure *f, const char *name, const char *face
 			 *size ? ", at " : "", size);
 }
 
-static void start_chart(const struct figure *f, const struct case_selection *selection,
-			struct chart *chart, const char *facet, const char *size)
+static void figures_start_chart(const struct figure *f, const struct case_selection *selection,
+				struct chart *chart, const char *facet, const char *size)
 {
 	const struct metric_value *m = selection->items[0].m;
 	const struct case_parameter *x =
@@ -157,20 +160,20 @@ static void start_chart(const struct figure *f, const struct case_selection *sel
 	chart->better = m->better;
 	chart->fitted = f->rule->fitted && f->kind == CHART_LINES;
 	chart->reference = f->rule->reference != 0 ? f->rule->reference : NAN;
-	chart->id = xasprintf("chart-%zu-%zu", suite_number(f), f->charts->count + 1);
-	chart->title = title_of(f, name, facet, size);
+	chart->id = xasprintf("chart-%zu-%zu", figure_suite_number(f), f->charts->count + 1);
+	chart->title = figures_title_of(f, name, facet, size);
 	format_capital(chart->title);
 	format_metric(f->axis ? f->axis : "", name, sizeof(name));
 	chart->x_name = xstrdup(name);
 	chart->x_unit = xstrdup(x ? view_string(x->unit) : "");
-	chart->x_scale = f->axis ? axis_scale(selection, f->axis) : SCALE_LINEAR;
+	chart->x_scale = f->axis ? figures_axis_scale(selection, f->axis) : SCALE_LINEAR;
 }
 
 #define HIDES_FROM 30       /* a linear axis that spans this factor hides the small bars, */
 #define HIDES_MOST_FROM 300 /* and this one most of them, whatever the metric */
 
 /* Bars on a logarithmic axis have no honest foot: only where a linear one hides the small ones. */
-static void choose_scale(const struct figure *f, struct chart *chart)
+static void figures_choose_scale(const struct figure *f, struct chart *chart)
 {
 	struct extent extent = chart_extent(chart);
 	double factor = extent.min > 0 ? extent.max / extent.min : 1;
@@ -184,7 +187,8 @@ static void choose_scale(const struct figure *f, struct chart *chart)
 }
 
 /* A line of one point is a bar: other charts of the metric may have more sizes. */
-static struct figure figure_of(const struct figure *all, const struct case_selection *selection)
+static struct figure figure_for_selection(const struct figure *all,
+					  const struct case_selection *selection)
 {
 	struct figure f = *all;
 
@@ -194,7 +198,7 @@ static struct figure figure_of(const struct figure *all, const struct case_selec
 }
 
 /* A map of two devices says what two bars say. */
-static bool has_map(const struct case_selection *selection)
+static bool figures_has_map(const struct case_selection *selection)
 {
 	const char *first[2] = { NULL };
 
@@ -216,35 +220,59 @@ static bool has_map(const struct case_selection *selection)
 }
 
 /* True if a map of the same metric shows all that these bars would: one size of each pair. */
-static bool on_a_map(const struct figure *f, const struct case_selection *selection)
+static bool figures_on_a_map(const struct figure *f, const struct case_selection *selection)
 {
 	const struct presentation p = view_presentation(f->view, f->suite);
 	bool map = false;
 
 	for (const struct figure_row *row = p.figures; row && row->metric; row++)
-		map |= kind_of(row) == CHART_HEATMAP && strcmp(row->metric, f->metric) == 0;
+		map |= figures_chart_kind_of_row(row) == CHART_HEATMAP &&
+		       strcmp(row->metric, f->metric) == 0;
 	for (size_t i = 0; i < selection->count; i++)
 		map = map && selection->items[i].c->device_count == 2;
-	return map && f->kind == CHART_BARS && has_map(selection);
+	return map && f->kind == CHART_BARS && figures_has_map(selection);
+}
+
+#define LEAST_OF_A_LINE 4 /* points: through fewer, a line shows rates that were not measured */
+
+/* One bar, or a line through few points, is a row of the table of cases and no chart. */
+static bool is_worth_drawing(const struct chart *chart)
+{
+	size_t points = 0, longest = 0;
+
+	for (size_t s = 0; s < chart->count; s++) {
+		points += chart->series[s].count;
+		longest = chart->series[s].count > longest ? chart->series[s].count : longest;
+	}
+	switch (chart->kind) {
+	case CHART_LINES:
+		return longest >= LEAST_OF_A_LINE;
+	case CHART_BARS:
+		return points > 1;
+	case CHART_STACKED:
+		return chart->count > 1;
+	default:
+		return points != 0;
+	}
 }
 
 static void draw_facet(const struct figure *all, const struct case_selection *selection,
 		       const char *facet, const struct extent *range)
 {
-	struct figure one = figure_of(all, selection);
+	struct figure one = figure_for_selection(all, selection);
 	const struct figure *f = &one;
 	bool one_size = f->axis && f->kind != CHART_LINES;
-	double size = end_of_axis(selection, f->axis, f->kind == CHART_HEATMAP);
+	double size = figures_end_of_axis(selection, f->axis, f->kind == CHART_HEATMAP);
 	const struct metric *row = view_metric(f->view, f->metric);
 	char text[FORMAT_SIZE] = "";
 	struct chart chart;
 
-	if (!f->joined && on_a_map(f, selection))
+	if (!f->joined && figures_on_a_map(f, selection))
 		return;
 	if (one_size)
-		axis_text(selection, f->axis, size, text, sizeof(text));
+		figures_axis_text(selection, f->axis, size, text, sizeof(text));
 	figure_choose_colour(&one, selection);
-	start_chart(f, selection, &chart, facet, text);
+	figures_start_chart(f, selection, &chart, facet, text);
 	chart.range = *range;
 	switch (f->kind) {
 	case CHART_LINES:
@@ -278,20 +306,20 @@ static void draw_facet(const struct figure *all, const struct case_selection *se
 	}
 	if (row && row->percent && f->kind == CHART_BARS)
 		chart_in_percent(&chart);
-	choose_scale(f, &chart);
-	chart.shows = shows(f, &chart);
-	if (chart.count)
+	figures_choose_scale(f, &chart);
+	chart.shows = figure_shows_text(f, &chart);
+	if (is_worth_drawing(&chart))
 		chart_draw(&chart, f->charts);
 	chart_release(&chart);
 }
 
 /* A map for one node: of many, those with the worst pair and the middle one. */
-static void draw_node_maps(const struct figure *f, const struct case_selection *selection,
-			   const char *facet, const struct extent *range)
+static void figures_draw_node_maps(const struct figure *f, const struct case_selection *selection,
+				   const char *facet, const struct extent *range)
 {
 	const char *const everything[] = { NULL };
 	const char *chosen[2];
-	double size = end_of_axis(selection, f->axis, true);
+	double size = figures_end_of_axis(selection, f->axis, true);
 	size_t nodes = figure_choose_nodes(selection, f->axis, size, chosen);
 
 	if (nodes < 2) {
@@ -323,11 +351,11 @@ static void draw_node_maps(const struct figure *f, const struct case_selection *
  * A heat map shows the devices of one run; those of other runs have maps of their own, with the
  * same colours.
  */
-static void draw_maps(const struct figure *f, const struct case_selection *selection,
-		      const char *facet)
+static void figures_draw_maps(const struct figure *f, const struct case_selection *selection,
+			      const char *facet)
 {
 	const char *const everything[] = { NULL };
-	double size = end_of_axis(selection, f->axis, true);
+	double size = figures_end_of_axis(selection, f->axis, true);
 	struct extent range = EXTENT_EMPTY;
 
 	for (size_t i = 0; i < selection->count; i++) {
@@ -351,7 +379,7 @@ static void draw_maps(const struct figure *f, const struct case_selection *selec
 				own.items[kept++] = own.items[i];
 		own.count = kept;
 		if (kept)
-			draw_node_maps(f, &own, name, &range);
+			figures_draw_node_maps(f, &own, name, &range);
 		selection_release(&own);
 		free(name);
 	}
@@ -363,10 +391,10 @@ static void draw_maps(const struct figure *f, const struct case_selection *selec
  */
 static bool is_joined(const struct figure *f, const struct case_selection *own)
 {
-	const struct figure one = figure_of(f, own);
+	const struct figure one = figure_for_selection(f, own);
 
-	return kind_of(f->rule) == CHART_LINES && one.kind == CHART_BARS && f->facets[0] &&
-	       own->count <= FIGURE_BARS / 2 && !on_a_map(&one, own);
+	return figures_chart_kind_of_row(f->rule) == CHART_LINES && one.kind == CHART_BARS &&
+	       f->facets[0] && own->count <= FIGURE_BARS / 2 && !figures_on_a_map(&one, own);
 }
 
 /* "each direction and engine, part 2 of 3" */
@@ -389,111 +417,84 @@ static char *joined_title(const struct figure *f, const struct case_selection *o
 static void draw_joined(const struct figure *all, const struct case_selection *selection,
 			const size_t *part, size_t number, size_t parts)
 {
-	const char *const everything[] = { NULL };
 	const struct extent none = EXTENT_EMPTY;
 	struct figure f = *all;
 	struct case_selection own;
-	size_t kept = 0;
 	char *title;
 
-	selection_filter(&own, selection, everything, "");
-	for (size_t i = 0; i < selection->count; i++)
-		if (part[i] == number)
-			own.items[kept++] = selection->items[i];
-	own.count = kept;
+	selection_numbered(&own, selection, part, number);
 	f.joined = true;
 	f.kind = CHART_BARS;
 	memset(f.without, 0, sizeof(f.without));
-	f.axis =
-		end_of_axis(&own, f.axis, true) == end_of_axis(&own, f.axis, false) ? f.axis : NULL;
+	f.axis = figures_end_of_axis(&own, f.axis, true) == figures_end_of_axis(&own, f.axis, false)
+			 ? f.axis
+			 : NULL;
 	if (f.axis)
-		name_list_add(f.without, f.axis);
+		figure_name_list_add(f.without, f.axis);
 	title = joined_title(&f, &own, number, parts);
 	draw_facet(&f, &own, title, &none);
 	free(title);
 	selection_release(&own);
 }
 
-/* Which facets make lines or maps, and which join: struct facet is one value of the facets. */
-struct facet {
-	char *key;
-	bool joined;
-	size_t part; /* of the charts of joined facets, from 1 */
-};
-
-/* Deals joined facets to charts of at most FIGURE_BARS; one alone stays a chart of its own. */
-static size_t deal_parts(struct facet *facets, size_t count, const size_t *sizes)
+/*
+ * Deals facets that join to charts of at most FIGURE_BARS: their parts, from 1; 0: a chart of its
+ * own, as of one that would join alone. Returns how many parts there are.
+ */
+static size_t deal_parts(const struct figure *f, const struct case_groups *facets, size_t *part_of)
 {
 	size_t parts = 0, bars = 0, joined = 0;
 
-	for (size_t j = 0; j < count; j++)
-		joined += facets[j].joined;
-	for (size_t j = 0; j < count; j++) {
-		facets[j].joined = facets[j].joined && joined > 1;
-		if (!facets[j].joined)
+	for (size_t j = 0; j < facets->count; j++)
+		joined += part_of[j] = is_joined(f, &facets->items[j]);
+	for (size_t j = 0; j < facets->count; j++) {
+		size_t size = facets->items[j].count;
+
+		if (!part_of[j] || joined == 1) {
+			part_of[j] = 0;
 			continue;
-		if (!parts || bars + sizes[j] > FIGURE_BARS) {
+		}
+		if (!parts || bars + size > FIGURE_BARS) {
 			parts++;
 			bars = 0;
 		}
-		bars += sizes[j];
-		facets[j].part = parts;
+		bars += size;
+		part_of[j] = parts;
 	}
 	return parts;
 }
 
+#define CHARTS_MOST \
+	200 /* of a rule, and of joined ones: beyond that the table of cases tells more */
+
 /* One chart for each value of the facets, in order of appearance; then those that join. */
-static void draw_facets(const struct figure *f, const struct case_selection *selection)
+static void figure_draw_facets(const struct figure *f, const struct case_selection *selection)
 {
 	const struct extent none = EXTENT_EMPTY;
-	struct facet *facets = xcalloc(selection->count + 1, sizeof(*facets));
-	size_t *sizes = xcalloc(selection->count + 1, sizeof(*sizes));
-	size_t *facet_of = xcalloc(selection->count + 1, sizeof(*facet_of));
-	size_t count = 0, parts;
+	struct case_groups facets;
+	size_t *part_of, parts;
 
-	for (size_t i = 0; i < selection->count; i++) {
-		char *key = selection_key(selection, &selection->items[i], f->facets);
-		struct case_selection own;
-		size_t j = 0;
-
-		while (j < count && strcmp(facets[j].key, key) != 0)
-			j++;
-		facet_of[i] = j;
-		sizes[j]++;
-		if (j < count) {
-			free(key);
+	selection_group(&facets, selection, f->facets);
+	part_of = xcalloc(facets.count + 1, sizeof(*part_of));
+	parts = deal_parts(f, &facets, part_of);
+	for (size_t j = 0, drawn = 0; j < facets.count && drawn < CHARTS_MOST; j++) {
+		if (part_of[j])
 			continue;
-		}
-		facets[count++].key = key;
-		selection_filter(&own, selection, f->facets, key);
-		facets[j].joined = is_joined(f, &own);
-		selection_release(&own);
-	}
-	parts = deal_parts(facets, count, sizes);
-	for (size_t j = 0; j < count; j++) {
-		struct case_selection own;
-
-		if (facets[j].joined)
-			continue;
-		selection_filter(&own, selection, f->facets, facets[j].key);
+		drawn++;
 		if (f->kind == CHART_HEATMAP)
-			draw_maps(f, &own, facets[j].key);
+			figures_draw_maps(f, &facets.items[j], facets.keys[j]);
 		else
-			draw_facet(f, &own, facets[j].key, &none);
-		selection_release(&own);
+			draw_facet(f, &facets.items[j], facets.keys[j], &none);
 	}
 	for (size_t i = 0; i < selection->count; i++)
-		facet_of[i] = facets[facet_of[i]].part;
-	for (size_t part = 1; part <= parts; part++)
-		draw_joined(f, selection, facet_of, part, parts);
-	for (size_t j = 0; j < count; j++)
-		free(facets[j].key);
-	free(facets);
-	free(sizes);
-	free(facet_of);
+		facets.of[i] = part_of[facets.of[i]];
+	for (size_t part = 1; part <= parts && part <= CHARTS_MOST; part++)
+		draw_joined(f, selection, facets.of, part, parts);
+	selection_groups_release(&facets);
+	free(part_of);
 }
 
-static void keep_pairs(struct case_selection *selection)
+static void figures_keep_pairs(struct case_selection *selection)
 {
 	size_t kept = 0;
 
@@ -503,14 +504,14 @@ static void keep_pairs(struct case_selection *selection)
 	selection->count = kept;
 }
 
-static void draw_rule(const struct view *view, const char *suite, const char *metric,
-		      const struct figure_row *rule, struct tree *charts)
+static void figures_draw_rule(const struct view *view, const char *suite, const char *metric,
+			      const struct figure_row *rule, struct tree *charts)
 {
 	struct figure f = { .view = view,
 			    .rule = rule,
 			    .suite = suite,
 			    .metric = metric,
-			    .kind = kind_of(rule),
+			    .kind = figures_chart_kind_of_row(rule),
 			    .charts = charts };
 	struct case_selection all, selection;
 
@@ -518,10 +519,10 @@ static void draw_rule(const struct view *view, const char *suite, const char *me
 	selection_only(&selection, &all, rule->only);
 	selection_release(&all);
 	if (f.kind == CHART_HEATMAP)
-		keep_pairs(&selection);
+		figures_keep_pairs(&selection);
 	else
 		f.thinned = figure_thin(&selection);
-	if (f.kind == CHART_HEATMAP && !has_map(&selection)) {
+	if (f.kind == CHART_HEATMAP && !figures_has_map(&selection)) {
 		selection_release(&selection);
 		return;
 	}
@@ -535,12 +536,12 @@ static void draw_rule(const struct view *view, const char *suite, const char *me
 			     f.kind == CHART_LINES     ? FIGURE_LINES
 			     : f.kind == CHART_HEATMAP ? SIZE_MAX
 						       : FIGURE_BARS);
-	draw_facets(&f, &selection);
+	figure_draw_facets(&f, &selection);
 	selection_release(&selection);
 }
 
 /* Every headline metric that a suite's cases have, once each. */
-static void draw_headlines(const struct view *view, const char *suite, struct tree *charts)
+static void figures_draw_headlines(const struct view *view, const char *suite, struct tree *charts)
 {
 	static const struct figure_row rule = { .kind = "lines" };
 	const char *done[FIGURE_NAMES] = { NULL };
@@ -553,8 +554,8 @@ static void draw_headlines(const struct view *view, const char *suite, struct tr
 			if (!m || strcmp(view_string(c->suite), suite) != 0 ||
 			    view_listed(m->name, done))
 				continue;
-			name_list_add(done, m->name);
-			draw_rule(view, suite, m->name, &rule, charts);
+			figure_name_list_add(done, m->name);
+			figures_draw_rule(view, suite, m->name, &rule, charts);
 		}
 	}
 }
@@ -564,10 +565,11 @@ void view_figures(const struct view *view, const char *suite, struct tree *chart
 	const struct presentation p = view_presentation(view, suite);
 
 	for (const struct figure_row *row = p.figures; row && row->metric; row++)
-		draw_rule(view, suite, row->metric, row, charts);
+		figures_draw_rule(view, suite, row->metric, row, charts);
 	if (!p.figures)
-		draw_headlines(view, suite, charts);
-	view_strategy_figures(view, suite, charts);
+		figures_draw_headlines(view, suite, charts);
+	if (suite_page_of(suite).figures)
+		suite_page_of(suite).figures(view, suite, charts);
 }
 
 bool view_has_map(const struct view *view, const char *suite)
@@ -575,7 +577,7 @@ bool view_has_map(const struct view *view, const char *suite)
 	const struct presentation p = view_presentation(view, suite);
 
 	for (const struct figure_row *row = p.figures; row && row->metric; row++)
-		if (kind_of(row) == CHART_HEATMAP)
+		if (figures_chart_kind_of_row(row) == CHART_HEATMAP)
 			return true;
 	return false;
 }

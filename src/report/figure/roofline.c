@@ -46,7 +46,7 @@ static double intensity_of(const struct view *view, const struct case_result *c)
 }
 
 /* Bytes of the case's largest parameter: arrays that fit a cache are not read from memory. */
-static double size_of(const struct case_result *c)
+static double roofline_size_of(const struct case_result *c)
 {
 	double size = 0;
 
@@ -61,8 +61,8 @@ static void add_bandwidth(struct roofline *r, const struct case_result *c)
 	double value = view_role_value(r->view, c, ROLE_BANDWIDTH);
 	const struct case_result *best = r->bandwidth_case;
 
-	if (!isfinite(value) || (best && size_of(c) < size_of(best)) ||
-	    (best && size_of(c) == size_of(best) && value <= r->bandwidth))
+	if (!isfinite(value) || (best && roofline_size_of(c) < roofline_size_of(best)) ||
+	    (best && roofline_size_of(c) == roofline_size_of(best) && value <= r->bandwidth))
 		return;
 	r->bandwidth = value;
 	r->bandwidth_case = c;
@@ -82,7 +82,7 @@ static struct roof *roof_of(struct roofline *r, const struct case_result *c)
 }
 
 /* A rate without an intensity is that of arithmetic alone. */
-static void add_rate(struct roofline *r, const struct case_result *c)
+static void roofline_add_rate(struct roofline *r, const struct case_result *c)
 {
 	double rate = view_role_value(r->view, c, ROLE_RATE);
 	bool peak = !isfinite(intensity_of(r->view, c));
@@ -95,27 +95,27 @@ static void add_rate(struct roofline *r, const struct case_result *c)
 		*roof = (struct roof){ roof->precision, roof->suite, rate, peak };
 }
 
-static bool counts(const struct roofline *r, const struct case_result *c)
+static bool roofline_counts_case(const struct roofline *r, const struct case_result *c)
 {
 	return c->status == CASE_OK && c->device_count < 2 && !view_unsettled(c) &&
 	       view_source_of(r->view, 0, c) == r->source;
 }
 
-static void collect(struct roofline *r, const struct view *view, size_t source)
+static void roofline_collect(struct roofline *r, const struct view *view, size_t source)
 {
 	*r = (struct roofline){ .view = view, .source = source, .bandwidth = NAN };
 	for (size_t i = 0; i < view->results[0].case_count; i++) {
 		const struct case_result *c = &view->results[0].cases[i];
 
-		if (counts(r, c)) {
+		if (roofline_counts_case(r, c)) {
 			add_bandwidth(r, c);
-			add_rate(r, c);
+			roofline_add_rate(r, c);
 		}
 	}
 }
 
-static struct chart_point *add_point(struct chart_series *series, const char *text, double x,
-				     double y)
+static struct chart_point *roofline_add_point(struct chart_series *series, const char *text,
+					      double x, double y)
 {
 	struct chart_point *point = chart_point_new(series, text);
 
@@ -124,20 +124,21 @@ static struct chart_point *add_point(struct chart_series *series, const char *te
 	return point;
 }
 
-static struct chart_series *add_series(const struct roofline *r, struct chart *chart,
-				       const struct roof *roof, const char *name,
-				       enum chart_trace trace)
+static struct chart_series *roofline_add_series(const struct roofline *r, struct chart *chart,
+						const struct roof *roof, const char *name,
+						enum chart_trace trace)
 {
 	struct chart_series *series = chart_series_named(chart, name);
 	size_t style = view_style(r->view, roof->precision->name, roof->precision->text);
 
-	series->style = style == SIZE_MAX ? 0 : style;
-	series->mark = series->style;
+	/* One colour: markers tell precisions apart, and each roof has its name. */
+	series->style = trace == CHART_MARKS_ONLY ? 0 : VIEW_STYLE_NONE;
+	series->mark = style == SIZE_MAX ? 0 : style;
 	series->trace = trace;
 	return series;
 }
 
-static char *name_of(const struct roofline *r, const struct roof *roof, bool with_rate)
+static char *roof_name(const struct roofline *r, const struct roof *roof, bool with_rate)
 {
 	char word[FORMAT_SIZE], rate[FORMAT_SIZE];
 
@@ -151,20 +152,21 @@ static char *name_of(const struct roofline *r, const struct roof *roof, bool wit
 static void add_roof(const struct roofline *r, struct chart *chart, const struct roof *roof,
 		     const struct extent *x)
 {
-	char *name = name_of(r, roof, true);
+	char *name = roof_name(r, roof, true);
 	struct chart_series *series =
-		add_series(r, chart, roof, name, roof->peak ? CHART_PLAIN_LINE : CHART_DASHED_LINE);
+		roofline_add_series(r, chart, roof, name,
+				    roof->peak ? CHART_PLAIN_LINE : CHART_DASHED_LINE);
 	double ridge = roof->rate / r->bandwidth;
 
-	add_point(series, "memory bandwidth", x->min, x->min * r->bandwidth);
-	add_point(series, "ridge", ridge, roof->rate);
-	add_point(series, roof->peak ? "peak rate" : "highest rate", x->max, roof->rate);
+	roofline_add_point(series, "memory bandwidth", x->min, x->min * r->bandwidth);
+	roofline_add_point(series, "ridge", ridge, roof->rate);
+	roofline_add_point(series, roof->peak ? "peak rate" : "highest rate", x->max, roof->rate);
 	free(name);
 }
 
 /* A rate that cases reached is no roof of theirs. */
-static void limit_point(const struct roofline *r, const struct roof *roof,
-			struct chart_point *point)
+static void roofline_limit_point(const struct roofline *r, const struct roof *roof,
+				 struct chart_point *point)
 {
 	double slope = point->x * r->bandwidth;
 
@@ -178,10 +180,11 @@ static void limit_point(const struct roofline *r, const struct roof *roof,
 }
 
 /* The cases of a precision under its roof. */
-static void add_cases(const struct roofline *r, struct chart *chart, const struct roof *roof)
+static void roofline_add_cases(const struct roofline *r, struct chart *chart,
+			       const struct roof *roof)
 {
 	/* Its line has the name: a label for each cloud of points would repeat it. */
-	char *own = name_of(r, roof, false), *name = xasprintf("%s, cases", own);
+	char *own = roof_name(r, roof, false), *name = xasprintf("%s, cases", own);
 	struct chart_series *series = NULL;
 
 	for (size_t i = 0; i < r->view->results[0].case_count; i++) {
@@ -192,17 +195,17 @@ static void add_cases(const struct roofline *r, struct chart *chart, const struc
 		struct chart_point *point;
 		char *words;
 
-		if (!counts(r, c) || !m || !p || !(x > 0) ||
+		if (!roofline_counts_case(r, c) || !m || !p || !(x > 0) ||
 		    strcmp(view_string(p->text), view_string(roof->precision->text)) != 0)
 			continue;
 		if (!series)
-			series = add_series(r, chart, roof, name, CHART_MARKS_ONLY);
+			series = roofline_add_series(r, chart, roof, name, CHART_MARKS_ONLY);
 		words = view_named_parameters(r->view, c, NULL);
-		point = add_point(series, words, x, m->value);
+		point = roofline_add_point(series, words, x, m->value);
 		point->low = m->low;
 		point->high = m->high;
 		point->n = m->n;
-		limit_point(r, roof, point);
+		roofline_limit_point(r, roof, point);
 		free(words);
 	}
 	free(name);
@@ -210,7 +213,7 @@ static void add_cases(const struct roofline *r, struct chart *chart, const struc
 }
 
 /* Half a decade around ridges and cases. */
-static struct extent span_of(const struct roofline *r)
+static struct extent roofline_extent(const struct roofline *r)
 {
 	struct extent x = EXTENT_EMPTY;
 
@@ -219,7 +222,7 @@ static struct extent span_of(const struct roofline *r)
 	for (size_t i = 0; i < r->view->results[0].case_count; i++) {
 		const struct case_result *c = &r->view->results[0].cases[i];
 
-		if (counts(r, c) && view_role_value(r->view, c, ROLE_RATE) > 0)
+		if (roofline_counts_case(r, c) && view_role_value(r->view, c, ROLE_RATE) > 0)
 			extent_add(&x, intensity_of(r->view, c));
 	}
 	x.min /= 3;
@@ -228,7 +231,7 @@ static struct extent span_of(const struct roofline *r)
 }
 
 /* Above the roof of memory are cases whose data stay in a cache. */
-static char *finding_of(const struct chart *chart)
+static char *roofline_finding(const struct chart *chart)
 {
 	const struct chart_point *best = NULL, *worst = NULL;
 	char most[FORMAT_SIZE], least[FORMAT_SIZE];
@@ -257,12 +260,12 @@ static char *finding_of(const struct chart *chart)
 			 open ? "a measured" : "its", best->text,
 			 format_percent(best->y / best->ideal, most, sizeof(most)), best->label,
 			 worst->text, format_percent(worst->y / worst->ideal, least, sizeof(least)),
-			 above ? " Above 100 % are cases whose data stay in a cache." : "");
+			 above ? " Cases above 100 % keep their data in a cache." : "");
 }
 
-static void draw(const struct roofline *r, struct tree *charts)
+static void roofline_draw(const struct roofline *r, struct tree *charts)
 {
-	const struct extent x = span_of(r);
+	const struct extent x = roofline_extent(r);
 	char rate[FORMAT_SIZE], *what = view_parameters(r->view, r->bandwidth_case, NULL);
 	struct chart chart;
 
@@ -286,15 +289,15 @@ static void draw(const struct roofline *r, struct tree *charts)
 	for (size_t i = 0; i < r->count; i++)
 		add_roof(r, &chart, &r->roofs[i], &x);
 	for (size_t i = 0; i < r->count; i++)
-		add_cases(r, &chart, &r->roofs[i]);
-	chart.finding = finding_of(&chart);
+		roofline_add_cases(r, &chart, &r->roofs[i]);
+	chart.finding = roofline_finding(&chart);
 	chart_draw(&chart, charts);
 	chart_release(&chart);
 	free(what);
 }
 
 /* Tells for each source if a case has a rate: one pass, as thousands may have none. */
-static bool *sources_with_rates(const struct view *view)
+static bool *roofline_sources_with_rates(const struct view *view)
 {
 	bool *with = xcalloc(view->source_count + 1, sizeof(*with));
 
@@ -307,16 +310,17 @@ static bool *sources_with_rates(const struct view *view)
 	return with;
 }
 
-static void draw_first(const struct view *view, const bool *with_rates, struct tree *charts)
+static void roofline_draw_first(const struct view *view, const bool *with_rates,
+				struct tree *charts)
 {
 	struct roofline r;
 
 	for (size_t s = 0; s < view->source_count; s++) {
 		if (!with_rates[s])
 			continue;
-		collect(&r, view, s);
+		roofline_collect(&r, view, s);
 		if (r.bandwidth > 0 && r.points) {
-			draw(&r, charts);
+			roofline_draw(&r, charts);
 			return;
 		}
 	}
@@ -328,7 +332,7 @@ void view_roofline(const struct view *view, struct tree *charts)
 
 	if (view->count != 1)
 		return;
-	with_rates = sources_with_rates(view);
-	draw_first(view, with_rates, charts);
+	with_rates = roofline_sources_with_rates(view);
+	roofline_draw_first(view, with_rates, charts);
 	free(with_rates);
 }

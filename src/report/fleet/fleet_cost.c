@@ -9,7 +9,7 @@
 #define HOUR 3600.0
 
 /* Seconds of each device in cases; devices that measure at the same time count each. */
-static double seconds_in_cases(const struct result *r)
+static double fleet_cost_seconds_in_cases(const struct result *r)
 {
 	double sum = 0;
 
@@ -19,7 +19,7 @@ static double seconds_in_cases(const struct result *r)
 	return sum;
 }
 
-static char *hours(double seconds, char *out, size_t size)
+static char *fleet_cost_hours(double seconds, char *out, size_t size)
 {
 	double hours = seconds / HOUR;
 
@@ -29,7 +29,7 @@ static char *hours(double seconds, char *out, size_t size)
 	return out;
 }
 
-static void row(const struct result *r, const struct case_phase *phase, struct tree *list)
+static void cost_add_row(const struct result *r, const struct case_phase *phase, struct tree *list)
 {
 	struct tree *map = tree_item(list);
 	char text[FORMAT_SIZE];
@@ -38,23 +38,24 @@ static void row(const struct result *r, const struct case_phase *phase, struct t
 	tree_text(map, "time", format_seconds(phase->seconds, text, sizeof(text)));
 	tree_text(map, "share", format_percent(phase->seconds / r->seconds, text, sizeof(text)));
 	tree_text(map, "node_hours",
-		  hours(phase->seconds * (double)r->node_count, text, sizeof(text)));
+		  fleet_cost_hours(phase->seconds * (double)r->node_count, text, sizeof(text)));
 	tree_text(map, "device_hours",
-		  hours(phase->seconds * (double)r->device_count, text, sizeof(text)));
+		  fleet_cost_hours(phase->seconds * (double)r->device_count, text, sizeof(text)));
 }
 
 void fleet_cost(const struct result *r, struct tree *page)
 {
 	struct tree *list = tree_list(page, "phases");
-	double devices = r->seconds * (double)r->device_count, cases = seconds_in_cases(r);
+	double devices = r->seconds * (double)r->device_count,
+	       cases = fleet_cost_seconds_in_cases(r);
 	char time[FORMAT_SIZE], nodes[FORMAT_SIZE], held[FORMAT_SIZE], share[FORMAT_SIZE];
 
 	for (size_t i = 0; i < r->phase_count; i++)
-		row(r, &r->phases[i], list);
+		cost_add_row(r, &r->phases[i], list);
 	tree_flag(page, "has_phases", list->count);
 	format_seconds(r->seconds, time, sizeof(time));
-	hours(r->seconds * (double)r->node_count, nodes, sizeof(nodes));
-	hours(devices, held, sizeof(held));
+	fleet_cost_hours(r->seconds * (double)r->node_count, nodes, sizeof(nodes));
+	fleet_cost_hours(devices, held, sizeof(held));
 	if (cases > 0 && cases <= devices)
 		tree_textf(page, "cost",
 			   "%s × %zu nodes: %s node hours; × %zu devices: %s device hours, of "

@@ -1,6 +1,6 @@
 /*
  * Each figure over all devices of a run: a row of all values, where they crowd, and a row for each
- * device that a check accuses. Drawn for figures with accused devices, the most first, then for
+ * device that fails a check. Drawn for figures with failed devices, the most first, then for
  * the headline figure of each suite.
  */
 #include <math.h>
@@ -17,29 +17,29 @@
 #include "report/view/view.h"
 
 #define MOST_CHARTS 16
-#define MOST_ACCUSED 8 /* rows of one chart */
+#define MOST_FAILED 8 /* rows of one chart */
 
 /* The cases of one point on all devices, and its headline metric. */
-struct figure {
+struct fleet_figure {
 	const char *id; /* of the first case, up to its devices */
 	size_t length;
 	const struct case_result *first;
 	const struct metric_value *metric; /* of the first case that has one */
 	double *values;                    /* sorted at last */
 	size_t count, capacity;
-	const struct verdict_check **accused;
-	size_t accused_count, accused_capacity;
+	const struct verdict_check **failed;
+	size_t failed_count, failed_capacity;
 };
 
 struct figures {
-	struct figure *items;
+	struct fleet_figure *items;
 	size_t count, capacity;
 	size_t *table; /* open addressing: index + 1 by the hash of the id; 0: free */
 	size_t size;
 };
 
 /* FNV-1a */
-static size_t hash(const char *text, size_t length)
+static size_t figures_hash(const char *text, size_t length)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 
@@ -48,12 +48,12 @@ static size_t hash(const char *text, size_t length)
 	return (size_t)h;
 }
 
-static size_t *slot_of(const struct figures *f, const char *id, size_t length)
+static size_t *figures_slot(const struct figures *f, const char *id, size_t length)
 {
-	size_t at = hash(id, length) % f->size;
+	size_t at = figures_hash(id, length) % f->size;
 
 	while (f->table[at]) {
-		const struct figure *figure = &f->items[f->table[at] - 1];
+		const struct fleet_figure *figure = &f->items[f->table[at] - 1];
 
 		if (figure->length == length && memcmp(figure->id, id, length) == 0)
 			break;
@@ -62,43 +62,43 @@ static size_t *slot_of(const struct figures *f, const char *id, size_t length)
 	return &f->table[at];
 }
 
-static void rebuild(struct figures *f)
+static void figures_rebuild(struct figures *f)
 {
 	f->size = f->size ? 2 * f->size : 256;
 	free(f->table);
 	f->table = xcalloc(f->size, sizeof(*f->table));
 	for (size_t i = 0; i < f->count; i++)
-		*slot_of(f, f->items[i].id, f->items[i].length) = i + 1;
+		*figures_slot(f, f->items[i].id, f->items[i].length) = i + 1;
 }
 
 /* The figure of a case's id, "transfer/h2d/pinned@n7/cuda:3" without its devices. */
-static struct figure *figure_of(struct figures *f, const char *id, bool add)
+static struct fleet_figure *figures_find(struct figures *f, const char *id, bool add)
 {
 	size_t length = strcspn(id, "@");
 	size_t *slot;
 
 	if (2 * (f->count + 1) > f->size)
-		rebuild(f);
-	slot = slot_of(f, id, length);
+		figures_rebuild(f);
+	slot = figures_slot(f, id, length);
 	if (!*slot && !add)
 		return NULL;
 	if (!*slot) {
 		ARRAY_GROW(f->items, f->count, f->capacity);
-		f->items[f->count] = (struct figure){ .id = id, .length = length };
+		f->items[f->count] = (struct fleet_figure){ .id = id, .length = length };
 		*slot = ++f->count;
 	}
 	return &f->items[*slot - 1];
 }
 
-static void add_case(struct figures *f, const struct case_result *c)
+static void figures_add_case(struct figures *f, const struct case_result *c)
 {
 	const struct metric_value *m = c->status == CASE_OK ? view_headline(c) : NULL;
-	struct figure *figure;
+	struct fleet_figure *figure;
 
 	/* Cases of several nodes together are no device's. */
 	if (!m || !*view_string(c->node) || !isfinite(m->value))
 		return;
-	figure = figure_of(f, c->id, true);
+	figure = figures_find(f, c->id, true);
 	if (!figure->metric) {
 		figure->first = c;
 		figure->metric = m;
@@ -109,30 +109,31 @@ static void add_case(struct figures *f, const struct case_result *c)
 	figure->values[figure->count++] = m->value;
 }
 
-static void add_accused(struct figures *f, const struct verdict_check *c)
+static void figures_add_failed(struct figures *f, const struct verdict_check *c)
 {
-	struct figure *figure = *c->case_id && acceptance_is_bad(c) && isfinite(c->value) &&
-						c->verdict != VERDICT_SKIP
-					? figure_of(f, c->case_id, false)
-					: NULL;
+	struct fleet_figure *figure = *c->case_id && acceptance_is_bad(c) && isfinite(c->value) &&
+						      c->verdict != VERDICT_SKIP
+					      ? figures_find(f, c->case_id, false)
+					      : NULL;
 
 	if (!figure || strcmp(figure->metric->name, c->metric) != 0)
 		return;
-	ARRAY_GROW(figure->accused, figure->accused_count, figure->accused_capacity);
-	figure->accused[figure->accused_count++] = c;
+	ARRAY_GROW(figure->failed, figure->failed_count, figure->failed_capacity);
+	figure->failed[figure->failed_count++] = c;
 }
 
-static int by_badness(const void *a, const void *b)
+static int checks_by_badness(const void *a, const void *b)
 {
 	const struct verdict_check *p = *(const struct verdict_check *const *)a,
 				   *q = *(const struct verdict_check *const *)b;
 
-	return acceptance_worse(p, q)   ? -1
-	       : acceptance_worse(q, p) ? 1
-					: strcmp(p->devices, q->devices);
+	return check_is_worse(p, q)   ? -1
+	       : check_is_worse(q, p) ? 1
+				      : strcmp(p->devices, q->devices);
 }
 
-static void add_row(struct chart_series *rows, const char *name, const double *values, size_t count)
+static void figures_add_row(struct chart_series *rows, const char *name, const double *values,
+			    size_t count)
 {
 	struct chart_point *point = chart_point_new(rows, name);
 
@@ -142,21 +143,20 @@ static void add_row(struct chart_series *rows, const char *name, const double *v
 	point->n = count;
 }
 
-static char *finding_of(const struct figure *f, const char *median, const char *low,
-			const char *high)
+static char *figures_finding(const struct fleet_figure *f, const char *median, const char *low,
+			     const char *high)
 {
 	return xasprintf("%zu devices: median %s, from %s to %s%s.", f->count, median, low, high,
-			 f->accused_count ? "; those that did not pass have rows of their own"
-					  : "");
+			 f->failed_count ? "; those that did not pass have rows of their own" : "");
 }
 
-static void draw(const struct result *r, struct figure *f, struct tree *charts)
+static void figures_draw(const struct result *r, struct fleet_figure *f, struct tree *charts)
 {
 	const struct view view = { .results = r, .count = 1 };
 	struct chart_series *rows;
 	struct chart chart;
 	char name[FORMAT_SIZE], median[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE];
-	size_t shown = f->accused_count < MOST_ACCUSED ? f->accused_count : MOST_ACCUSED;
+	size_t shown = f->failed_count < MOST_FAILED ? f->failed_count : MOST_FAILED;
 	const char *unit = f->metric->unit;
 	char *all = xasprintf("all %zu devices", f->count);
 
@@ -173,40 +173,41 @@ static void draw(const struct result *r, struct figure *f, struct tree *charts)
 	format_quantity(median_of_sorted(f->values, f->count), unit, median, sizeof(median));
 	format_quantity(f->values[0], unit, low, sizeof(low));
 	format_quantity(f->values[f->count - 1], unit, high, sizeof(high));
-	chart.finding = finding_of(f, median, low, high);
+	chart.finding = figures_finding(f, median, low, high);
 	chart.y_name = xstrdup(name);
 	chart.y_unit = xstrdup(unit);
 	chart.x_name = xstrdup("");
 	chart.x_unit = xstrdup("");
-	chart.note = f->accused_count > shown
-			     ? xasprintf("%zu more devices did not pass.", f->accused_count - shown)
+	chart.note = f->failed_count > shown
+			     ? xasprintf("%zu more devices did not pass.", f->failed_count - shown)
 			     : xstrdup("");
 	rows = chart_series_named(&chart, "");
-	add_row(rows, all, f->values, f->count);
-	if (f->accused_count)
-		qsort(f->accused, f->accused_count, sizeof(*f->accused), by_badness);
+	figures_add_row(rows, all, f->values, f->count);
+	if (f->failed_count)
+		qsort(f->failed, f->failed_count, sizeof(*f->failed), checks_by_badness);
 	for (size_t i = 0; i < shown; i++)
-		if (i == 0 || strcmp(f->accused[i]->devices, f->accused[i - 1]->devices) != 0)
-			add_row(rows, f->accused[i]->devices, &f->accused[i]->value, 1);
+		if (i == 0 || strcmp(f->failed[i]->devices, f->failed[i - 1]->devices) != 0)
+			figures_add_row(rows, f->failed[i]->devices, &f->failed[i]->value, 1);
 	chart_draw(&chart, charts);
 	chart_release(&chart);
 	free(all);
 }
 
-/* Those with accused devices first, the most of them in front; then in the order of the result. */
-static int by_accused(const void *a, const void *b)
+/* Those with failed devices first, the most of them in front; then in the order of the result. */
+static int figures_by_failed(const void *a, const void *b)
 {
-	const struct figure *p = *(struct figure *const *)a, *q = *(struct figure *const *)b;
+	const struct fleet_figure *p = *(struct fleet_figure *const *)a,
+				  *q = *(struct fleet_figure *const *)b;
 
-	if (p->accused_count != q->accused_count)
-		return p->accused_count > q->accused_count ? -1 : 1;
+	if (p->failed_count != q->failed_count)
+		return p->failed_count > q->failed_count ? -1 : 1;
 	return (p > q) - (p < q);
 }
 
 /* True if a chart before has drawn the suite, and nothing is wrong with this figure. */
-static bool is_more_of_the_same(struct figure *const *order, size_t at)
+static bool is_more_of_the_same(struct fleet_figure *const *order, size_t at)
 {
-	if (order[at]->accused_count)
+	if (order[at]->failed_count)
 		return false;
 	for (size_t i = 0; i < at; i++)
 		if (strcmp(order[i]->first->suite, order[at]->first->suite) == 0)
@@ -214,11 +215,11 @@ static bool is_more_of_the_same(struct figure *const *order, size_t at)
 	return false;
 }
 
-static void release(struct figures *f)
+static void figures_release(struct figures *f)
 {
 	for (size_t i = 0; i < f->count; i++) {
 		free(f->items[i].values);
-		free(f->items[i].accused);
+		free(f->items[i].failed);
 	}
 	free(f->items);
 	free(f->table);
@@ -227,22 +228,22 @@ static void release(struct figures *f)
 void fleet_figures(const struct result *r, struct tree *page)
 {
 	struct figures f = { 0 };
-	struct figure **order;
+	struct fleet_figure **order;
 	struct tree *charts = tree_list(page, "charts");
 
 	for (size_t i = 0; i < r->case_count; i++)
-		add_case(&f, &r->cases[i]);
+		figures_add_case(&f, &r->cases[i]);
 	for (size_t i = 0; r->judgement && i < r->judgement->count; i++)
 		if (f.count)
-			add_accused(&f, &r->judgement->checks[i]);
+			figures_add_failed(&f, &r->judgement->checks[i]);
 	order = xcalloc(f.count + 1, sizeof(*order));
 	for (size_t i = 0; i < f.count; i++)
 		order[i] = &f.items[i];
-	qsort(order, f.count, sizeof(struct figure *), by_accused);
+	qsort(order, f.count, sizeof(struct fleet_figure *), figures_by_failed);
 	for (size_t i = 0; i < f.count && charts->count < MOST_CHARTS; i++)
 		if (order[i]->count > 1 && !is_more_of_the_same(order, i))
-			draw(r, order[i], charts);
+			figures_draw(r, order[i], charts);
 	tree_flag(page, "has_charts", charts->count != 0);
 	free(order);
-	release(&f);
+	figures_release(&f);
 }

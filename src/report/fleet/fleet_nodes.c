@@ -17,7 +17,7 @@
 #define MOST_REASONS 4 /* devices of one node */
 #define MOST_ROWS 400  /* of the table; of the nodes that nothing is against, names alone */
 
-static int by_name(const void *a, const void *b)
+static int fleet_nodes_by_name(const void *a, const void *b)
 {
 	const struct fleet_node *const *p = a, *const *q = b;
 
@@ -51,7 +51,7 @@ static struct fleet_node *node_of(const struct fleet_nodes *nodes, const char *d
 	return device[length] == '/' ? fleet_node_find(nodes, device, length) : NULL;
 }
 
-static void add_check(struct fleet_node *n, const struct verdict_check *c)
+static void fleet_node_add_check(struct fleet_node *n, const struct verdict_check *c)
 {
 	n->checks++;
 	n->judged += check_is_judged(c);
@@ -59,7 +59,7 @@ static void add_check(struct fleet_node *n, const struct verdict_check *c)
 	if (!acceptance_is_bad(c))
 		return;
 	n->bad++;
-	if (!n->worst || acceptance_worse(c, n->worst))
+	if (!n->worst || check_is_worse(c, n->worst))
 		n->worst = c;
 }
 
@@ -72,7 +72,7 @@ static void add_to_nodes(const struct fleet_nodes *nodes, const struct verdict_c
 		struct fleet_node *n = node_of(nodes, at);
 
 		if (n && n != last)
-			add_check(n, c);
+			fleet_node_add_check(n, c);
 		last = n;
 		at = strchr(at, ',');
 		at = at ? at + 1 : NULL;
@@ -88,7 +88,7 @@ void fleet_nodes_collect(struct fleet_nodes *nodes, const struct result *r)
 		nodes->items[i].node = &r->nodes[i];
 		nodes->by_name[i] = &nodes->items[i];
 	}
-	qsort(nodes->by_name, nodes->count, sizeof(struct fleet_node *), by_name);
+	qsort(nodes->by_name, nodes->count, sizeof(struct fleet_node *), fleet_nodes_by_name);
 	for (size_t i = 0; i < r->device_count; i++) {
 		struct fleet_node *n = node_of(nodes, r->devices[i].id);
 
@@ -125,7 +125,7 @@ bool fleet_node_is_cleared(const struct fleet_node *n)
 }
 
 /* Wrong results first, then what failed, lost nodes, and what could not be judged. */
-static int rank(const struct fleet_node *n)
+static int fleet_node_rank(const struct fleet_node *n)
 {
 	if (n->wrong_cases || (n->worst && n->worst->wrong))
 		return 5;
@@ -136,22 +136,22 @@ static int rank(const struct fleet_node *n)
 	return n->error_cases ? 2 : n->worst ? 1 : 0;
 }
 
-static int by_need(const void *a, const void *b)
+static int fleet_nodes_by_need(const void *a, const void *b)
 {
 	const struct fleet_node *p = *(struct fleet_node *const *)a,
 				*q = *(struct fleet_node *const *)b;
 
-	if (rank(p) != rank(q))
-		return rank(p) > rank(q) ? -1 : 1;
+	if (fleet_node_rank(p) != fleet_node_rank(q))
+		return fleet_node_rank(p) > fleet_node_rank(q) ? -1 : 1;
 	if (p->worst && q->worst &&
-	    acceptance_worse(p->worst, q->worst) != acceptance_worse(q->worst, p->worst))
-		return acceptance_worse(p->worst, q->worst) ? -1 : 1;
+	    check_is_worse(p->worst, q->worst) != check_is_worse(q->worst, p->worst))
+		return check_is_worse(p->worst, q->worst) ? -1 : 1;
 	return strcmp(p->node->name, q->node->name);
 }
 
-static const char *word_of(const struct fleet_node *n)
+static const char *fleet_node_word(const struct fleet_node *n)
 {
-	if (rank(n) == 5)
+	if (fleet_node_rank(n) == 5)
 		return "WRONG";
 	if (n->worst && n->worst->verdict == VERDICT_FAIL)
 		return verdict_name(VERDICT_FAIL);
@@ -164,20 +164,21 @@ static const char *word_of(const struct fleet_node *n)
 	return n->judged ? "OK" : "NOT JUDGED";
 }
 
-static const char *kind_of(const struct fleet_node *n)
+static const char *fleet_node_kind(const struct fleet_node *n)
 {
 	static const char *const kinds[] = { "ok", "noisy", "error", "error", "failed", "failed" };
 
-	return rank(n) || n->judged ? kinds[rank(n)] : "skipped";
+	return fleet_node_rank(n) || n->judged ? kinds[fleet_node_rank(n)] : "skipped";
 }
 
-static const struct device_info *device_of(const struct result *r, const struct verdict_check *c)
+static const struct device_info *check_device_info(const struct result *r,
+						   const struct verdict_check *c)
 {
 	return strchr(c->devices, ',') ? NULL : result_device(r, c->devices);
 }
 
 /* "n3/cuda:1", or "8 devices of n3, n7" where they are more than a few; malloc'ed. */
-static char *devices_text(const char *devices)
+static char *fleet_nodes_devices_text(const char *devices)
 {
 	struct text nodes = TEXT_EMPTY;
 	const char *before = NULL;
@@ -197,11 +198,12 @@ static char *devices_text(const char *devices)
 	return out;
 }
 
-static void show_reason(const struct result *r, const struct verdict_check *c, struct tree *list)
+static void fleet_node_show_reason(const struct result *r, const struct verdict_check *c,
+				   struct tree *list)
 {
-	const struct device_info *d = device_of(r, c);
+	const struct device_info *d = check_device_info(r, c);
 	struct tree *item = tree_item(list);
-	char *numbers = check_numbers(c), *devices = devices_text(c->devices);
+	char *numbers = check_numbers(c), *devices = fleet_nodes_devices_text(c->devices);
 
 	view_text(item, "device", devices);
 	view_text(item, "uuid", d ? d->uuid : "");
@@ -226,49 +228,50 @@ struct reasons {
 };
 
 /* Keeps the worst check of each device, and of these the worst. */
-static void keep_reason(struct reasons *w, const struct verdict_check *c)
+static void fleet_nodes_keep_reason(struct reasons *w, const struct verdict_check *c)
 {
 	size_t at = w->count;
 
 	for (size_t i = 0; i < w->count; i++)
 		if (strcmp(w->worst[i]->devices, c->devices) == 0) {
-			if (!acceptance_worse(c, w->worst[i]))
+			if (!check_is_worse(c, w->worst[i]))
 				return;
 			at = i;
 			break;
 		}
 	if (at == w->count) {
-		if (w->count == MOST_REASONS && !acceptance_worse(c, w->worst[--at]))
+		if (w->count == MOST_REASONS && !check_is_worse(c, w->worst[--at]))
 			return;
 		w->count = at + 1;
 	}
-	for (; at && acceptance_worse(c, w->worst[at - 1]); at--)
+	for (; at && check_is_worse(c, w->worst[at - 1]); at--)
 		w->worst[at] = w->worst[at - 1];
 	w->worst[at] = c;
 }
 
 /* Tells what failed, next to which what could not be decided does not stand. */
-static bool has_failed(const struct verdict_check *c)
+static bool fleet_nodes_has_failed(const struct verdict_check *c)
 {
 	return c->wrong || c->verdict == VERDICT_FAIL || c->verdict == VERDICT_ERROR;
 }
 
-static void show_suspect(const struct fleet_node *n, const struct reasons *reasons,
-			 const struct result *r, struct tree *list)
+static void fleet_nodes_show_suspect(const struct fleet_node *n, const struct reasons *reasons,
+				     const struct result *r, struct tree *list)
 {
 	struct tree *item = tree_item(list), *shown;
 
 	view_text(item, "node", n->node->name);
-	tree_text(item, "kind", kind_of(n));
-	tree_text(item, "word", word_of(n));
+	tree_text(item, "kind", fleet_node_kind(n));
+	tree_text(item, "word", fleet_node_word(n));
 	view_text(item, "reason", n->node->reason);
 	view_text(item, "lost_at", n->node->lost_at);
 	tree_textf(item, "cases", "%zu of %zu", n->node->finished, n->node->planned);
 	tree_flag(item, "unfinished",
 		  n->node->finished < n->node->planned || n->node->status != NODE_OK);
 	shown = tree_list(item, "reasons");
-	for (size_t i = 0; i < reasons->count && (i == 0 || has_failed(reasons->worst[i])); i++)
-		show_reason(r, reasons->worst[i], shown);
+	for (size_t i = 0;
+	     i < reasons->count && (i == 0 || fleet_nodes_has_failed(reasons->worst[i])); i++)
+		fleet_node_show_reason(r, reasons->worst[i], shown);
 	if (n->bad > shown->count)
 		tree_textf(item, "more", "%zu checks in all did not pass", n->bad);
 	else
@@ -281,8 +284,8 @@ static void show_suspect(const struct fleet_node *n, const struct reasons *reaso
 }
 
 /* The reasons of those that are shown, in one pass over the checks. */
-static void show_suspects(const struct fleet_nodes *nodes, struct fleet_node **order, size_t shown,
-			  const struct result *r, struct tree *page)
+static void fleet_nodes_show_suspects(const struct fleet_nodes *nodes, struct fleet_node **order,
+				      size_t shown, const struct result *r, struct tree *page)
 {
 	struct reasons *reasons = xcalloc(nodes->count + 1, sizeof(*reasons));
 	struct tree *first = tree_list(tree_map(page, "first_suspects"), "nodes_shown");
@@ -293,22 +296,22 @@ static void show_suspects(const struct fleet_nodes *nodes, struct fleet_node **o
 		struct fleet_node *n = acceptance_is_bad(c) ? node_of(nodes, c->devices) : NULL;
 
 		if (n)
-			keep_reason(&reasons[n - nodes->items], c);
+			fleet_nodes_keep_reason(&reasons[n - nodes->items], c);
 	}
 	for (size_t i = 0; i < shown; i++)
-		show_suspect(order[i], &reasons[order[i] - nodes->items], r,
-			     i < FIRST_SUSPECTS ? first : further);
+		fleet_nodes_show_suspect(order[i], &reasons[order[i] - nodes->items], r,
+					 i < FIRST_SUSPECTS ? first : further);
 	tree_flag(page, "has_further_suspects", further->count != 0);
 	free(reasons);
 }
 
-static void show_row(const struct fleet_node *n, struct tree *rows)
+static void fleet_node_show_row(const struct fleet_node *n, struct tree *rows)
 {
 	struct tree *row = tree_item(rows);
 
 	view_text(row, "node", n->node->name);
-	tree_text(row, "kind", kind_of(n));
-	tree_text(row, "word", word_of(n));
+	tree_text(row, "kind", fleet_node_kind(n));
+	tree_text(row, "word", fleet_node_word(n));
 	tree_textf(row, "devices", "%zu", n->devices);
 	tree_textf(row, "cases", "%zu of %zu", n->node->finished, n->node->planned);
 	tree_textf(row, "passed", "%zu of %zu", n->passed, n->checks);
@@ -325,9 +328,9 @@ void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *r, s
 		order[i] = &nodes->items[i];
 		suspects += fleet_node_is_suspect(order[i]);
 	}
-	qsort(order, nodes->count, sizeof(struct fleet_node *), by_need);
+	qsort(order, nodes->count, sizeof(struct fleet_node *), fleet_nodes_by_need);
 	shown = suspects < MOST_SUSPECTS ? suspects : MOST_SUSPECTS;
-	show_suspects(nodes, order, shown, r, page);
+	fleet_nodes_show_suspects(nodes, order, shown, r, page);
 	tree_flag(page, "has_suspects", suspects != 0);
 	tree_textf(page, "suspect_count", "%zu", suspects);
 	if (suspects > shown)
@@ -338,7 +341,7 @@ void fleet_nodes_show(const struct fleet_nodes *nodes, const struct result *r, s
 	others = tree_list(page, "other_nodes");
 	for (size_t i = 0; i < nodes->count; i++)
 		if (i < suspects || i < MOST_ROWS)
-			show_row(order[i], rows);
+			fleet_node_show_row(order[i], rows);
 		else
 			tree_item_text(others, order[i]->node->name);
 	tree_flag(page, "has_other_nodes", others->count != 0);

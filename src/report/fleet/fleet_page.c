@@ -9,11 +9,12 @@
 #include "report/acceptance/acceptance.h"
 #include "report/page/html.h"
 #include "report/page/settings.h"
+#include "report/page/view_sections.h"
 #include "report/template/template.h"
 #include "report/view/format.h"
 #include "report/view/view.h"
 
-static void set_answer(const struct fleet_page *fleet, struct tree *page)
+static void fleet_set_answer(const struct fleet_page *fleet, struct tree *page)
 {
 	const struct verdicts *v = fleet->result->judgement;
 
@@ -25,8 +26,8 @@ static void set_answer(const struct fleet_page *fleet, struct tree *page)
 	view_text(page, "limits_source", v ? v->limits : "");
 }
 
-static void set_tiles(const struct fleet_page *fleet, const struct fleet_nodes *nodes,
-		      struct tree *page)
+static void fleet_set_tiles(const struct fleet_page *fleet, const struct fleet_nodes *nodes,
+			    struct tree *page)
 {
 	const struct result *r = fleet->result;
 	struct tree *tiles = tree_list(page, "tiles");
@@ -63,7 +64,7 @@ static void set_scope(const struct result *r, struct tree *page)
 		   format_seconds(r->seconds, time, sizeof(time)));
 }
 
-static struct tree *page_of(const struct fleet_page *fleet, const char *own_title)
+static struct tree *fleet_page_tree(const struct fleet_page *fleet, const char *own_title)
 {
 	const struct result *r = fleet->result;
 	const struct view view = { .results = r, .count = 1 };
@@ -79,8 +80,8 @@ static struct tree *page_of(const struct fleet_page *fleet, const char *own_titl
 	free(title);
 	view_runs(&view, page);
 	fleet_nodes_collect(&nodes, r);
-	set_answer(fleet, page);
-	set_tiles(fleet, &nodes, page);
+	fleet_set_answer(fleet, page);
+	fleet_set_tiles(fleet, &nodes, page);
 	set_scope(r, page);
 	tree_text(page, "run_page", fleet->run_page ? fleet->run_page : "");
 	tree_text(page, "acceptance_page", fleet->acceptance_page ? fleet->acceptance_page : "");
@@ -103,7 +104,7 @@ enum status fleet_page_render(const struct fleet_page *fleet, const struct repor
 	if (!fleet->result->node_count)
 		return error_set(err, STATUS_USAGE,
 				 "the result is of one machine, not of a run on several nodes");
-	page = page_of(fleet, options->title);
+	page = fleet_page_tree(fleet, options->title);
 	tree_flag(page, "charts_folder", false);
 	status = html_render("fleet", options, page, html, err);
 	tree_free(page);

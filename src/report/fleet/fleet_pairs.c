@@ -22,7 +22,7 @@
 #define MOST_RAIL_ROWS 16
 #define BAD_SHARE 0.9 /* counted in the sentence, and apart from its bin */
 
-struct edge {
+struct pair_edge {
 	const struct case_result *c;
 	size_t nodes[2]; /* indices into the result's nodes */
 	size_t point;
@@ -33,7 +33,7 @@ struct edge {
 /* Edges of one suite. */
 struct edges {
 	const struct view *view;
-	struct edge *items;
+	struct pair_edge *items;
 	size_t count, capacity;
 	char **points;        /* what pairs have in common: parameters but the round */
 	const char **metrics; /* headline metric by point; NULL: none came to its end */
@@ -50,7 +50,8 @@ static const char *role_name(const struct view *view, const char *suite, enum ro
 }
 
 /* The two nodes of a case; false: they are one, or more. */
-static bool ends_of(const struct fleet_nodes *nodes, const struct case_result *c, size_t out[2])
+static bool case_node_pair(const struct fleet_nodes *nodes, const struct case_result *c,
+			   size_t out[2])
 {
 	size_t count = 0;
 
@@ -68,7 +69,7 @@ static bool ends_of(const struct fleet_nodes *nodes, const struct case_result *c
 	return count == 2;
 }
 
-static size_t point_of(struct edges *e, const struct case_result *c, const char *round)
+static size_t fleet_pairs_point_of(struct edges *e, const struct case_result *c, const char *round)
 {
 	const char *const without[] = { round, NULL };
 	char *point = view_parameters(e->view, c, without);
@@ -89,8 +90,8 @@ static size_t point_of(struct edges *e, const struct case_result *c, const char 
 	return e->point_count++;
 }
 
-static void collect(struct edges *e, const struct fleet_nodes *nodes, const struct result *r,
-		    const char *suite)
+static void edges_collect(struct edges *e, const struct fleet_nodes *nodes, const struct result *r,
+			  const char *suite)
 {
 	const char *round = role_name(e->view, suite, ROLE_ROUND);
 
@@ -98,14 +99,14 @@ static void collect(struct edges *e, const struct fleet_nodes *nodes, const stru
 		const struct case_result *c = &r->cases[i];
 		const struct metric_value *m = c->status == CASE_OK ? view_headline(c) : NULL;
 		double rail;
-		struct edge edge = { .c = c };
+		struct pair_edge edge = { .c = c };
 
 		if (strcmp(c->suite, suite) != 0 || !round || !case_parameter(c, round) ||
-		    c->status == CASE_SKIPPED || !ends_of(nodes, c, edge.nodes))
+		    c->status == CASE_SKIPPED || !case_node_pair(nodes, c, edge.nodes))
 			continue;
 		rail = view_role_number(e->view, c, ROLE_RAIL);
 		edge.rail = isnan(rail) ? -1 : (int64_t)rail;
-		edge.point = point_of(e, c, round);
+		edge.point = fleet_pairs_point_of(e, c, round);
 		if (m && !e->metrics[edge.point]) {
 			e->metrics[edge.point] = m->name;
 			e->better[edge.point] = m->better;
@@ -115,7 +116,7 @@ static void collect(struct edges *e, const struct fleet_nodes *nodes, const stru
 	}
 }
 
-static void set_shares(struct edges *e)
+static void fleet_pairs_set_shares(struct edges *e)
 {
 	double *values = xcalloc(e->count + 1, sizeof(*values));
 
@@ -128,7 +129,7 @@ static void set_shares(struct edges *e)
 				values[count++] = view_headline(e->items[i].c)->value;
 		median = count ? median_of(values, count) : (double)NAN;
 		for (size_t i = 0; i < e->count; i++) {
-			struct edge *edge = &e->items[i];
+			struct pair_edge *edge = &e->items[i];
 			double value;
 
 			if (edge->point != p)
@@ -143,7 +144,7 @@ static void set_shares(struct edges *e)
 	free(values);
 }
 
-static void release(struct edges *e)
+static void edges_release(struct edges *e)
 {
 	for (size_t i = 0; i < e->point_count; i++)
 		free(e->points[i]);
@@ -153,20 +154,21 @@ static void release(struct edges *e)
 	free(e->items);
 }
 
-static bool is_about(const struct edges *e, const struct edge *edge, const char *metric)
+static bool fleet_pairs_is_about(const struct edges *e, const struct pair_edge *edge,
+				 const char *metric)
 {
 	return e->metrics[edge->point] && strcmp(e->metrics[edge->point], metric) == 0;
 }
 
 /* The best of each node's pairs, by index; NaN: it has none. */
-static double *best_shares(const struct edges *e, const char *metric, size_t nodes)
+static double *fleet_pairs_best_shares(const struct edges *e, const char *metric, size_t nodes)
 {
 	double *best = xmalloc((nodes + 1) * sizeof(*best));
 
 	for (size_t i = 0; i < nodes; i++)
 		best[i] = NAN;
 	for (size_t i = 0; i < e->count; i++)
-		for (int end = 0; end < 2 && is_about(e, &e->items[i], metric); end++) {
+		for (int end = 0; end < 2 && fleet_pairs_is_about(e, &e->items[i], metric); end++) {
 			double *mine = &best[e->items[i].nodes[end]];
 
 			*mine = fmax(*mine, e->items[i].share); /* of NaN and a number the number */
@@ -175,13 +177,13 @@ static double *best_shares(const struct edges *e, const char *metric, size_t nod
 }
 
 /* Names of rows by node: its own, or that of its bin. */
-struct rows {
+struct pairs_rows {
 	char **names; /* by node; NULL: it is in no pair */
 	size_t count; /* of nodes that are in some */
 	bool binned;
 };
 
-static bool is_apart(const double *best, size_t nodes, size_t node)
+static bool fleet_pairs_is_apart(const double *best, size_t nodes, size_t node)
 {
 	size_t worse = 0;
 
@@ -190,11 +192,12 @@ static bool is_apart(const double *best, size_t nodes, size_t node)
 	return best[node] < BAD_SHARE && worse < MOST_APART;
 }
 
-static void name_rows(struct rows *rows, const struct fleet_nodes *nodes, const double *best)
+static void fleet_pairs_name_rows(struct pairs_rows *rows, const struct fleet_nodes *nodes,
+				  const double *best)
 {
 	size_t *there = xcalloc(nodes->count + 1, sizeof(*there)), bins, width;
 
-	*rows = (struct rows){ .names = xcalloc(nodes->count + 1, sizeof(char *)) };
+	*rows = (struct pairs_rows){ .names = xcalloc(nodes->count + 1, sizeof(char *)) };
 	for (size_t i = 0; i < nodes->count; i++)
 		if (!isnan(best[i]))
 			there[rows->count++] = i;
@@ -209,7 +212,7 @@ static void name_rows(struct rows *rows, const struct fleet_nodes *nodes, const 
 			const char *own = nodes->items[there[i]].node->name;
 
 			rows->names[there[i]] =
-				width == 1 || is_apart(best, nodes->count, there[i])
+				width == 1 || fleet_pairs_is_apart(best, nodes->count, there[i])
 					? xstrdup(own)
 					: xasprintf("%s\u2026",
 						    nodes->items[there[first]].node->name);
@@ -218,7 +221,7 @@ static void name_rows(struct rows *rows, const struct fleet_nodes *nodes, const 
 	free(there);
 }
 
-static void release_rows(struct rows *rows, size_t nodes)
+static void fleet_pairs_release_rows(struct pairs_rows *rows, size_t nodes)
 {
 	for (size_t i = 0; i < nodes; i++)
 		free(rows->names[i]);
@@ -226,7 +229,8 @@ static void release_rows(struct rows *rows, size_t nodes)
 }
 
 /* The worst of what falls into the cell, in whole percent. */
-static void put(struct chart *chart, const char *row, const char *column, double exact)
+static void heatmap_put_worst(struct chart *chart, const char *row, const char *column,
+			      double exact)
 {
 	double share = rint(100 * exact) / 100;
 	struct chart_series *series = chart_series_named(chart, row);
@@ -238,15 +242,16 @@ static void put(struct chart *chart, const char *row, const char *column, double
 		point->y = share;
 }
 
-static char *sentence(const struct edges *e, const char *metric, const struct fleet_nodes *nodes)
+static char *pairs_sentence(const struct edges *e, const char *metric,
+			    const struct fleet_nodes *nodes)
 {
-	const struct edge *worst = NULL;
+	const struct pair_edge *worst = NULL;
 	size_t measured = 0, bad = 0;
 
 	for (size_t i = 0; i < e->count; i++) {
-		const struct edge *edge = &e->items[i];
+		const struct pair_edge *edge = &e->items[i];
 
-		if (!is_about(e, edge, metric))
+		if (!fleet_pairs_is_about(e, edge, metric))
 			continue;
 		measured++;
 		bad += edge->share < BAD_SHARE;
@@ -260,8 +265,8 @@ static char *sentence(const struct edges *e, const char *metric, const struct fl
 			 e->points[worst->point]);
 }
 
-static void begin_chart(struct chart *chart, const char *id, size_t number, char *title,
-			const char *shows, const char *unit_name)
+static void fleet_pairs_begin_chart(struct chart *chart, const char *id, size_t number, char *title,
+				    const char *shows, const char *unit_name)
 {
 	chart_init(chart, CHART_HEATMAP);
 	chart->id = xasprintf("%s-%zu", id, number);
@@ -280,7 +285,8 @@ static void begin_chart(struct chart *chart, const char *id, size_t number, char
 }
 
 /* In the order of the nodes; of bins those apart first. */
-static void add_rows(struct chart *chart, const struct rows *rows, const struct fleet_nodes *nodes)
+static void pairs_add_rows(struct chart *chart, const struct pairs_rows *rows,
+			   const struct fleet_nodes *nodes)
 {
 	for (int apart = rows->binned; apart >= 0; apart--)
 		for (size_t i = 0; i < nodes->count; i++)
@@ -294,15 +300,17 @@ static void draw_pairs(const struct edges *e, const char *metric, const struct f
 {
 	char name[FORMAT_SIZE];
 	struct chart chart;
-	struct rows rows;
+	struct pairs_rows rows;
 
-	name_rows(&rows, nodes, best);
+	fleet_pairs_name_rows(&rows, nodes, best);
 	view_metric_title(e->view, metric, name, sizeof(name));
-	begin_chart(&chart, "pair-map", charts->count + 1, xasprintf("%s by pair of nodes", name),
-		    "One cell for two nodes: the worst of what was measured between them, as a "
-		    "share of the median of all pairs at the same point.",
-		    "share of the median");
-	chart.finding = sentence(e, metric, nodes);
+	fleet_pairs_begin_chart(&chart, "pair-map", charts->count + 1,
+				xasprintf("%s by pair of nodes", name),
+				"One cell for two nodes: the worst of what was measured between "
+				"them, as a "
+				"share of the median of all pairs at the same point.",
+				"share of the median");
+	chart.finding = pairs_sentence(e, metric, nodes);
 	if (rows.binned) {
 		free(chart.note);
 		chart.note = xasprintf("%zu nodes: a row is several neighbours, under the name of "
@@ -310,21 +318,21 @@ static void draw_pairs(const struct edges *e, const char *metric, const struct f
 				       "whose best pair is bad have rows of their own.",
 				       rows.count);
 	}
-	add_rows(&chart, &rows, nodes);
+	pairs_add_rows(&chart, &rows, nodes);
 	for (size_t i = 0; i < e->count; i++) {
-		const struct edge *edge = &e->items[i];
+		const struct pair_edge *edge = &e->items[i];
 		const char *a = rows.names[edge->nodes[0]], *b = rows.names[edge->nodes[1]];
 
-		if (!is_about(e, edge, metric))
+		if (!fleet_pairs_is_about(e, edge, metric))
 			continue;
-		put(&chart, a, b, edge->share);
-		put(&chart, b, a, edge->share);
+		heatmap_put_worst(&chart, a, b, edge->share);
+		heatmap_put_worst(&chart, b, a, edge->share);
 	}
 	chart_in_percent(&chart);
 	if (rows.count > 2)
 		chart_draw(&chart, charts);
 	chart_release(&chart);
-	release_rows(&rows, nodes->count);
+	fleet_pairs_release_rows(&rows, nodes->count);
 }
 
 struct by_share {
@@ -332,7 +340,7 @@ struct by_share {
 	double share;
 };
 
-static int worst_first(const void *a, const void *b)
+static int fleet_pairs_worst_first(const void *a, const void *b)
 {
 	const struct by_share *p = a, *q = b;
 
@@ -341,14 +349,15 @@ static int worst_first(const void *a, const void *b)
 }
 
 /* The best of the node's pairs on the rail; NaN: none. */
-static double best_on(const struct edges *e, const char *metric, size_t node, int64_t rail)
+static double fleet_pairs_best_on(const struct edges *e, const char *metric, size_t node,
+				  int64_t rail)
 {
 	double best = NAN;
 
 	for (size_t i = 0; i < e->count; i++) {
-		const struct edge *edge = &e->items[i];
+		const struct pair_edge *edge = &e->items[i];
 
-		if (edge->rail == rail && is_about(e, edge, metric) &&
+		if (edge->rail == rail && fleet_pairs_is_about(e, edge, metric) &&
 		    (edge->nodes[0] == node || edge->nodes[1] == node))
 			best = fmax(best, edge->share);
 	}
@@ -360,21 +369,22 @@ static int64_t last_rail(const struct edges *e, const char *metric)
 	int64_t last = -1;
 
 	for (size_t i = 0; i < e->count; i++)
-		if (is_about(e, &e->items[i], metric) && e->items[i].rail > last)
+		if (fleet_pairs_is_about(e, &e->items[i], metric) && e->items[i].rail > last)
 			last = e->items[i].rail;
 	return last;
 }
 
 /* Nodes with the worst rails, the worst first. */
-static size_t rank_nodes(const struct edges *e, const char *metric, size_t nodes, int64_t rails,
-			 struct by_share *out)
+static size_t fleet_pairs_rank_nodes(const struct edges *e, const char *metric, size_t nodes,
+				     int64_t rails, struct by_share *out)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < e->count; i++) {
-		const struct edge *edge = &e->items[i];
+		const struct pair_edge *edge = &e->items[i];
 
-		for (int end = 0; end < 2 && edge->rail >= 0 && is_about(e, edge, metric); end++)
+		for (int end = 0;
+		     end < 2 && edge->rail >= 0 && fleet_pairs_is_about(e, edge, metric); end++)
 			out[edge->nodes[end]].share = 1;
 	}
 	for (size_t node = 0; node < nodes; node++) {
@@ -383,10 +393,11 @@ static size_t rank_nodes(const struct edges *e, const char *metric, size_t nodes
 		if (!(out[node].share > 0))
 			continue;
 		for (int64_t rail = 0; rail <= rails; rail++)
-			ranked.share = fmin(ranked.share, best_on(e, metric, node, rail));
+			ranked.share =
+				fmin(ranked.share, fleet_pairs_best_on(e, metric, node, rail));
 		out[count++] = ranked;
 	}
-	qsort(out, count, sizeof(*out), worst_first);
+	qsort(out, count, sizeof(*out), fleet_pairs_worst_first);
 	return count;
 }
 
@@ -395,27 +406,31 @@ static void draw_rails(const struct edges *e, const char *metric, const struct f
 {
 	int64_t rails = last_rail(e, metric);
 	struct by_share *order = xcalloc(nodes->count + 1, sizeof(*order));
-	size_t count = rails > 0 ? rank_nodes(e, metric, nodes->count, rails, order) : 0;
+	size_t count =
+		rails > 0 ? fleet_pairs_rank_nodes(e, metric, nodes->count, rails, order) : 0;
 	size_t shown = count < MOST_RAIL_ROWS ? count : MOST_RAIL_ROWS;
 	char name[FORMAT_SIZE], column[32];
 	struct chart chart;
 
 	view_metric_title(e->view, metric, name, sizeof(name));
-	begin_chart(&chart, "rail-map", charts->count + 1, xasprintf("%s by rail", name),
-		    "The best of each node's pairs on each rail, as a share of the median of all "
-		    "pairs: a low cell is the node's own rail, not its partner's.",
-		    "share of the median");
+	fleet_pairs_begin_chart(&chart, "rail-map", charts->count + 1,
+				xasprintf("%s by rail", name),
+				"The best of each node's pairs on each rail, as a share of the "
+				"median of all "
+				"pairs: a low cell is the node's own rail, not its partner's.",
+				"share of the median");
 	if (count > shown) {
 		free(chart.note);
 		chart.note = xasprintf("The %zu nodes with the worst rails, of %zu.", shown, count);
 	}
 	for (size_t i = 0; i < shown; i++)
 		for (int64_t rail = 0; rail <= rails; rail++) {
-			double share = best_on(e, metric, order[i].node, rail);
+			double share = fleet_pairs_best_on(e, metric, order[i].node, rail);
 
 			snprintf(column, sizeof(column), "rail %lld", (long long)rail);
 			if (!isnan(share))
-				put(&chart, nodes->items[order[i].node].node->name, column, share);
+				heatmap_put_worst(&chart, nodes->items[order[i].node].node->name,
+						  column, share);
 		}
 	if (shown) {
 		chart.finding =
@@ -428,13 +443,13 @@ static void draw_rails(const struct edges *e, const char *metric, const struct f
 	free(order);
 }
 
-static void show_suite(const struct view *view, const struct fleet_nodes *nodes,
-		       const struct result *r, const char *suite, struct tree *charts)
+static void pairs_show_suite(const struct view *view, const struct fleet_nodes *nodes,
+			     const struct result *r, const char *suite, struct tree *charts)
 {
 	struct edges e = { .view = view };
 
-	collect(&e, nodes, r, suite);
-	set_shares(&e);
+	edges_collect(&e, nodes, r, suite);
+	fleet_pairs_set_shares(&e);
 	for (size_t p = 0; p < e.point_count; p++) {
 		bool drawn = !e.metrics[p];
 		double *best;
@@ -443,12 +458,12 @@ static void show_suite(const struct view *view, const struct fleet_nodes *nodes,
 			drawn = e.metrics[q] && strcmp(e.metrics[q], e.metrics[p]) == 0;
 		if (drawn)
 			continue;
-		best = best_shares(&e, e.metrics[p], nodes->count);
+		best = fleet_pairs_best_shares(&e, e.metrics[p], nodes->count);
 		draw_pairs(&e, e.metrics[p], nodes, best, charts);
 		draw_rails(&e, e.metrics[p], nodes, charts);
 		free(best);
 	}
-	release(&e);
+	edges_release(&e);
 }
 
 void fleet_pairs(const struct fleet_nodes *nodes, const struct result *r, struct tree *page)
@@ -458,6 +473,6 @@ void fleet_pairs(const struct fleet_nodes *nodes, const struct result *r, struct
 
 	for (size_t i = 0; i < r->presentation_count; i++)
 		if (presentation_role(&r->presentations[i], ROLE_ROUND, NULL))
-			show_suite(&view, nodes, r, r->presentations[i].suite, charts);
+			pairs_show_suite(&view, nodes, r, r->presentations[i].suite, charts);
 	tree_flag(page, "has_pairs", charts->count != 0);
 }

@@ -20,7 +20,7 @@
 #define MOST_LINES 8 /* colours and markers */
 
 /* A line's figures over one number of nodes: one for each group. */
-struct place {
+struct scaling_place {
 	char *facet, *line;
 	size_t nodes;
 	double *values;
@@ -34,7 +34,7 @@ struct scaling {
 	const struct figure_row *row;
 	bool always;             /* a metric that need not be its case's main one */
 	const char *without[10]; /* the number of nodes, which is the axis, first */
-	struct place *places;
+	struct scaling_place *places;
 	size_t count, capacity;
 };
 
@@ -54,12 +54,13 @@ static char *facet_of(const struct scaling *s, const struct case_result *c)
 	return text.data ? text_detach(&text) : xstrdup("");
 }
 
-static struct place *place_of(struct scaling *s, const struct case_result *c, size_t nodes)
+static struct scaling_place *scaling_place(struct scaling *s, const struct case_result *c,
+					   size_t nodes)
 {
 	char *facet = facet_of(s, c), *line = view_named_parameters(s->view, c, s->without);
 
 	for (size_t i = 0; i < s->count; i++) {
-		struct place *p = &s->places[i];
+		struct scaling_place *p = &s->places[i];
 
 		if (p->nodes == nodes && strcmp(p->facet, facet) == 0 &&
 		    strcmp(p->line, line) == 0) {
@@ -69,12 +70,14 @@ static struct place *place_of(struct scaling *s, const struct case_result *c, si
 		}
 	}
 	ARRAY_GROW(s->places, s->count, s->capacity);
-	s->places[s->count] = (struct place){ .facet = facet, .line = line, .nodes = nodes };
+	s->places[s->count] =
+		(struct scaling_place){ .facet = facet, .line = line, .nodes = nodes };
 	return &s->places[s->count++];
 }
 
 /* Takes of a node by itself those on all of its devices, as groups have them. */
-static bool is_whole(const struct fleet_nodes *nodes, const struct case_result *c, size_t count)
+static bool scaling_is_whole(const struct fleet_nodes *nodes, const struct case_result *c,
+			     size_t count)
 {
 	const struct fleet_node *n = count == 1 ? fleet_node_find(nodes, c->devices[0],
 								  device_node_length(c->devices[0]))
@@ -83,8 +86,8 @@ static bool is_whole(const struct fleet_nodes *nodes, const struct case_result *
 	return count > 1 || (n && n->devices == c->device_count);
 }
 
-static void collect(struct scaling *s, const struct fleet_nodes *nodes, const struct result *r,
-		    const char *suite)
+static void scaling_collect(struct scaling *s, const struct fleet_nodes *nodes,
+			    const struct result *r, const char *suite)
 {
 	for (size_t i = 0; i < r->case_count; i++) {
 		const struct case_result *c = &r->cases[i];
@@ -92,12 +95,12 @@ static void collect(struct scaling *s, const struct fleet_nodes *nodes, const st
 						       ? case_metric(c, s->metric->name)
 						       : NULL;
 		size_t count = m ? case_node_count(c) : 0;
-		struct place *p;
+		struct scaling_place *p;
 
 		if (!count || !(m->headline || s->always) || !isfinite(m->value) ||
-		    !is_whole(nodes, c, count))
+		    !scaling_is_whole(nodes, c, count))
 			continue;
-		p = place_of(s, c, count);
+		p = scaling_place(s, c, count);
 		ARRAY_GROW(p->values, p->count, p->capacity);
 		p->values[p->count++] = m->value;
 		p->low = m->low;
@@ -106,10 +109,10 @@ static void collect(struct scaling *s, const struct fleet_nodes *nodes, const st
 }
 
 /* True if the line has another number of nodes, and one of several. */
-static bool is_curve(const struct scaling *s, const struct place *p)
+static bool scaling_is_curve(const struct scaling *s, const struct scaling_place *p)
 {
 	for (size_t i = 0; i < s->count; i++) {
-		const struct place *q = &s->places[i];
+		const struct scaling_place *q = &s->places[i];
 
 		if (q->nodes != p->nodes && strcmp(q->facet, p->facet) == 0 &&
 		    strcmp(q->line, p->line) == 0)
@@ -118,7 +121,7 @@ static bool is_curve(const struct scaling *s, const struct place *p)
 	return false;
 }
 
-static void add_point(struct chart *chart, const struct place *p, size_t *left_out)
+static void scaling_add_point(struct chart *chart, const struct scaling_place *p, size_t *left_out)
 {
 	struct chart_series *series = NULL;
 	struct chart_point *point;
@@ -142,25 +145,26 @@ static void add_point(struct chart *chart, const struct place *p, size_t *left_o
 	point->n = p->count;
 }
 
-static int by_nodes(const void *a, const void *b)
+static int scaling_by_nodes(const void *a, const void *b)
 {
-	const struct place *p = *(struct place *const *)a, *q = *(struct place *const *)b;
+	const struct scaling_place *p = *(struct scaling_place *const *)a,
+				   *q = *(struct scaling_place *const *)b;
 
 	return p->nodes != q->nodes ? (p->nodes > q->nodes) - (p->nodes < q->nodes)
 				    : (p > q) - (p < q);
 }
 
-static void draw(const struct scaling *s, const char *facet, struct tree *charts)
+static void scaling_draw(const struct scaling *s, const char *facet, struct tree *charts)
 {
-	struct place **order = xcalloc(s->count + 1, sizeof(struct place *));
+	struct scaling_place **order = xcalloc(s->count + 1, sizeof(struct scaling_place *));
 	size_t count = 0, left_out = 0;
 	char name[FORMAT_SIZE];
 	struct chart chart;
 
 	for (size_t i = 0; i < s->count; i++)
-		if (strcmp(s->places[i].facet, facet) == 0 && is_curve(s, &s->places[i]))
+		if (strcmp(s->places[i].facet, facet) == 0 && scaling_is_curve(s, &s->places[i]))
 			order[count++] = &s->places[i];
-	qsort(order, count, sizeof(struct place *), by_nodes);
+	qsort(order, count, sizeof(struct scaling_place *), scaling_by_nodes);
 	view_metric_title(s->view, s->metric->name, name, sizeof(name));
 	chart_init(&chart, CHART_LINES);
 	chart.id = xasprintf("scaling-%zu", charts->count + 1);
@@ -176,7 +180,7 @@ static void draw(const struct scaling *s, const char *facet, struct tree *charts
 	chart.y_scale = SCALE_LINEAR;
 	chart.better = s->metric->better;
 	for (size_t i = 0; i < count; i++)
-		add_point(&chart, order[i], &left_out);
+		scaling_add_point(&chart, order[i], &left_out);
 	chart.note = left_out ? xasprintf("%zu further figures are among the cases.", left_out)
 			      : xstrdup("");
 	if (count)
@@ -185,7 +189,7 @@ static void draw(const struct scaling *s, const char *facet, struct tree *charts
 	free(order);
 }
 
-static void draw_facets(const struct scaling *s, struct tree *charts)
+static void scaling_draw_facets(const struct scaling *s, struct tree *charts)
 {
 	for (size_t i = 0; i < s->count && charts->count < MOST_CHARTS; i++) {
 		bool first = true;
@@ -193,11 +197,11 @@ static void draw_facets(const struct scaling *s, struct tree *charts)
 		for (size_t k = 0; k < i && first; k++)
 			first = strcmp(s->places[k].facet, s->places[i].facet) != 0;
 		if (first)
-			draw(s, s->places[i].facet, charts);
+			scaling_draw(s, s->places[i].facet, charts);
 	}
 }
 
-static void release(struct scaling *s)
+static void scaling_release(struct scaling *s)
 {
 	for (size_t i = 0; i < s->count; i++) {
 		free(s->places[i].facet);
@@ -208,37 +212,37 @@ static void release(struct scaling *s)
 }
 
 /* The number of nodes and of ranks are the axis; facets are in the title. */
-static void leave_out(struct scaling *s, const struct presentation *p)
+static void scaling_leave_out(struct scaling *s, const struct presentation *p)
 {
-	static const enum role roles[] = { ROLE_NODES, ROLE_RANKS };
+	const struct role_row *nodes = presentation_role(p, ROLE_NODES, NULL);
 	size_t count = 0;
 
-	for (size_t i = 0; i < ARRAY_SIZE(roles); i++) {
-		const struct role_row *row = presentation_role(p, roles[i], NULL);
-
-		if (row)
-			s->without[count++] = row->name;
-	}
+	if (nodes)
+		s->without[count++] = nodes->name;
+	for (const struct figure_row *row = p->figures; row->metric; row++)
+		if (row->ideal && count < 2)
+			s->without[count++] = row->ideal;
 	for (size_t i = 0; i < ARRAY_SIZE(s->row->facets) && s->row->facets[i]; i++)
 		s->without[count++] = s->row->facets[i];
 }
 
-static void show_suite(const struct view *view, const struct fleet_nodes *nodes,
-		       const struct result *r, const struct presentation *p, struct tree *charts)
+static void scaling_show_suite(const struct view *view, const struct fleet_nodes *nodes,
+			       const struct result *r, const struct presentation *p,
+			       struct tree *charts)
 {
-	const struct role_row *speedup = presentation_role(p, ROLE_SPEEDUP, NULL);
-
 	for (const struct figure_row *row = p->figures; row && row->metric; row++) {
 		const struct metric *metric = presentation_metric(p, row->metric);
-		struct scaling s = { .view = view, .metric = metric, .row = row };
+		/* A metric with an ideal is a speed-up. */
+		struct scaling s = {
+			.view = view, .metric = metric, .row = row, .always = row->ideal != NULL
+		};
 
 		if (!metric)
 			continue;
-		s.always = speedup && strcmp(speedup->name, row->metric) == 0;
-		leave_out(&s, p);
-		collect(&s, nodes, r, p->suite);
-		draw_facets(&s, charts);
-		release(&s);
+		scaling_leave_out(&s, p);
+		scaling_collect(&s, nodes, r, p->suite);
+		scaling_draw_facets(&s, charts);
+		scaling_release(&s);
 	}
 }
 
@@ -249,6 +253,6 @@ void fleet_scaling(const struct fleet_nodes *nodes, const struct result *r, stru
 
 	for (size_t i = 0; i < r->presentation_count; i++)
 		if (presentation_role(&r->presentations[i], ROLE_NODES, NULL))
-			show_suite(&view, nodes, r, &r->presentations[i], charts);
+			scaling_show_suite(&view, nodes, r, &r->presentations[i], charts);
 	tree_flag(page, "has_scaling", charts->count != 0);
 }

@@ -12,42 +12,40 @@
 #include "base/input.h"
 #include "base/memory.h"
 #include "report/chart/chart_files.h"
-#include "report/claims/claims_read.h"
+#include "report/claims/claims.h"
 #include "report/page/settings.h"
+#include "report/page/view_sections.h"
+#include "report/reference/architectures.h"
 #include "report/reference/reference.h"
-#include "report/strategies/strategies_limit.h"
+#include "report/view/memory_limit.h"
 #include "report/template/template.h"
 #include "report/view/view.h"
 
-/* Leaves `reference` empty and `wanted` false where no other GPUs are asked for. */
-static enum status collect_reference(const struct view *view, const struct report_options *options,
-				     struct report_reference *reference, bool *wanted,
-				     struct error *err)
+/* True if all results are of the same model: then they are compared, else put side by side. */
+static bool html_results_share_model(const struct result *results, size_t count)
 {
-	const char *gpus = options->reference ? options->reference
-					      : report_setting(&view->results[0], "reference");
-	const char *baseline = options->baseline ? options->baseline
-						 : report_setting(&view->results[0], "baseline");
-
-	*reference = (struct report_reference){ 0 };
-	*wanted = *gpus || options->baseline;
-	return *wanted ? reference_collect(reference, view, gpus, baseline, err) : STATUS_OK;
+	for (size_t r = 0; r < count; r++)
+		if (!results[r].device_count || !results[0].device_count ||
+		    strcmp(view_string(results[r].devices[0].name),
+			   view_string(results[0].devices[0].name)) != 0)
+			return false;
+	return true;
 }
 
-/* malloc'ed; NULL: the page has that of its results. */
-static char *title_of(const struct view *view, const struct report_options *options,
-		      const struct report_reference *reference)
+/* True if the page is about GPUs side by side. Sets which are asked for, and which is 1x. */
+static bool wants_architectures(const struct result *results, size_t count,
+				const struct report_options *options, const char **gpus,
+				const char **baseline)
 {
-	if (options->title)
-		return xstrdup(options->title);
-	if (view->count > 1 || *report_setting(&view->results[0], "title"))
-		return NULL;
-	return reference_title(reference);
+	*gpus = options->reference ? options->reference : report_setting(&results[0], "reference");
+	*baseline = options->baseline ? options->baseline : report_setting(&results[0], "baseline");
+	return **gpus || options->baseline ||
+	       (count > 1 && !html_results_share_model(results, count));
 }
 
 /* An empty set where no claims are wanted. */
-static enum status load_claims(struct claim_set *set, const struct result *first,
-			       const struct report_options *options, struct error *err)
+static enum status html_load_claims(struct claim_set *set, const struct result *first,
+				    const struct report_options *options, struct error *err)
 {
 	*set = (struct claim_set){ 0 };
 	if (!options->claims && strcmp(report_setting(first, "claims"), "yes") != 0)
@@ -56,7 +54,7 @@ static enum status load_claims(struct claim_set *set, const struct result *first
 }
 
 /* "report-charts" of /some/where/report.html; "" where charts get no files. */
-static char *charts_folder(const struct report_options *options)
+static char *html_charts_folder(const struct report_options *options)
 {
 	const char *slash = strrchr(options->output ? options->output : "", '/');
 	const char *name = slash ? slash + 1 : options->output;
@@ -69,7 +67,7 @@ static char *charts_folder(const struct report_options *options)
 }
 
 /* The source of a chart in a line: version, run, configuration, command. */
-static void add_origin(struct text *out, const struct result *r)
+static void html_add_origin(struct text *out, const struct result *r)
 {
 	char *citation = view_citation(r);
 
@@ -77,16 +75,16 @@ static void add_origin(struct text *out, const struct result *r)
 	free(citation);
 }
 
-static enum status write_charts(const struct tree *page, const struct result *results, size_t count,
-				const struct report_options *options, const char *folder,
-				struct error *err)
+static enum status html_write_charts(const struct tree *page, const struct result *results,
+				     size_t count, const struct report_options *options,
+				     const char *folder, struct error *err)
 {
 	char *copy = xstrdup(options->output), *path = xasprintf("%s/%s", dirname(copy), folder);
 	struct text origin = TEXT_EMPTY;
 	enum status status;
 
 	for (size_t i = 0; i < count; i++)
-		add_origin(&origin, &results[i]);
+		html_add_origin(&origin, &results[i]);
 	status = chart_files_write(page, path, origin.data, options->template_dir, err);
 	text_release(&origin);
 	free(path);
@@ -141,19 +139,81 @@ enum status html_render(const char *name, const struct report_options *options, 
 	return template_render(name, options->template_dir, page, html, err);
 }
 
+/* Titles and members of a page about architectures. */
+static void html_fill_architectures(const struct report_reference *reference,
+				    const struct report_options *options, struct tree *page)
+{
+	struct architectures *a = xmalloc(sizeof(*a));
+	char *title;
+
+	architectures_collect(a, reference);
+	title = architectures_title(a);
+	view_text(page, "title", options->title ? options->title : title);
+	free(title);
+	architectures_page(a, page);
+	view_reference(reference, page);
+	tree_flag(page, "published_there", tree_member(page, "published")->count != 0);
+	tree_text(page, "run_page", options->run_page ? options->run_page : "");
+	free(a);
+}
+
+static enum status html_render_architectures(const struct view *view,
+					     const struct report_options *options, const char *gpus,
+					     const char *baseline, struct text *html,
+					     struct error *err)
+{
+	struct tree *page = tree_new(TREE_MAP);
+	struct report_reference reference;
+	struct view_counts n;
+	enum status status = reference_collect(&reference, view, gpus, baseline, err);
+
+	if (status == STATUS_OK) {
+		view_count(view, &n);
+		html_fill_architectures(&reference, options, page);
+		view_runs(view, page);
+		view_verdict(view, page);
+		view_warnings(view, page);
+		view_launches(view, page);
+		view_environment(view, page);
+		tree_flag(page, "has_bad", n.of[CASE_FAILED] || n.of[CASE_ERROR]);
+		tree_text(page, "acceptance_page", "");
+		status = html_render("architectures", options, page, html, err);
+	}
+	reference_release(&reference);
+	tree_free(page);
+	return status;
+}
+
+static enum status html_render_results(struct view *view, const struct claim_set *claims,
+				       const struct report_options *options, struct text *html,
+				       struct error *err)
+{
+	struct tree *page = view_page(view, options->title);
+	char *folder = html_charts_folder(options);
+	enum status status;
+
+	tree_text(page, "acceptance_page",
+		  options->acceptance_page ? options->acceptance_page : "");
+	tree_text(page, "charts_folder", folder);
+	view_claims(view, claims, page);
+	status = html_render(view->count > 1 ? "compare" : "run", options, page, html, err);
+	if (status == STATUS_OK && *folder)
+		status = html_write_charts(page, view->results, view->count, options, folder, err);
+	free(folder);
+	tree_free(page);
+	return status;
+}
+
 enum status report_render(const struct result *results, size_t count,
 			  const struct report_options *options, struct text *html,
 			  struct error *err)
 {
 	struct memory_limit limits[LIMITS_MOST];
 	struct claim_set claims;
-	struct tree *page;
 	struct view view;
-	struct report_reference reference;
+	const char *gpus, *baseline;
 	enum status status;
-	char *folder, *title;
 	size_t limit_count;
-	bool wanted;
 
 	if (!count)
 		return error_set(err, STATUS_USAGE, "a report needs at least one result");
@@ -162,32 +222,17 @@ enum status report_render(const struct result *results, size_t count,
 					: report_setting(&results[0], "memory_limits"),
 				limits, &limit_count, err) != STATUS_OK)
 		return err->status;
-	if (load_claims(&claims, &results[0], options, err) != STATUS_OK)
+	if (html_load_claims(&claims, &results[0], options, err) != STATUS_OK)
 		return err->status;
 	view_init(&view, results, count);
 	view.names = options->names;
 	view.memory_limits = limits;
 	view.memory_limit_count = limit_count;
-	status = collect_reference(&view, options, &reference, &wanted, err);
-	title = title_of(&view, options, &reference);
-	page = view_page(&view, title);
-	free(title);
-	tree_text(page, "acceptance_page",
-		  options->acceptance_page ? options->acceptance_page : "");
-	folder = charts_folder(options);
-	tree_text(page, "charts_folder", folder);
-	view_claims(&view, &claims, page);
+	if (!claims.count && wants_architectures(results, count, options, &gpus, &baseline))
+		status = html_render_architectures(&view, options, gpus, baseline, html, err);
+	else
+		status = html_render_results(&view, &claims, options, html, err);
 	claims_release(&claims);
-	tree_flag(page, "has_reference", wanted);
-	if (status == STATUS_OK && wanted)
-		view_reference(&reference, page);
-	reference_release(&reference);
-	if (status == STATUS_OK)
-		status = html_render(count > 1 ? "compare" : "run", options, page, html, err);
-	if (status == STATUS_OK && *folder)
-		status = write_charts(page, results, count, options, folder, err);
-	free(folder);
-	tree_free(page);
 	view_release(&view);
 	return status;
 }
@@ -236,8 +281,8 @@ enum status html_publish(const struct report_options *options, const struct text
 	return file_publish(options->output, html->data, html->length, err);
 }
 
-enum status report_write(const struct result *results, size_t count,
-			 const struct report_options *options, struct error *err)
+static enum status html_write_one(const struct result *results, size_t count,
+				  const struct report_options *options, struct error *err)
 {
 	struct text html = TEXT_EMPTY;
 	enum status status = report_render(results, count, options, &html, err);
@@ -246,6 +291,46 @@ enum status report_write(const struct result *results, size_t count,
 		status = html_publish(options, &html, err);
 	text_release(&html);
 	return status;
+}
+
+/* "page-run.html" of "page.html". malloc'ed. */
+static char *run_page_of(const char *output)
+{
+	const char *slash = strrchr(output, '/'), *dot = strrchr(output, '.');
+	size_t stem = dot && (!slash || dot > slash + 1) ? (size_t)(dot - output) : strlen(output);
+
+	return xasprintf("%.*s-run%s", (int)stem, output, output + stem);
+}
+
+/* A page about architectures, and the page of the run that it is made of next to it. */
+static enum status html_write_with_run(const struct result *result,
+				       const struct report_options *options, struct error *err)
+{
+	char *path = run_page_of(options->output);
+	const char *slash = strrchr(path, '/');
+	struct report_options run = *options, page = *options;
+
+	run.output = path;
+	run.reference = "";
+	run.baseline = NULL;
+	run.title = NULL;
+	page.run_page = slash ? slash + 1 : path;
+	if (html_write_one(result, 1, &run, err) == STATUS_OK)
+		html_write_one(result, 1, &page, err);
+	free(path);
+	return err->status;
+}
+
+enum status report_write(const struct result *results, size_t count,
+			 const struct report_options *options, struct error *err)
+{
+	const char *gpus, *baseline;
+
+	if (count == 1 && !report_on_stdout(options) && !options->claims &&
+	    strcmp(report_setting(results, "claims"), "yes") != 0 &&
+	    wants_architectures(results, count, options, &gpus, &baseline))
+		return html_write_with_run(results, options, err);
+	return html_write_one(results, count, options, err);
 }
 
 /* True if `path` exists and differs from `file`. */

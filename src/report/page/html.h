@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_REPORT_PAGE_HTML_H
 #define GPUPROOF_REPORT_PAGE_HTML_H
 
-#include "report/report.h"
+#include "report/page/report.h"
 #include "report/template/tree.h"
 
 /* Writes the page to options->output and, for separate_css, first report.css in the same folder. */

@@ -4,7 +4,7 @@
 
 #include "plan/schema.h"
 #include "report/reference/reference.h"
-#include "report/strategies/strategies_limit.h"
+#include "report/view/memory_limit.h"
 #include "report/view/view.h"
 
 const char *report_setting(const struct result *result, const char *key)
@@ -24,12 +24,12 @@ static enum status check_memory_limits(const char *text, struct error *err)
 	return memory_limits_parse(text, limits, &count, err);
 }
 
-static enum status check_baseline(const char *text, struct error *err)
+static enum status report_settings_check_baseline(const char *text, struct error *err)
 {
 	return reference_check("", text, err);
 }
 
-static enum status check_reference(const char *text, struct error *err)
+static enum status report_settings_check_reference(const char *text, struct error *err)
 {
 	return reference_check(text, "", err);
 }
@@ -44,7 +44,7 @@ const struct key report_keys[] = {
 	  .fallback = "",
 	  .help = "GPUs whose published figures and data sheets are shown with the measured ones: "
 		  "all, or ids and architectures of `gpuproof list gpus`",
-	  .check = check_reference },
+	  .check = report_settings_check_reference },
 	{ .name = "claims",
 	  .type = KEY_BOOL,
 	  .fallback = "no",
@@ -59,6 +59,6 @@ const struct key report_keys[] = {
 	  .type = KEY_TEXT,
 	  .fallback = "",
 	  .help = "reference: the GPU that ratios are to; empty: the oldest",
-	  .check = check_baseline },
+	  .check = report_settings_check_baseline },
 	{ 0 },
 };

@@ -6,13 +6,14 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "report/page/view_sections.h"
 #include "report/view/format.h"
 #include "report/view/presented.h"
 #include "report/view/view.h"
 
 #define MOST_ON_PAPER 200 /* cases of a suite */
 
-static void set_value(const struct view *view, struct tree *row, const struct metric_value *m)
+static void cases_set_value(const struct view *view, struct tree *row, const struct metric_value *m)
 {
 	char text[FORMAT_SIZE];
 
@@ -25,8 +26,8 @@ static void set_value(const struct view *view, struct tree *row, const struct me
 }
 
 /* "time 9.68 µs, memory 402.7 MB": every metric but the one shown. */
-static void set_others(const struct view *view, struct tree *row, const struct case_result *c,
-		       const struct metric_value *shown)
+static void cases_set_others(const struct view *view, struct tree *row, const struct case_result *c,
+			     const struct metric_value *shown)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -69,7 +70,7 @@ static void set_verification(struct tree *row, const struct case_result *c)
 }
 
 /* Time by phase; negligible phases are left out. */
-static void add_phases(const struct case_result *c, struct text *remark)
+static void cases_add_phases(const struct case_result *c, struct text *remark)
 {
 	const char *before = remark->length ? " Time: " : "Time: ";
 	char shown[FORMAT_SIZE];
@@ -94,7 +95,7 @@ static void add_warmup(const struct case_result *c, struct text *remark)
 }
 
 /* "02:57:58.123" */
-static void add_clock(double seconds, struct text *out)
+static void cases_add_clock(double seconds, struct text *out)
 {
 	double milliseconds = fmod(floor(1e3 * seconds), 86400e3);
 	unsigned ms = milliseconds >= 0 ? (unsigned)milliseconds : 0;
@@ -104,16 +105,16 @@ static void add_clock(double seconds, struct text *out)
 }
 
 /* Between which times the joules were counted: a power log can be held against them. */
-static void add_energy(const struct case_result *c, struct text *remark)
+static void cases_add_energy(const struct case_result *c, struct text *remark)
 {
 	for (size_t i = 0; i < c->energy_count; i++) {
 		char joules[FORMAT_SIZE];
 
 		text_addf(remark, " Energy of %s: %s from ", view_string(c->energy[i].name),
 			  format_quantity(c->energy[i].joules, "J", joules, sizeof(joules)));
-		add_clock(c->energy[i].began, remark);
+		cases_add_clock(c->energy[i].began, remark);
 		text_add(remark, " to ");
-		add_clock(c->energy[i].ended, remark);
+		cases_add_clock(c->energy[i].ended, remark);
 		text_add(remark, " UTC.");
 	}
 }
@@ -138,14 +139,14 @@ static void set_remark(struct tree *row, const struct case_result *c)
 					  : "Code: ",
 			  c->paths[i]);
 	add_warmup(c, &remark);
-	add_phases(c, &remark);
-	add_energy(c, &remark);
+	cases_add_phases(c, &remark);
+	cases_add_energy(c, &remark);
 	view_text(row, "remark", remark.length ? remark.data : "");
 	text_release(&remark);
 }
 
 /* "noisy", "failed", ..: what filters of the table look for; "": OK. */
-static const char *row_kind(const struct case_result *c)
+static const char *case_row_kind(const struct case_result *c)
 {
 	static const char *const kinds[] = { [CASE_OK] = "",
 					     [CASE_SKIPPED] = "skipped",
@@ -156,7 +157,7 @@ static const char *row_kind(const struct case_result *c)
 }
 
 /* The case's id as the row's: it stays from run to run. "": a text that no address can hold. */
-static const char *row_link(const struct case_result *c)
+static const char *cases_row_link(const struct case_result *c)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789-._~!$()*+,;=:@/";
@@ -173,22 +174,22 @@ static void add_filters(struct tree *map, size_t noisy, size_t bad)
 	tree_textf(map, "bad_count", bad ? "%zu" : "", bad);
 }
 
-static void add_row(const struct view *view, size_t run, const struct case_result *c,
-		    struct tree *rows)
+static void cases_add_row(const struct view *view, size_t run, const struct case_result *c,
+			  struct tree *rows)
 {
 	const struct metric_value *m = view_headline(c);
 	struct tree *row = tree_item(rows);
 	char *devices = view_devices(view, c);
 
 	view_text(row, "id", c->id);
-	tree_text(row, "link", row_link(c));
-	tree_text(row, "kind", row_kind(c));
+	tree_text(row, "link", cases_row_link(c));
+	tree_text(row, "kind", case_row_kind(c));
 	tree_text(row, "where",
 		  view->count > 1 ? view->sources[view_source_of(view, run, c)].label : devices);
 	tree_text(row, "symbol", format_status_symbol(c->status));
 	tree_text(row, "word", format_status_word(c->status));
-	set_value(view, row, m);
-	set_others(view, row, c, m);
+	cases_set_value(view, row, m);
+	cases_set_others(view, row, c, m);
 	set_noise(row, c);
 	set_verification(row, c);
 	set_remark(row, c);
@@ -230,30 +231,83 @@ void view_case_count(struct tree *map, size_t count)
 		tree_textf(map, "case_words", "All %zu cases", count);
 }
 
-void view_cases(const struct view *view, const char *suite, struct tree *map)
+/* 0: no figure; 1: a noisy one; 2: a figure. */
+static int cases_rank_of_row(const struct case_result *c)
 {
-	const struct metric_value *m = NULL;
-	struct tree *rows = tree_list(map, "cases");
-	char name[FORMAT_SIZE];
-	size_t noisy = 0, bad = 0;
+	if (c->status != CASE_OK)
+		return 0;
+	return view_noisy(c) ? 1 : 2;
+}
 
-	for (size_t r = 0; r < view->count; r++) {
+/* Adds rows of this rank (-1: of any) as long as there are fewer than `most`. */
+static void cases_add_rows(const struct view *view, const char *suite, int rank, size_t most,
+			   struct tree *rows)
+{
+	for (size_t r = 0; r < view->count; r++)
+		for (size_t i = 0; i < view->results[r].case_count && rows->count < most; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+
+			if (strcmp(view_string(c->suite), suite) == 0 &&
+			    (rank < 0 || cases_rank_of_row(c) == rank))
+				cases_add_row(view, r, c, rows);
+		}
+}
+
+struct case_counts {
+	size_t all, by_rank[3];
+	const struct metric_value *shown; /* NULL: no case has a figure */
+};
+
+static struct case_counts cases_count(const struct view *view, const char *suite)
+{
+	struct case_counts counts = { 0 };
+
+	for (size_t r = 0; r < view->count; r++)
 		for (size_t i = 0; i < view->results[r].case_count; i++) {
 			const struct case_result *c = &view->results[r].cases[i];
 
 			if (strcmp(view_string(c->suite), suite) != 0)
 				continue;
-			m = m ? m : view_headline(c);
-			noisy += c->status == CASE_OK && view_noisy(c);
-			bad += c->status != CASE_OK;
-			add_row(view, r, c, rows);
+			counts.shown = counts.shown ? counts.shown : view_headline(c);
+			counts.by_rank[cases_rank_of_row(c)]++;
+			counts.all++;
 		}
-	}
-	view_case_count(map, rows->count);
-	tree_flag(map, "not_on_paper", rows->count > MOST_ON_PAPER);
+	return counts;
+}
+
+/* A page of more cases than this lists the worst of them. */
+#define MOST_LISTED 65536
+#define WORST_LISTED 2000
+
+static void cases_count_listed(struct tree *map, size_t listed, size_t all)
+{
+	tree_textf(map, "case_count", "%zu", all);
+	tree_textf(map, "case_words",
+		   "%zu of %zu cases, first those without a figure, then noisy ones "
+		   "(gpuproof export csv has all)",
+		   listed, all);
+}
+
+void view_cases(const struct view *view, const char *suite, struct tree *map)
+{
+	struct case_counts counts = cases_count(view, suite);
+	struct tree *rows = tree_list(map, "cases");
+	char name[FORMAT_SIZE];
+
+	if (counts.all <= MOST_LISTED)
+		cases_add_rows(view, suite, -1, counts.all, rows);
+	for (int rank = 0; rank < 3 && counts.all > MOST_LISTED; rank++)
+		cases_add_rows(view, suite, rank, WORST_LISTED, rows);
+	if (counts.all == rows->count)
+		view_case_count(map, counts.all);
+	else
+		cases_count_listed(map, rows->count, counts.all);
+	tree_flag(map, "not_on_paper", counts.all > MOST_ON_PAPER);
 	tree_text(map, "metric",
-		  m ? view_metric_title(view, view_string(m->name), name, sizeof(name)) : "value");
-	tree_text(map, "better", m ? format_better(m->better) : "");
+		  counts.shown ? view_metric_title(view, view_string(counts.shown->name), name,
+						   sizeof(name))
+			       : "value");
+	tree_text(map, "better", counts.shown ? format_better(counts.shown->better) : "");
 	add_methods(view, suite, map);
-	add_filters(map, noisy, bad);
+	add_filters(map, counts.by_rank[1], counts.by_rank[0]);
 }

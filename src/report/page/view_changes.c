@@ -1,7 +1,7 @@
 /*
  * Several results: what `compare` says of each against the first. A row per case and figure, the
  * worst first, with its devices inside; verdicts, ratios and their order are those of
- * judge/compare/, computed once.
+ * compare/, computed once.
  */
 #include <ctype.h>
 #include <math.h>
@@ -10,10 +10,10 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "judge/compare/compare.h"
-#include "judge/estimate/launch_spread.h"
+#include "compare/compare.h"
 #include "report/chart/chart.h"
 #include "report/chart/scale.h"
+#include "report/page/view_sections.h"
 #include "report/view/format.h"
 #include "report/view/presented.h"
 #include "report/view/view.h"
@@ -21,10 +21,12 @@
 #define SHOWN 30            /* rows; the rest is folded */
 #define SHOWN_FEW 10        /* of each of several comparisons; */
 #define SHOWN_LEAST 3       /* of each of more than this many, the rest is left out */
+#define LONGEST_NAME 24     /* of a run */
 #define NAMED_DIFFERENCES 3 /* differences named with the verdict */
 
 /* The strip of a row: its ratio on an axis that all rows share, in px. */
-#define STRIP_WIDTH 180.0
+#define FOLDS_MOST 24
+#define STRIP_WIDTH 240.0
 #define STRIP_MIDDLE 9.0
 #define STRIP_LEAST 0.05 /* the axis spans at least 1.05 times either way */
 #define STRIP_MOST 4.0   /* and at most 4 times */
@@ -32,24 +34,18 @@
 struct changes {
 	const struct view *view;
 	const struct comparison *c;
-	const char *letter; /* of the run against A */
 	struct scale scale;
-	struct by_id *cases;
+	struct change_by_id *cases;
 	size_t case_count;
 };
 
-static size_t outcome_of(const struct comparison *c)
+static size_t changes_outcome_of(const struct comparison *c)
 {
 	int gate = comparison_gate(c);
 
 	if (gate == 4)
 		return comparison_gate_certain(c) == 4 ? 3 : 2;
 	return gate == 5 ? 4 : gate == 1 ? 1 : 0;
-}
-
-static bool none_compared(const struct comparison *c)
-{
-	return c->counts[CHANGE_NONE] == c->count;
 }
 
 static size_t certain_regressions(const struct comparison *c)
@@ -61,7 +57,7 @@ static size_t certain_regressions(const struct comparison *c)
 	return n;
 }
 
-static void show_outcome(const struct comparison *c, struct tree *map)
+static void changes_show_outcome(const struct comparison *c, struct tree *map)
 {
 	static const struct {
 		const char *kind, *symbol, *word; /* class of report.css */
@@ -72,8 +68,12 @@ static void show_outcome(const struct comparison *c, struct tree *map)
 		{ "skipped", "○", "Not all was compared" },
 		{ "failed", "✗", "Wrong results" },
 		{ "skipped", "○", "Nothing could be compared" },
+		{ "skipped", "○", "The same run twice" },
 	};
-	size_t outcome = outcome_of(c) == 3 && none_compared(c) ? 5 : outcome_of(c);
+	size_t outcome = c->same_run ? 6
+			 : changes_outcome_of(c) == 3 && comparison_is_empty(c)
+				 ? 5
+				 : changes_outcome_of(c);
 
 	tree_text(map, "outcome_kind", outcomes[outcome].kind);
 	tree_text(map, "outcome_symbol", outcomes[outcome].symbol);
@@ -89,14 +89,14 @@ static bool is_change(const struct comparison_row *row)
 	return row->change == CHANGE_REGRESSED || row->change == CHANGE_IMPROVED;
 }
 
-static const char *row_kind(const struct comparison_row *row)
+static const char *change_row_kind(const struct comparison_row *row)
 {
 	if (row->wrong || (row->change == CHANGE_REGRESSED && !row->possible))
 		return "failed";
-	return row->change == CHANGE_SAME || row->change == CHANGE_IMPROVED ? "ok" : "skipped";
+	return row->change == CHANGE_UNCHANGED || row->change == CHANGE_IMPROVED ? "ok" : "skipped";
 }
 
-static void show_ratio(struct tree *map, const struct comparison_row *row)
+static void changes_show_ratio(struct tree *map, const struct comparison_row *row)
 {
 	double half = (row->high - row->low) / 2 / row->ratio;
 	int digits = half > 0.1 ? 2 : half > 0.01 ? 3 : 4;
@@ -107,27 +107,26 @@ static void show_ratio(struct tree *map, const struct comparison_row *row)
 		   row->low, digits, row->high);
 }
 
-static const char *value_of(double value, const char *unit, bool percent, char *out, size_t size)
+static const char *changes_value_of(double value, const char *unit, bool percent, char *out,
+				    size_t size)
 {
 	if (!isfinite(value))
 		return "";
 	return percent ? format_percent(value, out, size) : format_quantity(value, unit, out, size);
 }
 
-/* A reason names the sides A and B; B is the page's run `letter`. */
-static void show_reason(struct tree *map, const struct comparison_row *row, const char *letter)
+static void change_show_reason(struct tree *map, const struct comparison *c,
+			       const struct comparison_row *row)
 {
 	if (row->only_in)
-		tree_textf(map, "note", "only in %s", row->only_in == 'A' ? "A" : letter);
-	else if (text_starts_with(row->reason, "B: "))
-		tree_textf(map, "note", "%s%s", letter, row->reason + 1);
+		tree_textf(map, "note", "only in %s", row->only_in == 'A' ? c->name_a : c->name_b);
 	else
 		view_text(map, "note", row->reason);
 }
 
 /* Word, values, ratio and reason of one device's row. */
-static void show_figures(const struct changes *k, struct tree *map,
-			 const struct comparison_row *row)
+static void changes_show_figures(const struct changes *k, struct tree *map,
+				 const struct comparison_row *row)
 {
 	const struct view *view = k->view;
 	const char *unit = view_unit(view, row->metric, row->unit);
@@ -135,35 +134,36 @@ static void show_figures(const struct changes *k, struct tree *map,
 	bool percent = metric && metric->percent;
 	char a[FORMAT_SIZE], b[FORMAT_SIZE];
 
-	tree_text(map, "kind", row_kind(row));
+	tree_text(map, "kind", change_row_kind(row));
 	tree_textf(map, "word", "%s%s", row->possible && is_change(row) ? "possibly " : "",
 		   change_name(row->change));
-	tree_text(map, "a", value_of(row->a, unit, percent, a, sizeof(a)));
-	tree_text(map, "b", value_of(row->b, unit, percent, b, sizeof(b)));
-	show_ratio(map, row);
+	tree_text(map, "a", changes_value_of(row->a, unit, percent, a, sizeof(a)));
+	tree_text(map, "b", changes_value_of(row->b, unit, percent, b, sizeof(b)));
+	changes_show_ratio(map, row);
 	view_text(map, "devices", row->devices);
 	view_text(map, "devices_b",
 		  strcmp(row->devices, row->devices_b) == 0 ? "" : row->devices_b);
-	if (*row->reason && row->change != CHANGE_SAME)
-		show_reason(map, row, k->letter);
+	if (*row->reason && row->change != CHANGE_UNCHANGED)
+		change_show_reason(map, k->c, row);
 	else if (row->launches_needed)
-		tree_textf(map, "note", "%zu launches of each would tell", row->launches_needed);
+		tree_textf(map, "note", "%zu launches of each would decide", row->launches_needed);
 	else
 		tree_text(map, "note", "");
 }
 
-/* Half width of the axis, as a logarithm: all ratios, and the intervals of what was decided. */
-static double half_axis(const struct comparison *c)
+/* Half width of the axis, as a logarithm: the ratios and intervals of what was decided. */
+static double changes_half_axis(const struct comparison *c)
 {
 	double half = log1p(STRIP_LEAST);
 
 	for (size_t i = 0; i < c->count; i++) {
 		const struct comparison_row *row = &c->rows[i];
-		bool decided = row->change == CHANGE_SAME || is_change(row);
 
+		if (row->change != CHANGE_UNCHANGED && !is_change(row))
+			continue;
 		if (row->ratio > 0 && isfinite(row->ratio))
 			half = fmax(half, fabs(log(row->ratio)));
-		if (decided && row->low > 0 && isfinite(row->high))
+		if (row->low > 0 && isfinite(row->high))
 			half = fmax(half, fmax(fabs(log(row->low)), fabs(log(row->high))));
 	}
 	return fmin(1.05 * half, log(STRIP_MOST));
@@ -185,11 +185,12 @@ static void draw_whisker(const struct scale *scale, double low, double high, str
 	chart_number(path, high > scale->high ? to + 4 : to);
 }
 
-static void draw_strip(const struct changes *k, const struct comparison_row *row, struct tree *map)
+static void changes_draw_strip(const struct changes *k, const struct comparison_row *row,
+			       struct tree *map)
 {
 	static const char *const colours[CHANGE_COUNT] = {
 		[CHANGE_REGRESSED] = "#b3261e", [CHANGE_INCONCLUSIVE] = "#767676",
-		[CHANGE_IMPROVED] = "#009e73",  [CHANGE_SAME] = "#0072b2",
+		[CHANGE_IMPROVED] = "#009e73",  [CHANGE_UNCHANGED] = "#0b5cad",
 		[CHANGE_NONE] = "#767676",
 	};
 	/* Shapes as well, for those who do not tell the colours apart. */
@@ -211,10 +212,10 @@ static void draw_strip(const struct changes *k, const struct comparison_row *row
 }
 
 /* The axis in the head of the column, and the band within which nothing changed. */
-static void draw_axis(struct changes *k, struct tree *map)
+static void changes_draw_axis(struct changes *k, struct tree *map)
 {
 	static const double steps[] = { 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2 };
-	double half = half_axis(k->c), step = 0.01;
+	double half = changes_half_axis(k->c), step = 0.01;
 	struct tree *ticks;
 
 	k->scale = (struct scale){
@@ -238,17 +239,17 @@ static void draw_axis(struct changes *k, struct tree *map)
 }
 
 /* Cases of the two runs by id: rows have that of the first, or of the other where that lacks it. */
-struct by_id {
+struct change_by_id {
 	const char *id;
 	const struct case_result *c;
 };
 
-static int compare_ids(const void *a, const void *b)
+static int changes_compare_ids(const void *a, const void *b)
 {
-	return strcmp(((const struct by_id *)a)->id, ((const struct by_id *)b)->id);
+	return strcmp(((const struct change_by_id *)a)->id, ((const struct change_by_id *)b)->id);
 }
 
-static void index_cases(struct changes *k, size_t run)
+static void changes_index_cases(struct changes *k, size_t run)
 {
 	const struct result *const both[] = { &k->view->results[run], &k->view->results[0] };
 
@@ -256,24 +257,25 @@ static void index_cases(struct changes *k, size_t run)
 	for (size_t r = 0; r < 2; r++)
 		for (size_t i = 0; i < both[r]->case_count; i++)
 			k->cases[k->case_count++] =
-				(struct by_id){ view_string(both[r]->cases[i].id),
-						&both[r]->cases[i] };
-	qsort(k->cases, k->case_count, sizeof(*k->cases), compare_ids);
+				(struct change_by_id){ view_string(both[r]->cases[i].id),
+						       &both[r]->cases[i] };
+	qsort(k->cases, k->case_count, sizeof(*k->cases), changes_compare_ids);
 }
 
-static const struct case_result *case_of(const struct changes *k, const char *id)
+static const struct case_result *changes_case_of(const struct changes *k, const char *id)
 {
-	const struct by_id wanted = { id, NULL };
-	const struct by_id *found =
-		bsearch(&wanted, k->cases, k->case_count, sizeof(wanted), compare_ids);
+	const struct change_by_id wanted = { id, NULL };
+	const struct change_by_id *found =
+		bsearch(&wanted, k->cases, k->case_count, sizeof(wanted), changes_compare_ids);
 
 	return found ? found->c : NULL;
 }
 
 /* "transfer: host to device, pinned, 64 MiB" */
-static void show_case(const struct changes *k, const struct comparison_row *row, struct tree *map)
+static void changes_show_case(const struct changes *k, const struct comparison_row *row,
+			      struct tree *map)
 {
-	const struct case_result *c = case_of(k, row->case_id);
+	const struct case_result *c = changes_case_of(k, row->case_id);
 	char *parameters = c ? view_parameters(k->view, c, NULL) : NULL;
 	const char *section = c ? view_section(c) : "";
 	struct text out = TEXT_EMPTY;
@@ -294,27 +296,28 @@ static void show_case(const struct changes *k, const struct comparison_row *row,
 	text_release(&out);
 }
 
-static bool one_case(const struct comparison_row *a, const struct comparison_row *b)
+static bool changes_one_case(const struct comparison_row *a, const struct comparison_row *b)
 {
 	return strcmp(a->point, b->point) == 0 && strcmp(a->metric, b->metric) == 0;
 }
 
 /* Other devices of the case at `first`: a line each, and a count by word. */
-static void show_inside(const struct changes *k, size_t first, const bool *done, struct tree *map)
+static void changes_show_inside(const struct changes *k, size_t first, const bool *done,
+				struct tree *map)
 {
 	struct tree *inside = tree_list(map, "inside");
 	size_t counts[CHANGE_COUNT] = { 0 }, count = 0;
 	struct text words = TEXT_EMPTY;
 
 	for (size_t i = first; i < k->c->count; i++) {
-		if (done[i] || !one_case(&k->c->rows[first], &k->c->rows[i]))
+		if (done[i] || !changes_one_case(&k->c->rows[first], &k->c->rows[i]))
 			continue;
 		counts[k->c->rows[i].change]++;
 		count++;
 	}
 	for (size_t i = first; count > 1 && i < k->c->count; i++)
-		if (!done[i] && one_case(&k->c->rows[first], &k->c->rows[i]))
-			show_figures(k, tree_item(inside), &k->c->rows[i]);
+		if (!done[i] && changes_one_case(&k->c->rows[first], &k->c->rows[i]))
+			changes_show_figures(k, tree_item(inside), &k->c->rows[i]);
 	for (int i = 0; i < CHANGE_COUNT; i++)
 		if (counts[i])
 			text_addf(&words, "%s%zu %s", words.length ? ", " : "", counts[i],
@@ -324,15 +327,71 @@ static void show_inside(const struct changes *k, size_t first, const bool *done,
 	tree_text_owned(map, "device_words", text_detach(&words));
 }
 
-static size_t shown_of(const struct view *view)
+static size_t changes_shown_of(const struct view *view)
 {
 	return view->count == 2 ? SHOWN : view->count - 1 <= SHOWN_LEAST ? SHOWN_FEW : SHOWN_LEAST;
 }
 
-static void show_rows(const struct changes *k, struct tree *map)
+/* The tables that are closed at first: one for the undecided rows of each suite. */
+struct folds {
+	struct tree *list;
+	const char *names[FOLDS_MOST]; /* borrowed */
+	struct tree *rows[FOLDS_MOST];
+	size_t count;
+};
+
+static struct tree *changes_fold_of(struct folds *folds, const char *name)
 {
-	size_t most = shown_of(k->view), left_out = 0;
-	struct tree *shown = tree_list(map, "changed"), *rest = tree_list(map, "unchanged");
+	for (size_t i = 0; i < folds->count; i++)
+		if (strcmp(folds->names[i], name) == 0)
+			return folds->rows[i];
+	if (folds->count == FOLDS_MOST)
+		return folds->rows[FOLDS_MOST - 1];
+	folds->names[folds->count] = name;
+	folds->rows[folds->count] = tree_list(tree_item(folds->list), "rows");
+	return folds->rows[folds->count++];
+}
+
+#define GROUPED "grouped" /* the fold of figures that sessions do not compare */
+
+/* "alloc: 21 INCONCLUSIVE"; "11 more that were decided" */
+static void changes_name_folds(const struct folds *folds)
+{
+	for (size_t i = 0; i < folds->count; i++) {
+		struct tree *fold = folds->list->children[i];
+		char *words =
+			strcmp(folds->names[i], GROUPED) == 0
+				? xasprintf("%zu not comparable between sessions: gpuproof run "
+					    "--against measures both in one",
+					    folds->rows[i]->count)
+			: *folds->names[i]
+				? xasprintf("%s: %zu %s", folds->names[i], folds->rows[i]->count,
+					    change_name(CHANGE_INCONCLUSIVE))
+				: xasprintf("%zu more that were decided", folds->rows[i]->count);
+
+		view_text(fold, "fold_words", words);
+		free(words);
+	}
+}
+
+/* The list that a row is in: what was decided is open, as far as there is room. */
+static struct tree *changes_list_of(const struct changes *k, const struct comparison_row *row,
+				    size_t most, struct tree *shown, struct folds *folds)
+{
+	const struct case_result *c = changes_case_of(k, row->case_id);
+
+	if (row->grouped)
+		return changes_fold_of(folds, GROUPED);
+	if (row->change == CHANGE_INCONCLUSIVE)
+		return changes_fold_of(folds, c ? view_string(c->suite) : "?");
+	return shown->count < most ? shown : changes_fold_of(folds, "");
+}
+
+static void changes_show_rows(const struct changes *k, struct tree *map)
+{
+	size_t most = changes_shown_of(k->view), left_out = 0, count = 0;
+	struct tree *shown = tree_list(map, "changed");
+	struct folds folds = { .list = tree_list(map, "folds") };
 	bool *done = xcalloc(k->c->count + 1, sizeof(*done));
 
 	for (size_t i = 0; i < k->c->count; i++) {
@@ -341,26 +400,26 @@ static void show_rows(const struct changes *k, struct tree *map)
 
 		if (done[i])
 			continue;
-		if (shown->count < most || most > SHOWN_LEAST) {
-			item = tree_item(shown->count < most ? shown : rest);
-			show_case(k, row, item);
-			show_figures(k, item, row);
-			draw_strip(k, row, item);
-			show_inside(k, i, done, item);
+		if (count++ < most || most > SHOWN_LEAST) {
+			item = tree_item(changes_list_of(k, row, most, shown, &folds));
+			changes_show_case(k, row, item);
+			changes_show_figures(k, item, row);
+			changes_draw_strip(k, row, item);
+			changes_show_inside(k, i, done, item);
 		} else {
 			left_out++;
 		}
 		for (size_t j = i; j < k->c->count; j++)
-			done[j] = done[j] || one_case(row, &k->c->rows[j]);
+			done[j] = done[j] || changes_one_case(row, &k->c->rows[j]);
 	}
 	free(done);
-	tree_flag(map, "has_changed", shown->count != 0 && !none_compared(k->c));
-	tree_flag(map, "has_unchanged", rest->count != 0);
-	tree_textf(map, "unchanged_count", "%zu", rest->count);
+	changes_name_folds(&folds);
+	tree_flag(map, "has_changed", count != 0 && !comparison_is_empty(k->c));
+	tree_flag(map, "has_decided", shown->count != 0);
 	tree_textf(map, "left_out", left_out ? "%zu" : "", left_out);
 }
 
-static bool devices_differ(const struct comparison *c)
+static bool changes_devices_differ(const struct comparison *c)
 {
 	for (size_t i = 1; i < c->count; i++)
 		if (strcmp(c->rows[i].devices, c->rows[0].devices) != 0)
@@ -369,7 +428,7 @@ static bool devices_differ(const struct comparison *c)
 }
 
 /* "Differs: driver 580.65 → 580.95; cuda:2 only in B: NVIDIA H200; and 3 more" */
-static void show_differences(const struct comparison *c, const char *letter, struct tree *map)
+static void changes_show_differences(const struct comparison *c, struct tree *map)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -379,9 +438,9 @@ static void show_differences(const struct comparison *c, const char *letter, str
 
 		text_add(&out, i ? "; " : "");
 		if (strcmp(a, COMPARE_MISSING) == 0)
-			text_addf(&out, "%s only in %s: %s", c->differences[i].name, letter, b);
+			text_addf(&out, "%s only in %s: %s", c->differences[i].name, c->name_b, b);
 		else if (strcmp(b, COMPARE_MISSING) == 0)
-			text_addf(&out, "%s only in A: %s", c->differences[i].name, a);
+			text_addf(&out, "%s only in %s: %s", c->differences[i].name, c->name_a, a);
 		else
 			text_addf(&out, "%s %s → %s", c->differences[i].name, a, b);
 		free(a);
@@ -392,7 +451,7 @@ static void show_differences(const struct comparison *c, const char *letter, str
 	tree_text_owned(map, "differs", text_detach(&out));
 }
 
-static size_t most_launches(const struct comparison *c, bool b)
+static size_t changes_most_launches(const struct comparison *c, bool b)
 {
 	size_t most = 0;
 
@@ -405,17 +464,18 @@ static size_t most_launches(const struct comparison *c, bool b)
 }
 
 /* "5 launches of each"; "5 launches of B, 1 of A" */
-static void show_launches(size_t a, size_t b, const char *letter, struct tree *map)
+static void changes_show_launches(const struct comparison *c, struct tree *map)
 {
+	size_t a = changes_most_launches(c, false), b = changes_most_launches(c, true);
 	const char *plural = b == 1 ? "" : "es";
 
-	tree_flag(map, "many_launches", a > 1 || b > 1);
 	if (!a && !b)
 		tree_text(map, "launches", "");
 	else if (a == b)
 		tree_textf(map, "launches", "%zu launch%s of each", b, plural);
 	else
-		tree_textf(map, "launches", "%zu launch%s of %s, %zu of A", b, plural, letter, a);
+		tree_textf(map, "launches", "%zu launch%s of %s, %zu of %s", b, plural, c->name_b,
+			   a, c->name_a);
 }
 
 /* "... both with", "--launches 5", ": fewer ...": lines break at the hyphens of an option. */
@@ -434,32 +494,44 @@ static void show_advice(const char *advice, struct tree *map)
 	tree_text(map, "advice_end", advice + end);
 }
 
-static void show_comparison(const struct view *view, size_t run, const struct comparison *c,
-			    struct tree *map)
+static void changes_show_comparison(const struct view *view, size_t run, const struct comparison *c,
+				    struct tree *map)
 {
 	char letter[4];
-	struct changes k = { .view = view, .c = c, .letter = view_letter(run, letter) };
+	struct changes k = { .view = view, .c = c };
 	struct tree *notes = tree_list(map, "notes");
 
-	tree_text(map, "letter", letter);
-	view_text(map, "name_a", view_run_name(view, 0));
-	view_text(map, "name_b", view_run_name(view, run));
+	tree_text(map, "letter", view_letter(run, letter));
+	view_text(map, "side_a", c->name_a);
+	view_text(map, "side_b", c->name_b);
 	tree_textf(map, "changes_id", run > 1 ? "changes-%zu" : "changes", run);
-	show_outcome(c, map);
+	changes_show_outcome(c, map);
 	view_text(map, "sentence", c->sentence);
 	show_advice(c->advice, map);
 	tree_textf(map, "margin", "%.3g %%", 100 * c->margin);
-	show_launches(most_launches(c, false), most_launches(c, true), letter, map);
+	tree_flag(map, "automatic", c->automatic);
+	changes_show_launches(c, map);
 	for (size_t i = 0; i < c->fault_count; i++)
 		tree_item_text(notes, c->faults[i]);
 	if (*c->host_finding)
 		tree_item_text(notes, c->host_finding);
-	show_differences(c, letter, map);
-	tree_flag(map, "many_devices", devices_differ(c));
-	draw_axis(&k, map);
-	index_cases(&k, run);
-	show_rows(&k, map);
+	changes_show_differences(c, map);
+	tree_flag(map, "many_devices", changes_devices_differ(c));
+	changes_draw_axis(&k, map);
+	changes_index_cases(&k, run);
+	changes_show_rows(&k, map);
 	free(k.cases);
+}
+
+/* Its name, where all runs have one, else its letter. malloc'ed. */
+static char *changes_side_name(const struct view *view, size_t run)
+{
+	char letter[4];
+
+	for (size_t r = 0; r < view->count; r++)
+		if (!*view_run_name(view, r))
+			return xstrdup(view_letter(run, letter));
+	return format_label(view_run_name(view, run), LONGEST_NAME);
 }
 
 void view_changes(const struct view *view, struct tree *page)
@@ -467,22 +539,26 @@ void view_changes(const struct view *view, struct tree *page)
 	struct tree *list = tree_list(page, "changes");
 
 	for (size_t r = 1; r < view->count; r++) {
+		char *name_a = changes_side_name(view, 0), *name_b = changes_side_name(view, r);
 		const struct comparison_input input = {
+			.name_a = name_a,
+			.name_b = name_b,
 			.a = &view->results[0],
 			.b = &view->results[r],
 			.a_count = 1,
 			.b_count = 1,
-			.margin = COMPARE_MARGIN,
-			.launch_spread = LAUNCH_SPREAD,
 			.turns = compare_taken_in_turns(&view->results[0], &view->results[r]),
 		};
 		struct error err = ERROR_NONE;
 		struct comparison comparison;
 
+		compare_results(&input, &comparison, &err);
+		free(name_a);
+		free(name_b);
 		/* Without a history nothing can fail. */
-		if (compare_results(&input, &comparison, &err) != STATUS_OK)
+		if (err.status != STATUS_OK)
 			return;
-		show_comparison(view, r, &comparison, tree_item(list));
+		changes_show_comparison(view, r, &comparison, tree_item(list));
 		comparison_release(&comparison);
 	}
 	tree_flag(page, "has_changes", list->count != 0);

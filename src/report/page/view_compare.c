@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "report/page/view_sections.h"
 #include "report/view/format.h"
 #include "report/view/presented.h"
 #include "report/view/view.h"
@@ -28,7 +29,7 @@ static void add_partners(struct text *out, const struct case_result *c)
 			  view_string(c->devices[i]));
 }
 
-static char *match_label(const struct view *view, const struct case_result *c)
+static char *compare_page_match_label(const struct view *view, const struct case_result *c)
 {
 	struct text out = TEXT_EMPTY;
 	char *parameters = view_parameters(view, c, NULL);
@@ -45,9 +46,9 @@ static char *match_label(const struct view *view, const struct case_result *c)
  * Rows are found by their label; runs have the same order, so the row is mostly the one after the
  * last.
  */
-static struct match *match_of(struct matches *matches, const struct case_result *c)
+static struct match *compare_page_match_of(struct matches *matches, const struct case_result *c)
 {
-	char *label = match_label(matches->view, c);
+	char *label = compare_page_match_label(matches->view, c);
 	size_t i = matches->last + 1;
 
 	if (i >= matches->count || strcmp(matches->items[i].label, label) != 0)
@@ -65,7 +66,8 @@ static struct match *match_of(struct matches *matches, const struct case_result 
 	return &matches->items[i];
 }
 
-static void match_all(struct matches *matches, const struct view *view, const char *suite)
+static void compare_page_match_all(struct matches *matches, const struct view *view,
+				   const char *suite)
 {
 	*matches = (struct matches){ .view = view };
 	for (size_t r = 0; r < view->count; r++) {
@@ -75,13 +77,13 @@ static void match_all(struct matches *matches, const struct view *view, const ch
 
 			if (strcmp(view_string(c->suite), suite) != 0)
 				continue;
-			match = match_of(matches, c);
+			match = compare_page_match_of(matches, c);
 			match->cases[view_source_of(view, r, c)] = c;
 		}
 	}
 }
 
-static void matches_release(struct matches *matches)
+static void compare_page_matches_release(struct matches *matches)
 {
 	for (size_t i = 0; i < matches->count; i++) {
 		free(matches->items[i].label);
@@ -90,7 +92,8 @@ static void matches_release(struct matches *matches)
 	free(matches->items);
 }
 
-static void show_cell(const struct view *view, struct tree *cells, const struct case_result *c)
+static void compare_page_show_cell(const struct view *view, struct tree *cells,
+				   const struct case_result *c)
 {
 	const struct metric_value *m = c && c->status == CASE_OK ? view_headline(c) : NULL;
 	struct tree *cell = tree_item(cells);
@@ -115,7 +118,7 @@ void view_compared_cases(const struct view *view, const char *suite, struct tree
 	struct matches matches;
 	char name[FORMAT_SIZE];
 
-	match_all(&matches, view, suite);
+	compare_page_match_all(&matches, view, suite);
 	for (size_t i = 0; i < matches.count; i++) {
 		const struct match *match = &matches.items[i];
 		struct tree *row = tree_item(rows), *cells;
@@ -123,7 +126,7 @@ void view_compared_cases(const struct view *view, const char *suite, struct tree
 		view_text(row, "label", *match->label ? match->label : suite);
 		cells = tree_list(row, "cells");
 		for (size_t s = 0; s < view->source_count; s++) {
-			show_cell(view, cells, match->cases[s]);
+			compare_page_show_cell(view, cells, match->cases[s]);
 			if (!m && match->cases[s])
 				m = view_headline(match->cases[s]);
 		}
@@ -132,5 +135,5 @@ void view_compared_cases(const struct view *view, const char *suite, struct tree
 	tree_text(map, "metric",
 		  m ? view_metric_title(view, view_string(m->name), name, sizeof(name)) : "value");
 	tree_text(map, "better", m ? format_better(m->better) : "");
-	matches_release(&matches);
+	compare_page_matches_release(&matches);
 }

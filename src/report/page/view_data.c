@@ -10,24 +10,25 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "report/page/view_sections.h"
 #include "report/view/view.h"
 #include "result/json/json_writer.h"
 
 enum detail { DETAIL_WHOLE, DETAIL_NO_SAMPLES, DETAIL_SUMMARY, DETAIL_HEADLINES };
 
 /*
- * Bytes of JSON of all results together, about half a page: pages are mailed and kept by the
- * thousand, and one of a dozen GPUs, or of hundreds of cases, shall stay below a megabyte.
+ * Bytes of JSON of all results together: pages are mailed and kept by the thousand, and one of a
+ * usual run shall stay below 200 KB.
  */
 static const size_t most_bytes[] = {
-	[DETAIL_WHOLE] = 1 << 19,
-	[DETAIL_NO_SAMPLES] = 1 << 19,
-	[DETAIL_SUMMARY] = 1 << 17,
+	[DETAIL_WHOLE] = 1 << 16,
+	[DETAIL_NO_SAMPLES] = 1 << 16,
+	[DETAIL_SUMMARY] = 1 << 16,
 	[DETAIL_HEADLINES] = SIZE_MAX,
 };
 
 /* One alone keeps its summary, whatever its size. */
-static size_t most_of(const struct view *view, enum detail detail)
+static size_t page_data_most_of(const struct view *view, enum detail detail)
 {
 	return view->count == 1 && detail == DETAIL_SUMMARY ? SIZE_MAX : most_bytes[detail];
 }
@@ -43,7 +44,7 @@ static const char *const notes[] = {
 };
 
 /* A shallow copy whose series have no samples. */
-static char *without_samples(const struct result *result)
+static char *page_data_without_samples(const struct result *result)
 {
 	struct result copy = *result;
 	struct series *series = NULL;
@@ -93,7 +94,7 @@ static void summarise_metric(struct json_writer *w, const struct metric_value *m
 	writer_close(w, ']');
 }
 
-static char *summary(const struct result *result, bool headlines_only)
+static char *view_summary_json(const struct result *result, bool headlines_only)
 {
 	struct json_writer w = { .expand = 0 };
 
@@ -123,34 +124,34 @@ static char *summary(const struct result *result, bool headlines_only)
 	return writer_finish(&w);
 }
 
-static char *to_json(const struct result *result, enum detail detail)
+static char *page_data_to_json(const struct result *result, enum detail detail)
 {
 	switch (detail) {
 	case DETAIL_WHOLE:
 		return result_to_json_line(result);
 	case DETAIL_NO_SAMPLES:
-		return without_samples(result);
+		return page_data_without_samples(result);
 	case DETAIL_SUMMARY:
-		return summary(result, false);
+		return view_summary_json(result, false);
 	case DETAIL_HEADLINES:
 		break;
 	}
-	return summary(result, true);
+	return view_summary_json(result, true);
 }
 
-static size_t all_to_json(const struct view *view, enum detail detail, char **out)
+static size_t page_data_all_to_json(const struct view *view, enum detail detail, char **out)
 {
 	size_t total = 0;
 
 	for (size_t r = 0; r < view->count; r++) {
-		out[r] = to_json(&view->results[r], detail);
+		out[r] = page_data_to_json(&view->results[r], detail);
 		total += strlen(out[r]);
 	}
 	return total;
 }
 
 /* Bytes that the document takes at least, to save writing what cannot fit. */
-static size_t least_bytes(const struct view *view, enum detail detail)
+static size_t page_data_least_bytes(const struct view *view, enum detail detail)
 {
 	size_t samples = 0, cases = 0;
 
@@ -172,9 +173,9 @@ void view_data(const struct view *view, struct tree *page)
 	enum detail detail = DETAIL_WHOLE;
 
 	for (;; detail++) {
-		if (least_bytes(view, detail) > most_of(view, detail))
+		if (page_data_least_bytes(view, detail) > page_data_most_of(view, detail))
 			continue;
-		if (all_to_json(view, detail, json) <= most_of(view, detail))
+		if (page_data_all_to_json(view, detail, json) <= page_data_most_of(view, detail))
 			break;
 		for (size_t r = 0; r < view->count; r++)
 			free(json[r]);

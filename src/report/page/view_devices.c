@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "report/page/view_sections.h"
 #include "report/view/format.h"
 #include "report/view/view.h"
 
@@ -15,30 +16,30 @@ struct device_row {
 	void (*format)(const struct device_info *d, char *out, size_t size);
 };
 
-static void format_model(const struct device_info *d, char *out, size_t size)
+static void devices_page_format_model(const struct device_info *d, char *out, size_t size)
 {
 	snprintf(out, size, "%s", d->name);
 }
 
-static void format_backend(const struct device_info *d, char *out, size_t size)
+static void devices_page_format_backend(const struct device_info *d, char *out, size_t size)
 {
 	snprintf(out, size, "%s (%s)", d->backend, d->module);
 }
 
-static void format_capability(const struct device_info *d, char *out, size_t size)
+static void devices_page_format_capability(const struct device_info *d, char *out, size_t size)
 {
 	if (d->capability_major)
 		snprintf(out, size, "%d.%d%s%s", d->capability_major, d->capability_minor,
 			 d->emulated_on[0] ? ", emulated on " : "", d->emulated_on);
 }
 
-static void format_cores(const struct device_info *d, char *out, size_t size)
+static void devices_page_format_cores(const struct device_info *d, char *out, size_t size)
 {
 	if (d->multiprocessors)
 		snprintf(out, size, "%d", d->multiprocessors);
 }
 
-static void format_memory(const struct device_info *d, char *out, size_t size)
+static void devices_page_format_memory(const struct device_info *d, char *out, size_t size)
 {
 	if (d->memory_bytes)
 		snprintf(out, size, "%.1f GiB", (double)d->memory_bytes / 0x1p30);
@@ -50,7 +51,7 @@ static void format_l2(const struct device_info *d, char *out, size_t size)
 		snprintf(out, size, "%.1f MiB", (double)d->l2_bytes / 0x1p20);
 }
 
-static void format_clocks(const struct device_info *d, char *out, size_t size)
+static void devices_page_format_clocks(const struct device_info *d, char *out, size_t size)
 {
 	char clock[FORMAT_SIZE], memory[FORMAT_SIZE];
 
@@ -69,26 +70,26 @@ static void format_bus(const struct device_info *d, char *out, size_t size)
 		snprintf(out, size, "%d bit", d->memory_bus_bits);
 }
 
-static void format_pcie(const struct device_info *d, char *out, size_t size)
+static void devices_page_format_pcie(const struct device_info *d, char *out, size_t size)
 {
 	if (d->pcie_generation)
 		snprintf(out, size, "generation %d x%d (at most %d x%d)", d->pcie_generation,
 			 d->pcie_width, d->pcie_generation_max, d->pcie_width_max);
 }
 
-static void format_ecc(const struct device_info *d, char *out, size_t size)
+static void devices_page_format_ecc(const struct device_info *d, char *out, size_t size)
 {
 	if (d->ecc >= 0)
 		snprintf(out, size, "%s", d->ecc ? "on" : "off");
 }
 
-static void format_nvlink(const struct device_info *d, char *out, size_t size)
+static void devices_page_format_nvlink(const struct device_info *d, char *out, size_t size)
 {
 	if (d->nvlink_count)
 		snprintf(out, size, "%d links", d->nvlink_count);
 }
 
-static void format_numa(const struct device_info *d, char *out, size_t size)
+static void devices_page_format_numa(const struct device_info *d, char *out, size_t size)
 {
 	if (d->numa_node >= 0)
 		snprintf(out, size, "%d", d->numa_node);
@@ -99,7 +100,7 @@ static void format_pci(const struct device_info *d, char *out, size_t size)
 	snprintf(out, size, "%s", d->pci);
 }
 
-static void format_uuid(const struct device_info *d, char *out, size_t size)
+static void device_format_uuid(const struct device_info *d, char *out, size_t size)
 {
 	snprintf(out, size, "%s", d->uuid);
 }
@@ -111,20 +112,20 @@ static void format_serial(const struct device_info *d, char *out, size_t size)
 
 /* One row per fact; a row that no device fills is left out. */
 static const struct device_row device_rows[] = {
-	{ "Model", format_model },
-	{ "Backend", format_backend },
-	{ "Compute capability", format_capability },
-	{ "Multiprocessors or cores", format_cores },
-	{ "Memory", format_memory },
+	{ "Model", devices_page_format_model },
+	{ "Backend", devices_page_format_backend },
+	{ "Compute capability", devices_page_format_capability },
+	{ "Multiprocessors or cores", devices_page_format_cores },
+	{ "Memory", devices_page_format_memory },
 	{ "L2 cache", format_l2 },
-	{ "Highest clock", format_clocks },
+	{ "Highest clock", devices_page_format_clocks },
 	{ "Memory bus", format_bus },
-	{ "PCIe", format_pcie },
-	{ "NVLink", format_nvlink },
-	{ "ECC", format_ecc },
-	{ "NUMA node", format_numa },
+	{ "PCIe", devices_page_format_pcie },
+	{ "NVLink", devices_page_format_nvlink },
+	{ "ECC", devices_page_format_ecc },
+	{ "NUMA node", devices_page_format_numa },
 	{ "PCI address", format_pci },
-	{ "UUID", format_uuid },
+	{ "UUID", device_format_uuid },
 	{ "Serial number", format_serial },
 };
 
@@ -146,7 +147,7 @@ struct device_fact {
 };
 
 /* Devices are listed as the results describe them, also those that ran no case of their own. */
-static struct device_fact fact_of(const struct view *view, const struct device_row *row)
+static struct device_fact device_fact_of(const struct view *view, const struct device_row *row)
 {
 	struct device_fact fact = { .name = row->name, .same = true };
 	size_t at = 0;
@@ -162,8 +163,8 @@ static struct device_fact fact_of(const struct view *view, const struct device_r
 	return fact;
 }
 
-static void add_fact_cell(struct tree *cells, const struct device_fact *fact, size_t device,
-			  size_t span)
+static void devices_page_add_fact_cell(struct tree *cells, const struct device_fact *fact,
+				       size_t device, size_t span)
 {
 	struct tree *cell = tree_item(cells);
 
@@ -173,20 +174,20 @@ static void add_fact_cell(struct tree *cells, const struct device_fact *fact, si
 }
 
 /* Adds a row for a fact: what all have in common is one cell. */
-static void add_fact_row(const struct device_fact *fact, size_t total, size_t columns,
-			 struct tree *rows)
+static void devices_page_add_fact_row(const struct device_fact *fact, size_t total, size_t columns,
+				      struct tree *rows)
 {
 	struct tree *map = tree_item(rows), *cells;
 
 	tree_text(map, "name", fact->name);
 	cells = tree_list(map, "cells");
 	for (size_t i = 0; i < total; i += fact->same ? total : 1)
-		add_fact_cell(cells, fact, i, fact->same ? columns : 1);
+		devices_page_add_fact_cell(cells, fact, i, fact->same ? columns : 1);
 }
 
 /* The nodes that are whole, or those that are not; `folded` is the summary of a fold, "": none. */
-static void node_table(const struct result *result, bool whole, bool other, const char *folded,
-		       struct tree *tables)
+static void devices_page_node_table(const struct result *result, bool whole, bool other,
+				    const char *folded, struct tree *tables)
 {
 	struct tree *table = tree_item(tables), *rows = tree_list(table, "rows");
 
@@ -219,12 +220,12 @@ void view_nodes(const struct view *view, struct tree *page)
 	tables = tree_list(page, "node_tables");
 	snprintf(words, sizeof(words), "The %zu whole nodes", result->node_count - lost);
 	if (result->node_count <= MOST_NODES) {
-		node_table(result, true, true, "", tables);
+		devices_page_node_table(result, true, true, "", tables);
 	} else {
 		if (lost)
-			node_table(result, false, true, "", tables);
+			devices_page_node_table(result, false, true, "", tables);
 		if (lost < result->node_count)
-			node_table(result, true, false, words, tables);
+			devices_page_node_table(result, true, false, words, tables);
 	}
 	tree_textf(page, "nodes_whole", "%zu", result->node_count - lost);
 	tree_textf(page, "nodes_all", "%zu", result->node_count);
@@ -239,8 +240,8 @@ static char *device_label(const struct view *view, size_t run, size_t device)
 }
 
 /* A row per device, of the facts that are not the same of all. */
-static void list_devices(const struct view *view, const struct device_fact *facts, size_t count,
-			 struct tree *page)
+static void devices_add_rows(const struct view *view, const struct device_fact *facts, size_t count,
+			     struct tree *page)
 {
 	struct tree *columns = tree_list(page, "device_facts"),
 		    *rows = tree_list(page, "device_list");
@@ -257,7 +258,7 @@ static void list_devices(const struct view *view, const struct device_fact *fact
 			cells = tree_list(row, "cells");
 			for (size_t i = 0; i < count; i++)
 				if (facts[i].known && !facts[i].same)
-					add_fact_cell(cells, &facts[i], at, 1);
+					devices_page_add_fact_cell(cells, &facts[i], at, 1);
 		}
 	tree_flag(page, "has_device_list", rows->count != 0);
 }
@@ -276,13 +277,13 @@ void view_devices_table(const struct view *view, struct tree *page)
 		tree_textf(tree_item(columns), "label", "all %zu devices", total);
 	rows = tree_list(page, "device_rows");
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++) {
-		facts[i] = fact_of(view, &device_rows[i]);
+		facts[i] = device_fact_of(view, &device_rows[i]);
 		if (facts[i].known && (!many || facts[i].same))
-			add_fact_row(&facts[i], total, columns->count, rows);
+			devices_page_add_fact_row(&facts[i], total, columns->count, rows);
 	}
 	tree_flag(page, "has_devices", columns->count != 0);
 	if (many)
-		list_devices(view, facts, ARRAY_SIZE(facts), page);
+		devices_add_rows(view, facts, ARRAY_SIZE(facts), page);
 	else
 		tree_flag(page, "has_device_list", false);
 	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "report/page/view_sections.h"
 #include "report/view/format.h"
 #include "report/view/view.h"
 
@@ -27,13 +28,17 @@ void view_runs(const struct view *view, struct tree *page)
 	for (size_t r = 0; r < view->count; r++) {
 		const struct result *result = &view->results[r];
 		struct tree *run = tree_item(list);
-		char letter[4], seconds[FORMAT_SIZE], *citation = view_citation(result);
+		char letter[4], seconds[FORMAT_SIZE], date[FORMAT_SIZE];
+		char *citation = view_citation(result);
 
 		tree_text(run, "letter", view->count > 1 ? view_letter(r, letter) : "");
 		view_text(run, "label", view->count > 1 ? view_run_name(view, r) : result->label);
 		view_text(run, "host", result_fact(result, "hostname"));
+		view_text(run, "imported", result_fact(result, "provenance"));
 		view_text(run, "run_id", result->run_id);
 		view_text(run, "started", result->started);
+		view_text(run, "date",
+			  format_date(view_string(result->started), date, sizeof(date)));
 		view_text(run, "state", result->state);
 		view_text(run, "command", result->command);
 		view_text(run, "citation", citation);
@@ -50,7 +55,7 @@ void view_runs(const struct view *view, struct tree *page)
 }
 
 /* "cuda driver" of "cuda_driver"; the names of variables stay as they are. */
-static void fact_name(const char *name, struct tree *row)
+static void environment_page_fact_name(const char *name, struct tree *row)
 {
 	char *words = xstrdup(name);
 
@@ -60,7 +65,8 @@ static void fact_name(const char *name, struct tree *row)
 	free(words);
 }
 
-static const char *setting_of(const struct result *result, const struct result_setting *like)
+static const char *environment_page_setting_of(const struct result *result,
+					       const struct result_setting *like)
 {
 	for (size_t i = 0; i < result->setting_count; i++) {
 		const struct result_setting *s = &result->settings[i];
@@ -73,7 +79,7 @@ static const char *setting_of(const struct result *result, const struct result_s
 }
 
 /* True if an earlier result has the fact already: every name is listed once. */
-static bool fact_before(const struct view *view, size_t run, const char *name)
+static bool environment_page_fact_before(const struct view *view, size_t run, const char *name)
 {
 	for (size_t r = 0; r < run; r++)
 		if (result_fact(&view->results[r], name))
@@ -81,11 +87,11 @@ static bool fact_before(const struct view *view, size_t run, const char *name)
 	return false;
 }
 
-static bool setting_before(const struct view *view, size_t run,
-			   const struct result_setting *setting)
+static bool environment_page_setting_before(const struct view *view, size_t run,
+					    const struct result_setting *setting)
 {
 	for (size_t r = 0; r < run; r++)
-		if (setting_of(&view->results[r], setting))
+		if (environment_page_setting_of(&view->results[r], setting))
 			return true;
 	return false;
 }
@@ -93,17 +99,17 @@ static bool setting_before(const struct view *view, size_t run,
 /* The returned text is valid until the next call. */
 typedef const char *value_fn(const struct result *result, const void *what);
 
-static const char *fact_value(const struct result *result, const void *what)
+static const char *environment_page_fact_value(const struct result *result, const void *what)
 {
 	return result_fact(result, what);
 }
 
-static const char *setting_value(const struct result *result, const void *what)
+static const char *environment_page_setting_value(const struct result *result, const void *what)
 {
-	return setting_of(result, what);
+	return environment_page_setting_of(result, what);
 }
 
-static bool differs(const struct view *view, value_fn *value, const void *what)
+static bool environment_fact_differs(const struct view *view, value_fn *value, const void *what)
 {
 	const char *text = value(&view->results[0], what);
 	char *first = text ? xstrdup(text) : NULL;
@@ -121,11 +127,11 @@ static bool differs(const struct view *view, value_fn *value, const void *what)
  * Values that are equal in all results become one spanning cell: columns of defaults would hide the
  * differences.
  */
-static void value_cells(const struct view *view, value_fn *value, const void *what,
-			struct tree *row)
+static void environment_page_value_cells(const struct view *view, value_fn *value, const void *what,
+					 struct tree *row)
 {
 	struct tree *cells = tree_list(row, "cells");
-	size_t width = differs(view, value, what) ? 1 : view->count;
+	size_t width = environment_fact_differs(view, value, what) ? 1 : view->count;
 
 	for (size_t r = 0; r < view->count; r += width) {
 		const char *text = value(&view->results[r], what);
@@ -141,7 +147,7 @@ static void value_cells(const struct view *view, value_fn *value, const void *wh
  * The host's yardstick (measure/yardstick.h) as a fact: two visits whose hosts differ explain a
  * lot.
  */
-static const char *yardstick_value(const struct result *result, const void *what)
+static const char *environment_page_yardstick_value(const struct result *result, const void *what)
 {
 	static _Thread_local char text[FORMAT_SIZE];
 	const struct metric_value *m = result_yardstick(result, what);
@@ -149,10 +155,10 @@ static const char *yardstick_value(const struct result *result, const void *what
 	return m ? format_value(m, view_string(m->unit), false, text, sizeof(text)) : NULL;
 }
 
-static void add_yardstick(const struct view *view, struct tree *facts)
+static void environment_page_add_yardstick(const struct view *view, struct tree *facts)
 {
 	static const char *const names[][2] = {
-		{ "host.work", "Host: one of a chain of multiplications" },
+		{ "host.multiply", "Host: one of a chain of multiplications" },
 		{ "host.call", "Host: a system call" },
 		{ "host.page_fault", "Host: first touch of a page" },
 		{ "host.wake_up", "Host: waking a thread" },
@@ -168,7 +174,8 @@ static void add_yardstick(const struct view *view, struct tree *facts)
 			continue;
 		row = tree_item(facts);
 		tree_text(row, "name", names[i][1]);
-		value_cells(view, yardstick_value, names[i][0], row);
+		environment_page_value_cells(view, environment_page_yardstick_value, names[i][0],
+					     row);
 	}
 }
 
@@ -183,26 +190,26 @@ void view_environment(const struct view *view, struct tree *page)
 			const char *name = view_string(result->environment[i].name);
 			struct tree *row;
 
-			if (fact_before(view, r, name))
+			if (environment_page_fact_before(view, r, name))
 				continue;
 			row = tree_item(facts);
-			fact_name(name, row);
-			value_cells(view, fact_value, name, row);
+			environment_page_fact_name(name, row);
+			environment_page_value_cells(view, environment_page_fact_value, name, row);
 		}
 		for (size_t i = 0; i < result->setting_count; i++) {
 			const struct result_setting *s = &result->settings[i];
 			struct tree *row;
 
-			if (setting_before(view, r, s))
+			if (environment_page_setting_before(view, r, s))
 				continue;
 			row = tree_item(settings);
 			view_text(row, "section", s->section);
 			view_text(row, "key", s->key);
 			view_text(row, "origin", s->origin);
-			value_cells(view, setting_value, s, row);
+			environment_page_value_cells(view, environment_page_setting_value, s, row);
 		}
 	}
-	add_yardstick(view, facts);
+	environment_page_add_yardstick(view, facts);
 	tree_flag(page, "has_facts", facts->count != 0);
 	tree_flag(page, "has_settings", settings->count != 0);
 	tree_text_owned(page, "config_text",
@@ -211,20 +218,21 @@ void view_environment(const struct view *view, struct tree *page)
 				   FORMAT_LONGEST_FILE));
 }
 
-static void add_difference(const struct view *view, struct tree *list, const char *kind,
-			   const char *name, value_fn *value, const void *what)
+static void environment_page_add_difference(const struct view *view, struct tree *list,
+					    const char *kind, const char *name, value_fn *value,
+					    const void *what)
 {
 	struct tree *row = tree_item(list);
 
 	tree_text(row, "kind", kind);
-	if (value == fact_value)
-		fact_name(name, row);
+	if (value == environment_page_fact_value)
+		environment_page_fact_name(name, row);
 	else
 		view_text(row, "name", name);
-	value_cells(view, value, what, row);
+	environment_page_value_cells(view, value, what, row);
 }
 
-static size_t same_names(const struct result *result, size_t first)
+static size_t environment_page_same_names(const struct result *result, size_t first)
 {
 	size_t count = 0;
 
@@ -233,7 +241,7 @@ static size_t same_names(const struct result *result, size_t first)
 	return count;
 }
 
-static bool named_before(const struct result *result, size_t device)
+static bool environment_page_named_before(const struct result *result, size_t device)
 {
 	for (size_t d = 0; d < device; d++)
 		if (strcmp(result->devices[d].name, result->devices[device].name) == 0)
@@ -242,16 +250,16 @@ static bool named_before(const struct result *result, size_t device)
 }
 
 /* "2 × NVIDIA H200, Tesla T4" */
-static const char *device_names(const struct result *result, const void *what)
+static const char *environment_page_device_names(const struct result *result, const void *what)
 {
 	static _Thread_local char text[FORMAT_LONGEST];
 	struct text names = TEXT_EMPTY;
 
 	(void)what;
 	for (size_t d = 0; d < result->device_count; d++) {
-		size_t count = same_names(result, d);
+		size_t count = environment_page_same_names(result, d);
 
-		if (named_before(result, d))
+		if (environment_page_named_before(result, d))
 			continue;
 		text_add(&names, names.length ? ", " : "");
 		if (count > 1)
@@ -263,7 +271,7 @@ static const char *device_names(const struct result *result, const void *what)
 	return text;
 }
 
-static const char *version_value(const struct result *result, const void *what)
+static const char *environment_page_version_value(const struct result *result, const void *what)
 {
 	(void)what;
 	return view_string(result->gpuproof_version);
@@ -278,29 +286,35 @@ void view_differences(const struct view *view, struct tree *page)
 	struct tree *tables = tree_list(page, "difference_tables"), *first = tree_item(tables);
 	struct tree *list = tree_list(first, "differences");
 
-	if (differs(view, device_names, NULL))
-		add_difference(view, list, "device", "devices", device_names, NULL);
-	if (differs(view, version_value, NULL))
-		add_difference(view, list, "program", "gpuproof", version_value, NULL);
+	if (environment_fact_differs(view, environment_page_device_names, NULL))
+		environment_page_add_difference(view, list, "device", "devices",
+						environment_page_device_names, NULL);
+	if (environment_fact_differs(view, environment_page_version_value, NULL))
+		environment_page_add_difference(view, list, "program", "gpuproof",
+						environment_page_version_value, NULL);
 	for (size_t r = 0; r < view->count; r++) {
 		const struct result *result = &view->results[r];
 
 		for (size_t i = 0; i < result->environment_count; i++) {
 			const char *name = view_string(result->environment[i].name);
 
-			if (!fact_before(view, r, name) && differs(view, fact_value, name))
-				add_difference(view, list, "environment", name, fact_value, name);
+			if (!environment_page_fact_before(view, r, name) &&
+			    environment_fact_differs(view, environment_page_fact_value, name))
+				environment_page_add_difference(view, list, "environment", name,
+								environment_page_fact_value, name);
 		}
 		for (size_t i = 0; i < result->setting_count; i++) {
 			const struct result_setting *s = &result->settings[i];
 			char *name;
 
-			if (setting_before(view, r, s) || !differs(view, setting_value, s))
+			if (environment_page_setting_before(view, r, s) ||
+			    !environment_fact_differs(view, environment_page_setting_value, s))
 				continue;
 			name = xasprintf("[%s] %s", view_string(s->section), view_string(s->key));
 			if (list->count == SHOWN && tables->count == 1)
 				list = tree_list(tree_item(tables), "differences");
-			add_difference(view, list, "configuration", name, setting_value, s);
+			environment_page_add_difference(view, list, "configuration", name,
+							environment_page_setting_value, s);
 			free(name);
 		}
 	}

@@ -3,18 +3,22 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "report/figure/figure.h"
+#include "report/page/view_sections.h"
+#include "report/run/run_figures.h"
 #include "report/page/settings.h"
+#include "report/view/suite_page.h"
 #include "report/view/format.h"
 #include "report/view/view.h"
 
-static bool same_model(const struct result *a, const struct result *b)
+static bool page_same_model(const struct result *a, const struct result *b)
 {
 	return a->device_count && b->device_count &&
 	       strcmp(a->devices[0].name, b->devices[0].name) == 0;
 }
 
 /* "2 × NVIDIA H200"; shares of a CPU are not as many CPUs. */
-static void add_devices(struct text *out, const struct result *result)
+static void page_add_devices(struct text *out, const struct result *result)
 {
 	const struct device_info *first = result->devices;
 	bool host = result->device_count && device_is_host(first);
@@ -27,20 +31,20 @@ static void add_devices(struct text *out, const struct result *result)
 }
 
 /* The devices that all runs have: ": 2 × NVIDIA H200", ": NVIDIA H200", or nothing. */
-static void add_common(struct text *out, const struct view *view)
+static void page_add_common(struct text *out, const struct view *view)
 {
 	const struct result *first = &view->results[0];
 	bool model = true, number = true;
 
 	for (size_t r = 1; r < view->count; r++) {
-		model = model && same_model(first, &view->results[r]);
+		model = model && page_same_model(first, &view->results[r]);
 		number = number && view->results[r].device_count == first->device_count;
 	}
 	if (!model)
 		return;
 	text_add(out, ": ");
 	if (number)
-		add_devices(out, first);
+		page_add_devices(out, first);
 	else
 		text_add(out, first->devices[0].name);
 }
@@ -48,35 +52,27 @@ static void add_common(struct text *out, const struct view *view)
 /* A title names at most this many results; for more it states their number. */
 #define NAMED_RESULTS 3
 
-/* "Measurement: lab node 7, 2 × NVIDIA H200" */
-static char *default_title(const struct view *view)
+/* "Comparison: NVIDIA H100 against NVIDIA H200" */
+static char *page_comparison_title(const struct view *view)
 {
-	const struct result *first = &view->results[0];
 	struct text out = TEXT_EMPTY;
 	char *cut;
 
-	if (view->count > 1 && view->count <= NAMED_RESULTS && *view_run_name(view, 0)) {
+	if (view->count <= NAMED_RESULTS && *view_run_name(view, 0)) {
 		for (size_t r = 1; r < view->count; r++)
 			text_addf(&out, "%s%s", r > 1 ? ", " : "", view_run_name(view, r));
 		text_addf(&out, " against %s", view_run_name(view, 0));
-		add_common(&out, view);
+		page_add_common(&out, view);
 		return text_detach(&out);
 	}
-	text_add(&out, view->count > 1 ? "Comparison" : "Measurement");
+	text_add(&out, "Comparison");
 	if (view->count > NAMED_RESULTS) {
 		text_addf(&out, " of %zu results", view->count);
-		add_common(&out, view);
+		page_add_common(&out, view);
 	}
-	for (size_t r = 0; view->count > 1 && view->count <= NAMED_RESULTS && r < view->count;
-	     r++) {
+	for (size_t r = 0; view->count <= NAMED_RESULTS && r < view->count; r++) {
 		text_add(&out, r ? " against " : ": ");
-		add_devices(&out, &view->results[r]);
-	}
-	if (view->count == 1 && *view_string(first->label))
-		text_addf(&out, ": %s", first->label);
-	if (view->count == 1 && first->device_count) {
-		text_add(&out, *view_string(first->label) ? ", " : ": ");
-		add_devices(&out, first);
+		page_add_devices(&out, &view->results[r]);
 	}
 	cut = format_cut(out.data, 120);
 	text_release(&out);
@@ -84,8 +80,8 @@ static char *default_title(const struct view *view)
 }
 
 /* The suite's answer in words, before all figures of the page. */
-static void add_answers(const struct view *view, size_t index, const struct tree *answers,
-			struct tree *all)
+static void page_add_answers(const struct view *view, size_t index, const struct tree *answers,
+			     struct tree *all)
 {
 	for (size_t i = 0; i < answers->count; i++) {
 		struct tree *answer = tree_item(all);
@@ -100,7 +96,7 @@ static void add_answers(const struct view *view, size_t index, const struct tree
  * "gpuproof run quick --suites transfer" of "gpuproof run quick -o here": the run's command for one
  * suite, into another folder. "" where the command chose cases itself, or quotes what to write to.
  */
-static char *repeat_command(const struct result *result, const char *suite)
+static char *page_repeat_command(const struct result *result, const char *suite)
 {
 	const char *command = view_string(result->command), *end = command + strlen(command);
 	const char *output = strstr(command, " -o "),
@@ -116,7 +112,7 @@ static char *repeat_command(const struct result *result, const char *suite)
 }
 
 /* The first charts of the one list, `most` of them at most, end the other. */
-static void move_charts(struct tree *charts, size_t most, struct tree *to)
+static void page_move_charts(struct tree *charts, size_t most, struct tree *to)
 {
 	size_t count = most < charts->count ? most : charts->count;
 
@@ -131,32 +127,37 @@ static void move_charts(struct tree *charts, size_t most, struct tree *to)
  * True if the suite has a map of winners, which is what its configuration is for: a page of one run
  * begins with `maps`.
  */
-static bool add_suite(const struct view *view, size_t index, struct tree *list, struct tree *maps,
-		      struct tree *all_answers)
+static bool page_add_suite(const struct view *view, size_t index, struct tree *list,
+			   struct tree *maps, struct tree *all_answers)
 {
 	size_t map_count;
 	char *command;
-	struct tree *suite = tree_item(list), *charts, *answers;
+	struct suite_page page = suite_page_of(view->suites[index]);
+	struct tree *suite = tree_item(list), *charts, *answers, *tables;
+	struct text terms = TEXT_EMPTY;
 
 	view_text(suite, "suite", view->suites[index]);
 	tree_textf(suite, "suite_id", "suite-%zu", index + 1);
 	view_suite_counts(view, view->suites[index], suite);
-	command =
-		view->count == 1 ? repeat_command(view->results, view->suites[index]) : xstrdup("");
+	command = view->count == 1 ? page_repeat_command(view->results, view->suites[index])
+				   : xstrdup("");
 	view_text(suite, "repeat", command);
 	free(command);
 	charts = tree_list(suite, "charts");
 	answers = tree_new(TREE_LIST);
-	view_split_maps(view, view->suites[index], charts, answers);
+	tables = tree_list(suite, "answer_tables");
+	if (page.maps)
+		page.maps(view, view->suites[index], charts, answers);
 	map_count = charts->count;
-	view_split_answer(view, view->suites[index], suite, answers);
-	view_memory_answer(view, view->suites[index], answers);
-	add_answers(view, index, answers, all_answers);
+	if (page.answer)
+		page.answer(view, view->suites[index], answers, tables, &terms);
+	tree_text_owned(suite, "terms", text_detach(&terms));
+	page_add_answers(view, index, answers, all_answers);
 	tree_free(answers);
 	view_figures(view, view->suites[index], charts);
 	view_watches(view, view->suites[index], charts);
 	if (view->count == 1)
-		move_charts(charts, map_count, maps);
+		page_move_charts(charts, map_count, maps);
 	view_tables(view, view->suites[index], suite);
 	/* Every case of two results is in the table of the comparison. */
 	tree_flag(suite, "side_by_side", view->count > 2);
@@ -168,7 +169,7 @@ static bool add_suite(const struct view *view, size_t index, struct tree *list, 
 }
 
 /* The last of the list becomes the item at `place`. */
-static void move_last(struct tree *list, size_t place)
+static void page_move_last(struct tree *list, size_t place)
 {
 	struct tree *last = list->children[list->count - 1];
 
@@ -180,7 +181,7 @@ static void move_last(struct tree *list, size_t place)
 #define LEAD 2 /* charts next to each other */
 
 /* A page whose data sheet says nothing begins with the first charts of its suites. */
-static void lead_with_charts(struct tree *suites, struct tree *lead)
+static void page_lead_with_charts(struct tree *suites, struct tree *lead)
 {
 	for (size_t i = 0; i < suites->count && lead->count < LEAD; i++) {
 		struct tree *suite = suites->children[i];
@@ -190,36 +191,77 @@ static void lead_with_charts(struct tree *suites, struct tree *lead)
 
 			if (strcmp(charts->name, "charts") != 0)
 				continue;
-			move_charts(charts, LEAD - lead->count, lead);
+			page_move_charts(charts, LEAD - lead->count, lead);
 		}
 	}
+}
+
+/* The heads of tables of several results: a column for each device of each. */
+static void page_set_columns(const struct view *view, struct tree *page)
+{
+	struct tree *columns = tree_list(page, "columns");
+
+	for (size_t s = 0; s < view->source_count; s++) {
+		struct tree *column = tree_item(columns);
+
+		view_text(column, "label", view->sources[s].label);
+		tree_flag(column, "baseline_column", s == 0);
+	}
+}
+
+/* Fills the start of a page of one run; returns the list of its first charts. */
+static struct tree *page_lead_run(const struct view *view, const struct headline_shares *shares,
+				  struct tree *page)
+{
+	struct tree *charts = tree_list(page, "share_charts");
+
+	run_figures(view, shares, page);
+	run_plain_figures(view, page);
+	view_roofline(view, charts);
+	return charts;
+}
+
+/* `title`: the caller's; NULL: of the configuration, else what was found. */
+static void page_set_title(const struct view *view, const struct headline_shares *shares,
+			   const char *title, struct tree *page)
+{
+	char *found = view->count > 1 ? page_comparison_title(view) : run_title(view, shares);
+
+	if (!title && view->count == 1 && *report_setting(view->results, "title"))
+		title = report_setting(view->results, "title");
+	view_text(page, "title", title ? title : found);
+	view_text(page, "found", title && view->count == 1 ? found : "");
+	free(found);
 }
 
 struct tree *view_page(const struct view *view, const char *title)
 {
 	struct tree *page = tree_new(TREE_MAP), *lead, *maps, *suites, *answers;
+	struct headline_shares shares = { 0 };
 	size_t first = 0;
-	char *own = title ? NULL : default_title(view);
 
-	if (!title && view->count == 1 && *report_setting(view->results, "title"))
-		title = report_setting(view->results, "title");
-	view_text(page, "title", title ? title : own);
-	free(own);
+	if (view->count == 1)
+		headline_shares_of(view, &shares);
+	page_set_title(view, &shares, title, page);
 	view_runs(view, page);
 	view_verdict(view, page);
 	view_warnings(view, page);
 	view_launches(view, page);
 	view_problems(view, page);
-	lead = view_headlines(view, page);
+	lead = view->count == 1 ? page_lead_run(view, &shares, page)
+				: tree_list(page, "share_charts");
+	headline_shares_release(&shares);
+	page_set_columns(view, page);
 	tree_flag(page, "comparison", view->count > 1);
 	answers = tree_list(page, "answers");
 	maps = tree_list(page, "map_charts");
 	suites = tree_list(page, "suites");
 	for (size_t i = 0; i < view->suite_count; i++)
-		if (add_suite(view, i, suites, maps, answers))
-			move_last(suites, first++);
-	if (view->count == 1 && !lead->count && !maps->count)
-		lead_with_charts(suites, lead);
+		if (page_add_suite(view, i, suites, maps, answers))
+			page_move_last(suites, first++);
+	if (view->count == 1 && !lead->count && !maps->count &&
+	    !tree_member(page, "figures")->count)
+		page_lead_with_charts(suites, lead);
 	tree_flag(page, "has_shares", lead->count || maps->count);
 	tree_flag(page, "has_answers", answers->count != 0);
 	view_skipped(view, page);

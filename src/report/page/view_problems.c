@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "report/page/view_sections.h"
 #include "report/view/format.h"
 #include "report/view/view.h"
 #include "result/outcome.h"
@@ -42,7 +43,13 @@ void view_problems(const struct view *view, struct tree *page)
 {
 	static const enum case_status order[] = { CASE_FAILED, CASE_ERROR };
 	struct tree *list = tree_list(page, "problems");
+	double injected;
 
+	/* Every wrong result is one that a self-test made: its cases have the details. */
+	if (view->count == 1 && view_is_selftest(view->results, &injected)) {
+		tree_flag(page, "has_problems", false);
+		return;
+	}
 	for (size_t s = 0; s < ARRAY_SIZE(order); s++)
 		for (size_t r = 0; r < view->count; r++)
 			for (size_t i = 0; i < view->results[r].case_count; i++)
@@ -66,7 +73,8 @@ struct skip_groups {
 	size_t count, capacity;
 };
 
-static struct skip_group *skip_group_of(struct skip_groups *groups, const struct case_result *c)
+static struct skip_group *problems_skip_group_of(struct skip_groups *groups,
+						 const struct case_result *c)
 {
 	const char *reason = view_string(c->reason), *suite = view_string(c->suite);
 	char *common = case_common_reason(c);
@@ -89,15 +97,15 @@ static struct skip_group *skip_group_of(struct skip_groups *groups, const struct
 	return group;
 }
 
-static void add_skipped(struct skip_groups *groups, const struct case_result *c)
+static void problems_add_skipped(struct skip_groups *groups, const struct case_result *c)
 {
 	char *id = format_cut(view_string(c->id), FORMAT_LONGEST);
 
-	tree_item_text(skip_group_of(groups, c)->ids, id);
+	tree_item_text(problems_skip_group_of(groups, c)->ids, id);
 	free(id);
 }
 
-static void skip_group_end(struct skip_group *group)
+static void problems_skip_group_end(struct skip_group *group)
 {
 	const char *reason = group->several ? group->common : group->reason;
 
@@ -110,7 +118,7 @@ static void skip_group_end(struct skip_group *group)
 void view_skipped(const struct view *view, struct tree *page)
 {
 	struct skip_groups groups = { .list = tree_list(page, "skipped") };
-	size_t unreached = 0;
+	size_t unreached = 0, total = 0;
 
 	for (size_t r = 0; r < view->count; r++) {
 		const struct result *result = &view->results[r];
@@ -118,11 +126,15 @@ void view_skipped(const struct view *view, struct tree *page)
 		if (result->planned > result->case_count)
 			unreached += result->planned - result->case_count;
 		for (size_t i = 0; i < result->case_count; i++)
-			if (result->cases[i].status == CASE_SKIPPED)
-				add_skipped(&groups, &result->cases[i]);
+			if (result->cases[i].status == CASE_SKIPPED) {
+				problems_add_skipped(&groups, &result->cases[i]);
+				total++;
+			}
 	}
+	total += unreached;
+	tree_textf(page, "skipped_count", "%zu %s", total, total == 1 ? "case" : "cases");
 	for (size_t g = 0; g < groups.count; g++)
-		skip_group_end(&groups.items[g]);
+		problems_skip_group_end(&groups.items[g]);
 	if (unreached)
 		tree_textf(page, "unreached", "%zu more %s planned and never reached.", unreached,
 			   unreached == 1 ? "case was" : "cases were");

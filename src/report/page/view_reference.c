@@ -1,7 +1,4 @@
-/*
- * The comparison with reference GPUs as tables: data sheets, quantities, FP16 against FP32, all
- * values, sources.
- */
+/* Reference GPUs as tables: data sheets, all published values, sources. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "report/page/view_sections.h"
 #include "report/reference/reference.h"
 #include "report/view/format.h"
 
@@ -18,6 +16,7 @@ static const struct {
 	const char *key, *label;
 	bool ratio;
 } sheet_rows[] = {
+	{ "year", "Year", false },
 	{ "chip", "Chip", false },
 	{ "capability", "Compute capability", false },
 	{ "multiprocessors", "Multiprocessors", false },
@@ -37,11 +36,13 @@ static const struct {
 	{ "power", "Power", true },
 };
 
-static void show_sheet_cell(const struct report_reference *r, size_t row, size_t card,
-			    struct tree *cells)
+static void reference_page_show_sheet_cell(const struct report_reference *r, size_t row,
+					   size_t card, struct tree *cells)
 {
 	const struct gpu *gpu = r->cards[card].gpu, *base = r->cards[r->baseline].gpu;
-	const struct sheet_entry *entry = gpu ? gpu_entry(gpu, sheet_rows[row].key) : NULL;
+	const struct sheet_entry *found = gpu ? gpu_entry(gpu, sheet_rows[row].key) : NULL;
+	/* A figure without a source is none. */
+	const struct sheet_entry *entry = found && found->status != SHEET_TO_VERIFY ? found : NULL;
 	struct tree *cell = tree_item(cells);
 	char text[FORMAT_SIZE] = "", size[32];
 	double ratio = NAN;
@@ -57,14 +58,13 @@ static void show_sheet_cell(const struct report_reference *r, size_t row, size_t
 	else
 		tree_text(cell, "value",
 			  entry ? format_stated(entry->value, entry->unit, text, sizeof(text))
-				: "–");
-	tree_flag(cell, "doubt", entry && entry->status == SHEET_TO_VERIFY);
+				: "·");
 	if (entry && base && card != r->baseline && sheet_rows[row].ratio)
 		ratio = entry->value / gpu_figure(base, sheet_rows[row].key);
 	tree_text(cell, "ratio", isfinite(ratio) ? format_ratio(ratio, text, sizeof(text)) : "");
 }
 
-static void show_sheets(const struct report_reference *r, struct tree *page)
+static void reference_page_show_sheets(const struct report_reference *r, struct tree *page)
 {
 	struct tree *rows = tree_list(page, "sheet_rows");
 
@@ -74,200 +74,11 @@ static void show_sheets(const struct report_reference *r, struct tree *page)
 		tree_text(row, "label", sheet_rows[i].label);
 		cells = tree_list(row, "cells");
 		for (size_t c = 0; c < r->card_count; c++)
-			show_sheet_cell(r, i, c, cells);
+			reference_page_show_sheet_cell(r, i, c, cells);
 	}
 }
 
-/* Measured values have the digits of a measurement; published ones those of their source. */
-static char *value_words(const struct reference_row *row, const struct reference_value *value,
-			 enum provenance kind, char *out, size_t size)
-{
-	return kind == MEASURED ? format_quantity(value->value, row->quantity->unit, out, size)
-				: format_stated(value->value, row->quantity->unit, out, size);
-}
-
-/*
- * GeForce cards boost 7 % beyond their data sheet. What is far above was another card, or never
- * left a cache.
- */
-#define MOST_OF_PEAK 1.25
-
-static void show_value(const struct report_reference *r, const struct reference_row *row,
-		       size_t card, enum provenance kind, struct tree *figures)
-{
-	const struct reference_value *value = &row->cells[card][kind];
-	double peak = reference_peak(r, row, card);
-	double ratio = card == reference_base(r, row) ? (double)NAN
-						      : reference_ratio(r, row, value->value);
-	struct tree *figure;
-	char text[FORMAT_SIZE];
-
-	if (!isfinite(value->value))
-		return;
-	figure = tree_item(figures);
-	tree_text(figure, "mark", provenance_mark(kind));
-	tree_text(figure, "kind", provenance_name(kind));
-	tree_text(figure, "value", value_words(row, value, kind, text, sizeof(text)));
-	tree_text(figure, "ratio", isfinite(ratio) ? format_ratio(ratio, text, sizeof(text)) : "");
-	if (isfinite(peak))
-		tree_textf(figure, "share", "%.0f %% of peak", 100 * value->value / peak);
-	tree_flag(figure, "base", card == reference_base(r, row) && card != r->baseline);
-	tree_flag(figure, "impossible",
-		  row->quantity->better == BETTER_HIGHER && value->value > MOST_OF_PEAK * peak);
-	if (!isfinite(peak))
-		tree_text(figure, "share", "");
-	tree_text(figure, "source", value->p ? value->p->source : "");
-	if (row->devices > 1)
-		tree_textf(figure, "together", "%d:", row->devices);
-	else
-		tree_text(figure, "together", "");
-}
-
-/* Rows of one quantity and workload, which differ in devices, are one column. */
-static bool same_column(const struct reference_row *a, const struct reference_row *b)
-{
-	return a->quantity == b->quantity && strcmp(a->workload, b->workload) == 0;
-}
-
-static bool card_has(const struct reference_row *rows, size_t count, size_t card)
-{
-	enum provenance kind;
-
-	for (size_t i = 0; i < count; i++)
-		if (reference_best(&rows[i], card, &kind))
-			return true;
-	return false;
-}
-
-static void show_card(const struct report_reference *r, const struct reference_row *rows,
-		      size_t count, size_t card, struct tree *list)
-{
-	struct tree *map = tree_item(list), *cells, *figures = NULL;
-
-	tree_text(map, "label", r->cards[card].label);
-	tree_text(map, "architecture",
-		  r->cards[card].gpu ? gpu_words(r->cards[card].gpu, "architecture") : "");
-	tree_flag(map, "is_baseline", card == r->baseline);
-	cells = tree_list(map, "cells");
-	for (size_t i = 0; i < count; i++) {
-		if (!i || !same_column(&rows[i - 1], &rows[i]))
-			figures = tree_list(tree_item(cells), "figures");
-		for (size_t k = 0; k < PROVENANCES; k++)
-			show_value(r, &rows[i], card, (enum provenance)k, figures);
-	}
-}
-
-static void show_column(const struct reference_row *row, struct tree *columns)
-{
-	struct tree *map = tree_item(columns);
-
-	tree_text(map, "label", row->quantity->title);
-	tree_text(map, "workload", row->workload);
-	tree_text(map, "arrow", row->quantity->better == BETTER_LOWER ? "↓" : "↑");
-}
-
-static void show_group(const struct report_reference *r, const struct reference_row *rows,
-		       size_t count, struct tree *groups)
-{
-	struct tree *map = tree_item(groups), *columns, *cards;
-	struct text unmeasured = TEXT_EMPTY;
-
-	tree_text(map, "group", rows->quantity->group);
-	columns = tree_list(map, "reference_columns");
-	for (size_t i = 0; i < count; i++)
-		if (!i || !same_column(&rows[i - 1], &rows[i]))
-			show_column(&rows[i], columns);
-	cards = tree_list(map, "reference_cards");
-	for (size_t c = 0; c < r->card_count; c++) {
-		if (card_has(rows, count, c))
-			show_card(r, rows, count, c, cards);
-		else
-			text_addf(&unmeasured, "%s%s", unmeasured.length ? ", " : "",
-				  r->cards[c].label);
-	}
-	tree_text(map, "unmeasured", unmeasured.data ? unmeasured.data : "");
-	text_release(&unmeasured);
-	reference_row_charts(r, rows, count, tree_list(map, "group_charts"));
-}
-
-static void show_groups(const struct report_reference *r, struct tree *page)
-{
-	struct tree *groups = tree_list(page, "reference_groups");
-	size_t count;
-
-	for (size_t i = 0; i < r->row_count; i += count) {
-		for (count = 1;
-		     i + count < r->row_count &&
-		     strcmp(r->rows[i + count].quantity->group, r->rows[i].quantity->group) == 0;)
-			count++;
-		show_group(r, &r->rows[i], count, groups);
-	}
-}
-
-/* One method of FP16 arithmetic: its value and the ratio to FP32. */
-static void show_half(const struct report_reference *r, const char *quantity, size_t card,
-		      double fp32, struct tree *cells)
-{
-	const struct reference_row *row = reference_row(r, quantity, "");
-	struct tree *cell = tree_item(cells);
-	const struct reference_value *value;
-	enum provenance kind = PUBLISHED;
-	char text[FORMAT_SIZE];
-	double ratio;
-
-	value = reference_best(row, card, &kind);
-	ratio = value && fp32 > 0 ? value->value / fp32 : (double)NAN;
-	tree_text(cell, "mark", value ? provenance_mark(kind) : "");
-	tree_text(cell, "kind", value ? provenance_name(kind) : "");
-	tree_text(cell, "value", value ? value_words(row, value, kind, text, sizeof(text)) : "–");
-	tree_text(cell, "ratio", isfinite(ratio) ? format_ratio(ratio, text, sizeof(text)) : "");
-}
-
-static bool has_half(const struct report_reference *r, size_t card)
-{
-	static const char *const quantities_[] = { "gemm_fp32", "gemm_fp16_storage", "gemm_fp16",
-						   "gemm_fp16_tensor" };
-	enum provenance kind;
-
-	for (size_t k = 0; k < ARRAY_SIZE(quantities_); k++)
-		if (reference_best(reference_row(r, quantities_[k], ""), card, &kind))
-			return true;
-	return false;
-}
-
-static void show_halves(const struct report_reference *r, struct tree *page)
-{
-	static const char *const quantities_[] = { "gemm_fp16_storage", "gemm_fp16",
-						   "gemm_fp16_tensor" };
-	const struct reference_row *fp32_row = reference_row(r, "gemm_fp32", "");
-	struct tree *rows = tree_list(page, "halves");
-	struct text without = TEXT_EMPTY;
-
-	for (size_t i = 0; i < r->card_count; i++) {
-		enum provenance kind;
-		const struct reference_value *fp32 = reference_best(fp32_row, i, &kind);
-		struct tree *row, *cells;
-		const struct gpu *gpu = r->cards[i].gpu;
-		const char *words = gpu ? gpu_words(gpu, "fp16_arithmetic") : "";
-
-		if (!has_half(r, i)) {
-			text_addf(&without, "%s%s", without.length ? ", " : "", r->cards[i].label);
-			continue;
-		}
-		row = tree_item(rows);
-		if (!*words && gpu && gpu_figure(gpu, "fp16_tensor") > 0)
-			words = "yes, tensor cores";
-		tree_text(row, "label", r->cards[i].label);
-		view_text(row, "words", *words ? words : "–");
-		cells = tree_list(row, "cells");
-		show_half(r, "gemm_fp32", i, NAN, cells);
-		for (size_t k = 0; k < ARRAY_SIZE(quantities_); k++)
-			show_half(r, quantities_[k], i, fp32 ? fp32->value : (double)NAN, cells);
-	}
-	tree_text_owned(page, "without_halves", text_detach(&without));
-}
-
-static bool cited(const struct report_reference *r, const char *source)
+static bool reference_source_is_cited(const struct report_reference *r, const char *source)
 {
 	for (size_t i = 0; i < r->card_count; i++) {
 		const struct gpu *gpu = r->cards[i].gpu;
@@ -279,7 +90,7 @@ static bool cited(const struct report_reference *r, const char *source)
 	return false;
 }
 
-static void show_published(const struct report_reference *r, struct tree *page)
+static void reference_page_show_published(const struct report_reference *r, struct tree *page)
 {
 	struct tree *rows = tree_list(page, "published");
 	size_t total = 0;
@@ -309,7 +120,7 @@ static void show_published(const struct report_reference *r, struct tree *page)
 	tree_textf(page, "published_count", "%zu", total);
 }
 
-static void show_sources(const struct report_reference *r, struct tree *page)
+static void reference_page_show_sources(const struct report_reference *r, struct tree *page)
 {
 	size_t count;
 	const struct gpu_source *sources = gpus_sources(&count);
@@ -318,7 +129,7 @@ static void show_sources(const struct report_reference *r, struct tree *page)
 	for (size_t i = 0; i < count; i++) {
 		struct tree *row;
 
-		if (!cited(r, sources[i].id))
+		if (!reference_source_is_cited(r, sources[i].id))
 			continue;
 		row = tree_item(rows);
 		tree_text(row, "id", sources[i].id);
@@ -326,12 +137,12 @@ static void show_sources(const struct report_reference *r, struct tree *page)
 		tree_text(row, "where", sources[i].where);
 		tree_text(row, "kind", sources[i].kind);
 	}
+	tree_textf(page, "source_count", "%zu", rows->count);
 }
 
-static void show_columns(const struct report_reference *r, struct tree *page)
+static void reference_page_show_columns(const struct report_reference *r, struct tree *page)
 {
 	struct tree *columns = tree_list(page, "cards");
-	struct text measured = TEXT_EMPTY;
 
 	for (size_t i = 0; i < r->card_count; i++) {
 		struct tree *column = tree_item(columns);
@@ -339,26 +150,16 @@ static void show_columns(const struct report_reference *r, struct tree *page)
 		tree_text(column, "label", r->cards[i].label);
 		tree_text(column, "architecture",
 			  r->cards[i].gpu ? gpu_words(r->cards[i].gpu, "architecture") : "");
-		tree_flag(column, "measured", r->cards[i].measured);
 		tree_flag(column, "is_baseline", i == r->baseline);
-		if (r->cards[i].measured)
-			text_addf(&measured, "%s%s", measured.length ? ", " : "",
-				  r->cards[i].label);
 	}
-	tree_text(page, "measured_cards", measured.data ? measured.data : "");
-	tree_text(page, "reference_baseline", r->card_count ? r->cards[r->baseline].label : "");
-	text_release(&measured);
+	tree_textf(page, "card_count", "%zu", r->card_count);
 }
 
 void view_reference(const struct report_reference *r, struct tree *page)
 {
-	reference_lead(r, page);
-	show_columns(r, page);
-	show_sheets(r, page);
-	show_groups(r, page);
-	show_halves(r, page);
+	reference_page_show_columns(r, page);
+	reference_page_show_sheets(r, page);
 	reference_memory(r, page);
-	reference_charts(r, tree_list(page, "reference_charts"));
-	show_published(r, page);
-	show_sources(r, page);
+	reference_page_show_published(r, page);
+	reference_page_show_sources(r, page);
 }

@@ -8,11 +8,13 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "report/page/view_sections.h"
+#include "report/view/suite_page.h"
 #include "report/view/format.h"
 #include "report/view/presented.h"
 #include "report/view/view.h"
 
-static void add_head(const struct view *view, const char *const *columns, struct tree *table)
+static void tables_add_head(const struct view *view, const char *const *columns, struct tree *table)
 {
 	struct tree *head = tree_list(table, "head");
 
@@ -26,8 +28,8 @@ static void add_head(const struct view *view, const char *const *columns, struct
 }
 
 /* "small: FP32, arena, 8 GiB" */
-static char *name_of(const struct view *view, const struct case_result *c,
-		     const char *const *without)
+static char *table_case_name(const struct view *view, const struct case_result *c,
+			     const char *const *without)
 {
 	char *parameters = view_named_parameters(view, c, without);
 	const char *section = view_section(c);
@@ -37,10 +39,10 @@ static char *name_of(const struct view *view, const struct case_result *c,
 	return name;
 }
 
-static void add_row(const struct view *view, size_t run, const struct case_result *c,
-		    const struct table_row *table, struct tree *rows)
+static void tables_add_row(const struct view *view, size_t run, const struct case_result *c,
+			   const struct table_row *table, struct tree *rows)
 {
-	char *name = name_of(view, c, table->without), *devices = view_devices(view, c);
+	char *name = table_case_name(view, c, table->without), *devices = view_devices(view, c);
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
 
 	view_text(row, "name", name);
@@ -57,26 +59,28 @@ static void add_row(const struct view *view, size_t run, const struct case_resul
 	free(devices);
 }
 
-static bool is_in(const struct case_result *c, const char *suite, const struct table_row *table)
+static bool tables_is_in(const struct case_result *c, const char *suite,
+			 const struct table_row *table)
 {
 	return strcmp(view_string(c->suite), suite) == 0 && table->columns[0] &&
 	       case_metric(c, table->columns[0]);
 }
 
-static void add_rows(const struct view *view, const char *suite, const struct table_row *table,
-		     struct tree *rows)
+static void tables_add_rows(const struct view *view, const char *suite,
+			    const struct table_row *table, struct tree *rows)
 {
 	for (size_t r = 0; r < view->count; r++)
 		for (size_t i = 0; i < view->results[r].case_count; i++)
-			if (is_in(&view->results[r].cases[i], suite, table))
-				add_row(view, r, &view->results[r].cases[i], table, rows);
+			if (tables_is_in(&view->results[r].cases[i], suite, table))
+				tables_add_row(view, r, &view->results[r].cases[i], table, rows);
 }
 
-static bool has_rows(const struct view *view, const char *suite, const struct table_row *table)
+static bool tables_has_rows(const struct view *view, const char *suite,
+			    const struct table_row *table)
 {
 	for (size_t r = 0; r < view->count; r++)
 		for (size_t i = 0; i < view->results[r].case_count; i++)
-			if (is_in(&view->results[r].cases[i], suite, table))
+			if (tables_is_in(&view->results[r].cases[i], suite, table))
 				return true;
 	return false;
 }
@@ -89,15 +93,16 @@ void view_tables(const struct view *view, const char *suite, struct tree *map)
 	for (const struct table_row *row = p.tables; row && row->title; row++) {
 		struct tree *table;
 
-		if (!has_rows(view, suite, row))
+		if (!tables_has_rows(view, suite, row))
 			continue;
 		table = tree_item(tables);
 		view_text(table, "title", row->title);
 		tree_text(table, "first", "Case");
 		tree_text(table, "second", "Where");
-		add_head(view, row->columns, table);
-		add_rows(view, suite, row, tree_list(table, "rows"));
+		tables_add_head(view, row->columns, table);
+		tables_add_rows(view, suite, row, tree_list(table, "rows"));
 		view_text(table, "note", row->note ? row->note : "");
 	}
-	view_split_limits(view, suite, tables);
+	if (suite_page_of(suite).limits)
+		suite_page_of(suite).limits(view, suite, tables);
 }

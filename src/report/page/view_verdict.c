@@ -1,60 +1,32 @@
 /* The answer: verdict, counts, warnings. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "report/page/view_sections.h"
 #include "report/view/format.h"
 #include "report/view/view.h"
 #include "result/verdict.h"
 
-static void count_case(struct view_counts *n, const struct case_result *c)
-{
-	const struct metric_value *m = view_headline(c);
-
-	n->of[c->status]++;
-	n->total++;
-	if (c->status != CASE_OK)
-		return;
-	n->noisy += view_noisy(c);
-	n->unsettled += view_unsettled(c);
-	n->verified += c->verification.done;
-	n->no_interval += m && view_series(c, m) && isnan(m->low);
-}
-
-void view_count(const struct view *view, struct view_counts *n)
-{
-	*n = (struct view_counts){ 0 };
-	for (size_t r = 0; r < view->count; r++) {
-		const struct result *result = &view->results[r];
-
-		for (size_t i = 0; i < result->case_count; i++)
-			count_case(n, &result->cases[i]);
-		if (result->planned > result->case_count)
-			n->unreached += result->planned - result->case_count;
-		if (strcmp(view_string(result->state), "complete") != 0)
-			n->stopped = true;
-	}
-}
-
-static void count_suite(const struct view *view, const char *suite, struct view_counts *n)
+static void view_verdict_count_suite(const struct view *view, const char *suite,
+				     struct view_counts *n)
 {
 	*n = (struct view_counts){ 0 };
 	for (size_t r = 0; r < view->count; r++)
 		for (size_t i = 0; i < view->results[r].case_count; i++)
 			if (strcmp(view_string(view->results[r].cases[i].suite), suite) == 0)
-				count_case(n, &view->results[r].cases[i]);
+				view_count_case(n, &view->results[r].cases[i]);
 }
 
-static const char *cases(size_t n)
+static const char *verdict_cases_word(size_t n)
 {
 	return n == 1 ? "case" : "cases";
 }
 
 /* "2 wrong results, 1 error" */
-static void say_bad(struct text *out, const struct view_counts *n)
+static void view_verdict_say_bad(struct text *out, const struct view_counts *n)
 {
 	if (n->of[CASE_FAILED])
 		text_addf(out, "%zu wrong %s", n->of[CASE_FAILED],
@@ -73,17 +45,18 @@ static char *verdict_sentence(const struct view_counts *n)
 		return xstrdup(n->unreached ? "Nothing was measured: the run stopped before its "
 					      "first case ended."
 					    : "Nothing was measured: the result holds no case.");
-	say_bad(&out, n);
+	view_verdict_say_bad(&out, n);
 	if (out.length)
-		text_addf(&out, " in %zu %s.", planned, cases(planned));
+		text_addf(&out, " in %zu %s.", planned, verdict_cases_word(planned));
 	else if (n->stopped || n->unreached)
 		text_addf(&out, "Not finished: %zu of %zu %s ran, without an error.",
-			  n->of[CASE_OK], planned, cases(planned));
+			  n->of[CASE_OK], planned, verdict_cases_word(planned));
 	else if (not_run)
 		text_addf(&out, "%zu of %zu %s ran, all without an error.", n->of[CASE_OK], planned,
-			  cases(planned));
+			  verdict_cases_word(planned));
 	else
-		text_addf(&out, "All %zu %s ran without an error.", planned, cases(planned));
+		text_addf(&out, "All %zu %s ran without an error.", planned,
+			  verdict_cases_word(planned));
 	if (not_run)
 		text_addf(&out, " %zu %s not run.", not_run, not_run == 1 ? "was" : "were");
 	if (n->of[CASE_OK] && n->verified == n->of[CASE_OK])
@@ -100,7 +73,7 @@ static bool mostly_not_run(const struct view_counts *n)
 	return 2 * n->of[CASE_SKIPPED] > n->total;
 }
 
-static size_t count_reason(const struct view *view, const char *reason)
+static size_t view_verdict_count_reason(const struct view *view, const char *reason)
 {
 	size_t n = 0;
 
@@ -115,7 +88,7 @@ static size_t count_reason(const struct view *view, const char *reason)
 }
 
 /* Why most of what was skipped was; "" when nothing was. */
-static const char *common_reason(const struct view *view, size_t *count)
+static const char *view_verdict_common_reason(const struct view *view, size_t *count)
 {
 	const char *common = "", *last = "";
 
@@ -128,7 +101,7 @@ static const char *common_reason(const struct view *view, size_t *count)
 			if (c->status != CASE_SKIPPED || strcmp(view_string(c->reason), last) == 0)
 				continue;
 			last = view_string(c->reason);
-			n = count_reason(view, last);
+			n = view_verdict_count_reason(view, last);
 			if (n > *count) {
 				*count = n;
 				common = last;
@@ -138,14 +111,14 @@ static const char *common_reason(const struct view *view, size_t *count)
 }
 
 /* The judgement that the page shows: that of one run; several are compared, not judged. */
-static const struct verdicts *judgement_of(const struct view *view)
+static const struct verdicts *view_verdict_judgement_of(const struct view *view)
 {
 	return view->count == 1 ? view->results[0].judgement : NULL;
 }
 
 /* Words of the verdict's class in report.css, its symbol and its heading. */
-static void verdict_kind(const struct view_counts *n, const char **kind, const char **symbol,
-			 const char **word)
+static void view_verdict_kind(const struct view_counts *n, const char **kind, const char **symbol,
+			      const char **word)
 {
 	if (n->of[CASE_FAILED]) {
 		*kind = "failed";
@@ -176,6 +149,8 @@ const char *verdicts_kind(const struct verdicts *v)
 {
 	if (verdicts_accepted(v))
 		return v->counts[VERDICT_WARN] ? "noisy" : "ok";
+	if (verdicts_exit_code(v) == 0)
+		return "neutral";
 	return v->wrong || v->overall == VERDICT_FAIL ? "failed" : "error";
 }
 
@@ -183,22 +158,27 @@ const char *verdicts_symbol(const struct verdicts *v)
 {
 	if (verdicts_accepted(v))
 		return v->counts[VERDICT_WARN] ? "~" : "✓";
+	if (verdicts_exit_code(v) == 0)
+		return "•";
 	return v->wrong || v->overall == VERDICT_FAIL ? "✗" : "?";
 }
 
 void view_tile(struct tree *tiles, const char *kind, const char *symbol, size_t count,
 	       const char *words)
 {
-	struct tree *tile = tree_item(tiles);
+	struct tree *tile;
 
-	tree_text(tile, "kind", count ? kind : "none");
+	if (!count)
+		return;
+	tile = tree_item(tiles);
+	tree_text(tile, "kind", kind);
 	tree_text(tile, "symbol", symbol);
 	tree_textf(tile, "count", "%zu", count);
 	tree_text(tile, "words", words);
 }
 
 /* Each cause of a check that is not accepted, with its number of checks and what to do. */
-static void set_causes(const struct verdicts *v, struct tree *page)
+static void view_verdict_set_causes(const struct verdicts *v, struct tree *page)
 {
 	struct tree *list = tree_list(page, "causes");
 	size_t counts[CAUSE_COUNT] = { 0 };
@@ -220,30 +200,47 @@ static void set_causes(const struct verdicts *v, struct tree *page)
 }
 
 /* The same words as on the acceptance page. */
-static void set_judgement(const struct verdicts *v, struct tree *page)
+static void view_verdict_set_judgement(const struct verdicts *v, struct tree *page)
 {
-	tree_flag(page, "judged", v != NULL);
+	tree_flag(page, "judged", v && (verdicts_accepted(v) || verdicts_exit_code(v)));
 	view_text(page, "judgement", v ? v->sentence : "");
 	view_text(page, "limits_source", v ? v->limits : "");
-	set_causes(v, page);
+	view_verdict_set_causes(v, page);
 }
 
-static void set_box(const struct verdicts *v, const struct view_counts *n, struct tree *page)
+static void set_box(const struct verdicts *v, const struct view_counts *n, bool selftest,
+		    struct tree *page)
 {
 	const char *kind, *symbol, *word;
 
-	verdict_kind(n, &kind, &symbol, &word);
+	view_verdict_kind(n, &kind, &symbol, &word);
 	if (v) {
 		kind = verdicts_kind(v);
 		symbol = verdicts_symbol(v);
 		word = verdicts_word(v);
 	}
+	if (selftest) {
+		kind = "neutral";
+		word = "Self-test, not judged";
+	}
 	tree_text(page, "verdict_kind", kind);
 	tree_text(page, "verdict_symbol", symbol);
 	tree_text(page, "verdict_word", word);
+	tree_flag(page, "plain_verdict", (!v || selftest) && strcmp(kind, "neutral") == 0);
 }
 
-static void set_sentence(const struct view *view, const struct view_counts *n, struct tree *page)
+/* A run that injected faults and found all of them says nothing of the device. */
+static void view_verdict_set_selftest(const struct view_counts *n, double injected,
+				      struct tree *page)
+{
+	tree_textf(page, "verdict",
+		   "All %.0f injected errors were found in %zu %s, and nothing else was wrong. "
+		   "Nothing is said about this GPU.",
+		   injected, n->of[CASE_FAILED], verdict_cases_word(n->of[CASE_FAILED]));
+}
+
+static void view_verdict_set_sentence(const struct view *view, const struct view_counts *n,
+				      struct tree *page)
 {
 	struct text out = TEXT_EMPTY;
 	char *sentence = verdict_sentence(n);
@@ -251,9 +248,10 @@ static void set_sentence(const struct view *view, const struct view_counts *n, s
 	size_t count;
 
 	text_add(&out, sentence);
-	reason = common_reason(view, &count);
+	reason = view_verdict_common_reason(view, &count);
 	if (mostly_not_run(n) && *reason)
-		text_addf(&out, " Most common reason (%zu %s): %s.", count, cases(count), reason);
+		text_addf(&out, " Most common reason (%zu %s): %s.", count,
+			  verdict_cases_word(count), reason);
 	view_text(page, "verdict", out.data);
 	text_release(&out);
 	free(sentence);
@@ -262,20 +260,18 @@ static void set_sentence(const struct view *view, const struct view_counts *n, s
 void view_verdict(const struct view *view, struct tree *page)
 {
 	struct view_counts n;
-	struct tree *tiles;
+	double injected;
+	bool selftest;
 
 	view_count(view, &n);
-	set_box(judgement_of(view), &n, page);
-	set_judgement(judgement_of(view), page);
-	set_sentence(view, &n, page);
-	tiles = tree_list(page, "tiles");
-	view_tile(tiles, "failed", format_status_symbol(CASE_FAILED), n.of[CASE_FAILED],
-		  "wrong result");
-	view_tile(tiles, "error", format_status_symbol(CASE_ERROR), n.of[CASE_ERROR], "error");
-	view_tile(tiles, "skipped", format_status_symbol(CASE_SKIPPED),
-		  n.of[CASE_SKIPPED] + n.unreached, "not run");
-	view_tile(tiles, "noisy", "~", n.noisy, "noisy, of those OK");
-	view_tile(tiles, "ok", format_status_symbol(CASE_OK), n.of[CASE_OK], "OK");
+	selftest = view->count == 1 && !view_verdict_judgement_of(view) &&
+		   view_is_selftest(view->results, &injected);
+	set_box(view_verdict_judgement_of(view), &n, selftest, page);
+	view_verdict_set_judgement(view_verdict_judgement_of(view), page);
+	if (selftest)
+		view_verdict_set_selftest(&n, injected, page);
+	else
+		view_verdict_set_sentence(view, &n, page);
 }
 
 void view_run_counts(const struct view *view, size_t run, struct tree *map)
@@ -284,7 +280,7 @@ void view_run_counts(const struct view *view, size_t run, struct tree *map)
 	struct view_counts n = { 0 };
 
 	for (size_t i = 0; i < result->case_count; i++)
-		count_case(&n, &result->cases[i]);
+		view_count_case(&n, &result->cases[i]);
 	if (result->planned > result->case_count)
 		n.unreached = result->planned - result->case_count;
 	tree_textf(map, "ok", "%zu", n.of[CASE_OK]);
@@ -299,17 +295,15 @@ void view_suite_counts(const struct view *view, const char *suite, struct tree *
 	struct text out = TEXT_EMPTY, bad = TEXT_EMPTY;
 	struct view_counts n;
 
-	count_suite(view, suite, &n);
-	say_bad(&bad, &n);
-	text_addf(&out, "%zu %s", n.total, cases(n.total));
+	view_verdict_count_suite(view, suite, &n);
+	view_verdict_say_bad(&bad, &n);
+	text_addf(&out, "%zu %s", n.total, verdict_cases_word(n.total));
 	if (bad.length)
 		text_addf(&out, ": %s", bad.data);
 	else
 		text_add(&out, n.of[CASE_OK] ? ", no errors" : "");
 	if (n.of[CASE_SKIPPED])
 		text_addf(&out, ", %zu not run", n.of[CASE_SKIPPED]);
-	if (n.noisy)
-		text_addf(&out, ", %zu noisy", n.noisy);
 	text_add_char(&out, '.');
 	tree_text_owned(map, "counts", text_detach(&out));
 	text_release(&bad);

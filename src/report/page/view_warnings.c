@@ -10,21 +10,24 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "report/page/view_sections.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
 #include "report/view/view.h"
 
-/* Launches of both sides, before a change is more than possible (judge/compare/compare.h). */
+/* Launches of both sides, before a change is more than possible (compare/compare.h). */
 #define ENOUGH_LAUNCHES 4
 
 #define NAMED 8 /* devices that a warning names; the rest is counted */
 
-static const char *cases(size_t n)
+static const char *warning_cases_word(size_t n)
 {
 	return n == 1 ? "case" : "cases";
 }
 
-static void warn(struct tree *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void warn(struct tree *list, const char *format, ...)
+static void warnings_add(struct tree *list, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+static void warnings_add(struct tree *list, const char *format, ...)
 {
 	char text[1024];
 	va_list ap;
@@ -41,7 +44,7 @@ struct seen {
 	int64_t reasons, ecc, replays;
 };
 
-static int64_t risen(int64_t before, int64_t after)
+static int64_t counter_rise(int64_t before, int64_t after)
 {
 	return before >= 0 && after > before ? after - before : 0;
 }
@@ -52,8 +55,8 @@ static void add_seen(struct seen *seen, const struct case_result *c)
 
 	seen->throttled += own != 0;
 	seen->reasons |= own;
-	seen->ecc += risen(c->before.ecc_uncorrected, c->after.ecc_uncorrected);
-	seen->replays += risen(c->before.pcie_replays, c->after.pcie_replays);
+	seen->ecc += counter_rise(c->before.ecc_uncorrected, c->after.ecc_uncorrected);
+	seen->replays += counter_rise(c->before.pcie_replays, c->after.pcie_replays);
 }
 
 /* An item for each source. malloc'ed. */
@@ -75,7 +78,7 @@ static void warn_throttled(const struct view *view, const struct seen *seen, int
 			   struct tree *list)
 {
 	struct text devices = TEXT_EMPTY;
-	char *words = throttle_page_words(reasons);
+	char *words = result_throttle_page_words(reasons);
 	size_t count = 0, total = 0;
 
 	for (size_t s = 0; s < view->source_count; s++) {
@@ -88,9 +91,9 @@ static void warn_throttled(const struct view *view, const struct seen *seen, int
 	}
 	if (count > NAMED)
 		text_addf(&devices, " and %zu more devices", count - NAMED);
-	warn(list, "%s %s throttled in %zu %s (%s): %s clock was lower than it could be.",
-	     devices.data, count == 1 ? "was" : "were", total, cases(total), words,
-	     count == 1 ? "its" : "their");
+	warnings_add(list, "%s %s throttled in %zu %s (%s): %s clock was lower than it could be.",
+		     devices.data, count == 1 ? "was" : "were", total, warning_cases_word(total),
+		     words, count == 1 ? "its" : "their");
 	text_release(&devices);
 	free(words);
 }
@@ -103,15 +106,16 @@ static void warn_telemetry(const struct view *view, const struct seen *seen, siz
 	bool told = false;
 
 	if (seen[s].ecc)
-		warn(list, "%s: %lld uncorrected memory errors (ECC) while the run went on.", label,
-		     (long long)seen[s].ecc);
+		warnings_add(list,
+			     "%s: %lld uncorrected memory errors (ECC) while the run went on.",
+			     label, (long long)seen[s].ecc);
 	for (size_t i = 0; i < s && !told; i++)
 		told = seen[i].throttled && seen[i].reasons == seen[s].reasons;
 	if (seen[s].throttled && !told)
 		warn_throttled(view, seen, seen[s].reasons, list);
 	if (seen[s].replays)
-		warn(list, "%s: %lld PCIe replays while the run went on.", label,
-		     (long long)seen[s].replays);
+		warnings_add(list, "%s: %lld PCIe replays while the run went on.", label,
+			     (long long)seen[s].replays);
 }
 
 static void warn_device(const struct view_source *source, struct tree *list)
@@ -121,10 +125,10 @@ static void warn_device(const struct view_source *source, struct tree *list)
 	if (!d)
 		return;
 	if (d->ecc == 0)
-		warn(list, "%s: ECC is off.", source->label);
+		warnings_add(list, "%s: ECC is off.", source->label);
 	if (d->pcie_width && d->pcie_width < d->pcie_width_max)
-		warn(list, "%s: PCIe link x%d, the device can do x%d.", source->label,
-		     d->pcie_width, d->pcie_width_max);
+		warnings_add(list, "%s: PCIe link x%d, the device can do x%d.", source->label,
+			     d->pcie_width, d->pcie_width_max);
 }
 
 /* One line for all of them: a CPU cut into eight shares is one fact. */
@@ -140,11 +144,13 @@ static void warn_host(const struct view *view, struct tree *list)
 			text_addf(&labels, "%s%s", count++ ? ", " : "", source->label);
 	}
 	if (count == 1)
-		warn(list, "%s is a CPU: its numbers are the CPU's, not a GPU's.", labels.data);
+		warnings_add(list, "%s is a CPU: its numbers are the CPU's, not a GPU's.",
+			     labels.data);
 	else if (count)
-		warn(list,
-		     "%s are a CPU or shares of one: their numbers are the CPU's, not a GPU's.",
-		     labels.data);
+		warnings_add(list,
+			     "%s are a CPU or shares of one: their numbers are the CPU's, not a "
+			     "GPU's.",
+			     labels.data);
 	text_release(&labels);
 }
 
@@ -157,9 +163,10 @@ static void warn_unfinished(const struct view *view, struct tree *list)
 
 		if (strcmp(state, "complete") == 0)
 			continue;
-		warn(list, "The run%s%s %s before its end: cases may be missing.",
-		     view->count > 1 ? " " : "", view->count > 1 ? view_letter(r, letter) : "",
-		     strcmp(state, "interrupted") == 0 ? "was interrupted" : "stopped");
+		warnings_add(list, "The run%s%s %s before its end: cases may be missing.",
+			     view->count > 1 ? " " : "",
+			     view->count > 1 ? view_letter(r, letter) : "",
+			     strcmp(state, "interrupted") == 0 ? "was interrupted" : "stopped");
 	}
 }
 
@@ -171,19 +178,24 @@ static void warn_lost(const struct view *view, struct tree *list)
 		const struct result *result = &view->results[r];
 
 		for (size_t i = 0; i < result->preflight_count; i++)
-			if (strcmp(result->preflight[i].subject, FINDING_LOST) == 0)
-				warn(list, "%s%s%s", view->count > 1 ? view_letter(r, letter) : "",
-				     view->count > 1 ? ": " : "", result->preflight[i].text);
+			if (strcmp(result->preflight[i].topic, FINDING_LOST) == 0)
+				warnings_add(list, "%s%s%s",
+					     view->count > 1 ? view_letter(r, letter) : "",
+					     view->count > 1 ? ": " : "",
+					     result->preflight[i].text);
 		for (size_t i = 0; i < result->case_count; i++)
 			for (size_t l = 0; l < result->cases[i].lost_count; l++)
-				warn(list, "%s%sA worker process was lost, which cost no case: %s.",
-				     view->count > 1 ? view_letter(r, letter) : "",
-				     view->count > 1 ? ": " : "", result->cases[i].lost[l].reason);
+				warnings_add(list,
+					     "%s%sA worker process was lost, which cost no case: "
+					     "%s.",
+					     view->count > 1 ? view_letter(r, letter) : "",
+					     view->count > 1 ? ": " : "",
+					     result->cases[i].lost[l].reason);
 	}
 }
 
 /* The fewest and the most launches of a headline metric, since not every case has as many. */
-static void count_launches(const struct result *result, size_t *least, size_t *most)
+static void warnings_count_launches(const struct result *result, size_t *least, size_t *most)
 {
 	for (size_t c = 0; c < result->case_count; c++)
 		for (size_t m = 0; m < result->cases[c].metric_count; m++) {
@@ -202,9 +214,10 @@ void view_launches(const struct view *view, struct tree *page)
 	size_t least = SIZE_MAX, most = 1;
 
 	for (size_t r = 0; r < view->count; r++)
-		count_launches(&view->results[r], &least, &most);
+		warnings_count_launches(&view->results[r], &least, &most);
 	least = least == SIZE_MAX ? 1 : least;
 	tree_flag(page, "launched_once", most == 1);
+	tree_text(page, "interval_of", view_interval_words(view));
 	tree_flag(page, "launched_enough", least >= ENOUGH_LAUNCHES);
 	if (view->count > 1 || least == most)
 		tree_textf(page, "launches", "%zu", least);
@@ -222,7 +235,8 @@ static void warn_host_varies(const struct view *view, struct tree *list)
 	char low[FORMAT_SIZE], high[FORMAT_SIZE], letter[4];
 
 	for (size_t r = 0; r < view->count; r++) {
-		const struct metric_value *work = result_yardstick(&view->results[r], "host.work");
+		const struct metric_value *work =
+			result_yardstick(&view->results[r], "host.multiply");
 		double least = INFINITY, most = 0;
 
 		for (size_t l = 0; work && l < work->launch_count; l++) {
@@ -234,49 +248,56 @@ static void warn_host_varies(const struct view *view, struct tree *list)
 			continue;
 		format_rounded(least, "s", low, sizeof(low));
 		format_rounded(most, "s", high, sizeof(high));
-		warn(list,
-		     "%s%sThe host took %s to %s for the same multiplication in %zu launches: "
-		     "figures that the host decides, such as times of calls, "
-		     "repeat no better.",
-		     view->count > 1 ? view_letter(r, letter) : "", view->count > 1 ? ": " : "",
-		     low, high, work->launch_count);
+		warnings_add(list,
+			     "%s%sThe host took %s to %s for the same multiplication in %zu "
+			     "launches: "
+			     "figures that the host decides, such as times of calls, "
+			     "repeat no better.",
+			     view->count > 1 ? view_letter(r, letter) : "",
+			     view->count > 1 ? ": " : "", low, high, work->launch_count);
 	}
 }
 
 /* This page has a column for each device: on many nodes the page of nodes answers first. */
-static void point_to_fleet(const struct view *view, struct tree *list)
+static void warnings_point_to_fleet(const struct view *view, struct tree *list)
 {
 	size_t nodes = view->count == 1 ? view->results[0].node_count : 0;
 
 	if (nodes > NODES_NAMED)
-		warn(list,
-		     "The run is on %zu nodes: gpuproof report --fleet shows the nodes to look at "
-		     "first, and each figure over all devices.",
-		     nodes);
+		warnings_add(list,
+			     "The run is on %zu nodes: gpuproof report --fleet shows the nodes to "
+			     "look at "
+			     "first, and each figure over all devices.",
+			     nodes);
 }
 
 /* Wrong words that the run made itself are no fault of the device. */
-static void warn_planted(const struct view *view, struct tree *list)
+static void warn_injected(const struct view *view, struct tree *list)
 {
-	double planted = 0, wrong = 0;
+	double injected = 0, wrong = 0;
 	size_t count = 0;
 
+	/* The answer of the page says it. */
+	if (view->count == 1 && view_is_selftest(view->results, &injected))
+		return;
+	injected = 0;
 	for (size_t r = 0; r < view->count; r++)
 		for (size_t i = 0; i < view->results[r].case_count; i++) {
 			const struct case_result *c = &view->results[r].cases[i];
-			struct planted_faults faults = case_planted(c);
+			struct injected_faults faults = case_injected_faults(c);
 
-			if (!(faults.planted > 0))
+			if (!(faults.injected > 0))
 				continue;
-			planted += faults.planted;
+			injected += faults.injected;
 			wrong += faults.wrong;
 			count++;
 		}
 	if (count)
-		warn(list,
-		     "The run planted %.0f wrong words itself in %zu %s (plant), to show that they "
-		     "are found: %.0f wrong words were found in these.",
-		     planted, count, cases(count), wrong);
+		warnings_add(list,
+			     "The run injected %.0f wrong words itself in %zu %s (inject), to show "
+			     "that they "
+			     "are found: %.0f wrong words were found in these.",
+			     injected, count, warning_cases_word(count), wrong);
 }
 
 void view_warnings(const struct view *view, struct tree *page)
@@ -286,8 +307,8 @@ void view_warnings(const struct view *view, struct tree *page)
 	struct view_counts n;
 
 	view_count(view, &n);
-	point_to_fleet(view, list);
-	warn_planted(view, list);
+	warnings_point_to_fleet(view, list);
+	warn_injected(view, list);
 	warn_unfinished(view, list);
 	warn_lost(view, list);
 	warn_host(view, list);
@@ -297,20 +318,25 @@ void view_warnings(const struct view *view, struct tree *page)
 		warn_device(&view->sources[s], list);
 	}
 	if (n.unsettled)
-		warn(list,
-		     "%zu of %zu %s not settled: the level still changed when the time was over. "
-		     "Such figures are no headlines, and pass no limit; settle_time or preheat "
-		     "gives more time.",
-		     n.unsettled, n.of[CASE_OK], n.unsettled == 1 ? "cases has" : "cases have");
-	if (n.noisy)
-		warn(list,
-		     "%zu of %zu %s are noisy: their samples scatter or drift more than the limits "
-		     "allow. They are marked with ~.",
-		     n.noisy, n.of[CASE_OK], cases(n.of[CASE_OK]));
+		warnings_add(list,
+			     "%zu of %zu %s not settled: the level still changed when the time was "
+			     "over. "
+			     "Such figures are no headlines, and pass no limit; settle_time or "
+			     "preheat "
+			     "gives more time.",
+			     n.unsettled, n.of[CASE_OK],
+			     n.unsettled == 1 ? "cases has" : "cases have");
+	if (2 * n.noisy > n.of[CASE_OK])
+		warnings_add(list,
+			     "The machine was not quiet: %zu of %zu %s vary more than asked. Their "
+			     "intervals "
+			     "include it.",
+			     n.noisy, n.of[CASE_OK], warning_cases_word(n.of[CASE_OK]));
 	if (n.no_interval)
-		warn(list,
-		     "%zu %s no interval: fewer than six independent samples, or a drift beyond "
-		     "what was measured.",
-		     n.no_interval, n.no_interval == 1 ? "case has" : "cases have");
+		warnings_add(list,
+			     "%zu %s no interval: fewer than six independent samples, or a drift "
+			     "beyond "
+			     "what was measured.",
+			     n.no_interval, n.no_interval == 1 ? "case has" : "cases have");
 	free(seen);
 }

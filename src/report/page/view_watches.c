@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/chart/chart.h"
+#include "report/page/view_sections.h"
 #include "report/view/format.h"
 #include "report/view/view.h"
 
@@ -36,7 +37,7 @@ static const struct {
 	{ "pcie_replays", "PCIe replays" },
 };
 
-static const struct time_quantity *quantity_of(const struct watch *t, const char *name)
+static const struct time_quantity *watch_quantity(const struct watch *t, const char *name)
 {
 	for (size_t i = 0; i < t->quantity_count; i++)
 		if (strcmp(t->quantities[i].name, name) == 0)
@@ -44,18 +45,18 @@ static const struct time_quantity *quantity_of(const struct watch *t, const char
 	return NULL;
 }
 
-static size_t length_of(const struct time_quantity *q)
+static size_t watches_length_of(const struct time_quantity *q)
 {
 	return q->highest_count > q->mean_count ? q->highest_count : q->mean_count;
 }
 
-static double value_at(const double *values, size_t count, size_t i)
+static double watches_value_at(const double *values, size_t count, size_t i)
 {
 	return i < count ? values[i] : (double)NAN;
 }
 
 /* Walks all curves of one quantity. */
-struct walk {
+struct watch_walk {
 	const struct view *view;
 	const char *suite;
 	size_t run, at, device;
@@ -63,7 +64,7 @@ struct walk {
 	const struct watch *watch;
 };
 
-static bool next_watch(struct walk *w)
+static bool next_watch(struct watch_walk *w)
 {
 	for (; w->run < w->view->count; w->run++, w->at = 0) {
 		const struct result *result = &w->view->results[w->run];
@@ -81,7 +82,7 @@ static bool next_watch(struct walk *w)
 }
 
 /* The device's source; their number where it has none. */
-static size_t source_of(const struct walk *w)
+static size_t watches_source_of(const struct watch_walk *w)
 {
 	size_t s = 0;
 
@@ -92,22 +93,22 @@ static size_t source_of(const struct walk *w)
 	return s;
 }
 
-static const char *label_of(const struct walk *w)
+static const char *watches_label_of(const struct watch_walk *w)
 {
-	size_t source = source_of(w);
+	size_t source = watches_source_of(w);
 
 	return source < w->view->source_count ? w->view->sources[source].label
 					      : view_string(w->watch->device);
 }
 
 /* A quantity over all cases and devices. */
-struct range {
+struct watch_range {
 	double min, max, first;
 	bool known, moves;
 	size_t intervals; /* of the device with the most */
 };
 
-static void add_value(struct range *r, double value)
+static void watches_add_value(struct watch_range *r, double value)
 {
 	if (!isfinite(value))
 		return;
@@ -117,24 +118,25 @@ static void add_value(struct range *r, double value)
 	r->moves = r->moves || r->min != r->max;
 }
 
-static struct range range_of(const struct view *view, const char *suite, const char *name)
+static struct watch_range watches_range_of(const struct view *view, const char *suite,
+					   const char *name)
 {
-	struct walk w = { .view = view, .suite = suite };
-	struct range r = { 0 };
+	struct watch_walk w = { .view = view, .suite = suite };
+	struct watch_range r = { 0 };
 	size_t total = 0;
 	const char *first = NULL;
 
 	while (next_watch(&w)) {
-		const struct time_quantity *q = quantity_of(w.watch, name);
+		const struct time_quantity *q = watch_quantity(w.watch, name);
 
 		if (!q)
 			continue;
 		first = first ? first : w.watch->device;
-		total += strcmp(first, w.watch->device) == 0 ? length_of(q) : 0;
-		for (size_t i = 0; i < length_of(q); i++) {
-			add_value(&r, value_at(q->lowest, q->lowest_count, i));
-			add_value(&r, value_at(q->mean, q->mean_count, i));
-			add_value(&r, value_at(q->highest, q->highest_count, i));
+		total += strcmp(first, w.watch->device) == 0 ? watches_length_of(q) : 0;
+		for (size_t i = 0; i < watches_length_of(q); i++) {
+			watches_add_value(&r, watches_value_at(q->lowest, q->lowest_count, i));
+			watches_add_value(&r, watches_value_at(q->mean, q->mean_count, i));
+			watches_add_value(&r, watches_value_at(q->highest, q->highest_count, i));
 		}
 	}
 	r.intervals = total;
@@ -142,8 +144,8 @@ static struct range range_of(const struct view *view, const char *suite, const c
 }
 
 /* Intervals [from, from + count) as one point. */
-static void add_point(struct chart_series *line, const struct walk *w,
-		      const struct time_quantity *q, size_t from, size_t count)
+static void watch_add_point(struct chart_series *line, const struct watch_walk *w,
+			    const struct time_quantity *q, size_t from, size_t count)
 {
 	double start = isfinite(w->c->started_seconds) ? w->c->started_seconds : 0, sum = 0,
 	       low = (double)NAN, high = (double)NAN;
@@ -152,16 +154,17 @@ static void add_point(struct chart_series *line, const struct walk *w,
 	size_t n = 0;
 
 	for (size_t i = from; i < from + count; i++) {
-		double mean = q->mean_count ? value_at(q->mean, q->mean_count, i)
-					    : value_at(q->highest, q->highest_count, i);
+		double mean = q->mean_count ? watches_value_at(q->mean, q->mean_count, i)
+					    : watches_value_at(q->highest, q->highest_count, i);
 
 		if (isfinite(mean)) {
 			sum += mean;
 			n++;
 		}
-		low = fmin(low, value_at(q->lowest, q->lowest_count, i));
-		high = fmax(high, q->lowest_count ? value_at(q->highest, q->highest_count, i)
-						  : (double)NAN);
+		low = fmin(low, watches_value_at(q->lowest, q->lowest_count, i));
+		high = fmax(high, q->lowest_count
+					  ? watches_value_at(q->highest, q->highest_count, i)
+					  : (double)NAN);
 	}
 	if (isfinite(w->watch->offset))
 		start += w->watch->offset;
@@ -177,7 +180,7 @@ static void add_point(struct chart_series *line, const struct walk *w,
 }
 
 /* Gaps between cases have no samples. */
-static void add_gap(struct chart_series *line)
+static void watches_add_gap(struct chart_series *line)
 {
 	struct chart_point *point;
 	double x;
@@ -189,28 +192,30 @@ static void add_gap(struct chart_series *line)
 	point->x = x + 1e-6;
 }
 
-static void add_curves(const struct view *view, const char *suite, const char *name,
-		       size_t together, struct chart *chart)
+static void watches_add_curves(const struct view *view, const char *suite, const char *name,
+			       size_t together, struct chart *chart)
 {
-	struct walk w = { .view = view, .suite = suite };
+	struct watch_walk w = { .view = view, .suite = suite };
 
 	while (next_watch(&w)) {
-		const struct time_quantity *q = quantity_of(w.watch, name);
+		const struct time_quantity *q = watch_quantity(w.watch, name);
 		struct chart_series *line;
 
 		if (!q)
 			continue;
-		line = chart_series_named(chart, label_of(&w));
-		line->style = view_style_at(source_of(&w));
+		line = chart_series_named(chart, watches_label_of(&w));
+		line->style = view_style_at(watches_source_of(&w));
 		line->mark = line->style;
-		add_gap(line);
-		for (size_t i = 0; i < length_of(q); i += together)
-			add_point(line, &w, q, i,
-				  length_of(q) - i < together ? length_of(q) - i : together);
+		watches_add_gap(line);
+		for (size_t i = 0; i < watches_length_of(q); i += together)
+			watch_add_point(line, &w, q, i,
+					watches_length_of(q) - i < together
+						? watches_length_of(q) - i
+						: together);
 	}
 }
 
-static double highest_of(const struct chart_series *line, const char **when)
+static double watches_highest_of(const struct chart_series *line, const char **when)
 {
 	double highest = (double)NAN;
 
@@ -226,7 +231,7 @@ static double highest_of(const struct chart_series *line, const char **when)
 	return highest;
 }
 
-static char *finding_of(const struct chart *chart)
+static char *watch_finding(const struct chart *chart)
 {
 	const struct chart_series *first = NULL;
 	const char *when = "", *own = "";
@@ -234,7 +239,7 @@ static char *finding_of(const struct chart *chart)
 	char text[2][FORMAT_SIZE];
 
 	for (size_t s = 0; s < chart->count; s++) {
-		double value = highest_of(&chart->series[s], &own);
+		double value = watches_highest_of(&chart->series[s], &own);
 
 		for (size_t i = 0; i < chart->series[s].count; i++)
 			lowest = fmin(lowest, fmin(chart->series[s].points[i].y,
@@ -254,12 +259,12 @@ static char *finding_of(const struct chart *chart)
 }
 
 /* "Always the same: memory clock 3.201 GHz, PCIe generation 5, ..." */
-static char *constants(const struct view *view, const char *suite)
+static char *watch_constants(const struct view *view, const char *suite)
 {
 	struct text out = TEXT_EMPTY;
 
 	for (size_t i = 0; i < ARRAY_SIZE(quantities); i++) {
-		struct range r = range_of(view, suite, quantities[i].name);
+		struct watch_range r = watches_range_of(view, suite, quantities[i].name);
 		bool clock = strcmp(quantities[i].name, "memory_clock_hz") == 0 ||
 			     strcmp(quantities[i].name, "sm_clock_hz") == 0;
 		char value[FORMAT_SIZE];
@@ -276,7 +281,7 @@ static char *constants(const struct view *view, const char *suite)
 	return text_detach(&out);
 }
 
-static size_t suite_number(const struct view *view, const char *suite)
+static size_t watch_suite_number(const struct view *view, const char *suite)
 {
 	size_t i = 0;
 
@@ -286,23 +291,23 @@ static size_t suite_number(const struct view *view, const char *suite)
 }
 
 /* Lines that can be distinguished in one chart; further devices get another chart. */
-static void draw_part(const struct chart *all, size_t from, struct tree *charts)
+static void watches_draw_part(const struct chart *all, size_t from, struct tree *charts)
 {
 	struct chart part = *all;
 
 	part.series = all->series + from;
 	part.count = all->count - from < LINES_MOST ? all->count - from : LINES_MOST;
 	part.id = xasprintf("%s-%zu", all->id, charts->count + 1);
-	part.finding = finding_of(&part);
+	part.finding = watch_finding(&part);
 	chart_draw(&part, charts);
 	free(part.id);
 	free(part.finding);
 }
 
-static void draw_quantity(const struct view *view, const char *suite, size_t which,
-			  const struct range *range, char *note, struct tree *charts)
+static void watches_draw_quantity(const struct view *view, const char *suite, size_t which,
+				  const struct watch_range *range, char *note, struct tree *charts)
 {
-	struct walk w = { .view = view, .suite = suite };
+	struct watch_walk w = { .view = view, .suite = suite };
 	size_t together = (range->intervals + POINTS_MOST - 1) / POINTS_MOST;
 	double interval = (double)NAN;
 	struct chart chart;
@@ -311,7 +316,7 @@ static void draw_quantity(const struct view *view, const char *suite, size_t whi
 	together = together ? together : 1;
 	chart_init(&chart, CHART_LINES);
 	while (next_watch(&w)) {
-		const struct time_quantity *q = quantity_of(w.watch, quantities[which].name);
+		const struct time_quantity *q = watch_quantity(w.watch, quantities[which].name);
 
 		interval = w.watch->interval * (double)together;
 		if (q && !chart.y_unit)
@@ -319,7 +324,7 @@ static void draw_quantity(const struct view *view, const char *suite, size_t whi
 	}
 	chart.over_time = true;
 	chart.better = BETTER_NONE;
-	chart.id = xasprintf("time-%zu", suite_number(view, suite));
+	chart.id = xasprintf("time-%zu", watch_suite_number(view, suite));
 	chart.title = xasprintf("%s over time", quantities[which].words);
 	format_capital(chart.title);
 	chart.shows = xasprintf("Line: mean of %s; area: lowest to highest reading in it.",
@@ -328,9 +333,9 @@ static void draw_quantity(const struct view *view, const char *suite, size_t whi
 	chart.x_name = xstrdup("seconds since the run began");
 	chart.x_unit = xstrdup("1");
 	chart.note = note;
-	add_curves(view, suite, quantities[which].name, together, &chart);
+	watches_add_curves(view, suite, quantities[which].name, together, &chart);
 	for (size_t from = 0; from < chart.count; from += LINES_MOST)
-		draw_part(&chart, from, charts);
+		watches_draw_part(&chart, from, charts);
 	chart_release(&chart);
 }
 
@@ -339,12 +344,12 @@ void view_watches(const struct view *view, const char *suite, struct tree *chart
 	bool first = true;
 
 	for (size_t i = 0; i < ARRAY_SIZE(quantities); i++) {
-		struct range r = range_of(view, suite, quantities[i].name);
+		struct watch_range r = watches_range_of(view, suite, quantities[i].name);
 
 		if (!r.known || !r.moves)
 			continue;
-		draw_quantity(view, suite, i, &r, first ? constants(view, suite) : xstrdup(""),
-			      charts);
+		watches_draw_quantity(view, suite, i, &r,
+				      first ? watch_constants(view, suite) : xstrdup(""), charts);
 		first = false;
 	}
 }

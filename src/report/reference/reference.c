@@ -11,22 +11,8 @@
 #include "report/view/format.h"
 #include "report/view/presented.h"
 
-const char *provenance_mark(enum provenance provenance)
-{
-	static const char *const marks[] = { "●", "◐", "○" };
-
-	return marks[provenance];
-}
-
-const char *provenance_name(enum provenance provenance)
-{
-	static const char *const names[] = { "measured", "imported", "published" };
-
-	return names[provenance];
-}
-
-static struct reference_card *add_card(struct report_reference *r, const struct gpu *gpu,
-				       const char *label)
+static struct reference_card *mlp_reference_add_card(struct report_reference *r,
+						     const struct gpu *gpu, const char *label)
 {
 	ARRAY_GROW(r->cards, r->card_count, r->card_capacity);
 	r->cards[r->card_count] =
@@ -34,7 +20,8 @@ static struct reference_card *add_card(struct report_reference *r, const struct 
 	return &r->cards[r->card_count++];
 }
 
-static struct reference_card *card_of(struct report_reference *r, const struct device_info *info)
+static const struct reference_card *mlp_reference_card_of(const struct report_reference *r,
+							  const struct device_info *info)
 {
 	const struct gpu *gpu = gpus_by_device(info->name);
 	char label[64];
@@ -48,7 +35,7 @@ static struct reference_card *card_of(struct report_reference *r, const struct d
 }
 
 /* True if the list "k80, v100-pcie" has the id. */
-static bool listed(const char *list, const char *id)
+static bool gpu_id_is_listed(const char *list, const char *id)
 {
 	size_t length = strlen(id);
 
@@ -61,7 +48,8 @@ static bool listed(const char *list, const char *id)
 }
 
 /* Appends the ids that start so: " or 'v100-sxm2'". */
-static void add_ids(struct text *words, const struct gpu *gpus, size_t count, const char *start)
+static void mlp_reference_add_ids(struct text *words, const struct gpu *gpus, size_t count,
+				  const char *start)
 {
 	for (size_t i = 0; i < count; i++)
 		if (text_starts_with(gpus[i].id, start))
@@ -73,7 +61,7 @@ static void add_ids(struct text *words, const struct gpu *gpus, size_t count, co
  * The nearest of the families, "v100" of v100-pcie and v100-sxm2; else the nearest id. malloc'ed;
  * NULL: none is near.
  */
-static char *nearest_start(const char *id, const struct gpu *gpus, size_t count)
+static char *mlp_reference_nearest_start(const char *id, const struct gpu *gpus, size_t count)
 {
 	const char **families = xcalloc(count + 1, sizeof(*families)),
 		   **names = xcalloc(count + 1, sizeof(*names)), *near;
@@ -105,17 +93,17 @@ static char *likely_ids(const char *id)
 	struct text words = TEXT_EMPTY;
 	char *start;
 
-	add_ids(&words, gpus, count, id);
-	start = words.length ? NULL : nearest_start(id, gpus, count);
+	mlp_reference_add_ids(&words, gpus, count, id);
+	start = words.length ? NULL : mlp_reference_nearest_start(id, gpus, count);
 	if (start)
-		add_ids(&words, gpus, count, start);
+		mlp_reference_add_ids(&words, gpus, count, start);
 	free(start);
 	text_add(&words, words.length ? "?" : "");
 	return text_detach(&words);
 }
 
 /* "" where its file does not say it. */
-static const char *architecture_of(const struct gpu *gpu)
+static const char *mlp_reference_architecture_of(const struct gpu *gpu)
 {
 	for (size_t i = 0; i < gpu->entry_count; i++)
 		if (strcmp(gpu->entries[i].key, "architecture") == 0)
@@ -124,30 +112,31 @@ static const char *architecture_of(const struct gpu *gpu)
 }
 
 /* "kepler" selects all GPUs of that architecture. */
-static bool is_architecture(const char *word)
+static bool mlp_reference_is_architecture(const char *word)
 {
 	size_t count;
 	const struct gpu *gpus = gpus_all(&count);
 
 	for (size_t i = 0; i < count; i++)
-		if (strcasecmp(architecture_of(&gpus[i]), word) == 0)
+		if (strcasecmp(mlp_reference_architecture_of(&gpus[i]), word) == 0)
 			return true;
 	return false;
 }
 
-static bool architecture_listed(const char *list, const struct gpu *gpu)
+static bool mlp_reference_architecture_listed(const char *list, const struct gpu *gpu)
 {
-	char *name = xstrdup(architecture_of(gpu));
+	char *name = xstrdup(mlp_reference_architecture_of(gpu));
 	bool found;
 
 	for (char *c = name; *c; c++)
 		*c = (char)tolower((unsigned char)*c);
-	found = *name && (listed(list, name) || listed(list, architecture_of(gpu)));
+	found = *name && (gpu_id_is_listed(list, name) ||
+			  gpu_id_is_listed(list, mlp_reference_architecture_of(gpu)));
 	free(name);
 	return found;
 }
 
-static enum status check_id(const char *id, struct error *err)
+static enum status mlp_reference_check_id(const char *id, struct error *err)
 {
 	char *likely;
 
@@ -160,27 +149,27 @@ static enum status check_id(const char *id, struct error *err)
 	return STATUS_USAGE;
 }
 
-static enum status check_ids(const char *list, struct error *err)
+static enum status mlp_reference_check_ids(const char *list, struct error *err)
 {
 	char *copy = xstrdup(list), *rest = NULL;
 	enum status status = STATUS_OK;
 
 	for (char *id = strtok_r(copy, ", ", &rest); id && status == STATUS_OK;
 	     id = strtok_r(NULL, ", ", &rest))
-		if (strcmp(id, "all") != 0 && !is_architecture(id))
-			status = check_id(id, err);
+		if (strcmp(id, "all") != 0 && !mlp_reference_is_architecture(id))
+			status = mlp_reference_check_id(id, err);
 	free(copy);
 	return status;
 }
 
 enum status reference_check(const char *gpus, const char *baseline, struct error *err)
 {
-	if (check_ids(gpus, err) == STATUS_OK && *baseline)
-		check_id(baseline, err);
+	if (mlp_reference_check_ids(gpus, err) == STATUS_OK && *baseline)
+		mlp_reference_check_id(baseline, err);
 	return err->status;
 }
 
-static bool is_measured(const struct view *view, const struct gpu *gpu)
+static bool mlp_reference_is_measured(const struct view *view, const struct gpu *gpu)
 {
 	for (size_t s = 0; s < view->source_count; s++)
 		if (view->sources[s].info && gpus_by_device(view->sources[s].info->name) == gpu)
@@ -189,35 +178,37 @@ static bool is_measured(const struct view *view, const struct gpu *gpu)
 }
 
 /* Those asked for and those measured, oldest architecture first; then unknown devices. */
-static void add_cards(struct report_reference *r, const char *list, const char *baseline)
+static void reference_add_cards(struct report_reference *r, const char *list, const char *baseline)
 {
 	size_t count;
 	const struct gpu *gpus = gpus_all(&count);
-	bool all = listed(list, "all");
+	bool all = gpu_id_is_listed(list, "all");
 
 	for (size_t i = 0; i < count; i++) {
-		bool measured = is_measured(r->view, &gpus[i]);
+		bool measured = mlp_reference_is_measured(r->view, &gpus[i]);
 
-		if (all || measured || listed(list, gpus[i].id) ||
-		    architecture_listed(list, &gpus[i]) || strcmp(baseline, gpus[i].id) == 0)
-			add_card(r, &gpus[i], gpus[i].label)->measured = measured;
+		if (all || measured || gpu_id_is_listed(list, gpus[i].id) ||
+		    mlp_reference_architecture_listed(list, &gpus[i]) ||
+		    strcmp(baseline, gpus[i].id) == 0)
+			mlp_reference_add_card(r, &gpus[i], gpus[i].label)->measured = measured;
 	}
 	for (size_t s = 0; s < r->view->source_count; s++) {
 		const struct device_info *info = r->view->sources[s].info;
 		char label[64];
 
-		if (!info || card_of(r, info))
+		if (!info || mlp_reference_card_of(r, info))
 			continue;
 		view_device_name(info->name, label, sizeof(label));
-		add_card(r, NULL, label)->measured = true;
+		mlp_reference_add_card(r, NULL, label)->measured = true;
 	}
 	for (size_t i = 0; i < r->card_count; i++)
 		if (r->cards[i].gpu && strcmp(r->cards[i].gpu->id, baseline) == 0)
 			r->baseline = i;
 }
 
-static struct reference_row *row_for(struct report_reference *r, const struct quantity *quantity,
-				     const char *workload, int devices)
+static struct reference_row *mlp_reference_row_for(struct report_reference *r,
+						   const struct quantity *quantity,
+						   const char *workload, int devices)
 {
 	struct reference_row *row;
 
@@ -237,15 +228,15 @@ static struct reference_row *row_for(struct report_reference *r, const struct qu
 	return row;
 }
 
-static void keep_best(struct reference_value *cell, enum better better,
-		      struct reference_value value)
+static void mlp_reference_keep_best(struct reference_value *cell, enum better better,
+				    struct reference_value value)
 {
 	if (!isfinite(cell->value) ||
 	    (better == BETTER_LOWER ? value.value < cell->value : value.value > cell->value))
 		*cell = value;
 }
 
-static void add_published(struct report_reference *r)
+static void mlp_reference_add_published(struct report_reference *r)
 {
 	for (size_t i = 0; i < r->card_count; i++) {
 		const struct gpu *gpu = r->cards[i].gpu;
@@ -253,10 +244,11 @@ static void add_published(struct report_reference *r)
 		for (size_t k = 0; gpu && k < gpu->published_count; k++) {
 			const struct published *p = &gpu->published[k];
 			struct reference_row *row =
-				row_for(r, p->quantity, p->workload, p->devices);
+				mlp_reference_row_for(r, p->quantity, p->workload, p->devices);
 
-			keep_best(&row->cells[i][PUBLISHED], p->quantity->better,
-				  (struct reference_value){ p->value, p->low, p->high, p });
+			mlp_reference_keep_best(&row->cells[i][PUBLISHED], p->quantity->better,
+						(struct reference_value){ p->value, p->low, p->high,
+									  p });
 		}
 	}
 }
@@ -270,10 +262,11 @@ static enum provenance provenance_of(const struct result *result)
 	return MEASURED;
 }
 
-static void add_case(struct report_reference *r, size_t run, const struct case_result *c)
+static void reference_add_case(struct report_reference *r, size_t run, const struct case_result *c)
 {
 	const struct view_source *source = &r->view->sources[view_source_of(r->view, run, c)];
-	const struct reference_card *card = source->info ? card_of(r, source->info) : NULL;
+	const struct reference_card *card =
+		source->info ? mlp_reference_card_of(r, source->info) : NULL;
 	enum provenance provenance = provenance_of(source->result);
 	const struct presentation shown = view_presentation(r->view, view_string(c->suite));
 
@@ -286,17 +279,18 @@ static void add_case(struct report_reference *r, size_t run, const struct case_r
 		double factor = sheet && sheet->factor != 0 ? sheet->factor : 1;
 
 		if (q && isfinite(metric->value))
-			keep_best(&row_for(r, q, view_string(sheet->workload),
-					   q->together ? (int)c->device_count : 1)
-					   ->cells[card - r->cards][provenance],
-				  q->better,
-				  (struct reference_value){ metric->value * factor,
-							    metric->low * factor,
-							    metric->high * factor, NULL });
+			mlp_reference_keep_best(
+				&mlp_reference_row_for(r, q, view_string(sheet->workload),
+						       q->together ? (int)c->device_count : 1)
+					 ->cells[card - r->cards][provenance],
+				q->better,
+				(struct reference_value){ metric->value * factor,
+							  metric->low * factor,
+							  metric->high * factor, NULL });
 	}
 }
 
-static int row_order(const void *a, const void *b)
+static int reference_row_order(const void *a, const void *b)
 {
 	const struct reference_row *p = a, *q = b;
 	int by_workload = strcmp(p->workload, q->workload);
@@ -309,17 +303,17 @@ static int row_order(const void *a, const void *b)
 enum status reference_collect(struct report_reference *r, const struct view *view, const char *gpus,
 			      const char *baseline, struct error *err)
 {
-	*r = (struct report_reference){ .view = view };
+	*r = (struct report_reference){ .view = view, .baseline_given = *baseline != '\0' };
 	if (reference_check(gpus, baseline, err) != STATUS_OK)
 		return err->status;
-	add_cards(r, gpus, baseline);
-	add_published(r);
+	reference_add_cards(r, gpus, baseline);
+	mlp_reference_add_published(r);
 	for (size_t run = 0; run < view->count; run++)
 		for (size_t i = 0; i < view->results[run].case_count; i++)
 			if (view->results[run].cases[i].status == CASE_OK)
-				add_case(r, run, &view->results[run].cases[i]);
+				reference_add_case(r, run, &view->results[run].cases[i]);
 	if (r->row_count)
-		qsort(r->rows, r->row_count, sizeof(*r->rows), row_order);
+		qsort(r->rows, r->row_count, sizeof(*r->rows), reference_row_order);
 	return STATUS_OK;
 }
 
@@ -365,27 +359,32 @@ double reference_peak(const struct report_reference *r, const struct reference_r
 				  : (double)NAN;
 }
 
-size_t reference_base(const struct report_reference *r, const struct reference_row *row)
+double reference_of_source(const struct report_reference *r, const struct reference_row *row,
+			   size_t card, size_t source)
 {
-	enum provenance provenance;
-	size_t i = 0;
+	const struct view_source *from = &r->view->sources[source];
+	double best = NAN;
 
-	if (reference_best(row, r->baseline, &provenance))
-		return r->baseline;
-	while (i < r->card_count && !reference_best(row, i, &provenance))
-		i++;
-	return i;
-}
-
-double reference_ratio(const struct report_reference *r, const struct reference_row *row,
-		       double value)
-{
-	enum provenance provenance;
-	size_t base = reference_base(r, row);
-	const struct reference_value *of =
-		base < r->card_count ? reference_best(row, base, &provenance) : NULL;
-
-	if (!of || !(of->value > 0) || !(value > 0))
+	if (!from->info || mlp_reference_card_of(r, from->info) != &r->cards[card])
 		return NAN;
-	return row->quantity->better == BETTER_LOWER ? of->value / value : value / of->value;
+	for (size_t i = 0; i < from->result->case_count; i++) {
+		const struct case_result *c = &from->result->cases[i];
+		const struct presentation shown = view_presentation(r->view, view_string(c->suite));
+
+		for (size_t m = 0; c->status == CASE_OK && m < c->metric_count; m++) {
+			const struct metric_value *metric = &c->metrics[m];
+			const struct sheet_row *sheet =
+				sheet_row_of_case(shown.sheet, c, view_string(metric->name),
+						  from->info);
+			double value =
+				metric->value * (sheet && sheet->factor != 0 ? sheet->factor : 1);
+
+			if (view_source_of(r->view, from->run, c) == source && sheet &&
+			    sheet->quantity && strcmp(sheet->quantity, row->quantity->name) == 0 &&
+			    strcmp(view_string(sheet->workload), row->workload) == 0 &&
+			    isfinite(value) && !(value <= best))
+				best = value;
+		}
+	}
+	return best;
 }

@@ -41,13 +41,8 @@ struct report_reference {
 	struct reference_row *rows;
 	size_t row_count, row_capacity;
 	size_t baseline; /* index of the card */
+	bool baseline_given;
 };
-
-/*
- * The card that ratios of a row are to: the baseline, else the oldest that has the figure;
- * card_count: none has.
- */
-size_t reference_base(const struct report_reference *r, const struct reference_row *row);
 
 /* True if reference_collect() knows them. */
 enum status reference_check(const char *gpus, const char *baseline, struct error *err);
@@ -65,31 +60,13 @@ const struct reference_row *reference_row(const struct report_reference *r, cons
 /* The value shown in a cell, and its kind; NULL: not measured. */
 const struct reference_value *reference_best(const struct reference_row *row, size_t card,
 					     enum provenance *provenance);
+/* The best that one source of the view, a device, measured of a row; NaN: nothing. */
+double reference_of_source(const struct report_reference *r, const struct reference_row *row,
+			   size_t card, size_t source);
 /* The upper bound from the data sheet; NaN: not known. */
 double reference_peak(const struct report_reference *r, const struct reference_row *row,
 		      size_t card);
-/* How many times as good as reference_base(); NaN: either is missing. */
-double reference_ratio(const struct report_reference *r, const struct reference_row *row,
-		       double value);
-
-const char *provenance_mark(enum provenance provenance); /* "●", "◐", "○" */
-const char *provenance_name(enum provenance provenance);
-
-/* Data sheets from generation to generation, and the roofline. */
-void reference_charts(const struct report_reference *r, struct tree *charts);
-/* A chart for each of these rows that has enough cards. */
-void reference_row_charts(const struct report_reference *r, const struct reference_row *rows,
-			  size_t count, struct tree *charts);
-/*
- * "H200 next to K80, P100 PCIe": the measured cards and the others. malloc'ed; NULL: one of them is
- * missing.
- */
-char *reference_title(const struct report_reference *r);
-/* The answer in a sentence, and a chart for each question (reference_lead.c). */
-void reference_lead(const struct report_reference *r, struct tree *page);
 /* The largest batches that fit, by card. */
 void reference_memory(const struct report_reference *r, struct tree *page);
-/* Fills everything that section_reference.mustache shows. */
-void view_reference(const struct report_reference *r, struct tree *page);
 
 #endif

@@ -13,6 +13,7 @@
 #include "report/reference/reference.h"
 #include "report/view/format.h"
 #include "report/view/presented.h"
+#include "report/view/suite_page.h"
 
 /* A driver reports at most this much less than a nominal 16 GiB, unless ECC takes a part of it. */
 #define LOST_TO_DRIVER 0.04
@@ -34,22 +35,16 @@ struct batches {
 	size_t column_count, column_capacity;
 };
 
-/* "" where there is no limit. */
-static const char *limit_of(const struct view *view, const struct case_result *c)
+/* NULL: the case found none. `limit`: the memory that it emulated; "": that of its device. */
+static const struct metric_value *largest_batch_of(const struct case_result *c, const char **limit)
 {
-	const struct case_parameter *p = view_role_parameter(view, c, ROLE_MEMORY_LIMIT);
+	struct suite_page page = suite_page_of(view_string(c->suite));
 
-	return p && !view_role_holds(view, c, ROLE_MEMORY_LIMIT) ? view_string(p->text) : "";
+	*limit = "";
+	return c->status == CASE_OK && page.largest_batch ? page.largest_batch(c, limit) : NULL;
 }
 
-static const struct metric_value *batch_of(const struct view *view, const struct case_result *c)
-{
-	if (c->status != CASE_OK || !view_role_holds(view, c, ROLE_LARGEST_BATCH_STUDY))
-		return NULL;
-	return view_role_metric(view, c, ROLE_LARGEST_BATCH);
-}
-
-static char *column_of(const struct view *view, const struct case_result *c)
+static char *batches_column_of(const struct view *view, const struct case_result *c)
 {
 	const struct case_parameter *p = view_role_parameter(view, c, ROLE_PRECISION);
 	char text[FORMAT_SIZE];
@@ -57,13 +52,13 @@ static char *column_of(const struct view *view, const struct case_result *c)
 	return xstrdup(p ? view_parameter(view, c->suite, p, text, sizeof(text)) : "");
 }
 
-static const struct device_info *device_of(const struct batches *b, size_t run,
-					   const struct case_result *c)
+static const struct device_info *batches_batch_device(const struct batches *b, size_t run,
+						      const struct case_result *c)
 {
 	return b->r->view->sources[view_source_of(b->r->view, run, c)].info;
 }
 
-static bool is_of(const struct holder *h, const struct device_info *info, const char *limit)
+static bool batches_is_of(const struct holder *h, const struct device_info *info, const char *limit)
 {
 	return strcmp(h->on->name, info->name) == 0 && strcmp(h->limit, limit) == 0;
 }
@@ -74,7 +69,7 @@ static void add_holder(struct batches *b, const struct device_info *info, const 
 	uint64_t bytes = info->memory_bytes;
 
 	for (size_t i = 0; i < b->holder_count; i++)
-		if (is_of(&b->holders[i], info, limit))
+		if (batches_is_of(&b->holders[i], info, limit))
 			return;
 	if (*limit)
 		units_parse_size(limit, &bytes, &ignored);
@@ -82,7 +77,7 @@ static void add_holder(struct batches *b, const struct device_info *info, const 
 	b->holders[b->holder_count++] = (struct holder){ info, limit, (double)bytes };
 }
 
-static void add_column(struct batches *b, char *label)
+static void batches_add_column(struct batches *b, char *label)
 {
 	for (size_t i = 0; i < b->column_count; i++) {
 		if (strcmp(b->columns[i], label) == 0) {
@@ -94,24 +89,25 @@ static void add_column(struct batches *b, char *label)
 	b->columns[b->column_count++] = label;
 }
 
-static void collect(struct batches *b)
+static void batches_collect(struct batches *b)
 {
 	for (size_t r = 0; r < b->r->view->count; r++) {
 		const struct result *result = &b->r->view->results[r];
 
 		for (size_t i = 0; i < result->case_count; i++) {
 			const struct case_result *c = &result->cases[i];
-			const struct device_info *info = device_of(b, r, c);
+			const struct device_info *info = batches_batch_device(b, r, c);
+			const char *limit;
 
-			if (!info || device_is_host(info) || !batch_of(b->r->view, c))
+			if (!info || device_is_host(info) || !largest_batch_of(c, &limit))
 				continue;
-			add_holder(b, info, limit_of(b->r->view, c));
-			add_column(b, column_of(b->r->view, c));
+			add_holder(b, info, limit);
+			batches_add_column(b, batches_column_of(b->r->view, c));
 		}
 	}
 }
 
-static int by_memory(const void *a, const void *b)
+static int holders_by_memory(const void *a, const void *b)
 {
 	const struct holder *p = a, *q = b;
 
@@ -119,7 +115,7 @@ static int by_memory(const void *a, const void *b)
 }
 
 /* True if a card of nominally `nominal` bytes shows that many. */
-static bool shows(double nominal, double bytes)
+static bool card_shows_bytes(double nominal, double bytes)
 {
 	return bytes <= nominal && bytes >= nominal * (1 - LOST_TO_DRIVER);
 }
@@ -132,12 +128,12 @@ static bool has_memory(const struct gpu *gpu, double bytes)
 
 	if (isfinite(visible))
 		return fabs(bytes / visible - 1) <= VISIBLE_TOLERANCE;
-	if (shows(gpu_figure(gpu, "memory"), bytes))
+	if (card_shows_bytes(gpu_figure(gpu, "memory"), bytes))
 		return true;
 	for (const char *p = sizes; (p = strpbrk(p, "0123456789"));) {
 		char *end;
 
-		if (shows(0x1p30 * strtod(p, &end), bytes))
+		if (card_shows_bytes(0x1p30 * strtod(p, &end), bytes))
 			return true;
 		p = end;
 	}
@@ -145,7 +141,7 @@ static bool has_memory(const struct gpu *gpu, double bytes)
 }
 
 /* The cards with that much memory: for a memory limit the cards that it represents. */
-static void show_cards(const struct batches *b, const struct holder *h, struct tree *row)
+static void batches_show_cards(const struct batches *b, const struct holder *h, struct tree *row)
 {
 	bool emulated = *h->limit;
 	struct text cards = TEXT_EMPTY;
@@ -165,7 +161,7 @@ static void show_cards(const struct batches *b, const struct holder *h, struct t
 }
 
 /* The most over whatever else was varied: optimizers, checkpoints, allocators. */
-static double most(const struct batches *b, const struct holder *h, const char *column)
+static double batches_most(const struct batches *b, const struct holder *h, const char *column)
 {
 	double value = NAN;
 
@@ -174,13 +170,14 @@ static double most(const struct batches *b, const struct holder *h, const char *
 
 		for (size_t i = 0; i < result->case_count; i++) {
 			const struct case_result *c = &result->cases[i];
-			const struct device_info *info = device_of(b, r, c);
-			const struct metric_value *m = batch_of(b->r->view, c);
+			const struct device_info *info = batches_batch_device(b, r, c);
+			const char *limit;
+			const struct metric_value *m = largest_batch_of(c, &limit);
 			char *own;
 
-			if (!m || !info || !is_of(h, info, limit_of(b->r->view, c)))
+			if (!m || !info || !batches_is_of(h, info, limit))
 				continue;
-			own = column_of(b->r->view, c);
+			own = batches_column_of(b->r->view, c);
 			if (strcmp(own, column) == 0)
 				value = fmax(value, m->value);
 			free(own);
@@ -189,15 +186,15 @@ static double most(const struct batches *b, const struct holder *h, const char *
 	return value;
 }
 
-static void show_row(const struct batches *b, const struct holder *h, struct tree *row)
+static void batches_show_row(const struct batches *b, const struct holder *h, struct tree *row)
 {
 	char text[FORMAT_SIZE];
 	struct tree *cells;
 
-	show_cards(b, h, row);
+	batches_show_cards(b, h, row);
 	cells = tree_list(row, "cells");
 	for (size_t i = 0; i < b->column_count; i++) {
-		double value = most(b, h, b->columns[i]);
+		double value = batches_most(b, h, b->columns[i]);
 
 		if (isfinite(value))
 			tree_text(tree_item(cells), "value",
@@ -213,13 +210,13 @@ void reference_memory(const struct report_reference *r, struct tree *page)
 		    *rows = tree_list(page, "memory_rows");
 	struct batches b = { .r = r };
 
-	collect(&b);
+	batches_collect(&b);
 	if (b.holder_count)
-		qsort(b.holders, b.holder_count, sizeof(*b.holders), by_memory);
+		qsort(b.holders, b.holder_count, sizeof(*b.holders), holders_by_memory);
 	for (size_t i = 0; i < b.column_count; i++)
 		tree_text(tree_item(columns), "label", b.columns[i]);
 	for (size_t i = 0; i < b.holder_count; i++)
-		show_row(&b, &b.holders[i], tree_item(rows));
+		batches_show_row(&b, &b.holders[i], tree_item(rows));
 	tree_flag(page, "has_memory_rows", b.holder_count != 0);
 	for (size_t i = 0; i < b.column_count; i++)
 		free(b.columns[i]);

@@ -16,7 +16,7 @@
 /*
  * Bytes of the well-formed UTF-8 character at `p` that HTML allows in text; 0 when there is none.
  */
-static size_t character(const unsigned char *p, size_t count)
+static size_t html_character_length(const unsigned char *p, size_t count)
 {
 	size_t n = *p < 0x80 ? 1 : *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
 
@@ -42,7 +42,7 @@ static size_t character(const unsigned char *p, size_t count)
 	return n;
 }
 
-static const char *entity(char c)
+static const char *html_entity(char c)
 {
 	switch (c) {
 	case '&':
@@ -65,8 +65,8 @@ void template_escape(struct text *out, const char *bytes, size_t count)
 	size_t plain = 0; /* start of what needs no change */
 
 	for (size_t i = 0; i < count;) {
-		size_t n = character((const unsigned char *)bytes + i, count - i);
-		const char *instead = n ? entity(bytes[i]) : REPLACEMENT;
+		size_t n = html_character_length((const unsigned char *)bytes + i, count - i);
+		const char *instead = n ? html_entity(bytes[i]) : REPLACEMENT;
 
 		if (instead) {
 			text_add_bytes(out, bytes + plain, i - plain);
@@ -165,8 +165,8 @@ static enum status templates_add(struct templates *templates, const char *file,
 typedef enum status file_fn(void *context, const char *directory, const char *name,
 			    struct error *err);
 
-static enum status each_file(const char *directory, bool descends, file_fn *fn, void *context,
-			     struct error *err)
+static enum status templates_each_file(const char *directory, bool descends, file_fn *fn,
+				       void *context, struct error *err)
 {
 	DIR *dir = opendir(directory);
 	const struct dirent *entry;
@@ -182,7 +182,7 @@ static enum status each_file(const char *directory, bool descends, file_fn *fn, 
 		    !S_ISDIR(about.st_mode))
 			status = fn(context, directory, entry->d_name, err);
 		else if (descends && entry->d_name[0] != '.')
-			status = each_file(path, false, fn, context, err);
+			status = templates_each_file(path, false, fn, context, err);
 		free(path);
 	}
 	closedir(dir);
@@ -196,8 +196,8 @@ struct own_templates {
 	bool has_style;
 };
 
-static enum status take_file(void *context, const char *directory, const char *name,
-			     struct error *err)
+static enum status templates_take_file(void *context, const char *directory, const char *name,
+				       struct error *err)
 {
 	struct own_templates *own = context;
 
@@ -217,7 +217,7 @@ static enum status templates_from_directory(struct templates *templates, const c
 					    struct error *err)
 {
 	struct own_templates own = { .all = templates };
-	enum status status = each_file(directory, true, take_file, &own, err);
+	enum status status = templates_each_file(directory, true, templates_take_file, &own, err);
 
 	if (status == STATUS_OK && !own.seen.count && !own.has_style)
 		status = error_set(err, STATUS_USAGE, "%s: there is no *%s and no %s in it",

@@ -6,14 +6,15 @@
 #include "report/template/template.h"
 #include "report/template/template_tags.h"
 
-struct check {
+struct template_checking {
 	const char *name;
 	struct error *err;
 	struct template_tag *open; /* sections, innermost last */
 	size_t count, capacity;
 };
 
-static enum status close_section(struct check *check, const struct template_tag *tag)
+static enum status template_close_section(struct template_checking *check,
+					  const struct template_tag *tag)
 {
 	const struct template_tag *last = check->count ? &check->open[check->count - 1] : NULL;
 
@@ -31,10 +32,10 @@ static enum status close_section(struct check *check, const struct template_tag 
 	return STATUS_OK;
 }
 
-static enum status check_tag(struct check *check, const struct template_tag *tag)
+static enum status check_tag(struct template_checking *check, const struct template_tag *tag)
 {
 	if (tag->kind == '/')
-		return close_section(check, tag);
+		return template_close_section(check, tag);
 	if (tag->kind != '#' && tag->kind != '^')
 		return STATUS_OK;
 	ARRAY_GROW(check->open, check->count, check->capacity);
@@ -42,7 +43,7 @@ static enum status check_tag(struct check *check, const struct template_tag *tag
 	return STATUS_OK;
 }
 
-static enum status check_tags(struct check *check, const char *text)
+static enum status check_tags(struct template_checking *check, const char *text)
 {
 	const struct template_tag *last;
 	struct template_tags tags;
@@ -62,7 +63,7 @@ static enum status check_tags(struct check *check, const char *text)
 enum status template_check(const char *name, const char *text, size_t length, struct error *err)
 {
 	struct error own = ERROR_NONE;
-	struct check check = { .name = name, .err = err ? err : &own };
+	struct template_checking check = { .name = name, .err = err ? err : &own };
 	enum status status;
 
 	if (strlen(text) != length)

@@ -11,7 +11,7 @@
 
 enum state { UNSEEN, OPEN, SOUND };
 
-struct walk {
+struct partial_walk {
 	const struct template_text *items;
 	size_t count;
 	enum state *states;
@@ -20,7 +20,7 @@ struct walk {
 	struct error *err;
 };
 
-static size_t find(const struct walk *walk, const char *name, size_t length)
+static size_t partial_find(const struct partial_walk *walk, const char *name, size_t length)
 {
 	for (size_t i = 0; i < walk->count; i++)
 		if (strlen(walk->items[i].name) == length &&
@@ -29,7 +29,8 @@ static size_t find(const struct walk *walk, const char *name, size_t length)
 	return walk->count;
 }
 
-static enum status not_there(const struct walk *walk, size_t from, const struct template_tag *tag)
+static enum status partial_not_found(const struct partial_walk *walk, size_t from,
+				     const struct template_tag *tag)
 {
 	const char **names = xcalloc(walk->count + 1, sizeof(*names));
 	char *name = xstrndup(tag->name, tag->length);
@@ -48,8 +49,8 @@ static enum status not_there(const struct walk *walk, size_t from, const struct 
 }
 
 /* "run -> section_a -> run" */
-static enum status is_cycle(const struct walk *walk, size_t from, const struct template_tag *tag,
-			    size_t again)
+static enum status is_cycle(const struct partial_walk *walk, size_t from,
+			    const struct template_tag *tag, size_t again)
 {
 	struct text chain = TEXT_EMPTY;
 
@@ -63,7 +64,7 @@ static enum status is_cycle(const struct walk *walk, size_t from, const struct t
 	return walk->err->status;
 }
 
-static enum status visit(struct walk *walk, size_t at)
+static enum status partials_visit(struct partial_walk *walk, size_t at)
 {
 	const struct template_text *item = &walk->items[at];
 	struct template_tags tags;
@@ -73,15 +74,15 @@ static enum status visit(struct walk *walk, size_t at)
 	walk->chain[walk->depth++] = at;
 	template_tags_begin(&tags, item->name, item->text);
 	while (template_tags_next(&tags, &tag, walk->err)) {
-		size_t partial = tag.kind == '>' ? find(walk, tag.name, tag.length) : at;
+		size_t partial = tag.kind == '>' ? partial_find(walk, tag.name, tag.length) : at;
 
 		if (tag.kind != '>')
 			continue;
 		if (partial == walk->count)
-			return not_there(walk, at, &tag);
+			return partial_not_found(walk, at, &tag);
 		if (walk->states[partial] == OPEN)
 			return is_cycle(walk, at, &tag, partial);
-		if (walk->states[partial] == UNSEEN && visit(walk, partial) != STATUS_OK)
+		if (walk->states[partial] == UNSEEN && partials_visit(walk, partial) != STATUS_OK)
 			return walk->err->status;
 	}
 	walk->depth--;
@@ -93,12 +94,12 @@ enum status template_check_partials(const struct template_text *page,
 				    const struct template_text *items, size_t count,
 				    struct error *err)
 {
-	struct walk walk = { .items = items,
-			     .count = count,
-			     .states = xcalloc(count, sizeof(*walk.states)),
-			     .chain = xcalloc(count, sizeof(*walk.chain)),
-			     .err = err };
-	enum status status = visit(&walk, (size_t)(page - items));
+	struct partial_walk walk = { .items = items,
+				     .count = count,
+				     .states = xcalloc(count, sizeof(*walk.states)),
+				     .chain = xcalloc(count, sizeof(*walk.chain)),
+				     .err = err };
+	enum status status = partials_visit(&walk, (size_t)(page - items));
 
 	free(walk.states);
 	free(walk.chain);

@@ -9,7 +9,7 @@ void template_tags_begin(struct template_tags *tags, const char *template_name, 
 }
 
 /* Everything up to `to` is read. */
-static void move_to(struct template_tags *tags, const char *to)
+static void template_move_to(struct template_tags *tags, const char *to)
 {
 	for (; tags->at < to; tags->at++)
 		tags->line += *tags->at == '\n';
@@ -32,7 +32,7 @@ static bool change_delimiters(struct template_tags *tags, const char *text, size
 		}
 	}
 	error_set(err, STATUS_USAGE,
-		  "template %s:%zu: %s%.*s%s is no change of delimiters; one is {{=<%% %%>=}}",
+		  "template %s:%zu: %s%.*s%s does not change delimiters; write {{=<%% %%>=}}",
 		  tags->template_name, tags->line, tags->open, length > 40 ? 40 : (int)length, text,
 		  tags->close);
 	return false;
@@ -64,7 +64,7 @@ bool template_tags_next(struct template_tags *tags, struct template_tag *tag, st
 
 		if (!start)
 			return false;
-		move_to(tags, start);
+		template_move_to(tags, start);
 		text = start + strlen(tags->open);
 		end = strstr(text, tags->close);
 		if (!end) {
@@ -74,7 +74,7 @@ bool template_tags_next(struct template_tags *tags, struct template_tag *tag, st
 		}
 		line = tags->line;
 		*tag = tag_of(text, (size_t)(end - text), line);
-		move_to(tags, end + strlen(tags->close));
+		template_move_to(tags, end + strlen(tags->close));
 		if (*text != '=')
 			return true;
 		tags->line = line;

@@ -36,7 +36,7 @@ void tree_append(struct tree *list, struct tree *child)
 }
 
 /* A template would take the first and the other would never be seen. */
-static bool has_member(const struct tree *map, const char *name)
+static bool tree_has_member(const struct tree *map, const char *name)
 {
 	for (size_t i = 0; i < map->count; i++)
 		if (strcmp(map->children[i]->name, name) == 0)
@@ -46,8 +46,8 @@ static bool has_member(const struct tree *map, const char *name)
 
 void tree_set(struct tree *map, const char *name, struct tree *child)
 {
-	assert(!has_member(map, name));
-	(void)has_member;
+	assert(!tree_has_member(map, name));
+	(void)tree_has_member;
 	free(child->name);
 	child->name = xstrdup(name);
 	tree_append(map, child);

@@ -1,9 +1,11 @@
 #include "report/trend/trend_answer.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "report/page/view_sections.h"
 #include "report/view/view.h"
 
 struct answering {
@@ -13,14 +15,14 @@ struct answering {
 };
 
 /* "2 new changes for the worse", "1 warning": `word` gets its plural s after `head` characters. */
-static void add_count(struct text *out, size_t count, const char *one, const char *many)
+static void trend_add_count(struct text *out, size_t count, const char *one, const char *many)
 {
 	if (count)
 		text_addf(out, "%s%zu %s", out->length ? ", " : "", count, count == 1 ? one : many);
 }
 
 /* If no series has enough nights there is no answer, and no tick. */
-static bool nothing_known(const struct answering *p)
+static bool trend_nothing_known(const struct answering *p)
 {
 	return p->rows->summary.young == p->rows->summary.series;
 }
@@ -28,7 +30,7 @@ static bool nothing_known(const struct answering *p)
 static void answer_word(const struct answering *p)
 {
 	const struct trend_summary *s = &p->rows->summary;
-	bool unknown = nothing_known(p);
+	bool unknown = trend_nothing_known(p);
 
 	tree_text(p->tree, "verdict_kind",
 		  s->worse      ? "failed"
@@ -44,24 +46,27 @@ static void answer_word(const struct answering *p)
 		  !p->nights->count ? "No nights"
 		  : s->worse        ? "Changed for the worse"
 		  : s->warnings     ? "Warning"
-		  : unknown         ? "Too few nights to tell"
+		  : unknown         ? "Cannot tell yet"
 				    : "Nothing new for the worse");
 }
 
-static void sentence(const struct answering *p, const char *news, const char *last)
+static void trend_set_sentence(const struct answering *p, const char *news, const char *last)
 {
 	const struct trend_summary *s = &p->rows->summary;
 	const char *nights = p->nights->count == 1 ? "night" : "nights";
 
-	if (nothing_known(p))
+	if (trend_nothing_known(p))
 		tree_textf(p->tree, "verdict",
-			   "%zu series over %zu %s up to %s: too few to tell. A change can show "
-			   "after %d nights with the same hardware, driver and config.",
-			   s->series, p->nights->count, nights, last, TREND_LEAST_NIGHTS);
+			   "%zu series over %zu %s up to %s: cannot tell yet. A change can be "
+			   "found "
+			   "after %d nights with the same hardware, driver and config; one of "
+			   "%.0f\u00a0%% and more at once.",
+			   s->series, p->nights->count, nights, last, TREND_LEAST_NIGHTS,
+			   100 * TREND_SUDDEN);
 	else if (s->young)
 		tree_textf(p->tree, "verdict",
 			   "%s, in %zu series over %zu %s up to %s. %zu of %zu series: fewer than "
-			   "%d nights, too few to tell.",
+			   "%d nights: cannot tell yet.",
 			   news, s->series, p->nights->count, nights, last, s->young, s->series,
 			   TREND_LEAST_NIGHTS);
 	else
@@ -69,7 +74,7 @@ static void sentence(const struct answering *p, const char *news, const char *la
 			   s->series, p->nights->count, nights, last);
 }
 
-static void answer(const struct answering *p)
+static void trend_set_answer(const struct answering *p)
 {
 	const struct trend_summary *s = &p->rows->summary;
 	struct text text = TEXT_EMPTY;
@@ -77,17 +82,31 @@ static void answer(const struct answering *p)
 
 	if (p->nights->count)
 		history_date(p->rows->last, last);
-	add_count(&text, s->worse, "new change for the worse", "new changes for the worse");
-	add_count(&text, s->warnings, "warning", "warnings");
-	add_count(&text, s->improved, "improvement", "improvements");
-	add_count(&text, s->fresh - s->worse - s->improved, "change without a better direction",
-		  "changes without a better direction");
-	sentence(p, text.length ? text.data : "No new change", last);
+	trend_add_count(&text, s->worse, "new change for the worse", "new changes for the worse");
+	trend_add_count(&text, s->warnings, "warning", "warnings");
+	trend_add_count(&text, s->improved, "improvement", "improvements");
+	trend_add_count(&text, s->fresh - s->worse - s->improved,
+			"change without a better direction", "changes without a better direction");
+	trend_set_sentence(p, text.length ? text.data : "No new change", last);
 	answer_word(p);
 	text_release(&text);
 }
 
-static void tiles(const struct answering *p)
+/* Changes that came with another driver, config or hardware. */
+static void trend_add_seams(const struct answering *p)
+{
+	struct tree *list = tree_list(p->tree, "since");
+
+	for (size_t i = 0; i < p->rows->seams.count; i++) {
+		char *words = seam_group_words(&p->rows->seams.items[i]);
+
+		words[0] = (char)toupper((unsigned char)words[0]);
+		tree_item_text(list, view_string(words));
+		free(words);
+	}
+}
+
+static void trend_add_tiles(const struct answering *p)
 {
 	const struct trend_summary *s = &p->rows->summary;
 	struct tree *list = tree_list(p->tree, "tiles");
@@ -97,7 +116,7 @@ static void tiles(const struct answering *p)
 	view_tile(list, "ok", "✓", s->improved, "improvements");
 	view_tile(list, "skipped", "○", s->acknowledged, "acknowledged");
 	view_tile(list, "skipped", "○", s->recovered, "recovered");
-	view_tile(list, "skipped", "○", s->young, "too few nights");
+	view_tile(list, "skipped", "○", s->young, "cannot tell yet");
 }
 
 void trend_answer(const struct trend_rows *rows, const struct history_nights *nights,
@@ -105,6 +124,7 @@ void trend_answer(const struct trend_rows *rows, const struct history_nights *ni
 {
 	const struct answering p = { rows, nights, tree };
 
-	answer(&p);
-	tiles(&p);
+	trend_set_answer(&p);
+	trend_add_seams(&p);
+	trend_add_tiles(&p);
 }

@@ -6,6 +6,7 @@
 #include "history/history.h"
 #include "report/chart/chart.h"
 #include "report/chart/scale.h"
+#include "report/view/view.h"
 
 #define SPARK_WIDTH 180.0
 #define SPARK_HEIGHT 34.0
@@ -22,17 +23,17 @@ struct plot {
 	double left, right, top, bottom, dot;
 };
 
-static double deviation(const struct plot *p, double value)
+static double trend_chart_deviation(const struct plot *p, double value)
 {
 	return 100 * (value / p->drawing->zero - 1);
 }
 
-static double y_of(const struct plot *p, double value)
+static double trend_plot_y(const struct plot *p, double value)
 {
-	return scale_at(&p->y, deviation(p, value));
+	return scale_at(&p->y, trend_chart_deviation(p, value));
 }
 
-static double x_of(const struct plot *p, int64_t day)
+static double trend_plot_x(const struct plot *p, int64_t day)
 {
 	double days = (double)(p->drawing->last - p->drawing->first);
 
@@ -52,23 +53,23 @@ static void plot_init(struct plot *p, const struct trend_drawing *d)
 			    .bottom = d->axes ? CHART_LOW - BOTTOM : SPARK_HEIGHT - 4,
 			    .dot = d->axes ? 1.8 : 1.1 };
 	for (size_t i = 0; i < d->count; i++)
-		extent_add(&extent, deviation(p, d->nights[i].value));
-	extent_add(&extent, deviation(p, d->low));
-	extent_add(&extent, deviation(p, d->high));
+		extent_add(&extent, trend_chart_deviation(p, d->nights[i].value));
+	extent_add(&extent, trend_chart_deviation(p, d->low));
+	extent_add(&extent, trend_chart_deviation(p, d->high));
 	/* One percent at least, so that noise of a hair does not fill the picture. */
 	extent_add(&extent, -0.5);
 	extent_add(&extent, 0.5);
 	scale_init(&p->y, SCALE_LINEAR, extent, "", p->bottom, p->top);
 }
 
-static void draw_dots(const struct plot *p, struct tree *map)
+static void trend_chart_draw_dots(const struct plot *p, struct tree *map)
 {
 	struct text dots = TEXT_EMPTY, line = TEXT_EMPTY, columns = TEXT_EMPTY;
 	int64_t before = INT64_MIN;
 
 	for (size_t i = 0; i < p->drawing->count; i++) {
 		const struct trend_night *n = &p->drawing->nights[i];
-		double x = x_of(p, n->day), y = y_of(p, n->value);
+		double x = trend_plot_x(p, n->day), y = trend_plot_y(p, n->value);
 
 		text_addf(&dots, "M%.1f %.1fh%.1fv%.1fh-%.1fz", x - p->dot, y - p->dot, 2 * p->dot,
 			  2 * p->dot, 2 * p->dot);
@@ -83,13 +84,14 @@ static void draw_dots(const struct plot *p, struct tree *map)
 	tree_text_owned(map, "line", text_detach(&line));
 }
 
-static void draw_segments(const struct plot *p, struct tree *map)
+static void trend_chart_draw_segments(const struct plot *p, struct tree *map)
 {
 	const struct trend_drawing *d = p->drawing;
 	struct text steps = TEXT_EMPTY, ticks = TEXT_EMPTY;
 
 	for (size_t i = 0; i < d->count; i++) {
-		double x = x_of(p, d->nights[i].day), y = y_of(p, d->nights[i].level);
+		double x = trend_plot_x(p, d->nights[i].day),
+		       y = trend_plot_y(p, d->nights[i].level);
 
 		text_addf(&steps, "%c%.1f %.1f", !i || d->nights[i].change ? 'M' : 'L', x, y);
 		if (d->nights[i].change)
@@ -99,23 +101,24 @@ static void draw_segments(const struct plot *p, struct tree *map)
 	tree_text_owned(map, "changes", text_detach(&ticks));
 }
 
-static void draw_band(const struct plot *p, struct tree *map)
+static void trend_draw_band(const struct plot *p, struct tree *map)
 {
 	const struct trend_drawing *d = p->drawing;
 	size_t first = d->count;
-	double high = y_of(p, d->high), low = y_of(p, d->low);
+	double high = trend_plot_y(p, d->high), low = trend_plot_y(p, d->low);
 	struct text band = TEXT_EMPTY;
 
 	while (first && !d->nights[first - 1].change)
 		first--;
 	first -= first > 0;
 	if (isfinite(high) && isfinite(low) && d->count)
-		text_addf(&band, "M%.1f %.1fH%.1fV%.1fH%.1fz", x_of(p, d->nights[first].day), high,
-			  p->right, low, x_of(p, d->nights[first].day));
+		text_addf(&band, "M%.1f %.1fH%.1fV%.1fH%.1fz",
+			  trend_plot_x(p, d->nights[first].day), high, p->right, low,
+			  trend_plot_x(p, d->nights[first].day));
 	tree_text_owned(map, "band", text_detach(&band));
 }
 
-static void draw_dates(const struct plot *p, struct tree *map)
+static void trend_chart_draw_dates(const struct plot *p, struct tree *map)
 {
 	struct tree *ticks = tree_list(map, "dates");
 	int64_t days = p->drawing->last - p->drawing->first;
@@ -127,12 +130,32 @@ static void draw_dates(const struct plot *p, struct tree *map)
 		char date[16];
 
 		history_date(day, date);
-		chart_coordinate(tick, "at", x_of(p, day));
+		chart_coordinate(tick, "at", trend_plot_x(p, day));
 		tree_text(tick, "label", date + 5);
 	}
 }
 
-static void draw_axes(const struct plot *p, struct tree *map)
+/* Labels take turns with the lines' sides, so that one at the right edge stays in the picture. */
+static void trend_chart_draw_seams(const struct plot *p, struct tree *map)
+{
+	struct tree *list = tree_list(map, "seams");
+
+	for (size_t i = 0; i < p->drawing->seam_count; i++) {
+		const struct trend_mark *seam = &p->drawing->seams[i];
+		double x = trend_plot_x(p, seam->day);
+		struct tree *item;
+
+		if (seam->day < p->drawing->first)
+			continue;
+		item = tree_item(list);
+		chart_coordinate(item, "at", x);
+		tree_text(item, "anchor", x > (p->left + p->right) / 2 ? "end" : "start");
+		tree_text(item, "aside", x > (p->left + p->right) / 2 ? "-4" : "4");
+		view_text(item, "label", p->drawing->axes ? seam->label : "");
+	}
+}
+
+static void trend_chart_draw_axes(const struct plot *p, struct tree *map)
 {
 	tree_flag(map, "axes", p->drawing->axes);
 	chart_coordinate(map, "width", p->drawing->axes ? CHART_NARROW : SPARK_WIDTH);
@@ -142,10 +165,10 @@ static void draw_axes(const struct plot *p, struct tree *map)
 	chart_coordinate(map, "top", p->top);
 	chart_coordinate(map, "bottom", p->bottom);
 	if (p->drawing->axes)
-		chart_ticks(map, "percents", &p->y, "", 1);
+		chart_ticks(map, "percents", &p->y, "", 1, 0);
 	else
 		tree_list(map, "percents");
-	draw_dates(p, map);
+	trend_chart_draw_dates(p, map);
 }
 
 void trend_chart(const struct trend_drawing *drawing, const char *id, const char *title,
@@ -159,13 +182,14 @@ void trend_chart(const struct trend_drawing *drawing, const char *id, const char
 	tree_text(map, "svg_title", title);
 	tree_text(map, "svg_finding", finding);
 	tree_text(map, "zero", drawing->zero_name);
-	draw_axes(&plot, map);
-	draw_band(&plot, map);
-	draw_segments(&plot, map);
-	draw_dots(&plot, map);
+	trend_chart_draw_axes(&plot, map);
+	trend_draw_band(&plot, map);
+	trend_chart_draw_segments(&plot, map);
+	trend_chart_draw_dots(&plot, map);
+	trend_chart_draw_seams(&plot, map);
 }
 
-static bool holds(const int64_t *days, size_t count, int64_t day)
+static bool days_contain(const int64_t *days, size_t count, int64_t day)
 {
 	for (size_t i = 0; i < count; i++)
 		if (days[i] == day)
@@ -181,10 +205,10 @@ void trend_missed_strip(const int64_t *missed, size_t missed_count, const int64_
 
 	cell = cell > 12 ? 12 : cell;
 	for (int64_t day = first; day <= last; day++, x += cell) {
-		if (holds(missed, missed_count, day))
+		if (days_contain(missed, missed_count, day))
 			text_addf(&absent, "M%.1f 4L%.1f 20M%.1f 20L%.1f 4", x + 0.5,
 				  x + cell - 0.5, x + 0.5, x + cell - 0.5);
-		else if (holds(days, day_count, day))
+		else if (days_contain(days, day_count, day))
 			text_addf(&measured, "M%.1f 4h%.1fv16h-%.1fz", x + 0.5, cell - 1, cell - 1);
 	}
 	tree_text_owned(map, "measured", text_detach(&measured));

@@ -19,14 +19,21 @@ struct trend_night {
 	bool change;  /* the first night after a change */
 };
 
+struct trend_mark {
+	int64_t day;
+	const char *label;
+};
+
 struct trend_drawing {
 	const struct trend_night *nights;
 	size_t count;
-	int64_t first, last;   /* days at the ends of the x axis */
-	double zero;           /* the level that is 0 % on the y axis */
-	const char *zero_name; /* "the median" */
-	double low, high;      /* the band of the last segment; NaN: none */
-	bool axes;             /* false: a sparkline, as wide as a cell */
+	int64_t first, last;            /* days at the ends of the x axis */
+	double zero;                    /* the level that is 0 % on the y axis */
+	const char *zero_name;          /* "the median" */
+	double low, high;               /* the band of the last segment; NaN: none */
+	const struct trend_mark *seams; /* vertical lines */
+	size_t seam_count;
+	bool axes; /* false: a sparkline, as wide as a cell */
 };
 
 /*

@@ -20,7 +20,7 @@
 #define MOST_ROWS 2000
 #define MOST_NOISY 10
 
-struct page {
+struct trend_page {
 	struct store *history;
 	struct history_nights nights;
 	struct history_notes notes;
@@ -29,7 +29,8 @@ struct page {
 	struct error *err;
 };
 
-static void differences(const struct page *p, int64_t before, int64_t after, struct tree *map)
+static void trend_add_differences(const struct trend_page *p, int64_t before, int64_t after,
+				  struct tree *map)
 {
 	struct tree *list = tree_list(map, "facts");
 	struct fact_differences found = { 0 };
@@ -45,7 +46,7 @@ static void differences(const struct page *p, int64_t before, int64_t after, str
 	fact_differences_release(&found);
 }
 
-static const char *kind_of(enum trend_class class)
+static const char *trend_class_kind(enum trend_class class)
 {
 	static const char *const kinds[] = {
 		[TREND_WORSE] = "failed",  [TREND_WARNS] = "error",  [TREND_BETTER] = "ok",
@@ -56,25 +57,40 @@ static const char *kind_of(enum trend_class class)
 	return kinds[class];
 }
 
-static void row_names(const struct trend_row *row, struct tree *map)
+/* True if all series are of one device, which the page then names once. */
+static bool trend_has_one_device(const struct trend_rows *rows)
 {
+	for (size_t i = 1; i < rows->count; i++)
+		if (strcmp(view_string(rows->items[i].model), view_string(rows->items[0].model)) ||
+		    strcmp(view_string(rows->items[i].machine),
+			   view_string(rows->items[0].machine)))
+			return false;
+	return rows->count > 0;
+}
+
+static void trend_row_names(const struct trend_page *p, const struct trend_row *row,
+			    struct tree *map)
+{
+	bool named = trend_has_one_device(&p->rows);
+
 	char metric[FORMAT_SIZE];
 
 	tree_textf(map, "series", "%lld", (long long)row->id);
 	view_text(map, "case", row->case_id);
 	view_text(map, "metric", view_metric_title(NULL, row->metric, metric, sizeof(metric)));
-	view_text(map, "model", row->model);
-	view_text(map, "machine", row->machine);
-	tree_text(map, "kind", kind_of(row->news));
+	view_text(map, "model", named ? NULL : row->model);
+	view_text(map, "machine", named ? NULL : row->machine);
+	tree_text(map, "kind", trend_class_kind(row->news));
 	tree_text(map, "better", format_better(row->better));
 	tree_text_owned(map, "state", trend_state_words(row));
 }
 
 /* A change's percentage is of the level before it, and so are those of its chart. */
-static void draw(const struct page *p, const struct trend_row *row, const char *prefix, bool axes,
-		 struct tree *map)
+static void trend_draw_row(const struct trend_page *p, const struct trend_row *row,
+			   const char *prefix, bool axes, struct tree *map)
 {
 	const struct trend_change *change = trend_row_change(row);
+	struct trend_mark *seams = xcalloc(row->seam_count + 1, sizeof(*seams));
 	struct trend_drawing drawing = { .nights = row->nights,
 					 .count = row->count,
 					 .first = p->rows.first,
@@ -84,6 +100,8 @@ static void draw(const struct page *p, const struct trend_row *row, const char *
 							     : "the median",
 					 .low = row->low,
 					 .high = row->high,
+					 .seams = seams,
+					 .seam_count = row->seam_count,
 					 .axes = axes };
 	char *id = row->turn ? xasprintf("%s-%lld-%u", prefix, (long long)row->id, row->turn + 1)
 			     : xasprintf("%s-%lld", prefix, (long long)row->id);
@@ -93,7 +111,10 @@ static void draw(const struct page *p, const struct trend_row *row, const char *
 
 	finding = xasprintf("%zu nights, median %s; %s", row->count,
 			    format_quantity(row->median, row->unit, median, sizeof(median)), state);
+	for (size_t i = 0; i < row->seam_count; i++)
+		seams[i] = (struct trend_mark){ row->seams[i].day, row->seams[i].what };
 	trend_chart(&drawing, id, title, finding, tree_list(map, "svg"));
+	free(seams);
 	free(id);
 	free(title);
 	free(state);
@@ -101,7 +122,7 @@ static void draw(const struct page *p, const struct trend_row *row, const char *
 }
 
 /* Notes about a series; 0: about whole nights. */
-static void notes_of(const struct page *p, int64_t series, struct tree *map)
+static void trend_notes_of(const struct trend_page *p, int64_t series, struct tree *map)
 {
 	struct tree *list = tree_list(map, "notes");
 
@@ -127,7 +148,7 @@ static void notes_of(const struct page *p, int64_t series, struct tree *map)
 }
 
 /* The nights of a detail chart as a table. */
-static void night_table(const struct trend_row *row, struct tree *map)
+static void trend_night_table(const struct trend_row *row, struct tree *map)
 {
 	struct tree *list = tree_list(map, "values");
 	char value[FORMAT_SIZE], date[16];
@@ -142,33 +163,36 @@ static void night_table(const struct trend_row *row, struct tree *map)
 	}
 }
 
-static void detail(const struct page *p, const struct trend_row *row, struct tree *list)
+static void trend_add_detail(const struct trend_page *p, const struct trend_row *row,
+			     struct tree *list)
 {
 	struct tree *map = tree_item(list), *changes;
 
-	row_names(row, map);
+	trend_row_names(p, row, map);
 	changes = tree_list(map, "changes");
 	for (size_t i = 0; i < row->change_count; i++) {
 		struct tree *change = tree_item(changes);
 
 		tree_text_owned(change, "words", trend_change_words(row, &row->changes[i]));
-		differences(p, row->changes[i].night_before, row->changes[i].night, change);
+		trend_add_differences(p, row->changes[i].night_before, row->changes[i].night,
+				      change);
 	}
-	if (row->anew) {
-		struct tree *change = tree_item(changes);
-		char date[16];
+	for (size_t i = 0; i < row->seam_count; i++) {
+		const struct trend_row_seam *seam = &row->seams[i];
+		struct tree *change;
 
-		history_date(row->start.day, date);
-		tree_textf(change, "words", "Starts anew %s: hardware, driver or config changed",
-			   date);
-		differences(p, row->start.night_before, row->start.night, change);
+		if (!seam->words)
+			continue;
+		change = tree_item(changes);
+		view_text(change, "words", seam->words);
+		trend_add_differences(p, seam->night_before, seam->night, change);
 	}
-	notes_of(p, row->id, map);
-	night_table(row, map);
-	draw(p, row, "detail", true, map);
+	trend_notes_of(p, row->id, map);
+	trend_night_table(row, map);
+	trend_draw_row(p, row, "detail", true, map);
 }
 
-static void details(const struct page *p)
+static void trend_add_details(const struct trend_page *p)
 {
 	struct tree *list = tree_list(p->tree, "details");
 	size_t shown = 0, notable = 0;
@@ -177,7 +201,7 @@ static void details(const struct page *p)
 		if (p->rows.items[i].news == TREND_QUIET)
 			continue;
 		if (++notable <= MOST_DETAILS) {
-			detail(p, &p->rows.items[i], list);
+			trend_add_detail(p, &p->rows.items[i], list);
 			shown++;
 		}
 	}
@@ -187,28 +211,29 @@ static void details(const struct page *p)
 		   notable - shown);
 }
 
-static void table_row(const struct page *p, const struct trend_row *row, struct tree *list)
+static void trend_add_table_row(const struct trend_page *p, const struct trend_row *row,
+				struct tree *list)
 {
 	struct tree *map = tree_item(list);
 	char text[FORMAT_SIZE];
 
-	row_names(row, map);
+	trend_row_names(p, row, map);
 	tree_text(map, "last", format_quantity(row->last, row->unit, text, sizeof(text)));
 	tree_text(map, "median", format_quantity(row->median, row->unit, text, sizeof(text)));
 	tree_text(map, "noise",
 		  isnan(row->noise) ? "–" : format_percent(row->noise, text, sizeof(text)));
 	tree_textf(map, "nights", "%zu", row->measured);
 	tree_textf(map, "missed", "%zu", row->missed);
-	draw(p, row, "spark", false, map);
+	trend_draw_row(p, row, "spark", false, map);
 }
 
-static void table(const struct page *p)
+static void trend_add_table(const struct trend_page *p)
 {
 	struct tree *list = tree_list(p->tree, "rows");
 	size_t n = p->rows.count < MOST_ROWS ? p->rows.count : MOST_ROWS;
 
 	for (size_t i = 0; i < n; i++)
-		table_row(p, &p->rows.items[i], list);
+		trend_add_table_row(p, &p->rows.items[i], list);
 	tree_textf(p->tree, "more_rows",
 		   p->rows.count > n ? "%zu series without news are left out." : "",
 		   p->rows.count - n);
@@ -224,7 +249,7 @@ static int by_noise(const void *left, const void *right)
 	return ((*a)->id > (*b)->id) - ((*a)->id < (*b)->id);
 }
 
-static void noisiest(const struct page *p)
+static void trend_add_noisiest(const struct trend_page *p)
 {
 	const struct trend_row **rows = xcalloc(p->rows.count + 1, sizeof(*rows));
 	struct tree *list = tree_list(p->tree, "noisy");
@@ -237,14 +262,14 @@ static void noisiest(const struct page *p)
 	for (size_t i = 0; i < p->rows.count && i < MOST_NOISY && !isnan(rows[i]->noise); i++) {
 		struct tree *item = tree_item(list);
 
-		row_names(rows[i], item);
+		trend_row_names(p, rows[i], item);
 		tree_text(item, "noise", format_percent(rows[i]->noise, text, sizeof(text)));
 	}
 	tree_flag(p->tree, "has_noisy", list->count);
 	free(rows);
 }
 
-static void missed(const struct page *p)
+static void trend_add_missed_nights(const struct trend_page *p)
 {
 	int64_t *days = xcalloc(p->nights.count + 1, sizeof(*days)), missing[MOST_MISSED];
 	size_t count = history_missed(&p->nights, missing);
@@ -270,7 +295,7 @@ static void missed(const struct page *p)
 }
 
 /* Definitions of the words on the page, from the constants that decide. */
-static void method(const struct page *p)
+static void trend_set_method(const struct trend_page *p)
 {
 	char text[FORMAT_SIZE];
 
@@ -278,6 +303,8 @@ static void method(const struct page *p)
 	tree_text(p->tree, "odds",
 		  format_count(round(exp(p->rows.odds_limit)), text, sizeof(text)));
 	tree_textf(p->tree, "looked_at", "%zu", p->rows.looked_at);
+	tree_text(p->tree, "sudden", format_percent(TREND_SUDDEN, text, sizeof(text)));
+	tree_textf(p->tree, "least", "%d", TREND_LEAST_NIGHTS);
 	tree_textf(p->tree, "odds_series", "%d", TREND_ODDS_SERIES);
 	tree_text(p->tree, "magnitude", format_percent(CHANGE_MAGNITUDE, text, sizeof(text)));
 	tree_textf(p->tree, "band_sigmas", "%d", BAND_SIGMAS);
@@ -286,7 +313,7 @@ static void method(const struct page *p)
 	tree_textf(p->tree, "days_shown", "%d", TREND_NIGHTS);
 }
 
-static void title(const struct page *p, const struct report_options *options)
+static void trend_set_title(const struct trend_page *p, const struct report_options *options)
 {
 	char *hosts = history_hosts(&p->nights);
 	char *text = *hosts ? xasprintf("Trend of %s", hosts) : xstrdup("Trend of the nights");
@@ -296,29 +323,42 @@ static void title(const struct page *p, const struct report_options *options)
 	free(text);
 }
 
-static void fill(const struct page *p, const struct report_options *options)
+static void trend_set_device(const struct trend_page *p)
 {
-	title(p, options);
+	const struct trend_row *row = p->rows.items;
+	char *words = NULL;
+
+	if (trend_has_one_device(&p->rows) && row->model)
+		words = row->machine ? xasprintf("%s (%s)", row->model, row->machine)
+				     : xstrdup(row->model);
+	view_text(p->tree, "device", words);
+	free(words);
+}
+
+static void trend_fill_page(const struct trend_page *p, const struct report_options *options)
+{
+	trend_set_title(p, options);
+	trend_set_device(p);
 	trend_answer(&p->rows, &p->nights, p->tree);
 	tree_list(p->tree, "warnings");
-	missed(p);
-	notes_of(p, 0, p->tree);
-	details(p);
-	table(p);
-	noisiest(p);
-	method(p);
+	trend_add_missed_nights(p);
+	trend_notes_of(p, 0, p->tree);
+	trend_add_details(p);
+	trend_add_table(p);
+	trend_add_noisiest(p);
+	trend_set_method(p);
 }
 
 enum status report_trend_render(struct store *history, const struct history_filter *filter,
 				const struct report_options *options, struct trend_summary *summary,
 				struct text *html, struct error *err)
 {
-	struct page p = { .history = history, .tree = tree_new(TREE_MAP), .err = err };
+	struct trend_page p = { .history = history, .tree = tree_new(TREE_MAP), .err = err };
 
 	if (store_nights(history, &p.nights, err) == STATUS_OK &&
 	    store_notes(history, &p.notes, err) == STATUS_OK &&
 	    trend_rows_collect(history, filter, &p.nights, &p.notes, &p.rows, err) == STATUS_OK) {
-		fill(&p, options);
+		trend_fill_page(&p, options);
 		*summary = p.rows.summary;
 		if (err->status == STATUS_OK)
 			html_render("trend", options, p.tree, html, err);

@@ -7,7 +7,7 @@
 #define GPUPROOF_REPORT_TREND_TREND_PAGE_H
 
 #include "history/trend_news.h"
-#include "report/report.h"
+#include "report/page/report.h"
 
 /*
  * Fills `summary` and appends the page to `html`. Of `options` the title, template_dir and

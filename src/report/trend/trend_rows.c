@@ -7,7 +7,9 @@
 #include "base/memory.h"
 #include "report/view/view.h"
 
-struct collecting {
+struct trend_collecting {
+	struct store *history;
+	struct error *err;
 	struct history_places places;
 	const struct history_notes *notes;
 	struct trend_rows *rows;
@@ -15,7 +17,7 @@ struct collecting {
 };
 
 /* The median of the segment that night `index` of the epoch is in. */
-static double level_of(const struct trend *t, size_t index)
+static double trend_rows_level_of(const struct trend *t, size_t index)
 {
 	double level = t->change_count ? t->changes[0].before : t->median;
 
@@ -24,7 +26,7 @@ static double level_of(const struct trend *t, size_t index)
 	return level;
 }
 
-static bool change_at(const struct trend *t, size_t index)
+static bool trend_rows_change_at(const struct trend *t, size_t index)
 {
 	for (size_t i = 0; i < t->change_count; i++)
 		if (t->changes[i].at == index)
@@ -32,7 +34,7 @@ static bool change_at(const struct trend *t, size_t index)
 	return false;
 }
 
-static void take_nights(struct trend_row *row, const struct trend *t, int64_t first)
+static void trend_rows_take_nights(struct trend_row *row, const struct trend *t, int64_t first)
 {
 	row->nights = xcalloc(t->count + 1, sizeof(*row->nights));
 	for (size_t i = 0; i < t->count; i++) {
@@ -40,14 +42,15 @@ static void take_nights(struct trend_row *row, const struct trend *t, int64_t fi
 
 		if (p->day >= first)
 			row->nights[row->count++] =
-				(struct trend_night){ p->day, p->value, level_of(t, i),
-						      change_at(t, i) };
+				(struct trend_night){ p->day, p->value, trend_rows_level_of(t, i),
+						      trend_rows_change_at(t, i) };
 	}
 	row->measured = t->count;
+	row->young = trend_is_young(t) && !t->change_count && !t->warning;
 	row->last = t->count ? t->points[t->count - 1]->value : NAN;
 }
 
-static size_t changes_of(const struct trend *t, enum change_state state, bool worse)
+static size_t trend_rows_changes_of(const struct trend *t, enum change_state state, bool worse)
 {
 	size_t n = 0;
 
@@ -58,23 +61,46 @@ static size_t changes_of(const struct trend *t, enum change_state state, bool wo
 
 static enum trend_class class_of(const struct trend *t, bool anew)
 {
-	if (changes_of(t, TREND_NEW, true))
+	if (trend_rows_changes_of(t, TREND_NEW, true))
 		return TREND_WORSE;
 	if (t->warning)
 		return TREND_WARNS;
-	if (changes_of(t, TREND_NEW, false))
+	if (trend_rows_changes_of(t, TREND_NEW, false))
 		return TREND_BETTER;
-	if (changes_of(t, TREND_ACKNOWLEDGED, true) + changes_of(t, TREND_ACKNOWLEDGED, false))
+	if (trend_rows_changes_of(t, TREND_ACKNOWLEDGED, true) +
+	    trend_rows_changes_of(t, TREND_ACKNOWLEDGED, false))
 		return TREND_KNOWN;
 	if (anew)
 		return TREND_ANEW;
 	return t->change_count ? TREND_BACK : TREND_QUIET;
 }
 
-static void add_row(struct collecting *c, const struct history_series *s, const struct trend *t,
-		    unsigned turn)
+/* True if there is a recent one without a change. */
+static bool trend_rows_take_seams(const struct trend_collecting *c, struct trend_row *row,
+				  const struct trend *t, enum better better)
 {
-	const struct history_point *before, *after;
+	bool anew = false;
+
+	row->seams = xcalloc(t->seam_count + 1, sizeof(*row->seams));
+	for (size_t i = 0; i < t->seam_count; i++) {
+		const struct trend_seam *s = &t->seams[i];
+		bool told = trend_seam_is_recent(t, s) && !s->differs;
+
+		row->seams[row->seam_count++] = (struct trend_row_seam){
+			.day = s->day,
+			.night = s->night,
+			.night_before = s->night_before,
+			.what = seam_what(c->history, s->epoch_before, s->epoch, c->err),
+			.words = told ? trend_seam_words(s, better) : NULL
+		};
+		anew = anew || told;
+	}
+	return anew;
+}
+
+static void trend_rows_add(struct trend_collecting *c, const struct history_series *s,
+			   const struct trend *t, unsigned turn)
+{
 	struct trend_row *row;
 
 	ARRAY_GROW(c->rows->items, c->rows->count, c->rows->capacity);
@@ -96,25 +122,21 @@ static void add_row(struct collecting *c, const struct history_series *s, const 
 		.warning = t->warning,
 		.beyond = t->beyond,
 		.beyond_by = t->beyond_by,
-		.band = t->band,
-		.anew = trend_starts_anew(s, &before, &after)
+		.band = t->band
 	};
-	if (row->anew)
-		row->start = (struct trend_change){ .day = after->day,
-						    .night = after->night,
-						    .night_before = before->night };
-	row->news = class_of(t, row->anew);
+	row->news = class_of(t, trend_rows_take_seams(c, row, t, s->better));
+	seam_groups_add(&c->rows->seams, c->history, s, t, c->err);
 	row->changes = xcalloc(t->change_count + 1, sizeof(*row->changes));
 	if (t->change_count)
 		memcpy(row->changes, t->changes, t->change_count * sizeof(*row->changes));
 	row->change_count = t->change_count;
-	take_nights(row, t, c->rows->first);
+	trend_rows_take_nights(row, t, c->rows->first);
 	trend_count(&c->rows->summary, t);
 }
 
-static void visit(void *context, const struct history_series *s)
+static void trend_rows_visit(void *context, const struct history_series *s)
 {
-	struct collecting *c = context;
+	struct trend_collecting *c = context;
 	struct trend *trends;
 	size_t n = trend_of_series(s, c->notes, &c->prior, &trends);
 	unsigned turn = 0;
@@ -122,7 +144,7 @@ static void visit(void *context, const struct history_series *s)
 	/* Changes of older epochs are not shown. */
 	for (size_t i = 0; i < n; i++)
 		if (trends[i].current)
-			add_row(c, s, &trends[i], turn++);
+			trend_rows_add(c, s, &trends[i], turn++);
 	trends_release(trends, n);
 }
 
@@ -147,7 +169,7 @@ const struct trend_change *trend_row_change(const struct trend_row *row)
 }
 
 /* By class, then the greatest change first, then as the history has them. */
-static int by_weight(const void *left, const void *right)
+static int trend_rows_by_class(const void *left, const void *right)
 {
 	const struct trend_row *a = left, *b = right;
 	const struct trend_change *x = trend_row_change(a), *y = trend_row_change(b);
@@ -165,7 +187,7 @@ enum status trend_rows_collect(struct store *history, const struct history_filte
 			       const struct history_notes *notes, struct trend_rows *out,
 			       struct error *err)
 {
-	struct collecting c = { .rows = out };
+	struct trend_collecting c = { .history = history, .rows = out, .err = err };
 	struct history_notes placed = *notes;
 
 	memset(out, 0, sizeof(*out));
@@ -179,14 +201,14 @@ enum status trend_rows_collect(struct store *history, const struct history_filte
 	    trend_prior_learn(&c.prior, history, filter, err) == STATUS_OK) {
 		placed.places = &c.places;
 		c.notes = &placed;
-		store_each_series(history, filter, visit, &c, err);
+		store_each_series(history, filter, trend_rows_visit, &c, err);
 	}
 	out->looked_at = c.prior.series;
 	out->odds_limit = trend_prior_limit(&c.prior);
 	trend_prior_release(&c.prior);
 	history_places_release(&c.places);
 	if (out->count)
-		qsort(out->items, out->count, sizeof(*out->items), by_weight);
+		qsort(out->items, out->count, sizeof(*out->items), trend_rows_by_class);
 	return err->status;
 }
 
@@ -202,7 +224,13 @@ void trend_rows_release(struct trend_rows *rows)
 		free(row->unit);
 		free(row->nights);
 		free(row->changes);
+		for (size_t k = 0; k < row->seam_count; k++) {
+			free(row->seams[k].what);
+			free(row->seams[k].words);
+		}
+		free(row->seams);
 	}
+	seam_groups_release(&rows->seams);
 	free(rows->items);
 	memset(rows, 0, sizeof(*rows));
 }

@@ -17,6 +17,13 @@ enum trend_class {
 	TREND_QUIET
 };
 
+/* The begin of an epoch of a row. */
+struct trend_row_seam {
+	int64_t day, night, night_before;
+	char *what;  /* "driver 590.10" */
+	char *words; /* of the levels on both sides; NULL: old, or there is a change at it */
+};
+
 struct trend_row {
 	int64_t id;
 	unsigned turn; /* which row of its series, from 0: there are more where epochs take turns */
@@ -30,10 +37,11 @@ struct trend_row {
 	double median, low, high, last; /* last: of the last night */
 	double noise; /* robust standard deviation by median; NaN: too few nights */
 	size_t missed;
-	bool warning, anew;
-	size_t beyond; /* as in struct trend, for the words of a warning */
+	bool warning, young; /* young: cannot tell yet, and nothing found */
+	size_t beyond;       /* as in struct trend, for the words of a warning */
 	double beyond_by, band;
-	struct trend_change start; /* anew: day, night and night_before of the new epoch */
+	struct trend_row_seam *seams;
+	size_t seam_count;
 };
 
 struct trend_rows {
@@ -41,6 +49,7 @@ struct trend_rows {
 	size_t count, capacity;
 	int64_t first, last; /* days that are shown */
 	struct trend_summary summary;
+	struct seam_groups seams;
 	size_t looked_at;  /* series, by which the limit of the odds grows */
 	double odds_limit; /* log odds */
 };

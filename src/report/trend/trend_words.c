@@ -7,26 +7,37 @@
 #include "base/memory.h"
 #include "report/view/format.h"
 
-static const char *direction(enum better better, double ratio)
+static const char *trend_change_direction(enum better better, double ratio)
 {
 	if (better == BETTER_NONE)
 		return ratio > 1 ? "more" : "less";
 	return ratio > 1 ? "worse" : "better";
 }
 
+static char *found_words(const struct trend_change *c)
+{
+	char odds[FORMAT_SIZE];
+
+	if (c->found != FOUND_BY_NIGHTS)
+		return trend_found_words(c);
+	return xasprintf("odds over %s to 1",
+			 format_power_of_ten(pow(10, trend_odds_power(c)), odds, sizeof(odds)));
+}
+
 char *trend_change_words(const struct trend_row *row, const struct trend_change *c)
 {
-	char date[16], before[FORMAT_SIZE], after[FORMAT_SIZE], odds[FORMAT_SIZE];
-	char *decision = c->decision ? triage_words(c->decision) : NULL, *out;
+	char date[16], before[FORMAT_SIZE], after[FORMAT_SIZE];
+	char *decision = c->decision ? triage_words(c->decision) : NULL, *how, *out;
 
 	history_date(c->day, date);
-	out = xasprintf("%s since %s: %s → %s, %.1f\u00a0%% %s, odds over %s to 1%s%s",
+	how = found_words(c);
+	out = xasprintf("%s since %s: %s → %s, %.1f\u00a0%% %s, %s%s%s",
 			change_state_name(c->state), date,
 			format_quantity(c->before, row->unit, before, sizeof(before)),
 			format_quantity(c->after, row->unit, after, sizeof(after)),
-			trend_percent(c), direction(row->better, c->ratio),
-			format_power_of_ten(pow(10, trend_odds_power(c)), odds, sizeof(odds)),
+			trend_percent(c), trend_change_direction(row->better, c->ratio), how,
 			decision ? "; " : "", decision ? decision : "");
+	free(how);
 	free(decision);
 	return out;
 }
@@ -38,14 +49,11 @@ char *trend_state_words(const struct trend_row *row)
 
 	if (row->news == TREND_WARNS)
 		return trend_warning_words(row->beyond, row->beyond_by, row->band);
-	if (row->news == TREND_ANEW) {
-		history_date(row->start.day, date);
-		return xasprintf("starts anew %s", date);
-	}
+	if (row->news == TREND_ANEW)
+		return xstrdup(row->seams[row->seam_count - 1].words);
 	if (!c)
-		return xstrdup(row->measured < TREND_LEAST_NIGHTS ? "too few nights to tell"
-								  : "no change");
+		return xstrdup(row->young ? "cannot tell yet" : "no change");
 	history_date(c->day, date);
 	return xasprintf("%s: %.1f %% %s since %s", change_state_name(c->state), trend_percent(c),
-			 direction(row->better, c->ratio), date);
+			 trend_change_direction(row->better, c->ratio), date);
 }

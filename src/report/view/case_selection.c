@@ -1,6 +1,7 @@
 #include "report/view/case_selection.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +9,10 @@
 #include "base/text.h"
 #include "report/view/format.h"
 #include "report/view/presented.h"
+#include "report/view/text_index.h"
 
-static struct varying *parameter_named(struct case_selection *selection, const char *name,
-				       const char *unit)
+static struct varying *selection_parameter_named(struct case_selection *selection, const char *name,
+						 const char *unit)
 {
 	for (size_t i = 0; i < selection->parameter_count; i++)
 		if (strcmp(selection->parameters[i].name, name) == 0)
@@ -22,7 +24,7 @@ static struct varying *parameter_named(struct case_selection *selection, const c
 	return &selection->parameters[selection->parameter_count++];
 }
 
-static void count_values(const struct case_selection *selection, struct varying *v)
+static void selection_count_values(const struct case_selection *selection, struct varying *v)
 {
 	const char *seen[VARYING_MOST];
 
@@ -44,16 +46,17 @@ static void count_values(const struct case_selection *selection, struct varying 
 	}
 }
 
-static void add(struct case_selection *selection, const struct selected_case *selected)
+static void selection_add_case(struct case_selection *selection,
+			       const struct selected_case *selected)
 {
 	ARRAY_GROW(selection->items, selection->count, selection->capacity);
 	selection->items[selection->count++] = *selected;
 	for (size_t i = 0; i < selected->c->parameter_count; i++)
-		parameter_named(selection, view_string(selected->c->parameters[i].name),
-				view_string(selected->c->parameters[i].unit));
+		selection_parameter_named(selection, view_string(selected->c->parameters[i].name),
+					  view_string(selected->c->parameters[i].unit));
 }
 
-static bool same_devices(const struct case_result *a, const struct case_result *b)
+static bool selection_same_devices(const struct case_result *a, const struct case_result *b)
 {
 	if (a->device_count != b->device_count)
 		return false;
@@ -64,8 +67,8 @@ static bool same_devices(const struct case_result *a, const struct case_result *
 }
 
 /* All of a case but one parameter. */
-static char *without_parameter(const struct view *view, const struct selected_case *selected,
-			       const char *name)
+static char *selection_without_parameter(const struct view *view,
+					 const struct selected_case *selected, const char *name)
 {
 	const char *const without[] = { name, NULL };
 	char *parameters = view_parameters(view, selected->c, without),
@@ -77,7 +80,7 @@ static char *without_parameter(const struct view *view, const struct selected_ca
 	return all;
 }
 
-static int by_text(const void *a, const void *b)
+static int selection_by_text(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -94,16 +97,16 @@ static bool has_implicit_default(const struct case_selection *selection, const c
 
 	for (size_t i = 0; i < selection->count; i++)
 		if (case_parameter(selection->items[i].c, name))
-			with[count++] =
-				without_parameter(selection->view, &selection->items[i], name);
-	qsort(with, count, sizeof(*with), by_text);
+			with[count++] = selection_without_parameter(selection->view,
+								    &selection->items[i], name);
+	qsort(with, count, sizeof(*with), selection_by_text);
 	for (size_t i = 0; i < selection->count && count < selection->count && !found; i++) {
 		char *own;
 
 		if (case_parameter(selection->items[i].c, name))
 			continue;
-		own = without_parameter(selection->view, &selection->items[i], name);
-		found = bsearch(&own, with, count, sizeof(*with), by_text) != NULL;
+		own = selection_without_parameter(selection->view, &selection->items[i], name);
+		found = bsearch(&own, with, count, sizeof(*with), selection_by_text) != NULL;
 		free(own);
 	}
 	for (size_t i = 0; i < count; i++)
@@ -126,7 +129,7 @@ static void count_implicit_default(const struct case_selection *selection, struc
 #define COUNTS_MOST 64 /* devices of one case, far above any plan's */
 
 /* Different pairs are several sets; one device against two is not: a parameter says that. */
-static void count_sources(struct case_selection *selection)
+static void selection_count_sources(struct case_selection *selection)
 {
 	const struct case_result *first[COUNTS_MOST] = { NULL };
 
@@ -141,18 +144,18 @@ static void count_sources(struct case_selection *selection)
 			continue;
 		if (!first[n])
 			first[n] = c;
-		else if (!same_devices(first[n], c))
+		else if (!selection_same_devices(first[n], c))
 			selection->several_device_sets = true;
 	}
 }
 
-static void count_all(struct case_selection *selection)
+static void selection_count_all(struct case_selection *selection)
 {
 	for (size_t i = 0; i < selection->parameter_count; i++) {
-		count_values(selection, &selection->parameters[i]);
+		selection_count_values(selection, &selection->parameters[i]);
 		count_implicit_default(selection, &selection->parameters[i]);
 	}
-	count_sources(selection);
+	selection_count_sources(selection);
 }
 
 void selection_collect(struct case_selection *selection, const struct view *view, const char *suite,
@@ -169,13 +172,13 @@ void selection_collect(struct case_selection *selection, const struct view *view
 			    strcmp(view_string(c->suite), suite) != 0)
 				continue;
 			selected.source = view_source_of(view, r, c);
-			add(selection, &selected);
+			selection_add_case(selection, &selected);
 		}
 	}
-	count_all(selection);
+	selection_count_all(selection);
 }
 
-static bool is_one_of(const struct case_result *c, const char *const *only)
+static bool selection_is_one_of(const struct case_result *c, const char *const *only)
 {
 	const struct case_parameter *p = only[0] ? case_parameter(c, only[0]) : NULL;
 
@@ -192,9 +195,9 @@ void selection_only(struct case_selection *selection, const struct case_selectio
 {
 	*selection = (struct case_selection){ .view = from->view };
 	for (size_t i = 0; i < from->count; i++)
-		if (is_one_of(from->items[i].c, only))
-			add(selection, &from->items[i]);
-	count_all(selection);
+		if (selection_is_one_of(from->items[i].c, only))
+			selection_add_case(selection, &from->items[i]);
+	selection_count_all(selection);
 }
 
 void selection_main(struct case_selection *selection, const struct case_selection *from)
@@ -202,8 +205,8 @@ void selection_main(struct case_selection *selection, const struct case_selectio
 	*selection = (struct case_selection){ .view = from->view };
 	for (size_t i = 0; i < from->count; i++)
 		if (from->items[i].m == view_headline(from->items[i].c))
-			add(selection, &from->items[i]);
-	count_all(selection);
+			selection_add_case(selection, &from->items[i]);
+	selection_count_all(selection);
 }
 
 void selection_filter(struct case_selection *selection, const struct case_selection *from,
@@ -214,10 +217,65 @@ void selection_filter(struct case_selection *selection, const struct case_select
 		char *own = selection_key(from, &from->items[i], names);
 
 		if (strcmp(own, key) == 0)
-			add(selection, &from->items[i]);
+			selection_add_case(selection, &from->items[i]);
 		free(own);
 	}
-	count_all(selection);
+	selection_count_all(selection);
+}
+
+/* The group of a key, which it takes over; a new one is the last. */
+static size_t intern_key(struct case_groups *groups, struct text_index *index, char *key)
+{
+	size_t *group = text_index_at(index, key, "");
+
+	if (*group != SIZE_MAX) {
+		free(key);
+		return *group;
+	}
+	groups->keys[groups->count] = key;
+	return *group = groups->count++;
+}
+
+void selection_group(struct case_groups *groups, const struct case_selection *from,
+		     const char *const *names)
+{
+	struct text_index index = { 0 };
+
+	*groups = (struct case_groups){ .keys = xcalloc(from->count + 1, sizeof(*groups->keys)),
+					.of = xcalloc(from->count + 1, sizeof(*groups->of)) };
+	for (size_t i = 0; i < from->count; i++)
+		groups->of[i] =
+			intern_key(groups, &index, selection_key(from, &from->items[i], names));
+	text_index_release(&index);
+	groups->items = xcalloc(groups->count + 1, sizeof(*groups->items));
+	for (size_t j = 0; j < groups->count; j++)
+		groups->items[j].view = from->view;
+	for (size_t i = 0; i < from->count; i++)
+		selection_add_case(&groups->items[groups->of[i]], &from->items[i]);
+	for (size_t j = 0; j < groups->count; j++)
+		selection_count_all(&groups->items[j]);
+}
+
+void selection_groups_release(struct case_groups *groups)
+{
+	for (size_t j = 0; j < groups->count; j++) {
+		selection_release(&groups->items[j]);
+		free(groups->keys[j]);
+	}
+	free(groups->items);
+	free(groups->keys);
+	free(groups->of);
+	*groups = (struct case_groups){ 0 };
+}
+
+void selection_numbered(struct case_selection *selection, const struct case_selection *from,
+			const size_t *number, size_t wanted)
+{
+	*selection = (struct case_selection){ .view = from->view };
+	for (size_t i = 0; i < from->count; i++)
+		if (number[i] == wanted)
+			selection_add_case(selection, &from->items[i]);
+	selection_count_all(selection);
 }
 
 void selection_release(struct case_selection *selection)
@@ -267,7 +325,7 @@ char *selection_key(const struct case_selection *selection, const struct selecte
 	return text_detach(&out);
 }
 
-static void add_word(struct text *out, const char *word)
+static void selection_add_word(struct text *out, const char *word)
 {
 	if (*word)
 		text_addf(out, "%s%s", out->length ? ", " : "", word);
@@ -276,7 +334,8 @@ static void add_word(struct text *out, const char *word)
 #define DEVICES_NAMED 4 /* of more, two are named */
 
 /* "cuda:5 + cuda:7 + 6 others", where no other set begins so. malloc'ed. */
-static char *label_devices(const struct case_selection *selection, const struct case_result *c)
+static char *selection_label_devices(const struct case_selection *selection,
+				     const struct case_result *c)
 {
 	if (c->device_count <= DEVICES_NAMED)
 		return view_devices(selection->view, c);
@@ -286,7 +345,7 @@ static char *label_devices(const struct case_selection *selection, const struct 
 		if (other->device_count == c->device_count &&
 		    strcmp(view_string(other->devices[0]), view_string(c->devices[0])) == 0 &&
 		    strcmp(view_string(other->devices[1]), view_string(c->devices[1])) == 0 &&
-		    !same_devices(other, c))
+		    !selection_same_devices(other, c))
 			return view_devices(selection->view, c);
 	}
 	return xasprintf("%s + %s + %zu others", view_string(c->devices[0]),
@@ -322,13 +381,13 @@ char *selection_label(const struct case_selection *selection, const struct selec
 
 		if (p && v->values > 1 && !view_listed(v->name, without) &&
 		    case_names_parameter(selected->c, v->name))
-			add_word(&out, view_parameter(selection->view, selected->c->suite, p, word,
-						      sizeof(word)));
+			selection_add_word(&out, view_parameter(selection->view, selected->c->suite,
+								p, word, sizeof(word)));
 	}
 	if (several && selection->several_device_sets) {
-		char *devices = label_devices(selection, selected->c);
+		char *devices = selection_label_devices(selection, selected->c);
 
-		add_word(&out, devices);
+		selection_add_word(&out, devices);
 		free(devices);
 		several = selection->view->count > 1;
 	} else {
@@ -338,6 +397,6 @@ char *selection_label(const struct case_selection *selection, const struct selec
 		add_implicit_default(&out, selection, selected, without);
 	/* In a comparison a line without its run would leave the reader guessing. */
 	if (several && (selection->several_sources || selection->view->count > 1))
-		add_word(&out, selection->view->sources[selected->source].label);
+		selection_add_word(&out, selection->view->sources[selected->source].label);
 	return text_detach(&out);
 }

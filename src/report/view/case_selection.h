@@ -43,6 +43,19 @@ void selection_collect(struct case_selection *selection, const struct view *view
 /* Those of `from` whose key (selection_key() with `names`) equals `key`. */
 void selection_filter(struct case_selection *selection, const struct case_selection *from,
 		      const char *const *names, const char *key);
+/* Items of a selection by their keys, in order of appearance. */
+struct case_groups {
+	char **keys;                  /* selection_key() of each group */
+	struct case_selection *items; /* by group */
+	size_t *of;                   /* the group of each item of the selection */
+	size_t count;
+};
+void selection_group(struct case_groups *groups, const struct case_selection *from,
+		     const char *const *names);
+void selection_groups_release(struct case_groups *groups);
+/* Those of `from` with number[item] == `wanted`. */
+void selection_numbered(struct case_selection *selection, const struct case_selection *from,
+			const size_t *number, size_t wanted);
 /*
  * Those of `from` whose parameter only[0] is one of the values after it; all if there is no
  * only[0].

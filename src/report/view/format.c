@@ -295,7 +295,7 @@ char *format_seconds(double seconds, char *out, size_t size)
 }
 
 /* Bytes of the first `longest` characters. */
-static size_t cut_at(const char *text, size_t longest)
+static size_t format_cut_at(const char *text, size_t longest)
 {
 	size_t at = 0;
 
@@ -309,7 +309,7 @@ static size_t cut_at(const char *text, size_t longest)
 
 char *format_cut(const char *text, size_t longest)
 {
-	size_t at = cut_at(text, longest);
+	size_t at = format_cut_at(text, longest);
 
 	if (!text[at])
 		return xstrdup(text);
@@ -318,11 +318,11 @@ char *format_cut(const char *text, size_t longest)
 
 char *format_label(const char *text, size_t longest)
 {
-	size_t at = cut_at(text, longest);
+	size_t at = format_cut_at(text, longest);
 
 	if (!text[at])
 		return xstrdup(text);
-	return xasprintf("%.*s…", (int)cut_at(text, longest - 1), text);
+	return xasprintf("%.*s…", (int)format_cut_at(text, longest - 1), text);
 }
 
 char *format_name(const char *text, size_t longest)
@@ -333,6 +333,6 @@ char *format_name(const char *text, size_t longest)
 		characters += ((unsigned char)*p & 0xc0) != 0x80;
 	if (characters <= longest)
 		return xstrdup(text);
-	return xasprintf("%.*s…%s", (int)cut_at(text, head), text,
-			 text + cut_at(text, characters - tail));
+	return xasprintf("%.*s…%s", (int)format_cut_at(text, head), text,
+			 text + format_cut_at(text, characters - tail));
 }

@@ -52,6 +52,8 @@ char *format_percent(double ratio, char *out, size_t size);
 char *format_margin(double ratio, char *out, size_t size);
 /* "1.83×" */
 char *format_ratio(double ratio, char *out, size_t size);
+/* "20 Nov 2026 15:57 UTC" of "2026-11-20T15:57:19Z"; other text unchanged. */
+char *format_date(const char *stamp, char *out, size_t size);
 /* "13.2 s", "2 min 5 s", "3 h 12 min" */
 char *format_seconds(double seconds, char *out, size_t size);
 /* "64 MiB" of "64MiB": a number and the word after it separated; other text unchanged. */

@@ -66,7 +66,7 @@ static char *format_shape(const char *text, char *out, size_t size)
 	return out;
 }
 
-static bool needs_name(const char *name, const char *value, const char *unit)
+static bool format_words_needs_name(const char *name, const char *value, const char *unit)
 {
 	if (value[strspn(value, "0123456789")] == '\0')
 		return *name != '\0';
@@ -83,7 +83,7 @@ char *format_parameter(const struct case_parameter *parameter, char *out, size_t
 		return out;
 	if (format_shape(value, out, size)[0])
 		return out;
-	if (needs_name(name, value, parameter->unit))
+	if (format_words_needs_name(name, value, parameter->unit))
 		return format_named(parameter, out, size);
 	format_spaced(value, out, size);
 	for (char *p = out; *p; p++)
@@ -139,4 +139,19 @@ const char *format_status_word(enum case_status status)
 const char *format_status_symbol(enum case_status status)
 {
 	return statuses[status].symbol;
+}
+
+char *format_date(const char *stamp, char *out, size_t size)
+{
+	static const char *const months[] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
+					      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
+	unsigned year, month, day, hour, minute;
+
+	if (sscanf(stamp, "%4u-%2u-%2uT%2u:%2u:", &year, &month, &day, &hour, &minute) == 5 &&
+	    month >= 1 && month <= ARRAY_SIZE(months))
+		snprintf(out, size, "%u %s %u %02u:%02u UTC", day, months[month - 1], year, hour,
+			 minute);
+	else
+		snprintf(out, size, "%s", stamp);
+	return out;
 }

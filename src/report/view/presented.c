@@ -8,6 +8,7 @@
 #include "plan/metrics.h"
 #include "plan/suite.h"
 #include "report/view/format.h"
+#include "report/view/suite_page.h"
 
 struct presentation view_presentation(const struct view *view, const char *suite)
 {
@@ -26,6 +27,13 @@ struct presentation view_presentation(const struct view *view, const char *suite
 		}
 	}
 	return known ? suite_presentation(known) : (struct presentation){ .suite = suite };
+}
+
+struct suite_page suite_page_of(const char *suite)
+{
+	const struct suite *known = suite_find(suite);
+
+	return known && known->page ? *known->page : (struct suite_page){ 0 };
 }
 
 /*
@@ -87,6 +95,35 @@ char *view_interval(const struct view *view, const struct metric_value *m, char 
 	return format_interval(&shown, "%", out, size);
 }
 
+#define NO_INTERVAL (INTERVAL_LAUNCHES + 1)
+
+static int weakest_interval(const struct result *r, int weakest)
+{
+	for (size_t i = 0; i < r->case_count; i++)
+		for (size_t j = 0; j < r->cases[i].metric_count; j++) {
+			const struct metric_value *m = &r->cases[i].metrics[j];
+
+			if (m->headline && isfinite(m->low) && (int)m->interval < weakest)
+				weakest = (int)m->interval;
+		}
+	return weakest;
+}
+
+const char *view_interval_words(const struct view *view)
+{
+	static const char *const words[] = {
+		[INTERVAL_WITHIN] = "95\u00a0% interval within one process",
+		[INTERVAL_TYPICAL] = "95\u00a0% interval between runs, typical of such figures",
+		[INTERVAL_LAUNCHES] = "95\u00a0% interval between runs, from several launches",
+		[NO_INTERVAL] = "no interval, since there are single values only"
+	};
+	int weakest = NO_INTERVAL;
+
+	for (size_t i = 0; i < view->count; i++)
+		weakest = weakest_interval(&view->results[i], weakest);
+	return words[weakest];
+}
+
 char *view_value(const struct view *view, const struct metric_value *m, char *out, size_t size)
 {
 	const struct metric *row = m && m->name ? view_metric(view, m->name) : NULL;
@@ -120,8 +157,8 @@ char *view_parameter(const struct view *view, const char *suite, const struct ca
 	return format_parameter(p, out, size);
 }
 
-static const struct role_row *row_of(const struct view *view, const struct case_result *c,
-				     enum role role)
+static const struct role_row *view_role_row(const struct view *view, const struct case_result *c,
+					    enum role role)
 {
 	const struct presentation p = view_presentation(view, view_string(c->suite));
 
@@ -129,8 +166,8 @@ static const struct role_row *row_of(const struct view *view, const struct case_
 }
 
 /* The parameter with a role that the case has, of several; NULL: none. */
-static const struct role_row *parameter_row(const struct view *view, const struct case_result *c,
-					    enum role role)
+static const struct role_row *presented_parameter_row(const struct view *view,
+						      const struct case_result *c, enum role role)
 {
 	const struct presentation p = view_presentation(view, view_string(c->suite));
 
@@ -143,7 +180,7 @@ static const struct role_row *parameter_row(const struct view *view, const struc
 const struct metric_value *view_role_metric(const struct view *view, const struct case_result *c,
 					    enum role role)
 {
-	const struct role_row *row = row_of(view, c, role);
+	const struct role_row *row = view_role_row(view, c, role);
 
 	return row ? case_metric(c, row->name) : NULL;
 }
@@ -158,7 +195,7 @@ double view_role_value(const struct view *view, const struct case_result *c, enu
 const struct case_parameter *view_role_parameter(const struct view *view,
 						 const struct case_result *c, enum role role)
 {
-	const struct role_row *row = parameter_row(view, c, role);
+	const struct role_row *row = presented_parameter_row(view, c, role);
 
 	return row ? case_parameter(c, row->name) : NULL;
 }
@@ -172,7 +209,7 @@ double view_role_number(const struct view *view, const struct case_result *c, en
 
 bool view_role_holds(const struct view *view, const struct case_result *c, enum role role)
 {
-	const struct role_row *row = parameter_row(view, c, role);
+	const struct role_row *row = presented_parameter_row(view, c, role);
 	const struct case_parameter *p = row ? case_parameter(c, row->name) : NULL;
 
 	return p && row->value && strcmp(view_string(p->text), row->value) == 0;

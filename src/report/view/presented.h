@@ -28,6 +28,11 @@ const char *view_unit(const struct view *view, const char *metric, const char *u
 /* The interval of a metric's value, in the unit of view_value(); "" without one. */
 char *view_interval(const struct view *view, const struct metric_value *m, char *out, size_t size);
 /*
+ * "95 % interval between runs, typical of such figures": of the main figures' intervals the one
+ * that covers least; or that none has one, as in most imports. Borrowed.
+ */
+const char *view_interval_words(const struct view *view);
+/*
  * A metric's value: counts in whole numbers, parts of one in percent, all else as a quantity. NULL:
  * "–".
  */

@@ -30,7 +30,7 @@ const char *view_letter(size_t run, char out[4])
 	return out;
 }
 
-static bool labels_tell(const struct view *view)
+static bool view_labels_tell(const struct view *view)
 {
 	for (size_t r = 0; r < view->count; r++) {
 		const char *label = view_string(view->results[r].label);
@@ -46,7 +46,7 @@ static bool labels_tell(const struct view *view)
 
 const char *view_run_name(const struct view *view, size_t run)
 {
-	if (labels_tell(view))
+	if (view_labels_tell(view))
 		return view->results[run].label;
 	return view->names ? view->names[run] : "";
 }
@@ -64,33 +64,33 @@ void view_device_name(const char *name, char *out, size_t size)
 	free(cut);
 }
 
-static bool is_source(const struct view *view, size_t i, size_t run, const char *device)
+static bool view_is_source(const struct view *view, size_t i, size_t run, const char *device)
 {
 	return i < view->source_count && view->sources[i].run == run &&
 	       strcmp(view->sources[i].device, device) == 0;
 }
 
 /* Cases follow each other by device: of thousands it is mostly the last one again, or the next. */
-static size_t find_source(const struct view *view, size_t run, const char *device)
+static size_t view_find_source(const struct view *view, size_t run, const char *device)
 {
 	static _Thread_local size_t last;
 
-	if (is_source(view, last, run, device))
+	if (view_is_source(view, last, run, device))
 		return last;
-	if (is_source(view, last + 1, run, device))
+	if (view_is_source(view, last + 1, run, device))
 		return ++last;
 	for (size_t i = 0; i < view->source_count; i++)
-		if (is_source(view, i, run, device))
+		if (view_is_source(view, i, run, device))
 			return last = i;
 	return view->source_count;
 }
 
-static void add_source(struct view *view, size_t run, const char *device)
+static void view_add_source(struct view *view, size_t run, const char *device)
 {
 	struct view_source *source;
 	char letter[4], name[32];
 
-	if (find_source(view, run, device) < view->source_count)
+	if (view_find_source(view, run, device) < view->source_count)
 		return;
 	ARRAY_GROW(view->sources, view->source_count, view->source_capacity);
 	source = &view->sources[view->source_count++];
@@ -106,7 +106,7 @@ static void add_source(struct view *view, size_t run, const char *device)
 			 view_letter(run, letter), name, *name ? " " : "", device);
 }
 
-static bool one_model(const struct view *view)
+static bool view_one_model(const struct view *view)
 {
 	const struct device_info *first = view->source_count ? view->sources[0].info : NULL;
 
@@ -122,7 +122,7 @@ static bool one_model(const struct view *view)
  */
 static void shorten_labels(struct view *view)
 {
-	bool same = one_model(view);
+	bool same = view_one_model(view);
 
 	for (size_t i = 0; view->count > 1 && i < view->source_count; i++) {
 		struct view_source *source = &view->sources[i];
@@ -142,7 +142,7 @@ static void shorten_labels(struct view *view)
 	}
 }
 
-static void add_suite(struct view *view, const char *suite)
+static void view_add_suite(struct view *view, const char *suite)
 {
 	for (size_t i = 0; i < view->suite_count; i++)
 		if (strcmp(view->suites[i], suite) == 0)
@@ -172,29 +172,23 @@ size_t view_style_at(size_t place)
 
 size_t view_style(const struct view *view, const char *name, const char *text)
 {
-	for (size_t i = 0; i < view->colour_count; i++)
-		if (strcmp(view->colours[i].text, text) == 0 &&
-		    strcmp(view->colours[i].name, name) == 0)
-			return view->colours[i].style;
-	return SIZE_MAX;
+	return text_index_find(&view->colours, name, text);
 }
 
 static void add_colour(struct view *view, const struct case_parameter *p)
 {
 	const char *name = view_string(p->name), *text = view_string(p->text);
-	size_t place = 0;
+	size_t *place;
 
 	if (isfinite(p->number) || view_style(view, name, text) != SIZE_MAX)
 		return;
-	for (size_t i = 0; i < view->colour_count; i++)
-		place += strcmp(view->colours[i].name, name) == 0;
-	ARRAY_GROW(view->colours, view->colour_count, view->colour_capacity);
-	view->colours[view->colour_count++] =
-		(struct view_colour){ name, text, view_style_at(place) };
+	place = text_index_at(&view->colour_counts, name, "");
+	*place = *place == SIZE_MAX ? 0 : *place + 1;
+	*text_index_at(&view->colours, name, text) = view_style_at(*place);
 }
 
 /* True if a case is about the device; `at`: where the search begins, and where it ended. */
-static bool has_cases(const struct result *result, const char *device, size_t *at)
+static bool view_has_cases(const struct result *result, const char *device, size_t *at)
 {
 	for (size_t i = 0; i < result->case_count; i++) {
 		size_t c = (*at + i) % result->case_count;
@@ -212,11 +206,11 @@ void view_init(struct view *view, const struct result *results, size_t count)
 	*view = (struct view){ .results = results, .count = count };
 	for (size_t r = 0; r < count; r++) {
 		for (size_t d = 0, at = 0; d < results[r].device_count; d++)
-			if (has_cases(&results[r], results[r].devices[d].id, &at))
-				add_source(view, r, results[r].devices[d].id);
+			if (view_has_cases(&results[r], results[r].devices[d].id, &at))
+				view_add_source(view, r, results[r].devices[d].id);
 		for (size_t c = 0; c < results[r].case_count; c++) {
-			add_source(view, r, view_string(results[r].cases[c].device));
-			add_suite(view, view_string(results[r].cases[c].suite));
+			view_add_source(view, r, view_string(results[r].cases[c].device));
+			view_add_suite(view, view_string(results[r].cases[c].suite));
 			for (size_t p = 0; p < results[r].cases[c].parameter_count; p++)
 				add_colour(view, &results[r].cases[c].parameters[p]);
 		}
@@ -229,14 +223,15 @@ void view_release(struct view *view)
 {
 	free(view->sources);
 	free(view->suites);
-	free(view->colours);
+	text_index_release(&view->colours);
+	text_index_release(&view->colour_counts);
 	free(view->binary);
 	*view = (struct view){ 0 };
 }
 
 size_t view_source_of(const struct view *view, size_t run, const struct case_result *c)
 {
-	return find_source(view, run, view_string(c->device));
+	return view_find_source(view, run, view_string(c->device));
 }
 
 bool view_listed(const char *name, const char *const *names)
@@ -320,6 +315,28 @@ const struct metric_value *view_headline(const struct case_result *c)
 const struct series *view_series(const struct case_result *c, const struct metric_value *m)
 {
 	return m && m->series && *m->series ? case_series(c, m->series) : NULL;
+}
+
+double view_sample(const struct series *series, const struct metric_value *m, double sample)
+{
+	const char *unit = view_string(m->unit);
+	size_t length = strlen(unit);
+	double median = series->statistics.median;
+
+	if (strcmp(unit, series->unit) == 0)
+		return sample;
+	if (length > 2 && strcmp(unit + length - 2, "/s") == 0)
+		return m->value * median / sample;
+	return m->value * sample / median;
+}
+
+double *view_samples(const struct series *series, const struct metric_value *m)
+{
+	double *out = xcalloc(series->count + 1, sizeof(*out));
+
+	for (size_t i = 0; i < series->count; i++)
+		out[i] = view_sample(series, m, series->samples[i]);
+	return out;
 }
 
 bool view_unsettled(const struct case_result *c)

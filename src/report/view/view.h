@@ -4,9 +4,6 @@
  * sections are the same for both.
  *
  * A source is the subject of a column or a line: one device of one result.
- *
- * Adding a section: a function here that fills a member of the page, section_<name>.mustache, and a
- * line in run.mustache or compare.mustache.
  */
 #ifndef GPUPROOF_REPORT_VIEW_VIEW_H
 #define GPUPROOF_REPORT_VIEW_VIEW_H
@@ -15,15 +12,10 @@
 #include <stddef.h>
 
 #include "report/template/tree.h"
+#include "report/view/text_index.h"
 #include "result/result.h"
 
-/* A value of a parameter that is a word, and its colour. */
-struct view_colour {
-	const char *name, *text; /* "precision", "fp16"; borrowed */
-	size_t style;            /* of chart_style() */
-};
-
-struct memory_limit; /* report/strategies/strategies_limit.h */
+struct memory_limit; /* report/view/memory_limit.h */
 
 struct view_source {
 	const struct result *result;
@@ -43,8 +35,8 @@ struct view {
 	const char **suites; /* in order of appearance; borrowed */
 	size_t suite_count, suite_capacity;
 	bool *binary; /* of each suite: sizes are shown in powers of two (view_unit()) */
-	struct view_colour *colours; /* view_style() */
-	size_t colour_count, colour_capacity;
+	/* view_style() by name and text of a parameter; by name and "": how many texts it has */
+	struct text_index colours, colour_counts;
 	/* For which the best strategy is named; borrowed. */
 	const struct memory_limit *memory_limits;
 	size_t memory_limit_count;
@@ -96,6 +88,10 @@ const char *view_section(const struct case_result *c);
 char *view_devices(const struct view *view, const struct case_result *c);
 /* The metric of a case that is shown first: the headline, else the first; NULL when it has none. */
 const struct metric_value *view_headline(const struct case_result *c);
+/* A sample of the series as the metric that is made of it, in the metric's unit. */
+double view_sample(const struct series *series, const struct metric_value *m, double sample);
+/* All samples of the series so; malloc'ed. */
+double *view_samples(const struct series *series, const struct metric_value *m);
 /* The series of a metric; NULL if there is none. */
 const struct series *view_series(const struct case_result *c, const struct metric_value *m);
 /* True if the level of any of the case's series still changed when its time was over. */
@@ -110,77 +106,12 @@ struct view_counts {
 	bool stopped; /* a run that did not get to its end */
 };
 
+/* Counts one case more. */
+void view_count_case(struct view_counts *counts, const struct case_result *c);
 void view_count(const struct view *view, struct view_counts *counts);
-
-/* The look of a judgement: its class in report.css, and its symbol. */
-const char *verdicts_kind(const struct verdicts *verdicts);
-const char *verdicts_symbol(const struct verdicts *verdicts);
-/* Appends a tile of a verdict: a count in words; one that counts nothing is drawn quiet. */
-void view_tile(struct tree *tiles, const char *kind, const char *symbol, size_t count,
-	       const char *words);
-
-/* Members "case_count" and "case_words": "All 5 cases". */
-void view_case_count(struct tree *map, size_t count);
-
-/* Parts of a page; each sets its members on `page` or `map`. */
-void view_verdict(const struct view *view, struct tree *page);
-void view_suite_counts(const struct view *view, const char *suite, struct tree *map);
-/* "ok", "failed", "errors", "not_run" of one run. */
-void view_run_counts(const struct view *view, size_t run, struct tree *map);
-void view_warnings(const struct view *view, struct tree *page);
-/* The smallest number of launches over the results. */
-void view_launches(const struct view *view, struct tree *page);
-void view_problems(const struct view *view, struct tree *page);
-/* Returns the list of charts that the page begins with. */
-struct tree *view_headlines(const struct view *view, struct tree *page);
-void view_figures(const struct view *view, const char *suite, struct tree *charts);
-/* The roofline of the first device of one result whose cases have its roles; else nothing. */
-void view_roofline(const struct view *view, struct tree *charts);
-/* True if the suite has maps of pairs of devices. */
-bool view_has_map(const struct view *view, const char *suite);
-/* The best strategy for a training step, in words and tables; nothing for other suites. */
-void view_split_answer(const struct view *view, const char *suite, struct tree *map,
-		       struct tree *answers);
-/* For cases about the memory of a training step: memory over batch, in words. */
-void view_memory_answer(const struct view *view, const char *suite, struct tree *answers);
-/* For the same cases: the winning strategy over batch and width; drawn first, with a sentence. */
-void view_split_maps(const struct view *view, const char *suite, struct tree *charts,
-		     struct tree *answers);
-/* For the same cases: breakdown of time, time against memory, and recorded steps. */
-void view_strategy_figures(const struct view *view, const char *suite, struct tree *charts);
-/* For the same cases: a table of the best strategy for each of the view's memory limits. */
-void view_split_limits(const struct view *view, const char *suite, struct tree *tables);
-/* Curves over the time of a suite's cases that have them. */
-void view_watches(const struct view *view, const char *suite, struct tree *charts);
-/* Tables of metrics that belong together, as the suite declares them. */
-void view_tables(const struct view *view, const char *suite, struct tree *map);
-void view_cases(const struct view *view, const char *suite, struct tree *map);
-void view_skipped(const struct view *view, struct tree *page);
-/* How each node ended, of a run on several. */
-void view_nodes(const struct view *view, struct tree *page);
-void view_devices_table(const struct view *view, struct tree *page);
-void view_environment(const struct view *view, struct tree *page);
 /*
- * How to cite a run in a line: version, id, time, configuration with the FNV-1a hash of its
- * effective INI text. malloc'ed.
+ * True if faults were injected (how many: *injected), all were found, and nothing else was wrong.
  */
-char *view_citation(const struct result *result);
-void view_runs(const struct view *view, struct tree *page);
-void view_differences(const struct view *view, struct tree *page);
-/* For several results: the outcome of compare (judge/compare/compare.h) with the first. */
-void view_changes(const struct view *view, struct tree *page);
-void view_compared_cases(const struct view *view, const char *suite, struct tree *map);
-/*
- * The claims of the set (claims.h) and what the results say of them; an empty set: no such section.
- */
-struct claim_set;
-void view_claims(const struct view *view, const struct claim_set *set, struct tree *page);
-void view_data(const struct view *view, struct tree *page);
-
-/*
- * The whole page, for run.mustache (one result) or compare.mustache. `title` NULL: from the
- * results.
- */
-struct tree *view_page(const struct view *view, const char *title);
+bool view_is_selftest(const struct result *result, double *injected);
 
 #endif

@@ -1,185 +1,400 @@
 #include "result/anonymise/anonymise.h"
 
+#include <inttypes.h>
 #include <jansson.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
+#include "base/embedded.h"
+#include "base/input.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "result/anonymise/anonymise_parts.h"
+#include "result/anonymise/anonymise_rules.h"
 #include "result/json/json_fields.h"
+#include "result/verdict.h"
 
-/* A rule is this path's, or that of something within it. */
-static bool is_within(const char *rule, const char *path, size_t length)
+/* Only the first bytes of a longer key are used. */
+#define LEAST_KEY_BYTES 16
+#define KEY_BYTES 4096
+#define MOST_KEY_BYTES ((size_t)1 << 20)
+/* No value of the program is as long; a longer one is left out. */
+#define LONGEST_VALUE 4096
+#define OPTION_LETTERS "abcdefghijklmnopqrstuvwxyz-"
+
+static enum status anonymise_read_key(struct siphash_key *key, const char *path, struct error *err)
 {
-	return strncmp(rule, path, length) == 0 &&
-	       (!rule[length] || rule[length] == '.' || rule[length] == '[');
-}
+	/* Two constants make two independent halves of it. */
+	static const struct siphash_key first = { 0, 1 }, second = { 0, 2 };
+	struct text bytes = TEXT_EMPTY;
+	size_t n;
 
-static const struct anonymise_rule *rule_within(const char *path)
-{
-	const size_t length = strlen(path);
-
-	for (const struct anonymise_rule *r = anonymise_rules; r->path; r++)
-		if (is_within(r->path, path, length))
-			return r;
-	return NULL;
-}
-
-/* The path of a member as the rules have it: its name, or * for any. */
-static char *member_path(const char *parent, const char *name)
-{
-	char *path = xasprintf("%s%s%s", parent, *parent ? "." : "", name), *any;
-
-	if (rule_within(path))
-		return path;
-	any = xasprintf("%s%s*", parent, *parent ? "." : "");
-	if (!rule_within(any)) {
-		free(any);
-		return path;
+	if (input_read_file(path, "key", MOST_KEY_BYTES, &bytes, err) != STATUS_OK) {
+		text_release(&bytes);
+		return err->status;
 	}
-	free(path);
-	return any;
+	n = bytes.length < KEY_BYTES ? bytes.length : KEY_BYTES;
+	if (n < LEAST_KEY_BYTES)
+		error_set(err, STATUS_USAGE, "%s: a key needs at least %d bytes, this has %zu",
+			  path, LEAST_KEY_BYTES, n);
+	else
+		*key = (struct siphash_key){ siphash(&first, bytes.data, n),
+					     siphash(&second, bytes.data, n) };
+	text_release(&bytes);
+	return err->status;
 }
 
-/* A case by its status, a check by its verdict. */
-static bool is_in_error(const json_t *object)
+enum status anonymiser_init(struct anonymiser *a, const char *key_file, struct error *err)
 {
-	const char *status = json_string_value(json_object_get(object, "status"));
-	const char *verdict = json_string_value(json_object_get(object, "verdict"));
-
-	return (status && strcmp(status, "ERROR") == 0) ||
-	       (verdict && strcmp(verdict, "ERROR") == 0);
+	if (key_file)
+		return anonymise_read_key(&a->key, key_file, err);
+	if (getrandom(&a->key, sizeof(a->key), 0) != (ssize_t)sizeof(a->key))
+		return error_errno(err, "no random key");
+	return STATUS_OK;
 }
 
-/*
- * NULL: the member is left out. `object` and `name`: of which it is a member; NULL and "" for an
- * element.
- */
-static char *treated(struct anonymiser *a, const struct anonymise_rule *rule, const json_t *object,
-		     const char *name, const char *text)
+static char *pseudonym(const struct anonymiser *a, const char *kind, const char *name)
+{
+	if (!*name)
+		return xstrdup("");
+	return xasprintf("%s-%012" PRIx64, kind, siphash(&a->key, name, strlen(name)) >> 16);
+}
+
+/* True unless it has the form of a path, a user, a UUID, or an address of IP or PCI. */
+static bool anonymise_is_plain(const char *text)
+{
+	static const char pattern[] =
+		"(^|[^[:alnum:]])/|~[[:alpha:]]|/[^[:space:]/]*/|-[A-Z]/|@|\\\\|"
+		"(GPU|MIG)-[[:xdigit:]]{2,}([^[:alnum:]]|$)|[[:xdigit:]]{8}-[[:xdigit:]]|"
+		"([[:xdigit:]]{2}-){5}|::|:[[:xdigit:]]*:|[[:xdigit:]]{2}:[[:xdigit:]]{2}|"
+		"([0-9]{1,3}\\.){3}[0-9]";
+	regex_t regex;
+	bool plain;
+
+	if (strlen(text) > LONGEST_VALUE)
+		return false;
+	if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+		abort();
+	plain = regexec(&regex, text, 0, NULL, 0) != 0;
+	regfree(&regex);
+	return plain;
+}
+
+/* True if a line of a shipped config or of shipped limits begins and ends so. */
+static bool is_shipped_line(const char *begin, const char *end)
+{
+	const struct embedded_file *const tables[] = { embedded_configs, embedded_limits };
+	const size_t length = strlen(begin), tail = strlen(end);
+
+	for (size_t t = 0; t < ARRAY_SIZE(tables); t++)
+		for (const struct embedded_file *f = tables[t]; f->name; f++)
+			for (const char *line = (const char *)f->data; *line;) {
+				size_t n = strcspn(line, "\n");
+
+				if (n >= length + tail && memcmp(line, begin, length) == 0 &&
+				    memcmp(line + n - tail, end, tail) == 0)
+					return true;
+				line += n + (line[n] == '\n');
+			}
+	return false;
+}
+
+/* Label of a suite section, or name of a limit: kept if a shipped config has it. */
+static char *rewrite_label(const struct anonymiser *a, const char *kind, const char *label)
+{
+	bool limit = strcmp(kind, "limit") == 0;
+	char *begin = xasprintf(limit ? "[limit %s]" : "[suite ", label);
+	char *end = xasprintf(limit ? "" : " %s]", label);
+	bool kept = (limit && strcmp(label, "run") == 0) || is_shipped_line(begin, end);
+
+	free(begin);
+	free(end);
+	return kept ? xstrdup(label) : pseudonym(a, kind, label);
+}
+
+/* "--set", without what is set */
+static bool anonymise_is_option(const char *place)
+{
+	return text_starts_with(place, "--") && !place[strspn(place, OPTION_LETTERS)];
+}
+
+/* Name of a config, of limits, or a place: "quick", "limits/h200.ini:12", "--set", "default". */
+static char *rewrite_file(const struct anonymiser *a, const char *place)
+{
+	const char *colon = strrchr(place, ':');
+	const char *end = strchr(place, '\0');
+	bool numbered = colon && colon + 1 + strspn(colon + 1, "0123456789") == end;
+	const char *line = numbered ? colon : end;
+	bool limits = text_starts_with(place, "limits/");
+	char *file = xstrndup(place, (size_t)(line - place));
+	char *base = xasprintf("%s%s", file + (limits ? strlen("limits/") : 0),
+			       text_ends_with(file, ".ini") ? "" : ".ini");
+	bool kept = strcmp(place, "default") == 0 || anonymise_is_option(place) ||
+		    embedded_find(embedded_limits, base) ||
+		    (!limits && embedded_find(embedded_configs, base));
+	char *word = kept ? xstrdup(file) : pseudonym(a, "file", file);
+	char *out = xasprintf("%s%s", word, line);
+
+	free(word);
+	free(base);
+	free(file);
+	return out;
+}
+
+/* "suite transfer big", "limit tight" */
+static char *rewrite_section(const struct anonymiser *a, const char *section)
+{
+	const char *label = text_starts_with(section, "suite ") ? strchr(section + 6, ' ') : NULL;
+	bool limit = text_starts_with(section, "limit ");
+	const char *name = limit ? section + 6 : label ? label + 1 : strchr(section, '\0');
+	char *word = rewrite_label(a, limit ? "limit" : "label", name);
+	char *out = xasprintf("%.*s%s", (int)(name - section), section, word);
+
+	free(word);
+	return out;
+}
+
+/* "label:big|small, size:64MiB": with its labels replaced. */
+static char *rewrite_where(const struct anonymiser *a, const char *where)
+{
+	struct text out = TEXT_EMPTY;
+	bool labels = false;
+
+	while (*where) {
+		size_t n = strcspn(where, ",|:");
+		char *part = text_trimmed(where, n);
+		char *word = labels ? rewrite_label(a, "label", part) : xstrndup(where, n);
+
+		text_add(&out, word);
+		labels =
+			where[n] == ':' ? text_ends_with(part, "label") : labels && where[n] == '|';
+		free(word);
+		free(part);
+		where += n;
+		if (*where)
+			text_add_char(&out, *where++);
+	}
+	return text_detach(&out);
+}
+
+static char *rewrite_value(const struct anonymiser *a, const char *key, const char *value)
+{
+	char *line = xasprintf("%s = %s", key, value), *known;
+
+	if (is_shipped_line(line, "")) {
+		known = xstrdup(value);
+	} else if (anonymise_listed(anonymise_named_keys, key)) {
+		known = pseudonym(a, key, value);
+	} else {
+		known = strcmp(key, "where") == 0 ? rewrite_where(a, value) : xstrdup(value);
+		if (!anonymise_is_plain(known)) {
+			free(known);
+			known = pseudonym(a, "value", value);
+		}
+	}
+	free(line);
+	return known;
+}
+
+/* Sections and settings of an INI file; anything else, a comment as well, is left out. */
+static char *rewrite_ini(const struct anonymiser *a, const char *text)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (size_t n; *text; text += n + (text[n] == '\n')) {
+		char *line, *key, *value, *word = NULL;
+		size_t equals;
+
+		n = strcspn(text, "\n");
+		line = text_trimmed(text, n);
+		equals = strcspn(line, "=");
+		key = text_trimmed(line, equals);
+		value = text_trimmed(line + equals, strlen(line + equals));
+		if (*line == '[' && text_ends_with(line, "]")) {
+			line[strlen(line) - 1] = '\0';
+			word = rewrite_section(a, line + 1);
+			text_addf(&out, "[%s]\n", word);
+		} else if (*value && !strchr(";#", *line)) {
+			char *bare = text_trimmed(value + 1, strlen(value + 1));
+
+			word = rewrite_value(a, key, bare);
+			text_addf(&out, "%s =%s%s\n", key, *word ? " " : "", word);
+			free(bare);
+		} else if (!*line) {
+			text_add_char(&out, '\n');
+		}
+		free(word);
+		free(value);
+		free(key);
+		free(line);
+	}
+	return text_detach(&out);
+}
+
+/* "transfer:big/h2d/64MiB@cuda:0" */
+static char *rewrite_case(const struct anonymiser *a, const char *id)
+{
+	size_t suite = strcspn(id, ":/@");
+	size_t length = id[suite] == ':' ? strcspn(id + suite + 1, "/@") : 0;
+	char *label = xstrndup(id + suite + (length > 0), length);
+	char *word = rewrite_label(a, "label", label);
+	char *out = xasprintf("%.*s%s%s", (int)(suite + (length > 0)), id, word,
+			      id + suite + (length > 0) + length);
+
+	free(word);
+	free(label);
+	return out;
+}
+
+/* NULL: the fact is left out. */
+static char *rewrite_fact(const struct anonymiser *a, const char *name, const char *value)
+{
+	const bool variable = text_starts_with(name, "env ");
+
+	if (strcmp(name, "hostname") == 0)
+		return pseudonym(a, "host", value);
+	if (strcasestr(name, "serial"))
+		return pseudonym(a, "serial", value);
+	if (!variable && !anonymise_listed(anonymise_facts, name))
+		return NULL;
+	/* A version may have four parts, as an address does. */
+	if (anonymise_is_plain(value) || (!variable && !value[strspn(value, "0123456789.")]))
+		return xstrdup(value);
+	return variable ? pseudonym(a, "env", value) : xstrdup(ANONYMISE_LEFT_OUT);
+}
+
+/* NULL: the member `name` of `object` is left out. */
+static char *rewrite_string(const struct anonymiser *a, const struct anonymise_rule *rule,
+			    const json_t *object, const char *name, const char *text)
 {
 	const char *key = json_string_value(json_object_get(object, "key"));
 
 	switch (rule ? rule->treatment : TREAT_DROP) {
 	case TREAT_DROP:
 		return xstrdup("");
+	case TREAT_ABSENT:
+		return NULL;
+	case TREAT_TEXT:
+		return xstrdup(*text ? ANONYMISE_LEFT_OUT : "");
 	case TREAT_KEEP:
+	case TREAT_WHOLE:
 		return xstrdup(text);
 	case TREAT_NAME:
-		return anonymise_name(a, rule->kind, text);
-	case TREAT_TEXT:
-		return anonymise_text(a, text);
-	case TREAT_REASON:
-		return is_in_error(object) ? anonymise_quoted(a, text) : anonymise_text(a, text);
-	case TREAT_QUOTED:
-		return anonymise_quoted(a, text);
+		return pseudonym(a, rule->kind, text);
+	case TREAT_PLAIN:
+		return xstrdup(anonymise_is_plain(text) ? text : ANONYMISE_LEFT_OUT);
 	case TREAT_LABEL:
-		return anonymise_label(a, text);
+		return rewrite_label(a, rule->kind, text);
 	case TREAT_CASE:
-		return anonymise_case(a, text);
-	case TREAT_LIMIT:
-		return anonymise_limit(a, text);
+		return rewrite_case(a, text);
 	case TREAT_FILE:
-		return anonymise_file(a, text);
-	case TREAT_PLACE:
-		return anonymise_place(a, text);
+		return rewrite_file(a, text);
 	case TREAT_SECTION:
-		return anonymise_section(a, text);
+		return rewrite_section(a, text);
 	case TREAT_VALUE:
-		return anonymise_setting(a, key ? key : "", text);
+		return rewrite_value(a, key ? key : "", text);
 	case TREAT_INI:
-		return anonymise_ini(a, text);
+		return rewrite_ini(a, text);
 	case TREAT_FACT:
-		return anonymise_fact(a, name, text);
+		return rewrite_fact(a, name, text);
 	}
 	return xstrdup("");
 }
 
-static json_t *rewritten(struct anonymiser *a, const char *path, const json_t *object,
-			 const char *name, const json_t *value);
-
-static json_t *rewritten_object(struct anonymiser *a, const char *path, const json_t *object)
+/* True if a rule is about objects at the path or below it. */
+static bool is_path_of_rules(const char *path)
 {
-	json_t *out = json_object(), *item;
-	const char *name;
+	const size_t length = strlen(path);
 
-	json_object_foreach((json_t *)object, name, item)
-	{
-		char *member = member_path(path, name);
-		json_t *changed = rewritten(a, member, object, name, item);
+	for (const struct anonymise_rule *r = anonymise_rules; r->path; r++)
+		if (strncmp(r->path, path, length) == 0 &&
+		    (!r->path[length] || strchr(".[", r->path[length])))
+			return true;
+	return false;
+}
 
-		if (changed)
-			json_object_set_new(out, name, changed);
-		free(member);
+/* The path of a member as the rules have it: with its name, or * for any. */
+static char *rewrite_path(const char *parent, const char *name)
+{
+	const char *dot = *parent ? "." : "";
+	char *path = xasprintf("%s%s%s", parent, dot, name);
+
+	if (is_path_of_rules(path))
+		return path;
+	free(path);
+	return xasprintf("%s%s*", parent, dot);
+}
+
+/* `value`: the member `name` of `object`, which is at `parent`. NULL: it is left out. */
+static json_t *rewrite_json(const struct anonymiser *a, const char *parent, const json_t *object,
+			    const char *name, const json_t *value)
+{
+	const struct anonymise_rule *rule = anonymise_rule_of(parent, name);
+	json_t *out = NULL, *item, *rewritten;
+	char *path;
+	const char *key;
+
+	if (rule && rule->treatment == TREAT_ABSENT)
+		return NULL;
+	if ((rule && rule->treatment == TREAT_WHOLE) ||
+	    (!json_is_string(value) && !json_is_object(value) && !json_is_array(value)))
+		return json_incref((json_t *)value);
+	if (json_is_string(value)) {
+		char *text = rewrite_string(a, rule, object, name, json_string_value(value));
+
+		out = text ? json_string(text) : NULL;
+		free(text);
+		return out;
 	}
+	path = object ? rewrite_path(parent, name) : xstrdup("");
+	if (json_is_object(value)) {
+		out = json_object();
+		json_object_foreach((json_t *)value, key, item)
+		{
+			rewritten = rewrite_json(a, path, value, key, item);
+			if (rewritten)
+				json_object_set_new(out, key, rewritten);
+		}
+	} else {
+		out = json_array();
+		for (size_t i = 0; i < json_array_size(value); i++) {
+			char *element = xasprintf("%s[]", name);
+
+			item = json_array_get(value, i);
+			rewritten = rewrite_json(a, parent, object,
+						 json_is_object(item) ? element : name, item);
+			json_array_append_new(out, rewritten);
+			free(element);
+		}
+	}
+	free(path);
 	return out;
 }
 
-static json_t *rewritten_array(struct anonymiser *a, const char *path, const json_t *array)
+/* Sentences that follow from what is left. */
+static void rewrite_sentences(struct result *r)
 {
-	char *element = xasprintf("%s[]", path);
-	json_t *out = json_array();
+	struct verdicts *v = r->judgement;
 
-	for (size_t i = 0; i < json_array_size(array); i++)
-		json_array_append_new(out,
-				      rewritten(a, element, NULL, "", json_array_get(array, i)));
-	free(element);
-	return out;
+	if (*r->config_name) {
+		free(r->command);
+		r->command = xasprintf("gpuproof run %s", r->config_name);
+	}
+	if (!v)
+		return;
+	free(v->sentence);
+	v->sentence =
+		xasprintf("%s: %zu of %zu checks passed.%s%s", verdicts_word(v),
+			  v->counts[VERDICT_PASS], v->count,
+			  v->reason_count && !v->reasons[0].accepted ? " Worst: " : "",
+			  v->reason_count && !v->reasons[0].accepted ? v->reasons[0].headline : "");
 }
 
-static json_t *rewritten(struct anonymiser *a, const char *path, const json_t *object,
-			 const char *name, const json_t *value)
-{
-	const struct anonymise_rule *rule = rule_within(path);
-	const bool own = rule && strcmp(rule->path, path) == 0;
-	json_t *out;
-	char *text;
-
-	if (!json_is_string(value) && own && rule->treatment == TREAT_KEEP)
-		return json_incref((json_t *)value);
-	if (json_is_object(value))
-		return rewritten_object(a, path, value);
-	if (json_is_array(value))
-		return rewritten_array(a, path, value);
-	if (!json_is_string(value))
-		return json_incref((json_t *)value);
-	text = treated(a, own ? rule : NULL, object, name, json_string_value(value));
-	out = text ? json_string(text) : NULL;
-	free(text);
-	return out;
-}
-
-/* The result as an anonymised document. */
-static enum status rewrite(struct anonymiser *a, const struct result *result, json_t **out,
-			   struct error *err)
-{
-	char *text = result_to_json(result);
-	json_t *before;
-	enum status status = json_parse(text, strlen(text), &before, err);
-
-	free(text);
-	if (status != STATUS_OK)
-		return status;
-	*out = rewritten(a, "", NULL, "", before);
-	json_decref(before);
-	return STATUS_OK;
-}
-
-/* Rewriting learns each name that it replaces. */
-void anonymiser_learn_result(struct anonymiser *a, const struct result *result)
-{
-	struct error err = ERROR_NONE;
-	json_t *document;
-
-	if (rewrite(a, result, &document, &err) == STATUS_OK)
-		json_decref(document);
-}
-
-enum status anonymise_result(struct anonymiser *a, struct result *result, struct error *err)
+enum status anonymise_result(const struct anonymiser *a, struct result *result, struct error *err)
 {
 	struct result out;
-	json_t *after;
+	json_t *before, *after;
 	char *text;
 
 	/* Ids of devices and cases are kept as they are, and those of several nodes name them. */
@@ -187,17 +402,19 @@ enum status anonymise_result(struct anonymiser *a, struct result *result, struct
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "a result of several nodes cannot be anonymised: its ids name the "
 				 "nodes; anonymise those below nodes/ one by one");
-	if (rewrite(a, result, &after, err) != STATUS_OK)
+	text = result_to_json(result);
+	json_parse(text, strlen(text), &before, err);
+	free(text);
+	if (err->status != STATUS_OK)
 		return err->status;
+	after = rewrite_json(a, "", NULL, "", before);
+	json_decref(before);
 	text = json_dumps(after, JSON_COMPACT | JSON_REAL_PRECISION(17));
 	json_decref(after);
 	if (!text)
-		return error_set(err, STATUS_INTERNAL, "the anonymised result is no JSON");
+		return error_set(err, STATUS_INTERNAL, "the anonymised result is not valid JSON");
 	if (result_from_json(&out, text, strlen(text), err) == STATUS_OK) {
-		if (*out.config_name) {
-			free(out.command);
-			out.command = xasprintf("gpuproof run %s", out.config_name);
-		}
+		rewrite_sentences(&out);
 		result_release(result);
 		*result = out;
 	}

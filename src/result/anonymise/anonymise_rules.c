@@ -1,148 +1,125 @@
 /*
- * A row for each string of a result. Adding a member to a result: a row here, or it is left out;
- * TREAT_KEEP is for what no user, no administrator and no other program has worded.
+ * The strings of a result that may be published. Adding a member to a result: a row here, or it is
+ * left out; TREAT_KEEP is for what no user, no administrator and no other program has worded.
  */
-#include "result/anonymise/anonymise_parts.h"
+#include "result/anonymise/anonymise_rules.h"
 
 #include <stddef.h>
+#include <string.h>
 
 const struct anonymise_rule anonymise_rules[] = {
-	{ "format", TREAT_KEEP, NULL },
-	{ "gpuproof.version", TREAT_KEEP, NULL },
-	{ "run.id", TREAT_NAME, "run" },
-	{ "run.label", TREAT_NAME, "label" },
-	{ "run.tags", TREAT_NAME, "tags" },
-	{ "run.started", TREAT_KEEP, NULL },
-	{ "run.finished", TREAT_KEEP, NULL },
-	{ "run.state", TREAT_KEEP, NULL },
-	{ "run.command", TREAT_DROP, NULL }, /* made anew from the config's name */
-	{ "config.name", TREAT_FILE, NULL },
-	{ "config.text", TREAT_INI, NULL },
-	{ "config.settings[].section", TREAT_SECTION, NULL },
-	{ "config.settings[].key", TREAT_KEEP, NULL },
-	{ "config.settings[].value", TREAT_VALUE, NULL },
-	{ "config.settings[].origin", TREAT_PLACE, NULL },
-	{ "environment.*", TREAT_FACT, NULL },
-	{ "presentation.*", TREAT_KEEP, NULL }, /* tables of the suites, with all that is in them */
-	{ "yardstick.*.unit", TREAT_KEEP, NULL },
-	{ "yardstick.*.better", TREAT_KEEP, NULL },
-	{ "yardstick.*.series", TREAT_KEEP, NULL },
-	{ "devices[].id", TREAT_KEEP, NULL },
-	{ "devices[].backend", TREAT_KEEP, NULL },
-	{ "devices[].module", TREAT_KEEP, NULL },
-	{ "devices[].name", TREAT_KEEP, NULL },
-	{ "devices[].uuid", TREAT_NAME, "uuid" },
-	{ "devices[].serial", TREAT_NAME, "serial" },
-	{ "devices[].vbios", TREAT_KEEP, NULL },
-	{ "devices[].pci", TREAT_NAME, "pci" },
-	{ "devices[].capabilities[]", TREAT_KEEP, NULL },
-	{ "devices[].emulated_on", TREAT_KEEP, NULL },
-	{ "nodes[].name", TREAT_NAME, "node" },
-	{ "nodes[].status", TREAT_KEEP, NULL },
-	{ "nodes[].reason", TREAT_TEXT, NULL },
-	{ "nodes[].lost_at", TREAT_CASE, NULL },
-	{ "phases[].name", TREAT_KEEP, NULL },
-	{ "preflight[].severity", TREAT_KEEP, NULL },
-	{ "preflight[].subject", TREAT_TEXT, NULL },
-	{ "preflight[].text", TREAT_TEXT, NULL },
-	{ "postflight[].severity", TREAT_KEEP, NULL },
-	{ "postflight[].subject", TREAT_TEXT, NULL },
-	{ "postflight[].text", TREAT_TEXT, NULL },
-	{ "cases[].suite", TREAT_KEEP, NULL },
-	{ "cases[].label", TREAT_LABEL, NULL },
-	{ "cases[].id", TREAT_CASE, NULL },
-	{ "cases[].node", TREAT_NAME, "node" },
-	{ "cases[].end", TREAT_KEEP, NULL },
-	{ "cases[].device", TREAT_KEEP, NULL },
-	{ "cases[].devices[]", TREAT_KEEP, NULL },
-	{ "cases[].parameters.*", TREAT_KEEP, NULL },
-	{ "cases[].parameter_text.*", TREAT_KEEP, NULL },
-	{ "cases[].parameter_units.*", TREAT_KEEP, NULL },
-	{ "cases[].point[].axis", TREAT_KEEP, NULL },
-	{ "cases[].point[].value", TREAT_KEEP, NULL },
-	{ "cases[].status", TREAT_KEEP, NULL },
-	{ "cases[].reason", TREAT_REASON, NULL },
-	{ "cases[].metrics.*.unit", TREAT_KEEP, NULL },
-	{ "cases[].metrics.*.better", TREAT_KEEP, NULL },
-	{ "cases[].metrics.*.series", TREAT_KEEP, NULL },
-	{ "cases[].samples.*.unit", TREAT_KEEP, NULL },
-	{ "cases[].samples.*.stop", TREAT_KEEP, NULL },
-	{ "cases[].samples.*.statistics.noise", TREAT_KEEP, NULL },
-	{ "cases[].timeline[].stream", TREAT_KEEP, NULL },
-	{ "cases[].timeline[].operation", TREAT_KEEP, NULL },
-	{ "cases[].verification.method", TREAT_TEXT, NULL },
-	{ "cases[].watches.*.uuid", TREAT_NAME, "uuid" },
-	{ "cases[].watches.*.wrong_words", TREAT_TEXT, NULL },
-	{ "cases[].watches.*.quantities.*.unit", TREAT_KEEP, NULL },
-	{ "cases[].energy_windows[].name", TREAT_KEEP, NULL },
-	{ "cases[].notes", TREAT_TEXT, NULL },
-	{ "cases[].paths[]", TREAT_KEEP, NULL }, /* of code */
-	{ "cases[].phases[].name", TREAT_KEEP, NULL },
-	{ "cases[].lost_workers[].reason", TREAT_QUOTED, NULL },
-	{ "cases[].lost_workers[].devices[]", TREAT_KEEP, NULL },
-	{ "judgement.verdict", TREAT_KEEP, NULL },
-	{ "judgement.sentence", TREAT_TEXT, NULL },
-	{ "judgement.limits", TREAT_FILE, NULL },
-	{ "judgement.limits_text", TREAT_INI, NULL },
-	{ "judgement.devices[].device", TREAT_KEEP, NULL },
-	{ "judgement.devices[].model", TREAT_KEEP, NULL },
-	{ "judgement.devices[].uuid", TREAT_NAME, "uuid" },
-	{ "judgement.devices[].aspects[].aspect", TREAT_KEEP, NULL },
-	{ "judgement.devices[].aspects[].verdict", TREAT_KEEP, NULL },
-	{ "judgement.devices[].aspects[].reason", TREAT_REASON, NULL },
-	{ "judgement.checks[].verdict", TREAT_KEEP, NULL },
-	{ "judgement.checks[].aspect", TREAT_KEEP, NULL },
-	{ "judgement.checks[].limit", TREAT_LIMIT, NULL },
-	{ "judgement.checks[].case", TREAT_CASE, NULL },
-	{ "judgement.checks[].suite", TREAT_KEEP, NULL },
-	{ "judgement.checks[].point", TREAT_CASE, NULL }, /* an id without devices */
-	{ "judgement.checks[].devices", TREAT_KEEP, NULL },
-	{ "judgement.checks[].model", TREAT_KEEP, NULL },
-	{ "judgement.checks[].uuid", TREAT_NAME, "uuid" },
-	{ "judgement.checks[].metric", TREAT_KEEP, NULL },
-	{ "judgement.checks[].unit", TREAT_KEEP, NULL },
-	{ "judgement.checks[].comparison", TREAT_KEEP, NULL },
-	{ "judgement.checks[].bound_text", TREAT_TEXT, NULL },
-	{ "judgement.checks[].origin", TREAT_TEXT, NULL },
-	{ "judgement.checks[].place", TREAT_PLACE, NULL },
-	{ "judgement.checks[].reason", TREAT_REASON, NULL },
-	{ "judgement.checks[].cause", TREAT_KEEP, NULL },
-	{ NULL, TREAT_DROP, NULL },
+	{ "", "format", TREAT_KEEP },
+	{ "", "presentation", TREAT_WHOLE }, /* tables of the suites */
+	{ "gpuproof", "version", TREAT_KEEP },
+	{ "run", "started, finished, state", TREAT_KEEP },
+	{ "run", "id", TREAT_NAME, "run" },
+	{ "run", "label", TREAT_NAME, "label" },
+	{ "run", "tags", TREAT_NAME, "tags" },
+	{ "run", "command", TREAT_DROP }, /* made anew from the config's name */
+	{ "config", "name", TREAT_FILE },
+	{ "config", "text", TREAT_INI },
+	{ "config.settings[]", "section", TREAT_SECTION },
+	{ "config.settings[]", "key", TREAT_KEEP },
+	{ "config.settings[]", "value", TREAT_VALUE },
+	{ "config.settings[]", "origin", TREAT_FILE },
+	{ "environment", "*", TREAT_FACT },
+	{ "yardstick.*", "unit, better, interval, kind, series", TREAT_KEEP },
+	{ "devices[]", "id, backend, module, name, vbios, capabilities, emulated_on", TREAT_KEEP },
+	{ "devices[]", "uuid", TREAT_NAME, "uuid" },
+	{ "devices[]", "serial", TREAT_NAME, "serial" },
+	{ "devices[]", "pci", TREAT_NAME, "pci" },
+	{ "nodes[]", "status", TREAT_KEEP },
+	{ "nodes[]", "name", TREAT_NAME, "node" },
+	{ "nodes[]", "reason", TREAT_TEXT },
+	{ "nodes[]", "lost_at", TREAT_CASE },
+	{ "phases[]", "name", TREAT_KEEP },
+	{ "preflight[]", "severity, topic, device", TREAT_KEEP },
+	{ "preflight[]", "node, other_node", TREAT_NAME, "node" },
+	{ "preflight[]", "subject", TREAT_PLAIN },
+	{ "preflight[]", "text", TREAT_TEXT },
+	{ "postflight[]", "severity, topic, device", TREAT_KEEP },
+	{ "postflight[]", "node, other_node", TREAT_NAME, "node" },
+	{ "postflight[]", "subject", TREAT_PLAIN },
+	{ "postflight[]", "text", TREAT_TEXT },
+	{ "cases[]", "suite, status, end, device, devices, failed_device, paths", TREAT_KEEP },
+	{ "cases[]", "parameters, parameter_text, parameter_units", TREAT_WHOLE },
+	{ "cases[]", "label", TREAT_LABEL, "label" },
+	{ "cases[]", "id", TREAT_CASE },
+	{ "cases[]", "node, failed_node", TREAT_NAME, "node" },
+	{ "cases[]", "reason", TREAT_TEXT },
+	{ "cases[]", "notes", TREAT_DROP },
+	{ "cases[].point[]", "axis, value", TREAT_KEEP },
+	{ "cases[].metrics.*", "unit, better, interval, kind, series", TREAT_KEEP },
+	{ "cases[].samples.*", "unit, stop", TREAT_KEEP },
+	{ "cases[].samples.*.statistics", "noise", TREAT_KEEP },
+	{ "cases[].timeline[]", "stream, operation", TREAT_KEEP },
+	{ "cases[].verification", "method", TREAT_TEXT },
+	{ "cases[].watches.*", "uuid", TREAT_NAME, "uuid" },
+	{ "cases[].watches.*", "wrong_words", TREAT_TEXT },
+	{ "cases[].watches.*.quantities.*", "unit", TREAT_KEEP },
+	{ "cases[].energy_windows[]", "name", TREAT_KEEP },
+	{ "cases[].phases[]", "name", TREAT_KEEP },
+	{ "cases[].lost_workers[]", "devices", TREAT_KEEP },
+	{ "cases[].lost_workers[]", "reason", TREAT_TEXT },
+	{ "judgement", "verdict", TREAT_KEEP },
+	{ "judgement", "sentence", TREAT_DROP }, /* made anew of the verdict */
+	{ "judgement", "repeat", TREAT_ABSENT },
+	{ "judgement", "reasons", TREAT_ABSENT }, /* made anew of the checks */
+	{ "judgement", "limits", TREAT_FILE },
+	{ "judgement", "limits_text", TREAT_INI },
+	{ "judgement.devices[]", "device, model", TREAT_KEEP },
+	{ "judgement.devices[]", "machine", TREAT_FILE },
+	{ "judgement.devices[]", "uuid", TREAT_NAME, "uuid" },
+	{ "judgement.devices[]", "serial", TREAT_NAME, "serial" },
+	{ "judgement.devices[].aspects[]", "aspect, verdict", TREAT_KEEP },
+	{ "judgement.devices[].aspects[]", "reason", TREAT_TEXT },
+	{ "judgement.checks[]",
+	  "verdict, aspect, cause, suite, devices, failed_device, model, metric, unit, comparison, "
+	  "task, "
+	  "reference_device",
+	  TREAT_KEEP },
+	{ "judgement.checks[]", "limit", TREAT_LABEL, "limit" },
+	{ "judgement.checks[]", "case, point", TREAT_CASE }, /* a point is an id without devices */
+	{ "judgement.checks[]", "machine", TREAT_FILE },
+	{ "judgement.checks[]", "uuid", TREAT_NAME, "uuid" },
+	{ "judgement.checks[]", "bound_text", TREAT_PLAIN },
+	{ "judgement.checks[]", "place", TREAT_FILE },
+	{ "judgement.checks[]", "origin", TREAT_DROP },
+	{ "judgement.checks[]", "reason", TREAT_TEXT },
+	{ 0 },
 };
 
-/*
- * Values are kept as TREAT_TEXT; "env " stands for all of them. A serial in a name becomes a word,
- * as hostname does.
- */
-const char *const anonymise_facts[] = { "os",
-					"kernel",
-					"cpu",
-					"cpu governor",
-					"cpu sockets",
-					"cpu cores",
-					"cpu threads",
-					"cpu threads usable",
-					"numa nodes",
-					"memory",
-					"transparent huge pages",
-					"hypervisor",
-					"container",
-					"iommu",
-					"gpuproof",
-					"compiler",
-					"usable cores",
-					"usable memory",
-					"openblas",
-					"openblas kernels",
-					"hwloc",
-					"driver",
-					"cuda_driver",
-					"cuda_runtime",
-					"cublas",
-					"nccl",
-					"cuda runtime",
-					"provenance",
-					"env ",
-					NULL };
+/* Facts that TREAT_FACT keeps if they are plain; "env ", serials and hostname are apart. */
+const char anonymise_facts[] =
+	"os; kernel; cpu; cpu governor; cpu sockets; cpu cores; cpu threads; cpu threads usable; "
+	"numa nodes; memory; transparent huge pages; hypervisor; container; iommu; gpuproof; "
+	"compiler; usable cores; usable memory; openblas; openblas kernels; hwloc; driver; "
+	"cuda_driver; cuda_runtime; cublas; nccl; cuda runtime; provenance";
 
-const char *const anonymise_named_keys[] = { "label", "tags", "title", "origin", NULL };
+const char anonymise_named_keys[] = "label, tags, title, origin, command, directory, environment, "
+				    "output, library, regex, json, "
+				    "expect, sha256, only, nodes, interface";
+
+bool anonymise_listed(const char *list, const char *name)
+{
+	const size_t length = strlen(name);
+
+	if (strcmp(list, "*") == 0)
+		return true;
+	while (*list) {
+		size_t n = strcspn(list, ",;");
+
+		if (n == length && memcmp(list, name, n) == 0)
+			return true;
+		list += n + strspn(list + n, ",; ");
+	}
+	return false;
+}
+
+const struct anonymise_rule *anonymise_rule_of(const char *path, const char *member)
+{
+	for (const struct anonymise_rule *r = anonymise_rules; r->path; r++)
+		if (strcmp(r->path, path) == 0 && anonymise_listed(r->members, member))
+			return r;
+	return NULL;
+}

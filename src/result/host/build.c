@@ -44,20 +44,20 @@ struct version_tables {
  * glibc replaces some of the addresses by absolute ones when it loads the object; the others count
  * from its base.
  */
-static const void *address(ElfW(Addr) base, ElfW(Addr) value)
+static const void *elf_address(ElfW(Addr) base, ElfW(Addr) value)
 {
 	return (const void *)(value < base ? base + value : value);
 }
 
-static struct version_tables find_tables(ElfW(Addr) base, const ElfW(Dyn) * dynamic)
+static struct version_tables build_find_tables(ElfW(Addr) base, const ElfW(Dyn) * dynamic)
 {
 	struct version_tables tables = { 0 };
 
 	for (; dynamic->d_tag != DT_NULL; dynamic++) {
 		if (dynamic->d_tag == DT_STRTAB)
-			tables.strings = address(base, dynamic->d_un.d_ptr);
+			tables.strings = elf_address(base, dynamic->d_un.d_ptr);
 		else if (dynamic->d_tag == DT_VERNEED)
-			tables.needed = address(base, dynamic->d_un.d_ptr);
+			tables.needed = elf_address(base, dynamic->d_un.d_ptr);
 		else if (dynamic->d_tag == DT_VERNEEDNUM)
 			tables.count = dynamic->d_un.d_val;
 	}
@@ -73,9 +73,9 @@ static int read_floor(struct dl_phdr_info *object, size_t size, void *context)
 	(void)size;
 	for (int i = 0; i < object->dlpi_phnum; i++)
 		if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
-			tables = find_tables(object->dlpi_addr,
-					     address(object->dlpi_addr,
-						     object->dlpi_phdr[i].p_vaddr));
+			tables = build_find_tables(object->dlpi_addr,
+						   elf_address(object->dlpi_addr,
+							       object->dlpi_phdr[i].p_vaddr));
 	if (!tables.strings || !tables.needed)
 		return 1;
 	for (const ElfW(Verneed) *need = tables.needed; tables.count--;

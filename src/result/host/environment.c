@@ -18,19 +18,33 @@ struct facts {
 	void *context;
 };
 
-static void add(const struct facts *facts, const char *name, const char *value)
+static void fact_add_if_known(const struct facts *facts, const char *name, const char *value)
 {
 	if (value && value[0])
 		facts->add(facts->context, name, value);
 }
 
-static void add_count(const struct facts *facts, const char *name, size_t count)
+static void environment_add_count(const struct facts *facts, const char *name, size_t count)
 {
 	char value[32];
 
 	snprintf(value, sizeof(value), "%zu", count);
 	if (count)
-		add(facts, name, value);
+		fact_add_if_known(facts, name, value);
+}
+
+/* Prefers $GPUPROOF_NODE: a pod has another host name each time. */
+static void hostname_fact(const struct facts *facts)
+{
+	const char *node = getenv("GPUPROOF_NODE");
+	char value[256];
+
+	if (node && *node) {
+		fact_add_if_known(facts, "hostname", node);
+	} else if (gethostname(value, sizeof(value)) == 0) {
+		value[sizeof(value) - 1] = '\0';
+		fact_add_if_known(facts, "hostname", value);
+	}
 }
 
 static void system_facts(const struct facts *facts)
@@ -38,15 +52,12 @@ static void system_facts(const struct facts *facts)
 	struct utsname name;
 	char value[256];
 
-	if (gethostname(value, sizeof(value)) == 0) {
-		value[sizeof(value) - 1] = '\0';
-		add(facts, "hostname", value);
-	}
+	hostname_fact(facts);
 	host_value(facts->root, "/etc/os-release", "PRETTY_NAME", '=', value, sizeof(value));
-	add(facts, "os", value);
+	fact_add_if_known(facts, "os", value);
 	if (uname(&name) == 0) {
 		snprintf(value, sizeof(value), "%s %s", name.release, name.machine);
-		add(facts, "kernel", value);
+		fact_add_if_known(facts, "kernel", value);
 	}
 }
 
@@ -93,14 +104,15 @@ static void topology_facts(const struct facts *facts)
 
 	host_matches(facts->root, "/sys/devices/system/cpu/cpu[0-9]*/topology", visit_cpu,
 		     &topology);
-	add_count(facts, "cpu sockets", topology.packages);
-	add_count(facts, "cpu cores", topology.count);
-	add_count(facts, "cpu threads", topology.threads);
+	environment_add_count(facts, "cpu sockets", topology.packages);
+	environment_add_count(facts, "cpu cores", topology.count);
+	environment_add_count(facts, "cpu threads", topology.threads);
 	free(topology.cores);
 	if (sched_getaffinity(0, sizeof(set), &set) == 0)
-		add_count(facts, "cpu threads usable", (size_t)CPU_COUNT(&set));
-	add_count(facts, "numa nodes",
-		  host_matches(facts->root, "/sys/devices/system/node/node[0-9]*", NULL, NULL));
+		environment_add_count(facts, "cpu threads usable", (size_t)CPU_COUNT(&set));
+	environment_add_count(facts, "numa nodes",
+			      host_matches(facts->root, "/sys/devices/system/node/node[0-9]*", NULL,
+					   NULL));
 }
 
 /* One word when all CPUs agree, else "mixed". */
@@ -109,7 +121,7 @@ struct agreement {
 	bool any, mixed;
 };
 
-static void visit_governor(void *state, const char *path)
+static void governor_visit_path(void *state, const char *path)
 {
 	struct agreement *governor = state;
 	char word[64];
@@ -127,23 +139,23 @@ static void governor_fact(const struct facts *facts)
 	struct agreement governor = { 0 };
 
 	host_matches(facts->root, "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor",
-		     visit_governor, &governor);
-	add(facts, "cpu governor", governor.mixed ? "mixed" : governor.word);
+		     governor_visit_path, &governor);
+	fact_add_if_known(facts, "cpu governor", governor.mixed ? "mixed" : governor.word);
 }
 
-static void cpu_facts(const struct facts *facts)
+static void environment_cpu_facts(const struct facts *facts)
 {
 	char value[4096];
 
 	host_value(facts->root, "/proc/cpuinfo", "model name", ':', value, sizeof(value));
 	if (!value[0]) /* ARM and POWER */
 		host_value(facts->root, "/proc/cpuinfo", "cpu", ':', value, sizeof(value));
-	add(facts, "cpu", value);
+	fact_add_if_known(facts, "cpu", value);
 	topology_facts(facts);
 	governor_fact(facts);
 }
 
-static void memory_facts(const struct facts *facts)
+static void environment_memory_facts(const struct facts *facts)
 {
 	char value[256], size[32];
 	const char *chosen;
@@ -151,14 +163,15 @@ static void memory_facts(const struct facts *facts)
 	/* "263996044 kB", of 1024 */
 	host_value(facts->root, "/proc/meminfo", "MemTotal", ':', value, sizeof(value));
 	if (value[0])
-		add(facts, "memory", units_si(strtod(value, NULL) * 1024, "B", size, sizeof(size)));
+		fact_add_if_known(facts, "memory",
+				  units_si(strtod(value, NULL) * 1024, "B", size, sizeof(size)));
 	if (!host_first_line(facts->root, "/sys/kernel/mm/transparent_hugepage/enabled", value,
 			     sizeof(value)))
 		return;
 	chosen = strchr(value, '['); /* "always [madvise] never" */
 	if (chosen && strchr(chosen, ']')) {
 		*strchr(value, ']') = '\0';
-		add(facts, "transparent huge pages", chosen + 1);
+		fact_add_if_known(facts, "transparent huge pages", chosen + 1);
 	}
 }
 
@@ -171,19 +184,19 @@ static void virtual_facts(const struct facts *facts)
 		if (!host_first_line(facts->root, "/sys/class/dmi/id/product_name", product,
 				     sizeof(product)))
 			snprintf(product, sizeof(product), "yes");
-		add(facts, "hypervisor", product);
+		fact_add_if_known(facts, "hypervisor", product);
 	}
 	if (host_has(facts->root, "/var/run/secrets/kubernetes.io"))
-		add(facts, "container", "kubernetes");
+		fact_add_if_known(facts, "container", "kubernetes");
 	else if (host_has(facts->root, "/.dockerenv"))
-		add(facts, "container", "docker");
+		fact_add_if_known(facts, "container", "docker");
 	else if (host_has(facts->root, "/run/.containerenv"))
-		add(facts, "container", "podman");
+		fact_add_if_known(facts, "container", "podman");
 	else if (host_has(facts->root, "/.singularity.d"))
-		add(facts, "container", "apptainer");
+		fact_add_if_known(facts, "container", "apptainer");
 	/* Translation of DMA addresses costs peer copies. */
 	if (host_matches(facts->root, "/sys/class/iommu/*", NULL, NULL))
-		add(facts, "iommu", "on");
+		fact_add_if_known(facts, "iommu", "on");
 }
 
 static void variable_facts(const struct facts *facts)
@@ -225,7 +238,7 @@ static void variable_facts(const struct facts *facts)
 		char fact[64];
 
 		snprintf(fact, sizeof(fact), "env %s", names[i]);
-		add(facts, fact, getenv(names[i]));
+		fact_add_if_known(facts, fact, getenv(names[i]));
 	}
 }
 
@@ -234,11 +247,11 @@ void environment_read(const char *root, fact_fn *add_fact, void *context)
 	struct facts facts = { root, add_fact, context };
 
 	system_facts(&facts);
-	cpu_facts(&facts);
-	memory_facts(&facts);
+	environment_cpu_facts(&facts);
+	environment_memory_facts(&facts);
 	virtual_facts(&facts);
-	add(&facts, "gpuproof", build_version());
-	add(&facts, "compiler", build_compiler());
+	fact_add_if_known(&facts, "gpuproof", build_version());
+	fact_add_if_known(&facts, "compiler", build_compiler());
 	variable_facts(&facts);
 }
 

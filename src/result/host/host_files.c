@@ -19,7 +19,7 @@ static FILE *open_below(const char *root, const char *path)
 	return file;
 }
 
-static void trim(char *s)
+static void trim_trailing_space(char *s)
 {
 	size_t length = strlen(s);
 
@@ -44,7 +44,7 @@ bool host_first_line(const char *root, const char *path, char *out, int size)
 	if (file)
 		fclose(file);
 	if (found)
-		trim(out);
+		trim_trailing_space(out);
 	return found;
 }
 
@@ -61,10 +61,10 @@ void host_value(const char *root, const char *path, const char *key, char separa
 		if (!value)
 			continue;
 		*value++ = '\0';
-		trim(line);
+		trim_trailing_space(line);
 		if (strcmp(line, key) != 0)
 			continue;
-		trim(value);
+		trim_trailing_space(value);
 		value += strspn(value, " \t\"");
 		snprintf(out, size, "%s", value);
 		if (text_ends_with(out, "\""))

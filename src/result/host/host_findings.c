@@ -28,18 +28,22 @@ struct checks {
 	const char *root, *directory;
 	finding_fn *add;
 	void *context;
+	const char *device; /* that they are about; NULL: the host */
 };
 
-static void say(const struct checks *checks, enum severity severity, const char *subject,
-		const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void host_finding_add(const struct checks *checks, enum severity severity, const char *topic,
+			     const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-static void say(const struct checks *checks, enum severity severity, const char *subject,
-		const char *format, ...)
+static void host_finding_add(const struct checks *checks, enum severity severity, const char *topic,
+			     const char *format, ...)
 {
 	struct finding finding = { .severity = severity };
 	va_list ap;
 
-	snprintf(finding.subject, sizeof(finding.subject), "%s", subject);
+	if (checks->device)
+		finding_set_device(&finding, topic, checks->device);
+	else
+		finding_set_subject(&finding, topic, "");
 	va_start(ap, format);
 	vsnprintf(finding.text, sizeof(finding.text), format, ap);
 	va_end(ap);
@@ -65,15 +69,17 @@ static void check_driver(const struct checks *checks)
 
 	host_matches(checks->root, "/sys/bus/pci/devices/*", visit_pci, &gpus);
 	if (host_first_line(checks->root, "/proc/driver/nvidia/version", version, sizeof(version)))
-		say(checks, SEVERITY_OK, "driver", "%s", version);
+		host_finding_add(checks, SEVERITY_OK, "driver", "%s", version);
 	else if (gpus)
-		say(checks, SEVERITY_ERROR, "driver",
-		    "%zu NVIDIA GPU%s on the PCI bus, but the kernel module nvidia is not loaded: "
-		    "install the driver, or modprobe nvidia",
-		    gpus, gpus == 1 ? " is" : "s are");
+		host_finding_add(checks, SEVERITY_ERROR, "driver",
+				 "%zu NVIDIA GPU%s on the PCI bus, but the kernel module nvidia is "
+				 "not loaded: "
+				 "install the driver, or modprobe nvidia",
+				 gpus, gpus == 1 ? " is" : "s are");
 	else
-		say(checks, SEVERITY_NOTE, "driver",
-		    "no NVIDIA driver and no NVIDIA GPU on the PCI bus: the CPU can be measured");
+		host_finding_add(checks, SEVERITY_NOTE, "driver",
+				 "no NVIDIA driver and no NVIDIA GPU on the PCI bus: the CPU can "
+				 "be measured");
 }
 
 static void visit_node(void *state, const char *path)
@@ -81,22 +87,23 @@ static void visit_node(void *state, const char *path)
 	const struct checks *checks = state;
 
 	if (access(path, R_OK | W_OK) != 0)
-		say(checks, SEVERITY_ERROR, "permissions",
-		    "%s: %s: this user cannot use the GPU (group video or render?)", path,
-		    strerror(errno));
+		host_finding_add(checks, SEVERITY_ERROR, "permissions",
+				 "%s: %s: this user cannot use the GPU (group video or render?)",
+				 path, strerror(errno));
 }
 
-static void check_nodes(const struct checks *checks)
+static void check_device_nodes(const struct checks *checks)
 {
 	size_t count = host_matches(checks->root, "/dev/nvidia[0-9]*", visit_node, (void *)checks);
 
 	if (!count && host_has(checks->root, "/proc/driver/nvidia/version"))
-		say(checks, SEVERITY_ERROR, "device nodes",
-		    "the driver is loaded but there is no /dev/nvidia0: in a container, start it "
-		    "with --gpus all; else run nvidia-modprobe");
+		host_finding_add(checks, SEVERITY_ERROR, "device nodes",
+				 "the driver is loaded but there is no /dev/nvidia0: in a "
+				 "container, start it "
+				 "with --gpus all; else run nvidia-modprobe");
 	else if (count)
-		say(checks, SEVERITY_OK, "device nodes", "%zu GPU%s in /dev", count,
-		    count == 1 ? "" : "s");
+		host_finding_add(checks, SEVERITY_OK, "device nodes", "%zu GPU%s in /dev", count,
+				 count == 1 ? "" : "s");
 }
 
 static void check_memlock(const struct checks *checks)
@@ -107,15 +114,16 @@ static void check_memlock(const struct checks *checks)
 	if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
 		return;
 	if (limit.rlim_cur == RLIM_INFINITY)
-		say(checks, SEVERITY_OK, "locked memory", "unlimited");
+		host_finding_add(checks, SEVERITY_OK, "locked memory", "unlimited");
 	else
-		say(checks, SEVERITY_NOTE, "locked memory",
-		    "limited to %s: does not affect CUDA's pinned memory; NCCL over InfiniBand "
-		    "needs ulimit -l unlimited",
-		    units_size((uint64_t)limit.rlim_cur, size, sizeof(size)));
+		host_finding_add(checks, SEVERITY_NOTE, "locked memory",
+				 "limited to %s: does not affect CUDA's pinned memory; NCCL over "
+				 "InfiniBand "
+				 "needs ulimit -l unlimited",
+				 units_size((uint64_t)limit.rlim_cur, size, sizeof(size)));
 }
 
-static double free_bytes(const char *path)
+static double host_finding_free_bytes(const char *path)
 {
 	struct statvfs fs;
 
@@ -125,20 +133,21 @@ static double free_bytes(const char *path)
 static void check_space(const struct checks *checks, const char *subject, const char *path,
 			double enough, const char *advice)
 {
-	double bytes = free_bytes(path);
+	double bytes = host_finding_free_bytes(path);
 	char size[32];
 
 	if (bytes < 0)
-		say(checks, SEVERITY_WARNING, subject, "%s: %s", path, strerror(errno));
+		host_finding_add(checks, SEVERITY_WARNING, subject, "%s: %s", path,
+				 strerror(errno));
 	else if (bytes < enough)
-		say(checks, SEVERITY_WARNING, subject, "only %s free in %s: %s",
-		    units_format(bytes, "B", size, sizeof(size)), path, advice);
+		host_finding_add(checks, SEVERITY_WARNING, subject, "only %s free in %s: %s",
+				 units_format(bytes, "B", size, sizeof(size)), path, advice);
 	else
-		say(checks, SEVERITY_OK, subject, "%s free in %s",
-		    units_format(bytes, "B", size, sizeof(size)), path);
+		host_finding_add(checks, SEVERITY_OK, subject, "%s free in %s",
+				 units_format(bytes, "B", size, sizeof(size)), path);
 }
 
-static void check_memory(const struct checks *checks)
+static void check_available_memory(const struct checks *checks)
 {
 	char value[64], size[32];
 	double bytes;
@@ -149,13 +158,13 @@ static void check_memory(const struct checks *checks)
 	bytes = strtod(value, NULL) * 1024;
 	units_format(bytes, "B", size, sizeof(size));
 	if (bytes < ENOUGH_MEMORY)
-		say(checks, SEVERITY_WARNING, "memory",
-		    "only %s available: large cases will be skipped", size);
+		host_finding_add(checks, SEVERITY_WARNING, "memory",
+				 "only %s available: large cases will be skipped", size);
 	else
-		say(checks, SEVERITY_OK, "memory", "%s available", size);
+		host_finding_add(checks, SEVERITY_OK, "memory", "%s available", size);
 }
 
-static void visit_governor(void *state, const char *path)
+static void governor_visit_slow(void *state, const char *path)
 {
 	char *slow = state;
 	char word[64];
@@ -174,17 +183,18 @@ static void check_governor(const struct checks *checks)
 	char slow[64] = "";
 	size_t count = host_matches(checks->root,
 				    "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor",
-				    visit_governor, slow);
+				    governor_visit_slow, slow);
 
 	if (!count)
-		say(checks, SEVERITY_OK, "cpu governor", "none to set here");
+		host_finding_add(checks, SEVERITY_OK, "cpu governor", "none to set here");
 	else if (slow[0])
-		say(checks, SEVERITY_WARNING, "cpu governor",
-		    "%s: latencies and pageable copies vary with the CPU's clock; cpupower "
-		    "frequency-set -g performance (root)",
-		    slow);
+		host_finding_add(checks, SEVERITY_WARNING, "cpu governor",
+				 "%s: latencies and pageable copies vary with the CPU's clock; "
+				 "cpupower "
+				 "frequency-set -g performance (root)",
+				 slow);
 	else
-		say(checks, SEVERITY_OK, "cpu governor", "performance");
+		host_finding_add(checks, SEVERITY_OK, "cpu governor", "performance");
 }
 
 static void check_numa(const struct checks *checks)
@@ -196,15 +206,17 @@ static void check_numa(const struct checks *checks)
 	host_first_line(checks->root, "/proc/sys/kernel/numa_balancing", balancing,
 			sizeof(balancing));
 	if (nodes > 1 && balancing[0] != '0')
-		say(checks, SEVERITY_NOTE, "numa",
-		    "%zu nodes, and the kernel moves pages between them: host memory cases may be "
-		    "noisy; sysctl kernel.numa_balancing=0 (root)",
-		    nodes);
+		host_finding_add(checks, SEVERITY_NOTE, "numa",
+				 "%zu nodes, and the kernel moves pages between them: host memory "
+				 "cases may be "
+				 "noisy; sysctl kernel.numa_balancing=0 (root)",
+				 nodes);
 	else if (nodes)
-		say(checks, SEVERITY_OK, "numa", "%zu node%s", nodes, nodes == 1 ? "" : "s");
+		host_finding_add(checks, SEVERITY_OK, "numa", "%zu node%s", nodes,
+				 nodes == 1 ? "" : "s");
 }
 
-static void check_load(const struct checks *checks)
+static void host_finding_check_load(const struct checks *checks)
 {
 	char line[128];
 	cpu_set_t set;
@@ -217,11 +229,12 @@ static void check_load(const struct checks *checks)
 	load = strtod(line, NULL);
 	cpus = CPU_COUNT(&set);
 	if (load > 0.5 * cpus)
-		say(checks, SEVERITY_WARNING, "load",
-		    "%.1f on %d usable CPUs: other work disturbs what is timed on the host", load,
-		    cpus);
+		host_finding_add(checks, SEVERITY_WARNING, "load",
+				 "%.1f on %d usable CPUs: other work disturbs what is timed on the "
+				 "host",
+				 load, cpus);
 	else
-		say(checks, SEVERITY_OK, "load", "%.1f on %d usable CPUs", load, cpus);
+		host_finding_add(checks, SEVERITY_OK, "load", "%.1f on %d usable CPUs", load, cpus);
 }
 
 void host_findings(const char *root, const char *directory, finding_fn *add, void *context)
@@ -229,52 +242,49 @@ void host_findings(const char *root, const char *directory, finding_fn *add, voi
 	const struct checks checks = { root, directory, add, context };
 
 	check_driver(&checks);
-	check_nodes(&checks);
-	check_memory(&checks);
+	check_device_nodes(&checks);
+	check_available_memory(&checks);
 	check_memlock(&checks);
 	check_space(&checks, "shared memory", "/dev/shm", ENOUGH_SHARED_MEMORY,
 		    "NCCL and the ranks of one case need it; docker run --shm-size=1g");
 	check_space(&checks, "disk space", directory, ENOUGH_DISK, "results may not fit");
 	check_governor(&checks);
 	check_numa(&checks);
-	check_load(&checks);
+	host_finding_check_load(&checks);
 	nic_findings(root, add, context);
 }
 
-static void check_link(const struct checks *checks, const struct device_info *d,
-		       const char *subject)
+static void host_finding_check_link(const struct checks *checks, const struct device_info *d)
 {
 	if (!d->pcie_generation || !d->pcie_width)
 		return;
 	if (d->pcie_width < d->pcie_width_max)
-		say(checks, SEVERITY_WARNING, subject,
-		    "x%d of x%d lanes: the card is seated badly or the slot is narrow, and copies "
-		    "are slower for it",
-		    d->pcie_width, d->pcie_width_max);
+		host_finding_add(checks, SEVERITY_WARNING, FINDING_PCIE,
+				 "x%d of x%d lanes: the card is seated badly or the slot is "
+				 "narrow, and copies "
+				 "are slower for it",
+				 d->pcie_width, d->pcie_width_max);
 	else if (d->pcie_generation < d->pcie_generation_max)
-		say(checks, SEVERITY_NOTE, subject,
-		    "generation %d of %d: links train down when idle; a run records it under load",
-		    d->pcie_generation, d->pcie_generation_max);
+		host_finding_add(checks, SEVERITY_NOTE, FINDING_PCIE,
+				 "generation %d of %d: links train down when idle; a run records "
+				 "it under load",
+				 d->pcie_generation, d->pcie_generation_max);
 	else
-		say(checks, SEVERITY_OK, subject, "generation %d, x%d", d->pcie_generation,
-		    d->pcie_width);
+		host_finding_add(checks, SEVERITY_OK, FINDING_PCIE, "generation %d, x%d",
+				 d->pcie_generation, d->pcie_width);
 }
 
 void device_findings(const struct device_info *device, finding_fn *add, void *context)
 {
-	const struct checks checks = { "", "", add, context };
-	char subject[64];
+	const struct checks checks = { "", "", add, context, device->id };
 
-	snprintf(subject, sizeof(subject), "pcie %.50s", device->id);
-	check_link(&checks, device, subject);
-	snprintf(subject, sizeof(subject), "ecc %.50s", device->id);
+	host_finding_check_link(&checks, device);
 	if (device->ecc == 0)
-		say(&checks, SEVERITY_NOTE, subject,
-		    "off: memory errors go unseen; nvidia-smi -e 1 (root, reboot)");
+		host_finding_add(&checks, SEVERITY_NOTE, FINDING_ECC,
+				 "off: memory errors go unseen; nvidia-smi -e 1 (root, reboot)");
 	else if (device->ecc == 1)
-		say(&checks, SEVERITY_OK, subject, "on");
-	snprintf(subject, sizeof(subject), "numa %.50s", device->id);
+		host_finding_add(&checks, SEVERITY_OK, FINDING_ECC, "on");
 	if (device->numa_node >= 0)
-		say(&checks, SEVERITY_OK, subject, "near node %d", device->numa_node);
+		host_finding_add(&checks, SEVERITY_OK, "numa", "near node %d", device->numa_node);
 	nic_distance_finding("", device, add, context);
 }

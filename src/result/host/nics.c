@@ -39,19 +39,22 @@ struct nics {
 	char nearest[64]; /* adapter */
 	int distance;     /* of it, index into distances */
 	bool found;
+	const char *device; /* that they are about; NULL: the host */
 };
 
-static void say(const struct nics *n, enum severity severity, const char *subject, const char *name,
-		const char *text)
+static void nic_finding_add(const struct nics *n, enum severity severity, const char *topic,
+			    const char *name, const char *text)
 {
 	struct finding f = { .severity = severity };
 
-	snprintf(f.subject, sizeof(f.subject), "%s %.80s", subject, name);
+	finding_set_subject(&f, topic, name);
+	if (n->device)
+		finding_set_device(&f, topic, n->device);
 	snprintf(f.text, sizeof(f.text), "%s", text);
 	n->add(n->context, &f);
 }
 
-static bool read_in(const char *folder, const char *file, char *out, size_t size)
+static bool nic_read_in(const char *folder, const char *file, char *out, size_t size)
 {
 	char *path = xasprintf("/%s", file);
 	bool there = host_first_line(folder, path, out, (int)size);
@@ -61,14 +64,15 @@ static bool read_in(const char *folder, const char *file, char *out, size_t size
 }
 
 /* ", symbol_error 3": those that are not 0. */
-static void add_errors(struct text *to, const char *folder, const char *const *names, size_t count)
+static void nic_add_errors(struct text *to, const char *folder, const char *const *names,
+			   size_t count)
 {
 	char value[32];
 
 	for (size_t i = 0; i < count; i++) {
 		const char *slash = strrchr(names[i], '/');
 
-		if (read_in(folder, names[i], value, sizeof(value)) && strcmp(value, "0") != 0)
+		if (nic_read_in(folder, names[i], value, sizeof(value)) && strcmp(value, "0") != 0)
 			text_addf(to, ", %s %s", slash ? slash + 1 : names[i], value);
 	}
 }
@@ -77,7 +81,7 @@ static bool is_active(const char *folder)
 {
 	char state[64];
 
-	return read_in(folder, "state", state, sizeof(state)) && strstr(state, "ACTIVE");
+	return nic_read_in(folder, "state", state, sizeof(state)) && strstr(state, "ACTIVE");
 }
 
 /* "400 Gb/sec (4X NDR)" */
@@ -85,10 +89,10 @@ static double port_rate(const char *folder)
 {
 	char rate[64];
 
-	return read_in(folder, "rate", rate, sizeof(rate)) ? strtod(rate, NULL) : 0;
+	return nic_read_in(folder, "rate", rate, sizeof(rate)) ? strtod(rate, NULL) : 0;
 }
 
-static void find_fastest(void *state, const char *path)
+static void nic_visit_fastest(void *state, const char *path)
 {
 	struct nics *n = state;
 	double rate = is_active(path) ? port_rate(path) : 0;
@@ -114,20 +118,20 @@ static void report_port(void *state, const char *path)
 	struct text text = TEXT_EMPTY;
 	bool active = is_active(path), slow = active && port_rate(path) < n->fastest;
 
-	read_in(path, "rate", rate, sizeof(rate));
-	read_in(path, "link_layer", link, sizeof(link));
-	read_in(path, "state", condition, sizeof(condition));
+	nic_read_in(path, "rate", rate, sizeof(rate));
+	nic_read_in(path, "link_layer", link, sizeof(link));
+	nic_read_in(path, "state", condition, sizeof(condition));
 	text_addf(&text, "%s, %s, %s", link, rate, condition);
-	add_errors(&text, path, port_errors, ARRAY_SIZE(port_errors));
+	nic_add_errors(&text, path, port_errors, ARRAY_SIZE(port_errors));
 	if (slow)
 		text_addf(&text, ": other ports have %g Gb/s", n->fastest);
 	else if (!active && n->fastest > 0)
 		text_add(&text, ": others are active; its cable, its switch port, or not in use");
-	say(n,
-	    active && !slow  ? SEVERITY_OK
-	    : n->fastest > 0 ? SEVERITY_WARNING
-			     : SEVERITY_NOTE,
-	    "nic", name, text.data);
+	nic_finding_add(n,
+			active && !slow  ? SEVERITY_OK
+			: n->fastest > 0 ? SEVERITY_WARNING
+					 : SEVERITY_NOTE,
+			"nic", name, text.data);
 	text_release(&text);
 	free(name);
 }
@@ -140,14 +144,14 @@ static void report_interface(void *state, const char *path)
 
 	/* Interfaces without a device are software; those of an adapter above are told there. */
 	if (!host_has(path, "/device") || host_has(path, "/device/infiniband") ||
-	    !read_in(path, "operstate", value, sizeof(value)) || strcmp(value, "up") != 0)
+	    !nic_read_in(path, "operstate", value, sizeof(value)) || strcmp(value, "up") != 0)
 		return;
-	if (read_in(path, "speed", value, sizeof(value)) && strtol(value, NULL, 10) > 0)
+	if (nic_read_in(path, "speed", value, sizeof(value)) && strtol(value, NULL, 10) > 0)
 		text_addf(&text, "%g Gb/s, up", strtod(value, NULL) / 1000);
 	else
 		text_add(&text, "rate unknown, up");
-	add_errors(&text, path, interface_errors, ARRAY_SIZE(interface_errors));
-	say(n, SEVERITY_OK, "nic", strrchr(path, '/') + 1, text.data);
+	nic_add_errors(&text, path, interface_errors, ARRAY_SIZE(interface_errors));
+	nic_finding_add(n, SEVERITY_OK, "nic", strrchr(path, '/') + 1, text.data);
 	text_release(&text);
 }
 
@@ -155,7 +159,7 @@ void nic_findings(const char *root, finding_fn *add, void *context)
 {
 	struct nics n = { .add = add, .context = context };
 
-	host_matches(root, PORTS, find_fastest, &n);
+	host_matches(root, PORTS, nic_visit_fastest, &n);
 	host_matches(root, PORTS, report_port, &n);
 	host_matches(root, "/sys/class/net/*", report_interface, &n);
 }
@@ -166,8 +170,8 @@ static void find_fastest_interface(void *state, const char *path)
 	char value[32];
 	double rate;
 
-	if (!host_has(path, "/device") || !read_in(path, "operstate", value, sizeof(value)) ||
-	    strcmp(value, "up") != 0 || !read_in(path, "speed", value, sizeof(value)))
+	if (!host_has(path, "/device") || !nic_read_in(path, "operstate", value, sizeof(value)) ||
+	    strcmp(value, "up") != 0 || !nic_read_in(path, "speed", value, sizeof(value)))
 		return;
 	rate = strtod(value, NULL) / 1000;
 	n->fastest = rate > n->fastest ? rate : n->fastest;
@@ -177,7 +181,7 @@ double nic_bandwidth(const char *root)
 {
 	struct nics n = { 0 };
 
-	host_matches(root, PORTS, find_fastest, &n);
+	host_matches(root, PORTS, nic_visit_fastest, &n);
 	if (n.fastest == 0)
 		host_matches(root, "/sys/class/net/*", find_fastest_interface, &n);
 	return n.fastest * 1e9 / 8;
@@ -198,7 +202,7 @@ static size_t common_length(const char *a, const char *b)
 	return whole;
 }
 
-static int distance(const struct nics *n, const char *nic)
+static int nic_distance(const struct nics *n, const char *nic)
 {
 	size_t common = common_length(n->pci, nic);
 	const char *bridge = strstr(n->pci, "/pci");
@@ -210,7 +214,7 @@ static int distance(const struct nics *n, const char *nic)
 
 		return below && common > (size_t)(below - n->pci) ? SAME_SWITCH : SAME_BRIDGE;
 	}
-	read_in(nic, "numa_node", numa, sizeof(numa));
+	nic_read_in(nic, "numa_node", numa, sizeof(numa));
 	return *numa && strcmp(numa, n->numa) == 0 ? SAME_NUMA : OTHER_NUMA;
 }
 
@@ -218,7 +222,7 @@ static void look_for_nearest(void *state, const char *path)
 {
 	struct nics *n = state;
 	char *link = xasprintf("%s/device", path), *nic = realpath(link, NULL);
-	int far = nic ? distance(n, nic) : OTHER_NUMA;
+	int far = nic ? nic_distance(n, nic) : OTHER_NUMA;
 
 	if (nic && (!n->found || far < n->distance)) {
 		n->found = true;
@@ -233,7 +237,7 @@ void nic_distance_finding(const char *root, const struct device_info *device, fi
 			  void *context)
 {
 	char *link = xasprintf("%s/sys/bus/pci/devices/%s", root, device->pci), *pci;
-	struct nics n = { .add = add, .context = context };
+	struct nics n = { .add = add, .context = context, .device = device->id };
 	char text[160];
 
 	for (char *c = link + strlen(root); *c; c++)
@@ -241,7 +245,7 @@ void nic_distance_finding(const char *root, const struct device_info *device, fi
 	pci = *device->pci ? realpath(link, NULL) : NULL;
 	n.pci = pci;
 	if (pci) {
-		read_in(pci, "numa_node", n.numa, sizeof(n.numa));
+		nic_read_in(pci, "numa_node", n.numa, sizeof(n.numa));
 		host_matches(root, "/sys/class/infiniband/*", look_for_nearest, &n);
 	}
 	if (n.found) {
@@ -249,8 +253,8 @@ void nic_distance_finding(const char *root, const struct device_info *device, fi
 			 n.distance == OTHER_NUMA
 				 ? ": what it sends crosses the link between the CPUs"
 				 : "");
-		say(&n, n.distance == OTHER_NUMA ? SEVERITY_WARNING : SEVERITY_OK, "nearest nic",
-		    device->id, text);
+		nic_finding_add(&n, n.distance == OTHER_NUMA ? SEVERITY_WARNING : SEVERITY_OK,
+				"nearest nic", device->id, text);
 	}
 	free(pci);
 	free(link);

@@ -13,23 +13,22 @@
 #define CONST_MEMBER(type, base, field) \
 	(*(const type *)(const void *)((const char *)(base) + (field)->offset))
 
-static enum status expected(const struct json_path *path, const char *what, struct error *err)
+static enum status json_expected(const struct json_path *path, const char *what, struct error *err)
 {
 	return json_path_error(path, err, "expected %s", what);
 }
 
-static void string_write(struct json_writer *w, const struct field *f, const void *base)
+static void codec_string_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	writer_text(w, CONST_MEMBER(char *, base, f));
 }
 
-static enum status string_read(const json_t *json, const struct field *f, void *base,
-			       const struct json_path *path, struct error *err)
+static enum status codec_string_read(const json_t *json, const struct field *f, void *base,
+				     const struct json_path *path, struct error *err)
 {
 	if (!json_is_string(json))
-		return expected(path, "a string", err);
-	MEMBER(char *, base, f) =
-		text_harmless(current_name(f->names, "", json_string_value(json)));
+		return json_expected(path, "a string", err);
+	MEMBER(char *, base, f) = text_harmless(json_string_value(json));
 	return STATUS_OK;
 }
 
@@ -50,7 +49,7 @@ static enum status chars_read(const json_t *json, const struct field *f, void *b
 	size_t length = 0, n;
 
 	if (!json_is_string(json))
-		return expected(path, "a string", err);
+		return json_expected(path, "a string", err);
 	text = text_harmless(json_string_value(json));
 	/* Cut between characters, not within one. */
 	for (size_t left = strlen(text); left; left -= n) {
@@ -88,7 +87,7 @@ static enum status real_read(const json_t *json, const struct field *f, void *ba
 	else if (json_is_number(json))
 		MEMBER(double, base, f) = json_number_value(json);
 	else
-		return expected(path, "a number", err);
+		return json_expected(path, "a number", err);
 	return STATUS_OK;
 }
 
@@ -114,7 +113,7 @@ static enum status integer_read(const json_t *json, const struct field *f, int64
 	if (json_is_null(json) && f->unknown != UNKNOWN_NEVER)
 		return STATUS_OK;
 	if (!json_is_integer(json))
-		return expected(path, "an integer", err);
+		return json_expected(path, "an integer", err);
 	*out = json_integer_value(json);
 	if (*out < min || *out > max)
 		return json_path_error(path, err, "%lld is out of range", (long long)*out);
@@ -157,7 +156,7 @@ static enum status bool_read(const json_t *json, const struct field *f, void *ba
 			     const struct json_path *path, struct error *err)
 {
 	if (!json_is_boolean(json))
-		return expected(path, "true or false", err);
+		return json_expected(path, "true or false", err);
 	MEMBER(bool, base, f) = json_is_true(json);
 	return STATUS_OK;
 }
@@ -176,7 +175,7 @@ static enum status tristate_read(const json_t *json, const struct field *f, void
 				 const struct json_path *path, struct error *err)
 {
 	if (!json_is_boolean(json) && !json_is_null(json))
-		return expected(path, "true, false or null", err);
+		return json_expected(path, "true, false or null", err);
 	MEMBER(int, base, f) = json_is_null(json) ? -1 : json_is_true(json);
 	return STATUS_OK;
 }
@@ -186,7 +185,7 @@ static void tristate_absent(const struct field *f, void *base)
 	MEMBER(int, base, f) = -1;
 }
 
-static int find_word(const char *const *words, const char *word)
+static int codec_find_word(const char *const *words, const char *word)
 {
 	for (int i = 0; word && words[i]; i++)
 		if (strcmp(words[i], word) == 0)
@@ -216,7 +215,7 @@ static enum status enum_read(const json_t *json, const struct field *f, void *ba
 			     const struct json_path *path, struct error *err)
 {
 	const char *word = json_string_value(json);
-	int value = word ? find_word(f->words, current_name(f->names, "", word)) : -1;
+	int value = word ? codec_find_word(f->words, word) : -1;
 
 	if (value < 0)
 		return expected_word(path, f->words, err);
@@ -240,13 +239,13 @@ static enum status flags_read(const json_t *json, const struct field *f, void *b
 			      const struct json_path *path, struct error *err)
 {
 	if (!json_is_array(json))
-		return expected(path, "an array", err);
+		return json_expected(path, "an array", err);
 	for (size_t i = 0; i < json_array_size(json); i++) {
 		const json_t *word = json_array_get(json, i);
-		int bit = find_word(f->words, json_string_value(word));
+		int bit = codec_find_word(f->words, json_string_value(word));
 
 		if (!json_is_string(word))
-			return expected(&(struct json_path){ path, NULL, i }, "a string", err);
+			return json_expected(&(struct json_path){ path, NULL, i }, "a string", err);
 		if (bit >= 0)
 			MEMBER(unsigned, base, f) |= 1u << bit;
 	}
@@ -270,7 +269,7 @@ static enum status bits_read(const json_t *json, const struct field *f, void *ba
 	static const struct field element = { .unknown = UNKNOWN_NEVER };
 
 	if (!json_is_array(json))
-		return expected(path, "an array", err);
+		return json_expected(path, "an array", err);
 	for (size_t i = 0; i < json_array_size(json); i++) {
 		struct json_path here = { path, NULL, i };
 		int64_t bit;
@@ -284,17 +283,23 @@ static enum status bits_read(const json_t *json, const struct field *f, void *ba
 	return STATUS_OK;
 }
 
-const struct codec codec_string = { string_write, string_read, string_absent };
-static bool string_nothing(const struct field *f, const void *base)
+const struct codec codec_string = { codec_string_write, codec_string_read, string_absent };
+static bool codec_string_nothing(const struct field *f, const void *base)
 {
 	const char *s = *(char *const *)((const char *)base + f->offset);
 
 	return !s || !*s;
 }
 
-const struct codec codec_string_or_none = { string_write, string_read, string_absent,
-					    string_nothing };
+const struct codec codec_string_or_none = { codec_string_write, codec_string_read, string_absent,
+					    codec_string_nothing };
+static bool chars_nothing(const struct field *f, const void *base)
+{
+	return !((const char *)base)[f->offset];
+}
+
 const struct codec codec_chars = { chars_write, chars_read, NULL };
+const struct codec codec_chars_or_none = { chars_write, chars_read, NULL, chars_nothing };
 const struct codec codec_real = { real_write, real_read, real_absent };
 
 static bool not_positive(const struct field *f, const void *base)
@@ -302,11 +307,30 @@ static bool not_positive(const struct field *f, const void *base)
 	return !(*(const double *)(const void *)((const char *)base + f->offset) > 0);
 }
 
+static bool is_not_a_number(const struct field *f, const void *base)
+{
+	return isnan(CONST_MEMBER(double, base, f));
+}
+
+const struct codec codec_real_or_none = { real_write, real_read, real_absent, is_not_a_number };
 const struct codec codec_positive = { real_write, real_read, NULL, not_positive };
 const struct codec codec_bool = { bool_write, bool_read, NULL };
 const struct codec codec_mark = { bool_write, bool_read, NULL };
 const struct codec codec_tristate = { tristate_write, tristate_read, tristate_absent };
 const struct codec codec_enum = { enum_write, enum_read, NULL };
+static bool codec_count_nothing(const struct field *f, const void *base)
+{
+	return CONST_MEMBER(uint64_t, base, f) == 0;
+}
+
+const struct codec codec_count_or_none = { uint64_write, uint64_read, uint64_absent,
+					   codec_count_nothing };
+static bool int_is_negative(const struct field *f, const void *base)
+{
+	return CONST_MEMBER(int, base, f) < 0;
+}
+
+const struct codec codec_int_or_none = { int_write, int_read, int_absent, int_is_negative };
 /* The first word says nothing. */
 static bool enum_nothing(const struct field *f, const void *base)
 {

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-static size_t count_of(const struct field *f, const void *base)
+static size_t container_count_of(const struct field *f, const void *base)
 {
 	return *(const size_t *)(const void *)((const char *)base + f->count_offset);
 }
@@ -52,7 +52,7 @@ static enum status pointer_read(const json_t *json, const struct field *f, void 
 static void array_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	writer_open(w, '[');
-	for (size_t i = 0; i < count_of(f, base); i++) {
+	for (size_t i = 0; i < container_count_of(f, base); i++) {
 		if (f->one_line)
 			writer_inline_next(w);
 		fields_write(w, f->fields, items_of(f, base) + i * f->element_size);
@@ -77,7 +77,7 @@ static enum status array_read(const json_t *json, const struct field *f, void *b
 	return STATUS_OK;
 }
 
-static const char *key_of(const struct field *f, const char *element)
+static const char *container_key_of(const struct field *f, const char *element)
 {
 	return *(const char *const *)(const void *)(element + f->key_offset);
 }
@@ -85,50 +85,52 @@ static const char *key_of(const struct field *f, const char *element)
 /* A JSON object holds a name once: of repeated ones the last counts. */
 static bool repeated_later(const struct field *f, const void *base, size_t i)
 {
-	const char *key = key_of(f, items_of(f, base) + i * f->element_size);
+	const char *key = container_key_of(f, items_of(f, base) + i * f->element_size);
 
-	for (size_t j = i + 1; j < count_of(f, base); j++)
-		if (strcmp(key, key_of(f, items_of(f, base) + j * f->element_size)) == 0)
+	for (size_t j = i + 1; j < container_count_of(f, base); j++)
+		if (strcmp(key, container_key_of(f, items_of(f, base) + j * f->element_size)) == 0)
 			return true;
 	return false;
 }
 
-static bool holds_values(const struct field *f)
+static bool container_holds_values(const struct field *f)
 {
 	return f->codec == &codec_values;
 }
 
-static void write_element(struct json_writer *w, const struct field *f, const char *element)
+static void container_write_element(struct json_writer *w, const struct field *f,
+				    const char *element)
 {
-	if (holds_values(f))
+	if (container_holds_values(f))
 		f->fields->codec->write(w, f->fields, element);
 	else
 		fields_write(w, f->fields, element);
 }
 
-static enum status read_element(const json_t *json, const struct field *f, char *element,
-				const struct json_path *path, struct error *err)
+static enum status container_read_element(const json_t *json, const struct field *f, char *element,
+					  const struct json_path *path, struct error *err)
 {
-	return holds_values(f) ? f->fields->codec->read(json, f->fields, element, path, err)
-			       : fields_read(json, f->fields, element, path, err);
+	return container_holds_values(f)
+		       ? f->fields->codec->read(json, f->fields, element, path, err)
+		       : fields_read(json, f->fields, element, path, err);
 }
 
-static void map_write(struct json_writer *w, const struct field *f, const void *base)
+static void container_map_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	writer_open(w, '{');
-	for (size_t i = 0; i < count_of(f, base); i++) {
+	for (size_t i = 0; i < container_count_of(f, base); i++) {
 		const char *element = items_of(f, base) + i * f->element_size;
 
 		if (repeated_later(f, base, i))
 			continue;
-		writer_key(w, key_of(f, element));
-		write_element(w, f, element);
+		writer_key(w, container_key_of(f, element));
+		container_write_element(w, f, element);
 	}
 	writer_close(w, '}');
 }
 
-static enum status map_read(const json_t *json, const struct field *f, void *base,
-			    const struct json_path *path, struct error *err)
+static enum status container_map_read(const json_t *json, const struct field *f, void *base,
+				      const struct json_path *path, struct error *err)
 {
 	const char *key;
 	json_t *value;
@@ -141,27 +143,26 @@ static enum status map_read(const json_t *json, const struct field *f, void *bas
 		char *element = field_append(f, base);
 		enum status status;
 
-		*(char **)(void *)(element + f->key_offset) =
-			text_harmless(current_name(f->names, "", key));
-		status = read_element(value, f, element, &here, err);
+		*(char **)(void *)(element + f->key_offset) = text_harmless(key);
+		status = container_read_element(value, f, element, &here, err);
 		if (status != STATUS_OK)
 			return status;
 	}
 	return STATUS_OK;
 }
 
-static void strings_write(struct json_writer *w, const struct field *f, const void *base)
+static void container_strings_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	const char *const *items = (const char *const *)(const void *)items_of(f, base);
 
 	writer_open_inline(w, '[');
-	for (size_t i = 0; i < count_of(f, base); i++)
+	for (size_t i = 0; i < container_count_of(f, base); i++)
 		writer_text(w, items[i]);
 	writer_close(w, ']');
 }
 
-static enum status strings_read(const json_t *json, const struct field *f, void *base,
-				const struct json_path *path, struct error *err)
+static enum status container_strings_read(const json_t *json, const struct field *f, void *base,
+					  const struct json_path *path, struct error *err)
 {
 	if (!json_is_array(json))
 		return json_path_error(path, err, "expected an array");
@@ -181,7 +182,7 @@ static void reals_write(struct json_writer *w, const struct field *f, const void
 	const double *items = (const double *)(const void *)items_of(f, base);
 
 	writer_open_inline(w, '[');
-	for (size_t i = 0; i < count_of(f, base); i++)
+	for (size_t i = 0; i < container_count_of(f, base); i++)
 		writer_real(w, items[i]);
 	writer_close(w, ']');
 }
@@ -206,7 +207,7 @@ static enum status reals_read(const json_t *json, const struct field *f, void *b
 const struct codec codec_object = { object_write, object_read, object_absent };
 const struct codec codec_pointer = { pointer_write, pointer_read, NULL };
 const struct codec codec_array = { array_write, array_read, NULL };
-const struct codec codec_map = { map_write, map_read, NULL };
-const struct codec codec_values = { map_write, map_read, NULL };
-const struct codec codec_strings = { strings_write, strings_read, NULL };
+const struct codec codec_map = { container_map_write, container_map_read, NULL };
+const struct codec codec_values = { container_map_write, container_map_read, NULL };
+const struct codec codec_strings = { container_strings_write, container_strings_read, NULL };
 const struct codec codec_reals = { reals_write, reals_read, NULL };

@@ -9,11 +9,11 @@
 
 #include "base/memory.h"
 
-static void add_path(struct text *out, const struct json_path *path)
+static void json_path_add(struct text *out, const struct json_path *path)
 {
 	if (!path)
 		return;
-	add_path(out, path->parent);
+	json_path_add(out, path->parent);
 	if (!path->name) {
 		text_addf(out, "[%zu]", path->index);
 		return;
@@ -35,7 +35,7 @@ enum status json_path_error(const struct json_path *path, struct error *err, con
 	va_start(ap, format);
 	vsnprintf(message, sizeof(message), format, ap);
 	va_end(ap);
-	add_path(&where, path);
+	json_path_add(&where, path);
 	if (where.length)
 		error_set(err, STATUS_USAGE, "%s: %s", where.data, message);
 	else
@@ -44,7 +44,7 @@ enum status json_path_error(const struct json_path *path, struct error *err, con
 	return STATUS_USAGE;
 }
 
-static bool is_nothing(const struct field *f, const void *base)
+static bool json_fields_is_nothing(const struct field *f, const void *base)
 {
 	if (f->codec->nothing)
 		return f->codec->nothing(f, base);
@@ -60,7 +60,7 @@ void fields_write(struct json_writer *w, const struct field *fields, const void 
 {
 	writer_open(w, '{');
 	for (const struct field *f = fields; f->name; f++) {
-		if (f->optional && is_nothing(f, base))
+		if (f->optional && json_fields_is_nothing(f, base))
 			continue;
 		writer_key(w, f->name);
 		f->codec->write(w, f, base);
@@ -68,7 +68,7 @@ void fields_write(struct json_writer *w, const struct field *fields, const void 
 	writer_close(w, '}');
 }
 
-static void absent(const struct field *f, void *base)
+static void json_field_absent(const struct field *f, void *base)
 {
 	if (f->codec->absent)
 		f->codec->absent(f, base);
@@ -77,7 +77,7 @@ static void absent(const struct field *f, void *base)
 void fields_absent(const struct field *fields, void *base)
 {
 	for (const struct field *f = fields; f->name; f++)
-		absent(f, base);
+		json_field_absent(f, base);
 }
 
 enum status fields_read(const json_t *json, const struct field *fields, void *base,
@@ -91,7 +91,7 @@ enum status fields_read(const json_t *json, const struct field *fields, void *ba
 		enum status status;
 
 		if (!value && f->optional) {
-			absent(f, base);
+			json_field_absent(f, base);
 			continue;
 		}
 		if (!value)
@@ -173,7 +173,7 @@ static void *tree_malloc(size_t size)
 	return brief_malloc(size);
 }
 
-static void tree_free(void *p)
+static void json_tree_free(void *p)
 {
 	if (!brief.from || (uintptr_t)p < (uintptr_t)brief.from ||
 	    (uintptr_t)p >= (uintptr_t)brief.from + BRIEF_BYTES)
@@ -182,7 +182,7 @@ static void tree_free(void *p)
 
 static void set_allocator(void)
 {
-	json_set_alloc_funcs(tree_malloc, tree_free);
+	json_set_alloc_funcs(tree_malloc, json_tree_free);
 }
 
 static size_t tree_limit(size_t length)
@@ -206,7 +206,7 @@ enum status json_parse(const char *text, size_t length, json_t **out, struct err
 		return STATUS_OK;
 	if (budget.exceeded)
 		return error_set(err, STATUS_USAGE,
-				 "needs more than %zu MiB of memory: this is no result",
+				 "needs more than %zu MiB of memory: not a gpuproof result",
 				 tree_limit(length) >> 20);
 	return error_set(err, STATUS_USAGE, "line %d, column %d: %s", json_err.line,
 			 json_err.column, json_err.text);

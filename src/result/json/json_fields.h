@@ -25,7 +25,6 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "base/former_names.h"
 #include "result/json/json_writer.h"
 
 /*
@@ -63,11 +62,6 @@ struct field {
 	bool one_line; /* codec_object: all of it, codec_array: each element, whatever its depth */
 	/* codec_map, codec_values: the element's member (char *) that is the key */
 	size_t key_offset;
-	/*
-	 * Former names of this kind are replaced: codec_string, _enum, _word, _names, keys of
-	 * codec_map.
-	 */
-	enum name_kind names;
 };
 
 /* `base` is the struct that the field's offset counts from. */
@@ -91,14 +85,19 @@ struct codec {
 extern const struct codec codec_string; /* char *, never NULL after reading */
 extern const struct codec
 	codec_string_or_none; /* char * that is left out where it is "" or NULL; optional */
-extern const struct codec codec_chars;    /* char[n]; longer text is cut */
-extern const struct codec codec_real;     /* double */
-extern const struct codec codec_positive; /* double that is left out where it is 0; optional */
-extern const struct codec codec_int;      /* int */
-extern const struct codec codec_int64;    /* int64_t */
-extern const struct codec codec_unsigned; /* unsigned */
-extern const struct codec codec_uint64;   /* uint64_t, size_t */
-extern const struct codec codec_bool;     /* bool */
+extern const struct codec codec_chars;         /* char[n]; longer text is cut */
+extern const struct codec codec_chars_or_none; /* the same, left out where it is ""; optional */
+extern const struct codec codec_real;          /* double */
+extern const struct codec
+	codec_real_or_none; /* double that is left out where it is NaN; optional */
+extern const struct codec codec_count_or_none; /* size_t that is left out where it is 0; optional */
+extern const struct codec codec_positive;      /* double that is left out where it is 0; optional */
+extern const struct codec codec_int;           /* int */
+extern const struct codec codec_int_or_none;   /* int that is left out where it is -1; optional */
+extern const struct codec codec_int64;         /* int64_t */
+extern const struct codec codec_unsigned;      /* unsigned */
+extern const struct codec codec_uint64;        /* uint64_t, size_t */
+extern const struct codec codec_bool;          /* bool */
 extern const struct codec codec_mark;     /* bool that is left out where it is false; optional */
 extern const struct codec codec_tristate; /* int: 1 true, 0 false, -1 null */
 extern const struct codec codec_enum;     /* an enum, by `words` */

@@ -6,67 +6,68 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <string.h>
 
 #include "base/memory.h"
 
-static const char **words_at(const struct field *f, const void *base)
+static const char **json_rows_words_at(const struct field *f, const void *base)
 {
 	return (const char **)(void *)((char *)(uintptr_t)base + f->offset);
 }
 
-static size_t places_of(const struct field *f)
+static size_t json_rows_places_of(const struct field *f)
 {
 	return f->size / sizeof(const char *);
 }
 
-static enum status take_word(const json_t *json, const struct field *f, const char **word,
-			     const struct json_path *path, struct error *err)
+static enum status json_rows_take_word(const json_t *json, const char **word,
+				       const struct json_path *path, struct error *err)
 {
 	if (!json_is_string(json))
 		return json_path_error(path, err, "expected a string");
-	*word = text_harmless(current_name(f->names, "", json_string_value(json)));
+	*word = text_harmless(json_string_value(json));
 	return STATUS_OK;
 }
 
-static void word_write(struct json_writer *w, const struct field *f, const void *base)
+static void json_rows_word_write(struct json_writer *w, const struct field *f, const void *base)
 {
-	const char *word = *words_at(f, base);
+	const char *word = *json_rows_words_at(f, base);
 
 	writer_text(w, word ? word : "");
 }
 
-static enum status word_read(const json_t *json, const struct field *f, void *base,
-			     const struct json_path *path, struct error *err)
+static enum status json_rows_word_read(const json_t *json, const struct field *f, void *base,
+				       const struct json_path *path, struct error *err)
 {
-	return take_word(json, f, words_at(f, base), path, err);
+	return json_rows_take_word(json, json_rows_words_at(f, base), path, err);
 }
 
-static bool word_is_nothing(const struct field *f, const void *base)
+static bool json_rows_word_is_nothing(const struct field *f, const void *base)
 {
-	return !*words_at(f, base);
+	return !*json_rows_words_at(f, base);
 }
 
-static void names_write(struct json_writer *w, const struct field *f, const void *base)
+static void json_rows_names_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	writer_open_inline(w, '[');
-	for (const char **name = words_at(f, base); *name; name++)
+	for (const char **name = json_rows_words_at(f, base); *name; name++)
 		writer_text(w, *name);
 	writer_close(w, ']');
 }
 
-static enum status names_read(const json_t *json, const struct field *f, void *base,
-			      const struct json_path *path, struct error *err)
+static enum status json_rows_names_read(const json_t *json, const struct field *f, void *base,
+					const struct json_path *path, struct error *err)
 {
 	if (!json_is_array(json))
 		return json_path_error(path, err, "expected an array");
-	if (json_array_size(json) >= places_of(f))
+	if (json_array_size(json) >= json_rows_places_of(f))
 		return json_path_error(path, err, "has %zu names; at most %zu are allowed",
-				       json_array_size(json), places_of(f) - 1);
+				       json_array_size(json), json_rows_places_of(f) - 1);
 	for (size_t i = 0; i < json_array_size(json); i++) {
 		struct json_path here = { path, NULL, i };
 
-		if (take_word(json_array_get(json, i), f, words_at(f, base) + i, &here, err) !=
-		    STATUS_OK)
+		if (json_rows_take_word(json_array_get(json, i), json_rows_words_at(f, base) + i,
+					&here, err) != STATUS_OK)
 			return STATUS_USAGE;
 	}
 	return STATUS_OK;
@@ -101,11 +102,18 @@ static enum status rows_read(const json_t *json, const struct field *f, void *ba
 		return json_path_error(path, err, "expected an array");
 	row = xcalloc(json_array_size(json) + 1, f->element_size);
 	*(char **)(void *)((char *)base + f->offset) = row;
-	for (size_t i = 0; i < json_array_size(json); i++, row += f->element_size) {
+	for (size_t i = 0; i < json_array_size(json); i++) {
 		struct json_path here = { path, NULL, i };
 
 		if (fields_read(json_array_get(json, i), f->fields, row, &here, err) != STATUS_OK)
 			return STATUS_USAGE;
+		if (is_row(row)) {
+			row += f->element_size;
+		} else {
+			/* A codec refused it: a word of another program. */
+			fields_release(f->fields, row);
+			memset(row, 0, f->element_size);
+		}
 	}
 	return STATUS_OK;
 }
@@ -115,19 +123,19 @@ static bool rows_are_nothing(const struct field *f, const void *base)
 	return !rows_at(f, base) || !is_row(rows_at(f, base));
 }
 
-static void words_release(const struct field *f, void *base, size_t count)
+static void json_words_release(const struct field *f, void *base, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		free((void *)(uintptr_t)words_at(f, base)[i]);
+		free((void *)(uintptr_t)json_rows_words_at(f, base)[i]);
 }
 
 void fields_release(const struct field *fields, void *base)
 {
 	for (const struct field *f = fields; f->name; f++) {
 		if (f->codec == &codec_word) {
-			words_release(f, base, 1);
+			json_words_release(f, base, 1);
 		} else if (f->codec == &codec_names) {
-			words_release(f, base, places_of(f));
+			json_words_release(f, base, json_rows_places_of(f));
 		} else if (f->codec == &codec_rows) {
 			char *first = (char *)(uintptr_t)rows_at(f, base);
 
@@ -139,6 +147,8 @@ void fields_release(const struct field *fields, void *base)
 	}
 }
 
-const struct codec codec_word = { word_write, word_read, NULL, word_is_nothing };
-const struct codec codec_names = { names_write, names_read, NULL, word_is_nothing };
+const struct codec codec_word = { json_rows_word_write, json_rows_word_read, NULL,
+				  json_rows_word_is_nothing };
+const struct codec codec_names = { json_rows_names_write, json_rows_names_read, NULL,
+				   json_rows_word_is_nothing };
 const struct codec codec_rows = { rows_write, rows_read, NULL, rows_are_nothing };

@@ -22,7 +22,7 @@ void wide_mapped(const char *text, size_t length)
 }
 
 /* Lets what was read before `at` go. Pages that are wanted again are read again from the file. */
-static void forget(const char *at)
+static void mapped_forget_before(const char *at)
 {
 	size_t page, length;
 
@@ -49,16 +49,16 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-static char next(struct cursor *c)
+static char cursor_next(struct cursor *c)
 {
 	while (c->at < c->end && is_blank(*c->at))
 		c->at++;
 	return c->at < c->end ? *c->at : '\0';
 }
 
-static bool take(struct cursor *c, char wanted)
+static bool cursor_take(struct cursor *c, char wanted)
 {
-	if (next(c) != wanted)
+	if (cursor_next(c) != wanted)
 		return false;
 	c->at++;
 	return true;
@@ -98,7 +98,7 @@ static bool skip_container(struct cursor *c)
 			continue;
 		}
 		if (here == '{')
-			forget(c->at);
+			mapped_forget_before(c->at);
 		c->at++;
 		if (here == '{' || here == '[')
 			depth++;
@@ -112,7 +112,7 @@ static bool skip_value(struct cursor *c)
 {
 	const char *from;
 
-	switch (next(c)) {
+	switch (cursor_next(c)) {
 	case '"':
 		return skip_string(c);
 	case '{':
@@ -139,39 +139,39 @@ static const struct field *field_of(const struct field *fields, const struct wid
 	return NULL;
 }
 
-static enum status malformed(const struct cursor *c, const char *text, struct error *err)
+static enum status cursor_malformed(const struct cursor *c, const char *text, struct error *err)
 {
-	return error_set(err, STATUS_USAGE, "byte %zu: this is no JSON", (size_t)(c->at - text));
+	return error_set(err, STATUS_USAGE, "byte %zu: not valid JSON", (size_t)(c->at - text));
 }
 
-static enum status find_members(struct wide_document *d, const char *text, size_t length,
-				struct error *err)
+static enum status wide_find_members(struct wide_document *d, const char *text, size_t length,
+				     struct error *err)
 {
 	struct cursor c = { text, text + length };
-	bool more = take(&c, '{') && next(&c) != '}';
+	bool more = cursor_take(&c, '{') && cursor_next(&c) != '}';
 
 	while (more) {
 		struct wide_member m = { .name = c.at + 1 };
 
-		if (next(&c) != '"')
-			return malformed(&c, text, err);
+		if (cursor_next(&c) != '"')
+			return cursor_malformed(&c, text, err);
 		m.name = c.at + 1;
 		if (!skip_string(&c))
-			return malformed(&c, text, err);
+			return cursor_malformed(&c, text, err);
 		m.name_length = (size_t)(c.at - m.name) - 1;
-		if (!take(&c, ':'))
-			return malformed(&c, text, err);
-		next(&c);
+		if (!cursor_take(&c, ':'))
+			return cursor_malformed(&c, text, err);
+		cursor_next(&c);
 		m.value = c.at;
 		if (!skip_value(&c))
-			return malformed(&c, text, err);
+			return cursor_malformed(&c, text, err);
 		m.length = (size_t)(c.at - m.value);
 		ARRAY_GROW(d->members, d->count, d->capacity);
 		d->members[d->count++] = m;
-		more = take(&c, ',');
+		more = cursor_take(&c, ',');
 	}
-	if (!take(&c, '}') || next(&c))
-		return malformed(&c, text, err);
+	if (!cursor_take(&c, '}') || cursor_next(&c))
+		return cursor_malformed(&c, text, err);
 	return STATUS_OK;
 }
 
@@ -181,7 +181,7 @@ enum status wide_open(struct wide_document *d, const char *text, size_t length,
 	struct text narrow = TEXT_EMPTY;
 
 	*d = (struct wide_document){ 0 };
-	if (find_members(d, text, length, err) != STATUS_OK)
+	if (wide_find_members(d, text, length, err) != STATUS_OK)
 		return STATUS_USAGE;
 	text_add_char(&narrow, '{');
 	for (size_t i = 0; i < d->count; i++) {
@@ -215,11 +215,11 @@ static enum status read_array(const struct wide_member *m, const struct field *f
 			      void (*taken)(const struct field *, void *), struct error *err)
 {
 	struct cursor c = { m->value, m->value + m->length };
-	bool more = take(&c, '[');
+	bool more = cursor_take(&c, '[');
 
 	if (!more)
 		return json_path_error(path, err, "expected an array");
-	more = next(&c) != ']';
+	more = cursor_next(&c) != ']';
 	for (size_t i = 0; more; i++) {
 		struct json_path here = { path, NULL, i };
 		struct error wrong = ERROR_NONE;
@@ -228,12 +228,12 @@ static enum status read_array(const struct wide_member *m, const struct field *f
 		enum status status;
 		void *element;
 
-		next(&c);
+		cursor_next(&c);
 		from = c.at;
 		if (!skip_value(&c) ||
 		    json_parse_brief(from, (size_t)(c.at - from), &json, &wrong) != STATUS_OK)
 			return json_path_error(&here, err, "%s",
-					       *wrong.message ? wrong.message : "this is no JSON");
+					       *wrong.message ? wrong.message : "not valid JSON");
 		element = field_append(f, base);
 		status = fields_read(json, f->fields, element, &here, err);
 		json_release_brief(json);
@@ -241,9 +241,9 @@ static enum status read_array(const struct wide_member *m, const struct field *f
 			return status;
 		if (taken)
 			taken(f, element);
-		more = take(&c, ',');
+		more = cursor_take(&c, ',');
 	}
-	return take(&c, ']') ? STATUS_OK : json_path_error(path, err, "this is no JSON");
+	return cursor_take(&c, ']') ? STATUS_OK : json_path_error(path, err, "not valid JSON");
 }
 
 static enum status read_pointer(const struct wide_member *m, const struct field *f, void *base,

@@ -17,13 +17,13 @@ static void line_break(struct json_writer *w)
 		text_add_char(&w->out, ' ');
 }
 
-static bool expanded(const struct json_writer *w)
+static bool writer_is_expanded(const struct json_writer *w)
 {
 	return w->depth > 0 && w->depth <= w->expand && !w->inline_depth;
 }
 
 /* Writes the separator before a value or a key: comma and line break as needed. */
-static void separate(struct json_writer *w)
+static void writer_separate(struct json_writer *w)
 {
 	if (w->after_key) {
 		w->after_key = false;
@@ -31,7 +31,7 @@ static void separate(struct json_writer *w)
 	}
 	if (w->inside)
 		text_add_char(&w->out, ',');
-	if (expanded(w))
+	if (writer_is_expanded(w))
 		line_break(w);
 	else if (w->inside && w->expand)
 		text_add_char(&w->out, ' ');
@@ -40,7 +40,7 @@ static void separate(struct json_writer *w)
 
 void writer_open(struct json_writer *w, char bracket)
 {
-	separate(w);
+	writer_separate(w);
 	text_add_char(&w->out, bracket);
 	w->depth++;
 	w->inside = false;
@@ -62,7 +62,7 @@ void writer_open_inline(struct json_writer *w, char bracket)
 
 void writer_close(struct json_writer *w, char bracket)
 {
-	bool break_line = w->inside && expanded(w);
+	bool break_line = w->inside && writer_is_expanded(w);
 
 	if (w->inline_depth == w->depth)
 		w->inline_depth = 0;
@@ -92,12 +92,12 @@ static void add_escaped(struct text *out, unsigned char c)
 }
 
 /* ASCII without what is escaped. */
-static bool is_plain(unsigned char c)
+static bool writer_is_plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\' && c != '<';
 }
 
-static void add_string(struct text *out, const char *s)
+static void json_add_string(struct text *out, const char *s)
 {
 	size_t left = strlen(s);
 
@@ -105,7 +105,7 @@ static void add_string(struct text *out, const char *s)
 	while (left) {
 		size_t n = 0;
 
-		while (n < left && is_plain((unsigned char)s[n]))
+		while (n < left && writer_is_plain((unsigned char)s[n]))
 			n++;
 		if (n) {
 			text_add_bytes(out, s, n);
@@ -125,16 +125,16 @@ static void add_string(struct text *out, const char *s)
 
 void writer_key(struct json_writer *w, const char *name)
 {
-	separate(w);
-	add_string(&w->out, name ? name : "");
+	writer_separate(w);
+	json_add_string(&w->out, name ? name : "");
 	text_add(&w->out, w->expand ? ": " : ":");
 	w->after_key = true;
 }
 
 void writer_text(struct json_writer *w, const char *s)
 {
-	separate(w);
-	add_string(&w->out, s ? s : "");
+	writer_separate(w);
+	json_add_string(&w->out, s ? s : "");
 }
 
 /* The decimal point is a point: the program never calls setlocale(). */
@@ -151,7 +151,7 @@ void writer_real(struct json_writer *w, double value)
 		if (strtod(digits, NULL) == value)
 			break;
 	}
-	separate(w);
+	writer_separate(w);
 	text_add(&w->out, digits);
 	/* "-0" would be read back as the integer 0. */
 	if (value == 0 && signbit(value))
@@ -160,25 +160,25 @@ void writer_real(struct json_writer *w, double value)
 
 void writer_signed(struct json_writer *w, int64_t value)
 {
-	separate(w);
+	writer_separate(w);
 	text_addf(&w->out, "%" PRId64, value);
 }
 
 void writer_unsigned(struct json_writer *w, uint64_t value)
 {
-	separate(w);
+	writer_separate(w);
 	text_addf(&w->out, "%" PRIu64, value);
 }
 
 void writer_bool(struct json_writer *w, bool value)
 {
-	separate(w);
+	writer_separate(w);
 	text_add(&w->out, value ? "true" : "false");
 }
 
 void writer_nothing(struct json_writer *w)
 {
-	separate(w);
+	writer_separate(w);
 	text_add(&w->out, "null");
 }
 

@@ -120,7 +120,7 @@ void run_status_begin(struct run_status *s, const struct result *result)
 }
 
 /* Cases of one node that have come to an end. */
-static size_t counted(const struct run_status *s)
+static size_t status_ended_cases(const struct run_status *s)
 {
 	return s->ok + s->skipped + s->failed + s->errors;
 }
@@ -133,7 +133,7 @@ enum status run_status_write(struct run_status *status, const char *directory, s
 
 	clock_iso8601(status->updated, sizeof(status->updated));
 	if (!status->nodes.planned)
-		status->settled = counted(status);
+		status->settled = status_ended_cases(status);
 	fields_write(&w, fields, status);
 	text = writer_finish(&w);
 	written = file_replace(path, text, strlen(text), err);
@@ -166,13 +166,6 @@ void run_status_release(struct run_status *status)
 	soak_rows_release(&status->devices);
 }
 
-static double seconds_of(const char *iso8601)
-{
-	struct tm tm = { 0 };
-
-	return strptime(iso8601, "%Y-%m-%dT%H:%M:%SZ", &tm) ? (double)timegm(&tm) : (double)NAN;
-}
-
 bool run_status_lost(const struct run_status *status, double now)
 {
 	char here[sizeof(status->hostname)] = "";
@@ -182,7 +175,7 @@ bool run_status_lost(const struct run_status *status, double now)
 	if (gethostname(here, sizeof(here) - 1) == 0 && strcmp(here, status->hostname) == 0 &&
 	    status->pid > 0)
 		return kill((pid_t)status->pid, 0) != 0 && errno == ESRCH;
-	return now - seconds_of(status->updated) > STATUS_SILENCE_SECONDS;
+	return now - clock_parse_iso8601(status->updated) > STATUS_SILENCE_SECONDS;
 }
 
 static void add_current(const struct run_status *s, struct text *out)
@@ -193,7 +186,8 @@ static void add_current(const struct run_status *s, struct text *out)
 	if (isfinite(s->current.seconds))
 		text_addf(out, ", %s", units_about(s->current.seconds, shown, sizeof(shown)));
 	if (s->current.samples)
-		text_addf(out, ", %zu sample%s", s->current.samples, plural(s->current.samples));
+		text_addf(out, ", %zu sample%s", s->current.samples,
+			  text_plural(s->current.samples));
 	if (isfinite(s->current.median))
 		text_addf(out, ", %s", units_format(s->current.median, "s", shown, sizeof(shown)));
 	if (isfinite(s->current.half_width))
@@ -201,7 +195,7 @@ static void add_current(const struct run_status *s, struct text *out)
 	text_add_char(out, '\n');
 }
 
-static void add_time(const struct run_status *s, struct text *out)
+static void run_status_add_time(const struct run_status *s, struct text *out)
 {
 	char passed[48], left[48];
 
@@ -231,11 +225,12 @@ void run_status_print(const struct run_status *s, bool lost, struct text *out)
 		text_addf(out, "%zu of %zu cases\n", s->settled, s->planned);
 	else
 		text_addf(out, "%zu of %zu cases: %zu OK, %zu skipped, %zu failed, %zu errors\n",
-			  counted(s), s->planned, s->ok, s->skipped, s->failed, s->errors);
+			  status_ended_cases(s), s->planned, s->ok, s->skipped, s->failed,
+			  s->errors);
 	if (running && !lost && s->current.id[0])
 		add_current(s, out);
 	if (running && !lost)
-		add_time(s, out);
+		run_status_add_time(s, out);
 	soak_rows_print(&s->devices, out);
 	if (s->sentence[0])
 		text_addf(out, "%s\n", s->sentence);

@@ -10,7 +10,7 @@
 
 #define WORD_BYTES 8
 
-static struct soak_row *row_of(struct soak_rows *rows, const char *device)
+static struct soak_row *soak_row_of(struct soak_rows *rows, const char *device)
 {
 	struct soak_row *row;
 
@@ -30,7 +30,7 @@ static struct soak_row *row_of(struct soak_rows *rows, const char *device)
 }
 
 /* "burn/fp32": a suite, its label, and the parameters that are not the slice's number. */
-static void name_load(const struct case_result *c, char *out, size_t size)
+static void soak_name_load(const struct case_result *c, char *out, size_t size)
 {
 	size_t at = (size_t)snprintf(out, size, "%s/%s", c->suite ? c->suite : "",
 				     c->label ? c->label : "");
@@ -40,14 +40,14 @@ static void name_load(const struct case_result *c, char *out, size_t size)
 			at += (size_t)snprintf(out + at, size - at, "/%s", c->parameters[i].text);
 }
 
-static void add_rate(struct soak_row *row, const struct case_result *c, double rate)
+static void soak_add_rate(struct soak_row *row, const struct case_result *c, double rate)
 {
 	struct soak_load *load = NULL;
 	char name[sizeof(load->name)];
 
 	if (!(rate > 0))
 		return;
-	name_load(c, name, sizeof(name));
+	soak_name_load(c, name, sizeof(name));
 	for (size_t i = 0; i < row->load_count && !load; i++)
 		if (strcmp(row->loads[i].name, name) == 0)
 			load = &row->loads[i];
@@ -74,7 +74,7 @@ static void add_mean(const struct time_quantity *q, double *sum, double *count, 
 		*mean = *sum / *count;
 }
 
-static void add_quantity(struct soak_row *row, const struct time_quantity *q)
+static void soak_add_quantity(struct soak_row *row, const struct time_quantity *q)
 {
 	if (strcmp(q->name, "power_watts") == 0)
 		add_mean(q, &row->power_sum, &row->power_count, &row->power_watts);
@@ -96,15 +96,15 @@ void soak_rows_add(struct soak_rows *rows, const struct case_result *c)
 		/* Power over time of another suite's case. */
 		if (!isfinite(w->rate) && !isfinite(w->verified_bytes) && !w->wrong)
 			continue;
-		row = row_of(rows, w->device);
+		row = soak_row_of(rows, w->device);
 		row->wrong += w->wrong;
 		if (isfinite(w->verified_bytes))
 			row->verified_bytes =
 				w->verified_bytes +
 				(isfinite(row->verified_bytes) ? row->verified_bytes : 0);
-		add_rate(row, c, w->rate);
+		soak_add_rate(row, c, w->rate);
 		for (size_t q = 0; q < w->quantity_count; q++)
-			add_quantity(row, &w->quantities[q]);
+			soak_add_quantity(row, &w->quantities[q]);
 	}
 }
 
@@ -116,7 +116,7 @@ void soak_rows_release(struct soak_rows *rows)
 	*rows = (struct soak_rows){ 0 };
 }
 
-static void add_cell(struct text *out, int width, double value, const char *format)
+static void soak_add_cell(struct text *out, int width, double value, const char *format)
 {
 	char cell[32] = "-";
 
@@ -135,14 +135,14 @@ void soak_rows_print(const struct soak_rows *rows, struct text *out)
 		const struct soak_row *r = &rows->items[i];
 
 		text_addf(out, "%-10s", r->device);
-		add_cell(out, 9, 100 * r->rate_share, "%.1f %%");
-		add_cell(out, 8, r->power_watts, "%.0f W");
+		soak_add_cell(out, 9, 100 * r->rate_share, "%.1f %%");
+		soak_add_cell(out, 8, r->power_watts, "%.0f W");
 		/* The degree sign is two bytes and one column. */
-		add_cell(out, isfinite(r->temperature_celsius) ? 9 : 8, r->temperature_celsius,
-			 "%.0f °C");
-		add_cell(out, 9, 1e-6 * r->sm_clock_hz, "%.0f MHz");
-		add_cell(out, 9, 100 * r->throttled, "%.1f %%");
-		add_cell(out, 10, 1e-9 * r->verified_bytes / WORD_BYTES, "%.3f");
+		soak_add_cell(out, isfinite(r->temperature_celsius) ? 9 : 8, r->temperature_celsius,
+			      "%.0f °C");
+		soak_add_cell(out, 9, 1e-6 * r->sm_clock_hz, "%.0f MHz");
+		soak_add_cell(out, 9, 100 * r->throttled, "%.1f %%");
+		soak_add_cell(out, 10, 1e-9 * r->verified_bytes / WORD_BYTES, "%.3f");
 		text_addf(out, " %8" PRIu64 "\n", r->wrong);
 	}
 }

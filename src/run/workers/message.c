@@ -1,11 +1,9 @@
 #include "run/workers/message.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const frames[] = {
 	[MESSAGE_START] = "{\"start\":",       [MESSAGE_READY] = "{\"ready\":",
@@ -18,7 +16,7 @@ void message_add_index(struct text *to, enum message_kind kind, size_t index)
 	text_addf(to, "%s%zu}\n", frames[kind], index);
 }
 
-static void add_number(struct text *to, double value)
+static void message_add_number(struct text *to, double value)
 {
 	if (isfinite(value))
 		text_addf(to, "%.9g", value);
@@ -29,9 +27,9 @@ static void add_number(struct text *to, double value)
 void message_add_progress(struct text *to, size_t samples, double median, double half_width)
 {
 	text_addf(to, "%s{\"samples\":%zu,\"median\":", frames[MESSAGE_PROGRESS], samples);
-	add_number(to, median);
+	message_add_number(to, median);
 	text_add(to, ",\"half_width\":");
-	add_number(to, half_width);
+	message_add_number(to, half_width);
 	text_add(to, "}}\n");
 }
 
@@ -51,7 +49,7 @@ void message_add_lost(struct text *to, const struct lost_worker *lost)
 	free(json);
 }
 
-static bool parse_number(const char *s, double *value)
+static bool message_parse_number(const char *s, double *value)
 {
 	char *end;
 
@@ -69,11 +67,11 @@ static bool parse_progress(const char *s, struct message *out)
 
 	return sscanf(s, "{\"samples\":%zu,\"median\":%31[^,],\"half_width\":%31[^}]}%n",
 		      &out->samples, median, half_width, &end) == 3 &&
-	       s[end] == '\0' && end > 0 && parse_number(median, &out->median) &&
-	       parse_number(half_width, &out->half_width);
+	       s[end] == '\0' && end > 0 && message_parse_number(median, &out->median) &&
+	       message_parse_number(half_width, &out->half_width);
 }
 
-static bool parse_index(const char *s, size_t *index)
+static bool message_parse_index(const char *s, size_t *index)
 {
 	int end = 0;
 
@@ -94,7 +92,7 @@ static bool parse_body(const char *body, size_t length, struct message *out)
 	memcpy(copy, body, length);
 	copy[length] = '\0';
 	return out->kind == MESSAGE_PROGRESS ? parse_progress(copy, out)
-					     : parse_index(copy, &out->index);
+					     : message_parse_index(copy, &out->index);
 }
 
 bool message_parse(const char *line, size_t length, struct message *out)
@@ -110,23 +108,4 @@ bool message_parse(const char *line, size_t length, struct message *out)
 		       parse_body(line + opening, length - opening - 1, out);
 	}
 	return false;
-}
-
-bool write_all(int fd, const void *bytes, size_t count)
-{
-	const char *at = bytes;
-
-	while (count > 0) {
-		ssize_t n = write(fd, at, count);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			errno = n == 0 ? ENOSPC : errno;
-			return false;
-		}
-		at += n;
-		count -= (size_t)n;
-	}
-	return true;
 }

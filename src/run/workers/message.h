@@ -53,7 +53,4 @@ void message_add_lost(struct text *to, const struct lost_worker *lost);
 /* `line` without its line break. Returns false when it is no such line. */
 bool message_parse(const char *line, size_t length, struct message *out);
 
-/* Writes all of `bytes`, through short writes and interruptions. False: errno says why. */
-bool write_all(int fd, const void *bytes, size_t count);
-
 #endif

@@ -5,16 +5,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "measure/processes/child.h"
+#include "measure/processes/process_title.h"
 #include "plan/suite.h"
 
 /* That a rank of several nodes may be stopped by a signal. */
 #define HALTED_SECONDS 5.0
+
+enum status control_open(struct control **out, struct error *err)
+{
+	void *memory = mmap(NULL, sizeof(struct control), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	*out = memory == MAP_FAILED ? NULL : memory;
+	return *out ? STATUS_OK : error_errno(err, "shared memory");
+}
+
+void control_close(struct control *control)
+{
+	if (control)
+		munmap(control, sizeof(*control));
+}
 
 bool team_serves(const struct plan_case *a, const struct plan_case *b)
 {
@@ -31,7 +48,13 @@ const struct plan_case *team_larger(const struct plan_case *a, const struct plan
 	return worker_processes(b) > worker_processes(a) ? b : a;
 }
 
-static void add_reason(struct worker_team *team, const char *reason)
+/* The rank here as one of the world. */
+static int world_rank(const struct worker_team *team, int rank)
+{
+	return rank + (team->part ? team->part->first : 0);
+}
+
+static void team_add_reason(struct worker_team *team, const char *reason)
 {
 	char words[400];
 	size_t used;
@@ -40,15 +63,14 @@ static void add_reason(struct worker_team *team, const char *reason)
 		return;
 	snprintf(team->reason, sizeof(team->reason), "%s", reason);
 	used = strlen(team->reason);
-	if (child_last_words(team->log, control_log_mark(team->control), words, sizeof(words))[0])
-		snprintf(team->reason + used, sizeof(team->reason) - used, "; its last words: %s",
+	if (child_last_words(team->log, team->control->log_mark, words, sizeof(words))[0])
+		snprintf(team->reason + used, sizeof(team->reason) - used, "; last output: %s",
 			 words);
 }
 
-static void name_ranks(struct worker_team *team, const struct plan *plan, const struct plan_case *c)
+static void team_name_ranks(struct worker_team *team, const struct plan *plan,
+			    const struct plan_case *c)
 {
-	int first = team->part ? team->part->first : 0;
-
 	for (int rank = 0; rank < team->size; rank++) {
 		char *name = team->ranks[rank].name;
 
@@ -56,31 +78,23 @@ static void name_ranks(struct worker_team *team, const struct plan *plan, const 
 			snprintf(name, sizeof(team->ranks[rank].name), "worker");
 		else
 			snprintf(name, sizeof(team->ranks[rank].name), "rank %d (%.40s)",
-				 first + rank, plan->devices[c->devices[first + rank]].id);
+				 world_rank(team, rank),
+				 plan->devices[c->devices[world_rank(team, rank)]].id);
 	}
 }
 
-static enum status start_rank(struct worker_team *team, int rank, struct assignment *assignment,
-			      struct error *err)
+/* In the forked process. */
+static void become_rank(struct worker_team *team, int rank, struct assignment *assignment)
 {
-	pid_t pid = child_fork(team->log, err);
+	const struct team_part *part = team->part;
 
-	if (pid == 0) {
-		close(team->pipe);
-		const struct team_part *part = team->part;
-
-		assignment->worlds = team->worlds;
-		assignment->size = part ? part->world->size : team->size;
-		for (int size = 1; size <= assignment->size; size++)
-			assignment->worlds[size].rank = rank + (part ? part->first : 0);
-		worker_run(assignment);
-		child_exit(WORKER_FINISHED);
-	}
-	if (pid < 0)
-		return err->status;
-	team->ranks[rank].pid = pid;
-	team->alive++;
-	return STATUS_OK;
+	process_title("%s", team->ranks[rank].name);
+	close(team->pipe);
+	team->own_rank = rank;
+	assignment->worlds = team->worlds;
+	assignment->size = part ? part->world->size : team->size;
+	for (int size = 1; size <= assignment->size; size++)
+		assignment->worlds[size].rank = world_rank(team, rank);
 }
 
 /* One world per distinct rank count; all ranks use the largest to stay in step. */
@@ -113,42 +127,47 @@ bool team_pending_failure(const struct worker_team *team, struct error *said)
 	return false;
 }
 
-enum status team_start(struct worker_team *team, const struct plan *plan, struct control *control,
-		       double run_began, const size_t *cases, size_t case_count, int log,
+enum status team_start(struct worker_team *team, struct assignment *assignment, int log,
 		       const struct team_part *part, struct error *err)
 {
-	const struct plan_case *largest = &plan->cases[cases[0]];
-	struct assignment assignment = { .plan = plan,
-					 .control = control,
-					 .run_began = run_began,
-					 .cases = cases,
-					 .case_count = case_count,
-					 .networks = part ? part->networks : -1 };
-	enum status status;
+	const struct plan *plan = assignment->plan;
+	const struct plan_case *largest = &plan->cases[assignment->cases[0]];
 	int ends[2];
 
-	*team = (struct worker_team){
-		.control = control, .pipe = -1, .log = log, .first_failed_rank = -1, .part = part
-	};
-	for (size_t i = 1; i < case_count; i++)
-		largest = team_larger(largest, &plan->cases[cases[i]]);
+	*team = (struct worker_team){ .control = assignment->control,
+				      .pipe = -1,
+				      .log = log,
+				      .failed_rank = -1,
+				      .own_rank = -1,
+				      .part = part };
+	for (size_t i = 1; i < assignment->case_count; i++)
+		largest = team_larger(largest, &plan->cases[assignment->cases[i]]);
 	team->size = part ? part->count : worker_processes(largest);
 	team->worlds = xcalloc((size_t)worker_processes(largest) + 1, sizeof(*team->worlds));
 	team->ranks = xcalloc((size_t)team->size, sizeof(*team->ranks));
-	name_ranks(team, plan, largest);
-	control_mark_log(control, lseek(log, 0, SEEK_END));
-	status = create_worlds(team, plan, cases, case_count, err);
-	if (status != STATUS_OK)
-		return status;
+	team_name_ranks(team, plan, largest);
+	team->control->log_mark = lseek(log, 0, SEEK_END);
+	if (create_worlds(team, plan, assignment->cases, assignment->case_count, err) != STATUS_OK)
+		return err->status;
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return error_errno(err, "pipe");
 	team->pipe = ends[0];
 	fcntl(team->pipe, F_SETFL, O_NONBLOCK);
-	assignment.pipe = ends[1];
-	for (int rank = 0; rank < team->size && status == STATUS_OK; rank++)
-		status = start_rank(team, rank, &assignment, err);
+	assignment->pipe = ends[1];
+	for (int rank = 0; rank < team->size && err->status == STATUS_OK; rank++) {
+		pid_t pid = child_fork(log, err);
+
+		if (pid == 0) {
+			become_rank(team, rank, assignment);
+			return STATUS_OK;
+		}
+		if (pid > 0) {
+			team->ranks[rank].pid = pid;
+			team->alive++;
+		}
+	}
 	close(ends[1]);
-	return status;
+	return err->status;
 }
 
 static void rank_ended(struct worker_team *team, int rank, int wait_status)
@@ -162,10 +181,10 @@ static void rank_ended(struct worker_team *team, int rank, int wait_status)
 	snprintf(reason, sizeof(reason), "%s %s%s", team->ranks[rank].name,
 		 child_ending(wait_status, ending, sizeof(ending)),
 		 WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL
-			 ? ", by hand or by the kernel for want of memory"
+			 ? ", by a user or by the out-of-memory killer"
 			 : "");
-	team->first_failed_rank = rank;
-	team_kill(team, reason);
+	team->missed_peer = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == WORLD_ENDED_EXIT;
+	team_kill(team, reason, world_rank(team, rank));
 }
 
 /* Ranks of other nodes wait for one that is stopped by hand, and cannot know why. */
@@ -178,8 +197,7 @@ static void watch_halted(struct worker_team *team, int rank)
 		return;
 	snprintf(reason, sizeof(reason), "%s was stopped by a signal for %g s", r->name,
 		 HALTED_SECONDS);
-	team->first_failed_rank = rank;
-	team_kill(team, reason);
+	team_kill(team, reason, world_rank(team, rank));
 }
 
 int team_reap(struct worker_team *team)
@@ -232,10 +250,12 @@ double team_cpu_seconds(const struct worker_team *team)
 	return sum;
 }
 
-void team_kill(struct worker_team *team, const char *reason)
+void team_kill(struct worker_team *team, const char *reason, int failed_rank)
 {
 	if (reason)
-		add_reason(team, reason);
+		team_add_reason(team, reason);
+	if (team->failed_rank < 0)
+		team->failed_rank = failed_rank;
 	if (!team->killed)
 		team->killed_at = clock_seconds();
 	team->killed = true;

@@ -10,6 +10,9 @@
 
 #include "run/workers/worker.h"
 
+enum status control_open(struct control **out, struct error *err);
+void control_close(struct control *control); /* NULL is allowed */
+
 struct team_rank {
 	pid_t pid;     /* 0: gone */
 	double halted; /* since when it is stopped by a signal; 0: it is not */
@@ -29,9 +32,11 @@ struct worker_team {
 	struct team_rank *ranks;
 	const struct team_part *part; /* NULL: all ranks are here */
 	int size, alive;              /* size: of the ranks here */
-	int first_failed_rank; /* the rank that ended badly first; -1: none, or they were killed */
-	int pipe;              /* read end, non-blocking */
-	int log;               /* what the ranks print */
+	int own_rank;                 /* of this process; -1: it is the conductor */
+	int failed_rank;              /* of the world: it failed first; -1: unknown, or none has */
+	bool missed_peer;             /* it ended only because another node's rank had */
+	int pipe;                     /* read end, non-blocking */
+	int log;                      /* what the ranks print */
 	bool killed;
 	double killed_at;
 	char reason[768]; /* "", or why it did not end as it should */
@@ -46,11 +51,11 @@ bool team_serves(const struct plan_case *a, const struct plan_case *b);
 const struct plan_case *team_larger(const struct plan_case *a, const struct plan_case *b);
 
 /*
- * Starts the ranks for `cases`, which one team serves: as many as the largest of them needs. With
- * `part` only its ranks, for cases that each need all of its world.
+ * Forks the ranks for the cases of `assignment`, which one team serves: as many as the largest of
+ * them needs. With `part` only its ranks, for cases that each need all of its world. Returns in
+ * each rank's process, too, with own_rank set: it does the assignment (worker_run()).
  */
-enum status team_start(struct worker_team *team, const struct plan *plan, struct control *control,
-		       double run_began, const size_t *cases, size_t case_count, int log,
+enum status team_start(struct worker_team *team, struct assignment *assignment, int log,
 		       const struct team_part *part, struct error *err);
 
 /* world_pending_failure() of any of its worlds. */
@@ -68,8 +73,11 @@ int team_reap(struct worker_team *team);
  */
 double team_cpu_seconds(const struct worker_team *team);
 
-/* Kills all ranks; `reason` (NULL: none) is kept unless there is one already. */
-void team_kill(struct worker_team *team, const char *reason);
+/*
+ * Kills all ranks; `reason` (NULL: none) is kept unless there is one already, and so is the rank of
+ * the world that is at fault (-1: unknown).
+ */
+void team_kill(struct worker_team *team, const char *reason, int failed_rank);
 
 /* Gives up on ranks that even SIGKILL does not end, and releases everything. */
 void team_release(struct worker_team *team);

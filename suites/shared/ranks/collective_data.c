@@ -9,7 +9,7 @@
 #define ALIGNMENT 16
 
 /* A stretch of `to`: bytes [first, first + bytes) of a rank's data. */
-struct piece {
+struct data_piece {
 	size_t offset, bytes, first;
 	int rank;
 };
@@ -61,7 +61,7 @@ void collective_close(struct collective *c)
 	buffer_free(&c->source);
 }
 
-static enum fill_kind number_kind(enum precision precision)
+static enum fill_kind collective_data_number_kind(enum precision precision)
 {
 	return precision == PRECISION_FP16   ? FILL_FP16
 	       : precision == PRECISION_BF16 ? FILL_BF16
@@ -69,7 +69,7 @@ static enum fill_kind number_kind(enum precision precision)
 }
 
 /* Offset of a rank's data: its part of the tensor, so that the data differ by rank. */
-static size_t first_byte(const struct collective *c)
+static size_t collective_data_first_byte(const struct collective *c)
 {
 	return c->operation->one_part_from ? (size_t)c->rank * c->part : 0;
 }
@@ -80,9 +80,9 @@ enum status collective_prepare(const struct collective *c, struct error *err)
 	bool sums = c->operation->reduces;
 	struct fill_arguments fill = {
 		.memory = c->from,
-		.kind = sums ? number_kind(c->precision) : FILL_BITS,
+		.kind = sums ? collective_data_number_kind(c->precision) : FILL_BITS,
 		.count = sums ? bytes / precision_bytes(c->precision) : bytes,
-		.first = first_byte(c),
+		.first = collective_data_first_byte(c),
 		.seed = c->seed + (uint64_t)c->rank,
 		.scale = 1,
 	};
@@ -94,8 +94,9 @@ enum status collective_prepare(const struct collective *c, struct error *err)
 }
 
 /* Runs a kernel that records what it found in device memory; `found` goes there and back. */
-static enum status look(const struct collective *c, const char *kernel, const void *arguments,
-			struct buffer *record, void *found, size_t bytes, struct error *err)
+static enum status collective_launch_check(const struct collective *c, const char *kernel,
+					   const void *arguments, struct buffer *record,
+					   void *found, size_t bytes, struct error *err)
 {
 	enum status status = backend_copy(c->stream, record->memory, found, bytes, err);
 
@@ -110,8 +111,9 @@ static enum status look(const struct collective *c, const char *kernel, const vo
 	return status;
 }
 
-static enum status check_bits(const struct collective *c, struct buffer *record, const char *memory,
-			      struct piece piece, const char *what, struct error *err)
+static enum status collective_data_check_bits(const struct collective *c, struct buffer *record,
+					      const char *memory, struct data_piece piece,
+					      const char *what, struct error *err)
 {
 	struct fill_mismatch found = { 0, UINT64_MAX, 0, 0 };
 	struct check_fill_arguments check = {
@@ -122,7 +124,8 @@ static enum status check_bits(const struct collective *c, struct buffer *record,
 		.out = record->memory,
 	};
 
-	if (look(c, "check_fill", &check, record, &found, sizeof(found), err) != STATUS_OK)
+	if (collective_launch_check(c, "check_fill", &check, record, &found, sizeof(found), err) !=
+	    STATUS_OK)
 		return err->status;
 	if (found.count == 0)
 		return STATUS_OK;
@@ -145,8 +148,9 @@ double collective_tolerance(const struct collective *c)
 }
 
 /* Elements from byte `first` of the data of `ranks` ranks, the first of them `rank`, summed. */
-static enum status check_sums(struct collective *c, struct buffer *record, const char *memory,
-			      struct piece piece, int ranks, const char *what, struct error *err)
+static enum status collective_data_check_sums(struct collective *c, struct buffer *record,
+					      const char *memory, struct data_piece piece,
+					      int ranks, const char *what, struct error *err)
 {
 	struct reduction_mismatch found = { 0, UINT64_MAX, 0, 0, 0 };
 	size_t element = precision_bytes(c->precision);
@@ -162,7 +166,8 @@ static enum status check_sums(struct collective *c, struct buffer *record, const
 		.out = record->memory,
 	};
 
-	if (look(c, "check_reduction", &check, record, &found, sizeof(found), err) != STATUS_OK)
+	if (collective_launch_check(c, "check_reduction", &check, record, &found, sizeof(found),
+				    err) != STATUS_OK)
 		return err->status;
 	c->error = fmax(c->error, found.error);
 	if (found.count == 0)
@@ -175,19 +180,19 @@ static enum status check_sums(struct collective *c, struct buffer *record, const
 }
 
 /* Expected i-th piece of `to`. */
-static struct piece moved_piece(const struct collective *c, int i)
+static struct data_piece moved_piece(const struct collective *c, int i)
 {
 	size_t part = (size_t)i * c->part;
 
 	switch (c->kind) {
 	case ALL_GATHER:
-		return (struct piece){ part, c->part, part, i };
+		return (struct data_piece){ part, c->part, part, i };
 	case ALL_TO_ALL:
-		return (struct piece){ part, c->part, (size_t)c->rank * c->part, i };
+		return (struct data_piece){ part, c->part, (size_t)c->rank * c->part, i };
 	case SEND_RECV:
-		return (struct piece){ 0, c->bytes, 0, (c->rank + c->ranks - 1) % c->ranks };
+		return (struct data_piece){ 0, c->bytes, 0, (c->rank + c->ranks - 1) % c->ranks };
 	default:
-		return (struct piece){ 0, c->bytes, 0, COLLECTIVE_ROOT };
+		return (struct data_piece){ 0, c->bytes, 0, COLLECTIVE_ROOT };
 	}
 }
 
@@ -196,34 +201,36 @@ static enum status check_moved(const struct collective *c, struct buffer *record
 	int pieces = c->kind == ALL_GATHER || c->kind == ALL_TO_ALL ? c->ranks : 1;
 
 	for (int i = 0; i < pieces; i++)
-		if (check_bits(c, record, c->to, moved_piece(c, i), "result", err) != STATUS_OK)
+		if (collective_data_check_bits(c, record, c->to, moved_piece(c, i), "result",
+					       err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
 
 static enum status check_reduced(struct collective *c, struct buffer *record, struct error *err)
 {
-	struct piece all = { 0, c->bytes, 0, 0 };
-	struct piece own = { 0, c->part, (size_t)c->rank * c->part, 0 };
+	struct data_piece all = { 0, c->bytes, 0, 0 };
+	struct data_piece own = { 0, c->part, (size_t)c->rank * c->part, 0 };
 
 	if (c->kind == REDUCE && c->rank != COLLECTIVE_ROOT)
 		return STATUS_OK;
-	return check_sums(c, record, c->to, c->operation->one_part_to ? own : all, c->ranks,
-			  "result", err);
+	return collective_data_check_sums(c, record, c->to, c->operation->one_part_to ? own : all,
+					  c->ranks, "result", err);
 }
 
 /* Verifies that the source is unchanged. */
-static enum status check_source(struct collective *c, struct buffer *record, struct error *err)
+static enum status collective_data_check_source(struct collective *c, struct buffer *record,
+						struct error *err)
 {
-	struct piece piece = { 0, c->source.bytes, first_byte(c), c->rank };
+	struct data_piece piece = { 0, c->source.bytes, collective_data_first_byte(c), c->rank };
 	double error = c->error;
 	enum status status;
 
 	if (c->in_place)
 		return STATUS_OK;
 	if (!c->operation->reduces)
-		return check_bits(c, record, c->from, piece, "source", err);
-	status = check_sums(c, record, c->from, piece, 1, "source", err);
+		return collective_data_check_bits(c, record, c->from, piece, "source", err);
+	status = collective_data_check_sums(c, record, c->from, piece, 1, "source", err);
 	c->error = error;
 	return status;
 }
@@ -241,7 +248,7 @@ enum status collective_check(struct collective *c, struct error *err)
 	status = c->operation->reduces ? check_reduced(c, &record, err)
 				       : check_moved(c, &record, err);
 	if (status == STATUS_OK)
-		status = check_source(c, &record, err);
+		status = collective_data_check_source(c, &record, err);
 	buffer_free(&record);
 	return status;
 }

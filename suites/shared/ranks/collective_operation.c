@@ -4,7 +4,7 @@ const char *const operation_names[] = { "all_reduce", "all_gather", "reduce_scat
 					"reduce",     "send_recv",  "all_to_all",     NULL };
 
 /* Each element is sent once to be summed and once as the sum, except for the rank's own part. */
-static double there_and_back(double n)
+static double bus_there_and_back(double n)
 {
 	return 2 * (n - 1) / n;
 }
@@ -15,44 +15,46 @@ static double all_but_one(double n)
 	return (n - 1) / n;
 }
 
-static double once(double n)
+static double bus_factor_one(double n)
 {
 	(void)n;
 	return 1;
 }
 
-static size_t elements(const struct collective *c, size_t bytes)
+static size_t collective_elements(const struct collective *c, size_t bytes)
 {
 	return bytes / precision_bytes(c->precision);
 }
 
-static enum status all_reduce(const struct collective *c, struct error *err)
+static enum status bus_enqueue_all_reduce(const struct collective *c, struct error *err)
 {
-	return backend_all_reduce(c->communicator, c->stream, c->to, c->from, elements(c, c->bytes),
-				  c->precision, REDUCE_SUM, err);
+	return backend_all_reduce(c->communicator, c->stream, c->to, c->from,
+				  collective_elements(c, c->bytes), c->precision, REDUCE_SUM, err);
 }
 
-static enum status all_gather(const struct collective *c, struct error *err)
+static enum status bus_enqueue_all_gather(const struct collective *c, struct error *err)
 {
-	return backend_all_gather(c->communicator, c->stream, c->to, c->from, elements(c, c->part),
-				  c->precision, err);
+	return backend_all_gather(c->communicator, c->stream, c->to, c->from,
+				  collective_elements(c, c->part), c->precision, err);
 }
 
-static enum status reduce_scatter(const struct collective *c, struct error *err)
+static enum status enqueue_reduce_scatter(const struct collective *c, struct error *err)
 {
 	return backend_reduce_scatter(c->communicator, c->stream, c->to, c->from,
-				      elements(c, c->part), c->precision, REDUCE_SUM, err);
+				      collective_elements(c, c->part), c->precision, REDUCE_SUM,
+				      err);
 }
 
-static enum status broadcast(const struct collective *c, struct error *err)
+static enum status enqueue_broadcast(const struct collective *c, struct error *err)
 {
 	return backend_broadcast(c->communicator, c->stream, c->to, c->bytes, COLLECTIVE_ROOT, err);
 }
 
-static enum status reduce(const struct collective *c, struct error *err)
+static enum status bus_enqueue_reduce(const struct collective *c, struct error *err)
 {
-	return backend_reduce(c->communicator, c->stream, c->to, c->from, elements(c, c->bytes),
-			      c->precision, REDUCE_SUM, COLLECTIVE_ROOT, err);
+	return backend_reduce(c->communicator, c->stream, c->to, c->from,
+			      collective_elements(c, c->bytes), c->precision, REDUCE_SUM,
+			      COLLECTIVE_ROOT, err);
 }
 
 /* A ring: to the next rank, from the one before. A group that was begun is ended. */
@@ -72,28 +74,34 @@ static enum status send_recv(const struct collective *c, struct error *err)
 	return status;
 }
 
-static enum status all_to_all(const struct collective *c, struct error *err)
+static enum status bus_enqueue_all_to_all(const struct collective *c, struct error *err)
 {
-	return backend_all_to_all(c->communicator, c->stream, c->to, c->from, elements(c, c->part),
-				  c->precision, err);
+	return backend_all_to_all(c->communicator, c->stream, c->to, c->from,
+				  collective_elements(c, c->part), c->precision, err);
 }
 
 const struct operation operations[OPERATION_COUNT] = {
-	[ALL_REDUCE] = { .reduces = true, .bus_factor = there_and_back, .enqueue = all_reduce },
+	[ALL_REDUCE] = { .reduces = true,
+			 .bus_factor = bus_there_and_back,
+			 .enqueue = bus_enqueue_all_reduce },
 	[ALL_GATHER] = { .parts = true,
 			 .one_part_from = true,
 			 .bus_factor = all_but_one,
-			 .enqueue = all_gather },
+			 .enqueue = bus_enqueue_all_gather },
 	[REDUCE_SCATTER] = { .parts = true,
 			     .reduces = true,
 			     .one_part_to = true,
 			     .bus_factor = all_but_one,
-			     .enqueue = reduce_scatter },
-	[BROADCAST] = { .placements = IN_PLACE_ONLY, .bus_factor = once, .enqueue = broadcast },
-	[REDUCE] = { .reduces = true, .bus_factor = once, .enqueue = reduce },
-	[SEND_RECV] = { .placements = OUT_OF_PLACE_ONLY, .bus_factor = once, .enqueue = send_recv },
+			     .enqueue = enqueue_reduce_scatter },
+	[BROADCAST] = { .placements = IN_PLACE_ONLY,
+			.bus_factor = bus_factor_one,
+			.enqueue = enqueue_broadcast },
+	[REDUCE] = { .reduces = true, .bus_factor = bus_factor_one, .enqueue = bus_enqueue_reduce },
+	[SEND_RECV] = { .placements = OUT_OF_PLACE_ONLY,
+			.bus_factor = bus_factor_one,
+			.enqueue = send_recv },
 	[ALL_TO_ALL] = { .parts = true,
 			 .placements = OUT_OF_PLACE_ONLY,
 			 .bus_factor = all_but_one,
-			 .enqueue = all_to_all },
+			 .enqueue = bus_enqueue_all_to_all },
 };

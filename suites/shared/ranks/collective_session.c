@@ -23,7 +23,7 @@ struct sessions *sessions_open(void)
 	return xcalloc(1, sizeof(struct sessions));
 }
 
-static void close_one(struct sessions *all, size_t index)
+static void sessions_close_one(struct sessions *all, size_t index)
 {
 	struct collective_session *s = &all->list[index];
 
@@ -36,7 +36,7 @@ static void close_one(struct sessions *all, size_t index)
 void sessions_close(struct sessions *all)
 {
 	while (all->count > 0)
-		close_one(all, 0);
+		sessions_close_one(all, 0);
 	free(all->list);
 	free(all);
 }
@@ -45,7 +45,7 @@ void sessions_close(struct sessions *all)
  * Closes the oldest of this world, as all of its ranks do now; those of other worlds are not theirs
  * to close.
  */
-static void make_room(struct sessions *all, const struct world *world)
+static void sessions_close_oldest(struct sessions *all, const struct world *world)
 {
 	size_t oldest = 0, of_world = 0;
 
@@ -55,7 +55,7 @@ static void make_room(struct sessions *all, const struct world *world)
 			of_world++;
 		}
 	if (of_world == SESSIONS_OF_WORLD)
-		close_one(all, oldest);
+		sessions_close_one(all, oldest);
 }
 
 const struct collective_session *session_find(struct sessions *all, struct device *device,
@@ -69,7 +69,7 @@ const struct collective_session *session_find(struct sessions *all, struct devic
 	for (size_t i = 0; i < all->count; i++)
 		if (all->list[i].world == world->id && all->list[i].asked == transport)
 			return &all->list[i];
-	make_room(all, world);
+	sessions_close_oldest(all, world);
 	ARRAY_GROW(all->list, all->count, all->capacity);
 	s = &all->list[all->count++];
 	*s = (struct collective_session){ .world = world->id, .asked = transport };
@@ -78,6 +78,6 @@ const struct collective_session *session_find(struct sessions *all, struct devic
 		status = join_world(device, world, &options, &s->communicator, err);
 	if (status == STATUS_OK)
 		return s;
-	close_one(all, all->count - 1);
+	sessions_close_one(all, all->count - 1);
 	return NULL;
 }

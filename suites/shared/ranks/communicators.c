@@ -15,13 +15,13 @@ enum status join_agree(struct world *world, enum status mine, struct communicato
 }
 
 /* A rank's position in its part. */
-struct place {
+struct part_place {
 	int index, size;
 };
 
-static struct place place_of(const struct world *world, const int *part_of, int rank)
+static struct part_place rank_place_in_part(const struct world *world, const int *part_of, int rank)
 {
-	struct place place = { 0, 0 };
+	struct part_place place = { 0, 0 };
 
 	for (int i = 0; i < world->size; i++) {
 		bool same = !part_of || part_of[i] == part_of[rank];
@@ -33,18 +33,19 @@ static struct place place_of(const struct world *world, const int *part_of, int 
 }
 
 /* The id of this rank's part, which the first rank of each makes. */
-static enum status share_id(struct device *device, struct world *world, enum transport transport,
-			    const int *part_of, struct communicator_id *id, struct error *err)
+static enum status communicators_share_id(struct device *device, struct world *world,
+					  enum transport transport, const int *part_of,
+					  struct communicator_id *id, struct error *err)
 {
 	struct communicator_id mine = { { 0 } }, sent;
 	enum status status = STATUS_OK;
 
-	if (place_of(world, part_of, world->rank).index == 0)
+	if (rank_place_in_part(world, part_of, world->rank).index == 0)
 		status = transport_id(device, transport, &mine, err);
 	if (world_agree(world, status, err) != STATUS_OK)
 		return err->status;
 	for (int root = 0; root < (part_of ? world->size : 1); root++) {
-		if (place_of(world, part_of, root).index > 0)
+		if (rank_place_in_part(world, part_of, root).index > 0)
 			continue;
 		sent = mine;
 		world_broadcast(world, root, &sent, sizeof(sent));
@@ -55,15 +56,17 @@ static enum status share_id(struct device *device, struct world *world, enum tra
 }
 
 /* part_of NULL: all ranks are one part. */
-static enum status join_over(struct device *device, struct world *world,
-			     const struct communicator_options *options, const int *part_of,
-			     struct communicator **out, struct error *err)
+static enum status communicators_join_over(struct device *device, struct world *world,
+					   const struct communicator_options *options,
+					   const int *part_of, struct communicator **out,
+					   struct error *err)
 {
-	struct place place = place_of(world, part_of, world->rank);
+	struct part_place place = rank_place_in_part(world, part_of, world->rank);
 	struct communicator_id id = { { 0 } };
 	enum status status;
 
-	if (share_id(device, world, options->transport, part_of, &id, err) != STATUS_OK)
+	if (communicators_share_id(device, world, options->transport, part_of, &id, err) !=
+	    STATUS_OK)
 		return err->status;
 	status = backend_communicator_open(device, options, &id, place.index, place.size, out, err);
 	return join_agree(world, status, *out, err);
@@ -79,7 +82,7 @@ struct device_address *join_addresses(struct device *device, struct world *world
 }
 
 /* The devices of all ranks. */
-static struct device_set devices_of(struct device *device, struct world *world)
+static struct device_set communicators_devices_of(struct device *device, struct world *world)
 {
 	struct device_address *all = join_addresses(device, world);
 	struct device_set devices = { 0 };
@@ -90,17 +93,18 @@ static struct device_set devices_of(struct device *device, struct world *world)
 	return devices;
 }
 
-static enum status try_over(struct device *device, struct world *world,
-			    const struct communicator_options *options, const int *part_of,
-			    struct communicator **out, struct error *err)
+static enum status communicators_try_over(struct device *device, struct world *world,
+					  const struct communicator_options *options,
+					  const int *part_of, struct communicator **out,
+					  struct error *err)
 {
-	struct device_set devices = devices_of(device, world);
+	struct device_set devices = communicators_devices_of(device, world);
 	enum status status = backend_transport_usable(device, options->transport, &devices, err);
 
 	device_set_release(&devices);
 	if (world_agree(world, status, err) != STATUS_OK)
 		return err->status;
-	status = join_over(device, world, options, part_of, out, err);
+	status = communicators_join_over(device, world, options, part_of, out, err);
 	if (status == STATUS_UNSUPPORTED && *out) {
 		backend_communicator_close(*out);
 		*out = NULL;
@@ -117,13 +121,13 @@ enum status join_parts(struct device *device, struct world *world,
 
 	*out = NULL;
 	if (options->transport != TRANSPORT_AUTO)
-		return try_over(device, world, options, part_of, out, err);
+		return communicators_try_over(device, world, options, part_of, out, err);
 	if (!device->backend->transport_usable)
-		return join_over(device, world, options, part_of, out, err);
+		return communicators_join_over(device, world, options, part_of, out, err);
 	for (int t = TRANSPORT_AUTO + 1; t < TRANSPORT_COUNT && status == STATUS_UNSUPPORTED; t++) {
 		error_clear(err);
 		tried.transport = (enum transport)t;
-		status = try_over(device, world, &tried, part_of, out, err);
+		status = communicators_try_over(device, world, &tried, part_of, out, err);
 	}
 	return status;
 }

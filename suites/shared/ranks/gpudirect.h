@@ -11,9 +11,9 @@ extern const char *const gpudirect_names[]; /* by enum gpudirect */
 	{                                                                                          \
 		.name = "gpudirect", .type = KEY_CHOICE, .list = true, .fallback = "default",      \
 		.choices = gpudirect_names,                                                        \
-		.help = "of several nodes, whether adapters read and write GPU memory (GPUDirect " \
-			"RDMA). on: at any distance of GPU and adapter; off: never; default: as "  \
-			"NCCL decides. Skipped where NCCL's log does not tell that it did so"      \
+		.help = "several nodes: GPUDirect RDMA. on: at any distance of GPU and adapter; "  \
+			"off: never; default: NCCL decides. A case is skipped if NCCL's log does " \
+			"not confirm the setting"                                                  \
 	}
 
 /* For suite->expand(), of a point with that axis: false if it is planned already. */

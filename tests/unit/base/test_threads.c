@@ -26,7 +26,7 @@ static void a_thread_starts_with_signals_blocked(void **state)
 	sigaddset(&one, SIGUSR2);
 	pthread_sigmask(SIG_BLOCK, &one, NULL);
 	pthread_sigmask(SIG_BLOCK, NULL, &before);
-	assert_int_equal(thread_start(&thread, blocked_signals, &of_thread), 0);
+	assert_int_equal(parallel_thread_start(&thread, blocked_signals, &of_thread), 0);
 	pthread_join(thread, NULL);
 	pthread_sigmask(SIG_BLOCK, NULL, &after);
 	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {

@@ -17,7 +17,7 @@ static void assert_folded(const char *text, size_t width, const char *expected)
 {
 	struct text out = TEXT_EMPTY;
 
-	fold(&out, text, width);
+	fold_text(&out, text, width);
 	assert_string_equal(out.data ? out.data : "", expected);
 	text_release(&out);
 }

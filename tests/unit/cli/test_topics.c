@@ -52,7 +52,7 @@ static void verdicts_of_the_trend(void **state)
 	expect(text, xasprintf("a change (%g %% or more, %d nights)", 100 * CHANGE_MAGNITUDE,
 			       CHANGE_MIN_SEGMENT));
 	expect(text, xasprintf("odds exceed %.0f to 1", exp(TREND_ODDS)));
-	expect(text, xasprintf("Beyond %d series", TREND_ODDS_SERIES));
+	expect(text, xasprintf("Above %d series", TREND_ODDS_SERIES));
 	free(text);
 }
 

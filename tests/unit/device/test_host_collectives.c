@@ -502,7 +502,7 @@ static void no_library(struct rank *r)
 		     backend_transport_usable(r->device, refused[i], NULL, &err) ==
 				     STATUS_UNSUPPORTED &&
 			     strstr(err.message, transport_names[refused[i]]) &&
-			     strstr(err.message, "is no GPU"),
+			     strstr(err.message, "is not a GPU"),
 		     "%s", err.message);
 		NEED(r,
 		     backend_communicator_open(r->device, &options, r->id, 0, 1, &r->communicator,

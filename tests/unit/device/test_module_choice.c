@@ -68,10 +68,9 @@ static void what_is_missing_is_told(void **state)
 
 	(void)state;
 	images_for("75 80-real", 37, true, how, sizeof(how), &none);
-	assert_string_equal(none.message,
-			    "compute capability 3.7: there is no code for it, only for 7.5, 8.0");
+	assert_string_equal(none.message, "no code for compute capability 3.7, only for 7.5, 8.0");
 	images_for(CUDA11, 50, false, how, sizeof(how), &old);
-	assert_string_equal(old.message, "compute capability 5.0: there is no machine code for it, "
+	assert_string_equal(old.message, "no machine code for compute capability 5.0, "
 					 "and the driver is older than the toolkit, so it cannot "
 					 "compile the code for 3.5");
 }
@@ -94,12 +93,12 @@ static void each_device_gets_the_newest_module_that_has_code_for_it(void **state
 		{ "choice13", "choice13: machine code for 9.0; choice11: machine code for 9.0",
 		  SEVERITY_OK },
 		{ "choice11",
-		  "not choice13: compute capability 3.7: there is no code for it, only for 7.5, "
+		  "not choice13: no code for compute capability 3.7, only for 7.5, "
 		  "8.0, 9.0; choice11: machine code for 3.7",
 		  SEVERITY_OK },
 		{ "choice13",
-		  "not choice13: compute capability 2.0: there is no code for it, only for 7.5, "
-		  "8.0, 9.0; not choice11: compute capability 2.0: there is no code for it, only "
+		  "not choice13: no code for compute capability 2.0, only for 7.5, "
+		  "8.0, 9.0; not choice11: no code for compute capability 2.0, only "
 		  "for 3.5, 3.7, 9.0",
 		  SEVERITY_WARNING },
 	};

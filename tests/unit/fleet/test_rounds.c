@@ -1,7 +1,4 @@
-/*
- * Which nodes are paired: every two leaf switches once, and again where rounds leave some, or all,
- * as suspects; and the switch that is at fault instead of its nodes.
- */
+/* Pairs of nodes: again where rounds leave some, or all, as suspects. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "fleet/rounds/parts.h"
+#include "fleet/rounds/rounds_internal.h"
 #include "pair_case.h"
 
 #define NODES 4
@@ -40,7 +37,7 @@ static void open(struct rounds *r, struct config *config, const char *ini, size_
 
 	assert_int_equal(config_parse(config, "pairs", ini, strlen(ini), NULL, 0, &errors),
 			 STATUS_OK);
-	*r = (struct rounds){ .config = config, .count = nodes, .door = { .say = say } };
+	*r = (struct rounds){ .config = config, .count = nodes, .callbacks = { .say = say } };
 	r->members = xcalloc(nodes, sizeof(*r->members));
 	pairing_open(&r->pairing, nodes, 1);
 	for (size_t i = 0; i < nodes; i++) {
@@ -111,8 +108,35 @@ static void a_suspect_meets_a_proven_node(void **state)
 	finish(&r, &config);
 }
 
-/* Near the margin is better than beyond it: the accused meet these. */
-static void without_a_proven_node_the_accused_meet_those_near(void **state)
+/* One of an odd number has no partner; none is left out twice before all others. */
+static void each_of_an_odd_number_sits_out_in_turn(void **state)
+{
+	enum { ODD = 5 };
+	size_t nodes[ODD] = { 0, 1, 2, 3, 4 }, pairs[ODD / 2][2];
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		size_t met[ODD] = { 0 };
+		struct pairing p;
+
+		pairing_open(&p, ODD, seed);
+		for (size_t round = 1; round <= ODD; round++) {
+			assert_int_equal(pairing_random(&p, nodes, ODD, pairs), ODD / 2);
+			for (size_t i = 0; i < ODD / 2; i++) {
+				met[pairs[i][0]]++;
+				met[pairs[i][1]]++;
+			}
+			for (size_t i = 0; i < ODD; i++)
+				assert_true(met[i] + 1 >= round);
+		}
+		for (size_t i = 0; i < ODD; i++)
+			assert_int_equal(met[i], ODD - 1);
+		pairing_close(&p);
+	}
+}
+
+/* Near the margin is better than beyond it: the suspects meet these. */
+static void without_a_proven_node_suspects_meet_candidates(void **state)
 {
 	struct config config;
 	struct rounds r;
@@ -125,7 +149,7 @@ static void without_a_proven_node_the_accused_meet_those_near(void **state)
 	finish(&r, &config);
 }
 
-static void nodes_that_are_all_accused_meet_each_other(void **state)
+static void nodes_that_are_all_suspects_meet_each_other(void **state)
 {
 	struct config config;
 	struct rounds r;
@@ -135,7 +159,7 @@ static void nodes_that_are_all_accused_meet_each_other(void **state)
 	assert_int_equal(r.group_count, 2);
 	assert_int_equal(r.note_count, 1);
 	assert_int_equal(r.notes[0].severity, SEVERITY_WARNING);
-	assert_non_null(strstr(r.notes[0].text, "none of 4 nodes is proven to be sound"));
+	assert_non_null(strstr(r.notes[0].text, "none of 4 nodes is known to be good"));
 	finish(&r, &config);
 }
 
@@ -155,8 +179,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_suspect_meets_a_proven_node),
-		cmocka_unit_test(without_a_proven_node_the_accused_meet_those_near),
-		cmocka_unit_test(nodes_that_are_all_accused_meet_each_other),
+		cmocka_unit_test(each_of_an_odd_number_sits_out_in_turn),
+		cmocka_unit_test(without_a_proven_node_suspects_meet_candidates),
+		cmocka_unit_test(nodes_that_are_all_suspects_meet_each_other),
 		cmocka_unit_test(sound_nodes_are_not_measured_again),
 	};
 

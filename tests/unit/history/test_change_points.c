@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -14,8 +15,10 @@
 #include "history/change_points.h"
 #include "history/trend.h"
 #include "history/trend_news.h"
-#include "judge/estimate/difference.h"
-#include "judge/estimate/rank.h"
+#include "history/trend_internal.h"
+#include "stats/difference.h"
+#include "stats/rank.h"
+#include "stats/student.h"
 #include "sample_nights.h"
 
 static void quiet_series_stay_quiet(void **state)
@@ -328,10 +331,11 @@ static void states_of_changes(void **state)
 	trends_release(trends, count);
 }
 
-static void epochs_are_apart(void **state)
+/* A change that comes with another driver is told the next morning, with the day of the seam. */
+static void levels_are_compared_across_seams(void **state)
 {
 	struct history_point points[60];
-	struct history_series s = { .points = points, .count = 60, .better = BETTER_HIGHER };
+	struct history_series s = { .points = points, .better = BETTER_HIGHER };
 	struct trend *trends;
 	size_t count;
 
@@ -339,13 +343,110 @@ static void epochs_are_apart(void **state)
 	fill(points, 60, 30, 60);
 	for (size_t i = 30; i < 60; i++)
 		points[i].epoch = 2;
+	for (s.count = 31; s.count <= 60; s.count++) {
+		trends = trend_with(&s, NULL, &count);
+		assert_int_equal(count, 1);
+		assert_true(trends[0].current);
+		assert_int_equal(trends[0].begin, 30);
+		assert_int_equal(trends[0].seam_count, 1);
+		assert_int_equal(trends[0].change_count, 1);
+		assert_int_equal(trends[0].changes[0].found, FOUND_AT_SEAM);
+		assert_int_equal(trends[0].changes[0].day, 20030);
+		assert_true(trends[0].changes[0].worse);
+		assert_int_equal(trends[0].changes[0].state, TREND_NEW);
+		trends_release(trends, count);
+	}
+	/* Equal levels are no change, and the seam is told all the same. */
+	fill(points, 60, 60, 60);
+	for (size_t i = 30; i < 60; i++)
+		points[i].epoch = 2;
+	for (s.count = 31; s.count <= 60; s.count++) {
+		trends = trend_with(&s, NULL, &count);
+		assert_int_equal(trends[0].change_count, 0);
+		assert_int_equal(trend_is_young(&trends[0]), s.count < 30 + TREND_LEAST_NIGHTS);
+		assert_true(fabs(trends[0].seams[0].ratio - 1) < 0.01);
+		trends_release(trends, count);
+	}
+}
+
+/* A change for the worse stays open when the next driver comes, until its level is back. */
+static void a_seam_hides_no_change_before_it(void **state)
+{
+	struct history_point points[60];
+	struct history_series s = { .points = points, .count = 60, .better = BETTER_HIGHER };
+	struct trend *trends;
+	size_t count;
+
+	(void)state;
+	fill(points, 60, 20, 60);
+	for (size_t i = 40; i < 60; i++)
+		points[i].epoch = 2;
 	trends = trend_with(&s, NULL, &count);
-	assert_int_equal(count, 2);
-	assert_int_equal(trends[0].change_count + trends[1].change_count, 0);
-	assert_false(trends[0].current);
-	assert_true(trends[1].current);
-	assert_int_equal(trends[1].count, 30);
+	assert_int_equal(trends[0].change_count, 1);
+	assert_int_equal(trends[0].changes[0].found, FOUND_BY_NIGHTS);
+	assert_int_equal(trends[0].changes[0].state, TREND_NEW);
 	trends_release(trends, count);
+	fill(points, 60, 20, 40);
+	for (size_t i = 40; i < 60; i++)
+		points[i].epoch = 2;
+	trends = trend_with(&s, NULL, &count);
+	assert_int_equal(trends[0].change_count, 2);
+	assert_int_equal(trends[0].changes[0].state, TREND_RECOVERED);
+	assert_int_equal(trends[0].changes[1].found, FOUND_AT_SEAM);
+	assert_int_equal(trends[0].changes[1].state, TREND_RECOVERED);
+	trends_release(trends, count);
+}
+
+/* A fall of 40 % in any night but the first is told the next morning with its day, and stays. */
+static void large_falls_are_told_at_once(void **state)
+{
+	struct history_point points[60];
+	struct history_series s = { .points = points,
+				    .better = BETTER_HIGHER,
+				    .kind = (char *)"bandwidth" };
+
+	(void)state;
+	for (size_t fall = 1; fall <= 40; fall++) {
+		fill(points, 60, 60, 60);
+		for (size_t i = fall; i < 60; i++)
+			points[i].value *= 0.6;
+		for (s.count = 1; s.count <= 60; s.count++) {
+			struct trend *trends;
+			size_t count = trend_of_series(&s, NULL, NULL, &trends);
+
+			if (trends[0].change_count != (s.count > fall) ||
+			    (s.count > fall && (trends[0].changes[0].at != fall ||
+						trends[0].changes[0].state != TREND_NEW)))
+				fail_msg("fall in night %zu, looked at in night %zu: %zu changes, "
+					 "the first in night %zu",
+					 fall + 1, s.count, trends[0].change_count,
+					 trends[0].changes[0].at + 1);
+			trends_release(trends, count);
+		}
+	}
+}
+
+/* Calls have two states: a night in the rarer one is no fall, nor is the first after a seam. */
+static void states_are_no_falls(void **state)
+{
+	struct history_point points[60];
+	struct history_series s = { .points = points,
+				    .better = BETTER_LOWER,
+				    .kind = (char *)"host call" };
+
+	(void)state;
+	for (int seam = 0; seam < 2; seam++)
+		for (s.count = 2; s.count <= 60; s.count++) {
+			struct trend *trends;
+			size_t count;
+
+			fill(points, 60, 60, 60);
+			points[s.count - 1].value *= 1.4;
+			points[s.count - 1].epoch += seam;
+			count = trend_of_series(&s, NULL, NULL, &trends);
+			assert_int_equal(trends[0].change_count, 0);
+			trends_release(trends, count);
+		}
 }
 
 /*
@@ -353,7 +454,6 @@ static void epochs_are_apart(void **state)
  */
 static void epochs_that_take_turns_are_both_current(void **state)
 {
-	const struct history_point *before, *after;
 	struct history_point points[60];
 	struct history_series s = { .points = points, .count = 60, .better = BETTER_HIGHER };
 	struct trend *trends;
@@ -371,7 +471,7 @@ static void epochs_that_take_turns_are_both_current(void **state)
 	assert_true(trends[0].current && trends[1].current);
 	assert_int_equal(trends[0].change_count, 1);
 	assert_int_equal(trends[1].change_count, 0);
-	assert_false(trend_starts_anew(&s, &before, &after));
+	assert_int_equal(trends[0].seam_count + trends[1].seam_count, 0);
 	trends_release(trends, count);
 	/* One that did not come again is history, though it once took turns. */
 	for (size_t i = 50; i < 60; i++)
@@ -379,6 +479,19 @@ static void epochs_that_take_turns_are_both_current(void **state)
 	trends = trend_with(&s, NULL, &count);
 	assert_false(trends[0].current);
 	assert_true(trends[1].current);
+	trends_release(trends, count);
+	/* Both get another driver: each is compared with its own past, by its config. */
+	for (size_t i = 0; i < 60; i++) {
+		points[i].epoch = 1 + (int64_t)(i % 2) + (i >= 40 ? 2 : 0);
+		points[i].config = 7 + i % 2;
+		points[i].value = (i % 2 ? 50 : 100) * exp(0.001 * (double)(i % 7)) *
+				  (i >= 40 && i % 2 ? 0.9 : 1);
+	}
+	trends = trend_with(&s, NULL, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(trends[0].change_count, 0);
+	assert_int_equal(trends[1].change_count, 1);
+	assert_int_equal(trends[1].changes[0].at, 20);
 	trends_release(trends, count);
 }
 
@@ -413,17 +526,78 @@ static void missed_nights_are_seen(void **state)
 	int64_t missed[8];
 
 	(void)state;
-	assert_int_equal(missed_nights(daily, 7, missed, 8), 2);
+	assert_int_equal(trend_missed_nights(daily, 7, missed, 8), 2);
 	assert_int_equal(missed[0], 103);
 	assert_int_equal(missed[1], 104);
-	assert_int_equal(missed_nights(weekly, 5, missed, 8), 1);
+	assert_int_equal(trend_missed_nights(weekly, 5, missed, 8), 1);
 	assert_int_equal(missed[0], 35);
 	/* A night of a wrong clock, eight thousand years ahead, takes no time. */
-	assert_int_equal(missed_nights((int64_t[]){ 0, 1, 2, LAST_DAY }, 4, missed, 2),
+	assert_int_equal(trend_missed_nights((int64_t[]){ 0, 1, 2, LAST_DAY }, 4, missed, 2),
 			 LAST_DAY - 3);
 	assert_int_equal(missed[1], 4);
-	assert_int_equal(missed_nights(daily, 1, missed, 8), 0);
-	assert_int_equal(missed_nights(NULL, 0, missed, 8), 0);
+	assert_int_equal(trend_missed_nights(daily, 1, missed, 8), 0);
+	assert_int_equal(trend_missed_nights(NULL, 0, missed, 8), 0);
+}
+
+/* Nights that jump between two levels, as those of a call do, are no change; a new level is one. */
+static void levels_that_come_again_are_states(void **state)
+{
+	static const struct {
+		const char *nights; /* '0' a level, '1' 30 % above it, '2' 3 times it */
+		size_t from, at;    /* of the level from `at` on */
+		bool states, is;
+	} rows[] = {
+		/* Never there before. */
+		{ "000000000000000000001111111111", 0, 20, false, false },
+		{ "000000000000000000001111111111", 0, 20, true, false },
+		/* Three short visits before; of a kind without states one is not enough. */
+		{ "000100001100000100001111111111", 0, 20, false, true },
+		{ "000100000000000000001111111111", 0, 20, false, false },
+		{ "000100000000000000001111111111", 0, 20, true, true },
+		/* A long visit before is a change, and the same again is news. */
+		{ "000000011111110000000000001111111111", 14, 26, false, false },
+		{ "000000011111110000000000001111111111", 14, 26, true, true },
+		/* Too short to be a new level of a call, unless it is far away. */
+		{ "0000000000000000000011111", 0, 20, true, true },
+		{ "0000000000000000000022222", 0, 20, true, false },
+	};
+
+	(void)state;
+	for (size_t r = 0; r < ARRAY_SIZE(rows); r++) {
+		size_t n = strlen(rows[r].nights);
+		struct level_segment s = { rows[r].from, rows[r].at, n };
+		uint64_t noise = r + 1;
+		double logs[64];
+
+		for (size_t i = 0; i < n; i++)
+			logs[i] = (rows[r].nights[i] == '1'   ? log(1.3)
+				   : rows[r].nights[i] == '2' ? log(3)
+							      : 0) +
+				  0.002 * sample_normal(&noise);
+		if (trend_is_state(logs, n, &s, rows[r].states) != rows[r].is)
+			fail_msg("row %zu", r);
+	}
+}
+
+/* Two states, of which the rarer one is in three of ten nights and stays half of the time. */
+static void nights_of_two_states_are_quiet(void **state)
+{
+	struct night_plan plan = { .series = 25,
+				   .past = 60,
+				   .nights = 25,
+				   .noise = 0.01,
+				   .shape = NOISE_STATES,
+				   .kind = "host call",
+				   .rare = 0.3,
+				   .apart = 0.29,
+				   .stay = 0.5 };
+	double changes = 0;
+
+	(void)state;
+	for (plan.seed = 1; plan.seed <= 12; plan.seed++)
+		changes += simulate_quiet(&plan).changes / 12;
+	print_message("two states: %.1f %% of 300 series show a change\n", 100 * changes);
+	assert_true(changes <= 0.03);
 }
 
 int main(void)
@@ -442,10 +616,15 @@ int main(void)
 		cmocka_unit_test(equal_values_do_not_change),
 		cmocka_unit_test(exact_values_change),
 		cmocka_unit_test(states_of_changes),
-		cmocka_unit_test(epochs_are_apart),
+		cmocka_unit_test(levels_are_compared_across_seams),
+		cmocka_unit_test(a_seam_hides_no_change_before_it),
+		cmocka_unit_test(large_falls_are_told_at_once),
+		cmocka_unit_test(states_are_no_falls),
 		cmocka_unit_test(epochs_that_take_turns_are_both_current),
 		cmocka_unit_test(two_of_three_warn),
 		cmocka_unit_test(missed_nights_are_seen),
+		cmocka_unit_test(levels_that_come_again_are_states),
+		cmocka_unit_test(nights_of_two_states_are_quiet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -366,7 +366,7 @@ static void older_versions_are_migrated(void **state)
 	store_close(h);
 	/* The one of tomorrow. */
 	assert_int_equal(db_open(&db, path, DB_READ, STORE_APPLICATION, first, &err), STATUS_USAGE);
-	assert_non_null(strstr(err.message, "version 6"));
+	assert_non_null(strstr(err.message, "version 7"));
 }
 
 static void refuse(const char *word)

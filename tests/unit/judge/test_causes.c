@@ -15,7 +15,7 @@ static void judge_by(const char *body, const struct result *r, struct verdicts *
 
 	memset(v, 0, sizeof(*v));
 	limits_from(&limits, body);
-	judge(&input, v);
+	judge_results(&input, v);
 	verdicts_finish(v);
 	limits_release(&limits);
 }

@@ -50,7 +50,8 @@ static void judge_launches(const char *limit, const struct result *launches, siz
 
 	memset(v, 0, sizeof(*v));
 	limits_from(&limits, limit);
-	judge(&(struct judge_input){ .results = launches, .count = count, .limits = &limits }, v);
+	judge_results(
+		&(struct judge_input){ .results = launches, .count = count, .limits = &limits }, v);
 	verdicts_finish(v);
 	limits_release(&limits);
 }

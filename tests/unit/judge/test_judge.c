@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "judge/estimate/kind.h"
 #include "judge/estimate/pool.h"
 #include "judge_fixture.h"
 #include "reference/spec.h"
@@ -29,7 +30,7 @@ static void judge_by(const char *body, const struct result *results, size_t coun
 	memset(v, 0, sizeof(*v));
 	limits_from(&limits, body);
 	assert_int_equal(limits.count, 1);
-	judge(&input, v);
+	judge_results(&input, v);
 	verdicts_finish(v);
 	limits_release(&limits);
 }
@@ -226,6 +227,43 @@ static void a_lost_worker_is_not_accepted(void **state)
 	result_release(&more);
 }
 
+/* Each text about a failed case of two devices names the one where it failed. */
+static void the_device_at_fault_is_named(void **state)
+{
+	static const char *const wheres[] = { "", "where = size:1KiB\nallow_skipped = yes\n" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wheres); i++) {
+		char *body = xasprintf(BANDWIDTH "min = 1 GB/s\n%s", wheres[i]);
+		const struct verdict_reason *worst;
+		struct case_result *c;
+		struct verdicts v;
+		struct result r;
+
+		node_init(&r, 2, "NVIDIA H200");
+		strcpy(r.devices[1].serial, "1650");
+		c = node_add(&r, 0, 55e9, 0.001);
+		c->devices = xrealloc(c->devices, 2, sizeof(*c->devices));
+		c->devices[c->device_count++] = xstrdup("cuda:1");
+		c->status = CASE_ERROR;
+		c->end = CASE_END_DEVICE;
+		free(c->reason);
+		c->reason = xstrdup("rank 1: ncclAllReduce: unhandled cuda error");
+		case_result_set_fault(c, 1);
+		judge_by(body, &r, 1, NULL, &v);
+		worst = &v.reasons[0];
+		assert_string_equal(v.checks[v.count - 1].failed_device, "cuda:1");
+		assert_string_equal(worst->devices, "cuda:1");
+		assert_non_null(strstr(worst->headline, "GPU cuda:1"));
+		assert_null(strstr(worst->headline, "cuda:0"));
+		assert_non_null(strstr(v.sentence, "GPU cuda:1"));
+		assert_int_equal(verdicts_exit_code(&v), 4);
+		verdicts_release(&v);
+		result_release(&r);
+		free(body);
+	}
+}
+
 /* A crash is told once, whether a limit is about its case or not. */
 static void an_error_without_a_limit_is_not_accepted(void **state)
 {
@@ -262,7 +300,7 @@ static void no_check_is_a_failure(void **state)
 	verdicts_finish(&v);
 	assert_int_equal(v.overall, VERDICT_FAIL);
 	assert_int_equal(verdicts_exit_code(&v), 1);
-	assert_string_equal(v.sentence, "Not accepted: nothing was judged.");
+	assert_string_equal(v.sentence, "REJECTED: no check could be evaluated.");
 	verdicts_release(&v);
 }
 
@@ -615,14 +653,15 @@ static void of_two_the_slower_one_fails(void **state)
 	assert_int_equal(v.counts[VERDICT_PASS], 1);
 	assert_string_equal(v.checks[1].devices, "cuda:1");
 	assert_int_equal(v.checks[1].verdict, VERDICT_FAIL);
-	assert_non_null(strstr(v.checks[1].reason,
-			       "5.99 % worse than the other one of two: one of the two is wrong"));
+	assert_string_equal(v.checks[1].reason, "5.99 % worse than the other one of two");
+	assert_string_equal(v.checks[1].reference_device, "cuda:0");
+	assert_non_null(strstr(v.reasons[0].text, "cannot tell which one is at fault"));
 	verdicts_release(&v);
 	/* A limit of its own tells which. */
 	among_identical(0.5, 2, BANDWIDTH "min = 40 GB/s\noutlier_margin = 2 %\n", &v);
 	assert_int_equal(v.counts[VERDICT_FAIL], 2);
-	assert_string_equal(v.checks[3].reason, "50.00 % worse than the other one of two: this one "
-						"is slow, as [limit a] says too");
+	assert_non_null(strstr(v.reasons[0].text, "50 % slower than cuda:0"));
+	assert_non_null(strstr(v.reasons[0].text, "[limit a] confirms it"));
 	verdicts_release(&v);
 	among_identical(0.999, 2, BANDWIDTH "outlier_margin = 2 %\n", &v);
 	assert_int_equal(v.counts[VERDICT_PASS], 2);
@@ -812,7 +851,7 @@ static enum verdict read_among_identical(double first)
 
 	assert_int_equal(limits_of_model(&limits, "NVIDIA H200", &errors), STATUS_OK);
 	read_of(&r, first);
-	judge(&input, &v);
+	judge_results(&input, &v);
 	for (size_t i = v.count; i-- > 0;)
 		if (v.checks[i].comparison == LIKE_IDENTICAL &&
 		    strcmp(v.checks[i].devices, "cuda:0") == 0)
@@ -900,8 +939,7 @@ static void launches_become_one_result(void **state)
 	assert_float_equal(m->value, 53.2e9, 0.1e9);
 	assert_true(m->low < m->value && m->value < m->high);
 	assert_true(r[0].seconds == 6 && r[0].cases[0].seconds == 3);
-	assert_non_null(
-		strstr(r[0].cases[0].notes, "3 launches of transfer.bandwidth scatter by 5."));
+	assert_non_null(strstr(r[0].cases[0].notes, "3 launches of transfer.bandwidth vary by 5."));
 	/* Pooled once more: the values before are kept. */
 	pool_launches(&r[0], 3, &r[1], 1);
 	assert_int_equal(r[0].cases[0].metrics[0].launch_count, 4);
@@ -1001,7 +1039,7 @@ static void found_afterwards(struct result *r, const char *text)
 	r->postflight = xcalloc(1, sizeof(*r->postflight));
 	r->postflight_count = 1;
 	r->postflight[0].severity = SEVERITY_ERROR;
-	strcpy(r->postflight[0].subject, "ecc cuda:0");
+	finding_set_device(&r->postflight[0], FINDING_ECC, "cuda:0");
 	snprintf(r->postflight[0].text, sizeof(r->postflight[0].text), "%s", text);
 }
 
@@ -1406,67 +1444,79 @@ static void bytes_that_are_lost_need_no_second_look(void **state)
 	result_release(&r);
 }
 
-/*
- * Judges devices whose launches are `scatter` times these apart, in percent, by a minimum; the
- * first one's check.
- */
-static struct verdict_check judge_scattered(size_t devices, double first, double others,
-					    struct verdicts *v)
+/* Judges five launches of a copy from the host, `scatter` times these percentages apart. */
+static struct verdict_check judge_scattered(double scatter, const char *limit, struct verdicts *v)
 {
 	static const double apart[5] = { -1.2, 0.9, 0.1, -0.6, 1.3 };
 	struct result r[5];
 
 	for (size_t l = 0; l < 5; l++) {
-		node_init(&r[l], devices, "NVIDIA H200");
-		for (size_t d = 0; d < devices; d++)
-			node_add(&r[l], d, 55e9 * (1 + (d ? others : first) * apart[l] / 100),
-				 0.001);
+		node_init(&r[l], 1, "NVIDIA H200");
+		node_add(&r[l], 0, 55e9 * (1 + scatter * apart[l] / 100), 0.001);
 	}
-	judge_by(BANDWIDTH "min = 54.3 GB/s\n", r, 5, NULL, v);
+	judge_by(limit, r, 5, NULL, v);
 	for (size_t l = 0; l < 5; l++)
 		result_release(&r[l]);
 	return v->checks[0];
 }
 
-/*
- * 0.5 % is taken for granted, until launches show more: their own, or those of all identical
- * devices.
- */
-static void the_spread_of_launches_is_learnt_and_said(void **state)
+/* Launches moderate the typical spread of their kind: three against four degrees of freedom. */
+static void launches_moderate_the_spread_of_their_kind(void **state)
 {
-	struct verdict_check quiet, alone, all, one;
-	struct verdicts v[4];
+	/* Standard deviation of the launches above, and Student's t of seven degrees of freedom. */
+	static const double own = 0.010445, t = 1.894579;
+	struct verdict_check quiet, wide, given;
+	struct verdicts v[3];
+	double typical = figure_repeat(FIGURE_LINK).spread;
 
 	(void)state;
-	quiet = judge_scattered(1, 0.3, 0.3, &v[0]);
-	alone = judge_scattered(1, 1, 1, &v[1]);
-	all = judge_scattered(8, 1, 1, &v[2]);
-	one = judge_scattered(8, 0.3, 3, &v[3]);
-	assert_string_equal(quiet.reason, "");
-	/*
-	 * Five launches of one device: Student's t of four degrees of freedom, 1.03 % x 2.13 /
-	 * sqrt(5).
-	 */
-	assert_float_equal(alone.high / alone.value - 1, 0.0098, 2e-4);
-	assert_non_null(strstr(alone.reason, "its launches scatter by 1 %, not by 0.5 %"));
-	/* Eight devices know it better. */
-	assert_true(all.high / all.value < 1.0095 && all.high / all.value > 1.0075);
-	assert_non_null(strstr(all.reason, "not by 0.5 %"));
-	/* Seven that scatter by 3 % are believed. */
-	assert_true(one.high / one.value > all.high / all.value);
-	for (size_t i = 0; i < 4; i++)
+	quiet = judge_scattered(0, BANDWIDTH "min = 54.3 GB/s\n", &v[0]);
+	wide = judge_scattered(1, BANDWIDTH "min = 54.3 GB/s\n", &v[1]);
+	given = judge_scattered(0, BANDWIDTH "min = 54.3 GB/s\nlaunch_spread = 2 %\n", &v[2]);
+	assert_float_equal(log(quiet.high / quiet.value),
+			   t * typical * sqrt(3 / 7.0) * sqrt(HODGES_LEHMANN_VARIANCE / 5), 1e-5);
+	assert_float_equal(log(wide.high / wide.value),
+			   t * sqrt((3 * typical * typical + 4 * own * own) / 7) *
+				   sqrt(HODGES_LEHMANN_VARIANCE / 5),
+			   1e-4);
+	/* The limit may know it better. */
+	assert_float_equal(log(given.high / given.value),
+			   t * 0.02 * sqrt(3 / 7.0) * sqrt(HODGES_LEHMANN_VARIANCE / 5), 1e-5);
+	for (size_t i = 0; i < 3; i++)
 		verdicts_release(&v[i]);
+}
+
+/* The mean of a load levels the waves of the power limit; a burst may meet them or not. */
+static void a_load_repeats_better_than_a_burst(void **state)
+{
+	char name[] = "matmul.sustained", metric[] = "matmul.throughput", unit[] = "FLOP/s";
+	struct series series = { .name = name, .load = true };
+	struct case_result c = { .series = &series, .series_count = 1 };
+	struct metric_value m = { .name = metric, .unit = unit, .series = name };
+	enum figure_kind load, burst;
+
+	(void)state;
+	c.during.readings = 10;
+	c.during.throttled = 10;
+	load = figure_kind_of(&m, &c, NULL);
+	series.load = false;
+	burst = figure_kind_of(&m, &c, NULL);
+	assert_int_equal(load, FIGURE_LOAD);
+	assert_int_not_equal(burst, FIGURE_LOAD);
+	assert_true(figure_repeat(load).spread < figure_repeat(burst).spread);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bounds_decide),
+		cmocka_unit_test(a_load_repeats_better_than_a_burst),
 		cmocka_unit_test(broken_cases_are_never_passed),
 		cmocka_unit_test(a_skip_of_what_an_identical_device_does_fails),
 		cmocka_unit_test(an_allowed_skip_with_a_pass_is_accepted_unless_strict),
 		cmocka_unit_test(a_warning_fails_when_strict),
 		cmocka_unit_test(a_lost_worker_is_not_accepted),
+		cmocka_unit_test(the_device_at_fault_is_named),
 		cmocka_unit_test(an_error_without_a_limit_is_not_accepted),
 		cmocka_unit_test(no_check_is_a_failure),
 		cmocka_unit_test(missing_metric_and_wrong_unit_are_errors),
@@ -1500,7 +1550,7 @@ int main(void)
 		cmocka_unit_test(errors_between_two_cases_count),
 		cmocka_unit_test(a_first_failure_is_measured_again),
 		cmocka_unit_test(bytes_that_are_lost_need_no_second_look),
-		cmocka_unit_test(the_spread_of_launches_is_learnt_and_said),
+		cmocka_unit_test(launches_moderate_the_spread_of_their_kind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,7 +187,7 @@ static void judge_with_population(const struct limits *limits, const struct resu
 	};
 
 	memset(v, 0, sizeof(*v));
-	judge(&input, v);
+	judge_results(&input, v);
 	verdicts_finish(v);
 }
 

@@ -9,6 +9,7 @@
 #include "judge_fixture.h"
 #include "pair_case.h"
 #include "plan/suite.h"
+#include "finding_of_subject.h"
 
 static void judge_by(const char *limit, const struct result *r, struct verdicts *v)
 {
@@ -16,7 +17,7 @@ static void judge_by(const char *limit, const struct result *r, struct verdicts 
 
 	memset(v, 0, sizeof(*v));
 	limits_from(&limits, limit);
-	judge(&(struct judge_input){ .results = r, .count = 1, .limits = &limits }, v);
+	judge_results(&(struct judge_input){ .results = r, .count = 1, .limits = &limits }, v);
 	verdicts_finish(v);
 	limits_release(&limits);
 }
@@ -65,8 +66,7 @@ static void three_in_pairs(struct result *r)
 static void find(struct finding **list, size_t *count, enum severity severity, const char *subject)
 {
 	*list = xrealloc(*list, *count + 1, sizeof(**list));
-	(*list)[*count] = (struct finding){ .severity = severity };
-	snprintf((*list)[*count].subject, sizeof((*list)[*count].subject), "%s", subject);
+	(*list)[*count] = finding_of_subject(severity, subject);
 	snprintf((*list)[*count].text, sizeof((*list)[*count].text), "as planted");
 	++*count;
 }
@@ -143,6 +143,10 @@ static void ports_losses_and_drift_are_counted(void **state)
 	assert_int_equal(only(&r, "metric = node.drift\nmax = 1\n", why, sizeof(why)),
 			 VERDICT_FAIL);
 	assert_non_null(strstr(why, "node n1"));
+	/* Another finding about the same node is no drift. */
+	find(&r.preflight, &r.preflight_count, SEVERITY_WARNING, "shared memory of n1");
+	assert_int_equal(only(&r, "metric = node.drift\nmax = 2\n", why, sizeof(why)),
+			 VERDICT_PASS);
 	assert_int_equal(only(&r, "metric = node.lost\nmax = 0\n", why, sizeof(why)), VERDICT_PASS);
 	r.nodes[2].status = NODE_LOST;
 	assert_int_equal(only(&r, "metric = node.lost\nmax = 0\n", why, sizeof(why)), VERDICT_FAIL);
@@ -156,9 +160,9 @@ static void ports_losses_and_drift_are_counted(void **state)
 	result_release(&r);
 }
 
-#define ACCUSED "metric = node.accused\nmax = 0\n"
+#define SUSPECT "metric = node.suspect\nmax = 0\n"
 
-static void is_accused(const struct verdicts *v, const char *devices, const char *reason)
+static void is_suspect(const struct verdicts *v, const char *devices, const char *reason)
 {
 	const struct verdict_check *c = check_of(v, devices);
 
@@ -168,7 +172,7 @@ static void is_accused(const struct verdicts *v, const char *devices, const char
 	assert_false(check_wants_more(c));
 }
 
-/* Passed is a node that was looked at; one in no pair is an error, the accused fail. */
+/* Passed is a node that was looked at; one in no pair is an error, suspects fail. */
 static void each_node_is_judged_by_its_pairs(void **state)
 {
 	struct result r;
@@ -179,7 +183,7 @@ static void each_node_is_judged_by_its_pairs(void **state)
 	for (size_t a = 0; a < 4; a++)
 		for (size_t b = a + 1; b < 4; b++)
 			add_pair(&r, a, b, NULL, 45e9);
-	judge_by(ACCUSED, &r, &v);
+	judge_by(SUSPECT, &r, &v);
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(check_of(&v, r.devices[i].id)->verdict, VERDICT_PASS);
 	assert_int_equal(check_of(&v, "n4/cuda:0")->verdict, VERDICT_ERROR);
@@ -190,16 +194,16 @@ static void each_node_is_judged_by_its_pairs(void **state)
 	find(&r.postflight, &r.postflight_count, SEVERITY_ERROR, "node n1");
 	find(&r.postflight, &r.postflight_count, SEVERITY_ERROR, "link of n2 and n3");
 	find(&r.postflight, &r.postflight_count, SEVERITY_WARNING, "node n0");
-	judge_by(ACCUSED, &r, &v);
+	judge_by(SUSPECT, &r, &v);
 	for (size_t i = 1; i < 4; i++)
 		assert_int_equal(check_of(&v, r.devices[i].id)->verdict,
 				 i == 1 ? VERDICT_FAIL : VERDICT_PASS);
-	/* A warning neither accuses it nor lets it pass. */
+	/* A warning neither makes it a suspect nor lets it pass. */
 	assert_int_equal(check_of(&v, "n0/cuda:0")->verdict, VERDICT_ERROR);
 	assert_string_equal(check_of(&v, "n0/cuda:0")->reason, "as planted");
-	is_accused(&v, "n1/cuda:0", "node n1: as planted");
+	is_suspect(&v, "n1/cuda:0", "node n1: as planted");
 	/* Neither of the two is to be drained for it. */
-	is_accused(&v, "n2/cuda:0,n3/cuda:0", "link of n2 and n3: as planted");
+	is_suspect(&v, "n2/cuda:0,n3/cuda:0", "link of n2 and n3: as planted");
 	assert_null(check_of(&v, "n4/cuda:0"));
 	/* Said once: by the limit. */
 	assert_int_equal(v.counts[VERDICT_FAIL], 2);
@@ -215,7 +219,7 @@ static void each_node_is_judged_by_its_pairs(void **state)
 	result_release(&r);
 }
 
-/* Pairs of two nodes accuse neither, however slow they are: that is no look at either. */
+/* Pairs of two nodes make neither a suspect, however slow they are: that is no look at either. */
 static void two_nodes_are_not_compared(void **state)
 {
 	struct result r;
@@ -224,13 +228,13 @@ static void two_nodes_are_not_compared(void **state)
 	(void)state;
 	nodes_init(&r, 2, 1);
 	add_pair(&r, 0, 1, NULL, 45e9);
-	judge_by(ACCUSED, &r, &v);
+	judge_by(SUSPECT, &r, &v);
 	assert_int_equal(check_of(&v, "n0/cuda:0")->verdict, VERDICT_ERROR);
 	assert_non_null(strstr(check_of(&v, "n1/cuda:0")->reason, "three nodes are needed"));
 	assert_int_equal(v.overall, VERDICT_INCONCLUSIVE);
 	verdicts_release(&v);
 	find(&r.postflight, &r.postflight_count, SEVERITY_ERROR, "link of n0 and n1");
-	judge_by(ACCUSED, &r, &v);
+	judge_by(SUSPECT, &r, &v);
 	assert_int_equal(v.overall, VERDICT_FAIL);
 	verdicts_release(&v);
 	result_release(&r);
@@ -245,7 +249,7 @@ static void a_fault_of_all_nodes_is_no_nodes(void **state)
 	(void)state;
 	three_in_pairs(&r);
 	find(&r.postflight, &r.postflight_count, SEVERITY_ERROR, "nodes n0, n1 and n2");
-	judge_by(ACCUSED, &r, &v);
+	judge_by(SUSPECT, &r, &v);
 	assert_int_equal(check_of(&v, "n1/cuda:0")->verdict, VERDICT_PASS);
 	assert_int_equal(v.counts[VERDICT_FAIL], 1);
 	assert_int_equal(v.overall, VERDICT_FAIL);
@@ -263,7 +267,7 @@ static void a_fault_of_a_switch_is_no_nodes(void **state)
 	three_in_pairs(&r);
 	find(&r.postflight, &r.postflight_count, SEVERITY_ERROR, "switch leaf2");
 	find(&r.postflight, &r.postflight_count, SEVERITY_WARNING, "node n1");
-	judge_by(ACCUSED, &r, &v);
+	judge_by(SUSPECT, &r, &v);
 	assert_int_equal(check_of(&v, "n0/cuda:0")->verdict, VERDICT_PASS);
 	assert_int_equal(check_of(&v, "n1/cuda:0")->verdict, VERDICT_ERROR);
 	assert_int_equal(v.counts[VERDICT_FAIL], 1);

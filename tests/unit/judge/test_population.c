@@ -1,5 +1,5 @@
 /*
- * Populations: what is read, who counts, which kinds there are, and how a device is judged by them.
+ * Populations: what is read, who counts, and how a device is judged by them.
  * GPUPROOF_SIMULATE=20 makes twenty times as many of the simulated ones.
  */
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "judge/population/population_kinds.h"
+#include "judge/population/population_key.h"
 #include "judge_fixture.h"
 #include "random.h"
 #include "reference/population.h"
@@ -26,12 +26,6 @@ static double student3(void)
 	return normal() / sqrt((a * a + b * b + c * c) / 3);
 }
 
-/* Skewness 3.7, the tail on the slow side. */
-static double lognormal(void)
-{
-	return 1 - exp(0.7862 * normal());
-}
-
 static void read_text(struct population *p, const char *text)
 {
 	struct error err = ERROR_NONE;
@@ -42,7 +36,7 @@ static void read_text(struct population *p, const char *text)
 }
 
 /* `count` cards a, b, c ... around 50 GB/s, 0.2 % apart in turns. */
-static void cards(struct population *p, size_t count, double other_kind)
+static void cards(struct population *p, size_t count)
 {
 	struct text text = TEXT_EMPTY;
 
@@ -51,8 +45,7 @@ static void cards(struct population *p, size_t count, double other_kind)
 	text_add(&text, FIGURE);
 	for (size_t i = 0; i < count; i++)
 		text_addf(&text, "%c = %.3f GB/s\n", (int)('a' + i),
-			  50 * (1 + 0.002 * ((double)(i % 3) - 1)) *
-				  (i % 2 && other_kind > 0 ? other_kind : 1));
+			  50 * (1 + 0.002 * ((double)(i % 3) - 1)));
 	read_text(p, text.data);
 	text_release(&text);
 }
@@ -70,7 +63,6 @@ static void shipped_files_are_sound(void **state)
 	assert_int_equal(population_shipped()->card_count, p.card_count);
 	s = population_sample(&p, "NVIDIA H200", "stream/read/1GiB", "", "stream.bandwidth", NULL);
 	assert_int_equal(s.cards, 52);
-	assert_int_equal(s.of_kinds, 52);
 	assert_int_equal(s.own, 0);
 	population_sample_release(&s);
 	population_release(&p);
@@ -85,9 +77,9 @@ static void what_is_wrong_is_named(void **state)
 		{ "[card a]\nmodel = A\n", "p.ini:1: [card a] needs model and measured" },
 		{ "[card a]\nmeasured = 20.11.2026\n",
 		  "p.ini:2: measured = 20.11.2026: a day like" },
-		{ "[card a]\nmodel =\n", "p.ini:2: model: a value is missing" },
+		{ "[card a]\nmodel =\n", "p.ini:2: model: missing value" },
 		{ "[card a]\nlaunches = 0\n", "p.ini:2: launches = 0: a number from 1" },
-		{ "[card a+b]\n", "p.ini:1: 'a+b' is no name of a card" },
+		{ "[card a+b]\n", "p.ini:1: 'a+b' is not a valid GPU name" },
 		{ "[card a]\nmodel = A\nmeasured = 2026-01-01\n[card a]\n",
 		  "p.ini:4: a second [card a]" },
 		{ "[population]\nshipped = maybe\n", "p.ini:2: shipped = maybe: yes or no" },
@@ -101,10 +93,10 @@ static void what_is_wrong_is_named(void **state)
 		  "p.ini:8: a" },
 		{ "[card a]\nmodel = A\nmeasured = 2026-01-01\n" FIGURE "a = 5 GB/s\na = 6 GB/s\n",
 		  "p.ini:9: a is repeated" },
-		{ "[kinds 1]\ncase = x\nmetric = y\nunit = B/s\n", "p.ini:1: [kinds] needs" },
-		{ "[kinds 1]\ncase = x\nmetric = y\nunit = B/s\nmodel = A\nmeasured = 2026-01-01\n"
-		  "spread = 1 %\norigin = o\ncards = many\n",
-		  "p.ini:1: cards: 'many' is not like 36 x 4.48 TB/s" },
+		{ "[kinds 1]\ncase = x\n",
+		  "p.ini:1: there is no section [kinds 1]; there are [population], [card ID] and" },
+		{ "[card a]\nmodel = A\nmeasured = 2026-01-01\n" FIGURE "a = 5 GB/s\nunit = B/s\n",
+		  "p.ini:9: unit must be before the values" },
 	};
 
 	(void)state;
@@ -130,9 +122,8 @@ static void a_file_comes_back_as_it_was(void **state)
 	read_text(&p,
 		  "[population]\nshipped = no\n[card a]\nmodel = A\nmeasured = 2026-01-02\n"
 		  "driver = 1.2\nlaunches = 5\n[figure 7]\ncase = x/1\npreheat = 1s\nmetric = y\n"
-		  "unit = FLOP/s\na = 1.5 TFLOP/s\n[kinds 1]\ncase = x/2\nmetric = y\nunit = B/s\n"
-		  "model = A\nmeasured = 2026-01-01\ncards = 9 x 2 GB/s, 8 x 3 GB/s\nspread = 1 %\n"
-		  "origin = somewhere\n");
+		  "unit = FLOP/s\na = 1.5 TFLOP/s\n[figure 8]\ncase = x/2\nmetric = y\nunit = B/s\n"
+		  "a = 2 GB/s\n");
 	text = population_to_text(&p);
 	read_text(&again, text);
 	second = population_to_text(&again);
@@ -166,7 +157,7 @@ static void only_what_compares_counts(void **state)
 	char *text = xasprintf(again, "a", 9);
 
 	(void)state;
-	cards(&p, 5, 0);
+	cards(&p, 5);
 	assert_int_equal(count_of(&p, MODEL, "", NULL), 5);
 	assert_int_equal(count_of(&p, "NVIDIA H301", "", NULL), 0);
 	assert_int_equal(count_of(&p, MODEL, "1s", NULL), 0);
@@ -196,6 +187,40 @@ static void points_have_neither_label_nor_devices(void **state)
 	free(point);
 }
 
+/* A rate under a load is compared with neither that of a burst nor with one after preheating. */
+static void a_load_compares_with_loads(void **state)
+{
+	struct result_setting preheat = { .section = (char *)"suite matmul",
+					  .key = (char *)"preheat",
+					  .value = (char *)"0s",
+					  .origin = (char *)"" };
+	struct series series[] = { { .name = (char *)"matmul.time" },
+				   { .name = (char *)"matmul.sustained", .load = true } };
+	struct device_info device = { .id = "cuda:0", .name = MODEL, .uuid = "GPU-1" };
+	char *devices[] = { (char *)"cuda:0" };
+	struct case_result c = { .suite = (char *)"matmul",
+				 .label = (char *)"",
+				 .devices = devices,
+				 .device_count = 1,
+				 .series = series,
+				 .series_count = 1 };
+	struct result r = {
+		.devices = &device, .device_count = 1, .settings = &preheat, .setting_count = 1
+	};
+	static const char *const expected[] = { "", POPULATION_LOAD, "1s" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		struct population_key key;
+
+		c.series_count = i > 0 ? 2 : 1;
+		preheat.value = (char *)(i == 2 ? "1s" : "0s");
+		assert_true(population_key_of(&r, &c, &key));
+		assert_string_equal(key.preheat, expected[i]);
+		population_key_release(&key);
+	}
+}
+
 /* The verdict on a device of `value`, by `population = 3 %`. */
 static enum verdict judge_value(const struct population *p, double value, struct verdicts *v)
 {
@@ -210,7 +235,7 @@ static enum verdict judge_value(const struct population *p, double value, struct
 	node_init(&r, 1, MODEL);
 	node_add(&r, 0, value, 0.0005)->verification.done = true;
 	memset(v, 0, sizeof(*v));
-	judge(&input, v);
+	judge_results(&input, v);
 	verdicts_finish(v);
 	for (size_t i = 0; i < v->count; i++)
 		if (v->checks[i].comparison == LIKE_POPULATION)
@@ -236,7 +261,7 @@ static void eight_cards_reject_and_fewer_warn(void **state)
 	struct population p;
 
 	(void)state;
-	cards(&p, 8, 0);
+	cards(&p, 8);
 	expect_verdict(&p, 50e9, VERDICT_PASS);
 	expect_verdict(&p, 55e9, VERDICT_PASS);
 	expect_verdict(&p, 49.3e9, VERDICT_PASS);
@@ -244,27 +269,30 @@ static void eight_cards_reject_and_fewer_warn(void **state)
 	expect_verdict(&p, 47.5e9, VERDICT_FAIL);
 	population_release(&p);
 	for (size_t count = 1; count < 8; count++) {
-		cards(&p, count, 0);
+		cards(&p, count);
 		expect_verdict(&p, 50e9, VERDICT_PASS);
 		expect_verdict(&p, 40e9, VERDICT_WARN);
 		population_release(&p);
 	}
 }
 
-/*
- * Two kinds 10 % apart: who is like either passes; who is between them is told, who is below both
- * fails.
- */
-static void each_is_held_against_its_kind(void **state)
+/* H200s of the faster and of the slower group pass, and those below both fail. */
+static void groups_two_percent_apart_hide_no_slow_card(void **state)
 {
 	struct population p;
+	struct text text = TEXT_EMPTY;
 
 	(void)state;
-	cards(&p, 12, 1.1);
+	for (size_t i = 0; i < 26; i++)
+		text_addf(&text, CARD, (char[]){ (char)('a' + i), 0 }, (int)i + 1);
+	text_add(&text, FIGURE);
+	for (size_t i = 0; i < 26; i++)
+		text_addf(&text, "%c = %.3f GB/s\n", (int)('a' + i),
+			  (i % 3 ? 50 : 51) * (1 + 0.002 * ((double)(i % 5) - 2)));
+	read_text(&p, text.data);
+	text_release(&text);
 	expect_verdict(&p, 50e9, VERDICT_PASS);
-	expect_verdict(&p, 55e9, VERDICT_PASS);
-	expect_verdict(&p, 52.2e9, VERDICT_WARN);
-	expect_verdict(&p, 52.8e9, VERDICT_WARN);
+	expect_verdict(&p, 51e9, VERDICT_PASS);
 	expect_verdict(&p, 60e9, VERDICT_PASS);
 	expect_verdict(&p, 47.5e9, VERDICT_FAIL);
 	population_release(&p);
@@ -283,17 +311,18 @@ static void a_good_card_tells_which_of_two_is_slow(void **state)
 	size_t told = 0;
 
 	(void)state;
-	cards(&p, 1, 0);
+	cards(&p, 1);
 	limits_from(&limits,
 		    "metric = transfer.bandwidth\noutlier_margin = 2 %\npopulation = 3 %\n");
 	node_init(&r, 2, MODEL);
 	node_add(&r, 0, 50e9, 0.0005)->verification.done = true;
 	node_add(&r, 1, 45e9, 0.0005)->verification.done = true;
-	judge(&input, &v);
-	for (size_t i = 0; i < v.count; i++)
-		told += v.checks[i].verdict == VERDICT_FAIL &&
-			strcmp(v.checks[i].devices, "cuda:1") == 0 &&
-			strstr(v.checks[i].reason, "this one is slow, as good cards");
+	judge_results(&input, &v);
+	verdicts_finish(&v);
+	for (size_t i = 0; i < v.reason_count; i++)
+		told += v.reasons[i].verdict == VERDICT_FAIL &&
+			strcmp(v.reasons[i].devices, "cuda:1") == 0 &&
+			strstr(v.reasons[i].text, "slower than the only reference GPU");
 	assert_int_equal(told, 1);
 	verdicts_release(&v);
 	result_release(&r);
@@ -308,55 +337,8 @@ static void no_known_card_is_said(void **state)
 
 	(void)state;
 	assert_int_equal(judge_value(&empty, 50e9, &v), VERDICT_SKIP);
-	assert_non_null(strstr(v.sentence, "nothing was judged"));
+	assert_non_null(strstr(v.sentence, "no check could be evaluated"));
 	verdicts_release(&v);
-}
-
-/*
- * Share of simulated populations of `n` cards, each `draw`n, that are taken for more than one kind.
- */
-static double parted(double (*draw)(void), size_t n, size_t second, double distance)
-{
-	const char *factor = getenv("GPUPROOF_SIMULATE");
-	size_t rounds = 1000 * (factor ? strtoul(factor, NULL, 10) : 1), found = 0;
-	double logs[200];
-
-	seed = 20261122;
-	for (size_t round = 0; round < rounds; round++) {
-		for (size_t i = 0; i < n; i++) {
-			double x = 0.01 * (draw() + (i < second ? distance : 0));
-			size_t to = i;
-
-			for (; to > 0 && logs[to - 1] > x; to--)
-				logs[to] = logs[to - 1];
-			logs[to] = x;
-		}
-		found += kinds_of(logs, n).count > 1;
-	}
-	return (double)found / (double)rounds;
-}
-
-static void kinds_are_found_and_not_made_up(void **state)
-{
-	static const size_t counts[] = { 8, 12, 16, 24, 52, 100 };
-	double six = parted(normal, 52, 16, 6), seven = parted(normal, 52, 16, 7),
-	       eight = parted(normal, 52, 16, 8);
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
-		double one = parted(normal, counts[i], 0, 0);
-		double tails = parted(student3, counts[i], 0, 0);
-		double skew = parted(lognormal, counts[i], 0, 0);
-
-		print_message("%zu good cards of one kind: parted %.2f %% (normal), %.2f %% (t3), "
-			      "%.2f %% (lognormal, skew 3.7)\n",
-			      counts[i], 100 * one, 100 * tails, 100 * skew);
-		assert_true(one <= 0.015 && tails <= 0.02 && skew <= 0.08);
-	}
-	print_message("36 and 16 of two kinds: found %.1f %% at 6 deviations, %.1f %% at 7, %.1f "
-		      "%% at 8\n",
-		      100 * six, 100 * seven, 100 * eight);
-	assert_true(seven >= 0.8 && eight >= 0.97);
 }
 
 #define NODE 8
@@ -416,12 +398,12 @@ static size_t accept_node(const struct limits *limits, const struct population *
 	for (size_t i = 0; i < NODE; i++)
 		offsets[i] = spread * draw() + log(1 - slow);
 	launch_node(&launches[0], offsets);
-	judge(&input, &v);
+	judge_results(&input, &v);
 	if (wants_more(&v)) {
 		verdicts_release(&v);
 		for (; input.count <= EXTENSION; input.count++)
 			launch_node(&launches[input.count], offsets);
-		judge(&input, &v);
+		judge_results(&input, &v);
 	}
 	verdicts_finish(&v);
 	fails = v.counts[VERDICT_FAIL];
@@ -494,11 +476,11 @@ int main(void)
 		cmocka_unit_test(a_file_comes_back_as_it_was),
 		cmocka_unit_test(only_what_compares_counts),
 		cmocka_unit_test(points_have_neither_label_nor_devices),
+		cmocka_unit_test(a_load_compares_with_loads),
 		cmocka_unit_test(eight_cards_reject_and_fewer_warn),
-		cmocka_unit_test(each_is_held_against_its_kind),
+		cmocka_unit_test(groups_two_percent_apart_hide_no_slow_card),
 		cmocka_unit_test(a_good_card_tells_which_of_two_is_slow),
 		cmocka_unit_test(no_known_card_is_said),
-		cmocka_unit_test(kinds_are_found_and_not_made_up),
 		cmocka_unit_test(good_nodes_pass_and_slow_ones_do_not),
 	};
 

@@ -20,7 +20,7 @@ static void judge_as(const char *body, bool shipped, const struct result *r, str
 	memset(v, 0, sizeof(*v));
 	limits_from(&limits, body);
 	limits.shipped = shipped;
-	judge(&input, v);
+	judge_results(&input, v);
 	verdicts_finish(v);
 	limits_release(&limits);
 }
@@ -87,8 +87,9 @@ static void a_promised_aspect_without_a_judged_check_leaves_it_open(void **state
 	judge_as(LINK, false, &r, &v);
 	assert_int_equal(v.overall, VERDICT_INCONCLUSIVE);
 	assert_int_equal(verdicts_exit_code(&v), 4);
-	assert_string_equal(v.sentence, "Not decided: 2 of 2 judged, all passed; not judged: "
-					"memory of cuda:0, cuda:1.");
+	assert_string_equal(v.sentence, "INCONCLUSIVE: all 2 checks passed; not judged: memory of "
+					"cuda:0, cuda:1. Worst: memory of GPUs cuda:0 and cuda:1 "
+					"was not judged.");
 	assert_true(aspect_is_missing(aspect_at(&v, 1, ASPECT_MEMORY)));
 	assert_string_equal(aspect_at(&v, 1, ASPECT_MEMORY)->reason, "not measured");
 	assert_int_equal(aspect_at(&v, 1, ASPECT_LINK)->judged, 1);
@@ -97,7 +98,7 @@ static void a_promised_aspect_without_a_judged_check_leaves_it_open(void **state
 	add_local(&r, 0, 2e12);
 	judge_as(LINK, false, &r, &v);
 	assert_string_equal(aspect_at(&v, 0, ASPECT_MEMORY)->reason,
-			    "measured, and no limit is about it");
+			    "measured, but no limit covers it");
 	verdicts_release(&v);
 	/* Copies within a device say too little of its memory; a STREAM figure decides. */
 	add_local(&r, 1, 2e12);
@@ -122,12 +123,13 @@ static void what_failed_is_rejected_though_more_is_missing(void **state)
 
 	(void)state;
 	node_init(&r, 1, "NVIDIA H200");
-	promise(&r, "memory, link, products");
+	promise(&r, "memory, link, gemm");
 	node_add(&r, 0, 30e9, 0.001);
 	judge_as(LINK, false, &r, &v);
 	assert_int_equal(verdicts_exit_code(&v), 1);
-	assert_string_equal(v.sentence, "Not accepted: 0 of 1 check passed; 1 failed; not judged: "
-					"memory and products of cuda:0.");
+	assert_string_equal(v.sentence, "REJECTED: 0 of 1 check passed; 1 failed; not judged: "
+					"memory and gemm of cuda:0. Worst: GPU cuda:0 is 36 % "
+					"below the limit in copies from the host.");
 	verdicts_release(&v);
 	result_release(&r);
 }
@@ -193,8 +195,10 @@ static void shipped_limits_promise_what_was_measured(void **state)
 	strcpy(r.cases[0].devices[0], "host:0");
 	judge_as(limit, true, &r, &v);
 	assert_int_equal(verdicts_exit_code(&v), 4);
-	assert_string_equal(v.sentence, "Not decided: nothing was judged; 1 skipped; not judged: "
-					"link of host:0.");
+	assert_string_equal(v.sentence,
+			    "INCONCLUSIVE: no check could be evaluated; 1 skipped; not judged: "
+			    "link of host:0. Worst: link of CPU host:0 was not "
+			    "judged.");
 	verdicts_release(&v);
 	result_release(&r);
 }
@@ -217,7 +221,7 @@ static void correctness_and_condition_rest_on_looks(void **state)
 	r.cases[0].after.throttle_reasons = 0;
 	judge_as(LINK, false, &r, &v);
 	assert_int_equal(verdicts_exit_code(&v), 0);
-	assert_string_equal(v.sentence, "Accepted: 3 of 3 judged, all passed.");
+	assert_string_equal(v.sentence, "ACCEPTED: all 3 checks passed.");
 	verdicts_release(&v);
 	/* A finding is a look as well: nothing says that there was no fault. */
 	r.cases[0].after.throttle_reasons = 0x40;

@@ -43,19 +43,48 @@ double __wrap_clock_seconds(void)
 	return now;
 }
 
+/* Updates come `jitter` earlier or later, and a share of looks up to LATE_SECONDS late. */
+static double jitter, late_share, next_look;
+#define LATE_SECONDS 0.06
+
+static double random_share(void)
+{
+	static uint64_t state = 1;
+
+	state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	return (double)(state >> 11) / 9007199254740992.0;
+}
+
+/* When update n comes: a hash of n gives its jitter. */
+static double update_time(size_t n)
+{
+	uint64_t hash = (n + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (double)n * update + jitter * (2 * (double)(hash >> 11) / 9007199254740992.0 - 1);
+}
+
+static size_t updates_until(double time)
+{
+	size_t n = (size_t)floor(time / update);
+
+	return n + (time >= update_time(n)) + (time >= update_time(n + 1));
+}
+
 static void pass_moment(double seconds, double watts)
 {
 	struct telemetry reading;
-	double updates = floor(now / update);
+	size_t updates = updates_until(now);
 
 	telemetry_unknown(&reading);
 	reading.power_watts = scale * watts;
 	reading.power_window_seconds = mean_over;
 	now += seconds;
 	joules += seconds * watts;
-	if (!stepwise || floor(now / update) > updates)
+	if (!stepwise || updates_until(now) > updates)
 		shown = joules;
-	for (size_t i = 0; i < POLLERS_MOST && seconds > 0; i++)
+	if (late_share > 0 && now >= next_look && random_share() < late_share)
+		next_look = now + LATE_SECONDS * random_share();
+	for (size_t i = 0; i < POLLERS_MOST && seconds > 0 && now >= next_look; i++)
 		if (pollers[i].polling && pollers[i].options.look)
 			pollers[i].options.look(pollers[i].options.context);
 		else if (pollers[i].polling)
@@ -204,6 +233,7 @@ static struct case_result measure(double energy_seconds, size_t device_count)
 static int reset(void **state)
 {
 	(void)state;
+	next_look = 0;
 	now = 1000;
 	gap = 0;
 	joules = 1e6;
@@ -250,8 +280,8 @@ static void an_operation_takes_power_times_time(void **state)
 	assert_near(&r, "test.gain", 5e9 / 4, 2e-3);
 	assert_near(&r, "test.power", 400, 2e-3);
 	assert_near(&r, "test.idle_power", 70, 2e-3);
-	/* Two updates 3.9 s apart, each between two looks: half of 5 ms for each. */
-	assert_float_equal(case_metric(&r, "test.energy")->high, 4 * 1.0013, 4 * 5e-4);
+	/* Two updates 3.9 s apart, each between two looks: half of 5 ms for each, and one look. */
+	assert_float_equal(case_metric(&r, "test.energy")->high, 4 * 1.0025, 4 * 5e-4);
 	assert_non_null(strstr(r.notes, "scripted counter"));
 	case_result_release(&r);
 }
@@ -271,7 +301,7 @@ static void a_window_need_not_begin_with_an_update(void **state)
 		assert_non_null(power);
 		assert_float_equal(power->value, 400, 400 * 0.006);
 		assert_true(power->low <= 400 && 400 <= power->high);
-		assert_true(power->high < 400 * 1.007);
+		assert_true(power->high < 400 * 1.036);
 		case_result_release(&r);
 	}
 }
@@ -349,7 +379,9 @@ static size_t covered(double (*load)(double), size_t *windows, double *mean_erro
 		pass_load(load, LOAD_SECONDS, 0.15);
 		energy_meter_end(meter, NULL, &w);
 		assert_float_equal(w.seconds, LOAD_SECONDS, 1e-6);
-		assert_true(w.began <= w.first_update && w.first_update < w.began + 0.11);
+		assert_true(w.began <= w.first_update &&
+			    w.first_update <
+				    w.began + 0.11 + jitter + (late_share > 0) * 2 * LATE_SECONDS);
 		assert_true(w.last_update <= w.began + w.seconds + 1e-6);
 		found += fabs(w.joules - truth) <= w.error * w.joules + 1e-6;
 		*mean_error += w.error;
@@ -367,12 +399,12 @@ static void the_interval_knows_of_ramps(void **state)
 		double (*load)(double);
 		double error_most;
 	} loads[] = {
-		{ "steady", steady, 0.0025 },
-		{ "work in the window alone", work_in_the_window_alone, 0.02 },
-		{ "slow rise", slow_rise, 0.02 },
-		{ "fast rise and fall", fast_rise_and_fall, 0.02 },
-		{ "idle at the end", idle_at_the_end, 0.02 },
-		{ "capped", capped, 0.01 },
+		{ "steady", steady, 0.005 },
+		{ "work in the window alone", work_in_the_window_alone, 0.022 },
+		{ "slow rise", slow_rise, 0.022 },
+		{ "fast rise and fall", fast_rise_and_fall, 0.022 },
+		{ "idle at the end", idle_at_the_end, 0.022 },
+		{ "capped", capped, 0.012 },
 	};
 
 	(void)state;
@@ -386,12 +418,50 @@ static void the_interval_knows_of_ramps(void **state)
 	}
 }
 
+/* Updates of 0.07 to 0.13 s, and looks that come late, widen the interval. */
+static void the_interval_knows_of_late_updates_and_looks(void **state)
+{
+	static const struct {
+		double jitter, late_share;
+	} rows[] = { { 0.015, 0 }, { 0, 0.02 }, { 0, 0.1 }, { 0.015, 0.02 } };
+	static double (*const loads[])(double) = { steady, slow_rise, capped };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		for (size_t l = 0; l < ARRAY_SIZE(loads); l++) {
+			double error;
+			size_t windows, found;
+
+			jitter = rows[i].jitter;
+			late_share = rows[i].late_share;
+			found = covered(loads[l], &windows, &error);
+			jitter = late_share = next_look = 0;
+			print_message("jitter %g s, %g %% late, load %zu: %zu of %zu, interval "
+				      "%.2f %%\n",
+				      rows[i].jitter, 100 * rows[i].late_share, l, found, windows,
+				      100 * error);
+			assert_true(found >= 0.95 * (double)windows && error < 0.06);
+		}
+}
+
+/* A window below two seconds leaves 3.5 % open at least. */
+static void a_short_window_claims_no_less_than_it_can(void **state)
+{
+	struct case_result r = measure(1.2, 1);
+	const struct energy_record *e = r.energy;
+
+	(void)state;
+	assert_true(r.energy_count > 0);
+	assert_true(e->high / e->joules - 1 >= 0.034);
+	case_result_release(&r);
+}
+
 static void a_window_too_short_for_the_counter_gives_no_figure(void **state)
 {
 	struct case_result r = measure(0.15, 1);
 
 	(void)state;
-	assert_none(&r, "more than 10 %: energy_time gives it more");
+	assert_none(&r, "more than 10 %; increase energy_time");
 	assert_null(case_metric(&r, "test.idle_power"));
 	case_result_release(&r);
 }
@@ -545,6 +615,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(an_operation_takes_power_times_time, reset),
 		cmocka_unit_test_setup(a_window_need_not_begin_with_an_update, reset),
+		cmocka_unit_test_setup(the_interval_knows_of_late_updates_and_looks, reset),
+		cmocka_unit_test_setup(a_short_window_claims_no_less_than_it_can, reset),
 		cmocka_unit_test_setup(the_interval_knows_of_ramps, reset),
 		cmocka_unit_test_setup(a_window_too_short_for_the_counter_gives_no_figure, reset),
 		cmocka_unit_test_setup(a_device_that_waits_gives_no_figure, reset),

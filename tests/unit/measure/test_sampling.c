@@ -423,6 +423,7 @@ static void what_drifts_at_the_end_of_its_time_has_not_settled(void **state)
 	assert_true(series.statistics.low <= series.samples[0] * 1.0002);
 	assert_true(series.statistics.high >= series.samples[series.count - 1] / 1.0002);
 	assert_true(series.statistics.noisy);
+	assert_int_equal(strncmp(series.statistics.noise, "not settled", 11), 0);
 	free(series.samples);
 }
 
@@ -511,7 +512,7 @@ static enum status run_in_turns(const struct sampling *by, struct script scripts
 						  .launch = launch,
 						  .streams = streams,
 						  .stream_count = 1 };
-	return sample_in_turns(&sampler, workloads, out, err);
+	return sample_interleaved(&sampler, workloads, out, err);
 }
 
 static void release_three(struct series series[3])

@@ -194,7 +194,7 @@ static void no_device_rests_at_its_own_pace(void **state)
 
 	machines_init(machines);
 	machines[0].seconds = 1e-3;
-	o = run(machines, &rules, PACE_OWN);
+	o = run(machines, &rules, PACE_FREE_RUNNING);
 	assert_int_equal(o.status, STATUS_OK);
 	for (int i = 0; i < DEVICES; i++) {
 		/* While the others warm up, and then until the host looks. */
@@ -214,7 +214,7 @@ static void who_has_enough_works_on_uncounted(void **state)
 	(void)state;
 	machines_init(machines);
 	machines[1].spread = 0.2;
-	o = run(machines, &rules, PACE_OWN);
+	o = run(machines, &rules, PACE_FREE_RUNNING);
 	assert_int_equal(o.status, STATUS_OK);
 	counted = o.series[0].count + o.series[0].warmup;
 	assert_true(counted < o.series[1].count / 2);
@@ -235,7 +235,7 @@ static void each_preheats_as_long_as_it_takes(void **state)
 	hot.preheat_seconds = 0.1;
 	machines_init(machines);
 	machines[0].seconds = 1e-3;
-	o = run(machines, &hot, PACE_OWN);
+	o = run(machines, &hot, PACE_FREE_RUNNING);
 	assert_int_equal(o.status, STATUS_OK);
 	for (int i = 0; i < DEVICES; i++)
 		assert_true(machines[i].activity.steps - machines[i].activity.samples >=
@@ -252,7 +252,7 @@ static void a_failure_of_one_ends_all(void **state)
 	machines_init(machines);
 	machines[1].spread = 0.2;
 	machines[1].fail_at = 30;
-	o = run(machines, &rules, PACE_OWN);
+	o = run(machines, &rules, PACE_FREE_RUNNING);
 	assert_int_equal(o.status, STATUS_DEVICE);
 	assert_int_equal(o.errs[0].status, STATUS_OK);
 	assert_string_equal(o.errs[1].message, "scripted failure");
@@ -272,7 +272,7 @@ static void an_interruption_ends_all(void **state)
 	machines[1].spread = 0.2;
 	machines[1].stop_at = 100;
 	machines[0].stop = machines[1].stop = &stop;
-	o = run(machines, &rules, PACE_OWN);
+	o = run(machines, &rules, PACE_FREE_RUNNING);
 	assert_int_equal(o.status, STATUS_INTERRUPTED);
 	assert_int_equal(o.series[1].stop, STOP_INTERRUPTED);
 	assert_true(machines[1].launches < 105);

@@ -237,6 +237,44 @@ static void all_equal_samples_are_no_trouble(void **state)
 	assert_true(fabs(s.mad - 1e-3 / sqrt(12)) < 1e-12);
 }
 
+/* Two waves of a power limit: four samples of twenty last 15 % longer. */
+static void a_load_is_its_mean_and_waves_are_no_noise(void **state)
+{
+	double waves[40], low, high, mean;
+
+	(void)state;
+	for (size_t i = 0; i < 40; i++)
+		waves[i] = i % 20 >= 8 && i % 20 < 12 ? 1.15 : 1;
+	mean = load_mean(waves, 40, &low, &high);
+	assert_true(fabs(mean - 1.03) < 1e-12);
+	assert_true(low < mean && mean < high && mean - low == high - mean);
+	assert_true(high - mean < 0.006 * mean);
+	/* A level that fell from one half to the other is known to no better than that. */
+	for (size_t i = 20; i < 40; i++)
+		waves[i] *= 1.1;
+	mean = load_mean(waves, 40, &low, &high);
+	assert_true(low < 1.03 && high > 1.133);
+	assert_true(isnan(load_mean(waves, 0, &low, &high)));
+	assert_true(load_mean(waves, 5, &low, &high) == 1 && isnan(low) && isnan(high));
+}
+
+/* Without waves it holds the true mean as often as it says. */
+static void the_interval_of_a_load_holds_its_mean(void **state)
+{
+	unsigned held = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 2000; seed++) {
+		double samples[40], low, high;
+
+		for (uint64_t i = 0; i < 40; i++)
+			samples[i] = 1 + 0.005 * normal(seed, i);
+		load_mean(samples, 40, &low, &high);
+		held += low <= 1 && 1 <= high;
+	}
+	assert_in_range(held, 1880, 2000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +287,8 @@ int main(void)
 		cmocka_unit_test(the_ends_of_a_drift_are_within),
 		cmocka_unit_test(what_changes_by_more_than_its_level_has_no_interval),
 		cmocka_unit_test(noise_and_drift_are_named),
+		cmocka_unit_test(a_load_is_its_mean_and_waves_are_no_noise),
+		cmocka_unit_test(the_interval_of_a_load_holds_its_mean),
 		cmocka_unit_test(all_equal_samples_are_no_trouble),
 	};
 

@@ -200,6 +200,28 @@ static void intervals_hold_the_median_whenever_sampling_stops(void **state)
 	}
 }
 
+/* A load counts for its whole time, however steady, and its waves are neither warm-up nor fault. */
+static void a_load_lasts_and_may_drift(void **state)
+{
+	struct sampling rules = quick;
+	struct outcome o;
+
+	(void)state;
+	rules.max_samples = 1000000;
+	rules.max_seconds = rules.least_seconds = 0.3;
+	rules.may_drift = true;
+	take(&rules, steady, &o);
+	assert_true(o.seconds >= 0.3 && o.seconds < 0.302);
+	take(&rules, waking_link, &o);
+	assert_true(o.seconds >= 0.3 && o.seconds < 0.302);
+	assert_int_equal(o.dropped, 0);
+	assert_false(o.decision.unsettled);
+	/* The same without: warm-up is dropped. */
+	rules.may_drift = false;
+	take(&rules, running_away, &o);
+	assert_true(o.dropped > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -207,6 +229,7 @@ int main(void)
 		cmocka_unit_test(what_drifts_at_the_end_of_its_time_is_unsettled),
 		cmocka_unit_test(a_steady_series_keeps_all_samples),
 		cmocka_unit_test(a_drift_is_a_trend_and_a_change),
+		cmocka_unit_test(a_load_lasts_and_may_drift),
 		cmocka_unit_test(steady_noise_is_seldom_taken_for_warm_up),
 		cmocka_unit_test(intervals_hold_the_median_whenever_sampling_stops),
 	};

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,6 +17,7 @@
 #include <sys/wait.h>
 #include <netinet/in.h>
 #include <arpa/inet.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -23,6 +25,8 @@
 #include "base/memory.h"
 #include "measure/processes/world.h"
 #include "measure/processes/world_tcp.h"
+
+#define STRANGERS 200
 
 #define MAX_RANKS 8
 
@@ -218,6 +222,9 @@ static bool agreement(struct world *world)
 	good = good && world_agree(world, err.status, &err) == STATUS_DEVICE;
 	snprintf(expected, sizeof(expected), "rank %d: cudaFoo: broken", last);
 	good = good && strcmp(err.message, world->rank == last ? "cudaFoo: broken" : expected) == 0;
+	/* Agreed on again, as by the caller of what failed: the rank stays. */
+	good = good && world_agree(world, err.status, &err) == STATUS_DEVICE;
+	good = good && err.rank == (last ? last + 1 : 0);
 
 	/* "Unsupported" speaks only when nothing worse happened. */
 	error_clear(&err);
@@ -382,7 +389,9 @@ static bool tcp_processes(int size, const struct world_tcp_options *options, ran
 static bool ends_with(struct world *world, const char *start, const char *end)
 {
 	struct error err = ERROR_NONE;
+	int rank = -1;
 	bool good = world_agree(world, STATUS_OK, &err) != STATUS_OK &&
+		    (sscanf(start, "rank %d", &rank) == 0 || err.rank == rank + 1) &&
 		    strncmp(err.message, start, strlen(start)) == 0 && strstr(err.message, end);
 
 	if (!good)
@@ -406,12 +415,22 @@ static void a_dead_rank_is_named(void **state)
 	assert_true(tcp_processes(4, &options, rank_2_dies, "rank 2 (127.0.0.1:"));
 }
 
+/* The ranks that have ended while one was silent, counted for all processes. */
+static atomic_int *ended;
+
 static bool rank_1_is_silent(struct world *world)
 {
+	bool named;
+
 	world_barrier(world);
-	if (world->rank == 1)
-		return sleep(10), true;
-	return ends_with(world, "rank 1 (127.0.0.1:", "has not answered for 3 s");
+	if (world->rank == 1) {
+		while (atomic_load(ended) < 2)
+			usleep(1000);
+		return true;
+	}
+	named = ends_with(world, "rank 1 (127.0.0.1:", "has not answered for 3 s");
+	atomic_fetch_add(ended, 1);
+	return named;
 }
 
 static void a_silent_rank_is_named(void **state)
@@ -419,7 +438,11 @@ static void a_silent_rank_is_named(void **state)
 	const struct world_tcp_options options = { .silent_seconds = 3 };
 
 	(void)state;
+	ended = mmap(NULL, sizeof(*ended), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		     0);
+	assert_true(ended != MAP_FAILED);
 	assert_true(tcp_processes(3, &options, rank_1_is_silent, "has not answered"));
+	munmap(ended, sizeof(*ended));
 }
 
 static bool rank_1_never_comes(struct world *world)
@@ -469,14 +492,21 @@ static void *first_rank(void *context)
 	return world_agree(world, STATUS_OK, &err) == STATUS_OK ? world : NULL;
 }
 
-static void send_junk(const struct world_tcp_address *address)
+static int call_hub(const struct world_tcp_address *address)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET,
 				  .sin_port = htons((uint16_t)address->port) };
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	inet_pton(AF_INET, address->host, &to.sin_addr);
 	assert_int_equal(connect(fd, (struct sockaddr *)&to, sizeof(to)), 0);
+	return fd;
+}
+
+static void send_junk(const struct world_tcp_address *address)
+{
+	int fd = call_hub(address);
+
 	assert_true(send(fd, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 36, MSG_NOSIGNAL) > 0);
 	close(fd);
 }
@@ -507,6 +537,35 @@ static void strangers_get_nothing_and_disturb_nothing(void **state)
 	pthread_join(thread, &good);
 	assert_non_null(good);
 	world_release(&thief);
+	world_release(&second);
+	world_release(&first);
+}
+
+/* Many more silent callers than a hub holds, before its ranks come and while they do. */
+static void many_silent_strangers_keep_no_rank_out(void **state)
+{
+	const struct world_tcp_options options = { 0 };
+	int strangers[2 * STRANGERS];
+	struct world_tcp_address address;
+	struct error err = ERROR_NONE;
+	struct world first, second;
+	pthread_t thread;
+	void *good;
+
+	(void)state;
+	assert_int_equal(world_tcp_create(&first, 2, &options, &address, &err), STATUS_OK);
+	for (size_t i = 0; i < STRANGERS; i++)
+		strangers[i] = call_hub(&address);
+	assert_int_equal(pthread_create(&thread, NULL, first_rank, &first), 0);
+	for (size_t i = STRANGERS; i < 2 * STRANGERS; i++)
+		strangers[i] = call_hub(&address);
+	assert_int_equal(world_tcp_attach(&second, 2, &options, &address, &err), STATUS_OK);
+	second.rank = 1;
+	assert_int_equal(world_agree(&second, STATUS_OK, &err), STATUS_OK);
+	pthread_join(thread, &good);
+	assert_non_null(good);
+	for (size_t i = 0; i < 2 * STRANGERS; i++)
+		close(strangers[i]);
 	world_release(&second);
 	world_release(&first);
 }
@@ -543,6 +602,7 @@ int main(void)
 		cmocka_unit_test(a_rank_that_never_connects_is_named),
 		cmocka_unit_test(leaving_is_no_failure_unless_a_rank_waits),
 		cmocka_unit_test(strangers_get_nothing_and_disturb_nothing),
+		cmocka_unit_test(many_silent_strangers_keep_no_rank_out),
 		cmocka_unit_test(an_unknown_interface_is_refused),
 	};
 

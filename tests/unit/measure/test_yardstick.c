@@ -15,7 +15,8 @@
 #include "judge_fixture.h"
 #include "measure/yardstick.h"
 
-static const char *const names[] = { "host.work", "host.call", "host.page_fault", "host.wake_up" };
+static const char *const names[] = { "host.multiply", "host.call", "host.page_fault",
+				     "host.wake_up" };
 
 static void each_quantity_is_timed(void **state)
 {
@@ -44,6 +45,18 @@ static void each_quantity_is_timed(void **state)
 	/* A multiplication is no system call, and that no page fault. */
 	assert_true(r.yardstick[0].value < r.yardstick[1].value);
 	result_release(&r);
+}
+
+/* Each round is done: the last one's number needs all before it. */
+static void multiplications_are_carried_out(void **state)
+{
+	uint64_t x = 1;
+
+	(void)state;
+	for (unsigned rounds = 0; rounds < 1000; rounds++) {
+		assert_true(yardstick_multiply(1, rounds) == x);
+		x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	}
 }
 
 static void on_alarm(int signal)
@@ -111,6 +124,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_quantity_is_timed),
+		cmocka_unit_test(multiplications_are_carried_out),
 		cmocka_unit_test(signals_interrupt_nothing),
 		cmocka_unit_test(what_was_not_timed_is_left_out),
 		cmocka_unit_test(launches_keep_each_their_own),

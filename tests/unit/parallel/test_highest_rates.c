@@ -8,7 +8,7 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "suites/parallel/highest_rates.h"
+#include "suites/training/parallel/highest_rates.h"
 
 static struct case_result *add_case(struct result *r, const char *suite, const char *metric,
 				    double value, size_t devices)
@@ -77,10 +77,10 @@ static void critical_sizes_follow_from_the_highest_rates(void **state)
 	rates = highest_rates_find(&r, "cuda:0", &s);
 	assert_true(rates.gemm == 400e12);
 	assert_float_equal(rates.bus, 400e9, 1);
-	assert_float_equal(critical_batch(&s, &rates), 1000, 1e-6);
-	assert_float_equal(critical_width(&s, &rates), 2000, 1e-6);
+	assert_float_equal(highest_rates_critical_batch(&s, &rates), 1000, 1e-6);
+	assert_float_equal(highest_rates_critical_width(&s, &rates), 2000, 1e-6);
 	rates = highest_rates_find(&r, "cuda:1", &s);
-	assert_true(isnan(rates.gemm) && isnan(critical_batch(&s, &rates)));
+	assert_true(isnan(rates.gemm) && isnan(highest_rates_critical_batch(&s, &rates)));
 	result_release(&r);
 }
 

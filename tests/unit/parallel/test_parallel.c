@@ -9,12 +9,12 @@
 
 #include "base/memory.h"
 #include "measure/sampling/sampling.h"
-#include "suites/models/segments.h"
-#include "suites/parallel/footprint.h"
-#include "suites/parallel/modes/modes.h"
-#include "suites/parallel/verify/collect.h"
-#include "suites/parallel/verify/recorded.h"
-#include "suites/parallel/verify/verify.h"
+#include "suites/training/models/segments.h"
+#include "suites/training/parallel/footprint.h"
+#include "suites/training/parallel/modes/modes.h"
+#include "suites/training/parallel/verify/collect.h"
+#include "suites/training/parallel/verify/recorded.h"
+#include "suites/training/parallel/verify/verify.h"
 
 static void expect_reference(struct setup *setup, const char *what)
 {

@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "parallel_setups.h"
 #include "plan/suite.h"
-#include "suites/parallel/measure.h"
-#include "suites/parallel/ranks/connection_cache.h"
+#include "suites/training/parallel/measure.h"
+#include "suites/training/parallel/ranks/connection_cache.h"
 
 /* Host ranks wait a minute for each other before they give up by themselves. */
 #define SOON_SECONDS 30

@@ -2,8 +2,8 @@
 #include "base/memory.h"
 #include "parallel_setups.h"
 #include "plan/suite.h"
-#include "suites/parallel/measure.h"
-#include "suites/parallel/ranks/connection_cache.h"
+#include "suites/training/parallel/measure.h"
+#include "suites/training/parallel/ranks/connection_cache.h"
 
 struct measured {
 	struct case_result result;

@@ -8,8 +8,8 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "suites/parallel/modes/data_parallel.h"
-#include "suites/parallel/trainer/timeline.h"
+#include "suites/training/parallel/modes/data_parallel.h"
+#include "suites/training/parallel/trainer/timeline.h"
 
 /* The ends are large, the inside is not. */
 static struct setup wide(int ranks, enum precision precision, uint64_t pieces)

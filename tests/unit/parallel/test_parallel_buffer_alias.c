@@ -4,10 +4,10 @@
  * copies; models with gaps alias nothing, and the gaps stay zero.
  */
 #include "parallel_setups.h"
-#include "suites/models/buffer_alias.h"
-#include "suites/parallel/classes.h"
-#include "suites/parallel/footprint.h"
-#include "suites/parallel/modes/modes.h"
+#include "suites/training/models/buffer_alias.h"
+#include "suites/training/parallel/classes.h"
+#include "suites/training/parallel/footprint.h"
+#include "suites/training/parallel/modes/modes.h"
 
 #include "base/memory.h"
 
@@ -258,18 +258,18 @@ static void pipelines_keep_no_logits(void **state)
 	struct setup s = decoder("gpipe", 2, PRECISION_FP32);
 	struct rank_partition partition;
 	struct parameter_shard shard;
-	struct logits_room room;
+	struct logits_overlap room;
 	uint64_t step_rows;
 
 	(void)state;
 	s.microbatches = 4;
 	parameter_shard_of(&s, 1, &partition, &step_rows, &shard);
-	room = buffer_alias_logits_room(&s, &partition, step_rows, &shard);
+	room = buffer_alias_logits_overlap(&s, &partition, step_rows, &shard);
 	assert_int_equal(partition.kept, s.batch);
 	assert_int_equal(room.rows, s.batch / 4);
 	assert_int_equal(room.logits, 0);
 	parameter_shard_of(&s, 0, &partition, &step_rows, &shard);
-	assert_int_equal(buffer_alias_logits_room(&s, &partition, step_rows, &shard).rows, 0);
+	assert_int_equal(buffer_alias_logits_overlap(&s, &partition, step_rows, &shard).rows, 0);
 }
 
 /* As many chunks as let logits fit into what else needs their memory, of 4096 rows at least. */
@@ -520,6 +520,26 @@ static enum status expect_plan(struct trainer *t, struct error *err)
 				   (unsigned long long)most);
 }
 
+/* Workspaces of libraries are no blocks of the arena's. */
+static enum status expect_nothing_shared(struct trainer *t, struct error *err)
+{
+	size_t overwritten = 0;
+	uint64_t taken = 0, most;
+
+	for (size_t i = 0; i < t->arena.count; i++)
+		taken += t->arena.blocks[i].bytes;
+	most = (uint64_t)world_max(t->team->world, (double)taken);
+	if (most != footprint(t->setup))
+		error_set(err, STATUS_MISMATCH, "%llu B planned, %llu B taken",
+			  (unsigned long long)footprint(t->setup), (unsigned long long)most);
+	for (size_t l = 0; l <= t->setup->layers; l++)
+		overwritten += t->network.overwritten_in_backward[l];
+	return t->arena.bytes[MEMORY_SHARED] == 0 && overwritten == 0
+		       ? STATUS_OK
+		       : error_set(err, STATUS_MISMATCH, "%llu B shared, %zu overwritten",
+				   (unsigned long long)t->arena.bytes[MEMORY_SHARED], overwritten);
+}
+
 /* To the byte: a plan with less would begin what cannot end, one with more would refuse it. */
 static void the_plan_is_what_the_fullest_rank_takes(void **state)
 {
@@ -544,6 +564,52 @@ static void the_plan_is_what_the_fullest_rank_takes(void **state)
 	}
 }
 
+/* No two classes share a buffer, the plan is to the byte, and the results are those of before. */
+static void expect_no_alias(struct setup s, const char *what)
+{
+	s.no_aliasing = true;
+	assert_ranks(run_trainers(&s, expect_nothing_shared), s.ranks, STATUS_OK, what);
+	assert_ranks(run_ranks(s.ranks, run_reference, &s), s.ranks, STATUS_OK, what);
+}
+
+static void without_aliasing_nothing_is_shared(void **state)
+{
+	static const char *const decoders[] = { "single",         "ddp",   "zero1",
+						"zero2",          "zero3", "tensor",
+						"gpipe",          "1f1b",  "hybrid",
+						"tensor_sequence" };
+
+	(void)state;
+	for (size_t m = 0; m < ARRAY_SIZE(aliasing_modes); m++)
+		for (size_t layers = 4; layers <= 5; layers++)
+			expect_no_alias(even(aliasing_modes[m], layers, PRECISION_FP32,
+					     WGRAD_DIRECT),
+					aliasing_modes[m]);
+	for (size_t m = 0; m < ARRAY_SIZE(decoders); m++)
+		for (int mixed = 0; mixed < 2; mixed++) {
+			struct setup s = decoder(decoders[m], m > 0 ? 2 : 1,
+						 mixed ? PRECISION_BF16 : PRECISION_FP32);
+
+			if (s.mode->gridded)
+				s.grid = (struct grid){ 1, 2, 1 };
+			s.microbatches = s.mode->microbatched ? 4 : 1;
+			expect_no_alias(s, decoders[m]);
+		}
+}
+
+/* Gradients inside a block and before the head, and all that lay in logits, have their own. */
+static void without_aliasing_a_transformer_needs_more(void **state)
+{
+	struct setup on = decoder("single", 1, PRECISION_FP32), off = on;
+	const uint64_t row = 160 * 128 * 4;
+
+	(void)state;
+	off.no_aliasing = true;
+	assert_true(buffer_alias_changes(&on));
+	/* Inside the branches 4 + 1, two between layers; logits and gradients below the head. */
+	assert_true(footprint(&off) >= footprint(&on) + 7 * row);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -560,6 +626,8 @@ int main(void)
 		cmocka_unit_test(a_square_model_in_chunks),
 		cmocka_unit_test(what_does_not_fit_has_its_own),
 		cmocka_unit_test(gaps_and_second_passes_alias_nothing),
+		cmocka_unit_test(without_aliasing_nothing_is_shared),
+		cmocka_unit_test(without_aliasing_a_transformer_needs_more),
 		cmocka_unit_test(activations_are_one_formula_in_every_mode),
 		cmocka_unit_test(the_plan_is_what_the_fullest_rank_takes),
 	};

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "suites/parallel/classes.h"
+#include "suites/training/parallel/classes.h"
 
 #define MB UINT64_C(1000000)
 

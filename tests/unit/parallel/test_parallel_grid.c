@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "suites/parallel/ranks/grid.h"
-#include "suites/parallel/verify/collect.h"
+#include "suites/training/parallel/ranks/grid.h"
+#include "suites/training/parallel/verify/collect.h"
 
 static void expect_reference(struct setup *setup, const char *what)
 {

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "suites/models/reference/reference.h"
-#include "suites/parallel/footprint.h"
+#include "suites/training/models/reference/reference.h"
+#include "suites/training/parallel/footprint.h"
 
 static struct setup image_setup(enum model_kind kind, const struct image_shape *shape,
 				const char *mode, int ranks, enum precision precision)

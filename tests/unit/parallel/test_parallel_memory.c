@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "kernels/training/training.h"
 #include "plan/suite.h"
-#include "suites/parallel/measure.h"
+#include "suites/training/parallel/measure.h"
 
 static const struct backend *sound;
 

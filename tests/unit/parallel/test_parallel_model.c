@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suites/models/model.h"
-#include "suites/models/reference/reference.h"
-#include "suites/models/reference/values.h"
-#include "suites/models/stages.h"
-#include "suites/parallel/modes/modes.h"
+#include "suites/training/models/model.h"
+#include "suites/training/models/reference/reference.h"
+#include "suites/training/models/reference/values.h"
+#include "suites/training/models/stages.h"
+#include "suites/training/parallel/modes/modes.h"
 
 static struct setup setup_of(size_t layers, const uint64_t *widths, uint64_t batch)
 {

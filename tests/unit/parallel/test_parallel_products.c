@@ -1,11 +1,11 @@
 /*
  * How the products of the suite `parallel` are chosen: fused or not, by search or by the library.
  */
-#include "base/autotune.h"
+#include "device/autotune.h"
 #include "closings.h"
 #include "parallel_setups.h"
-#include "suites/models/gemm/layer_gemm.h"
-#include "suites/parallel/ranks/connection_cache.h"
+#include "suites/training/models/gemm/layer_gemm.h"
+#include "suites/training/parallel/ranks/connection_cache.h"
 
 static const enum precision precisions[] = { PRECISION_FP64, PRECISION_FP32, PRECISION_FP16,
 					     PRECISION_BF16 };

@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "kernels/training/loss_scale.h"
-#include "suites/parallel/trainer/scaler.h"
+#include "suites/training/parallel/trainer/scaler.h"
 
 static struct setup dynamic(const char *mode, int ranks)
 {

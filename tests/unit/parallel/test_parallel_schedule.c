@@ -11,8 +11,8 @@
 #include <math.h>
 
 #include "base/memory.h"
-#include "suites/parallel/modes/modes.h"
-#include "suites/parallel/schedule_measured.h"
+#include "suites/training/parallel/modes/modes.h"
+#include "suites/training/parallel/schedule_measured.h"
 
 /*
  * `ranks` layers of 1024 x 1024 and one of next to nothing before them, whose input needs no

@@ -6,8 +6,8 @@
 #include "parallel_setups.h"
 
 #include "base/memory.h"
-#include "suites/models/backward_schedule.h"
-#include "suites/parallel/footprint.h"
+#include "suites/training/models/backward_schedule.h"
+#include "suites/training/parallel/footprint.h"
 
 static const struct backend *sound;
 static bool recording;

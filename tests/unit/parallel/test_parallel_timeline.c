@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "suites/parallel/trainer/timeline.h"
+#include "suites/training/parallel/trainer/timeline.h"
 
 static size_t spans_of(const struct case_result *c, int rank, const char *operation)
 {

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "suites/models/reference/reference.h"
-#include "suites/parallel/block_memory.h"
-#include "suites/parallel/footprint.h"
+#include "suites/training/models/reference/reference.h"
+#include "suites/training/parallel/block_memory.h"
+#include "suites/training/parallel/footprint.h"
 
 /* Addresses of no memory. */
 static enum status take(void *state, enum memory_class tag, uint64_t bytes, void **out,

@@ -109,31 +109,33 @@ static void wrong_overrides_are_errors(void **state)
 		const char *set, *error;
 	} rows[] = {
 		{ "copy.sizes=64",
-		  "--set copy.sizes=64: [suite copy] sizes = 64: '64' has no unit; allowed units: "
+		  "--set copy.sizes=64: [suite copy] sizes = 64: '64' lacks a unit; allowed units: "
 		  "B, KiB, MiB, GiB, TiB, kB, KB, MB, GB, TB\n" },
 		{ "run.sede=1",
 		  "--set run.sede=1: [run] has no key 'sede' (did you mean 'seed'?); keys: "
 		  "backend, devices, host_devices, suites, only, launches, launch_target, "
 		  "launches_most, emulate_capability, "
-		  "seed, label, tags, promises, telemetry, case_limit\n" },
+		  "seed, label, tags, promises, verdict, telemetry, case_limit\n" },
 		{ "gemm.sizes=64", "--set gemm.sizes=64: the config has no [suite gemm]\n" },
 		{ "copy:x.sizes=1B", "--set copy:x.sizes=1B: the config has no [suite copy x]\n" },
-		{ "cpoy.sizes=1B", "--set cpoy.sizes=1B: [suite cpoy]: there is no suite 'cpoy' "
+		{ "cpoy.sizes=1B", "--set cpoy.sizes=1B: [suite cpoy]: unknown suite 'cpoy' "
 				   "(did you mean 'copy'?); suites: copy, gemm, train\n" },
 		{ "rum.seed=1",
 		  "--set rum.seed=1: [rum] is not a section (did you mean 'run'?); sections: "
 		  "[run], [defaults], [suite NAME], [suite NAME label], [limit NAME], [report], "
 		  "[fleet]\n" },
-		{ "limit a.min=47", "--set limit a.min=47: [limit a] needs the key metric: what is "
-				    "limited, as in transfer.bandwidth\n" },
+		{ "limit a.min=47",
+		  "--set limit a.min=47: [limit a] needs the key metric: metric to "
+		  "limit, such as transfer.bandwidth\n" },
 		{ "limit:a.sede=47 GB/s",
 		  "--set limit:a.sede=47 GB/s: [limit a] has no key 'sede'; keys: metric, where, "
 		  "min, max, outlier_margin, outlier_margin_warn, fleet, population, sigmas, "
 		  "launch_spread, devices, severity, accept_derived, allow_skipped, origin\n"
-		  "--set limit:a.sede=47 GB/s: [limit a] needs the key metric: what is limited, as "
-		  "in transfer.bandwidth\n" },
+		  "--set limit:a.sede=47 GB/s: [limit a] needs the key metric: metric to limit, "
+		  "such as "
+		  "transfer.bandwidth\n" },
 		{ "suite cpoy.sizes=1B",
-		  "--set suite cpoy.sizes=1B: [suite cpoy]: there is no suite 'cpoy' (did you mean "
+		  "--set suite cpoy.sizes=1B: [suite cpoy]: unknown suite 'cpoy' (did you mean "
 		  "'copy'?); suites: copy, gemm, train\n" },
 		{ "seed=1", "--set seed=1: write --set section.key=value\n" },
 		{ "run.=1", "--set run.=1: write --set section.key=value\n" },
@@ -144,9 +146,9 @@ static void wrong_overrides_are_errors(void **state)
 		  "--set run.label=$GPUPROOF_TEST_UNSET: the environment variable "
 		  "GPUPROOF_TEST_UNSET is not set ($$ is a plain dollar)\n" },
 		{ "run.label=a\nb",
-		  "--set run.label=a?b: the value holds the control character 0x0a\n" },
+		  "--set run.label=a?b: the value contains the control character 0x0a\n" },
 		{ "run.label=;x",
-		  "--set run.label=;x: a value cannot start with ';': that is a comment\n" },
+		  "--set run.label=;x: a value cannot start with ';', which starts a comment\n" },
 		{ "run.backend=hots", "--set run.backend=hots: [run] backend = hots: 'hots' is not "
 				      "one of auto, cuda, host (did you mean 'host'?)\n" },
 	};
@@ -168,8 +170,8 @@ static void bytes_that_are_no_text_are_refused(void **state)
 
 	(void)state;
 	assert_string_equal(parse(&c, nul, sizeof(nul) - 1, NULL),
-			    "a.ini:2: NUL byte in column 9: this is not a text file\n"
-			    "a.ini:4: NUL byte in column 9: this is not a text file\n");
+			    "a.ini:2: NUL byte in column 9; not a text file\n"
+			    "a.ini:4: NUL byte in column 9; not a text file\n");
 	assert_non_null(
 		strstr(parse(&c, utf16, sizeof(utf16) - 1, NULL), "a.ini:1: NUL byte in column 4"));
 }
@@ -186,13 +188,13 @@ static void over_long_lines_are_refused_and_long_ones_are_not(void **state)
 	note[size] = '\0';
 	text_addf(&t, "[suite copy]\nnote = %s\nverify = maybe\n", note);
 	assert_string_equal(parse(&c, t.data, t.length, NULL),
-			    "a.ini:2: the line has 1000007 bytes; the limit is 262144\n"
+			    "a.ini:2: the line has 1000007 bytes; at most 262144 are allowed\n"
 			    "a.ini:3: [suite copy] verify = maybe: 'maybe' is not yes or no (or "
 			    "on, off, true, false)\n");
 	text_reset(&t);
 	text_addf(&t, "[suite copy]\nnote = %.*s\n", INI_LINE_MAX / 4 + 1, note);
 	assert_non_null(strstr(parse(&c, t.data, t.length, NULL),
-			       "the value has 65537 bytes; the limit is 65536"));
+			       "the value has 65537 bytes; at most 65536 are allowed"));
 	text_reset(&t);
 	text_addf(&t, "[suite copy]\nnote = %.*s\n", INI_LINE_MAX / 4, note);
 	assert_string_equal(parse(&c, t.data, t.length, NULL), "");
@@ -313,7 +315,7 @@ static void masses_of_keys_and_sections_end_soon(void **state)
 	for (int i = 0; i < 100000; i++)
 		text_addf(&file, "[suite copy l%d]\n", i);
 	errors = parse(&c, file.data, file.length, NULL);
-	assert_string_equal(errors, "a.ini:4001: there are more than 4000 sections\n");
+	assert_string_equal(errors, "a.ini:4001: more than 4000 sections\n");
 	text_release(&file);
 }
 
@@ -342,9 +344,8 @@ static void section_names_are_not_cut(void **state)
 	for (size_t length = 1; length < 60; length++) {
 		struct text file = TEXT_EMPTY;
 		size_t whole = strlen("suite copy ") + length;
-		char *expected =
-			xasprintf("a.ini:1: the section name has %zu bytes; the limit is 49\n",
-				  whole);
+		char *expected = xasprintf(
+			"a.ini:1: the section name has %zu bytes; at most 49 are allowed\n", whole);
 
 		memset(label, 'x', length);
 		label[length] = '\0';
@@ -383,17 +384,15 @@ static void unreadable_sources_are_errors(void **state)
 		const char *source, *error;
 	} rows[] = {
 		{ ".", ".: is a directory, not a config file\n" },
-		{ "plain.ini/inside.ini",
-		  "plain.ini/inside.ini: cannot be opened: Not a directory\n" },
+		{ "plain.ini/inside.ini", "plain.ini/inside.ini: cannot open: Not a directory\n" },
 		{ "nothing.ini", "nothing.ini: no such file\n" },
 		{ "./quick", "./quick: no such file\n" },
-		{ "loop.ini", "loop.ini: cannot be opened: Too many levels of symbolic links\n" },
-		{ "",
-		  ": no such file, and no shipped config of that name; shipped: " EVERY_CONFIG },
-		{ "qick", "qick: no such file, and no shipped config of that name (did you mean "
+		{ "loop.ini", "loop.ini: cannot open: Too many levels of symbolic links\n" },
+		{ "", ": no file and no shipped config of this name; shipped: " EVERY_CONFIG },
+		{ "qick", "qick: no file and no shipped config of this name (did you mean "
 			  "'quick'?); shipped: " EVERY_CONFIG },
-		{ "/dev/zero", "/dev/zero: larger than 4 MiB: this is no config\n" },
-		{ "locked.ini", "locked.ini: cannot be opened: Permission denied\n" },
+		{ "/dev/zero", "/dev/zero: larger than 4 MiB, so not a config\n" },
+		{ "locked.ini", "locked.ini: cannot open: Permission denied\n" },
 		{ "pipe", "pipe: is a pipe without a writer\n" },
 		{ "includes.ini", "includes.ini:1: include = pipe: is a pipe without a writer\n" },
 	};

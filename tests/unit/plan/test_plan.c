@@ -200,7 +200,8 @@ static void suites_may_drop_points_but_not_double_them(void **state)
 			    "copy/down/4KiB@cuda:0, copy/down/16KiB@cuda:0");
 	free(text);
 	text = ids_expanded(expand_twice);
-	assert_string_equal(text, "INTERNAL: the case copy/down/16KiB@cuda:0 is in the plan twice");
+	assert_string_equal(text,
+			    "INTERNAL: the plan contains the case copy/down/16KiB@cuda:0 twice");
 	free(text);
 	text = ids_expanded(expand_fails);
 	assert_string_equal(text, "USAGE: copy/up/4KiB: not today");
@@ -218,7 +219,7 @@ static void a_plan_that_never_ends_is_refused(void **state)
 		  "sizes = 1..4096\n"
 		  "precisions = fp64, fp32, fp16\n[suite gemm c]\nsizes = 1..4096\nprecisions = "
 		  "fp64, fp32, fp16\n",
-		  0, 3, "the plan has more than 100000 cases: shorten the lists of gemm");
+		  0, 3, "the plan has more than 100000 cases; shorten the lists of gemm");
 }
 
 static void cases_know_their_parameters(void **state)
@@ -345,19 +346,20 @@ static void devices_are_selected(void **state)
 		{ "devices = host:0, cuda:1\n", 0, 4, "cuda:1 host:0 " },
 		{ "devices = 1, cuda:0\n", 0, 4, "cuda:0 cuda:1 " },
 		{ "devices = 2\n", 0, 4,
-		  "USAGE: [run] devices: there is no device 2 here; devices: cuda:0, cuda:1, "
+		  "USAGE: [run] devices: no device 2 on this machine; devices: cuda:0, cuda:1, "
 		  "host:0, host:1" },
 		{ "backend = cuda\ndevices = host:0\n", 0, 4,
-		  "USAGE: [run] devices: there is no device host:0 of backend cuda here; devices: "
+		  "USAGE: [run] devices: no device host:0 of backend cuda on this machine; "
+		  "devices: "
 		  "cuda:0, cuda:1, host:0, host:1" },
 		{ "backend = cuda\n", 2, 2,
-		  "UNSUPPORTED: [run] backend = cuda: there is no such device here; devices: "
+		  "UNSUPPORTED: [run] backend = cuda: no such device on this machine; devices: "
 		  "host:0, host:1" },
 		{ "", 0, 0,
-		  "UNSUPPORTED: [run] backend = host: there is no such device here; devices: "
+		  "UNSUPPORTED: [run] backend = host: no such device on this machine; devices: "
 		  "none" },
 		{ "backend = vulkan\n", 0, 4,
-		  "UNSUPPORTED: [run] backend = vulkan: there is no such device here; devices: "
+		  "UNSUPPORTED: [run] backend = vulkan: no such device on this machine; devices: "
 		  "cuda:0, cuda:1, host:0, host:1" },
 	};
 

@@ -319,7 +319,7 @@ static void mistakes_name_file_and_line(void **state)
 	} rows[] = {
 		{ GPU "[read]\nfp31 = 1 TFLOP/s\n", "x.ini:6: there is no figure 'fp31'" },
 		{ GPU "[read]\nfp32 = 1 GB/s\n",
-		  "x.ini:6: fp32: '1 GB/s' needs the unit FLOP/s, with an SI prefix if wanted" },
+		  "x.ini:6: fp32: '1 GB/s' needs the unit FLOP/s, optionally with an SI prefix" },
 		{ GPU "[read]\nfp32 = 1 TFLOP/s\n[derived]\nfp32 = 1 TFLOP/s\n",
 		  "x.ini:8: a second 'fp32'" },
 		{ GPU "[reed]\n", "x.ini:5: there is no section [reed]" },
@@ -333,7 +333,7 @@ static void mistakes_name_file_and_line(void **state)
 		{ GPU "[published a]\nvalue = 1 TFLOP/s\n",
 		  "x.ini:6: value before quantity in [published a]" },
 		{ GPU "[published a]\nquantity = launch\nvalue = 1 us .. 2 GB/s\n",
-		  "x.ini:7: value: '2 GB/s' needs the unit s, with an SI prefix if wanted" },
+		  "x.ini:7: value: '2 GB/s' needs the unit s, optionally with an SI prefix" },
 		{ GPU "[published a]\nquantity = launch\nvalue = 1 us\nsource = S\ndevices = 0\n",
 		  "x.ini:9: devices = 0: a number from 1" },
 		{ GPU "[published a]\nquantity = launch\nvalue = 1 us\nsource = S\n[published a]\n",

@@ -12,6 +12,7 @@
 #include "golden.h"
 #include "judge_fixture.h"
 #include "report/acceptance/acceptance.h"
+#include "finding_of_subject.h"
 
 static void judge_by(const char *body, const struct result *r, struct verdicts *v)
 {
@@ -20,7 +21,7 @@ static void judge_by(const char *body, const struct result *r, struct verdicts *
 
 	memset(v, 0, sizeof(*v));
 	limits_from(&limits, body);
-	judge(&input, v);
+	judge_results(&input, v);
 	verdicts_finish(v);
 	limits_release(&limits);
 }
@@ -54,9 +55,7 @@ static void find(struct finding **list, size_t *count, enum severity severity, c
 
 	*list = xrealloc(*list, *count + 1, sizeof(**list));
 	f = &(*list)[(*count)++];
-	memset(f, 0, sizeof(*f));
-	f->severity = severity;
-	snprintf(f->subject, sizeof(f->subject), "%s", subject);
+	*f = finding_of_subject(severity, subject);
 	snprintf(f->text, sizeof(f->text), "%s", text);
 }
 
@@ -283,8 +282,10 @@ static void the_page_says_who_and_why(void **state)
 	judge_by("metric = transfer.bandwidth\nmin = 50 GB/s\n", &r, &v);
 	html = page_of(&r, &v, "mine.ini");
 	assert_holds(html, "REJECTED");
-	assert_holds(html, "<strong>cuda:1</strong> <code>GPU-1</code>: FAIL");
-	assert_holds(html, "<strong>cuda:2</strong> <code>GPU-2</code>: FAIL");
+	assert_holds(html, "<p class=\"headline\">GPU cuda:");
+	assert_holds(html,
+		     "<strong>FAIL</strong> GPU cuda:1 is 60 % below the limit in copies from");
+	assert_holds(html, "<strong>FAIL</strong> GPU cuda:2");
 	assert_holds(html, "20.00 GB/s");
 	assert_holds(html, "−60.0\u00a0%");
 	assert_holds(html, "&lt;b&gt;1 pending");
@@ -319,9 +320,9 @@ static void the_worst_of_many_devices_is_named_first(void **state)
 	node_add(&r, DEVICES - 1, 20e9, 0.001);
 	judge_by("metric = transfer.bandwidth\nmin = 50 GB/s\n", &r, &v);
 	html = page_of(&r, &v, "mine.ini");
-	assert_order(html, "<strong>cuda:11</strong> <code>GPU-11</code>: FAIL",
-		     "<strong>cuda:1, cuda:2, cuda:3, cuda:4, cuda:5, cuda:6, cuda:7, cuda:8 and 2 "
-		     "more</strong>: INCONCLUSIVE");
+	assert_order(html, "<strong>FAIL</strong> GPU cuda:11 is 60 % below the limit",
+		     "<strong>INCONCLUSIVE</strong> GPU cuda:1 measured");
+	assert_holds(html, " more reasons: gpuproof check --all");
 	/* Tables of devices: how many came out how, the one that failed, the others folded. */
 	assert_order(html, "<strong>all 12 devices</strong>", "<strong>cuda:11</strong></th>");
 	assert_holds(html, "1 FAIL</span> <small>10 INCONCLUSIVE, 1 PASS</small>");
@@ -400,7 +401,7 @@ static void judge_by_model(const struct result *r, struct verdicts *v)
 
 	memset(v, 0, sizeof(*v));
 	assert_int_equal(limits_of_model(&limits, r->devices[0].name, &errors), STATUS_OK);
-	judge(&input, v);
+	judge_results(&input, v);
 	verdicts_finish(v);
 	limits_release(&limits);
 	text_release(&errors);
@@ -421,7 +422,7 @@ static void golden_page(void **state)
 }
 
 /*
- * A real soak of one H200 with planted bits: each slice's wrong words are the GPU's, by its UUID,
+ * A real soak of one H200 with injected bits: each slice's wrong words are the GPU's, by its UUID,
  * and outrank all.
  */
 static void a_soak_blames_its_gpu(void **state)
@@ -442,8 +443,8 @@ static void a_soak_blames_its_gpu(void **state)
 		blamed++;
 		assert_string_equal(c->uuid, r.devices[0].uuid);
 		assert_non_null(
-			strstr(c->reason, "12 wrong words that the run planted, the first: "));
-		assert_int_equal(c->cause, CAUSE_FAULTS_PLANTED);
+			strstr(c->reason, "12 wrong words that the run injected, the first: "));
+		assert_int_equal(c->cause, CAUSE_FAULTS_INJECTED);
 	}
 	assert_int_equal(blamed, 5);
 	assert_int_equal(verdicts_exit_code(&v), 5);

@@ -16,11 +16,10 @@ static const struct claim two = {
 	.source = "source",
 	.prediction = "prediction",
 	.measures = { { "first",
-			{ "s.a", "label:l, batch:64" },
-			{ "s.b", "" },
+			{ { "s.a", "label:l, batch:64" }, { "s.b", "" } },
 			.low = 1,
 			.high = 2 },
-		      { "second", { "s.a", "batch:128" }, .low = 1, .high = 2 } },
+		      { "second", { { "s.a", "batch:128" } }, .low = 1, .high = 2 } },
 };
 
 static void measurements_are_weighed_together(void **state)
@@ -55,7 +54,8 @@ static void disagreement_outweighs_what_is_missing(void **state)
 	struct result result = { 0 };
 
 	(void)state;
-	claim.measures[2] = (struct claim_measure){ "third", { "s.c", "" }, .low = 1, .high = 2 };
+	claim.measures[2] =
+		(struct claim_measure){ "third", { { "s.c", "" } }, .low = 1, .high = 2 };
 	fixture_measure(&result, &claim.measures[0], 1.5);
 	assert_int_equal(fixture_judge(&result, 1, &claim), CLAIM_PARTIAL);
 	fixture_measure(&result, &claim.measures[1], 3);
@@ -76,7 +76,7 @@ static void what_a_machine_cannot_do_is_not_missing(void **state)
 	claim.measures[1].where_possible = true;
 	fixture_measure(&result, &claim.measures[0], 1.5);
 	assert_int_equal(fixture_judge(&result, 1, &claim), CLAIM_HOLDS);
-	c = fixture_case(&result, &claim.measures[1].a, 3);
+	c = fixture_case(&result, &claim.measures[1].terms[0], 3);
 	assert_int_equal(fixture_judge(&result, 1, &claim), CLAIM_DEPENDS);
 	c->status = CASE_SKIPPED;
 	assert_int_equal(fixture_judge(&result, 1, &claim), CLAIM_HOLDS);
@@ -109,7 +109,7 @@ static const struct claim at_most = {
 	.claim = "claim",
 	.source = "source",
 	.prediction = "prediction",
-	.measures = { { "slowdown", { "s.a", "" }, .low = 0, .high = 1.05 } },
+	.measures = { { "slowdown", { { "s.a", "" } }, .low = 0, .high = 1.05 } },
 };
 
 static void make_timed(struct case_result *c, double low, double high)
@@ -144,7 +144,7 @@ static void intervals_decide(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct result result = { 0 };
 
-		make_timed(fixture_case(&result, &at_most.measures[0].a, cases[i].value),
+		make_timed(fixture_case(&result, &at_most.measures[0].terms[0], cases[i].value),
 			   cases[i].low, cases[i].high);
 		assert_int_equal(fixture_judge(&result, 1, &at_most), cases[i].verdict);
 		result_release(&result);
@@ -155,7 +155,7 @@ static void intervals_decide(void **state)
 static void samples_without_an_interval_are_not_exact(void **state)
 {
 	struct result result = { 0 };
-	struct case_result *c = fixture_case(&result, &at_most.measures[0].a, 1.2);
+	struct case_result *c = fixture_case(&result, &at_most.measures[0].terms[0], 1.2);
 	struct series *s = case_result_add_times(c, "s.time");
 
 	(void)state;
@@ -175,7 +175,7 @@ static void samples_without_an_interval_are_not_exact(void **state)
 static void what_has_not_settled_is_no_evidence(void **state)
 {
 	struct result result = { 0 };
-	struct case_result *c = fixture_case(&result, &at_most.measures[0].a, 1.0);
+	struct case_result *c = fixture_case(&result, &at_most.measures[0].terms[0], 1.0);
 	struct series *s = case_result_add_times(c, "s.time");
 	struct claim_evidence evidence[CLAIM_MEASURES];
 
@@ -203,7 +203,7 @@ static void visits_count_as_well(void **state)
 		struct claim claim = at_most;
 		struct result result = { 0 };
 
-		claim.measures[0].a = *terms[i];
+		claim.measures[0].terms[0] = *terms[i];
 		make_timed(fixture_case(&result, terms[i], 1.2), 1.19, 1.21);
 		assert_int_equal(fixture_judge(&result, 1, &claim), verdicts[i]);
 		result_release(&result);
@@ -215,7 +215,7 @@ static void errors_of_a_quotient_add_up(void **state)
 {
 	const struct claim_term a = { "s.a", "" }, b = { "s.b", "" };
 	const struct claim claim = { .id = "X",
-				     .measures = { { "a / b", a, b, .low = 1, .high = 3 } } };
+				     .measures = { { "a / b", { a, b }, .low = 1, .high = 3 } } };
 	struct claim_evidence evidence[CLAIM_MEASURES];
 	struct result result = { 0 };
 	double single;
@@ -246,7 +246,7 @@ static void a_failure_may_be_the_measurement(void **state)
 	const struct claim claim = {
 		.id = "X",
 		.measures = { { "a",
-				{ "s.a", "label:l" },
+				{ { "s.a", "label:l" } },
 				.even_failed = true,
 				.low = 0,
 				.high = 1 } },
@@ -271,7 +271,7 @@ static void only_the_case_that_is_meant_counts(void **state)
 	};
 	const struct claim claim = {
 		.id = "X",
-		.measures = { { "a", { "s.a", "label:l, batch:64" }, .low = 1, .high = 2 } },
+		.measures = { { "a", { { "s.a", "label:l, batch:64" } }, .low = 1, .high = 2 } },
 	};
 	struct claim_evidence evidence[CLAIM_MEASURES];
 	struct result result = { 0 };
@@ -280,7 +280,7 @@ static void only_the_case_that_is_meant_counts(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		fixture_case(&result, &wrong[i], 1.5);
 	assert_int_equal(fixture_judge(&result, 1, &claim), CLAIM_UNTESTED);
-	fixture_case(&result, &claim.measures[0].a, 1.25);
+	fixture_case(&result, &claim.measures[0].terms[0], 1.25);
 	assert_int_equal(claim_judge(&result, 1, &claim, evidence), CLAIM_HOLDS);
 	assert_float_equal(evidence[0].readings[0].value, 1.25, 0);
 	claim_evidence_release(evidence);
@@ -294,7 +294,7 @@ static void terms_are_of_one_device(void **state)
 {
 	const struct claim_term a = { "s.a", "" }, b = { "s.b", "" };
 	const struct claim claim = { .id = "X",
-				     .measures = { { "a / b", a, b, .low = 1, .high = 3 } } };
+				     .measures = { { "a / b", { a, b }, .low = 1, .high = 3 } } };
 	struct claim_evidence evidence[CLAIM_MEASURES];
 	struct result result = { 0 };
 
@@ -318,7 +318,7 @@ static void judge_on(const struct claim *claim, const char *backend, int links,
 	struct result result = { 0 };
 	const char *device = fixture_device(&result, "some device", backend, links);
 
-	fixture_case_on(&result, device, &claim->measures[0].a, 1.5);
+	fixture_case_on(&result, device, &claim->measures[0].terms[0], 1.5);
 	assert_int_equal(claim_judge(&result, 1, claim, evidence), verdict);
 	if (why)
 		assert_non_null(strstr(evidence[0].missing, why));
@@ -330,7 +330,7 @@ static void claims_about_gpus_need_a_gpu(void **state)
 {
 	struct claim claim = { .id = "X",
 			       .on = CLAIM_ON_GPU,
-			       .measures = { { "a", { "s.a", "" }, .low = 1, .high = 2 } } };
+			       .measures = { { "a", { { "s.a", "" } }, .low = 1, .high = 2 } } };
 
 	(void)state;
 	judge_on(&claim, "host", 0, CLAIM_UNTESTED, "no GPU was measured");
@@ -347,14 +347,15 @@ static void a_cpu_does_not_stand_in_for_the_gpu(void **state)
 {
 	const struct claim claim = { .id = "X",
 				     .on = CLAIM_ON_GPU,
-				     .measures = { { "a", { "s.a", "" }, .low = 1, .high = 2 } } };
+				     .measures = {
+					     { "a", { { "s.a", "" } }, .low = 1, .high = 2 } } };
 	struct claim_evidence evidence[CLAIM_MEASURES];
 	struct result result = { 0 };
 	const char *host = fixture_device(&result, "CPU", "host", 0);
 
 	(void)state;
 	fixture_device(&result, "GPU", "cuda", 0);
-	fixture_case_on(&result, host, &claim.measures[0].a, 1.5);
+	fixture_case_on(&result, host, &claim.measures[0].terms[0], 1.5);
 	assert_int_equal(claim_judge(&result, 1, &claim, evidence), CLAIM_UNTESTED);
 	assert_non_null(strstr(evidence[0].missing, "s/1 ran on host:0, which is no GPU"));
 	claim_evidence_release(evidence);
@@ -382,7 +383,7 @@ static void the_missing_case_is_named(void **state)
 	const struct claim claim = {
 		.id = "X",
 		.measures = { { "a",
-				{ "s.a", "label:small, precision:fp32, batch:64" },
+				{ { "s.a", "label:small, precision:fp32, batch:64" } },
 				.low = 1,
 				.high = 2 } },
 	};
@@ -402,7 +403,7 @@ static void the_missing_case_is_named(void **state)
 		       "before its end");
 	fixture_case(&result, &bare, 1.5);
 	assert_missing(&result, &claim, "s/2 does not report s.a");
-	c = fixture_case(&result, &claim.measures[0].a, 1.5);
+	c = fixture_case(&result, &claim.measures[0].terms[0], 1.5);
 	c->status = CASE_ERROR;
 	set_text(&c->reason, "hung: no result within 60 s (killed)");
 	result.cases[1].status = CASE_SKIPPED;
@@ -420,8 +421,8 @@ static void device_models_are_compared_across_results(void **state)
 		.id = "X",
 		.on = CLAIM_ON_GPU,
 		.measures = { { "V100 / K80",
-				{ "s.a", "model:V100, label:l" },
-				{ "s.a", "model:K80, label:l" },
+				{ { "s.a", "model:V100, label:l" },
+				  { "s.a", "model:K80, label:l" } },
 				.across = CLAIM_MODELS,
 				.low = 1.5,
 				.high = HUGE_VAL } },
@@ -430,9 +431,9 @@ static void device_models_are_compared_across_results(void **state)
 	struct result results[2] = { 0 };
 
 	(void)state;
-	fixture_case(&results[0], &claim.measures[0].a, 800);
+	fixture_case(&results[0], &claim.measures[0].terms[0], 800);
 	assert_missing(&results[0], &claim, "K80: no result of one is on this page");
-	fixture_case(&results[1], &claim.measures[0].b, 200);
+	fixture_case(&results[1], &claim.measures[0].terms[1], 200);
 	assert_int_equal(claim_judge(results, 2, &claim, evidence), CLAIM_HOLDS);
 	assert_float_equal(evidence[0].readings[0].value, 4, 1e-12);
 	assert_int_equal(evidence[0].readings[0].run, 0);
@@ -447,7 +448,7 @@ static void versions_are_compared_on_one_model(void **state)
 		.id = "X",
 		.on = CLAIM_ON_GPU,
 		.measures = { { "the larger / the smaller",
-				{ "s.a", "" },
+				{ { "s.a", "" } },
 				.across = CLAIM_VERSIONS,
 				.low = 1.01,
 				.high = HUGE_VAL } },
@@ -456,8 +457,8 @@ static void versions_are_compared_on_one_model(void **state)
 	struct result results[3] = { 0 };
 
 	(void)state;
-	fixture_case(&results[0], &claim.measures[0].a, 300);
-	fixture_case(&results[1], &claim.measures[0].a, 300);
+	fixture_case(&results[0], &claim.measures[0].terms[0], 300);
+	fixture_case(&results[1], &claim.measures[0].terms[0], 300);
 	fixture_fact(&results[0], "driver", "535");
 	fixture_fact(&results[1], "driver", "535");
 	assert_int_equal(claim_judge(results, 2, &claim, evidence), CLAIM_UNTESTED);
@@ -465,7 +466,7 @@ static void versions_are_compared_on_one_model(void **state)
 	claim_evidence_release(evidence);
 	/* Another driver, and another card: neither tells what the driver does. */
 	fixture_case_on(&results[2], fixture_device(&results[2], "Tesla V100", "cuda", 0),
-			&claim.measures[0].a, 600);
+			&claim.measures[0].terms[0], 600);
 	fixture_fact(&results[2], "driver", "580");
 	assert_int_equal(fixture_judge(results, 3, &claim), CLAIM_UNTESTED);
 	snprintf(results[2].devices[0].name, sizeof(results[2].devices[0].name), "NVIDIA H200");
@@ -482,7 +483,7 @@ static void machines_are_compared_by_host_name(void **state)
 	const struct claim claim = {
 		.id = "X",
 		.measures = { { "the larger / the smaller",
-				{ "s.a", "" },
+				{ { "s.a", "" } },
 				.across = CLAIM_MACHINES,
 				.low = 1.05,
 				.high = HUGE_VAL } },
@@ -490,8 +491,8 @@ static void machines_are_compared_by_host_name(void **state)
 	struct result results[2] = { 0 };
 
 	(void)state;
-	fixture_case(&results[0], &claim.measures[0].a, 100);
-	fixture_case(&results[1], &claim.measures[0].a, 120);
+	fixture_case(&results[0], &claim.measures[0].terms[0], 100);
+	fixture_case(&results[1], &claim.measures[0].terms[0], 120);
 	assert_int_equal(fixture_judge(results, 2, &claim), CLAIM_UNTESTED);
 	fixture_fact(&results[0], "hostname", "n1");
 	fixture_fact(&results[1], "hostname", "n2");

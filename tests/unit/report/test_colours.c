@@ -18,7 +18,7 @@
 #include "base/embedded.h"
 #include "base/memory.h"
 #include "report/chart/chart.h"
-#include "report/report.h"
+#include "report/page/report.h"
 #include "report/template/template.h"
 
 #define NAMES 64

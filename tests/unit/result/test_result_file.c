@@ -1,5 +1,6 @@
 /* Results as files: written whole or not at all, and errors that name the file. */
 #include <dirent.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/input.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "sample_result.h"
@@ -120,7 +122,7 @@ static void errors_name_the_file(void **state)
 	(void)state;
 	refused("/nonexistent/result.json", STATUS_IO, "No such file or directory");
 	refused(directory, STATUS_USAGE, "is a directory, not a result file");
-	refused("/dev/zero", STATUS_USAGE, "larger than 256 MiB: this is no result");
+	refused("/dev/zero", STATUS_USAGE, "larger than 256 MiB, so not a result");
 	file = fopen(path, "w");
 	fputs("{\n\"a\": 1,\n\"a\": 2\n}", file);
 	fclose(file);
@@ -128,31 +130,70 @@ static void errors_name_the_file(void **state)
 	file = fopen(path, "w");
 	fputs("<!DOCTYPE html>\n", file);
 	fclose(file);
-	refused(path, STATUS_USAGE, "this is no gpuproof result, which is JSON (result.json)");
+	refused(path, STATUS_USAGE, "not a gpuproof result: not valid JSON");
 	sample_result(&result);
 	assert_int_equal(result_write(&result, "/nonexistent/result.json", &err), STATUS_IO);
 	assert_string_equal(err.message, "/nonexistent/result.json: No such file or directory");
 	result_release(&result);
 }
 
-/* Results that earlier versions wrote: a member that was added since must not be required. */
-static void results_of_earlier_versions_are_read(void **state)
+/* For grep, git and tools that read lines: each case is one, and a document by itself. */
+static void each_case_is_a_line(void **state)
 {
-	static const char *const names[] = { "quick_h200", "quick_h200_x2" };
+	struct result result;
+	char *json, *line, *end;
+	size_t cases = 0;
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		char *name = xasprintf(TESTS_DIR "/data/%s.json", names[i]);
+	sample_result(&result);
+	json = result_to_json(&result);
+	line = strstr(json, "\n \"cases\": [\n");
+	assert_non_null(line);
+	for (line = strchr(line + 1, '\n') + 1; line[1] == ' '; line = end + 1, cases++) {
+		struct case_result c;
+		struct error err = ERROR_NONE;
+		size_t length;
+
+		end = strchr(line, '\n');
+		length = (size_t)(end - line) - (end[-1] == ',');
+		if (case_result_from_json(&c, line, length, &err) != STATUS_OK)
+			fail_msg("%s", err.message);
+		assert_string_equal(c.id, result.cases[cases].id);
+		case_result_release(&c);
+	}
+	assert_int_equal(cases, result.case_count);
+	assert_true(cases > 1);
+	result_release(&result);
+	free(json);
+}
+
+/* Reading and writing a stored result changes no byte of it. */
+static void stored_results_are_of_the_current_format(void **state)
+{
+	glob_t files;
+
+	(void)state;
+	assert_int_equal(glob(TESTS_DIR "/data/*.json", 0, NULL, &files), 0);
+	assert_int_equal(glob(TESTS_DIR "/data/nights/*.json", GLOB_APPEND, NULL, &files), 0);
+	assert_true(files.gl_pathc > 5);
+	for (size_t i = 0; i < files.gl_pathc; i++) {
+		struct text stored = TEXT_EMPTY;
 		struct result result;
 		struct error err = ERROR_NONE;
+		char *written;
 
-		if (result_read(&result, name, &err) != STATUS_OK)
+		if (result_read(&result, files.gl_pathv[i], &err) != STATUS_OK ||
+		    input_read_file(files.gl_pathv[i], "result", 16u << 20, &stored, &err) !=
+			    STATUS_OK)
 			fail_msg("%s", err.message);
-		assert_int_equal(result.case_count, result.planned);
-		assert_string_equal(result.gpuproof_version, "0.1.0");
+		written = result_to_json(&result);
+		if (strcmp(written, stored.data) != 0)
+			fail_msg("%s is not as the program writes it", files.gl_pathv[i]);
+		free(written);
+		text_release(&stored);
 		result_release(&result);
-		free(name);
 	}
+	globfree(&files);
 }
 
 int main(void)
@@ -161,7 +202,8 @@ int main(void)
 		cmocka_unit_test(written_and_read),
 		cmocka_unit_test(a_full_disk_keeps_the_old_file),
 		cmocka_unit_test(errors_name_the_file),
-		cmocka_unit_test(results_of_earlier_versions_are_read),
+		cmocka_unit_test(each_case_is_a_line),
+		cmocka_unit_test(stored_results_are_of_the_current_format),
 	};
 
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);

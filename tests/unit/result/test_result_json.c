@@ -11,7 +11,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/former_names.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "result/device_json.h"
@@ -43,75 +42,11 @@ static void same_result_same_bytes(void **state)
 	free(twice);
 }
 
-/*
- * The first check of the sample's judgement with these words in its place reads as a comparison of
- * concurrent shares.
- */
-static void first_check_is(const char *comparison, const char *metric)
-{
-	struct error err = ERROR_NONE;
-	struct verdicts verdicts = { 0 };
-	struct result result;
-	struct verdict_check *check;
-	char *json, *at, *changed;
-
-	sample_result(&result);
-	check = &result.judgement->checks[0];
-	free(check->metric);
-	check->metric = xstrdup(metric);
-	json = fields_line(judgement_fields, result.judgement);
-	at = strstr(json, "at least");
-	changed =
-		xasprintf("%.*s%s%s", (int)(at - json), json, comparison, at + strlen("at least"));
-	assert_int_equal(fields_parse(changed, strlen(changed), judgement_fields, &verdicts, &err),
-			 STATUS_OK);
-	assert_int_equal(verdicts.checks[0].comparison, LIKE_IDENTICAL);
-	assert_string_equal(verdicts.checks[0].metric, "transfer.concurrent_share");
-	verdicts_release(&verdicts);
-	result_release(&result);
-	free(json);
-	free(changed);
-}
-
-/* Results of earlier versions: each former name of the table, in each place that may hold it. */
-static void former_names_are_read_as_current_ones(void **state)
-{
-	struct result first, second;
-
-	(void)state;
-	for (const struct former_name *f = former_names; f->former; f++) {
-		char *json, *section = xasprintf("%s x", f->scope);
-
-		sample_result(&first);
-		if (f->kind == NAME_METRIC) {
-			free(first.cases[0].metrics[0].name);
-			first.cases[0].metrics[0].name = xstrdup(f->former);
-		}
-		if (f->kind == NAME_KEY) {
-			free(first.settings[0].section);
-			first.settings[0].section = xstrdup(section);
-			free(first.settings[0].key);
-			first.settings[0].key = xstrdup(f->former);
-		}
-		json = result_to_json(&first);
-		reads_back(json, &second);
-		if (f->kind == NAME_METRIC)
-			assert_string_equal(second.cases[0].metrics[0].name, f->current);
-		if (f->kind == NAME_KEY)
-			assert_string_equal(second.settings[0].key, f->current);
-		free(json);
-		free(section);
-		result_release(&first);
-		result_release(&second);
-	}
-	first_check_is("identical devices", "transfer.concurrent_share");
-	first_check_is("sisters", "transfer.kept"); /* former names */
-}
-
 static void look_ups_find_devices_and_launches(void **state)
 {
 	struct result result;
-	char *words = throttle_words(0x44 | 0x1), *page = throttle_page_words(0x44 | 0x1);
+	char *words = result_throttle_words(0x44 | 0x1),
+	     *page = result_throttle_page_words(0x44 | 0x1);
 
 	(void)state;
 	sample_result(&result);
@@ -126,9 +61,9 @@ static void look_ups_find_devices_and_launches(void **state)
 	assert_int_equal(result_launches(&result), 5);
 	result.cases[0].metrics[0].launch_count = 0;
 	assert_string_equal(words, "software power cap, thermal (hardware)");
-	assert_false(throttle_is_fault(THROTTLE_POWER_LIMIT));
-	assert_true(throttle_is_fault(0x44));
-	assert_false(throttle_is_fault(-1));
+	assert_false(result_throttle_is_fault(THROTTLE_POWER_LIMIT));
+	assert_true(result_throttle_is_fault(0x44));
+	assert_false(result_throttle_is_fault(-1));
 	assert_string_equal(page, "power cap, temperature, by hardware");
 	free(words);
 	free(page);
@@ -446,7 +381,7 @@ static void errors_name_the_place(void **state)
 		  "format version 2 comes from a newer gpuproof; this one reads up to version 1" },
 		{ "\"version\": 1", "\"version\": true", "version: expected a positive integer" },
 		{ "gpuproof-result", "other",
-		  "this is no gpuproof result: it has no \"format\": \"gpuproof-result\"" },
+		  "not a gpuproof result: it has no \"format\": \"gpuproof-result\"" },
 		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": [\"cuda:0\", 1]",
 		  "cases[0].devices[1]: expected a string" },
 		{ "\"direction\": \"h2d\"", "\"dir\\nection\\u001b\": []",
@@ -496,14 +431,14 @@ static void what_makes_no_sense_is_refused(void **state)
 		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": [\"cuda:0\", \"cuda:0\"]",
 		  "cases[0].devices[1]: 'cuda:0' is repeated" },
 		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": [\"cuda:0\", \"cuda:7\"]",
-		  "cases[0].devices[1]: 'cuda:7' is none of the result's devices" },
+		  "cases[0].devices[1]: 'cuda:7' is not a device of the result" },
 		{ "\"unit\": \"B/s\"", "\"unit\": \"furlong\"",
-		  "cases[0].metrics.transfer.bandwidth.unit: 'furlong' is no unit that results "
-		  "have; they have 1, s, B, B/s, FLOP/s, FLOP/B, FLOP, Hz, W, J, FLOP/J, B/J, "
+		  "cases[0].metrics.transfer.bandwidth.unit: 'furlong' is not a unit of "
+		  "results; they have 1, s, B, B/s, FLOP/s, FLOP/B, FLOP, Hz, W, J, FLOP/J, B/J, "
 		  "samples/J, \302\260C, degC, "
 		  "samples, samples/s, ops/s, items/s, images/s, cycles" },
 		{ "\"size\": \"B\"", "\"size\": \"bytes\"",
-		  "cases[0].parameter_units.size: 'bytes' is no unit that results have" },
+		  "cases[0].parameter_units.size: 'bytes' is not a unit of results" },
 		{ "\"low\": 54000000000", "\"low\": 56000000000",
 		  "cases[0].metrics.transfer.bandwidth.low: 5.6e+10 is above the value, 5.5e+10" },
 		{ "\"high\": 56000000000", "\"high\": 54000000000",
@@ -689,7 +624,8 @@ static void memory_has_a_limit(void **state)
 		text_add_bytes(&text, ",[]", 3);
 	text_add(&text, "]");
 	assert_int_equal(result_from_json(&result, text.data, text.length, &err), STATUS_USAGE);
-	assert_string_equal(err.message, "needs more than 183 MiB of memory: this is no result");
+	assert_string_equal(err.message,
+			    "needs more than 183 MiB of memory: not a gpuproof result");
 	text_release(&text);
 }
 
@@ -779,7 +715,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_result_same_bytes),
-		cmocka_unit_test(former_names_are_read_as_current_ones),
 		cmocka_unit_test(capabilities_that_older_results_lack),
 		cmocka_unit_test(look_ups_find_devices_and_launches),
 		cmocka_unit_test(points_and_devices_are_fields),

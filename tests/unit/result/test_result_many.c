@@ -145,7 +145,7 @@ static void errors_name_the_case(void **state)
 	refused("{\"format\":\"gpuproof-result\",\"version\":1,\"cases\":[],\"cases\":[]}", 62,
 		"'cases' is there twice");
 	refused("{\"format\":\"gpuproof-result\",\"version\":99}", 41, "newer gpuproof");
-	refused("{\"cases\":[\"\\", 12, "this is no JSON");
+	refused("{\"cases\":[\"\\", 12, "not valid JSON");
 	free(json);
 	result_release(&result);
 }

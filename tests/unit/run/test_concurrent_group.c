@@ -18,11 +18,14 @@ static int disturbed_device; /* only this one; -1: all */
 static int corrupt_device;   /* what it receives is wrong; -1: none */
 static int gates, samples_of_gates;
 static bool burst_ended;
+/* Factor of the time when several pairs copy in one burst. */
+static double company;
+static unsigned senders; /* devices that send in this burst, a bit each */
 
 static enum status plant_gate_close(struct stream *stream, double timeout, struct error *err)
 {
 	if (burst_ended)
-		gates = 0;
+		gates = 0, senders = 0;
 	burst_ended = false;
 	gates++;
 	return spy.real->gate_close(stream, timeout, err);
@@ -38,7 +41,7 @@ static enum status plant_elapsed(struct event *start, struct event *end, double 
 
 	burst_ended = true;
 	*out = seconds[device] * (1 + (disturbed ? disturbance * (gates - 1) : 0)) *
-	       (1 + 1e-4 * (samples_of_gates++ % 3));
+	       (senders & (senders - 1) ? company : 1) * (1 + 1e-4 * (samples_of_gates++ % 3));
 	return status;
 }
 
@@ -69,6 +72,7 @@ static enum status plant_copy_peer(struct stream *stream, void *to, struct devic
 				   const void *from, struct device *from_device, size_t bytes,
 				   struct error *err)
 {
+	senders |= 1u << from_device->info.index;
 	if (to_device->info.index == corrupt_device)
 		from = corrupted(from, bytes);
 	return spy.real->copy_peer(stream, to, to_device, from, from_device, bytes, err);
@@ -84,6 +88,7 @@ static int plant_reset(void **state)
 	for (int i = 0; i < FIXTURE_DEVICES; i++)
 		seconds[i] = BASELINE_CACHE_SECONDS;
 	disturbance = 0;
+	company = 1;
 	corrupt_device = disturbed_device = -1;
 	gates = 0;
 	return 0;
@@ -127,7 +132,7 @@ static void carry_out(struct fixture *f, const char *ini, struct concurrent_grou
 					.sampler = { .rules = &rules, .device = devices[i][0] },
 					.result = &c->results[i] };
 		list[i] = &runs[i];
-		case_parameters_fill(pair, &c->results[i]);
+		describe_parameters(pair, &c->results[i]);
 	}
 	c->cases[0]->suite->run_group(list, PAIRS, c->errs);
 }
@@ -163,7 +168,7 @@ static void rotation_begin(struct fixture *f, const char *ini, struct rotation *
 				      .sampler = { .rules = &r->rules, .device = r->devices[i][0] },
 				      .result = &results[i] };
 		r->list[i] = &r->runs[i];
-		case_parameters_fill(r->cases[i], &results[i]);
+		describe_parameters(r->cases[i], &results[i]);
 		seconds[i] = BASELINE_CACHE_SECONDS * (double)(i + 1);
 	}
 }
@@ -256,8 +261,8 @@ static void links_of_their_own_are_measured_together(void **state)
 		assert_true(has_series(&c.results[i], "transfer.time"));
 		assert_int_equal(has_series(&c.results[i], "transfer.time_alone"), i == 0);
 		assert_says(&c, i,
-			    "Sampled together with 3 other pairs; it has 100.0 % of what host:0 "
-			    "and host:7 have alone.");
+			    "Sampled together with 3 other pairs; it reaches 100.0 % of host:0 and "
+			    "host:7 alone.");
 	}
 	assert_true(groups(&c));
 	release(f, &c);
@@ -278,8 +283,8 @@ static void a_slow_pair_is_slow_by_itself(void **state)
 		assert_int_equal(has_series(&c.results[i], "transfer.time_alone"), slow || i == 0);
 		if (slow)
 			assert_says(&c, i,
-				    "it has 50.0 % of what host:0 and host:7 have alone, and no "
-				    "more by itself.");
+				    "it reaches 50.0 % of host:0 and host:7 alone, and no more "
+				    "when alone.");
 	}
 	assert_true(groups(&c));
 	release(f, &c);
@@ -297,7 +302,7 @@ static void later_rounds_need_no_reference(void **state)
 	assert_true(has_series(&first.results[0], "transfer.time_alone"));
 	for (size_t i = 0; i < PAIRS; i++) {
 		assert_false(has_series(&second.results[i], "transfer.time_alone"));
-		assert_says(&second, i, "100.0 % of what host:0 and host:7 have alone.");
+		assert_says(&second, i, "100.0 % of host:0 and host:7 alone.");
 		case_result_release(&first.results[i]);
 	}
 	release(f, &second);
@@ -339,10 +344,39 @@ static void links_that_are_shared_are_measured_one_by_one(void **state)
 		assert_true(has_series(&c.results[i], "transfer.time_in_company"));
 		assert_false(has_series(&c.results[i], "transfer.time_alone"));
 		assert_says(&c, i,
-			    "Sampled alone: together with 3 other pairs it has 40.0 % of that.");
+			    "Sampled alone; together with 3 other pairs it reaches 40.0 % of "
+			    "this.");
 	}
 	assert_false(groups(&c));
 	release(f, &c);
+}
+
+/* All pairs at once, against the first one alone: the words follow from the figures. */
+static void pairs_in_company_say_whether_they_disturb(void **state)
+{
+	static const struct {
+		double company;
+		const char *words;
+	} rows[] = { { 1, "they do not slow each other down" },
+		     { 1.02, "they do not slow each other down" },
+		     { 1.04, "they slow each other down, or one is slower" },
+		     { 2.5, "they slow each other down, or one is slower" } };
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct case_result result;
+		struct error err = ERROR_NONE;
+
+		company = rows[i].company;
+		plan_from(f, PLAN "p2p_pairs", f->infos, FIXTURE_DEVICES);
+		assert_int_equal(run_case(f, &f->plan.cases[0], &result, &err), STATUS_OK);
+		assert_close(case_metric(&result, "transfer.concurrent_share")->value,
+			     1 / rows[i].company);
+		if (!strstr(result.notes, rows[i].words))
+			fail_msg("'%s' lacks '%s'", result.notes, rows[i].words);
+		case_result_release(&result);
+		plan_done(f);
+	}
 }
 
 /* Both directions in turn: each is checked, and reported once. */
@@ -475,6 +509,7 @@ int main(void)
 		cmocka_unit_test_setup(later_rounds_need_no_reference, plant_reset),
 		cmocka_unit_test_setup(a_faster_pair_is_checked_against_itself, plant_reset),
 		cmocka_unit_test_setup(links_that_are_shared_are_measured_one_by_one, plant_reset),
+		cmocka_unit_test_setup(pairs_in_company_say_whether_they_disturb, plant_reset),
 		cmocka_unit_test_setup(both_ways_too, plant_reset),
 		cmocka_unit_test_setup(a_corrupt_pair_leaves_the_others, plant_reset),
 		cmocka_unit_test_setup(host_to_all_shares_its_copies, plant_reset),

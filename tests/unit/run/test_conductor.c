@@ -36,7 +36,7 @@ static void a_worker_that_dies_costs_one_case(void **state)
 	with_bad_third(DO_EXIT, CASE_ERROR, "worker exited with code 3");
 	with_bad_third(DO_EXIT_ZERO, CASE_ERROR, "worker exited with code 0");
 	with_bad_third(DO_LAST_WORDS, CASE_ERROR,
-		       "(Aborted); its last words: library: assertion failed");
+		       "(Aborted); last output: library: assertion failed");
 }
 
 static void a_worker_that_hangs_is_killed(void **state)
@@ -61,7 +61,7 @@ static void a_case_that_makes_no_sense_costs_itself(void **state)
 {
 	(void)state;
 	with_bad_third(DO_NONSENSE, CASE_ERROR,
-		       "what was measured makes no sense: metrics.steps.process.high: ");
+		       "invalid result from the worker: metrics.steps.process.high: ");
 }
 
 static void statuses_become_case_statuses(void **state)
@@ -171,7 +171,7 @@ static void a_group_that_only_hangs_is_given_up(void **state)
 	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
 	assert_int_equal(rig.result.case_count, 10);
 	assert_reason(&rig, 8, "hung: no result within 50.00 ms");
-	assert_reason(&rig, 9, "not attempted, workers of this suite keep dying: hung");
+	assert_reason(&rig, 9, "not attempted, because workers of this suite keep dying: hung");
 	assert_status(&rig, 10, CASE_ERROR);
 	rig_end(&rig);
 }
@@ -190,7 +190,8 @@ static void a_worker_that_never_gets_to_a_case(void **state)
 	for (int i = 1; i <= 3; i++) {
 		assert_status(&rig, i, CASE_ERROR);
 		assert_reason(&rig, i,
-			      "not attempted, workers of this suite keep dying: worker killed by "
+			      "not attempted, because workers of this suite keep dying: worker "
+			      "killed by "
 			      "signal 6");
 	}
 	rig_end(&rig);
@@ -207,7 +208,7 @@ static void a_device_that_never_opens(void **state)
 	setenv("GPUPROOF_FAKE", "hang@device_open", 1);
 	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
 	for (int i = 1; i <= 3; i++)
-		assert_reason(&rig, i, "hung: its devices were not open within 300.0 ms (killed)");
+		assert_reason(&rig, i, "hung: devices not opened within 300.0 ms (killed)");
 	rig_end(&rig);
 	unsetenv("GPUPROOF_FAKE");
 }

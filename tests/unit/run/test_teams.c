@@ -74,6 +74,13 @@ static void ranks_fail_while_others_wait(void **state)
 	static const char text[] =
 		"[run]\nbackend = host\nhost_devices = 3\ncase_limit = 5s\n[suite ranks]\ncases = "
 		"11..15\n[suite wide]\ncases = 41, 42\n[suite more_ranks]\ncases = 31\n";
+	static const struct {
+		int number;
+		enum case_end end;
+	} failed[] = { { 11, CASE_END_CRASHED },
+		       { 12, CASE_END_DEVICE },
+		       { 14, CASE_END_DEVICE },
+		       { 41, CASE_END_CRASHED } };
 	struct rig rig;
 
 	(void)state;
@@ -84,6 +91,16 @@ static void ranks_fail_while_others_wait(void **state)
 	rig_begin(&rig, text);
 	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
 	assert_int_equal(rig.result.case_count, 8);
+	for (size_t i = 0; i < ARRAY_SIZE(failed); i++) {
+		const struct case_result *c = rig_case(&rig, failed[i].number);
+
+		assert_int_equal(c->end, failed[i].end);
+		assert_int_equal(c->failed_rank, 1);
+		assert_string_equal(c->failed_device, "host:1");
+		assert_string_equal(c->failed_node, "");
+	}
+	assert_int_equal(rig_case(&rig, 13)->failed_rank, -1);
+	assert_string_equal(rig_case(&rig, 13)->failed_device, "");
 	assert_reason(&rig, 11, "rank 1 (host:1) killed by signal 11 (Segmentation fault)");
 	assert_reason(&rig, 12, "rank 1: cudaFoo: cudaErrorIllegalAddress");
 	assert_status(&rig, 13, CASE_OK);
@@ -158,7 +175,7 @@ static void a_suite_is_given_up_by_itself(void **state)
 	rig_begin(&rig, "[run]\nbackend = host\ncase_limit = 500ms\n[suite steps]\ncases = 1..10\n"
 			"[suite others]\ncases = 21..23\n");
 	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
-	assert_reason(&rig, 10, "not attempted, workers of this suite keep dying: hung");
+	assert_reason(&rig, 10, "not attempted, because workers of this suite keep dying: hung");
 	for (int i = 21; i <= 23; i++)
 		assert_status(&rig, i, CASE_OK);
 	rig_end(&rig);

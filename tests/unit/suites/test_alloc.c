@@ -461,7 +461,7 @@ static void test_more_steps_than_bytes(void **state)
 					     "device\nsizes = 16B\nsteps = 4096\ngrowths = copy\n",
 				       &result, &err),
 			 STATUS_UNSUPPORTED);
-	assert_non_null(strstr(err.message, "16B cannot be cut into steps of whole 8B"));
+	assert_non_null(strstr(err.message, "16B cannot be divided into steps of whole 8B"));
 	case_result_release(&result);
 	assert_nothing_open("grow");
 }
@@ -594,7 +594,7 @@ static void test_fills_are_for_memory_of_its_own(void **state)
 	assert_string_equal(f->plan.cases[0].id, "alloc/device/free/4KiB@host:0");
 	assert_null(f->plan.cases[0].skip_reason);
 	assert_string_equal(f->plan.cases[1].id, "alloc/device/free/fill=50%/4KiB@host:0");
-	assert_non_null(strstr(f->plan.cases[1].skip_reason, "others need it"));
+	assert_non_null(strstr(f->plan.cases[1].skip_reason, "other processes need it"));
 	assert_string_equal(f->plan.cases[2].id, "alloc/pageable/free/4KiB@host:0");
 	plan_done(f);
 }
@@ -617,11 +617,11 @@ static void test_a_card_is_used_up_and_comes_back(void **state)
 static void test_lost_memory_is_found(void **state)
 {
 	card.lost = 100 * MIB;
-	run_mismatch(*state, EXHAUST, "are not back after the failed allocation");
+	run_mismatch(*state, EXHAUST, "are lost after the failed allocation");
 	spy.refused = false;
 	run_mismatch(*state,
 		     QUICK "[suite alloc]\noperations = fail\nallocators = device\nsizes = 4KiB\n",
-		     "are not back after the failed allocation");
+		     "are lost after the failed allocation");
 }
 
 static void test_a_card_is_left_as_small_as_asked(void **state)

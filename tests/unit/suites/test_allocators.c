@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "kernels/generator.h"
 #include "suites/allocators/caching.h"
-#include "suites/trainmem/heap.h"
+#include "suites/training/trainmem/heap.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define MOST_PIECES 4096

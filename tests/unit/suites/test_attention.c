@@ -102,9 +102,9 @@ static void expect_skipped(void **state, const char *ini, const char *reason)
 static void what_cannot_be_computed_is_skipped(void **state)
 {
 	expect_skipped(state, QUICK "head_size = 12\nsequence = 8\n", "multiples of 8");
-	expect_skipped(state, QUICK "head_size = 64\nsequence = 8\n", "more than hidden, 48");
+	expect_skipped(state, QUICK "head_size = 64\nsequence = 8\n", "exceeds hidden = 48");
 	expect_skipped(state, QUICK "head_size = 8\nsequence = 8\ntokens = 4\n",
-		       "more than tokens, 4");
+		       "exceeds tokens = 4");
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /*
  * The suite `burn` between forked ranks of the host backend: what it plans; that all is well where
- * nothing is wrong; and that every wrong bit is found where it is, whether the suite plants it or a
- * memory or a library that fails.
+ * nothing is wrong; and that every wrong bit is found where it is, whether the suite injects it or
+ * a memory or a library that fails.
  */
 #include "parallel_ranks.h"
 
@@ -15,6 +15,9 @@
 #include "plan/config.h"
 #include "plan/plan.h"
 #include "plan/suite.h"
+#include "run/workers/describe.h"
+#include "suites/burn/burn.h"
+#include "suites/burn/exact_table.h"
 
 #define SMALL                                                                                \
 	"[suite burn]\nsize = 64\nmemory_most = 1MiB\nlink_size = 64KiB\nduration = 100ms\n" \
@@ -23,7 +26,7 @@
 struct setting_up {
 	struct config config;
 	struct plan plan;
-	int plant; /* bits that are planted on each device in each case */
+	int inject; /* bits that are injected on each device in each case */
 };
 
 static enum status try_plan(struct setting_up *s, const char *ini, int devices, unsigned lacks,
@@ -39,9 +42,10 @@ static enum status try_plan(struct setting_up *s, const char *ini, int devices, 
 		strcpy(infos[i].backend, "host");
 		infos[i].index = i;
 		infos[i].memory_bytes = UINT64_C(1) << 30;
-		infos[i].capabilities = (DEVICE_IS_HOST | DEVICE_HAS_FP64 | DEVICE_HAS_FP32 |
-					 DEVICE_HAS_FP16 | DEVICE_HAS_COLLECTIVES) &
-					~lacks;
+		infos[i].capabilities =
+			(DEVICE_IS_HOST | DEVICE_HAS_FP64 | DEVICE_HAS_FP32 | DEVICE_HAS_FP16 |
+			 DEVICE_HAS_BF16 | DEVICE_HAS_COLLECTIVES) &
+			~lacks;
 	}
 	if (config_parse(&s->config, "test.ini", ini, strlen(ini), &none, 0, &errors) != STATUS_OK)
 		fail_msg("%s", errors.data);
@@ -103,7 +107,7 @@ static void says_what_cannot_be_planned(void **state)
 	error_clear(&err);
 	assert_int_equal(try_plan(&s, "[suite burn]\nduration = 24h\nslice = 1s\n", 1, 0, &err),
 			 STATUS_USAGE);
-	assert_non_null(strstr(err.message, "make slice longer"));
+	assert_non_null(strstr(err.message, "increase slice"));
 	config_release(&s.config);
 	error_clear(&err);
 	assert_int_equal(try_plan(&s, "[suite burn]\nloads = fp64, links\n", 2,
@@ -118,7 +122,18 @@ static void says_what_cannot_be_planned(void **state)
 static struct {
 	struct backend table;
 	const struct backend *sound;
-	enum { NOTHING, MEMORY, PRODUCT, PRODUCT_MISSING, TRANSFER, SUM } fault;
+	enum {
+		NOTHING,
+		MEMORY,
+		PRODUCT,
+		PRODUCT_MISSING,
+		MULTIPROCESSOR,
+		OPERAND,
+		CHECK_SKIPS,
+		CHECK_SLEEPS,
+		TRANSFER,
+		SUM
+	} fault;
 	int rank, products, transfers;
 	uint64_t turned; /* bits */
 	kernel_fn *soak_memory;
@@ -130,6 +145,22 @@ static struct world *own_world;
 static bool faulty(int fault)
 {
 	return (int)spy.fault == fault && own_world->rank == spy.rank;
+}
+
+/* The check leaves the last column out, or sees no difference. */
+static enum status broken_check(struct stream *stream, const void *arguments, struct error *err)
+{
+	struct soak_table_arguments a = *(const struct soak_table_arguments *)arguments;
+	enum status status;
+
+	if (faulty(CHECK_SKIPS))
+		a.columns--;
+	status = spy.sound->kernel("soak_table")(stream, &a, err);
+	if (status != STATUS_OK || !faulty(CHECK_SLEEPS))
+		return status;
+	status = spy.sound->stream_synchronize(stream, err);
+	a.out->count = a.out->recorded = a.out->flipped = 0;
+	return status;
 }
 
 /* After each sweep that writes, one bit of what was written turns: as a bad cell does. */
@@ -152,23 +183,61 @@ static kernel_fn *spied_kernel(const char *name)
 {
 	kernel_fn *real = spy.sound->kernel(name);
 
+	if (strcmp(name, "soak_table") == 0)
+		return broken_check;
 	if (strcmp(name, "soak_memory") != 0)
 		return real;
 	spy.soak_memory = real;
 	return forgetful_memory;
 }
 
-/* Every tenth product has a wrong bit, or is not computed at all. */
+/*
+ * From the first GEMM on, the same bit of a tile is wrong each time: as with a defective
+ * multiprocessor.
+ */
+static void spoil_tile(const struct gemm *gemm)
+{
+	for (int column = 8; column < 16; column++)
+		for (int row = 16; row < 24; row++) {
+			((uint32_t *)gemm->c)[column * gemm->ldc + row] ^= 8;
+			spy.turned++;
+		}
+}
+
+/* An element of A is wrong while this GEMM reads it. */
+static enum status multiply_with_wrong_operand(struct stream *stream, const struct gemm *gemm,
+					       struct error *err)
+{
+	uint32_t *element = (uint32_t *)gemm->a + 5 + 7 * gemm->lda;
+	enum status status;
+
+	*element ^= 1u << 22;
+	status = spy.sound->gemm(stream, gemm, err);
+	spy.turned++;
+	if (status == STATUS_OK)
+		status = spy.sound->stream_synchronize(stream, err);
+	*element ^= 1u << 22;
+	return status;
+}
+
+/* Every tenth GEMM has a wrong bit, or is not computed at all. */
 static enum status spied_gemm(struct stream *stream, const struct gemm *gemm, struct error *err)
 {
 	bool now = ++spy.products % 10 == 0;
 	enum status status;
+
+	if (now && faulty(OPERAND))
+		return multiply_with_wrong_operand(stream, gemm, err);
 
 	if (now && faulty(PRODUCT_MISSING)) {
 		spy.turned++;
 		return STATUS_OK;
 	}
 	status = spy.sound->gemm(stream, gemm, err);
+	if (status == STATUS_OK && faulty(MULTIPROCESSOR)) {
+		status = spy.sound->stream_synchronize(stream, err);
+		spoil_tile(gemm);
+	}
 	if (!now || !faulty(PRODUCT) || status != STATUS_OK)
 		return status;
 	status = spy.sound->stream_synchronize(stream, err);
@@ -269,6 +338,8 @@ static enum status run_sound(struct device *device, struct world *world, void *c
 	for (size_t i = 0; i < s->plan.case_count && err->status == STATUS_OK; i++) {
 		struct case_result result;
 
+		if (s->plan.cases[i].skip_reason) /* TF32 */
+			continue;
 		if (run_case(&s->plan.cases[i], device, world, &result, err) == STATUS_OK)
 			check_watches(&result, world, err);
 		if (err->status == STATUS_OK &&
@@ -290,15 +361,15 @@ static void nothing_is_wrong_where_nothing_is(void **state)
 	(void)state;
 	for (int ranks = 1; ranks <= 3; ranks += 2) {
 		plan_from(&s, SMALL, ranks);
-		assert_int_equal(s.plan.case_count, 5);
+		assert_int_equal(s.plan.case_count, 7);
 		assert_ranks(run_ranks(ranks, run_sound, &s), ranks, STATUS_OK, "all loads");
 		plan_done(&s);
 	}
 }
 
-/* All that were planted, on every rank. */
-static enum status run_planted(struct device *device, struct world *world, void *context,
-			       struct error *err)
+/* All that were injected, on every rank. */
+static enum status run_injected(struct device *device, struct world *world, void *context,
+				struct error *err)
 {
 	const struct setting_up *s = context;
 
@@ -306,19 +377,19 @@ static enum status run_planted(struct device *device, struct world *world, void 
 		struct error own = ERROR_NONE;
 		struct case_result result;
 		enum status status = run_case(&s->plan.cases[i], device, world, &result, &own);
-		double planted = s->plant * world->size;
+		double injected = s->inject * world->size;
 
-		if (status != STATUS_MISMATCH || metric(&result, "burn.planted") != planted ||
-		    metric(&result, "burn.found") != 1 || metric(&result, "burn.wrong") != planted)
+		if (status != STATUS_MISMATCH || metric(&result, "burn.injected") != injected ||
+		    metric(&result, "burn.found") != 1 || metric(&result, "burn.wrong") != injected)
 			error_set(err, STATUS_INTERNAL,
-				  "%s: %s, %g planted, %g found, %g wrong: %s", s->plan.cases[i].id,
-				  status_name(status), metric(&result, "burn.planted"),
-				  metric(&result, "burn.found"), metric(&result, "burn.wrong"),
-				  own.message);
+				  "%s: %s, %g injected, %g found, %g wrong: %s",
+				  s->plan.cases[i].id, status_name(status),
+				  metric(&result, "burn.injected"), metric(&result, "burn.found"),
+				  metric(&result, "burn.wrong"), own.message);
 		for (int r = 0; r < world->size; r++) {
 			char name[48];
 
-			snprintf(name, sizeof(name), "host:%d: %d wrong words", r, s->plant);
+			snprintf(name, sizeof(name), "host:%d: %d wrong words", r, s->inject);
 			if (!strstr(own.message, name))
 				error_set(err, STATUS_INTERNAL, "does not name %s: %s", name,
 					  own.message);
@@ -328,25 +399,25 @@ static enum status run_planted(struct device *device, struct world *world, void 
 	return err->status;
 }
 
-static void plant(const char *loads, int count, int ranks)
+static void inject(const char *loads, int count, int ranks)
 {
 	struct setting_up s;
 	char ini[256];
 
 	snprintf(ini, sizeof(ini), SMALL "loads = %s\nplant = %d\n", loads, count);
 	plan_from(&s, ini, ranks);
-	s.plant = count;
-	assert_ranks(run_ranks(ranks, run_planted, &s), ranks, STATUS_OK, loads);
+	s.inject = count;
+	assert_ranks(run_ranks(ranks, run_injected, &s), ranks, STATUS_OK, loads);
 	plan_done(&s);
 }
 
-static void every_planted_bit_is_found(void **state)
+static void every_injected_bit_is_found(void **state)
 {
 	(void)state;
-	plant("fp32, fp16, fp64, memory", 30, 1);
-	plant("fp32, memory", 10, 2);
-	plant("links", 8, 1);
-	plant("links", 3, 2); /* the ranks wait for each other in every round */
+	inject("bf16, fp32, fp16, fp64, memory", 30, 1);
+	inject("fp32, memory", 10, 2);
+	inject("links", 8, 1);
+	inject("links", 3, 2); /* the ranks wait for each other in every round */
 }
 
 /*
@@ -369,7 +440,8 @@ static enum status run_faulty(struct device *device, struct world *world, void *
 	/* Bits turned after the last sweep of a slice are never read again. */
 	turned = world_sum(world, (double)spy.turned);
 	if (status != STATUS_MISMATCH || turned < 1 ||
-	    (spy.fault == PRODUCT_MISSING ? wrong < turned : wrong != turned))
+	    (spy.fault == PRODUCT_MISSING || spy.fault == OPERAND ? wrong < turned
+								  : wrong != turned))
 		error_set(err, STATUS_INTERNAL, "%s: %g turned, %g wrong: %s", status_name(status),
 			  turned, wrong, own.message);
 	snprintf(name, sizeof(name), "host:%d: ", spy.rank);
@@ -387,11 +459,10 @@ static void every_fault_is_found_and_located(void **state)
 	static const struct {
 		const char *load;
 		int fault;
-	} rows[] = { { "memory", MEMORY },
-		     { "fp32", PRODUCT },
-		     { "fp64", PRODUCT_MISSING },
-		     { "links", TRANSFER },
-		     { "links", SUM } };
+	} rows[] = { { "memory", MEMORY },        { "fp32", PRODUCT },
+		     { "fp64", PRODUCT_MISSING }, { "fp32", MULTIPROCESSOR },
+		     { "bf16", MULTIPROCESSOR },  { "fp32", OPERAND },
+		     { "links", TRANSFER },       { "links", SUM } };
 	struct setting_up s;
 
 	(void)state;
@@ -405,6 +476,147 @@ static void every_fault_is_found_and_located(void **state)
 		assert_ranks(run_ranks(2, run_faulty, &s), 2, STATUS_OK, rows[i].load);
 		plan_done(&s);
 	}
+}
+
+/* A check that does not check is an error of the program, never a sound device. */
+static enum status run_broken(struct device *device, struct world *world, void *context,
+			      struct error *err)
+{
+	const struct setting_up *s = context;
+	struct error own = ERROR_NONE;
+	struct case_result result;
+	enum status status;
+
+	spy_on(device, world);
+	status = run_case(&s->plan.cases[0], device, world, &result, &own);
+	if (status != STATUS_INTERNAL ||
+	    !strstr(own.message, spy.fault == CHECK_SKIPS ? "the check looked at 4032 of 4096 words"
+							  : "the check of GEMM results is broken"))
+		error_set(err, STATUS_INTERNAL, "%s: %s", status_name(status), own.message);
+	case_result_release(&result);
+	return err->status;
+}
+
+static void a_broken_check_finds_nothing_sound(void **state)
+{
+	static const int faults[] = { CHECK_SKIPS, CHECK_SLEEPS };
+	struct setting_up s;
+
+	(void)state;
+	spy.rank = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
+		plan_from(&s, SMALL "loads = fp32\n", 1);
+		spy.fault = faults[i];
+		assert_ranks(run_ranks(1, run_broken, &s), 1, STATUS_OK, "broken check");
+		plan_done(&s);
+	}
+}
+
+/* By plain sums in whole numbers, for every precision and an odd depth. */
+static void exact_values_are_exact(void **state)
+{
+	double *table = xcalloc(SOAK_TABLE_ENTRIES, sizeof(*table));
+
+	(void)state;
+	for (int p = 0; p < PRECISION_COUNT; p++) {
+		struct exact_problem x = { 99, exact_range((enum precision)p, 1001), 1001 };
+		double most = p == PRECISION_FP64 ? 0x1p53 : 0x1p24;
+
+		assert_true((double)x.range * x.range * 1001 <= most);
+		assert_true(x.range >= 100);
+		exact_table_fill(table, &x);
+		for (uint32_t i = 0; i < SOAK_TABLE_ENTRIES; i += 997) {
+			int64_t sum = 0;
+
+			for (uint32_t d = 0; d < 1001; d++)
+				sum += (int64_t)soak_value(99, i % SOAK_ROW_PERIOD, d, x.range) *
+				       soak_value(100, d, i / SOAK_ROW_PERIOD, x.range);
+			assert_true(table[i] == (double)sum);
+		}
+	}
+	assert_int_equal(exact_range(PRECISION_BF16, 64), 256);
+	assert_int_equal(exact_range(PRECISION_FP32, 8192), 45);
+	free(table);
+}
+
+static void places_of_an_entry_are_counted(void **state)
+{
+	static const uint32_t sizes[] = { 16, 251, 256, 1040 };
+
+	(void)state;
+	for (size_t s = 0; s < ARRAY_SIZE(sizes); s++) {
+		uint32_t n = sizes[s], row_offset = 8 * 13, column_offset = 240;
+		uint64_t sum = 0;
+
+		for (uint32_t entry = 0; entry < SOAK_TABLE_ENTRIES; entry++)
+			sum += exact_places(entry, n, n, row_offset, column_offset);
+		assert_int_equal(sum, (uint64_t)n * n);
+	}
+	assert_int_equal(exact_places(104, 16, 16, 104, 0), 1);
+	assert_int_equal(exact_places(103, 16, 16, 104, 0), 0);
+	assert_int_equal(exact_places(104 + 5 * 251, 1040, 500, 104, 0), 5 * 3);
+}
+
+static void make_slice(struct run *run, double multiply_adds)
+{
+	struct case_result *c = run->result;
+
+	case_result_init(c);
+	describe_parameters(run->c, c);
+	c->suite = xstrdup("burn");
+	c->label = xstrdup("");
+	c->device = xstrdup("host:0");
+	c->status = CASE_OK;
+	run_value(run, "burn.multiply_adds", multiply_adds);
+}
+
+/* Slices of one load on the same devices search together: 2 and 4 x 10^15, of three loads. */
+static void the_dose_is_stated(void **state)
+{
+	static const double counts[] = { 2e15, 9e15, 4e15, 9e15 };
+	struct case_result cases[4];
+	struct result all = { .cases = cases, .case_count = 4 };
+	struct setting_up s;
+	struct run run = { .result = &cases[2] };
+	char *words;
+
+	(void)state;
+	plan_from(&s, "[suite burn]\nloads = bf16, fp32\nduration = 4min\nslice = 60s\n", 1);
+	for (size_t i = 0; i < 4; i++) {
+		run.c = &s.plan.cases[i];
+		run.result = &cases[i];
+		make_slice(&run, counts[i]);
+	}
+	run.c = &s.plan.cases[2];
+	run.result = &cases[2];
+	run.c->suite->derive(&run, &all);
+	assert_float_equal(metric(&cases[2], "burn.detectable_rate") * 0.94 * 6e15, 2.9957323,
+			   1e-6);
+	assert_non_null(strstr(cases[2].notes, "at least 6.0 x 10^15 multiply-adds in bf16"));
+	assert_non_null(strstr(cases[2].notes, "spoils one in 1.9 x 10^15"));
+	words = run.c->suite->statement(&all);
+	assert_non_null(strstr(words, "results of 2.4 x 10^16 multiply-adds per device"));
+	assert_non_null(strstr(words, "one multiply-add in 1.9 x 10^15 (bf16) would"));
+	free(words);
+	run_value(&run, "burn.wrong", 1);
+	assert_null(run.c->suite->statement(&all));
+	run.c = &s.plan.cases[0];
+	run.result = &cases[0];
+	run.c->suite->derive(&run, &all);
+	assert_float_equal(metric(&cases[0], "burn.detectable_rate") * 0.94 * 2e15, 2.9957323,
+			   1e-6);
+	/* A slice with wrong words leaves later ones of its load without a dose. */
+	run_value(&run, "burn.wrong", 1);
+	cases[0].status = CASE_FAILED;
+	case_result_release(&cases[2]);
+	run.c = &s.plan.cases[2];
+	run.result = &cases[2];
+	make_slice(&run, 4e15);
+	run.c->suite->derive(&run, &all);
+	assert_null(case_metric(&cases[2], "burn.detectable_rate"));
+	for (size_t i = 0; i < 4; i++)
+		case_result_release(&cases[i]);
+	plan_done(&s);
 }
 
 #define STREAMS_MOST 64
@@ -483,6 +695,7 @@ static void slices_share_a_communicator_and_no_stream(void **state)
 	struct setting_up s;
 
 	(void)state;
+	spy.fault = NOTHING;
 	plan_from(&s, SMALL "loads = links\nslice = 25ms\n", 2);
 	assert_int_equal(s.plan.case_count, 4);
 	assert_ranks(run_ranks(2, run_slices, &s), 2, STATUS_OK, "slices by copies");
@@ -495,8 +708,12 @@ int main(void)
 		cmocka_unit_test(slices_take_turns),
 		cmocka_unit_test(says_what_cannot_be_planned),
 		cmocka_unit_test(nothing_is_wrong_where_nothing_is),
-		cmocka_unit_test(every_planted_bit_is_found),
+		cmocka_unit_test(every_injected_bit_is_found),
 		cmocka_unit_test(every_fault_is_found_and_located),
+		cmocka_unit_test(a_broken_check_finds_nothing_sound),
+		cmocka_unit_test(exact_values_are_exact),
+		cmocka_unit_test(places_of_an_entry_are_counted),
+		cmocka_unit_test(the_dose_is_stated),
 		cmocka_unit_test(slices_share_a_communicator_and_no_stream),
 	};
 

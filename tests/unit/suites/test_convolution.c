@@ -189,7 +189,7 @@ static void tf32_is_for_plain_convolutions_on_tensor_cores(void **state)
 	memcpy(infos, f->infos, sizeof(infos));
 	plan_from(f, QUICK "precisions = tf32\n", infos, 1);
 	assert_true(f->plan.case_count == 3);
-	assert_non_null(strstr(f->plan.cases[0].skip_reason, "not this precision"));
+	assert_non_null(strstr(f->plan.cases[0].skip_reason, "does not support this precision"));
 	plan_done(f);
 	infos[0].capabilities |= DEVICE_HAS_TF32;
 	plan_from(f, QUICK "precisions = tf32\nkinds = plain, depthwise\n", infos, 1);

@@ -112,13 +112,13 @@ static void test_waiting_that_does_not_wait_is_found(void **state)
 {
 	spy_reset();
 	spy.table.stream_wait = hasty_wait;
-	expect_mismatch(*state, "handover", "the other stream went on");
+	expect_mismatch(*state, "handover", "the other stream continued");
 	spy_reset();
 	spy.table.event_synchronize = hasty_event;
-	expect_mismatch(*state, "event", "waiting ended");
+	expect_mismatch(*state, "event", "waiting returned");
 	spy_reset();
 	spy.table.stream_synchronize = hasty_synchronize;
-	expect_mismatch(*state, "stream_sync", "waiting ended");
+	expect_mismatch(*state, "stream_sync", "waiting returned");
 	spy_reset();
 	spy.table.callback = call_twice;
 	expect_mismatch(*state, "callback", "2 calls for one");

@@ -3,6 +3,7 @@
 
 #include "kernels/fp8.h"
 #include "kernels/half.h"
+#include "suites/matmul/check.h"
 #include "suites/matmul/operands.h"
 #include "suites/shared/gemm_reference.h"
 
@@ -120,7 +121,7 @@ static void test_wrong_product_of_a_batch(void **state)
 					     "tt\nbatch = 3\n",
 				       &result, &err),
 			 STATUS_MISMATCH);
-	assert_non_null(strstr(err.message, "operand set 0, product 0"));
+	assert_non_null(strstr(err.message, "operand set 0, GEMM 0"));
 	case_result_release(&result);
 }
 
@@ -346,7 +347,7 @@ static void run_pair(struct fixture *f, struct case_result results[2], struct er
 					.sampler = { .rules = &rules,
 						     .device = f->devices[c->devices[0]] },
 					.result = &results[i] };
-		case_parameters_fill(c, &results[i]);
+		describe_parameters(c, &results[i]);
 	}
 	f->plan.cases[0].suite->run_group(list, 2, errs);
 }
@@ -405,12 +406,11 @@ static void test_combinations(void **state)
 	plan_from(f, "[suite matmul]\nprecisions = fp32, int8\nsizes = 2048\nscales = 2\n", &info,
 		  1);
 	assert_int_equal(f->plan.case_count, 1);
-	assert_non_null(strstr(f->plan.cases[0].skip_reason, "every element of the reference"));
+	assert_non_null(strstr(f->plan.cases[0].skip_reason, "a reference of every element"));
 	plan_done(f);
 	info.capabilities &= ~(unsigned)DEVICE_HAS_INT8;
 	plan_from(f, "[suite matmul]\nprecisions = int8\nsizes = 16\n", &info, 1);
-	assert_string_equal(f->plan.cases[0].skip_reason,
-			    "host:0 has no int8 matrix multiplication");
+	assert_string_equal(f->plan.cases[0].skip_reason, "host:0 has no int8 GEMM");
 	plan_done(f);
 }
 

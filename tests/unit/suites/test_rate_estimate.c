@@ -115,7 +115,7 @@ static void check(const struct expected *e)
 static void shipped_configs_take_what_is_announced(void **state)
 {
 	static const struct expected runs[] = { { "quick", 13, 60 },
-						{ "acceptance", 75, 120 },
+						{ "acceptance", 85, 150 },
 						{ "training", 241, 400 } };
 
 	(void)state;

@@ -123,12 +123,12 @@ static void test_a_wrong_clock_fails(void **state)
 {
 	script.scale = 1.02;
 	expect_failure(*state, "checks = clock\n",
-		       "by the device's clock: 2 % off, of at most 1 %");
+		       "on the clock of the device: 2 % off, tolerance 1 %");
 	script.scale = 0.98;
 	expect_failure(*state, "checks = clock\n", "2 % off");
 	/* The host cannot see a kernel of 1 ms end at once. */
 	script.scale = 1;
-	expect_failure(*state, "checks = clock\n", "by the host's clock");
+	expect_failure(*state, "checks = clock\n", "on the clock of the host");
 }
 
 /*
@@ -158,13 +158,13 @@ static void test_an_empty_sample_must_be_short(void **state)
 	assert_float_equal(expect_success(*state, "checks = empty\n", "selftest.empty_sample"),
 			   20e-6, 1e-12);
 	script.empty = 60e-6;
-	expect_failure(*state, "checks = empty\n", "takes 60.00 us, more than 50.00 us");
+	expect_failure(*state, "checks = empty\n", "takes 60.00 us, limit 50.00 us");
 	script.empty = -1e-6;
 	expect_failure(*state, "checks = empty\n", "takes");
 }
 
 /* One per cent is found under 0.3 % of noise and not under 5 %. */
-static void test_a_planted_slowdown_must_be_found(void **state)
+static void test_an_injected_slowdown_must_be_found(void **state)
 {
 	script.noise = 0.003;
 	assert_true(expect_success(*state, "checks = slowdown\ntrials = 100\n",
@@ -175,7 +175,7 @@ static void test_a_planted_slowdown_must_be_found(void **state)
 	assert_true(expect_success(*state, "checks = slowdown\ntrials = 200\n",
 				   "selftest.false_alarms") < 0.08);
 	script.noise = 0.05;
-	expect_failure(*state, "checks = slowdown\ntrials = 50\n", "not in 99 %");
+	expect_failure(*state, "checks = slowdown\ntrials = 50\n", "required 99 %");
 	assert_true(expect_success(*state, "checks = slowdown\ntrials = 50\nslowdown = 20 %\n",
 				   "selftest.detected") == 1);
 }
@@ -207,17 +207,17 @@ static void test_false_alarms_fail(void **state)
 	assert_int_equal(run_only_case(*state, SELFTEST "checks = slowdown\n", &result, &err),
 			 STATUS_MISMATCH);
 	assert_non_null(
-		strstr(err.message, "20 of 20 trials found a slowdown where there was none"));
+		strstr(err.message, "20 of 20 trials reported a slowdown of identical kernels"));
 	case_result_release(&result);
 }
 
-static void test_a_planted_bit_must_be_found(void **state)
+static void test_an_injected_bit_must_be_found(void **state)
 {
 	assert_true(expect_success(*state, "checks = corruption\ntrials = 12\n",
 				   "selftest.found") == 1);
 	finds_nothing = true;
 	expect_failure(*state, "checks = corruption\ntrials = 3\n",
-		       "3 of 3 planted wrong bits were not found");
+		       "3 of 3 injected wrong bits were not detected");
 }
 
 static enum status nothing_to_tell(struct device *device, struct telemetry *out, struct error *err)
@@ -344,8 +344,9 @@ static void test_watching_must_not_disturb(void **state)
 		if (status == STATUS_OK)
 			assert_true(result.verification.error <= result.verification.tolerance);
 		if (status != STATUS_OK)
-			assert_non_null(strstr(err.message, "watching makes launching at least 2 % "
-							    "slower, more than 1 %"));
+			assert_non_null(strstr(err.message,
+					       "telemetry slows down launches by at least "
+					       "2 %, tolerance 1 %"));
 		case_result_release(&result);
 	}
 }
@@ -384,9 +385,9 @@ int main(void)
 		TEST(test_a_wrong_clock_fails),
 		TEST(test_the_real_clock_passes),
 		TEST(test_an_empty_sample_must_be_short),
-		TEST(test_a_planted_slowdown_must_be_found),
+		TEST(test_an_injected_slowdown_must_be_found),
 		TEST(test_false_alarms_fail),
-		TEST(test_a_planted_bit_must_be_found),
+		TEST(test_an_injected_bit_must_be_found),
 		TEST(test_watching_is_measured),
 		TEST(test_watching_must_not_disturb),
 		TEST(test_ratio_of_a_trial),

@@ -208,7 +208,7 @@ static void test_odd_sizes_are_skipped(void **state)
 		  "48B\nsizes = 1000B, 48KiB, 64KiB\n",
 		  f->infos, 1);
 	assert_int_equal(f->plan.case_count, 6);
-	assert_non_null(strstr(f->plan.cases[0].skip_reason, "no multiple of 16"));
+	assert_non_null(strstr(f->plan.cases[0].skip_reason, "not a multiple of 16"));
 	assert_null(f->plan.cases[1].skip_reason);
 	assert_null(f->plan.cases[2].skip_reason);
 	assert_non_null(strstr(f->plan.cases[3].skip_reason, "stride"));

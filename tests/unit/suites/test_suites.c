@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "plan/schema.h"
+#include "suites/matmul/check.h"
 #include "suites/shared/gemm_reference.h"
 
 #define QUICK                                                                           \
@@ -386,7 +387,7 @@ static void test_matmul_skips_what_a_device_lacks(void **state)
 	assert_int_equal(f->plan.case_count, 4);
 	assert_null(case_of(f, "matmul/fp32/8x16x32@host:0")->skip_reason);
 	assert_string_equal(case_of(f, "matmul/fp16/16@host:0")->skip_reason,
-			    "host:0 has no fp16 matrix multiplication");
+			    "host:0 has no fp16 GEMM");
 	plan_done(f);
 }
 
@@ -460,7 +461,7 @@ static void test_alloc_notices_a_lost_device(void **state)
 
 	spy.lost_after_refusal = true;
 	assert_int_equal(run_only_case(*state, FAIL_CASE, &result, &err), STATUS_DEVICE);
-	assert_non_null(strstr(err.message, "no longer works after a failed allocation"));
+	assert_non_null(strstr(err.message, "does not work after a failed allocation"));
 	assert_false(result.verification.done);
 	case_result_release(&result);
 }

@@ -12,10 +12,10 @@
 
 #include "base/memory.h"
 #include "measure/processes/fork_server.h"
-#include "suites/trainmem/check.h"
-#include "suites/trainmem/fragment.h"
+#include "suites/training/trainmem/check.h"
+#include "suites/training/trainmem/fragment.h"
 #include "suites/shared/search_next.h"
-#include "suites/trainmem/search.h"
+#include "suites/training/trainmem/search.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -507,12 +507,11 @@ static void trials_fail_where_memory_runs_out(void **state)
 	assert_non_null(strstr(trial.reason, "activations (forward)"));
 }
 
-static struct memory_account account_of(enum policy policy, bool offload)
+static struct memory_account account_of_setup(struct setup setup, enum policy policy, bool offload)
 {
-	struct memory_account_request request = { .setup = perceptron(1024, "fp32"),
-						  .options = { .policy = policy,
-							       .offload = offload },
-						  .steps = 5 };
+	struct memory_account_request request = {
+		.setup = setup, .options = { .policy = policy, .offload = offload }, .steps = 5
+	};
 	struct fork_server_task task = { .device = &host,
 					 .run = memory_account_step,
 					 .arguments = &request,
@@ -528,7 +527,36 @@ static struct memory_account account_of(enum policy policy, bool offload)
 	if (fork_server_run(fork_server, &task, &account, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
 	assert_int_equal(account.peak.total - account.workspace, need.peak.total);
+	for (int c = 0; c < MEMORY_STEP_CLASSES; c++)
+		if (c != MEMORY_WORKSPACE)
+			assert_int_equal(account.peak.bytes[c], need.peak.bytes[c]);
 	return account;
+}
+
+static struct memory_account account_of(enum policy policy, bool offload)
+{
+	return account_of_setup(perceptron(1024, "fp32"), policy, offload);
+}
+
+/* Classes as planned, to the byte; without aliasing gradients of blocks have their own. */
+static void aliasing_is_what_blocks_share(void **state)
+{
+	static const struct transformer_shape shape = {
+		.hidden = 128, .heads = 2, .sequence = 32, .vocabulary = 512
+	};
+	struct memory_account on, off;
+	struct setup s = tiny("single", 1, PRECISION_FP32);
+
+	(void)state;
+	setup_transformer(&s, 2, &shape);
+	s.batch = 16 * shape.sequence;
+	s.rate = setup_safe_rate(&s);
+	on = account_of_setup(s, POLICY_MALLOC, false);
+	s.no_aliasing = true;
+	off = account_of_setup(s, POLICY_MALLOC, false);
+	/* Gradients inside the branches, and of the branches' inputs. */
+	assert_int_equal(off.peak.total - on.peak.total, s.batch * 5 * 128 * 4);
+	assert_true(on.last_loss == off.last_loss);
 }
 
 /* The process' memory is what was there before plus what was taken. */
@@ -586,6 +614,7 @@ int main(void)
 		cmocka_unit_test(searches_end_soon_and_close),
 		cmocka_unit_test(trials_fail_where_memory_runs_out),
 		cmocka_unit_test(books_agree_with_the_system),
+		cmocka_unit_test(aliasing_is_what_blocks_share),
 	};
 	struct backend_options options = { .host_devices = 1 };
 	struct error err = ERROR_NONE;

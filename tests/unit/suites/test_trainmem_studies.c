@@ -101,7 +101,7 @@ static void a_training_that_diverges_is_a_mismatch(void **state)
 					     "curve_samples = 1600\ncurve_rate = 5\n",
 				       &result, &err),
 			 STATUS_MISMATCH);
-	assert_non_null(strstr(err.message, "nothing was learnt"));
+	assert_non_null(strstr(err.message, "training did not converge"));
 	assert_false(result.verification.done);
 	case_result_release(&result);
 }

@@ -6,13 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/output/print_verdicts.h"
-#include "cli/run/nodes/run_confirm.h"
 #include "cli/run/run_events.h"
+#include "cli/run/run_launches.h"
 #include "cli/run/run_summary.h"
 #include "fleet/fleet.h"
+#include "fleet/merge.h"
 #include "measure/processes/signals.h"
 #include "result/outcome.h"
 #include "result/status/run_status.h"
@@ -40,18 +43,18 @@ static void print_losses(const struct result *result)
 	free(told);
 }
 
-static void print_nodes(const struct result *result)
+static void fleet_print_nodes(const struct result *result)
 {
 	size_t lost = result_lost_nodes(result);
 
-	printf("%zu node%s: %zu whole", result->node_count, result->node_count == 1 ? "" : "s",
+	printf("%zu node%s: %zu complete", result->node_count, text_plural(result->node_count),
 	       result->node_count - lost);
 	printf(lost ? ", %zu not\n" : "\n", lost);
 	print_losses(result);
 }
 
-static int finish(struct run_request *a, struct result *result, enum status status, int stopped_by,
-		  struct error *err)
+static int fleet_run_finish(struct run_request *a, struct result *result, enum status status,
+			    int stopped_by, struct error *err)
 {
 	struct error unpublished = ERROR_NONE;
 	int code = EXIT_ACCEPTED;
@@ -59,7 +62,7 @@ static int finish(struct run_request *a, struct result *result, enum status stat
 	if (!a->quiet)
 		run_print_summary(result);
 	if (!a->quiet || result_lost_nodes(result))
-		print_nodes(result);
+		fleet_print_nodes(result);
 	if (result->judgement) {
 		print_verdicts(result->judgement, false);
 	} else if (a->check.wanted && status != STATUS_INTERRUPTED) {
@@ -82,20 +85,8 @@ static int finish(struct run_request *a, struct result *result, enum status stat
 	return code;
 }
 
-static void tell_status(struct run_status *status, const char *directory, const char *doing)
-{
-	struct error err = ERROR_NONE; /* the run has its result all the same */
-
-	snprintf(status->doing, sizeof(status->doing), "%s", doing);
-	memset(&status->current, 0, sizeof(status->current));
-	status->current.seconds = status->current.median = status->current.half_width =
-		status->seconds_left = (double)NAN;
-	run_status_write(status, directory, &err);
-}
-
-/* The last document: how the run has ended. */
-static void end_status(struct run_status *status, const char *directory,
-		       const struct result *result, int code)
+/* While nodes run, the document counts nodes alone. */
+static void count_outcomes(struct run_status *status, const struct result *result)
 {
 	size_t *const counts[] = { [CASE_OK] = &status->ok,
 				   [CASE_SKIPPED] = &status->skipped,
@@ -110,12 +101,152 @@ static void end_status(struct run_status *status, const char *directory,
 	status->nodes.lost = result_lost_nodes(result);
 	status->nodes.done = result->node_count - status->nodes.lost;
 	status->nodes.waiting = status->nodes.running = 0;
-	snprintf(status->state, sizeof(status->state), "%s", result->state);
-	snprintf(status->sentence, sizeof(status->sentence), "%s",
-		 result->judgement ? result->judgement->sentence : "");
-	status->seconds = result->seconds;
-	status->exit_code = code;
-	tell_status(status, directory, "");
+}
+
+#define CONFIRM_ROUNDS 4
+
+/* Ids of cases, and "NODE POINT" for all cases of a point on a node; sorted. */
+struct suspects {
+	char **keys;
+	size_t count, capacity;
+};
+
+static int run_fleet_by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void run_fleet_add_key(struct suspects *s, char *key)
+{
+	ARRAY_GROW(s->keys, s->count, s->capacity);
+	s->keys[s->count++] = key;
+}
+
+static void add_suspects(struct suspects *s, const struct verdicts *v)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		const struct verdict_check *c = &v->checks[i];
+
+		if (!check_wants_more(c) || !*c->case_id)
+			continue;
+		run_fleet_add_key(s, xstrdup(c->case_id));
+		if (c->comparison == LIKE_IDENTICAL || check_is_of_node(c))
+			run_fleet_add_key(s,
+					  xasprintf("%.*s %s", (int)device_node_length(c->devices),
+						    c->devices, c->point));
+	}
+	if (s->count)
+		qsort(s->keys, s->count, sizeof(*s->keys), run_fleet_by_text);
+}
+
+static bool run_fleet_holds(const struct suspects *s, const char *key)
+{
+	return s->count && bsearch(&key, s->keys, s->count, sizeof(*s->keys), run_fleet_by_text);
+}
+
+static bool is_suspect(const struct suspects *s, const struct case_result *c)
+{
+	char *point, *key;
+	bool found = run_fleet_holds(s, c->id);
+
+	if (found)
+		return true;
+	point = case_point(c);
+	key = xasprintf("%s %s", c->node, point);
+	found = run_fleet_holds(s, key);
+	free(point);
+	free(key);
+	return found;
+}
+
+/* Tells node `n` what to measure again, and returns how many cases that are. */
+static size_t tell_node(const struct result *result, const struct result_node *n,
+			const struct suspects *s, size_t *at, const char *directory,
+			struct error *err)
+{
+	struct text ids = TEXT_EMPTY;
+	size_t count = 0;
+
+	/* Cases come node by node. */
+	for (; *at < result->case_count; ++*at) {
+		const struct case_result *c = &result->cases[*at];
+		char *id;
+
+		if (!c->node || strcmp(c->node, n->name) != 0)
+			break;
+		if (n->status != NODE_OK || c->status != CASE_OK || !is_suspect(s, c))
+			continue;
+		id = case_id_on_node(c);
+		text_addf(&ids, "%s\n", id);
+		free(id);
+		count++;
+	}
+	if (count) {
+		char *path = fleet_confirm_path(directory, n->name);
+
+		file_write(path, ids.data, ids.length, err);
+		free(path);
+	}
+	text_release(&ids);
+	return count;
+}
+
+/* Returns how many cases, of how many nodes, are to be measured again. */
+static size_t tell_nodes(const struct result *result, const char *directory, size_t *nodes,
+			 struct error *err)
+{
+	struct suspects s = { 0 };
+	size_t cases = 0, at = 0;
+
+	*nodes = 0;
+	add_suspects(&s, result->judgement);
+	for (size_t i = 0; i < result->node_count && s.count && !err->status; i++) {
+		size_t count = tell_node(result, &result->nodes[i], &s, &at, directory, err);
+
+		cases += count;
+		*nodes += count > 0;
+	}
+	for (size_t i = 0; i < s.count; i++)
+		free(s.keys[i]);
+	free(s.keys);
+	return cases;
+}
+
+/*
+ * Judges the nodes' `result`. As long as cases are not decided, and at most CONFIRM_ROUNDS times,
+ * their nodes measure them in LAUNCHES_EXTENSION further launches, all at the same time, and
+ * everything is judged again; the number of rounds does not grow with that of nodes. `result` and
+ * DIR/result.json are then about all of them. As fleet_run() when a round is stopped.
+ */
+static enum status repeat_undecided(struct run_check *check, const struct config *config,
+				    const struct fleet_options *options, struct result *result,
+				    struct error *err)
+{
+	struct fleet_options again = *options;
+	enum status status = run_check_nodes(check, config, options->directory, result, err);
+
+	again.resume = true;
+	again.before = result;
+	for (int round = 0; round < CONFIRM_ROUNDS && status == STATUS_OK; round++) {
+		struct result next;
+		size_t nodes, cases = tell_nodes(result, options->directory, &nodes, err);
+
+		if (err->status || !cases)
+			return err->status;
+		if (!options->quiet)
+			fprintf(stderr,
+				"gpuproof: %zu case%s of %zu node%s undecided: %d more launches\n",
+				cases, text_plural(cases), nodes,
+				nodes == 1 && cases == 1 ? " is" : "s are", LAUNCHES_EXTENSION);
+		status = fleet_run(config, &again, &next, err);
+		if (!next.gpuproof_version)
+			return status;
+		result_release(result);
+		*result = next;
+		if (status == STATUS_OK)
+			status = run_check_nodes(check, config, options->directory, result, err);
+	}
+	return status;
 }
 
 int run_fleet(struct run_request *a, const struct config *config, const char *launch)
@@ -143,20 +274,21 @@ int run_fleet(struct run_request *a, const struct config *config, const char *la
 		return command_fail(&err);
 	status = fleet_run(config, &options, &result, &err);
 	if (result.gpuproof_version)
-		tell_status(&run_status, a->directory,
-			    a->check.wanted ? "judging" : "writing the report");
+		run_tell_status(&run_status, a->directory,
+				a->check.wanted ? "judging" : "writing the report");
 	/* Judges what there is also when too few nodes are left. */
 	if (a->check.wanted && status == STATUS_UNSUPPORTED)
 		run_check_nodes(&a->check, config, a->directory, &result, &unjudged);
 	else if (a->check.wanted && status == STATUS_OK)
-		status = run_confirm(&a->check, config, &options, &result, &err);
+		status = repeat_undecided(&a->check, config, &options, &result, &err);
 	/* Else nothing was begun. */
-	code = result.gpuproof_version ? finish(a, &result, status, stopped_by, &err)
+	code = result.gpuproof_version ? fleet_run_finish(a, &result, status, stopped_by, &err)
 				       : command_fail(&err);
 	if (result.gpuproof_version) {
 		run_events_rest(&events, &result);
 		run_events_finish(&events, &result);
-		end_status(&run_status, a->directory, &result, code);
+		count_outcomes(&run_status, &result);
+		run_end_status(&run_status, a->directory, &result, code);
 	}
 	error_clear(&err);
 	if (run_events_close(&events, &err) != STATUS_OK)
@@ -219,9 +351,8 @@ bool run_is_copied(void)
 		if (count <= 1)
 			continue;
 		fprintf(stderr,
-			"gpuproof run: %s has started %ld copies of this command, which would all "
-			"conduct the same run; start it once, it starts an agent on each node "
-			"itself: %s\n",
+			"gpuproof run: %s has started %ld copies of this command, but one is "
+			"enough: it starts an agent on each node. Run: %s\n",
 			copiers[i].launcher, count, copiers[i].instead);
 		return true;
 	}

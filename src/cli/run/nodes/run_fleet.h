@@ -4,15 +4,14 @@
 
 #include <stdbool.h>
 
-#include "cli/run/run_carry_out.h"
+#include "cli/run/run_one_node.h"
 
 /* The options that make a run one of several nodes, whatever its config says. */
 struct run_places {
 	int64_t simulated;          /* 0: not given */
 	const char *hosts, *launch; /* NULL: not given */
 };
-#define RUN_PLACES_CONFLICT \
-	"--simulate-nodes, --hosts and --launch are three ways to reach nodes: give one of them"
+#define RUN_PLACES_CONFLICT "give only one of --simulate-nodes, --hosts and --launch"
 bool run_places_conflict(const struct run_places *places);
 /* Calls `take` with each override that they amount to: at most two. */
 void run_places_override(const struct run_places *places,
@@ -20,7 +19,7 @@ void run_places_override(const struct run_places *places,
 					     struct error *err),
 			 void *context);
 
-/* As run_carry_out(). `launch`: the command of --launch, or NULL. */
+/* As run_one_node(). `launch`: the command of --launch, or NULL. */
 int run_fleet(struct run_request *request, const struct config *config, const char *launch);
 
 /*

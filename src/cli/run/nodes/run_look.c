@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/output/table.h"
-#include "cli/run/run_carry_out.h"
 #include "fleet/merge.h"
 #include "result/result.h"
 
@@ -28,7 +27,8 @@ struct overrides {
 	size_t count;
 };
 
-static enum status take(void *context, const char *name, const char *value, struct error *err)
+static enum status overrides_keep_copy(void *context, const char *name, const char *value,
+				       struct error *err)
 {
 	struct overrides *o = context;
 
@@ -43,8 +43,8 @@ static enum status take(void *context, const char *name, const char *value, stru
  * "8 x NVIDIA H200, 1 x NVIDIA L4", and the rate of the network port, "" where it is unknown. From
  * device *at on, as devices come node by node.
  */
-static char *describe_devices(const struct result *r, const struct result_node *node, size_t *at,
-			      char *port, size_t size)
+static char *run_look_describe_devices(const struct result *r, const struct result_node *node,
+				       size_t *at, char *port, size_t size)
 {
 	struct text out = TEXT_EMPTY;
 	size_t first = *at, end = first;
@@ -73,11 +73,11 @@ static const char *or_dash(const char *text)
 	return text && *text ? text : "-";
 }
 
-static void add_node(struct output_table *table, const struct result *r,
-		     const struct result_node *node, size_t *at, const char *directory)
+static void look_add_node(struct output_table *table, const struct result *r,
+			  const struct result_node *node, size_t *at, const char *directory)
 {
 	char *path = fleet_summary_path(directory, node->name), port[48];
-	char *devices = describe_devices(r, node, at, port, sizeof(port));
+	char *devices = run_look_describe_devices(r, node, at, port, sizeof(port));
 	struct error err = ERROR_NONE;
 	struct result own = { 0 };
 	bool known = result_read_header(&own, path, &err) == STATUS_OK;
@@ -97,7 +97,7 @@ static void add_node(struct output_table *table, const struct result *r,
 	free(path);
 }
 
-static void print_nodes(const struct result *r, const char *directory)
+static void look_print_nodes(const struct result *r, const char *directory)
 {
 	struct output_table table = TABLE_EMPTY;
 	size_t at = 0;
@@ -106,18 +106,13 @@ static void print_nodes(const struct result *r, const char *directory)
 		  (const char *[]){ "NODE", "", "DEVICES", "DRIVER", "KERNEL", "MEMORY", "PORT" },
 		  7);
 	for (size_t i = 0; i < r->node_count; i++)
-		add_node(&table, r, &r->nodes[i], &at, directory);
+		look_add_node(&table, r, &r->nodes[i], &at, directory);
 	table_print(&table, stdout);
 	table_release(&table);
 }
 
-static bool is_drift(const struct finding *f)
-{
-	return text_starts_with(f->subject, "drift of ");
-}
-
 /* `drift`: the differences between nodes alone; else all other warnings. How many they are. */
-static size_t print_findings(const struct result *r, bool drift)
+static size_t run_look_print_findings(const struct result *r, bool drift)
 {
 	struct output_table table = TABLE_EMPTY;
 	size_t count = 0;
@@ -125,7 +120,8 @@ static size_t print_findings(const struct result *r, bool drift)
 	for (size_t i = 0; i < r->preflight_count; i++) {
 		const struct finding *f = &r->preflight[i];
 
-		if (f->severity < SEVERITY_WARNING || is_drift(f) != drift)
+		if (f->severity < SEVERITY_WARNING ||
+		    (strcmp(f->topic, FINDING_DRIFT) == 0) != drift)
 			continue;
 		table_row(&table,
 			  (const char *[]){ f->severity == SEVERITY_ERROR ? "x" : "!", f->subject,
@@ -142,20 +138,20 @@ static void print_look(const struct result *r, const char *directory)
 {
 	size_t whole = 0, drift;
 
-	print_nodes(r, directory);
+	look_print_nodes(r, directory);
 	puts("");
-	print_findings(r, false);
-	drift = print_findings(r, true);
+	run_look_print_findings(r, false);
+	drift = run_look_print_findings(r, true);
 	for (size_t i = 0; i < r->node_count; i++)
 		whole += r->nodes[i].status == NODE_OK;
-	printf("%zu of %zu nodes are whole; ", whole, r->node_count);
+	printf("%zu of %zu nodes are complete; ", whole, r->node_count);
 	if (whole < 3)
-		puts("drift is known from three nodes on");
+		puts("differences between nodes need three nodes");
 	else if (drift)
-		printf("%zu fact%s of nodes differ%s from most\n", drift, drift == 1 ? "" : "s",
+		printf("%zu fact%s differ%s from the majority\n", drift, text_plural(drift),
 		       drift == 1 ? "s" : "");
 	else
-		puts("no fact of a node differs from most");
+		puts("no differences between nodes");
 }
 
 int run_look(const struct run_places *places, const char *directory, const char *command)
@@ -169,15 +165,14 @@ int run_look(const struct run_places *places, const char *directory, const char 
 				       .command = command,
 				       .quiet = true,
 				       .no_report = true };
-	char *path = xasprintf("%s/result.json", request.directory);
 	struct result result;
 	int code = EXIT_USAGE;
 
-	run_places_override(places, take, &overrides);
+	run_places_override(places, overrides_keep_copy, &overrides);
 	if (config_parse(&config, "doctor", look_config, strlen(look_config), overrides.items,
 			 overrides.count, &errors) == STATUS_OK) {
 		code = run_fleet(&request, &config, places->launch);
-		if (result_read(&result, path, &err) == STATUS_OK) {
+		if (result_read_from(&result, request.directory, &err) == STATUS_OK) {
 			print_look(&result, request.directory);
 			result_release(&result);
 		}
@@ -189,7 +184,6 @@ int run_look(const struct run_places *places, const char *directory, const char 
 		free(overrides.owned[i]);
 	text_release(&errors);
 	error_clear(&err);
-	free(path);
 	free(own);
 	return code;
 }

@@ -13,30 +13,32 @@
 #include "base/memory.h"
 #include "cli/run/run_health.h"
 #include "cli/run/run_launches.h"
-#include "cli/run/run_left.h"
 #include "cli/run/run_setup.h"
 #include "fleet/merge.h"
 #include "run/group.h"
+#include "run/journal.h"
 
 #define CONFIRM_MOST ((size_t)64 << 20) /* bytes of a list of cases */
 
 /* A node that was measured with another config would be neither the one nor the other. */
-static enum status same_config(const char *folder, const char *directory, struct error *err)
+static enum status run_node_same_config(const char *folder, const char *directory,
+					struct error *err)
 {
 	struct result run = { 0 }, node = { 0 };
 
-	if (conduct_resume_header(directory, &run, err) == STATUS_OK &&
-	    conduct_resume_header(folder, &node, err) == STATUS_OK &&
+	if (journal_read_header(directory, &run, err) == STATUS_OK &&
+	    journal_read_header(folder, &node, err) == STATUS_OK &&
 	    strcmp(run.config_text, node.config_text) != 0)
-		error_set(err, STATUS_USAGE, "other config: %s was begun with another one than %s",
-			  folder, directory);
+		error_set(err, STATUS_USAGE,
+			  "config mismatch: %s was started with another one than %s", folder,
+			  directory);
 	result_release(&run);
 	result_release(&node);
 	return err->status;
 }
 
 /* Writes what the conductor merges, and leaves `result` without samples. */
-static void summarise(struct result *result, const char *path, struct error *err)
+static void node_write_summary(struct result *result, const char *path, struct error *err)
 {
 	char *json;
 
@@ -46,9 +48,10 @@ static void summarise(struct result *result, const char *path, struct error *err
 	free(json);
 }
 
-static enum status measure(const struct run_setup *setup, struct conduct_options *options,
-			   struct agent_report *report, const char *summary, char *state,
-			   size_t size, struct error *err)
+static enum status node_measure_cases(const struct run_setup *setup,
+				      struct conduct_options *options, struct agent_report *report,
+				      const char *summary, char *state, size_t size,
+				      struct error *err)
 {
 	struct launches launches = { 0 };
 	struct run_left left;
@@ -64,7 +67,10 @@ static enum status measure(const struct run_setup *setup, struct conduct_options
 	agent_report_plan(report, left.planned, left.planned - left.cases);
 	/* On every node, as the conductor alone knows whether its run will be judged. */
 	health_collect(&setup->probe, &before, &before_count);
-	status = launches_run(&launches, &setup->plan, &setup->probe, options, err);
+	status = launches_run(&launches, &setup->plan, &setup->probe, options, 1, left.launches,
+			      err);
+	if (status == STATUS_OK)
+		status = launches_run_needed(&launches, &setup->plan, &setup->probe, options, err);
 	pooled = launches_pool(&launches, options->directory, &result, err);
 	if (pooled == STATUS_OK && result.gpuproof_version)
 		pooled = health_add(&result, before, before_count, &setup->config,
@@ -73,7 +79,7 @@ static enum status measure(const struct run_setup *setup, struct conduct_options
 		free(before);
 	snprintf(state, size, "%s", result.state ? result.state : "incomplete");
 	if (pooled == STATUS_OK && result.gpuproof_version)
-		summarise(&result, summary, err);
+		node_write_summary(&result, summary, err);
 	launches_release(&launches);
 	result_release(&result);
 	return status == STATUS_OK ? pooled : status;
@@ -91,32 +97,31 @@ static bool is_listed(const void *lines, const struct plan_case *c)
 }
 
 /* Measures again what the conductor's judge suspects, and adds it to the node's result. */
-static enum status confirm(const struct run_setup *setup, const char *list,
-			   const struct conduct_options *options, struct agent_report *report,
-			   const char *summary, char *state, size_t size, struct error *err)
+static enum status node_confirm_cases(const struct run_setup *setup, const char *list,
+				      const struct conduct_options *options,
+				      struct agent_report *report, const char *summary, char *state,
+				      size_t size, struct error *err)
 {
-	char *path = xasprintf("%s/result.json", options->directory);
 	struct text ids = TEXT_EMPTY;
 	struct result result = { 0 };
 	struct plan part = { 0 };
 	enum status status = input_read_file(list, "list of cases", CONFIRM_MOST, &ids, err);
 
 	if (status == STATUS_OK)
-		status = result_read(&result, path, err);
+		status = result_read_from(&result, options->directory, err);
 	if (status == STATUS_OK) {
-		part = plan_again(&setup->plan, is_listed, ids.data ? ids.data : "");
+		part = plan_subset(&setup->plan, is_listed, ids.data ? ids.data : "");
 		agent_report_plan(report, part.case_count * LAUNCHES_EXTENSION, 0);
 		status = launches_extend(&part, &setup->probe, options, &result, err);
 	}
 	if (status == STATUS_OK)
-		status = result_write(&result, path, err);
+		status = result_write_to(&result, options->directory, err);
 	if (status == STATUS_OK)
-		summarise(&result, summary, err);
+		node_write_summary(&result, summary, err);
 	if (!err->status)
 		remove(list);
 	snprintf(state, size, "%s", status == STATUS_INTERRUPTED ? "interrupted" : "complete");
 	free(part.cases);
-	free(path);
 	result_release(&result);
 	text_release(&ids);
 	return status;
@@ -130,7 +135,7 @@ enum status run_node(const struct fleet_message *order, struct agent_report *rep
 	char *summary = fleet_summary_path(order->directory, order->node);
 	int stopped_by = 0;
 	struct conduct_options options = { .directory = folder,
-					   .resume = launch_begun(folder),
+					   .resume = journal_begun(folder),
 					   .quiet = true,
 					   .command = "gpuproof agent",
 					   .watch = agent_report_case,
@@ -141,13 +146,14 @@ enum status run_node(const struct fleet_message *order, struct agent_report *rep
 					    (int)order->shares, err);
 
 	if (status == STATUS_OK && options.resume)
-		status = same_config(folder, order->directory, err);
+		status = run_node_same_config(folder, order->directory, err);
 	/* Until there is a new one. */
 	unlink(summary);
 	if (status == STATUS_OK && options.resume && access(list, F_OK) == 0)
-		status = confirm(&setup, list, &options, report, summary, state, size, err);
+		status = node_confirm_cases(&setup, list, &options, report, summary, state, size,
+					    err);
 	else if (status == STATUS_OK)
-		status = measure(&setup, &options, report, summary, state, size, err);
+		status = node_measure_cases(&setup, &options, report, summary, state, size, err);
 	run_setup_release(&setup);
 	free(folder);
 	free(list);
@@ -178,8 +184,7 @@ static enum status read_address(const char *text, struct world_tcp_address *out,
 
 	for (size_t i = 0; i < sizeof(out->token) && whole; i++)
 		whole = sscanf(token + 2 * i, "%2hhx", &out->token[i]) == 1;
-	return whole ? STATUS_OK
-		     : error_set(err, STATUS_INTERNAL, "the address of the leader is malformed");
+	return whole ? STATUS_OK : error_set(err, STATUS_INTERNAL, "invalid address of the leader");
 }
 
 /* Divides "n1,n2" in place; names are borrowed from it. */

@@ -3,6 +3,7 @@
  * where cublasGemmEx refuses; cublasGemmEx from there on, which uses tensor cores by itself where
  * there are some (7.0). Or by what a search chose.
  */
+#include "device/cuda/blas/contexts.h"
 #include "device/cuda/blas/gemm_types.h"
 
 #include <limits.h>
@@ -46,8 +47,8 @@ static cublasMath_t math_mode(const struct device *device)
 	return CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
 }
 
-static enum status context_new(struct cuda_stream *stream, struct cublas_context **out,
-			       struct error *err)
+static enum status cublas_context_new(struct cuda_stream *stream, struct cublas_context **out,
+				      struct error *err)
 {
 	size_t workspace = cuda_gemm_workspace(stream->base.device);
 	struct cublas_context *context;
@@ -107,15 +108,16 @@ static enum status check_request(const struct device *device, const struct gemm 
 	return STATUS_OK;
 }
 
-static cublasOperation_t transposed(bool yes)
+static cublasOperation_t cublas_transpose(bool yes)
 {
 	return yes ? CUBLAS_OP_T : CUBLAS_OP_N;
 }
 
-static cublasStatus_t multiply(cublasHandle_t handle, const struct gemm *g)
+static cublasStatus_t cublas_multiply(cublasHandle_t handle, const struct gemm *g)
 {
 	const struct gemm_types *t = gemm_types(g->precision);
-	cublasOperation_t op_a = transposed(g->transpose_a), op_b = transposed(g->transpose_b);
+	cublasOperation_t op_a = cublas_transpose(g->transpose_a),
+			  op_b = cublas_transpose(g->transpose_b);
 	int m = (int)g->m, n = (int)g->n, k = (int)g->k;
 	int lda = (int)g->lda, ldb = (int)g->ldb, ldc = (int)g->ldc;
 	struct gemm_scalars x;
@@ -123,30 +125,33 @@ static cublasStatus_t multiply(cublasHandle_t handle, const struct gemm *g)
 	gemm_scalars(g, &x);
 	if (gemm_batch(g) == 1)
 		return cublas.cublasGemmEx(handle, op_a, op_b, m, n, k, &x.alpha, g->a, t->operand,
-					   lda, g->b, t->operand, ldb, &x.beta, g->c, t->result,
-					   ldc, t->compute, CUBLAS_GEMM_DEFAULT);
+					   lda, g->b, t->operand, ldb, &x.beta, g->c,
+					   gemm_result_type(g), ldc, t->compute,
+					   CUBLAS_GEMM_DEFAULT);
 	return cublas.cublasGemmStridedBatchedEx(handle, op_a, op_b, m, n, k, &x.alpha, g->a,
 						 t->operand, lda, g->stride_a, g->b, t->operand,
-						 ldb, g->stride_b, &x.beta, g->c, t->result, ldc,
-						 g->stride_c, (int)g->batch, t->compute,
-						 CUBLAS_GEMM_DEFAULT);
+						 ldb, g->stride_b, &x.beta, g->c,
+						 gemm_result_type(g), ldc, g->stride_c,
+						 (int)g->batch, t->compute, CUBLAS_GEMM_DEFAULT);
 }
 
 /* The products of a batch one by one: there is no batched form. */
-static cublasStatus_t multiply_stored(cublasHandle_t handle, const struct gemm *g)
+static cublasStatus_t gemm_multiply_stored(cublasHandle_t handle, const struct gemm *g)
 {
 	const char *a = g->a, *b = g->b;
 	char *c = g->c;
 	float alpha = (float)g->alpha, beta = (float)g->beta;
+	int64_t result_bytes = g->wide ? 4 : 2;
 	cublasStatus_t result = CUBLAS_STATUS_SUCCESS;
 
 	for (int64_t i = 0; i < gemm_batch(g) && result == CUBLAS_STATUS_SUCCESS; i++)
-		result = cublas.cublasSgemmEx(handle, transposed(g->transpose_a),
-					      transposed(g->transpose_b), (int)g->m, (int)g->n,
-					      (int)g->k, &alpha, a + i * g->stride_a * 2,
-					      CUDA_R_16F, (int)g->lda, b + i * g->stride_b * 2,
-					      CUDA_R_16F, (int)g->ldb, &beta,
-					      c + i * g->stride_c * 2, CUDA_R_16F, (int)g->ldc);
+		result =
+			cublas.cublasSgemmEx(handle, cublas_transpose(g->transpose_a),
+					     cublas_transpose(g->transpose_b), (int)g->m, (int)g->n,
+					     (int)g->k, &alpha, a + i * g->stride_a * 2, CUDA_R_16F,
+					     (int)g->lda, b + i * g->stride_b * 2, CUDA_R_16F,
+					     (int)g->ldb, &beta, c + i * g->stride_c * result_bytes,
+					     gemm_result_type(g), (int)g->ldc);
 	return result;
 }
 
@@ -165,13 +170,14 @@ enum status cuda_gemm(struct stream *stream, const struct gemm *gemm, struct err
 	if (status == STATUS_OK)
 		status = cuda_use(stream->device, err);
 	if (status == STATUS_OK && !s->cublas)
-		status = context_new(s, &s->cublas, err);
+		status = cublas_context_new(s, &s->cublas, err);
 	if (status != STATUS_OK)
 		return status;
 	if (architecture_stores_half_only(capability, gemm->precision))
-		status = gemm_check(multiply_stored(s->cublas->handle, gemm), "cublasSgemmEx", err);
+		status = gemm_check(gemm_multiply_stored(s->cublas->handle, gemm), "cublasSgemmEx",
+				    err);
 	else
-		status = gemm_check(multiply(s->cublas->handle, gemm), "cublasGemmEx", err);
+		status = gemm_check(cublas_multiply(s->cublas->handle, gemm), "cublasGemmEx", err);
 	if (status == STATUS_OK)
 		cuda_path("gemm", architecture_gemm_path(capability, gemm->precision));
 	return status;

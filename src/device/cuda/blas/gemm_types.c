@@ -18,6 +18,11 @@ const struct gemm_types *gemm_types(enum precision precision)
 	return &types[precision];
 }
 
+cudaDataType_t gemm_result_type(const struct gemm *gemm)
+{
+	return gemm->wide ? CUDA_R_32F : types[gemm->precision].result;
+}
+
 void gemm_scalars(const struct gemm *gemm, struct gemm_scalars *out)
 {
 	switch (types[gemm->precision].scale) {
@@ -42,11 +47,13 @@ void gemm_scalars(const struct gemm *gemm, struct gemm_scalars *out)
 enum status gemm_check_device(const struct device *device, const struct gemm *gemm,
 			      struct error *err)
 {
+	if (gemm->wide && gemm->precision != PRECISION_FP16 && gemm->precision != PRECISION_BF16)
+		return error_set(err, STATUS_INTERNAL, "wide results are of FP16 and BF16 alone");
 	if (device->info.capabilities & precision_capability(gemm->precision))
 		return STATUS_OK;
 	return error_set(err, STATUS_UNSUPPORTED,
-			 "%s (%s, compute capability %d.%d) has no %s matrix product",
-			 device->info.id, device->info.name, device->info.capability_major,
+			 "%s (%s, compute capability %d.%d) has no %s GEMM", device->info.id,
+			 device->info.name, device->info.capability_major,
 			 device->info.capability_minor, precision_name(gemm->precision));
 }
 

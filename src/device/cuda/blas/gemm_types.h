@@ -21,6 +21,8 @@ struct gemm_scalars {
 };
 
 const struct gemm_types *gemm_types(enum precision precision);
+/* Type of C. */
+cudaDataType_t gemm_result_type(const struct gemm *gemm);
 void gemm_scalars(const struct gemm *gemm, struct gemm_scalars *out);
 
 /* STATUS_UNSUPPORTED where the device lacks the precision. */

@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 
-#include "base/autotune.h"
+#include "device/autotune.h"
 #include "base/memory.h"
+#include "device/cuda/blas/contexts.h"
 #include "device/cuda/blas/gemm_types.h"
 
 void lt_context_free(struct lt_context *context)
@@ -21,7 +22,7 @@ void lt_context_free(struct lt_context *context)
 	free(context);
 }
 
-static enum status context_new(struct cuda_stream *stream, struct error *err)
+static enum status lt_context_new(struct cuda_stream *stream, struct error *err)
 {
 	size_t bytes = cuda_gemm_workspace(stream->base.device);
 	struct lt_context *context;
@@ -58,31 +59,31 @@ static bool same_alignment(const struct gemm *a, const struct gemm *b)
 	       lt_alignment(a->b) == lt_alignment(b->b) && lt_alignment(a->c) == lt_alignment(b->c);
 }
 
-static bool same_shape(const struct gemm *a, const struct gemm *b)
+static bool lt_same_shape(const struct gemm *a, const struct gemm *b)
 {
-	return a->precision == b->precision && a->transpose_a == b->transpose_a &&
-	       a->transpose_b == b->transpose_b && a->m == b->m && a->n == b->n && a->k == b->k &&
-	       a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc &&
-	       a->epilogue == b->epilogue && a->multiprocessors == b->multiprocessors &&
-	       (a->beta != 0) == (b->beta != 0) && gemm_batch(a) == gemm_batch(b) &&
-	       a->stride_a == b->stride_a && a->stride_b == b->stride_b &&
-	       a->stride_c == b->stride_c;
+	return a->precision == b->precision && a->wide == b->wide &&
+	       a->transpose_a == b->transpose_a && a->transpose_b == b->transpose_b &&
+	       a->m == b->m && a->n == b->n && a->k == b->k && a->lda == b->lda &&
+	       a->ldb == b->ldb && a->ldc == b->ldc && a->epilogue == b->epilogue &&
+	       a->multiprocessors == b->multiprocessors && (a->beta != 0) == (b->beta != 0) &&
+	       gemm_batch(a) == gemm_batch(b) && a->stride_a == b->stride_a &&
+	       a->stride_b == b->stride_b && a->stride_c == b->stride_c;
 }
 
-static struct lt_chosen *find(const struct lt_context *context, const struct gemm *gemm)
+static struct lt_chosen *lt_find_chosen(const struct lt_context *context, const struct gemm *gemm)
 {
 	for (size_t i = 0; context && i < context->count; i++)
-		if (same_shape(gemm, &context->chosen[i].product.gemm) &&
+		if (lt_same_shape(gemm, &context->chosen[i].product.gemm) &&
 		    same_alignment(gemm, &context->chosen[i].product.gemm))
 			return &context->chosen[i];
 	return NULL;
 }
 
 /* The place for a product's choice, in which it is described anew. */
-static enum status place_for(struct lt_context *context, const struct gemm *gemm,
-			     struct lt_chosen **out, struct error *err)
+static enum status lt_place_for(struct lt_context *context, const struct gemm *gemm,
+				struct lt_chosen **out, struct error *err)
 {
-	struct lt_chosen *chosen = find(context, gemm);
+	struct lt_chosen *chosen = lt_find_chosen(context, gemm);
 
 	if (!chosen) {
 		ARRAY_GROW(context->chosen, context->count, context->capacity);
@@ -94,7 +95,7 @@ static enum status place_for(struct lt_context *context, const struct gemm *gemm
 	return lt_product_init(&chosen->product, gemm, err);
 }
 
-static void forget(struct lt_context *context, struct lt_chosen *chosen)
+static void lt_forget_chosen(struct lt_context *context, struct lt_chosen *chosen)
 {
 	lt_product_release(&chosen->product);
 	*chosen = context->chosen[--context->count];
@@ -111,20 +112,20 @@ enum status cuda_gemm_search(struct stream *stream, const struct gemm *gemm,
 	if (status == STATUS_OK)
 		status = cuda_use(stream->device, err);
 	if (status == STATUS_OK && !s->lt)
-		status = context_new(s, err);
+		status = lt_context_new(s, err);
 	if (status != STATUS_OK)
 		return status;
-	status = place_for(s->lt, gemm, &chosen, err);
+	status = lt_place_for(s->lt, gemm, &chosen, err);
 	if (status == STATUS_OK)
 		status = lt_search(s, chosen, rules, out, err);
 	if (status != STATUS_OK)
-		forget(s->lt, chosen);
+		lt_forget_chosen(s->lt, chosen);
 	return status;
 }
 
-static enum status multiply_by(struct cuda_stream *stream, const struct gemm *gemm,
-			       const struct lt_chosen *chosen,
-			       const cublasLtMatmulAlgo_t *algorithm, struct error *err)
+static enum status lt_multiply_by(struct cuda_stream *stream, const struct gemm *gemm,
+				  const struct lt_chosen *chosen,
+				  const cublasLtMatmulAlgo_t *algorithm, struct error *err)
 {
 	if (cuda_use(stream->base.device, err) != STATUS_OK)
 		return err->status;
@@ -135,23 +136,23 @@ static enum status multiply_by(struct cuda_stream *stream, const struct gemm *ge
 
 enum status lt_multiply(struct cuda_stream *stream, const struct gemm *gemm, struct error *err)
 {
-	const struct lt_chosen *chosen = find(stream->lt, gemm);
+	const struct lt_chosen *chosen = lt_find_chosen(stream->lt, gemm);
 
 	if (!chosen)
 		return error_set(err, STATUS_INTERNAL,
-				 "gemm: this product was not searched on this stream");
-	return multiply_by(stream, gemm, chosen, &chosen->algorithm, err);
+				 "gemm: this GEMM was not autotuned on this stream");
+	return lt_multiply_by(stream, gemm, chosen, &chosen->algorithm, err);
 }
 
 enum status lt_multiply_first(struct cuda_stream *stream, const struct gemm *gemm,
 			      struct error *err)
 {
 	static const struct autotune_rules no_time = { 0 };
-	const struct lt_chosen *chosen = find(stream->lt, gemm);
+	const struct lt_chosen *chosen = lt_find_chosen(stream->lt, gemm);
 	struct gemm_choice ignored;
 
 	if (!chosen && cuda_gemm_search(&stream->base, gemm, &no_time, &ignored, err) != STATUS_OK)
 		return err->status;
-	chosen = find(stream->lt, gemm);
-	return multiply_by(stream, gemm, chosen, &chosen->first, err);
+	chosen = lt_find_chosen(stream->lt, gemm);
+	return lt_multiply_by(stream, gemm, chosen, &chosen->first, err);
 }

@@ -18,9 +18,9 @@ void lt_product_release(struct lt_product *p)
 }
 
 /* A stored matrix of rows x columns, `batch` of them. */
-static enum status layout_new(cublasLtMatrixLayout_t *out, cudaDataType_t type, int64_t rows,
-			      int64_t columns, int64_t ld, int64_t batch, int64_t stride,
-			      struct error *err)
+static enum status lt_product_layout_new(cublasLtMatrixLayout_t *out, cudaDataType_t type,
+					 int64_t rows, int64_t columns, int64_t ld, int64_t batch,
+					 int64_t stride, struct error *err)
 {
 	int32_t count = (int32_t)batch;
 
@@ -39,7 +39,8 @@ static enum status layout_new(cublasLtMatrixLayout_t *out, cudaDataType_t type, 
 }
 
 /* The operation carries the address, which differs from layer to layer. */
-static enum status set_bias(const struct lt_product *p, const void *bias, struct error *err)
+static enum status lt_product_set_bias(const struct lt_product *p, const void *bias,
+				       struct error *err)
 {
 	if (p->gemm.epilogue == EPILOGUE_NONE)
 		return STATUS_OK;
@@ -91,14 +92,17 @@ enum status lt_product_init(struct lt_product *p, const struct gemm *g, struct e
 						sizeof(op_b));
 	cublaslt.cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE,
 						&epilogue, sizeof(epilogue));
-	if (set_bias(p, g->bias, err) != STATUS_OK || set_multiprocessors(p, err) != STATUS_OK ||
-	    layout_new(&p->a, t->operand, g->transpose_a ? g->k : g->m,
-		       g->transpose_a ? g->m : g->k, g->lda, batch, g->stride_a,
-		       err) != STATUS_OK ||
-	    layout_new(&p->b, t->operand, g->transpose_b ? g->n : g->k,
-		       g->transpose_b ? g->k : g->n, g->ldb, batch, g->stride_b, err) != STATUS_OK)
+	if (lt_product_set_bias(p, g->bias, err) != STATUS_OK ||
+	    set_multiprocessors(p, err) != STATUS_OK ||
+	    lt_product_layout_new(&p->a, t->operand, g->transpose_a ? g->k : g->m,
+				  g->transpose_a ? g->m : g->k, g->lda, batch, g->stride_a,
+				  err) != STATUS_OK ||
+	    lt_product_layout_new(&p->b, t->operand, g->transpose_b ? g->n : g->k,
+				  g->transpose_b ? g->k : g->n, g->ldb, batch, g->stride_b,
+				  err) != STATUS_OK)
 		return err->status;
-	return layout_new(&p->c, t->result, g->m, g->n, g->ldc, batch, g->stride_c, err);
+	return lt_product_layout_new(&p->c, gemm_result_type(g), g->m, g->n, g->ldc, batch,
+				     g->stride_c, err);
 }
 
 cublasStatus_t lt_product_multiply(const struct cuda_stream *stream, const struct lt_product *p,
@@ -107,7 +111,7 @@ cublasStatus_t lt_product_multiply(const struct cuda_stream *stream, const struc
 	struct error ignored = ERROR_NONE;
 	struct gemm_scalars x;
 
-	if (set_bias(p, g->bias, &ignored) != STATUS_OK)
+	if (lt_product_set_bias(p, g->bias, &ignored) != STATUS_OK)
 		return CUBLAS_STATUS_NOT_SUPPORTED;
 	gemm_scalars(g, &x);
 	return cublaslt.cublasLtMatmul(stream->lt->handle, p->operation, &x.alpha, g->a, p->a, g->b,

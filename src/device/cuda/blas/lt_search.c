@@ -3,15 +3,159 @@
  * variants of them, are timed on the operands themselves, and the fastest one multiplies from then
  * on.
  */
-#include "device/cuda/blas/lt.h"
-
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/autotune.h"
 #include "base/memory.h"
+#include "base/text.h"
+#include "device/autotune.h"
+#include "device/cuda/blas/cublas.h"
 #include "device/cuda/blas/gemm_types.h"
-#include "device/cuda/blas/lt_algorithm.h"
+#include "device/cuda/blas/lt.h"
+
+/* Clusters of blocks that are tried in place of an algorithm's own. */
+#define LT_CLUSTERS 6
+
+/* The ids' names in cublasLt.h; newer ids than these are shown as numbers. */
+#define TILE(shape) [CUBLASLT_MATMUL_TILE_##shape] = #shape,
+static const char *const tiles[] = {
+	TILE(8x8) TILE(8x16) TILE(16x8) TILE(8x32) TILE(16x16) TILE(32x8) TILE(8x64) TILE(16x32)
+		TILE(32x16) TILE(64x8) TILE(32x32) TILE(32x64) TILE(64x32) TILE(32x128) TILE(64x64)
+			TILE(128x32) TILE(64x128) TILE(128x64) TILE(64x256) TILE(128x128)
+				TILE(256x64) TILE(64x512) TILE(128x256) TILE(256x128) TILE(512x64)
+					TILE(64x96) TILE(96x64) TILE(96x128) TILE(128x160)
+						TILE(160x128) TILE(192x128) TILE(128x192)
+							TILE(128x96)
+};
+#undef TILE
+
+#define STAGES(shape) [CUBLASLT_MATMUL_STAGES_##shape] = #shape,
+static const char *const stages[] = {
+	STAGES(16x1) STAGES(16x2) STAGES(16x3) STAGES(16x4) STAGES(16x5) STAGES(16x6) STAGES(32x1)
+		STAGES(32x2) STAGES(32x3) STAGES(32x4) STAGES(32x5) STAGES(32x6) STAGES(64x1)
+			STAGES(64x2) STAGES(64x3) STAGES(64x4) STAGES(64x5) STAGES(64x6)
+				STAGES(128x1) STAGES(128x2) STAGES(128x3) STAGES(128x4)
+					STAGES(128x5) STAGES(128x6) STAGES(32x10) STAGES(8x4)
+						STAGES(16x10) STAGES(8x5) STAGES(8x3) STAGES(8xAUTO)
+							STAGES(16xAUTO) STAGES(32xAUTO)
+								STAGES(64xAUTO) STAGES(128xAUTO)
+};
+#undef STAGES
+
+#define CLUSTER(shape) [CUBLASLT_CLUSTER_SHAPE_##shape##x1] = #shape,
+static const char *const clusters[] = { CLUSTER(1x1) CLUSTER(2x1) CLUSTER(4x1) CLUSTER(1x2) CLUSTER(
+	2x2) CLUSTER(4x2) CLUSTER(1x4) CLUSTER(2x4) CLUSTER(4x4) CLUSTER(8x1) CLUSTER(1x8) };
+#undef CLUSTER
+
+static const struct {
+	const char *word;
+	cublasLtMatmulAlgoConfigAttributes_t attribute;
+	const char *const *names;
+	size_t name_count;
+} parts[] = {
+	{ "algorithm", CUBLASLT_ALGO_CONFIG_ID, NULL, 0 },
+	{ "tile", CUBLASLT_ALGO_CONFIG_TILE_ID, tiles, ARRAY_SIZE(tiles) },
+	{ "stages", CUBLASLT_ALGO_CONFIG_STAGES_ID, stages, ARRAY_SIZE(stages) },
+	{ "cluster", CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, clusters, ARRAY_SIZE(clusters) },
+	{ "split-k", CUBLASLT_ALGO_CONFIG_SPLITK_NUM, NULL, 0 },
+	{ "reduction", CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, NULL, 0 },
+	{ "swizzle", CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, NULL, 0 },
+	{ "option", CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, NULL, 0 },
+};
+
+/* Attributes have 2 or 4 bytes; both are small and little-endian. */
+static bool lt_search_read_attribute(const cublasLtMatmulAlgo_t *algorithm,
+				     cublasLtMatmulAlgoConfigAttributes_t attribute, uint32_t *out)
+{
+	size_t written;
+
+	*out = 0;
+	return cublaslt.cublasLtMatmulAlgoConfigGetAttribute(algorithm, attribute, out,
+							     sizeof(*out),
+							     &written) == CUBLAS_STATUS_SUCCESS ||
+	       cublaslt.cublasLtMatmulAlgoConfigGetAttribute(algorithm, attribute, out,
+							     sizeof(uint16_t),
+							     &written) == CUBLAS_STATUS_SUCCESS;
+}
+
+/* "algorithm 66, tile 128x256, stages 128xAUTO, cluster 2x1, split-k 1, swizzle 1, option 3" */
+static void lt_algorithm_describe(const cublasLtMatmulAlgo_t *algorithm, char *out, size_t size)
+{
+	struct text text = TEXT_EMPTY;
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		uint32_t value;
+
+		if (!lt_search_read_attribute(algorithm, parts[i].attribute, &value))
+			continue;
+		text_addf(&text, "%s%s ", text.length ? ", " : "", parts[i].word);
+		if (value < parts[i].name_count && parts[i].names[value])
+			text_add(&text, parts[i].names[value]);
+		else if (value == UINT32_MAX)
+			text_add(&text, "auto"); /* -1: the library's own choice */
+		else
+			text_addf(&text, "%u", value);
+	}
+	snprintf(out, size, "%s", text.length ? text.data : "unknown");
+	text_release(&text);
+}
+
+static bool lt_set_attribute(cublasLtMatmulAlgo_t *algorithm,
+			     cublasLtMatmulAlgoConfigAttributes_t attribute, const void *value,
+			     size_t size)
+{
+	return cublaslt.cublasLtMatmulAlgoConfigSetAttribute(algorithm, attribute, value, size) ==
+	       CUBLAS_STATUS_SUCCESS;
+}
+
+static bool turn_swizzle(cublasLtMatmulAlgo_t *algorithm)
+{
+	uint32_t supported = 0, value;
+	size_t written;
+
+	if (cublaslt.cublasLtMatmulAlgoCapGetAttribute(algorithm,
+						       CUBLASLT_ALGO_CAP_CTA_SWIZZLING_SUPPORT,
+						       &supported, sizeof(supported),
+						       &written) != CUBLAS_STATUS_SUCCESS ||
+	    !supported ||
+	    !lt_search_read_attribute(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, &value))
+		return false;
+	value = !value;
+	return lt_set_attribute(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, &value,
+				sizeof(value));
+}
+
+/* Algorithms for older devices have no clusters: 0. */
+static bool change_cluster(cublasLtMatmulAlgo_t *algorithm, int cluster)
+{
+	static const uint16_t shapes[LT_CLUSTERS] = {
+		CUBLASLT_CLUSTER_SHAPE_2x1x1, CUBLASLT_CLUSTER_SHAPE_1x2x1,
+		CUBLASLT_CLUSTER_SHAPE_2x2x1, CUBLASLT_CLUSTER_SHAPE_1x1x1,
+		CUBLASLT_CLUSTER_SHAPE_4x1x1, CUBLASLT_CLUSTER_SHAPE_1x4x1,
+	};
+	uint32_t own;
+
+	if (!lt_search_read_attribute(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, &own) ||
+	    own == 0 || own == shapes[cluster])
+		return false;
+	return lt_set_attribute(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, &shapes[cluster],
+				sizeof(shapes[cluster]));
+}
+
+/*
+ * Makes a variant: with blocks assigned to tiles in the other order (`swizzle`), and with another
+ * cluster of blocks (0 to LT_CLUSTERS - 1; -1: its own). False where that is nothing else; what is
+ * made may be one the library refuses.
+ */
+static bool lt_algorithm_vary(cublasLtMatmulAlgo_t *algorithm, bool swizzle, int cluster)
+{
+	if (swizzle && !turn_swizzle(algorithm))
+		return false;
+	return cluster < 0 || change_cluster(algorithm, cluster);
+}
 
 /* Asked of the heuristic, which rarely has more. */
 #define OFFERED 64
@@ -55,7 +199,7 @@ static enum status preference_new(const struct lt_context *context, const struct
 }
 
 /* One search in progress. */
-struct search {
+struct lt_search {
 	struct cuda_stream *stream;
 	const struct lt_product *product;
 	cublasLtMatmulHeuristicResult_t found[CANDIDATES];
@@ -64,7 +208,7 @@ struct search {
 	bool warm[CANDIDATES];
 };
 
-static enum status find_offers(struct search *s, struct error *err)
+static enum status find_offers(struct lt_search *s, struct error *err)
 {
 	const struct lt_context *context = s->stream->lt;
 	const struct lt_product *p = s->product;
@@ -79,7 +223,7 @@ static enum status find_offers(struct search *s, struct error *err)
 		if (result == CUBLAS_STATUS_NOT_SUPPORTED ||
 		    (result == CUBLAS_STATUS_SUCCESS && count == 0))
 			error_set(err, STATUS_UNSUPPORTED,
-				  "cuBLASLt has no algorithm for this %s product, %c%c%s%s",
+				  "cuBLASLt has no algorithm for this %s GEMM, %c%c%s%s",
 				  precision_name(p->gemm.precision),
 				  p->gemm.transpose_a ? 't' : 'n', p->gemm.transpose_b ? 't' : 'n',
 				  p->gemm.epilogue == EPILOGUE_NONE ? "" : " with a bias",
@@ -95,7 +239,7 @@ static enum status find_offers(struct search *s, struct error *err)
 	return err->status;
 }
 
-static void add_variant(struct search *s, size_t offer, bool swizzle, int cluster)
+static void add_variant(struct lt_search *s, size_t offer, bool swizzle, int cluster)
 {
 	const struct lt_product *p = s->product;
 	const struct lt_context *context = s->stream->lt;
@@ -118,7 +262,7 @@ static void add_variant(struct search *s, size_t offer, bool swizzle, int cluste
  * Adds variants after the offered algorithms, in their order: other orders of blocks, then other
  * clusters.
  */
-static void add_variants(struct search *s)
+static void add_variants(struct lt_search *s)
 {
 	size_t offers = s->count;
 
@@ -134,8 +278,8 @@ static void add_variants(struct search *s)
 /*
  * The seconds of each of `batch` products. A refused algorithm is one candidate less, not an end.
  */
-static enum status time_batch(struct search *s, size_t candidate, unsigned batch, double *each,
-			      struct error *err)
+static enum status lt_search_time_batch(struct lt_search *s, size_t candidate, unsigned batch,
+					double *each, struct error *err)
 {
 	float milliseconds = 0;
 
@@ -156,29 +300,30 @@ static enum status time_batch(struct search *s, size_t candidate, unsigned batch
 	return STATUS_OK;
 }
 
-static enum status time_candidate(void *context, size_t candidate, double seconds, double *each,
-				  struct error *err)
+static enum status lt_time_candidate(void *context, size_t candidate, double seconds, double *each,
+				     struct error *err)
 {
-	struct search *s = context;
+	struct lt_search *s = context;
 	double single = 0, batch;
 
 	/* The first call loads the kernel. */
-	if (!s->warm[candidate] && time_batch(s, candidate, 1, each, err) != STATUS_OK)
+	if (!s->warm[candidate] && lt_search_time_batch(s, candidate, 1, each, err) != STATUS_OK)
 		return err->status;
 	s->warm[candidate] = true;
-	if (time_batch(s, candidate, 1, &single, err) != STATUS_OK)
+	if (lt_search_time_batch(s, candidate, 1, &single, err) != STATUS_OK)
 		return err->status;
 	/* The batch fills the time; a batch of one has just been timed. */
 	batch = single > 0 ? seconds / single : 1;
 	*each = single;
 	if (batch < LEAST_BATCH)
 		return STATUS_OK;
-	return time_batch(s, candidate, batch < MOST_BATCH ? (unsigned)batch : MOST_BATCH, each,
-			  err);
+	return lt_search_time_batch(s, candidate, batch < MOST_BATCH ? (unsigned)batch : MOST_BATCH,
+				    each, err);
 }
 
-static enum status search(struct search *s, const struct autotune_rules *rules,
-			  struct lt_chosen *chosen, struct gemm_choice *out, struct error *err)
+static enum status lt_search_fastest(struct lt_search *s, const struct autotune_rules *rules,
+				     struct lt_chosen *chosen, struct gemm_choice *out,
+				     struct error *err)
 {
 	struct autotune_result fastest;
 
@@ -187,7 +332,7 @@ static enum status search(struct search *s, const struct autotune_rules *rules,
 	add_variants(s);
 	if (cuda_check(cudaEventCreate(&s->start), "cudaEventCreate", err) != STATUS_OK ||
 	    cuda_check(cudaEventCreate(&s->end), "cudaEventCreate", err) != STATUS_OK ||
-	    autotune(s->count, rules, time_candidate, s, &fastest, err) != STATUS_OK)
+	    autotune(s->count, rules, lt_time_candidate, s, &fastest, err) != STATUS_OK)
 		return err->status;
 	*out = (struct gemm_choice){ .offered = (unsigned)s->count,
 				     .tried = (unsigned)fastest.tried,
@@ -204,12 +349,12 @@ enum status lt_search(struct cuda_stream *stream, struct lt_chosen *chosen,
 		      const struct autotune_rules *rules, struct gemm_choice *out,
 		      struct error *err)
 {
-	struct search *state = xcalloc(1, sizeof(*state));
+	struct lt_search *state = xcalloc(1, sizeof(*state));
 	enum status status;
 
 	state->stream = stream;
 	state->product = &chosen->product;
-	status = search(state, rules, chosen, out, err);
+	status = lt_search_fastest(state, rules, chosen, out, err);
 	if (state->start)
 		cudaEventDestroy(state->start);
 	if (state->end)

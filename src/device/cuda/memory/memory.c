@@ -1,5 +1,5 @@
 /* Memory by allocator kind. */
-#include "device/cuda/cuda_backend.h"
+#include "device/cuda/memory/memory.h"
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/units.h"
 
 /* One write per page: the pages are there afterwards, at the lowest cost that guarantees it. */
-static void touch(void *memory, size_t bytes)
+static void touch_pages(void *memory, size_t bytes)
 {
 	volatile char *p = memory;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -31,7 +31,7 @@ static enum status alloc_pageable(size_t bytes, void **out, struct error *err)
 	*out = malloc(bytes ? bytes : 1);
 	if (!*out)
 		return host_no_memory("malloc", bytes, err);
-	touch(*out, bytes);
+	touch_pages(*out, bytes);
 	return STATUS_OK;
 }
 
@@ -46,7 +46,7 @@ static enum status alloc_registered(size_t bytes, void **out, struct error *err)
 		*out = NULL;
 		return host_no_memory("posix_memalign", bytes, err);
 	}
-	touch(*out, bytes);
+	touch_pages(*out, bytes);
 	status = cuda_check_size(cudaHostRegister(*out, whole ? whole : page,
 						  cudaHostRegisterPortable),
 				 "cudaHostRegister", bytes, err);
@@ -66,12 +66,12 @@ static enum status free_registered(void *memory, struct error *err)
 	return status;
 }
 
-static cudaStream_t stream_or_default(struct stream *stream)
+static cudaStream_t cuda_memory_stream_or_default(struct stream *stream)
 {
 	return stream ? ((struct cuda_stream *)stream)->handle : NULL;
 }
 
-static enum status pools_missing(const struct device *device, struct error *err)
+static enum status cuda_memory_pools_missing(const struct device *device, struct error *err)
 {
 	return error_set(err, STATUS_UNSUPPORTED,
 			 "%s (%s) has no stream-ordered memory pools (cudaMallocAsync)",
@@ -92,7 +92,7 @@ static enum status releasing_pool(struct device *device, cudaMemPool_t *pool, st
 	enum status status = STATUS_OK;
 
 	if (!(device->info.capabilities & DEVICE_HAS_POOLS))
-		return pools_missing(device, err);
+		return cuda_memory_pools_missing(device, err);
 	if (!cuda->releasing)
 		status = cuda_check(cudaMemPoolCreate(&cuda->releasing, &properties),
 				    "cudaMemPoolCreate", err);
@@ -108,7 +108,8 @@ static enum status alloc_releasing(struct device *device, size_t bytes, struct s
 
 	if (status != STATUS_OK)
 		return status;
-	return cuda_check_size(cudaMallocFromPoolAsync(out, bytes, pool, stream_or_default(stream)),
+	return cuda_check_size(cudaMallocFromPoolAsync(out, bytes, pool,
+						       cuda_memory_stream_or_default(stream)),
 			       "cudaMallocFromPoolAsync", bytes, err);
 }
 
@@ -136,8 +137,9 @@ enum status cuda_memory_alloc(struct device *device, enum allocator allocator, s
 		return cuda_check_size(cudaMalloc(out, bytes), "cudaMalloc", bytes, err);
 	case ALLOCATOR_POOL:
 		if (!(device->info.capabilities & DEVICE_HAS_POOLS))
-			return pools_missing(device, err);
-		return cuda_check_size(cudaMallocAsync(out, bytes, stream_or_default(stream)),
+			return cuda_memory_pools_missing(device, err);
+		return cuda_check_size(cudaMallocAsync(out, bytes,
+						       cuda_memory_stream_or_default(stream)),
 				       "cudaMallocAsync", bytes, err);
 	case ALLOCATOR_POOL_RELEASE:
 		return alloc_releasing(device, bytes, stream, out, err);
@@ -175,7 +177,7 @@ enum status cuda_memory_free(struct device *device, enum allocator allocator, vo
 		return cuda_check_size(cudaFree(memory), "cudaFree", bytes, err);
 	case ALLOCATOR_POOL:
 	case ALLOCATOR_POOL_RELEASE:
-		return cuda_check_size(cudaFreeAsync(memory, stream_or_default(stream)),
+		return cuda_check_size(cudaFreeAsync(memory, cuda_memory_stream_or_default(stream)),
 				       "cudaFreeAsync", bytes, err);
 	case ALLOCATOR_VMM:
 		return cuda_vmm_free(device, memory, bytes, err);
@@ -195,12 +197,13 @@ enum status cuda_memory_free(struct device *device, enum allocator allocator, vo
 	return error_set(err, STATUS_INTERNAL, "no allocator %d", (int)allocator);
 }
 
-static enum status default_pool(struct device *device, cudaMemPool_t *pool, struct error *err)
+static enum status cuda_memory_default_pool(struct device *device, cudaMemPool_t *pool,
+					    struct error *err)
 {
 	enum status status = cuda_use(device, err);
 
 	if (status == STATUS_OK && !(device->info.capabilities & DEVICE_HAS_POOLS))
-		status = pools_missing(device, err);
+		status = cuda_memory_pools_missing(device, err);
 	if (status == STATUS_OK)
 		status = cuda_check(cudaDeviceGetDefaultMemPool(pool, device->info.index),
 				    "cudaDeviceGetDefaultMemPool", err);
@@ -215,7 +218,7 @@ enum status cuda_pool_keep(struct device *device, bool keep, struct error *err)
 {
 	uint64_t threshold = keep ? UINT64_MAX : 0;
 	cudaMemPool_t pool;
-	enum status status = default_pool(device, &pool, err);
+	enum status status = cuda_memory_default_pool(device, &pool, err);
 
 	if (status == STATUS_OK)
 		status = cuda_check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold,
@@ -234,7 +237,7 @@ enum status cuda_memory_trim(struct device *device, struct error *err)
 	malloc_trim(0);
 	if (!(device->info.capabilities & DEVICE_HAS_POOLS))
 		return STATUS_OK;
-	status = default_pool(device, &pool, err);
+	status = cuda_memory_default_pool(device, &pool, err);
 	if (status == STATUS_OK)
 		status = cuda_check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo", err);
 	return status;

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/memory.h"
+#include "device/cuda/memory/memory.h"
 
 /* Share of free memory; the rest is left to the context, which grows. */
 #define SHARE_OF_FREE 0.95
@@ -61,20 +62,21 @@ static enum status ask_what_fits(struct cuda_device *cuda, uint64_t used, struct
 	return STATUS_OK;
 }
 
-static bool fits(const struct cuda_device *cuda, uint64_t used, uint64_t bytes)
+static bool managed_fits(const struct cuda_device *cuda, uint64_t used, uint64_t bytes)
 {
 	uint64_t most = atomic_load(&cuda->managed->most);
 
 	return bytes <= most && used <= most - bytes;
 }
 
-static enum status admit(struct cuda_device *cuda, uint64_t used, size_t bytes, struct error *err)
+static enum status managed_admit(struct cuda_device *cuda, uint64_t used, size_t bytes,
+				 struct error *err)
 {
-	if (fits(cuda, used, bytes))
+	if (managed_fits(cuda, used, bytes))
 		return STATUS_OK;
 	if (ask_what_fits(cuda, used + bytes, err) != STATUS_OK)
 		return err ? err->status : STATUS_DEVICE;
-	if (fits(cuda, used, bytes))
+	if (managed_fits(cuda, used, bytes))
 		return STATUS_OK;
 	return cuda_check_size(cudaErrorMemoryAllocation, "managed memory beyond what is free",
 			       bytes, err);
@@ -84,7 +86,7 @@ enum status cuda_managed_alloc(struct device *device, size_t bytes, void **out, 
 {
 	struct cuda_device *cuda = (struct cuda_device *)device;
 	uint64_t used = atomic_fetch_add(&cuda->managed->bytes, bytes);
-	enum status status = admit(cuda, used, bytes, err);
+	enum status status = managed_admit(cuda, used, bytes, err);
 
 	if (status == STATUS_OK)
 		status = cuda_check_size(cudaMallocManaged(out, bytes, cudaMemAttachGlobal),

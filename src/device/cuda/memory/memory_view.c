@@ -13,7 +13,7 @@
  * ours, this process is not found, and unknown is the answer: taking the only process that is there
  * for ours would be a guess.
  */
-static uint64_t process_bytes(nvmlDevice_t device)
+static uint64_t cuda_memory_view_process_bytes(nvmlDevice_t device)
 {
 	struct nvml_process processes[PROCESSES_AT_MOST];
 	unsigned count = PROCESSES_AT_MOST, self = (unsigned)getpid();
@@ -35,10 +35,11 @@ static void ask_monitor(const struct device *device, struct memory_view *out)
 		return;
 	if (NVML_OK(nvmlDeviceGetMemoryInfo, handle, &memory))
 		out->device_used = memory.used;
-	out->process_used = process_bytes(handle);
+	out->process_used = cuda_memory_view_process_bytes(handle);
 }
 
-static enum status ask_pool(struct device *device, struct memory_view *out, struct error *err)
+static enum status cuda_memory_view_ask_pool(struct device *device, struct memory_view *out,
+					     struct error *err)
 {
 	const struct {
 		enum cudaMemPoolAttr attribute;
@@ -73,6 +74,7 @@ enum status cuda_memory_view(struct device *device, struct memory_view *out, str
 		return status;
 	out->runtime_used = total - free_bytes;
 	ask_monitor(device, out);
-	return device->info.capabilities & DEVICE_HAS_POOLS ? ask_pool(device, out, err)
-							    : STATUS_OK;
+	return device->info.capabilities & DEVICE_HAS_POOLS
+		       ? cuda_memory_view_ask_pool(device, out, err)
+		       : STATUS_OK;
 }

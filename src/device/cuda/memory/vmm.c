@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "device/cuda/cuda_backend.h"
 #include "device/cuda/driver.h"
+#include "device/cuda/memory/memory.h"
 
 struct cuda_range {
 	struct memory_range base;
@@ -24,7 +25,7 @@ static CUmemAllocationProp memory_of(const struct device *device)
 }
 
 /* Asked for once: it does not change. The first allocation comes from the driving thread. */
-static enum status prepare(struct cuda_device *device, struct error *err)
+static enum status vmm_read_granularity(struct cuda_device *device, struct error *err)
 {
 	CUmemAllocationProp memory = memory_of(&device->base);
 	int supported = 0;
@@ -51,14 +52,14 @@ static enum status prepare(struct cuda_device *device, struct error *err)
 	return status;
 }
 
-static size_t whole(const struct device *device, size_t bytes)
+static size_t vmm_round_up(const struct device *device, size_t bytes)
 {
 	size_t unit = ((const struct cuda_device *)device)->granularity;
 
 	return bytes > SIZE_MAX - unit ? SIZE_MAX / unit * unit : (bytes + unit - 1) / unit * unit;
 }
 
-static enum status reserve(size_t bytes, CUdeviceptr *out, struct error *err)
+static enum status vmm_reserve_addresses(size_t bytes, CUdeviceptr *out, struct error *err)
 {
 	return driver_check(driver.cuMemAddressReserve(out, bytes, 0, 0, 0), "cuMemAddressReserve",
 			    bytes, err);
@@ -77,7 +78,8 @@ static enum status make_accessible(const struct device *device, CUdeviceptr at, 
 	return status;
 }
 
-static enum status map(const struct device *device, CUdeviceptr at, size_t bytes, struct error *err)
+static enum status vmm_map(const struct device *device, CUdeviceptr at, size_t bytes,
+			   struct error *err)
 {
 	CUmemAllocationProp memory = memory_of(device);
 	CUmemGenericAllocationHandle handle;
@@ -94,16 +96,16 @@ static enum status map(const struct device *device, CUdeviceptr at, size_t bytes
 
 enum status cuda_vmm_alloc(struct device *device, size_t bytes, void **out, struct error *err)
 {
-	enum status status = prepare((struct cuda_device *)device, err);
+	enum status status = vmm_read_granularity((struct cuda_device *)device, err);
 	CUdeviceptr at = 0;
 
 	if (status != STATUS_OK)
 		return status;
-	bytes = whole(device, bytes);
-	status = reserve(bytes, &at, err);
+	bytes = vmm_round_up(device, bytes);
+	status = vmm_reserve_addresses(bytes, &at, err);
 	if (status != STATUS_OK)
 		return status;
-	status = map(device, at, bytes, err);
+	status = vmm_map(device, at, bytes, err);
 	if (status != STATUS_OK) {
 		driver.cuMemAddressFree(at, bytes);
 		return status;
@@ -116,7 +118,7 @@ enum status cuda_vmm_alloc(struct device *device, size_t bytes, void **out, stru
 /*
  * Work that still uses the memory must be done, as with cudaFree(), which waits for it by itself.
  */
-static enum status settle(const struct device *device, struct error *err)
+static enum status vmm_wait_idle(const struct device *device, struct error *err)
 {
 	enum status status = cuda_use(device, err);
 
@@ -128,9 +130,9 @@ static enum status settle(const struct device *device, struct error *err)
 enum status cuda_vmm_free(struct device *device, void *memory, size_t bytes, struct error *err)
 {
 	CUdeviceptr at = (CUdeviceptr)(uintptr_t)memory;
-	enum status status = settle(device, err);
+	enum status status = vmm_wait_idle(device, err);
 
-	bytes = whole(device, bytes);
+	bytes = vmm_round_up(device, bytes);
 	if (status == STATUS_OK)
 		status = driver_check(driver.cuMemUnmap(at, bytes), "cuMemUnmap", bytes, err);
 	if (status == STATUS_OK)
@@ -148,9 +150,9 @@ enum status cuda_range_reserve(struct device *device, size_t bytes, struct memor
 
 	*out = NULL;
 	if (status == STATUS_OK)
-		status = prepare((struct cuda_device *)device, err);
+		status = vmm_read_granularity((struct cuda_device *)device, err);
 	if (status == STATUS_OK)
-		status = reserve(bytes, &at, err);
+		status = vmm_reserve_addresses(bytes, &at, err);
 	if (status != STATUS_OK)
 		return status;
 	range = xcalloc(1, sizeof(*range));
@@ -170,8 +172,8 @@ enum status cuda_range_map(struct memory_range *base, size_t bytes, struct error
 		return error_set(err, STATUS_INTERNAL, "%zu bytes at offset %zu of a range of %zu",
 				 bytes, base->mapped, base->bytes);
 	if (status == STATUS_OK)
-		status = map(base->device, (CUdeviceptr)(uintptr_t)(base->start + base->mapped),
-			     bytes, err);
+		status = vmm_map(base->device, (CUdeviceptr)(uintptr_t)(base->start + base->mapped),
+				 bytes, err);
 	if (status != STATUS_OK)
 		return status;
 	ARRAY_GROW(range->pieces, range->count, range->capacity);
@@ -184,7 +186,7 @@ enum status cuda_range_release(struct memory_range *base, struct error *err)
 {
 	struct cuda_range *range = (struct cuda_range *)base;
 	CUdeviceptr at = (CUdeviceptr)(uintptr_t)base->start;
-	enum status status = settle(base->device, err);
+	enum status status = vmm_wait_idle(base->device, err);
 
 	for (size_t i = 0; i < range->count && status == STATUS_OK; i++) {
 		status = driver_check(driver.cuMemUnmap(at, range->pieces[i]), "cuMemUnmap",
@@ -207,10 +209,10 @@ enum status cuda_memory_granularity(struct device *device, enum allocator alloca
 
 	if (allocator != ALLOCATOR_VMM)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "CUDA does not tell the granularity of %s",
+				 "CUDA does not report the granularity of %s",
 				 allocator_name(allocator));
 	if (status == STATUS_OK)
-		status = prepare((struct cuda_device *)device, err);
+		status = vmm_read_granularity((struct cuda_device *)device, err);
 	*bytes = ((struct cuda_device *)device)->granularity;
 	return status;
 }

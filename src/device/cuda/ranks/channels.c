@@ -15,14 +15,14 @@
 #define HOST_SLOT_MOST ((size_t)2 << 20)
 #define HOST_SLOT_UNIT ((size_t)64 << 10)
 
-static size_t flags_at(const struct channels *c)
+static size_t channels_flags_at(const struct channels *c)
 {
 	return (channels_size(c) * sizeof(struct rank_cell) + 4095) / 4096 * 4096;
 }
 
-static size_t slots_at(const struct channels *c)
+static size_t segment_slots_offset(const struct channels *c)
 {
-	return flags_at(c) +
+	return channels_flags_at(c) +
 	       (channels_size(c) * channels_size(c) * sizeof(struct channel_flags) + 4095) / 4096 *
 		       4096;
 }
@@ -42,7 +42,7 @@ size_t channels_segment_size(const struct channels *c)
 {
 	size_t slots = channels_size(c) * (channels_size(c) - 1) * RELAY_SLOTS;
 
-	return slots_at(c) + (channels_over_host(c) ? slots * c->slot_bytes : 0);
+	return segment_slots_offset(c) + (channels_over_host(c) ? slots * c->slot_bytes : 0);
 }
 
 struct rank_cell *channels_cell(const struct channels *c, int rank)
@@ -57,11 +57,11 @@ static size_t channel_index(const struct channels *c, int from, int to)
 
 struct channel_flags *channels_flags(const struct channels *c, char *view, int from, int to)
 {
-	return (struct channel_flags *)(view + flags_at(c)) + channel_index(c, from, to);
+	return (struct channel_flags *)(view + channels_flags_at(c)) + channel_index(c, from, to);
 }
 
 /* Device addresses, for semaphores.h. */
-static struct channel_flags *flags_of(const struct channels *c, int from, int to)
+static struct channel_flags *channels_flags_of(const struct channels *c, int from, int to)
 {
 	return channels_flags(c, c->device_view, from, to);
 }
@@ -72,12 +72,12 @@ static size_t place_among(int rank, int others)
 	return (size_t)(others < rank ? others : others - 1);
 }
 
-static char *slot_of(const struct channels *c, int from, int to, unsigned piece)
+static char *channels_slot_of(const struct channels *c, int from, int to, unsigned piece)
 {
 	size_t place = channels_over_host(c)
 			       ? (size_t)to * (channels_size(c) - 1) + place_among(to, from)
 			       : place_among(to, from);
-	char *slots = channels_over_host(c) ? c->segment + slots_at(c)
+	char *slots = channels_over_host(c) ? c->segment + segment_slots_offset(c)
 		      : to == c->base.rank  ? c->slots
 					    : c->peers[to];
 
@@ -88,7 +88,7 @@ static enum status channel_push(struct communicator *communicator, struct stream
 				const void *from, size_t bytes, struct error *err)
 {
 	struct channels *c = channels(communicator);
-	struct channel_flags *flags = flags_of(c, c->base.rank, peer);
+	struct channel_flags *flags = channels_flags_of(c, c->base.rank, peer);
 	unsigned piece = c->written[peer];
 	enum status status;
 
@@ -96,7 +96,8 @@ static enum status channel_push(struct communicator *communicator, struct stream
 	status = cuda_semaphore_wait(stream, &flags->taken, piece + 1 - RELAY_SLOTS, err);
 
 	if (status == STATUS_OK)
-		status = cuda_copy(stream, slot_of(c, c->base.rank, peer, piece), from, bytes, err);
+		status = cuda_copy(stream, channels_slot_of(c, c->base.rank, peer, piece), from,
+				   bytes, err);
 	if (status == STATUS_OK)
 		status = cuda_semaphore_signal(stream, &flags->written, piece + 1, err);
 	c->written[peer] += status == STATUS_OK;
@@ -107,12 +108,13 @@ static enum status channel_pull(struct communicator *communicator, struct stream
 				void *to, size_t bytes, struct error *err)
 {
 	struct channels *c = channels(communicator);
-	struct channel_flags *flags = flags_of(c, peer, c->base.rank);
+	struct channel_flags *flags = channels_flags_of(c, peer, c->base.rank);
 	unsigned piece = c->taken[peer];
 	enum status status = cuda_semaphore_wait(stream, &flags->written, piece + 1, err);
 
 	if (status == STATUS_OK)
-		status = cuda_copy(stream, to, slot_of(c, peer, c->base.rank, piece), bytes, err);
+		status = cuda_copy(stream, to, channels_slot_of(c, peer, c->base.rank, piece),
+				   bytes, err);
 	if (status == STATUS_OK)
 		status = cuda_semaphore_signal(stream, &flags->taken, piece + 1, err);
 	c->taken[peer] += status == STATUS_OK;
@@ -123,10 +125,10 @@ static enum status channel_pull_reduce(struct communicator *communicator, struct
 				       int peer, const struct relay_sum *sum, struct error *err)
 {
 	struct channels *c = channels(communicator);
-	struct channel_flags *flags = flags_of(c, peer, c->base.rank);
+	struct channel_flags *flags = channels_flags_of(c, peer, c->base.rank);
 	size_t bytes = sum->count * precision_bytes(sum->precision);
 	unsigned piece = c->taken[peer];
-	char *slot = slot_of(c, peer, c->base.rank, piece);
+	char *slot = channels_slot_of(c, peer, c->base.rank, piece);
 	enum status status;
 
 	if (channels_over_host(c)) {

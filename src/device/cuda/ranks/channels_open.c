@@ -27,7 +27,7 @@
 /* State of a rank in a stage. */
 enum { NOT_YET, DONE, FAILED };
 
-static int attribute(const struct device *device, enum cudaDeviceAttr which)
+static int channel_device_attribute(const struct device *device, enum cudaDeviceAttr which)
 {
 	int value = 0;
 
@@ -41,8 +41,8 @@ enum status channels_usable(struct device *device, enum transport transport,
 {
 	if (transport_reaches(device, transport, devices, err) != STATUS_OK)
 		return err->status;
-	if (!attribute(device, cudaDevAttrCanMapHostMemory) ||
-	    !attribute(device, cudaDevAttrHostRegisterSupported))
+	if (!channel_device_attribute(device, cudaDevAttrCanMapHostMemory) ||
+	    !channel_device_attribute(device, cudaDevAttrHostRegisterSupported))
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "transport %s: %s cannot map memory of the host",
 				 transport_names[transport], device->info.id);
@@ -59,7 +59,7 @@ enum status channels_usable(struct device *device, enum transport transport,
 }
 
 /* A feature that a driver or container refuses counts as unsupported, not as broken. */
-static enum status refused(cudaError_t code, const char *call, struct error *err)
+static enum status refusal_as_unsupported(cudaError_t code, const char *call, struct error *err)
 {
 	enum status status = cuda_check(code, call, err);
 
@@ -70,7 +70,7 @@ static enum status refused(cudaError_t code, const char *call, struct error *err
 	return STATUS_UNSUPPORTED;
 }
 
-static enum status map_segment(struct channels *c, struct error *err)
+static enum status channels_map_segment(struct channels *c, struct error *err)
 {
 	char use[64];
 	void *memory, *view;
@@ -83,14 +83,15 @@ static enum status map_segment(struct channels *c, struct error *err)
 	if (status != STATUS_OK)
 		return status;
 	c->segment = memory;
-	status = refused(cudaHostRegister(memory, c->segment_bytes,
-					  cudaHostRegisterMapped | cudaHostRegisterPortable),
-			 "cudaHostRegister of memory shared by ranks", err);
+	status = refusal_as_unsupported(cudaHostRegister(memory, c->segment_bytes,
+							 cudaHostRegisterMapped |
+								 cudaHostRegisterPortable),
+					"cudaHostRegister of memory shared by ranks", err);
 	if (status != STATUS_OK)
 		return status;
 	c->locked = true;
-	status = refused(cudaHostGetDevicePointer(&view, memory, 0), "cudaHostGetDevicePointer",
-			 err);
+	status = refusal_as_unsupported(cudaHostGetDevicePointer(&view, memory, 0),
+					"cudaHostGetDevicePointer", err);
 	c->device_view = status == STATUS_OK ? view : NULL;
 	return status;
 }
@@ -101,7 +102,7 @@ static enum status device_memory(size_t bytes, char **out, struct error *err)
 }
 
 /* Everything of this rank's own, before the others look at it. */
-static enum status allocate(struct channels *c, struct error *err)
+static enum status channels_allocate(struct channels *c, struct error *err)
 {
 	size_t others = channels_size(c) > 1 ? channels_size(c) - 1 : 1;
 	enum status status = device_memory(c->slot_bytes, &c->scratch, err);
@@ -111,9 +112,9 @@ static enum status allocate(struct channels *c, struct error *err)
 	if (status == STATUS_OK)
 		status = device_memory(others * RELAY_SLOTS * c->slot_bytes, &c->slots, err);
 	if (status == STATUS_OK)
-		status = refused(cudaIpcGetMemHandle(&channels_cell(c, c->base.rank)->slots,
-						     c->slots),
-				 "cudaIpcGetMemHandle", err);
+		status = refusal_as_unsupported(
+			cudaIpcGetMemHandle(&channels_cell(c, c->base.rank)->slots, c->slots),
+			"cudaIpcGetMemHandle", err);
 	return status;
 }
 
@@ -124,16 +125,17 @@ static enum status open_peers(struct channels *c, struct error *err)
 	for (int rank = 0; rank < c->base.size && status == STATUS_OK && !channels_over_host(c);
 	     rank++)
 		if (rank != c->base.rank)
-			status = refused(cudaIpcOpenMemHandle((void **)&c->peers[rank],
-							      channels_cell(c, rank)->slots,
-							      cudaIpcMemLazyEnablePeerAccess),
-					 "cudaIpcOpenMemHandle", err);
+			status = refusal_as_unsupported(
+				cudaIpcOpenMemHandle((void **)&c->peers[rank],
+						     channels_cell(c, rank)->slots,
+						     cudaIpcMemLazyEnablePeerAccess),
+				"cudaIpcOpenMemHandle", err);
 	return status;
 }
 
 /* Says how this rank did, and waits until all have said so; every rank fails when one does. */
-static enum status meet(struct channels *c, enum channel_stage stage, enum status mine,
-			double seconds, struct error *err)
+static enum status channels_agree_on_stage(struct channels *c, enum channel_stage stage,
+					   enum status mine, double seconds, struct error *err)
 {
 	double limit = clock_seconds() + seconds;
 
@@ -155,7 +157,7 @@ static enum status meet(struct channels *c, enum channel_stage stage, enum statu
 	return mine;
 }
 
-static enum status prepare_flags(struct channels *c, struct error *err)
+static enum status channels_prepare_flags(struct channels *c, struct error *err)
 {
 	struct stream *stream;
 	enum status status = cuda_stream_create(c->base.device, false, &stream, err);
@@ -170,25 +172,25 @@ static enum status prepare_flags(struct channels *c, struct error *err)
 	return status;
 }
 
-static enum status join(struct channels *c, struct error *err)
+static enum status channels_join(struct channels *c, struct error *err)
 {
-	enum status status = map_segment(c, err);
+	enum status status = channels_map_segment(c, err);
 
 	if (!c->segment)
 		return status;
 	if (status == STATUS_OK)
-		status = allocate(c, err);
-	status = meet(c, STAGE_ALLOCATED, status, OPEN_SECONDS, err);
+		status = channels_allocate(c, err);
+	status = channels_agree_on_stage(c, STAGE_ALLOCATED, status, OPEN_SECONDS, err);
 	shared_memory_unlink(c->name);
 	if (status == STATUS_OK) {
 		status = open_peers(c, err);
 		if (status == STATUS_OK)
-			status = prepare_flags(c, err);
+			status = channels_prepare_flags(c, err);
 		/* Before they meet: after that no rank fails alone. */
 		if (status == STATUS_OK)
 			status =
 				relay_open(&c->base, &channels_ops, c->slot_bytes, c->scratch, err);
-		status = meet(c, STAGE_OPENED, status, OPEN_SECONDS, err);
+		status = channels_agree_on_stage(c, STAGE_OPENED, status, OPEN_SECONDS, err);
 	}
 	return status;
 }
@@ -209,7 +211,7 @@ enum status channels_open(struct device *device, enum transport transport,
 	c->written = xcalloc((size_t)size, sizeof(*c->written));
 	c->taken = xcalloc((size_t)size, sizeof(*c->taken));
 	if (status == STATUS_OK)
-		status = join(c, err);
+		status = channels_join(c, err);
 	if (status != STATUS_OK) {
 		channels_close(&c->base);
 		return error_prefix(err, "transport %s", transport_names[transport]), status;
@@ -222,7 +224,7 @@ enum status channels_open(struct device *device, enum transport transport,
  * Memory that others still have open must not be freed, also after a failure, which some learn of
  * after opening it. One that is gone is not waited for long.
  */
-static void close_peers(struct channels *c)
+static void channels_close_peers(struct channels *c)
 {
 	struct error ignored = ERROR_NONE;
 
@@ -230,14 +232,14 @@ static void close_peers(struct channels *c)
 		if (c->peers[rank])
 			cudaIpcCloseMemHandle(c->peers[rank]);
 	if (c->segment)
-		meet(c, STAGE_CLOSED, STATUS_OK, CLOSE_SECONDS, &ignored);
+		channels_agree_on_stage(c, STAGE_CLOSED, STATUS_OK, CLOSE_SECONDS, &ignored);
 }
 
 /*
  * Raises every flag that this rank's streams may wait for, far beyond what they wait for. A peer
  * that is still at work may write over it: so again and again, until the device is done.
  */
-static void end_waits(const struct channels *c)
+static void channels_end_waits(const struct channels *c)
 {
 	int me = c->base.rank;
 
@@ -262,9 +264,9 @@ void channels_close(struct communicator *communicator)
 
 	cuda_use(communicator->device, &ignored);
 	if (communicator->abandoned && c->segment)
-		end_waits(c);
+		channels_end_waits(c);
 	cudaDeviceSynchronize();
-	close_peers(c);
+	channels_close_peers(c);
 	relay_close(communicator);
 	cudaFree(c->slots);
 	cudaFree(c->scratch);

@@ -23,7 +23,7 @@ static const struct library_symbol symbols[] = {
 struct library nccl_library = {
 	.name = "NCCL",
 	.soname = "libnccl.so.2",
-	.cost = "collectives and training steps on several devices go by copies, slower",
+	.cost = "collectives and training steps on several devices use copies, which are slower",
 	.symbols = symbols,
 	.symbol_count = ARRAY_SIZE(symbols),
 	.functions = &nccl,
@@ -35,7 +35,7 @@ struct cuda_communicator {
 	struct cuda_communicator *next; /* of the same device */
 };
 
-static struct cuda_communicator *cuda(struct communicator *communicator)
+static struct cuda_communicator *nccl_communicator(struct communicator *communicator)
 {
 	return (struct cuda_communicator *)communicator;
 }
@@ -74,7 +74,7 @@ enum status nccl_serves(int capability, struct error *err)
 			 version, capability / 10, capability % 10);
 }
 
-static const char *result_name(int result)
+static const char *nccl_result_name(int result)
 {
 	static const char *const names[] = {
 #define X(name) #name,
@@ -87,7 +87,7 @@ static const char *result_name(int result)
 }
 
 /* `handle` may be NULL. */
-static enum status check(int result, const char *call, ncclComm_t handle, struct error *err)
+static enum status nccl_check(int result, const char *call, ncclComm_t handle, struct error *err)
 {
 	const char *last = NULL;
 
@@ -96,7 +96,7 @@ static enum status check(int result, const char *call, ncclComm_t handle, struct
 	if (nccl.ncclGetLastError)
 		last = nccl.ncclGetLastError(handle);
 	cudaGetLastError();
-	return error_set(err, STATUS_DEVICE, "%s: %s: %s%s%s", call, result_name(result),
+	return error_set(err, STATUS_DEVICE, "%s: %s: %s%s%s", call, nccl_result_name(result),
 			 nccl.ncclGetErrorString(result), last && *last ? ": " : "",
 			 last ? last : "");
 }
@@ -108,7 +108,7 @@ enum status cuda_communicator_id(struct communicator_id *out, struct error *err)
 
 	_Static_assert(sizeof(id) == sizeof(out->bytes), "NCCL's id fits");
 	if (status == STATUS_OK)
-		status = check(nccl.ncclGetUniqueId(&id), "ncclGetUniqueId", NULL, err);
+		status = nccl_check(nccl.ncclGetUniqueId(&id), "ncclGetUniqueId", NULL, err);
 	if (status == STATUS_OK)
 		memcpy(out->bytes, id.internal, sizeof(out->bytes));
 	return status;
@@ -152,8 +152,8 @@ static enum status open_nccl(struct device *device, int multiprocessors,
 		.device = device, .rank = rank, .size = size, .transport = TRANSPORT_NCCL
 	};
 	memcpy(nccl_id.internal, id->bytes, sizeof(nccl_id.internal));
-	status = check(init_rank(&c->handle, size, nccl_id, rank, multiprocessors),
-		       "ncclCommInitRank", NULL, err);
+	status = nccl_check(init_rank(&c->handle, size, nccl_id, rank, multiprocessors),
+			    "ncclCommInitRank", NULL, err);
 	if (status != STATUS_OK) {
 		free(c);
 		return status;
@@ -200,7 +200,7 @@ enum status cuda_communicators_check(struct cuda_device *device, struct error *e
 
 	for (struct cuda_communicator *c = device->communicators; c && status == STATUS_OK;
 	     c = c->next)
-		status = check(asynchronous_result(c), "NCCL, asynchronously", c->handle, err);
+		status = nccl_check(asynchronous_result(c), "NCCL, asynchronously", c->handle, err);
 	return status;
 }
 
@@ -229,12 +229,13 @@ void cuda_communicator_close(struct communicator *communicator)
 		channels_close(communicator);
 		return;
 	}
-	c = cuda(communicator);
+	c = nccl_communicator(communicator);
 	unlink_from_device(c);
 	cuda_use(communicator->device, &err);
-	if (check(asynchronous_result(c), "NCCL, found at close", c->handle, &err) == STATUS_OK &&
+	if (nccl_check(asynchronous_result(c), "NCCL, found at close", c->handle, &err) ==
+		    STATUS_OK &&
 	    !communicator->abandoned) {
-		check(nccl.ncclCommDestroy(c->handle), "ncclCommDestroy", c->handle, &err);
+		nccl_check(nccl.ncclCommDestroy(c->handle), "ncclCommDestroy", c->handle, &err);
 	} else {
 		nccl.ncclCommAbort(c->handle);
 	}
@@ -243,7 +244,7 @@ void cuda_communicator_close(struct communicator *communicator)
 	free(c);
 }
 
-static int data_type(enum precision precision)
+static int nccl_data_type(enum precision precision)
 {
 	static const int types[PRECISION_COUNT] = {
 		[PRECISION_FP64] = ncclFloat64,  [PRECISION_FP32] = ncclFloat32,
@@ -254,7 +255,7 @@ static int data_type(enum precision precision)
 	return types[precision];
 }
 
-static int operation(enum reduction reduction)
+static int nccl_reduction(enum reduction reduction)
 {
 	static const int operations[] = {
 		[REDUCE_SUM] = ncclSum,
@@ -269,84 +270,90 @@ enum status cuda_all_reduce(struct communicator *communicator, struct stream *st
 			    const void *from, size_t count, enum precision precision,
 			    enum reduction reduction, struct error *err)
 {
-	ncclComm_t handle = cuda(communicator)->handle;
+	ncclComm_t handle = nccl_communicator(communicator)->handle;
 
-	return check(nccl.ncclAllReduce(from, to, count, data_type(precision), operation(reduction),
-					handle, cuda_stream_handle(stream)),
-		     "ncclAllReduce", handle, err);
+	return nccl_check(nccl.ncclAllReduce(from, to, count, nccl_data_type(precision),
+					     nccl_reduction(reduction), handle,
+					     cuda_stream_handle(stream)),
+			  "ncclAllReduce", handle, err);
 }
 
 enum status cuda_broadcast(struct communicator *communicator, struct stream *stream, void *buffer,
 			   size_t bytes, int root, struct error *err)
 {
-	ncclComm_t handle = cuda(communicator)->handle;
+	ncclComm_t handle = nccl_communicator(communicator)->handle;
 
-	return check(nccl.ncclBroadcast(buffer, buffer, bytes, ncclUint8, root, handle,
-					cuda_stream_handle(stream)),
-		     "ncclBroadcast", handle, err);
+	return nccl_check(nccl.ncclBroadcast(buffer, buffer, bytes, ncclUint8, root, handle,
+					     cuda_stream_handle(stream)),
+			  "ncclBroadcast", handle, err);
 }
 
 enum status cuda_send(struct communicator *communicator, struct stream *stream, const void *from,
 		      size_t bytes, int peer, struct error *err)
 {
-	ncclComm_t handle = cuda(communicator)->handle;
+	ncclComm_t handle = nccl_communicator(communicator)->handle;
 
-	return check(nccl.ncclSend(from, bytes, ncclUint8, peer, handle,
-				   cuda_stream_handle(stream)),
-		     "ncclSend", handle, err);
+	return nccl_check(nccl.ncclSend(from, bytes, ncclUint8, peer, handle,
+					cuda_stream_handle(stream)),
+			  "ncclSend", handle, err);
 }
 
 enum status cuda_receive(struct communicator *communicator, struct stream *stream, void *to,
 			 size_t bytes, int peer, struct error *err)
 {
-	ncclComm_t handle = cuda(communicator)->handle;
+	ncclComm_t handle = nccl_communicator(communicator)->handle;
 
-	return check(nccl.ncclRecv(to, bytes, ncclUint8, peer, handle, cuda_stream_handle(stream)),
-		     "ncclRecv", handle, err);
+	return nccl_check(nccl.ncclRecv(to, bytes, ncclUint8, peer, handle,
+					cuda_stream_handle(stream)),
+			  "ncclRecv", handle, err);
 }
 
 enum status cuda_group_begin(struct communicator *communicator, struct error *err)
 {
-	return check(nccl.ncclGroupStart(), "ncclGroupStart", cuda(communicator)->handle, err);
+	return nccl_check(nccl.ncclGroupStart(), "ncclGroupStart",
+			  nccl_communicator(communicator)->handle, err);
 }
 
 enum status cuda_group_end(struct communicator *communicator, struct error *err)
 {
-	return check(nccl.ncclGroupEnd(), "ncclGroupEnd", cuda(communicator)->handle, err);
+	return nccl_check(nccl.ncclGroupEnd(), "ncclGroupEnd",
+			  nccl_communicator(communicator)->handle, err);
 }
 
 enum status cuda_all_gather(struct communicator *communicator, struct stream *stream, void *to,
 			    const void *from, size_t count_per_rank, enum precision precision,
 			    struct error *err)
 {
-	ncclComm_t handle = cuda(communicator)->handle;
+	ncclComm_t handle = nccl_communicator(communicator)->handle;
 
-	return check(nccl.ncclAllGather(from, to, count_per_rank, data_type(precision), handle,
-					cuda_stream_handle(stream)),
-		     "ncclAllGather", handle, err);
+	return nccl_check(nccl.ncclAllGather(from, to, count_per_rank, nccl_data_type(precision),
+					     handle, cuda_stream_handle(stream)),
+			  "ncclAllGather", handle, err);
 }
 
 enum status cuda_reduce_scatter(struct communicator *communicator, struct stream *stream, void *to,
 				const void *from, size_t count_per_rank, enum precision precision,
 				enum reduction reduction, struct error *err)
 {
-	ncclComm_t handle = cuda(communicator)->handle;
+	ncclComm_t handle = nccl_communicator(communicator)->handle;
 
-	return check(nccl.ncclReduceScatter(from, to, count_per_rank, data_type(precision),
-					    operation(reduction), handle,
-					    cuda_stream_handle(stream)),
-		     "ncclReduceScatter", handle, err);
+	return nccl_check(nccl.ncclReduceScatter(from, to, count_per_rank,
+						 nccl_data_type(precision),
+						 nccl_reduction(reduction), handle,
+						 cuda_stream_handle(stream)),
+			  "ncclReduceScatter", handle, err);
 }
 
 enum status cuda_reduce(struct communicator *communicator, struct stream *stream, void *to,
 			const void *from, size_t count, enum precision precision,
 			enum reduction reduction, int root, struct error *err)
 {
-	ncclComm_t handle = cuda(communicator)->handle;
+	ncclComm_t handle = nccl_communicator(communicator)->handle;
 
-	return check(nccl.ncclReduce(from, to, count, data_type(precision), operation(reduction),
-				     root, handle, cuda_stream_handle(stream)),
-		     "ncclReduce", handle, err);
+	return nccl_check(nccl.ncclReduce(from, to, count, nccl_data_type(precision),
+					  nccl_reduction(reduction), root, handle,
+					  cuda_stream_handle(stream)),
+			  "ncclReduce", handle, err);
 }
 
 /*

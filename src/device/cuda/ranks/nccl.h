@@ -27,4 +27,8 @@ enum status nccl_serves(int capability, struct error *err);
 /* "2.28.9" into `out`. NCCL is open. */
 void nccl_version(char *out, size_t size);
 
+struct cuda_device;
+/* The asynchronous errors of the device's open communicators, after a synchronisation. */
+enum status cuda_communicators_check(struct cuda_device *device, struct error *err);
+
 #endif

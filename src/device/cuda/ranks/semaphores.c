@@ -9,7 +9,7 @@
 /* The same for all devices of a machine: the driver's doing. */
 static enum { UNKNOWN, BY_MEMORY_OPERATIONS, BY_KERNELS } method;
 
-static CUdeviceptr address(const void *flag)
+static CUdeviceptr semaphore_address(const void *flag)
 {
 	return (CUdeviceptr)(uintptr_t)flag;
 }
@@ -23,12 +23,12 @@ static enum status refuse_recording(struct stream *stream, struct error *err)
 
 	if (status == STATUS_OK && capture != cudaStreamCaptureStatusNone)
 		return error_set(err, STATUS_UNSUPPORTED,
-				 "copies between ranks (peer_copy, host_copy) cannot be recorded "
+				 "copies between ranks (peer_copy, host_copy) cannot be captured "
 				 "in a graph");
 	return status;
 }
 
-static enum status memory_operation(CUresult code, const char *call, struct error *err)
+static enum status semaphores_memory_operation(CUresult code, const char *call, struct error *err)
 {
 	return driver_check(code, call, sizeof(unsigned), err);
 }
@@ -43,10 +43,11 @@ enum status cuda_semaphore_wait(struct stream *stream, void *flag, unsigned valu
 	if (method == BY_KERNELS)
 		return cuda_semaphore_wait_launch(stream, flag, value, err);
 	cuda_path("flag_wait", "stream memory operation");
-	return memory_operation(driver.cuStreamWaitValue32_v2(cuda_stream_handle(stream),
-							      address(flag), value,
-							      CU_STREAM_WAIT_VALUE_GEQ),
-				"cuStreamWaitValue32", err);
+	return semaphores_memory_operation(driver.cuStreamWaitValue32_v2(cuda_stream_handle(stream),
+									 semaphore_address(flag),
+									 value,
+									 CU_STREAM_WAIT_VALUE_GEQ),
+					   "cuStreamWaitValue32", err);
 }
 
 enum status cuda_semaphore_signal(struct stream *stream, void *flag, unsigned value,
@@ -58,14 +59,14 @@ enum status cuda_semaphore_signal(struct stream *stream, void *flag, unsigned va
 		return status;
 	if (method == BY_KERNELS)
 		return cuda_semaphore_signal_launch(stream, flag, value, err);
-	return memory_operation(driver.cuStreamWriteValue32_v2(cuda_stream_handle(stream),
-							       address(flag), value,
-							       CU_STREAM_WRITE_VALUE_DEFAULT),
-				"cuStreamWriteValue32", err);
+	return semaphores_memory_operation(
+		driver.cuStreamWriteValue32_v2(cuda_stream_handle(stream), semaphore_address(flag),
+					       value, CU_STREAM_WRITE_VALUE_DEFAULT),
+		"cuStreamWriteValue32", err);
 }
 
 /* Drivers of cards before Volta may refuse; where one is emulated, what does without is tried. */
-static bool has_memory_operations(struct stream *stream, void *scratch)
+static bool semaphores_has_memory_operations(struct stream *stream, void *scratch)
 {
 	CUstream handle = cuda_stream_handle(stream);
 	struct error ignored = ERROR_NONE;
@@ -74,14 +75,14 @@ static bool has_memory_operations(struct stream *stream, void *scratch)
 		return false;
 	return driver_open(&ignored) == STATUS_OK && driver.cuStreamWaitValue32_v2 &&
 	       driver.cuStreamWriteValue32_v2 &&
-	       driver.cuStreamWriteValue32_v2(handle, address(scratch), 1,
+	       driver.cuStreamWriteValue32_v2(handle, semaphore_address(scratch), 1,
 					      CU_STREAM_WRITE_VALUE_DEFAULT) == CUDA_SUCCESS &&
-	       driver.cuStreamWaitValue32_v2(handle, address(scratch), 1,
+	       driver.cuStreamWaitValue32_v2(handle, semaphore_address(scratch), 1,
 					     CU_STREAM_WAIT_VALUE_GEQ) == CUDA_SUCCESS;
 }
 
 /* A sum of nothing loads the kernel as well. */
-static enum status load_kernels(struct stream *stream, void *scratch, struct error *err)
+static enum status semaphores_load_kernels(struct stream *stream, void *scratch, struct error *err)
 {
 	enum status status = cuda_semaphore_signal_launch(stream, scratch, 1, err);
 
@@ -97,9 +98,10 @@ static enum status load_kernels(struct stream *stream, void *scratch, struct err
 
 enum status cuda_semaphores_prepare(struct stream *stream, void *scratch, struct error *err)
 {
-	enum status status = load_kernels(stream, scratch, err);
+	enum status status = semaphores_load_kernels(stream, scratch, err);
 
 	if (status == STATUS_OK && method == UNKNOWN)
-		method = has_memory_operations(stream, scratch) ? BY_MEMORY_OPERATIONS : BY_KERNELS;
+		method = semaphores_has_memory_operations(stream, scratch) ? BY_MEMORY_OPERATIONS
+									   : BY_KERNELS;
 	return status == STATUS_OK ? cuda_stream_synchronize(stream, err) : status;
 }

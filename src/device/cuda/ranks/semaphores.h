@@ -10,7 +10,7 @@
 #define GPUPROOF_DEVICE_CUDA_RANKS_SEMAPHORES_H
 
 #include "device/ranks/relay.h"
-#include "kernels/launch/cuda_kernel.h"
+#include "device/cuda/cuda_kernel.h"
 
 #ifdef __cplusplus
 extern "C" {

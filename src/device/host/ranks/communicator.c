@@ -22,29 +22,25 @@ struct segment {
 	struct rank_state ranks[]; /* then channels, slots, results, point-to-point slots */
 };
 
-static size_t round_up(size_t bytes)
+static size_t communicator_round_up(size_t bytes)
 {
 	return (bytes + 4095) / 4096 * 4096;
 }
 
-static size_t channels_at(size_t size)
+static size_t communicator_channels_at(size_t size)
 {
-	return round_up(sizeof(struct segment) + size * sizeof(struct rank_state));
+	return communicator_round_up(sizeof(struct segment) + size * sizeof(struct rank_state));
 }
 
-static size_t slots_at(size_t size)
+static size_t slots_offset(size_t size)
 {
-	return channels_at(size) + round_up(size * size * sizeof(struct channel_state));
+	return communicator_channels_at(size) +
+	       communicator_round_up(size * size * sizeof(struct channel_state));
 }
 
 static size_t p2p_at(size_t size)
 {
-	return slots_at(size) + (size + 1) * SLOTS * SLOT_BYTES;
-}
-
-static size_t segment_size(size_t size)
-{
-	return p2p_at(size) + size * size * P2P_SLOTS * P2P_SLOT_BYTES;
+	return slots_offset(size) + (size + 1) * SLOTS * SLOT_BYTES;
 }
 
 struct rank_state *communicator_rank(struct host_communicator *c, int rank)
@@ -54,7 +50,7 @@ struct rank_state *communicator_rank(struct host_communicator *c, int rank)
 
 unsigned char *communicator_slot(struct host_communicator *c, int rank, uint32_t step)
 {
-	return (unsigned char *)c->segment + slots_at((size_t)c->base.size) +
+	return (unsigned char *)c->segment + slots_offset((size_t)c->base.size) +
 	       ((size_t)rank * SLOTS + step % SLOTS) * SLOT_BYTES;
 }
 
@@ -67,7 +63,7 @@ struct channel_state *communicator_channel(struct host_communicator *c, int from
 {
 	struct channel_state *channels =
 		(struct channel_state *)((unsigned char *)c->segment +
-					 channels_at((size_t)c->base.size));
+					 communicator_channels_at((size_t)c->base.size));
 
 	return &channels[from * c->base.size + to];
 }
@@ -86,9 +82,11 @@ enum status host_communicator_id(struct communicator_id *out, struct error *err)
 }
 
 /* A new segment is all zeros, which is a valid beginning, so every rank opens it alike. */
-static enum status map_segment(struct host_communicator *c, const char *name, struct error *err)
+static enum status communicator_map_segment(struct host_communicator *c, const char *name,
+					    struct error *err)
 {
-	size_t bytes = segment_size((size_t)c->base.size);
+	size_t size = (size_t)c->base.size;
+	size_t bytes = p2p_at(size) + size * size * P2P_SLOTS * P2P_SLOT_BYTES;
 	char use[64];
 	void *memory;
 
@@ -117,9 +115,10 @@ static void free_communicator(struct host_communicator *c)
 	free(c);
 }
 
-static enum status attach(struct host_communicator *c, const char *name, struct error *err)
+static enum status communicator_attach(struct host_communicator *c, const char *name,
+				       struct error *err)
 {
-	enum status status = map_segment(c, name, err);
+	enum status status = communicator_map_segment(c, name, err);
 
 	if (status == STATUS_OK)
 		counter_add(&communicator_rank(c, c->base.rank)->attached, 1);
@@ -161,7 +160,7 @@ enum status host_communicator_open(struct device *device,
 		c->segment = xcalloc_aligned(_Alignof(struct segment), sizeof(*c->segment));
 		status = host_tcp_open(c, id, err);
 	} else {
-		status = attach(c, id->bytes, err);
+		status = communicator_attach(c, id->bytes, err);
 	}
 	if (status != STATUS_OK) {
 		free_communicator(c);
@@ -201,7 +200,7 @@ void host_communicator_close(struct communicator *communicator)
 	free_communicator(c);
 }
 
-static enum status report_failed(struct host_communicator *c, struct error *err)
+static enum status communicator_report_failed(struct host_communicator *c, struct error *err)
 {
 	int rank = atomic_load(&c->segment->failed_rank) - 1;
 
@@ -220,7 +219,7 @@ enum status communicator_begin(struct host_communicator *c, uint32_t turn, struc
 	if (host_stream(stream)->error.status != STATUS_OK)
 		communicator_give_up(c, c->base.rank);
 	if (atomic_load(&c->segment->failed_rank))
-		return report_failed(c, err);
+		return communicator_report_failed(c, err);
 	return STATUS_OK;
 }
 
@@ -243,7 +242,7 @@ enum status communicator_wait(struct host_communicator *c, struct counter *count
 		if (counter_wait(counter, value, fmin(limit, now + LOOK_SECONDS)))
 			return STATUS_OK;
 		if (atomic_load(&c->segment->failed_rank))
-			return report_failed(c, err);
+			return communicator_report_failed(c, err);
 		if (now < limit)
 			continue;
 		communicator_give_up(c, peer);

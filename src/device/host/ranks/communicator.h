@@ -55,7 +55,7 @@ struct host_communicator {
 	uint32_t *sent, *received; /* pieces, for each peer */
 
 	bool in_group;
-	struct transfer *group;
+	struct exchange_transfer *group;
 	size_t group_count, group_capacity;
 
 	void *scratch; /* of a relay; NULL: there is none */
@@ -111,6 +111,6 @@ void reduce_elements(void *to, const void *const *from, int size, size_t first, 
 
 struct relay_sum;
 /* Implements the sum of device/ranks/relay.h, in FP32 for every narrower type. */
-void add_elements(const struct relay_sum *sum, const void *slot);
+void reduction_add_elements(const struct relay_sum *sum, const void *slot);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "device/host/ranks/communicator.h"
 
-struct transfer {
+struct exchange_transfer {
 	struct stream *stream;
 	bool is_send;
 	int peer;
@@ -17,26 +17,21 @@ struct transfer {
 	size_t bytes, done;
 };
 
-struct exchange {
+struct exchange_group {
 	struct host_communicator *c;
 	uint32_t turn;
 	size_t count;
-	struct transfer transfers[];
+	struct exchange_transfer transfers[];
 };
 
-static size_t piece_bytes(const struct transfer *t)
-{
-	return t->bytes - t->done < P2P_SLOT_BYTES ? t->bytes - t->done : P2P_SLOT_BYTES;
-}
-
 /* Moves one piece if there is room, or one waiting; true when it did. */
-static bool move_piece(struct host_communicator *c, struct transfer *t)
+static bool exchange_move_piece(struct host_communicator *c, struct exchange_transfer *t)
 {
 	int me = c->base.rank, from = t->is_send ? me : t->peer, to = t->is_send ? t->peer : me;
 	struct channel_state *channel = communicator_channel(c, from, to);
 	uint32_t *pieces = t->is_send ? &c->sent[t->peer] : &c->received[t->peer];
 	unsigned char *slot = communicator_p2p_slot(c, from, to, *pieces);
-	size_t bytes = piece_bytes(t);
+	size_t left = t->bytes - t->done, bytes = left < P2P_SLOT_BYTES ? left : P2P_SLOT_BYTES;
 
 	if (t->is_send) {
 		if (!counter_reached(&channel->taken, *pieces + 1 - P2P_SLOTS))
@@ -55,12 +50,12 @@ static bool move_piece(struct host_communicator *c, struct transfer *t)
 }
 
 /* Messages between the same two ranks arrive in the order they were sent. */
-static bool waits_for_another(const struct exchange *x, size_t index)
+static bool transfer_waits_for_earlier(const struct exchange_group *x, size_t index)
 {
-	const struct transfer *t = &x->transfers[index];
+	const struct exchange_transfer *t = &x->transfers[index];
 
 	for (size_t i = 0; i < index; i++) {
-		const struct transfer *earlier = &x->transfers[i];
+		const struct exchange_transfer *earlier = &x->transfers[i];
 
 		if (earlier->peer == t->peer && earlier->is_send == t->is_send &&
 		    earlier->done < earlier->bytes)
@@ -73,15 +68,16 @@ static bool waits_for_another(const struct exchange *x, size_t index)
  * One round over all transfers; `waiting` becomes the peer of one that is not done yet, -1 when all
  * are.
  */
-static bool move_all(struct exchange *x, int *waiting)
+static bool exchange_move_all(struct exchange_group *x, int *waiting)
 {
 	bool moved = false;
 
 	*waiting = -1;
 	for (size_t i = 0; i < x->count; i++) {
-		struct transfer *t = &x->transfers[i];
+		struct exchange_transfer *t = &x->transfers[i];
 
-		if (t->done < t->bytes && !waits_for_another(x, i) && move_piece(x->c, t))
+		if (t->done < t->bytes && !transfer_waits_for_earlier(x, i) &&
+		    exchange_move_piece(x->c, t))
 			moved = true;
 		if (t->done < t->bytes)
 			*waiting = t->peer;
@@ -89,7 +85,7 @@ static bool move_all(struct exchange *x, int *waiting)
 	return moved;
 }
 
-static enum status exchange_pieces(struct exchange *x, struct error *err)
+static enum status exchange_pieces(struct exchange_group *x, struct error *err)
 {
 	struct counter *news = &communicator_rank(x->c, x->c->base.rank)->p2p;
 	enum status status = STATUS_OK;
@@ -98,7 +94,7 @@ static enum status exchange_pieces(struct exchange *x, struct error *err)
 	while (waiting >= 0 && status == STATUS_OK) {
 		uint32_t seen = atomic_load(&news->value);
 
-		if (!move_all(x, &waiting) && waiting >= 0)
+		if (!exchange_move_all(x, &waiting) && waiting >= 0)
 			status = communicator_wait(x->c, news, seen + 1, waiting, err);
 	}
 	return status;
@@ -106,7 +102,7 @@ static enum status exchange_pieces(struct exchange *x, struct error *err)
 
 static enum status exchange_run(struct stream *stream, const void *arguments, struct error *err)
 {
-	struct exchange *x = *(struct exchange *const *)arguments;
+	struct exchange_group *x = *(struct exchange_group *const *)arguments;
 	enum status status = communicator_begin(x->c, x->turn, stream, err);
 
 	if (status == STATUS_OK)
@@ -117,7 +113,8 @@ static enum status exchange_run(struct stream *stream, const void *arguments, st
 }
 
 /* Makes `stream` wait for all work enqueued on `ahead` so far. */
-static enum status join(struct stream *stream, struct stream *ahead, struct error *err)
+static enum status exchange_stream_join(struct stream *stream, struct stream *ahead,
+					struct error *err)
 {
 	struct event *event;
 	enum status status;
@@ -137,10 +134,11 @@ static enum status join(struct stream *stream, struct stream *ahead, struct erro
  * All transfers are one operation on the first one's stream, also when they were called on several:
  * those wait for it and it waits for them.
  */
-static enum status enqueue_exchange(struct host_communicator *c, const struct transfer *transfers,
-				    size_t count, struct error *err)
+static enum status enqueue_exchange(struct host_communicator *c,
+				    const struct exchange_transfer *transfers, size_t count,
+				    struct error *err)
 {
-	struct exchange *x = xcalloc(1, sizeof(*x) + count * sizeof(*transfers));
+	struct exchange_group *x = xcalloc(1, sizeof(*x) + count * sizeof(*transfers));
 	struct stream *stream = transfers[0].stream;
 	enum status status = STATUS_OK;
 
@@ -149,7 +147,7 @@ static enum status enqueue_exchange(struct host_communicator *c, const struct tr
 	x->count = count;
 	memcpy(x->transfers, transfers, count * sizeof(*transfers));
 	for (size_t i = 1; i < count && status == STATUS_OK; i++)
-		status = join(stream, transfers[i].stream, err);
+		status = exchange_stream_join(stream, transfers[i].stream, err);
 	if (status == STATUS_OK)
 		status = stream_enqueue_always(stream, exchange_run, &x, sizeof(x), err);
 	if (status != STATUS_OK) {
@@ -158,12 +156,12 @@ static enum status enqueue_exchange(struct host_communicator *c, const struct tr
 	}
 	c->issued++;
 	for (size_t i = 1; i < count && status == STATUS_OK; i++)
-		status = join(transfers[i].stream, stream, err);
+		status = exchange_stream_join(transfers[i].stream, stream, err);
 	return status;
 }
 
-static enum status add_transfer(struct communicator *communicator, struct transfer transfer,
-				struct error *err)
+static enum status exchange_add_transfer(struct communicator *communicator,
+					 struct exchange_transfer transfer, struct error *err)
 {
 	struct host_communicator *c = host_communicator(communicator);
 
@@ -182,17 +180,17 @@ static enum status add_transfer(struct communicator *communicator, struct transf
 enum status host_send(struct communicator *communicator, struct stream *stream, const void *from,
 		      size_t bytes, int peer, struct error *err)
 {
-	struct transfer transfer = { stream, true, peer, (unsigned char *)from, bytes, 0 };
+	struct exchange_transfer transfer = { stream, true, peer, (unsigned char *)from, bytes, 0 };
 
-	return add_transfer(communicator, transfer, err);
+	return exchange_add_transfer(communicator, transfer, err);
 }
 
 enum status host_receive(struct communicator *communicator, struct stream *stream, void *to,
 			 size_t bytes, int peer, struct error *err)
 {
-	struct transfer transfer = { stream, false, peer, to, bytes, 0 };
+	struct exchange_transfer transfer = { stream, false, peer, to, bytes, 0 };
 
-	return add_transfer(communicator, transfer, err);
+	return exchange_add_transfer(communicator, transfer, err);
 }
 
 enum status host_group_begin(struct communicator *communicator, struct error *err)

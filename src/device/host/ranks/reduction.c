@@ -4,7 +4,7 @@
 #include "device/host/ranks/communicator.h"
 #include "device/ranks/relay.h"
 #include "kernels/launch/elements.h"
-#include "kernels/launch/host_kernel.h"
+#include "device/host/host_kernel.h"
 
 #define REDUCTION_LOOPS(type)                                                           \
 	HOST_VECTORISED                                                                 \
@@ -96,7 +96,8 @@ static void add_fp64(const struct relay_sum *sum, const double *slot)
 		mix_double(sum->to, slot, sum->slot_factor, sum->own, sum->own_factor, sum->count);
 }
 
-static void add_block(const struct relay_sum *sum, const void *slot, uint64_t first, uint64_t count)
+static void reduction_add_block(const struct relay_sum *sum, const void *slot, uint64_t first,
+				uint64_t count)
 {
 	float to[ELEMENTS_BLOCK], theirs[ELEMENTS_BLOCK], mine[ELEMENTS_BLOCK];
 	const float *x = elements_open(slot, sum->precision, first, count, theirs),
@@ -109,12 +110,12 @@ static void add_block(const struct relay_sum *sum, const void *slot, uint64_t fi
 	elements_store(sum->to, sum->precision, first, count, to);
 }
 
-void add_elements(const struct relay_sum *sum, const void *slot)
+void reduction_add_elements(const struct relay_sum *sum, const void *slot)
 {
 	if (sum->precision == PRECISION_FP64) {
 		add_fp64(sum, slot);
 		return;
 	}
 	FOR_BLOCKS (at, length, 0, sum->count)
-		add_block(sum, slot, at, length);
+		reduction_add_block(sum, slot, at, length);
 }

@@ -17,7 +17,7 @@ struct add_arguments {
 };
 
 /* Adds the piece directly from its slot, then releases the slot. */
-static enum status add_piece(const struct add_arguments *a, struct error *err)
+static enum status host_relay_add_piece(const struct add_arguments *a, struct error *err)
 {
 	struct host_communicator *c = a->c;
 	uint32_t *received = &c->received[a->peer];
@@ -26,19 +26,19 @@ static enum status add_piece(const struct add_arguments *a, struct error *err)
 
 	if (status != STATUS_OK)
 		return status;
-	add_elements(&a->sum, communicator_p2p_slot(c, a->peer, c->base.rank, *received));
+	reduction_add_elements(&a->sum, communicator_p2p_slot(c, a->peer, c->base.rank, *received));
 	counter_raise(&channel->taken, ++*received);
 	counter_add(&communicator_rank(c, a->peer)->p2p, 1);
 	return STATUS_OK;
 }
 
-static enum status add_run(struct stream *stream, const void *arguments, struct error *err)
+static enum status relay_add_run(struct stream *stream, const void *arguments, struct error *err)
 {
 	const struct add_arguments *a = arguments;
 	enum status status = communicator_begin(a->c, a->turn, stream, err);
 
 	if (status == STATUS_OK)
-		status = add_piece(a, err);
+		status = host_relay_add_piece(a, err);
 	communicator_end(a->c, a->turn);
 	return status;
 }
@@ -53,7 +53,7 @@ static enum status host_pull_reduce(struct communicator *communicator, struct st
 	_Static_assert(sizeof(a) <= OPERATION_BYTES, "the arguments fit");
 	status = stream_refuse_recording(stream, "a sum of ranks", err);
 	if (status == STATUS_OK)
-		status = stream_enqueue_always(stream, add_run, &a, sizeof(a), err);
+		status = stream_enqueue_always(stream, relay_add_run, &a, sizeof(a), err);
 	c->issued += status == STATUS_OK;
 	return status;
 }
@@ -80,7 +80,7 @@ enum status host_transport_usable(struct device *device, enum transport transpor
 	if (transport == TRANSPORT_SHARED_MEMORY || transport == TRANSPORT_HOST_COPY ||
 	    transport == TRANSPORT_TCP)
 		return transport_reaches(device, transport, devices, err);
-	return error_set(err, STATUS_UNSUPPORTED, "transport %s: %s is no GPU",
+	return error_set(err, STATUS_UNSUPPORTED, "transport %s: %s is not a GPU",
 			 transport_names[transport], device->info.id);
 }
 

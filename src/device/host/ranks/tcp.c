@@ -12,7 +12,7 @@
 /* Two of them fit into the buffers of a connection: no ring of pushes waits for its pulls. */
 #define PIECE_BYTES ((size_t)128 << 10)
 
-struct piece {
+struct tcp_piece {
 	struct host_communicator *c;
 	uint32_t turn;
 	int peer;
@@ -22,7 +22,7 @@ struct piece {
 	struct relay_sum sum; /* count 0: none */
 };
 
-static enum status move(const struct piece *p, struct error *err)
+static enum status tcp_move_piece(const struct tcp_piece *p, struct error *err)
 {
 	int fd = p->c->connections[p->peer];
 	void *memory = p->sum.count ? p->c->received_piece : p->memory;
@@ -31,7 +31,7 @@ static enum status move(const struct piece *p, struct error *err)
 			 : tcp_mesh_receive(fd, memory, p->bytes, collective_timeout_seconds, err);
 
 	if (status == STATUS_OK && p->sum.count)
-		add_elements(&p->sum, memory);
+		reduction_add_elements(&p->sum, memory);
 	if (status != STATUS_OK) {
 		communicator_give_up(p->c, p->peer);
 		error_prefix(err, "rank %d: rank %d", p->c->base.rank, p->peer);
@@ -39,18 +39,19 @@ static enum status move(const struct piece *p, struct error *err)
 	return status;
 }
 
-static enum status run(struct stream *stream, const void *arguments, struct error *err)
+static enum status tcp_run_piece(struct stream *stream, const void *arguments, struct error *err)
 {
-	const struct piece *p = arguments;
+	const struct tcp_piece *p = arguments;
 	enum status status = communicator_begin(p->c, p->turn, stream, err);
 
 	if (status == STATUS_OK)
-		status = move(p, err);
+		status = tcp_move_piece(p, err);
 	communicator_end(p->c, p->turn);
 	return status;
 }
 
-static enum status enqueue(struct stream *stream, struct piece piece, struct error *err)
+static enum status tcp_enqueue_piece(struct stream *stream, struct tcp_piece piece,
+				     struct error *err)
 {
 	enum status status;
 
@@ -58,46 +59,49 @@ static enum status enqueue(struct stream *stream, struct piece piece, struct err
 	piece.turn = piece.c->issued + 1;
 	status = stream_refuse_recording(stream, "transport tcp", err);
 	if (status == STATUS_OK)
-		status = stream_enqueue_always(stream, run, &piece, sizeof(piece), err);
+		status = stream_enqueue_always(stream, tcp_run_piece, &piece, sizeof(piece), err);
 	piece.c->issued += status == STATUS_OK;
 	return status;
 }
 
-static enum status push(struct communicator *communicator, struct stream *stream, int peer,
-			const void *from, size_t bytes, struct error *err)
+static enum status tcp_push(struct communicator *communicator, struct stream *stream, int peer,
+			    const void *from, size_t bytes, struct error *err)
 {
-	return enqueue(stream,
-		       (struct piece){ .c = host_communicator(communicator),
-				       .peer = peer,
-				       .sends = true,
-				       .memory = (void *)from,
-				       .bytes = bytes },
-		       err);
+	return tcp_enqueue_piece(stream,
+				 (struct tcp_piece){ .c = host_communicator(communicator),
+						     .peer = peer,
+						     .sends = true,
+						     .memory = (void *)from,
+						     .bytes = bytes },
+				 err);
 }
 
-static enum status pull(struct communicator *communicator, struct stream *stream, int peer,
-			void *to, size_t bytes, struct error *err)
+static enum status tcp_pull(struct communicator *communicator, struct stream *stream, int peer,
+			    void *to, size_t bytes, struct error *err)
 {
-	return enqueue(stream,
-		       (struct piece){ .c = host_communicator(communicator),
-				       .peer = peer,
-				       .memory = to,
-				       .bytes = bytes },
-		       err);
+	return tcp_enqueue_piece(stream,
+				 (struct tcp_piece){ .c = host_communicator(communicator),
+						     .peer = peer,
+						     .memory = to,
+						     .bytes = bytes },
+				 err);
 }
 
-static enum status pull_reduce(struct communicator *communicator, struct stream *stream, int peer,
-			       const struct relay_sum *sum, struct error *err)
+static enum status tcp_pull_reduce(struct communicator *communicator, struct stream *stream,
+				   int peer, const struct relay_sum *sum, struct error *err)
 {
-	return enqueue(stream,
-		       (struct piece){ .c = host_communicator(communicator),
-				       .peer = peer,
-				       .bytes = sum->count * precision_bytes(sum->precision),
-				       .sum = *sum },
-		       err);
+	return tcp_enqueue_piece(stream,
+				 (struct tcp_piece){ .c = host_communicator(communicator),
+						     .peer = peer,
+						     .bytes = sum->count *
+							      precision_bytes(sum->precision),
+						     .sum = *sum },
+				 err);
 }
 
-static const struct transport_ops ops = { .push = push, .pull = pull, .pull_reduce = pull_reduce };
+static const struct transport_ops ops = { .push = tcp_push,
+					  .pull = tcp_pull,
+					  .pull_reduce = tcp_pull_reduce };
 
 enum status host_tcp_open(struct host_communicator *c, const struct communicator_id *id,
 			  struct error *err)

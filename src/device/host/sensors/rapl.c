@@ -12,7 +12,7 @@
 /* The counters are updated about every millisecond (Intel SDM, volume 3, 16.10.1). */
 #define UPDATE_SECONDS 1e-3
 
-static enum status read_count(const char *path, uint64_t *out, struct error *err)
+static enum status rapl_read_count(const char *path, uint64_t *out, struct error *err)
 {
 	FILE *f = fopen(path, "re");
 	bool read;
@@ -25,7 +25,7 @@ static enum status read_count(const char *path, uint64_t *out, struct error *err
 }
 
 /* "" where the zone is not there. */
-static void read_name(const char *zone, char *name, size_t size)
+static void rapl_read_name(const char *zone, char *name, size_t size)
 {
 	char path[160];
 	FILE *f;
@@ -51,21 +51,21 @@ static enum status add_zone(struct rapl *rapl, const char *folder, struct error 
 				 RAPL_ZONES);
 	snprintf(zone.path, sizeof(zone.path), "%s/energy_uj", folder);
 	snprintf(path, sizeof(path), "%s/max_energy_range_uj", folder);
-	if (read_count(zone.path, &zone.last, err) != STATUS_OK ||
-	    read_count(path, &zone.range, err) != STATUS_OK)
+	if (rapl_read_count(zone.path, &zone.last, err) != STATUS_OK ||
+	    rapl_read_count(path, &zone.range, err) != STATUS_OK)
 		return err->status;
 	rapl->zones[rapl->count++] = zone;
 	return STATUS_OK;
 }
 
-static enum status add_memory(struct rapl *rapl, const char *package, int n, struct error *err)
+static enum status rapl_add_memory(struct rapl *rapl, const char *package, int n, struct error *err)
 {
 	for (int i = 0; i < 16; i++) {
 		char zone[160], name[64];
 
 		if (snprintf(zone, sizeof(zone), "%.120s/intel-rapl:%d:%d", package, n, i) < 0)
 			break;
-		read_name(zone, name, sizeof(name));
+		rapl_read_name(zone, name, sizeof(name));
 		if (strcmp(name, "dram") == 0 && add_zone(rapl, zone, err) != STATUS_OK)
 			return err->status;
 	}
@@ -79,12 +79,12 @@ enum status rapl_open(struct rapl *rapl, const char *folder, struct error *err)
 		char zone[140], name[64];
 
 		snprintf(zone, sizeof(zone), "%.100s/intel-rapl:%d", folder, n);
-		read_name(zone, name, sizeof(name));
+		rapl_read_name(zone, name, sizeof(name));
 		if (strncmp(name, "package", strlen("package")) != 0)
 			continue;
 		rapl->packages++;
 		if (add_zone(rapl, zone, err) != STATUS_OK ||
-		    add_memory(rapl, zone, n, err) != STATUS_OK)
+		    rapl_add_memory(rapl, zone, n, err) != STATUS_OK)
 			return err->status;
 	}
 	if (rapl->packages)
@@ -101,7 +101,7 @@ enum status rapl_read(struct rapl *rapl, struct energy *out, struct error *err)
 		struct rapl_zone *zone = &rapl->zones[i];
 		uint64_t now;
 
-		if (read_count(zone->path, &now, err) != STATUS_OK)
+		if (rapl_read_count(zone->path, &now, err) != STATUS_OK)
 			return err->status;
 		zone->joules += 1e-6 * (double)(now >= zone->last ? now - zone->last
 								  : zone->range - zone->last + now);

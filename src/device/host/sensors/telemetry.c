@@ -7,7 +7,7 @@
 #include "device/host/host_device.h"
 #include "device/host/sensors/rapl.h"
 
-static double read_number(const char *path)
+static double sysfs_read_number(const char *path)
 {
 	FILE *f = fopen(path, "re");
 	double value;
@@ -21,7 +21,7 @@ static double read_number(const char *path)
 }
 
 /* Mean of the partition's CPUs. */
-static double clock_hz(const struct cpu_partition *partition)
+static double partition_clock_hz(const struct cpu_partition *partition)
 {
 	double sum = 0;
 	int count = 0, cpu;
@@ -31,7 +31,7 @@ static double clock_hz(const struct cpu_partition *partition)
 
 		snprintf(path, sizeof(path),
 			 "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", cpu);
-		sum += 1e3 * read_number(path);
+		sum += 1e3 * sysfs_read_number(path);
 		count++;
 	}
 	hwloc_bitmap_foreach_end();
@@ -61,7 +61,7 @@ static double temperature_celsius(void)
 			if (strcmp(name, drivers[d]) != 0)
 				continue;
 			snprintf(path, sizeof(path), "/sys/class/hwmon/hwmon%d/temp1_input", i);
-			return 1e-3 * read_number(path);
+			return 1e-3 * sysfs_read_number(path);
 		}
 	}
 	return NAN;
@@ -71,7 +71,7 @@ enum status host_telemetry(struct device *device, struct telemetry *out, struct 
 {
 	(void)err;
 	*out = (struct telemetry){
-		.sm_clock_hz = clock_hz(host_device(device)->partition),
+		.sm_clock_hz = partition_clock_hz(host_device(device)->partition),
 		.memory_clock_hz = NAN,
 		.power_watts = NAN,
 		.temperature_celsius = temperature_celsius(),

@@ -1,0 +1,307 @@
+/* gpuproof limits: the limits of a GPU model in units, without a result. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output/table.h"
+#include "cli/words.h"
+#include "judge/limits.h"
+#include "plan/limits/spec_keys.h"
+#include "reference/gpu.h"
+#include "reference/spec.h"
+#include "result/json/json_writer.h"
+
+extern const struct command command_limits;
+
+struct limits_arguments {
+	const char *gpu;
+	bool json;
+};
+
+static const struct option_row rows[] = {
+	{ .name = "gpu",
+	  TEXT_AT(limits_arguments, gpu),
+	  .value = "GPU",
+	  .words = words_gpus,
+	  .help = "model whose data sheet gives the figures of a FILE (gpuproof list gpus)" },
+	{ .name = "json", FLAG_AT(limits_arguments, json), .help = "print JSON" },
+	{ 0 },
+};
+
+/* A device of the model as its driver would name it. */
+static struct device_info limits_device(const struct gpu *gpu)
+{
+	struct device_info device = { 0 };
+	char *name = text_trimmed(gpu->match, strcspn(gpu->match, "*|"));
+
+	snprintf(device.name, sizeof(device.name), "%s", name);
+	sscanf(gpu_words(gpu, "capability"), "%d.%d", &device.capability_major,
+	       &device.capability_minor);
+	free(name);
+	return device;
+}
+
+/* The condition on which the peak depends; NULL: the bound is the same for all cases. */
+static const struct condition *precisions_of(const struct limit *limit)
+{
+	for (size_t i = 0; i < limit->condition_count; i++)
+		if (strcmp(limit->conditions[i].name, "precision") == 0 &&
+		    limit->conditions[i].test == CONDITION_IS && limit->min.kind == BOUND_SPEC &&
+		    strcmp(limit->min.spec, SPEC_PEAK) == 0)
+			return &limit->conditions[i];
+	return NULL;
+}
+
+/*
+ * The bound in the metric's unit, by the model's data sheet; NaN: it depends on a baseline, on a
+ * figure that the sheet lacks, or on a precision that is not given.
+ */
+static double bound_value(const struct limit *limit, const struct bound *bound,
+			  const struct gpu *gpu, char *precision)
+{
+	char name[] = "precision";
+	struct case_parameter one = { .name = name, .text = precision, .number = NAN };
+	struct case_result c = { .parameters = &one, .parameter_count = precision ? 1 : 0 };
+	struct device_info device;
+	struct spec_peak peak;
+
+	if (bound->kind == BOUND_ABSOLUTE)
+		return bound->factor;
+	if (bound->kind != BOUND_SPEC || !gpu)
+		return NAN;
+	if (strcmp(bound->spec, SPEC_PEAK) != 0)
+		return bound->factor * gpu_figure(gpu, bound->spec);
+	device = limits_device(gpu);
+	return spec_peak(limit->suite->sheet, &c, limit->metric->name, &device, &peak)
+		       ? bound->factor * peak.figure
+		       : NAN;
+}
+
+static void add_bound(struct text *out, const char *words, const struct limit *limit,
+		      const struct bound *bound, const struct gpu *gpu, char *precision)
+{
+	double value = bound_value(limit, bound, gpu, precision);
+	char text[64];
+
+	if (bound->kind == BOUND_NONE)
+		return;
+	text_addf(out, "%s%s %s", out->length ? ", " : "", words,
+		  isnan(value) ? bound->text
+			       : units_format(value, limit->metric->unit, text, sizeof(text)));
+}
+
+/* "at least 44.1 GB/s"; "-": the limit only compares devices. The caller frees it. */
+static char *bounds_words(const struct limit *limit, const struct gpu *gpu, char *precision)
+{
+	struct text out = TEXT_EMPTY;
+
+	add_bound(&out, "at least", limit, &limit->min, gpu, precision);
+	add_bound(&out, "at most", limit, &limit->max, gpu, precision);
+	if (out.length && limit->severity == LIMIT_WARNS)
+		text_add(&out, " (warns)");
+	return out.length ? text_detach(&out) : xstrdup("-");
+}
+
+/* "10 % (5 % warns)": how much worse than identical GPUs of the node. The caller frees it. */
+static char *outlier_words(const struct limit *limit)
+{
+	if (!limit->outlier_text)
+		return xstrdup("-");
+	if (!limit->outlier_warn_text)
+		return xstrdup(limit->outlier_text);
+	return xasprintf("%s (%s warns)", limit->outlier_text, limit->outlier_warn_text);
+}
+
+/* The conditions as in `where`. The caller frees it. */
+static char *where_words(const struct limit *limit)
+{
+	static const char *const signs[] = {
+		[CONDITION_IS] = "", [CONDITION_AT_LEAST] = ">=", [CONDITION_AT_MOST] = "<="
+	};
+	struct text out = TEXT_EMPTY;
+	char number[64];
+
+	for (size_t i = 0; i < limit->condition_count; i++) {
+		const struct condition *c = &limit->conditions[i];
+
+		text_addf(&out, "%s%s:%s", i ? ", " : "", c->name, signs[c->test]);
+		for (size_t k = 0; k < c->word_count; k++)
+			text_addf(&out, "%s%s", k ? "|" : "", c->words[k]);
+		if (c->test != CONDITION_IS && strcmp(c->name, PARAMETER_SIZE) == 0)
+			text_add(&out, units_size((uint64_t)c->number, number, sizeof(number)));
+		else if (c->test != CONDITION_IS)
+			text_addf(&out, "%g", c->number);
+	}
+	return out.length ? text_detach(&out) : xstrdup("every case");
+}
+
+static void add_row(struct output_table *table, const struct limit *limit, const struct gpu *gpu,
+		    char *precision)
+{
+	char *bounds = bounds_words(limit, gpu, precision), *outlier = outlier_words(limit);
+	char *where = where_words(limit);
+	char *cases = xasprintf("%s: %s", limit->metric->name, where);
+	char *name = precision ? xasprintf("%s, %s", limit->name, precision) : xstrdup(limit->name);
+	const char *cells[] = { name, bounds, outlier,
+				limit->population_text ? limit->population_text : "-", cases };
+
+	table_row(table, cells, ARRAY_SIZE(cells));
+	free(bounds);
+	free(outlier);
+	free(where);
+	free(cases);
+	free(name);
+}
+
+static void limits_print_table(const struct limits *limits, const struct gpu *gpu)
+{
+	static const char *const head[] = { "LIMIT", "BOUND", "IDENTICAL GPUS", "REFERENCE GPUS",
+					    "METRIC AND CASES" };
+	static const char *const origin_head[] = { "LIMIT", "ORIGIN" };
+	struct output_table bounds = TABLE_EMPTY, origins = TABLE_EMPTY;
+
+	table_row(&bounds, head, ARRAY_SIZE(head));
+	table_row(&origins, origin_head, ARRAY_SIZE(origin_head));
+	for (size_t i = 0; i < limits->count; i++) {
+		const struct limit *l = &limits->items[i];
+		const struct condition *precisions = gpu ? precisions_of(l) : NULL;
+		const char *origin[] = { l->name, l->origin ? l->origin : l->place };
+
+		for (size_t k = 0; precisions && k < precisions->word_count; k++)
+			add_row(&bounds, l, gpu, precisions->words[k]);
+		if (!precisions)
+			add_row(&bounds, l, gpu, NULL);
+		table_row(&origins, origin, ARRAY_SIZE(origin));
+	}
+	table_print(&bounds, stdout);
+	printf("\n");
+	table_print(&origins, stdout);
+	table_release(&bounds);
+	table_release(&origins);
+}
+
+/* A bound as written, and its values in the metric's unit: one, or one for each precision. */
+static void write_bound(struct json_writer *w, const char *name, const struct limit *limit,
+			const struct bound *bound, const struct gpu *gpu)
+{
+	const struct condition *precisions = gpu ? precisions_of(limit) : NULL;
+	double value = bound_value(limit, bound, gpu, NULL);
+
+	if (bound->kind == BOUND_NONE)
+		return;
+	writer_key(w, name);
+	writer_open_inline(w, '{');
+	writer_text_member(w, "written", bound->text);
+	writer_text_member(w, "place", bound->place);
+	if (!isnan(value))
+		writer_real_member(w, "value", value);
+	for (size_t k = 0; isnan(value) && precisions && k < precisions->word_count; k++)
+		writer_real_member(w, precisions->words[k],
+				   bound_value(limit, bound, gpu, precisions->words[k]));
+	writer_close(w, '}');
+}
+
+static void limits_print_json(const struct limits *limits, const struct gpu *gpu)
+{
+	struct json_writer w = { .expand = 3 };
+	char *text;
+
+	writer_open(&w, '{');
+	writer_text_member(&w, "source", limits->source);
+	if (gpu)
+		writer_text_member(&w, "gpu", gpu->id);
+	writer_key(&w, "limits");
+	writer_open(&w, '[');
+	for (size_t i = 0; i < limits->count; i++) {
+		const struct limit *l = &limits->items[i];
+		char *where = where_words(l);
+
+		writer_open(&w, '{');
+		writer_text_member(&w, "name", l->name);
+		writer_text_member(&w, "metric", l->metric->name);
+		writer_text_member(&w, "unit", l->metric->unit);
+		writer_text_member(&w, "where", where);
+		writer_text_member(&w, "violation",
+				   l->severity == LIMIT_WARNS ? "warns" : "rejects");
+		write_bound(&w, "min", l, &l->min, gpu);
+		write_bound(&w, "max", l, &l->max, gpu);
+		writer_real_member(&w, "outlier_margin", l->outlier_margin);
+		writer_real_member(&w, "outlier_margin_warn", l->outlier_margin_warn);
+		writer_real_member(&w, "population", l->population);
+		writer_text_member(&w, "origin", l->origin ? l->origin : "");
+		writer_close(&w, '}');
+		free(where);
+	}
+	writer_close(&w, ']');
+	writer_close(&w, '}');
+	text = writer_finish(&w);
+	fputs(text, stdout);
+	free(text);
+}
+
+static int limits_print(const struct limits_arguments *a, const char *name)
+{
+	const char *id = a->gpu ? a->gpu : name;
+	const struct gpu *gpu = gpus_by_id(id);
+	struct text errors = TEXT_EMPTY;
+	struct limits limits;
+	int code = EXIT_USAGE;
+
+	if (a->gpu && !gpu)
+		return command_usage(&command_limits,
+				     "--gpu %s: unknown model; gpuproof list gpus "
+				     "lists them",
+				     a->gpu);
+	if (limits_load(&limits, name, &errors) == STATUS_OK) {
+		a->json ? limits_print_json(&limits, gpu) : limits_print_table(&limits, gpu);
+		limits_release(&limits);
+		code = EXIT_ACCEPTED;
+	}
+	if (errors.data)
+		fputs(errors.data, stderr);
+	text_release(&errors);
+	return code;
+}
+
+static int limits_run(int argc, char **argv)
+{
+	struct limits_arguments a = { 0 };
+	struct options o;
+	int code = options_parse(&o, &command_limits, argc, argv, &a);
+
+	if (code == EXIT_ACCEPTED && o.operand_count != 1)
+		code = command_usage(&command_limits, "expected one GPU model or file of limits");
+	else if (code == EXIT_ACCEPTED)
+		code = limits_print(&a, o.operands[0]);
+	options_end(&o);
+	return code;
+}
+
+static void words_of_limits(struct text *out)
+{
+	words_gpus(out);
+	words_limits(out);
+}
+
+const struct command command_limits = {
+	.name = "limits",
+	.summary = "print the limits of a GPU model in GB/s and TFLOP/s",
+	.forms = { "limits GPU|FILE [OPTIONS]" },
+	.about = "Prints each limit that `check` and `run --check` apply to a GPU model: the bound "
+		 "in "
+		 "its unit, by the model's data sheet; whether a violation rejects or warns; the "
+		 "margins to "
+		 "identical GPUs of the node and to reference GPUs; and where the number comes "
+		 "from. "
+		 "FILE: your own limits, with the data sheet of --gpu.",
+	.options = rows,
+	.notes = "gpuproof list gpus lists the models; gpuproof help limits explains the method.",
+	.words = words_of_limits,
+	.run = limits_run,
+};

@@ -1,0 +1,152 @@
+#include "cli/output/print_checks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "cli/output/table.h"
+
+#define MOST_ROWS 20
+#define FEWEST_COLUMNS 120 /* of a terminal that has room for all columns */
+
+/* An allowed skip of a whole limit: rows with the same reason are one. */
+static bool print_checks_is_alike(const struct verdict_check *c, const struct verdict_check *other)
+{
+	return c->verdict == VERDICT_SKIP && other->verdict == VERDICT_SKIP && !*c->case_id &&
+	       !*other->case_id && strcmp(c->reason, other->reason) == 0 &&
+	       strcmp(c->machine, other->machine) == 0;
+}
+
+/* "pcie, peer, memory": the limits of all checks like the one at `at`; NULL: an earlier row did. */
+static char *print_checks_limits_alike(const struct verdicts *v, size_t at)
+{
+	struct text names = TEXT_EMPTY;
+
+	/* Most checks are like none: a fleet has 600,000. */
+	if (!print_checks_is_alike(&v->checks[at], &v->checks[at]))
+		return xstrdup(v->checks[at].limit);
+	for (size_t i = 0; i < v->count; i++) {
+		if (!print_checks_is_alike(&v->checks[i], &v->checks[at]))
+			continue;
+		if (i < at) {
+			text_release(&names);
+			return NULL;
+		}
+		text_addf(&names, "%s%s", names.length ? ", " : "", v->checks[i].limit);
+	}
+	return text_detach(&names);
+}
+
+/* The numbers, and the reason where they do not say it. */
+static char *print_checks_result_of(const struct verdict_check *c)
+{
+	char *numbers = c->verdict == VERDICT_SKIP ? xstrdup("") : check_numbers(c), *out;
+	bool both = *numbers && *c->reason;
+
+	out = xasprintf("%s%s%s%s%s", *numbers && *c->metric ? c->metric : "",
+			*numbers && *c->metric ? " " : "", numbers, both ? "; " : "", c->reason);
+	free(numbers);
+	return out;
+}
+
+/* Five columns leave no room for the result: case, limit and result are one then. */
+static bool print_checks_is_narrow(void)
+{
+	return table_terminal_columns(stdout) < FEWEST_COLUMNS;
+}
+
+static void add_check_row(struct output_table *table, const struct verdict_check *c,
+			  const char *limits)
+{
+	char *result = print_checks_result_of(c);
+	char *device =
+		xasprintf("%s%s%s", c->machine, *c->machine && *c->devices ? " " : "", c->devices);
+	const char *where = *c->case_id ? c->case_id : device;
+	char *narrow = xasprintf("%s%s%s: %s", where, *where ? ", " : "", limits, result);
+	const char *columns[] = { verdict_name(c->verdict), *device ? device : "-",
+				  *c->case_id ? c->case_id : "-", limits, result };
+
+	if (print_checks_is_narrow())
+		table_row(table, (const char *[]){ verdict_name(c->verdict), narrow }, 2);
+	else
+		table_row(table, columns, ARRAY_SIZE(columns));
+	free(result);
+	free(device);
+	free(narrow);
+}
+
+/* Those of one verdict in the order of the limits; false: the table is full. */
+static void print_checks_add_verdict_rows(const struct verdicts *v, enum verdict verdict, bool all,
+					  struct output_table *table, size_t *left_out)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		char *limits;
+
+		if (v->checks[i].verdict != verdict)
+			continue;
+		limits = print_checks_limits_alike(v, i);
+		if (limits && (all || table->count <= MOST_ROWS))
+			add_check_row(table, &v->checks[i], limits);
+		else if (limits)
+			++*left_out;
+		free(limits);
+	}
+}
+
+static bool was_told_before(const struct verdicts *v, size_t i, bool all)
+{
+	for (size_t k = 0; k < i; k++)
+		if ((all || !v->checks[k].accepted) &&
+		    strcmp(v->checks[k].limit, v->checks[i].limit) == 0 &&
+		    strcmp(v->checks[k].bound_text, v->checks[i].bound_text) == 0)
+			return true;
+	return false;
+}
+
+/* Prints the origin of each limit once; without `all` of those whose checks are not accepted. */
+static void print_origins(const struct verdicts *v, bool all)
+{
+	struct output_table table = TABLE_EMPTY;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < v->count && (all || shown < MOST_ROWS); i++) {
+		const struct verdict_check *c = &v->checks[i];
+		bool origin = *c->bound_origin || *c->bound_text || *c->place;
+		char *words;
+
+		if ((c->accepted && !all) || !origin || was_told_before(v, i, all))
+			continue;
+		shown++;
+		words = xasprintf("limit %s: %s%s(%s%s%s)", c->limit, c->bound_text,
+				  *c->bound_text ? " " : "", c->place,
+				  *c->place && *c->bound_origin ? "; " : "", c->bound_origin);
+		table_row(&table, (const char *[]){ words }, 1);
+		free(words);
+	}
+	table_print(&table, stdout);
+	table_release(&table);
+}
+
+void print_checks(const struct verdicts *v, bool all)
+{
+	static const enum verdict order[] = { VERDICT_FAIL, VERDICT_ERROR, VERDICT_INCONCLUSIVE,
+					      VERDICT_SKIP, VERDICT_WARN,  VERDICT_PASS };
+	struct output_table table = TABLE_EMPTY;
+	size_t left_out = 0;
+
+	if (print_checks_is_narrow())
+		table_row(&table, (const char *[]){ "VERDICT", "CASE, LIMIT: RESULT" }, 2);
+	else
+		table_row(&table,
+			  (const char *[]){ "VERDICT", "DEVICE", "CASE", "LIMIT", "RESULT" }, 5);
+	for (size_t i = 0; i < ARRAY_SIZE(order) && (all || order[i] != VERDICT_PASS); i++)
+		print_checks_add_verdict_rows(v, order[i], all, &table, &left_out);
+	if (table.count > 1)
+		table_print(&table, stdout);
+	if (left_out)
+		printf("and %zu more checks that did not pass; --all prints them\n", left_out);
+	table_release(&table);
+	print_origins(v, all);
+}

@@ -1,0 +1,403 @@
+#include "cli/run/run_one_node.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/output/print_comparison.h"
+#include "cli/output/print_verdicts.h"
+#include "cli/run/run_against.h"
+#include "cli/run/run_events.h"
+#include "cli/run/run_health.h"
+#include "cli/run/run_launches.h"
+#include "cli/run/run_summary.h"
+#include "measure/processes/signals.h"
+#include "report/acceptance/acceptance.h"
+#include "report/fleet/fleet_page.h"
+#include "report/page/report.h"
+#include "result/outcome.h"
+#include "result/verdict.h"
+#include "run/journal.h"
+
+#define REPORT_PAGE "report.html"
+#define ACCEPTANCE_PAGE "acceptance.html"
+#define FLEET_PAGE "fleet.html"
+/* A page that shows more than these is nobody's to read; each node's result has its own. */
+#define CASES_OF_A_PAGE 20000
+
+/* The page with the verdict, next to the report and linked with it. */
+static enum status publish_verdict(struct run_request *a, const struct result *result,
+				   const char *directory, struct error *err)
+{
+	const struct acceptance acceptance = { .result = result, .run_page = REPORT_PAGE };
+	char *path = xasprintf("%s/" ACCEPTANCE_PAGE, directory);
+	struct report_options options = { .output = path, .separate_css = true };
+	enum status status = STATUS_OK;
+
+	if (!a->no_report) {
+		status = acceptance_write(&acceptance, &options, err);
+		a->accepted_page = status == STATUS_OK;
+		if (status == STATUS_OK)
+			printf("%s\n", path);
+	}
+	free(path);
+	return status;
+}
+
+/* Writes the report; prints its path, the last line of stdout. */
+static enum status publish(const struct result *results, size_t count, const struct run_request *a,
+			   const char *directory, struct error *err)
+{
+	char *path = xasprintf("%s/" REPORT_PAGE, directory);
+	struct report_options options = { .output = path,
+					  .separate_css = true,
+					  .acceptance_page =
+						  a->accepted_page ? ACCEPTANCE_PAGE : NULL };
+	enum status status = STATUS_OK;
+
+	if (a->no_report) {
+		printf("%s%s\n", directory, count == 1 ? "/result.json" : "");
+	} else {
+		status = report_write(results, count, &options, err);
+		if (status == STATUS_OK)
+			printf("%s\n", path);
+	}
+	free(path);
+	return status;
+}
+
+enum status run_publish_nodes(struct run_request *a, const struct result *result, struct error *err)
+{
+	bool all = result->case_count <= CASES_OF_A_PAGE;
+	struct fleet_page fleet = { .result = result,
+				    .run_page = all ? REPORT_PAGE : NULL,
+				    .acceptance_page =
+					    all && result->judgement ? ACCEPTANCE_PAGE : NULL };
+	char *path = xasprintf("%s/" FLEET_PAGE, a->directory);
+	struct report_options options = { .output = path, .separate_css = true };
+	enum status status = STATUS_OK;
+
+	if (all && result->judgement)
+		status = publish_verdict(a, result, a->directory, err);
+	if (status == STATUS_OK && (all || a->no_report))
+		status = publish(result, 1, a, a->directory, err);
+	if (status == STATUS_OK && !a->no_report)
+		status = fleet_page_write(&fleet, &options, err);
+	if (status == STATUS_OK && !a->no_report)
+		printf("%s\n", path);
+	if (status == STATUS_OK && !all && !a->no_report)
+		fprintf(stderr,
+			"gpuproof: %zu cases are too many for one page; for the page of a node: "
+			"gpuproof report %s/nodes/NAME\n",
+			result->case_count, a->directory);
+	free(path);
+	return status;
+}
+
+static int exit_code_of(const struct result *result, enum status status, int stopped_by,
+			struct error *err)
+{
+	int code = result_exit_code(result);
+
+	if (status == STATUS_INTERRUPTED)
+		return stopped_by == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
+	if (status != STATUS_OK)
+		return command_fail(err);
+	return code;
+}
+
+char *run_new_directory(const char *config_name)
+{
+	const char *slash = strrchr(config_name, '/');
+	char *name = xstrdup(slash ? slash + 1 : config_name), *dot = strrchr(name, '.');
+	char stamp[32], *path;
+	time_t now = time(NULL);
+	struct tm utc;
+
+	if (dot && strcmp(dot, ".ini") == 0)
+		*dot = '\0';
+	gmtime_r(&now, &utc);
+	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%SZ", &utc);
+	path = xasprintf("gpuproof-results/%s-%s", stamp, name);
+	mkdir("gpuproof-results", 0777);
+	for (int n = 2; mkdir(path, 0777) != 0 && errno == EEXIST; n++) {
+		free(path);
+		path = xasprintf("gpuproof-results/%s-%s-%d", stamp, name, n);
+	}
+	free(name);
+	return path;
+}
+
+int run_graver_code(int a, int b)
+{
+	static const int order[] = { EXIT_WRONG_RESULT, EXIT_GATE_FAILED, EXIT_INCOMPLETE };
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		if (a == order[i] || b == order[i])
+			return order[i];
+	return a ? a : b;
+}
+
+void run_tell_status(struct run_status *status, const char *directory, const char *doing)
+{
+	struct error err = ERROR_NONE; /* the run has its result all the same */
+
+	/* Without a case begun here, the document may be another process's. */
+	if (!status->pid)
+		return;
+	snprintf(status->doing, sizeof(status->doing), "%s", doing);
+	memset(&status->current, 0, sizeof(status->current));
+	status->current.seconds = status->current.median = status->current.half_width =
+		status->seconds_left = (double)NAN;
+	run_status_write(status, directory, &err);
+}
+
+void run_end_status(struct run_status *status, const char *directory, const struct result *result,
+		    int code)
+{
+	snprintf(status->state, sizeof(status->state), "%s",
+		 result->state ? result->state : "failed");
+	snprintf(status->sentence, sizeof(status->sentence), "%s",
+		 result->judgement ? result->judgement->sentence : "");
+	status->seconds = result->seconds;
+	status->exit_code = code;
+	run_tell_status(status, directory, "");
+}
+
+/* One run: what its steps share. */
+struct one_node {
+	struct run_request *request;
+	const struct run_setup *setup;
+	struct conduct_options options;
+	struct run_events events;
+	struct run_left left;
+	struct run_status status;
+	int stopped_by;
+	struct finding *before; /* findings before the first case, of a run that is judged */
+	size_t before_count;
+};
+
+/*
+ * Pools the launches into `result`, which stays empty when nothing was begun. `status`: how they
+ * ended.
+ */
+static int one_node_pool(struct one_node *n, struct launches *launches, enum status status,
+			 struct result *result, struct error *err)
+{
+	struct error unpooled = ERROR_NONE;
+	const char *directory = n->options.directory;
+	enum status pooled = launches_pool(launches, directory, result, &unpooled);
+	int code = exit_code_of(result, status, n->stopped_by, err);
+
+	if (n->request->check.wanted && pooled == STATUS_OK && result->gpuproof_version)
+		pooled = health_add(result, n->before, n->before_count, &n->setup->config,
+				    directory, &unpooled);
+	else
+		free(n->before);
+	if (pooled != STATUS_OK && code == EXIT_ACCEPTED)
+		code = command_fail(&unpooled);
+	launches_release(launches);
+	return code;
+}
+
+/* Judges, prints the verdicts, and gives the exit code of both. */
+static int judge_run(struct one_node *n, struct result *result, int code)
+{
+	struct run_request *a = n->request;
+	struct error err = ERROR_NONE;
+	enum status status = run_check_judge(&a->check, &n->setup->plan, &n->setup->probe,
+					     &n->options, result, &err);
+
+	if (status == STATUS_OK || status == STATUS_INTERRUPTED)
+		print_verdicts(result->judgement, false);
+	if (status != STATUS_OK)
+		code = exit_code_of(result, status, n->stopped_by, &err);
+	else
+		code = run_graver_code(result_exit_code(result), code);
+	error_clear(&err);
+	if ((status == STATUS_OK || status == STATUS_INTERRUPTED) &&
+	    publish_verdict(a, result, n->options.directory, &err) != STATUS_OK)
+		code = run_graver_code(code, command_fail(&err));
+	return code;
+}
+
+/*
+ * Prints, judges when asked to, and publishes. `finished`: before this process began; its result
+ * may hold more launches, and the machine's state at that time, so it is not written again.
+ */
+static int conclude(struct one_node *n, struct result *result, enum status status, bool finished,
+		    int code)
+{
+	struct run_request *a = n->request;
+	struct error err = ERROR_NONE;
+
+	if (!a->quiet)
+		run_print_summary(result);
+	run_tell_status(&n->status, a->directory,
+			a->check.wanted ? "judging" : "writing the report");
+	if (a->check.wanted && status == STATUS_OK)
+		code = judge_run(n, result, code);
+	else if (!a->quiet)
+		run_print_judgement(result, a->directory);
+	run_events_finish(&n->events, result);
+	if (finished && !a->check.wanted && !a->no_report && run_left_reported(a->directory))
+		printf("%s/" REPORT_PAGE "\n", a->directory);
+	else if (publish(result, 1, a, a->directory, &err) != STATUS_OK) {
+		int failed = command_fail(&err);
+
+		code = code == EXIT_ACCEPTED ? failed : code;
+	}
+	run_end_status(&n->status, a->directory, result, code);
+	if (status != STATUS_OK)
+		run_print_resume(a->directory);
+	return code;
+}
+
+/*
+ * Its two sides are runs of their own, which cannot be continued: their turns would no longer
+ * alternate.
+ */
+static enum status vacant_for_both(const char *directory, struct error *err)
+{
+	static const char *const sides[] = { "a", "b" };
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sides) && status == STATUS_OK; i++) {
+		char *path = xasprintf("%s/%s", directory, sides[i]);
+
+		if (journal_begun(path))
+			status = error_set(err, STATUS_USAGE,
+					   "%s already contains a comparison; choose another "
+					   "directory",
+					   directory);
+		free(path);
+	}
+	return status;
+}
+
+/* Two configs or builds in turns. */
+static int measure_against(struct one_node *n)
+{
+	struct run_request *a = n->request;
+	const struct against against = { .other = a->against,
+					 .source = a->source,
+					 .overrides = a->overrides,
+					 .override_count = a->override_count,
+					 .launches = n->left.launches };
+	struct error err = ERROR_NONE;
+	struct result results[2];
+	enum status status = run_against(&against, &n->setup->plan, &n->setup->probe, &n->options,
+					 &results[0], &results[1], &err);
+	int code;
+
+	if (status != STATUS_OK) {
+		n->stopped_by = signals_last_stop();
+		code = err.message[0] ? exit_code_of(&results[0], status, n->stopped_by, &err)
+				      : EXIT_USAGE;
+		if (status == STATUS_INTERRUPTED)
+			fprintf(stderr,
+				"gpuproof: the comparison is incomplete and cannot be continued; "
+				"its results are in %s/a and %s/b\n",
+				a->directory, a->directory);
+	} else {
+		code = run_graver_code(result_exit_code(&results[0]),
+				       result_exit_code(&results[1]));
+		if (print_compared(&results[0], &results[1], &err) != STATUS_OK)
+			code = command_fail(&err);
+		error_clear(&err);
+		if (publish(results, 2, a, a->directory, &err) != STATUS_OK)
+			code = code == EXIT_ACCEPTED ? command_fail(&err) : code;
+		run_end_status(&n->status, a->directory, &results[0], code);
+	}
+	result_release(&results[0]);
+	result_release(&results[1]);
+	return code;
+}
+
+/* Reads what an earlier run left in the directory, and opens the events. */
+static enum status one_node_begin(struct one_node *n, struct error *err)
+{
+	struct run_request *a = n->request;
+	const struct plan *plan = &n->setup->plan;
+	enum status status = a->resume ? run_left_of(&n->left, plan, a->directory, err)
+				       : run_left_new(&n->left, plan, a->directory, err);
+
+	if (status == STATUS_OK && a->against && launches_auto(plan))
+		status = error_set(err, STATUS_USAGE,
+				   "--against cannot use launches = auto, because both sides need "
+				   "the same number; set --launches N");
+	if (status == STATUS_OK && a->against) {
+		n->left.seconds *= 2; /* as if the other side took as long */
+		status = vacant_for_both(a->directory, err);
+	}
+	if (status == STATUS_OK)
+		status = run_events_open(&n->events, a->events, a->directory, err);
+	if (status == STATUS_OK)
+		status = signals_begin(err);
+	if (status == STATUS_OK && !a->quiet)
+		run_left_announce(&n->left, plan, a->directory);
+	n->options.events = n->events.hooks;
+	return status;
+}
+
+int run_one_node(struct run_request *a, const struct run_setup *setup)
+{
+	struct one_node n = { .request = a,
+			      .setup = setup,
+			      .options = { .directory = a->directory,
+					   .resume = a->resume,
+					   .quiet = a->quiet,
+					   .command = a->command,
+					   .status = &n.status,
+					   .status_directory = a->directory,
+					   .stopped_by = &n.stopped_by },
+			      .status = { .exit_code = -1 } };
+	struct error err = ERROR_NONE;
+	struct launches launches = { 0 };
+	struct result result = { 0 };
+	enum status status = STATUS_OK;
+	int code;
+
+	/* The exit code must tell how the run went, even if standard output is closed. */
+	signal(SIGPIPE, SIG_IGN);
+	/* One log of both outputs has lines in the order in which they were said. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (one_node_begin(&n, &err) != STATUS_OK)
+		return command_fail(&err);
+	if (a->against) {
+		code = measure_against(&n);
+	} else if (a->resume && run_left_nothing(&n.left, a->directory, &result)) {
+		code = conclude(&n, &result, STATUS_OK, true, result_exit_code(&result));
+	} else {
+		if (a->check.wanted)
+			health_collect(&setup->probe, &n.before, &n.before_count);
+		status = launches_run(&launches, &setup->plan, &setup->probe, &n.options, 1,
+				      n.left.launches, &err);
+		if (status == STATUS_OK)
+			status = launches_run_needed(&launches, &setup->plan, &setup->probe,
+						     &n.options, &err);
+		code = one_node_pool(&n, &launches, status, &result, &err);
+		if (result.gpuproof_version) /* else nothing was begun: there is nothing to show */
+			code = conclude(&n, &result, status, false, code);
+		else if (status == STATUS_INTERRUPTED)
+			fprintf(stderr, "gpuproof: stopped before the first measurement\n");
+	}
+	result_release(&result);
+	error_clear(&err);
+	if (run_events_close(&n.events, &err) != STATUS_OK) {
+		int failed = command_fail(&err);
+
+		code = code == EXIT_ACCEPTED ? failed : code;
+	}
+	signals_end();
+	run_status_release(&n.status);
+	return code;
+}

@@ -1,0 +1,412 @@
+#include "compare/compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "compare/comparing.h"
+#include "judge/judging.h"
+#include "plan/metrics.h"
+
+const char *change_name(enum change change)
+{
+	static const char *const names[CHANGE_COUNT] = { "REGRESSED", "INCONCLUSIVE", "IMPROVED",
+							 "UNCHANGED", "NOT COMPARED" };
+
+	return names[change];
+}
+
+static struct comparison_row *comparison_append_row(struct comparison *out,
+						    const struct case_result *c, const char *metric,
+						    const char *unit)
+{
+	struct comparison_row *row;
+
+	ARRAY_GROW(out->rows, out->count, out->capacity);
+	row = &out->rows[out->count++];
+	*row = (struct comparison_row){ .case_id = xstrdup(c->id),
+					.point = case_point(c),
+					.devices = case_devices(c),
+					.devices_b = case_devices(c),
+					.metric = xstrdup(metric),
+					.unit = xstrdup(unit),
+					.change = CHANGE_NONE,
+					.a = NAN,
+					.b = NAN,
+					.ratio = NAN,
+					.low = NAN,
+					.high = NAN,
+					.at_same_clock = NAN,
+					.at_same_host = NAN,
+					.margin = NAN,
+					.launch_spread = NAN,
+					.visit_spread = NAN,
+					.probability = NAN,
+					.reason = xstrdup("") };
+	return row;
+}
+
+void comparison_give_reason(struct comparison_row *row, const char *side, const char *reason)
+{
+	free(row->reason);
+	row->reason = xasprintf("%s%s%s", side, *side ? ": " : "", reason);
+}
+
+/* Mean SM clock while a case ran, over its launches; NaN: unknown. */
+static double subject_mean_clock(const struct subject *s)
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->count; i++) {
+		const struct telemetry_during *during = &s->cases[i]->during;
+		/* One reading after the case says little of what it ran at. */
+		double clock = during->readings ? during->sm_clock_hz.median
+						: s->cases[i]->after.sm_clock_hz;
+
+		if (clock > 0) {
+			sum += clock;
+			n++;
+		}
+	}
+	return n ? sum / (double)n : NAN;
+}
+
+/* A pair that has a ratio; the rest follows when all pairs are known. */
+static void comparing_add_pair(struct comparing *k, const struct comparison_row *row,
+			       struct observation before, struct observation after,
+			       bool lower_is_better, const struct device_info *device)
+{
+	ARRAY_GROW(k->pairs, k->pair_count, k->pair_capacity);
+	k->pairs[k->pair_count++] = (struct compared_pair){ .row = (size_t)(row - k->out->rows),
+							    .before = before,
+							    .after = after,
+							    .lower_is_better = lower_is_better,
+							    .device = device };
+}
+
+static double compare_most_of(const struct observation *o)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < o->count; i++)
+		most = fmax(most, o->values[i]);
+	return most;
+}
+
+/* No error, no fragmentation, on either side; false: there is something. */
+static bool compare_both_zero(const struct observation *a, const struct observation *b,
+			      struct comparison_row *row)
+{
+	if (compare_most_of(a) > 0 || compare_most_of(b) > 0)
+		return false;
+	row->change = CHANGE_UNCHANGED;
+	row->ratio = row->low = row->high = 1;
+	return true;
+}
+
+/*
+ * A count that rises from zero is a change although it has no ratio; false if this is no such case.
+ */
+static bool compare_out_of_nothing(const struct comparison *out, const struct observation *a,
+				   const struct observation *b, enum better better,
+				   struct comparison_row *row)
+{
+	if (!a->exact || !b->exact || better != BETTER_LOWER || compare_most_of(a) > 0)
+		return false;
+	row->change = CHANGE_REGRESSED;
+	comparison_give_reason(row, out->name_a, "none at all");
+	return true;
+}
+
+/* False: there is nothing to compare, and the row says why. */
+static bool compare_have_ratio(const struct comparison *out, const struct observation *a,
+			       const struct observation *b, enum better better,
+			       struct comparison_row *row)
+{
+	if (b->verdict != VERDICT_PASS)
+		comparison_give_reason(row, out->name_b, b->reason);
+	else if (a->verdict != VERDICT_PASS)
+		comparison_give_reason(row, out->name_a, a->reason);
+	else if (compare_both_zero(a, b, row) || compare_out_of_nothing(out, a, b, better, row))
+		return false;
+	else if (figure_worst_value(a->values, a->count, BETTER_HIGHER) > 0 &&
+		 figure_worst_value(b->values, b->count, BETTER_HIGHER) > 0)
+		return true;
+	else
+		comparison_give_reason(row,
+				       compare_most_of(a) > 0 && compare_most_of(b) > 0 ? ""
+				       : compare_most_of(a) > 0 ? out->name_b
+								: out->name_a,
+				       "zero has no ratio");
+	return false;
+}
+
+static void compare_metric(struct comparing *k, const struct subject *a, const struct subject *b,
+			   const struct metric_value *m)
+{
+	const struct comparison_input *input = k->input;
+	struct comparison_row *row = comparison_append_row(k->out, a->first, m->name, m->unit);
+	struct observation before = observation_make(a, m->name, m->unit, input->launch_spread);
+	struct observation after = observation_make(b, m->name, m->unit, input->launch_spread);
+
+	row->kind = figure_kind_of(m, a->first, a->device);
+	row->a = before.estimate.value;
+	row->b = after.estimate.value;
+	row->launches_a = before.count;
+	row->launches_b = after.count;
+	row->wrong = after.verdict == VERDICT_FAIL;
+	/* Work done per clock: a clock that is lower by x makes everything slower by at most x. */
+	row->at_same_clock = subject_mean_clock(b) / subject_mean_clock(a);
+	if (compare_have_ratio(k->out, &before, &after, m->better, row)) {
+		comparing_add_pair(k, row, before, after, m->better == BETTER_LOWER, a->device);
+		return;
+	}
+	observation_release(&before);
+	observation_release(&after);
+}
+
+/* A main figure, or what would be one had it settled: that it did not is said, not left out. */
+static bool compare_is_main(const struct case_result *c, const char *name)
+{
+	const struct metric_value *m = case_metric(c, name);
+	const struct metric *row = metric_find(name);
+
+	return m && (m->headline || (row && row->headline && case_is_unsettled(c, m)));
+}
+
+static bool compare_is_wanted(const struct comparison_input *input, const struct subject *a,
+			      const struct subject *b, const struct metric_value *m)
+{
+	return m->better != BETTER_NONE &&
+	       (input->all_metrics || compare_is_main(a->first, m->name) ||
+		compare_is_main(b->first, m->name));
+}
+
+/* The launch that says most of a case: a wrong result, an error, a skip, else the first. */
+static const struct case_result *compare_worst_case_of(const struct subject *s)
+{
+	static const int rank[] = {
+		[CASE_OK] = 0, [CASE_SKIPPED] = 1, [CASE_ERROR] = 2, [CASE_FAILED] = 3
+	};
+	const struct case_result *worst = s->first;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (rank[s->cases[i]->status] > rank[worst->status])
+			worst = s->cases[i];
+	return worst;
+}
+
+static void compare_add_broken(struct comparison *out, const struct case_result *a,
+			       const struct case_result *b)
+{
+	struct comparison_row *row = comparison_append_row(out, a, "", "");
+
+	row->wrong = b->status == CASE_FAILED;
+	if (b->status != CASE_OK)
+		comparison_give_reason(row, out->name_b, b->reason);
+	else
+		comparison_give_reason(row, out->name_a, a->reason);
+}
+
+/*
+ * A case without metrics leaves a row when it is broken on either side. One that went well and has
+ * no figure of that kind (it finds out whether something works, or how much fits) has nothing to
+ * compare, which is not a comparison that is missing.
+ */
+static void compare_case(struct comparing *k, const struct subject *a, const struct subject *b)
+{
+	const struct case_result *with_metrics = a->first->metric_count ? a->first : b->first;
+	const struct case_result *worst_a = compare_worst_case_of(a),
+				 *worst_b = compare_worst_case_of(b);
+	size_t rows = 0, first = k->out->count;
+
+	if (worst_a->status == CASE_SKIPPED && worst_b->status == CASE_SKIPPED)
+		return;
+	for (size_t i = 0; i < with_metrics->metric_count; i++) {
+		if (!compare_is_wanted(k->input, a, b, &with_metrics->metrics[i]))
+			continue;
+		compare_metric(k, a, b, &with_metrics->metrics[i]);
+		rows++;
+	}
+	if (!rows && (worst_a->status != CASE_OK || worst_b->status != CASE_OK))
+		compare_add_broken(k->out, worst_a, worst_b);
+	for (size_t i = first; i < k->out->count; i++) {
+		free(k->out->rows[i].devices_b);
+		k->out->rows[i].devices_b = case_devices(b->first);
+	}
+}
+
+static void compare_add_missing(struct comparison *out, const struct subject *there, char where)
+{
+	struct comparison_row *row = comparison_append_row(out, there->first, "", "");
+
+	if (compare_worst_case_of(there)->status == CASE_FAILED && where == 'A')
+		row->wrong = true;
+	row->only_in = where == 'A' ? 'B' : 'A';
+	comparison_give_reason(row, where == 'A' ? out->name_a : out->name_b,
+			       "does not have this case");
+}
+
+static enum status compare_cases(struct comparing *k, struct error *err)
+{
+	const struct comparison_input *input = k->input;
+	struct subjects a, b;
+	enum status status;
+	bool *taken;
+
+	subjects_collect(&a, input->a, input->a_count);
+	subjects_collect(&b, input->b, input->b_count);
+	taken = xcalloc(b.count + 1, sizeof(*taken));
+	for (size_t i = 0; i < a.count; i++) {
+		const struct subject *other = compared_subject(input, &a.items[i], &b, i);
+
+		if (!other) {
+			compare_add_missing(k->out, &a.items[i], 'B');
+			continue;
+		}
+		taken[other - b.items] = true;
+		compare_case(k, &a.items[i], other);
+	}
+	for (size_t i = 0; i < b.count; i++)
+		if (!taken[i])
+			compare_add_missing(k->out, &b.items[i], 'A');
+	free(taken);
+	compare_resemblance(k);
+	status = compare_pairs(k, err);
+	compare_hosts(k);
+	for (size_t i = 0; i < k->pair_count; i++) {
+		observation_release(&k->pairs[i].before);
+		observation_release(&k->pairs[i].after);
+	}
+	free(k->pairs);
+	subjects_release(&a);
+	subjects_release(&b);
+	return status;
+}
+
+/*
+ * Wrong results, memory errors and lost devices of the new side, as `check` finds them without any
+ * limit.
+ */
+static void compare_find_faults(const struct comparison_input *input, struct comparison *out)
+{
+	const struct judge_input judged = { .results = input->b, .count = input->b_count };
+	struct verdicts verdicts = { 0 };
+
+	judge_run_findings(&judged, &verdicts);
+	for (size_t i = 0; i < verdicts.count; i++) {
+		const struct verdict_check *check = &verdicts.checks[i];
+
+		if (!check->wrong)
+			continue;
+		ARRAY_GROW(out->faults, out->fault_count, out->fault_capacity);
+		out->faults[out->fault_count++] =
+			xasprintf("%s%s%s", check->case_id, *check->case_id ? ": " : "",
+				  check->reason);
+	}
+	verdicts_release(&verdicts);
+}
+
+bool compare_taken_in_turns(const struct result *a, const struct result *b)
+{
+	/* A run compared with itself took no turns. */
+	if (!a->run_id || !b->run_id || strcmp(a->run_id, b->run_id) == 0)
+		return false;
+	return a->started && b->started && a->finished && b->finished &&
+	       strcmp(a->started, b->finished) < 0 && strcmp(b->started, a->finished) < 0 &&
+	       judge_same_machine(a, b);
+}
+
+static bool compare_same_figures(const struct case_result *a, const struct case_result *b)
+{
+	if (strcmp(a->id, b->id) != 0 || a->status != b->status ||
+	    a->metric_count != b->metric_count)
+		return false;
+	for (size_t i = 0; i < a->metric_count; i++)
+		if (a->metrics[i].value != b->metrics[i].value)
+			return false;
+	return true;
+}
+
+/* One run, whatever the files are called; a copy with other figures is another one. */
+static bool compare_is_same_run(const struct result *a, const struct result *b)
+{
+	if (!a->run_id || !*a->run_id || !b->run_id || strcmp(a->run_id, b->run_id) != 0 ||
+	    a->case_count != b->case_count)
+		return false;
+	for (size_t i = 0; i < a->case_count; i++)
+		if (!compare_same_figures(&a->cases[i], &b->cases[i]))
+			return false;
+	return true;
+}
+
+/* True if a launch is on both sides. */
+static bool compare_share_a_run(const struct comparison_input *input)
+{
+	for (size_t i = 0; i < input->a_count; i++)
+		for (size_t j = 0; j < input->b_count; j++)
+			if (compare_is_same_run(&input->a[i], &input->b[j]))
+				return true;
+	return false;
+}
+
+enum status compare_results(const struct comparison_input *input, struct comparison *out,
+			    struct error *err)
+{
+	struct comparing k = { .input = input, .out = out };
+
+	*out = (struct comparison){ .margin = input->margin > 0 ? input->margin : COMPARE_MARGIN,
+				    .automatic = !(input->margin > 0),
+				    .same_run = compare_share_a_run(input),
+				    .name_a = xstrdup(input->name_a ? input->name_a : "A"),
+				    .name_b = xstrdup(input->name_b ? input->name_b : "B"),
+				    .session_shift = NAN,
+				    .turns = input->turns,
+				    .host_ratio = NAN,
+				    .host_finding = xstrdup(""),
+				    .resemblance = NAN };
+	compare_environments(input, out);
+	if (!out->same_run && compare_cases(&k, err) != STATUS_OK) {
+		comparison_release(out);
+		return err->status;
+	}
+	compare_find_faults(input, out);
+	compare_whole(out);
+	return STATUS_OK;
+}
+
+void comparison_release(struct comparison *c)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		free(c->rows[i].case_id);
+		free(c->rows[i].point);
+		free(c->rows[i].devices);
+		free(c->rows[i].devices_b);
+		free(c->rows[i].metric);
+		free(c->rows[i].unit);
+		free(c->rows[i].reason);
+	}
+	for (size_t i = 0; i < c->difference_count; i++) {
+		free(c->differences[i].name);
+		free(c->differences[i].a);
+		free(c->differences[i].b);
+	}
+	for (size_t i = 0; i < c->fault_count; i++)
+		free(c->faults[i]);
+	free(c->faults);
+	for (size_t i = 0; i < c->yardstick_count; i++) {
+		free(c->yardstick[i].name);
+		free(c->yardstick[i].unit);
+	}
+	free(c->yardstick);
+	free(c->host_finding);
+	free(c->name_a);
+	free(c->name_b);
+	free(c->rows);
+	free(c->differences);
+	free(c->sentence);
+	free(c->advice);
+	memset(c, 0, sizeof(*c));
+}

@@ -1,0 +1,287 @@
+/*
+ * Differences between the environments of two measurements.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/former_names.h"
+#include "base/memory.h"
+#include "base/units.h"
+#include "compare/comparing.h"
+
+#define CLOCK_MARGIN 0.01
+
+static void environment_add_difference(struct comparison *out, const char *name, const char *a,
+				       const char *b)
+{
+	/* Strings of a result that was not read from a file may be NULL. */
+	a = a ? a : "";
+	b = b ? b : "";
+	if (strcmp(a, b) == 0)
+		return;
+	ARRAY_GROW(out->differences, out->difference_count, out->difference_capacity);
+	out->differences[out->difference_count++] =
+		(struct difference){ .name = xstrdup(name), .a = xstrdup(a), .b = xstrdup(b) };
+}
+
+static const char *environment_fact_of(const struct result *r, const char *name)
+{
+	for (size_t i = 0; i < r->environment_count; i++)
+		if (strcmp(r->environment[i].name, name) == 0)
+			return r->environment[i].value;
+	return COMPARE_MISSING;
+}
+
+static void compare_facts(const struct result *a, const struct result *b, struct comparison *out)
+{
+	for (size_t i = 0; i < a->environment_count; i++)
+		environment_add_difference(out, a->environment[i].name, a->environment[i].value,
+					   environment_fact_of(b, a->environment[i].name));
+	for (size_t i = 0; i < b->environment_count; i++)
+		if (strcmp(environment_fact_of(a, b->environment[i].name), COMPARE_MISSING) == 0)
+			environment_add_difference(out, b->environment[i].name, COMPARE_MISSING,
+						   b->environment[i].value);
+}
+
+static void compare_device(const struct device_info *a, const struct device_info *b,
+			   struct comparison *out)
+{
+	char *name = xasprintf("%s name", a->id);
+	char before[96], after[96];
+
+	environment_add_difference(out, name, a->name, b->name);
+	free(name);
+	name = xasprintf("%s uuid", a->id);
+	environment_add_difference(out, name, a->uuid, b->uuid);
+	free(name);
+	name = xasprintf("%s id", a->id);
+	environment_add_difference(out, name, a->id, b->id);
+	free(name);
+	name = xasprintf("%s module", a->id);
+	environment_add_difference(out, name, a->module, b->module);
+	free(name);
+	name = xasprintf("%s ECC", a->id);
+	environment_add_difference(out, name,
+				   a->ecc > 0 ? "on"
+				   : a->ecc   ? COMPARE_MISSING
+					      : "off",
+				   b->ecc > 0 ? "on"
+				   : b->ecc   ? COMPARE_MISSING
+					      : "off");
+	free(name);
+	name = xasprintf("%s PCIe, at most", a->id);
+	snprintf(before, sizeof(before), "generation %d, x%d", a->pcie_generation_max,
+		 a->pcie_width_max);
+	snprintf(after, sizeof(after), "generation %d, x%d", b->pcie_generation_max,
+		 b->pcie_width_max);
+	environment_add_difference(out, name, before, after);
+	free(name);
+	name = xasprintf("%s maximum clock", a->id);
+	environment_add_difference(out, name,
+				   units_format(a->clock_hz, "Hz", before, sizeof(before)),
+				   units_format(b->clock_hz, "Hz", after, sizeof(after)));
+	free(name);
+}
+
+static void compare_devices(const struct result *a, const struct result *b, struct comparison *out)
+{
+	for (size_t i = 0; i < a->device_count; i++) {
+		const char *id = compared_device(a, b, a->devices[i].id);
+		const struct device_info *other = id ? result_device(b, id) : NULL;
+
+		if (other)
+			compare_device(&a->devices[i], other, out);
+		else
+			environment_add_difference(out, a->devices[i].id, a->devices[i].name,
+						   COMPARE_MISSING);
+	}
+	for (size_t i = 0; i < b->device_count; i++) {
+		const char *id = compared_device(b, a, b->devices[i].id);
+
+		if (!id || !result_device(a, id))
+			environment_add_difference(out, b->devices[i].id, COMPARE_MISSING,
+						   b->devices[i].name);
+	}
+}
+
+static const struct result_setting *environment_setting_of(const struct result *r,
+							   const char *section, const char *key)
+{
+	for (size_t i = 0; i < r->setting_count; i++)
+		if (strcmp(r->settings[i].section, section) == 0 &&
+		    strcmp(r->settings[i].key, key) == 0)
+			return &r->settings[i];
+	return NULL;
+}
+
+/*
+ * Settings that affect the measurement: not page titles, not limits. The number of launches is
+ * shown with every ratio, and an interleaved comparison takes one launch per side at a time.
+ */
+static bool setting_changes_comparison(const struct result_setting *s)
+{
+	static const char *const of_launches[] = { "launches", "launch_target", "launches_most" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_launches); i++)
+		if (strcmp(s->section, "run") == 0 && strcmp(s->key, of_launches[i]) == 0)
+			return false;
+	return strcmp(s->section, "report") != 0 && strncmp(s->section, "limit", 5) != 0 &&
+	       strcmp(s->key, "label") != 0 && strcmp(s->key, "verdict") != 0;
+}
+
+/* A key at its default that only the older version has is no difference. */
+static bool setting_is_retired(const struct result_setting *s)
+{
+	char suite[32];
+
+	return s->origin && strcmp(s->origin, "default") == 0 &&
+	       sscanf(s->section, "suite %31s", suite) == 1 && former_key_is_retired(suite, s->key);
+}
+
+static void compare_setting(const struct result_setting *s, const char *a, const char *b,
+			    struct comparison *out)
+{
+	char *name = xasprintf("[%s] %s", s->section, s->key);
+
+	environment_add_difference(out, name, a, b);
+	free(name);
+}
+
+static bool environment_has_section(const struct result *r, const char *section)
+{
+	for (size_t i = 0; i < r->setting_count; i++)
+		if (strcmp(r->settings[i].section, section) == 0)
+			return true;
+	return false;
+}
+
+/* Whole sections that only one side has: a line each. */
+static void compare_sections(const struct result *a, const struct result *b, bool first,
+			     struct comparison *out)
+{
+	for (size_t i = 0; i < a->setting_count; i++) {
+		const struct result_setting *s = &a->settings[i];
+		char *name;
+
+		if ((i && strcmp(s->section, a->settings[i - 1].section) == 0) ||
+		    !setting_changes_comparison(s) || environment_has_section(b, s->section))
+			continue;
+		name = xasprintf("[%s]", s->section);
+		environment_add_difference(out, name, first ? "there" : COMPARE_MISSING,
+					   first ? COMPARE_MISSING : "there");
+		free(name);
+	}
+}
+
+static void compare_settings(const struct result *a, const struct result *b, struct comparison *out)
+{
+	compare_sections(a, b, true, out);
+	compare_sections(b, a, false, out);
+	for (size_t i = 0; i < a->setting_count; i++) {
+		const struct result_setting *s = &a->settings[i];
+		const struct result_setting *other = environment_setting_of(b, s->section, s->key);
+
+		if (setting_changes_comparison(s) && (other || !setting_is_retired(s)) &&
+		    environment_has_section(b, s->section))
+			compare_setting(s, s->value, other ? other->value : COMPARE_MISSING, out);
+	}
+	for (size_t i = 0; i < b->setting_count; i++) {
+		const struct result_setting *s = &b->settings[i];
+
+		if (setting_changes_comparison(s) && !setting_is_retired(s) &&
+		    !environment_setting_of(a, s->section, s->key) &&
+		    environment_has_section(a, s->section))
+			compare_setting(s, COMPARE_MISSING, s->value, out);
+	}
+}
+
+struct device_clock {
+	const char *device;
+	double sum;
+	size_t cases;
+};
+
+static int environment_by_device(const void *a, const void *b)
+{
+	return strcmp(((const struct device_clock *)a)->device,
+		      ((const struct device_clock *)b)->device);
+}
+
+/*
+ * SM clock after the cases of each device of the first result, sorted by device: one pass, as a
+ * result of many nodes has thousands of devices. To be freed.
+ */
+static struct device_clock *environment_clocks_of(const struct result *results, size_t count)
+{
+	size_t devices = results[0].device_count;
+	struct device_clock *clocks = xcalloc(devices, sizeof(*clocks));
+
+	for (size_t i = 0; i < devices; i++)
+		clocks[i].device = results[0].devices[i].id;
+	qsort(clocks, devices, sizeof(*clocks), environment_by_device);
+	for (size_t r = 0; r < count; r++)
+		for (size_t i = 0; i < results[r].case_count; i++) {
+			const struct case_result *c = &results[r].cases[i];
+			struct device_clock wanted = { .device = c->device }, *clock;
+
+			if (!c->device || !(c->after.sm_clock_hz > 0))
+				continue;
+			clock = bsearch(&wanted, clocks, devices, sizeof(*clocks),
+					environment_by_device);
+			if (clock) {
+				clock->sum += c->after.sm_clock_hz;
+				clock->cases++;
+			}
+		}
+	return clocks;
+}
+
+/* Mean SM clock after the cases of `device`; 0: unknown. */
+static double device_mean_clock(const struct device_clock *clocks, size_t count, const char *device)
+{
+	struct device_clock wanted = { .device = device };
+	const struct device_clock *clock =
+		bsearch(&wanted, clocks, count, sizeof(*clocks), environment_by_device);
+
+	return clock && clock->cases ? clock->sum / (double)clock->cases : 0;
+}
+
+static void compare_clocks(const struct comparison_input *input, struct comparison *out)
+{
+	struct device_clock *of_a = environment_clocks_of(input->a, input->a_count);
+	struct device_clock *of_b = environment_clocks_of(input->b, input->b_count);
+
+	for (size_t i = 0; i < input->a[0].device_count; i++) {
+		const char *id = input->a[0].devices[i].id;
+		const char *other = compared_device(input->a, input->b, id);
+		double a = device_mean_clock(of_a, input->a[0].device_count, id);
+		double b = other ? device_mean_clock(of_b, input->b[0].device_count, other) : 0;
+		char before[48], after[48], *name;
+
+		if (!(a > 0 && b > 0) || fabs(b / a - 1) <= CLOCK_MARGIN)
+			continue;
+		name = xasprintf("%s clock under load, mean", id);
+		environment_add_difference(out, name, units_format(a, "Hz", before, sizeof(before)),
+					   units_format(b, "Hz", after, sizeof(after)));
+		free(name);
+	}
+	free(of_a);
+	free(of_b);
+}
+
+void compare_environments(const struct comparison_input *input, struct comparison *out)
+{
+	const struct result *a = &input->a[0], *b = &input->b[0];
+	char before[32], after[32];
+
+	environment_add_difference(out, "gpuproof", a->gpuproof_version, b->gpuproof_version);
+	compare_devices(a, b, out);
+	compare_clocks(input, out);
+	compare_facts(a, b, out);
+	compare_settings(a, b, out);
+	snprintf(before, sizeof(before), "%zu", input->a_count);
+	snprintf(after, sizeof(after), "%zu", input->b_count);
+	environment_add_difference(out, "results", before, after);
+}

@@ -1,0 +1,205 @@
+/*
+ * The host's part in a comparison: its yardstick on both sides, and a shift that is common to the
+ * figures it decides, which is one finding and not one per figure.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "compare/comparing.h"
+#include "judge/judge.h"
+
+#define FEWEST_FIGURES 5
+#define COMMON_SHARE \
+	0.75 /* of the figures that moved in the same direction, by more than the margin */
+#define COMMON_SHIFT 0.05 /* smaller ones are no state of a host */
+
+/*
+ * The values of one quantity in all launches of a side, as logs; appended to `out`, which has room.
+ * Returns how many.
+ */
+static size_t compare_host_yardstick_logs(const struct result *results, size_t count,
+					  const char *name, double *out)
+{
+	size_t n = 0;
+
+	for (size_t r = 0; r < count; r++) {
+		const struct metric_value *m = result_yardstick(&results[r], name);
+		const double *values = m && m->launch_count ? m->launches : m ? &m->value : NULL;
+		size_t launches = m && m->launch_count ? m->launch_count : m != NULL;
+
+		for (size_t l = 0; l < launches; l++)
+			if (values[l] > 0 && isfinite(values[l]))
+				out[n++] = log(values[l]);
+	}
+	return n;
+}
+
+static size_t compare_host_most_launches(const struct result *results, size_t count)
+{
+	size_t n = 0;
+
+	for (size_t r = 0; r < count; r++)
+		for (size_t i = 0; i < results[r].yardstick_count; i++)
+			n += results[r].yardstick[i].launch_count + 1;
+	return n;
+}
+
+/*
+ * Medians over launches: one launch that a neighbour disturbed is no state of the host. False: a
+ * side lacks it.
+ */
+static bool compare_quantity(const struct comparison_input *in, const struct metric_value *m,
+			     struct yardstick_row *row)
+{
+	double *a = xmalloc((compare_host_most_launches(in->a, in->a_count) + 1) * sizeof(*a));
+	double *b = xmalloc((compare_host_most_launches(in->b, in->b_count) + 1) * sizeof(*b));
+	size_t a_count = compare_host_yardstick_logs(in->a, in->a_count, m->name, a);
+	size_t b_count = compare_host_yardstick_logs(in->b, in->b_count, m->name, b);
+	bool both = a_count && b_count;
+
+	if (both)
+		*row = (struct yardstick_row){ .name = xstrdup(m->name),
+					       .unit = xstrdup(m->unit),
+					       .a = exp(median_of(a, a_count)),
+					       .b = exp(median_of(b, b_count)) };
+	if (both)
+		row->ratio = row->b / row->a;
+	free(a);
+	free(b);
+	return both;
+}
+
+static void compare_yardsticks(struct comparing *k)
+{
+	const struct result *first = &k->input->a[0];
+	struct comparison *out = k->out;
+	double sum = 0;
+
+	out->yardstick = xcalloc(first->yardstick_count + 1, sizeof(*out->yardstick));
+	for (size_t i = 0; i < first->yardstick_count; i++)
+		out->yardstick_count += compare_quantity(k->input, &first->yardstick[i],
+							 &out->yardstick[out->yardstick_count]);
+	for (size_t i = 0; i < out->yardstick_count; i++)
+		sum += log(out->yardstick[i].ratio);
+	if (out->yardstick_count)
+		out->host_ratio = exp(sum / (double)out->yardstick_count);
+}
+
+struct common {
+	size_t count, worse, better; /* figures that the host decides; beyond the margin */
+	double shift;                /* median of their ratios */
+};
+
+static bool host_decides_row(const struct comparison_row *row)
+{
+	return (figure_is_of_host(row->kind) || row->kind == FIGURE_CPU_WORK) && row->ratio > 0;
+}
+
+static struct common host_common_shift(const struct comparison *c)
+{
+	double *logs = xmalloc((c->count + 1) * sizeof(*logs));
+	struct common common = { 0 };
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct comparison_row *row = &c->rows[i];
+
+		if (!host_decides_row(row))
+			continue;
+		common.worse += row->ratio > 1 + c->margin;
+		common.better += row->ratio < 1 - c->margin;
+		logs[common.count++] = log(row->ratio);
+	}
+	common.shift = exp(median_of(logs, common.count));
+	free(logs);
+	return common;
+}
+
+static bool compare_host_is_common(const struct common *common)
+{
+	size_t same = common->shift > 1 ? common->worse : common->better;
+
+	return common->count >= FEWEST_FIGURES &&
+	       (double)same >= COMMON_SHARE * (double)common->count &&
+	       fabs(log(common->shift)) > COMMON_SHIFT;
+}
+
+/*
+ * True if the yardstick moved in the same direction by a good part of the shift: the host's state
+ * differed.
+ */
+static bool host_explains(const struct comparison *c, double shift)
+{
+	double part = log(c->host_ratio) / log(shift);
+
+	return part > 0.5;
+}
+
+static void compare_host_tell_common(struct comparison *c, const struct common *common)
+{
+	bool slower = common->shift > 1;
+	struct text text = TEXT_EMPTY;
+
+	text_addf(&text,
+		  "%zu of %zu figures that the host decides are %s in %s, median %.3g times: ",
+		  slower ? common->worse : common->better, common->count,
+		  slower ? "slower" : "faster", c->name_b,
+		  slower ? common->shift : 1 / common->shift);
+	if (isnan(c->host_ratio))
+		text_add(&text, "the host was in another state, or what all of them go through has "
+				"changed (driver, kernel); no yardstick of the host shows which");
+	else if (host_explains(c, common->shift))
+		text_addf(&text,
+			  "the host was in another state, its yardstick is %.3g times as slow",
+			  c->host_ratio);
+	else
+		text_addf(&text,
+			  "not the host, whose yardstick is %.3g times as slow; the driver, the "
+			  "kernel or a library may be the cause, or what sessions differ by",
+			  c->host_ratio);
+	free(c->host_finding);
+	c->host_finding = text_detach(&text);
+}
+
+/* A change that the state of the host may be is none of what was measured. */
+static void host_doubt_change(struct comparison *c, struct comparison_row *row, bool common)
+{
+	bool worse = row->change == CHANGE_REGRESSED, better = row->change == CHANGE_IMPROVED;
+	bool left = worse ? row->low > (1 + c->margin) * c->host_ratio
+			  : row->high < (1 - c->margin) * c->host_ratio;
+
+	if (!(worse || better) || row->possible)
+		return;
+	if (isnan(c->host_ratio) ? !common : left)
+		return;
+	row->possible = true;
+	free(row->reason);
+	row->reason = isnan(c->host_ratio)
+			      ? xstrdup("as most figures that the host decides")
+			      : xasprintf("the host was %.3g times as slow", c->host_ratio);
+}
+
+void compare_hosts(struct comparing *k)
+{
+	struct comparison *c = k->out;
+	struct common common;
+	bool shared;
+
+	compare_yardsticks(k);
+	common = host_common_shift(c);
+	/* Another machine has another host, and other devices. */
+	shared = !k->input->turns && compare_host_is_common(&common) &&
+		 judge_same_machine(&k->input->a[0], &k->input->b[0]);
+	if (shared)
+		compare_host_tell_common(c, &common);
+	for (size_t i = 0; i < c->count; i++) {
+		if (!host_decides_row(&c->rows[i]))
+			continue;
+		c->rows[i].at_same_host = c->rows[i].ratio / c->host_ratio;
+		if (!k->input->turns)
+			host_doubt_change(c, &c->rows[i], shared);
+	}
+}

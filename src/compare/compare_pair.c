@@ -1,0 +1,272 @@
+/* One figure of both sides: its interval, its word, and how clear a change it is. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/stats.h"
+#include "history/history_spread.h"
+#include "compare/comparing.h"
+#include "compare/shift.h"
+
+/* Nights that say more of the spread between sessions than the kind of figure does. */
+#define FEWEST_NIGHTS 8
+#define Z_975 1.959963984540054
+
+double *compared_logs(const struct observation *o, bool lower_is_better)
+{
+	double *logs = xcalloc(o->count, sizeof(*logs));
+
+	for (size_t i = 0; i < o->count; i++)
+		logs[i] = lower_is_better ? log(o->values[i]) : -log(o->values[i]);
+	return logs;
+}
+
+static const char *compare_pair_machine_of(const struct comparing *k, const struct compared_pair *p)
+{
+	if (p->device && *p->device->uuid)
+		return p->device->uuid;
+	return result_fact(&k->input->b[0], "hostname");
+}
+
+/*
+ * Between sessions: assumed by the kind of figure, or what nights differ by beyond their launches.
+ */
+static enum status compare_pair_find_visit_spread(const struct comparing *k,
+						  const struct compared_pair *p, double launches,
+						  struct comparison_row *row, struct error *err)
+{
+	const char *machine = compare_pair_machine_of(k, p);
+	struct night_spread nights;
+	double n = (double)p->after.count;
+
+	row->visit_spread = figure_visit_spread(row->kind);
+	if (!k->input->history || !machine)
+		return STATUS_OK;
+	if (history_spread(k->input->history, row->metric, row->case_id, machine, &nights, err) !=
+	    STATUS_OK)
+		return err->status;
+	if (nights.nights < FEWEST_NIGHTS || isnan(nights.ratio))
+		return STATUS_OK;
+	row->visit_nights = nights.nights;
+	row->visit_spread = sqrt(fmax(0, nights.ratio * nights.ratio - launches * launches / n));
+	return STATUS_OK;
+}
+
+struct band band_of_margin(double margin)
+{
+	return (struct band){ .worse = log1p(margin),
+			      .better = log1p(-margin),
+			      .same = log1p(margin) };
+}
+
+static double clamp(double value, double low, double high)
+{
+	return fmin(fmax(value, low), high);
+}
+
+struct band band_of_shift(const struct shift *s, double visits, double common)
+{
+	struct band band = band_of_margin(COMPARE_MARGIN);
+	double own = clamp(shift_margin(s), band.same, log1p(COMPARE_MARGIN_MOST));
+
+	band.same = own;
+	if (Z_975 * M_SQRT2 * visits > COMPARE_MARGIN) {
+		band.worse = own;
+		band.better = -own;
+	}
+	band.worse += clamp(common, 0, SESSION_SHIFT);
+	band.better += clamp(common, -SESSION_SHIFT, 0);
+	return band;
+}
+
+enum change change_of_shift(const struct shift *s, const struct band *band)
+{
+	if (s->low > band->worse)
+		return CHANGE_REGRESSED;
+	if (s->high < band->better)
+		return CHANGE_IMPROVED;
+	return s->low_each >= -band->same && s->high_each <= band->same ? CHANGE_UNCHANGED
+									: CHANGE_INCONCLUSIVE;
+}
+
+double change_probability(const struct shift *s, const struct band *band, enum change change)
+{
+	const struct shift turned = {
+		.value = -s->value, .shown = s->shown, .error = s->error, .freedom = s->freedom
+	};
+
+	if (change == CHANGE_REGRESSED)
+		return shift_probability_above(s, band->worse);
+	return change == CHANGE_IMPROVED ? shift_probability_above(&turned, -band->better)
+					 : (double)NAN;
+}
+
+static bool pair_is_changed(enum change change)
+{
+	return change == CHANGE_REGRESSED || change == CHANGE_IMPROVED;
+}
+
+static void compare_pair_take_shift(const struct comparing *k, const struct compared_pair *p,
+				    double common, struct comparison_row *row)
+{
+	const struct shift *s = &p->shift;
+	double visits = k->input->turns ? 0 : row->visit_spread;
+	struct band band = k->input->margin > 0 ? band_of_margin(k->input->margin)
+						: band_of_shift(s, visits, common);
+
+	/* Ratio of the values shown; the interval comes from the shift and usually contains it. */
+	row->ratio = p->lower_is_better ? row->b / row->a : row->a / row->b;
+	row->low = fmin(exp(s->low), row->ratio);
+	row->high = fmax(exp(s->high), row->ratio);
+	row->change = change_of_shift(s, &band);
+	row->margin = expm1(band.same);
+	row->probability = change_probability(s, &band, row->change);
+	row->possible = !s->shown && pair_is_changed(row->change);
+	if (row->possible)
+		comparison_give_reason(row, "", "fewer than four launches");
+	if (row->change == CHANGE_INCONCLUSIVE && s->shown)
+		row->launches_needed =
+			shift_launches_needed(s->spread,
+					      comparison_resemblance_factor(k->out,
+									    row->launches_b),
+					      visits, band.same);
+	row->grouped = !k->input->turns && row->change != CHANGE_UNCHANGED &&
+		       shift_margin(s) > log1p(COMPARE_MARGIN_MOST);
+}
+
+/* To the last digit, in all launches of both sides. */
+static bool compare_pair_all_equal(const struct compared_pair *p)
+{
+	double first = p->before.values[0];
+
+	for (size_t i = 0; i < p->before.count; i++)
+		if (p->before.values[i] != first)
+			return false;
+	for (size_t i = 0; i < p->after.count; i++)
+		if (p->after.values[i] != first)
+			return false;
+	return p->before.count >= FEWEST_LAUNCHES && p->after.count >= FEWEST_LAUNCHES;
+}
+
+static void compare_pair_take_equal(struct comparison_row *row)
+{
+	row->change = CHANGE_UNCHANGED;
+	row->ratio = row->low = row->high = 1;
+}
+
+/* Launches in turns share the state of the host, which makes most of a call's spread. */
+#define PAIRED_SPREAD 0.005
+
+static double typical_spread(const struct comparing *k, const struct compared_pair *p)
+{
+	double spread = p->before.repeat.spread;
+
+	return k->input->turns ? fmin(spread, PAIRED_SPREAD) : spread;
+}
+
+static enum status compare_pair_measure_timed(const struct comparing *k, struct compared_pair *p,
+					      struct comparison_row *row, struct error *err)
+{
+	double *before = compared_logs(&p->before, p->lower_is_better);
+	double *after = compared_logs(&p->after, p->lower_is_better);
+	struct shift_input in = { .a = before,
+				  .b = after,
+				  .a_count = p->before.count,
+				  .b_count = p->after.count,
+				  .turns = k->input->turns,
+				  .launch_spread = typical_spread(k, p),
+				  .few_half = root_sum_square(p->before.estimate.half_both,
+							      p->after.estimate.half_both),
+				  .resemblance =
+					  comparison_resemblance_factor(k->out, p->after.count),
+				  .visit_freedom = ASSUMED_FREEDOM };
+	enum status status;
+
+	p->shift = shift_measure(&in);
+	row->launch_spread = p->shift.spread;
+	status = compare_pair_find_visit_spread(k, p, isnan(p->shift.spread) ? 0 : p->shift.spread,
+						row, err);
+	in.visit_spread = row->visit_spread;
+	if (row->visit_nights)
+		in.visit_freedom = (double)row->visit_nights - 1;
+	p->shift = shift_measure(&in);
+	free(before);
+	free(after);
+	return status;
+}
+
+/*
+ * From the best of one side against the worst of the other to the reverse: without any spread that
+ * is one number.
+ */
+static void compare_exact(const struct comparing *k, const struct compared_pair *p,
+			  struct comparison_row *row)
+{
+	enum better worst = p->lower_is_better ? BETTER_LOWER : BETTER_HIGHER;
+	enum better best = p->lower_is_better ? BETTER_HIGHER : BETTER_LOWER;
+	double sign = p->lower_is_better ? 1 : -1;
+	const struct observation *a = &p->before, *b = &p->after;
+	double a_worst = figure_worst_value(a->values, a->count, worst);
+	double b_worst = figure_worst_value(b->values, b->count, worst);
+	struct shift s = { .value = sign * log(b_worst / a_worst), .shown = true };
+	struct band band;
+
+	s.low = sign * log(figure_worst_value(b->values, b->count, best) / a_worst);
+	s.high = sign * log(b_worst / figure_worst_value(a->values, a->count, best));
+	s.low_each = s.low;
+	s.high_each = s.high;
+	row->visit_spread = 0;
+	row->ratio = exp(s.value);
+	row->low = exp(s.low);
+	row->high = exp(s.high);
+	band = band_of_margin(k->out->margin);
+	row->change = change_of_shift(&s, &band);
+}
+
+/* Figures with a spread of more are not believed to show a shift of a per cent. */
+#define QUIET_ERROR 0.02
+#define FEWEST_FIGURES 5
+
+/* How far the figures that the GPU decides are from each other's side, all together. */
+static double pair_common_shift(const struct comparing *k)
+{
+	double *shifts = xmalloc((k->pair_count + 1) * sizeof(*shifts)), common = NAN;
+	size_t n = 0;
+
+	for (size_t i = 0; i < k->pair_count && !k->input->turns; i++)
+		if (k->pairs[i].shift.error < QUIET_ERROR)
+			shifts[n++] = k->pairs[i].shift.value;
+	if (n >= FEWEST_FIGURES)
+		common = median_of(shifts, n);
+	free(shifts);
+	return common;
+}
+
+enum status compare_pairs(struct comparing *k, struct error *err)
+{
+	double common;
+
+	for (size_t i = 0; i < k->pair_count && err->status == STATUS_OK; i++) {
+		struct compared_pair *p = &k->pairs[i];
+		struct comparison_row *row = &k->out->rows[p->row];
+
+		p->shift.error = NAN;
+		if (row->kind == FIGURE_EXACT)
+			compare_exact(k, p, row);
+		else if (compare_pair_all_equal(p))
+			compare_pair_take_equal(row);
+		else
+			compare_pair_measure_timed(k, p, row, err);
+	}
+	common = pair_common_shift(k);
+	k->out->session_shift = exp(common);
+	for (size_t i = 0; i < k->pair_count; i++) {
+		struct comparison_row *row = &k->out->rows[k->pairs[i].row];
+
+		if (!isnan(k->pairs[i].shift.error))
+			compare_pair_take_shift(k, &k->pairs[i], isnan(common) ? 0 : common, row);
+		row->at_same_clock *= row->ratio;
+	}
+	return err->status;
+}

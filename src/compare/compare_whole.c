@@ -1,0 +1,264 @@
+/*
+ * A comparison as a whole: which of its changes hold among all rows, what it comes to, its exit
+ * code.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "compare/comparing.h"
+
+/* A tested row and its share of the error. */
+struct tested_change {
+	struct comparison_row *row;
+	double weight;
+};
+
+static int by_clearness(const void *a, const void *b)
+{
+	const struct tested_change *p = a, *q = b;
+	double x = p->row->probability / p->weight, y = q->row->probability / q->weight;
+
+	return (x > y) - (x < y);
+}
+
+static bool row_is_changed(const struct comparison_row *row)
+{
+	return row->change == CHANGE_REGRESSED || row->change == CHANGE_IMPROVED;
+}
+
+/*
+ * True if the row belongs to the family whose error rate is controlled; a row without such a change
+ * has no probability.
+ */
+static bool is_tested(const struct comparison_row *row)
+{
+	return row->kind != FIGURE_EXACT && row->change != CHANGE_NONE && isfinite(row->ratio);
+}
+
+/*
+ * Holm's step-down with weights: the clearest first, each against the error left to those that are
+ * not yet certain. Sets `probability` to what it is among all rows, and takes back what is too
+ * likely.
+ */
+static void comparison_share_error(struct comparison *c, enum change change)
+{
+	struct tested_change *tested = xcalloc(c->count + 1, sizeof(*tested));
+	double left = 0, highest = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		double weight = figure_is_of_host(c->rows[i].kind) ? HOST_WEIGHT : 1;
+
+		if (!is_tested(&c->rows[i]))
+			continue;
+		left += weight;
+		if (c->rows[i].change == change)
+			tested[n++] = (struct tested_change){ &c->rows[i], weight };
+	}
+	qsort(tested, n, sizeof(*tested), by_clearness);
+	for (size_t i = 0; i < n; i++) {
+		struct comparison_row *row = tested[i].row;
+
+		highest = fmin(1, fmax(highest, row->probability * left / tested[i].weight));
+		left -= tested[i].weight;
+		row->probability = highest;
+		if (highest <= COMPARE_ERROR || row->possible)
+			continue;
+		row->possible = true;
+		free(row->reason);
+		row->reason =
+			xasprintf("not certain among %zu figures: chance shows one in %.0f %% "
+				  "of comparisons",
+				  c->count, 100 * highest);
+	}
+	free(tested);
+}
+
+/* Smallest change, as a ratio, that is worth a look however much sessions differ. */
+#define FACTOR_SHOWN 2
+
+static bool is_worth_telling(const struct comparison_row *row)
+{
+	return row_is_changed(row) &&
+	       (!row->possible ||
+		((row->launches_a < FEWEST_LAUNCHES || row->launches_b < FEWEST_LAUNCHES) &&
+		 fabs(log(row->ratio)) > log(FACTOR_SHOWN)));
+}
+
+/* A figure that sessions differ too much in to be compared, and that changed by no more. */
+static void comparison_group_rows(struct comparison *c)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		struct comparison_row *row = &c->rows[i];
+
+		if (row->grouped && is_worth_telling(row))
+			row->grouped = false;
+		if (!row->grouped)
+			continue;
+		row->change = CHANGE_INCONCLUSIVE;
+		row->possible = false;
+		row->probability = NAN;
+		row->launches_needed = 0;
+		comparison_give_reason(row, "", "sessions differ too much to compare it");
+		c->grouped++;
+	}
+}
+
+/*
+ * The worst change first; within a word by the end of the interval that is nearest to no change, so
+ * that the widest interval is last.
+ */
+static int comparison_by_change_and_ratio(const void *a, const void *b)
+{
+	const struct comparison_row *p = a, *q = b;
+	double x, y;
+
+	if (p->wrong != q->wrong)
+		return p->wrong ? -1 : 1;
+	if (p->change != q->change)
+		return p->change < q->change ? -1 : 1;
+	/* Certain before possible, both before what no launch decides. */
+	if (p->possible != q->possible)
+		return q->possible ? -1 : 1;
+	if (p->grouped != q->grouped)
+		return q->grouped ? -1 : 1;
+	x = p->change == CHANGE_IMPROVED ? -p->high : p->low;
+	y = q->change == CHANGE_IMPROVED ? -q->high : q->low;
+	x = isnan(x) ? 0 : x;
+	y = isnan(y) ? 0 : y;
+	if (x != y)
+		return x > y ? -1 : 1;
+	return strcmp(p->case_id, q->case_id);
+}
+
+/* "2 REGRESSED", after what is there already. */
+static void comparison_add_count(struct text *out, size_t count, const char *word)
+{
+	if (count)
+		text_addf(out, "%s%zu %s", strchr(out->data, ':') ? ", " : ": ", count, word);
+}
+
+/* "41 figures: 1 REGRESSED, 15 UNCHANGED, 25 not comparable between sessions" */
+static char *comparison_sentence(const struct comparison *c)
+{
+	struct text out = TEXT_EMPTY;
+	size_t one_sided = 0;
+
+	if (c->same_run)
+		return xasprintf("%s and %s are the same run: nothing to compare", c->name_a,
+				 c->name_b);
+	for (size_t i = 0; i < c->count; i++)
+		one_sided += c->rows[i].only_in != 0;
+	text_addf(&out, "%zu figure%s", c->count, c->count == 1 ? "" : "s");
+	for (int i = 0; i < CHANGE_COUNT; i++)
+		comparison_add_count(&out,
+				     c->counts[i] - (i == CHANGE_INCONCLUSIVE ? c->grouped : 0),
+				     change_name((enum change)i));
+	if (one_sided == c->counts[CHANGE_NONE] && one_sided)
+		text_add(&out, " (only in one of the runs)");
+	else if (one_sided)
+		text_addf(&out, " (%zu only in one of the runs)", one_sided);
+	comparison_add_count(&out, c->grouped, "not comparable between sessions");
+	if (c->possible)
+		text_addf(&out, "; %zu of the changes %s only possible", c->possible,
+			  c->possible == 1 ? "is" : "are");
+	return text_detach(&out);
+}
+
+static int comparison_by_size(const void *a, const void *b)
+{
+	const size_t *p = a, *q = b;
+
+	return (*p > *q) - (*p < *q);
+}
+
+/* Launches that decide half of the figures that any number of launches decides. */
+static char *comparison_advice(const struct comparison *c)
+{
+	size_t *needed = xcalloc(c->count + 1, sizeof(*needed));
+	size_t decidable = 0, few = 0, launches, decided = 0;
+
+	for (size_t i = 0; i < c->count; i++) {
+		const struct comparison_row *row = &c->rows[i];
+		bool open = (row->change == CHANGE_INCONCLUSIVE && !row->grouped) || row->possible;
+
+		if (open && row->change != CHANGE_NONE && row->kind != FIGURE_EXACT)
+			few += row->launches_a < FEWEST_LAUNCHES ||
+			       row->launches_b < FEWEST_LAUNCHES;
+		if (row->change == CHANGE_INCONCLUSIVE && row->launches_needed > row->launches_b)
+			needed[decidable++] = row->launches_needed;
+	}
+	qsort(needed, decidable, sizeof(*needed), comparison_by_size);
+	launches = decidable ? needed[(decidable - 1) / 2] : 0;
+	while (decided < decidable && needed[decided] <= launches)
+		decided++;
+	free(needed);
+	if (few)
+		return xasprintf("to decide more, repeat both with --launches %d: fewer than %d "
+				 "show nothing of their own spread",
+				 FEWEST_LAUNCHES + 1, FEWEST_LAUNCHES);
+	if (!decided)
+		return xstrdup("");
+	return xasprintf("to decide %zu of the %zu inconclusive, repeat both with --launches %zu",
+			 decided, c->counts[CHANGE_INCONCLUSIVE] - c->grouped, launches);
+}
+
+void compare_whole(struct comparison *out)
+{
+	comparison_share_error(out, CHANGE_REGRESSED);
+	comparison_share_error(out, CHANGE_IMPROVED);
+	comparison_group_rows(out);
+	if (out->count)
+		qsort(out->rows, out->count, sizeof(*out->rows), comparison_by_change_and_ratio);
+	for (size_t i = 0; i < out->count; i++) {
+		const struct comparison_row *row = &out->rows[i];
+
+		out->counts[row->change]++;
+		out->possible += row->possible && row_is_changed(row);
+	}
+	out->sentence = comparison_sentence(out);
+	out->advice = comparison_advice(out);
+}
+
+/* True if the row leaves open whether it got worse. */
+static bool comparison_is_open(const struct comparison_row *row, double margin)
+{
+	double limit = 1 + (row->margin > margin ? row->margin : margin);
+
+	return row->change == CHANGE_NONE || row->possible ||
+	       (row->change == CHANGE_INCONCLUSIVE && !row->grouped && row->high > limit);
+}
+
+int comparison_gate(const struct comparison *c)
+{
+	bool regressed = false, open = c->count == c->grouped;
+
+	if (c->fault_count)
+		return 5;
+	for (size_t i = 0; i < c->count; i++) {
+		const struct comparison_row *row = &c->rows[i];
+
+		if (row->wrong)
+			return 5;
+		regressed = regressed || (row->change == CHANGE_REGRESSED && !row->possible);
+		open = open || comparison_is_open(row, c->margin);
+	}
+	return regressed ? 1 : open ? 4 : 0;
+}
+
+bool comparison_is_empty(const struct comparison *c)
+{
+	return c->counts[CHANGE_NONE] == c->count;
+}
+
+int comparison_gate_certain(const struct comparison *c)
+{
+	int code = comparison_gate(c);
+
+	if (code != 4)
+		return code;
+	return c->count == c->grouped || c->counts[CHANGE_NONE] ? 4 : 0;
+}

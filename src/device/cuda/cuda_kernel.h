@@ -1,0 +1,45 @@
+/*
+ * The part of the CUDA backend that a .cu file may use: the stream to launch on, and how to report
+ * a launch that failed.
+ *
+ *	extern "C" enum status kernel_cuda_scale(struct stream *stream, const void *arguments,
+ *						 struct error *err)
+ *	{
+ *		...
+ *		scale<<<blocks, THREADS, 0, cuda_stream_handle(stream)>>>(...);
+ *		return cuda_check_launch("scale", err);
+ *	}
+ */
+#ifndef GPUPROOF_DEVICE_CUDA_CUDA_KERNEL_H
+#define GPUPROOF_DEVICE_CUDA_CUDA_KERNEL_H
+
+#include <cuda_runtime_api.h>
+
+#include "device/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The CUDA stream; makes its device the current one. */
+cudaStream_t cuda_stream_handle(struct stream *stream);
+
+/* Multiprocessors of the stream's device, for grids that are as large as the device. */
+int cuda_stream_multiprocessors(const struct stream *stream);
+
+/* STATUS_OK, or the error of the launch of `kernel`. */
+enum status cuda_check_launch(const char *kernel, struct error *err);
+
+/*
+ * The same for a kernel with several code paths; `path` is the one launched ("WMMA"). Literals
+ * only.
+ */
+enum status cuda_check_path(const char *kernel, const char *path, struct error *err);
+/* Only records the path, for what is no kernel. */
+void cuda_path(const char *kernel, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * Declarations for kernels of the host backend (kernels/<file>_host.c).
+ *
+ *	static void scale_slice(void *context, unsigned part, uint64_t begin, uint64_t end) { ... }
+ *
+ *	static enum status scale_run(struct stream *stream, const void *arguments,
+ *				     struct error *err)
+ *	{
+ *		struct scale_arguments a = *(const struct scale_arguments *)arguments;
+ *
+ *		host_parallel(stream, a.count, 1 << 14, scale_slice, &a);
+ *		return STATUS_OK;
+ *	}
+ *	HOST_KERNEL(scale)
+ */
+#ifndef GPUPROOF_DEVICE_HOST_HOST_KERNEL_H
+#define GPUPROOF_DEVICE_HOST_HOST_KERNEL_H
+
+#include "base/parallel.h"
+#include "device/host/stream.h"
+#include "kernels/kernel.h"
+
+/* Threads that an operation on this stream may use: the cores of the device's share. */
+unsigned host_threads(struct stream *stream);
+
+/* Most parts that host_parallel() makes: the size for an array of partial results. */
+#define HOST_PARALLEL_MAX 256
+
+typedef void host_slice_fn(void *context, unsigned part, uint64_t begin, uint64_t end);
+
+/*
+ * Cuts [0, count) into as many slices as there are threads, none smaller than `grain` (at least one
+ * slice), and calls `slice` for each on a thread of its own. Which slices there are depends only on
+ * count, grain and the device. Returns the number of parts.
+ */
+unsigned host_parallel(struct stream *stream, uint64_t count, uint64_t grain, host_slice_fn *slice,
+		       void *context);
+
+/* Defines kernel_host_<op>: puts <op>_run with a copy of its arguments in the stream's queue. */
+#define HOST_KERNEL(op)                                                                           \
+	_Static_assert(sizeof(struct op##_arguments) <= OPERATION_BYTES, "arguments too large");  \
+	enum status kernel_host_##op(struct stream *stream, const void *arguments,                \
+				     struct error *err)                                           \
+	{                                                                                         \
+		return stream_enqueue(stream, op##_run, arguments, sizeof(struct op##_arguments), \
+				      err);                                                       \
+	}
+
+/* kernels.def: what is for this backend alone, or not for it. */
+#define KERNEL_HOST(op) KERNEL(op)
+#define KERNEL_CUDA(op)
+
+#define KERNEL(op) enum status kernel_host_##op(struct stream *, const void *, struct error *);
+#include "kernels/kernels.def"
+#undef KERNEL
+
+#define HOST_VECTORISED VECTORISED
+
+#endif

@@ -1,0 +1,304 @@
+/*
+ * Google Benchmark --benchmark_format=json. Every benchmark is a case of the suite "benchmark".
+ * Repetitions are samples; where only their aggregates are there, the median (or the mean) stands
+ * for them.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "import/reading.h"
+
+static double gbench_unit_seconds(const char *unit)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = { { "ns", 1e-9 }, { "us", 1e-6 }, { "ms", 1e-3 }, { "s", 1 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (strcmp(units[i].name, unit) == 0)
+			return units[i].seconds;
+	return NAN;
+}
+
+/* The members that are no user counter. */
+static bool gbench_is_own_member(const char *name)
+{
+	static const char *const own[] = {
+		"name",
+		"run_name",
+		"run_type",
+		"repetitions",
+		"repetition_index",
+		"threads",
+		"iterations",
+		"real_time",
+		"cpu_time",
+		"time_unit",
+		"bytes_per_second",
+		"items_per_second",
+		"family_index",
+		"per_family_instance_index",
+		"aggregate_name",
+		"aggregate_unit",
+		"label",
+		"error_occurred",
+		"error_message",
+		"skipped",
+		"skip_message",
+		"big_o",
+		"rms",
+		"cpu_coefficient",
+		"real_coefficient",
+		"complexity_n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (strcmp(own[i], name) == 0)
+			return true;
+	return false;
+}
+
+struct gbench {
+	json_t *runs;    /* name: runs that the file has */
+	json_t *medians; /* names with a median */
+	json_t *seen;    /* name: family_index of its first benchmark */
+	size_t device;
+};
+
+/* Old versions tell aggregates by their names alone: "sum_mean". */
+static const char *aggregate_of(const json_t *benchmark)
+{
+	static const char *const suffixes[] = { "_mean", "_median", "_stddev",
+						"_cv",   "_BigO",   "_RMS" };
+	const char *name = import_string(benchmark, "name");
+
+	if (*import_string(benchmark, "aggregate_name"))
+		return import_string(benchmark, "aggregate_name");
+	if (strcmp(import_string(benchmark, "run_type"), "aggregate") == 0)
+		return "without a name";
+	if (*import_string(benchmark, "run_type"))
+		return "";
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
+		if (text_ends_with(name, suffixes[i]))
+			return suffixes[i] + 1;
+	return "";
+}
+
+/* The name without what an aggregate appends; malloc'ed. */
+static char *gbench_run_name(const json_t *benchmark)
+{
+	const char *run = import_string(benchmark, "run_name");
+	const char *name = import_string(benchmark, "name");
+	const char *aggregate = aggregate_of(benchmark);
+
+	if (*run)
+		return xstrdup(run);
+	if (*aggregate && text_ends_with(name, aggregate))
+		return xstrndup(name, strlen(name) - strlen(aggregate) - 1);
+	return xstrdup(name);
+}
+
+static json_int_t gbench_runs_of(const struct gbench *g, const char *name)
+{
+	return json_integer_value(json_object_get(g->runs, name));
+}
+
+static void gbench_survey(const json_t *list, struct gbench *g)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *one = json_array_get(list, i);
+		const char *aggregate = aggregate_of(one);
+		char *name = gbench_run_name(one);
+
+		if (!*aggregate)
+			json_object_set_new(g->runs, name,
+					    json_integer(1 + gbench_runs_of(g, name)));
+		else if (strcmp(aggregate, "median") == 0)
+			json_object_set_new(g->medians, name, json_true());
+		free(name);
+	}
+}
+
+/* Runs are samples; an aggregate stands for those that the file has not. */
+static bool stands_for_itself(const struct gbench *g, const json_t *benchmark, const char *name)
+{
+	const char *aggregate = aggregate_of(benchmark);
+	bool median = json_object_get(g->medians, name);
+	json_int_t runs = gbench_runs_of(g, name);
+
+	if (!*aggregate)
+		return runs > 1 || !median;
+	return strcmp(aggregate, median ? "median" : "mean") == 0 && runs <= median;
+}
+
+/* A figure that may be absent; 0 says nothing (a rate of what was not counted). */
+static enum status read_gbench_figure(struct import *import, const json_t *benchmark,
+				      const struct json_path *path, const char *name, double *value)
+{
+	const struct json_path here = { path, name, 0 };
+
+	*value = import_figure(json_object_get(benchmark, name));
+	if (*value < 0)
+		return import_json_error(import, &here, "expected a number of at least 0");
+	if (*value == 0)
+		*value = NAN;
+	return STATUS_OK;
+}
+
+static void gbench_name_others(struct import *import, const json_t *benchmark)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)benchmark, name,
+			    value) if (!gbench_is_own_member(name))
+		import_left_out(import, "counter %s", name);
+}
+
+/* The times and rates of a benchmark; one without a time is skipped. */
+static enum status read_gbench_figures(struct import *import, const json_t *benchmark,
+				       const struct json_path *path, struct case_result *c)
+{
+	const struct json_path unit_path = { path, "time_unit", 0 };
+	const char *unit = import_string(benchmark, "time_unit");
+	double factor = gbench_unit_seconds(*unit ? unit : "ns"), real, cpu, bytes, items;
+
+	if (read_gbench_figure(import, benchmark, path, "real_time", &real) != STATUS_OK ||
+	    read_gbench_figure(import, benchmark, path, "cpu_time", &cpu) != STATUS_OK ||
+	    read_gbench_figure(import, benchmark, path, "bytes_per_second", &bytes) != STATUS_OK ||
+	    read_gbench_figure(import, benchmark, path, "items_per_second", &items) != STATUS_OK)
+		return STATUS_USAGE;
+	if (!isfinite(factor))
+		return import_json_error(import, &unit_path, "expected ns, us, ms or s");
+	if (!isfinite(real)) {
+		import_left_out(import, "times of 0 and of no number");
+		import_skipped(c, "its time is 0 or no number");
+	}
+	import_metric(c, "benchmark.time", "s", BETTER_LOWER, real * factor);
+	import_metric(c, "benchmark.cpu_time", "s", BETTER_LOWER, cpu * factor);
+	import_metric(c, "benchmark.bandwidth", "B/s", BETTER_HIGHER, bytes);
+	import_metric(c, "benchmark.rate", "items/s", BETTER_HIGHER, items);
+	return STATUS_OK;
+}
+
+/* Benchmarks of the same name that are not repetitions are told apart by their family. */
+static bool is_other_family(struct gbench *g, const json_t *benchmark, const char *name,
+			    double *family)
+{
+	const json_t *first = json_object_get(g->seen, name);
+
+	*family = import_figure(json_object_get(benchmark, "family_index"));
+	if (!isfinite(*family))
+		return false;
+	if (!first) {
+		json_object_set_new(g->seen, name, json_real(*family));
+		return false;
+	}
+	return json_real_value(first) != *family;
+}
+
+static enum status add_benchmark(struct import *import, struct gbench *g, const json_t *benchmark,
+				 const struct json_path *path, const char *name)
+{
+	const char *label = import_string(benchmark, "label");
+	struct case_result *c = import_case(import, 1, "benchmark", &g->device, 1);
+	double family;
+
+	if (!c)
+		return STATUS_USAGE;
+	import_word(c, "name", name);
+	if (is_other_family(g, benchmark, name, &family)) {
+		char word[32];
+
+		snprintf(word, sizeof(word), "family %.0f", family);
+		import_word(c, "family", word);
+	}
+	if (*label) {
+		free(c->notes);
+		c->notes = text_harmless(label);
+	}
+	c = import_named(import, c);
+	gbench_name_others(import, benchmark);
+	if (json_is_true(json_object_get(benchmark, "error_occurred"))) {
+		import_broken(c, "%s", import_string(benchmark, "error_message"));
+		return STATUS_OK;
+	}
+	if (json_is_true(json_object_get(benchmark, "skipped"))) {
+		import_skipped(c, import_string(benchmark, "skip_message"));
+		return STATUS_OK;
+	}
+	return read_gbench_figures(import, benchmark, path, c);
+}
+
+static enum status read_benchmark(struct import *import, struct gbench *g, const json_t *benchmark,
+				  const struct json_path *path)
+{
+	enum status status = STATUS_OK;
+	char *name;
+
+	if (!import_member(import, benchmark, path, "name", JSON_STRING))
+		return STATUS_USAGE;
+	name = gbench_run_name(benchmark);
+	if (stands_for_itself(g, benchmark, name))
+		status = add_benchmark(import, g, benchmark, path, name);
+	else if (!gbench_runs_of(g, name))
+		import_left_out(import, "aggregate %s", aggregate_of(benchmark));
+	free(name);
+	return status;
+}
+
+static void read_gbench_facts(struct import *import, const json_t *context)
+{
+	const char *version = import_string(context, "library_version");
+
+	import_tool(import, "Google Benchmark%s%.40s", *version ? " " : "", version);
+	import_fact(import, "executable", import_string(context, "executable"));
+	import_fact(import, "hostname", import_string(context, "host_name"));
+	import_started(import, import_string(context, "date"));
+}
+
+static enum status read_gbench_root(struct import *import, const json_t *json)
+{
+	const struct json_path list_path = { NULL, "benchmarks", 0 };
+	const json_t *list = import_member(import, json, NULL, "benchmarks", JSON_ARRAY);
+	const struct import_device device = { .backend = import->options->device ? "cuda" : "host",
+					      .name = "CPU" };
+	struct gbench g = { 0 };
+	enum status status = STATUS_OK;
+
+	if (!list)
+		return STATUS_USAGE;
+	read_gbench_facts(import, json_object_get(json, "context"));
+	g.runs = json_object();
+	g.medians = json_object();
+	g.seen = json_object();
+	g.device = import_device(import, &device);
+	gbench_survey(list, &g);
+	for (size_t i = 0; status == STATUS_OK && i < json_array_size(list); i++) {
+		const struct json_path here = { &list_path, NULL, i };
+
+		status = read_benchmark(import, &g, json_array_get(list, i), &here);
+	}
+	json_decref(g.runs);
+	json_decref(g.medians);
+	json_decref(g.seen);
+	return status;
+}
+
+static enum status google_benchmark_read(struct import *import)
+{
+	return import_json(import, read_gbench_root);
+}
+
+const struct import_format import_google_benchmark = {
+	.name = "google-benchmark",
+	.summary = "any Google Benchmark program: --benchmark_format=json > FILE",
+	.marks = { "\"real_time\"", "\"library_build_type\"", "\"mhz_per_cpu\"" },
+	.silent = "GPUs, clocks, power, temperatures",
+	.read = google_benchmark_read,
+};

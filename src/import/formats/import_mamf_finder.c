@@ -1,0 +1,134 @@
+/*
+ * mamf-finder (maximum achievable matmul FLOPS): the mean, median and highest rate of each shape,
+ * in lines that overwrite each other, and the best in the end. The median counts.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "import/reading.h"
+
+struct mamf {
+	char precision[24], name[128];
+	bool rows, concluded;
+};
+
+static enum status take_mamf_start(struct import *import, void *state, size_t line, char **v)
+{
+	(void)state;
+	(void)line;
+	import_started(import, v[0]);
+	return STATUS_OK;
+}
+
+static enum status take_mamf_type(struct import *import, void *state, size_t line, char **v)
+{
+	static const char *const types[][2] = {
+		{ "bfloat16", "bf16" }, { "float16", "fp16" }, { "float32", "fp32" },
+		{ "float64", "fp64" },  { "float8", "fp8" },   { "int8", "int8" },
+	};
+	struct mamf *m = state;
+
+	(void)import;
+	(void)line;
+	snprintf(m->precision, sizeof(m->precision), "%s", v[0]);
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (strstr(v[0], types[i][0])) {
+			snprintf(m->precision, sizeof(m->precision), "%s", types[i][1]);
+			break;
+		}
+	return STATUS_OK;
+}
+
+static enum status take_mamf_device(struct import *import, void *state, size_t line, char **v)
+{
+	(void)import;
+	(void)line;
+	snprintf(((struct mamf *)state)->name, sizeof(((struct mamf *)0)->name), "%s", v[0]);
+	return STATUS_OK;
+}
+
+static enum status mamf_add_shape(struct import *import, const struct mamf *m, size_t line,
+				  const char *shape, const char *rate)
+{
+	const struct import_device d = { .backend = import_backend(m->name), .name = m->name };
+	size_t device = import_device(import, &d);
+	unsigned x, y, z;
+	struct case_result *c;
+	double tflops;
+	char size[40];
+
+	if (!import_real(rate, &tflops) || sscanf(shape, "%9ux%9ux%9u", &x, &y, &z) != 3)
+		return import_error(import, line,
+				    "expected a rate and a shape, not '%.20s' '%.40s'", rate,
+				    shape);
+	if (x == y && y == z)
+		snprintf(size, sizeof(size), "%u", x);
+	else
+		snprintf(size, sizeof(size), "%ux%ux%u", x, y, z);
+	c = import_case(import, line, "matmul", &device, 1);
+	if (!c)
+		return STATUS_USAGE;
+	import_word(c, "precision", *m->precision ? m->precision : "unknown");
+	import_word(c, "size", size);
+	import_word(c, "implementation", "pytorch");
+	c = import_named(import, c);
+	import_metric(c, "matmul.throughput", "FLOP/s", BETTER_HIGHER, tflops * 1e12);
+	if (tflops <= 0)
+		import_failed(c, "mamf-finder measured 0 TFLOPS");
+	return STATUS_OK;
+}
+
+/* "     1 |  720.1(mean)  722.3(median)  731.0(max) @ 4096x4096x4096 | best: ..." */
+static enum status mamf_take_shape(struct import *import, void *state, size_t line, char **v)
+{
+	((struct mamf *)state)->rows = true;
+	return mamf_add_shape(import, state, line, v[4], v[2]);
+}
+
+/* The first versions: "     1 |  720.1 TFLOPS @ 4096x4096x4096 | best: ..." */
+static enum status take_old_shape(struct import *import, void *state, size_t line, char **v)
+{
+	((struct mamf *)state)->rows = true;
+	return mamf_add_shape(import, state, line, v[2], v[1]);
+}
+
+/* The best shape is among the rows, unless only the end of the output was kept. */
+static enum status mamf_take_best(struct import *import, void *state, size_t line, char **v)
+{
+	struct mamf *m = state;
+
+	m->concluded = true;
+	return m->rows ? STATUS_OK : mamf_add_shape(import, m, line, v[1], v[0]);
+}
+
+static const struct import_rule mamf_lines[] = {
+	{ "Benchmark started on %r", take_mamf_start },
+	{ "*Dtype: %w", take_mamf_type },
+	{ "- _CudaDeviceProperties(name='%t'", take_mamf_device },
+	{ "%d | %n(mean) %n(median) %n(max) @ %w", mamf_take_shape },
+	{ "%d | %n TFLOPS @ %w", take_old_shape },
+	{ "median: %n TFLOPS @ %w", mamf_take_best },
+	{ "The best outcome was %n TFLOPS @ %w", mamf_take_best },
+	{ NULL, NULL },
+};
+
+static enum status mamf_finder_read(struct import *import)
+{
+	struct mamf m = { "", "", false, false };
+	enum status status = import_lines(import, mamf_lines, &m);
+
+	import_tool(import, "mamf-finder");
+	if (status == STATUS_OK && !m.concluded)
+		import_incomplete(import, "mamf-finder reports no best shape: it was stopped");
+	return status;
+}
+
+const struct import_format import_mamf_finder = {
+	.name = "mamf-finder",
+	.summary = "mamf-finder.py ... > FILE",
+	.marks = { "~(median)", "** Dtype:", "~TFLOPS @ ", "~ shapes => the best outcome" },
+	.silent = "version, single samples, clocks, power, temperatures, wrong results, time zone",
+	.read = mamf_finder_read,
+};

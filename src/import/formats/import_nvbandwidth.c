@@ -1,0 +1,431 @@
+/*
+ * nvbandwidth -j. A test is a matrix of numbers as text, "N/A" where there is none; figures in
+ * GB/s. Version 0.9 writes null for its list of devices, those before 0.8 have none.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "import/formats/nvbandwidth.h"
+
+/*
+ * nvbandwidth without -j: "Running TEST.", a sentence, a heading of device numbers, a row for each
+ * device, "SUM TEST NUMBER".
+ */
+
+#define MOST_COLUMNS 1024
+
+struct nvb_log {
+	struct nvb_devices devices;
+	char host[128];
+	char test[128];  /* that is running; "": none */
+	size_t line;     /* of its "Running" */
+	bool done, part; /* it has its figures; the matrix is one direction of two */
+	size_t columns, rows, first_row; /* of the matrix being read */
+	double *cells;
+	size_t cell_count, cell_capacity;
+	char *failure; /* the tool's words while the test ran; NULL */
+};
+
+static enum status end_running(struct import *import, struct nvb_log *log)
+{
+	enum status status = STATUS_OK;
+
+	if (*log->test && !log->done)
+		status = nvb_add_failure(import, &log->devices, log->line, log->test,
+					 log->failure ? log->failure : "the test has no figures");
+	free(log->failure);
+	log->failure = NULL;
+	log->test[0] = '\0';
+	log->columns = 0;
+	return status;
+}
+
+static enum status take_nvb_version(struct import *import, void *state, size_t line, char **v)
+{
+	(void)state;
+	(void)line;
+	import_tool(import, "nvbandwidth %.30s (text)", v[0]);
+	return STATUS_OK;
+}
+
+static enum status take_nvb_driver(struct import *import, void *state, size_t line, char **v)
+{
+	(void)state;
+	(void)line;
+	import_fact(import, "driver", v[0]);
+	return STATUS_OK;
+}
+
+static enum status take_nvb_device(struct import *import, void *state, size_t line, char **v)
+{
+	struct nvb_log *log = state;
+
+	if ((size_t)atoi(v[0]) < log->devices.count) /* the same list again */
+		return STATUS_OK;
+	if (!nvb_add_device(import, &log->devices, v[1], log->host))
+		return import_error(import, line, "expected \"Device 0: NAME (PCI)\"");
+	return STATUS_OK;
+}
+
+/* "Process  0 (node-a): device 0: NVIDIA H200 (00000000:19:00)" */
+static enum status take_nvb_process(struct import *import, void *state, size_t line, char **v)
+{
+	struct nvb_log *log = state;
+
+	if ((size_t)atoi(v[0]) < log->devices.count)
+		return STATUS_OK;
+	if (!nvb_add_device(import, &log->devices, v[3], v[1]))
+		return import_error(import, line, "expected \"device 0: NAME (PCI)\"");
+	return STATUS_OK;
+}
+
+static enum status take_running(struct import *import, void *state, size_t line, char **v)
+{
+	struct nvb_log *log = state;
+	enum status status = end_running(import, log);
+	size_t length = strlen(v[0]);
+
+	while (length && v[0][length - 1] == '.')
+		v[0][--length] = '\0';
+	snprintf(log->test, sizeof(log->test), "%s", v[0]);
+	log->line = line;
+	log->done = log->part = false;
+	return status;
+}
+
+static enum status take_waived(struct import *import, void *state, size_t line, char **v)
+{
+	struct nvb_log *log = state;
+
+	(void)import;
+	(void)line;
+	(void)v;
+	log->done = true;
+	return STATUS_OK;
+}
+
+/* "SUM host_to_device_memcpy_ce 110.30": the matrix above is complete. */
+static enum status nvbandwidth_text_take_sum(struct import *import, void *state, size_t line,
+					     char **v)
+{
+	struct nvb_log *log = state;
+	enum status status = STATUS_OK;
+	double told, sum = 0;
+
+	if (!*log->test || !log->rows)
+		return STATUS_OK;
+	for (size_t i = 0; i < log->cell_count; i++)
+		sum += isfinite(log->cells[i]) ? log->cells[i] : 0;
+	if (import_real(v[1], &told) && fabs(told - sum) > 0.0051 * (double)(log->cell_count + 1))
+		return import_error(import, line,
+				    "the sum of the matrix is %.2f, not %.20s: a row of it is lost",
+				    sum, v[1]);
+	if (!log->part)
+		status = nvb_add_matrix(import, &log->devices,
+					&(struct nvb_matrix){ .test = log->test,
+							      .rows = log->rows,
+							      .columns = log->columns,
+							      .cells = log->cells,
+							      .line = log->first_row });
+	log->done |= !log->part;
+	log->columns = log->rows = 0;
+	return status;
+}
+
+static bool nvbandwidth_text_is_failure(const char *line)
+{
+	static const char *const marks[] = {
+		"CUDA_ERROR",      "ERROR",      "Invalid value when checking",
+		"Error:",          "NVML_ERROR", "Assertion",
+		"terminate called"
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+		if (strstr(line, marks[i]))
+			return true;
+	return false;
+}
+
+static bool is_number_or_none(const char *word)
+{
+	double value;
+
+	return import_real(word, &value) || strcmp(word, "N/A") == 0;
+}
+
+/* True if the words are the numbers of columns, 0 1 2 ... */
+static bool nvbandwidth_text_is_heading(char **words, size_t count)
+{
+	char number[24];
+
+	for (size_t i = 0; i < count; i++) {
+		snprintf(number, sizeof(number), "%zu", i);
+		if (strcmp(words[i], number) != 0)
+			return false;
+	}
+	return count > 0;
+}
+
+static enum status nvbandwidth_text_take_row_of(struct import *import, struct nvb_log *log,
+						size_t line, char **words, size_t count)
+{
+	if (count != log->columns + 1)
+		return import_error(import, line,
+				    "expected a number for each of the %zu columns, not %zu",
+				    log->columns, count - 1);
+	log->first_row = log->rows++ ? log->first_row : line;
+	for (size_t i = 1; i < count; i++) {
+		double value;
+
+		if (!import_real(words[i], &value))
+			value = NAN;
+		ARRAY_GROW(log->cells, log->cell_count, log->cell_capacity);
+		log->cells[log->cell_count++] = value;
+	}
+	return STATUS_OK;
+}
+
+static enum status take_nvb_other(struct import *import, void *state, size_t line, char **v)
+{
+	struct nvb_log *log = state;
+	char *words[MOST_COLUMNS + 1];
+	size_t count, numbers = 0;
+
+	if (*log->test && !log->failure && nvbandwidth_text_is_failure(v[0]))
+		log->failure = xstrdup(v[0]);
+	if (*log->test && strstr(v[0], "bandwidth (GB/s)"))
+		log->part = strstr(v[0], "Read1") || strstr(v[0], "Read2") ||
+			    strstr(v[0], "Write1") || strstr(v[0], "Write2");
+	count = import_fields(v[0], ' ', words, MOST_COLUMNS + 1);
+	if (count == 1 && !log->devices.count)
+		snprintf(log->host, sizeof(log->host), "%s", words[0]);
+	if (!*log->test)
+		return STATUS_OK;
+	if (!log->columns && nvbandwidth_text_is_heading(words, count)) {
+		log->columns = count;
+		log->rows = log->cell_count = 0;
+		return STATUS_OK;
+	}
+	while (numbers + 1 < count && is_number_or_none(words[numbers + 1]))
+		numbers++;
+	if (log->columns && numbers && numbers + 1 == count)
+		return nvbandwidth_text_take_row_of(import, log, line, words, count);
+	return STATUS_OK;
+}
+
+static const struct import_rule nvb_lines[] = {
+	{ "nvbandwidth Version: %w", take_nvb_version },
+	{ "Driver Version: %w", take_nvb_driver },
+	{ "Device %d: %r", take_nvb_device },
+	{ "Process %d (%t): device %d: %r", take_nvb_process },
+	{ "Running %w", take_running },
+	{ "Waived", take_waived },
+	{ "Waiving", take_waived },
+	{ "SUM %w %n", nvbandwidth_text_take_sum },
+	{ "&&&& PERF %w %n", nvbandwidth_text_take_sum },
+	{ "MIN %w %n", NULL },
+	{ "MAX %w %n", NULL },
+	{ "AVG %w %n", NULL },
+	{ "%r", take_nvb_other },
+	{ NULL, NULL },
+};
+
+/* The reader of what the tool prints for people. */
+static enum status nvb_read_text(struct import *import)
+{
+	struct nvb_log log = { 0 };
+	enum status status = import_lines(import, nvb_lines, &log);
+
+	if (status == STATUS_OK)
+		status = end_running(import, &log);
+	if (!result_fact(import->result, IMPORT_PROVENANCE))
+		import_tool(import, "nvbandwidth (text)");
+	free(log.failure);
+	free(log.cells);
+	free(log.devices.items);
+	return status;
+}
+
+/* Shared by all tests of a file. */
+struct nvb_file {
+	struct nvb_devices devices;
+	const char *error; /* of the whole run; "" */
+	bool told;         /* a test has it as its reason */
+};
+
+static enum status nvbandwidth_read_cell(struct import *import, const json_t *cell,
+					 const struct json_path *path, double *value)
+{
+	const char *text = json_string_value(cell);
+
+	*value = import_figure(cell);
+	if (isnan(*value) && (!text || strcmp(text, "N/A") != 0))
+		return import_json_error(import, path, "expected a number or \"N/A\"");
+	return STATUS_OK;
+}
+
+static enum status nvbandwidth_read_matrix(struct import *import, struct nvb_file *file,
+					   const char *name, const json_t *json,
+					   const struct json_path *path)
+{
+	size_t rows = json_array_size(json), columns = 0;
+	enum status status = STATUS_OK;
+	double *cells;
+
+	for (size_t i = 0; i < rows; i++) {
+		const struct json_path here = { path, NULL, i };
+		size_t size = json_array_size(json_array_get(json, i));
+
+		if (!json_is_array(json_array_get(json, i)))
+			return import_json_error(import, &here, "expected an array");
+		if (i && size != columns)
+			return import_json_error(import, &here, "expected %zu numbers, not %zu",
+						 columns, size);
+		columns = size;
+	}
+	cells = xcalloc(rows * columns + 1, sizeof(*cells));
+	for (size_t i = 0; i < rows; i++)
+		for (size_t j = 0; status == STATUS_OK && j < columns; j++) {
+			const struct json_path row_path = { path, NULL, i };
+			const struct json_path cell_path = { &row_path, NULL, j };
+
+			status = nvbandwidth_read_cell(import,
+						       json_array_get(json_array_get(json, i), j),
+						       &cell_path, &cells[i * columns + j]);
+		}
+	if (status == STATUS_OK)
+		status = nvb_add_matrix(import, &file->devices,
+					&(struct nvb_matrix){ .test = name,
+							      .rows = rows,
+							      .columns = columns,
+							      .cells = cells,
+							      .path = path });
+	free(cells);
+	return status;
+}
+
+/* Not for this machine, or not in that build: nothing was tried. */
+static bool was_not_tried(const char *status)
+{
+	return strcmp(status, "Waived") == 0 || strcmp(status, "Not Found") == 0;
+}
+
+static enum status nvbandwidth_read_test(struct import *import, struct nvb_file *file,
+					 const json_t *test, const struct json_path *path)
+{
+	const json_t *name = import_member(import, test, path, "name", JSON_STRING);
+	const json_t *status = import_member(import, test, path, "status", JSON_STRING);
+	const struct json_path matrix_path = { path, "bandwidth_matrix", 0 };
+	const char *error = import_string(test, "error");
+	const json_t *matrix;
+
+	if (!name || !status)
+		return STATUS_USAGE;
+	if (was_not_tried(json_string_value(status)))
+		return STATUS_OK;
+	if (strcmp(json_string_value(status), "Passed") != 0 || *error) {
+		file->told |= !*error && *file->error;
+		error = *error ? error : file->error;
+		return nvb_add_failure(import, &file->devices, 1, json_string_value(name),
+				       *error ? error : json_string_value(status));
+	}
+	matrix = import_member(import, test, path, "bandwidth_matrix", JSON_ARRAY);
+	return matrix ? nvbandwidth_read_matrix(import, file, json_string_value(name), matrix,
+						&matrix_path)
+		      : STATUS_USAGE;
+}
+
+/* "0: NVIDIA H200 (00000000:3b:00): (host)" */
+static enum status nvbandwidth_read_list(struct import *import, struct nvb_devices *devices,
+					 const json_t *list, const struct json_path *path)
+{
+	if (list && !json_is_null(list) && !json_is_array(list))
+		return import_json_error(import, path, "expected an array");
+	devices->listed = json_array_size(list) > 0;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const struct json_path here = { path, NULL, i };
+		const char *text = json_string_value(json_array_get(list, i));
+		const char *name = text ? strstr(text, ": ") : NULL;
+		char *copy = name ? xstrdup(name + 2) : NULL;
+		bool known = copy && nvb_add_device(import, devices, copy, "");
+
+		free(copy);
+		if (!known)
+			return import_json_error(import, &here, "expected \"0: NAME (PCI)\"");
+	}
+	return STATUS_OK;
+}
+
+static void nvbandwidth_read_facts(struct import *import, const json_t *root)
+{
+	const json_t *runtime = json_object_get(root, "CUDA Runtime Version");
+
+	import_tool(import, "nvbandwidth %s", import_string(root, "version"));
+	import_fact(import, "driver", import_string(root, "Driver Version"));
+	import_fact(import, "warning", import_string(root, "warning"));
+	if (json_is_integer(runtime)) {
+		int version = (int)json_integer_value(runtime);
+		char text[32];
+
+		snprintf(text, sizeof(text), "%d.%d", version / 1000, version % 1000 / 10);
+		import_fact(import, "cuda runtime", text);
+	}
+}
+
+static enum status read_nvb_json(struct import *import, const json_t *json, struct nvb_file *file)
+{
+	const struct json_path top = { NULL, "nvbandwidth", 0 };
+	const struct json_path devices_path = { &top, "GPU Device list", 0 };
+	const struct json_path tests_path = { &top, "testcases", 0 };
+	const json_t *root = import_member(import, json, NULL, "nvbandwidth", JSON_OBJECT);
+	const json_t *list = root ? json_object_get(root, "testcases") : NULL;
+	enum status status;
+
+	if (!root)
+		return STATUS_USAGE;
+	file->error = import_string(root, "error");
+	if (!list && !*file->error)
+		return import_json_error(import, &top, "'testcases' is missing");
+	nvbandwidth_read_facts(import, root);
+	status = nvbandwidth_read_list(import, &file->devices,
+				       json_object_get(root, "GPU Device list"), &devices_path);
+	for (size_t i = 0; status == STATUS_OK && i < json_array_size(list); i++) {
+		const struct json_path here = { &tests_path, NULL, i };
+
+		status = nvbandwidth_read_test(import, file, json_array_get(list, i), &here);
+	}
+	if (status == STATUS_OK && *file->error && !file->told)
+		status = nvb_add_failure(import, &file->devices, 1, "nvbandwidth", file->error);
+	return status;
+}
+
+static enum status read_nvb_root(struct import *import, const json_t *json)
+{
+	struct nvb_file file = { .error = "" };
+	enum status status = read_nvb_json(import, json, &file);
+
+	free(file.devices.items);
+	return status;
+}
+
+static enum status nvbandwidth_read(struct import *import)
+{
+	/* Without -j it prints no brace. */
+	bool text = import->length && !memchr(import->text, '{', import->length);
+
+	return text ? nvb_read_text(import) : import_json(import, read_nvb_root);
+}
+
+const struct import_format import_nvbandwidth = {
+	.name = "nvbandwidth",
+	.summary = "nvbandwidth -j > FILE; without -j its figures are rounded",
+	.marks = { "\"nvbandwidth\"", "nvbandwidth Version" },
+	.silent = "samples, size of the buffers (512 MiB unless set), clocks, power, temperatures, "
+		  "time of its start",
+	.read = nvbandwidth_read,
+};

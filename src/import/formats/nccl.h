@@ -1,0 +1,72 @@
+/*
+ * Shared by the readers of the two forms of nccl-tests' output: what one file says is collected
+ * first, then held against itself, and only then made cases of.
+ */
+#ifndef GPUPROOF_IMPORT_NCCL_H
+#define GPUPROOF_IMPORT_NCCL_H
+
+#include "import/reading.h"
+
+struct nccl_collective {
+	const char *theirs, *ours; /* "sendrecv", "send_recv"; ours NULL: gpuproof has no such */
+	double factor;             /* busbw / algbw = factor * (n - 1) / n; 0: it is 1 */
+};
+#define NCCL_COLLECTIVES 11
+extern const struct nccl_collective nccl_collectives[NCCL_COLLECTIVES];
+/* Finds that of "./build/all_reduce_perf_mpi" or a name as users write it; NULL: none. */
+const struct nccl_collective *nccl_collective(const char *program);
+
+struct nccl_rank {
+	int rank, group, device;
+	const char *host, *pci, *name; /* owned once they are added */
+	size_t line;                   /* of the file; 0: JSON */
+};
+
+/* One test: the ranks that ran, and how it ended. */
+struct nccl_test {
+	const struct nccl_collective *collective; /* NULL: not said */
+	size_t line, rows, failed_rows;
+	int threads, gpus; /* of a process; 0: not said */
+	struct nccl_rank *ranks;
+	size_t rank_count, rank_capacity;
+	bool headed, concluded;
+	char *broken; /* the tool's own words for why it has no result; NULL */
+	char *failed; /* its verdict on wrong values or bandwidth; NULL */
+};
+
+/* One figure: a row has two, out of place and in place. */
+struct nccl_row {
+	size_t test, line; /* line 0: JSON, and `index` of "results" */
+	size_t index;
+	char type[12], operation[12];
+	int root;
+	bool in_place;
+	bool counted; /* `wrong` is a number of elements, else the largest error */
+	double bytes, time_us, algbw_gbs, busbw_gbs;
+	double time_half, algbw_half, busbw_half; /* half a unit of their last digit */
+	double wrong;                             /* NaN: not checked */
+};
+
+struct nccl_file {
+	struct nccl_test *tests;
+	size_t test_count, test_capacity;
+	struct nccl_row *rows;
+	size_t row_count, row_capacity;
+	const char *backend; /* NULL: that of the GPU's name */
+};
+
+/* The test that lines belong to from now on. */
+struct nccl_test *nccl_begin_test(struct nccl_file *file, size_t line);
+void nccl_add_rank(struct nccl_test *test, struct nccl_rank rank);
+/* Remembers the first words; copies. */
+void nccl_set_words(char **words, const char *said);
+/* "2.28.9" of NCCL's number 22809 as a fact. */
+void nccl_version_fact(struct import *import, double number);
+/*
+ * Refuses a row that contradicts itself or the list of ranks, and makes cases of all others.
+ * Repetitions are samples; what differs within the file is a parameter.
+ */
+enum status nccl_build(struct import *import, struct nccl_file *file);
+void nccl_release(struct nccl_file *file);
+
+#endif

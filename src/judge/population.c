@@ -1,0 +1,336 @@
+/*
+ * Devices against good cards of their model: finds what all devices of a node have in common.
+ *
+ * Each is judged by itself, and the identical devices of a node together by their
+ * median, which finds less. The cards of the node do not count. Limits for which no card is known
+ * are named once.
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/stats.h"
+#include "base/units.h"
+#include "judge/judging.h"
+#include "judge/population/population_key.h"
+#include "plan/limits/limit.h"
+#include "reference/population.h"
+#include "result/verdict.h"
+
+#define FEWEST_TO_FAIL 8 /* cards; of fewer it is not known what good ones are like */
+
+/*
+ * Position of a value in the distribution of good cards (reference/population.h).
+ *
+ * A value is compared with the median of the cards. Allowed is to be worse by the limit's margin,
+ * or by as much as a further good card would be: `sigmas` of Student's t for the known cards (the
+ * interval of a prediction: of 8 cards 4.8 standard deviations where a normal's 3 are asked for),
+ * whichever is more.
+ */
+struct standing {
+	struct population_sample sample; /* count 0: nothing is known, and nothing else is set */
+	double center;                   /* median of the cards, logarithm */
+	double deviation; /* standard deviation of the cards, logarithm; 0: of one card */
+	double deficit;   /* to the center, logarithm */
+	double half;      /* of the value's one-sided 95 % interval, logarithm */
+	double allowed;
+};
+
+/* Fewer cards do not tell how cards differ: the margin alone counts. */
+#define FEWEST_TO_SPREAD 4
+#define MEDIAN_VARIANCE 1.5708 /* of a median over that of a mean, normal data: pi / 2 */
+
+/*
+ * Student's t that is exceeded as often as a normal deviate of `x`. Abramowitz & Stegun 26.7.5,
+ * four terms: within 1 % from 6 degrees of freedom on for x up to 3. Where there are fewer nothing
+ * is rejected.
+ */
+static double student_deviate(double x, double dof)
+{
+	double x2 = x * x;
+	double g1 = x * (x2 + 1) / 4;
+	double g2 = x * ((5 * x2 + 16) * x2 + 3) / 96;
+	double g3 = x * (((3 * x2 + 19) * x2 + 17) * x2 - 15) / 384;
+	double g4 = x * ((((79 * x2 + 776) * x2 + 1482) * x2 - 1920) * x2 - 945) / 92160;
+
+	return x + (g1 + (g2 + (g3 + g4 / dof) / dof) / dof) / dof;
+}
+
+/* `variance`: of what is predicted, in those of a card. */
+static double allowed_deficit(const struct standing *s, double variance, const struct limit *limit)
+{
+	double margin = -log(1 - limit->population), n = (double)s->sample.count;
+
+	if (s->sample.cards < FEWEST_TO_SPREAD || s->sample.count < 2)
+		return margin;
+	return fmax(margin,
+		    student_deviate(limit->sigmas, n - 1) * s->deviation * sqrt(variance + 1 / n));
+}
+
+/* Fills all but `sample`, which is there. `value` is a logarithm. */
+static void standing_find(struct standing *s, double value, double half, const struct limit *limit)
+{
+	size_t n = s->sample.count;
+	double mean = 0, squares = 0;
+
+	s->center = (log(s->sample.values[(n - 1) / 2]) + log(s->sample.values[n / 2])) / 2;
+	for (size_t k = 0; k < n; k++)
+		mean += log(s->sample.values[k]) / (double)n;
+	for (size_t k = 0; k < n; k++)
+		squares += pow(log(s->sample.values[k]) - mean, 2);
+	s->deviation = n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
+	s->deficit = s->center - value;
+	s->half = half;
+	s->allowed = allowed_deficit(s, 1, limit);
+}
+
+/*
+ * For the median of `devices` identical devices: deficit and half are those of the median, of the
+ * same sample. The allowed deficit is smaller than for one device, but at least the margin.
+ */
+static struct standing standing_of_node(const struct standing *one, size_t devices, double deficit,
+					double half, const struct limit *limit)
+{
+	struct standing node = *one;
+
+	node.deficit = deficit;
+	node.half = half;
+	node.allowed = allowed_deficit(one, MEDIAN_VARIANCE / (double)devices, limit);
+	return node;
+}
+
+/* FAIL: worse than the cards allow; WARN: the same by too few cards. */
+static enum verdict standing_verdict(const struct standing *s)
+{
+	if (s->deficit - s->half > s->allowed)
+		return s->sample.cards >= FEWEST_TO_FAIL ? VERDICT_FAIL : VERDICT_WARN;
+	return s->deficit + s->half > s->allowed ? VERDICT_INCONCLUSIVE : VERDICT_PASS;
+}
+
+/* "5.14 % worse than the median of 52 reference GPUs, 4.388 TB/s" */
+static char *standing_words(const struct standing *s, const char *unit)
+{
+	struct text out = TEXT_EMPTY;
+	char center[48];
+
+	units_format(exp(s->center), unit, center, sizeof(center));
+	text_addf(&out, "%.2f %% %s than the median of %zu reference GPU%s, %s",
+		  fabs(100 * (1 - exp(-s->deficit))), s->deficit < 0 ? "better" : "worse",
+		  s->sample.cards, s->sample.cards == 1 ? "" : "s", center);
+	if (s->sample.cards < FEWEST_TO_FAIL && standing_verdict(s) != VERDICT_PASS)
+		text_addf(&out, "; warning only: rejection needs %d reference GPUs",
+			  FEWEST_TO_FAIL);
+	return text_detach(&out);
+}
+
+/*
+ * "52 reference GPUs of this model, measured 2026-11-20 to 2026-11-21, driver 580.159.04, 2 of them
+ * added here; more"
+ */
+static char *standing_origin(const struct standing *s, const char *more)
+{
+	const struct population_sample *sample = &s->sample;
+	struct text out = TEXT_EMPTY;
+
+	text_addf(&out, "%zu reference GPU%s of this model, measured %s", sample->cards,
+		  sample->cards == 1 ? "" : "s", sample->first);
+	if (strcmp(sample->first, sample->last) != 0)
+		text_addf(&out, " to %s", sample->last);
+	if (*sample->driver)
+		text_addf(&out, ", driver %s", sample->driver);
+	if (sample->own)
+		text_addf(&out, ", %zu of them added here", sample->own);
+	if (*more)
+		text_addf(&out, "; %s", more);
+	return text_detach(&out);
+}
+
+/* Standing of each case, by the index of its subject. */
+struct comparison_case {
+	bool known;
+	bool counted; /* in its node's median */
+	struct standing standing;
+};
+
+struct population_comparing {
+	const struct judging *j;
+	const char **node; /* its cards' ids, which must not be their own yardstick */
+	struct comparison_case *cases;
+	double *values; /* room for one per case */
+};
+
+static const char **cards_of_node(const struct result *result)
+{
+	const char **ids = xcalloc(result->device_count + 1, sizeof(*ids));
+
+	for (size_t i = 0; i < result->device_count; i++)
+		ids[i] = population_id(&result->devices[i]);
+	return ids;
+}
+
+/* Fills a check but for the case that it is about; `subject`: of a device, else NULL. */
+static void decide(const struct judging *j, struct verdict_check *check, const struct standing *s,
+		   const struct subject *subject)
+{
+	char *bound_text = xasprintf("population = %s", j->limit->population_text);
+	char *origin = standing_origin(s, j->limit->origin);
+	char *words = standing_words(s, j->limit->metric->unit);
+	char *reason;
+	enum verdict found = standing_verdict(s);
+	enum verdict verdict =
+		subject ? judge_downgrade_if_throttled(j->input, subject, found) : found;
+
+	judging_set(&check->bound_text, bound_text);
+	judging_set(&check->place, j->limit->population_place);
+	judging_set(&check->bound_origin, origin);
+	check->bound = exp(s->center - s->allowed);
+	check->margin = check->value / check->bound - 1;
+	check->warns_only = s->sample.cards < FEWEST_TO_FAIL || found == VERDICT_WARN;
+	check_compare(check, s->half, exp(s->center), s->sample.cards);
+	reason = xasprintf("%s%s%s", subject ? "" : "the median of the node's devices is ", words,
+			   verdict != found ? DOUBT_WORDS : "");
+	check_decide(check, j->limit, verdict, reason);
+	/* No more than a warning is at stake: that is worth no further launches. */
+	if (s->sample.cards < FEWEST_TO_FAIL) {
+		check->accepted = check->accepted || verdict == VERDICT_INCONCLUSIVE;
+		check->final = true;
+	}
+	free(bound_text);
+	free(origin);
+	free(words);
+	free(reason);
+}
+
+static void judge_case(struct population_comparing *c, size_t i)
+{
+	const struct judging *j = c->j;
+	const struct observation *o = &j->observations[i];
+	struct comparison_case *found = &c->cases[i];
+	const struct population *population =
+		j->input->population ? j->input->population : population_shipped();
+	struct population_key key;
+
+	/* Missing values were reported by the bounds or by the findings about the run. */
+	if (o->verdict != VERDICT_PASS || !(o->estimate.value > 0) ||
+	    !population_key_of(&j->input->results[0], j->subjects[i]->first, &key))
+		return;
+	found->standing.sample = population_sample(population, key.model, key.point, key.preheat,
+						   j->limit->metric->name, c->node);
+	population_key_release(&key);
+	found->known = found->standing.sample.count > 0;
+	if (!found->known)
+		return;
+	standing_find(&found->standing, log(o->estimate.value), o->estimate.half, j->limit);
+	decide(j, judging_add(j, i, LIKE_POPULATION), &found->standing, j->subjects[i]);
+}
+
+/* The lower median: one slow device of two does not make a slow node. */
+static double node_lower_median(double *values, size_t n)
+{
+	qsort(values, n, sizeof(*values), compare_doubles);
+	return values[(n - 1) / 2];
+}
+
+/* The same case on another device of that model; a case of two devices is about a link. */
+static bool comparing_same_case(const struct population_comparing *c, size_t first, size_t i)
+{
+	const struct subject *a = c->j->subjects[first], *b = c->j->subjects[i];
+
+	return c->cases[i].known && b->first->device_count == 1 &&
+	       cases_share_point(a->first, b->first) &&
+	       strcmp(a->device->name, b->device->name) == 0;
+}
+
+/* The members' devices: "cuda:0,cuda:1"; fills `values` with the deficit of each. */
+static char *population_members_of(const struct population_comparing *c, size_t first,
+				   size_t *count, double *half)
+{
+	struct text devices = TEXT_EMPTY;
+
+	*count = 0;
+	*half = 0;
+	for (size_t i = first; i < c->j->count; i++) {
+		/* Cases come node by node. */
+		if (!subjects_on_one_node(c->j->subjects[first], c->j->subjects[i]))
+			break;
+		if (!comparing_same_case(c, first, i))
+			continue;
+		c->cases[i].counted = true;
+		text_addf(&devices, "%s%s", *count ? "," : "", c->j->subjects[i]->first->device);
+		*half += pow(c->j->observations[i].estimate.half, 2);
+		c->values[(*count)++] = c->cases[i].standing.deficit;
+	}
+	return text_detach(&devices);
+}
+
+/* The identical devices of the node together: they scatter less than single cards do. */
+static void judge_node_of(struct population_comparing *c, size_t first)
+{
+	const struct judging *j = c->j;
+	double half, deficit;
+	struct standing node;
+	struct verdict_check *check;
+	size_t count;
+	char *devices = population_members_of(c, first, &count, &half);
+
+	if (count < 2) {
+		free(devices);
+		return;
+	}
+	deficit = node_lower_median(c->values, count);
+	half = sqrt(half) / (double)count;
+	node = standing_of_node(&c->cases[first].standing, count, deficit, half, j->limit);
+	check = judging_add(j, first, LIKE_POPULATION);
+	judging_set(&check->case_id, check->point);
+	judging_set(&check->devices, devices);
+	judging_set(&check->uuid, "");
+	check->value = exp(node.center - deficit);
+	check->low = check->value * exp(-half);
+	check->high = check->value * exp(half);
+	decide(j, check, &node, NULL);
+	free(devices);
+}
+
+void judge_population(const struct judging *j)
+{
+	struct population_comparing c = { .j = j,
+					  .node = cards_of_node(&j->input->results[0]),
+					  .cases = xcalloc(j->count + 1, sizeof(*c.cases)),
+					  .values = xcalloc(j->count + 1, sizeof(*c.values)) };
+	bool known = false;
+
+	for (size_t i = 0; i < j->count; i++) {
+		judge_case(&c, i);
+		known = known || c.cases[i].known;
+	}
+	for (size_t i = 0; i < j->count; i++)
+		if (c.cases[i].known && !c.cases[i].counted && comparing_same_case(&c, i, i))
+			judge_node_of(&c, i);
+	if (!known && j->count)
+		text_addf(j->without_population, "%s%s", j->without_population->length ? ", " : "",
+			  j->limit->name);
+	for (size_t i = 0; i < j->count; i++)
+		population_sample_release(&c.cases[i].standing.sample);
+	free(c.values);
+	free(c.cases);
+	free(c.node);
+}
+
+void judge_population_unknown(const char *limits, struct verdicts *verdicts)
+{
+	struct verdict_check *check;
+
+	if (!*limits)
+		return;
+	check = verdicts_add(verdicts);
+	judging_set(&check->limit, "population");
+	check->comparison = LIKE_POPULATION;
+	check->verdict = VERDICT_SKIP;
+	check->accepted = true;
+	free(check->reason);
+	check->reason = xasprintf("no reference GPU has measured what these limits cover: %s "
+				  "(gpuproof help good-cards)",
+				  limits);
+}

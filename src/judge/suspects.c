@@ -1,0 +1,205 @@
+/*
+ * Judges the nodes of a run on several by the limit on node.suspect. Suspects are those that
+ * findings of rounds of pairs or of bisection name ("node n3", "link of n3 and n7"); a node that
+ * pairs have measured and no finding names passes. A fault that takes more nodes together is no
+ * node's.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "judge/judging.h"
+
+struct node_look {
+	const struct result_node *node;
+	size_t pairs;    /* cases of it and another node that were measured in a round */
+	size_t named;    /* findings that name it */
+	const char *why; /* subject of the first of these */
+	const char *text;
+	const char *doubt; /* of a warning about it: it is neither a suspect nor cleared; NULL */
+};
+
+/* One slow pair cannot identify the slow node. */
+#define COMPARED_LEAST 3
+
+bool judge_names_suspect(const struct result *result, const struct finding *f)
+{
+	return result->node_count && f->severity == SEVERITY_ERROR &&
+	       (strcmp(f->topic, FINDING_NODE) == 0 || strcmp(f->topic, FINDING_LINK) == 0);
+}
+
+static int suspects_by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct node_look *)a)->node->name,
+		      ((const struct node_look *)b)->node->name);
+}
+
+static struct node_look *suspects_node_look_find(struct node_look *looks, size_t count,
+						 const char *name, size_t length)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const char *there = looks[middle].node->name;
+		int order = strncmp(there, name, length);
+
+		order = order ? order : there[length] != '\0';
+		if (order == 0)
+			return &looks[middle];
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+static void note_suspect(struct node_look *looks, size_t count, const struct finding *f)
+{
+	struct node_look *look = NULL;
+
+	if (strcmp(f->topic, FINDING_NODE) == 0)
+		look = suspects_node_look_find(looks, count, f->node, strlen(f->node));
+	if (look && f->severity == SEVERITY_WARNING)
+		look->doubt = f->text;
+	if (look && f->severity == SEVERITY_ERROR && !look->named++) {
+		look->why = f->subject;
+		look->text = f->text;
+	}
+}
+
+/* Belongs to a suite whose cases are one point over the rounds of pairs. */
+static bool suspects_is_of_round(const struct result *result, const struct case_result *c)
+{
+	const struct presentation *p = result_presentation(result, c->suite);
+	const struct role_row *round = p ? presentation_role(p, ROLE_ROUND, NULL) : NULL;
+
+	return c->status == CASE_OK && round && case_parameter(c, round->name);
+}
+
+static void suspects_note_pair(struct node_look *looks, size_t count, const struct case_result *c)
+{
+	for (size_t i = 0; i < c->device_count; i++) {
+		struct node_look *look = suspects_node_look_find(looks, count, c->devices[i],
+								 device_node_length(c->devices[i]));
+
+		if (look && (!i || !device_ids_share_node(c->devices[i], c->devices[i - 1])))
+			look->pairs++;
+	}
+}
+
+static struct node_look *suspects_node_looks_make(const struct result *result)
+{
+	size_t count = result->node_count;
+	struct node_look *looks = xcalloc(count + 1, sizeof(*looks));
+
+	for (size_t i = 0; i < count; i++)
+		looks[i].node = &result->nodes[i];
+	qsort(looks, count, sizeof(*looks), suspects_by_name);
+	for (size_t i = 0; i < result->postflight_count; i++)
+		note_suspect(looks, count, &result->postflight[i]);
+	for (size_t i = 0; i < result->case_count; i++)
+		if (suspects_is_of_round(result, &result->cases[i]))
+			suspects_note_pair(looks, count, &result->cases[i]);
+	return looks;
+}
+
+static bool is_selected(const struct result *result, const struct limit *limit,
+			const struct result_node *node)
+{
+	for (size_t i = 0; i < result->device_count; i++)
+		if (device_id_is_of_node(result->devices[i].id, node->name) &&
+		    limit_admits(limit, &result->devices[i]))
+			return true;
+	return !limit->condition_count;
+}
+
+static void say_fault(struct verdict_check *check, const char *why, const char *text)
+{
+	char *reason = xasprintf("%s: %s", why, text);
+
+	judging_set(&check->reason, reason);
+	check->cause = CAUSE_NODE_NETWORK;
+	free(reason);
+}
+
+/* `compared`: how many nodes were in a pair. */
+static void judge_look(const struct result *result, const struct limit *limit,
+		       const struct node_look *look, size_t compared, struct verdicts *verdicts)
+{
+	bool known = look->named || (!look->doubt && look->pairs && compared >= COMPARED_LEAST);
+	struct verdict_check *check = judging_node_check(
+		verdicts, limit, &limit->max, AT_MOST, known ? (double)look->named : (double)NAN,
+		look->doubt   ? look->doubt
+		: look->pairs ? "two nodes are measured with each other, which compares neither: "
+				"three nodes are needed"
+			      : "no pair with it was measured");
+	char *devices = node_devices(result, look->node), *reason;
+
+	judging_set(&check->devices, devices);
+	free(devices);
+	if (look->named) {
+		say_fault(check, look->why, look->text);
+	} else if (known) {
+		reason = xasprintf("node %s: %zu case%s with other nodes", look->node->name,
+				   look->pairs, look->pairs == 1 ? "" : "s");
+		judging_set(&check->reason, reason);
+		free(reason);
+	}
+}
+
+/* Adds a check of both nodes of a link, as neither is slow with others. */
+static void judge_link(const struct result *result, const struct limit *limit,
+		       const struct finding *f, struct node_look *looks, struct verdicts *verdicts)
+{
+	const struct node_look *a =
+		suspects_node_look_find(looks, result->node_count, f->node, strlen(f->node));
+	const struct node_look *b = suspects_node_look_find(looks, result->node_count,
+							    f->other_node, strlen(f->other_node));
+	struct verdict_check *check;
+	char *of_a, *of_b, *both;
+
+	if (!a || !b ||
+	    !(is_selected(result, limit, a->node) || is_selected(result, limit, b->node)))
+		return;
+	of_a = node_devices(result, a->node);
+	of_b = node_devices(result, b->node);
+	both = xasprintf("%s,%s", of_a, of_b);
+	check = judging_node_check(verdicts, limit, &limit->max, AT_MOST, 1, NULL);
+	judging_set(&check->devices, both);
+	say_fault(check, f->subject, f->text);
+	free(of_a);
+	free(of_b);
+	free(both);
+}
+
+void judge_suspects(const struct judge_input *input, const struct limit *limit,
+		    struct verdicts *verdicts)
+{
+	const struct result *result = &input->results[0];
+	struct node_look *looks;
+	size_t compared = 0;
+
+	if (!result->node_count) {
+		judging_node_check(verdicts, limit, &limit->max, AT_MOST, NAN,
+				   "it is known of runs on several nodes alone");
+		return;
+	}
+	looks = suspects_node_looks_make(result);
+	for (size_t i = 0; i < result->node_count; i++)
+		compared += looks[i].pairs > 0;
+	/* A node without a whole result has a check of its own. */
+	for (size_t i = 0; i < result->node_count; i++)
+		if ((looks[i].node->status == NODE_OK || looks[i].named) &&
+		    is_selected(result, limit, looks[i].node))
+			judge_look(result, limit, &looks[i], compared, verdicts);
+	for (size_t i = 0; i < result->postflight_count; i++)
+		if (judge_names_suspect(result, &result->postflight[i]) &&
+		    strcmp(result->postflight[i].topic, FINDING_LINK) == 0)
+			judge_link(result, limit, &result->postflight[i], looks, verdicts);
+	free(looks);
+}

@@ -1,0 +1,285 @@
+#include "measure/processes/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+/* From the request to end to the end by force. */
+#define GRACE_SECONDS 2.0
+/* Between two looks at the stop flag and the deadline, and without pidfd at the program. */
+#define LOOK_MS 20
+#define LOOK_WITHOUT_PIDFD_MS 1
+
+struct program_guard {
+	int pipe; /* to the guard: the group to end should this process die; 0: none */
+	pid_t pid;
+};
+
+/* The guard: ends the last group that it was told when the pipe has no writer any more. */
+static _Noreturn void program_watch_over(int pipe)
+{
+	pid_t group = 0, told;
+	ssize_t got;
+
+	dup2(pipe, STDIN_FILENO);
+	/* The pipes to the conductor must end with the worker. */
+	for (int fd = STDIN_FILENO + 1; fd < 1024; fd++)
+		close(fd);
+	while ((got = read(STDIN_FILENO, &told, sizeof(told))) != 0) {
+		if (got == (ssize_t)sizeof(told))
+			group = told;
+		else if (got > 0 || errno != EINTR)
+			break;
+	}
+	if (group > 0)
+		kill(-group, SIGKILL);
+	_exit(0);
+}
+
+enum status program_guard_open(struct program_guard **out, struct error *err)
+{
+	int ends[2];
+	pid_t pid;
+
+	*out = NULL;
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return error_errno(err, "pipe");
+	pid = fork();
+	if (pid == 0) {
+		close(ends[1]);
+		/* A stop reaches the program by way of the process that started it. */
+		setpgid(0, 0);
+		program_watch_over(ends[0]);
+	}
+	close(ends[0]);
+	if (pid < 0) {
+		close(ends[1]);
+		return error_errno(err, "fork");
+	}
+	*out = xcalloc(1, sizeof(**out));
+	**out = (struct program_guard){ .pipe = ends[1], .pid = pid };
+	return STATUS_OK;
+}
+
+void program_guard_close(struct program_guard *guard)
+{
+	if (!guard)
+		return;
+	close(guard->pipe);
+	while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	free(guard);
+}
+
+static enum status guard_send_group(const struct program_guard *guard, pid_t group,
+				    struct error *err)
+{
+	if (write(guard->pipe, &group, sizeof(group)) == (ssize_t)sizeof(group))
+		return STATUS_OK;
+	return error_errno(err, "the guard of the program");
+}
+
+/* A program in flight. */
+struct flight {
+	const struct program *program;
+	pid_t pid;
+	int pidfd;                /* -1: this kernel has none */
+	int streams[2];           /* read ends; -1: at their end */
+	double started, ended_by; /* host clock; 0: it was not asked to end */
+	bool forced;
+};
+
+/*
+ * In the child of vfork(), which shares the memory of its parent: system calls alone, and what is
+ * read afterwards in *failed.
+ */
+static void program_exec(const struct program *p, const int outputs[2], int input,
+			 volatile int *failed)
+{
+	sigset_t none;
+
+	for (int number = 1; number < NSIG; number++)
+		signal(number, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (setpgid(0, 0) == 0 && dup2(input, STDIN_FILENO) >= 0 &&
+	    dup2(outputs[0], STDOUT_FILENO) >= 0 && dup2(outputs[1], STDERR_FILENO) >= 0 &&
+	    chdir(p->directory) == 0)
+		execvpe(p->arguments[0], p->arguments, p->environment);
+	*failed = errno;
+	_exit(127);
+}
+
+static enum status program_start(struct flight *f, const int outputs[2], struct error *err)
+{
+	const struct program *p = f->program;
+	int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	volatile int failed = 0;
+
+	f->started = clock_seconds();
+	/* Not fork(): a process that drives a GPU has much that would have to be copied. */
+	f->pid = vfork();
+	if (f->pid == 0)
+		program_exec(p, outputs, input, &failed);
+	if (f->pid < 0)
+		failed = errno;
+	if (input >= 0)
+		close(input);
+	if (!failed)
+		return STATUS_OK;
+	if (f->pid > 0)
+		waitpid(f->pid, NULL, 0);
+	f->pid = 0;
+	return error_set(err, STATUS_IO, "cannot start '%.200s' in '%.200s': %s", p->arguments[0],
+			 p->directory, strerror(failed));
+}
+
+static void program_read_output(const struct flight *f, struct program_stream *stream, int *fd)
+{
+	char piece[65536];
+	ssize_t got = read(*fd, piece, sizeof(piece));
+	size_t room = f->program->most_output - stream->kept.length;
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got <= 0) {
+		close(*fd);
+		*fd = -1;
+		return;
+	}
+	stream->bytes += (size_t)got;
+	text_add_bytes(&stream->kept, piece, (size_t)got < room ? (size_t)got : room);
+}
+
+/* Reads what is in the pipes, which processes that the program left would keep open. */
+static void program_drain_pipes(struct flight *f, struct program_stream *const streams[2])
+{
+	for (int i = 0; i < 2; i++) {
+		size_t before = SIZE_MAX;
+
+		while (f->streams[i] >= 0 && before != streams[i]->bytes) {
+			before = streams[i]->bytes;
+			program_read_output(f, streams[i], &f->streams[i]);
+		}
+	}
+}
+
+static bool program_has_ended(struct flight *f, struct program_end *end)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	/* Not yet reaped: until the group was ended its number must not become another one's. */
+	if (waitid(P_PID, (id_t)f->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+	    info.si_pid != f->pid)
+		return false;
+	end->seconds = clock_seconds() - f->started;
+	return true;
+}
+
+/* Asks the group to end, at first; later by force. */
+static void program_end_group(struct flight *f)
+{
+	double now = clock_seconds();
+
+	if (!(f->ended_by > 0)) {
+		kill(-f->pid, SIGTERM);
+		f->ended_by = now + GRACE_SECONDS;
+	} else if (now >= f->ended_by && !f->forced) {
+		kill(-f->pid, SIGKILL);
+		f->forced = true;
+	}
+}
+
+static bool program_is_stopped(const struct flight *f)
+{
+	return f->program->stop && *f->program->stop;
+}
+
+static void program_look_after(struct flight *f, struct program_end *end)
+{
+	struct program_stream *const streams[2] = { &end->output, &end->errors };
+
+	while (!program_has_ended(f, end)) {
+		struct pollfd fds[3] = { { .fd = f->streams[0], .events = POLLIN },
+					 { .fd = f->streams[1], .events = POLLIN },
+					 { .fd = f->pidfd, .events = POLLIN } };
+
+		poll(fds, 3, f->pidfd >= 0 ? LOOK_MS : LOOK_WITHOUT_PIDFD_MS);
+		for (int i = 0; i < 2; i++)
+			if (fds[i].revents)
+				program_read_output(f, streams[i], &f->streams[i]);
+		end->timed_out = end->timed_out ||
+				 clock_seconds() - f->started > f->program->timeout_seconds;
+		if (end->timed_out || program_is_stopped(f))
+			program_end_group(f);
+	}
+	kill(-f->pid, SIGKILL); /* what it has left */
+	program_drain_pipes(f, streams);
+	while (waitpid(f->pid, &end->wait_status, 0) < 0 && errno == EINTR)
+		continue;
+}
+
+static void program_close_pipe(const int ends[2])
+{
+	for (int i = 0; i < 2; i++)
+		if (ends[i] >= 0)
+			close(ends[i]);
+}
+
+/* The pipes of both streams: their read ends do not block. */
+static enum status program_open_pipes(int reads[2], int writes[2], struct error *err)
+{
+	for (int i = 0; i < 2; i++) {
+		int ends[2];
+
+		if (pipe2(ends, O_CLOEXEC) != 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0)
+			return error_errno(err, "pipe");
+		reads[i] = ends[0];
+		writes[i] = ends[1];
+	}
+	return STATUS_OK;
+}
+
+enum status program_run(const struct program *program, struct program_guard *guard,
+			struct program_end *end, struct error *err)
+{
+	struct flight f = { .program = program, .streams = { -1, -1 }, .pidfd = -1 };
+	int outputs[2] = { -1, -1 };
+	enum status status;
+
+	*end = (struct program_end){ .wait_status = 0 };
+	status = program_open_pipes(f.streams, outputs, err);
+	if (status == STATUS_OK)
+		status = program_start(&f, outputs, err);
+	program_close_pipe(outputs);
+	if (status == STATUS_OK) {
+		/* Told after the start: a moment in which only the program itself would end. */
+		guard_send_group(guard, f.pid, err);
+		f.pidfd = (int)syscall(SYS_pidfd_open, f.pid, 0);
+		program_look_after(&f, end);
+		guard_send_group(guard, 0, err);
+		status = err->status;
+	}
+	if (f.pidfd >= 0)
+		close(f.pidfd);
+	program_close_pipe(f.streams);
+	if (status == STATUS_OK && program_is_stopped(&f) && f.ended_by > 0)
+		status = error_set(err, STATUS_INTERRUPTED, "interrupted");
+	return status;
+}
+
+void program_end_release(struct program_end *end)
+{
+	text_release(&end->output.kept);
+	text_release(&end->errors.kept);
+}

@@ -1,0 +1,210 @@
+#include "net/greeter.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+#define PAUSE_SECONDS 0.1 /* without accepting, where descriptors are used up and none is ours */
+
+struct caller {
+	int fd;
+	double since;
+	size_t have;
+	unsigned char hello[GREETER_HELLO_MOST];
+	char from[GREETER_FROM];
+};
+
+struct greeter {
+	int listener, poll;
+	size_t hello_bytes, closed;
+	double paused; /* since when the listener is not watched; 0: it is */
+	struct caller callers[GREETER_MOST + 1]; /* the oldest first; the last waits for room */
+	size_t count;
+};
+
+static bool greeter_watch_for_input(const struct greeter *g, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return epoll_ctl(g->poll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+enum status greeter_open(struct greeter **out, int listener, size_t hello_bytes, struct error *err)
+{
+	struct greeter *g = xcalloc(1, sizeof(*g));
+
+	g->listener = listener;
+	g->hello_bytes = hello_bytes;
+	g->poll = epoll_create1(EPOLL_CLOEXEC);
+	*out = g;
+	if (g->poll >= 0 && hello_bytes <= GREETER_HELLO_MOST &&
+	    greeter_watch_for_input(g, listener))
+		return STATUS_OK;
+	error_errno(err, "listening for connections");
+	greeter_close(g);
+	*out = NULL;
+	return err->status;
+}
+
+int greeter_fd(const struct greeter *g)
+{
+	return g->poll;
+}
+
+/* Takes a caller out of the list; its descriptor stays open. */
+static void forget_caller(struct greeter *g, size_t i)
+{
+	memmove(&g->callers[i], &g->callers[i + 1], (g->count - i - 1) * sizeof(g->callers[0]));
+	g->count--;
+}
+
+static void close_caller(struct greeter *g, size_t i)
+{
+	close(g->callers[i].fd);
+	forget_caller(g, i);
+	g->closed++;
+}
+
+/* Reads no byte beyond the hello. False: the caller has gone. */
+static bool read_hello(const struct greeter *g, struct caller *c)
+{
+	while (c->have < g->hello_bytes) {
+		ssize_t n = recv(c->fd, c->hello + c->have, g->hello_bytes - c->have, MSG_DONTWAIT);
+
+		if (n > 0)
+			c->have += (size_t)n;
+		else if (n == 0 || (errno != EAGAIN && errno != EINTR))
+			return false;
+		else if (errno == EAGAIN)
+			break;
+	}
+	return true;
+}
+
+/*
+ * Makes room: closes the oldest caller whose hello is not whole even now. False: all are whole, and
+ * greeter_next() has to hand them over first.
+ */
+static bool close_oldest_silent(struct greeter *g)
+{
+	for (size_t i = 0; i < g->count; i++) {
+		struct caller *c = &g->callers[i];
+
+		if (read_hello(g, c) && c->have == g->hello_bytes)
+			continue;
+		close_caller(g, i);
+		return true;
+	}
+	return false;
+}
+
+static void pause_listening(struct greeter *g)
+{
+	epoll_ctl(g->poll, EPOLL_CTL_DEL, g->listener, NULL);
+	g->paused = clock_seconds();
+}
+
+static void add_caller(struct greeter *g, int fd, const struct sockaddr_in *from)
+{
+	char host[INET_ADDRSTRLEN] = "?";
+	struct caller *c;
+	int on = 1;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	inet_ntop(AF_INET, &from->sin_addr, host, sizeof(host));
+	c = &g->callers[g->count++];
+	*c = (struct caller){ .fd = fd, .since = clock_seconds() };
+	snprintf(c->from, sizeof(c->from), "%s:%d", host, ntohs(from->sin_port));
+	if (!greeter_watch_for_input(g, fd))
+		close_caller(g, g->count - 1);
+}
+
+static void accept_callers(struct greeter *g)
+{
+	/* At most as many at once as there is room for: a flood of calls does not hold it here. */
+	for (size_t i = 0; i < GREETER_MOST && !g->paused; i++) {
+		struct sockaddr_in from = { 0 };
+		socklen_t length = sizeof(from);
+		int fd;
+
+		if (g->count > GREETER_MOST && !close_oldest_silent(g))
+			return;
+		fd = accept4(g->listener, (struct sockaddr *)&from, &length,
+			     SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd >= 0)
+			add_caller(g, fd, &from);
+		else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
+			 errno == ENOMEM) {
+			if (g->count && !close_oldest_silent(g))
+				return;
+			if (!g->count)
+				pause_listening(g);
+		} else if (errno != EINTR && errno != ECONNABORTED)
+			return;
+	}
+}
+
+static int hand_over_caller(struct greeter *g, size_t i, void *hello, char from[GREETER_FROM])
+{
+	int fd = g->callers[i].fd;
+
+	memcpy(hello, g->callers[i].hello, g->hello_bytes);
+	memcpy(from, g->callers[i].from, GREETER_FROM);
+	epoll_ctl(g->poll, EPOLL_CTL_DEL, fd, NULL);
+	forget_caller(g, i);
+	return fd;
+}
+
+int greeter_next(struct greeter *g, void *hello, char from[GREETER_FROM])
+{
+	double now = clock_seconds();
+
+	if (g->paused && now - g->paused > PAUSE_SECONDS && greeter_watch_for_input(g, g->listener))
+		g->paused = 0;
+	accept_callers(g);
+	for (size_t i = 0; i < g->count;) {
+		struct caller *c = &g->callers[i];
+
+		if (!read_hello(g, c))
+			close_caller(g, i);
+		else if (c->have == g->hello_bytes)
+			return hand_over_caller(g, i, hello, from);
+		else if (now - c->since > GREETER_SECONDS)
+			close_caller(g, i);
+		else
+			i++;
+	}
+	return -1;
+}
+
+size_t greeter_closed(struct greeter *g)
+{
+	size_t closed = g->closed;
+
+	g->closed = 0;
+	return closed;
+}
+
+void greeter_close(struct greeter *g)
+{
+	if (!g)
+		return;
+	for (size_t i = 0; i < g->count; i++)
+		close(g->callers[i].fd);
+	if (g->listener >= 0)
+		close(g->listener);
+	if (g->poll >= 0)
+		close(g->poll);
+	free(g);
+}

@@ -1,0 +1,80 @@
+/*
+ * Results as one HTML page: one result gives a run page, several a comparison with the first as the
+ * baseline. Same results, same bytes. The page needs no other file and, but for sorting,
+ * searching and copying, no script.
+ */
+#ifndef GPUPROOF_REPORT_PAGE_REPORT_H
+#define GPUPROOF_REPORT_PAGE_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "result/result.h"
+
+struct report_options {
+	/* path of the HTML file; written atomically. "-": standard output */
+	const char *output;
+	const char *template_dir; /* templates that override the embedded ones, or NULL */
+	const char *title;        /* NULL: from the result */
+	/* of the results, where several are compared: their folders; NULL: letters name them */
+	const char *const *names;
+	/*
+	 * Ids of GPUs (gpuproof list gpus) to compare with, or "all", and which one is 1x. NULL:
+	 * what the first result's [report] section says; "": none.
+	 */
+	const char *reference, *baseline;
+	/*
+	 * Memory limits for which the best strategy is named
+	 * (report/view/memory_limit.h); NULL: as [report] says.
+	 */
+	const char *memory_limits;
+	/*
+	 * The section of claims (report/claims/claims.h): "" the shipped ones, else those of
+	 * this file. NULL: what the first result's [report] says.
+	 */
+	const char *claims;
+	/*
+	 * --layout=dir: also write report.css next to the page and link it, for servers whose
+	 * Content-Security-Policy blocks inline style (Jenkins). It is inlined as well, so that the
+	 * page can still be moved alone.
+	 */
+	bool separate_css;
+	/*
+	 * Also writes the SVG and the CSV of each chart into a folder next to the page and links
+	 * them: "report-charts" of report.html.
+	 */
+	bool chart_files;
+	/* Leaves out the script that sorts, searches and copies; the page is whole without. */
+	bool no_script;
+	/*
+	 * A link to the acceptance page of the same result (report/acceptance/acceptance.h); NULL:
+	 * there is none.
+	 */
+	const char *acceptance_page;
+	/*
+	 * A link to the page of the run, from a page about architectures; NULL: there is none.
+	 */
+	const char *run_page;
+};
+
+/*
+ * A page about architectures (options->reference) has the page of its run next to it:
+ * "page-run.html" of "page.html".
+ */
+enum status report_write(const struct result *results, size_t count,
+			 const struct report_options *options, struct error *err);
+/* True if the page itself goes there: nothing else must. */
+bool report_on_stdout(const struct report_options *options);
+/* The page as text, appended to `html`; options->output is used for chart_files alone. */
+enum status report_render(const struct result *results, size_t count,
+			  const struct report_options *options, struct text *html,
+			  struct error *err);
+/*
+ * Writes the embedded templates into `directory`. Files there that say something else were edited:
+ * STATUS_USAGE, and nothing is written, unless `force`.
+ */
+enum status report_dump_templates(const char *directory, bool force, struct error *err);
+
+#endif

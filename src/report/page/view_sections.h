@@ -1,0 +1,63 @@
+/*
+ * Sections of pages. Each function fills members of `page` or `map` for the templates.
+ *
+ * Adding a section: a function here that fills a member of the page, section_<name>.mustache, and a
+ * line in run.mustache or compare.mustache.
+ */
+#ifndef GPUPROOF_REPORT_PAGE_VIEW_SECTIONS_H
+#define GPUPROOF_REPORT_PAGE_VIEW_SECTIONS_H
+
+#include "report/view/view.h"
+
+struct claim_set;        /* report/claims/claims.h */
+struct report_reference; /* report/reference/reference.h */
+
+/* The look of a judgement: its class in report.css, and its symbol. */
+const char *verdicts_kind(const struct verdicts *verdicts);
+const char *verdicts_symbol(const struct verdicts *verdicts);
+/* Appends a tile of a verdict, a count in words; none for a count of 0. */
+void view_tile(struct tree *tiles, const char *kind, const char *symbol, size_t count,
+	       const char *words);
+/* Members "case_count" and "case_words": "All 5 cases". */
+void view_case_count(struct tree *map, size_t count);
+void view_verdict(const struct view *view, struct tree *page);
+void view_suite_counts(const struct view *view, const char *suite, struct tree *map);
+/* "ok", "failed", "errors", "not_run" of one run. */
+void view_run_counts(const struct view *view, size_t run, struct tree *map);
+void view_warnings(const struct view *view, struct tree *page);
+/* The smallest number of launches over the results. */
+void view_launches(const struct view *view, struct tree *page);
+void view_problems(const struct view *view, struct tree *page);
+/* Curves over the time of a suite's cases that have them. */
+void view_watches(const struct view *view, const char *suite, struct tree *charts);
+/* Tables of metrics that belong together, as the suite declares them. */
+void view_tables(const struct view *view, const char *suite, struct tree *map);
+void view_cases(const struct view *view, const char *suite, struct tree *map);
+void view_skipped(const struct view *view, struct tree *page);
+/* How each node ended, of a run on several. */
+void view_nodes(const struct view *view, struct tree *page);
+void view_devices_table(const struct view *view, struct tree *page);
+void view_environment(const struct view *view, struct tree *page);
+/*
+ * How to cite a run in a line: version, id, time, configuration with the FNV-1a hash of its
+ * effective INI text. malloc'ed.
+ */
+char *view_citation(const struct result *result);
+void view_runs(const struct view *view, struct tree *page);
+void view_differences(const struct view *view, struct tree *page);
+/* For several results: the outcome of compare (compare/compare.h) with the first. */
+void view_changes(const struct view *view, struct tree *page);
+void view_compared_cases(const struct view *view, const char *suite, struct tree *map);
+/* The claims of the set and what the results say of them; an empty set: no such section. */
+void view_claims(const struct view *view, const struct claim_set *set, struct tree *page);
+void view_data(const struct view *view, struct tree *page);
+/* Fills everything that architectures.mustache shows of the cards. */
+void view_reference(const struct report_reference *r, struct tree *page);
+
+/*
+ * The whole page, for run.mustache (one result) or compare.mustache. `title` NULL: from the
+ * results.
+ */
+struct tree *view_page(const struct view *view, const char *title);
+
+#endif

@@ -1,0 +1,341 @@
+/* The page about architectures: its sentence, the matrix of all cards, and two findings. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/reference/architectures.h"
+#include "report/view/format.h"
+#include "report/view/presented.h"
+
+#define BAR_WIDTH 64.0 /* px of the longest bar of a column */
+#define WIDE_BAR 220.0
+#define IMPOSSIBLE 1.05 /* of the data sheet: another GPU, or data that stayed in a cache */
+
+static double answers_highest(const struct architectures *a, size_t question)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < a->count; i++)
+		if (a->lines[i].answers[question].row) {
+			most = fmax(most, a->lines[i].answers[question].value->value);
+			if (isfinite(a->lines[i].answers[question].peak))
+				most = fmax(most, a->lines[i].answers[question].peak);
+		}
+	return most;
+}
+
+/* "0.809", "112", "4.34": three digits in the unit of the column. */
+static void architecture_set_number(struct tree *cell, double value, double factor)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.3g", value / factor);
+	if (value / factor >= 999.5)
+		snprintf(text, sizeof(text), "%.0f", value / factor);
+	tree_text(cell, "value", text);
+}
+
+static void architecture_set_cell(const struct answer *answer, double most, double factor,
+				  struct tree *cell)
+{
+	bool there = answer->row != NULL;
+	double peak = there ? answer->peak : (double)NAN;
+
+	tree_flag(cell, "there", there);
+	if (!there)
+		return;
+	architecture_set_number(cell, answer->value->value, factor);
+	tree_textf(cell, "bar", "%.1f", fmax(1, BAR_WIDTH * answer->value->value / most));
+	tree_textf(cell, "sheet", "%.1f", isfinite(peak) ? BAR_WIDTH * peak / most : 0);
+	tree_flag(cell, "impossible",
+		  answer->kind != PUBLISHED && answer->value->value > IMPOSSIBLE * peak);
+	tree_text(cell, "colour", answer->kind == MEASURED ? "#0b5cad" : "#767676");
+	tree_flag(cell, "imported", answer->kind == IMPORTED);
+	if (isfinite(peak))
+		tree_textf(cell, "share", "%.0f %%", 100 * answer->value->value / peak);
+	else
+		tree_text(cell, "share", "");
+}
+
+static void architecture_add_columns(const struct architectures *a, struct tree *page,
+				     double *factors, char units[][FORMAT_SIZE])
+{
+	struct tree *columns = tree_list(page, "questions");
+
+	for (size_t q = 0; q < QUESTIONS; q++) {
+		struct tree *column = tree_item(columns);
+		const char *unit = "";
+		char *text = units[q];
+
+		for (size_t i = 0; i < a->count; i++)
+			if (a->lines[i].answers[q].row)
+				unit = a->lines[i].answers[q].row->quantity->unit;
+		factors[q] =
+			*unit ? format_unit(answers_highest(a, q), unit, text, FORMAT_SIZE) : 1;
+		/* 1 PFLOP/s would make fractions of all older cards. */
+		if (factors[q] == 1e15) {
+			factors[q] = 1e12;
+			snprintf(text, FORMAT_SIZE, "T%s", unit);
+		}
+		tree_text(column, "title", questions[q].title);
+		tree_text(column, "unit", text);
+	}
+}
+
+static void architecture_add_matrix(const struct architectures *a, struct tree *page)
+{
+	char units[QUESTIONS][FORMAT_SIZE] = { "" };
+	double factors[QUESTIONS];
+	struct tree *rows;
+
+	architecture_add_columns(a, page, factors, units);
+	rows = tree_list(page, "lines");
+	for (size_t i = 0; i < a->count; i++) {
+		const struct architecture_line *line = &a->lines[i];
+		struct tree *row = tree_item(rows), *cells;
+
+		view_text(row, "label", line->label);
+		view_text(row, "architecture", line->architecture);
+		if (isfinite(line->year))
+			tree_textf(row, "year", "%.0f", line->year);
+		else
+			tree_text(row, "year", "");
+		tree_flag(row, "measured", line->measured);
+		cells = tree_list(row, "cells");
+		for (size_t q = 0; q < QUESTIONS; q++) {
+			struct tree *cell = tree_item(cells);
+
+			tree_text(cell, "title", questions[q].title);
+			tree_text(cell, "unit", units[q]);
+			architecture_set_cell(&line->answers[q], answers_highest(a, q), factors[q],
+					      cell);
+		}
+	}
+}
+
+static void launches_add_bar(struct tree *rows, const char *label, double part, bool measured,
+			     char *words)
+{
+	struct tree *row = tree_item(rows);
+
+	view_text(row, "label", label);
+	tree_textf(row, "bar", "%.1f", fmax(1, WIDE_BAR * part));
+	tree_text(row, "colour", measured ? "#0b5cad" : "#767676");
+	tree_text_owned(row, "words", words);
+}
+
+#define FP32 1
+#define FP16 2
+
+/* How many times the FP32 rate each card multiplies FP16 matrices. */
+static void architecture_add_halves(const struct architectures *a, struct tree *page)
+{
+	struct tree *rows = tree_list(page, "halves");
+	double most = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < a->count; i++) {
+			const struct answer *single = &a->lines[i].answers[FP32];
+			const struct answer *half = &a->lines[i].answers[FP16];
+			char low[FORMAT_SIZE], high[FORMAT_SIZE];
+			double ratio;
+
+			if (!single->row || !half->row)
+				continue;
+			ratio = half->value->value / single->value->value;
+			most = fmax(most, ratio);
+			if (pass == 1)
+				launches_add_bar(
+					rows, a->lines[i].label, ratio / most,
+					half->kind == MEASURED,
+					xasprintf("%.3g×: %s, %s", ratio,
+						  format_rounded(single->value->value,
+								 single->row->quantity->unit, low,
+								 sizeof(low)),
+						  format_rounded(half->value->value,
+								 half->row->quantity->unit, high,
+								 sizeof(high))));
+		}
+	tree_flag(page, "has_halves", rows->count > 1);
+}
+
+/* The best value of a line for one quantity. */
+static const struct reference_value *architecture_best_value(const struct architectures *a,
+							     const struct architecture_line *line,
+							     const char *quantity,
+							     enum provenance *kind)
+{
+	const struct reference_row *row = reference_row(a->r, quantity, "");
+	const struct reference_value *best = NULL;
+	enum provenance one;
+
+	for (size_t i = 0; i < line->card_count; i++) {
+		const struct reference_value *value = reference_best(row, line->cards[i], &one);
+
+		if (value && (!best || value->value < best->value)) {
+			best = value;
+			*kind = one;
+		}
+	}
+	return best;
+}
+
+static void architecture_add_launches(const struct architectures *a, struct tree *page)
+{
+	struct tree *rows = tree_list(page, "launches_by_card");
+	double most = 0;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < a->count; i++) {
+			enum provenance kind = PUBLISHED;
+			const struct reference_value *value =
+				architecture_best_value(a, &a->lines[i], QUANTITY_LAUNCH_TIME,
+							&kind);
+			char text[FORMAT_SIZE];
+
+			if (!value)
+				continue;
+			most = fmax(most, value->value);
+			if (pass == 1)
+				launches_add_bar(rows, a->lines[i].label, value->value / most,
+						 kind == MEASURED,
+						 xstrdup(format_rounded(value->value, "s", text,
+									sizeof(text))));
+		}
+	tree_flag(page, "has_launches", rows->count > 1);
+}
+
+/* "V100: memory 5.4×, FP32 GEMM 3.4×": the subject in multiples of the baseline. */
+static void architecture_set_lead(const struct architectures *a, struct tree *page)
+{
+	const struct architecture_line *subject = &a->lines[a->subject];
+	struct tree *ratios = tree_list(page, "ratios");
+	struct text words = TEXT_EMPTY;
+
+	for (size_t q = 0; a->baseline != a->subject && q < QUESTIONS; q++) {
+		double ratio = architectures_ratio(a, a->subject, q);
+		struct tree *item;
+
+		if (!isfinite(ratio))
+			continue;
+		item = tree_item(ratios);
+		tree_text(item, "before", words.length ? ", " : " ");
+		tree_text(item, "title", questions[q].title);
+		tree_textf(item, "ratio", "%.2g×", ratio);
+		text_addf(&words, "%s%s %.2g×", words.length ? ", " : "", questions[q].title,
+			  ratio);
+	}
+	view_text(page, "subject", subject->label);
+	view_text(page, "base", a->lines[a->baseline].label);
+	if (words.length)
+		tree_textf(page, "lead", "%s against %s: %s.", subject->label,
+			   a->lines[a->baseline].label, words.data);
+	else
+		tree_text(page, "lead", "");
+	text_release(&words);
+}
+
+/* "From Kepler to Hopper in 10 years: Memory 21×, Host link 7.3×": the most and the least. */
+static char *architecture_title_of_growth(const struct architecture_line *first,
+					  const struct architecture_line *subject)
+{
+	struct text out = TEXT_EMPTY;
+	size_t most = QUESTIONS, least = QUESTIONS;
+	double ratios[QUESTIONS];
+
+	for (size_t q = 0; q < QUESTIONS; q++) {
+		const struct answer *new = &subject->answers[q], *old = &first->answers[q];
+
+		ratios[q] =
+			new->row && old->row ? new->value->value / old->value->value : (double)NAN;
+		if (!isfinite(ratios[q]))
+			continue;
+		most = most == QUESTIONS || ratios[q] > ratios[most] ? q : most;
+		least = least == QUESTIONS || ratios[q] < ratios[least] ? q : least;
+	}
+	text_addf(&out, "From %s to %s in %.0f years", first->architecture, subject->architecture,
+		  subject->year - first->year);
+	if (most < QUESTIONS)
+		text_addf(&out, ": %s %.2g×", questions[most].title, ratios[most]);
+	if (most != least)
+		text_addf(&out, ", %s %.2g×", questions[least].title, ratios[least]);
+	return text_detach(&out);
+}
+
+char *architectures_title(const struct architectures *a)
+{
+	const struct architecture_line *first = a->lines, *subject;
+	struct text out = TEXT_EMPTY;
+
+	if (!a->count)
+		return xstrdup("No GPU to compare");
+	subject = &a->lines[a->subject];
+	if (isfinite(first->year) && subject->year > first->year && *first->architecture &&
+	    *subject->architecture)
+		return architecture_title_of_growth(first, subject);
+	for (size_t i = 0; i < a->count && out.length < 100; i++)
+		text_addf(&out, "%s%s", i ? " against " : "", a->lines[i].label);
+	return text_detach(&out);
+}
+
+/* Each device's best for a question, of which the page shows the best: the lowest of these. */
+static double lowest_device(const struct architectures *a, const struct answer *answer,
+			    size_t *devices)
+{
+	const struct view *view = a->r->view;
+	double lowest = NAN;
+
+	*devices = 0;
+	for (size_t s = 0; s < view->source_count; s++) {
+		double best = reference_of_source(a->r, answer->row, answer->card, s);
+
+		if (!isfinite(best))
+			continue;
+		(*devices)++;
+		lowest = isfinite(lowest) ? fmin(lowest, best) : best;
+	}
+	return lowest;
+}
+
+/* "FP16 GEMM of H200: the best of 2 GPUs, from 667 TFLOP/s to 777 TFLOP/s" */
+static void architecture_add_ranges(const struct architectures *a, struct tree *page)
+{
+	const struct architecture_line *line = &a->lines[a->subject];
+	struct tree *notes = tree_list(page, "ranges");
+
+	for (size_t q = 0; q < QUESTIONS; q++) {
+		const struct answer *answer = &line->answers[q];
+		char low[FORMAT_SIZE], high[FORMAT_SIZE], *words;
+		size_t devices;
+		double lowest;
+
+		if (!answer->row || answer->kind == PUBLISHED)
+			continue;
+		lowest = lowest_device(a, answer, &devices);
+		if (devices < 2 || lowest > 0.99 * answer->value->value)
+			continue;
+		words = xasprintf("%s of %s: the best of %zu GPUs, which reach %s to %s.",
+				  questions[q].title, line->label, devices,
+				  format_rounded(lowest, answer->row->quantity->unit, low,
+						 sizeof(low)),
+				  format_rounded(answer->value->value, answer->row->quantity->unit,
+						 high, sizeof(high)));
+		tree_item_text(notes, words);
+		free(words);
+	}
+}
+
+void architectures_page(const struct architectures *a, struct tree *page)
+{
+	if (!a->count)
+		return;
+	architecture_set_lead(a, page);
+	architectures_growth(a, page);
+	architecture_add_matrix(a, page);
+	architecture_add_halves(a, page);
+	architecture_add_launches(a, page);
+	architecture_add_ranges(a, page);
+}

@@ -1,0 +1,22 @@
+/*
+ * A run's main figures as 8 to 15 lines of text, for a terminal: the headline table (headline.h) in
+ * brief. A line has one or two devices with the wider half of their intervals, of more the middle
+ * and the worst one; and the share of the data sheet where that is known. The best row of each
+ * metric first, then those with a share, in the order of the run.
+ */
+#ifndef GPUPROOF_REPORT_RUN_HEADLINE_LINES_H
+#define GPUPROOF_REPORT_RUN_HEADLINE_LINES_H
+
+#include "base/text.h"
+#include "result/result.h"
+
+#define HEADLINE_LINES 15
+
+/*
+ * Appends the lines, none wider than 80 characters but for long names of devices; nothing when
+ * nothing was measured. To `answers` go sentences, each a line of any length: on how many lines
+ * devices are not told apart, since their intervals overlap, and what the page says in short.
+ */
+void headline_lines(const struct result *result, struct text *out, struct text *answers);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * Sections that a suite's pages have of its own, beyond the charts and tables of its rows
+ * (result/presentation.h): struct suite's member `page`. A suite of a library has none.
+ */
+#ifndef GPUPROOF_REPORT_VIEW_SUITE_PAGE_H
+#define GPUPROOF_REPORT_VIEW_SUITE_PAGE_H
+
+#include "base/text.h"
+#include "report/view/view.h"
+
+/* `view` has cases of the suite. Any function may be NULL. */
+struct suite_page {
+	/* charts that are drawn first, each with a sentence */
+	void (*maps)(const struct view *view, const char *suite, struct tree *charts,
+		     struct tree *answers);
+	/* the answer in sentences; tables of it, and `terms` that explain their words */
+	void (*answer)(const struct view *view, const char *suite, struct tree *answers,
+		       struct tree *tables, struct text *terms);
+	/* after the charts of the suite's rows */
+	void (*figures)(const struct view *view, const char *suite, struct tree *charts);
+	/* for each memory limit of the view */
+	void (*limits)(const struct view *view, const char *suite, struct tree *tables);
+	/*
+	 * The largest batch that the case found, and the memory that it emulated: a size, "" for
+	 * that of its device. NULL: the case is no such search.
+	 */
+	const struct metric_value *(*largest_batch)(const struct case_result *c,
+						    const char **limit);
+};
+
+/* Sections of the built-in suite of that name (presented.c); NULL where it has none. */
+struct suite_page suite_page_of(const char *suite);
+
+#endif

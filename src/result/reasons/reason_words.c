@@ -1,0 +1,420 @@
+/* The sentences of a reason: what happened, where, how much against which limit, what to do. */
+#include "result/reasons/reason_words.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "result/verdict.h"
+
+#define MOST_NAMED 4      /* devices of one reason */
+#define MOST_LAUNCHES 100 /* that a remedy asks for */
+#define QUANTITY 48       /* bytes of a value with its unit */
+#define FEWEST_LAUNCHES 2
+#define MOST_TIMES 1.99 /* beyond which an excess is no percentage */
+
+/* "cuda:1"; "cuda:0, cuda:1 and 6 more"; "the node"; " of n7.json" follows. */
+static void reason_add_names(struct text *out, const char *devices, const char *machine)
+{
+	size_t count = 0;
+
+	for (const char *at = devices; *at; count++) {
+		size_t length = strcspn(at, ",");
+
+		if (count < MOST_NAMED) {
+			text_add(out, !count                                 ? ""
+				      : at[length] || count + 1 > MOST_NAMED ? ", "
+									     : " and ");
+			text_add_bytes(out, at, length);
+		}
+		at += length + (at[length] == ',');
+	}
+	if (count > MOST_NAMED)
+		text_addf(out, " and %zu more", count - MOST_NAMED);
+	if (!count)
+		text_add(out, "the node");
+	if (*machine)
+		text_addf(out, " of %s", machine);
+}
+
+/* "GPU cuda:1, serial 1650," as the subject of a sentence; without `serial` no commas. */
+void reason_add_subject(struct text *out, const char *devices, const char *machine,
+			const char *serial)
+{
+	bool several = strchr(devices, ',') != NULL;
+
+	if (*devices)
+		text_addf(out, "%s%s ", device_id_is_cpu(devices) ? "CPU" : "GPU",
+			  several ? "s" : "");
+	reason_add_names(out, devices, machine);
+	if (*serial)
+		text_addf(out, ", serial %s,", serial);
+}
+
+/* The share by which `a` and `b` differ, of the larger: in percent with two digits. */
+static void add_percent(struct text *out, double a, double b)
+{
+	double percent = 100 * (1 - fmin(a, b) / fmax(a, b));
+
+	if (percent > 99)
+		text_add(out, "more than 99 %");
+	else
+		text_addf(out, percent >= 9.5 ? "%.0f %%" : "%.2g %%", percent);
+}
+
+static bool reason_is_rate_or_time(const char *unit)
+{
+	return text_ends_with(unit, "/s") || strcmp(unit, "s") == 0;
+}
+
+/* Compares a value with another one: "slower", "faster", "higher", "lower". */
+static const char *reason_comparative(const struct verdict_check *c, double than)
+{
+	bool less = c->value < than, time = strcmp(c->unit, "s") == 0;
+
+	if (!reason_is_rate_or_time(c->unit))
+		return less ? "lower" : "higher";
+	return less == time ? "faster" : "slower";
+}
+
+static const char *reason_brief_value(const struct verdict_check *c, double value,
+				      char out[QUANTITY])
+{
+	if (check_counts(c))
+		snprintf(out, QUANTITY, "%.0f", value);
+	else
+		units_brief(value, c->unit, out, QUANTITY);
+	return out;
+}
+
+/* True if values below the bound miss it. */
+static bool reason_bound_is_least(const struct verdict_check *c)
+{
+	if (c->comparison == AT_LEAST || c->comparison == AT_MOST)
+		return c->comparison == AT_LEAST;
+	return !(c->bound > c->reference);
+}
+
+static bool is_comparison(const struct verdict_check *c)
+{
+	return (c->comparison == LIKE_IDENTICAL || c->comparison == LIKE_POPULATION ||
+		c->comparison == LIKE_FLEET) &&
+	       isfinite(c->reference) && c->reference > 0;
+}
+
+/* "cuda:0", "the median of 7 identical GPUs", "the median of 52 reference GPUs". */
+static void reason_add_reference(struct text *out, const struct verdict_check *c)
+{
+	static const char *const kinds[] = { [LIKE_IDENTICAL] = "identical",
+					     [LIKE_POPULATION] = "reference",
+					     [LIKE_FLEET] = "identical" };
+	const char *what = device_id_is_cpu(c->devices) ? "CPU" : "GPU";
+
+	if (*c->reference_device)
+		text_add(out, c->reference_device);
+	else if (c->reference_count == 1)
+		text_addf(out, "the only %s %s", kinds[c->comparison], what);
+	else
+		text_addf(out, "the median of %zu %s %ss", c->reference_count, kinds[c->comparison],
+			  what);
+}
+
+static const char *task_of(const struct verdict_check *c)
+{
+	return *c->task ? c->task : c->metric;
+}
+
+/* "is 16 % slower than cuda:0 in FP16 GEMM" */
+static void add_comparison(struct text *out, const struct verdict_check *c)
+{
+	text_addf(out, " %s ", strchr(c->devices, ',') ? "are" : "is");
+	add_percent(out, c->value, c->reference);
+	text_addf(out, " %s than ", reason_comparative(c, c->reference));
+	reason_add_reference(out, c);
+	text_addf(out, " in %s", task_of(c));
+}
+
+/* " (550 TFLOP/s against 658 TFLOP/s; limit 10 %)" */
+static void add_comparison_numbers(struct text *out, const struct verdict_check *c)
+{
+	char value[QUANTITY], reference[QUANTITY];
+
+	text_addf(out, " (%s against %s; limit ", reason_brief_value(c, c->value, value),
+		  reason_brief_value(c, c->reference, reference));
+	add_percent(out, c->bound, c->reference);
+	text_add_char(out, ')');
+}
+
+/* "is 9.3 % below the limit in copies from the host" */
+static void add_violation(struct text *out, const struct verdict_check *c)
+{
+	if (check_counts(c) || !(c->bound > 0) || !(c->value > 0)) {
+		text_addf(out, " %s outside the limit in %s",
+			  strchr(c->devices, ',') ? "are" : "is", task_of(c));
+		return;
+	}
+	text_addf(out, " %s ", strchr(c->devices, ',') ? "are" : "is");
+	if (c->value < c->bound) {
+		add_percent(out, c->value, c->bound);
+		text_add(out, " below");
+	} else if (c->value > MOST_TIMES * c->bound) {
+		text_addf(out, "at %.0f times", c->value / c->bound);
+	} else {
+		text_addf(out, "%.2g %% above", 100 * (c->value / c->bound - 1));
+	}
+	text_addf(out, " the limit in %s", task_of(c));
+}
+
+static void add_violation_numbers(struct text *out, const struct verdict_check *c)
+{
+	char value[QUANTITY], bound[QUANTITY];
+
+	text_addf(out, " (%s; limit at %s %s", reason_brief_value(c, c->value, value),
+		  c->comparison == AT_LEAST ? "least" : "most",
+		  reason_brief_value(c, c->bound, bound));
+	text_addf(out, "%s%s)", strchr(c->bound_text, '*') ? " = " : "",
+		  strchr(c->bound_text, '*') ? c->bound_text : "");
+}
+
+/* The interval that decides reaches both sides of the bound. */
+static bool interval_straddles_bound(const struct verdict_check *c)
+{
+	double low = isfinite(c->deciding_low) ? c->deciding_low : c->low;
+	double high = isfinite(c->deciding_high) ? c->deciding_high : c->high;
+
+	return isfinite(c->bound) && low < c->bound && high >= c->bound;
+}
+
+/* "1 of 3 ends": which end of the interval is on the wrong side of which limit, and by how much. */
+static void add_undecided(struct text *out, const struct verdict_check *c)
+{
+	double low = isfinite(c->deciding_low) ? c->deciding_low : c->low;
+	double high = isfinite(c->deciding_high) ? c->deciding_high : c->high;
+	bool least = reason_bound_is_least(c),
+	     good = least ? c->value >= c->bound : c->value <= c->bound;
+	char value[QUANTITY], end[QUANTITY], bound[QUANTITY];
+	double wrong = least ? low : high;
+
+	text_addf(out, " measured %s in %s, ", reason_brief_value(c, c->value, value), task_of(c));
+	if (good) {
+		text_addf(out, "but the %s end of the 95 %% interval, %s, is ",
+			  least ? "low" : "high", reason_brief_value(c, wrong, end));
+		add_percent(out, wrong, c->bound);
+		text_addf(out, " %s the limit of %s", least ? "below" : "above",
+			  reason_brief_value(c, c->bound, bound));
+	} else {
+		text_addf(out,
+			  "%s the limit of %s, but the %s end of the 95 %% interval, %s, meets it",
+			  least ? "below" : "above", reason_brief_value(c, c->bound, bound),
+			  least ? "high" : "low", reason_brief_value(c, least ? high : low, end));
+	}
+	if (!is_comparison(c))
+		return;
+	text_add(out, " (");
+	add_percent(out, c->bound, c->reference);
+	text_addf(out, " %s ", reason_bound_is_least(c) ? "below" : "above");
+	reason_add_reference(out, c);
+	text_add_char(out, ')');
+}
+
+enum shape { SHAPE_WORDS, SHAPE_COMPARISON, SHAPE_BOUND, SHAPE_UNDECIDED, SHAPE_NODE };
+
+static enum shape reason_shape(const struct verdict_check *c)
+{
+	bool numbers = isfinite(c->value) && isfinite(c->bound);
+
+	if (c->verdict == VERDICT_INCONCLUSIVE)
+		return c->cause == CAUSE_UNDECIDED && numbers && interval_straddles_bound(c)
+			       ? SHAPE_UNDECIDED
+			       : SHAPE_WORDS;
+	if (!numbers || c->wrong || c->verdict == VERDICT_ERROR)
+		return SHAPE_WORDS;
+	if (is_comparison(c))
+		return SHAPE_COMPARISON;
+	if (c->comparison != AT_LEAST && c->comparison != AT_MOST)
+		return SHAPE_WORDS;
+	return *c->case_id ? SHAPE_BOUND : SHAPE_NODE;
+}
+
+/* A check whose reason is prose: findings, errors, wrong results. */
+static void add_words(struct text *out, const struct verdict_check *c)
+{
+	if (*c->case_id && c->comparison != NO_COMPARISON)
+		text_addf(out, " %s: %s", task_of(c),
+			  *c->reason ? c->reason : cause_meaning(c->cause));
+	else
+		text_addf(out, ": %s", *c->reason ? c->reason : cause_meaning(c->cause));
+	if (*c->case_id)
+		text_addf(out, " (%s)", c->case_id);
+}
+
+static void reason_add_node(struct text *out, const struct verdict_check *c)
+{
+	char value[QUANTITY], bound[QUANTITY];
+
+	text_addf(out, ": %s is %s; the limit is at %s %s", c->metric,
+		  reason_brief_value(c, c->value, value),
+		  c->comparison == AT_LEAST ? "least" : "most",
+		  reason_brief_value(c, c->bound, bound));
+	if (*c->reason)
+		text_addf(out, " (%s)", c->reason);
+}
+
+char *reason_headline(const struct verdict_check *c)
+{
+	struct text out = TEXT_EMPTY;
+
+	reason_add_subject(&out, check_faulty_devices(c), c->machine, "");
+	switch (reason_shape(c)) {
+	case SHAPE_COMPARISON:
+		add_comparison(&out, c);
+		break;
+	case SHAPE_BOUND:
+		add_violation(&out, c);
+		break;
+	case SHAPE_UNDECIDED:
+		text_addf(&out, " is undecided in %s", task_of(c));
+		break;
+	case SHAPE_NODE:
+	case SHAPE_WORDS:
+		if (c->wrong && c->cause == CAUSE_GPU_WRONG_RESULT)
+			text_add(&out, " computed or copied wrong data");
+		else
+			text_addf(&out, ": %s", cause_meaning(c->cause));
+		break;
+	}
+	return text_detach(&out);
+}
+
+/* True if another check of the same case finds it slow as well. */
+static bool reason_check_agrees(const struct verdict_check *other, const struct verdict_check *c)
+{
+	bool warns = other->comparison == LIKE_POPULATION && other->verdict == VERDICT_WARN;
+
+	return (other->verdict == VERDICT_FAIL || warns) && other->comparison != LIKE_IDENTICAL &&
+	       strcmp(other->case_id, c->case_id) == 0 && strcmp(other->machine, c->machine) == 0;
+}
+
+/* Names what tells the faulty one of two devices: their comparison alone cannot. */
+static void add_which(struct text *out, const struct verdicts *v, const struct verdict_check *c)
+{
+	if (c->comparison != LIKE_IDENTICAL || c->verdict != VERDICT_FAIL || !*c->reference_device)
+		return;
+	for (size_t i = 0; i < v->count; i++) {
+		const struct verdict_check *other = &v->checks[i];
+
+		if (!reason_check_agrees(other, c))
+			continue;
+		if (is_comparison(other)) {
+			text_add(out, " It is also ");
+			add_percent(out, other->value, other->reference);
+			text_addf(out, " %s than ", reason_comparative(other, other->reference));
+			reason_add_reference(out, other);
+			text_add_char(out, '.');
+		} else {
+			text_addf(out, " [limit %s] confirms it.", other->limit);
+		}
+		return;
+	}
+	text_add(out, " A comparison of two cannot tell which one is at fault; most likely it is "
+		      "the slower one.");
+}
+
+/* Says by how much which limit was missed. */
+static void reason_add_facts(struct text *out, const struct verdict_check *c)
+{
+	switch (reason_shape(c)) {
+	case SHAPE_COMPARISON:
+		add_comparison(out, c);
+		add_comparison_numbers(out, c);
+		break;
+	case SHAPE_BOUND:
+		add_violation(out, c);
+		add_violation_numbers(out, c);
+		break;
+	case SHAPE_UNDECIDED:
+		add_undecided(out, c);
+		break;
+	case SHAPE_NODE:
+		reason_add_node(out, c);
+		break;
+	case SHAPE_WORDS:
+		add_words(out, c);
+		break;
+	}
+}
+
+static bool follows_with_colon(const struct verdict_check *c)
+{
+	enum shape shape = reason_shape(c);
+
+	return shape == SHAPE_NODE ||
+	       (shape == SHAPE_WORDS && !(*c->case_id && c->comparison != NO_COMPARISON));
+}
+
+char *reason_text(const struct verdicts *v, const struct verdict_check *c, const char *serial)
+{
+	struct text out = TEXT_EMPTY;
+
+	reason_add_subject(&out, check_faulty_devices(c), c->machine, serial);
+	/* The comma after a serial number. */
+	if (*serial && follows_with_colon(c))
+		out.data[--out.length] = '\0';
+	reason_add_facts(&out, c);
+	if (!text_ends_with(out.data, "."))
+		text_add_char(&out, '.');
+	add_which(&out, v, c);
+	if (c->warns_only && c->comparison == LIKE_POPULATION)
+		text_add(&out, " Too few reference GPUs are known to reject it.");
+	*out.data = (char)toupper((unsigned char)*out.data); /* "the node" */
+	return text_detach(&out);
+}
+
+/* The launches whose interval, at the same variation, is narrow enough; 0: too many. */
+static size_t launches_to_decide(const struct verdict_check *c)
+{
+	double high = isfinite(c->deciding_high) ? c->deciding_high : c->high;
+	double half = log(high / c->value), distance = fabs(log(c->value / c->bound));
+	double launches = (double)(c->launches ? c->launches : 1);
+	double wanted = ceil(launches * pow(half / distance, 2));
+
+	if (!(wanted <= MOST_LAUNCHES))
+		return 0;
+	return wanted < FEWEST_LAUNCHES ? FEWEST_LAUNCHES : (size_t)wanted;
+}
+
+static void reason_add_launches(struct text *out, const struct verdicts *v,
+				const struct verdict_check *c)
+{
+	size_t launches = launches_to_decide(c);
+
+	if (!launches)
+		text_add(out, "The value is too close to the limit for more launches to decide. "
+			      "Compare with more reference GPUs, or change the limit.");
+	else if (v->repeat && *v->repeat)
+		text_addf(out, "To decide, run on the idle node: %s --launches %zu", v->repeat,
+			  launches);
+	else
+		text_addf(out, "Measure again on the idle node with %zu launches.", launches);
+}
+
+char *reason_remedy(const struct verdicts *v, const struct verdict_check *c)
+{
+	struct text out = TEXT_EMPTY;
+
+	if (c->accepted && c->verdict == VERDICT_INCONCLUSIVE)
+		text_add(&out, "Nothing needs to be done: this limit only warns.");
+	else if (reason_shape(c) == SHAPE_UNDECIDED)
+		reason_add_launches(&out, v, c);
+	else
+		text_add(&out, cause_action(c->cause));
+	if (reason_shape(c) != SHAPE_UNDECIDED && c->verdict == VERDICT_INCONCLUSIVE &&
+	    !c->accepted && v->repeat && *v->repeat)
+		text_addf(&out, " Then run: %s", v->repeat);
+	return text_detach(&out);
+}

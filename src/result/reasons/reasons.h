@@ -1,0 +1,14 @@
+/*
+ * The reasons of a verdict in plain words: per device and aspect the worst check as sentences with
+ * what happened, where, how much against which limit, and what to do. A pure function of checks and
+ * devices, so that a result without stored reasons gets the same ones.
+ */
+#ifndef GPUPROOF_RESULT_REASONS_REASONS_H
+#define GPUPROOF_RESULT_REASONS_REASONS_H
+
+#include "result/verdict.h"
+
+/* Makes `reasons` anew of checks and devices, all of whose causes are known: the worst first. */
+void verdicts_explain(struct verdicts *verdicts);
+
+#endif

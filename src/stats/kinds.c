@@ -1,0 +1,83 @@
+#include "stats/kinds.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#define FEWEST_VALUES 8
+#define FEWEST_OF_A_KIND 3
+#define SMALLEST_DISTANCE 0.01 /* of the means: below, no limit asks */
+
+static double kinds_middle(const double *sorted, size_t n)
+{
+	return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+static double kinds_mean_of(const double *values, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += values[i];
+	return sum / (double)n;
+}
+
+static double kinds_squares_of(const double *values, size_t n, double mean)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += (values[i] - mean) * (values[i] - mean);
+	return sum;
+}
+
+/* True if the lowest `low` values and the rest are two kinds. */
+static bool kinds_parts(const double *logs, size_t n, size_t low)
+{
+	double a = kinds_mean_of(logs, low), b = kinds_mean_of(logs + low, n - low);
+	double squares = kinds_squares_of(logs, low, a) + kinds_squares_of(logs + low, n - low, b);
+	double within = sqrt(squares / (double)(n - 2));
+
+	return b - a >= SMALLEST_DISTANCE &&
+	       logs[low] - logs[low - 1] > fmax(2, 40 / (double)n) * within;
+}
+
+/* Number of values below the widest gap that may separate them; 0: no gap does. */
+static size_t kinds_widest_gap(const double *logs, size_t n)
+{
+	size_t least = n / 10 > FEWEST_OF_A_KIND ? n / 10 : FEWEST_OF_A_KIND, best = 0;
+	double widest = 0;
+
+	for (size_t low = least; n >= FEWEST_VALUES && low + least <= n; low++) {
+		double gap = logs[low] - logs[low - 1];
+
+		if (gap <= widest)
+			continue;
+		widest = gap;
+		best = low;
+	}
+	return best && kinds_parts(logs, n, best) ? best : 0;
+}
+
+/* `deviation` holds the sum of squares until all kinds are found. */
+static void kinds_look(struct kinds *kinds, const double *logs, size_t n, size_t room)
+{
+	size_t low = room > 1 ? kinds_widest_gap(logs, n) : 0;
+
+	if (!low) {
+		kinds->items[kinds->count++] = (struct kind){ kinds_middle(logs, n), n };
+		kinds->deviation += kinds_squares_of(logs, n, kinds_mean_of(logs, n));
+		return;
+	}
+	kinds_look(kinds, logs, low, room / 2);
+	kinds_look(kinds, logs + low, n - low, room - room / 2);
+}
+
+struct kinds kinds_of(const double *logs, size_t n)
+{
+	struct kinds kinds = { .count = 0 };
+
+	kinds_look(&kinds, logs, n, KINDS_MOST);
+	kinds.dof = (double)(n - kinds.count);
+	kinds.deviation = kinds.dof > 0 ? sqrt(kinds.deviation / kinds.dof) : 0;
+	return kinds;
+}

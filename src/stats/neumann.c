@@ -1,0 +1,149 @@
+#include "stats/neumann.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+#define HIGHEST 0.95
+#define POINTS 128    /* of the integral: it is right to 1e-6 */
+#define BISECTIONS 20 /* rho to 2e-6 */
+
+double neumann_ratio(const double *x, size_t n)
+{
+	double mean = 0, squares = 0, steps = 0;
+
+	for (size_t i = 0; i < n; i++)
+		mean += x[i] / (double)n;
+	for (size_t i = 0; i < n; i++) {
+		squares += (x[i] - mean) * (x[i] - mean);
+		steps += i ? pow(x[i] - x[i - 1], 2) : 0;
+	}
+	return n < 3 || !(squares > 0) ? NAN : steps / squares / 2;
+}
+
+/*
+ * Helmert's contrasts: row k of n - 1 compares value k + 1 with the mean of the ones before, so
+ * that the sum of their squares is the sum of squares around the mean.
+ */
+static double helmert_contrast(size_t k, size_t i)
+{
+	double weight = sqrt((double)(k + 1) * (double)(k + 2));
+
+	return i <= k ? 1 / weight : i == k + 1 ? -(double)(k + 1) / weight : 0;
+}
+
+/* Element i, j of half the sum of squared successive differences of n values. */
+static double step_form(size_t i, size_t j, size_t n)
+{
+	if (i == j)
+		return i == 0 || i == n - 1 ? 0.5 : 1;
+	return i + 1 == j || j + 1 == i ? -0.5 : 0;
+}
+
+/* The contrasts' m x m matrices: covariance `w`, and the form of the steps `a`. */
+static void contrast_matrices(double rho, size_t n, double *w, double *a)
+{
+	size_t m = n - 1;
+
+	for (size_t k = 0; k < m; k++)
+		for (size_t l = 0; l < m; l++) {
+			w[k * m + l] = a[k * m + l] = 0;
+			for (size_t i = 0; i <= k + 1; i++)
+				for (size_t j = 0; j <= l + 1; j++) {
+					double both =
+						helmert_contrast(k, i) * helmert_contrast(l, j);
+					double lag = fabs((double)i - (double)j);
+
+					w[k * m + l] += both * pow(rho, lag);
+					a[k * m + l] += both * step_form(i, j, n);
+				}
+		}
+}
+
+/* Replaces the symmetric, positive definite m x m matrix by its lower factor (Cholesky). */
+static void cholesky_factorise(double *matrix, size_t m)
+{
+	for (size_t i = 0; i < m; i++)
+		for (size_t j = 0; j <= i; j++) {
+			double rest = matrix[i * m + j];
+
+			for (size_t k = 0; k < j; k++)
+				rest -= matrix[i * m + k] * matrix[j * m + k];
+			matrix[i * m + j] = i == j ? sqrt(rest) : rest / matrix[j * m + j];
+		}
+}
+
+/* Solves L L' x = b in place. */
+static void cholesky_solve(const double *factor, size_t m, double *x)
+{
+	for (size_t i = 0; i < m; i++) {
+		for (size_t k = 0; k < i; k++)
+			x[i] -= factor[i * m + k] * x[k];
+		x[i] /= factor[i * m + i];
+	}
+	for (size_t i = m; i-- > 0;) {
+		for (size_t k = i + 1; k < m; k++)
+			x[i] -= factor[k * m + i] * x[k];
+		x[i] /= factor[i * m + i];
+	}
+}
+
+/*
+ * E[y'Ay exp(-t y'y)] of y with covariance W: |I + 2tW|^-1/2 trace(A W (I + 2tW)^-1). `room` holds
+ * m x m and m values.
+ */
+static double damped_expectation(const double *w, const double *a, size_t m, double t, double *room)
+{
+	double *factor = room, *column = room + m * m;
+	double trace = 0, root = 1;
+
+	for (size_t i = 0; i < m * m; i++)
+		factor[i] = 2 * t * w[i] + (i % (m + 1) == 0);
+	cholesky_factorise(factor, m);
+	for (size_t j = 0; j < m; j++) {
+		for (size_t i = 0; i < m; i++)
+			column[i] = w[i * m + j];
+		cholesky_solve(factor, m, column);
+		for (size_t i = 0; i < m; i++)
+			trace += a[j * m + i] * column[i];
+		root *= factor[j * m + j];
+	}
+	return trace / root;
+}
+
+double neumann_expectation(double rho, size_t n)
+{
+	size_t m = n - 1;
+	double *w = xcalloc(3 * m * m + m, sizeof(*w)), *a = w + m * m, *room = a + m * m;
+	double sum = 0, scale = 0;
+
+	contrast_matrices(rho, n, w, a);
+	for (size_t i = 0; i < m; i++)
+		scale += 2 * w[i * m + i] / (double)m;
+	/* E[S/Q] is the integral of E[S exp(-tQ)] over all t > 0; t = (u / (1 - u))^2 / scale. */
+	for (size_t i = 0; i < POINTS; i++) {
+		double u = ((double)i + 0.5) / POINTS, rest = 1 - u;
+		double t = u * u / rest / rest / scale;
+		double slope = 2 * u / (rest * rest * rest) / scale;
+
+		sum += damped_expectation(w, a, m, t, room) * slope / POINTS;
+	}
+	free(w);
+	return sum;
+}
+
+double neumann_correlation(double ratio, size_t n)
+{
+	double low = -HIGHEST, high = HIGHEST;
+
+	for (int i = 0; i < BISECTIONS; i++) {
+		double rho = (low + high) / 2;
+
+		if (neumann_expectation(rho, n) > ratio)
+			low = rho;
+		else
+			high = rho;
+	}
+	return (low + high) / 2;
+}

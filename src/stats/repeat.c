@@ -1,0 +1,93 @@
+#include "stats/repeat.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/stats.h"
+#include "stats/student.h"
+
+#define ENCLOSES 0.93
+
+double hodges_lehmann(const double *values, size_t n)
+{
+	double *means = xmalloc(n * (n + 1) / 2 * sizeof(*means)), median;
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = i; j < n; j++)
+			means[count++] = (values[i] + values[j]) / 2;
+	median = median_of(means, count);
+	free(means);
+	return median;
+}
+
+size_t repeat_order(size_t n)
+{
+	/* Probability of exactly i of n values below the median. */
+	double exactly = exp2(-(double)n), below = 0;
+	size_t order = n < 3 ? 0 : 1;
+
+	for (size_t i = 0; order && 2 * (i + 1) <= n; i++) {
+		below += exactly;
+		if (1 - 2 * below < ENCLOSES)
+			break;
+		order = i + 1;
+		exactly *= (double)(n - i) / (double)(i + 1);
+	}
+	return order;
+}
+
+double repeat_deviation(const double *logs, size_t n, const struct repeat *repeat)
+{
+	double own = (double)n - 1, mean = 0, squares = 0;
+
+	for (size_t i = 0; i < n; i++)
+		mean += logs[i] / (double)n;
+	for (size_t i = 0; i < n; i++)
+		squares += (logs[i] - mean) * (logs[i] - mean);
+	return sqrt((REPEAT_WEIGHT * repeat->spread * repeat->spread + squares) /
+		    (REPEAT_WEIGHT + own));
+}
+
+static int repeat_compare_reals(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Widens the interval to the k-th launch from either end. */
+static void reach_launches(struct repeat_interval *interval, const double *logs, size_t n)
+{
+	size_t order = repeat_order(n);
+	double *sorted;
+
+	if (!order)
+		return;
+	sorted = xmalloc(n * sizeof(*sorted));
+	memcpy(sorted, logs, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), repeat_compare_reals);
+	interval->low = fmin(interval->low, sorted[order - 1]);
+	interval->high = fmax(interval->high, sorted[n - order]);
+	free(sorted);
+}
+
+struct repeat_interval repeat_interval(const double *logs, size_t n, const struct repeat *repeat,
+				       double probability, double sample_half)
+{
+	double freedom = REPEAT_WEIGHT + (double)n - 1;
+	double variance = (n < 3 ? 1 : HODGES_LEHMANN_VARIANCE) / (double)n;
+	double half = student_quantile(probability, freedom) * repeat_deviation(logs, n, repeat) *
+		      sqrt(variance);
+	struct repeat_interval interval = { .center = hodges_lehmann(logs, n) };
+
+	if (n == 1 && sample_half > 0)
+		half = root_sum_square(half, sample_half);
+	interval.low = interval.center - half;
+	interval.high = interval.center + half;
+	if (repeat->states)
+		reach_launches(&interval, logs, n);
+	return interval;
+}

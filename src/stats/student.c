@@ -1,0 +1,69 @@
+#include "stats/student.h"
+
+#include <math.h>
+
+#define TERMS 300
+#define PRECISE 1e-15
+#define TINY 1e-300
+
+/* Lentz's method keeps denominators away from zero. */
+static double off_zero(double x)
+{
+	return fabs(x) < TINY ? TINY : x;
+}
+
+/* The continued fraction of the incomplete beta function; converges fast for x < (a+1)/(a+b+2). */
+static double beta_fraction(double x, double a, double b)
+{
+	double c = 1, d = 1 / off_zero(1 - (a + b) * x / (a + 1)), product = d;
+
+	for (int m = 1; m <= TERMS; m++) {
+		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+		double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+
+		d = 1 / off_zero(1 + even * d);
+		c = off_zero(1 + even / c);
+		product *= d * c;
+		d = 1 / off_zero(1 + odd * d);
+		c = off_zero(1 + odd / c);
+		product *= d * c;
+		if (fabs(d * c - 1) < PRECISE)
+			break;
+	}
+	return product;
+}
+
+static double incomplete_beta(double x, double a, double b)
+{
+	double front;
+
+	if (!(x > 0))
+		return 0;
+	if (!(x < 1))
+		return 1;
+	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+	return x < (a + 1) / (a + b + 2) ? front * beta_fraction(x, a, b) / a
+					 : 1 - front * beta_fraction(1 - x, b, a) / b;
+}
+
+double student_probability(double t, double freedom)
+{
+	return incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5);
+}
+
+double student_quantile(double probability, double freedom)
+{
+	double tail = 2 * (1 - probability), low = 0, high = 1;
+
+	while (student_probability(high, freedom) > tail && high < 1e15)
+		high *= 2;
+	while (high - low > 1e-11 * high) {
+		double middle = (low + high) / 2;
+
+		if (student_probability(middle, freedom) > tail)
+			low = middle;
+		else
+			high = middle;
+	}
+	return (low + high) / 2;
+}

@@ -1,0 +1,161 @@
+/*
+ * The dose of a soak: how rare a defect its verified multiply-adds would have found. N compared
+ * multiply-adds find a defect that spoils a share r of them with the probability 1 - exp(-c N r):
+ * at 95 % r = 3.0 / (c N), the rule of three (Hanley and Lippman-Hand, JAMA 1983).
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "plan/plan.h"
+#include "suites/burn/burn.h"
+
+#define RULE_OF_THREE 2.995732273554 /* -ln(0.05) */
+/*
+ * A defect that comes and goes, with an exponentially distributed rate from soak to soak, is found
+ * with the probability 1 - 1 / (1 + c N r): 95 % at r = 19 / (c N).
+ */
+#define COMES_AND_GOES 19.0
+
+/*
+ * c: smallest share of single-bit errors of an operand, a product or a sum, at a random step of
+ * 8192, that reach a result stored in FP32 (FP64: in FP64). By simulation of each format.
+ */
+static const double visible[PRECISION_COUNT] = {
+	[PRECISION_FP64] = 0.86, [PRECISION_FP32] = 0.70, [PRECISION_TF32] = 0.76,
+	[PRECISION_FP16] = 0.75, [PRECISION_BF16] = 0.94,
+};
+
+static const char *parameter_text_or_empty(const struct case_result *c, const char *parameter)
+{
+	const struct case_parameter *p = case_parameter(c, parameter);
+
+	return p && p->text ? p->text : "";
+}
+
+/* True if `c` is a slice of the same load on the same devices, at most as late as `now`. */
+static bool dose_is_same_search(const struct case_result *c, const struct case_result *now)
+{
+	return strcmp(c->suite, now->suite) == 0 && strcmp(c->label, now->label) == 0 &&
+	       strcmp(c->device, now->device) == 0 &&
+	       strcmp(parameter_text_or_empty(c, "load"), parameter_text_or_empty(now, "load")) ==
+		       0 &&
+	       strcmp(parameter_text_or_empty(c, "slice"), parameter_text_or_empty(now, "slice")) <=
+		       0;
+}
+
+/* True if the case found wrong words, or had some injected. */
+static bool dose_is_wrong(const struct case_result *c)
+{
+	const struct metric_value *wrong = case_metric(c, "burn.wrong");
+
+	return case_metric(c, "burn.injected") || (wrong && wrong->value > 0);
+}
+
+/* Sums all slices of the search of `now`; 0: none, or one of them was wrong. */
+static double dose_searched_before(const struct result *all, const struct case_result *now)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < all->case_count; i++) {
+		const struct case_result *c = &all->cases[i];
+		const struct metric_value *m = case_metric(c, "burn.multiply_adds");
+
+		if (!dose_is_same_search(c, now))
+			continue;
+		if (dose_is_wrong(c))
+			return 0;
+		sum += m && c->status == CASE_OK ? m->value : 0;
+	}
+	return sum;
+}
+
+/* "1.9 x 10^15": a count in the words of a note. */
+static const char *power_of_ten(double value, char *out, size_t size)
+{
+	int exponent = (int)floor(log10(value));
+
+	snprintf(out, size, "%.1f x 10^%d", value / pow(10, exponent), exponent);
+	return out;
+}
+
+void burn_state_dose(struct run *run, enum precision precision, const struct result *all)
+{
+	double multiply_adds = dose_searched_before(all, run->result);
+	double seen = visible[precision] * multiply_adds;
+	char done[32], steady[32], coming[32];
+
+	if (!(multiply_adds > 0))
+		return;
+	run_value(run, "burn.detectable_rate", RULE_OF_THREE / seen);
+	run_note(run,
+		 "Up to this slice each device did at least %s multiply-adds in %s, every result "
+		 "compared, none wrong. A defect that spoils one in %s would have been found with "
+		 "95 %%. Rarer ones, and ones that come and go (found from one in %s), are "
+		 "possible.",
+		 power_of_ten(multiply_adds, done, sizeof(done)), precision_name(precision),
+		 power_of_ten(seen / RULE_OF_THREE, steady, sizeof(steady)),
+		 power_of_ten(seen / COMES_AND_GOES, coming, sizeof(coming)));
+}
+
+/* True if no later slice of the same search is there. */
+static bool is_latest(const struct result *all, const struct case_result *c)
+{
+	for (size_t i = 0; i < all->case_count; i++) {
+		const struct case_result *other = &all->cases[i];
+
+		if (other != c && case_metric(other, "burn.detectable_rate") &&
+		    dose_is_same_search(c, other))
+			return false;
+	}
+	return true;
+}
+
+static bool is_clean(const struct result *all)
+{
+	for (size_t i = 0; i < all->case_count; i++)
+		if (dose_is_wrong(&all->cases[i]))
+			return false;
+	return true;
+}
+
+/* " 1.9 x 10^15 (bf16)," for each load of which a dose is known; adds up its multiply-adds. */
+static void dose_add_loads(const struct result *all, struct text *loads, double *multiply_adds)
+{
+	char words[32];
+
+	for (size_t i = 0; i < all->case_count; i++) {
+		const struct case_result *c = &all->cases[i];
+		const struct metric_value *done = case_metric(c, "burn.multiply_adds"),
+					  *rate = case_metric(c, "burn.detectable_rate");
+
+		if (done && c->status == CASE_OK)
+			*multiply_adds += done->value;
+		if (!rate || !(rate->value > 0) || !is_latest(all, c))
+			continue;
+		text_addf(loads, "%s %s (%s)", loads->length ? "," : "",
+			  power_of_ten(1 / rate->value, words, sizeof(words)),
+			  parameter_text_or_empty(c, "load"));
+	}
+}
+
+char *burn_statement(const struct result *all)
+{
+	struct text loads = TEXT_EMPTY, out = TEXT_EMPTY;
+	double multiply_adds = 0;
+	char words[32];
+
+	dose_add_loads(all, &loads, &multiply_adds);
+	if (loads.length && is_clean(all))
+		text_addf(&out,
+			  "Soak: all results of %s multiply-adds per device were compared, and "
+			  "none "
+			  "was wrong. A defect that spoils one multiply-add in%s would have been "
+			  "found "
+			  "with a probability of 95 %%. Rarer defects, and those that come and go, "
+			  "are possible.",
+			  power_of_ten(multiply_adds, words, sizeof(words)), loads.data);
+	text_release(&loads);
+	return out.length ? text_detach(&out) : NULL;
+}

@@ -1,0 +1,311 @@
+#include "suites/command/declare.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "suites/command/sha256.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "plan/sampling_rules.h"
+#include "plan/suite.h"
+#include "result/json/json_find.h"
+#include "suites/command/patterns.h"
+#include "suites/command/placeholders.h"
+#include "suites/command/words.h"
+
+const char *const command_betters[] = { "auto", "higher", "lower", "none", NULL };
+const char *const command_kinds[] = { "auto", "device", "host", "exact", NULL };
+
+extern const struct suite suite_command;
+
+/* Keys whose texts may have placeholders, in the order in which these become axes. */
+static const char *const templates[] = { "command", "environment", "directory", "output",
+					 "regex",   "json",        "expect" };
+
+enum status command_check_command(const char *text, struct error *err)
+{
+	struct words words;
+
+	if (words_split(text, &words, err) == STATUS_OK && (!words.count || !*words.items[0]))
+		error_set(err, STATUS_USAGE, "it names no program");
+	words_release(&words);
+	return err->status;
+}
+
+static bool is_assignment(const char *word)
+{
+	const char *equals = strchr(word, '=');
+
+	for (const char *p = word; equals && p < equals; p++)
+		if (!isalnum((unsigned char)*p) && *p != '_')
+			return false;
+	return equals && equals > word && !isdigit((unsigned char)*word);
+}
+
+enum status command_check_environment(const char *text, struct error *err)
+{
+	struct words words;
+
+	words_split(text, &words, err);
+	for (size_t i = 0; i < words.count && err->status == STATUS_OK; i++)
+		if (!is_assignment(words.items[i]))
+			error_set(err, STATUS_USAGE, "'%.60s' is not NAME=value", words.items[i]);
+	words_release(&words);
+	return err->status;
+}
+
+enum status command_check_regex(const char *text, struct error *err)
+{
+	size_t groups;
+
+	if (pattern_check(text, &groups, err) == STATUS_OK && groups != 1)
+		error_set(err, STATUS_USAGE,
+			  "it has %zu groups; the figure is what one group in parentheses matches",
+			  groups);
+	return err->status;
+}
+
+enum status command_check_expect(const char *text, struct error *err)
+{
+	size_t groups;
+
+	return pattern_check(text, &groups, err);
+}
+
+enum status command_check_json(const char *text, struct error *err)
+{
+	return json_find_check(text, err);
+}
+
+enum status command_check_unit(const char *text, struct error *err)
+{
+	const char *unit;
+	double factor;
+
+	return units_parse_unit(text, &unit, &factor, err);
+}
+
+enum status command_check_metric(const char *text, struct error *err)
+{
+	bool fits = islower((unsigned char)*text) && strlen(text) <= 40;
+
+	for (const char *p = text; *p && fits; p++)
+		fits = islower((unsigned char)*p) || isdigit((unsigned char)*p) || *p == '_';
+	return fits ? STATUS_OK
+		    : error_set(err, STATUS_USAGE,
+				"a name has small letters, digits and '_', a letter first, at most "
+				"40");
+}
+
+enum status command_check_sha256(const char *text, struct error *err)
+{
+	if (strlen(text) == SHA256_DIGITS && strspn(text, "0123456789abcdef") == SHA256_DIGITS)
+		return STATUS_OK;
+	return error_set(err, STATUS_USAGE, "a SHA-256 is 64 hexadecimal digits in small letters");
+}
+
+static bool is_given(const struct adaption *a, const char *key)
+{
+	const char *text = adapt_text(a, key);
+
+	return text && *text;
+}
+
+static bool command_is_own_key(const char *name)
+{
+	for (const struct key *key = suite_command.keys; key->name; key++)
+		if (strcmp(key->name, name) == 0)
+			return true;
+	for (const struct key *key = sampling_keys; key->name; key++)
+		if (strcmp(key->name, name) == 0)
+			return true;
+	return strcmp(name, "backend") == 0 || strcmp(name, "identical_devices") == 0;
+}
+
+static void declare_axis(struct adaption *a, const char *key, const struct placeholder *p)
+{
+	char *name = xstrndup(p->name, p->length);
+
+	if (command_is_own_key(name))
+		adapt_problem(a, key,
+			      "{%s}: a placeholder cannot be called like a key of the suite", name);
+	else if (!adapt_has(a, name))
+		adapt_problem(a, key,
+			      "{%s} has no values: give the list %s = ... ({device}, {index} and "
+			      "{uuid} are the device's; {{%s}} is no placeholder)",
+			      name, name, name);
+	else if (adapt_axis(a, name, "values of the placeholder of this name") != KEY_SIZE &&
+		 p->bytes)
+		adapt_problem(a, key, "{%s:bytes}: the values of %s are not sizes", name, name);
+	free(name);
+}
+
+static void declare_axes(struct adaption *a)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(templates); i++) {
+		const char *text = adapt_text(a, templates[i]), *end = text;
+		struct placeholder p;
+
+		while (text && placeholder_find(text, &p, &end)) {
+			if (!placeholder_is_device(&p))
+				declare_axis(a, templates[i], &p);
+			text = end;
+		}
+	}
+}
+
+/* As its file has it: programs next to a config are found wherever gpuproof was started. */
+static void command_settle_directory(struct adaption *a)
+{
+	bool given = is_given(a, "directory");
+	char *path = adapt_path(a, given ? "directory" : "command",
+				given ? adapt_text(a, "directory") : ".");
+	size_t length = strlen(path);
+
+	if (length > 2 && text_ends_with(path, "/."))
+		path[length - 2] = '\0';
+	if (!given || strcmp(path, adapt_text(a, "directory")) != 0)
+		adapt_set(a, "directory", path);
+	free(path);
+}
+
+static enum better command_usual_better(const char *unit)
+{
+	static const char *const less[] = { "s", "B", "J", "W", "cycles", "°C", "degC" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(less); i++)
+		if (strcmp(unit, less[i]) == 0)
+			return BETTER_LOWER;
+	return strchr(unit, '/') ? BETTER_HIGHER : BETTER_NONE;
+}
+
+/* The index of a word of a choice, which an unknown one, reported elsewhere, leaves at 0. */
+static size_t command_choice_index(const struct adaption *a, const char *key,
+				   const char *const *words)
+{
+	const char *text = adapt_text(a, key);
+
+	for (size_t i = 0; text && words[i]; i++)
+		if (strcmp(words[i], text) == 0)
+			return i;
+	return 0;
+}
+
+static enum better command_better_of(struct adaption *a, const char *unit)
+{
+	static const enum better chosen[] = { [COMMAND_BETTER_HIGHER] = BETTER_HIGHER,
+					      [COMMAND_BETTER_LOWER] = BETTER_LOWER,
+					      [COMMAND_BETTER_NONE] = BETTER_NONE };
+	size_t at = command_choice_index(a, "better", command_betters);
+
+	if (at != COMMAND_BETTER_AUTO)
+		return chosen[at];
+	if (command_usual_better(unit) == BETTER_NONE)
+		adapt_problem(a, "unit",
+			      "it does not say what is better: give better = higher or lower");
+	return command_usual_better(unit);
+}
+
+/* A program's start is the host's work; what the program reports is what it measures. */
+static enum metric_kind command_metric_kind(const struct adaption *a, bool timed)
+{
+	static const enum metric_kind chosen[] = { METRIC_TIMED, METRIC_TIMED, METRIC_HOST,
+						   METRIC_EXACT };
+	size_t at = command_choice_index(a, "kind", command_kinds);
+
+	return at == 0 && timed ? METRIC_HOST : chosen[at];
+}
+
+/* The unit in results; NULL: a problem was reported, here or for the key alone. */
+static const char *command_metric_unit(struct adaption *a, bool timed)
+{
+	struct error err = ERROR_NONE;
+	const char *unit = NULL;
+	double factor;
+
+	if (!is_given(a, "unit")) {
+		if (!timed)
+			adapt_problem(a, is_given(a, "regex") ? "regex" : "json",
+				      "the figure needs a unit: give unit = ...");
+		return timed ? "s" : NULL;
+	}
+	if (units_parse_unit(adapt_text(a, "unit"), &unit, &factor, &err) != STATUS_OK)
+		return NULL;
+	if (!timed || strcmp(unit, "s") == 0)
+		return unit;
+	adapt_problem(a, "unit",
+		      "without regex or json the figure is the wall time, which is in s");
+	return NULL;
+}
+
+static void declare_metric(struct adaption *a)
+{
+	bool timed = !is_given(a, "regex") && !is_given(a, "json");
+	const char *name = is_given(a, "metric") ? adapt_text(a, "metric") : timed ? "time" : NULL;
+	const char *unit;
+	struct error err = ERROR_NONE;
+	struct metric metric;
+
+	if (adapt_is_broken(a, "regex") || adapt_is_broken(a, "json"))
+		return;
+	unit = command_metric_unit(a, timed);
+	if (!name)
+		adapt_problem(a, is_given(a, "regex") ? "regex" : "json",
+			      "the figure needs a name: give metric = ...");
+	if (!name || !unit || command_check_metric(name, &err) != STATUS_OK)
+		return;
+	metric = (struct metric){ .unit = unit,
+				  .better = command_better_of(a, unit),
+				  .headline = 1,
+				  .kind = command_metric_kind(a, timed),
+				  .help = timed ? "wall time of the program, from its start to its "
+						  "end"
+						: "as the program reports it",
+				  .title = is_given(a, "title") ? adapt_text(a, "title") : NULL };
+	metric.name = xasprintf("%s.%s", suite_command.name, name);
+	adapt_metric(a, "metric", &metric);
+	free((char *)metric.name);
+}
+
+void command_adapt(struct adaption *a)
+{
+	declare_axes(a);
+	command_settle_directory(a);
+	if (is_given(a, "regex") && is_given(a, "json"))
+		adapt_problem(a, "json",
+			      "regex is given as well: the figure comes from one of them");
+	if (is_given(a, "output") && !is_given(a, "sha256"))
+		adapt_problem(a, "output", "it is read for its SHA-256 alone: give sha256 = ...");
+	if (!is_given(a, "regex") && !is_given(a, "json") &&
+	    strcmp(adapt_text(a, "matches"), "all") == 0)
+		adapt_problem(a, "matches", "the wall time is one figure of a start");
+	declare_metric(a);
+}
+
+enum source command_source(const struct section *section)
+{
+	if (*section_text(section, "regex"))
+		return SOURCE_REGEX;
+	return *section_text(section, "json") ? SOURCE_JSON : SOURCE_TIME;
+}
+
+char *command_metric(const struct section *section)
+{
+	const char *name = section_text(section, "metric");
+
+	return xasprintf("%s.%s", suite_command.name, *name ? name : "time");
+}
+
+const char *command_unit(const struct section *section, double *factor)
+{
+	struct error err = ERROR_NONE;
+	const char *unit = "s";
+
+	*factor = 1;
+	/* The wall time is in seconds, in whatever unit it was asked for. */
+	if (command_source(section) != SOURCE_TIME)
+		units_parse_unit(section_text(section, "unit"), &unit, factor, &err);
+	return unit;
+}

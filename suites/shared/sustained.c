@@ -1,0 +1,233 @@
+#include "suites/shared/sustained.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "plan/config.h"
+#include "plan/suite.h"
+
+/* Longer bursts meet the power limit. */
+#define BURST_SECONDS 0.02
+/* Shorter calls take longer to enqueue than to carry out: they are enqueued before they begin. */
+#define CALL_SECONDS 20e-6
+/* Before a load of this time counts, it lasts for this part of it: the clock falls meanwhile. */
+#define LEAD_IN 0.25
+/* Samples of a load that lasts; the driver's queue holds a sample's commands. */
+#define LOAD_SAMPLES 40
+/* Fewer have no interval. */
+#define LOAD_LEAST 6
+#define LOAD_COMMANDS 512
+#define UNLIMITED_SAMPLES 1000000
+
+static double sustained_load_seconds(const struct run *run)
+{
+	return device_is_host(&run->devices[0]->info)
+		       ? 0
+		       : section_real(run->c->section, "sustained_time");
+}
+
+double sustained_seconds(const struct section *section, const struct device_info *info)
+{
+	return device_is_host(info) ? 0 : (1 + LEAD_IN) * section_real(section, "sustained_time");
+}
+
+static struct sampling burst_rules(const struct sampling *rules)
+{
+	struct sampling burst = *rules;
+
+	burst.preheat_seconds = 0;
+	burst.may_drift = true;
+	burst.max_seconds = fmin(rules->max_seconds, BURST_SECONDS);
+	return burst;
+}
+
+static struct sampling sustained_load_rules(const struct sampling *rules, double seconds)
+{
+	struct sampling load = *rules;
+
+	load.preheat_seconds = fmax(rules->preheat_seconds, LEAD_IN * seconds);
+	load.least_seconds = load.max_seconds = seconds;
+	load.may_drift = true;
+	load.sample_seconds = fmax(rules->sample_seconds, seconds / LOAD_SAMPLES);
+	load.min_samples =
+		rules->min_samples < LOAD_SAMPLES / 2 ? rules->min_samples : LOAD_SAMPLES / 2;
+	load.max_samples = UNLIMITED_SAMPLES;
+	return load;
+}
+
+/* Gapless: no gate holds the device while a sample is enqueued. */
+static struct workload sustained_load_workload(const struct workload *burst, bool gapless)
+{
+	struct workload w = *burst;
+	unsigned most = LOAD_COMMANDS / (w.commands ? w.commands : 1);
+
+	most = most ? most : 1;
+	w.no_gate = w.no_gate || gapless;
+	w.max_batch = w.max_batch && w.max_batch < most ? w.max_batch : most;
+	return w;
+}
+
+static const struct series *sustained_series_of(const struct sustained_work *work, const char *part)
+{
+	char *name = xasprintf("%s.%s", work->run->c->suite->name, part);
+	const struct series *found = case_series(work->run->result, name);
+
+	free(name);
+	return found;
+}
+
+static bool is_gapless(const struct sustained_work *work)
+{
+	const struct series *burst = sustained_series_of(work, "time");
+
+	return burst && burst->statistics.median >= CALL_SECONDS;
+}
+
+/* One kind of sampling of all of `work`. */
+struct sampling_pass {
+	const char *part;
+	bool lasts, has_energy;
+};
+
+static void sustained_prepare_pass(const struct sustained_work *work,
+				   const struct sampling_pass *pass, struct sampling *rules,
+				   struct workload *w)
+{
+	struct run *run = work->run;
+	double seconds = sustained_load_seconds(run);
+
+	if (pass->lasts)
+		*rules = sustained_load_rules(run->sampler.rules, seconds);
+	else
+		*rules = seconds > 0 ? burst_rules(run->sampler.rules) : *run->sampler.rules;
+	*w = pass->lasts ? sustained_load_workload(&work->workload, is_gapless(work))
+			 : work->workload;
+	w->has_energy = work->workload.has_energy && pass->has_energy;
+}
+
+static enum status sustained_sample_alone(const struct sustained_work *work,
+					  const struct sampling_pass *pass, struct error *err)
+{
+	struct run *run = work->run;
+	const struct sampling *asked = run->sampler.rules;
+	char *name = xasprintf("%s.%s", run->c->suite->name, pass->part);
+	const struct series *series;
+	struct sampling rules;
+	struct workload w;
+
+	sustained_prepare_pass(work, pass, &rules, &w);
+	run->sampler.rules = &rules;
+	run_sample(run, &w, name, &series, err);
+	run->sampler.rules = asked;
+	free(name);
+	return err->status;
+}
+
+enum status sustained_sample(const struct sustained_work *work, struct error *err)
+{
+	bool asked = sustained_load_seconds(work->run) > 0;
+	const struct sampling_pass burst = { "time", false, !asked };
+	const struct sampling_pass load = { "sustained", true, true };
+
+	if (sustained_sample_alone(work, &burst, err) != STATUS_OK || !asked)
+		return err->status;
+	return sustained_sample_alone(work, &load, err);
+}
+
+static enum status sustained_sample_all(const struct sustained_work *work, size_t count,
+					const struct sampling_pass *pass, struct error *errs)
+{
+	char *name = xasprintf("%s.%s", work->run->c->suite->name, pass->part);
+	const struct sampling **asked = xcalloc(count, sizeof(const struct sampling *));
+	const struct series **series = xcalloc(count, sizeof(const struct series *));
+	struct sampling *rules = xcalloc(count, sizeof(*rules));
+	struct workload *workloads = xcalloc(count, sizeof(*workloads));
+	struct run **runs = xcalloc(count, sizeof(struct run *));
+	enum status status;
+
+	for (size_t i = 0; i < count; i++) {
+		runs[i] = work[i].run;
+		asked[i] = runs[i]->sampler.rules;
+		sustained_prepare_pass(&work[i], pass, &rules[i], &workloads[i]);
+		runs[i]->sampler.rules = &rules[i];
+	}
+	status = run_sample_together(runs, workloads, PACE_FREE_RUNNING, name, count, series, errs);
+	for (size_t i = 0; i < count; i++)
+		runs[i]->sampler.rules = asked[i];
+	free(runs);
+	free(workloads);
+	free(rules);
+	free(series);
+	free(asked);
+	free(name);
+	return status;
+}
+
+enum status sustained_sample_together(const struct sustained_work *work, size_t count,
+				      struct error *errs)
+{
+	const struct sampling_pass burst = { "time", false, false };
+	const struct sampling_pass load = { "sustained", true, false };
+	enum status status = sustained_sample_all(work, count, &burst, errs);
+	bool all = status == STATUS_OK;
+
+	for (size_t i = 0; i < count && all; i++)
+		all = sustained_load_seconds(work[i].run) > 0;
+	return all ? sustained_sample_all(work, count, &load, errs) : status;
+}
+
+const struct series *sustained_series(const struct sustained_work *work)
+{
+	const struct series *load = sustained_series_of(work, "sustained");
+
+	return load ? load : sustained_series_of(work, "time");
+}
+
+static void sustained_record_rate(const struct sustained_work *work, const char *metric,
+				  const struct series *series)
+{
+	char *name = xasprintf("%s.%s", work->run->c->suite->name, metric);
+
+	run_rate(work->run, name, work->operations, series);
+	free(name);
+}
+
+static void sustained_record_share(const struct sustained_work *work)
+{
+	char *name = xasprintf("%s.sustained_share", work->run->c->suite->name);
+
+	run_quotient(work->run, name, 1, sustained_series_of(work, "time"),
+		     sustained_series_of(work, "sustained"));
+	free(name);
+}
+
+/* Says that there was no load, or one of short calls. */
+static void sustained_note_load(const struct sustained_work *work)
+{
+	if (!sustained_series_of(work, "sustained"))
+		run_note(work->run, "Throughput of a burst; under a sustained load the power limit "
+				    "can reduce it (sustained_time).");
+	else if (!is_gapless(work))
+		run_note(work->run,
+			 "Calls shorter than %.0f us: the device idles while they are queued.",
+			 1e6 * CALL_SECONDS);
+}
+
+void sustained_record(const struct sustained_work *work)
+{
+	struct run *run = work->run;
+	bool lasted = sustained_series_of(work, "sustained") != NULL;
+	char *time = xasprintf("%s.time", run->c->suite->name);
+
+	sustained_record_rate(work, "throughput", sustained_series(work));
+	run_duration(run, time, sustained_series(work));
+	free(time);
+	if (device_is_host(&run->devices[0]->info) ||
+	    (!lasted && run->sampler.rules->preheat_seconds > 0))
+		return;
+	sustained_record_rate(work, "burst", sustained_series_of(work, "time"));
+	if (lasted)
+		sustained_record_share(work);
+	sustained_note_load(work);
+}

@@ -1,0 +1,82 @@
+/*
+ * Device memory of one rank, tagged by what it is for, so that the memory of a training step adds
+ * up by construction.
+ *
+ * Adding a class: one row of MEMORY_CLASSES; the metric parallel.memory_<name> follows.
+ */
+#ifndef GPUPROOF_SUITES_TRAINING_MODELS_ARENA_H
+#define GPUPROOF_SUITES_TRAINING_MODELS_ARENA_H
+
+#include "device/backend.h"
+
+#define MEMORY_CLASSES(X)                                                                        \
+	X(PARAMETERS, parameters, "weights and biases that GEMMs read")                          \
+	X(GRADIENTS, gradients, "gradients of the parameters")                                   \
+	X(MASTER, master, "FP32 weights in addition to those in 16 bits")                        \
+	X(OPTIMIZER, optimizer, "moments of the optimizer")                                      \
+	X(ACTIVATIONS, activations,                                                              \
+	  "outputs of layers kept for backward, with logits, inputs that a stage received, and " \
+	  "losses")                                                                              \
+	X(TRANSIENT, transient, "gradients of activations while backward runs")                  \
+	X(WORKSPACE, workspace, "scratch of reductions and of the GEMM library")                 \
+	X(COMMUNICATION, communication, "buffers that only exist to send or receive")            \
+	X(INPUT, input, "the batch and its labels")
+
+enum memory_class {
+#define X(symbol, name, help) MEMORY_##symbol,
+	MEMORY_CLASSES(X)
+#undef X
+		MEMORY_STEP_CLASSES,
+	MEMORY_VERIFICATION = MEMORY_STEP_CLASSES, /* copies made to compare: no part of a step */
+	MEMORY_SHARED, /* counted in two classes of the step: see arena_share() */
+	MEMORY_CLASS_COUNT
+};
+extern const char *const memory_class_names[MEMORY_CLASS_COUNT];
+
+struct arena_block {
+	void *memory;
+	uint64_t bytes;
+	enum memory_class tag;
+};
+
+/* Source of an arena's memory when it is not the device itself. */
+struct arena_source {
+	void *state;
+	enum status (*take)(void *state, enum memory_class tag, uint64_t bytes, void **out,
+			    struct error *err);
+	void (*give)(void *state, enum memory_class tag, void *memory, uint64_t bytes);
+};
+
+struct arena {
+	struct device *device;
+	const struct arena_source *source; /* NULL: the device */
+	struct arena_block *blocks;
+	size_t count, capacity;
+	uint64_t bytes[MEMORY_CLASS_COUNT];
+};
+
+void arena_init(struct arena *arena, struct device *device);
+/*
+ * `out` is the address of a pointer of any type. STATUS_NO_MEMORY names the class and the size. The
+ * memory is not initialised; released with the arena.
+ */
+enum status arena_alloc(struct arena *arena, enum memory_class tag, uint64_t bytes, void *out,
+			struct error *err);
+/*
+ * Gives back, before the arena does, what arena_alloc() gave; NULL is allowed. The device must be
+ * done with it.
+ */
+void arena_free(struct arena *arena, void *memory);
+/*
+ * `bytes` of the arena's memory of one class serve class `tag` at another time of the step. They
+ * count in both, so that each class has one definition in every mode, and in MEMORY_SHARED: what a
+ * device needs is the classes of the step less MEMORY_SHARED.
+ */
+void arena_share(struct arena *arena, enum memory_class tag, uint64_t bytes);
+/* `bytes` of a block of class `from` are of class `to`; the block lives as long as the arena. */
+void arena_move(struct arena *arena, enum memory_class from, enum memory_class to, uint64_t bytes);
+/* Memory that other code holds for this step (a library's workspace). */
+void arena_account(struct arena *arena, enum memory_class tag, uint64_t bytes);
+void arena_release(struct arena *arena);
+
+#endif

@@ -1,0 +1,527 @@
+#include "suites/training/models/blocks/blocks.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "kernels/layers/layers.h"
+#include "kernels/training/training.h"
+#include "suites/training/models/blocks/images.h"
+#include "suites/training/models/blocks/transformer.h"
+#include "suites/training/models/gemm/layer.h"
+
+static uint64_t blocks_hidden_size(const struct network *n)
+{
+	return n->setup->transformer.hidden;
+}
+
+static enum status blocks_open_tensor(struct network *n, uint64_t rows, uint64_t columns,
+				      void **out, struct error *err)
+{
+	return arena_alloc(n->arena, MEMORY_ACTIVATIONS,
+			   rows * columns * precision_bytes(n->setup->precision), out, err);
+}
+
+/* `y`: its outputs are kept, not computed again. */
+static size_t blocks_norm_kept(const struct network *n, struct kept_norm *norm, uint64_t rows,
+			       bool y, struct kept_tensor *out)
+{
+	uint64_t share = rows / network_sequence_parallel_size(n, 1);
+
+	out[0] = (struct kept_tensor){ &norm->mean, share * sizeof(*norm->mean) };
+	out[1] = (struct kept_tensor){ &norm->rstd, share * sizeof(*norm->rstd) };
+	out[2] = (struct kept_tensor){ &norm->y, share * blocks_hidden_size(n) *
+							 precision_bytes(n->setup->precision) };
+	return y ? 3 : 2;
+}
+
+static size_t block_kept(const struct network *n, struct kept_block *kept, uint64_t rows,
+			 struct kept_tensor *out)
+{
+	const struct attention_shape shape = transformer_attention(n, rows);
+	uint64_t bytes = rows * blocks_hidden_size(n) * precision_bytes(n->setup->precision),
+		 mine = bytes / (uint64_t)n->partition.parts;
+	bool all = !n->setup->pointwise;
+	size_t count = blocks_norm_kept(n, &kept->norm[0], rows, all, out);
+
+	count += blocks_norm_kept(n, &kept->norm[1], rows, all, out + count);
+	out[count++] = (struct kept_tensor){ &kept->qkv, 3 * mine };
+	out[count++] = (struct kept_tensor){ &kept->o, mine };
+	out[count++] = (struct kept_tensor){ &kept->lse,
+					     attention_row_values(&shape) * sizeof(*kept->lse) };
+	out[count++] =
+		(struct kept_tensor){ &kept->middle, bytes / network_sequence_parallel_size(n, 1) };
+	out[count++] = (struct kept_tensor){ &kept->before, 4 * mine };
+	if (all)
+		out[count++] = (struct kept_tensor){ &kept->after, 4 * mine };
+	return count;
+}
+
+size_t blocks_kept(struct network *n, size_t l, uint64_t rows, struct kept_tensor *out)
+{
+	switch (setup_layer_kind(n->setup, l)) {
+	case LAYER_CONVOLUTION:
+		return images_kept(n, l, rows, out);
+	case LAYER_BLOCK:
+		return block_kept(n, &n->blocks.kept[l], rows, out);
+	case LAYER_HEAD:
+		return blocks_norm_kept(n, &n->blocks.head, rows, true, out);
+	default:
+		return 0;
+	}
+}
+
+static enum status blocks_open_kept(struct network *n, size_t l, uint64_t rows, struct error *err)
+{
+	struct kept_tensor kept[LAYER_MAX_KEPT];
+	size_t count = blocks_kept(n, l, rows, kept);
+
+	for (size_t i = 0; i < count; i++)
+		if (arena_alloc(n->arena, MEMORY_ACTIVATIONS, kept[i].bytes, kept[i].place, err) !=
+		    STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+/* Memory that blocks which recompute outputs of norms and GELU use in turn. */
+static enum status open_pointwise(struct network *n, struct error *err)
+{
+	struct block_scratch *b = &n->blocks;
+	uint64_t before = n->arena->bytes[MEMORY_ACTIVATIONS],
+		 mine = blocks_hidden_size(n) / (uint64_t)n->partition.parts;
+
+	if (!n->setup->pointwise)
+		return STATUS_OK;
+	if (blocks_open_tensor(n, n->step_rows / network_sequence_parallel_size(n, 1),
+			       blocks_hidden_size(n), &b->norm_output, err) != STATUS_OK ||
+	    blocks_open_tensor(n, n->step_rows, 4 * mine, &b->gelu_output, err) != STATUS_OK)
+		return err->status;
+	b->kept_bytes += n->arena->bytes[MEMORY_ACTIVATIONS] - before;
+	return STATUS_OK;
+}
+
+/* The first tensors of two are a norm's scale and shift, the gap between them included. */
+static uint64_t blocks_norm_elements(const struct network *n, size_t l, size_t gamma)
+{
+	const struct model_tensor *t = n->local.layer[l].tensor;
+
+	return t[gamma + 1].first + t[gamma + 1].count - t[gamma].first;
+}
+
+static const size_t block_norms[] = { BLOCK_GAMMA1, BLOCK_GAMMA2 };
+static const size_t head_norms[] = { HEAD_GAMMA };
+
+/* The norms of a layer. */
+static const size_t *blocks_norms_of(const struct network *n, size_t l, size_t *count)
+{
+	switch (n->local.layer[l].kind) {
+	case LAYER_BLOCK:
+		*count = 2;
+		return block_norms;
+	case LAYER_HEAD:
+		*count = 1;
+		return head_norms;
+	default:
+		*count = 0;
+		return NULL;
+	}
+}
+
+static uint64_t blocks_norm_gradients(const struct network *n)
+{
+	uint64_t elements = 0;
+
+	for (size_t l = n->partition.first; l < n->partition.last; l++) {
+		size_t count;
+		const size_t *norms = blocks_norms_of(n, l, &count);
+
+		for (size_t i = 0; i < count; i++)
+			elements += blocks_norm_elements(n, l, norms[i]);
+	}
+	return elements;
+}
+
+/* Gradients of all norms to one buffer, or `back`. */
+static enum status blocks_copy_norm_gradients(struct network *n, struct stream *stream, bool back,
+					      struct error *err)
+{
+	size_t bytes = precision_bytes(n->setup->precision);
+	uint64_t at = 0;
+
+	for (size_t l = n->partition.first; l < n->partition.last && !n->idle; l++) {
+		size_t count;
+		const size_t *norms = blocks_norms_of(n, l, &count);
+
+		for (size_t i = 0; i < count; i++) {
+			void *own = transformer_gradients(n, l, norms[i]),
+			     *packed = network_element(n, n->blocks.norm_gradients, at);
+			uint64_t elements = blocks_norm_elements(n, l, norms[i]);
+
+			if (backend_copy(stream, back ? own : packed, back ? packed : own,
+					 elements * bytes, err) != STATUS_OK)
+				return err->status;
+			at += elements;
+		}
+	}
+	return STATUS_OK;
+}
+
+enum status blocks_sum_norm_gradients(struct network *n, struct stream *stream, struct error *err)
+{
+	const struct part_links *links = n->links;
+
+	if (blocks_copy_norm_gradients(n, stream, false, err) != STATUS_OK ||
+	    links->start(links->state, PARTS_SUM, n->blocks.norm_gradients, NULL,
+			 blocks_norm_gradients(n), err) != STATUS_OK ||
+	    links->wait(links->state, err) != STATUS_OK)
+		return err->status;
+	return blocks_copy_norm_gradients(n, stream, true, err);
+}
+
+static enum status open_statistics(struct network *n, struct error *err)
+{
+	uint64_t own = n->step_rows * sizeof(struct softmax_statistics);
+
+	if (arena_alloc(n->arena, MEMORY_COMMUNICATION, own, &n->blocks.statistics, err) !=
+	    STATUS_OK)
+		return err->status;
+	return arena_alloc(n->arena, MEMORY_COMMUNICATION, own * (uint64_t)n->partition.parts,
+			   &n->blocks.all_statistics, err);
+}
+
+static bool has_blocks(const struct network *n)
+{
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
+		if (n->local.layer[l].kind == LAYER_BLOCK)
+			return true;
+	return false;
+}
+
+/* A buffer of whole rows, for which what a part of a block keeps is too little. */
+static enum status blocks_open_narrow(struct network *n, struct error *err)
+{
+	uint64_t bytes =
+		n->step_rows * blocks_hidden_size(n) * precision_bytes(n->setup->precision);
+	struct block_scratch *b = &n->blocks;
+
+	if (n->setup->no_aliasing && has_blocks(n) &&
+	    arena_alloc(n->arena, MEMORY_TRANSIENT, 4 * bytes / (uint64_t)n->partition.parts,
+			&b->inner, err) != STATUS_OK)
+		return err->status;
+	if (n->partition.parts == 1 && !n->setup->no_aliasing)
+		return STATUS_OK;
+	b->narrow = (char *)n->activations[n->setup->layers] + n->room.narrow_at;
+	if (n->room.narrow == 0 &&
+	    arena_alloc(n->arena, MEMORY_TRANSIENT, bytes, &b->narrow, err) != STATUS_OK)
+		return err->status;
+	if (n->room.bytes == 0)
+		arena_share(n->arena, MEMORY_TRANSIENT, n->room.narrow);
+	b->below_head = n->room.narrow > 0 ? n->transient[0] : b->narrow;
+	return STATUS_OK;
+}
+
+/* The gradients that lie in what layers keep: see buffer_alias.h. */
+static void blocks_share_kept(struct network *n)
+{
+	uint64_t bytes = n->step_rows * blocks_hidden_size(n) *
+			 precision_bytes(n->setup->precision),
+		 parts = (uint64_t)n->partition.parts;
+
+	if (n->setup->no_aliasing)
+		return;
+	if (has_blocks(n))
+		arena_share(n->arena, MEMORY_TRANSIENT, 4 * bytes / parts);
+	if (has_blocks(n) && parts == 1)
+		arena_share(n->arena, MEMORY_TRANSIENT, bytes);
+	if (n->room.logits == 0 || parts > 1)
+		return;
+	n->transient[0] = n->transient[1] = n->blocks.head.y;
+	arena_share(n->arena, MEMORY_TRANSIENT, bytes);
+}
+
+static enum status blocks_open_scratch(struct network *n, struct error *err)
+{
+	const struct attention_shape shape = transformer_attention(n, n->step_rows);
+	size_t bytes = precision_bytes(n->setup->precision);
+	uint64_t h = blocks_hidden_size(n), table = n->setup->transformer.vocabulary;
+	struct block_scratch *b = &n->blocks;
+
+	if (n->setup->transformer.sequence > table)
+		table = n->setup->transformer.sequence;
+	if (n->partition.sequence &&
+	    (arena_alloc(n->arena, MEMORY_COMMUNICATION, n->step_rows * h * bytes, &b->gathered,
+			 err) != STATUS_OK ||
+	     arena_alloc(n->arena, MEMORY_COMMUNICATION, blocks_norm_gradients(n) * bytes,
+			 &b->norm_gradients, err) != STATUS_OK))
+		return err->status;
+	if (n->partition.parts > 1 && network_has_loss(n) && open_statistics(n, err) != STATUS_OK)
+		return err->status;
+	if (blocks_open_narrow(n, err) != STATUS_OK ||
+	    arena_alloc(n->arena, MEMORY_WORKSPACE, attention_row_values(&shape) * sizeof(float),
+			&b->delta, err) != STATUS_OK ||
+	    arena_alloc(n->arena, MEMORY_WORKSPACE, layer_norm_scratch_bytes(h), &b->norm_sums,
+			err) != STATUS_OK ||
+	    arena_alloc(n->arena, MEMORY_WORKSPACE, output_gradient_scratch_bytes(4 * h),
+			&b->bias_sums, err) != STATUS_OK ||
+	    arena_alloc(n->arena, MEMORY_WORKSPACE, embedding_scratch_bytes(n->step_rows, table),
+			&b->counts, err) != STATUS_OK)
+		return err->status;
+	return arena_alloc(n->arena, MEMORY_INPUT, n->step_rows * sizeof(int32_t), &b->positions,
+			   err);
+}
+
+enum status blocks_scratch_open(struct network *n, struct error *err)
+{
+	if (setup_has_images(n->setup))
+		return images_scratch_open(n, err);
+	return n->setup->kind == MODEL_TRANSFORMER ? blocks_open_scratch(n, err) : STATUS_OK;
+}
+
+/* A block's tensors, which all blocks that recompute them use in turn. */
+static enum status open_block(struct network *n, size_t l, const struct kept_block **shared,
+			      struct error *err)
+{
+	struct block_scratch *b = &n->blocks;
+	bool again = setup_recomputes_blocks(n->setup);
+
+	if (*shared) {
+		b->kept[l] = **shared;
+		return STATUS_OK;
+	}
+	b->kept[l].after = b->gelu_output;
+	if (again)
+		*shared = &b->kept[l];
+	return blocks_open_kept(n, l, again ? n->step_rows : n->partition.kept, err);
+}
+
+enum status block_buffers_open(struct network *n, struct error *err)
+{
+	struct block_scratch *b = &n->blocks;
+	const struct kept_block *shared = NULL;
+	uint64_t before;
+
+	if (setup_has_images(n->setup))
+		return images_open(n, err);
+	if (n->setup->kind != MODEL_TRANSFORMER)
+		return STATUS_OK;
+	if (blocks_open_scratch(n, err) != STATUS_OK || open_pointwise(n, err) != STATUS_OK)
+		return err->status;
+	for (size_t l = n->partition.first; l < n->partition.last; l++) {
+		if (n->local.layer[l].kind == LAYER_HEAD &&
+		    blocks_open_kept(n, l, n->partition.kept, err) != STATUS_OK)
+			return err->status;
+		if (n->local.layer[l].kind != LAYER_BLOCK)
+			continue;
+		before = n->arena->bytes[MEMORY_ACTIVATIONS];
+		if (open_block(n, l, &shared, err) != STATUS_OK)
+			return err->status;
+		b->kept_bytes += n->arena->bytes[MEMORY_ACTIVATIONS] - before;
+	}
+	blocks_share_kept(n);
+	return STATUS_OK;
+}
+
+static enum status blocks_copy_ids(struct stream *stream, void *memory, int32_t *ids,
+				   uint64_t count, struct error *err)
+{
+	enum status status = backend_copy(stream, memory, ids, count * sizeof(*ids), err);
+
+	if (status == STATUS_OK)
+		status = backend_stream_synchronize(stream, err);
+	free(ids);
+	return status;
+}
+
+enum status blocks_fill_tokens(const struct network *n, struct stream *stream, void *memory,
+			       uint64_t row, uint64_t rows, struct error *err)
+{
+	int32_t *ids = xmalloc(rows * sizeof(*ids));
+
+	for (uint64_t r = 0; r < rows; r++)
+		ids[r] = setup_token(n->setup, row + r);
+	return blocks_copy_ids(stream, memory, ids, rows, err);
+}
+
+enum status blocks_fill_positions(struct network *n, struct stream *stream, struct error *err)
+{
+	int32_t *ids = xmalloc(n->step_rows * sizeof(*ids));
+
+	for (uint64_t r = 0; r < n->step_rows; r++)
+		ids[r] = (int32_t)(r % n->setup->transformer.sequence);
+	return blocks_copy_ids(stream, n->blocks.positions, ids, n->step_rows, err);
+}
+
+/* Positions are added by the first of the ranks that have parts of the vocabulary. */
+static enum status blocks_embed(struct network *n, struct stream *stream, uint64_t row,
+				uint64_t rows, struct error *err)
+{
+	void *y = network_activation(n, 1, row),
+	     *summands = n->partition.sequence ? n->blocks.gathered : y;
+	struct embedding_gather_arguments gather = {
+		.table = transformer_weights(n, 0, EMBEDDING_TABLE),
+		.position = n->partition.part == 0 ? transformer_weights(n, 0, EMBEDDING_POSITION)
+						   : NULL,
+		.ids = network_activation(n, 0, row),
+		.y = summands,
+		.precision = setup_storage(n->setup),
+		.count = rows,
+		.columns = blocks_hidden_size(n),
+		.positions = n->setup->transformer.sequence,
+	};
+
+	gather.rows = partition_vocabulary(n->setup, &n->partition, &gather.first);
+	if (transformer_launch(n, stream, "embedding_gather", &gather, err) != STATUS_OK)
+		return err->status;
+	return transformer_sum(n, summands, y, rows, err);
+}
+
+static enum status blocks_embed_backward(struct network *n, struct stream *stream, uint64_t row,
+					 uint64_t rows, const void *dy, bool accumulate,
+					 struct error *err)
+{
+	struct embedding_scatter_add_arguments scatter = {
+		.dy = transformer_gather(n, dy, rows, err),
+		.ids = network_activation(n, 0, row),
+		.dtable = transformer_gradients(n, 0, EMBEDDING_TABLE),
+		.scratch = n->blocks.counts,
+		.precision = setup_storage(n->setup),
+		.count = rows,
+		.columns = blocks_hidden_size(n),
+		.keep = accumulate ? 1 : 0,
+	};
+
+	scatter.rows = partition_vocabulary(n->setup, &n->partition, &scatter.first);
+	if (err->status != STATUS_OK ||
+	    transformer_launch(n, stream, "embedding_scatter_add", &scatter, err) != STATUS_OK)
+		return err->status;
+	scatter.ids = n->blocks.positions;
+	scatter.dtable = transformer_gradients(n, 0, EMBEDDING_POSITION);
+	scatter.first = 0;
+	scatter.rows = n->setup->transformer.sequence;
+	return transformer_launch(n, stream, "embedding_scatter_add", &scatter, err);
+}
+
+static struct linear blocks_head_linear(const struct network *n, size_t l)
+{
+	return (struct linear){ .layer = l,
+				.weight = HEAD_WEIGHT,
+				.in = blocks_hidden_size(n),
+				.out = n->local.layer[l].out };
+}
+
+static struct kept_norm blocks_head_norm(const struct network *n, uint64_t row)
+{
+	return transformer_kept_norm(n, &n->blocks.head, row % n->partition.kept);
+}
+
+/* Each of the ranks that have parts of the layer computes logits of a part of the vocabulary. */
+static enum status blocks_head(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			       uint64_t rows, struct error *err)
+{
+	const struct linear logits = blocks_head_linear(n, l);
+	const struct kept_norm norm = blocks_head_norm(n, row);
+
+	if (transformer_norm(n, stream, l, HEAD_GAMMA, network_activation(n, l, row), &norm,
+			     rows / network_sequence_parallel_size(n, l), err) != STATUS_OK)
+		return err->status;
+	if (network_loss_in_chunks(n))
+		return STATUS_OK;
+	return transformer_linear(n, stream, &logits, transformer_gather(n, norm.y, rows, err),
+				  network_activation(n, l + 1, row), rows, err);
+}
+
+/* The gradient of the head's input may replace `y`, the norm's output, chunk by chunk. */
+static enum status blocks_head_in_chunks(struct network *n, struct stream *stream, size_t l,
+					 uint64_t row, uint64_t rows, void *y, bool accumulate,
+					 struct error *err)
+{
+	const struct linear product = blocks_head_linear(n, l);
+	void *logits = n->activations[l + 1];
+
+	for (uint64_t at = 0, count; at < rows; at += count) {
+		void *x = network_element(n, y, at * blocks_hidden_size(n)),
+		     *dx = network_element(n, n->blocks.below_head, at * blocks_hidden_size(n));
+
+		count = rows - at < n->room.rows ? rows - at : n->room.rows;
+		if (transformer_linear(n, stream, &product, x, logits, count, err) != STATUS_OK ||
+		    (!n->idle && network_loss_of(n, stream, logits, row + at, count,
+						 n->gradient_scale, err) != STATUS_OK) ||
+		    transformer_linear_backward_summed(n, stream, &product, x, logits, dx, count,
+						       accumulate || at > 0, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status blocks_head_backward(struct network *n, struct stream *stream, size_t l,
+					uint64_t row, uint64_t rows, void *dy, bool accumulate,
+					struct error *err)
+{
+	const struct linear logits = blocks_head_linear(n, l);
+	const struct kept_norm norm = blocks_head_norm(n, row);
+
+	if (n->partition.parts == 1 && !n->setup->no_aliasing)
+		n->blocks.below_head = norm.y;
+	if ((network_loss_in_chunks(n)
+		     ? blocks_head_in_chunks(n, stream, l, row, rows, norm.y, accumulate, err)
+		     : transformer_linear_backward_summed(n, stream, &logits,
+							  transformer_gather(n, norm.y, rows, err),
+							  dy, n->blocks.below_head, rows,
+							  accumulate, err)) != STATUS_OK)
+		return err->status;
+	return transformer_norm_backward(n, stream, l, HEAD_GAMMA, network_activation(n, l, row),
+					 &norm, transformer_share(n, n->blocks.below_head, rows),
+					 rows / network_sequence_parallel_size(n, l), accumulate,
+					 err);
+}
+
+enum status blocks_forward(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			   uint64_t rows, struct error *err)
+{
+	switch (n->local.layer[l].kind) {
+	case LAYER_EMBEDDING:
+		return blocks_embed(n, stream, row, rows, err);
+	case LAYER_HEAD:
+		return blocks_head(n, stream, l, row, rows, err);
+	case LAYER_CONVOLUTION:
+		return images_forward(n, stream, l, row, rows, err);
+	default:
+		return transformer_forward(n, stream, l, row, rows, err);
+	}
+}
+
+enum status blocks_backward(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			    uint64_t rows, void *dy, bool accumulate, struct error *err)
+{
+	switch (n->local.layer[l].kind) {
+	case LAYER_EMBEDDING:
+		return blocks_embed_backward(n, stream, row, rows, dy, accumulate, err);
+	case LAYER_HEAD:
+		return blocks_head_backward(n, stream, l, row, rows, dy, accumulate, err);
+	case LAYER_CONVOLUTION:
+		return images_backward(n, stream, l, row, rows, dy, accumulate, err);
+	default:
+		return transformer_backward(n, stream, l, row, rows, dy, accumulate, err);
+	}
+}
+
+enum status blocks_input_gradient(struct network *n, struct stream *stream, size_t l, uint64_t rows,
+				  const void *dy, void *dx, struct error *err)
+{
+	struct residual_add_arguments add = {
+		.a = dy,
+		.b = transformer_share(n, n->blocks.narrow, rows),
+		.y = dx,
+		.precision = setup_storage(n->setup),
+		.count = rows / network_sequence_parallel_size(n, l) * blocks_hidden_size(n),
+	};
+
+	if (n->local.layer[l].kind == LAYER_CONVOLUTION)
+		return images_input_gradient(n, stream, l, rows, dx, err);
+	if (n->local.layer[l].kind == LAYER_BLOCK)
+		return transformer_launch(n, stream, "residual_add", &add, err);
+	add.b = transformer_share(n, n->blocks.below_head, rows);
+	if (n->idle || add.b == dx)
+		return STATUS_OK;
+	return backend_copy(stream, dx, add.b, add.count * precision_bytes(n->setup->precision),
+			    err);
+}

@@ -1,0 +1,578 @@
+#include "suites/training/models/blocks/images.h"
+
+#include "kernels/convolution/convolution.h"
+#include "kernels/convolution/pooling.h"
+#include "kernels/layers/layers.h"
+#include "kernels/training/training.h"
+
+/* One forward or backward of a layer. */
+struct pass {
+	struct network *n;
+	struct stream *stream;
+	size_t layer;
+	uint64_t row, rows;
+	bool accumulate;
+	struct image_layer image;
+	struct kept_image *kept;
+};
+
+static struct pass image_pass_of(struct network *n, struct stream *stream, size_t l, uint64_t row,
+				 uint64_t rows, bool accumulate)
+{
+	struct pass p = { .n = n,
+			  .stream = stream,
+			  .layer = l,
+			  .row = row,
+			  .rows = rows,
+			  .accumulate = accumulate,
+			  .kept = &n->images.kept[l] };
+
+	image_layer_of(n->setup, l, &p.image);
+	return p;
+}
+
+static void *image_tensor_in(const struct pass *p, void *layer_array, size_t tensor)
+{
+	const struct model_layer *layer = &p->n->local.layer[p->layer];
+
+	return network_element(p->n, layer_array, layer->tensor[tensor].first - layer->weight);
+}
+
+static void *image_weights(const struct pass *p, size_t tensor)
+{
+	return image_tensor_in(p, p->n->layer_weights[p->layer], tensor);
+}
+
+static void *image_gradients(const struct pass *p, size_t tensor)
+{
+	return image_tensor_in(p, p->n->layer_gradients[p->layer], tensor);
+}
+
+static struct convolution_shape image_convolution_shape(const struct setup *setup,
+							const struct image_unit *u, uint64_t rows)
+{
+	return (struct convolution_shape){ .precision = setup->precision,
+					   .batch = (unsigned)rows,
+					   .height = u->side,
+					   .width = u->side,
+					   .channels = u->channels,
+					   .filters = u->filters,
+					   .kernel_height = u->kernel,
+					   .kernel_width = u->kernel,
+					   .stride = u->stride,
+					   .padding = u->padding,
+					   .depthwise = u->depthwise };
+}
+
+static struct pooling_shape image_pool_of(const struct pass *p)
+{
+	const struct image_unit *last = image_last(&p->image);
+
+	return (struct pooling_shape){ .precision = setup_storage(p->n->setup),
+				       .batch = (unsigned)p->rows,
+				       .height = last->out_side,
+				       .width = last->out_side,
+				       .channels = last->filters,
+				       .window = p->image.pool.window,
+				       .stride = p->image.pool.stride,
+				       .padding = p->image.pool.padding,
+				       .average = p->image.pool.average };
+}
+
+static uint64_t image_unit_pixels(const struct pass *p, const struct image_unit *u)
+{
+	return p->rows * u->out_side * u->out_side;
+}
+
+/* Input of the pool, or the layer's output. */
+static void *image_output_of(const struct pass *p)
+{
+	return p->image.pool.window ? p->kept->out : network_activation(p->n, p->layer + 1, p->row);
+}
+
+/* Output of unit `u`; its input is the output of the one before. */
+static void *image_unit_output(const struct pass *p, size_t u)
+{
+	return u + 1 < p->image.units ? p->kept->unit[u].y : image_output_of(p);
+}
+
+static const void *image_unit_input(const struct pass *p, size_t u)
+{
+	return u > 0 ? image_unit_output(p, u - 1) : network_activation(p->n, p->layer, p->row);
+}
+
+/* Output of the ReLU that decides in backward: this run's, or an imposed one. */
+static const void *image_relu_decider(const struct pass *p, size_t decision, uint64_t width,
+				      const void *own)
+{
+	const void *imposed = p->n->images.decisions[decision];
+
+	return imposed ? network_element(p->n, (void *)imposed, p->row * width) : own;
+}
+
+static enum status image_record_decision(const struct pass *p, size_t decision, uint64_t width,
+					 const void *output, struct error *err)
+{
+	void *to = p->n->images.record[decision];
+
+	if (!to)
+		return STATUS_OK;
+	return backend_copy(p->stream, network_element(p->n, to, p->row * width), output,
+			    p->rows * width * precision_bytes(p->n->setup->precision), err);
+}
+
+static enum status image_relu(const struct pass *p, void *y, uint64_t count, struct error *err)
+{
+	struct activation_forward_arguments a = { .x = y,
+						  .y = y,
+						  .activation = ACTIVATION_RELU,
+						  .precision = setup_storage(p->n->setup),
+						  .rows = 1,
+						  .columns = count };
+
+	return backend_launch(p->stream, "activation_forward", &a, err);
+}
+
+static enum status image_relu_backward(const struct pass *p, const void *y, void *dy,
+				       uint64_t count, struct error *err)
+{
+	struct activation_backward_arguments a = { .x = y,
+						   .dy = dy,
+						   .dx = dy,
+						   .activation = ACTIVATION_RELU,
+						   .precision = setup_storage(p->n->setup),
+						   .count = count };
+
+	return backend_launch(p->stream, "activation_backward", &a, err);
+}
+
+static enum status image_residual_add(const struct pass *p, const void *a, const void *b, void *y,
+				      uint64_t count, struct error *err)
+{
+	struct residual_add_arguments sum = {
+		.a = a, .b = b, .y = y, .precision = setup_storage(p->n->setup), .count = count
+	};
+
+	return backend_launch(p->stream, "residual_add", &sum, err);
+}
+
+/* Statistics of each group of rows by themselves. */
+static enum status image_batch_norm(const struct pass *p, const struct image_unit *u,
+				    const struct kept_unit *kept, void *y, struct error *err)
+{
+	uint64_t groups = p->n->images.norm_groups, elements = image_unit_pixels(p, u) * u->filters;
+	float *statistics = kept->statistics;
+
+	for (uint64_t g = 0; g < groups; g++) {
+		struct batch_norm_forward_arguments a = {
+			.x = network_element(p->n, kept->z, g * elements / groups),
+			.gamma = image_weights(p, u->tensor + 1),
+			.beta = image_weights(p, u->tensor + 2),
+			.y = network_element(p->n, y, g * elements / groups),
+			.mean = statistics + 2 * g * u->filters,
+			.rstd = statistics + (2 * g + 1) * u->filters,
+			.scratch = p->n->images.norm_sums,
+			.precision = setup_storage(p->n->setup),
+			.rows = image_unit_pixels(p, u) / groups,
+			.columns = u->filters,
+			.epsilon = (float)IMAGE_NORM_EPSILON,
+		};
+
+		if (backend_launch(p->stream, "batch_norm_forward", &a, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status image_batch_norm_backward(const struct pass *p, const struct image_unit *u,
+					     const struct kept_unit *kept, const void *dy, void *dx,
+					     struct error *err)
+{
+	uint64_t groups = p->n->images.norm_groups, elements = image_unit_pixels(p, u) * u->filters;
+	float *statistics = kept->statistics;
+
+	for (uint64_t g = 0; g < groups; g++) {
+		uint64_t first = g * elements / groups;
+		struct batch_norm_backward_arguments a = {
+			.x = network_element(p->n, kept->z, first),
+			.dy = network_element(p->n, (void *)dy, first),
+			.gamma = image_weights(p, u->tensor + 1),
+			.mean = statistics + 2 * g * u->filters,
+			.rstd = statistics + (2 * g + 1) * u->filters,
+			.dx = network_element(p->n, dx, first),
+			.dgamma = image_gradients(p, u->tensor + 1),
+			.dbeta = image_gradients(p, u->tensor + 2),
+			.scratch = p->n->images.norm_sums,
+			.precision = setup_storage(p->n->setup),
+			.rows = image_unit_pixels(p, u) / groups,
+			.columns = u->filters,
+			.keep = p->accumulate || g > 0 ? 1 : 0,
+		};
+
+		if (backend_launch(p->stream, "batch_norm_backward", &a, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+/* Convolution, then bias and ReLU in place, or the norm and its ReLU into y. */
+static enum status image_forward_unit(const struct pass *p, const struct image_unit *u,
+				      const struct kept_unit *kept, const void *x, void *y,
+				      struct error *err)
+{
+	struct convolution_forward_arguments convolve = {
+		.shape = image_convolution_shape(p->n->setup, u, p->rows),
+		.x = x,
+		.w = image_weights(p, u->tensor),
+		.y = u->norm ? kept->z : y,
+	};
+	struct bias_relu_arguments bias = {
+		.y = y,
+		.bias = u->norm ? NULL : image_weights(p, u->tensor + 1),
+		.precision = setup_storage(p->n->setup),
+		.rows = image_unit_pixels(p, u),
+		.columns = u->filters,
+		.relu = u->relu,
+	};
+
+	if (backend_launch(p->stream, "convolution_forward", &convolve, err) != STATUS_OK)
+		return err->status;
+	if (!u->norm)
+		backend_launch(p->stream, "bias_relu", &bias, err);
+	else if (image_batch_norm(p, u, kept, y, err) == STATUS_OK && u->relu)
+		image_relu(p, y, image_unit_pixels(p, u) * u->filters, err);
+	if (err->status == STATUS_OK && u->relu)
+		image_record_decision(p, u->decision, image_unit_width(u), y, err);
+	return err->status;
+}
+
+/* y = relu(y + input or its projection), which goes through a buffer that backward needs later. */
+static enum status add_shortcut(const struct pass *p, const void *x, void *y, struct error *err)
+{
+	uint64_t width = image_unit_width(image_last(&p->image)), count = p->rows * width;
+	void *shortcut = p->n->images.gradient[0];
+
+	if (p->image.projects && image_forward_unit(p, &p->image.projection, &p->kept->projection,
+						    x, shortcut, err) != STATUS_OK)
+		return err->status;
+	if (image_residual_add(p, y, p->image.projects ? shortcut : x, y, count, err) !=
+		    STATUS_OK ||
+	    image_relu(p, y, count, err) != STATUS_OK)
+		return err->status;
+	return image_record_decision(p, p->image.decision, width, y, err);
+}
+
+static enum status image_forward_inside(const struct pass *p, struct error *err)
+{
+	for (size_t u = 0; u < p->image.units; u++)
+		if (image_forward_unit(p, &p->image.unit[u], &p->kept->unit[u],
+				       image_unit_input(p, u), image_unit_output(p, u),
+				       err) != STATUS_OK)
+			return err->status;
+	return p->image.residual ? add_shortcut(p, image_unit_input(p, 0), image_output_of(p), err)
+				 : STATUS_OK;
+}
+
+enum status images_forward(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			   uint64_t rows, struct error *err)
+{
+	const struct pass p = image_pass_of(n, stream, l, row, rows, false);
+	struct pooling_forward_arguments pool = { .shape = image_pool_of(&p),
+						  .x = p.kept->out,
+						  .y = network_activation(n, l + 1, row) };
+
+	if (image_forward_inside(&p, err) != STATUS_OK)
+		return err->status;
+	return p.image.pool.window ? backend_launch(stream, "pooling_forward", &pool, err)
+				   : STATUS_OK;
+}
+
+/* dy becomes the gradient of the convolution's output, or that goes to dz; then its weights'. */
+static enum status image_backward_unit(const struct pass *p, const struct image_unit *u,
+				       const struct kept_unit *kept, const void *x, const void *y,
+				       void *dy, void *dz, struct error *err)
+{
+	const void *mask =
+		u->relu ? image_relu_decider(p, u->decision, image_unit_width(u), y) : NULL;
+	struct output_gradient_arguments bias = {
+		.dy = dy,
+		.y = mask,
+		.sum = u->norm ? NULL : image_gradients(p, u->tensor + 1),
+		.beta = p->accumulate ? 1 : 0,
+		.scratch = p->n->images.bias_sums,
+		.precision = setup_storage(p->n->setup),
+		.rows = image_unit_pixels(p, u),
+		.columns = u->filters,
+	};
+	struct convolution_weight_gradient_arguments gradient = {
+		.shape = image_convolution_shape(p->n->setup, u, p->rows),
+		.x = x,
+		.dy = dz,
+		.dw = image_gradients(p, u->tensor),
+		.scratch = p->n->images.weight_sums,
+		.keep = p->accumulate ? 1 : 0,
+	};
+
+	if (!u->norm)
+		backend_launch(p->stream, "output_gradient", &bias, err);
+	else if (!mask || image_relu_backward(p, mask, dy, image_unit_pixels(p, u) * u->filters,
+					      err) == STATUS_OK)
+		image_batch_norm_backward(p, u, kept, dy, dz, err);
+	if (err->status != STATUS_OK)
+		return err->status;
+	return backend_launch(p->stream, "convolution_weight_gradient", &gradient, err);
+}
+
+static enum status image_data_gradient(const struct pass *p, const struct image_unit *u,
+				       const void *dy, void *dx, struct error *err)
+{
+	struct convolution_data_gradient_arguments gradient = {
+		.shape = image_convolution_shape(p->n->setup, u, p->rows),
+		.dy = dy,
+		.w = image_weights(p, u->tensor),
+		.dx = dx,
+	};
+
+	return backend_launch(p->stream, "convolution_data_gradient", &gradient, err);
+}
+
+static void *image_other_buffer(const struct pass *p, const void *buffer)
+{
+	void *const *gradient = p->n->images.gradient;
+
+	return buffer == gradient[0] ? gradient[1] : gradient[0];
+}
+
+/* From the gradient of the last unit's output, in memory that may be changed. */
+static enum status image_backward_units(const struct pass *p, void *dy, struct error *err)
+{
+	struct images *images = &p->n->images;
+
+	for (size_t u = p->image.units; u-- > 0;) {
+		const struct image_unit *unit = &p->image.unit[u];
+		/* The shortcut reads it as well. */
+		bool shared = p->image.residual && u + 1 == p->image.units;
+		void *dz = shared ? image_other_buffer(p, dy) : dy;
+
+		if (image_backward_unit(p, unit, &p->kept->unit[u], image_unit_input(p, u),
+					image_unit_output(p, u), dy, dz, err) != STATUS_OK)
+			return err->status;
+		dy = u > 0 ? image_other_buffer(p, dz) : dz;
+		if (u > 0 && image_data_gradient(p, unit, dz, dy, err) != STATUS_OK)
+			return err->status;
+	}
+	images->first = dy;
+	return STATUS_OK;
+}
+
+static enum status image_backward_residual(const struct pass *p, void *dy, struct error *err)
+{
+	uint64_t width = image_unit_width(image_last(&p->image));
+	const void *y = image_relu_decider(p, p->image.decision, width, image_output_of(p));
+
+	if (image_relu_backward(p, y, dy, p->rows * width, err) != STATUS_OK ||
+	    image_backward_units(p, dy, err) != STATUS_OK)
+		return err->status;
+	p->n->images.shortcut = dy;
+	if (!p->image.projects)
+		return STATUS_OK;
+	return image_backward_unit(p, &p->image.projection, &p->kept->projection,
+				   image_unit_input(p, 0), NULL, dy, dy, err);
+}
+
+enum status images_backward(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			    uint64_t rows, void *dy, bool accumulate, struct error *err)
+{
+	const struct pass p = image_pass_of(n, stream, l, row, rows, accumulate);
+	uint64_t width = image_unit_width(image_last(&p.image));
+	struct pooling_backward_arguments pool = {
+		.shape = image_pool_of(&p),
+		.x = image_relu_decider(&p, image_last_decision(&p.image), width, p.kept->out),
+		.dy = dy,
+		.dx = n->images.pooled
+	};
+
+	if (setup_recomputes_blocks(n->setup) && image_forward_inside(&p, err) != STATUS_OK)
+		return err->status;
+	if (p.image.pool.window) {
+		if (backend_launch(stream, "pooling_backward", &pool, err) != STATUS_OK)
+			return err->status;
+		dy = n->images.pooled;
+	}
+	return p.image.residual ? image_backward_residual(&p, dy, err)
+				: image_backward_units(&p, dy, err);
+}
+
+enum status images_input_gradient(struct network *n, struct stream *stream, size_t l, uint64_t rows,
+				  void *dx, struct error *err)
+{
+	const struct pass p = image_pass_of(n, stream, l, 0, rows, false);
+	const struct images *images = &n->images;
+	const void *shortcut = images->shortcut;
+	void *other = image_other_buffer(&p, images->first);
+
+	if (image_data_gradient(&p, &p.image.unit[0], images->first, dx, err) != STATUS_OK)
+		return err->status;
+	if (!p.image.residual)
+		return STATUS_OK;
+	if (p.image.projects) {
+		if (image_data_gradient(&p, &p.image.projection, shortcut, other, err) != STATUS_OK)
+			return err->status;
+		shortcut = other;
+	}
+	return image_residual_add(&p, dx, shortcut, dx, rows * n->setup->widths[l], err);
+}
+
+static void image_keep_tensor(struct kept_tensor *out, size_t *count, void *place, uint64_t bytes)
+{
+	out[(*count)++] = (struct kept_tensor){ place, bytes };
+}
+
+static void image_keep_unit(const struct network *n, const struct image_unit *u,
+			    struct kept_unit *kept, uint64_t rows, struct kept_tensor *out,
+			    size_t *count)
+{
+	if (!u->norm)
+		return;
+	image_keep_tensor(out, count, &kept->z,
+			  rows * image_unit_width(u) * precision_bytes(n->setup->precision));
+	image_keep_tensor(out, count, &kept->statistics,
+			  2 * setup_norm_groups(n->setup) * u->filters * sizeof(float));
+}
+
+size_t images_kept(struct network *n, size_t l, uint64_t rows, struct kept_tensor *out)
+{
+	struct kept_image *kept = &n->images.kept[l];
+	size_t bytes = precision_bytes(n->setup->precision), count = 0;
+	struct image_layer image;
+
+	if (setup_layer_kind(n->setup, l) != LAYER_CONVOLUTION)
+		return 0;
+	image_layer_of(n->setup, l, &image);
+	for (size_t u = 0; u < image.units; u++) {
+		image_keep_unit(n, &image.unit[u], &kept->unit[u], rows, out, &count);
+		if (u + 1 < image.units)
+			image_keep_tensor(out, &count, &kept->unit[u].y,
+					  rows * image_unit_width(&image.unit[u]) * bytes);
+	}
+	if (image.projects)
+		image_keep_unit(n, &image.projection, &kept->projection, rows, out, &count);
+	if (image.pool.window)
+		image_keep_tensor(out, &count, &kept->out,
+				  rows * image_unit_width(image_last(&image)) * bytes);
+	return count;
+}
+
+/* Sizes of what layers use in turn: elements of a row, or of all. */
+struct most {
+	uint64_t gradient, pooled, filters, weight_sums;
+};
+
+static void raise_to(uint64_t *most, uint64_t value)
+{
+	*most = value > *most ? value : *most;
+}
+
+/* `inside`: its gradient is one inside the layer. */
+static void image_measure_unit(struct most *most, const struct setup *setup,
+			       const struct image_unit *u, bool inside)
+{
+	const struct convolution_shape shape = image_convolution_shape(setup, u, 1);
+
+	if (inside)
+		raise_to(&most->gradient, image_unit_width(u));
+	raise_to(&most->filters, u->filters);
+	raise_to(&most->weight_sums, convolution_scratch_bytes(&shape));
+}
+
+static struct most image_measure_buffers(const struct setup *setup)
+{
+	struct most most = { 0 };
+
+	for (size_t l = 0; l < image_layers(setup); l++) {
+		struct image_layer image;
+
+		image_layer_of(setup, l, &image);
+		for (size_t u = 0; u < image.units; u++)
+			image_measure_unit(&most, setup, &image.unit[u],
+					   image.units > 1 || image.residual);
+		if (image.projects) {
+			image_measure_unit(&most, setup, &image.projection, true);
+			raise_to(&most.gradient, setup->widths[l]);
+		}
+		if (image.pool.window)
+			raise_to(&most.pooled, image_unit_width(image_last(&image)));
+	}
+	return most;
+}
+
+enum status images_scratch_open(struct network *n, struct error *err)
+{
+	const struct most most = image_measure_buffers(n->setup);
+	size_t bytes = precision_bytes(n->setup->precision);
+	struct images *i = &n->images;
+
+	i->norm_groups = setup_norm_groups(n->setup);
+	for (int b = 0; b < 2 && most.gradient > 0; b++)
+		if (arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * most.gradient * bytes,
+				&i->gradient[b], err) != STATUS_OK)
+			return err->status;
+	if (arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * most.pooled * bytes, &i->pooled,
+			err) != STATUS_OK ||
+	    arena_alloc(n->arena, MEMORY_WORKSPACE, batch_norm_scratch_bytes(most.filters),
+			&i->norm_sums, err) != STATUS_OK ||
+	    arena_alloc(n->arena, MEMORY_WORKSPACE, output_gradient_scratch_bytes(most.filters),
+			&i->bias_sums, err) != STATUS_OK)
+		return err->status;
+	return arena_alloc(n->arena, MEMORY_WORKSPACE, most.weight_sums, &i->weight_sums, err);
+}
+
+#define KEPT_ALIGN 256
+
+static uint64_t kept_aligned(uint64_t bytes)
+{
+	return (bytes + KEPT_ALIGN - 1) / KEPT_ALIGN * KEPT_ALIGN;
+}
+
+/* Layers that are recomputed use one block of memory in turn. */
+static enum status image_open_in_turn(struct network *n, struct error *err)
+{
+	struct kept_tensor kept[LAYER_MAX_KEPT];
+	uint64_t most = 0;
+	char *block;
+
+	for (size_t l = 0; l < image_layers(n->setup); l++) {
+		uint64_t bytes = 0;
+
+		for (size_t i = images_kept(n, l, n->step_rows, kept); i-- > 0;)
+			bytes += kept_aligned(kept[i].bytes);
+		raise_to(&most, bytes);
+	}
+	if (arena_alloc(n->arena, MEMORY_ACTIVATIONS, most, &block, err) != STATUS_OK)
+		return err->status;
+	for (size_t l = 0; l < image_layers(n->setup); l++) {
+		char *next = block;
+
+		for (size_t i = images_kept(n, l, n->step_rows, kept); i-- > 0;) {
+			kept_place(&kept[i], next);
+			next += kept_aligned(kept[i].bytes);
+		}
+	}
+	return STATUS_OK;
+}
+
+enum status images_open(struct network *n, struct error *err)
+{
+	struct kept_tensor kept[LAYER_MAX_KEPT];
+
+	if (images_scratch_open(n, err) != STATUS_OK)
+		return err->status;
+	if (setup_recomputes_blocks(n->setup))
+		return image_open_in_turn(n, err);
+	for (size_t l = 0; l < image_layers(n->setup); l++)
+		for (size_t i = images_kept(n, l, n->step_rows, kept); i-- > 0;)
+			if (arena_alloc(n->arena, MEMORY_ACTIVATIONS, kept[i].bytes, kept[i].place,
+					err) != STATUS_OK)
+				return err->status;
+	return STATUS_OK;
+}

@@ -1,0 +1,26 @@
+/*
+ * Convolutional layers (image_model.h) on a network's tensors, with the contract of blocks.h: a row
+ * is an image. For backward a layer keeps each convolution's output, with a batch norm also the
+ * ReLU's, and the statistics.
+ */
+#ifndef GPUPROOF_SUITES_TRAINING_MODELS_BLOCKS_IMAGES_H
+#define GPUPROOF_SUITES_TRAINING_MODELS_BLOCKS_IMAGES_H
+
+#include "suites/training/models/blocks/blocks.h"
+
+/* See blocks_kept(). */
+size_t images_kept(struct network *network, size_t layer, uint64_t rows, struct kept_tensor *out);
+/* Scratch; not what layers keep. */
+enum status images_scratch_open(struct network *network, struct error *err);
+/* All of it. */
+enum status images_open(struct network *network, struct error *err);
+
+enum status images_forward(struct network *network, struct stream *stream, size_t layer,
+			   uint64_t row, uint64_t rows, struct error *err);
+enum status images_backward(struct network *network, struct stream *stream, size_t layer,
+			    uint64_t row, uint64_t rows, void *dy, bool accumulate,
+			    struct error *err);
+enum status images_input_gradient(struct network *network, struct stream *stream, size_t layer,
+				  uint64_t rows, void *dx, struct error *err);
+
+#endif

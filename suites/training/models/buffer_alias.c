@@ -1,0 +1,448 @@
+#include "suites/training/models/buffer_alias.h"
+
+#include "suites/training/models/mode.h"
+
+static bool buffer_alias_is_asked(const struct setup *s)
+{
+	return s->mode->aliases_buffers && !s->no_aliasing;
+}
+
+bool buffer_alias_changes(const struct setup *s)
+{
+	return s->kind == MODEL_TRANSFORMER || (s->kind == MODEL_MLP && s->mode->aliases_buffers);
+}
+
+bool buffer_alias_possible(const struct network *n)
+{
+	return n->setup->kind == MODEL_MLP && buffer_alias_is_asked(n->setup) &&
+	       setup_accumulate(n->setup) == 1 && n->segments.count == 0 &&
+	       n->partition.first == 0 && n->partition.last == n->setup->layers;
+}
+
+bool buffer_alias_has_gaps(const struct model_layer *layer)
+{
+	uint64_t end = layer->weight;
+
+	for (size_t t = 0; t < layer->tensors; t++) {
+		if (layer->tensor[t].first != end)
+			return true;
+		end += layer->tensor[t].count;
+	}
+	return end != layer->end;
+}
+
+/* Offsets in shared memory. */
+#define ROOM_ALIGN 512
+
+static uint64_t alias_aligned(uint64_t bytes)
+{
+	return (bytes + ROOM_ALIGN - 1) / ROOM_ALIGN * ROOM_ALIGN;
+}
+
+static uint64_t alias_most_of(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/*
+ * Elements of the array of gradients, whose order is from the last layer to the first: ends of the
+ * head's, of the blocks', and of those of layer `lowest`. 0: they may not share, since parts of the
+ * batch add to them, gaps must stay zero, or slices are not by layer.
+ */
+struct ends {
+	uint64_t head, blocks, lowest;
+};
+static struct ends alias_ends(const struct setup *s, const struct rank_partition *partition,
+			      const struct parameter_shard *shard, size_t lowest)
+{
+	const struct ends none = { 0, 0, 0 };
+	size_t head = s->layers - 1;
+	struct model model;
+
+	model_init_partition(&model, s, partition);
+	for (size_t l = 0; l < head; l++)
+		if (buffer_alias_has_gaps(&model.layer[l]))
+			return none;
+	if (setup_accumulate(s) > 1)
+		return none;
+	if (shard->gradients == model.elements)
+		return (struct ends){ model.layer[head].end, model.layer[0].weight,
+				      model.layer[lowest].end };
+	if (shard->count != s->layers || !s->mode->in_logits)
+		return none;
+	return (struct ends){ shard->ranges[head - 1].gradients, shard->ranges[0].gradients,
+			      shard->ranges[lowest].gradients + shard->ranges[lowest].count };
+}
+
+/* Least rows of a chunk where the number is chosen: products of fewer take longer. */
+#define CHUNK_ROWS_LEAST 4096
+
+/*
+ * Rows of logits at a time: as many as setup->loss_chunks says, or all of them, halved until they
+ * need no more than the `rest` of what shares their memory, or, where `least`, while that fits.
+ */
+static uint64_t logit_rows(const struct setup *s, const struct rank_partition *partition,
+			   uint64_t step_rows, uint64_t row_bytes, uint64_t rest, bool least)
+{
+	uint64_t rows = step_rows;
+
+	/* Shares of all rows are scattered at once. */
+	if (partition->sequence)
+		return rows;
+	if (s->loss_chunks > 0)
+		return (step_rows + s->loss_chunks - 1) / s->loss_chunks;
+	while (rows / 2 >= CHUNK_ROWS_LEAST &&
+	       (least ? rows / 2 * row_bytes >= rest : rows * row_bytes > rest))
+		rows = (rows + 1) / 2;
+	return rows;
+}
+
+struct logits_overlap buffer_alias_logits_overlap(const struct setup *s,
+						  const struct rank_partition *partition,
+						  uint64_t step_rows,
+						  const struct parameter_shard *shard)
+{
+	size_t bytes = precision_bytes(s->precision), lowest = 0;
+	struct logits_overlap room = { 0 };
+	uint64_t end = 0, row;
+	struct ends ends;
+
+	if (s->kind != MODEL_TRANSFORMER || partition->last < s->layers)
+		return room;
+	row = partition_width(s, partition, s->layers) * bytes;
+	if (!buffer_alias_is_asked(s) || partition->first > 0 || partition->kept != step_rows) {
+		room.rows = logit_rows(s, partition, step_rows, row, 0, true);
+		return room;
+	}
+	room.narrow = partition->parts == 1 || partition->sequence
+			      ? 0
+			      : step_rows * s->transformer.hidden * bytes;
+	room.mode = s->mode->in_logits ? s->mode->in_logits(s, &lowest) : 0;
+	ends = alias_ends(s, partition, shard, lowest);
+	room.at = ends.head * bytes;
+	/* Over the gradients of lower layers, which are written when these are read no more. */
+	room.narrow_at = alias_aligned((ends.blocks - ends.head) * bytes);
+	if (room.narrow > 0)
+		end = room.narrow_at + room.narrow;
+	room.mode_at = alias_aligned(alias_most_of(end, (ends.lowest - ends.head) * bytes));
+	if (room.mode > 0)
+		end = room.mode_at + room.mode;
+	if (ends.head > 0)
+		end = alias_most_of(end, shard->gradients * bytes - room.at);
+	room.rows = logit_rows(s, partition, step_rows, row, end, ends.head == 0);
+	room.logits = room.rows * row;
+	if (ends.head > 0)
+		room.bytes = room.at + alias_most_of(room.logits, end);
+	else if (end > room.logits)
+		room.mode = 0;
+	return ends.head == 0 && room.narrow > room.logits
+		       ? (struct logits_overlap){ .rows = room.rows }
+		       : room;
+}
+
+uint64_t buffer_alias_loss_chunks(const struct setup *s)
+{
+	struct rank_partition partition;
+	struct parameter_shard shard;
+	struct logits_overlap room;
+	uint64_t step_rows;
+
+	for (int rank = 0; rank < s->ranks; rank++) {
+		parameter_shard_of(s, rank, &partition, &step_rows, &shard);
+		room = buffer_alias_logits_overlap(s, &partition, step_rows, &shard);
+		if (room.rows > 0)
+			return (step_rows + room.rows - 1) / room.rows;
+	}
+	return 1;
+}
+
+/* Counts `bytes` of class `tag`, of which as many as `*own` are in no class yet. */
+static void alias_count_in(struct arena *arena, enum memory_class tag, uint64_t bytes,
+			   uint64_t *own)
+{
+	uint64_t moved = bytes < *own ? bytes : *own;
+
+	arena_move(arena, MEMORY_GRADIENTS, tag, moved);
+	arena_share(arena, tag, bytes - moved);
+	*own -= moved;
+}
+
+enum status buffer_alias_open_gradients(struct network *n, struct error *err)
+{
+	const struct logits_overlap *room = &n->room;
+	uint64_t own = room->bytes - n->shard.gradients * precision_bytes(n->setup->precision);
+	void *memory;
+
+	if (arena_alloc(n->arena, MEMORY_GRADIENTS, room->bytes, &memory, err) != STATUS_OK)
+		return err->status;
+	n->gradients = memory;
+	n->activations[n->setup->layers] = (char *)memory + room->at;
+	alias_count_in(n->arena, MEMORY_ACTIVATIONS, room->logits, &own);
+	alias_count_in(n->arena, MEMORY_TRANSIENT, room->narrow, &own);
+	alias_count_in(n->arena, MEMORY_COMMUNICATION, room->mode, &own);
+	/* Bytes that alignment leaves. */
+	arena_move(n->arena, MEMORY_GRADIENTS, MEMORY_TRANSIENT, own);
+	return STATUS_OK;
+}
+
+/* A range of the array of gradients that backward of `layer` completes. */
+struct slot {
+	uint64_t first, end;
+	size_t layer;
+	bool gaps;
+};
+
+/* If this rank keeps all gradients: one slot per layer, the last layer first. */
+static size_t alias_slots_of_layers(const struct network *n, struct slot *slots)
+{
+	size_t count = 0;
+
+	for (size_t l = n->partition.last; l-- > n->partition.first;) {
+		const struct model_layer *layer = &n->local.layer[l];
+
+		slots[count++] =
+			(struct slot){ layer->weight, layer->end, l, buffer_alias_has_gaps(layer) };
+	}
+	return count;
+}
+
+/* If it keeps shards of the sums: each is complete when its lowest layer has been reduced. */
+static size_t alias_slots_of_slices(const struct network *n, struct slot *slots)
+{
+	uint64_t shards = n->setup->shards;
+	size_t count = 0;
+	bool gaps = false;
+
+	for (size_t l = n->partition.last; l-- > n->partition.first;) {
+		const struct model_layer *layer = &n->local.layer[l];
+
+		gaps |= buffer_alias_has_gaps(layer);
+		for (size_t i = 0; i < n->shard.count; i++) {
+			const struct shard_range *range = &n->shard.ranges[i];
+			uint64_t end = range->gradients + range->count;
+
+			if (end * shards != layer->end)
+				continue;
+			slots[count++] = (struct slot){ range->gradients, end, l, gaps };
+			gaps = false;
+		}
+	}
+	return count;
+}
+
+/* The end of the contiguous range without gaps that begins with slot `i`. */
+static uint64_t alias_run_end(const struct slot *slots, size_t count, size_t i)
+{
+	uint64_t end = slots[i].end;
+
+	while (++i < count && !slots[i].gaps && slots[i].first == end)
+		end = slots[i].end;
+	return end;
+}
+
+/*
+ * The first position from `from` on with room for `elements`, in slots of layer `below` and lower.
+ */
+static uint64_t alias_place(const struct slot *slots, size_t count, uint64_t from, size_t below,
+			    uint64_t elements)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at = slots[i].first > from ? slots[i].first : from;
+
+		if (slots[i].layer <= below && !slots[i].gaps && at < slots[i].end &&
+		    at + elements <= alias_run_end(slots, count, i))
+			return at;
+	}
+	return BUFFER_ALIAS_NONE;
+}
+
+/*
+ * Latest outputs first, each at the first position possible: outputs with longer lifetimes come
+ * after it.
+ */
+void buffer_alias_plan(const struct network *n, uint64_t at[SETUP_MAX_LAYERS + 1])
+{
+	bool whole = n->shard.gradients == n->local.elements;
+	struct slot slots[SETUP_MAX_LAYERS];
+	size_t count = 0;
+	uint64_t from = 0;
+
+	for (size_t l = 0; l <= SETUP_MAX_LAYERS; l++)
+		at[l] = BUFFER_ALIAS_NONE;
+	if (buffer_alias_possible(n))
+		count = whole ? alias_slots_of_layers(n, slots) : alias_slots_of_slices(n, slots);
+	for (size_t l = n->partition.last; --l > n->partition.first && count > 0;) {
+		uint64_t elements = n->kept[l] * partition_width(n->setup, &n->partition, l);
+
+		at[l] = alias_place(slots, count, from, l - 1, elements);
+		if (at[l] != BUFFER_ALIAS_NONE)
+			from = (at[l] + elements + MODEL_ALIGN - 1) / MODEL_ALIGN * MODEL_ALIGN;
+	}
+}
+
+/* Memory of gradients that backward writes later. */
+void buffer_alias_outputs(struct network *n, size_t l, uint64_t element, uint64_t bytes)
+{
+	n->activations[l] = network_element(n, n->gradients, element);
+	arena_share(n->arena, MEMORY_ACTIVATIONS, bytes);
+}
+
+/* The larger of the two gives the memory class. */
+enum status buffer_alias_logits(struct network *n, uint64_t bytes, struct error *err)
+{
+	uint64_t turn =
+		n->step_rows * network_max_hidden_width(n) * precision_bytes(n->setup->precision);
+	enum memory_class tag = turn > bytes ? MEMORY_TRANSIENT : MEMORY_ACTIVATIONS;
+
+	if (arena_alloc(n->arena, tag, turn > bytes ? turn : bytes,
+			&n->activations[n->setup->layers], err) != STATUS_OK)
+		return err->status;
+	if (turn > bytes)
+		arena_share(n->arena, MEMORY_ACTIVATIONS, bytes);
+	else
+		arena_share(n->arena, MEMORY_TRANSIENT, turn);
+	return STATUS_OK;
+}
+
+void buffer_alias_transposed(struct network *n)
+{
+	uint64_t room = network_max_hidden_width(n);
+
+	if (!n->transposed[0] || !buffer_alias_possible(n) || n->partition.parts > 1)
+		return;
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
+		if (n->wgrad_layouts[l] == WGRAD_TRANSPOSED && n->local.layer[l].out > room)
+			return;
+	arena_free(n->arena, n->transposed[0]);
+	n->transposed[0] = n->transient[0];
+	n->transposed[1] = n->transient[1];
+	n->alternate_transposed = true;
+}
+
+size_t pairs_layers(const struct setup *setup)
+{
+	return setup->layers / 2 * 2;
+}
+
+uint64_t pairs_part_bytes(const struct setup *setup)
+{
+	uint64_t widest = 0;
+
+	for (size_t l = 1; l < setup->layers; l += 2)
+		if (setup->widths[l] > widest)
+			widest = setup->widths[l];
+	return setup->batch * (widest / (uint64_t)setup->ranks) * precision_bytes(setup->precision);
+}
+
+/* Bytes of the widest bias of even or odd layers in pairs, as this rank has it. */
+static uint64_t alias_bias_bytes(const struct setup *setup, size_t parity)
+{
+	uint64_t widest = 0;
+
+	for (size_t l = parity; l < pairs_layers(setup); l += 2) {
+		uint64_t out = setup->widths[l + 1] / (parity == 0 ? (uint64_t)setup->ranks : 1);
+
+		widest = out > widest ? out : widest;
+	}
+	return widest * precision_bytes(setup->precision);
+}
+
+uint64_t pairs_bias_bytes(const struct setup *setup)
+{
+	return setup->no_aliasing ? 0 : alias_bias_bytes(setup, 0) + alias_bias_bytes(setup, 1);
+}
+
+static bool any_alias(const struct network *n)
+{
+	for (size_t l = 0; l <= n->setup->layers; l++)
+		if (n->overwritten_in_backward[l])
+			return true;
+	return false;
+}
+
+enum status pairs_open(struct network *n, struct pair_buffers *p, struct error *err)
+{
+	if (arena_alloc(n->arena, MEMORY_TRANSIENT, pairs_part_bytes(n->setup), &p->part, err) !=
+	    STATUS_OK)
+		return err->status;
+	for (size_t parity = 0; parity < 2 && any_alias(n); parity++) {
+		void *sums;
+
+		if (arena_alloc(n->arena, MEMORY_TRANSIENT, alias_bias_bytes(n->setup, parity),
+				&sums, err) != STATUS_OK)
+			return err->status;
+		for (size_t l = parity; l < pairs_layers(n->setup); l += 2)
+			n->bias_sums[l] = sums;
+	}
+	return STATUS_OK;
+}
+
+/*
+ * Aliased: outputs of the pair, whose masks are read chunk by chunk before, or the last layer's
+ * gradients.
+ */
+void *pairs_part(const struct network *n, const struct pair_buffers *p, size_t first)
+{
+	if (!p->part_aliased)
+		return p->part;
+	return first + 2 < n->setup->layers ? n->activations[first + 2]
+					    : n->layer_gradients[first + 1];
+}
+
+static bool alias_all_transposed(const struct network *n, size_t parity)
+{
+	for (size_t l = parity; l < pairs_layers(n->setup); l += 2)
+		if (n->wgrad_layouts[l] != WGRAD_TRANSPOSED)
+			return false;
+	return true;
+}
+
+/*
+ * Once the gradient of the part is computed, the transposed copy replaces the gradient of the
+ * outputs.
+ */
+static bool alias_fits_in_place(const struct network *n)
+{
+	for (size_t first = 0; first < pairs_layers(n->setup); first += 2)
+		if (n->local.layer[first + 1].out > network_max_hidden_width(n) ||
+		    (first > 0 && n->setup->widths[first] != n->setup->widths[first + 2]))
+			return false;
+	return alias_all_transposed(n, 1);
+}
+
+/* A chunk of the part is no longer than the same rows of what it replaces. */
+static bool alias_fits_part(const struct network *n)
+{
+	for (size_t first = 0; first < pairs_layers(n->setup); first += 2) {
+		const struct model_layer *second = &n->local.layer[first + 1];
+
+		if (first + 2 < n->setup->layers ? second->in > n->setup->widths[first + 2]
+						 : n->setup->batch > second->out)
+			return false;
+	}
+	/* A whole layer after the pairs has a copy as well, larger than that of a part. */
+	if (pairs_layers(n->setup) < n->setup->layers &&
+	    n->wgrad_layouts[pairs_layers(n->setup)] == WGRAD_TRANSPOSED)
+		return false;
+	return alias_all_transposed(n, 0) && any_alias(n);
+}
+
+void pairs_alias_transposed(struct network *n, struct pair_buffers *p)
+{
+	size_t paired = pairs_layers(n->setup), logits = n->setup->layers % 2;
+
+	if (!buffer_alias_possible(n))
+		return;
+	if (alias_fits_in_place(n)) {
+		arena_free(n->arena, n->transposed[1]);
+		n->transposed[1] = n->transient[paired < n->setup->layers ? logits : 1 - logits];
+		p->in_place = true;
+	}
+	if (alias_fits_part(n)) {
+		arena_free(n->arena, n->transposed[0]);
+		n->transposed[0] = p->part;
+		p->part_aliased = true;
+		for (size_t l = 2; l < n->setup->layers; l += 2)
+			n->overwritten_in_backward[l] = true;
+	}
+}

@@ -1,0 +1,485 @@
+#include "suites/training/models/gemm/layer.h"
+
+#include <math.h>
+
+#include "kernels/training/training.h"
+#include "suites/training/models/blocks/blocks.h"
+#include "suites/training/models/gemm/layer_gemm.h"
+#include "suites/training/models/gemm/trial.h"
+#include "suites/training/models/gemm/wgrad_layout.h"
+#include "suites/training/models/setup.h"
+
+/*
+ * Choice of the forward GEMM's epilogue: bias and ReLU fused, or in a kernel of their own. With
+ * some algorithms the fused epilogue is slower than the kernel it saves.
+ *
+ * Backward has no such choice. cuBLASLt's epilogues for it cost more than they save: masks as bits
+ * (RELU_AUX_BIAS, DRELU) and the bias' gradient with them (DRELU_BGRAD). On an H200 at its power
+ * limit, cuBLAS 13.1, products of 8192^3: in TF32 RELU_AUX_BIAS costs 0.49 ms, DRELU 0.58,
+ * DRELU_BGRAD 0.59; in FP16 0.04, 0.04 and 0.42. The pass "output_gradient", which does all of it,
+ * takes 0.27 and 0.10 ms.
+ */
+
+struct fusion_trial {
+	struct network *network;
+	size_t layer;
+	uint64_t row, rows;
+};
+
+enum candidate { SEPARATE, FUSED, CANDIDATES };
+
+static enum status layer_run_candidate(void *context, struct stream *stream, size_t candidate,
+				       struct error *err)
+{
+	const struct fusion_trial *t = context;
+
+	t->network->fusions[t->layer] = candidate == FUSED ? FUSION_ON : FUSION_OFF;
+	return network_forward(t->network, stream, t->layer, t->row, t->rows, err);
+}
+
+/* Choice of an earlier layer of the same shape; the last layer has another epilogue. */
+static enum fusion layer_tuned_like(const struct network *n, size_t layer)
+{
+	const struct model_layer *mine = &n->local.layer[layer];
+
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
+		if (n->fusions[l] != FUSION_AUTO && n->local.layer[l].in == mine->in &&
+		    n->local.layer[l].out == mine->out &&
+		    (l + 1 == n->setup->layers) == (layer + 1 == n->setup->layers))
+			return n->fusions[l];
+	return FUSION_AUTO;
+}
+
+/* The choice, if it needs no measurement, else FUSION_AUTO. */
+static enum fusion fixed_fusion(const struct network *n, size_t layer)
+{
+	if (n->setup->fusion != FUSION_AUTO)
+		return n->setup->fusion;
+	/* Every rank computes this layer, and all must get the same bits. */
+	if (n->partition.parts > 1 &&
+	    setup_layer_split(n->setup, layer, n->partition.parts) == SPLIT_NONE)
+		return FUSION_OFF;
+	/* On the CPU the fused epilogue works in cache, at no cost; results are repeatable. */
+	if (n->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
+		return FUSION_ON;
+	return layer_tuned_like(n, layer);
+}
+
+/*
+ * Sets network->fusions[layer], once per layer: as the setup says, or if `auto` by timing both on
+ * rows [row, row + rows). Only while the network is tuned.
+ */
+static enum status fusion_tune(struct network *n, struct stream *stream, size_t layer, uint64_t row,
+			       uint64_t rows, struct error *err)
+{
+	struct fusion_trial trial = { n, layer, row, rows };
+	struct error own = ERROR_NONE;
+	size_t fastest = SEPARATE;
+
+	n->fusions[layer] = fixed_fusion(n, layer);
+	if (n->fusions[layer] != FUSION_AUTO)
+		return STATUS_OK;
+	/* Not every library fuses epilogues for every precision and shape. */
+	if (trial_select(stream, CANDIDATES, layer_run_candidate, &trial, &fastest, &own) ==
+	    STATUS_UNSUPPORTED)
+		fastest = SEPARATE;
+	else if (own.status != STATUS_OK)
+		return error_set(err, own.status, "%s", own.message);
+	n->fusions[layer] = fastest == FUSED ? FUSION_ON : FUSION_OFF;
+	return STATUS_OK;
+}
+
+enum status network_forward_gemm(struct network *n, struct stream *stream, size_t l, uint64_t row,
+				 uint64_t rows, struct error *err)
+{
+	return layer_gemm_forward(n, stream, l, network_activation(n, l, row),
+				  network_activation(n, l + 1, row), rows, err);
+}
+
+static enum status layer_record_activation(struct network *n, struct stream *stream, size_t l,
+					   uint64_t row, uint64_t rows, struct error *err)
+{
+	uint64_t bytes = rows * partition_width(n->setup, &n->partition, l) *
+			 precision_bytes(n->setup->precision);
+
+	if (!n->record[l])
+		return STATUS_OK;
+	return backend_copy(stream, network_row(n, l, n->record[l], row),
+			    network_activation(n, l, row), bytes, err);
+}
+
+enum status network_activate(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			     uint64_t rows, struct error *err)
+{
+	struct bias_relu_arguments bias = {
+		.y = network_activation(n, l + 1, row),
+		.bias = network_bias(n, l, n->layer_weights[l]),
+		.precision = setup_storage(n->setup),
+		.rows = rows,
+		.columns = n->local.layer[l].out,
+		.relu = l + 1 < n->setup->layers,
+	};
+
+	if (backend_launch(stream, "bias_relu", &bias, err) != STATUS_OK)
+		return err->status;
+	return layer_record_activation(n, stream, l + 1, row, rows, err);
+}
+
+enum status network_forward(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			    uint64_t rows, struct error *err)
+{
+	if (n->local.layer[l].kind != LAYER_LINEAR)
+		return blocks_forward(n, stream, l, row, rows, err);
+	if (n->fusions[l] == FUSION_AUTO && n->tuning &&
+	    fusion_tune(n, stream, l, row, rows, err) != STATUS_OK)
+		return err->status;
+	if (n->fusions[l] == FUSION_ON) {
+		if (layer_gemm_forward_fused(n, stream, l, network_activation(n, l, row),
+					     network_activation(n, l + 1, row), rows,
+					     err) != STATUS_OK)
+			return err->status;
+		return layer_record_activation(n, stream, l + 1, row, rows, err);
+	}
+	if (network_forward_gemm(n, stream, l, row, rows, err) != STATUS_OK)
+		return err->status;
+	return network_activate(n, stream, l, row, rows, err);
+}
+
+enum status network_loss(struct network *n, struct stream *stream, uint64_t row, uint64_t rows,
+			 double gradient_scale, struct error *err)
+{
+	n->gradient_scale = gradient_scale;
+	if (network_loss_in_chunks(n))
+		return STATUS_OK;
+	return network_loss_of(n, stream, network_activation(n, n->setup->layers, row), row, rows,
+			       gradient_scale, err);
+}
+
+/*
+ * The logits are a part of the vocabulary: ranks exchange three numbers per row (Shoeybi et al.
+ * 2019, section 3).
+ */
+static enum status layer_loss_of_parts(struct network *n, struct stream *stream, void *logits,
+				       uint64_t row, uint64_t rows, double gradient_scale,
+				       struct error *err)
+{
+	uint64_t parts = (uint64_t)n->partition.parts;
+	struct softmax_part part = {
+		.logits = logits,
+		.labels = n->labels + row,
+		.precision = setup_storage(n->setup),
+		.rows = rows,
+	};
+	struct softmax_statistics_arguments statistics = { .statistics = n->blocks.statistics };
+	struct softmax_gradient_arguments gradient = {
+		.statistics = n->blocks.all_statistics,
+		.parts = (unsigned)parts,
+		.row_loss = n->row_loss + row,
+		.gradient_scale = gradient_scale,
+		.loss_scale = n->loss_scale,
+	};
+	uint64_t elements =
+		rows * parts * sizeof(*gradient.statistics) / precision_bytes(n->setup->precision);
+
+	part.columns = partition_vocabulary(n->setup, &n->partition, &part.first);
+	statistics.part = gradient.part = part;
+	if (backend_launch(stream, "softmax_statistics", &statistics, err) != STATUS_OK ||
+	    n->links->start(n->links->state, PARTS_GATHER, n->blocks.all_statistics,
+			    n->blocks.statistics, elements, err) != STATUS_OK ||
+	    n->links->wait(n->links->state, err) != STATUS_OK)
+		return err->status;
+	return backend_launch(stream, "softmax_gradient", &gradient, err);
+}
+
+enum status network_loss_of(struct network *n, struct stream *stream, void *logits, uint64_t row,
+			    uint64_t rows, double gradient_scale, struct error *err)
+{
+	struct softmax_cross_entropy_arguments loss = {
+		.logits = logits,
+		.labels = n->labels + row,
+		.row_loss = n->row_loss + row,
+		.precision = setup_storage(n->setup),
+		.rows = rows,
+		.columns = n->setup->widths[n->setup->layers],
+		.gradient_scale = gradient_scale,
+		.loss_scale = n->loss_scale,
+	};
+
+	if (n->setup->kind == MODEL_TRANSFORMER && n->partition.parts > 1)
+		return layer_loss_of_parts(n, stream, logits, row, rows, gradient_scale, err);
+	return backend_launch(stream, "softmax_cross_entropy", &loss, err);
+}
+
+/* The outputs of the layer's ReLU that decide what passes; NULL: the last layer has none. */
+static const void *mask_of(const struct network *n, size_t l, uint64_t row)
+{
+	if (l + 1 == n->setup->layers)
+		return NULL;
+	return network_element(n, (void *)n->masks[l + 1],
+			       row % n->kept[l + 1] * n->local.layer[l].out);
+}
+
+enum status network_output_pass(struct network *n, struct stream *stream, size_t l, uint64_t rows,
+				void *dy, const void *y, uint64_t row, bool accumulate,
+				struct error *err)
+{
+	bool transposes = n->wgrad_layouts[l] == WGRAD_TRANSPOSED;
+	struct output_gradient_arguments pass = {
+		.dy = dy,
+		.y = y,
+		.transposed = transposes ? network_transposed(n, l, row) : NULL,
+		.ld = n->step_rows,
+		.sum = n->bias_sums[l] ? n->bias_sums[l]
+				       : network_bias(n, l, n->layer_gradients[l]),
+		.beta = accumulate ? 1 : 0,
+		.scratch = n->scratch,
+		.precision = setup_storage(n->setup),
+		.rows = rows,
+		.columns = n->local.layer[l].out,
+	};
+
+	return backend_launch(stream, "output_gradient", &pass, err);
+}
+
+/* On all rows that one wgrad product has: `row` may be in the midst of them. */
+static enum status layer_tune_layout(struct network *n, struct stream *stream, size_t l,
+				     uint64_t row, void *dy, struct error *err)
+{
+	uint64_t before = setup_wgrad_microbatches(n->setup) > 1 ? row % n->step_rows : 0;
+	char *first =
+		(char *)dy - before * n->local.layer[l].out * precision_bytes(n->setup->precision);
+
+	return wgrad_layout_tune(n, stream, l, first, mask_of(n, l, row - before), err);
+}
+
+enum status network_output_gradient(struct network *n, struct stream *stream, size_t l,
+				    uint64_t row, uint64_t rows, void *dy, bool accumulate,
+				    struct error *err)
+{
+	const void *y;
+
+	if (n->local.layer[l].kind != LAYER_LINEAR)
+		return blocks_backward(n, stream, l, row, rows, dy, accumulate, err);
+	y = mask_of(n, l, row);
+	if (n->wgrad_layouts[l] == WGRAD_AUTO && n->tuning &&
+	    layer_tune_layout(n, stream, l, row, dy, err) != STATUS_OK)
+		return err->status;
+	return network_output_pass(n, stream, l, rows, dy, y, row, accumulate, err);
+}
+
+enum status network_weight_gradient(struct network *n, struct stream *stream, size_t l,
+				    uint64_t row, uint64_t rows, const void *dy, bool accumulate,
+				    struct error *err)
+{
+	const struct outputs all = { 0, n->local.layer[l].out };
+
+	return network_weight_gradient_of(n, stream, l, all, row, rows, dy, accumulate, err);
+}
+
+enum status network_weight_gradient_of(struct network *n, struct stream *stream, size_t l,
+				       struct outputs outputs, uint64_t row, uint64_t rows,
+				       const void *dy, bool accumulate, struct error *err)
+{
+	if (n->local.layer[l].kind != LAYER_LINEAR)
+		return STATUS_OK;
+	return layer_gemm_wgrad(n, stream, l, outputs, dy, row, rows, accumulate ? 1 : 0, err);
+}
+
+enum status network_input_gradient(struct network *n, struct stream *stream, size_t l,
+				   uint64_t rows, const void *dy, void *dx, struct error *err)
+{
+	if (n->local.layer[l].kind != LAYER_LINEAR)
+		return blocks_input_gradient(n, stream, l, rows, dy, dx, err);
+	return layer_gemm_dgrad(n, stream, l, dy, dx, rows, err);
+}
+
+enum status network_backward_begin(struct network *n, struct stream *stream, size_t l, uint64_t row,
+				   uint64_t rows, void *dy, bool accumulate, struct error *err)
+{
+	for (size_t r = segments_recompute_from(&n->segments, l); r < l; r++)
+		if (network_forward(n, stream, r, row, rows, err) != STATUS_OK)
+			return err->status;
+	return network_output_gradient(n, stream, l, row, rows, dy, accumulate, err);
+}
+
+enum status network_backward(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			     uint64_t rows, void *dy, void *dx, bool accumulate, struct error *err)
+{
+	if (network_backward_begin(n, stream, l, row, rows, dy, accumulate, err) != STATUS_OK ||
+	    network_weight_gradient(n, stream, l, row, rows, dy, accumulate, err) != STATUS_OK)
+		return err->status;
+	return dx ? network_input_gradient(n, stream, l, rows, dy, dx, err) : STATUS_OK;
+}
+
+enum status network_forward_all(struct network *n, struct stream *stream, uint64_t row,
+				uint64_t rows, struct error *err)
+{
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
+		if (network_forward(n, stream, l, row, rows, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+enum status network_backward_all(struct network *n, struct stream *stream, uint64_t row,
+				 uint64_t rows, void *dy, void *dx, bool accumulate,
+				 struct error *err)
+{
+	void *gradient = dy ? dy : network_activation(n, n->setup->layers, row);
+
+	for (size_t l = n->partition.last; l-- > n->partition.first;) {
+		void *to = l > n->partition.first ? n->transient[l % 2] : dx;
+
+		if (network_backward(n, stream, l, row, rows, gradient, to, accumulate, err) !=
+		    STATUS_OK)
+			return err->status;
+		gradient = to;
+	}
+	return STATUS_OK;
+}
+
+enum status network_backward_end(struct network *n, struct stream *stream, struct error *err)
+{
+	return n->partition.sequence ? blocks_sum_norm_gradients(n, stream, err) : STATUS_OK;
+}
+
+static void *layer_moment_of(const struct network *n, void *array, uint64_t element)
+{
+	return array ? (char *)array + element * precision_bytes(setup_moment(n->setup)) : NULL;
+}
+
+/* The weights that the optimizer updates; NULL: the stored ones are all there are. */
+static void *layer_master_of(const struct network *n, const struct shard_range *part)
+{
+	uint64_t element = setup_has_master(n->setup) ? part->master : part->weights;
+
+	if (n->setup->storage_only)
+		return NULL;
+	return (char *)n->master + element * precision_bytes(setup_master(n->setup));
+}
+
+/* The stored weights where they are not the master ones; NULL: none, or not kept (zero3). */
+static void *layer_copy_of(const struct network *n, const struct shard_range *part)
+{
+	return n->weights && (setup_has_master(n->setup) || n->setup->storage_only)
+		       ? network_element(n, n->weights, part->weights)
+		       : NULL;
+}
+
+static enum status update_sgd(struct network *n, struct stream *stream,
+			      const struct shard_range *part, struct error *err)
+{
+	struct optimizer_sgd_arguments sgd = {
+		.weights = layer_master_of(n, part),
+		.velocity = layer_moment_of(n, n->moments[0], part->moments),
+		.gradient = network_element(n, n->gradients, part->gradients),
+		.copy = layer_copy_of(n, part),
+		.precision = setup_storage(n->setup),
+		.count = part->count,
+		.rate = n->setup->rate,
+		.momentum = n->setup->momentum,
+		.gradient_scale = 1 / setup_fixed_scale(n->setup),
+		.loss_scale = n->loss_scale,
+		.blocks = n->update_blocks,
+	};
+
+	return backend_launch(stream, "optimizer_sgd", &sgd, err);
+}
+
+static enum status update_adam(struct network *n, struct stream *stream,
+			       const struct shard_range *part, struct error *err)
+{
+	const struct setup *s = n->setup;
+	struct optimizer_adam_arguments adam = {
+		.weights = layer_master_of(n, part),
+		.m = layer_moment_of(n, n->moments[0], part->moments),
+		.v = layer_moment_of(n, n->moments[1], part->moments),
+		.gradient = network_element(n, n->gradients, part->gradients),
+		.copy = layer_copy_of(n, part),
+		.precision = setup_storage(s),
+		.count = part->count,
+		.rate = s->rate,
+		.beta1 = s->beta1,
+		.beta2 = s->beta2,
+		.epsilon = s->epsilon,
+		.correction1 = network_correction(s->beta1, n->updates),
+		.correction2 = network_correction(s->beta2, n->updates),
+		.gradient_scale = 1 / setup_fixed_scale(s),
+		.loss_scale = n->loss_scale,
+		.clock = n->by_host ? NULL : n->clock,
+		.blocks = n->update_blocks,
+	};
+
+	return backend_launch(stream, "optimizer_adam", &adam, err);
+}
+
+double network_correction(double beta, uint64_t update)
+{
+	return 1 - pow(beta, (double)update);
+}
+
+enum status network_update_begin(struct network *n, struct stream *stream, struct error *err)
+{
+	const struct optimizer_tick_arguments tick = { .clock = n->clock,
+						       .corrections = n->corrections,
+						       .count = n->correction_count };
+
+	n->updates++;
+	return n->clock && !n->by_host ? backend_launch(stream, "optimizer_tick", &tick, err)
+				       : STATUS_OK;
+}
+
+static enum status layer_update_one(struct network *n, struct stream *stream,
+				    const struct shard_range *part, struct error *err)
+{
+	return n->setup->optimizer == OPTIMIZER_ADAM ? update_adam(n, stream, part, err)
+						     : update_sgd(n, stream, part, err);
+}
+
+enum status network_update_shard_range(struct network *n, struct stream *stream, size_t index,
+				       struct error *err)
+{
+	return layer_update_one(n, stream, &n->shard.ranges[index], err);
+}
+
+enum status network_update_range(struct network *n, struct stream *stream, uint64_t first,
+				 uint64_t count, struct error *err)
+{
+	const struct shard_range range = { .flat = first,
+					   .count = count,
+					   .weights = first,
+					   .gradients = first,
+					   .master = first,
+					   .moments = first };
+
+	return layer_update_one(n, stream, &range, err);
+}
+
+enum status network_update(struct network *n, struct stream *stream, struct error *err)
+{
+	if (network_update_begin(n, stream, err) != STATUS_OK)
+		return err->status;
+	for (size_t i = 0; i < n->shard.count; i++)
+		if (network_update_shard_range(n, stream, i, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+/*
+ * Forward: a product and a kernel; backward: two products, a pass with a two-stage sum, and what is
+ * recomputed; the loss, the optimizer.
+ */
+unsigned network_commands(const struct network *n, uint64_t microbatches)
+{
+	unsigned per_layer = n->segments.count > 0 ? 8 : 6;
+
+	/* A block has 15 kernels forward and 30 backward, and repeats 13. */
+	if (n->setup->kind == MODEL_TRANSFORMER)
+		per_layer = setup_recomputes_blocks(n->setup) ? 60 : 45;
+	/* A residual block of four units and a projection: 17 forward, 25 backward. */
+	if (setup_has_images(n->setup))
+		per_layer = setup_recomputes_blocks(n->setup) ? 60 : 45;
+
+	return (unsigned)(microbatches *
+				  (per_layer * (n->partition.last - n->partition.first) + 1) +
+			  n->shard.count);
+}

@@ -1,0 +1,101 @@
+/* The operations of one training step on a network. */
+#ifndef GPUPROOF_SUITES_TRAINING_MODELS_GEMM_LAYER_H
+#define GPUPROOF_SUITES_TRAINING_MODELS_GEMM_LAYER_H
+
+#include "suites/training/models/network.h"
+
+/*
+ * A product of the network, by the algorithm that the tuning step found; it leaves multiprocessors
+ * to collectives that overlap with `pass` (enum overlap of mode.h).
+ */
+enum status network_multiply(struct network *network, struct stream *stream, size_t layer,
+			     unsigned pass, struct gemm *gemm, struct error *err);
+
+/*
+ * Forward of a layer: its GEMM, then bias and ReLU. In two parts for modes that reduce the GEMM's
+ * output over ranks first.
+ */
+enum status network_forward_gemm(struct network *network, struct stream *stream, size_t layer,
+				 uint64_t row, uint64_t rows, struct error *err);
+enum status network_activate(struct network *network, struct stream *stream, size_t layer,
+			     uint64_t row, uint64_t rows, struct error *err);
+enum status network_forward(struct network *network, struct stream *stream, size_t layer,
+			    uint64_t row, uint64_t rows, struct error *err);
+/*
+ * Logits -> row losses and, in place, their gradients times gradient_scale. Collective where ranks
+ * have parts of the vocabulary.
+ */
+enum status network_loss(struct network *network, struct stream *stream, uint64_t row,
+			 uint64_t rows, double gradient_scale, struct error *err);
+/* The same of logits that are elsewhere, at once. */
+enum status network_loss_of(struct network *network, struct stream *stream, void *logits,
+			    uint64_t row, uint64_t rows, double gradient_scale, struct error *err);
+/*
+ * Backward of a layer for rows [row, row + rows). First its output gradient dy (rows x out): masked
+ * in place by the layer's ReLU, summed into the bias gradient, and copied transposed if the wgrad
+ * layout needs it. Then wgrad of rows that have been through the first part; `accumulate` adds to
+ * the gradients of the parameters instead of overwriting them. Then dgrad, dx (rows x in).
+ */
+enum status network_output_gradient(struct network *network, struct stream *stream, size_t layer,
+				    uint64_t row, uint64_t rows, void *dy, bool accumulate,
+				    struct error *err);
+enum status network_weight_gradient(struct network *network, struct stream *stream, size_t layer,
+				    uint64_t row, uint64_t rows, const void *dy, bool accumulate,
+				    struct error *err);
+/* The same for some outputs of the layer, which are neighbouring rows of the weights. */
+struct outputs {
+	uint64_t first, count;
+};
+enum status network_weight_gradient_of(struct network *network, struct stream *stream, size_t layer,
+				       struct outputs outputs, uint64_t row, uint64_t rows,
+				       const void *dy, bool accumulate, struct error *err);
+enum status network_input_gradient(struct network *network, struct stream *stream, size_t layer,
+				   uint64_t rows, const void *dy, void *dx, struct error *err);
+/* The pass of network_output_gradient() with another mask `y` (NULL: none). */
+enum status network_output_pass(struct network *network, struct stream *stream, size_t layer,
+				uint64_t rows, void *dy, const void *y, uint64_t row,
+				bool accumulate, struct error *err);
+/* The part of backward before the GEMMs: recomputed activations and the output gradient. */
+enum status network_backward_begin(struct network *network, struct stream *stream, size_t layer,
+				   uint64_t row, uint64_t rows, void *dy, bool accumulate,
+				   struct error *err);
+/*
+ * All of it; `dx` NULL: not wanted. Of layers that are not linear (enum layer_kind), the output
+ * gradient computes all gradients of parameters, and the weight gradient nothing.
+ */
+enum status network_backward(struct network *network, struct stream *stream, size_t layer,
+			     uint64_t row, uint64_t rows, void *dy, void *dx, bool accumulate,
+			     struct error *err);
+/*
+ * All layers of the partition for these rows: forward, or backward from `dy` (NULL: from the loss)
+ * to `dx` (NULL: not wanted).
+ */
+enum status network_forward_all(struct network *network, struct stream *stream, uint64_t row,
+				uint64_t rows, struct error *err);
+enum status network_backward_all(struct network *network, struct stream *stream, uint64_t row,
+				 uint64_t rows, void *dy, void *dx, bool accumulate,
+				 struct error *err);
+/*
+ * Call after a step's last backward. With sequence parallelism gradients of norms, of which each
+ * rank has those of its share of the rows, are added up; otherwise nothing is left to do.
+ */
+enum status network_backward_end(struct network *network, struct stream *stream, struct error *err);
+/* One optimizer step; gradients are divided by the loss scale. */
+enum status network_update(struct network *network, struct stream *stream, struct error *err);
+/* The same by range: begin once, then every range of the shard. */
+enum status network_update_begin(struct network *network, struct stream *stream, struct error *err);
+/* Adam's, of update number `update`, counted from 1. */
+double network_correction(double beta, uint64_t update);
+/* Updates elements [first, first + count); the shard must be whole. */
+enum status network_update_range(struct network *network, struct stream *stream, uint64_t first,
+				 uint64_t count, struct error *err);
+enum status network_update_shard_range(struct network *network, struct stream *stream, size_t index,
+				       struct error *err);
+
+/*
+ * Commands that one step on the partition enqueues on the compute stream, about, in `microbatches`
+ * parts.
+ */
+unsigned network_commands(const struct network *network, uint64_t microbatches);
+
+#endif

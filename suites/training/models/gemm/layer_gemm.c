@@ -1,0 +1,228 @@
+#include "suites/training/models/gemm/layer_gemm.h"
+
+#include "device/autotune.h"
+#include "base/text.h"
+#include "suites/training/models/gemm/layer.h"
+#include "suites/training/models/mode.h"
+
+/* The widest access of any algorithm: see gemm_search() in device/backend.h. */
+#define ALIGNMENT 16
+
+static bool same_alignment(const void *a, const void *b)
+{
+	for (uintptr_t alignment = 2; alignment <= ALIGNMENT; alignment *= 2)
+		if (((uintptr_t)a % alignment == 0) != ((uintptr_t)b % alignment == 0))
+			return false;
+	return true;
+}
+
+/* True if one search serves both. */
+static bool layer_gemm_same_kind(const struct gemm *a, const struct gemm *b)
+{
+	return a->precision == b->precision && a->transpose_a == b->transpose_a &&
+	       a->transpose_b == b->transpose_b && a->m == b->m && a->n == b->n && a->k == b->k &&
+	       a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc &&
+	       (a->beta != 0) == (b->beta != 0) && a->epilogue == b->epilogue &&
+	       a->multiprocessors == b->multiprocessors && same_alignment(a->a, b->a) &&
+	       same_alignment(a->b, b->b) && same_alignment(a->c, b->c);
+}
+
+static struct tuned_gemm *tuned_gemm_find(struct network *n, const struct gemm *gemm)
+{
+	for (size_t i = 0; i < n->gemm_count; i++)
+		if (layer_gemm_same_kind(&n->gemms[i].gemm, gemm))
+			return &n->gemms[i];
+	return NULL;
+}
+
+/*
+ * A choice that is not faster than the library's own by more than noise, of a long search, stays
+ * the library's.
+ */
+#define WORTHWHILE 0.97
+#define WORTHWHILE_SUSTAINED 0.99
+
+/* The result of an earlier search on this stream that was at least as long; NULL: none. */
+static const struct tuned_gemm *layer_gemm_cache_find(const struct network *n,
+						      const struct gemm *gemm)
+{
+	const struct gemm_cache *m = n->gemm_cache;
+
+	for (size_t i = 0; m && i < m->count; i++)
+		if (m->entries[i].seconds >= n->setup->search_seconds &&
+		    layer_gemm_same_kind(&m->entries[i].tuned.gemm, gemm))
+			return &m->entries[i].tuned;
+	return NULL;
+}
+
+/* Replaces the result of an earlier search of the same GEMM. */
+static void layer_gemm_cache_store(const struct network *n, const struct tuned_gemm *tuned)
+{
+	struct gemm_cache *m = n->gemm_cache;
+	size_t at = 0;
+
+	if (!m)
+		return;
+	while (at < m->count && !layer_gemm_same_kind(&m->entries[at].tuned.gemm, &tuned->gemm))
+		at++;
+	if (at == GEMM_CACHE_ENTRIES)
+		return;
+	m->entries[at].tuned = *tuned;
+	m->entries[at].seconds = n->setup->search_seconds;
+	m->count += at == m->count;
+}
+
+/* Searches an algorithm; keeps the library's default if the search fails or gains nothing. */
+static struct tuned_gemm *tuned_gemm_search(struct network *n, struct stream *stream,
+					    const struct gemm *gemm)
+{
+	struct tuned_gemm *tuned = &n->gemms[n->gemm_count++];
+	const struct tuned_gemm *known = layer_gemm_cache_find(n, gemm);
+	/* A step runs GEMMs back to back, so a long search uses sustained clocks. */
+	const struct autotune_rules rules = { .seconds = n->setup->search_seconds,
+					      .sustained = n->setup->search_seconds >=
+							   AUTOTUNE_SUSTAINED_SECONDS };
+	struct error none = ERROR_NONE;
+
+	if (known) {
+		*tuned = *known;
+		return tuned;
+	}
+	*tuned = (struct tuned_gemm){ .gemm = *gemm };
+	tuned->searched =
+		n->setup->search_seconds > 0 &&
+		backend_gemm_search(stream, gemm, &rules, &tuned->choice, &none) == STATUS_OK &&
+		tuned->choice.seconds < (rules.sustained ? WORTHWHILE_SUSTAINED : WORTHWHILE) *
+						tuned->choice.first_seconds;
+	layer_gemm_cache_store(n, tuned);
+	return tuned;
+}
+
+/*
+ * True if every rank computes this layer: all must get the same bits, so none tunes it. Of a
+ * transformer every product is divided.
+ */
+static bool is_replicated(const struct network *n, size_t l)
+{
+	return n->partition.parts > 1 && n->local.layer[l].kind == LAYER_LINEAR &&
+	       setup_layer_split(n->setup, l, n->partition.parts) == SPLIT_NONE;
+}
+
+enum status network_multiply(struct network *n, struct stream *stream, size_t l, unsigned pass,
+			     struct gemm *gemm, struct error *err)
+{
+	struct tuned_gemm *tuned;
+
+	gemm->multiprocessors =
+		n->setup->mode->overlap & pass && !n->setup->no_overlap ? n->multiprocessors : 0;
+	tuned = is_replicated(n, l) ? NULL : tuned_gemm_find(n, gemm);
+	if (!tuned && n->tuning && !is_replicated(n, l) && n->gemm_count < NETWORK_MAX_GEMMS)
+		tuned = tuned_gemm_search(n, stream, gemm);
+	gemm->searched = tuned && tuned->searched;
+	return backend_gemm(stream, gemm, err);
+}
+
+/* Column-major, C (out x rows) = W^T (in x out, transposed) X (in x rows). */
+static struct gemm forward_gemm(const struct network *n, size_t l, const void *x, void *y,
+				uint64_t rows)
+{
+	const struct model_layer *layer = &n->local.layer[l];
+
+	return (struct gemm){
+		.precision = n->setup->precision,
+		.transpose_a = true,
+		.m = (int64_t)layer->out,
+		.n = (int64_t)rows,
+		.k = (int64_t)layer->in,
+		.a = n->layer_weights[l],
+		.lda = (int64_t)layer->in,
+		.b = x,
+		.ldb = (int64_t)layer->in,
+		.c = y,
+		.ldc = (int64_t)layer->out,
+		.alpha = 1,
+	};
+}
+
+enum status layer_gemm_forward(struct network *n, struct stream *stream, size_t l, const void *x,
+			       void *y, uint64_t rows, struct error *err)
+{
+	struct gemm gemm = forward_gemm(n, l, x, y, rows);
+
+	return network_multiply(n, stream, l, OVERLAP_FORWARD, &gemm, err);
+}
+
+enum status layer_gemm_forward_fused(struct network *n, struct stream *stream, size_t l,
+				     const void *x, void *y, uint64_t rows, struct error *err)
+{
+	struct gemm gemm = forward_gemm(n, l, x, y, rows);
+
+	gemm.epilogue = l + 1 < n->setup->layers ? EPILOGUE_BIAS_RELU : EPILOGUE_BIAS;
+	gemm.bias = network_bias(n, l, n->layer_weights[l]);
+	return network_multiply(n, stream, l, OVERLAP_FORWARD, &gemm, err);
+}
+
+enum status layer_gemm_dgrad(struct network *n, struct stream *stream, size_t l, const void *dy,
+			     void *dx, uint64_t rows, struct error *err)
+{
+	const struct model_layer *layer = &n->local.layer[l];
+	struct gemm gemm = {
+		.precision = n->setup->precision,
+		.m = (int64_t)layer->in,
+		.n = (int64_t)rows,
+		.k = (int64_t)layer->out,
+		.a = n->layer_weights[l],
+		.lda = (int64_t)layer->in,
+		.b = dy,
+		.ldb = (int64_t)layer->out,
+		.c = dx,
+		.ldc = (int64_t)layer->in,
+		.alpha = 1,
+	};
+
+	return network_multiply(n, stream, l, OVERLAP_BACKWARD, &gemm, err);
+}
+
+enum status layer_gemm_wgrad(struct network *n, struct stream *stream, size_t l,
+			     struct outputs outputs, const void *dy, uint64_t row, uint64_t rows,
+			     double beta, struct error *err)
+{
+	const struct model_layer *layer = &n->local.layer[l];
+	bool transposed = n->wgrad_layouts[l] == WGRAD_TRANSPOSED;
+	uint64_t ld = transposed ? n->step_rows : layer->out;
+	void *from = transposed ? network_transposed(n, l, row) : (void *)dy;
+	struct gemm gemm = {
+		.precision = n->setup->precision,
+		.transpose_b = !transposed,
+		.m = (int64_t)layer->in,
+		.n = (int64_t)outputs.count,
+		.k = (int64_t)rows,
+		.a = network_activation(n, l, row),
+		.lda = (int64_t)layer->in,
+		.b = network_element(n, from, outputs.first * (transposed ? ld : 1)),
+		.ldb = (int64_t)ld,
+		.c = network_element(n, n->layer_gradients[l], outputs.first * layer->in),
+		.ldc = (int64_t)layer->in,
+		.alpha = 1,
+		.beta = beta,
+	};
+
+	return network_multiply(n, stream, l, OVERLAP_BACKWARD, &gemm, err);
+}
+
+void layer_gemms_describe(const struct network *n, struct text *out)
+{
+	for (size_t i = 0; i < n->gemm_count; i++) {
+		const struct tuned_gemm *p = &n->gemms[i];
+
+		if (!p->searched)
+			continue;
+		text_addf(out, "%s%c%c %lld x %lld x %lld%s%s by %s, %.0f %% faster",
+			  out->length ? "; " : "", p->gemm.transpose_a ? 't' : 'n',
+			  p->gemm.transpose_b ? 't' : 'n', (long long)p->gemm.m,
+			  (long long)p->gemm.n, (long long)p->gemm.k,
+			  p->gemm.epilogue == EPILOGUE_NONE ? "" : " with its bias",
+			  p->gemm.beta != 0 ? " added up" : "", p->choice.text,
+			  100 * (p->choice.first_seconds / p->choice.seconds - 1));
+	}
+}

@@ -1,0 +1,101 @@
+/*
+ * The convolutional models, as lists of layers; a row is an image, height x width x channels:
+ * - convnet, as in introductions to Keras: `blocks` times a 3 x 3 convolution with bias and ReLU,
+ *   whose number of filters doubles from `channels` on, and 2 x 2 max pooling; then a linear layer
+ *   with ReLU, as wide as the last convolution has filters, and one to the classes;
+ * - resnet (He et al. 2015, with the stride of a bottleneck in its 3 x 3 convolution as in
+ *   torchvision): a 7 x 7 convolution and max pooling; residual blocks in four stages; the average
+ *   of each channel; a linear layer. Every convolution has a batch norm.
+ * With `depthwise`, a 3 x 3 convolution of more than the image's colours is one per channel and
+ * then a 1 x 1 convolution (Howard et al. 2017).
+ *
+ * Batch norm takes its statistics over the rows of one forward on one device: ranks and parts that
+ * accumulate have their own, as with PyTorch's DDP. Averages for inference are not kept.
+ */
+#ifndef GPUPROOF_SUITES_TRAINING_MODELS_IMAGE_MODEL_H
+#define GPUPROOF_SUITES_TRAINING_MODELS_IMAGE_MODEL_H
+
+#include "suites/training/models/setup.h"
+
+#define IMAGE_COLOURS 3
+#define IMAGE_MAX_UNITS 4
+/* epsilon of all batch norms */
+#define IMAGE_NORM_EPSILON 1e-5
+
+/* A convolution with what follows it: a bias or a batch norm, then perhaps a ReLU. */
+struct image_unit {
+	unsigned side, out_side; /* images are square */
+	unsigned channels, filters, kernel, stride, padding;
+	bool depthwise, norm, relu;
+	size_t tensor;   /* of the layer: weights; then bias, or scale and shift */
+	size_t decision; /* where there is a ReLU: see image_decisions() */
+};
+
+struct image_pool {
+	unsigned window, stride, padding, out_side; /* window 0: there is none */
+	bool average;
+};
+
+/* Units in turn; in a residual block plus the input, or a projection of it, then a ReLU; a pool. */
+struct image_layer {
+	struct image_unit unit[IMAGE_MAX_UNITS], projection;
+	size_t units;
+	bool residual, projects;
+	size_t decision; /* of the ReLU after the sum of a residual block */
+	struct image_pool pool;
+};
+
+/* The layers before the linear ones. */
+size_t image_layers(const struct setup *setup);
+void image_layer_of(const struct setup *setup, size_t layer, struct image_layer *out);
+/* The layer's last unit: what pooling reads. */
+static inline const struct image_unit *image_last(const struct image_layer *layer)
+{
+	return &layer->unit[layer->units - 1];
+}
+/* The ReLU whose output pooling reads. */
+static inline size_t image_last_decision(const struct image_layer *layer)
+{
+	return layer->residual ? layer->decision : image_last(layer)->decision;
+}
+/* Values of a unit's output for one row. */
+static inline uint64_t image_unit_width(const struct image_unit *unit)
+{
+	return (uint64_t)unit->out_side * unit->out_side * unit->filters;
+}
+/* Weights of a unit, and the products that each of its sums has. */
+uint64_t image_unit_weights(const struct image_unit *unit);
+uint64_t image_unit_depth(const struct image_unit *unit);
+/* Floating-point operations of a unit's, and of a layer's convolutions, for one row: one pass. */
+double image_unit_flops(const struct image_unit *unit);
+double image_layer_flops(const struct image_layer *layer);
+/* Those of the gradient of the first convolution's input, which the first layer does without. */
+double image_input_flops(const struct image_layer *layer);
+
+/*
+ * ReLUs inside convolutional layers, numbered through the model: what a run let pass decides in a
+ * comparison (verify.h), and the ReLU's output also what max pooling chose.
+ */
+#define IMAGE_MAX_DECISIONS (SETUP_MAX_LAYERS * IMAGE_MAX_UNITS)
+size_t image_decisions(const struct setup *setup);
+/* Values of one row. */
+uint64_t image_decision_width(const struct setup *setup, size_t decision);
+
+/* Largest number of products of a sum of a forward: the fan-in of a filter. */
+uint64_t image_longest_sum(const struct setup *setup);
+
+/* Layers and widths of a model of `kind`; every number is set. */
+void setup_images(struct setup *setup, enum model_kind kind, const struct image_shape *shape);
+/*
+ * The same from the keys image, channels, blocks and classes, of which 0 is the model's usual; an
+ * error names the place that set what is wrong.
+ */
+enum status setup_images_read(struct setup *setup, const struct section *section,
+			      enum model_kind kind, bool depthwise, struct error *err);
+/* NULL, or why this shape is no model of the kind: "KEY: value, allowed ...". */
+const char *image_shape_refusal(enum model_kind kind, const struct image_shape *shape, char *text,
+				size_t size);
+/* NULL, or why this model cannot be computed so; `text` holds the words. */
+const char *setup_images_refusal(const struct setup *setup, char *text, size_t size);
+
+#endif

@@ -1,0 +1,363 @@
+#include "suites/training/models/model.h"
+
+#include <math.h>
+
+#include "kernels/generator.h"
+#include "suites/training/models/image_model.h"
+
+static uint64_t model_aligned(uint64_t elements)
+{
+	return (elements + MODEL_ALIGN - 1) / MODEL_ALIGN * MODEL_ALIGN;
+}
+
+enum layer_split setup_layer_split(const struct setup *setup, size_t layer, int parts)
+{
+	if (setup->kind != MODEL_MLP || parts == 1 || layer / 2 * 2 + 1 >= setup->layers)
+		return SPLIT_NONE;
+	return layer % 2 ? ROW_PARALLEL : COLUMN_PARALLEL;
+}
+
+/* Parts of a large vocabulary begin at multiples of 16 bytes in 16-bit storage. */
+#define VOCABULARY_VECTOR 8
+
+uint64_t partition_vocabulary(const struct setup *setup, const struct rank_partition *partition,
+			      uint64_t *first)
+{
+	uint64_t all = setup->transformer.vocabulary, part = (uint64_t)partition->part,
+		 parts = (uint64_t)partition->parts,
+		 unit = all / VOCABULARY_VECTOR >= VOCABULARY_VECTOR * parts ? VOCABULARY_VECTOR
+									     : 1;
+	uint64_t end = part + 1 < parts ? all / unit * (part + 1) / parts * unit : all;
+
+	*first = all / unit * part / parts * unit;
+	return end - *first;
+}
+
+uint64_t partition_width(const struct setup *setup, const struct rank_partition *partition,
+			 size_t l)
+{
+	/* The output of a column-parallel layer is the input of a row-parallel one. */
+	bool divided =
+		l < setup->layers && setup_layer_split(setup, l, partition->parts) == ROW_PARALLEL;
+	uint64_t first;
+
+	if (l == setup->layers && setup->kind == MODEL_TRANSFORMER)
+		return partition_vocabulary(setup, partition, &first);
+
+	return setup->widths[l] / (uint64_t)(divided ? partition->parts : 1);
+}
+
+enum layer_kind setup_layer_kind(const struct setup *setup, size_t layer)
+{
+	if (setup->kind == MODEL_MLP)
+		return LAYER_LINEAR;
+	if (setup_has_images(setup))
+		return layer < image_layers(setup) ? LAYER_CONVOLUTION : LAYER_LINEAR;
+	if (layer == 0)
+		return LAYER_EMBEDDING;
+	return layer + 1 < setup->layers ? LAYER_BLOCK : LAYER_HEAD;
+}
+
+uint64_t setup_tensor_seed(const struct setup *setup, size_t layer, size_t tensor)
+{
+	if (setup->kind == MODEL_MLP)
+		return setup_seed(setup, tensor == LINEAR_BIAS ? TENSOR_BIASES : TENSOR_WEIGHTS,
+				  layer);
+	return generator_bits(setup_seed(setup, TENSOR_WEIGHTS, layer), tensor);
+}
+
+uint64_t tensor_place(const struct model_tensor *t, uint64_t element, uint64_t *run)
+{
+	const struct tensor_part *p = &t->part;
+	uint64_t row, column, group;
+
+	*run = t->count - element;
+	if (p->whole_rows == 0)
+		return element;
+	row = element / p->columns % p->rows;
+	column = element % p->columns;
+	group = element / p->columns / p->rows;
+	*run = (p->columns == p->whole_columns ? (p->rows - row) * p->columns : p->columns) -
+	       column;
+	return ((group * p->whole_rows + p->first_row + row) * p->whole_columns) + p->first_column +
+	       column;
+}
+
+static struct model_tensor *model_add_tensor(struct model_layer *layer, const char *name,
+					     uint64_t count, double scale)
+{
+	struct model_tensor *t = &layer->tensor[layer->tensors++];
+
+	*t = (struct model_tensor){
+		.name = name, .first = layer->end, .count = count, .scale = scale
+	};
+	layer->end += model_aligned(count);
+	return t;
+}
+
+/* Scales around 1, so that one that is not applied shows. */
+#define NORM_SPREAD 0.1
+
+static void model_add_norm(struct model_layer *layer, const char *gamma, const char *beta,
+			   uint64_t columns)
+{
+	model_add_tensor(layer, gamma, columns, NORM_SPREAD);
+	layer->tensor[layer->tensors - 1].offset = 1;
+	model_add_tensor(layer, beta, columns, NORM_SPREAD);
+}
+
+/* How ranks divide a product's weights: by rows of each of `groups` equal groups, or columns. */
+struct cut {
+	enum layer_split split;
+	uint64_t groups, part, parts;
+};
+
+static struct cut model_cut_of(const struct rank_partition *partition, enum layer_split split,
+			       uint64_t groups)
+{
+	return (struct cut){ .split = partition->parts > 1 ? split : SPLIT_NONE,
+			     .groups = groups,
+			     .part = (uint64_t)partition->part,
+			     .parts = (uint64_t)partition->parts };
+}
+
+/* This rank's part of out x in elements. */
+static void model_add_matrix_part(struct model_layer *layer, const char *name, uint64_t in,
+				  uint64_t out, double scale, const struct cut *cut)
+{
+	uint64_t rows = out / cut->groups / (cut->split == COLUMN_PARALLEL ? cut->parts : 1),
+		 columns = in / (cut->split == ROW_PARALLEL ? cut->parts : 1);
+	struct model_tensor *t = model_add_tensor(layer, name, rows * cut->groups * columns, scale);
+
+	if (cut->split == SPLIT_NONE)
+		return;
+	t->part = (struct tensor_part){
+		.rows = rows,
+		.columns = columns,
+		.whole_rows = out / cut->groups,
+		.whole_columns = in,
+		.first_row = cut->split == COLUMN_PARALLEL ? cut->part * rows : 0,
+		.first_column = cut->split == ROW_PARALLEL ? cut->part * columns : 0,
+	};
+}
+
+/* Its biases: all of them where ranks divide inputs. */
+static void add_biases(struct model_layer *layer, const char *name, uint64_t out, double scale,
+		       struct cut cut)
+{
+	if (cut.split == ROW_PARALLEL)
+		cut.split = SPLIT_NONE;
+	model_add_matrix_part(layer, name, 1, out, scale, &cut);
+}
+
+/* Variance 1 / in, times `gain` squared. */
+static void model_add_product(struct model_layer *layer, const char *weight, const char *bias,
+			      uint64_t in, uint64_t out, double gain, struct cut cut)
+{
+	model_add_matrix_part(layer, weight, in, out, gain * sqrt(3.0 / (double)in), &cut);
+	add_biases(layer, bias, out, sqrt(1.0 / (double)in), cut);
+}
+
+/*
+ * Sums of residuals keep their variance when their branches begin small (Radford et al. 2019).
+ * Ranks divide heads and the MLP's inner columns (Shoeybi et al. 2019, arXiv:1909.08053).
+ */
+static void model_add_block(struct model_layer *layer, uint64_t h, size_t blocks,
+			    const struct rank_partition *partition)
+{
+	double residual = sqrt(0.5 / (double)blocks);
+	struct cut heads = model_cut_of(partition, COLUMN_PARALLEL, 3),
+		   outputs = model_cut_of(partition, COLUMN_PARALLEL, 1),
+		   inputs = model_cut_of(partition, ROW_PARALLEL, 1);
+
+	model_add_norm(layer, "first norm's scale", "first norm's shift", h);
+	model_add_product(layer, "qkv weights", "qkv bias", h, 3 * h, 1, heads);
+	model_add_product(layer, "attention output weights", "attention output bias", h, h,
+			  residual, inputs);
+	model_add_norm(layer, "second norm's scale", "second norm's shift", h);
+	model_add_product(layer, "up weights", "up bias", h, 4 * h, 1, outputs);
+	model_add_product(layer, "down weights", "down bias", 4 * h, h, residual, inputs);
+}
+
+/* Weights by He et al. 2015; the bias of a ReLU is small, a batch norm's scale around 1. */
+static void model_add_image_unit(struct model_layer *layer, const struct image_unit *u,
+				 size_t number)
+{
+	static const char *const names[IMAGE_MAX_UNITS + 1][4] = {
+		{ "first convolution's weights", "first convolution's bias", "first norm's scale",
+		  "first norm's shift" },
+		{ "second convolution's weights", "second convolution's bias",
+		  "second norm's scale", "second norm's shift" },
+		{ "third convolution's weights", "third convolution's bias", "third norm's scale",
+		  "third norm's shift" },
+		{ "fourth convolution's weights", "fourth convolution's bias",
+		  "fourth norm's scale", "fourth norm's shift" },
+		{ "projection's weights", "projection's bias", "projection norm's scale",
+		  "projection norm's shift" },
+	};
+	double depth = (double)image_unit_depth(u);
+
+	model_add_tensor(layer, names[number][0], image_unit_weights(u), sqrt(6 / depth));
+	if (u->norm)
+		model_add_norm(layer, names[number][2], names[number][3], u->filters);
+	else
+		model_add_tensor(layer, names[number][1], u->filters, sqrt(1 / depth));
+}
+
+static void model_add_convolutions(struct model_layer *layer, const struct setup *setup, size_t l)
+{
+	struct image_layer image;
+
+	image_layer_of(setup, l, &image);
+	for (size_t u = 0; u < image.units; u++)
+		model_add_image_unit(layer, &image.unit[u], u);
+	if (image.projects)
+		model_add_image_unit(layer, &image.projection, IMAGE_MAX_UNITS);
+}
+
+/* This rank's rows of a table of the vocabulary. */
+static void add_vocabulary(struct model_layer *layer, const char *name, double scale,
+			   const struct setup *setup, const struct rank_partition *partition)
+{
+	const struct transformer_shape *t = &setup->transformer;
+	uint64_t first, rows = partition_vocabulary(setup, partition, &first);
+	struct model_tensor *tensor = model_add_tensor(layer, name, rows * t->hidden, scale);
+
+	if (partition->parts > 1)
+		tensor->part = (struct tensor_part){ .rows = rows,
+						     .columns = t->hidden,
+						     .whole_rows = t->vocabulary,
+						     .whole_columns = t->hidden,
+						     .first_row = first };
+}
+
+static void model_add_tensors(struct model_layer *layer, const struct setup *setup, size_t l,
+			      const struct rank_partition *partition)
+{
+	const struct transformer_shape *t = &setup->transformer;
+	struct cut cut = model_cut_of(partition, setup_layer_split(setup, l, partition->parts), 1);
+
+	switch (layer->kind) {
+	case LAYER_LINEAR:
+		model_add_matrix_part(layer, "weights", setup->widths[l], setup->widths[l + 1],
+				      setup_scale(setup, TENSOR_WEIGHTS, l), &cut);
+		add_biases(layer, "bias", setup->widths[l + 1],
+			   setup_scale(setup, TENSOR_BIASES, l), cut);
+		layer->bias = layer->tensor[LINEAR_BIAS].first;
+		break;
+	case LAYER_EMBEDDING:
+		add_vocabulary(layer, "token table", 1, setup, partition);
+		model_add_tensor(layer, "position table", t->sequence * t->hidden, 0.5);
+		break;
+	case LAYER_BLOCK:
+		model_add_block(layer, t->hidden, setup->layers - 2, partition);
+		break;
+	case LAYER_HEAD:
+		model_add_norm(layer, "last norm's scale", "last norm's shift", t->hidden);
+		add_vocabulary(layer, "head weights", sqrt(3.0 / (double)t->hidden), setup,
+			       partition);
+		break;
+	case LAYER_CONVOLUTION:
+		model_add_convolutions(layer, setup, l);
+		break;
+	}
+}
+
+void model_init_partition(struct model *model, const struct setup *setup,
+			  const struct rank_partition *partition)
+{
+	uint64_t multiple = MODEL_ALIGN * (setup->shards ? setup->shards : 1);
+
+	*model = (struct model){ .layers = setup->layers };
+	for (size_t l = partition->last; l-- > partition->first;) {
+		struct model_layer *layer = &model->layer[l];
+		enum layer_split split = setup_layer_split(setup, l, partition->parts);
+		uint64_t parts = (uint64_t)partition->parts;
+
+		layer->in = setup->widths[l] / (split == ROW_PARALLEL ? parts : 1);
+		layer->out = setup->widths[l + 1] / (split == COLUMN_PARALLEL ? parts : 1);
+		layer->kind = setup_layer_kind(setup, l);
+		if (layer->kind == LAYER_HEAD)
+			layer->out = partition_width(setup, partition, setup->layers);
+		layer->weight = layer->bias = layer->end = model->elements;
+		model_add_tensors(layer, setup, l, partition);
+		layer->end = (layer->end + multiple - 1) / multiple * multiple;
+		model->elements = layer->end;
+		for (size_t t = 0; t < layer->tensors; t++)
+			model->parameters += layer->tensor[t].count;
+	}
+}
+
+void model_init(struct model *model, const struct setup *setup)
+{
+	struct rank_partition whole = { .last = setup->layers, .parts = 1 };
+
+	model_init_partition(model, setup, &whole);
+}
+
+uint64_t model_first(const struct model *model, size_t last)
+{
+	return model->layer[last - 1].weight;
+}
+
+uint64_t model_elements(const struct model *model, size_t first, size_t last)
+{
+	return model->layer[first].end - model_first(model, last);
+}
+
+/* One token's forward by one block: products, and attention's two over half of the positions. */
+static double model_block_flops(const struct setup *setup)
+{
+	double h = (double)setup->transformer.hidden;
+
+	return 24 * h * h + 2 * (double)setup->transformer.sequence * h;
+}
+
+double setup_block_recompute_flops(const struct setup *setup, size_t layer, uint64_t rows)
+{
+	double h = (double)setup->transformer.hidden;
+	struct image_layer image;
+
+	switch (setup_layer_kind(setup, layer)) {
+	case LAYER_BLOCK:
+		return (double)rows * (model_block_flops(setup) - 8 * h * h);
+	case LAYER_CONVOLUTION:
+		image_layer_of(setup, layer, &image);
+		return (double)rows * image_layer_flops(&image);
+	default:
+		return 0;
+	}
+}
+
+static double model_convolution_flops(const struct setup *setup, size_t l, uint64_t rows)
+{
+	struct image_layer image;
+
+	image_layer_of(setup, l, &image);
+	return (double)rows *
+	       (3 * image_layer_flops(&image) - (l == 0 ? image_input_flops(&image) : 0));
+}
+
+double setup_layer_flops(const struct setup *setup, size_t layer, uint64_t rows)
+{
+	enum layer_kind kind = setup_layer_kind(setup, layer);
+	double products = layer == 0 ? 2 : 3;
+
+	if (kind == LAYER_EMBEDDING)
+		return 0;
+	if (kind == LAYER_CONVOLUTION)
+		return model_convolution_flops(setup, layer, rows);
+	if (kind == LAYER_BLOCK)
+		return 3 * (double)rows * model_block_flops(setup);
+	return products * 2 * (double)rows * (double)setup->widths[layer] *
+	       (double)setup->widths[layer + 1];
+}
+
+double setup_flops(const struct setup *setup)
+{
+	double flops = 0;
+
+	for (size_t l = 0; l < setup->layers; l++)
+		flops += setup_layer_flops(setup, l, setup->batch);
+	return flops;
+}

@@ -1,0 +1,152 @@
+/*
+ * The models that are trained, each a row of layers and softmax cross entropy at the end:
+ * - multilayer perceptron: Y = relu(X W^T + b) per layer (no relu after the last);
+ * - transformer (pre-norm decoder, Radford et al. 2019): an embedding of tokens and positions;
+ *   blocks x1 = x + attention(norm(x)), y = x1 + W2 gelu(W1 norm(x1)), with biases; a head W
+ *   norm(x);
+ * - convolutional networks: image_model.h.
+ *
+ * Parameters, gradients and optimizer state are flat arrays of `elements` values in the same order:
+ * the last layer first, because backward reaches it first, so that a bucket of gradients that are
+ * ready together is one range; in each layer W (out x in, row-major) and then b, or the tensors of
+ * the block. Every tensor starts at a multiple of MODEL_ALIGN elements; the gaps are zero.
+ */
+#ifndef GPUPROOF_SUITES_TRAINING_MODELS_MODEL_H
+#define GPUPROOF_SUITES_TRAINING_MODELS_MODEL_H
+
+#include "suites/training/models/setup.h"
+
+/* Elements: 128 bytes in 16-bit storage, enough for tensor cores and vectorised kernels. */
+#define MODEL_ALIGN 64
+
+enum layer_kind { LAYER_LINEAR, LAYER_EMBEDDING, LAYER_BLOCK, LAYER_HEAD, LAYER_CONVOLUTION };
+
+/* Tensors of each kind of layer, in the flat order. A weight is out x in, and its bias follows. */
+enum linear_tensor { LINEAR_WEIGHT, LINEAR_BIAS };
+enum embedding_tensor { EMBEDDING_TABLE, EMBEDDING_POSITION };
+enum head_tensor { HEAD_GAMMA, HEAD_BETA, HEAD_WEIGHT };
+enum block_tensor {
+	BLOCK_GAMMA1,
+	BLOCK_BETA1,
+	BLOCK_QKV, /* rows: queries, keys, values, each head by head */
+	BLOCK_QKV_BIAS,
+	BLOCK_OUT,
+	BLOCK_OUT_BIAS,
+	BLOCK_GAMMA2,
+	BLOCK_BETA2,
+	BLOCK_UP, /* to four times the width */
+	BLOCK_UP_BIAS,
+	BLOCK_DOWN,
+	BLOCK_DOWN_BIAS
+};
+/* In a residual block: four convolutions and a projection, each with scale and shift. */
+#define LAYER_MAX_TENSORS 15
+
+/*
+ * The part of a tensor that one of several ranks has: in each group of whole_rows x whole_columns
+ * of the whole tensor, `rows` x `columns` from (first_row, first_column) on. whole_rows 0: the rank
+ * has all of the tensor.
+ */
+struct tensor_part {
+	uint64_t rows, columns, whole_rows, whole_columns, first_row, first_column;
+};
+
+struct model_tensor {
+	const char *name;
+	uint64_t first, count; /* in the flat order */
+	double scale, offset;  /* begins as offset + scale * uniform in +-1 */
+	struct tensor_part part;
+};
+
+/*
+ * The element of the whole tensor that is element `element` of this part of it; `run`: as many from
+ * there on are neighbours in both.
+ */
+uint64_t tensor_place(const struct model_tensor *tensor, uint64_t element, uint64_t *run);
+
+struct model_layer {
+	enum layer_kind kind;
+	uint64_t in, out;
+	uint64_t weight, bias, end; /* in the flat order: first elements, one past the end */
+	struct model_tensor tensor[LAYER_MAX_TENSORS];
+	size_t tensors;
+};
+
+struct model {
+	size_t layers;
+	struct model_layer layer[SETUP_MAX_LAYERS];
+	uint64_t parameters; /* without the gaps */
+	uint64_t elements;   /* with them */
+};
+
+/* The partition of one training step that one rank computes. */
+struct rank_partition {
+	size_t first, last; /* layers [first, last) */
+	uint64_t row, rows; /* of the global batch */
+	/*
+	 * Tensor parallelism: rank `part` of `parts` in every layer that setup_layer_split()
+	 * divides, in heads and inner columns of every block, and in the vocabulary of embedding
+	 * and head; 0 of 1: whole.
+	 */
+	int part, parts;
+	/* Each part has its share of rows between products: network_sequence_parallel_size(). */
+	bool sequence;
+	/* Rows of activations kept at a time; of the first layer's input when it is received. */
+	uint64_t kept, kept_input;
+	uint64_t loss_rows; /* rows whose loss this rank computes, from `row` on */
+	bool no_loss;       /* another rank computes it for these rows */
+};
+
+/* How tensor-parallel ranks divide a layer Y = X W^T, W in out x in. */
+enum layer_split {
+	SPLIT_NONE,      /* replicated: every rank computes all of it */
+	COLUMN_PARALLEL, /* each rank has some outputs (rows of W) */
+	ROW_PARALLEL     /* each rank has some inputs and computes partial sums of all outputs */
+};
+/*
+ * Linear layers in pairs: column-parallel, then row-parallel; a layer without partner stays whole.
+ * A transformer's blocks are divided inside, and their inputs and outputs are whole: SPLIT_NONE.
+ */
+enum layer_split setup_layer_split(const struct setup *setup, size_t layer, int parts);
+
+/* Every layer's range is a multiple of MODEL_ALIGN * setup->shards elements. */
+void model_init(struct model *model, const struct setup *setup);
+/*
+ * The part of the model that `partition` has, in its own flat order; other layers are empty. With
+ * parts == 1 the order is that of the whole model from model_first(partition->last) on.
+ */
+void model_init_partition(struct model *model, const struct setup *setup,
+			  const struct rank_partition *partition);
+/* Columns of activations[l] that `partition` keeps. */
+uint64_t partition_width(const struct setup *setup, const struct rank_partition *partition,
+			 size_t l);
+
+/*
+ * Tokens of a transformer's vocabulary that `partition` has in the embedding's table and the head's
+ * outputs, from `*first` on: as equal as whole vectors allow (Shoeybi et al. 2019).
+ */
+uint64_t partition_vocabulary(const struct setup *setup, const struct rank_partition *partition,
+			      uint64_t *first);
+
+/* The flat range of layers [first, last): contiguous. */
+uint64_t model_first(const struct model *model, size_t last);
+uint64_t model_elements(const struct model *model, size_t first, size_t last);
+
+enum layer_kind setup_layer_kind(const struct setup *setup, size_t layer);
+/* Seed of a tensor's first values. */
+uint64_t setup_tensor_seed(const struct setup *setup, size_t layer, size_t tensor);
+
+/*
+ * Floating-point operations of the matrix products of one step (MLPerf's count): 6 B sum(in out),
+ * less the input gradient of the first layer, which is not needed. Transformer: 6 per weight of a
+ * product and token, and causal attention's 6 * sequence * hidden per block and token (half of the
+ * count of Chowdhery et al. 2022, appendix B, for the half that is not masked). Convolutions: three
+ * passes of two per weight and output pixel, also for taps that read the padding.
+ */
+double setup_flops(const struct setup *setup);
+/* The same for one layer and `rows` rows. */
+double setup_layer_flops(const struct setup *setup, size_t layer, uint64_t rows);
+/* Those of a layer's forward that backward repeats when layers recompute what they keep inside. */
+double setup_block_recompute_flops(const struct setup *setup, size_t layer, uint64_t rows);
+
+#endif

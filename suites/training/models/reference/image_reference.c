@@ -1,0 +1,503 @@
+#include "suites/training/models/reference/image_reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "suites/training/models/reference/threads.h"
+#include "suites/training/models/reference/vectors.h"
+
+/* Everything between x and y of one layer. */
+struct image_inner {
+	struct image_layer image;
+	/* of each unit and the projection: the convolution, and what follows it */
+	double *z[IMAGE_MAX_UNITS + 1], *y[IMAGE_MAX_UNITS + 1];
+};
+#define PROJECTION IMAGE_MAX_UNITS
+
+static double *image_reference_parameters(const struct mlp_reference *ref, size_t l, size_t tensor)
+{
+	return ref->parameters + ref->model.layer[l].tensor[tensor].first;
+}
+
+static double *image_reference_gradients(const struct mlp_reference *ref, size_t l, size_t tensor)
+{
+	return ref->gradients + ref->model.layer[l].tensor[tensor].first;
+}
+
+static uint64_t image_reference_elements_of(const struct mlp_reference *ref,
+					    const struct image_unit *u)
+{
+	return ref->setup->batch * image_unit_width(u);
+}
+
+static double *zero_vector(uint64_t count)
+{
+	return xcalloc(count, sizeof(double));
+}
+
+/* Element of the image that tap `tap` of output pixel (p, q) reads; -1: it is padding. */
+static int64_t pixel_at(const struct image_unit *u, unsigned p, unsigned q, unsigned tap)
+{
+	int64_t h = (int64_t)p * u->stride + tap / u->kernel - u->padding,
+		w = (int64_t)q * u->stride + tap % u->kernel - u->padding;
+
+	return h < 0 || w < 0 || h >= u->side || w >= u->side ? -1
+							      : (h * u->side + w) * u->channels;
+}
+
+static uint64_t reference_unit_pixels(const struct image_unit *u)
+{
+	return (uint64_t)u->out_side * u->out_side;
+}
+
+/* One output pixel of one image. */
+static void convolve_pixel(const struct image_unit *u, const double *image, const double *weights,
+			   unsigned p, unsigned q, double *sums)
+{
+	unsigned depth = u->depthwise ? 1 : u->channels, taps = u->kernel * u->kernel;
+
+	for (unsigned tap = 0; tap < taps; tap++) {
+		int64_t at = pixel_at(u, p, q, tap);
+
+		for (unsigned f = 0; at >= 0 && f < u->filters; f++)
+			sums[f] += vectors_dot(image + at + (u->depthwise ? f : 0),
+					       weights + ((uint64_t)f * taps + tap) * depth, depth);
+	}
+}
+
+static void reference_convolve(const struct mlp_reference *ref, size_t l,
+			       const struct image_unit *u, const double *x, double *z)
+{
+	const double *w = image_reference_parameters(ref, l, u->tensor);
+	uint64_t in = (uint64_t)u->side * u->side * u->channels;
+
+	IN_PARALLEL
+	for (uint64_t i = 0; i < ref->setup->batch * reference_unit_pixels(u); i++)
+		convolve_pixel(u, x + i / reference_unit_pixels(u) * in, w,
+			       (unsigned)(i % reference_unit_pixels(u) / u->out_side),
+			       (unsigned)(i % u->out_side), z + i * u->filters);
+}
+
+/* dw = gradient; of one filter. */
+static void gradient_of_filter(const struct mlp_reference *ref, const struct image_unit *u,
+			       const double *x, const double *dz, unsigned f, double *dw)
+{
+	unsigned depth = u->depthwise ? 1 : u->channels, taps = u->kernel * u->kernel;
+	uint64_t in = (uint64_t)u->side * u->side * u->channels;
+
+	memset(dw, 0, (uint64_t)taps * depth * sizeof(*dw));
+	for (uint64_t i = 0; i < ref->setup->batch * reference_unit_pixels(u); i++)
+		for (unsigned tap = 0; tap < taps && dz[i * u->filters + f] != 0; tap++) {
+			int64_t at =
+				pixel_at(u, (unsigned)(i % reference_unit_pixels(u) / u->out_side),
+					 (unsigned)(i % u->out_side), tap);
+
+			if (at >= 0)
+				vectors_add_scaled(dw + (uint64_t)tap * depth,
+						   dz[i * u->filters + f],
+						   x + i / reference_unit_pixels(u) * in + at +
+							   (u->depthwise ? f : 0),
+						   depth);
+		}
+}
+
+/* dx += gradient, of one image. */
+static void gradient_of_image(const struct image_unit *u, const double *w, const double *dz,
+			      double *dx)
+{
+	unsigned depth = u->depthwise ? 1 : u->channels, taps = u->kernel * u->kernel;
+
+	for (uint64_t i = 0; i < reference_unit_pixels(u); i++)
+		for (unsigned tap = 0; tap < taps; tap++) {
+			int64_t at = pixel_at(u, (unsigned)(i / u->out_side),
+					      (unsigned)(i % u->out_side), tap);
+
+			for (unsigned f = 0; at >= 0 && f < u->filters; f++)
+				vectors_add_scaled(dx + at + (u->depthwise ? f : 0),
+						   dz[i * u->filters + f],
+						   w + ((uint64_t)f * taps + tap) * depth, depth);
+		}
+}
+
+static void convolve_backward(const struct mlp_reference *ref, size_t l, const struct image_unit *u,
+			      const double *x, const double *dz, double *dx)
+{
+	uint64_t in = (uint64_t)u->side * u->side * u->channels;
+	double *dw = image_reference_gradients(ref, l, u->tensor),
+	       *w = image_reference_parameters(ref, l, u->tensor);
+
+	IN_PARALLEL
+	for (unsigned f = 0; f < u->filters; f++)
+		gradient_of_filter(ref, u, x, dz, f, dw + f * image_unit_depth(u));
+	if (!dx)
+		return;
+	IN_PARALLEL
+	for (uint64_t r = 0; r < ref->setup->batch; r++)
+		gradient_of_image(u, w, dz + r * image_unit_width(u), dx + r * in);
+}
+
+/* Rows whose statistics a batch norm shares: those of one forward on one device. */
+static uint64_t image_reference_rows_together(const struct setup *s)
+{
+	return s->batch / ((uint64_t)s->ranks * setup_accumulate(s) * setup_norm_groups(s));
+}
+
+/* One channel of one group of rows: `count` pixels from `first` on, `stride` apart. */
+struct channel {
+	uint64_t first, count, stride;
+	double mean, rstd;
+};
+
+static struct channel image_reference_channel_of(const struct mlp_reference *ref,
+						 const struct image_unit *u, const double *z,
+						 uint64_t group, unsigned c)
+{
+	uint64_t rows = image_reference_rows_together(ref->setup);
+	struct channel ch = { .first = group * rows * image_unit_width(u) + c,
+			      .count = rows * reference_unit_pixels(u),
+			      .stride = u->filters };
+	double square = 0;
+
+	for (uint64_t i = 0; i < ch.count; i++)
+		ch.mean += z[ch.first + i * ch.stride] / (double)ch.count;
+	for (uint64_t i = 0; i < ch.count; i++)
+		square += pow(z[ch.first + i * ch.stride] - ch.mean, 2) / (double)ch.count;
+	ch.rstd = 1 / sqrt(square + IMAGE_NORM_EPSILON);
+	return ch;
+}
+
+static void reference_batch_norm(const struct mlp_reference *ref, size_t l,
+				 const struct image_unit *u, const double *z, double *y)
+{
+	const double *scale = image_reference_parameters(ref, l, u->tensor + 1),
+		     *shift = image_reference_parameters(ref, l, u->tensor + 2);
+	uint64_t groups = ref->setup->batch / image_reference_rows_together(ref->setup);
+
+	IN_PARALLEL
+	for (unsigned c = 0; c < u->filters; c++)
+		for (uint64_t g = 0; g < groups; g++) {
+			struct channel ch = image_reference_channel_of(ref, u, z, g, c);
+
+			for (uint64_t i = 0; i < ch.count; i++) {
+				uint64_t at = ch.first + i * ch.stride;
+
+				y[at] = (z[at] - ch.mean) * ch.rstd * scale[c] + shift[c];
+			}
+		}
+}
+
+/* dy becomes dz; adds to the gradients of scale and shift. */
+static void image_reference_channel_backward(const struct channel *ch, const double *z,
+					     double scale, double *dy, double *dscale,
+					     double *dshift)
+{
+	double sum = 0, product = 0;
+
+	for (uint64_t i = 0; i < ch->count; i++) {
+		uint64_t at = ch->first + i * ch->stride;
+
+		sum += dy[at];
+		product += dy[at] * (z[at] - ch->mean) * ch->rstd;
+	}
+	for (uint64_t i = 0; i < ch->count; i++) {
+		uint64_t at = ch->first + i * ch->stride;
+		double n = (z[at] - ch->mean) * ch->rstd;
+
+		dy[at] = scale * ch->rstd * (dy[at] - (sum + n * product) / (double)ch->count);
+	}
+	*dscale += product;
+	*dshift += sum;
+}
+
+static void reference_batch_norm_backward(const struct mlp_reference *ref, size_t l,
+					  const struct image_unit *u, const double *z, double *dy)
+{
+	const double *scale = image_reference_parameters(ref, l, u->tensor + 1);
+	double *dscale = image_reference_gradients(ref, l, u->tensor + 1),
+	       *dshift = image_reference_gradients(ref, l, u->tensor + 2);
+	uint64_t groups = ref->setup->batch / image_reference_rows_together(ref->setup);
+
+	IN_PARALLEL
+	for (unsigned c = 0; c < u->filters; c++) {
+		dscale[c] = dshift[c] = 0;
+		for (uint64_t g = 0; g < groups; g++) {
+			struct channel ch = image_reference_channel_of(ref, u, z, g, c);
+
+			image_reference_channel_backward(&ch, z, scale[c], dy, &dscale[c],
+							 &dshift[c]);
+		}
+	}
+}
+
+static void reference_add_bias(const struct mlp_reference *ref, size_t l,
+			       const struct image_unit *u, const double *z, double *y)
+{
+	const double *bias = image_reference_parameters(ref, l, u->tensor + 1);
+
+	for (uint64_t i = 0; i < image_reference_elements_of(ref, u); i++)
+		y[i] = z[i] + bias[i % u->filters];
+}
+
+static void image_reference_bias_backward(const struct mlp_reference *ref, size_t l,
+					  const struct image_unit *u, const double *dy)
+{
+	double *dbias = image_reference_gradients(ref, l, u->tensor + 1);
+
+	memset(dbias, 0, u->filters * sizeof(*dbias));
+	for (uint64_t i = 0; i < image_reference_elements_of(ref, u); i++)
+		dbias[i % u->filters] += dy[i];
+}
+
+/* In place; what a run computed takes the place of what it is compared with. */
+static void reference_relu(struct mlp_reference *ref, size_t decision, double *y, uint64_t count)
+{
+	const double *imposed = ref->imposed[decision];
+	double all = 0, difference = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		y[i] = y[i] > 0 ? y[i] : 0;
+		if (!imposed)
+			continue;
+		all += y[i] * y[i];
+		difference += (y[i] - imposed[i]) * (y[i] - imposed[i]);
+		y[i] = imposed[i];
+	}
+	/* Written so that a NaN counts. */
+	if (imposed && !(sqrt(difference / all) <= ref->forward_error))
+		ref->forward_error = difference > 0 || all > 0 ? sqrt(difference / all) : 0;
+}
+
+static void reference_relu_backward(const double *y, double *dy, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++)
+		if (!(y[i] > 0))
+			dy[i] = 0;
+}
+
+/* Windows of one layer's pool, each by its output pixel and channel. */
+struct window {
+	uint64_t image; /* first element of the image */
+	unsigned down, across, height, width, channel;
+};
+
+static struct window image_reference_window_of(const struct image_layer *image, uint64_t i)
+{
+	const struct image_pool *pool = &image->pool;
+	const struct image_unit *last = image_last(image);
+	uint64_t pixel = i / last->filters;
+	int down = (int)(pixel / pool->out_side % pool->out_side * pool->stride) -
+		   (int)pool->padding,
+	    across = (int)(pixel % pool->out_side * pool->stride) - (int)pool->padding;
+	struct window w = { .image = pixel / pool->out_side / pool->out_side *
+				     image_unit_width(last),
+			    .down = down > 0 ? (unsigned)down : 0,
+			    .across = across > 0 ? (unsigned)across : 0,
+			    .channel = (unsigned)(i % last->filters) };
+
+	w.height = (unsigned)fmin(down + (int)pool->window, last->out_side) - w.down;
+	w.width = (unsigned)fmin(across + (int)pool->window, last->out_side) - w.across;
+	return w;
+}
+
+/* Element of pixel `k` of a window, line by line. */
+static uint64_t image_reference_element_of(const struct image_layer *image, const struct window *w,
+					   unsigned k)
+{
+	const struct image_unit *last = image_last(image);
+
+	return w->image +
+	       ((uint64_t)(w->down + k / w->width) * last->out_side + w->across + k % w->width) *
+		       last->filters +
+	       w->channel;
+}
+
+static unsigned window_greatest(const struct image_layer *image, const struct window *w,
+				const double *x)
+{
+	unsigned best = 0;
+
+	for (unsigned k = 1; k < w->height * w->width; k++)
+		if (x[image_reference_element_of(image, w, k)] >
+		    x[image_reference_element_of(image, w, best)])
+			best = k;
+	return best;
+}
+
+static uint64_t pooled_elements(const struct mlp_reference *ref, const struct image_layer *image)
+{
+	return ref->setup->batch * image->pool.out_side * image->pool.out_side *
+	       image_last(image)->filters;
+}
+
+/* The pixel of window `i` that passes: the greatest, of several the first. */
+static uint64_t image_reference_chosen_of(const struct image_layer *image, uint64_t i,
+					  const double *x)
+{
+	struct window w = image_reference_window_of(image, i);
+
+	return image_reference_element_of(image, &w, window_greatest(image, &w, x));
+}
+
+static double window_average(const struct image_layer *image, const struct window *w,
+			     const double *x)
+{
+	double sum = 0;
+
+	for (unsigned k = 0; k < w->height * w->width; k++)
+		sum += x[image_reference_element_of(image, w, k)];
+	return sum / (w->height * w->width);
+}
+
+static void reference_pool(const struct mlp_reference *ref, const struct image_layer *image,
+			   const double *x, double *y)
+{
+	for (uint64_t i = 0; i < pooled_elements(ref, image); i++) {
+		struct window w = image_reference_window_of(image, i);
+
+		y[i] = image->pool.average ? window_average(image, &w, x)
+					   : x[image_reference_chosen_of(image, i, x)];
+	}
+}
+
+static void image_reference_pool_backward(const struct mlp_reference *ref,
+					  const struct image_layer *image, const double *x,
+					  const double *dy, double *dx)
+{
+	for (uint64_t i = 0; i < pooled_elements(ref, image); i++) {
+		struct window w = image_reference_window_of(image, i);
+		unsigned size = w.height * w.width;
+
+		if (!image->pool.average)
+			dx[image_reference_chosen_of(image, i, x)] += dy[i];
+		for (unsigned k = 0; k < size && image->pool.average; k++)
+			dx[image_reference_element_of(image, &w, k)] += dy[i] / size;
+	}
+}
+
+static void reference_forward_unit(struct mlp_reference *ref, size_t l, const struct image_unit *u,
+				   struct image_inner *in, size_t index, const double *x)
+{
+	double *z = in->z[index] = zero_vector(image_reference_elements_of(ref, u)),
+	       *y = in->y[index] = zero_vector(image_reference_elements_of(ref, u));
+
+	reference_convolve(ref, l, u, x, z);
+	if (u->norm)
+		reference_batch_norm(ref, l, u, z, y);
+	else
+		reference_add_bias(ref, l, u, z, y);
+	if (u->relu)
+		reference_relu(ref, u->decision, y, image_reference_elements_of(ref, u));
+}
+
+static void compute_inner(struct mlp_reference *ref, size_t l, struct image_inner *in)
+{
+	const double *x = ref->activations[l], *shortcut = x;
+	double *y;
+
+	*in = (struct image_inner){ 0 };
+	image_layer_of(ref->setup, l, &in->image);
+	for (size_t u = 0; u < in->image.units; u++)
+		reference_forward_unit(ref, l, &in->image.unit[u], in, u, u > 0 ? in->y[u - 1] : x);
+	if (!in->image.residual)
+		return;
+	if (in->image.projects) {
+		reference_forward_unit(ref, l, &in->image.projection, in, PROJECTION, x);
+		shortcut = in->y[PROJECTION];
+	}
+	y = in->y[in->image.units - 1];
+	for (uint64_t i = 0; i < image_reference_elements_of(ref, image_last(&in->image)); i++)
+		y[i] += shortcut[i];
+	reference_relu(ref, in->image.decision, y,
+		       image_reference_elements_of(ref, image_last(&in->image)));
+}
+
+static void release_inner(struct image_inner *in)
+{
+	for (size_t u = 0; u <= IMAGE_MAX_UNITS; u++) {
+		free(in->z[u]);
+		free(in->y[u]);
+	}
+}
+
+void image_reference_forward(struct mlp_reference *ref, size_t l)
+{
+	struct image_inner in;
+	const double *out;
+
+	compute_inner(ref, l, &in);
+	out = in.y[in.image.units - 1];
+	if (in.image.pool.window)
+		reference_pool(ref, &in.image, out, ref->activations[l + 1]);
+	else
+		memcpy(ref->activations[l + 1], out,
+		       image_reference_elements_of(ref, image_last(&in.image)) * sizeof(*out));
+	release_inner(&in);
+}
+
+/* dy becomes dz; dx += gradient of the unit's input (NULL: not wanted). */
+static void reference_backward_unit(const struct mlp_reference *ref, size_t l,
+				    const struct image_unit *u, const struct image_inner *in,
+				    size_t index, const double *x, double *dy, double *dx)
+{
+	if (u->relu)
+		reference_relu_backward(in->y[index], dy, image_reference_elements_of(ref, u));
+	if (u->norm)
+		reference_batch_norm_backward(ref, l, u, in->z[index], dy);
+	else
+		image_reference_bias_backward(ref, l, u, dy);
+	convolve_backward(ref, l, u, x, dy, dx);
+}
+
+/* dx += the shortcut's gradient, from that of the sum. */
+static void backward_shortcut(const struct mlp_reference *ref, size_t l,
+			      const struct image_inner *in, const double *dy, double *dx)
+{
+	uint64_t count = image_reference_elements_of(ref, image_last(&in->image));
+	double *own;
+
+	if (!in->image.projects) {
+		for (uint64_t i = 0; i < count && dx; i++)
+			dx[i] += dy[i];
+		return;
+	}
+	own = zero_vector(count);
+	memcpy(own, dy, count * sizeof(*own));
+	reference_backward_unit(ref, l, &in->image.projection, in, PROJECTION, ref->activations[l],
+				own, dx);
+	free(own);
+}
+
+void image_reference_backward(struct mlp_reference *ref, size_t l, const double *dy, double *dx)
+{
+	struct image_inner in;
+	const double *out;
+	uint64_t count;
+	double *d;
+
+	compute_inner(ref, l, &in);
+	out = in.y[in.image.units - 1];
+	count = image_reference_elements_of(ref, image_last(&in.image));
+	d = zero_vector(count);
+	if (in.image.pool.window)
+		image_reference_pool_backward(ref, &in.image, out, dy, d);
+	else
+		memcpy(d, dy, count * sizeof(*d));
+	if (in.image.residual) {
+		reference_relu_backward(out, d, count);
+		backward_shortcut(ref, l, &in, d, dx);
+	}
+	for (size_t u = in.image.units; u-- > 0;) {
+		double *next =
+			u > 0 ? zero_vector(image_reference_elements_of(ref, &in.image.unit[u - 1]))
+			      : NULL;
+
+		reference_backward_unit(ref, l, &in.image.unit[u], &in, u,
+					u > 0 ? in.y[u - 1] : ref->activations[l], d,
+					u > 0 ? next : dx);
+		free(d);
+		d = next;
+	}
+	release_inner(&in);
+}

@@ -1,0 +1,435 @@
+#include "suites/training/models/reference/transformer_reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "suites/training/models/reference/threads.h"
+#include "suites/training/models/reference/vectors.h"
+
+#define EPSILON 1e-5
+
+/* Everything between x and y of one block, or of the head: only its norm. */
+struct block_inner {
+	double *norm1, *qkv, *p, *o, *middle, *norm2, *before, *after;
+};
+
+static double *transformer_reference_parameters(const struct mlp_reference *ref, size_t l,
+						size_t tensor)
+{
+	return ref->parameters + ref->model.layer[l].tensor[tensor].first;
+}
+
+static double *transformer_reference_gradients(const struct mlp_reference *ref, size_t l,
+					       size_t tensor)
+{
+	return ref->gradients + ref->model.layer[l].tensor[tensor].first;
+}
+
+static uint64_t reference_hidden_size(const struct mlp_reference *ref)
+{
+	return ref->setup->transformer.hidden;
+}
+
+static double *transformer_reference_rows_of(const struct mlp_reference *ref, uint64_t columns)
+{
+	return xcalloc(ref->setup->batch * columns, sizeof(double));
+}
+
+struct moments {
+	double mean, rstd;
+};
+
+static struct moments transformer_reference_moments_of(const double *x, uint64_t columns)
+{
+	double mean = 0, square = 0;
+
+	for (uint64_t c = 0; c < columns; c++)
+		mean += x[c] / (double)columns;
+	for (uint64_t c = 0; c < columns; c++)
+		square += (x[c] - mean) * (x[c] - mean) / (double)columns;
+	return (struct moments){ mean, 1 / sqrt(square + EPSILON) };
+}
+
+static void reference_layer_norm(const struct mlp_reference *ref, size_t l, size_t gamma,
+				 const double *x, double *y)
+{
+	const double *scale = transformer_reference_parameters(ref, l, gamma),
+		     *shift = transformer_reference_parameters(ref, l, gamma + 1);
+	uint64_t h = reference_hidden_size(ref);
+
+	IN_PARALLEL
+	for (uint64_t r = 0; r < ref->setup->batch; r++) {
+		struct moments m = transformer_reference_moments_of(x + r * h, h);
+
+		for (uint64_t c = 0; c < h; c++)
+			y[r * h + c] = (x[r * h + c] - m.mean) * m.rstd * scale[c] + shift[c];
+	}
+}
+
+/* dx += gradient through the norm. */
+static void reference_layer_norm_backward(const struct mlp_reference *ref, size_t l, size_t gamma,
+					  const double *x, const double *dy, double *dx)
+{
+	double *dscale = transformer_reference_gradients(ref, l, gamma),
+	       *dshift = transformer_reference_gradients(ref, l, gamma + 1);
+	const double *scale = transformer_reference_parameters(ref, l, gamma);
+	uint64_t h = reference_hidden_size(ref);
+
+	memset(dscale, 0, h * sizeof(*dscale));
+	memset(dshift, 0, h * sizeof(*dshift));
+	for (uint64_t r = 0; r < ref->setup->batch; r++) {
+		const double *row = x + r * h, *d = dy + r * h;
+		struct moments m = transformer_reference_moments_of(row, h);
+		double sum = 0, product = 0;
+
+		for (uint64_t c = 0; c < h; c++) {
+			double n = (row[c] - m.mean) * m.rstd, g = d[c] * scale[c];
+
+			dscale[c] += d[c] * n;
+			dshift[c] += d[c];
+			sum += g / (double)h;
+			product += g * n / (double)h;
+		}
+		for (uint64_t c = 0; c < h; c++) {
+			double n = (row[c] - m.mean) * m.rstd;
+
+			dx[r * h + c] += m.rstd * (d[c] * scale[c] - sum - n * product);
+		}
+	}
+}
+
+/* y = x W^T, and + b if there is one: the tensor after the weights. */
+static void reference_linear(const struct mlp_reference *ref, size_t l, size_t weight,
+			     bool has_bias, const double *x, double *y, uint64_t in, uint64_t out)
+{
+	const double *w = transformer_reference_parameters(ref, l, weight);
+	const double *b = has_bias ? transformer_reference_parameters(ref, l, weight + 1) : NULL;
+
+	IN_PARALLEL
+	for (uint64_t r = 0; r < ref->setup->batch; r++)
+		for (uint64_t o = 0; o < out; o++)
+			y[r * out + o] = (b ? b[o] : 0) + vectors_dot(x + r * in, w + o * in, in);
+}
+
+/* dx = dy W. */
+static void linear_backward(const struct mlp_reference *ref, size_t l, size_t weight, bool has_bias,
+			    const double *x, const double *dy, double *dx, uint64_t in,
+			    uint64_t out)
+{
+	double *dw = transformer_reference_gradients(ref, l, weight),
+	       *db = has_bias ? transformer_reference_gradients(ref, l, weight + 1) : NULL;
+	const double *w = transformer_reference_parameters(ref, l, weight);
+	uint64_t rows = ref->setup->batch;
+
+	IN_PARALLEL
+	for (uint64_t o = 0; o < out; o++) {
+		double sum = 0;
+
+		memset(dw + o * in, 0, in * sizeof(*dw));
+		for (uint64_t r = 0; r < rows; r++) {
+			sum += dy[r * out + o];
+			vectors_add_scaled(dw + o * in, dy[r * out + o], x + r * in, in);
+		}
+		if (db)
+			db[o] = sum;
+	}
+	IN_PARALLEL
+	for (uint64_t r = 0; r < rows; r++) {
+		memset(dx + r * in, 0, in * sizeof(*dx));
+		for (uint64_t o = 0; o < out; o++)
+			vectors_add_scaled(dx + r * in, dy[r * out + o], w + o * in, in);
+	}
+}
+
+/* One head of one sequence: where its rows of the tensors begin. */
+struct reference_head {
+	uint64_t sequence, size, hidden;
+	const double *q, *k, *v; /* rows 3 * hidden apart */
+	double *p;               /* sequence x sequence, lower triangle */
+	uint64_t at;             /* of o and its gradient, rows hidden apart */
+	uint64_t qkv;            /* of q in a tensor like qkv */
+};
+
+static struct reference_head transformer_reference_head_of(const struct mlp_reference *ref,
+							   const struct block_inner *in,
+							   uint64_t index)
+{
+	const struct transformer_shape *t = &ref->setup->transformer;
+	uint64_t first = index / t->heads * t->sequence, size = t->hidden / t->heads,
+		 column = index % t->heads * size;
+	struct reference_head head = { .sequence = t->sequence, .size = size, .hidden = t->hidden };
+
+	head.qkv = first * 3 * t->hidden + column;
+	head.q = in->qkv + head.qkv;
+	head.k = head.q + t->hidden;
+	head.v = head.k + t->hidden;
+	head.p = in->p + index * t->sequence * t->sequence;
+	head.at = first * t->hidden + column;
+	return head;
+}
+
+static uint64_t transformer_reference_heads_of(const struct mlp_reference *ref)
+{
+	return ref->setup->batch / ref->setup->transformer.sequence * ref->setup->transformer.heads;
+}
+
+/* Softmax of the scores of position i against the positions up to it. */
+static void reference_softmax(const struct reference_head *a, uint64_t i)
+{
+	double *p = a->p + i * a->sequence, largest = -INFINITY, sum = 0;
+	uint64_t apart = 3 * a->hidden;
+
+	for (uint64_t j = 0; j <= i; j++) {
+		p[j] = vectors_dot(a->q + i * apart, a->k + j * apart, a->size) /
+		       sqrt((double)a->size);
+		largest = fmax(largest, p[j]);
+	}
+	for (uint64_t j = 0; j <= i; j++)
+		sum += p[j] = exp(p[j] - largest);
+	for (uint64_t j = 0; j <= i; j++)
+		p[j] /= sum;
+}
+
+static void reference_attend(const struct mlp_reference *ref, const struct block_inner *in)
+{
+	IN_PARALLEL
+	for (uint64_t index = 0; index < transformer_reference_heads_of(ref); index++) {
+		struct reference_head a = transformer_reference_head_of(ref, in, index);
+
+		for (uint64_t i = 0; i < a.sequence; i++) {
+			double *o = in->o + a.at + i * a.hidden;
+
+			reference_softmax(&a, i);
+			memset(o, 0, a.size * sizeof(*o));
+			for (uint64_t j = 0; j <= i; j++)
+				vectors_add_scaled(o, a.p[i * a.sequence + j],
+						   a.v + j * 3 * a.hidden, a.size);
+		}
+	}
+}
+
+/* dqkv must be zero. */
+static void attend_backward(const struct mlp_reference *ref, const struct block_inner *in,
+			    const double *d_o, double *dqkv)
+{
+	IN_PARALLEL
+	for (uint64_t index = 0; index < transformer_reference_heads_of(ref); index++) {
+		struct reference_head a = transformer_reference_head_of(ref, in, index);
+		double *dq = dqkv + a.qkv, *dk = dq + a.hidden, *dv = dk + a.hidden;
+		uint64_t apart = 3 * a.hidden;
+
+		for (uint64_t i = 0; i < a.sequence; i++) {
+			const double *p = a.p + i * a.sequence, *d = d_o + a.at + i * a.hidden;
+			double delta = vectors_dot(d, in->o + a.at + i * a.hidden, a.size);
+
+			for (uint64_t j = 0; j <= i; j++) {
+				double ds = p[j] *
+					    (vectors_dot(d, a.v + j * apart, a.size) - delta) /
+					    sqrt((double)a.size);
+
+				vectors_add_scaled(dv + j * apart, p[j], d, a.size);
+				vectors_add_scaled(dq + i * apart, ds, a.k + j * apart, a.size);
+				vectors_add_scaled(dk + j * apart, ds, a.q + i * apart, a.size);
+			}
+		}
+	}
+}
+
+static const double gelu_factor = 0.79788456080286535588; /* sqrt(2 / pi) */
+
+static double reference_gelu(double x)
+{
+	return 0.5 * x * (1 + tanh(gelu_factor * (x + 0.044715 * x * x * x)));
+}
+
+static double gelu_derivative(double x)
+{
+	double t = tanh(gelu_factor * (x + 0.044715 * x * x * x));
+
+	return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * gelu_factor * (1 + 3 * 0.044715 * x * x);
+}
+
+static void vector_add(double *to, const double *from, uint64_t count)
+{
+	vectors_add_scaled(to, 1, from, count);
+}
+
+static struct block_inner inner_of(const struct mlp_reference *ref)
+{
+	uint64_t h = reference_hidden_size(ref);
+
+	return (struct block_inner){
+		.norm1 = transformer_reference_rows_of(ref, h),
+		.qkv = transformer_reference_rows_of(ref, 3 * h),
+		.p = transformer_reference_rows_of(ref, ref->setup->transformer.sequence *
+								ref->setup->transformer.heads),
+		.o = transformer_reference_rows_of(ref, h),
+		.middle = transformer_reference_rows_of(ref, h),
+		.norm2 = transformer_reference_rows_of(ref, h),
+		.before = transformer_reference_rows_of(ref, 4 * h),
+		.after = transformer_reference_rows_of(ref, 4 * h)
+	};
+}
+
+static void inner_release(struct block_inner *in)
+{
+	free(in->norm1);
+	free(in->qkv);
+	free(in->p);
+	free(in->o);
+	free(in->middle);
+	free(in->norm2);
+	free(in->before);
+	free(in->after);
+}
+
+static void forward_inner(const struct mlp_reference *ref, size_t l, const double *x,
+			  const struct block_inner *in)
+{
+	uint64_t h = reference_hidden_size(ref), count = ref->setup->batch * h;
+
+	reference_layer_norm(ref, l, BLOCK_GAMMA1, x, in->norm1);
+	reference_linear(ref, l, BLOCK_QKV, true, in->norm1, in->qkv, h, 3 * h);
+	reference_attend(ref, in);
+	reference_linear(ref, l, BLOCK_OUT, true, in->o, in->middle, h, h);
+	vector_add(in->middle, x, count);
+	reference_layer_norm(ref, l, BLOCK_GAMMA2, in->middle, in->norm2);
+	reference_linear(ref, l, BLOCK_UP, true, in->norm2, in->before, h, 4 * h);
+	IN_PARALLEL
+	for (uint64_t i = 0; i < 4 * count; i++)
+		in->after[i] = reference_gelu(in->before[i]);
+}
+
+static void forward_block(const struct mlp_reference *ref, size_t l, const double *x, double *y)
+{
+	struct block_inner in = inner_of(ref);
+	uint64_t h = reference_hidden_size(ref);
+
+	forward_inner(ref, l, x, &in);
+	reference_linear(ref, l, BLOCK_DOWN, true, in.after, y, 4 * h, h);
+	vector_add(y, in.middle, ref->setup->batch * h);
+	inner_release(&in);
+}
+
+static void backward_block(const struct mlp_reference *ref, size_t l, const double *x,
+			   const double *dy, double *dx)
+{
+	uint64_t h = reference_hidden_size(ref), count = ref->setup->batch * h;
+	double *wide = transformer_reference_rows_of(ref, 4 * h),
+	       *narrow = transformer_reference_rows_of(ref, h),
+	       *dqkv = transformer_reference_rows_of(ref, 3 * h),
+	       *middle = transformer_reference_rows_of(ref, h);
+	struct block_inner in = inner_of(ref);
+
+	forward_inner(ref, l, x, &in);
+	linear_backward(ref, l, BLOCK_DOWN, true, in.after, dy, wide, 4 * h, h);
+	for (uint64_t i = 0; i < 4 * count; i++)
+		wide[i] *= gelu_derivative(in.before[i]);
+	linear_backward(ref, l, BLOCK_UP, true, in.norm2, wide, narrow, h, 4 * h);
+	memcpy(middle, dy, count * sizeof(*middle));
+	reference_layer_norm_backward(ref, l, BLOCK_GAMMA2, in.middle, narrow, middle);
+	linear_backward(ref, l, BLOCK_OUT, true, in.o, middle, narrow, h, h);
+	attend_backward(ref, &in, narrow, dqkv);
+	linear_backward(ref, l, BLOCK_QKV, true, in.norm1, dqkv, narrow, h, 3 * h);
+	memcpy(dx, middle, count * sizeof(*dx));
+	reference_layer_norm_backward(ref, l, BLOCK_GAMMA1, x, narrow, dx);
+	inner_release(&in);
+	free(wide);
+	free(narrow);
+	free(dqkv);
+	free(middle);
+}
+
+static void reference_embed(const struct mlp_reference *ref, double *y)
+{
+	uint64_t h = reference_hidden_size(ref), sequence = ref->setup->transformer.sequence;
+
+	for (uint64_t r = 0; r < ref->setup->batch; r++) {
+		uint64_t token = (uint64_t)setup_token(ref->setup, r);
+
+		memcpy(y + r * h,
+		       transformer_reference_parameters(ref, 0, EMBEDDING_TABLE) + token * h,
+		       h * sizeof(*y));
+		vector_add(y + r * h,
+			   transformer_reference_parameters(ref, 0, EMBEDDING_POSITION) +
+				   r % sequence * h,
+			   h);
+	}
+}
+
+static void reference_embed_backward(const struct mlp_reference *ref, const double *dy)
+{
+	const struct model_layer *layer = &ref->model.layer[0];
+	uint64_t h = reference_hidden_size(ref), sequence = ref->setup->transformer.sequence;
+
+	for (size_t t = 0; t < layer->tensors; t++)
+		memset(transformer_reference_gradients(ref, 0, t), 0,
+		       layer->tensor[t].count * sizeof(double));
+	for (uint64_t r = 0; r < ref->setup->batch; r++) {
+		uint64_t token = (uint64_t)setup_token(ref->setup, r);
+
+		vector_add(transformer_reference_gradients(ref, 0, EMBEDDING_TABLE) + token * h,
+			   dy + r * h, h);
+		vector_add(transformer_reference_gradients(ref, 0, EMBEDDING_POSITION) +
+				   r % sequence * h,
+			   dy + r * h, h);
+	}
+}
+
+static void transformer_reference_forward_head(const struct mlp_reference *ref, size_t l,
+					       const double *x, double *y)
+{
+	double *normed = transformer_reference_rows_of(ref, reference_hidden_size(ref));
+
+	reference_layer_norm(ref, l, HEAD_GAMMA, x, normed);
+	reference_linear(ref, l, HEAD_WEIGHT, false, normed, y, reference_hidden_size(ref),
+			 ref->setup->transformer.vocabulary);
+	free(normed);
+}
+
+static void backward_head(const struct mlp_reference *ref, size_t l, const double *x,
+			  const double *dy, double *dx)
+{
+	double *normed = transformer_reference_rows_of(ref, reference_hidden_size(ref)),
+	       *narrow = transformer_reference_rows_of(ref, reference_hidden_size(ref));
+
+	reference_layer_norm(ref, l, HEAD_GAMMA, x, normed);
+	linear_backward(ref, l, HEAD_WEIGHT, false, normed, dy, narrow, reference_hidden_size(ref),
+			ref->setup->transformer.vocabulary);
+	reference_layer_norm_backward(ref, l, HEAD_GAMMA, x, narrow, dx);
+	free(normed);
+	free(narrow);
+}
+
+void transformer_reference_forward(struct mlp_reference *ref, size_t l)
+{
+	double *x = ref->activations[l], *y = ref->activations[l + 1];
+
+	switch (ref->model.layer[l].kind) {
+	case LAYER_EMBEDDING:
+		reference_embed(ref, y);
+		break;
+	case LAYER_HEAD:
+		transformer_reference_forward_head(ref, l, x, y);
+		break;
+	default:
+		forward_block(ref, l, x, y);
+	}
+}
+
+void transformer_reference_backward(struct mlp_reference *ref, size_t l, const double *dy,
+				    double *dx)
+{
+	switch (ref->model.layer[l].kind) {
+	case LAYER_EMBEDDING:
+		reference_embed_backward(ref, dy);
+		break;
+	case LAYER_HEAD:
+		backward_head(ref, l, ref->activations[l], dy, dx);
+		break;
+	default:
+		backward_block(ref, l, ref->activations[l], dy, dx);
+	}
+}

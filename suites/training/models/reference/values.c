@@ -1,0 +1,95 @@
+#include "suites/training/models/reference/values.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "suites/training/models/reference/threads.h"
+
+/*
+ * Properties of the 16-bit formats: significant bits, smallest exponent of a normal number, largest
+ * finite number.
+ */
+struct format {
+	int bits, smallest_exponent, exponent_bits;
+	double largest;
+};
+static const struct format fp16 = { 11, -14, 5, 65504 };
+static const struct format bf16 = { 8, -126, 8, 0x1.fep127 };
+
+static double values_round_to(double value, const struct format *format)
+{
+	int exponent;
+	double unit, rounded;
+
+	if (value == 0 || !isfinite(value))
+		return value;
+	frexp(value, &exponent);
+	exponent =
+		exponent - 1 < format->smallest_exponent ? format->smallest_exponent : exponent - 1;
+	unit = ldexp(1, exponent - (format->bits - 1));
+	rounded = nearbyint(value / unit) * unit;
+	return fabs(rounded) > format->largest ? copysign(INFINITY, value) : rounded;
+}
+
+double value_round(double value, enum precision precision)
+{
+	switch (precision) {
+	case PRECISION_FP16:
+		return values_round_to(value, &fp16);
+	case PRECISION_BF16:
+		return values_round_to(value, &bf16);
+	case PRECISION_FP64:
+		return value;
+	default:
+		return (float)value;
+	}
+}
+
+static double decode_16(uint16_t word, const struct format *format)
+{
+	int fraction_bits = format->bits - 1;
+	int fraction = word & ((1 << fraction_bits) - 1);
+	int exponent = (word & 0x7fff) >> fraction_bits;
+	double magnitude;
+
+	if (exponent == (1 << format->exponent_bits) - 1)
+		magnitude = fraction ? NAN : INFINITY;
+	else if (exponent == 0)
+		magnitude = ldexp(fraction, format->smallest_exponent - fraction_bits);
+	else
+		magnitude = ldexp(fraction + (1 << fraction_bits),
+				  exponent - 1 + format->smallest_exponent - fraction_bits);
+	return word & 0x8000 ? -magnitude : magnitude;
+}
+
+static void decode_16s(double *to, const void *from, const struct format *format, uint64_t count)
+{
+	IN_PARALLEL
+	for (uint64_t i = 0; i < count; i++) {
+		uint16_t word;
+
+		memcpy(&word, (const char *)from + i * sizeof(word), sizeof(word));
+		to[i] = decode_16(word, format);
+	}
+}
+
+void values_decode(double *to, const void *from, enum precision precision, uint64_t count)
+{
+	const float *singles = from;
+
+	switch (precision) {
+	case PRECISION_FP16:
+		decode_16s(to, from, &fp16, count);
+		break;
+	case PRECISION_BF16:
+		decode_16s(to, from, &bf16, count);
+		break;
+	case PRECISION_FP64:
+		memcpy(to, from, count * sizeof(*to));
+		break;
+	default:
+		IN_PARALLEL
+		for (uint64_t i = 0; i < count; i++)
+			to[i] = singles[i];
+	}
+}

@@ -1,0 +1,16 @@
+/* Stored numbers as doubles, on the host: independent of every backend's own conversions. */
+#ifndef GPUPROOF_SUITES_TRAINING_MODELS_REFERENCE_VALUES_H
+#define GPUPROOF_SUITES_TRAINING_MODELS_REFERENCE_VALUES_H
+
+#include "device/backend.h"
+
+/*
+ * `value` rounded to the nearest number that `precision` can store, ties to even; overflow gives
+ * infinity.
+ */
+double value_round(double value, enum precision precision);
+
+/* to[i] = the i-th number of `from`, which is stored in `precision`. */
+void values_decode(double *to, const void *from, enum precision precision, uint64_t count);
+
+#endif

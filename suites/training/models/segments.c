@@ -1,0 +1,96 @@
+#include "suites/training/models/segments.h"
+
+#include "suites/training/models/mode.h"
+#include "suites/training/models/parameter_shard.h"
+#include "suites/training/models/stages.h"
+
+void segments_make(struct segments *s, const struct setup *setup,
+		   const struct rank_partition *partition, uint64_t step_rows)
+{
+	size_t layers = partition->last - partition->first;
+
+	*s = (struct segments){ .count = (setup->segments * layers + setup->layers - 1) /
+					 setup->layers,
+				.recompute_last = partition->kept > step_rows };
+	if (s->count > layers)
+		s->count = layers;
+	/*
+	 * A pipeline stage groups its layers by segments even if none is recomputed:
+	 * backward_schedule.h.
+	 */
+	if (!setup->mode->microbatched &&
+	    (s->count == layers || (s->count == 1 && !s->recompute_last)))
+		s->count = 0;
+	if (s->count > 0)
+		stages_balance_layers(setup, partition->first, partition->last, s->count,
+				      s->bounds);
+}
+
+size_t segments_index(const struct segments *s, size_t layer)
+{
+	size_t segment = 0;
+
+	while (segment + 1 < s->count && s->bounds[segment + 1] <= layer)
+		segment++;
+	return segment;
+}
+
+size_t segments_first(const struct segments *s, size_t layer)
+{
+	return s->bounds[segments_index(s, layer)];
+}
+
+size_t segments_buffer(const struct segments *s, size_t l)
+{
+	if (s->count == 0 || l < s->bounds[0] || l >= s->bounds[s->count])
+		return 0;
+	return l - s->bounds[segments_index(s, l)];
+}
+
+uint64_t segments_width(const struct segments *s, const struct setup *setup,
+			const struct rank_partition *partition, size_t buffer)
+{
+	uint64_t widest = 0;
+
+	for (size_t l = partition->first; l < partition->last && s->count > 0; l++)
+		if (segments_buffer(s, l) == buffer &&
+		    partition_width(setup, partition, l) > widest)
+			widest = partition_width(setup, partition, l);
+	return widest;
+}
+
+size_t segments_recompute_from(const struct segments *s, size_t layer)
+{
+	size_t segment = segments_index(s, layer);
+
+	if (s->count == 0 || s->bounds[segment + 1] != layer + 1 ||
+	    (segment + 1 == s->count && !s->recompute_last))
+		return layer;
+	return s->bounds[segment];
+}
+
+double segments_recompute_flops(const struct setup *setup)
+{
+	double flops = 0;
+
+	for (size_t l = 0; l < setup->layers && setup_recomputes_blocks(setup); l++)
+		flops += setup_block_recompute_flops(setup, l, setup->batch);
+	if (setup->kind != MODEL_MLP)
+		return flops;
+	for (int rank = 0; rank < setup->ranks; rank++) {
+		struct segments s;
+		struct parameter_shard shard;
+		struct rank_partition partition;
+		struct model local;
+		uint64_t step_rows;
+
+		parameter_shard_of(setup, rank, &partition, &step_rows, &shard);
+		model_init_partition(&local, setup, &partition);
+		segments_make(&s, setup, &partition, step_rows);
+		for (size_t l = partition.first; l < partition.last; l++)
+			for (size_t r = segments_recompute_from(&s, l); r < l; r++)
+				flops += 2 * (double)partition.rows * (double)local.layer[r].in *
+					 (double)local.layer[r].out;
+	}
+	return flops;
+}

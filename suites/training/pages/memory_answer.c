@@ -1,0 +1,218 @@
+/*
+ * The answer of a page about the memory of a training step: what a step needs over its batch, from
+ * which batch on activations outweigh the rest, and what another precision saves at each.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "suites/training/pages/strategies.h"
+#include "report/view/format.h"
+#include "report/view/suite_page.h"
+#include "suites/training/pages/pages.h"
+
+/* Plain steps: nothing is traded for memory. */
+struct step {
+	const struct view *view;
+	const struct case_result *c;
+	char *model;     /* run, section and layers */
+	char *precision; /* in words */
+	double batch, bytes;
+};
+
+struct memory_steps {
+	struct step *items;
+	size_t count, capacity;
+};
+
+static bool case_is_plain_step(const struct case_result *c)
+{
+	static const char *const usual[][2] = { { "study", "step" },   { "segments", "0" },
+						{ "accumulate", "1" }, { "activation", "in_place" },
+						{ "offload", "none" }, { "allocator", "arena" } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(usual); i++) {
+		const struct case_parameter *own = case_parameter(c, usual[i][0]);
+
+		if (own && strcmp(view_string(own->text), usual[i][1]) != 0)
+			return false;
+	}
+	return c->status == CASE_OK && case_parameter(c, "study") && case_parameter(c, "batch") &&
+	       case_parameter(c, "precision") && case_metric(c, "trainmem.memory");
+}
+
+/* "A, 1000-2000-10, Adam" */
+static char *memory_model_of(const struct view *view, size_t run, const struct case_result *c)
+{
+	const struct case_parameter *optimizer = case_parameter(c, "optimizer");
+	struct text out = TEXT_EMPTY;
+	char text[FORMAT_SIZE];
+
+	if (view->count > 1)
+		text_add(&out, view_letter(run, text));
+	if (out.length)
+		text_add(&out, ", ");
+	strategies_layers(view, run, c, &out);
+	if (optimizer)
+		text_addf(&out, "%s%s", out.length && !text_ends_with(out.data, ", ") ? ", " : "",
+			  view_parameter(view, c->suite, optimizer, text, sizeof(text)));
+	return text_detach(&out);
+}
+
+static int memory_answer_by_batch(const void *a, const void *b)
+{
+	const struct step *p = a, *q = b;
+
+	return (p->batch > q->batch) - (p->batch < q->batch);
+}
+
+static void steps_collect(struct memory_steps *steps, const struct view *view, const char *suite)
+{
+	char text[FORMAT_SIZE];
+
+	for (size_t r = 0; r < view->count; r++) {
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+
+			if (strcmp(view_string(c->suite), suite) != 0 || !case_is_plain_step(c))
+				continue;
+			view_parameter(view, c->suite, case_parameter(c, "precision"), text,
+				       sizeof(text));
+			ARRAY_GROW(steps->items, steps->count, steps->capacity);
+			steps->items[steps->count++] =
+				(struct step){ .view = view,
+					       .c = c,
+					       .model = memory_model_of(view, r, c),
+					       .precision = xstrdup(text),
+					       .batch = case_parameter(c, "batch")->number,
+					       .bytes = case_metric(c, "trainmem.memory")->value };
+		}
+	}
+}
+
+static bool steps_alike(const struct step *a, const struct step *b)
+{
+	return strcmp(a->model, b->model) == 0 && strcmp(a->precision, b->precision) == 0;
+}
+
+/* Those of one model and precision, by batch; of equal batches the first. */
+static size_t steps_series(const struct memory_steps *all, const struct step *like,
+			   struct step *out)
+{
+	size_t count = 0, kept = 0;
+
+	for (size_t i = 0; i < all->count; i++)
+		if (steps_alike(&all->items[i], like))
+			out[count++] = all->items[i];
+	qsort(out, count, sizeof(*out), memory_answer_by_batch);
+	for (size_t i = 0; i < count; i++)
+		if (!kept || out[i].batch != out[kept - 1].batch)
+			out[kept++] = out[i];
+	return kept;
+}
+
+static void memory_answer_add_need(const struct step *s, size_t count, struct text *out)
+{
+	const struct metric_value *balance = case_metric(s->c, "trainmem.balance_batch");
+	const char *unit = view_unit(s->view, s->c->suite, "B");
+	char bytes[FORMAT_SIZE];
+
+	text_addf(out, "%s%s%s: a step needs %s at batch %.0f", s->model, *s->model ? ", " : "",
+		  s->precision, format_rounded(s->bytes, unit, bytes, sizeof(bytes)), s->batch);
+	if (count > 1)
+		text_addf(out, " and %s at %.0f",
+			  format_rounded(s[count - 1].bytes, unit, bytes, sizeof(bytes)),
+			  s[count - 1].batch);
+	text_add_char(out, '.');
+	if (balance && isfinite(balance->value))
+		text_addf(out,
+			  " From batch %.0f on (B*) input and activations take more than "
+			  "parameters, gradients and optimizer state together.",
+			  balance->value);
+}
+
+/* "It needs 1 % less than FP32 at batch 64, 49 % less at 262144." */
+static void add_saving(const struct step *s, size_t count, const struct step *base,
+		       size_t base_count, struct text *out)
+{
+	char percent[FORMAT_SIZE];
+	bool first = true;
+
+	for (size_t i = 0; i < count; i++) {
+		for (size_t k = 0; k < base_count; k++) {
+			double less = 1 - s[i].bytes / base[k].bytes;
+
+			if (s[i].batch != base[k].batch || (i && i + 1 < count))
+				continue;
+			format_percent(fabs(less), percent, sizeof(percent));
+			text_addf(out, "%s%s %s%s%s at %s%.0f", first ? " It needs " : ", ",
+				  percent, less >= 0 ? "less" : "more", first ? " than " : "",
+				  first ? base->precision : "", first ? "batch " : "", s[i].batch);
+			first = false;
+		}
+	}
+	if (!first)
+		text_add_char(out, '.');
+}
+
+static void answer_of(const struct memory_steps *all, const struct step *like, struct tree *answers)
+{
+	struct step *own = xcalloc(all->count + 1, sizeof(*own)),
+		    *base = xcalloc(all->count + 1, sizeof(*base));
+	size_t count = steps_series(all, like, own), base_count = 0;
+	struct text out = TEXT_EMPTY;
+
+	/* Against the first precision of the model. */
+	for (size_t i = 0; i < all->count && !base_count; i++)
+		if (strcmp(all->items[i].model, like->model) == 0)
+			base_count = steps_series(all, &all->items[i], base);
+	memory_answer_add_need(own, count, &out);
+	if (!steps_alike(own, base))
+		add_saving(own, count, base, base_count, &out);
+	tree_item_text(answers, out.data);
+	text_release(&out);
+	free(base);
+	free(own);
+}
+
+static void show_memory_answer(const struct view *view, const char *suite, struct tree *answers,
+			       struct tree *tables, struct text *terms)
+{
+	struct memory_steps all = { .count = 0 };
+
+	(void)tables;
+	(void)terms;
+	steps_collect(&all, view, suite);
+	for (size_t i = 0; i < all.count; i++) {
+		size_t first = 0;
+
+		while (!steps_alike(&all.items[first], &all.items[i]))
+			first++;
+		if (first == i)
+			answer_of(&all, &all.items[i], answers);
+	}
+	for (size_t i = 0; i < all.count; i++) {
+		free(all.items[i].model);
+		free(all.items[i].precision);
+	}
+	free(all.items);
+}
+
+static const struct metric_value *memory_answer_largest_batch(const struct case_result *c,
+							      const char **limit)
+{
+	const struct case_parameter *study = case_parameter(c, "study");
+	const struct case_parameter *memory = case_parameter(c, "memory_limit");
+
+	*limit = memory && strcmp(view_string(memory->text), "none") != 0
+			 ? view_string(memory->text)
+			 : "";
+	return study && strcmp(view_string(study->text), "largest_batch") == 0
+		       ? case_metric(c, "trainmem.largest_batch")
+		       : NULL;
+}
+
+const struct suite_page trainmem_page = { .answer = show_memory_answer,
+					  .largest_batch = memory_answer_largest_batch };

@@ -1,0 +1,325 @@
+#include "suites/training/pages/strategies.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/view/format.h"
+#include "report/view/suite_page.h"
+#include "suites/training/pages/pages.h"
+
+#define SEVERAL 3 /* sets of devices; two are both shown */
+
+const struct metric_value *strategies_metric(const struct strategy *strategy, const char *metric)
+{
+	return case_metric(strategy->c, metric);
+}
+
+double strategies_value(const struct strategy *strategy, const char *metric)
+{
+	const struct metric_value *m = strategies_metric(strategy, metric);
+
+	return m ? m->value : NAN;
+}
+
+double strategies_number(const struct strategy *strategy, const char *parameter)
+{
+	const struct case_parameter *p = case_parameter(strategy->c, parameter);
+
+	return p ? p->number : NAN;
+}
+
+const struct case_parameter *strategies_width(const struct case_result *c)
+{
+	const struct case_parameter *width = case_parameter(c, "width");
+
+	return width ? width : case_parameter(c, "hidden");
+}
+
+bool strategies_scales_weakly(const struct case_result *c)
+{
+	const struct case_parameter *mode = case_parameter(c, "batch_mode");
+
+	return mode && strcmp(view_string(mode->text), "weak") == 0;
+}
+
+/* Cases of one model that are split alike differ in what their sections set: these are named. */
+static void strategies_name_repeated_models(struct strategies *strategies)
+{
+	for (size_t i = 0; i < strategies->count; i++) {
+		struct strategy *a = &strategies->items[i];
+		bool repeated = false;
+
+		for (size_t k = 0; k < strategies->count && !repeated; k++)
+			repeated = k != i && strcmp(strategies->items[k].model, a->model) == 0 &&
+				   strcmp(strategies->items[k].plain, a->plain) == 0;
+		free(a->name);
+		a->name = repeated && *view_section(a->c)
+				  ? xasprintf("%s, section %s", a->plain, view_section(a->c))
+				  : xstrdup(a->plain);
+	}
+}
+
+/* The parameters that say how a step is split, in words. */
+static char *strategy_words(const struct view *view, const struct case_result *c)
+{
+	const char **without = xcalloc(c->parameter_count + 1, sizeof(*without));
+	static const char *const own[] = { STRATEGY_PARAMETERS, NULL };
+	size_t count = 0;
+	char *out;
+
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (!view_listed(view_string(c->parameters[i].name), own))
+			without[count++] = view_string(c->parameters[i].name);
+	out = view_parameters(view, c, without);
+	free(without);
+	return out;
+}
+
+size_t strategies_word_length(const char *words)
+{
+	const char *end = strstr(words, ", ");
+
+	return end ? (size_t)(end - words) : strlen(words);
+}
+
+bool strategies_has_word(const char *words, const char *word, size_t length)
+{
+	for (const char *at = words; at; at = strstr(at, ", ") ? strstr(at, ", ") + 2 : NULL)
+		if (strncmp(at, word, length) == 0 && (at[length] == ',' || !at[length]))
+			return true;
+	return false;
+}
+
+static bool strategy_words_share_mode(const struct strategy *a, const struct strategy *b)
+{
+	size_t length = strategies_word_length(a->name);
+
+	return length == strategies_word_length(b->name) && strncmp(a->name, b->name, length) == 0;
+}
+
+/* True if all strategies have the word, or all of this one's mode. */
+static bool strategy_word_is_common(const struct strategies *strategies, const struct strategy *s,
+				    const char *word, size_t length, bool of_mode)
+{
+	for (size_t i = 0; i < strategies->count; i++)
+		if ((!of_mode || strategy_words_share_mode(&strategies->items[i], s)) &&
+		    !strategies_has_word(strategies->items[i].name, word, length))
+			return false;
+	return true;
+}
+
+/*
+ * The mode, the words that distinguish the strategy from others of its mode, and the number of
+ * devices unless it is equal for all.
+ */
+static char *strategies_brief_name(const struct strategies *strategies, const struct strategy *s)
+{
+	const struct case_parameter *devices = case_parameter(s->c, "devices");
+	struct text out = TEXT_EMPTY;
+	char count[FORMAT_SIZE] = "";
+
+	if (devices)
+		view_parameter(s->view, s->c->suite, devices, count, sizeof(count));
+	for (const char *word = s->name; *word;) {
+		size_t length = strategies_word_length(word);
+		bool plain = word != s->name &&
+			     !(strlen(count) == length && strncmp(word, count, length) == 0);
+
+		if (word == s->name || !strategy_word_is_common(strategies, s, word, length, plain))
+			text_addf(&out, "%s%.*s", out.length ? ", " : "", (int)length, word);
+		word += length + (word[length] ? 2 : 0);
+	}
+	return text_detach(&out);
+}
+
+static void strategies_release_item(struct strategy *s)
+{
+	free(s->model);
+	free(s->name);
+	free(s->plain);
+	free(s->brief);
+}
+
+/* Compares what is trained and how it is split, on whatever devices. */
+static int strategies_by_kind(const struct strategy *a, const struct strategy *b)
+{
+	int order = a->run != b->run ? (a->run > b->run ? 1 : -1) : strcmp(a->model, b->model);
+
+	order = order ? order : strcmp(a->plain, b->plain);
+	return order ? order : strcmp(view_section(a->c), view_section(b->c));
+}
+
+static int strategies_by_kind_and_time(const void *a, const void *b)
+{
+	const struct strategy *p = *(struct strategy *const *)a, *q = *(struct strategy *const *)b;
+	int order = strategies_by_kind(p, q);
+
+	if (order)
+		return order;
+	if (p->seconds != q->seconds)
+		return p->seconds > q->seconds ? 1 : -1;
+	return p->c > q->c ? 1 : p->c < q->c ? -1 : 0;
+}
+
+/* A strategy that was measured on many sets of devices is one: the middle one stands for all. */
+static void strategies_keep_middle(struct strategies *strategies)
+{
+	size_t count = strategies->count, left = 0;
+	struct strategy **order = xcalloc(count + 1, sizeof(*order));
+	bool *dropped = xcalloc(count + 1, sizeof(*dropped));
+
+	for (size_t i = 0; i < count; i++)
+		order[i] = &strategies->items[i];
+	qsort(order, count, sizeof(struct strategy *), strategies_by_kind_and_time);
+	for (size_t i = 0, next; i < count; i = next) {
+		for (next = i + 1; next < count && strategies_by_kind(order[i], order[next]) == 0;)
+			next++;
+		for (size_t k = i; k < next && next - i >= SEVERAL; k++)
+			dropped[order[k] - strategies->items] = k != (i + next) / 2;
+		strategies->several = strategies->several || next - i >= SEVERAL;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (dropped[i])
+			strategies_release_item(&strategies->items[i]);
+		else
+			strategies->items[left++] = strategies->items[i];
+	}
+	strategies->count = left;
+	free(order);
+	free(dropped);
+}
+
+void strategies_collect(struct strategies *strategies, const struct view *view, const char *suite)
+{
+	*strategies = (struct strategies){ .view = view };
+	while (strategies->suite < view->suite_count &&
+	       strcmp(view->suites[strategies->suite], suite) != 0)
+		strategies->suite++;
+	for (size_t r = 0; r < view->count; r++)
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+			const struct metric_value *step, *memory;
+
+			if (strcmp(view_string(c->suite), suite) != 0 || c->status != CASE_OK)
+				continue;
+			step = case_metric(c, "parallel.step_time");
+			if (!step || !case_parameter(c, "mode"))
+				continue;
+			memory = case_metric(c, "parallel.memory");
+			ARRAY_GROW(strategies->items, strategies->count, strategies->capacity);
+			strategies->items[strategies->count++] =
+				(struct strategy){ .view = view,
+						   .c = c,
+						   .run = r,
+						   .seconds = step->value,
+						   .memory = memory ? memory->value : NAN,
+						   .model = strategies_model(view, r, c),
+						   .plain = strategy_words(view, c) };
+		}
+	strategies_keep_middle(strategies);
+	strategies_name_repeated_models(strategies);
+	for (size_t i = 0; i < strategies->count; i++)
+		strategies->items[i].brief =
+			strategies_brief_name(strategies, &strategies->items[i]);
+}
+
+bool strategies_is_first(const struct strategies *strategies, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(strategies->items[i].model, strategies->items[index].model) == 0)
+			return false;
+	return true;
+}
+
+void strategies_release(struct strategies *strategies)
+{
+	for (size_t i = 0; i < strategies->count; i++)
+		strategies_release_item(&strategies->items[i]);
+	free(strategies->items);
+	*strategies = (struct strategies){ 0 };
+}
+
+size_t strategies_style(const struct strategy *s)
+{
+	const struct case_parameter *mode = case_parameter(s->c, "mode");
+	size_t style = mode ? view_style(s->view, mode->name, view_string(mode->text)) : SIZE_MAX;
+
+	if (s->view->count > 1)
+		return view_style_at(view_source_of(s->view, s->run, s->c));
+	return style != SIZE_MAX ? style : 0;
+}
+
+void strategies_chart(const struct strategies *strategies, struct chart *chart,
+		      enum chart_kind kind, const struct tree *charts, char *title)
+{
+	chart_init(chart, kind);
+	chart->id = xasprintf("chart-%zu-%zu", strategies->suite + 1, charts->count + 1);
+	chart->title = title;
+	chart->y_name = xstrdup("step time");
+	chart->y_unit = xstrdup("s");
+	chart->x_name = xstrdup("time");
+	chart->x_unit = xstrdup("s");
+	chart->note = xstrdup("");
+	chart->better = BETTER_LOWER;
+}
+
+static void strategies_show_maps(const struct view *view, const char *suite, struct tree *charts,
+				 struct tree *answers)
+{
+	struct strategies strategies;
+
+	strategies_collect(&strategies, view, suite);
+	strategies_crossover(&strategies, charts, answers);
+	strategies_release(&strategies);
+}
+
+static void strategies_show_figures(const struct view *view, const char *suite, struct tree *charts)
+{
+	struct strategies strategies;
+
+	strategies_collect(&strategies, view, suite);
+	strategies_time(&strategies, charts);
+	strategies_by_memory(&strategies, charts);
+	strategies_utilisation(&strategies, charts);
+	strategies_timelines(&strategies, charts);
+	strategies_release(&strategies);
+}
+
+#define SEVERAL_TERMS "Measured on several sets of devices, a strategy is shown by the middle one. "
+#define TERMS                                                                                  \
+	"Speed-up: time of the same step on one device (measured in the same case, with this " \
+	"strategy) / step time. Memory: tensors and workspaces of the device that needs "      \
+	"most, without its context and the collectives' library. Computing: the slowest "      \
+	"device's kernels with all communication left out. Idle by schedule: what a "          \
+	"pipeline's schedule leaves idle with these stages, if messages took no time. "        \
+	"Exposed communication: the part of the step that no computation hides."
+
+static void strategies_show_answer(const struct view *view, const char *suite, struct tree *answers,
+				   struct tree *tables, struct text *terms)
+{
+	struct strategies strategies;
+
+	strategies_collect(&strategies, view, suite);
+	strategies_answer(&strategies, answers, tables);
+	if (tables->count)
+		text_addf(terms, "%s%s", strategies.several ? SEVERAL_TERMS : "", TERMS);
+	strategies_release(&strategies);
+}
+
+static void strategies_show_limits(const struct view *view, const char *suite, struct tree *tables)
+{
+	struct strategies strategies;
+
+	strategies_collect(&strategies, view, suite);
+	strategies_under_limits(&strategies, view->memory_limits, view->memory_limit_count, tables);
+	strategies_release(&strategies);
+}
+
+const struct suite_page parallel_page = { .maps = strategies_show_maps,
+					  .answer = strategies_show_answer,
+					  .figures = strategies_show_figures,
+					  .limits = strategies_show_limits };

@@ -1,0 +1,321 @@
+/* Which split is fastest over batch and width, as a map. */
+#include "suites/training/pages/strategies.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/view/format.h"
+
+/* The global batch: with weak scaling the parameter is that of one device. */
+static double strategy_global_batch(const struct strategy *strategy)
+{
+	bool each = strategies_scales_weakly(strategy->c);
+
+	return strategies_number(strategy, "batch") *
+	       (each ? strategies_number(strategy, "devices") : 1);
+}
+
+static double strategy_map_width_of(const struct strategy *strategy)
+{
+	const struct case_parameter *width = strategies_width(strategy->c);
+
+	return width ? width->number : NAN;
+}
+
+/* The properties that are equal on one map: all but batch, width and the number of devices. */
+static char *map_of(const struct strategies *strategies, const struct strategy *strategy)
+{
+	static const char *const without[] = { STRATEGY_PARAMETERS, "batch", "width", "hidden",
+					       "batch_mode",        NULL };
+	char letter[4], *own, *out;
+
+	own = view_parameters(strategy->view, strategy->c, without);
+	out = strategies->view->count > 1
+		      ? xasprintf("%s, %s", view_letter(strategy->run, letter), own)
+		      : xstrdup(own);
+	free(own);
+	return out;
+}
+
+struct map {
+	const struct strategies *strategies;
+	char **of;      /* by item */
+	double devices; /* of the strategies; training on one device competes with them */
+	double *batches, *widths;
+	size_t batch_count, width_count;
+};
+
+static void add_distinct(double *list, size_t *count, double value)
+{
+	size_t i = 0;
+
+	if (!isfinite(value))
+		return;
+	while (i < *count && list[i] < value)
+		i++;
+	if (i < *count && list[i] == value)
+		return;
+	memmove(list + i + 1, list + i, (*count - i) * sizeof(*list));
+	list[i] = value;
+	*count += 1;
+}
+
+/* The parts of a place on the map. */
+struct map_place {
+	const char *of;
+	double batch, width;
+};
+
+static bool strategy_map_is_at(const struct map *m, size_t item, const struct map_place *place)
+{
+	const struct strategy *s = &m->strategies->items[item];
+	double devices = strategies_number(s, "devices");
+
+	return strcmp(m->of[item], place->of) == 0 && strategy_global_batch(s) == place->batch &&
+	       strategy_map_width_of(s) == place->width && (devices == m->devices || devices == 1);
+}
+
+static const struct case_parameter *strategy_map_mode_of(const struct strategy *strategy)
+{
+	return case_parameter(strategy->c, "mode");
+}
+
+static bool strategy_modes_equal(const struct strategy *a, const struct strategy *b)
+{
+	return strcmp(view_string(strategy_map_mode_of(a)->text),
+		      view_string(strategy_map_mode_of(b)->text)) == 0;
+}
+
+/*
+ * The fastest and the next of another mode at a place of the map; NULL where nothing was measured.
+ */
+static const struct strategy *map_fastest(const struct map *m, const struct map_place *place,
+					  const struct strategy *without)
+{
+	const struct strategy *best = NULL;
+
+	for (size_t i = 0; i < m->strategies->count; i++) {
+		const struct strategy *s = &m->strategies->items[i];
+
+		if (!strategy_map_is_at(m, i, place) ||
+		    (without && strategy_modes_equal(s, without)))
+			continue;
+		if (!best || s->seconds < best->seconds)
+			best = s;
+	}
+	return best;
+}
+
+#define MODES_MOST VIEW_STYLES
+#define UNDECIDED VIEW_STYLE_NONE
+
+struct winners {
+	char *names[MODES_MOST + 1]; /* by colour, "" where no mode has it; NULL-terminated */
+	size_t cells[MODES_MOST], all;
+};
+
+static void winners_open(struct winners *w)
+{
+	*w = (struct winners){ .all = 0 };
+	for (size_t i = 0; i < MODES_MOST; i++)
+		w->names[i] = xstrdup(i == UNDECIDED ? "not distinguishable" : "");
+}
+
+static void winners_close(struct winners *w)
+{
+	for (size_t i = 0; i < MODES_MOST; i++)
+		free(w->names[i]);
+}
+
+static char *strategy_map_mode_word(const struct strategy *strategy, char *out, size_t size)
+{
+	return view_parameter(strategy->view, strategy->c->suite, strategy_map_mode_of(strategy),
+			      out, size);
+}
+
+/* The colour of its mode; where it has none or shares it, the next that is free. */
+static size_t winner_of(struct winners *w, const struct strategy *strategy)
+{
+	const struct case_parameter *mode = strategy_map_mode_of(strategy);
+	size_t style = view_style(strategy->view, mode->name, view_string(mode->text));
+	size_t i = style < MODES_MOST ? style : 0, tried = 0;
+	char word[FORMAT_SIZE];
+
+	strategy_map_mode_word(strategy, word, sizeof(word));
+	while (tried++ < MODES_MOST &&
+	       (i == UNDECIDED || (*w->names[i] && strcmp(w->names[i], word) != 0)))
+		i = (i + 1) % MODES_MOST;
+	if (!*w->names[i]) {
+		free(w->names[i]);
+		w->names[i] = xstrdup(word);
+	}
+	return i;
+}
+
+/* Both, where it is not known which is faster. */
+static void map_decide_cell(struct chart_point *cell, const struct strategy *best,
+			    const struct strategy *next, struct winners *winners)
+{
+	char ratio[FORMAT_SIZE], word[FORMAT_SIZE], other[FORMAT_SIZE];
+
+	if (strategies_apart(best, next)) {
+		cell->style = winner_of(winners, best);
+		cell->label = xasprintf("%s %s", winners->names[cell->style],
+					format_ratio(cell->y, ratio, sizeof(ratio)));
+	} else {
+		cell->style = UNDECIDED;
+		cell->label = xasprintf("%s, %s", strategy_map_mode_word(best, word, sizeof(word)),
+					strategy_map_mode_word(next, other, sizeof(other)));
+	}
+	winners->cells[cell->style]++;
+	winners->all++;
+}
+
+static void map_add_cell(const struct map *m, const struct map_place *place,
+			 struct chart_series *row, struct winners *winners)
+{
+	const struct strategy *best = map_fastest(m, place, NULL);
+	const struct strategy *next = best ? map_fastest(m, place, best) : NULL;
+	struct chart_point *cell;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.0f", place->width);
+	if (!next)
+		return;
+	cell = chart_point_new(row, text);
+	cell->y = next->seconds / best->seconds;
+	map_decide_cell(cell, best, next, winners);
+}
+
+/*
+ * A size by formula from a strategy of the map; NaN: none. The highest rates of a run are
+ * those of all its cases.
+ */
+static double map_critical_size(const struct map *m, const char *of, const char *metric)
+{
+	for (size_t i = 0; i < m->strategies->count; i++) {
+		const struct metric_value *v = strategies_metric(&m->strategies->items[i], metric);
+
+		if (v && strcmp(m->of[i], of) == 0 &&
+		    strategies_number(&m->strategies->items[i], "devices") == m->devices)
+			return v->value;
+	}
+	return NAN;
+}
+
+/* Three digits, but no power of ten: "1130". */
+static char *three_digits(double value, char *out, size_t size)
+{
+	char rounded[32];
+
+	snprintf(rounded, sizeof(rounded), "%.2e", value);
+	snprintf(out, size, "%.0f", strtod(rounded, NULL));
+	return out;
+}
+
+static void add_critical(const struct map *m, const char *of, struct text *out)
+{
+	double batch = map_critical_size(m, of, "parallel.critical_batch"),
+	       width = map_critical_size(m, of, "parallel.critical_width");
+	char text[32];
+
+	if (isfinite(batch))
+		text_addf(out,
+			  " From %s rows per device on, DDP can hide its all-reduce (b*, by this "
+			  "run's highest rates).",
+			  three_digits(batch, text, sizeof(text)));
+	if (isfinite(width))
+		text_addf(out,
+			  " From width %s on, a sum of tensor parallelism is shorter than the "
+			  "products around it (d*).",
+			  three_digits(width, text, sizeof(text)));
+}
+
+static char *crossover_finding(const struct map *m, const char *of, const struct winners *w)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (size_t i = 0; i < MODES_MOST; i++)
+		if (i != UNDECIDED && w->cells[i])
+			text_addf(&out, "%s%s is fastest in %zu of %zu", out.length ? "; " : "",
+				  w->names[i], w->cells[i], w->all);
+	if (w->cells[UNDECIDED])
+		text_addf(&out, "%s %zu of %zu the fastest two are not distinguishable",
+			  out.length ? "; in" : "In", w->cells[UNDECIDED], w->all);
+	text_add_char(&out, '.');
+	add_critical(m, of, &out);
+	return text_detach(&out);
+}
+
+static void draw_map(const struct map *m, const char *of, struct tree *charts, struct tree *answers)
+{
+	struct winners winners;
+	struct chart chart;
+
+	winners_open(&winners);
+	strategies_chart(m->strategies, &chart, CHART_MAP, charts,
+			 xasprintf("Which split wins on %.0f devices%s%s", m->devices,
+				   *of ? ": " : "", of));
+	chart.shows = xstrdup("The fastest mode for each batch (rows) and width of the layers "
+			      "(columns), one device among them. A cell says by how much it beats "
+			      "the next one, or names both if their intervals overlap.");
+	free(chart.x_name);
+	chart.x_name = xstrdup("batch \\ width");
+	for (size_t b = 0; b < m->batch_count; b++) {
+		char text[32];
+		struct chart_series *row;
+
+		snprintf(text, sizeof(text), "%.0f", m->batches[b]);
+		row = chart_series_named(&chart, text);
+		for (size_t w = 0; w < m->width_count; w++)
+			map_add_cell(m, &(struct map_place){ of, m->batches[b], m->widths[w] }, row,
+				     &winners);
+	}
+	chart.key = (const char *const *)winners.names;
+	chart.finding = crossover_finding(m, of, &winners);
+	if (winners.all) {
+		char *words = xasprintf("%s, over batch and width: %s", chart.title, chart.finding);
+
+		chart_draw(&chart, charts);
+		tree_item_text(answers, words);
+		free(words);
+	}
+	chart_release(&chart);
+	winners_close(&winners);
+}
+
+void strategies_crossover(const struct strategies *strategies, struct tree *charts,
+			  struct tree *answers)
+{
+	struct map m = { .strategies = strategies,
+			 .of = xcalloc(strategies->count + 1, sizeof(char *)),
+			 .batches = xcalloc(strategies->count + 1, sizeof(double)),
+			 .widths = xcalloc(strategies->count + 1, sizeof(double)) };
+
+	for (size_t i = 0; i < strategies->count; i++) {
+		m.of[i] = map_of(strategies, &strategies->items[i]);
+		add_distinct(m.batches, &m.batch_count,
+			     strategy_global_batch(&strategies->items[i]));
+		add_distinct(m.widths, &m.width_count,
+			     strategy_map_width_of(&strategies->items[i]));
+	}
+	for (size_t i = 0; i < strategies->count && m.batch_count > 1 && m.width_count > 1; i++) {
+		size_t first = 0;
+
+		m.devices = strategies_number(&strategies->items[i], "devices");
+		while (strcmp(m.of[first], m.of[i]) != 0 ||
+		       strategies_number(&strategies->items[first], "devices") != m.devices)
+			first++;
+		if (first == i && m.devices > 1)
+			draw_map(&m, m.of[i], charts, answers);
+	}
+	for (size_t i = 0; i < strategies->count; i++)
+		free(m.of[i]);
+	free(m.of);
+	free(m.batches);
+	free(m.widths);
+}

@@ -1,0 +1,364 @@
+/*
+ * The answer of a page about strategies: which one is fastest, by how much and for what memory, in
+ * a sentence for each model; and all of them in a table, best first, with where their time goes.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "suites/training/pages/strategies.h"
+#include "report/view/format.h"
+
+#define MODELS_MOST 4 /* with a table of their own; of more only the fastest strategies are shown */
+#define ROWS_MOST 40
+
+static int strategy_table_by_seconds(const void *a, const void *b)
+{
+	const struct strategy *p = *(const struct strategy *const *)a,
+			      *q = *(const struct strategy *const *)b;
+
+	if (p->seconds != q->seconds)
+		return p->seconds < q->seconds ? -1 : 1;
+	return p < q ? -1 : p > q;
+}
+
+/* Those of one model, the fastest first. */
+static const struct strategy **strategies_ranked(const struct strategies *strategies,
+						 const char *model, size_t *count)
+{
+	const struct strategy **out = xcalloc(strategies->count + 1, sizeof(*out));
+
+	*count = 0;
+	for (size_t i = 0; i < strategies->count; i++)
+		if (strcmp(strategies->items[i].model, model) == 0 &&
+		    isfinite(strategies->items[i].seconds))
+			out[(*count)++] = &strategies->items[i];
+	qsort(out, *count, sizeof(*out), strategy_table_by_seconds);
+	return out;
+}
+
+/* "4.75 ms, 31 %" of the step. */
+static char *strategy_table_part_words(double seconds, double step)
+{
+	char value[FORMAT_SIZE], percent[FORMAT_SIZE];
+
+	if (!isfinite(seconds))
+		return xstrdup("\u2013");
+	if (seconds <= 0)
+		return xstrdup("none");
+	return xasprintf("%s, %s", format_rounded(seconds, "s", value, sizeof(value)),
+			 format_percent(seconds / step, percent, sizeof(percent)));
+}
+
+static void add_owned(struct tree *cells, char *text)
+{
+	tree_item_text(cells, text);
+	free(text);
+}
+
+/* Computing, the schedule's idle part and the rest; dashes where they were not measured. */
+static void strategy_add_time_parts(const struct strategy *s, struct tree *cells)
+{
+	double compute = strategies_value(s, "parallel.compute_time"),
+	       scheduled = strategies_scheduled(s);
+	bool known = isfinite(scheduled);
+
+	add_owned(cells,
+		  strategy_table_part_words(known ? fmin(compute, s->seconds) : NAN, s->seconds));
+	add_owned(cells, strategy_table_part_words(known ? fmin(scheduled, s->seconds) -
+								   fmin(compute, s->seconds)
+							 : NAN,
+						   s->seconds));
+	add_owned(cells, strategy_table_part_words(s->seconds - scheduled, s->seconds));
+}
+
+/* Energy of a step with its interval. */
+static char *strategy_table_energy_words(const struct strategy *s)
+{
+	const struct metric_value *m = strategies_metric(s, "parallel.energy");
+	char value[FORMAT_SIZE], interval[FORMAT_SIZE];
+
+	if (!m || !isfinite(m->value))
+		return xstrdup("not measured");
+	format_interval(m, view_string(m->unit), interval, sizeof(interval));
+	return xasprintf("%s %s", format_rounded(m->value, "J", value, sizeof(value)), interval);
+}
+
+/* True if the energy of one of them was measured: their table has a column of it. */
+static bool strategy_table_have_energy(const struct strategy *const *items, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (isfinite(strategies_value(items[i], "parallel.energy")))
+			return true;
+	return false;
+}
+
+static void strategy_add_row(const struct strategy *s, const char *name, bool energy,
+			     struct tree *rows)
+{
+	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
+	const struct metric_value *step = strategies_metric(s, "parallel.step_time");
+	char text[FORMAT_SIZE];
+
+	tree_text(row, "name", name);
+	tree_text(row, "where",
+		  format_quantity(step->value, view_string(step->unit), text, sizeof(text)));
+	format_interval(step, view_string(step->unit), text, sizeof(text));
+	tree_text(row, "interval", *text ? text : "no interval");
+	tree_item_text(cells, strategies_speedup_cell(s, text, sizeof(text)));
+	tree_item_text(cells, format_rounded(s->memory, "B", text, sizeof(text)));
+	strategy_add_time_parts(s, cells);
+	if (energy)
+		add_owned(cells, strategy_table_energy_words(s));
+}
+
+static struct tree *strategy_add_table(struct tree *tables, char *title, const char *first,
+				       bool energy)
+{
+	static const char *const head[] = { "Speed-up", "Memory of a device", "Computing",
+					    "Idle by schedule", "Communication exposed" };
+	struct tree *table = tree_item(tables), *columns;
+
+	tree_text_owned(table, "title", title);
+	tree_text(table, "first", first);
+	tree_text(table, "note", "");
+	tree_text(table, "second", "Step time [95\u00a0%]");
+	columns = tree_list(table, "head");
+	for (size_t i = 0; i < ARRAY_SIZE(head); i++)
+		tree_item_text(columns, head[i]);
+	if (energy)
+		tree_item_text(columns, "Energy of a step");
+	return tree_list(table, "rows");
+}
+
+/*
+ * The strategies of one model, the fastest first. What the names of all have in common ("8
+ * devices") is said once.
+ */
+struct strategy_group {
+	const struct strategy **items;
+	size_t count;
+	char *title;  /* the model and what is common */
+	char **names; /* the rest */
+};
+
+static bool strategy_table_in_all(const struct strategy_group *g, const char *word, size_t length)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (!strategies_has_word(g->items[i]->name, word, length))
+			return false;
+	return true;
+}
+
+/* Those words of the item's name that all have, or those that not all have. */
+static char *some_words(const struct strategy_group *g, size_t item, bool common)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (const char *word = g->items[item]->name; *word;) {
+		size_t length = strategies_word_length(word);
+
+		if (strategy_table_in_all(g, word, length) == common)
+			text_addf(&out, "%s%.*s", out.length ? ", " : "", (int)length, word);
+		word += length + (word[length] ? 2 : 0);
+	}
+	return text_detach(&out);
+}
+
+static void strategy_table_group_open(struct strategy_group *g, const struct strategies *strategies,
+				      const char *model)
+{
+	char *common;
+
+	*g = (struct strategy_group){ .count = 0 };
+	g->items = strategies_ranked(strategies, model, &g->count);
+	if (!g->count)
+		return;
+	common = some_words(g, 0, true);
+	g->title = xasprintf("%s%s%s", model, *common ? ", " : "", common);
+	free(common);
+	g->names = xcalloc(g->count, sizeof(*g->names));
+	for (size_t i = 0; i < g->count; i++)
+		g->names[i] = some_words(g, i, false);
+}
+
+static void strategy_table_group_close(struct strategy_group *g)
+{
+	for (size_t i = 0; g->names && i < g->count; i++)
+		free(g->names[i]);
+	free(g->names);
+	free(g->title);
+	free(g->items);
+}
+
+/* The one that needs least memory; the faster of equals. */
+static size_t strategy_least_memory(const struct strategy_group *g)
+{
+	size_t least = 0;
+
+	for (size_t i = 1; i < g->count; i++)
+		if (g->items[i]->memory < g->items[least]->memory)
+			least = i;
+	return least;
+}
+
+/* "8.4 % longer" than the fastest; "14x as long". */
+static char *strategy_longer_words(const struct strategy_group *g, size_t item, char *out,
+				   size_t size)
+{
+	double ratio = g->items[item]->seconds / g->items[0]->seconds;
+	char text[FORMAT_SIZE];
+
+	if (ratio < 2)
+		snprintf(out, size, "%s longer", format_percent(ratio - 1, text, sizeof(text)));
+	else
+		snprintf(out, size, "%s as long", format_ratio(ratio, text, sizeof(text)));
+	return out;
+}
+
+static void strategy_add_memory(const struct strategy_group *g, struct text *out)
+{
+	size_t least = strategy_least_memory(g);
+	char text[FORMAT_SIZE], own[FORMAT_SIZE], than[FORMAT_SIZE + 16];
+
+	format_rounded(g->items[0]->memory, "B", own, sizeof(own));
+	format_rounded(g->items[least]->memory, "B", text, sizeof(text));
+	if (!isfinite(g->items[0]->memory))
+		return;
+	if (!least)
+		text_addf(out, " None needs less memory than its %s a device.", own);
+	else if (least == 1)
+		text_addf(out, " That needs least memory: %s a device instead of %s.", text, own);
+	else
+		text_addf(out,
+			  " Least memory: %s, %s a device instead of %s, in a step that is %s.",
+			  g->names[least], text, own,
+			  strategy_longer_words(g, least, than, sizeof(than)));
+}
+
+/* The strategies after the first that do not differ from it. */
+static size_t strategy_table_count_alike(const struct strategy_group *g)
+{
+	size_t count = 0;
+
+	for (size_t i = 1; i < g->count; i++)
+		count += !strategies_apart(g->items[0], g->items[i]);
+	return count;
+}
+
+static void add_winner_words(const struct strategy_group *g, struct text *out)
+{
+	char text[FORMAT_SIZE], than[FORMAT_SIZE + 16];
+
+	text_addf(out, "%s%s is fastest, %s a step", g->names[0],
+		  strchr(g->names[0], ',') ? "," : "",
+		  format_quantity(g->items[0]->seconds, "s", text, sizeof(text)));
+	strategies_speedup_words(g->items[0], out);
+	text_addf(out, ". Next: %s, %s.", g->names[1],
+		  strategy_longer_words(g, 1, than, sizeof(than)));
+}
+
+/* No winner: names the first two by their medians, and the number of others that do not differ. */
+static void strategy_table_add_alike_words(const struct strategy_group *g, size_t alike,
+					   struct text *out)
+{
+	bool intervals =
+		strategies_has_interval(g->items[0]) && strategies_has_interval(g->items[1]);
+	char text[FORMAT_SIZE], than[FORMAT_SIZE + 16];
+
+	text_addf(out, "%s, %s a step", g->names[0],
+		  format_quantity(g->items[0]->seconds, "s", text, sizeof(text)));
+	strategies_speedup_words(g->items[0], out);
+	text_addf(out, "; and %s, %s", g->names[1],
+		  strategy_longer_words(g, 1, than, sizeof(than)));
+	if (alike > 1)
+		text_addf(out, "; and %zu more", alike - 1);
+	text_addf(out, ": not distinguishable, since their %s overlap.",
+		  intervals ? "intervals" : "samples");
+}
+
+/*
+ * "M, 8 devices: tensor is fastest, 15.45 ms a step, 4.72x the speed of one device. Next: 1F1B, 8.4
+ * % longer. ..."
+ */
+static char *strategy_sentence(const struct strategy_group *g)
+{
+	size_t alike = strategy_table_count_alike(g);
+	struct text out = TEXT_EMPTY;
+
+	text_addf(&out, "%s: ", g->title);
+	if (!strategies_apart(g->items[0], g->items[1]))
+		strategy_table_add_alike_words(g, alike, &out);
+	else
+		add_winner_words(g, &out);
+	strategy_add_memory(g, &out);
+	strategies_energy_words(g->items, g->names, g->count, &out);
+	return text_detach(&out);
+}
+
+/* Models of which several strategies were measured: there is something to choose. */
+static size_t strategy_table_count_models(const struct strategies *strategies)
+{
+	size_t models = 0;
+
+	for (size_t i = 0; i < strategies->count; i++) {
+		size_t count = 0;
+
+		if (strategies_is_first(strategies, i))
+			free(strategies_ranked(strategies, strategies->items[i].model, &count));
+		models += count > 1;
+	}
+	return models;
+}
+
+static void strategy_add_group(const struct strategy_group *g, struct tree *answers,
+			       struct tree *tables)
+{
+	char *words = strategy_sentence(g),
+	     *title = g->count > ROWS_MOST
+			      ? xasprintf("%s: the %d fastest of %zu splits", g->title, ROWS_MOST,
+					  g->count)
+			      : xasprintf("%s: every split, the fastest first", g->title);
+	bool energy = strategy_table_have_energy(g->items, g->count);
+	struct tree *rows = strategy_add_table(tables, title, "Split", energy);
+
+	tree_item_text(answers, words);
+	for (size_t i = 0; i < g->count && i < ROWS_MOST; i++)
+		strategy_add_row(g->items[i], g->names[i], energy, rows);
+	free(words);
+}
+
+static void strategy_add_winner(const struct strategy_group *g, struct tree *rows)
+{
+	char *name = xasprintf("%s: %s", g->items[0]->model, g->items[0]->name);
+
+	strategy_add_row(g->items[0], name, false, rows);
+	free(name);
+}
+
+void strategies_answer(const struct strategies *strategies, struct tree *answers,
+		       struct tree *tables)
+{
+	size_t models = strategy_table_count_models(strategies);
+	struct tree *winners =
+		models > MODELS_MOST
+			? strategy_add_table(tables, xstrdup("The fastest split of each model"),
+					     "Model", false)
+			: NULL;
+
+	for (size_t i = 0; i < strategies->count && models; i++) {
+		struct strategy_group g;
+
+		if (!strategies_is_first(strategies, i))
+			continue;
+		strategy_table_group_open(&g, strategies, strategies->items[i].model);
+		if (g.count > 1 && winners)
+			strategy_add_winner(&g, winners);
+		else if (g.count > 1)
+			strategy_add_group(&g, answers, tables);
+		strategy_table_group_close(&g);
+	}
+}

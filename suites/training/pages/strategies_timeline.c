@@ -1,0 +1,172 @@
+/* A recorded step: a row for each stream of each rank. */
+#include "suites/training/pages/strategies.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report/view/format.h"
+
+#define TIMELINES_MOST 12
+/* Spans of one chart: more would be narrower than a pixel. */
+#define SPANS_MOST 2000
+
+/*
+ * As many colours as can be distinguished: operations that never occur in the same step share one.
+ */
+static const char *const key[] = { "F forward, L loss",
+				   "B backward",
+				   "W weights, U update",
+				   "R all-reduce, reduce",
+				   "G all-gather, broadcast",
+				   "S reduce-scatter, X exchange",
+				   "\u2192 send",
+				   "\u2190 receive",
+				   NULL };
+#define COMPUTING 3 /* colours below it compute */
+
+static const struct {
+	const char *name, *letters;
+	size_t style;
+} operations[] = {
+	{ "forward", "F", 0 },          { "loss", "L", 0 },       { "backward", "B", 1 },
+	{ "weight_gradients", "W", 2 }, { "optimizer", "U", 2 },  { "all_reduce", "R", 3 },
+	{ "reduce", "R", 3 },           { "all_gather", "G", 4 }, { "broadcast", "G", 4 },
+	{ "reduce_scatter", "S", 5 },   { "exchange", "X", 5 },   { "send", "\u2192", 6 },
+	{ "receive", "\u2190", 7 },
+};
+
+static size_t strategy_timeline_operation_of(const char *name)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(operations) && strcmp(operations[i].name, view_string(name)) != 0)
+		i++;
+	return i;
+}
+
+static void strategy_timeline_add_spans(struct chart *chart, const struct timeline_row *row,
+					size_t *left)
+{
+	size_t operation = strategy_timeline_operation_of(row->operation);
+	char *name = xasprintf("%d %s", row->rank, view_string(row->stream));
+	struct chart_series *series = chart_series_named(chart, name);
+
+	free(name);
+	for (size_t i = 0; i + 2 < row->span_count && operation < ARRAY_SIZE(operations); i += 3) {
+		const double *span = row->spans + i;
+		struct chart_point *point;
+
+		if (!(span[2] >= span[1] && span[1] >= 0) || *left == 0)
+			continue;
+		*left -= 1;
+		point = chart_point_new(series, operations[operation].name);
+		point->x = span[1];
+		point->y = span[2];
+		point->style = operations[operation].style;
+		point->label = xasprintf("%s%.0f", operations[operation].letters, span[0]);
+	}
+}
+
+/*
+ * By rank, what computes first. Communication comes last in its row, and so is drawn over the
+ * computing that contains it.
+ */
+static void timeline_add_rows(struct chart *chart, const struct case_result *c, size_t *left)
+{
+	int last = 0;
+
+	for (size_t i = 0; i < c->timeline_count; i++)
+		last = c->timeline[i].rank > last ? c->timeline[i].rank : last;
+	for (int rank = 0; rank <= last; rank++)
+		for (int others = 0; others <= 1; others++)
+			for (size_t i = 0; i < c->timeline_count; i++) {
+				const struct timeline_row *row = &c->timeline[i];
+
+				if (row->rank == rank &&
+				    (strcmp(view_string(row->stream), "compute") != 0) == others)
+					strategy_timeline_add_spans(chart, row, left);
+			}
+}
+
+/* Seconds in which a row computes, without the spans inside it: sums over several devices. */
+static double busy_of(const struct chart_series *row)
+{
+	double busy = 0;
+
+	for (size_t p = 0; p < row->count; p++) {
+		const struct chart_point *inner = &row->points[p];
+		bool inside = false;
+
+		for (size_t q = 0; q < row->count && inner->style >= COMPUTING; q++) {
+			const struct chart_point *outer = &row->points[q];
+
+			inside |= outer->style < COMPUTING && inner->x >= outer->x &&
+				  inner->y <= outer->y;
+		}
+		busy += (inner->y - inner->x) * (inner->style < COMPUTING ? 1 : inside ? -1 : 0);
+	}
+	return busy;
+}
+
+/* "A step of 34.2 ms; devices compute in 81 % of it, the idlest in 70 %." */
+static char *timeline_finding(const struct chart *chart)
+{
+	double end = chart_extent(chart).max, sum = 0, least = INFINITY;
+	char mean[FORMAT_SIZE], low[FORMAT_SIZE], length[FORMAT_SIZE];
+	size_t rows = 0;
+
+	for (size_t s = 0; s < chart->count; s++) {
+		double busy = busy_of(&chart->series[s]);
+
+		if (!strstr(chart->series[s].name, " compute"))
+			continue;
+		sum += busy / end;
+		least = fmin(least, busy / end);
+		rows++;
+	}
+	if (!rows)
+		return NULL;
+	format_quantity(end, "s", length, sizeof(length));
+	format_percent(sum / (double)rows, mean, sizeof(mean));
+	if (rows == 1)
+		return xasprintf("A step of %s; the device computes in %s of it.", length, mean);
+	return xasprintf("A step of %s; devices compute in %s of it, the idlest in %s.", length,
+			 mean, format_percent(least, low, sizeof(low)));
+}
+
+static void timeline_draw_step(const struct strategies *strategies, const struct strategy *strategy,
+			       struct tree *charts)
+{
+	size_t left = SPANS_MOST;
+	struct chart chart;
+
+	strategies_chart(strategies, &chart, CHART_TIMELINE, charts,
+			 xasprintf("Timeline of %s%s%s", strategy->name,
+				   *strategy->model ? ": " : "", strategy->model));
+	chart.shows = xstrdup(
+		"One step: when each operation ran, by rank and stream; the number is that of the "
+		"micro-batch, bucket or layer. Recorded apart from the timed steps.");
+	chart.key = key;
+	timeline_add_rows(&chart, strategy->c, &left);
+	if (!left) {
+		free(chart.note);
+		chart.note = xasprintf("Shows the first %d spans.", SPANS_MOST);
+	}
+	chart.finding = timeline_finding(&chart);
+	if (chart.count)
+		chart_draw(&chart, charts);
+	chart_release(&chart);
+}
+
+void strategies_timelines(const struct strategies *strategies, struct tree *charts)
+{
+	size_t drawn = 0;
+
+	for (size_t i = 0; i < strategies->count && drawn < TIMELINES_MOST; i++)
+		if (strategies->items[i].c->timeline_count) {
+			timeline_draw_step(strategies, &strategies->items[i], charts);
+			drawn++;
+		}
+}

@@ -1,0 +1,565 @@
+/*
+ * One training step of a model (models/model.h), split over devices by every strategy that
+ * parallel/modes/mode_*.c describes. A split is timed only after it was found to compute
+ * what one device computes.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "measure/run.h"
+#include "plan/suite.h"
+#include "suites/training/models/buffer_alias.h"
+#include "suites/training/models/image_model.h"
+#include "suites/training/models/model_keys.h"
+#include "suites/training/models/segments.h"
+#include "suites/training/parallel/baseline_cache.h"
+#include "suites/training/parallel/footprint.h"
+#include "suites/training/parallel/largest_batch.h"
+#include "suites/training/parallel/measure.h"
+#include "suites/training/parallel/modes/modes.h"
+#include "suites/training/parallel/outcome.h"
+#include "suites/training/parallel/highest_rates.h"
+#include "suites/training/parallel/ranks/connection_cache.h"
+#include "suites/training/parallel/ranks/grid.h"
+#include "suites/training/parallel/setup_case.h"
+#include "suites/shared/estimate.h"
+#include "suites/training/pages/pages.h"
+
+enum study { STUDY_STEP, STUDY_BATCH };
+static const char *const studies[] = { "step", "largest_batch", NULL };
+
+static const char *const loss_places[] = { "server", "replica", NULL };
+
+static const char *const overlaps[] = { "on", "off", NULL };
+
+static const char *const launches[] = { "stream", "graph", NULL };
+
+static const char *const batch_modes[] = { "strong", "weak", NULL };
+
+static const struct key keys[] = {
+	MODEL_KEYS("mlp: linear layers and ReLUs; transformer: a decoder, not in dp_naive; in "
+		   "single, "
+		   "ddp and zero convnet: convolutions and pooling; resnet",
+		   true),
+	{ .name = "studies",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "step",
+	  .choices = studies,
+	  .parameter = "study",
+	  .help = "step; largest_batch: the largest of all devices together whose step fits each "
+		  "of them" },
+	SEARCH_KEYS,
+	{ .name = "width",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 1e6,
+	  .help = "another model: `depth` layers of this width; 0: as `layers` says" },
+	{ .name = "depth",
+	  .type = KEY_INTEGER,
+	  .fallback = "4",
+	  .min = 1,
+	  .max = SETUP_MAX_LAYERS,
+	  .help = "layers of the models of `width`" },
+	PRECISION_KEY,
+	BATCH_KEY("samples per step: of all devices together, or of each (batch_mode)"),
+	{ .name = "batch_mode",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "strong",
+	  .choices = batch_modes,
+	  .help = "strong: all devices share the batch; weak: each device has one of this size" },
+	{ .name = "modes",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "single, ddp, layer_split",
+	  .choices = mode_names,
+	  .parameter = "mode",
+	  .help = "ddp, zero, dp_naive cut the batch, tensor the width, tensor_sequence also a "
+		  "transformer's rows, pipelines the depth, hybrid all" },
+	{ .name = "devices",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "1,2,4",
+	  .min = 1,
+	  .max = NODE_DEVICES_MOST,
+	  .help = "how many devices; single uses one, the other modes at least two" },
+	{ .name = "nodes",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "1",
+	  .min = 1,
+	  .max = 65536,
+	  .word = "all",
+	  .help = "how many nodes of a run on several, with all devices of each: a mode is then "
+		  "one over all of these, and of a grid of hybrid tensor varies fastest, data "
+		  "slowest; 1: each node by itself, with as many as `devices` says" },
+	{ .name = "microbatches",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "1,4",
+	  .min = 1,
+	  .max = 1024,
+	  .help = "parts of the batch in layer_split (1: naive), gpipe, 1f1b, hybrid" },
+	{ .name = "wgrad_microbatches",
+	  .type = KEY_INTEGER,
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 1024,
+	  .help = "mlp in gpipe, 1f1b, 1f1b_eager, hybrid: micro-batches that compute the "
+		  "gradients of weights in one product, and are kept until the last of them; 0: "
+		  "1, 2 or 4, as many as have 2048 rows together, at most a quarter of "
+		  "microbatches; with recompute 1" },
+	{ .name = "bucket",
+	  .type = KEY_SIZE,
+	  .list = true,
+	  .fallback = "25MiB",
+	  .min = 1,
+	  .max = 0x1p40,
+	  .help = "gradients per reduction in ddp, zero1 and zero2; ddp cuts larger first and last "
+		  "ones" },
+	{ .name = "overlap",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "on",
+	  .choices = overlaps,
+	  .help = "ddp, tensor: off: no product runs while gradients or outputs are added up over "
+		  "the devices" },
+	{ .name = "hybrid",
+	  .type = KEY_TEXT,
+	  .list = true,
+	  .fallback = "2x2x2",
+	  .help = "grids of hybrid: data x tensor x pipeline; the product is in devices" },
+	{ .name = "accumulate",
+	  .type = KEY_INTEGER,
+	  .fallback = "1",
+	  .min = 1,
+	  .max = 1024,
+	  .help = "single, ddp, zero1, tensor of a transformer: parts of a device's rows, "
+		  "computed in turn before one update" },
+	{ .name = "recompute",
+	  .type = KEY_TEXT,
+	  .fallback = "none",
+	  .help = "activations that backward computes again: none, sqrt or segments:4; layer: each "
+		  "by itself, which saves nothing in an MLP and what blocks keep in a "
+		  "transformer; pointwise: of a transformer outputs of norms and GELU" },
+	{ .name = "loss_chunks",
+	  .type = KEY_INTEGER,
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 1024,
+	  .help = "transformer, not in tensor_sequence: parts of the rows of a forward whose "
+		  "logits, losses and gradients of the head are computed in turn; 1: at once; 0: "
+		  "as "
+		  "many as lower the step's memory, of 4096 rows at least" },
+	ALIASING_KEY,
+	{ .name = "search_time",
+	  .type = KEY_DURATION,
+	  .fallback = "100ms",
+	  .min = 0,
+	  .max = 60,
+	  .help = "per product: looking for the fastest algorithm, from 500ms on under load "
+		  "without rest, as in steps; 0: the library's choice" },
+	{ .name = "collective_multiprocessors",
+	  .type = KEY_INTEGER,
+	  .fallback = "-1",
+	  .min = -1,
+	  .max = 1024,
+	  .help = "held by collectives at most, left free by concurrent products; 0: no limit; -1: "
+		  "by mode" },
+	{ .name = "transport",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "auto",
+	  .choices = transport_names,
+	  .help = "nccl, peer_copy, host_copy; host: shared_memory; auto: the first, between "
+		  "stages peer_copy" },
+	{ .name = "launch",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "stream",
+	  .choices = launches,
+	  .help = "stream: call by call; graph: single, ddp: recorded once, launched as one (CUDA "
+		  "graph)" },
+	{ .name = "loss_on",
+	  .type = KEY_CHOICE,
+	  .fallback = "server",
+	  .choices = loss_places,
+	  .help = "dp_naive: the first device computes the loss of all rows, or each of its own" },
+	{ .name = "optimizer",
+	  .type = KEY_CHOICE,
+	  .fallback = "adam",
+	  .choices = optimizer_names,
+	  .help = "sgd, momentum or adam" },
+	{ .name = "learning_rate",
+	  .type = KEY_REAL,
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 1e3,
+	  .help = "0: small enough for the widths, and then the loss must fall" },
+	{ .name = "momentum",
+	  .type = KEY_REAL,
+	  .fallback = "0.9",
+	  .min = 0,
+	  .max = 1,
+	  .help = "of the optimizer momentum" },
+	{ .name = "loss_scale",
+	  .type = KEY_TEXT,
+	  .fallback = "dynamic",
+	  .help = "fp16: dynamic (doubled and halved on the device), none, or a number" },
+	{ .name = "timeline",
+	  .type = KEY_BOOL,
+	  .fallback = "no",
+	  .help = "record when each operation of one more step ran: the report draws it" },
+	VERIFY_KEY("1e9"),
+	/*
+	 * A sample's first step begins on devices that were idle, and its end waits for all
+	 * streams: some 60 us on two H200s. So a sample has more short steps than other suites
+	 * would put into it.
+	 */
+	{ .name = "sample_time",
+	  .type = KEY_DURATION,
+	  .fallback = "5 ms",
+	  .min = 1e-6,
+	  .max = 10,
+	  .help = "least duration of one sample; short steps are batched to reach it, and those of "
+		  "zero1 and zero2, whose end overlaps the next step, by four, or as many as a "
+		  "queue holds" },
+	{ .name = "iterations",
+	  .type = KEY_INTEGER,
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 1e6,
+	  .help = "samples of each series; 0: the stop rule decides" },
+	{ 0 },
+};
+
+static const char *const axes[] = { "nodes",      "precision",    "batch",        "modes",
+				    "devices",    "microbatches", "bucket",       "hybrid",
+				    "batch_mode", "width",        "transport",    "launch",
+				    "overlap",    "model",        "convolution",  "hidden",
+				    "sequence",   "studies",      "memory_limit", "aliasing",
+				    NULL };
+
+/*
+ * In addition to samples: starting ranks, the reference, the search, the first steps; several ranks
+ * measure two more series.
+ */
+static double parallel_setup_seconds(const struct setup *setup, const struct section *section,
+				     const struct device_info *info)
+{
+	int64_t iterations = section_integer(section, "iterations");
+	double samples =
+		(double)(iterations > 0 ? iterations : section_integer(section, "min_samples"));
+	double step = setup_flops(setup) / estimate_flops(info, setup->precision) / setup->ranks;
+	double reference = fmin(setup_flops(setup), section_real(section, "verify_flops")) / 2e9;
+	double search = (setup->ranks > 1 ? 12 : 5) * section_real(section, "search_time");
+	/*
+	 * Steps under a power limit scatter, so they mostly use up max_time; short ones share a
+	 * sample.
+	 */
+	double enough = samples * fmax(4 * step, section_real(section, "sample_time"));
+	double series = fmax(samples * step, fmin(enough, section_real(section, "max_time")));
+
+	return 0.2 + 0.1 * setup->ranks + reference + search + 12 * step +
+	       (setup->ranks > 1 ? 3 : 1) * series;
+}
+
+static enum study parallel_study_of(const struct plan_case *c)
+{
+	return (enum study)case_integer(c, "studies");
+}
+
+/* A few trials, each of which writes all of the memory. */
+static double parallel_search_seconds(const struct setup *setup, const struct device_info *info)
+{
+	return 3 + 0.5 * setup->ranks +
+	       (double)info->memory_bytes / (device_is_host(info) ? 20e9 : 100e9);
+}
+
+static const char *parallel_refusal(const struct setup *setup, char *text, size_t size)
+{
+	if (setup->kind == MODEL_TRANSFORMER && setup_transformer_refusal(setup, text, size))
+		return setup_transformer_refusal(setup, text, size);
+	if (setup_has_images(setup) && setup_images_refusal(setup, text, size))
+		return setup_images_refusal(setup, text, size);
+	if (setup->accumulate > 1 && !setup->mode->accumulates)
+		return setup->mode->microbatched
+			       ? "its micro-batches accumulate: set microbatches instead"
+			       : "accumulation is for single, ddp and zero1; hybrid = 1xNx1 "
+				 "accumulates with tensor parallelism";
+	/* A block is recomputed with its own weights alone, which backward has. */
+	if (setup->segments > 0 && !setup->mode->recomputes && !setup_recomputes_blocks(setup))
+		return "recomputation is not for zero3, whose weights are gone by then, nor for "
+		       "tensor: hybrid = 1xNx1 does that";
+	if (setup->pointwise && setup->kind != MODEL_TRANSFORMER)
+		return "recompute = pointwise is for model = transformer";
+	if (setup->loss_chunks > 1 && setup->mode->sequence)
+		return "loss_chunks is not for tensor_sequence, which scatters shares of all rows "
+		       "at once";
+	if (setup->no_overlap && !setup->mode->overlaps)
+		return "overlap = off is for ddp and tensor";
+	if (setup->graph && !setup->mode->recordable)
+		return "launch = graph is for single and ddp";
+	return setup->mode->refusal(setup);
+}
+
+/* On the first n devices of one backend, `first` being the backend's first. */
+static enum status parallel_plan_on(struct plan *plan, struct plan_case *point,
+				    const struct setup *setup, size_t first, struct error *err)
+{
+	const struct device_info *info = &plan->devices[first];
+	char text[200] = "";
+	const char *reason = parallel_refusal(setup, text, sizeof(text));
+
+	if (!reason && plan_backend_devices(plan, first) >= (size_t)setup->ranks) {
+		if (!(info->capabilities & precision_capability(setup->precision)))
+			snprintf(text, sizeof(text), "%s has no %s", info->id,
+				 setup_training_name(setup));
+		else if (setup->ranks > 1 && !(info->capabilities & DEVICE_HAS_COLLECTIVES))
+			snprintf(text, sizeof(text), "%s has no collectives", info->id);
+		reason = *text ? text : NULL;
+	}
+	if (!reason) {
+		bool step = parallel_study_of(point) == STUDY_STEP;
+
+		point->device_bytes = step ? footprint(setup) : 0;
+		point->setup_seconds = step ? parallel_setup_seconds(setup, point->section, info)
+					    : parallel_search_seconds(setup, info);
+	}
+	return plan->group.nodes ? plan_add_group(plan, point, reason, err)
+				 : plan_add_ranks(plan, point, first, setup->ranks, reason, err);
+}
+
+/*
+ * Drops axes of models that this one is not of, and its own that do not vary. False: the
+ * combination is planned with another value of one that means nothing here.
+ */
+static bool parallel_drop_model(struct plan_case *point, const struct setup *setup)
+{
+	static const char *const sizes[] = { "hidden", "sequence" };
+	bool first = true;
+
+	/* Each value comes once: nothing is lost. */
+	if (setup->kind == MODEL_MLP)
+		plan_drop_axis(point, "model");
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (setup->kind != MODEL_TRANSFORMER ||
+		    section_setting(point->section, sizes[i])->count == 1)
+			first &= plan_drop_axis(point, sizes[i]);
+	return first;
+}
+
+/* Drops axes that the study does not vary. False: this point duplicates another. */
+static bool parallel_drop_study(struct plan_case *point)
+{
+	static const char *const of_step[] = { "memory_limit" };
+	static const char *const of_batch[] = { "batch", "batch_mode" };
+	bool step = parallel_study_of(point) == STUDY_STEP;
+	const char *const *unused = step ? of_step : of_batch;
+	size_t count = step ? ARRAY_SIZE(of_step) : ARRAY_SIZE(of_batch);
+
+	for (size_t i = 0; i < count; i++)
+		if (!plan_drop_axis(point, unused[i]))
+			return false;
+	plan_unname_usual(point, "studies", "step");
+	return true;
+}
+
+/* A group that no grid of the config fills is told once. */
+static enum status parallel_skip_grids(struct plan *plan, const struct plan_case *point,
+				       const struct setup *setup, struct error *err)
+{
+	const struct setting *grids = section_setting(point->section, "hybrid");
+	char reason[96];
+
+	if (case_value(point, "hybrid") != grids->values)
+		return STATUS_OK;
+	for (size_t i = 0; i < grids->count; i++) {
+		struct grid g;
+
+		if (grid_parse(grids->values[i].text, &g) &&
+		    g.data * g.tensor * g.pipeline == setup->ranks)
+			return STATUS_OK;
+	}
+	snprintf(reason, sizeof(reason), "no grid of hybrid has %d devices, the size of this group",
+		 setup->ranks);
+	return plan_add_group(plan, point, reason, err);
+}
+
+static enum status parallel_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	uint64_t limit;
+	struct setup setup;
+
+	if (!plan_takes_nodes(plan, point) ||
+	    (plan->group.nodes &&
+	     !plan_replace_axis(plan, point, "devices", (int64_t)plan_backend_devices(plan, 0))))
+		return STATUS_OK;
+	if (setup_case_limit(point, &limit, err) != STATUS_OK)
+		return err->status;
+	if (!parallel_drop_study(point))
+		return STATUS_OK;
+	if (setup_from_case(&setup, point, err) != STATUS_OK)
+		return err->status;
+	/*
+	 * Not a refusal: the sweep's product has these combinations, the config did not ask for
+	 * them.
+	 */
+	if ((setup.mode == mode_find("single")) != (setup.ranks == 1))
+		return STATUS_OK;
+	if (!setup.mode->microbatched && !plan_drop_axis(point, "microbatches"))
+		return STATUS_OK;
+	if (!setup.mode->bucketed && !plan_drop_axis(point, "bucket"))
+		return STATUS_OK;
+	if (parallel_study_of(point) == STUDY_STEP)
+		plan_unname_usual(point, "batch_mode", "strong");
+	if (!parallel_drop_model(point, &setup))
+		return STATUS_OK;
+	/* Combinations of keys of different models. */
+	if (setup.kind != MODEL_MLP && setup_case_width(point) > 0)
+		return STATUS_OK;
+	if (!setup_has_images(&setup) && !plan_drop_axis(point, "convolution"))
+		return STATUS_OK;
+	if (setup_has_images(&setup))
+		plan_unname_usual(point, "convolution", "plain");
+	if (setup_case_width(point) > 0)
+		plan_unname_usual(point, "width", "0");
+	else if (!plan_drop_axis(point, "width"))
+		return STATUS_OK;
+	if (setup.ranks == 1 && !plan_drop_axis(point, "transport"))
+		return STATUS_OK;
+	/* Each value comes once: nothing is lost. */
+	if (!setup.graph)
+		plan_drop_axis(point, "launch");
+	if (!setup.no_overlap && !plan_drop_axis(point, "overlap"))
+		return STATUS_OK;
+	plan_unname_usual(point, "overlap", "on");
+	/* Each value comes once: nothing is lost. */
+	if (!setup.no_aliasing)
+		plan_drop_axis(point, "aliasing");
+	else if (!buffer_alias_changes(&setup) && !plan_drop_axis(point, "aliasing"))
+		return STATUS_OK;
+	plan_unname_usual(point, "aliasing", "on");
+	if (setup.ranks > 1 && setup.transport == TRANSPORT_AUTO)
+		plan_drop_axis(point, "transport");
+	/* Strong and weak scaling are the same case on one device. */
+	if (setup.ranks == 1 && setup.weak)
+		return STATUS_OK;
+	if (!setup.mode->gridded && !plan_drop_axis(point, "hybrid"))
+		return STATUS_OK;
+	if (setup.mode->gridded &&
+	    setup.grid.data * setup.grid.tensor * setup.grid.pipeline != setup.ranks)
+		return plan->group.nodes ? parallel_skip_grids(plan, point, &setup, err)
+					 : STATUS_OK;
+	for (size_t i = 0; i < plan->device_count; i++)
+		if (plan_first_of_backend(plan, i) && (i == 0 || !plan->group.nodes) &&
+		    parallel_plan_on(plan, point, &setup, i, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+static enum status parallel_run(struct run *run, struct error *err)
+{
+	const struct section *section = run->c->section;
+	struct measure_options options = { .verify_flops = section_real(section, "verify_flops"),
+					   .timeline = section_integer(section, "timeline") != 0,
+					   .iterations = section_integer(section, "iterations") };
+	struct largest_options largest = {
+		.reserve = (uint64_t)section_integer(section, "memory_reserve"),
+		.most = (uint64_t)section_integer(section, "max_batch"),
+	};
+	struct setup setup;
+
+	if (setup_from_case(&setup, run->c, err) != STATUS_OK)
+		return err->status;
+	setup.seed = setup_data_seed(run->run_seed, &setup);
+	if (parallel_study_of(run->c) == STUDY_STEP)
+		return measure_setup(run, &setup, &options, err);
+	options.largest = &largest;
+	return setup_case_limit(run->c, &largest.capacity, err) == STATUS_OK
+		       ? measure_setup(run, &setup, &options, err)
+		       : err->status;
+}
+
+/* Recomputation is work of the device, not of the model. */
+static void record_utilisation(struct run *run, const struct setup *setup,
+			       const struct highest_rates *rates)
+{
+	const struct metric_value *rate = case_metric(run->result, "parallel.flops");
+	double share = rate ? rate->value / setup->ranks / rates->gemm : NAN;
+
+	if (!isfinite(share))
+		return;
+	run_value(run, "parallel.mfu", share);
+	run_value(run, "parallel.hfu",
+		  share * (1 + segments_recompute_flops(setup) / setup_flops(setup)));
+}
+
+static void derive_critical(struct run *run, const struct setup *setup,
+			    const struct highest_rates *rates)
+{
+	if (setup->ranks < 2 || !isfinite(highest_rates_critical_batch(setup, rates)))
+		return;
+	run_value(run, "parallel.critical_batch", highest_rates_critical_batch(setup, rates));
+	run_value(run, "parallel.critical_width", highest_rates_critical_width(setup, rates));
+}
+
+static void parallel_derive(struct run *run, const struct result *all)
+{
+	struct error ignored = ERROR_NONE;
+	struct highest_rates rates;
+	struct setup setup;
+
+	if (!case_metric(run->result, "parallel.step_time") ||
+	    setup_from_case(&setup, run->c, &ignored) != STATUS_OK)
+		return;
+	rates = highest_rates_find(all, run->result->device, &setup);
+	record_utilisation(run, &setup, &rates);
+	if (setup.kind == MODEL_MLP)
+		derive_critical(run, &setup, &rates);
+}
+
+static void *parallel_open_state(void)
+{
+	struct parallel_state *state = xcalloc(1, sizeof(*state));
+
+	*state = (struct parallel_state){ connection_cache_open(), baseline_cache_open() };
+	return state;
+}
+
+static void parallel_close_state(void *memory)
+{
+	struct parallel_state *state = memory;
+
+	connection_cache_close(state->connections);
+	baseline_cache_close(state->baselines);
+	free(state);
+}
+
+const struct suite suite_parallel = {
+	.name = "parallel",
+	.summary = "one training step of a model, from an MLP to a ResNet, split over devices: "
+		   "time, memory, idle time",
+	.keys = keys,
+	.axes = axes,
+	.metrics = parallel_metrics,
+	.figures = parallel_figures,
+	.tables = parallel_tables,
+	.words = parallel_words,
+	.roles = parallel_roles,
+	.page = &parallel_page,
+	.sheet = parallel_sheet,
+	.processes = SUITE_PROCESS_PER_DEVICE,
+	.groups = SUITE_OF_NODES,
+	.expand = parallel_expand,
+	.run = parallel_run,
+	.derive = parallel_derive,
+	.open_state = parallel_open_state,
+	.close_state = parallel_close_state,
+};

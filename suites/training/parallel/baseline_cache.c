@@ -1,0 +1,136 @@
+#include "suites/training/parallel/baseline_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+
+/* A run has a few models, batches and precisions. */
+#define KEPT_MOST 8
+
+struct baseline {
+	const struct device *device;
+	struct setup setup;
+	struct sampling rules;
+	struct series series; /* of its own */
+	char *id;             /* of the case that measured it */
+	double seconds;       /* when, by the clock */
+};
+
+struct baseline_cache {
+	struct baseline kept[KEPT_MOST];
+	size_t count, next;
+};
+
+struct baseline_cache *baseline_cache_open(void)
+{
+	return xcalloc(1, sizeof(struct baseline_cache));
+}
+
+static void baseline_release(struct baseline *a)
+{
+	free(a->series.samples);
+	free(a->id);
+	*a = (struct baseline){ 0 };
+}
+
+void baseline_cache_close(struct baseline_cache *cache)
+{
+	for (size_t i = 0; i < KEPT_MOST; i++)
+		baseline_release(&cache->kept[i]);
+	free(cache);
+}
+
+static bool baseline_cache_same_rules(const struct sampling *a, const struct sampling *b)
+{
+	return a->min_samples == b->min_samples && a->max_samples == b->max_samples &&
+	       a->target == b->target && a->max_seconds == b->max_seconds &&
+	       a->sample_seconds == b->sample_seconds && a->warmup == b->warmup &&
+	       a->preheat_seconds == b->preheat_seconds && a->settle_seconds == b->settle_seconds;
+}
+
+static bool baseline_cache_same_optimizer(const struct setup *a, const struct setup *b)
+{
+	return a->optimizer == b->optimizer && a->rate == b->rate && a->momentum == b->momentum &&
+	       a->loss_scale == b->loss_scale && a->dynamic_scale == b->dynamic_scale;
+}
+
+/* Everything that decides the step's duration; data do not. */
+static bool baseline_cache_same_step(const struct setup *a, const struct setup *b)
+{
+	return a->layers == b->layers &&
+	       memcmp(a->widths, b->widths, (a->layers + 1) * sizeof(a->widths[0])) == 0 &&
+	       a->kind == b->kind &&
+	       memcmp(&a->transformer, &b->transformer, sizeof(a->transformer)) == 0 &&
+	       memcmp(&a->images, &b->images, sizeof(a->images)) == 0 &&
+	       a->segments == b->segments && a->pointwise == b->pointwise &&
+	       a->loss_chunks == b->loss_chunks && a->batch == b->batch && a->shards == b->shards &&
+	       a->no_aliasing == b->no_aliasing && a->precision == b->precision &&
+	       a->storage_only == b->storage_only && a->weight_gradient == b->weight_gradient &&
+	       a->fusion == b->fusion && a->search_seconds == b->search_seconds &&
+	       a->graph == b->graph && baseline_cache_same_optimizer(a, b);
+}
+
+static const struct baseline *baseline_cache_lookup(const struct baseline_cache *cache,
+						    const struct run *run,
+						    const struct setup *setup)
+{
+	for (size_t i = 0; i < cache->count; i++) {
+		const struct baseline *b = &cache->kept[i];
+
+		if (b->device == run->devices[0] && baseline_cache_same_step(&b->setup, setup) &&
+		    baseline_cache_same_rules(&b->rules, run->sampler.rules) &&
+		    clock_seconds() - b->seconds < BASELINE_CACHE_SECONDS)
+			return b;
+	}
+	return NULL;
+}
+
+/* `to` keeps its name and unit. */
+static void baseline_cache_copy_samples(struct series *to, const struct series *from)
+{
+	to->samples = xmalloc(from->count * sizeof(*to->samples));
+	memcpy(to->samples, from->samples, from->count * sizeof(*to->samples));
+	to->count = to->capacity = from->count;
+	to->batch = from->batch;
+	to->first = from->first;
+	to->stop = from->stop;
+	to->statistics = from->statistics;
+}
+
+const struct series *baseline_cache_find(const struct baseline_cache *cache, struct run *run,
+					 const struct setup *setup, const char *name)
+{
+	const struct baseline *a = baseline_cache_lookup(cache, run, setup);
+	struct series *series;
+
+	if (!a)
+		return NULL;
+	series = case_result_add_times(run->result, name);
+	baseline_cache_copy_samples(series, &a->series);
+	run_note(run,
+		 "The time on one device is that of %s, which took it on the same device %.0f s "
+		 "before.",
+		 a->id, clock_seconds() - a->seconds);
+	return series;
+}
+
+void baseline_cache_store(struct baseline_cache *cache, const struct run *run,
+			  const struct setup *setup, const struct series *series)
+{
+	struct baseline *a = &cache->kept[cache->next];
+
+	if (series->count == 0)
+		return;
+	baseline_release(a);
+	*a = (struct baseline){ .device = run->devices[0],
+				.setup = *setup,
+				.rules = *run->sampler.rules,
+				.id = xstrdup(run->result->id ? run->result->id
+							      : "an earlier case"),
+				.seconds = clock_seconds() };
+	baseline_cache_copy_samples(&a->series, series);
+	cache->next = (cache->next + 1) % KEPT_MOST;
+	cache->count = cache->count < KEPT_MOST ? cache->count + 1 : cache->count;
+}

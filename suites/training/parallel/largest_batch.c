@@ -1,0 +1,273 @@
+#include "suites/training/parallel/largest_batch.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "suites/training/parallel/classes.h"
+#include "suites/training/parallel/footprint.h"
+#include "suites/training/parallel/setup_case.h"
+#include "suites/training/parallel/verify/verify.h"
+#include "suites/shared/search_next.h"
+
+/* Largest gap between what fits and what does not, relative. */
+#define TOLERANCE 0.01
+/* Trials after which a search is given up. */
+#define TRIALS_MOST 20
+/* Relative: effect of roundings of FP16 weights, or of skipped steps, on the loss. */
+#define LOSS_NOISE 1e-3
+
+/* Memory of a card that is smaller than the device. */
+struct card {
+	struct device *device;
+	uint64_t bytes, used;
+};
+
+struct largest_search {
+	struct run *run;
+	struct rank_team *team;
+	const struct setup *least;
+	const struct largest_options *options;
+	struct card card;
+	uint64_t context, budget; /* the most and the least of all ranks */
+	uint64_t fits, fails, predicted;
+	int trials;
+	bool refused; /* the last trial */
+	char reason[200];
+	uint64_t memory[MEMORY_CLASS_COUNT]; /* of this rank in the largest step that fits */
+};
+
+static enum status card_take(void *state, enum memory_class tag, uint64_t bytes, void **out,
+			     struct error *err)
+{
+	struct card *card = state;
+	char used[32], all[32];
+
+	(void)tag;
+	if (card->bytes > 0 && bytes > card->bytes - card->used)
+		return error_set(err, STATUS_NO_MEMORY, "%s of %s are in use",
+				 units_format((double)card->used, "B", used, sizeof(used)),
+				 units_format((double)card->bytes, "B", all, sizeof(all)));
+	if (backend_memory_alloc(card->device, ALLOCATOR_DEVICE, bytes, NULL, out, err) ==
+	    STATUS_OK)
+		card->used += bytes;
+	return err->status;
+}
+
+static void card_give(void *state, enum memory_class tag, void *memory, uint64_t bytes)
+{
+	struct card *card = state;
+	struct error ignored = ERROR_NONE;
+
+	(void)tag;
+	backend_memory_free(card->device, ALLOCATOR_DEVICE, memory, bytes, NULL, &ignored);
+	card->used -= bytes;
+}
+
+static struct setup largest_batch_setup_of(const struct largest_search *s, uint64_t samples)
+{
+	struct setup setup = *s->least;
+
+	setup_case_batch(&setup, s->run->c, samples);
+	/* Nothing is timed: another algorithm of a product needs no other tensors, but copies. */
+	setup.search_seconds = 0;
+	setup.weight_gradient = WGRAD_DIRECT;
+	return setup;
+}
+
+/* A step with a wrong result must not count as one that fits. */
+static enum status largest_check_losses(const struct setup *setup, double first, double last,
+					struct error *err)
+{
+	double most =
+		setup->storage_only || setup->dynamic_scale ? first * (1 + LOSS_NOISE) : first;
+
+	if (isfinite(last) && (!setup->rate_chosen || last < most))
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH, "batch %llu: the loss went from %.6g to %.6g",
+			 (unsigned long long)(setup->batch / setup_sample_rows(setup)), first,
+			 last);
+}
+
+/* Two steps; the second one's loss is that after one update. */
+static enum status largest_two_steps(struct trainer *t, struct error *err)
+{
+	double first, last;
+	uint64_t sum;
+
+	if (team_phase(t->team, "trial", err) != STATUS_OK ||
+	    trainer_step(t, STEP_ALL, err) != STATUS_OK ||
+	    trainer_loss(t, &first, err) != STATUS_OK ||
+	    trainer_step(t, STEP_ALL, err) != STATUS_OK ||
+	    trainer_loss(t, &last, err) != STATUS_OK || verify_replicas(t, &sum, err) != STATUS_OK)
+		return err->status;
+	return largest_check_losses(t->setup, first, last, err);
+}
+
+/* That a step does not fit is no error: all ranks agree on s->refused. */
+static enum status try_batch(struct largest_search *s, uint64_t samples, struct error *err)
+{
+	const struct arena_source source = { .state = &s->card,
+					     .take = card_take,
+					     .give = card_give };
+	struct setup setup = largest_batch_setup_of(s, samples);
+	struct error own = ERROR_NONE;
+	struct trainer t = { 0 };
+
+	s->trials++;
+	s->team->memory = &source;
+	if (trainer_open(&t, &setup, s->team, &own) == STATUS_OK &&
+	    largest_two_steps(&t, &own) == STATUS_OK)
+		memcpy(s->memory, t.arena.bytes, sizeof(s->memory));
+	trainer_close(&t);
+	s->team->memory = NULL;
+	s->refused = own.status == STATUS_NO_MEMORY;
+	if (s->refused)
+		snprintf(s->reason, sizeof(s->reason), "%.199s", own.message);
+	return s->refused || own.status == STATUS_OK
+		       ? STATUS_OK
+		       : error_set(err, own.status, "trial of %llu: %s",
+				   (unsigned long long)samples, own.message);
+}
+
+static enum status largest_batch_check_device(const struct largest_search *s, struct error *err)
+{
+	uint64_t unused, total;
+
+	if (backend_device_memory(s->team->device, &unused, &total, err) != STATUS_OK)
+		return err->status;
+	return s->options->capacity <= total
+		       ? STATUS_OK
+		       : error_set(err, STATUS_UNSUPPORTED,
+				   "the device is smaller than the card to emulate");
+}
+
+/* Memory that context, libraries and connections leave once a step has run. */
+static enum status largest_find_budget(struct largest_search *s, struct error *err)
+{
+	const struct largest_options *o = s->options;
+	struct world *world = s->team->world;
+	struct memory_view view = { 0 };
+	uint64_t free_bytes = 0, total, left;
+	enum status status = backend_memory_view(s->team->device, &view, err);
+
+	if (status == STATUS_OK)
+		status = backend_device_memory(s->team->device, &free_bytes, &total, err);
+	if (world_agree(world, status, err) != STATUS_OK)
+		return err->status;
+	s->context = view.process_used ? view.process_used : view.runtime_used;
+	left = o->capacity == 0           ? free_bytes
+	       : o->capacity > s->context ? o->capacity - s->context
+					  : 0;
+	left = left < free_bytes ? left : free_bytes;
+	left = left > o->reserve ? left - o->reserve : 0;
+	s->context = (uint64_t)world_max(world, (double)s->context);
+	s->budget = (uint64_t)-world_max(world, -(double)left);
+	return STATUS_OK;
+}
+
+/* The largest multiple of `step` whose plan needs no more than the budget; 0: none. */
+static uint64_t largest_predict(const struct largest_search *s, uint64_t step)
+{
+	uint64_t fits = 0, fails = s->options->most / step + 1;
+
+	while (fails - fits > 1) {
+		uint64_t middle = fits + (fails - fits) / 2;
+		struct setup setup = largest_batch_setup_of(s, middle * step);
+
+		if (footprint(&setup) <= s->budget)
+			fits = middle;
+		else
+			fails = middle;
+	}
+	return fits * step;
+}
+
+static enum status largest_refuse(const struct largest_search *s, uint64_t least, struct error *err)
+{
+	char context[32];
+
+	return error_set(err, s->options->capacity ? STATUS_UNSUPPORTED : STATUS_NO_MEMORY,
+			 "a batch of %llu does not fit: context, libraries and connections take "
+			 "%s%s%s",
+			 (unsigned long long)least,
+			 units_format((double)s->context, "B", context, sizeof(context)),
+			 s->refused ? "; " : "", s->reason);
+}
+
+static enum status largest_narrow(struct largest_search *s, uint64_t step, struct error *err)
+{
+	uint64_t next, most = s->options->most;
+
+	while ((next = search_next(s->fits, s->fails, s->predicted, step, most, TOLERANCE)) > 0 &&
+	       s->trials < TRIALS_MOST) {
+		if (try_batch(s, next, err) != STATUS_OK)
+			return err->status;
+		*(s->refused ? &s->fails : &s->fits) = next;
+	}
+	if (s->fits == 0)
+		return largest_refuse(s, step, err);
+	/* The devices work after the refusal. */
+	return s->refused ? try_batch(s, s->fits, err) : STATUS_OK;
+}
+
+static void largest_record(struct largest_search *s)
+{
+	struct world *world = s->team->world;
+	uint64_t(*all)[MEMORY_CLASS_COUNT] = xcalloc((size_t)world->size, sizeof(*all));
+	struct run *run = s->run;
+	int most = 0;
+
+	world_gather(world, s->memory, all, sizeof(*all));
+	for (int rank = 1; rank < world->size; rank++)
+		most = classes_total(all[rank]) > classes_total(all[most]) ? rank : most;
+	run_value(run, "parallel.largest_batch", (double)s->fits);
+	run_value(run, "parallel.predicted_largest", (double)s->predicted);
+	run_value(run, "parallel.trials", s->trials);
+	run_value(run, "parallel.context", (double)s->context);
+	run_value(run, "parallel.budget", (double)s->budget);
+	classes_record(run, all[most]);
+	run_demote_metric(run, "parallel.memory");
+	free(all);
+	if (s->fails)
+		run_note(run, "%llu do not fit: %s. Afterwards %llu did again.",
+			 (unsigned long long)s->fails, s->reason, (unsigned long long)s->fits);
+	else
+		run_note(run, "The search reached its upper limit without running out of memory.");
+	run_verified(run,
+		     "every trial's loss fell in two steps, after which replicas were equal bit "
+		     "for bit; the largest step that fits was computed again after a refusal",
+		     NAN, NAN);
+}
+
+enum status largest_batch(struct run *run, struct rank_team *team, const struct setup *least,
+			  const struct largest_options *o, struct error *err)
+{
+	struct largest_search s = { .run = run,
+				    .team = team,
+				    .least = least,
+				    .options = o,
+				    .card = { .device = team->device } };
+	uint64_t step = setup_case_least(least);
+
+	if (world_agree(team->world, largest_batch_check_device(&s, err), err) != STATUS_OK)
+		return err->status;
+	/* Loads kernels and libraries, and opens all connections. */
+	if (try_batch(&s, step, err) != STATUS_OK)
+		return err->status;
+	if (s.refused)
+		return largest_refuse(&s, step, err);
+	if (largest_find_budget(&s, err) != STATUS_OK)
+		return err->status;
+	if (s.budget == 0)
+		return largest_refuse(&s, step, err);
+	s.card.bytes = s.budget;
+	s.predicted = largest_predict(&s, step);
+	if (largest_narrow(&s, step, err) != STATUS_OK)
+		return err->status;
+	largest_record(&s);
+	return STATUS_OK;
+}

@@ -1,0 +1,586 @@
+#include "suites/training/parallel/measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "measure/run.h"
+#include "suites/shared/ranks/communicators.h"
+#include "suites/training/models/gemm/layer_gemm.h"
+#include "suites/training/models/segments.h"
+#include "suites/training/parallel/baseline_cache.h"
+#include "suites/training/parallel/footprint.h"
+#include "suites/training/parallel/largest_batch.h"
+#include "suites/training/parallel/modes/modes.h"
+#include "suites/training/parallel/outcome.h"
+#include "suites/training/parallel/ranks/connection_cache.h"
+#include "suites/training/parallel/ranks/grid.h"
+#include "suites/training/parallel/trainer/scaler.h"
+#include "suites/training/parallel/trainer/trainer.h"
+#include "suites/training/parallel/verify/recorded.h"
+
+/*
+ * The unfinished work after the last step then counts a fourth of what it would for a single step.
+ */
+#define STEPS_THAT_RUN_ON 4
+
+struct steps {
+	struct trainer *trainer;
+	unsigned parts;
+	struct verify_recorded recorded; /* where steps are launched as graphs */
+};
+
+static enum status parallel_launch_steps(void *state, unsigned batch, struct error *err)
+{
+	struct steps *steps = state;
+
+	for (unsigned i = 0; i < batch; i++)
+		if (steps->trainer->mode->enqueue(steps->trainer, steps->parts, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+/* The optimizer alone, without the events of a step that has nothing else in it. */
+static enum status parallel_launch_updates(void *state, unsigned batch, struct error *err)
+{
+	struct steps *steps = state;
+
+	for (unsigned i = 0; i < batch; i++)
+		if (trainer_update(steps->trainer, steps->parts, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+static enum status parallel_launch_graphs(void *state, unsigned batch, struct error *err)
+{
+	return recorded_launch(&((struct steps *)state)->recorded, batch, err);
+}
+
+static enum status align_ranks(void *state, struct error *err)
+{
+	return trainer_align(((struct steps *)state)->trainer, err);
+}
+
+/*
+ * Recorded on every rank that is sampled, or on none. A graph with branches takes more of the
+ * device's queue than one command, how many is not documented: it counts as what was recorded into
+ * it.
+ */
+static enum status parallel_record(struct run *run, struct steps *steps, struct workload *w,
+				   struct error *err)
+{
+	enum status status = recorded_open(&steps->recorded, steps->trainer, steps->parts, err);
+
+	w->launch = parallel_launch_graphs;
+	return run->sampler.world ? world_agree(run->sampler.world, status, err) : status;
+}
+
+/*
+ * Samples `parts` of steps as series `name`, in step with the other ranks of run->sampler.world.
+ * *out is a copy. STEP_UPDATE alone: of modes whose ranks update all that they hold in one go
+ * (trainer_update()).
+ */
+static enum status parallel_timing_sample(struct run *run, struct trainer *t, unsigned parts,
+					  const char *name, struct series *out, struct error *err)
+{
+	struct steps steps = { .trainer = t, .parts = parts };
+	struct workload w = {
+		.state = &steps,
+		.align = run->sampler.world ? align_ranks : NULL,
+		.launch = parts == STEP_UPDATE ? parallel_launch_updates : parallel_launch_steps,
+		.clock = CLOCK_DEVICE,
+		.streams = t->team->streams,
+		.stream_count = t->team->all ? STREAM_COUNT : 1,
+		.min_batch = t->mode->runs_on && parts == STEP_ALL ? STEPS_THAT_RUN_ON : 0,
+		.commands = t->mode->commands(t) + t->copy_commands,
+		.has_energy = run->sampler.world && parts == STEP_ALL,
+	};
+	const struct series *series;
+	enum status status = STATUS_OK;
+
+	if (t->setup->graph)
+		status = parallel_record(run, &steps, &w, err);
+	if (status == STATUS_OK) {
+		status = run_sample(run, &w, name, &series, err);
+		*out = *series;
+	}
+	recorded_close(&steps.recorded);
+	return status;
+}
+
+/* The same on this rank alone, whatever the others do. */
+static enum status parallel_timing_sample_alone(struct run *run, struct trainer *t, unsigned parts,
+						const char *name, struct series *out,
+						struct error *err)
+{
+	struct run alone = *run;
+
+	alone.sampler.world = NULL;
+	return parallel_timing_sample(&alone, t, parts, name, out, err);
+}
+
+/* By graphs and by calls. */
+#define GRAPH_STEPS 3
+/* Before steps are timed with a dynamic loss scale. */
+#define SETTLING_STEPS 8
+/* Relative: what roundings of FP16 weights may do to the loss in steps that teach nothing. */
+#define STORAGE_NOISE 1e-3
+
+struct parallel_session {
+	struct run *run;
+	struct rank_team team;
+	struct trainer trainer;
+	/* Rank 0 of several also trains alone: what the split is compared with. */
+	struct world alone;
+	struct rank_team solo; /* borrows the team's streams */
+	struct setup single_setup;
+	struct trainer single;
+	bool has_single; /* the same on every rank */
+	struct outcome outcome;
+};
+
+static bool session_splits(const struct parallel_session *s)
+{
+	return s->team.world->size > 1;
+}
+
+static bool session_leads(const struct parallel_session *s)
+{
+	return s->team.world->rank == 0;
+}
+
+static enum status parallel_verify_small(struct parallel_session *s, double verify_flops,
+					 struct error *err)
+{
+	struct outcome *o = &s->outcome;
+
+	if (team_phase(&s->team, "reference", err) != STATUS_OK)
+		return err->status;
+	o->reference_is_full = setup_shrink(o->setup, verify_flops, &o->small);
+	return verify_reference(&o->small, &s->team, &o->reference, err);
+}
+
+/* A device that cannot hold the whole model is no failure: that is what splits are for. */
+static enum status parallel_open_single(struct parallel_session *s, struct error *err)
+{
+	struct error mine = ERROR_NONE;
+	enum status status = STATUS_OK;
+
+	s->alone = (struct world){ .rank = 0, .size = 1 };
+	s->solo = s->team;
+	s->solo.world = &s->alone;
+	s->solo.all = NULL;
+	s->single_setup = *s->outcome.setup;
+	s->single_setup.mode = mode_find("single");
+	s->single_setup.ranks = 1;
+	s->single_setup.microbatches = 1;
+	s->single_setup.norm_groups =
+		(uint64_t)s->outcome.setup->ranks * setup_accumulate(s->outcome.setup);
+	s->single_setup.accumulate = 1;
+	s->single_setup.segments = 0;
+	s->single_setup.pointwise = false;
+	s->single_setup.weak = false;
+	if (team_phase(&s->team, "one device alone", err) != STATUS_OK)
+		return err->status;
+	if (session_leads(s))
+		status = trainer_open(&s->single, &s->single_setup, &s->solo, &mine);
+	/* Groups of rows are for comparisons alone: one device has one. */
+	s->single.network.images.norm_groups = 1;
+	s->has_single = status == STATUS_OK;
+	world_broadcast(s->team.world, 0, &s->has_single, sizeof(s->has_single));
+	if (status == STATUS_NO_MEMORY) {
+		trainer_close(&s->single);
+		run_note(s->run, "Not compared with one device, which has not enough memory: %s.",
+			 mine.message);
+		status = STATUS_OK;
+	}
+	if (status != STATUS_OK)
+		error_set(err, status, "one device alone: %s", mine.message);
+	return world_agree(s->team.world, status, err);
+}
+
+static enum status parallel_verify_full(struct parallel_session *s, struct error *err)
+{
+	struct error mine = ERROR_NONE;
+	enum status status;
+
+	if (!s->has_single)
+		return STATUS_OK;
+	if (team_phase(&s->team, "comparison with one device", err) != STATUS_OK)
+		return err->status;
+	status = verify_against_single(&s->trainer, session_leads(s) ? &s->single : NULL,
+				       &s->outcome.against_single, &mine);
+	s->outcome.compared_with_single = status == STATUS_OK;
+	if (status == STATUS_NO_MEMORY) {
+		run_note(s->run, "Gradients at full size not compared: %s.", mine.message);
+		return STATUS_OK;
+	}
+	return status == STATUS_OK ? STATUS_OK : error_set(err, status, "%s", mine.message);
+}
+
+static enum status parallel_first_loss(struct parallel_session *s, struct error *err)
+{
+	if (trainer_reset(&s->trainer, err) != STATUS_OK ||
+	    trainer_step(&s->trainer, STEP_ALL, err) != STATUS_OK)
+		return err->status;
+	return trainer_loss(&s->trainer, &s->outcome.first_loss, err);
+}
+
+/* Weights in FP16 alone may be too coarse for so small a rate: then nothing changes, or little. */
+static bool outcome_learned(const struct outcome *o)
+{
+	return o->setup->storage_only ? o->last_loss <= o->first_loss * (1 + STORAGE_NOISE)
+				      : o->last_loss < o->first_loss;
+}
+
+/*
+ * The steps that were timed trained the model: parameters changed, replicas agree, and the loss
+ * fell.
+ */
+static enum status check_training(struct parallel_session *s, uint64_t sum_before,
+				  struct error *err)
+{
+	struct outcome *o = &s->outcome;
+	uint64_t sum;
+	enum status status = STATUS_OK;
+
+	if (verify_replicas(&s->trainer, &sum, err) != STATUS_OK ||
+	    trainer_loss(&s->trainer, &o->last_loss, err) != STATUS_OK)
+		return err->status;
+	o->updates = s->trainer.network.updates;
+	if (sum == sum_before && !o->setup->storage_only &&
+	    parameter_shard_has_parameters(&s->trainer.network.shard, &s->trainer.network.local))
+		status = error_set(err, STATUS_MISMATCH,
+				   "the timed steps did not change the parameters");
+	else if (!isfinite(o->last_loss))
+		status = error_set(err, STATUS_MISMATCH,
+				   "the loss is %g after %llu updates at learning_rate %g",
+				   o->last_loss, (unsigned long long)o->updates, o->setup->rate);
+	else if (o->setup->rate_chosen && !outcome_learned(o))
+		status = error_set(err, STATUS_MISMATCH,
+				   "the loss rose from %.6g to %.6g in %llu updates", o->first_loss,
+				   o->last_loss, (unsigned long long)o->updates);
+	return world_agree(s->team.world, status, err);
+}
+
+/* A skipped step is fast and has done nothing: one among those timed spoils them all. */
+static enum status parallel_check_skipped(struct parallel_session *s, uint64_t before,
+					  struct error *err)
+{
+	struct outcome *o = &s->outcome;
+
+	if (scaler_counts(&s->trainer, &o->applied, &o->skipped, err) == STATUS_OK &&
+	    scaler_scale(&s->trainer, &o->loss_scale, err) == STATUS_OK && o->skipped > before)
+		error_set(err, STATUS_MISMATCH,
+			  "%llu of the timed steps were skipped by the loss scale, so their time "
+			  "counts for nothing",
+			  (unsigned long long)(o->skipped - before));
+	return world_agree(s->team.world, err->status, err);
+}
+
+/*
+ * Steps after which the loss scale fits; while steps are timed it does not grow into an overflow.
+ */
+static enum status parallel_settle_scale(struct parallel_session *s, uint64_t *skipped,
+					 struct error *err)
+{
+	uint64_t applied;
+
+	*skipped = 0;
+	if (!s->outcome.setup->dynamic_scale)
+		return STATUS_OK;
+	s->trainer.scale_interval = 0;
+	for (int i = 0; i < SETTLING_STEPS; i++)
+		if (scaler_settle(&s->trainer, err) != STATUS_OK)
+			return err->status;
+	scaler_counts(&s->trainer, &applied, skipped, err);
+	return world_agree(s->team.world, err->status, err);
+}
+
+static enum status parallel_verify_graph(struct parallel_session *s, struct error *err)
+{
+	if (!s->outcome.setup->graph)
+		return STATUS_OK;
+	if (team_phase(&s->team, "graph", err) != STATUS_OK ||
+	    recorded_verify(&s->trainer, GRAPH_STEPS, err) != STATUS_OK)
+		return err->status;
+	run_note(s->run,
+		 "Steps were launched as one graph each; %d of them gave, to the last bit, what as "
+		 "many steps by calls give.",
+		 GRAPH_STEPS);
+	return STATUS_OK;
+}
+
+static enum status parallel_time_step(struct parallel_session *s, struct error *err)
+{
+	uint64_t sum, skipped;
+
+	if (parallel_verify_graph(s, err) != STATUS_OK ||
+	    team_phase(&s->team, "first loss", err) != STATUS_OK ||
+	    parallel_first_loss(s, err) != STATUS_OK ||
+	    team_phase(&s->team, "replicas", err) != STATUS_OK ||
+	    verify_replicas(&s->trainer, &sum, err) != STATUS_OK ||
+	    team_phase(&s->team, "step", err) != STATUS_OK ||
+	    parallel_settle_scale(s, &skipped, err) != STATUS_OK ||
+	    parallel_timing_sample(s->run, &s->trainer, STEP_ALL, "parallel.step_time",
+				   &s->outcome.step, err) != STATUS_OK)
+		return err->status;
+	if (parallel_check_skipped(s, skipped, err) != STATUS_OK ||
+	    team_phase(&s->team, "replicas", err) != STATUS_OK)
+		return err->status;
+	return check_training(s, sum, err);
+}
+
+/* In a step of its own: its events cost time. */
+static enum status parallel_record_timeline(struct parallel_session *s, struct error *err)
+{
+	struct outcome *o = &s->outcome;
+
+	if (team_phase(&s->team, "timeline", err) != STATUS_OK ||
+	    timeline_record(s->run, &s->trainer, &o->timeline, err) != STATUS_OK)
+		return err->status;
+	o->has_timeline = true;
+	return STATUS_OK;
+}
+
+/* Weak scaling compares with one device's part of the batch. */
+static enum status shrink_single(struct parallel_session *s, struct error *err)
+{
+	trainer_close(&s->single);
+	return trainer_open(&s->single, &s->single_setup, &s->solo, err) == STATUS_OK
+		       ? STATUS_OK
+		       : error_prefix(err, "one device alone");
+}
+
+/* On the rank that trains alone. */
+static enum status parallel_time_single(struct parallel_session *s, struct error *err)
+{
+	static const char name[] = "parallel.single_time";
+	const struct parallel_state *state = s->run->suite_state;
+	struct outcome *o = &s->outcome;
+	const struct series *known;
+
+	if (o->setup->weak) {
+		s->single_setup.batch /= (uint64_t)o->setup->ranks;
+		s->single_setup.norm_groups = 0;
+	}
+	known = baseline_cache_find(state->baselines, s->run, &s->single_setup, name);
+	if (known) {
+		o->single = *known;
+		return STATUS_OK;
+	}
+	if ((o->setup->weak && shrink_single(s, err) != STATUS_OK) ||
+	    parallel_timing_sample_alone(s->run, &s->single, STEP_ALL, name, &o->single, err) !=
+		    STATUS_OK)
+		return err->status;
+	baseline_cache_store(state->baselines, s->run, &s->single_setup, &o->single);
+	return STATUS_OK;
+}
+
+/* Kernels of every rank alone, at the same time; `seconds`: medians, of all ranks. */
+static enum status parallel_time_kernels(struct parallel_session *s, unsigned parts,
+					 const char *name, double *seconds, struct error *err)
+{
+	struct world *world = s->team.world;
+	struct series series;
+	enum status status =
+		parallel_timing_sample_alone(s->run, &s->trainer, parts, name, &series, err);
+
+	if (world_agree(world, status, err) == STATUS_OK)
+		world_gather(world, &series.statistics.median, seconds, sizeof(double));
+	return err->status;
+}
+
+/* After the step itself: from here on the replicas diverge, and the loss means nothing. */
+static enum status parallel_time_parts(struct parallel_session *s, struct error *err)
+{
+	struct outcome *o = &s->outcome;
+	struct world *world = s->team.world;
+	enum status status = STATUS_OK;
+
+	if (team_phase(&s->team, "parts of the step", err) != STATUS_OK ||
+	    parallel_time_kernels(s, STEP_COMPUTE | STEP_UPDATE, "parallel.compute_time",
+				  o->compute, err) != STATUS_OK)
+		return err->status;
+	if (o->setup->mode->microbatched &&
+	    parallel_time_kernels(s, STEP_UPDATE, "parallel.update_time", o->update, err) !=
+		    STATUS_OK)
+		return err->status;
+	if (parallel_timing_sample(s->run, &s->trainer, STEP_COMMUNICATE | STEP_GATHER,
+				   "parallel.communication_time", &o->communication,
+				   err) != STATUS_OK)
+		return err->status;
+	if (s->has_single && session_leads(s))
+		status = parallel_time_single(s, err);
+	o->has_single = s->has_single && session_leads(s);
+	return world_agree(world, status, err);
+}
+
+/* How rank 0 computes: what was left to measurement, and what it found. */
+static void parallel_note_choices(struct parallel_session *s)
+{
+	const struct network *n = &s->trainer.network;
+	size_t transposed = 0, fused = 0;
+	struct text products = TEXT_EMPTY;
+
+	for (size_t l = n->partition.first; l < n->partition.last; l++) {
+		transposed += n->wgrad_layouts[l] == WGRAD_TRANSPOSED;
+		fused += n->fusions[l] == FUSION_ON;
+	}
+	run_note(s->run,
+		 "Of the layers of rank 0 (%zu), %zu fuse the bias into the GEMM, "
+		 "and %zu compute their weights' gradient from a transposed copy.",
+		 n->partition.last - n->partition.first, fused, transposed);
+	if (setup_wgrad_microbatches(n->setup) > 1)
+		run_note(s->run, "Each weight gradient is one GEMM over %llu micro-batches.",
+			 (unsigned long long)setup_wgrad_microbatches(n->setup));
+	if (n->narrow_updates)
+		run_note(s->run, "Updates that run during reductions use fewer multiprocessors: "
+				 "whole steps were faster with them.");
+	layer_gemms_describe(n, &products);
+	if (products.length)
+		run_note(s->run, "Products: %s than the library's own choice.", products.data);
+	text_release(&products);
+}
+
+/* Memory saved by recomputation: possibly none, because kept outputs may alias gradients. */
+static void parallel_note_segments(struct parallel_session *s)
+{
+	const struct setup *setup = s->outcome.setup;
+	struct setup plain = *setup;
+	char recomputing[32], kept[32];
+
+	if (setup->segments == 0)
+		return;
+	plain.segments = 0;
+	if (segments_recompute_flops(setup) == 0)
+		run_note(s->run, "Nothing is recomputed: these segments have no inner layers.");
+	else
+		run_note(s->run,
+			 "Computing again, a device needs at most %s by plan; keeping everything, "
+			 "%s.",
+			 units_format((double)footprint(setup), "B", recomputing,
+				      sizeof(recomputing)),
+			 units_format((double)footprint(&plain), "B", kept, sizeof(kept)));
+}
+
+static void parallel_note_transport(struct parallel_session *s)
+{
+	const struct rank_team *team = &s->team;
+	bool edges = (team->previous || team->next) && team->edges != team->transport;
+
+	if (!team->all || team->transport == TRANSPORT_AUTO)
+		return;
+	run_note(s->run, "Transport between the devices: %s%s%s.", transport_names[team->transport],
+		 edges ? ", between stages " : "", edges ? transport_names[team->edges] : "");
+}
+
+/* Which parts of a grid exchange data over the network: those with partners on another node. */
+static void parallel_note_nodes(struct parallel_session *s)
+{
+	const struct setup *setup = s->outcome.setup;
+	struct device_address *all;
+	bool data = false, tensor = false, stages = false;
+
+	if (!setup->mode->gridded)
+		return;
+	all = join_addresses(s->team.device, s->team.world);
+	for (int rank = 0; rank < setup->ranks; rank++) {
+		struct grid_place place = grid_place(setup, rank);
+		const struct grid_place first[] = { { 0, place.stage, place.part },
+						    { place.data, 0, place.part },
+						    { place.data, place.stage, 0 } };
+		bool *const crosses[] = { &data, &stages, &tensor };
+
+		for (size_t i = 0; i < ARRAY_SIZE(first); i++)
+			*crosses[i] |= all[grid_rank(setup, first[i])].node != all[rank].node;
+	}
+	free(all);
+	if (!data && !tensor && !stages)
+		return;
+	run_note(s->run, "Over the network:%s%s%s; all else within nodes.",
+		 data ? " data parallelism" : "", stages ? (data ? " and stages" : " stages") : "",
+		 tensor ? (data || stages ? " and tensor parallelism" : " tensor parallelism")
+			: "");
+}
+
+static void parallel_gather_memory(struct parallel_session *s)
+{
+	struct outcome *o = &s->outcome;
+	struct block_memory blocks = block_memory_of(&s->trainer.network);
+
+	world_gather(s->team.world, &blocks, o->blocks, sizeof(blocks));
+	world_gather(s->team.world, s->trainer.arena.bytes, o->memory, sizeof(o->memory[0]));
+	world_gather(s->team.world, &s->team.communicator_bytes, o->communicator_bytes,
+		     sizeof(uint64_t));
+}
+
+static enum status parallel_verify_and_time(struct parallel_session *s,
+					    const struct measure_options *options,
+					    struct error *err)
+{
+	if (parallel_verify_small(s, options->verify_flops, err) != STATUS_OK ||
+	    trainer_open(&s->trainer, s->outcome.setup, &s->team, err) != STATUS_OK)
+		return err->status;
+	if (session_splits(s) && (parallel_open_single(s, err) != STATUS_OK ||
+				  parallel_verify_full(s, err) != STATUS_OK))
+		return err->status;
+	if (parallel_time_step(s, err) != STATUS_OK)
+		return err->status;
+	parallel_note_transport(s);
+	parallel_note_nodes(s);
+	parallel_note_choices(s);
+	parallel_note_segments(s);
+	parallel_gather_memory(s);
+	if (options->timeline && parallel_record_timeline(s, err) != STATUS_OK)
+		return err->status;
+	outcome_verified(s->run, &s->outcome);
+	outcome_record_step(s->run, &s->outcome);
+	if (!session_splits(s))
+		return STATUS_OK;
+	if (parallel_time_parts(s, err) != STATUS_OK)
+		return err->status;
+	outcome_record_parts(s->run, &s->outcome);
+	return STATUS_OK;
+}
+
+enum status measure_setup(struct run *run, const struct setup *setup,
+			  const struct measure_options *options, struct error *err)
+{
+	struct sampling rules = *run->sampler.rules;
+	struct run own = *run;
+	const struct parallel_state *state = run->suite_state;
+	struct parallel_session s = { .run = &own, .outcome = outcome_open(setup) };
+	enum status status;
+
+	if (options->iterations > 0)
+		rules.min_samples = rules.max_samples = options->iterations;
+	own.sampler.rules = &rules;
+	status = phases_next(run->phases, run->world, "streams and communicators", err);
+	if (status == STATUS_OK)
+		status = cached_team_open(state->connections, &s.team, run->devices[0], run->world,
+					  setup->transport,
+					  setup_collective_multiprocessors(
+						  setup, run->devices[0]->info.multiprocessors),
+					  err);
+	s.team.phases = run->phases;
+	if (status == STATUS_OK)
+		status = options->largest
+				 ? largest_batch(run, &s.team, setup, options->largest, err)
+				 : parallel_verify_and_time(&s, options, err);
+	phases_enter(run->phases, "clean-up");
+	/* If one rank keeps it, all must. */
+	status = world_agree(run->world, status, err);
+	if (status != STATUS_OK)
+		team_abandon(&s.team);
+	trainer_close(&s.single);
+	trainer_close(&s.trainer);
+	if (status == STATUS_OK)
+		cache_team(state->connections, &s.team);
+	else
+		cache_evict_team(state->connections, &s.team, run->world);
+	outcome_close(&s.outcome);
+	return status;
+}

@@ -1,0 +1,188 @@
+#include "suites/training/parallel/modes/data_parallel.h"
+
+#include <string.h>
+
+#include "suites/training/models/gemm/layer.h"
+#include "suites/training/parallel/trainer/timeline.h"
+
+const char *data_parallel_refusal(const struct setup *setup)
+{
+	if (setup->ranks < 2)
+		return "data parallel needs at least two devices";
+	if (setup->batch % (uint64_t)setup->ranks)
+		return "the batch does not divide by the number of devices";
+	return data_parallel_accumulation_refusal(setup, setup->batch / (uint64_t)setup->ranks);
+}
+
+void data_parallel_partition(const struct setup *setup, int rank, struct rank_partition *partition,
+			     uint64_t *step_rows)
+{
+	uint64_t rows = setup->batch / (uint64_t)setup->ranks;
+
+	*partition = (struct rank_partition){
+		.last = setup->layers, .row = (uint64_t)rank * rows, .rows = rows, .parts = 1
+	};
+	*step_rows = partition->kept = rows / setup_accumulate(setup);
+}
+
+const char *data_parallel_accumulation_refusal(const struct setup *setup, uint64_t rows)
+{
+	return rows % setup_accumulate(setup)
+		       ? "the rows of a device do not divide by the parts that accumulate"
+		       : NULL;
+}
+
+enum status data_parallel_forward(struct trainer *t, uint64_t part, struct error *err)
+{
+	struct stream *stream = trainer_stream(t);
+	struct network *n = &t->network;
+	uint64_t rows = n->partition.rows / setup_accumulate(t->setup), row = part * rows;
+
+	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, part);
+	if (network_forward_all(n, stream, row, rows, err) == STATUS_OK && !n->idle)
+		network_loss(n, stream, row, rows, trainer_gradient_scale(t, n->partition.rows),
+			     err);
+	timeline_end(t, STREAM_COMPUTE);
+	return err->status;
+}
+
+enum status backward_part(struct trainer *t, uint64_t part, struct error *err)
+{
+	struct network *n = &t->network;
+	uint64_t rows = n->partition.rows / setup_accumulate(t->setup);
+
+	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, part);
+	network_backward_all(n, trainer_stream(t), part * rows, rows, NULL, NULL, part > 0, err);
+	timeline_end(t, STREAM_COMPUTE);
+	return err->status;
+}
+
+double mode_nothing(const struct setup *setup)
+{
+	(void)setup;
+	return 0;
+}
+
+size_t buckets_make(const struct setup *setup, const struct model *model, struct bucket *out)
+{
+	uint64_t first = 0;
+	size_t made = 0;
+
+	for (size_t l = model->layers; l-- > 0;) {
+		uint64_t count = model_elements(model, l, model->layers) - first;
+
+		if (l > 0 && count * precision_bytes(setup->precision) < setup->bucket_bytes)
+			continue;
+		out[made++] = (struct bucket){
+			.layer = l, .outputs = model->layer[l].out, .first = first, .count = count
+		};
+		first += count;
+	}
+	return made;
+}
+
+static uint64_t data_parallel_pieces_of(const struct setup *setup, const struct model_layer *layer)
+{
+	uint64_t bytes = layer->in * layer->out * precision_bytes(setup->precision);
+	uint64_t pieces = setup->bucket_bytes ? bytes / setup->bucket_bytes : BUCKET_PIECES;
+
+	/* Backward completes all tensors of another kind of layer at once. */
+	if (layer->kind != LAYER_LINEAR)
+		return 1;
+	pieces = pieces < BUCKET_PIECES ? pieces : BUCKET_PIECES;
+	return pieces * MODEL_ALIGN <= layer->out && pieces > 1 ? pieces : 1;
+}
+
+/* `whole` in pieces; returns their number. */
+static size_t bucket_cut(const struct setup *setup, const struct model *model, struct bucket whole,
+			 struct bucket *out)
+{
+	const struct model_layer *layer = &model->layer[whole.layer];
+	uint64_t pieces = data_parallel_pieces_of(setup, layer), first = whole.first;
+	uint64_t each = layer->out / pieces / MODEL_ALIGN * MODEL_ALIGN;
+
+	for (uint64_t i = 1; i <= pieces; i++) {
+		uint64_t outputs = i < pieces ? i * each : layer->out;
+		uint64_t end = i < pieces ? layer->weight + outputs * layer->in
+					  : whole.first + whole.count;
+
+		out[i - 1] = (struct bucket){ .layer = whole.layer,
+					      .outputs = outputs,
+					      .first = first,
+					      .count = end - first };
+		first = end;
+	}
+	return pieces;
+}
+
+size_t buckets_cut(const struct setup *setup, const struct model *model, struct bucket *buckets,
+		   size_t count)
+{
+	struct bucket made[BUCKETS_SPLIT_MAX];
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (i == 0 || i + 1 == count)
+			n += bucket_cut(setup, model, buckets[i], &made[n]);
+		else
+			made[n++] = buckets[i];
+	}
+	memcpy(buckets, made, n * sizeof(made[0]));
+	return n;
+}
+
+/* The weights of a layer, and the buckets that it completes: `*bucket` is the next one. */
+static enum status data_parallel_backward_weights(struct trainer *t, const struct backward *b,
+						  size_t l, const void *dy, unsigned parts,
+						  size_t *bucket, struct error *err)
+{
+	struct stream *stream = trainer_stream(t);
+	struct network *n = &t->network;
+	uint64_t all = n->local.layer[l].out;
+
+	for (struct outputs some = { 0, 0 }; some.first < all; some.first += some.count) {
+		bool completes = b->buckets[*bucket].layer == l;
+
+		some.count = (completes ? b->buckets[*bucket].outputs : all) - some.first;
+		if (parts & STEP_COMPUTE &&
+		    network_weight_gradient_of(n, stream, l, some, b->row, b->rows, dy, b->row > 0,
+					       err) != STATUS_OK)
+			return err->status;
+		if (completes && b->complete && parts & STEP_COMMUNICATE &&
+		    b->complete(t, *bucket, err) != STATUS_OK)
+			return err->status;
+		*bucket += completes;
+	}
+	return STATUS_OK;
+}
+
+enum status backward_buckets(struct trainer *t, const struct backward *b, unsigned parts,
+			     struct error *err)
+{
+	struct stream *stream = trainer_stream(t);
+	struct network *n = &t->network;
+	void *dy = network_activation(n, t->setup->layers, b->row);
+	bool computes = parts & STEP_COMPUTE;
+	size_t bucket = 0;
+
+	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, b->row / b->rows);
+	for (size_t l = t->setup->layers; l-- > 0;) {
+		void *dx = n->transient[l % 2];
+
+		if ((b->before && b->before(t, bucket, err) != STATUS_OK) ||
+		    (computes && network_backward_begin(n, stream, l, b->row, b->rows, dy,
+							b->row > 0, err) != STATUS_OK) ||
+		    data_parallel_backward_weights(t, b, l, dy, parts, &bucket, err) != STATUS_OK ||
+		    (computes && l > 0 &&
+		     network_input_gradient(n, stream, l, b->rows, dy, dx, err) != STATUS_OK))
+			return err->status;
+		dy = dx;
+	}
+	timeline_end(t, STREAM_COMPUTE);
+	return STATUS_OK;
+}
+
+void data_parallel_zero_fit(struct setup *setup)
+{
+	setup->shards = (uint64_t)setup->ranks;
+}

@@ -1,0 +1,221 @@
+/*
+ * The data parallelism everyone begins with: the first device is a server. In every step it sends
+ * the parameters and a part of the batch to each of the others, adds up their gradients and updates
+ * alone. The loss is computed by the server, which needs all logits for it, or by each device
+ * (loss_on). Nothing is overlapped: one stream does everything in turn. Labels are where they are
+ * needed from the beginning; they are a few bytes per row.
+ */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "suites/training/models/gemm/layer.h"
+#include "suites/training/parallel/modes/data_parallel.h"
+#include "suites/training/parallel/trainer/timeline.h"
+
+/* Memory of the server alone: the whole batch, and all logits if it computes the loss. */
+struct server {
+	void *input, *logits;
+};
+
+static bool dp_naive_is_server(const struct trainer *t)
+{
+	return t->team->world->rank == 0;
+}
+
+static void dp_naive_partition(const struct setup *setup, int rank,
+			       struct rank_partition *partition, uint64_t *step_rows)
+{
+	data_parallel_partition(setup, rank, partition, step_rows);
+	if (!setup->loss_on_server)
+		return;
+	partition->loss_rows = rank == 0 ? setup->batch : 0;
+	partition->no_loss = rank > 0;
+}
+
+static void dp_naive_hold(const struct setup *setup, int rank, struct parameter_shard *h)
+{
+	(void)setup;
+	if (rank == 0)
+		return;
+	h->master = h->moments = 0;
+	h->count = 0;
+	h->receives_weights = true;
+}
+
+static uint64_t dp_naive_row_bytes(const struct trainer *t, size_t l, uint64_t rows)
+{
+	return rows * t->setup->widths[l] * precision_bytes(t->setup->precision);
+}
+
+/* The server's: all input, and all outputs where it computes the loss. */
+static uint64_t dp_naive_buffers(const struct setup *setup, int rank)
+{
+	uint64_t columns =
+		setup->widths[0] + (setup->loss_on_server ? setup->widths[setup->layers] : 0);
+
+	return rank == 0 ? setup->batch * columns * precision_bytes(setup->precision) : 0;
+}
+
+static enum status open_server(struct trainer *t, struct server *s, struct error *err)
+{
+	size_t last = t->setup->layers;
+	uint64_t batch = t->setup->batch;
+
+	if (!dp_naive_is_server(t))
+		return STATUS_OK;
+	if (t->setup->loss_on_server &&
+	    arena_alloc(&t->arena, MEMORY_ACTIVATIONS, dp_naive_row_bytes(t, last, batch),
+			&s->logits, err) != STATUS_OK)
+		return err->status;
+	return arena_alloc(&t->arena, MEMORY_INPUT, dp_naive_row_bytes(t, 0, batch), &s->input,
+			   err);
+}
+
+static enum status dp_naive_open(struct trainer *t, struct error *err)
+{
+	struct server *s = t->state = xcalloc(1, sizeof(*s));
+
+	return world_agree(t->team->world, open_server(t, s, err), err);
+}
+
+static void dp_naive_close(struct trainer *t)
+{
+	free(t->state);
+}
+
+/* The server has the batch; the others have NaN until it sends them their part. */
+static enum status dp_naive_reset(struct trainer *t, struct error *err)
+{
+	const struct server *s = t->state;
+	struct network *n = &t->network;
+
+	if (backend_memory_set(trainer_stream(t), n->activations[0], 0xff,
+			       dp_naive_row_bytes(t, 0, n->partition.rows), err) != STATUS_OK)
+		return err->status;
+	if (dp_naive_is_server(t) && network_fill_input(n, trainer_stream(t), s->input, 0,
+							t->setup->batch, err) != STATUS_OK)
+		return err->status;
+	return backend_stream_synchronize(trainer_stream(t), err);
+}
+
+/* Rows of activations[l] between `whole`, on the server, and every rank's `part`. */
+static enum status dp_naive_exchange_rows(struct trainer *t, size_t l, void *whole, void *part,
+					  bool scatter, struct error *err)
+{
+	struct communicator *all = t->team->all;
+	uint64_t bytes = dp_naive_row_bytes(t, l, t->network.partition.rows);
+
+	if (backend_group_begin(all, err) != STATUS_OK)
+		return err->status;
+	for (int rank = 1; rank < t->setup->ranks && dp_naive_is_server(t); rank++) {
+		char *rows = (char *)whole + (uint64_t)rank * bytes;
+
+		if ((scatter ? backend_send(all, trainer_stream(t), rows, bytes, rank, err)
+			     : backend_receive(all, trainer_stream(t), rows, bytes, rank, err)) !=
+		    STATUS_OK)
+			break;
+	}
+	if (!dp_naive_is_server(t) && err->status == STATUS_OK)
+		scatter ? backend_receive(all, trainer_stream(t), part, bytes, 0, err)
+			: backend_send(all, trainer_stream(t), part, bytes, 0, err);
+	if (backend_group_end(all, err) != STATUS_OK || err->status != STATUS_OK ||
+	    !dp_naive_is_server(t))
+		return err->status;
+	return backend_copy(trainer_stream(t), scatter ? part : whole, scatter ? whole : part,
+			    bytes, err);
+}
+
+static enum status dp_naive_send_out(struct trainer *t, struct error *err)
+{
+	const struct server *s = t->state;
+	struct network *n = &t->network;
+
+	if (backend_broadcast(t->team->all, trainer_stream(t), n->weights,
+			      n->shard.weights * precision_bytes(t->setup->precision), 0,
+			      err) != STATUS_OK)
+		return err->status;
+	return dp_naive_exchange_rows(t, 0, s->input, n->activations[0], true, err);
+}
+
+/* The loss of all rows on the server, or of each rank's own there. */
+static enum status dp_naive_loss(struct trainer *t, unsigned parts, struct error *err)
+{
+	const struct server *s = t->state;
+	struct network *n = &t->network;
+	size_t last = t->setup->layers;
+	void *mine = n->activations[last], *logits = t->setup->loss_on_server ? s->logits : mine;
+	double scale = trainer_gradient_scale(t, t->setup->batch);
+	bool gathers = t->setup->loss_on_server && parts & STEP_COMMUNICATE;
+
+	if (gathers && dp_naive_exchange_rows(t, last, logits, mine, false, err) != STATUS_OK)
+		return err->status;
+	if (parts & STEP_COMPUTE && network_has_loss(n) &&
+	    network_loss_of(n, trainer_stream(t), logits, 0, n->partition.loss_rows, scale, err) !=
+		    STATUS_OK)
+		return err->status;
+	return gathers ? dp_naive_exchange_rows(t, last, logits, mine, true, err) : STATUS_OK;
+}
+
+/* One operation with its span. */
+#define SPANNED(kind, operation)                            \
+	do {                                                \
+		timeline_begin(t, STREAM_COMPUTE, kind, 0); \
+		if ((operation) != STATUS_OK)               \
+			return err->status;                 \
+		timeline_end(t, STREAM_COMPUTE);            \
+	} while (0)
+
+static enum status dp_naive_enqueue(struct trainer *t, unsigned parts, struct error *err)
+{
+	struct network *n = &t->network;
+	uint64_t rows = n->partition.rows;
+
+	if (parts & STEP_COMMUNICATE)
+		SPANNED(SPAN_BROADCAST, dp_naive_send_out(t, err));
+	if (parts & STEP_COMPUTE)
+		SPANNED(SPAN_FORWARD, network_forward_all(n, trainer_stream(t), 0, rows, err));
+	SPANNED(t->setup->loss_on_server ? SPAN_EXCHANGE : SPAN_LOSS, dp_naive_loss(t, parts, err));
+	if (parts & STEP_COMPUTE)
+		SPANNED(SPAN_BACKWARD, network_backward_all(n, trainer_stream(t), 0, rows, NULL,
+							    NULL, false, err));
+	if (parts & STEP_COMMUNICATE)
+		SPANNED(SPAN_REDUCE, backend_reduce(t->team->all, trainer_stream(t), n->gradients,
+						    n->gradients, n->local.elements,
+						    setup_storage(t->setup), REDUCE_SUM, 0, err));
+	return trainer_update(t, parts, err);
+}
+
+static unsigned dp_naive_commands(const struct trainer *t)
+{
+	return network_commands(&t->network, 1) + 8 + 3 * (unsigned)t->setup->ranks;
+}
+
+/* The server sends the parameters, down a chain or tree, parts of the batch and of the loss. */
+static double dp_naive_wire_bytes(const struct setup *setup)
+{
+	struct model model;
+	double n = setup->ranks, columns = (double)setup->widths[0];
+
+	model_init(&model, setup);
+	if (setup->loss_on_server)
+		columns += (double)setup->widths[setup->layers];
+	return ((double)model.elements + (n - 1) / n * (double)setup->batch * columns) *
+	       (double)precision_bytes(setup->precision);
+}
+
+const struct mode mode_dp_naive = {
+	.name = "dp_naive",
+	.summary = "data parallel from one server: it sends out, adds up and updates in every step",
+	.recomputes = true,
+	.refusal = data_parallel_refusal,
+	.partition = dp_naive_partition,
+	.shard = dp_naive_hold,
+	.buffers = dp_naive_buffers,
+	.open = dp_naive_open,
+	.close = dp_naive_close,
+	.reset = dp_naive_reset,
+	.enqueue = dp_naive_enqueue,
+	.commands = dp_naive_commands,
+	.wire_bytes = dp_naive_wire_bytes,
+	.bubble = mode_nothing,
+};

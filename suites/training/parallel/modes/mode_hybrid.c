@@ -1,0 +1,111 @@
+/*
+ * Data x tensor x pipeline parallelism together: every replica of the model is a 1F1B pipeline,
+ * every stage of it is shared by ranks that have parts of its layers, and the replicas add up their
+ * gradients.
+ *
+ * A stage may begin between the layers of a pair: then the parts of the activations between them
+ * cross the edge, each to the rank with the same part. The sums over parts are on the compute
+ * stream, since all that follows needs them; the gradients of the last micro-batch leave layer by
+ * layer while the layers before are computed.
+ */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "suites/training/parallel/modes/pipeline/pipeline.h"
+#include "suites/training/parallel/ranks/grid.h"
+#include "suites/training/parallel/trainer/parts.h"
+
+static void hybrid_partition(const struct setup *setup, int rank, struct rank_partition *partition,
+			     uint64_t *step_rows)
+{
+	pipeline_partition(setup, rank, pipeline_warmup_plain, partition, step_rows);
+}
+
+static enum status hybrid_open(struct trainer *t, struct error *err)
+{
+	if (team_open_grid(t->team, t->setup, err) != STATUS_OK ||
+	    world_agree(t->team->world, backend_event_create(t->team->device, &t->layer_done, err),
+			err) != STATUS_OK)
+		return err->status;
+	if (t->team->tensor && t->setup->kind == MODEL_TRANSFORMER &&
+	    parts_open(t, t->team->tensor, STREAM_COMPUTE, err) != STATUS_OK)
+		return err->status;
+	return pipeline_open(t, pipeline_warmup_plain, err);
+}
+
+static void hybrid_close(struct trainer *t)
+{
+	parts_close(t);
+	backend_event_destroy(t->layer_done);
+	t->layer_done = NULL;
+	pipeline_close(t);
+}
+
+static unsigned hybrid_commands(const struct trainer *t)
+{
+	uint64_t layers = t->network.partition.last - t->network.partition.first;
+
+	return pipeline_commands(t) + (unsigned)(layers * (2 * t->setup->microbatches + 3));
+}
+
+/* Both directions of both edges, the sums over parts, and the sum over replicas (as rings). */
+static double mode_hybrid_wire_bytes_of(const struct setup *setup, int rank)
+{
+	struct grid grid = grid_of(setup);
+	struct rank_partition partition;
+	struct parameter_shard shard;
+	uint64_t step_rows;
+	double columns = 0, links = 0, sums = 0, t = grid.tensor, n = grid.data;
+	double bytes = (double)precision_bytes(setup->precision);
+
+	parameter_shard_of(setup, rank, &partition, &step_rows, &shard);
+	if (partition.first > 0)
+		columns += (double)partition_width(setup, &partition, partition.first);
+	if (partition.last < setup->layers)
+		columns += (double)partition_width(setup, &partition, partition.last);
+	for (size_t l = partition.first; l < partition.last; l++) {
+		enum layer_split split = setup_layer_split(setup, l, partition.parts);
+
+		if (partition.parts > 1)
+			links += parts_sent_bytes(setup, l, partition.parts);
+		if (split == ROW_PARALLEL)
+			sums += (double)setup->widths[l + 1];
+		else if (split == COLUMN_PARALLEL && l > 0)
+			sums += (double)setup->widths[l];
+	}
+	return (double)partition.rows * (bytes * (columns + 2 * (t - 1) / t * sums) + links) +
+	       bytes * 2 * (n - 1) / n * (double)shard.elements;
+}
+
+static double hybrid_wire_bytes(const struct setup *setup)
+{
+	double most = 0;
+
+	for (int rank = 0; rank < setup->ranks; rank++) {
+		double bytes = mode_hybrid_wire_bytes_of(setup, rank);
+
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
+
+const struct mode mode_hybrid = {
+	.name = "hybrid",
+	.summary = "data x tensor x pipeline: replicas of 1F1B pipelines of parts of layers",
+	.microbatched = true,
+	.gridded = true,
+	.recomputes = true,
+	.transformers = true,
+	.shares_layers = true,
+	.dgrad_first = true,
+	.refusal = pipeline_refusal,
+	.partition = hybrid_partition,
+	.buffers = pipeline_buffers,
+	.open = hybrid_open,
+	.close = hybrid_close,
+	.tuned = pipeline_tuned,
+	.enqueue = pipeline_enqueue,
+	.commands = hybrid_commands,
+	.wire_bytes = hybrid_wire_bytes,
+	.bubble = pipeline_bubble,
+};

@@ -1,0 +1,63 @@
+/* The modes that split a model by layers: see pipeline.h. */
+#include "suites/training/parallel/modes/pipeline/pipeline.h"
+
+/*
+ * A mode of this family: the name in the INI file, its summary, its warm-up, whether gradients of
+ * inputs go first.
+ */
+#define PIPELINE_MODE(name_, summary_, warmup_, dgrad_first_)                                \
+	static void partition_##name_(const struct setup *setup, int rank,                   \
+				      struct rank_partition *partition, uint64_t *step_rows) \
+	{                                                                                    \
+		pipeline_partition(setup, rank, warmup_, partition, step_rows);              \
+	}                                                                                    \
+	static enum status open_##name_(struct trainer *trainer, struct error *err)          \
+	{                                                                                    \
+		return pipeline_open(trainer, warmup_, err);                                 \
+	}                                                                                    \
+	const struct mode mode_##name_ = {                                                   \
+		.name = #name_,                                                              \
+		.summary = summary_,                                                         \
+		.microbatched = true,                                                        \
+		.recomputes = true,                                                          \
+		.transformers = true,                                                        \
+		.dgrad_first = (dgrad_first_),                                               \
+		.refusal = pipeline_refusal,                                                 \
+		.partition = partition_##name_,                                              \
+		.buffers = pipeline_buffers,                                                 \
+		.open = open_##name_,                                                        \
+		.close = pipeline_close,                                                     \
+		.tuned = pipeline_tuned,                                                     \
+		.enqueue = pipeline_enqueue,                                                 \
+		.commands = pipeline_commands,                                               \
+		.wire_bytes = pipeline_wire_bytes,                                           \
+		.bubble = pipeline_bubble,                                                   \
+	}
+
+/*
+ * One micro-batch: the naive split, in which only one stage works at a time; more: GPipe's
+ * schedule, all forwards and then all backwards. Nothing is sent back before a stage's backward is
+ * done, as a model that is cut by hand does it: compared with gpipe it shows the gain of gpipe's
+ * order.
+ */
+PIPELINE_MODE(layer_split,
+	      "a stage of layers per device, whole backwards; one micro-batch: naive, more: GPipe",
+	      pipeline_warmup_all, false);
+
+/* All forwards, then all backwards, then one optimizer step (GPipe). */
+PIPELINE_MODE(gpipe, "a stage of layers per device: all forwards, then all backwards",
+	      pipeline_warmup_all, true);
+
+/*
+ * One forward, one backward: a stage keeps only as many micro-batches as there are stages after
+ * it. The idle share is GPipe's; the memory is not.
+ */
+PIPELINE_MODE(1f1b, "a stage of layers per device: one forward and one backward in turn",
+	      pipeline_warmup_plain, true);
+
+/*
+ * One forward, one backward, after twice the warm-up: the round trip of a micro-batch is
+ * hidden by the others, at the cost of their memory.
+ */
+PIPELINE_MODE(1f1b_eager, "1f1b with twice the warm-up, which hides the transfers",
+	      pipeline_warmup_eager, true);

@@ -1,0 +1,472 @@
+/*
+ * Tensor parallel: every rank has a part of the width of every pair of layers. The first layer of a
+ * pair is column-parallel, so its inputs are whole and its outputs a part; the second by its
+ * inputs, so that it makes a summand of every output, and the ranks add these up. Going back the
+ * same holds in the opposite direction. A last layer without partner is computed by every rank.
+ *
+ * The batch goes through in chunks: while the outputs of one are added up, the next is computed.
+ * Going back, gradients of inputs come first and those of parameters, which no other rank waits
+ * for, fill the time of the sums. Without overlap the batch is one chunk, and every sum is waited
+ * for. A transformer is divided inside its blocks: tensor_blocks_*().
+ */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "suites/training/models/buffer_alias.h"
+#include "suites/training/models/gemm/layer.h"
+#include "suites/training/parallel/modes/data_parallel.h"
+#include "suites/training/parallel/trainer/parts.h"
+#include "suites/training/parallel/trainer/timeline.h"
+#include "suites/training/parallel/trainer/trainer.h"
+
+#define TENSOR_CHUNKS_MAX 2
+
+/* State of the mode `tensor` in addition to the network. */
+struct tensor {
+	struct pair_buffers pairs;
+	struct event *ready; /* summands that the communication stream may add up */
+	struct event *summed[TENSOR_CHUNKS_MAX];
+	uint64_t chunks;
+};
+
+/*
+ * Tensor parallelism of a transformer (Shoeybi et al. 2019, arXiv:1909.08053): every rank has some
+ * heads of each block's attention and some columns inside its MLP; the sums after both products,
+ * and of their inputs' gradients going back, are over all ranks. Each has some tokens of the
+ * vocabulary: rows of the embedding's table and outputs of the head, whose loss joins the ranks'
+ * maxima and sums of each row. With sequence parallelism (Korthikanti et al. 2022,
+ * arXiv:2205.05198) what is between the products is not computed and kept by every rank but shared
+ * by rows.
+ */
+
+/* Members of struct mode, for a transformer. */
+static const char *tensor_blocks_refusal(const struct setup *setup)
+{
+	if (setup->kind != MODEL_TRANSFORMER)
+		return "sequence parallelism is for model = transformer";
+	return setup->ranks < 2 ? "tensor parallel needs at least two devices"
+				: data_parallel_accumulation_refusal(setup, setup->batch);
+}
+
+static void tensor_blocks_partition(const struct setup *setup, int rank,
+				    struct rank_partition *partition, uint64_t *step_rows)
+{
+	*step_rows = setup->batch / setup_accumulate(setup);
+	*partition = (struct rank_partition){ .last = setup->layers,
+					      .rows = setup->batch,
+					      .part = rank,
+					      .parts = setup->ranks,
+					      .sequence = setup->mode->sequence,
+					      .kept = *step_rows };
+}
+
+static enum status tensor_blocks_open(struct trainer *t, struct error *err)
+{
+	return parts_open(t, t->team->all, t->setup->no_overlap ? STREAM_COMPUTE : STREAM_PREVIOUS,
+			  err);
+}
+
+static enum status tensor_blocks_enqueue(struct trainer *t, unsigned parts, struct error *err)
+{
+	parts_begin(t, parts);
+	for (uint64_t i = 0; i < setup_accumulate(t->setup); i++)
+		if (data_parallel_forward(t, i, err) != STATUS_OK ||
+		    backward_part(t, i, err) != STATUS_OK)
+			return err->status;
+	if (network_backward_end(&t->network, trainer_stream(t), err) != STATUS_OK)
+		return err->status;
+	return trainer_update(t, parts, err);
+}
+
+/* A collective is a wait, an event and another wait. */
+static unsigned tensor_blocks_commands(const struct trainer *t)
+{
+	uint64_t collectives = setup_accumulate(t->setup) * (t->setup->mode->sequence ? 13 : 5);
+
+	return network_commands(&t->network, setup_accumulate(t->setup)) +
+	       (unsigned)(4 * (collectives + 2) * t->setup->layers);
+}
+
+static double tensor_blocks_wire_bytes(const struct setup *setup)
+{
+	double bytes = 0;
+
+	for (size_t l = 0; l < setup->layers; l++)
+		bytes += parts_sent_bytes(setup, l, setup->ranks);
+	return (double)setup->batch * bytes;
+}
+
+const struct mode mode_tensor_sequence = {
+	.name = "tensor_sequence",
+	.aliases_buffers = true,
+	.summary = "tensor parallel transformer whose norms and residuals are shared by rows",
+	.overlap = OVERLAP_BACKWARD,
+	.overlaps = true,
+	.accumulates = true,
+	.transformers = true,
+	.shares_layers = true,
+	.sequence = true,
+	.refusal = tensor_blocks_refusal,
+	.partition = tensor_blocks_partition,
+	.open = tensor_blocks_open,
+	.close = parts_close,
+	.enqueue = tensor_blocks_enqueue,
+	.commands = tensor_blocks_commands,
+	.wire_bytes = tensor_blocks_wire_bytes,
+	.bubble = mode_nothing,
+};
+
+/* A chunk with fewer rows than this costs the products more than it hides. */
+#define CHUNK_ROWS 2048
+
+/* Rows of one chunk. */
+struct tensor_rows {
+	uint64_t first, count;
+};
+
+static void tensor_fit(struct setup *setup)
+{
+	uint64_t chunks = setup->no_overlap ? 1 : setup->batch / CHUNK_ROWS;
+
+	setup->chunks = chunks < TENSOR_CHUNKS_MAX ? chunks : TENSOR_CHUNKS_MAX;
+	setup->chunks = setup->chunks > 0 ? setup->chunks : 1;
+}
+
+static struct tensor_rows tensor_chunk_rows(const struct trainer *t, uint64_t chunk)
+{
+	const struct tensor *s = t->state;
+	uint64_t first = t->setup->batch * chunk / s->chunks;
+
+	return (struct tensor_rows){ first, t->setup->batch * (chunk + 1) / s->chunks - first };
+}
+
+static bool tensor_has_blocks(const struct setup *setup)
+{
+	return setup->kind == MODEL_TRANSFORMER;
+}
+
+static const char *tensor_refusal(const struct setup *setup)
+{
+	if (tensor_has_blocks(setup))
+		return tensor_blocks_refusal(setup);
+	if (setup_accumulate(setup) > 1)
+		return "accumulation is for single, ddp and zero1; hybrid = 1xNx1 accumulates with "
+		       "tensor parallelism";
+	if (setup->ranks < 2)
+		return "tensor parallel needs at least two devices";
+	if (setup->layers < 2)
+		return "tensor parallel needs a pair of layers";
+	for (size_t l = 1; l < setup->layers; l += 2)
+		if (setup->widths[l] % (uint64_t)setup->ranks)
+			return "the width between the layers of a pair does not divide by the "
+			       "number of devices";
+	return NULL;
+}
+
+static void tensor_partition(const struct setup *setup, int rank, struct rank_partition *partition,
+			     uint64_t *step_rows)
+{
+	if (tensor_has_blocks(setup)) {
+		tensor_blocks_partition(setup, rank, partition, step_rows);
+		return;
+	}
+	*partition = (struct rank_partition){
+		.last = setup->layers, .rows = setup->batch, .part = rank, .parts = setup->ranks
+	};
+	*step_rows = setup->batch;
+}
+
+static enum status tensor_open_local(struct trainer *t, struct tensor *s, struct error *err)
+{
+	s->chunks = t->setup->chunks < t->setup->batch ? t->setup->chunks : t->setup->batch;
+	if (backend_event_create(t->team->device, &s->ready, err) != STATUS_OK)
+		return err->status;
+	for (uint64_t i = 0; i < s->chunks; i++)
+		if (backend_event_create(t->team->device, &s->summed[i], err) != STATUS_OK)
+			return err->status;
+	return pairs_open(&t->network, &s->pairs, err);
+}
+
+static uint64_t tensor_buffers(const struct setup *setup, int rank)
+{
+	(void)rank;
+	if (tensor_has_blocks(setup))
+		return 0;
+	return pairs_part_bytes(setup) + pairs_bias_bytes(setup);
+}
+
+static void tensor_tuned(struct trainer *t)
+{
+	struct tensor *s = t->state;
+
+	if (s)
+		pairs_alias_transposed(&t->network, &s->pairs);
+}
+
+static enum status tensor_open(struct trainer *t, struct error *err)
+{
+	struct tensor *s;
+
+	if (tensor_has_blocks(t->setup))
+		return tensor_blocks_open(t, err);
+	s = t->state = xcalloc(1, sizeof(*s));
+	return world_agree(t->team->world, tensor_open_local(t, s, err), err);
+}
+
+static void tensor_close(struct trainer *t)
+{
+	struct tensor *s = t->state;
+
+	parts_close(t);
+	if (!s)
+		return;
+	backend_event_destroy(s->ready);
+	for (int i = 0; i < TENSOR_CHUNKS_MAX; i++)
+		backend_event_destroy(s->summed[i]);
+	free(s);
+}
+
+/* Adds up `count` elements over the ranks, in place, after what was computed so far. */
+static enum status tensor_sum_over_ranks(struct trainer *t, uint64_t chunk, void *summands,
+					 uint64_t count, unsigned parts, struct error *err)
+{
+	struct tensor *s = t->state;
+	struct stream *communicate = t->team->streams[STREAM_PREVIOUS];
+
+	if (!(parts & STEP_COMMUNICATE))
+		return STATUS_OK;
+	if (backend_event_record(s->ready, trainer_stream(t), err) != STATUS_OK ||
+	    backend_stream_wait(communicate, s->ready, err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_PREVIOUS, SPAN_ALL_REDUCE, chunk);
+	backend_all_reduce(t->team->all, communicate, summands, summands, count,
+			   setup_storage(t->setup), REDUCE_SUM, err);
+	timeline_end(t, STREAM_PREVIOUS);
+	if (err->status != STATUS_OK)
+		return err->status;
+	return backend_event_record(s->summed[chunk], communicate, err);
+}
+
+static enum status wait_summed(struct trainer *t, uint64_t chunk, unsigned parts, struct error *err)
+{
+	const struct tensor *s = t->state;
+
+	return parts & STEP_COMMUNICATE
+		       ? backend_stream_wait(trainer_stream(t), s->summed[chunk], err)
+		       : STATUS_OK;
+}
+
+/* The outputs of the pair before, which the ranks have added up: bias and ReLU. */
+static enum status tensor_finish_pair(struct trainer *t, size_t second, uint64_t chunk,
+				      unsigned parts, struct error *err)
+{
+	struct tensor_rows rows = tensor_chunk_rows(t, chunk);
+
+	if (wait_summed(t, chunk, parts, err) != STATUS_OK)
+		return err->status;
+	return parts & STEP_COMPUTE ? network_activate(&t->network, trainer_stream(t), second,
+						       rows.first, rows.count, err)
+				    : STATUS_OK;
+}
+
+static enum status tensor_forward_pair(struct trainer *t, size_t first, uint64_t chunk,
+				       unsigned parts, struct error *err)
+{
+	struct stream *stream = trainer_stream(t);
+	struct network *n = &t->network;
+	struct tensor_rows rows = tensor_chunk_rows(t, chunk);
+
+	if (first > 0 && tensor_finish_pair(t, first - 1, chunk, parts, err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, chunk);
+	if (parts & STEP_COMPUTE &&
+	    (network_forward(n, stream, first, rows.first, rows.count, err) != STATUS_OK ||
+	     network_forward_gemm(n, stream, first + 1, rows.first, rows.count, err) != STATUS_OK))
+		return err->status;
+	timeline_end(t, STREAM_COMPUTE);
+	return tensor_sum_over_ranks(t, chunk, network_activation(n, first + 2, rows.first),
+				     rows.count * n->local.layer[first + 1].out, parts, err);
+}
+
+static enum status tensor_forward(struct trainer *t, unsigned parts, struct error *err)
+{
+	const struct tensor *s = t->state;
+	struct network *n = &t->network;
+	size_t last = t->setup->layers - 1;
+	uint64_t rows = t->setup->batch;
+
+	for (size_t l = 0; l < pairs_layers(t->setup); l += 2)
+		for (uint64_t c = 0; c < s->chunks; c++)
+			if (tensor_forward_pair(t, l, c, parts, err) != STATUS_OK)
+				return err->status;
+	for (uint64_t c = 0; c < s->chunks; c++)
+		if (tensor_finish_pair(t, pairs_layers(t->setup) - 1, c, parts, err) != STATUS_OK)
+			return err->status;
+	if (!(parts & STEP_COMPUTE))
+		return STATUS_OK;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_LOSS, 0);
+	if (pairs_layers(t->setup) <= last &&
+	    network_forward(n, trainer_stream(t), last, 0, rows, err) != STATUS_OK)
+		return err->status;
+	network_loss(n, trainer_stream(t), 0, rows, trainer_gradient_scale(t, rows), err);
+	timeline_end(t, STREAM_COMPUTE);
+	return err->status;
+}
+
+/* From the gradient of the outputs of layer `first` + 1 to that of the inputs of layer `first`. */
+static enum status tensor_input_gradients(struct trainer *t, size_t first, struct tensor_rows rows,
+					  void *dy, void *dx, struct error *err)
+{
+	struct stream *stream = trainer_stream(t);
+	const struct tensor *s = t->state;
+	struct network *n = &t->network;
+	void *to = network_row(n, first + 2, dy, rows.first),
+	     *part = network_row(n, first + 1, pairs_part(n, &s->pairs, first), rows.first);
+
+	if (network_output_gradient(n, stream, first + 1, rows.first, rows.count, to,
+				    rows.first > 0, err) != STATUS_OK ||
+	    network_input_gradient(n, stream, first + 1, rows.count, to, part, err) != STATUS_OK ||
+	    network_output_gradient(n, stream, first, rows.first, rows.count, part, rows.first > 0,
+				    err) != STATUS_OK)
+		return err->status;
+	return first > 0 ? network_input_gradient(n, stream, first, rows.count, part,
+						  network_row(n, first, dx, rows.first), err)
+			 : STATUS_OK;
+}
+
+/* The bias gradient of layer `l` from its temporary buffer, if it has one. */
+static enum status tensor_place_bias_sum(struct trainer *t, size_t l, struct error *err)
+{
+	struct network *n = &t->network;
+
+	if (!n->bias_sums[l])
+		return STATUS_OK;
+	return backend_copy(trainer_stream(t), network_bias(n, l, n->layer_gradients[l]),
+			    n->bias_sums[l],
+			    n->local.layer[l].out * precision_bytes(t->setup->precision), err);
+}
+
+static enum status tensor_backward_pair(struct trainer *t, size_t first, void *dy, void *dx,
+					unsigned parts, struct error *err)
+{
+	const struct tensor *s = t->state;
+	struct network *n = &t->network;
+	uint64_t all = t->setup->batch;
+
+	for (uint64_t c = 0; c < s->chunks; c++) {
+		struct tensor_rows rows = tensor_chunk_rows(t, c);
+
+		/* The next pair of layers has left its sum; the loss or a whole layer has none. */
+		if (first + 2 < pairs_layers(t->setup) &&
+		    wait_summed(t, c, parts, err) != STATUS_OK)
+			return err->status;
+		timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, c);
+		if (parts & STEP_COMPUTE &&
+		    tensor_input_gradients(t, first, rows, dy, dx, err) != STATUS_OK)
+			return err->status;
+		timeline_end(t, STREAM_COMPUTE);
+		if (first > 0 && tensor_sum_over_ranks(t, c, network_row(n, first, dx, rows.first),
+						       rows.count * t->setup->widths[first], parts,
+						       err) != STATUS_OK)
+			return err->status;
+		if (first > 0 && t->setup->no_overlap && wait_summed(t, c, parts, err) != STATUS_OK)
+			return err->status;
+	}
+	if (!(parts & STEP_COMPUTE))
+		return STATUS_OK;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, s->chunks);
+	if (network_weight_gradient(n, trainer_stream(t), first + 1, 0, all, dy, false, err) !=
+	    STATUS_OK)
+		return err->status;
+	if (network_weight_gradient(n, trainer_stream(t), first, 0, all,
+				    pairs_part(n, &s->pairs, first), false, err) != STATUS_OK ||
+	    tensor_place_bias_sum(t, first + 1, err) != STATUS_OK ||
+	    tensor_place_bias_sum(t, first, err) != STATUS_OK)
+		return err->status;
+	timeline_end(t, STREAM_COMPUTE);
+	return err->status;
+}
+
+static enum status tensor_backward(struct trainer *t, unsigned parts, struct error *err)
+{
+	const struct tensor *s = t->state;
+	struct network *n = &t->network;
+	size_t last = t->setup->layers - 1;
+	void *dy = network_activation(n, t->setup->layers, 0);
+	/* Not in the logits' place, which has the first of them. */
+	size_t turn = t->setup->layers + 1;
+
+	if (pairs_layers(t->setup) <= last) {
+		void *dx = n->transient[turn++ % 2];
+
+		if (parts & STEP_COMPUTE &&
+		    network_backward(n, trainer_stream(t), last, 0, t->setup->batch, dy, dx, false,
+				     err) != STATUS_OK)
+			return err->status;
+		dy = dx;
+	}
+	for (size_t first = pairs_layers(t->setup); first > 0; first -= 2) {
+		void *dx = s->pairs.in_place ? dy : n->transient[turn++ % 2];
+
+		if (tensor_backward_pair(t, first - 2, dy, dx, parts, err) != STATUS_OK)
+			return err->status;
+		dy = dx;
+	}
+	return STATUS_OK;
+}
+
+static enum status tensor_enqueue(struct trainer *t, unsigned parts, struct error *err)
+{
+	if (tensor_has_blocks(t->setup))
+		return tensor_blocks_enqueue(t, parts, err);
+	if (tensor_forward(t, parts, err) != STATUS_OK ||
+	    tensor_backward(t, parts, err) != STATUS_OK)
+		return err->status;
+	return trainer_update(t, parts, err);
+}
+
+static unsigned tensor_commands(const struct trainer *t)
+{
+	const struct tensor *s = t->state;
+
+	if (tensor_has_blocks(t->setup))
+		return tensor_blocks_commands(t);
+	return network_commands(&t->network, s->chunks) +
+	       (unsigned)((3 * s->chunks + 1) * t->setup->layers);
+}
+
+/* Per pair the outputs going forward and, but for the first, the gradients of the inputs. */
+static double tensor_wire_bytes(const struct setup *setup)
+{
+	double t = setup->ranks, columns = 0;
+
+	if (tensor_has_blocks(setup))
+		return tensor_blocks_wire_bytes(setup);
+	for (size_t l = 0; l + 1 < setup->layers; l += 2)
+		columns += (double)(setup->widths[l + 2] + (l > 0 ? setup->widths[l] : 0));
+	return 2 * (t - 1) / t * (double)setup->batch * columns *
+	       (double)precision_bytes(setup->precision);
+}
+
+const struct mode mode_tensor = {
+	.name = "tensor",
+	.summary =
+		"tensor parallel: pairs of layers cut by outputs, then by inputs; heads of blocks",
+	.overlap = OVERLAP_FORWARD | OVERLAP_BACKWARD,
+	.overlaps = true,
+	.accumulates = true,
+	.transformers = true,
+	.shares_layers = true,
+	.aliases_buffers = true,
+	.refusal = tensor_refusal,
+	.fit = tensor_fit,
+	.partition = tensor_partition,
+	.buffers = tensor_buffers,
+	.open = tensor_open,
+	.close = tensor_close,
+	.tuned = tensor_tuned,
+	.enqueue = tensor_enqueue,
+	.commands = tensor_commands,
+	.wire_bytes = tensor_wire_bytes,
+	.bubble = mode_nothing,
+};

@@ -1,0 +1,391 @@
+/*
+ * ZeRO stage 3: every rank keeps only its slices, of the parameters as well. A layer's parameters
+ * are gathered while the layer before is computed, going forward and again going back
+ * (zero3_gathers_again()); gradients are added up into slices while the next layer's are computed.
+ * Two buffers of each take turns: layer l has buffer l modulo 2. With
+ * FP32 masters a rank keeps no 16-bit weights: it rounds its slice into the buffer and gathers in
+ * place.
+ *
+ * A gather that becomes due while a product runs waits for its multiprocessors, and then takes some
+ * from the next one: on H200s that is most of what is exposed (26.7 ms a step on four, 20 of them
+ * products). Fewer multiprocessors for the library make it worse (16: equal, 8: 34 ms); so do
+ * copies through slots (peer_copy: 28.4 ms), whose second copy, within the device, is a kernel as
+ * well and waits the same, whatever hint cudaMemcpyBatchAsync is given.
+ */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "kernels/training/training.h"
+#include "suites/training/models/buffer_alias.h"
+#include "suites/training/models/gemm/layer.h"
+#include "suites/training/parallel/modes/data_parallel.h"
+#include "suites/training/parallel/trainer/scaler.h"
+#include "suites/training/parallel/trainer/timeline.h"
+
+#define BUFFERS 2
+
+struct zero3 {
+	void *weights[BUFFERS], *gradients[BUFFERS];
+	struct event *ready;             /* what was computed so far */
+	struct event *gathered[BUFFERS]; /* the weights are there */
+	struct event *used[BUFFERS];     /* the last product with them */
+	struct event *reduced[BUFFERS];  /* the gradients have left */
+	struct event *updated[SETUP_MAX_LAYERS];
+};
+
+static void zero3_hold(const struct setup *setup, int rank, struct parameter_shard *h)
+{
+	uint64_t ranks = (uint64_t)setup->ranks;
+	struct model model;
+
+	model_init(&model, setup);
+	h->gradients = h->master = h->moments = h->elements / ranks;
+	h->weights = setup_has_master(setup) ? 0 : h->master;
+	h->count = setup->layers;
+	for (size_t l = 0; l < setup->layers; l++) {
+		uint64_t first = model.layer[l].weight;
+		uint64_t slice = (model.layer[l].end - first) / ranks, at = first / ranks;
+
+		h->ranges[l] = (struct shard_range){ .flat = first + (uint64_t)rank * slice,
+						     .count = slice,
+						     .weights = at,
+						     .gradients = at,
+						     .master = at,
+						     .moments = at };
+	}
+}
+
+/* Bytes of buffer `b`, which the largest of its layers needs. */
+static uint64_t zero3_buffer_bytes(const struct model *model, size_t b, const struct setup *setup)
+{
+	uint64_t most = 0;
+
+	for (size_t l = b; l < model->layers; l += BUFFERS) {
+		uint64_t elements = model->layer[l].end - model->layer[l].weight;
+
+		most = elements > most ? elements : most;
+	}
+	return most * precision_bytes(setup->precision);
+}
+
+/*
+ * The gradients of one buffer may lie in a transformer's logits: the head has the other one, and
+ * when the first gradients are written here, its backward has read those of the logits. Not where
+ * alignment leaves gaps, which must stay finite.
+ */
+static uint64_t zero3_in_logits(const struct setup *setup, size_t *lowest)
+{
+	size_t b = setup->layers % BUFFERS;
+	struct model model;
+
+	*lowest = b;
+	model_init(&model, setup);
+	for (size_t l = b; l < model.layers; l += BUFFERS)
+		if (buffer_alias_has_gaps(&model.layer[l]))
+			return 0;
+	return zero3_buffer_bytes(&model, b, setup);
+}
+
+static uint64_t zero3_buffers(const struct setup *setup, int rank)
+{
+	struct rank_partition partition;
+	struct parameter_shard shard;
+	struct model model;
+	uint64_t step_rows;
+
+	model_init(&model, setup);
+	parameter_shard_of(setup, rank, &partition, &step_rows, &shard);
+	return 2 * (zero3_buffer_bytes(&model, 0, setup) + zero3_buffer_bytes(&model, 1, setup)) -
+	       buffer_alias_logits_overlap(setup, &partition, step_rows, &shard).mode;
+}
+
+static enum status zero3_open_gradients(struct trainer *t, struct zero3 *z, size_t b,
+					struct error *err)
+{
+	const struct network *n = &t->network;
+	uint64_t bytes = zero3_buffer_bytes(&n->model, b, t->setup);
+
+	if (n->room.mode == 0 || b != t->setup->layers % BUFFERS)
+		return arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes, &z->gradients[b], err);
+	z->gradients[b] = (char *)n->activations[t->setup->layers] + n->room.mode_at;
+	if (n->room.bytes == 0)
+		arena_share(&t->arena, MEMORY_COMMUNICATION, bytes);
+	return STATUS_OK;
+}
+
+static enum status zero3_open_buffers(struct trainer *t, struct zero3 *z, struct error *err)
+{
+	struct network *n = &t->network;
+
+	for (size_t b = 0; b < BUFFERS; b++) {
+		uint64_t bytes = zero3_buffer_bytes(&n->model, b, t->setup);
+
+		if (bytes > 0 && (arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes,
+					      &z->weights[b], err) != STATUS_OK ||
+				  zero3_open_gradients(t, z, b, err) != STATUS_OK))
+			return err->status;
+	}
+	for (size_t l = 0; l < t->setup->layers; l++) {
+		n->layer_weights[l] = z->weights[l % BUFFERS];
+		n->layer_gradients[l] = z->gradients[l % BUFFERS];
+	}
+	return STATUS_OK;
+}
+
+static enum status zero3_open_local(struct trainer *t, struct zero3 *z, struct error *err)
+{
+	struct device *device = t->team->device;
+
+	if (backend_event_create(device, &z->ready, err) != STATUS_OK)
+		return err->status;
+	for (int b = 0; b < BUFFERS; b++)
+		if (backend_event_create(device, &z->gathered[b], err) != STATUS_OK ||
+		    backend_event_create(device, &z->used[b], err) != STATUS_OK ||
+		    backend_event_create(device, &z->reduced[b], err) != STATUS_OK)
+			return err->status;
+	for (size_t l = 0; l < t->setup->layers; l++)
+		if (backend_event_create(device, &z->updated[l], err) != STATUS_OK)
+			return err->status;
+	return zero3_open_buffers(t, z, err);
+}
+
+static enum status zero3_open(struct trainer *t, struct error *err)
+{
+	struct zero3 *z = t->state = xcalloc(1, sizeof(*z));
+
+	return world_agree(t->team->world, zero3_open_local(t, z, err), err);
+}
+
+static void zero3_close(struct trainer *t)
+{
+	struct zero3 *z = t->state;
+
+	if (!z)
+		return;
+	backend_event_destroy(z->ready);
+	for (int b = 0; b < BUFFERS; b++) {
+		backend_event_destroy(z->gathered[b]);
+		backend_event_destroy(z->used[b]);
+		backend_event_destroy(z->reduced[b]);
+	}
+	for (size_t l = 0; l < SETUP_MAX_LAYERS; l++)
+		backend_event_destroy(z->updated[l]);
+	free(z);
+}
+
+static struct stream *zero3_communication_stream(const struct trainer *t)
+{
+	return t->team->streams[STREAM_PREVIOUS];
+}
+
+/* This rank's slice of a layer: the stored one, or its masters', rounded into their place. */
+static enum status zero3_own_slice(struct trainer *t, size_t l, const void **out, struct error *err)
+{
+	struct zero3 *z = t->state;
+	struct network *n = &t->network;
+	const struct shard_range *range = &n->shard.ranges[l];
+	struct convert_arguments convert = {
+		.to = network_element(n, z->weights[l % BUFFERS],
+				      range->flat - n->model.layer[l].weight),
+		.from = (const float *)n->master + range->master,
+		.to_precision = t->setup->precision,
+		.from_precision = PRECISION_FP32,
+		.count = range->count,
+	};
+
+	*out = n->weights ? network_element(n, n->weights, range->weights) : convert.to;
+	return n->weights ? STATUS_OK
+			  : backend_launch(zero3_communication_stream(t), "convert", &convert, err);
+}
+
+/* The whole layer into its buffer, as soon as the layer that was there has been used. */
+static enum status zero3_gather(struct trainer *t, size_t l, struct error *err)
+{
+	struct stream *stream = zero3_communication_stream(t);
+	struct zero3 *z = t->state;
+	struct network *n = &t->network;
+	const struct shard_range *range = &n->shard.ranges[l];
+	const void *slice;
+
+	if (backend_stream_wait(stream, z->used[l % BUFFERS], err) != STATUS_OK ||
+	    backend_stream_wait(stream, z->updated[l], err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_PREVIOUS, SPAN_ALL_GATHER, l);
+	if (zero3_own_slice(t, l, &slice, err) == STATUS_OK)
+		backend_all_gather(t->team->all, stream, z->weights[l % BUFFERS], slice,
+				   range->count, setup_storage(t->setup), err);
+	timeline_end(t, STREAM_PREVIOUS);
+	if (err->status != STATUS_OK)
+		return err->status;
+	return backend_event_record(z->gathered[l % BUFFERS], stream, err);
+}
+
+static enum status zero3_reduce_scatter(struct trainer *t, size_t l, struct error *err)
+{
+	struct stream *stream = zero3_communication_stream(t);
+	struct zero3 *z = t->state;
+	struct network *n = &t->network;
+	const struct shard_range *range = &n->shard.ranges[l];
+
+	if (backend_stream_wait(stream, z->ready, err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_PREVIOUS, SPAN_REDUCE_SCATTER, l);
+	backend_reduce_scatter(t->team->all, stream,
+			       network_element(n, n->gradients, range->gradients),
+			       z->gradients[l % BUFFERS], range->count, setup_storage(t->setup),
+			       REDUCE_AVERAGE, err);
+	timeline_end(t, STREAM_PREVIOUS);
+	if (err->status != STATUS_OK)
+		return err->status;
+	return backend_event_record(z->reduced[l % BUFFERS], stream, err);
+}
+
+static enum status zero3_forward_layer(struct trainer *t, size_t l, unsigned parts,
+				       struct error *err)
+{
+	struct stream *stream = trainer_stream(t);
+	struct zero3 *z = t->state;
+
+	if (parts & STEP_COMMUNICATE && l + 1 < t->setup->layers &&
+	    zero3_gather(t, l + 1, err) != STATUS_OK)
+		return err->status;
+	if (backend_stream_wait(stream, z->gathered[l % BUFFERS], err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, l);
+	if (parts & STEP_COMPUTE &&
+	    network_forward(&t->network, stream, l, 0, t->network.partition.rows, err) != STATUS_OK)
+		return err->status;
+	timeline_end(t, STREAM_COMPUTE);
+	return backend_event_record(z->used[l % BUFFERS], stream, err);
+}
+
+static enum status zero3_forward(struct trainer *t, unsigned parts, struct error *err)
+{
+	uint64_t rows = t->network.partition.rows;
+
+	if (parts & STEP_COMMUNICATE && zero3_gather(t, 0, err) != STATUS_OK)
+		return err->status;
+	for (size_t l = 0; l < t->setup->layers; l++)
+		if (zero3_forward_layer(t, l, parts, err) != STATUS_OK)
+			return err->status;
+	return parts & STEP_COMPUTE ? network_loss(&t->network, trainer_stream(t), 0, rows,
+						   trainer_gradient_scale(t, rows), err)
+				    : STATUS_OK;
+}
+
+bool zero3_gathers_again(const struct setup *setup, size_t l)
+{
+	return l + BUFFERS < setup->layers && (l > 0 || setup_has_images(setup));
+}
+
+static enum status zero3_backward_layer(struct trainer *t, size_t l, void *dy, void *dx,
+					unsigned parts, struct error *err)
+{
+	struct stream *stream = trainer_stream(t);
+	struct zero3 *z = t->state;
+
+	if (backend_stream_wait(stream, z->gathered[l % BUFFERS], err) != STATUS_OK ||
+	    backend_stream_wait(stream, z->reduced[l % BUFFERS], err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, l);
+	if (parts & STEP_COMPUTE &&
+	    network_backward(&t->network, stream, l, 0, t->network.partition.rows, dy, dx, false,
+			     err) != STATUS_OK)
+		return err->status;
+	timeline_end(t, STREAM_COMPUTE);
+	if (backend_event_record(z->used[l % BUFFERS], stream, err) != STATUS_OK ||
+	    backend_event_record(z->ready, stream, err) != STATUS_OK)
+		return err->status;
+	if (!(parts & STEP_COMMUNICATE))
+		return STATUS_OK;
+	/* The weights first: the next forward waits for them. */
+	if (l >= BUFFERS && zero3_gathers_again(t->setup, l - BUFFERS) &&
+	    zero3_gather(t, l - BUFFERS, err) != STATUS_OK)
+		return err->status;
+	return zero3_reduce_scatter(t, l, err);
+}
+
+static enum status zero3_backward(struct trainer *t, unsigned parts, struct error *err)
+{
+	struct network *n = &t->network;
+	void *gradient = network_activation(n, t->setup->layers, 0);
+
+	for (size_t l = t->setup->layers; l-- > 0;) {
+		void *to = l > 0 ? n->transient[l % 2] : NULL;
+
+		if (zero3_backward_layer(t, l, gradient, to, parts, err) != STATUS_OK)
+			return err->status;
+		gradient = to;
+	}
+	return STATUS_OK;
+}
+
+/* In the order in which the next forward gathers the layers. */
+static enum status zero3_update(struct trainer *t, unsigned parts, struct error *err)
+{
+	struct zero3 *z = t->state;
+	struct stream *stream = trainer_stream(t);
+
+	if (scaler_decide(t, parts, err) != STATUS_OK ||
+	    network_update_begin(&t->network, stream, err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
+	for (size_t l = 0; l < t->setup->layers; l++)
+		if (network_update_shard_range(&t->network, stream, l, err) != STATUS_OK ||
+		    backend_event_record(z->updated[l], stream, err) != STATUS_OK)
+			return err->status;
+	timeline_end(t, STREAM_COMPUTE);
+	return STATUS_OK;
+}
+
+static enum status zero3_enqueue(struct trainer *t, unsigned parts, struct error *err)
+{
+	struct zero3 *z = t->state;
+
+	if (zero3_forward(t, parts, err) != STATUS_OK || zero3_backward(t, parts, err) != STATUS_OK)
+		return err->status;
+	for (int b = 0; b < BUFFERS; b++)
+		if (backend_stream_wait(trainer_stream(t), z->reduced[b], err) != STATUS_OK)
+			return err->status;
+	return parts & STEP_UPDATE ? zero3_update(t, parts, err) : STATUS_OK;
+}
+
+static unsigned zero3_commands(const struct trainer *t)
+{
+	return network_commands(&t->network, 1) + (unsigned)(16 * t->setup->layers);
+}
+
+/* A ring: the parameters, those that backward gathers again, the gradients. */
+static double zero3_wire_bytes(const struct setup *setup)
+{
+	double n = setup->ranks, elements;
+	struct model model;
+
+	model_init(&model, setup);
+	elements = 2 * (double)model.elements;
+	for (size_t l = 0; l < setup->layers; l++)
+		if (zero3_gathers_again(setup, l))
+			elements += (double)(model.layer[l].end - model.layer[l].weight);
+	return (n - 1) / n * elements * (double)precision_bytes(setup->precision);
+}
+
+const struct mode mode_zero3 = {
+	.name = "zero3",
+	.transformers = true,
+	.images = true,
+	.summary = "data parallel, parameters, gradients and optimizer divided among the ranks",
+	.overlap = OVERLAP_FORWARD | OVERLAP_BACKWARD,
+	.aliases_buffers = true,
+	.in_logits = zero3_in_logits,
+	.refusal = data_parallel_refusal,
+	.fit = data_parallel_zero_fit,
+	.partition = data_parallel_partition,
+	.shard = zero3_hold,
+	.buffers = zero3_buffers,
+	.open = zero3_open,
+	.close = zero3_close,
+	.enqueue = zero3_enqueue,
+	.commands = zero3_commands,
+	.wire_bytes = zero3_wire_bytes,
+	.bubble = mode_nothing,
+};

@@ -1,0 +1,388 @@
+#include "suites/training/parallel/outcome.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "suites/training/parallel/classes.h"
+#include "suites/training/parallel/schedule_measured.h"
+#include "suites/shared/energy.h"
+
+/* Above the number of devices by more than this a speed-up is doubtful. */
+#define SPEEDUP_SLACK 1.01
+
+const struct metric parallel_metrics[] = {
+	{ "parallel.step_time", "s", BETTER_LOWER, 1,
+	  "one training step, from the forward pass to the updated parameters, on the slowest "
+	  "device" },
+	{ "parallel.throughput", "samples/s", BETTER_HIGHER, 0, "global batch / step time" },
+	{ "parallel.resnet50_rate", "images/s", BETTER_HIGHER, 0,
+	  "the same of the ResNet-50 that others publish: images of 224 x 224, 1000 classes",
+	  .title = "ResNet-50 training" },
+	{ "parallel.flops", "FLOP/s", BETTER_HIGHER, 0,
+	  "operations of the model's GEMMs (forward and backward) / step time, all "
+	  "devices together" },
+	{ "parallel.single_time", "s", BETTER_LOWER, 0,
+	  "the same step of the same global batch on the first device alone, measured in this "
+	  "case" },
+	{ "parallel.speedup", "1", BETTER_HIGHER, 0,
+	  "time on one device / step time, same global batch", .title = "speed-up" },
+	{ "parallel.efficiency", "1", BETTER_HIGHER, 0, "speed-up / number of devices",
+	  .percent = true },
+	{ "parallel.weak_efficiency", "1", BETTER_HIGHER, 0,
+	  "weak scaling: time on one device with its part of the batch / step time",
+	  .percent = true },
+	{ "parallel.compute_time", "s", BETTER_LOWER, 0,
+	  "the same kernels with all communication left out, slowest device" },
+	{ "parallel.update_time", "s", BETTER_NONE, 0,
+	  "of a pipeline: the optimizer's kernels alone, slowest device" },
+	{ "parallel.communication_time", "s", BETTER_LOWER, 0,
+	  "the same communication with all kernels left out" },
+	{ "parallel.exposed_communication", "s", BETTER_LOWER, 0,
+	  "step time less schedule time, at least 0" },
+	{ "parallel.schedule_time", "s", BETTER_NONE, 0,
+	  "the step by its compute times if no message took time: the slowest device's, of a "
+	  "pipeline the schedule carried out with those of each stage" },
+	{ "parallel.overlap", "1", BETTER_HIGHER, 0,
+	  "part of the communication that overlaps computing: 1 - exposed / communication time",
+	  .percent = true },
+	{ "parallel.idle", "1", BETTER_LOWER, 0,
+	  "part of the step in which a device does not compute, mean over the devices",
+	  .percent = true },
+	{ "parallel.added_work", "1", BETTER_LOWER, 0,
+	  "compute time of all devices together / time on one device - 1: smaller products, and "
+	  "work that every device does",
+	  .percent = true },
+	{ "parallel.bubble", "1", BETTER_LOWER, 0,
+	  "part of a recorded step in which a device does not compute, mean over the devices",
+	  .percent = true },
+	{ "parallel.compute_inflation", "1", BETTER_LOWER, 0,
+	  "computing in a recorded step / the same alone - 1, worst device: what communication at "
+	  "the same time costs it",
+	  .percent = true },
+	{ "parallel.bubble_schedule", "1", BETTER_NONE, 0,
+	  "idle part of a pipeline's schedule, carried out with the times measured of each stage "
+	  "and of messages, mean over the stages",
+	  .percent = true },
+	{ "parallel.bubble_model", "1", BETTER_NONE, 0,
+	  "for reference, by formula of equal stages and messages that take no time: (p-1)/(m+p-1) "
+	  "for whole backwards, 2(p-1)/(3m+2(p-1)) where the gradient of a stage's input is sent "
+	  "before those of its weights are computed",
+	  .percent = true },
+	{ "parallel.critical_batch", "1", BETTER_NONE, 0,
+	  "rows per device below which DDP cannot hide its all-reduce, from this run's highest "
+	  "rates" },
+	{ "parallel.critical_width", "1", BETTER_NONE, 0,
+	  "width below which a tensor parallel sum takes longer than the GEMMs around it" },
+	{ "parallel.mfu", "1", BETTER_HIGHER, 0,
+	  "model FLOP utilisation: operations that the model needs, per device and second / the "
+	  "highest rate of this run's GEMMs",
+	  .percent = true, .title = "MFU" },
+	{ "parallel.hfu", "1", BETTER_HIGHER, 0,
+	  "hardware FLOP utilisation: the same with what recomputation adds", .percent = true,
+	  .title = "HFU" },
+	{ "parallel.wire_bytes", "B", BETTER_NONE, 0,
+	  "bytes that the busiest device sends per step, by formula" },
+	{ "parallel.bus_bandwidth", "B/s", BETTER_HIGHER, 0, "wire bytes / communication time" },
+	{ "parallel.imbalance", "1", BETTER_LOWER, 0,
+	  "memory of the first device / mean of the others", METRIC_EXACT },
+	{ "parallel.memory", "B", BETTER_LOWER, 0,
+	  "tensors and workspaces of a step on the device that needs most; its context and the "
+	  "collectives' library are not in it, as they are not in what other frameworks' "
+	  "allocators count" },
+#define X(symbol, name, help) \
+	{ "parallel.memory_" #name, "B", BETTER_LOWER, 0, help ", same device" },
+	MEMORY_CLASSES(X)
+#undef X
+		{ "parallel.memory_shared", "B", BETTER_NONE, 0,
+		  "memory that two classes use in turn: outputs where gradients are written later, "
+		  "logits and gradients of activations. It counts in both classes and once in "
+		  "parallel.memory, same device" },
+	{ "parallel.block_activations", "B", BETTER_LOWER, 0,
+	  "transformer: inputs of blocks, and their tensors kept for backward, on the "
+	  "device that keeps most of it" },
+	{ "parallel.block_activations_formula", "B", BETTER_NONE, 0,
+	  "the same as published (Korthikanti et al. 2022), attention fused: in 16 bits 34 s b h a "
+	  "block, s b h (10 + 24 / t) in tensor parallelism, 34 s b h / t with sequence "
+	  "parallelism; two of the 34 are masks of dropout, which is not computed here" },
+	{ "parallel.block_activations_unfused", "B", BETTER_NONE, 0,
+	  "the same with 5 a s^2 b / t a block, which attention keeps where it is not fused" },
+	{ "parallel.largest_batch", "samples", BETTER_HIGHER, 1,
+	  "the largest global batch whose step fits every device", METRIC_EXACT },
+	{ "parallel.predicted_largest", "samples", BETTER_NONE, 0, "the same before any trial" },
+	{ "parallel.trials", "1", BETTER_NONE, 0,
+	  "steps tried to find it, the one that finds the budget and the one after a refusal "
+	  "included" },
+	{ "parallel.context", "B", BETTER_NONE, 0,
+	  "memory of context, libraries and connections on the device that has most of it, after a "
+	  "step of the least batch" },
+	{ "parallel.budget", "B", BETTER_NONE, 0,
+	  "what that and memory_reserve leave for tensors" },
+	{ "parallel.gradient_error", "1", BETTER_LOWER, 0,
+	  "relative L2 difference of the gradients from the double-precision reference",
+	  METRIC_EXACT },
+	{ "parallel.skipped_steps", "1", BETTER_LOWER, 0,
+	  "steps before the timed ones that a dynamic loss scale skipped; none that is timed",
+	  METRIC_EXACT },
+	{ "parallel.loss_scale", "1", BETTER_NONE, 0, "the dynamic loss scale of the timed steps" },
+	{ "parallel.loss", "1", BETTER_NONE, 0,
+	  "mean loss over the batch at the first step: every split and precision of a model and "
+	  "batch begins with the same weights and rows" },
+	ENERGY_METRICS("parallel", "one training step", "samples_per_joule", "samples/J",
+		       "samples of a step over the energy of all its devices"),
+	{ 0 },
+};
+
+struct outcome outcome_open(const struct setup *setup)
+{
+	const size_t ranks = (size_t)setup->ranks;
+
+	return (struct outcome){ .setup = setup,
+				 .compute = xcalloc(ranks, sizeof(double)),
+				 .update = xcalloc(ranks, sizeof(double)),
+				 .memory = xcalloc(ranks, sizeof(uint64_t[MEMORY_CLASS_COUNT])),
+				 .blocks = xcalloc(ranks, sizeof(struct block_memory)),
+				 .communicator_bytes = xcalloc(ranks, sizeof(uint64_t)),
+				 .timeline = { .computing = xcalloc(ranks, sizeof(double)) } };
+}
+
+void outcome_close(struct outcome *o)
+{
+	free(o->compute);
+	free(o->update);
+	free(o->memory);
+	free(o->blocks);
+	free(o->communicator_bytes);
+	free(o->timeline.computing);
+}
+
+static void parallel_outcome_note_memory(struct run *run, const struct outcome *o)
+{
+	int ranks = o->setup->ranks;
+	struct text t = TEXT_EMPTY;
+
+	classes_describe_ranks(&t, o->memory, o->communicator_bytes, ranks);
+	run_note(run, "Memory%s: %s.", ranks > 1 ? " of each rank" : "", t.data);
+	text_release(&t);
+}
+
+static void parallel_outcome_record_memory(struct run *run, const struct outcome *o)
+{
+	int most = 0;
+
+	for (int rank = 1; rank < o->setup->ranks; rank++)
+		if (classes_total(o->memory[rank]) > classes_total(o->memory[most]))
+			most = rank;
+	classes_record(run, o->memory[most]);
+	parallel_outcome_note_memory(run, o);
+}
+
+static void outcome_record_blocks(struct run *run, const struct outcome *o)
+{
+	const struct block_memory *most = o->blocks;
+
+	for (int rank = 1; rank < o->setup->ranks; rank++)
+		most = o->blocks[rank].kept > most->kept ? &o->blocks[rank] : most;
+	if (most->kept == 0)
+		return;
+	run_value(run, "parallel.block_activations", most->kept);
+	run_value(run, "parallel.block_activations_formula", most->published);
+	run_value(run, "parallel.block_activations_unfused", most->unfused);
+}
+
+static double slowest_of(const double *seconds, int ranks)
+{
+	double slowest = 0;
+
+	for (int rank = 0; rank < ranks; rank++)
+		slowest = fmax(slowest, seconds[rank]);
+	return slowest;
+}
+
+static void record_idle(struct run *run, const struct outcome *o)
+{
+	double step = o->step.statistics.median, sum = 0;
+	struct text t = TEXT_EMPTY;
+
+	for (int rank = 0; rank < o->setup->ranks; rank++) {
+		double idle = fmax(0, 1 - o->compute[rank] / step);
+
+		sum += idle;
+		text_addf(&t, "%s%.1f %%", rank ? ", " : "", 100 * idle);
+	}
+	run_value(run, "parallel.idle", sum / o->setup->ranks);
+	run_note(run, "Idle per rank: %s.", t.data);
+	text_release(&t);
+}
+
+/* The usual formula is printed with it, for comparison: it assumes an ideal machine. */
+static void record_bubble(struct run *run, const struct outcome *o,
+			  const struct measured_schedule *schedule)
+{
+	double formula = o->setup->mode->bubble(o->setup);
+
+	run_value(run, "parallel.bubble_model", formula);
+	if (!isfinite(schedule->idle))
+		return;
+	run_value(run, "parallel.bubble_schedule", schedule->idle);
+	run_value(run, "parallel.update_time", slowest_of(o->update, o->setup->ranks));
+	run_note(run,
+		 "The schedule idles %.1f %% of the step with these stages and messages; by the "
+		 "formula of equal stages and messages that take no time it is %.1f %%.",
+		 100 * schedule->idle, 100 * formula);
+}
+
+static void record_communication(struct run *run, const struct outcome *o)
+{
+	const struct measured_times times = { .compute = o->compute,
+					      .update = o->update,
+					      .communication = o->communication.statistics.median };
+	struct measured_schedule schedule = schedule_measured(o->setup, &times);
+	double exposed = fmax(0, o->step.statistics.median - schedule.seconds);
+
+	run_value(run, "parallel.compute_time", slowest_of(o->compute, o->setup->ranks));
+	run_duration(run, "parallel.communication_time", &o->communication);
+	run_value(run, "parallel.schedule_time", schedule.seconds);
+	run_value(run, "parallel.exposed_communication", exposed);
+	if (times.communication > 0)
+		run_value(run, "parallel.overlap",
+			  fmin(1, fmax(0, 1 - exposed / times.communication)));
+	record_bubble(run, o, &schedule);
+	run_value(run, "parallel.wire_bytes", o->setup->mode->wire_bytes(o->setup));
+	run_rate(run, "parallel.bus_bandwidth", o->setup->mode->wire_bytes(o->setup),
+		 &o->communication);
+	record_idle(run, o);
+}
+
+static void record_speedup(struct run *run, const struct outcome *o)
+{
+	double single = o->single.statistics.median, all = 0;
+
+	run_duration(run, "parallel.single_time", &o->single);
+	if (o->setup->weak) {
+		run_quotient(run, "parallel.weak_efficiency", 1, &o->single, &o->step);
+		return;
+	}
+	run_quotient(run, "parallel.speedup", 1, &o->single, &o->step);
+	run_quotient(run, "parallel.efficiency", 1.0 / o->setup->ranks, &o->single, &o->step);
+	if (single > SPEEDUP_SLACK * o->setup->ranks * o->step.statistics.median)
+		run_note(run,
+			 "More than %d times as fast on %d devices: the time of one device is in "
+			 "doubt, or the parts fit caches that the whole does not.",
+			 o->setup->ranks, o->setup->ranks);
+	for (int rank = 0; rank < o->setup->ranks; rank++)
+		all += o->compute[rank];
+	run_value(run, "parallel.added_work", all / single - 1);
+}
+
+void outcome_record_step(struct run *run, const struct outcome *o)
+{
+	run_duration(run, "parallel.step_time", &o->step);
+	run_rate(run, "parallel.throughput",
+		 (double)(o->setup->batch / setup_sample_rows(o->setup)), &o->step);
+	if (setup_is_published_resnet50(o->setup))
+		run_rate(run, "parallel.resnet50_rate", (double)o->setup->batch, &o->step);
+	run_rate(run, "parallel.flops", setup_flops(o->setup), &o->step);
+	run_energy(run, "samples_per_joule", (double)o->setup->batch);
+	parallel_outcome_record_memory(run, o);
+	outcome_record_blocks(run, o);
+	if (o->setup->dynamic_scale) {
+		run_value(run, "parallel.skipped_steps", (double)o->skipped);
+		run_value(run, "parallel.loss_scale", o->loss_scale);
+	}
+	run_note(run, "Loss %.6g at the first step, %.6g after %llu updates.", o->first_loss,
+		 o->last_loss, (unsigned long long)o->updates);
+}
+
+/* Metrics of the recorded step: idle time that the schedule causes, not the sums of times. */
+static void outcome_record_timeline(struct run *run, const struct outcome *o)
+{
+	double idle = 0, inflation = 0;
+
+	for (int rank = 0; rank < o->setup->ranks; rank++) {
+		double computing = o->timeline.computing[rank];
+
+		idle += fmax(0, 1 - computing / o->timeline.step) / o->setup->ranks;
+		inflation = fmax(inflation, computing / o->compute[rank] - 1);
+	}
+	run_value(run, "parallel.bubble", idle);
+	run_value(run, "parallel.compute_inflation", inflation);
+}
+
+static void record_imbalance(struct run *run, const struct outcome *o)
+{
+	double others = 0;
+
+	for (int rank = 1; rank < o->setup->ranks; rank++)
+		others += (double)classes_total(o->memory[rank]) / (o->setup->ranks - 1);
+	run_value(run, "parallel.imbalance", (double)classes_total(o->memory[0]) / others);
+}
+
+void outcome_record_parts(struct run *run, const struct outcome *o)
+{
+	if (o->has_timeline)
+		outcome_record_timeline(run, o);
+	record_imbalance(run, o);
+	if (o->has_single)
+		record_speedup(run, o);
+	record_communication(run, o);
+}
+
+static void parallel_outcome_describe_widths(const struct setup *setup, struct text *t)
+{
+	const struct transformer_shape *shape = &setup->transformer;
+
+	if (setup->kind == MODEL_TRANSFORMER)
+		text_addf(t,
+			  "transformer of %zu blocks, %llu wide, %llu heads, sequences of %llu of "
+			  "%llu tokens",
+			  setup->layers - 2, (unsigned long long)shape->hidden,
+			  (unsigned long long)shape->heads, (unsigned long long)shape->sequence,
+			  (unsigned long long)shape->vocabulary);
+	if (setup_has_images(setup))
+		text_addf(t, "%s%s of %llu, %llu channels, images of %llu x %llu",
+			  setup->images.depthwise ? "depthwise " : "",
+			  model_kind_names[setup->kind], (unsigned long long)setup->images.blocks,
+			  (unsigned long long)setup->images.channels,
+			  (unsigned long long)setup->images.image,
+			  (unsigned long long)setup->images.image);
+	for (size_t l = 0; l <= setup->layers && setup->kind == MODEL_MLP; l++)
+		text_addf(t, "%s%llu", l ? "-" : "", (unsigned long long)setup->widths[l]);
+}
+
+void outcome_verified(struct run *run, const struct outcome *o)
+{
+	double tolerance = verify_tolerance(&o->small).gradient,
+	       error = o->reference.gradient_error;
+	struct text t = TEXT_EMPTY;
+
+	text_addf(&t, "loss, gradients and two updates against double precision on the CPU (");
+	parallel_outcome_describe_widths(&o->small, &t);
+	text_addf(&t, ", batch %llu%s)",
+		  (unsigned long long)(o->small.batch / setup_sample_rows(&o->small)),
+		  o->reference_is_full ? "" : ": smaller than the model timed");
+	if (o->compared_with_single) {
+		double full = verify_tolerance(o->setup).gradient;
+
+		text_addf(&t, "; loss and gradients of the model timed against one device");
+		run_note(run,
+			 "Gradients at full size differ from one device's by %.2e (allowed %.2e).",
+			 o->against_single.gradient_error, full);
+		if (o->against_single.gradient_error / full > error / tolerance) {
+			error = o->against_single.gradient_error;
+			tolerance = full;
+		}
+	}
+	if (o->setup->mode->replicated && o->setup->ranks > 1)
+		text_addf(&t, "; replicas equal bit for bit");
+	if (o->reference.mask_error > 0)
+		run_note(run,
+			 "ReLUs decided otherwise than in double precision: %.1e of a layer's sums "
+			 "(relative L2), allowed %.1e.",
+			 o->reference.mask_error, verify_tolerance(&o->small).masks);
+	run_verified(run, t.data, error, tolerance);
+	run_value(run, "parallel.gradient_error", o->reference.gradient_error);
+	run_value(run, "parallel.loss", o->first_loss);
+	text_release(&t);
+}

@@ -1,0 +1,55 @@
+/* Findings of one case as metrics and notes. */
+#ifndef GPUPROOF_PARALLEL_OUTCOME_H
+#define GPUPROOF_PARALLEL_OUTCOME_H
+
+#include "measure/run.h"
+#include "result/metric.h"
+#include "result/presentation.h"
+#include "suites/training/parallel/block_memory.h"
+#include "suites/training/parallel/trainer/timeline.h"
+#include "suites/training/parallel/verify/verify.h"
+
+extern const struct metric parallel_metrics[];
+/* How pages show them: presentation.c. */
+extern const struct figure_row parallel_figures[];
+extern const struct table_row parallel_tables[];
+extern const struct word_row parallel_words[];
+extern const struct role_row parallel_roles[];
+extern const struct sheet_row parallel_sheet[];
+
+struct outcome {
+	const struct setup *setup;
+	struct series step, communication, single; /* copies; names belong to the result */
+	bool has_single;
+	/* One element a rank: */
+	double *compute; /* seconds of its kernels alone, medians */
+	double *update;  /* of a pipeline: of them the optimizer's */
+	uint64_t (*memory)[MEMORY_CLASS_COUNT];
+	struct block_memory *blocks; /* of a transformer */
+	uint64_t *communicator_bytes;
+	struct timeline_totals timeline; /* of one recorded step */
+	bool has_timeline;
+	struct verify_check reference, against_single;
+	struct setup small; /* what the reference followed */
+	bool reference_is_full, compared_with_single;
+	double first_loss, last_loss;
+	uint64_t updates;
+	/*
+	 * With a dynamic loss scale: steps that the optimizer made and left out, and the scale at
+	 * the end.
+	 */
+	uint64_t applied, skipped;
+	double loss_scale;
+};
+
+/* Room for what each of the setup's ranks finds. */
+struct outcome outcome_open(const struct setup *setup);
+void outcome_close(struct outcome *outcome);
+
+void outcome_verified(struct run *run, const struct outcome *outcome);
+/* The step as a whole. */
+void outcome_record_step(struct run *run, const struct outcome *outcome);
+/* Metrics of several ranks: speed-up, communication, idle time. */
+void outcome_record_parts(struct run *run, const struct outcome *outcome);
+
+#endif

@@ -1,0 +1,169 @@
+#include "suites/training/parallel/ranks/connection_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "suites/training/models/gemm/layer_gemm.h"
+
+/*
+ * Worlds of different sizes, with and without a limit for collectives, over different transports.
+ */
+#define KEPT_MOST 16
+
+/* A communicator of all ranks of a world. */
+struct cached_comm {
+	struct communicator *all;
+	uint64_t world; /* its id */
+	enum transport asked;
+	int multiprocessors;
+	uint64_t bytes;
+	bool aside; /* to be closed, not used: see cache_evict_team() */
+};
+
+/* A process of this suite has one device at a time. */
+struct connection_cache {
+	struct device *device; /* NULL: nothing is kept */
+	struct stream *streams[STREAM_COUNT];
+	struct gemm_cache *gemm_cache;
+	enum transport asked; /* by the team that is out */
+	struct cached_comm comms[KEPT_MOST];
+	size_t count;
+};
+
+struct connection_cache *connection_cache_open(void)
+{
+	return xcalloc(1, sizeof(struct connection_cache));
+}
+
+static void forget_comm(struct connection_cache *cache, struct cached_comm *comm)
+{
+	cache->count--;
+	memmove(comm, comm + 1,
+		(size_t)(cache->comms + cache->count - comm) * sizeof(cache->comms[0]));
+}
+
+static void close_comm(struct connection_cache *cache, struct cached_comm *comm)
+{
+	backend_communicator_close(comm->all);
+	forget_comm(cache, comm);
+}
+
+static void connection_cache_close_streams(struct connection_cache *cache)
+{
+	for (int i = 0; i < STREAM_COUNT; i++)
+		backend_stream_destroy(cache->streams[i]);
+	free(cache->gemm_cache);
+	memset(cache->streams, 0, sizeof(cache->streams));
+	cache->gemm_cache = NULL;
+}
+
+void connection_cache_clear(struct connection_cache *cache)
+{
+	while (cache->count)
+		close_comm(cache, &cache->comms[0]);
+	connection_cache_close_streams(cache);
+	cache->device = NULL;
+}
+
+void connection_cache_close(struct connection_cache *cache)
+{
+	connection_cache_clear(cache);
+	free(cache);
+}
+
+static struct cached_comm *find_comm(struct connection_cache *cache, const struct rank_team *team,
+				     enum transport asked)
+{
+	for (size_t i = 0; i < cache->count; i++)
+		if (cache->comms[i].world == team->world->id && cache->comms[i].asked == asked &&
+		    cache->comms[i].multiprocessors == team->multiprocessors)
+			return &cache->comms[i];
+	return NULL;
+}
+
+/*
+ * A rank may have put its own aside, in a case of fewer ranks that failed: then all close theirs.
+ * Ranks of a small world are in larger ones as well, and closing may wait for the other ranks: so
+ * the order stays that of the cases.
+ */
+static void take_comm(struct connection_cache *cache, struct rank_team *team, enum transport asked)
+{
+	struct cached_comm *comm = find_comm(cache, team, asked);
+	bool mine = comm && !comm->aside;
+
+	if (world_sum(team->world, mine) < team->world->size) {
+		if (comm)
+			close_comm(cache, comm);
+		return;
+	}
+	team->all = comm->all;
+	team->transport = comm->all->transport;
+	team->communicator_bytes = comm->bytes;
+	forget_comm(cache, comm);
+}
+
+enum status cached_team_open(struct connection_cache *cache, struct rank_team *team,
+			     struct device *device, struct world *world, enum transport transport,
+			     int multiprocessors, struct error *err)
+{
+	if (cache->device != device)
+		connection_cache_clear(cache);
+	*team = (struct rank_team){ .device = device,
+				    .world = world,
+				    .multiprocessors = multiprocessors,
+				    .gemm_cache = cache->gemm_cache };
+	memcpy(team->streams, cache->streams, sizeof(team->streams));
+	memset(cache->streams, 0, sizeof(cache->streams));
+	cache->gemm_cache = NULL;
+	cache->device = device;
+	if (world->size > 1)
+		take_comm(cache, team, transport);
+	if (!team->gemm_cache)
+		team->gemm_cache = xcalloc(1, sizeof(*team->gemm_cache));
+	cache->asked = transport;
+	return team_open_rest(team, transport, err);
+}
+
+/* The team's communicator is no longer the team's. Neighbours may share it. */
+static void connection_cache_take_from(struct rank_team *team)
+{
+	struct communicator **edges[] = { &team->previous_gradients, &team->next_gradients,
+					  &team->previous, &team->next };
+
+	for (size_t i = 0; i < ARRAY_SIZE(edges); i++)
+		if (*edges[i] == team->all)
+			*edges[i] = NULL;
+	team->all = NULL;
+}
+
+void cache_team(struct connection_cache *cache, struct rank_team *team)
+{
+	/* Ranks of a small world may have kept more than those that are only in a large one. */
+	if (team->all && world_sum(team->world, cache->count < KEPT_MOST) == team->world->size) {
+		cache->comms[cache->count++] =
+			(struct cached_comm){ .all = team->all,
+					      .world = team->world->id,
+					      .asked = cache->asked,
+					      .multiprocessors = team->multiprocessors,
+					      .bytes = team->communicator_bytes };
+		connection_cache_take_from(team);
+	}
+	memcpy(cache->streams, team->streams, sizeof(cache->streams));
+	cache->gemm_cache = team->gemm_cache;
+	memset(team->streams, 0, sizeof(team->streams));
+	team->gemm_cache = NULL;
+	team_close(team);
+}
+
+void cache_evict_team(struct connection_cache *cache, struct rank_team *team,
+		      const struct world *world)
+{
+	team_close(team);
+	connection_cache_close_streams(cache);
+	for (size_t i = cache->count; i-- > 0;)
+		if (cache->comms[i].world == world->id)
+			close_comm(cache, &cache->comms[i]);
+		else
+			cache->comms[i].aside = true;
+}

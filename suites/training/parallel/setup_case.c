@@ -1,0 +1,355 @@
+#include "suites/training/parallel/setup_case.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "kernels/training/loss_scale.h"
+#include "plan/suite.h"
+#include "suites/training/models/image_model.h"
+#include "suites/training/parallel/modes/modes.h"
+#include "suites/training/parallel/ranks/grid.h"
+
+int64_t setup_case_width(const struct plan_case *c)
+{
+	return case_integer_or(c, "width", 0);
+}
+
+static enum status setup_case_read_layers(struct setup *setup, const struct plan_case *c,
+					  struct error *err)
+{
+	const struct section *section = c->section;
+	int64_t width = setup_case_width(c);
+
+	if (width > 0) {
+		setup->layers = (size_t)section_integer(section, "depth");
+		for (size_t l = 0; l <= setup->layers; l++)
+			setup->widths[l] = (uint64_t)width;
+		return width > 1 ? STATUS_OK
+				 : error_set(err, STATUS_USAGE,
+					     "%s: width: 1, at least 2 are classes",
+					     section_setting(section, "width")->origin);
+	}
+
+	return setup_widths(setup, section, err);
+}
+
+/* The models that a key belongs to. */
+#define KIND(kind) (1u << MODEL_##kind)
+static const struct model_key {
+	const char *name;
+	unsigned kinds;
+	const char *models;
+} model_keys[] = {
+	{ "layers", KIND(MLP), "mlp" },
+	{ "width", KIND(MLP), "mlp" },
+	{ "depth", KIND(MLP), "mlp" },
+	{ "hidden", KIND(TRANSFORMER), "transformer" },
+	{ "heads", KIND(TRANSFORMER), "transformer" },
+	{ "sequence", KIND(TRANSFORMER), "transformer" },
+	{ "vocabulary", KIND(TRANSFORMER), "transformer" },
+	{ "loss_chunks", KIND(TRANSFORMER), "transformer" },
+	{ "blocks", KIND(TRANSFORMER) | KIND(CONVNET) | KIND(RESNET),
+	  "transformer, convnet and resnet" },
+	{ "image", KIND(CONVNET) | KIND(RESNET), "convnet and resnet" },
+	{ "channels", KIND(CONVNET) | KIND(RESNET), "convnet and resnet" },
+	{ "classes", KIND(CONVNET) | KIND(RESNET), "convnet and resnet" },
+	{ "convolution", KIND(CONVNET) | KIND(RESNET), "convnet and resnet" },
+};
+
+static unsigned model_kinds_of_section(const struct section *section)
+{
+	const struct setting *models = section_setting(section, "model");
+	unsigned kinds = 0;
+
+	for (size_t i = 0; i < models->count; i++)
+		kinds |= 1u << models->values[i].integer;
+	return kinds;
+}
+
+/* Also of a key that an effective config, such as that of a run to resume, writes out. */
+static bool setup_case_is_default(const struct setting *setting)
+{
+	struct text text = TEXT_EMPTY;
+	bool same;
+
+	for (size_t i = 0; i < setting->count; i++)
+		text_addf(&text, "%s%s", i ? "," : "", setting->values[i].text);
+	same = text.data && setting->key->fallback &&
+	       strcmp(text.data, setting->key->fallback) == 0;
+	text_release(&text);
+	return same;
+}
+
+static const struct model_key *setup_case_model_key_of(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(model_keys); i++)
+		if (strcmp(model_keys[i].name, name) == 0)
+			return &model_keys[i];
+	return NULL;
+}
+
+enum status setup_check_keys(const struct section *section, unsigned kinds, const char *model,
+			     struct error *err)
+{
+	for (size_t i = 0; i < section->count; i++) {
+		const struct setting *setting = &section->settings[i];
+		const struct model_key *key = setup_case_model_key_of(setting->key->name);
+
+		if (key && !(key->kinds & kinds) && !setup_case_is_default(setting))
+			return error_set(err, STATUS_USAGE,
+					 "%s: %s is a key of model = %s, and model is %s",
+					 setting->origin, key->name, key->models, model);
+	}
+	return STATUS_OK;
+}
+
+/* 0: the model's usual. */
+static uint64_t setup_integer_or(const struct section *section, const char *name, uint64_t usual)
+{
+	int64_t value = section_integer(section, name);
+
+	return value > 0 ? (uint64_t)value : usual;
+}
+
+/* Columns of a head where `heads` is 0, as in models of these hidden sizes. */
+#define HEAD_USUAL 128
+#define HEAD_USUAL_NARROW 64
+#define HEAD_NARROW_UP_TO 1024
+
+enum status setup_transformer_read(struct setup *setup, const struct plan_case *c,
+				   struct error *err)
+{
+	const struct section *section = c->section;
+	struct transformer_shape shape = {
+		.hidden =
+			(uint64_t)case_integer_or(c, "hidden", section_integer(section, "hidden")),
+		.heads = (uint64_t)section_integer(section, "heads"),
+		.sequence = (uint64_t)case_integer_or(c, "sequence",
+						      section_integer(section, "sequence")),
+		.vocabulary = (uint64_t)section_integer(section, "vocabulary"),
+	};
+	uint64_t blocks = setup_integer_or(section, "blocks", 2);
+	uint64_t usual = shape.hidden > HEAD_NARROW_UP_TO ? HEAD_USUAL : HEAD_USUAL_NARROW;
+
+	if (shape.heads == 0)
+		shape.heads = shape.hidden > usual ? shape.hidden / usual : 1;
+	if (shape.hidden % shape.heads)
+		return error_set(err, STATUS_USAGE,
+				 "%s: hidden: %llu does not divide by heads = %llu",
+				 section_setting(section, "hidden")->origin,
+				 (unsigned long long)shape.hidden, (unsigned long long)shape.heads);
+	if (blocks > SETUP_MAX_LAYERS - 2)
+		return error_set(err, STATUS_USAGE,
+				 "%s: blocks: %llu, allowed of model = transformer are 1 to %d",
+				 section_setting(section, "blocks")->origin,
+				 (unsigned long long)blocks, SETUP_MAX_LAYERS - 2);
+	setup_transformer(setup, blocks, &shape);
+	return STATUS_OK;
+}
+
+static enum status setup_read_model(struct setup *setup, const struct plan_case *c,
+				    struct error *err)
+{
+	enum model_kind kind = (enum model_kind)case_integer_or(c, "model", 0);
+
+	if (setup_check_keys(c->section, model_kinds_of_section(c->section),
+			     section_setting(c->section, "model")->values[0].text,
+			     err) != STATUS_OK)
+		return err->status;
+	switch (kind) {
+	case MODEL_MLP:
+		return setup_case_read_layers(setup, c, err);
+	case MODEL_TRANSFORMER:
+		return setup_transformer_read(setup, c, err);
+	default:
+		return setup_images_read(setup, c->section, kind,
+					 case_integer_or(c, "convolution", 0) != 0, err);
+	}
+}
+
+static void setup_case_read_optimizer(struct setup *setup, const struct section *section)
+{
+	setup->optimizer = (enum optimizer)section_integer(section, "optimizer");
+	setup->momentum =
+		setup->optimizer == OPTIMIZER_MOMENTUM ? section_real(section, "momentum") : 0;
+	setup->beta1 = 0.9;
+	setup->beta2 = 0.999;
+	setup->epsilon = 1e-8;
+	setup->rate = section_real(section, "learning_rate");
+	setup->rate_chosen = setup->rate == 0;
+	if (setup->rate_chosen)
+		setup->rate = setup_safe_rate(setup);
+}
+
+/* Keeps small gradients representable in FP16; the other formats have FP32's exponents. */
+static enum status setup_case_read_loss_scale(struct setup *setup, const struct section *section,
+					      struct error *err)
+{
+	const char *text = section_text(section, "loss_scale");
+	char *end;
+	double number = strtod(text, &end);
+
+	setup->loss_scale = 1;
+	if (strcmp(text, "dynamic") == 0) {
+		setup->dynamic_scale = setup->precision == PRECISION_FP16;
+		setup->loss_scale = setup->dynamic_scale ? LOSS_SCALE_START : 1;
+		return STATUS_OK;
+	}
+	if (strcmp(text, "none") == 0)
+		return STATUS_OK;
+	if (end == text || *end || !(number >= LOSS_SCALE_LEAST && number <= LOSS_SCALE_MOST))
+		return error_set(err, STATUS_USAGE,
+				 "%s: loss_scale: '%s', allowed are dynamic, none, and %g to %.0f",
+				 section_setting(section, "loss_scale")->origin, text,
+				 LOSS_SCALE_LEAST, LOSS_SCALE_MOST);
+	if (setup->precision == PRECISION_FP16)
+		setup->loss_scale = number;
+	return STATUS_OK;
+}
+
+/* Number of segments of layers; 0: no recomputation. */
+static enum status setup_case_read_recompute(struct setup *setup, const struct section *section,
+					     struct error *err)
+{
+	const char *text = section_text(section, "recompute");
+	unsigned segments;
+	char rest;
+
+	if (strcmp(text, "none") == 0)
+		setup->segments = 0;
+	else if (strcmp(text, "pointwise") == 0)
+		setup->pointwise = true;
+	else if (strcmp(text, "layer") == 0)
+		setup->segments = setup->layers;
+	else if (strcmp(text, "sqrt") == 0)
+		setup->segments = (uint64_t)lround(sqrt((double)setup->layers));
+	else if (sscanf(text, "segments:%u%c", &segments, &rest) == 1 && segments >= 1 &&
+		 segments <= SETUP_MAX_LAYERS)
+		setup->segments = segments;
+	else
+		return error_set(err, STATUS_USAGE,
+				 "%s: recompute: '%s', allowed are none, pointwise, layer, sqrt "
+				 "and "
+				 "segments:1 to segments:%d",
+				 section_setting(section, "recompute")->origin, text,
+				 SETUP_MAX_LAYERS);
+	return STATUS_OK;
+}
+
+/* True if the config asks for groups of nodes, whose devices are known when they are there. */
+static bool setup_case_asks_for_nodes(const struct section *section)
+{
+	const struct setting *nodes = section_setting(section, "nodes");
+
+	for (size_t i = 0; i < nodes->count; i++)
+		if (nodes->values[i].integer != 1)
+			return true;
+	return false;
+}
+
+/* The grid uses a number of devices, which must be asked for. */
+static enum status setup_case_read_grid(struct setup *setup, const struct plan_case *c,
+					struct error *err)
+{
+	const struct setting *devices = section_setting(c->section, "devices"),
+			     *grids = section_setting(c->section, "hybrid");
+	const char *text = case_text(c, "hybrid");
+	struct grid *g = &setup->grid;
+
+	if (!grid_parse(text, g))
+		return error_set(err, STATUS_USAGE,
+				 "%s: hybrid: '%s' is no data x tensor x pipeline such as 2x2x2, "
+				 "each at most %d",
+				 grids->origin, text, NODE_DEVICES_MOST);
+	for (size_t i = 0; i < devices->count; i++)
+		if (devices->values[i].integer == g->data * g->tensor * g->pipeline)
+			return STATUS_OK;
+	if (setup_case_asks_for_nodes(c->section))
+		return STATUS_OK;
+	return error_set(err, STATUS_USAGE,
+			 "%s: hybrid: %s needs %d devices, which devices does not list",
+			 grids->origin, text, g->data * g->tensor * g->pipeline);
+}
+
+enum status setup_case_limit(const struct plan_case *c, uint64_t *bytes, struct error *err)
+{
+	const char *text = case_text(c, "memory_limit");
+	struct error wrong = ERROR_NONE;
+
+	*bytes = 0;
+	if (strcmp(text, "none") == 0)
+		return STATUS_OK;
+	if (units_parse_size(text, bytes, &wrong) == STATUS_OK && *bytes > 0)
+		return STATUS_OK;
+	return error_set(err, STATUS_USAGE,
+			 "%s: memory_limit: \"%s\": allowed are none and sizes such as 11264MiB",
+			 section_setting(c->section, "memory_limit")->origin, text);
+}
+
+static void read_wgrad_microbatches(struct setup *setup, const struct section *section)
+{
+	uint64_t asked = (uint64_t)section_integer(section, "wgrad_microbatches");
+
+	if (asked == 0)
+		asked = setup_usual_wgrad_microbatches(setup);
+	setup->wgrad_microbatches = asked < setup->microbatches ? asked : setup->microbatches;
+}
+
+/* Rows are multiples of this, so that no trial is slow for want of alignment. */
+#define LEAST_ROWS 8
+
+uint64_t setup_case_least(const struct setup *setup)
+{
+	uint64_t samples = setup->kind == MODEL_TRANSFORMER ? 1 : LEAST_ROWS;
+
+	return samples * (uint64_t)setup->ranks * setup->microbatches * setup_accumulate(setup);
+}
+
+void setup_case_batch(struct setup *setup, const struct plan_case *c, uint64_t samples)
+{
+	setup->batch = samples * setup_sample_rows(setup);
+	setup_fit_mode(setup);
+	read_wgrad_microbatches(setup, c->section);
+}
+
+enum status setup_from_case(struct setup *setup, const struct plan_case *c, struct error *err)
+{
+	uint64_t samples;
+
+	*setup = (struct setup){ .microbatches = 1 };
+	setup_set_training(setup, case_text(c, "precision"));
+	if (setup_read_model(setup, c, err) != STATUS_OK)
+		return err->status;
+	setup->mode = mode_find(case_text(c, "modes"));
+	setup->ranks = (int)case_integer(c, "devices");
+	setup->weak = case_integer_or(c, "batch_mode", 0) != 0;
+	if (setup_case_read_loss_scale(setup, c->section, err) != STATUS_OK)
+		return err->status;
+	if (setup->mode->microbatched)
+		setup->microbatches = (uint64_t)case_integer(c, "microbatches");
+	if (setup->mode->bucketed)
+		setup->bucket_bytes = (uint64_t)case_integer(c, "bucket");
+	setup->no_overlap = setup->ranks > 1 && case_integer_or(c, "overlap", 0) != 0;
+	setup->no_aliasing = case_integer_or(c, "aliasing", 0) != 0;
+	setup->loss_on_server = section_integer(c->section, "loss_on") == 0;
+	setup->accumulate = (uint64_t)section_integer(c->section, "accumulate");
+	setup->loss_chunks = (uint64_t)section_integer(c->section, "loss_chunks");
+	if (setup_case_read_recompute(setup, c->section, err) != STATUS_OK ||
+	    (setup->mode->gridded && setup_case_read_grid(setup, c, err) != STATUS_OK))
+		return err->status;
+	samples = (uint64_t)case_integer_or(c, "batch", 0) *
+		  (uint64_t)(setup->weak ? setup->ranks : 1);
+	setup_case_batch(setup, c, samples > 0 ? samples : setup_case_least(setup));
+	setup->search_seconds = section_real(c->section, "search_time");
+	setup->collective_multiprocessors =
+		section_integer(c->section, "collective_multiprocessors");
+	setup->transport = (enum transport)case_integer_or(c, "transport", 0);
+	setup->graph = case_integer_or(c, "launch", 0) != 0;
+	setup_case_read_optimizer(setup, c->section);
+	return STATUS_OK;
+}

@@ -1,0 +1,61 @@
+/*
+ * When each operation of one step ran, on every rank: events before and after it on its stream.
+ * Recorded in a step of its own, since events cost time. A mode says what it enqueues; that costs
+ * nothing while no step is recorded:
+ *
+ *	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, micro);
+ *	... enqueue ...
+ *	timeline_end(t, STREAM_COMPUTE);
+ *
+ * Spans of one stream may be nested, not interleaved. An operation that receives also spans its
+ * wait for the sender.
+ */
+#ifndef GPUPROOF_SUITES_TRAINING_PARALLEL_TRAINER_TIMELINE_H
+#define GPUPROOF_SUITES_TRAINING_PARALLEL_TRAINER_TIMELINE_H
+
+#include "measure/run.h"
+#include "suites/training/parallel/trainer/trainer.h"
+
+/* X(symbol, name in results, whether it computes) */
+#define SPAN_KINDS(X)                              \
+	X(FORWARD, "forward", true)                \
+	X(BACKWARD, "backward", true)              \
+	X(WEIGHTS, "weight_gradients", true)       \
+	X(LOSS, "loss", true)                      \
+	X(OPTIMIZER, "optimizer", true)            \
+	X(ALL_REDUCE, "all_reduce", false)         \
+	X(REDUCE_SCATTER, "reduce_scatter", false) \
+	X(ALL_GATHER, "all_gather", false)         \
+	X(BROADCAST, "broadcast", false)           \
+	X(REDUCE, "reduce", false)                 \
+	X(EXCHANGE, "exchange", false)             \
+	X(SEND, "send", false)                     \
+	X(RECEIVE, "receive", false)
+
+enum span_kind {
+#define X(symbol, name, computes) SPAN_##symbol,
+	SPAN_KINDS(X)
+#undef X
+		SPAN_KIND_COUNT
+};
+
+/* `index`: of the micro-batch, the bucket, the layer. Errors are kept for timeline_record(). */
+void timeline_begin(struct trainer *trainer, enum team_stream stream, enum span_kind kind,
+		    uint64_t index);
+void timeline_end(struct trainer *trainer, enum team_stream stream);
+
+/* Summary of the spans of a step, in seconds. */
+struct timeline_totals {
+	double step; /* from the first begin to the last end, over all ranks */
+	/* in which the compute stream of each rank computed; room for all ranks is the caller's */
+	double *computing;
+};
+
+/*
+ * Carries out one step with events, and puts the spans of all ranks into run->result (rank 0's is
+ * the one that counts). Collective.
+ */
+enum status timeline_record(struct run *run, struct trainer *trainer,
+			    struct timeline_totals *totals, struct error *err);
+
+#endif

@@ -1,0 +1,45 @@
+/* Relative L2 differences of gradients, tensor by tensor. Used on rank 0. */
+#ifndef GPUPROOF_SUITES_TRAINING_PARALLEL_VERIFY_COMPARE_H
+#define GPUPROOF_SUITES_TRAINING_PARALLEL_VERIFY_COMPARE_H
+
+#include "suites/training/parallel/verify/verify.h"
+
+struct verify_difference {
+	double overall; /* over all parameters */
+	double worst;   /* of one tensor */
+	size_t worst_layer;
+	const char *worst_tensor; /* its name in the model */
+};
+
+/*
+ * Fills out[0 .. count) with elements [first, first + count) of a flat array of gradients,
+ * unscaled.
+ */
+typedef enum status gradient_source(void *context, uint64_t first, uint64_t count, double *out,
+				    struct error *err);
+
+/*
+ * Sums of the squares of elements [first, first + count): of their difference, and of what is
+ * expected.
+ */
+typedef enum status gradient_squares(void *context, uint64_t first, uint64_t count,
+				     struct difference_part *out, struct error *err);
+
+/* For any two flat arrays of the model's gradients. */
+enum status compare_tensors(const struct model *model, gradient_squares *squares, void *context,
+			    struct verify_difference *out, struct error *err);
+
+/* The same on the host. */
+enum status compare_gradients(const struct model *model, gradient_source *run, void *run_context,
+			      gradient_source *expected, void *expected_context,
+			      struct verify_difference *out, struct error *err);
+
+/*
+ * STATUS_MISMATCH with a sentence that says what differs from `than`, and by how much. NaN is a
+ * difference.
+ */
+enum status compare_judge(const struct verify_difference *difference, double loss,
+			  double expected_loss, const struct tolerance *tolerance, const char *than,
+			  struct verify_check *check, struct error *err);
+
+#endif

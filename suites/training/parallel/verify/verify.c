@@ -1,0 +1,466 @@
+#include "suites/training/parallel/verify/verify.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "suites/training/models/reference/reference.h"
+#include "suites/training/models/reference/threads.h"
+#include "suites/training/models/reference/values.h"
+#include "suites/training/parallel/trainer/scaler.h"
+#include "suites/training/parallel/verify/collect.h"
+#include "suites/training/parallel/verify/compare.h"
+#include "suites/training/parallel/verify/verify_update.h"
+
+/* A small tensor's error scatters more than that of all parameters together. */
+#define TENSOR_HEADROOM 4
+
+/* The tolerances below were found on models of this many layers. */
+#define TOLERANCE_LAYERS 5.0
+#define TOLERANCE_SUM 512.0
+#define TOLERANCE_BLOCK 1.5
+#define TOLERANCE_CONVOLUTIONS 2
+#define TENSOR_HEADROOM_CONVOLUTIONS 16
+
+/*
+ * Roundings flip one ReLU in a thousand (bf16) or fewer, of sums as small as the roundings:
+ * measured 0 (fp32), 5e-6 (fp16) and 9e-5 (bf16) of a layer's norm in models of 4 layers, 7e-4
+ * (bf16) in one of 32.
+ */
+#define MASKS_SHARE 0.25
+
+/*
+ * Gradients: measured with the masks imposed 3e-7 (fp32), 3.4e-4 (tf32, fp16) and 3.2e-3 (bf16).
+ * Every layer adds its roundings: 16 layers have twice the error of 4. In fp32 and fp64, where sums
+ * are no more exact than what is added, it also grows with the root of the longest sum. Loss: the
+ * error of one row is independent of the others'. A transformer's block rounds twelve tensors
+ * where a linear layer rounds one: measured with 1, 4, 12 and 30 blocks 5.1e-7 to 5.8e-7 (fp32),
+ * 7.2e-4, 9.0e-4, 1.3e-3, 1.6e-3 (fp16) and 5.9e-3, 7.2e-3, 1.0e-2, 1.3e-2 (bf16). A ResNet 18 of
+ * 8 channels, whose last batch norms have 8 to 16 rows: 1.2e-6 (fp32), 2.0e-3 (fp16) and 1.0e-2
+ * (bf16), but 4e-2 and 3e-1 of the worst tensor with depthwise convolutions, whose filters have
+ * nine weights.
+ */
+struct tolerance verify_tolerance(const struct setup *setup)
+{
+	static const struct {
+		double gradient, loss, row_loss;
+		bool sums_round;
+	} base[PRECISION_COUNT] = {
+		[PRECISION_FP64] = { 1e-12, 1e-13, 1e-13, true },
+		[PRECISION_FP32] = { 1e-5, 1e-6, 4e-6, true },
+		[PRECISION_TF32] = { 2e-3, 1e-5, 1e-3, false },
+		[PRECISION_FP16] = { 2e-3, 1e-5, 1e-3, false },
+		[PRECISION_BF16] = { 1e-2, 1e-4, 8e-3, false },
+	};
+	enum precision p = setup->precision;
+	double depth = fmax(1, sqrt((double)setup->layers / TOLERANCE_LAYERS));
+	double longest = (double)setup->batch, gradient;
+	bool images = setup_has_images(setup);
+
+	if (setup->kind == MODEL_TRANSFORMER)
+		depth *= TOLERANCE_BLOCK;
+	if (images) {
+		depth *= TOLERANCE_CONVOLUTIONS;
+		longest = (double)image_longest_sum(setup);
+	}
+	gradient = base[p].gradient * depth;
+	for (size_t l = 0; l <= setup->layers && !images; l++)
+		longest = fmax(longest, (double)setup->widths[l]);
+	if (base[p].sums_round)
+		gradient *= fmax(1, sqrt(longest / TOLERANCE_SUM));
+	return (struct tolerance){
+		.gradient = gradient,
+		.tensor = gradient * (images ? TENSOR_HEADROOM_CONVOLUTIONS : TENSOR_HEADROOM),
+		.masks = gradient * MASKS_SHARE,
+		.forward = gradient,
+		.loss = depth * fmax(base[p].loss, base[p].row_loss / sqrt((double)setup->batch)),
+	};
+}
+
+/* Gradients in device memory of this rank. */
+struct device_gradients {
+	struct rank_team *team;
+	const void *memory;
+	const struct setup *setup;
+	double scale; /* of the loss they are gradients of */
+};
+
+static enum status verify_from_device(void *context, uint64_t first, uint64_t count, double *out,
+				      struct error *err)
+{
+	const struct device_gradients *g = context;
+	size_t bytes = precision_bytes(g->setup->precision);
+	void *raw = xmalloc(count * bytes);
+
+	if (team_fetch(g->team, raw, (const char *)g->memory + first * bytes, count * bytes, err) ==
+	    STATUS_OK) {
+		values_decode(out, raw, g->setup->precision, count);
+		IN_PARALLEL
+		for (uint64_t i = 0; i < count; i++)
+			out[i] /= g->scale;
+	}
+	free(raw);
+	return err->status;
+}
+
+static enum status verify_from_reference(void *context, uint64_t first, uint64_t count, double *out,
+					 struct error *err)
+{
+	const struct mlp_reference *reference = context;
+
+	(void)err;
+	for (uint64_t i = 0; i < count; i++)
+		out[i] = reference->gradients[first + i];
+	return STATUS_OK;
+}
+
+static enum status verify_fetch_values(struct trainer *t, const void *array, uint64_t count,
+				       double *out, struct error *err)
+{
+	size_t bytes = precision_bytes(t->setup->precision);
+	void *raw = xmalloc(count * bytes);
+
+	if (team_fetch(t->team, raw, array, count * bytes, err) == STATUS_OK)
+		values_decode(out, raw, t->setup->precision, count);
+	free(raw);
+	return err->status;
+}
+
+/* Which units the run let pass: 1 or 0 per element of the outputs of a layer. */
+static enum status fetch_mask(struct trainer *t, const void *activations, uint64_t count,
+			      unsigned char **out, struct error *err)
+{
+	double *values = xmalloc(count * sizeof(*values));
+
+	*out = xmalloc(count);
+	if (verify_fetch_values(t, activations, count, values, err) == STATUS_OK)
+		for (uint64_t i = 0; i < count; i++)
+			(*out)[i] = values[i] > 0;
+	free(values);
+	return err->status;
+}
+
+/* Fetches what the run computed inside convolutional layers; freed by release_imposed(). */
+static enum status fetch_imposed(struct trainer *t, const struct collection *c,
+				 struct mlp_reference *ref, struct error *err)
+{
+	const struct setup *s = t->setup;
+
+	for (size_t d = 0; d < image_decisions(s); d++) {
+		uint64_t count = s->batch * image_decision_width(s, d);
+		double *values = xmalloc(count * sizeof(*values));
+
+		ref->imposed[d] = values;
+		if (verify_fetch_values(t, c->decisions[d], count, values, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static void release_imposed(struct mlp_reference *ref)
+{
+	for (size_t d = 0; d < IMAGE_MAX_DECISIONS; d++)
+		free((void *)ref->imposed[d]);
+}
+
+/* The reference uses what the run decided, so wrong decisions are found only here. */
+static enum status judge_masks(const struct mlp_reference *reference,
+			       const struct tolerance *tolerance, struct verify_check *check,
+			       struct error *err)
+{
+	check->mask_error = reference->mask_error;
+	if (!(reference->forward_error <= tolerance->forward))
+		return error_set(err, STATUS_MISMATCH,
+				 "outputs of a convolutional layer's ReLU differ from the "
+				 "double-precision reference's by %.2e (relative L2), allowed %.2e",
+				 reference->forward_error, tolerance->forward);
+	if (reference->mask_error <= tolerance->masks)
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH,
+			 "ReLUs cut and pass others than the double-precision reference's: %.2e of "
+			 "a layer's sums (relative L2), allowed %.2e",
+			 reference->mask_error, tolerance->masks);
+}
+
+static enum status verify_compare_with_reference(struct trainer *t, const struct collection *c,
+						 double loss, struct verify_check *check,
+						 struct error *err)
+{
+	struct tolerance tolerance = verify_tolerance(t->setup);
+	struct device_gradients gradients = { t->team, c->gradients, t->setup, 1 };
+	unsigned char *masks[SETUP_MAX_LAYERS + 1] = { 0 };
+	struct mlp_reference reference;
+	struct verify_difference difference;
+	enum status status = STATUS_OK;
+
+	if (scaler_scale(t, &gradients.scale, err) != STATUS_OK)
+		return err->status;
+	reference_open(&reference, t->setup);
+	for (size_t l = 1; l < t->setup->layers && status == STATUS_OK; l++)
+		if (setup_is_masked(t->setup, l))
+			status = fetch_mask(t, c->activations[l],
+					    t->setup->batch * t->setup->widths[l], &masks[l], err);
+	if (status == STATUS_OK)
+		status = fetch_imposed(t, c, &reference, err);
+	if (status == STATUS_OK) {
+		reference_step(&reference, (const unsigned char *const *)masks);
+		status = compare_gradients(&t->network.model, verify_from_device, &gradients,
+					   verify_from_reference, &reference, &difference, err);
+	}
+	if (status == STATUS_OK)
+		status = compare_judge(&difference, loss, reference.loss, &tolerance,
+				       "double-precision reference", check, err);
+	if (status == STATUS_OK)
+		status = judge_masks(&reference, &tolerance, check, err);
+	for (size_t l = 0; l <= SETUP_MAX_LAYERS; l++)
+		free(masks[l]);
+	release_imposed(&reference);
+	reference_close(&reference);
+	return status;
+}
+
+/* A step up to the optimizer, and everything it computed on rank 0. */
+static enum status verify_step_and_collect(struct trainer *t, struct collection *c, double *loss,
+					   struct error *err)
+{
+	if (collect_prepare(t, c, err) != STATUS_OK ||
+	    trainer_step(t, STEP_COMPUTE | STEP_COMMUNICATE, err) != STATUS_OK ||
+	    trainer_loss(t, loss, err) != STATUS_OK)
+		return err->status;
+	return collection_collect(c, err);
+}
+
+enum status verify_reference(const struct setup *setup, struct rank_team *team,
+			     struct verify_check *check, struct error *err)
+{
+	struct collection collection = { 0 };
+	struct trainer t = { 0 };
+	uint64_t sum;
+	double loss;
+	enum status status = trainer_open(&t, setup, team, err);
+
+	if (status == STATUS_OK)
+		status = team_phase(team, "reference", err);
+	if (status == STATUS_OK)
+		status = verify_step_and_collect(&t, &collection, &loss, err);
+	threads_share(1); /* the other ranks wait */
+	if (status == STATUS_OK && team->world->rank == 0)
+		status = verify_compare_with_reference(&t, &collection, loss, check, err);
+	status = world_agree(team->world, status, err);
+	threads_share(team->world->size);
+	if (status == STATUS_OK)
+		status = team_phase(team, "updates", err);
+	if (status == STATUS_OK)
+		status = verify_update(&t, err);
+	if (status == STATUS_OK)
+		status = team_phase(team, "replicas", err);
+	if (status == STATUS_OK)
+		status = verify_replicas(&t, &sum, err);
+	if (status != STATUS_OK)
+		team_abandon(team);
+	collection_release(&collection);
+	trainer_close(&t);
+	return status;
+}
+
+/*
+ * The single device decides its ReLUs as the split did: a flipped one is rounding, not an error of
+ * the split. Its batch norms have the statistics of each rank's rows.
+ */
+static enum status step_with_masks(struct trainer *single, const struct collection *c,
+				   struct error *err)
+{
+	struct network *n = &single->network;
+	enum status status;
+
+	for (size_t l = 1; l < single->setup->layers; l++)
+		if (setup_is_masked(single->setup, l))
+			n->masks[l] = c->activations[l];
+	memcpy(n->images.decisions, c->decisions, sizeof(n->images.decisions));
+	n->images.norm_groups = setup_norm_groups(single->setup);
+	status = trainer_step(single, STEP_COMPUTE, err);
+	for (size_t l = 1; l < single->setup->layers; l++)
+		n->masks[l] = n->activations[l];
+	memset(n->images.decisions, 0, sizeof(n->images.decisions));
+	n->images.norm_groups = 1;
+	return status;
+}
+
+/* Two arrays of gradients of rank 0's device. */
+struct verify_pair {
+	struct device_gradients run, expected;
+};
+
+static enum status verify_squares_on_device(void *context, uint64_t first, uint64_t count,
+					    struct difference_part *out, struct error *err)
+{
+	const struct verify_pair *pair = context;
+	size_t bytes = precision_bytes(pair->run.setup->precision);
+	struct difference_arguments a = {
+		.x = (const char *)pair->run.memory + first * bytes,
+		.y = (const char *)pair->expected.memory + first * bytes,
+		.precision = setup_storage(pair->run.setup),
+		.count = count,
+		.x_scale = pair->run.scale,
+		.y_scale = pair->expected.scale,
+	};
+
+	return team_difference(pair->run.team, &a, out, err);
+}
+
+static enum status verify_compare_with_single(struct trainer *t, struct trainer *single,
+					      const struct collection *c, double loss,
+					      struct verify_check *check, struct error *err)
+{
+	struct tolerance tolerance = verify_tolerance(t->setup);
+	struct verify_pair pair = { { t->team, c->gradients, t->setup, 1 },
+				    { t->team, single->network.gradients, single->setup, 1 } };
+	struct verify_difference difference;
+	double expected_loss;
+
+	if (step_with_masks(single, c, err) != STATUS_OK ||
+	    trainer_loss(single, &expected_loss, err) != STATUS_OK ||
+	    scaler_scale(t, &pair.run.scale, err) != STATUS_OK ||
+	    scaler_scale(single, &pair.expected.scale, err) != STATUS_OK ||
+	    compare_tensors(&t->network.model, verify_squares_on_device, &pair, &difference, err) !=
+		    STATUS_OK)
+		return err->status;
+	return compare_judge(&difference, loss, expected_loss, &tolerance, "single device", check,
+			     err);
+}
+
+enum status verify_against_single(struct trainer *t, struct trainer *single,
+				  struct verify_check *check, struct error *err)
+{
+	struct collection collection = { 0 };
+	double loss;
+	enum status status = verify_step_and_collect(t, &collection, &loss, err);
+
+	if (status == STATUS_OK && t->team->world->rank == 0)
+		status = verify_compare_with_single(t, single, &collection, loss, check, err);
+	status = world_agree(t->team->world, status, err);
+	if (status != STATUS_OK && status != STATUS_NO_MEMORY)
+		team_abandon(t->team);
+	collection_release(&collection);
+	return status;
+}
+
+/*
+ * Checksums of this rank's parameters and gradients; 0 for what it does not share with the others.
+ */
+struct verify_sums {
+	uint64_t parameters, gradients;
+	/*
+	 * Replicated tensors of tensor-parallel ranks: biases of row-parallel layers, and whole
+	 * layers.
+	 */
+	uint64_t shared_parameters, shared_gradients;
+};
+
+/* Memory that changes on this rank when it trains. */
+static enum status checksum_own(struct trainer *t, uint64_t *sum, struct error *err)
+{
+	const struct network *n = &t->network;
+	const struct parameter_shard *h = &n->shard;
+	bool masters = setup_has_master(t->setup) && h->master > 0;
+	size_t bytes = precision_bytes(masters ? setup_master(t->setup) : t->setup->precision);
+
+	return team_checksum(t->team, masters ? n->master : n->weights,
+			     (masters ? h->master : h->weights) * bytes, sum, err);
+}
+
+/* Checksums of tensors that every tensor-parallel rank has whole. */
+static enum status checksum_shared(struct trainer *t, const void *array, uint64_t *sum,
+				   struct error *err)
+{
+	const struct network *n = &t->network;
+	size_t bytes = precision_bytes(t->setup->precision);
+
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
+		for (size_t i = 0; i < n->local.layer[l].tensors; i++) {
+			const struct model_tensor *tensor = &n->local.layer[l].tensor[i];
+			uint64_t one;
+
+			if (tensor->part.whole_rows > 0)
+				continue;
+			if (team_checksum(t->team, (const char *)array + tensor->first * bytes,
+					  tensor->count * bytes, &one, err) != STATUS_OK)
+				return err->status;
+			*sum = *sum * 31 + one;
+		}
+	return STATUS_OK;
+}
+
+static enum status verify_checksum(struct trainer *t, uint64_t own, struct verify_sums *sums,
+				   struct error *err)
+{
+	const struct network *n = &t->network;
+	size_t stored = precision_bytes(t->setup->precision);
+	bool replicas = t->mode->replicated || t->mode->gridded;
+
+	if (n->partition.parts > 1 &&
+	    (checksum_shared(t, n->weights, &sums->shared_parameters, err) != STATUS_OK ||
+	     checksum_shared(t, n->gradients, &sums->shared_gradients, err) != STATUS_OK))
+		return err->status;
+	if (!replicas)
+		return STATUS_OK;
+	if (!parameter_shard_is_whole(&n->shard))
+		return team_checksum(t->team, n->weights, n->shard.weights * stored,
+				     &sums->parameters, err);
+	sums->parameters = own;
+	return team_checksum(t->team, n->gradients, n->shard.gradients * stored, &sums->gradients,
+			     err);
+}
+
+/*
+ * The first rank that must have the same as `rank`: all of it, or what every part of a layer has.
+ */
+static int replica_of(const struct trainer *t, int rank, bool shared)
+{
+	struct grid_place place = grid_place(t->setup, rank);
+
+	if (!t->mode->gridded)
+		return 0;
+	if (shared)
+		place.part = 0;
+	else
+		place.data = 0;
+	return grid_rank(t->setup, place);
+}
+
+static enum status verify_compare_sums(const struct trainer *t, const struct verify_sums *all,
+				       int rank, struct error *err)
+{
+	int whole = replica_of(t, rank, false), part = replica_of(t, rank, true), replica = whole;
+	bool parameters = all[rank].parameters == all[whole].parameters;
+	bool gradients = all[rank].gradients == all[whole].gradients;
+
+	if (parameters && gradients) {
+		replica = part;
+		parameters = all[rank].shared_parameters == all[part].shared_parameters;
+		gradients = all[rank].shared_gradients == all[part].shared_gradients;
+	}
+	if (parameters && gradients)
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH,
+			 "rank %d's %s differ from rank %d's after a step: replicas must stay "
+			 "equal bit for bit",
+			 rank, parameters ? "gradients" : "parameters", replica);
+}
+
+enum status verify_replicas(struct trainer *t, uint64_t *sum, struct error *err)
+{
+	struct verify_sums mine = { 0 }, *all;
+
+	if (checksum_own(t, sum, err) == STATUS_OK)
+		verify_checksum(t, *sum, &mine, err);
+	if (world_agree(t->team->world, err->status, err) != STATUS_OK)
+		return err->status;
+	all = xcalloc((size_t)t->team->world->size, sizeof(*all));
+	world_gather(t->team->world, &mine, all, sizeof(mine));
+	for (int rank = 1; rank < t->team->world->size && err->status == STATUS_OK; rank++)
+		verify_compare_sums(t, all, rank, err);
+	free(all);
+	return err->status;
+}

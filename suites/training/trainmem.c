@@ -1,0 +1,588 @@
+/*
+ * Memory of a training step by class, what it costs to need less of it, and how large a step
+ * fits. The step is that of the suite `parallel` on one device.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "kernels/attention/attention.h"
+#include "plan/suite.h"
+#include "suites/training/models/image_model.h"
+#include "suites/training/models/model_keys.h"
+#include "suites/training/parallel/modes/modes.h"
+#include "suites/training/parallel/setup_case.h"
+#include "suites/shared/estimate.h"
+#include "suites/training/pages/pages.h"
+#include "suites/training/trainmem/measure.h"
+#include "suites/training/trainmem/outcome.h"
+#include "suites/training/trainmem/studies/studies.h"
+
+enum study {
+	STUDY_STEP,
+	STUDY_BATCH,
+	STUDY_WIDTH,
+	STUDY_ALTERNATING,
+	STUDY_CHECKERBOARD,
+	STUDY_LOGICAL,
+	STUDY_ACCUMULATION,
+	STUDY_LOSS_CURVE,
+	STUDY_CLEARING,
+	STUDY_REMEDIES
+};
+static const char *const studies[] = { "step",
+				       "largest_batch",
+				       "largest_width",
+				       "alternating",
+				       "checkerboard",
+				       "logical_devices",
+				       "accumulation",
+				       "loss_curve",
+				       "clearing",
+				       "remedies",
+				       NULL };
+static const char *const activations[] = { "in_place", "out_of_place", NULL };
+static const char *const losses[] = { "device", "host", NULL };
+static const char *const offloads[] = { "none", "host", "as_needed", NULL };
+enum { OFFLOAD_NONE, OFFLOAD_HOST, OFFLOAD_AS_NEEDED };
+static const char *const limiters[] = { "allocator", "filler", NULL };
+
+/*
+ * A process of a search, or of a step's memory account, is killed after this and four times what
+ * its steps should take.
+ */
+#define PROCESS_SECONDS 60
+/* Largest gap between what fits and what does not, relative. */
+#define SEARCH_TOLERANCE 0.01
+
+static const struct key keys[] = {
+	MODEL_KEYS("mlp; in the studies step, largest_batch and alternating also transformer, "
+		   "convnet and "
+		   "resnet",
+		   false),
+	{ .name = "studies",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "step",
+	  .choices = studies,
+	  .parameter = "study",
+	  .help = "step; the largest batch or width that fits; fragmentation by alternating "
+		  "batches and by a checkerboard; two logical devices on one; gradients added up "
+		  "without division; a training's loss; clearing the cache; what helps when memory "
+		  "runs out" },
+	PRECISION_KEY,
+	BATCH_KEY("samples per step; of largest_batch: none"),
+	{ .name = "optimizer",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "adam",
+	  .choices = optimizer_names,
+	  .help = "sgd, momentum or adam" },
+	{ .name = "allocator",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "arena",
+	  .choices = policy_names,
+	  .help = "arena: one allocation; malloc, async: one per tensor and step; caching: blocks "
+		  "kept; bfc, bfc_growth: best fit as TensorFlow, one region or growing ones" },
+	{ .name = "segments",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "0",
+	  .min = 0,
+	  .max = SETUP_MAX_LAYERS,
+	  .help = "of layers; outputs inside are computed again (checkpointing); 0: all kept; of "
+		  "other models than mlp as many as layers: all but what is between them" },
+	{ .name = "accumulate",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "1",
+	  .min = 1,
+	  .max = 1024,
+	  .help = "parts of the batch, computed in turn before one update" },
+	{ .name = "activation",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "in_place",
+	  .choices = activations,
+	  .help = "whether the ReLU writes to memory of its own" },
+	{ .name = "offload",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "none",
+	  .choices = offloads,
+	  .help = "host: outputs wait for backward in pinned host memory; as_needed: only those "
+		  "that `pool` has no room for" },
+	{ .name = "pool",
+	  .type = KEY_PERCENT,
+	  .list = true,
+	  .fallback = "75 %",
+	  .min = 0.01,
+	  .max = 1,
+	  .help = "offload = as_needed: memory for tensors, as a share of what a step that swaps "
+		  "nothing needs" },
+	{ .name = "losses",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "device",
+	  .choices = losses,
+	  .help = "host: the losses of every step are copied to the host, which waits for them" },
+	SEARCH_KEYS,
+	{ .name = "limit_by",
+	  .type = KEY_CHOICE,
+	  .fallback = "allocator",
+	  .choices = limiters,
+	  .help = "who refuses: our allocator, or the device, whose rest an allocation fills (not "
+		  "the host's) instead of memory_reserve" },
+	{ .name = "max_width",
+	  .type = KEY_INTEGER,
+	  .fallback = "131072",
+	  .min = 64,
+	  .max = 1e6,
+	  .help = "where the search for the largest width ends" },
+	{ .name = "loss_scale",
+	  .type = KEY_REAL,
+	  .fallback = "1024",
+	  .min = 1,
+	  .max = 65536,
+	  .help = "fp16_mixed, fp16_storage: factor that keeps small gradients representable" },
+	{ .name = "curve_samples",
+	  .type = KEY_INTEGER,
+	  .fallback = "131072",
+	  .min = 100,
+	  .max = 1e9,
+	  .help = "loss_curve: samples of the training, each seen once" },
+	{ .name = "curve_rate",
+	  .type = KEY_REAL,
+	  .fallback = "0.001",
+	  .min = 1e-9,
+	  .max = 10,
+	  .help = "loss_curve: learning rate" },
+	ALIASING_KEY,
+	VERIFY_KEY("1e8"),
+	{ 0 },
+};
+
+static const char *const axes[] = { "studies",   "precision",   "batch",      "optimizer",
+				    "allocator", "segments",    "accumulate", "activation",
+				    "offload",   "pool",        "losses",     "memory_limit",
+				    "model",     "convolution", "aliasing",   NULL };
+
+static enum model_kind trainmem_kind_of(const struct plan_case *c)
+{
+	return (enum model_kind)case_integer_or(c, "model", MODEL_MLP);
+}
+
+static enum status trainmem_read_model(struct setup *setup, const struct plan_case *c,
+				       struct error *err)
+{
+	const struct setting *all = section_setting(c->section, "model");
+	unsigned kinds = 0;
+
+	for (size_t i = 0; i < all->count; i++)
+		kinds |= 1u << all->values[i].integer;
+	if (setup_check_keys(c->section, kinds, all->values[0].text, err) != STATUS_OK)
+		return err->status;
+	switch (trainmem_kind_of(c)) {
+	case MODEL_MLP:
+		return setup_widths(setup, c->section, err);
+	case MODEL_TRANSFORMER:
+		return setup_transformer_read(setup, c, err);
+	default:
+		return setup_images_read(setup, c->section, trainmem_kind_of(c),
+					 case_integer_or(c, "convolution", 0) != 0, err);
+	}
+}
+
+static enum status trainmem_setup_of_case(struct setup *setup, const struct plan_case *c,
+					  struct error *err)
+{
+	*setup = (struct setup){ .mode = mode_find("single"),
+				 .ranks = 1,
+				 .microbatches = 1,
+				 .beta1 = 0.9,
+				 .beta2 = 0.999,
+				 .epsilon = 1e-8,
+				 .rate_chosen = true,
+				 .loss_scale = 1 };
+	setup_set_training(setup, case_text_or(c, "precision", "fp32"));
+	if (trainmem_read_model(setup, c, err) != STATUS_OK)
+		return err->status;
+	setup->batch = (uint64_t)case_integer_or(c, "batch", 8) * setup_sample_rows(setup);
+	setup->optimizer = (enum optimizer)case_integer_or(c, "optimizer", OPTIMIZER_ADAM);
+	setup->segments = (uint64_t)case_integer_or(c, "segments", 0);
+	setup->accumulate = (uint64_t)case_integer_or(c, "accumulate", 1);
+	setup->no_aliasing = case_integer_or(c, "aliasing", 0) != 0;
+	setup->momentum = setup->optimizer == OPTIMIZER_MOMENTUM ? 0.9 : 0;
+	if (setup->precision == PRECISION_FP16)
+		setup->loss_scale = section_real(c->section, "loss_scale");
+	setup_fit_mode(setup);
+	setup->rate = setup_safe_rate(setup);
+	return STATUS_OK;
+}
+
+static struct trainmem_options trainmem_options_from_case(const struct plan_case *c)
+{
+	return (struct trainmem_options){
+		.training = { .policy = (enum policy)case_integer_or(c, "allocator", POLICY_ARENA),
+			      .offload = case_integer_or(c, "offload", 0) == OFFLOAD_HOST,
+			      .out_of_place = case_integer_or(c, "activation", 0) != 0,
+			      .reports = case_integer_or(c, "losses", 0) != 0 },
+		.verify_flops = section_real(c->section, "verify_flops"),
+		.process_seconds = PROCESS_SECONDS,
+	};
+}
+
+/* Sets how many outputs are swapped to fit the pool. False: it is too small even so. */
+static bool trainmem_fit_pool(const struct plan_case *c, const struct setup *setup,
+			      struct training_options *options)
+{
+	struct training_options plain = trainmem_plain_options();
+	struct setup all = trainmem_plain_setup(setup);
+	struct heap kept;
+
+	if (!case_find_value(c, "pool"))
+		return true;
+	plain.policy = options->policy;
+	training_plan(&all, &plain, &kept);
+	options->limit = (uint64_t)(case_value(c, "pool")->real * (double)kept.reserved_peak);
+	return training_swap_to_fit(setup, options, options->limit);
+}
+
+/* Drops the axes that a study does not vary. False: this point of the sweep duplicates another. */
+static bool trainmem_drop_axes(struct plan_case *point, enum study study)
+{
+	static const char *const unused[][12] = {
+		[STUDY_STEP] = { "memory_limit" },
+		[STUDY_BATCH] = { "batch", "losses" },
+		[STUDY_WIDTH] = { "losses" },
+		[STUDY_ALTERNATING] = { "memory_limit", "segments", "offload", "losses" },
+		[STUDY_CHECKERBOARD] = { "memory_limit", "precision", "batch", "optimizer",
+					 "segments", "accumulate", "activation", "offload",
+					 "losses", "model", "convolution" },
+		[STUDY_LOGICAL] = { "memory_limit", "losses" },
+		[STUDY_ACCUMULATION] = { "memory_limit", "losses", "optimizer" },
+		[STUDY_LOSS_CURVE] = { "memory_limit", "losses", "segments", "offload",
+				       "accumulate", "activation" },
+		[STUDY_CLEARING] = { "memory_limit", "segments", "offload", "losses" },
+		[STUDY_REMEDIES] = { "batch", "segments", "offload", "losses" },
+	};
+
+	for (size_t i = 0; i < 12 && unused[study][i]; i++)
+		if (!plan_drop_axis(point, unused[study][i]))
+			return false;
+	if (case_find_value(point, "convolution") && trainmem_kind_of(point) != MODEL_CONVNET &&
+	    trainmem_kind_of(point) != MODEL_RESNET && !plan_drop_axis(point, "convolution"))
+		return false;
+	if (trainmem_kind_of(point) != MODEL_TRANSFORMER && !plan_drop_axis(point, "aliasing"))
+		return false;
+	/* Each value comes once: nothing is lost. */
+	if (case_integer_or(point, "aliasing", 1) == 0)
+		plan_drop_axis(point, "aliasing");
+	if (case_find_value(point, "model") && trainmem_kind_of(point) == MODEL_MLP)
+		plan_drop_axis(point, "model");
+	return (study == STUDY_STEP && case_integer_or(point, "offload", 0) == OFFLOAD_AS_NEEDED) ||
+	       plan_drop_axis(point, "pool");
+}
+
+static void unname_usual(struct plan_case *point)
+{
+	static const char *const usual[][2] = {
+		{ "optimizer", "adam" },      { "segments", "0" },   { "accumulate", "1" },
+		{ "activation", "in_place" }, { "offload", "none" }, { "losses", "device" },
+		{ "convolution", "plain" },   { "aliasing", "on" },
+	};
+
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+		plan_unname_usual(point, usual[i][0], usual[i][1]);
+}
+
+/*
+ * Seconds in addition to the samples: the reference, the processes, the steps of the memory
+ * account.
+ */
+static double trainmem_setup_seconds(const struct setup *setup, const struct plan_case *point,
+				     enum study study, const struct device_info *info)
+{
+	double reference =
+		3 * fmin(setup_flops(setup), section_real(point->section, "verify_flops")) / 2e9;
+	bool host = device_is_host(info);
+	double process = host ? 0.1 : 0.6;
+
+	if (study == STUDY_CHECKERBOARD)
+		return 0.05;
+	if (study == STUDY_LOSS_CURVE)
+		return 2 * section_real(point->section, "curve_samples") *
+		       (2e-6 + setup_flops(setup) / (double)setup->batch /
+				       estimate_flops(info, setup->precision));
+	if (study == STUDY_CLEARING)
+		return 2 * CLEARING_STEPS * setup_flops(setup) /
+		       estimate_flops(info, setup->precision);
+	if (study == STUDY_BATCH || study == STUDY_WIDTH || study == STUDY_REMEDIES)
+		return (study == STUDY_REMEDIES ? 12 : 3) * process +
+		       (double)info->memory_bytes / (host ? 20e9 : 100e9);
+	return 0.1 + reference + process +
+	       20 * setup_flops(setup) / estimate_flops(info, setup->precision);
+}
+
+/* Checkpointing in segments is this suite's own. */
+static const char *trainmem_transformer_refusal(const struct setup *setup)
+{
+	static char text[200];
+	struct setup kept = *setup;
+
+	kept.segments = 0;
+	return setup_transformer_refusal(&kept, text, sizeof(text));
+}
+
+static const char *trainmem_refusal(const struct plan_case *point, const struct setup *setup,
+				    const struct trainmem_options *o, enum study study,
+				    const struct device_info *info)
+{
+	bool swaps = case_integer_or(point, "offload", 0) == OFFLOAD_AS_NEEDED;
+	struct training_options pool = o->training;
+	bool inside = setup->kind != MODEL_MLP;
+
+	if (inside && study != STUDY_STEP && study != STUDY_BATCH && study != STUDY_ALTERNATING)
+		return "other models than mlp have the studies step, largest_batch and alternating";
+	if (inside && (swaps || o->training.offload))
+		return "offloading is for model = mlp: layers of others keep more inside than "
+		       "their output";
+	if (setup->kind == MODEL_TRANSFORMER && trainmem_transformer_refusal(setup))
+		return trainmem_transformer_refusal(setup);
+	if (setup_has_images(setup) && setup->precision == PRECISION_FP64)
+		return "convolution is not written for fp64";
+	if (swaps && study != STUDY_STEP)
+		return "outputs are swapped as needed in the study step only";
+	if (swaps && setup->segments > 0)
+		return "outputs are either swapped or computed again";
+	if (!trainmem_fit_pool(point, setup, &pool))
+		return "the pool is too small even with all outputs swapped that can be";
+	if (o->training.policy == POLICY_ASYNC && !(info->capabilities & DEVICE_HAS_POOLS))
+		return "there is no stream-ordered memory pool";
+	if (!(info->capabilities & precision_capability(setup->precision)))
+		return "the device has not this precision";
+	if (o->training.offload && setup->segments > 0)
+		return "outputs are either offloaded or computed again";
+	if (setup->batch / setup_sample_rows(setup) % setup_accumulate(setup))
+		return "the batch does not divide by the parts that accumulate";
+	if (study == STUDY_ACCUMULATION && setup_accumulate(setup) == 1)
+		return "nothing accumulates: accumulate is 1";
+	if (study == STUDY_REMEDIES && o->training.policy == POLICY_ARENA)
+		return "an arena is refused as a whole, before forward: another allocator shows "
+		       "when memory runs out";
+	if ((study == STUDY_ALTERNATING || study == STUDY_CLEARING) &&
+	    setup->batch / setup_sample_rows(setup) % (ALTERNATION_PARTS * setup_accumulate(setup)))
+		return "eighths of the batch, which alternate, do not divide by the parts that "
+		       "accumulate";
+	return NULL;
+}
+
+/*
+ * The host's memory cannot be filled: it grants memory freed by others, and pages that are not
+ * backed before use.
+ */
+static const char *trainmem_limit_refusal(const struct plan_case *point,
+					  const struct device_info *info)
+{
+	if (strcmp(case_text_or(point, "memory_limit", "none"), "none") == 0 ||
+	    section_integer(point->section, "limit_by") != LIMIT_BY_FILLER ||
+	    !(info->capabilities & DEVICE_SHARES_HOST_MEMORY))
+		return NULL;
+	return "the host's memory cannot be filled up: limit_by = allocator emulates a smaller "
+	       "card";
+}
+
+/* On each device, with what a step there takes. */
+static enum status trainmem_plan_each(struct plan *plan, struct plan_case *point,
+				      const struct setup *setup, const struct trainmem_options *o,
+				      enum study study, struct error *err)
+{
+	struct training_options plain = trainmem_plain_options();
+	struct setup all = trainmem_plain_setup(setup);
+	struct heap need, kept;
+
+	training_plan(setup, &o->training, &need);
+	training_plan(&all, &plain, &kept);
+	point->device_bytes =
+		need.reserved_peak > kept.reserved_peak ? need.reserved_peak : kept.reserved_peak;
+	if (study == STUDY_CHECKERBOARD)
+		point->device_bytes = fragment_bytes(FRAGMENT_PIECE_BYTES);
+	if (study == STUDY_LOGICAL)
+		point->device_bytes = 2 * (need.reserved_peak + LOGICAL_MARGIN);
+	if (study == STUDY_BATCH || study == STUDY_WIDTH || study == STUDY_REMEDIES)
+		point->device_bytes = 0;
+	for (size_t i = 0; i < plan->device_count; i++) {
+		const char *reason =
+			study == STUDY_CHECKERBOARD && o->training.policy != POLICY_ASYNC
+				? NULL
+				: trainmem_refusal(point, setup, o, study, &plan->devices[i]);
+
+		reason = reason ? reason : trainmem_limit_refusal(point, &plan->devices[i]);
+
+		point->setup_seconds =
+			trainmem_setup_seconds(setup, point, study, &plan->devices[i]);
+		if ((reason ? plan_add_skipped(plan, point, &i, 1, reason, err)
+			    : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status trainmem_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	enum study study = (enum study)case_integer(point, "studies");
+	struct trainmem_options options;
+	struct setup setup;
+	uint64_t limit;
+
+	if (setup_case_limit(point, &limit, err) != STATUS_OK)
+		return err->status;
+	if (!trainmem_drop_axes(point, study))
+		return STATUS_OK;
+	unname_usual(point);
+	if (trainmem_setup_of_case(&setup, point, err) != STATUS_OK)
+		return err->status;
+	options = trainmem_options_from_case(point);
+	trainmem_fit_pool(point, &setup, &options.training);
+	if (study == STUDY_BATCH || study == STUDY_REMEDIES)
+		setup.batch = 8 * setup_accumulate(&setup) * setup_sample_rows(&setup);
+	return trainmem_plan_each(plan, point, &setup, &options, study, err);
+}
+
+static enum status trainmem_run_search(struct run *run, const struct setup *setup,
+				       const struct trainmem_options *o, enum search_for what,
+				       struct error *err)
+{
+	const struct section *section = run->c->section;
+	struct search_options options = {
+		.what = what,
+		.training = o->training,
+		.reserve = (uint64_t)section_integer(section, "memory_reserve"),
+		.limit_by = (enum limit_by)section_integer(section, "limit_by"),
+		.tolerance = SEARCH_TOLERANCE,
+		.most = (uint64_t)section_integer(section,
+						  what == SEARCH_BATCH ? "max_batch" : "max_width"),
+		.process_seconds = o->process_seconds,
+	};
+	struct search search;
+	uint64_t total = 0, unused, sequences = UINT64_MAX;
+
+	if (setup->kind == MODEL_TRANSFORMER)
+		sequences =
+			ATTENTION_HEADS_MAX / setup->transformer.heads * setup_accumulate(setup);
+	options.most = options.most < sequences ? options.most : sequences;
+
+	if (setup_case_limit(run->c, &options.capacity, err) != STATUS_OK ||
+	    backend_device_memory(run->devices[0], &unused, &total, err) != STATUS_OK)
+		return err->status;
+	if (options.capacity > total)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "the device is smaller than the card to emulate");
+	if (search_largest(run, setup, &options, &search, err) != STATUS_OK)
+		return err->status;
+	outcome_record_search(run, &search);
+	run_verified(run,
+		     "every trial's loss fell in two steps; after a failure memory was allocated, "
+		     "filled by a kernel and every byte checked",
+		     NAN, NAN);
+	return STATUS_OK;
+}
+
+static enum status trainmem_run_checkerboard(struct run *run, const struct trainmem_options *o,
+					     struct error *err)
+{
+	struct fragments f;
+
+	if (fragment_checkerboard(run->devices[0], o->training.policy, FRAGMENT_PIECE_BYTES, &f,
+				  err) != STATUS_OK)
+		return err->status;
+	outcome_record_fragments(run, &f);
+	run_verified(run,
+		     "both ends of the pieces that stay keep their data while more is asked for",
+		     (double)NAN, (double)NAN);
+	return STATUS_OK;
+}
+
+static enum status trainmem_run_loss_curve(struct run *run, const struct setup *setup,
+					   const struct trainmem_options *o, struct error *err)
+{
+	struct loss_curve_options curve = {
+		.samples = (uint64_t)section_integer(run->c->section, "curve_samples"),
+		.rate = section_real(run->c->section, "curve_rate"),
+	};
+
+	return study_loss_curve(run, setup, o, &curve, err);
+}
+
+static enum status run_remedies(struct run *run, const struct setup *setup,
+				const struct trainmem_options *o, struct error *err)
+{
+	struct remedies_options remedies = {
+		.reserve = (uint64_t)section_integer(run->c->section, "memory_reserve"),
+		.most = (uint64_t)section_integer(run->c->section, "max_batch"),
+	};
+
+	if (setup_case_limit(run->c, &remedies.capacity, err) != STATUS_OK)
+		return err->status;
+	return study_remedies(run, setup, o, &remedies, err);
+}
+
+static enum status trainmem_run(struct run *run, struct error *err)
+{
+	enum study study = (enum study)case_integer(run->c, "studies");
+	struct trainmem_options options = trainmem_options_from_case(run->c);
+	struct setup setup;
+
+	if (trainmem_setup_of_case(&setup, run->c, err) != STATUS_OK)
+		return err->status;
+	setup.seed = setup_data_seed(run->run_seed, &setup);
+	if (!trainmem_fit_pool(run->c, &setup, &options.training))
+		return error_set(err, STATUS_UNSUPPORTED, "the pool is too small");
+	switch (study) {
+	case STUDY_BATCH:
+		return trainmem_run_search(run, &setup, &options, SEARCH_BATCH, err);
+	case STUDY_WIDTH:
+		return trainmem_run_search(run, &setup, &options, SEARCH_WIDTH, err);
+	case STUDY_ALTERNATING:
+		return measure_alternating(run, &setup, &options, err);
+	case STUDY_CHECKERBOARD:
+		return trainmem_run_checkerboard(run, &options, err);
+	case STUDY_LOGICAL:
+		return study_logical(run, &setup, &options, err);
+	case STUDY_ACCUMULATION:
+		return study_accumulation(run, &setup, &options, err);
+	case STUDY_LOSS_CURVE:
+		return trainmem_run_loss_curve(run, &setup, &options, err);
+	case STUDY_CLEARING:
+		return study_clearing(run, &setup, &options, err);
+	case STUDY_REMEDIES:
+		return run_remedies(run, &setup, &options, err);
+	default:
+		return measure_step(run, &setup, &options, err);
+	}
+}
+
+static const struct aspect_row aspects[] = {
+	{ "trainmem.gradient_error", NULL, NULL, ASPECT_CORRECTNESS },
+	{ 0 },
+};
+
+const struct suite suite_trainmem = {
+	.name = "trainmem",
+	.summary = "where the memory of a training step goes, what saving costs, what fits",
+	.keys = keys,
+	.axes = axes,
+	.metrics = trainmem_metrics,
+	.figures = trainmem_figures,
+	.tables = trainmem_tables,
+	.words = trainmem_words,
+	.roles = trainmem_roles,
+	.page = &trainmem_page,
+	.aspects = aspects,
+	.processes = SUITE_ONE_PROCESS,
+	.fresh_processes = true,
+	.expand = trainmem_expand,
+	.run = trainmem_run,
+};

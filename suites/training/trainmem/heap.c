@@ -1,0 +1,310 @@
+#include "suites/training/trainmem/heap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/units.h"
+
+/* One block taken from the device, for one tensor. */
+struct heap_segment {
+	void *memory;
+	uint64_t bytes;
+	struct heap_segment *next;
+};
+
+static enum status heap_beyond_limit(const struct heap *heap, uint64_t bytes, struct error *err)
+{
+	char wanted[32], limit[32], taken[32];
+
+	return error_set(err, STATUS_NO_MEMORY, "%s more than the limit of %s allows, %s are taken",
+			 units_format((double)bytes, "B", wanted, sizeof(wanted)),
+			 units_format((double)heap->limit, "B", limit, sizeof(limit)),
+			 units_format((double)heap->reserved, "B", taken, sizeof(taken)));
+}
+
+static void heap_reserved_grows(struct heap *heap, uint64_t bytes)
+{
+	heap->reserved += bytes;
+	heap->pieces++;
+	if (heap->reserved > heap->reserved_peak)
+		heap->reserved_peak = heap->reserved;
+}
+
+static enum status heap_device_take(struct heap *heap, uint64_t bytes, void **out,
+				    struct error *err)
+{
+	enum allocator from = heap->policy == POLICY_ASYNC ? ALLOCATOR_POOL : ALLOCATOR_DEVICE;
+	enum status status = STATUS_OK;
+
+	heap->refused = bytes;
+	if (heap->limit && heap->reserved + bytes > heap->limit)
+		return heap_beyond_limit(heap, heap->reserved + bytes - heap->limit, err);
+	if (heap->device) {
+		status = backend_memory_alloc(heap->device, from, bytes, heap->stream, out, err);
+		heap->device_calls++;
+	} else {
+		*out = (void *)(uintptr_t)heap->next_address;
+		heap->next_address += region_round(bytes);
+	}
+	if (status != STATUS_OK)
+		return status;
+	heap->refused = 0;
+	heap_reserved_grows(heap, bytes);
+	return STATUS_OK;
+}
+
+/*
+ * The device's own allocator knows no stream: what the stream still does with the memory must be
+ * over. cudaFree waits in any case.
+ */
+static void heap_device_give(struct heap *heap, void *memory, uint64_t bytes)
+{
+	enum allocator from = heap->policy == POLICY_ASYNC ? ALLOCATOR_POOL : ALLOCATOR_DEVICE;
+	struct error ignored = ERROR_NONE;
+
+	if (heap->device) {
+		if (from == ALLOCATOR_DEVICE)
+			backend_stream_synchronize(heap->stream, &ignored);
+		backend_memory_free(heap->device, from, memory, bytes, heap->stream, &ignored);
+		heap->device_calls++;
+	}
+	heap->reserved -= bytes;
+	heap->pieces--;
+}
+
+/* Listed, so that no block is lost when a step fails half-way. */
+static enum status heap_single_take(struct heap *heap, uint64_t bytes, void **out,
+				    struct error *err)
+{
+	struct heap_segment *s;
+	enum status status = heap_device_take(heap, bytes, out, err);
+
+	if (status != STATUS_OK)
+		return status;
+	s = xcalloc(1, sizeof(*s));
+	*s = (struct heap_segment){ *out, bytes, heap->segments };
+	heap->segments = s;
+	return STATUS_OK;
+}
+
+static void heap_single_give(struct heap *heap, struct heap_segment **link)
+{
+	struct heap_segment *s = *link;
+
+	*link = s->next;
+	heap_device_give(heap, s->memory, s->bytes);
+	free(s);
+}
+
+static enum status take_for_caching(void *state, size_t bytes, void **out, struct error *err)
+{
+	return heap_device_take(state, bytes, out, err);
+}
+
+static enum status give_for_caching(void *state, void *memory, size_t bytes, struct error *err)
+{
+	(void)err;
+	heap_device_give(state, memory, bytes);
+	return STATUS_OK;
+}
+
+/* `reserve`: as of heap_open(). */
+static enum status policy_open(struct heap *heap, uint64_t reserve, struct error *err)
+{
+	struct caching_source source = { heap, take_for_caching, give_for_caching };
+
+	switch (heap->policy) {
+	case POLICY_ARENA:
+		heap->reservation = reservation_open(source, reserve);
+		return reservation_make(heap->reservation, err);
+	/* The heap itself holds the limit; rules whose regions grow up to it know it as well. */
+	case POLICY_CACHING:
+		heap->caching = caching_open(source, CACHING_PYTORCH, 0);
+		return STATUS_OK;
+	case POLICY_BFC:
+		heap->caching =
+			caching_open(source, CACHING_BFC, heap->limit ? heap->limit : reserve);
+		return STATUS_OK;
+	case POLICY_BFC_GROWTH:
+		heap->caching = caching_open(source, CACHING_BFC_GROWTH, heap->limit);
+		return STATUS_OK;
+	default:
+		return STATUS_OK;
+	}
+}
+
+/*
+ * In an arena outputs grow from the bottom, and their gradients come from the top: so what backward
+ * has done with is next to what is free, and one grows into the place of the other.
+ */
+static enum status policy_take(struct heap *heap, enum memory_class tag, uint64_t bytes, void **out,
+			       struct error *err)
+{
+	if (heap->reservation)
+		return reservation_take(heap->reservation, tag == MEMORY_TRANSIENT, bytes, out,
+					err);
+	if (heap->caching)
+		return caching_alloc(heap->caching, bytes, out, err);
+	return heap_single_take(heap, bytes, out, err);
+}
+
+static void policy_give(struct heap *heap, void *memory)
+{
+	struct heap_segment **link = &heap->segments;
+	struct error ignored = ERROR_NONE;
+
+	if (heap->reservation) {
+		reservation_give(heap->reservation, memory, &ignored);
+	} else if (heap->caching) {
+		caching_free(heap->caching, memory, &ignored);
+	} else {
+		while ((*link)->memory != memory)
+			link = &(*link)->next;
+		heap_single_give(heap, link);
+	}
+}
+
+static void policy_trim(struct heap *heap)
+{
+	struct error ignored = ERROR_NONE;
+
+	if (heap->policy == POLICY_ASYNC && heap->device) {
+		backend_stream_synchronize(heap->stream, &ignored);
+		backend_memory_trim(heap->device, &ignored);
+	}
+	if (heap->caching)
+		caching_trim(heap->caching, &ignored);
+}
+
+static void policy_close(struct heap *heap)
+{
+	while (heap->segments)
+		heap_single_give(heap, &heap->segments);
+	caching_close(heap->caching);
+	reservation_close(heap->reservation);
+	heap->caching = NULL;
+	heap->reservation = NULL;
+	if (heap->policy == POLICY_ASYNC)
+		policy_trim(heap);
+}
+
+void heap_free_bytes(const struct heap *heap, uint64_t *all, uint64_t *largest)
+{
+	*all = *largest = 0;
+	if (heap->caching)
+		caching_free_bytes(heap->caching, all, largest);
+	if (heap->reservation)
+		reservation_free_bytes(heap->reservation, all, largest);
+}
+
+#define X(symbol, name, help) #name,
+const char *const policy_names[] = { POLICIES(X) NULL };
+#undef X
+
+const char *const phase_names[PHASE_COUNT] = { "setup", "forward", "backward", "optimizer" };
+
+enum status heap_open(struct heap *heap, struct device *device, struct stream *stream,
+		      enum policy policy, uint64_t limit, uint64_t reserve, struct error *err)
+{
+	*heap = (struct heap){ .device = device,
+			       .stream = stream,
+			       .policy = policy,
+			       .limit = limit,
+			       .next_address = UINT64_C(1) << 40 };
+	return policy_open(heap, reserve, err);
+}
+
+void heap_close(struct heap *heap)
+{
+	policy_close(heap);
+	*heap = (struct heap){ 0 };
+}
+
+static void heap_note_peak(struct heap *heap, struct heap_peak *peak)
+{
+	if (heap->live_total <= peak->total)
+		return;
+	peak->total = heap->live_total;
+	memcpy(peak->bytes, heap->live, sizeof(peak->bytes));
+}
+
+static void heap_count_taken(struct heap *heap, enum memory_class tag, uint64_t bytes)
+{
+	heap->live[tag] += bytes;
+	heap->live_total += bytes;
+	if (heap->live[tag] > heap->class_peak[tag])
+		heap->class_peak[tag] = heap->live[tag];
+	heap_note_peak(heap, &heap->peak);
+	heap_note_peak(heap, &heap->phase_peak[heap->phase]);
+}
+
+enum status heap_take(struct heap *heap, enum memory_class tag, uint64_t bytes, void *out,
+		      struct error *err)
+{
+	double start = heap->timed ? clock_seconds() : 0;
+	enum status status;
+	char size[32];
+	void *memory;
+
+	heap->takes++;
+	status = policy_take(heap, tag, bytes, &memory, err);
+	if (heap->timed)
+		heap->seconds += clock_seconds() - start;
+	if (status != STATUS_OK)
+		return error_prefix(err, "%s of %s (%s)", units_size(bytes, size, sizeof(size)),
+				    memory_class_names[tag], phase_names[heap->phase]);
+	heap_count_taken(heap, tag, bytes);
+	memcpy(out, &memory, sizeof(memory));
+	return STATUS_OK;
+}
+
+void heap_give(struct heap *heap, enum memory_class tag, void *memory, uint64_t bytes)
+{
+	double start = heap->timed ? clock_seconds() : 0;
+
+	if (!memory)
+		return;
+	policy_give(heap, memory);
+	if (heap->timed)
+		heap->seconds += clock_seconds() - start;
+	heap->live[tag] -= bytes;
+	heap->live_total -= bytes;
+}
+
+void heap_begin(struct heap *heap, enum phase phase)
+{
+	heap->phase = phase;
+	heap_note_peak(heap, &heap->phase_peak[phase]);
+}
+
+void heap_forget_peaks(struct heap *heap)
+{
+	heap->peak = (struct heap_peak){ 0 };
+	memset(heap->phase_peak, 0, sizeof(heap->phase_peak));
+	memcpy(heap->class_peak, heap->live, sizeof(heap->class_peak));
+	heap_note_peak(heap, &heap->peak);
+	heap->takes = heap->device_calls = 0;
+}
+
+void heap_trim(struct heap *heap)
+{
+	policy_trim(heap);
+}
+
+static enum status take_for_arena(void *state, enum memory_class tag, uint64_t bytes, void **out,
+				  struct error *err)
+{
+	return heap_take(state, tag, bytes, out, err);
+}
+
+static void give_for_arena(void *state, enum memory_class tag, void *memory, uint64_t bytes)
+{
+	heap_give(state, tag, memory, bytes);
+}
+
+struct arena_source heap_source(struct heap *heap)
+{
+	return (struct arena_source){ heap, take_for_arena, give_for_arena };
+}

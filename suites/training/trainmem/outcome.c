@@ -1,0 +1,414 @@
+#include "suites/training/trainmem/outcome.h"
+
+#include <math.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "suites/training/parallel/classes.h"
+#include "suites/training/trainmem/studies/studies.h"
+
+const struct metric trainmem_metrics[] = {
+	{ "trainmem.memory", "B", BETTER_LOWER, 1,
+	  "all tensors and workspaces of a step at the moment when most are in use together" },
+#define X(symbol, name, help) { "trainmem.memory_" #name, "B", BETTER_LOWER, 0, help ", then" },
+	MEMORY_CLASSES(X)
+#undef X
+		{ "trainmem.step_time", "s", BETTER_LOWER, 0, "one training step" },
+	{ "trainmem.throughput", "samples/s", BETTER_HIGHER, 0, "batch / step time" },
+	{ "trainmem.plain_time", "s", BETTER_NONE, 0,
+	  "the same step keeping everything in one allocation, measured in this case" },
+	{ "trainmem.slowdown", "1", BETTER_LOWER, 0,
+	  "step time / plain time, the median of pairs that were timed in turns" },
+	{ "trainmem.saved", "1", BETTER_HIGHER, 0,
+	  "part of the plain step's memory that this one does without", METRIC_EXACT,
+	  .percent = true },
+	{ "trainmem.activations_saved", "1", BETTER_HIGHER, 0,
+	  "part of the plain step's activations that this one does without, at the peaks",
+	  METRIC_EXACT, .percent = true },
+	{ "trainmem.predicted", "B", BETTER_NONE, 0,
+	  "memory by a plan of the step, before anything was allocated" },
+	{ "trainmem.class_peaks", "B", BETTER_LOWER, 0,
+	  "sum of what each class needs at its own worst moment" },
+	{ "trainmem.peak_forward", "B", BETTER_LOWER, 0, "the most in use during forward" },
+	{ "trainmem.peak_backward", "B", BETTER_LOWER, 0, "the most in use during backward" },
+	{ "trainmem.peak_optimizer", "B", BETTER_LOWER, 0, "the most in use during the update" },
+	{ "trainmem.peak_inference", "B", BETTER_LOWER, 0,
+	  "the most in use when forward keeps nothing for backward" },
+	{ "trainmem.gradients_after", "B", BETTER_NONE, 0,
+	  "gradients of the parameters that are still there after the step" },
+	{ "trainmem.reserved", "B", BETTER_LOWER, 0, "the most that was taken from the device" },
+	{ "trainmem.reserved_ratio", "1", BETTER_LOWER, 0,
+	  "the most taken from the device / the most in use", METRIC_EXACT },
+	{ "trainmem.reserved_after", "B", BETTER_LOWER, 0,
+	  "still taken from the device after the step, when all that is cached was given back" },
+	{ "trainmem.allocations", "1", BETTER_LOWER, 0, "requests for memory in one step",
+	  METRIC_EXACT },
+	{ "trainmem.device_calls", "1", BETTER_LOWER, 0,
+	  "calls of the device's allocator in one step, to allocate and to free", METRIC_EXACT },
+	{ "trainmem.allocator_time", "s", BETTER_LOWER, 0,
+	  "time of the host in the allocator in one step", METRIC_HOST },
+	{ "trainmem.pool", "B", BETTER_NONE, 0,
+	  "memory that the step was given for its tensors; what does not fit is swapped" },
+	{ "trainmem.swapped", "1", BETTER_LOWER, 0, "layers whose outputs are swapped to the host",
+	  METRIC_EXACT },
+	{ "trainmem.context", "B", BETTER_LOWER, 0,
+	  "taken by the process before its first tensor: context, kernels, libraries" },
+	{ "trainmem.context_opened", "B", BETTER_LOWER, 0,
+	  "part of it taken by opening the device; the rest: kernels, libraries and their "
+	  "workspaces "
+	  "beyond the one counted" },
+	{ "trainmem.process", "B", BETTER_LOWER, 0,
+	  "the process' memory after forward, as reported by the system; the notes name the "
+	  "source" },
+	{ "trainmem.unaccounted", "B", BETTER_LOWER, 0,
+	  "of the process' memory what neither context nor what was taken from the device "
+	  "explains" },
+	{ "trainmem.unaccounted_bound", "B", BETTER_NONE, 0,
+	  "largest effect of rounding: the driver's unit for each allocation, and one that "
+	  "small ones share" },
+	{ "trainmem.accounted", "1", BETTER_HIGHER, 0, "1 - |unaccounted| / memory of the process",
+	  METRIC_EXACT, .percent = true },
+	{ "trainmem.leak", "B", BETTER_LOWER, 0,
+	  "in use after the last step less in use after the second" },
+	{ "trainmem.process_growth", "B", BETTER_LOWER, 0,
+	  "the process' memory after the last step less that after the second" },
+	{ "trainmem.bytes_per_sample", "B", BETTER_LOWER, 0,
+	  "memory that one more sample in the batch takes" },
+	{ "trainmem.balance_batch", "samples", BETTER_NONE, 0,
+	  "B*: the batch whose input and activations need as much memory as parameters, gradients, "
+	  "masters and optimizer state together" },
+	{ "trainmem.block_activations", "B", BETTER_LOWER, 0,
+	  "transformer: inputs of blocks, and their tensors kept for backward, if nothing "
+	  "is computed again" },
+	{ "trainmem.block_activations_formula", "B", BETTER_NONE, 0,
+	  "the same as published (Korthikanti et al. 2022), attention fused: in 16 bits 34 s b h a "
+	  "block; two of the 34 are masks of dropout, which is not computed here" },
+	{ "trainmem.block_activations_unfused", "B", BETTER_NONE, 0,
+	  "the same with 5 a s^2 b a block, which attention keeps where it is not fused" },
+	{ "trainmem.gradient_error", "1", BETTER_LOWER, 0,
+	  "relative L2 difference of the gradients from double precision, or from those of a step "
+	  "that keeps everything: the larger",
+	  METRIC_EXACT },
+	{ "trainmem.loss", "1", BETTER_NONE, 0,
+	  "mean loss over the batch at the first step; parallel.loss of the same model and batch" },
+	{ "trainmem.losses", "B", BETTER_NONE, 0,
+	  "losses of all rows of a step, part of the activations" },
+	{ "trainmem.offloaded", "B", BETTER_NONE, 0, "moved to and from the host in one step" },
+	{ "trainmem.host_memory", "B", BETTER_LOWER, 0, "pinned host memory for it" },
+	{ "trainmem.largest_batch", "samples", BETTER_HIGHER, 1, "the largest batch that fits",
+	  METRIC_EXACT },
+	{ "trainmem.largest_width", "1", BETTER_HIGHER, 1, "the widest hidden layers that fit",
+	  METRIC_EXACT },
+	{ "trainmem.largest_parameters", "1", BETTER_HIGHER, 0, "parameters of that model",
+	  METRIC_EXACT },
+	{ "trainmem.budget", "B", BETTER_NONE, 0,
+	  "what context, libraries and the reserve leave for tensors" },
+	{ "trainmem.predicted_largest", "1", BETTER_NONE, 0, "batch or width before any trial" },
+	{ "trainmem.trials", "1", BETTER_LOWER, 0,
+	  "processes started to find it, the one that finds the budget included", METRIC_EXACT },
+	{ "trainmem.refused", "B", BETTER_NONE, 0,
+	  "in the smallest step that does not fit: the request that was refused" },
+	{ "trainmem.refused_reserved", "B", BETTER_NONE, 0,
+	  "taken from the device by then, by the memory account" },
+	{ "trainmem.refused_phase", "1", BETTER_NONE, 0,
+	  "when it was: 0 at the start, 1 in forward, 2 in backward, 3 in the update" },
+	{ "trainmem.explained", "1", BETTER_NONE, 0,
+	  "both together / the budget: from 1 on the memory account explains why it was refused" },
+	{ "trainmem.search_time", "s", BETTER_LOWER, 0, "all of the search", METRIC_HOST },
+	{ "trainmem.halving_batch", "1", BETTER_NONE, 0,
+	  "what halving a power of two until it fits would have found" },
+	{ "trainmem.halving_trials", "1", BETTER_NONE, 0, "in this many trials", METRIC_EXACT },
+	{ "trainmem.limit", "B", BETTER_NONE, 0,
+	  "memory that may be taken from the device; of each logical device, where there are two" },
+	{ "trainmem.isolated", "1", BETTER_HIGHER, 0,
+	  "1: a logical device is refused what is beyond its limit, and the other still gets its "
+	  "own; 0: not",
+	  METRIC_EXACT },
+	{ "trainmem.undivided_ratio", "1", BETTER_NONE, 0,
+	  "gradients of parts that are added up and not divided by their number / those of the "
+	  "mean",
+	  METRIC_EXACT },
+	{ "trainmem.undivided_error", "1", BETTER_NONE, 0, "relative L2 difference of the two",
+	  METRIC_EXACT },
+	{ "trainmem.loss_first", "1", BETTER_NONE, 0,
+	  "mean loss of the first tenth of a training, each sample seen for the first time",
+	  METRIC_EXACT },
+	{ "trainmem.loss_half", "1", BETTER_LOWER, 0, "of the tenth before its middle",
+	  METRIC_EXACT },
+	{ "trainmem.loss_final", "1", BETTER_LOWER, 1, "of its last tenth", METRIC_EXACT },
+	{ "trainmem.loss_final_fp32", "1", BETTER_NONE, 0, "the same of this training in FP32",
+	  METRIC_EXACT },
+	{ "trainmem.loss_difference", "1", BETTER_LOWER, 0,
+	  "relative difference of the loss from that in FP32, in the tenth where it is largest",
+	  METRIC_EXACT, .percent = true },
+	{ "trainmem.updates", "1", BETTER_NONE, 0, "steps of the training", METRIC_EXACT },
+	{ "trainmem.fits_kept", "1", BETTER_HIGHER, 0,
+	  "1: the largest batch fits after many of changing size; 0: not", METRIC_EXACT },
+	{ "trainmem.fits_cleared", "1", BETTER_HIGHER, 0, "the same after clearing the cache",
+	  METRIC_EXACT },
+	{ "trainmem.refused_batch", "samples", BETTER_NONE, 0,
+	  "a batch that is refused in backward", METRIC_EXACT },
+	{ "trainmem.refused_batch_forward", "samples", BETTER_NONE, 0, "one refused in forward",
+	  METRIC_EXACT },
+#define X(name, help)                                                \
+	{ "trainmem.backward_" #name,                                \
+	  "1",                                                       \
+	  BETTER_HIGHER,                                             \
+	  0,                                                         \
+	  "refused in backward: 1: it fits " help "; 0: not",        \
+	  METRIC_EXACT },                                            \
+		{ "trainmem.forward_" #name,                         \
+		  "1",                                               \
+		  BETTER_HIGHER,                                     \
+		  0,                                                 \
+		  "refused in forward: 1: it fits " help "; 0: not", \
+		  METRIC_EXACT },
+	REMEDIES(X)
+#undef X
+		{ "trainmem.fragmentation", "1", BETTER_LOWER, 0,
+		  "1 - the largest request that can be granted / free memory", METRIC_EXACT,
+		  .percent = true },
+	{ "trainmem.largest_request", "B", BETTER_HIGHER, 0, "the largest request granted" },
+	{ 0 },
+};
+
+static double part_saved(uint64_t now, uint64_t plain)
+{
+	return plain ? 1 - (double)now / (double)plain : 0;
+}
+
+static uint64_t trainmem_outcome_states_of(const struct heap_peak *p)
+{
+	return p->bytes[MEMORY_PARAMETERS] + p->bytes[MEMORY_GRADIENTS] + p->bytes[MEMORY_MASTER] +
+	       p->bytes[MEMORY_OPTIMIZER];
+}
+
+/* From two plans: what is not proportional to the batch drops out. */
+static void record_slope(struct run *run, const struct setup *setup, const struct memory_account *a,
+			 const struct heap *plan)
+{
+	struct training_options options = { .policy = plan->policy };
+	struct setup twice = *setup;
+	struct heap more, one;
+	double samples = (double)(setup->batch / setup_sample_rows(setup)), activations;
+
+	twice.batch *= 2;
+	training_plan(setup, &options, &one);
+	training_plan(&twice, &options, &more);
+	run_value(run, "trainmem.bytes_per_sample",
+		  (double)(more.peak.total - one.peak.total) / samples);
+	activations = (double)(more.class_peak[MEMORY_ACTIVATIONS] + more.class_peak[MEMORY_INPUT] -
+			       one.class_peak[MEMORY_ACTIVATIONS] - one.class_peak[MEMORY_INPUT]) /
+		      samples;
+	if (activations > 0)
+		run_value(run, "trainmem.balance_batch",
+			  (double)trainmem_outcome_states_of(&a->peak) / activations);
+}
+
+static void record_classes(struct run *run, const struct memory_account *a)
+{
+	classes_record(run, a->peak.bytes);
+	run_value(run, "trainmem.class_peaks", (double)classes_total(a->class_peak));
+	run_value(run, "trainmem.peak_forward", (double)a->phase_peak[PHASE_FORWARD].total);
+	run_value(run, "trainmem.peak_backward", (double)a->phase_peak[PHASE_BACKWARD].total);
+	run_value(run, "trainmem.peak_optimizer", (double)a->phase_peak[PHASE_UPDATE].total);
+	run_value(run, "trainmem.peak_inference", (double)a->inference_peak);
+	run_value(run, "trainmem.gradients_after", (double)a->gradients_after);
+}
+
+static void trainmem_outcome_note_phase(struct run *run, const struct memory_account *a,
+					enum phase phase)
+{
+	struct text t = TEXT_EMPTY;
+
+	classes_describe(&t, a->phase_peak[phase].bytes);
+	run_note(run, "At the peak of %s: %s.", phase_names[phase], t.data);
+	text_release(&t);
+}
+
+static void trainmem_outcome_add_reading(struct text *t, const char *name, uint64_t bytes)
+{
+	char size[32];
+
+	if (bytes)
+		text_addf(t, "%s%s %s", t->length ? ", " : "", name,
+			  units_format((double)bytes, "B", size, sizeof(size)));
+}
+
+/* Readings of all accounting sources after forward. */
+static void trainmem_outcome_note_sources(struct run *run, const struct memory_account *a)
+{
+	const struct memory_view *v = &a->views[PHASE_FORWARD];
+	struct text t = TEXT_EMPTY;
+
+	trainmem_outcome_add_reading(&t, "own classes", a->live[PHASE_FORWARD]);
+	trainmem_outcome_add_reading(&t, "taken from the device", a->reserved[PHASE_FORWARD]);
+	trainmem_outcome_add_reading(&t, "this process", v->process_used);
+	trainmem_outcome_add_reading(&t, "the whole device (monitor)", v->device_used);
+	trainmem_outcome_add_reading(&t, "the whole device (runtime)", v->runtime_used);
+	trainmem_outcome_add_reading(&t, "pool reserved", v->pool_reserved);
+	trainmem_outcome_add_reading(&t, "pool used", v->pool_used);
+	run_note(run, "After forward: %s. The process is measured by %s.", t.data,
+		 memory_source_name(a->source, &run->devices[0]->info));
+	text_release(&t);
+}
+
+/* Beyond the bound there is memory in use that no account contains. */
+static void trainmem_outcome_record_bound(struct run *run, const struct memory_account *a,
+					  double unaccounted)
+{
+	double bound = (double)(a->unit * (a->pieces[PHASE_FORWARD] + 1));
+	char limit[32];
+
+	if (a->unit == 0)
+		return;
+	run_value(run, "trainmem.unaccounted_bound", bound);
+	if (fabs(unaccounted) > bound)
+		run_note(run, "More is unaccounted for than the driver's units explain (%s).",
+			 units_format(bound, "B", limit, sizeof(limit)));
+}
+
+static void trainmem_outcome_record_sources(struct run *run, const struct memory_account *a)
+{
+	bool shared = run->devices[0]->info.capabilities & DEVICE_SHARES_HOST_MEMORY;
+	double measured = (double)a->measured[PHASE_FORWARD],
+	       known = (double)(a->context + a->workspace + a->reserved[PHASE_FORWARD]);
+
+	/* A CPU's offloaded data stay in the memory of its process. */
+	known += shared ? (double)a->host_bytes : 0;
+	run_value(run, "trainmem.context", (double)a->context);
+	run_value(run, "trainmem.context_opened", (double)a->opened);
+	run_value(run, "trainmem.process", measured);
+	run_value(run, "trainmem.unaccounted", measured - known);
+	trainmem_outcome_record_bound(run, a, measured - known);
+	if (measured > 0)
+		run_value(run, "trainmem.accounted", 1 - fabs(measured - known) / measured);
+	run_value(run, "trainmem.reserved", (double)a->reserved_peak);
+	run_value(run, "trainmem.reserved_ratio",
+		  (double)a->reserved_peak / (double)(a->peak.total - a->workspace));
+	run_value(run, "trainmem.reserved_after", (double)a->reserved_after_trim);
+	run_value(run, "trainmem.allocations", (double)a->takes);
+	run_value(run, "trainmem.device_calls", (double)a->device_calls);
+	run_value(run, "trainmem.leak", (double)a->leaked);
+	run_value(run, "trainmem.process_growth", (double)a->source_grew);
+	trainmem_outcome_note_sources(run, a);
+}
+
+static void trainmem_record_blocks(struct run *run, const struct setup *setup)
+{
+	struct block_memory m;
+
+	if (setup->kind != MODEL_TRANSFORMER)
+		return;
+	m = training_block_memory(setup);
+	run_value(run, "trainmem.block_activations", m.kept);
+	run_value(run, "trainmem.block_activations_formula", m.published);
+	run_value(run, "trainmem.block_activations_unfused", m.unfused);
+}
+
+void outcome_record_account(struct run *run, const struct setup *setup,
+			    const struct memory_account *a, const struct heap *plan,
+			    const struct heap *plain)
+{
+	record_classes(run, a);
+	trainmem_outcome_record_sources(run, a);
+	run_value(run, "trainmem.predicted", (double)(plan->peak.total + a->workspace));
+	if (plain) {
+		run_value(run, "trainmem.saved", part_saved(plan->peak.total, plain->peak.total));
+		run_value(run, "trainmem.activations_saved",
+			  part_saved(plan->class_peak[MEMORY_ACTIVATIONS],
+				     plain->class_peak[MEMORY_ACTIVATIONS]));
+	}
+	record_slope(run, setup, a, plan);
+	trainmem_record_blocks(run, setup);
+	run_value(run, "trainmem.loss", a->first_loss);
+	run_value(run, "trainmem.losses", (double)(setup->batch * sizeof(double)));
+	if (a->moved_bytes) {
+		run_value(run, "trainmem.offloaded", (double)a->moved_bytes);
+		run_value(run, "trainmem.host_memory", (double)a->host_bytes);
+	}
+	for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++)
+		trainmem_outcome_note_phase(run, a, (enum phase)phase);
+}
+
+/* The memory account at the moment of the refusal. */
+static void trainmem_outcome_record_refusal(struct run *run, const struct search *s)
+{
+	const struct trial *t = &s->failed;
+	struct text classes = TEXT_EMPTY;
+	char size[32];
+
+	if (!s->fails)
+		return;
+	run_value(run, "trainmem.refused", (double)t->refused);
+	run_value(run, "trainmem.refused_reserved", (double)t->taken);
+	run_value(run, "trainmem.refused_phase", t->phase);
+	if (t->budget)
+		run_value(run, "trainmem.explained",
+			  (double)(t->taken + t->refused) / (double)t->budget);
+	classes_describe(&classes, t->in_use);
+	run_note(run, "When %s were refused, in use were: %s.",
+		 units_format((double)t->refused, "B", size, sizeof(size)), classes.data);
+	text_release(&classes);
+}
+
+static void trainmem_outcome_note_failure(struct run *run, const struct search *s)
+{
+	if (s->fails)
+		run_note(run,
+			 "%llu fails in %s: %s. The device works afterwards: memory allocated, "
+			 "filled by a kernel and checked.",
+			 (unsigned long long)s->fails, phase_names[s->failed.phase],
+			 s->failed.reason);
+	else
+		run_note(run, "The search reached its upper limit without a failure.");
+}
+
+static uint64_t trainmem_outcome_parameters_of(const struct setup *setup)
+{
+	struct model model;
+
+	model_init(&model, setup);
+	return model.parameters;
+}
+
+void outcome_record_search(struct run *run, const struct search *s)
+{
+	char filled[32];
+
+	if (s->what == SEARCH_BATCH) {
+		run_value(run, "trainmem.largest_batch", (double)s->found);
+		run_value(run, "trainmem.halving_batch", (double)s->halved);
+		run_value(run, "trainmem.halving_trials", s->halvings);
+	} else {
+		run_value(run, "trainmem.largest_width", (double)s->found);
+	}
+	run_value(run, "trainmem.largest_parameters",
+		  (double)trainmem_outcome_parameters_of(&s->setup));
+	classes_record(run, s->largest.peak.bytes);
+	run_demote_metric(run, "trainmem.memory");
+	run_value(run, "trainmem.context", (double)s->context);
+	run_value(run, "trainmem.budget", (double)s->budget);
+	run_value(run, "trainmem.predicted_largest", (double)s->predicted);
+	run_value(run, "trainmem.trials", s->trials);
+	run_value(run, "trainmem.search_time", s->seconds);
+	if (s->largest.filled)
+		run_note(run, "The rest of the device was filled: %s.",
+			 units_format((double)s->largest.filled, "B", filled, sizeof(filled)));
+	trainmem_outcome_note_failure(run, s);
+	trainmem_outcome_record_refusal(run, s);
+}
+
+void outcome_record_fragments(struct run *run, const struct fragments *f)
+{
+	if (f->live_peak) {
+		run_value(run, "trainmem.reserved", (double)f->reserved_peak);
+		run_value(run, "trainmem.reserved_ratio",
+			  (double)f->reserved_peak / (double)f->live_peak);
+	} else {
+		run_value(run, "trainmem.largest_request", (double)f->largest_free);
+	}
+	if (f->free_bytes)
+		run_value(run, "trainmem.fragmentation",
+			  1 - (double)f->largest_free / (double)f->free_bytes);
+}

@@ -1,0 +1,29 @@
+/* The metrics of the suite, and how what was found becomes them. */
+#ifndef GPUPROOF_TRAINMEM_OUTCOME_H
+#define GPUPROOF_TRAINMEM_OUTCOME_H
+
+#include "measure/run.h"
+#include "result/metric.h"
+#include "result/presentation.h"
+#include "suites/training/trainmem/fragment.h"
+#include "suites/training/trainmem/memory_account.h"
+#include "suites/training/trainmem/search.h"
+
+extern const struct metric trainmem_metrics[];
+/* How pages show them: presentation.c. */
+extern const struct figure_row trainmem_figures[];
+extern const struct table_row trainmem_tables[];
+extern const struct word_row trainmem_words[];
+extern const struct role_row trainmem_roles[];
+
+/*
+ * `plan`: what was predicted for the step; `plain`: for the step that keeps everything, NULL: this
+ * is it.
+ */
+void outcome_record_account(struct run *run, const struct setup *setup,
+			    const struct memory_account *account, const struct heap *plan,
+			    const struct heap *plain);
+void outcome_record_search(struct run *run, const struct search *search);
+void outcome_record_fragments(struct run *run, const struct fragments *fragments);
+
+#endif

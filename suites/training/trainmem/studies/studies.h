@@ -1,0 +1,65 @@
+/*
+ * Studies of what guides recommend: each carries out one case of suite trainmem and records its
+ * metrics.
+ */
+#ifndef GPUPROOF_TRAINMEM_STUDIES_H
+#define GPUPROOF_TRAINMEM_STUDIES_H
+
+#include "measure/run.h"
+#include "suites/training/trainmem/measure.h"
+
+/*
+ * logical.c: two logical devices on one, each with a memory limit of its own that holds a step and
+ * LOGICAL_MARGIN: steps of both in turns, and what one's refusal does to the other.
+ */
+#define LOGICAL_MARGIN ((uint64_t)64 << 20)
+enum status study_logical(struct run *run, const struct setup *setup,
+			  const struct trainmem_options *options, struct error *err);
+
+/*
+ * accumulation.c: gradients of parts that are added up without being divided by their number, as
+ * loops in guides do, against those of the mean.
+ */
+enum status study_accumulation(struct run *run, const struct setup *setup,
+			       const struct trainmem_options *options, struct error *err);
+
+/*
+ * loss_curve.c: training on `samples` samples that are never seen twice, with labels that a fixed
+ * linear map of the first inputs gives, so that there is something to learn; at learning rate
+ * `rate`.
+ */
+struct loss_curve_options {
+	uint64_t samples;
+	double rate;
+};
+enum status study_loss_curve(struct run *run, const struct setup *setup,
+			     const struct trainmem_options *options,
+			     const struct loss_curve_options *curve, struct error *err);
+
+/*
+ * clearing.c: CLEARING_STEPS steps with batches of changing size under a limit of CLEARING_ROOM
+ * times what the largest needs, and whether the largest fits afterwards, with the cache cleared
+ * before and without.
+ */
+#define CLEARING_ROOM 1.1
+#define CLEARING_STEPS 200
+enum status study_clearing(struct run *run, const struct setup *setup,
+			   const struct trainmem_options *options, struct error *err);
+
+/*
+ * remedies.c: a batch that is refused in backward and one that is refused in forward, and which
+ * remedies make each fit: half the batch, checkpointing, accumulation, offloading.
+ */
+#define REMEDIES(X)                                                                      \
+	X(halved, "with half the batch")                                                 \
+	X(checkpointed, "with the outputs of all but about sqrt(layers) computed again") \
+	X(accumulated, "in two parts whose gradients are added up")                      \
+	X(offloaded, "with outputs in the host's memory")
+struct remedies_options {
+	uint64_t capacity, reserve, most;
+};
+enum status study_remedies(struct run *run, const struct setup *setup,
+			   const struct trainmem_options *options,
+			   const struct remedies_options *remedies, struct error *err);
+
+#endif

@@ -1,0 +1,628 @@
+#include "suites/training/trainmem/training.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "suites/training/models/blocks/blocks.h"
+#include "suites/training/models/gemm/layer.h"
+#include "suites/training/parallel/modes/modes.h"
+
+/* An arena that is too small for a step grows by 1/ARENA_GROWTH until the step fits. */
+#define ARENA_GROWTH 512
+/* The same of the region of POLICY_BFC; it may need twice what is in use: cuts are rare. */
+#define BFC_REGION_GROWTH 64
+
+static struct stream *compute_stream(const struct training *t)
+{
+	return t->team.streams[STREAM_COMPUTE];
+}
+
+static bool carries_out(const struct training *t)
+{
+	return t->team.device != NULL;
+}
+
+static uint64_t training_layer_bytes(const struct training *t, size_t l)
+{
+	return t->rows * t->setup.widths[l] * precision_bytes(t->setup.precision);
+}
+
+static void training_set_activation(struct training *t, size_t l, void *memory)
+{
+	t->network.activations[l] = memory;
+	t->network.masks[l] = memory;
+}
+
+/* Memory for activations[l], and back. */
+static enum status training_take(struct training *t, size_t l, struct error *err)
+{
+	void *memory;
+
+	if (heap_take(&t->heap, MEMORY_ACTIVATIONS, training_layer_bytes(t, l), &memory, err) !=
+	    STATUS_OK)
+		return err->status;
+	training_set_activation(t, l, memory);
+	return STATUS_OK;
+}
+
+static void training_give(struct training *t, size_t l)
+{
+	heap_give(&t->heap, MEMORY_ACTIVATIONS, t->network.activations[l],
+		  training_layer_bytes(t, l));
+	training_set_activation(t, l, NULL);
+}
+
+/*
+ * Outputs of hidden layers wait for backward in pinned memory of the host. A copy overlaps with
+ * computation on a stream of its own: out while the next layer computes, back while the layer above
+ * does. The last hidden layer's output stays: backward begins with it.
+ */
+
+/* Any of the team's streams but the one that computes. */
+#define STREAM_COPY STREAM_PREVIOUS
+
+static bool training_leaves(const struct training *t, size_t l)
+{
+	return l > 0 && l + 1 < t->setup.layers &&
+	       (t->options.swapped == 0 || l <= t->options.swapped);
+}
+
+static enum status offload_open(struct training *t, struct error *err)
+{
+	struct device *device = t->team.device;
+
+	for (size_t l = 1; l < t->setup.layers; l++) {
+		if (!training_leaves(t, l))
+			continue;
+		t->host_bytes += training_layer_bytes(t, l);
+		if (device &&
+		    (backend_memory_alloc(device, ALLOCATOR_PINNED, training_layer_bytes(t, l),
+					  NULL, &t->host[l], err) != STATUS_OK ||
+		     backend_event_create(device, &t->ready[l], err) != STATUS_OK ||
+		     backend_event_create(device, &t->moved[l], err) != STATUS_OK))
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static void offload_close(struct training *t)
+{
+	struct error ignored = ERROR_NONE;
+
+	for (size_t l = 1; l < t->setup.layers && t->team.device; l++) {
+		if (t->host[l])
+			backend_memory_free(t->team.device, ALLOCATOR_PINNED, t->host[l],
+					    training_layer_bytes(t, l), NULL, &ignored);
+		backend_event_destroy(t->ready[l]);
+		backend_event_destroy(t->moved[l]);
+		t->host[l] = NULL;
+		t->ready[l] = t->moved[l] = NULL;
+	}
+}
+
+/* The copy begins when the computing stream has come here, and `moved` says when it is made. */
+static enum status training_copy(struct training *t, size_t l, void *to, const void *from,
+				 struct error *err)
+{
+	struct stream *stream = t->team.streams[STREAM_COPY];
+
+	t->moved_bytes += training_layer_bytes(t, l);
+	if (!t->team.device)
+		return STATUS_OK;
+	if (backend_event_record(t->ready[l], t->team.streams[STREAM_COMPUTE], err) != STATUS_OK ||
+	    backend_stream_wait(stream, t->ready[l], err) != STATUS_OK ||
+	    backend_copy(stream, to, from, training_layer_bytes(t, l), err) != STATUS_OK)
+		return err->status;
+	return backend_event_record(t->moved[l], stream, err);
+}
+
+static enum status training_wait_for(struct training *t, size_t l, struct error *err)
+{
+	return t->team.device
+		       ? backend_stream_wait(t->team.streams[STREAM_COMPUTE], t->moved[l], err)
+		       : STATUS_OK;
+}
+
+/* activations[l] has just been computed: starts copying it out. */
+static enum status offload_start(struct training *t, size_t l, struct error *err)
+{
+	return training_leaves(t, l)
+		       ? training_copy(t, l, t->host[l], t->network.activations[l], err)
+		       : STATUS_OK;
+}
+
+/* Nothing on the device reads activations[l] any more: its memory is freed after the copy. */
+static enum status offload_leave(struct training *t, size_t l, struct error *err)
+{
+	if (!training_leaves(t, l))
+		return STATUS_OK;
+	if (training_wait_for(t, l, err) != STATUS_OK)
+		return err->status;
+	training_give(t, l);
+	return STATUS_OK;
+}
+
+static enum status bring_back(struct training *t, size_t l, struct error *err)
+{
+	if (!training_leaves(t, l) || t->network.activations[l])
+		return STATUS_OK;
+	if (training_take(t, l, err) != STATUS_OK)
+		return err->status;
+	return training_copy(t, l, t->network.activations[l], t->host[l], err);
+}
+
+/* Layer l is next in backward: waits for its input, and prefetches that of the layer below. */
+static enum status offload_fetch(struct training *t, size_t l, struct error *err)
+{
+	if (bring_back(t, l, err) != STATUS_OK ||
+	    (training_leaves(t, l) && training_wait_for(t, l, err) != STATUS_OK))
+		return err->status;
+	return l > 0 ? bring_back(t, l - 1, err) : STATUS_OK;
+}
+
+static bool training_is_linear(const struct training *t, size_t l)
+{
+	return setup_layer_kind(&t->setup, l) == LAYER_LINEAR;
+}
+
+/* Tensors that layer l keeps inside for backward: one allocation each, as frameworks have. */
+static enum status training_take_inside(struct training *t, size_t l, struct error *err)
+{
+	struct kept_tensor kept[LAYER_MAX_KEPT];
+	size_t count = blocks_kept(&t->network, l, t->rows, kept);
+
+	for (size_t i = 0; i < count; i++) {
+		void *memory;
+
+		if (heap_take(&t->heap, MEMORY_ACTIVATIONS, kept[i].bytes, &memory, err) !=
+		    STATUS_OK)
+			return err->status;
+		kept_place(&kept[i], memory);
+	}
+	return STATUS_OK;
+}
+
+static void training_give_inside(struct training *t, size_t l)
+{
+	struct kept_tensor kept[LAYER_MAX_KEPT];
+	size_t count = blocks_kept(&t->network, l, t->rows, kept);
+
+	for (size_t i = 0; i < count; i++) {
+		heap_give(&t->heap, MEMORY_ACTIVATIONS, kept_memory(&kept[i]), kept[i].bytes);
+		kept_place(&kept[i], NULL);
+	}
+}
+
+static bool training_has_inside(struct training *t, size_t l)
+{
+	struct kept_tensor kept[LAYER_MAX_KEPT];
+
+	return blocks_kept(&t->network, l, t->rows, kept) == 0 || kept_memory(&kept[0]);
+}
+
+/* The product into memory of its own, the activation into the memory that stays. */
+static enum status training_forward_out_of_place(struct training *t, size_t l, uint64_t row,
+						 struct error *err)
+{
+	struct network *n = &t->network;
+	void *product, *output = n->activations[l + 1];
+
+	if (heap_take(&t->heap, MEMORY_TRANSIENT, training_layer_bytes(t, l + 1), &product, err) !=
+	    STATUS_OK)
+		return err->status;
+	if (carries_out(t)) {
+		training_set_activation(t, l + 1, product);
+		if (network_forward_gemm(n, compute_stream(t), l, row, t->rows, err) != STATUS_OK ||
+		    backend_copy(compute_stream(t), output, product, training_layer_bytes(t, l + 1),
+				 err) != STATUS_OK)
+			return err->status;
+		training_set_activation(t, l + 1, output);
+		if (network_activate(n, compute_stream(t), l, row, t->rows, err) != STATUS_OK)
+			return err->status;
+	}
+	heap_give(&t->heap, MEMORY_TRANSIENT, product, training_layer_bytes(t, l + 1));
+	return STATUS_OK;
+}
+
+static enum status training_forward_layer(struct training *t, size_t l, uint64_t row,
+					  struct error *err)
+{
+	if (training_take(t, l + 1, err) != STATUS_OK ||
+	    training_take_inside(t, l, err) != STATUS_OK)
+		return err->status;
+	if (t->options.out_of_place && training_is_linear(t, l) && l + 1 < t->setup.layers)
+		return training_forward_out_of_place(t, l, row, err);
+	return carries_out(t)
+		       ? network_forward(&t->network, compute_stream(t), l, row, t->rows, err)
+		       : STATUS_OK;
+}
+
+/* True if activations[l] is recomputed in backward: inside a segment that is not the last. */
+static bool activation_is_recomputed(const struct training *t, size_t l)
+{
+	const struct segments *s = &t->segments;
+
+	return s->count > 1 && segments_buffer(s, l) != 0 && l < s->bounds[s->count - 1];
+}
+
+/* True if what layer l keeps inside is recomputed: every segment but the last. */
+static bool forgotten_inside(const struct training *t, size_t l)
+{
+	return t->segments.count > 1 && l < t->segments.bounds[t->segments.count - 1];
+}
+
+/* activations[l] has been read by the layer above it. */
+static enum status forward_is_done_with(struct training *t, size_t l, bool keep, struct error *err)
+{
+	if (!keep || forgotten_inside(t, l))
+		training_give_inside(t, l);
+	if (l == 0)
+		return STATUS_OK;
+	if (!keep || activation_is_recomputed(t, l))
+		training_give(t, l);
+	else if (t->options.offload)
+		return offload_leave(t, l, err);
+	return STATUS_OK;
+}
+
+static enum status training_forward(struct training *t, uint64_t row, bool keep, struct error *err)
+{
+	for (size_t l = 0; l < t->setup.layers; l++) {
+		if (training_forward_layer(t, l, row, err) != STATUS_OK ||
+		    (t->options.offload && keep && offload_start(t, l + 1, err) != STATUS_OK) ||
+		    forward_is_done_with(t, l, keep, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+/*
+ * The outputs inside the segment that ends with layer l, from what its first layer reads, and what
+ * its layers keep inside.
+ */
+static enum status training_recompute_segment(struct training *t, size_t l, uint64_t row,
+					      struct error *err)
+{
+	size_t from = l;
+
+	while (from > 0 && !t->network.activations[from])
+		from--;
+	for (; from < l; from++)
+		if (training_forward_layer(t, from, row, err) != STATUS_OK)
+			return err->status;
+	if (training_has_inside(t, l))
+		return STATUS_OK;
+	/* The layer's output is there, and is computed once more with what it kept. */
+	if (training_take_inside(t, l, err) != STATUS_OK)
+		return err->status;
+	return carries_out(t)
+		       ? network_forward(&t->network, compute_stream(t), l, row, t->rows, err)
+		       : STATUS_OK;
+}
+
+struct gradient {
+	void *memory;
+	size_t l; /* of activations[l] */
+	enum memory_class tag;
+};
+
+static void impose_mask(struct training *t, size_t l, uint64_t row)
+{
+	size_t bytes = t->setup.widths[l] * precision_bytes(t->setup.precision);
+
+	if (t->imposed[l])
+		t->network.masks[l] = (const char *)t->imposed[l] + row * bytes;
+}
+
+/* Gradients of layer l from that of its output; *g becomes that of its input. */
+static enum status training_backward_layer(struct training *t, size_t l, uint64_t row,
+					   struct gradient *g, struct error *err)
+{
+	struct network *n = &t->network;
+	struct gradient of_input = { .l = l, .tag = MEMORY_TRANSIENT };
+
+	impose_mask(t, l + 1, row);
+	if (carries_out(t) && network_output_gradient(n, compute_stream(t), l, row, t->rows,
+						      g->memory, row > 0, err) != STATUS_OK)
+		return err->status;
+	/* The logits' gradient is in the logits' place: it is given back below. */
+	if (l + 1 < t->setup.layers)
+		training_give(t, l + 1);
+	if (carries_out(t) && network_weight_gradient(n, compute_stream(t), l, row, t->rows,
+						      g->memory, row > 0, err) != STATUS_OK)
+		return err->status;
+	if (l > 0) {
+		if (heap_take(&t->heap, of_input.tag, training_layer_bytes(t, l), &of_input.memory,
+			      err) != STATUS_OK)
+			return err->status;
+		if (carries_out(t) &&
+		    network_input_gradient(n, compute_stream(t), l, t->rows, g->memory,
+					   of_input.memory, err) != STATUS_OK)
+			return err->status;
+	}
+	training_give_inside(t, l);
+	heap_give(&t->heap, g->tag, g->memory, training_layer_bytes(t, g->l));
+	if (l + 1 == t->setup.layers)
+		training_set_activation(t, l + 1, NULL);
+	*g = of_input;
+	return STATUS_OK;
+}
+
+static enum status training_backward(struct training *t, uint64_t row, struct error *err)
+{
+	size_t last = t->setup.layers;
+	struct gradient g = { t->network.activations[last], last, MEMORY_ACTIVATIONS };
+
+	for (size_t l = last; l-- > 0;) {
+		if (training_recompute_segment(t, l, row, err) != STATUS_OK ||
+		    (t->options.offload && offload_fetch(t, l, err) != STATUS_OK) ||
+		    training_backward_layer(t, l, row, &g, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status training_compute_loss(struct training *t, uint64_t row, struct error *err)
+{
+	uint64_t mean_of = t->options.sums ? t->rows : t->setup.batch;
+	double scale = t->setup.loss_scale / (double)mean_of;
+
+	return carries_out(t)
+		       ? network_loss(&t->network, compute_stream(t), row, t->rows, scale, err)
+		       : STATUS_OK;
+}
+
+static enum status training_no_watch(void *context, struct training *t, enum phase phase,
+				     struct error *err)
+{
+	(void)context;
+	(void)t;
+	(void)phase;
+	(void)err;
+	return STATUS_OK;
+}
+
+static enum status training_step_rows(struct training *t, training_watch *watch, void *context,
+				      struct error *err)
+{
+	t->moved_bytes = 0;
+	for (uint64_t row = 0; row < t->setup.batch; row += t->rows) {
+		heap_begin(&t->heap, PHASE_FORWARD);
+		if (training_forward(t, row, true, err) != STATUS_OK ||
+		    training_compute_loss(t, row, err) != STATUS_OK ||
+		    watch(context, t, PHASE_FORWARD, err) != STATUS_OK)
+			return err->status;
+		heap_begin(&t->heap, PHASE_BACKWARD);
+		if (training_backward(t, row, err) != STATUS_OK ||
+		    watch(context, t, PHASE_BACKWARD, err) != STATUS_OK)
+			return err->status;
+	}
+	heap_begin(&t->heap, PHASE_UPDATE);
+	if (carries_out(t) && network_update(&t->network, compute_stream(t), err) != STATUS_OK)
+		return err->status;
+	return watch(context, t, PHASE_UPDATE, err);
+}
+
+enum status training_step(struct training *t, struct error *err)
+{
+	return training_step_rows(t, training_no_watch, NULL, err);
+}
+
+enum status training_watched_step(struct training *t, training_watch *watch, void *context,
+				  struct error *err)
+{
+	return training_step_rows(t, watch, context, err);
+}
+
+enum status training_inference(struct training *t, struct error *err)
+{
+	heap_begin(&t->heap, PHASE_FORWARD);
+	for (uint64_t row = 0; row < t->setup.batch; row += t->rows) {
+		if (training_forward(t, row, false, err) != STATUS_OK)
+			return err->status;
+		training_give(t, t->setup.layers);
+	}
+	return STATUS_OK;
+}
+
+enum status training_wait(struct training *t, struct error *err)
+{
+	return carries_out(t) ? team_synchronize(&t->team, err) : STATUS_OK;
+}
+
+enum status training_loss(struct training *t, double *loss, struct error *err)
+{
+	if (network_loss_sum(&t->network, compute_stream(t), loss, err) == STATUS_OK)
+		*loss /= (double)t->setup.batch;
+	return err->status;
+}
+
+void training_set_batch(struct training *t, uint64_t batch)
+{
+	t->setup.batch = batch;
+	t->rows = t->network.partition.kept = batch / setup_accumulate(&t->setup);
+	for (size_t l = 1; l <= t->setup.layers; l++)
+		t->network.kept[l] = t->rows;
+}
+
+enum status training_reset(struct training *t, struct error *err)
+{
+	return network_reset(&t->network, compute_stream(t), err);
+}
+
+static enum status training_set_workspace(struct training *t)
+{
+	t->heap.live[MEMORY_WORKSPACE] += t->options.workspace;
+	t->heap.live_total += t->options.workspace;
+	return STATUS_OK;
+}
+
+static void training_each_layer(struct segments *s, size_t layers)
+{
+	s->count = layers;
+	for (size_t l = 0; l <= layers; l++)
+		s->bounds[l] = l;
+}
+
+enum status training_open(struct training *t, const struct setup *setup,
+			  const struct training_options *options, struct device *device,
+			  struct error *err)
+{
+	struct rank_partition whole = { .last = setup->layers, .rows = setup->batch, .parts = 1 };
+
+	*t = (struct training){ .setup = *setup, .options = *options };
+	t->setup.mode = mode_find("single");
+	t->setup.ranks = 1;
+	t->setup.segments = 0; /* the network keeps all that it is given; forgetting is done here */
+	t->alone = (struct world){ .size = 1 };
+	t->rows = setup->batch / setup_accumulate(setup);
+	whole.kept = t->rows;
+	segments_make(&t->segments, setup, &whole, t->rows);
+	/* A layer by itself forgets nothing but what it keeps inside. */
+	if (setup->kind != MODEL_MLP && setup->segments >= setup->layers)
+		training_each_layer(&t->segments, setup->layers);
+	if (device && team_open(&t->team, device, &t->alone, err) != STATUS_OK)
+		return err->status;
+	if (heap_open(&t->heap, device, compute_stream(t), options->policy, options->limit,
+		      options->reserve, err) != STATUS_OK)
+		return err->status;
+	t->source = heap_source(&t->heap);
+	arena_init(&t->arena, device);
+	t->arena.source = &t->source;
+	training_set_workspace(t);
+	if (network_open_state(&t->network, &t->setup, device, &t->arena, err) != STATUS_OK)
+		return err->status;
+	/* No autotuning: here every step must be computed by the same code. */
+	for (size_t l = 0; l < t->setup.layers; l++) {
+		t->network.wgrad_layouts[l] = WGRAD_DIRECT;
+		t->network.fusions[l] = FUSION_OFF;
+	}
+	return options->offload ? offload_open(t, err) : STATUS_OK;
+}
+
+void training_let_go(struct training *t)
+{
+	struct error ignored = ERROR_NONE;
+
+	training_wait(t, &ignored);
+	for (size_t l = 1; l <= t->setup.layers && t->network.setup; l++) {
+		training_give(t, l);
+		training_give_inside(t, l - 1);
+	}
+	offload_close(t);
+	arena_release(&t->arena);
+	heap_close(&t->heap);
+	t->network = (struct network){ 0 };
+	t->options.offload = false;
+}
+
+void training_close(struct training *t)
+{
+	training_let_go(t);
+	if (carries_out(t))
+		team_close(&t->team);
+	*t = (struct training){ 0 };
+}
+
+struct block_memory training_block_memory(const struct setup *setup)
+{
+	const struct training_options options = { .policy = POLICY_MALLOC };
+	struct kept_tensor kept[LAYER_MAX_KEPT];
+	struct block_memory memory = { 0 };
+	struct error none = ERROR_NONE;
+	struct training t;
+
+	if (training_open(&t, setup, &options, NULL, &none) == STATUS_OK) {
+		for (size_t l = 1; l + 1 < setup->layers; l++)
+			for (size_t i = blocks_kept(&t.network, l, t.rows, kept); i-- > 0;)
+				t.network.blocks.kept_bytes += kept[i].bytes;
+		memory = block_memory_of(&t.network);
+	}
+	training_close(&t);
+	return memory;
+}
+
+/* Two steps without a device: the second begins with the first one's allocations. */
+static enum status training_plan_step(const struct setup *setup,
+				      const struct training_options *options, struct heap *need,
+				      struct error *err)
+{
+	struct training t;
+
+	if (training_open(&t, setup, options, NULL, err) == STATUS_OK &&
+	    training_step(&t, err) == STATUS_OK)
+		training_step(&t, err);
+	*need = t.heap;
+	need->segments = NULL; /* its numbers remain */
+	need->caching = NULL;
+	need->reservation = NULL;
+	training_close(&t);
+	return err->status;
+}
+
+void training_plan(const struct setup *setup, const struct training_options *options,
+		   struct heap *need)
+{
+	struct training_options plan = *options;
+	struct error no_room = ERROR_NONE;
+
+	plan.limit = plan.reserve = 0;
+	/* The peak in use is the smallest size of an arena, or of one region. */
+	if (plan.policy == POLICY_ARENA || plan.policy == POLICY_BFC) {
+		plan.policy = POLICY_MALLOC;
+		training_plan_step(setup, &plan, need, &no_room);
+		plan.policy = options->policy;
+		plan.reserve = region_round(need->peak.total - plan.workspace);
+	}
+	while (training_plan_step(setup, &plan, need, &no_room) != STATUS_OK) {
+		plan.reserve = region_round(
+			plan.reserve + plan.reserve / (plan.policy == POLICY_BFC ? BFC_REGION_GROWTH
+										 : ARENA_GROWTH));
+		error_clear(&no_room);
+	}
+}
+
+bool training_fits(const struct setup *setup, const struct training_options *options,
+		   uint64_t limit)
+{
+	struct training_options plan = *options;
+	struct error no_room = ERROR_NONE;
+	struct heap need;
+
+	if (plan.policy == POLICY_ARENA) {
+		training_plan(setup, &plan, &need);
+		return need.reserved_peak <= limit;
+	}
+	/* Under the limit: an allocator that keeps blocks gives them back before it fails. */
+	plan.limit = limit;
+	return limit > 0 && training_plan_step(setup, &plan, &need, &no_room) == STATUS_OK;
+}
+
+enum phase training_refused_in(const struct setup *setup, const struct training_options *options,
+			       uint64_t limit)
+{
+	struct training_options plan = *options;
+	struct error no_room = ERROR_NONE;
+	struct heap need;
+
+	plan.limit = limit;
+	return training_plan_step(setup, &plan, &need, &no_room) == STATUS_OK ? PHASE_COUNT
+									      : need.phase;
+}
+
+bool training_swap_to_fit(const struct setup *setup, struct training_options *options,
+			  uint64_t limit)
+{
+	struct training_options o = *options;
+
+	o.offload = false;
+	o.swapped = 0;
+	while (!training_fits(setup, &o, limit)) {
+		if (o.swapped + 2 >= setup->layers)
+			return false;
+		o.offload = true;
+		o.swapped++;
+	}
+	*options = o;
+	return true;
+}

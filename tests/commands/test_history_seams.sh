@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# gpuproof history trend and report: what comes with another driver or program is told, dated and drawn; nothing else is.
+set -u
+program=$(realpath "$1")
+data=$(realpath "$(dirname "$0")/../data/nights")
+command -v python3 >/dev/null || { echo "no python3 to make nights with"; exit 77; }
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failed=0
+unset GPUPROOF_DB
+
+expect() { # CODE WORD ARGUMENTS...
+	local code=$1 word=$2 got
+	shift 2
+	"$program" "$@" >out 2>err
+	got=$?
+	[ $got -eq "$code" ] || { echo "$*: exit code $got, not $code"; cat out err; failed=1; }
+	[ -z "$word" ] || grep -qF -- "$word" out err || { echo "$*: '$word' is missing in"; cat out err; failed=1; }
+}
+absent() { # WORD WHY
+	! grep -q -- "$1" out || { echo "$2: '$1' stands in"; cat out; failed=1; }
+}
+
+# Nights of one H100, 0.3 % from night to night.
+cat >make.py <<'E'
+"""make.py RESULT FOLDER NIGHTS SEAM FROM FACTOR PATTERN [fact=value]: a driver 590.10 from night SEAM on, figures times FACTOR from FROM on."""
+import datetime, json, os, random, sys
+result, folder, nights, seam = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+begin, factor, pattern = int(sys.argv[5]), float(sys.argv[6]), sys.argv[7]
+random.seed(38)
+n = json.load(open(result))
+figures = [(c["id"], m, dict(m)) for c in n["cases"] for m in c["metrics"].values()]
+os.mkdir(folder)
+for i in range(nights):
+	day = datetime.date(2026, 10, 1) + datetime.timedelta(days=i)
+	n["run"].update(id=f"night{i}", started=f"{day}T01:00:00Z")
+	if i >= seam:
+		n["environment"]["driver"] = "590.10"
+	if len(sys.argv) > 8 and i >= begin:
+		name, value = sys.argv[8].split("=")
+		n["environment"][name] = value
+		n["gpuproof"]["version"] = value if name == "gpuproof" else n["gpuproof"]["version"]
+	for case, metric, first in figures:
+		change = factor if i >= begin and case.startswith(pattern) else 1
+		change = random.gauss(1, .003) * (change if metric["better"] == "higher" else 1 / change)
+		metric.update({k: first[k] and first[k] * change for k in ("value", "low", "high")})
+	json.dump(n, open(f"{folder}/{i:02}.json", "w"))
+E
+nights() { # NAME ARGUMENTS OF make.py
+	local name=$1
+	shift
+	rm -rf "$name.db" "$name"
+	python3 make.py "$data/h100_1.json" "$name" "$@" && "$program" history add "$name" --db "$name.db" >/dev/null 2>&1 || { echo "no $name.db"; failed=1; }
+}
+
+# A driver that costs 10 % of every product, the next morning and for ever after.
+for count in 27 40; do
+	nights slow $count 26 26 0.9 matmul
+	expect 1 'Since driver 590.10 (2026-10-27): 8 matmul.throughput ' history trend --db slow.db --fail-on change
+	grep -q 'NEW 2026-10-27: .* worse, with another driver, config or hardware' out || { echo "$count nights: no row names the seam"; cat out; failed=1; }
+	[ "$(grep -c NEW out)" -eq 8 ] || { echo "$count nights: not the eight products alone"; cat out; failed=1; }
+	absent 'Nothing changed' "a new driver"
+done
+"$program" history trend --db slow.db --json | python3 -c '
+import json, sys
+t = json.load(sys.stdin)
+assert any(s.startswith("since driver 590.10 (2026-10-27): 8 matmul.throughput ") for s in t["seams"]), t["seams"]
+assert t["new_changes_for_the_worse"] == 8
+for s in t["series"]:
+	seam, = s["seams"]
+	change, = s["changes"]
+	assert seam["differs"] and seam["what"] == "driver 590.10" and seam["date"] == "2026-10-27", seam
+	assert change["found"] == "at a seam" and 1.08 < change["ratio"] < 1.13 and seam["within"] < 1.05, (seam, change)' || { echo "trend --json of a seam"; failed=1; }
+expect 1 '' history report --db slow.db -o slow.html --fail-on change
+python3 - <<'E' || { echo "history report of a seam: see above"; failed=1; }
+import re
+text = open("slow.html").read()
+box = re.search(r'<section class="verdict failed.*?</section>', text, re.S).group(0)
+assert "Since driver 590.10 (2026-10-27): 8 matmul.throughput" in box, box
+charts = re.findall(r'<div class="nights"><svg.*?</svg>', text, re.S)
+assert len(charts) == 8, len(charts)
+for c in charts:
+	# The seam has a line with its label, and the nights before it are drawn.
+	assert "stroke-dasharray" in c and ">driver 590.10</text>" in c
+	assert len(re.search(r' data-x="([^"]*)"', c).group(1).split()) == 40
+E
+# A person decides; what was acknowledged is green.
+expect 0 '' history acknowledge 'known' --metric matmul.throughput --db slow.db
+expect 0 '' history trend --db slow.db --fail-on change
+# An equal driver is no alarm, and not "nothing".
+nights equal 30 26 0 1 matmul
+expect 0 'Since driver 590.10 (2026-10-27): 41 of 41 series: no clear difference' history trend --db equal.db --fail-on warning
+absent 'Nothing changed' "an equal driver"
+# So is another program or kernel, within an epoch.
+nights program 30 99 26 1 matmul gpuproof=0.3.0
+expect 0 'Environment, 2026-10-27: gpuproof 0.1.0 -> 0.3.0' history trend --db program.db
+expect 0 'No figure changed, but the environment did.' history trend --db program.db
+nights kernel 30 99 26 0.9 matmul kernel=6.99
+expect 1 'Environment, 2026-10-27: kernel ' history trend --db kernel.db --fail-on change
+nights quiet 30 99 0 1 matmul
+expect 0 'Nothing changed.' history trend --db quiet.db
+# A fall of 40 % in an early night: named the next morning, with its night, and never "nothing".
+for night in 2 6 10; do
+	day=$(printf '2026-10-%02d' "$night")
+	nights all 12 99 $((night - 1)) 0.6 stream
+	rm -f fall.db
+	for count in $(seq 12); do
+		"$program" history add "all/$(printf %02d $((count - 1))).json" --db fall.db >/dev/null 2>&1
+		[ "$count" -ge "$night" ] || continue
+		expect 1 "NEW $day: " history trend --db fall.db --fail-on change
+		[ "$(grep -c NEW out)" -eq 2 ] || { echo "fall in night $night of $count: not the two of stream"; cat out; failed=1; }
+	done
+done
+# Until a change could be found there is no answer.
+nights young 10 99 0 1 matmul
+expect 0 'Cannot tell yet' history trend --db young.db
+absent 'Nothing changed' "ten nights"
+nights young 11 99 0 1 matmul
+expect 0 'Nothing changed.' history trend --db young.db
+exit $failed

@@ -1,0 +1,29 @@
+/*
+ * Hellos that the ranks of a mesh over TCP receive. A function of its file alone reads them, so
+ * that the file is part of this one.
+ */
+#include "fuzz.h"
+
+#include <fcntl.h>
+
+#include "device/ranks/tcp_mesh.c"
+
+#define RANKS 3
+
+/* One after another, as they come from callers; this rank is 0, and its token is zero. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct sockaddr_in table[RANKS] = { 0 };
+	struct mesh_hello said, mine = { .rank = 0 };
+	int peers[RANKS] = { -1, -1, -1 };
+
+	for (; size >= sizeof(said); data += sizeof(said), size -= sizeof(said)) {
+		memcpy(&said, data, sizeof(said));
+		mesh_admit_peer(open("/dev/null", O_RDWR | O_CLOEXEC), &said, &mine, 1, RANKS,
+				peers, table);
+	}
+	if (peers[0] != -1)
+		abort();
+	tcp_mesh_close(peers, RANKS);
+	return 0;
+}

@@ -1,0 +1,124 @@
+/*
+ * Messages between the conductor of a run on several nodes and an agent. The first byte chooses who
+ * reads: the conductor from the call on, the conductor an agent that it has accepted, or an agent.
+ */
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "fleet/agent/agent_internal.h"
+#include "fleet/nodes.h"
+#include "result/host/build.h"
+
+#define TOKEN "0000000000000000000000000000000000000000000000000000000000000000"
+#define PIECE 1000 /* bytes that come at once */
+
+static void release_fleet(struct fleet_run *f)
+{
+	peers_close(&f->peers);
+	for (size_t i = 0; i < f->count; i++) {
+		free(f->nodes[i].name);
+		free(f->nodes[i].reason);
+		free(f->nodes[i].at);
+		free(f->nodes[i].refused);
+	}
+	free(f->nodes);
+}
+
+static void send_hello(int fd)
+{
+	char *build = xstrdup(build_version());
+	struct fleet_message hello = {
+		.kind = "hello", .protocol = FLEET_PROTOCOL, .build = build, .node = "n1"
+	};
+	struct text line = TEXT_EMPTY;
+
+	fleet_message_add(&line, &hello);
+	send(fd, line.data, line.length, MSG_NOSIGNAL | MSG_DONTWAIT);
+	text_release(&line);
+	free(build);
+}
+
+/* In pieces, as TCP may bring them; `said`: after a hello that is right. */
+static void conductor_reads(const uint8_t *data, size_t size, bool said)
+{
+	const struct fleet_options options = { .quiet = true };
+	char folder[] = "/runs/r";
+	struct fleet_run f = { .options = &options,
+			       .launcher.kind = LAUNCH_COMMAND,
+			       .peers = PEERS_NONE,
+			       .token = TOKEN,
+			       .directory = folder,
+			       .run_id = "run",
+			       .silent_after = 15 };
+	int ends[2];
+
+	f.peers.poll = epoll_create1(EPOLL_CLOEXEC);
+	if (f.peers.poll < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+		abort();
+	peers_add(&f.peers, ends[0], "127.0.0.1:1");
+	if (said) {
+		send_hello(ends[1]);
+		nodes_read(&f, f.peers.items[0]);
+		if (f.count != 1 || f.nodes[0].phase != NODE_RUNS)
+			abort();
+	}
+	for (size_t at = 0; at < size && !f.peers.items[0]->closing; at += PIECE) {
+		size_t left = size - at;
+
+		send(ends[1], data + at, left < PIECE ? left : PIECE, MSG_NOSIGNAL | MSG_DONTWAIT);
+		nodes_read(&f, f.peers.items[0]);
+	}
+	close(ends[1]);
+	if (!f.peers.items[0]->closing)
+		nodes_read(&f, f.peers.items[0]);
+	nodes_report_lost(&f);
+	release_fleet(&f);
+}
+
+/* Nothing is parsed of a caller whose token is wrong. */
+static void conductor_answers_call(const uint8_t *data, size_t size)
+{
+	char node[FLEET_NAME_MOST + 1];
+	struct fleet_call call;
+
+	if (size < sizeof(call))
+		return;
+	memcpy(&call, data, sizeof(call));
+	if (fleet_call_read(&call, TOKEN, node))
+		conductor_reads(data + sizeof(call), size - sizeof(call), false);
+	if (*node && !fleet_name_valid(node))
+		abort();
+}
+
+static void agent_reads(const uint8_t *data, size_t size)
+{
+	struct agent a = { .fd = -1, .wake = -1 };
+	struct fleet_message message;
+
+	text_add_bytes(&a.in, (const char *)data, size);
+	while (agent_next_message(&a, &message)) {
+		if (!message.kind)
+			abort();
+		fleet_message_release(&message);
+	}
+	text_release(&a.in);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size == 0)
+		return 0;
+	if (*data % 3 == 0)
+		conductor_answers_call(data + 1, size - 1);
+	else if (*data % 3 == 1)
+		conductor_reads(data + 1, size - 1, true);
+	else
+		agent_reads(data + 1, size - 1);
+	return 0;
+}

@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+"""Checks tests/data/statistics/*.json by formulas of its own (docs/statistics.md), standard library only.
+
+usage: statistics_vectors.py FOLDER [--write]     --write: fills in what is expected, after a wanted change
+Exit code 1: a vector differs from what the formulas give.
+"""
+import itertools, json, math, os, sys
+from statistics import median
+
+V = 3  # degrees of freedom that the typical spread counts for
+HL = math.pi / 3  # variance of the Hodges-Lehmann estimate over that of the mean
+Z95, Z975 = 1.6448536269514722, 1.959963984540054
+LEAST, MOST, SESSION = 0.01, 0.05, 0.01
+
+
+def student_tail(t, freedom):
+	"""P(|T| >= t), by integrating the density over the angle whose tangent is t / sqrt(freedom)."""
+	if math.isinf(freedom):
+		return math.erfc(abs(t) / math.sqrt(2))
+	angle = math.atan(abs(t) / math.sqrt(freedom))
+	steps = 20000
+	h = (math.pi / 2 - angle) / steps
+	density = lambda x: math.cos(x) ** (freedom - 1) if x < math.pi / 2 else float(freedom == 1)
+	total = density(angle) + density(math.pi / 2)
+	total += sum((4 if i % 2 else 2) * density(angle + i * h) for i in range(1, steps))
+	constant = 2 * math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(math.pi)
+	return constant * total * h / 3
+
+
+def student_quantile(p, freedom):
+	if math.isinf(freedom):
+		return Z975 if p > 0.96 else Z95
+	low, high = 0.0, 1.0
+	while student_tail(high, freedom) > 2 * (1 - p):
+		high *= 2
+	for _ in range(60):
+		middle = (low + high) / 2
+		low, high = (middle, high) if student_tail(middle, freedom) > 2 * (1 - p) else (low, middle)
+	return (low + high) / 2
+
+
+def hodges_lehmann(x):
+	return median((x[i] + x[j]) / 2 for i in range(len(x)) for j in range(i, len(x)))
+
+
+def squares(x):
+	mean = math.fsum(x) / len(x)
+	return math.fsum((v - mean) ** 2 for v in x)
+
+
+def repeat(v):
+	logs, n = v["logs"], len(v["logs"])
+	freedom = V + n - 1
+	deviation = math.sqrt((V * v["spread"] ** 2 + squares(logs)) / freedom)
+	half = student_quantile(v["probability"], freedom) * deviation * math.sqrt((1 if n < 3 else HL) / n)
+	if n == 1:
+		half = math.hypot(half, v["sample_half"])
+	center = hodges_lehmann(logs)
+	low, high = center - half, center + half
+	if v["states"] and n >= 3:
+		# The k-th smallest and largest launch: the largest k that leaves 93 %, by the sign test.
+		k = 1
+		while 2 * (k + 1) <= n and 1 - 2 * sum(math.comb(n, i) for i in range(k + 1)) / 2**n >= 0.93:
+			k += 1
+		low, high = min(low, sorted(logs)[k - 1]), max(high, sorted(logs)[n - k])
+	return {"center": center, "low": low, "high": high}
+
+
+def mann_whitney(v):
+	m, n = v["m"], v["n"]
+	counts = {}
+	for places in itertools.combinations(range(m + n), m):
+		u = sum(places) - m * (m - 1) // 2
+		counts[u] = counts.get(u, 0) + 1
+	return {"probability": sum(c for u, c in counts.items() if u <= v["u"]) / math.comb(m + n, m)}
+
+
+def rank_interval(a, b):
+	m, n = len(a), len(b)
+	differences = sorted(y - x for x in a for y in b)
+	counts = [0] * (m * n + 1)
+	for places in itertools.combinations(range(m + n), m):
+		counts[sum(places) - m * (m - 1) // 2] += 1
+	k, below = 0, 0
+	while (below + counts[k]) / math.comb(m + n, m) <= 0.025:
+		below += counts[k]
+		k += 1
+	return median(differences), differences[k - 1], differences[-k]
+
+
+def signed_rank_interval(d):
+	n = len(d)
+	means = sorted((d[i] + d[j]) / 2 for i in range(n) for j in range(i, n))
+	sums = [sum(r for r, s in zip(range(1, n + 1), signs) if s) for signs in itertools.product((0, 1), repeat=n)]
+	k = 0
+	while sum(s <= k for s in sums) / 2**n <= 0.025:
+		k += 1
+	if not k:
+		half = student_quantile(0.975, n - 1) * math.sqrt(squares(d) / (n - 1) / n)
+		return median(means), median(means) - half, median(means) + half
+	return median(means), means[k - 1], means[-k]
+
+
+def compare(v):
+	"""One figure of two sets of launches: the shift, its intervals, margin, word."""
+	a, b, turns = v["a"], v["b"], v["turns"]
+	enough = len(a) >= 4 and len(b) >= 4
+	sessions = 0 if turns else math.sqrt(2) * v["session_spread"]
+	session_freedom = v["session_freedom"] or math.inf
+	share = lambda n: (1 if n < 3 else HL) / n
+	typical = v["launch_spread"]
+	if turns and len(a) == len(b) and enough:
+		d = [y - x for x, y in zip(a, b)]
+		value, low, high = signed_rank_interval(d)
+		freedom, variance = len(d) - 1, squares(d) / (len(d) - 1)
+		if math.sqrt(variance / 2) <= 2 * typical:
+			freedom += V
+			variance = (squares(d) + V * 2 * typical**2) / freedom
+		launches = math.sqrt(variance * share(len(d)))
+	else:
+		value = median(y - x for x in a for y in b)
+		low = high = value
+		if enough:
+			value, low, high = rank_interval(a, b)
+		freedom = len(a) + len(b) - 2 + V
+		variance = (squares(a) + squares(b) + V * typical**2) / freedom
+		launches = math.sqrt(variance * (share(len(a)) + share(len(b))))
+	error = math.hypot(launches, sessions)
+	terms = launches**4 / freedom + (0 if math.isinf(session_freedom) else sessions**4 / session_freedom)
+	freedom = error**4 / terms
+	if enough:
+		wide = student_quantile(0.975, session_freedom) * sessions
+		low, high = value - math.hypot(value - low, wide), value + math.hypot(high - value, wide)
+	else:
+		half = student_quantile(0.975, freedom) * error
+		low, high = value - half, value + half
+	half = student_quantile(0.95, freedom) * error
+	margin = (student_quantile(0.95, freedom) + Z95) * error
+	same = min(max(margin, math.log1p(LEAST)), math.log1p(MOST))
+	worse, better = math.log1p(LEAST), math.log1p(-LEAST)
+	if Z975 * sessions > LEAST:
+		worse, better = same, -same
+	worse += min(max(v["common"], 0), SESSION)
+	better += min(max(v["common"], -SESSION), 0)
+	if low > worse:
+		word = "REGRESSED"
+	elif high < better:
+		word = "IMPROVED"
+	elif max(low, value - half) >= -same and min(high, value + half) <= same:
+		word = "UNCHANGED"
+	else:
+		word = "INCONCLUSIVE"
+	return {"value": value, "low": low, "high": high, "error": error, "freedom": freedom, "margin": margin, "word": word}
+
+
+def drawn_in(x, distance):
+	middle = median(x)
+	return [min(max(v, middle - distance), middle + distance) for v in x]
+
+
+def level(v):
+	"""Levels of the nights before and after: the shift, its error, P(no farther than `limit`)."""
+	sides = v["logs"][: v["before"]], v["logs"][v["before"] :]
+	rho, n = v["rho"], len(v["logs"])
+	distance = math.inf
+	if n > 2:
+		off = [abs(x - median(side)) for side in sides for x in side]
+		distance = 3.5 * 1.4826 * median(off) * math.sqrt(n / (n - 2)) or math.inf
+	total = worth = freedom = g_sum = 0
+	means = []
+	for side in sides:
+		m = len(side)
+		g = (1 + rho) / (1 - rho) / m - 2 * rho * (1 - rho**m) / (m * (1 - rho)) ** 2
+		kept = side if m < 5 else drawn_in(side, distance)
+		means.append(math.fsum(kept) / m)
+		total += squares(kept)
+		worth += m * (1 - g)
+		freedom += (m - 1) * (1 - rho**2) / (1 + rho**2)
+		g_sum += g
+	total = freedom * total / worth if freedom else 0
+	if v["typical"]:
+		total += V * v["typical"] ** 2
+		freedom += V
+	error = math.sqrt(max(total / freedom, 1e-12) * g_sum)
+	value = means[1] - means[0]
+	beyond = abs(value) - v["limit"]
+	return {"value": value, "error": error, "freedom": freedom,
+		"probability": student_tail(beyond / error, freedom) / 2 if beyond > 0 else 1}
+
+
+def state(v):
+	"""Is the level of the nights [at, end) one that the series takes again and again?"""
+	logs, first, at, end = v["logs"], v["from"], v["at"], v["end"]
+	before = median(logs[first:at])
+	shift = median(logs[at:end]) - before
+	states = v["states"] and math.log1p(0.1) <= abs(shift) < math.log(2)
+	if states and min(at - first, end - at) < 10:
+		return {"is": True}
+	share = math.erfc(0.75 * abs(shift) / math.sqrt(2 * squares(logs[first:at]) / (at - first - 1))) / 2
+	nights = visits = 0
+	for part in (logs[:at], logs[end:] if states else []):
+		length = 0
+		for x in part + [before]:
+			place = (x - before) / shift
+			if place > 0.75:
+				length += 1
+			elif place <= 0.5:
+				if length and (states or length < 5):
+					nights, visits = nights + length, visits + 1
+				length = 0
+	expected = share * (len(logs) - (end - at) if states else at)
+	return {"is": nights > expected + 2 * math.sqrt(expected) and visits >= (1 if states else 2)}
+
+
+def student(v):
+	return {"probability": student_tail(v["t"], v["freedom"]), "quantile_975": student_quantile(0.975, v["freedom"])}
+
+
+KINDS = {"student": student, "repeat": repeat, "mann_whitney": mann_whitney, "compare": compare, "level": level, "state": state}
+
+
+def differ(expected, got):
+	if isinstance(got, float) or isinstance(got, int) and not isinstance(got, bool):
+		return not abs(expected - got) <= 1e-7 * max(1, abs(got))
+	return expected != got
+
+
+def main():
+	folder, write = sys.argv[1], "--write" in sys.argv
+	checked = bad = 0
+	for kind, formula in KINDS.items():
+		path = os.path.join(folder, kind + ".json")
+		with open(path, encoding="utf-8") as f:
+			vectors = json.load(f)
+		for i, v in enumerate(vectors):
+			got = formula(v["input"])
+			if write:
+				v["expected"] = got
+			for name, value in got.items():
+				checked += 1
+				if differ(v["expected"][name], value):
+					print(f"{path}, vector {i}: {name} is {value}, not {v['expected'][name]}")
+					bad += 1
+			if set(got) != set(v["expected"]):
+				print(f"{path}, vector {i}: has {sorted(v['expected'])}, not {sorted(got)}")
+				bad += 1
+		if write:
+			with open(path, "w", encoding="utf-8") as f:
+				f.write("[\n" + ",\n".join(" " + json.dumps(v) for v in vectors) + "\n]\n")
+	print(f"{checked} values, {bad} differ")
+	return bad > 0 or not checked
+
+
+sys.exit(main())

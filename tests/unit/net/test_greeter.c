@@ -1,0 +1,286 @@
+/* Callers of a port: silent ones keep no room, and only the hello is read. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "device/backend.h"
+#include "device/ranks/tcp_mesh.h"
+#include "net/greeter.h"
+#include "net/net.h"
+
+#define HELLO 16
+
+struct port {
+	struct greeter *greeter;
+	struct sockaddr_in bound;
+};
+
+static void open_port(struct port *p)
+{
+	struct in_addr loopback = { htonl(INADDR_LOOPBACK) };
+	struct error err = ERROR_NONE;
+	int listener;
+
+	assert_int_equal(net_listen(loopback, &listener, &p->bound, &err), STATUS_OK);
+	assert_int_equal(p->bound.sin_addr.s_addr, loopback.s_addr);
+	assert_int_equal(greeter_open(&p->greeter, listener, HELLO, &err), STATUS_OK);
+}
+
+static int call(const struct sockaddr_in *to)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (const struct sockaddr *)to, sizeof(*to)), 0);
+	return fd;
+}
+
+static void say(int fd, const char *bytes, size_t count)
+{
+	assert_int_equal(send(fd, bytes, count, MSG_NOSIGNAL), count);
+}
+
+/* Waits for the next caller; -1: there is none within `milliseconds`. */
+static int await(struct port *p, char hello[HELLO], int milliseconds)
+{
+	struct pollfd fds = { .fd = greeter_fd(p->greeter), .events = POLLIN };
+	char from[GREETER_FROM];
+	int fd;
+
+	while ((fd = greeter_next(p->greeter, hello, from)) < 0)
+		if (poll(&fds, 1, milliseconds) <= 0)
+			return -1;
+	assert_int_equal(strncmp(from, "127.0.0.1:", 10), 0);
+	return fd;
+}
+
+static void a_hello_comes_in_parts(void **state)
+{
+	char hello[HELLO], rest[8];
+	struct port p;
+	int caller, fd;
+
+	(void)state;
+	open_port(&p);
+	caller = call(&p.bound);
+	say(caller, "01234", 5);
+	assert_int_equal(await(&p, hello, 50), -1);
+	say(caller, "56789abcdefrest", 15);
+	fd = await(&p, hello, 10000);
+	assert_true(fd >= 0);
+	assert_memory_equal(hello, "0123456789abcdef", HELLO);
+	/* Bytes after the hello stay unread. */
+	assert_int_equal(recv(fd, rest, sizeof(rest), 0), 4);
+	assert_memory_equal(rest, "rest", 4);
+	assert_int_equal(greeter_closed(p.greeter), 0);
+	close(fd);
+	close(caller);
+	greeter_close(p.greeter);
+}
+
+/* More silent callers than there is room for: the oldest are closed. */
+static void strangers_keep_no_room(void **state)
+{
+	int strangers[3 * GREETER_MOST], caller, fd;
+	char hello[HELLO], byte;
+	struct port p;
+
+	(void)state;
+	open_port(&p);
+	for (size_t i = 0; i < 3 * GREETER_MOST; i++) {
+		strangers[i] = call(&p.bound);
+		if (i % 50 == 0)
+			await(&p, hello, 0);
+	}
+	caller = call(&p.bound);
+	say(caller, "0123456789abcdef", HELLO);
+	fd = await(&p, hello, 10000);
+	assert_true(fd >= 0);
+	assert_true(greeter_closed(p.greeter) >= 2 * GREETER_MOST);
+	assert_int_equal(recv(strangers[0], &byte, 1, 0), 0);
+	close(fd);
+	close(caller);
+	for (size_t i = 0; i < 3 * GREETER_MOST; i++)
+		close(strangers[i]);
+	greeter_close(p.greeter);
+}
+
+/* Callers that have said hello before a flood of silent ones are all handed over. */
+static void a_flood_closes_none_that_has_said_hello(void **state)
+{
+	int strangers[2 * GREETER_MOST], callers[3], fd;
+	char hello[HELLO];
+	struct port p;
+
+	(void)state;
+	open_port(&p);
+	for (size_t i = 0; i < 3; i++) {
+		callers[i] = call(&p.bound);
+		say(callers[i], "0123456789abcdef", HELLO);
+	}
+	for (size_t i = 0; i < 2 * GREETER_MOST; i++)
+		strangers[i] = call(&p.bound);
+	for (size_t i = 0; i < 3; i++) {
+		fd = await(&p, hello, 10000);
+		assert_true(fd >= 0);
+		close(fd);
+		close(callers[i]);
+	}
+	for (size_t i = 0; i < 2 * GREETER_MOST; i++)
+		close(strangers[i]);
+	greeter_close(p.greeter);
+}
+
+/* Silent callers that fill the room are closed for a new caller only, not before. */
+static void a_full_room_closes_none_by_itself(void **state)
+{
+	int strangers[GREETER_MOST];
+	char hello[HELLO];
+	struct port p;
+
+	(void)state;
+	open_port(&p);
+	for (size_t i = 0; i < GREETER_MOST; i++)
+		strangers[i] = call(&p.bound);
+	for (int turn = 0; turn < 5; turn++)
+		assert_int_equal(await(&p, hello, 10), -1);
+	assert_int_equal(greeter_closed(p.greeter), 0);
+	for (size_t i = 0; i < GREETER_MOST; i++)
+		close(strangers[i]);
+	greeter_close(p.greeter);
+}
+
+/* Callers from another process use up this one's descriptors. */
+static void descriptors_run_out(void **state)
+{
+	const struct rlimit few = { 40, 40 };
+	char hello[HELLO];
+	struct port p;
+	pid_t child;
+	int status;
+
+	(void)state;
+	open_port(&p);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		for (int i = 0; i < 100; i++)
+			call(&p.bound);
+		say(call(&p.bound), "0123456789abcdef", HELLO);
+		pause();
+	}
+	if (fork() == 0) {
+		if (setrlimit(RLIMIT_NOFILE, &few) != 0)
+			_exit(2);
+		_exit(await(&p, hello, 10000) >= 0 ? 0 : 1);
+	}
+	wait(&status);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	greeter_close(p.greeter);
+}
+
+/* Silent callers of a communicator cost its ranks no time of their own. */
+static void a_mesh_opens_among_strangers(void **state)
+{
+	struct communicator_id id;
+	struct error err = ERROR_NONE;
+	struct sockaddr_in address;
+	int strangers[20], peers[2], status;
+	pid_t child;
+
+	(void)state;
+	assert_int_equal(tcp_mesh_id(&id, &err), STATUS_OK);
+	memcpy(&address, &id, sizeof(address)); /* its first member */
+	for (size_t i = 0; i < 20; i++)
+		strangers[i] = call(&address);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+		_exit(tcp_mesh_open(&id, 1, 2, 30, peers, &err) != STATUS_OK);
+	/* One after the other they would take 20 times GREETER_SECONDS. */
+	assert_int_equal(tcp_mesh_open(&id, 0, 2, 30, peers, &err), STATUS_OK);
+	waitpid(child, &status, 0);
+	assert_int_equal(status, 0);
+	tcp_mesh_close(peers, 2);
+	for (size_t i = 0; i < 20; i++)
+		close(strangers[i]);
+}
+
+static void an_interface_is_named(void **state)
+{
+	struct error err = ERROR_NONE;
+	struct in_addr address;
+
+	(void)state;
+	assert_int_equal(net_interface_address("lo", &address, &err), STATUS_OK);
+	assert_int_equal(ntohl(address.s_addr) >> 24, 127);
+	assert_int_equal(net_interface_address("nowhere0", &address, &err), STATUS_USAGE);
+	assert_non_null(strstr(err.message, "nowhere0"));
+	assert_non_null(strstr(err.message, "lo"));
+}
+
+/* A free port refuses at once; a stopped reader holds a sender no longer than it asked. */
+static void connecting_and_sending_end(void **state)
+{
+	static const char block[1 << 20];
+	struct in_addr loopback = { htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in bound;
+	struct error err = ERROR_NONE;
+	int listener, fd;
+	bool whole = true;
+
+	(void)state;
+	assert_int_equal(net_listen(loopback, &listener, &bound, &err), STATUS_OK);
+	assert_int_equal(net_connect(&bound, 5, 4096, &fd, &err), STATUS_OK);
+	for (int i = 0; i < 64 && whole; i++)
+		whole = net_send(fd, block, sizeof(block), 0.01);
+	assert_false(whole);
+	assert_int_equal(errno, ETIMEDOUT);
+	close(fd);
+	close(listener);
+	assert_int_equal(net_connect(&bound, 5, 0, &fd, &err), STATUS_IO);
+	assert_int_equal(fd, -1);
+	assert_non_null(strstr(err.message, "Connection refused"));
+}
+
+static void secrets_are_compared(void **state)
+{
+	(void)state;
+	assert_true(net_equal("abc", "abc", 3));
+	assert_false(net_equal("abc", "abd", 3));
+	assert_false(net_equal("abc", "xbc", 3));
+	assert_true(net_equal("", "", 0));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_hello_comes_in_parts),
+		cmocka_unit_test(strangers_keep_no_room),
+		cmocka_unit_test(a_flood_closes_none_that_has_said_hello),
+		cmocka_unit_test(a_full_room_closes_none_by_itself),
+		cmocka_unit_test(descriptors_run_out),
+		cmocka_unit_test(a_mesh_opens_among_strangers),
+		cmocka_unit_test(an_interface_is_named),
+		cmocka_unit_test(connecting_and_sending_end),
+		cmocka_unit_test(secrets_are_compared),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,179 @@
+/*
+ * The statistics against tests/data/statistics/, whose expected values another program has from
+ * formulas of its own (tests/project/statistics_vectors.py). docs/statistics.md has the formulas.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/memory.h"
+#include "compare/comparing.h"
+#include "history/trend_internal.h"
+#include "stats/level.h"
+#include "stats/rank.h"
+#include "stats/repeat.h"
+#include "stats/student.h"
+
+#define EXACT 1e-7 /* relative above 1, else absolute */
+#define MOST 64
+
+static double number(const json_t *object, const char *name)
+{
+	json_t *value = json_object_get(object, name);
+
+	if (!json_is_number(value))
+		fail_msg("no number '%s'", name);
+	return json_number_value(value);
+}
+
+static size_t count(const json_t *object, const char *name)
+{
+	return (size_t)number(object, name);
+}
+
+static bool flag(const json_t *object, const char *name)
+{
+	return json_is_true(json_object_get(object, name));
+}
+
+static size_t numbers(const json_t *object, const char *name, double out[MOST])
+{
+	json_t *list = json_object_get(object, name);
+	size_t n = json_array_size(list);
+
+	assert_in_range(n, 1, MOST);
+	for (size_t i = 0; i < n; i++)
+		out[i] = json_number_value(json_array_get(list, i));
+	return n;
+}
+
+static void expect(const json_t *expected, const char *name, double got)
+{
+	double wanted = number(expected, name);
+
+	if (!(fabs(got - wanted) <= EXACT * fmax(1, fabs(wanted))))
+		fail_msg("%s is %.12g, not %.12g", name, got, wanted);
+}
+
+typedef void vector_fn(const json_t *input, const json_t *expected);
+
+/* Calls `check` for each vector of a file; fails if it has fewer than `least`. */
+static void each_vector(const char *name, size_t least, vector_fn *check)
+{
+	char *path = xasprintf(TESTS_DIR "/data/statistics/%s.json", name);
+	json_t *vectors = json_load_file(path, 0, NULL);
+
+	if (json_array_size(vectors) < least)
+		fail_msg("%s has %zu vectors", path, json_array_size(vectors));
+	for (size_t i = 0; i < json_array_size(vectors); i++) {
+		json_t *v = json_array_get(vectors, i);
+
+		print_message("%s %zu\n", name, i);
+		check(json_object_get(v, "input"), json_object_get(v, "expected"));
+	}
+	json_decref(vectors);
+	free(path);
+}
+
+static void check_student(const json_t *in, const json_t *expected)
+{
+	expect(expected, "probability",
+	       student_probability(number(in, "t"), number(in, "freedom")));
+	expect(expected, "quantile_975", student_quantile(0.975, number(in, "freedom")));
+}
+
+static void check_repeat(const json_t *in, const json_t *expected)
+{
+	const struct repeat repeat = { .spread = number(in, "spread"),
+				       .states = flag(in, "states") };
+	double logs[MOST];
+	size_t n = numbers(in, "logs", logs);
+	struct repeat_interval out = repeat_interval(logs, n, &repeat, number(in, "probability"),
+						     number(in, "sample_half"));
+
+	expect(expected, "center", out.center);
+	expect(expected, "low", out.low);
+	expect(expected, "high", out.high);
+}
+
+static void check_mann_whitney(const json_t *in, const json_t *expected)
+{
+	expect(expected, "probability",
+	       mann_whitney_probability(count(in, "m"), count(in, "n"), count(in, "u")));
+}
+
+static void check_compare(const json_t *in, const json_t *expected)
+{
+	double a[MOST], b[MOST], freedom = number(in, "session_freedom");
+	struct shift_input input = { .a = a,
+				     .b = b,
+				     .a_count = numbers(in, "a", a),
+				     .b_count = numbers(in, "b", b),
+				     .turns = flag(in, "turns"),
+				     .launch_spread = number(in, "launch_spread"),
+				     .resemblance = 1,
+				     .visit_spread = number(in, "session_spread"),
+				     .visit_freedom = freedom > 0 ? freedom : INFINITY };
+	struct shift s = shift_measure(&input);
+	double visits = input.turns ? 0 : input.visit_spread;
+	struct band band = band_of_shift(&s, visits, number(in, "common"));
+
+	expect(expected, "value", s.value);
+	expect(expected, "low", s.low);
+	expect(expected, "high", s.high);
+	expect(expected, "error", s.error);
+	expect(expected, "freedom", s.freedom);
+	expect(expected, "margin", shift_margin(&s));
+	assert_string_equal(change_name(change_of_shift(&s, &band)),
+			    json_string_value(json_object_get(expected, "word")));
+}
+
+static void check_level(const json_t *in, const json_t *expected)
+{
+	double logs[MOST], typical = number(in, "typical");
+	size_t n = numbers(in, "logs", logs);
+	const struct level_input input = { .logs = logs,
+					   .before = count(in, "before"),
+					   .after = n - count(in, "before"),
+					   .rho = number(in, "rho"),
+					   .typical = typical > 0 ? typical : (double)NAN };
+	struct level_shift out = level_shift(&input);
+
+	expect(expected, "value", out.value);
+	expect(expected, "error", out.error);
+	expect(expected, "freedom", out.freedom);
+	expect(expected, "probability", level_probability(&out, number(in, "limit")));
+}
+
+static void check_state(const json_t *in, const json_t *expected)
+{
+	double logs[MOST];
+	size_t n = numbers(in, "logs", logs);
+	const struct level_segment s = { count(in, "from"), count(in, "at"), count(in, "end") };
+
+	assert_int_equal(trend_is_state(logs, n, &s, flag(in, "states")), flag(expected, "is"));
+}
+
+static void another_program_gets_the_same(void **state)
+{
+	(void)state;
+	each_vector("student", 10, check_student);
+	each_vector("repeat", 9, check_repeat);
+	each_vector("mann_whitney", 7, check_mann_whitney);
+	each_vector("compare", 17, check_compare);
+	each_vector("level", 7, check_level);
+	each_vector("state", 10, check_state);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(another_program_gets_the_same) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
