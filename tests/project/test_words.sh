@@ -58,7 +58,4 @@ for text in 'they are not told apart here' 'What was measured is kept' "$(printf
 	}
 done
 
-# Subjects of the last commits, where this is a checkout.
-long=$(git log -20 --format=%s 2>/dev/null | awk 'length > 72')
-[ -z "$long" ] || { echo "commit subjects of more than 72 characters:"; echo "$long"; failed=1; }
 exit $failed
