@@ -53,21 +53,33 @@ static char *above_peak(const struct case_result *c, const struct metric_value *
 			 peak.key, units_format(limit, m->unit, most, sizeof(most)));
 }
 
-/* The amount of work per time of its samples; of pooled results those of the first repetition. */
+/* Value of the metric by the level of its samples; NaN: the file does not say how it is made. */
+static double expected_value(const struct metric_value *m, const struct series *series)
+{
+	double low, high,
+		level = series->load ? load_mean(series->samples, series->count, &low, &high)
+				     : series->statistics.median;
+
+	if (!(level > 0))
+		return NAN;
+	if (m->amount > 0)
+		return m->amount / level;
+	return m->headline && strcmp(m->name, series->name) == 0 &&
+			       strcmp(m->unit, series->unit) == 0
+		       ? level
+		       : NAN;
+}
+
+/* Samples of pooled results are those of the first repetition. */
 static char *unlike_samples(const struct case_result *c, const struct metric_value *m)
 {
 	const struct series *series = *m->series ? case_series(c, m->series) : NULL;
-	double first = m->launch_count ? m->launches[0] : m->value, time, expected, low, high;
+	double first = m->launch_count ? m->launches[0] : m->value;
+	double expected = series ? expected_value(m, series) : NAN;
 	char value[48], other[48];
 
-	if (!(m->amount > 0) || !series || !isfinite(first))
-		return NULL;
-	time = series->load ? load_mean(series->samples, series->count, &low, &high)
-			    : series->statistics.median;
-	if (!(time > 0))
-		return NULL;
-	expected = m->amount / time;
-	if (fabs(first / expected - 1) <= VALUE_TOLERANCE)
+	if (!isfinite(first) || !isfinite(expected) ||
+	    fabs(first / expected - 1) <= VALUE_TOLERANCE)
 		return NULL;
 	return xasprintf("%s = %s is not what its samples give: %s", m->name,
 			 units_format(first, m->unit, value, sizeof(value)),
@@ -93,9 +105,8 @@ static char *outside_launches(const struct metric_value *m)
 			 units_format(high, m->unit, to, sizeof(to)));
 }
 
-char *impossible_figure(const struct result *result, const struct case_result *c)
+char *impossible_figure(const struct device_info *device, const struct case_result *c)
 {
-	const struct device_info *device = result_device(result, c->device ? c->device : "");
 	char *words = NULL;
 
 	for (size_t i = 0; i < c->metric_count && !words && c->status == CASE_OK; i++) {
@@ -110,13 +121,26 @@ char *impossible_figure(const struct result *result, const struct case_result *c
 	return words;
 }
 
+/* A check of a limit on the case has said so. */
+static bool verdicts_call_impossible(const struct verdicts *verdicts, const char *case_id)
+{
+	for (size_t i = 0; i < verdicts->count; i++)
+		if (verdicts->checks[i].cause == CAUSE_IMPOSSIBLE &&
+		    strcmp(verdicts->checks[i].case_id, case_id) == 0)
+			return true;
+	return false;
+}
+
 void judge_impossible(const struct judge_input *input, struct verdicts *verdicts)
 {
 	for (size_t r = 0; r < input->count; r++)
 		for (size_t i = 0; i < input->results[r].case_count; i++) {
 			const struct result *result = &input->results[r];
 			const struct case_result *c = &result->cases[i];
-			char *words = impossible_figure(result, c);
+			char *words =
+				verdicts_call_impossible(verdicts, c->id)
+					? NULL
+					: impossible_figure(result_device(result, c->device), c);
 			struct verdict_check *check;
 
 			if (!words)

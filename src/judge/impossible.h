@@ -5,11 +5,12 @@
 
 /*
  * Why a figure of the case cannot be: "transfer.bandwidth = 555 GB/s is above what a NVIDIA H200
- * can do: pcie_bandwidth 63.02 GB/s". NULL: none is known to be impossible. Malloc'ed.
+ * can do: pcie_bandwidth 63.02 GB/s". `device`: the case's first, NULL: unknown. NULL: no figure is
+ * known to be impossible. Malloc'ed.
  */
-char *impossible_figure(const struct result *result, const struct case_result *c);
+char *impossible_figure(const struct device_info *device, const struct case_result *c);
 
-/* An ERROR for each case with such a figure. */
+/* An ERROR for each case with such a figure that no check of a limit has reported. */
 void judge_impossible(const struct judge_input *input, struct verdicts *verdicts);
 
 #endif

@@ -22,6 +22,19 @@ static void refuse_unverified(const struct subject *s, struct observation *o)
 			observation_refuse(o, VERDICT_ERROR, "its result was never verified");
 }
 
+/* Nothing of a case is used, not even to compare others with, that has a figure which cannot be. */
+static void refuse_impossible(const struct subject *s, struct observation *o)
+{
+	for (size_t i = 0; i < s->count && !o->impossible; i++) {
+		char *words = impossible_figure(s->device, s->cases[i]);
+
+		o->impossible = words != NULL;
+		if (words)
+			observation_refuse(o, VERDICT_ERROR, words);
+		free(words);
+	}
+}
+
 /*
  * Fills subjects and observations of `limit`; those of identical devices share their launches'
  * spread.
@@ -39,7 +52,8 @@ static void judging_select(struct judging *j)
 		j->observations[j->count] =
 			observation_make(s, j->limit->metric->name, j->limit->metric->unit,
 					 j->limit->launch_spread);
-		refuse_unverified(s, &j->observations[j->count++]);
+		refuse_unverified(s, &j->observations[j->count]);
+		refuse_impossible(s, &j->observations[j->count++]);
 	}
 }
 
@@ -71,6 +85,7 @@ struct verdict_check *judging_add(const struct judging *j, size_t i, enum check_
 	free(check->task);
 	check->task = aspect_task(j->limit->suite->aspects, j->limit->metric->name, s->first);
 	check->comparison = comparison;
+	check->cause = o->impossible ? CAUSE_IMPOSSIBLE : CAUSE_NONE;
 	check->launches = o->estimate.launches;
 	check->samples = o->samples;
 	check->final = o->exact;
@@ -513,6 +528,7 @@ void judge_results(const struct judge_input *input, struct verdicts *verdicts)
 	text_release(&without_population);
 	judge_errors(input, verdicts);
 	judge_impossible(input, verdicts);
+	judge_skips(&all, input, verdicts);
 	judge_disturbed(verdicts, from);
 	judge_aspects(input, from, verdicts);
 	subjects_release(&all);

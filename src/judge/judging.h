@@ -108,6 +108,12 @@ void judge_run_findings(const struct judge_input *input, struct verdicts *verdic
  */
 void judge_errors(const struct judge_input *input, struct verdicts *verdicts);
 /*
+ * skips.c: cases that a device skips and an identical one does not, and suites of which nothing was
+ * measured, where no limit has judged them; call after the limits.
+ */
+void judge_skips(const struct subjects *all, const struct judge_input *input,
+		 struct verdicts *verdicts);
+/*
  * aspects.c: to be called last for a machine, whose checks begin at `from`: adds what was looked at
  * without a limit, and the aspects of each device.
  */

@@ -37,10 +37,10 @@
 		.name = name_, .unit = "FLOP/s", .better = BETTER_HIGHER, .title = title_, \
 		.group = ARITHMETIC, .peak = peak_, .peak_factor = 1                       \
 	}
-#define HOST_LINK(name_, title_)                                                        \
+#define HOST_LINK(name_, title_, factor_)                                               \
 	{                                                                               \
 		.name = name_, .unit = "B/s", .better = BETTER_HIGHER, .title = title_, \
-		.group = LINKS, .peak = PEAK("pcie_bandwidth"), .peak_factor = 1        \
+		.group = LINKS, .peak = PEAK("pcie_bandwidth"), .peak_factor = factor_  \
 	}
 #define PEER(name_, title_, factor_)                                                    \
 	{                                                                               \
@@ -112,8 +112,9 @@ const struct quantity quantities[] = {
 	  .group = ARITHMETIC,
 	  .peak = { "int8_tensor", "int8" },
 	  .peak_factor = 1 },
-	HOST_LINK("host_to_device", "Host to device, page-locked"),
-	HOST_LINK("device_to_host", "Device to host, page-locked"),
+	HOST_LINK("host_to_device", "Host to device, page-locked", 1),
+	HOST_LINK("device_to_host", "Device to host, page-locked", 1),
+	HOST_LINK("host_copy_both", "Host and device, sum of both directions", 2),
 	PEER("peer_copy", "Peer copy, one direction", 1),
 	PEER("peer_copy_both", "Peer copy, sum of both directions", 2),
 	{ .name = "bar1_write",

@@ -222,6 +222,8 @@ struct lost_worker {
  * suite that has one.
  */
 #define PARAMETER_SIZE "size"
+/* The one that says how many devices a case of several needs. */
+#define PARAMETER_DEVICES "devices"
 
 struct case_parameter {
 	char *name, *text; /* "size", "64MiB" */

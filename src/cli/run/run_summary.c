@@ -59,10 +59,11 @@ static void run_summary_print_lost(const struct result *result)
 static void print_impossible(const struct result *result)
 {
 	for (size_t i = 0; i < result->case_count; i++) {
-		char *words = impossible_figure(result, &result->cases[i]);
+		const struct case_result *c = &result->cases[i];
+		char *words = impossible_figure(result_device(result, c->device), c);
 
 		if (words)
-			printf("impossible: %s: %s\n", result->cases[i].id, words);
+			printf("impossible: %s: %s\n", c->id, words);
 		free(words);
 	}
 }

@@ -38,7 +38,8 @@ struct observation {
 	 * settled)
 	 */
 	enum verdict verdict;
-	char *reason; /* why not; owned, "" */
+	char *reason;    /* why not; owned, "" */
+	bool impossible; /* a figure of its case cannot be (judge/impossible.h) */
 	struct estimate estimate;
 	double *values; /* one per launch; owned */
 	size_t count;

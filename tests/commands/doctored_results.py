@@ -1,0 +1,158 @@
+"""What no look supports is accepted in no output: a result that was accepted is doctored in every way that a broken timer,
+a device that skips, a forged file or a foreign process would, and each output (verdict_outputs.py) must tell the verdict that
+this calls for, with its cause.
+
+usage: doctored_results.py PROGRAM RESULT [TABLE]     RESULT: accepted, of two identical GPUs; TABLE: file for a Markdown table
+"""
+import copy
+import json
+import sys
+
+from verdict_outputs import answers, disagreements, run
+
+HEALTHY = json.load(open(sys.argv[2]))
+HEALTHY.pop("judgement", None)
+failures, table = [], []
+CANNOT = "is above what a NVIDIA H200 can do"
+
+def judged(name, result, verdict, cause=""):
+	"""All outputs tell `verdict`, and the terminal the cause."""
+	json.dump(result, open("doctored.json", "w"))
+	words, _, said = answers("doctored.json", [])
+	table.append((name, words))
+	if words["exit code"] != verdict:
+		failures.append(f"{name}: {words['exit code']}, not {verdict}: {said.splitlines()[-1:]}")
+	if cause not in said:
+		failures.append(f"{name}: '{cause}' is missing in: {said[-400:]}")
+	failures.extend(f"{name}: {text}" for text in disagreements(words))
+
+def metrics_of(result, chosen):
+	return [m for c in result["cases"] for name, m in c["metrics"].items() if chosen(c, name, m)]
+
+def is_rate(_case, _name, metric):
+	return metric["better"] == "higher" and metric["unit"] in ("B/s", "FLOP/s")
+
+def scale(metrics, factor, *members):
+	for metric in metrics:
+		for member in members:
+			if isinstance(metric.get(member), list):
+				metric[member] = [v and v * factor for v in metric[member]]
+			elif metric.get(member) is not None:
+				metric[member] *= factor
+
+FIGURE = ("value", "low", "high")
+
+def figures_times(factor, consistent, chosen=is_rate):
+	"""Figures times `factor`; consistent: with launches, amounts and samples that give them."""
+	result = copy.deepcopy(HEALTHY)
+	metrics = metrics_of(result, chosen)
+	scale(metrics, factor, *FIGURE, "launches", *(("within",) if consistent else ()))
+	if consistent:
+		scale([m for m in metrics if "amount" in m], factor, "amount")
+	return result
+
+def first(name, device=None):
+	return lambda c, n, _m: n == name and device in (None, c["device"])
+
+def one_figure(name):
+	result = copy.deepcopy(HEALTHY)
+	return result, metrics_of(result, first(name))[0]
+
+def skip(chosen):
+	result = copy.deepcopy(HEALTHY)
+	for case in result["cases"]:
+		if chosen(case):
+			case.update(status="SKIPPED", reason="not supported here", metrics={}, samples={})
+			case["verification"]["done"] = False
+			for member in ("timeline", "energy", "watches", "end"):
+				case.pop(member, None)
+	return result
+
+def impossible():
+	for factor in 1.05, 1.5, 10:
+		judged(f"rates x {factor}", figures_times(factor, False), "INCONCLUSIVE", "cause: impossible")
+	for factor in 1.5, 10:
+		judged(f"rates x {factor}, with their amounts", figures_times(factor, True), "INCONCLUSIVE", CANNOT)
+	for name in sorted({n for c in HEALTHY["cases"] for n, m in c["metrics"].items() if m["headline"] and is_rate(c, n, m)}):
+		for factor in 1.05, 1.5, 10:
+			judged(f"{name} x {factor} on cuda:1", figures_times(factor, False, first(name, "cuda:1")), "INCONCLUSIVE",
+			       "cause: impossible")
+	# The burst, next to a throughput that can be.
+	for factor, verdict, cause in ((1.2, "ACCEPTED", ""), (2, "INCONCLUSIVE", CANNOT)):
+		result, metric = one_figure("matmul.throughput")
+		burst = dict(metric, headline=False, series="")
+		scale([burst], factor, *FIGURE, "amount")
+		next(c["metrics"] for c in result["cases"] if metric in c["metrics"].values())["matmul.burst"] = burst
+		judged(f"matmul.burst of {factor} x the throughput", result, verdict, cause)
+
+def inconsistent():
+	for name in "stream.bandwidth", "transfer.bandwidth", "matmul.throughput", "parallel.step_time", "alloc.latency":
+		result, metric = one_figure(name)
+		scale([metric], 1.5, *FIGURE)
+		judged(f"{name} 1.5 x its samples", result, "INCONCLUSIVE", "is not what its samples give")
+		result, metric = one_figure(name)
+		metric["launches"] = [metric["value"] * f for f in (1, 0.99, 0.98)]
+		scale([metric], 1.02, *FIGURE)
+		judged(f"{name} above all its launches", result, "INCONCLUSIVE", "is outside its repetitions")
+
+def skipped():
+	suites = sorted({c["suite"] for c in HEALTHY["cases"]})
+	for suite in suites:
+		for device in "cuda:0", "cuda:1":
+			alone = lambda c, d=device: c["suite"] == suite and c["devices"] == [d]
+			if any(alone(c) for c in HEALTHY["cases"]) and any(c["suite"] == suite and c["devices"] != [device] and
+			                                                   len(c["devices"]) == 1 for c in HEALTHY["cases"]):
+				judged(f"{suite} skipped on {device}", skip(alone), "REJECTED", "skipped here, and measured on cuda:")
+		judged(f"{suite} skipped on all", skip(lambda c: c["suite"] == suite), "INCONCLUSIVE",
+		       f"no case of suite {suite} was measured" if suite in ("alloc", "parallel") else "not measured, though")
+	for part in "h2d/pinned", "d2h/pinned", "p2p/":
+		judged(f"{part} skipped on all", skip(lambda c: part in c["id"]), "INCONCLUSIVE", "not measured, though")
+	for precision in "fp32", "tf32", "fp16", "bf16":
+		for device, other in ("cuda:0", "cuda:1"), ("cuda:1", "cuda:0"):
+			judged(f"matmul {precision} missing on {device}", skip(lambda c: c["id"].startswith(f"matmul/{precision}/") and
+			       c["device"] == device), "REJECTED", f"skipped here, and measured on {other}")
+		judged(f"matmul {precision} skipped on all", skip(lambda c: c["id"].startswith(f"matmul/{precision}/")), "INCONCLUSIVE",
+		       "not measured, though")
+	result = copy.deepcopy(HEALTHY)
+	result["cases"] = [c for c in result["cases"] if not (c["id"].startswith("matmul/fp16/") and c["device"] == "cuda:1")]
+	judged("matmul fp16 of cuda:1 not in the file", result, "INCONCLUSIVE")
+
+def foreign():
+	text = "1 other process may compute on it (pid 4711): measurements will be disturbed"
+	result = copy.deepcopy(HEALTHY)
+	result["preflight"] = [f for f in result["preflight"] if f["subject"] != "processes cuda:1"]
+	result["preflight"].append(dict(severity="warning", subject="processes cuda:1", topic="processes", device="cuda:1", text=text))
+	judged("pid 4711 on cuda:1", result, "INCONCLUSIVE", "pid 4711")
+	slow = metrics_of(result, lambda c, _n, m: c["device"] == "cuda:1" and "h2d/pinned" in c["id"] and m["unit"] == "B/s")
+	scale(slow, 0.4, *FIGURE, "amount")
+	judged("pid 4711 on cuda:1, and its link slow", result, "INCONCLUSIVE", "another process used cuda:1: end it, and repeat the run")
+
+def others():
+	result = json.loads(json.dumps(HEALTHY).replace("NVIDIA H200", "NVIDIA Foo 9000"))
+	judged("a model without data sheet", result, "INCONCLUSIVE", "no data sheet for 'NVIDIA Foo 9000'; derived limits hold")
+	result = copy.deepcopy(HEALTHY)
+	last = [c for c in result["cases"] if c["device"] == "cuda:1" and "telemetry" in c][-1]["telemetry"]
+	last["after"]["ecc_uncorrected"] = (last["before"]["ecc_uncorrected"] or 0) + 2
+	judged("2 uncorrected memory errors on cuda:1", result, "REJECTED", "uncorrected memory errors")
+	json.dump(result, open("ecc.json", "w"))
+	if run("check", "ecc.json")[0] != 5:
+		failures.append("memory errors do not end in exit code 5")
+	if 'failures="1"' not in run("export", "junit", "ecc.json")[1].split("\n")[1] or \
+	   "uncorrected memory errors" not in run("export", "markdown", "ecc.json")[1]:
+		failures.append("an export of an unjudged result is green, though memory errors were counted")
+
+def write(path):
+	names = list(table[0][1])
+	with open(path, "w") as f:
+		print("| doctored |", " | ".join(names), "|", file=f)
+		print("|---" * (len(names) + 1) + "|", file=f)
+		for name, words in table:
+			print(f"| {name} |", " | ".join(words.get(n, "") for n in names), "|", file=f)
+
+judged("as it was measured", HEALTHY, "ACCEPTED")
+for part in impossible, inconsistent, skipped, foreign, others:
+	part()
+if len(sys.argv) > 3:
+	write(sys.argv[3])
+print("\n".join(failures))
+sys.exit(1 if failures else 0)
