@@ -382,3 +382,52 @@ void judge_aspects(const struct judge_input *input, size_t from, struct verdicts
 	free(a.devices);
 	free(a.of_limits);
 }
+
+static void aspects_merge(struct aspect_judgement *into, const struct aspect_judgement *from)
+{
+	into->promised = into->promised || from->promised;
+	into->checks += from->checks;
+	into->judged += from->judged;
+	into->passed += from->passed;
+	into->measured = into->measured || from->measured;
+	if (isfinite(from->margin) && !(into->margin <= from->margin))
+		into->margin = from->margin;
+	if (verdict_is_graver(from->verdict, into->verdict)) {
+		into->verdict = from->verdict;
+		judging_set(&into->reason, from->reason);
+	}
+}
+
+/* The aspects of both, in the order of enum aspect. */
+static void judge_merge_device(struct device_judgement *into, struct device_judgement *from)
+{
+	struct device_judgement own = *into;
+
+	into->aspects = NULL;
+	into->aspect_count = 0;
+	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++) {
+		const struct aspect_judgement *a = device_aspect(&own, (enum aspect)k);
+		const struct aspect_judgement *b = device_aspect(from, (enum aspect)k);
+		struct aspect_judgement *both = a || b ? device_judgement_add(into, k) : NULL;
+
+		if (!both)
+			continue;
+		free(both->reason);
+		*both = a ? *a : *b;
+		both->reason = xstrdup(both->reason);
+		if (a && b)
+			aspects_merge(both, b);
+	}
+	device_judgement_drop_aspects(&own);
+}
+
+void judge_merge_devices(struct verdicts *verdicts, size_t from, size_t count)
+{
+	while (verdicts->device_count > from + count) {
+		size_t last = verdicts->device_count - 1;
+
+		judge_merge_device(&verdicts->devices[from + (last - from) % count],
+				   &verdicts->devices[last]);
+		verdicts_drop_last_device(verdicts);
+	}
+}

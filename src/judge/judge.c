@@ -491,6 +491,18 @@ bool judge_by_trend(const struct result *result)
 	return false;
 }
 
+/* Several machines, or launches, may have different limits. */
+static void add_unless_there(char **texts, const char *separator, const char *text)
+{
+	char *both;
+
+	if (!text || !*text || strstr(*texts, text))
+		return;
+	both = xasprintf("%s%s%s", *texts, **texts ? separator : "", text);
+	free(*texts);
+	*texts = both;
+}
+
 void judge_results(const struct judge_input *input, struct verdicts *verdicts)
 {
 	struct text without_population = TEXT_EMPTY;
@@ -506,9 +518,11 @@ void judge_results(const struct judge_input *input, struct verdicts *verdicts)
 	for (size_t i = 0; i < input->count; i++)
 		verdicts->trend = verdicts->trend && judge_by_trend(&input->results[i]);
 	if (!verdicts->limits) {
-		verdicts->limits = xstrdup(input->limits->source ? input->limits->source : "");
-		verdicts->limits_text = xstrdup(input->limits->text ? input->limits->text : "");
+		verdicts->limits = xstrdup("");
+		verdicts->limits_text = xstrdup("");
 	}
+	add_unless_there(&verdicts->limits, ", ", input->limits->source);
+	add_unless_there(&verdicts->limits_text, "\n", input->limits->text);
 	judge_run_findings(input, verdicts);
 	for (size_t i = 0; i < input->limits->count; i++) {
 		const struct limit *limit = &input->limits->items[i];

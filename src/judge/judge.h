@@ -33,6 +33,11 @@ bool judge_by_trend(const struct result *result);
  */
 void judge_results(const struct judge_input *input, struct verdicts *verdicts);
 /*
+ * The devices from `from` on are the `count` of one machine, once for each call of judge_results()
+ * with launches of it: makes one of each, with the aspects of all.
+ */
+void judge_merge_devices(struct verdicts *verdicts, size_t from, size_t count);
+/*
  * Counts, and comes to the one verdict and its sentence. FAIL: a check failed, or there is none;
  * INCONCLUSIVE: one is open, no number was held against a bound, or a promised aspect was not
  * judged on a device.

@@ -45,11 +45,16 @@ struct verdict_check *verdicts_add(struct verdicts *v)
 	return check;
 }
 
-static void verdict_device_release(struct device_judgement *device)
+void device_judgement_drop_aspects(struct device_judgement *device)
 {
 	for (size_t i = 0; i < device->aspect_count; i++)
 		free(device->aspects[i].reason);
 	free(device->aspects);
+}
+
+static void verdict_device_release(struct device_judgement *device)
+{
+	device_judgement_drop_aspects(device);
 	free(device->device);
 	free(device->model);
 	free(device->uuid);
@@ -132,6 +137,11 @@ struct device_judgement *verdicts_add_device(struct verdicts *v)
 					     .uuid = xstrdup(""),
 					     .serial = xstrdup("") };
 	return device;
+}
+
+void verdicts_drop_last_device(struct verdicts *v)
+{
+	verdict_device_release(&v->devices[--v->device_count]);
 }
 
 struct aspect_judgement *device_judgement_add(struct device_judgement *device, enum aspect aspect)

@@ -106,6 +106,26 @@ expect 2 'More: gpuproof help check' --limit x
 sed 's/"id": "[0-9a-f]\{16\}"/"id": "another launch"/' run/result.json >launch.json
 "$program" check run launch.json --json >out.json || failed=1
 grep -q '"launches": *2' out.json || { echo "two results are not pooled:"; cat out.json; failed=1; }
+# Each launch has the limits of its own config, whichever comes first; one without (verdict = trend) is judged by none.
+sed -e 's/^backend = host/&\nverdict = trend/' -e '/^\[limit/,$d' own.ini >trend.ini
+"$program" run trend.ini -o trend -q >/dev/null || { echo "run trend.ini: exit code $?"; failed=1; }
+expect 0 'NOT JUDGED: no limits' trend
+for order in 'trend run' 'run trend'; do
+	# shellcheck disable=SC2086 # two results
+	expect 0 'ACCEPTED: the only check passed.' $order
+	grep -q '^limits: own.ini;' out || { echo "check $order: whose limits:"; cat out; failed=1; }
+	# shellcheck disable=SC2086
+	"$program" check $order --json >order.json
+	grep -c '"device": "host:0"' order.json >devices
+	[ "$(cat devices)" = 1 ] || { echo "check $order: $(cat devices) judgements of host:0"; failed=1; }
+done
+sed 's/max = 10 s/max = 1 ns/' own.ini >strict.ini
+"$program" run strict.ini -o strict -q >/dev/null || { echo "run strict.ini: exit code $?"; failed=1; }
+for order in 'strict run trend' 'run trend strict' 'trend strict run'; do
+	# shellcheck disable=SC2086
+	expect 1 'REJECTED: 1 of 2 checks passed; 1 failed. Worst: ' $order
+	grep -q '^limits: .*own.ini' out && grep -q '^limits: .*strict.ini' out || { echo "check $order: whose limits:"; cat out; failed=1; }
+done
 # With several machines a check on the node says which.
 sed 's/"hostname": "[^"]*"/"hostname": "elsewhere"/; s/"id": "another launch"/"id": "a third"/' launch.json >other.json
 printf '[limit count]\nmetric = node.devices\nmin = 2\n' >count.ini

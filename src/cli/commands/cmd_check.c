@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/input/limits_pool.h"
 #include "cli/input/population_file.h"
 #include "cli/input/result_limits.h"
 #include "cli/input/result_list.h"
@@ -30,6 +31,8 @@ struct check_arguments {
 	enum monitoring as; /* whose exit code and line; none: gpuproof's own */
 	double max_age;     /* seconds since the newest result ended; 0: any */
 	struct result_list results, baseline;
+	struct limits_pool pool;
+	const struct limits **limits_of; /* of results.items[i], the pool's */
 	struct population population;
 	struct delivery *delivery; /* its page is to be written: of several machines; else NULL */
 };
@@ -165,50 +168,97 @@ static void check_add_to_delivery(struct delivery *delivery, const struct result
 	free(own.sentence);
 }
 
-/* Puts the results of each machine next to each other, in the order of the command line. */
-static void sort_by_machine(struct result_list *list)
-{
-	for (size_t i = 1; i < list->count; i++) {
-		size_t to = i;
-		struct result moved = list->items[i];
-		char *path = list->paths[i];
+/* A result that is to be judged, and what moves with it. */
+struct judged_result {
+	struct result result;
+	char *path;
+	const struct limits *limits;
+};
 
-		for (size_t j = 0; j < i; j++)
-			if (judge_same_machine(&list->items[j], &moved))
-				to = j + 1;
-		memmove(&list->items[to + 1], &list->items[to], (i - to) * sizeof(moved));
-		memmove(&list->paths[to + 1], &list->paths[to], (i - to) * sizeof(path));
-		list->items[to] = moved;
-		list->paths[to] = path;
+static struct judged_result check_result_at(const struct check_arguments *a, size_t i)
+{
+	return (struct judged_result){ a->results.items[i], a->results.paths[i], a->limits_of[i] };
+}
+
+static void check_set_result(struct check_arguments *a, size_t i, const struct judged_result *r)
+{
+	a->results.items[i] = r->result;
+	a->results.paths[i] = r->path;
+	a->limits_of[i] = r->limits;
+}
+
+static bool check_same_limits(const struct limits *a, const struct limits *b)
+{
+	return a == b || strcmp(a->text ? a->text : "", b->text ? b->text : "") == 0;
+}
+
+/*
+ * The index at which results[i] belongs: after those of its machine that have its limits; without
+ * such ones before the others of its machine if it has limits, else after them.
+ */
+static size_t check_place_of(const struct check_arguments *a, size_t i)
+{
+	size_t first = i, last = i;
+
+	for (size_t j = i; j-- > 0;) {
+		if (!judge_same_machine(&a->results.items[j], &a->results.items[i]))
+			continue;
+		if (check_same_limits(a->limits_of[j], a->limits_of[i]))
+			return j + 1;
+		last = last == i ? j + 1 : last;
+		first = j;
+	}
+	return a->limits_of[i]->count ? first : last;
+}
+
+/* Puts the launches of each machine next to each other, and of these those with equal limits. */
+static void check_sort(struct check_arguments *a)
+{
+	for (size_t i = 1; i < a->results.count; i++) {
+		struct judged_result moved = check_result_at(a, i);
+		size_t to = check_place_of(a, i);
+
+		for (size_t j = i; j > to; j--) {
+			struct judged_result before = check_result_at(a, j - 1);
+
+			check_set_result(a, j, &before);
+		}
+		check_set_result(a, to, &moved);
 	}
 }
 
 /*
- * Judges the launches of one machine, which are results[first] and those that follow from the same
- * one.
+ * Judges the launches of one machine, results[first] and those that follow: all that have the same
+ * limits together. Returns how many they are.
  */
-static enum status check_judge_machine(struct check_arguments *a, size_t first, size_t count,
-				       struct verdicts *verdicts)
+static size_t check_judge_machine(struct check_arguments *a, size_t first,
+				  struct verdicts *verdicts)
 {
-	struct judge_input input = { .results = &a->results.items[first],
-				     .count = count,
-				     .baseline = a->baseline.items,
-				     .baseline_count = a->baseline.count,
-				     .population = &a->population };
-	size_t before = verdicts->count, devices_before = verdicts->device_count;
-	struct limits limits;
+	size_t before = verdicts->count, devices_before = verdicts->device_count, next = first;
+	const struct result *items = a->results.items;
 
-	if (result_limits(a->limits, input.results, true, &limits) != STATUS_OK)
-		return STATUS_USAGE;
-	input.limits = &limits;
-	judge_results(&input, verdicts);
+	while (next < a->results.count && judge_same_machine(&items[first], &items[next])) {
+		struct judge_input input = { .results = &items[next],
+					     .baseline = a->baseline.items,
+					     .baseline_count = a->baseline.count,
+					     .limits = a->limits_of[next],
+					     .population = &a->population };
+
+		do
+			input.count++;
+		while (next + input.count < a->results.count &&
+		       judge_same_machine(&items[first], &items[next + input.count]) &&
+		       check_same_limits(input.limits, a->limits_of[next + input.count]));
+		judge_results(&input, verdicts);
+		next += input.count;
+	}
+	judge_merge_devices(verdicts, devices_before, items[first].device_count);
 	if (a->delivery)
-		check_add_to_delivery(a->delivery, input.results, a->results.paths[first], &limits,
-				      verdicts, before, devices_before);
-	if (count < a->results.count)
+		check_add_to_delivery(a->delivery, &items[first], a->results.paths[first],
+				      a->limits_of[first], verdicts, before, devices_before);
+	if (next - first < a->results.count)
 		check_name_machine(a->results.paths[first], verdicts, before, devices_before);
-	limits_release(&limits);
-	return STATUS_OK;
+	return next - first;
 }
 
 /* Two answers about one result: the reader must know which is which. */
@@ -221,26 +271,31 @@ static void say_anew(const struct check_arguments *a, const struct verdicts *sto
 			now->limits, stored->limits, stored->sentence);
 }
 
+static enum status check_find_limits(struct check_arguments *a)
+{
+	a->limits_of = xcalloc(a->results.count, sizeof(*a->limits_of));
+	for (size_t i = 0; i < a->results.count; i++) {
+		a->limits_of[i] = limits_pool_find(&a->pool, a->limits, &a->results.items[i]);
+		if (!a->limits_of[i])
+			return STATUS_USAGE;
+	}
+	return STATUS_OK;
+}
+
 static enum status check_judge_all(struct check_arguments *a)
 {
 	struct verdicts verdicts = { .strict = a->strict };
-	enum status status = STATUS_OK;
 
-	sort_by_machine(&a->results);
-	for (size_t first = 0, next; first < a->results.count && status == STATUS_OK;
-	     first = next) {
-		for (next = first + 1; next < a->results.count; next++)
-			if (!judge_same_machine(&a->results.items[first], &a->results.items[next]))
-				break;
-		status = check_judge_machine(a, first, next - first, &verdicts);
-	}
-	if (status == STATUS_OK) {
-		verdicts_finish(&verdicts);
-		say_anew(a, a->results.items[0].judgement, &verdicts);
-		result_judge(&a->results.items[0], &verdicts);
-	}
+	if (check_find_limits(a) != STATUS_OK)
+		return STATUS_USAGE;
+	check_sort(a);
+	for (size_t i = 0; i < a->results.count;)
+		i += check_judge_machine(a, i, &verdicts);
+	verdicts_finish(&verdicts);
+	say_anew(a, a->results.items[0].judgement, &verdicts);
+	result_judge(&a->results.items[0], &verdicts);
 	verdicts_release(&verdicts);
-	return status;
+	return STATUS_OK;
 }
 
 static void check_print_answer(const struct check_arguments *a, const struct verdicts *verdicts)
@@ -386,6 +441,8 @@ static int check_run(int argc, char **argv)
 	result_list_release(&arguments.results);
 	result_list_release(&arguments.baseline);
 	population_release(&arguments.population);
+	limits_pool_release(&arguments.pool);
+	free(arguments.limits_of);
 	delivery_free(arguments.delivery);
 	return code;
 }

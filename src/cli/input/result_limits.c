@@ -16,14 +16,25 @@ enum status result_limits(const char *named, const struct result *result, bool s
 		status = limits_load(limits, named, &errors);
 	else if ((shipped && !judge_by_trend(result)) || strstr(result->config_text, "[limit "))
 		status = limits_of_result(limits, result, &errors);
-	if (status == STATUS_OK && !limits_make_sense(limits, result, &errors)) {
-		limits_release(limits);
-		status = STATUS_USAGE;
-	}
 	if (errors.data)
 		fputs(errors.data, stderr);
 	text_release(&errors);
+	if (status == STATUS_OK && !limits_fit(limits, result)) {
+		limits_release(limits);
+		status = STATUS_USAGE;
+	}
 	return status;
+}
+
+bool limits_fit(const struct limits *limits, const struct result *result)
+{
+	struct text errors = TEXT_EMPTY;
+	bool fit = limits_make_sense(limits, result, &errors);
+
+	if (errors.data)
+		fputs(errors.data, stderr);
+	text_release(&errors);
+	return fit;
 }
 
 bool result_keeps_judgement(struct result *result, const char *limits, size_t baselines,

@@ -25,6 +25,9 @@
 enum status result_limits(const char *named, const struct result *result, bool shipped,
 			  struct limits *limits);
 
+/* False: the limits make no sense for the result (limits_make_sense()), which is printed. */
+bool limits_fit(const struct limits *limits, const struct result *result);
+
 /*
  * True if the judgement that the result holds is the answer: it has one, and no other limits or
  * baselines are asked for. `strict` makes it strict.
