@@ -24,7 +24,7 @@ static const struct aspect_row *aspects_of_suite(const char *name)
 /* Cases and checks about one device; a fleet has 80,000 of them. */
 struct about {
 	const struct device_info *device;
-	const struct case_result **cases;
+	const struct case_result **cases; /* by id, once all are there */
 	size_t case_count, case_capacity;
 	size_t *checks; /* indices */
 	size_t check_count, check_capacity;
@@ -41,6 +41,13 @@ struct aspects {
 static int aspects_by_id(const void *a, const void *b)
 {
 	return strcmp(((const struct about *)a)->device->id, ((const struct about *)b)->device->id);
+}
+
+static int aspects_by_case_id(const void *a, const void *b)
+{
+	const struct case_result *const *x = a, *const *y = b;
+
+	return strcmp((*x)->id, (*y)->id);
 }
 
 /* The device of `id`, which need not end there; NULL: it is not the run's. */
@@ -272,11 +279,13 @@ static bool verdict_is_graver(enum verdict a, enum verdict b)
 /* A check on a figure that alone says too little of its aspect. */
 static bool is_partial(const struct about *about, const struct verdict_check *check)
 {
-	for (size_t i = 0; i < about->case_count; i++)
-		if (strcmp(about->cases[i]->id, check->case_id) == 0)
-			return aspect_is_partial(aspects_of_suite(about->cases[i]->suite),
-						 check->metric, about->cases[i]);
-	return false;
+	const struct case_result key = { .id = check->case_id }, *wanted = &key;
+	const struct case_result **c =
+		about->case_count ? bsearch(&wanted, about->cases, about->case_count,
+					    sizeof(struct case_result *), aspects_by_case_id)
+				  : NULL;
+
+	return c && aspect_is_partial(aspects_of_suite((*c)->suite), check->metric, *c);
 }
 
 static void aspects_take_check(struct aspect_judgement *k, const struct verdict_check *c,
@@ -367,6 +376,10 @@ void judge_aspects(const struct judge_input *input, size_t from, struct verdicts
 	for (size_t r = 0; r < input->count; r++)
 		for (size_t i = 0; i < input->results[r].case_count; i++)
 			aspects_note_case(&a, &input->results[r].cases[i]);
+	for (size_t i = 0; i < a.count; i++)
+		if (a.devices[i].case_count)
+			qsort(a.devices[i].cases, a.devices[i].case_count,
+			      sizeof(struct case_result *), aspects_by_case_id);
 	for (size_t i = from; i < verdicts->count; i++)
 		aspects_note_check(&a, i);
 	a.of_limits = xcalloc(input->limits->count + 1, sizeof(*a.of_limits));

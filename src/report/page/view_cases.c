@@ -276,8 +276,8 @@ static struct case_counts cases_count(const struct view *view, const char *suite
 }
 
 /* A page of more cases than this lists the worst of them. */
-#define MOST_LISTED 65536
-#define WORST_LISTED 2000
+#define MOST_LISTED 10000
+#define WORST_LISTED 1000
 
 static void cases_count_listed(struct tree *map, size_t listed, size_t all)
 {
