@@ -78,12 +78,20 @@ import re
 text = open("slow.html").read()
 box = re.search(r'<section class="verdict failed.*?</section>', text, re.S).group(0)
 assert "Since driver 590.10 (2026-10-27): 8 matmul.throughput" in box, box
-charts = re.findall(r'<div class="nights"><svg.*?</svg>', text, re.S)
-assert len(charts) == 8, len(charts)
-for c in charts:
-	# The seam has a line with its label, and the nights before it are drawn.
-	assert "stroke-dasharray" in c and ">driver 590.10</text>" in c
-	assert len(re.search(r' data-x="([^"]*)"', c).group(1).split()) == 40
+# One driver is one incident: one panel that names its eight series, draws all of them, and has the seam with its label.
+panels = re.findall(r'<article class="trend .*?</article>', text, re.S)
+assert len(panels) == 1 and "matmul: 8 series" in panels[0] and re.search(r"NEW: [\d.]+ % to [\d.]+.% worse since 2026-10-27", panels[0]), panels
+named = re.findall(r"<li><b><bdi>(matmul/[^<]*)</bdi></b>", panels[0])
+assert len(set(named)) == 8 and panels[0].count("<bdi>driver</bdi>") == 1, named
+chart, = re.findall(r'<div class="nights"><svg.*?</svg>', panels[0], re.S)
+assert "stroke-dasharray" in chart and ">driver 590.10</text>" in chart
+assert len(re.search(r' data-x="([^"]*)"', chart).group(1).split()) == 40
+others = re.search(r'<path d="([^"]*)" fill="none" stroke="#8d939c"', chart).group(1)
+assert others.count("M") == 7 and others.count("L") == 7 * 39, others
+# Each suite is one fold with its count, and no series is left out.
+folds = re.findall(r'<h3><bdi>(\w+)</bdi></h3> <span class="quiet">(\d+) series, (\w+)', text)
+assert ("matmul", "8", "8") in folds and sum(int(n) for _, n, _ in folds) == 41, folds
+assert all(changed == "none" for suite, _, changed in folds if suite != "matmul"), folds
 E
 # A person decides; what was acknowledged is green.
 expect 0 '' history acknowledge 'known' --metric matmul.throughput --db slow.db

@@ -106,19 +106,6 @@ static void trend_add_seams(const struct answering *p)
 	}
 }
 
-static void trend_add_tiles(const struct answering *p)
-{
-	const struct trend_summary *s = &p->rows->summary;
-	struct tree *list = tree_list(p->tree, "tiles");
-
-	view_tile(list, "failed", "✗", s->worse, "new, worse");
-	view_tile(list, "error", "!", s->warnings, "warnings");
-	view_tile(list, "ok", "✓", s->improved, "improvements");
-	view_tile(list, "skipped", "○", s->acknowledged, "acknowledged");
-	view_tile(list, "skipped", "○", s->recovered, "recovered");
-	view_tile(list, "skipped", "○", s->young, "cannot tell yet");
-}
-
 void trend_answer(const struct trend_rows *rows, const struct history_nights *nights,
 		  struct tree *tree)
 {
@@ -126,5 +113,4 @@ void trend_answer(const struct trend_rows *rows, const struct history_nights *ni
 
 	trend_set_answer(&p);
 	trend_add_seams(&p);
-	trend_add_tiles(&p);
 }

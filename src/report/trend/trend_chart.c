@@ -23,14 +23,14 @@ struct plot {
 	double left, right, top, bottom, dot;
 };
 
-static double trend_chart_deviation(const struct plot *p, double value)
+static double trend_deviation(const struct trend_drawing *d, double value)
 {
-	return 100 * (value / p->drawing->zero - 1);
+	return 100 * (value / d->zero - 1);
 }
 
 static double trend_plot_y(const struct plot *p, double value)
 {
-	return scale_at(&p->y, trend_chart_deviation(p, value));
+	return scale_at(&p->y, trend_deviation(p->drawing, value));
 }
 
 static double trend_plot_x(const struct plot *p, int64_t day)
@@ -40,6 +40,12 @@ static double trend_plot_x(const struct plot *p, int64_t day)
 	if (days <= 0)
 		return (p->left + p->right) / 2;
 	return p->left + (p->right - p->left) * (double)(day - p->drawing->first) / days;
+}
+
+static void trend_extent_add(struct extent *extent, const struct trend_drawing *d)
+{
+	for (size_t i = 0; i < d->count; i++)
+		extent_add(extent, trend_deviation(d, d->nights[i].value));
 }
 
 static void plot_init(struct plot *p, const struct trend_drawing *d)
@@ -52,20 +58,30 @@ static void plot_init(struct plot *p, const struct trend_drawing *d)
 			    .top = d->axes ? TOP : 4,
 			    .bottom = d->axes ? CHART_LOW - BOTTOM : SPARK_HEIGHT - 4,
 			    .dot = d->axes ? 1.8 : 1.1 };
-	for (size_t i = 0; i < d->count; i++)
-		extent_add(&extent, trend_chart_deviation(p, d->nights[i].value));
-	extent_add(&extent, trend_chart_deviation(p, d->low));
-	extent_add(&extent, trend_chart_deviation(p, d->high));
+	trend_extent_add(&extent, d);
+	for (size_t i = 0; i < d->other_count; i++)
+		trend_extent_add(&extent, &d->others[i]);
+	extent_add(&extent, trend_deviation(d, d->low));
+	extent_add(&extent, trend_deviation(d, d->high));
 	/* One percent at least, so that noise of a hair does not fill the picture. */
 	extent_add(&extent, -0.5);
 	extent_add(&extent, 0.5);
 	scale_init(&p->y, SCALE_LINEAR, extent, "", p->bottom, p->top);
 }
 
+/* A line is broken where a night was missed. */
+static void trend_add_line(const struct plot *p, const struct trend_drawing *d, struct text *line)
+{
+	for (size_t i = 0; i < d->count; i++)
+		text_addf(line, "%c%.1f %.1f",
+			  i && d->nights[i].day - d->nights[i - 1].day <= 1 ? 'L' : 'M',
+			  trend_plot_x(p, d->nights[i].day),
+			  scale_at(&p->y, trend_deviation(d, d->nights[i].value)));
+}
+
 static void trend_chart_draw_dots(const struct plot *p, struct tree *map)
 {
-	struct text dots = TEXT_EMPTY, line = TEXT_EMPTY, columns = TEXT_EMPTY;
-	int64_t before = INT64_MIN;
+	struct text dots = TEXT_EMPTY, line = TEXT_EMPTY, columns = TEXT_EMPTY, others = TEXT_EMPTY;
 
 	for (size_t i = 0; i < p->drawing->count; i++) {
 		const struct trend_night *n = &p->drawing->nights[i];
@@ -73,12 +89,14 @@ static void trend_chart_draw_dots(const struct plot *p, struct tree *map)
 
 		text_addf(&dots, "M%.1f %.1fh%.1fv%.1fh-%.1fz", x - p->dot, y - p->dot, 2 * p->dot,
 			  2 * p->dot, 2 * p->dot);
-		text_addf(&line, "%c%.1f %.1f", i && n->day - before <= 1 ? 'L' : 'M', x, y);
-		before = n->day;
 		/* A spark line has no table of its own. */
 		if (p->drawing->axes)
 			text_addf(&columns, "%s%.1f", i ? " " : "", x);
 	}
+	trend_add_line(p, p->drawing, &line);
+	for (size_t i = 0; i < p->drawing->other_count; i++)
+		trend_add_line(p, &p->drawing->others[i], &others);
+	tree_text_owned(map, "others", text_detach(&others));
 	tree_text_owned(map, "columns", text_detach(&columns));
 	tree_text_owned(map, "dots", text_detach(&dots));
 	tree_text_owned(map, "line", text_detach(&line));

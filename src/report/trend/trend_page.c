@@ -16,8 +16,11 @@
 #include "report/view/presented.h"
 #include "report/view/view.h"
 
-#define MOST_DETAILS 24 /* charts of rows that there is something to say about */
-#define MOST_ROWS 2000
+#define MOST_INCIDENTS 24
+#define MOST_LISTED 3   /* series of an incident that are not folded */
+#define MOST_MEMBERS 60 /* series of an incident that are named */
+#define MOST_DRAWN 16   /* lines next to that of the series that changed most */
+#define MOST_ROWS 60    /* of a suite */
 #define MOST_NOISY 10
 
 struct trend_page {
@@ -29,12 +32,15 @@ struct trend_page {
 	struct error *err;
 };
 
+/* Adds what differs in the environment, but for the night `said`, which the page has. */
 static void trend_add_differences(const struct trend_page *p, int64_t before, int64_t after,
-				  struct tree *map)
+				  int64_t said, struct tree *map)
 {
 	struct tree *list = tree_list(map, "facts");
 	struct fact_differences found = { 0 };
 
+	if (after == said)
+		return;
 	history_differences(p->history, before, after, &found, p->err);
 	for (size_t i = 0; i < found.count; i++) {
 		struct tree *fact = tree_item(list);
@@ -57,22 +63,24 @@ static const char *trend_class_kind(enum trend_class class)
 	return kinds[class];
 }
 
+static bool trend_is_same_device(const struct trend_row *a, const struct trend_row *b)
+{
+	return !strcmp(view_string(a->model), view_string(b->model)) &&
+	       !strcmp(view_string(a->machine), view_string(b->machine));
+}
+
 /* True if all series are of one device, which the page then names once. */
 static bool trend_has_one_device(const struct trend_rows *rows)
 {
 	for (size_t i = 1; i < rows->count; i++)
-		if (strcmp(view_string(rows->items[i].model), view_string(rows->items[0].model)) ||
-		    strcmp(view_string(rows->items[i].machine),
-			   view_string(rows->items[0].machine)))
+		if (!trend_is_same_device(&rows->items[i], rows->items))
 			return false;
 	return rows->count > 0;
 }
 
-static void trend_row_names(const struct trend_page *p, const struct trend_row *row,
-			    struct tree *map)
+/* `named`: its device is named elsewhere. */
+static void trend_row_names(const struct trend_row *row, bool named, struct tree *map)
 {
-	bool named = trend_has_one_device(&p->rows);
-
 	char metric[FORMAT_SIZE];
 
 	tree_textf(map, "series", "%lld", (long long)row->id);
@@ -82,29 +90,34 @@ static void trend_row_names(const struct trend_page *p, const struct trend_row *
 	view_text(map, "machine", named ? NULL : row->machine);
 	tree_text(map, "kind", trend_class_kind(row->news));
 	tree_text(map, "better", format_better(row->better));
-	tree_text_owned(map, "state", trend_state_words(row));
 }
 
 /* A change's percentage is of the level before it, and so are those of its chart. */
-static void trend_draw_row(const struct trend_page *p, const struct trend_row *row,
-			   const char *prefix, bool axes, struct tree *map)
+static struct trend_drawing trend_row_drawing(const struct trend_page *p,
+					      const struct trend_row *row)
 {
 	const struct trend_change *change = trend_row_change(row);
+
+	return (struct trend_drawing){ .nights = row->nights,
+				       .count = row->count,
+				       .first = p->rows.first,
+				       .last = p->rows.last,
+				       .zero = change ? change->before : row->median,
+				       .zero_name = change ? "the level before the change"
+							   : "the median",
+				       .low = row->low,
+				       .high = row->high };
+}
+
+/* The row's nights, over the lines of `others`, each as a share of its own level. */
+static void trend_draw_row(const struct trend_page *p, const struct trend_row *row,
+			   const struct trend_row *const *others, size_t count, bool axes,
+			   struct tree *map)
+{
 	struct trend_mark *seams = xcalloc(row->seam_count + 1, sizeof(*seams));
-	struct trend_drawing drawing = { .nights = row->nights,
-					 .count = row->count,
-					 .first = p->rows.first,
-					 .last = p->rows.last,
-					 .zero = change ? change->before : row->median,
-					 .zero_name = change ? "the level before the change"
-							     : "the median",
-					 .low = row->low,
-					 .high = row->high,
-					 .seams = seams,
-					 .seam_count = row->seam_count,
-					 .axes = axes };
-	char *id = row->turn ? xasprintf("%s-%lld-%u", prefix, (long long)row->id, row->turn + 1)
-			     : xasprintf("%s-%lld", prefix, (long long)row->id);
+	struct trend_drawing drawing = trend_row_drawing(p, row), *lines;
+	char *id = xasprintf("%s-%lld-%u", axes ? "detail" : "spark", (long long)row->id,
+			     row->turn + 1);
 	char *state = trend_state_words(row);
 	char *title = xasprintf("%s, %s", row->case_id, row->metric);
 	char median[FORMAT_SIZE], *finding;
@@ -113,8 +126,17 @@ static void trend_draw_row(const struct trend_page *p, const struct trend_row *r
 			    format_quantity(row->median, row->unit, median, sizeof(median)), state);
 	for (size_t i = 0; i < row->seam_count; i++)
 		seams[i] = (struct trend_mark){ row->seams[i].day, row->seams[i].what };
+	lines = xcalloc(count + 1, sizeof(*lines));
+	for (size_t i = 0; i < count; i++)
+		lines[i] = trend_row_drawing(p, others[i]);
+	drawing.seams = seams;
+	drawing.seam_count = row->seam_count;
+	drawing.others = lines;
+	drawing.other_count = count;
+	drawing.axes = axes;
 	trend_chart(&drawing, id, title, finding, tree_list(map, "svg"));
 	free(seams);
+	free(lines);
 	free(id);
 	free(title);
 	free(state);
@@ -163,19 +185,32 @@ static void trend_night_table(const struct trend_row *row, struct tree *map)
 	}
 }
 
-static void trend_add_detail(const struct trend_page *p, const struct trend_row *row,
-			     struct tree *list)
+/* The device of a row; NULL: none is named. */
+static void trend_set_device(const struct trend_row *row, struct tree *map)
+{
+	char *words = row && row->model && row->machine
+			      ? xasprintf("%s (%s)", row->model, row->machine)
+			      : NULL;
+
+	view_text(map, "device", words || !row ? words : row->model);
+	free(words);
+}
+
+/* A series of an incident: its changes, and what differed unless a series before it said so. */
+static void trend_add_member(const struct trend_page *p, const struct trend_row *row, bool named,
+			     int64_t *said, struct tree *list)
 {
 	struct tree *map = tree_item(list), *changes;
 
-	trend_row_names(p, row, map);
+	trend_row_names(row, named, map);
 	changes = tree_list(map, "changes");
 	for (size_t i = 0; i < row->change_count; i++) {
+		const struct trend_change *c = &row->changes[i];
 		struct tree *change = tree_item(changes);
 
-		tree_text_owned(change, "words", trend_change_words(row, &row->changes[i]));
-		trend_add_differences(p, row->changes[i].night_before, row->changes[i].night,
-				      change);
+		tree_text_owned(change, "words", trend_change_words(row, c));
+		trend_add_differences(p, c->night_before, c->night, *said, change);
+		*said = c->night;
 	}
 	for (size_t i = 0; i < row->seam_count; i++) {
 		const struct trend_row_seam *seam = &row->seams[i];
@@ -185,30 +220,74 @@ static void trend_add_detail(const struct trend_page *p, const struct trend_row 
 			continue;
 		change = tree_item(changes);
 		view_text(change, "words", seam->words);
-		trend_add_differences(p, seam->night_before, seam->night, change);
+		trend_add_differences(p, seam->night_before, seam->night, *said, change);
+		*said = seam->night;
 	}
+	if (row->news == TREND_WARNS)
+		tree_text_owned(tree_item(changes), "words", trend_state_words(row));
 	trend_notes_of(p, row->id, map);
-	trend_night_table(row, map);
-	trend_draw_row(p, row, "detail", true, map);
 }
 
-static void trend_add_details(const struct trend_page *p)
+/* rows: those of one incident, the greatest change first. */
+static void trend_add_incident(const struct trend_page *p, const struct trend_row *const *rows,
+			       size_t count, struct tree *list)
 {
+	struct tree *map = tree_item(list), *members, *folded;
+	size_t drawn = count - 1 < MOST_DRAWN ? count - 1 : MOST_DRAWN;
+	int64_t said = 0;
+	bool one = count > 1;
+
+	for (size_t i = 1; i < count; i++)
+		one = one && trend_is_same_device(rows[i], rows[0]);
+	trend_set_device(one && !trend_has_one_device(&p->rows) ? rows[0] : NULL, map);
+	one = one || trend_has_one_device(&p->rows);
+	tree_text_owned(map, "incident", trend_incident_name(rows, count));
+	tree_text_owned(map, "state", trend_incident_words(rows, count));
+	tree_text(map, "kind", trend_class_kind(rows[0]->news));
+	tree_textf(map, "drawn", drawn ? "Dots: %s. Grey: %zu other series." : "",
+		   view_string(rows[0]->case_id), drawn);
+	tree_textf(map, "series", "%lld", (long long)rows[0]->id);
+	members = tree_list(map, "members");
+	folded = tree_list(map, "folded");
+	for (size_t i = 0; i < count && i < MOST_MEMBERS; i++)
+		trend_add_member(p, rows[i], one, &said, i < MOST_LISTED ? members : folded);
+	tree_textf(map, "folded_count", folded->count ? "%zu more series" : "",
+		   count - members->count);
+	tree_textf(map, "more_members",
+		   count > MOST_MEMBERS ? "%zu more: gpuproof history trend." : "",
+		   count - MOST_MEMBERS);
+	trend_night_table(rows[0], map);
+	trend_draw_row(p, rows[0], rows + 1, drawn, true, map);
+}
+
+/* Rows that changed together are one incident: of one suite, since one day, in one direction. */
+static void trend_add_incidents(const struct trend_page *p)
+{
+	const struct trend_row **together = xcalloc(p->rows.count + 1, sizeof(struct trend_row *));
+	bool *taken = xcalloc(p->rows.count + 1, sizeof(*taken));
 	struct tree *list = tree_list(p->tree, "details");
-	size_t shown = 0, notable = 0;
+	size_t incidents = 0;
 
 	for (size_t i = 0; i < p->rows.count; i++) {
-		if (p->rows.items[i].news == TREND_QUIET)
+		const struct trend_row *row = &p->rows.items[i];
+		size_t n = 0;
+
+		if (row->news == TREND_QUIET || taken[i])
 			continue;
-		if (++notable <= MOST_DETAILS) {
-			trend_add_detail(p, &p->rows.items[i], list);
-			shown++;
-		}
+		for (size_t k = i; k < p->rows.count; k++)
+			if (!taken[k] && trend_rows_one_incident(row, &p->rows.items[k])) {
+				taken[k] = true;
+				together[n++] = &p->rows.items[k];
+			}
+		if (++incidents <= MOST_INCIDENTS)
+			trend_add_incident(p, together, n, list);
 	}
-	tree_flag(p->tree, "has_details", shown);
+	tree_flag(p->tree, "has_details", list->count);
 	tree_textf(p->tree, "more_details",
-		   notable > shown ? "%zu more are in the table of all series." : "",
-		   notable - shown);
+		   incidents > list->count ? "%zu more are in the tables below." : "",
+		   incidents - list->count);
+	free(together);
+	free(taken);
 }
 
 static void trend_add_table_row(const struct trend_page *p, const struct trend_row *row,
@@ -217,26 +296,54 @@ static void trend_add_table_row(const struct trend_page *p, const struct trend_r
 	struct tree *map = tree_item(list);
 	char text[FORMAT_SIZE];
 
-	trend_row_names(p, row, map);
+	trend_row_names(row, trend_has_one_device(&p->rows), map);
+	tree_text_owned(map, "state", trend_state_words(row));
 	tree_text(map, "last", format_quantity(row->last, row->unit, text, sizeof(text)));
 	tree_text(map, "median", format_quantity(row->median, row->unit, text, sizeof(text)));
 	tree_text(map, "noise",
 		  isnan(row->noise) ? "–" : format_percent(row->noise, text, sizeof(text)));
 	tree_textf(map, "nights", "%zu", row->measured);
 	tree_textf(map, "missed", "%zu", row->missed);
-	trend_draw_row(p, row, "spark", false, map);
+	trend_draw_row(p, row, NULL, 0, false, map);
 }
 
-static void trend_add_table(const struct trend_page *p)
+/* All series of the suite of rows.items[first]. */
+static void trend_add_table(const struct trend_page *p, size_t first, bool *taken,
+			    struct tree *suites)
 {
-	struct tree *list = tree_list(p->tree, "rows");
-	size_t n = p->rows.count < MOST_ROWS ? p->rows.count : MOST_ROWS;
+	const struct trend_row *of = &p->rows.items[first];
+	struct tree *map = tree_item(suites), *list = tree_list(map, "rows");
+	size_t count = 0, news = 0;
 
-	for (size_t i = 0; i < n; i++)
-		trend_add_table_row(p, &p->rows.items[i], list);
-	tree_textf(p->tree, "more_rows",
-		   p->rows.count > n ? "%zu series without news are left out." : "",
-		   p->rows.count - n);
+	for (size_t i = first; i < p->rows.count; i++) {
+		const struct trend_row *row = &p->rows.items[i];
+
+		if (!trend_rows_one_suite(of, row))
+			continue;
+		taken[i] = true;
+		news += row->news != TREND_QUIET;
+		if (count++ < MOST_ROWS)
+			trend_add_table_row(p, row, list);
+	}
+	tree_textf(map, "suite", "%.*s", trend_row_suite_length(of), of->case_id);
+	tree_textf(map, "counts",
+		   news ? "%zu series, %zu with a change, seam or warning"
+			: "%zu series, none changed",
+		   count, news);
+	tree_textf(map, "more_rows",
+		   count > MOST_ROWS ? "%zu more: gpuproof history trend --all." : "",
+		   count - MOST_ROWS);
+}
+
+static void trend_add_tables(const struct trend_page *p)
+{
+	struct tree *suites = tree_list(p->tree, "suites");
+	bool *taken = xcalloc(p->rows.count + 1, sizeof(*taken));
+
+	for (size_t i = 0; i < p->rows.count; i++)
+		if (!taken[i])
+			trend_add_table(p, i, taken, suites);
+	free(taken);
 }
 
 static int by_noise(const void *left, const void *right)
@@ -262,7 +369,7 @@ static void trend_add_noisiest(const struct trend_page *p)
 	for (size_t i = 0; i < p->rows.count && i < MOST_NOISY && !isnan(rows[i]->noise); i++) {
 		struct tree *item = tree_item(list);
 
-		trend_row_names(p, rows[i], item);
+		trend_row_names(rows[i], true, item);
 		tree_text(item, "noise", format_percent(rows[i]->noise, text, sizeof(text)));
 	}
 	tree_flag(p->tree, "has_noisy", list->count);
@@ -323,28 +430,16 @@ static void trend_set_title(const struct trend_page *p, const struct report_opti
 	free(text);
 }
 
-static void trend_set_device(const struct trend_page *p)
-{
-	const struct trend_row *row = p->rows.items;
-	char *words = NULL;
-
-	if (trend_has_one_device(&p->rows) && row->model)
-		words = row->machine ? xasprintf("%s (%s)", row->model, row->machine)
-				     : xstrdup(row->model);
-	view_text(p->tree, "device", words);
-	free(words);
-}
-
 static void trend_fill_page(const struct trend_page *p, const struct report_options *options)
 {
 	trend_set_title(p, options);
-	trend_set_device(p);
+	trend_set_device(trend_has_one_device(&p->rows) ? p->rows.items : NULL, p->tree);
 	trend_answer(&p->rows, &p->nights, p->tree);
 	tree_list(p->tree, "warnings");
 	trend_add_missed_nights(p);
 	trend_notes_of(p, 0, p->tree);
-	trend_add_details(p);
-	trend_add_table(p);
+	trend_add_incidents(p);
+	trend_add_tables(p);
 	trend_add_noisiest(p);
 	trend_set_method(p);
 }

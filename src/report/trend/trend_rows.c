@@ -168,6 +168,38 @@ const struct trend_change *trend_row_change(const struct trend_row *row)
 	return found;
 }
 
+int trend_row_suite_length(const struct trend_row *row)
+{
+	return (int)strcspn(row->case_id, "/:@");
+}
+
+bool trend_rows_one_suite(const struct trend_row *a, const struct trend_row *b)
+{
+	int length = trend_row_suite_length(a);
+
+	return length == trend_row_suite_length(b) &&
+	       !strncmp(a->case_id, b->case_id, (size_t)length);
+}
+
+/* The day of the row's news; 0: it has none, as a warning. */
+static int64_t trend_row_day(const struct trend_row *row)
+{
+	const struct trend_change *change = trend_row_change(row);
+
+	if (change)
+		return change->day;
+	return row->news == TREND_ANEW ? row->seams[row->seam_count - 1].day : 0;
+}
+
+bool trend_rows_one_incident(const struct trend_row *a, const struct trend_row *b)
+{
+	const struct trend_change *x = trend_row_change(a), *y = trend_row_change(b);
+
+	return a->news == b->news && trend_row_day(a) == trend_row_day(b) &&
+	       trend_rows_one_suite(a, b) && !x == !y && (!x || (x->ratio > 1) == (y->ratio > 1)) &&
+	       (a->better == BETTER_NONE) == (b->better == BETTER_NONE);
+}
+
 /* By class, then the greatest change first, then as the history has them. */
 static int trend_rows_by_class(const void *left, const void *right)
 {

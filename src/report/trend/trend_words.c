@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
 
 static const char *trend_change_direction(enum better better, double ratio)
 {
@@ -56,4 +57,32 @@ char *trend_state_words(const struct trend_row *row)
 	history_date(c->day, date);
 	return xasprintf("%s: %.1f %% %s since %s", change_state_name(c->state), trend_percent(c),
 			 trend_change_direction(row->better, c->ratio), date);
+}
+
+char *trend_incident_name(const struct trend_row *const *rows, size_t count)
+{
+	char metric[FORMAT_SIZE];
+
+	if (count > 1)
+		return xasprintf("%.*s: %zu series", trend_row_suite_length(rows[0]),
+				 rows[0]->case_id, count);
+	return xasprintf("%s, %s", rows[0]->case_id,
+			 view_metric_title(NULL, rows[0]->metric, metric, sizeof(metric)));
+}
+
+char *trend_incident_words(const struct trend_row *const *rows, size_t count)
+{
+	const struct trend_change *c = trend_row_change(rows[0]);
+	double low = INFINITY, high = 0;
+	char date[16];
+
+	if (!c || count < 2)
+		return trend_state_words(rows[0]);
+	for (size_t i = 0; i < count; i++) {
+		low = fmin(low, trend_percent(trend_row_change(rows[i])));
+		high = fmax(high, trend_percent(trend_row_change(rows[i])));
+	}
+	history_date(c->day, date);
+	return xasprintf("%s: %.1f %% to %.1f\u00a0%% %s since %s", change_state_name(c->state),
+			 low, high, trend_change_direction(rows[0]->better, c->ratio), date);
 }
