@@ -125,14 +125,6 @@ static enum status input_read_block(int fd, char *block, size_t *got, struct err
 	}
 }
 
-static enum status too_large(const char *what, size_t most, struct error *err)
-{
-	bool mebibytes = most >= (size_t)1 << 20;
-
-	return error_set(err, STATUS_USAGE, "larger than %zu %s, so not a %s",
-			 mebibytes ? most >> 20 : most >> 10, mebibytes ? "MiB" : "KiB", what);
-}
-
 static enum status input_read_blocks(int fd, const char *what, size_t most, struct text *out,
 				     struct error *err)
 {
@@ -143,7 +135,11 @@ static enum status input_read_blocks(int fd, const char *what, size_t most, stru
 	while ((status = input_read_block(fd, block, &got, err)) == STATUS_OK && got) {
 		total += got;
 		if (total > most) {
-			status = too_large(what, most, err);
+			bool mebibytes = most >= (size_t)1 << 20;
+
+			status = error_set(err, STATUS_USAGE, "larger than %zu %s, so not a %s",
+					   mebibytes ? most >> 20 : most >> 10,
+					   mebibytes ? "MiB" : "KiB", what);
 			break;
 		}
 		text_add_bytes(out, block, got);

@@ -133,11 +133,6 @@ bool text_is_utf8(const char *bytes, size_t count)
 	return true;
 }
 
-static bool is_continuation(char c)
-{
-	return ((unsigned char)c & 0xC0) == 0x80;
-}
-
 /* Bytes at `s`, which is no whole character, that are the start of one. */
 static size_t text_cut_character(const char *s)
 {
@@ -145,7 +140,7 @@ static size_t text_cut_character(const char *s)
 
 	if ((unsigned char)*s < 0xC2 || (unsigned char)*s > 0xF4)
 		return 0;
-	while (is_continuation(s[length]))
+	while (((unsigned char)s[length] & 0xC0) == 0x80)
 		length++;
 	return length;
 }

@@ -50,16 +50,6 @@ static int no_action(const struct command *command, const char *name)
 	return EXIT_USAGE;
 }
 
-/* Operands and options of the action as usage has them, without the explanation. */
-static int action_usage_needs(const struct command *command, const struct action *action)
-{
-	const char *gap = strstr(action->form, "  ");
-
-	return command_usage(command, "%s needs %.*s", action->name,
-			     gap ? (int)(gap - action->form) : (int)strlen(action->form),
-			     action->form);
-}
-
 static int action_dispatch(const struct options *o, const struct action *action, void *arguments)
 {
 	const struct action_call call = { arguments, o->operands + 1, o->operand_count - 1 };
@@ -70,8 +60,14 @@ static int action_dispatch(const struct options *o, const struct action *action,
 				     action->most == 0   ? "only options"
 				     : action->most == 1 ? "one argument"
 							 : "fewer arguments");
-	if (call.count < action->least)
-		return action_usage_needs(o->command, action);
+	if (call.count < action->least) {
+		const char *gap = strstr(action->form, "  ");
+
+		/* Operands and options of the action as usage has them, without the explanation. */
+		return command_usage(o->command, "%s needs %.*s", action->name,
+				     gap ? (int)(gap - action->form) : (int)strlen(action->form),
+				     action->form);
+	}
 	for (size_t i = 0; o->command->options && o->command->options[i].name; i++)
 		if (o->given & 1ULL << i && !action_takes(action, &o->command->options[i]))
 			return command_usage(o->command, "--%s applies to %s, not to %s",

@@ -35,17 +35,12 @@ static void roff_add_plain(struct text *out, const char *s, size_t length)
 	}
 }
 
-static void roff_add_string(struct text *out, const char *s)
-{
-	roff_add_plain(out, s, strlen(s));
-}
-
 static void roff_add_folded(struct text *out, const char *s)
 {
 	struct text folded = TEXT_EMPTY;
 
 	fold_text(&folded, s, MANUAL_WIDTH);
-	roff_add_string(out, folded.data);
+	roff_add_plain(out, folded.data, strlen(folded.data));
 	if (!text_ends_with(folded.data, "\n"))
 		text_add_char(out, '\n');
 	text_release(&folded);
@@ -66,45 +61,6 @@ static void roff_add_heading(struct text *out, const char *request, const char *
 	text_add(out, "\"\n");
 }
 
-static void roff_add_command(struct text *out, const struct command *command)
-{
-	struct text usage = TEXT_EMPTY;
-
-	usage_forms(command, "", &usage);
-	usage_details(command, &usage);
-	roff_add_heading(out, ".SS", command->name);
-	roff_add_string(out, command->summary);
-	text_add(out, "\n.PP\n");
-	add_verbatim(out, usage.data);
-	text_release(&usage);
-}
-
-static void roff_add_topic(struct text *out, const struct embedded_file *topic)
-{
-	char *name = topic_name(topic), *summary = topic_summary(topic);
-
-	for (char *c = name; *c; c++)
-		*c = (char)toupper((unsigned char)*c);
-	roff_add_heading(out, ".SH", name);
-	roff_add_string(out, summary);
-	text_add(out, ".\n.PP\n");
-	add_verbatim(out, topic_body(topic));
-	free(name);
-	free(summary);
-}
-
-static void add_examples(struct text *out)
-{
-	text_add(out, ".SH EXAMPLES\n");
-	add_verbatim(out, "gpuproof doctor                       what can be measured, what is "
-			  "missing\ngpuproof run quick -o quick           a page in seconds: "
-			  "quick/report.html\ngpuproof run acceptance --check       accepted or "
-			  "rejected, by the GPU model's limits\ngpuproof compare monday tuesday "
-			  "--fail-on regression\ngpuproof history add monday tuesday && gpuproof "
-			  "history trend\n");
-	text_add(out, ".SH SEE ALSO\n.BR nvidia\\-smi (1)\n");
-}
-
 void manual_page(struct text *out)
 {
 	text_addf(out, ".TH GPUPROOF 1 \"\" \"gpuproof %s\" \"User Commands\"\n", build_version());
@@ -113,9 +69,35 @@ void manual_page(struct text *out)
 		      "DESCRIPTION\ngpuproof benchmarks GPUs from an INI file, verifies every "
 		      "result, checks the numbers against limits and writes an HTML "
 		      "report.\nWithout a GPU the same suites measure the CPU.\n.SH COMMANDS\n");
-	for (const struct command *const *c = commands; *c; c++)
-		roff_add_command(out, *c);
-	for (const struct embedded_file *topic = embedded_topics; topic->name; topic++)
-		roff_add_topic(out, topic);
-	add_examples(out);
+	for (const struct command *const *c = commands; *c; c++) {
+		struct text usage = TEXT_EMPTY;
+
+		usage_forms(*c, "", &usage);
+		usage_details(*c, &usage);
+		roff_add_heading(out, ".SS", (*c)->name);
+		roff_add_plain(out, (*c)->summary, strlen((*c)->summary));
+		text_add(out, "\n.PP\n");
+		add_verbatim(out, usage.data);
+		text_release(&usage);
+	}
+	for (const struct embedded_file *topic = embedded_topics; topic->name; topic++) {
+		char *name = topic_name(topic), *summary = topic_summary(topic);
+
+		for (char *c = name; *c; c++)
+			*c = (char)toupper((unsigned char)*c);
+		roff_add_heading(out, ".SH", name);
+		roff_add_plain(out, summary, strlen(summary));
+		text_add(out, ".\n.PP\n");
+		add_verbatim(out, topic_body(topic));
+		free(name);
+		free(summary);
+	}
+	text_add(out, ".SH EXAMPLES\n");
+	add_verbatim(out, "gpuproof doctor                       what can be measured, what is "
+			  "missing\ngpuproof run quick -o quick           a page in seconds: "
+			  "quick/report.html\ngpuproof run acceptance --check       accepted or "
+			  "rejected, by the GPU model's limits\ngpuproof compare monday tuesday "
+			  "--fail-on regression\ngpuproof history add monday tuesday && gpuproof "
+			  "history trend\n");
+	text_add(out, ".SH SEE ALSO\n.BR nvidia\\-smi (1)\n");
 }

@@ -214,17 +214,6 @@ struct option_files {
 	size_t count;
 };
 
-static void options_note_file(struct option_files *files, const struct option_row *row,
-			      const char *value)
-{
-	if (row->file == OPTION_FILE_READ)
-		input_note(value);
-	if (row->file == OPTION_FILE_WRITTEN && files->count < MOST_ROWS) {
-		files->names[files->count] = row->name;
-		files->written[files->count++] = value;
-	}
-}
-
 /* Files that do not exist yet are compared by folder and name. */
 static bool options_is_same_file(const char *a, const char *b)
 {
@@ -280,8 +269,14 @@ int options_parse(struct options *o, const struct command *command, int argc, ch
 			       .operands = xcalloc((size_t)argc + 1, sizeof(char *)) };
 	while (err.status == STATUS_OK && (row = next_option(o))) {
 		o->given |= 1ULL << (row - command->options);
-		if (option_store(row, (char *)arguments + row->at, o->value, &err) == STATUS_OK)
-			options_note_file(&files, row, o->value);
+		if (option_store(row, (char *)arguments + row->at, o->value, &err) == STATUS_OK) {
+			if (row->file == OPTION_FILE_READ)
+				input_note(o->value);
+			if (row->file == OPTION_FILE_WRITTEN && files.count < MOST_ROWS) {
+				files.names[files.count] = row->name;
+				files.written[files.count++] = o->value;
+			}
+		}
 	}
 	if (o->failed)
 		return EXIT_USAGE;

@@ -18,12 +18,6 @@ void usage_forms(const struct command *command, const char *first, struct text *
 			  a->form ? " " : "", a->form ? a->form : "");
 }
 
-static void usage_add_choices(const struct option_row *row, struct text *out)
-{
-	for (const char *const *choice = row->choices; *choice; choice++)
-		text_addf(out, "%s%s", choice == row->choices ? " " : "|", *choice);
-}
-
 /* "  -o, --output FILE" */
 static void usage_add_head(const struct option_row *row, struct text *head)
 {
@@ -35,18 +29,10 @@ static void usage_add_head(const struct option_row *row, struct text *head)
 		text_addf(head, "[=%s]", row->value);
 	else if (row->value)
 		text_addf(head, " %s", row->value);
-	else if (row->choices)
-		usage_add_choices(row, head);
-}
-
-static void usage_add_option(const struct option_row *row, struct text *out)
-{
-	struct text head = TEXT_EMPTY;
-
-	usage_add_head(row, &head);
-	text_addf(out, "%-*s  %s%s%s\n", HEAD_WIDTH, head.data, row->actions ? row->actions : "",
-		  row->actions ? ": " : "", row->help);
-	text_release(&head);
+	else if (row->choices) {
+		for (const char *const *choice = row->choices; *choice; choice++)
+			text_addf(head, "%s%s", choice == row->choices ? " " : "|", *choice);
+	}
 }
 
 void usage_details(const struct command *command, struct text *out)
@@ -55,8 +41,14 @@ void usage_details(const struct command *command, struct text *out)
 		text_addf(out, "\n%s\n", command->about);
 	if (command->options)
 		text_add(out, "\n");
-	for (const struct option_row *row = command->options; row && row->name; row++)
-		usage_add_option(row, out);
+	for (const struct option_row *row = command->options; row && row->name; row++) {
+		struct text head = TEXT_EMPTY;
+
+		usage_add_head(row, &head);
+		text_addf(out, "%-*s  %s%s%s\n", HEAD_WIDTH, head.data,
+			  row->actions ? row->actions : "", row->actions ? ": " : "", row->help);
+		text_release(&head);
+	}
 	if (command->notes)
 		text_addf(out, "\n%s\n", command->notes);
 }

@@ -45,24 +45,6 @@ static void list_images(const char *images, struct text *out)
 			  image.capability % 10, image.machine ? "" : " and newer");
 }
 
-static enum status images_refuse_device(const char *images, int capability, int intermediate,
-					struct error *err)
-{
-	struct text list = TEXT_EMPTY;
-
-	if (intermediate)
-		return error_set(err, STATUS_UNSUPPORTED,
-				 "no machine code for compute capability %d.%d, and the driver is "
-				 "older than the toolkit, so it cannot compile the code for %d.%d",
-				 capability / 10, capability % 10, intermediate / 10,
-				 intermediate % 10);
-	list_images(images, &list);
-	error_set(err, STATUS_UNSUPPORTED, "no code for compute capability %d.%d, only for %s",
-		  capability / 10, capability % 10, list.data ? list.data : "none");
-	text_release(&list);
-	return STATUS_UNSUPPORTED;
-}
-
 enum status images_for(const char *images, int capability, bool compiles, char *how, size_t size,
 		       struct error *err)
 {
@@ -83,8 +65,23 @@ enum status images_for(const char *images, int capability, bool compiles, char *
 		snprintf(how, size, "machine code for %d.%d", machine / 10, machine % 10);
 	else if (intermediate && compiles)
 		snprintf(how, size, COMPILED "%d.%d", intermediate / 10, intermediate % 10);
-	else
-		return images_refuse_device(images, capability, intermediate, err);
+	else {
+		struct text list = TEXT_EMPTY;
+
+		if (intermediate)
+			return error_set(err, STATUS_UNSUPPORTED,
+					 "no machine code for compute capability %d.%d, and the "
+					 "driver is older than the toolkit, so it cannot compile "
+					 "the code for %d.%d",
+					 capability / 10, capability % 10, intermediate / 10,
+					 intermediate % 10);
+		list_images(images, &list);
+		error_set(err, STATUS_UNSUPPORTED,
+			  "no code for compute capability %d.%d, only for %s", capability / 10,
+			  capability % 10, list.data ? list.data : "none");
+		text_release(&list);
+		return STATUS_UNSUPPORTED;
+	}
 	return STATUS_OK;
 }
 

@@ -177,32 +177,12 @@ static void close_unneeded(struct backend_list *list)
 	list->count = kept;
 }
 
-static void registry_choose_backends(struct backend_list *list)
-{
-	for (size_t i = 0; i < list->count; i++)
-		for (int index = 0;
-		     registry_first_of_name(list, i) && index < list->backends[i]->device_count();
-		     index++)
-			registry_choose_for(list, i, index);
-	close_unneeded(list);
-}
-
 bool backends_chose(const struct backend_list *list, const struct backend *backend, int index)
 {
 	for (size_t i = 0; i < list->choice_count; i++)
 		if (list->choices[i].index == index && list->choices[i].backend == backend)
 			return true;
 	return false;
-}
-
-/* Reports that no backend of that name was found, and which ones were. */
-static void registry_add_unknown(struct backend_list *list, const char *only,
-				 const struct text *names)
-{
-	char *why = xasprintf("there is no backend of this name; found: %s", names->data);
-
-	registry_add_missing(list, only ? only : "auto", why);
-	free(why);
 }
 
 void backends_open(struct backend_list *list, const char *only,
@@ -227,9 +207,19 @@ void backends_open(struct backend_list *list, const char *only,
 			open_module(list, modules.paths[i], options);
 	}
 	backend_modules_release(&modules);
-	registry_choose_backends(list);
-	if (list->count == 0 && list->missing_count == 0)
-		registry_add_unknown(list, only, &names);
+	for (size_t i = 0; i < list->count; i++)
+		for (int index = 0;
+		     registry_first_of_name(list, i) && index < list->backends[i]->device_count();
+		     index++)
+			registry_choose_for(list, i, index);
+	close_unneeded(list);
+	if (list->count == 0 && list->missing_count == 0) {
+		char *why = xasprintf("there is no backend of this name; found: %s", names.data);
+
+		/* Report that no backend of that name was found, and which ones were. */
+		registry_add_missing(list, only ? only : "auto", why);
+		free(why);
+	}
 	text_release(&names);
 }
 

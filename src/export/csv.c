@@ -25,35 +25,12 @@ static void csv_add_column(struct csv_columns *columns, const char *name)
 	columns->names[columns->count++] = name;
 }
 
-static void csv_collect_columns(struct csv_columns *columns, const struct result *result)
-{
-	for (size_t i = 0; i < result->case_count; i++)
-		for (size_t j = 0; j < result->cases[i].parameter_count; j++)
-			csv_add_column(columns, result->cases[i].parameters[j].name);
-}
-
 static void csv_add_cells(struct text *out, const char *const *cells, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		escape_csv(out, cells[i]);
 		text_add_char(out, ',');
 	}
-}
-
-static void csv_add_header(struct text *out, const struct csv_columns *columns, bool judged)
-{
-	text_add(out, "run,run_label,started,host,case,suite,variant,device,devices,model,uuid,"
-		      "status,reason,metric,unit,better,headline,value,low,high,n,noisy,settled");
-	if (judged)
-		text_add(out, ",verdict");
-	for (size_t i = 0; i < columns->count; i++) {
-		char *name = xasprintf("parameter.%s", columns->names[i]);
-
-		text_add_char(out, ',');
-		escape_csv(out, name);
-		free(name);
-	}
-	text_add(out, LINE_END);
 }
 
 static void csv_add_case(struct text *out, const struct result *r, const struct case_result *c)
@@ -142,21 +119,6 @@ static const char *csv_verdict_on(const struct verdict_check **checks, size_t co
 	return word;
 }
 
-static void csv_add_parameters(struct text *out, const struct case_result *c,
-			       const struct csv_columns *columns)
-{
-	for (size_t i = 0; i < columns->count; i++) {
-		const struct case_parameter *p = case_parameter(c, columns->names[i]);
-
-		text_add_char(out, ',');
-		if (p && p->number == p->number)
-			export_add_number(out, p->number);
-		else if (p)
-			escape_csv(out, p->text);
-	}
-	text_add(out, LINE_END);
-}
-
 static void csv_add_row(const struct export_input *input, struct text *out,
 			const struct csv_columns *columns, const struct case_result *c,
 			const struct metric_value *m)
@@ -171,16 +133,38 @@ static void csv_add_row(const struct export_input *input, struct text *out,
 		escape_csv(out, csv_verdict_on(columns->checks, input->result->judgement->count,
 					       export_string(c->id), m ? m->name : NULL));
 	}
-	csv_add_parameters(out, c, columns);
+	for (size_t i = 0; i < columns->count; i++) {
+		const struct case_parameter *p = case_parameter(c, columns->names[i]);
+
+		text_add_char(out, ',');
+		if (p && p->number == p->number)
+			export_add_number(out, p->number);
+		else if (p)
+			escape_csv(out, p->text);
+	}
+	text_add(out, LINE_END);
 }
 
 static void write_csv(const struct export_input *input, struct text *out)
 {
 	struct csv_columns columns = { 0 };
 
-	csv_collect_columns(&columns, input->result);
+	for (size_t i = 0; i < input->result->case_count; i++)
+		for (size_t j = 0; j < input->result->cases[i].parameter_count; j++)
+			csv_add_column(&columns, input->result->cases[i].parameters[j].name);
 	columns.checks = sorted_checks(input->result->judgement);
-	csv_add_header(out, &columns, input->result->judgement);
+	text_add(out, "run,run_label,started,host,case,suite,variant,device,devices,model,uuid,"
+		      "status,reason,metric,unit,better,headline,value,low,high,n,noisy,settled");
+	if (input->result->judgement)
+		text_add(out, ",verdict");
+	for (size_t i = 0; i < columns.count; i++) {
+		char *name = xasprintf("parameter.%s", columns.names[i]);
+
+		text_add_char(out, ',');
+		escape_csv(out, name);
+		free(name);
+	}
+	text_add(out, LINE_END);
 	for (size_t i = 0; i < input->result->case_count; i++) {
 		const struct case_result *c = &input->result->cases[i];
 

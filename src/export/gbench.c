@@ -82,14 +82,6 @@ static void gbench_add_counters(struct json_writer *w, const struct case_result 
 	}
 }
 
-static void gbench_add_error(struct json_writer *w, const struct gbench_entry *e)
-{
-	gbench_open_entry(w, e, "iteration");
-	writer_bool_member(w, "error_occurred", true);
-	writer_text_member(w, "error_message", export_string(e->c->reason));
-	writer_close(w, '}');
-}
-
 static void gbench_add_timed(struct json_writer *w, struct gbench_entry *e, const struct series *s)
 {
 	e->repetitions = s->count;
@@ -151,9 +143,12 @@ static void write_gbench(const struct export_input *input, struct text *out)
 		struct gbench_entry entry = { .c = c, .family = i, .suffix = "", .repetitions = 1 };
 		const struct series *s = gbench_times_of(c);
 
-		if (c->status != CASE_OK)
-			gbench_add_error(&w, &entry);
-		else if (s)
+		if (c->status != CASE_OK) {
+			gbench_open_entry(&w, &entry, "iteration");
+			writer_bool_member(&w, "error_occurred", true);
+			writer_text_member(&w, "error_message", export_string(entry.c->reason));
+			writer_close(&w, '}');
+		} else if (s)
 			gbench_add_timed(&w, &entry, s);
 	}
 	writer_close(&w, ']');

@@ -244,17 +244,6 @@ static void junit_add_judgement(struct tests *tests, const struct verdicts *v)
 	junit_add_verdict(tests, v);
 }
 
-/* A judgement has a check of its own for them. */
-static void junit_add_memory_errors(struct tests *tests, const struct result *r)
-{
-	struct test *test = junit_add_test(tests, "limits", xstrdup("memory errors"), FAILED);
-
-	test->type = "memory errors";
-	test->message =
-		xasprintf("%" PRIu64 " uncorrected memory errors (ECC)", result_memory_errors(r));
-	test->body = xstrdup("");
-}
-
 static int junit_by_name(const void *a, const void *b)
 {
 	const struct test *const *p = a, *const *q = b;
@@ -264,10 +253,25 @@ static int junit_by_name(const void *a, const void *b)
 	return order ? order : (*p > *q) - (*p < *q);
 }
 
-static void junit_number_repeats(struct tests *tests)
+static void junit_collect_tests(struct tests *tests, const struct export_input *input)
 {
-	struct test **sorted = xcalloc(tests->count + 1, sizeof(struct test *));
+	struct test **sorted;
 
+	add_completeness(tests, input->result);
+	for (size_t i = 0; i < input->result->case_count; i++)
+		junit_add_case(tests, input->result, &input->result->cases[i]);
+	junit_add_judgement(tests, input->result->judgement);
+	if (!input->result->judgement && result_memory_errors(input->result)) {
+		struct test *test =
+			junit_add_test(tests, "limits", xstrdup("memory errors"), FAILED);
+
+		/* A judgement has a check of its own for them. */
+		test->type = "memory errors";
+		test->message = xasprintf("%" PRIu64 " uncorrected memory errors (ECC)",
+					  result_memory_errors(input->result));
+		test->body = xstrdup("");
+	}
+	sorted = xcalloc(tests->count + 1, sizeof(struct test *));
 	for (size_t i = 0; i < tests->count; i++)
 		sorted[i] = &tests->items[i];
 	qsort(sorted, tests->count, sizeof(*sorted), junit_by_name);
@@ -276,17 +280,6 @@ static void junit_number_repeats(struct tests *tests)
 		    strcmp(sorted[i]->name, sorted[i - 1]->name) == 0)
 			sorted[i]->repeat = sorted[i - 1]->repeat + 1;
 	free(sorted);
-}
-
-static void junit_collect_tests(struct tests *tests, const struct export_input *input)
-{
-	add_completeness(tests, input->result);
-	for (size_t i = 0; i < input->result->case_count; i++)
-		junit_add_case(tests, input->result, &input->result->cases[i]);
-	junit_add_judgement(tests, input->result->judgement);
-	if (!input->result->judgement && result_memory_errors(input->result))
-		junit_add_memory_errors(tests, input->result);
-	junit_number_repeats(tests);
 }
 
 static void xml_add_attribute(struct text *out, const char *name, const char *value, size_t longest)
@@ -386,17 +379,6 @@ static bool seen_before(const struct tests *tests, size_t i)
 	return false;
 }
 
-static void junit_tests_release(struct tests *tests)
-{
-	for (size_t i = 0; i < tests->count; i++) {
-		free(tests->items[i].suite);
-		free(tests->items[i].name);
-		free(tests->items[i].message);
-		free(tests->items[i].body);
-	}
-	free(tests->items);
-}
-
 static void write_junit(const struct export_input *input, struct text *out)
 {
 	struct tests tests = { 0 };
@@ -409,7 +391,13 @@ static void write_junit(const struct export_input *input, struct text *out)
 		if (!seen_before(&tests, i))
 			junit_write_suite(out, &tests, input->result, tests.items[i].suite);
 	text_add(out, "</testsuites>\n");
-	junit_tests_release(&tests);
+	for (size_t i = 0; i < tests.count; i++) {
+		free(tests.items[i].suite);
+		free(tests.items[i].name);
+		free(tests.items[i].message);
+		free(tests.items[i].body);
+	}
+	free(tests.items);
 }
 
 const struct exporter export_junit = { write_junit, NULL };

@@ -169,18 +169,6 @@ static void ocp_write_machine(struct json_writer *w, const struct result *r)
 	writer_close(w, '}');
 }
 
-static void ocp_write_parameters(struct json_writer *w, const struct result *r)
-{
-	ocp_open_member(w, "parameters");
-	for (size_t i = 0; i < r->setting_count; i++) {
-		char *name = xasprintf("%s.%s", r->settings[i].section, r->settings[i].key);
-
-		writer_text_member(w, name, r->settings[i].value);
-		free(name);
-	}
-	writer_close(w, '}');
-}
-
 void ocp_begin(struct ocp_stream *s, const struct result *header)
 {
 	struct json_writer w;
@@ -196,7 +184,15 @@ void ocp_begin(struct ocp_stream *s, const struct result *header)
 	writer_text_member(&w, "name", export_string(header->config_name));
 	writer_text_member(&w, "version", export_string(header->gpuproof_version));
 	writer_text_member(&w, "commandLine", export_string(header->command));
-	ocp_write_parameters(&w, header);
+	ocp_open_member(&w, "parameters");
+	for (size_t i = 0; i < header->setting_count; i++) {
+		char *name =
+			xasprintf("%s.%s", header->settings[i].section, header->settings[i].key);
+
+		writer_text_member(&w, name, header->settings[i].value);
+		free(name);
+	}
+	writer_close(&w, '}');
 	ocp_write_machine(&w, header);
 	ocp_open_member(&w, "metadata");
 	writer_text_member(&w, "run", export_string(header->run_id));
@@ -249,28 +245,10 @@ static void write_diagnosis(struct ocp_stream *s, double after, const char *word
 	end_artifact(s, &w);
 }
 
-static void ocp_write_outcome(struct ocp_stream *s, double after, const struct case_result *c)
-{
-	const char *reason = export_string(c->reason), *device = export_string(c->device);
-
-	if (c->status == CASE_SKIPPED)
-		ocp_write_texts(s, ocp_begin_of_step(s, after, "log"), "severity", "INFO",
-				"message", *reason ? reason : "skipped");
-	else if (c->status == CASE_ERROR)
-		ocp_write_texts(s, ocp_begin_of_step(s, after, "error"), "symptom",
-				cause_name(CAUSE_CASE_ERROR), "message", reason);
-	else if (case_is_wrong(c))
-		write_diagnosis(s, after,
-				cause_name(case_wrong_is_injected(c) ? CAUSE_FAULTS_INJECTED
-								     : CAUSE_GPU_WRONG_RESULT),
-				"FAIL", reason, device);
-	else if (case_is_verified(c))
-		write_diagnosis(s, after, "verified", "PASS", "", device);
-}
-
 void ocp_case(struct ocp_stream *s, const struct case_result *c)
 {
 	double end = c->started_seconds + c->seconds;
+	const char *reason, *device;
 
 	ocp_begin_step(s, c->started_seconds, export_string(c->id));
 	for (size_t i = 0; i < c->lost_count; i++)
@@ -278,7 +256,21 @@ void ocp_case(struct ocp_stream *s, const struct case_result *c)
 				cause_name(CAUSE_WORKER_LOST), "message", c->lost[i].reason);
 	for (size_t i = 0; i < c->metric_count; i++)
 		ocp_write_metric(s, end, c, &c->metrics[i]);
-	ocp_write_outcome(s, end, c);
+	reason = export_string(c->reason);
+	device = export_string(c->device);
+	if (c->status == CASE_SKIPPED)
+		ocp_write_texts(s, ocp_begin_of_step(s, end, "log"), "severity", "INFO", "message",
+				*reason ? reason : "skipped");
+	else if (c->status == CASE_ERROR)
+		ocp_write_texts(s, ocp_begin_of_step(s, end, "error"), "symptom",
+				cause_name(CAUSE_CASE_ERROR), "message", reason);
+	else if (case_is_wrong(c))
+		write_diagnosis(s, end,
+				cause_name(case_wrong_is_injected(c) ? CAUSE_FAULTS_INJECTED
+								     : CAUSE_GPU_WRONG_RESULT),
+				"FAIL", reason, device);
+	else if (case_is_verified(c))
+		write_diagnosis(s, end, "verified", "PASS", "", device);
 	ocp_end_step(s, end,
 		     c->status == CASE_SKIPPED ? "SKIP"
 		     : c->status == CASE_ERROR ? "ERROR"

@@ -163,28 +163,6 @@ static void prometheus_add_run(struct samples *samples, const struct result *r)
 			     NULL, NULL, r->planned);
 }
 
-static void add_statuses(struct samples *samples, const struct result *r)
-{
-	for (int status = CASE_OK; status <= CASE_ERROR; status++) {
-		size_t count = 0;
-
-		for (size_t i = 0; i < r->case_count; i++)
-			count += (int)r->cases[i].status == status;
-		prometheus_add_count(samples, "gpuproof_run_cases", "cases by status", "status",
-				     case_status_name((enum case_status)status), count);
-	}
-}
-
-static size_t prometheus_count_missing(const struct verdicts *v)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < v->device_count; i++)
-		for (size_t a = 0; a < v->devices[i].aspect_count; a++)
-			n += aspect_is_missing(&v->devices[i].aspects[a]);
-	return n;
-}
-
 static int prometheus_by_cause(const void *a, const void *b)
 {
 	const struct verdict_check *p = *(const struct verdict_check *const *)a,
@@ -228,15 +206,20 @@ static void prometheus_add_causes(struct samples *samples, const struct verdicts
 
 static void prometheus_add_verdicts(struct samples *samples, const struct verdicts *verdicts)
 {
+	size_t n;
+
 	prometheus_add_causes(samples, verdicts);
 	for (int i = 0; i < VERDICT_COUNT; i++)
 		prometheus_add_count(samples, "gpuproof_check_verdicts", "checks by verdict",
 				     "verdict", verdict_name((enum verdict)i), verdicts->counts[i]);
 	prometheus_add_count(samples, "gpuproof_check_accepted", "1: accepted, 0: not accepted",
 			     NULL, NULL, verdicts_accepted(verdicts));
+	n = 0;
+	for (size_t i = 0; i < verdicts->device_count; i++)
+		for (size_t a = 0; a < verdicts->devices[i].aspect_count; a++)
+			n += aspect_is_missing(&verdicts->devices[i].aspects[a]);
 	prometheus_add_count(samples, "gpuproof_check_missing",
-			     "promised aspects without a verdict, over all devices", NULL, NULL,
-			     prometheus_count_missing(verdicts));
+			     "promised aspects without a verdict, over all devices", NULL, NULL, n);
 }
 
 static int by_family(const void *a, const void *b)
@@ -274,7 +257,14 @@ static void write_prometheus(const struct export_input *input, struct text *out)
 	struct samples samples = { 0 };
 
 	prometheus_add_run(&samples, input->result);
-	add_statuses(&samples, input->result);
+	for (int status = CASE_OK; status <= CASE_ERROR; status++) {
+		size_t count = 0;
+
+		for (size_t i = 0; i < input->result->case_count; i++)
+			count += (int)input->result->cases[i].status == status;
+		prometheus_add_count(&samples, "gpuproof_run_cases", "cases by status", "status",
+				     case_status_name((enum case_status)status), count);
+	}
 	prometheus_add_count(&samples, "gpuproof_run_judged",
 			     "1: the run was checked against limits, 0: it was not", NULL, NULL,
 			     input->result->judgement != NULL);

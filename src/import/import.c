@@ -118,23 +118,13 @@ static size_t import_line_of_mark(const char *text, const char *place)
 	return line;
 }
 
-/* A file of two tools: which of them is asked for must be said. */
-static void refuse_two(struct import *import, const struct import_format *const *format,
-		       const char *const *place)
-{
-	bool second = place[1] < place[0];
-
-	import_error(import, import_line_of_mark(import->text, place[second]),
-		     "this is %s, and line %zu is %s: say which to import", format[second]->name,
-		     import_line_of_mark(import->text, place[!second]), format[!second]->name);
-}
-
 /* The one format with a mark in the first bytes; *over: the search has an end. */
 static const struct import_format *import_search_marks(struct import *import, size_t length,
 						       bool *over)
 {
 	const struct import_format *found[2] = { NULL, NULL };
 	const char *place[2] = { NULL, NULL };
+	bool second;
 
 	for (size_t i = 0; import_formats[i] && !found[1]; i++) {
 		const char *mark = import_first_mark(import_formats[i], import->text, length);
@@ -147,7 +137,11 @@ static const struct import_format *import_search_marks(struct import *import, si
 	*over = found[0] != NULL;
 	if (!found[1])
 		return found[0];
-	refuse_two(import, found, place);
+	/* A file of two tools: which of them is asked for must be said. */
+	second = place[1] < place[0];
+	import_error(import, import_line_of_mark(import->text, place[second]),
+		     "this is %s, and line %zu is %s: say which to import", found[second]->name,
+		     import_line_of_mark(import->text, place[!second]), found[!second]->name);
 	return NULL;
 }
 

@@ -22,15 +22,6 @@ struct line_reader {
 	char prefix[PREFIX]; /* of the launcher, "": none */
 };
 
-static void keep_room(struct line_reader *r, size_t length)
-{
-	if (r->capacity > length)
-		return;
-	r->capacity = 2 * length + 256;
-	r->line = xrealloc(r->line, r->capacity, 1);
-	r->captured = xrealloc(r->captured, r->capacity + CAPTURES, 1);
-}
-
 /* Takes colours and other controls of a terminal out, "\033[1;31m", and blanks at the end. */
 static void clean_line(char *line)
 {
@@ -71,7 +62,11 @@ static bool import_read_line(struct line_reader *r)
 		stop = back;
 		length = (size_t)(back - r->at);
 	}
-	keep_room(r, length);
+	if (r->capacity <= length) {
+		r->capacity = 2 * length + 256;
+		r->line = xrealloc(r->line, r->capacity, 1);
+		r->captured = xrealloc(r->captured, r->capacity + CAPTURES, 1);
+	}
 	memcpy(r->line, r->at, length);
 	r->line[length] = '\0';
 	r->at = stop ? stop + 1 : r->end;

@@ -45,14 +45,6 @@ static void power_watch_begin(void *context)
 				    p->interval);
 }
 
-/* Power of the latest workload is kept, whose energy is the figure of the case. */
-static void forget_power(struct case_result *result)
-{
-	for (size_t i = 0; i < result->watch_count; i++)
-		watch_release(&result->watches[i]);
-	result->watch_count = 0;
-}
-
 static void power_watch_drop_unknown(struct case_result *result)
 {
 	size_t kept = 0;
@@ -77,8 +69,12 @@ static void power_watch_end(const struct power_watch *p, bool keep)
 
 	if (!p->recorders)
 		return;
-	if (keep)
-		forget_power(result);
+	if (keep) {
+		/* Power of the latest workload is kept, whose energy is the figure of the case. */
+		for (size_t i = 0; i < result->watch_count; i++)
+			watch_release(&result->watches[i]);
+		result->watch_count = 0;
+	}
 	for (size_t i = 0; i < p->run->device_count; i++) {
 		struct watch watch;
 
@@ -330,11 +326,6 @@ static double level_distance_below(const struct level *l)
 	return l->low > 0 ? log(l->value / l->low) : NAN;
 }
 
-static double level_distance_above(const struct level *l)
-{
-	return log(l->high / l->value);
-}
-
 void run_quotient(struct run *run, const char *name, double factor, const struct series *series,
 		  const struct series *divisor)
 {
@@ -343,10 +334,10 @@ void run_quotient(struct run *run, const char *name, double factor, const struct
 	struct metric_value *value = run_add_metric(run, name);
 
 	value->value = quotient;
-	value->low = quotient *
-		     exp(-root_sum_square(level_distance_below(&a), level_distance_above(&b)));
+	value->low =
+		quotient * exp(-root_sum_square(level_distance_below(&a), log(b.high / b.value)));
 	value->high =
-		quotient * exp(root_sum_square(level_distance_above(&a), level_distance_below(&b)));
+		quotient * exp(root_sum_square(log(a.high / a.value), level_distance_below(&b)));
 	value->n = divisor->count;
 	value->series = xstrdup(divisor->name);
 }

@@ -3,11 +3,6 @@
 #include "base/clock.h"
 #include "device/limits.h"
 
-static int64_t counter_step(int64_t after, int64_t before)
-{
-	return after >= 0 && before >= 0 ? after - before : -1;
-}
-
 enum status steps_take(const struct steps_work *work, void *state, struct steps_taken *out,
 		       struct error *err)
 {
@@ -22,7 +17,7 @@ enum status steps_take(const struct steps_work *work, void *state, struct steps_
 			return status;
 		out->steps[i].seconds = clock_seconds() - start;
 		now = work->device_bytes(state);
-		out->steps[i].device_bytes = counter_step(now, device);
+		out->steps[i].device_bytes = now >= 0 && device >= 0 ? now - device : -1;
 		device = now;
 		now = (int64_t)limits_memory_resident();
 		out->steps[i].resident_bytes = now - resident;

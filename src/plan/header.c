@@ -139,31 +139,26 @@ static bool header_name_fits(struct document *d, struct ini_place place, const c
 	return false;
 }
 
-/* In a file that is no config. */
-static bool header_kind_fits(struct document *d, struct ini_place place, const char *header,
-			     char **words, size_t count)
-{
-	const struct section_kind *k = d->kinds;
-	struct text list = TEXT_EMPTY;
-
-	for (; k->name && (!count || strcmp(k->name, words[0]) != 0); k++)
-		text_addf(&list, "%s[%s%s]", list.length ? ", " : "", k->name,
-			  k->named ? " NAME" : "");
-	if (!k->name)
-		document_problem(d, place, "[%s] is not a section; sections: %s", header,
-				 list.data);
-	else if (!k->named && count > 1)
-		document_problem(d, place, "[%s]: [%s] takes no name", header, words[0]);
-	text_release(&list);
-	return k->name &&
-	       (k->named ? header_name_fits(d, place, header, words, count) : count == 1);
-}
-
 static bool header_words_fit(struct document *d, struct ini_place place, const char *header,
 			     char **words, size_t count)
 {
-	if (d->kinds)
-		return header_kind_fits(d, place, header, words, count);
+	if (d->kinds) {
+		const struct section_kind *k = d->kinds;
+		struct text list = TEXT_EMPTY;
+
+		/* In a file that is no config. */
+		for (; k->name && (!count || strcmp(k->name, words[0]) != 0); k++)
+			text_addf(&list, "%s[%s%s]", list.length ? ", " : "", k->name,
+				  k->named ? " NAME" : "");
+		if (!k->name)
+			document_problem(d, place, "[%s] is not a section; sections: %s", header,
+					 list.data);
+		else if (!k->named && count > 1)
+			document_problem(d, place, "[%s]: [%s] takes no name", header, words[0]);
+		text_release(&list);
+		return k->name &&
+		       (k->named ? header_name_fits(d, place, header, words, count) : count == 1);
+	}
 	if (count == 0)
 		document_problem(d, place, "[] lacks a section name; sections: %s", allowed_kinds);
 	else if (strcmp(words[0], "suite") == 0)

@@ -38,12 +38,6 @@ static char *header_of(const struct document *d, const char *section)
 	return header;
 }
 
-static void override_set_in(struct document_section *section, const char *key, const char *value,
-			    struct ini_place place)
-{
-	section_add_entry(section, key, xstrdup(value), false, place);
-}
-
 /* A suite's name alone means all its variants. */
 static void override_apply(struct document *d, struct ini_place place, const char *kind,
 			   const char *name, const char *label, const char *key, const char *value)
@@ -55,7 +49,7 @@ static void override_apply(struct document *d, struct ini_place place, const cha
 		section = document_find(d, kind, name, label);
 		if (!section)
 			section = document_add_section(d, kind, name, label, place);
-		override_set_in(section, key, value, place);
+		section_add_entry(section, key, xstrdup(value), false, place);
 		return;
 	}
 	for (size_t i = 0; i < d->section_count; i++) {
@@ -63,7 +57,7 @@ static void override_apply(struct document *d, struct ini_place place, const cha
 		if (strcmp(section->kind, kind) || strcmp(section->name, name) ||
 		    (*label && strcmp(section->label, label)))
 			continue;
-		override_set_in(section, key, value, place);
+		section_add_entry(section, key, xstrdup(value), false, place);
 		matches++;
 	}
 	if (!matches) {

@@ -50,19 +50,6 @@ static void resolve_unknown_key(struct resolving *r, const struct document_secti
 	free(title);
 }
 
-static void resolve_check_keys(struct resolving *r, const struct document_section *section,
-			       const struct suite *suite)
-{
-	for (size_t i = 0; i < section->count; i++) {
-		const struct entry *entry = &section->entries[i];
-
-		if (*entry->key && !schema_key(r->schema, section->kind, suite, entry->key) &&
-		    !(suite &&
-		      document_retired_key(r->document, suite->name, entry->key, entry->place)))
-			resolve_unknown_key(r, section, suite, entry);
-	}
-}
-
 static void unknown_default(struct resolving *r, const struct entry *entry)
 {
 	const char *names[256];
@@ -82,19 +69,6 @@ static void unknown_default(struct resolving *r, const struct entry *entry)
 	names[n] = NULL;
 	document_problem(r->document, entry->place, "[defaults]: no suite has the key '%.60s'%s",
 			 entry->key, hint_for(entry->key, names).text);
-}
-
-static void check_defaults(struct resolving *r)
-{
-	for (size_t i = 0; r->defaults && i < r->defaults->count; i++) {
-		const struct entry *entry = &r->defaults->entries[i];
-		bool known = !*entry->key || schema_key(r->schema, "defaults", NULL, entry->key);
-
-		for (const struct suite *const *s = r->schema->suites; *s && !known; s++)
-			known = schema_key(r->schema, "suite", *s, entry->key) != NULL;
-		if (!known && !document_retired_key(r->document, NULL, entry->key, entry->place))
-			unknown_default(r, entry);
-	}
 }
 
 /* Other sections find the same wrong with it, and say it no more. */
@@ -145,16 +119,6 @@ static void bad_value(struct resolving *r, const struct section *section, const 
 	free(title);
 }
 
-static void resolve_missing_value(struct resolving *r, const struct section *section,
-				  const struct key *key, struct ini_place place)
-{
-	char *title = header_text(section->kind, section->name, section->label);
-
-	document_problem(r->document, place, "%s needs the key %s: %s", title, key->name,
-			 key->help);
-	free(title);
-}
-
 static void parse_fallback(struct values *values, const struct key *key, bool unique)
 {
 	struct error err = ERROR_NONE;
@@ -180,9 +144,13 @@ static void resolve_key(struct resolving *r, const struct section *section,
 		entry = section_entry(r->defaults, key->name);
 	setting->key = key;
 	setting->origin = entry ? document_place(r->document, entry->place) : xstrdup("default");
-	if (!entry && !key->fallback)
-		resolve_missing_value(r, section, key, place);
-	else if (!entry)
+	if (!entry && !key->fallback) {
+		char *title = header_text(section->kind, section->name, section->label);
+
+		document_problem(r->document, place, "%s needs the key %s: %s", title, key->name,
+				 key->help);
+		free(title);
+	} else if (!entry)
 		parse_fallback(&values, key, unique);
 	else if (!entry->broken &&
 		 values_parse(&values, key, entry->value, unique, &err) != STATUS_OK)
@@ -209,8 +177,16 @@ static void resolve_section(struct resolving *r, struct section *out, const char
 		.suite = suite,
 		.origin = own ? document_place(r->document, place) : xstrdup("default"),
 	};
-	if (own && !(suite && suite->absent))
-		resolve_check_keys(r, own, suite);
+	if (own && !(suite && suite->absent)) {
+		for (size_t i = 0; i < own->count; i++) {
+			const struct entry *entry = &own->entries[i];
+
+			if (*entry->key && !schema_key(r->schema, own->kind, suite, entry->key) &&
+			    !(suite && document_retired_key(r->document, suite->name, entry->key,
+							    entry->place)))
+				resolve_unknown_key(r, own, suite, entry);
+		}
+	}
 	while ((key = key_next(&walk))) {
 		ARRAY_GROW(out->settings, out->count, capacity);
 		out->settings[out->count] = (struct setting){ 0 };
@@ -262,7 +238,15 @@ void config_resolve(struct config *config, const struct schema *schema, struct d
 
 	/* [run] and [report] at the ends, every suite and then every limit between them. */
 	config->sections = xcalloc(d->section_count + 2, sizeof(*config->sections));
-	check_defaults(&r);
+	for (size_t i = 0; r.defaults && i < r.defaults->count; i++) {
+		const struct entry *entry = &r.defaults->entries[i];
+		bool known = !*entry->key || schema_key(r.schema, "defaults", NULL, entry->key);
+
+		for (const struct suite *const *s = r.schema->suites; *s && !known; s++)
+			known = schema_key(r.schema, "suite", *s, entry->key) != NULL;
+		if (!known && !document_retired_key(r.document, NULL, entry->key, entry->place))
+			unknown_default(&r, entry);
+	}
 	resolve_section(&r, &config->sections[config->count++], "run",
 			document_find(d, "run", "", ""));
 	for (size_t i = 0; i < d->section_count; i++)

@@ -365,25 +365,6 @@ static enum status value_parse_step(struct value_range *range, const struct key 
 	return status;
 }
 
-static enum status value_range_check_ends(const struct value_range *range, const char *text,
-					  struct error *err)
-{
-	if (range->first > range->last)
-		return error_set(err, STATUS_USAGE,
-				 "the end of the range '%.60s' is below its start", text);
-	if (range->geometric && range->step < 2)
-		return error_set(err, STATUS_USAGE,
-				 "the range '%.60s' never ends; the factor must be 2 or more",
-				 text);
-	if (range->geometric && range->first < 1)
-		return error_set(err, STATUS_USAGE,
-				 "the range '%.60s' never ends, because it starts at 0", text);
-	if (range->step < 1)
-		return error_set(err, STATUS_USAGE,
-				 "the range '%.60s' never ends; the step must be 1 or more", text);
-	return STATUS_OK;
-}
-
 static enum status value_parse_range(struct value_range *range, const struct key *key,
 				     const char *text, struct error *err)
 {
@@ -401,7 +382,20 @@ static enum status value_parse_range(struct value_range *range, const struct key
 				 text, text, text);
 	if (*step && value_parse_step(range, key, step, err) != STATUS_OK)
 		return error_prefix(err, "range '%.60s'", text);
-	return value_range_check_ends(range, text, err);
+	if (range->first > range->last)
+		return error_set(err, STATUS_USAGE,
+				 "the end of the range '%.60s' is below its start", text);
+	if (range->geometric && range->step < 2)
+		return error_set(err, STATUS_USAGE,
+				 "the range '%.60s' never ends; the factor must be 2 or more",
+				 text);
+	if (range->geometric && range->first < 1)
+		return error_set(err, STATUS_USAGE,
+				 "the range '%.60s' never ends, because it starts at 0", text);
+	if (range->step < 1)
+		return error_set(err, STATUS_USAGE,
+				 "the range '%.60s' never ends; the step must be 1 or more", text);
+	return STATUS_OK;
 }
 
 static enum status value_add_range(struct values *values, const struct key *key, const char *text,

@@ -36,19 +36,14 @@ static const struct rate *derived_rate_of(const struct device_info *device)
 	return NULL;
 }
 
-/* GeForce cards sum products of FP16 and FP8 in FP32 at half of the chip's rate. */
-static double derived_tensor_share(const struct device_info *device)
-{
-	return device->capability_major * 10 + device->capability_minor > 70 &&
-			       strstr(device->name, "GeForce")
-		       ? 0.5
-		       : 1;
-}
-
 static double derived_rate_for(const struct device_info *device, const char *key)
 {
 	const struct rate *r = derived_rate_of(device);
-	double share = derived_tensor_share(device);
+	/* GeForce cards sum products of FP16 and FP8 in FP32 at half of the chip's rate. */
+	double share = device->capability_major * 10 + device->capability_minor > 70 &&
+				       strstr(device->name, "GeForce")
+			       ? 0.5
+			       : 1;
 	bool ampere = r && r->capability >= 80;
 
 	if (!r)
@@ -68,20 +63,6 @@ static double derived_rate_for(const struct device_info *device, const char *key
 	if (ampere && strcmp(key, "tf32_tensor") == 0)
 		return r->fp16_tensor * share / 2;
 	return 0;
-}
-
-static bool derived_arithmetic(const struct device_info *device, const char *key, double *value,
-			       struct text *words)
-{
-	double rate = derived_rate_for(device, key);
-
-	*value = device->multiprocessors * device->clock_hz * rate;
-	if (words)
-		text_addf(words,
-			  "%d multiprocessors x %.0f MHz x %.0f a clock (compute capability %d.%d)",
-			  device->multiprocessors, device->clock_hz / 1e6, rate,
-			  device->capability_major, device->capability_minor);
-	return *value > 0;
 }
 
 /*
@@ -172,9 +153,17 @@ bool derived_figure(const struct device_info *device, const char *key, double *v
 		     { "nvlink_bandwidth", derived_nvlink },
 		     { "nic_bandwidth", derived_nic },
 		     { "memory", derived_memory } };
+	double rate;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (strcmp(rows[i].key, key) == 0)
 			return rows[i].of(device, key, value, words);
-	return derived_arithmetic(device, key, value, words);
+	rate = derived_rate_for(device, key);
+	*value = device->multiprocessors * device->clock_hz * rate;
+	if (words)
+		text_addf(words,
+			  "%d multiprocessors x %.0f MHz x %.0f a clock (compute capability %d.%d)",
+			  device->multiprocessors, device->clock_hz / 1e6, rate,
+			  device->capability_major, device->capability_minor);
+	return *value > 0;
 }

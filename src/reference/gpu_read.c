@@ -266,19 +266,6 @@ static void gpu_file_parse_value(struct gpu_reading *r, size_t line, struct publ
 	free(first);
 }
 
-static void gpu_file_parse_devices(struct gpu_reading *r, size_t line, struct published *p,
-				   const char *text)
-{
-	int64_t devices = 0;
-
-	if (units_parse_integer(text, &devices, r->err) != STATUS_OK)
-		error_prefix(r->err, "%s:%zu: devices", r->gpu->file->name, line);
-	else if (devices < 1 || devices > 100000)
-		gpu_report_problem(r, line, "devices = %s: a number from 1", text);
-	else
-		p->devices = (int)devices;
-}
-
 static void gpu_file_on_published(struct gpu_reading *r, size_t line, const char *key,
 				  const char *value)
 {
@@ -291,7 +278,14 @@ static void gpu_file_on_published(struct gpu_reading *r, size_t line, const char
 	} else if (strcmp(key, "value") == 0) {
 		gpu_file_parse_value(r, line, p, value);
 	} else if (strcmp(key, "devices") == 0) {
-		gpu_file_parse_devices(r, line, p, value);
+		int64_t devices = 0;
+
+		if (units_parse_integer(value, &devices, r->err) != STATUS_OK)
+			error_prefix(r->err, "%s:%zu: devices", r->gpu->file->name, line);
+		else if (devices < 1 || devices > 100000)
+			gpu_report_problem(r, line, "devices = %s: a number from 1", value);
+		else
+			p->devices = (int)devices;
 	} else if (strcmp(key, "workload") == 0) {
 		gpu_set_text(&p->workload, value);
 	} else if (strcmp(key, "conditions") == 0) {

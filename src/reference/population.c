@@ -86,17 +86,6 @@ static size_t *population_slot_of(const struct population *p, const char *id)
 			return &p->slots[at];
 }
 
-static void population_grow_slots(struct population *p)
-{
-	if (2 * (p->card_count + 1) < p->slot_count)
-		return;
-	free(p->slots);
-	p->slot_count = p->slot_count ? 4 * p->slot_count : 64;
-	p->slots = xcalloc(p->slot_count, sizeof(*p->slots));
-	for (size_t i = 0; i < p->card_count; i++)
-		*population_slot_of(p, p->cards[i].id) = i + 1;
-}
-
 const struct population_card *population_card(const struct population *p, const char *id)
 {
 	size_t found = p->slot_count ? *population_slot_of(p, id) : 0;
@@ -110,7 +99,13 @@ struct population_card *population_add_card(struct population *p, const char *id
 
 	if (card)
 		return card;
-	population_grow_slots(p);
+	if (2 * (p->card_count + 1) >= p->slot_count) {
+		free(p->slots);
+		p->slot_count = p->slot_count ? 4 * p->slot_count : 64;
+		p->slots = xcalloc(p->slot_count, sizeof(*p->slots));
+		for (size_t i = 0; i < p->card_count; i++)
+			*population_slot_of(p, p->cards[i].id) = i + 1;
+	}
 	ARRAY_GROW(p->cards, p->card_count, p->card_capacity);
 	*population_slot_of(p, id) = p->card_count + 1;
 	card = &p->cards[p->card_count++];

@@ -162,23 +162,6 @@ static int population_file_by_cards(const void *a, const void *b)
 	return order ? order : (p->line > q->line) - (p->line < q->line);
 }
 
-/* A card counts once in a figure. */
-static void population_file_check_figure(struct population_reading *r)
-{
-	const struct population_figure *f = r->figure;
-	const struct population_value **sorted = xcalloc(f->count + 1, sizeof(*sorted));
-
-	for (size_t k = 0; k < f->count; k++)
-		sorted[k] = &f->values[k];
-	qsort(sorted, f->count, sizeof(*sorted), population_file_by_cards);
-	for (size_t k = 1; k < f->count; k++)
-		if (strcmp(sorted[k - 1]->cards, sorted[k]->cards) == 0)
-			population_report_problem(r, sorted[k]->line,
-						  "%.100s is repeated: a card counts once",
-						  sorted[k]->cards);
-	free(sorted);
-}
-
 /* Checks that the section that ends here is complete. */
 static void population_finish_section(struct population_reading *r)
 {
@@ -194,7 +177,19 @@ static void population_finish_section(struct population_reading *r)
 	} else if (r->section == SECTION_FIGURE && !r->figure) {
 		population_report_problem(r, r->header, "the figure has no values");
 	} else if (r->section == SECTION_FIGURE) {
-		population_file_check_figure(r);
+		const struct population_figure *f = r->figure;
+		const struct population_value **sorted = xcalloc(f->count + 1, sizeof(*sorted));
+
+		/* A card counts once in a figure. */
+		for (size_t k = 0; k < f->count; k++)
+			sorted[k] = &f->values[k];
+		qsort(sorted, f->count, sizeof(*sorted), population_file_by_cards);
+		for (size_t k = 1; k < f->count; k++)
+			if (strcmp(sorted[k - 1]->cards, sorted[k]->cards) == 0)
+				population_report_problem(r, sorted[k]->line,
+							  "%.100s is repeated: a card counts once",
+							  sorted[k]->cards);
+		free(sorted);
 	}
 }
 
@@ -246,18 +241,6 @@ static void population_on_section(void *context, size_t line, const char *name)
 					  "[card ID] and "
 					  "[figure NAME]",
 					  name);
-}
-
-static void on_population(struct population_reading *r, size_t line, const char *key,
-			  const char *value)
-{
-	if (strcmp(key, "shipped") != 0)
-		population_report_problem(r, line, "[population] has no key '%.60s'; keys: shipped",
-					  key);
-	else if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
-		population_report_problem(r, line, "shipped = %.60s: yes or no", value);
-	else
-		r->p->without_shipped = strcmp(value, "no") == 0;
 }
 
 static void population_file_on_card(struct population_reading *r, size_t line, const char *key,
@@ -328,9 +311,16 @@ static void population_on_entry(void *context, size_t line, const char *key, con
 		population_report_problem(r, line,
 					  "%.60s: '%.60s' is not one line of at most 180 bytes",
 					  key, value);
-	else if (r->section == SECTION_POPULATION)
-		on_population(r, line, key, value);
-	else if (r->section == SECTION_CARD)
+	else if (r->section == SECTION_POPULATION) {
+		if (strcmp(key, "shipped") != 0)
+			population_report_problem(r, line,
+						  "[population] has no key '%.60s'; keys: shipped",
+						  key);
+		else if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+			population_report_problem(r, line, "shipped = %.60s: yes or no", value);
+		else
+			r->p->without_shipped = strcmp(value, "no") == 0;
+	} else if (r->section == SECTION_CARD)
 		population_file_on_card(r, line, key, value);
 	else if (r->section != SECTION_NONE)
 		population_file_on_figure(r, line, key, value);

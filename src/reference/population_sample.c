@@ -36,19 +36,6 @@ static bool population_sample_left_out(const struct sample_gathering *g, const c
 	return false;
 }
 
-static void population_sample_count_card(struct sample_gathering *g,
-					 const struct population_card *card)
-{
-	bool *counted = &g->counted[card - g->p->cards];
-
-	if (*counted)
-		return;
-	*counted = true;
-	g->out->cards++;
-	g->out->own += !card->shipped;
-	sample_add_date(g->out, card->measured, card->driver);
-}
-
 /* The cards of "a" or "a+b"; 0: one is of another model, unknown or left out. */
 static size_t
 population_sample_cards_of(const struct sample_gathering *g, const char *cards,
@@ -79,8 +66,16 @@ static void population_sample_add_cards(struct sample_gathering *g,
 	const struct population_card *found[POPULATION_MOST_DEVICES];
 	size_t n = population_sample_cards_of(g, v->cards, found);
 
-	for (size_t i = 0; i < n; i++)
-		population_sample_count_card(g, found[i]);
+	for (size_t i = 0; i < n; i++) {
+		bool *counted = &g->counted[found[i] - g->p->cards];
+
+		if (!*counted) {
+			*counted = true;
+			g->out->cards++;
+			g->out->own += !found[i]->shipped;
+			sample_add_date(g->out, found[i]->measured, found[i]->driver);
+		}
+	}
 	if (!n)
 		return;
 	ARRAY_GROW(g->out->values, g->out->count, g->capacity);

@@ -9,12 +9,6 @@
 #include "base/units.h"
 #include "result/verdict.h"
 
-static void result_series_release(struct series *series)
-{
-	shared_text_free(series->name);
-	free(series->samples);
-}
-
 void metric_value_release(struct metric_value *metric)
 {
 	shared_text_free(metric->name);
@@ -70,8 +64,10 @@ static void result_release_figures(struct case_result *c)
 {
 	for (size_t i = 0; i < c->metric_count; i++)
 		metric_value_release(&c->metrics[i]);
-	for (size_t i = 0; i < c->series_count; i++)
-		result_series_release(&c->series[i]);
+	for (size_t i = 0; i < c->series_count; i++) {
+		shared_text_free(c->series[i].name);
+		free(c->series[i].samples);
+	}
 }
 
 void case_result_release(struct case_result *c)

@@ -11,14 +11,9 @@
 #include "result/result.h"
 #include "result/verdict.h"
 
-static const struct case_result *case_const(const void *base)
-{
-	return base;
-}
-
 static void member_parameters_write(struct json_writer *w, const struct field *f, const void *base)
 {
-	const struct case_result *c = case_const(base);
+	const struct case_result *c = base;
 
 	(void)f;
 	writer_open_inline(w, '{');
@@ -59,7 +54,7 @@ static enum status member_parameters_read(const json_t *json, const struct field
 static void member_parameter_text_write(struct json_writer *w, const struct field *f,
 					const void *base)
 {
-	const struct case_result *c = case_const(base);
+	const struct case_result *c = base;
 
 	(void)f;
 	writer_open_inline(w, '{');
@@ -75,7 +70,7 @@ static void member_parameter_text_write(struct json_writer *w, const struct fiel
 static void member_parameter_units_write(struct json_writer *w, const struct field *f,
 					 const void *base)
 {
-	const struct case_result *c = case_const(base);
+	const struct case_result *c = base;
 
 	(void)f;
 	writer_open_inline(w, '{');

@@ -264,15 +264,6 @@ const struct field judgement_fields[] = {
 	{ 0 },
 };
 
-static void verdict_fields_write_counts(struct json_writer *w, const struct verdicts *v)
-{
-	writer_key(w, "counts");
-	writer_open(w, '{');
-	for (int i = 0; i < VERDICT_COUNT; i++)
-		writer_count_member(w, verdict_name((enum verdict)i), v->counts[i]);
-	writer_close(w, '}');
-}
-
 char *verdicts_to_json(const struct verdicts *v)
 {
 	struct json_writer w = { .expand = 3 };
@@ -280,7 +271,11 @@ char *verdicts_to_json(const struct verdicts *v)
 	writer_open(&w, '{');
 	writer_text_member(&w, "format", "gpuproof-verdicts");
 	writer_count_member(&w, "version", 1);
-	verdict_fields_write_counts(&w, v);
+	writer_key(&w, "counts");
+	writer_open(&w, '{');
+	for (int i = 0; i < VERDICT_COUNT; i++)
+		writer_count_member(&w, verdict_name((enum verdict)i), v->counts[i]);
+	writer_close(&w, '}');
 	for (const struct field *f = judgement_fields; f->name; f++) {
 		writer_key(&w, f->name);
 		f->codec->write(&w, f, v);

@@ -60,25 +60,6 @@ static void conductor_count_status(struct run_status *status, enum case_status a
 	status->errors += as == CASE_ERROR;
 }
 
-static void conductor_begin_status(struct conductor *k, const struct result *result)
-{
-	struct run_status *s = k->options->status;
-	const char *hostname = result_fact(result, "hostname");
-
-	if (!s)
-		return;
-	run_status_begin(s, result);
-	snprintf(s->hostname, sizeof(s->hostname), "%s", hostname ? hostname : "");
-	s->planned = k->plan->case_count;
-	s->ok = s->skipped = s->failed = s->errors = 0;
-	soak_rows_release(&s->devices);
-	for (size_t i = 0; i < k->plan->case_count; i++)
-		if (k->done[i]) {
-			conductor_count_status(s, k->cases[i].status);
-			soak_rows_add(&s->devices, &k->cases[i]);
-		}
-}
-
 /* A status that cannot be written is no reason to lose the run. */
 static void conductor_write_status(struct conductor *k)
 {
@@ -432,8 +413,24 @@ static void conductor_derive_metrics(const struct conductor *k, struct result *r
 
 static void begin_measuring(struct conductor *k, const struct result *header)
 {
+	struct run_status *s;
+	const char *hostname;
+
 	progress_begin(&k->progress, k->plan, k->done, k->options->quiet);
-	conductor_begin_status(k, header);
+	s = k->options->status;
+	hostname = result_fact(header, "hostname");
+	if (s) {
+		run_status_begin(s, header);
+		snprintf(s->hostname, sizeof(s->hostname), "%s", hostname ? hostname : "");
+		s->planned = k->plan->case_count;
+		s->ok = s->skipped = s->failed = s->errors = 0;
+		soak_rows_release(&s->devices);
+		for (size_t i = 0; i < k->plan->case_count; i++)
+			if (k->done[i]) {
+				conductor_count_status(s, k->cases[i].status);
+				soak_rows_add(&s->devices, &k->cases[i]);
+			}
+	}
 	conductor_write_status(k);
 	signals_attend(true);
 	yardstick_take(&k->yardstick);

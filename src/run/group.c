@@ -191,17 +191,6 @@ void group_unrun(const struct plan *plan, size_t index, const struct group_fault
 		out->failed_node = xstrdup(why->node);
 }
 
-static void group_run_read_line(const char *line, size_t length, struct result *result)
-{
-	struct error err = ERROR_NONE;
-	struct message message;
-	struct case_result c;
-
-	if (message_parse(line, length, &message) && message.kind == MESSAGE_CASE &&
-	    case_result_from_json(&c, message.json, message.json_length, &err) == STATUS_OK)
-		*result_add_case(result) = c;
-}
-
 void group_read(const char *path, size_t *offset, struct result *result)
 {
 	FILE *f = fopen(path, "re");
@@ -213,7 +202,15 @@ void group_read(const char *path, size_t *offset, struct result *result)
 		return;
 	if (fseeko(f, (off_t)*offset, SEEK_SET) == 0)
 		while ((length = getline(&line, &size, f)) > 0 && line[length - 1] == '\n') {
-			group_run_read_line(line, (size_t)length - 1, result);
+			struct error err = ERROR_NONE;
+			struct message message;
+			struct case_result c;
+
+			if (message_parse(line, (size_t)length - 1, &message) &&
+			    message.kind == MESSAGE_CASE &&
+			    case_result_from_json(&c, message.json, message.json_length, &err) ==
+				    STATUS_OK)
+				*result_add_case(result) = c;
 			*offset += (size_t)length;
 		}
 	free(line);

@@ -14,18 +14,6 @@
 #include "result/host/nics.h"
 #include "run/workers/run_settings.h"
 
-static char *random_id(void)
-{
-	unsigned char bytes[8];
-	uint64_t number = 0;
-
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		snprintf((char *)bytes, sizeof(bytes), "%.5f", clock_seconds());
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		number = number << 8 | bytes[i];
-	return xasprintf("%016" PRIx64, number);
-}
-
 static char *run_header_section_name(const struct section *section)
 {
 	const char *name = section->name ? section->name : "",
@@ -44,10 +32,15 @@ static char *run_header_setting_text(const struct setting *setting)
 	return text_detach(&text);
 }
 
-static void run_header_fill_settings(struct result *result, const struct config *config)
+static void run_header_fill_config(struct result *result, const struct config *config)
 {
-	size_t capacity = 0;
+	struct text text = TEXT_EMPTY;
+	size_t capacity;
 
+	config_write(config, 0, &text);
+	result->config_text = text_detach(&text);
+	result->config_name = xstrdup(config->name);
+	capacity = 0;
 	for (size_t i = 0; i < config->count; i++) {
 		const struct section *section = &config->sections[i];
 
@@ -62,27 +55,6 @@ static void run_header_fill_settings(struct result *result, const struct config 
 				.origin = xstrdup(setting->origin),
 			};
 		}
-	}
-}
-
-static void run_header_fill_config(struct result *result, const struct config *config)
-{
-	struct text text = TEXT_EMPTY;
-
-	config_write(config, 0, &text);
-	result->config_text = text_detach(&text);
-	result->config_name = xstrdup(config->name);
-	run_header_fill_settings(result, config);
-}
-
-/* How pages show the cases of every suite in the plan. */
-static void fill_presentations(struct result *result, const struct plan *plan)
-{
-	for (size_t i = 0; i < plan->case_count; i++) {
-		const struct presentation p = suite_presentation(plan->cases[i].suite);
-
-		if (!i || plan->cases[i].suite != plan->cases[i - 1].suite)
-			result_present(result, &p);
 	}
 }
 
@@ -130,11 +102,18 @@ void header_fill(struct result *result, const struct plan *plan, const struct pr
 {
 	struct run_settings settings = run_settings_from(plan->config);
 	char now[32];
+	unsigned char bytes[8];
+	uint64_t number;
 
 	clock_iso8601(now, sizeof(now));
 	result->version = RESULT_VERSION;
 	result->gpuproof_version = xstrdup(build_version());
-	result->run_id = random_id();
+	number = 0;
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		snprintf((char *)bytes, sizeof(bytes), "%.5f", clock_seconds());
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		number = number << 8 | bytes[i];
+	result->run_id = xasprintf("%016" PRIx64, number);
 	result->label = xstrdup(settings.label);
 	result->tags = xstrdup(settings.tags);
 	result->started = xstrdup(now);
@@ -144,7 +123,13 @@ void header_fill(struct result *result, const struct plan *plan, const struct pr
 	result->seed = settings.seed;
 	result->planned = plan->case_count;
 	run_header_fill_config(result, plan->config);
-	fill_presentations(result, plan);
+	/* How pages show the cases of every suite in the plan. */
+	for (size_t i = 0; i < plan->case_count; i++) {
+		const struct presentation p = suite_presentation(plan->cases[i].suite);
+
+		if (!i || plan->cases[i].suite != plan->cases[i - 1].suite)
+			result_present(result, &p);
+	}
 	fill_machine(result, plan, probe);
 	run_header_fill_lost(result, plan->config, probe);
 }

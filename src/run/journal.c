@@ -223,50 +223,22 @@ static enum status journal_append_line(struct journal *journal, struct text *lin
 	return ftruncate(journal->fd, journal->size) == 0 ? STATUS_IO : err->status;
 }
 
-static enum status write_header(struct journal *journal, const struct result *header,
-				const struct plan *plan, struct error *err)
-{
-	char fingerprint[FINGERPRINT_LENGTH + 1];
-	char *json = result_header_to_json(header);
-	struct text line = TEXT_EMPTY;
-
-	fingerprint_of(plan, fingerprint);
-	text_addf(&line, "%s%s%s%s}\n", OPENING, fingerprint, MIDDLE, json);
-	free(json);
-	return journal_append_line(journal, &line, err);
-}
-
-/* So that the file's name survives a power cut as well. */
-static void sync_directory(const char *directory)
-{
-	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	fsync(fd);
-	close(fd);
-}
-
-static enum status holds_a_run(const char *directory, struct error *err)
-{
-	struct text word = TEXT_EMPTY;
-
-	text_add_shell_word(&word, directory);
-	error_set(err, STATUS_USAGE,
-		  "%s already contains a run; continue it with --resume %s, or choose another "
-		  "directory",
-		  directory, word.data);
-	text_release(&word);
-	return err->status;
-}
-
 static enum status journal_is_vacant(const struct text *content, const char *directory,
 				     struct error *err)
 {
 	size_t before;
 
-	if (header_line(content, &before))
-		return holds_a_run(directory, err);
+	if (header_line(content, &before)) {
+		struct text word = TEXT_EMPTY;
+
+		text_add_shell_word(&word, directory);
+		error_set(err, STATUS_USAGE,
+			  "%s already contains a run; continue it with --resume %s, or choose "
+			  "another directory",
+			  directory, word.data);
+		text_release(&word);
+		return err->status;
+	}
 	if (!was_torn(content))
 		return error_set(err, STATUS_USAGE,
 				 "%s/%s is not a journal of gpuproof; choose another directory",
@@ -312,11 +284,25 @@ enum status journal_create(struct journal *journal, const char *directory,
 		status = journal_is_vacant(&content, directory, err);
 	if (status == STATUS_OK && ftruncate(journal->fd, 0) != 0)
 		status = error_errno(err, "%s", journal->path);
-	if (status == STATUS_OK)
-		status = write_header(journal, header, plan, err);
-	if (status == STATUS_OK)
-		sync_directory(directory);
-	else
+	if (status == STATUS_OK) {
+		char fingerprint[FINGERPRINT_LENGTH + 1];
+		char *json = result_header_to_json(header);
+		struct text line = TEXT_EMPTY;
+
+		fingerprint_of(plan, fingerprint);
+		text_addf(&line, "%s%s%s%s}\n", OPENING, fingerprint, MIDDLE, json);
+		free(json);
+		status = journal_append_line(journal, &line, err);
+	}
+	if (status == STATUS_OK) {
+		int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+		/* So that the file's name survives a power cut as well. */
+		if (fd >= 0) {
+			fsync(fd);
+			close(fd);
+		}
+	} else
 		journal_close(journal);
 	text_release(&content);
 	return status;

@@ -146,15 +146,6 @@ void progress_line(const struct progress *progress, double now, int columns, str
 
 static void tell_skips(struct progress *progress, bool all);
 
-static int progress_width_of(const struct text *line)
-{
-	int width = 0;
-
-	for (size_t i = 0; i < line->length; i++)
-		width += ((unsigned char)line->data[i] & 0xc0) != 0x80;
-	return width;
-}
-
 void progress_clear(const struct progress *progress, int columns, struct text *out)
 {
 	/* Terminals fold a line that has become too long; the cursor is at its end. */
@@ -175,6 +166,7 @@ static void progress_draw(struct progress *progress)
 {
 	struct text text = TEXT_EMPTY, line = TEXT_EMPTY;
 	double now = clock_seconds();
+	int width;
 
 	if (!progress->terminal || now < progress->next_draw || in_background(STDERR_FILENO))
 		return;
@@ -184,7 +176,10 @@ static void progress_draw(struct progress *progress)
 	progress_left(progress, now);
 	/* One column less: a full last column makes some terminals wrap. */
 	progress_line(progress, now, progress->drawn_columns - 1, &line);
-	progress->drawn_width = progress_width_of(&line);
+	width = 0;
+	for (size_t i = 0; i < line.length; i++)
+		width += ((unsigned char)line.data[i] & 0xc0) != 0x80;
+	progress->drawn_width = width;
 	text_add_bytes(&text, line.data, line.length);
 	progress_write(&text);
 	progress->drawn = true;
@@ -259,18 +254,6 @@ static bool is_noisy(const struct case_result *result, const struct metric_value
 	return series && series->statistics.noisy;
 }
 
-/* "error " of matmul.error, whose number has no unit that would tell; else "". */
-static void progress_add_name(struct text *out, const struct metric_value *m)
-{
-	const char *dot = m->name ? strchr(m->name, '.') : NULL;
-
-	if (!dot || strcmp(m->unit, "1") != 0)
-		return;
-	for (const char *p = dot + 1; *p; p++)
-		text_add_char(out, *p == '_' ? ' ' : *p);
-	text_add_char(out, ' ');
-}
-
 void progress_plain(const struct progress *progress, const struct case_result *result,
 		    struct text *out)
 {
@@ -281,8 +264,16 @@ void progress_plain(const struct progress *progress, const struct case_result *r
 	if (result->status != CASE_OK && result->reason && *result->reason)
 		text_addf(out, ": %s", result->reason);
 	else if (m) {
+		const char *dot;
+
 		text_add(out, ": ");
-		progress_add_name(out, m);
+		/* "error " of matmul.error, whose number has no unit that would tell; else "". */
+		dot = m->name ? strchr(m->name, '.') : NULL;
+		if (dot && strcmp(m->unit, "1") == 0) {
+			for (const char *p = dot + 1; *p; p++)
+				text_add_char(out, *p == '_' ? ' ' : *p);
+			text_add_char(out, ' ');
+		}
 		progress_add_reading(out, m->value, case_unit(result, m),
 				     fmax(m->high - m->value, m->value - m->low) / fabs(m->value));
 		text_add(out, case_is_unsettled(result, m) ? ", not settled"

@@ -91,11 +91,6 @@ static int compare_separator_index(int argc, char **argv)
 	return argc;
 }
 
-static int compare_usage(const char *what)
-{
-	return command_usage(&command_compare, "%s", what);
-}
-
 static enum status compare_read_sides(struct compare_arguments *c, const struct options *o,
 				      int argc, char **argv, int split, struct error *err)
 {
@@ -119,10 +114,11 @@ static int compare_parse_arguments(struct compare_arguments *c, int argc, char *
 	int code = options_parse(&o, &command_compare, split, argv, c);
 
 	if (code == EXIT_ACCEPTED && split == argc && o.operand_count != 2)
-		code = compare_usage(
-			"name two results: A B, or several launches of each: A... -- B...");
+		code = command_usage(&command_compare, "%s",
+				     "name two results: A B, or several launches of each: A... -- "
+				     "B...");
 	else if (code == EXIT_ACCEPTED && split < argc && (!o.operand_count || split + 1 == argc))
-		code = compare_usage("both sides of -- need a result");
+		code = command_usage(&command_compare, "%s", "both sides of -- need a result");
 	if (code == EXIT_ACCEPTED &&
 	    compare_read_sides(c, &o, argc, argv, split, &err) != STATUS_OK)
 		code = command_fail(&err);

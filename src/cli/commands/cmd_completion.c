@@ -10,12 +10,6 @@
 
 extern const struct command command_completion;
 
-static void completion_add_names(struct text *out)
-{
-	for (const struct command *const *c = commands; *c; c++)
-		text_addf(out, "%s ", (*c)->name);
-}
-
 static bool completion_has_words(const struct option_row *row)
 {
 	return row->words || row->choices;
@@ -79,15 +73,6 @@ static void completion_add_item(struct text *out, const char *dashes, const char
 	text_add_char(out, '\'');
 }
 
-/* The options with their help. */
-static void add_described(struct text *out, const struct command *c)
-{
-	text_add(out, "\t\tdescribed=(");
-	for (const struct option_row *row = c->options; row && row->name; row++)
-		completion_add_item(out, "--", row->name, row->help);
-	text_add(out, " )\n");
-}
-
 /* Words that may follow the command's name. */
 static void completion_add_first_words(struct text *out, const struct command *c)
 {
@@ -115,8 +100,13 @@ static void completion_add_commands(struct text *out, const char *before, const 
 		text_add(out, "'\n");
 		if ((*c)->actions)
 			text_addf(out, "\t\t[[ %s ]] && no_files=1\n", second);
-		if (describe)
-			add_described(out, *c);
+		if (describe) {
+			/* The options with their help. */
+			text_add(out, "\t\tdescribed=(");
+			for (const struct option_row *row = (*c)->options; row && row->name; row++)
+				completion_add_item(out, "--", row->name, row->help);
+			text_add(out, " )\n");
+		}
 		if ((*c)->options)
 			completion_add_values(out, (*c)->options, before);
 		text_add(out, "\t\t;;\n");
@@ -157,7 +147,8 @@ static void add_bash(struct text *out)
 		      "\t\tbefore=${COMP_WORDS[COMP_CWORD-2]}=\n\tfi\n"
 		      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
 		      "\t\tmapfile -t COMPREPLY < <(compgen -W '");
-	completion_add_names(out);
+	for (const struct command *const *c = commands; *c; c++)
+		text_addf(out, "%s ", (*c)->name);
 	text_add(out, "' -- \"$word\")\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n");
 	completion_add_commands(out, "$before", "$COMP_CWORD -eq 2", false);
 	text_add(out, "\tesac\n");

@@ -185,14 +185,6 @@ static int config_unknown_section(const char *name)
 	return command_fail(&err);
 }
 
-/* Keys of every suite, printed once. */
-static void config_print_common(void)
-{
-	config_print_keys("every [suite]", suite_keys);
-	config_print_keys("every [suite]; [defaults] sets them for all suites",
-			  schema_program.sampling);
-}
-
 static bool config_print_other(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
@@ -227,8 +219,12 @@ static int config_keys_action(const struct action_call *call)
 			config_print_suite(suite_find(call->operands[i]));
 			suite = true;
 		}
-	if (suite)
-		config_print_common();
+	if (suite) {
+		/* Keys of every suite, printed once. */
+		config_print_keys("every [suite]", suite_keys);
+		config_print_keys("every [suite]; [defaults] sets them for all suites",
+				  schema_program.sampling);
+	}
 	return EXIT_ACCEPTED;
 }
 

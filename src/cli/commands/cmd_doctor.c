@@ -75,17 +75,6 @@ static void doctor_add_component(struct doctor_answer *answer, const struct comp
 	doctor_add_line(answer, c->present ? &by_severity[SEVERITY_OK] : &missing, &finding);
 }
 
-static void doctor_collect(struct doctor_answer *answer, const struct probe *probe)
-{
-	for (size_t i = 0; i < probe->device_count; i++)
-		doctor_add_device(answer, &probe->devices[i]);
-	for (size_t i = 0; i < probe->component_count; i++)
-		doctor_add_component(answer, &probe->components[i]);
-	for (size_t i = 0; i < probe->finding_count; i++)
-		doctor_add_finding(answer, &probe->findings[i]);
-	host_findings("", ".", doctor_add_finding, answer);
-}
-
 static size_t doctor_count_gpus(const struct probe *probe)
 {
 	size_t count = 0;
@@ -144,17 +133,6 @@ static void doctor_print_json(const struct doctor_answer *answer, const struct p
 	free(text);
 }
 
-/* A probe that failed is a finding too: what is wrong with the host may be why. */
-static void doctor_add_failure(struct doctor_answer *answer, const struct error *err)
-{
-	struct finding finding = { .severity = SEVERITY_ERROR,
-				   .topic = FINDING_LOST,
-				   .subject = FINDING_LOST };
-
-	snprintf(finding.text, sizeof(finding.text), "%.300s", err->message);
-	doctor_add_finding(answer, &finding);
-}
-
 static int doctor_examine(bool json)
 {
 	struct probe probe = { 0 };
@@ -162,9 +140,22 @@ static int doctor_examine(bool json)
 	struct error err = ERROR_NONE;
 	int code;
 
-	if (probe_devices(&probe, NULL, &err) != STATUS_OK)
-		doctor_add_failure(&answer, &err);
-	doctor_collect(&answer, &probe);
+	if (probe_devices(&probe, NULL, &err) != STATUS_OK) {
+		struct finding finding = { .severity = SEVERITY_ERROR,
+					   .topic = FINDING_LOST,
+					   .subject = FINDING_LOST };
+
+		/* A probe that failed is a finding too: what is wrong with the host may be why. */
+		snprintf(finding.text, sizeof(finding.text), "%.300s", err.message);
+		doctor_add_finding(&answer, &finding);
+	}
+	for (size_t i = 0; i < probe.device_count; i++)
+		doctor_add_device(&answer, &probe.devices[i]);
+	for (size_t i = 0; i < probe.component_count; i++)
+		doctor_add_component(&answer, &probe.components[i]);
+	for (size_t i = 0; i < probe.finding_count; i++)
+		doctor_add_finding(&answer, &probe.findings[i]);
+	host_findings("", ".", doctor_add_finding, &answer);
 	if (json)
 		doctor_print_json(&answer, &probe);
 	else

@@ -45,22 +45,6 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-static int export_unknown_format(const char *name)
-{
-	const char *names[32];
-	char *instead;
-	size_t n = 0;
-	int code;
-
-	for (; export_formats[n].name && n + 1 < sizeof(names) / sizeof(*names); n++)
-		names[n] = export_formats[n].name;
-	names[n] = NULL;
-	instead = text_instead(name, names);
-	code = command_usage(&command_export, "unknown format '%s'%s", name, instead);
-	free(instead);
-	return code;
-}
-
 /* The export must not be written over what it is made of. */
 static int export_take_operands(struct export_arguments *a, const struct options *o,
 				struct error *err)
@@ -68,8 +52,21 @@ static int export_take_operands(struct export_arguments *a, const struct options
 	if (!o->operand_count)
 		return command_usage(&command_export, "no FORMAT given");
 	a->format = export_find(o->operands[0]);
-	if (!a->format)
-		return export_unknown_format(o->operands[0]);
+	if (!a->format) {
+		const char *names[32];
+		char *instead;
+		size_t n = 0;
+		int code;
+
+		for (; export_formats[n].name && n + 1 < sizeof(names) / sizeof(*names); n++)
+			names[n] = export_formats[n].name;
+		names[n] = NULL;
+		instead = text_instead(o->operands[0], names);
+		code = command_usage(&command_export, "unknown format '%s'%s", o->operands[0],
+				     instead);
+		free(instead);
+		return code;
+	}
 	if (o->operand_count != 2)
 		return command_usage(&command_export, "no RESULT given");
 	if (result_list_add_launch(&a->results, o->operands[1], err) != STATUS_OK ||

@@ -43,18 +43,6 @@ static const struct overview_row overview_rows[] = {
 #undef COMMAND_GROUP
 };
 
-static void help_add_topics(struct text *t)
-{
-	text_add(t, "\nTopics, for gpuproof help TOPIC:\n\n");
-	for (const struct embedded_file *topic = embedded_topics; topic->name; topic++) {
-		char *name = topic_name(topic), *summary = topic_summary(topic);
-
-		text_addf(t, "  %-12s  %s\n", name, summary);
-		free(name);
-		free(summary);
-	}
-}
-
 /* `brief`: without topics, a screen. */
 static void print_overview(bool brief)
 {
@@ -71,8 +59,16 @@ static void print_overview(bool brief)
 		else
 			text_addf(&t, "  %-12s  %s\n", row->command->name, row->command->summary);
 	}
-	if (!brief)
-		help_add_topics(&t);
+	if (!brief) {
+		text_add(&t, "\nTopics, for gpuproof help TOPIC:\n\n");
+		for (const struct embedded_file *topic = embedded_topics; topic->name; topic++) {
+			char *name = topic_name(topic), *summary = topic_summary(topic);
+
+			text_addf(&t, "  %-12s  %s\n", name, summary);
+			free(name);
+			free(summary);
+		}
+	}
 	text_addf(&t,
 		  "\n%sTo search all texts: gpuproof help WORD\n"
 		  "Start with: gpuproof doctor, then gpuproof run quick. Next: gpuproof help "
@@ -80,16 +76,6 @@ static void print_overview(bool brief)
 		  brief ? "Topics: gpuproof help. " : "");
 	help_print_folded(t.data);
 	text_release(&t);
-}
-
-static int print_manual(void)
-{
-	struct text page = TEXT_EMPTY;
-
-	manual_page(&page);
-	fputs(page.data, stdout);
-	text_release(&page);
-	return EXIT_ACCEPTED;
 }
 
 static int help_report_unknown(const char *name)
@@ -188,16 +174,6 @@ static int help_explain_name(const char *name, bool brief)
 	return EXIT_ACCEPTED;
 }
 
-/* "bus bandwidth" of two arguments; the caller frees it. */
-static char *join_operands(const struct options *o)
-{
-	struct text words = TEXT_EMPTY;
-
-	for (int i = 0; i < o->operand_count; i++)
-		text_addf(&words, "%s%s", i ? " " : "", o->operands[i]);
-	return text_detach(&words);
-}
-
 struct help_arguments {
 	bool manual, brief;
 };
@@ -215,11 +191,21 @@ static int help_run(int argc, char **argv)
 	struct help_arguments a = { 0 };
 	struct options o;
 	int code = options_parse(&o, &command_help, argc, argv, &a);
-	char *name = join_operands(&o);
+	struct text words = TEXT_EMPTY;
+	char *name;
 
-	if (code == EXIT_ACCEPTED && a.manual)
-		code = print_manual();
-	else if (code == EXIT_ACCEPTED && o.operand_count)
+	/* "bus bandwidth" of two arguments. */
+	for (int i = 0; i < o.operand_count; i++)
+		text_addf(&words, "%s%s", i ? " " : "", o.operands[i]);
+	name = text_detach(&words);
+	if (code == EXIT_ACCEPTED && a.manual) {
+		struct text page = TEXT_EMPTY;
+
+		manual_page(&page);
+		fputs(page.data, stdout);
+		text_release(&page);
+		code = EXIT_ACCEPTED;
+	} else if (code == EXIT_ACCEPTED && o.operand_count)
 		code = help_explain_name(name, a.brief);
 	else if (code == EXIT_ACCEPTED)
 		print_overview(a.brief);

@@ -63,25 +63,6 @@ static int import_parse_arguments(struct import_arguments *a, int argc, char **a
 	return code;
 }
 
-static int import_list_formats(void)
-{
-	for (size_t i = 0; import_formats[i]; i++)
-		printf("%-18s %s\n", import_formats[i]->name, import_formats[i]->summary);
-	return EXIT_ACCEPTED;
-}
-
-static void import_print_outcome(const char *output, const struct result *result)
-{
-	printf("%s: %zu case%s on %zu device%s\n", output, result->case_count,
-	       text_plural(result->case_count), result->device_count,
-	       text_plural(result->device_count));
-	if (result_fact(result, IMPORT_LEFT_OUT))
-		printf("%s: not imported (no equivalent): %s\n", output,
-		       result_fact(result, IMPORT_LEFT_OUT));
-	if (result_fact(result, "incomplete"))
-		printf("%s: incomplete: %s\n", output, result_fact(result, "incomplete"));
-}
-
 static enum status import_one(const struct import_arguments *a, const char *file,
 			      const char *output, struct error *err)
 {
@@ -93,8 +74,16 @@ static enum status import_one(const struct import_arguments *a, const char *file
 	    import_file(&result, a->format, file, &a->options, err) != STATUS_OK)
 		return err->status;
 	status = result_write(&result, output, err);
-	if (status == STATUS_OK)
-		import_print_outcome(output, &result);
+	if (status == STATUS_OK) {
+		printf("%s: %zu case%s on %zu device%s\n", output, result.case_count,
+		       text_plural(result.case_count), result.device_count,
+		       text_plural(result.device_count));
+		if (result_fact(&result, IMPORT_LEFT_OUT))
+			printf("%s: not imported (no equivalent): %s\n", output,
+			       result_fact(&result, IMPORT_LEFT_OUT));
+		if (result_fact(&result, "incomplete"))
+			printf("%s: incomplete: %s\n", output, result_fact(&result, "incomplete"));
+	}
 	result_release(&result);
 	return status;
 }
@@ -177,8 +166,11 @@ static int import_run(int argc, char **argv)
 
 	if (code != EXIT_ACCEPTED)
 		return code;
-	if (a.list)
-		return import_list_formats();
+	if (a.list) {
+		for (size_t i = 0; import_formats[i]; i++)
+			printf("%-18s %s\n", import_formats[i]->name, import_formats[i]->summary);
+		return EXIT_ACCEPTED;
+	}
 	folder = stat(a.file, &about) == 0 && S_ISDIR(about.st_mode);
 	if (!a.output)
 		a.output = folder ? "imported" : "result.json";

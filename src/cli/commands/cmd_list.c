@@ -75,18 +75,6 @@ static void list_devices_table(const struct probe *probe)
 	table_release(&table);
 }
 
-static void list_devices_json(const struct probe *probe)
-{
-	fputs("[", stdout);
-	for (size_t i = 0; i < probe->device_count; i++) {
-		char *line = device_info_to_json(&probe->devices[i]);
-
-		printf("%s\n %s", i ? "," : "", line);
-		free(line);
-	}
-	puts(probe->device_count ? "\n]" : "]");
-}
-
 static int list_print_devices(const struct action_call *call)
 {
 	const bool json = ((struct list_arguments *)call->arguments)->json;
@@ -95,30 +83,19 @@ static int list_print_devices(const struct action_call *call)
 
 	if (probe_devices(&probe, NULL, &err) != STATUS_OK)
 		return command_fail(&err);
-	if (json)
-		list_devices_json(&probe);
-	else
+	if (json) {
+		fputs("[", stdout);
+		for (size_t i = 0; i < probe.device_count; i++) {
+			char *line = device_info_to_json(&probe.devices[i]);
+
+			printf("%s\n %s", i ? "," : "", line);
+			free(line);
+		}
+		puts(probe.device_count ? "\n]" : "]");
+	} else
 		list_devices_table(&probe);
 	probe_release(&probe);
 	return EXIT_ACCEPTED;
-}
-
-static void list_suite_json(struct json_writer *w, const struct suite *suite)
-{
-	writer_open(w, '{');
-	writer_text_member(w, "name", suite->name);
-	writer_text_member(w, "summary", suite->summary);
-	writer_key(w, "axes");
-	writer_open_inline(w, '[');
-	for (const char *const *axis = suite->axes; axis && *axis; axis++)
-		writer_text(w, *axis);
-	writer_close(w, ']');
-	writer_key(w, "metrics");
-	writer_open_inline(w, '[');
-	for (const struct metric *m = suite->metrics; m->name; m++)
-		writer_text(w, m->name);
-	writer_close(w, ']');
-	writer_close(w, '}');
 }
 
 static int list_suites(const struct action_call *call)
@@ -129,9 +106,22 @@ static int list_suites(const struct action_call *call)
 
 	ROW(&table, "SUITE", "MEASURES");
 	for (const struct suite *const *s = suites; *s; s++) {
-		if (json)
-			list_suite_json(&w, *s);
-		else
+		if (json) {
+			writer_open(&w, '{');
+			writer_text_member(&w, "name", (*s)->name);
+			writer_text_member(&w, "summary", (*s)->summary);
+			writer_key(&w, "axes");
+			writer_open_inline(&w, '[');
+			for (const char *const *axis = (*s)->axes; axis && *axis; axis++)
+				writer_text(&w, *axis);
+			writer_close(&w, ']');
+			writer_key(&w, "metrics");
+			writer_open_inline(&w, '[');
+			for (const struct metric *m = (*s)->metrics; m->name; m++)
+				writer_text(&w, m->name);
+			writer_close(&w, ']');
+			writer_close(&w, '}');
+		} else
 			ROW(&table, (*s)->name, (*s)->summary);
 	}
 	list_finish(json, &w, &table);
@@ -147,25 +137,20 @@ static const char *list_better_name(enum better better)
 	return names[better];
 }
 
-static void list_metric_json(struct json_writer *w, const char *suite, const struct metric *metric)
-{
-	writer_open(w, '{');
-	writer_text_member(w, "name", metric->name);
-	writer_text_member(w, "suite", suite);
-	writer_text_member(w, "unit", metric->unit);
-	writer_text_member(w, "better", list_better_name(metric->better));
-	writer_bool_member(w, "headline", metric->headline);
-	writer_text_member(w, "help", metric->help);
-	writer_close(w, '}');
-}
-
 static void list_add_metrics(const char *suite, const struct metric *metrics, bool json,
 			     struct json_writer *w, struct output_table *table)
 {
 	for (const struct metric *m = metrics; m->name; m++) {
-		if (json)
-			list_metric_json(w, suite, m);
-		else
+		if (json) {
+			writer_open(w, '{');
+			writer_text_member(w, "name", m->name);
+			writer_text_member(w, "suite", suite);
+			writer_text_member(w, "unit", m->unit);
+			writer_text_member(w, "better", list_better_name(m->better));
+			writer_bool_member(w, "headline", m->headline);
+			writer_text_member(w, "help", m->help);
+			writer_close(w, '}');
+		} else
 			ROW(table, m->name, m->unit, list_better_name(m->better), m->help);
 	}
 }

@@ -23,15 +23,6 @@ struct run_arguments {
 	size_t owned_count;
 };
 
-static void run_arguments_release(struct run_arguments *a)
-{
-	run_check_release(&a->request.check);
-	for (size_t i = 0; i < a->owned_count; i++)
-		free(a->owned[i]);
-	free(a->owned);
-	free(a->request.overrides);
-}
-
 static void run_add_override(struct run_arguments *a, char *text)
 {
 	a->owned[a->owned_count++] = text;
@@ -333,7 +324,11 @@ static int run_run(int argc, char **argv)
 	run_setup_release(&setup);
 	free(made);
 	free(command);
-	run_arguments_release(&a);
+	run_check_release(&a.request.check);
+	for (size_t i = 0; i < a.owned_count; i++)
+		free(a.owned[i]);
+	free(a.owned);
+	free(a.request.overrides);
 	return code;
 }
 

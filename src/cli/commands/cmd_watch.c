@@ -38,19 +38,11 @@ struct screen {
 	char updated[32];
 };
 
-static size_t watch_lines_of(const struct text *text)
-{
-	size_t lines = 0;
-
-	for (size_t i = 0; i < text->length; i++)
-		lines += text->data[i] == '\n';
-	return lines;
-}
-
 static void watch_print_text(struct screen *screen, const struct run_status *status, bool lost)
 {
 	bool ended = status->exit_code >= 0 || lost;
 	struct text text = TEXT_EMPTY;
+	size_t lines;
 
 	if (!screen->terminal && !ended && screen->printed_at > 0 &&
 	    clock_seconds() - screen->printed_at < LINE_SECONDS)
@@ -60,23 +52,11 @@ static void watch_print_text(struct screen *screen, const struct run_status *sta
 	if (screen->terminal && screen->lines)
 		printf("\033[%zuA\r\033[J", screen->lines);
 	fputs(text.data, stdout);
-	screen->lines = watch_lines_of(&text);
+	lines = 0;
+	for (size_t i = 0; i < text.length; i++)
+		lines += text.data[i] == '\n';
+	screen->lines = lines;
 	text_release(&text);
-}
-
-static void watch_print_status(struct screen *screen, const struct watch_arguments *a,
-			       const struct run_status *status, bool lost)
-{
-	if (!a->json) {
-		watch_print_text(screen, status, lost);
-	} else if (lost || strcmp(screen->updated, status->updated) != 0) {
-		char *line = run_status_line(status);
-
-		printf("%s\n", line);
-		free(line);
-	}
-	memcpy(screen->updated, status->updated, sizeof(screen->updated));
-	fflush(stdout);
 }
 
 static int watch_follow(const char *directory, const struct watch_arguments *a)
@@ -98,7 +78,16 @@ static int watch_follow(const char *directory, const struct watch_arguments *a)
 		lost = run_status_lost(&status, (double)time(NULL));
 		if (lost)
 			snprintf(status.state, sizeof(status.state), "lost");
-		watch_print_status(&screen, a, &status, lost);
+		if (!a->json) {
+			watch_print_text(&screen, &status, lost);
+		} else if (lost || strcmp(screen.updated, status.updated) != 0) {
+			char *line = run_status_line(&status);
+
+			printf("%s\n", line);
+			free(line);
+		}
+		memcpy(screen.updated, status.updated, sizeof(screen.updated));
+		fflush(stdout);
 		code = lost ? EXIT_INCOMPLETE : status.exit_code;
 		run_status_release(&status);
 		if (ferror(stdout))

@@ -23,27 +23,21 @@ struct batch {
 	size_t count;
 };
 
-static void history_add_print_path(const struct history_arguments *a, const char *path,
-				   const struct history_tally *before,
-				   const struct history_tally *after)
-{
-	if (a->paths.count > MOST_TOLD || after->refused > before->refused)
-		return;
-	fprintf(stderr, "gpuproof: %s is %s%s%s\n", path,
-		after->present > before->present ? "in " : "now in ", a->db,
-		after->present > before->present     ? " already"
-		: after->replaced > before->replaced ? ", replacing an earlier version of its run"
-						     : "");
-}
-
 static enum status add_night(struct history_arguments *a, struct store *store,
 			     const struct store_night *night, const char *path,
 			     struct history_tally *tally, struct error *err)
 {
 	const struct history_tally before = *tally;
 
-	if (history_tally(store, night, path, tally, err) == STATUS_OK)
-		history_add_print_path(a, path, &before, tally);
+	if (history_tally(store, night, path, tally, err) == STATUS_OK &&
+	    a->paths.count <= MOST_TOLD && tally->refused <= before.refused) {
+		fprintf(stderr, "gpuproof: %s is %s%s%s\n", path,
+			tally->present > before.present ? "in " : "now in ", a->db,
+			tally->present > before.present ? " already"
+			: tally->replaced > before.replaced
+				? ", replacing an earlier version of its run"
+				: "");
+	}
 	return err->status;
 }
 

@@ -161,23 +161,6 @@ static struct comparison_columns comparison_columns_of(const struct comparison *
 	return columns;
 }
 
-static void comparison_add_heading(struct output_table *table, const struct comparison *c,
-				   const struct comparison_columns *columns)
-{
-	const char *cells[TABLE_MAX_COLUMNS] = { "", "CASE", "RATIO, > 1 WORSE" };
-	size_t n = 3;
-
-	if (columns->clock)
-		cells[n++] = "AT SAME CLOCK";
-	if (columns->host)
-		cells[n++] = "AT SAME HOST";
-	cells[n++] = c->name_a;
-	cells[n++] = c->name_b;
-	if (columns->notes)
-		cells[n++] = "";
-	table_row(table, cells, n);
-}
-
 static void comparison_add_row(struct output_table *table, const struct comparison_row *row,
 			       bool several, const struct comparison_columns *columns)
 {
@@ -211,8 +194,18 @@ static void print_rows(const struct comparison *c, bool all)
 	bool *several = rows_of_several(c);
 	struct comparison_columns columns = comparison_columns_of(c, several, all);
 	struct output_table table = TABLE_EMPTY;
+	const char *cells[TABLE_MAX_COLUMNS] = { "", "CASE", "RATIO, > 1 WORSE" };
+	size_t n = 3;
 
-	comparison_add_heading(&table, c, &columns);
+	if (columns.clock)
+		cells[n++] = "AT SAME CLOCK";
+	if (columns.host)
+		cells[n++] = "AT SAME HOST";
+	cells[n++] = c->name_a;
+	cells[n++] = c->name_b;
+	if (columns.notes)
+		cells[n++] = "";
+	table_row(&table, cells, n);
 	for (size_t i = 0; i < c->count; i++)
 		if (comparison_is_shown(&c->rows[i], all))
 			comparison_add_row(&table, &c->rows[i], several[i], &columns);

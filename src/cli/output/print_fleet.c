@@ -12,33 +12,6 @@
 
 #define MOST_GONE 40
 
-static void fleet_print_heading(const struct fleet *f)
-{
-	char first[16], last[16], since[16];
-
-	history_date(f->nights.items[0].day, first);
-	history_date(f->last_day, last);
-	history_date(f->first_day, since);
-	printf("%zu node%s, %zu device%s, %zu run%s from %s to %s; levels since %s\n",
-	       f->host_count, text_plural(f->host_count), f->device_count,
-	       text_plural(f->device_count), f->nights.count, text_plural(f->nights.count), first,
-	       last, since);
-	printf("%zu finding%s, %zu open; %zu of %zu devices compared\n\n", f->finding_count,
-	       text_plural(f->finding_count), f->open, f->compared, f->device_count);
-}
-
-static void fleet_print_findings(const struct fleet *f)
-{
-	for (size_t i = 0; i < f->finding_count; i++) {
-		const struct fleet_finding *x = &f->findings[i];
-		char *subject = fleet_subject_words(f, x), *words = fleet_finding_words(f, x);
-
-		printf("%-8s %s\n         %s\n", x->decision ? "DECIDED" : "OPEN", subject, words);
-		free(subject);
-		free(words);
-	}
-}
-
 /* Says what the comparison could not answer, too. */
 static void fleet_print_not_compared(const struct fleet *f)
 {
@@ -210,6 +183,8 @@ static void fleet_print_json(const struct fleet *f)
 
 void print_fleet(const struct fleet *f, bool json)
 {
+	char first[16], last[16], since[16];
+
 	if (json) {
 		fleet_print_json(f);
 		return;
@@ -218,8 +193,23 @@ void print_fleet(const struct fleet *f, bool json)
 		puts("No nights");
 		return;
 	}
-	fleet_print_heading(f);
-	fleet_print_findings(f);
+	history_date(f->nights.items[0].day, first);
+	history_date(f->last_day, last);
+	history_date(f->first_day, since);
+	printf("%zu node%s, %zu device%s, %zu run%s from %s to %s; levels since %s\n",
+	       f->host_count, text_plural(f->host_count), f->device_count,
+	       text_plural(f->device_count), f->nights.count, text_plural(f->nights.count), first,
+	       last, since);
+	printf("%zu finding%s, %zu open; %zu of %zu devices compared\n\n", f->finding_count,
+	       text_plural(f->finding_count), f->open, f->compared, f->device_count);
+	for (size_t i = 0; i < f->finding_count; i++) {
+		const struct fleet_finding *x = &f->findings[i];
+		char *subject = fleet_subject_words(f, x), *words = fleet_finding_words(f, x);
+
+		printf("%-8s %s\n         %s\n", x->decision ? "DECIDED" : "OPEN", subject, words);
+		free(subject);
+		free(words);
+	}
 	fleet_print_not_compared(f);
 	fleet_print_silent_nodes(f);
 	fleet_print_worst(f);

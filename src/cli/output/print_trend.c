@@ -79,16 +79,6 @@ static void print_trend_seam_text(struct printing *p, const struct history_serie
 	free(words);
 }
 
-static void print_trend_notes_text(struct printing *p, const struct history_series *s)
-{
-	for (size_t i = 0; i < p->notes.count; i++) {
-		if (p->notes.items[i].series != s->id)
-			continue;
-		text_add(&p->rows, "    ");
-		note_text(&p->rows, &p->notes.items[i]);
-	}
-}
-
 static void print_trend_series_text(struct printing *p, const struct history_series *s,
 				    const struct trend *t)
 {
@@ -118,7 +108,12 @@ static void print_trend_series_text(struct printing *p, const struct history_ser
 	for (size_t i = 0; i < t->seam_count; i++)
 		if (trend_seam_is_recent(t, &t->seams[i]) && !t->seams[i].differs)
 			print_trend_seam_text(p, s, &t->seams[i]);
-	print_trend_notes_text(p, s);
+	for (size_t i = 0; i < p->notes.count; i++) {
+		if (p->notes.items[i].series != s->id)
+			continue;
+		text_add(&p->rows, "    ");
+		note_text(&p->rows, &p->notes.items[i]);
+	}
 }
 
 static void print_trend_differences_json(struct printing *p, int64_t before, int64_t after)
@@ -181,20 +176,11 @@ static void print_trend_seam_json(struct printing *p, const struct trend_seam *s
 	free(what);
 }
 
-static void print_trend_place_json(struct printing *p, const char *machine)
-{
-	const struct history_place *place = history_place(&p->places, machine);
-
-	writer_text_member(&p->json, "host", place ? place->host : "");
-	writer_text_member(&p->json, "host_before", place ? place->host_before : "");
-	writer_text_member(&p->json, "slot", place ? place->slot : "");
-	writer_text_member(&p->json, "serial", place ? place->serial : "");
-}
-
 static void print_trend_series_json(struct printing *p, const struct history_series *s,
 				    const struct trend *t)
 {
 	struct json_writer *w = &p->json;
+	const struct history_place *place;
 
 	writer_open(w, '{');
 	writer_count_member(w, "series", (size_t)s->id);
@@ -203,7 +189,11 @@ static void print_trend_series_json(struct printing *p, const struct history_ser
 	writer_text_member(w, "unit", s->unit);
 	writer_text_member(w, "model", s->model);
 	writer_text_member(w, "machine", s->machine);
-	print_trend_place_json(p, s->machine);
+	place = history_place(&p->places, s->machine);
+	writer_text_member(&p->json, "host", place ? place->host : "");
+	writer_text_member(&p->json, "host_before", place ? place->host_before : "");
+	writer_text_member(&p->json, "slot", place ? place->slot : "");
+	writer_text_member(&p->json, "serial", place ? place->serial : "");
 	writer_count_member(w, "nights", t->count);
 	writer_count_member(w, "missed", t->missed);
 	writer_real_member(w, "median", t->median);
@@ -248,28 +238,23 @@ static void print_trends_of_series(void *context, const struct history_series *s
 	trends_release(trends, n);
 }
 
-static void print_trend_range_text(const struct history_nights *nights, size_t looked_at)
-{
-	char first[16], last[16], *hosts = history_hosts(nights);
-
-	history_date(nights->items[0].day, first);
-	history_date(nights->items[nights->count - 1].day, last);
-	printf("%zu night%s%s%s from %s to %s", nights->count, nights->count == 1 ? "" : "s",
-	       *hosts ? " of " : "", hosts, first, last);
-	if (looked_at && looked_at < nights->count)
-		printf("; the last %zu are looked at", looked_at);
-	free(hosts);
-}
-
 /* `looked_at`: the last nights; 0: all. */
 static void print_trend_nights_text(const struct history_nights *nights, size_t looked_at,
 				    const int64_t *missed, size_t missed_count)
 {
 	char date[16];
 
-	if (nights->count)
-		print_trend_range_text(nights, looked_at);
-	else
+	if (nights->count) {
+		char first[16], last[16], *hosts = history_hosts(nights);
+
+		history_date(nights->items[0].day, first);
+		history_date(nights->items[nights->count - 1].day, last);
+		printf("%zu night%s%s%s from %s to %s", nights->count,
+		       nights->count == 1 ? "" : "s", *hosts ? " of " : "", hosts, first, last);
+		if (looked_at && looked_at < nights->count)
+			printf("; the last %zu are looked at", looked_at);
+		free(hosts);
+	} else
 		printf("No nights");
 	if (missed_count)
 		printf("; %zu missed:", missed_count);
@@ -291,17 +276,6 @@ static void print_trend_night_notes_text(const struct history_notes *notes)
 			note_text(&lines, &notes->items[i]);
 	fputs(lines.data ? lines.data : "", stdout);
 	text_release(&lines);
-}
-
-/* Comes before all else: it has a date and a cause. */
-static void print_trend_seams_text(const struct seam_groups *seams)
-{
-	for (size_t i = 0; i < seams->count; i++) {
-		char *words = seam_group_words(&seams->items[i]);
-
-		printf("%c%s\n", toupper((unsigned char)words[0]), words + 1);
-		free(words);
-	}
 }
 
 /* The environment of the last nights, where it changed without a seam: a program, a kernel. */
@@ -357,7 +331,13 @@ static void print_text(struct printing *p, const struct history_nights *nights,
 	       "%zu recovered\n",
 	       s->series, s->fresh, s->fresh == 1 ? "" : "s", s->worse, s->warnings,
 	       s->warnings == 1 ? "" : "s", s->acknowledged, s->recovered);
-	print_trend_seams_text(&p->seams);
+	/* Comes before all else: it has a date and a cause. */
+	for (size_t i = 0; i < p->seams.count; i++) {
+		char *words = seam_group_words(&p->seams.items[i]);
+
+		printf("%c%s\n", toupper((unsigned char)words[0]), words + 1);
+		free(words);
+	}
 	environment = print_trend_environment_text(p, nights);
 	print_trend_night_notes_text(&p->notes);
 	putchar('\n');

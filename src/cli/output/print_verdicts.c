@@ -94,32 +94,6 @@ static bool was_printed(const struct verdicts *v, size_t i)
 	return false;
 }
 
-/* Each remedy once, with the first reason that it helps. */
-static void print_reason(const struct verdicts *v, size_t i)
-{
-	const struct verdict_reason *r = &v->reasons[i];
-	const char *cause = cause_name(r->cause);
-
-	print_name(r->verdict);
-	verdicts_print_folded(INDENT, INDENT, r->text);
-	if (*r->remedy && !was_printed(v, i))
-		print_detail(xstrdup(r->remedy));
-	if (r->checks > 1)
-		print_detail(xasprintf("cause: %s; %zu checks", cause, r->checks));
-	else if (*cause)
-		print_detail(xasprintf("cause: %s", cause));
-}
-
-static void print_reasons(const struct verdicts *v, bool unlimited)
-{
-	size_t shown = v->reason_count > MOST_SHOWN && !unlimited ? MOST_SHOWN : v->reason_count;
-
-	for (size_t i = 0; i < shown; i++)
-		print_reason(v, i);
-	if (shown < v->reason_count)
-		printf("and %zu more reasons; --all prints them\n", v->reason_count - shown);
-}
-
 /* True if any device was, or was promised to be, judged by it. */
 static bool in_play(const struct verdicts *v, enum aspect aspect)
 {
@@ -150,16 +124,11 @@ static const char *print_verdicts_aspect_word(const struct aspect_judgement *k)
 	return k->promised ? "NOT JUDGED" : "-";
 }
 
-/* "cuda:0", or "n7.json cuda:0" of several machines. */
-static char *print_verdicts_device_title(const struct device_judgement *d)
-{
-	return xasprintf("%s%s%s", d->machine, *d->machine ? " " : "", d->device);
-}
-
 static void print_device_aspects(const struct verdicts *v, const struct device_judgement *d,
 				 size_t width)
 {
-	char *title = print_verdicts_device_title(d);
+	/* "cuda:0", or "n7.json cuda:0" of several machines. */
+	char *title = xasprintf("%s%s%s", d->machine, *d->machine ? " " : "", d->device);
 
 	printf("  %-*s", (int)width, title);
 	free(title);
@@ -191,22 +160,27 @@ static void print_aspects(const struct verdicts *v)
 		print_device_aspects(v, &v->devices[i], width);
 }
 
-/* The verdict, in bold and colour on a terminal. */
-static void print_sentence(const struct verdicts *v)
-{
-	const char *on = !verdicts_coloured()                     ? ""
-			 : verdicts_accepted(v)                   ? "\033[1;32m"
-			 : v->wrong || v->overall == VERDICT_FAIL ? "\033[1;31m"
-								  : "\033[1;33m";
-
-	fputs(on, stdout);
-	verdicts_print_folded(0, 0, v->sentence);
-	fputs(*on ? "\033[0m" : "", stdout);
-}
-
 void print_verdicts(const struct verdicts *v, bool all)
 {
-	print_reasons(v, all);
+	size_t shown = v->reason_count > MOST_SHOWN && !all ? MOST_SHOWN : v->reason_count;
+	const char *on;
+
+	for (size_t i = 0; i < shown; i++) {
+		const struct verdict_reason *r = &v->reasons[i];
+		const char *cause = cause_name(r->cause);
+
+		/* Each remedy once, with the first reason that it helps. */
+		print_name(r->verdict);
+		verdicts_print_folded(INDENT, INDENT, r->text);
+		if (*r->remedy && !was_printed(v, i))
+			print_detail(xstrdup(r->remedy));
+		if (r->checks > 1)
+			print_detail(xasprintf("cause: %s; %zu checks", cause, r->checks));
+		else if (*cause)
+			print_detail(xasprintf("cause: %s", cause));
+	}
+	if (shown < v->reason_count)
+		printf("and %zu more reasons; --all prints them\n", v->reason_count - shown);
 	print_checks(v, all);
 	printf("limits: %s; checks:", v->limits ? v->limits : "");
 	for (int i = 0; i < VERDICT_COUNT; i++)
@@ -214,5 +188,12 @@ void print_verdicts(const struct verdicts *v, bool all)
 			printf(" %zu %s", v->counts[i], verdict_name((enum verdict)i));
 	printf("%s\n", v->count ? "\n[in brackets]: one-sided 95 % bounds" : " none");
 	print_aspects(v);
-	print_sentence(v);
+	/* The verdict, in bold and colour on a terminal. */
+	on = !verdicts_coloured()                     ? ""
+	     : verdicts_accepted(v)                   ? "\033[1;32m"
+	     : v->wrong || v->overall == VERDICT_FAIL ? "\033[1;31m"
+						      : "\033[1;33m";
+	fputs(on, stdout);
+	verdicts_print_folded(0, 0, v->sentence);
+	fputs(*on ? "\033[0m" : "", stdout);
 }

@@ -94,18 +94,6 @@ static void show_series(void *context, const struct history_series *s)
 	table_release(&table);
 }
 
-static void show_all_nights(struct store *history, const struct history_notes *notes,
-			    struct error *err)
-{
-	struct history_nights nights;
-
-	if (store_nights(history, &nights, err) == STATUS_OK) {
-		show_nights(&nights);
-		show_notes(notes, 0);
-	}
-	history_nights_release(&nights);
-}
-
 enum status show_history(struct store *history, const struct history_filter *f, size_t *shown,
 			 struct error *err)
 {
@@ -115,8 +103,15 @@ enum status show_history(struct store *history, const struct history_filter *f, 
 	    store_places(history, &showing.places, err) == STATUS_OK) {
 		if (f->metric || f->case_id || f->series)
 			store_each_series(history, f, show_series, &showing, err);
-		else
-			show_all_nights(history, &showing.notes, err);
+		else {
+			struct history_nights nights;
+
+			if (store_nights(history, &nights, err) == STATUS_OK) {
+				show_nights(&nights);
+				show_notes(&showing.notes, 0);
+			}
+			history_nights_release(&nights);
+		}
 	}
 	*shown = showing.shown;
 	history_notes_release(&showing.notes);

@@ -10,22 +10,18 @@
 #define GAP 2        /* blanks between columns */
 #define NARROWEST 20 /* the last column is never folded to less */
 
-/* A row stays one line, whatever its cells hold. */
-static char *table_one_line(const char *s)
-{
-	char *copy = xstrdup(s);
-
-	for (char *p = copy; *p; p++)
-		if (*p == '\n' || *p == '\t')
-			*p = ' ';
-	return copy;
-}
-
 void table_row(struct output_table *table, const char *const *cells, size_t columns)
 {
 	ARRAY_GROW(table->rows, table->count, table->capacity);
-	for (size_t i = 0; i < columns; i++)
-		table->rows[table->count][i] = table_one_line(cells[i]);
+	for (size_t i = 0; i < columns; i++) {
+		char *copy = xstrdup(cells[i]);
+
+		/* A row stays one line, whatever its cells hold. */
+		for (char *p = copy; *p; p++)
+			if (*p == '\n' || *p == '\t')
+				*p = ' ';
+		table->rows[table->count][i] = copy;
+	}
 	table->columns = columns;
 	table->count++;
 }

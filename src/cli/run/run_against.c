@@ -67,14 +67,19 @@ static pid_t start_program(char **arguments)
 	return pid;
 }
 
-/* A stop that only we were asked for is passed on; from a terminal it reaches both. */
-static pid_t wait_and_pass_on(pid_t pid, int *status)
+/*
+ * A case that fails or is skipped there is in its result; only a run without a result of its own is
+ * an error here.
+ */
+static enum status wait_for_program(pid_t pid, const char *name, struct error *err)
 {
+	int status = 0;
 	int passed_on = 0;
 	pid_t got;
 
+	/* A stop that only we were asked for is passed on; from a terminal it reaches both. */
 	signals_attend(true);
-	while ((got = waitpid(pid, status, WNOHANG)) == 0) {
+	while ((got = waitpid(pid, &status, WNOHANG)) == 0) {
 		struct pollfd fd = { .fd = signals_fd(), .events = POLLIN };
 
 		poll(&fd, 1, 250);
@@ -83,18 +88,7 @@ static pid_t wait_and_pass_on(pid_t pid, int *status)
 			kill(pid, signals_last_stop());
 	}
 	signals_attend(false);
-	return got;
-}
-
-/*
- * A case that fails or is skipped there is in its result; only a run without a result of its own is
- * an error here.
- */
-static enum status wait_for_program(pid_t pid, const char *name, struct error *err)
-{
-	int status = 0;
-
-	if (wait_and_pass_on(pid, &status) < 0)
+	if (got < 0)
 		return error_errno(err, "%s", name);
 	if (signals_stops())
 		return error_set(err, STATUS_INTERRUPTED, "interrupted");

@@ -9,18 +9,6 @@
 #include "cli/run/run_launches.h"
 #include "run/workers/describe.h"
 
-/* The plan's cases as a result that holds no number yet. */
-static void run_check_describe_plan(const struct plan *plan, struct result *result)
-{
-	memset(result, 0, sizeof(*result));
-	result->devices = xcalloc(plan->device_count + 1, sizeof(*result->devices));
-	result->device_count = plan->device_count;
-	if (plan->device_count)
-		memcpy(result->devices, plan->devices, plan->device_count * sizeof(*plan->devices));
-	for (size_t i = 0; i < plan->case_count; i++)
-		describe_case(plan, &plan->cases[i], result_add_case(result));
-}
-
 static bool is_by_trend(const struct config *config)
 {
 	const struct section *run = config_section(config, "run", "");
@@ -49,7 +37,15 @@ enum status run_check_prepare(struct run_check *check, const struct plan *plan)
 		run_check_find_limits(check, plan->config, plan->devices[0].name, &errors);
 
 	if (status == STATUS_OK) {
-		run_check_describe_plan(plan, &planned);
+		/* The plan's cases as a result that holds no number yet. */
+		memset(&planned, 0, sizeof(planned));
+		planned.devices = xcalloc(plan->device_count + 1, sizeof(*planned.devices));
+		planned.device_count = plan->device_count;
+		if (plan->device_count)
+			memcpy(planned.devices, plan->devices,
+			       plan->device_count * sizeof(*plan->devices));
+		for (size_t i = 0; i < plan->case_count; i++)
+			describe_case(plan, &plan->cases[i], result_add_case(&planned));
 		if (!limits_make_sense(&check->limits, &planned, &errors))
 			status = STATUS_USAGE;
 		result_release(&planned);

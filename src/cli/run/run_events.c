@@ -20,21 +20,17 @@
 /* The end of the stream waits so long for a reader that reads on. */
 #define END_SECONDS 2.0
 
-/* A FIFO may have a reader by now. */
-static void open_pipe(struct run_events *e)
-{
-	e->fd = open(e->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-	if (e->fd < 0 && errno != ENXIO)
-		error_errno(&e->failure, "%s", e->path);
-}
-
 /* Writes what can be written now. A disk that is full and a pipe that is closed end the stream. */
 static void events_flush(struct run_events *e)
 {
 	size_t done = 0;
 
-	if (e->fd < 0 && !e->failure.message[0])
-		open_pipe(e);
+	if (e->fd < 0 && !e->failure.message[0]) {
+		/* A FIFO may have a reader by now. */
+		e->fd = open(e->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+		if (e->fd < 0 && errno != ENXIO)
+			error_errno(&e->failure, "%s", e->path);
+	}
 	while (e->fd >= 0 && done < e->lines.length && !e->failure.message[0]) {
 		ssize_t written = write(e->fd, e->lines.data + done, e->lines.length - done);
 

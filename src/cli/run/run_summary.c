@@ -45,16 +45,6 @@ static void print_bad(const struct result *result, enum case_status status)
 		printf("and %zu more\n", shown - MOST_SHOWN);
 }
 
-static void run_summary_print_lost(const struct result *result)
-{
-	for (size_t i = 0; i < result->preflight_count; i++)
-		if (strcmp(result->preflight[i].topic, FINDING_LOST) == 0)
-			printf("%s\n", result->preflight[i].text);
-	for (size_t i = 0; i < result->case_count; i++)
-		for (size_t l = 0; l < result->cases[i].lost_count; l++)
-			printf("a worker was lost: %s\n", result->cases[i].lost[l].reason);
-}
-
 /* Figures that no limit needs to refuse. */
 static void print_impossible(const struct result *result)
 {
@@ -125,22 +115,6 @@ struct skipped {
 	size_t count;
 };
 
-static void skipped_add(struct skipped *groups, size_t *count, const struct case_result *c)
-{
-	char *reason = case_common_reason(c);
-	size_t at = 0;
-
-	while (at < *count && strcmp(groups[at].reason, reason) != 0)
-		at++;
-	if (groups[at].count++ == 0) {
-		groups[at].reason = reason;
-		groups[at].first = c;
-		++*count;
-	} else {
-		free(reason);
-	}
-}
-
 /* At a terminal, a line per reason; in a pipe progress has printed them. */
 static void print_skipped(const struct result *result)
 {
@@ -149,8 +123,20 @@ static void print_skipped(const struct result *result)
 	size_t count = 0;
 
 	for (size_t i = 0; i < result->case_count && isatty(STDOUT_FILENO); i++)
-		if (result->cases[i].status == CASE_SKIPPED)
-			skipped_add(groups, &count, &result->cases[i]);
+		if (result->cases[i].status == CASE_SKIPPED) {
+			char *reason = case_common_reason(&result->cases[i]);
+			size_t at = 0;
+
+			while (at < count && strcmp(groups[at].reason, reason) != 0)
+				at++;
+			if (groups[at].count++ == 0) {
+				groups[at].reason = reason;
+				groups[at].first = &result->cases[i];
+				++count;
+			} else {
+				free(reason);
+			}
+		}
 	for (size_t g = 0; g < count; g++) {
 		const struct case_result *c = groups[g].first;
 
@@ -227,7 +213,12 @@ void run_print_summary(const struct result *result)
 	print_bad(result, CASE_FAILED);
 	print_bad(result, CASE_ERROR);
 	print_impossible(result);
-	run_summary_print_lost(result);
+	for (size_t i = 0; i < result->preflight_count; i++)
+		if (strcmp(result->preflight[i].topic, FINDING_LOST) == 0)
+			printf("%s\n", result->preflight[i].text);
+	for (size_t i = 0; i < result->case_count; i++)
+		for (size_t l = 0; l < result->cases[i].lost_count; l++)
+			printf("a worker was lost: %s\n", result->cases[i].lost[l].reason);
 	if (result_memory_errors(result))
 		printf("%" PRIu64 " uncorrected memory errors (ECC)\n",
 		       result_memory_errors(result));

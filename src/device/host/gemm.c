@@ -78,19 +78,6 @@ static void host_gemm_multiply_fp32(const struct multiply *x, const struct tile 
 			     (float *)g->c + t->row + t->column * g->ldc, (blasint)g->ldc);
 }
 
-static void multiply_fp64(const struct multiply *x, const struct tile *t)
-{
-	const struct gemm *g = &x->g;
-
-	x->blas->cblas_dgemm(CblasColMajor, cblas_transpose(g->transpose_a),
-			     cblas_transpose(g->transpose_b), (blasint)t->rows, (blasint)t->columns,
-			     (blasint)g->k, g->alpha,
-			     (const double *)g->a + host_gemm_offset_a(g, t->row, 0),
-			     (blasint)g->lda, (const double *)g->b + offset_b(g, 0, t->column),
-			     (blasint)g->ldb, g->beta, (double *)g->c + t->row + t->column * g->ldc,
-			     (blasint)g->ldc);
-}
-
 /* A rectangle stored with leading dimension `ld` to one stored densely, in FP32. */
 static void panel_widen_to_fp32(float *to, const uint16_t *from, int64_t rows, int64_t columns,
 				int64_t ld, enum precision precision)
@@ -147,23 +134,12 @@ static void host_gemm_load_result(const struct gemm *g, const struct tile *t, fl
 		       (size_t)t->rows * sizeof(float));
 }
 
-static void host_gemm_store_result(const struct gemm *g, const struct tile *t, const float *c)
-{
-	int64_t first = t->row + t->column * g->ldc;
-
-	if (!g->wide)
-		panel_round_to_16((uint16_t *)g->c + first, c, t->rows, t->columns, g->ldc,
-				  g->precision);
-	for (int64_t j = 0; g->wide && j < t->columns; j++)
-		memcpy((float *)g->c + first + j * g->ldc, c + j * t->rows,
-		       (size_t)t->rows * sizeof(float));
-}
-
 static void multiply_tile_16(const struct multiply *x, const struct tile *t, float *c)
 {
 	const struct gemm *g = &x->g;
 	float beta = (float)g->beta;
 	int64_t depth = 0;
+	int64_t first;
 
 	if (g->beta != 0)
 		host_gemm_load_result(g, t, c);
@@ -176,7 +152,13 @@ static void multiply_tile_16(const struct multiply *x, const struct tile *t, flo
 	} while (depth < g->k);
 	if (g->epilogue != EPILOGUE_NONE)
 		finish_16(g, t, c, c + (size_t)TILE * TILE);
-	host_gemm_store_result(g, t, c);
+	first = t->row + t->column * g->ldc;
+	if (!g->wide)
+		panel_round_to_16((uint16_t *)g->c + first, c, t->rows, t->columns, g->ldc,
+				  g->precision);
+	for (int64_t j = 0; g->wide && j < t->columns; j++)
+		memcpy((float *)g->c + first + j * g->ldc, c + j * t->rows,
+		       (size_t)t->rows * sizeof(float));
 }
 
 static int64_t int64_min(int64_t a, int64_t b)
@@ -240,7 +222,17 @@ static void host_gemm_multiply_part(void *context, unsigned part, uint64_t begin
 		if (t.rows == 0 || t.columns == 0)
 			continue;
 		if (x->g.precision == PRECISION_FP64) {
-			multiply_fp64(x, &t);
+			const struct gemm *g = &x->g;
+
+			x->blas->cblas_dgemm(CblasColMajor, cblas_transpose(g->transpose_a),
+					     cblas_transpose(g->transpose_b), (blasint)t.rows,
+					     (blasint)t.columns, (blasint)g->k, g->alpha,
+					     (const double *)g->a + host_gemm_offset_a(g, t.row, 0),
+					     (blasint)g->lda,
+					     (const double *)g->b + offset_b(g, 0, t.column),
+					     (blasint)g->ldb, g->beta,
+					     (double *)g->c + t.row + t.column * g->ldc,
+					     (blasint)g->ldc);
 			if (x->g.epilogue != EPILOGUE_NONE)
 				finish_fp64(&x->g, &t);
 		} else if (x->g.precision == PRECISION_FP32) {
@@ -250,25 +242,6 @@ static void host_gemm_multiply_part(void *context, unsigned part, uint64_t begin
 		} else {
 			multiply_16(x, &t, part);
 		}
-	}
-}
-
-/*
- * The grid of `threads` tiles whose tiles have the shortest edges: each thread reads the least of A
- * and B.
- */
-static void host_gemm_choose_grid(struct multiply *x, unsigned threads)
-{
-	double best = 0;
-
-	for (unsigned rows = 1; rows <= threads; rows++) {
-		double edges = (double)x->g.m / rows + (double)x->g.n / (threads / rows);
-
-		if (threads % rows != 0 || (x->rows > 0 && edges >= best))
-			continue;
-		best = edges;
-		x->rows = rows;
-		x->columns = threads / rows;
 	}
 }
 
@@ -299,10 +272,24 @@ static enum status gemm_run(struct stream *stream, const void *arguments, struct
 	struct multiply x = *(const struct multiply *)arguments;
 	double flop = 2.0 * (double)x.g.m * (double)x.g.n * (double)x.g.k;
 	unsigned threads = host_threads(stream);
+	double best;
 
 	if (flop < THREAD_FLOP * threads)
 		threads = flop < THREAD_FLOP ? 1 : (unsigned)(flop / THREAD_FLOP);
-	host_gemm_choose_grid(&x, threads);
+	/*
+	 * The grid of `threads` tiles whose tiles have the shortest edges: each thread reads the
+	 * least of A and B.
+	 */
+	best = 0;
+	for (unsigned rows = 1; rows <= threads; rows++) {
+		double edges = (double)x.g.m / rows + (double)x.g.n / (threads / rows);
+
+		if (threads % rows != 0 || (x.rows > 0 && edges >= best))
+			continue;
+		best = edges;
+		x.rows = rows;
+		x.columns = threads / rows;
+	}
 	if (precision_bytes(x.g.precision) == 2 &&
 	    host_gemm_get_workspace(host_stream(stream), &x, err) != STATUS_OK)
 		return STATUS_NO_MEMORY;

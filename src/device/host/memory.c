@@ -43,16 +43,6 @@ enum status host_check_fits(const char *kind, uint64_t bytes, uint64_t used, uin
 /* Below this the ends that fill no huge page weigh. */
 #define HUGE_BYTES (4u << 20)
 
-/*
- * Device memory is written through before it is timed: 4 KiB a page fault would take most of the
- * time of a case.
- */
-static void ask_for_huge_pages(void *memory, size_t bytes)
-{
-	if (bytes >= HUGE_BYTES)
-		madvise(memory, bytes, MADV_HUGEPAGE); /* refused: small pages do, too */
-}
-
 static enum status host_memory_map_pages(struct host_device *device, const char *kind, size_t bytes,
 					 void **out, struct error *err)
 {
@@ -156,7 +146,12 @@ static enum status host_memory_allocate(struct host_device *device, enum allocat
 	case ALLOCATOR_DEVICE:
 		if (host_memory_map_pages(device, kind, bytes, out, err) != STATUS_OK)
 			return STATUS_NO_MEMORY;
-		ask_for_huge_pages(*out, bytes);
+		/*
+		 * Device memory is written through before it is timed: 4 KiB a page fault would
+		 * take most of the time of a case.
+		 */
+		if (bytes >= HUGE_BYTES)
+			madvise(*out, bytes, MADV_HUGEPAGE); /* refused: small pages do, too */
 		return STATUS_OK;
 	case ALLOCATOR_VMM:
 		return host_memory_map_reserved(device, kind, bytes, out, err);

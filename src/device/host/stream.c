@@ -35,15 +35,6 @@ static struct host_operation *host_stream_take_node(struct host_stream *s)
 	return node;
 }
 
-static void operations_append(struct host_stream *s, struct host_operation *node)
-{
-	node->next = NULL;
-	s->newest->next = node;
-	s->newest = node;
-	s->enqueued_count++;
-	counter_add(&s->enqueued, 1);
-}
-
 static enum status operations_enqueue(struct stream *stream, kernel_fn *run, bool always,
 				      const void *arguments, size_t bytes, struct error *err)
 {
@@ -59,7 +50,11 @@ static enum status operations_enqueue(struct stream *stream, kernel_fn *run, boo
 	node->always = always;
 	if (bytes > 0)
 		memcpy(node->arguments, arguments, bytes);
-	operations_append(s, node);
+	node->next = NULL;
+	s->newest->next = node;
+	s->newest = node;
+	s->enqueued_count++;
+	counter_add(&s->enqueued, 1);
 	return STATUS_OK;
 }
 
@@ -114,19 +109,6 @@ static void *stream_thread(void *context)
 	}
 }
 
-static void host_stream_make_nodes(struct host_stream *s)
-{
-	struct host_operation *first = xcalloc(1, sizeof(*first)), *last = first;
-
-	for (int i = 1; i < FIRST_NODES; i++) {
-		last->next = xcalloc(1, sizeof(*last));
-		last = last->next;
-	}
-	s->oldest = first;
-	s->newest = last;
-	atomic_init(&s->current, last);
-}
-
 static void host_stream_free_nodes(struct host_stream *s)
 {
 	while (s->oldest) {
@@ -142,11 +124,20 @@ enum status host_stream_create(struct device *device, bool high_priority, struct
 {
 	struct host_stream *s = xcalloc(1, sizeof(*s));
 	int failed;
+	struct host_operation *first, *last;
 
 	(void)high_priority; /* the OS is fair between threads; raising one takes privileges */
 	s->base.device = device;
 	pthread_mutex_init(&s->taking, NULL);
-	host_stream_make_nodes(s);
+	first = xcalloc(1, sizeof(*first));
+	last = first;
+	for (int i = 1; i < FIRST_NODES; i++) {
+		last->next = xcalloc(1, sizeof(*last));
+		last = last->next;
+	}
+	s->oldest = first;
+	s->newest = last;
+	atomic_init(&s->current, last);
 	failed = parallel_thread_start(&s->thread, stream_thread, s);
 	if (failed) {
 		host_stream_free_nodes(s);

@@ -88,25 +88,6 @@ static void nccl_log_take_refusal(struct choice *c, const char *line)
 		snprintf(c->why_not, sizeof(c->why_not), "the adapters' driver lacks it");
 }
 
-static void nccl_log_take_line(struct choice *c, const char *line)
-{
-	const char *said = strstr(line, "NCCL INFO "), *list;
-
-	if (!said)
-		return;
-	said += strlen("NCCL INFO ");
-	list = strstr(said, " : Using [");
-	if (strncmp(said, "Channel ", 8) == 0 || strncmp(said, "Ring ", 5) == 0) {
-		nccl_log_take_connection(c, said);
-	} else if (list && strncmp(said, "NET/Socket", 10) == 0) {
-		take_adapters(&c->sockets, list + strlen(" : Using "), true);
-	} else if (list && strncmp(said, "NET/", 4) == 0) {
-		take_adapters(&c->adapters, list + strlen(" : Using "), false);
-	} else {
-		nccl_log_take_refusal(c, said);
-	}
-}
-
 static char *network_choice_describe(const struct choice *c)
 {
 	bool socket = strcmp(c->network, "Socket") == 0;
@@ -130,8 +111,23 @@ static void nccl_log_choice_read(struct choice *c, const char *log, size_t lengt
 	char *copy = xstrndup(log, length), *rest = copy, *line;
 
 	*c = (struct choice){ 0 };
-	while ((line = strsep(&rest, "\n")))
-		nccl_log_take_line(c, line);
+	while ((line = strsep(&rest, "\n"))) {
+		const char *said = strstr(line, "NCCL INFO "), *list;
+
+		if (said) {
+			said += strlen("NCCL INFO ");
+			list = strstr(said, " : Using [");
+			if (strncmp(said, "Channel ", 8) == 0 || strncmp(said, "Ring ", 5) == 0) {
+				nccl_log_take_connection(c, said);
+			} else if (list && strncmp(said, "NET/Socket", 10) == 0) {
+				take_adapters(&c->sockets, list + strlen(" : Using "), true);
+			} else if (list && strncmp(said, "NET/", 4) == 0) {
+				take_adapters(&c->adapters, list + strlen(" : Using "), false);
+			} else {
+				nccl_log_take_refusal(c, said);
+			}
+		}
+	}
 	free(copy);
 }
 

@@ -89,15 +89,6 @@ static int take_listener(const struct rendezvous *r)
 	return -1;
 }
 
-static void mesh_set_socket_options(int fd)
-{
-	int on = 1, bytes = BUFFER_BYTES;
-
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
-	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
-}
-
 /* Waits for `events`; false when the time is over. */
 static bool mesh_wait_for(int fd, short events, double limit)
 {
@@ -162,12 +153,18 @@ static int mesh_first_missing(const int *peers, int from, int end)
 static void mesh_admit_peer(int fd, const struct mesh_hello *hello, const struct mesh_hello *mine,
 			    int from, int size, int *peers, struct sockaddr_in *table)
 {
+	int on, bytes;
+
 	if (!net_equal(hello->token, mine->token, TOKEN_BYTES) || hello->rank < from ||
 	    hello->rank >= size || peers[hello->rank] >= 0) {
 		close(fd);
 		return;
 	}
-	mesh_set_socket_options(fd);
+	on = 1;
+	bytes = BUFFER_BYTES;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof(bytes));
 	peers[hello->rank] = fd;
 	table[hello->rank] = hello->listens;
 }

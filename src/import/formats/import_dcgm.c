@@ -82,11 +82,19 @@ static const char *dcgm_words(const json_t *json)
 	return words ? words : "";
 }
 
-static void end_dcgm_case(struct import *import, struct case_result *c, const char *status,
-			  const json_t *result)
+static enum status add_dcgm_case(struct import *import, const struct dcgm *d, const char *test,
+				 const json_t *result, const char *status)
 {
-	const char *words = dcgm_words(json_object_get(result, "warnings"));
+	size_t devices[64];
+	size_t count = find_dcgm_devices(import, d, result, devices, ARRAY_SIZE(devices));
+	struct case_result *c = import_case(import, 1, "dcgm", devices, count);
+	const char *words;
 
+	if (!c)
+		return STATUS_USAGE;
+	import_word(c, "test", test);
+	c = import_named(import, c);
+	words = dcgm_words(json_object_get(result, "warnings"));
 	if (!*words)
 		words = dcgm_words(json_object_get(result, "info"));
 	else if (*dcgm_words(json_object_get(result, "info")))
@@ -99,20 +107,6 @@ static void end_dcgm_case(struct import *import, struct case_result *c, const ch
 		import_failed(c, "DCGM says %s%s%s", status, *words ? ": " : "", words);
 	else
 		import_broken(c, "DCGM says %s%s%s", status, *words ? ": " : "", words);
-}
-
-static enum status add_dcgm_case(struct import *import, const struct dcgm *d, const char *test,
-				 const json_t *result, const char *status)
-{
-	size_t devices[64];
-	size_t count = find_dcgm_devices(import, d, result, devices, ARRAY_SIZE(devices));
-	struct case_result *c = import_case(import, 1, "dcgm", devices, count);
-
-	if (!c)
-		return STATUS_USAGE;
-	import_word(c, "test", test);
-	c = import_named(import, c);
-	end_dcgm_case(import, c, status, result);
 	return STATUS_OK;
 }
 

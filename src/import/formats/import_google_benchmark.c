@@ -108,22 +108,6 @@ static json_int_t gbench_runs_of(const struct gbench *g, const char *name)
 	return json_integer_value(json_object_get(g->runs, name));
 }
 
-static void gbench_survey(const json_t *list, struct gbench *g)
-{
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *one = json_array_get(list, i);
-		const char *aggregate = aggregate_of(one);
-		char *name = gbench_run_name(one);
-
-		if (!*aggregate)
-			json_object_set_new(g->runs, name,
-					    json_integer(1 + gbench_runs_of(g, name)));
-		else if (strcmp(aggregate, "median") == 0)
-			json_object_set_new(g->medians, name, json_true());
-		free(name);
-	}
-}
-
 /* Runs are samples; an aggregate stands for those that the file has not. */
 static bool stands_for_itself(const struct gbench *g, const json_t *benchmark, const char *name)
 {
@@ -278,7 +262,18 @@ static enum status read_gbench_root(struct import *import, const json_t *json)
 	g.medians = json_object();
 	g.seen = json_object();
 	g.device = import_device(import, &device);
-	gbench_survey(list, &g);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *one = json_array_get(list, i);
+		const char *aggregate = aggregate_of(one);
+		char *name = gbench_run_name(one);
+
+		if (!*aggregate)
+			json_object_set_new(g.runs, name,
+					    json_integer(1 + gbench_runs_of(&g, name)));
+		else if (strcmp(aggregate, "median") == 0)
+			json_object_set_new(g.medians, name, json_true());
+		free(name);
+	}
 	for (size_t i = 0; status == STATUS_OK && i < json_array_size(list); i++) {
 		const struct json_path here = { &list_path, NULL, i };
 

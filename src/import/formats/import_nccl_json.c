@@ -137,21 +137,6 @@ static enum status read_json_devices(struct import *import, const json_t *json,
 	return STATUS_OK;
 }
 
-/* The program's name; where it was called by another one, that of the results. */
-static const struct nccl_collective *nccl_json_collective_of(struct import *import,
-							     const json_t *json)
-{
-	const char *program = json_string_value(json_array_get(json_object_get(json, "args"), 0));
-	const json_t *first = json_array_get(json_object_get(json, "results"), 0);
-	const struct nccl_collective *c = program ? nccl_collective(program) : NULL;
-
-	if (!c)
-		c = nccl_collective(import_string(first, "experiment_name"));
-	if (!c && import->options->collective)
-		c = nccl_collective(import->options->collective);
-	return c;
-}
-
 /* True of false and "false". */
 static bool is_false(const json_t *object, const char *name)
 {
@@ -209,10 +194,21 @@ static enum status read_nccl_json(struct import *import, const json_t *json, str
 	const json_t *results = import_member(import, json, NULL, "results", JSON_ARRAY);
 	struct nccl_test *test = nccl_begin_test(file, 1);
 	enum status status;
+	const char *program;
+	const json_t *first;
+	const struct nccl_collective *c;
 
 	if (!results)
 		return STATUS_USAGE;
-	test->collective = nccl_json_collective_of(import, json);
+	/* The program's name; where it was called by another one, that of the results. */
+	program = json_string_value(json_array_get(json_object_get(json, "args"), 0));
+	first = json_array_get(json_object_get(json, "results"), 0);
+	c = program ? nccl_collective(program) : NULL;
+	if (!c)
+		c = nccl_collective(import_string(first, "experiment_name"));
+	if (!c && import->options->collective)
+		c = nccl_collective(import->options->collective);
+	test->collective = c;
 	if (!test->collective)
 		return import_error(import, 1, "unknown collective: name it with --collective");
 	read_json_facts(import, json);

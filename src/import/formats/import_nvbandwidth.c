@@ -361,10 +361,22 @@ static enum status nvbandwidth_read_list(struct import *import, struct nvb_devic
 	return STATUS_OK;
 }
 
-static void nvbandwidth_read_facts(struct import *import, const json_t *root)
+static enum status read_nvb_json(struct import *import, const json_t *json, struct nvb_file *file)
 {
-	const json_t *runtime = json_object_get(root, "CUDA Runtime Version");
+	const struct json_path top = { NULL, "nvbandwidth", 0 };
+	const struct json_path devices_path = { &top, "GPU Device list", 0 };
+	const struct json_path tests_path = { &top, "testcases", 0 };
+	const json_t *root = import_member(import, json, NULL, "nvbandwidth", JSON_OBJECT);
+	const json_t *list = root ? json_object_get(root, "testcases") : NULL;
+	enum status status;
+	const json_t *runtime;
 
+	if (!root)
+		return STATUS_USAGE;
+	file->error = import_string(root, "error");
+	if (!list && !*file->error)
+		return import_json_error(import, &top, "'testcases' is missing");
+	runtime = json_object_get(root, "CUDA Runtime Version");
 	import_tool(import, "nvbandwidth %s", import_string(root, "version"));
 	import_fact(import, "driver", import_string(root, "Driver Version"));
 	import_fact(import, "warning", import_string(root, "warning"));
@@ -375,23 +387,6 @@ static void nvbandwidth_read_facts(struct import *import, const json_t *root)
 		snprintf(text, sizeof(text), "%d.%d", version / 1000, version % 1000 / 10);
 		import_fact(import, "cuda runtime", text);
 	}
-}
-
-static enum status read_nvb_json(struct import *import, const json_t *json, struct nvb_file *file)
-{
-	const struct json_path top = { NULL, "nvbandwidth", 0 };
-	const struct json_path devices_path = { &top, "GPU Device list", 0 };
-	const struct json_path tests_path = { &top, "testcases", 0 };
-	const json_t *root = import_member(import, json, NULL, "nvbandwidth", JSON_OBJECT);
-	const json_t *list = root ? json_object_get(root, "testcases") : NULL;
-	enum status status;
-
-	if (!root)
-		return STATUS_USAGE;
-	file->error = import_string(root, "error");
-	if (!list && !*file->error)
-		return import_json_error(import, &top, "'testcases' is missing");
-	nvbandwidth_read_facts(import, root);
 	status = nvbandwidth_read_list(import, &file->devices,
 				       json_object_get(root, "GPU Device list"), &devices_path);
 	for (size_t i = 0; status == STATUS_OK && i < json_array_size(list); i++) {

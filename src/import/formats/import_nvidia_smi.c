@@ -60,17 +60,6 @@ static void nvidia_smi_cut_units(struct import_table *table)
 			*strstr(table->names[i], " [") = '\0';
 }
 
-static bool is_smi_heading(const struct import_table *table)
-{
-	size_t known = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(quantities); i++)
-		known += import_column(table, quantities[i].name, 0) >= 0;
-	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
-		known += import_column(table, facts[i], 0) >= 0;
-	return known >= 2 || (known && table->count == 1);
-}
-
 static const char *smi_cell(const struct smi_table *t, char **fields, const char *name,
 			    const char *other)
 {
@@ -79,30 +68,6 @@ static const char *smi_cell(const struct smi_table *t, char **fields, const char
 	if (column < 0 && other)
 		column = import_column(&t->table, other, 0);
 	return column >= 0 ? fields[column] : "";
-}
-
-static size_t smi_device(struct import *import, const struct smi_table *t, char **fields)
-{
-	const char *name = smi_cell(t, fields, "name", "gpu_name");
-	const struct import_device d = { .backend = import_backend(name),
-					 .number = atoi(smi_cell(t, fields, "index", NULL)),
-					 .name = name,
-					 .pci = smi_cell(t, fields, "pci.bus_id", "gpu_bus_id"),
-					 .uuid = smi_cell(t, fields, "uuid", "gpu_uuid"),
-					 .serial = smi_cell(t, fields, "serial", "gpu_serial") };
-
-	return import_device(import, &d);
-}
-
-static void nvidia_smi_judge_faults(const struct smi_table *t, char **fields, struct case_result *c)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
-		const char *cell = smi_cell(t, fields, faults[i], NULL);
-
-		if (*cell && *cell != '[' && strcmp(cell, "0") != 0 && strcmp(cell, "No") != 0 &&
-		    strcmp(cell, "Not Active") != 0 && strcmp(cell, "N/A") != 0)
-			import_failed(c, "nvidia-smi reports %s: %s", faults[i], cell);
-	}
 }
 
 static void nvidia_smi_name_other_columns(struct import *import, const struct import_table *table)
@@ -124,7 +89,14 @@ static void nvidia_smi_name_other_columns(struct import *import, const struct im
 static enum status add_smi_row(struct import *import, const struct smi_table *t, size_t line,
 			       char **fields)
 {
-	size_t device = smi_device(import, t, fields);
+	const char *name = smi_cell(t, fields, "name", "gpu_name");
+	const struct import_device d = { .backend = import_backend(name),
+					 .number = atoi(smi_cell(t, fields, "index", NULL)),
+					 .name = name,
+					 .pci = smi_cell(t, fields, "pci.bus_id", "gpu_bus_id"),
+					 .uuid = smi_cell(t, fields, "uuid", "gpu_uuid"),
+					 .serial = smi_cell(t, fields, "serial", "gpu_serial") };
+	size_t device = import_device(import, &d);
 	struct case_result *c = import_case(import, line, "monitor", &device, 1);
 
 	if (!c)
@@ -141,7 +113,13 @@ static enum status add_smi_row(struct import *import, const struct smi_table *t,
 			import_metric(c, quantities[i].metric, quantities[i].unit, BETTER_NONE,
 				      value * quantities[i].factor);
 	}
-	nvidia_smi_judge_faults(t, fields, c);
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
+		const char *cell = smi_cell(t, fields, faults[i], NULL);
+
+		if (*cell && *cell != '[' && strcmp(cell, "0") != 0 && strcmp(cell, "No") != 0 &&
+		    strcmp(cell, "Not Active") != 0 && strcmp(cell, "N/A") != 0)
+			import_failed(c, "nvidia-smi reports %s: %s", faults[i], cell);
+	}
 	return STATUS_OK;
 }
 
@@ -150,11 +128,16 @@ static enum status take_smi_line(struct import *import, void *state, size_t line
 	struct smi_table *t = state;
 	struct import_table head;
 	char *fields[IMPORT_COLUMNS];
-	size_t count;
+	size_t count, known;
 
 	import_heading(&head, v[0], ',');
 	nvidia_smi_cut_units(&head);
-	if (is_smi_heading(&head)) {
+	known = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(quantities); i++)
+		known += import_column(&head, quantities[i].name, 0) >= 0;
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
+		known += import_column(&head, facts[i], 0) >= 0;
+	if (known >= 2 || (known && head.count == 1)) {
 		import_heading(&t->table, v[0], ',');
 		nvidia_smi_cut_units(&t->table);
 		nvidia_smi_name_other_columns(import, &t->table);

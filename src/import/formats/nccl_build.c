@@ -42,16 +42,11 @@ static enum status nccl_build_row_error(struct building *b, const struct nccl_ro
 	return import_json_error(b->import, &here, "%s", message);
 }
 
-static double bus_factor(const struct nccl_collective *c, size_t ranks)
-{
-	return c->factor > 0 ? c->factor * (double)(ranks - 1) / (double)ranks : 1;
-}
-
 /* True if busbw is that of `ranks` ranks, as far as the digits say. */
 static bool nccl_build_fits_ranks(const struct nccl_row *row, const struct nccl_collective *c,
 				  size_t ranks)
 {
-	double factor = bus_factor(c, ranks);
+	double factor = c->factor > 0 ? c->factor * (double)(ranks - 1) / (double)ranks : 1;
 	double slack = 2 * (row->busbw_half + factor * row->algbw_half) + 1e-6 * row->busbw_gbs;
 
 	return fabs(row->busbw_gbs - factor * row->algbw_gbs) <= slack;
@@ -245,23 +240,6 @@ static struct variety *variety_of(struct building *b, const struct nccl_row *row
 	return &b->varieties[b->file->tests[row->test].collective - nccl_collectives];
 }
 
-static void find_varieties(struct building *b)
-{
-	for (size_t i = 0; i < b->file->row_count; i++) {
-		const struct nccl_row *row = &b->file->rows[i];
-		struct variety *v = variety_of(b, row);
-
-		if (!v->type) {
-			v->type = row->type;
-			v->root = row->root;
-		}
-		v->types |= strcmp(v->type, row->type) != 0;
-		v->roots |= v->root != row->root || row->root > 0;
-		v->operations |= *row->operation && strcmp(row->operation, "sum") != 0 &&
-				 strcmp(row->operation, "none") != 0;
-	}
-}
-
 static double nccl_build_above_zero(double value)
 {
 	return value > 0 ? value : (double)NAN;
@@ -408,7 +386,19 @@ enum status nccl_build(struct import *import, struct nccl_file *file)
 	for (size_t i = 0; status == STATUS_OK && i < file->test_count; i++)
 		status = nccl_find_devices(&b, i);
 	if (status == STATUS_OK) {
-		find_varieties(&b);
+		for (size_t i = 0; i < b.file->row_count; i++) {
+			const struct nccl_row *row = &b.file->rows[i];
+			struct variety *v = variety_of(&b, row);
+
+			if (!v->type) {
+				v->type = row->type;
+				v->root = row->root;
+			}
+			v->types |= strcmp(v->type, row->type) != 0;
+			v->roots |= v->root != row->root || row->root > 0;
+			v->operations |= *row->operation && strcmp(row->operation, "sum") != 0 &&
+					 strcmp(row->operation, "none") != 0;
+		}
 		status = nccl_add_rows(&b);
 	}
 	for (size_t i = 0; status == STATUS_OK && i < file->test_count; i++)

@@ -16,37 +16,11 @@
 void __gcov_dump(void);
 #endif
 
-static void child_redirect_output(int output)
-{
-	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-
-	if (nothing >= 0)
-		dup2(nothing, STDIN_FILENO);
-	dup2(output, STDOUT_FILENO);
-	dup2(output, STDERR_FILENO);
-	close(nothing);
-	/* Output right before a crash must not stay in a buffer. */
-	setvbuf(stdout, NULL, _IOLBF, 0);
-}
-
-/*
- * When memory runs out, the kernel shall end the worker, not the conductor that keeps the results.
- */
-static void volunteer_for_oom(void)
-{
-	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return;
-	if (write(fd, "500", 3) != 3)
-		fputs("gpuproof: cannot set oom_score_adj\n", stderr);
-	close(fd);
-}
-
 pid_t child_fork(int output, struct error *err)
 {
 	pid_t parent = getpid();
 	pid_t pid;
+	int fd, nothing;
 
 	fflush(NULL); /* or the child would print it again */
 	pid = fork();
@@ -58,8 +32,24 @@ pid_t child_fork(int output, struct error *err)
 	if (getppid() != parent)
 		_exit(1); /* it died before prctl() */
 	signals_in_child();
-	child_redirect_output(output);
-	volunteer_for_oom();
+	nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (nothing >= 0)
+		dup2(nothing, STDIN_FILENO);
+	dup2(output, STDOUT_FILENO);
+	dup2(output, STDERR_FILENO);
+	close(nothing);
+	/* Output right before a crash must not stay in a buffer. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	/*
+	 * When memory runs out, the kernel shall end the worker, not the conductor that keeps the
+	 * results.
+	 */
+	fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		if (write(fd, "500", 3) != 3)
+			fputs("gpuproof: cannot set oom_score_adj\n", stderr);
+		close(fd);
+	}
 	return 0;
 }
 

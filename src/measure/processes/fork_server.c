@@ -119,18 +119,6 @@ static bool fork_server_send_all(int link, const void *data, size_t size)
 	return sent == (ssize_t)size;
 }
 
-static void fork_server_main(const struct fork_server *n)
-{
-	struct request request;
-	struct reply reply;
-
-	while (fork_server_receive_all(n->link, &request, sizeof(request))) {
-		serve(n, &request, &reply);
-		if (!fork_server_send_all(n->link, &reply, sizeof(reply)))
-			break;
-	}
-}
-
 static enum status fork_server_start(struct fork_server *n, struct error *err)
 {
 	int ends[2];
@@ -147,8 +135,15 @@ static enum status fork_server_start(struct fork_server *n, struct error *err)
 	n->link = n->pid == 0 ? ends[1] : ends[0];
 	close(n->pid == 0 ? ends[0] : ends[1]);
 	if (n->pid == 0) {
+		struct request request;
+		struct reply reply;
+
 		process_title("fork server");
-		fork_server_main(n);
+		while (fork_server_receive_all(n->link, &request, sizeof(request))) {
+			serve(n, &request, &reply);
+			if (!fork_server_send_all(n->link, &reply, sizeof(reply)))
+				break;
+		}
 		child_exit(0);
 	}
 	return n->pid > 0 ? STATUS_OK : err->status;
@@ -187,25 +182,6 @@ struct backend_options fork_server_options(const struct fork_server *n)
 	return n ? n->options : (struct backend_options){ 0 };
 }
 
-static enum status fork_server_judge_reply(const struct fork_server *n,
-					   const struct fork_server_task *task,
-					   const struct reply *reply, struct error *err)
-{
-	char ending[128];
-
-	if (!reply->started)
-		return error_set(err, STATUS_IO, "cannot start a process");
-	if (!reply->in_time)
-		return error_set(err, STATUS_TIMEOUT,
-				 "a fresh process took more than %g s (killed)", task->seconds);
-	if (!n->shared->done)
-		return error_set(err, STATUS_DEVICE, "a fresh process %s",
-				 child_ending(reply->wait_status, ending, sizeof(ending)));
-	if (n->shared->err.status != STATUS_OK)
-		*err = n->shared->err;
-	return n->shared->err.status;
-}
-
 enum status fork_server_run(struct fork_server *n, const struct fork_server_task *task,
 			    void *result, struct error *err)
 {
@@ -214,6 +190,7 @@ enum status fork_server_run(struct fork_server *n, const struct fork_server_task
 				   .seconds = task->seconds,
 				   .nothing_open = task->nothing_open };
 	struct reply reply;
+	char ending[128];
 
 	if (!n)
 		return error_set(err, STATUS_UNSUPPORTED, "cannot start fresh processes here");
@@ -225,5 +202,15 @@ enum status fork_server_run(struct fork_server *n, const struct fork_server_task
 	    !fork_server_receive_all(n->link, &reply, sizeof(reply)))
 		return error_set(err, STATUS_IO, "the fork server has ended");
 	memcpy(result, n->shared->result, task->result_size);
-	return fork_server_judge_reply(n, task, &reply, err);
+	if (!reply.started)
+		return error_set(err, STATUS_IO, "cannot start a process");
+	if (!reply.in_time)
+		return error_set(err, STATUS_TIMEOUT,
+				 "a fresh process took more than %g s (killed)", task->seconds);
+	if (!n->shared->done)
+		return error_set(err, STATUS_DEVICE, "a fresh process %s",
+				 child_ending(reply.wait_status, ending, sizeof(ending)));
+	if (n->shared->err.status != STATUS_OK)
+		*err = n->shared->err;
+	return n->shared->err.status;
 }

@@ -186,20 +186,6 @@ static bool program_has_ended(struct flight *f, struct program_end *end)
 	return true;
 }
 
-/* Asks the group to end, at first; later by force. */
-static void program_end_group(struct flight *f)
-{
-	double now = clock_seconds();
-
-	if (!(f->ended_by > 0)) {
-		kill(-f->pid, SIGTERM);
-		f->ended_by = now + GRACE_SECONDS;
-	} else if (now >= f->ended_by && !f->forced) {
-		kill(-f->pid, SIGKILL);
-		f->forced = true;
-	}
-}
-
 static bool program_is_stopped(const struct flight *f)
 {
 	return f->program->stop && *f->program->stop;
@@ -220,8 +206,18 @@ static void program_look_after(struct flight *f, struct program_end *end)
 				program_read_output(f, streams[i], &f->streams[i]);
 		end->timed_out = end->timed_out ||
 				 clock_seconds() - f->started > f->program->timeout_seconds;
-		if (end->timed_out || program_is_stopped(f))
-			program_end_group(f);
+		if (end->timed_out || program_is_stopped(f)) {
+			double now = clock_seconds();
+
+			/* Ask the group to end, at first; later by force. */
+			if (!(f->ended_by > 0)) {
+				kill(-f->pid, SIGTERM);
+				f->ended_by = now + GRACE_SECONDS;
+			} else if (now >= f->ended_by && !f->forced) {
+				kill(-f->pid, SIGKILL);
+				f->forced = true;
+			}
+		}
 	}
 	kill(-f->pid, SIGKILL); /* what it has left */
 	program_drain_pipes(f, streams);

@@ -126,16 +126,6 @@ static void hub_admit_rank(struct hub_session *s, int fd, const struct hub_hello
 	s->joined++;
 }
 
-static void hub_admit_ranks(struct hub_session *s)
-{
-	char from[GREETER_FROM];
-	struct hub_hello hello;
-	int fd;
-
-	while (!s->ended && (fd = greeter_next(s->greeter, &hello, from)) >= 0)
-		hub_admit_rank(s, fd, &hello, from);
-}
-
 /* To rank 0 last: when its process ends, all ranks have what they need. */
 static void hub_deliver_slots(struct hub_session *s)
 {
@@ -298,6 +288,9 @@ static void hub_poll_once(struct hub_session *s)
 {
 	size_t count = s->count;
 	struct pollfd *fds = xcalloc(count + 1, sizeof(*fds));
+	char from[GREETER_FROM];
+	struct hub_hello hello;
+	int fd;
 
 	fds[0] = (struct pollfd){ .fd = greeter_fd(s->greeter), .events = POLLIN };
 	for (size_t i = 0; i < count; i++)
@@ -307,7 +300,8 @@ static void hub_poll_once(struct hub_session *s)
 		if (fds[i + 1].revents && s->connections[i]->fd >= 0)
 			hub_receive(s, s->connections[i]);
 	free(fds);
-	hub_admit_ranks(s);
+	while (!s->ended && (fd = greeter_next(s->greeter, &hello, from)) >= 0)
+		hub_admit_rank(s, fd, &hello, from);
 	keep_deadlines(s);
 }
 

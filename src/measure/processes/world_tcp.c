@@ -124,17 +124,6 @@ static enum status world_tcp_open_connection(struct world *world, struct error *
 	return STATUS_OK;
 }
 
-static struct world_slot *world_slots_alloc(int count)
-{
-	size_t bytes = (size_t)count * sizeof(struct world_slot);
-	struct world_slot *memory = aligned_alloc(_Alignof(struct world_slot), bytes);
-
-	if (!memory)
-		abort();
-	memset(memory, 0, bytes);
-	return memory;
-}
-
 /* By a rank's first call; rank 0 starts the hub. */
 static enum status world_tcp_join(struct world *world, struct error *err)
 {
@@ -157,22 +146,20 @@ static enum status world_tcp_join(struct world *world, struct error *err)
 		pthread_detach(t->thread);
 		t->hub_started = true;
 	}
-	for (int set = 0; set < 2; set++)
-		r->sets[set] = world_slots_alloc(world->size);
+	for (int set = 0; set < 2; set++) {
+		size_t bytes = (size_t)world->size * sizeof(struct world_slot);
+		struct world_slot *memory = aligned_alloc(_Alignof(struct world_slot), bytes);
+
+		if (!memory)
+			abort();
+		memset(memory, 0, bytes);
+		r->sets[set] = memory;
+	}
 	if (world_tcp_open_connection(world, err) != STATUS_OK)
 		return err->status;
 	return wire_send_frame(r->fd, &hello, t->address.token, t->hub.join_seconds)
 		       ? STATUS_OK
 		       : end_errno(world, "send", err);
-}
-
-static enum status world_tcp_wait_stopped(struct world *world, const struct error *reason,
-					  struct error *err)
-{
-	struct frame frame = wire_error(FRAME_STOP, reason);
-
-	wire_send_frame(world_tcp_own_rank(world)->fd, &frame, reason->message, 1);
-	return world_tcp_end_rank(world_tcp_own_rank(world), reason, err);
 }
 
 /*
@@ -200,8 +187,12 @@ static enum status world_tcp_read(struct world *world, void *to, size_t count, d
 			errno = ECONNRESET;
 		if (n == 0 || (errno != EAGAIN && errno != EINTR))
 			return end_errno(world, "it ended", err);
-		if (notice_read(&t->hub.notice->stopped, &t->hub.notice->reason, &reason))
-			return world_tcp_wait_stopped(world, &reason, err);
+		if (notice_read(&t->hub.notice->stopped, &t->hub.notice->reason, &reason)) {
+			struct frame frame = wire_error(FRAME_STOP, &reason);
+
+			wire_send_frame(world_tcp_own_rank(world)->fd, &frame, reason.message, 1);
+			return world_tcp_end_rank(world_tcp_own_rank(world), &reason, err);
+		}
 		if (clock_seconds() > limit) {
 			errno = ETIMEDOUT;
 			return end_errno(world, "no answer", err);

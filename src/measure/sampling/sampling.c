@@ -44,25 +44,6 @@ static enum status timer_open_events(struct timer *t, struct error *err)
 	return STATUS_OK;
 }
 
-/* A failed timer must be closed as well. */
-static enum status timer_open(struct timer *timer, const struct sampler *sampler,
-			      const struct workload *workload, struct error *err)
-{
-	*timer = (struct timer){ .sampler = sampler, .w = workload };
-	timer->gated = workload->clock == CLOCK_DEVICE && !workload->no_gate &&
-		       workload->commands <= GATED_COMMANDS && sampler->device->backend->gate_close;
-	return world_agree(sampler->world, timer_open_events(timer, err), err);
-}
-
-static void timer_close(struct timer *timer)
-{
-	backend_event_destroy(timer->start);
-	backend_event_destroy(timer->end);
-	for (size_t i = 1; timer->join && i < timer->w->stream_count; i++)
-		backend_event_destroy(timer->join[i]);
-	free(timer->join);
-}
-
 /*
  * On the device's clock: closes the gate, or waits for all ranks; then the alignment of ranks, the
  * start event, and the fork to the other streams.
@@ -180,13 +161,6 @@ enum status timer_take(struct timer *timer, unsigned batch, double *seconds, str
 	return timer_end(timer, seconds, err);
 }
 
-/* Resolution of one reading, in seconds. */
-static double timer_tick(const struct timer *timer)
-{
-	/* CUDA events tick at about 0.5 us, the host's clock at some 50 ns. */
-	return timer->w->clock == CLOCK_DEVICE ? 0.5e-6 : 50e-9;
-}
-
 #define LARGEST_BATCH 65536
 /* Progress is for eyes. */
 #define REPORT_SECONDS 0.1
@@ -300,22 +274,6 @@ bool session_has_enough(struct session *s)
 	return decision.end;
 }
 
-/* The median of n samples costs more than many a sample: never after each of them. */
-static void report_progress(struct session *s)
-{
-	const struct sampler *sampler = s->sampler;
-	double now;
-
-	if (!sampler->progress)
-		return;
-	now = clock_seconds();
-	if (now < s->next_report)
-		return;
-	s->next_report = now + REPORT_SECONDS;
-	sampler->progress(sampler->progress_context, s->series->count,
-			  median_of(s->series->samples, s->series->count), s->rule.half_width);
-}
-
 void session_begin_counting(struct session *s)
 {
 	stop_rule_begin(&s->rule, s->sampler->rules, (size_t)s->w->min_samples);
@@ -325,9 +283,21 @@ void session_begin_counting(struct session *s)
 
 void session_count(struct session *s, double seconds)
 {
+	const struct sampler *sampler;
+	double now;
+
 	activity_sampled(s->sampler->activity, 1);
 	series_add(s->series, seconds / s->series->batch);
-	report_progress(s);
+	/* The median of n samples costs more than many a sample: never after each of them. */
+	sampler = s->sampler;
+	if (!sampler->progress)
+		return;
+	now = clock_seconds();
+	if (now < s->next_report)
+		return;
+	s->next_report = now + REPORT_SECONDS;
+	sampler->progress(sampler->progress_context, s->series->count,
+			  median_of(s->series->samples, s->series->count), s->rule.half_width);
 }
 
 enum status session_interrupted(const struct session *s, struct error *err)
@@ -343,7 +313,12 @@ enum status session_open(struct session *s, const struct sampler *sampler,
 	series->batch = 1;
 	series->first = NAN;
 	series->load = sampler->rules->least_seconds > 0;
-	return timer_open(&s->timer, sampler, workload, err);
+	/* A failed timer must be closed as well. */
+	s->timer = (struct timer){ .sampler = sampler, .w = workload };
+	s->timer.gated = workload->clock == CLOCK_DEVICE && !workload->no_gate &&
+			 workload->commands <= GATED_COMMANDS &&
+			 sampler->device->backend->gate_close;
+	return world_agree(sampler->world, timer_open_events(&s->timer, err), err);
 }
 
 /* In front of what else is said about the noise. */
@@ -356,34 +331,36 @@ static void note_unsettled(struct statistics *s)
 	s->noisy = true;
 }
 
-/* Waves that a limit makes are no noise; a mean that they leave unknown is. */
-static void note_load_mean(struct series *series)
-{
-	struct statistics *s = &series->statistics;
-	double low, high, mean = load_mean(series->samples, series->count, &low, &high);
-
-	if (!(high - mean > noise_limits_default.mad * mean))
-		return;
-	s->noisy = true;
-	snprintf(s->noise, sizeof(s->noise), "mean to %.1f %%", 100 * (high / mean - 1));
-}
-
 void series_finish(struct series *series, double tick)
 {
 	static const struct noise_limits none = { INFINITY, INFINITY, INFINITY };
 
 	statistics_compute(series->samples, series->count, series->batch, tick / series->batch,
 			   series->load ? &none : NULL, &series->statistics);
-	if (series->load)
-		note_load_mean(series);
+	if (series->load) {
+		struct statistics *s = &series->statistics;
+		double low, high, mean = load_mean(series->samples, series->count, &low, &high);
+
+		/* Waves that a limit makes are no noise; a mean that they leave unknown is. */
+		if (high - mean > noise_limits_default.mad * mean) {
+			s->noisy = true;
+			snprintf(s->noise, sizeof(s->noise), "mean to %.1f %%",
+				 100 * (high / mean - 1));
+		}
+	}
 	if (series->unsettled)
 		note_unsettled(&series->statistics);
 }
 
 void session_close(struct session *s)
 {
-	timer_close(&s->timer);
-	series_finish(s->series, timer_tick(&s->timer));
+	backend_event_destroy(s->timer.start);
+	backend_event_destroy(s->timer.end);
+	for (size_t i = 1; s->timer.join && i < s->timer.w->stream_count; i++)
+		backend_event_destroy(s->timer.join[i]);
+	free(s->timer.join);
+	/* Resolution of one reading, in seconds. */
+	series_finish(s->series, s->timer.w->clock == CLOCK_DEVICE ? 0.5e-6 : 50e-9);
 }
 
 /* Ranks look at the stop flag only where they agree about it, a single process here. */

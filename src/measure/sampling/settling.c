@@ -8,19 +8,6 @@
 /* Two-sided 1 % of the normal distribution. */
 #define SIGNIFICANT 2.576
 
-/* Medians of at most SETTLING_BLOCKS blocks of the samples; how many. */
-static size_t block_medians(const double *samples, size_t n, double *medians)
-{
-	size_t blocks = n < SETTLING_BLOCKS ? n : SETTLING_BLOCKS;
-
-	for (size_t i = 0; i < blocks; i++) {
-		size_t begin = i * n / blocks, end = (i + 1) * n / blocks;
-
-		medians[i] = median_of(samples + begin, end - begin);
-	}
-	return blocks;
-}
-
 /* Mann's S: pairs in ascending order less pairs in descending order. */
 static double trend_score(const double *x, size_t n)
 {
@@ -67,7 +54,13 @@ bool settling_drifts(const double *samples, size_t n, double target)
 
 	if (n < 6 || !(fabs(drift_of(samples, n)) > fmax(SETTLING_CHANGE, target)))
 		return false;
-	count = block_medians(samples, n, x);
+	/* Medians of at most SETTLING_BLOCKS blocks of the samples; how many. */
+	count = n < SETTLING_BLOCKS ? n : SETTLING_BLOCKS;
+	for (size_t i = 0; i < count; i++) {
+		size_t begin = i * n / count, end = (i + 1) * n / count;
+
+		x[i] = median_of(samples + begin, end - begin);
+	}
 	score = trend_score(x, count);
 	isotonic_residuals(x, count, score < 0 ? -1 : 1, residuals);
 	r = fmin(fmax(autocorrelation(residuals, count), 0), 0.99);

@@ -105,18 +105,6 @@ static void several_begin_next(struct session *s, struct error *err)
 	s->expected = clock_seconds() + EARLIEST * s->warm_seconds;
 }
 
-/* Sleeps while no sample is about to end; then looks come without a pause. */
-static void await_next(const struct session *all, size_t n)
-{
-	double next = all[0].expected, left;
-
-	for (size_t i = 1; i < n; i++)
-		next = fmin(next, all[i].expected);
-	left = next - clock_seconds() - OVERSLEPT_SECONDS;
-	if (left > 0)
-		clock_sleep(left);
-}
-
 /*
  * Takes the sample that has ended for preheating, or for one that counts, or, from one that has
  * enough, for nothing: that is no activity, so that the watchdog notices if another one hangs.
@@ -154,8 +142,16 @@ static enum status several_look_round(struct session *all, size_t n, struct erro
 			return errs[i].status;
 		several_begin_next(&all[i], &errs[i]);
 	}
-	if (waits)
-		await_next(all, n);
+	if (waits) {
+		double next = all[0].expected, left;
+
+		/* Sleeps while no sample is about to end; then looks come without a pause. */
+		for (size_t i = 1; i < n; i++)
+			next = fmin(next, all[i].expected);
+		left = next - clock_seconds() - OVERSLEPT_SECONDS;
+		if (left > 0)
+			clock_sleep(left);
+	}
 	return STATUS_OK;
 }
 

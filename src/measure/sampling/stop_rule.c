@@ -92,13 +92,6 @@ static bool stop_rule_interval_ends(struct stop_rule *rule, const double *sample
 	return no_longer_narrows(rule, n) && !drifts;
 }
 
-static bool stop_rule_limit_ends(const struct stop_rule *rule, size_t n, double seconds,
-				 enum stop_reason *reason)
-{
-	*reason = n >= (size_t)rule->rules->max_samples ? STOP_MAX_SAMPLES : STOP_MAX_TIME;
-	return *reason == STOP_MAX_SAMPLES || seconds - rule->began >= rule->rules->max_seconds;
-}
-
 static bool may_settle(const struct stop_rule *rule, double seconds)
 {
 	return seconds < rule->rules->max_seconds + rule->rules->settle_seconds;
@@ -119,8 +112,12 @@ struct stop_decision stop_rule_decide(struct stop_rule *rule, const double *samp
 		rule->next_look = n + 1 + n / 20;
 		decision.end = stop_rule_interval_ends(rule, samples, n, &decision.reason);
 	}
-	if (!decision.end)
-		decision.end = stop_rule_limit_ends(rule, n, seconds, &decision.reason);
+	if (!decision.end) {
+		decision.reason =
+			n >= (size_t)rule->rules->max_samples ? STOP_MAX_SAMPLES : STOP_MAX_TIME;
+		decision.end = decision.reason == STOP_MAX_SAMPLES ||
+			       seconds - rule->began >= rule->rules->max_seconds;
+	}
 	if (!rule->rules->may_drift && (decision.end || (doubled && may_settle(rule, seconds))) &&
 	    settling_drifts(samples, n, rule->rules->target)) {
 		decision.unsettled = decision.end;

@@ -199,13 +199,6 @@ static void energy_read_power(struct gauge *g, double seconds)
 	telemetry_poller_unlock(g->poller);
 }
 
-/* The counter's difference lacks an update at most at either end. */
-static void energy_read_counter(struct gauge *g, double seconds)
-{
-	g->last = g->latest.joules - g->first;
-	g->error = g->latest.update_seconds / seconds;
-}
-
 /*
  * Joules of the part of an update that is in the window, `inside` s long; of the rest of it,
  * `outside` s, no power is known but that it was not negative, and not more than `most`.
@@ -320,9 +313,11 @@ void energy_meter_read(struct energy_meter *m)
 	for (size_t i = 0; i < m->count; i++) {
 		struct gauge *g = &m->gauges[i];
 
-		if (g->counts && backend_energy(g->device, &g->latest, &m->err) == STATUS_OK)
-			energy_read_counter(g, now - m->began);
-		else if (!g->counts && g->poller)
+		if (g->counts && backend_energy(g->device, &g->latest, &m->err) == STATUS_OK) {
+			/* The counter's difference lacks an update at most at either end. */
+			g->last = g->latest.joules - g->first;
+			g->error = g->latest.update_seconds / (now - m->began);
+		} else if (!g->counts && g->poller)
 			energy_read_power(g, now - m->began);
 	}
 	m->ended = now;

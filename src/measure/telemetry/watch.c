@@ -245,20 +245,6 @@ void watch_end(struct watch_recorder *r, struct watch *out)
 	free(r);
 }
 
-/* As JSON, which knows how to write and read all of it. */
-static char *watch_to_text(struct watch *mine, size_t *length)
-{
-	struct case_result carrier;
-	char *text;
-
-	case_result_init(&carrier);
-	carrier.watches = mine;
-	carrier.watch_count = 1;
-	text = case_result_to_json(&carrier);
-	*length = strlen(text);
-	return text;
-}
-
 static void watch_take_text(const char *text, size_t length, struct case_result *result)
 {
 	struct error ignored = ERROR_NONE;
@@ -277,8 +263,15 @@ static void watch_take_text(const char *text, size_t length, struct case_result 
 void watch_gather(struct world *world, struct watch *mine, struct case_result *result)
 {
 	size_t own_length;
-	char *own_text = watch_to_text(mine, &own_length);
+	struct case_result carrier;
+	char *own_text;
 
+	/* As JSON, which knows how to write and read all of it. */
+	case_result_init(&carrier);
+	carrier.watches = mine;
+	carrier.watch_count = 1;
+	own_text = case_result_to_json(&carrier);
+	own_length = strlen(own_text);
 	for (int rank = 0; rank < world->size; rank++) {
 		size_t length = own_length;
 		char *text;

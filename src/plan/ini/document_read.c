@@ -157,18 +157,6 @@ static void document_include(struct document_reading *r, size_t line, const char
 	source_close(&source);
 }
 
-static void document_before_first_section(struct document_reading *r, size_t line, const char *key,
-					  const char *value)
-{
-	if (strcmp(key, "include") == 0)
-		document_include(r, line, value);
-	else
-		document_problem(r->document, document_place_here(r, line),
-				 "'%.60s' is outside a section; move it below [run]. Only include "
-				 "= FILE may come before the first section",
-				 key);
-}
-
 static void section_is_full(struct document_reading *r, size_t line, const char *title)
 {
 	struct document_section *s = &r->document->sections[r->section];
@@ -255,8 +243,15 @@ static void document_on_entry(void *context, size_t line, const char *key, const
 				  document_place_here(r, line));
 		return;
 	}
-	if (replaced)
-		document_before_first_section(r, line, key, replaced);
+	if (replaced) {
+		if (strcmp(key, "include") == 0)
+			document_include(r, line, replaced);
+		else
+			document_problem(r->document, document_place_here(r, line),
+					 "'%.60s' is outside a section; move it below [run]. Only "
+					 "include = FILE may come before the first section",
+					 key);
+	}
 	free(replaced);
 }
 

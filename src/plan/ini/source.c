@@ -15,20 +15,6 @@
 
 #define LIMITS "limits/"
 
-static const struct embedded_file *find_embedded(const char *name,
-						 const struct ini_source *includer)
-{
-	const struct embedded_file *file;
-	bool limits = includer && text_starts_with(name, LIMITS);
-	char *with_suffix = xasprintf("%s.ini", limits ? name + strlen(LIMITS) : name);
-
-	file = embedded_find(limits ? embedded_limits : embedded_configs, with_suffix);
-	free(with_suffix);
-	if (!file && includer && includer->embedded)
-		file = embedded_find(embedded_configs, name);
-	return file;
-}
-
 static char *source_path_of(const char *name, const struct ini_source *includer)
 {
 	const char *slash = includer && !includer->embedded ? strrchr(includer->name, '/') : NULL;
@@ -36,19 +22,6 @@ static char *source_path_of(const char *name, const struct ini_source *includer)
 	if (!slash || *name == '/')
 		return xstrdup(name);
 	return xasprintf("%.*s/%s", (int)(slash - includer->name), includer->name, name);
-}
-
-/* The name is neither a file nor a shipped config. */
-static enum status not_there(const char *name, struct error *err)
-{
-	struct text hint = TEXT_EMPTY;
-
-	if (strchr(name, '/') || text_ends_with(name, ".ini"))
-		return error_set(err, STATUS_USAGE, "no such file");
-	hint_files(&hint, name, embedded_configs);
-	error_set(err, STATUS_USAGE, "no file and no shipped config of this name%s", hint.data);
-	text_release(&hint);
-	return STATUS_USAGE;
 }
 
 static enum status source_read_all(struct ini_source *source, int fd, struct error *err)
@@ -63,20 +36,24 @@ static enum status source_read_all(struct ini_source *source, int fd, struct err
 	return status;
 }
 
-static enum status read_standard_input(struct ini_source *source, struct error *err)
-{
-	source->name = xstrdup("standard input");
-	return source_read_all(source, STDIN_FILENO, err);
-}
-
 static enum status source_open_file(struct ini_source *source, const char *name, struct error *err)
 {
 	struct stat about = { 0 };
 	enum status status;
 	int fd = input_open(source->name);
 
-	if (fd < 0 && errno == ENOENT)
-		return not_there(name, err);
+	if (fd < 0 && errno == ENOENT) {
+		struct text hint = TEXT_EMPTY;
+
+		/* The name is neither a file nor a shipped config. */
+		if (strchr(name, '/') || text_ends_with(name, ".ini"))
+			return error_set(err, STATUS_USAGE, "no such file");
+		hint_files(&hint, name, embedded_configs);
+		error_set(err, STATUS_USAGE, "no file and no shipped config of this name%s",
+			  hint.data);
+		text_release(&hint);
+		return STATUS_USAGE;
+	}
 	if (fd < 0)
 		return error_set(err, STATUS_USAGE, "cannot open: %s", strerror(errno));
 	if (fstat(fd, &about) == 0) {
@@ -91,11 +68,19 @@ static enum status source_open_file(struct ini_source *source, const char *name,
 enum status source_open(struct ini_source *source, const char *name,
 			const struct ini_source *includer, struct error *err)
 {
-	const struct embedded_file *embedded = find_embedded(name, includer);
+	const struct embedded_file *embedded;
+	bool limits = includer && text_starts_with(name, LIMITS);
+	char *with_suffix = xasprintf("%s.ini", limits ? name + strlen(LIMITS) : name);
 
+	embedded = embedded_find(limits ? embedded_limits : embedded_configs, with_suffix);
+	free(with_suffix);
+	if (!embedded && includer && includer->embedded)
+		embedded = embedded_find(embedded_configs, name);
 	memset(source, 0, sizeof(*source));
-	if (!includer && strcmp(name, "-") == 0)
-		return read_standard_input(source, err);
+	if (!includer && strcmp(name, "-") == 0) {
+		source->name = xstrdup("standard input");
+		return source_read_all(source, STDIN_FILENO, err);
+	}
 	if (!embedded) {
 		source->name = source_path_of(name, includer);
 		return source_open_file(source, name, err);

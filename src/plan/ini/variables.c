@@ -9,11 +9,6 @@
 /* Longest value, in bytes; a canonical list written out again stays below INI_LINE_MAX. */
 #define VALUE_MAX (INI_LINE_MAX / 4)
 
-static bool variables_is_name(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 /* Replaces the variable at `p` (after the dollar); returns what follows, NULL on error. */
 static const char *replace_one(const char *p, bool environment, struct text *out, struct error *err)
 {
@@ -32,7 +27,7 @@ static const char *replace_one(const char *p, bool environment, struct text *out
 			  "plain dollar)");
 		return NULL;
 	}
-	while (variables_is_name(*end))
+	while (isalnum((unsigned char)*end) || *end == '_')
 		end++;
 	if (end == start || (braces && *end != '}') || isdigit((unsigned char)*start)) {
 		error_set(err, STATUS_USAGE,

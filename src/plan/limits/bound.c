@@ -11,19 +11,6 @@
 
 #define SPEC "spec."
 
-static enum status bound_unknown_figure(const char *figure, const char *const *names,
-					struct error *err)
-{
-	struct text list = TEXT_EMPTY;
-
-	for (size_t i = 0; names[i]; i++)
-		text_addf(&list, "%s%s", i ? ", " : "", names[i]);
-	error_set(err, STATUS_USAGE, "unknown data-sheet value '%.60s'%s; use one of %s", figure,
-		  hint_for(figure, names).text, list.data);
-	text_release(&list);
-	return STATUS_USAGE;
-}
-
 static enum status bound_read_figure(struct bound *bound, const char *figure,
 				     const struct metric *metric, struct error *err)
 {
@@ -49,8 +36,16 @@ static enum status bound_read_figure(struct bound *bound, const char *figure,
 	names[n++] = SPEC_PEAK;
 	names[n] = NULL;
 	key = spec_key_find(figure);
-	if (!key)
-		return bound_unknown_figure(figure, names, err);
+	if (!key) {
+		struct text list = TEXT_EMPTY;
+
+		for (size_t i = 0; names[i]; i++)
+			text_addf(&list, "%s%s", i ? ", " : "", names[i]);
+		error_set(err, STATUS_USAGE, "unknown data-sheet value '%.60s'%s; use one of %s",
+			  figure, hint_for(figure, names).text, list.data);
+		text_release(&list);
+		return STATUS_USAGE;
+	}
 	if (strcmp(key->unit, metric->unit) != 0)
 		return error_set(err, STATUS_USAGE, "spec.%s is in %s, %s in %s", key->name,
 				 key->unit, metric->name, metric->unit);

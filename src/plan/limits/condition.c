@@ -15,11 +15,6 @@
 static const char *const special[] = { "device", "model", "backend", "label", "node", NULL };
 static const char *const special_of_node[] = { "model", "node", NULL };
 
-static const char *const *condition_words_for(const struct suite *suite)
-{
-	return suite ? special : special_of_node;
-}
-
 static const struct key *condition_find_parameter(const struct suite *suite, const char *name)
 {
 	for (const struct key *key = suite ? suite->parameters : NULL; key && key->name; key++)
@@ -45,7 +40,7 @@ static enum status condition_unknown_name(const struct suite *suite, const char 
 	for (const struct key *key = suite ? suite->parameters : NULL;
 	     key && key->name && n < MOST_NAMES - ARRAY_SIZE(special); key++)
 		names[n++] = key->name;
-	for (const char *const *word = condition_words_for(suite); *word; word++)
+	for (const char *const *word = suite ? special : special_of_node; *word; word++)
 		names[n++] = *word;
 	names[n] = NULL;
 	for (size_t i = 0; i < n; i++)
@@ -121,25 +116,9 @@ static enum status read_comparison(struct condition *c, const struct key *key, b
 	return status;
 }
 
-static enum status condition_read_words(struct condition *c, const struct key *key,
-					const char *text, struct error *err)
-{
-	for (const char *p = text; p;) {
-		const char *bar = strchr(p, '|');
-		char *word = text_trimmed(p, bar ? (size_t)(bar - p) : strlen(p));
-		enum status status = condition_read_word(c, key, word, err);
-
-		free(word);
-		if (status != STATUS_OK)
-			return status;
-		p = bar ? bar + 1 : NULL;
-	}
-	return STATUS_OK;
-}
-
 static bool is_special(const struct suite *suite, const char *name)
 {
-	for (const char *const *word = condition_words_for(suite); *word; word++)
+	for (const char *const *word = suite ? special : special_of_node; *word; word++)
 		if (strcmp(*word, name) == 0)
 			return true;
 	return false;
@@ -171,7 +150,17 @@ static enum status read_condition(struct limit *limit, const char *text, struct 
 	text = colon + 1 + strspn(colon + 1, " \t");
 	if (text_starts_with(text, ">=") || text_starts_with(text, "<="))
 		return read_comparison(c, key, absent, text, err);
-	return condition_read_words(c, key, text, err);
+	for (const char *p = text; p;) {
+		const char *bar = strchr(p, '|');
+		char *word = text_trimmed(p, bar ? (size_t)(bar - p) : strlen(p));
+		enum status status = condition_read_word(c, key, word, err);
+
+		free(word);
+		if (status != STATUS_OK)
+			return status;
+		p = bar ? bar + 1 : NULL;
+	}
+	return STATUS_OK;
 }
 
 enum status conditions_read(struct limit *limit, const char *text, struct error *err)

@@ -178,13 +178,6 @@ static void read_outlier_margins(struct limit_reading *r)
 				     "set outlier_margin as well, to a larger value");
 }
 
-static void limit_read_fleet(struct limit_reading *r)
-{
-	r->limit->fleet = read_margin(r, "fleet", &r->limit->fleet_text);
-	if (r->limit->fleet_text)
-		r->limit->fleet_place = limit_setting_place(r, "fleet");
-}
-
 static void limit_read_population(struct limit_reading *r)
 {
 	struct limit *limit = r->limit;
@@ -198,14 +191,6 @@ static void limit_read_population(struct limit_reading *r)
 				     "the metric is lower-better, and reference GPUs cover rates "
 				     "only; limit "
 				     "its rate, or use max");
-}
-
-static void read_where(struct limit_reading *r)
-{
-	struct error err = ERROR_NONE;
-
-	if (conditions_read(r->limit, limit_setting_text(r, "where"), &err) != STATUS_OK)
-		limit_report_problem(r, "where", err.message);
 }
 
 static bool limit_same_figure(const struct bound *a, const struct bound *b)
@@ -260,11 +245,16 @@ bool limit_read(struct limit *limit, const struct section *section, const struct
 				 .population = NAN };
 	read_rest(&r);
 	if (read_metric(&r)) {
-		read_where(&r);
+		struct error err = ERROR_NONE;
+
+		if (conditions_read(r.limit, limit_setting_text(&r, "where"), &err) != STATUS_OK)
+			limit_report_problem(&r, "where", err.message);
 		limit_read_bound(&r, "min", &limit->min);
 		limit_read_bound(&r, "max", &limit->max);
 		read_outlier_margins(&r);
-		limit_read_fleet(&r);
+		r.limit->fleet = read_margin(&r, "fleet", &r.limit->fleet_text);
+		if (r.limit->fleet_text)
+			r.limit->fleet_place = limit_setting_place(&r, "fleet");
 		limit_read_population(&r);
 		if (r.fits)
 			limit_check_pair(&r);

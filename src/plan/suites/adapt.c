@@ -92,16 +92,6 @@ static enum status adapt_check_word(const char *text, struct error *err)
 	return STATUS_OK;
 }
 
-static bool adapt_text_fits_key(const struct key *key, const char *text)
-{
-	struct error err = ERROR_NONE;
-	struct values values = { 0 };
-	bool ok = values_parse(&values, key, text, false, &err) == STATUS_OK;
-
-	values_release(&values);
-	return ok;
-}
-
 enum key_type adapt_axis(struct adaption *a, const char *name, const char *help)
 {
 	static const enum key_type types[] = { KEY_INTEGER, KEY_SIZE };
@@ -115,8 +105,12 @@ enum key_type adapt_axis(struct adaption *a, const char *name, const char *help)
 				      .max = 0x1p53,
 				      .min = types[i] == KEY_SIZE ? 0 : -0x1p53,
 				      .help = help };
+		struct error err = ERROR_NONE;
+		struct values values = { 0 };
+		bool ok = values_parse(&values, &number, entry->value, false, &err) == STATUS_OK;
 
-		if (adapt_text_fits_key(&number, entry->value)) {
+		values_release(&values);
+		if (ok) {
 			key = number;
 			break;
 		}

@@ -87,21 +87,6 @@ static const struct key *library_key_of(const struct suite *suite, const char *n
 	return NULL;
 }
 
-static enum status library_check_keys(const struct suite *suite, struct error *err)
-{
-	for (const struct key *key = suite->keys; key && key->name; key++)
-		if (library_check_key(suite, key, err) != STATUS_OK)
-			return err->status;
-	for (const char *const *axis = suite->axes; axis && *axis; axis++) {
-		const struct key *key = library_key_of(suite, *axis);
-
-		if (!key || !key->list)
-			return error_set(err, STATUS_USAGE,
-					 "its axis %s is not one of its list keys", *axis);
-	}
-	return STATUS_OK;
-}
-
 static enum status library_check_suite(const struct suite *suite, const char *name,
 				       struct error *err)
 {
@@ -113,7 +98,17 @@ static enum status library_check_suite(const struct suite *suite, const char *na
 				 suite->summary ? "run()" : "summary");
 	if (library_check_metrics(suite, err) != STATUS_OK)
 		return err->status;
-	return library_check_keys(suite, err);
+	for (const struct key *key = suite->keys; key && key->name; key++)
+		if (library_check_key(suite, key, err) != STATUS_OK)
+			return err->status;
+	for (const char *const *axis = suite->axes; axis && *axis; axis++) {
+		const struct key *key = library_key_of(suite, *axis);
+
+		if (!key || !key->list)
+			return error_set(err, STATUS_USAGE,
+					 "its axis %s is not one of its list keys", *axis);
+	}
+	return STATUS_OK;
 }
 
 enum status library_suite(const char *path, const char *name, const struct suite **out,

@@ -143,18 +143,6 @@ static void governor_fact(const struct facts *facts)
 	fact_add_if_known(facts, "cpu governor", governor.mixed ? "mixed" : governor.word);
 }
 
-static void environment_cpu_facts(const struct facts *facts)
-{
-	char value[4096];
-
-	host_value(facts->root, "/proc/cpuinfo", "model name", ':', value, sizeof(value));
-	if (!value[0]) /* ARM and POWER */
-		host_value(facts->root, "/proc/cpuinfo", "cpu", ':', value, sizeof(value));
-	fact_add_if_known(facts, "cpu", value);
-	topology_facts(facts);
-	governor_fact(facts);
-}
-
 static void environment_memory_facts(const struct facts *facts)
 {
 	char value[256], size[32];
@@ -245,9 +233,15 @@ static void variable_facts(const struct facts *facts)
 void environment_read(const char *root, fact_fn *add_fact, void *context)
 {
 	struct facts facts = { root, add_fact, context };
+	char value[4096];
 
 	system_facts(&facts);
-	environment_cpu_facts(&facts);
+	host_value(facts.root, "/proc/cpuinfo", "model name", ':', value, sizeof(value));
+	if (!value[0]) /* ARM and POWER */
+		host_value(facts.root, "/proc/cpuinfo", "cpu", ':', value, sizeof(value));
+	fact_add_if_known(&facts, "cpu", value);
+	topology_facts(&facts);
+	governor_fact(&facts);
 	environment_memory_facts(&facts);
 	virtual_facts(&facts);
 	fact_add_if_known(&facts, "gpuproof", build_version());

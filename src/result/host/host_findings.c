@@ -106,34 +106,11 @@ static void check_device_nodes(const struct checks *checks)
 				 count == 1 ? "" : "s");
 }
 
-static void check_memlock(const struct checks *checks)
-{
-	struct rlimit limit;
-	char size[32];
-
-	if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
-		return;
-	if (limit.rlim_cur == RLIM_INFINITY)
-		host_finding_add(checks, SEVERITY_OK, "locked memory", "unlimited");
-	else
-		host_finding_add(checks, SEVERITY_NOTE, "locked memory",
-				 "limited to %s: does not affect CUDA's pinned memory; NCCL over "
-				 "InfiniBand "
-				 "needs ulimit -l unlimited",
-				 units_size((uint64_t)limit.rlim_cur, size, sizeof(size)));
-}
-
-static double host_finding_free_bytes(const char *path)
-{
-	struct statvfs fs;
-
-	return statvfs(path, &fs) == 0 ? (double)fs.f_bavail * (double)fs.f_frsize : -1;
-}
-
 static void check_space(const struct checks *checks, const char *subject, const char *path,
 			double enough, const char *advice)
 {
-	double bytes = host_finding_free_bytes(path);
+	struct statvfs fs;
+	double bytes = statvfs(path, &fs) == 0 ? (double)fs.f_bavail * (double)fs.f_frsize : -1;
 	char size[32];
 
 	if (bytes < 0)
@@ -240,11 +217,21 @@ static void host_finding_check_load(const struct checks *checks)
 void host_findings(const char *root, const char *directory, finding_fn *add, void *context)
 {
 	const struct checks checks = { root, directory, add, context };
+	struct rlimit limit;
+	char size[32];
 
 	check_driver(&checks);
 	check_device_nodes(&checks);
 	check_available_memory(&checks);
-	check_memlock(&checks);
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0) {
+		if (limit.rlim_cur == RLIM_INFINITY)
+			host_finding_add(&checks, SEVERITY_OK, "locked memory", "unlimited");
+		else
+			host_finding_add(&checks, SEVERITY_NOTE, "locked memory",
+					 "limited to %s: does not affect CUDA's pinned memory; "
+					 "NCCL over InfiniBand needs ulimit -l unlimited",
+					 units_size((uint64_t)limit.rlim_cur, size, sizeof(size)));
+	}
 	check_space(&checks, "shared memory", "/dev/shm", ENOUGH_SHARED_MEMORY,
 		    "NCCL and the ranks of one case need it; docker run --shm-size=1g");
 	check_space(&checks, "disk space", directory, ENOUGH_DISK, "results may not fit");

@@ -193,19 +193,6 @@ static int codec_find_word(const char *const *words, const char *word)
 	return -1;
 }
 
-static enum status expected_word(const struct json_path *path, const char *const *words,
-				 struct error *err)
-{
-	struct text list = TEXT_EMPTY;
-	enum status status;
-
-	for (size_t i = 0; words[i]; i++)
-		text_addf(&list, "%s\"%s\"", i ? ", " : "", words[i]);
-	status = json_path_error(path, err, "expected one of %s", list.data);
-	text_release(&list);
-	return status;
-}
-
 static void enum_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	writer_text(w, f->words[CONST_MEMBER(unsigned, base, f)]);
@@ -217,8 +204,16 @@ static enum status enum_read(const json_t *json, const struct field *f, void *ba
 	const char *word = json_string_value(json);
 	int value = word ? codec_find_word(f->words, word) : -1;
 
-	if (value < 0)
-		return expected_word(path, f->words, err);
+	if (value < 0) {
+		struct text list = TEXT_EMPTY;
+		enum status status;
+
+		for (size_t i = 0; f->words[i]; i++)
+			text_addf(&list, "%s\"%s\"", i ? ", " : "", f->words[i]);
+		status = json_path_error(path, err, "expected one of %s", list.data);
+		text_release(&list);
+		return status;
+	}
 	MEMBER(int, base, f) = value;
 	return STATUS_OK;
 }

@@ -98,23 +98,6 @@ static bool container_holds_values(const struct field *f)
 	return f->codec == &codec_values;
 }
 
-static void container_write_element(struct json_writer *w, const struct field *f,
-				    const char *element)
-{
-	if (container_holds_values(f))
-		f->fields->codec->write(w, f->fields, element);
-	else
-		fields_write(w, f->fields, element);
-}
-
-static enum status container_read_element(const json_t *json, const struct field *f, char *element,
-					  const struct json_path *path, struct error *err)
-{
-	return container_holds_values(f)
-		       ? f->fields->codec->read(json, f->fields, element, path, err)
-		       : fields_read(json, f->fields, element, path, err);
-}
-
 static void container_map_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	writer_open(w, '{');
@@ -124,7 +107,10 @@ static void container_map_write(struct json_writer *w, const struct field *f, co
 		if (repeated_later(f, base, i))
 			continue;
 		writer_key(w, container_key_of(f, element));
-		container_write_element(w, f, element);
+		if (container_holds_values(f))
+			f->fields->codec->write(w, f->fields, element);
+		else
+			fields_write(w, f->fields, element);
 	}
 	writer_close(w, '}');
 }
@@ -144,7 +130,9 @@ static enum status container_map_read(const json_t *json, const struct field *f,
 		enum status status;
 
 		*(char **)(void *)(element + f->key_offset) = text_harmless(key);
-		status = container_read_element(value, f, element, &here, err);
+		status = container_holds_values(f)
+				 ? f->fields->codec->read(value, f->fields, element, &here, err)
+				 : fields_read(value, f->fields, element, &here, err);
 		if (status != STATUS_OK)
 			return status;
 	}

@@ -150,27 +150,23 @@ static _Thread_local struct {
 	bool active, spilled;
 } brief;
 
-static void *brief_malloc(size_t size)
-{
-	size_t rounded = (size + 15) / 16 * 16;
-
-	if (!brief.active || rounded > BRIEF_BYTES - brief.used) {
-		brief.spilled = brief.spilled || brief.active;
-		return malloc(size);
-	}
-	brief.used += rounded;
-	return brief.from + brief.used - rounded;
-}
-
 static void *tree_malloc(size_t size)
 {
+	size_t rounded;
+
 	if (tree_budget && size > tree_budget->left) {
 		tree_budget->exceeded = true;
 		return NULL;
 	}
 	if (tree_budget)
 		tree_budget->left -= size;
-	return brief_malloc(size);
+	rounded = (size + 15) / 16 * 16;
+	if (!brief.active || rounded > BRIEF_BYTES - brief.used) {
+		brief.spilled = brief.spilled || brief.active;
+		return malloc(size);
+	}
+	brief.used += rounded;
+	return brief.from + brief.used - rounded;
 }
 
 static void json_tree_free(void *p)

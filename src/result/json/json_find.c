@@ -16,11 +16,6 @@ struct json_search {
 	struct error *err;
 };
 
-static size_t json_find_name_length(const char *path)
-{
-	return strcspn(path, ".[");
-}
-
 /* Length of "[0]", "[*]", "[name=value]" at the start; 0: there is none, or it has no end. */
 static size_t bracket_length(const char *path)
 {
@@ -46,7 +41,7 @@ enum status json_find_check(const char *path, struct error *err)
 	size_t length;
 
 	do {
-		length = json_find_name_length(at);
+		length = strcspn(at, ".[");
 		if (!length && (at != path || *at != '['))
 			return error_set(err, STATUS_USAGE, "a name is missing at '%.60s'", at);
 		for (at += length; *at == '['; at += length) {
@@ -58,21 +53,6 @@ enum status json_find_check(const char *path, struct error *err)
 		if (*at && *at != '.')
 			return error_set(err, STATUS_USAGE, "a '.' is missing before '%.60s'", at);
 	} while (*at++);
-	return STATUS_OK;
-}
-
-static enum status json_find_add_number(struct json_search *s, const json_t *value)
-{
-	double number = json_is_number(value) ? json_number_value(value) : (double)NAN;
-	struct error ignored = ERROR_NONE;
-
-	if (json_is_string(value))
-		units_parse_real(json_string_value(value), &number, &ignored);
-	if (!isfinite(number))
-		return error_set(s->err, STATUS_USAGE,
-				 "the path leads to a value that is not a number");
-	ARRAY_GROW(s->numbers, s->count, s->capacity);
-	s->numbers[s->count++] = number;
 	return STATUS_OK;
 }
 
@@ -109,8 +89,19 @@ static enum status json_find_step(struct json_search *s, const json_t *value, co
 	size_t length = bracket_length(path);
 	char *name;
 
-	if (!*path)
-		return json_find_add_number(s, value);
+	if (!*path) {
+		double number = json_is_number(value) ? json_number_value(value) : (double)NAN;
+		struct error ignored = ERROR_NONE;
+
+		if (json_is_string(value))
+			units_parse_real(json_string_value(value), &number, &ignored);
+		if (!isfinite(number))
+			return error_set(s->err, STATUS_USAGE,
+					 "the path leads to a value that is not a number");
+		ARRAY_GROW(s->numbers, s->count, s->capacity);
+		s->numbers[s->count++] = number;
+		return STATUS_OK;
+	}
 	if (length) {
 		for (size_t i = 0; i < json_array_size(value) && s->err->status == STATUS_OK; i++)
 			if (is_meant(json_array_get(value, i), i, path, length))
@@ -118,7 +109,7 @@ static enum status json_find_step(struct json_search *s, const json_t *value, co
 		return s->err->status;
 	}
 	path += *path == '.';
-	length = json_find_name_length(path);
+	length = strcspn(path, ".[");
 	if (!length)
 		return json_find_step(s, value, path);
 	name = xstrndup(path, length);

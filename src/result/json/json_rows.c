@@ -15,11 +15,6 @@ static const char **json_rows_words_at(const struct field *f, const void *base)
 	return (const char **)(void *)((char *)(uintptr_t)base + f->offset);
 }
 
-static size_t json_rows_places_of(const struct field *f)
-{
-	return f->size / sizeof(const char *);
-}
-
 static enum status json_rows_take_word(const json_t *json, const char **word,
 				       const struct json_path *path, struct error *err)
 {
@@ -60,9 +55,9 @@ static enum status json_rows_names_read(const json_t *json, const struct field *
 {
 	if (!json_is_array(json))
 		return json_path_error(path, err, "expected an array");
-	if (json_array_size(json) >= json_rows_places_of(f))
+	if (json_array_size(json) >= (f->size / sizeof(const char *)))
 		return json_path_error(path, err, "has %zu names; at most %zu are allowed",
-				       json_array_size(json), json_rows_places_of(f) - 1);
+				       json_array_size(json), (f->size / sizeof(const char *)) - 1);
 	for (size_t i = 0; i < json_array_size(json); i++) {
 		struct json_path here = { path, NULL, i };
 
@@ -135,7 +130,7 @@ void fields_release(const struct field *fields, void *base)
 		if (f->codec == &codec_word) {
 			json_words_release(f, base, 1);
 		} else if (f->codec == &codec_names) {
-			json_words_release(f, base, json_rows_places_of(f));
+			json_words_release(f, base, f->size / sizeof(const char *));
 		} else if (f->codec == &codec_rows) {
 			char *first = (char *)(uintptr_t)rows_at(f, base);
 

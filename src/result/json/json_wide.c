@@ -125,11 +125,6 @@ static bool skip_value(struct cursor *c)
 	return c->at > from;
 }
 
-static bool is_wide(const struct field *f)
-{
-	return f->codec == &codec_array || f->codec == &codec_pointer;
-}
-
 static const struct field *field_of(const struct field *fields, const struct wide_member *m)
 {
 	for (; fields->name; fields++)
@@ -191,7 +186,7 @@ enum status wide_open(struct wide_document *d, const char *text, size_t length,
 		for (size_t k = 0; f && k < i; k++)
 			if (field_of(fields, &d->members[k]) == f)
 				error_set(err, STATUS_USAGE, "'%s' is there twice", f->name);
-		if (!f || is_wide(f))
+		if (!f || f->codec == &codec_array || f->codec == &codec_pointer)
 			continue;
 		text_addf(&narrow, "%s\"%s\":", narrow.length > 1 ? "," : "", f->name);
 		text_add_bytes(&narrow, m->value, m->length);

@@ -139,17 +139,6 @@ static void add_comparison(struct text *out, const struct verdict_check *c)
 	text_addf(out, " in %s", task_of(c));
 }
 
-/* " (550 TFLOP/s against 658 TFLOP/s; limit 10 %)" */
-static void add_comparison_numbers(struct text *out, const struct verdict_check *c)
-{
-	char value[QUANTITY], reference[QUANTITY];
-
-	text_addf(out, " (%s against %s; limit ", reason_brief_value(c, c->value, value),
-		  reason_brief_value(c, c->reference, reference));
-	add_percent(out, c->bound, c->reference);
-	text_add_char(out, ')');
-}
-
 /* "is 9.3 % below the limit in copies from the host" */
 static void add_violation(struct text *out, const struct verdict_check *c)
 {
@@ -329,9 +318,15 @@ static void add_which(struct text *out, const struct verdicts *v, const struct v
 static void reason_add_facts(struct text *out, const struct verdict_check *c)
 {
 	switch (reason_shape(c)) {
+		char value[QUANTITY], reference[QUANTITY];
+
 	case SHAPE_COMPARISON:
 		add_comparison(out, c);
-		add_comparison_numbers(out, c);
+		/* " (550 TFLOP/s against 658 TFLOP/s; limit 10 %)" */
+		text_addf(out, " (%s against %s; limit ", reason_brief_value(c, c->value, value),
+			  reason_brief_value(c, c->reference, reference));
+		add_percent(out, c->bound, c->reference);
+		text_add_char(out, ')');
 		break;
 	case SHAPE_BOUND:
 		add_violation(out, c);
@@ -388,30 +383,26 @@ static size_t launches_to_decide(const struct verdict_check *c)
 	return wanted < FEWEST_LAUNCHES ? FEWEST_LAUNCHES : (size_t)wanted;
 }
 
-static void reason_add_launches(struct text *out, const struct verdicts *v,
-				const struct verdict_check *c)
-{
-	size_t launches = launches_to_decide(c);
-
-	if (!launches)
-		text_add(out, "The value is too close to the limit for more launches to decide. "
-			      "Compare with more reference GPUs, or change the limit.");
-	else if (v->repeat && *v->repeat)
-		text_addf(out, "To decide, run on the idle node: %s --launches %zu", v->repeat,
-			  launches);
-	else
-		text_addf(out, "Measure again on the idle node with %zu launches.", launches);
-}
-
 char *reason_remedy(const struct verdicts *v, const struct verdict_check *c)
 {
 	struct text out = TEXT_EMPTY;
 
 	if (c->accepted && c->verdict == VERDICT_INCONCLUSIVE)
 		text_add(&out, "Nothing needs to be done: this limit only warns.");
-	else if (reason_shape(c) == SHAPE_UNDECIDED)
-		reason_add_launches(&out, v, c);
-	else
+	else if (reason_shape(c) == SHAPE_UNDECIDED) {
+		size_t launches = launches_to_decide(c);
+
+		if (!launches)
+			text_add(&out,
+				 "The value is too close to the limit for more launches to decide. "
+				 "Compare with more reference GPUs, or change the limit.");
+		else if (v->repeat && *v->repeat)
+			text_addf(&out, "To decide, run on the idle node: %s --launches %zu",
+				  v->repeat, launches);
+		else
+			text_addf(&out, "Measure again on the idle node with %zu launches.",
+				  launches);
+	} else
 		text_add(&out, cause_action(c->cause));
 	if (reason_shape(c) != SHAPE_UNDECIDED && c->verdict == VERDICT_INCONCLUSIVE &&
 	    !c->accepted && v->repeat && *v->repeat)

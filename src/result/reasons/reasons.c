@@ -160,22 +160,6 @@ static void reasons_add_missing(struct verdicts *v, char *devices, const char *m
 	};
 }
 
-static void explain_missing(struct verdicts *v, size_t d)
-{
-	for (size_t i = 0; i < v->devices[d].aspect_count; i++) {
-		const struct aspect_judgement *a = &v->devices[d].aspects[i];
-		char *devices;
-
-		if (!aspect_is_missing(a))
-			continue;
-		devices = reasons_devices_without(v, d, a);
-		if (*devices)
-			reasons_add_missing(v, devices, v->devices[d].machine, a);
-		else
-			free(devices);
-	}
-}
-
 static int reason_rank(const struct verdict_reason *r)
 {
 	static const int rank[VERDICT_COUNT] = { [VERDICT_FAIL] = 5,
@@ -235,8 +219,20 @@ void verdicts_explain(struct verdicts *v)
 {
 	verdicts_drop_reasons(v);
 	explain_checks(v);
-	for (size_t d = 0; d < v->device_count; d++)
-		explain_missing(v, d);
+	for (size_t d = 0; d < v->device_count; d++) {
+		for (size_t i = 0; i < v->devices[d].aspect_count; i++) {
+			const struct aspect_judgement *a = &v->devices[d].aspects[i];
+			char *devices;
+
+			if (!aspect_is_missing(a))
+				continue;
+			devices = reasons_devices_without(v, d, a);
+			if (*devices)
+				reasons_add_missing(v, devices, v->devices[d].machine, a);
+			else
+				free(devices);
+		}
+	}
 	explain_nothing(v);
 	if (v->reason_count)
 		qsort(v->reasons, v->reason_count, sizeof(*v->reasons), reasons_worst_first);

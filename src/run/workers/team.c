@@ -54,20 +54,6 @@ static int world_rank(const struct worker_team *team, int rank)
 	return rank + (team->part ? team->part->first : 0);
 }
 
-static void team_add_reason(struct worker_team *team, const char *reason)
-{
-	char words[400];
-	size_t used;
-
-	if (team->reason[0])
-		return;
-	snprintf(team->reason, sizeof(team->reason), "%s", reason);
-	used = strlen(team->reason);
-	if (child_last_words(team->log, team->control->log_mark, words, sizeof(words))[0])
-		snprintf(team->reason + used, sizeof(team->reason) - used, "; last output: %s",
-			 words);
-}
-
 static void team_name_ranks(struct worker_team *team, const struct plan *plan,
 			    const struct plan_case *c)
 {
@@ -252,8 +238,19 @@ double team_cpu_seconds(const struct worker_team *team)
 
 void team_kill(struct worker_team *team, const char *reason, int failed_rank)
 {
-	if (reason)
-		team_add_reason(team, reason);
+	if (reason) {
+		char words[400];
+		size_t used;
+
+		if (!team->reason[0]) {
+			snprintf(team->reason, sizeof(team->reason), "%s", reason);
+			used = strlen(team->reason);
+			if (child_last_words(team->log, team->control->log_mark, words,
+					     sizeof(words))[0])
+				snprintf(team->reason + used, sizeof(team->reason) - used,
+					 "; last output: %s", words);
+		}
+	}
 	if (team->failed_rank < 0)
 		team->failed_rank = failed_rank;
 	if (!team->killed)

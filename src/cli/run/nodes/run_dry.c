@@ -23,21 +23,9 @@ static size_t widest_id(const struct plan *plan)
 	return widest < 80 ? widest : 80;
 }
 
-/* Texts of the config, which may hold what a terminal would obey. */
-static void print_description(const struct plan *plan, const struct plan_case *c)
-{
-	char *text = c->suite->describe ? c->suite->describe(plan, c) : NULL;
-	char *harmless = text ? text_harmless(text) : NULL;
-
-	if (harmless)
-		printf("    %s\n", harmless);
-	free(harmless);
-	free(text);
-}
-
 static void dry_run_print_case(const struct plan *plan, const struct plan_case *c, int width)
 {
-	char device[32], host[32], time[32];
+	char device[32], host[32], time[32], *text, *harmless;
 
 	if (c->skip_reason) {
 		printf("%-*s  skipped: %s\n", width, c->id, c->skip_reason);
@@ -47,7 +35,13 @@ static void dry_run_print_case(const struct plan *plan, const struct plan_case *
 	       units_format((double)c->device_bytes, "B", device, sizeof(device)),
 	       units_format((double)c->host_bytes, "B", host, sizeof(host)),
 	       units_format(c->estimate_seconds, "s", time, sizeof(time)));
-	print_description(plan, c);
+	/* Texts of the config, which may hold what a terminal would obey. */
+	text = c->suite->describe ? c->suite->describe(plan, c) : NULL;
+	harmless = text ? text_harmless(text) : NULL;
+	if (harmless)
+		printf("    %s\n", harmless);
+	free(harmless);
+	free(text);
 }
 
 void run_print_plan(const struct plan *plan)

@@ -43,16 +43,6 @@ static void print_losses(const struct result *result)
 	free(told);
 }
 
-static void fleet_print_nodes(const struct result *result)
-{
-	size_t lost = result_lost_nodes(result);
-
-	printf("%zu node%s: %zu complete", result->node_count, text_plural(result->node_count),
-	       result->node_count - lost);
-	printf(lost ? ", %zu not\n" : "\n", lost);
-	print_losses(result);
-}
-
 static int fleet_run_finish(struct run_request *a, struct result *result, enum status status,
 			    int stopped_by, struct error *err)
 {
@@ -61,8 +51,14 @@ static int fleet_run_finish(struct run_request *a, struct result *result, enum s
 
 	if (!a->quiet)
 		run_print_summary(result);
-	if (!a->quiet || result_lost_nodes(result))
-		fleet_print_nodes(result);
+	if (!a->quiet || result_lost_nodes(result)) {
+		size_t lost = result_lost_nodes(result);
+
+		printf("%zu node%s: %zu complete", result->node_count,
+		       text_plural(result->node_count), result->node_count - lost);
+		printf(lost ? ", %zu not\n" : "\n", lost);
+		print_losses(result);
+	}
 	if (result->judgement) {
 		print_verdicts(result->judgement, false);
 	} else if (a->check.wanted && status != STATUS_INTERRUPTED) {
@@ -120,23 +116,6 @@ static void run_fleet_add_key(struct suspects *s, char *key)
 {
 	ARRAY_GROW(s->keys, s->count, s->capacity);
 	s->keys[s->count++] = key;
-}
-
-static void add_suspects(struct suspects *s, const struct verdicts *v)
-{
-	for (size_t i = 0; i < v->count; i++) {
-		const struct verdict_check *c = &v->checks[i];
-
-		if (!check_wants_more(c) || !*c->case_id)
-			continue;
-		run_fleet_add_key(s, xstrdup(c->case_id));
-		if (c->comparison == LIKE_IDENTICAL || check_is_of_node(c))
-			run_fleet_add_key(s,
-					  xasprintf("%.*s %s", (int)device_node_length(c->devices),
-						    c->devices, c->point));
-	}
-	if (s->count)
-		qsort(s->keys, s->count, sizeof(*s->keys), run_fleet_by_text);
 }
 
 static bool run_fleet_holds(const struct suspects *s, const char *key)
@@ -199,7 +178,19 @@ static size_t tell_nodes(const struct result *result, const char *directory, siz
 	size_t cases = 0, at = 0;
 
 	*nodes = 0;
-	add_suspects(&s, result->judgement);
+	for (size_t i = 0; i < result->judgement->count; i++) {
+		const struct verdict_check *c = &result->judgement->checks[i];
+
+		if (!check_wants_more(c) || !*c->case_id)
+			continue;
+		run_fleet_add_key(&s, xstrdup(c->case_id));
+		if (c->comparison == LIKE_IDENTICAL || check_is_of_node(c))
+			run_fleet_add_key(&s,
+					  xasprintf("%.*s %s", (int)device_node_length(c->devices),
+						    c->devices, c->point));
+	}
+	if (s.count)
+		qsort(s.keys, s.count, sizeof(*s.keys), run_fleet_by_text);
 	for (size_t i = 0; i < result->node_count && s.count && !err->status; i++) {
 		size_t count = tell_node(result, &result->nodes[i], &s, &at, directory, err);
 

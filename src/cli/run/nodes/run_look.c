@@ -97,20 +97,6 @@ static void look_add_node(struct output_table *table, const struct result *r,
 	free(path);
 }
 
-static void look_print_nodes(const struct result *r, const char *directory)
-{
-	struct output_table table = TABLE_EMPTY;
-	size_t at = 0;
-
-	table_row(&table,
-		  (const char *[]){ "NODE", "", "DEVICES", "DRIVER", "KERNEL", "MEMORY", "PORT" },
-		  7);
-	for (size_t i = 0; i < r->node_count; i++)
-		look_add_node(&table, r, &r->nodes[i], &at, directory);
-	table_print(&table, stdout);
-	table_release(&table);
-}
-
 /* `drift`: the differences between nodes alone; else all other warnings. How many they are. */
 static size_t run_look_print_findings(const struct result *r, bool drift)
 {
@@ -137,8 +123,16 @@ static size_t run_look_print_findings(const struct result *r, bool drift)
 static void print_look(const struct result *r, const char *directory)
 {
 	size_t whole = 0, drift;
+	struct output_table table = TABLE_EMPTY;
+	size_t at = 0;
 
-	look_print_nodes(r, directory);
+	table_row(&table,
+		  (const char *[]){ "NODE", "", "DEVICES", "DRIVER", "KERNEL", "MEMORY", "PORT" },
+		  7);
+	for (size_t i = 0; i < r->node_count; i++)
+		look_add_node(&table, r, &r->nodes[i], &at, directory);
+	table_print(&table, stdout);
+	table_release(&table);
 	puts("");
 	run_look_print_findings(r, false);
 	drift = run_look_print_findings(r, true);

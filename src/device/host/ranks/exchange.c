@@ -64,27 +64,6 @@ static bool transfer_waits_for_earlier(const struct exchange_group *x, size_t in
 	return false;
 }
 
-/*
- * One round over all transfers; `waiting` becomes the peer of one that is not done yet, -1 when all
- * are.
- */
-static bool exchange_move_all(struct exchange_group *x, int *waiting)
-{
-	bool moved = false;
-
-	*waiting = -1;
-	for (size_t i = 0; i < x->count; i++) {
-		struct exchange_transfer *t = &x->transfers[i];
-
-		if (t->done < t->bytes && !transfer_waits_for_earlier(x, i) &&
-		    exchange_move_piece(x->c, t))
-			moved = true;
-		if (t->done < t->bytes)
-			*waiting = t->peer;
-	}
-	return moved;
-}
-
 static enum status exchange_pieces(struct exchange_group *x, struct error *err)
 {
 	struct counter *news = &communicator_rank(x->c, x->c->base.rank)->p2p;
@@ -93,8 +72,23 @@ static enum status exchange_pieces(struct exchange_group *x, struct error *err)
 
 	while (waiting >= 0 && status == STATUS_OK) {
 		uint32_t seen = atomic_load(&news->value);
+		bool moved = false;
 
-		if (!exchange_move_all(x, &waiting) && waiting >= 0)
+		/*
+		 * One round over all transfers; `waiting` becomes the peer of one that is not done
+		 * yet, -1 when all are.
+		 */
+		waiting = -1;
+		for (size_t i = 0; i < x->count; i++) {
+			struct exchange_transfer *t = &x->transfers[i];
+
+			if (t->done < t->bytes && !transfer_waits_for_earlier(x, i) &&
+			    exchange_move_piece(x->c, t))
+				moved = true;
+			if (t->done < t->bytes)
+				waiting = t->peer;
+		}
+		if (!moved && waiting >= 0)
 			status = communicator_wait(x->c, news, seen + 1, waiting, err);
 	}
 	return status;

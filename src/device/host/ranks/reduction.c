@@ -55,26 +55,6 @@ static void reduce_fp64(double *to, const void *const *from, int size, size_t fi
 		divide_double(to + first, size, count);
 }
 
-/* FP32 for everything narrower. */
-static void reduce_block(void *to, const void *const *from, int size, size_t first, size_t count,
-			 enum precision precision, enum reduction reduction)
-{
-	float sum[ELEMENTS_BLOCK], buffer[ELEMENTS_BLOCK];
-
-	memcpy(sum, elements_open(from[0], precision, first, count, buffer), count * sizeof(*sum));
-	for (int rank = 1; rank < size; rank++) {
-		const float *x = elements_open(from[rank], precision, first, count, buffer);
-
-		if (reduction == REDUCE_MAX)
-			max_float(sum, x, count);
-		else
-			add_float(sum, x, count);
-	}
-	if (reduction == REDUCE_AVERAGE)
-		divide_float(sum, (float)size, count);
-	elements_store(to, precision, first, count, sum);
-}
-
 void reduce_elements(void *to, const void *const *from, int size, size_t first, size_t count,
 		     enum precision precision, enum reduction reduction)
 {
@@ -84,8 +64,24 @@ void reduce_elements(void *to, const void *const *from, int size, size_t first, 
 		reduce_fp64(to, from, size, first, count, reduction);
 		return;
 	}
-	FOR_BLOCKS (at, length, first, end)
-		reduce_block(to, from, size, at, length, precision, reduction);
+	FOR_BLOCKS (at, length, first, end) {
+		float sum[ELEMENTS_BLOCK], buffer[ELEMENTS_BLOCK];
+
+		/* FP32 for everything narrower. */
+		memcpy(sum, elements_open(from[0], precision, at, length, buffer),
+		       length * sizeof(*sum));
+		for (int rank = 1; rank < size; rank++) {
+			const float *x = elements_open(from[rank], precision, at, length, buffer);
+
+			if (reduction == REDUCE_MAX)
+				max_float(sum, x, length);
+			else
+				add_float(sum, x, length);
+		}
+		if (reduction == REDUCE_AVERAGE)
+			divide_float(sum, (float)size, length);
+		elements_store(to, precision, at, length, sum);
+	}
 }
 
 static void add_fp64(const struct relay_sum *sum, const double *slot)
@@ -96,26 +92,22 @@ static void add_fp64(const struct relay_sum *sum, const double *slot)
 		mix_double(sum->to, slot, sum->slot_factor, sum->own, sum->own_factor, sum->count);
 }
 
-static void reduction_add_block(const struct relay_sum *sum, const void *slot, uint64_t first,
-				uint64_t count)
-{
-	float to[ELEMENTS_BLOCK], theirs[ELEMENTS_BLOCK], mine[ELEMENTS_BLOCK];
-	const float *x = elements_open(slot, sum->precision, first, count, theirs),
-		    *y = elements_open(sum->own, sum->precision, first, count, mine);
-
-	if (sum->larger)
-		larger_float(to, x, y, count);
-	else
-		mix_float(to, x, (float)sum->slot_factor, y, (float)sum->own_factor, count);
-	elements_store(sum->to, sum->precision, first, count, to);
-}
-
 void reduction_add_elements(const struct relay_sum *sum, const void *slot)
 {
 	if (sum->precision == PRECISION_FP64) {
 		add_fp64(sum, slot);
 		return;
 	}
-	FOR_BLOCKS (at, length, 0, sum->count)
-		reduction_add_block(sum, slot, at, length);
+	FOR_BLOCKS (at, length, 0, sum->count) {
+		float to[ELEMENTS_BLOCK], theirs[ELEMENTS_BLOCK], mine[ELEMENTS_BLOCK];
+		const float *x = elements_open(slot, sum->precision, at, length, theirs),
+			    *y = elements_open(sum->own, sum->precision, at, length, mine);
+
+		if (sum->larger)
+			larger_float(to, x, y, length);
+		else
+			mix_float(to, x, (float)sum->slot_factor, y, (float)sum->own_factor,
+				  length);
+		elements_store(sum->to, sum->precision, at, length, to);
+	}
 }
